@@ -29,12 +29,18 @@ import (
 const halfVar = "DIVISI_TEST_HALF"
 
 type half struct {
-	Work, Resume         bool
-	State, Run, NATS     string
-	Repo, Plan, PlanText string
-	Role, Key            string
-	Parallel             int
-	Sample               bool
+	Work     bool   `json:"work"`
+	Resume   bool   `json:"resume"`
+	State    string `json:"state"`
+	Run      string `json:"run"`
+	NATS     string `json:"nats"`
+	Repo     string `json:"repo"`
+	Plan     string `json:"plan"`
+	PlanText string `json:"plan_text"`
+	Role     string `json:"role"`
+	Key      string `json:"key"`
+	Parallel int    `json:"parallel"`
+	Sample   bool   `json:"sample"`
 }
 
 // runHalf prints the id of a run when it has begun, and how it ends.
@@ -68,10 +74,10 @@ func runHalf(text string) int {
 		r, err = orchestrator.Start(ctx, o)
 	}
 	if err == nil {
-		fmt.Println(r.ID())
+		fmt.Fprintln(os.Stdout, r.ID())
 		var end orchestrator.Result
 		if end, err = r.Wait(ctx); err == nil {
-			fmt.Println(end.State, end.Ref, end.Reason)
+			fmt.Fprintln(os.Stdout, end.State, end.Ref, end.Reason)
 		}
 	}
 	if err != nil {

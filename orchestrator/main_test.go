@@ -10,7 +10,7 @@ import (
 // A run that was waited for or closed leaves nothing behind.
 func TestMain(m *testing.M) {
 	if half := os.Getenv(halfVar); half != "" {
-		os.Exit(runHalf(half))
+		os.Exit(runHalf(half)) //nolint:forbidigo // this is the main function of a half
 	}
 	// The worker of opencensus is started by an init function of a dependency of the model client and never ends.
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))

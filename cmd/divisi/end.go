@@ -70,8 +70,8 @@ func (g *globals) command() string {
 }
 
 // called matches the beginning of a command that looks into the state directory.
-var called = regexp.MustCompile(`\bdivisi (?:accept|cancel|context|decide|diff|doctor|env|give|init|line|log|memory|pause|publish|` +
-	`resume|retry|runs?|send|show|skip|take|trust|watch)\b`)
+var called = regexp.MustCompile(`\bdivisi (?:accept|cancel|context|decide|diff|doctor|env|give|init|line|log|memory|pause|` +
+	`publish|resume|retry|runs?|send|show|skip|take|trust|watch)\b`)
 
 // calls completes the commands that a hint names, so that they find the same state directory.
 func (g *globals) calls(hint string) string {

@@ -21,7 +21,8 @@ func newLineStop(g *globals) *cobra.Command {
 	var reason string
 	c := &cobra.Command{
 		Use: "stop [RUN]", Short: "Let nothing be dispatched, and nothing land",
-		Long:    "Let nothing be dispatched, and nothing land. Without RUN, the newest run." + codes(codeOK, codeUsage, codeMachine),
+		Long: "Let nothing be dispatched, and nothing land. Without RUN, the newest run." +
+			codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi line stop 1f2e --reason 'the tests are wrong'",
 		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: g.completeRuns,
 		RunE: func(c *cobra.Command, args []string) error {

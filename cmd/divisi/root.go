@@ -109,8 +109,8 @@ Start with:  divisi demo`,
 		return usagef("%s\nSee: %s --help", flagError(err), c.CommandPath())
 	})
 	root.AddCommand(
-		newDemo(g), newRun(g), newResume(g), newRetry(g), newSkip(g), newPause(g), newLine(g), newCancel(g), newPublish(g), newSend(g),
-		newDecide(g), newAccept(g), newShow(g), newLog(g),
+		newDemo(g), newRun(g), newResume(g), newRetry(g), newSkip(g), newPause(g), newLine(g), newCancel(g), newPublish(g),
+		newSend(g), newDecide(g), newAccept(g), newShow(g), newLog(g),
 		newDiff(g), newTake(g), newGive(g), newRuns(g),
 		newWatch(g), newPlan(g),
 		newContext(g), newRoles(g), newConfig(g), newDoctor(g), newInit(g), newEnv(g), newMemory(g),

@@ -100,8 +100,10 @@ type Conductor struct {
 	// halt is the wait for what the machine lacks, nil while it lacks nothing; heard has the newest sign of life of each subject.
 	halt  *halt
 	heard sync.Map
-	// alone counts the sweeps in a row that found attempts on the queue and no worker.
-	alone int
+	// reported is when a worker has last reported that it holds an attempt; alone counts the sweeps in a row that found attempts
+	// on the queue and no such report.
+	reported atomic.Pointer[time.Time]
+	alone    int
 }
 
 // New folds the run's log and returns its conductor. It fails when an event of a conductor could not be read: each of those

@@ -334,3 +334,26 @@ func TestWhatTheConductorCannotDoWaitsForTheMachine(t *testing.T) {
 	}
 	require.Positive(t, paused)
 }
+
+// Without a worker a run tells once that it waits for one, and ends when there is one.
+func TestARunWithoutAWorkerTellsThatItWaits(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(1), manyReaders(2))
+	c, err := conductor.New(t.Context(), r.quick(false))
+	require.NoError(t, err)
+	require.NoError(t, c.Start(t.Context(), r.spec))
+	ended := make(chan error, 1)
+	go func() { ended <- c.Run(t.Context()) }()
+	said := func(e contextscope.Event) bool { return strings.Contains(string(e.Data), "waiting for a worker: ") }
+	for b, err := range (conductor.Log{Bus: r.bus, Run: "r1"}).Tail(t.Context(), 0) {
+		require.NoError(t, err)
+		if slices.ContainsFunc(b.Events, said) {
+			break
+		}
+	}
+	w := &rough{r: r, what: func(*wire.Assignment) string { return "started result ack" }}
+	defer w.start(t.Context())()
+	require.NoError(t, <-ended)
+	require.Equal(t, run.Done, c.State().Status)
+	require.Equal(t, []string{"waiting for a worker: no process works on 2 attempts of the queue"}, c.State().Notices)
+}

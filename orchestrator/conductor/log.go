@@ -53,8 +53,8 @@ func (l Log) batches(from uint64, messages iter.Seq2[bus.Message, error]) iter.S
 	}
 }
 
-// disown makes events unreadable that a worker wrote who does not have the attempt. What was read before the first of owners is not
-// known to it: who appends first to an attempt has it.
+// disown makes events unreadable that a worker wrote who does not have the attempt. What was read before the first of owners is
+// not known to it: who appends first to an attempt has it.
 func disown(events []contextscope.Event, owners map[string]*wire.Owner) {
 	for i := range events {
 		e := &events[i]

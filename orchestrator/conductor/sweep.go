@@ -23,24 +23,22 @@ const (
 // hear notes which attempts workers report to hold.
 func (c *Conductor) hear(ctx context.Context) (stop func(), err error) {
 	return c.cfg.Bus.Subscribe(ctx, bus.ActiveSubject(c.cfg.Run), func(m bus.Message, _ func([]byte) error) {
-		c.heard.Store(string(m.Data), c.cfg.Clock())
+		now := c.cfg.Clock()
+		c.heard.Store(string(m.Data), now)
+		c.reported.Store(&now)
 	})
 }
 
-// missWorkers records, once, that attempts wait on the queue and that no worker has shown a sign of life since quiet. The first
-// time that it is so may be too early.
+// missWorkers records, once, that attempts wait on the queue and that no worker has reported any since quiet. The first time that
+// it is so may be too early.
 func (c *Conductor) missWorkers(ctx context.Context, quiet time.Time) error {
-	heard, waiting := false, 0
-	c.heard.Range(func(_, at any) bool {
-		heard = at.(time.Time).After(quiet) //nolint:forcetypeassert // hear stores nothing else
-		return !heard
-	})
+	waiting := 0
 	for _, w := range c.st.Queue {
-		if w.Outstanding() {
+		if w.Outstanding() && !w.Waits() {
 			waiting++
 		}
 	}
-	if heard || waiting == 0 || c.halt.on() {
+	if at := c.reported.Load(); waiting == 0 || c.halt.on() || at != nil && at.After(quiet) {
 		c.alone = 0
 		return nil
 	}

@@ -17,7 +17,8 @@ import (
 func Hold(s *run.State) (actions []run.Action) {
 	for _, name := range slices.Sorted(maps.Keys(s.Templates.Doubtful)) {
 		if h := due(s, name); h.Shards > 0 {
-			actions = append(actions, run.SetRun(run.Data{Decision: &run.Decided{Kind: run.DecideTemplate, About: h.Template, Hold: &h}}))
+			d := run.Decided{Kind: run.DecideTemplate, About: h.Template, Hold: &h}
+			actions = append(actions, run.SetRun(run.Data{Decision: &d}))
 		}
 	}
 	return actions

@@ -2,10 +2,11 @@ package run
 
 import (
 	"cmp"
-	"divisi/internal/spec"
 	"iter"
 	"maps"
 	"slices"
+
+	"divisi/internal/spec"
 )
 
 // Tasks are all tasks of the run, with indexes of those that have not ended, so that no rule walks finished ones.

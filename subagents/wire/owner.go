@@ -38,7 +38,9 @@ func (o *Owner) Admit(e *contextscope.Event) error {
 		return err
 	}
 	if s.Delivery <= o.Delivery || s.Delivery > o.Delivery+maxLost {
-		return &ForeignError{fmt.Sprintf("worker %.40s begins delivery %d of it, and the newest is %d", e.Worker, s.Delivery, o.Delivery)}
+		return &ForeignError{
+			fmt.Sprintf("worker %.40s begins delivery %d of it, and the newest is %d", e.Worker, s.Delivery, o.Delivery),
+		}
 	}
 	o.Worker, o.Delivery = e.Worker, s.Delivery
 	return nil

@@ -29,7 +29,8 @@ type Setup struct {
 	// git stores; empty for nothing.
 	Environment string `json:"environment,omitempty"`
 	Beside      string `json:"beside,omitempty"`
-	// Exclude are the lists of what git ignores that the base commit does not have; Memory reports whether the repository has one.
+	// Exclude are the lists of what git ignores that the base commit does not have; Memory reports whether the repository has
+	// one.
 	Exclude []byte `json:"exclude,omitempty"`
 	Memory  bool   `json:"memory,omitempty"`
 	// Strict has commands run only where they can be fully confined.

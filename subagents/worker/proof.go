@@ -1,14 +1,13 @@
 package worker
 
 import (
-	"divisi/internal/spec"
-	"divisi/subagents/wire"
-
 	"context"
 
 	"divisi/internal/git"
 	"divisi/internal/sandbox"
+	"divisi/internal/spec"
 	"divisi/subagents/tester"
+	"divisi/subagents/wire"
 )
 
 // fresh prepares a gate or the setup.
