@@ -137,7 +137,7 @@ func (h *conduct) launch(ctx context.Context, st *run.State) (*Run, error) {
 		defer r.over()
 		stop := hands.begin(ctx, cond.State().Pos, h.full)
 		r.err = cond.Run(ctx)
-		if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		if cause := context.Cause(ctx); r.started() == nil && cause != nil && !errors.Is(cause, context.Canceled) {
 			r.err = cause
 		}
 		stop()

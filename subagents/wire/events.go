@@ -101,7 +101,7 @@ func attribute(subject string, e *contextscope.Event) contextscope.Kind {
 		e.Run, e.Worker, e.Role, e.Task, e.Agent = part[1], part[3], part[4], part[5], part[5]+"/"+part[6]
 		e.Attempt, _ = strconv.Atoi(part[6]) // the bus lets nothing else through
 	case subject != "":
-		e.Agent = subject // whoever may write there is not the conductor
+		e.Agent = subject // the conductor does not write there
 	}
 	return ""
 }
