@@ -35,14 +35,14 @@ var arrows = []struct {
 	{"assign", []string{"master", "request", "run"}},
 	{"report", []string{"acceptance", "decision", "recovery", "run"}},
 	{"conductor", []string{"acceptance", "acceptance/testsource", "assign", "baseline", "decision", "landing", "master", "phase", "plan", "recovery", "request", "run", "schedule"}},
-	{"console", []string{"report", "run"}},
 	{"store", []string{"conductor", "report", "run"}},
 	{"attempt", []string{"conductor", "landing", "request", "run", "store"}},
+	{"console", []string{"attempt", "phase", "report", "run"}},
 	{"explain", []string{"assign", "console", "plan", "run", "store"}},
 	{"dashboard", []string{"report", "run"}},
 	{"sample", nil},
 	{"needs", []string{"run"}},
-	{".", []string{"acceptance", "attempt", "baseline", "conductor", "console", "dashboard", "decision", "explain", "needs", "plan", "report", "request", "run", "store"}},
+	{".", []string{"acceptance", "attempt", "baseline", "conductor", "console", "dashboard", "decision", "explain", "needs", "phase", "plan", "recovery", "report", "request", "run", "store"}},
 }
 
 // pure are the packages that decide or fold: they know neither NATS nor git, files, processes or the network.

@@ -105,6 +105,7 @@ type work struct {
 	lost atomic.Int64 // exchanges that could not be recorded
 
 	name   string // of the setup
+	begun  bool   // to take attempts off the queue
 	setup  *wire.Setup
 	path   string
 	mirror *git.Repo
@@ -211,15 +212,17 @@ func (w *work) follow(ctx context.Context, from uint64) error {
 	return nil
 }
 
-// start begins to take attempts off the queue, as a setup tells.
+// start begins to take attempts off the queue, as a setup tells. Each setup is of a conductor that has just emptied the queue,
+// even where it equals the one before: what is being worked on is left to a worker that takes it off the new queue.
 func (w *work) start(ctx context.Context, setup string) error {
-	if w.name != setup {
+	if w.name != setup || w.begun {
 		w.stop()
 		w.release()
 		if err := w.prepare(ctx, setup); err != nil {
 			return err
 		}
 	}
+	w.begun = true
 	return w.hands.Start(ctx)
 }
 

@@ -9,8 +9,8 @@ import (
 )
 
 // Owner is the worker that has an attempt: the one whose delivery is the newest. The zero value is that of an attempt without
-// events, which the first worker takes that appends to it. A client that leaves the fence out can append at any time: whoever
-// reads a log asks Admit, and passes over what it refuses.
+// events, which the first worker takes that appends to it. A client that leaves the fence out can append at any time: a program
+// that reads a log asks Admit, and passes over what it refuses.
 type Owner struct {
 	Worker   string
 	Delivery int
