@@ -42,7 +42,7 @@ var arrows = []struct {
 	{"dashboard", []string{"report", "run"}},
 	{"sample", nil},
 	{"needs", []string{"run"}},
-	{".", []string{"acceptance", "attempt", "baseline", "conductor", "console", "dashboard", "decision", "explain", "needs", "phase", "plan", "recovery", "report", "request", "run", "store"}},
+	{".", []string{"acceptance", "attempt", "baseline", "conductor", "console", "dashboard", "decision", "explain", "needs", "phase", "plan", "recovery", "report", "request", "run", "sample", "store"}},
 }
 
 // pure are the packages that decide or fold: they know neither NATS nor git, files, processes or the network.
