@@ -192,7 +192,7 @@ func TestAHalfThatIsKilledIsReplaced(t *testing.T) {
 	first.kill()
 	h.Resume = true
 	second := spawn(t, h)
-	require.Equal(t, h.Run, second.line(), second.err.String())
+	require.Equal(t, h.Run, second.line())
 	until(t, url, h.Run, contextscope.KindStarted, contextscope.KindStarted)
 	work.kill()
 	second.kill()
