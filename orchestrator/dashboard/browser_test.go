@@ -140,7 +140,7 @@ func TestBrowserForeignText(t *testing.T) {
 		put("task", evil, run.TaskData{
 			State: run.TaskRunning, Dispatch: &run.Dispatch{Task: evil, Attempt: 1, Role: evil},
 		}),
-		put("started", evil, map[string]any{"worker": evil}),
+		put("started", evil, map[string]any{"worker": evil, "delivery": 1}),
 		put("progress", evil, map[string]any{"doing": evil}),
 		put(contextscope.Kind(evil), evil, evil),
 	)
