@@ -33,10 +33,9 @@ func (r *Run) Decisions(ctx context.Context) ([]Decision, error) {
 // Decide answers a decision as it was shown, and returns what becomes of it. One that has an answer by now, or is about another
 // attempt, is a mistake of the caller and changes nothing. A run that no process carries out keeps the answer.
 func (r *Run) Decide(ctx context.Context, d Decision, c Choice) (string, error) {
-	becomes, err := r.ask(ctx, conductor.Request{Verb: conductor.VerbDecide, Answer: &run.Answer{
+	return r.ask(ctx, conductor.Request{Verb: conductor.VerbDecide, Answer: &run.Answer{
 		ID: d.ID, Attempt: d.Attempt, Option: c.Option, Text: c.Text, Of: c.Task,
 	}})
-	return r.next(becomes), err
 }
 
 // TakeBack takes back the answer to a decision, and returns what is open again. It is a mistake of the caller once the run has

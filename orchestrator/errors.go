@@ -101,3 +101,8 @@ func fullDisk(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, bus.ErrFull) ||
 		strings.Contains(said, "no space left on device") || strings.Contains(said, "out of diskspace")
 }
+
+// wrong is a mistake in an option, by whose name the text begins.
+func wrong(format string, args ...any) error {
+	return usage.With(usage.Errorf(format, args...), usage.Option)
+}

@@ -74,7 +74,7 @@ func (r *Run) enter(ctx context.Context) (context.Context, func(), error) {
 func (r *Run) batches(ctx context.Context) iter.Seq2[conductor.LogBatch, error] {
 	log := conductor.Log{Bus: r.newest(), Run: r.id}
 	switch {
-	case r.alone:
+	case r.notRunning:
 		return log.Read(ctx, 0)
 	case r.held == nil:
 		return untilEnd(ctx, log.Tail)

@@ -28,7 +28,7 @@ func (h *conduct) preview(ctx context.Context, o *Options) (_ json.RawMessage, e
 		return nil, err
 	}
 	if len(h.spec.Project.Gates) == 0 && !o.AllowUnverified {
-		h.notice("note: " + noGates + "; a run needs a gate, or --allow-unverified")
+		h.notice("note: " + noGates + "; a run needs a gate, or leave to land what is not proven")
 	}
 	data.By = run.ByFile
 	return spec.JSON(data)
@@ -87,7 +87,7 @@ func (h *conduct) detect(ctx context.Context, o *Options) error {
 	agreed, err := o.Propose(ctx, found.Setup, found.Why, trust.Requests(&with, h.repoRoles))
 	if agreed {
 		*project, h.spec.Proposed = with, nil
-		h.notices = append(h.notices, fmt.Sprintf("setup is %s, because the repository has %s; divisi init writes it to %s",
+		h.notices = append(h.notices, fmt.Sprintf("setup is %s, because the repository has %s; it is not in %s yet",
 			text.Flow(found.Setup), text.Some(found.Why, maxWhy), projectFile))
 	}
 	return err

@@ -23,7 +23,7 @@ func (r *Run) Accept(ctx context.Context, task string, attempt int) (string, err
 
 // Pause stops the run once its agents have finished their turns.
 func (r *Run) Pause(ctx context.Context) (string, error) {
-	if r.alone {
+	if r.notRunning {
 		return "", usage.Errorf("run %s is not running: there is nothing to pause", r.id)
 	}
 	return r.ask(ctx, conductor.Request{Verb: conductor.VerbPause})
@@ -36,8 +36,7 @@ func (r *Run) StopLine(ctx context.Context, reason string) (string, error) {
 
 // StartLine lets work be dispatched and land again.
 func (r *Run) StartLine(ctx context.Context) (string, error) {
-	becomes, err := r.ask(ctx, conductor.Request{Verb: conductor.VerbStartLine})
-	return r.next(becomes), err
+	return r.ask(ctx, conductor.Request{Verb: conductor.VerbStartLine})
 }
 
 // Cancel ends the run, or one task of it, for good.
@@ -47,21 +46,15 @@ func (r *Run) Cancel(ctx context.Context, task, reason string) (string, error) {
 
 // Skip gives tasks up as not needed: what waits for them goes on as if they were done.
 func (r *Run) Skip(ctx context.Context, tasks []string, reason string) (string, error) {
-	becomes, err := r.ask(ctx, conductor.Request{Verb: conductor.VerbSkip, Tasks: tasks, Text: reason})
-	return r.next(becomes), err
+	return r.ask(ctx, conductor.Request{Verb: conductor.VerbSkip, Tasks: tasks, Text: reason})
 }
 
-// next adds what to do next where no process carries the run out.
-func (r *Run) next(becomes string) string {
-	if !r.alone {
-		return becomes
-	}
-	return becomes + "; continue with: divisi resume " + r.id
-}
+// NotRunning reports that no process carries the run out, so that what was asked waits for Resume.
+func (r *Run) NotRunning() bool { return r.notRunning }
 
 // ask puts a request to the conductor of the run. Where no process carries it out, this one is its conductor for a moment.
 func (r *Run) ask(ctx context.Context, q conductor.Request) (string, error) {
-	if !r.alone {
+	if !r.notRunning {
 		return r.askHolder(ctx, q)
 	}
 	r.asking.Lock()
@@ -100,8 +93,8 @@ func (r *Run) askHolder(ctx context.Context, q conductor.Request) (string, error
 	case ferr != nil:
 		return "", errors.Join(err, ferr)
 	case st.Status.Ended():
-		return "", usage.Errorf("run %s is over: %s; see: divisi show %s\n"+
-			"Its process is just ending: to change it, try again in a moment", r.id, st.Status, r.id)
+		return "", usage.Errorf("run %s is over: %s\n"+
+			"Its process is just ending: to change it, try again in a moment", r.id, st.Status)
 	}
 	return "", usage.Errorf("run %s is not accepting requests yet: try again in a moment", r.id)
 }

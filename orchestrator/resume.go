@@ -11,7 +11,6 @@ import (
 	"divisi/bus"
 	"divisi/internal/git"
 	"divisi/internal/spec"
-	"divisi/internal/text"
 	"divisi/internal/usage"
 	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/needs"
@@ -25,7 +24,7 @@ func resume(ctx context.Context, o *ResumeOptions) (_ *Run, err error) {
 	case err != nil:
 		return nil, err
 	case o.Budget != nil && *o.Budget < 0:
-		return nil, usage.Errorf("--budget cannot be negative")
+		return nil, wrong("budget cannot be negative")
 	case !bus.ValidToken(o.Run):
 		return nil, usage.Errorf("%q is no run's id", o.Run)
 	}
@@ -105,13 +104,12 @@ func (h *conduct) origin(ctx context.Context, repo string) (*git.Checkout, error
 	id := h.spec.Run
 	c, err := h.git.Inspect(ctx, repo)
 	if err != nil {
-		return nil, usage.Errorf("the repository of run %s: %v\nIf it has moved: divisi resume %s --repo DIR", id, err, id)
+		return nil, usage.With(usage.Errorf("the repository of run %s: %v", id, err), usage.Moved, id)
 	}
 	if _, err := h.git.Resolve(ctx, c, h.spec.Base); err != nil {
-		return nil, usage.Errorf("%s no longer has the commit that run %s started from, %s: it was removed by git gc, "+
-			"or this is another repository\n"+
-			"Fetch the commit again, or name the repository that has it: divisi resume %s --repo DIR",
-			c.Top, id, short(h.spec.Base), id)
+		return nil, usage.With(usage.Errorf("%s no longer has the commit that run %s started from, %s: it was removed by git gc, "+
+			"or this is another repository\nFetch the commit again, or name the repository that has it",
+			c.Top, id, short(h.spec.Base)), usage.Moved, id)
 	}
 	return c, nil
 }
@@ -124,8 +122,8 @@ func resumed(st *run.State, m store.Meta, record string) (notices []string) {
 	if m.Record == "" || record != "" {
 		return notices
 	}
-	ends := fmt.Sprintf("the run was recorded in %s until now; to continue the recording: --record %s",
-		m.Record, text.Shell(m.Record))
+	ends := fmt.Sprintf("the run was recorded in %s until now, and is not any more: name that directory to continue the recording",
+		m.Record)
 	if slices.Contains(st.Notices, ends) {
 		return notices
 	}
@@ -135,7 +133,7 @@ func resumed(st *run.State, m store.Meta, record string) (notices []string) {
 // resumable returns why a run cannot go on, if it cannot.
 func resumable(st *run.State, o *ResumeOptions) error {
 	if st.Status == run.Done || st.Status == run.Parked || st.Status == run.Cancelled {
-		return usage.Errorf("run %s is over: %s; see: divisi show %s", st.Spec.Run, st.Status, st.Spec.Run)
+		return usage.With(usage.Errorf("run %s is over: %s", st.Spec.Run, st.Status), usage.Show, st.Spec.Run)
 	}
 	return allowed(st, o)
 }
@@ -145,10 +143,9 @@ func allowed(st *run.State, o *ResumeOptions) error {
 	id, used := st.Spec.Run, st.Usage.Total()
 	switch {
 	case st.StoppedByBudget() && o.Budget == nil:
-		return usage.Errorf("run %s has used %d of %d tokens; give it more: divisi resume %s --budget %d",
-			id, used, st.Budget, id, 2*st.Budget)
+		return usage.With(usage.Errorf("run %s has used %d of %d tokens", id, used, st.Budget), usage.Spent, id, 2*st.Budget)
 	case o.Budget != nil && *o.Budget > 0 && *o.Budget <= used:
-		return usage.Errorf("--budget %d is for the whole run, which has used %d tokens already", *o.Budget, used)
+		return wrong("budget %d is for the whole run, which has used %d tokens already", *o.Budget, used)
 	case acceptance.Unproven(st) && !o.AllowUnverified:
 		return unverifiedError(st)
 	}

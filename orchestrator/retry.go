@@ -40,11 +40,11 @@ type Retry struct {
 	Resume ResumeOptions
 }
 
-// Retried is what became of a retry. Alone reports that no process carries the run out: Resume continues it.
+// Retried is what became of a retry. NotRunning reports that no process carries the run out: Resume continues it.
 type Retried struct {
-	Becomes string
-	Changed []string // roles and settings that have changed since the run read them
-	Alone   bool
+	Becomes    string
+	Changed    []string // roles and settings that have changed since the run read them
+	NotRunning bool
 }
 
 // Retry opens tasks again that were given up. Roles and settings are read again from the files that they came from.
@@ -60,7 +60,7 @@ func (r *Run) Retry(ctx context.Context, o Retry) (Retried, error) {
 	q.Verb, q.Tasks = conductor.VerbRetry, o.Tasks
 	q.Revision = run.Revision{By: wire.FromUser, Brief: o.Brief, Role: o.Role, Model: o.Model}
 	becomes, err := r.ask(ctx, q)
-	return Retried{Becomes: becomes, Changed: q.Notices, Alone: r.alone}, err
+	return Retried{Becomes: becomes, Changed: q.Notices, NotRunning: r.notRunning}, err
 }
 
 // reread reads the files of roles and of the project, and returns what has changed since the run read them. What it returns may
@@ -94,7 +94,7 @@ func (r *Run) reread(ctx context.Context, st *run.State, o *Retry) (q conductor.
 		return q, usage.Errorf("run %s has no role %q%s; a new role file takes effect in a run that no process carries out",
 			r.id, o.Role, near(o.Role, slices.Collect(maps.Keys(st.Spec.Roles))))
 	}
-	if err := r.rereadPlan(&q, st, m.Plan, set.Skipped); err != nil || !r.alone {
+	if err := r.rereadPlan(&q, st, m.Plan, set.Skipped); err != nil || !r.notRunning {
 		return q, err
 	}
 	return q, goesOn(ctx, st, &q, o)
@@ -179,10 +179,9 @@ func readAgain(top string, st *run.State, o *Retry) (set configs.RoleSet, p spec
 			set.Roles[name] = now
 		}
 		if now.Named != "" && given.Name != name && pulled(top, was, now) {
-			return set, p, usage.Errorf("%s has changed, and a pull can have changed it: it lies in the repository. "+
+			return set, p, usage.With(usage.Errorf("%s has changed, and a pull can have changed it: it lies in the repository. "+
 				"Its role %s has secrets, or what else needs your yes\n"+
-				"Read it, then name it again for the tasks of the role: "+
-				"divisi retry %s TASK --role %s", now.Named, name, st.Spec.Run, text.Shell(now.Named))
+				"Read it, then name it again for the tasks of the role", now.Named, name), usage.Role, st.Spec.Run, now.Named)
 		}
 	}
 	for _, s := range set.Skipped {
@@ -230,7 +229,7 @@ func (r *Run) rereadPlan(q *conductor.Request, st *run.State, path string, skipp
 	q.Plan = &p
 	q.Notices = append(q.Notices, "the plan file has changed: the tasks that are tried again get their briefs, roles, files, "+
 		"commands and constraints from it, and what it has gained is added; what else has changed takes effect in another run")
-	if !r.alone && slices.ContainsFunc(p.Tasks, func(t spec.Task) bool { return !named(st.Spec.Plan, t.Role) }) {
+	if !r.notRunning && slices.ContainsFunc(p.Tasks, func(t spec.Task) bool { return !named(st.Spec.Plan, t.Role) }) {
 		return r.stopFirst("the plan file names a role that it did not name before")
 	}
 	return nil
@@ -249,14 +248,14 @@ func (r *Run) compare(q *conductor.Request, st *run.State, roles map[string]spec
 		had, role := st.Spec.Roles[name], roles[name]
 		fields := differs(had, role)
 		switch {
-		case len(fields) == 0 || had.Name == "" && !r.alone: // nothing can name a new one yet
+		case len(fields) == 0 || had.Name == "" && !r.notRunning: // nothing can name a new one yet
 			continue
 		case had.Name == "":
 			q.Notices = append(q.Notices, fmt.Sprintf("role %s is new", name))
 		default:
 			q.Notices = append(q.Notices, fmt.Sprintf("role %s has changed: %s", name, text.Some(fields, maxFields)))
 		}
-		if !r.alone && slices.ContainsFunc(fields, func(f string) bool { return slices.Contains(connected, f) }) {
+		if !r.notRunning && slices.ContainsFunc(fields, func(f string) bool { return slices.Contains(connected, f) }) {
 			return r.stopFirst(q.Notices[len(q.Notices)-1])
 		}
 		q.Roles[name] = role
@@ -264,7 +263,7 @@ func (r *Run) compare(q *conductor.Request, st *run.State, roles map[string]spec
 	for _, name := range slices.Sorted(maps.Keys(st.Spec.Roles)) {
 		if _, is := roles[name]; !is && wanted(st, name) {
 			q.Notices = append(q.Notices, fmt.Sprintf("role %s stays as it was: its file is gone, or the log does not tell that "+
-				"you named it; name one with --role", name))
+				"you named it; name its file", name))
 		}
 	}
 	now := st.Spec.Project
@@ -273,7 +272,7 @@ func (r *Run) compare(q *conductor.Request, st *run.State, roles map[string]spec
 	now.ToolOutput, now.Summaries = p.ToolOutput, p.Summaries
 	if fields := differs(st.Spec.Project, now); len(fields) > 0 {
 		q.Notices = append(q.Notices, "the project file has changed: "+text.Some(fields, maxFields))
-		if q.Project = &now; !r.alone {
+		if q.Project = &now; !r.notRunning {
 			return r.stopFirst(q.Notices[len(q.Notices)-1])
 		}
 	}
@@ -289,8 +288,8 @@ var connected = []string{
 const maxFields = 12
 
 func (r *Run) stopFirst(what string) error {
-	return usage.Errorf("%s; the process that carries run %s out cannot change that: stop it with: divisi pause %s, then retry",
-		what, r.id, r.id)
+	return usage.With(usage.Errorf("%s; the process that carries run %s out cannot change that: stop it, then retry", what, r.id),
+		usage.Running, r.id)
 }
 
 // differs names the fields, in JSON, in which two values differ.

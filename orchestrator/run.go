@@ -38,11 +38,11 @@ type Run struct {
 	dir  store.Dir
 	bus  *bus.Bus
 	page *dashboard.Server
-	// held is nil for a run that this process is attached to; alone says that then no process carries it out, and taken is its
+	// held is nil for a run that this process is attached to; notRunning says that then no process carries it out, and taken is its
 	// log once it was taken to append to it, nil before.
-	held  *conduct
-	alone bool
-	taken *bus.Bus
+	held       *conduct
+	notRunning bool
+	taken      *bus.Bus
 	// live ends with the run that is held; stop ends it earlier.
 	live       context.Context //nolint:containedctx // it is the life of the run, which outlives Start
 	stop, over context.CancelFunc
@@ -74,12 +74,12 @@ func attach(ctx context.Context, dir store.Dir, id string) (*Run, error) {
 	if !bus.ValidToken(id) {
 		return nil, usage.Errorf("%q is no run's id", id)
 	}
-	b, alone, err := dir.Open(ctx, id)
+	b, notRunning, err := dir.Open(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	r := newRun(id, dir, b)
-	r.alone = alone
+	r.notRunning = notRunning
 	return r, nil
 }
 
@@ -97,9 +97,9 @@ func (r *Run) Dashboard() string {
 // Publish puts what has landed in a run that was stopped or cancelled into the repository, as its branch; or in one whose log is
 // damaged, cannot be written, or has another format. Open it first.
 func (r *Run) Publish(ctx context.Context) (Result, error) {
-	if !r.alone {
-		return Result{}, usage.Errorf("run %s is active: it publishes what landed at its end; stop it with: divisi pause %s",
-			r.id, r.id)
+	if !r.notRunning {
+		return Result{}, usage.With(
+			usage.Errorf("run %s is active: it publishes what landed at its end", r.id), usage.Running, r.id)
 	}
 	r.asking.Lock()
 	defer r.asking.Unlock()
@@ -323,7 +323,7 @@ func (r *Run) newest() *bus.Bus {
 
 // writable returns the log to append to. Where no process carries the run out this one takes it; asking is held then.
 func (r *Run) writable(ctx context.Context) (*bus.Bus, error) {
-	if !r.alone {
+	if !r.notRunning {
 		return r.bus, nil
 	}
 	if r.taken != nil {

@@ -85,7 +85,7 @@ func (r *Run) Report(ctx context.Context) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.alone {
+	if r.notRunning {
 		return spec.JSON(report.Of(st))
 	}
 	return spec.JSON(report.Live(st, now()))

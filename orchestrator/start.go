@@ -50,7 +50,7 @@ func (o *Host) conduct(ctx context.Context) (*conduct, error) {
 		return nil, usage.Errorf("StateDir %q cannot hold runs: name a directory", o.StateDir)
 	}
 	if o.OnDoubt != "" && !slices.Contains(run.OnDoubts, o.OnDoubt) {
-		return nil, usage.Errorf("--on-doubt %q: must be %s", o.OnDoubt, strings.Join(run.OnDoubts, ", "))
+		return nil, wrong("on-doubt %q: must be %s", o.OnDoubt, strings.Join(run.OnDoubts, ", "))
 	}
 	sandbox.TryIn(dir)
 	err = sandbox.Probe().Strict()
@@ -60,7 +60,7 @@ func (o *Host) conduct(ctx context.Context) (*conduct, error) {
 	if err == nil && o.Dashboard != "" {
 		_, err = dashboard.New(dashboard.Options{Addr: o.Dashboard, Run: "none", Log: conductor.Log{}})
 		if err != nil {
-			err = usage.Errorf("--dashboard: %s", strings.TrimPrefix(err.Error(), "dashboard: "))
+			err = wrong("dashboard: %s", strings.TrimPrefix(err.Error(), "dashboard: "))
 		}
 	}
 	if err == nil {
@@ -79,17 +79,19 @@ func (o *Host) conduct(ctx context.Context) (*conduct, error) {
 func (o *Options) check() error {
 	switch {
 	case o.Goal == "" && o.Plan == nil && !o.Trial:
-		return usage.Errorf("missing goal or plan: divisi run \"GOAL\", or divisi run --plan FILE")
+		return usage.With(usage.Errorf("missing goal or plan"), usage.Goal)
 	case o.Goal != "" && o.Plan != nil:
 		return usage.Errorf("use a goal or a plan, not both: the plan file names its own goal")
 	case o.Prove != "" && o.Prove != spec.ProveBatch && o.Prove != spec.ProveEach:
-		return usage.Errorf("--prove %q is neither batch nor each", o.Prove)
-	case o.Parallel < 0 || o.Budget < 0:
-		return usage.Errorf("--parallel and --budget cannot be negative")
+		return wrong("prove %q is neither batch nor each", o.Prove)
+	case o.Parallel < 0:
+		return wrong("parallel cannot be negative")
+	case o.Budget < 0:
+		return wrong("budget cannot be negative")
 	case o.Parallel > maxParallel:
-		return usage.Errorf("--parallel must be at most %d, not %d", maxParallel, o.Parallel)
+		return wrong("parallel must be at most %d, not %d", maxParallel, o.Parallel)
 	case o.Plan == nil && !o.Trial && !o.AutoApprove && o.Approve == nil && o.WritePlan == nil:
-		return usage.Errorf("the plan must be approved: run in a terminal, or pass --yes")
+		return usage.With(usage.Errorf("the plan must be approved"), usage.Approval)
 	}
 	return nil
 }
@@ -172,16 +174,15 @@ func (h *conduct) inspect(ctx context.Context, o *Options, dry bool) (base strin
 	switch {
 	case o.Base != "":
 		if base, err = h.git.Resolve(ctx, c, o.Base); err != nil {
-			return "", usage.Errorf("--base %s: %v", o.Base, err)
+			return "", wrong("base %s: %v", o.Base, err)
 		}
 		return base, nil
 	case dry:
 	case c.Branch == "":
-		return "", usage.Errorf("%s has no branch checked out (detached head at %s)\n"+
-			"Check out a branch, or name the commit: --base HEAD", c.Top, short(c.Head))
+		return "", usage.With(usage.Errorf("%s has no branch checked out (detached head at %s)", c.Top, short(c.Head)), usage.Head)
 	case len(dirty) > 0:
-		return "", usage.Errorf("%s has changes that are not committed: %s\n"+
-			"Commit or stash them, or start from the last commit without them: --base HEAD", c.Top, text.Some(dirty, 5))
+		return "", usage.With(
+			usage.Errorf("%s has changes that are not committed: %s", c.Top, text.Some(dirty, 5)), usage.Dirty)
 	}
 	return c.Head, nil
 }
@@ -266,10 +267,9 @@ func (h *conduct) begin(ctx context.Context, o *Options) (r *Run, err error) {
 		return nil, err
 	}
 	if len(h.spec.Project.Gates) == 0 && !o.AllowUnverified {
-		return nil, usage.Errorf("%s\n"+
+		return nil, usage.With(usage.Errorf("%s\n"+
 			"Write a gate, a command that fails when the code is broken, to .divisi/divisi.yaml and commit it:\n"+
-			"  gates:\n    - {name: build, command: [make, build]}\n"+
-			"Or land changes without proof, with exit code 1: --allow-unverified", noGates)
+			"  gates:\n    - {name: build, command: [make, build]}", noGates), usage.NoGates)
 	}
 	m := store.Meta{Repo: h.spec.Repo, NATS: o.NATS, Demo: o.Sample}
 	if o.Plan != nil {
@@ -279,7 +279,7 @@ func (h *conduct) begin(ctx context.Context, o *Options) (r *Run, err error) {
 	}
 	if o.Record != "" {
 		if m.Record, err = filepath.Abs(o.Record); err != nil {
-			return nil, fmt.Errorf("--record: %w", err)
+			return nil, usage.With(fmt.Errorf("record: %w", err), usage.Option)
 		}
 	}
 	if err = m.Write(h.path); err != nil {

@@ -14,7 +14,7 @@ import (
 // checkTape refuses a recording of a replay.
 func (o *Host) checkTape() error {
 	if o.Record != "" && o.Replay != "" {
-		return usage.Errorf("--record and --replay exclude each other: a replay makes no new exchanges")
+		return wrong("record does not go with a replay, which makes no new exchanges")
 	}
 	if o.Elsewhere && o.Record+o.Replay != "" {
 		return usage.Errorf("a recording is made, and replayed, where the models are called: give Record or Replay to Work")
@@ -29,7 +29,7 @@ func (w *work) models(ctx context.Context, rate *model.RateLimit) (model.Model, 
 	if w.replay != "" {
 		replay, err := record.Load(w.replay, needs.Secrets(s))
 		if err != nil {
-			return nil, usage.Errorf("--replay: %v", err)
+			return nil, wrong("replay: %v", err)
 		}
 		return replay, nil
 	}
@@ -64,7 +64,7 @@ func (w *work) recorder(secrets []string) (*record.Recorder, error) {
 			w.lost.Add(1), w.record)})
 	}})
 	if err != nil {
-		return nil, usage.Errorf("--record: %v", err)
+		return nil, wrong("record: %v", err)
 	}
 	return r, nil
 }

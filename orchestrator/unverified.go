@@ -47,8 +47,7 @@ func unverifiedError(st *run.State) error {
 	} else if len(lacks) == 0 {
 		b.WriteString("\n- write a gate to .divisi/divisi.yaml, commit, and start a new run")
 	}
-	fmt.Fprintf(&b, "\n- land changes without proof, with exit code 1: divisi resume %s --allow-unverified", st.Spec.Run)
-	return usage.Errorf("%s", b.String())
+	return usage.With(usage.Errorf("%s", b.String()), usage.Unproven, st.Spec.Run)
 }
 
 // leaveOut words how to leave the gates that prove nothing out of .divisi/divisi.yaml.

@@ -45,9 +45,7 @@ back, as long as the run has not acted on it.` + codes(codeOK, codeUsage, codeMa
 				return usage.Errorf("name an option too: divisi decide %s %s OPTION", run, args[1])
 			case len(args) > 2:
 				choice := orchestrator.Choice{Option: args[2], Text: strings.Join(args[3:], "")}
-				return g.request(c.Context(), run, func(r *orchestrator.Run) (string, error) {
-					return r.Decide(c.Context(), orchestrator.Decision{ID: args[1]}, choice)
-				})
+				return g.answer(c.Context(), run, orchestrator.Decision{ID: args[1]}, choice)
 			}
 			return g.walk(c.Context(), run)
 		},
@@ -161,13 +159,21 @@ func (g *globals) askAlike(alike []orchestrator.Decision) (orchestrator.Choice, 
 	return choice, errors.Join(err, show.Close())
 }
 
+// answer puts the answer to a decision into the log of its run.
+func (g *globals) answer(ctx context.Context, run string, d orchestrator.Decision, c orchestrator.Choice) error {
+	return g.request(ctx, run, func(r *orchestrator.Run) (string, error) {
+		becomes, err := r.Decide(ctx, d, c)
+		return goesOn(r, becomes, err)
+	})
+}
+
 // decideAlike gives one answer to decisions that are alike. One that is not open any more is told, and does not stop the others.
 func (g *globals) decideAlike(ctx context.Context, run string, alike []orchestrator.Decision, c orchestrator.Choice) error {
 	for _, d := range alike {
-		err := g.request(ctx, run, func(r *orchestrator.Run) (string, error) { return r.Decide(ctx, d, c) })
+		err := g.answer(ctx, run, d, c)
 		var mistake *usage.Error
 		if errors.As(err, &mistake) {
-			fmt.Fprintf(g.out, "%s: not taken: %s\n", run, console.Sanitize(g.calls(err.Error())))
+			fmt.Fprintf(g.out, "%s: not taken: %s\n", run, console.Sanitize(g.calls(errorLine(err))))
 			continue
 		}
 		if err != nil {

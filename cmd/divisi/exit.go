@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -81,11 +82,7 @@ func printError(g *globals, err error) {
 	if err == nil || (errors.As(err, &end) && end.text == "") {
 		return
 	}
-	text := err.Error()
-	if hint := hintFor(err); hint != "" {
-		text += "\n" + hint
-	}
-	text = g.calls(text)
+	text := g.calls(worded(err))
 	if g.output == "json" {
 		line, merr := json.Marshal(map[string]any{"error": text, "exit_code": exitCode(err)})
 		if merr == nil {
@@ -102,7 +99,25 @@ var coded = map[string]struct {
 	exit int
 	next string
 }{
-	usage.Active: {0, "End it first with: divisi cancel %s"},
+	usage.Active:   {0, "End it first with: divisi cancel %s"},
+	usage.Approval: {0, "Run in a terminal, or pass --yes"},
+	usage.Began:    {0, "To remove the run: divisi runs rm %s"},
+	usage.Damaged:  {0, "To save what landed: divisi publish %s"},
+	usage.Dirty:    {0, "Commit or stash them, or start from the last commit without them: --base HEAD"},
+	usage.Events:   {0, "Start again with divisi run; to remove the run: divisi runs rm %s"},
+	usage.Goal:     {0, "Give it: divisi run \"GOAL\", or divisi run --plan FILE"},
+	usage.Head:     {0, "Check out a branch, or name the commit: --base HEAD"},
+	usage.Log:      {0, "See what it left: divisi log %s"},
+	usage.Moved:    {0, "If it has moved: divisi resume %s --repo DIR"},
+	usage.NoGates:  {0, "Or land changes without proof, with exit code 1: --allow-unverified"},
+	usage.Role:     {0, "To do so: divisi retry %s TASK --role %s"},
+	usage.Running:  {0, "Stop it with: divisi pause %s"},
+	usage.Server:   {0, "Check the address given with --nats; without it Divisi brings its own server"},
+	usage.Show:     {0, "See: divisi show %s"},
+	usage.Spent:    {0, "Give it more: divisi resume %s --budget %s"},
+	usage.StateDir: {0, "Choose another directory with --state-dir"},
+	usage.Unproven: {0, "- land changes without proof, with exit code 1: divisi resume %s --allow-unverified\n" +
+		"divisi init proposes a setup that brings what gates need."},
 	usage.Auth: {0, "Set the key to one that works: GEMINI_API_KEY, or the variable that the message names; " +
 		"then: divisi resume"},
 	usage.Branch: {0, "Rename it: git branch -m %s another-name"},
@@ -126,6 +141,18 @@ var coded = map[string]struct {
 		"then: divisi resume"},
 }
 
+// worded is an error with the next step. The text about an option begins with its name.
+func worded(err error) string {
+	text := err.Error()
+	if isCode(err, usage.Option) {
+		text = "--" + text
+	}
+	if hint := hintFor(err); hint != "" {
+		text += "\n" + hint
+	}
+	return text
+}
+
 // hintFor returns the next step for an error that does not name it.
 func hintFor(err error) string {
 	switch {
@@ -139,6 +166,7 @@ func hintFor(err error) string {
 	if len(values) == 0 || next == "" {
 		return next
 	}
+	values = slices.Clone(values)
 	for i := range values {
 		values[i] = text.Shell(fmt.Sprint(values[i]))
 	}

@@ -44,11 +44,11 @@ func (g *globals) give(ctx context.Context, to, dir string, o orchestrator.Resum
 	if err != nil {
 		return err
 	}
-	becomes, alone, err := r.Give(ctx, task, dir)
+	becomes, notRunning, err := r.Give(ctx, task, dir)
 	if err = errors.Join(err, r.Close()); err != nil {
 		return err
 	}
-	if err := g.said(id, becomes); err != nil || !alone {
+	if err := g.said(id, becomes); err != nil || !notRunning {
 		return err
 	}
 	return g.resume(ctx, []string{id}, o, flags.sandbox)

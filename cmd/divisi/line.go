@@ -53,7 +53,10 @@ func newLineStart(g *globals) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return g.request(c.Context(), id, func(r *orchestrator.Run) (string, error) { return r.StartLine(c.Context()) })
+			return g.request(c.Context(), id, func(r *orchestrator.Run) (string, error) {
+				becomes, err := r.StartLine(c.Context())
+				return goesOn(r, becomes, err)
+			})
 		},
 	}
 }

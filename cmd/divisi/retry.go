@@ -92,7 +92,7 @@ func (g *globals) retry(ctx context.Context, args []string, r orchestrator.Resum
 	if err = errors.Join(err, attached.Close()); err != nil {
 		return err
 	}
-	if err := g.said(id, strings.Join(append([]string{done.Becomes}, done.Changed...), "; ")); err != nil || !done.Alone {
+	if err := g.said(id, strings.Join(append([]string{done.Becomes}, done.Changed...), "; ")); err != nil || !done.NotRunning {
 		return err
 	}
 	return g.resume(ctx, []string{id}, r, o.sandbox)

@@ -107,10 +107,10 @@ func (g *globals) listRun(ctx context.Context, w io.Writer, id string) error {
 	if code, _ := orchestrator.CodeOf(err); code == usage.Format {
 		state = "other format"
 	}
-	return g.print(map[string]string{"run": id, "state": state, "error": err.Error()}, func() (string, error) {
+	return g.print(map[string]string{"run": id, "state": state, "error": worded(err)}, func() (string, error) {
 		return fmt.Sprintf("%s\t%s\t%s\n", id, state, console.Sanitize(errorLine(err))), nil
 	}, w)
 }
 
 // errorLine is an error with its advice in one line.
-func errorLine(err error) string { return oneLine(strings.ReplaceAll(err.Error(), "\n", "; ")) }
+func errorLine(err error) string { return oneLine(strings.ReplaceAll(worded(err), "\n", "; ")) }

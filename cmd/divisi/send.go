@@ -50,6 +50,14 @@ func (g *globals) request(ctx context.Context, run string, ask func(*orchestrato
 	return g.said(run, becomes)
 }
 
+// goesOn adds how a run is continued that no process carries out.
+func goesOn(r *orchestrator.Run, becomes string, err error) (string, error) {
+	if r.NotRunning() {
+		becomes += "; continue with: divisi resume " + r.ID()
+	}
+	return becomes, err
+}
+
 // attach connects to a run.
 func (g *globals) attach(ctx context.Context, run string) (*orchestrator.Run, error) {
 	return g.runs().Open(g.log.WithContext(ctx), run)

@@ -23,7 +23,8 @@ its tasks that have not landed. Continue a run that has ended with divisi resume
 				return err
 			}
 			return g.request(c.Context(), id, func(r *orchestrator.Run) (string, error) {
-				return r.Skip(c.Context(), args[1:], reason)
+				becomes, err := r.Skip(c.Context(), args[1:], reason)
+				return goesOn(r, becomes, err)
 			})
 		},
 	}

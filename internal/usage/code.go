@@ -5,25 +5,42 @@ import "errors"
 // The codes of errors, with their values. A code names what an error is about, for a program that adds its own words about what
 // to do next: its flags and commands. The values are what those words need.
 const (
+	Approval    = "approval"     // a person has to approve the plan
 	Active      = "active"       // a process carries the run out, which has to end first: run
 	Auth        = "auth"         // a service has refused the key while the run was under way
+	Began       = "began"        // the run was killed before it began: run
 	Branch      = "branch"       // a branch is in the way of those of runs: branch
 	Damaged     = "damaged"      // the log is damaged, and no process can continue the run: run
+	Dirty       = "dirty"        // the checkout has changes that are not committed
 	Denied      = "denied"       // the state directory cannot be written
+	Events      = "events"       // the log has no events: run
 	Format      = "format"       // the log has another format
 	Full        = "full"         // a disk is full
+	Goal        = "goal"         // there is neither a goal nor a plan
+	Head        = "head"         // the checkout has no branch
 	Held        = "held"         // another process has the log
 	Key         = "key"          // there is no key for a service
 	Line        = "line"         // a line of the input cannot be read: its number
+	Log         = "log"          // what an attempt left tells more: run/task/attempt
 	Machine     = "machine"      // the machine lacked something for too long
+	Moved       = "moved"        // the repository is not where it was, or is another one: run
 	NoCommits   = "no-commits"   // the repository is empty
+	NoGates     = "no-gates"     // nothing could be proven
 	NoOwner     = "no-owner"     // the process that carried the run out has ended
 	NoRepo      = "no-repo"      // the directory is in no repository
 	NotApproved = "not-approved" // the plan was not approved
+	Option      = "option"       // an option is wrong, by whose name the text begins
 	Preflight   = "preflight"    // the repository is not ready for a run
 	ReadOnly    = "read-only"    // the repository cannot be written
+	Role        = "role"         // a role file has to be named again: run, file
+	Running     = "running"      // the run has to be paused first: run
+	Server      = "server"       // the run's own server cannot be used
 	ServerKeeps = "server-keeps" // the run could not be removed from its server: run
 	Service     = "service"      // a service has failed while the run was under way
+	Show        = "show"         // the report tells more: run, or run/task
+	Spent       = "spent"        // the budget is used up: run, twice the budget
+	StateDir    = "state-dir"    // another state directory is needed
+	Unproven    = "unproven"     // what lands could not be proven: run
 	Unreadable  = "unreadable"   // an event of the conductor cannot be read, and no process can continue the run
 )
 

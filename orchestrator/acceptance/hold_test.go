@@ -39,8 +39,8 @@ func TestDecide(t *testing.T) {
 	for policy, want := range map[string][]string{
 		"":                {},
 		run.OnDoubtAsk:    {},
-		run.OnDoubtReject: {"task t pending the patch was rejected: fewer tests ruled by --on-doubt"},
-		run.OnDoubtAccept: {"task t running ruled by --on-doubt"},
+		run.OnDoubtReject: {"task t pending the patch was rejected: fewer tests ruled by policy"},
+		run.OnDoubtAccept: {"task t running ruled by policy"},
 	} {
 		t.Run(policy, func(t *testing.T) {
 			t.Parallel()

@@ -68,10 +68,10 @@ func (a *Attempt) choose(number int) error {
 		if near != "" {
 			near = fmt.Sprintf(" (did you mean %q?)", near)
 		}
-		return usage.Errorf("run %s has no task %q%s\nSee: divisi show %s", id, a.task, near, id)
+		return usage.With(usage.Errorf("run %s has no task %q%s", id, a.task, near), usage.Show, id)
 	case w == nil:
-		return usage.Errorf("%s has no attempt: it was not started and is %s\nSee: divisi show %s/%s", a.task,
-			strings.TrimSuffix(string(t.State)+": "+t.Reason, ": "), id, a.task)
+		return usage.With(usage.Errorf("%s has no attempt: it was not started and is %s", a.task,
+			strings.TrimSuffix(string(t.State)+": "+t.Reason, ": ")), usage.Show, id+"/"+a.task)
 	case w.Attempts[number] == nil:
 		return usage.Errorf("%s has no attempt %d\nName its newest one: %s/%s", a.task, number, id, wire.AgentID(a.task, w.Last))
 	}
@@ -93,14 +93,16 @@ type Patch struct {
 // Diff returns the attempt's patch as git prints it, or how many lines of each file changed.
 func (a *Attempt) Diff(ctx context.Context, stat bool) (*Patch, error) {
 	name := wire.AgentID(a.task, a.Attempt.Attempt)
-	next := fmt.Sprintf("See what it left: divisi log %s/%s", a.st.Spec.Run, name)
+	none := func(format string, args ...any) error {
+		return usage.With(usage.Errorf(format, args...), usage.Log, a.st.Spec.Run+"/"+name)
+	}
 	switch r := a.Result; {
 	case r == nil:
-		return nil, usage.Errorf("%s has no patch: it has no result yet\n%s", name, next)
+		return nil, none("%s has no patch: it has no result yet", name)
 	case r.Patch == nil && r.Status == spec.StatusDone:
-		return nil, usage.Errorf("%s has no patch: it changed nothing\n%s", name, next)
+		return nil, none("%s has no patch: it changed nothing", name)
 	case r.Patch == nil:
-		return nil, usage.Errorf("%s has no patch: it ended as %s: %s\n%s", name, r.Status, run.FaultOf(r).Message, next)
+		return nil, none("%s has no patch: it ended as %s: %s", name, r.Status, run.FaultOf(r).Message)
 	}
 	mirror, err := a.mirror(ctx)
 	if err != nil {
@@ -110,7 +112,7 @@ func (a *Attempt) Diff(ctx context.Context, stat bool) (*Patch, error) {
 	out, err := mirror.Show(ctx, a.Head, p.Commit, stat)
 	if err != nil {
 		if known, asked := mirror.Has(ctx, p.Commit); asked == nil && !known {
-			err = usage.Errorf("the patch of %s is not in the mirror: it was refused, or is not there yet\n%s", name, next)
+			err = none("the patch of %s is not in the mirror: it was refused, or is not there yet", name)
 		}
 		return nil, err
 	}

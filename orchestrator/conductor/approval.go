@@ -61,7 +61,7 @@ func (c *Conductor) askApproval(s *run.State) []run.Action {
 		return nil
 	}
 	if c.cfg.Approve == nil {
-		return []run.Action{run.Fail{Err: fmt.Errorf("%w: pass --yes, or run on a terminal", ErrNotApproved)}}
+		return []run.Action{run.Fail{Err: fmt.Errorf("%w: a person has to approve it", ErrNotApproved)}}
 	}
 	return []run.Action{run.Approve{Plan: at}}
 }

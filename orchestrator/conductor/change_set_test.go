@@ -141,7 +141,7 @@ func TestAChangeSetThatIsNotWholeParks(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, run.Parked, st.Status)
 	require.Equal(t, "the change set rename fails in f02.txt, which no task of it may change: undefined: old. "+
-		"Add a task with change_set: rename and these files to the plan, or these files to a task of it; then: divisi retry r1", st.Tasks.ByID["a"].Reason)
+		"Add a task with change_set: rename and these files to the plan, or these files to a task of it; then retry the tasks of run r1", st.Tasks.ByID["a"].Reason)
 	require.Equal(t, "its change set rename is given up with a", st.Tasks.ByID["b"].Reason)
 	require.Equal(t, "depends on a, which is parked", st.Tasks.ByID["after"].Reason)
 	require.Equal(t, 2, st.Batches.GateRuns, "red runs once more: it may be a flake")

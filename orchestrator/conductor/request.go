@@ -118,9 +118,9 @@ func unanswered(ctx context.Context, run string) string {
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return fmt.Sprintf(": the run is busy, and does nothing that it had not started by now: "+
-			"check with divisi show %s, then ask again", run)
+			"see the report of run %s, then ask again", run)
 	case ctx.Err() != nil:
-		return fmt.Sprintf(": it may still be done: check with divisi show %s before you ask again", run)
+		return fmt.Sprintf(": it may still be done: see the report of run %s before you ask again", run)
 	}
 	return ""
 }

@@ -43,7 +43,7 @@ func TestAConductorLeavesUndoneWhatNobodyWaitsForAnyMore(t *testing.T) {
 	defer cancel()
 	_, err := Ask(short, c.cfg.Bus, "r1", q)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.ErrorContains(t, err, "does nothing that it had not started by now: check with divisi show r1, then ask again")
+	require.ErrorContains(t, err, "does nothing that it had not started by now: see the report of run r1, then ask again")
 	require.NoError(t, c.answer(t.Context(), <-asks))
 	require.Empty(t, c.st.Messages.All)
 
@@ -68,7 +68,7 @@ func TestWhoGivesARequestUpIsToldThatItMayStillBeDone(t *testing.T) {
 	}()
 	r := <-asks
 	giveUp()
-	require.ErrorContains(t, <-gaveUp, "it may still be done: check with divisi show r1 before you ask again")
+	require.ErrorContains(t, <-gaveUp, "it may still be done: see the report of run r1 before you ask again")
 	require.NoError(t, c.answer(t.Context(), r))
 	require.Len(t, c.st.Messages.All, 1)
 }

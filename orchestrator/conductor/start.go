@@ -65,8 +65,8 @@ func (c *Conductor) takeOver(ctx context.Context) error {
 func (c *Conductor) PublishLanded(ctx context.Context) (string, error) {
 	switch {
 	case !c.st.Status.Ended():
-		return "", request.Refusedf("run %s is active, or was killed: it publishes what landed at its end; stop it with: "+
-			"divisi pause", c.cfg.Run)
+		return "", request.Refusedf("run %s is active, or was killed: it publishes what landed at its end; pause it first",
+			c.cfg.Run)
 	case c.st.Head == c.st.Spec.Base:
 		return "", request.Refusedf("nothing has landed in run %s", c.cfg.Run)
 	}

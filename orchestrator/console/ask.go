@@ -33,7 +33,7 @@ const choices = "e to edit it, or tell the master in a sentence what to change: 
 // can be asked, which is an error.
 func (c *Console) Approve(in io.Reader, q Question) (said Approval, err error) {
 	if c.opts.JSON {
-		return said, errors.New("the plan needs approval, but the output is JSON: approve it beforehand with --yes")
+		return said, errors.New("the plan needs approval, but the output is JSON: it has to be approved beforehand")
 	}
 	var shown bytes.Buffer
 	if err := q.write(&shown, c.textWidth()); err != nil {

@@ -49,7 +49,7 @@ func writeHandoffs(w *strings.Builder, r *report.Report) {
 		}
 	}
 	if more > 0 {
-		fmt.Fprintf(w, "and %d more: divisi show %s/TASK\n", more, r.Run)
+		fmt.Fprintf(w, "and %d more: see the reports of the tasks\n", more)
 	}
 }
 

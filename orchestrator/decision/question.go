@@ -17,7 +17,13 @@ var question = kind{
 		return asked(s, func(q *run.Request) bool { return q.Kind == wire.RequestAsk }, asks)
 	},
 	carry: func(s *run.State, d *run.Decision, a run.Answer) ([]run.Action, string, error) {
-		return request.Send(s, d.About, a.Text, a.By)
+		for _, q := range s.OpenRequests() {
+			if q.Pos == d.Pos {
+				actions, becomes := request.Reply(q, a.Text, a.By)
+				return actions, becomes, nil
+			}
+		}
+		return nil, "", request.Refusedf("%s does not wait for it any more", d.About)
 	},
 	closed: answered,
 	send:   Reply,

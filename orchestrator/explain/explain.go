@@ -113,7 +113,7 @@ func Open(
 	a, err := assign.Read(ctx, st, b, task, attempt)
 	switch {
 	case errors.Is(err, assign.ErrNoAttempt):
-		return nil, usage.Errorf("%v%s\nSee: divisi show %s", err, whyNone(st, task), run)
+		return nil, usage.With(usage.Errorf("%v%s", err, whyNone(st, task)), usage.Show, run)
 	case errors.Is(err, assign.ErrNotKept):
 		return nil, usage.Errorf("%v", err)
 	case err != nil:

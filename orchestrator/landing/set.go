@@ -207,7 +207,7 @@ func park(s *run.State, set *run.ChangeSet, missing []string, f spec.Fault) []ru
 		if template := set.Members[0].Task.ShardOf; template != "" {
 			to = fmt.Sprintf("have the shard rule of %s find them (glob, match)", template)
 		}
-		reason += fmt.Sprintf("Add a task with change_set: %s and these files to the plan, or %s; then: divisi retry %s",
+		reason += fmt.Sprintf("Add a task with change_set: %s and these files to the plan, or %s; then retry the tasks of run %s",
 			set.Name, to, s.Spec.Run)
 	}
 	var actions []run.Action

@@ -33,14 +33,14 @@ func Skipped(plan spec.Plan, skipped []configs.Skipped) []spec.Problem {
 }
 
 // Notices report which fields of imported roles the run ignores: each for the roles that a plan names. A master can name any
-// role, so that a run with a goal gets a count and the command that lists them.
+// role, so that a run with a goal gets a count.
 func Notices(s *run.Spec) []string {
 	var notices []string
 	if s.Plan == nil {
 		for _, name := range slices.Sorted(maps.Keys(s.Roles)) {
 			if n := len(s.Roles[name].Notices); n > 0 {
-				notices = append(notices, fmt.Sprintf("role %s (%s): %d of its settings are ignored; see: divisi roles show %s",
-					name, s.Roles[name].Source, n, name))
+				notices = append(notices, fmt.Sprintf("role %s (%s): %d of its settings are ignored",
+					name, s.Roles[name].Source, n))
 			}
 		}
 		return slices.Concat(notices, serverNotices(s), programNotices(s))

@@ -123,7 +123,7 @@ func recall(s *run.State) []run.Action {
 			return first
 		}
 		d := run.Data{Baseline: kept.Receipts, Flaky: kept.Flaky, Notices: append([]string{fmt.Sprintf(
-			"the gates did not run on the base commit: run %s did so %s ago, on commit %s; --fresh-baseline runs them again",
+			"the gates did not run on the base commit: run %s did so %s ago, on commit %s; a fresh baseline runs them again",
 			kept.Run, age(s.Time.Sub(kept.Made)), kept.Commit[:min(len(kept.Commit), 12)])}, flakyNotice(kept.Flaky)...)}
 		return stopUnproven(s, d)
 	}}}

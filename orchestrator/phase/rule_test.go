@@ -154,7 +154,7 @@ func TestABaselineOfAnEarlierRun(t *testing.T) {
 	l.Do(recall.Then(kept))
 	require.True(t, l.Baselined())
 	require.Equal(t, []string{"the gates did not run on the base commit: run r0 did so 3 hours ago, on commit c; " +
-		"--fresh-baseline runs them again"}, l.Notices)
+		"a fresh baseline runs them again"}, l.Notices)
 	require.Empty(t, phase.Baseline(l.State))
 }
 

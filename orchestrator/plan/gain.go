@@ -92,8 +92,7 @@ func gone(was, edited *spec.Plan, st *run.State) (out []spec.Problem) {
 				break
 			} else if state != run.TaskSkipped && state != run.TaskCancelled {
 				out = append(out, spec.Problem{Path: "tasks", Message: fmt.Sprintf(
-					"the task %s is gone, and %s is %s: put it back, or give it up first: divisi skip %s %s",
-					id, member, state, st.Spec.Run, id)})
+					"the task %s is gone, and %s is %s: put it back, or skip it first", id, member, state)})
 				break
 			}
 		}

@@ -24,9 +24,9 @@ func TestAWriteSetThatIsTooSmallNamesTheWayOut(t *testing.T) {
 		alone bool
 		want  string
 	}{
-		"a task": {spec.Task{}, false, "add its path to files of this task in the plan; then: divisi retry r1"},
+		"a task": {spec.Task{}, false, "add its path to files of this task in the plan; then retry it in run r1"},
 		"a shard": {spec.Task{ShardOf: "s"}, false, "add a task with its path in files to the plan, or have the shard rule of s find it " +
-			"(glob, match), which finds no protected file; then: divisi retry r1"},
+			"(glob, match), which finds no protected file; then retry it in run r1"},
 		"with a master":          {spec.Task{}, true, "dispatch a task with its path in files"},
 		"of a set with a master": {spec.Task{ChangeSet: "s"}, true, "dispatch a task with change_set: s and its path in files"},
 	} {

@@ -11,7 +11,7 @@ import (
 
 // Widen tells how a file becomes one that a task may change.
 func Widen(s *run.State, t *run.Task) string {
-	again := "; then: divisi retry " + s.Spec.Run
+	again := "; then retry it in run " + s.Spec.Run
 	task := "a task"
 	if t.Task.ChangeSet != "" {
 		task += " with change_set: " + t.Task.ChangeSet + " and"

@@ -255,7 +255,7 @@ func requestLine(e *contextscope.Event, q wire.Request) Line {
 		if len(q.Options) > 0 {
 			options = fmt.Sprintf(" (%s)", strings.Join(q.Options, ", "))
 		}
-		return of(e, Warn, "asks: %s%s; answer: divisi decide %s", q.Question, options, e.Run)
+		return of(e, Warn, "asks: %s%s; it waits for an answer", q.Question, options)
 	case wire.RequestWait:
 		return Line{More: "waits for its tasks in the background"}
 	case wire.RequestDelegate:

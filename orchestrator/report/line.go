@@ -239,7 +239,7 @@ func taskLine(e *contextscope.Event, d run.TaskData) Line {
 		if d.Doubt != nil {
 			why = because(strings.Join(text.Few(d.Doubt.Evidence, 3), "; "))
 		}
-		return sentence(Warn, "%s is held%s; decide: divisi decide %s", e.Task, why, e.Run)
+		return sentence(Warn, "%s is held%s; it waits for a decision", e.Task, why)
 	case run.TaskParked:
 		return sentence(Bad, "%s is parked%s%s", e.Task, by, why)
 	case run.TaskPending:

@@ -158,7 +158,7 @@ func TestAGivenPatchThatDoesNotPassParksAtOnce(t *testing.T) {
 	require.Len(t, decision.ForPerson(l.State), 1, "it is asked about as others are")
 	require.Equal(t, []string{"task s-1 running ruled by user"},
 		runtest.Describe(acceptance.Rule(l.State, l.Tasks.ByID["s-1"], run.Ruling{By: wire.FromUser, Accept: true})))
-	require.Equal(t, []string{not + "the patch was rejected: it weakens a test ruled by --on-doubt"},
+	require.Equal(t, []string{not + "the patch was rejected: it weakens a test ruled by policy"},
 		runtest.Describe(acceptance.Rule(l.State, l.Tasks.ByID["s-1"], run.Ruling{By: run.ByPolicy})))
 }
 

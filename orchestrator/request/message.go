@@ -44,7 +44,7 @@ func reachable(s *run.State, task, text string) error {
 	case going(s) != nil:
 		return going(s)
 	case task == run.MasterTask && s.Spec.Plan != nil:
-		return Refusedf("run %s has a plan file and no master: name a task: divisi send %s/TASK", s.Spec.Run, s.Spec.Run)
+		return Refusedf("run %s has a plan file and no master: name a task, as %s/TASK", s.Spec.Run, s.Spec.Run)
 	case task != run.MasterTask && s.Tasks.ByID[task] == nil:
 		return unknown(s, task)
 	}

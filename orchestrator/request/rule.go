@@ -180,8 +180,8 @@ func Send(s *run.State, task, words, from string) (actions []run.Action, becomes
 		return nil, "", err
 	}
 	if q := question(s, task); q != nil {
-		return answer(q, wire.Answer{Text: words, From: from}),
-			fmt.Sprintf("answers the question of %s: %s", q.Agent(), text.Line(q.Question)), nil
+		actions, becomes = Reply(q, words, from)
+		return actions, becomes, nil
 	}
 	if t := s.Tasks.ByID[task]; t != nil && t.Doubt() != nil {
 		actions, err := rule(s, t, run.Ruling{By: from, Words: words})
@@ -191,6 +191,12 @@ func Send(s *run.State, task, words, from string) (actions []run.Action, becomes
 		return nil, "", err
 	}
 	return []run.Action{run.Write{Task: task, Text: words, From: from}, run.Tell{Work: task}}, becomes, nil
+}
+
+// Reply answers a question.
+func Reply(q *run.Request, words, from string) (actions []run.Action, becomes string) {
+	return answer(q, wire.Answer{Text: words, From: from}),
+		fmt.Sprintf("answers the question of %s: %s", q.Agent(), text.Line(q.Question))
 }
 
 // CancelOrphans cancels the first task whose asking agent has ended: its own children follow, one rule after the other. A task
@@ -221,7 +227,7 @@ func Cancel(s *run.State, id, reason, by string) ([]run.Action, error) {
 	t := s.Tasks.ByID[id]
 	switch {
 	case t == nil:
-		return nil, Refusedf("the master ends with its run: divisi cancel %s", s.Spec.Run)
+		return nil, Refusedf("the master ends with its run: cancel run %s", s.Spec.Run)
 	case t.Ended():
 		return nil, Refusedf("%s has ended and is %s", id, t.State)
 	case t.State == run.TaskLanding:

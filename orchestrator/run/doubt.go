@@ -18,8 +18,8 @@ const (
 // OnDoubts are the known ones.
 var OnDoubts = []string{OnDoubtAsk, OnDoubtReject, OnDoubtAccept}
 
-// ByPolicy is the author of a ruling that --on-doubt made.
-const ByPolicy = "--on-doubt"
+// ByPolicy is the author of a ruling that OnDoubt made.
+const ByPolicy = "policy"
 
 // Doubt is why a patch is held, and what became of it.
 type Doubt struct {

@@ -43,7 +43,7 @@ func ReadMeta(dir string) (m Meta, err error) {
 	}
 	if err := json.Unmarshal(data, &m); err != nil {
 		return Meta{}, fmt.Errorf("the run's description %s is damaged: %w\n"+
-			"Remove this file: the run's log has what is needed. For a run with --nats write {\"nats\": "+
+			"Remove this file: the run's log has what is needed. For a run with a server of its own write {\"nats\": "+
 			"\"ADDRESS\"} into it", path, err)
 	}
 	return m, nil
@@ -54,10 +54,9 @@ func withoutMeta(dir string) (Meta, error) {
 	if _, err := os.Stat(filepath.Join(dir, "bus", "jetstream")); err == nil {
 		return Meta{Lost: true}, nil
 	}
-	return Meta{}, usage.Errorf("%s is missing, and there is no store beside it: run %s was killed before it began, or "+
-		"begins just now\n"+
-		"For a run with --nats write {\"nats\": \"ADDRESS\"} into that file; to remove the run: divisi runs rm %s",
-		MetaPath(dir), filepath.Base(dir), filepath.Base(dir))
+	return Meta{}, usage.With(usage.Errorf("%s is missing, and there is no store beside it: run %s was killed before it began, or "+
+		"begins just now\nFor a run with a server of its own write {\"nats\": \"ADDRESS\"} into that file",
+		MetaPath(dir), filepath.Base(dir)), usage.Began, filepath.Base(dir))
 }
 
 // Write writes the description of the run whose directory is named.

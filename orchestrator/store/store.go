@@ -108,13 +108,12 @@ func (d Dir) open(ctx context.Context, id string, o bus.Options) (*bus.Bus, erro
 	case err == nil:
 		return b, nil
 	case errors.Is(err, bus.ErrDamaged):
-		return nil, fmt.Errorf("open the store of run %s: %w\nThe run can be shown, and no process can continue it. "+
-			"To save what landed: divisi publish %[1]s", id, err)
+		return nil, usage.With(fmt.Errorf("open the store of run %s: %w\nThe run can be shown, and no process can continue it",
+			id, err), usage.Damaged, id)
 	case o.URL == "" || errors.As(err, new(*bus.LockedError)):
 		return nil, errors.Join(fmt.Errorf("open the store of run %s: %w", id, err), machine.Room(o.Dir))
 	default:
-		return nil, fmt.Errorf("use the NATS server of run %s: %w\n"+
-			"Check the address given with --nats; without it Divisi brings its own server", id, err)
+		return nil, usage.With(fmt.Errorf("use the NATS server of run %s: %w", id, err), usage.Server)
 	}
 }
 
@@ -166,9 +165,8 @@ func (d Dir) Check(st *run.State, id string) error {
 	if m, err := ReadMeta(d.Run(id)); err == nil && m.NATS != "" {
 		at = "that of its NATS server"
 	}
-	return usage.Errorf("run %s has no events: it was killed before its first one, or its store is damaged: %s\n"+
-		"Put a copy of the store back if you have one, or start again with divisi run; to remove the run: divisi runs rm %s",
-		id, at, id)
+	return usage.With(usage.Errorf("run %s has no events: it was killed before its first one, or its store is damaged: %s\n"+
+		"Put a copy of the store back if you have one", id, at), usage.Events, id)
 }
 
 // runTime is how the id of a run begins: with the time.
@@ -195,7 +193,7 @@ func (d Dir) Decisions(c *git.Checkout) (*trust.Store, error) {
 	s, err := trust.Open(filepath.Join(d.Path, "trust"), identity, c.CommonDir,
 		c.Top, strings.TrimSuffix(c.CommonDir, string(filepath.Separator)+".git"))
 	if err != nil {
-		return nil, usage.Errorf("%v: choose another directory with --state-dir", err)
+		return nil, usage.With(usage.Errorf("%v", err), usage.StateDir)
 	}
 	return s, nil
 }

@@ -46,6 +46,9 @@ func (o Options) checkRuns(ctx context.Context) []Finding {
 		if c == active {
 			running++
 		}
+		if err != nil && o.Hint != nil {
+			err = errors.New(strings.TrimSpace(err.Error() + "\n" + o.Hint(err)))
+		}
 		if f := c.finding(id, err); f.Level != OK {
 			found = append(found, f)
 		}
