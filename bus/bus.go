@@ -65,7 +65,7 @@ type Bus struct {
 	server   *embedded // nil unless the server runs here
 	files    *files    // the log, where it is read from its files
 
-	events, tasks, objects jetstream.Stream
+	events, tasks, objects, cache jetstream.Stream
 
 	tryPatience, retryPatience time.Duration
 	denied                     atomic.Pointer[denial]

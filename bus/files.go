@@ -71,7 +71,7 @@ func OpenFiles(dir, run string) (*Bus, error) {
 	}
 	b := &Bus{dir: dir, run: run, files: events}
 	b.init()
-	b.events, b.objects = events, objects
+	b.events, b.objects, b.cache = events, objects, streamIn(dir, streamCache)
 	return b, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 const (
@@ -25,12 +26,21 @@ const (
 	pieceToken = ".p." // by its SHA-256: a piece of a larger one
 )
 
+// shelf is a stream of objects.
+type shelf struct {
+	*Bus
+	stream jetstream.Stream
+	prefix string // of its subjects
+}
+
+func (b *Bus) kept() shelf { return shelf{b, b.objects, prefixObject} }
+
 // objectsOf is where the objects of a run are, obj.r.<run>, or those of none: obj.
-func objectsOf(run string) string {
+func objectsOf(prefix, run string) string {
 	if run == "" {
-		return prefixObject
+		return prefix
 	}
-	return subject(prefixObject, "r", run)
+	return subject(prefix, "r", run)
 }
 
 // manifest lists the pieces of an object that does not fit into one message. It is stored after they are, so a name
@@ -44,20 +54,20 @@ type manifest struct {
 // Put binds name to data for good. Putting the same bytes again is no error; other bytes are ErrExists. A name is 1 to
 // 512 bytes, any bytes. Less than 1000 KiB are one message, and so one write to the disk.
 func (b *Bus) Put(ctx context.Context, name string, data []byte) error {
-	if err := b.put(ctx, name, data); err != nil {
+	if err := b.kept().put(ctx, name, data); err != nil {
 		return fmt.Errorf("put object %.80q: %w", name, err)
 	}
 	return nil
 }
 
-func (b *Bus) put(ctx context.Context, name string, data []byte) error {
-	subject, err := objectSubject(b.run, name)
+func (s shelf) put(ctx context.Context, name string, data []byte) error {
+	subject, err := objectSubject(objectsOf(s.prefix, s.run), name)
 	if err != nil {
 		return err
 	}
 	m := &nats.Msg{Subject: subject, Data: data}
 	if len(data) >= objectPiece {
-		list, err := b.putPieces(ctx, data)
+		list, err := s.putPieces(ctx, data)
 		if err != nil {
 			return err
 		}
@@ -69,15 +79,15 @@ func (b *Bus) put(ctx context.Context, name string, data []byte) error {
 	if len(m.Data) > objectPiece {
 		return fmt.Errorf("%w: its manifest has %d bytes", ErrTooLarge, len(m.Data))
 	}
-	return b.bind(ctx, m)
+	return s.bind(ctx, m)
 }
 
-func (b *Bus) putPieces(ctx context.Context, data []byte) (manifest, error) {
+func (s shelf) putPieces(ctx context.Context, data []byte) (manifest, error) {
 	list := manifest{Size: int64(len(data)), SHA256: sumOf(data)}
 	for piece := range slices.Chunk(data, objectPiece) {
 		key := sumOf(piece)
-		subject := objectsOf(b.run) + pieceToken + key
-		_, err := b.publish(ctx, b.objects, &nats.Msg{Subject: subject, Data: piece}, subject, 0)
+		subject := objectsOf(s.prefix, s.run) + pieceToken + key
+		_, err := s.publish(ctx, s.stream, &nats.Msg{Subject: subject, Data: piece}, subject, 0)
 		if err != nil && !errors.Is(err, ErrFenced) { // fenced: the same bytes are there already
 			return manifest{}, fmt.Errorf("store piece %d: %w", len(list.Pieces), err)
 		}
@@ -92,12 +102,12 @@ func sumOf(data []byte) string {
 }
 
 // bind stores the message of a name unless it has one; two that are the same are as good as one.
-func (b *Bus) bind(ctx context.Context, m *nats.Msg) error {
-	_, err := b.publish(ctx, b.objects, m, m.Subject, 0)
+func (s shelf) bind(ctx context.Context, m *nats.Msg) error {
+	_, err := s.publish(ctx, s.stream, m, m.Subject, 0)
 	if !errors.Is(err, ErrFenced) {
 		return err
 	}
-	have, err := b.newest(ctx, b.objects, m.Subject)
+	have, err := s.newest(ctx, s.stream, m.Subject)
 	if err != nil {
 		return err
 	}
@@ -109,19 +119,19 @@ func (b *Bus) bind(ctx context.Context, m *nats.Msg) error {
 
 // Get is the whole object; ErrNotFound when the name is not bound.
 func (b *Bus) Get(ctx context.Context, name string) ([]byte, error) {
-	data, err := b.get(ctx, name)
+	data, err := b.kept().get(ctx, name)
 	if err != nil {
 		return nil, fmt.Errorf("get object %.80q: %w", name, err)
 	}
 	return data, nil
 }
 
-func (b *Bus) get(ctx context.Context, name string) ([]byte, error) {
-	subject, err := objectSubject(b.run, name)
+func (s shelf) get(ctx context.Context, name string) ([]byte, error) {
+	subject, err := objectSubject(objectsOf(s.prefix, s.run), name)
 	if err != nil {
 		return nil, err
 	}
-	m, err := b.newest(ctx, b.objects, subject)
+	m, err := s.newest(ctx, s.stream, subject)
 	if err != nil {
 		return nil, err
 	}
@@ -138,13 +148,13 @@ func (b *Bus) get(ctx context.Context, name string) ([]byte, error) {
 	if list.Size < 0 || list.Size > int64(len(list.Pieces))*objectPiece {
 		return nil, fmt.Errorf("%w: the manifest is damaged: %d bytes in %d pieces", ErrUnavailable, list.Size, len(list.Pieces))
 	}
-	return b.getPieces(ctx, objectsOf(b.run)+pieceToken, list)
+	return s.getPieces(ctx, objectsOf(s.prefix, s.run)+pieceToken, list)
 }
 
-func (b *Bus) getPieces(ctx context.Context, pieces string, list manifest) ([]byte, error) {
+func (s shelf) getPieces(ctx context.Context, pieces string, list manifest) ([]byte, error) {
 	data := make([]byte, 0, list.Size)
 	for _, key := range list.Pieces {
-		piece, err := b.getPiece(ctx, pieces, key)
+		piece, err := s.getPiece(ctx, pieces, key)
 		if err != nil {
 			return nil, err
 		}
@@ -158,8 +168,8 @@ func (b *Bus) getPieces(ctx context.Context, pieces string, list manifest) ([]by
 	return data, nil
 }
 
-func (b *Bus) getPiece(ctx context.Context, pieces, key string) ([]byte, error) {
-	m, err := b.newest(ctx, b.objects, pieces+key)
+func (s shelf) getPiece(ctx context.Context, pieces, key string) ([]byte, error) {
+	m, err := s.newest(ctx, s.stream, pieces+key)
 	if err != nil {
 		return nil, err
 	}
@@ -174,12 +184,12 @@ func (b *Bus) getPiece(ctx context.Context, pieces, key string) ([]byte, error) 
 
 // objectSubject keeps letters, digits, - and _ of a name and writes every other byte as =XX, so that each name has one
 // subject and each subject one name.
-func objectSubject(run, name string) (string, error) {
+func objectSubject(of, name string) (string, error) {
 	if name == "" || len(name) > maxName {
 		return "", fmt.Errorf("%w: an object's name has 1 to %d bytes, not %d", ErrSubject, maxName, len(name))
 	}
 	var s strings.Builder
-	s.WriteString(objectsOf(run) + nameToken)
+	s.WriteString(of + nameToken)
 	for i := range len(name) {
 		if c := name[i]; tokenByte(c) {
 			s.WriteByte(c)

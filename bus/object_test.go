@@ -51,7 +51,7 @@ func TestObjectFaultsAreErrors(t *testing.T) {
 		}
 		data := bytes.Repeat([]byte("0123456789abcdef"), objectPiece/8)
 		require.NoError(t, b.Put(ctx, "whole", data))
-		subject, err := objectSubject("", "lies")
+		subject, err := objectSubject(prefixObject, "lies")
 		require.NoError(t, err)
 		whole, err := b.newest(ctx, b.objects, "obj.n.whole")
 		require.NoError(t, err)
@@ -65,7 +65,7 @@ func TestObjectFaultsAreErrors(t *testing.T) {
 
 		for name, size := range map[string]string{"negative": "-1", "vast": "4611686018427387904"} {
 			lie := bytes.Replace(whole.Data, []byte(`"size":2048000`), []byte(`"size":`+size), 1)
-			subject, err := objectSubject("", name)
+			subject, err := objectSubject(prefixObject, name)
 			require.NoError(t, err)
 			_, err = b.publish(ctx, b.objects, &nats.Msg{Subject: subject, Data: lie, Header: m.Header}, subject, 0)
 			require.NoError(t, err)

@@ -14,10 +14,11 @@ const (
 	streamEvents  = "EV"
 	streamTasks   = "TASKS"
 	streamObjects = "OBJ"
+	streamCache   = "CACHE"
 )
 
 // streamConfigs lists what must be there. No stream has a size of its own: the store's ceiling bounds them all, and
-// nothing is ever dropped to make room.
+// nothing is ever dropped to make room. The age of what the cache has is the operator's to change.
 func streamConfigs(replicas int) []jetstream.StreamConfig {
 	// Direct reads may come from a replica that lags; with one copy they cannot.
 	direct := replicas == 1
@@ -36,7 +37,9 @@ func streamConfigs(replicas int) []jetstream.StreamConfig {
 		Name: streamObjects, Subjects: []string{prefixObject + ".>"}, Discard: jetstream.DiscardNew, MaxMsgsPerSubject: 1,
 		AllowDirect: direct,
 	}
-	all := []jetstream.StreamConfig{events, tasks, objects}
+	cache := objects
+	cache.Name, cache.Subjects, cache.MaxAge = streamCache, []string{prefixCache + ".>"}, cacheAge
+	all := []jetstream.StreamConfig{events, tasks, objects, cache}
 	for i := range all {
 		all[i].Replicas = replicas
 	}
@@ -87,7 +90,7 @@ func streamDoes(have, want jetstream.StreamConfig) bool {
 }
 
 func (b *Bus) findStreams(ctx context.Context) error {
-	for _, name := range []string{streamEvents, streamTasks, streamObjects} {
+	for _, name := range []string{streamEvents, streamTasks, streamObjects, streamCache} {
 		s, err := b.js.Stream(ctx, name)
 		if err != nil {
 			return fmt.Errorf("find stream %s at %s: %w", name, b.url, b.class(ctx, err))
@@ -105,5 +108,7 @@ func (b *Bus) keepStream(s jetstream.Stream) {
 		b.tasks = s
 	case streamObjects:
 		b.objects = s
+	case streamCache:
+		b.cache = s
 	}
 }

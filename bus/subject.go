@@ -11,6 +11,7 @@ const (
 	prefixTask    = "task"
 	prefixLog     = "ev"
 	prefixObject  = "obj"
+	prefixCache   = "cache"
 	prefixControl = "ctl"
 )
 
@@ -113,7 +114,7 @@ func checkTokens(s, prefix string, ok func(t string, last bool) bool) error {
 // checkControl accepts a literal subject that no stream stores, so that a control message can never pass for an event.
 func checkControl(s string) error {
 	first, _, _ := strings.Cut(s, ".")
-	if first == prefixTask || first == prefixLog || first == prefixObject {
+	if first == prefixTask || first == prefixLog || first == prefixObject || first == prefixCache {
 		return fmt.Errorf("%w: %q belongs to a stream", ErrSubject, s)
 	}
 	return checkSubject(s, first)

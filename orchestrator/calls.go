@@ -106,7 +106,7 @@ func (h *conduct) do(ctx context.Context, c *call) (a answer, err error) {
 			return a, err
 		}
 		a.Object = wire.Name(wire.SealedCommits, pack)
-		return a, h.bus.Put(ctx, a.Object, pack)
+		return a, h.bus.Cache().Put(ctx, a.Object, pack)
 	case c.Gap != "":
 		h.gaps.Store(&c.Gap)
 		return a, nil
@@ -179,7 +179,7 @@ func (w *work) commits(ctx context.Context, commit, have string) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
-	return wire.Open(ctx, w.bus, wire.SealedCommits, a.Object)
+	return wire.Open(ctx, w.bus.Cache(), wire.SealedCommits, a.Object)
 }
 
 // remote is the memory of the repository, which the conducting half has.
