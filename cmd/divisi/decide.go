@@ -18,18 +18,18 @@ import (
 func newDecide(g *globals) *cobra.Command {
 	var back bool
 	c := &cobra.Command{
-		Use:   `decide RUN [DECISION OPTION ["TEXT"]]`,
+		Use:   `decide [RUN [DECISION OPTION ["TEXT"]]]`,
 		Short: "Walk through what a run waits for a person to decide",
 		Long: `Walk through the open decisions of a run, what blocks most first: plans, questions of agents, held
-patches and held templates. Enter leaves one open, and the next divisi decide shows it again. Decisions
-that are alike are answered together: their list is shown first. Without a terminal the command lists
-what is open; with the id of a decision and an option it answers that one. An answer to a decision that
-is closed, or about an attempt that another one has replaced, is refused. --take-back takes an answer
-back, as long as the run has not acted on it.` + codes(codeOK, codeUsage, codeMachine),
+patches and held templates. Without RUN, the newest run. Enter leaves one open, and the next divisi
+decide shows it again. Decisions that are alike are answered together: their list is shown first.
+Without a terminal the command lists what is open; with the id of a decision and an option it answers
+that one. An answer to a decision that is closed, or about an attempt that another one has replaced,
+is refused. --take-back takes an answer back, as long as the run has not acted on it.` + codes(codeOK, codeUsage, codeMachine),
 		Example: `  divisi decide 1f2e
   divisi decide 1f2e api@120 reject "Keep the old name as an alias"
   divisi decide 1f2e api@120 --take-back`,
-		Args: cobra.RangeArgs(1, 4), ValidArgsFunction: g.completeRuns,
+		Args: cobra.RangeArgs(0, 4), ValidArgsFunction: g.completeRuns,
 		RunE: func(c *cobra.Command, args []string) error {
 			run, err := g.findRun(c.Context(), args)
 			switch {

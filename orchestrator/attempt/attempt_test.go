@@ -115,8 +115,8 @@ func TestWhatDoesNotExistIsNamed(t *testing.T) {
 		number int
 		want   string
 	}{
-		{"oen", 0, `run r1 has no task "oen" (did you mean "one"?)` + "\nSee: divisi show r1"},
-		{"late", 0, "late has no attempt: it was not started and is pending\nSee: divisi show r1/late"},
+		{"oen", 0, `run r1 has no task "oen" (did you mean "one"?)`},
+		{"late", 0, "late has no attempt: it was not started and is pending"},
 		{"one", 3, "one has no attempt 3\nName its newest one: r1/one/1"},
 	} {
 		err := (&Attempt{st: l.State, task: c.task}).choose(c.number)
@@ -127,9 +127,13 @@ func TestWhatDoesNotExistIsNamed(t *testing.T) {
 	a := &Attempt{st: l.State, task: "two"}
 	require.NoError(t, a.choose(0))
 	_, err := a.Diff(t.Context(), false)
-	require.EqualError(t, err, "two/2 has no patch: it has no result yet\nSee what it left: divisi log r1/two/2")
+	require.EqualError(t, err, "two/2 has no patch: it has no result yet")
+	var coded *usage.CodedError
+	require.ErrorAs(t, err, &coded)
+	require.Equal(t, usage.Log, coded.Code)
+	require.Equal(t, []any{"r1/two/2"}, coded.Values)
 	l.Ended("two", 2, runtest.Failed("loop", "it went in circles"))
 	_, err = a.Diff(t.Context(), false)
 	require.ErrorAs(t, err, new(*usage.Error))
-	require.ErrorContains(t, err, "two/2 has no patch: it ended as failed: it went in circles\n")
+	require.ErrorContains(t, err, "two/2 has no patch: it ended as failed: it went in circles")
 }

@@ -63,7 +63,7 @@ func TestJSONIsTheLog(t *testing.T) {
 	_, err := c.Write([]byte("a log line\n"))
 	require.Error(t, err)
 	_, err = c.Approve(strings.NewReader("y\n"), Question{})
-	require.ErrorContains(t, err, "--yes")
+	require.ErrorContains(t, err, "approved beforehand")
 	require.NoError(t, c.Close())
 	lines := strings.SplitAfter(out.String(), "\n")
 	require.Len(t, lines, len(events)+1)

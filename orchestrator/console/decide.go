@@ -38,9 +38,10 @@ type Answer struct{ Option, Text, Task string }
 // Decide shows a decision and asks, on a line of in. Meanwhile events are taken in, but not drawn. The end of in is no answer.
 func (c *Console) Decide(in io.Reader, d Decision) (said Answer, err error) {
 	d.Note = c.opts.Calls(d.Note)
-	return said, c.converse(in, d.text(c.textWidth()), func(words string) (again string) {
+	width := c.textWidth()
+	return said, c.converse(in, d.text(width), func(words string) (again string) {
 		said, again = d.answer(words)
-		return again
+		return wrapPrompt(again, width)
 	})
 }
 
@@ -72,8 +73,17 @@ func (d *Decision) text(width int) string {
 	if d.Note != "" {
 		p.line(0, "("+d.Note+")")
 	}
-	p.b.WriteString(d.prompt())
+	p.b.WriteString(wrapPrompt(d.prompt(), width))
 	return p.b.String()
+}
+
+// wrapPrompt breaks a prompt between words. The answer goes behind its last line.
+func wrapPrompt(prompt string, width int) string {
+	lines := wrap(prompt, width)
+	if len(lines) == 0 {
+		return ""
+	}
+	return strings.Join(lines, "\n") + " "
 }
 
 // yes is the option that a yes means: the first one without words; nil for none.
@@ -130,8 +140,10 @@ func (d *Decision) answer(words string) (said Answer, again string) {
 		return Answer{Option: yes.Name}, ""
 	case named >= 0:
 		return Answer{Option: d.Options[named].Name}, ""
-	case !sentence || takes < 0:
-		return said, d.prompt()
+	case takes < 0:
+		return said, fmt.Sprintf("%q is none of the answers. %s", words, d.prompt())
+	case !sentence:
+		return said, fmt.Sprintf("%q is one word, and more likely a slip than a sentence. %s", words, d.prompt())
 	case len(d.Patches) < 2:
 		return Answer{Option: d.Options[takes].Name, Text: words}, ""
 	case !slices.ContainsFunc(d.Patches, func(p Patch) bool { return p.Task == first }):

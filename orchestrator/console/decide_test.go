@@ -27,8 +27,8 @@ func TestDecide(t *testing.T) {
 	}{
 		"a yes":                     {patch(one), "Y\n", Answer{Option: "accept"}, "The patch of one:\n+a\n"},
 		"a reason":                  {patch(one), "the comma stays\n", Answer{Option: "reject", Text: "the comma stays"}, ""},
-		"an option by its name":     {patch(one), "skip\n", Answer{Option: "skip"}, "skip gives it up; Enter leaves it open"},
-		"a slip":                    {patch(one), "no\nyes\n", Answer{Option: "accept"}, "a sentence rejects it"},
+		"an option by its name":     {patch(one), "skip\n", Answer{Option: "skip"}, "skip gives it up; Enter leaves\nit open"},
+		"a slip":                    {patch(one), "no\nyes\n", Answer{Option: "accept"}, "\"no\" is one word, and more likely a slip"},
 		"later":                     {patch(one), "\ny\n", Answer{}, "(later: divisi -d decide)"},
 		"the end":                   {patch(one), "", Answer{}, ""},
 		"one of a set":              {patch(one, two), "two: too long\n", Answer{"reject", "too long", "two"}, ""},

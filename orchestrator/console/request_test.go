@@ -27,7 +27,7 @@ func TestWhatAgentsAskAndAreToldIsSaid(t *testing.T) {
 	t.Parallel()
 	request, answer := contextscope.KindRequest, contextscope.KindAnswer
 	for want, e := range map[string]*contextscope.Event{
-		`one/1 asks: Which? (x, y); answer: divisi decide r1`: eventOf(t, request, "one/1", wire.Request{
+		`one/1 asks: Which? (x, y); it waits for an answer`: eventOf(t, request, "one/1", wire.Request{
 			Kind: wire.RequestAsk, Question: "Which?", Options: []string{"x", "y"},
 		}),
 		"one/1 asks for a reader: look":       eventOf(t, request, "one/1", wire.Request{Kind: wire.RequestDelegate, Role: "reader", Brief: "look"}),

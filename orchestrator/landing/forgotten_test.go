@@ -15,7 +15,7 @@ import (
 func TestAForgottenCallerIsNamed(t *testing.T) {
 	t.Parallel()
 	const hint = ". It fails in cli/main.go, which is in the files of no task. If it must change, add its path to files of this task " +
-		"in the plan; then retry the tasks of run r1"
+		"in the plan; then retry it in run r1"
 	at := func(build bool, files ...string) spec.Receipt {
 		r := spec.Receipt{Build: build, Positions: map[string][]string{}}
 		for _, f := range files {

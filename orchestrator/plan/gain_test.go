@@ -68,7 +68,7 @@ func TestGain(t *testing.T) {
 			func(p *spec.Plan) { p.Tasks[0].Brief = "y" }, nil, "a has landed, and its brief changed",
 		},
 		"what has landed is gone": {func(p *spec.Plan) { p.Tasks = p.Tasks[1:] }, nil, "the task a is gone, and a is landed"},
-		"a parked task is gone":   {func(p *spec.Plan) { p.Tasks = p.Tasks[:2] }, nil, "give it up first: divisi skip r1 b"},
+		"a parked task is gone":   {func(p *spec.Plan) { p.Tasks = p.Tasks[:2] }, nil, "skip it first"},
 		"a task becomes a template": {
 			func(p *spec.Plan) { p.Tasks[2].Shard = &spec.Shard{By: "file"} }, nil, "b gained or lost its shard rule",
 		},
