@@ -29,8 +29,8 @@ func (r *Run) Take(ctx context.Context, task string, number int, dir string) (js
 	return r.look(ctx, task, number, func(ctx context.Context, a *attempt.Attempt) (any, error) { return a.Take(ctx, dir) })
 }
 
-// Give hands in what a person has changed in a directory that Take filled, as the next attempt of its task. Where notRunning is set no
-// process carries the run out: Resume continues it.
+// Give hands in what a person has changed in a directory that Take filled, as the next attempt of its task. Where notRunning is
+// set no process carries the run out: Resume continues it.
 func (r *Run) Give(ctx context.Context, task, dir string) (becomes string, notRunning bool, err error) {
 	taken, err := attempt.ReadTaken(dir)
 	if err != nil {

@@ -42,7 +42,7 @@ func IsUsage(err error) bool {
 }
 
 // CodeOf returns what an error is about, for a program that adds its own words about what to do next, and the values that those
-// need: docs/embedding.md lists both. It is "" for an error that has none, or whose text has the next step.
+// need: package usage lists both. It is "" for an error that has none, or whose text has the next step.
 func CodeOf(err error) (code string, values []any) {
 	var fault *model.Error
 	var branch *git.BranchError

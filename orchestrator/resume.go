@@ -107,8 +107,8 @@ func (h *conduct) origin(ctx context.Context, repo string) (*git.Checkout, error
 		return nil, usage.With(usage.Errorf("the repository of run %s: %v", id, err), usage.Moved, id)
 	}
 	if _, err := h.git.Resolve(ctx, c, h.spec.Base); err != nil {
-		return nil, usage.With(usage.Errorf("%s no longer has the commit that run %s started from, %s: it was removed by git gc, "+
-			"or this is another repository\nFetch the commit again, or name the repository that has it",
+		return nil, usage.With(usage.Errorf("%s no longer has the commit that run %s started from, %s: it was removed by git "+
+			"gc, or this is another repository\nFetch the commit again, or name the repository that has it",
 			c.Top, id, short(h.spec.Base)), usage.Moved, id)
 	}
 	return c, nil
@@ -122,8 +122,8 @@ func resumed(st *run.State, m store.Meta, record string) (notices []string) {
 	if m.Record == "" || record != "" {
 		return notices
 	}
-	ends := fmt.Sprintf("the run was recorded in %s until now, and is not any more: name that directory to continue the recording",
-		m.Record)
+	ends := fmt.Sprintf("the run was recorded in %s until now, and is not any more: name that directory to continue the "+
+		"recording", m.Record)
 	if slices.Contains(st.Notices, ends) {
 		return notices
 	}

@@ -38,8 +38,8 @@ type Run struct {
 	dir  store.Dir
 	bus  *bus.Bus
 	page *dashboard.Server
-	// held is nil for a run that this process is attached to; notRunning says that then no process carries it out, and taken is its
-	// log once it was taken to append to it, nil before.
+	// held is nil for a run that this process is attached to; notRunning says that then no process carries it out, and taken is
+	// its log once it was taken to append to it, nil before.
 	held       *conduct
 	notRunning bool
 	taken      *bus.Bus

@@ -179,7 +179,8 @@ func (h *conduct) inspect(ctx context.Context, o *Options, dry bool) (base strin
 		return base, nil
 	case dry:
 	case c.Branch == "":
-		return "", usage.With(usage.Errorf("%s has no branch checked out (detached head at %s)", c.Top, short(c.Head)), usage.Head)
+		return "", usage.With(
+			usage.Errorf("%s has no branch checked out (detached head at %s)", c.Top, short(c.Head)), usage.Head)
 	case len(dirty) > 0:
 		return "", usage.With(
 			usage.Errorf("%s has changes that are not committed: %s", c.Top, text.Some(dirty, 5)), usage.Dirty)

@@ -65,7 +65,7 @@ func (g *globals) walk(ctx context.Context, run string) error {
 	case !isTerminal(g.in):
 		return g.listDecisions(run, open)
 	}
-	left := 0
+	left, refused := 0, 0
 	for _, alike := range groups(open) {
 		choice, err := answer(ctx, func() (orchestrator.Choice, error) { return g.askAlike(alike) })
 		if err != nil {
@@ -75,12 +75,16 @@ func (g *globals) walk(ctx context.Context, run string) error {
 			left += len(alike)
 			continue
 		}
-		if err := g.decideAlike(ctx, run, alike, choice); err != nil {
+		n, err := g.decideAlike(ctx, run, alike, choice)
+		if refused += n; err != nil {
 			return err
 		}
 	}
 	said := "nothing is open"
-	if left > 0 {
+	switch left += refused; {
+	case left > 0 && left == refused:
+		said = "some answers were not taken: see what is open with: divisi decide " + run
+	case left > 0:
 		said = fmt.Sprintf("%s: see them again with: divisi decide %s", text.Count(left, "decision")+" left open", run)
 	}
 	_, err = fmt.Fprintf(g.out, "%s: %s\n", run, g.calls(said))
@@ -167,18 +171,22 @@ func (g *globals) answer(ctx context.Context, run string, d orchestrator.Decisio
 	})
 }
 
-// decideAlike gives one answer to decisions that are alike. One that is not open any more is told, and does not stop the others.
-func (g *globals) decideAlike(ctx context.Context, run string, alike []orchestrator.Decision, c orchestrator.Choice) error {
+// decideAlike gives one answer to decisions that are alike. One that does not take it is told, counted, and does not stop the
+// others.
+func (g *globals) decideAlike(
+	ctx context.Context, run string, alike []orchestrator.Decision, c orchestrator.Choice,
+) (refused int, err error) {
 	for _, d := range alike {
 		err := g.answer(ctx, run, d, c)
 		var mistake *usage.Error
 		if errors.As(err, &mistake) {
 			fmt.Fprintf(g.out, "%s: not taken: %s\n", run, console.Sanitize(g.calls(errorLine(err))))
+			refused++
 			continue
 		}
 		if err != nil {
-			return err
+			return refused, err
 		}
 	}
-	return nil
+	return refused, nil
 }

@@ -130,7 +130,7 @@ var coded = map[string]struct {
 	usage.Machine:     {0, "Free what the message names (disk, memory, processes, open files); then: divisi resume"},
 	usage.NoCommits:   {0, "Commit first: git add -A && git commit"},
 	usage.NoRepo:      {0, "Run in a clone of a repository, or name one with --repo DIR."},
-	usage.NotApproved: {codeStopped, ""},
+	usage.NotApproved: {codeStopped, "Answer it with divisi decide, run in a terminal, or pass --yes"},
 	usage.Preflight: {0, "If the cause is gone, such as a network that was down, try again: divisi resume. " +
 		"Else fix it, commit,\n" +
 		"and start a new run: this one keeps its commit, setup and gates; see .divisi/divisi.yaml.\n" +

@@ -76,8 +76,8 @@ func (o *runOptions) hostFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&o.Record, "record", "", "keep every exchange with a model in this directory, for --replay")
 	f.StringVar(&o.Replay, "replay", "", "answer from this recording instead of a model's service: no key, no network")
-	f.StringVar(&o.OnDoubt, "on-doubt", "", "what to do with a questionable patch without a master: ask (default on a "+
-		"terminal), reject (default without one) or accept")
+	f.StringVar(&o.OnDoubt, "on-doubt", "", "what to do with a questionable patch that the master leaves open: ask (default on "+
+		"a terminal), reject (default without one) or accept")
 	f.StringVar(&o.sandbox, "sandbox", sandboxAuto,
 		"auto: use every layer of confinement that this machine has; strict: refuse to start unless it has all")
 }

@@ -138,8 +138,10 @@ func (g *globals) trust(ctx context.Context, repo string, revoke bool) error {
 	}
 	t, err := g.trusting(ctx, repo, nil)
 	switch {
-	case !t.Found:
+	case !t.Found && t.Fault != nil:
 		return t.Fault
+	case !t.Found:
+		return err
 	case revoke: // whatever the files request now
 		return g.revoke(t)
 	case err != nil:

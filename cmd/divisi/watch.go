@@ -73,5 +73,6 @@ func (g *globals) newConsole() *console.Console {
 	return console.New(console.Options{
 		Out: g.out, TTY: tty, Width: func() int { return width(g.out) }, Height: func() int { return height(g.out) },
 		Color: tty && colourful(), JSON: g.json(), Now: now, Calls: g.calls,
+		Decide: g.calls("divisi decide "),
 	})
 }

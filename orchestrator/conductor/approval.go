@@ -36,11 +36,12 @@ type Answer struct {
 	Stop   string
 }
 
-// answer is the answer about a plan, counted from 1.
+// answer is the answer about a plan, counted from 1, as the decision with an id showed it.
 type answer struct {
 	Answer
 
 	plan int
+	id   string
 	err  error
 }
 
@@ -57,7 +58,7 @@ type asking struct {
 // askApproval proposes to show a plan that writes to a person, once, and not before the master has read the messages to it.
 func (c *Conductor) askApproval(s *run.State) []run.Action {
 	at := s.Plans.ToApprove()
-	if at < 0 || c.asked.plan == at+1 || s.MasterHasMail() {
+	if at < 0 || c.asked.plan == at+1 || s.MasterHasMail() || decision.OfPlan(s, at) == "" {
 		return nil
 	}
 	if c.cfg.Approve == nil {
@@ -72,10 +73,11 @@ func (c *Conductor) approve(ctx context.Context, at int) {
 		Plan: c.st.Plans.Now(at, &c.st.Tasks), Source: plan.Source(c.st, at),
 		Refused: c.asked.refused, Problems: c.asked.problems,
 	}
-	c.asked = asking{plan: at + 1, id: decision.Open(c.st)[0].ID} // plans are the first
+	id := decision.OfPlan(c.st, at)
+	c.asked = asking{plan: at + 1, id: id}
 	c.askers.Go(func() {
 		said, err := c.cfg.Approve(ctx, shown)
-		c.deliver(ctx, func(ctx context.Context) error { return c.decided(ctx, answer{said, at + 1, err}) })
+		c.deliver(ctx, func(ctx context.Context) error { return c.decided(ctx, answer{said, at + 1, id, err}) })
 	})
 }
 
@@ -139,20 +141,21 @@ func (c *Conductor) decided(ctx context.Context, a answer) error {
 	switch {
 	case a.err != nil:
 		return fmt.Errorf("ask for approval: %w", a.err)
+	case decision.OfPlan(c.st, a.plan-1) != a.id:
+		return c.outdated(ctx, a.id, a.id+" is not open any more")
 	case a.Edited != nil:
 		return c.edited(ctx, a)
 	case !a.Yes && a.Words == "":
 		return c.stopped(ctx, cmp.Or(a.Stop, "the plan was not approved"))
 	}
-	said := run.Answer{ID: c.asked.id, Option: decision.Yes, By: wire.FromUser}
+	said := run.Answer{ID: a.id, Option: decision.Yes, By: wire.FromUser}
 	if !a.Yes {
 		said.Option, said.Text = decision.Change, a.Words
 	}
 	actions, _, err := decision.Take(c.st, said)
 	var no *request.RefusedError
 	if errors.As(err, &no) {
-		c.asked = asking{}
-		return c.append(ctx, run.Append{Data: run.Data{Notices: []string{outdated + ": " + no.Reason}}})
+		return c.outdated(ctx, a.id, no.Reason)
 	}
 	if err != nil {
 		return err
@@ -160,8 +163,13 @@ func (c *Conductor) decided(ctx context.Context, a answer) error {
 	return c.execute(ctx, actions)
 }
 
-// outdated is what becomes of an answer to a plan that does not count.
-const outdated = "the answer to the plan does not count, and the plan is shown again"
+// outdated passes over an answer to a plan as it is not any more. Where the plan still waits it is shown again.
+func (c *Conductor) outdated(ctx context.Context, id, why string) error {
+	if c.asked.id == id {
+		c.asked = asking{}
+	}
+	return c.append(ctx, run.Append{Data: run.Data{Notices: []string{"the answer to the plan does not count: " + why}}})
+}
 
 // edited replaces a plan by what a person made of it, and shows that; where it is invalid, the person is asked again.
 func (c *Conductor) edited(ctx context.Context, a answer) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,6 +14,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/testkit/geminitest"
 	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/decision"
 	"divisi/orchestrator/run"
 )
 
@@ -82,7 +84,7 @@ func TestAPersonEditsAPlan(t *testing.T) {
 	}
 	for k, m := range log {
 		if !strings.HasSuffix(m.Subject, "."+string(contextscope.KindPlan)) && !strings.Contains(string(m.Data), `"wait"`) &&
-			!strings.Contains(string(m.Data), `"approved"`) {
+			!strings.Contains(string(m.Data), `"option":"approve"`) {
 			continue
 		}
 		t.Run(fmt.Sprintf("killed behind %02d %s", k, m.Subject), func(t *testing.T) {
@@ -240,5 +242,90 @@ func TestAYesToAPlanThatHasChangedDoesNotCount(t *testing.T) {
 	st, err := r.conduct(t.Context(), cfg)
 	require.NoError(t, err)
 	require.Equal(t, []int{2, 1}, shown)
+	require.Equal(t, run.TaskLanded, st.Tasks.ByID["do"].State)
+}
+
+// decidePlan answers the decision about a plan as another process does.
+func (r *rig) decidePlan(id string) error {
+	_, err := conductor.Ask(r.t.Context(), r.bus, "r1", conductor.Request{
+		Verb: conductor.VerbDecide, Answer: &run.Answer{ID: id, Option: decision.Yes},
+	})
+	return err
+}
+
+// untilText waits for an event that has a text.
+func (r *rig) untilText(text string) {
+	for b, err := range (conductor.Log{Bus: r.bus, Run: "r1"}).Tail(r.t.Context(), 0) {
+		require.NoError(r.t, err)
+		for i := range b.Events {
+			if strings.Contains(string(b.Events[i].Data), text) {
+				return
+			}
+		}
+	}
+}
+
+// The prompt still shows the first plan when another process has approved it and the master has made the next one.
+func TestAnAnswerToAnOldPlanStartsNoOther(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(2), asksForApproval)
+	r.play(parts{
+		"master/1": {dispatches(map[string]any{"id": "do", "role": "hand", "brief": "b", "files": []any{"f00.txt"}})},
+		"master/2": {dispatches(map[string]any{"id": "later", "role": "hand", "brief": "b", "files": []any{"f01.txt"}})},
+		"master/3": {submits("done")},
+		"do":       {writes("f00.txt", "new\n"), submits("done")},
+		"later":    {writes("f01.txt", "new\n"), submits("done")},
+	})
+	cfg, shown := r.quietly(false), []string{}
+	var mu sync.Mutex
+	cfg.Approve = func(_ context.Context, p conductor.Proposal) (conductor.Answer, error) {
+		mu.Lock() // a terminal shows one at a time
+		defer mu.Unlock()
+		shown = append(shown, p.Plan.Tasks[0].ID)
+		if len(shown) > 1 {
+			return conductor.Answer{Words: "Leave it out"}, nil
+		}
+		require.NoError(t, r.decidePlan("plan-1.0"))
+		r.untilText(`"id":"later"`)
+		return conductor.Answer{Yes: true}, nil
+	}
+	defer r.worker(t.Context())()
+	st, err := r.conduct(t.Context(), cfg)
+	require.NoError(t, err)
+	require.Equal(t, []string{"do", "later"}, shown)
+	require.Contains(t, st.Notices, "the answer to the plan does not count: plan-1.0 is not open any more")
+	require.Equal(t, run.Done, st.Status, st.Reason)
+	require.Nil(t, st.Tasks.ByID["later"], "it was sent back")
+}
+
+// While the line is stopped an answer waits, and the plan is not shown again meanwhile.
+func TestAPlanThatIsAnsweredWhileTheLineIsStopped(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(1), asksForApproval)
+	r.play(parts{
+		"master/1": {dispatches(map[string]any{"id": "do", "role": "hand", "brief": "b", "files": []any{"f00.txt"}})},
+		"master/2": {submits("done")},
+		"do":       {writes("f00.txt", "new\n"), submits("done")},
+	})
+	cfg := r.quietly(false)
+	line := func(verb string) {
+		_, err := conductor.Ask(t.Context(), r.bus, "r1", conductor.Request{Verb: verb})
+		require.NoError(t, err)
+	}
+	var started sync.WaitGroup
+	cfg.Approve = func(context.Context, conductor.Proposal) (conductor.Answer, error) {
+		line(conductor.VerbStopLine)
+		require.NoError(t, r.decidePlan("plan-1.0"))
+		started.Go(func() {
+			r.untilText("the answer to the plan does not count")
+			line(conductor.VerbStartLine)
+		})
+		return conductor.Answer{Yes: true}, nil
+	}
+	defer r.worker(t.Context())()
+	st, err := r.conduct(t.Context(), cfg)
+	started.Wait()
+	require.NoError(t, err)
+	require.Equal(t, run.Done, st.Status, st.Reason)
 	require.Equal(t, run.TaskLanded, st.Tasks.ByID["do"].State)
 }

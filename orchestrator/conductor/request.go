@@ -234,13 +234,14 @@ func (c *Conductor) decides(q Request) (actions []run.Action, becomes string, er
 		a.By = wire.FromUser
 		return decision.Take(c.st, a)
 	}
-	actions, becomes, err = decision.TakeAbout(c.st, q.Task, a)
+	actions, becomes, err = decision.TakeAbout(c.st, cmp.Or(q.Task, run.MasterTask), a)
 	switch {
 	case len(actions) > 0 || err != nil:
 	case q.Verb == VerbSend:
 		return request.Send(c.st, q.Task, q.Text, wire.FromUser)
 	default:
-		_, err = request.Accept(c.st, q.Task, wire.FromUser) // which tells why not
+		becomes = "the patch of " + q.Task + " goes on"
+		actions, err = request.Accept(c.st, q.Task, wire.FromUser) // which tells why not
 	}
 	return actions, becomes, err
 }

@@ -38,6 +38,8 @@ type Options struct {
 	Zone *time.Location
 	// Calls completes the commands that a hint names; nil leaves them as they are.
 	Calls func(hint string) string
+	// Decide is the command by which a person decides, but for the id of the run; "" for none.
+	Decide string
 }
 
 func (o Options) withDefaults() Options {
@@ -109,7 +111,7 @@ func (c *Console) handle(e *contextscope.Event) {
 		c.writeJSON(e)
 		return
 	}
-	for _, l := range wordsOf(e) {
+	for _, l := range wordsOf(e, c.opts.Decide) {
 		l.text = c.stamp(e.Time) + c.opts.Calls(l.text)
 		switch {
 		case c.live == nil:
@@ -120,13 +122,16 @@ func (c *Console) handle(e *contextscope.Event) {
 	}
 }
 
-// wordsOf returns the lines of an event for a terminal; one that is not worth a line of its own has none. The failure of an agent
-// is a warning there: its task may succeed later.
-func wordsOf(e *contextscope.Event) []line {
+// wordsOf returns the lines of an event for a terminal, with decide as in Options; one that is not worth a line of its own has
+// none. The failure of an agent is a warning there: its task may succeed later.
+func wordsOf(e *contextscope.Event, decide string) []line {
 	var out []line
 	for _, l := range report.Lines(e) {
 		if l.By != "" {
 			l.Tone = min(l.Tone, report.Warn)
+		}
+		if l.Decide && decide != "" {
+			l.Text += "; decide: " + decide + e.Run
 		}
 		if words := safe(l.String()); l.Text != "" && words != "" {
 			out = append(out, line{words, l.Tone})

@@ -27,7 +27,7 @@ func TestWhatAgentsAskAndAreToldIsSaid(t *testing.T) {
 	t.Parallel()
 	request, answer := contextscope.KindRequest, contextscope.KindAnswer
 	for want, e := range map[string]*contextscope.Event{
-		`one/1 asks: Which? (x, y); it waits for an answer`: eventOf(t, request, "one/1", wire.Request{
+		"one/1 asks: Which? (x, y); decide: divisi decide r1": eventOf(t, request, "one/1", wire.Request{
 			Kind: wire.RequestAsk, Question: "Which?", Options: []string{"x", "y"},
 		}),
 		"one/1 asks for a reader: look":       eventOf(t, request, "one/1", wire.Request{Kind: wire.RequestDelegate, Role: "reader", Brief: "look"}),
@@ -39,15 +39,15 @@ func TestWhatAgentsAskAndAreToldIsSaid(t *testing.T) {
 		"one may write a too":                 eventOf(t, answer, "", wire.Answer{Granted: []string{"a"}}),
 		"one/1 received the message of user:": eventOf(t, contextscope.KindSteering, "one/1", wire.Steered{From: "user"}),
 	} {
-		require.Equal(t, want, wordsOf(e)[0].text)
+		require.Equal(t, want, wordsOf(e, "divisi decide ")[0].text)
 	}
-	require.Empty(t, wordsOf(eventOf(t, answer, "", wire.Answer{Task: "one-x-1-0"})), "the end of a task has a line of its own")
+	require.Empty(t, wordsOf(eventOf(t, answer, "", wire.Answer{Task: "one-x-1-0"}), ""), "the end of a task has a line of its own")
 	m := eventOf(t, contextscope.KindUser, "", nil)
 	m.Content = genai.NewContentFromText("mind \x1b[31mit", genai.RoleUser)
-	require.Contains(t, wordsOf(m)[0].text, "user writes to one: mind")
-	require.NotContains(t, wordsOf(m)[0].text, "\x1b")
+	require.Contains(t, wordsOf(m, "")[0].text, "user writes to one: mind")
+	require.NotContains(t, wordsOf(m, "")[0].text, "\x1b")
 	m.Agent = "master/2"
-	require.Empty(t, wordsOf(m), "what a master is woken with is said already")
+	require.Empty(t, wordsOf(m, ""), "what a master is woken with is said already")
 }
 
 func TestALimitAndACircleAreSaid(t *testing.T) {
@@ -57,10 +57,10 @@ func TestALimitAndACircleAreSaid(t *testing.T) {
 		"one/1 has one turn left to submit its result: limit_time": {Reason: wire.ReasonLimit, Class: "limit_time"},
 		"one/1 repeats itself: ls {}":                              {Reason: wire.ReasonLoop, Class: "call", Detail: "ls {}", Strike: 1},
 	} {
-		require.Equal(t, []line{{want, report.Warn}}, wordsOf(eventOf(t, control, "one/1", n)))
+		require.Equal(t, []line{{want, report.Warn}}, wordsOf(eventOf(t, control, "one/1", n), ""))
 	}
 	for _, reason := range []string{wire.ReasonReminder, wire.ReasonJudged, wire.ReasonStopped, wire.ReasonTools} {
-		require.Empty(t, wordsOf(eventOf(t, control, "one/1", wire.Nudge{Reason: reason, Detail: "x"})))
+		require.Empty(t, wordsOf(eventOf(t, control, "one/1", wire.Nudge{Reason: reason, Detail: "x"}), ""))
 	}
 }
 

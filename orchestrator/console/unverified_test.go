@@ -43,7 +43,7 @@ func TestNothingOfAnUnverifiedRunIsCalledProven(t *testing.T) {
 		require.NoError(t, err)
 		e := contextscope.Event{Run: "r", Kind: d.kind, Task: d.task, Data: raw}
 		v.apply(&e)
-		for _, l := range wordsOf(&e) {
+		for _, l := range wordsOf(&e, "") {
 			said += l.text + "\n"
 		}
 	}

@@ -16,6 +16,9 @@ import (
 // Take puts an answer into the log, and returns what becomes of it when the run acts on it. It is refused with a
 // *request.RefusedError where the decision has an answer or is closed, is about another attempt by now, or has no such option.
 func Take(s *run.State, a run.Answer) ([]run.Action, string, error) {
+	if s.Status.Ended() && s.Status != run.Stopped {
+		return nil, "", request.Refusedf("run %s is over: %s", s.Spec.Run, s.Status)
+	}
 	if given := s.Decisions.Given(a.ID); given != nil && !given.Closed {
 		return nil, "", request.Refusedf("%s has an answer: %s", a.ID, said(given))
 	}
@@ -37,6 +40,13 @@ func Take(s *run.State, a run.Answer) ([]run.Action, string, error) {
 		return nil, "", request.Refusedf("%s needs a text", a.Option)
 	case a.Of != "" && !slices.Contains(d.Patches, a.Of):
 		return nil, "", request.Refusedf("%s is not about %s", d.ID, strconv.Quote(text.Line(a.Of)))
+	case a.Of == "" && d.Options[at].Words && len(d.Patches) > 1:
+		task, words, _ := strings.Cut(a.Text, ": ")
+		if !slices.Contains(d.Patches, task) || strings.TrimSpace(words) == "" {
+			return nil, "", request.Refusedf("%s is about the patches of %s: begin the text with the one that it is for, as "+
+				"%s: why", d.ID, text.Some(d.Patches, maxNamed), d.Patches[0])
+		}
+		a.Of, a.Text = task, words
 	}
 	_, becomes, err := of(d.Kind).carry(s, &d, a)
 	if err != nil {
@@ -176,15 +186,24 @@ func list(open []run.Decision) string {
 	return text.Some(all, maxNamed)
 }
 
-// TakeAbout takes an answer to the decision about a task or a template whose options have it; without an option, a message to it.
-// It returns no action where there is none. The error is a *request.RefusedError.
+// TakeAbout takes an answer to the decision about a task, its patch or a template whose options have it; without an option, a
+// message to it. It returns no action where there is none. The error is a *request.RefusedError.
 func TakeAbout(s *run.State, about string, a run.Answer) ([]run.Action, string, error) {
 	for _, d := range append(Open(s), All(s)...) { // of those with an answer only where no other is open: it is refused
 		option := cmp.Or(a.Option, of(d.Kind).send)
-		if d.About == about && slices.ContainsFunc(d.Options, func(o run.Option) bool { return o.Name == option }) {
-			a.ID, a.Option = d.ID, option
-			return Take(s, a)
+		one := d.About == about
+		if !one && !slices.Contains(d.Patches, about) ||
+			!slices.ContainsFunc(d.Options, func(o run.Option) bool { return o.Name == option }) {
+			continue
 		}
+		a.ID, a.Option = d.ID, option
+		if len(d.Patches) > 1 {
+			a.Of = about
+		}
+		if t := s.Tasks.ByID[about]; !one && a.Attempt > 0 && a.Attempt == t.Attempt {
+			a.Attempt = d.Attempt
+		}
+		return Take(s, a)
 	}
 	return nil, "", nil
 }

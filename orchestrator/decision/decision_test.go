@@ -398,3 +398,61 @@ func TestWriteAccessToProtectedFilesIsADecision(t *testing.T) {
 		require.Contains(t, l.Requests.ByID["r2"].Answer.Refused, "is protected", policy)
 	}
 }
+
+// A change set is one decision, that each of its patches names; words are for one of them.
+func TestEachPatchOfAChangeSetNamesItsDecision(t *testing.T) {
+	t.Parallel()
+	l := started(t, nil)
+	l.Plan(
+		spec.Task{ID: "one", Role: "generator", Attempts: 5, ChangeSet: "s", Files: []string{"one/x.go"}},
+		spec.Task{ID: "two", Role: "generator", Attempts: 5, ChangeSet: "s", Files: []string{"two/x.go"}},
+	)
+	review := run.Doubt{Evidence: []string{"each patch is to be seen"}, Review: true}
+	holds(l, "one", 1, review)
+	holds(l, "two", 1, review)
+	open := decision.Open(l.State)
+	shown := open[slices.IndexFunc(open, func(d run.Decision) bool { return d.About == "one" })]
+	for _, words := range []string{"it deletes the tests", "three: no", "two: "} {
+		_, _, err := decision.Take(l.State, run.Answer{ID: shown.ID, Option: decision.Reject, Text: words, By: wire.FromUser})
+		require.ErrorContains(t, err, shown.ID+" is about the patches of one, two: begin the text with the one that it is for")
+	}
+	_, _, err := decision.TakeAbout(l.State, "two", run.Answer{Attempt: 2, Option: decision.Accept, By: wire.FromUser})
+	require.ErrorContains(t, err, "not 2")
+	actions, _, err := decision.TakeAbout(l.State, "two", run.Answer{Attempt: 1, Option: decision.Accept, By: wire.FromUser})
+	require.NoError(t, err)
+	require.NotEmpty(t, actions)
+	actions, _, err = decision.Take(l.State, run.Answer{ID: shown.ID, Option: decision.Reject, Text: "two: it deletes the tests", By: wire.FromUser})
+	require.NoError(t, err)
+	act(l, actions)
+	require.Equal(t, run.TaskPending, l.Tasks.ByID["two"].State)
+	require.Equal(t, "it deletes the tests", l.Tasks.ByID["two"].Doubts[0].Ruling.Words)
+	require.NotEqual(t, run.TaskHeld, l.Tasks.ByID["one"].State)
+}
+
+// The id of an edited plan is no other's, and one that no plan had is unknown.
+func TestAPlanThatWasEditedIsAnotherDecision(t *testing.T) {
+	t.Parallel()
+	l := planned(t)
+	revised, err := request.Revise(l.State, "a", run.Revision{By: "master/1", Brief: "another"})
+	require.NoError(t, err)
+	l.Do(revised)
+	before := only(t, l.State, run.DecidePlan)
+	now := l.Plans.All[0]
+	now.Replaces = 1
+	l.Append("", now)
+	after := only(t, l.State, run.DecidePlan)
+	require.NotEqual(t, before.ID, after.ID)
+	_, _, err = decision.Take(l.State, run.Answer{ID: before.ID, Option: decision.Yes, By: wire.FromUser})
+	require.ErrorContains(t, err, "is not open any more")
+	_, _, err = decision.Take(l.State, run.Answer{ID: "plan-9.0", Option: decision.Yes, By: wire.FromUser})
+	require.ErrorContains(t, err, `has no decision "plan-9.0"`)
+}
+
+func TestARunThatIsOverTakesNoAnswer(t *testing.T) {
+	t.Parallel()
+	l := started(t, nil)
+	question := only(t, l.State, run.DecideQuestion)
+	l.Append("", run.Data{State: run.Cancelled})
+	_, _, err := decision.Take(l.State, run.Answer{ID: question.ID, Option: decision.Reply, Text: "left", By: wire.FromUser})
+	require.EqualError(t, err, "run r1 is over: cancelled")
+}

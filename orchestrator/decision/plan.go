@@ -27,7 +27,8 @@ var plan = kind{
 		return []run.Action{closes(d, a), run.Tell{Work: run.MasterTask}}, "the master gets it, and plans again", nil
 	},
 	closed: func(s *run.State, _, id string) string {
-		if strings.HasPrefix(id, "plan-") && len(s.Plans.All) > 0 {
+		var n int
+		if _, err := fmt.Sscanf(id, "plan-%d.", &n); err == nil && !strings.Contains(id, "@") && n > 0 && n <= len(s.Plans.All) {
 			return "the plan was answered, or changed"
 		}
 		return ""
@@ -39,6 +40,16 @@ func closes(d *run.Decision, a run.Answer) run.Action {
 	return run.SetRun(run.Data{Decision: &run.Decided{Kind: d.Kind, About: d.About, Plan: d.Plan, Answer: a, Closed: true}})
 }
 
+// OfPlan is the id of the decision about a plan, by its index; "" where none is open.
+func OfPlan(s *run.State, at int) string {
+	for _, d := range plans(s) {
+		if d.Plan == at && s.Decisions.Given(d.ID) == nil {
+			return d.ID
+		}
+	}
+	return ""
+}
+
 func plans(s *run.State) []run.Decision {
 	at := s.Plans.ToApprove()
 	if at < 0 {
@@ -46,16 +57,17 @@ func plans(s *run.State) []run.Decision {
 	}
 	now := s.Plans.Now(at, &s.Tasks)
 	changes := len(s.Plans.All[at].Tasks) - len(now.Tasks)
+	edits := ""
 	for _, e := range s.Plans.Edits {
-		if e.Plan == at {
-			changes++
+		if e.Plan == at { // its tasks are others, whose changes are counted from 0
+			edits = fmt.Sprintf(".%d", e.Pos)
 		}
 	}
 	for i := range now.Tasks {
 		changes += len(s.Tasks.ByID[now.Tasks[i].ID].Revisions)
 	}
 	d := run.Decision{
-		ID: fmt.Sprintf("plan-%d.%d", at+1, changes), Plan: at,
+		ID: fmt.Sprintf("plan-%d.%d%s", at+1, changes, edits), Plan: at,
 		Text: "approval of the plan",
 		Options: []run.Option{
 			{Name: Yes, Does: "starts the plan"},

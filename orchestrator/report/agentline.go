@@ -255,7 +255,9 @@ func requestLine(e *contextscope.Event, q wire.Request) Line {
 		if len(q.Options) > 0 {
 			options = fmt.Sprintf(" (%s)", strings.Join(q.Options, ", "))
 		}
-		return of(e, Warn, "asks: %s%s; it waits for an answer", q.Question, options)
+		l := of(e, Warn, "asks: %s%s", q.Question, options)
+		l.Decide = true
+		return l
 	case wire.RequestWait:
 		return Line{More: "waits for its tasks in the background"}
 	case wire.RequestDelegate:

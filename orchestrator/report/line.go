@@ -37,6 +37,8 @@ type Line struct {
 	// More is what a display adds that has a row for every event.
 	More string
 	Tone Tone
+	// Decide reports that a person can decide what the line tells.
+	Decide bool
 }
 
 // String returns the line without its details.
@@ -239,7 +241,7 @@ func taskLine(e *contextscope.Event, d run.TaskData) Line {
 		if d.Doubt != nil {
 			why = because(strings.Join(text.Few(d.Doubt.Evidence, 3), "; "))
 		}
-		return sentence(Warn, "%s is held%s; it waits for a decision", e.Task, why)
+		return Line{Text: e.Task + " is held" + why, Tone: Warn, Decide: true}
 	case run.TaskParked:
 		return sentence(Bad, "%s is parked%s%s", e.Task, by, why)
 	case run.TaskPending:

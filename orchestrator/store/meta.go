@@ -54,8 +54,8 @@ func withoutMeta(dir string) (Meta, error) {
 	if _, err := os.Stat(filepath.Join(dir, "bus", "jetstream")); err == nil {
 		return Meta{Lost: true}, nil
 	}
-	return Meta{}, usage.With(usage.Errorf("%s is missing, and there is no store beside it: run %s was killed before it began, or "+
-		"begins just now\nFor a run with a server of its own write {\"nats\": \"ADDRESS\"} into that file",
+	return Meta{}, usage.With(usage.Errorf("%s is missing, and there is no store beside it: run %s was killed before it began, "+
+		"or begins just now\nFor a run with a server of its own write {\"nats\": \"ADDRESS\"} into that file",
 		MetaPath(dir), filepath.Base(dir)), usage.Began, filepath.Base(dir))
 }
 
