@@ -133,7 +133,7 @@ func handOver(s *run.State, t *run.Task, q *run.Request) []run.Action {
 func accept(s *run.State, t *run.Task) []run.Action {
 	p, gates := t.Result.Patch, s.Spec.GatesOf(t.Task)
 	if t.Task.ChangeSet == "" && s.Proofs.Runs(p.Tree, gates, p.Base) > 1 {
-		return recovery.Failed(s, t, Red(s, s.Proofs.Failed(p.Tree, gates, p.Base)))
+		return recovery.Failed(s, t, Red(&s.Proofs, s.Proofs.Failed(p.Tree, gates, p.Base)))
 	}
 	if judge := s.Judge(t); judge != "" && (!t.Cleared() || !verdict(s, t)) {
 		return []run.Action{judgeIt(t, judge)}

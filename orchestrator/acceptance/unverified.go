@@ -198,8 +198,8 @@ func unprovable(s *run.State, t *run.Task) []run.Action {
 func Unproven(s *run.State) bool { return !s.Spec.AllowUnverified && Unverified(s) != "" }
 
 // Red is the fault of a patch whose tree has failed these gates.
-func Red(s *run.State, failed []run.Failure) spec.Fault {
+func Red(proofs *run.Proofs, failed []run.Failure) spec.Fault {
 	fault := failed[0].Fault
-	fault.Signatures = gate.Signatures(run.ReceiptsOf(failed), s.Proofs.Baseline)
+	fault.Signatures = gate.Signatures(run.ReceiptsOf(failed), proofs.Baseline)
 	return fault
 }

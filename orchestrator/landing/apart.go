@@ -55,27 +55,27 @@ func (c changed) near(all []failure) []string {
 
 // told reports whether some named tasks, tested together, can be told from each other: no failure can be what another one of them
 // has done, or they are many, and no shard of a template is known to be near another one.
-func told(s *run.State, c changed, named map[string][]failure, tasks []string) bool {
-	tangled := slices.ContainsFunc(tasks, func(id string) bool {
+func told(tasks *run.Tasks, c changed, named map[string][]failure, ids []string) bool {
+	tangled := slices.ContainsFunc(ids, func(id string) bool {
 		return slices.ContainsFunc(c.near(named[id]), func(other string) bool {
-			return slices.Contains(tasks, other) && siblings(s, id, other)
+			return slices.Contains(ids, other) && siblings(tasks, id, other)
 		})
 	})
-	return !tangled && (len(tasks) > maxAlone || apart(c, named, tasks))
+	return !tangled && (len(ids) > maxAlone || apart(c, named, ids))
 }
 
 // siblings reports whether two tasks are shards of one template.
-func siblings(s *run.State, id, other string) bool {
-	template := s.Tasks.ByID[id].Task.ShardOf
-	return id != other && template != "" && s.Tasks.ByID[other].Task.ShardOf == template
+func siblings(tasks *run.Tasks, id, other string) bool {
+	template := tasks.ByID[id].Task.ShardOf
+	return id != other && template != "" && tasks.ByID[other].Task.ShardOf == template
 }
 
 // partsOf are the parts in which named tasks are tested that may fail because of each other: one by one, but for the shards of a
 // template. Of these the first one is tested alone, and then the others together, which may fail as it did.
-func partsOf(s *run.State, named []string) (parts [][]string) {
+func partsOf(tasks *run.Tasks, named []string) (parts [][]string) {
 	others := map[string]int{}
 	for _, id := range named {
-		template := s.Tasks.ByID[id].Task.ShardOf
+		template := tasks.ByID[id].Task.ShardOf
 		at, more := others[template]
 		if !more || template == "" {
 			others[template] = len(parts) + 1

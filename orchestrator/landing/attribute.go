@@ -22,7 +22,7 @@ func LeadTo(s *run.State, batch []run.Landed, r spec.Receipt, task string) (mine
 			c.add(l.Task, a.Result.Patch.Files)
 		}
 	}
-	mine, all = causes(s, r), len(fresh(s, r))
+	mine, all = causes(&s.Proofs, r), len(fresh(&s.Proofs, r))
 	return slices.DeleteFunc(mine, func(signature string) bool {
 		return len(batch) > 1 && !slices.Contains(c.owners(failureOf(r, signature)), task)
 	}), all
@@ -38,10 +38,10 @@ type failure struct {
 }
 
 // failures are those of the receipts that the base commit did not have, without consequences of others.
-func failures(s *run.State, receipts []spec.Receipt) []failure {
+func failures(proofs *run.Proofs, receipts []spec.Receipt) []failure {
 	var out []failure
 	for _, r := range receipts {
-		for _, signature := range causes(s, r) {
+		for _, signature := range causes(proofs, r) {
 			out = append(out, failureOf(r, signature))
 		}
 	}
@@ -50,23 +50,23 @@ func failures(s *run.State, receipts []spec.Receipt) []failure {
 
 // fresh are the signatures of a receipt that the base commit did not have, causes those that follow from no other one of them.
 // One that is known to be flaky leads to no task.
-func fresh(s *run.State, r spec.Receipt) []string {
-	return gate.NewSignatures(r, gate.Before(s.Proofs.Baseline, r.Gate))
+func fresh(proofs *run.Proofs, r spec.Receipt) []string {
+	return gate.NewSignatures(r, gate.Before(proofs.Baseline, r.Gate))
 }
 
-func causes(s *run.State, r spec.Receipt) []string {
-	all := fresh(s, r)
+func causes(proofs *run.Proofs, r spec.Receipt) []string {
+	all := fresh(proofs, r)
 	return slices.DeleteFunc(slices.Clone(all), func(signature string) bool {
-		return slices.Contains(s.Proofs.Flaky[r.Gate], signature) || consequence(r, all, signature)
+		return slices.Contains(proofs.Flaky[r.Gate], signature) || consequence(r, all, signature)
 	})
 }
 
 // flakesAlone reports whether all that is new in some receipts are failures that are known to be flaky, and what follows
 // from them.
-func flakesAlone(s *run.State, receipts []spec.Receipt) bool {
-	return len(s.Proofs.Flaky) > 0 && !slices.ContainsFunc(receipts, func(r spec.Receipt) bool {
-		hides := len(gate.NewHidden(r, gate.Before(s.Proofs.Baseline, r.Gate))) > 0
-		return hides || len(fresh(s, r)) == 0 || len(causes(s, r)) > 0
+func flakesAlone(proofs *run.Proofs, receipts []spec.Receipt) bool {
+	return len(proofs.Flaky) > 0 && !slices.ContainsFunc(receipts, func(r spec.Receipt) bool {
+		hides := len(gate.NewHidden(r, gate.Before(proofs.Baseline, r.Gate))) > 0
+		return hides || len(fresh(proofs, r)) == 0 || len(causes(proofs, r)) > 0
 	})
 }
 
@@ -103,10 +103,10 @@ func failureOf(r spec.Receipt, signature string) failure {
 // changed has the tasks that changed a file, and those that changed a file in a directory, by their paths.
 type changed map[string][]string
 
-func changes(s *run.State, tasks []string) changed {
+func changes(tasks *run.Tasks, ids []string) changed {
 	c := changed{}
-	for _, id := range tasks {
-		for _, k := range s.Tasks.ByID[id].Patches() {
+	for _, id := range ids {
+		for _, k := range tasks.ByID[id].Patches() {
 			c.add(id, k.Patch.Files)
 		}
 	}
@@ -146,16 +146,16 @@ func (c changed) of(paths []string) []string {
 
 // together words what a patch that is red alone met: the landed tasks that its failures lead to, or all of them where no failure
 // leads to a task.
-func together(s *run.State, t *run.Task, receipts []spec.Receipt) string {
+func together(in facts, t *run.Task, receipts []spec.Receipt) string {
 	var landed []string
-	for _, other := range s.Tasks.Ends(s.Works[t.Task.ID].Attempts[t.Attempt].Pos) {
+	for _, other := range in.tasks.Ends(in.works[t.Task.ID].Attempts[t.Attempt].Pos) {
 		if other.State == run.TaskLanded {
 			landed = append(landed, other.Task.ID)
 		}
 	}
 	var met []string
-	own, c := len(landed) == 0, changes(s, append(landed, t.Task.ID))
-	for _, f := range failures(s, receipts) {
+	own, c := len(landed) == 0, changes(in.tasks, append(landed, t.Task.ID))
+	for _, f := range failures(in.proofs, receipts) {
 		switch of := c.owners(f); {
 		case slices.Contains(of, t.Task.ID):
 			own = true

@@ -22,7 +22,7 @@ func goBack(s *run.State, t *run.Task, f spec.Fault, failed []failure) []run.Act
 		if !appends || !ofTask || d.State != run.TaskParked {
 			continue
 		}
-		files := forgotten(s, t, failed)
+		files := forgotten(&s.Tasks, t, failed)
 		if len(files) == 0 {
 			continue
 		}
@@ -40,7 +40,7 @@ var cannotImport = regexp.MustCompile(`^load: |\b(?:Import|ModuleNotFound)Error\
 // forgotten are the files outside all write sets that failures give with a line, sorted, such as a caller that no task changes. A
 // failure in what the task changed is its own, but for an import that fails, whose stack has all that import; and a test that
 // runs and fails is no file that must change, as one is that does not compile or cannot import.
-func forgotten(s *run.State, t *run.Task, failed []failure) (files []string) {
+func forgotten(tasks *run.Tasks, t *run.Task, failed []failure) (files []string) {
 	own := t.Changes()
 	for _, f := range failed {
 		mine := slices.ContainsFunc(f.positions, func(p string) bool { return slices.Contains(own, p) })
@@ -55,6 +55,6 @@ func forgotten(s *run.State, t *run.Task, failed []failure) (files []string) {
 	}
 	slices.Sort(files)
 	return slices.DeleteFunc(slices.Compact(files), func(p string) bool {
-		return slices.ContainsFunc(s.Tasks.Order, func(id string) bool { return spec.MatchAny(s.Tasks.ByID[id].Task.Files, p) })
+		return slices.ContainsFunc(tasks.Order, func(id string) bool { return spec.MatchAny(tasks.ByID[id].Task.Files, p) })
 	})
 }

@@ -43,17 +43,18 @@ type Source struct{ Path, Text string }
 // maxWeighed bounds the failures that are read about.
 const maxWeighed = 24
 
-func weigh(s *run.State, d run.LandingData, receipts []spec.Receipt, several []string, then func(map[string]float64) []run.Action,
+func weigh(tasks *run.Tasks, proofs *run.Proofs, d run.LandingData, receipts []spec.Receipt, several []string,
+	then func(map[string]float64) []run.Action,
 ) run.Action {
 	w := Weigh{Head: d.Head, Patches: map[string]*spec.Patch{}}
-	for _, f := range failures(s, receipts) {
+	for _, f := range failures(proofs, receipts) {
 		files := slices.DeleteFunc(slices.Concat(f.positions, f.paths), func(p string) bool { return path.Ext(p) == "" })
 		if w.Failures = append(w.Failures, Question{titleOf(f.signature), files}); len(w.Failures) == maxWeighed {
 			break
 		}
 	}
 	for _, id := range several {
-		w.Patches[id] = s.Tasks.ByID[id].Result.Patch
+		w.Patches[id] = tasks.ByID[id].Result.Patch
 	}
 	w.Then = func(e Evidence) []run.Action { return then(Odds(w.Failures, e, several)) }
 	return w
@@ -65,16 +66,16 @@ var kinds = regexp.MustCompile(`^(?:test|package|build|FAIL):? `)
 func titleOf(signature string) string { return kinds.ReplaceAllLiteralString(signature, "") }
 
 // weighed reports whether it is known how likely each of some tasks is the wrong one.
-func weighed(s *run.State, tasks []string) bool {
-	return !slices.ContainsFunc(tasks, func(id string) bool {
-		return s.Tasks.ByID[id].Part == 0 || s.Tasks.ByID[id].Suspected.Odds == 0
+func weighed(tasks *run.Tasks, ids []string) bool {
+	return !slices.ContainsFunc(ids, func(id string) bool {
+		return tasks.ByID[id].Part == 0 || tasks.ByID[id].Suspected.Odds == 0
 	})
 }
 
-func known(s *run.State, tasks []string) map[string]float64 {
+func known(tasks *run.Tasks, ids []string) map[string]float64 {
 	odds := map[string]float64{}
-	for _, id := range tasks {
-		odds[id] = s.Tasks.ByID[id].Suspected.Odds
+	for _, id := range ids {
+		odds[id] = tasks.ByID[id].Suspected.Odds
 	}
 	return odds
 }
@@ -95,8 +96,8 @@ func mostLikely(tasks []string, odds map[string]float64) []string {
 }
 
 // half are the more likely half of some tasks: where the most likely ones were not wrong, their order tells little.
-func half(s *run.State, tasks []string) []string {
-	return byOdds(tasks, known(s, tasks))[:(len(tasks)+1)/2]
+func half(tasks *run.Tasks, ids []string) []string {
+	return byOdds(ids, known(tasks, ids))[:(len(ids)+1)/2]
 }
 
 // byOdds sorts tasks, the most likely first; of those that are alike the last ones.

@@ -15,11 +15,12 @@ import (
 // ProveRed has the gates run on the tests of a change set alone, on the integration head, before the set is merged: they must
 // fail there. That they pass with the change is proven with the set.
 func ProveRed(s *run.State) []run.Action {
+	in := factsOf(s)
 	if !s.Baselined() {
 		return nil
 	}
-	for t := range s.Tasks.In(run.TaskAccepted) {
-		if set := s.Tasks.Set(t); !lacksRed(s, t) || set == nil || set.Lost != nil {
+	for t := range in.tasks.In(run.TaskAccepted) {
+		if set := in.tasks.Set(t); !lacksRed(in.spec, t) || set == nil || set.Lost != nil {
 			continue
 		}
 		if actions := proveRed(s, t); len(actions) > 0 {
@@ -30,10 +31,11 @@ func ProveRed(s *run.State) []run.Action {
 }
 
 func proveRed(s *run.State, t *run.Task) []run.Action {
+	in := factsOf(s)
 	if t.Red != nil && t.Red.Of == t.Attempt {
 		return ranRed(s, t, *t.Red)
 	}
-	set, others := s.Tasks.Set(t), map[string]bool{}
+	set, others := in.tasks.Set(t), map[string]bool{}
 	for _, m := range set.Members {
 		others[m.Task.ID] = m != t
 	}
@@ -49,24 +51,24 @@ func proveRed(s *run.State, t *run.Task) []run.Action {
 					strings.Join(c.Conflicts[0].Paths, ", "), Detail: c.Conflicts[0].Message,
 			})
 		}
-		red, gates := run.Red{Of: t.Attempt, Tree: c.Tree, Since: s.Head}, s.Spec.GatesOf(t.Task)
-		if s.Proofs.IsProven(c.Tree, gates, s.Head) || s.Proofs.Runs(c.Tree, gates, s.Head) > 0 {
+		red, gates := run.Red{Of: t.Attempt, Tree: c.Tree, Since: s.Head}, in.spec.GatesOf(t.Task)
+		if in.proofs.IsProven(c.Tree, gates, s.Head) || in.proofs.Runs(c.Tree, gates, s.Head) > 0 {
 			return decideRed(s, t, red)
 		}
-		return []run.Action{testRed(s, t, red, c.Head)}
+		return []run.Action{testRed(in.works, in.spec, t, red, c.Head)}
 	}
 	return []run.Action{m}
 }
 
 // testRed assigns the gates of a task's tests alone.
-func testRed(s *run.State, t *run.Task, red run.Red, head string) run.Action {
+func testRed(works run.Works, about *run.Spec, t *run.Task, red run.Red, head string) run.Action {
 	work := t.Task.ID + run.RedSuffix
 	red.Run = 1
-	if w := s.Works[work]; w != nil {
+	if w := works[work]; w != nil {
 		red.Run = w.Last + 1
 	}
 	d := &run.Dispatch{
-		Task: work, Attempt: red.Run, Role: spec.RoleTester, Head: head, Gates: s.Spec.GatesOf(t.Task), Since: red.Since,
+		Task: work, Attempt: red.Run, Role: spec.RoleTester, Head: head, Gates: about.GatesOf(t.Task), Since: red.Since,
 	}
 	return run.Assign{
 		Append: run.Append{Task: t.Task.ID, Data: run.TaskData{State: run.TaskAccepted, Red: &red, Dispatch: d}}, Dispatch: d,
@@ -75,19 +77,20 @@ func testRed(s *run.State, t *run.Task, red run.Red, head string) run.Action {
 
 // ranRed decides when the gates have run. Those that could not be run are tried again; in the end that is the run's fault.
 func ranRed(s *run.State, t *run.Task, red run.Red) []run.Action {
-	w := s.Works[t.Task.ID+run.RedSuffix]
+	in := factsOf(s)
+	w := in.works[t.Task.ID+run.RedSuffix]
 	a := w.Attempts[red.Run]
 	switch r := a.Result; {
 	case r == nil:
 		return nil
 	case proves(red, a):
 		return decideRed(s, t, red)
-	case fruitless(s, w, red) >= recovery.MaxGateTries:
+	case fruitless(s.Epoch, w, red) >= recovery.MaxGateTries:
 		return []run.Action{run.Fail{
 			Err: fmt.Errorf("the gates of the tests of %s could not be run: %s", t.Task.ID, run.FaultOf(r).Message),
 		}}
 	default:
-		return []run.Action{testRed(s, t, red, a.Head)}
+		return []run.Action{testRed(in.works, in.spec, t, red, a.Head)}
 	}
 }
 
@@ -97,9 +100,9 @@ func proves(red run.Red, a *run.Attempt) bool {
 }
 
 // fruitless counts the newest runs of the same tests, in a row, that left no receipts. A resumed run tries again.
-func fruitless(s *run.State, w *run.Work, red run.Red) (n int) {
+func fruitless(epoch int, w *run.Work, red run.Red) (n int) {
 	head := w.Attempts[red.Run].Head
-	for a := w.Attempts[red.Run]; a != nil && a.Head == head && a.Epoch == s.Epoch && !proves(red, a); a = w.Attempts[red.Run-n] {
+	for a := w.Attempts[red.Run]; a != nil && a.Head == head && a.Epoch == epoch && !proves(red, a); a = w.Attempts[red.Run-n] {
 		n++
 	}
 	return n
@@ -108,14 +111,15 @@ func fruitless(s *run.State, w *run.Work, red run.Red) (n int) {
 // decideRed accepts tests that fail in what the task wrote. A test leads there by its package; another failure, such as a name
 // that does not exist yet, by its file alone.
 func decideRed(s *run.State, t *run.Task, red run.Red) []run.Action {
+	in := factsOf(s)
 	own, files := changed{}, []string{}
 	for _, k := range t.Patches() {
 		own.add(t.Task.ID, k.Patch.Files)
 		files = append(files, k.Patch.Files...)
 	}
 	var other []string
-	for _, f := range s.Proofs.Failed(red.Tree, s.Spec.GatesOf(t.Task), red.Since) {
-		for _, signature := range causes(s, f.Receipt) {
+	for _, f := range in.proofs.Failed(red.Tree, in.spec.GatesOf(t.Task), red.Since) {
+		for _, signature := range causes(in.proofs, f.Receipt) {
 			paths := failureOf(f.Receipt, signature).paths
 			mine := slices.ContainsFunc(paths, func(p string) bool { return slices.Contains(files, p) })
 			if ofPackage(signature) && !follows(signature) {
@@ -144,7 +148,7 @@ func unproven(s *run.State, t *run.Task, message, detail string) []run.Action {
 }
 
 // lacksRed reports whether the tests of a task's newest attempt have yet to fail without the change.
-func lacksRed(s *run.State, t *run.Task) bool {
-	proves := s.Spec.Roles[t.Task.Role].Proves == spec.ProvesRedGreen && t.Task.ChangeSet != ""
+func lacksRed(about *run.Spec, t *run.Task) bool {
+	proves := about.Roles[t.Task.Role].Proves == spec.ProvesRedGreen && t.Task.ChangeSet != ""
 	return proves && !t.ProvedRed()
 }

@@ -43,18 +43,19 @@ func (m Merge) Key() string {
 // newest batch under test. While parts of a failed batch are searched for the culprit, they come first, each on the integration
 // head. Nothing is tested before the baseline is known.
 func Land(s *run.State) []run.Action {
-	if !s.Baselined() || s.Batches.Free(s.Spec.Project.GatePermits, s.Works) <= 0 || s.Works.RunsAgain() {
+	in := factsOf(s)
+	if !s.Baselined() || in.batches.Free(in.spec.Project.GatePermits, in.works) <= 0 || in.works.RunsAgain() {
 		return nil
 	}
-	waiting := next(s)
+	waiting := next(in)
 	if len(waiting) == 0 {
 		return nil
 	}
 	onto := s.Head
-	if n := len(s.Batches.Testing); n > 0 && waiting[0].Part == 0 {
-		onto = s.Batches.Testing[n-1].Head
+	if n := len(in.batches.Testing); n > 0 && waiting[0].Part == 0 {
+		onto = in.batches.Testing[n-1].Head
 	}
-	if set := s.Tasks.Set(waiting[0]); set != nil {
+	if set := in.tasks.Set(waiting[0]); set != nil {
 		if actions := review(s, set); len(actions) > 0 {
 			return actions
 		}
@@ -70,14 +71,14 @@ func Land(s *run.State) []run.Action {
 
 // next lists the tasks of the next batch, in plan order; of a change set its first one. Those of a held template wait: its brief
 // may be wrong.
-func next(s *run.State) []*run.Task {
-	waiting := slices.DeleteFunc(slices.Collect(s.Tasks.In(run.TaskAccepted)), func(t *run.Task) bool {
-		set := s.Tasks.Set(t)
-		lacks := func(t *run.Task) bool { return lacksRed(s, t) }
+func next(in facts) []*run.Task {
+	waiting := slices.DeleteFunc(slices.Collect(in.tasks.In(run.TaskAccepted)), func(t *run.Task) bool {
+		set := in.tasks.Set(t)
+		lacks := func(t *run.Task) bool { return lacksRed(in.spec, t) }
 		incomplete := set != nil && (!set.Complete() || set.Lost != nil || slices.ContainsFunc(set.Members, lacks))
-		return incomplete || s.Templates.Held[t] != nil
+		return incomplete || in.templates.Held[t] != nil
 	})
-	search := slices.ContainsFunc(s.Batches.Testing, func(b *run.Batch) bool { return searched(s, b) })
+	search := slices.ContainsFunc(in.batches.Testing, func(b *run.Batch) bool { return searched(in.tasks, b) })
 	// What the part under test tells decides what becomes of those that were left out of it.
 	waiting = slices.DeleteFunc(waiting, func(t *run.Task) bool { return search && t.Suspected.Out })
 	if len(waiting) == 0 {
@@ -88,36 +89,36 @@ func next(s *run.State) []*run.Task {
 		return nil
 	}
 	waiting = slices.DeleteFunc(waiting, func(t *run.Task) bool { return t.Part != part })
-	if s.Tasks.Set(waiting[0]) != nil {
+	if in.tasks.Set(waiting[0]) != nil {
 		return waiting[:1]
 	}
-	waiting = slices.DeleteFunc(waiting, func(t *run.Task) bool { return s.Tasks.Set(t) != nil })
+	waiting = slices.DeleteFunc(waiting, func(t *run.Task) bool { return in.tasks.Set(t) != nil })
 	if part == 0 {
-		waiting = oneOfEach(s, waiting[:min(len(waiting), limit(s))])
+		waiting = oneOfEach(in.templates, waiting[:min(len(waiting), limit(in))])
 	}
 	return waiting
 }
 
 // oneOfEach leaves out all shards but one of each template on which the gates have failed and not passed: that one tells more
 // than a batch that fails.
-func oneOfEach(s *run.State, waiting []*run.Task) []*run.Task {
+func oneOfEach(templates *run.Templates, waiting []*run.Task) []*run.Task {
 	had := map[string]bool{}
 	return slices.DeleteFunc(waiting, func(t *run.Task) bool {
 		name := t.Task.ShardOf
 		more := had[name]
-		had[name] = more || s.Templates.Doubted(name)
+		had[name] = more || templates.Doubted(name)
 		return more
 	})
 }
 
 // searched reports whether a batch is a part of one that failed.
-func searched(s *run.State, b *run.Batch) bool { return s.Tasks.ByID[b.Tasks[0].Task].Part != 0 }
+func searched(tasks *run.Tasks, b *run.Batch) bool { return tasks.ByID[b.Tasks[0].Task].Part != 0 }
 
-func limit(s *run.State) int {
-	if s.Spec.Project.Prove == spec.ProveEach {
+func limit(in facts) int {
+	if in.spec.Project.Prove == spec.ProveEach {
 		return 1
 	}
-	return batchLimit(s)
+	return batchLimit(in.proofs, in.batches)
 }
 
 func candidate(s *run.State, t *run.Task) Candidate {
@@ -140,12 +141,13 @@ func candidate(s *run.State, t *run.Task) Candidate {
 // conflicts only with others of its batch, or with a batch under test, waits: regenerated now, it would start from the old head
 // and conflict once more.
 func merged(s *run.State, onto string, chain Chain) []run.Action {
+	in := factsOf(s)
 	var actions []run.Action
 	for _, k := range chain.Conflicts {
 		if k.Waits {
 			continue
 		}
-		actions = append(actions, recovery.Failed(s, s.Tasks.ByID[k.Task], spec.Fault{
+		actions = append(actions, recovery.Failed(s, in.tasks.ByID[k.Task], spec.Fault{
 			Class:   wire.FaultConflict,
 			Message: "it conflicts with what landed before it in " + strings.Join(k.Paths, ", "),
 			Detail:  k.Message,
@@ -154,9 +156,9 @@ func merged(s *run.State, onto string, chain Chain) []run.Action {
 	if len(chain.Merged) == 0 {
 		return actions
 	}
-	d := run.LandingData{Batch: s.Batches.Count + 1, Old: onto, Head: chain.Head, Tree: chain.Tree}
+	d := run.LandingData{Batch: in.batches.Count + 1, Old: onto, Head: chain.Head, Tree: chain.Tree}
 	for _, m := range chain.Merged {
-		p := s.Tasks.ByID[m.Task].Result.Patch
+		p := in.tasks.ByID[m.Task].Result.Patch
 		d.Tasks = append(d.Tasks, run.Landed{
 			Task: m.Task, Attempt: m.Attempt, Commit: m.Landed, Added: p.Added, Deleted: p.Deleted, Files: len(p.Files),
 			Unverified: m.Unverified,
@@ -167,32 +169,33 @@ func merged(s *run.State, onto string, chain Chain) []run.Action {
 
 // proveOn proposes what a merged chain needs: its gates, or nothing but their verdict where its tree was tested.
 func proveOn(s *run.State, d run.LandingData) []run.Action {
-	wanted := gates(s, d.Tasks)
+	in, names, onHead := factsOf(s), run.Names(d.Tasks), d.Old == s.Head
+	wanted := gates(in.tasks, in.spec, d.Tasks)
 	times := 1 // a part of several tasks is cut at once
-	flakes := flakesAlone(s, run.ReceiptsOf(s.Proofs.Failed(d.Tree, wanted, d.Old)))
-	if flakes || alone(d.Set, d.Tasks) || s.Tasks.ByID[d.Tasks[0].Task].Part == 0 || suspectedOf(s, d) {
+	flakes := flakesAlone(in.proofs, run.ReceiptsOf(in.proofs.Failed(d.Tree, wanted, d.Old)))
+	if flakes || alone(d.Set, d.Tasks) || in.tasks.ByID[d.Tasks[0].Task].Part == 0 || suspectedOf(in.tasks, d) {
 		times = maxRuns
 	}
 	switch {
-	case slices.ContainsFunc(s.Batches.Testing, func(b *run.Batch) bool { return b.Tree == d.Tree }):
+	case slices.ContainsFunc(in.batches.Testing, func(b *run.Batch) bool { return b.Tree == d.Tree }):
 		return nil // it is being tested
-	case d.Old == s.Head && s.Proofs.IsProven(d.Tree, wanted, d.Old):
-		d.Receipts = s.Proofs.Receipts(d.Tree, wanted, d.Old)
+	case onHead && in.proofs.IsProven(d.Tree, wanted, d.Old):
+		d.Receipts = in.proofs.Receipts(d.Tree, wanted, d.Old)
 		return land(s, d)
-	case len(d.Tasks) > 1 && d.Set == "" && failsAlone(s, d.Tasks) && d.Old == s.Head:
-		return cutAgain(s, d)
-	case len(d.Tasks) > 1 && d.Set == "" && d.Old == s.Head && untried(s, run.Names(d.Tasks)) && weighed(s, run.Names(d.Tasks)):
-		return oneFirst(s, d, byOdds(run.Names(d.Tasks), known(s, run.Names(d.Tasks))), nil)
-	case d.Old == s.Head && s.Proofs.Runs(d.Tree, wanted, d.Old) >= times:
-		return red(s, d, s.Proofs.Failed(d.Tree, wanted, d.Old))
+	case len(d.Tasks) > 1 && d.Set == "" && failsAlone(in.tasks, d.Tasks) && onHead:
+		return cutAgain(in, d)
+	case len(d.Tasks) > 1 && d.Set == "" && onHead && untried(in.tasks, in.templates, names) && weighed(in.tasks, names):
+		return oneFirst(in.works, in.batches, d, byOdds(names, known(in.tasks, names)), nil)
+	case onHead && in.proofs.Runs(d.Tree, wanted, d.Old) >= times:
+		return red(s, d, in.proofs.Failed(d.Tree, wanted, d.Old))
 	default:
 		return []run.Action{test(d, wanted, 1)}
 	}
 }
 
 // suspectedOf reports whether a batch is all that its own tree, which failed, leads to: that it fails again is the verdict.
-func suspectedOf(s *run.State, d run.LandingData) bool {
-	return !slices.ContainsFunc(d.Tasks, func(l run.Landed) bool { return s.Tasks.ByID[l.Task].Suspected.Tree != d.Tree })
+func suspectedOf(tasks *run.Tasks, d run.LandingData) bool {
+	return !slices.ContainsFunc(d.Tasks, func(l run.Landed) bool { return tasks.ByID[l.Task].Suspected.Tree != d.Tree })
 }
 
 // alone reports whether a batch is never cut: one patch, or a change set.
@@ -213,31 +216,32 @@ func test(d run.LandingData, gates []string, try int) run.Action {
 
 // move advances the integration branch: first the event, which is the truth, then the ref, which follows it.
 func move(s *run.State, d run.LandingData) []run.Action {
+	in := factsOf(s)
 	d.State, d.Unverified = run.LandingLanded, acceptance.Unverified(s)
 	open := func(t *run.Task) bool { return t.Part != 0 }
 	ours := func(t *run.Task) bool {
 		return slices.ContainsFunc(d.Tasks, func(l run.Landed) bool { return l.Task == t.Task.ID })
 	}
-	if !slices.ContainsFunc(slices.Collect(s.Tasks.Open()), func(t *run.Task) bool { return open(t) && !ours(t) }) {
-		d.Limit = min(mostTasks, 2*batchLimit(s)) // the culprit is out
+	if !slices.ContainsFunc(slices.Collect(in.tasks.Open()), func(t *run.Task) bool { return open(t) && !ours(t) }) {
+		d.Limit = min(mostTasks, 2*batchLimit(in.proofs, in.batches)) // the culprit is out
 	}
 	return []run.Action{run.Append{Data: d}, run.SyncHead{}}
 }
 
 // gates is the union of what the tasks of a batch ask for.
-func gates(s *run.State, landed []run.Landed) []string {
-	tasks := make([]*run.Task, len(landed))
+func gates(tasks *run.Tasks, about *run.Spec, landed []run.Landed) []string {
+	list := make([]*run.Task, len(landed))
 	for i, l := range landed {
-		tasks[i] = s.Tasks.ByID[l.Task]
+		list[i] = tasks.ByID[l.Task]
 	}
-	return gatesOf(s, tasks)
+	return gatesOf(about, list)
 }
 
-func gatesOf(s *run.State, tasks []*run.Task) []string {
+func gatesOf(about *run.Spec, tasks []*run.Task) []string {
 	var names []string
 	for _, t := range tasks {
 		if len(t.Task.Gates) == 0 {
-			return s.Spec.GateNames()
+			return about.GateNames()
 		}
 		names = append(names, t.Task.Gates...)
 	}

@@ -94,12 +94,13 @@ func mergeOf(s *run.State, onto string, set *run.ChangeSet, without map[string]b
 // mergedSet has a merged set tested. Tasks whose patches conflict have another attempt, on the others' changes. Conflicts with a
 // batch under test count when that has landed.
 func mergedSet(s *run.State, onto string, set *run.ChangeSet, chain Chain) []run.Action {
+	in := factsOf(s)
 	var actions []run.Action
 	for _, k := range chain.Conflicts {
 		if onto != s.Head {
 			return nil
 		}
-		actions = append(actions, onSet(s, s.Tasks.ByID[k.Task], spec.Fault{
+		actions = append(actions, onSet(s, in.tasks.ByID[k.Task], spec.Fault{
 			Class: wire.FaultConflict, Message: "it conflicts with what landed before it, or with its change set, in " +
 				strings.Join(k.Paths, ", "), Detail: k.Message,
 		}, chain.Head, false)...)
@@ -107,7 +108,7 @@ func mergedSet(s *run.State, onto string, set *run.ChangeSet, chain Chain) []run
 	if len(actions) > 0 {
 		return actions
 	}
-	d := run.LandingData{Batch: s.Batches.Count + 1, Old: onto, Head: chain.Head, Tree: chain.Tree, Set: set.Name}
+	d := run.LandingData{Batch: in.batches.Count + 1, Old: onto, Head: chain.Head, Tree: chain.Tree, Set: set.Name}
 	commits := map[string]string{}
 	for _, m := range chain.Merged {
 		commits[m.Task] = m.Landed
@@ -147,8 +148,9 @@ func onSet(s *run.State, t *run.Task, f spec.Fault, head string, kept bool) []ru
 // redSet sends the failures of a set to the tasks that own the files which they name. A failure in a file that no task of the set
 // may change parks the set.
 func redSet(s *run.State, d run.LandingData, failed []run.Failure, receipts []spec.Receipt) []run.Action {
-	set := s.Tasks.Set(s.Tasks.ByID[d.Tasks[0].Task])
-	of, missing := blame(s, set, receipts)
+	in := factsOf(s)
+	set := in.tasks.Set(in.tasks.ByID[d.Tasks[0].Task])
+	of, missing := blame(in.proofs, set, receipts)
 	if len(missing) > 0 {
 		return park(s, set, missing, failed[0].Fault)
 	}
@@ -156,12 +158,13 @@ func redSet(s *run.State, d run.LandingData, failed []run.Failure, receipts []sp
 		return of[t.Task.ID] == nil || recovery.Repeats(s, t) && shared(s, set, of, t)
 	})
 	again := func(t *run.Task) bool { return !recovery.Repeats(s, t) }
-	if files := forgotten(s, set.Members[0], failures(s, receipts)); len(files) > 0 && !slices.ContainsFunc(blamed, again) {
+	files := forgotten(in.tasks, set.Members[0], failures(in.proofs, receipts))
+	if len(files) > 0 && !slices.ContainsFunc(blamed, again) {
 		return park(s, set, files, failed[0].Fault)
 	}
 	without := map[string]bool{}
 	for _, t := range blamed {
-		without[t.Task.ID] = s.Made(t).Executor == spec.ExecutorCommand && t.Choice.At >= len(s.Spec.Roles[t.Task.Role].Chain)
+		without[t.Task.ID] = s.Made(t).Executor == spec.ExecutorCommand && t.Choice.At >= len(in.spec.Roles[t.Task.Role].Chain)
 	}
 	then := func(head string) (actions []run.Action) {
 		for _, t := range blamed {
@@ -222,7 +225,7 @@ func park(s *run.State, set *run.ChangeSet, missing []string, f spec.Fault) []ru
 // blame has for each task of a set the failures that lead to it, and the files of those that lead to none. What does not build
 // belongs to the tasks that may change the file; a test or a whole package also to those that changed what it imports. A failure
 // that names no path belongs to all.
-func blame(s *run.State, set *run.ChangeSet, receipts []spec.Receipt) (of map[string][]string, missing []string) {
+func blame(proofs *run.Proofs, set *run.ChangeSet, receipts []spec.Receipt) (of map[string][]string, missing []string) {
 	of = map[string][]string{}
 	own := changed{}
 	for _, t := range set.Members {
@@ -232,7 +235,7 @@ func blame(s *run.State, set *run.ChangeSet, receipts []spec.Receipt) (of map[st
 		}
 	}
 	for _, r := range receipts {
-		signatures := causes(s, r)
+		signatures := causes(proofs, r)
 		if len(signatures) == 0 { // it cannot be compared, and names nothing
 			signatures = []string{"red"}
 		}

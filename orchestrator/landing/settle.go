@@ -24,13 +24,14 @@ func Settle(s *run.State) []run.Action {
 }
 
 func settle(s *run.State, b *run.Batch, r spec.Result) []run.Action {
+	in := factsOf(s)
 	d := run.LandingData{Batch: b.Number, Old: b.Old, Head: b.Head, Tree: b.Tree, Set: b.Set, Tasks: b.Tasks}
 	d.Receipts = r.Receipts
-	proven := s.Proofs.IsProven(b.Tree, b.Gates, b.Old)
+	proven := in.proofs.IsProven(b.Tree, b.Gates, b.Old)
 	if !provedOn(b.Tree, r.Receipts) || r.Status == spec.StatusDone && !proven {
 		d.Receipts, r.Status = nil, spec.StatusFailed // they prove nothing about the commits that would land
 	}
-	based := slices.ContainsFunc(s.Batches.Testing, func(o *run.Batch) bool { return o.Head == b.Old })
+	based := slices.ContainsFunc(in.batches.Testing, func(o *run.Batch) bool { return o.Head == b.Old })
 	switch {
 	case based:
 		return nil
@@ -39,14 +40,14 @@ func settle(s *run.State, b *run.Batch, r spec.Result) []run.Action {
 	case r.Status == spec.StatusDone:
 		return land(s, d)
 	case proven: // every gate has passed on it, in one run or another
-		d.Receipts = s.Proofs.Receipts(b.Tree, b.Gates, b.Old)
+		d.Receipts = in.proofs.Receipts(b.Tree, b.Gates, b.Old)
 		return land(s, d)
 	case slices.ContainsFunc(d.Receipts, func(r spec.Receipt) bool { return r.Killed }) && b.Tries < recovery.MaxGateTries:
 		return again(b, d)
 	case len(d.Receipts) > 0:
 		return settleRed(s, b, d)
 	default:
-		return notRun(s, b, d, run.FaultOf(&r))
+		return notRun(in, s.Epoch, b, d, run.FaultOf(&r))
 	}
 }
 
@@ -58,10 +59,11 @@ func provedOn(tree string, receipts []spec.Receipt) bool {
 // settleRed splits a batch that failed. One that is never cut is tested once more first, unless its failure is known: it may be a
 // flake. So is any batch in which only tests failed that are known to be flaky.
 func settleRed(s *run.State, b *run.Batch, d run.LandingData) []run.Action {
-	failed := s.Proofs.Failed(d.Tree, b.Gates, b.Old)
+	in := factsOf(s)
+	failed := in.proofs.Failed(d.Tree, b.Gates, b.Old)
 	receipts := run.ReceiptsOf(failed)
-	flake := flakesAlone(s, receipts) || alone(b.Set, d.Tasks) && !certain(s, d, failed)
-	if flake && s.Proofs.Runs(d.Tree, b.Gates, b.Old) < maxRuns {
+	flake := flakesAlone(in.proofs, receipts) || alone(b.Set, d.Tasks) && !certain(in, d, failed)
+	if flake && in.proofs.Runs(d.Tree, b.Gates, b.Old) < maxRuns {
 		return again(b, d)
 	}
 	return red(s, d, failed)
@@ -69,12 +71,12 @@ func settleRed(s *run.State, b *run.Batch, d run.LandingData) []run.Action {
 
 // notRun tests a batch again whose gates could not be run. In the end that is the run's fault and no task's: it stops, and a
 // resumed run tries again. A baseline of another environment is made again first.
-func notRun(s *run.State, b *run.Batch, d run.LandingData, f spec.Fault) []run.Action {
-	if s.Proofs.Outdated {
+func notRun(in facts, epoch int, b *run.Batch, d run.LandingData, f spec.Fault) []run.Action {
+	if in.proofs.Outdated {
 		return nil
 	}
-	a := s.Works[b.Work].Attempts[b.Attempt]
-	if b.Tries > recovery.MaxGateTries && a.Epoch == s.Epoch {
+	a := in.works[b.Work].Attempts[b.Attempt]
+	if b.Tries > recovery.MaxGateTries && a.Epoch == epoch {
 		return []run.Action{run.Fail{Err: fmt.Errorf("the gates of batch %d could not be run: %s", b.Number, f.Message)}}
 	}
 	return again(b, d)
@@ -94,48 +96,50 @@ func drop(d run.LandingData) run.Action {
 
 // red splits a batch whose tree has failed, and drops those that are built on it. The only task of a batch goes back.
 func red(s *run.State, d run.LandingData, failed []run.Failure) []run.Action {
+	in := factsOf(s)
 	receipts := run.ReceiptsOf(failed)
 	if d.Set != "" {
-		return append(split(s, d, nil, nil), redSet(s, d, failed, receipts)...)
+		return append(split(in.works, in.batches, d, nil, nil), redSet(s, d, failed, receipts)...)
 	}
 	if len(d.Tasks) > 1 {
 		return judge(s, d, failed, receipts)
 	}
-	t := s.Tasks.ByID[d.Tasks[0].Task]
-	f := acceptance.Red(s, failed)
-	f.Message = together(s, t, receipts) + f.Message
-	right := refuted(s, d)
-	if untried(s, append(run.Names(d.Tasks), right...)) {
+	t := in.tasks.ByID[d.Tasks[0].Task]
+	f := acceptance.Red(in.proofs, failed)
+	f.Message = together(in, t, receipts) + f.Message
+	right := refuted(in.tasks, in.proofs, d)
+	if untried(in.tasks, in.templates, append(run.Names(d.Tasks), right...)) {
 		right = nil // they may be as wrong
 	}
-	return append(split(s, d, [][]string{right}, &run.Search{Right: right}), goBack(s, t, f, failures(s, receipts))...)
+	return append(split(in.works, in.batches, d, [][]string{right}, &run.Search{Right: right}),
+		goBack(s, t, f, failures(in.proofs, receipts))...)
 }
 
 // split puts the tasks of a batch back, in parts.
-func split(s *run.State, d run.LandingData, parts [][]string, search *run.Search) []run.Action {
+func split(works run.Works, batches *run.Batches, d run.LandingData, parts [][]string, search *run.Search) []run.Action {
 	d.State, d.Search = run.LandingSplit, search
 	d.Parts = slices.DeleteFunc(parts, func(part []string) bool { return len(part) == 0 })
-	return append(dropAbove(s, d.Head), run.Append{Data: d})
+	return append(dropAbove(works, batches, d.Head), run.Append{Data: d})
 }
 
 // dropAbove drops the batches that are built on a commit, the newest first.
-func dropAbove(s *run.State, commit string) []run.Action {
+func dropAbove(works run.Works, batches *run.Batches, commit string) []run.Action {
 	var actions []run.Action
-	for _, b := range s.Batches.Testing {
+	for _, b := range batches.Testing {
 		if b.Old == commit {
-			actions = append(actions, dropAbove(s, b.Head)...)
-			actions = append(actions, dropTested(s, b)...)
+			actions = append(actions, dropAbove(works, batches, b.Head)...)
+			actions = append(actions, dropTested(works, b)...)
 		}
 	}
 	return actions
 }
 
 // dropTested drops a batch, and takes its gates off the queue.
-func dropTested(s *run.State, b *run.Batch) []run.Action {
+func dropTested(works run.Works, b *run.Batch) []run.Action {
 	d := run.LandingData{Batch: b.Number, Old: b.Old, Head: b.Head, Tree: b.Tree, Set: b.Set, Tasks: b.Tasks}
 	actions := []run.Action{drop(d)}
-	if s.Works.Tested(b) == nil {
-		actions = append(actions, run.TakeBack{Work: s.Works[b.Work]}, run.Tell{Work: b.Work})
+	if works.Tested(b) == nil {
+		actions = append(actions, run.TakeBack{Work: works[b.Work]}, run.Tell{Work: b.Work})
 	}
 	return actions
 }

@@ -19,7 +19,8 @@ const (
 // window returns how long a batch waits for tasks that are under way, from when the first of its patches was there: a batch
 // more costs its gates. One that is full, or a part of one that failed, does not wait.
 func window(s *run.State, waiting []*run.Task) (until time.Time, most time.Duration) {
-	if waiting[0].Part != 0 || len(waiting) >= limit(s) {
+	in := factsOf(s)
+	if waiting[0].Part != 0 || len(waiting) >= limit(in) {
 		return until, 0
 	}
 	under := underWay(s)
@@ -27,8 +28,8 @@ func window(s *run.State, waiting []*run.Task) (until time.Time, most time.Durat
 		return until, 0
 	}
 	var gates time.Duration
-	for _, g := range gatesOf(s, waiting) {
-		gates += s.Proofs.Baseline[g].Duration
+	for _, g := range gatesOf(in.spec, waiting) {
+		gates += in.proofs.Baseline[g].Duration
 	}
 	most = max(leastWindow, gates/windowShare)
 	if all := evenly(s, waiting, under); all < 2*gates { // two batches, one after the other, would not be through sooner
@@ -41,6 +42,7 @@ func window(s *run.State, waiting []*run.Task) (until time.Time, most time.Durat
 // evenly returns when all shards of a template are expected to be there, from when the first patch of the batch was; 0 where
 // that is not known. Commands of one template end at an even pace, which those that are there tell; models do not.
 func evenly(s *run.State, waiting, under []*run.Task) time.Duration {
+	in := factsOf(s)
 	name := under[0].Task.ShardOf
 	other := func(t *run.Task) bool { return t.Task.ShardOf != name }
 	if name == "" || slices.ContainsFunc(under, func(t *run.Task) bool {
@@ -49,12 +51,12 @@ func evenly(s *run.State, waiting, under []*run.Task) time.Duration {
 		return 0
 	}
 	there := slices.DeleteFunc(slices.Clone(waiting), other)
-	if len(there) == 0 || len(there) == 1 && begun(s, there[0]).IsZero() {
+	if len(there) == 0 || len(there) == 1 && begun(in.works, there[0]).IsZero() {
 		return 0
 	}
 	rest := -len(there)
-	for _, id := range s.Tasks.Shards[name] {
-		if t := s.Tasks.ByID[id]; !t.Ended() && t.State != run.TaskLanding {
+	for _, id := range in.tasks.Shards[name] {
+		if t := in.tasks.ByID[id]; !t.Ended() && t.State != run.TaskLanding {
 			rest++
 		}
 	}
@@ -62,14 +64,14 @@ func evenly(s *run.State, waiting, under []*run.Task) time.Duration {
 	first, last := came(there)
 	pace := last.Sub(first) / time.Duration(max(1, len(there)-1))
 	if len(there) == 1 { // as if one began when the one before ended
-		pace = last.Sub(begun(s, there[0]))
+		pace = last.Sub(begun(in.works, there[0]))
 	}
-	return last.Sub(begin) + pace*time.Duration(min(rest, limit(s)-len(waiting))) + leastWindow
+	return last.Sub(begin) + pace*time.Duration(min(rest, limit(in)-len(waiting))) + leastWindow
 }
 
 // begun returns when the newest attempt of a task began; zero where no worker has made its patch.
-func begun(s *run.State, t *run.Task) (at time.Time) {
-	if a := s.Works.Attempt(t.Task.ID, t.Attempt); a != nil && a.Began > 0 {
+func begun(works run.Works, t *run.Task) (at time.Time) {
+	if a := works.Attempt(t.Task.ID, t.Attempt); a != nil && a.Began > 0 {
 		at = time.UnixMilli(a.Began)
 	}
 	return at
@@ -83,19 +85,20 @@ func came(waiting []*run.Task) (first, last time.Time) {
 
 // underWay lists the tasks that can join a batch and are at work, with their judge, or about to start.
 func underWay(s *run.State) (list []*run.Task) {
+	in := factsOf(s)
 	add := func(t *run.Task) {
-		if t.Task.ChangeSet == "" && !s.Works[t.Task.ID].Waits() {
+		if t.Task.ChangeSet == "" && !in.works[t.Task.ID].Waits() {
 			list = append(list, t)
 		}
 	}
 	for _, state := range []run.TaskState{run.TaskRunning, run.TaskVerifying} {
-		for t := range s.Tasks.In(state) {
+		for t := range in.tasks.In(state) {
 			add(t)
 		}
 	}
 	ready, _ := schedule.Ready(s)
 	for _, id := range ready {
-		add(s.Tasks.ByID[id])
+		add(in.tasks.ByID[id])
 	}
 	return list
 }
@@ -111,10 +114,10 @@ const mergeTime = 20 * time.Millisecond
 
 // batchLimit is how many tasks the next batch may hold. The first ones are bounded by what the gates took on the base commit:
 // patches whose merges take as long together as the gates at most double what a batch costs, and slow gates run less often.
-func batchLimit(s *run.State) int {
+func batchLimit(proofs *run.Proofs, batches *run.Batches) int {
 	var gates time.Duration
-	for _, r := range s.Proofs.Baseline {
+	for _, r := range proofs.Baseline {
 		gates += r.Duration
 	}
-	return cmp.Or(s.Batches.Limit, int(min(max(leastLimit, gates/mergeTime), mostTasks)))
+	return cmp.Or(batches.Limit, int(min(max(leastLimit, gates/mergeTime), mostTasks)))
 }
