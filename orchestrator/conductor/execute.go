@@ -144,8 +144,7 @@ func (c *Conductor) commit(ctx context.Context, events ...contextscope.Event) er
 }
 
 // assign seals an attempt's assignment, appends the event that holds the dispatch, and puts the attempt on the queue. Every
-// delivery, every resume and the context command read what was sealed here. A task whose
-// input does not exist is parked.
+// delivery, every resume and the context command read what was sealed here. A task whose input does not exist is parked.
 func (c *Conductor) assign(ctx context.Context, a run.Assign) error {
 	err := c.seal(ctx, a.Dispatch)
 	var missing *assign.InputError

@@ -23,8 +23,7 @@ import (
 
 // BenchmarkRename has the program rename a function that n packages use, with a simulated service in another process: in three
 // waves with one patch a gate run, with batches, and with batches where all shards may run before a gate has passed on one; and as one
-// change set. The gates are Go's own; gate-s is the time in which
-// one was running.
+// change set. The gates are Go's own; gate-s is the time in which one was running.
 func BenchmarkRename(b *testing.B) {
 	server := buildCommand(b, "divisi/internal/testkit/geminitest/cmd")
 	program := buildCommand(b, "divisi/cmd/divisi")

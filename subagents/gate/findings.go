@@ -126,8 +126,7 @@ func (f *findings) causeOf(signature string) string {
 }
 
 // unloaded records suites that could not be loaded, as the output names them, and why. A cause that has a place in the
-// tree is a
-// signature of its own: all suites that fail because of it follow it.
+// tree is a signature of its own: all suites that fail because of it follow it.
 func (f *findings) unloaded(names normaliser, message string, suites ...string) {
 	f.runner, f.build = true, true
 	cause, at := names.cause(message)

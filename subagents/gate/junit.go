@@ -187,10 +187,8 @@ func (f *findings) addCase(c junitCase, names normaliser) {
 }
 
 // suite returns the suite for which a case stands that is no test: what could not be loaded, and a file of node without
-// tests; ""
-// for a test. Runners name it where the test would be: pytest without a class, vitest with the file as both, node as its
-// path, and
-// surefire the class.
+// tests; "" for a test. Runners name it where the test would be: pytest without a class, vitest with the file as both, node as
+// its path, and surefire the class.
 func (c *junitCase) suite(class, title string) string {
 	errors := append(append([]junitProblem{}, c.Errors...), c.Failures...)
 	switch {

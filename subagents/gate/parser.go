@@ -15,8 +15,7 @@ const (
 	FormatTAP    = "tap"
 	FormatText   = "text"
 	// FormatJSON is the report of jest, vitest or mocha; FormatFindings are the lines of a compiler or linter that give
-	// the place of
-	// each finding.
+	// the place of each finding.
 	FormatJSON     = "json"
 	FormatFindings = "findings"
 )

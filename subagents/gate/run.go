@@ -31,8 +31,7 @@ type Where struct {
 	Dir  string
 	Tree string
 	// Env is the whole environment, as sandbox.Env builds it, for the place as it is seen; Place, Writable and Readable
-	// are what
-	// the gate may write and read, Network and Loopback which addresses it may reach.
+	// are what the gate may write and read, Network and Loopback which addresses it may reach.
 	Env                []string
 	Place              sandbox.Place
 	Writable, Readable []string
@@ -40,8 +39,7 @@ type Where struct {
 	// Idle reports whether nothing waits for the gate: everything else goes first.
 	Idle bool
 	// Targets are what the gate is narrowed to, which changed since the commit Since; without that it runs in full.
-	// Whole is why,
-	// where it could be narrowed.
+	// Whole is why, where it could be narrowed.
 	Targets []string
 	Since   string
 	Whole   string
@@ -183,8 +181,7 @@ func kindOf(g *spec.Gate, found *findings) string {
 }
 
 // hidden writes what did not run, as paths of the tree. A Go package that was to be built hides those that import it
-// too; of tests
-// the output names these.
+// too; of tests the output names these.
 func hidden(receipt *spec.Receipt, found *findings, where *Where) error {
 	if len(found.hidden) == 0 {
 		return nil
@@ -235,10 +232,8 @@ func privateDirs(env []string) []string {
 }
 
 // readReport reads the file that the command was told to write. A file from before the start is another's claim, and one
-// that is
-// missing or lies outside the tree is no report: the output itself has to do then. A report that was read is removed, so
-// that the
-// tree is what was tested.
+// that is missing or lies outside the tree is no report: the output itself has to do then. A report that was read is removed, so
+// that the tree is what was tested.
 func readReport(p parser, command []string, where *Where, begin time.Time) error {
 	if several, ok := p.(*mavenParser); ok {
 		return several.readReports(where, begin)

@@ -30,8 +30,8 @@ type surroundings struct {
 	current string
 	frames  []string
 	// crate is that of the Rust tests below a heading, with a blank. crashed reports whether a Go test panicked: those
-	// after it in
-	// its package did not run. broken is the first error of each Go package that did not build, brokenGo the first of all.
+	// after it in its package did not run. broken is the first error of each Go package that did not build, brokenGo the first of
+	// all.
 	crate    string
 	crashed  bool
 	broken   map[string]string

@@ -139,8 +139,7 @@ func (p *textParser) test(name string) string {
 }
 
 // goPackage takes what a line tells about a Go package that failed: without a build its tests are hidden. A package that
-// go could
-// not import by its name is passed over, and hides no other; a "go build" stops there and builds nothing.
+// go could not import by its name is passed over, and hides no other; a "go build" stops there and builds nothing.
 func (p *textParser) goPackage(text string) {
 	m := goFailed.FindStringSubmatch(text)
 	if m == nil {

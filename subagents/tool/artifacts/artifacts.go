@@ -1,8 +1,8 @@
 // Package artifacts holds the tools for what is not in the prompt: load_artifact shows a stored output, an artifact of a
 // handoff or an earlier event by its handle, save_artifact keeps a text under a name,
-// load_memory searches the notes of earlier runs, and save_memory
-// proposes one. Their input is a store, the agent's own session and a memory; their output is text, bounded for one
-// request. They never write to the checkout: a person decides about a proposal.
+// load_memory searches the notes of earlier runs, and save_memory proposes one. Their input is a store, the agent's own session
+// and a memory; their output is text, bounded for one request. They never write to the checkout: a person decides about a
+// proposal.
 package artifacts
 
 import (
