@@ -11,10 +11,10 @@ const cacheAge = 24 * time.Hour
 
 // Cache holds objects that can be made again: the server removes each a day after it was put, whether its run has ended or not.
 // What events refer to is never here. Who finds an object missing has it made again, and put.
-type Cache struct{ s shelf }
+type Cache struct{ s objectStore }
 
 // Cache is the bus's own.
-func (b *Bus) Cache() Cache { return Cache{shelf{b, b.cache, prefixCache}} }
+func (b *Bus) Cache() Cache { return Cache{objectStore{b, b.cache, prefixCache}} }
 
 // Put is that of Bus. What is left of an object that the server has removed in part is completed.
 func (c Cache) Put(ctx context.Context, name string, data []byte) error {

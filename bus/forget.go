@@ -22,8 +22,10 @@ func (b *Bus) Forget(ctx context.Context, run string) (freed uint64, err error) 
 		stream jetstream.Stream
 		filter string
 	}{
-		{b.tasks, TaskFilter(run)}, {b.objects, objectsOf(prefixObject, run) + ".>"},
-		{b.cache, objectsOf(prefixCache, run) + ".>"}, {b.events, RunFilter(run)},
+		{b.tasks, TaskFilter(run)},
+		{b.objects, objectsOf(prefixObject, run) + ".>"},
+		{b.cache, objectsOf(prefixCache, run) + ".>"},
+		{b.events, RunFilter(run)},
 	} {
 		n, err := b.purge(ctx, of.stream, of.filter)
 		if freed += n; err != nil {

@@ -26,14 +26,14 @@ const (
 	pieceToken = ".p." // by its SHA-256: a piece of a larger one
 )
 
-// shelf is a stream of objects.
-type shelf struct {
+// objectStore is a stream of objects.
+type objectStore struct {
 	*Bus
 	stream jetstream.Stream
 	prefix string // of its subjects
 }
 
-func (b *Bus) kept() shelf { return shelf{b, b.objects, prefixObject} }
+func (b *Bus) kept() objectStore { return objectStore{b, b.objects, prefixObject} }
 
 // objectsOf is where the objects of a run are, obj.r.<run>, or those of none: obj.
 func objectsOf(prefix, run string) string {
@@ -60,7 +60,7 @@ func (b *Bus) Put(ctx context.Context, name string, data []byte) error {
 	return nil
 }
 
-func (s shelf) put(ctx context.Context, name string, data []byte) error {
+func (s objectStore) put(ctx context.Context, name string, data []byte) error {
 	subject, err := objectSubject(objectsOf(s.prefix, s.run), name)
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (s shelf) put(ctx context.Context, name string, data []byte) error {
 	return s.bind(ctx, m)
 }
 
-func (s shelf) putPieces(ctx context.Context, data []byte) (manifest, error) {
+func (s objectStore) putPieces(ctx context.Context, data []byte) (manifest, error) {
 	list := manifest{Size: int64(len(data)), SHA256: sumOf(data)}
 	for piece := range slices.Chunk(data, objectPiece) {
 		key := sumOf(piece)
@@ -102,7 +102,7 @@ func sumOf(data []byte) string {
 }
 
 // bind stores the message of a name unless it has one; two that are the same are as good as one.
-func (s shelf) bind(ctx context.Context, m *nats.Msg) error {
+func (s objectStore) bind(ctx context.Context, m *nats.Msg) error {
 	_, err := s.publish(ctx, s.stream, m, m.Subject, 0)
 	if !errors.Is(err, ErrFenced) {
 		return err
@@ -126,7 +126,7 @@ func (b *Bus) Get(ctx context.Context, name string) ([]byte, error) {
 	return data, nil
 }
 
-func (s shelf) get(ctx context.Context, name string) ([]byte, error) {
+func (s objectStore) get(ctx context.Context, name string) ([]byte, error) {
 	subject, err := objectSubject(objectsOf(s.prefix, s.run), name)
 	if err != nil {
 		return nil, err
@@ -151,7 +151,7 @@ func (s shelf) get(ctx context.Context, name string) ([]byte, error) {
 	return s.getPieces(ctx, objectsOf(s.prefix, s.run)+pieceToken, list)
 }
 
-func (s shelf) getPieces(ctx context.Context, pieces string, list manifest) ([]byte, error) {
+func (s objectStore) getPieces(ctx context.Context, pieces string, list manifest) ([]byte, error) {
 	data := make([]byte, 0, list.Size)
 	for _, key := range list.Pieces {
 		piece, err := s.getPiece(ctx, pieces, key)
@@ -168,7 +168,7 @@ func (s shelf) getPieces(ctx context.Context, pieces string, list manifest) ([]b
 	return data, nil
 }
 
-func (s shelf) getPiece(ctx context.Context, pieces, key string) ([]byte, error) {
+func (s objectStore) getPiece(ctx context.Context, pieces, key string) ([]byte, error) {
 	m, err := s.newest(ctx, s.stream, pieces+key)
 	if err != nil {
 		return nil, err

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -35,7 +34,7 @@ func TestRulesTakePartsOfTheState(t *testing.T) {
 		follow(rule)
 		t.Logf("landing.%s: %d functions get the state, and return to it %d times", rule, len(seen), returns)
 		require.Contains(t, seen, rule)
-		assert.LessOrEqual(t, returns, mostReturns, rule)
+		require.LessOrEqual(t, returns, mostReturns, rule)
 	}
 }
 
