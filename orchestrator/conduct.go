@@ -33,7 +33,7 @@ import (
 // conduct is the half of a run that conducts it: plan, rules, landing, publishing. It shares nothing in memory with the half that
 // works: they meet on the bus, in the object store and in one sealed wire.Setup.
 type conduct struct {
-	Host
+	Machine
 	place
 
 	// spec is what the run is to do; path is its directory.
@@ -194,7 +194,7 @@ func (h *conduct) conductorConfig(setup string) conductor.Config {
 }
 
 // onDoubt is what the run does about a doubt that no master decides: it asks where a person watches.
-func (h *Host) onDoubt() string {
+func (h *Machine) onDoubt() string {
 	if h.OnDoubt == "" && h.Approve == nil {
 		return run.OnDoubtReject
 	}

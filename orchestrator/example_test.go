@@ -57,7 +57,7 @@ func ExampleStart() {
 	defer remove()
 	ctx := context.Background()
 	run := must(orchestrator.Start(ctx, orchestrator.Options{
-		Host: orchestrator.Host{StateDir: stateDir}, Repo: repo, Plan: &plan,
+		Machine: orchestrator.Machine{StateDir: stateDir}, Repo: repo, Plan: &plan,
 		Roles: []orchestrator.File{role("[sed, -i, 's/.*/A NOTE/', '{files}']")},
 	}))
 	for line, err := range run.Events(ctx) {
@@ -98,7 +98,7 @@ func Example() {
 	runs := orchestrator.Local(stateDir)
 	fmt.Println(len(must(runs.List(ctx))), "runs")
 	run := must(orchestrator.Start(ctx, orchestrator.Options{
-		Host: orchestrator.Host{
+		Machine: orchestrator.Machine{
 			StateDir: stateDir,
 			Approve: func(context.Context, orchestrator.Approval) (orchestrator.Answer, error) {
 				return orchestrator.Answer{Yes: true}, nil
@@ -136,7 +136,7 @@ func ExampleLocal() {
 	defer remove()
 	ctx := context.Background()
 	run := must(orchestrator.Start(ctx, orchestrator.Options{
-		Host: orchestrator.Host{StateDir: stateDir}, Repo: repo, Plan: &plan,
+		Machine: orchestrator.Machine{StateDir: stateDir}, Repo: repo, Plan: &plan,
 		Roles: []orchestrator.File{role("[sleep, '3600']")},
 	}))
 	for line, err := range run.Events(ctx) {

@@ -57,14 +57,14 @@ func runHalf(text string) int {
 		}
 		return 0
 	}
-	host := orchestrator.Host{StateDir: h.State, Elsewhere: true}
+	host := orchestrator.Machine{StateDir: h.State, Elsewhere: true}
 	var r *orchestrator.Run
 	var err error
 	if h.Resume {
-		r, err = orchestrator.Resume(ctx, orchestrator.ResumeOptions{Host: host, Run: h.Run})
+		r, err = orchestrator.Resume(ctx, orchestrator.ResumeOptions{Machine: host, Run: h.Run})
 	} else {
 		o := orchestrator.Options{
-			Host: host, Repo: h.Repo, NATS: h.NATS, Parallel: h.Parallel, Sample: h.Sample,
+			Machine: host, Repo: h.Repo, NATS: h.NATS, Parallel: h.Parallel, Sample: h.Sample,
 			Plan:  &orchestrator.File{Name: h.Plan, Data: []byte(h.PlanText)},
 			Trust: func(context.Context, []string) (bool, error) { return true, nil },
 		}
@@ -285,7 +285,7 @@ func TestElsewhereNeedsAServer(t *testing.T) {
 	repo, state, remove := newRepository()
 	defer remove()
 	_, err := orchestrator.Start(t.Context(), orchestrator.Options{
-		Host: orchestrator.Host{StateDir: state, Elsewhere: true}, Repo: repo, Plan: &plan, Roles: []orchestrator.File{role("[true]")},
+		Machine: orchestrator.Machine{StateDir: state, Elsewhere: true}, Repo: repo, Plan: &plan, Roles: []orchestrator.File{role("[true]")},
 	})
 	require.True(t, orchestrator.IsUsage(err), "%v", err)
 	entries, err := os.ReadDir(filepath.Join(state, "runs"))

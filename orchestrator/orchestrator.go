@@ -13,8 +13,8 @@ import (
 	"divisi/internal/usage"
 )
 
-// Host is what this process brings to a run that it carries out.
-type Host struct {
+// Machine is what this process brings to a run that it carries out.
+type Machine struct {
 	StateDir       string // has runs, caches and memory; one directory serves many runs
 	Dashboard      string // loopback address or port of the run's page; "" for none
 	Record, Replay string // directories: keep the exchanges with models, or answer from kept ones
@@ -102,7 +102,7 @@ type File struct {
 
 // Options describe a new run. Goal or Plan is needed.
 type Options struct {
-	Host
+	Machine
 	Repo             string // a directory of the repository
 	Base             string // the commit to start from; "" for the one that is checked out, without changes
 	Goal             string // for a master that plans
@@ -133,7 +133,7 @@ type Options struct {
 
 // ResumeOptions describe how a stopped or killed run goes on.
 type ResumeOptions struct {
-	Host
+	Machine
 	Run             string
 	Repo            string // where the repository is now; "" for where it was
 	Budget          *int   // a new budget for the whole run; 0 for none

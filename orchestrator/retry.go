@@ -42,7 +42,7 @@ type Retry struct {
 
 // Retried is what became of a retry. NotRunning reports that no process carries the run out: Resume continues it.
 type Retried struct {
-	Becomes    string
+	Outcome    string
 	Changed    []string // roles and settings that have changed since the run read them
 	NotRunning bool
 }
@@ -60,7 +60,7 @@ func (r *Run) Retry(ctx context.Context, o Retry) (Retried, error) {
 	q.Verb, q.Tasks = conductor.VerbRetry, o.Tasks
 	q.Revision = run.Revision{By: wire.FromUser, Brief: o.Brief, Role: o.Role, Model: o.Model}
 	becomes, err := r.ask(ctx, q)
-	return Retried{Becomes: becomes, Changed: q.Notices, NotRunning: r.notRunning}, err
+	return Retried{Outcome: becomes, Changed: q.Notices, NotRunning: r.notRunning}, err
 }
 
 // reread reads the files of roles and of the project, and returns what has changed since the run read them. What it returns may

@@ -44,7 +44,7 @@ const (
 )
 
 // conduct checks what does not depend on a repository, and returns a half that holds nothing yet.
-func (o *Host) conduct(ctx context.Context) (*conduct, error) {
+func (o *Machine) conduct(ctx context.Context) (*conduct, error) {
 	dir, err := filepath.Abs(o.StateDir)
 	if err != nil || o.StateDir == "" {
 		return nil, usage.Errorf("StateDir %q cannot hold runs: name a directory", o.StateDir)
@@ -70,7 +70,7 @@ func (o *Host) conduct(ctx context.Context) (*conduct, error) {
 		return nil, err
 	}
 	log := *zerolog.Ctx(ctx)
-	h := &conduct{Host: *o, place: place{dir: store.Dir{Path: dir, Log: log}, log: log}}
+	h := &conduct{Machine: *o, place: place{dir: store.Dir{Path: dir, Log: log}, log: log}}
 	h.git, err = git.New(ctx)
 	return h, err
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // checkTape refuses a recording of a replay.
-func (o *Host) checkTape() error {
+func (o *Machine) checkTape() error {
 	if o.Record != "" && o.Replay != "" {
 		return wrong("record does not go with a replay, which makes no new exchanges")
 	}

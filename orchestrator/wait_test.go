@@ -19,7 +19,7 @@ func TestWaitOutlastsTheContextThatStopsTheRun(t *testing.T) {
 	defer remove()
 	ctx, cancel := context.WithCancel(t.Context())
 	run, err := orchestrator.Start(ctx, orchestrator.Options{
-		Host: orchestrator.Host{StateDir: stateDir}, Repo: repo, Plan: &plan,
+		Machine: orchestrator.Machine{StateDir: stateDir}, Repo: repo, Plan: &plan,
 		Roles: []orchestrator.File{role("[sleep, '3600']")},
 	})
 	require.NoError(t, err)
@@ -45,7 +45,7 @@ func TestEventsReportTheirRelease(t *testing.T) {
 	repo, stateDir, remove := newRepository()
 	defer remove()
 	run, err := orchestrator.Start(t.Context(), orchestrator.Options{
-		Host: orchestrator.Host{StateDir: stateDir}, Repo: repo, Plan: &plan,
+		Machine: orchestrator.Machine{StateDir: stateDir}, Repo: repo, Plan: &plan,
 		Roles: []orchestrator.File{role("[sed, -i, 's/.*/A NOTE/', '{files}']")},
 	})
 	require.NoError(t, err)
@@ -75,7 +75,7 @@ func TestWithoutTrustNothingStarts(t *testing.T) {
 		"no":  func(_ context.Context, list []string) (bool, error) { requests = list; return false, nil },
 	} {
 		_, err := orchestrator.Start(t.Context(), orchestrator.Options{
-			Host: orchestrator.Host{StateDir: stateDir}, Repo: repo, Base: "HEAD", Plan: &plan, Trust: trust,
+			Machine: orchestrator.Machine{StateDir: stateDir}, Repo: repo, Base: "HEAD", Plan: &plan, Trust: trust,
 			Roles: []orchestrator.File{role("[true]")}, AllowUnverified: true,
 		})
 		require.ErrorIs(t, err, orchestrator.ErrNotTrusted, name)
@@ -91,7 +91,7 @@ func TestPreviewExpandsAPlanAndLeavesNothing(t *testing.T) {
 	repo, stateDir, remove := newRepository()
 	defer remove()
 	o := orchestrator.Options{
-		Host: orchestrator.Host{StateDir: stateDir}, Repo: repo, Plan: &plan, Roles: []orchestrator.File{role("[true]")},
+		Machine: orchestrator.Machine{StateDir: stateDir}, Repo: repo, Plan: &plan, Roles: []orchestrator.File{role("[true]")},
 	}
 	text, err := orchestrator.Preview(t.Context(), o)
 	require.NoError(t, err)

@@ -38,12 +38,12 @@ import (
 type WorkOptions struct {
 	StateDir       string // has its caches, work trees and copy of the repository
 	Run, NATS      string // the run and the URL of its server
-	Record, Replay string // as those of Host
+	Record, Replay string // as those of Machine
 	Key            string // the file with the key that signs receipts: worker.key of the run's directory where it is conducted
 
 	// Patience is how long it waits for the run to begin; 0 is a minute.
 	Patience time.Duration
-	// Notice is that of Host.
+	// Notice is that of Machine.
 	Notice func(text string)
 }
 

@@ -41,7 +41,7 @@ func TestClassesOfErrorsDecideTheExitCode(t *testing.T) {
 		{&model.Error{Class: model.Auth}, codeUsage, "GEMINI_API_KEY"},
 		{context.Canceled, codeStopped, ""},
 		{&signalError{syscall.SIGINT}, codeStopped, ""},
-		{conductor.ErrNotApproved, codeStopped, ""},
+		{conductor.ErrNotApproved, codeStopped, "Answer it with divisi decide"},
 		{&model.Error{Class: model.Auth, Status: 403}, codeMachine, "GEMINI_API_KEY"},
 		{recovery.ErrAuth, codeMachine, "divisi resume"},
 		{recovery.ErrService, codeMachine, "divisi resume"},

@@ -23,7 +23,7 @@ does not change.` + codes(codeOK, codeParked, codeUsage, codeStopped, codeMachin
 		Example: "  divisi give 1f2e/rewrite-003 ../fix",
 		Args:    cobra.ExactArgs(2), ValidArgsFunction: g.completeRuns,
 		RunE: func(c *cobra.Command, args []string) error {
-			r.Host, r.AllowUnverified = o.Host, o.AllowUnverified
+			r.Machine, r.AllowUnverified = o.Machine, o.AllowUnverified
 			if c.Flags().Changed("budget") {
 				r.Budget = &o.Budget
 			}

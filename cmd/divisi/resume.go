@@ -23,7 +23,7 @@ Without RUN, the newest run.` + codes(codeOK, codeParked, codeUsage, codeStopped
 			if c.Flags().Changed("budget") {
 				r.Budget = &o.Budget
 			}
-			r.Host, r.AllowUnverified = o.Host, o.AllowUnverified
+			r.Machine, r.AllowUnverified = o.Machine, o.AllowUnverified
 			return g.resume(c.Context(), args, r, o.sandbox)
 		},
 	}
@@ -52,7 +52,7 @@ func (g *globals) resume(ctx context.Context, args []string, o orchestrator.Resu
 		return err
 	}
 	o.Run = id
-	v, err := g.host(&o.Host, sandbox)
+	v, err := g.machine(&o.Machine, sandbox)
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ divisi/<run> moves forward if it is where Divisi left it, else a new one is made
 		Example: "  divisi retry 1f2e\n  divisi retry 1f2e rewrite-003 api",
 		Args:    cobra.MinimumNArgs(1), ValidArgsFunction: g.completeRuns,
 		RunE: func(c *cobra.Command, args []string) error {
-			r.Host, r.AllowUnverified = o.Host, o.AllowUnverified
+			r.Machine, r.AllowUnverified = o.Machine, o.AllowUnverified
 			if c.Flags().Changed("budget") {
 				r.Budget = &o.Budget
 			}
@@ -92,7 +92,7 @@ func (g *globals) retry(ctx context.Context, args []string, r orchestrator.Resum
 	if err = errors.Join(err, attached.Close()); err != nil {
 		return err
 	}
-	if err := g.said(id, strings.Join(append([]string{done.Becomes}, done.Changed...), "; ")); err != nil || !done.NotRunning {
+	if err := g.said(id, strings.Join(append([]string{done.Outcome}, done.Changed...), "; ")); err != nil || !done.NotRunning {
 		return err
 	}
 	return g.resume(ctx, []string{id}, r, o.sandbox)

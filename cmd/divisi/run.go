@@ -150,7 +150,7 @@ func (g *globals) prepare(o *runOptions) (*view, error) {
 	o.Propose = func(ctx context.Context, setup, why, requests []string) (bool, error) {
 		return g.propose(ctx, o, setup, why, requests)
 	}
-	return g.host(&o.Host, o.sandbox)
+	return g.machine(&o.Machine, o.sandbox)
 }
 
 // trusted decides about the requests of the repository that a run works on. A dry run shows them, and asks no one.

@@ -28,8 +28,8 @@ type view struct {
 	asking sync.Mutex
 }
 
-// host completes what a run needs of this process: the state directory, a person's answers, and what that person reads.
-func (g *globals) host(h *orchestrator.Host, sandbox string) (*view, error) {
+// machine completes what a run needs of this process: the state directory, a person's answers, and what that person reads.
+func (g *globals) machine(h *orchestrator.Machine, sandbox string) (*view, error) {
 	v := &view{globals: g, console: sync.OnceValue(g.newConsole)}
 	h.StateDir, h.Strict = g.stateDir, sandbox == sandboxStrict
 	if !h.Strict && sandbox != sandboxAuto {
