@@ -66,3 +66,21 @@ func TestAReceiptThatProvesNothingIsNotFolded(t *testing.T) {
 		})
 	}
 }
+
+// Final gates that are green on a tree that landed before tell nothing about the head.
+func TestAReceiptOfAnotherTreeEndsNoFinalGates(t *testing.T) {
+	t.Parallel()
+	public, key, err := ed25519.GenerateKey(nil)
+	require.NoError(t, err)
+	for tree, want := range map[string]spec.Status{"tree-2": spec.StatusDone, "tree-1": spec.StatusFailed} {
+		s := run.Spec{Base: "b", Plan: &spec.Plan{}, Roles: runtest.Roles(), Keys: map[string][]byte{"a": public}}
+		l := runtest.New(t, s, run.Running)
+		l.Append("", run.LandingData{Batch: 1, State: run.LandingLanded, Old: "b", Head: "h1", Tree: "tree-1"})
+		l.Append("", run.LandingData{Batch: 2, State: run.LandingLanded, Old: "h1", Head: "h2", Tree: "tree-2"})
+		l.Dispatched(run.FinalTask, spec.RoleTester, 1, "h2")
+		r := spec.Receipt{Gate: "test", Tree: tree, Verdict: spec.VerdictPass}
+		require.NoError(t, wire.Sign("r1", "a", key, &r))
+		l.Ended(run.FinalTask, 1, spec.Result{Status: spec.StatusDone, Receipts: []spec.Receipt{r}})
+		require.Equal(t, want, l.Works.Settled(run.FinalTask).Status, tree)
+	}
+}
