@@ -30,3 +30,19 @@ func TestWhatTheCacheLostIsPutAgain(t *testing.T) {
 		}
 	})
 }
+
+// The process of an earlier program has no cache: its log is found, whose format tells what can read it.
+func TestAServerWithoutACacheIsAttachedTo(t *testing.T) {
+	t.Parallel()
+	ctx, o := soon(t), fast(t)
+	b := open(t, o)
+	pos, err := b.Append(ctx, ConductorSubject("r", "x"), []byte("an event"), 0)
+	require.NoError(t, err)
+	require.NoError(t, b.js.DeleteStream(ctx, streamCache))
+	a, err := Attach(ctx, o.Dir)
+	require.NoError(t, err)
+	last, err := a.Last(ctx, RunFilter("r"))
+	require.NoError(t, err)
+	require.Equal(t, pos, last.Pos)
+	require.NoError(t, a.Close(ctx))
+}

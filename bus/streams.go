@@ -92,6 +92,9 @@ func streamDoes(have, want jetstream.StreamConfig) bool {
 func (b *Bus) findStreams(ctx context.Context) error {
 	for _, name := range []string{streamEvents, streamTasks, streamObjects, streamCache} {
 		s, err := b.js.Stream(ctx, name)
+		if name == streamCache && errors.Is(err, jetstream.ErrStreamNotFound) {
+			continue // an earlier program owns the server: the format of its log tells so
+		}
 		if err != nil {
 			return fmt.Errorf("find stream %s at %s: %w", name, b.url, b.class(ctx, err))
 		}
