@@ -28,7 +28,7 @@ func (h *conduct) preview(ctx context.Context, o *Options) (_ json.RawMessage, e
 		return nil, err
 	}
 	if len(h.spec.Project.Gates) == 0 && !o.AllowUnverified {
-		h.notice("note: " + noGates + "; a run needs a gate, or leave to land what is not proven")
+		h.notice("note: " + noGates + "; a run needs a gate, or permission to land what is not proven")
 	}
 	data.By = run.ByFile
 	return spec.JSON(data)

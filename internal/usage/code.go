@@ -5,14 +5,14 @@ import "errors"
 // The codes of errors, with their values. A code names what an error is about, for a program that adds its own words about what
 // to do next: its flags and commands. The values are what those words need.
 const (
-	Approval    = "approval"     // a person has to approve the plan
 	Active      = "active"       // a process carries the run out, which has to end first: run
+	Approval    = "approval"     // a person has to approve the plan
 	Auth        = "auth"         // a service has refused the key while the run was under way
 	Began       = "began"        // the run was killed before it began: run
 	Branch      = "branch"       // a branch is in the way of those of runs: branch
 	Damaged     = "damaged"      // the log is damaged, and no process can continue the run: run
-	Dirty       = "dirty"        // the checkout has changes that are not committed
 	Denied      = "denied"       // the state directory cannot be written
+	Dirty       = "dirty"        // the checkout has changes that are not committed
 	Events      = "events"       // the log has no events: run
 	Format      = "format"       // the log has another format
 	Full        = "full"         // a disk is full

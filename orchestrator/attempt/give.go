@@ -33,7 +33,7 @@ func ReadTaken(dir string) (t Taken, err error) {
 		err = json.Unmarshal(data, &t)
 	}
 	if err != nil || t.Attempt < 1 {
-		return t, usage.Errorf("%s was not filled by Take, or is not its top directory: there is no .git/%s with an attempt",
+		return t, usage.Errorf("%s holds no attempt that was taken, or is not its top directory: there is no .git/%s",
 			dir, takenFile)
 	}
 	t.Dir = git.Resolved(top)

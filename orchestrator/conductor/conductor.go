@@ -80,8 +80,8 @@ type Conductor struct {
 	st  *run.State
 	// last is the newest position on the conductor's own subjects.
 	last uint64
-	// asked is the plan that a person is asked about. deciding is set while it is about a matter, shown has the matters that the
-	// person was asked about. answers delivers what an answer leads to, askers counts the goroutines that wait.
+	// asked is the plan that a person is asked about. deciding is set while it is about another decision, shown has those that
+	// the person was asked about. answers delivers what an answer leads to, askers counts the goroutines that wait.
 	asked    asking
 	deciding bool
 	shown    map[string]bool
@@ -224,13 +224,6 @@ func (c *Conductor) loop(ctx context.Context, tail <-chan tailed, asks <-chan in
 		if err != nil {
 			return err
 		}
-	}
-}
-
-// resendAll repeats to every agent the messages that it may have missed.
-func (c *Conductor) resendAll(ctx context.Context) {
-	for id := range c.st.Queue {
-		c.tell(ctx, id)
 	}
 }
 
@@ -385,14 +378,6 @@ func (c *Conductor) fold(e *contextscope.Event) error {
 		return fmt.Errorf("event %s at %d: %w", e.ID, e.Pos, ErrDeposed)
 	}
 	return nil
-}
-
-// resend repeats to the agents that have written an event the messages that they may have missed.
-func (c *Conductor) resend(ctx context.Context) {
-	for task := range c.active {
-		c.tell(ctx, task)
-	}
-	clear(c.active)
 }
 
 // linger returns a context that outlives its parent by stopTimeout, for steps that must not be interrupted.

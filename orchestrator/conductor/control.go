@@ -48,3 +48,18 @@ func (c *Conductor) publish(ctx context.Context, m wire.Control) {
 		c.cfg.Log.Warn().Err(err).Str("task", m.Task).Msg("a control message could not be sent; it is repeated later")
 	}
 }
+
+// resend repeats to the agents that have written an event the messages that they may have missed.
+func (c *Conductor) resend(ctx context.Context) {
+	for task := range c.active {
+		c.tell(ctx, task)
+	}
+	clear(c.active)
+}
+
+// resendAll repeats to every agent the messages that it may have missed.
+func (c *Conductor) resendAll(ctx context.Context) {
+	for id := range c.st.Queue {
+		c.tell(ctx, id)
+	}
+}

@@ -16,8 +16,8 @@ import (
 // Take puts an answer into the log, and returns what becomes of it when the run acts on it. It is refused with a
 // *request.RefusedError where the decision has an answer or is closed, is about another attempt by now, or has no such option.
 func Take(s *run.State, a run.Answer) ([]run.Action, string, error) {
-	if s.Status.Ended() && s.Status != run.Stopped {
-		return nil, "", request.Refusedf("run %s is over: %s", s.Spec.Run, s.Status)
+	if err := request.Over(s); err != nil {
+		return nil, "", err
 	}
 	if given := s.Decisions.Given(a.ID); given != nil && !given.Closed {
 		return nil, "", request.Refusedf("%s has an answer: %s", a.ID, said(given))
@@ -58,8 +58,8 @@ func Take(s *run.State, a run.Answer) ([]run.Action, string, error) {
 // TakeBack takes back an answer that the run has not acted on, and returns what is open again. The error is a
 // *request.RefusedError.
 func TakeBack(s *run.State, id, by string) ([]run.Action, string, error) {
-	if s.Status.Ended() && s.Status != run.Stopped {
-		return nil, "", request.Refusedf("run %s is over: %s", s.Spec.Run, s.Status)
+	if err := request.Over(s); err != nil {
+		return nil, "", err
 	}
 	given := s.Decisions.Given(id)
 	open := All(s)

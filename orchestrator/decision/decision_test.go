@@ -44,6 +44,21 @@ func holds(l *runtest.Log, task string, attempt int, d run.Doubt) {
 	l.Append(task, run.TaskData{State: run.TaskHeld, Reason: d.Evidence[0], Doubt: &d})
 }
 
+var toReview = run.Doubt{Evidence: []string{"each patch is to be seen"}, Review: true}
+
+// reviewed is started, with held patches of one and two, which are a change set, for a person to see.
+func reviewed(t *testing.T) *runtest.Log {
+	t.Helper()
+	l := started(t, nil)
+	l.Plan(
+		spec.Task{ID: "one", Role: "generator", Attempts: 5, ChangeSet: "s", Files: []string{"one/x.go"}},
+		spec.Task{ID: "two", Role: "generator", Attempts: 5, ChangeSet: "s", Files: []string{"two/x.go"}},
+	)
+	holds(l, "one", 1, toReview)
+	holds(l, "two", 1, toReview)
+	return l
+}
+
 // act lets the run act on an answer that was taken.
 func act(l *runtest.Log, taken []run.Action) {
 	l.Do(taken)
@@ -335,14 +350,7 @@ func TestPatchesThatAreAlike(t *testing.T) {
 // A patch that was given for a task of a change set takes the place of one that a person was shown with the others.
 func TestTheDecisionAboutAChangeSetIsAnotherOneWithEachPatchOfIt(t *testing.T) {
 	t.Parallel()
-	l := started(t, nil)
-	l.Plan(
-		spec.Task{ID: "one", Role: "generator", Attempts: 5, ChangeSet: "s", Files: []string{"one/x.go"}},
-		spec.Task{ID: "two", Role: "generator", Attempts: 5, ChangeSet: "s", Files: []string{"two/x.go"}},
-	)
-	review := run.Doubt{Evidence: []string{"each patch is to be seen"}, Review: true}
-	holds(l, "one", 1, review)
-	holds(l, "two", 1, review)
+	l := reviewed(t)
 	of := func() run.Decision {
 		open := decision.Open(l.State)
 		at := slices.IndexFunc(open, func(d run.Decision) bool { return d.About == "one" })
@@ -352,7 +360,7 @@ func TestTheDecisionAboutAChangeSetIsAnotherOneWithEachPatchOfIt(t *testing.T) {
 	shown := of()
 	require.Equal(t, []string{"one", "two"}, shown.Patches)
 	l.Append("two", run.TaskData{State: run.TaskPending, Ruling: &run.Ruling{By: wire.FromUser, Words: "another"}, Fault: &spec.Fault{Class: wire.FaultRejected}})
-	holds(l, "two", 2, review)
+	holds(l, "two", 2, toReview)
 	_, _, err := decision.Take(l.State, run.Answer{ID: shown.ID, Attempt: shown.Attempt, Option: decision.Accept, By: wire.FromUser})
 	require.ErrorContains(t, err, "the answer is for "+shown.ID+" about attempt 1, and "+of().ID)
 	actions, _, err := decision.Take(l.State, run.Answer{ID: of().ID, Attempt: 1, Option: decision.Accept, By: wire.FromUser})
@@ -402,14 +410,7 @@ func TestWriteAccessToProtectedFilesIsADecision(t *testing.T) {
 // A change set is one decision, that each of its patches names; words are for one of them.
 func TestEachPatchOfAChangeSetNamesItsDecision(t *testing.T) {
 	t.Parallel()
-	l := started(t, nil)
-	l.Plan(
-		spec.Task{ID: "one", Role: "generator", Attempts: 5, ChangeSet: "s", Files: []string{"one/x.go"}},
-		spec.Task{ID: "two", Role: "generator", Attempts: 5, ChangeSet: "s", Files: []string{"two/x.go"}},
-	)
-	review := run.Doubt{Evidence: []string{"each patch is to be seen"}, Review: true}
-	holds(l, "one", 1, review)
-	holds(l, "two", 1, review)
+	l := reviewed(t)
 	open := decision.Open(l.State)
 	shown := open[slices.IndexFunc(open, func(d run.Decision) bool { return d.About == "one" })]
 	for _, words := range []string{"it deletes the tests", "three: no", "two: "} {

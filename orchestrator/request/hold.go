@@ -143,7 +143,7 @@ func heldOnly(s *run.State, ref string) (*run.Hold, error) {
 	if s.Tasks.ByID[ref] != nil || len(s.Tasks.Shards[ref]) == 0 {
 		return nil, nil
 	}
-	if err := going(s); err != nil {
+	if err := Over(s); err != nil {
 		return nil, err
 	}
 	if h := s.Templates.Of[ref].Open(); h != nil {

@@ -26,8 +26,8 @@ func Refusedf(format string, args ...any) error { return &RefusedError{fmt.Sprin
 // MaxMessage bounds a message to an agent, in bytes.
 const MaxMessage = 32 << 10
 
-// going returns why nothing of a run can be decided any more, as a *RefusedError.
-func going(s *run.State) error {
+// Over returns why nothing of a run can be decided any more, as a *RefusedError; nil while something can.
+func Over(s *run.State) error {
 	if s.Status.Ended() && s.Status != run.Stopped {
 		return Refusedf("run %s is over: %s", s.Spec.Run, s.Status)
 	}
@@ -41,8 +41,8 @@ func reachable(s *run.State, task, text string) error {
 		return Refusedf("the message is empty, or no text")
 	case len(text) > MaxMessage:
 		return Refusedf("the message has %d bytes; at most %d are allowed", len(text), MaxMessage)
-	case going(s) != nil:
-		return going(s)
+	case Over(s) != nil:
+		return Over(s)
 	case task == run.MasterTask && s.Spec.Plan != nil:
 		return Refusedf("run %s has a plan file and no master: name a task, as %s/TASK", s.Spec.Run, s.Spec.Run)
 	case task != run.MasterTask && s.Tasks.ByID[task] == nil:

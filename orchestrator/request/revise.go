@@ -283,7 +283,7 @@ func Accept(s *run.State, id, by string) ([]run.Action, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	t, over := s.Tasks.ByID[id], going(s)
+	t, over := s.Tasks.ByID[id], Over(s)
 	switch {
 	case over != nil:
 		return nil, over
