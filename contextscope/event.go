@@ -64,7 +64,7 @@ type Event struct {
 	Pos  uint64    `json:"pos,omitempty"`
 	Time time.Time `json:"time"`
 	Kind Kind      `json:"kind"`
-	// Author is user, conductor, or an agent's identity.
+	// Author is user, the identity of a person, conductor, or an agent's identity.
 	Author string `json:"author"`
 	// Content is the turn, exactly as genai marshals it, where the event is one.
 	Content *genai.Content  `json:"content,omitempty"`

@@ -185,7 +185,7 @@ func (h *conduct) conductorConfig(setup string) conductor.Config {
 	return conductor.Config{
 		Run: h.spec.Run, Bus: h.bus, Mirror: h.mirror, Resume: h.resumes, Budget: h.budget, AllowUnverified: h.unverified,
 		Notices: h.notices, Clock: now, NewID: newID, Log: h.log, Tree: h.tree, Approve: h.approver(), Closing: h.recording,
-		Setup: setup, Interactive: h.Approve != nil, Publish: h.publish, OnDoubt: h.OnDoubt,
+		Setup: setup, Interactive: h.Approve != nil, Publish: h.publish, Person: account(), OnDoubt: h.OnDoubt,
 		Baselines: &baseline.Store{
 			Dir: baseline.Below(h.caches), Cache: filepath.Join(h.caches, string(sandbox.Gates)), Host: h.gateHost, Clock: now,
 		},

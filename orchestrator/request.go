@@ -3,11 +3,13 @@ package orchestrator
 import (
 	"context"
 	"errors"
+	"os/user"
 
 	"divisi/bus"
 	"divisi/internal/usage"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/request"
+	"divisi/subagents/wire"
 )
 
 // Send sends a message to the agent of a task, or to the master where no task is named, and returns what becomes of it. A run
@@ -49,11 +51,21 @@ func (r *Run) Skip(ctx context.Context, tasks []string, reason string) (string, 
 	return r.ask(ctx, conductor.Request{Verb: conductor.VerbSkip, Tasks: tasks, Text: reason})
 }
 
+// account is the identity of the person whose account of the operating system this process has.
+func account() string {
+	u, err := user.Current()
+	if err != nil {
+		return wire.Person("")
+	}
+	return wire.Person(u.Username)
+}
+
 // NotRunning reports that no process carries the run out, so that what was asked waits for Resume.
 func (r *Run) NotRunning() bool { return r.notRunning }
 
 // ask puts a request to the conductor of the run. Where no process carries it out, this one is its conductor for a moment.
 func (r *Run) ask(ctx context.Context, q conductor.Request) (string, error) {
+	q.By = account()
 	if !r.notRunning {
 		return r.askHolder(ctx, q)
 	}

@@ -21,7 +21,6 @@ import (
 	"divisi/orchestrator/needs"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
-	"divisi/subagents/wire"
 )
 
 // Retry says which tasks are tried again, and with what.
@@ -58,7 +57,7 @@ func (r *Run) Retry(ctx context.Context, o Retry) (Retried, error) {
 		return Retried{}, err
 	}
 	q.Verb, q.Tasks = conductor.VerbRetry, o.Tasks
-	q.Revision = run.Revision{By: wire.FromUser, Brief: o.Brief, Role: o.Role, Model: o.Model}
+	q.Revision = run.Revision{Brief: o.Brief, Role: o.Role, Model: o.Model}
 	becomes, err := r.ask(ctx, q)
 	return Retried{Outcome: becomes, Changed: q.Notices, NotRunning: r.notRunning}, err
 }

@@ -64,12 +64,12 @@ func TestTheMasterDecidesBeforeThePolicy(t *testing.T) {
 func TestAnAcceptedPatchGoesOn(t *testing.T) {
 	t.Parallel()
 	l := held(t, nil)
-	l.Do(acceptance.Rule(l.State, l.Tasks.ByID["t"], run.Ruling{By: wire.FromUser, Accept: true}))
+	l.Do(acceptance.Rule(l.State, l.Tasks.ByID["t"], run.Ruling{By: wire.Person("ada"), Accept: true}))
 	require.False(t, settle(t, l, acceptance.Verdict{}), "it is not doubted twice")
 	require.Equal(t, run.TaskAccepted, l.Tasks.ByID["t"].State)
 	require.Equal(t, []run.Doubt{{
 		Attempt: 1, Evidence: []string{"fewer tests"}, Pos: l.Tasks.ByID["t"].Doubts[0].Pos,
-		Ruling: &run.Ruling{By: wire.FromUser, Accept: true},
+		Ruling: &run.Ruling{By: wire.Person("ada"), Accept: true},
 	}}, l.Tasks.ByID["t"].Doubts)
 }
 
@@ -95,7 +95,7 @@ func TestReview(t *testing.T) {
 	require.Equal(t, run.TaskHeld, v.State)
 	require.True(t, v.Doubt().Review)
 	require.Empty(t, decision.Policy(l.State))
-	l.Do(acceptance.Rule(l.State, v, run.Ruling{By: wire.FromUser, Accept: true}))
+	l.Do(acceptance.Rule(l.State, v, run.Ruling{By: wire.Person("ada"), Accept: true}))
 	settle(t, l, acceptance.Verdict{})
 	require.Equal(t, run.TaskAccepted, v.State)
 }

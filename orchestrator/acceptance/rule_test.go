@@ -153,7 +153,7 @@ func TestAJudgeWithoutAVerdictAsksAfterThreeTries(t *testing.T) {
 	held := acceptance.SettleVerify(l.State)
 	require.Equal(t, []string{"task t held its judge came to no verdict: disk doubt: its judge came to no verdict: disk"}, runtest.Describe(held))
 	l.Do(held)
-	l.Do(acceptance.Rule(l.State, l.Tasks.ByID["t"], run.Ruling{By: wire.FromUser, Accept: true}))
+	l.Do(acceptance.Rule(l.State, l.Tasks.ByID["t"], run.Ruling{By: wire.Person("ada"), Accept: true}))
 	l.Tasks.ByID["t"].Task.Verify = "reviewer"
 	settle(t, l, acceptance.Verdict{})
 	require.Equal(t, run.TaskAccepted, l.Tasks.ByID["t"].State, "it is not judged again")

@@ -51,7 +51,7 @@ func TestAPatchThatNoGateCanProveIsAskedAbout(t *testing.T) {
 		held := l.Tasks.ByID[id]
 		require.Equal(t, run.TaskHeld, held.State)
 		require.Equal(t, []string{unproven}, held.Doubt().Evidence)
-		l.Do(acceptance.Rule(l.State, held, run.Ruling{By: "user", Accept: true}))
+		l.Do(acceptance.Rule(l.State, held, run.Ruling{By: "user:ada", Accept: true}))
 		l.Append(id, run.TaskData{State: run.TaskAccepted})
 	}
 	require.Empty(t, acceptance.AskUnprovable(l.State), "it was decided")
@@ -64,7 +64,7 @@ func TestAnAnswerToAnotherDoubtDoesNotCount(t *testing.T) {
 	t.Parallel()
 	l := partly(t, nil)
 	l.Append("web", run.TaskData{State: run.TaskHeld, Doubt: &run.Doubt{Evidence: []string{"fewer tests"}}})
-	l.Append("web", run.TaskData{State: run.TaskRunning, Ruling: &run.Ruling{By: "user", Accept: true}})
+	l.Append("web", run.TaskData{State: run.TaskRunning, Ruling: &run.Ruling{By: "user:ada", Accept: true}})
 	l.Append("web", run.TaskData{State: run.TaskAccepted})
 	l.Append("", hidden)
 	l.Do(acceptance.AskUnprovable(l.State))

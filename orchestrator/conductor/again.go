@@ -31,6 +31,7 @@ func (c *Conductor) tryAgain(ctx context.Context, q Request) (string, error) {
 			gained.Tasks[i] = t.Renewed(c.st.Spec.Roles[t.Role], role)
 		}
 	}
+	q.Revision.By = q.By
 	actions, opened, err := request.Retry(c.st, q.Tasks, q.Revision, q.Plan, gained)
 	if err != nil {
 		return "", err

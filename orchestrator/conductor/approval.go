@@ -11,7 +11,6 @@ import (
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
-	"divisi/subagents/wire"
 )
 
 // ErrNotApproved reports that the plan was not approved.
@@ -148,7 +147,7 @@ func (c *Conductor) decided(ctx context.Context, a answer) error {
 	case !a.Yes && a.Words == "":
 		return c.stopped(ctx, cmp.Or(a.Stop, "the plan was not approved"))
 	}
-	said := run.Answer{ID: a.id, Option: decision.Yes, By: wire.FromUser}
+	said := run.Answer{ID: a.id, Option: decision.Yes, By: c.cfg.Person}
 	if !a.Yes {
 		said.Option, said.Text = decision.Change, a.Words
 	}

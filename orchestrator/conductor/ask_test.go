@@ -146,7 +146,9 @@ func TestAPersonAnswersOnALivingRun(t *testing.T) {
 	st = <-ended
 	require.Equal(t, run.Done, st.Status, st.Reason)
 	require.Contains(t, said.at("one/1/2"), "You may.")
-	require.Contains(t, said.at("one/1/2"), wire.FromUser)
+	require.Contains(t, said.at("one/1/2"), "user")
+	require.NotContains(t, said.at("one/1/2"), "ada", "no model reads the name of a person")
+	require.Equal(t, wire.Person("ada"), st.Requests.ByID[st.Requests.Order[0]].Answer.From)
 }
 
 // A person at the terminal is asked about each decision once, one after the other: one is left for later and answered elsewhere, one

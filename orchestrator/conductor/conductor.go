@@ -47,6 +47,8 @@ type Config struct {
 	Approve func(ctx context.Context, p Proposal) (Answer, error)
 	// Decide asks a person about what only a person can decide, and returns when ctx ends; nil where answers come by requests.
 	Decide func(ctx context.Context, d run.Decision) (run.Answer, error)
+	// Person is the identity of the person who answers on the terminal of this process.
+	Person string
 	// Interactive is set while a person watches who can answer questions: the run then waits for answers, and does not stop.
 	Interactive bool
 	// Setup is the sealed object that the run's workers are made of. A run event names it once the queue holds what the log says

@@ -43,6 +43,8 @@ const (
 // Request is what another process asks of a run's conductor.
 type Request struct {
 	Verb string `json:"verb"`
+	// By is the identity of the person who asks; "" for the conductor's own.
+	By   string `json:"by,omitempty"`
 	Task string `json:"task,omitempty"`
 	Text string `json:"text,omitempty"`
 	// Tasks are those of retry and skip: ids, or names of templates.
@@ -172,6 +174,9 @@ func (c *Conductor) answer(ctx context.Context, r incoming) error {
 
 // Do does what a person asks, and returns what becomes of it. It is for a conductor that does not run.
 func (c *Conductor) Do(ctx context.Context, q Request) (string, error) {
+	if q.By = cmp.Or(q.By, c.cfg.Person); !wire.IsPerson(q.By) {
+		return "", request.Refusedf("the author %.40q of the request is no person", q.By)
+	}
 	over := c.st.Status.Ended() && c.st.Status != run.Stopped
 	switch q.Verb {
 	case VerbCancel:
@@ -182,7 +187,7 @@ func (c *Conductor) Do(ctx context.Context, q Request) (string, error) {
 		if q.Task == "" {
 			return "the run is cancelled", c.cancel(ctx, reason)
 		}
-		actions, err := request.Cancel(c.st, q.Task, reason, wire.FromUser)
+		actions, err := request.Cancel(c.st, q.Task, reason, q.By)
 		if err != nil {
 			return "", err
 		}
@@ -196,14 +201,14 @@ func (c *Conductor) Do(ctx context.Context, q Request) (string, error) {
 	case VerbRetry:
 		return c.tryAgain(ctx, q)
 	case VerbSkip:
-		actions, skipped, err := request.Skip(c.st, q.Tasks, run.Revision{By: wire.FromUser},
+		actions, skipped, err := request.Skip(c.st, q.Tasks, run.Revision{By: q.By},
 			strings.TrimSuffix("by a person: "+q.Text, ": "))
 		if err != nil {
 			return "", err
 		}
 		return "skipped: " + text.Some(skipped, maxNamed), c.execute(ctx, actions)
 	case VerbGive:
-		actions, becomes, err := request.Give(c.st, q.Task, q.Patch)
+		actions, becomes, err := request.Give(c.st, q.Task, q.Patch, q.By)
 		if err != nil {
 			return "", err
 		}
@@ -220,7 +225,7 @@ func (c *Conductor) Do(ctx context.Context, q Request) (string, error) {
 
 // decides is what a person decides, or writes to an agent.
 func (c *Conductor) decides(q Request) (actions []run.Action, becomes string, err error) {
-	a := run.Answer{Attempt: q.Attempt, Text: q.Text, By: wire.FromUser}
+	a := run.Answer{Attempt: q.Attempt, Text: q.Text, By: q.By}
 	switch {
 	case q.Verb == VerbAccept:
 		a.Option = decision.Accept
@@ -228,20 +233,20 @@ func (c *Conductor) decides(q Request) (actions []run.Action, becomes string, er
 	case q.Answer == nil:
 		return nil, "", request.Refusedf("the request has no answer")
 	case q.Answer.Back:
-		return decision.TakeBack(c.st, q.Answer.ID, wire.FromUser)
+		return decision.TakeBack(c.st, q.Answer.ID, q.By)
 	default:
 		a = *q.Answer
-		a.By = wire.FromUser
+		a.By = q.By
 		return decision.Take(c.st, a)
 	}
 	actions, becomes, err = decision.TakeAbout(c.st, cmp.Or(q.Task, run.MasterTask), a)
 	switch {
 	case len(actions) > 0 || err != nil:
 	case q.Verb == VerbSend:
-		return request.Send(c.st, q.Task, q.Text, wire.FromUser)
+		return request.Send(c.st, q.Task, q.Text, q.By)
 	default:
 		becomes = "the patch of " + q.Task + " goes on"
-		actions, err = request.Accept(c.st, q.Task, wire.FromUser) // which tells why not
+		actions, err = request.Accept(c.st, q.Task, q.By) // which tells why not
 	}
 	return actions, becomes, err
 }

@@ -10,6 +10,7 @@ import (
 	"divisi/bus"
 	"divisi/internal/spec"
 	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
 )
 
 // listening is a conductor that holds a run with the task one, and the requests that reach it.
@@ -18,7 +19,7 @@ func listening(t *testing.T) (*Conductor, chan incoming) {
 	b, err := bus.Open(t.Context(), bus.Options{Dir: t.TempDir()})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, b.Close(context.Background())) })
-	c, err := New(t.Context(), Config{Run: "r1", Bus: b, Clock: time.Now, NewID: func() string { return "e" }})
+	c, err := New(t.Context(), Config{Run: "r1", Person: wire.Person("ada"), Bus: b, Clock: time.Now, NewID: func() string { return "e" }})
 	require.NoError(t, err)
 	hand := spec.Role{Name: "hand", Executor: spec.ExecutorModel}
 	require.NoError(t, c.append(t.Context(), run.Append{Data: run.Data{State: run.Running, Spec: &run.Spec{

@@ -111,7 +111,8 @@ func (r *rig) newID() string { return fmt.Sprintf("e%08d", r.ids.Add(1)) }
 
 func (r *rig) config(resume bool) conductor.Config {
 	return conductor.Config{
-		Run: r.spec.Run, Bus: r.bus, Mirror: r.mirror, Resume: resume, Tree: r.tree, Log: r.log,
+		Person: wire.Person("ada"),
+		Run:    r.spec.Run, Bus: r.bus, Mirror: r.mirror, Resume: resume, Tree: r.tree, Log: r.log,
 		Clock: func() time.Time { return time.Now().UTC() }, NewID: r.newID,
 		Publish: func(ctx context.Context, commit, base, had string) (string, error) {
 			r.publishes.Add(1)

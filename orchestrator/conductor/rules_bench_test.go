@@ -76,7 +76,7 @@ func finish(l *runtest.Log, id string, n int) {
 	l.Dispatched(id, "generator", 1, "b")
 	ask, have := fmt.Sprintf("%s/1/1-0", id), fmt.Sprintf("%s/1/1-1", id)
 	l.Agent(id, 1, contextscope.KindRequest, wire.Request{ID: ask, Kind: wire.RequestAsk, Question: "which name?"})
-	l.Append(id, wire.Answer{Request: ask, Text: "the old one", From: "user"})
+	l.Append(id, wire.Answer{Request: ask, Text: "the old one", From: "user:ada"})
 	l.Agent(id, 1, contextscope.KindRequest, wire.Request{ID: have, Kind: wire.RequestDelegate, Role: "reader", Brief: "read"})
 	child := id + "-reader"
 	l.Append("", run.PlanData{By: wire.AgentID(id, 1), Request: have, Tasks: []spec.Task{{ID: child, Role: "reader", Attempts: 3}}})

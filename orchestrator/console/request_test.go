@@ -30,14 +30,14 @@ func TestWhatAgentsAskAndAreToldIsSaid(t *testing.T) {
 		"one/1 asks: Which? (x, y); decide: divisi decide r1": eventOf(t, request, "one/1", wire.Request{
 			Kind: wire.RequestAsk, Question: "Which?", Options: []string{"x", "y"},
 		}),
-		"one/1 asks for a reader: look":       eventOf(t, request, "one/1", wire.Request{Kind: wire.RequestDelegate, Role: "reader", Brief: "look"}),
-		"one/1 hands its task over to x: b":   eventOf(t, request, "one/1", wire.Request{Kind: wire.RequestTransfer, Role: "x", Brief: "b"}),
-		"one/1 asks to write a, b: r":         eventOf(t, request, "one/1", wire.Request{Kind: wire.RequestScope, Paths: []string{"a", "b"}, Reason: "r"}),
-		"one/1 writes to two":                 eventOf(t, request, "one/1", wire.Request{Kind: wire.RequestSend, Task: "two"}),
-		"one is refused: no":                  eventOf(t, answer, "", wire.Answer{Refused: "no"}),
-		"user answers one: x":                 eventOf(t, answer, "", wire.Answer{From: "user", Text: "x"}),
-		"one may write a too":                 eventOf(t, answer, "", wire.Answer{Granted: []string{"a"}}),
-		"one/1 received the message of user:": eventOf(t, contextscope.KindSteering, "one/1", wire.Steered{From: "user"}),
+		"one/1 asks for a reader: look":           eventOf(t, request, "one/1", wire.Request{Kind: wire.RequestDelegate, Role: "reader", Brief: "look"}),
+		"one/1 hands its task over to x: b":       eventOf(t, request, "one/1", wire.Request{Kind: wire.RequestTransfer, Role: "x", Brief: "b"}),
+		"one/1 asks to write a, b: r":             eventOf(t, request, "one/1", wire.Request{Kind: wire.RequestScope, Paths: []string{"a", "b"}, Reason: "r"}),
+		"one/1 writes to two":                     eventOf(t, request, "one/1", wire.Request{Kind: wire.RequestSend, Task: "two"}),
+		"one is refused: no":                      eventOf(t, answer, "", wire.Answer{Refused: "no"}),
+		"user:ada answers one: x":                 eventOf(t, answer, "", wire.Answer{From: "user:ada", Text: "x"}),
+		"one may write a too":                     eventOf(t, answer, "", wire.Answer{Granted: []string{"a"}}),
+		"one/1 received the message of user:ada:": eventOf(t, contextscope.KindSteering, "one/1", wire.Steered{From: "user:ada"}),
 	} {
 		require.Equal(t, want, wordsOf(e, "divisi decide ")[0].text)
 	}

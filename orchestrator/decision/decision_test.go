@@ -133,11 +133,11 @@ func TestAPlanIsADecision(t *testing.T) {
 	revised, err := request.Revise(l.State, "a", run.Revision{By: "master/1", Brief: "another"})
 	require.NoError(t, err)
 	l.Do(revised)
-	_, _, err = decision.Take(l.State, run.Answer{ID: d.ID, Option: decision.Yes, By: wire.FromUser})
+	_, _, err = decision.Take(l.State, run.Answer{ID: d.ID, Option: decision.Yes, By: wire.Person("ada")})
 	require.ErrorContains(t, err, d.ID+" is not open any more: the plan was answered, or changed", "it is another plan than was shown")
 
 	d = only(t, l.State, run.DecidePlan)
-	actions, _, err := decision.Take(l.State, run.Answer{ID: d.ID, Option: decision.Yes, By: wire.FromUser})
+	actions, _, err := decision.Take(l.State, run.Answer{ID: d.ID, Option: decision.Yes, By: wire.Person("ada")})
 	require.NoError(t, err)
 	act(l, actions)
 	require.Equal(t, 1, l.Plans.Approved)
@@ -149,7 +149,7 @@ func TestAnAnswerThatDoesNotFitIsRefused(t *testing.T) {
 	t.Parallel()
 	l := started(t, nil)
 	shown := only(t, l.State, run.DecidePatch)
-	fits := run.Answer{ID: shown.ID, Attempt: 1, Option: decision.Accept, By: wire.FromUser}
+	fits := run.Answer{ID: shown.ID, Attempt: 1, Option: decision.Accept, By: wire.Person("ada")}
 	for name, c := range map[string]struct {
 		change func(*run.Answer)
 		want   string
@@ -174,16 +174,16 @@ func TestAnAnswerThatDoesNotFitIsRefused(t *testing.T) {
 		require.NotContains(t, no.Reason, "\x1b", name)
 	}
 
-	l.Append("a", run.TaskData{State: run.TaskPending, Ruling: &run.Ruling{By: wire.FromUser, Words: "no"}, Fault: &spec.Fault{Class: wire.FaultRejected}})
+	l.Append("a", run.TaskData{State: run.TaskPending, Ruling: &run.Ruling{By: wire.Person("ada"), Words: "no"}, Fault: &spec.Fault{Class: wire.FaultRejected}})
 	_, _, err := decision.Take(l.State, fits)
-	require.ErrorContains(t, err, shown.ID+" is not open any more: rejected by user: no")
+	require.ErrorContains(t, err, shown.ID+" is not open any more: rejected by user:ada: no")
 	holds(l, "a", 2, run.Doubt{Evidence: []string{"fewer tests"}})
 	_, _, err = decision.Take(l.State, fits)
 	newest := only(t, l.State, run.DecidePatch)
 	require.ErrorContains(t, err, "the answer is for "+shown.ID+" about attempt 1, and "+newest.ID+" about attempt 2 has come since")
-	_, _, err = decision.TakeAbout(l.State, "a", run.Answer{Attempt: 1, Option: decision.Accept, By: wire.FromUser})
+	_, _, err = decision.TakeAbout(l.State, "a", run.Answer{Attempt: 1, Option: decision.Accept, By: wire.Person("ada")})
 	require.ErrorContains(t, err, "about attempt 2 of a, not 1", "accept names the attempt that was looked at")
-	actions, becomes, err := decision.TakeAbout(l.State, "a", run.Answer{Attempt: 2, Option: decision.Accept, By: wire.FromUser})
+	actions, becomes, err := decision.TakeAbout(l.State, "a", run.Answer{Attempt: 2, Option: decision.Accept, By: wire.Person("ada")})
 	require.NoError(t, err)
 	require.Equal(t, "the patch of a goes on", becomes)
 	act(l, actions)
@@ -194,23 +194,23 @@ func TestAQuestionIsAnsweredAndNotTwice(t *testing.T) {
 	t.Parallel()
 	l := started(t, nil)
 	d := only(t, l.State, run.DecideQuestion)
-	a := run.Answer{ID: d.ID, Attempt: d.Attempt, Option: decision.Reply, Text: "left", By: wire.FromUser}
+	a := run.Answer{ID: d.ID, Attempt: d.Attempt, Option: decision.Reply, Text: "left", By: wire.Person("ada")}
 	actions, _, err := decision.Take(l.State, a)
 	require.NoError(t, err)
 	act(l, actions)
 	require.Equal(t, "left", l.Requests.ByID["r1"].Answer.Text)
 	_, _, err = decision.Take(l.State, a)
-	require.ErrorContains(t, err, d.ID+" is not open any more: answered by user")
+	require.ErrorContains(t, err, d.ID+" is not open any more: answered by user:ada")
 }
 
 // An answer counts, and can be taken back, until the run has acted on it.
 func TestAnAnswerCanBeTakenBack(t *testing.T) {
 	t.Parallel()
 	for kind, c := range map[run.DecisionKind]struct{ option, text, followed string }{
-		run.DecidePatch:    {decision.Accept, "", "accepted by user, and a is running"},
-		run.DecideTest:     {decision.Reject, "no", "rejected by user: no, and b is pending"},
-		run.DecideQuestion: {decision.Reply, "left", "answered by user, and the agent has the answer"},
-		run.DecideTemplate: {decision.Revise, "try again", "revised by user"},
+		run.DecidePatch:    {decision.Accept, "", "accepted by user:ada, and a is running"},
+		run.DecideTest:     {decision.Reject, "no", "rejected by user:ada: no, and b is pending"},
+		run.DecideQuestion: {decision.Reply, "left", "answered by user:ada, and the agent has the answer"},
+		run.DecideTemplate: {decision.Revise, "try again", "revised by user:ada"},
 	} {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
@@ -218,18 +218,18 @@ func TestAnAnswerCanBeTakenBack(t *testing.T) {
 			holds(l, "b", 1, run.Doubt{Evidence: []string{"TestA did not run"}, Missing: map[string]string{"check": "o"}})
 			heldTemplate(l)
 			d := only(t, l.State, kind)
-			_, _, err := decision.TakeBack(l.State, d.ID, wire.FromUser)
+			_, _, err := decision.TakeBack(l.State, d.ID, wire.Person("ada"))
 			require.ErrorContains(t, err, d.ID+" has no answer that could be taken back")
 
-			answer := run.Answer{ID: d.ID, Attempt: d.Attempt, Option: c.option, Text: c.text, By: wire.FromUser}
+			answer := run.Answer{ID: d.ID, Attempt: d.Attempt, Option: c.option, Text: c.text, By: wire.Person("ada")}
 			taken, _, err := decision.Take(l.State, answer)
 			require.NoError(t, err)
 			l.Do(taken)
 			require.NotContains(t, decision.Open(l.State), d)
 			_, _, err = decision.Take(l.State, answer)
-			require.ErrorContains(t, err, d.ID+" has an answer: "+c.option+" by user", "two answers at once")
+			require.ErrorContains(t, err, d.ID+" has an answer: "+c.option+" by user:ada", "two answers at once")
 
-			back, becomes, err := decision.TakeBack(l.State, d.ID, wire.FromUser)
+			back, becomes, err := decision.TakeBack(l.State, d.ID, wire.Person("ada"))
 			require.NoError(t, err)
 			require.Equal(t, d.ID+" is open again: "+d.Text, becomes)
 			l.Do(back)
@@ -240,12 +240,12 @@ func TestAnAnswerCanBeTakenBack(t *testing.T) {
 			require.NoError(t, err)
 			act(l, taken)
 			require.Empty(t, decision.Carry(l.State))
-			_, _, err = decision.TakeBack(l.State, d.ID, wire.FromUser)
+			_, _, err = decision.TakeBack(l.State, d.ID, wire.Person("ada"))
 			require.ErrorContains(t, err, "the answer to "+d.ID+" cannot be taken back, because the run has acted on it: "+c.followed)
 		})
 	}
 	l := started(t, nil)
-	_, _, err := decision.TakeBack(l.State, "zz@1", wire.FromUser)
+	_, _, err := decision.TakeBack(l.State, "zz@1", wire.Person("ada"))
 	require.ErrorContains(t, err, `run r1 has no decision "zz@1"`)
 }
 
@@ -254,7 +254,7 @@ func TestAnAnswerIsCarriedOutOnce(t *testing.T) {
 	t.Parallel()
 	l := started(t, nil)
 	d := only(t, l.State, run.DecidePatch)
-	taken, _, err := decision.Take(l.State, run.Answer{ID: d.ID, Option: decision.Reject, Text: "no", By: wire.FromUser})
+	taken, _, err := decision.Take(l.State, run.Answer{ID: d.ID, Option: decision.Reject, Text: "no", By: wire.Person("ada")})
 	require.NoError(t, err)
 	l.Do(taken)
 	carried := decision.Carry(l.State)
@@ -270,7 +270,7 @@ func TestAnAnswerThatFitsNoMoreIsGivenBack(t *testing.T) {
 	t.Parallel()
 	l := planned(t)
 	d := only(t, l.State, run.DecidePlan)
-	taken, _, err := decision.Take(l.State, run.Answer{ID: d.ID, Option: decision.Yes, By: wire.FromUser})
+	taken, _, err := decision.Take(l.State, run.Answer{ID: d.ID, Option: decision.Yes, By: wire.Person("ada")})
 	require.NoError(t, err)
 	l.Do(taken)
 	revised, err := request.Revise(l.State, "a", run.Revision{By: "master/1", Brief: "another"})
@@ -278,7 +278,7 @@ func TestAnAnswerThatFitsNoMoreIsGivenBack(t *testing.T) {
 	l.Do(revised)
 	l.Do(decision.Carry(l.State))
 	require.Zero(t, l.Plans.Approved)
-	require.Contains(t, l.Notices[len(l.Notices)-1], "the answer to "+d.ID+", approve by user, is over: "+d.ID+" is not open any more: the plan was answered, or changed")
+	require.Contains(t, l.Notices[len(l.Notices)-1], "the answer to "+d.ID+", approve by user:ada, is over: "+d.ID+" is not open any more: the plan was answered, or changed")
 	require.NotEqual(t, d.ID, only(t, l.State, run.DecidePlan).ID, "another plan than was shown")
 }
 
@@ -359,14 +359,14 @@ func TestTheDecisionAboutAChangeSetIsAnotherOneWithEachPatchOfIt(t *testing.T) {
 	}
 	shown := of()
 	require.Equal(t, []string{"one", "two"}, shown.Patches)
-	l.Append("two", run.TaskData{State: run.TaskPending, Ruling: &run.Ruling{By: wire.FromUser, Words: "another"}, Fault: &spec.Fault{Class: wire.FaultRejected}})
+	l.Append("two", run.TaskData{State: run.TaskPending, Ruling: &run.Ruling{By: wire.Person("ada"), Words: "another"}, Fault: &spec.Fault{Class: wire.FaultRejected}})
 	holds(l, "two", 2, toReview)
-	_, _, err := decision.Take(l.State, run.Answer{ID: shown.ID, Attempt: shown.Attempt, Option: decision.Accept, By: wire.FromUser})
+	_, _, err := decision.Take(l.State, run.Answer{ID: shown.ID, Attempt: shown.Attempt, Option: decision.Accept, By: wire.Person("ada")})
 	require.ErrorContains(t, err, "the answer is for "+shown.ID+" about attempt 1, and "+of().ID)
-	actions, _, err := decision.Take(l.State, run.Answer{ID: of().ID, Attempt: 1, Option: decision.Accept, By: wire.FromUser})
+	actions, _, err := decision.Take(l.State, run.Answer{ID: of().ID, Attempt: 1, Option: decision.Accept, By: wire.Person("ada")})
 	require.NoError(t, err)
 	act(l, actions)
-	_, _, err = decision.Take(l.State, run.Answer{ID: shown.ID, Attempt: 1, Option: decision.Accept, By: wire.FromUser})
+	_, _, err = decision.Take(l.State, run.Answer{ID: shown.ID, Attempt: 1, Option: decision.Accept, By: wire.Person("ada")})
 	require.Error(t, err)
 }
 
@@ -385,7 +385,7 @@ func TestWriteAccessToProtectedFilesIsADecision(t *testing.T) {
 	d := only(t, l.State, run.DecideScope)
 	require.Equal(t, "q", d.About)
 	require.Contains(t, d.Text, `.github/workflows/ci.yml: "the job has\nanother name"`)
-	actions, _, err := decision.Take(l.State, run.Answer{ID: d.ID, Option: decision.Grant, By: wire.FromUser})
+	actions, _, err := decision.Take(l.State, run.Answer{ID: d.ID, Option: decision.Grant, By: wire.Person("ada")})
 	require.NoError(t, err)
 	act(l, actions)
 	task := l.Tasks.ByID["q"].Task
@@ -394,7 +394,7 @@ func TestWriteAccessToProtectedFilesIsADecision(t *testing.T) {
 	require.Equal(t, []string{".github/workflows/ci.yml"}, l.Requests.ByID["r2"].Answer.Unlocked)
 
 	l = asks(run.OnDoubtAsk)
-	actions, _, err = decision.Take(l.State, run.Answer{ID: d.ID, Option: decision.Refuse, Text: "leave CI alone", By: wire.FromUser})
+	actions, _, err = decision.Take(l.State, run.Answer{ID: d.ID, Option: decision.Refuse, Text: "leave CI alone", By: wire.Person("ada")})
 	require.NoError(t, err)
 	act(l, actions)
 	require.Equal(t, "leave CI alone", l.Requests.ByID["r2"].Answer.Refused)
@@ -414,15 +414,15 @@ func TestEachPatchOfAChangeSetNamesItsDecision(t *testing.T) {
 	open := decision.Open(l.State)
 	shown := open[slices.IndexFunc(open, func(d run.Decision) bool { return d.About == "one" })]
 	for _, words := range []string{"it deletes the tests", "three: no", "two: "} {
-		_, _, err := decision.Take(l.State, run.Answer{ID: shown.ID, Option: decision.Reject, Text: words, By: wire.FromUser})
+		_, _, err := decision.Take(l.State, run.Answer{ID: shown.ID, Option: decision.Reject, Text: words, By: wire.Person("ada")})
 		require.ErrorContains(t, err, shown.ID+" is about the patches of one, two: begin the text with the one that it is for")
 	}
-	_, _, err := decision.TakeAbout(l.State, "two", run.Answer{Attempt: 2, Option: decision.Accept, By: wire.FromUser})
+	_, _, err := decision.TakeAbout(l.State, "two", run.Answer{Attempt: 2, Option: decision.Accept, By: wire.Person("ada")})
 	require.ErrorContains(t, err, "not 2")
-	actions, _, err := decision.TakeAbout(l.State, "two", run.Answer{Attempt: 1, Option: decision.Accept, By: wire.FromUser})
+	actions, _, err := decision.TakeAbout(l.State, "two", run.Answer{Attempt: 1, Option: decision.Accept, By: wire.Person("ada")})
 	require.NoError(t, err)
 	require.NotEmpty(t, actions)
-	actions, _, err = decision.Take(l.State, run.Answer{ID: shown.ID, Option: decision.Reject, Text: "two: it deletes the tests", By: wire.FromUser})
+	actions, _, err = decision.Take(l.State, run.Answer{ID: shown.ID, Option: decision.Reject, Text: "two: it deletes the tests", By: wire.Person("ada")})
 	require.NoError(t, err)
 	act(l, actions)
 	require.Equal(t, run.TaskPending, l.Tasks.ByID["two"].State)
@@ -443,9 +443,9 @@ func TestAPlanThatWasEditedIsAnotherDecision(t *testing.T) {
 	l.Append("", now)
 	after := only(t, l.State, run.DecidePlan)
 	require.NotEqual(t, before.ID, after.ID)
-	_, _, err = decision.Take(l.State, run.Answer{ID: before.ID, Option: decision.Yes, By: wire.FromUser})
+	_, _, err = decision.Take(l.State, run.Answer{ID: before.ID, Option: decision.Yes, By: wire.Person("ada")})
 	require.ErrorContains(t, err, "is not open any more")
-	_, _, err = decision.Take(l.State, run.Answer{ID: "plan-9.0", Option: decision.Yes, By: wire.FromUser})
+	_, _, err = decision.Take(l.State, run.Answer{ID: "plan-9.0", Option: decision.Yes, By: wire.Person("ada")})
 	require.ErrorContains(t, err, `has no decision "plan-9.0"`)
 }
 
@@ -454,6 +454,6 @@ func TestARunThatIsOverTakesNoAnswer(t *testing.T) {
 	l := started(t, nil)
 	question := only(t, l.State, run.DecideQuestion)
 	l.Append("", run.Data{State: run.Cancelled})
-	_, _, err := decision.Take(l.State, run.Answer{ID: question.ID, Option: decision.Reply, Text: "left", By: wire.FromUser})
+	_, _, err := decision.Take(l.State, run.Answer{ID: question.ID, Option: decision.Reply, Text: "left", By: wire.Person("ada")})
 	require.EqualError(t, err, "run r1 is over: cancelled")
 }

@@ -6,7 +6,6 @@ import (
 
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
-	"divisi/subagents/wire"
 )
 
 // plan is a plan of the master that writes.
@@ -21,7 +20,7 @@ var plan = kind{
 			}
 			return []run.Action{closes(d, a)}, "the plan starts", nil
 		}
-		if _, _, err := request.Send(s, run.MasterTask, a.Text, wire.FromUser); err != nil {
+		if _, _, err := request.Send(s, run.MasterTask, a.Text, a.By); err != nil {
 			return nil, "", err
 		}
 		return []run.Action{closes(d, a), run.Tell{Work: run.MasterTask}}, "the master gets it, and plans again", nil

@@ -82,7 +82,7 @@ func TestAGreenBatchWithoutTestsOfTheBaseCommit(t *testing.T) {
 		require.Equal(t, "b", l.Head, "nothing has landed")
 		require.Empty(t, l.Batches.Testing)
 
-		l.Do(acceptance.Rule(l.State, l.Tasks.ByID["b"], run.Ruling{By: wire.FromUser, Accept: true}))
+		l.Do(acceptance.Rule(l.State, l.Tasks.ByID["b"], run.Ruling{By: wire.Person("ada"), Accept: true}))
 		require.Equal(t, "TestA did not run", acceptance.UnverifiedPatch(l.State, l.Tasks.ByID["b"]))
 		l.Append("b", run.TaskData{State: run.TaskAccepted})
 		batch(l, 2, 1, "b", "h2", "a", "b")

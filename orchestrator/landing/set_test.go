@@ -74,10 +74,10 @@ func TestASetIsReviewedAsOne(t *testing.T) {
 	_, err := request.Accept(l.State, "mod", "master/2")
 	require.ErrorContains(t, err, "waits for a person")
 
-	actions, _, err := request.Send(l.State, "mod", "Keep the comma.", wire.FromUser)
+	actions, _, err := request.Send(l.State, "mod", "Keep the comma.", wire.Person("ada"))
 	require.NoError(t, err)
 	require.Equal(t, []string{
-		"task mod pending the patch was rejected: Keep the comma. ruled by user", "task gen running ruled by user",
+		"task mod pending the patch was rejected: Keep the comma. ruled by user:ada", "task gen running ruled by user:ada",
 	}, runtest.Describe(actions))
 	l.Do(actions)
 	l.Append("gen", run.TaskData{State: run.TaskAccepted})
@@ -91,7 +91,7 @@ func TestASetIsReviewedAsOne(t *testing.T) {
 	require.Equal(t, "mod", decision.ForPerson(l.State)[0].About)
 	require.Equal(t, []string{"gen", "mod"}, decision.ForPerson(l.State)[0].Patches, "the whole set is shown")
 
-	actions, err = request.Accept(l.State, "mod", wire.FromUser)
+	actions, err = request.Accept(l.State, "mod", wire.Person("ada"))
 	require.NoError(t, err)
 	l.Do(actions)
 	l.Append("mod", run.TaskData{State: run.TaskAccepted})
@@ -261,7 +261,7 @@ func TestASetParksWithItsFirstTask(t *testing.T) {
 	l.Dispatched("idle", "generator", 2, "b")
 	l.Append("mod", run.TaskData{State: run.TaskHeld, Doubt: &run.Doubt{Evidence: []string{"fewer tests"}}})
 	require.Empty(t, landing.ParkSets(l.State), "what is asked about a task of it is answered before")
-	l.Append("mod", run.TaskData{State: run.TaskAccepted, Ruling: &run.Ruling{By: wire.FromUser, Accept: true}})
+	l.Append("mod", run.TaskData{State: run.TaskAccepted, Ruling: &run.Ruling{By: wire.Person("ada"), Accept: true}})
 	require.Equal(t, []string{
 		"task mod parked its change set s is given up with gen, which is parked",
 	}, runtest.Describe(landing.ParkSets(l.State)), "the agent that is at work ends before")

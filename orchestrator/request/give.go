@@ -8,10 +8,10 @@ import (
 	"divisi/subagents/wire"
 )
 
-// Give makes the patch of a person the next attempt of a task, with its result. It opens the tasks that were given up only since
-// this one was, and the run where it has ended. The same patch again changes nothing while the task has it. The error is a
-// *RefusedError.
-func Give(s *run.State, id string, p *spec.Patch) (actions []run.Action, becomes string, err error) {
+// Give makes the patch that a person, by, hands in the next attempt of a task, with its result. It opens the tasks that were
+// given up only since this one was, and the run where it has ended. The same patch again changes nothing while the task has it.
+// The error is a *RefusedError.
+func Give(s *run.State, id string, p *spec.Patch, by string) (actions []run.Action, becomes string, err error) {
 	t := s.Tasks.ByID[id]
 	if t == nil {
 		return nil, "", unknown(s, id)
@@ -27,11 +27,11 @@ func Give(s *run.State, id string, p *spec.Patch) (actions []run.Action, becomes
 		Dispatch: &run.Dispatch{Task: id, Attempt: t.Attempt + 1, Role: spec.Person, Head: p.Base},
 	}
 	if t.Doubt() != nil {
-		d.Ruling = &run.Ruling{By: wire.FromUser, Words: "a person handed in another patch"}
+		d.Ruling = &run.Ruling{By: by, Words: "a person handed in another patch"}
 	}
 	// What waits for the task is opened first: after a kill before the last event it is parked again, as if nothing was given.
 	actions = append(reopen(s, d.Reason), callBack(s, id)...)
-	actions = append(actions, freed(s, map[string]bool{id: true}, run.Revision{By: wire.FromUser}, false)...)
+	actions = append(actions, freed(s, map[string]bool{id: true}, run.Revision{By: by}, false)...)
 	return append(actions, run.SetTask(id, d)), wire.AgentID(id, d.Dispatch.Attempt) + " is the patch of a person", nil
 }
 

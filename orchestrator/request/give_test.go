@@ -45,7 +45,7 @@ func TestGive(t *testing.T) {
 				l.Ended("runs", 1, runtest.Patched("c", "t", "h"))
 				l.Append("runs", run.TaskData{State: run.TaskHeld, Doubt: &run.Doubt{Evidence: []string{"why"}}})
 			},
-			want: []string{"task runs running a person handed in a patch ruled by user"},
+			want: []string{"task runs running a person handed in a patch ruled by user:ada"},
 		},
 		"in a run that has ended": {
 			task:   "s-1",
@@ -89,7 +89,7 @@ func TestGive(t *testing.T) {
 			if c.base != "" {
 				base = c.base
 			}
-			actions, _, err := request.Give(l.State, c.task, patchOn(base))
+			actions, _, err := request.Give(l.State, c.task, patchOn(base), wire.Person("ada"))
 			if c.no != "" {
 				require.EqualError(t, err, c.no)
 				require.ErrorAs(t, err, new(*request.RefusedError))
@@ -105,7 +105,7 @@ func TestGive(t *testing.T) {
 func given(t *testing.T) *runtest.Log {
 	t.Helper()
 	l := reopened(t)
-	actions, becomes, err := request.Give(l.State, "s-1", patchOn("h"))
+	actions, becomes, err := request.Give(l.State, "s-1", patchOn("h"), wire.Person("ada"))
 	require.NoError(t, err)
 	require.Equal(t, "s-1/2 is the patch of a person", becomes)
 	l.Do(actions)
@@ -122,13 +122,13 @@ func TestAGivenPatchIsAnAttemptWithItsResult(t *testing.T) {
 	require.False(t, l.Works["s-1"].Outstanding(), "no worker gets it")
 	require.NotContains(t, l.Queue, "s-1")
 
-	actions, becomes, err := request.Give(l.State, "s-1", patchOn("h"))
+	actions, becomes, err := request.Give(l.State, "s-1", patchOn("h"), wire.Person("ada"))
 	require.NoError(t, err)
 	require.Empty(t, actions)
 	require.Equal(t, "s-1 has this patch already, and is running", becomes)
 	other := patchOn("h")
 	other.Commit = "other"
-	_, _, err = request.Give(l.State, "s-1", other)
+	_, _, err = request.Give(l.State, "s-1", other, wire.Person("ada"))
 	require.ErrorContains(t, err, "s-1 is running")
 
 	actions = acceptance.Settle(l.State)
@@ -148,7 +148,7 @@ func TestAGivenPatchThatDoesNotPassParksAtOnce(t *testing.T) {
 		failed := recovery.Failed(l.State, l.Tasks.ByID["s-1"], spec.Fault{Class: class, Message: "no"})
 		require.Equal(t, []string{not + "no"}, runtest.Describe(failed), class)
 		l.Do(failed)
-		actions, _, err := request.Give(l.State, "s-1", patchOn("h"))
+		actions, _, err := request.Give(l.State, "s-1", patchOn("h"), wire.Person("ada"))
 		require.NoError(t, err)
 		require.NotEmpty(t, actions, "the same patch can be tried again, on another head")
 	}
@@ -156,8 +156,8 @@ func TestAGivenPatchThatDoesNotPassParksAtOnce(t *testing.T) {
 	l := given(t)
 	l.Append("s-1", run.TaskData{State: run.TaskHeld, Doubt: &run.Doubt{Evidence: []string{"it weakens a test"}}})
 	require.Len(t, decision.ForPerson(l.State), 1, "it is asked about as others are")
-	require.Equal(t, []string{"task s-1 running ruled by user"},
-		runtest.Describe(acceptance.Rule(l.State, l.Tasks.ByID["s-1"], run.Ruling{By: wire.FromUser, Accept: true})))
+	require.Equal(t, []string{"task s-1 running ruled by user:ada"},
+		runtest.Describe(acceptance.Rule(l.State, l.Tasks.ByID["s-1"], run.Ruling{By: wire.Person("ada"), Accept: true})))
 	require.Equal(t, []string{not + "the patch was rejected: it weakens a test ruled by policy"},
 		runtest.Describe(acceptance.Rule(l.State, l.Tasks.ByID["s-1"], run.Ruling{By: run.ByPolicy})))
 }
@@ -178,7 +178,7 @@ func TestGivenPatchesHoldNoTemplate(t *testing.T) {
 			l.Ended(id, 1, runtest.Failed("agent", id))
 			if person {
 				l.Append(id, run.TaskData{State: run.TaskPending})
-				actions, _, err := request.Give(l.State, id, patchOn("h"))
+				actions, _, err := request.Give(l.State, id, patchOn("h"), wire.Person("ada"))
 				require.NoError(t, err)
 				l.Do(actions)
 			}
@@ -196,7 +196,7 @@ func TestAGivenPatchHasTheJudgeOfItsTask(t *testing.T) {
 	l.Dispatched("x", "generator", 1, "h")
 	l.Ended("x", 1, runtest.Failed("agent", "no"))
 	l.Append("x", run.TaskData{State: run.TaskParked})
-	actions, _, err := request.Give(l.State, "x", patchOn("h"))
+	actions, _, err := request.Give(l.State, "x", patchOn("h"), wire.Person("ada"))
 	require.NoError(t, err)
 	l.Do(actions)
 	require.Equal(t, spec.RoleReviewer, l.Judge(l.Tasks.ByID["x"]))

@@ -154,7 +154,7 @@ func heldOnly(s *run.State, ref string) (*run.Hold, error) {
 		return nil, Refusedf("the shards of %s are not held: name one of them, such as %s", ref, s.Tasks.Shards[ref][0])
 	}
 	last := holds[len(holds)-1]
-	return nil, Refusedf("the hold of %s was answered already: %s by %s", ref, last.Answer, last.By)
+	return nil, Refusedf("the hold of %s was answered already: %s by %s", ref, last.Answer, wire.Speaker(last.By))
 }
 
 // reviseBy lets the shards of a held template begin again, with words that their briefs end with. Repeated after a kill it

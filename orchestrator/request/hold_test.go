@@ -96,7 +96,7 @@ func TestAHoldIsAnsweredOnce(t *testing.T) {
 	t.Parallel()
 	l := held(t, run.OnDoubtAsk)
 	require.Empty(t, ReviseAfterPlan(l.State), "a person is asked")
-	actions, _, err := Send(l.State, "t", "legacy is gone: use modern", wire.FromUser)
+	actions, _, err := Send(l.State, "t", "legacy is gone: use modern", wire.Person("ada"))
 	require.NoError(t, err)
 	l.Do(actions)
 	require.Empty(t, l.Templates.Holds())
@@ -108,9 +108,9 @@ func TestAHoldIsAnsweredOnce(t *testing.T) {
 	require.Equal(t, []string{"t-001", "t-002", "t-003", "other"}, ready, "the new brief is tried on a few")
 
 	for _, again := range []func() error{
-		func() error { _, err := Accept(l.State, "t", wire.FromUser); return err },
-		func() error { _, _, err := Send(l.State, "t", "words", wire.FromUser); return err },
-		func() error { _, err := Cancel(l.State, "t", "why", wire.FromUser); return err },
+		func() error { _, err := Accept(l.State, "t", wire.Person("ada")); return err },
+		func() error { _, _, err := Send(l.State, "t", "words", wire.Person("ada")); return err },
+		func() error { _, err := Cancel(l.State, "t", "why", wire.Person("ada")); return err },
 	} {
 		require.EqualError(t, again(), "the hold of t was answered already: revised by user")
 	}
@@ -124,16 +124,16 @@ func TestAHoldIsAnsweredOnce(t *testing.T) {
 func TestATemplateThatIsNotHeldHasNoAnswer(t *testing.T) {
 	t.Parallel()
 	l := template(t, run.OnDoubtAsk, 3)
-	_, err := Accept(l.State, "t", wire.FromUser)
+	_, err := Accept(l.State, "t", wire.Person("ada"))
 	require.EqualError(t, err, "the shards of t are not held: name one of them, such as t-001")
-	_, err = Accept(l.State, "nothing", wire.FromUser)
+	_, err = Accept(l.State, "nothing", wire.Person("ada"))
 	require.ErrorContains(t, err, `no task "nothing"`)
 }
 
 func TestAHoldThatIsAcceptedDoesNotComeBack(t *testing.T) {
 	t.Parallel()
 	l := held(t, run.OnDoubtAsk)
-	actions, err := Accept(l.State, "t", wire.FromUser)
+	actions, err := Accept(l.State, "t", wire.Person("ada"))
 	require.NoError(t, err)
 	l.Do(actions)
 	fails(l, 4, "f")
@@ -188,7 +188,7 @@ func TestAChangeSetIsHeldAsAWhole(t *testing.T) {
 // A person who parks a template parks its patches too; the policy of the run has them tested, and asks no second time.
 func TestThePatchesOfAParkedTemplate(t *testing.T) {
 	t.Parallel()
-	for by, want := range map[string]run.TaskState{wire.FromUser: run.TaskParked, run.ByPolicy: run.TaskAccepted} {
+	for by, want := range map[string]run.TaskState{wire.Person("ada"): run.TaskParked, run.ByPolicy: run.TaskAccepted} {
 		l := held(t, run.OnDoubtReject)
 		l.Append("t-009", run.TaskData{State: run.TaskAccepted})
 		l.Do(parkHeld(l.State, l.Templates.Of["t"].Open(), by, ""))

@@ -22,7 +22,7 @@ func TestOnlyAPersonAndTheMasterNameFiles(t *testing.T) {
 	require.Equal(t, had, l.Tasks.ByID["t"].Named, "its agent asked for it")
 
 	files := []string{"check.sh"}
-	l.Append("t", run.TaskData{State: run.TaskPending, Revision: &run.Revision{By: wire.FromUser, Files: &files}})
+	l.Append("t", run.TaskData{State: run.TaskPending, Revision: &run.Revision{By: wire.Person("ada"), Files: &files}})
 	require.Equal(t, files, l.Tasks.ByID["t"].Named, "a person wrote it")
 
 	l.Plan(spec.Task{ID: "s-001", ShardOf: "s", Role: "generator", Files: files})

@@ -47,7 +47,7 @@ func reopened(t *testing.T) *runtest.Log {
 	return l
 }
 
-var again = run.Revision{By: wire.FromUser}
+var again = run.Revision{By: wire.Person("ada")}
 
 func TestRetry(t *testing.T) {
 	t.Parallel()
@@ -197,8 +197,8 @@ func TestRetryTakesTheEditedPlan(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c.r.By = wire.FromUser
-			c.want.By = wire.FromUser
+			c.r.By = wire.Person("ada")
+			c.want.By = wire.Person("ada")
 			actions, _, err := request.Retry(l.State, []string{c.ref}, c.r, c.plan, run.PlanData{})
 			if c.no != "" {
 				require.EqualError(t, err, c.no)

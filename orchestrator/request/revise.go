@@ -36,7 +36,7 @@ func Revise(s *run.State, ref string, r run.Revision) ([]run.Action, error) {
 		if why := meets(s, s.Tasks.ByID[ids[0]], *r.Files); why != "" {
 			return nil, Refusedf("%s", why)
 		}
-		if r.Unlocked = spec.Unlocks(*r.Files, s.Spec.Project.Protected); r.By != wire.FromUser && len(r.Unlocked) > 0 {
+		if r.Unlocked = spec.Unlocks(*r.Files, s.Spec.Project.Protected); !wire.IsPerson(r.By) && len(r.Unlocked) > 0 {
 			return nil, Refusedf("%s is protected: dispatch a task that names it, so that a person approves it", r.Unlocked[0])
 		}
 	}
@@ -115,9 +115,9 @@ func fixed(t *run.Task, by string) string {
 		return id + " is being tested: revise it when that has ended"
 	case t.Parent != "":
 		return fmt.Sprintf("%s belongs to the agent of %s: revise that one", id, t.Parent)
-	case t.State == run.TaskCancelled && by != wire.FromUser:
+	case t.State == run.TaskCancelled && !wire.IsPerson(by):
 		return id + " was cancelled: only a person can open it again"
-	case by != wire.FromUser && revisedBy(t) >= maxRevisions:
+	case !wire.IsPerson(by) && revisedBy(t) >= maxRevisions:
 		return fmt.Sprintf("%s was revised %d times, which did not help: a person decides about it", id, maxRevisions)
 	}
 	return ""
@@ -129,7 +129,7 @@ const maxRevisions = 5
 // revisedBy counts the revisions of a task by the master since a person's.
 func revisedBy(t *run.Task) (n int) {
 	for _, r := range slices.Backward(t.Revisions) {
-		if r.By == wire.FromUser {
+		if wire.IsPerson(r.By) {
 			break
 		}
 		if r.Changes() {
@@ -161,9 +161,9 @@ func begin(s *run.State, ids []string, all run.Revision, own map[string]run.Revi
 // tried words why tasks begin again.
 func tried(r *run.Revision) string {
 	if !r.Changes() {
-		return "tried again by " + r.By
+		return "tried again by " + wire.Speaker(r.By)
 	}
-	return "revised by " + r.By
+	return "revised by " + wire.Speaker(r.By)
 }
 
 // freed opens the tasks that were given up only because of others, which begin again or are skipped.
@@ -301,7 +301,7 @@ func rule(s *run.State, t *run.Task, r run.Ruling) ([]run.Action, error) {
 	switch {
 	case !t.Doubt().Review:
 		return acceptance.Rule(s, t, r), nil
-	case r.By != wire.FromUser:
+	case !wire.IsPerson(r.By):
 		return nil, Refusedf("the patch of %s waits for a person, who sees each patch of this run", t.Task.ID)
 	}
 	actions := acceptance.Rule(s, t, r)

@@ -92,7 +92,7 @@ func TestRevise(t *testing.T) {
 			ref: "a", r: files("master/1", "a_test.go"),
 			refused: "a_test.go is protected: dispatch a task that names it, so that a person approves it",
 		},
-		"protected files, by a person": {ref: "a", r: files(wire.FromUser, "a_test.go"), want: []string{"task a pending revised by user"}},
+		"protected files, by a person": {ref: "a", r: files(wire.Person("ada"), "a_test.go"), want: []string{"task a pending revised by user"}},
 		"files that leave the repository": {
 			ref: "a", r: files("master/1", "../x"), refused: `paths[0]: "../x": the path leaves the repository`,
 		},
@@ -103,7 +103,7 @@ func TestRevise(t *testing.T) {
 		"the files of shards": {
 			ref: "s", r: files("master/1", "x.go"), refused: "the files of the shards of s come from its rule: revise one shard, s-001",
 		},
-		"an unknown role": {ref: "a", r: run.Revision{By: wire.FromUser, Role: "x"}, refused: `run r1 has no role "x"`},
+		"an unknown role": {ref: "a", r: run.Revision{By: wire.Person("ada"), Role: "x"}, refused: `run r1 has no role "x"`},
 		"a run that is over": {
 			log: func(l *runtest.Log) { l.Append("", run.Data{State: run.Done}) }, ref: "a", r: byMaster("new"),
 			refused: "run r1 has no tasks to revise any more: it is done",
@@ -143,7 +143,7 @@ func TestARevisedTaskBeginsAgain(t *testing.T) {
 	park(l, "a", "b")
 	require.False(t, l.Tasks.NoneGivenUp())
 	constraints := []string{"keep x"}
-	actions, err := Revise(l.State, "a", run.Revision{By: wire.FromUser, Brief: "new", Constraints: &constraints})
+	actions, err := Revise(l.State, "a", run.Revision{By: wire.Person("ada"), Brief: "new", Constraints: &constraints})
 	require.NoError(t, err)
 	l.Do(actions)
 	v := l.Tasks.ByID["a"]

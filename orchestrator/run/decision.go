@@ -133,6 +133,6 @@ func (s *State) applyDecided(e *contextscope.Event, d Decided) {
 	case d.Kind == DecidePlan && d.Answer.Option == ApprovePlan:
 		s.Plans.approve(d.Plan + 1)
 	case d.Kind == DecidePlan:
-		s.sendBack(e, d.Plan, d.Answer.Text)
+		s.sendBack(e, d.Plan, d.Answer.Text, d.Answer.By)
 	}
 }

@@ -41,7 +41,7 @@ type Doubt struct {
 
 // Ruling is the decision about a doubt.
 type Ruling struct {
-	// By is wire.FromUser, an attempt of the master, or ByPolicy.
+	// By is the identity of a person, an attempt of the master, or ByPolicy.
 	By     string `json:"by"`
 	Accept bool   `json:"accept,omitempty"`
 	// Words are the reason of a rejection, for the next attempt.
@@ -68,7 +68,7 @@ func (t *Task) Cleared() bool { return len(t.accepted()) > 0 }
 
 // Reviewed reports whether a person has accepted the patch of the task's newest attempt.
 func (t *Task) Reviewed() bool {
-	return slices.ContainsFunc(t.accepted(), func(d Doubt) bool { return d.Ruling.By == wire.FromUser })
+	return slices.ContainsFunc(t.accepted(), func(d Doubt) bool { return wire.IsPerson(d.Ruling.By) })
 }
 
 // AllowedUnproven reports whether the patch of the task's newest attempt may land though no gate can prove it.

@@ -9,7 +9,7 @@ import (
 type Revision struct {
 	// ID is that of the request where an agent made it.
 	ID string `json:"id,omitempty"`
-	// By is wire.FromUser or an attempt of the master.
+	// By is the identity of a person or an attempt of the master.
 	By string `json:"by"`
 	// Brief, Role and Model replace those of the task where they are set; Files, Constraints and Command where they are not nil.
 	// Words end its brief.

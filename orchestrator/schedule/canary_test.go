@@ -101,7 +101,7 @@ func TestCanary(t *testing.T) {
 			func(l *runtest.Log) {
 				begin(l, 1, 2, 3)
 				for _, id := range l.Tasks.Order {
-					l.Append(id, run.TaskData{State: run.TaskPending, Revision: &run.Revision{By: "user", Words: "x"}})
+					l.Append(id, run.TaskData{State: run.TaskPending, Revision: &run.Revision{By: "user:ada", Words: "x"}})
 				}
 			},
 			[]int{1, 2, 3},

@@ -84,13 +84,10 @@ type Callee struct {
 	Writes      bool   `json:"writes,omitempty"`
 }
 
-// FromUser is the author of a message of a person; other authors are agents.
-const FromUser = "user"
-
 // MessageOf is a message in the log, a user event of the conductor, as it is put to the agents of its task.
 func MessageOf(e *contextscope.Event) Control {
 	c := Control{ID: e.ID, Verb: ControlSteer, Task: e.Task, From: e.Author}
-	if e.Author != FromUser {
+	if !IsPerson(e.Author) {
 		c.Text = "Message of " + e.Author + ":\n"
 	}
 	if e.Content == nil {

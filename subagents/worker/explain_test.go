@@ -145,7 +145,7 @@ func (e *explained) play(req *model.Request) ([]*genai.Part, *model.Error) {
 }
 
 func (e *explained) steer(m model.Meta, text string) {
-	data, err := json.Marshal(wire.Control{ID: text, Verb: wire.ControlSteer, From: "user", Task: m.Task, Text: text})
+	data, err := json.Marshal(wire.Control{ID: text, Verb: wire.ControlSteer, From: "user:ada", Task: m.Task, Text: text})
 	require.NoError(e.t, err)
 	require.NoError(e.t, e.bus.Publish(e.t.Context(), bus.ControlSubject(m.Run), data))
 }

@@ -134,7 +134,7 @@ func TestAnInboxBeginsWithTheMessagesOfItsTaskEachOnce(t *testing.T) {
 			ID: id, Task: task, Kind: contextscope.KindUser, Author: author, Content: genai.NewContentFromText(text, genai.RoleUser),
 		}
 	}
-	s.conducted(message("m1", "t1", wire.FromUser, "first"), message("m2", "t2", wire.FromUser, "another's"),
+	s.conducted(message("m1", "t1", wire.Person("ada"), "first"), message("m2", "t2", wire.Person("ada"), "another's"),
 		message("m3", "t1", "master/2", "second"))
 	w := s.work(nil, "generator")
 	in := agent.NewInbox(func(error) {})

@@ -78,7 +78,8 @@ func (l *Log) Do(actions []run.Action) {
 func (l *Log) Message(task, words string) {
 	l.Helper()
 	e := contextscope.Event{
-		Kind: contextscope.KindUser, Task: task, Author: wire.FromUser, Content: genai.NewContentFromText(words, genai.RoleUser),
+		Kind: contextscope.KindUser, Task: task, Author: wire.Person("ada"),
+		Content: genai.NewContentFromText(words, genai.RoleUser),
 	}
 	l.apply(e, struct{}{})
 }

@@ -43,7 +43,7 @@ func (t *tools) ask(ctx context.Context, a askArgs) tool.Result {
 	r := wire.Request{Kind: wire.RequestAsk, Question: question, Options: a.Options}
 	return t.request(ctx, r, func(answer wire.Answer) tool.Result {
 		r := tool.Text(answer.Text)
-		r.Output["from"] = answer.From
+		r.Output["from"] = wire.Speaker(answer.From)
 		return r
 	})
 }

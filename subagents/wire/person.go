@@ -1,0 +1,42 @@
+package wire
+
+import (
+	"strings"
+
+	"divisi/bus"
+)
+
+// anyPerson is what a model reads in place of a person's identity, and what each identity of a person begins with.
+const anyPerson = "user"
+
+// maxPerson bounds the name of a person, in bytes.
+const maxPerson = 64
+
+// Person is the identity of a person as an author: user:<name>. A byte of the name that no token may have becomes a hyphen, and
+// what is too long is cut; without a name it is user. It tells who wrote, and gives no right.
+func Person(name string) string {
+	token := []byte(name[:min(len(name), maxPerson)])
+	for i := range token {
+		if !bus.ValidToken(string(token[i : i+1])) {
+			token[i] = '-'
+		}
+	}
+	if len(token) == 0 {
+		return anyPerson
+	}
+	return anyPerson + ":" + string(token)
+}
+
+// IsPerson reports whether an author is the identity of a person; other authors are agents and policies.
+func IsPerson(author string) bool {
+	name, ok := strings.CutPrefix(author, anyPerson+":")
+	return author == anyPerson || ok && len(name) <= maxPerson && bus.ValidToken(name)
+}
+
+// Speaker is an author as a model reads it: no model is told the name of a person.
+func Speaker(author string) string {
+	if IsPerson(author) {
+		return anyPerson
+	}
+	return author
+}

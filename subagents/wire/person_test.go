@@ -1,0 +1,37 @@
+package wire_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/subagents/wire"
+)
+
+func TestPersonIsAlwaysAnIdentity(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"ada":                     "user:ada",
+		"":                        "user",
+		`DOMAIN\ada l`:            "user:DOMAIN-ada-l",
+		"a\x1b[31m\nb":            "user:a--31m-b",
+		"\xff:/*.>":               "user:------",
+		strings.Repeat("x", 5000): "user:" + strings.Repeat("x", 64),
+	} {
+		require.Equal(t, want, wire.Person(name))
+		require.True(t, wire.IsPerson(want))
+		require.Equal(t, "user", wire.Speaker(want), "no model is told the name")
+	}
+}
+
+func TestIsPersonRefusesWhatIsNoIdentity(t *testing.T) {
+	t.Parallel()
+	for _, author := range []string{
+		"", "user:", "policy", "conductor", "one/1", "master/2", "user:one/1", "user:a b", "user:\x1b[31m", "User:ada",
+		"user:a:b", "user:" + strings.Repeat("x", 65),
+	} {
+		require.False(t, wire.IsPerson(author), author)
+		require.Equal(t, author, wire.Speaker(author))
+	}
+}
