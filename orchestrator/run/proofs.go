@@ -96,13 +96,20 @@ func (p *Proofs) Receipts(tree string, gates []string, since string) []spec.Rece
 	var out []spec.Receipt
 	for _, g := range gates {
 		for _, r := range p.Proved[tree] {
-			if r.Gate == g && r.Verdict != spec.VerdictFail && holds(r, since) {
+			if r.Gate == g && r.Verdict != spec.VerdictFail && holds(r, since) && p.comparable(r) {
 				out = append(out, r)
 				break
 			}
 		}
 	}
 	return out
+}
+
+// comparable reports whether a receipt is of the environment that the base commit was tested in: a verdict is given against what
+// failed there. A base commit whose environment is not known is compared with all.
+func (p *Proofs) comparable(r spec.Receipt) bool {
+	base := p.Baseline[r.Gate].Environment
+	return base == "" || r.Environment == base
 }
 
 // Failure is a gate that failed on a tree: its newest receipt, the fault of the result that held it, and its runs there.
@@ -176,7 +183,7 @@ func (p *Proofs) Flakes() []string {
 // of a full run.
 func (p *Proofs) prove(r spec.Receipt) {
 	for _, had := range p.Proved[r.Tree] {
-		if had.Gate == r.Gate && had.Since == r.Since {
+		if had.Gate == r.Gate && had.Since == r.Since && had.Environment == r.Environment {
 			return
 		}
 	}

@@ -25,9 +25,9 @@ func (s *State) refused(e *contextscope.Event, r spec.Receipt) error {
 	if tree := s.finalTree(e); tree != "" && tree != r.Tree {
 		return fmt.Errorf("it is of the tree %.12s, and the final gates run on %.12s", r.Tree, tree)
 	}
-	base := s.Proofs.Baseline[r.Gate].Environment
 	compared := batch != nil || e.Task == FinalTask || strings.HasSuffix(e.Task, RedSuffix)
-	if compared && base != "" && r.Environment != base {
+	if compared && !s.Proofs.comparable(r) {
+		base := s.Proofs.Baseline[r.Gate].Environment
 		return fmt.Errorf("it is of the environment %.12s, and the baseline of %.12s", r.Environment, base)
 	}
 	return nil

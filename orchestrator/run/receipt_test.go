@@ -84,3 +84,31 @@ func TestAReceiptOfAnotherTreeEndsNoFinalGates(t *testing.T) {
 		require.Equal(t, want, l.Works.Settled(run.FinalTask).Status, tree)
 	}
 }
+
+// Each work's good receipts can prove a batch of the same tree: those of another environment than the base commit's must not, nor
+// those that were compared with a base commit that was tested anew elsewhere since.
+func TestAProofIsOfTheEnvironmentOfTheBaseline(t *testing.T) {
+	t.Parallel()
+	public, key, err := ed25519.GenerateKey(nil)
+	require.NoError(t, err)
+	s := run.Spec{Base: "b", Plan: &spec.Plan{}, Roles: runtest.Roles(), Keys: map[string][]byte{"a": public}}
+	s.Project.Gates = []spec.Gate{{Name: "test"}}
+	l := runtest.New(t, s, run.Running)
+	l.Plan(spec.Task{ID: "try", Role: spec.RoleTester})
+	base := func(env string) {
+		l.Append("", run.Data{Baseline: []spec.Receipt{{Gate: "test", Environment: env, Verdict: spec.VerdictPass}}})
+	}
+	tested := func(n int, env string) bool {
+		r := spec.Receipt{Gate: "test", Tree: "tree", Environment: env, Verdict: spec.VerdictPass}
+		require.NoError(t, wire.Sign("r1", "a", key, &r))
+		l.Dispatched("try", spec.RoleTester, n, "b")
+		l.Ended("try", n, spec.Result{Status: spec.StatusDone, Receipts: []spec.Receipt{r}})
+		return l.Proofs.IsProven("tree", []string{"test"}, "")
+	}
+	base("e1")
+	require.False(t, tested(1, "e2"))
+	require.True(t, tested(2, "e1"))
+	base("e3")
+	require.False(t, l.Proofs.IsProven("tree", []string{"test"}, ""))
+	require.True(t, tested(3, "e3"))
+}
