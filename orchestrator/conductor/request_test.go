@@ -73,3 +73,13 @@ func TestWhoGivesARequestUpIsToldThatItMayStillBeDone(t *testing.T) {
 	require.NoError(t, c.answer(t.Context(), r))
 	require.Len(t, c.st.Messages.All, 1)
 }
+
+func TestARequestIsOfAPerson(t *testing.T) {
+	t.Parallel()
+	c, _ := listening(t)
+	for _, by := range []string{"policy", "one/1", "user:", "user:a b"} {
+		_, err := c.Do(t.Context(), Request{Verb: VerbSend, Task: "one", Text: "Yes.", By: by})
+		require.ErrorContains(t, err, "is no person", by)
+	}
+	require.Empty(t, c.st.Messages.All)
+}
