@@ -106,7 +106,7 @@ func (s *State) applyResult(e *contextscope.Event, a *Attempt, r spec.Result) {
 	if a.Result != nil {
 		return
 	}
-	s.weed(e, &r)
+	s.weed(e, a, &r)
 	a.Result, a.ResultPos, a.Ended, a.Doing = &r, e.Pos, e.Time.UnixMilli(), ""
 	if w := s.Works[e.Task]; w != nil {
 		s.Queue.track(w)

@@ -11,7 +11,7 @@ import (
 
 // refused returns why a receipt that a worker handed in with an event proves nothing; nil where it counts. A run whose first
 // event names no key has no signed receipts.
-func (s *State) refused(e *contextscope.Event, r spec.Receipt) error {
+func (s *State) refused(e *contextscope.Event, a *Attempt, r spec.Receipt) error {
 	if len(s.Spec.Keys) == 0 {
 		return nil
 	}
@@ -22,7 +22,7 @@ func (s *State) refused(e *contextscope.Event, r spec.Receipt) error {
 	if batch != nil && batch.Tree != r.Tree {
 		return fmt.Errorf("it is of the tree %.12s, and the batch has %.12s", r.Tree, batch.Tree)
 	}
-	if tree := s.finalTree(e); tree != "" && tree != r.Tree {
+	if tree := s.Batches.treeOf(a.Head); e.Task == FinalTask && tree != "" && tree != r.Tree {
 		return fmt.Errorf("it is of the tree %.12s, and the final gates run on %.12s", r.Tree, tree)
 	}
 	compared := batch != nil || e.Task == FinalTask || strings.HasSuffix(e.Task, RedSuffix)
@@ -33,15 +33,10 @@ func (s *State) refused(e *contextscope.Event, r spec.Receipt) error {
 	return nil
 }
 
-// finalTree is the tree that final gates run on, of the batch that landed with the commit; "" for other gates, and for the base
-// commit.
-func (s *State) finalTree(e *contextscope.Event) string {
-	if e.Task != FinalTask || s.Works[FinalTask] == nil {
-		return ""
-	}
-	a := s.Works[FinalTask].Attempts[e.Attempt]
-	for _, landed := range s.Batches.Landed {
-		if a != nil && landed.Head == a.Head {
+// treeOf is the tree of the batch that landed with a commit; "" for other commits, the base commit among them.
+func (b *Batches) treeOf(head string) string {
+	for _, landed := range b.Landed {
+		if landed.Head == head {
 			return landed.Tree
 		}
 	}
@@ -57,9 +52,9 @@ func (w Works) batch(id string) *Batch {
 }
 
 // weed refuses a result with a receipt that proves nothing: it proves nothing either, and the gates run again.
-func (s *State) weed(e *contextscope.Event, r *spec.Result) {
+func (s *State) weed(e *contextscope.Event, a *Attempt, r *spec.Result) {
 	for _, rc := range r.Receipts {
-		if err := s.refused(e, rc); err != nil {
+		if err := s.refused(e, a, rc); err != nil {
 			why := fmt.Sprintf("the receipt of gate %.40s does not count: %v", rc.Gate, err)
 			s.Notices = append(s.Notices, fmt.Sprintf("event at %d: %s (result of %s)", e.Pos, why, e.Agent))
 			r.Receipts, r.Status, r.Error = nil, spec.StatusFailed, &spec.Fault{Class: wire.FaultInternal, Message: why}
@@ -70,7 +65,7 @@ func (s *State) weed(e *contextscope.Event, r *spec.Result) {
 
 // applyGateRun folds a receipt that a worker appended.
 func (s *State) applyGateRun(e *contextscope.Event, a *Attempt, r spec.Receipt) error {
-	err := s.refused(e, r)
+	err := s.refused(e, a, r)
 	if err == nil && r.Worker != e.Worker && len(s.Spec.Keys) > 0 {
 		err = fmt.Errorf("worker %.40s appended a receipt of worker %.40s", e.Worker, r.Worker)
 	}
