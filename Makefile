@@ -5,6 +5,7 @@ PKGS    ?= ./...
 # Tests wait for processes: twice as many packages as cores are tested at once.
 SIDE    := -p $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 BENCH   ?= .
+ROUNDS  ?= 1
 # The packages whose own code starts goroutines; those that only have locks are tested by their users too.
 RACY     = $(shell grep -rlE '^\s*go [a-z]|\.Go.func|done\.Go|closing\.Go' --include='*.go' --exclude='*_test.go' . | xargs -n1 dirname | sort -u)
 
@@ -58,8 +59,8 @@ fuzz: ## run every fuzz target for a short while (FUZZTIME=60s for longer)
 	  done; done
 
 .PHONY: bench
-bench: ## measure and print the figures (BENCH=Landing to choose)
-	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 60m ./orchestrator/conductor ./orchestrator/acceptance
+bench: ## measure and print the figures (BENCH=Landing to choose, ROUNDS=5 for medians)
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime $(ROUNDS)x -timeout 120m ./orchestrator/conductor ./orchestrator/acceptance
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 200x -timeout 30m ./bus ./internal/sandbox ./subagents/workspace
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 20x -timeout 30m ./contextscope/... ./subagents/agent ./subagents/loopguard
 

@@ -17,10 +17,13 @@ var (
 	ErrQueued = errors.New("bus: the task is queued or running already")
 	// ErrNotFound: there is no object of that name.
 	ErrNotFound = errors.New("bus: no such object")
+	// ErrBroken: what the store has of an object is damaged or not whole. It is ErrUnavailable too.
+	ErrBroken = fmt.Errorf("%w: the object is damaged or not whole", ErrUnavailable)
 	// ErrExists: the name has other bytes; names are bound once and for all.
 	ErrExists = errors.New("bus: the name has another object")
-	// ErrTooLarge: more than MaxData bytes in one message. Put the payload into an object and append its name.
-	ErrTooLarge = errors.New("bus: too large for one message")
+	// ErrTooLarge: more than MaxData bytes in one message, whose payload is to be put into an object and its name appended; or
+	// more than MaxObject in that.
+	ErrTooLarge = errors.New("bus: too large")
 	// ErrSubject: a subject or filter that is not well formed or not meant for this call.
 	ErrSubject = errors.New("bus: bad subject")
 	// ErrNoOwner: no process owns the directory; open it instead of attaching.

@@ -15,6 +15,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
+// MaxObject bounds an object, in bytes. A manifest can name one piece many times: who reads it must not run out of memory.
+const MaxObject = 512 << 20
+
 const (
 	objectPiece = 1000 << 10 // as much as fits into one message of 1 MiB with its headers: each costs one fsync
 	maxName     = 512
@@ -65,6 +68,9 @@ func (s objectStore) put(ctx context.Context, name string, data []byte) error {
 	if err != nil {
 		return err
 	}
+	if err := s.fits(int64(len(data))); err != nil {
+		return err
+	}
 	m := &nats.Msg{Subject: subject, Data: data}
 	if len(data) >= objectPiece {
 		list, err := s.putPieces(ctx, data)
@@ -76,10 +82,15 @@ func (s objectStore) put(ctx context.Context, name string, data []byte) error {
 		}
 		m.Header = nats.Header{headerManifest: {"1"}}
 	}
-	if len(m.Data) > objectPiece {
-		return fmt.Errorf("%w: its manifest has %d bytes", ErrTooLarge, len(m.Data))
-	}
 	return s.bind(ctx, m)
+}
+
+// fits refuses an object that is too large. What can be made again is no larger than those make it who need it.
+func (s objectStore) fits(size int64) error {
+	if s.prefix == prefixObject && size > MaxObject {
+		return fmt.Errorf("%w: the object has %d bytes, at most %d", ErrTooLarge, size, MaxObject)
+	}
+	return nil
 }
 
 func (s objectStore) putPieces(ctx context.Context, data []byte) (manifest, error) {
@@ -143,10 +154,13 @@ func (s objectStore) get(ctx context.Context, name string) ([]byte, error) {
 	}
 	var list manifest
 	if err := json.Unmarshal(m.Data, &list); err != nil {
-		return nil, fmt.Errorf("decode the manifest: %w", err)
+		return nil, fmt.Errorf("%w: decode the manifest: %w", ErrBroken, err)
+	}
+	if err := s.fits(list.Size); err != nil {
+		return nil, err
 	}
 	if list.Size < 0 || list.Size > int64(len(list.Pieces))*objectPiece {
-		return nil, fmt.Errorf("%w: the manifest is damaged: %d bytes in %d pieces", ErrUnavailable, list.Size, len(list.Pieces))
+		return nil, fmt.Errorf("%w: its manifest has %d bytes in %d pieces", ErrBroken, list.Size, len(list.Pieces))
 	}
 	return s.getPieces(ctx, objectsOf(s.prefix, s.run)+pieceToken, list)
 }
@@ -163,7 +177,7 @@ func (s objectStore) getPieces(ctx context.Context, pieces string, list manifest
 		}
 	}
 	if int64(len(data)) != list.Size || sumOf(data) != list.SHA256 {
-		return nil, fmt.Errorf("%w: the object is damaged: %d bytes of %d, or another sum", ErrUnavailable, len(data), list.Size)
+		return nil, fmt.Errorf("%w: %d bytes of %d, or another sum", ErrBroken, len(data), list.Size)
 	}
 	return data, nil
 }
@@ -174,10 +188,10 @@ func (s objectStore) getPiece(ctx context.Context, pieces, key string) ([]byte, 
 		return nil, err
 	}
 	if m == nil {
-		return nil, fmt.Errorf("%w: piece %s is missing", ErrUnavailable, key)
+		return nil, fmt.Errorf("%w: piece %s is missing", ErrBroken, key)
 	}
 	if sumOf(m.Data) != key {
-		return nil, fmt.Errorf("%w: piece %s is damaged", ErrUnavailable, key)
+		return nil, fmt.Errorf("%w: piece %s is damaged", ErrBroken, key)
 	}
 	return m.Data, nil
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,16 +64,27 @@ func TestObjectFaultsAreErrors(t *testing.T) {
 		require.NoError(t, err)
 		_, err = b.Get(ctx, "lies")
 		require.ErrorIs(t, err, ErrUnavailable)
+		require.ErrorIs(t, err, ErrBroken)
 
-		for name, size := range map[string]string{"negative": "-1", "vast": "4611686018427387904"} {
+		for name, size := range map[string]string{"negative": "-1", "odd": `"x"`, "more": "2048001"} {
 			lie := bytes.Replace(whole.Data, []byte(`"size":2048000`), []byte(`"size":`+size), 1)
 			subject, err := objectSubject(prefixObject, name)
 			require.NoError(t, err)
 			_, err = b.publish(ctx, b.objects, &nats.Msg{Subject: subject, Data: lie, Header: m.Header}, subject, 0)
 			require.NoError(t, err)
 			_, err = b.Get(ctx, name)
-			require.ErrorIs(t, err, ErrUnavailable, name)
+			require.ErrorIs(t, err, ErrBroken, name)
 		}
+		again, err := json.Marshal(manifest{
+			Size: 600 * objectPiece, Pieces: slices.Repeat([]string{sumOf(data[:objectPiece])}, 600),
+		})
+		require.NoError(t, err)
+		subject, err = objectSubject(prefixObject, "vast")
+		require.NoError(t, err)
+		_, err = b.publish(ctx, b.objects, &nats.Msg{Subject: subject, Data: again, Header: m.Header}, subject, 0)
+		require.NoError(t, err)
+		_, err = b.Get(ctx, "vast")
+		require.ErrorIs(t, err, ErrTooLarge, "one piece many times")
 
 		piece := "obj.p." + sumOf(data[:objectPiece])
 		require.NoError(t, b.objects.Purge(ctx, jetstream.WithPurgeSubject(piece)))

@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -102,10 +103,7 @@ func slug(name string) string {
 
 func (im *importer) names(file string) {
 	name := im.text("name")
-	im.role.Name = slug(name)
-	if im.role.Name == "" {
-		im.role.Name = slug(strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)))
-	}
+	im.role.Name = cmp.Or(slug(name), slug(strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))))
 	if name != "" && name != im.role.Name {
 		im.noticef("name: %q is written %q here", name, im.role.Name)
 	}

@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -47,26 +48,17 @@ func ParseProject(file, text string) (spec.Project, error) {
 	if p.Protected == nil { // an empty list protects nothing, on purpose
 		p.Protected = spec.Guarded()
 	}
-	if p.Parallel == 0 {
-		p.Parallel = defaults.Parallel
-	}
-	if p.Models == nil {
-		p.Models = map[string]spec.Model{}
-	}
-	for alias, model := range defaults.Models {
-		if _, own := p.Models[alias]; !own {
-			p.Models[alias] = model
-		}
-	}
+	p.Parallel = cmp.Or(p.Parallel, defaults.Parallel)
+	models := maps.Clone(defaults.Models)
+	maps.Copy(models, p.Models)
+	p.Models = models
 	if _, all := p.ToolOutput[spec.AnyTool]; !all {
 		outputs := maps.Clone(defaults.ToolOutput)
 		maps.Copy(outputs, p.ToolOutput)
 		p.ToolOutput = outputs
 	}
 	for alias, model := range p.Models {
-		if model.Provider == "" {
-			model.Provider = "gemini"
-		}
+		model.Provider = cmp.Or(model.Provider, "gemini")
 		p.Models[alias] = model
 	}
 	d.problems(append(p.Validate(), p.Delegation.Validate()...))

@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"cmp"
 	"embed"
 	"encoding/json"
 	"fmt"
@@ -76,9 +77,7 @@ func parseRole(file, text string) (spec.Role, *document, error) {
 	role.Instruction = strings.TrimSpace(body)
 	d.at["instruction"] = d.bodyPlace(body)
 	role.Source = file
-	if role.Name == "" {
-		role.Name = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
-	}
+	role.Name = cmp.Or(role.Name, strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)))
 	d.deriveRole(&role)
 	d.problems(role.Validate(spec.Env{}))
 	d.schema("output", role.Output)
@@ -130,12 +129,7 @@ func (d *document) deriveRole(r *spec.Role) {
 	case !commands && r.Writes != derived && !d.bad["tools"] && !d.bad["writes"]:
 		d.faultf(at, "", "writes is %t, but the tools of role %q say %t", r.Writes, r.Name, derived)
 	}
-	if r.IncludeContents == "" {
-		r.IncludeContents = spec.IncludeNone
-	}
-	if r.Narrative == "" {
-		r.Narrative = "fenced"
-	}
+	r.IncludeContents, r.Narrative = cmp.Or(r.IncludeContents, spec.IncludeNone), cmp.Or(r.Narrative, "fenced")
 }
 
 // problems maps what Validate found back to its places, leaving out what follows from a value that could not be read.

@@ -15,7 +15,7 @@ import (
 type Kind string
 
 // EventVersion is the format of logs that this program writes, and the only one that it reads.
-const EventVersion = 3
+const EventVersion = 4
 
 // The kinds of event. The first block is written by agents, the second by the conductor.
 const (

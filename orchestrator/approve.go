@@ -63,7 +63,7 @@ func (a *asker) approve(ctx context.Context, p conductor.Proposal) (conductor.An
 	}
 	said, err := a.ask(ctx, q)
 	if err != nil || said.Plan == nil {
-		return conductor.Answer{Yes: said.Yes, Words: said.Words}, err
+		return conductor.Answer{Yes: said.Yes, Comment: said.Comment}, err
 	}
 	edited, positions, err := configs.ParsePlan(said.Plan.Name, string(said.Plan.Data))
 	a.file, a.positions = *said.Plan, positions

@@ -31,7 +31,7 @@ func (r *Run) Take(ctx context.Context, task string, number int, dir string) (js
 
 // Give hands in what a person has changed in a directory that Take filled, as the next attempt of its task. Where notRunning is
 // set no process carries the run out: Resume continues it.
-func (r *Run) Give(ctx context.Context, task, dir string) (becomes string, notRunning bool, err error) {
+func (r *Run) Give(ctx context.Context, task, dir string) (outcome string, notRunning bool, err error) {
 	taken, err := attempt.ReadTaken(dir)
 	if err != nil {
 		return "", false, err
@@ -39,24 +39,38 @@ func (r *Run) Give(ctx context.Context, task, dir string) (becomes string, notRu
 	if taken.Run != r.id || taken.Task != task {
 		return "", false, usage.Errorf("%s is an attempt of %s/%s, not of %s/%s", dir, taken.Run, taken.Task, r.id, task)
 	}
+	return r.handIn(ctx, conductor.Request{Verb: conductor.VerbGive, Task: task}, taken.Attempt,
+		func(ctx context.Context, a *attempt.Attempt) (*spec.Patch, error) { return a.Give(ctx, taken) })
+}
+
+// Drop takes out what a task has landed, its whole change set where it is of one: the patch that undoes it lands as a task of its
+// own. Where notRunning is set no process carries the run out: Resume continues it.
+func (r *Run) Drop(ctx context.Context, task, reason string) (outcome string, notRunning bool, err error) {
+	return r.handIn(ctx, conductor.Request{Verb: conductor.VerbDrop, Task: task, Text: reason}, 0,
+		func(ctx context.Context, a *attempt.Attempt) (*spec.Patch, error) { return a.Undo(ctx) })
+}
+
+// handIn makes a patch from an attempt, 0 for the newest, stores it, and puts the request with it to the run.
+func (r *Run) handIn(
+	ctx context.Context, q conductor.Request, number int, patch func(context.Context, *attempt.Attempt) (*spec.Patch, error),
+) (outcome string, notRunning bool, err error) {
 	r.asking.Lock()
 	b, err := r.writable(ctx)
 	r.asking.Unlock()
 	if err != nil {
 		return "", false, err
 	}
-	q := conductor.Request{Verb: conductor.VerbGive, Task: task}
-	if err := r.find(ctx, b, task, taken.Attempt, func(ctx context.Context, a *attempt.Attempt) (err error) {
-		q.Patch, err = a.Give(ctx, taken)
+	if err := r.find(ctx, b, q.Task, number, func(ctx context.Context, a *attempt.Attempt) (err error) {
+		q.Patch, err = patch(ctx, a)
 		return err
 	}); err != nil {
 		return "", false, err
 	}
-	if becomes, err = r.ask(ctx, q); err != nil || !r.notRunning {
-		return becomes, false, err
+	if outcome, err = r.ask(ctx, q); err != nil || !r.notRunning {
+		return outcome, false, err
 	}
 	st, err := r.dir.Fold(ctx, b, r.id)
-	return becomes, err == nil && (st.Status == run.Stopped || !st.Status.Ended()), err
+	return outcome, err == nil && (st.Status == run.Stopped || !st.Status.Ended()), err
 }
 
 func (r *Run) look(

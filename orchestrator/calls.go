@@ -56,12 +56,22 @@ type answer struct {
 // callSubject is where the conducting half listens to the working ones.
 func callSubject(run string) string { return bus.ControlSubject(run) + ".conduct" }
 
+// maxCalls bounds the calls that are answered at once. The others wait on the bus.
+const maxCalls = 64
+
 // listen answers the calls of working halves, until stop, which waits for those under way.
 func (h *conduct) listen(ctx context.Context) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var under sync.WaitGroup
+	room := make(chan struct{}, maxCalls)
 	unsubscribe, err := h.bus.Subscribe(ctx, callSubject(h.spec.Run), func(m bus.Message, reply func([]byte) error) {
+		select {
+		case room <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
 		under.Go(func() {
+			defer func() { <-room }()
 			a := h.answer(ctx, m.Data)
 			data, err := json.Marshal(a)
 			if err == nil {
@@ -95,6 +105,8 @@ func (h *conduct) answer(ctx context.Context, data []byte) answer {
 func (h *conduct) do(ctx context.Context, c *call) (a answer, err error) {
 	switch {
 	case c.Plan != nil:
+		h.planning.Lock()
+		defer h.planning.Unlock()
 		st, err := conductor.Fold(ctx, h.bus, h.spec.Run)
 		if err == nil {
 			a.Checked, err = plan.Check(ctx, *c.Plan, st, h.tree(st.Head, st.Environment()))

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -58,6 +59,8 @@ type conduct struct {
 	notices   []string
 	// gaps are what a person should know of the recording that the working half makes.
 	gaps atomic.Pointer[string]
+	// planning is held while a plan is checked, which folds the log: there is one master.
+	planning sync.Mutex
 	// resumes says that the run goes on: budget, when not nil, is its new budget, unverified lets it land what is not proven.
 	resumes, unverified bool
 	budget              *int
@@ -84,6 +87,7 @@ func (h *conduct) launch(ctx context.Context, st *run.State) (*Run, error) {
 	r.held, r.started = h, ctx.Err
 	ctx, h.full = context.WithCancelCause(ctx)
 	r.stop = func() { h.full(context.Canceled) }
+	h.later(h.mirror.Close)
 	h.later(r.stop)
 	if err := h.takeKey(); err != nil {
 		return nil, err
@@ -284,8 +288,11 @@ func now() time.Time { return time.Now().UTC() }
 func newID() string { return ulid.Make().String() }
 
 // notice tells a person.
-func (h *conduct) notice(text string) {
+func (h *conduct) notice(text string) { h.coded(text, "") }
+
+// coded tells a person, with a code of what to do next.
+func (h *conduct) coded(text, code string) {
 	if h.Notice != nil {
-		h.Notice(text)
+		h.Notice(text, code)
 	}
 }

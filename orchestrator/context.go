@@ -15,10 +15,11 @@ import (
 )
 
 // ContextView chooses what Run.Context shows: a turn, 0 for the newest, as it was compiled or Raw as the service was sent it; or
-// what changed between the turns From and To, where they are set; or Compactions. Text is for people; else it is JSON.
+// the Sizes of its parts; or what changed between the turns From and To, where they are set; or Compactions. Text is for people;
+// else it is JSON.
 type ContextView struct {
-	Turn, From, To         int
-	Raw, Compactions, Text bool
+	Turn, From, To                int
+	Raw, Sizes, Compactions, Text bool
 }
 
 // Context shows what the model of an attempt of a task saw, and why; 0 is the newest attempt. It reads the log again and compiles

@@ -70,7 +70,7 @@ func shown(ctx context.Context, dir store.Dir, b *bus.Bus, st *run.State, d *run
 		Choices: d.Choices, Suggests: d.Suggested, Decider: d.Decider.Who, Why: d.Decider.Why, Blocks: d.Blocks,
 	}
 	for _, o := range d.Options {
-		out.Options = append(out.Options, Option{Name: o.Name, Does: o.Does, Words: o.Words})
+		out.Options = append(out.Options, Option{Name: o.Name, Does: o.Does, NeedsText: o.NeedsText})
 	}
 	if d.Kind == run.DecidePlan {
 		if out.Plan, err = json.Marshal(st.Plans.Now(d.Plan, &st.Tasks)); err != nil {

@@ -11,10 +11,10 @@ import (
 	"divisi/internal/git"
 	"divisi/internal/model"
 	"divisi/internal/sandbox"
+	"divisi/internal/spec"
 	"divisi/internal/usage"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/phase"
-	"divisi/orchestrator/plan"
 	"divisi/orchestrator/recovery"
 	"divisi/subagents/wire"
 )
@@ -37,7 +37,7 @@ func IsUsage(err error) bool {
 	// No key was given at all, or an address that is none.
 	unsent := errors.As(err, &fault) && (fault.Class == model.Auth || fault.Class == model.Invalid) && fault.Status == 0
 	return unsent || errors.As(err, new(*usage.Error)) || errors.As(err, new(*configs.FileError)) ||
-		errors.As(err, new(*wire.FormatError)) || errors.As(err, new(*plan.Error)) ||
+		errors.As(err, new(*wire.FormatError)) || errors.As(err, new(*spec.PlanError)) ||
 		errors.As(err, new(*bus.LockedError)) || errors.As(err, new(*git.BranchError))
 }
 

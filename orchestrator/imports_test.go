@@ -21,32 +21,34 @@ var arrows = []struct {
 }{
 	{"run", nil},
 	{"baseline", []string{"run"}},
-	{"plan", []string{"run"}},
 	{"recovery", []string{"run"}},
-	{"schedule", []string{"plan", "recovery", "run"}},
+	{"proof", []string{"recovery", "run"}},
+	// Rules know what a failure leads to and what the gates can prove, and no other rule.
+	{"plan", []string{"run"}},
+	{"schedule", []string{"recovery", "run"}},
 	{"acceptance/testsource", nil},
 	{"acceptance/testsource/gosource", []string{"acceptance/testsource"}},
-	{"acceptance", []string{"acceptance/testsource", "acceptance/testsource/gosource", "recovery", "run"}},
-	{"request", []string{"acceptance", "plan", "recovery", "run", "schedule"}},
-	{"master", []string{"plan", "recovery", "run"}},
-	{"landing", []string{"acceptance", "acceptance/testsource", "recovery", "run", "schedule"}},
-	{"decision", []string{"acceptance", "request", "run"}},
-	{"phase", []string{"acceptance", "decision", "master", "recovery", "run"}},
-	{"assign", []string{"master", "request", "run"}},
-	{"report", []string{"acceptance", "decision", "recovery", "run"}},
-	{"conductor", []string{"acceptance", "acceptance/testsource", "assign", "baseline", "decision", "landing", "master", "phase", "plan", "recovery", "request", "run", "schedule"}},
+	{"acceptance", []string{"acceptance/testsource", "acceptance/testsource/gosource", "proof", "recovery", "run"}},
+	{"landing", []string{"acceptance/testsource", "proof", "recovery", "run"}}, // a leaf: which files are tests
+	{"request", []string{"recovery", "run"}},
+	{"master", []string{"recovery", "run"}},
+	{"phase", []string{"proof", "recovery", "run"}},
+	{"decision", []string{"recovery", "request", "run"}}, // an answer does what the same request of a person does
+	{"assign", []string{"master", "run"}},                // what the master reads is sealed as its assignment
+	{"report", []string{"decision", "proof", "recovery", "run"}},
+	{"conductor", []string{"acceptance", "acceptance/testsource", "assign", "baseline", "decision", "landing", "master", "phase", "plan", "proof", "recovery", "request", "run", "schedule"}},
 	{"store", []string{"conductor", "report", "run"}},
-	{"attempt", []string{"conductor", "landing", "request", "run", "store"}},
-	{"console", []string{"attempt", "phase", "report", "run"}},
+	{"attempt", []string{"landing", "request", "run", "store"}},
+	{"console", []string{"attempt", "report", "run"}},
 	{"explain", []string{"assign", "console", "plan", "run", "store"}},
 	{"dashboard", []string{"report", "run"}},
 	{"sample", nil},
 	{"needs", []string{"run"}},
-	{".", []string{"acceptance", "attempt", "baseline", "conductor", "console", "dashboard", "decision", "explain", "needs", "phase", "plan", "recovery", "report", "request", "run", "sample", "store"}},
+	{".", []string{"attempt", "baseline", "conductor", "console", "dashboard", "decision", "explain", "needs", "phase", "plan", "proof", "recovery", "report", "request", "run", "sample", "store"}},
 }
 
 // pure are the packages that decide or fold: they know neither NATS nor git, files, processes or the network.
-var pure = []string{"run", "plan", "recovery", "schedule", "request", "master", "acceptance", "acceptance/testsource", "acceptance/testsource/gosource", "landing", "decision", "phase", "report"}
+var pure = []string{"run", "plan", "proof", "recovery", "schedule", "request", "master", "acceptance", "acceptance/testsource", "acceptance/testsource/gosource", "landing", "decision", "phase", "report"}
 
 var impure = []string{"divisi/bus", "divisi/internal/git", "divisi/internal/sandbox", "os", "os/exec", "net", "net/http", "path/filepath"}
 
@@ -84,6 +86,7 @@ func TestImportsPointOneWay(t *testing.T) {
 		}
 		for _, to := range a.may {
 			require.Contains(t, known, to, "%s is no package above %s", to, a.pkg)
+			require.Contains(t, imported(t, a.pkg), "divisi/orchestrator/"+to, "%s does not import %s", a.pkg, to)
 		}
 		known = append(known, a.pkg)
 	}

@@ -35,8 +35,8 @@ type Machine struct {
 	OnDoubt string
 
 	// Notice is called with what a person should read at once and no event holds, also by Wait and Close, which it must not
-	// call. It may be nil.
-	Notice func(text string)
+	// call. A code, as CodeOf returns one, is about what to do next; "" is none. It may be nil.
+	Notice func(text, code string)
 }
 
 // Approval is a plan that a person is asked about.
@@ -67,10 +67,10 @@ type Decision struct {
 	Alike    string // the same for decisions that one answer may be for; "" for one that stands alone
 }
 
-// Option is a way to answer: what it Does ends a sentence that begins with its Name. With Words it needs a text.
+// Option is a way to answer: what it Does ends a sentence that begins with its Name. NeedsText reports that it needs a text.
 type Option struct {
 	Name, Does string
-	Words      bool
+	NeedsText  bool
 }
 
 // Choice is the answer to a decision: the name of an option and the text that it needs. Without an option it stays open.
@@ -89,9 +89,9 @@ type Patch struct {
 
 // Answer is a person's answer about a plan: without any of the fields the run stops, and asks again when it goes on.
 type Answer struct {
-	Yes   bool
-	Words string // send the plan back to the master
-	Plan  *File  // takes the plan's place, and is asked about in turn
+	Yes     bool
+	Comment string // send the plan back to the master
+	Plan    *File  // takes the plan's place, and is asked about in turn
 }
 
 // File is a file in a documented format. Its name stands in messages.
@@ -151,18 +151,19 @@ type Result struct {
 	Changes    []Change // of the branch against Base, by path; of a run that this process carried out, or Publish
 	Proposals  int      // notes for the repository's memory that wait for a person
 	Notices    []string // of a recording or a replay
-	Next       string   // what continues a run that this process carried out, one of Next…; "" where nothing has to
+	Next       string   // what continues a run that this process carried out, one of Next…; "" where nothing can
 	Report     json.RawMessage
 }
 
 // What continues a run: only Resume; a larger budget; leave to land what no gate proves; a mended repository or machine; an
-// answer to what is open.
+// answer to what is open; another try of the parked tasks.
 const (
 	NextResume     = "resume"
 	NextBudget     = "budget"
 	NextUnverified = "unverified"
 	NextMend       = "mend"
 	NextDecide     = "decide"
+	NextRetry      = "retry"
 )
 
 // Change is how many lines of a file changed.

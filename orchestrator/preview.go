@@ -11,6 +11,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/internal/trust"
+	"divisi/internal/usage"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
 	"divisi/subagents/gate/detect"
@@ -28,7 +29,7 @@ func (h *conduct) preview(ctx context.Context, o *Options) (_ json.RawMessage, e
 		return nil, err
 	}
 	if len(h.spec.Project.Gates) == 0 && !o.AllowUnverified {
-		h.notice("note: " + noGates + "; a run needs a gate, or permission to land what is not proven")
+		h.coded("note: "+noGates+"; a run needs a gate", usage.NoGates)
 	}
 	data.By = run.ByFile
 	return spec.JSON(data)

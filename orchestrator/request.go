@@ -96,9 +96,9 @@ func (r *Run) conductor(
 
 // askHolder asks the process that holds the run. One that does not listen has come to the run's end, or begins just now.
 func (r *Run) askHolder(ctx context.Context, q conductor.Request) (string, error) {
-	becomes, err := asMistake(conductor.Ask(ctx, r.bus, r.id, q))
+	outcome, err := asMistake(conductor.Ask(ctx, r.bus, r.id, q))
 	if !errors.Is(err, bus.ErrNoListener) {
-		return becomes, err
+		return outcome, err
 	}
 	st, ferr := conductor.Fold(ctx, r.bus, r.id)
 	switch {

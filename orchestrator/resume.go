@@ -12,8 +12,8 @@ import (
 	"divisi/internal/git"
 	"divisi/internal/spec"
 	"divisi/internal/usage"
-	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/needs"
+	"divisi/orchestrator/proof"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
 )
@@ -146,7 +146,7 @@ func allowed(st *run.State, o *ResumeOptions) error {
 		return usage.With(usage.Errorf("run %s has used %d of %d tokens", id, used, st.Budget), usage.Spent, id, 2*st.Budget)
 	case o.Budget != nil && *o.Budget > 0 && *o.Budget <= used:
 		return wrong("budget %d is for the whole run, which has used %d tokens already", *o.Budget, used)
-	case acceptance.Unproven(st) && !o.AllowUnverified:
+	case proof.Unproven(st) && !o.AllowUnverified:
 		return unverifiedError(st)
 	}
 	return nil

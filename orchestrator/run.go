@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -15,11 +16,11 @@ import (
 	"divisi/internal/git"
 	"divisi/internal/spec"
 	"divisi/internal/usage"
-	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/dashboard"
 	"divisi/orchestrator/phase"
 	"divisi/orchestrator/plan"
+	"divisi/orchestrator/proof"
 	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
@@ -128,7 +129,7 @@ func (r *Run) Publish(ctx context.Context) (Result, error) {
 	}
 	result := resultOf(st)
 	if result.Ref = ref; mirrored {
-		result.Unverified = acceptance.UnverifiedIn(st.Batches.Landed)
+		result.Unverified = proof.UnverifiedIn(st)
 	}
 	return result, h.compare(ctx, &result)
 }
@@ -187,7 +188,7 @@ func resultOf(st *run.State) Result {
 	return Result{
 		State: string(st.Status), Ended: st.Status.Ended(), Reason: st.Reason, Repo: st.Spec.Repo, Ref: st.Ref,
 		Base: st.Spec.Base, Head: st.Head,
-		Unverified: acceptance.UnverifiedLanded(st),
+		Unverified: proof.UnverifiedLanded(st),
 	}
 }
 
@@ -219,7 +220,7 @@ func (r *Run) Wait(ctx context.Context) (Result, error) {
 	if result.Report, err = spec.JSON(report.Of(r.st)); err == nil {
 		err = r.held.compare(context.WithoutCancel(ctx), &result)
 	}
-	if errors.Is(r.err, acceptance.ErrUnverified) {
+	if errors.Is(r.err, proof.ErrUnverified) {
 		return result, unverifiedError(r.st)
 	}
 	return result, errors.Join(r.err, err)
@@ -227,16 +228,19 @@ func (r *Run) Wait(ctx context.Context) (Result, error) {
 
 // next is what continues a run that this process has carried out.
 func next(st *run.State, err error) string {
+	parked := func(id string) bool { return st.Tasks.ByID[id].State == run.TaskParked }
 	switch {
+	case st.Status == run.Parked && slices.ContainsFunc(st.Tasks.Order, parked):
+		return NextRetry
 	case st.Ref != "":
 		return ""
 	case st.StoppedByBudget():
 		return NextBudget
-	case st.Status == run.Stopped && acceptance.Unproven(st):
+	case st.Status == run.Stopped && proof.Unproven(st):
 		return NextUnverified
 	case errors.Is(err, phase.ErrPreflight):
 		return NextMend
-	case st.Status == run.Stopped && strings.HasPrefix(st.Reason, phase.WaitsFor):
+	case st.Status == run.Stopped && strings.HasPrefix(st.Reason, run.ReasonWaits):
 		return NextDecide
 	case st.Status == run.Stopped, !st.Status.Ended():
 		return NextResume

@@ -8,23 +8,23 @@ import (
 	"divisi/configs"
 	"divisi/internal/spec"
 	"divisi/internal/usage"
-	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/console"
+	"divisi/orchestrator/proof"
 	"divisi/orchestrator/run"
 )
 
 // unverifiedError says why nothing that lands could be proven, and what a person can choose.
 func unverifiedError(st *run.State) error {
 	var b strings.Builder
-	gates := acceptance.Incomparables(st)
-	fmt.Fprintf(&b, "run %s cannot verify what it lands: %s", st.Spec.Run, acceptance.Unverified(st))
-	lacks := acceptance.Lacks(st)
+	gates := proof.Incomparables(st)
+	fmt.Fprintf(&b, "run %s cannot verify what it lands: %s", st.Spec.Run, proof.Unverified(st))
+	lacks := proof.Lacks(st)
 	for i := range lacks {
 		b.WriteString("\n" + console.Sanitize(lacks[i].String()))
 	}
 	all := gates
-	gates = slices.DeleteFunc(slices.Clone(all), func(g acceptance.Incomparable) bool {
-		return acceptance.Explained(lacks, g.Gate)
+	gates = slices.DeleteFunc(slices.Clone(all), func(g proof.Incomparable) bool {
+		return proof.Explained(lacks, g.Gate)
 	})
 	for _, g := range gates {
 		fmt.Fprintf(&b, "\ngate %s: %s\n  on the base commit %s\n  first error: %s",
@@ -51,10 +51,10 @@ func unverifiedError(st *run.State) error {
 }
 
 // leaveOut words how to leave the gates that prove nothing out of .divisi/divisi.yaml.
-func leaveOut(all []spec.Gate, without []acceptance.Incomparable) string {
+func leaveOut(all []spec.Gate, without []proof.Incomparable) string {
 	kept := slices.DeleteFunc(slices.Clone(all), func(g spec.Gate) bool {
 		return g.Name == spec.RegenerateGate ||
-			slices.ContainsFunc(without, func(w acceptance.Incomparable) bool { return w.Gate == g.Name })
+			slices.ContainsFunc(without, func(w proof.Incomparable) bool { return w.Gate == g.Name })
 	})
 	text, err := configs.YAML(spec.Project{Gates: kept})
 	if len(kept) == 0 || err != nil {

@@ -257,6 +257,7 @@ func (w *work) prepare(ctx context.Context, name string) (err error) {
 	if w.mirror, err = w.base(ctx); err != nil {
 		return err
 	}
+	w.later(w.mirror.Close)
 	return w.equip(ctx)
 }
 

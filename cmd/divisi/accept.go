@@ -11,7 +11,7 @@ import (
 )
 
 func newAccept(g *globals) *cobra.Command {
-	c := &cobra.Command{
+	return &cobra.Command{
 		Use:   "accept RUN/TASK[/ATTEMPT]",
 		Short: "Accept a held patch",
 		Long: `Accept the held patch of a task: the gates test it next. Acceptance holds a patch that it doubts
@@ -23,8 +23,6 @@ is not accepted by mistake.` + codes(codeOK, codeUsage, codeMachine),
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(c *cobra.Command, args []string) error { return g.accept(c.Context(), args) },
 	}
-	c.ValidArgsFunction = g.completeRuns
-	return c
 }
 
 func (g *globals) accept(ctx context.Context, args []string) error {
@@ -41,5 +39,5 @@ func (g *globals) accept(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	return g.request(ctx, run, func(r *orchestrator.Run) (string, error) { return r.Accept(ctx, task, attempt) })
+	return g.request(ctx, func(r *orchestrator.Run) (string, error) { return r.Accept(ctx, task, attempt) }, run)
 }

@@ -3,22 +3,27 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"io"
+	"strings"
 
 	"divisi/orchestrator/console"
 )
 
 // printPlan shows an expanded plan: tasks with briefs and write sets, overlaps, tokens.
 func (g *globals) printPlan(plan json.RawMessage) error {
-	if g.json() {
-		_, err := fmt.Fprintf(g.out, "%s\n", plan)
+	return g.print(func(b *strings.Builder) error { return console.Plan(b, plan, width(g.out)) }, plan)
+}
+
+// confirm asks a person on a terminal. Without a yes the command ends, and no says so.
+func (g *globals) confirm(ctx context.Context, to io.Writer, question, no string) error {
+	if _, err := io.WriteString(to, question+" [y/N] "); err != nil {
 		return err
 	}
-	var q console.Question
-	if err := json.Unmarshal(plan, &q.Plan); err != nil {
-		return fmt.Errorf("read the plan: %w", err)
+	yes, err := answer(ctx, func() (bool, error) { return console.Yes(g.in) })
+	if err == nil && !yes {
+		err = &endError{codeStopped, no}
 	}
-	return console.RenderPlan(g.out, q.Plan, width(g.out))
+	return err
 }
 
 // answer waits for a person. The read of a line cannot be broken off; a person who presses Ctrl-C ends the wait for it, and the

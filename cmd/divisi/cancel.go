@@ -3,12 +3,10 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"divisi/orchestrator"
-	"divisi/orchestrator/console"
 )
 
 func newCancel(g *globals) *cobra.Command {
@@ -25,7 +23,6 @@ or press Ctrl-C where it runs; then resume.` + codes(codeOK, codeUsage, codeMach
 		RunE:    func(c *cobra.Command, args []string) error { return g.cancel(c.Context(), args, reason) },
 	}
 	c.Flags().StringVar(&reason, "reason", "", "why; kept in the log")
-	c.ValidArgsFunction = g.completeRuns
 	return c
 }
 
@@ -41,32 +38,23 @@ func (g *globals) cancel(ctx context.Context, args []string, reason string) erro
 	}
 	cancel := func(r *orchestrator.Run) (string, error) { return r.Cancel(ctx, task, reason) }
 	if task != "" {
-		return g.request(ctx, runID, cancel)
+		return g.request(ctx, cancel, runID)
 	}
 	r, err := g.attach(ctx, runID)
 	if err != nil {
 		return err
 	}
 	_, err = cancel(r)
-	switch err = errors.Join(err, r.Close()); {
-	case err != nil:
+	if err = errors.Join(err, r.Close()); err != nil {
 		return err
-	case g.json():
-		return encodeLine(g.out, map[string]string{"run": runID, "state": "cancelled"})
 	}
-	_, err = fmt.Fprintf(g.out, "%s is cancelled\n", runID)
-	return err
+	return g.print(say("%s is cancelled\n", runID), map[string]string{"run": runID, "state": "cancelled"})
 }
 
 // sure asks whether the run that was not named is the one to cancel. Without a terminal a run has to be named.
 func (g *globals) sure(ctx context.Context, run string) error {
-	if !isTerminal(g.in) || g.json() {
+	if !g.interactive() {
 		return usagef("name the run to cancel; the newest is: divisi cancel %s", run)
 	}
-	fmt.Fprintf(g.out, "Cancel run %s for good? [y/N] ", run)
-	yes, err := answer(ctx, func() (bool, error) { return console.Yes(g.in) })
-	if err == nil && !yes {
-		err = &endError{codeStopped, "run " + run + " was not cancelled"}
-	}
-	return err
+	return g.confirm(ctx, g.out, "Cancel run "+run+" for good?", "run "+run+" was not cancelled")
 }

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -44,13 +42,6 @@ func (g *globals) config(ctx context.Context, repo string) error {
 	if t.Paths != nil {
 		p.Environment = spec.Environment{Paths: t.Paths}
 	}
-	if g.json() {
-		return json.NewEncoder(g.out).Encode(struct {
-			spec.Project
-			Requests []string `json:"requests,omitempty"`
-			Trusted  bool     `json:"trusted"`
-		}{p, t.Requests, t.Trusted})
-	}
 	text, err := configs.YAML(p)
 	if err != nil {
 		return err
@@ -59,6 +50,9 @@ func (g *globals) config(ctx context.Context, repo string) error {
 	if rolesErr != nil {
 		about += "\nthe role files have errors, and their requests may be missing here; see: divisi roles validate"
 	}
-	_, err = fmt.Fprintf(g.out, "%s# %s\n", text, strings.ReplaceAll(about, "\n", "\n# "))
-	return err
+	return g.print(say("%s# %s\n", text, strings.ReplaceAll(about, "\n", "\n# ")), struct {
+		spec.Project
+		Requests []string `json:"requests,omitempty"`
+		Trusted  bool     `json:"trusted"`
+	}{p, t.Requests, t.Trusted})
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -22,7 +21,7 @@ func newContext(g *globals) *cobra.Command {
 wrote what from which events, and what was left out and why. RUN/TASK is the newest
 attempt; RUN/TASK/2 is attempt 2. One turn more than there are is what would be sent next.
 --diff shows what changed from one turn's request to another's, --raw the body that was sent to
-Gemini's API, --compactions the snapshots that replaced older turns, and why.` +
+Gemini's API, --sizes the tokens of each part, --compactions the snapshots that replaced older turns, and why.` +
 			codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi context 1f2e/rewrite-003 --turn 2\n  divisi context 1f2e/rewrite-003 --diff 2..3\n" +
 			"  divisi context compile session.json",
@@ -32,9 +31,11 @@ Gemini's API, --compactions the snapshots that replaced older turns, and why.` +
 	c.Flags().IntVar(&v.Turn, "turn", 0, "which model call, from 1; 0 means the newest")
 	c.Flags().StringVar(&diff, "diff", "", "show what changed between two turns, `N..M`")
 	c.Flags().BoolVar(&v.Raw, "raw", false, "print the request's body as it was sent")
+	c.Flags().BoolVar(&v.Sizes, "sizes", false,
+		"list what the request holds: the instruction, each tool and part, with its tokens")
 	c.Flags().BoolVar(&v.Compactions, "compactions", false, "show the snapshots that replaced older turns, with ranges and sizes")
 	c.MarkFlagsMutuallyExclusive("turn", "diff", "compactions")
-	c.MarkFlagsMutuallyExclusive("raw", "diff", "compactions")
+	c.MarkFlagsMutuallyExclusive("raw", "sizes", "diff", "compactions")
 	c.AddCommand(newCompile(g))
 	return c
 }
@@ -81,11 +82,4 @@ func (g *globals) compile(_ context.Context, name string) error {
 		return usagef("%s: %v", name, err)
 	}
 	return encodeLine(g.out, compiled)
-}
-
-// encodeLine writes a value as JSON without escaping what HTML would need: prompts hold code.
-func encodeLine(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	return e.Encode(v)
 }

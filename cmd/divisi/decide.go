@@ -29,7 +29,7 @@ is refused. --take-back takes an answer back, as long as the run has not acted o
 		Example: `  divisi decide 1f2e
   divisi decide 1f2e api@120 reject "Keep the old name as an alias"
   divisi decide 1f2e api@120 --take-back`,
-		Args: cobra.RangeArgs(0, 4), ValidArgsFunction: g.completeRuns,
+		Args: cobra.RangeArgs(0, 4),
 		RunE: func(c *cobra.Command, args []string) error {
 			run, err := g.findRun(c.Context(), args)
 			switch {
@@ -38,9 +38,9 @@ is refused. --take-back takes an answer back, as long as the run has not acted o
 			case back && len(args) != 2:
 				return usage.Errorf("name the decision whose answer you take back: divisi decide %s DECISION --take-back", run)
 			case back:
-				return g.request(c.Context(), run, func(r *orchestrator.Run) (string, error) {
+				return g.request(c.Context(), func(r *orchestrator.Run) (string, error) {
 					return r.TakeBack(c.Context(), args[1])
-				})
+				}, run)
 			case len(args) == 2:
 				return usage.Errorf("name an option too: divisi decide %s %s OPTION", run, args[1])
 			case len(args) > 2:
@@ -60,10 +60,8 @@ func (g *globals) walk(ctx context.Context, run string) error {
 	switch {
 	case err != nil:
 		return err
-	case g.json():
-		return encodeLine(g.out, open)
-	case !isTerminal(g.in):
-		return g.listDecisions(run, open)
+	case !g.interactive():
+		return g.print(func(b *strings.Builder) error { listDecisions(b, run, open); return nil }, open)
 	}
 	left, refused := 0, 0
 	for _, alike := range groups(open) {
@@ -87,8 +85,7 @@ func (g *globals) walk(ctx context.Context, run string) error {
 	case left > 0:
 		said = fmt.Sprintf("%s: see them again with: divisi decide %s", text.Count(left, "decision")+" left open", run)
 	}
-	_, err = fmt.Fprintf(g.out, "%s: %s\n", run, g.calls(said))
-	return err
+	return g.print(say("%s: %s\n", run, g.calls(said)))
 }
 
 // openDecisions are those of a run.
@@ -101,21 +98,18 @@ func (g *globals) openDecisions(ctx context.Context, run string) ([]orchestrator
 	return open, errors.Join(err, r.Close())
 }
 
-func (g *globals) listDecisions(run string, open []orchestrator.Decision) error {
-	var b strings.Builder
+func listDecisions(b *strings.Builder, run string, open []orchestrator.Decision) {
 	if len(open) == 0 {
-		fmt.Fprintf(&b, "%s: nothing is open\n", run)
+		fmt.Fprintf(b, "%s: nothing is open\n", run)
 	}
 	for _, d := range open {
 		names := make([]string, len(d.Options))
 		for i, o := range d.Options {
 			names[i] = o.Name
 		}
-		fmt.Fprintf(&b, "%s  %s  %s (%s; %s decides: %s)\n", d.ID, d.Kind, console.Sanitize(oneLine(d.Text)),
+		fmt.Fprintf(b, "%s  %s  %s (%s; %s decides: %s)\n", d.ID, d.Kind, console.Sanitize(d.Text),
 			strings.Join(names, ", "), d.Decider, d.Why)
 	}
-	_, err := fmt.Fprint(g.out, b.String())
-	return err
 }
 
 // groups puts decisions together that are alike and are shown whole. Each group is in the place of its first.
@@ -140,7 +134,7 @@ func (g *globals) askAlike(alike []orchestrator.Decision) (orchestrator.Choice, 
 	for i := range alike {
 		blocks += alike[i].Blocks
 		for _, p := range alike[i].Patches {
-			fmt.Fprintf(&list, "  %s: %s\n", p.Task, console.Sanitize(oneLine(strings.Join(p.Files, ", "))))
+			fmt.Fprintf(&list, "  %s: %s\n", p.Task, console.Sanitize(strings.Join(p.Files, ", ")))
 		}
 	}
 	if len(alike) > 1 {
@@ -165,10 +159,10 @@ func (g *globals) askAlike(alike []orchestrator.Decision) (orchestrator.Choice, 
 
 // answer puts the answer to a decision into the log of its run.
 func (g *globals) answer(ctx context.Context, run string, d orchestrator.Decision, c orchestrator.Choice) error {
-	return g.request(ctx, run, func(r *orchestrator.Run) (string, error) {
-		becomes, err := r.Decide(ctx, d, c)
-		return goesOn(r, becomes, err)
-	})
+	return g.request(ctx, func(r *orchestrator.Run) (string, error) {
+		outcome, err := r.Decide(ctx, d, c)
+		return goesOn(r, outcome, err)
+	}, run)
 }
 
 // decideAlike gives one answer to decisions that are alike. One that does not take it is told, counted, and does not stop the

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 
@@ -30,7 +29,7 @@ caught by its tester, a landing queue, one branch. No key, no network. Go and gi
 	f.IntVar(&o.Parallel, "parallel", 0, "agents at once (default 16)")
 	f.StringVar(&o.Dashboard, "dashboard", "", "serve the dashboard at this loopback address")
 	f.StringVar(&o.NATS, "nats", "", "use the NATS server at this URL instead of the built-in one")
-	o.hostFlags(c)
+	hostFlags(c, &o.Machine, &o.sandbox)
 	return c
 }
 
@@ -44,10 +43,11 @@ func (g *globals) demo(ctx context.Context, o runOptions) error {
 		return err
 	}
 	o.Sample, o.Repo, o.plan = true, sample.Repo, sample.Plan
-	if !g.json() {
-		fmt.Fprintf(g.out, "sample repository: %s\nplan: %s\n", o.Repo, o.plan)
+	err = g.print(say("sample repository: %s\nplan: %s\n", o.Repo, o.plan))
+	var v *view
+	if err == nil {
+		v, err = g.prepare(&o)
 	}
-	v, err := g.prepare(&o)
 	var r *orchestrator.Run
 	if err == nil {
 		r, err = orchestrator.Start(g.log.WithContext(ctx), o.Options)

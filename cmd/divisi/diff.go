@@ -24,17 +24,18 @@ newest attempt, RUN/TASK/2 is attempt 2, TASK alone is a task of the newest run.
 sequences are replaced; --output json prints the original text.` +
 			codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi diff 1f2e/rewrite-003\n  divisi diff 1f2e/rewrite-003/1 --stat",
-		Args:    cobra.ExactArgs(1), ValidArgsFunction: g.completeRuns,
+		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			look := func(r *orchestrator.Run, task string, number int) (json.RawMessage, error) {
 				return r.Diff(c.Context(), task, number, stat)
 			}
-			return g.lookAt(c.Context(), args[0], look, func(data json.RawMessage) (string, error) {
+			return g.lookAt(c.Context(), args[0], look, func(b *strings.Builder, data json.RawMessage) error {
 				var p struct {
 					Diff string `json:"diff"`
 				}
 				err := json.Unmarshal(data, &p)
-				return g.patchText(p.Diff), err
+				b.WriteString(g.patchText(p.Diff))
+				return err
 			})
 		},
 	}
@@ -92,7 +93,7 @@ func (g *globals) onAttempt(
 // lookAt has a run look at the attempt that a name stands for, and prints what it returns: as JSON, or as text writes it.
 func (g *globals) lookAt(
 	ctx context.Context, name string, look func(*orchestrator.Run, string, int) (json.RawMessage, error),
-	text func(json.RawMessage) (string, error),
+	text func(*strings.Builder, json.RawMessage) error,
 ) error {
 	var data json.RawMessage
 	err := g.onAttempt(ctx, name, func(r *orchestrator.Run, task string, number int) (err error) {
@@ -102,5 +103,5 @@ func (g *globals) lookAt(
 	if err != nil {
 		return err
 	}
-	return g.print(data, func() (string, error) { return text(data) }, g.out)
+	return g.print(func(b *strings.Builder) error { return text(b, data) }, data)
 }

@@ -66,12 +66,9 @@ func (g *globals) examine(ctx context.Context, o doctor.Options) error {
 }
 
 func (g *globals) printFinding(f doctor.Finding) error {
-	if g.json() {
-		return encodeLine(g.out, f)
+	text := fmt.Sprintf("%-8s %-10s %s\n", f.Level, f.Check, console.Sanitize(g.calls(f.Seen)))
+	if f.Do != "" {
+		text += fmt.Sprintf("%19s → %s\n", "", console.Sanitize(g.calls(f.Do)))
 	}
-	_, err := fmt.Fprintf(g.out, "%-8s %-10s %s\n", f.Level, f.Check, console.Sanitize(g.calls(f.Seen)))
-	if err == nil && f.Do != "" {
-		_, err = fmt.Fprintf(g.out, "%19s → %s\n", "", console.Sanitize(g.calls(f.Do)))
-	}
-	return err
+	return g.print(say("%s", text), f)
 }

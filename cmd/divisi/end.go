@@ -5,7 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"text/tabwriter"
+
+	"github.com/spf13/cobra"
 
 	"divisi/internal/text"
 	"divisi/orchestrator"
@@ -14,21 +15,24 @@ import (
 
 // printEnd prints what the gates found beyond their verdicts, and what to do next. The console has shown how the run stands.
 func (g *globals) printEnd(run string, end *orchestrator.Result) error {
-	if g.json() {
-		return nil
-	}
-	for _, notice := range end.Notices {
-		fmt.Fprintln(g.out, console.Sanitize(g.calls(notice)))
-	}
-	if end.Ref != "" {
-		if err := g.printStat(end); err != nil {
+	return g.print(func(b *strings.Builder) error {
+		for _, notice := range end.Notices {
+			b.WriteString(console.Sanitize(g.calls(notice)) + "\n")
+		}
+		if end.Ref != "" {
+			writeStat(b, end)
+		}
+		var rest strings.Builder
+		if err := console.EndReport(&rest, end.Report, width(g.out)); err != nil {
 			return err
 		}
-	}
-	rest, err := console.EndReport(end.Report, width(g.out))
-	if err != nil {
-		return err
-	}
+		fmt.Fprintf(b, "%s\nNext:\n  %s\n", g.calls(rest.String()), strings.Join(g.next(run, end), "\n  "))
+		return nil
+	})
+}
+
+// next are the commands that may be wanted after a run.
+func (g *globals) next(run string, end *orchestrator.Result) []string {
 	divisi := g.command()
 	next := []string{divisi + " show " + run, divisi + " watch " + run}
 	resume := divisi + " resume " + run
@@ -41,6 +45,8 @@ func (g *globals) printEnd(run string, end *orchestrator.Result) error {
 		next = slices.Insert(next, 0, resume+"   # after reading the message below")
 	case orchestrator.NextDecide:
 		next = slices.Insert(next, 0, divisi+" decide "+run, resume)
+	case orchestrator.NextRetry:
+		next = append(next, divisi+" retry "+run+"   # try the parked tasks again")
 	case orchestrator.NextResume:
 		next = slices.Insert(next, 0, resume)
 	}
@@ -54,11 +60,10 @@ func (g *globals) printEnd(run string, end *orchestrator.Result) error {
 		next = append(next, divisi+" publish "+run+"   # put what has landed so far on a branch")
 	}
 	if end.Proposals > 0 {
-		next = append(next, fmt.Sprintf("%s memory proposals --repo %s   # review %d suggested notes",
-			divisi, text.Shell(end.Repo), end.Proposals))
+		next = append(next, fmt.Sprintf("%s memory proposals --repo %s   # review %s",
+			divisi, text.Shell(end.Repo), text.Count(end.Proposals, "suggested note")))
 	}
-	_, err = fmt.Fprintf(g.out, "%s\nNext:\n  %s\n", g.calls(rest), strings.Join(next, "\n  "))
-	return err
+	return next
 }
 
 // command is how this program was called, with the state directory where that is another than usual.
@@ -69,32 +74,38 @@ func (g *globals) command() string {
 	return "divisi --state-dir " + text.Shell(g.stateDir)
 }
 
-// called matches the beginning of a command that looks into the state directory.
-var called = regexp.MustCompile(`\bdivisi (?:accept|cancel|context|decide|diff|doctor|env|give|init|line|log|memory|pause|` +
-	`publish|resume|retry|runs?|send|show|skip|take|trust|watch)\b`)
+// calledBy matches the beginning of each command of the program.
+func calledBy(root *cobra.Command) *regexp.Regexp {
+	var names []string
+	for _, c := range root.Commands() {
+		names = append(names, c.Name())
+	}
+	return regexp.MustCompile(`\bdivisi (?:` + strings.Join(names, "|") + `)\b`)
+}
 
 // calls completes the commands that a hint names, so that they find the same state directory.
 func (g *globals) calls(hint string) string {
-	return called.ReplaceAllStringFunc(hint, func(c string) string { return g.command() + strings.TrimPrefix(c, "divisi") })
+	return g.called.ReplaceAllStringFunc(hint, func(c string) string { return g.command() + strings.TrimPrefix(c, "divisi") })
 }
 
 // maxStat bounds the files of a diff stat that are listed one by one.
 const maxStat = 30
 
-// printStat prints what the branch changes, as git diff --stat does.
-func (g *globals) printStat(end *orchestrator.Result) error {
+// writeStat writes what the branch changes, as git diff --stat does.
+func writeStat(b *strings.Builder, end *orchestrator.Result) {
 	added, deleted := 0, 0
-	w := tabwriter.NewWriter(g.out, 0, 0, 1, ' ', 0)
-	fmt.Fprintf(w, "\nbranch %s%s\n", strings.TrimPrefix(end.Ref, "refs/heads/"), console.UnverifiedNote(end.Unverified))
-	for i, c := range end.Changes {
+	var rows [][]string
+	for _, c := range end.Changes {
 		added, deleted = added+c.Added, deleted+c.Deleted
-		if i < maxStat {
-			fmt.Fprintf(w, " %s\t| +%d\t-%d\n", console.Sanitize(c.Path), c.Added, c.Deleted)
-		}
+		rows = append(rows, []string{c.Path, fmt.Sprintf("| +%d", c.Added), fmt.Sprintf("-%d", c.Deleted)})
 	}
-	if more := len(end.Changes) - maxStat; more > 0 {
-		fmt.Fprintf(w, " … and %d more\n", more)
+	fmt.Fprintf(b, "\nbranch %s%s\n", strings.TrimPrefix(end.Ref, "refs/heads/"), console.UnverifiedNote(end.Unverified))
+	for _, line := range console.Columns(rows[:min(len(rows), maxStat)], 1) {
+		b.WriteString(" " + line + "\n")
 	}
-	fmt.Fprintf(w, " %d files changed, %d insertions(+), %d deletions(-)\n", len(end.Changes), added, deleted)
-	return w.Flush()
+	if more := len(rows) - maxStat; more > 0 {
+		fmt.Fprintf(b, " … and %d more\n", more)
+	}
+	fmt.Fprintf(b, " %s changed, %s(+), %s(-)\n",
+		text.Count(len(rows), "file"), text.Count(added, "insertion"), text.Count(deleted, "deletion"))
 }

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,8 +28,7 @@ func newEnv(g *globals) *cobra.Command {
 		Long: `Show and remove environments: what the setup of a repository has left in ignored paths, with its tools and the
 stores of package managers.` + codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi env show\n  divisi env rm 3f2a",
-		Args:    cobra.NoArgs,
-		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
+		RunE:    needsCommand,
 	}
 	c.AddCommand(newEnvShow(g), newEnvRm(g))
 	return c
@@ -95,26 +92,31 @@ func (e *envs) show(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	if len(list) == 0 && !e.json() {
-		fmt.Fprintln(e.out, "There are no environments of this repository: setup makes one.")
-	}
-	w := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
+	values := make([]any, len(list))
 	for i := range list {
-		l := &list[i]
-		if e.json() {
-			err = encodeLine(e.out, l.Manifest)
-		} else {
-			err = e.row(w, l, len(args) > 0)
-		}
-		if err != nil {
-			return fmt.Errorf("print environment %s: %w", l.ID, err)
-		}
+		values[i] = list[i].Manifest
 	}
-	return w.Flush()
+	return e.print(func(b *strings.Builder) error {
+		if len(list) == 0 {
+			b.WriteString("There are no environments of this repository: setup makes one.\n")
+		}
+		var rows [][]string
+		for i := range list {
+			rows = append(rows, environmentCells(&list[i]))
+		}
+		if len(args) == 0 {
+			b.WriteString(console.Table(rows))
+			return nil
+		}
+		for i := range list {
+			b.WriteString(console.Table(rows[i:i+1]) + environmentText(&list[i]))
+		}
+		return nil
+	}, values...)
 }
 
-// row prints an environment in one line, or with all that is known of it.
-func (e *envs) row(w *tabwriter.Writer, l *orchestrator.Environment, whole bool) error {
+// environmentCells are an environment in a row.
+func environmentCells(l *orchestrator.Environment) []string {
 	state := "used " + l.Used.Format(time.DateOnly)
 	switch {
 	case l.Damage != "":
@@ -126,12 +128,11 @@ func (e *envs) row(w *tabwriter.Writer, l *orchestrator.Environment, whole bool)
 	if len(l.Command) > 0 {
 		from = strings.Join(l.Command, " ")
 	}
-	size := doctor.Bytes(uint64(max(0, l.Bytes)))
-	_, err := fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", l.ID[:12], size, text.Count(l.Entries, "file"), state,
-		console.Sanitize(oneLine(from)))
-	if !whole || err != nil {
-		return err
-	}
+	return []string{l.ID[:12], doctor.Bytes(uint64(max(0, l.Bytes))), text.Count(l.Entries, "file"), state, from}
+}
+
+// environmentText is all that is known of an environment beyond its row.
+func environmentText(l *orchestrator.Environment) string {
 	lines := []string{"id " + l.ID, "digest " + l.Digest, "made " + l.Made.Format(time.DateTime), "in " + l.Dir}
 	for _, place := range l.Lays {
 		lines = append(lines, "lays "+place)
@@ -141,12 +142,10 @@ func (e *envs) row(w *tabwriter.Writer, l *orchestrator.Environment, whole bool)
 			lines = append(lines, "note: "+note)
 		}
 	}
-	for _, line := range lines {
-		if _, err := fmt.Fprintf(w, "  %s\n", console.Sanitize(oneLine(line))); err != nil {
-			return err
-		}
+	for i := range lines {
+		lines[i] = "  " + console.Sanitize(lines[i]) + "\n"
 	}
-	return nil
+	return strings.Join(lines, "")
 }
 
 func (e *envs) remove(ctx context.Context, args []string) error {
@@ -166,8 +165,8 @@ func (e *envs) remove(ctx context.Context, args []string) error {
 		if err := list[i].Remove(); err != nil {
 			return err
 		}
-		if !e.json() {
-			fmt.Fprintf(e.out, "removed %s\n", list[i].ID[:12])
+		if err := e.print(say("removed %s\n", list[i].ID[:12])); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,7 +13,6 @@ import (
 	"divisi/internal/text"
 	"divisi/internal/usage"
 	"divisi/orchestrator"
-	"divisi/orchestrator/console"
 )
 
 // The exit codes of every command.
@@ -82,15 +80,7 @@ func printError(g *globals, err error) {
 	if err == nil || (errors.As(err, &end) && end.text == "") {
 		return
 	}
-	text := g.calls(worded(err))
-	if g.output == "json" {
-		line, merr := json.Marshal(map[string]any{"error": text, "exit_code": exitCode(err)})
-		if merr == nil {
-			fmt.Fprintln(g.err, string(line))
-			return
-		}
-	}
-	fmt.Fprintln(g.err, "divisi: "+strings.ReplaceAll(console.Visible(text), "\n", "\n  "))
+	g.printer().fail(g.calls(worded(err)), exitCode(err))
 }
 
 // coded are the exit code of each code of an error, 0 for that of its class, and what a person can do next: the one place that

@@ -16,9 +16,9 @@ import (
 	"divisi/configs"
 	"divisi/internal/git"
 	"divisi/internal/model"
+	"divisi/internal/spec"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/phase"
-	"divisi/orchestrator/plan"
 	"divisi/orchestrator/recovery"
 )
 
@@ -33,7 +33,7 @@ func TestClassesOfErrorsDecideTheExitCode(t *testing.T) {
 		{&endError{codeParked, ""}, codeParked, ""},
 		{usagef("no"), codeUsage, ""},
 		{&configs.FileError{}, codeUsage, ""},
-		{&plan.Error{}, codeUsage, ""},
+		{&spec.PlanError{}, codeUsage, ""},
 		{git.ErrNotRepository, codeUsage, "--repo DIR"},
 		{git.ErrNoCommits, codeUsage, "git commit"},
 		{&bus.LockedError{PID: 1}, codeUsage, "divisi watch"},
@@ -71,6 +71,7 @@ func TestAnErrorIsOneMessageOrOneLineOfJSON(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	g := &globals{err: &out}
+	newRoot(g)
 	printError(g, nil)
 	printError(g, &endError{codeParked, ""})
 	require.Empty(t, out.String())
@@ -86,4 +87,15 @@ func TestAnErrorIsOneMessageOrOneLineOfJSON(t *testing.T) {
 	require.NoError(t, json.Unmarshal(out.Bytes(), &line))
 	require.Equal(t, "first\nsecond", line.Error)
 	require.Equal(t, codeUsage, line.ExitCode)
+}
+
+// A command that a hint names finds the run where this one has it.
+func TestAHintNamesTheStateDirectory(t *testing.T) {
+	t.Parallel()
+	g := &globals{}
+	for _, c := range newRoot(g).Commands() {
+		g.stateDir = "/elsewhere"
+		require.Equal(t, "now: divisi --state-dir /elsewhere "+c.Name()+" 1f2e", g.calls("now: divisi "+c.Name()+" 1f2e"))
+	}
+	require.Equal(t, "divisi is here", g.calls("divisi is here"))
 }

@@ -10,8 +10,7 @@ import (
 )
 
 func newGive(g *globals) *cobra.Command {
-	var o runOptions
-	var r orchestrator.ResumeOptions
+	var o resumeOptions
 	c := &cobra.Command{
 		Use:   "give RUN/TASK DIR",
 		Short: "Submit your edits from a divisi take directory",
@@ -21,21 +20,22 @@ acceptance, judge, gates. A failure parks the task, with the reason. The run con
 commit of its branch, in this process, unless another one is running it, also when it has ended. DIR
 does not change.` + codes(codeOK, codeParked, codeUsage, codeStopped, codeMachine),
 		Example: "  divisi give 1f2e/rewrite-003 ../fix",
-		Args:    cobra.ExactArgs(2), ValidArgsFunction: g.completeRuns,
+		Args:    cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			r.Machine, r.AllowUnverified = o.Machine, o.AllowUnverified
-			if c.Flags().Changed("budget") {
-				r.Budget = &o.Budget
-			}
-			return g.give(c.Context(), args[0], args[1], r, &o)
+			return g.handIn(c.Context(), args[0], o, func(r *orchestrator.Run, task string) (string, bool, error) {
+				return r.Give(c.Context(), task, args[1])
+			})
 		},
 	}
-	o.resumeFlags(c, &r)
+	o.flags(c)
 	return c
 }
 
-// give submits a patch, and continues the run unless another process is running it.
-func (g *globals) give(ctx context.Context, to, dir string, o orchestrator.ResumeOptions, flags *runOptions) error {
+// handIn hands a patch in for a task, and continues the run unless another process is running it.
+func (g *globals) handIn(
+	ctx context.Context, to string, o resumeOptions,
+	hand func(r *orchestrator.Run, task string) (outcome string, notRunning bool, err error),
+) error {
 	id, task, err := g.findTask(ctx, []string{to})
 	if err != nil {
 		return err
@@ -44,12 +44,12 @@ func (g *globals) give(ctx context.Context, to, dir string, o orchestrator.Resum
 	if err != nil {
 		return err
 	}
-	becomes, notRunning, err := r.Give(ctx, task, dir)
+	outcome, notRunning, err := hand(r, task)
 	if err = errors.Join(err, r.Close()); err != nil {
 		return err
 	}
-	if err := g.said(id, becomes); err != nil || !notRunning {
+	if err := g.said(id, outcome); err != nil || !notRunning {
 		return err
 	}
-	return g.resume(ctx, []string{id}, o, flags.sandbox)
+	return g.resume(ctx, []string{id}, o)
 }

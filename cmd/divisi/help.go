@@ -25,6 +25,14 @@ func newHelp() *cobra.Command {
 	}
 }
 
+// needsCommand is what a command does that has only commands below it.
+func needsCommand(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("unknown command %q for %s%s\nSee: %[2]s --help", args[0], c.CommandPath(), nearest(args[0], names(c)))
+	}
+	return usagef("missing command: %s %s", c.CommandPath(), strings.Join(names(c), "|"))
+}
+
 func names(c *cobra.Command) []string {
 	var out []string
 	for _, sub := range c.Commands() {

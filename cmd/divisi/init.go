@@ -93,7 +93,7 @@ func (g *globals) init(ctx context.Context, o *initOptions) error {
 func (o *initOptions) again(g *globals) string { return g.command() + " init" + o.inRepo() }
 
 // unasked reports whether no one can be asked for a yes that was not given.
-func (o *initOptions) unasked(g *globals) bool { return !o.yes && (!isTerminal(g.in) || g.json()) }
+func (o *initOptions) unasked(g *globals) bool { return !o.yes && !g.interactive() }
 
 // try runs setup and gates once, as a run would for its baseline.
 func (g *globals) try(ctx context.Context, o *initOptions, p *doctor.Proposal) (*doctor.Trial, error) {
@@ -113,7 +113,7 @@ func (g *globals) try(ctx context.Context, o *initOptions, p *doctor.Proposal) (
 			return false, err
 		}
 		t.proposed = true
-		if t.Trusted || isTerminal(g.in) && !g.json() {
+		if t.Trusted || g.interactive() {
 			return true, t.settle(ctx, g)
 		}
 		return false, usagef("%sThe setup is a proposal, and nothing was run. "+
@@ -155,13 +155,8 @@ func (g *globals) writeProject(ctx context.Context, o *initOptions, top, file st
 				projectPlace, o.again(g))
 			return err
 		}
-		fmt.Fprintf(g.out, "\nWrite this to %s? [y/N] ", projectPlace)
-		yes, err := answer(ctx, func() (bool, error) { return console.Yes(g.in) })
-		if err != nil {
+		if err := g.confirm(ctx, g.out, "\nWrite this to "+projectPlace+"?", "nothing was written"); err != nil {
 			return err
-		}
-		if !yes {
-			return &endError{codeStopped, "nothing was written"}
 		}
 	}
 	err := writeNew(top, projectPlace, file)
@@ -195,7 +190,7 @@ func (g *globals) propose(ctx context.Context, o *runOptions, setup, why, reques
 		return false, err
 	}
 	t.proposed = true
-	if t.Trusted || o.dryRun || !isTerminal(g.in) || g.json() {
+	if t.Trusted || o.dryRun || !g.interactive() {
 		return t.Trusted, nil
 	}
 	fmt.Fprintf(g.out, "The gates cannot run without a setup (%s), and no file names one. Proposed, with the network: %s\n",

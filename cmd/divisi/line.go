@@ -14,6 +14,7 @@ func newLine(g *globals) *cobra.Command {
 and so does the process. It stays stopped through divisi resume, until divisi line start.
 ` + codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi line stop 1f2e --reason 'the tests are wrong'\n  divisi line start 1f2e",
+		RunE:    needsCommand,
 	}
 	c.AddCommand(newLineStop(g), newLineStart(g))
 	return c
@@ -26,16 +27,12 @@ func newLineStop(g *globals) *cobra.Command {
 		Long: "Let nothing be dispatched, and nothing land. Without RUN, the newest run." +
 			codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi line stop 1f2e --reason 'the tests are wrong'",
-		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: g.completeRuns,
+		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			id, err := g.findRun(c.Context(), args)
-			if err != nil {
-				return err
-			}
-			return g.request(c.Context(), id, func(r *orchestrator.Run) (string, error) {
-				becomes, err := r.StopLine(c.Context(), reason)
-				return becomes + "; start it again with: divisi line start " + id, err
-			})
+			return g.request(c.Context(), func(r *orchestrator.Run) (string, error) {
+				outcome, err := r.StopLine(c.Context(), reason)
+				return outcome + "; start it again with: divisi line start " + r.ID(), err
+			}, args...)
 		},
 	}
 	c.Flags().StringVar(&reason, "reason", "", "why; kept in the log")
@@ -47,16 +44,12 @@ func newLineStart(g *globals) *cobra.Command {
 		Use: "start [RUN]", Short: "Let work be dispatched, and land, again",
 		Long:    "Let work be dispatched, and land, again. Without RUN, the newest run." + codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi line start 1f2e",
-		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: g.completeRuns,
+		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			id, err := g.findRun(c.Context(), args)
-			if err != nil {
-				return err
-			}
-			return g.request(c.Context(), id, func(r *orchestrator.Run) (string, error) {
-				becomes, err := r.StartLine(c.Context())
-				return goesOn(r, becomes, err)
-			})
+			return g.request(c.Context(), func(r *orchestrator.Run) (string, error) {
+				outcome, err := r.StartLine(c.Context())
+				return goesOn(r, outcome, err)
+			}, args...)
 		},
 	}
 }

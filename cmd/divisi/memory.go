@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -39,11 +38,7 @@ checkout.` +
 			if len(args) > 0 && removedMemory[args[0]] != "" {
 				return usagef("divisi memory %s was removed: %s", args[0], removedMemory[args[0]])
 			}
-			if len(args) > 0 {
-				return usagef("unknown command %q for divisi memory%s\nSee: divisi memory --help",
-					args[0], nearest(args[0], names(c)))
-			}
-			return usagef("missing command: divisi memory %s", strings.Join(names(c), "|"))
+			return needsCommand(c, args)
 		},
 	}
 	c.PersistentFlags().StringVar(&m.repo, "repo", ".", "the repository whose memory it is")
@@ -92,21 +87,17 @@ func (m *memoryCommand) list() *cobra.Command {
 }
 
 func (m *memoryCommand) printNotes(notes []memory.Note) error {
-	w := tabwriter.NewWriter(m.out, 0, 0, 2, ' ', 0)
-	for _, n := range notes {
-		if m.json() {
-			if err := encodeLine(m.out, n); err != nil {
-				return err
-			}
-			continue
+	return m.print(func(b *strings.Builder) error {
+		if len(notes) == 0 {
+			fmt.Fprintf(b, "No notes in %s: write a Markdown file there\n", memory.Place)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n",
-			console.Sanitize(n.Name), console.Sanitize(n.Title), console.Sanitize(strings.Join(n.Tags, ", ")))
-	}
-	if len(notes) == 0 && !m.json() {
-		fmt.Fprintf(m.out, "No notes in %s: write a Markdown file there\n", memory.Place)
-	}
-	return w.Flush()
+		var rows [][]string
+		for _, n := range notes {
+			rows = append(rows, []string{n.Name, n.Title, strings.Join(n.Tags, ", ")})
+		}
+		b.WriteString(console.Table(rows))
+		return nil
+	}, anys(notes)...)
 }
 
 func (m *memoryCommand) search() *cobra.Command {
@@ -136,26 +127,22 @@ count, so that http header finds parseHTTPHeader.` + codes(codeOK, codeUsage, co
 }
 
 func (m *memoryCommand) printHits(hits []memory.Hit) error {
-	for _, h := range hits {
-		if m.json() {
-			if err := encodeLine(m.out, h); err != nil {
-				return err
-			}
-			continue
+	return m.print(func(b *strings.Builder) error {
+		if len(hits) == 0 {
+			b.WriteString("No notes match.\n")
 		}
-		fmt.Fprintf(m.out, "%s\n  %s\n", console.Sanitize(h.Title), console.Sanitize(h.Path))
-		m.printText(h.Text)
-	}
-	if len(hits) == 0 && !m.json() {
-		fmt.Fprintln(m.out, "No notes match.")
-	}
-	return nil
+		for _, h := range hits {
+			fmt.Fprintf(b, "%s\n  %s\n", console.Sanitize(h.Title), console.Sanitize(h.Path))
+			writeNote(b, h.Text)
+		}
+		return nil
+	}, anys(hits)...)
 }
 
-// printText shows a note's text, indented, so that no line of it can be taken for the program's.
-func (m *memoryCommand) printText(text string) {
+// writeNote writes a note's text, indented, so that no line of it can be taken for the program's.
+func writeNote(b *strings.Builder, text string) {
 	for l := range strings.SplitSeq(text, "\n") {
-		fmt.Fprintln(m.out, strings.TrimRight("  | "+console.Sanitize(l), " "))
+		b.WriteString(strings.TrimRight("  | "+console.Sanitize(l), " ") + "\n")
 	}
-	fmt.Fprintln(m.out)
+	b.WriteByte('\n')
 }

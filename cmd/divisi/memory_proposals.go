@@ -36,32 +36,29 @@ until you accept them.` + codes(codeOK, codeUsage, codeMachine),
 }
 
 func (m *memoryCommand) printProposals(all []memory.Proposal) error {
-	for _, p := range all {
-		if m.json() {
-			if err := encodeLine(m.out, p); err != nil {
-				return err
-			}
-			continue
+	return m.print(func(b *strings.Builder) error {
+		if len(all) == 0 {
+			b.WriteString("No proposals.\n")
+			return nil
 		}
-		fmt.Fprintf(m.out, "%s  %s\n", p.ID, console.Sanitize(p.Note.Title))
-		for _, f := range []struct{ key, value string }{
-			{"tags", strings.Join(p.Note.Tags, ", ")}, {"paths", strings.Join(p.Note.Paths, ", ")}, {"from", p.Note.Source},
-		} {
-			if f.value != "" {
-				fmt.Fprintf(m.out, "  %s: %s\n", f.key, console.Sanitize(f.value))
-			}
+		for _, p := range all {
+			writeProposal(b, &p)
 		}
-		m.printText(p.Note.Text)
-	}
-	if m.json() {
+		b.WriteString("Accept with: divisi memory accept ID...; reject with: divisi memory reject ID...\n")
 		return nil
+	}, anys(all)...)
+}
+
+func writeProposal(b *strings.Builder, p *memory.Proposal) {
+	fmt.Fprintf(b, "%s  %s\n", p.ID, console.Sanitize(p.Note.Title))
+	for _, f := range []struct{ key, value string }{
+		{"tags", strings.Join(p.Note.Tags, ", ")}, {"paths", strings.Join(p.Note.Paths, ", ")}, {"from", p.Note.Source},
+	} {
+		if f.value != "" {
+			fmt.Fprintf(b, "  %s: %s\n", f.key, console.Sanitize(f.value))
+		}
 	}
-	words := "Accept with: divisi memory accept ID...; reject with: divisi memory reject ID..."
-	if len(all) == 0 {
-		words = "No proposals."
-	}
-	_, err := fmt.Fprintln(m.out, words)
-	return err
+	writeNote(b, p.Note.Text)
 }
 
 func (m *memoryCommand) accept() *cobra.Command {
@@ -73,11 +70,7 @@ nothing is committed. The beginning of an id is enough.` + codes(codeOK, codeUsa
 		Example: "  divisi memory accept 1f2e 77ab",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return m.with(c.Context(), func(mem *memory.Memory) error {
-				ids, err := m.resolve(c.Context(), mem, args)
-				if err != nil {
-					return err
-				}
+			return m.resolve(c.Context(), args, func(mem *memory.Memory, ids []string) error {
 				names, err := mem.Accept(c.Context(), ids...)
 				return errors.Join(m.sayAccepted(names), err)
 			})
@@ -89,13 +82,10 @@ nothing is committed. The beginning of an id is enough.` + codes(codeOK, codeUsa
 func (m *memoryCommand) sayAccepted(names []string) error {
 	for _, name := range names {
 		file := path.Join(memory.Place, name+".md")
-		if m.json() {
-			if err := encodeLine(m.out, map[string]string{"added": name, "path": file}); err != nil {
-				return err
-			}
-			continue
+		err := m.print(say("added %s\n", console.Sanitize(file)), map[string]string{"added": name, "path": file})
+		if err != nil {
+			return err
 		}
-		fmt.Fprintf(m.out, "added %s\n", console.Sanitize(file))
 	}
 	return nil
 }
@@ -109,60 +99,47 @@ func (m *memoryCommand) reject() *cobra.Command {
 		Example: "  divisi memory reject 1f2e",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return m.with(c.Context(), func(mem *memory.Memory) error {
-				ids, err := m.resolve(c.Context(), mem, args)
+			return m.resolve(c.Context(), args, func(mem *memory.Memory, ids []string) error {
+				err := mem.Reject(c.Context(), ids...)
 				if err != nil {
 					return err
 				}
-				if err := mem.Reject(c.Context(), ids...); err != nil {
-					return err
+				for _, id := range ids {
+					err = errors.Join(err, m.print(say("rejected %s\n", id), map[string]string{"rejected": id}))
 				}
-				return m.sayRejected(ids)
+				return err
 			})
 		},
 	}
 }
 
-func (m *memoryCommand) sayRejected(ids []string) error {
-	for _, id := range ids {
-		if m.json() {
-			if err := encodeLine(m.out, map[string]string{"rejected": id}); err != nil {
-				return err
-			}
-			continue
+// resolve does something with the proposals whose ids begin with what a person gave. Every error is reported, and then nothing is
+// done.
+func (m *memoryCommand) resolve(ctx context.Context, given []string, do func(*memory.Memory, []string) error) error {
+	return m.with(ctx, func(mem *memory.Memory) error {
+		all, problems, err := mem.Proposals(ctx)
+		m.warn(problems)
+		if err != nil {
+			return err
 		}
-		fmt.Fprintf(m.out, "rejected %s\n", id)
-	}
-	return nil
-}
-
-// resolve finds the proposals whose ids begin with what a person gave. Every error is reported, and then nothing is done.
-func (m *memoryCommand) resolve(ctx context.Context, mem *memory.Memory, given []string) ([]string, error) {
-	all, problems, err := mem.Proposals(ctx)
-	m.warn(problems)
-	if err != nil {
-		return nil, err
-	}
-	var ids, faults []string
-	for _, start := range given {
-		var found []string
-		for _, p := range all {
-			if start != "" && strings.HasPrefix(p.ID, start) {
-				found = append(found, p.ID)
+		var known, ids, faults []string
+		for i := range all {
+			known = append(known, all[i].ID)
+		}
+		for _, start := range given {
+			switch id, err := only(known, start, strings.HasPrefix); {
+			case err != nil:
+				faults = append(faults, err.Error())
+			case id == "":
+				faults = append(faults, fmt.Sprintf("there is no proposal %q", start))
+			default:
+				ids = append(ids, id)
 			}
 		}
-		switch len(found) {
-		case 1:
-			ids = append(ids, found[0])
-		case 0:
-			faults = append(faults, fmt.Sprintf("there is no proposal %q", start))
-		default:
-			faults = append(faults, fmt.Sprintf("%q could be any of %s", start, strings.Join(found, ", ")))
+		if len(faults) > 0 {
+			return usagef("%s\nSee: divisi memory proposals", strings.Join(faults, "\n"))
 		}
-	}
-	if len(faults) > 0 {
-		return nil, usagef("%s\nSee: divisi memory proposals", strings.Join(faults, "\n"))
-	}
-	slices.Sort(ids)
-	return slices.Compact(ids), nil
+		slices.Sort(ids)
+		return do(mem, slices.Compact(ids))
+	})
 }

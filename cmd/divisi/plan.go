@@ -66,11 +66,7 @@ func (g *globals) plan(ctx context.Context, o runOptions, file *planFile) error 
 	var end *endError
 	switch {
 	case file.written && errors.As(err, &end) && end.code == codeStopped:
-		if g.json() {
-			return nil
-		}
-		_, err = fmt.Fprintf(g.out, "\nThe plan is in %s. Run it with:\n  %s\n", file.name, again)
-		return err
+		return g.print(say("\nThe plan is in %s. Run it with:\n  %s\n", file.name, again))
 	case err == nil:
 		return &endError{codeParked, "the master planned nothing that changes files: " + file.name + " was not written"}
 	}

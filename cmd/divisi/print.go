@@ -1,16 +1,92 @@
 package main
 
-import "io"
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
 
-// print writes a value to standard output as a line of JSON where that is asked for, and else as text to a writer. It is the one
-// place where a command chooses between both.
-func (g *globals) print(v any, text func() (string, error), w io.Writer) error {
+	"divisi/orchestrator/console"
+)
+
+// printer writes what a command has to tell, for the readers that --output names.
+type printer interface {
+	// print writes values: for programs each as a line of JSON, for people all of them as text writes them. Text without a value
+	// is for people alone.
+	print(text func(*strings.Builder) error, values ...any) error
+	// aside writes a line for people, also where programs read the output.
+	aside(line string)
+	// fail writes the error that ended the command.
+	fail(text string, code int)
+}
+
+// printer is the one place where a command chooses between text and JSON.
+func (g *globals) printer() printer {
 	if g.json() {
-		return encodeLine(g.out, v)
+		return jsonPrinter{g.out, g.err}
 	}
-	said, err := text()
-	if err == nil {
-		_, err = io.WriteString(w, said)
+	return textPrinter{g.out, g.err}
+}
+
+// print writes values as the printer does.
+func (g *globals) print(text func(*strings.Builder) error, values ...any) error {
+	return g.printer().print(text, values...)
+}
+
+// say writes a formatted text.
+func say(format string, args ...any) func(*strings.Builder) error {
+	return func(b *strings.Builder) error {
+		fmt.Fprintf(b, format, args...)
+		return nil
 	}
+}
+
+// anys are the values of a list.
+func anys[T any](list []T) []any {
+	out := make([]any, len(list))
+	for i := range list {
+		out[i] = list[i]
+	}
+	return out
+}
+
+type textPrinter struct{ out, err io.Writer }
+
+func (p textPrinter) print(text func(*strings.Builder) error, _ ...any) error {
+	var b strings.Builder
+	if err := text(&b); err != nil {
+		return err
+	}
+	_, err := io.WriteString(p.out, b.String())
 	return err
+}
+
+func (p textPrinter) aside(line string) { fmt.Fprintln(p.out, line) }
+
+func (p textPrinter) fail(text string, _ int) {
+	fmt.Fprintln(p.err, "divisi: "+strings.ReplaceAll(console.Visible(text), "\n", "\n  "))
+}
+
+type jsonPrinter struct{ out, err io.Writer }
+
+func (p jsonPrinter) print(_ func(*strings.Builder) error, values ...any) error {
+	for _, v := range values {
+		if err := encodeLine(p.out, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p jsonPrinter) aside(line string) { fmt.Fprintln(p.err, line) }
+
+func (p jsonPrinter) fail(text string, code int) {
+	_ = encodeLine(p.err, map[string]any{"error": text, "exit_code": code})
+}
+
+// encodeLine writes a value as JSON without escaping what HTML would need: prompts hold code.
+func encodeLine(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
 }

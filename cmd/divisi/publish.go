@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -11,7 +12,7 @@ import (
 )
 
 func newPublish(g *globals) *cobra.Command {
-	c := &cobra.Command{
+	return &cobra.Command{
 		Use:   "publish RUN",
 		Short: "Publish landed commits of a stopped or cancelled run",
 		Long: `Publish the landed commits of a stopped or cancelled run in your repository, as the branch
@@ -21,16 +22,10 @@ divisi/<run>. Its final gates have not run. If the run is resumed later, the bra
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(c *cobra.Command, args []string) error { return g.publish(c.Context(), args) },
 	}
-	c.ValidArgsFunction = g.completeRuns
-	return c
 }
 
 func (g *globals) publish(ctx context.Context, args []string) error {
-	id, err := g.findRun(ctx, args)
-	if err != nil {
-		return err
-	}
-	r, err := g.attach(ctx, id)
+	r, err := g.open(ctx, args)
 	if err != nil {
 		return err
 	}
@@ -38,20 +33,17 @@ func (g *globals) publish(ctx context.Context, args []string) error {
 	if err = errors.Join(err, r.Close()); err != nil {
 		return err
 	}
-	if g.json() {
-		line := map[string]string{"run": id, "ref": end.Ref, "head": end.Head}
-		if end.Unverified != "" {
-			line["unverified"] = end.Unverified
-		}
-		return encodeLine(g.out, line)
+	line := map[string]string{"run": r.ID(), "ref": end.Ref, "head": end.Head}
+	if end.Unverified != "" {
+		line["unverified"] = end.Unverified
 	}
 	unfinished := "; its final gates have not run"
 	if end.State == "done" || end.State == "parked" {
 		unfinished = ""
 	}
-	_, err = fmt.Fprintf(g.out, "published %s%s%s\n", end.Ref, console.UnverifiedNote(end.Unverified), unfinished)
-	if err != nil {
-		return err
-	}
-	return g.printStat(&end)
+	return g.print(func(b *strings.Builder) error {
+		fmt.Fprintf(b, "published %s%s%s\n", end.Ref, console.UnverifiedNote(end.Unverified), unfinished)
+		writeStat(b, &end)
+		return nil
+	}, line)
 }

@@ -9,8 +9,7 @@ import (
 )
 
 func newResume(g *globals) *cobra.Command {
-	var o runOptions
-	var r orchestrator.ResumeOptions
+	var o resumeOptions
 	c := &cobra.Command{
 		Use:   "resume [RUN]",
 		Short: "Resume a run that was stopped or killed",
@@ -19,31 +18,35 @@ state is computed from its event log; nothing lands twice, and no paid model ans
 Without RUN, the newest run.` + codes(codeOK, codeParked, codeUsage, codeStopped, codeMachine),
 		Example: "  divisi resume\n  divisi resume 1f2e --budget 3000000",
 		Args:    cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			if c.Flags().Changed("budget") {
-				r.Budget = &o.Budget
-			}
-			r.Machine, r.AllowUnverified = o.Machine, o.AllowUnverified
-			return g.resume(c.Context(), args, r, o.sandbox)
-		},
+		RunE:    func(c *cobra.Command, args []string) error { return g.resume(c.Context(), args, o) },
 	}
-	o.resumeFlags(c, &r)
-	c.ValidArgsFunction = g.completeRuns
+	o.flags(c)
 	return c
 }
 
-// resumeFlags are those of every command that continues a run.
-func (o *runOptions) resumeFlags(c *cobra.Command, r *orchestrator.ResumeOptions) {
-	f := c.Flags()
-	f.IntVar(&o.Budget, "budget", 0, "a new budget for the whole run, in tokens; 0 means none")
-	f.BoolVar(&o.AutoApprove, "yes", false, "approve the plan without prompting")
-	f.StringVar(&r.Repo, "repo", "", "where the repository is now, if it has moved")
-	f.StringVar(&o.Dashboard, "dashboard", "", "serve the dashboard at this loopback address")
-	f.BoolVar(&o.AllowUnverified, "allow-unverified", false, allowUnverified)
-	o.hostFlags(c)
+// resumeOptions are the flags of every command that continues a run.
+type resumeOptions struct {
+	orchestrator.ResumeOptions
+	sandbox string
+	budget  int
 }
 
-func (g *globals) resume(ctx context.Context, args []string, o orchestrator.ResumeOptions, sandbox string) error {
+func (o *resumeOptions) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.IntVar(&o.budget, "budget", 0, "a new budget for the whole run, in tokens; 0 means none")
+	f.BoolVar(&o.AutoApprove, "yes", false, "approve the plan without prompting")
+	f.StringVar(&o.Repo, "repo", "", "where the repository is now, if it has moved")
+	f.StringVar(&o.Dashboard, "dashboard", "", "serve the dashboard at this loopback address")
+	f.BoolVar(&o.AllowUnverified, "allow-unverified", false, allowUnverified)
+	hostFlags(c, &o.Machine, &o.sandbox)
+	c.PreRun = func(c *cobra.Command, _ []string) {
+		if c.Flags().Changed("budget") {
+			o.Budget = &o.budget
+		}
+	}
+}
+
+func (g *globals) resume(ctx context.Context, args []string, o resumeOptions) error {
 	if o.Budget != nil && *o.Budget < 0 {
 		return usagef("--budget cannot be negative")
 	}
@@ -52,11 +55,11 @@ func (g *globals) resume(ctx context.Context, args []string, o orchestrator.Resu
 		return err
 	}
 	o.Run = id
-	v, err := g.machine(&o.Machine, sandbox)
+	v, err := g.machine(&o.Machine, o.sandbox)
 	if err != nil {
 		return err
 	}
-	r, err := orchestrator.Resume(g.log.WithContext(ctx), o)
+	r, err := orchestrator.Resume(g.log.WithContext(ctx), o.ResumeOptions)
 	if err != nil {
 		return err
 	}

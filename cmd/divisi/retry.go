@@ -12,8 +12,7 @@ import (
 )
 
 func newRetry(g *globals) *cobra.Command {
-	var o runOptions
-	var r orchestrator.ResumeOptions
+	var o resumeOptions
 	var with retryFlags
 	c := &cobra.Command{
 		Use:   "retry RUN [TASK...]",
@@ -25,27 +24,24 @@ newest commit of its branch, in this process, unless another one is running it. 
 divisi/<run> moves forward if it is where Divisi left it, else a new one is made: divisi/<run>-2.` +
 			codes(codeOK, codeParked, codeUsage, codeStopped, codeMachine),
 		Example: "  divisi retry 1f2e\n  divisi retry 1f2e rewrite-003 api",
-		Args:    cobra.MinimumNArgs(1), ValidArgsFunction: g.completeRuns,
-		RunE: func(c *cobra.Command, args []string) error {
-			r.Machine, r.AllowUnverified = o.Machine, o.AllowUnverified
-			if c.Flags().Changed("budget") {
-				r.Budget = &o.Budget
-			}
-			return g.retry(c.Context(), args, r, &o, with)
-		},
+		Args:    cobra.MinimumNArgs(1),
+		RunE:    func(c *cobra.Command, args []string) error { return g.retry(c.Context(), args, o, with) },
 	}
 	f := c.Flags()
 	f.StringVar(&with.brief, "brief", "", "the brief of these tasks from now on")
 	f.StringVar(&with.briefFile, "brief-file", "", "a file with their brief")
 	f.StringVar(&with.role, "role", "", "their role from now on: its name, or a role file (*.md)")
 	f.StringVar(&with.model, "model", "", "their model from now on: an alias or a name")
-	f.BoolVar(&o.trust, "trust-repo", false, "allow what the repository's changed files request; see divisi trust --help")
-	o.resumeFlags(c, &r)
+	f.BoolVar(&with.trust, "trust-repo", false, "allow what the repository's changed files request; see divisi trust --help")
+	o.flags(c)
 	return c
 }
 
 // retryFlags are what the tasks of a retry get.
-type retryFlags struct{ brief, briefFile, role, model string }
+type retryFlags struct {
+	brief, briefFile, role, model string
+	trust                         bool
+}
 
 // options reads the files that are named.
 func (f *retryFlags) options() (o orchestrator.Retry, err error) {
@@ -70,7 +66,7 @@ func (f *retryFlags) options() (o orchestrator.Retry, err error) {
 }
 
 // retry opens tasks again, and continues the run where no other process carries it out.
-func (g *globals) retry(ctx context.Context, args []string, r orchestrator.ResumeOptions, o *runOptions, with retryFlags) error {
+func (g *globals) retry(ctx context.Context, args []string, o resumeOptions, with retryFlags) error {
 	id, err := g.findRun(ctx, args)
 	if err != nil {
 		return err
@@ -79,10 +75,9 @@ func (g *globals) retry(ctx context.Context, args []string, r orchestrator.Resum
 	if err != nil {
 		return err
 	}
-	again.Tasks, again.Repo, again.Resume = args[1:], r.Repo, r
+	again.Tasks, again.Repo, again.Resume = args[1:], o.Repo, o.ResumeOptions
 	again.Trust = func(ctx context.Context, repo string, requests []string) (bool, error) {
-		o.Repo = repo
-		return g.trusted(ctx, o, requests)
+		return g.trusted(ctx, &runOptions{Options: orchestrator.Options{Repo: repo}, trust: with.trust}, requests)
 	}
 	attached, err := g.attach(ctx, id)
 	if err != nil {
@@ -95,5 +90,5 @@ func (g *globals) retry(ctx context.Context, args []string, r orchestrator.Resum
 	if err := g.said(id, strings.Join(append([]string{done.Outcome}, done.Changed...), "; ")); err != nil || !done.NotRunning {
 		return err
 	}
-	return g.resume(ctx, []string{id}, r, o.sandbox)
+	return g.resume(ctx, []string{id}, o)
 }

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -73,19 +70,15 @@ func (r *rolesCommand) list() error {
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(r.out, 0, 0, 2, ' ', 0)
-	for _, name := range slices.Sorted(maps.Keys(set.Roles)) {
+	names := slices.Sorted(maps.Keys(set.Roles))
+	var values []any
+	var rows [][]string
+	for _, name := range names {
 		role := set.Roles[name]
-		if r.json() {
-			if err := json.NewEncoder(r.out).Encode(role); err != nil {
-				return fmt.Errorf("print role %s: %w", name, err)
-			}
-			continue
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n",
-			name, executors(&role), text.Short(console.Sanitize(role.Description), 80), console.Sanitize(role.Source))
+		values = append(values, role)
+		rows = append(rows, []string{name, executors(&role), text.Short(console.Sanitize(role.Description), 80), role.Source})
 	}
-	if err := w.Flush(); err != nil {
+	if err := r.print(say("%s", console.Table(rows)), values...); err != nil {
 		return err
 	}
 	return r.notes(set, func(string) bool { return true })
@@ -101,29 +94,20 @@ func executors(r *spec.Role) string {
 
 // notes prints which of the wanted files were not loaded, and which of their fields are ignored. In JSON the roles have theirs.
 func (r *rolesCommand) notes(set configs.RoleSet, wanted func(file string) bool) error {
-	note := func(file, why string) error {
-		_, err := fmt.Fprintf(r.out, "note: %s: %s\n", console.Sanitize(file), console.Sanitize(why))
-		return err
+	note := func(file, why string, values ...any) error {
+		if !wanted(file) {
+			return nil
+		}
+		return r.print(say("note: %s: %s\n", console.Sanitize(file), console.Sanitize(why)), values...)
 	}
 	for _, s := range set.Skipped {
-		if !wanted(s.File) {
-			continue
-		}
-		err := note(s.File, "not loaded as a role: "+s.Why)
-		if r.json() {
-			err = json.NewEncoder(r.out).Encode(map[string]configs.Skipped{"skipped": s})
-		}
-		if err != nil {
+		if err := note(s.File, "not loaded as a role: "+s.Why, map[string]configs.Skipped{"skipped": s}); err != nil {
 			return err
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(set.Roles)) {
-		role := set.Roles[name]
-		for _, notice := range role.Notices {
-			if r.json() || !wanted(role.Source) {
-				break
-			}
-			if err := note(role.Source, notice); err != nil {
+		for _, notice := range set.Roles[name].Notices {
+			if err := note(set.Roles[name].Source, notice); err != nil {
 				return err
 			}
 		}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
@@ -50,16 +49,15 @@ func (r *rolesCommand) show(name string) error {
 	for _, err := range doctor.MissingVariables(&project, &role) {
 		shown.Problems = append(shown.Problems, err.Error())
 	}
-	if r.json() {
-		return json.NewEncoder(r.out).Encode(shown)
-	}
-	for _, f := range shown.lines() {
-		if f[1] != "" {
-			fmt.Fprintf(r.out, "%-11s  %s\n", f[0], console.Sanitize(f[1]))
+	return r.print(func(b *strings.Builder) error {
+		for _, f := range shown.lines() {
+			if f[1] != "" {
+				fmt.Fprintf(b, "%-11s  %s\n", f[0], console.Sanitize(f[1]))
+			}
 		}
-	}
-	_, err = fmt.Fprintf(r.out, "\n%s\n", console.SanitizeLines(role.Instruction))
-	return err
+		fmt.Fprintf(b, "\n%s\n", console.SanitizeLines(role.Instruction))
+		return nil
+	}, shown)
 }
 
 // noRole lists the roles, and reports why a file of that name was not loaded.
@@ -85,7 +83,7 @@ func (r *shownRole) lines() [][2]string {
 	lines := [][2]string{
 		{"name", r.Name},
 		{"source", r.Source},
-		{"description", oneLine(r.Description)},
+		{"description", r.Description},
 		{"executor", executors(&r.Role)},
 		{"command", strings.Join(r.Command, " ")},
 		{"model", r.modelText()},
@@ -96,6 +94,7 @@ func (r *shownRole) lines() [][2]string {
 		{"mcp_servers", strings.Join(slices.Sorted(maps.Keys(r.MCPServers)), ", ")},
 		{"delegates", strings.Join(r.Delegates, ", ")},
 		{"inherits", string(r.IncludeContents)},
+		{"join", shownUnlessZero(r.Join)},
 		{"writes", strconv.FormatBool(r.Writes)},
 		{"proves", r.Proves},
 		{"network", network},

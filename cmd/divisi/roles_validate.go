@@ -1,9 +1,7 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -45,13 +43,10 @@ func (r *rolesCommand) validate(files []string) error {
 			faults = append(faults, misfit)
 			continue
 		}
-		if r.json() {
-			err = json.NewEncoder(r.out).Encode(map[string]any{"file": role.Source, "role": name, "notices": role.Notices})
-		} else {
-			_, err = fmt.Fprintf(r.out, "ok: %s: role %s\n", console.Sanitize(role.Source), name)
-		}
+		err = r.print(say("ok: %s: role %s\n", console.Sanitize(role.Source), name),
+			map[string]any{"file": role.Source, "role": name, "notices": role.Notices})
 		if err != nil {
-			return fmt.Errorf("print role %s: %w", name, err)
+			return err
 		}
 	}
 	return errors.Join(append(faults, r.notes(set, wanted))...)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -32,6 +33,8 @@ type globals struct {
 	logTo redirect
 	// notes is where text that a person should read at once goes: as logTo.
 	notes redirect
+	// called matches the beginning of a command in a text.
+	called *regexp.Regexp
 }
 
 // execute is main without the process: it returns the exit code.
@@ -42,6 +45,11 @@ func execute(args []string, in io.Reader, out, errOut io.Writer) int {
 	ctx, stop := signals(context.Background())
 	defer stop()
 	err := g.stoppedBy(ctx, root.ExecuteContext(ctx))
+	if err != nil { // of an unknown command no flag was read
+		root.PersistentFlags().ParseErrorsAllowlist.UnknownFlags = true
+		_ = root.PersistentFlags().Parse(args)
+		_ = g.findState()
+	}
 	printError(g, err)
 	return exitCode(err)
 }
@@ -109,16 +117,18 @@ Start with:  divisi demo`,
 		return usagef("%s\nSee: %s --help", flagError(err), c.CommandPath())
 	})
 	root.AddCommand(
-		newDemo(g), newRun(g), newResume(g), newRetry(g), newSkip(g), newPause(g), newLine(g), newCancel(g), newPublish(g),
+		newDemo(g), newRun(g), newResume(g), newRetry(g), newSkip(g), newDrop(g),
+		newPause(g), newLine(g), newCancel(g), newPublish(g),
 		newSend(g), newDecide(g), newAccept(g), newShow(g), newLog(g),
 		newDiff(g), newTake(g), newGive(g), newRuns(g),
 		newWatch(g), newPlan(g),
 		newContext(g), newRoles(g), newConfig(g), newDoctor(g), newInit(g), newEnv(g), newMemory(g),
 		newTrust(g), newLoopcheck(g), newVersion(g),
 	)
-	countArgs(root)
+	g.describeArgs(root)
 	root.SetHelpCommand(newHelp())
 	describeCompletion(root)
+	g.called = calledBy(root)
 	return root
 }
 
@@ -136,10 +146,13 @@ func flagError(err error) string {
 	return fmt.Sprintf("--%s: %v", value.GetFlag().Name, errors.Unwrap(err))
 }
 
-// countArgs has every command name what it takes when it is given too many or too few arguments.
-func countArgs(c *cobra.Command) {
+// describeArgs has every command name what it takes when it is given too many or too few arguments, and complete runs.
+func (g *globals) describeArgs(c *cobra.Command) {
 	for _, sub := range c.Commands() {
-		countArgs(sub)
+		g.describeArgs(sub)
+		if strings.Contains(sub.Use, "RUN") {
+			sub.ValidArgsFunction = g.completeRuns
+		}
 		check := sub.Args
 		if check == nil {
 			continue
@@ -193,6 +206,11 @@ func (g *globals) setup() error {
 	g.logTo.set(w)
 	g.notes.set(g.err)
 	g.log = zerolog.New(&g.logTo).Level(level).With().Timestamp().Logger()
+	return g.findState()
+}
+
+// findState makes the state directory's path absolute.
+func (g *globals) findState() error {
 	if g.stateDir == "" {
 		return usagef("no state directory: HOME and XDG_STATE_HOME are not set; name one with --state-dir")
 	}
@@ -209,6 +227,9 @@ func (g *globals) runs() orchestrator.Runs { return orchestrator.Local(g.stateDi
 
 func (g *globals) json() bool { return g.output == "json" }
 
+// interactive reports whether a person is at a terminal who can be asked.
+func (g *globals) interactive() bool { return isTerminal(g.in) && !g.json() }
+
 // defaultStateDir is empty where the user has no home. A directory that others can write could hold their trust decisions.
 func defaultStateDir() string {
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
@@ -224,7 +245,7 @@ func defaultStateDir() string {
 // codes is the part of every command's help that lists its exit codes.
 func codes(list ...int) string {
 	words := map[int]string{
-		codeOK:      "0  done; for runs: everything landed, the final gates are no redder than the baseline",
+		codeOK:      "0  success: everything landed, no new gate failures",
 		codeParked:  "1  the run ended with parked tasks, with gates redder than the baseline, unverified, or without a plan",
 		codeUsage:   "2  wrong usage or bad input",
 		codeStopped: "3  stopped by a person or by the budget (resume continues it), or cancelled",

@@ -66,19 +66,25 @@ func (o *runOptions) startFlags(c *cobra.Command) {
 	f.BoolVar(&o.trust, "trust-repo", false, "allow what the repository's files request, in this run; see divisi trust --help")
 	f.StringVar(&o.NATS, "nats", "", "use the NATS server at this URL instead of the built-in one")
 	f.StringVar(&o.Dashboard, "dashboard", "", "serve the dashboard at this loopback address or port, e.g. 8080")
-	o.hostFlags(c)
+	hostFlags(c, &o.Machine, &o.sandbox)
 }
+
+// What --sandbox can be.
+const (
+	sandboxAuto   = "auto"
+	sandboxStrict = "strict"
+)
 
 const allowUnverified = "land changes that no gate can prove; they are shown as unverified, and the exit code is 1"
 
 // hostFlags are those of every command that runs a run.
-func (o *runOptions) hostFlags(c *cobra.Command) {
+func hostFlags(c *cobra.Command, m *orchestrator.Machine, sandbox *string) {
 	f := c.Flags()
-	f.StringVar(&o.Record, "record", "", "keep every exchange with a model in this directory, for --replay")
-	f.StringVar(&o.Replay, "replay", "", "answer from this recording instead of a model's service: no key, no network")
-	f.StringVar(&o.OnDoubt, "on-doubt", "", "what to do with a questionable patch that the master leaves open: ask (default on "+
+	f.StringVar(&m.Record, "record", "", "keep every exchange with a model in this directory, for --replay")
+	f.StringVar(&m.Replay, "replay", "", "answer from this recording instead of a model's service: no key, no network")
+	f.StringVar(&m.OnDoubt, "on-doubt", "", "what to do with a questionable patch that the master leaves open: ask (default on "+
 		"a terminal), reject (default without one) or accept")
-	f.StringVar(&o.sandbox, "sandbox", sandboxAuto,
+	f.StringVar(sandbox, "sandbox", sandboxAuto,
 		"auto: use every layer of confinement that this machine has; strict: refuse to start unless it has all")
 }
 

@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -61,20 +59,19 @@ func (g *globals) findRun(ctx context.Context, args []string) (string, error) {
 	if slices.Contains(ids, args[0]) {
 		return args[0], nil
 	}
-	var found []string
-	for _, id := range ids {
-		if strings.Contains(id, args[0]) {
-			found = append(found, id)
-		}
+	if id, err := only(ids, args[0], strings.Contains); id != "" || err != nil {
+		return id, err
 	}
-	switch len(found) {
-	case 1:
-		return found[0], nil
-	case 0:
-		return "", usagef("there is no run %q%s\nSee: divisi runs", args[0], nearest(args[0], ids))
-	default:
-		return "", usagef("%q could be any of %s", args[0], strings.Join(found, ", "))
+	return "", usagef("there is no run %q%s\nSee: divisi runs", args[0], nearest(args[0], ids))
+}
+
+// only returns the one id that a name means; "" for none. A name that could be several is an error.
+func only(ids []string, name string, means func(id, name string) bool) (string, error) {
+	found := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return name == "" || !means(id, name) })
+	if len(found) > 1 {
+		return "", usagef("%q could be any of %s", name, strings.Join(found, ", "))
 	}
+	return strings.Join(found, ""), nil
 }
 
 func (g *globals) listRuns(ctx context.Context) error {
@@ -82,35 +79,43 @@ func (g *globals) listRuns(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(g.out, 0, 0, 2, ' ', 0)
+	var rows [][]string
 	for _, id := range ids {
-		if err := g.listRun(ctx, w, id); err != nil {
+		cells, v := g.runCells(ctx, id)
+		err := g.print(func(*strings.Builder) error {
+			row, err := cells()
+			rows = append(rows, row)
+			return err
+		}, v)
+		if err != nil {
 			return fmt.Errorf("print run %s: %w", id, err)
 		}
 	}
-	if len(ids) == 0 && !g.json() {
-		fmt.Fprintf(g.out, "There are no runs in %s. Start one with: divisi demo\n", g.stateDir)
+	text := console.Table(rows)
+	if len(ids) == 0 {
+		text = fmt.Sprintf("There are no runs in %s. Start one with: divisi demo\n", g.stateDir)
 	}
-	return w.Flush()
+	return g.print(say("%s", text))
 }
 
-// listRun prints a run in a row; one that cannot be read too.
-func (g *globals) listRun(ctx context.Context, w io.Writer, id string) error {
+// runCells returns the cells of a run's row, and its report; also of one that cannot be read.
+func (g *globals) runCells(ctx context.Context, id string) (cells func() ([]string, error), v any) {
 	s, err := g.runs().Summary(ctx, id)
 	if err == nil {
-		return g.print(s.Report, func() (string, error) {
+		return func() ([]string, error) {
 			how, err := console.Progress(s.Report)
-			return fmt.Sprintf("%s\t%s\t%s\n", id, s.State, how), err
-		}, w)
+			return append([]string{id, s.State}, how...), err
+		}, s.Report
 	}
 	state := "unreadable"
 	if code, _ := orchestrator.CodeOf(err); code == usage.Format {
 		state = "other format"
 	}
-	return g.print(map[string]string{"run": id, "state": state, "error": worded(err)}, func() (string, error) {
-		return fmt.Sprintf("%s\t%s\t%s\n", id, state, console.Sanitize(errorLine(err))), nil
-	}, w)
+	return func() ([]string, error) { return []string{id, state, g.calls(errorLine(err))}, nil },
+		map[string]string{"run": id, "state": state, "error": g.calls(worded(err))}
 }
 
 // errorLine is an error with its advice in one line.
-func errorLine(err error) string { return oneLine(strings.ReplaceAll(worded(err), "\n", "; ")) }
+func errorLine(err error) string {
+	return console.Sanitize(strings.ReplaceAll(worded(err), "\n", "; "))
+}

@@ -38,7 +38,6 @@ repository is not touched: a branch that was published stays.` + codes(codeOK, c
 	f.StringVar(&r.olderThan, "older-than", "", "also remove inactive runs that began longer ago, such as 30d or 12h")
 	f.BoolVar(&r.leftovers, "leftovers", false, "also what demos, dry runs and killed processes left more than a day ago")
 	f.BoolVar(&r.local, "local", false, "remove only the local files, and leave the run on its NATS server")
-	c.ValidArgsFunction = g.completeRuns
 	return c
 }
 
@@ -57,10 +56,7 @@ func (r *remover) remove(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	if !r.json() {
-		_, err = fmt.Fprintf(r.out, "freed %s\n", doctor.Bytes(freed))
-	}
-	return err
+	return r.print(say("freed %s\n", doctor.Bytes(freed)))
 }
 
 // chosen resolves the runs that are named or old enough. No name means none: it is most likely a variable that is not set.
@@ -102,16 +98,13 @@ func parseAge(text string) (time.Duration, error) {
 
 // printRemoved prints what was removed, its size here and on its server, and the branches that stay.
 func (r *remover) printRemoved(v *orchestrator.Removed) error {
-	line := map[string]any{"removed": v.What, "bytes": v.Bytes, "server_bytes": v.ServerBytes}
-	return r.print(line, func() (string, error) {
-		words := fmt.Sprintf("removed %s: %s", v.What, doctor.Bytes(v.Bytes))
-		if v.ServerBytes > 0 {
-			words += ", and " + doctor.Bytes(v.ServerBytes) + " on its NATS server"
-		}
-		if len(v.Branches) > 0 {
-			words += fmt.Sprintf("\nits published branch stays; delete it with: git -C %s branch -D %s",
-				text.Shell(v.Repo), strings.Join(v.Branches, " "))
-		}
-		return words + "\n", nil
-	}, r.out)
+	words := fmt.Sprintf("removed %s: %s", v.What, doctor.Bytes(v.Bytes))
+	if v.ServerBytes > 0 {
+		words += ", and " + doctor.Bytes(v.ServerBytes) + " on its NATS server"
+	}
+	if len(v.Branches) > 0 {
+		words += fmt.Sprintf("\nits published branch stays; delete it with: git -C %s branch -D %s",
+			text.Shell(v.Repo), strings.Join(v.Branches, " "))
+	}
+	return r.print(say("%s\n", words), map[string]any{"removed": v.What, "bytes": v.Bytes, "server_bytes": v.ServerBytes})
 }

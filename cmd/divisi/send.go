@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -12,7 +11,7 @@ import (
 )
 
 func newSend(g *globals) *cobra.Command {
-	c := &cobra.Command{
+	return &cobra.Command{
 		Use:   `send RUN[/TASK] "MESSAGE"`,
 		Short: "Send a message to a running agent, or answer its question",
 		Long: `Send a message to the agent of a task, or to the run's master where no task is named. A running agent
@@ -26,8 +25,6 @@ divisi show RUN/TASK shows when the agent got it.` + codes(codeOK, codeUsage, co
 		Args: cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error { return g.send(c.Context(), args[0], args[1]) },
 	}
-	c.ValidArgsFunction = g.completeRuns
-	return c
 }
 
 func (g *globals) send(ctx context.Context, to, text string) error {
@@ -35,28 +32,37 @@ func (g *globals) send(ctx context.Context, to, text string) error {
 	if err != nil {
 		return err
 	}
-	return g.request(ctx, run, func(r *orchestrator.Run) (string, error) { return r.Send(ctx, task, text) })
+	return g.request(ctx, func(r *orchestrator.Run) (string, error) { return r.Send(ctx, task, text) }, run)
 }
 
-// request puts a request to a run, and prints what becomes of it.
-func (g *globals) request(ctx context.Context, run string, ask func(*orchestrator.Run) (string, error)) error {
-	r, err := g.attach(ctx, run)
+// request puts a request to the run that args name, as findRun does, and prints what becomes of it.
+func (g *globals) request(ctx context.Context, ask func(*orchestrator.Run) (string, error), args ...string) error {
+	r, err := g.open(ctx, args)
 	if err != nil {
 		return err
 	}
-	becomes, err := ask(r)
+	outcome, err := ask(r)
 	if err = errors.Join(err, r.Close()); err != nil {
 		return err
 	}
-	return g.said(run, becomes)
+	return g.said(r.ID(), outcome)
 }
 
 // goesOn adds how a run is continued that no process carries out.
-func goesOn(r *orchestrator.Run, becomes string, err error) (string, error) {
+func goesOn(r *orchestrator.Run, outcome string, err error) (string, error) {
 	if r.NotRunning() {
-		becomes += "; continue with: divisi resume " + r.ID()
+		outcome += "; continue with: divisi resume " + r.ID()
 	}
-	return becomes, err
+	return outcome, err
+}
+
+// open connects to the run that args name, as findRun does.
+func (g *globals) open(ctx context.Context, args []string) (*orchestrator.Run, error) {
+	id, err := g.findRun(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	return g.attach(ctx, id)
 }
 
 // attach connects to a run.
@@ -65,10 +71,6 @@ func (g *globals) attach(ctx context.Context, run string) (*orchestrator.Run, er
 }
 
 // said prints what becomes of a request.
-func (g *globals) said(run, becomes string) error {
-	if g.json() {
-		return encodeLine(g.out, map[string]string{"run": run, "becomes": becomes})
-	}
-	_, err := fmt.Fprintf(g.out, "%s: %s\n", run, console.Sanitize(g.calls(becomes)))
-	return err
+func (g *globals) said(run, outcome string) error {
+	return g.print(say("%s: %s\n", run, console.Sanitize(g.calls(outcome))), map[string]string{"run": run, "outcome": outcome})
 }

@@ -12,20 +12,23 @@ import (
 )
 
 func newShow(g *globals) *cobra.Command {
+	var times bool
 	c := &cobra.Command{
 		Use:   "show [RUN[/TASK]]",
 		Short: "Show a run's report, or one task of it",
 		Long: `Show a run's report: its state, its tasks with attempts, commits and usage, and its gates against
-the baseline. Without RUN, the newest run. With /TASK, everything about one task.` + codes(codeOK, codeUsage, codeMachine),
-		Example: "  divisi show\n  divisi show 20261121-101500-1f2e\n  divisi show 1f2e/migrate-003\n  divisi show --output json",
-		Args:    cobra.MaximumNArgs(1),
-		RunE:    func(c *cobra.Command, args []string) error { return g.show(c.Context(), args) },
+the baseline. Without RUN, the newest run. With /TASK, everything about one task.
+With --time, where the wall clock went, along the critical path.` + codes(codeOK, codeUsage, codeMachine),
+		Example: "  divisi show\n  divisi show 20261121-101500-1f2e\n  divisi show 1f2e/migrate-003\n" +
+			"  divisi show --time\n  divisi show --output json",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return g.show(c.Context(), args, times) },
 	}
-	c.ValidArgsFunction = g.completeRuns
+	c.Flags().BoolVar(&times, "time", false, "show where the wall clock went")
 	return c
 }
 
-func (g *globals) show(ctx context.Context, args []string) error {
+func (g *globals) show(ctx context.Context, args []string, times bool) error {
 	run, task, err := g.findTask(ctx, args)
 	if err != nil {
 		return err
@@ -34,13 +37,19 @@ func (g *globals) show(ctx context.Context, args []string) error {
 	switch {
 	case err != nil:
 		return err
+	case task != "" && times:
+		return usagef("--time is of a run, not of a task\nSee: divisi show --time %s", run)
 	case task != "":
 		return g.showTask(run, s.Report, task)
+	case times:
+		return g.print(func(b *strings.Builder) error { return console.Times(b, s.Report) }, s.Report)
 	}
-	err = g.print(s.Report, func() (string, error) {
-		text, err := console.Report(s.Report, width(g.out))
-		return g.calls(text), err
-	}, g.out)
+	err = g.print(func(b *strings.Builder) error {
+		var text strings.Builder
+		err := console.Report(&text, s.Report, width(g.out))
+		b.WriteString(g.calls(text.String()))
+		return err
+	}, s.Report)
 	if err != nil {
 		return err
 	}
@@ -64,7 +73,7 @@ func (g *globals) showTask(run string, report json.RawMessage, id string) error 
 			return fmt.Errorf("read the report of run %s: %w", run, err)
 		}
 		if of.ID == id {
-			return g.print(t, func() (string, error) { return console.TaskReport(t) }, g.out)
+			return g.print(func(b *strings.Builder) error { return console.TaskReport(b, t) }, t)
 		}
 		ids = append(ids, of.ID)
 	}
@@ -72,5 +81,3 @@ func (g *globals) showTask(run string, report json.RawMessage, id string) error 
 }
 
 func short(commit string) string { return commit[:min(len(commit), 12)] }
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

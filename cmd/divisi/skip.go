@@ -16,16 +16,12 @@ ended without a change, and a run does not end as parked because of them. A temp
 its tasks that have not landed. Continue a run that has ended with divisi resume.` +
 			codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi skip 1f2e rewrite-003 --reason 'this file will be deleted'",
-		Args:    cobra.MinimumNArgs(2), ValidArgsFunction: g.completeRuns,
+		Args:    cobra.MinimumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			id, err := g.findRun(c.Context(), args)
-			if err != nil {
-				return err
-			}
-			return g.request(c.Context(), id, func(r *orchestrator.Run) (string, error) {
-				becomes, err := r.Skip(c.Context(), args[1:], reason)
-				return goesOn(r, becomes, err)
-			})
+			return g.request(c.Context(), func(r *orchestrator.Run) (string, error) {
+				outcome, err := r.Skip(c.Context(), args[1:], reason)
+				return goesOn(r, outcome, err)
+			}, args...)
 		},
 	}
 	c.Flags().StringVar(&reason, "reason", "", "why; kept in the log")

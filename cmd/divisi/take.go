@@ -21,7 +21,7 @@ commit that the attempt started from, with what it changed as changes that are n
 new or empty, and outside the repository. RUN/TASK is the newest attempt, RUN/TASK/2 is attempt 2, TASK
 alone is a task of the newest run. divisi give then hands it in.` + codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi take 1f2e/rewrite-003 ../fix",
-		Args:    cobra.ExactArgs(2), ValidArgsFunction: g.completeRuns,
+		Args:    cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			look := func(r *orchestrator.Run, task string, number int) (json.RawMessage, error) {
 				return r.Take(c.Context(), task, number, args[1])
@@ -31,7 +31,7 @@ alone is a task of the newest run. divisi give then hands it in.` + codes(codeOK
 	}
 }
 
-func (g *globals) takenText(data json.RawMessage) (string, error) {
+func (g *globals) takenText(b *strings.Builder, data json.RawMessage) error {
 	var t struct {
 		Run     string   `json:"run"`
 		Task    string   `json:"task"`
@@ -43,21 +43,20 @@ func (g *globals) takenText(data json.RawMessage) (string, error) {
 		No      string   `json:"no"`
 	}
 	if err := json.Unmarshal(data, &t); err != nil {
-		return "", fmt.Errorf("read what was taken: %w", err)
+		return fmt.Errorf("read what was taken: %w", err)
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s/%s, attempt %d, is in %s\n", t.Run, t.Task, t.Attempt, t.Dir)
+	fmt.Fprintf(b, "%s/%s, attempt %d, is in %s\n", t.Run, t.Task, t.Attempt, t.Dir)
 	if t.Failure != "" {
-		fmt.Fprintf(&b, "reason: %s\n", console.Sanitize(oneLine(t.Failure)))
+		fmt.Fprintf(b, "reason: %s\n", console.Sanitize(t.Failure))
 	}
 	for _, file := range t.LeftOut {
-		fmt.Fprintf(&b, "left out, for your safety: %s\n", console.Sanitize(file))
+		fmt.Fprintf(b, "left out, for your safety: %s\n", console.Sanitize(file))
 	}
 	if t.No != "" {
-		fmt.Fprintf(&b, "nothing can be given to it now: %s\n", console.Sanitize(t.No))
+		fmt.Fprintf(b, "nothing can be given to it now: %s\n", console.Sanitize(t.No))
 	} else {
-		fmt.Fprintf(&b, "git diff shows what it changed in %s. Fix it there, then: %s give %s/%s %s\n",
+		fmt.Fprintf(b, "git diff shows what it changed in %s. Fix it there, then: %s give %s/%s %s\n",
 			text.Count(len(t.Files), "file"), g.command(), t.Run, t.Task, text.Shell(t.Dir))
 	}
-	return b.String(), nil
+	return nil
 }

@@ -33,11 +33,10 @@ func (t *trusting) text() string {
 	if len(t.Requests) == 0 {
 		return ""
 	}
-	text, lines := "The files of "+console.Sanitize(t.Repo)+" request", t.Requests
+	text, lines := console.Sanitize(t.Repo)+" asks for permissions beyond the sandbox", t.Requests
 	if t.proposed {
-		text = "Divisi proposes for " + console.Sanitize(t.Repo)
+		text = "Divisi proposes permissions beyond the sandbox for " + console.Sanitize(t.Repo)
 	}
-	text += " more than confined commands without network"
 	if !t.Agreed.IsZero() && !t.Trusted {
 		text += " (+ and -: changed since you agreed on " + t.Agreed.Local().Format(time.DateOnly) + ")"
 		lines = t.Changes
@@ -56,7 +55,7 @@ func (t *trusting) text() string {
 func (t *trusting) state() string {
 	switch {
 	case len(t.Requests) == 0:
-		return "the files of the repository request nothing beyond confined commands without network"
+		return "the repository asks for nothing beyond the sandbox"
 	case t.Trusted:
 		return "you agreed to this list on " + t.Agreed.Local().Format(time.DateOnly)
 	default:
@@ -69,7 +68,7 @@ func (t *trusting) settle(ctx context.Context, g *globals) error {
 	switch {
 	case t.Trusted:
 		return nil
-	case !isTerminal(g.in) || g.json():
+	case !g.interactive():
 		return usagef("%sNothing of it was run. Read the list, then agree: divisi trust --repo %s\n"+
 			"For one run alone, as in CI: --trust-repo", t.text(), text.Shell(t.Repo))
 	}
@@ -87,15 +86,8 @@ func (t *trusting) ask(ctx context.Context, g *globals) error {
 		defer tty.Close()
 		to = tty
 	}
-	_, err := fmt.Fprintf(to, "%sTrust the repository with this? [y/N] ", t.text())
-	if err != nil {
-		return err
-	}
-	yes, err := answer(ctx, func() (bool, error) { return console.Yes(g.in) })
-	if err == nil && !yes {
-		err = &endError{codeStopped, console.Sanitize(t.Repo) + " is not trusted, and nothing of it was run"}
-	}
-	if err != nil {
+	no := console.Sanitize(t.Repo) + " is not trusted, and nothing of it was run"
+	if err := g.confirm(ctx, to, t.text()+"Allow this request?", no); err != nil {
 		return err
 	}
 	return t.Agree()
@@ -103,11 +95,7 @@ func (t *trusting) ask(ctx context.Context, g *globals) error {
 
 // show prints the requests and the decision, where no question is asked.
 func (t *trusting) show(g *globals, list string) error {
-	if g.json() {
-		return encodeLine(g.out, map[string]any{"requests": t.Requests, "trusted": t.Trusted})
-	}
-	_, err := fmt.Fprintf(g.out, "%strust: %s\n", list, g.calls(t.state()))
-	return err
+	return g.print(say("%strust: %s\n", list, g.calls(t.state())), map[string]any{"requests": t.Requests, "trusted": t.Trusted})
 }
 
 func newTrust(g *globals) *cobra.Command {
@@ -150,7 +138,7 @@ func (g *globals) trust(ctx context.Context, repo string, revoke bool) error {
 	list := t.text()
 	switch {
 	case t.Trusted:
-	case isTerminal(g.in) && !g.json():
+	case g.interactive():
 		list, err = "", t.ask(ctx, g)
 	default:
 		err = t.Agree()

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -17,14 +16,10 @@ func newVersion(g *globals) *cobra.Command {
 		Example: "  divisi version",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if g.json() {
-				return encodeLine(g.out, map[string]string{
-					"version": orchestrator.Version(), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH,
-				})
+			v := map[string]string{
+				"version": orchestrator.Version(), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH,
 			}
-			_, err := fmt.Fprintf(g.out, "divisi %s %s %s/%s\n", orchestrator.Version(),
-				runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return err
+			return g.print(say("divisi %s %s %s/%s\n", v["version"], v["go"], v["os"], v["arch"]), v)
 		},
 	}
 }

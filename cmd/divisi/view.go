@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -35,8 +34,10 @@ func (g *globals) machine(h *orchestrator.Machine, sandbox string) (*view, error
 	if !h.Strict && sandbox != sandboxAuto {
 		return nil, usagef("invalid --sandbox %q: must be %s or %s", sandbox, sandboxAuto, sandboxStrict)
 	}
-	h.Notice = func(text string) { fmt.Fprintln(&g.notes, g.calls(text)) }
-	if isTerminal(g.in) && !g.json() {
+	h.Notice = func(text, code string) {
+		fmt.Fprintln(&g.notes, g.calls(strings.TrimSuffix(text+"\n  "+coded[code].next, "\n  ")))
+	}
+	if g.interactive() {
 		h.Approve, h.Decide = v.approve, v.decide
 	}
 	return v, nil
@@ -44,10 +45,7 @@ func (g *globals) machine(h *orchestrator.Machine, sandbox string) (*view, error
 
 // approve asks on the terminal. What a person edited and the run has not taken stays in its file, which is named.
 func (v *view) approve(ctx context.Context, q orchestrator.Approval) (orchestrator.Answer, error) {
-	ask := console.Question{Refused: q.Refused}
-	if err := json.Unmarshal(q.Plan, &ask.Plan); err != nil {
-		return orchestrator.Answer{}, fmt.Errorf("read the plan: %w", err)
-	}
+	ask := console.Question{Plan: q.Plan, Refused: q.Refused}
 	if q.Refused == nil {
 		v.draft = draft{dir: q.Dir}
 	}
@@ -66,7 +64,7 @@ func (v *view) approve(ctx context.Context, q orchestrator.Approval) (orchestrat
 		if v.draft.changed {
 			fmt.Fprintf(v.out, "Your edit is saved in %s\n", v.draft.name)
 		}
-		return orchestrator.Answer{Yes: said.Yes, Words: said.Words}, nil
+		return orchestrator.Answer{Yes: said.Yes, Comment: said.Comment}, nil
 	})
 }
 
@@ -91,7 +89,7 @@ func (g *globals) choose(c *console.Console, d orchestrator.Decision, note strin
 	for _, p := range d.Patches {
 		shown := g.patchText(p.Diff)
 		if p.Fault != "" {
-			shown = "It cannot be shown: " + console.Sanitize(oneLine(p.Fault))
+			shown = "It cannot be shown: " + console.Sanitize(p.Fault)
 		}
 		q.Patches = append(q.Patches, console.Patch{Task: p.Task, Text: shown})
 	}
@@ -114,14 +112,10 @@ const viewGrace = time.Second
 func (v *view) follow(ctx context.Context, r *orchestrator.Run) error {
 	defer keepPipes()()
 	if page := r.Dashboard(); page != "" {
-		out := v.out
-		if v.json() {
-			out = v.err
-		}
-		fmt.Fprintf(out, "dashboard: %s\n", page)
+		v.printer().aside("dashboard: " + page)
 	}
 	show := v.console()
-	if isTerminal(v.out) && isTerminal(v.err) && !v.json() {
+	if show.Live() && isTerminal(v.err) {
 		before := v.logTo.set(zerolog.ConsoleWriter{Out: show, TimeFormat: "15:04:05", NoColor: true})
 		defer v.logTo.set(before)
 		defer v.notes.set(v.notes.set(show))

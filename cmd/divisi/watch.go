@@ -13,7 +13,7 @@ import (
 )
 
 func newWatch(g *globals) *cobra.Command {
-	c := &cobra.Command{
+	return &cobra.Command{
 		Use:   "watch [RUN]",
 		Short: "Follow a run from another terminal, or replay a finished one",
 		Long: `Follow a run's log from its first event on, from another process. A finished run is replayed.
@@ -22,16 +22,10 @@ Without RUN, the newest run.` + codes(codeOK, codeUsage, codeStopped, codeMachin
 		Args:    cobra.MaximumNArgs(1),
 		RunE:    func(c *cobra.Command, args []string) error { return g.watch(c.Context(), args) },
 	}
-	c.ValidArgsFunction = g.completeRuns
-	return c
 }
 
 func (g *globals) watch(ctx context.Context, args []string) error {
-	id, err := g.findRun(ctx, args)
-	if err != nil {
-		return err
-	}
-	r, err := g.attach(ctx, id)
+	r, err := g.open(ctx, args)
 	if err != nil {
 		return err
 	}
@@ -44,11 +38,11 @@ func (g *globals) watch(ctx context.Context, args []string) error {
 	if code, _ := orchestrator.CodeOf(err); err != nil && code != usage.NoOwner { // the owner may just have ended in order
 		return err
 	}
-	s, err := g.runs().Summary(g.log.WithContext(ctx), id)
+	s, err := g.runs().Summary(g.log.WithContext(ctx), r.ID())
 	if err != nil {
 		return err
 	}
-	return g.abandoned(id, s)
+	return g.abandoned(r.ID(), s)
 }
 
 // abandoned prints the next step for a run that has not ended and has no process.
@@ -69,10 +63,9 @@ func (g *globals) abandoned(run string, s orchestrator.Summary) error {
 
 // newConsole makes the view of a run that fits standard output.
 func (g *globals) newConsole() *console.Console {
-	tty := isTerminal(g.out) && !g.json()
 	return console.New(console.Options{
-		Out: g.out, TTY: tty, Width: func() int { return width(g.out) }, Height: func() int { return height(g.out) },
-		Color: tty && colourful(), JSON: g.json(), Now: now, Calls: g.calls,
+		Out: g.out, TTY: isTerminal(g.out), Color: colourful(), JSON: g.json(), Now: now, Calls: g.calls,
+		Width: func() int { return width(g.out) }, Height: func() int { return height(g.out) },
 		Decide: g.calls("divisi decide "),
 	})
 }

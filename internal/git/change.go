@@ -1,6 +1,7 @@
 package git
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"slices"
@@ -24,18 +25,70 @@ type Change struct {
 // diffFlags make a listing of changes complete: also gitlinks, whatever the settings are.
 var diffFlags = []string{"-r", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none", "--no-color", "--full-index"}
 
-// Changed lists what differs from a to b, which are commits or trees, sorted by path, in one process.
+// Changed lists what differs from a to b, which are commits or trees, sorted by path.
 func (r *Repo) Changed(ctx context.Context, a, b string) ([]Change, error) {
 	if err := checkIDs(a, b); err != nil {
 		return nil, err
 	}
-	args := append([]string{"diff-tree", "-z", "--raw", "--numstat", "--no-renames", "--no-abbrev"}, diffFlags...)
-	// Git would read an index for nothing, and a slot's can be large.
-	out, err := r.g.exec(ctx, call{dir: Dir{GitDir: r.dir, Index: nowhere}, args: append(args, a, b)})
+	fail := func(err error) error { return fmt.Errorf("list the changes from %s to %s: %w", a, b, err) }
+	trees, err := r.infos(ctx, []string{a + "^{tree}", b + "^{tree}"})
 	if err != nil {
-		return nil, fmt.Errorf("list the changes from %s to %s: %w", a, b, err)
+		return nil, fail(err)
 	}
-	return parseChanges(string(out))
+	for i, t := range trees {
+		if t.kind != "tree" {
+			return nil, fail(fmt.Errorf("%s: %w", []string{a, b}[i], ErrNotFound))
+		}
+	}
+	args := append([]string{"diff-tree", "--stdin", "-z", "--raw", "--numstat", "--no-renames", "--no-abbrev"}, diffFlags...)
+	// Git would read an index for nothing, and a slot's can be large.
+	c := call{dir: Dir{GitDir: r.dir, Index: nowhere}, args: args}
+	var fields []string
+	question := []byte(trees[0].id + " " + trees[1].id + "\n" + diffEnd)
+	if err := r.ask(ctx, &r.diffs, c, question, func(in *bufio.Reader) (err error) {
+		fields, err = readChanges(in)
+		return err
+	}); err != nil {
+		return nil, fail(err)
+	}
+	return parseChanges(fields)
+}
+
+// diffEnd is a line that names no trees: diff-tree repeats it when it has printed all that comes before.
+const diffEnd = "end\n"
+
+// readChanges reads the records of one answer of diff-tree, which begins with the line of the question.
+func readChanges(in *bufio.Reader) (fields []string, err error) {
+	if line, err := in.ReadString('\n'); err != nil {
+		return nil, err
+	} else if line == diffEnd {
+		return nil, fmt.Errorf("a tree cannot be read: %w", errFormat)
+	}
+	total := 0
+	for {
+		next, err := in.Peek(len(diffEnd))
+		if err != nil {
+			return nil, err
+		}
+		if string(next) == diffEnd { // other records begin with a colon, a digit or a dash
+			_, err := in.Discard(len(diffEnd))
+			return fields, err
+		}
+		parts := 1
+		if next[0] == ':' {
+			parts = 2 // the path is a record of its own
+		}
+		for range parts {
+			field, err := in.ReadString(0)
+			if err != nil {
+				return nil, err
+			}
+			if total += len(field); total > maxOutput {
+				return nil, ErrTooLarge
+			}
+			fields = append(fields, strings.TrimSuffix(field, "\x00"))
+		}
+	}
 }
 
 // CountLines sums the lines up that changes add and delete; binary files have none.
@@ -52,13 +105,8 @@ func (r *Repo) Diff(ctx context.Context, a, b string, limit int) (text string, c
 	return r.DiffPath(ctx, a, b, ".", limit)
 }
 
-// parseChanges reads what diff-tree -z --raw --numstat prints: all raw records, then all counts.
-func parseChanges(out string) ([]Change, error) {
-	fields := strings.Split(out, "\x00")
-	if fields[len(fields)-1] != "" {
-		return nil, fmt.Errorf("a change list that ends in %q: %w", fields[len(fields)-1], errFormat)
-	}
-	fields = fields[:len(fields)-1]
+// parseChanges reads the records that diff-tree -z --raw --numstat prints: first the raw ones, then the counts.
+func parseChanges(fields []string) ([]Change, error) {
 	var changes []Change
 	at := map[string]int{}
 	for len(fields) > 0 && strings.HasPrefix(fields[0], ":") {

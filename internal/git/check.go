@@ -91,7 +91,11 @@ func CheckPatch(ctx context.Context, r *Repo, p spec.Patch, allowed func(path st
 		return fmt.Errorf("check patch %s: %w", p.Commit, err)
 	}
 	blobs, ids := newBlobs(changes)
-	c, infos, err := r.commitAndStat(ctx, p.Commit, ids)
+	c, err := r.Commit(ctx, p.Commit)
+	if err != nil {
+		return fmt.Errorf("check patch %s: %w", p.Commit, err)
+	}
+	infos, err := r.stat(ctx, ids)
 	if err != nil {
 		return fmt.Errorf("check patch %s: %w", p.Commit, err)
 	}

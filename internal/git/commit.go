@@ -39,7 +39,7 @@ func (r *Repo) Commit(ctx context.Context, id string) (Commit, error) {
 	if err := checkIDs(id); err != nil {
 		return Commit{}, err
 	}
-	data, kind, err := r.readObject(ctx, id, maxCommit)
+	data, kind, err := r.object(ctx, id, maxCommit)
 	if err != nil {
 		return Commit{}, fmt.Errorf("read commit %s: %w", id, err)
 	}

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"bufio"
 	"slices"
 	"strings"
 	"testing"
@@ -39,7 +40,11 @@ func FuzzParseChanges(f *testing.F) {
 	f.Add(":\x00")
 	f.Add(raw)
 	f.Fuzz(func(t *testing.T, out string) {
-		changes, err := parseChanges(out)
+		fields, err := readChanges(bufio.NewReader(strings.NewReader("trees\n" + out + diffEnd)))
+		if err != nil {
+			return
+		}
+		changes, err := parseChanges(fields)
 		if err != nil {
 			return
 		}

@@ -116,6 +116,7 @@ func (g *Git) createMirror(ctx context.Context, dir, commit string, s skeleton, 
 // finishMirror proves that the commit is there, protects it by a ref and moves the mirror to its place.
 func (g *Git) finishMirror(ctx context.Context, partial, dir, commit string) error {
 	r := &Repo{g: g, dir: partial, base: commit}
+	defer r.Close()
 	if ok, err := r.Has(ctx, commit); err != nil || !ok {
 		return errors.Join(fmt.Errorf("commit %s in its pack: %w", commit, ErrNotFound), err)
 	}

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -13,86 +12,114 @@ import (
 	"strings"
 )
 
-// ReadBlobs reads the contents of files, in order, in one process, and calls visit with each. The content is valid only
-// during the call. Gitlinks are left out; symlinks have their target as content. An error of visit ends it and is
-// returned as it is.
+// ReadBlobs reads the contents of files, in order, and calls visit with each. The content is valid only during the call.
+// Gitlinks are left out; symlinks have their target as content. An error of visit ends it and is returned as it is.
 func (r *Repo) ReadBlobs(ctx context.Context, entries []Entry, visit func(e Entry, content []byte) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var ids strings.Builder
 	blobs := make([]Entry, 0, len(entries))
+	names := make([]string, 0, len(entries))
 	for _, e := range entries {
 		if err := checkIDs(e.OID); err != nil {
 			return err
 		}
 		if e.Mode != ModeGitlink {
-			blobs = append(blobs, e)
-			ids.WriteString(e.OID + "\n")
+			blobs, names = append(blobs, e), append(names, e.OID)
 		}
 	}
-	if len(blobs) == 0 {
-		return nil
-	}
-	pr, pw := io.Pipe()
-	done := make(chan error, 1)
-	go func() {
-		_, err := r.g.exec(ctx, call{
-			dir: Dir{GitDir: r.dir}, stdin: strings.NewReader(ids.String()), stdout: pw,
-			args: []string{"cat-file", "--buffer", "--batch"},
-		})
-		done <- errors.Join(err, pw.CloseWithError(cmp.Or(err, io.EOF)))
-	}()
-	err := visitBlobs(bufio.NewReaderSize(pr, 1<<16), blobs, visit)
-	if err != nil {
-		// git is stopped on purpose: how it takes that does not matter.
-		cancel()
-		stopped := errors.Join(pr.CloseWithError(err), <-done)
-		if !errors.Is(stopped, context.Canceled) && !errors.Is(stopped, err) {
-			return errors.Join(err, stopped)
+	var refused error
+	err := r.objects(ctx, "contents", names, maxOutput, func(i int, o object) error {
+		e := blobs[i]
+		switch {
+		case o.kind != "blob":
+			refused = fmt.Errorf("read %s, object %s: %w", e.Path, e.OID, ErrNotFound)
+		case o.size > maxOutput:
+			refused = fmt.Errorf("read %s: %d bytes: %w", e.Path, o.size, ErrTooLarge)
+		default:
+			refused = visit(e, o.content)
 		}
-		return err
-	}
-	if err := <-done; err != nil {
+		return refused
+	})
+	if err != nil && refused == nil {
 		return fmt.Errorf("read %d files: %w", len(blobs), err)
 	}
-	return nil
+	return err
 }
 
-func visitBlobs(in *bufio.Reader, blobs []Entry, visit func(Entry, []byte) error) error {
-	var content []byte
-	for _, e := range blobs {
-		line, err := in.ReadString('\n')
-		if err != nil {
-			return fmt.Errorf("read %s: %w", e.Path, err)
-		}
-		info, err := parseInfo(strings.TrimSuffix(line, "\n"))
-		if err != nil {
-			return fmt.Errorf("read %s: %w", e.Path, err)
-		}
-		if info.kind != "blob" {
-			return fmt.Errorf("read %s, object %s: %w", e.Path, e.OID, ErrNotFound)
-		}
-		if info.size > maxOutput {
-			return fmt.Errorf("read %s: %d bytes: %w", e.Path, info.size, ErrTooLarge)
-		}
-		if int64(cap(content)) < info.size+1 {
-			content = make([]byte, info.size+1)
-		}
-		content = content[:info.size+1]
-		if _, err := io.ReadFull(in, content); err != nil {
-			return fmt.Errorf("read %s: %w", e.Path, err)
-		}
-		if err := visit(e, content[:info.size]); err != nil {
-			return err
-		}
+// object is one that was looked up, and its content where that was asked for.
+type object struct {
+	objectInfo
+
+	content []byte
+}
+
+// objects looks objects up by their names and calls visit with each, in their order; a missing one has no kind. The content is
+// valid only during the call, and left out where it has more than limit bytes. An error of visit ends it.
+func (r *Repo) objects(
+	ctx context.Context, what string, names []string, limit int64, visit func(i int, o object) error,
+) error {
+	if len(names) == 0 {
+		return nil
 	}
-	return nil
+	var question strings.Builder
+	for _, name := range names {
+		question.WriteString(what + " " + name + "\x00")
+	}
+	question.WriteString("flush\x00")
+	c := call{
+		dir: Dir{GitDir: r.dir, Index: nowhere}, config: []string{"core.deltaBaseCacheLimit=16m"},
+		args: []string{"cat-file", "--batch-command", "--buffer", "-z"},
+	}
+	visited := 0 // by a process that died then
+	return r.ask(ctx, &r.reads, c, []byte(question.String()), func(in *bufio.Reader) error {
+		var content []byte
+		for i, name := range names {
+			o, err := readObject(in, name, what == "contents", limit, content)
+			if err != nil {
+				return fmt.Errorf("read object %.80q: %w", name, err)
+			}
+			if content = o.content; i < visited {
+				continue
+			}
+			visited++
+			if err := visit(i, o); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
-// parseInfo reads the line "oid type size" or "name missing".
+// readObject reads the answer about one object. The content may be put into the buffer.
+func readObject(in *bufio.Reader, name string, whole bool, limit int64, buffer []byte) (o object, err error) {
+	line, err := in.ReadString('\n')
+	for err == nil && line != name+" missing\n" && strings.HasPrefix(name+" missing\n", line) { // a name with line breaks
+		var more string
+		more, err = in.ReadString('\n')
+		line += more
+	}
+	if err != nil {
+		return o, err
+	}
+	if o.objectInfo, err = parseInfo(strings.TrimSuffix(line, "\n")); err != nil || o.kind == "" || !whole {
+		return o, err
+	}
+	if o.size > limit {
+		_, err = io.CopyN(io.Discard, in, o.size+1)
+		return o, err
+	}
+	if int64(cap(buffer)) < o.size+1 {
+		buffer = make([]byte, o.size+1)
+	}
+	_, err = io.ReadFull(in, buffer[:o.size+1])
+	o.content = buffer[:o.size]
+	return o, err
+}
+
+// parseInfo reads the line "oid type size" or "name missing"; git 2.51 has "oid submodule" for a path that is one.
 func parseInfo(line string) (objectInfo, error) {
-	if name, ok := strings.CutSuffix(line, " missing"); ok {
-		return objectInfo{id: name}, nil
+	for _, none := range []string{" missing", " submodule"} {
+		if name, ok := strings.CutSuffix(line, none); ok {
+			return objectInfo{id: name}, nil
+		}
 	}
 	fields := strings.Split(line, " ")
 	if len(fields) != 3 || !ValidID(fields[0]) {
@@ -114,7 +141,7 @@ func (r *Repo) ReadFile(ctx context.Context, commit, path string, limit int64) (
 	if !fs.ValidPath(path) || strings.Contains(path, "\x00") {
 		return nil, fmt.Errorf("path %q: %w", path, ErrBadName)
 	}
-	data, kind, err := r.readObject(ctx, commit+":"+path, limit)
+	data, kind, err := r.object(ctx, commit+":"+path, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read %s of %s: %w", path, commit, err)
 	}
@@ -124,27 +151,19 @@ func (r *Repo) ReadFile(ctx context.Context, commit, path string, limit int64) (
 	return data, nil
 }
 
-// readObject reads one object by its name.
-func (r *Repo) readObject(ctx context.Context, name string, limit int64) ([]byte, string, error) {
-	out, err := r.g.exec(ctx, call{
-		dir: Dir{GitDir: r.dir}, stdin: strings.NewReader(name + "\x00"), limit: int(min(limit, maxOutput)) + 1024 + len(name),
-		args: []string{"cat-file", "--batch", "-z"},
+// object reads one object by its name.
+func (r *Repo) object(ctx context.Context, name string, limit int64) (content []byte, kind string, err error) {
+	var refused error
+	err = r.objects(ctx, "contents", []string{name}, limit, func(_ int, o object) error {
+		switch content, kind = o.content, o.kind; {
+		case kind == "":
+			refused = ErrNotFound
+		case o.size > limit:
+			refused = fmt.Errorf("%d bytes: %w", o.size, ErrTooLarge)
+		}
+		return nil
 	})
-	if err != nil && !errors.Is(err, ErrTooLarge) {
-		return nil, "", err
-	}
-	if string(out) == name+" missing\n" {
-		return nil, "", ErrNotFound
-	}
-	line, rest, ok := strings.Cut(string(out), "\n")
-	info, infoErr := parseInfo(line)
-	if !ok || infoErr != nil {
-		return nil, "", errors.Join(err, infoErr)
-	}
-	if info.size > limit || int64(len(rest)) < info.size {
-		return nil, "", fmt.Errorf("%d bytes: %w", info.size, ErrTooLarge)
-	}
-	return []byte(rest[:info.size]), info.kind, nil
+	return content, kind, cmp.Or(err, refused)
 }
 
 // Match calls visit with those of the named files whose content the expression matches, in the order of the entries. The content

@@ -40,13 +40,13 @@ func (r *Repo) Import(ctx context.Context, pack []byte) error {
 	return nil
 }
 
-// Pack returns a thin pack with everything that a repository needs which has base, to have commit too; a whole one where base is
-// empty.
-func (r *Repo) Pack(ctx context.Context, commit, base string) ([]byte, error) {
-	revs := commit + "\n"
-	if err := checkIDs(commit); err != nil {
+// Pack returns a thin pack with everything that a repository needs which has base, to have commit too, and more commits; a whole
+// one where base is empty.
+func (r *Repo) Pack(ctx context.Context, commit, base string, more ...string) ([]byte, error) {
+	if err := checkIDs(append(more, commit)...); err != nil {
 		return nil, err
 	}
+	revs := strings.Join(append([]string{commit}, more...), "\n") + "\n"
 	if base != "" {
 		if err := checkIDs(base); err != nil {
 			return nil, err

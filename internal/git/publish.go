@@ -60,6 +60,7 @@ func (c *Checkout) checkedOut(ref string) bool {
 // giveObjects adds one pack to the user's object store. The view's settings hold while git writes there.
 func (g *Git) giveObjects(ctx context.Context, c *Checkout, v *view, r *Repo, commit, base string) error {
 	target := &Repo{g: g, dir: v.dir.GitDir}
+	defer target.Close()
 	infos, err := target.stat(ctx, []string{commit, base})
 	if err != nil {
 		return err

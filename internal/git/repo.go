@@ -15,11 +15,19 @@ import (
 var ErrStale = errors.New("the ref has moved")
 
 // Repo is a bare repository directory of Divisi's own: a mirror, or one that borrows from it. It holds no state but its
-// place; any number of goroutines may use it.
+// place, and processes that read it; any number of goroutines may use it.
 type Repo struct {
 	g    *Git
 	dir  string
 	base string
+	// reads answer what objects are, diffs how trees differ.
+	reads, diffs servers
+}
+
+// Close ends the processes that wait to read the repository, which can be used all the same. They end soon without it too.
+func (r *Repo) Close() {
+	r.reads.close()
+	r.diffs.close()
 }
 
 // Git returns the git program that works on the repository.
@@ -130,67 +138,18 @@ type objectInfo struct {
 	size     int64
 }
 
-// stat looks objects up in one process, in the order asked.
+// stat looks objects up, in the order asked.
 func (r *Repo) stat(ctx context.Context, ids []string) ([]objectInfo, error) {
 	if err := checkIDs(ids...); err != nil {
 		return nil, err
 	}
-	in := strings.NewReader(strings.Join(ids, "\n") + "\n")
-	out, err := r.g.exec(ctx, call{
-		dir: Dir{GitDir: r.dir}, stdin: in, args: []string{"cat-file", "--buffer", "--batch-check"},
-	})
-	if err != nil {
-		return nil, err
-	}
-	return parseInfos(string(out), len(ids))
+	return r.infos(ctx, ids)
 }
 
-// parseInfos reads one line for each of n objects.
-func parseInfos(out string, n int) ([]objectInfo, error) {
-	infos := make([]objectInfo, 0, n)
-	for line := range strings.Lines(out) {
-		info, err := parseInfo(strings.TrimSuffix(line, "\n"))
-		if err != nil {
-			return nil, err
-		}
-		infos = append(infos, info)
-	}
-	if len(infos) != n {
-		return nil, fmt.Errorf("git cat-file answered %d of %d questions: %w", len(infos), n, errFormat)
-	}
-	return infos, nil
-}
-
-// commitAndStat reads a commit and looks other objects up, in one process.
-func (r *Repo) commitAndStat(ctx context.Context, commit string, ids []string) (Commit, []objectInfo, error) {
-	if err := checkIDs(append([]string{commit}, ids...)...); err != nil {
-		return Commit{}, nil, err
-	}
-	var in strings.Builder
-	fmt.Fprintf(&in, "contents %s\n", commit)
-	for _, id := range ids {
-		fmt.Fprintf(&in, "info %s\n", id)
-	}
-	out, err := r.g.exec(ctx, call{
-		dir: Dir{GitDir: r.dir}, stdin: strings.NewReader(in.String()),
-		args: []string{"cat-file", "--buffer", "--batch-command"},
+func (r *Repo) infos(ctx context.Context, names []string) ([]objectInfo, error) {
+	infos := make([]objectInfo, len(names))
+	return infos, r.objects(ctx, "info", names, 0, func(i int, o object) error {
+		infos[i] = o.objectInfo
+		return nil
 	})
-	if err != nil {
-		return Commit{}, nil, err
-	}
-	line, rest, _ := strings.Cut(string(out), "\n")
-	info, err := parseInfo(line)
-	if err != nil {
-		return Commit{}, nil, err
-	}
-	if info.kind != "commit" || info.size > maxCommit || int64(len(rest)) <= info.size {
-		return Commit{}, nil, fmt.Errorf("commit %s: %w", commit, ErrNotFound)
-	}
-	c, err := parseCommit(rest[:info.size])
-	if err != nil {
-		return Commit{}, nil, err
-	}
-	c.ID = commit
-	infos, err := parseInfos(rest[info.size+1:], len(ids))
-	return c, infos, err
 }

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"runtime"
+	"strings"
 
 	"divisi/internal/sandbox/stage"
 )
@@ -30,8 +32,26 @@ type process struct {
 	err  error
 }
 
+// find is stage.Program with the names of files of this system.
+func (c Command) find() (string, bool) {
+	name, dirs := c.Args[0], filepath.SplitList(stage.Lookup(c.Env, "PATH"))
+	if strings.ContainsRune(name, '/') {
+		dirs = []string{c.Dir}
+	}
+	for _, dir := range dirs {
+		file := name
+		if !filepath.IsAbs(name) {
+			file = filepath.Join(dir, name)
+		}
+		if program, err := exec.LookPath(file); err == nil && filepath.IsAbs(dir) {
+			return program, true
+		}
+	}
+	return "", false
+}
+
 func startProcess(_ Level, c Command, std streams) (*process, error) {
-	program, found := stage.Program(c.Args[0], c.Dir, c.Env)
+	program, found := c.find()
 	if !found {
 		return nil, c.missing()
 	}

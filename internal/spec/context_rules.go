@@ -49,26 +49,9 @@ func (r ContextRules) WithDefaults() ContextRules {
 	r.RecallTokens = max(0, cmp.Or(r.RecallTokens, DefaultRecallTokens))
 	r.CompactAfter = max(0, cmp.Or(r.CompactAfter, DefaultCompactAfter))
 	c := &r.Compaction
-	for _, d := range []struct {
-		share    *float64
-		standard float64
-	}{
-		{&c.Start, DefaultCompactionStart},
-		{&c.Swap, DefaultCompactionSwap},
-		{&c.Hard, DefaultCompactionHard},
-		{&c.Keep, DefaultCompactionKeep},
-	} {
-		if *d.share == 0 {
-			*d.share = d.standard
-		}
-	}
-	if c.Overlap == 0 {
-		c.Overlap = 1
-	}
-	c.Overlap = max(0, c.Overlap)
-	if c.Model == "" {
-		c.Model = ModelCheap
-	}
+	c.Start, c.Swap = cmp.Or(c.Start, DefaultCompactionStart), cmp.Or(c.Swap, DefaultCompactionSwap)
+	c.Hard, c.Keep = cmp.Or(c.Hard, DefaultCompactionHard), cmp.Or(c.Keep, DefaultCompactionKeep)
+	c.Overlap, c.Model = max(0, cmp.Or(c.Overlap, 1)), cmp.Or(c.Model, ModelCheap)
 	return r
 }
 

@@ -10,18 +10,11 @@ import (
 // Dependencies returns the ids of the tasks that must be over before this one starts: depends_on, then the tasks of
 // inputs, which imply a dependency. Each id once, in the order of writing.
 func (t *Task) Dependencies() []string {
-	ids := make([]string, 0, len(t.DependsOn)+len(t.Inputs))
-	for _, id := range t.DependsOn {
-		if !slices.Contains(ids, id) {
-			ids = append(ids, id)
-		}
+	inputs := make([]string, len(t.Inputs))
+	for i, input := range t.Inputs {
+		inputs[i], _ = SplitInput(input)
 	}
-	for _, input := range t.Inputs {
-		if id, _ := SplitInput(input); !slices.Contains(ids, id) {
-			ids = append(ids, id)
-		}
-	}
-	return ids
+	return Rules(t.DependsOn, inputs)
 }
 
 // SplitInput takes an input apart: a task, or task/artifact.
@@ -83,15 +76,8 @@ func (t Task) WithDefaults(role Role) Task {
 	if t.Inputs == nil {
 		t.Inputs = t.DependsOn
 	}
-	if t.Attempts == 0 {
-		t.Attempts = DefaultAttempts
-	}
-	if t.IncludeContents == "" {
-		t.IncludeContents = role.IncludeContents
-	}
-	if t.IncludeContents == "" {
-		t.IncludeContents = IncludeNone
-	}
+	t.Attempts = cmp.Or(t.Attempts, DefaultAttempts)
+	t.IncludeContents = cmp.Or(t.IncludeContents, role.IncludeContents, IncludeNone)
 	if len(t.Command) == 0 {
 		t.Command = role.Command
 	}
@@ -173,23 +159,11 @@ func (r *Role) inputProblems(v *problems) {
 
 // Or returns the limits with every zero replaced by the other's value.
 func (l Limits) Or(other Limits) Limits {
-	if l.Turns == 0 {
-		l.Turns = other.Turns
+	return Limits{
+		Turns: cmp.Or(l.Turns, other.Turns), Tokens: cmp.Or(l.Tokens, other.Tokens),
+		ToolCalls: cmp.Or(l.ToolCalls, other.ToolCalls), Time: cmp.Or(l.Time, other.Time),
+		Idle: cmp.Or(l.Idle, other.Idle), Call: cmp.Or(l.Call, other.Call), Tool: cmp.Or(l.Tool, other.Tool),
 	}
-	if l.Tokens == 0 {
-		l.Tokens = other.Tokens
-	}
-	if l.ToolCalls == 0 {
-		l.ToolCalls = other.ToolCalls
-	}
-	for _, d := range []struct{ mine, others *Duration }{
-		{&l.Time, &other.Time}, {&l.Idle, &other.Idle}, {&l.Call, &other.Call}, {&l.Tool, &other.Tool},
-	} {
-		if *d.mine == 0 {
-			*d.mine = *d.others
-		}
-	}
-	return l
 }
 
 // Renewed returns the task with what it had from its role, when WithDefaults filled it in, taken from a newer form of the role.
@@ -197,25 +171,22 @@ func (t Task) Renewed(had, role Role) Task {
 	if slices.Equal(t.Command, had.Command) {
 		t.Command = role.Command
 	}
-	l, old, now := &t.Limits, had.Limits, role.Limits.Or(t.Limits)
-	for _, n := range []struct{ mine, had, now *int }{
-		{&l.Turns, &old.Turns, &now.Turns}, {&l.Tokens, &old.Tokens, &now.Tokens}, {&l.ToolCalls, &old.ToolCalls, &now.ToolCalls},
-	} {
-		if *n.mine == *n.had {
-			*n.mine = *n.now
-		}
-	}
-	for _, d := range []struct{ mine, had, now *Duration }{
-		{&l.Time, &old.Time, &now.Time},
-		{&l.Idle, &old.Idle, &now.Idle},
-		{&l.Call, &old.Call, &now.Call},
-		{&l.Tool, &old.Tool, &now.Tool},
-	} {
-		if *d.mine == *d.had {
-			*d.mine = *d.now
-		}
+	l, old, now := t.Limits, had.Limits, role.Limits.Or(t.Limits)
+	t.Limits = Limits{
+		Turns: renewed(l.Turns, old.Turns, now.Turns), Tokens: renewed(l.Tokens, old.Tokens, now.Tokens),
+		ToolCalls: renewed(l.ToolCalls, old.ToolCalls, now.ToolCalls), Time: renewed(l.Time, old.Time, now.Time),
+		Idle: renewed(l.Idle, old.Idle, now.Idle), Call: renewed(l.Call, old.Call, now.Call),
+		Tool: renewed(l.Tool, old.Tool, now.Tool),
 	}
 	return t
+}
+
+// renewed is a value that was had from elsewhere as it is there now.
+func renewed[T comparable](mine, had, now T) T {
+	if mine == had {
+		return now
+	}
+	return mine
 }
 
 // ShardID names the n-th task (from 1) that a template is expanded to.

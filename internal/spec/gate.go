@@ -50,11 +50,8 @@ func (p *Project) gateProblems(v *problems, i int) {
 	if !gateName.MatchString(gate.Name) {
 		v.addf(at+".name", plainID(gate.Name), "gate name %q: a name is 1 to 64 letters, digits, dots, - and _", gate.Name)
 	}
-	for j := range i {
-		if p.Gates[j].Name == gate.Name {
-			v.addf(at+".name", "", "gate name %q is taken by gates[%d]", gate.Name, j)
-			break
-		}
+	if j := slices.IndexFunc(p.Gates[:i], func(g Gate) bool { return g.Name == gate.Name }); j >= 0 {
+		v.addf(at+".name", "", "gate name %q is taken by gates[%d]", gate.Name, j)
 	}
 	if len(gate.Command) == 0 {
 		v.addf(at+".command", "", "gate %q has no command", gate.Name)

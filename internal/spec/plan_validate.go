@@ -7,8 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/bmatcuk/doublestar/v4"
 )
 
 // The greatest sizes of a plan. They are far above what a person reads and keep one bad call from filling the log.
@@ -248,11 +246,7 @@ func (v *planCheck) shard(at string, s *Shard) {
 		v.addf(at+".match", "", "match is not an RE2 expression: %v", err)
 	}
 	if s.Glob != "" {
-		if problem := pathProblem(s.Glob); problem != "" {
-			v.addf(at+".glob", "", "%q: %s", s.Glob, problem)
-		} else if !doublestar.ValidatePattern(s.Glob) {
-			v.addf(at+".glob", "", "%q: the glob is malformed", s.Glob)
-		}
+		v.glob(at+".glob", s.Glob)
 	}
 	if s.By == "command" && len(s.Command) == 0 {
 		v.addf(at+".command", "", "a shard rule by command needs a command")

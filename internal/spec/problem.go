@@ -30,6 +30,18 @@ func (p Problem) String() string {
 	return b.String()
 }
 
+// PlanError is an invalid plan, with every error found.
+type PlanError struct{ Problems []Problem }
+
+// Error lists the problems, one a line.
+func (e *PlanError) Error() string {
+	lines := make([]string, 0, len(e.Problems))
+	for _, p := range e.Problems {
+		lines = append(lines, p.String())
+	}
+	return strings.Join(lines, "\n")
+}
+
 // Env is what a plan or a role is checked against.
 type Env struct {
 	// Roles are the known roles by name.

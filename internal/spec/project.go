@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/bmatcuk/doublestar/v4"
 )
 
 // The providers of models.
@@ -55,12 +53,7 @@ func (d Delegation) Validate() []Problem {
 
 // WithDefaults returns the bounds with every zero filled in.
 func (d Delegation) WithDefaults() Delegation {
-	if d.Depth == 0 {
-		d.Depth = DefaultDepth
-	}
-	if d.FanOut == 0 {
-		d.FanOut = DefaultFanOut
-	}
+	d.Depth, d.FanOut = cmp.Or(d.Depth, DefaultDepth), cmp.Or(d.FanOut, DefaultFanOut)
 	return d
 }
 
@@ -151,9 +144,7 @@ const CommitsEach = "each"
 
 // ModelName resolves a role's model, an alias or a name, to the model's name; empty means the alias "default".
 func (p *Project) ModelName(model string) string {
-	if model == "" {
-		model = "default"
-	}
+	model = cmp.Or(model, "default")
 	if m, ok := p.Models[model]; ok && m.Name != "" {
 		return m.Name
 	}
@@ -176,9 +167,7 @@ func (p *Project) Patience(name string) (first, silence time.Duration) {
 
 // Model returns the settings of a role's model, an alias or a name; the zero value for a name that no alias has.
 func (p *Project) Model(model string) Model {
-	if model == "" {
-		model = "default"
-	}
+	model = cmp.Or(model, "default")
 	if m, ok := p.Models[model]; ok {
 		return m
 	}
@@ -249,18 +238,13 @@ func (p *Project) Validate() []Problem {
 		p.placeProblems(v, alias)
 	}
 	for i, glob := range p.Protected {
-		path := fmt.Sprintf("protected[%d]", i)
-		if problem := pathProblem(glob); problem != "" {
-			v.addf(path, "", "%q: %s", glob, problem)
-		} else if !doublestar.ValidatePattern(glob) {
-			v.addf(path, "", "%q: the glob is malformed", glob)
-		}
+		v.glob(fmt.Sprintf("protected[%d]", i), glob)
 	}
 	for i, name := range p.Env {
-		if !envName.MatchString(name) {
-			v.addf(fmt.Sprintf("env[%d]", i), "", "%q is not a variable's name; values are taken from the environment", name)
+		if at := fmt.Sprintf("env[%d]", i); !envName.MatchString(name) {
+			v.addf(at, "", "%q is not a variable's name; values are taken from the environment", name)
 		} else if SecretName(name) {
-			v.addf(fmt.Sprintf("env[%d]", i), "", "%s looks like a secret, and commands never see secrets", name)
+			v.addf(at, "", "%s looks like a secret, and commands never see secrets", name)
 		}
 	}
 	p.serverProblems(v)

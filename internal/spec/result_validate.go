@@ -35,6 +35,9 @@ func (r *Result) Validate() []Problem {
 	for i := range r.Receipts {
 		r.Receipts[i].problems(v, fmt.Sprintf("receipts[%d]", i))
 	}
+	if s := r.Shared; s != nil {
+		v.atLeast("shared.tasks", s.Tasks, 2)
+	}
 	if r.Took < 0 {
 		v.addf("took_ns", "", "the attempt took %s", r.Took)
 	}
@@ -78,12 +81,24 @@ func (p *Patch) problems(v *problems) {
 	v.atLeast("patch.deleted", p.Deleted, 0)
 }
 
-func (u *Usage) problems(v *problems) {
+// Validate returns what of a cost is less than nothing: it would raise the budget.
+func (u *Usage) Validate() []Problem {
+	v := &problems{}
+	u.negative(v)
+	return v.list
+}
+
+func (u *Usage) negative(v *problems) {
 	v.atLeast("usage.calls", u.Calls, 0)
 	v.atLeast("usage.prompt", u.Prompt, 0)
 	v.atLeast("usage.cached", u.Cached, 0)
 	v.atLeast("usage.output", u.Output, 0)
 	v.atLeast("usage.thoughts", u.Thoughts, 0)
+	v.atLeast("usage.tool_use", u.ToolUse, 0)
+}
+
+func (u *Usage) problems(v *problems) {
+	u.negative(v)
 	if u.Cached > u.Prompt {
 		v.addf("usage.cached", "", "%d cached tokens are more than the prompt's %d", u.Cached, u.Prompt)
 	}

@@ -36,6 +36,7 @@ type Role struct {
 	Chain    []string `json:"chain,omitempty" file:"-"`
 	Command  []string `json:"command,omitempty" jsonschema:"Program and arguments, for executor command; no shell line. {files} is all files of the task."`
 	Each     bool     `json:"each,omitempty" jsonschema:"Runs the command once for each file of the task; {file} is that file."`
+	Join     bool     `json:"join,omitempty" jsonschema:"The command treats each file by itself: one process may be given the files of many shards."`
 	Model    string   `json:"model,omitempty" jsonschema:"Alias of the project file or name of a model; default the alias default."`
 	Fallback []string `json:"fallback,omitempty" jsonschema:"Fallback models, in this order, while the role's own is overloaded; default what its alias says."`
 	Thinking string   `json:"thinking,omitempty" enum:"MINIMAL,LOW,MEDIUM,HIGH" jsonschema:"How much the model thinks; default what its alias says."`

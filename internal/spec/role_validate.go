@@ -67,7 +67,32 @@ func (r *Role) executorProblems(v *problems) {
 	if r.Name == RoleTester && r.Writes {
 		v.addf("writes", "", "a tester changes nothing")
 	}
+	r.joinProblems(v)
 	r.chainProblems(v)
+}
+
+// joinProblems faults a role whose shards no process could have in common.
+func (r *Role) joinProblems(v *problems) {
+	if !r.Join {
+		return
+	}
+	own := "join runs one process for the files of many shards, and role %q "
+	switch {
+	case r.Executor != ExecutorCommand:
+		v.addf("join", "", own+"does not begin with executor %s", r.Name, ExecutorCommand)
+	case r.Each:
+		v.addf("join", "", own+"has each: true, which runs one for each file", r.Name)
+	case !slices.Contains(r.Command, ArgFiles):
+		v.addf("join", "", own+"has no %s in its command", r.Name, ArgFiles)
+	case !r.Writes:
+		v.addf("join", "", own+"writes nothing that could be told apart by its files", r.Name)
+	case r.Network:
+		v.addf("join", "", own+"has the network", r.Name)
+	case len(r.Secrets) > 0:
+		v.addf("join", "", own+"has secrets", r.Name)
+	case len(r.Inputs) > 0:
+		v.addf("join", "", own+"has inputs", r.Name)
+	}
 }
 
 // chainProblems faults a chain that the gates could not judge, or whose next executor could not better the work.

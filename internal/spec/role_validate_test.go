@@ -9,10 +9,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// joined makes a role that is right with join, and changes it.
+func joined(change func(*Role)) func(*Role) {
+	return func(r *Role) {
+		*r = Role{Name: r.Name, Executor: ExecutorCommand, Command: []string{"x", ArgFiles}, Writes: true, Join: true}
+		change(r)
+	}
+}
+
 func TestRoleValidate(t *testing.T) {
 	t.Parallel()
 	good := Role{Name: "scout", Executor: ExecutorModel, Instruction: "look", Tools: []string{ToolSearch}}
 	require.Empty(t, good.Validate(Env{}))
+	together := good
+	joined(func(*Role) {})(&together)
+	require.Empty(t, together.Validate(Env{}))
 	require.Empty(t, (&Role{Name: RoleTester}).Validate(Env{}))
 	for _, c := range []struct {
 		name   string
@@ -55,6 +66,13 @@ func TestRoleValidate(t *testing.T) {
 		{"master as command", func(r *Role) { r.Name, r.Executor = RoleMaster, ExecutorCommand }, `the master is a model`},
 		{"tester writes", func(r *Role) { r.Name, r.Tools = RoleTester, []string{ToolEditFile} }, `changes nothing`},
 		{"include", func(r *Role) { r.IncludeContents = "all" }, `include_contents "all"`},
+		{"join of a model", func(r *Role) { r.Join = true }, `join: join runs one process for the files of many shards, and role "scout" does not begin with executor command`},
+		{"join of each", joined(func(r *Role) { r.Each = true }), `has each: true, which runs one for each file`},
+		{"join without files", joined(func(r *Role) { r.Command = []string{"x"} }), `has no {files} in its command`},
+		{"join without writing", joined(func(r *Role) { r.Writes = false }), `writes nothing that could be told apart by its files`},
+		{"join with the network", joined(func(r *Role) { r.Network = true }), `has the network`},
+		{"join with secrets", joined(func(r *Role) { r.Secrets = []string{"KEY"} }), `has secrets`},
+		{"join with inputs", joined(func(r *Role) { r.Inputs = []string{"x"} }), `join: join runs one process for the files of many shards, and role "scout" has inputs`},
 		{"loopback alone", func(r *Role) { r.Loopback = true }, "loopback: loopback needs network: true"},
 		{"narrative", func(r *Role) { r.Narrative = "plane" }, `(did you mean "plain"?)`},
 		{

@@ -245,6 +245,16 @@ type Result struct {
 	// Queued is how long that waited for cores until its work tree was ready, Slot how long the work tree took besides.
 	Queued time.Duration `json:"queued_ns,omitempty"`
 	Slot   time.Duration `json:"slot_ns,omitempty"`
+	// Git is how long it took to make patches of the work tree and to store them.
+	Git time.Duration `json:"git_ns,omitempty"`
+	// Shared is set where one process made it and the results of other tasks.
+	Shared *Shared `json:"shared,omitempty"`
+}
+
+// Shared is a process that ran for several tasks: First is the first of them, which names it, and Tasks how many they are.
+type Shared struct {
+	First string `json:"first"`
+	Tasks int    `json:"tasks"`
 }
 
 // Receipt is what one gate run left. Signatures are sorted and unique.

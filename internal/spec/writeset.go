@@ -139,6 +139,15 @@ func GitDir(part string) bool {
 	return folded == ".git" || folded == "git~1"
 }
 
+// glob faults a glob of files in the repository.
+func (p *problems) glob(path, glob string) {
+	if problem := pathProblem(glob); problem != "" {
+		p.addf(path, "", "%q: %s", glob, problem)
+	} else if !doublestar.ValidatePattern(glob) {
+		p.addf(path, "", "%q: the glob is malformed", glob)
+	}
+}
+
 // globProblem gives the reason why an entry of a write set is wrong, or ""; the second value is what to write instead.
 func globProblem(entry string) (problem, instead string) {
 	if problem := pathProblem(entry); problem != "" {

@@ -1,46 +1,55 @@
 package acceptance
 
 import (
-	"cmp"
 	"slices"
-	"strings"
 
-	"divisi/internal/spec"
 	"divisi/internal/text"
-	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
-	"divisi/subagents/wire"
 )
 
 // hold keeps a patch out of the queue until the master, a person or the policy of the run has decided about the evidence.
 func hold(t *run.Task, evidence ...string) []run.Action {
-	return []run.Action{run.SetTask(t.Task.ID, run.TaskData{
-		State: run.TaskHeld, Reason: evidence[0], Doubt: &run.Doubt{Evidence: evidence},
-	})}
+	return []run.Action{run.HoldPatch(t, run.Doubt{Evidence: evidence})}
 }
 
 // ask holds a patch for what was found, unless only its size is questionable, and that of this task was accepted before.
 func ask(s *run.State, t *run.Task, v Verdict) []run.Action {
-	d := &run.Doubt{Evidence: v.Evidence(), Size: v.size()}
-	if d.Size && slices.ContainsFunc(t.Doubts, func(had run.Doubt) bool {
-		return had.Size && had.Ruling != nil && had.Ruling.Accept
-	}) {
+	d := run.Doubt{Evidence: v.Evidence(), Size: v.size()}
+	if d.Size && slices.ContainsFunc(t.Doubts, func(had run.Doubt) bool { return had.Size && had.Accepted() }) {
 		return accept(s, t)
 	}
-	return []run.Action{run.SetTask(t.Task.ID, run.TaskData{State: run.TaskHeld, Reason: d.Evidence[0], Doubt: d})}
+	return []run.Action{run.HoldPatch(t, d)}
 }
 
-// Rule decides about a held patch: it goes on, or its attempt has failed and the next one gets the words.
-func Rule(s *run.State, t *run.Task, r run.Ruling) []run.Action {
-	if r.Accept {
-		return []run.Action{run.SetTask(t.Task.ID, run.TaskData{State: run.TaskRunning, Ruling: &r})}
+// AskUnprovable holds the first patch in the queue that has a part which no gate can prove. That may have become known since the
+// patch was accepted.
+func AskUnprovable(s *run.State) []run.Action {
+	if len(s.Proofs.Unprovable) == 0 {
+		return nil
 	}
-	evidence := t.Doubt().Evidence
-	f := spec.Fault{
-		Class: wire.FaultRejected, Message: "the patch was rejected: " + text.Line(cmp.Or(r.Words, evidence[0])),
-		Detail: strings.TrimSpace(r.Words + "\n" + strings.Join(evidence, "\n")),
+	for t := range s.Tasks.In(run.TaskAccepted) {
+		if !t.Unprovable {
+			continue
+		}
+		if actions := unprovable(s, t); actions != nil {
+			return actions
+		}
 	}
-	d := recovery.After(s, t, f)
-	d.Ruling = &r
-	return []run.Action{run.SetTask(t.Task.ID, d)}
+	return nil
+}
+
+// unprovable holds a patch that has a part which no gate can prove, unless that was decided about; nil lets it go on.
+func unprovable(s *run.State, t *run.Task) []run.Action {
+	if s.Spec.AllowUnverified || t.AllowedUnproven() {
+		return nil
+	}
+	var evidence []string
+	for _, u := range s.Proofs.UnprovableIn(t.Changes()) {
+		evidence = append(evidence, text.OneLine("no gate proves a change of "+u.String()+": "+u.Why))
+	}
+	if len(evidence) == 0 {
+		return nil
+	}
+	evidence = text.Few(evidence, maxNamed)
+	return []run.Action{run.HoldPatch(t, run.Doubt{Evidence: evidence, Unprovable: true})}
 }

@@ -9,6 +9,7 @@ import (
 	"divisi/internal/testkit/runtest"
 	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/decision"
+	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -39,8 +40,8 @@ func TestDecide(t *testing.T) {
 	for policy, want := range map[string][]string{
 		"":                {},
 		run.OnDoubtAsk:    {},
-		run.OnDoubtReject: {"task t pending the patch was rejected: fewer tests ruled by policy"},
-		run.OnDoubtAccept: {"task t running ruled by policy"},
+		run.OnDoubtReject: {"task t pending the patch was rejected: fewer tests decided by policy"},
+		run.OnDoubtAccept: {"task t running decided by policy"},
 	} {
 		t.Run(policy, func(t *testing.T) {
 			t.Parallel()
@@ -64,19 +65,21 @@ func TestTheMasterDecidesBeforeThePolicy(t *testing.T) {
 func TestAnAcceptedPatchGoesOn(t *testing.T) {
 	t.Parallel()
 	l := held(t, nil)
-	l.Do(acceptance.Rule(l.State, l.Tasks.ByID["t"], run.Ruling{By: wire.Person("ada"), Accept: true}))
+	l.Do(recovery.Decide(l.State, l.Tasks.ByID["t"], run.Answer{Option: run.Accept, By: wire.Person("ada")}))
 	require.False(t, settle(t, l, acceptance.Verdict{}), "it is not doubted twice")
 	require.Equal(t, run.TaskAccepted, l.Tasks.ByID["t"].State)
 	require.Equal(t, []run.Doubt{{
 		Attempt: 1, Evidence: []string{"fewer tests"}, Pos: l.Tasks.ByID["t"].Doubts[0].Pos,
-		Ruling: &run.Ruling{By: wire.Person("ada"), Accept: true},
+		Answer: &run.Answer{
+			ID: run.DecisionID("t", l.Tasks.ByID["t"].Doubts[0].Pos), Option: run.Accept, By: wire.Person("ada"),
+		},
 	}}, l.Tasks.ByID["t"].Doubts)
 }
 
 func TestARejectedPatchIsAFailedAttempt(t *testing.T) {
 	t.Parallel()
 	l := held(t, nil)
-	l.Do(acceptance.Rule(l.State, l.Tasks.ByID["t"], run.Ruling{By: "master/2", Words: "Keep TestA.\nIt is right."}))
+	l.Do(recovery.Decide(l.State, l.Tasks.ByID["t"], run.Answer{Option: run.Reject, Text: "Keep TestA.\nIt is right.", By: "master/2"}))
 	v := l.Tasks.ByID["t"]
 	require.Equal(t, run.TaskPending, v.State)
 	require.Len(t, v.Faults, 1)
@@ -95,7 +98,7 @@ func TestReview(t *testing.T) {
 	require.Equal(t, run.TaskHeld, v.State)
 	require.True(t, v.Doubt().Review)
 	require.Empty(t, decision.Policy(l.State))
-	l.Do(acceptance.Rule(l.State, v, run.Ruling{By: wire.Person("ada"), Accept: true}))
+	l.Do(recovery.Decide(l.State, v, run.Answer{Option: run.Accept, By: wire.Person("ada")}))
 	settle(t, l, acceptance.Verdict{})
 	require.Equal(t, run.TaskAccepted, v.State)
 }

@@ -7,65 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"divisi/internal/spec"
 	"divisi/internal/text"
-	"divisi/orchestrator/run"
+	"divisi/orchestrator/proof"
 	"divisi/subagents/gate/testnames"
 )
-
-// Inspect has the tests looked up that passed on the base commit and did not run in gates which let something through. Then
-// proposes what follows.
-type Inspect struct {
-	run.Proposal
-
-	// Receipts are those of the gates, with missing tests.
-	Receipts []spec.Receipt
-	Spans    []Span
-	// Allowed are, by gate, the objects with tests that accepted doubts are about.
-	Allowed map[string][]string
-	Then    func(Inspection) []run.Action
-}
-
-// Span is what a patch changes, from one commit to another one; Task is "" for all that has landed. Of a patch that was accepted
-// after a doubt the changes of tests are decided about.
-type Span struct {
-	Task, From, To string
-	Accepted       bool
-}
-
-// Inspection is what was found.
-type Inspection struct {
-	// Gone are, by gate, the objects with all tests that landed patches took away, and with those of this batch.
-	Gone map[string]string
-	// Doubts are those about tests whose end no change explains, by the task that they are about.
-	Doubts map[string]run.Doubt
-}
-
-// Missing returns the receipts with tests of the base commit that did not run.
-func Missing(receipts []spec.Receipt) []spec.Receipt {
-	return slices.DeleteFunc(slices.Clone(receipts), func(r spec.Receipt) bool { return r.Missing == "" })
-}
-
-// OnBaseAgain has the gates run on the base commit once more, unless they did: what does not pass there twice is no test that
-// patches are asked about.
-func OnBaseAgain(s *run.State) []run.Action {
-	names := Comparable(s)
-	if s.Proofs.Flaky != nil || s.Works.Settled(run.AgainTask) != nil || len(names) == 0 {
-		return nil
-	}
-	n := 1
-	if w := s.Works[run.AgainTask]; w != nil {
-		n = w.Last + 1
-	}
-	return []run.Action{run.AssignGates(run.Dispatch{
-		Task: run.AgainTask, Attempt: n, Role: spec.RoleTester, Head: s.Spec.Base, Gates: names,
-	})}
-}
-
-// HoldMissing holds a patch with which tests of the base commit do not run.
-func HoldMissing(t *run.Task, d run.Doubt) run.Action {
-	return run.SetTask(t.Task.ID, run.TaskData{State: run.TaskHeld, Reason: d.Evidence[0], Doubt: &d})
-}
 
 // MissingIn is the evidence that tests do not run in a gate.
 func MissingIn(gate string, tests testnames.List) string {
@@ -107,7 +52,7 @@ var (
 )
 
 // Read takes what one patch changes.
-func (e *Explainer) Read(of Span, changes []Change) {
+func (e *Explainer) Read(of proof.Span, changes []Change) {
 	s := newSources(changes)
 	for gate, tests := range e.left {
 		e.left[gate] = slices.DeleteFunc(slices.Clone(tests), func(t testnames.Test) bool {
@@ -170,10 +115,11 @@ func (e *Explainer) likeliest(group string) (tasks []string) {
 	return tasks
 }
 
-// near reports whether a file is in the package, or is the file or the module, that a group of tests names.
+// near reports whether a file is in the package, or is the file or the module, that a group of tests names. Which name the
+// package in the top directory has is not known: code there is near all.
 func near(group, file string) bool {
 	dir, stem := path.Dir(file), strings.TrimSuffix(file, path.Ext(file))
-	if dir == "." || group == file || strings.HasSuffix("/"+group, "/"+dir) {
+	if dir == "." && !prose.MatchString(file) || group == file || strings.HasSuffix("/"+group, "/"+dir) {
 		return true
 	}
 	return strings.Contains("/"+strings.ReplaceAll(group, ".", "/")+"/", "/"+stem+"/")

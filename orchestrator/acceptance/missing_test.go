@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"divisi/orchestrator/proof"
 	"divisi/subagents/gate/testnames"
 )
 
@@ -79,7 +80,7 @@ func TestWhatExplainsAMissingTest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := NewExplainer(map[string]testnames.List{"test": {c.test}})
-			e.Read(Span{Task: "a"}, c.changes)
+			e.Read(proof.Span{Task: "a"}, c.changes)
 			want := map[string]map[string]testnames.List{"a": {"test": {c.test}}}
 			if c.explains {
 				want = map[string]map[string]testnames.List{}
@@ -101,15 +102,18 @@ func TestWhichPatchIsAsked(t *testing.T) {
 		"nearer than another configuration": {map[string][]Change{
 			"a": {changed("q/go.mod", "", "module m/q\n")}, "b": {changed("p/go.mod", "", "module m/p\n")},
 		}, "b"},
-		"an exit":               {map[string][]Change{"a": {changed("p/a.go", "", "package p\n")}, "b": {changed("q/q.go", "", "package q\n\nfunc init() { os.Exit(0) }\n")}}, "b"},
-		"in the test's package": {map[string][]Change{"a": {code}, "b": {changed("p/p.go", "", "package p\n")}}, "b"},
-		"none looks like it":    {map[string][]Change{"a": {code}, "b": {code}}, "a b"},
+		"an exit":                         {map[string][]Change{"a": {changed("p/a.go", "", "package p\n")}, "b": {changed("q/q.go", "", "package q\n\nfunc init() { os.Exit(0) }\n")}}, "b"},
+		"in the test's package":           {map[string][]Change{"a": {code}, "b": {changed("p/p.go", "", "package p\n")}}, "b"},
+		"not a note in the top directory": {map[string][]Change{"a": {changed("README.md", "", "x\n")}, "b": {changed("p/p.go", "", "package p\n")}}, "b"},
+		"a note is no likelier":           {map[string][]Change{"a": {changed("README.md", "", "x\n")}, "b": {code}}, "a b"},
+		"the configuration of all":        {map[string][]Change{"a": {changed("go.mod", "", "module m\n")}, "b": {changed("q/go.mod", "", "module m/q\n")}}, "a"},
+		"none looks like it":              {map[string][]Change{"a": {code}, "b": {code}}, "a b"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := NewExplainer(map[string]testnames.List{"test": {{Group: "m/p", Name: "TestAdd"}}})
 			for task, changes := range c.patches {
-				e.Read(Span{Task: task}, changes)
+				e.Read(proof.Span{Task: task}, changes)
 			}
 			var asked []string
 			for _, task := range []string{"a", "b"} {
@@ -122,11 +126,21 @@ func TestWhichPatchIsAsked(t *testing.T) {
 	}
 }
 
+// The top directory can be that of any package, and its texts of none.
+func TestNear(t *testing.T) {
+	t.Parallel()
+	require.True(t, near("shop", "a.go"))
+	require.True(t, near("example.com/shop", "a_test.go"))
+	require.True(t, near("test_cart.TestCart", "test_cart.py"))
+	require.False(t, near("example.com/shop", "README.md"))
+	require.False(t, near("tests.test_cart", "src/a.py"))
+}
+
 // A person who accepted a patch that weakens a test is not asked about that test again, but about others.
 func TestWhatWasAcceptedIsNotAskedAgain(t *testing.T) {
 	t.Parallel()
 	e := NewExplainer(map[string]testnames.List{"test": {{Group: "m/p", Name: "TestAdd"}, {Group: "m/q", Name: "TestOther"}}})
-	e.Read(Span{Task: "a", Accepted: true}, []Change{changed("p/p_test.go", goTest, strings.ReplaceAll(goTest, "t.Run(", "t.Skip(); t.Run("))})
+	e.Read(proof.Span{Task: "a", Accepted: true}, []Change{changed("p/p_test.go", goTest, strings.ReplaceAll(goTest, "t.Run(", "t.Skip(); t.Run("))})
 	require.Equal(t, map[string]map[string]testnames.List{"a": {"test": {{Group: "m/q", Name: "TestOther"}}}}, e.Asked())
 }
 

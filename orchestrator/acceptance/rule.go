@@ -133,7 +133,7 @@ func handOver(s *run.State, t *run.Task, q *run.Request) []run.Action {
 func accept(s *run.State, t *run.Task) []run.Action {
 	p, gates := t.Result.Patch, s.Spec.GatesOf(t.Task)
 	if t.Task.ChangeSet == "" && s.Proofs.Runs(p.Tree, gates, p.Base) > 1 {
-		return recovery.Failed(s, t, Red(&s.Proofs, s.Proofs.Failed(p.Tree, gates, p.Base)))
+		return recovery.Failed(s, t, recovery.Red(&s.Proofs, s.Proofs.Failed(p.Tree, gates, p.Base)))
 	}
 	if judge := s.Judge(t); judge != "" && (!t.Cleared() || !verdict(s, t)) {
 		return []run.Action{judgeIt(t, judge)}
@@ -144,25 +144,13 @@ func accept(s *run.State, t *run.Task) []run.Action {
 // enqueue puts a patch that nothing speaks against into the landing queue, once a person has seen it where that is wanted. The
 // patches of a change set are seen together, when they are complete.
 func enqueue(s *run.State, t *run.Task) []run.Action {
-	if t.Task.ChangeSet == "" && ToReview(s, t) {
-		return []run.Action{Review(t)}
+	if t.Task.ChangeSet == "" && s.Spec.ToReview(t) {
+		return []run.Action{run.Review(t)}
 	}
 	if actions := unprovable(s, t); actions != nil {
 		return actions
 	}
 	return []run.Action{run.SetTask(t.Task.ID, run.TaskData{State: run.TaskAccepted})}
-}
-
-// ToReview reports whether a person has yet to see the newest patch of a task.
-func ToReview(s *run.State, t *run.Task) bool {
-	return s.Spec.Review && t.Result != nil && t.Result.Patch != nil && !t.Reviewed()
-}
-
-// Review holds a patch for a person to see.
-func Review(t *run.Task) run.Action {
-	return run.SetTask(t.Task.ID, run.TaskData{State: run.TaskHeld, Doubt: &run.Doubt{
-		Evidence: []string{"each patch is to be seen by a person"}, Review: true,
-	}})
 }
 
 // verdict reports whether a judge has come to an end about the newest patch of a task.

@@ -8,6 +8,8 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/testkit/runtest"
 	"divisi/orchestrator/acceptance"
+	"divisi/orchestrator/proof"
+	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
 )
 
@@ -51,20 +53,20 @@ func TestAPatchThatNoGateCanProveIsAskedAbout(t *testing.T) {
 		held := l.Tasks.ByID[id]
 		require.Equal(t, run.TaskHeld, held.State)
 		require.Equal(t, []string{unproven}, held.Doubt().Evidence)
-		l.Do(acceptance.Rule(l.State, held, run.Ruling{By: "user:ada", Accept: true}))
+		l.Do(recovery.Decide(l.State, held, run.Answer{Option: run.Accept, By: "user:ada"}))
 		l.Append(id, run.TaskData{State: run.TaskAccepted})
 	}
 	require.Empty(t, acceptance.AskUnprovable(l.State), "it was decided")
-	require.Equal(t, unproven, acceptance.UnverifiedPatch(l.State, l.Tasks.ByID["both"]))
-	require.Empty(t, acceptance.UnverifiedPatch(l.State, l.Tasks.ByID["api"]))
-	require.Empty(t, acceptance.Unverified(l.State), "the run as a whole is proven")
+	require.Equal(t, unproven, proof.UnverifiedPatch(l.State, l.Tasks.ByID["both"]))
+	require.Empty(t, proof.UnverifiedPatch(l.State, l.Tasks.ByID["api"]))
+	require.Empty(t, proof.Unverified(l.State), "the run as a whole is proven")
 }
 
 func TestAnAnswerToAnotherDoubtDoesNotCount(t *testing.T) {
 	t.Parallel()
 	l := partly(t, nil)
 	l.Append("web", run.TaskData{State: run.TaskHeld, Doubt: &run.Doubt{Evidence: []string{"fewer tests"}}})
-	l.Append("web", run.TaskData{State: run.TaskRunning, Ruling: &run.Ruling{By: "user:ada", Accept: true}})
+	l.Do(recovery.Decide(l.State, l.Tasks.ByID["web"], run.Answer{Option: run.Accept, By: "user:ada"}))
 	l.Append("web", run.TaskData{State: run.TaskAccepted})
 	l.Append("", hidden)
 	l.Do(acceptance.AskUnprovable(l.State))
@@ -77,62 +79,16 @@ func TestWhereAllMayLandUnverifiedNothingIsAsked(t *testing.T) {
 	l := partly(t, func(s *run.Spec) { s.AllowUnverified = true })
 	l.Append("", hidden)
 	require.Empty(t, acceptance.AskUnprovable(l.State))
-	require.Equal(t, unproven, acceptance.UnverifiedPatch(l.State, l.Tasks.ByID["web"]))
+	require.Equal(t, unproven, proof.UnverifiedPatch(l.State, l.Tasks.ByID["web"]))
 }
 
 func TestWhatLandedUnverifiedIsNamed(t *testing.T) {
 	t.Parallel()
 	l := partly(t, nil)
 	l.Append("", hidden)
-	require.Empty(t, acceptance.UnverifiedLanded(l.State))
+	require.Empty(t, proof.UnverifiedLanded(l.State))
 	l.Append("", run.LandingData{Batch: 1, State: run.LandingLanded, Old: "b", Head: "l", Tasks: []run.Landed{
 		{Task: "api", Commit: "k"}, {Task: "web", Commit: "l", Unverified: unproven},
 	}})
-	require.Equal(t, "1 of 2 landed patches (web): "+unproven, acceptance.UnverifiedLanded(l.State))
-}
-
-// A run with many gates names a few of them.
-func TestManyGatesAreCounted(t *testing.T) {
-	t.Parallel()
-	l := partly(t, nil)
-	l.Spec.Project.Gates = nil
-	var baseline []spec.Receipt
-	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
-		l.Spec.Project.Gates = append(l.Spec.Project.Gates, spec.Gate{Name: name})
-		baseline = append(baseline, spec.Receipt{Gate: name, ExitCode: 1, Verdict: spec.VerdictFail})
-	}
-	l.Append("", run.Data{Baseline: baseline})
-	require.Equal(t, "no comparison with the base commit for: a, b, c, d and 2 more", acceptance.Unverified(l.State))
-}
-
-// Where go cannot load a package, go build builds nothing, and the tests of the others are the proof; but not where gates were written
-// down, and not where no test ran.
-func TestADetectedBuildIsCoveredByTheTests(t *testing.T) {
-	t.Parallel()
-	build := spec.Receipt{
-		Gate: "go-build-web", ExitCode: 1, Kind: spec.KindFindings, Build: true, Signatures: []string{"ui.go: pattern dist: no files found"},
-		Hidden: []string{spec.HiddenAll},
-	}
-	test := hidden.Baseline[0]
-	test.Gate = "go-test-web"
-	none := test
-	none.Tests, none.Passed = 0, 0
-	for _, c := range []struct {
-		name     string
-		detected bool
-		test     spec.Receipt
-		want     string
-	}{
-		{"detected", true, test, ""},
-		{"written down", false, test, "no comparison with the base commit for: go-build-web"},
-		{"without a test", true, none, "no comparison with the base commit for: go-build-web, go-test-web"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			l := partly(t, func(s *run.Spec) {
-				s.Detected, s.Project.Gates = c.detected, []spec.Gate{{Name: "go-build-web"}, {Name: "go-test-web"}}
-			})
-			require.Equal(t, c.want, acceptance.Unverified(l.WithBaseline([]spec.Receipt{build, c.test})))
-		})
-	}
+	require.Equal(t, "1 of 2 landed patches (web): "+unproven, proof.UnverifiedLanded(l.State))
 }

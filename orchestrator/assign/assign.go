@@ -13,7 +13,6 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/orchestrator/master"
-	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
 	"divisi/subagents/gate"
 	"divisi/subagents/wire"
@@ -60,7 +59,7 @@ func (g *given) assignment(ctx context.Context, d *run.Dispatch) (*wire.Assignme
 	s := &g.st.Spec
 	a := &wire.Assignment{
 		Run: g.run, Attempt: d.Attempt, Goal: s.Goal, Project: s.Project, Role: s.Roles[d.Role], Head: d.Head,
-		Environment: g.st.Environment(),
+		Environment: g.st.Environment(), Group: d.Group,
 	}
 	if a.Role.Name == "" {
 		return nil, fmt.Errorf("role %s is not among the run's", d.Role)
@@ -194,7 +193,10 @@ func (g *given) assignTask(ctx context.Context, a *wire.Assignment, t *run.Task,
 		a.Prior = append(a.Prior, p)
 	}
 	if slices.Contains(a.Role.Tools, spec.ToolDelegate) || slices.Contains(a.Role.Tools, spec.ToolTransfer) {
-		a.Roles = request.Callees(g.st, &a.Role)
+		for _, name := range g.st.Spec.Callees(&a.Role) {
+			r := g.st.Spec.Roles[name]
+			a.Roles = append(a.Roles, wire.Callee{Name: name, Description: r.Description, Writes: r.ChangesFiles()})
+		}
 	}
 	if slices.Contains(a.Role.Tools, spec.ToolRunGates) {
 		a.Baseline, a.BaselineFollows = g.st.Proofs.Baseline, !g.st.Baselined()

@@ -95,11 +95,16 @@ func (a *Attempt) Give(ctx context.Context, taken Taken) (_ *spec.Patch, err err
 	if err != nil {
 		return nil, err
 	}
+	return p, a.store(ctx, p, pack)
+}
+
+// store puts the pack of a person's patch into the object store.
+func (a *Attempt) store(ctx context.Context, p *spec.Patch, pack []byte) error {
 	p.Pack = "pack-" + p.Commit
 	if err := a.bus.Put(ctx, p.Pack, pack); err != nil && !errors.Is(err, bus.ErrExists) {
-		return nil, fmt.Errorf("store the pack of %s: %w", p.Commit, err)
+		return fmt.Errorf("store the pack of %s: %w", p.Commit, err)
 	}
-	return p, nil
+	return nil
 }
 
 // adopt opens the directory of a person, which has nothing unfinished.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"divisi/contextscope"
+	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/request"
@@ -22,7 +23,7 @@ func (c *Conductor) tryAgain(ctx context.Context, q Request) (string, error) {
 			return "", fmt.Errorf("read what the plan file has gained: %w", err)
 		}
 		if len(problems) > 0 {
-			return "", request.Refusedf("the edited plan: %s", (&plan.Error{Problems: problems}).Error())
+			return "", request.Refusedf("the edited plan: %s", (&spec.PlanError{Problems: problems}).Error())
 		}
 		gained = data
 	}
@@ -43,14 +44,14 @@ func (c *Conductor) tryAgain(ctx context.Context, q Request) (string, error) {
 	if q.Plan != nil {
 		actions = append(actions, run.SetRun(run.Data{File: q.Plan}))
 	}
-	var becomes []string
+	var done []string
 	if len(opened) > 0 {
-		becomes = append(becomes, "tried again: "+text.Some(opened, maxNamed))
+		done = append(done, "tried again: "+text.Some(opened, maxNamed))
 	}
 	if len(gained.Tasks) > 0 {
-		becomes = append(becomes, "new: "+plan.Names(gained.Tasks, maxNamed))
+		done = append(done, "new: "+plan.Names(gained.Tasks, maxNamed))
 	}
-	return strings.Join(becomes, "; "), c.atOnce(ctx, actions)
+	return strings.Join(done, "; "), c.atOnce(ctx, actions)
 }
 
 // atOnce appends what actions append as one message, then executes the others.

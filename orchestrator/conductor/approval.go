@@ -25,14 +25,14 @@ type Proposal struct {
 	Problems []spec.Problem
 }
 
-// Answer is a person's answer about a plan: Yes, or Words that send it back to the master, or Edited, the plan in its place, of
-// which Faulty reports that not all could be read. With none of them the run stops; Stop is why.
+// Answer is a person's answer about a plan: Yes, or a Comment that sends it back to the master, or Edited, the plan in its
+// place; Faulty reports that not all of them could be read. With none of them the run stops; Stop is why.
 type Answer struct {
-	Yes    bool
-	Words  string
-	Edited *spec.Plan
-	Faulty bool
-	Stop   string
+	Yes     bool
+	Comment string
+	Edited  *spec.Plan
+	Faulty  bool
+	Stop    string
 }
 
 // answer is the answer about a plan, counted from 1, as the decision with an id showed it.
@@ -144,12 +144,12 @@ func (c *Conductor) decided(ctx context.Context, a answer) error {
 		return c.outdated(ctx, a.id, a.id+" is not open any more")
 	case a.Edited != nil:
 		return c.edited(ctx, a)
-	case !a.Yes && a.Words == "":
+	case !a.Yes && a.Comment == "":
 		return c.stopped(ctx, cmp.Or(a.Stop, "the plan was not approved"))
 	}
-	said := run.Answer{ID: a.id, Option: decision.Yes, By: c.cfg.Person}
+	said := run.Answer{ID: a.id, Option: run.Yes, By: c.cfg.Person}
 	if !a.Yes {
-		said.Option, said.Text = decision.Change, a.Words
+		said.Option, said.Text = run.Change, a.Comment
 	}
 	actions, _, err := decision.Take(c.st, said)
 	var no *request.RefusedError

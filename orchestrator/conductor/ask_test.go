@@ -176,7 +176,7 @@ func TestAPersonIsAskedAtTheTerminal(t *testing.T) {
 	}
 	cfg.Decide = func(_ context.Context, d run.Decision) (run.Answer, error) {
 		asked = append(asked, d.About)
-		said := run.Answer{ID: d.ID, Attempt: d.Attempt, Option: decision.Reply}
+		said := run.Answer{ID: d.ID, Attempt: d.Attempt, Option: run.Reply}
 		switch d.About {
 		case "one":
 			said.Text = "You may."

@@ -89,6 +89,8 @@ type Conductor struct {
 	shown    map[string]bool
 	answers  chan func(context.Context) error
 	askers   sync.WaitGroup
+	// synced is where this conductor put the mirror's integration branch last.
+	synced string
 	// packing is set while the mirror is packed, which askers counts too.
 	packing atomic.Bool
 	// pausing is set when the run stops as soon as no attempt runs.
@@ -96,6 +98,8 @@ type Conductor struct {
 	// active are the tasks whose agents have written an event since messages were last repeated to them.
 	active map[string]bool
 	sealer *assign.Sealer
+	// own is what the conductor did itself since the event that told it last.
+	own run.Own
 	// waits names the last merge in which all patches had to wait. window is how long a batch waits for tasks that are under way.
 	waits  string
 	window window
@@ -239,7 +243,7 @@ func (c *Conductor) rules(ctx context.Context) []func(*run.State) []run.Action {
 		goes(landing.Settle), request.Hold, goes(decision.Carry), request.ReviseAfterPlan, goes(decision.Policy),
 		landing.ParkSets, request.Settle, request.CancelOrphans, request.Follow, goes(landing.ProveRed), goes(landing.Land),
 		request.ReportLate, goes(c.dispatch), goes(phase.Flakes), c.askApproval, c.decide, goes(master.Wake), goes(c.finish(ctx)),
-		goes(c.stuck), phase.AnnounceWait,
+		goes(c.stuck), decision.AnnounceWait,
 	}
 }
 
@@ -311,7 +315,7 @@ func (c *Conductor) stuck(s *run.State) []run.Action {
 	if c.cfg.Interactive || c.asked.plan > s.Plans.Approved {
 		return nil
 	}
-	return phase.Stuck(s)
+	return decision.Stuck(s)
 }
 
 type tailed struct {

@@ -14,7 +14,6 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/testkit/geminitest"
 	"divisi/orchestrator/conductor"
-	"divisi/orchestrator/decision"
 	"divisi/orchestrator/run"
 )
 
@@ -248,7 +247,7 @@ func TestAYesToAPlanThatHasChangedDoesNotCount(t *testing.T) {
 // decidePlan answers the decision about a plan as another process does.
 func (r *rig) decidePlan(id string) error {
 	_, err := conductor.Ask(r.t.Context(), r.bus, "r1", conductor.Request{
-		Verb: conductor.VerbDecide, Answer: &run.Answer{ID: id, Option: decision.Yes},
+		Verb: conductor.VerbDecide, Answer: &run.Answer{ID: id, Option: run.Yes},
 	})
 	return err
 }
@@ -283,7 +282,7 @@ func TestAnAnswerToAnOldPlanStartsNoOther(t *testing.T) {
 		defer mu.Unlock()
 		shown = append(shown, p.Plan.Tasks[0].ID)
 		if len(shown) > 1 {
-			return conductor.Answer{Words: "Leave it out"}, nil
+			return conductor.Answer{Comment: "Leave it out"}, nil
 		}
 		require.NoError(t, r.decidePlan("plan-1.0"))
 		r.untilText(`"id":"later"`)

@@ -16,6 +16,7 @@ import (
 	"divisi/orchestrator/landing"
 	"divisi/orchestrator/phase"
 	"divisi/orchestrator/plan"
+	"divisi/orchestrator/proof"
 	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
@@ -45,6 +46,7 @@ func (c *Conductor) executeOne(ctx context.Context, action run.Action) error {
 	case run.TakeBack:
 		return c.takeBack(ctx, a.Work)
 	case run.SyncHead:
+		defer spend(&c.own.Landing)()
 		c.pack(ctx)
 		return c.syncHead(ctx)
 	case run.End:
@@ -62,11 +64,11 @@ func (c *Conductor) executeOne(ctx context.Context, action run.Action) error {
 	case phase.Keep:
 		c.keepBaseline(ctx)
 		return nil
-	case plan.Expand:
+	case run.Expand:
 		return c.expand(ctx, a)
 	case acceptance.Import:
 		return c.receive(ctx, a)
-	case acceptance.Inspect:
+	case proof.Inspect:
 		return c.inspect(ctx, a)
 	case landing.Weigh:
 		return c.weigh(ctx, a)
@@ -79,6 +81,7 @@ func (c *Conductor) executeOne(ctx context.Context, action run.Action) error {
 
 // append writes one event of the conductor and folds it in. It is refused when another conductor has written.
 func (c *Conductor) append(ctx context.Context, a run.Append) error {
+	a.Data = c.tellOwn(a.Data)
 	e, err := eventOf(a)
 	if err != nil {
 		return err
@@ -115,9 +118,10 @@ func (c *Conductor) commit(ctx context.Context, events ...contextscope.Event) er
 	}
 	kind := events[0].Kind
 	fail := func(err error) error { return fmt.Errorf("append a %s event to run %s: %w", kind, c.cfg.Run, err) }
+	subject, filter := bus.ConductorSubject(c.cfg.Run, string(kind)), bus.ConductorFilter(c.cfg.Run)
 	encoded, err := wire.EncodeEvents(events)
 	if err == nil {
-		encoded, err = wire.Press(encoded)
+		encoded, err = wire.Press(subject, encoded)
 	}
 	if err != nil {
 		return fail(err)
@@ -125,7 +129,7 @@ func (c *Conductor) commit(ctx context.Context, events ...contextscope.Event) er
 	// An append that a signal interrupts would leave open whether it was stored, and its own event would fence this conductor.
 	ctx, cancel := linger(ctx)
 	defer cancel()
-	subject, filter := bus.ConductorSubject(c.cfg.Run, string(kind)), bus.ConductorFilter(c.cfg.Run)
+	defer spend(&c.own.Log)()
 	pos, err := c.cfg.Bus.AppendFiltered(ctx, subject, filter, encoded, c.last)
 	if errors.Is(err, bus.ErrFenced) {
 		err = ErrDeposed
@@ -161,6 +165,7 @@ func (c *Conductor) assign(ctx context.Context, a run.Assign) error {
 }
 
 func (c *Conductor) seal(ctx context.Context, d *run.Dispatch) (err error) {
+	defer spend(&c.own.Seal)()
 	d.Assignment, err = c.sealer.Seal(ctx, c.st, d)
 	return err
 }
@@ -168,7 +173,7 @@ func (c *Conductor) seal(ctx context.Context, d *run.Dispatch) (err error) {
 // enqueue puts an attempt that the log says was dispatched on the queue. Doing it twice is harmless.
 func (c *Conductor) enqueue(ctx context.Context, d run.Dispatch) error {
 	data, err := json.Marshal(wire.Assignment{
-		Run: c.cfg.Run, Task: spec.Task{ID: d.Task}, Attempt: d.Attempt, Object: d.Assignment,
+		Run: c.cfg.Run, Task: spec.Task{ID: d.Task}, Attempt: d.Attempt, Object: d.Assignment, Group: d.Group,
 	})
 	if err != nil {
 		return fmt.Errorf("encode %s/%d: %w", d.Task, d.Attempt, err)
@@ -176,6 +181,7 @@ func (c *Conductor) enqueue(ctx context.Context, d run.Dispatch) error {
 	msg, subject := fmt.Sprintf("%s.%s.%d.%d", c.cfg.Run, d.Task, d.Attempt, c.st.Epoch),
 		bus.TaskSubject(d.Role, c.cfg.Run, queueToken(d.Task, d.Attempt))
 	c.heard.Store(subject, c.cfg.Clock())
+	defer spend(&c.own.Log)()
 	err = c.cfg.Bus.Enqueue(ctx, subject, msg, data)
 	if err != nil && !errors.Is(err, bus.ErrQueued) {
 		return fmt.Errorf("put %s/%d on the queue: %w", d.Task, d.Attempt, err)
@@ -197,7 +203,7 @@ func (c *Conductor) takeBack(ctx context.Context, w *run.Work) error {
 }
 
 // expand prepares a plan, and executes what follows.
-func (c *Conductor) expand(ctx context.Context, a plan.Expand) error {
+func (c *Conductor) expand(ctx context.Context, a run.Expand) error {
 	data, problems, err := plan.Prepare(ctx, a.Plan, c.st, c.cfg.Tree(a.Commit, c.st.Environment()))
 	if err != nil {
 		return fmt.Errorf("prepare a plan: %w", err)
@@ -209,11 +215,13 @@ func (c *Conductor) expand(ctx context.Context, a plan.Expand) error {
 func (c *Conductor) merge(ctx context.Context, a landing.Merge) error {
 	var chain landing.Chain
 	var err error
+	merged := spend(&c.own.Landing)
 	if a.Set != "" {
 		chain, err = landing.BuildSet(ctx, merger{c.cfg.Mirror}, a, c.cfg.Clock())
 	} else {
 		chain, err = landing.Build(ctx, merger{c.cfg.Mirror}, c.st.Head, a.Onto, a.Candidates, c.cfg.Clock())
 	}
+	merged()
 	if err != nil {
 		return err
 	}
@@ -234,6 +242,7 @@ func (c *Conductor) end(ctx context.Context, d run.Data) (err error) {
 }
 
 func (c *Conductor) publishHead(ctx context.Context) (string, error) {
+	defer spend(&c.own.Landing)()
 	ref, err := c.cfg.Publish(ctx, c.st.Head, c.st.Spec.Base, c.st.Published)
 	if err != nil {
 		return "", fmt.Errorf("put the branch into the repository: %w", err)

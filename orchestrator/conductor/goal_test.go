@@ -185,7 +185,7 @@ func TestAPlanIsSentBackWithWords(t *testing.T) {
 	cfg.Approve = func(ctx context.Context, p conductor.Proposal) (conductor.Answer, error) {
 		briefs = append(briefs, p.Plan.Tasks[0].Brief)
 		if len(briefs) == 1 {
-			return conductor.Answer{Words: "Leave f00 alone"}, nil
+			return conductor.Answer{Comment: "Leave f00 alone"}, nil
 		}
 		stop()
 		<-ctx.Done()

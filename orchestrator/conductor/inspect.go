@@ -8,17 +8,18 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/orchestrator/acceptance"
+	"divisi/orchestrator/proof"
 	"divisi/orchestrator/run"
 	"divisi/subagents/gate/testnames"
 )
 
 // inspect looks up which tests of the base commit did not run, reads the patches that may explain it, and executes what follows.
-func (c *Conductor) inspect(ctx context.Context, a acceptance.Inspect) error {
+func (c *Conductor) inspect(ctx context.Context, a proof.Inspect) error {
 	missing, gone, err := c.missing(ctx, a)
 	if err != nil {
 		return fmt.Errorf("find the tests that did not run: %w", err)
 	}
-	var found acceptance.Inspection
+	var found proof.Inspection
 	if len(missing) > 0 {
 		if found.Doubts, err = c.doubts(ctx, a.Spans, missing); err != nil {
 			return fmt.Errorf("find why tests did not run: %w", err)
@@ -33,21 +34,24 @@ func (c *Conductor) inspect(ctx context.Context, a acceptance.Inspect) error {
 }
 
 // missing returns, by gate, the tests that no doubt has allowed to be missing, and all that are gone from the base commit with
-// them, where these are more than before.
-func (c *Conductor) missing(ctx context.Context, a acceptance.Inspect) (missing, gone map[string]testnames.List, err error) {
+// them, where these are others than before.
+func (c *Conductor) missing(ctx context.Context, a proof.Inspect) (missing, gone map[string]testnames.List, err error) {
 	missing, gone = map[string]testnames.List{}, map[string]testnames.List{}
 	for _, r := range a.Receipts {
 		lists := make([]testnames.List, 3)
-		for i, names := range [][]string{{r.Missing}, c.st.Proofs.Baseline[r.Gate].Names, before(c.st.Batches.Gone, r.Gate)} {
+		for i, names := range [][]string{named(r.Missing), c.st.Proofs.Baseline[r.Gate].Names, named(c.st.Batches.Gone[r.Gate])} {
 			if lists[i], err = testnames.Load(ctx, c.cfg.Bus, names...); err != nil {
 				return nil, nil, err
 			}
 		}
-		lost := lists[0].In(lists[1]).Without(lists[2])
-		if len(lost) == 0 {
+		lost, still := lists[0].In(lists[1]).Without(lists[2]), lists[2]
+		if a.Back {
+			still = still.In(lists[0])
+		}
+		if len(lost) == 0 && len(still) == len(lists[2]) {
 			continue
 		}
-		gone[r.Gate] = lists[2].And(lost)
+		gone[r.Gate] = still.And(lost)
 		for _, name := range a.Allowed[r.Gate] {
 			allowed, err := testnames.Load(ctx, c.cfg.Bus, name)
 			if err != nil {
@@ -62,16 +66,17 @@ func (c *Conductor) missing(ctx context.Context, a acceptance.Inspect) (missing,
 	return missing, gone, nil
 }
 
-func before(gone map[string]string, gate string) []string {
-	if name, ok := gone[gate]; ok {
-		return []string{name}
+// named is a list of the one object that a name stands for; empty for no name.
+func named(object string) []string {
+	if object == "" {
+		return nil
 	}
-	return nil
+	return []string{object}
 }
 
 // doubts are those about tests that the patches do not explain, by task.
 func (c *Conductor) doubts(
-	ctx context.Context, of []acceptance.Span, missing map[string]testnames.List,
+	ctx context.Context, of []proof.Span, missing map[string]testnames.List,
 ) (map[string]run.Doubt, error) {
 	e := acceptance.NewExplainer(missing)
 	for _, span := range of {

@@ -30,6 +30,7 @@ func BenchmarkAppends(b *testing.B) {
 			l := newLarge(b, program, files)
 			for b.Loop() {
 				l.appends(b, 1000).report(b)
+				b.ReportMetric(l.gitProcesses(b, 100), "git/task")
 			}
 		})
 	}
@@ -43,32 +44,6 @@ func BenchmarkAppends(b *testing.B) {
 			b.ReportMetric(l.takes(b, l.args("--dry-run")...), "check-s")
 		}
 	})
-}
-
-// BenchmarkCodemod has the program change 200 of 25,000 files in 50 tasks, and xargs do the same in the checkout, with one run of
-// the same gate, which mostly sleeps. own-cpu-ms/task is the processor time without gates.
-func BenchmarkCodemod(b *testing.B) {
-	const gate, change = "sleep 4; find . -name '*.js' -print0 | xargs -0 sha256sum | tail -n 1", "s/oldCall(/newCall(/"
-	l := newLarge(b, buildCommand(b, "divisi/cmd/divisi"), 25000)
-	for i := range 200 {
-		l.write(b, fmt.Sprintf("repo/d%03d/use%03d.js", i, i), "oldCall(1)\n")
-	}
-	l.write(b, "repo/.divisi/divisi.yaml", "gates: [{name: sum, command: [sh, -c, "+strconv.Quote(gate)+"]}]\n")
-	sh(b, l.repo, "git add -A && git -c user.name=t -c user.email=t@t commit -q -m uses")
-	l.job(b, "command: [sed, -i, -e, '"+change+"', '{files}']", `shard: {by: file, match: 'oldCall\(', max_files: 4}`)
-	for b.Loop() {
-		made := l.run(b, func(contextscope.Event, int) {})
-		byHand := l.shell(b, "grep -rl 'oldCall(' --include=*.js . | xargs -P 2 -n 4 sed -i -e '"+change+"'; "+gate)
-		proof := l.shell(b, gate)
-		sh(b, l.repo, "git checkout -q .")
-		b.ReportMetric(made.wall.Seconds(), "wall-s")
-		b.ReportMetric(byHand.wall.Seconds(), "xargs-s")
-		b.ReportMetric(made.wall.Seconds()/byHand.wall.Seconds(), "times-xargs")
-		b.ReportMetric(float64(made.gates), "gate-runs")
-		own := made.cpu - time.Duration(made.gates)*proof.cpu
-		b.ReportMetric(own.Seconds()*1000/50, "own-cpu-ms/task")
-		b.ReportMetric(made.peakMB, "peak-MB")
-	}
 }
 
 // large is a repository with many files, and a job to do there.
@@ -99,7 +74,7 @@ func (l *large) write(b *testing.B, name, text string) {
 // job writes the role and the plan of a job.
 func (l *large) job(b *testing.B, command, shard string) {
 	b.Helper()
-	l.write(b, "mod.md", "---\nname: mod\ndescription: Changes files\nexecutor: command\n"+command+"\n---\nIt changes files.\n")
+	l.write(b, "mod.md", "---\nname: mod\ndescription: Changes files\nexecutor: command\njoin: true\n"+command+"\n---\nIt changes files.\n")
 	l.write(b, "plan.yaml", "goal: Change many files\ntasks:\n  - {id: t, role: mod, brief: b, "+shard+"}\n")
 }
 
@@ -118,6 +93,7 @@ type spent struct {
 }
 
 func (l *large) command(b *testing.B, name string, args ...string) *exec.Cmd {
+	b.Helper()
 	cmd := exec.CommandContext(b.Context(), name, args...)
 	cmd.Dir, cmd.Stderr = l.repo, os.Stderr
 	return cmd
@@ -149,6 +125,14 @@ func (l *large) takes(b *testing.B, args ...string) float64 {
 // run has the program do the job, and calls visit with each event as it comes.
 func (l *large) run(b *testing.B, visit func(e contextscope.Event, pid int)) spent {
 	b.Helper()
+	s, err := l.try(b, visit)
+	require.NoError(b, err)
+	return s
+}
+
+// try is run where the program may fail.
+func (l *large) try(b *testing.B, visit func(e contextscope.Event, pid int)) (spent, error) {
+	b.Helper()
 	cmd, began, gates := l.command(b, l.program, l.args("--output", "json")...), time.Now(), 0
 	out, err := cmd.StdoutPipe()
 	require.NoError(b, err)
@@ -164,10 +148,10 @@ func (l *large) run(b *testing.B, visit func(e contextscope.Event, pid int)) spe
 		visit(e, cmd.Process.Pid)
 	}
 	require.NoError(b, lines.Err())
-	require.NoError(b, cmd.Wait())
+	err = cmd.Wait()
 	s := spentBy(cmd, began)
 	s.gates = gates
-	return s
+	return s, err
 }
 
 // appended is what it took to append lines.
@@ -181,7 +165,7 @@ type appended struct {
 func (l *large) appends(b *testing.B, tasks int) appended {
 	b.Helper()
 	glob := map[int]string{100: "d000/*", 1000: "d00?/*", 5000: "d0[0-4]?/*"}[tasks]
-	l.job(b, `command: [sh, -c, 'echo line >> "$1"', sh, '{files}']`, `shard: {by: file, glob: "`+glob+`", max_files: 1}`)
+	l.job(b, `command: [sh, -c, 'for f; do echo line >> "$f"; done', sh, '{files}']`, `shard: {by: file, glob: "`+glob+`", max_files: 1}`)
 	var a appended
 	var began, last time.Time
 	var first, all time.Duration

@@ -126,7 +126,7 @@ func TestATemplateIsHeldUntilItsBriefIsCorrected(t *testing.T) {
 	require.Equal(t, run.Done, st.Status, st.Reason)
 	require.Len(t, r.landed(), 6)
 	require.Empty(t, st.Templates.Holds())
-	require.Equal(t, run.HoldRevised, st.Templates.HoldsOf("all")[0].Answer)
+	require.Equal(t, run.Revise, st.Templates.HoldsOf("all")[0].Answer.Option)
 }
 
 func TestATemplateIsParkedWhereNoOneDecides(t *testing.T) {
@@ -135,7 +135,7 @@ func TestATemplateIsParkedWhereNoOneDecides(t *testing.T) {
 	st := r.run(t.Context())
 	require.Equal(t, run.Parked, st.Status, st.Reason)
 	require.Empty(t, st.Ref, "nothing landed")
-	require.Equal(t, run.HoldParked, st.Templates.HoldsOf("all")[0].Answer)
+	require.Equal(t, run.Park, st.Templates.HoldsOf("all")[0].Answer.Option)
 	parked := 0
 	for _, id := range st.Tasks.Shards["all"] {
 		require.Equal(t, run.TaskParked, st.Tasks.ByID[id].State, id)
@@ -169,7 +169,7 @@ func BenchmarkTemplateHold(b *testing.B) {
 			return a
 		}})
 		st := r.run(b.Context())
-		require.Equal(b, run.HoldParked, st.Templates.HoldsOf("all")[0].Answer)
+		require.Equal(b, run.Park, st.Templates.HoldsOf("all")[0].Answer.Option)
 		attempts := 0
 		for _, id := range st.Tasks.Shards["all"] {
 			attempts += st.Tasks.ByID[id].Attempt

@@ -14,7 +14,7 @@ const maxLineReason = 200
 
 // line stops or starts the line. What is at work goes on.
 func (c *Conductor) line(ctx context.Context, q Request) (string, error) {
-	stops, becomes := q.Verb == VerbStopLine, "the line goes on"
+	stops, outcome := q.Verb == VerbStopLine, "the line goes on"
 	switch {
 	case c.st.Status.Ended() && c.st.Status != run.Stopped:
 		return "", request.Refusedf("run %s is over: %s", c.cfg.Run, c.st.Status)
@@ -26,7 +26,7 @@ func (c *Conductor) line(ctx context.Context, q Request) (string, error) {
 	reason := ""
 	if stops {
 		reason = cmp.Or(text.Head(text.OneLine(q.Text), maxLineReason), "by a person")
-		becomes = "the line is stopped: nothing is dispatched, and nothing lands; what is at work goes on"
+		outcome = "the line is stopped: nothing is dispatched, and nothing lands; what is at work goes on"
 	}
-	return becomes, c.append(ctx, run.Append{Data: run.Data{Line: &reason}})
+	return outcome, c.append(ctx, run.Append{Data: run.Data{Line: &reason}})
 }

@@ -58,10 +58,11 @@ func (l Log) batches(from uint64, messages iter.Seq2[bus.Message, error]) iter.S
 func disown(events []contextscope.Event, owners map[string]*wire.Owner) {
 	for i := range events {
 		e := &events[i]
-		if owners[e.Agent] == nil {
-			owners[e.Agent] = &wire.Owner{}
+		session := e.Role + "/" + e.Agent // as the fence has it
+		if owners[session] == nil {
+			owners[session] = &wire.Owner{}
 		}
-		if err := owners[e.Agent].Admit(e); err != nil {
+		if err := owners[session].Admit(e); err != nil {
 			*e = wire.Disown(e, err)
 		}
 	}

@@ -133,14 +133,21 @@ func (t *CommitTree) Shards(ctx context.Context, command []string) ([]string, er
 // syncHead puts the mirror's integration branch where the log says that it is. It keeps the commits reachable.
 func (c *Conductor) syncHead(ctx context.Context) error {
 	ref := IntegrationRef(c.cfg.Run)
+	if c.synced != "" && c.cfg.Mirror.UpdateRef(ctx, ref, c.st.Head, c.synced) == nil {
+		c.synced = c.st.Head
+		return nil
+	}
 	at, err := c.cfg.Mirror.Ref(ctx, ref)
 	if err != nil && !errors.Is(err, git.ErrNotFound) {
 		return fmt.Errorf("read %s: %w", ref, err)
 	}
-	if at == c.st.Head {
-		return nil
+	if at != c.st.Head {
+		if err := c.cfg.Mirror.UpdateRef(ctx, ref, c.st.Head, at); err != nil {
+			return err
+		}
 	}
-	return c.cfg.Mirror.UpdateRef(ctx, ref, c.st.Head, at)
+	c.synced = c.st.Head
+	return nil
 }
 
 // pack packs the mirror beside the run, where that pays. Without it the run goes on all the same.

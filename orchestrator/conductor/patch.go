@@ -24,35 +24,45 @@ const (
 	maxCheckedBytes = 64 << 20
 )
 
-// receive imports a patch into the mirror, strictly, has it checked for what no gate can see, and executes what follows.
+// receive examines a patch, and executes what follows.
 func (c *Conductor) receive(ctx context.Context, a acceptance.Import) error {
+	examined := spend(&c.own.Git)
+	v, err := c.examine(ctx, a)
+	examined()
+	if err != nil {
+		return fmt.Errorf("receive the patch of %s/%d: %w", a.Task.Task.ID, a.Task.Attempt, err)
+	}
+	return c.execute(ctx, a.Then(v))
+}
+
+// examine imports a patch into the mirror, strictly, and has it checked for what no gate can see.
+func (c *Conductor) examine(ctx context.Context, a acceptance.Import) (v acceptance.Verdict, err error) {
 	t := a.Task
 	p := t.Result.Patch
-	fail := func(err error) error { return fmt.Errorf("receive the patch of %s/%d: %w", t.Task.ID, t.Attempt, err) }
 	if err := c.importPatch(ctx, t, p); refused(err) {
-		return c.execute(ctx, a.Then(acceptance.Verdict{
+		return acceptance.Verdict{
 			Decision: acceptance.Refuse,
 			Findings: []acceptance.Finding{{Check: wire.FaultWriteSet, Decision: acceptance.Refuse, Text: err.Error()}},
-		}))
+		}, nil
 	} else if err != nil {
-		return fail(err)
+		return v, err
 	}
 	again, err := c.again(ctx, p, a.Rejected)
 	switch {
 	case err != nil:
-		return fail(err)
+		return v, err
 	case again != nil:
-		return c.execute(ctx, a.Then(acceptance.Verdict{Decision: acceptance.Again, Again: again}))
+		return acceptance.Verdict{Decision: acceptance.Again, Again: again}, nil
 	case a.Patch == nil:
-		return c.execute(ctx, a.Then(acceptance.Verdict{Decision: acceptance.Pass}))
+		return acceptance.Verdict{Decision: acceptance.Pass}, nil
 	}
 	if a.Patch.Changes, err = changesOf(ctx, c.cfg.Mirror, p); err == nil {
 		a.Patch.Roots, err = rootsOf(ctx, c.cfg.Mirror, p.Base, a.Patch.Gates)
 	}
 	if err != nil {
-		return fail(err)
+		return v, err
 	}
-	return c.execute(ctx, a.Then(acceptance.Check(a.Patch)))
+	return acceptance.Check(a.Patch), nil
 }
 
 // again returns which of some failures had a patch that changes the same files in the same way; nil for none.
@@ -136,15 +146,15 @@ func rootsOf(ctx context.Context, mirror *git.Repo, commit string, gates []spec.
 		}
 	}
 	slices.Sort(paths)
-	entries, err := mirror.FilesUnder(ctx, commit, slices.Compact(paths)...)
+	entries, err := mirror.Lookup(ctx, commit, slices.Compact(paths))
 	if err != nil {
 		return nil, fmt.Errorf("list what gates begin with: %w", err)
 	}
-	entries = slices.DeleteFunc(entries, func(e git.Entry) bool {
-		return e.Mode != git.ModeFile && e.Mode != git.ModeExec || e.Size > maxCheckedFile || !slices.Contains(paths, e.Path)
-	})
+	entries = slices.DeleteFunc(entries, func(e git.Entry) bool { return e.Mode != git.ModeFile && e.Mode != git.ModeExec })
 	err = mirror.ReadBlobs(ctx, entries, func(e git.Entry, content []byte) error {
-		roots = append(roots, acceptance.Root{Path: e.Path, Content: slices.Clone(content)})
+		if len(content) <= maxCheckedFile {
+			roots = append(roots, acceptance.Root{Path: e.Path, Content: slices.Clone(content)})
+		}
 		return nil
 	})
 	if err != nil {
@@ -164,8 +174,9 @@ func order(file string) int {
 // refused reports whether the patch is at fault, and not the machine: the same patch would fail at every resume.
 func refused(err error) bool {
 	var bad *git.PatchError
-	return errors.As(err, &bad) || errors.Is(err, git.ErrPack) || errors.Is(err, git.ErrTooLarge) ||
-		errors.Is(err, bus.ErrNotFound)
+	return errors.As(err, &bad) || slices.ContainsFunc(
+		[]error{git.ErrPack, git.ErrTooLarge, bus.ErrNotFound, bus.ErrBroken, bus.ErrTooLarge, bus.ErrSubject},
+		func(of error) bool { return errors.Is(err, of) })
 }
 
 func (c *Conductor) importPatch(ctx context.Context, t *run.Task, p *spec.Patch) error {
@@ -181,6 +192,32 @@ func (c *Conductor) importPatch(ctx context.Context, t *run.Task, p *spec.Patch)
 	if err := c.cfg.Mirror.Import(ctx, pack); err != nil {
 		return err
 	}
+	undone, err := c.undoes(ctx, t, p)
+	if err != nil {
+		return err
+	}
 	set := t.Task.WriteSet(c.st.Spec.Project.Protected)
-	return git.CheckPatch(ctx, c.cfg.Mirror, *p, func(file string) bool { return set.Refuse(file) == "" })
+	err = git.CheckPatch(ctx, c.cfg.Mirror, *p, func(file string) bool { return set.Refuse(file) == "" })
+	var bad *git.PatchError
+	ofCommit := func(f git.PatchFault) bool { return f.Kind == git.FaultCommit }
+	if undone && errors.As(err, &bad) && !slices.ContainsFunc(bad.Faults, ofCommit) {
+		return nil // what it brings back, such as a link, was on the branch
+	}
+	return err
+}
+
+// undoes reports whether a patch takes a task out; one that does not leave the tree from before it is refused. A merge may have
+// put the task's change into other files than its own. A person can mend one that did not pass.
+func (c *Conductor) undoes(ctx context.Context, t *run.Task, p *spec.Patch) (bool, error) {
+	if len(t.Drops) == 0 || t.Attempt > 1 {
+		return false, nil
+	}
+	_, old, _ := c.st.Batches.LandedWith(c.st.Tasks.ByID[t.Drops[0]], c.st.Spec.Base)
+	tree, err := c.cfg.Mirror.Tree(ctx, old)
+	if err == nil && tree != p.Tree {
+		err = &git.PatchError{Commit: p.Commit, Faults: []git.PatchFault{{
+			Kind: git.FaultCommit, Text: "does not leave the tree from before " + t.Drops[0],
+		}}}
+	}
+	return err == nil, err
 }

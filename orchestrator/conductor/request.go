@@ -33,6 +33,8 @@ const (
 	VerbSkip  = "skip"
 	// VerbGive hands in the patch of a person for a task.
 	VerbGive = "give"
+	// VerbDrop takes out what a task has landed, with the patch that undoes it.
+	VerbDrop = "drop"
 	// VerbPause stops the run when every agent has finished its turn.
 	VerbPause = "pause"
 	// VerbStopLine lets nothing be dispatched and nothing land until VerbStartLine; the process goes on.
@@ -57,7 +59,7 @@ type Request struct {
 	Answer *run.Answer `json:"answer,omitempty"`
 	// Attempt is the one that accept is meant for; 0 for the newest.
 	Attempt int `json:"attempt,omitempty"`
-	// Patch is that of give; its pack is in the object store.
+	// Patch is that of give and drop; its pack is in the object store.
 	Patch *spec.Patch `json:"patch,omitempty"`
 
 	Roles   map[string]spec.Role `json:"roles,omitempty"`
@@ -193,11 +195,7 @@ func (c *Conductor) Do(ctx context.Context, q Request) (string, error) {
 		}
 		return q.Task + " is cancelled", c.execute(ctx, actions)
 	case VerbSend, VerbDecide, VerbAccept:
-		actions, becomes, err := c.decides(q)
-		if err != nil {
-			return "", err
-		}
-		return becomes, c.execute(ctx, actions)
+		return c.act(ctx)(c.decides(q))
 	case VerbRetry:
 		return c.tryAgain(ctx, q)
 	case VerbSkip:
@@ -208,11 +206,9 @@ func (c *Conductor) Do(ctx context.Context, q Request) (string, error) {
 		}
 		return "skipped: " + text.Some(skipped, maxNamed), c.execute(ctx, actions)
 	case VerbGive:
-		actions, becomes, err := request.Give(c.st, q.Task, q.Patch, q.By)
-		if err != nil {
-			return "", err
-		}
-		return becomes, c.execute(ctx, actions)
+		return c.act(ctx)(request.Give(c.st, q.Task, q.Patch, q.By))
+	case VerbDrop:
+		return c.act(ctx)(request.Drop(c.st, q.Task, q.Patch, q.Text, q.By))
 	case VerbPause:
 		n, err := c.pause(ctx)
 		return "pausing after the current turn of " + text.Count(n, "active agent"), err
@@ -223,12 +219,22 @@ func (c *Conductor) Do(ctx context.Context, q Request) (string, error) {
 	}
 }
 
+// act executes what a rule proposes for a request, and returns its outcome.
+func (c *Conductor) act(ctx context.Context) func(actions []run.Action, outcome string, err error) (string, error) {
+	return func(actions []run.Action, outcome string, err error) (string, error) {
+		if err != nil {
+			return "", err
+		}
+		return outcome, c.execute(ctx, actions)
+	}
+}
+
 // decides is what a person decides, or writes to an agent.
-func (c *Conductor) decides(q Request) (actions []run.Action, becomes string, err error) {
+func (c *Conductor) decides(q Request) (actions []run.Action, outcome string, err error) {
 	a := run.Answer{Attempt: q.Attempt, Text: q.Text, By: q.By}
 	switch {
 	case q.Verb == VerbAccept:
-		a.Option = decision.Accept
+		a.Option = run.Accept
 	case q.Verb == VerbSend:
 	case q.Answer == nil:
 		return nil, "", request.Refusedf("the request has no answer")
@@ -239,16 +245,16 @@ func (c *Conductor) decides(q Request) (actions []run.Action, becomes string, er
 		a.By = q.By
 		return decision.Take(c.st, a)
 	}
-	actions, becomes, err = decision.TakeAbout(c.st, cmp.Or(q.Task, run.MasterTask), a)
+	actions, outcome, err = decision.TakeAbout(c.st, cmp.Or(q.Task, run.MasterTask), a)
 	switch {
 	case len(actions) > 0 || err != nil:
 	case q.Verb == VerbSend:
 		return request.Send(c.st, q.Task, q.Text, q.By)
 	default:
-		becomes = "the patch of " + q.Task + " goes on"
+		outcome = "the patch of " + q.Task + " goes on"
 		actions, err = request.Accept(c.st, q.Task, q.By) // which tells why not
 	}
-	return actions, becomes, err
+	return actions, outcome, err
 }
 
 // maxNamed bounds the tasks that an answer names.

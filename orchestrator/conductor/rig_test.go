@@ -2,6 +2,7 @@ package conductor_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -94,6 +96,23 @@ func (r *rig) open(o bus.Options) {
 	require.NoError(r.t, err)
 	r.bus = b
 	r.t.Cleanup(func() { require.NoError(r.t, b.Close(context.Background())) })
+}
+
+// client is one of the run's server that writes what it likes.
+func (r *rig) client() *nats.Conn {
+	r.t.Helper()
+	var server struct {
+		URL      string `json:"url"`
+		User     string `json:"user"`
+		Password string `json:"password"`
+	}
+	data, err := os.ReadFile(filepath.Join(r.dir, "bus", "server.json"))
+	require.NoError(r.t, err)
+	require.NoError(r.t, json.Unmarshal(data, &server))
+	conn, err := nats.Connect(server.URL, nats.UserInfo(server.User, server.Password))
+	require.NoError(r.t, err)
+	r.t.Cleanup(conn.Close)
+	return conn
 }
 
 func sh(t testing.TB, dir, script string) string {

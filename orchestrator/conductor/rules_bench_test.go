@@ -49,7 +49,7 @@ func busyRun(b *testing.B, finished int) func(*testing.B) time.Duration {
 		tasks[i].DependsOn = []string{tasks[finished].ID}
 	}
 	l.Append("", run.PlanData{By: "master/1", Tasks: tasks})
-	l.Append("", run.Data{Decision: &run.Decided{Kind: run.DecidePlan, Closed: true, Answer: run.Answer{Option: run.ApprovePlan}}})
+	l.Append("", run.Data{Decision: &run.Decided{Kind: run.DecidePlan, Closed: true, Answer: run.Answer{Option: run.Yes}}})
 	for i, t := range tasks[:finished] {
 		finish(l, t.ID, i)
 	}

@@ -104,7 +104,7 @@ func apply(t testing.TB, st *run.State, kind contextscope.Kind, task string, dat
 	require.NoError(t, err)
 	message, err := wire.EncodeEvents([]contextscope.Event{{V: 1, Kind: kind, Task: task, Data: raw, Time: time.Unix(1, 0)}})
 	require.NoError(t, err)
-	message, err = wire.Press(message)
+	message, err = wire.Press("", message)
 	require.NoError(t, err)
 	events := wire.DecodeEvents(bus.Message{Data: message, Pos: st.Pos + 1})
 	require.NoError(t, st.Apply(&events[0]))

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 
 	"divisi/bus"
@@ -72,6 +73,13 @@ func TestAnUnsoundPatchIsAFailedAttemptAndNoFailedRun(t *testing.T) {
 	commit := strings.Repeat("ab", 20)
 	for name, patch := range map[string]func(r *rig) spec.Patch{
 		"its pack is not there": func(*rig) spec.Patch { return spec.Patch{Commit: commit, Tree: commit, Pack: "none"} },
+		"its pack has no name":  func(*rig) spec.Patch { return spec.Patch{Commit: commit, Tree: commit} },
+		"its pack lacks a piece": func(r *rig) spec.Patch {
+			manifest := &nats.Msg{Subject: "obj.n.torn", Data: []byte(`{"size":1,"pieces":["x"]}`), Header: nats.Header{"Divisi-Manifest": {"1"}}}
+			_, err := r.client().RequestMsgWithContext(t.Context(), manifest)
+			require.NoError(t, err)
+			return spec.Patch{Commit: commit, Tree: commit, Pack: "torn"}
+		},
 		"its pack is no pack": func(r *rig) spec.Patch {
 			require.NoError(t, r.bus.Put(t.Context(), "bad", []byte("PACK of lies")))
 			return spec.Patch{Commit: commit, Tree: commit, Pack: "bad"}

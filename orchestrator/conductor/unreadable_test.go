@@ -87,7 +87,7 @@ func TestALogWithADamagedMessageOfAnAgentIsFolded(t *testing.T) {
 	require.Empty(t, st.Unread)
 	require.Equal(t, []string{
 		"event at 4 could not be read: unexpected end of JSON input (of t1/1)",
-		"event at 5 could not be read: it has version 7, and this program reads up to 3 (turn of t1/1)",
+		"event at 5 could not be read: it has version 7, and this program reads up to 4 (turn of t1/1)",
 	}, st.Notices)
 	require.Equal(t, st.Notices, report.Of(st).Notices)
 	require.Equal(t, l.last[bus.ConductorSubject("r1", "task")], st.ConductorPos, "no message of an agent counts as the conductor's")
@@ -108,12 +108,12 @@ func TestAnEventOfAWorkerThatDoesNotHaveTheAttemptIsReportedAndNotFolded(t *test
 	l := newDamagedLog(t)
 	l.begun()
 	a, b := bus.AttemptSubject("r1", "a", "reader", "t1", 1), bus.AttemptSubject("r1", "b", "reader", "t1", 1)
-	l.append(a, `[{"v":3,"kind":"started","data":{"delivery":1}},{"v":3,"kind":"usage","data":{"calls":1,"prompt":1}}]`)
-	l.append(b, `[{"v":3,"kind":"started","data":{"delivery":2}}]`)
-	l.append(a, `[{"v":3,"kind":"usage","data":{"calls":1,"prompt":2}},{"v":3,"id":"e","kind":"result","worker":"b",`+
-		`"data":{"task":"t1","attempt":1,"status":"done"}}]`)
-	l.append(a, `[{"v":3,"kind":"started","data":{"delivery":2}}]`)
-	l.append(b, `[{"v":3,"kind":"usage","data":{"calls":1,"prompt":4}}]`)
+	l.append(a, `[{"v":4,"kind":"started","data":{"delivery":1}},{"v":4,"kind":"usage","data":{"calls":1,"prompt":1}}]`)
+	l.append(b, `[{"v":4,"kind":"started","data":{"delivery":2}}]`)
+	l.append(a, `[{"v":4,"kind":"usage","data":{"calls":1,"prompt":2}},{"v":4,"id":"e","kind":"result","worker":"b",`+
+		`"data":{"task":"t1","attempt":1,"delivery":1,"status":"done"}}]`)
+	l.append(a, `[{"v":4,"kind":"started","data":{"delivery":2}}]`)
+	l.append(b, `[{"v":4,"kind":"usage","data":{"calls":1,"prompt":4}}]`)
 
 	st, err := conductor.Fold(t.Context(), l.bus, "r1")
 	require.NoError(t, err)
@@ -133,11 +133,33 @@ func TestAnEventOfAWorkerThatDoesNotHaveTheAttemptIsReportedAndNotFolded(t *test
 	require.Len(t, session, 4)
 }
 
+// An attempt is of one role: who writes under another one has no part in it.
+func TestAnEventUnderAnotherRoleIsReportedAndNotFolded(t *testing.T) {
+	t.Parallel()
+	l := newDamagedLog(t)
+	l.begun()
+	a, b := bus.AttemptSubject("r1", "a", "reader", "t1", 1), bus.AttemptSubject("r1", "b", "generator", "t1", 1)
+	l.append(b, `[{"v":4,"kind":"started","data":{"delivery":1}}]`)
+	l.append(b, `[{"v":4,"id":"e","kind":"result","data":{"task":"t1","attempt":1,"delivery":1,"status":"done"}}]`)
+	l.append(a, `[{"v":4,"kind":"started","data":{"delivery":1}}]`)
+	l.append(a, `[{"v":4,"kind":"usage","data":{"calls":1,"prompt":1}}]`)
+
+	st, err := conductor.Fold(t.Context(), l.bus, "r1")
+	require.NoError(t, err)
+	require.Nil(t, st.Works.Attempt("t1", 1).Result)
+	require.Equal(t, wire.Owner{Worker: "a", Delivery: 1}, st.Works.Attempt("t1", 1).Owner)
+	require.Equal(t, 1, st.Usage.Prompt)
+	const other = " does not count: it is under the role generator, and the attempt is of the role reader"
+	require.Equal(t, []string{
+		"event at 4" + other + " (started of t1/1)", "event at 5" + other + " (result e of t1/1)",
+	}, st.Notices)
+}
+
 func TestNobodyConductsARunWithoutAnEventOfItsConductor(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ kind, message, want string }{
 		"damaged": {"landing", "garbage", "event at 4 could not be read: invalid character 'g' looking for beginning of value (landing of the conductor)"},
-		"newer":   {"task", `[{"v":9,"id":"e9","kind":"task"}]`, "event at 4 could not be read: it has version 9, and this program reads up to 3 (task e9 of the conductor)"},
+		"newer":   {"task", `[{"v":9,"id":"e9","kind":"task"}]`, "event at 4 could not be read: it has version 9, and this program reads up to 4 (task e9 of the conductor)"},
 		"data":    {"run", `[{"v":1,"id":"e9","kind":"run","data":{"epoch":"x"}}]`, "cannot unmarshal string into Go struct field Data.epoch"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/spec"
-	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/proof"
 	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
 )
@@ -38,12 +38,12 @@ func TestAGateThatCannotBeComparedStopsTheRunUntilThatIsAllowed(t *testing.T) {
 	})
 	for _, resume := range []bool{false, true} {
 		st, err := r.carry(resume, false)
-		require.ErrorIs(t, err, acceptance.ErrUnverified)
+		require.ErrorIs(t, err, proof.ErrUnverified)
 		require.Equal(t, run.Stopped, st.Status)
-		require.True(t, acceptance.Unproven(st))
+		require.True(t, proof.Unproven(st))
 		require.Equal(t, st.Spec.Base, st.Head, "nothing landed")
 		require.Empty(t, st.Batches.Testing)
-		gates := acceptance.Incomparables(st)
+		gates := proof.Incomparables(st)
 		require.Len(t, gates, 1)
 		require.Equal(t, "lint", gates[0].Gate)
 		require.Equal(t, "lint says no", gates[0].Error)
@@ -70,7 +70,7 @@ func TestARunWithoutGatesIsUnverified(t *testing.T) {
 		s.Plan = planOf(spec.Task{ID: "one", Role: "wreck", Brief: "b", Files: []string{"f00.txt"}})
 	})
 	_, err := r.carry(false, false)
-	require.ErrorIs(t, err, acceptance.ErrUnverified)
+	require.ErrorIs(t, err, proof.ErrUnverified)
 	st, err := r.carry(true, true)
 	require.NoError(t, err)
 	require.Equal(t, run.Parked, st.Status)

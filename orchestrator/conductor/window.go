@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"divisi/orchestrator/landing"
+	"divisi/orchestrator/schedule"
 )
 
 // window is the wait of a batch for tasks that are under way. The log does not need it: a resumed run waits until the same time.
@@ -16,12 +17,17 @@ type window struct {
 // early reports whether a batch still waits for tasks that are under way, and has the rules asked again when that is over. A
 // clock that jumps prolongs no wait.
 func (c *Conductor) early(m landing.Merge) bool {
-	if m.Until.IsZero() {
+	if m.Window == nil {
 		return false
 	}
-	if !m.Until.Equal(c.window.until) {
-		wait := min(m.Window, m.Until.Sub(c.cfg.Clock()))
-		c.window = window{until: m.Until, end: time.After(wait), over: wait <= 0}
+	ready, _ := schedule.Ready(c.st)
+	until, most := m.Window(ready)
+	if until.IsZero() {
+		return false
+	}
+	if !until.Equal(c.window.until) {
+		wait := min(most, until.Sub(c.cfg.Clock()))
+		c.window = window{until: until, end: time.After(wait), over: wait <= 0}
 	}
 	return !c.window.over
 }

@@ -2,19 +2,17 @@ package console
 
 import (
 	"bufio"
-	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
-
-	"divisi/orchestrator/run"
 )
 
-// Question is a plan that a person is asked about. Refused is what is wrong with the plan as the person edited it before: it is
-// shown in place of the plan. Edit has the person edit the plan; its error is shown, and the person is asked again.
+// Question is a plan, as JSON, that a person is asked about. Refused is what is wrong with the plan as the person edited it
+// before: it is shown in place of the plan. Edit has the person edit the plan; its error is shown, and the person is asked again.
 type Question struct {
-	Plan    run.PlanData
+	Plan    json.RawMessage
 	Refused error
 	Edit    func() error
 }
@@ -22,7 +20,7 @@ type Question struct {
 // Approval is the answer: Yes, or Words for the master, or the plan was Edited; none of them is a no.
 type Approval struct {
 	Yes, Edited bool
-	Words       string
+	Comment     string
 }
 
 // choices are the answers to a question but for yes and no.
@@ -35,7 +33,7 @@ func (c *Console) Approve(in io.Reader, q Question) (said Approval, err error) {
 	if c.opts.JSON {
 		return said, errors.New("the plan needs approval, but the output is JSON: it has to be approved beforehand")
 	}
-	var shown bytes.Buffer
+	var shown strings.Builder
 	if err := q.write(&shown, c.textWidth()); err != nil {
 		return said, err
 	}
@@ -53,7 +51,7 @@ func (c *Console) Approve(in io.Reader, q Question) (said Approval, err error) {
 			}
 			return Visible(err.Error()) + "\nAnswer y or n, " + choices
 		case strings.Contains(answer, " "): // one word is more likely a slip than a message
-			said.Words = words
+			said.Comment = words
 			return ""
 		}
 		return "Answer y or n, " + choices
@@ -61,12 +59,12 @@ func (c *Console) Approve(in io.Reader, q Question) (said Approval, err error) {
 }
 
 // write writes the question.
-func (q *Question) write(w *bytes.Buffer, width int) error {
+func (q *Question) write(w *strings.Builder, width int) error {
 	if q.Refused != nil {
 		w.WriteString(Visible(q.Refused.Error()) + "\n\nThe edited plan is invalid. Run the plan from before? [y/N], " + choices)
 		return nil
 	}
-	err := RenderPlan(w, q.Plan, width)
+	err := Plan(w, q.Plan, width)
 	w.WriteString("\nRun this plan? [y/N], " + choices)
 	return err
 }

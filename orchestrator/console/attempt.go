@@ -11,7 +11,9 @@ import (
 )
 
 // AttemptLog writes what the gates printed that tested an attempt, given as JSON.
-func AttemptLog(data json.RawMessage) (string, error) { return render(data, writeLog) }
+func AttemptLog(b *strings.Builder, data json.RawMessage) error {
+	return render(data, func(l *attempt.Log) { writeLog(b, l) })
+}
 
 // writeLog prints what an attempt left for people.
 func writeLog(b *strings.Builder, l *attempt.Log) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -262,6 +263,9 @@ func (c *Console) Close() error {
 func (c *Console) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.paused { // the cursor is behind a question
+		c.write([]byte("\n"))
+	}
 	width, _ := c.size()
 	if c.live != nil {
 		c.write(append(c.live.wipe(width), fmt.Sprintf(setTitle, "")...))
@@ -269,13 +273,11 @@ func (c *Console) end() {
 	if c.opts.JSON || c.view.run == "" || c.view.Spec.Trial { // divisi init says what it found
 		return
 	}
-	var b bytes.Buffer
+	var b strings.Builder
 	p := paint{}
 	if c.live != nil {
 		p = c.live.paint
 	}
-	if err := writeEnd(&b, c.view, c.opts.Calls(because(c.view.Reason)), width, p, c.opts.Now()); err != nil {
-		c.fail(err)
-	}
-	c.write(b.Bytes())
+	writeEnd(&b, c.view, c.opts.Calls(report.Because(c.view.Reason)), width, p, c.opts.Now())
+	c.write([]byte(b.String()))
 }

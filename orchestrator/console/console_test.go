@@ -172,8 +172,8 @@ func TestApprove(t *testing.T) {
 	t.Parallel()
 	for answer, want := range map[string]Approval{
 		"y\n": {Yes: true}, " yes \n": {Yes: true}, "n\n": {}, "\n": {}, "": {}, "yellow\n": {}, "yse\nY\n": {Yes: true}, "No\ny\n": {},
-		"Leave the tests\x07 alone\ny\n": {Words: "Leave the tests alone"}, "yes but\n": {Words: "yes but"}, "e\ny\n": {Edited: true},
-		"Edit\ny\n": {Edited: true}, "edit it\n": {Words: "edit it"},
+		"Leave the tests\x07 alone\ny\n": {Comment: "Leave the tests alone"}, "yes but\n": {Comment: "yes but"}, "e\ny\n": {Edited: true},
+		"Edit\ny\n": {Edited: true}, "edit it\n": {Comment: "edit it"},
 	} {
 		var out bytes.Buffer
 		c := New(Options{Out: &out})
@@ -242,6 +242,26 @@ func TestApproveHoldsTheScreenStill(t *testing.T) {
 		pass(time.Second)
 		require.Contains(t, screen.text(), "preflight ")
 		require.NoError(t, c.Close())
+	})
+}
+
+// A run that ends while a person is asked: its end does not begin behind the question.
+func TestCloseBelowAQuestion(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		c := New(Options{Out: &out})
+		in, answer := io.Pipe()
+		asked := make(chan error)
+		go func() {
+			_, err := c.Decide(in, Decision{Text: "an answer"})
+			asked <- err
+		}()
+		synctest.Wait()
+		require.NoError(t, c.Close())
+		require.Contains(t, out.String(), "Enter leaves it open: \n")
+		require.NoError(t, answer.Close())
+		require.NoError(t, <-asked)
 	})
 }
 

@@ -28,7 +28,7 @@ type Patch struct{ Task, Text string }
 // Option is a way to answer: what it Does ends a sentence. With Words it is chosen by writing them.
 type Option struct {
 	Name, Does string
-	Words      bool
+	NeedsText  bool
 }
 
 // Answer is the option that was chosen, with its text, for the patch of Task where there are several. Without an option the
@@ -55,7 +55,8 @@ func Whole(patches ...Patch) bool {
 }
 
 func (d *Decision) text(width int) string {
-	p := planText{width: width}
+	var b strings.Builder
+	p := planText{b: &b, width: width}
 	p.line(0, "")
 	p.line(0, "The run waits for "+d.Text)
 	left := maxPatchLines
@@ -63,7 +64,7 @@ func (d *Decision) text(width int) string {
 		lines := text.Lines(strings.TrimSuffix(patch.Text, "\n"))
 		n := min(left, len(lines))
 		p.line(0, "The patch of "+patch.Task+":")
-		p.b.WriteString(strings.Join(lines[:n], "\n") + "\n")
+		b.WriteString(strings.Join(lines[:n], "\n") + "\n")
 		p.more(0, len(lines)-n, "line")
 		left -= n
 	}
@@ -73,8 +74,8 @@ func (d *Decision) text(width int) string {
 	if d.Note != "" {
 		p.line(0, "("+d.Note+")")
 	}
-	p.b.WriteString(wrapPrompt(d.prompt(), width))
-	return p.b.String()
+	b.WriteString(wrapPrompt(d.prompt(), width))
+	return b.String()
 }
 
 // wrapPrompt breaks a prompt between words. The answer goes behind its last line.
@@ -88,7 +89,7 @@ func wrapPrompt(prompt string, width int) string {
 
 // yes is the option that a yes means: the first one without words; nil for none.
 func (d *Decision) yes() *Option {
-	at := slices.IndexFunc(d.Options, func(o Option) bool { return !o.Words })
+	at := slices.IndexFunc(d.Options, func(o Option) bool { return !o.NeedsText })
 	if at < 0 {
 		return nil
 	}
@@ -109,7 +110,7 @@ func (d *Decision) prompt() string {
 		switch o := &d.Options[i]; {
 		case o == yes:
 			say = append(say, "y "+o.Does)
-		case !o.Words:
+		case !o.NeedsText:
 			say = append(say, o.Name+" "+o.Does)
 		case len(d.Patches) > 1:
 			say = append(say, "the name of a task and a sentence: "+o.Name+" "+o.Does)
@@ -126,13 +127,16 @@ func (d *Decision) answer(words string) (said Answer, again string) {
 	first, rest, sentence := strings.Cut(words, " ")
 	first = strings.TrimSuffix(first, ":")
 	yes := d.yes()
-	takes := slices.IndexFunc(d.Options, func(o Option) bool { return o.Words })
-	named := slices.IndexFunc(d.Options, func(o Option) bool { return !o.Words && o.Name == lower })
+	takes := slices.IndexFunc(d.Options, func(o Option) bool { return o.NeedsText })
+	named := slices.IndexFunc(d.Options, func(o Option) bool { return !o.NeedsText && o.Name == lower })
 	switch {
 	case words == "":
 		return said, ""
 	case yes == nil && takes >= 0:
-		if n, err := strconv.Atoi(words); err == nil && n > 0 && n <= len(d.Choices) {
+		if n, err := strconv.Atoi(words); err == nil && len(d.Choices) > 0 && !slices.Contains(d.Choices, words) {
+			if n < 1 || n > len(d.Choices) {
+				return said, fmt.Sprintf("%d is the number of none. %s", n, d.prompt())
+			}
 			words = d.Choices[n-1]
 		}
 		return Answer{Option: d.Options[takes].Name, Text: words}, ""

@@ -36,7 +36,8 @@ func TestDecide(t *testing.T) {
 		"a long patch is cut":       {patch(two), "", Answer{}, "+b\n… and 100 more lines\n"},
 		"one word is an answer":     {question(), "y\n", Answer{Option: "answer", Text: "y"}, "The run waits for an answer to a/1: Which?"},
 		"the number of a choice":    {question("left", "right"), "2\n", Answer{Option: "answer", Text: "right"}, "2: right"},
-		"a number that is none":     {question("left", "right"), "3\n", Answer{Option: "answer", Text: "3"}, "or the number of one"},
+		"a number that is none":     {question("left", "right"), "3\n1\n", Answer{Option: "answer", Text: "left"}, "3 is the number of none. Your answer,"},
+		"a number that is proposed": {question("80", "443"), "443\n", Answer{Option: "answer", Text: "443"}, ""},
 		"control characters do not": {question("a\x1b[2J"), "a\x1b[2Jb\n", Answer{Option: "answer", Text: "ab"}, "1: a\n"},
 	} {
 		t.Run(name, func(t *testing.T) {

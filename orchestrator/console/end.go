@@ -2,56 +2,56 @@ package console
 
 import (
 	"fmt"
-	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"divisi/internal/text"
 	"divisi/orchestrator/report"
+	"divisi/orchestrator/run"
 )
 
 // maxFlakes bounds the flaky failures that the end lists.
 const maxFlakes = 5
 
 // writeEnd writes the run's state, and why it is so, when the console is closed: a few lines and a short table.
-func writeEnd(w io.Writer, v *view, why string, width int, p paint, now time.Time) error {
-	rows := ranked(report.Rows(v.State))
-	say := []string{
-		"",
-		p.state(string(v.Status), fmt.Sprintf("Run %s is %s%s", safe(v.run), safe(string(v.Status)), safe(why))),
+func writeEnd(b *strings.Builder, v *view, why string, width int, p paint, now time.Time) {
+	tasks := report.Tasks(v.State)
+	state := safe(string(v.Status))
+	fmt.Fprintf(b, "\n%s\n  ", p.state(state, "Run "+safe(v.run)+" is "+state+safe(why)))
+	if len(tasks) > 0 {
+		n, unverified := count(tasks)
+		b.WriteString(tally(n, unverified > 0) + " · ")
 	}
-	sum := spent(v, now)
-	if t := tally(rows); t != "" {
-		sum = t + " · " + sum
-	}
-	say = append(say, "  "+sum)
-	say = append(say, "  wall clock: "+report.TimesOf(v.State).Wall())
+	fmt.Fprintf(b, "%s\n  wall clock: %s\n", spent(v, now), report.TimesOf(v.State).Wall())
 	if len(v.Final) > 0 {
-		say = append(say, "  final gates: "+safe(report.Verdicts(v.Final)))
+		b.WriteString("  final gates: " + safe(report.Verdicts(v.Final)) + "\n")
 	}
 	for _, f := range text.Few(v.Proofs.Flakes(), maxFlakes) {
-		say = append(say, "  flaky: "+safe(f))
+		b.WriteString("  flaky: " + safe(f) + "\n")
 	}
 	if v.Ref != "" {
-		result := "  result: " + safe(v.Ref) + " at " + fit(safe(v.Published), 12)
+		fmt.Fprintf(b, "  result: %s at %s", safe(v.Ref), fit(safe(v.Published), 12))
 		if v.Unverified != "" {
-			result += ", unverified: " + safe(v.Unverified)
+			b.WriteString(", unverified: " + safe(v.Unverified))
 		}
-		say = append(say, result)
+		b.WriteByte('\n')
 	}
-	if len(rows) > 0 {
-		say = append(say, "")
+	if len(tasks) == 0 {
+		return
 	}
-	var b strings.Builder
-	b.WriteString(strings.Join(say, "\n") + "\n")
-	if len(rows) > 0 {
-		writeTasks(&b, rows[:min(len(rows), maxEndRows)], width-1)
+	b.WriteByte('\n')
+	writeTasks(b, ranked(tasks)[:min(len(tasks), maxEndRows)], width-1)
+	if n := len(tasks) - maxEndRows; n > 0 {
+		fmt.Fprintf(b, "… and %d more\n", n)
 	}
-	if n := len(rows) - maxEndRows; n > 0 {
-		fmt.Fprintf(&b, "… and %d more\n", n)
+}
+
+// ranked orders tasks for the table at the end: those that need attention first, well-ended ones last.
+func ranked(tasks []report.Task) []report.Task {
+	rank := map[run.TaskState]int{
+		run.TaskParked: -2, run.TaskCancelled: -1, run.TaskLanded: 1, run.TaskDone: 2, run.TaskSkipped: 2, run.TaskDropped: 2,
 	}
-	if _, err := io.WriteString(w, b.String()); err != nil {
-		return fmt.Errorf("write the end: %w", err)
-	}
-	return nil
+	slices.SortStableFunc(tasks, func(a, b report.Task) int { return rank[a.State] - rank[b.State] })
+	return tasks
 }

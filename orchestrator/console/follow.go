@@ -6,7 +6,6 @@ import (
 	"iter"
 
 	"divisi/contextscope"
-	"divisi/orchestrator/run"
 )
 
 // Follow shows the events of a run, each one line of JSON, until the sequence ends or the output fails. It closes nothing.
@@ -27,5 +26,5 @@ func Follow(events iter.Seq2[json.RawMessage, error], c *Console) error {
 	return nil
 }
 
-// State is the run as the events say that were shown. It may be read when nothing is shown any more.
-func (c *Console) State() *run.State { return c.view.State }
+// Live reports whether the console has a part that it redraws.
+func (c *Console) Live() bool { return c.live != nil }

@@ -42,7 +42,7 @@ func TestFollowShowsEventsToTheirEnd(t *testing.T) {
 	require.NoError(t, c.Close())
 	require.Equal(t, 4, bytes.Count(out.Bytes(), []byte("\n")))
 	require.Contains(t, out.String(), `"pos":4`)
-	require.Equal(t, run.Done, c.State().Status)
+	require.Equal(t, run.Done, c.view.Status)
 	want := ""
 	for line, err := range states(t, nil, run.Running, run.Stopped, run.Running, run.Done) {
 		require.NoError(t, err)

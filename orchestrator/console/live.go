@@ -51,7 +51,7 @@ func (p paint) state(state, s string) string {
 		return p.do("33", s)
 	case "parked":
 		return p.do("31", s)
-	case "stopped", "cancelled", "skipped", "waiting", "not reached", "pending":
+	case "stopped", "cancelled", "skipped", "dropped", "waiting", "not reached", "pending":
 		return p.do("2", s)
 	default:
 		return p.do("36", s)
@@ -154,7 +154,7 @@ func spent(v *view, now time.Time) string {
 	}
 	s := "0s"
 	if !v.Spec.Created.IsZero() {
-		s = report.Span(now.Sub(v.Spec.Created) - v.Wait.Until(now))
+		s = report.Span(max(0, v.Times.Clock(now)-v.Wait.Until(now)))
 	}
 	s += " · " + report.Tokens(v.Usage.Total())
 	if v.Budget > 0 {
@@ -219,33 +219,30 @@ func (l *live) bar(p report.Phase, width int) string {
 
 // counts words how many tasks are in each state.
 func (l *live) counts(v *view, width int) string {
-	s := tally(report.Rows(v.State))
-	if s == "" {
+	n, unverified := map[run.TaskState]int{}, false
+	for _, t := range v.Tasks.ByID {
+		n[t.State]++
+		unverified = unverified || t.State == run.TaskLanded && t.Landed.Unverified != ""
+	}
+	if len(n) == 0 {
 		return ""
 	}
-	return l.paint.do("2", fit("tasks: "+s, width))
+	return l.paint.do("2", fit("tasks: "+tally(n, unverified), width))
 }
 
 var tallied = []run.TaskState{
 	run.TaskHeld, run.TaskRunning, run.TaskVerifying, run.TaskAccepted,
 	run.TaskLanding, run.TaskPending, run.TaskLanded, run.TaskDone,
-	run.TaskParked, run.TaskCancelled, run.TaskSkipped,
+	run.TaskParked, run.TaskCancelled, run.TaskSkipped, run.TaskDropped,
 }
 
-func tally(rows []report.Row) string {
-	n, landed := map[run.TaskState]int{}, ""
-	for _, r := range rows {
-		n[r.State]++
-		if r.Unverified {
-			landed = " unverified"
-		}
-	}
+// tally words numbers of tasks by state; unverified marks those that have landed.
+func tally(n map[run.TaskState]int, unverified bool) string {
 	var say []string
 	for _, s := range tallied {
-		if n[s] > 0 && s == run.TaskLanded {
-			say = append(say, fmt.Sprintf("%d %s%s", n[s], s, landed))
-		} else if n[s] > 0 {
-			say = append(say, fmt.Sprintf("%d %s", n[s], s))
+		if n[s] > 0 {
+			task := report.Task{State: s, Unverified: unverified && s == run.TaskLanded}
+			say = append(say, fmt.Sprintf("%d %s", n[s], task.Status()))
 		}
 	}
 	return strings.Join(say, ", ")

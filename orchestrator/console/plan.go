@@ -1,9 +1,8 @@
 package console
 
 import (
+	"encoding/json"
 	"fmt"
-	"io"
-	"slices"
 	"strings"
 
 	"divisi/internal/spec"
@@ -21,11 +20,17 @@ const (
 	maxShownLines    = 40
 )
 
-// RenderPlan writes a plan for a person to judge: the decision record, the tasks with their briefs, constraints and what they may
-// write, the overlaps, and what it is likely to use and at most. The shards of a template are written once. No line is wider than
-// width cells.
-func RenderPlan(w io.Writer, plan run.PlanData, width int) error {
-	p := &planText{width: max(width, 30)}
+// Plan writes a plan, given as JSON, for a person to judge: the decision record, the tasks with their briefs, constraints and
+// what they may write, the overlaps, and what it is likely to use and at most. The shards of a template are written once. No line
+// is wider than width cells.
+func Plan(b *strings.Builder, data json.RawMessage, width int) error {
+	return render(data, func(plan *run.PlanData) {
+		p := &planText{b: b, width: max(width, 30)}
+		p.plan(plan)
+	})
+}
+
+func (p *planText) plan(plan *run.PlanData) {
 	by := plan.By
 	if plan.Replaces > 0 {
 		by += ", edited by a person"
@@ -48,14 +53,10 @@ func RenderPlan(w io.Writer, plan run.PlanData, width int) error {
 	p.overlaps(plan.Overlaps)
 	p.line(0, "")
 	p.text(0, tokensOf(plan))
-	if _, err := io.WriteString(w, p.b.String()); err != nil {
-		return fmt.Errorf("write the plan: %w", err)
-	}
-	return nil
 }
 
 // tokensOf words what a plan uses: the likely range with its price, and the hard limit.
-func tokensOf(plan run.PlanData) string {
+func tokensOf(plan *run.PlanData) string {
 	if plan.Ceiling == 0 {
 		return "No model takes part: it costs no tokens."
 	}
@@ -92,7 +93,7 @@ func common(tasks []spec.Task) []string {
 
 // planText collects lines that fit.
 type planText struct {
-	b      strings.Builder
+	b      *strings.Builder
 	width  int
 	common []string
 }
@@ -218,20 +219,4 @@ func (p *planText) overlaps(list []run.Overlap) {
 		p.line(2, fmt.Sprintf("%s and %s both write %s", o.A, o.B, o.Path))
 	}
 	p.more(2, len(list)-maxShownOverlaps, "overlap")
-}
-
-// ranked orders rows for the table at the end: tasks that need attention first, well-ended tasks last.
-func ranked(rows []report.Row) []report.Row {
-	rank := map[run.TaskState]int{
-		run.TaskParked: 0, run.TaskCancelled: 1, run.TaskLanded: 3, run.TaskDone: 4, run.TaskSkipped: 4,
-	}
-	of := func(r report.Row) int {
-		if n, ok := rank[r.State]; ok {
-			return n
-		}
-		return 2
-	}
-	out := slices.Clone(rows)
-	slices.SortStableFunc(out, func(a, b report.Row) int { return of(a) - of(b) })
-	return out
 }

@@ -2,10 +2,10 @@ package console
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"divisi/internal/text"
-	"divisi/orchestrator/phase"
 	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
 )
@@ -16,28 +16,12 @@ const (
 	maxHandoffLine  = 240
 )
 
-// handoffLines are the findings, deviations and broken constraints of a task, each with its word.
-func handoffLines(t *report.Task) [][2]string {
-	var out [][2]string
-	add := func(word, text string) { out = append(out, [2]string{word, Sanitize(oneLine(text))}) }
-	for _, c := range t.Broken {
-		add("broken", "constraint "+c.Text+": "+c.Note)
-	}
-	for _, d := range t.Deviations {
-		add("deviation", d)
-	}
-	for _, f := range t.Findings {
-		add("finding", f)
-	}
-	return out
-}
-
 // writeHandoffs prints the handoffs of all tasks, at most maxHandoffLines lines.
 func writeHandoffs(w *strings.Builder, r *report.Report) {
 	left, more := maxHandoffLines, 0
 	for i := range r.Tasks {
 		t := &r.Tasks[i]
-		for _, l := range handoffLines(t) {
+		for _, l := range t.Handoff() {
 			if left--; left < 0 {
 				more++
 				continue
@@ -45,7 +29,7 @@ func writeHandoffs(w *strings.Builder, r *report.Report) {
 			if left == maxHandoffLines-1 {
 				w.WriteByte('\n')
 			}
-			fmt.Fprintf(w, "%s of %s: %s\n", l[0], t.ID, text.Clip(l[1], maxHandoffLine))
+			fmt.Fprintf(w, "%s of %s: %s\n", l[0], t.ID, text.Clip(Sanitize(l[1]), maxHandoffLine))
 		}
 	}
 	if more > 0 {
@@ -61,28 +45,25 @@ func UnverifiedNote(why string) string {
 	return " (unverified: " + Sanitize(why) + ")"
 }
 
-func unverifiedWord(yes bool) string {
-	if yes {
-		return " unverified"
+// count counts tasks by their state, and those that landed unverified.
+func count(tasks []report.Task) (n map[run.TaskState]int, unverified int) {
+	n = map[run.TaskState]int{}
+	for i := range tasks {
+		n[tasks[i].State]++
+		if tasks[i].Unverified {
+			unverified++
+		}
 	}
-	return ""
+	return n, unverified
 }
 
 // progress counts the landed and unchanged tasks of a run, and names what it waits for.
 func progress(r *report.Report) string {
-	n, all, unverified := map[run.TaskState]int{}, 0, 0
-	for _, t := range r.Tasks {
-		if t.Unverified {
-			unverified++
-		}
-		if t.ID != run.MasterTask {
-			n[t.State]++
-			all++
-		}
-	}
-	landed := n[run.TaskLanded]
-	text := fmt.Sprintf("%d of %d landed%s", landed, all, unverifiedWord(landed > 0 && unverified == landed))
-	if unverified > 0 && unverified < landed {
+	tasks := slices.DeleteFunc(r.Tasks, func(t report.Task) bool { return t.ID == run.MasterTask })
+	n, unverified := count(tasks)
+	landed := report.Task{State: run.TaskLanded, Unverified: unverified > 0 && unverified == n[run.TaskLanded]}
+	text := fmt.Sprintf("%d of %d %s", n[run.TaskLanded], len(tasks), landed.Status())
+	if unverified > 0 && !landed.Unverified {
 		text += fmt.Sprintf(", %d of them unverified", unverified)
 	}
 	if done := n[run.TaskDone]; done > 0 {
@@ -90,7 +71,7 @@ func progress(r *report.Report) string {
 	}
 	if r.Wait != "" {
 		text += "; waits for " + Sanitize(r.Wait)
-	} else if why, _, _ := strings.Cut(r.Reason, " ("); r.State == run.Stopped && strings.HasPrefix(why, phase.WaitsFor) {
+	} else if why, _, _ := strings.Cut(r.Reason, " ("); r.State == run.Stopped && strings.HasPrefix(why, run.ReasonWaits) {
 		text += "; " + Sanitize(why)
 	}
 	for _, q := range r.Quotas {

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -16,26 +15,35 @@ import (
 	"divisi/orchestrator/run"
 )
 
-func samplePlan(t *testing.T) run.PlanData {
+func samplePlan(t *testing.T) json.RawMessage {
 	t.Helper()
-	var plan run.PlanData
+	var plan json.RawMessage
 	events := readSample(t)
 	for i := range events {
 		if events[i].Kind == contextscope.KindPlan {
-			require.NoError(t, json.Unmarshal(events[i].Data, &plan))
+			plan = events[i].Data
 		}
 	}
-	require.NotEmpty(t, plan.Tasks)
+	require.NotEmpty(t, plan)
 	return plan
+}
+
+func shownPlan(t *testing.T, plan run.PlanData, width int) string {
+	t.Helper()
+	data, err := json.Marshal(plan)
+	require.NoError(t, err)
+	var out strings.Builder
+	require.NoError(t, Plan(&out, data, width))
+	return out.String()
 }
 
 func TestRenderPlan(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{80, 40} {
-		var out bytes.Buffer
-		require.NoError(t, RenderPlan(&out, samplePlan(t), width))
+		var out strings.Builder
+		require.NoError(t, Plan(&out, samplePlan(t), width))
 		narrow(t, out.String(), width)
-		golden(t, fmt.Sprintf("testdata/plan%d.txt", width), out.Bytes())
+		golden(t, fmt.Sprintf("testdata/plan%d.txt", width), []byte(out.String()))
 	}
 }
 
@@ -49,14 +57,13 @@ func TestRenderPlanBounds(t *testing.T) {
 		})
 		plan.Overlaps = append(plan.Overlaps, run.Overlap{A: "t0", B: "t1", Path: "a/b.go"})
 	}
-	var out bytes.Buffer
-	require.NoError(t, RenderPlan(&out, plan, 100))
-	require.Contains(t, out.String(), "… and 1800 more tasks")
-	require.Contains(t, out.String(), "… and 1980 more overlaps")
-	require.Contains(t, out.String(), "and 44 more")
-	require.Contains(t, out.String(), "No model takes part")
-	require.Less(t, strings.Count(out.String(), "\n"), 1500)
-	require.Error(t, RenderPlan(&brokenWriter{}, plan, 100))
+	out := shownPlan(t, plan, 100)
+	require.Contains(t, out, "… and 1800 more tasks")
+	require.Contains(t, out, "… and 1980 more overlaps")
+	require.Contains(t, out, "and 44 more")
+	require.Contains(t, out, "No model takes part")
+	require.Less(t, strings.Count(out, "\n"), 1500)
+	require.Error(t, Plan(&strings.Builder{}, json.RawMessage("{"), 100))
 }
 
 func TestRenderPlanWritesATemplateOnce(t *testing.T) {
@@ -71,9 +78,7 @@ func TestRenderPlanWritesATemplateOnce(t *testing.T) {
 	plan.Tasks = append(plan.Tasks, spec.Task{
 		ID: "last", Role: "generator", Brief: strings.Repeat("line\n", 100), Constraints: []string{"Keep the API"}, Files: []string{"z.go"},
 	})
-	var out bytes.Buffer
-	require.NoError(t, RenderPlan(&out, plan, 120))
-	before, after, found := strings.Cut(out.String(), "  last (generator)\n")
+	before, after, found := strings.Cut(shownPlan(t, plan, 120), "  last (generator)\n")
 	require.True(t, found)
 	require.Equal(t, `Plan by file: 6 tasks
 
@@ -112,7 +117,7 @@ func TestTheTokensOfAPlan(t *testing.T) {
 			Ceiling: 500, Likely: &run.Likely{Low: 10, High: 20, LowCost: spec.Dollar / 10, HighCost: spec.Dollar / 5, Unpriced: 5},
 		},
 	} {
-		require.Equal(t, want, tokensOf(plan))
+		require.Equal(t, want, tokensOf(&plan))
 	}
 }
 
@@ -123,9 +128,8 @@ func TestRenderTasks(t *testing.T) {
 	for i := range events {
 		v.apply(&events[i])
 	}
-	rows := ranked(report.Rows(v.State))
+	rows := ranked(report.Tasks(v.State))
 	require.Equal(t, run.TaskParked, rows[0].State, "what needs a look comes first")
-	rows[1].Took = 90 * time.Second
 	for _, width := range []int{10, 20, 40, 60, 80, 120, 200} {
 		var out strings.Builder
 		writeTasks(&out, rows, width)
@@ -142,4 +146,19 @@ func narrow(t *testing.T, text string, width int) {
 	for l := range strings.Lines(text) {
 		require.LessOrEqual(t, cellWidth(strings.TrimSuffix(l, "\n")), width, "%q", l)
 	}
+}
+
+// The time in which no process held a run is not the run's, at its end as in its report.
+func TestTheTimeOfARunThatWasResumed(t *testing.T) {
+	t.Parallel()
+	v := newView()
+	created := time.Unix(1000, 0)
+	for after, d := range []run.Data{
+		{Spec: &run.Spec{Created: created}, State: run.Running, Epoch: 1}, {State: run.Stopped}, {State: run.Running, Epoch: 2}, {State: run.Done},
+	} {
+		raw, err := json.Marshal(d)
+		require.NoError(t, err)
+		v.apply(&contextscope.Event{Run: "r", Kind: contextscope.KindRun, Data: raw, Time: created.Add(time.Duration(after) * 10 * time.Second)})
+	}
+	require.Equal(t, "20s · 0 tokens", spent(v, time.Time{}))
 }

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"divisi/internal/text"
 	"divisi/orchestrator/report"
@@ -14,111 +13,104 @@ import (
 )
 
 // Report writes the report of a run, given as JSON, at most width cells wide.
-func Report(data json.RawMessage, width int) (string, error) {
-	return render(data, func(w *strings.Builder, r *report.Report) { writeReport(w, r, width) })
+func Report(b *strings.Builder, data json.RawMessage, width int) error {
+	return render(data, func(r *report.Report) { writeReport(b, r, width) })
 }
 
 // TaskReport writes the report of one task, given as JSON.
-func TaskReport(data json.RawMessage) (string, error) { return render(data, writeTask) }
+func TaskReport(b *strings.Builder, data json.RawMessage) error {
+	return render(data, func(t *report.Task) { writeTask(b, t) })
+}
 
 // EndReport writes what the report of a run that has ended, given as JSON, has beyond what Close has written.
-func EndReport(data json.RawMessage, width int) (string, error) {
-	return render(data, func(w *strings.Builder, r *report.Report) {
-		writeHandoffs(w, r)
-		writeRoles(w, r.Roles, width)
-		writeGates(w, slices.DeleteFunc(r.Gates, func(g report.Gate) bool {
+func EndReport(b *strings.Builder, data json.RawMessage, width int) error {
+	return render(data, func(r *report.Report) {
+		writeHandoffs(b, r)
+		writeRoles(b, r.Roles, width)
+		writeGates(b, slices.DeleteFunc(r.Gates, func(g report.Gate) bool {
 			return len(g.New)+len(g.Known)+len(g.Fixed) == 0 && g.Error == ""
 		}))
 	})
 }
 
-// Progress writes how far a run is, by its report as JSON, and its goal: the cells of a row.
-func Progress(data json.RawMessage) (string, error) {
-	return render(data, func(w *strings.Builder, r *report.Report) {
-		fmt.Fprintf(w, "%s\t%s", progress(r), Sanitize(oneLine(r.Goal)))
-	})
+// Progress returns how far a run is, by its report as JSON, and its goal: the cells of a row.
+func Progress(data json.RawMessage) (cells []string, err error) {
+	return cells, render(data, func(r *report.Report) { cells = []string{progress(r), r.Goal} })
 }
 
-func render[T any](data json.RawMessage, write func(*strings.Builder, *T)) (string, error) {
+// render reads what is shown.
+func render[T any](data json.RawMessage, write func(*T)) error {
 	var v T
 	if err := json.Unmarshal(data, &v); err != nil {
-		return "", fmt.Errorf("read a report: %w", err)
+		return fmt.Errorf("read a report: %w", err)
 	}
-	var b strings.Builder
-	write(&b, &v)
-	return b.String(), nil
+	write(&v)
+	return nil
+}
+
+// fields writes texts behind words of a width, made safe, a line each; empty ones are left out.
+type fields struct {
+	b     *strings.Builder
+	width int
+}
+
+func (f fields) add(word string, texts ...string) {
+	for _, text := range texts {
+		if text != "" {
+			fmt.Fprintf(f.b, "%-*s %s\n", f.width, word, Sanitize(text))
+		}
+	}
+}
+
+// addf writes one text where there is something to tell.
+func (f fields) addf(is bool, word, format string, args ...any) {
+	if is {
+		f.add(word, fmt.Sprintf(format, args...))
+	}
 }
 
 // writeReport prints a report for people.
 func writeReport(w *strings.Builder, r *report.Report, columns int) {
-	fmt.Fprintf(w, "run     %s  %s", r.Run, r.State)
-	if r.Reason != "" {
-		fmt.Fprintf(w, ": %s", Sanitize(oneLine(r.Reason)))
-	}
+	f, state := fields{w, 7}, string(r.State)+report.Because(r.Reason)
 	if r.Wait != "" {
-		fmt.Fprintf(w, ", waiting for %s", Sanitize(oneLine(r.Wait)))
+		state += ", waiting for " + r.Wait
 	}
-	if r.Unverified != "" {
-		what := "none: everything that landed is unverified"
-		if slices.ContainsFunc(r.Tasks, func(t report.Task) bool { return t.State == run.TaskLanded && !t.Unverified }) {
-			what = "in part, unverified are"
-		}
-		fmt.Fprintf(w, "\nproof   %s: %s", what, Sanitize(r.Unverified))
+	fmt.Fprintf(w, "run     %s  %s\n", r.Run, Sanitize(state))
+	proof := "none: everything that landed is unverified"
+	if slices.ContainsFunc(r.Tasks, func(t report.Task) bool { return t.State == run.TaskLanded && !t.Unverified }) {
+		proof = "in part, unverified are"
 	}
-	fmt.Fprintf(w, "\ngoal    %s\nrepo    %s\nbase    %s\n",
-		Sanitize(oneLine(r.Goal)), Sanitize(r.Repo), short(r.Base))
-	if r.Ref != "" {
-		fmt.Fprintf(w, "branch  %s at %s%s\n", strings.TrimPrefix(r.Ref, "refs/heads/"), short(r.Head),
-			UnverifiedNote(r.Unverified))
-	}
-	if r.Files > 0 {
-		fmt.Fprintf(w, "change  %s, +%d -%d\n", text.Count(r.Files, "file"), r.Added, r.Deleted)
-	}
-	if r.GateRuns > 0 {
-		fmt.Fprintf(w, "gates   %s; one patch at a time takes at least %d\n", text.Count(r.GateRuns, "run"), r.OneByOne)
-	}
+	f.addf(r.Unverified != "", "proof", "%s: %s", proof, r.Unverified)
+	fmt.Fprintf(w, "goal    %s\nrepo    %s\nbase    %s\n", Sanitize(r.Goal), Sanitize(r.Repo), short(r.Base))
+	f.addf(r.Ref != "", "branch", "%s at %s%s", strings.TrimPrefix(r.Ref, "refs/heads/"), short(r.Head),
+		UnverifiedNote(r.Unverified))
+	f.addf(r.Files > 0, "change", "%s, +%d -%d", text.Count(r.Files, "file"), r.Added, r.Deleted)
+	f.addf(r.GateRuns > 0, "gates", "%s; one patch at a time takes at least %d", text.Count(r.GateRuns, "run"), r.OneByOne)
 	if b := r.FirstRed; b != nil {
-		fmt.Fprintf(w, "red     first after batch %d at %s: %s\n", b.Batch, short(b.Commit),
-			Sanitize(strings.Join(b.Tasks, ", ")))
+		f.add("red", fmt.Sprintf("first after batch %d at %s: %s", b.Batch, short(b.Commit), strings.Join(b.Tasks, ", ")))
 	}
-	fmt.Fprintf(w, "time    wall clock %s: %s\n        agents added up: %s\n", r.Times.Span(), r.Times.Wall(), r.Times.Sum())
-	for _, n := range r.Now {
-		fmt.Fprintf(w, "now     %s\n", Sanitize(oneLine(n)))
+	fmt.Fprintf(w, "time    %s: %s\n        agents added up: %s\n", r.Times.Span(), r.Times.Wall(), r.Times.Sum())
+	f.add("now", r.Now...)
+	f.add("flaky", r.Flakes...)
+	f.addf(len(r.Executors) > 0, "chains", "landed %s", counts(r.Executors, "by %s %d"))
+	f.add("judges", counts(r.Verdicts, "%s %d"))
+	landed := ""
+	if r.TokensPerLanded > 0 {
+		landed = fmt.Sprintf(", %d a landed task", r.TokensPerLanded)
 	}
-	for _, f := range r.Flakes {
-		fmt.Fprintf(w, "flaky   %s\n", Sanitize(f))
-	}
-	if len(r.Executors) > 0 {
-		fmt.Fprintf(w, "chains  landed %s\n", counts(r.Executors, "by %s %d"))
-	}
-	if len(r.Verdicts) > 0 {
-		fmt.Fprintf(w, "judges  %s\n", counts(r.Verdicts, "%s %d"))
-	}
-	if r.Usage.Calls > 0 {
-		fmt.Fprintf(w, "tokens  %d in %d calls (%d prompt, %d of them cached, %d output, %d thoughts)",
-			r.Usage.Total(), r.Usage.Calls, r.Usage.Prompt, r.Usage.Cached, r.Usage.Output, r.Usage.Thoughts)
-		if r.TokensPerLanded > 0 {
-			fmt.Fprintf(w, ", %d a landed task", r.TokensPerLanded)
-		}
-		w.WriteByte('\n')
-	}
-	if r.Line != "" {
-		fmt.Fprintf(w, "line    stopped: %s\n", Sanitize(r.Line))
-	}
-	for _, n := range r.Notices {
-		fmt.Fprintf(w, "note    %s\n", Sanitize(oneLine(n)))
-	}
+	f.addf(r.Usage.Calls > 0, "tokens", "%d in %d calls (%d prompt, %d of them cached, %d output, %d thoughts)%s",
+		r.Usage.Total(), r.Usage.Calls, r.Usage.Prompt, r.Usage.Cached, r.Usage.Output, r.Usage.Thoughts, landed)
+	f.addf(r.Line != "", "line", "stopped: %s", r.Line)
+	f.add("note", r.Notices...)
 	for _, q := range r.Quotas {
-		fmt.Fprintf(w, "quota   %s\n", Sanitize(q.String()))
+		f.add("quota", q.String())
 	}
 	for _, d := range r.Decisions {
-		fmt.Fprintf(w, "decide  %s\n", Sanitize(oneLine(d.String())))
+		f.add("decide", d.String())
 	}
-	for _, d := range r.Doubts {
-		fmt.Fprintf(w, "doubt   %s\n", Sanitize(oneLine(d)))
-	}
+	f.add("doubt", r.Doubts...)
 	w.WriteByte('\n')
-	writeTasks(w, rows(r.Tasks), columns)
+	writeTasks(w, r.Tasks, columns)
 	writeHandoffs(w, r)
 	writeRoles(w, r.Roles, columns)
 	writeGates(w, r.Gates)
@@ -131,20 +123,6 @@ func counts(by map[string]int, format string) string {
 		parts = append(parts, fmt.Sprintf(format, name, by[name]))
 	}
 	return strings.Join(parts, ", ")
-}
-
-func rows(tasks []report.Task) []report.Row {
-	out := make([]report.Row, 0, len(tasks))
-	for _, t := range tasks {
-		out = append(out, report.Row{
-			ID: t.ID, Title: t.Title, Role: t.Role, State: t.State, Reason: t.Reason, Attempt: t.Attempts,
-			Unverified: t.Unverified,
-			Tokens:     t.Usage.Total(),
-			Added:      t.Added, Deleted: t.Deleted, Files: t.Files, Commit: t.Commit,
-			Took: time.Duration(t.Seconds * float64(time.Second)),
-		})
-	}
-	return out
 }
 
 func writeGates(w *strings.Builder, gates []report.Gate) {
@@ -174,86 +152,62 @@ func writeGates(w *strings.Builder, gates []report.Gate) {
 
 // writeTask prints everything about one task.
 func writeTask(w *strings.Builder, t *report.Task) {
-	fmt.Fprintf(w, "task      %s  %s%s\ntitle     %s\nrole      %s\nattempts  %d, delivered %d times, %.1f s\n",
-		t.ID, t.State, unverifiedWord(t.Unverified), Sanitize(oneLine(t.Title)), t.Role, t.Attempts, t.Deliveries,
-		t.Seconds)
+	f := fields{w, 9}
+	fmt.Fprintf(w, "task      %s  %s\ntitle     %s\nrole      %s\nattempts  %d, delivered %d times, %.1f s\n",
+		t.ID, t.Status(), Sanitize(t.Title), t.Role, t.Attempts, t.Deliveries, t.Seconds)
 	if t.Inherits != "" {
 		fmt.Fprintf(w, "files     %s\ninherits  %s\n", Sanitize(strings.Join(t.WriteSet, ", ")), t.Inherits)
 	}
 	fmt.Fprintf(w, "tokens    %d in %d calls, %d turns\n", t.Usage.Total(), t.Usage.Calls, t.Turns)
-	if t.Executor != "" {
-		fmt.Fprintf(w, "executor  %s\n", t.Executor)
-	}
-	if t.Uses != "" {
-		fmt.Fprintf(w, "attempt %d uses %s\n", t.Attempts, Sanitize(t.Uses))
-	}
-	if t.LimitHit != "" {
-		fmt.Fprintf(w, "limit     %s was reached before its result\n", t.LimitHit)
-	}
-	writeOthers(w, t)
+	f.add("executor", t.Executor)
+	f.addf(t.Uses != "", fmt.Sprintf("attempt %d", t.Attempts), "uses %s", t.Uses)
+	f.addf(t.LimitHit != "", "limit", "%s was reached before its result", t.LimitHit)
+	writeOthers(f, t)
 	for _, s := range t.Steps {
-		fmt.Fprintf(w, "plan      %s\n", Sanitize(s.String()))
+		f.add("plan", s.String())
 	}
 	for _, l := range t.Saved {
-		fmt.Fprintf(w, "artifact  %s, %d bytes: %s\n", l.Name, l.Bytes, l.Handle)
+		f.add("artifact", fmt.Sprintf("%s, %d bytes: %s", l.Name, l.Bytes, l.Handle))
 	}
 	if t.Commit != "" {
 		fmt.Fprintf(w, "commit    %s  %d files, +%d -%d\n", t.Commit, t.Files, t.Added, t.Deleted)
 	}
-	if t.Reason != "" {
-		fmt.Fprintf(w, "reason    %s\n", Sanitize(t.Reason))
-	}
-	for _, f := range t.Failures {
-		fmt.Fprintf(w, "failed    %s\n", Sanitize(oneLine(f)))
-	}
-	for _, d := range t.Doubts {
+	f.add("reason", t.Reason)
+	f.add("failed", t.Failures...)
+	for i := range t.Doubts {
+		d := &t.Doubts[i]
 		for _, e := range d.Evidence {
-			fmt.Fprintf(w, "doubt     attempt %d: %s\n", d.Attempt, Sanitize(oneLine(e)))
+			f.add("doubt", fmt.Sprintf("attempt %d: %s", d.Attempt, e))
 		}
-		fmt.Fprintf(w, "decision  %s\n", Sanitize(oneLine(d.Decision(t.State))))
+		f.add("decision", report.Ruling(d, t.State))
 	}
-	if t.Summary != "" {
-		fmt.Fprintf(w, "summary   %s\n", Sanitize(oneLine(t.Summary)))
+	f.add("summary", t.Summary)
+	after := ""
+	if t.State == run.TaskLanded {
+		after = "; passes after the change"
 	}
-	if len(t.Red) > 0 {
-		after := ""
-		if t.State == run.TaskLanded {
-			after = "; passes after the change"
-		}
-		fmt.Fprintf(w, "proof     failed on the base: %s%s\n", Sanitize(strings.Join(t.Red, ", ")), after)
-	}
-	if t.Verdict != "" {
-		fmt.Fprintf(w, "verdict   %s\n", Sanitize(oneLine(t.Verdict)))
-	}
-	for _, l := range handoffLines(t) {
-		fmt.Fprintf(w, "%-9s %s\n", l[0], l[1])
+	f.addf(len(t.Red) > 0, "proof", "failed on the base: %s%s", strings.Join(t.Red, ", "), after)
+	f.add("verdict", t.Verdict)
+	for _, l := range t.Handoff() {
+		f.add(l[0], l[1])
 	}
 }
 
 // writeOthers prints a task's parent, children, messages and refused requests.
-func writeOthers(w *strings.Builder, t *report.Task) {
-	if t.Parent != "" {
-		fmt.Fprintf(w, "for       %s\n", t.Parent)
-	}
-	if len(t.Children) > 0 {
-		fmt.Fprintf(w, "delegated %d tokens to %s\n", t.Delegated.Total(), strings.Join(t.Children, ", "))
-	}
-	for _, waits := range t.Waits {
-		fmt.Fprintf(w, "waits for %s\n", Sanitize(oneLine(waits)))
-	}
+func writeOthers(f fields, t *report.Task) {
+	f.add("for", t.Parent)
+	f.addf(len(t.Children) > 0, "delegated", "%d tokens to %s", t.Delegated.Total(), strings.Join(t.Children, ", "))
+	f.add("waits for", t.Waits...)
 	for _, m := range t.Messages {
 		receipt := "not delivered yet"
 		for i, r := range m.Receipts {
 			receipt = fmt.Sprintf("%sdelivered to %s at turn %d", strings.Repeat(receipt+", ", min(i, 1)), r.Agent, r.Turn)
 		}
-		fmt.Fprintf(w, "message   from %s: %s (%s)\n", m.From, Sanitize(oneLine(m.Text)), receipt)
+		f.add("message", fmt.Sprintf("from %s: %s (%s)", m.From, m.Text, receipt))
 	}
 	for _, s := range t.Refused {
-		fmt.Fprintf(w, "refused   to write %s: %s (%s)\n", Sanitize(strings.Join(s.Paths, ", ")),
-			Sanitize(oneLine(s.Reason)), Sanitize(oneLine(s.Why)))
+		f.add("refused", fmt.Sprintf("to write %s: %s (%s)", strings.Join(s.Paths, ", "), s.Reason, s.Why))
 	}
 }
 
 func short(commit string) string { return commit[:min(len(commit), 12)] }
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -15,23 +15,13 @@ func writeRoles(b *strings.Builder, roles []report.Role, width int) {
 	if len(roles) == 0 {
 		return
 	}
-	lines := [][]string{roleHeads}
+	rows := [][]string{roleHeads}
 	for _, r := range roles {
-		lines = append(lines, roleCells(r))
-	}
-	widths := make([]int, len(roleHeads))
-	for _, cells := range lines {
-		for i, c := range cells {
-			widths[i] = max(widths[i], cellWidth(c))
-		}
+		rows = append(rows, roleCells(r))
 	}
 	b.WriteByte('\n')
-	for _, cells := range lines {
-		row := pad(cells[0], widths[0])
-		for i, c := range cells[1:] {
-			row += strings.Repeat(" ", 2+widths[i+1]-cellWidth(c)) + c
-		}
-		b.WriteString(fit(strings.TrimRight(row, " "), width) + "\n")
+	for _, line := range Columns(rows, 2, 1, 2, 3, 4, 5, 6) {
+		b.WriteString(fit(line, width) + "\n")
 	}
 }
 

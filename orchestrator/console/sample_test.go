@@ -206,7 +206,7 @@ func (s *scribe) plan() {
 	overlaps := []run.Overlap{{A: "log-jobs", B: "log-sync", Path: "internal/jobs/queue.go"}}
 	s.master(2, "Twelve packages, one task each; the setup in cmd/shopd comes last.", tasks, overlaps, 1_450_000)
 	s.run(run.Data{State: run.Running})
-	s.run(run.Data{Decision: &run.Decided{Kind: run.DecidePlan, Closed: true, Answer: run.Answer{ID: "plan-1.0", Option: run.ApprovePlan, By: "user:ada"}}})
+	s.run(run.Data{Decision: &run.Decided{Kind: run.DecidePlan, Closed: true, Answer: run.Answer{ID: "plan-1.0", Option: run.Yes, By: "user:ada"}}})
 }
 
 // work lets four tasks go on in turn, one step at a time.

@@ -2,6 +2,7 @@ package console
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -10,39 +11,67 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// well reports whether a task ended well.
-func well(r report.Row) bool {
-	return r.State == run.TaskLanded || r.State == run.TaskDone
-}
-
-func changed(r report.Row) string {
-	if r.Added == 0 && r.Deleted == 0 {
-		return ""
+// Columns aligns the cells of rows, gap blanks apart, and returns a line for each row. Cells are made safe for a terminal, in
+// place; those of the columns in right are flush right. The last cell of a row with fewer cells than others widens no column.
+// (The table of lipgloss cuts every cell on a narrow terminal, ids too, and lets the escape sequences of cells through.)
+func Columns(rows [][]string, gap int, right ...int) []string {
+	var widths []int
+	for _, row := range rows {
+		widths = append(widths, make([]int, max(0, len(row)-len(widths)))...)
 	}
-	return fmt.Sprintf("+%d -%d", r.Added, r.Deleted)
+	for _, row := range rows {
+		for i, cell := range row {
+			if row[i] = safe(cell); i+1 < len(row) || i+1 == len(widths) {
+				widths[i] = max(widths[i], cellWidth(row[i]))
+			}
+		}
+	}
+	lines := make([]string, len(rows))
+	for n, row := range rows {
+		for i, cell := range row {
+			blanks := strings.Repeat(" ", max(0, widths[i]-cellWidth(cell)))
+			if slices.Contains(right, i) {
+				cell, blanks = blanks+cell, ""
+			}
+			lines[n] += cell + blanks + strings.Repeat(" ", gap)
+		}
+		lines[n] = strings.TrimRight(lines[n], " ")
+	}
+	return lines
 }
 
-// column is one column of a table: its head, its widest width, and from which width of the terminal on it is shown.
+// Table is rows as text, one a line.
+func Table(rows [][]string) string {
+	var b strings.Builder
+	for _, line := range Columns(rows, 2) {
+		b.WriteString(line + "\n")
+	}
+	return b.String()
+}
+
+func cellWidth(s string) int { return lipgloss.Width(s) }
+
+// column is one column of the table of tasks: its head, and from which width of the terminal on it is shown.
 type column struct {
 	head  string
 	from  int
 	right bool
-	cell  func(report.Row) string
+	cell  func(*report.Task) string
 }
 
 var columns = []column{
-	{"task", 0, false, func(r report.Row) string { return safe(r.ID) }},
-	{"status", 0, false, func(r report.Row) string { return safe(r.Status()) }},
-	{"role", 60, false, func(r report.Row) string { return safe(r.Role) }},
-	{"try", 50, true, func(r report.Row) string { return unless0(r.Attempt, fmt.Sprint(r.Attempt)) }},
-	{"lines", 50, true, func(r report.Row) string { return changed(r) }},
-	{"tokens", 70, true, func(r report.Row) string { return unless0(r.Tokens, report.Tokens(r.Tokens)) }},
-	{"took", 90, true, func(r report.Row) string { return unless0(int(r.Took), report.Span(r.Took)) }},
-	{"commit", 100, false, func(r report.Row) string { return fit(safe(r.Commit), 10) }},
-	{"title", 80, false, func(r report.Row) string { return safe(r.Title) }},
+	{"task", 0, false, func(t *report.Task) string { return t.ID }},
+	{"status", 0, false, func(t *report.Task) string { return t.Status() }},
+	{"role", 60, false, func(t *report.Task) string { return t.Role }},
+	{"try", 50, true, func(t *report.Task) string { return unless0(t.Attempts, fmt.Sprint(t.Attempts)) }},
+	{"lines", 50, true, func(t *report.Task) string {
+		return unless0(t.Added+t.Deleted, fmt.Sprintf("+%d -%d", t.Added, t.Deleted))
+	}},
+	{"tokens", 70, true, func(t *report.Task) string { return unless0(t.Usage.Total(), report.Tokens(t.Usage.Total())) }},
+	{"took", 90, true, func(t *report.Task) string { return unless0(int(t.Took()), report.Span(t.Took())) }},
+	{"commit", 100, false, func(t *report.Task) string { return fit(t.Commit, 10) }},
+	{"title", 80, false, func(t *report.Task) string { return t.Title }},
 }
-
-func cellWidth(s string) int { return lipgloss.Width(s) }
 
 func unless0(n int, s string) string {
 	if n == 0 {
@@ -52,69 +81,48 @@ func unless0(n int, s string) string {
 }
 
 // writeTasks writes a table of tasks, one a line, at most width cells wide; the reason of a task that did not end well
-// is below it. Columns without content, and those for which there is no room, are left out.
-func writeTasks(b *strings.Builder, rows []report.Row, width int) {
+// is below it. Columns without content, and those for which there is no room, are left out; of the last one is cut what does not
+// fit.
+func writeTasks(b *strings.Builder, tasks []report.Task, width int) {
 	width = max(width, 20)
-	cols, widths := layout(rows, width)
-	heads := make([]string, len(cols))
-	for i, c := range cols {
-		heads[i] = c.head
-	}
-	writeCells(b, cols, widths, heads)
-	for _, r := range rows {
-		cells := make([]string, len(cols))
-		for i, c := range cols {
-			cells[i] = c.cell(r)
-		}
-		writeCells(b, cols, widths, cells)
-		if r.Reason != "" && !well(r) {
-			for _, l := range wrap(safe(r.Reason), width-4) {
-				b.WriteString("    " + l + "\n")
-			}
-		}
-	}
-}
-
-// layout chooses the columns and their widths: content decides, the last column takes what is left.
-func layout(rows []report.Row, width int) ([]column, []int) {
-	var cols []column
-	var widths []int
-	left := width
+	rows, left, right := make([][]string, len(tasks)+1), width, []int(nil)
 	for _, c := range columns {
-		widest := 0
-		for _, r := range rows {
-			widest = max(widest, cellWidth(c.cell(r)))
+		cells, widest := []string{c.head}, 0
+		for i := range tasks {
+			cells = append(cells, safe(c.cell(&tasks[i])))
+			widest = max(widest, cellWidth(cells[i+1]))
 		}
 		if width < c.from || widest == 0 {
 			continue
 		}
-		widest = max(widest, len(c.head))
+		widest = min(left, max(widest, len(c.head)))
 		if c.head == "task" {
 			widest = min(widest, max(12, width*2/5))
-		}
-		if widest > left {
-			widest = left
 		}
 		if widest < len(c.head) {
 			continue
 		}
-		cols, widths = append(cols, c), append(widths, widest)
+		if c.right {
+			right = append(right, len(rows[0]))
+		}
+		for i, cell := range cells {
+			rows[i] = append(rows[i], fit(cell, widest))
+		}
 		left -= widest + 2
 	}
-	return cols, widths
+	for i, line := range Columns(rows, 2, right...) {
+		b.WriteString(line + "\n")
+		if i > 0 {
+			writeReason(b, &tasks[i-1], width)
+		}
+	}
 }
 
-func writeCells(b *strings.Builder, cols []column, widths []int, cells []string) {
-	var row strings.Builder
-	for i, c := range cols {
-		cell := pad(cells[i], widths[i])
-		if c.right {
-			cell = strings.Repeat(" ", widths[i]-cellWidth(fit(cells[i], widths[i]))) + fit(cells[i], widths[i])
-		}
-		if i > 0 {
-			row.WriteString("  ")
-		}
-		row.WriteString(cell)
+func writeReason(b *strings.Builder, t *report.Task, width int) {
+	if t.State == run.TaskLanded || t.State == run.TaskDone {
+		return
 	}
-	b.WriteString(strings.TrimRight(row.String(), " ") + "\n")
+	for _, l := range wrap(safe(t.Reason), width-4) {
+		b.WriteString("    " + l + "\n")
+	}
 }

@@ -1,8 +1,8 @@
 package console
 
 import (
-	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,11 +47,13 @@ func TestNothingOfAnUnverifiedRunIsCalledProven(t *testing.T) {
 			said += l.text + "\n"
 		}
 	}
-	require.Equal(t, "landed unverified", report.Rows(v.State)[0].Status())
-	require.Equal(t, "accepted", report.Rows(v.State)[1].Status(), "also after its batch was split")
-	require.Equal(t, "1 accepted, 1 landed unverified", tally(report.Rows(v.State)))
-	var end bytes.Buffer
-	require.NoError(t, writeEnd(&end, v, "", 100, paint{}, time.Time{}))
+	tasks := report.Tasks(v.State)
+	require.Equal(t, "landed unverified", tasks[0].Status())
+	require.Equal(t, "accepted", tasks[1].Status(), "also after its batch was split")
+	require.Equal(t, "tasks: 1 accepted, 1 landed unverified", (&live{}).counts(v, 100))
+	var end strings.Builder
+	writeEnd(&end, v, "", 100, paint{}, time.Time{})
+	require.Contains(t, end.String(), "1 accepted, 1 landed unverified")
 	require.Contains(t, end.String(), "result: refs/heads/divisi/r at , unverified: gate lint")
 	require.Contains(t, said, "unverified: gate lint")
 	require.Contains(t, said, "batch 2 landed unverified: a")

@@ -75,10 +75,3 @@ func hard(s string, width int) string {
 	}
 	return s
 }
-
-func because(reason string) string {
-	if reason == "" {
-		return ""
-	}
-	return ": " + reason
-}

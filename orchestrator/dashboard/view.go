@@ -29,7 +29,8 @@ type view struct {
 	Calls      int        `json:"calls"`
 	Created    int64      `json:"created"`
 	Ended      int64      `json:"ended"`
-	// Last is the newest event's time, Waited how many milliseconds the run had waited for a person by then.
+	// Last is the newest event's time, Waited how many milliseconds the run had waited for a person, or for a
+	// process, by then.
 	Last   int64          `json:"last"`
 	Waited int64          `json:"waited"`
 	Phases []report.Phase `json:"phases"`
@@ -62,7 +63,7 @@ func viewOf(s *run.State) view {
 		Branch: s.Spec.Branch, Unverified: s.Unverified, Ref: s.Ref, Published: s.Published, Notices: s.Notices,
 		Parallel: s.Spec.Parallel, Budget: s.Budget, Tokens: s.Usage.Total(), Cached: s.Usage.Cached, Calls: s.Usage.Calls,
 		Created: milliseconds(s.Spec.Created), Ended: milliseconds(s.Ended), Last: milliseconds(s.Time),
-		Waited: s.Wait.Until(s.Time).Milliseconds(), Phases: report.Phases(s), Agents: report.Agents(s),
+		Waited: (s.Wait.Until(s.Time) + s.Times.Down).Milliseconds(), Phases: report.Phases(s), Agents: report.Agents(s),
 		Tasks: make([]task, 0, len(s.Tasks.Order)+1),
 	}
 	if w := s.Works[run.MasterTask]; w != nil {
@@ -82,12 +83,13 @@ func milliseconds(t time.Time) int64 {
 }
 
 func taskOf(s *run.State, t *run.Task) task {
-	r := report.RowOf(s, t)
+	shown := report.Task{State: t.State, Unverified: t.State == run.TaskLanded && t.Landed.Unverified != ""}
 	failed := t.State == run.TaskPending && len(t.Faults) > 0 && t.Faults[len(t.Faults)-1].Attempt == t.Attempt
 	row := task{
-		ID: r.ID, Title: r.Title, Role: r.Role, State: r.Status(), Reason: r.Reason,
+		ID: t.Task.ID, Title: t.Task.Title, Role: t.Task.Role, State: shown.Status(), Reason: t.Reason,
 		Alarm: failed || t.State == run.TaskParked || t.State == run.TaskHeld,
-		Notes: report.Said(t.Result, t.VerifyR), Attempt: r.Attempt, Added: r.Added, Deleted: r.Deleted, Tokens: r.Tokens,
+		Notes: report.Said(t.Result, t.VerifyR), Attempt: t.Attempt, Added: t.Landed.Added, Deleted: t.Landed.Deleted,
+		Tokens: s.Works.Used(t.Task.ID).Total(),
 	}
 	if t.Commit == "" && !t.GivenUp() && t.Result != nil && t.Result.Patch != nil {
 		row.Added, row.Deleted = t.Result.Patch.Added, t.Result.Patch.Deleted

@@ -82,14 +82,17 @@ func TestHead(t *testing.T) {
 	require.Equal(t, []any{"a/1", "a", "w1", 12, int64(5000)}, []any{
 		v.Agents[0].ID, v.Agents[0].Task, v.Agents[0].Worker, v.Agents[0].Tokens, v.Agents[0].Since,
 	})
-	v = viewOf(folded(t, append(events,
+	events = append(events,
 		at(t, 20, contextscope.KindRun, "", 0, run.Data{Wait: &over}),
 		at(t, 30, contextscope.KindRun, "", 0, run.Data{State: run.Done, Ref: "refs/heads/x", Head: "c", Reason: "all landed"}),
-	)...))
+	)
+	v = viewOf(folded(t, events...))
 	require.Equal(t, []any{run.Done, "", "refs/heads/x", "c", "all landed", int64(30_000), int64(10_000)}, []any{
 		v.State, v.Wait, v.Ref, v.Published, v.Reason, v.Ended, v.Waited,
 	})
 	require.Empty(t, v.Agents, "an ended run has no agents")
+	v = viewOf(folded(t, append(events, at(t, 50, contextscope.KindRun, "", 0, run.Data{State: run.Running, Epoch: 2}))...))
+	require.Equal(t, int64(30_000), v.Waited, "no process had it for 20 seconds")
 }
 
 func TestTasks(t *testing.T) {
@@ -100,7 +103,7 @@ func TestTasks(t *testing.T) {
 			Findings: []string{"f"}, Deviations: []string{"d"}, Constraints: []spec.ConstraintEcho{{Text: "c", Note: "n"}, {Text: "k", Kept: true}},
 		},
 	}
-	notes := []string{"broken constraint c: n", "deviation: d", "finding: f"}
+	notes := []string{"broken: constraint c: n", "deviation: d", "finding: f"}
 	fault := &spec.Fault{Class: "gates", Message: "red"}
 	accepted := at(t, 7, contextscope.KindTask, "a", 0, run.TaskData{State: run.TaskAccepted})
 	result := at(t, 6, contextscope.KindResult, "a", 1, patch)
@@ -145,7 +148,7 @@ func TestTasks(t *testing.T) {
 				at(t, 6, contextscope.KindTask, "a", 0, dispatch("a--verify", "tester", run.TaskVerifying, 1)),
 				at(t, 7, contextscope.KindResult, "a--verify", 1, patch),
 			},
-			task{State: "verifying", Notes: []string{"broken constraint c: its judge: n", "deviation: its judge: d"}},
+			task{State: "verifying", Notes: []string{"broken: constraint c: its judge: n", "deviation: its judge: d"}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -11,10 +11,12 @@ import (
 	"divisi/internal/text"
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
 )
 
 // Take puts an answer into the log, and returns what becomes of it when the run acts on it. It is refused with a
 // *request.RefusedError where the decision has an answer or is closed, is about another attempt by now, or has no such option.
+// The number of a proposal stands for it.
 func Take(s *run.State, a run.Answer) ([]run.Action, string, error) {
 	if err := request.Over(s); err != nil {
 		return nil, "", err
@@ -24,6 +26,9 @@ func Take(s *run.State, a run.Answer) ([]run.Action, string, error) {
 	}
 	d, err := find(s, Open(s), a)
 	if err != nil {
+		return nil, "", err
+	}
+	if a.Text, err = proposed(&d, a.Text); err != nil {
 		return nil, "", err
 	}
 	at := slices.IndexFunc(d.Options, func(o run.Option) bool { return o.Name == a.Option })
@@ -36,11 +41,13 @@ func Take(s *run.State, a run.Answer) ([]run.Action, string, error) {
 	case len(a.Text) > request.MaxMessage:
 		return nil, "", request.Refusedf("the answer to %s has %d bytes; at most %d are allowed",
 			d.ID, len(a.Text), request.MaxMessage)
-	case d.Options[at].Words && strings.TrimSpace(a.Text) == "":
+	case d.Options[at].NeedsText && strings.TrimSpace(a.Text) == "":
 		return nil, "", request.Refusedf("%s needs a text", a.Option)
+	case a.Text != "" && !d.Options[at].NeedsText && !slices.Contains(reasoned, a.Option):
+		return nil, "", request.Refusedf("%s takes no text", a.Option)
 	case a.Of != "" && !slices.Contains(d.Patches, a.Of):
 		return nil, "", request.Refusedf("%s is not about %s", d.ID, strconv.Quote(text.Line(a.Of)))
-	case a.Of == "" && d.Options[at].Words && len(d.Patches) > 1:
+	case a.Of == "" && d.Options[at].NeedsText && len(d.Patches) > 1:
 		task, words, _ := strings.Cut(a.Text, ": ")
 		if !slices.Contains(d.Patches, task) || strings.TrimSpace(words) == "" {
 			return nil, "", request.Refusedf("%s is about the patches of %s: begin the text with the one that it is for, as "+
@@ -48,11 +55,27 @@ func Take(s *run.State, a run.Answer) ([]run.Action, string, error) {
 		}
 		a.Of, a.Text = task, words
 	}
-	_, becomes, err := of(d.Kind).carry(s, &d, a)
+	_, outcome, err := of(d.Kind).carry(s, &d, a)
 	if err != nil {
 		return nil, "", err
 	}
-	return []run.Action{decided(&run.Decided{Kind: d.Kind, About: d.About, Plan: d.Plan, Answer: a})}, becomes, nil
+	return []run.Action{decided(&run.Decided{Kind: d.Kind, About: d.About, Plan: d.Plan, Answer: a})}, outcome, nil
+}
+
+// reasoned are the options without a needed text that take one, as the reason.
+var reasoned = []string{run.Skip, run.Park}
+
+// proposed replaces the number of an answer that an agent proposes by that answer.
+func proposed(d *run.Decision, answer string) (string, error) {
+	n, err := strconv.Atoi(strings.TrimSpace(answer))
+	switch {
+	case err != nil || len(d.Choices) == 0 || slices.Contains(d.Choices, answer):
+		return answer, nil
+	case n < 1 || n > len(d.Choices):
+		return "", request.Refusedf("%s proposes the answers 1 to %d: give one of these numbers, or an answer in words",
+			d.About, len(d.Choices))
+	}
+	return d.Choices[n-1], nil
 }
 
 // TakeBack takes back an answer that the run has not acted on, and returns what is open again. The error is a
@@ -73,7 +96,7 @@ func TakeBack(s *run.State, id, by string) ([]run.Action, string, error) {
 		return nil, "", request.Refusedf("%s has no answer that could be taken back", id)
 	case given != nil:
 		return nil, "", request.Refusedf("the answer to %s cannot be taken back, because the run has acted on it: %s",
-			id, cmp.Or(closed(s, id), said(given)))
+			id, closed(s, id))
 	}
 	_, err := find(s, Open(s), run.Answer{ID: id})
 	return nil, "", err
@@ -106,12 +129,16 @@ func Carry(s *run.State) []run.Action {
 
 // ends reports whether an action is the event that closes a decision.
 func ends(a run.Action) bool {
-	event, is := a.(run.Append)
-	if !is {
-		return false
+	event, _ := a.(run.Append)
+	switch data := event.Data.(type) {
+	case run.Data:
+		return data.Decision != nil && data.Decision.Closed
+	case run.TaskData:
+		return data.Decision != nil && data.Decision.Closed
+	case wire.Answer:
+		return true
 	}
-	data, is := event.Data.(run.Data)
-	return is && data.Decision != nil && data.Decision.Closed
+	return false
 }
 
 func decided(d *run.Decided) run.Action { return run.SetRun(run.Data{Decision: d}) }
@@ -148,12 +175,28 @@ func subject(id string) string { return id[:max(0, strings.LastIndexByte(id, '@'
 
 // closed returns how a decision ended; "" for one that the run never had.
 func closed(s *run.State, id string) string {
-	for i := range kinds {
-		if how := kinds[i].closed(s, subject(id), id); how != "" {
-			return how
-		}
+	if d := s.Decisions.Given(id); d != nil && d.Closed {
+		return said(d) + now(s, cmp.Or(d.Answer.Of, d.About))
+	}
+	about := subject(id)
+	pos, err := strconv.ParseUint(id[min(len(id), len(about)+1):], 10, 64)
+	plan := 0
+	switch _, no := fmt.Sscanf(id, "plan-%d.", &plan); {
+	case about == "" && no == nil && plan > 0 && plan <= len(s.Plans.All):
+		return "the plan was answered, or changed"
+	case err == nil && pos <= s.Pos && len(s.Tasks.Members(about)) > 0:
+		return "nothing waits for it" + now(s, about)
 	}
 	return ""
+}
+
+// now tells the state of the task that a decision was about; "" where that is none.
+func now(s *run.State, task string) string {
+	t := s.Tasks.ByID[task]
+	if t == nil {
+		return ""
+	}
+	return ", and " + task + " is " + string(t.State)
 }
 
 // said is an answer in words.

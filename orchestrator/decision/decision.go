@@ -9,20 +9,6 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// The names of the options.
-const (
-	Accept = "accept" // the patch, or the shards of the template, go on
-	Reject = "reject" // the patch; the next attempt gets the words
-	Skip   = "skip"   // the task is given up as not needed
-	Reply  = "answer" // a question
-	Grant  = "grant"  // the task may write what its agent asks for
-	Refuse = "refuse" // it may not; the agent gets the words
-	Revise = "revise" // the shards begin again with the words in their briefs
-	Park   = "park"   // the shards that wait are given up
-	Yes    = run.ApprovePlan
-	Change = "change" // the master plans again, with the words
-)
-
 // kind is all that is special about one kind of decision.
 type kind struct {
 	name run.DecisionKind
@@ -34,9 +20,6 @@ type kind struct {
 	// carry is what the run does about an answer that fits, and what becomes of it in words. The actions close the decision. The
 	// error is a *request.RefusedError.
 	carry func(s *run.State, d *run.Decision, a run.Answer) ([]run.Action, string, error)
-	// closed is how a decision that is not open any more ended, and what followed from that, in words; "" for one that the run
-	// never had. Its id is that of about, and of a position of the log.
-	closed func(s *run.State, about, id string) string
 	// policy is the answer of the run's policy, where a decision of the kind has run.ByRule as its decider; nil for none.
 	policy func(s *run.State, d *run.Decision, accept bool) []run.Action
 	// send is the option that a message to the task or the template means; "" for none.

@@ -12,6 +12,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/testkit/runtest"
 	"divisi/orchestrator/decision"
+	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
@@ -86,7 +87,7 @@ func TestEachKindIsListed(t *testing.T) {
 	require.Equal(t, "a", patch.About)
 	require.Equal(t, 1, patch.Attempt)
 	require.Equal(t, []string{"fewer tests"}, patch.Evidence)
-	require.Equal(t, decision.Reject, test.Suggested)
+	require.Equal(t, run.Reject, test.Suggested)
 	for _, d := range decision.Open(l.State) {
 		require.Equal(t, run.Decider{Who: run.ByPerson, Why: "the run has a plan file and no master"}, d.Decider)
 		require.NotEmpty(t, d.Options)
@@ -133,11 +134,11 @@ func TestAPlanIsADecision(t *testing.T) {
 	revised, err := request.Revise(l.State, "a", run.Revision{By: "master/1", Brief: "another"})
 	require.NoError(t, err)
 	l.Do(revised)
-	_, _, err = decision.Take(l.State, run.Answer{ID: d.ID, Option: decision.Yes, By: wire.Person("ada")})
+	_, _, err = decision.Take(l.State, run.Answer{ID: d.ID, Option: run.Yes, By: wire.Person("ada")})
 	require.ErrorContains(t, err, d.ID+" is not open any more: the plan was answered, or changed", "it is another plan than was shown")
 
 	d = only(t, l.State, run.DecidePlan)
-	actions, _, err := decision.Take(l.State, run.Answer{ID: d.ID, Option: decision.Yes, By: wire.Person("ada")})
+	actions, _, err := decision.Take(l.State, run.Answer{ID: d.ID, Option: run.Yes, By: wire.Person("ada")})
 	require.NoError(t, err)
 	act(l, actions)
 	require.Equal(t, 1, l.Plans.Approved)
@@ -149,7 +150,7 @@ func TestAnAnswerThatDoesNotFitIsRefused(t *testing.T) {
 	t.Parallel()
 	l := started(t, nil)
 	shown := only(t, l.State, run.DecidePatch)
-	fits := run.Answer{ID: shown.ID, Attempt: 1, Option: decision.Accept, By: wire.Person("ada")}
+	fits := run.Answer{ID: shown.ID, Attempt: 1, Option: run.Accept, By: wire.Person("ada")}
 	for name, c := range map[string]struct {
 		change func(*run.Answer)
 		want   string
@@ -157,7 +158,8 @@ func TestAnAnswerThatDoesNotFitIsRefused(t *testing.T) {
 		"an unknown decision":  {func(a *run.Answer) { a.ID = "zz@1" }, `run r1 has no decision "zz@1"; open are: `},
 		"another attempt":      {func(a *run.Answer) { a.Attempt = 2 }, "is about attempt 1 of a, not 2: see that one first"},
 		"an unknown option":    {func(a *run.Answer) { a.Option = "maybe" }, `"maybe" is no answer to ` + shown.ID + ": it is one of accept, reject, skip"},
-		"a reason is missing":  {func(a *run.Answer) { a.Option = decision.Reject }, "reject needs a text"},
+		"a reason is missing":  {func(a *run.Answer) { a.Option = run.Reject }, "reject needs a text"},
+		"a text for nobody":    {func(a *run.Answer) { a.Text = "but rename it" }, "accept takes no text: nobody would get it"},
 		"a task of another":    {func(a *run.Answer) { a.Of = "b" }, shown.ID + ` is not about "b"`},
 		"a long text":          {func(a *run.Answer) { a.Text = strings.Repeat("x", 100<<10) }, "has 102400 bytes; at most 32768 are allowed"},
 		"no text":              {func(a *run.Answer) { a.Text = "\xff" }, "the answer to " + shown.ID + " is not UTF-8 text"},
@@ -174,16 +176,16 @@ func TestAnAnswerThatDoesNotFitIsRefused(t *testing.T) {
 		require.NotContains(t, no.Reason, "\x1b", name)
 	}
 
-	l.Append("a", run.TaskData{State: run.TaskPending, Ruling: &run.Ruling{By: wire.Person("ada"), Words: "no"}, Fault: &spec.Fault{Class: wire.FaultRejected}})
+	l.Do(recovery.Decide(l.State, l.Tasks.ByID["a"], run.Answer{Option: run.Reject, Text: "no", By: wire.Person("ada")}))
 	_, _, err := decision.Take(l.State, fits)
-	require.ErrorContains(t, err, shown.ID+" is not open any more: rejected by user:ada: no")
+	require.ErrorContains(t, err, shown.ID+" is not open any more: reject by user:ada: no")
 	holds(l, "a", 2, run.Doubt{Evidence: []string{"fewer tests"}})
 	_, _, err = decision.Take(l.State, fits)
 	newest := only(t, l.State, run.DecidePatch)
 	require.ErrorContains(t, err, "the answer is for "+shown.ID+" about attempt 1, and "+newest.ID+" about attempt 2 has come since")
-	_, _, err = decision.TakeAbout(l.State, "a", run.Answer{Attempt: 1, Option: decision.Accept, By: wire.Person("ada")})
+	_, _, err = decision.TakeAbout(l.State, "a", run.Answer{Attempt: 1, Option: run.Accept, By: wire.Person("ada")})
 	require.ErrorContains(t, err, "about attempt 2 of a, not 1", "accept names the attempt that was looked at")
-	actions, becomes, err := decision.TakeAbout(l.State, "a", run.Answer{Attempt: 2, Option: decision.Accept, By: wire.Person("ada")})
+	actions, becomes, err := decision.TakeAbout(l.State, "a", run.Answer{Attempt: 2, Option: run.Accept, By: wire.Person("ada")})
 	require.NoError(t, err)
 	require.Equal(t, "the patch of a goes on", becomes)
 	act(l, actions)
@@ -194,23 +196,40 @@ func TestAQuestionIsAnsweredAndNotTwice(t *testing.T) {
 	t.Parallel()
 	l := started(t, nil)
 	d := only(t, l.State, run.DecideQuestion)
-	a := run.Answer{ID: d.ID, Attempt: d.Attempt, Option: decision.Reply, Text: "left", By: wire.Person("ada")}
+	a := run.Answer{ID: d.ID, Attempt: d.Attempt, Option: run.Reply, Text: "left", By: wire.Person("ada")}
 	actions, _, err := decision.Take(l.State, a)
 	require.NoError(t, err)
 	act(l, actions)
 	require.Equal(t, "left", l.Requests.ByID["r1"].Answer.Text)
 	_, _, err = decision.Take(l.State, a)
-	require.ErrorContains(t, err, d.ID+" is not open any more: answered by user:ada")
+	require.ErrorContains(t, err, d.ID+" is not open any more: answer by user:ada: left")
+}
+
+// The number of a proposal is that proposal, on a terminal as in a command; one that was not proposed is no answer.
+func TestTheNumberOfAProposal(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string]string{"2": "right", " 1 ": "left", "right": "right", "3 of them": "3 of them", "3": "", "0": "", "-1": ""} {
+		l := started(t, nil)
+		d := only(t, l.State, run.DecideQuestion)
+		actions, _, err := decision.Take(l.State, run.Answer{ID: d.ID, Option: run.Reply, Text: said, By: wire.Person("ada")})
+		if want == "" {
+			require.ErrorContains(t, err, "q proposes the answers 1 to 2: give one of these numbers, or an answer in words", said)
+			continue
+		}
+		require.NoError(t, err)
+		act(l, actions)
+		require.Equal(t, want, l.Requests.ByID["r1"].Answer.Text)
+	}
 }
 
 // An answer counts, and can be taken back, until the run has acted on it.
 func TestAnAnswerCanBeTakenBack(t *testing.T) {
 	t.Parallel()
 	for kind, c := range map[run.DecisionKind]struct{ option, text, followed string }{
-		run.DecidePatch:    {decision.Accept, "", "accepted by user:ada, and a is running"},
-		run.DecideTest:     {decision.Reject, "no", "rejected by user:ada: no, and b is pending"},
-		run.DecideQuestion: {decision.Reply, "left", "answered by user:ada, and the agent has the answer"},
-		run.DecideTemplate: {decision.Revise, "try again", "revised by user:ada"},
+		run.DecidePatch:    {run.Accept, "", "accept by user:ada, and a is running"},
+		run.DecideTest:     {run.Reject, "no", "reject by user:ada: no, and b is pending"},
+		run.DecideQuestion: {run.Reply, "left", "answer by user:ada: left, and q is running"},
+		run.DecideTemplate: {run.Revise, "try again", "revise by user:ada: try again"},
 	} {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
@@ -249,18 +268,17 @@ func TestAnAnswerCanBeTakenBack(t *testing.T) {
 	require.ErrorContains(t, err, `run r1 has no decision "zz@1"`)
 }
 
-// After a kill between what an answer leads to and the event that closes its decision, the answer is not carried out again.
+// What an answer about a patch leads to and the end of its decision are one event, so that no kill comes between them.
 func TestAnAnswerIsCarriedOutOnce(t *testing.T) {
 	t.Parallel()
 	l := started(t, nil)
 	d := only(t, l.State, run.DecidePatch)
-	taken, _, err := decision.Take(l.State, run.Answer{ID: d.ID, Option: decision.Reject, Text: "no", By: wire.Person("ada")})
+	taken, _, err := decision.Take(l.State, run.Answer{ID: d.ID, Option: run.Reject, Text: "no", By: wire.Person("ada")})
 	require.NoError(t, err)
 	l.Do(taken)
 	carried := decision.Carry(l.State)
-	require.Len(t, carried, 2)
-	l.Do(carried[:1])
-	l.Do(decision.Carry(l.State))
+	require.Len(t, carried, 1)
+	l.Do(carried)
 	require.Len(t, l.Tasks.ByID["a"].Faults, 1)
 	require.Empty(t, decision.Carry(l.State))
 }
@@ -270,7 +288,7 @@ func TestAnAnswerThatFitsNoMoreIsGivenBack(t *testing.T) {
 	t.Parallel()
 	l := planned(t)
 	d := only(t, l.State, run.DecidePlan)
-	taken, _, err := decision.Take(l.State, run.Answer{ID: d.ID, Option: decision.Yes, By: wire.Person("ada")})
+	taken, _, err := decision.Take(l.State, run.Answer{ID: d.ID, Option: run.Yes, By: wire.Person("ada")})
 	require.NoError(t, err)
 	l.Do(taken)
 	revised, err := request.Revise(l.State, "a", run.Revision{By: "master/1", Brief: "another"})
@@ -359,14 +377,14 @@ func TestTheDecisionAboutAChangeSetIsAnotherOneWithEachPatchOfIt(t *testing.T) {
 	}
 	shown := of()
 	require.Equal(t, []string{"one", "two"}, shown.Patches)
-	l.Append("two", run.TaskData{State: run.TaskPending, Ruling: &run.Ruling{By: wire.Person("ada"), Words: "another"}, Fault: &spec.Fault{Class: wire.FaultRejected}})
+	l.Append("two", run.TaskData{State: run.TaskPending, Decision: &run.Decided{Kind: run.DecidePatch, About: "two", Closed: true, Answer: run.Answer{Option: run.Reject, Text: "another", By: wire.Person("ada")}}, Fault: &spec.Fault{Class: wire.FaultRejected}})
 	holds(l, "two", 2, toReview)
-	_, _, err := decision.Take(l.State, run.Answer{ID: shown.ID, Attempt: shown.Attempt, Option: decision.Accept, By: wire.Person("ada")})
+	_, _, err := decision.Take(l.State, run.Answer{ID: shown.ID, Attempt: shown.Attempt, Option: run.Accept, By: wire.Person("ada")})
 	require.ErrorContains(t, err, "the answer is for "+shown.ID+" about attempt 1, and "+of().ID)
-	actions, _, err := decision.Take(l.State, run.Answer{ID: of().ID, Attempt: 1, Option: decision.Accept, By: wire.Person("ada")})
+	actions, _, err := decision.Take(l.State, run.Answer{ID: of().ID, Attempt: 1, Option: run.Accept, By: wire.Person("ada")})
 	require.NoError(t, err)
 	act(l, actions)
-	_, _, err = decision.Take(l.State, run.Answer{ID: shown.ID, Attempt: 1, Option: decision.Accept, By: wire.Person("ada")})
+	_, _, err = decision.Take(l.State, run.Answer{ID: shown.ID, Attempt: 1, Option: run.Accept, By: wire.Person("ada")})
 	require.Error(t, err)
 }
 
@@ -385,7 +403,7 @@ func TestWriteAccessToProtectedFilesIsADecision(t *testing.T) {
 	d := only(t, l.State, run.DecideScope)
 	require.Equal(t, "q", d.About)
 	require.Contains(t, d.Text, `.github/workflows/ci.yml: "the job has\nanother name"`)
-	actions, _, err := decision.Take(l.State, run.Answer{ID: d.ID, Option: decision.Grant, By: wire.Person("ada")})
+	actions, _, err := decision.Take(l.State, run.Answer{ID: d.ID, Option: run.Grant, By: wire.Person("ada")})
 	require.NoError(t, err)
 	act(l, actions)
 	task := l.Tasks.ByID["q"].Task
@@ -394,7 +412,7 @@ func TestWriteAccessToProtectedFilesIsADecision(t *testing.T) {
 	require.Equal(t, []string{".github/workflows/ci.yml"}, l.Requests.ByID["r2"].Answer.Unlocked)
 
 	l = asks(run.OnDoubtAsk)
-	actions, _, err = decision.Take(l.State, run.Answer{ID: d.ID, Option: decision.Refuse, Text: "leave CI alone", By: wire.Person("ada")})
+	actions, _, err = decision.Take(l.State, run.Answer{ID: d.ID, Option: run.Refuse, Text: "leave CI alone", By: wire.Person("ada")})
 	require.NoError(t, err)
 	act(l, actions)
 	require.Equal(t, "leave CI alone", l.Requests.ByID["r2"].Answer.Refused)
@@ -414,19 +432,19 @@ func TestEachPatchOfAChangeSetNamesItsDecision(t *testing.T) {
 	open := decision.Open(l.State)
 	shown := open[slices.IndexFunc(open, func(d run.Decision) bool { return d.About == "one" })]
 	for _, words := range []string{"it deletes the tests", "three: no", "two: "} {
-		_, _, err := decision.Take(l.State, run.Answer{ID: shown.ID, Option: decision.Reject, Text: words, By: wire.Person("ada")})
+		_, _, err := decision.Take(l.State, run.Answer{ID: shown.ID, Option: run.Reject, Text: words, By: wire.Person("ada")})
 		require.ErrorContains(t, err, shown.ID+" is about the patches of one, two: begin the text with the one that it is for")
 	}
-	_, _, err := decision.TakeAbout(l.State, "two", run.Answer{Attempt: 2, Option: decision.Accept, By: wire.Person("ada")})
+	_, _, err := decision.TakeAbout(l.State, "two", run.Answer{Attempt: 2, Option: run.Accept, By: wire.Person("ada")})
 	require.ErrorContains(t, err, "not 2")
-	actions, _, err := decision.TakeAbout(l.State, "two", run.Answer{Attempt: 1, Option: decision.Accept, By: wire.Person("ada")})
+	actions, _, err := decision.TakeAbout(l.State, "two", run.Answer{Attempt: 1, Option: run.Accept, By: wire.Person("ada")})
 	require.NoError(t, err)
 	require.NotEmpty(t, actions)
-	actions, _, err = decision.Take(l.State, run.Answer{ID: shown.ID, Option: decision.Reject, Text: "two: it deletes the tests", By: wire.Person("ada")})
+	actions, _, err = decision.Take(l.State, run.Answer{ID: shown.ID, Option: run.Reject, Text: "two: it deletes the tests", By: wire.Person("ada")})
 	require.NoError(t, err)
 	act(l, actions)
 	require.Equal(t, run.TaskPending, l.Tasks.ByID["two"].State)
-	require.Equal(t, "it deletes the tests", l.Tasks.ByID["two"].Doubts[0].Ruling.Words)
+	require.Equal(t, "it deletes the tests", l.Tasks.ByID["two"].Doubts[0].Answer.Text)
 	require.NotEqual(t, run.TaskHeld, l.Tasks.ByID["one"].State)
 }
 
@@ -443,9 +461,9 @@ func TestAPlanThatWasEditedIsAnotherDecision(t *testing.T) {
 	l.Append("", now)
 	after := only(t, l.State, run.DecidePlan)
 	require.NotEqual(t, before.ID, after.ID)
-	_, _, err = decision.Take(l.State, run.Answer{ID: before.ID, Option: decision.Yes, By: wire.Person("ada")})
+	_, _, err = decision.Take(l.State, run.Answer{ID: before.ID, Option: run.Yes, By: wire.Person("ada")})
 	require.ErrorContains(t, err, "is not open any more")
-	_, _, err = decision.Take(l.State, run.Answer{ID: "plan-9.0", Option: decision.Yes, By: wire.Person("ada")})
+	_, _, err = decision.Take(l.State, run.Answer{ID: "plan-9.0", Option: run.Yes, By: wire.Person("ada")})
 	require.ErrorContains(t, err, `has no decision "plan-9.0"`)
 }
 
@@ -454,6 +472,6 @@ func TestARunThatIsOverTakesNoAnswer(t *testing.T) {
 	l := started(t, nil)
 	question := only(t, l.State, run.DecideQuestion)
 	l.Append("", run.Data{State: run.Cancelled})
-	_, _, err := decision.Take(l.State, run.Answer{ID: question.ID, Option: decision.Reply, Text: "left", By: wire.Person("ada")})
+	_, _, err := decision.Take(l.State, run.Answer{ID: question.ID, Option: run.Reply, Text: "left", By: wire.Person("ada")})
 	require.EqualError(t, err, "run r1 is over: cancelled")
 }

@@ -2,10 +2,9 @@ package decision
 
 import (
 	"cmp"
-	"slices"
 
 	"divisi/internal/text"
-	"divisi/orchestrator/acceptance"
+	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
 )
@@ -15,9 +14,8 @@ var patch = kind{
 	name:   run.DecidePatch,
 	open:   func(s *run.State) []run.Decision { return held(s, false) },
 	carry:  rule,
-	closed: ruled,
 	policy: judge,
-	send:   Reject,
+	send:   run.Reject,
 }
 
 // test is a patch with which tests of the base commit do not run any more.
@@ -25,9 +23,8 @@ var test = kind{
 	name:   run.DecideTest,
 	open:   func(s *run.State) []run.Decision { return held(s, true) },
 	carry:  rule,
-	closed: ruled,
 	policy: judge,
-	send:   Reject,
+	send:   run.Reject,
 }
 
 func held(s *run.State, missing bool) (out []run.Decision) {
@@ -40,32 +37,28 @@ func held(s *run.State, missing bool) (out []run.Decision) {
 }
 
 func about(s *run.State, t *run.Task, doubt *run.Doubt) run.Decision {
-	name := t.Task.ID
+	asked, pos := s.Tasks.Asked(t)
 	d := run.Decision{
-		ID: run.DecisionID(name, doubt.Pos), About: name, Attempt: t.Attempt, Pos: doubt.Pos,
-		Text:     "a decision about the patch of " + name + ": " + text.Line(doubt.Evidence[0]),
-		Evidence: doubt.Evidence, Patches: []string{name}, Decider: decider(s, doubt.Pos, true),
+		ID: asked.Answer.ID, About: asked.About, Attempt: t.Attempt, Pos: pos,
+		Text:     "a decision about the patch of " + t.Task.ID + ": " + text.Line(doubt.Evidence[0]),
+		Evidence: doubt.Evidence, Patches: []string{t.Task.ID}, Decider: decider(s, doubt.Pos, true),
 		Options: []run.Option{
-			{Name: Accept, Does: "lets the patch go on"},
-			{Name: Reject, Does: "rejects it, and the next attempt gets the sentence", Words: true},
-			{Name: Skip, Does: "gives the task up as not needed"},
+			{Name: run.Accept, Does: "lets the patch go on"},
+			{Name: run.Reject, Does: "rejects it, and the next attempt gets the sentence", NeedsText: true},
+			{Name: run.Skip, Does: "gives the task up as not needed"},
 		},
 	}
 	switch {
 	case doubt.Missing != nil:
-		d.Suggested = Reject
+		d.Suggested = run.Reject
 	case doubt.Size:
-		d.Suggested = Accept
+		d.Suggested = run.Accept
 	}
 	if !doubt.Review {
 		return d
 	}
 	d.Decider = run.Decider{Who: run.ByPerson, Why: "a person sees each patch of this run"}
 	if set := s.Tasks.Set(t); set != nil {
-		for _, o := range s.Tasks.Reviewing(t) { // each patch makes it another decision
-			d.Pos = max(d.Pos, o.Doubt().Pos)
-		}
-		d.ID = run.DecisionID(name, d.Pos)
 		d.Text = "a decision about the change set " + set.Name + ": " + text.Line(doubt.Evidence[0])
 		d.Options = d.Options[:2]
 		d.Patches = nil
@@ -81,10 +74,10 @@ func about(s *run.State, t *run.Task, doubt *run.Doubt) run.Decision {
 func rule(s *run.State, d *run.Decision, a run.Answer) ([]run.Action, string, error) {
 	task := cmp.Or(a.Of, d.About)
 	switch a.Option {
-	case Skip:
+	case run.Skip:
 		actions, _, err := request.Skip(s, []string{task}, run.Revision{By: a.By}, cmp.Or(a.Text, "by a person"))
 		return actions, task + " is skipped", err
-	case Accept:
+	case run.Accept:
 		actions, err := request.Accept(s, task, a.By)
 		return actions, "the patch of " + task + " goes on", err
 	default:
@@ -94,25 +87,9 @@ func rule(s *run.State, d *run.Decision, a run.Answer) ([]run.Action, string, er
 
 // judge accepts or rejects a patch. No policy rejects one for its size: that is noted.
 func judge(s *run.State, d *run.Decision, accept bool) []run.Action {
-	t := s.Tasks.ByID[d.About]
-	return acceptance.Rule(s, t, run.Ruling{By: run.ByPolicy, Accept: accept || t.Doubt().Size})
-}
-
-// ruled is how the decision about a patch ended, also where another patch of its change set has the position.
-func ruled(s *run.State, task, id string) string {
-	t := s.Tasks.ByID[task]
-	if t == nil {
-		return ""
+	t, a := s.Tasks.ByID[d.About], run.Answer{Option: run.Reject, By: run.ByPolicy}
+	if accept || t.Doubt().Size {
+		a.Option = run.Accept
 	}
-	members := []*run.Task{t}
-	if set := s.Tasks.Set(t); set != nil {
-		members = set.Members
-	}
-	for _, m := range members {
-		at := slices.IndexFunc(m.Doubts, func(d run.Doubt) bool { return run.DecisionID(task, d.Pos) == id })
-		if at >= 0 {
-			return m.Doubts[at].Decision(m.State) + ", and " + m.Task.ID + " is " + string(m.State)
-		}
-	}
-	return ""
+	return recovery.Decide(s, t, a)
 }

@@ -2,7 +2,6 @@ package decision
 
 import (
 	"fmt"
-	"strings"
 
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
@@ -14,7 +13,7 @@ var plan = kind{
 	open:  plans,
 	waits: func(_ *run.State, d *run.Decision, t *run.Task) bool { return t.Plan == d.Plan },
 	carry: func(s *run.State, d *run.Decision, a run.Answer) ([]run.Action, string, error) {
-		if a.Option == Yes {
+		if a.Option == run.Yes {
 			if s.MasterHasMail() {
 				return nil, "", request.Refusedf("the master has a message to read first: the plan is shown again after its turn")
 			}
@@ -24,13 +23,6 @@ var plan = kind{
 			return nil, "", err
 		}
 		return []run.Action{closes(d, a), run.Tell{Work: run.MasterTask}}, "the master gets it, and plans again", nil
-	},
-	closed: func(s *run.State, _, id string) string {
-		var n int
-		if _, err := fmt.Sscanf(id, "plan-%d.", &n); err == nil && !strings.Contains(id, "@") && n > 0 && n <= len(s.Plans.All) {
-			return "the plan was answered, or changed"
-		}
-		return ""
 	},
 }
 
@@ -69,8 +61,8 @@ func plans(s *run.State) []run.Decision {
 		ID: fmt.Sprintf("plan-%d.%d%s", at+1, changes, edits), Plan: at,
 		Text: "approval of the plan",
 		Options: []run.Option{
-			{Name: Yes, Does: "starts the plan"},
-			{Name: Change, Does: "sends it back to the master with the sentence", Words: true},
+			{Name: run.Yes, Does: "starts the plan"},
+			{Name: run.Change, Does: "sends it back to the master with the sentence", NeedsText: true},
 		},
 		Decider: run.Decider{Who: run.ByPerson, Why: "the plan writes, and nothing approved it"},
 	}

@@ -19,14 +19,13 @@ var question = kind{
 	carry: func(s *run.State, d *run.Decision, a run.Answer) ([]run.Action, string, error) {
 		for _, q := range s.OpenRequests() {
 			if q.Pos == d.Pos {
-				actions, becomes := request.Reply(q, a.Text, a.By)
-				return actions, becomes, nil
+				actions, outcome := request.Reply(q, a.Text, a.By)
+				return actions, outcome, nil
 			}
 		}
 		return nil, "", request.Refusedf("%s does not wait for it any more", d.About)
 	},
-	closed: answered,
-	send:   Reply,
+	send: run.Reply,
 }
 
 // scope is protected files that an agent asks to write.
@@ -39,16 +38,15 @@ var scope = kind{
 		for _, q := range s.OpenRequests() {
 			switch {
 			case q.Pos != d.Pos:
-			case a.Option == Grant:
+			case a.Option == run.Grant:
 				return request.Grant(s, q, a.By)
 			default:
-				actions, becomes := request.Deny(q, a.Text, a.By)
-				return actions, becomes, nil
+				actions, outcome := request.Deny(q, a.Text, a.By)
+				return actions, outcome, nil
 			}
 		}
 		return nil, "", request.Refusedf("%s does not wait for it any more", d.About)
 	},
-	closed: answered,
 }
 
 // asked are the decisions about some open requests.
@@ -67,7 +65,7 @@ func asked(s *run.State, is func(*run.Request) bool, as func(*run.State, *run.Re
 func asks(s *run.State, q *run.Request) run.Decision {
 	d := run.Decision{
 		Text: "an answer to " + q.Agent() + ": " + text.Line(q.Question), Choices: q.Options,
-		Options: []run.Option{{Name: Reply, Does: "goes to the agent", Words: true}},
+		Options: []run.Option{{Name: run.Reply, Does: "goes to the agent", NeedsText: true}},
 		Decider: decider(s, q.Pos, false),
 	}
 	if q.Of == run.MasterTask {
@@ -83,22 +81,9 @@ func write(_ *run.State, q *run.Request) run.Decision {
 			q.Agent(), paths, text.Quote(q.Reason)),
 		Evidence: []string{"protected: " + paths},
 		Options: []run.Option{
-			{Name: Grant, Does: "lets its task write them"},
-			{Name: Refuse, Does: "refuses it, and the agent gets the sentence", Words: true},
+			{Name: run.Grant, Does: "lets its task write them"},
+			{Name: run.Refuse, Does: "refuses it, and the agent gets the sentence", NeedsText: true},
 		},
-		Suggested: Refuse, Decider: run.Decider{Who: run.ByPerson, Why: "only a person or a master unlocks protected files"},
+		Suggested: run.Refuse, Decider: run.Decider{Who: run.ByPerson, Why: "only a person or a master unlocks protected files"},
 	}
-}
-
-func answered(s *run.State, _, id string) string {
-	for _, q := range s.Requests.ByID {
-		if run.DecisionID(q.AskedBy(), q.Pos) != id {
-			continue
-		}
-		if q.Answer != nil {
-			return "answered by " + q.Answer.From + ", and the agent has the answer"
-		}
-		return q.Agent() + " does not wait for it"
-	}
-	return ""
 }

@@ -18,30 +18,22 @@ var template = kind{
 		h := s.Templates.Held[t]
 		return h != nil && h.Pos == d.Pos
 	},
-	carry: func(s *run.State, d *run.Decision, a run.Answer) (actions []run.Action, becomes string, err error) {
+	carry: func(s *run.State, d *run.Decision, a run.Answer) (actions []run.Action, outcome string, err error) {
 		switch a.Option {
-		case Park:
+		case run.Park:
 			actions, err = request.Cancel(s, d.About, a.Text, a.By)
 			return actions, "the tasks of " + d.About + " that wait are parked", err
-		case Accept:
+		case run.Accept:
 			actions, err = request.Accept(s, d.About, a.By)
 			return actions, "the tasks of " + d.About + " go on", err
 		default:
 			return request.Send(s, d.About, a.Text, a.By)
 		}
 	},
-	closed: func(s *run.State, template, id string) string {
-		for _, h := range s.Templates.HoldsOf(template) {
-			if run.DecisionID(template, h.Pos) == id {
-				return h.Answer + " by " + h.By
-			}
-		}
-		return ""
-	},
 	policy: func(s *run.State, d *run.Decision, accept bool) []run.Action {
 		return request.RuleHold(s, s.Templates.Of[d.About].Open(), accept)
 	},
-	send: Revise,
+	send: run.Revise,
 }
 
 func alike(s *run.State, h *run.Hold) run.Decision {
@@ -49,11 +41,11 @@ func alike(s *run.State, h *run.Hold) run.Decision {
 		ID: run.DecisionID(h.Template, h.Pos), About: h.Template, Pos: h.Pos,
 		Text: "a decision about the template " + h.Template + ": " + h.Why(), Evidence: []string{h.Why()},
 		Options: []run.Option{
-			{Name: Accept, Does: "lets the tasks go on"},
-			{Name: Revise, Does: "ends their brief, and they begin again", Words: true},
-			{Name: Park, Does: "gives up those that wait"},
+			{Name: run.Accept, Does: "lets the tasks go on"},
+			{Name: run.Revise, Does: "is added to their brief, and they begin again", NeedsText: true},
+			{Name: run.Park, Does: "gives up those that wait"},
 		},
-		Suggested: Revise, Decider: decider(s, h.Pos, true),
+		Suggested: run.Revise, Decider: decider(s, h.Pos, true),
 	}
 	if request.PlanAfter(s, h) >= 0 {
 		d.Decider = run.Decider{Who: run.ByMaster, Why: "it has planned tasks that go first"}

@@ -18,6 +18,7 @@ import (
 	"divisi/internal/git"
 	"divisi/internal/model"
 	"divisi/internal/spec"
+	"divisi/internal/text"
 	"divisi/internal/usage"
 	"divisi/orchestrator/assign"
 	"divisi/orchestrator/plan"
@@ -28,11 +29,12 @@ import (
 	"divisi/subagents/worker"
 )
 
-// View chooses what is shown: a turn, 0 for the newest, as it was compiled or Raw as the service was sent it; or what changed
-// between the turns From and To, where they are set; or Compactions. Text is for people; else it is JSON.
+// View chooses what is shown: a turn, 0 for the newest, as it was compiled or Raw as the service was sent it; or the
+// Sizes of its parts; or what changed between the turns From and To, where they are set; or Compactions. Text is for people; else
+// it is JSON.
 type View struct {
-	Turn, From, To         int
-	Raw, Compactions, Text bool
+	Turn, From, To                int
+	Raw, Sizes, Compactions, Text bool
 }
 
 // Show shows an attempt of a task; 0 is the newest. What does not exist is a usage.Error.
@@ -67,6 +69,9 @@ func (v *View) look(ctx context.Context, e *agent.Explainer) (shown any, write f
 		return d, func(w io.Writer) error { return writeDiff(w, d) }, err
 	}
 	seen, err := e.Turn(ctx, v.Turn)
+	if v.Sizes {
+		return map[string]any{"sizes": sizesOf(seen)}, func(w io.Writer) error { return writeSizes(w, seen) }, err
+	}
 	if err != nil || !v.Raw {
 		return seen, func(w io.Writer) error { return writeExplained(w, seen) }, err
 	}
@@ -94,6 +99,31 @@ func whyNone(st *run.State, task string) string {
 	return ""
 }
 
+// sharedWith names the tasks for which the process of an attempt ran too; empty where it had one of its own.
+func sharedWith(works run.Works, task string, attempt int) string {
+	of := func(w *run.Work) spec.Shared {
+		if a := w.At(attempt); a != nil && a.Result != nil && a.Result.Shared != nil {
+			return *a.Result.Shared
+		}
+		return spec.Shared{}
+	}
+	mine := of(works[task])
+	var others []string
+	for id, w := range works {
+		if id != task && mine.Tasks > 0 && of(w) == mine {
+			others = append(others, id)
+		}
+	}
+	if len(others) == 0 {
+		return ""
+	}
+	slices.Sort(others)
+	return "; its process ran for " + text.Some(others, maxShared) + " too"
+}
+
+// maxShared bounds the tasks of one process that a message names.
+const maxShared = 20
+
 // Open reads everything that the attempt's requests were compiled from.
 func Open(
 	ctx context.Context, dir store.Dir, b *bus.Bus, run, task string, attempt int,
@@ -120,7 +150,8 @@ func Open(
 		return nil, err
 	}
 	if a.Role.Executor != spec.ExecutorModel {
-		return nil, usage.Errorf("%s ran a command or gates, and no model: there is no request to show", a.Agent())
+		return nil, usage.Errorf("%s ran a command or gates, and no model: there is no request to show%s", a.Agent(),
+			sharedWith(st.Works, task, a.Attempt))
 	}
 	var extra []tool.Tool
 	if slices.Contains(a.Role.Tools, spec.ToolDispatch) {

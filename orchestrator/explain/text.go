@@ -3,8 +3,8 @@ package explain
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"google.golang.org/genai"
 
@@ -36,9 +36,7 @@ func writeExplained(w io.Writer, seen agent.Explained) error {
 		fmt.Fprintf(w, "; the service counted %d, %d of them cached", u.Prompt, u.Cached)
 	}
 	fmt.Fprintln(w)
-	if err := writeSections(w, seen.Trace); err != nil {
-		return err
-	}
+	writeSections(w, seen.Trace)
 	if seen.System != nil {
 		fmt.Fprintln(w, "\n== system  [instruction]")
 		for _, p := range seen.System.Parts {
@@ -62,16 +60,15 @@ func writeExplained(w io.Writer, seen agent.Explained) error {
 }
 
 // writeSections prints the trace as a table, and below each line what was trimmed, healed or left out.
-func writeSections(w io.Writer, trace []contextscope.Trace) error {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "\nsection\ttokens\tparts\twhat")
+func writeSections(w io.Writer, trace []contextscope.Trace) {
+	rows := [][]string{{"section", "tokens", "parts", "what"}}
 	for _, t := range trace {
-		fmt.Fprintf(table, "%s\t%d\t%d\t%s\n", t.Processor, t.Tokens, t.Parts, console.Sanitize(t.What))
+		rows = append(rows, []string{t.Processor, strconv.Itoa(t.Tokens), strconv.Itoa(t.Parts), t.What})
 		for _, n := range t.Notes {
-			fmt.Fprintf(table, "\t\t\t- %s\n", console.Sanitize(n))
+			rows = append(rows, []string{"", "", "", "- " + n})
 		}
 	}
-	return table.Flush()
+	fmt.Fprint(w, "\n"+console.Table(rows))
 }
 
 // originText names the processor that wrote a part, and the event by its load_artifact handle; an event of another session

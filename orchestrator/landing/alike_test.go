@@ -164,7 +164,7 @@ func TestTheAcceptedPatchesOfAHeldTemplateWait(t *testing.T) {
 	require.Empty(t, w.Batches.Testing)
 	require.Equal(t, 4, w.Tasks.Counts()[run.TaskAccepted])
 	w.Append("", run.Data{Decision: &run.Decided{
-		Kind: run.DecideTemplate, About: "all", Closed: true, Answer: run.Answer{Option: run.HoldAccepted, By: wire.Person("ada")},
+		Kind: run.DecideTemplate, About: "all", Closed: true, Answer: run.Answer{Option: run.Accept, By: wire.Person("ada")},
 	}})
 	require.Equal(t, 1, w.together())
 	require.Equal(t, 5, w.Tasks.Counts()[run.TaskLanded])

@@ -8,8 +8,9 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/testkit/runtest"
-	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/landing"
+	"divisi/orchestrator/proof"
+	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -28,17 +29,17 @@ func lacking(tree string) spec.Result {
 	return r
 }
 
-func inspected(t *testing.T, l *runtest.Log, found acceptance.Inspection) []run.Action {
+func inspected(t *testing.T, l *runtest.Log, found proof.Inspection) []run.Action {
 	t.Helper()
 	actions := landing.Settle(l.State)
 	require.Len(t, actions, 1)
-	a, ok := actions[0].(acceptance.Inspect)
+	a, ok := actions[0].(proof.Inspect)
 	require.True(t, ok, "%T", actions[0])
 	return a.Then(found)
 }
 
-func asks(tasks ...string) acceptance.Inspection {
-	found := acceptance.Inspection{Doubts: map[string]run.Doubt{}}
+func asks(tasks ...string) proof.Inspection {
+	found := proof.Inspection{Doubts: map[string]run.Doubt{}}
 	for _, id := range tasks {
 		found.Doubts[id] = run.Doubt{Evidence: []string{"TestA did not run"}, Missing: map[string]string{"test": "tests-asked"}}
 	}
@@ -57,7 +58,7 @@ func TestAGreenBatchWithoutTestsOfTheBaseCommit(t *testing.T) {
 	t.Run("explained, it lands", func(t *testing.T) {
 		t.Parallel()
 		l := begun(t)
-		l.Do(inspected(t, l, acceptance.Inspection{Gone: map[string]string{"test": "tests-gone"}}))
+		l.Do(inspected(t, l, proof.Inspection{Gone: map[string]string{"test": "tests-gone"}}))
 		require.Equal(t, run.TaskLanded, l.Tasks.ByID["a"].State)
 		require.Equal(t, map[string]string{"test": "tests-gone"}, l.Batches.Gone)
 	})
@@ -82,13 +83,13 @@ func TestAGreenBatchWithoutTestsOfTheBaseCommit(t *testing.T) {
 		require.Equal(t, "b", l.Head, "nothing has landed")
 		require.Empty(t, l.Batches.Testing)
 
-		l.Do(acceptance.Rule(l.State, l.Tasks.ByID["b"], run.Ruling{By: wire.Person("ada"), Accept: true}))
-		require.Equal(t, "TestA did not run", acceptance.UnverifiedPatch(l.State, l.Tasks.ByID["b"]))
+		l.Do(recovery.Decide(l.State, l.Tasks.ByID["b"], run.Answer{Option: run.Accept, By: wire.Person("ada")}))
+		require.Equal(t, "TestA did not run", proof.UnverifiedPatch(l.State, l.Tasks.ByID["b"]))
 		l.Append("b", run.TaskData{State: run.TaskAccepted})
 		batch(l, 2, 1, "b", "h2", "a", "b")
 		l.Ended("--batch-2", 1, lacking("tree-h2"))
 		actions := landing.Settle(l.State)
-		require.Equal(t, map[string][]string{"test": {"tests-asked"}}, actions[0].(acceptance.Inspect).Allowed)
+		require.Equal(t, map[string][]string{"test": {"tests-asked"}}, actions[0].(proof.Inspect).Allowed)
 	})
 	t.Run("killed before the patch is held, it is asked about", func(t *testing.T) {
 		t.Parallel()
@@ -101,7 +102,7 @@ func TestAGreenBatchWithoutTestsOfTheBaseCommit(t *testing.T) {
 		chain := chainOf(merge.Candidates, nil)
 		chain.Tree = "tree-h"
 		again := merge.Then(chain)
-		require.IsType(t, acceptance.Inspect{}, again[len(again)-1], "its tree has passed, which is not enough")
+		require.IsType(t, proof.Inspect{}, again[len(again)-1], "its tree has passed, which is not enough")
 	})
 	t.Run("what is built on it is dropped", func(t *testing.T) {
 		t.Parallel()

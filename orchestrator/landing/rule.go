@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"divisi/internal/spec"
-	"divisi/orchestrator/acceptance"
+	"divisi/orchestrator/proof"
 	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
@@ -24,9 +24,9 @@ type Merge struct {
 	Set        string
 	Each       bool
 	Candidates []Candidate
-	// Until is how long the patches wait for tasks that are under way, Window the most that this can be; zero for not at all.
-	Until  time.Time
-	Window time.Duration
+	// Window returns until when the patches wait for tasks that are under way, those that are ready to start among them, and for
+	// how long at most; zero for not at all.
+	Window func(ready []string) (until time.Time, most time.Duration)
 	Then   func(Chain) []run.Action
 }
 
@@ -65,7 +65,7 @@ func Land(s *run.State) []run.Action {
 	for _, t := range waiting {
 		m.Candidates = append(m.Candidates, candidate(s, t))
 	}
-	m.Until, m.Window = window(s, waiting)
+	m.Window = func(ready []string) (time.Time, time.Duration) { return window(s, waiting, ready) }
 	return []run.Action{m}
 }
 
@@ -129,7 +129,7 @@ func candidate(s *run.State, t *run.Task) Candidate {
 	}
 	c := Candidate{
 		Run: s.Spec.Run, Task: t.Task.ID, Title: t.Task.Title, Role: role.Name, Model: model,
-		Attempt: t.Attempt, Unverified: acceptance.UnverifiedPatch(s, t),
+		Attempt: t.Attempt, Unverified: proof.UnverifiedPatch(s, t),
 	}
 	if t.Result.Patch != nil {
 		c.Commit = t.Result.Patch.Commit
@@ -217,7 +217,7 @@ func test(d run.LandingData, gates []string, try int) run.Action {
 // move advances the integration branch: first the event, which is the truth, then the ref, which follows it.
 func move(s *run.State, d run.LandingData) []run.Action {
 	in := factsOf(s)
-	d.State, d.Unverified = run.LandingLanded, acceptance.Unverified(s)
+	d.State, d.Unverified = run.LandingLanded, proof.Unverified(s)
 	open := func(t *run.Task) bool { return t.Part != 0 }
 	ours := func(t *run.Task) bool {
 		return slices.ContainsFunc(d.Tasks, func(l run.Landed) bool { return l.Task == t.Task.ID })

@@ -8,7 +8,7 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
-	"divisi/orchestrator/acceptance"
+	"divisi/orchestrator/proof"
 	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
@@ -38,8 +38,8 @@ var parkable = []run.TaskState{run.TaskPending, run.TaskHeld, run.TaskAccepted}
 // review holds the patches of a complete change set that a person has yet to see.
 func review(s *run.State, set *run.ChangeSet) (actions []run.Action) {
 	for _, t := range set.Members {
-		if acceptance.ToReview(s, t) && !t.Ended() {
-			actions = append(actions, acceptance.Review(t))
+		if s.Spec.ToReview(t) && !t.Ended() {
+			actions = append(actions, run.Review(t))
 		}
 	}
 	return actions
@@ -123,7 +123,7 @@ func mergedSet(s *run.State, onto string, set *run.ChangeSet, chain Chain) []run
 func landed(s *run.State, t *run.Task, commit string) run.Landed {
 	l := run.Landed{
 		Task: t.Task.ID, Attempt: t.Attempt, Commit: commit, Files: len(t.Changes()),
-		Unverified: acceptance.UnverifiedPatch(s, t),
+		Unverified: proof.UnverifiedPatch(s, t),
 	}
 	for _, k := range t.Patches() {
 		l.Added, l.Deleted = l.Added+k.Patch.Added, l.Deleted+k.Patch.Deleted

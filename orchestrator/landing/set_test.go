@@ -10,6 +10,7 @@ import (
 	"divisi/internal/testkit/runtest"
 	"divisi/orchestrator/decision"
 	"divisi/orchestrator/landing"
+	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
@@ -77,9 +78,10 @@ func TestASetIsReviewedAsOne(t *testing.T) {
 	actions, _, err := request.Send(l.State, "mod", "Keep the comma.", wire.Person("ada"))
 	require.NoError(t, err)
 	require.Equal(t, []string{
-		"task mod pending the patch was rejected: Keep the comma. ruled by user:ada", "task gen running ruled by user:ada",
+		"task mod pending the patch was rejected: Keep the comma. decided by user:ada",
 	}, runtest.Describe(actions))
 	l.Do(actions)
+	require.Equal(t, run.TaskRunning, l.Tasks.ByID["gen"].State, "in the same event")
 	l.Append("gen", run.TaskData{State: run.TaskAccepted})
 	l.Dispatched("mod", "generator", 2, "b")
 	r := runtest.Patched("c-mod-2", "tree-mod-2", "b")
@@ -261,7 +263,8 @@ func TestASetParksWithItsFirstTask(t *testing.T) {
 	l.Dispatched("idle", "generator", 2, "b")
 	l.Append("mod", run.TaskData{State: run.TaskHeld, Doubt: &run.Doubt{Evidence: []string{"fewer tests"}}})
 	require.Empty(t, landing.ParkSets(l.State), "what is asked about a task of it is answered before")
-	l.Append("mod", run.TaskData{State: run.TaskAccepted, Ruling: &run.Ruling{By: wire.Person("ada"), Accept: true}})
+	l.Do(recovery.Decide(l.State, l.Tasks.ByID["mod"], run.Answer{Option: run.Accept, By: wire.Person("ada")}))
+	l.Append("mod", run.TaskData{State: run.TaskAccepted})
 	require.Equal(t, []string{
 		"task mod parked its change set s is given up with gen, which is parked",
 	}, runtest.Describe(landing.ParkSets(l.State)), "the agent that is at work ends before")

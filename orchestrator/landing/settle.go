@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"divisi/internal/spec"
-	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
 )
@@ -105,7 +104,7 @@ func red(s *run.State, d run.LandingData, failed []run.Failure) []run.Action {
 		return judge(s, d, failed, receipts)
 	}
 	t := in.tasks.ByID[d.Tasks[0].Task]
-	f := acceptance.Red(in.proofs, failed)
+	f := recovery.Red(in.proofs, failed)
 	f.Message = together(in, t, receipts) + f.Message
 	right := refuted(in.tasks, in.proofs, d)
 	if untried(in.tasks, in.templates, append(run.Names(d.Tasks), right...)) {

@@ -5,7 +5,7 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
-	"divisi/orchestrator/acceptance"
+	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -127,7 +127,7 @@ func certain(in facts, d run.LandingData, failed []run.Failure) bool {
 	c, id := changes(in.tasks, run.Names(d.Tasks)), d.Tasks[0].Task
 	if d.Set == "" && untried(in.tasks, in.templates, run.Names(d.Tasks)) &&
 		(failedAmong(in.tasks, in.proofs, id, failed) ||
-			in.templates.FailsAlike(in.tasks.ByID[id], acceptance.Red(in.proofs, failed), nil)) {
+			in.templates.FailsAlike(in.tasks.ByID[id], recovery.Red(in.proofs, failed), nil)) {
 		return true
 	}
 	return slices.ContainsFunc(failures(in.proofs, run.ReceiptsOf(failed)), func(f failure) bool {
@@ -145,7 +145,7 @@ func failedAmong(tasks *run.Tasks, proofs *run.Proofs, id string, failed []run.F
 
 // faultOf is what a task is told whose failures are known, of all that failed in its batch.
 func faultOf(proofs *run.Proofs, failed []run.Failure, of []failure, alone bool) spec.Fault {
-	f := acceptance.Red(proofs, failed)
+	f := recovery.Red(proofs, failed)
 	if alone {
 		return f
 	}

@@ -7,23 +7,24 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/orchestrator/run"
-	"divisi/orchestrator/schedule"
 )
 
-// A batch waits this share of what its gates took on the base commit, and at least leastWindow.
+// A batch waits this share of what its gates took on the base commit, and at least leastWindow. Where commands end evenly, it may
+// wait patience times as long as they have taken so far: their batches grow, and what fails is still known early.
 const (
 	windowShare = 20
 	leastWindow = 200 * time.Millisecond
+	patience    = 2
 )
 
 // window returns how long a batch waits for tasks that are under way, from when the first of its patches was there: a batch
 // more costs its gates. One that is full, or a part of one that failed, does not wait.
-func window(s *run.State, waiting []*run.Task) (until time.Time, most time.Duration) {
+func window(s *run.State, waiting []*run.Task, ready []string) (until time.Time, most time.Duration) {
 	in := factsOf(s)
 	if waiting[0].Part != 0 || len(waiting) >= limit(in) {
 		return until, 0
 	}
-	under := underWay(s)
+	under := underWay(in, ready)
 	if len(under) == 0 {
 		return until, 0
 	}
@@ -31,11 +32,12 @@ func window(s *run.State, waiting []*run.Task) (until time.Time, most time.Durat
 	for _, g := range gatesOf(in.spec, waiting) {
 		gates += in.proofs.Baseline[g].Duration
 	}
-	most = max(leastWindow, gates/windowShare)
-	if all := evenly(s, waiting, under); all < 2*gates { // two batches, one after the other, would not be through sooner
-		most = max(most, all)
-	}
 	first, _ := came(waiting)
+	all := evenly(s, waiting, under)
+	if all >= 2*gates { // what fails in the first of two batches would be known sooner
+		all = min(all, patience*sinceBegun(in, under[0], first))
+	}
+	most = max(leastWindow, gates/windowShare, all)
 	return first.Add(most), most
 }
 
@@ -69,6 +71,16 @@ func evenly(s *run.State, waiting, under []*run.Task) time.Duration {
 	return last.Sub(begin) + pace*time.Duration(min(rest, limit(in)-len(waiting))) + leastWindow
 }
 
+// sinceBegun returns how long the shards of a task's template had been at work at a time.
+func sinceBegun(in facts, t *run.Task, at time.Time) (most time.Duration) {
+	for _, id := range in.tasks.Shards[t.Task.ShardOf] {
+		if a := in.works[id].At(1); a != nil && a.Began > 0 {
+			most = max(most, at.Sub(time.UnixMilli(a.Began)))
+		}
+	}
+	return most
+}
+
 // begun returns when the newest attempt of a task began; zero where no worker has made its patch.
 func begun(works run.Works, t *run.Task) (at time.Time) {
 	if a := works.Attempt(t.Task.ID, t.Attempt); a != nil && a.Began > 0 {
@@ -84,8 +96,7 @@ func came(waiting []*run.Task) (first, last time.Time) {
 }
 
 // underWay lists the tasks that can join a batch and are at work, with their judge, or about to start.
-func underWay(s *run.State) (list []*run.Task) {
-	in := factsOf(s)
+func underWay(in facts, ready []string) (list []*run.Task) {
 	add := func(t *run.Task) {
 		if t.Task.ChangeSet == "" && !in.works[t.Task.ID].Waits() {
 			list = append(list, t)
@@ -96,7 +107,6 @@ func underWay(s *run.State) (list []*run.Task) {
 			add(t)
 		}
 	}
-	ready, _ := schedule.Ready(s)
 	for _, id := range ready {
 		add(in.tasks.ByID[id])
 	}

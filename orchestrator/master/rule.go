@@ -2,7 +2,6 @@ package master
 
 import (
 	"divisi/internal/spec"
-	"divisi/orchestrator/plan"
 	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
@@ -43,7 +42,7 @@ func Settle(s *run.State) []run.Action {
 		return failed(s, run.FaultOf(r))
 	case r.Plan != nil:
 		then := func(d run.PlanData, problems []spec.Problem) []run.Action { return planned(s, r.Attempt, d, problems) }
-		return []run.Action{plan.Expand{Plan: *r.Plan, Commit: s.Head, Then: then}}
+		return []run.Action{run.Expand{Plan: *r.Plan, Commit: s.Head, Then: then}}
 	case s.Quiet() && !newsFor(s, w.Last).any():
 		return set(run.TaskData{State: run.TaskDone, Reason: r.Handoff.Summary})
 	default:
@@ -65,7 +64,7 @@ func failed(s *run.State, f spec.Fault) []run.Action {
 // such as a task that was added in between, go back to the master.
 func planned(s *run.State, attempt int, d run.PlanData, problems []spec.Problem) []run.Action {
 	if len(problems) > 0 {
-		e := &plan.Error{Problems: problems}
+		e := &spec.PlanError{Problems: problems}
 		return failed(s, spec.Fault{Class: "plan", Message: "the plan is invalid", Detail: e.Error()})
 	}
 	d.By = wire.AgentID(run.MasterTask, attempt)

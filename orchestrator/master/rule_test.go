@@ -10,7 +10,6 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/testkit/runtest"
 	"divisi/orchestrator/master"
-	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -112,7 +111,7 @@ func TestSettle(t *testing.T) {
 		result spec.Result
 		want   []string
 	}{
-		"a plan":       {spec.Result{Status: spec.StatusDone, Plan: &spec.Plan{}}, []string{"plan.expand"}},
+		"a plan":       {spec.Result{Status: spec.StatusDone, Plan: &spec.Plan{}}, []string{"expand"}},
 		"nothing left": {spec.Result{Status: spec.StatusDone, Handoff: spec.Handoff{Summary: "all done"}}, []string{"task master done all done"}},
 		"a failure":    {runtest.Failed(wire.FaultLoop, "circles"), []string{"task master pending circles"}},
 		"a spent budget": {
@@ -139,7 +138,7 @@ func TestAPlanThatWritesBeginsTheRun(t *testing.T) {
 		l := newLog(t, run.Planning)
 		called(l, 1)
 		l.Ended("master", 1, spec.Result{Status: spec.StatusDone, Plan: &spec.Plan{}})
-		expand, ok := master.Settle(l.State)[0].(plan.Expand)
+		expand, ok := master.Settle(l.State)[0].(run.Expand)
 		require.True(t, ok)
 		require.Equal(t, want, runtest.Describe(expand.Then(run.PlanData{Tasks: []spec.Task{{ID: "t", Role: role}}}, nil)))
 		problems := []spec.Problem{{Path: "tasks", Message: "two tasks"}}

@@ -12,14 +12,6 @@ import (
 	"divisi/subagents/wire"
 )
 
-// Words is what the master reported at the end of its newest turn.
-func Words(s *run.State) string {
-	if r := s.Works.Settled(run.MasterTask); r != nil {
-		return r.Handoff.Summary
-	}
-	return ""
-}
-
 // calls reports whether there is a reason to call the master while other agents are active.
 func calls(s *run.State) bool {
 	w := s.Works[run.MasterTask]

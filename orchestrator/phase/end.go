@@ -7,8 +7,7 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
-	"divisi/orchestrator/acceptance"
-	"divisi/orchestrator/master"
+	"divisi/orchestrator/proof"
 	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
 )
@@ -23,7 +22,7 @@ func Finish(s *run.State, tree string) []run.Action {
 		return finalGates(s, tree)
 	}
 	end := run.Data{State: outcome(s), Head: s.Head}
-	end.Reason, end.Unverified = why(s, end.State), acceptance.UnverifiedLanded(s)
+	end.Reason, end.Unverified = why(s, end.State), proof.UnverifiedLanded(s)
 	return []run.Action{run.End{Data: end}}
 }
 
@@ -62,15 +61,15 @@ func finalGates(s *run.State, tree string) []run.Action {
 // endFinal records the final gates, with the tests of the base commit that did not run in them, and that nothing which landed
 // explains. The gates run on the base commit once more before that counts.
 func endFinal(s *run.State, final run.Data) []run.Action {
-	missing := acceptance.Missing(final.Final)
+	missing := proof.Missing(final.Final)
 	if len(missing) == 0 || s.Head == s.Spec.Base {
 		return []run.Action{run.SetRun(final)}
 	}
-	span := acceptance.Span{From: s.Spec.Base, To: s.Head}
-	return []run.Action{acceptance.Inspect{
-		Receipts: missing, Spans: []acceptance.Span{span}, Then: func(found acceptance.Inspection) []run.Action {
+	span := proof.Span{From: s.Spec.Base, To: s.Head}
+	return []run.Action{proof.Inspect{
+		Receipts: missing, Spans: []proof.Span{span}, Then: func(found proof.Inspection) []run.Action {
 			if final.Missing = found.Doubts[""].Evidence; final.Missing != nil {
-				if again := acceptance.OnBaseAgain(s); again != nil {
+				if again := proof.OnBaseAgain(s); again != nil {
 					return again
 				}
 			}
@@ -155,17 +154,18 @@ func why(s *run.State, end run.Status) string {
 	n := s.Tasks.Counts()
 	if end == run.Done {
 		landed := fmt.Sprintf("%d landed", n[run.TaskLanded])
-		return landed + some(n[run.TaskDone], "unchanged") + some(n[run.TaskSkipped], "skipped")
+		return landed + some(n[run.TaskDone], "unchanged") + some(n[run.TaskSkipped], "skipped") +
+			some(n[run.TaskDropped], "dropped")
 	}
 	if why := s.Master.GaveUp(); why != "" {
 		return why
 	}
 	if plannedNothing(s) {
-		return withWords("the master planned nothing", master.Words(s))
+		return withWords("the master planned nothing", s.Works.Settled(run.MasterTask))
 	}
-	if why := acceptance.UnverifiedLanded(s); why != "" && s.Head != s.Spec.Base {
+	if why := proof.UnverifiedLanded(s); why != "" && s.Head != s.Spec.Base {
 		what := "landed unverified"
-		if acceptance.Unverified(s) == "" {
+		if proof.Unverified(s) == "" {
 			what = "landed, not all verified"
 		}
 		return fmt.Sprintf("%d %s, %d parked: %s", n[run.TaskLanded], what, n[run.TaskParked]+n[run.TaskCancelled], why)
@@ -173,8 +173,9 @@ func why(s *run.State, end run.Status) string {
 	if s.Tasks.NoneGivenUp() {
 		return redder(s)
 	}
-	return strings.TrimSuffix(fmt.Sprintf("%d landed, %d parked%s; %s",
-		n[run.TaskLanded], n[run.TaskParked]+n[run.TaskCancelled], some(n[run.TaskSkipped], "skipped"), redder(s)), "; ")
+	return strings.TrimSuffix(fmt.Sprintf("%d landed, %d parked%s%s; %s",
+		n[run.TaskLanded], n[run.TaskParked]+n[run.TaskCancelled],
+		some(n[run.TaskSkipped], "skipped"), some(n[run.TaskDropped], "dropped"), redder(s)), "; ")
 }
 
 // some words a number of tasks behind others; "" for none.
@@ -203,11 +204,12 @@ const maxNamed = 8
 
 func failed(r spec.Receipt) bool { return r.Verdict == spec.VerdictFail }
 
-func withWords(ended, words string) string {
-	if words = strings.TrimSpace(words); words == "" {
+// withWords adds what the master reported at the end of its newest turn.
+func withWords(ended string, r *spec.Result) string {
+	if r == nil || strings.TrimSpace(r.Handoff.Summary) == "" {
 		return ended
 	}
-	return ended + ": " + text.Clip(words, maxWords)
+	return ended + ": " + text.Clip(strings.TrimSpace(r.Handoff.Summary), maxWords)
 }
 
 // maxWords bounds, in bytes, what a run's end quotes of the master.
@@ -218,7 +220,7 @@ func outcome(s *run.State) run.Status {
 	if !s.Tasks.NoneGivenUp() {
 		return run.Parked
 	}
-	unverified := s.Head != s.Spec.Base && acceptance.UnverifiedLanded(s) != ""
+	unverified := s.Head != s.Spec.Base && proof.UnverifiedLanded(s) != ""
 	if s.Master.GaveUp() != "" || plannedNothing(s) || unverified || len(s.Missing) > 0 || slices.ContainsFunc(s.Final, failed) {
 		return run.Parked
 	}

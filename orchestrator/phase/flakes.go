@@ -8,7 +8,7 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
-	"divisi/orchestrator/acceptance"
+	"divisi/orchestrator/proof"
 	"divisi/orchestrator/run"
 	"divisi/subagents/gate"
 )
@@ -52,7 +52,7 @@ func idle(s *run.State) bool {
 }
 
 func runAgain(s *run.State) []run.Action {
-	names := acceptance.Comparable(s)
+	names := proof.Comparable(s)
 	if len(names) == 0 || s.Proofs.Flaky != nil {
 		return nil
 	}

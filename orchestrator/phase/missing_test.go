@@ -7,8 +7,8 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/testkit/runtest"
-	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/phase"
+	"divisi/orchestrator/proof"
 	"divisi/orchestrator/run"
 )
 
@@ -33,9 +33,9 @@ func TestFinalGatesWithoutTestsOfTheBaseCommit(t *testing.T) {
 	inspect := func(t *testing.T, l *runtest.Log, doubts map[string]run.Doubt) []run.Action {
 		actions := phase.Finish(l.State, "t")
 		require.Len(t, actions, 1)
-		a := actions[0].(acceptance.Inspect)
-		require.Equal(t, []acceptance.Span{{From: "b", To: "h"}}, a.Spans)
-		return a.Then(acceptance.Inspection{Doubts: doubts})
+		a := actions[0].(proof.Inspect)
+		require.Equal(t, []proof.Span{{From: "b", To: "h"}}, a.Spans)
+		return a.Then(proof.Inspection{Doubts: doubts})
 	}
 	doubts := map[string]run.Doubt{"": {Evidence: []string{"gate test passes without 1 test"}}}
 	t.Run("explained", func(t *testing.T) {
@@ -74,6 +74,6 @@ func TestTestsOfASecondRunOnTheBase(t *testing.T) {
 	l.Ended(run.AgainTask, 1, spec.Result{Status: spec.StatusDone, Receipts: []spec.Receipt{again}})
 	l.Do(phase.SettleFlakes(l.State))
 	require.Equal(t, []string{"tests-1", "tests-2"}, l.Proofs.Baseline["test"].Names)
-	require.Empty(t, acceptance.OnBaseAgain(l.State))
+	require.Empty(t, proof.OnBaseAgain(l.State))
 	require.Empty(t, phase.SettleFlakes(l.State))
 }

@@ -10,7 +10,7 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
-	"divisi/orchestrator/acceptance"
+	"divisi/orchestrator/proof"
 	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
 	"divisi/subagents/gate"
@@ -58,7 +58,7 @@ func begin(s *run.State, r *spec.Result) []run.Action {
 		d.State = run.Planning
 	}
 	if s.Spec.Trial {
-		return proof(s)
+		return prove(s)
 	}
 	if len(s.Spec.Project.Gates) > 0 {
 		return []run.Action{run.SetRun(d)}
@@ -72,16 +72,16 @@ func Baseline(s *run.State) []run.Action {
 	switch {
 	case s.Status != run.Planning && s.Status != run.Running && (s.Status != run.Final || !s.Proofs.Outdated):
 		return nil
-	case acceptance.Unproven(s):
+	case proof.Unproven(s):
 		return []run.Action{unproven(s)}
 	case s.Baselined():
 		return nil
 	}
-	return proof(s)
+	return prove(s)
 }
 
-// proof is what the baseline needs next.
-func proof(s *run.State) []run.Action {
+// prove is what the baseline needs next.
+func prove(s *run.State) []run.Action {
 	w := s.Works[run.BaselineTask]
 	switch {
 	case s.Proofs.Outdated && (w == nil || w.Attempts[w.Last].Epoch < s.Epoch):
@@ -182,19 +182,19 @@ func keepReceipts(s *run.State, r *spec.Result) []run.Action {
 // proven.
 func stopUnproven(s *run.State, d run.Data) []run.Action {
 	with := s.WithBaseline(d.Baseline)
-	d.Unverified = acceptance.Unverified(with)
-	lacks := acceptance.Lacks(with)
+	d.Unverified = proof.Unverified(with)
+	lacks := proof.Lacks(with)
 	for i := range lacks {
 		d.Notices = append(d.Notices, lacks[i].String())
 	}
-	for _, g := range acceptance.Incomparables(with) {
-		if acceptance.Covered(with, g.Gate) {
+	for _, g := range proof.Incomparables(with) {
+		if proof.Covered(with, g.Gate) {
 			d.Notices = append(d.Notices, g.String()+"; the tests prove what it would")
-		} else if !acceptance.Explained(lacks, g.Gate) {
+		} else if !proof.Explained(lacks, g.Gate) {
 			d.Notices = append(d.Notices, g.String())
 		}
 	}
-	for _, name := range acceptance.Empty(with) {
+	for _, name := range proof.Empty(with) {
 		d.Notices = append(d.Notices, fmt.Sprintf("gate %s runs tests and is green without one: it proves nothing", name))
 	}
 	d.Notices = append(d.Notices, unprovable(slices.DeleteFunc(slices.Clone(with.Proofs.Unprovable), func(u run.Unprovable) bool {
@@ -204,7 +204,7 @@ func stopUnproven(s *run.State, d run.Data) []run.Action {
 		end := run.Data{State: run.Done, Head: s.Head, Reason: "setup and gates were tried"}
 		return []run.Action{run.SetRun(d), run.End{Data: end}}
 	}
-	if acceptance.Unproven(with) {
+	if proof.Unproven(with) {
 		d.State = ""
 		return []run.Action{run.SetRun(d), unproven(with)}
 	}
@@ -227,7 +227,7 @@ func unprovable(parts []run.Unprovable) (notices []string) {
 }
 
 func unproven(s *run.State) run.Action {
-	return run.Fail{Err: fmt.Errorf("%w: %s", acceptance.ErrUnverified, acceptance.Unverified(s))}
+	return run.Fail{Err: fmt.Errorf("%w: %s", proof.ErrUnverified, proof.Unverified(s))}
 }
 
 // Resumed is the phase in which a stopped run continues.

@@ -11,6 +11,7 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/internal/testkit/runtest"
+	"divisi/orchestrator/decision"
 	"divisi/orchestrator/phase"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
@@ -231,14 +232,14 @@ func TestBudgetAndQuestions(t *testing.T) {
 	require.Empty(t, phase.KeepBudget(l.State))
 	l.Agent("t", 1, contextscope.KindUsage, spec.Usage{Calls: 1, Prompt: 10})
 	require.Equal(t, []string{"run stopped the budget is spent: 10 of 10 tokens"}, runtest.Describe(phase.KeepBudget(l.State)))
-	require.Empty(t, phase.Stuck(l.State), "an agent is active")
+	require.Empty(t, decision.Stuck(l.State), "an agent is active")
 	l.Agent("t", 1, contextscope.KindRequest, wire.Request{ID: "q", Kind: wire.RequestAsk, Question: "Which?"})
 	require.Equal(t, []string{
 		"run stopped waits for an answer to t/1: Which?",
-	}, runtest.Describe(phase.Stuck(l.State)))
-	require.Equal(t, []string{"run waits for an answer to t/1: Which?"}, runtest.Describe(phase.AnnounceWait(l.State)))
+	}, runtest.Describe(decision.Stuck(l.State)))
+	require.Equal(t, []string{"run waits for an answer to t/1: Which?"}, runtest.Describe(decision.AnnounceWait(l.State)))
 	l.Append("t", wire.Answer{Request: "q", Text: "That."})
-	require.Empty(t, phase.AnnounceWait(l.State))
+	require.Empty(t, decision.AnnounceWait(l.State))
 	l.Append("t", run.TaskData{State: run.TaskDone})
 	require.Empty(t, phase.KeepBudget(l.State), "nothing that is left to do costs tokens")
 }

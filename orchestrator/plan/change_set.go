@@ -41,7 +41,7 @@ func late(st *run.State, t *spec.Task) string {
 		if set == t.Set() || o.Parent == "" && !st.Tasks.Sets[set].HasBegun() {
 			continue
 		}
-		if at, meet := Intersect(o.Task.Files, t.Files); meet {
+		if at, meet := spec.Intersect(o.Task.Files, t.Files); meet {
 			return fmt.Sprintf("it has begun, and %s may write %s: add %s when that one has ended", o.Task.ID, at, t.ID)
 		}
 	}

@@ -90,7 +90,7 @@ func gone(was, edited *spec.Plan, st *run.State) (out []spec.Problem) {
 				out = append(out, spec.Problem{Path: "tasks", Message: fmt.Sprintf(
 					"the task %s is gone, and %s is %s: what has landed stays, so put it back", id, member, state)})
 				break
-			} else if state != run.TaskSkipped && state != run.TaskCancelled {
+			} else if state != run.TaskSkipped && state != run.TaskCancelled && state != run.TaskDropped {
 				out = append(out, spec.Problem{Path: "tasks", Message: fmt.Sprintf(
 					"the task %s is gone, and %s is %s: put it back, or skip it first", id, member, state)})
 				break

@@ -80,7 +80,7 @@ func TestGain(t *testing.T) {
 			data, problems, err := Gain(t.Context(), edited, l.State, sampleTree())
 			require.NoError(t, err)
 			if c.no != "" {
-				require.Contains(t, (&Error{Problems: problems}).Error(), c.no)
+				require.Contains(t, (&spec.PlanError{Problems: problems}).Error(), c.no)
 				return
 			}
 			require.Empty(t, problems)

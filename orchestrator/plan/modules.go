@@ -57,7 +57,7 @@ func ungated(tasks []spec.Task, roles map[string]spec.Role, gates []spec.Gate, f
 		}
 		for _, entry := range t.Files {
 			dir := entry
-			if fixed := fixedPrefix(entry); fixed != entry {
+			if fixed := spec.FixedPrefix(entry); fixed != entry {
 				dir = fixed + "x" // what the glob names lies in the directory of its fixed part
 			}
 			if !m[dir] {

@@ -79,7 +79,7 @@ func tooLarge(data run.PlanData) ([]spec.Problem, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode a plan of %d tasks: %w", len(data.Tasks), err)
 	}
-	pressed, err := wire.Press(raw)
+	pressed, err := wire.Press("", raw)
 	if err != nil || len(pressed) <= maxPlan {
 		return nil, err
 	}
@@ -128,16 +128,4 @@ func inSubmodules(p spec.Plan, submodules []string) []spec.Problem {
 		}
 	}
 	return out
-}
-
-// Error is an invalid plan, with every error found.
-type Error struct{ Problems []spec.Problem }
-
-// Error lists the problems, one a line.
-func (e *Error) Error() string {
-	lines := make([]string, 0, len(e.Problems))
-	for _, p := range e.Problems {
-		lines = append(lines, p.String())
-	}
-	return strings.Join(lines, "\n")
 }

@@ -86,7 +86,7 @@ func (d *dispatch) run(ctx context.Context, p spec.Plan) tool.Result {
 	}
 	if len(checked.Problems) > 0 {
 		return tool.Failed("nothing was dispatched; fix all of this and call dispatch again:\n%s",
-			(&Error{checked.Problems}).Error())
+			(&spec.PlanError{Problems: checked.Problems}).Error())
 	}
 	d.plan = &merged
 	text := fmt.Sprintf("accepted: %d tasks, at most %d tokens. You will be called when all of them have ended.",

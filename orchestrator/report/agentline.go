@@ -216,7 +216,7 @@ func resultLine(e *contextscope.Event, r spec.Result) Line {
 		if f.Class == string(r.Status) {
 			f.Class, f.Message = "", strings.TrimPrefix(strings.TrimPrefix(f.Message, f.Class), ": ")
 		}
-		why = because(fault(f))
+		why = Because(fault(f))
 	}
 	more := handedIn(r)
 	switch {

@@ -47,12 +47,30 @@ func doubts(s *run.State) (lines []string) {
 		if len(t.Doubts) == 0 || t.Doubt() != nil {
 			continue
 		}
-		d := t.Doubts[len(t.Doubts)-1]
+		d := &t.Doubts[len(t.Doubts)-1]
 		more := ""
 		if n := len(d.Evidence) - 1; n > 0 {
 			more = fmt.Sprintf(" and %d more", n)
 		}
-		lines = append(lines, fmt.Sprintf("%s: %s%s (%s)", wire.AgentID(id, d.Attempt), d.Evidence[0], more, d.Decision(t.State)))
+		lines = append(lines, fmt.Sprintf("%s: %s%s (%s)", wire.AgentID(id, d.Attempt), d.Evidence[0], more, Ruling(d, t.State)))
 	}
 	return lines
+}
+
+// Ruling words the answer about a held patch, of a task in a state.
+func Ruling(d *run.Doubt, state run.TaskState) string {
+	switch a := d.Answer; {
+	case a == nil && state != run.TaskHeld:
+		return "none: the task is " + string(state)
+	case a == nil:
+		return "open"
+	case d.Accepted() && d.Size && a.By == run.ByPolicy:
+		return "noted: size alone rejects no patch"
+	case d.Accepted():
+		return "accepted by " + a.By
+	case a.Text == "":
+		return "rejected by " + a.By
+	default:
+		return fmt.Sprintf("rejected by %s: %s", a.By, a.Text)
+	}
 }

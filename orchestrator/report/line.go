@@ -101,7 +101,7 @@ func runLine(d run.Data) Line {
 		add("goal: %s", d.Spec.Goal)
 	}
 	if d.State != "" {
-		add("run is %s%s", d.State, because(d.Reason))
+		add("run is %s%s", d.State, Because(d.Reason))
 	}
 	if d.Line != nil && *d.Line == "" {
 		add("the line goes on")
@@ -161,7 +161,7 @@ func decisionLine(d *run.Decided) string {
 		return fmt.Sprintf("template %s is held: %s", d.Hold.Template, d.Hold.Why())
 	case d.Back != "":
 		return fmt.Sprintf("the answer to %s does not count any more: %s", a.ID, text.Line(d.Back))
-	case d.Closed && d.Kind == run.DecidePlan && a.Option == run.ApprovePlan:
+	case d.Closed && d.Kind == run.DecidePlan && a.Option == run.Yes:
 		return "the plan was approved"
 	case d.Closed && d.Kind == run.DecidePlan:
 		return "the plan was sent back: " + text.Line(a.Text)
@@ -191,7 +191,8 @@ func runTone(d run.Data) Tone {
 	}
 }
 
-func because(reason string) string {
+// Because is a reason behind what it is for; "" for none.
+func Because(reason string) string {
 	if reason == "" {
 		return ""
 	}
@@ -228,18 +229,18 @@ func planLine(d run.PlanData) Line {
 }
 
 func taskLine(e *contextscope.Event, d run.TaskData) Line {
-	why := because(d.Reason)
+	why := Because(d.Reason)
 	if d.Fault != nil {
-		why = because(fault(*d.Fault))
+		why = Because(fault(*d.Fault))
 	}
 	by := ""
-	if d.Ruling != nil {
-		by = ", decided by " + d.Ruling.By
+	if d.Decision != nil {
+		by = ", decided by " + d.Decision.Answer.By
 	}
 	switch d.State {
 	case run.TaskHeld:
 		if d.Doubt != nil {
-			why = because(strings.Join(text.Few(d.Doubt.Evidence, 3), "; "))
+			why = Because(strings.Join(text.Few(d.Doubt.Evidence, 3), "; "))
 		}
 		return Line{Text: e.Task + " is held" + why, Tone: Warn, Decide: true}
 	case run.TaskParked:
@@ -253,8 +254,9 @@ func taskLine(e *contextscope.Event, d run.TaskData) Line {
 			return sentence(Plain, "%s is %s (%s, attempt %d%s)",
 				e.Task, d.State, d.Dispatch.Role, d.Dispatch.Attempt, uses(d.Dispatch))
 		}
-		if d.Ruling != nil {
-			return sentence(Good, "the patch of %s was accepted by %s", e.Task, d.Ruling.By)
+		if d.Decision != nil {
+			return sentence(Good, "the patch of %s was accepted by %s",
+				strings.Join(append([]string{e.Task}, d.Decision.With...), ", "), d.Decision.Answer.By)
 		}
 	case run.TaskDone, run.TaskLanded, run.TaskAccepted:
 		return sentence(Good, "%s is %s%s", e.Task, d.State, why)

@@ -34,9 +34,9 @@ func (c counts) of(states ...run.TaskState) int {
 
 func (c counts) given() int { return c.of(run.TaskParked, run.TaskCancelled) }
 
-// all counts the tasks but for those that were skipped as not needed.
+// all counts the tasks but for those that were skipped as not needed, or taken out.
 func (c counts) all() int {
-	n := -c.of(run.TaskSkipped)
+	n := -c.of(run.TaskSkipped, run.TaskDropped)
 	for _, of := range c {
 		n += of
 	}

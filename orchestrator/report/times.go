@@ -1,45 +1,67 @@
 package report
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"divisi/orchestrator/run"
 )
 
-// Times are how long the phases of a run's work took.
+// Times are where the time of a run went.
 type Times struct {
-	// WallSeconds is the wall clock since the run was created, without the time in which no process held it.
+	// WallSeconds is the wall clock since the run was created, without the time in which no process held it. Parts are what its
+	// critical path went to: they sum up to it. Path are the longest attempts on it, in their order.
 	WallSeconds float64     `json:"wall_seconds"`
-	Phases      []PhaseTime `json:"phases"`
+	Parts       []PhaseTime `json:"parts"`
+	Path        []PathStep  `json:"path,omitempty"`
+	// Sums add up agents that worked at the same time, of what has ended.
+	Sums []PhaseTime `json:"sums"`
 }
 
-// PhaseTime is what one phase took. WallSeconds is the wall clock in which at least one agent or gate run was in it, so that
-// phases overlap; of waiting it is the wall clock in which none was in another. SumSeconds adds up agents that ran at the same
-// time.
+// PhaseTime is what one phase or part took.
 type PhaseTime struct {
-	Phase       string  `json:"phase"`
-	WallSeconds float64 `json:"wall_seconds"`
-	SumSeconds  float64 `json:"sum_seconds"`
+	Phase   string  `json:"phase"`
+	Seconds float64 `json:"seconds"`
 }
 
-// TimesOf returns the times of a run, of what had ended by its newest event.
+// TimesOf returns the times of a run at its end, or by its newest event.
 func TimesOf(s *run.State) Times {
 	end := s.Ended
 	if end.IsZero() {
 		end = s.Time
 	}
-	return timesOf(s, &s.Times, end)
+	return timesOf(s, end)
 }
 
-func timesOf(s *run.State, t *run.Times, end time.Time) Times {
-	wall := max(0, end.Sub(s.Spec.Created)-t.Down)
-	var phases []PhaseTime
-	for a, name := range [...]string{run.Models: "model", run.Slots: "slots", run.Tools: "tools", run.Gates: "gates"} {
-		phases = append(phases, PhaseTime{name, t.Wall(run.Activity(a)).Seconds(), t.Sums[a].Seconds()})
+// maxPath bounds the attempts that a report names.
+const maxPath = 16
+
+func timesOf(s *run.State, end time.Time) Times {
+	wall := max(0, s.Times.Clock(end))
+	c := accountOf(s, wall)
+	t := Times{WallSeconds: wall.Seconds(), Path: longest(c.path)}
+	for p, took := range c.spent {
+		t.Parts = append(t.Parts, PhaseTime{partNames[p], took.Seconds()})
 	}
-	phases = append(phases, PhaseTime{"waiting", max(0, wall-t.Busy()).Seconds(), t.Waited.Seconds()})
-	return Times{wall.Seconds(), phases}
+	for a, name := range [...]string{run.Models: "model", run.Slots: "slots", run.Tools: "tools", run.Gates: "gates"} {
+		t.Sums = append(t.Sums, PhaseTime{name, s.Times.Sums[a].Seconds()})
+	}
+	t.Sums = append(t.Sums, PhaseTime{"waiting", s.Times.Waited.Seconds()})
+	return t
+}
+
+// longest are the longest steps of a path, in their order.
+func longest(path []PathStep) []PathStep {
+	if len(path) <= maxPath {
+		return path
+	}
+	by := slices.SortedFunc(slices.Values(path), func(x, y PathStep) int { return cmp.Compare(y.Seconds, x.Seconds) })
+	least := by[maxPath-1].Seconds
+	path = slices.DeleteFunc(path, func(p PathStep) bool { return p.Seconds < least })
+	return path[:min(len(path), maxPath)]
 }
 
 // Span writes the wall clock of the run.
@@ -47,22 +69,30 @@ func (t Times) Span() string { return Span(seconds(t.WallSeconds)) }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// Wall writes the wall clock of the phases: of those before the semicolon, which overlap, and of the time in none of them.
+// Wall writes what the critical path went to: parts of less than half a percent are left out.
 func (t Times) Wall() string {
-	all := t.list(func(p PhaseTime) float64 { return p.WallSeconds })
-	last := len(all) - 1
-	return strings.Join(all[:last], ", ") + "; " + all[last]
+	var words []string
+	for _, p := range t.Parts {
+		if p.Seconds >= t.WallSeconds/200 && p.Seconds > 0 {
+			words = append(words, p.Phase+" "+tenths(p.Seconds))
+		}
+	}
+	return strings.Join(words, ", ")
 }
 
 // Sum writes what the phases took with parallel agents added up.
 func (t Times) Sum() string {
-	return strings.Join(t.list(func(p PhaseTime) float64 { return p.SumSeconds }), ", ")
+	var words []string
+	for _, p := range t.Sums {
+		words = append(words, p.Phase+" "+Span(seconds(p.Seconds)))
+	}
+	return strings.Join(words, ", ")
 }
 
-func (t Times) list(of func(PhaseTime) float64) []string {
-	parts := make([]string, 0, len(t.Phases))
-	for _, p := range t.Phases {
-		parts = append(parts, p.Phase+" "+Span(seconds(of(p))))
+// tenths writes seconds, short ones with a tenth.
+func tenths(s float64) string {
+	if s < 9.95 {
+		return fmt.Sprintf("%.1fs", s)
 	}
-	return parts
+	return Span(seconds(s))
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
 
 	"divisi/internal/spec"
 	"divisi/orchestrator/run"
@@ -21,51 +20,6 @@ func Status(s *run.State) string {
 		return "paused"
 	default:
 		return string(s.Status)
-	}
-}
-
-// Row is one task as a table shows it. Its texts may be foreign: a display makes them safe.
-type Row struct {
-	ID, Title, Role string
-	State           run.TaskState
-	// Reason is why the task is in its state.
-	Reason string
-	// Attempt is the newest attempt's number, Tokens what all of them used.
-	Attempt, Tokens int
-	// Added and Deleted count lines, Files files, of what landed as Commit.
-	Added, Deleted, Files int
-	Commit                string
-	// Unverified reports that it landed without proof.
-	Unverified bool
-	// Took is the wall clock of all attempts; 0 when it is not known.
-	Took time.Duration
-}
-
-// Status is the task's state for people.
-func (r Row) Status() string {
-	if r.Unverified {
-		return string(r.State) + " unverified"
-	}
-	return string(r.State)
-}
-
-// Rows returns the planned tasks in plan order.
-func Rows(s *run.State) []Row {
-	out := make([]Row, 0, len(s.Tasks.Order))
-	for _, id := range s.Tasks.Order {
-		out = append(out, RowOf(s, s.Tasks.ByID[id]))
-	}
-	return out
-}
-
-// RowOf returns the row of a task.
-func RowOf(s *run.State, t *run.Task) Row {
-	id := t.Task.ID
-	return Row{
-		ID: id, Title: t.Task.Title, Role: t.Task.Role, State: t.State, Reason: t.Reason, Attempt: t.Attempt,
-		Tokens: s.Works.Used(id).Total(), Commit: t.Commit, Added: t.Landed.Added,
-		Deleted: t.Landed.Deleted, Files: t.Landed.Files,
-		Unverified: t.State == run.TaskLanded && t.Landed.Unverified != "",
 	}
 }
 
@@ -136,23 +90,13 @@ func awaited(q wire.Request) string {
 	}
 }
 
-// Said lists what an agent, and its tester, reported beside their results: broken constraints, deviations, findings.
-func Said(result, tester *spec.Result) []string {
-	return slices.Concat(saidIn(result, ""), saidIn(tester, "its judge: "))
-}
-
-func saidIn(r *spec.Result, by string) []string {
+// Said lists what an agent, and its tester, reported beside their results.
+func Said(result, tester *spec.Result) (out []string) {
 	var t Task
-	t.tellHandoff(r, by)
-	var out []string
-	for _, c := range t.Broken {
-		out = append(out, "broken constraint "+c.Text+": "+c.Note)
-	}
-	for _, d := range t.Deviations {
-		out = append(out, "deviation: "+d)
-	}
-	for _, f := range t.Findings {
-		out = append(out, "finding: "+f)
+	t.tellHandoff(result, "")
+	t.tellHandoff(tester, "its judge: ")
+	for _, h := range t.Handoff() {
+		out = append(out, h[0]+": "+h[1])
 	}
 	return out
 }

@@ -8,9 +8,7 @@ import (
 	"strings"
 
 	"divisi/internal/spec"
-	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
-	"divisi/orchestrator/schedule"
 )
 
 // child is the task that an agent asks for.
@@ -61,13 +59,13 @@ func mayDelegate(s *run.State, q *run.Request) string {
 		return fmt.Sprintf("%d tasks are active for you, and no more than %d may be: wait for one of them, then ask again",
 			n, bounds.FanOut)
 	}
-	if tokens, limited := share(s, q); limited && tokens < schedule.LeastTokens && s.Spec.Spends(q.Role) {
+	if tokens, limited := share(s, q); limited && tokens < run.LeastTokens && s.Spec.Spends(q.Role) {
 		advice := "do it yourself"
 		if unmade(s, q) > 1 {
 			advice = "ask for less at once, or " + advice
 		}
 		return fmt.Sprintf("of your limit in tokens, which what others do for you counts against, %d are left for this, and no "+
-			"agent finishes with fewer than %d: %s", tokens, schedule.LeastTokens, advice)
+			"agent finishes with fewer than %d: %s", tokens, run.LeastTokens, advice)
 	}
 	role := s.Spec.Roles[q.Role]
 	if len(q.Artifacts) > 0 && !slices.Contains(role.Tools, spec.ToolLoadArtifact) {
@@ -96,12 +94,12 @@ func mayWrite(s *run.State, parent *run.Task, files []string) string {
 	if !s.Approval(parent) {
 		return "your plan only reads and was not approved for writing: report in your findings what must change"
 	}
-	for _, l := range schedule.Locked(s) {
+	for _, l := range s.Tasks.Locked() {
 		above := above(s, parent, l.Task)
 		if above && len(files) == 0 {
 			return "name the files that it may change: " + l.Task + " locks its own while it waits"
 		}
-		at, meet := plan.Intersect(l.Files, files)
+		at, meet := spec.Intersect(l.Files, files)
 		switch {
 		case !meet:
 		case l.Task == parent.Task.ID:
@@ -137,7 +135,7 @@ func above(s *run.State, t *run.Task, id string) bool {
 }
 
 // problemText lists the problems of a plan that was made of a request, with the names that the agent used.
-func problemText(e *plan.Error) string {
+func problemText(e *spec.PlanError) string {
 	return "nothing was dispatched; fix:\n- " +
 		strings.ReplaceAll(strings.ReplaceAll(e.Error(), "tasks[0].", ""), "\n", "\n- ")
 }

@@ -3,7 +3,6 @@ package request
 import (
 	"divisi/internal/spec"
 	"divisi/internal/text"
-	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -39,7 +38,7 @@ func follow(s *run.State, q *run.Request) []run.Action {
 		Constraints: t.Task.Constraints, Files: q.Paths, DependsOn: []string{q.Of}, Gates: t.Task.Gates, Verify: t.Task.Verify,
 		Attempts: t.Task.Attempts, Limits: t.Task.Limits,
 	}
-	expand := plan.Expand{Plan: spec.Plan{Tasks: []spec.Task{task}}, Commit: s.Head}
+	expand := run.Expand{Plan: spec.Plan{Tasks: []spec.Task{task}}, Commit: s.Head}
 	expand.Then = func(d run.PlanData, problems []spec.Problem) []run.Action {
 		if len(problems) > 0 {
 			return []run.Action{run.Append{Data: none}}

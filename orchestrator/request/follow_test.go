@@ -7,7 +7,6 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/testkit/runtest"
-	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -28,7 +27,7 @@ func TestARefusedScopeBecomesATaskToFollow(t *testing.T) {
 	l.Append("t", run.TaskData{State: run.TaskLanded})
 	actions := Follow(l.State)
 	require.Len(t, actions, 1)
-	ask, ok := actions[0].(plan.Expand)
+	ask, ok := actions[0].(run.Expand)
 	require.True(t, ok)
 	task := ask.Plan.Tasks[0]
 	require.Equal(t, "t-follows-1-0", task.ID)

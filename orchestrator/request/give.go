@@ -1,6 +1,7 @@
 package request
 
 import (
+	"fmt"
 	"slices"
 
 	"divisi/internal/spec"
@@ -11,7 +12,7 @@ import (
 // Give makes the patch that a person, by, hands in the next attempt of a task, with its result. It opens the tasks that were
 // given up only since this one was, and the run where it has ended. The same patch again changes nothing while the task has it.
 // The error is a *RefusedError.
-func Give(s *run.State, id string, p *spec.Patch, by string) (actions []run.Action, becomes string, err error) {
+func Give(s *run.State, id string, p *spec.Patch, by string) (actions []run.Action, outcome string, err error) {
 	t := s.Tasks.ByID[id]
 	if t == nil {
 		return nil, "", unknown(s, id)
@@ -26,12 +27,23 @@ func Give(s *run.State, id string, p *spec.Patch, by string) (actions []run.Acti
 		State: run.TaskRunning, Reason: "a person handed in a patch", Given: p,
 		Dispatch: &run.Dispatch{Task: id, Attempt: t.Attempt + 1, Role: spec.Person, Head: p.Base},
 	}
-	if t.Doubt() != nil {
-		d.Ruling = &run.Ruling{By: by, Words: "a person handed in another patch"}
+	var notices []string
+	if doubt := t.Doubt(); doubt != nil { // others of its change set still wait
+		of := run.DecisionID(id, doubt.Pos)
+		if had := s.Decisions.Given(of); had != nil && !had.Closed {
+			notices = []string{fmt.Sprintf("the answer to %s, %s by %s, is over: a person handed in another patch",
+				of, had.Answer.Option, had.Answer.By)}
+		}
+		d.Decision = &run.Decided{Kind: run.DecidePatch, About: id, Closed: true, Answer: run.Answer{
+			ID: of, Option: run.Reject, Text: "a person handed in another patch", By: by,
+		}}
 	}
 	// What waits for the task is opened first: after a kill before the last event it is parked again, as if nothing was given.
 	actions = append(reopen(s, d.Reason), callBack(s, id)...)
 	actions = append(actions, freed(s, map[string]bool{id: true}, run.Revision{By: by}, false)...)
+	if notices != nil {
+		actions = append(actions, run.SetRun(run.Data{Notices: notices}))
+	}
 	return append(actions, run.SetTask(id, d)), wire.AgentID(id, d.Dispatch.Attempt) + " is the patch of a person", nil
 }
 

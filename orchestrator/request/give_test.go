@@ -45,7 +45,7 @@ func TestGive(t *testing.T) {
 				l.Ended("runs", 1, runtest.Patched("c", "t", "h"))
 				l.Append("runs", run.TaskData{State: run.TaskHeld, Doubt: &run.Doubt{Evidence: []string{"why"}}})
 			},
-			want: []string{"task runs running a person handed in a patch ruled by user:ada"},
+			want: []string{"task runs running a person handed in a patch decided by user:ada"},
 		},
 		"in a run that has ended": {
 			task:   "s-1",
@@ -139,6 +139,23 @@ func TestAGivenPatchIsAnAttemptWithItsResult(t *testing.T) {
 	require.Equal(t, spec.Person, checked.Patch.Role.Executor, "it is checked as every other one")
 }
 
+// An answer that the run did not act on yet is not lost in silence.
+func TestAGivenPatchEndsAnAnswerThatWaits(t *testing.T) {
+	t.Parallel()
+	l := reopened(t)
+	l.Ended("runs", 1, runtest.Patched("c", "t", "h"))
+	l.Append("runs", run.TaskData{State: run.TaskHeld, Doubt: &run.Doubt{Evidence: []string{"why"}}})
+	open := decision.ForPerson(l.State)[0]
+	taken, _, err := decision.Take(l.State, run.Answer{ID: open.ID, Option: run.Accept, By: wire.Person("ada")})
+	require.NoError(t, err)
+	l.Do(taken)
+	actions, _, err := request.Give(l.State, "runs", patchOn("h"), wire.Person("bob"))
+	require.NoError(t, err)
+	l.Do(actions)
+	require.Equal(t, []string{"the answer to " + open.ID + ", accept by user:ada, is over: a person handed in another patch"}, l.Notices)
+	require.Empty(t, decision.Carry(l.State))
+}
+
 // No agent can do again what a person did.
 func TestAGivenPatchThatDoesNotPassParksAtOnce(t *testing.T) {
 	t.Parallel()
@@ -156,10 +173,10 @@ func TestAGivenPatchThatDoesNotPassParksAtOnce(t *testing.T) {
 	l := given(t)
 	l.Append("s-1", run.TaskData{State: run.TaskHeld, Doubt: &run.Doubt{Evidence: []string{"it weakens a test"}}})
 	require.Len(t, decision.ForPerson(l.State), 1, "it is asked about as others are")
-	require.Equal(t, []string{"task s-1 running ruled by user:ada"},
-		runtest.Describe(acceptance.Rule(l.State, l.Tasks.ByID["s-1"], run.Ruling{By: wire.Person("ada"), Accept: true})))
-	require.Equal(t, []string{not + "the patch was rejected: it weakens a test ruled by policy"},
-		runtest.Describe(acceptance.Rule(l.State, l.Tasks.ByID["s-1"], run.Ruling{By: run.ByPolicy})))
+	require.Equal(t, []string{"task s-1 running decided by user:ada"},
+		runtest.Describe(recovery.Decide(l.State, l.Tasks.ByID["s-1"], run.Answer{Option: run.Accept, By: wire.Person("ada")})))
+	require.Equal(t, []string{not + "the patch was rejected: it weakens a test decided by policy"},
+		runtest.Describe(recovery.Decide(l.State, l.Tasks.ByID["s-1"], run.Answer{Option: run.Reject, By: run.ByPolicy})))
 }
 
 // The failures of people are no sign of a wrong brief.

@@ -30,14 +30,16 @@ func due(s *run.State, name string) (h run.Hold) {
 	x := s.Templates.Doubtful[name]
 	waits := func(id string) bool {
 		state := s.Tasks.ByID[id].State
-		return state == run.TaskPending || state == run.TaskAccepted && !x.Answered(run.HoldParked)
+		return state == run.TaskPending || state == run.TaskAccepted && !x.Answered(run.Park)
 	}
 	if x.Open() != nil || !s.Tasks.OpenShards(name) || !slices.ContainsFunc(s.Tasks.Shards[name], waits) {
 		return h
 	}
 	for _, shape := range x.Often {
 		list := x.Failed[shape]
-		accepted := func(had *run.Hold) bool { return had.Shape == shape && had.Answer == run.HoldAccepted }
+		accepted := func(had *run.Hold) bool {
+			return had.Shape == shape && had.Answer != nil && had.Answer.Option == run.Accept
+		}
 		if n := len(list); n < run.Alike || n < x.Passed || n <= h.Shards || slices.ContainsFunc(x.Holds, accepted) {
 			continue
 		}
@@ -86,7 +88,7 @@ func ReviseAfterPlan(s *run.State) []run.Action {
 // RuleHold answers a hold by the policy of the run.
 func RuleHold(s *run.State, h *run.Hold, accept bool) []run.Action {
 	if accept {
-		return []run.Action{answerHold(h, run.HoldAccepted, run.ByPolicy)}
+		return []run.Action{answerHold(h, run.Answer{Option: run.Accept, By: run.ByPolicy})}
 	}
 	return parkHeld(s, h, run.ByPolicy, "")
 }
@@ -112,11 +114,9 @@ func ended(s *run.State, plan int, template string) bool {
 	})
 }
 
-func answerHold(h *run.Hold, answer, by string) run.Action {
-	return run.SetRun(run.Data{Decision: &run.Decided{
-		Kind: run.DecideTemplate, About: h.Template, Closed: true,
-		Answer: run.Answer{ID: run.DecisionID(h.Template, h.Pos), Option: answer, By: by},
-	}})
+func answerHold(h *run.Hold, a run.Answer) run.Action {
+	a.ID = run.DecisionID(h.Template, h.Pos)
+	return run.SetRun(run.Data{Decision: &run.Decided{Kind: run.DecideTemplate, About: h.Template, Closed: true, Answer: a}})
 }
 
 // parkHeld gives up the shards that a hold keeps from starting, with those of their change set. Where the policy of the run
@@ -135,7 +135,7 @@ func parkHeld(s *run.State, h *run.Hold, by, words string) (actions []run.Action
 			actions = append(actions, recovery.Park(s, t, why, nil)...)
 		}
 	}
-	return append(actions, answerHold(h, run.HoldParked, by))
+	return append(actions, answerHold(h, run.Answer{Option: run.Park, Text: words, By: by}))
 }
 
 // heldOnly returns the open hold of a reference that is no task; the error is a *RefusedError where a template is not held.
@@ -154,17 +154,11 @@ func heldOnly(s *run.State, ref string) (*run.Hold, error) {
 		return nil, Refusedf("the shards of %s are not held: name one of them, such as %s", ref, s.Tasks.Shards[ref][0])
 	}
 	last := holds[len(holds)-1]
-	return nil, Refusedf("the hold of %s was answered already: %s by %s", ref, last.Answer, wire.Speaker(last.By))
+	return nil, Refusedf("the hold of %s was answered already: %s by %s", ref, last.Answer.Option, wire.Speaker(last.Answer.By))
 }
 
 // reviseBy lets the shards of a held template begin again, with words that their briefs end with. Repeated after a kill it
 // changes only those that lack them.
 func reviseBy(s *run.State, h *run.Hold, words, by string) ([]run.Action, error) {
-	return Revise(s, h.Template, run.Revision{ID: run.DecisionID(h.Template, h.Pos), By: by, Words: words})
-}
-
-// answered reports whether the answer that the master sends to a hold is in the log and only the answer to it is not.
-func answered(s *run.State, q *run.Request) bool {
-	holds := s.Templates.HoldsOf(q.Task)
-	return len(holds) > 0 && s.Tasks.ByID[q.Task] == nil && q.Kind != wire.RequestRevise && holds[len(holds)-1].By == q.Agent()
+	return Revise(s, h.Template, run.Revision{ID: run.DecisionID(h.Template, h.Pos), By: by, Comment: words})
 }

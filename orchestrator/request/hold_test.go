@@ -112,7 +112,7 @@ func TestAHoldIsAnsweredOnce(t *testing.T) {
 		func() error { _, _, err := Send(l.State, "t", "words", wire.Person("ada")); return err },
 		func() error { _, err := Cancel(l.State, "t", "why", wire.Person("ada")); return err },
 	} {
-		require.EqualError(t, again(), "the hold of t was answered already: revised by user")
+		require.EqualError(t, again(), "the hold of t was answered already: revise by user")
 	}
 	fails(l, 4, "f")
 	fails(l, 5, "f")

@@ -105,24 +105,20 @@ func question(s *run.State, task string) *run.Request {
 // between the two. The same words can be sent twice, so that those that are answered are counted off.
 func sent(s *run.State, q *run.Request) bool {
 	said := wire.MessageOf(&contextscope.Event{Author: q.Agent(), Content: genai.NewContentFromText(q.Text, genai.RoleUser)}).Text
-	n := 0
+	n := decided(s, q, q.Text)
+	if q.Accept {
+		n = decided(s, q, "")
+	}
 	for _, m := range s.Messages.To(q.Task, 0) {
 		if m.From == q.Agent() && m.Text == said {
 			n++
-		}
-	}
-	for _, of := range []string{q.Task, q.Task + run.VerifySuffix} {
-		for _, had := range s.Requests.Of[of] {
-			if a := had.Answer; had.Kind == wire.RequestAsk && a != nil && a.From == q.Agent() && a.Text == q.Text {
-				n++
-			}
 		}
 	}
 	for _, had := range slices.Backward(s.Requests.Of[q.Of]) {
 		if had.Attempt < q.Attempt {
 			break
 		}
-		same := had.Kind == wire.RequestSend && had.Task == q.Task && had.Text == q.Text
+		same := had.Kind == wire.RequestSend && had.Task == q.Task && had.Text == q.Text && had.Accept == q.Accept
 		if same && had.Answer != nil && had.Answer.Refused == "" {
 			n--
 		}

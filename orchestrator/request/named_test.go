@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/spec"
-	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -30,7 +29,7 @@ func TestOnlyAPersonAndTheMasterNameFiles(t *testing.T) {
 
 	l = refused(t, "check.sh")
 	l.Append("t", run.TaskData{State: run.TaskLanded})
-	ask := Follow(l.State)[0].(plan.Expand)
+	ask := Follow(l.State)[0].(run.Expand)
 	l.Do(ask.Then(run.PlanData{Tasks: ask.Plan.Tasks}, nil))
 	require.Equal(t, files, l.Tasks.ByID["t-follows-1-0"].Task.Files)
 	require.Empty(t, l.Tasks.ByID["t-follows-1-0"].Named, "an agent asked for it")

@@ -166,6 +166,9 @@ func retried(s *run.State, refs []string, gained bool) (out []string, err error)
 		if err != nil {
 			return nil, err
 		}
+		if t := s.Tasks.ByID[ids[0]]; t.Drops != nil {
+			return nil, Refusedf("%s: skip it, then drop again", onlyDrops(t))
+		}
 		given := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !s.Tasks.ByID[id].GivenUp() })
 		switch t := s.Tasks.ByID[ids[0]]; {
 		case len(given) > 0 && s.Tasks.ByID[given[0]].Parent != "":
@@ -185,12 +188,21 @@ func parked(s *run.State, gained bool) (out []string, err error) {
 	if err := lasting(s); err != nil {
 		return nil, err
 	}
+	var drops *run.Task
 	for _, id := range s.Tasks.Order {
-		if t := s.Tasks.ByID[id]; t.State == run.TaskParked && t.Parent == "" {
+		switch t := s.Tasks.ByID[id]; {
+		case t.State != run.TaskParked || t.Parent != "":
+		case t.Drops != nil:
+			drops = t
+		default:
 			out = append(out, id)
 		}
 	}
-	if len(out) == 0 && !gained {
+	switch {
+	case len(out) > 0 || gained:
+	case drops != nil:
+		return nil, Refusedf("%s: skip it, then drop again", onlyDrops(drops))
+	default:
 		return nil, Refusedf("no task of run %s is parked: there is nothing to retry", s.Spec.Run)
 	}
 	return out, nil

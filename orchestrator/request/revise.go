@@ -7,8 +7,7 @@ import (
 	"strings"
 
 	"divisi/internal/spec"
-	"divisi/orchestrator/acceptance"
-	"divisi/orchestrator/plan"
+	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -50,7 +49,7 @@ func Revise(s *run.State, ref string, r run.Revision) ([]run.Action, error) {
 	}
 	actions := begin(s, ids, r, nil)
 	if h := s.Templates.Of[ref].Open(); h != nil {
-		actions = append(actions, answerHold(h, run.HoldRevised, r.By))
+		actions = append(actions, answerHold(h, run.Answer{Option: run.Revise, Text: r.Comment, By: r.By}))
 	}
 	return actions, nil
 }
@@ -70,7 +69,7 @@ func meets(s *run.State, t *run.Task, files []string) string {
 		return why
 	}
 	for child := range s.Tasks.Open() {
-		if at, meet := plan.Intersect(child.Task.Files, files); meet && child.Parent != "" && child != t {
+		if at, meet := spec.Intersect(child.Task.Files, files); meet && child.Parent != "" && child != t {
 			return fmt.Sprintf("%s is for %s to write, which the agent of %s waits for", at, child.Task.ID, child.Parent)
 		}
 	}
@@ -84,7 +83,7 @@ func inSet(s *run.State, t *run.Task, files []string) string {
 		return ""
 	}
 	for _, m := range set.Members {
-		if at, meet := plan.Intersect(m.Task.Files, files); meet && m != t {
+		if at, meet := spec.Intersect(m.Task.Files, files); meet && m != t {
 			return fmt.Sprintf("%s belongs to %s of the same change set: each file belongs to one of its tasks", at, m.Task.ID)
 		}
 	}
@@ -111,6 +110,8 @@ func fixed(t *run.Task, by string) string {
 	switch {
 	case kept(t):
 		return fmt.Sprintf("%s is %s: dispatch another task for what is still to change", id, t.State)
+	case t.Drops != nil:
+		return onlyDrops(t)
 	case t.State == run.TaskLanding:
 		return id + " is being tested: revise it when that has ended"
 	case t.Parent != "":
@@ -225,14 +226,14 @@ func callBack(s *run.State, id string) (actions []run.Action) {
 func reviseFor(s *run.State, q *run.Request) []run.Action {
 	var actions []run.Action
 	var err error
-	becomes := q.Task + " begins again"
+	outcome := q.Task + " begins again"
 	switch {
 	case q.Of != run.MasterTask:
 		return refuse(q, "only the master can change the tasks of others")
 	case q.Task == run.MasterTask || strings.TrimSpace(q.Task) == "":
 		return refuse(q, "name the task: the master itself ends with submit_result")
 	case q.Kind == wire.RequestCancel:
-		becomes = q.Task + " is cancelled"
+		outcome = q.Task + " is cancelled"
 		actions, err = cancelFor(s, q)
 	case q.Brief == "" && q.Files == nil && q.Constraints == nil:
 		return refuse(q, "say what changes: brief, files or constraints")
@@ -249,13 +250,13 @@ func reviseFor(s *run.State, q *run.Request) []run.Action {
 	if err != nil {
 		return refuse(q, err.Error())
 	}
-	return append(actions, answer(q, wire.Answer{Text: becomes})...)
+	return append(actions, answer(q, wire.Answer{Text: outcome})...)
 }
 
 // cancelFor gives up a task that the goal does not need, which is no failure of the run.
 func cancelFor(s *run.State, q *run.Request) ([]run.Action, error) {
 	t := s.Tasks.ByID[q.Task]
-	if answered(s, q) { // before a kill
+	if s.Tasks.ByID[q.Task] == nil && decided(s, q, q.Reason) > 0 { // before a kill
 		return nil, nil
 	}
 	if t != nil && t.State == run.TaskSkipped && t.Reason == q.Reason { // before a kill
@@ -279,7 +280,7 @@ func cancelFor(s *run.State, q *run.Request) ([]run.Action, error) {
 // Accept lets a held patch go on, or the shards of a held template. The error is a *RefusedError.
 func Accept(s *run.State, id, by string) ([]run.Action, error) {
 	if h, err := heldOnly(s, id); h != nil {
-		return []run.Action{answerHold(h, run.HoldAccepted, by)}, nil
+		return []run.Action{answerHold(h, run.Answer{Option: run.Accept, By: by})}, nil
 	} else if err != nil {
 		return nil, err
 	}
@@ -292,33 +293,24 @@ func Accept(s *run.State, id, by string) ([]run.Action, error) {
 	case t.Doubt() == nil:
 		return nil, Refusedf("the patch of %s is not held: the task is %s", id, t.State)
 	}
-	return rule(s, t, run.Ruling{By: by, Accept: true})
+	return rule(s, t, run.Answer{Option: run.Accept, By: by})
 }
 
-// rule decides about a held patch. What a person is to see, only a person decides: about the patches of a change set together, so
-// that the others of one that is rejected go on.
-func rule(s *run.State, t *run.Task, r run.Ruling) ([]run.Action, error) {
-	switch {
-	case !t.Doubt().Review:
-		return acceptance.Rule(s, t, r), nil
-	case !wire.IsPerson(r.By):
+// rule decides about a held patch. What a person is to see, only a person decides.
+func rule(s *run.State, t *run.Task, a run.Answer) ([]run.Action, error) {
+	if t.Doubt().Review && !wire.IsPerson(a.By) {
 		return nil, Refusedf("the patch of %s waits for a person, who sees each patch of this run", t.Task.ID)
 	}
-	actions := acceptance.Rule(s, t, r)
-	for _, o := range s.Tasks.Reviewing(t) {
-		if o != t {
-			actions = append(actions, acceptance.Rule(s, o, run.Ruling{By: r.By, Accept: true})...)
-		}
-	}
-	return actions, nil
+	return recovery.Decide(s, t, a), nil
 }
 
-// ruled reports whether the decision that the master sends is in the log and only the answer to it is not.
-func ruled(s *run.State, q *run.Request) bool {
-	t := s.Tasks.ByID[q.Task]
-	if t == nil || len(t.Doubts) == 0 {
-		return false
+// decided counts the decisions about the task of a request of the master that its agent has made with a text, or accepted.
+func decided(s *run.State, q *run.Request, text string) (n int) {
+	for _, d := range s.Decisions {
+		a := d.Answer
+		if d.Closed && d.About == q.Task && a.By == q.Agent() && a.Text == text && (a.Option == run.Accept) == q.Accept {
+			n++
+		}
 	}
-	r := t.Doubts[len(t.Doubts)-1].Ruling
-	return r != nil && *r == run.Ruling{By: q.Agent(), Accept: q.Accept, Words: q.Text}
+	return n
 }

@@ -8,7 +8,6 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
-	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -70,9 +69,9 @@ func delegate(s *run.State, q *run.Request) []run.Action {
 		return refuse(q, why)
 	}
 	p := spec.Plan{Tasks: []spec.Task{child(s, q)}}
-	return []run.Action{plan.Expand{Plan: p, Commit: s.Head, Then: func(d run.PlanData, problems []spec.Problem) []run.Action {
+	return []run.Action{run.Expand{Plan: p, Commit: s.Head, Then: func(d run.PlanData, problems []spec.Problem) []run.Action {
 		if len(problems) > 0 {
-			return refuse(q, problemText(&plan.Error{Problems: problems}))
+			return refuse(q, problemText(&spec.PlanError{Problems: problems}))
 		}
 		if tokens, limited := share(s, q); limited && s.Spec.Spends(q.Role) {
 			d.Grant, d.Ceiling = tokens, min(d.Ceiling, tokens)
@@ -145,7 +144,7 @@ func pass(s *run.State, q *run.Request) []run.Action {
 		return refuse(q, "only the master can write to others")
 	case q.Task == run.MasterTask || q.Task == "":
 		return refuse(q, "name the task whose agent is meant")
-	case sent(s, q) || ruled(s, q) || answered(s, q):
+	case sent(s, q):
 		return answer(q, wire.Answer{Text: q.Task + " has it"})
 	}
 	if q.Accept {
@@ -155,18 +154,18 @@ func pass(s *run.State, q *run.Request) []run.Action {
 		}
 		return append(actions, answer(q, wire.Answer{Text: "the patch of " + q.Task + " goes on"})...)
 	}
-	actions, becomes, err := Send(s, q.Task, q.Text, q.Agent())
+	actions, outcome, err := Send(s, q.Task, q.Text, q.Agent())
 	var no *RefusedError
 	if errors.As(err, &no) {
 		return refuse(q, no.Reason)
 	}
-	return append(actions, answer(q, wire.Answer{Text: becomes})...)
+	return append(actions, answer(q, wire.Answer{Text: outcome})...)
 }
 
 // Send puts a message to the agents of a task, or to the master where task is empty. The log has it before an agent receives it.
 // Where an agent of the task waits with a question it answers the oldest. becomes says when the agent receives it; the error is a
 // *RefusedError where no agent can.
-func Send(s *run.State, task, words, from string) (actions []run.Action, becomes string, err error) {
+func Send(s *run.State, task, words, from string) (actions []run.Action, outcome string, err error) {
 	if task == "" {
 		task = run.MasterTask
 	}
@@ -180,21 +179,21 @@ func Send(s *run.State, task, words, from string) (actions []run.Action, becomes
 		return nil, "", err
 	}
 	if q := question(s, task); q != nil {
-		actions, becomes = Reply(q, words, from)
-		return actions, becomes, nil
+		actions, outcome = Reply(q, words, from)
+		return actions, outcome, nil
 	}
 	if t := s.Tasks.ByID[task]; t != nil && t.Doubt() != nil {
-		actions, err := rule(s, t, run.Ruling{By: from, Words: words})
+		actions, err := rule(s, t, run.Answer{Option: run.Reject, Text: words, By: from})
 		return actions, "the patch of " + task + " is rejected with these words", err
 	}
-	if becomes, err = deliveryOf(s, task); err != nil {
+	if outcome, err = deliveryOf(s, task); err != nil {
 		return nil, "", err
 	}
-	return []run.Action{run.Write{Task: task, Text: words, From: from}, run.Tell{Work: task}}, becomes, nil
+	return []run.Action{run.Write{Task: task, Text: words, From: from}, run.Tell{Work: task}}, outcome, nil
 }
 
 // Reply answers a question.
-func Reply(q *run.Request, words, from string) (actions []run.Action, becomes string) {
+func Reply(q *run.Request, words, from string) (actions []run.Action, outcome string) {
 	return answer(q, wire.Answer{Text: words, From: from}),
 		fmt.Sprintf("answers the question of %s: %s", q.Agent(), text.Line(q.Question))
 }

@@ -9,7 +9,6 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/internal/testkit/runtest"
-	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -57,7 +56,7 @@ func TestSettle(t *testing.T) {
 		q    wire.Request
 		want []string
 	}{
-		"delegation":            {wire.Request{Kind: wire.RequestDelegate, Role: "reader", Brief: "look"}, []string{"plan.expand"}},
+		"delegation":            {wire.Request{Kind: wire.RequestDelegate, Role: "reader", Brief: "look"}, []string{"expand"}},
 		"an unknown role":       {wire.Request{Kind: wire.RequestDelegate, Role: "reeder", Brief: "look"}, []string{`answer t role "reeder" is not one that you can name; these are generator, reader, reviewer (did you mean "reader"?)`}},
 		"a transfer":            {wire.Request{Kind: wire.RequestTransfer, Role: "reader"}, []string{"answer t role reader writes nothing, and your task is one that writes"}},
 		"a free path":           {wire.Request{Kind: wire.RequestScope, Paths: []string{"b.go"}}, []string{"answer t yours to write from now on: b.go"}},
@@ -77,7 +76,7 @@ func TestSettle(t *testing.T) {
 func delegated(t *testing.T) (*runtest.Log, string) {
 	t.Helper()
 	l := asking(t, wire.Request{Kind: wire.RequestDelegate, Role: "reader", Brief: "look"})
-	expand, ok := Settle(l.State)[0].(plan.Expand)
+	expand, ok := Settle(l.State)[0].(run.Expand)
 	require.True(t, ok)
 	refused := runtest.Describe(expand.Then(run.PlanData{}, []spec.Problem{{Path: "tasks[0].brief", Message: "is empty"}}))
 	require.Len(t, refused, 1)

@@ -5,9 +5,7 @@ import (
 	"strings"
 
 	"divisi/internal/spec"
-	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
-	"divisi/orchestrator/schedule"
 	"divisi/subagents/wire"
 )
 
@@ -45,8 +43,8 @@ func mayGrow(s *run.State, t *run.Task, q *run.Request) string {
 	if problems := pathProblems(q.Paths); problems != "" {
 		return problems
 	}
-	for _, l := range schedule.Locked(s) {
-		if at, meet := plan.Intersect(l.Files, q.Paths); meet && l.Task != t.Task.ID {
+	for _, l := range s.Tasks.Locked() {
+		if at, meet := spec.Intersect(l.Files, q.Paths); meet && l.Task != t.Task.ID {
 			return fmt.Sprintf("%s is locked by %s. Do not work around it: finish what you can, and report in deviations what "+
 				"must change there, as a task to follow", at, l.Task)
 		}
@@ -58,7 +56,7 @@ func mayGrow(s *run.State, t *run.Task, q *run.Request) string {
 		if child.Parent == "" || id == t.Task.ID {
 			continue
 		}
-		if at, meet := plan.Intersect(child.Task.Files, q.Paths); meet {
+		if at, meet := spec.Intersect(child.Task.Files, q.Paths); meet {
 			return fmt.Sprintf("%s is for %s to write, which an agent waits for. Leave it to that one, or report in deviations "+
 				"what must change there", at, id)
 		}

@@ -2,6 +2,7 @@ package run
 
 import (
 	"divisi/contextscope"
+	"divisi/internal/spec"
 	"divisi/subagents/wire"
 )
 
@@ -93,6 +94,14 @@ type End struct {
 	Proposal
 
 	Data Data
+}
+
+// Expand has a plan prepared over the tree of a commit; Then proposes what follows. Problems are for the plan's author.
+type Expand struct {
+	Proposal
+	Plan   spec.Plan
+	Commit string
+	Then   func(data PlanData, problems []spec.Problem) []Action
 }
 
 // Approve asks a person about a plan.

@@ -36,7 +36,7 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 	if a == nil {
 		a = &Attempt{}
 	}
-	if err := a.Admit(e); errors.As(err, new(*wire.ForeignError)) {
+	if err := a.admit(e); errors.As(err, new(*wire.ForeignError)) {
 		*e = wire.Disown(e, err)
 		return decode(e, s.applyUnreadable)
 	}
@@ -46,6 +46,7 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 		return decode(e, func(_ *contextscope.Event, _ wire.Started) {
 			a.Started, a.Doing, a.Began = true, "", e.Time.UnixMilli()
 			a.Stopped, a.StartedPos, a.Lacks = false, e.Pos, nil
+			a.Life.Began = s.Times.Clock(e.Time)
 			if a.turned > 0 {
 				a.turned = now // its calls run again
 			}
@@ -63,8 +64,11 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 		})
 	case contextscope.KindProgress:
 		return decode(e, func(_ *contextscope.Event, p wire.Progress) {
-			if a.Doing = p.Doing; p.Wait != nil && p.Wait.For == spec.WaitQuota {
-				s.Quotas[p.Wait.Model] = *p.Wait
+			if a.Doing = p.Doing; p.Wait != nil {
+				a.waits(p.Wait, s.Times.Clock(e.Time), s.Times.Clock(p.Wait.Until))
+				if p.Wait.For == spec.WaitQuota {
+					s.Quotas[p.Wait.Model] = *p.Wait
+				}
 			}
 		})
 	case contextscope.KindTool:
@@ -79,7 +83,7 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 			a.Saved = contextscope.Saved(a.Saved, d.Kept...)
 		})
 	case contextscope.KindRequest:
-		s.Times.tools(a, now)
+		s.Times.asks(a, now)
 		return decode(e, func(_ *contextscope.Event, d wire.Request) { s.Requests.apply(e, a, d) })
 	case contextscope.KindSteering:
 		return decode(e, func(_ *contextscope.Event, d wire.Steered) { s.Messages.received(e, d.ID, a.Turns+1) })
@@ -102,12 +106,29 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 	return nil
 }
 
+// admit refuses what a worker wrote who does not have the attempt, or under another role than the attempt's: the fence of an
+// attempt is of its role.
+func (a *Attempt) admit(e *contextscope.Event) error {
+	if a.Role != "" && e.Role != "" && e.Role != a.Role {
+		return &wire.ForeignError{
+			Why: fmt.Sprintf("it is under the role %.40s, and the attempt is of the role %.40s", e.Role, a.Role),
+		}
+	}
+	return a.Admit(e)
+}
+
 func (s *State) applyResult(e *contextscope.Event, a *Attempt, r spec.Result) {
 	if a.Result != nil {
 		return
 	}
+	if a.Role == "" {
+		r = spec.Result{Task: r.Task, Attempt: r.Attempt, Status: spec.StatusFailed, Error: &spec.Fault{
+			Class: wire.FaultInternal, Message: fmt.Sprintf("worker %.40s ended it before it was given out", e.Worker),
+		}}
+	}
 	s.weed(e, a, &r)
 	a.Result, a.ResultPos, a.Ended, a.Doing = &r, e.Pos, e.Time.UnixMilli(), ""
+	a.Life.Ended = s.Times.Clock(e.Time)
 	if w := s.Works[e.Task]; w != nil {
 		s.Queue.track(w)
 	}
@@ -118,14 +139,19 @@ func (s *State) applyResult(e *contextscope.Event, a *Attempt, r spec.Result) {
 	if s.keepReceipts(e.Task, r); e.Task == SetupTask {
 		s.noteUnprovable()
 	}
-	if id, ok := strings.CutSuffix(e.Task, VerifySuffix); ok {
-		if t := s.Tasks.ByID[id]; t != nil && e.Attempt == t.Verify {
-			t.VerifyR = &r
-		}
-		return
-	}
-	if t := s.Tasks.ByID[e.Task]; t != nil && e.Attempt >= t.Attempt {
-		t.Result = &r
+	s.Tasks.hand(e.Task, a)
+}
+
+// hand gives a task the result of an attempt of it, or of its judge, that was given out.
+func (x *Tasks) hand(work string, a *Attempt) {
+	id, judged := strings.CutSuffix(work, VerifySuffix)
+	t := x.ByID[id]
+	switch {
+	case t == nil || a.Result == nil || a.Role == "":
+	case judged && a.Attempt >= t.Verify:
+		t.VerifyR = a.Result
+	case !judged && a.Attempt >= t.Attempt:
+		t.Result = a.Result
 	}
 }
 

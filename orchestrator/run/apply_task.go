@@ -6,6 +6,7 @@ import (
 )
 
 func (s *State) applyTask(e *contextscope.Event, d TaskData) {
+	s.Times.own(s.Times.Clock(e.Time), d.Own)
 	s.dispatched(e, d.Dispatch)
 	t := s.Tasks.ByID[e.Task]
 	if t == nil {
@@ -16,7 +17,11 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 	}
 	t.Reason = d.Reason
 	t.Part, t.Suspected = 0, Suspected{}
-	t.applyDoubt(e, d)
+	if d.Doubt != nil {
+		t.doubt(*d.Doubt, e.Pos)
+	} else if d.Decision != nil {
+		s.applyDecided(e, d.Decision)
+	}
 	lost := t.GivenUp()
 	if s.set(t, d.State, e.Pos); lost && !t.Ended() {
 		s.Master.Done = false // a person opened it again: the master leads on
@@ -54,17 +59,23 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 	case d.Head != "":
 		t.restart(d)
 	}
-	if d.Fault != nil {
-		t.Faults = append(t.Faults, faultOf(t, *d.Fault))
-		if d.Choice != nil {
-			t.Next = *d.Choice
-		}
-		// The failure of a command before another executor of its chain is no sign of a wrong brief: the next one has what the
-		// command cannot do.
-		if last := t.Choice.At >= len(s.Spec.Roles[t.Task.Role].Chain); last && !s.Works.ByPerson(t) {
-			s.Templates.failed(t)
-		}
+	if d.Fault == nil {
+		return
 	}
+	// The failure of a command before another executor of its chain is no sign of a wrong brief: the next one has what the
+	// command cannot do.
+	if last := t.failed(d, len(s.Spec.Roles[t.Task.Role].Chain)); last && !s.Works.ByPerson(t) {
+		s.Templates.failed(t)
+	}
+}
+
+// failed notes a fault, and reports whether no other executor of a chain of a length comes after it.
+func (t *Task) failed(d TaskData, chain int) (last bool) {
+	t.Faults = append(t.Faults, faultOf(t, *d.Fault))
+	if d.Choice != nil {
+		t.Next = *d.Choice
+	}
+	return t.Choice.At >= chain
 }
 
 func faultOf(t *Task, f spec.Fault) AttemptFault {

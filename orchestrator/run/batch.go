@@ -83,6 +83,7 @@ func (b *Batches) FirstRed() *Landing {
 }
 
 func (s *State) applyLanding(e *contextscope.Event, d LandingData) {
+	s.Times.own(s.Times.Clock(e.Time), d.Own)
 	s.dispatched(e, d.Dispatch)
 	s.Batches.Count = max(s.Batches.Count, d.Batch)
 	s.Batches.Limit = cmp.Or(d.Limit, s.Batches.Limit)
@@ -177,6 +178,7 @@ func (s *State) land(d LandingData, pos uint64) {
 		if t := s.Tasks.ByID[l.Task]; t != nil {
 			t.Commit, t.Landed, t.Part, t.Suspected = l.Commit, l, 0, Suspected{}
 			s.set(t, endOf(l), pos)
+			s.Tasks.drops(t, pos)
 		}
 	}
 	maps.Copy(s.Batches.Gone, d.Gone)

@@ -77,7 +77,7 @@ func (t *Task) HandedIn() bool {
 // Undecided returns the doubt about the newest patch of a task that was given up before a decision; nil for none. What only a
 // review waited for is no doubt.
 func (t *Task) Undecided() *Doubt {
-	if n := len(t.Doubts); n > 0 && t.Doubts[n-1].Attempt == t.Attempt && t.Doubts[n-1].Ruling == nil && !t.Doubts[n-1].Review {
+	if n := len(t.Doubts); n > 0 && t.Doubts[n-1].Attempt == t.Attempt && t.Doubts[n-1].Answer == nil && !t.Doubts[n-1].Review {
 		return &t.Doubts[n-1]
 	}
 	return nil

@@ -1,11 +1,13 @@
 package run
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 
 	"divisi/contextscope"
+	"divisi/subagents/wire"
 )
 
 // Decision is what the policy of the run, the master or a person must decide before some of the work goes on. The rest of the run
@@ -51,15 +53,26 @@ const (
 	DecideScope    DecisionKind = "scope"    // an agent asks to write protected files
 )
 
-// ApprovePlan is the option that starts a plan; the other one sends it back.
-const ApprovePlan = "approve"
+// The names of the options.
+const (
+	Accept = "accept" // the patch, or the shards of the template, continue
+	Reject = "reject" // the patch; the next attempt gets the text
+	Skip   = "skip"   // the task is given up as not needed
+	Reply  = "answer" // a question
+	Grant  = "grant"  // the task may write what its agent asks for
+	Refuse = "refuse" // it may not; the agent gets the text
+	Revise = "revise" // the shards begin again with the text in their briefs
+	Park   = "park"   // the shards that wait are given up
+	Yes    = "approve"
+	Change = "change" // the master plans again, with the text
+)
 
-// Option is a way to answer. Words reports that it needs a text.
+// Option is a way to answer. NeedsText reports that it needs a text.
 type Option struct {
 	Name string
 	// Does is what follows, as the end of a sentence that begins with the option's name.
-	Does  string
-	Words bool
+	Does      string
+	NeedsText bool
 }
 
 // Decider is who decides, and the reason.
@@ -85,8 +98,9 @@ type Answer struct {
 	Back bool `json:"back,omitempty"`
 }
 
-// Decided is what became of a decision, in a run event: a template is held (Hold), an answer has come, the run has acted on it
-// (Closed), or it does not count any more (Back).
+// Decided is what became of a decision: a template is held (Hold), an answer has come, the run has acted on it (Closed), or it
+// does not count any more (Back). It is closed in the event of what follows: a run event for a plan and a template, that of the
+// task for a patch; the answer to a request closes a question and a scope.
 type Decided struct {
 	Kind  DecisionKind `json:"kind"`
 	About string       `json:"about,omitempty"`
@@ -95,6 +109,8 @@ type Decided struct {
 	Hold   *Hold  `json:"hold,omitempty"`
 	Answer Answer `json:"answer,omitzero"`
 	Closed bool   `json:"closed,omitempty"`
+	// With are the other tasks of a change set under review, whose patches continue.
+	With []string `json:"with,omitempty"`
 	// Back is why the answer does not count.
 	Back string `json:"back,omitempty"`
 	// Pos is where in the log it is.
@@ -114,10 +130,10 @@ func (x Decisions) Waiting() []*Decided {
 	return open
 }
 
-// applyDecided folds what became of a decision. A plan and a template are closed by the event itself.
-func (s *State) applyDecided(e *contextscope.Event, d Decided) {
+// applyDecided folds what became of a decision. What follows from an answer is folded with the event that closes it.
+func (s *State) applyDecided(e *contextscope.Event, d *Decided) {
 	if d.Hold != nil {
-		s.Templates.apply(*d.Hold, e.Pos, len(s.Plans.All))
+		s.Templates.hold(*d.Hold, e.Pos, len(s.Plans.All))
 		return
 	}
 	if d.Back != "" {
@@ -125,14 +141,39 @@ func (s *State) applyDecided(e *contextscope.Event, d Decided) {
 		return
 	}
 	d.Pos = e.Pos
-	s.Decisions[d.Answer.ID] = &d
-	switch {
-	case !d.Closed:
-	case d.Kind == DecideTemplate:
-		s.Templates.apply(Hold{Template: d.About, Answer: d.Answer.Option, By: d.Answer.By}, e.Pos, len(s.Plans.All))
-	case d.Kind == DecidePlan && d.Answer.Option == ApprovePlan:
-		s.Plans.approve(d.Plan + 1)
-	case d.Kind == DecidePlan:
-		s.sendBack(e, d.Plan, d.Answer.Text, d.Answer.By)
+	s.Decisions[d.Answer.ID] = d
+	if !d.Closed {
+		return
 	}
+	switch d.Kind {
+	case DecidePatch, DecideTest:
+		s.Tasks.decide(e.Task, d.Answer)
+		for _, id := range d.With {
+			if t := s.Tasks.decide(id, Answer{ID: d.Answer.ID, Option: Accept, By: d.Answer.By}); t != nil {
+				s.set(t, TaskRunning, e.Pos)
+			}
+		}
+	case DecideTemplate:
+		s.Templates.answer(d.About, d.Answer)
+	case DecidePlan:
+		if d.Answer.Option == Yes {
+			s.Plans.approve(d.Plan + 1)
+		} else {
+			s.sendBack(e, d.Plan, d.Answer.Text, d.Answer.By)
+		}
+	}
+}
+
+// answered is the decision that the answer to a request closes.
+func (q *Request) answered(d wire.Answer) *Decided {
+	of := Decided{Kind: DecideQuestion, About: q.AskedBy(), Closed: true, Answer: Answer{
+		ID: DecisionID(q.AskedBy(), q.Pos), Attempt: q.Attempt, Option: Reply, Text: cmp.Or(d.Refused, d.Text), By: d.From,
+	}}
+	if q.Kind == wire.RequestScope {
+		of.Kind, of.Answer.Option = DecideScope, Grant
+		if d.Refused != "" {
+			of.Answer.Option = Refuse
+		}
+	}
+	return &of
 }

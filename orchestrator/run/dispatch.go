@@ -27,17 +27,37 @@ func (q Queue) track(w *Work) {
 	}
 }
 
-// AtWork counts the attempts that are on the queue or with a worker and do not wait for others; byRole has them by role. The
-// second run of the gates on the base commit is left out: nothing waits for it.
+// AtWork counts the attempts that are on the queue or with a worker and do not wait for others; byRole has them by role. Those of
+// one template that may share a process count as one. The second run of the gates on the base commit is left out: nothing waits
+// for it.
 func (q Queue) AtWork() (all int, byRole map[string]int) {
+	groups := map[string]bool{}
 	byRole = map[string]int{}
 	for _, w := range q {
-		if w.Outstanding() && !w.Waits() && w.ID != FlakesTask {
-			all++
-			byRole[w.RoleAt(w.Last)]++
+		if !w.Outstanding() || w.Waits() || w.ID == FlakesTask {
+			continue
 		}
+		if group := w.Newest().Group; group != "" {
+			if groups[group] {
+				continue
+			}
+			groups[group] = true
+		}
+		all++
+		byRole[w.RoleAt(w.Last)]++
 	}
 	return all, byRole
+}
+
+// Joined counts the outstanding attempts that may share a process, by template.
+func (q Queue) Joined() map[string]int {
+	joined := map[string]int{}
+	for _, w := range q {
+		if group := w.Newest().Group; group != "" && w.Outstanding() {
+			joined[group]++
+		}
+	}
+	return joined
 }
 
 // Waiting counts the attempts whose agents wait for others.
@@ -63,7 +83,9 @@ func (s *State) dispatched(e *contextscope.Event, d *Dispatch) {
 	w.Last = max(w.Last, d.Attempt)
 	if a := s.Works.Attempt(d.Task, d.Attempt); a != nil {
 		a.Role, a.Head, a.Epoch, a.Dispatched, a.Pos = d.Role, d.Head, s.Epoch, e.Time.UnixMilli(), e.Pos
-		a.Tokens, a.Assignment, a.down = d.Tokens, d.Assignment, s.Times.Down
+		a.Tokens, a.Assignment, a.Group, a.down = d.Tokens, d.Assignment, d.Group, s.Times.Down
+		a.Life.Dispatched = s.Times.Clock(e.Time)
+		s.Tasks.hand(d.Task, a) // the result of a worker that did not wait for it
 	}
 	s.Queue.track(w)
 }

@@ -1,10 +1,8 @@
 package run
 
 import (
-	"fmt"
 	"slices"
 
-	"divisi/contextscope"
 	"divisi/subagents/wire"
 )
 
@@ -34,19 +32,13 @@ type Doubt struct {
 	Unprovable bool `json:"unprovable,omitempty"`
 	// Missing is set where tests of the base commit did not run with the patch: by gate, the object with them.
 	Missing map[string]string `json:"missing,omitempty"`
-	// Pos is where in the log it began; Ruling is nil while it is open.
+	// Pos is where in the log it began; Answer is nil while it is open.
 	Pos    uint64  `json:"-"`
-	Ruling *Ruling `json:"ruling,omitempty"`
+	Answer *Answer `json:"answer,omitempty"`
 }
 
-// Ruling is the decision about a doubt.
-type Ruling struct {
-	// By is the identity of a person, an attempt of the master, or ByPolicy.
-	By     string `json:"by"`
-	Accept bool   `json:"accept,omitempty"`
-	// Words are the reason of a rejection, for the next attempt.
-	Words string `json:"words,omitempty"`
-}
+// Accepted reports whether the patch goes on in spite of it.
+func (d *Doubt) Accepted() bool { return d.Answer != nil && d.Answer.Option == Accept }
 
 // Doubt returns the open doubt of a held task; nil for none.
 func (t *Task) Doubt() *Doubt {
@@ -59,7 +51,7 @@ func (t *Task) Doubt() *Doubt {
 // accepted are the doubts about the patch of the task's newest attempt that were decided for it.
 func (t *Task) accepted() []Doubt {
 	return slices.DeleteFunc(slices.Clone(t.Doubts), func(d Doubt) bool {
-		return d.Attempt != t.Attempt || d.Ruling == nil || !d.Ruling.Accept
+		return d.Attempt != t.Attempt || !d.Accepted()
 	})
 }
 
@@ -68,7 +60,7 @@ func (t *Task) Cleared() bool { return len(t.accepted()) > 0 }
 
 // Reviewed reports whether a person has accepted the patch of the task's newest attempt.
 func (t *Task) Reviewed() bool {
-	return slices.ContainsFunc(t.accepted(), func(d Doubt) bool { return wire.IsPerson(d.Ruling.By) })
+	return slices.ContainsFunc(t.accepted(), func(d Doubt) bool { return wire.IsPerson(d.Answer.By) })
 }
 
 // AllowedUnproven reports whether the patch of the task's newest attempt may land though no gate can prove it.
@@ -81,34 +73,56 @@ func (t *Task) Without() []Doubt {
 	return slices.DeleteFunc(t.accepted(), func(d Doubt) bool { return d.Missing == nil })
 }
 
-// applyDoubt folds that a patch is held, or the decision about it.
-func (t *Task) applyDoubt(e *contextscope.Event, d TaskData) {
-	switch open := t.Doubt(); {
-	case d.Doubt != nil:
-		if t.Undecided() != nil { // it was given up before the decision: this is the same doubt
-			t.Doubts = t.Doubts[:len(t.Doubts)-1]
-		}
-		d.Doubt.Attempt, d.Doubt.Pos = t.Attempt, e.Pos
-		t.Doubts = append(t.Doubts, *d.Doubt)
-	case d.Ruling != nil && open != nil: // the state is still held
-		open.Ruling = d.Ruling
-	}
+// HoldPatch keeps the newest patch of a task from the queue until something was decided about a doubt.
+func HoldPatch(t *Task, d Doubt) Action {
+	return SetTask(t.Task.ID, TaskData{State: TaskHeld, Reason: d.Evidence[0], Doubt: &d})
 }
 
-// Decision is the ruling in words, of a task in a state.
-func (d *Doubt) Decision(state TaskState) string {
-	switch r := d.Ruling; {
-	case r == nil && state != TaskHeld:
-		return "none: the task is " + string(state)
-	case r == nil:
-		return "open"
-	case r.Accept && d.Size && r.By == ByPolicy:
-		return "noted: size alone rejects no patch"
-	case r.Accept:
-		return "accepted by " + r.By
-	case r.Words == "":
-		return "rejected by " + r.By
-	default:
-		return fmt.Sprintf("rejected by %s: %s", r.By, r.Words)
+// Review holds a patch for a person to see.
+func Review(t *Task) Action {
+	return HoldPatch(t, Doubt{Evidence: []string{"each patch is to be seen by a person"}, Review: true})
+}
+
+// ToReview reports whether a person has yet to see the newest patch of a task.
+func (s *Spec) ToReview(t *Task) bool {
+	return s.Review && t.Result != nil && t.Result.Patch != nil && !t.Reviewed()
+}
+
+// doubt folds that a patch is held.
+func (t *Task) doubt(d Doubt, pos uint64) {
+	if t.Undecided() != nil { // it was given up before the decision: this is the same doubt
+		t.Doubts = t.Doubts[:len(t.Doubts)-1]
 	}
+	d.Attempt, d.Pos = t.Attempt, pos
+	t.Doubts = append(t.Doubts, d)
+}
+
+// decide folds the answer about the held patch of a task, and returns the task; nil where there is none.
+func (l *Tasks) decide(id string, a Answer) *Task {
+	t := l.ByID[id]
+	if t == nil || t.Doubt() == nil { // the state is still held
+		return nil
+	}
+	t.Doubt().Answer = &a
+	return t
+}
+
+// Asked is the decision about the held patch of a task: of a change set under review, that about all its patches together, which
+// has the name of the first one; each patch makes it another decision.
+func (l *Tasks) Asked(t *Task) (d Decided, pos uint64) {
+	d, pos = Decided{Kind: DecidePatch, About: t.Task.ID}, t.Doubt().Pos
+	if t.Doubt().Missing != nil {
+		d.Kind = DecideTest
+	}
+	if t.Doubt().Review {
+		all := l.Reviewing(t)
+		d.About = all[0].Task.ID
+		for _, o := range all {
+			if pos = max(pos, o.Doubt().Pos); o != t {
+				d.With = append(d.With, o.Task.ID)
+			}
+		}
+	}
+	d.Answer.ID = DecisionID(d.About, pos)
+	return d, pos
 }

@@ -1,6 +1,9 @@
 package run
 
 import (
+	"maps"
+	"slices"
+
 	"divisi/internal/spec"
 )
 
@@ -54,6 +57,16 @@ func (s *Spec) RoleOn(t *Task, at int) spec.Role {
 		role.UseModel(choices[at])
 	}
 	return role
+}
+
+// Callees are the roles that the agents of a role can name, sorted.
+func (s *Spec) Callees(role *spec.Role) []string {
+	if len(role.Delegates) > 0 {
+		return slices.Sorted(slices.Values(role.Delegates))
+	}
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(s.Roles)), func(name string) bool {
+		return name == spec.RoleMaster || name == spec.RoleTester
+	})
 }
 
 // Made is the role of a task's newest attempt, with the executor and the model that it had.

@@ -28,7 +28,7 @@ const (
 // TaskState is the state of a task.
 type TaskState string
 
-// The states of a task. The last five are ends; a parked or cancelled task can be opened again.
+// The states of a task. The last six are ends; a parked or cancelled task can be opened again.
 const (
 	TaskPending   TaskState = "pending"   // waits for dependencies, its write set, or a cap
 	TaskRunning   TaskState = "running"   // an attempt is on the queue or with a worker
@@ -38,6 +38,7 @@ const (
 	TaskLanding   TaskState = "landing"   // its patch is in a batch that is being tested
 	TaskDone      TaskState = "done"      // ended well without a patch
 	TaskLanded    TaskState = "landed"    // its commit is on the integration branch
+	TaskDropped   TaskState = "dropped"   // landed, and taken out again: what depends on it is given up
 	TaskParked    TaskState = "parked"    // given up, with a reason; the run continues
 	TaskSkipped   TaskState = "skipped"   // given up as not needed: its dependents go on as after done
 	TaskCancelled TaskState = "cancelled"
@@ -95,6 +96,16 @@ type Data struct {
 	Keys map[string][]byte `json:"keys,omitempty"`
 	// Notices are for the people who watch, such as that commands are not confined on this machine.
 	Notices []string `json:"notices,omitempty"`
+	Own     Own      `json:"own,omitzero"`
+}
+
+// Own is what the conductor did itself since its event before: with patches and their files, to seal assignments, to merge and to
+// move branches, and to append to the log and the queue.
+type Own struct {
+	Git     time.Duration `json:"git_ns,omitempty"`
+	Seal    time.Duration `json:"seal_ns,omitempty"`
+	Landing time.Duration `json:"landing_ns,omitempty"`
+	Log     time.Duration `json:"log_ns,omitempty"`
 }
 
 // Spec is the order for a run: goal, repository, roles, limits. It changes only where a retry reads changed files.
@@ -159,6 +170,8 @@ type PlanData struct {
 	// Follows is the id of a refused request for more to write whose missing change is this one task; it has none where nothing
 	// can follow.
 	Follows string `json:"follows,omitempty"`
+	// Drop is set where this one task takes others out; By is then the person who asked for it.
+	Drop *Drop `json:"drop,omitempty"`
 	// Replaces is the place, from 1, of the plan that a person edited before it was approved: this one takes its place. Edited is
 	// what the person wrote, before templates were expanded.
 	Replaces       int         `json:"replaces,omitempty"`
@@ -217,15 +230,16 @@ type TaskData struct {
 	Red *Red `json:"red,omitempty"`
 	// Again is set when an attempt of the master does not count and is repeated.
 	Again bool `json:"again,omitempty"`
-	// Doubt is set with state held; Ruling with the state that follows: running where the patch goes on.
-	Doubt  *Doubt  `json:"doubt,omitempty"`
-	Ruling *Ruling `json:"ruling,omitempty"`
+	// Doubt is set with state held; Decision, about the patch, with the state that follows: running where the patch goes on.
+	Doubt    *Doubt   `json:"doubt,omitempty"`
+	Decision *Decided `json:"decision,omitempty"`
 	// Revision is set when the task begins again, from any state but landing and the good ends: with state pending, or with
 	// accepted where its patch only waits for its change set.
 	Revision *Revision `json:"revision,omitempty"`
 	// Given is set with state running and the dispatch where the attempt is a person's: its patch. It has no other result, and no
 	// worker gets it.
 	Given *spec.Patch `json:"given,omitempty"`
+	Own   Own         `json:"own,omitzero"`
 }
 
 // Red is a run of the gates on the tests of a task alone, without the rest of its change set.
@@ -258,6 +272,8 @@ type Dispatch struct {
 	Gates []string `json:"gates,omitempty"`
 	// Since is the commit that a batch is built on: gates with {affected} are narrowed to what changed since; empty for in full.
 	Since string `json:"since,omitempty"`
+	// Group is the template with whose other shards the attempt may share a process; empty for none.
+	Group string `json:"group,omitempty"`
 }
 
 // The states of a batch.
@@ -296,6 +312,7 @@ type LandingData struct {
 	Receipts []spec.Receipt `json:"receipts,omitempty"`
 	// Dispatch is set with state testing: the tester's attempt on the queue (task --batch-<number>).
 	Dispatch *Dispatch `json:"dispatch,omitempty"`
+	Own      Own       `json:"own,omitzero"`
 }
 
 // Search is what is known of the tasks of a batch that failed.

@@ -24,7 +24,7 @@ type Edit struct {
 func (p *Plans) add(d PlanData, spec *Spec) int {
 	at := len(p.All)
 	p.All, p.Writes = append(p.All, d), append(p.Writes, spec.Writes(d))
-	asks := d.By != ByFile && d.Request == "" && d.Follows == "" && !spec.AutoApprove
+	asks := !d.ofPerson() && d.Request == "" && d.Follows == "" && !spec.AutoApprove
 	if asks && p.Writes[at] && at >= p.Approved {
 		p.toApprove = append(p.toApprove, at)
 	}

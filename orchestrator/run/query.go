@@ -49,7 +49,7 @@ func (s *State) Approval(t *Task) bool {
 		t = s.Tasks.ByID[t.Parent]
 	}
 	p := &s.Plans.All[t.Plan]
-	return p.Follows != "" || s.Plans.Approved > t.Plan || s.Spec.AutoApprove || p.By == ByFile
+	return p.Follows != "" || s.Plans.Approved > t.Plan || s.Spec.AutoApprove || p.ofPerson()
 }
 
 // Writes reports whether any task of a plan changes files.
@@ -65,6 +65,9 @@ func (s *State) Quiet() bool {
 	all, _ := s.Queue.AtWork()
 	return all+s.Queue.Waiting() == 0 && s.Tasks.AllEnded()
 }
+
+// ReasonWaits begins the reason of a run that waits for a person where no person watches.
+const ReasonWaits = "waits for "
 
 // ReasonBudget is why a run that has spent its budget stops.
 const ReasonBudget = "the budget is spent"

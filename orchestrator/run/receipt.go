@@ -1,7 +1,9 @@
 package run
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"divisi/contextscope"
@@ -54,13 +56,23 @@ func (w Works) batch(id string) *Batch {
 // weed refuses a result with a receipt that proves nothing: it proves nothing either, and the gates run again.
 func (s *State) weed(e *contextscope.Event, a *Attempt, r *spec.Result) {
 	for _, rc := range r.Receipts {
-		if err := s.refused(e, a, rc); err != nil {
+		err := s.refused(e, a, rc)
+		if err == nil && len(s.Spec.Keys) > 0 && rc.Worker != e.Worker && !a.left(rc) {
+			err = fmt.Errorf("worker %.40s handed in a receipt of worker %.40s, which did not leave it in this attempt",
+				e.Worker, rc.Worker)
+		}
+		if err != nil {
 			why := fmt.Sprintf("the receipt of gate %.40s does not count: %v", rc.Gate, err)
 			s.Notices = append(s.Notices, fmt.Sprintf("event at %d: %s (result of %s)", e.Pos, why, e.Agent))
 			r.Receipts, r.Status, r.Error = nil, spec.StatusFailed, &spec.Fault{Class: wire.FaultInternal, Message: why}
 			return
 		}
 	}
+}
+
+// left reports whether an earlier delivery of the attempt left a receipt: a later one goes on with it.
+func (a *Attempt) left(r spec.Receipt) bool {
+	return slices.ContainsFunc(a.Receipts, func(had spec.Receipt) bool { return bytes.Equal(had.Signature, r.Signature) })
 }
 
 // applyGateRun folds a receipt that a worker appended.

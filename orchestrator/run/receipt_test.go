@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/internal/testkit/runtest"
 	"divisi/orchestrator/run"
@@ -63,6 +64,42 @@ func TestAReceiptThatProvesNothingIsNotFolded(t *testing.T) {
 			require.Empty(t, r.Receipts)
 			require.False(t, proven)
 			require.Equal(t, []string{"event at 4: the receipt of gate test does not count: " + c.why + " (result of --batch-1/1)"}, l.Notices)
+		})
+	}
+}
+
+// A worker that goes on with an attempt of another one hands in what that one has left there, and nothing else that it signed.
+func TestAReceiptOfAnotherWorkerIsOfItsAttempt(t *testing.T) {
+	t.Parallel()
+	public, key, err := ed25519.GenerateKey(nil)
+	require.NoError(t, err)
+	r := spec.Receipt{Gate: "test", Tree: "tree", Verdict: spec.VerdictPass}
+	require.NoError(t, wire.Sign("r1", "a", key, &r))
+	for name, left := range map[string]bool{"left there": true, "taken from elsewhere": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := run.Spec{Base: "b", Plan: &spec.Plan{}, Roles: runtest.Roles(), Keys: map[string][]byte{"a": public}}
+			l := runtest.New(t, s, run.Running)
+			l.Gates(run.BaselineTask, 1, "b")
+			started := func(worker string, delivery int) {
+				l.By(worker, run.BaselineTask, 1, contextscope.KindStarted, wire.Started{Delivery: delivery})
+			}
+			started("a", 1)
+			if left {
+				l.By("a", run.BaselineTask, 1, contextscope.KindReceipt, r)
+			}
+			started("b", 2)
+			l.By("b", run.BaselineTask, 1, contextscope.KindResult, spec.Result{
+				Task: run.BaselineTask, Attempt: 1, Status: spec.StatusDone, Receipts: []spec.Receipt{r},
+			})
+			result := l.Works.Settled(run.BaselineTask)
+			if left {
+				require.Equal(t, spec.StatusDone, result.Status)
+				return
+			}
+			require.Equal(t, spec.StatusFailed, result.Status)
+			require.Equal(t, "the receipt of gate test does not count: worker b handed in a receipt of worker a, which did not leave it "+
+				"in this attempt", result.Error.Message)
 		})
 	}
 }

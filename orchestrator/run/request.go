@@ -67,7 +67,7 @@ func (r *Requests) apply(e *contextscope.Event, a *Attempt, d wire.Request) {
 var ofMaster = []string{wire.RequestSend, wire.RequestRevise, wire.RequestCancel}
 
 // applyAnswer folds the answer to a request. A write set grows here and nowhere else.
-func (s *State) applyAnswer(_ *contextscope.Event, d wire.Answer) {
+func (s *State) applyAnswer(e *contextscope.Event, d wire.Answer) {
 	q := s.Requests.ByID[d.Request]
 	if q == nil || q.Answer != nil || d.Begun && q.Begun {
 		return
@@ -81,7 +81,9 @@ func (s *State) applyAnswer(_ *contextscope.Event, d wire.Answer) {
 		q.Begun = true
 		return
 	}
-	q.Answer = &d
+	if q.Answer = &d; d.From != "" {
+		s.applyDecided(e, q.answered(d))
+	}
 	s.Requests.Unanswered = slices.DeleteFunc(s.Requests.Unanswered, func(other *Request) bool { return other == q })
 	if q.Kind == wire.RequestScope && d.Refused != "" && s.Tasks.ByID[q.Of] != nil {
 		s.Requests.Refused = append(s.Requests.Refused, q)
@@ -167,6 +169,9 @@ func (w Works) Used(id string) (sum spec.Usage) {
 	}
 	return sum
 }
+
+// LeastTokens is the smallest share of a limit with which a task starts: no agent reaches a result with less.
+const LeastTokens = 4096
 
 // Account is the usage of a task with all that its agents delegated.
 func (r *Requests) Account(id string, w Works) spec.Usage { return w.Used(id).Add(r.Delegated(id, w)) }

@@ -14,7 +14,7 @@ type Revision struct {
 	// Brief, Role and Model replace those of the task where they are set; Files, Constraints and Command where they are not nil.
 	// Words end its brief.
 	Brief       string    `json:"brief,omitempty"`
-	Words       string    `json:"words,omitempty"`
+	Comment     string    `json:"words,omitempty"`
 	Role        string    `json:"role,omitempty"`
 	Model       string    `json:"model,omitempty"`
 	Files       *[]string `json:"files,omitempty"`
@@ -25,15 +25,15 @@ type Revision struct {
 
 // Revise is what a revision makes of a brief.
 func (r *Revision) Revise(had string) string {
-	if had = cmp.Or(r.Brief, had); r.Words != "" {
-		had += "\n\n" + r.Words
+	if had = cmp.Or(r.Brief, had); r.Comment != "" {
+		had += "\n\n" + r.Comment
 	}
 	return had
 }
 
 // Changes reports whether a revision has more than that its task begins again.
 func (r *Revision) Changes() bool {
-	return r.Brief+r.Words+r.Role+r.Model != "" || r.Files != nil || r.Constraints != nil || r.Command != nil
+	return r.Brief+r.Comment+r.Role+r.Model != "" || r.Files != nil || r.Constraints != nil || r.Command != nil
 }
 
 // Recent are the failures of a task since it was revised, oldest first.

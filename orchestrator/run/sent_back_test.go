@@ -85,7 +85,7 @@ func TestAnEditedPlanTakesThePlaceOfAnother(t *testing.T) {
 	l.Append("", run.PlanData{By: "master/1", Replaces: 9, Tasks: []spec.Task{gen("x")}})
 	require.Equal(t, []string{"apart", "kept"}, s.Tasks.Order, "there is no such plan")
 	l.Append("", run.Data{Decision: &run.Decided{
-		Kind: run.DecidePlan, Plan: 1, Closed: true, Answer: run.Answer{ID: "plan-2.0", Option: run.ApprovePlan},
+		Kind: run.DecidePlan, Plan: 1, Closed: true, Answer: run.Answer{ID: "plan-2.0", Option: run.Yes},
 	}})
 	require.Equal(t, -1, s.Plans.ToApprove())
 }

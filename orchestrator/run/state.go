@@ -149,7 +149,11 @@ func decode[T any](e *contextscope.Event, apply func(*contextscope.Event, T)) er
 func (s *State) applyRun(e *contextscope.Event, d Data) {
 	if d.Spec != nil {
 		s.Spec, s.Head, s.Budget = *d.Spec, d.Spec.Base, d.Spec.Budget
+		s.Times.created = d.Spec.Created
 		s.noteUnprovable()
+	}
+	if d.Epoch > 1 { // a person may have answered since the end
+		s.Times.Down += max(0, e.Time.Sub(cmp.Or(s.Ended, s.Time)))
 	}
 	if d.State != "" {
 		s.enter(d.State, d.Reason, e.Time)
@@ -162,14 +166,13 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 	if d.Line != nil {
 		s.Line = *d.Line
 	}
+	s.Times.own(s.Times.Clock(e.Time), d.Own)
+	s.Times.person(s.Wait.For != "" || s.Line != "", s.Times.Clock(e.Time))
 	if d.Keys != nil {
 		s.Spec.Keys = d.Keys
 	}
 	s.Spec.AllowUnverified = s.Spec.AllowUnverified || d.AllowUnverified
 	s.Spec.OnDoubt = cmp.Or(d.OnDoubt, s.Spec.OnDoubt)
-	if d.Epoch > 1 {
-		s.Times.Down += max(0, e.Time.Sub(s.Time))
-	}
 	if d.Epoch > 0 {
 		s.Epoch, s.Began = d.Epoch, e.Pos
 	}
@@ -198,7 +201,7 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 		s.Final, s.Batches.firstRed, s.Missing = d.Final, d.FirstRed, d.Missing
 	}
 	if d.Decision != nil {
-		s.applyDecided(e, *d.Decision)
+		s.applyDecided(e, d.Decision)
 	}
 	if d.Budget != nil {
 		s.Budget = *d.Budget
@@ -248,7 +251,10 @@ func (s *State) applyPlan(e *contextscope.Event, d PlanData) {
 		s.Requests.child(d, &s.Tasks)
 		return
 	}
-	if d.By != ByFile {
+	if of, given := d.dropping(e); given.Given != nil {
+		s.applyTask(of, given)
+	}
+	if !d.ofPerson() {
 		s.Master.planned()
 	}
 }
@@ -271,6 +277,9 @@ func (s *State) addTasks(plan int, tasks []spec.Task) {
 			continue
 		}
 		v := &Task{Task: t, Plan: plan, State: TaskPending, After: t.Dependencies(), place: s.Tasks.placed}
+		if drop := s.Plans.All[plan].Drop; drop != nil {
+			v.Drops = drop.Tasks
+		}
 		if p := &s.Plans.All[plan]; t.ShardOf == "" && p.Request == "" && p.Follows == "" {
 			v.Named = t.Files
 		}

@@ -61,6 +61,8 @@ type Task struct {
 	place int
 	// After are the tasks and templates that must be over before this one starts.
 	After []string
+	// Drops are the tasks that it takes out again; none for most.
+	Drops []string
 	// Head is the merged change set that its attempts start from; empty for the integration head. Kept are its patches in there.
 	Head string
 	Kept []Kept
@@ -155,6 +157,8 @@ type Attempt struct {
 	Head  string
 	// Assignment is the object that holds its assignment; empty where a person made its patch.
 	Assignment string
+	// Group is the template with whose other shards it may share a process; empty for none.
+	Group string
 	// Owner is the worker that has it.
 	wire.Owner
 
@@ -176,7 +180,10 @@ type Attempt struct {
 	Dispatched, Began, Ended int64
 	// busy sums its activities; turned is when the turn whose calls run came, from the run's creation on, 0 while none run; down
 	// is how long no process had held the run when it was dispatched.
-	busy, turned, down time.Duration
+	busy, turned, asked, down time.Duration
+	// Life is when it was dispatched, began and ended on the run's clock, zero where it has not; Spans is what it did.
+	Life  struct{ Dispatched, Began, Ended time.Duration }
+	Spans []Span
 }
 
 // Call is what one usage event of an attempt reported, with the id of its price row.
@@ -212,6 +219,7 @@ func (w *Work) Redispatch() Dispatch {
 	a := w.Attempts[w.Last]
 	return Dispatch{
 		Task: w.ID, Attempt: w.Last, Role: w.RoleAt(w.Last), Head: a.Head, Tokens: a.Tokens, Assignment: a.Assignment,
+		Group: a.Group,
 	}
 }
 
@@ -221,7 +229,7 @@ func (w *Work) Waits() bool { return w.Outstanding() && w.Newest().Open > 0 }
 // Ended reports whether a task will not change any more.
 func (t *Task) Ended() bool {
 	switch t.State {
-	case TaskDone, TaskLanded, TaskParked, TaskSkipped, TaskCancelled:
+	case TaskDone, TaskLanded, TaskDropped, TaskParked, TaskSkipped, TaskCancelled:
 		return true
 	default:
 		return false

@@ -156,11 +156,11 @@ func (l *Tasks) Ends(from uint64) []*Task {
 // OpenShards reports whether a shard of a template has not ended.
 func (l *Tasks) OpenShards(template string) bool { return l.shardsOpen[template] > 0 }
 
-// Depends reports whether a dependency, a task or a template, is satisfied; lost is the task that was given up, so that it never
-// will be. known is false where the plan has no such task.
+// Depends reports whether a dependency, a task or a template, is satisfied; lost is the task that was given up or dropped, so
+// that it never will be. known is false where the plan has no such task.
 func (l *Tasks) Depends(ref string) (met bool, lost *Task, known bool) {
 	if t := l.ByID[ref]; t != nil {
-		if t.GivenUp() {
+		if t.GivenUp() || t.State == TaskDropped {
 			return false, t, true
 		}
 		return t.Ended(), nil, true

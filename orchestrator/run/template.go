@@ -18,9 +18,8 @@ type Hold struct {
 	Shards  int    `json:"shards"`
 	Example string `json:"example"`
 	Message string `json:"message"`
-	// Answer is what was decided, and By who decided; both are empty while it is open.
-	Answer string `json:"answer,omitempty"`
-	By     string `json:"by,omitempty"`
+	// Answer is nil while it is open.
+	Answer *Answer `json:"-"`
 	// Pos is where in the log it began, and Plans how many there were.
 	Pos   uint64 `json:"-"`
 	Plans int    `json:"-"`
@@ -30,13 +29,6 @@ type Hold struct {
 func (h *Hold) Why() string {
 	return fmt.Sprintf("%d shards fail in the same way, such as %s: %s", h.Shards, h.Example, h.Message)
 }
-
-// The answers to a hold.
-const (
-	HoldRevised  = "revised"  // the shards begin again with another brief
-	HoldAccepted = "accepted" // the shards go on as they are, also when more fail so
-	HoldParked   = "parked"   // the shards that have not begun are given up
-)
 
 // Alike is how many shards have to fail in the same way before their template is held.
 const Alike = 3
@@ -69,15 +61,15 @@ type Template struct {
 
 // Open is the hold that waits for an answer; nil for none.
 func (x *Template) Open() *Hold {
-	if x == nil || len(x.Holds) == 0 || x.Holds[len(x.Holds)-1].Answer != "" {
+	if x == nil || len(x.Holds) == 0 || x.Holds[len(x.Holds)-1].Answer != nil {
 		return nil
 	}
 	return x.Holds[len(x.Holds)-1]
 }
 
-// Answered reports whether a hold was answered so.
-func (x *Template) Answered(answer string) bool {
-	return slices.ContainsFunc(x.Holds, func(h *Hold) bool { return h.Answer == answer })
+// Answered reports whether a hold was answered with an option.
+func (x *Template) Answered(option string) bool {
+	return slices.ContainsFunc(x.Holds, func(h *Hold) bool { return h.Answer != nil && h.Answer.Option == option })
 }
 
 // red counts the shards whose newest failure is one of the gates.
@@ -146,17 +138,19 @@ func (x *Templates) forgive(t *Task) {
 	}
 }
 
-// apply folds that a template is held, or the answer to its hold. plans counts those that there are.
-func (x *Templates) apply(h Hold, pos uint64, plans int) {
-	of := x.Of[h.Template]
-	switch open := of.Open(); {
-	case of == nil:
-	case h.Answer == "" && open == nil:
+// hold folds that a template is held. plans counts those that there are.
+func (x *Templates) hold(h Hold, pos uint64, plans int) {
+	if of := x.Of[h.Template]; of != nil && of.Open() == nil {
 		h.Pos, h.Plans = pos, plans
 		of.Holds = append(of.Holds, &h)
 		x.findHeld()
-	case h.Answer != "" && open != nil:
-		open.Answer, open.By = h.Answer, h.By
+	}
+}
+
+// answer folds the answer to the hold of a template.
+func (x *Templates) answer(template string, a Answer) {
+	if open := x.Of[template].Open(); open != nil {
+		open.Answer = &a
 		x.findHeld()
 	}
 }
@@ -195,7 +189,7 @@ func (x *Templates) FailsAlike(t *Task, f spec.Fault, but []string) bool {
 // BriefProven reports whether the gates have passed on a shard of a template, or its shards go on although they fail.
 func (x *Templates) BriefProven(template string) bool {
 	of := x.Of[template]
-	return of != nil && (of.landed > 0 || of.Answered(HoldAccepted))
+	return of != nil && (of.landed > 0 || of.Answered(Accept))
 }
 
 // Doubted reports whether the gates have failed on shards of a template, fewer than hold it, and passed on none.

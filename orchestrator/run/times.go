@@ -1,8 +1,6 @@
 package run
 
 import (
-	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -21,22 +19,41 @@ const (
 	Activities
 )
 
-// Times are what a run's activities took, of those that have ended. Their times are counted from the run's creation.
+// What is no activity of its own: an agent waits for others that it asked, or for a quota.
+const (
+	Asks = Activities + iota
+	Quota
+)
+
+// Times are what a run's activities took, of those that have ended. Spans are on the run's clock: since its creation, without
+// the time in which no process held it.
 type Times struct {
+	created time.Time
 	// Sums add up what ran at the same time; Waited is the rest of the attempts that have ended, from their dispatch on.
 	Sums   [Activities]time.Duration
 	Waited time.Duration
 	// Down is the time in which no process held the run.
-	Down  time.Duration
-	spans [Activities]spans
-	all   spans
+	Down time.Duration
+	// Own is what the conductor measured of its own work, oldest first. Persons is when the run waited for a person.
+	Own     []OwnAt
+	Persons []Span
+	waits   bool
 }
 
-// Wall is the wall clock in which at least one of an activity ran.
-func (t *Times) Wall(a Activity) time.Duration { return t.spans[a].length() }
+// Span is a stretch of time that something took.
+type Span struct {
+	What     Activity
+	From, To time.Duration
+}
 
-// Busy is the wall clock in which any activity ran.
-func (t *Times) Busy() time.Duration { return t.all.length() }
+// OwnAt is what the conductor did itself until a time, since its event before.
+type OwnAt struct {
+	At time.Duration
+	Own
+}
+
+// Clock is a time on the run's clock.
+func (t *Times) Clock(at time.Time) time.Duration { return at.Sub(t.created) - t.Down }
 
 // spend notes that an attempt did something from one time to another.
 func (t *Times) spend(a *Attempt, what Activity, from, to time.Duration) {
@@ -45,24 +62,40 @@ func (t *Times) spend(a *Attempt, what Activity, from, to time.Duration) {
 	}
 	a.busy += to - from
 	t.Sums[what] += to - from
-	t.spans[what] = t.spans[what].add(span{from, to})
-	t.all = t.all.add(span{from, to})
+	a.Spans = append(a.Spans, Span{what, from - t.Down, to - t.Down})
 }
 
-// At are the times of a run that goes on, with the setup and gates that run at that time.
-func (t *Times) At(now, created time.Time, queue Queue) Times {
-	at := *t
-	for a := range at.spans {
-		at.spans[a] = slices.Clone(at.spans[a])
+// waits notes until when a call of an agent's model waits for a quota.
+func (a *Attempt) waits(w *spec.Wait, now, until time.Duration) {
+	if (w.For == spec.WaitQuota || w.For == spec.WaitLimit) && until > now {
+		a.Spans = append(a.Spans, Span{Quota, now, until})
 	}
-	at.all = slices.Clone(at.all)
-	for id, w := range queue {
-		a := *w.Attempts[w.Last] // a copy: nothing of the work is to change
-		if strings.HasPrefix(id, "--") && w.Outstanding() && a.Began > 0 {
-			at.spend(&a, Gates, time.UnixMilli(a.Began).Sub(created), now.Sub(created))
-		}
+}
+
+// asks notes that an agent waits for others from now on.
+func (t *Times) asks(a *Attempt, now time.Duration) {
+	if a.asked == 0 {
+		t.tools(a, now)
+		a.asked = now
 	}
-	return at
+}
+
+// own notes what the conductor did itself.
+func (t *Times) own(at time.Duration, o Own) {
+	if o != (Own{}) {
+		t.Own = append(t.Own, OwnAt{at, o})
+	}
+}
+
+// person notes whether the run waits for a person.
+func (t *Times) person(waits bool, now time.Duration) {
+	if n := len(t.Persons); t.waits && n > 0 {
+		t.Persons[n-1].To = now
+	}
+	if waits && !t.waits {
+		t.Persons = append(t.Persons, Span{From: now, To: now})
+	}
+	t.waits = waits
 }
 
 // tools notes that the calls of an attempt's newest turn have ended, or wait for others from now on.
@@ -70,7 +103,10 @@ func (t *Times) tools(a *Attempt, now time.Duration) {
 	if a.turned > 0 {
 		t.spend(a, Tools, a.turned, now)
 	}
-	a.turned = 0
+	if a.asked > 0 {
+		a.Spans = append(a.Spans, Span{Asks, a.asked - t.Down, now - t.Down})
+	}
+	a.turned, a.asked = 0, 0
 }
 
 // end notes what an attempt's result tells: how long its slot took, and what it did in it without a model.
@@ -79,36 +115,19 @@ func (t *Times) end(a *Attempt, task string, created time.Time, r spec.Result, n
 		slot := time.UnixMilli(a.Began).Sub(created) + r.Queued
 		t.spend(a, Slots, slot, slot+r.Slot)
 		switch {
-		case strings.HasPrefix(task, "--"), len(r.Receipts) > 0:
+		case task != SetupTask && task != BaselineTask && len(r.Receipts) > 0:
+			var took time.Duration
+			for _, gate := range r.Receipts {
+				took += gate.Duration
+			}
+			t.spend(a, Gates, max(slot+r.Slot, now-took), now)
+		case strings.HasPrefix(task, "--"):
 			t.spend(a, Gates, slot+r.Slot, now)
 		case a.Turns == 0:
-			t.spend(a, Tools, slot+r.Slot, now)
+			t.spend(a, Tools, slot+r.Slot, now-r.Git)
 		}
 	}
 	if a.Dispatched > 0 {
 		t.Waited += max(0, now-time.UnixMilli(a.Dispatched).Sub(created)-(t.Down-a.down)-a.busy)
 	}
-}
-
-// span is a stretch of time.
-type span struct{ from, to time.Duration }
-
-// spans are stretches of time that do not meet, in their order.
-type spans []span
-
-// add joins a stretch with those that it meets.
-func (list spans) add(s span) spans {
-	first := sort.Search(len(list), func(i int) bool { return list[i].to >= s.from })
-	last := first
-	for ; last < len(list) && list[last].from <= s.to; last++ {
-		s.from, s.to = min(s.from, list[last].from), max(s.to, list[last].to)
-	}
-	return slices.Replace(list, first, last, s)
-}
-
-func (list spans) length() (sum time.Duration) {
-	for _, s := range list {
-		sum += s.to - s.from
-	}
-	return sum
 }

@@ -37,11 +37,6 @@ func TestTimesOfParallelAgents(t *testing.T) {
 
 	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 	require.Equal(t, [...]time.Duration{run.Models: ms(3500), run.Slots: ms(800), run.Tools: ms(5000), run.Gates: ms(500)}, l.Times.Sums)
-	walls := map[run.Activity]time.Duration{run.Models: ms(3000), run.Slots: ms(800), run.Tools: ms(4000), run.Gates: ms(500)}
-	for activity, want := range walls {
-		require.Equal(t, want, l.Times.Wall(activity), activity)
-	}
-	require.Equal(t, ms(500+6000+700), l.Times.Busy())
 	require.Equal(t, ms(11_000-5500+11_000-3600+2000-700), l.Times.Waited)
 }
 
@@ -51,8 +46,11 @@ func TestTimesLeaveOutWhenNoProcessHeldTheRun(t *testing.T) {
 	l.Append("", run.Data{Epoch: 1})
 	require.Zero(t, l.Times.Down)
 	l.Append("", run.Data{State: run.Stopped})
-	l.Append("", run.Data{Epoch: 2})
-	require.Equal(t, time.Second, l.Times.Down)
+	l.Append("", run.Data{Notices: []string{"a person answers"}})
+	l.Append("", run.Data{State: run.Running, Epoch: 2})
+	require.Equal(t, 2*time.Second, l.Times.Down)
+	l.Append("", run.Data{Epoch: 3}) // it was killed
+	require.Equal(t, 3*time.Second, l.Times.Down)
 }
 
 // A delivery that takes over runs the calls of the newest turn again. What was between the two deliveries is no work and no wait.
@@ -67,7 +65,7 @@ func TestTimesOfAnAttemptThatWasTakenOver(t *testing.T) {
 	l.Agent("a", 1, contextscope.KindStarted, wire.Started{Delivery: 2})
 	l.Agent("a", 1, contextscope.KindTool, wire.Tooled{}) // 8
 	l.Ended("a", 1, spec.Result{Status: spec.StatusDone})
-	require.Equal(t, time.Second, l.Times.Wall(run.Tools))
+	require.Equal(t, time.Second, l.Times.Sums[run.Tools])
 	require.Equal(t, 4*time.Second, l.Times.Waited)
 }
 
@@ -79,6 +77,6 @@ func TestTimesOfACommand(t *testing.T) {
 	l.Dispatched("a", "generator", 1, "c")
 	l.Agent("a", 1, contextscope.KindStarted, wire.Started{Delivery: 1})
 	l.Ended("a", 1, spec.Result{Status: spec.StatusDone, Queued: 500 * time.Millisecond})
-	require.Equal(t, 500*time.Millisecond, l.Times.Wall(run.Tools))
+	require.Equal(t, 500*time.Millisecond, l.Times.Sums[run.Tools])
 	require.Equal(t, 1500*time.Millisecond, l.Times.Waited)
 }

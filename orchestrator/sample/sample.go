@@ -70,7 +70,7 @@ func steps() []step {
 		}},
 		{message: "Add the codemod, and tell Divisi how to work here", files: map[string]string{
 			"tools/codemod/main.go": "codemod/main.go", ".divisi/divisi.yaml": "base/divisi.yaml",
-			".divisi/roles/codemod.md": "base/codemod.md",
+			".divisi/roles/codemod.md": "base/codemod.md", ".divisi/roles/rename.md": "base/rename.md",
 		}},
 	}
 }

@@ -7,9 +7,6 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// LeastTokens is the smallest share of a limit with which a task starts: no agent reaches a result with less.
-const LeastTokens = 4096
-
 // Allowance is the limit in tokens of a task's next attempt where the task has a grant; 0 where it has none. What the attempts
 // before have used is subtracted: a fresh limit for each attempt would be no bound.
 func Allowance(s *run.State, t *run.Task) int {
@@ -26,7 +23,7 @@ func UsedUp(s *run.State, t *run.Task) string {
 		return ""
 	}
 	left := t.Grant - s.Requests.Account(t.Task.ID, s.Works).Total()
-	if left >= LeastTokens {
+	if left >= run.LeastTokens {
 		return ""
 	}
 	return fmt.Sprintf("of the %d tokens that the limit of %s left it, %d are left, too few for another attempt: %s",

@@ -101,7 +101,7 @@ func TestCanary(t *testing.T) {
 			func(l *runtest.Log) {
 				begin(l, 1, 2, 3)
 				for _, id := range l.Tasks.Order {
-					l.Append(id, run.TaskData{State: run.TaskPending, Revision: &run.Revision{By: "user:ada", Words: "x"}})
+					l.Append(id, run.TaskData{State: run.TaskPending, Revision: &run.Revision{By: "user:ada", Comment: "x"}})
 				}
 			},
 			[]int{1, 2, 3},
@@ -113,7 +113,7 @@ func TestCanary(t *testing.T) {
 				fail(l, 1)
 				l.Append("", run.Data{Decision: &run.Decided{Hold: &run.Hold{Template: "t"}}})
 				l.Append("", run.Data{Decision: &run.Decided{
-					Kind: run.DecideTemplate, About: "t", Closed: true, Answer: run.Answer{Option: run.HoldAccepted},
+					Kind: run.DecideTemplate, About: "t", Closed: true, Answer: run.Answer{Option: run.Accept},
 				}})
 			},
 			[]int{1, 4, 5, 6},

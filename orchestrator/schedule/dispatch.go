@@ -27,7 +27,7 @@ func Dispatch(s *run.State) []run.Action {
 		}
 		actions = append(actions, run.AssignTask(id, run.TaskRunning, run.Dispatch{
 			Task: id, Attempt: t.Attempt + 1, Role: t.Task.Role, Head: base(s, t), Tokens: Allowance(s, t),
-			Uses: t.Next.String(),
+			Uses: t.Next.String(), Group: group(s, t),
 		}))
 	}
 	return actions

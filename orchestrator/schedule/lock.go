@@ -3,40 +3,16 @@ package schedule
 import (
 	"sync"
 
-	"divisi/orchestrator/plan"
+	"divisi/internal/spec"
 	"divisi/orchestrator/run"
 )
-
-// Lock is the write set of a task that no other may write meanwhile.
-type Lock struct {
-	Task  string
-	Files []string
-}
-
-// Locked lists the write sets of every task between its dispatch and its end, retries included: a task that is repeated keeps its
-// write set, so that no other task changes it before the next attempt. Those of a change set are locked from its first dispatch
-// on.
-func Locked(s *run.State) []Lock {
-	var locked []Lock
-	for t := range s.Tasks.Open() {
-		if len(t.Task.Files) > 0 && locks(s, t) {
-			locked = append(locked, Lock{t.Task.ID, t.Task.Files})
-		}
-	}
-	return locked
-}
-
-func locks(s *run.State, t *run.Task) bool {
-	c := s.Tasks.Set(t)
-	return t.Attempt > 0 || c != nil && c.Begun
-}
 
 // sets decides which tasks may begin in addition to those that have. A change set begins when all of its tasks can: one that
 // locks files while it waits for a task that needs them would never land.
 type sets struct {
 	*run.State
 
-	locked []Lock
+	locked []run.Lock
 	// now are the tasks that are dispatched now, begun their sets; waits caches the dependencies of the other sets.
 	now   map[*run.Task]bool
 	begun map[*run.ChangeSet]bool
@@ -52,7 +28,7 @@ type wait struct {
 
 func newSets(s *run.State) *sets {
 	return &sets{
-		State: s, locked: Locked(s), now: map[*run.Task]bool{}, begun: map[*run.ChangeSet]bool{},
+		State: s, locked: s.Tasks.Locked(), now: map[*run.Task]bool{}, begun: map[*run.ChangeSet]bool{},
 		waits: map[*run.ChangeSet]wait{},
 	}
 }
@@ -105,7 +81,7 @@ func (x *sets) meets(t *run.Task, files []string) bool {
 	if len(files) == 0 {
 		return false
 	}
-	locked, meet := locks(x.State, t), plan.Against(files)
+	locked, meet := x.Tasks.Locks(t), spec.Against(files)
 	for _, l := range x.locked {
 		other := x.Tasks.ByID[l.Task]
 		own := other == t || t.Task.ChangeSet != "" && other.Task.ChangeSet == t.Task.ChangeSet
@@ -128,11 +104,11 @@ func (x *sets) lock(t *run.Task) {
 	switch {
 	case c != nil:
 		x.begun[c], members = true, c.Members
-	case locks(x.State, t) || x.begun[x.Tasks.Set(t)]:
+	case x.Tasks.Locks(t) || x.begun[x.Tasks.Set(t)]:
 		return
 	}
 	clear(x.waits) // another set may need these files
 	for _, m := range members {
-		x.locked = append(x.locked, Lock{m.Task.ID, m.Task.Files})
+		x.locked = append(x.locked, run.Lock{Task: m.Task.ID, Files: m.Task.Files})
 	}
 }

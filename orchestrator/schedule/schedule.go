@@ -18,7 +18,7 @@ func Ready(s *run.State) (ready []string, unreachable map[string]string) {
 	if w := s.Works[run.BaselineTask]; w.Outstanding() {
 		room++ // no task waits for the baseline
 	}
-	sets, first := newSets(s), canaries{s, map[string]*canary{}}
+	sets, first, joined := newSets(s), canaries{s, map[string]*canary{}}, s.Queue.Joined()
 	running, tooManyWaiting := serializedRunning(s), s.Queue.Waiting() >= maxWaiting
 	for _, t := range inTurn(s) {
 		id := t.Task.ID
@@ -28,11 +28,14 @@ func Ready(s *run.State) (ready []string, unreachable map[string]string) {
 			continue
 		}
 		set := s.Tasks.Set(t)
-		if !met || room <= 0 || s.Templates.Held[t] != nil || set != nil && set.Lost != nil { // most of thousands
+		group := group(s, t)
+		joins := joined[group] > 0 // its group is one agent, which has its place already
+		full := room <= 0 && !joins || joined[group] >= maxJoined
+		if !met || full || s.Templates.Held[t] != nil || set != nil && set.Lost != nil { // most of thousands
 			continue
 		}
 		role := s.Spec.Roles[t.Task.Role]
-		full := role.Concurrency > 0 && byRole[role.Name] >= role.Concurrency
+		full = role.Concurrency > 0 && byRole[role.Name] >= role.Concurrency && !joins
 		if full || !approved(s, t) || sets.blocked(t) || tooManyWaiting && t.Parent == "" || !first.lets(t) {
 			continue
 		}
@@ -45,10 +48,29 @@ func Ready(s *run.State) (ready []string, unreachable map[string]string) {
 		ready = append(ready, id)
 		sets.lock(t)
 		first.take(t)
-		room--
-		byRole[role.Name]++
+		if !joins {
+			room--
+			byRole[role.Name]++
+		}
+		if group != "" {
+			joined[group]++
+		}
 	}
 	return ready, unreachable
+}
+
+// maxJoined is how many attempts that may share a process are on the queue at once.
+const maxJoined = 256
+
+// group names the template with whose other shards the next attempt of a task may share a process: the first of its role's
+// command, which is given the task's files and nothing else of its own.
+func group(s *run.State, t *run.Task) string {
+	role := s.Spec.Roles[t.Task.Role]
+	alike := t.Attempt == 0 && len(t.Task.Inputs) == 0 && slices.Equal(t.Task.Command, role.Command)
+	if !role.Join || !alike || s.Requests.For(t) != nil {
+		return ""
+	}
+	return t.Task.ShardOf
 }
 
 // maxWaiting is above how many waiting agents only their children are started: each has a work tree.

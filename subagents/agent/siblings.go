@@ -11,7 +11,7 @@ import (
 const (
 	// staggerLimit is the longest wait for a sibling's first byte. A model may think for minutes before it: then the full price
 	// for some is better than idle agents.
-	staggerLimit = 20 * time.Second
+	staggerLimit = 5 * time.Second
 	// warmFor is how long a prefix counts as cached by the service after its last use. Google promises no time ("a short
 	// amount"); users have seen prefixes live for minutes and gone after fifteen; other services promise five. A wrong guess
 	// costs one more full prompt for each of the siblings that then start together.

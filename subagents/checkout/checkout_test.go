@@ -168,7 +168,9 @@ func TestMissingSubmodules(t *testing.T) {
 	t.Parallel()
 	u, lib := withSubmodules(t)
 	u.git("config", "-f", ".gitmodules", "submodule.x.path", "x y")
+	u.git("config", "-f", ".gitmodules", "submodule.a.path", "a first")
 	u.git("add", ".gitmodules")
+	u.git("update-index", "--add", "--cacheinfo", "160000,"+lib.git("rev-parse", "HEAD~0")+",a first")
 	u.git("update-index", "--add", "--cacheinfo", "160000,"+lib.git("rev-parse", "HEAD~0")+",x y")
 	u.git("update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat("ab", 20)+",unnamed")
 	u.git("commit", "-q", "-m", "more")
@@ -177,8 +179,8 @@ func TestMissingSubmodules(t *testing.T) {
 	r := newRig(t)
 	c, mirror := r.take(u)
 	require.Len(t, c.Missing(), 1)
-	require.Contains(t, c.Missing()[0], "2 submodules not checked out at the commit that is recorded: vendor/lib/deep, x y/deep. Trees")
-	require.Contains(t, c.Missing()[0], "git submodule update --init --recursive vendor/lib 'x y'")
+	require.Contains(t, c.Missing()[0], "3 submodules not checked out at the commit that is recorded: a first/deep, vendor/lib/deep, x y/deep. Trees")
+	require.Contains(t, c.Missing()[0], "git submodule update --init --recursive 'a first' vendor/lib 'x y'")
 	require.Contains(t, r.layers(c, mirror, mirror.Base()), "vendor/lib")
 }
 

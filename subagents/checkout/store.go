@@ -79,9 +79,15 @@ func (s *Store) Take(ctx context.Context, c *git.Checkout, mirror *git.Repo, com
 	if err := s.sweep(); err != nil {
 		return nil, err
 	}
-	for place := range maps.Keys(links) {
-		if err := s.module(ctx, content, c, place, place, links[place], 0); err != nil {
-			return nil, fmt.Errorf("take the submodule %s of the checkout: %w", place, err)
+	for range 2 { // a commit that one place lacks may come with another, in the first pass
+		content.modules, content.missing = nil, nil
+		for _, place := range slices.Sorted(maps.Keys(links)) {
+			if err := s.module(ctx, content, c, place, place, links[place], 0); err != nil {
+				return nil, fmt.Errorf("take the submodule %s of the checkout: %w", place, err)
+			}
+		}
+		if len(content.missing) == 0 {
+			break
 		}
 	}
 	content.more = max(0, len(files)-maxFiles)

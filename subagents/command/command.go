@@ -59,8 +59,8 @@ func list[T any](s []T) []T {
 	return s
 }
 
-// maxEnv bounds, in bytes, the names in DIVISI_FILES: systems refuse to start a program with more, Linux from 128 KiB on.
-const maxEnv = 120 << 10
+// MaxNames bounds, in bytes, the names in DIVISI_FILES: systems refuse to start a program with more, Linux from 128 KiB on.
+const MaxNames = 120 << 10
 
 // Tree is the work tree of an attempt that becomes a patch.
 type Tree interface {
@@ -124,19 +124,7 @@ func (c *Executor) Run(ctx context.Context) (spec.Result, error) {
 func (c *Executor) once(ctx context.Context, run commandRun, said *strings.Builder) (*spec.Result, error) {
 	given := inputOf(c.Assignment)
 	given.Files = list(run.files)
-	input, err := json.Marshal(given)
-	if err != nil {
-		return nil, fmt.Errorf("marshal the input of %s: %w", c.Assignment.Agent(), err)
-	}
-	out, err := sandbox.Run(ctx, sandbox.Command{
-		Args: run.args, Dir: c.Dir, Env: slices.Concat(c.Env, c.Secrets, TaskEnv(c.Assignment, run.files)),
-		Place: c.Place, Writable: c.Writable, Readable: c.Readable, Network: c.Assignment.Role.Network,
-		Loopback: c.Assignment.Role.Loopback,
-		Stdin:    input, Timeout: c.Bounds.Left() + sandbox.DefaultGrace, OnOutput: c.said,
-	})
-	if err == nil && !out.Success() {
-		err = machine.Room(append([]string{c.Place.Temp, c.Dir}, c.Writable...)...)
-	}
+	out, err := c.start(ctx, run, given)
 	var r spec.Result
 	switch cause := context.Cause(ctx); {
 	case cause != nil:
@@ -163,6 +151,24 @@ func (c *Executor) once(ctx context.Context, run commandRun, said *strings.Build
 		said.WriteString(out.Text())
 	}
 	return nil, nil
+}
+
+// start runs the program once, with its input as JSON.
+func (c *Executor) start(ctx context.Context, run commandRun, given any) (*sandbox.Output, error) {
+	input, err := json.Marshal(given)
+	if err != nil {
+		return nil, fmt.Errorf("marshal the input of %s: %w", c.Assignment.Agent(), err)
+	}
+	out, err := sandbox.Run(ctx, sandbox.Command{
+		Args: run.args, Dir: c.Dir, Env: slices.Concat(c.Env, c.Secrets, TaskEnv(c.Assignment, run.files)),
+		Place: c.Place, Writable: c.Writable, Readable: c.Readable, Network: c.Assignment.Role.Network,
+		Loopback: c.Assignment.Role.Loopback,
+		Stdin:    input, Timeout: c.Bounds.Left() + sandbox.DefaultGrace, OnOutput: c.said,
+	})
+	if err == nil && !out.Success() {
+		err = machine.Room(append([]string{c.Place.Temp, c.Dir}, c.Writable...)...)
+	}
+	return out, err
 }
 
 // args is the command. A role's secrets are for its own command alone, whatever the task says.
@@ -203,6 +209,11 @@ func (c *Executor) ended(ctx context.Context, said string) (spec.Result, error) 
 		}
 		return spec.Result{}, fmt.Errorf("collect the work of %s: %w", c.Assignment.Agent(), err)
 	}
+	return c.made(ctx, patch, said)
+}
+
+// made makes the result of a command that came to its end, of its patch.
+func (c *Executor) made(ctx context.Context, patch *spec.Patch, said string) (spec.Result, error) {
 	r := spec.Result{Status: spec.StatusDone, Patch: patch, Handoff: spec.Handoff{Summary: summary(patch, said)}}
 	if fault := wire.Refuse(c.WriteSet, patch); fault != nil {
 		fault.Detail += c.partial(ctx) // such a patch is never imported: this is all that is left of it
@@ -307,11 +318,12 @@ func summary(p *spec.Patch, output string) string {
 // maxOutput bounds, in bytes, what a handoff keeps of a command's output.
 const maxOutput = 4 << 10
 
-// TaskEnv is the task in a command's environment. Values cannot hold a zero byte; such a file name is left to stdin.
+// TaskEnv is the task in a command's environment, without its id and attempt where that is for several tasks. Values cannot hold
+// a zero byte; such a file name is left to stdin.
 func TaskEnv(a *wire.Assignment, files []string) []string {
-	env := []string{
-		"DIVISI_RUN=" + a.Run, "DIVISI_TASK=" + a.Task.ID, "DIVISI_ATTEMPT=" + strconv.Itoa(a.Attempt),
-		"DIVISI_ROLE=" + a.Role.Name, "DIVISI_FILES=" + strings.Join(files, "\n"),
+	env := []string{"DIVISI_RUN=" + a.Run, "DIVISI_ROLE=" + a.Role.Name, "DIVISI_FILES=" + strings.Join(files, "\n")}
+	if a.Task.ID != "" {
+		env = append(env, "DIVISI_TASK="+a.Task.ID, "DIVISI_ATTEMPT="+strconv.Itoa(a.Attempt))
 	}
 	for i, e := range env {
 		env[i] = strings.ReplaceAll(e, "\x00", "")

@@ -49,10 +49,10 @@ func (c *Executor) runs() (runs []commandRun, why string, err error) {
 		}
 		return runs, "", nil
 	}
-	if n := len(strings.Join(files, "\n")); n > maxEnv {
+	if n := len(strings.Join(files, "\n")); n > MaxNames {
 		return nil, fmt.Sprintf("the names of its %d files have %d bytes, more than the %d that one run can be "+
 			"given: give the task "+
-			"fewer files, its shard rule a smaller max_files, or the role each: true", len(files), n, maxEnv), nil
+			"fewer files, its shard rule a smaller max_files, or the role each: true", len(files), n, MaxNames), nil
 	}
 	return []commandRun{{args: fill(args, files), files: files}}, "", nil
 }

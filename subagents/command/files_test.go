@@ -85,7 +85,7 @@ func TestFilesOfATask(t *testing.T) {
 	_, why, err := c.runs()
 	require.NoError(t, err)
 	require.Contains(t, why, "there are none")
-	a.Task.Files = []string{strings.Repeat("x", maxEnv), "y"}
+	a.Task.Files = []string{strings.Repeat("x", MaxNames), "y"}
 	_, why, err = c.runs()
 	require.NoError(t, err)
 	require.Contains(t, why, "each: true")

@@ -133,7 +133,7 @@ func (j *Journal) Append(ctx context.Context, drafts ...contextscope.Event) ([]c
 	if err != nil {
 		return nil, fmt.Errorf("append to %s: %w", j.base.Agent, err)
 	}
-	data, err := wire.Press(whole)
+	data, err := wire.Press(j.subject, whole)
 	if err != nil {
 		return nil, fmt.Errorf("append to %s: %w", j.base.Agent, err)
 	}

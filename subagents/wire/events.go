@@ -42,7 +42,10 @@ func DecodeEvents(m bus.Message) []contextscope.Event {
 		e.V, e.Pos, e.Time = contextscope.EventVersion, m.Pos, m.Time
 		return []contextscope.Event{e}
 	}
-	data, err := loosen(m.Data)
+	data, err := loosen(m.Subject, m.Data)
+	if err == nil && crowded(m.Subject, data) {
+		err = fmt.Errorf("the message holds more than %d events", maxEvents)
+	}
 	if err != nil {
 		return []contextscope.Event{Unread(m, contextscope.Event{}, err)}
 	}
@@ -123,12 +126,30 @@ func fault(e *contextscope.Event) error {
 	case into == nil:
 		return nil
 	case len(e.Data) > 0:
-		return json.Unmarshal(e.Data, into)
+		if err := json.Unmarshal(e.Data, into); err != nil {
+			return err
+		}
+		return faultOfData(e, into)
 	case e.Content == nil:
 		return errors.New("it holds nothing")
 	default:
 		return nil
 	}
+}
+
+// faultOfData says why what a worker sent is not what it may send; nil for what cannot do harm.
+func faultOfData(e *contextscope.Event, data any) error {
+	if r, ok := data.(*spec.Result); ok && (r.Task != e.Task || r.Attempt != e.Attempt) {
+		return fmt.Errorf("it says that it is of %.80s", AgentID(r.Task, r.Attempt))
+	}
+	checked, ok := data.(interface{ Validate() []spec.Problem })
+	if !ok {
+		return nil
+	}
+	if problems := checked.Validate(); len(problems) > 0 {
+		return fmt.Errorf("it is not well formed: %s", problems[0].String())
+	}
+	return nil
 }
 
 // conductors says whether the conductor alone writes events of a kind.

@@ -31,7 +31,7 @@ func TestADamagedEventKeepsItsPlace(t *testing.T) {
 	good := `{"v":1,"id":"e1","run":"r","task":"t","attempt":2,"agent":"t/2","seq":4,"time":"2026-01-01T00:00:00Z","kind":"turn",` +
 		`"author":"t/2","content":{"role":"model","parts":[{"text":"hi"}]}}`
 	for name, c := range map[string]struct{ bad, want string }{
-		"future":       {`{"v":9,"id":"e2","kind":"turn","seq":5}`, "it has version 9, and this program reads up to 3 (turn e2 of t/2)"},
+		"future":       {`{"v":9,"id":"e2","kind":"turn","seq":5}`, "it has version 9, and this program reads up to 4 (turn e2 of t/2)"},
 		"content":      {`{"v":1,"id":"e2","kind":"turn","seq":5,"content":7}`, "cannot unmarshal number into Go struct field Event.content of type genai.Content (turn e2 of t/2)"},
 		"data":         {`{"v":1,"id":"e2","kind":"usage","seq":5,"data":[]}`, "cannot unmarshal array into Go value of type spec.Usage (usage e2 of t/2)"},
 		"no data":      {`{"v":1,"id":"e2","kind":"result","seq":5}`, "it holds nothing (result e2 of t/2)"},
@@ -78,7 +78,7 @@ func TestAnEventIsTheirsWhoseSubjectItIsOn(t *testing.T) {
 	require.Equal(t, contextscope.KindTask, e.Kind)
 	require.Equal(t, []any{"r", "", ""}, []any{e.Run, e.Agent, e.Worker})
 	for _, subject := range []string{"ev.r.a.local.x", "ev.r.m.task.x", "ev.r.m", "ev.r.a.local.reader.t.1.x", "ev.r.b.task"} {
-		e = DecodeEvents(bus.Message{Subject: subject, Pos: 4, Data: []byte(`[{"v":3,"agent":"","kind":"task","data":{"state":"landed"}}]`)})[0]
+		e = DecodeEvents(bus.Message{Subject: subject, Pos: 4, Data: []byte(`[{"v":4,"agent":"","kind":"task","data":{"state":"landed"}}]`)})[0]
 		require.Equal(t, contextscope.KindUnreadable, e.Kind, "no other subject can hold what passes for the conductor's")
 		require.Equal(t, "event at 4 could not be read: its subject is none that a run has (task of "+subject+")", reasonOf(t, e))
 		require.Equal(t, subject, e.Agent)
@@ -104,11 +104,31 @@ func TestEveryKindThatIsReadTakesItsOwnData(t *testing.T) {
 		contextscope.KindError, contextscope.KindUsage, contextscope.KindProgress, contextscope.KindReceipt, contextscope.KindResult,
 		contextscope.KindCompaction,
 	} {
-		for data, sound := range map[string]bool{"{}": true, "3": false} {
+		for data, sound := range map[string]bool{"{}": kind != contextscope.KindResult, "3": false} {
 			encoded, err := EncodeEvents([]contextscope.Event{{V: 1, Kind: kind, Data: json.RawMessage(data)}})
 			require.NoError(t, err)
 			require.Equal(t, sound, reasonOf(t, DecodeEvents(bus.Message{Data: encoded})[0]) == "", "%s %s", kind, data)
 		}
+	}
+}
+
+// What a worker sends is checked where it is read: a worker may leave its own check out.
+func TestWhatAWorkerSendsIsChecked(t *testing.T) {
+	t.Parallel()
+	for data, why := range map[string]string{
+		`"kind":"result","data":{"task":"t","attempt":2,"delivery":1,"status":"done"}`:  "",
+		`"kind":"result","data":{"task":"t","attempt":1,"delivery":1,"status":"done"}`:  "it says that it is of t/1",
+		`"kind":"result","data":{"task":"u","attempt":2,"delivery":1,"status":"done"}`:  "it says that it is of u/2",
+		`"kind":"result","data":{"task":"t","attempt":2,"delivery":1,"status":"green"}`: "it is not well formed: status: status \"green\" is not one of",
+		`"kind":"result","data":{"task":"t","attempt":2,"delivery":1,"status":"done","receipts":[{"gate":"test","verdict":"ok"}]}`: "it is not " +
+			"well formed: receipts[0].verdict: verdict \"ok\" is not one of",
+		`"kind":"usage","data":{"calls":1,"prompt":5}`:  "",
+		`"kind":"usage","data":{"calls":1,"prompt":-5}`: "it is not well formed: usage.prompt: -5 is below 0",
+	} {
+		m := bus.Message{Subject: bus.AttemptSubject("r", "w", "tester", "t", 2), Pos: 7, Data: []byte(`[{"v":4,` + data + `}]`)}
+		e := DecodeEvents(m)[0]
+		require.Equal(t, why != "", e.Kind == contextscope.KindUnreadable, data)
+		require.Contains(t, reasonOf(t, e), why, data)
 	}
 }
 
@@ -120,7 +140,7 @@ func FuzzDecodeEvents(f *testing.F) {
 		m := bus.Message{Subject: subject, Pos: 3, Data: data}
 		events := DecodeEvents(m)
 		var each []json.RawMessage
-		if json.Unmarshal(data, &each) == nil && each != nil {
+		if json.Unmarshal(data, &each) == nil && each != nil && len(each) <= maxEvents {
 			require.Len(t, events, len(each), "nothing is lost, nothing moves")
 		} else if !bytes.HasPrefix(data, gzipMagic) {
 			require.Len(t, events, 1)

@@ -34,7 +34,7 @@ func CheckFormat(run string, m bus.Message) error {
 			} `json:"spec"`
 		} `json:"data"`
 	}
-	data, err := loosen(m.Data)
+	data, err := loosen(m.Subject, m.Data)
 	if err == nil {
 		err = json.Unmarshal(data, &first)
 	}

@@ -53,7 +53,7 @@ func TestOwner(t *testing.T) {
 
 func TestDisownedEventKeepsItsPlace(t *testing.T) {
 	t.Parallel()
-	data := `[{"v":3,"id":"e1","kind":"result","seq":4,"data":{"task":"t","status":"done"}}]`
+	data := `[{"v":4,"id":"e1","kind":"result","seq":4,"data":{"task":"t","attempt":2,"delivery":1,"status":"done"}}]`
 	m := bus.Message{Subject: bus.AttemptSubject("r", "b", "reader", "t", 2), Pos: 7, Data: []byte(data)}
 	e := DecodeEvents(m)[0]
 	gone := Disown(&e, (&Owner{"a", 1}).Admit(&e))

@@ -64,7 +64,10 @@ type Assignment struct {
 	// before its gates.
 	Environment string   `json:"environment,omitempty"`
 	Setup       []string `json:"setup,omitempty"`
-	// Object is the object-store name of the sealed assignment. On the queue it stands for everything but run, task and attempt.
+	// Group is the template with whose other shards it may share a process; empty for none.
+	Group string `json:"group,omitempty"`
+	// Object is the object-store name of the sealed assignment. On the queue it stands for everything but run, task, attempt and
+	// group.
 	Object string `json:"object,omitempty"`
 }
 

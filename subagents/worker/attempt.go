@@ -37,11 +37,14 @@ type attempt struct {
 	place      *permit
 	inbox      *agent.Inbox
 	progress   *progress
-	// worked is what earlier deliveries took of the attempt's time.
+	// began is when this delivery did, worked what earlier ones took of the attempt's time.
+	began  time.Time
 	worked time.Duration
 	// queued and slotted are what waiting for cores and the work tree took before the work began.
 	queued, slotted time.Duration
-	log             zerolog.Logger
+	// saved is what it took to make patches of the work tree.
+	saved time.Duration
+	log   zerolog.Logger
 
 	slot *workspace.Slot
 	// commit is what the slot was reset to, tested its tree.
@@ -299,7 +302,9 @@ func (at *attempt) environment(audience sandbox.Audience) error {
 		return err
 	}
 	vars := maps.Clone(cache.Env)
-	vars[sandbox.RunVar], vars[sandbox.TaskVar] = a.Run, a.Task.ID
+	if vars[sandbox.RunVar] = a.Run; a.Task.ID != "" {
+		vars[sandbox.TaskVar] = a.Task.ID
+	}
 	at.cache, at.readable = cache, cache.Readable
 	seen := at.ground().Seen()
 	at.env, err = sandbox.Env(sandbox.Settings{
@@ -359,7 +364,9 @@ func (at *attempt) tree() agent.Tree {
 		return nil
 	}
 	// The journal's first event was appended when the first delivery began.
-	return newSlotTree(at.slot, at.worker.cfg.Bus, at.assignment, at.journal.Events()[0].Time)
+	tree := newSlotTree(at.slot, at.worker.cfg.Bus, at.assignment, at.journal.Events()[0].Time)
+	tree.took = &at.saved
+	return tree
 }
 
 // writes says whether a role's work tree becomes a patch. What a command leaves behind whose role says that it writes nothing is

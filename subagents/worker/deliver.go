@@ -145,47 +145,68 @@ func (w *Worker) carryOut(ctx context.Context, d *bus.Delivery, place *permit, l
 	if a == nil || a.Attempt < 1 {
 		return bad
 	}
-	stamp := journal.Stamp{Worker: w.cfg.Name, Clock: w.cfg.Clock, IDs: w.cfg.IDs}
-	j, err := journal.Open(ctx, w.cfg.Bus, w.cfg.Bus, a, stamp)
-	if err != nil {
+	at, err := w.begin(ctx, d, a, log)
+	if at == nil {
 		return err
 	}
-	had, err := j.Result()
-	if err != nil || had != nil {
-		return err
-	}
-	newest, worked, err := j.Deliveries()
-	if err != nil {
-		return err
-	}
-	asked, err := openRequests(ctx, w.cfg.Bus, j, a)
-	if err != nil {
-		return err
-	}
-	a.Delivery = max(d.Number, newest+1)
-	began := w.cfg.Clock()
-	started := wire.Started{Delivery: a.Delivery, Time: began, Notes: w.notes(ctx, a, log)}
-	if _, err := j.Append(ctx, wire.Draft(contextscope.KindStarted, started)); err != nil {
-		return err
-	}
-	log = log.With().Str("agent", a.Agent()).Logger()
-	w.mu.Lock()
-	n := d.Number + w.broken[d.Subject]
-	w.mu.Unlock()
+	n := w.deliveries(d)
 	result := poison(n)
 	switch {
 	case bad != nil:
 		result = wire.Failed(wire.FaultAssignment, bad.Error(), "")
 	case n <= maxDeliveries:
-		at := &attempt{worker: w, assignment: a, journal: j, requests: asked, place: place, worked: worked, log: log}
-		if result, err = w.run(ctx, at); err != nil {
-			if result, err = w.brokenOff(ctx, j, err); err != nil {
-				return err
-			}
-		}
-		result.Queued, result.Slot = at.queued, at.slotted
+		at.place = place
+		result, err = w.run(ctx, at)
 	}
-	return w.conclude(ctx, a, j, result, w.cfg.Clock().Sub(began))
+	return w.end(ctx, at, result, err)
+}
+
+// begin opens the journal of an attempt and appends that this delivery has begun. Where its result is in the log already there is
+// neither an attempt nor an error.
+func (w *Worker) begin(ctx context.Context, d *bus.Delivery, a *wire.Assignment, log zerolog.Logger) (*attempt, error) {
+	stamp := journal.Stamp{Worker: w.cfg.Name, Clock: w.cfg.Clock, IDs: w.cfg.IDs}
+	j, err := journal.Open(ctx, w.cfg.Bus, w.cfg.Bus, a, stamp)
+	if err != nil {
+		return nil, err
+	}
+	had, err := j.Result()
+	if err != nil || had != nil {
+		return nil, err
+	}
+	newest, worked, err := j.Deliveries()
+	if err != nil {
+		return nil, err
+	}
+	asked, err := openRequests(ctx, w.cfg.Bus, j, a)
+	if err != nil {
+		return nil, err
+	}
+	a.Delivery = max(d.Number, newest+1)
+	began := w.cfg.Clock()
+	started := wire.Started{Delivery: a.Delivery, Time: began, Notes: w.notes(ctx, a, log)}
+	if _, err := j.Append(ctx, wire.Draft(contextscope.KindStarted, started)); err != nil {
+		return nil, err
+	}
+	log = log.With().Str("agent", a.Agent()).Logger()
+	return &attempt{worker: w, assignment: a, journal: j, requests: asked, began: began, worked: worked, log: log}, nil
+}
+
+// deliveries counts how often an attempt was given out, with those that broke off here.
+func (w *Worker) deliveries(d *bus.Delivery) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return d.Number + w.broken[d.Subject]
+}
+
+// end appends the result of an attempt, or what comes of what broke it off.
+func (w *Worker) end(ctx context.Context, at *attempt, r spec.Result, err error) error {
+	if err != nil {
+		if r, err = w.brokenOff(ctx, at.journal, err); err != nil {
+			return err
+		}
+	}
+	r.Queued, r.Slot, r.Git = at.queued, at.slotted, at.saved
+	return w.conclude(ctx, at.assignment, at.journal, r, w.cfg.Clock().Sub(at.began))
 }
 
 // addressed is what the subject of a message that is no assignment says of its attempt; nil where it says nothing.
@@ -202,8 +223,7 @@ func addressed(subject string) *wire.Assignment {
 // brokenOff turns what broke an attempt off into its result. What the machine lacks ends no attempt: the log is told, and
 // the error is errHalted. A worker that stops, and a bus that fails, leave the attempt to its next delivery.
 func (w *Worker) brokenOff(ctx context.Context, j *journal.Journal, err error) (spec.Result, error) {
-	next := []error{bus.ErrFenced, bus.ErrUnavailable, bus.ErrFull, bus.ErrClosed, bus.ErrNoOwner, agent.ErrStopped}
-	if ctx.Err() != nil || slices.ContainsFunc(next, func(e error) bool { return errors.Is(err, e) }) {
+	if ctx.Err() != nil || leftToNext(err) {
 		return spec.Result{}, err
 	}
 	f := machine.Of(err, w.cfg.Temp)
@@ -215,6 +235,12 @@ func (w *Worker) brokenOff(ctx context.Context, j *journal.Journal, err error) (
 		return spec.Result{}, errors.Join(err, told)
 	}
 	return spec.Result{}, errors.Join(errHalted, err)
+}
+
+// leftToNext reports whether an attempt that broke off so goes on with its next delivery.
+func leftToNext(err error) bool {
+	next := []error{bus.ErrFenced, bus.ErrUnavailable, bus.ErrFull, bus.ErrClosed, bus.ErrNoOwner, agent.ErrStopped}
+	return slices.ContainsFunc(next, func(e error) bool { return errors.Is(err, e) })
 }
 
 // conclude appends the result. One that is too large for the log is replaced by a fault that says so.
@@ -247,27 +273,40 @@ func poison(deliveries int) spec.Result {
 	return wire.Failed(wire.FaultInternal, why, "")
 }
 
-// run carries an attempt out under its control messages. A panic in it is a failed attempt, with its stack in the log.
+// run carries an attempt out under its control messages.
 func (w *Worker) run(ctx context.Context, at *attempt) (r spec.Result, err error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	inbox := agent.NewInbox(cancel)
-	leave, err := w.router.open(ctx, at.assignment, inbox)
+	ctx, leave, err := w.attend(ctx, at)
 	if err != nil {
 		return r, err
 	}
 	defer leave()
+	return at.guarded(ctx)
+}
+
+// attend has an attempt hear its control messages until leave is called. They may end its context.
+func (w *Worker) attend(ctx context.Context, at *attempt) (_ context.Context, leave func(), err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	at.inbox = agent.NewInbox(cancel)
+	deaf, err := w.router.open(ctx, at.assignment, at.inbox)
+	if err != nil {
+		cancel(nil)
+		return nil, nil, err
+	}
+	at.progress = &progress{clock: w.cfg.Clock, last: w.cfg.Clock(), append: func(e contextscope.Event) {
+		if _, err := at.journal.Append(ctx, e); err != nil {
+			cancel(err)
+		}
+	}}
+	return ctx, func() { deaf(); cancel(nil) }, nil
+}
+
+// guarded carries an attempt out. A panic in it is a failed attempt, with its stack in the log.
+func (at *attempt) guarded(ctx context.Context) (r spec.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			at.log.Error().Bytes("stack", debug.Stack()).Msgf("an attempt panicked: %v", p)
 			r, err = wire.Failed(wire.FaultInternal, strings.ToValidUTF8(fmt.Sprintf("panic: %v", p), "?"), ""), nil
 		}
 	}()
-	at.inbox = inbox
-	at.progress = &progress{clock: w.cfg.Clock, last: w.cfg.Clock(), append: func(e contextscope.Event) {
-		if _, err := at.journal.Append(ctx, e); err != nil {
-			cancel(err)
-		}
-	}}
 	return at.carryOut(model.WithObserver(ctx, at.progress.waits))
 }

@@ -25,6 +25,8 @@ type slotTree struct {
 	message string
 	// at is the time of every commit of the attempt, so that the same content is the same commit and is stored once.
 	at time.Time
+	// took adds up what it took to save; nil where it does not count.
+	took *time.Duration
 }
 
 func newSlotTree(slot *workspace.Slot, objects journal.Objects, a *wire.Assignment, at time.Time) *slotTree {
@@ -37,6 +39,10 @@ func newSlotTree(slot *workspace.Slot, objects journal.Objects, a *wire.Assignme
 
 // Save implements Tree.
 func (t *slotTree) Save(ctx context.Context) (*spec.Patch, error) {
+	if t.took != nil {
+		begin := time.Now()
+		defer func() { *t.took += time.Since(begin) }()
+	}
 	patch, pack, err := t.slot.Collect(ctx, t.head, t.message, author, t.at)
 	if err != nil || patch == nil {
 		return nil, err

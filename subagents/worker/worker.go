@@ -216,6 +216,7 @@ func (w *Worker) serve(ctx context.Context, role string, q *bus.Queue) {
 	if role == spec.RoleTester {
 		room = w.proofs
 	}
+	gathered := newGathering(w)
 	for {
 		d, err := q.Next(ctx)
 		if err != nil {
@@ -227,6 +228,9 @@ func (w *Worker) serve(ctx context.Context, role string, q *bus.Queue) {
 			case <-time.After(w.cfg.AckWait / 12):
 			case <-ctx.Done():
 			}
+			continue
+		}
+		if gathered.add(ctx, d) {
 			continue
 		}
 		admitted := make(chan struct{})

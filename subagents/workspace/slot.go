@@ -100,6 +100,9 @@ func (s *Slot) Reset(ctx context.Context, commit string) error {
 func (s *Slot) Drop() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.repo != nil {
+		s.repo.Close()
+	}
 	s.repo = nil
 	if err := errors.Join(Remove(s.dir), Remove(s.gitDir)); err != nil {
 		return fmt.Errorf("drop %s: %w", s.name, err)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"path"
 	"strconv"
 	"strings"
 
@@ -147,11 +147,11 @@ func (r *Root) mountAll() error {
 }
 
 func (r *Root) writeFiles() error {
-	for path, text := range r.Files {
-		if err := os.MkdirAll(filepath.Dir(below+path), 0o755); err != nil {
+	for name, text := range r.Files {
+		if err := os.MkdirAll(path.Dir(below+name), 0o755); err != nil {
 			return err
 		}
-		if err := os.WriteFile(below+path, []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(below+name, []byte(text), 0o644); err != nil {
 			return err
 		}
 	}
@@ -183,7 +183,7 @@ func (r *Root) nameHost() error {
 // make puts one part in its place.
 func (m Mount) make() error {
 	if m.Link != "" {
-		if err := os.MkdirAll(filepath.Dir(below+m.To), 0o755); err != nil {
+		if err := os.MkdirAll(path.Dir(below+m.To), 0o755); err != nil {
 			return err
 		}
 		return os.Symlink(m.Link, below+m.To)
@@ -349,7 +349,7 @@ func standIn(tree int, at string) error {
 	if _, err := os.Lstat(at); err == nil {
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+	if err := os.MkdirAll(path.Dir(at), 0o755); err != nil {
 		return err
 	}
 	return os.WriteFile(at, nil, 0o644)

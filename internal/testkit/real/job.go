@@ -24,8 +24,8 @@ func (j *job) write(dir string) (role, plan string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	text := fmt.Sprintf(
-		"---\nname: mod\ndescription: Makes one change.\nexecutor: command\ncommand: %s\n---\nIt runs sed.\n", command)
+	text := fmt.Sprintf("---\nname: mod\ndescription: Makes one change.\nexecutor: command\njoin: true\n"+
+		"command: %s\n---\nIt runs sed.\n", command)
 	data, err := json.Marshal(map[string]any{"goal": "Make one change", "tasks": j.tasks()})
 	if err != nil {
 		return "", "", err

@@ -22,12 +22,14 @@ import (
 type Log struct {
 	testing.TB
 	*run.State
+
+	now time.Time
 }
 
 // New returns a run with the specification, in a phase.
 func New(t testing.TB, s run.Spec, phase run.Status) *Log {
 	t.Helper()
-	l := &Log{t, run.NewState()}
+	l := &Log{TB: t, State: run.NewState()}
 	if s.Run == "" {
 		s.Run = "r1"
 	}
@@ -51,9 +53,15 @@ func (l *Log) apply(e contextscope.Event, data any) {
 	raw, err := json.Marshal(data)
 	require.NoError(l, err)
 	e.Pos, e.Data, e.Time = l.Pos+1, raw, time.Unix(int64(l.Pos)+1, 0)
+	if !l.now.IsZero() {
+		e.Time = l.now
+	}
 	e.ID = fmt.Sprint(e.Pos)
 	require.NoError(l, l.Apply(&e))
 }
+
+// At gives the events that follow a time. Before that each is a second after the one before it.
+func (l *Log) At(now time.Time) { l.now = now }
 
 // Append folds an event of the conductor.
 func (l *Log) Append(task string, data any) {
@@ -112,10 +120,17 @@ func (l *Log) Gates(id string, attempt int, head string) {
 	l.Append("", run.Data{Dispatch: &run.Dispatch{Task: id, Attempt: attempt, Role: "tester", Head: head}})
 }
 
-// Agent folds an event of an attempt's agent.
+// Agent folds an event of an attempt's agent, which worker a wrote.
 func (l *Log) Agent(work string, attempt int, kind contextscope.Kind, data any) {
 	l.Helper()
-	l.apply(contextscope.Event{Kind: kind, Task: work, Attempt: attempt, Agent: wire.AgentID(work, attempt)}, data)
+	l.By("a", work, attempt, kind, data)
+}
+
+// By folds an event of an attempt's agent that a worker wrote.
+func (l *Log) By(worker, work string, attempt int, kind contextscope.Kind, data any) {
+	l.Helper()
+	e := contextscope.Event{Kind: kind, Task: work, Attempt: attempt, Agent: wire.AgentID(work, attempt), Worker: worker}
+	l.apply(e, data)
 }
 
 // Ended folds the result of an attempt.
@@ -180,8 +195,8 @@ func describe(a run.Append) string {
 		if d.Doubt != nil {
 			words = append(words, "doubt:", strings.Join(d.Doubt.Evidence, "; "))
 		}
-		if d.Ruling != nil {
-			words = append(words, "ruled by", d.Ruling.By)
+		if d.Decision != nil {
+			words = append(words, "decided by", d.Decision.Answer.By)
 		}
 	case run.LandingData:
 		words = append(words, d.State)

@@ -15,7 +15,7 @@ export function again(s: Sort, by: Order): Sort {
 
 /** The order of states when sorted: failures first, then what moves, then what waits, then what is over. */
 const states = [
-  "parked", "held", "running", "verifying", "accepted", "landing", "pending", "landed unverified", "landed", "done", "skipped", "cancelled",
+  "parked", "held", "running", "verifying", "accepted", "landing", "pending", "landed unverified", "landed", "done", "dropped", "skipped", "cancelled",
 ];
 
 const heads: { by: Order; text: string; hint: string }[] = [

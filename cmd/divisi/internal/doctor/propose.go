@@ -7,7 +7,7 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
-	"divisi/orchestrator/acceptance"
+	"divisi/orchestrator/proof"
 	"divisi/orchestrator/run"
 	"divisi/subagents/gate"
 	"divisi/subagents/gate/detect"
@@ -70,7 +70,7 @@ func (p *Proposal) Proves(t *Trial) bool {
 // triedGates words what became of each gate.
 func triedGates(st *run.State) map[string]detect.Tried {
 	tried := map[string]detect.Tried{}
-	lacks := acceptance.Lacks(st)
+	lacks := proof.Lacks(st)
 	for _, one := range st.Spec.Project.Gates {
 		r, ok := st.Proofs.Baseline[one.Name]
 		if !ok {
@@ -79,7 +79,7 @@ func triedGates(st *run.State) map[string]detect.Tried {
 		took := fmt.Sprintf("%.1f s", r.Duration.Seconds())
 		why := gate.Incomparable(r)
 		switch {
-		case acceptance.Explained(lacks, one.Name):
+		case proof.Explained(lacks, one.Name):
 			tried[one.Name] = detect.Tried{Note: "lacks something: " + lackOf(lacks, one.Name), Out: true}
 		case why != "":
 			tried[one.Name] = detect.Tried{Note: "proves nothing yet: on the base commit " + why, Out: true}
@@ -88,7 +88,7 @@ func triedGates(st *run.State) map[string]detect.Tried {
 		case r.Verdict == spec.VerdictPass:
 			tried[one.Name] = detect.Tried{Note: "passed in " + took + "; it names no tests, so its exit code is the proof"}
 		default:
-			tried[one.Name] = detect.Tried{Note: fmt.Sprintf("%s fail before any change, and are compared; %s",
+			tried[one.Name] = detect.Tried{Note: fmt.Sprintf("fails before any change, with %s to compare with; %s",
 				text.Count(len(r.Signatures), "signature"), took)}
 		}
 	}
@@ -97,7 +97,7 @@ func triedGates(st *run.State) map[string]detect.Tried {
 
 func lackOf(lacks []lack.Lack, gate string) string {
 	for _, l := range lacks {
-		if acceptance.Explained([]lack.Lack{l}, gate) {
+		if proof.Explained([]lack.Lack{l}, gate) {
 			return l.What
 		}
 	}

@@ -1,4 +1,4 @@
-package acceptance
+package proof
 
 import (
 	"cmp"
@@ -138,15 +138,19 @@ func UnverifiedLanded(s *run.State) string {
 	if why := Unverified(s); why != "" {
 		return why
 	}
-	return UnverifiedIn(s.Batches.Landed)
+	return UnverifiedIn(s)
 }
 
-// UnverifiedIn is the same of landed batches alone: what is known of the base commit is in their patches.
-func UnverifiedIn(landings []run.Landing) string {
+// UnverifiedIn is the same of landed batches alone: what is known of the base commit is in their patches. What was dropped does
+// not count.
+func UnverifiedIn(s *run.State) string {
 	var names []string
 	why, landed := "", 0
-	for _, l := range landings {
+	for _, l := range s.Batches.Landed {
 		for _, t := range l.Tasks {
+			if v := s.Tasks.ByID[t.Task]; v != nil && v.State == run.TaskDropped {
+				continue
+			}
 			landed++
 			if t.Unverified != "" {
 				names, why = append(names, t.Task), cmp.Or(why, t.Unverified)
@@ -159,47 +163,5 @@ func UnverifiedIn(landings []run.Landing) string {
 	return fmt.Sprintf("%d of %d landed patches (%s): %s", len(names), landed, strings.Join(text.Few(names, maxNamed), ", "), why)
 }
 
-// AskUnprovable holds the first patch in the queue that has a part which no gate can prove. That may have become known since the
-// patch was accepted.
-func AskUnprovable(s *run.State) []run.Action {
-	if len(s.Proofs.Unprovable) == 0 {
-		return nil
-	}
-	for t := range s.Tasks.In(run.TaskAccepted) {
-		if !t.Unprovable {
-			continue
-		}
-		if actions := unprovable(s, t); actions != nil {
-			return actions
-		}
-	}
-	return nil
-}
-
-// unprovable holds a patch that has a part which no gate can prove, unless that was decided about; nil lets it go on.
-func unprovable(s *run.State, t *run.Task) []run.Action {
-	if s.Spec.AllowUnverified || t.AllowedUnproven() {
-		return nil
-	}
-	var evidence []string
-	for _, u := range s.Proofs.UnprovableIn(t.Changes()) {
-		evidence = append(evidence, text.OneLine("no gate proves a change of "+u.String()+": "+u.Why))
-	}
-	if len(evidence) == 0 {
-		return nil
-	}
-	evidence = text.Few(evidence, maxNamed)
-	return []run.Action{run.SetTask(t.Task.ID, run.TaskData{
-		State: run.TaskHeld, Reason: evidence[0], Doubt: &run.Doubt{Evidence: evidence, Unprovable: true},
-	})}
-}
-
 // Unproven reports whether the run must not continue: its patches would land unproven, and that is not allowed.
 func Unproven(s *run.State) bool { return !s.Spec.AllowUnverified && Unverified(s) != "" }
-
-// Red is the fault of a patch whose tree has failed these gates.
-func Red(proofs *run.Proofs, failed []run.Failure) spec.Fault {
-	fault := failed[0].Fault
-	fault.Signatures = gate.Signatures(run.ReceiptsOf(failed), proofs.Baseline)
-	return fault
-}

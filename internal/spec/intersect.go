@@ -1,12 +1,8 @@
-package plan
+package spec
 
 import (
 	"path"
-	"slices"
 	"strings"
-
-	"divisi/internal/spec"
-	"divisi/orchestrator/run"
 )
 
 // Intersect reports whether two write sets may meet, and at which path. A path without wildcards covers what lies below
@@ -38,7 +34,7 @@ type pathSet struct {
 func newPathSet(files []string) pathSet {
 	s := pathSet{exact: make(map[string]bool, len(files)), above: map[string]bool{}}
 	for _, p := range files {
-		if isGlob(p) {
+		if IsGlob(p) {
 			s.globs = append(s.globs, p)
 			continue
 		}
@@ -52,7 +48,7 @@ func newPathSet(files []string) pathSet {
 }
 
 func (s pathSet) meets(p string) (string, bool) {
-	if isGlob(p) {
+	if IsGlob(p) {
 		return s.meetsGlob(p)
 	}
 	p = path.Clean(p)
@@ -88,80 +84,26 @@ func (s pathSet) meetsGlob(glob string) (string, bool) {
 
 // globMeets compares a glob with a path without wildcards, which may be a directory.
 func globMeets(glob, p string) bool {
-	prefix := fixedPrefix(glob)
+	prefix := FixedPrefix(glob)
 	if !strings.HasPrefix(p+"/", prefix) { // it cannot match
 		return strings.HasPrefix(prefix, p+"/")
 	}
-	return path.Ext(p) == "" || spec.MatchAny([]string{glob}, p)
+	return path.Ext(p) == "" || MatchAny([]string{glob}, p)
 }
 
 // mayMeet compares the texts before the first metacharacter.
 func mayMeet(a, b string) bool {
-	pa, pb := fixedPrefix(a), fixedPrefix(b)
+	pa, pb := FixedPrefix(a), FixedPrefix(b)
 	return strings.HasPrefix(pa, pb) || strings.HasPrefix(pb, pa)
 }
 
-func fixedPrefix(glob string) string {
+// FixedPrefix is what a glob begins with before its first wildcard.
+func FixedPrefix(glob string) string {
 	if i := strings.IndexAny(glob, `*?[{\`); i >= 0 {
 		return glob[:i]
 	}
 	return glob
 }
 
-func isGlob(p string) bool { return strings.ContainsAny(p, `*?[{`) }
-
-// Overlaps lists the pairs of tasks whose write sets may meet, at most limit of them, in plan order.
-func Overlaps(tasks []spec.Task, limit int) []run.Overlap {
-	var out []run.Overlap
-	index := newOverlapIndex(len(tasks))
-	for i := range tasks {
-		for _, j := range index.candidates(i, tasks[i].Files) {
-			if len(out) == limit {
-				return out
-			}
-			if at, ok := Intersect(tasks[j].Files, tasks[i].Files); ok {
-				out = append(out, run.Overlap{A: tasks[j].ID, B: tasks[i].ID, Path: at})
-			}
-		}
-		index.add(i, tasks[i].Files)
-	}
-	return out
-}
-
-// overlapIndex finds the tasks worth comparing: those that name the same path, and all that have a glob or a directory. Two
-// thousand shards of single files then cost two thousand look-ups, not two million comparisons.
-type overlapIndex struct {
-	owners map[string][]int
-	loose  []int // tasks with a glob or a path without a suffix, which may be a directory
-}
-
-func newOverlapIndex(n int) *overlapIndex { return &overlapIndex{owners: make(map[string][]int, n)} }
-
-func (x *overlapIndex) candidates(i int, files []string) []int {
-	if isLoose(files) {
-		all := make([]int, i)
-		for j := range all {
-			all[j] = j
-		}
-		return all
-	}
-	found := slices.Clone(x.loose)
-	for _, f := range files {
-		found = append(found, x.owners[path.Clean(f)]...)
-	}
-	slices.Sort(found)
-	return slices.Compact(found)
-}
-
-func (x *overlapIndex) add(i int, files []string) {
-	if isLoose(files) {
-		x.loose = append(x.loose, i)
-	}
-	for _, f := range files {
-		x.owners[path.Clean(f)] = append(x.owners[path.Clean(f)], i)
-	}
-}
-
-func isLoose(files []string) bool {
-	return slices.ContainsFunc(files, func(f string) bool { return isGlob(f) || path.Ext(f) == "" })
-}
+// IsGlob reports whether an entry of a write set has wildcards.
+func IsGlob(p string) bool { return strings.ContainsAny(p, `*?[{`) }

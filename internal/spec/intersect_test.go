@@ -1,13 +1,10 @@
-package plan
+package spec
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
-
-	"divisi/internal/spec"
-	"divisi/orchestrator/run"
 )
 
 func TestIntersect(t *testing.T) {
@@ -44,22 +41,9 @@ func TestIntersectNeverMissesACommonPath(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		x, y := rapid.SliceOfN(entry, 1, 3).Draw(rt, "x"), rapid.SliceOfN(entry, 1, 3).Draw(rt, "y")
 		p := path.Draw(rt, "path")
-		if spec.MatchAny(x, p) && spec.MatchAny(y, p) {
+		if MatchAny(x, p) && MatchAny(y, p) {
 			_, got := Intersect(x, y)
 			require.True(rt, got, "%v and %v share %s", x, y, p)
 		}
 	})
-}
-
-func TestOverlapsFindsEachPairOnce(t *testing.T) {
-	t.Parallel()
-	got := Overlaps([]spec.Task{
-		{ID: "a", Files: []string{"x.go", "y.go"}},
-		{ID: "b", Files: []string{"y.go", "x.go"}},
-		{ID: "c", Files: []string{"z/**"}},
-		{ID: "d", Files: []string{"z/q.go"}},
-		{ID: "e"},
-	}, 10)
-	require.Equal(t, []run.Overlap{{A: "a", B: "b", Path: "y.go"}, {A: "c", B: "d", Path: "z/q.go"}}, got)
-	require.Empty(t, Overlaps([]spec.Task{{ID: "a", Files: []string{"x.go"}}, {ID: "b", Files: []string{"x.go"}}}, 0))
 }

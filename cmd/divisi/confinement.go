@@ -1,7 +1,0 @@
-package main
-
-// What --sandbox can be.
-const (
-	sandboxAuto   = "auto"
-	sandboxStrict = "strict"
-)

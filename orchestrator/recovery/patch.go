@@ -1,0 +1,43 @@
+package recovery
+
+import (
+	"cmp"
+	"strings"
+
+	"divisi/internal/spec"
+	"divisi/internal/text"
+	"divisi/orchestrator/run"
+	"divisi/subagents/gate"
+	"divisi/subagents/wire"
+)
+
+// Decide does what an answer about a held patch says: it goes on, with those of its change set that are reviewed with it, or its
+// attempt has failed and the next one gets the text.
+func Decide(s *run.State, t *run.Task, a run.Answer) []run.Action {
+	d := run.TaskData{State: run.TaskRunning}
+	if a.Option != run.Accept {
+		d = After(s, t, rejected(t.Doubt(), a.Text))
+	}
+	asked, _ := s.Tasks.Asked(t)
+	if a.ID = asked.Answer.ID; len(asked.With) > 0 {
+		a.Of = t.Task.ID
+	}
+	asked.Answer, asked.Closed = a, true
+	d.Decision = &asked
+	return []run.Action{run.SetTask(t.Task.ID, d)}
+}
+
+// rejected is the fault of an attempt whose patch was rejected.
+func rejected(d *run.Doubt, why string) spec.Fault {
+	return spec.Fault{
+		Class: wire.FaultRejected, Message: "the patch was rejected: " + text.Line(cmp.Or(why, d.Evidence[0])),
+		Detail: strings.TrimSpace(why + "\n" + strings.Join(d.Evidence, "\n")),
+	}
+}
+
+// Red is the fault of a patch whose tree has failed these gates.
+func Red(proofs *run.Proofs, failed []run.Failure) spec.Fault {
+	fault := failed[0].Fault
+	fault.Signatures = gate.Signatures(run.ReceiptsOf(failed), proofs.Baseline)
+	return fault
+}

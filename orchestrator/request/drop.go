@@ -1,0 +1,114 @@
+package request
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"divisi/internal/spec"
+	"divisi/internal/text"
+	"divisi/orchestrator/run"
+)
+
+// Landed are tasks that can be dropped together, and the commits around theirs: Head is the last one, Old that before the first.
+type Landed struct {
+	Tasks     []string
+	Old, Head string
+}
+
+// Droppable returns what goes out with a landed task: it, or its whole change set. The error is a *RefusedError, also where tasks
+// stand on it that have not been dropped.
+func Droppable(s *run.State, id string) (l Landed, err error) {
+	t := s.Tasks.ByID[id]
+	if t == nil {
+		return l, unknown(s, id)
+	}
+	if err := lasting(s); err != nil {
+		return l, err
+	}
+	if t.Drops != nil {
+		return l, Refusedf("%s: add another task for what is to come back", onlyDrops(t))
+	}
+	if by := s.Tasks.Dropping(id); by != nil && t.State == run.TaskLanded {
+		return l, Refusedf("%s takes %s out already, and is %s: skip that one first to drop it anew", by.Task.ID, id, by.State)
+	}
+	if t.State != run.TaskLanded {
+		return l, Refusedf("%s is %s: only what has landed can be dropped", id, t.State)
+	}
+	if l.Tasks, l.Old, l.Head = s.Batches.LandedWith(t, s.Spec.Base); len(l.Tasks) == 0 {
+		return l, Refusedf("%s has no commit", id)
+	}
+	if on := standing(s, l.Tasks); len(on) > 0 {
+		return l, Refusedf("%s stands on %s: drop what has landed of that first, and skip what has not",
+			text.Some(on, maxStanding), id)
+	}
+	return l, nil
+}
+
+// maxStanding bounds the tasks that a refusal names.
+const maxStanding = 8
+
+// standing are the tasks outside a group that have landed or may still land, and that stand on one of it, also through others.
+func standing(s *run.State, group []string) (out []string) {
+	under := slices.Clone(group)
+	for i := 0; i < len(under); i++ {
+		for _, id := range s.Tasks.Order {
+			t := s.Tasks.ByID[id]
+			ended := t.Ended() && t.State != run.TaskLanded && t.State != run.TaskDone
+			if ended || slices.Contains(under, id) || !standsOn(t, s.Tasks.ByID[under[i]]) {
+				continue
+			}
+			if under = append(under, id); t.State != run.TaskDone {
+				out = append(out, id)
+			}
+		}
+	}
+	return out
+}
+
+// standsOn reports whether a task depends on another one or its template, or has an agent that had the other one done.
+func standsOn(t, other *run.Task) bool {
+	template := other.Task.ShardOf
+	return slices.Contains(t.After, other.Task.ID) || template != "" && slices.Contains(t.After, template) ||
+		other.Parent == t.Task.ID
+}
+
+// Drop makes the patch that undoes what a task has landed a task of its own, which takes it out when it lands; by is the person
+// who asked for it. It opens the run where that has ended. The error is a *RefusedError.
+func Drop(s *run.State, id string, p *spec.Patch, reason, by string) (actions []run.Action, outcome string, err error) {
+	l, err := Droppable(s, id)
+	if err != nil {
+		return nil, "", err
+	}
+	of := s.Tasks.ByID[id].Task
+	if p == nil || p.Base != l.Head {
+		return nil, "", Refusedf("the patch does not begin at %s, the commit of %s", l.Head, id)
+	}
+	task := spec.Task{
+		ID: dropID(s, id), Title: text.Line(strings.TrimSuffix("take out "+id+": "+of.Title, ": ")),
+		Role: of.Role, Files: p.Files, Unlocked: spec.Unlocks(p.Files, s.Spec.Project.Protected), Brief: reason,
+	}
+	d := run.PlanData{By: by, Tasks: []spec.Task{task}, Drop: &run.Drop{Tasks: l.Tasks, Patch: p}}
+	outcome = task.ID + " takes out " + text.Some(l.Tasks, maxStanding)
+	return append(reopen(s, "a person drops "+id), run.Append{Data: d}), outcome, nil
+}
+
+// onlyDrops tells why only the patch of a person can become of a task that takes others out: an agent could change anything else,
+// and they would count as dropped.
+func onlyDrops(t *run.Task) string {
+	return fmt.Sprintf("%s takes %s out, with the patch that undoes it, and has no agent",
+		t.Task.ID, text.Some(t.Drops, maxStanding))
+}
+
+// maxDropID bounds how much of a task's id the one that takes it out has in its own, which has at most 64 bytes.
+const maxDropID = 50
+
+// dropID is an id that no task has.
+func dropID(s *run.State, id string) string {
+	stem := "drop-" + id[:min(len(id), maxDropID)]
+	out := stem
+	for n := 2; len(s.Tasks.Members(out)) > 0; n++ {
+		out = fmt.Sprintf("%s-%d", stem, n)
+	}
+	return out
+}

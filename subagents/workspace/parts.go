@@ -1,0 +1,147 @@
+package workspace
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"divisi/internal/git"
+	"divisi/internal/spec"
+)
+
+// ErrOutside reports a changed path that is in no part. ErrObeyed reports a change of a file that git obeys: it can hide files of
+// other parts, and git may refuse the pack, with their patches, for what it says.
+var (
+	ErrOutside = errors.New("a changed path is in no part of the tree")
+	ErrObeyed  = errors.New("a file that git obeys has changed")
+)
+
+var obeyed = []string{".gitignore", ".gitattributes", ".gitmodules"}
+
+// Part is what one of those who share a work tree may have changed there.
+type Part struct {
+	// Files are paths that are surely its own; Owns decides about others.
+	Files   []string
+	Owns    func(path string) bool
+	Message string
+	At      time.Time
+}
+
+// CollectParts makes one commit on base for each part, as Collect makes one of all, and packs them together. The patch of a part
+// in which nothing has changed is nil. Errors: those of Collect, ErrOutside, ErrObeyed.
+func (s *Slot) CollectParts(
+	ctx context.Context, base string, author git.Ident, parts []Part,
+) (patches []*spec.Patch, pack []byte, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	tree, err := s.tree(ctx)
+	var changes []git.Change
+	if err == nil {
+		changes, err = s.repo.Changed(ctx, base, tree)
+	}
+	var mine [][]git.Change
+	if err == nil {
+		mine, err = divide(changes, parts)
+	}
+	if err == nil {
+		patches, pack, err = s.commitParts(ctx, base, author, parts, mine)
+	}
+	if err != nil {
+		s.ruined = true
+		return nil, nil, fmt.Errorf("collect the changes in %s: %w", s.name, err)
+	}
+	return patches, pack, nil
+}
+
+// divide gives each change to the part that owns its path.
+func divide(changes []git.Change, parts []Part) ([][]git.Change, error) {
+	mine, owner := make([][]git.Change, len(parts)), map[string]int{}
+	for i, p := range parts {
+		for _, file := range p.Files {
+			owner[file] = i
+		}
+	}
+	for _, c := range changes {
+		if slices.Contains(obeyed, strings.ToLower(path.Base(c.Path))) {
+			return nil, fmt.Errorf("%w: %q", ErrObeyed, c.Path)
+		}
+		i, found := owner[c.Path]
+		found = found && parts[i].Owns(c.Path)
+		for at := 0; !found && at < len(parts); at++ {
+			i, found = at, parts[at].Owns(c.Path)
+		}
+		if !found {
+			return nil, fmt.Errorf("%w: %q", ErrOutside, c.Path)
+		}
+		mine[i] = append(mine[i], c)
+	}
+	return mine, nil
+}
+
+func (s *Slot) commitParts(
+	ctx context.Context, base string, author git.Ident, parts []Part, mine [][]git.Change,
+) (patches []*spec.Patch, pack []byte, err error) {
+	dir := s.at()
+	dir.Index = filepath.Join(s.gitDir, "parts.index")
+	defer func() { err = errors.Join(err, os.RemoveAll(dir.Index)) }()
+	if _, err := s.git.Run(ctx, dir, nil, "read-tree", base); err != nil {
+		return nil, nil, err
+	}
+	patches = make([]*spec.Patch, len(parts))
+	var commits []string
+	for i, changes := range mine {
+		if len(changes) == 0 {
+			continue
+		}
+		p := &spec.Patch{Base: base}
+		if p.Tree, err = s.treeWith(ctx, dir, changes); err != nil {
+			return nil, nil, err
+		}
+		p.Commit, err = s.repo.CommitTree(p.Tree, []string{base}, parts[i].Message, author, author, parts[i].At)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, c := range changes {
+			p.Files = append(p.Files, c.Path)
+		}
+		p.Added, p.Deleted = git.CountLines(changes)
+		patches[i], commits = p, append(commits, p.Commit)
+	}
+	if len(commits) == 0 {
+		return patches, nil, nil
+	}
+	pack, err = s.repo.Pack(ctx, commits[0], base, commits[1:]...)
+	return patches, pack, err
+}
+
+// treeWith writes the tree that the index holds, with the changes alone, and leaves the index as it was.
+func (s *Slot) treeWith(ctx context.Context, index git.Dir, changes []git.Change) (string, error) {
+	var there, back strings.Builder
+	for _, gone := range []bool{true, false} { // a file that became a directory goes before the directory's files come
+		for _, c := range changes {
+			if (c.NewMode == git.ModeNone) == gone {
+				fmt.Fprintf(&there, "%s %s\t%s\x00", c.NewMode, c.NewOID, c.Path)
+			}
+			if (c.OldMode == git.ModeNone) == gone {
+				fmt.Fprintf(&back, "%s %s\t%s\x00", c.OldMode, c.OldOID, c.Path)
+			}
+		}
+	}
+	update := func(list string) error {
+		_, err := s.git.Run(ctx, index, strings.NewReader(list), "update-index", "-z", "--index-info")
+		return err
+	}
+	err := update(there.String())
+	var out []byte
+	if err == nil {
+		out, err = s.git.Run(ctx, index, nil, "write-tree")
+	}
+	return strings.TrimSpace(string(out)), cmp.Or(err, update(back.String()))
+}
