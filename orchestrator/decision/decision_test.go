@@ -159,7 +159,7 @@ func TestAnAnswerThatDoesNotFitIsRefused(t *testing.T) {
 		"another attempt":      {func(a *run.Answer) { a.Attempt = 2 }, "is about attempt 1 of a, not 2: see that one first"},
 		"an unknown option":    {func(a *run.Answer) { a.Option = "maybe" }, `"maybe" is no answer to ` + shown.ID + ": it is one of accept, reject, skip"},
 		"a reason is missing":  {func(a *run.Answer) { a.Option = run.Reject }, "reject needs a text"},
-		"a text for nobody":    {func(a *run.Answer) { a.Text = "but rename it" }, "accept takes no text: nobody would get it"},
+		"an unwanted text":     {func(a *run.Answer) { a.Text = "but rename it" }, "accept takes no text"},
 		"a task of another":    {func(a *run.Answer) { a.Of = "b" }, shown.ID + ` is not about "b"`},
 		"a long text":          {func(a *run.Answer) { a.Text = strings.Repeat("x", 100<<10) }, "has 102400 bytes; at most 32768 are allowed"},
 		"no text":              {func(a *run.Answer) { a.Text = "\xff" }, "the answer to " + shown.ID + " is not UTF-8 text"},
