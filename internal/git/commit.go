@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -109,6 +110,7 @@ func (r *Repo) CommitTree(
 	if err != nil {
 		return "", fmt.Errorf("commit tree %s: %w", tree, err)
 	}
+	r.editor.note(Commit{ID: id, Tree: tree, Parents: slices.Clone(parents)})
 	return id, nil
 }
 
@@ -188,8 +190,11 @@ func objectID(format int, data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// deflaters are kept, because each has most of a megabyte.
-var deflaters = sync.Pool{New: func() any { return zlib.NewWriter(nil) }}
+// deflaters are kept, because each has most of a megabyte. They work as git's own do on single objects: fast.
+var deflaters = sync.Pool{New: func() any {
+	z, _ := zlib.NewWriterLevel(nil, zlib.BestSpeed) // the level is one
+	return z
+}}
 
 // writeTemp writes compressed data to a file with a name that git knows as unfinished.
 func writeTemp(dir string, data []byte) (string, error) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -41,10 +42,28 @@ func parseTreeObject(data []byte, width int) ([]treeEntry, error) {
 		if !ok || !named || name == "" || strings.Contains(name, "/") || len(rest) < width {
 			return nil, fmt.Errorf("tree entry %.80q: %w", head, errFormat)
 		}
-		entries = append(entries, treeEntry{name, mode, hex.EncodeToString(rest[:width])})
+		entries = append(entries, treeEntry{name, canonical(mode), hex.EncodeToString(rest[:width])})
 		data = rest[width:]
 	}
 	return entries, nil
+}
+
+// canonical is a mode as git takes it in: old repositories have others.
+func canonical(mode string) string {
+	bits, err := strconv.ParseUint(mode, 8, 32)
+	switch {
+	case err != nil:
+		return mode
+	case bits&0o170000 == 0o040000:
+		return modeTree
+	case bits&0o170000 == 0o120000:
+		return ModeSymlink
+	case bits&0o170000 != 0o100000:
+		return ModeGitlink
+	case bits&0o100 != 0:
+		return ModeExec
+	}
+	return ModeFile
 }
 
 // Lookup finds files of a commit or tree by their paths, in their order. What is not there has no mode. Sizes are left out.
@@ -52,10 +71,9 @@ func (r *Repo) Lookup(ctx context.Context, id string, paths []string) ([]Entry, 
 	if err := checkIDs(id); err != nil {
 		return nil, err
 	}
-	dirs := map[string][]treeEntry{}
 	out := make([]Entry, len(paths))
 	for i, p := range paths {
-		e, err := r.lookup(ctx, id, p, dirs)
+		e, err := r.editor.find(ctx, r, id, p)
 		if err != nil {
 			return nil, fmt.Errorf("look for %s in %s: %w", p, id, err)
 		}
@@ -66,24 +84,19 @@ func (r *Repo) Lookup(ctx context.Context, id string, paths []string) ([]Entry, 
 	return out, nil
 }
 
-// lookup finds one entry below a tree; dirs are the directories that were read before.
-func (r *Repo) lookup(ctx context.Context, top, p string, dirs map[string][]treeEntry) (treeEntry, error) {
-	dir, tree := path.Dir(p), top
-	entries, read := dirs[dir]
-	if !read && dir != "." {
-		above, err := r.lookup(ctx, top, dir, dirs)
-		if err != nil {
+// find finds one entry of a commit or tree; without an id it is not there.
+func (e *editor) find(ctx context.Context, r *Repo, id, p string) (treeEntry, error) {
+	if dir := path.Dir(p); dir != "." {
+		above, err := e.find(ctx, r, id, dir)
+		if err != nil || above.mode != modeTree {
 			return treeEntry{}, err
 		}
-		tree, read = above.oid, above.mode != modeTree
+		id = above.oid
 	}
-	if !read {
-		var err error
-		if entries, err = r.readTree(ctx, tree); err != nil {
-			return treeEntry{}, err
-		}
+	entries, err := e.tree(ctx, r, id)
+	if err != nil {
+		return treeEntry{}, err
 	}
-	dirs[dir] = entries
 	i := slices.IndexFunc(entries, func(e treeEntry) bool { return e.name == path.Base(p) })
 	if i < 0 {
 		return treeEntry{}, nil

@@ -42,6 +42,15 @@ func (r *Repo) MergeTree(ctx context.Context, ours, theirs string) (Merge, error
 	if err := checkIDs(ours, theirs); err != nil {
 		return Merge{}, err
 	}
+	if tree, ok, err := r.mergeEdits(ctx, ours, theirs); err != nil {
+		return Merge{}, fmt.Errorf("merge %s into %s: %w", theirs, ours, err)
+	} else if ok {
+		return Merge{Tree: tree}, nil
+	}
+	return r.mergeTree(ctx, ours, theirs)
+}
+
+func (r *Repo) mergeTree(ctx context.Context, ours, theirs string) (Merge, error) {
 	out, err := r.g.exec(ctx, call{
 		dir:    Dir{GitDir: r.dir},
 		config: mergeConfig,

@@ -15,13 +15,14 @@ import (
 var ErrStale = errors.New("the ref has moved")
 
 // Repo is a bare repository directory of Divisi's own: a mirror, or one that borrows from it. It holds no state but its
-// place, and processes that read it; any number of goroutines may use it.
+// place, processes that read it, and what never changes; any number of goroutines may use it.
 type Repo struct {
 	g    *Git
 	dir  string
 	base string
 	// reads answer what objects are, diffs how trees differ.
 	reads, diffs servers
+	editor       editor
 }
 
 // Close ends the processes that wait to read the repository, which can be used all the same. They end soon without it too.

@@ -209,3 +209,10 @@ func difference(before, after map[string]string) []string {
 	}
 	return paths
 }
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

@@ -91,6 +91,8 @@ type Conductor struct {
 	askers   sync.WaitGroup
 	// synced is where this conductor put the mirror's integration branch last.
 	synced string
+	// imported are the packs that this conductor has taken in.
+	imported map[string]bool
 	// packing is set while the mirror is packed, which askers counts too.
 	packing atomic.Bool
 	// pausing is set when the run stops as soon as no attempt runs.
@@ -126,7 +128,7 @@ func New(ctx context.Context, cfg Config) (*Conductor, error) {
 	}
 	cfg.Patience = cfg.Patience.withDefaults()
 	return &Conductor{
-		cfg: cfg, st: st, last: st.ConductorPos, active: map[string]bool{},
+		cfg: cfg, st: st, last: st.ConductorPos, active: map[string]bool{}, imported: map[string]bool{},
 		shown: map[string]bool{}, answers: make(chan func(context.Context) error, 1),
 		sealer: assign.NewSealer(cfg.Run, cfg.Bus, cfg.Mirror),
 	}, nil

@@ -185,11 +185,7 @@ func (c *Conductor) importPatch(ctx context.Context, t *run.Task, p *spec.Patch)
 			Kind: git.FaultCommit, Text: "is not a commit on " + head,
 		}}}
 	}
-	pack, err := c.cfg.Bus.Get(ctx, p.Pack)
-	if err != nil {
-		return fmt.Errorf("its pack %s: %w", p.Pack, err)
-	}
-	if err := c.cfg.Mirror.Import(ctx, pack); err != nil {
+	if err := c.importPack(ctx, p.Pack); err != nil {
 		return err
 	}
 	undone, err := c.undoes(ctx, t, p)
@@ -204,6 +200,28 @@ func (c *Conductor) importPatch(ctx context.Context, t *run.Task, p *spec.Patch)
 		return nil // what it brings back, such as a link, was on the branch
 	}
 	return err
+}
+
+// maxImported bounds the names of packs that are remembered.
+const maxImported = 1000
+
+// importPack takes a pack into the mirror, strictly. The patches of a group are in one.
+func (c *Conductor) importPack(ctx context.Context, name string) error {
+	if c.imported[name] {
+		return nil
+	}
+	pack, err := c.cfg.Bus.Get(ctx, name)
+	if err != nil {
+		return fmt.Errorf("its pack %s: %w", name, err)
+	}
+	if err := c.cfg.Mirror.Import(ctx, pack); err != nil {
+		return err
+	}
+	if len(c.imported) >= maxImported {
+		clear(c.imported)
+	}
+	c.imported[name] = true
+	return nil
 }
 
 // undoes reports whether a patch takes a task out; one that does not leave the tree from before it is refused. A merge may have

@@ -1,13 +1,10 @@
 package workspace
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -88,10 +85,8 @@ func divide(changes []git.Change, parts []Part) ([][]git.Change, error) {
 func (s *Slot) commitParts(
 	ctx context.Context, base string, author git.Ident, parts []Part, mine [][]git.Change,
 ) (patches []*spec.Patch, pack []byte, err error) {
-	dir := s.at()
-	dir.Index = filepath.Join(s.gitDir, "parts.index")
-	defer func() { err = errors.Join(err, os.RemoveAll(dir.Index)) }()
-	if _, err := s.git.Run(ctx, dir, nil, "read-tree", base); err != nil {
+	trees, err := s.repo.EditTrees(ctx, base, mine)
+	if err != nil {
 		return nil, nil, err
 	}
 	patches = make([]*spec.Patch, len(parts))
@@ -100,10 +95,7 @@ func (s *Slot) commitParts(
 		if len(changes) == 0 {
 			continue
 		}
-		p := &spec.Patch{Base: base}
-		if p.Tree, err = s.treeWith(ctx, dir, changes); err != nil {
-			return nil, nil, err
-		}
+		p := &spec.Patch{Base: base, Tree: trees[i]}
 		p.Commit, err = s.repo.CommitTree(p.Tree, []string{base}, parts[i].Message, author, author, parts[i].At)
 		if err != nil {
 			return nil, nil, err
@@ -119,29 +111,4 @@ func (s *Slot) commitParts(
 	}
 	pack, err = s.repo.Pack(ctx, commits[0], base, commits[1:]...)
 	return patches, pack, err
-}
-
-// treeWith writes the tree that the index holds, with the changes alone, and leaves the index as it was.
-func (s *Slot) treeWith(ctx context.Context, index git.Dir, changes []git.Change) (string, error) {
-	var there, back strings.Builder
-	for _, gone := range []bool{true, false} { // a file that became a directory goes before the directory's files come
-		for _, c := range changes {
-			if (c.NewMode == git.ModeNone) == gone {
-				fmt.Fprintf(&there, "%s %s\t%s\x00", c.NewMode, c.NewOID, c.Path)
-			}
-			if (c.OldMode == git.ModeNone) == gone {
-				fmt.Fprintf(&back, "%s %s\t%s\x00", c.OldMode, c.OldOID, c.Path)
-			}
-		}
-	}
-	update := func(list string) error {
-		_, err := s.git.Run(ctx, index, strings.NewReader(list), "update-index", "-z", "--index-info")
-		return err
-	}
-	err := update(there.String())
-	var out []byte
-	if err == nil {
-		out, err = s.git.Run(ctx, index, nil, "write-tree")
-	}
-	return strings.TrimSpace(string(out)), cmp.Or(err, update(back.String()))
 }
