@@ -12,7 +12,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -85,13 +84,25 @@ func parseCommit(data string) (Commit, error) {
 func (r *Repo) CommitTree(
 	tree string, parents []string, message string, author, committer Ident, at time.Time,
 ) (string, error) {
-	if err := checkIDs(append([]string{tree}, parents...)...); err != nil {
+	content, err := commitObject(tree, parents, message, author, committer, at)
+	if err != nil {
 		return "", err
 	}
-	if at.Unix() < 0 {
-		return "", errors.New("a commit cannot be older than 1970")
+	id, err := writeLoose(r.Objects(), len(tree), "commit", content)
+	if err != nil {
+		return "", fmt.Errorf("commit tree %s: %w", tree, err)
 	}
-	var b strings.Builder
+	return id, nil
+}
+
+func commitObject(tree string, parents []string, message string, author, committer Ident, at time.Time) ([]byte, error) {
+	if err := checkIDs(append([]string{tree}, parents...)...); err != nil {
+		return nil, err
+	}
+	if at.Unix() < 0 {
+		return nil, errors.New("a commit cannot be older than 1970")
+	}
+	var b bytes.Buffer
 	fmt.Fprintf(&b, "tree %s\n", tree)
 	for _, p := range parents {
 		fmt.Fprintf(&b, "parent %s\n", p)
@@ -101,17 +112,12 @@ func (r *Repo) CommitTree(
 		ident  Ident
 	}{{"author", author}, {"committer", committer}} {
 		if err := who.ident.check(); err != nil {
-			return "", err
+			return nil, err
 		}
 		fmt.Fprintf(&b, "%s %s <%s> %d +0000\n", who.header, who.ident.Name, who.ident.Email, at.Unix())
 	}
 	b.WriteString("\n" + cleanMessage(message))
-	id, err := writeLoose(r.Objects(), len(tree), "commit", []byte(b.String()))
-	if err != nil {
-		return "", fmt.Errorf("commit tree %s: %w", tree, err)
-	}
-	r.editor.note(Commit{ID: id, Tree: tree, Parents: slices.Clone(parents)})
-	return id, nil
+	return b.Bytes(), nil
 }
 
 // check refuses what git would refuse or silently change.
@@ -162,7 +168,7 @@ func parseLanded(out string) ([]Landed, error) {
 // writeLoose writes one object into an object directory as git does and returns its id. Starting a process for a commit
 // of 300 bytes would take twenty times as long. format is the length of an id.
 func writeLoose(objects string, format int, kind string, content []byte) (string, error) {
-	data := append(fmt.Appendf(nil, "%s %d\x00", kind, len(content)), content...)
+	data := withHeader(kind, content)
 	id := objectID(format, data)
 	dir, path := filepath.Join(objects, id[:2]), filepath.Join(objects, id[:2], id[2:])
 	if _, err := os.Lstat(path); err == nil {
@@ -181,13 +187,20 @@ func writeLoose(objects string, format int, kind string, content []byte) (string
 	return id, nil
 }
 
-func objectID(format int, data []byte) string {
+// withHeader is an object as git names and stores it.
+func withHeader(kind string, content []byte) []byte {
+	return append(fmt.Appendf(nil, "%s %d\x00", kind, len(content)), content...)
+}
+
+func objectID(format int, data []byte) string { return hex.EncodeToString(digest(format, data)) }
+
+func digest(format int, data []byte) []byte {
 	if format == 2*sha256.Size {
 		sum := sha256.Sum256(data)
-		return hex.EncodeToString(sum[:])
+		return sum[:]
 	}
 	sum := sha1.Sum(data) //nolint:gosec // git names its objects by it
-	return hex.EncodeToString(sum[:])
+	return sum[:]
 }
 
 // deflaters are kept, because each has most of a megabyte. They work as git's own do on single objects: fast.

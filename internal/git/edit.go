@@ -8,40 +8,14 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 )
 
-// maxKept bounds the entries of the trees that an editor keeps, and the commits: about 8 MB.
-const maxKept = 1 << 16
-
-// editor makes trees and commits of a repository without a process for each. What it keeps never changes: an id stands for its
-// content.
-type editor struct {
-	mu      sync.Mutex
-	trees   map[string][]treeEntry
-	entries int
-	commits map[string]Commit
-}
-
-// EditTrees writes, for each list of changes, the tree of a commit or tree in which the new sides of the changes alone have taken
-// the place of what was there. The new sides have to be in the repository; what the old ones say does not matter.
-func (r *Repo) EditTrees(ctx context.Context, id string, lists [][]Change) ([]string, error) {
+// Edit makes the tree of a commit or tree in which the new sides of changes alone have taken the place of what was there. The new
+// sides have to be in the repository; what the old ones say does not matter.
+func (d *Draft) Edit(ctx context.Context, id string, changes []Change) (string, error) {
 	if err := checkIDs(id); err != nil {
-		return nil, err
+		return "", err
 	}
-	var e editor
-	out := make([]string, len(lists))
-	for i, changes := range lists {
-		var err error
-		if out[i], err = e.edit(ctx, r, id, changes); err != nil {
-			return nil, fmt.Errorf("edit the tree of %s: %w", id, err)
-		}
-	}
-	return out, nil
-}
-
-// edit writes a tree as EditTrees does.
-func (e *editor) edit(ctx context.Context, r *Repo, id string, changes []Change) (string, error) {
 	edits := make([]treeEntry, 0, len(changes))
 	for _, c := range changes {
 		if c.NewMode != ModeNone {
@@ -53,19 +27,26 @@ func (e *editor) edit(ctx context.Context, r *Repo, id string, changes []Change)
 		}
 		edits = append(edits, treeEntry{name: c.Path})
 	}
-	entries, err := e.tree(ctx, r, id)
+	entries, err := d.tree(ctx, id)
 	if err == nil {
-		entries, err = e.apply(ctx, r, len(id), entries, edits)
+		entries, err = d.apply(ctx, entries, edits)
+	}
+	var tree string
+	if err == nil {
+		tree, err = d.write(entries)
+	}
+	if err == nil && d.bytes > maxDraft {
+		err = d.Flush(ctx)
 	}
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("edit the tree of %s: %w", id, err)
 	}
-	return e.write(r, len(id), entries)
+	return tree, nil
 }
 
 // apply returns the entries of a directory after some edits, whose names are paths there; an edit without an id removes. Trees
 // below are written; one that becomes empty goes, as git does it.
-func (e *editor) apply(ctx context.Context, r *Repo, format int, entries, edits []treeEntry) ([]treeEntry, error) {
+func (d *Draft) apply(ctx context.Context, entries, edits []treeEntry) ([]treeEntry, error) {
 	own, below := map[string]treeEntry{}, map[string][]treeEntry{}
 	for _, edit := range edits {
 		name, rest, deeper := strings.Cut(edit.name, "/")
@@ -86,7 +67,7 @@ func (e *editor) apply(ctx context.Context, r *Repo, format int, entries, edits 
 		}
 	}
 	for name, edits := range below {
-		dir, err := e.below(ctx, r, format, now[name], edits)
+		dir, err := d.below(ctx, now[name], edits)
 		if err != nil {
 			return nil, err
 		}
@@ -105,19 +86,19 @@ func (e *editor) apply(ctx context.Context, r *Repo, format int, entries, edits 
 }
 
 // below writes the tree of an entry after some edits; "" for an empty one.
-func (e *editor) below(ctx context.Context, r *Repo, format int, was treeEntry, edits []treeEntry) (string, error) {
+func (d *Draft) below(ctx context.Context, was treeEntry, edits []treeEntry) (string, error) {
 	var entries []treeEntry
 	var err error
 	if was.mode == modeTree {
-		entries, err = e.tree(ctx, r, was.oid)
+		entries, err = d.tree(ctx, was.oid)
 	}
 	if err == nil {
-		entries, err = e.apply(ctx, r, format, entries, edits)
+		entries, err = d.apply(ctx, entries, edits)
 	}
 	if err != nil || len(entries) == 0 {
 		return "", err
 	}
-	return e.write(r, format, entries)
+	return d.write(entries)
 }
 
 // order is that of git: a directory's name counts as if it ended in a slash.
@@ -130,72 +111,21 @@ func (t treeEntry) key() string {
 	return t.name
 }
 
-// write writes a tree object.
-func (e *editor) write(r *Repo, format int, entries []treeEntry) (string, error) {
+// write makes a tree object.
+func (d *Draft) write(entries []treeEntry) (string, error) {
 	var data []byte
 	for _, entry := range entries {
 		id, err := hex.DecodeString(entry.oid)
-		if err != nil || len(entry.oid) != format {
+		if err != nil || len(entry.oid) != len(d.r.base) {
 			return "", fmt.Errorf("object id %q: %w", entry.oid, ErrBadName)
 		}
 		data = append(fmt.Appendf(data, "%s %s\x00", entry.mode, entry.name), id...)
 	}
-	id, err := writeLoose(r.Objects(), format, "tree", data)
-	if err != nil {
-		return "", fmt.Errorf("write a tree: %w", err)
+	id := objectID(len(d.r.base), withHeader("tree", data))
+	_, made := d.trees[id]
+	if _, kept := d.r.memo.tree(id); !made && !kept {
+		d.keep(id, entries)
+		d.put("tree", data)
 	}
-	e.keep(id, entries)
 	return id, nil
-}
-
-// tree reads the tree of a commit, or one tree.
-func (e *editor) tree(ctx context.Context, r *Repo, id string) ([]treeEntry, error) {
-	e.mu.Lock()
-	entries, kept := e.trees[id]
-	e.mu.Unlock()
-	if kept {
-		return entries, nil
-	}
-	entries, err := r.readTree(ctx, id)
-	if err == nil {
-		e.keep(id, entries)
-	}
-	return entries, err
-}
-
-func (e *editor) keep(id string, entries []treeEntry) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.trees == nil || e.entries+len(entries) > maxKept {
-		e.trees, e.entries = map[string][]treeEntry{}, 0
-	}
-	if _, kept := e.trees[id]; !kept {
-		e.trees[id], e.entries = entries, e.entries+len(entries)
-	}
-}
-
-// commit reads one commit.
-func (e *editor) commit(ctx context.Context, r *Repo, id string) (Commit, error) {
-	e.mu.Lock()
-	c, kept := e.commits[id]
-	e.mu.Unlock()
-	if kept {
-		return c, nil
-	}
-	c, err := r.Commit(ctx, id)
-	if err == nil {
-		e.note(c)
-	}
-	return c, err
-}
-
-// note keeps a commit, without its message.
-func (e *editor) note(c Commit) {
-	c.Message = ""
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.commits == nil || len(e.commits) >= maxKept {
-		e.commits = map[string]Commit{}
-	}
-	e.commits[c.ID] = c
 }

@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestEditTrees compares with git's index, also where a file becomes a directory, a directory a file, and a directory empty.
-func TestEditTrees(t *testing.T) {
+// TestEdit compares with git's index, also where a file becomes a directory, a directory a file, and a directory empty.
+func TestEdit(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	blob := map[string]string{}
@@ -59,15 +59,17 @@ func TestEditTrees(t *testing.T) {
 			}
 			lists = append(lists, list)
 		}
-		trees, err := b.m.EditTrees(t.Context(), start, lists)
-		require.NoError(rt, err)
-		for i, list := range lists {
-			require.Equal(rt, byIndex(list), trees[i], "%+v", list)
+		d := b.m.Draft()
+		for _, list := range lists {
+			tree, err := d.Edit(t.Context(), start, list)
+			require.NoError(rt, err)
+			require.Equal(rt, byIndex(list), tree, "%+v", list)
 		}
+		require.NoError(rt, d.Flush(t.Context()))
 	})
-	_, err := b.m.EditTrees(t.Context(), start, [][]Change{{{Path: "x", NewMode: ModeFile, NewOID: "--help"}}})
+	_, err := b.m.Draft().Edit(t.Context(), start, []Change{{Path: "x", NewMode: ModeFile, NewOID: "--help"}})
 	require.ErrorIs(t, err, ErrBadName)
-	_, err = b.m.EditTrees(t.Context(), strings.Repeat("7", 40), [][]Change{{{Path: "x", NewMode: ModeNone}}})
+	_, err = b.m.Draft().Edit(t.Context(), strings.Repeat("7", 40), []Change{{Path: "x", NewMode: ModeNone}})
 	require.ErrorIs(t, err, ErrNotFound)
 }
 
@@ -99,7 +101,7 @@ func TestMergeOfEdits(t *testing.T) {
 		theirs := b.change(root, draw(rt, "theirs"))
 		want, err := b.m.mergeTree(t.Context(), ours, theirs)
 		require.NoError(rt, err)
-		tree, ok, err := b.m.mergeEdits(t.Context(), ours, theirs)
+		tree, ok, err := b.m.Draft().mergeEdits(t.Context(), ours, theirs)
 		require.NoError(rt, err)
 		if ok {
 			byTree++
@@ -120,13 +122,13 @@ func TestMergeOfEditsNeedsTheParent(t *testing.T) {
 		"on another line": b.change(b.base, map[string]string{"dir/c.txt": "C\n"}),
 		"on it already":   b.change(theirs, map[string]string{"dir/b.txt": "b\n"}),
 	} {
-		_, ok, err := b.m.mergeEdits(t.Context(), ours, theirs)
+		_, ok, err := b.m.Draft().mergeEdits(t.Context(), ours, theirs)
 		require.NoError(t, err, name)
 		require.False(t, ok, name)
 	}
 	two, err := b.m.CommitTree(must(b.m.Tree(t.Context(), theirs)), []string{first, b.base}, "m", divisi, divisi, noon)
 	require.NoError(t, err)
-	_, ok, err := b.m.mergeEdits(t.Context(), first, two)
+	_, ok, err := b.m.Draft().mergeEdits(t.Context(), first, two)
 	require.NoError(t, err)
 	require.False(t, ok, "two parents")
 }

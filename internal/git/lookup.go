@@ -71,9 +71,9 @@ func (r *Repo) Lookup(ctx context.Context, id string, paths []string) ([]Entry, 
 	if err := checkIDs(id); err != nil {
 		return nil, err
 	}
-	out := make([]Entry, len(paths))
+	d, out := r.Draft(), make([]Entry, len(paths))
 	for i, p := range paths {
-		e, err := r.editor.find(ctx, r, id, p)
+		e, err := d.find(ctx, id, p)
 		if err != nil {
 			return nil, fmt.Errorf("look for %s in %s: %w", p, id, err)
 		}
@@ -85,15 +85,15 @@ func (r *Repo) Lookup(ctx context.Context, id string, paths []string) ([]Entry, 
 }
 
 // find finds one entry of a commit or tree; without an id it is not there.
-func (e *editor) find(ctx context.Context, r *Repo, id, p string) (treeEntry, error) {
+func (d *Draft) find(ctx context.Context, id, p string) (treeEntry, error) {
 	if dir := path.Dir(p); dir != "." {
-		above, err := e.find(ctx, r, id, dir)
+		above, err := d.find(ctx, id, dir)
 		if err != nil || above.mode != modeTree {
 			return treeEntry{}, err
 		}
 		id = above.oid
 	}
-	entries, err := e.tree(ctx, r, id)
+	entries, err := d.tree(ctx, id)
 	if err != nil {
 		return treeEntry{}, err
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // ManyLoose is from how many loose objects on packing pays: each is a file of its own, and a tree of many files differs from the
@@ -18,17 +19,13 @@ const ManyLoose = 2000
 // a pack on the disk. So none is ever lost, whenever this ends, and others may read and write the repository meanwhile. One
 // caller at a time may pack. It returns how many objects it packed.
 func (r *Repo) PackLoose(ctx context.Context) (int, error) {
+	packs := filepath.Join(r.Objects(), "pack")
+	if err := removeUnfinished(packs); err != nil {
+		return 0, fmt.Errorf("pack %s: %w", r.dir, err)
+	}
 	ids, err := r.loose()
 	if err != nil || len(ids) < ManyLoose {
 		return 0, err
-	}
-	packs := filepath.Join(r.Objects(), "pack")
-	left, _ := filepath.Glob(filepath.Join(escapeGlob(packs), "tmp_*")) // the pattern is well-formed
-	for _, path := range left {
-		err = errors.Join(err, os.Remove(path)) // of a caller that was killed
-	}
-	if err != nil {
-		return 0, fmt.Errorf("pack %s: %w", r.dir, err)
 	}
 	for _, c := range []call{
 		{
@@ -43,6 +40,20 @@ func (r *Repo) PackLoose(ctx context.Context) (int, error) {
 		}
 	}
 	return len(ids), nil
+}
+
+// stalePack is far longer than git writes a pack of MaxPack.
+const stalePack = time.Hour
+
+// removeUnfinished removes packs that a git was writing which was killed, or refused them. Others may be written now.
+func removeUnfinished(packs string) (err error) {
+	left, _ := filepath.Glob(filepath.Join(escapeGlob(packs), "tmp_*")) // the pattern is well-formed
+	for _, path := range left {
+		if info, statErr := os.Stat(path); statErr == nil && time.Since(info.ModTime()) > stalePack {
+			err = errors.Join(err, os.Remove(path))
+		}
+	}
+	return err
 }
 
 // loose lists the objects that are files of their own.

@@ -3,10 +3,12 @@ package git
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -76,4 +78,20 @@ func TestAMirrorIsPackedWhereThatPays(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, left)
 	userGit(t, b.m.Dir(), "fsck", "--strict", "--no-dangling")
+}
+
+// What a git left that was killed goes once it is surely not written any more.
+func TestUnfinishedPacksAreRemoved(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	old, fresh := filepath.Join(b.m.Objects(), "pack", "tmp_pack_old"), filepath.Join(b.m.Objects(), "pack", "tmp_pack_new")
+	for _, path := range []string{old, fresh} {
+		require.NoError(t, os.WriteFile(path, []byte("PACK"), 0o600))
+	}
+	past := time.Now().Add(-2 * stalePack)
+	require.NoError(t, os.Chtimes(old, past, past))
+	_, err := b.m.PackLoose(t.Context())
+	require.NoError(t, err)
+	require.NoFileExists(t, old)
+	require.FileExists(t, fresh)
 }

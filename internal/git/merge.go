@@ -39,15 +39,30 @@ var mergeConfig = []string{
 // MergeTree merges theirs into ours in memory: no work tree, no index and no ref is touched, so that any number of
 // merges may run at once. The merge base is the one that the commits' parents say. A conflict is no error.
 func (r *Repo) MergeTree(ctx context.Context, ours, theirs string) (Merge, error) {
+	d := r.Draft()
+	m, err := d.MergeTree(ctx, ours, theirs)
+	if err == nil {
+		err = d.Flush(ctx)
+	}
+	return m, err
+}
+
+// MergeTree merges as MergeTree of a repository does.
+func (d *Draft) MergeTree(ctx context.Context, ours, theirs string) (Merge, error) {
 	if err := checkIDs(ours, theirs); err != nil {
 		return Merge{}, err
 	}
-	if tree, ok, err := r.mergeEdits(ctx, ours, theirs); err != nil {
-		return Merge{}, fmt.Errorf("merge %s into %s: %w", theirs, ours, err)
-	} else if ok {
+	tree, ok, err := d.mergeEdits(ctx, ours, theirs)
+	if err == nil && ok {
 		return Merge{Tree: tree}, nil
 	}
-	return r.mergeTree(ctx, ours, theirs)
+	if err == nil {
+		err = d.Flush(ctx) // git reads it
+	}
+	if err != nil {
+		return Merge{}, fmt.Errorf("merge %s into %s: %w", theirs, ours, err)
+	}
+	return d.r.mergeTree(ctx, ours, theirs)
 }
 
 func (r *Repo) mergeTree(ctx context.Context, ours, theirs string) (Merge, error) {

@@ -9,8 +9,8 @@ import (
 // mergeEdits merges a commit that does no more than modify files which ours still has as its parent had them. Then all ways to
 // merge agree, and no process is needed. It reports false for any other two commits, which MergeTree takes to git: what is added,
 // deleted or renamed, on which side ever, can meet a rename.
-func (r *Repo) mergeEdits(ctx context.Context, ours, theirs string) (tree string, ok bool, err error) {
-	their, err := r.editor.commit(ctx, r, theirs)
+func (d *Draft) mergeEdits(ctx context.Context, ours, theirs string) (tree string, ok bool, err error) {
+	their, err := d.commit(ctx, theirs)
 	if err != nil || len(their.Parents) != 1 {
 		return "", false, err
 	}
@@ -18,28 +18,28 @@ func (r *Repo) mergeEdits(ctx context.Context, ours, theirs string) (tree string
 		return their.Tree, true, nil
 	}
 	parent := their.Parents[0]
-	if on, err := r.descends(ctx, ours, parent, theirs); err != nil || !on {
+	if on, err := d.descends(ctx, ours, parent, theirs); err != nil || !on {
 		return "", false, err
 	}
-	was, err := r.editor.commit(ctx, r, parent)
+	was, err := d.commit(ctx, parent)
 	if err != nil {
 		return "", false, err
 	}
-	edits, ok, err := r.modified(ctx, was.Tree, their.Tree, "")
+	edits, ok, err := d.modified(ctx, was.Tree, their.Tree, "")
 	if err != nil || !ok {
 		return "", false, err
 	}
-	our, err := r.editor.commit(ctx, r, ours)
+	our, err := d.commit(ctx, ours)
 	if err != nil {
 		return "", false, err
 	}
 	for _, c := range edits {
-		has, err := r.editor.find(ctx, r, our.Tree, c.Path)
+		has, err := d.find(ctx, our.Tree, c.Path)
 		if err != nil || has.mode != c.OldMode || has.oid != c.OldOID {
 			return "", false, err
 		}
 	}
-	tree, err = r.editor.edit(ctx, r, our.Tree, edits)
+	tree, err = d.Edit(ctx, our.Tree, edits)
 	return tree, err == nil, err
 }
 
@@ -48,15 +48,15 @@ const maxLine = 20000
 
 // descends reports whether a commit is on an unbranched line that goes back to a parent, with another one not on it: the parent is
 // what a merge of the two begins with.
-func (r *Repo) descends(ctx context.Context, commit, parent, without string) (bool, error) {
+func (d *Draft) descends(ctx context.Context, commit, parent, without string) (bool, error) {
 	for range maxLine {
 		switch commit {
 		case parent:
 			return true, nil
-		case without, r.base:
+		case without, d.r.base:
 			return false, nil
 		}
-		c, err := r.editor.commit(ctx, r, commit)
+		c, err := d.commit(ctx, commit)
 		if err != nil || len(c.Parents) != 1 {
 			return false, err
 		}
@@ -66,15 +66,15 @@ func (r *Repo) descends(ctx context.Context, commit, parent, without string) (bo
 }
 
 // modified lists how two trees differ where they differ in the content and the mode of regular files alone; else it reports false.
-func (r *Repo) modified(ctx context.Context, a, b, dir string) (edits []Change, ok bool, err error) {
+func (d *Draft) modified(ctx context.Context, a, b, dir string) (edits []Change, ok bool, err error) {
 	if a == b {
 		return nil, true, nil
 	}
-	old, err := r.editor.tree(ctx, r, a)
+	old, err := d.tree(ctx, a)
 	if err != nil {
 		return nil, false, err
 	}
-	now, err := r.editor.tree(ctx, r, b)
+	now, err := d.tree(ctx, b)
 	if err != nil || len(old) != len(now) {
 		return nil, false, err
 	}
@@ -84,7 +84,7 @@ func (r *Repo) modified(ctx context.Context, a, b, dir string) (edits []Change, 
 		switch {
 		case was == is:
 		case was.name == is.name && was.mode == modeTree && is.mode == modeTree:
-			below, ok, err := r.modified(ctx, was.oid, is.oid, at)
+			below, ok, err := d.modified(ctx, was.oid, is.oid, at)
 			if err != nil || !ok {
 				return nil, false, err
 			}

@@ -146,7 +146,7 @@ func (g *Git) OpenMirror(dir string) (*Repo, error) {
 	if err := checkIDs(base); err != nil {
 		return nil, fmt.Errorf("open mirror %s: %w", dir, err)
 	}
-	return &Repo{g: g, dir: dir, base: base}, nil
+	return &Repo{g: g, dir: dir, base: base, memo: &memo{}}, nil
 }
 
 // rawBytes makes a work tree hold exactly the bytes of the blobs, and a comparison or a merge see them: no line ending, keyword,

@@ -3,6 +3,7 @@ package git
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -24,15 +25,18 @@ func packError(err error) error {
 	return fmt.Errorf("%w: %w", ErrPack, err)
 }
 
-// Import unpacks a pack from elsewhere and checks each object and that nothing is missing. The error is ErrPack when
+// Import takes in a pack from elsewhere and checks each object and that nothing is missing. The error is ErrPack when
 // the pack is at fault. What it says is not judged: see CheckPatch.
 func (r *Repo) Import(ctx context.Context, pack []byte) error {
 	if len(pack) > MaxPack {
 		return fmt.Errorf("import a pack of %d bytes: %w", len(pack), ErrTooLarge)
 	}
+	args := []string{"unpack-objects", "--strict", "-q"}
+	if len(pack) >= 12 && binary.BigEndian.Uint32(pack[8:]) >= manyObjects { // so says its header
+		args = []string{"index-pack", "--stdin", "--fix-thin", "--strict"}
+	}
 	_, err := r.g.exec(ctx, call{
-		dir: Dir{GitDir: r.dir}, config: []string{"core.bigFileThreshold=64m"}, stdin: bytes.NewReader(pack),
-		args: []string{"unpack-objects", "--strict", "-q"},
+		dir: Dir{GitDir: r.dir}, config: []string{"core.bigFileThreshold=64m"}, stdin: bytes.NewReader(pack), args: args,
 	})
 	if err != nil {
 		return fmt.Errorf("import a pack: %w", packError(err))

@@ -2,6 +2,7 @@ package git
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -38,17 +39,59 @@ func TestPackOfARevert(t *testing.T) {
 	userGit(t, far.m.Dir(), "fsck", "--strict", "--no-dangling")
 }
 
+// Many objects stay in a pack, which is completed from what the repository has.
+func TestImportOfManyObjects(t *testing.T) {
+	t.Parallel()
+	u := newCommitted(t)
+	files := map[string]string{}
+	for i := range 2 * manyObjects {
+		files[fmt.Sprintf("many/%d", i)] = strings.Repeat(fmt.Sprintf("line of %d\n", i), 40)
+	}
+	for name, content := range files {
+		u.write(name, content)
+	}
+	u.commit("many")
+	b, far := u.mirrored(), u.mirrored()
+	for name, content := range files {
+		files[name] = content + "more\n"
+	}
+	next := b.change(b.base, files)
+	pack, err := b.m.Pack(t.Context(), next, b.base)
+	require.NoError(t, err)
+	for range 2 {
+		require.NoError(t, far.m.Import(t.Context(), pack), "twice is once")
+	}
+	data, err := far.m.ReadFile(t.Context(), next, "many/7", 1000)
+	require.NoError(t, err)
+	require.Equal(t, files["many/7"], string(data))
+	userGit(t, far.m.Dir(), "fsck", "--strict", "--no-dangling")
+}
+
 func TestImportRefuses(t *testing.T) {
 	t.Parallel()
 	b, far := newBundle(t), newBundle(t)
-	bad := b.badTree(".git", ModeFile)
-	for name, id := range map[string]string{
-		"a .git entry": bad, "..": b.badTree("..", ModeFile), "a short name of .git": b.badTree("git~1", ModeFile),
-		"a linked .gitmodules": b.badTree(".gitmodules", ModeSymlink),
-	} {
-		pack, err := b.m.Pack(t.Context(), id, b.base)
+	many := map[string]string{}
+	for i := range manyObjects {
+		many[fmt.Sprint("many/", i)] = fmt.Sprint(i)
+	}
+	for parent, how := range map[string]string{b.base: "a few objects", b.change(b.base, many): "many objects"} {
+		for name, id := range map[string]string{
+			"a .git entry": b.badTree(parent, ".git", ModeFile), "..": b.badTree(parent, "..", ModeFile),
+			"a short name of .git": b.badTree(parent, "git~1", ModeFile),
+			"a linked .gitmodules": b.badTree(parent, ".gitmodules", ModeSymlink),
+		} {
+			pack, err := b.m.Pack(t.Context(), id, b.base)
+			require.NoError(t, err)
+			require.ErrorIs(t, far.m.Import(t.Context(), pack), ErrPack, "%s, %s", how, name)
+			has, err := far.m.Has(t.Context(), id)
+			require.NoError(t, err)
+			require.False(t, has, "%s, %s", how, name)
+			require.ErrorIs(t, far.m.Import(t.Context(), pack[:len(pack)-3]), ErrPack, "%s, cut off", how)
+		}
+		later := b.change(b.change(parent, map[string]string{"a.txt": "between"}), many)
+		pack, err := b.m.Pack(t.Context(), later, must(b.m.Commit(t.Context(), later)).Parents[0])
 		require.NoError(t, err)
-		require.ErrorIs(t, far.m.Import(t.Context(), pack), ErrPack, name)
+		require.ErrorIs(t, far.m.Import(t.Context(), pack), ErrPack, "%s, its parent is missing", how)
 	}
 	next := b.change(b.base, map[string]string{"a.txt": strings.Repeat("x", 100)})
 	pack, err := b.m.Pack(t.Context(), next, b.base)
@@ -69,7 +112,7 @@ func TestImportRefuses(t *testing.T) {
 }
 
 // badTree commits a tree that git itself would not write.
-func (b *bundle) badTree(name, mode string) string {
+func (b *bundle) badTree(parent, name, mode string) string {
 	b.t.Helper()
 	d := Dir{GitDir: b.m.dir}
 	out, err := b.g.Run(b.t.Context(), d, strings.NewReader("bad"+name), "hash-object", "-w", "--stdin")
@@ -77,7 +120,7 @@ func (b *bundle) badTree(name, mode string) string {
 	in := strings.NewReader(mode + " blob " + strings.TrimSpace(string(out)) + "\t" + name + "\n")
 	out, err = b.g.Run(b.t.Context(), d, in, "mktree")
 	require.NoError(b.t, err)
-	id, err := b.m.CommitTree(strings.TrimSpace(string(out)), []string{b.base}, "bad", divisi, divisi, noon)
+	id, err := b.m.CommitTree(strings.TrimSpace(string(out)), []string{parent}, "bad", divisi, divisi, noon)
 	require.NoError(b.t, err)
 	return id
 }

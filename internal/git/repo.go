@@ -22,7 +22,8 @@ type Repo struct {
 	base string
 	// reads answer what objects are, diffs how trees differ.
 	reads, diffs servers
-	editor       editor
+	// memo is nil where objects go again.
+	memo *memo
 }
 
 // Close ends the processes that wait to read the repository, which can be used all the same. They end soon without it too.

@@ -15,11 +15,11 @@ import (
 var landingIdent = git.Ident{Name: "Divisi", Email: "divisi@localhost"}
 
 // merger lets the landing queue work on the mirror.
-type merger struct{ repo *git.Repo }
+type merger struct{ draft *git.Draft }
 
 // Merge implements landing.Merger.
 func (m merger) Merge(ctx context.Context, ours, theirs string) (tree string, conflicts []string, message string, err error) {
-	r, err := m.repo.MergeTree(ctx, ours, theirs)
+	r, err := m.draft.MergeTree(ctx, ours, theirs)
 	if err != nil {
 		return "", nil, "", err
 	}
@@ -39,7 +39,7 @@ func (m merger) Merge(ctx context.Context, ours, theirs string) (tree string, co
 
 // Commit implements landing.Merger.
 func (m merger) Commit(_ context.Context, tree, parent, message string, at time.Time) (string, error) {
-	return m.repo.CommitTree(tree, []string{parent}, message, landingIdent, landingIdent, at)
+	return m.draft.CommitTree(tree, []string{parent}, message, landingIdent, landingIdent, at)
 }
 
 // CommitTree is the content of one commit of the mirror, as Expand reads it.

@@ -85,18 +85,18 @@ func divide(changes []git.Change, parts []Part) ([][]git.Change, error) {
 func (s *Slot) commitParts(
 	ctx context.Context, base string, author git.Ident, parts []Part, mine [][]git.Change,
 ) (patches []*spec.Patch, pack []byte, err error) {
-	trees, err := s.repo.EditTrees(ctx, base, mine)
-	if err != nil {
-		return nil, nil, err
-	}
+	d := s.repo.Draft()
 	patches = make([]*spec.Patch, len(parts))
 	var commits []string
 	for i, changes := range mine {
 		if len(changes) == 0 {
 			continue
 		}
-		p := &spec.Patch{Base: base, Tree: trees[i]}
-		p.Commit, err = s.repo.CommitTree(p.Tree, []string{base}, parts[i].Message, author, author, parts[i].At)
+		p := &spec.Patch{Base: base}
+		if p.Tree, err = d.Edit(ctx, base, changes); err != nil {
+			return nil, nil, err
+		}
+		p.Commit, err = d.CommitTree(p.Tree, []string{base}, parts[i].Message, author, author, parts[i].At)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -106,8 +106,8 @@ func (s *Slot) commitParts(
 		p.Added, p.Deleted = git.CountLines(changes)
 		patches[i], commits = p, append(commits, p.Commit)
 	}
-	if len(commits) == 0 {
-		return patches, nil, nil
+	if err := d.Flush(ctx); err != nil || len(commits) == 0 {
+		return patches, nil, err
 	}
 	pack, err = s.repo.Pack(ctx, commits[0], base, commits[1:]...)
 	return patches, pack, err

@@ -314,7 +314,7 @@ func (s *Slot) dropObjects() error {
 		return err
 	}
 	for _, e := range entries {
-		if len(e.Name()) != 2 || strings.Trim(e.Name(), "0123456789abcdef") != "" {
+		if e.Name() == "info" { // it names the mirror
 			continue
 		}
 		if err := Remove(filepath.Join(s.repo.Objects(), e.Name())); err != nil {
