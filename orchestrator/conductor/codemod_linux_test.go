@@ -95,6 +95,9 @@ func (c codemod) round(b *testing.B, l *large, m medians) {
 	m.add("gate-runs", float64(made.gates))
 	m.add("cpu-ms/task", (made.cpu-time.Duration(made.gates)*proof.cpu).Seconds()*1000/float64(tasks))
 	m.add("peak-MB", made.peakMB)
+	for unit, value := range accounts(b, l.program, l.state) {
+		m.add(unit, value)
+	}
 }
 
 // newest is the id of the newest run.

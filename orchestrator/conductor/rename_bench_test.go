@@ -91,6 +91,33 @@ func rename(b *testing.B, program, server, tasks, prove string, n int) {
 	b.ReportMetric(float64(usage.Prompt-usage.Cached)/1000, "uncached-k")
 	b.ReportMetric(cmd.ProcessState.UserTime().Seconds()+cmd.ProcessState.SystemTime().Seconds(), "cpu-s")
 	b.ReportMetric(peak(), "peak-MB")
+	for unit, value := range accounts(b, program, filepath.Join(dir, "state")) {
+		b.ReportMetric(value, unit)
+	}
+}
+
+// accounts are the floor of the newest run of a state directory, and where its wall clock went.
+func accounts(b *testing.B, program, state string) map[string]float64 {
+	b.Helper()
+	out, err := exec.CommandContext(b.Context(), program, "show", "--output", "json", "--state-dir", state).Output()
+	require.NoError(b, err)
+	var r struct {
+		Times struct {
+			Floor float64 `json:"floor_seconds"`
+			Parts []struct {
+				Phase   string
+				Seconds float64
+			}
+		}
+	}
+	require.NoError(b, json.Unmarshal(out, &r))
+	units := map[string]float64{"floor-s": r.Times.Floor}
+	for _, p := range r.Times.Parts {
+		if p.Seconds >= 0.05 {
+			units["in-"+p.Phase+"-s"] = p.Seconds
+		}
+	}
+	return units
 }
 
 // watchPeak reads a process's peak of resident memory until it has ended, because the usage that the system reports afterwards

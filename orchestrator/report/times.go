@@ -17,6 +17,8 @@ type Times struct {
 	WallSeconds float64     `json:"wall_seconds"`
 	Parts       []PhaseTime `json:"parts"`
 	Path        []PathStep  `json:"path,omitempty"`
+	// FloorSeconds is what the plan takes at least, by what models, commands and gates took: along its longest chain.
+	FloorSeconds float64 `json:"floor_seconds"`
 	// Sums add up agents that worked at the same time, of what has ended.
 	Sums []PhaseTime `json:"sums"`
 }
@@ -42,7 +44,7 @@ const maxPath = 16
 func timesOf(s *run.State, end time.Time) Times {
 	wall := max(0, s.Times.Clock(end))
 	c := accountOf(s, wall)
-	t := Times{WallSeconds: wall.Seconds(), Path: longest(c.path)}
+	t := Times{WallSeconds: wall.Seconds(), Path: longest(c.path), FloorSeconds: floorOf(s).Seconds()}
 	for p, took := range c.spent {
 		t.Parts = append(t.Parts, PhaseTime{partNames[p], took.Seconds()})
 	}

@@ -1,0 +1,139 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"divisi/internal/spec"
+	"divisi/orchestrator/run"
+)
+
+// floor is what the plan of a run takes at least, by what its agents and gates took.
+type floor struct {
+	s     *run.State
+	gates map[string]time.Duration
+	// until is when each step is over at the earliest.
+	until map[string]time.Duration
+}
+
+// floorOf walks the longest chain of dependent steps. A step, which is a task or a template, takes what its longest attempt took
+// that handed in, or the share of all of them on the agents that it may have, and one run of the gates; before that, for a template of
+// models, the shortest such attempt and its gates. Failed attempts and waits are not in it.
+func floorOf(s *run.State) (least time.Duration) {
+	f := floor{s: s, gates: leastGates(s), until: map[string]time.Duration{}}
+	for _, id := range s.Tasks.Order {
+		least = max(least, f.over(stepOf(s.Tasks.ByID[id])))
+	}
+	return least
+}
+
+// leastGates is the shortest run of each gate.
+func leastGates(s *run.State) map[string]time.Duration {
+	least := map[string]time.Duration{}
+	take := func(r spec.Receipt) {
+		if had, ran := least[r.Gate]; !ran || r.Duration < had {
+			least[r.Gate] = r.Duration
+		}
+	}
+	for _, r := range s.Proofs.Baseline {
+		take(r)
+	}
+	for _, w := range s.Works {
+		for _, a := range w.Attempts {
+			if w.Batch != nil && a.Result != nil {
+				for _, r := range a.Result.Receipts {
+					take(r)
+				}
+			}
+		}
+	}
+	return least
+}
+
+func stepOf(t *run.Task) string {
+	if t.Task.ShardOf != "" {
+		return t.Task.ShardOf
+	}
+	return t.Task.ID
+}
+
+// over is when a step is over.
+func (f *floor) over(step string) time.Duration {
+	if at, known := f.until[step]; known {
+		return at
+	}
+	f.until[step] = 0 // a plan has no circles
+	members := f.s.Tasks.Shards[step]
+	if len(members) == 0 {
+		members = []string{step}
+	}
+	var begin, took time.Duration
+	for _, id := range members {
+		if t := f.s.Tasks.ByID[id]; t != nil {
+			for _, before := range t.After {
+				begin = max(begin, f.over(before))
+			}
+		}
+	}
+	took = f.step(members)
+	f.until[step] = begin + took
+	return begin + took
+}
+
+func (f *floor) step(members []string) time.Duration {
+	var longest, shortest, all, gates time.Duration
+	agents, canary := max(1, f.s.Spec.Parallel), false
+	for _, id := range members {
+		t := f.s.Tasks.ByID[id]
+		if t == nil {
+			continue
+		}
+		took, role := worked(f.s.Works[id], t), f.s.Made(t)
+		if longest, all = max(longest, took), all+took; shortest == 0 || took < shortest {
+			shortest = took
+		}
+		if role.Concurrency > 0 {
+			agents = min(agents, role.Concurrency)
+		}
+		if role.ChangesFiles() {
+			gates = max(gates, f.gatesOf(t))
+			canary = canary || t.Task.ShardOf != "" && role.Executor == spec.ExecutorModel
+		}
+	}
+	took := max(longest, all/time.Duration(agents)) + gates
+	if canary && len(members) > 1 {
+		took = max(longest, (all-shortest)/time.Duration(agents)) + gates + shortest + gates
+	}
+	return took
+}
+
+func (f *floor) gatesOf(t *run.Task) (sum time.Duration) {
+	for _, name := range f.s.Spec.GatesOf(t.Task) {
+		sum += f.gates[name]
+	}
+	return sum
+}
+
+// worked is how long models and commands were at work in the newest attempt of a task that handed in; its share, where they worked
+// for several.
+func worked(w *run.Work, t *run.Task) (took time.Duration) {
+	if w == nil || t.Result == nil {
+		return 0
+	}
+	a := w.Attempts[t.Result.Attempt]
+	if a == nil {
+		return 0
+	}
+	end := time.Duration(0) // spans may overlap
+	for _, s := range slices.SortedFunc(slices.Values(a.Spans), func(x, y run.Span) int { return cmp.Compare(x.From, y.From) }) {
+		if s.What == run.Models || s.What == run.Tools {
+			took += max(0, s.To-max(end, s.From))
+			end = max(end, s.To)
+		}
+	}
+	if shared := t.Result.Shared; shared != nil && shared.Tasks > 1 {
+		took /= time.Duration(shared.Tasks)
+	}
+	return took
+}
