@@ -141,8 +141,8 @@ var packTypes = map[string]byte{"commit": 1, "tree": 2, "blob": 3}
 func (d *Draft) pack() []byte {
 	var out bytes.Buffer
 	out.WriteString("PACK\x00\x00\x00\x02")
-	_ = binary.Write(&out, binary.BigEndian, uint32(len(d.objects))) //nolint:gosec // each has bytes in memory
-	z, _ := deflaters.Get().(*zlib.Writer)                           // it holds nothing else
+	_ = binary.Write(&out, binary.BigEndian, uint32(len(d.objects)))
+	z, _ := deflaters.Get().(*zlib.Writer) // it holds nothing else
 	defer deflaters.Put(z)
 	for _, o := range d.objects {
 		size := len(o.content)

@@ -46,8 +46,8 @@ func (d *Draft) mergeEdits(ctx context.Context, ours, theirs string) (tree strin
 // maxLine bounds how many commits back a common parent is looked for.
 const maxLine = 20000
 
-// descends reports whether a commit is on an unbranched line that goes back to a parent, with another one not on it: the parent is
-// what a merge of the two begins with.
+// descends reports whether a commit is on an unbranched line that goes back to a parent, with another one not on it: the
+// parent is what a merge of the two begins with.
 func (d *Draft) descends(ctx context.Context, commit, parent, without string) (bool, error) {
 	for range maxLine {
 		switch commit {
@@ -65,7 +65,7 @@ func (d *Draft) descends(ctx context.Context, commit, parent, without string) (b
 	return false, nil
 }
 
-// modified lists how two trees differ where they differ in the content and the mode of regular files alone; else it reports false.
+// modified lists how two trees differ where only the content and the mode of regular files do; else it reports false.
 func (d *Draft) modified(ctx context.Context, a, b, dir string) (edits []Change, ok bool, err error) {
 	if a == b {
 		return nil, true, nil
