@@ -19,6 +19,7 @@ import (
 	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/internal/testkit/renamejob"
+	"divisi/orchestrator/report"
 )
 
 // BenchmarkRename has the program rename a function that n packages use, with a simulated service in another process: in three
@@ -101,17 +102,9 @@ func accounts(b *testing.B, program, state string) map[string]float64 {
 	b.Helper()
 	out, err := exec.CommandContext(b.Context(), program, "show", "--output", "json", "--state-dir", state).Output()
 	require.NoError(b, err)
-	var r struct {
-		Times struct {
-			Floor float64 `json:"floor_seconds"`
-			Parts []struct {
-				Phase   string
-				Seconds float64
-			}
-		}
-	}
+	var r report.Report
 	require.NoError(b, json.Unmarshal(out, &r))
-	units := map[string]float64{"floor-s": r.Times.Floor}
+	units := map[string]float64{"floor-s": r.Times.FloorSeconds}
 	for _, p := range r.Times.Parts {
 		if p.Seconds >= 0.05 {
 			units["in-"+p.Phase+"-s"] = p.Seconds

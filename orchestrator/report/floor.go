@@ -18,8 +18,8 @@ type floor struct {
 }
 
 // floorOf walks the longest chain of dependent steps. A step, which is a task or a template, takes what its longest attempt took
-// that handed in, or the share of all of them on the agents that it may have, and one run of the gates; before that, for a template of
-// models, the shortest such attempt and its gates. Failed attempts and waits are not in it.
+// that handed in, or the share of all of them on the agents that it may have, and one run of the gates; before that, for a
+// template of models, the shortest such attempt and its gates. Failed attempts and waits are not in it.
 func floorOf(s *run.State) (least time.Duration) {
 	f := floor{s: s, gates: leastGates(s), until: map[string]time.Duration{}}
 	for _, id := range s.Tasks.Order {
@@ -115,8 +115,8 @@ func (f *floor) gatesOf(t *run.Task) (sum time.Duration) {
 	return sum
 }
 
-// worked is how long models and commands were at work in the newest attempt of a task that handed in; its share, where they worked
-// for several.
+// worked is how long models and commands were at work in the newest attempt of a task that handed in; its share, where they
+// worked for several.
 func worked(w *run.Work, t *run.Task) (took time.Duration) {
 	if w == nil || t.Result == nil {
 		return 0

@@ -44,19 +44,23 @@ func TestTheFloorIsTheLongestChainOfThePlan(t *testing.T) {
 		},
 		"the longer of two that go beside each other": {
 			[]spec.Task{{ID: "a", Role: "generator"}, {ID: "b", Role: "generator"}},
-			map[string]time.Duration{"a": 3 * s, "b": 4 * s}, 4, 1, 4*s + 2*s,
+			map[string]time.Duration{"a": 3 * s, "b": 4 * s},
+			4, 1, 4*s + 2*s,
 		},
 		"one after the other": {
 			[]spec.Task{{ID: "a", Role: "generator"}, {ID: "b", Role: "generator", DependsOn: []string{"a"}}},
-			map[string]time.Duration{"a": 3 * s, "b": 4 * s}, 4, 1, 3*s + 2*s + 4*s + 2*s,
+			map[string]time.Duration{"a": 3 * s, "b": 4 * s},
+			4, 1, 3*s + 2*s + 4*s + 2*s,
 		},
 		"shards of models have a canary": {
 			[]spec.Task{shard("t-1", "t"), shard("t-2", "t"), shard("t-3", "t")},
-			map[string]time.Duration{"t-1": 2 * s, "t-2": 3 * s, "t-3": 5 * s}, 4, 1, 2*s + 2*s + 5*s + 2*s,
+			map[string]time.Duration{"t-1": 2 * s, "t-2": 3 * s, "t-3": 5 * s},
+			4, 1, 2*s + 2*s + 5*s + 2*s,
 		},
 		"shards with one agent": {
 			[]spec.Task{shard("t-1", "t"), shard("t-2", "t"), shard("t-3", "t")},
-			map[string]time.Duration{"t-1": 2 * s, "t-2": 3 * s, "t-3": 5 * s}, 1, 1, 2*s + 2*s + 8*s + 2*s,
+			map[string]time.Duration{"t-1": 2 * s, "t-2": 3 * s, "t-3": 5 * s},
+			1, 1, 2*s + 2*s + 8*s + 2*s,
 		},
 		"what ran for several counts its share": {
 			[]spec.Task{{ID: "a", Role: "generator"}}, map[string]time.Duration{"a": 3 * s}, 4, 3, s + 2*s,
