@@ -11,8 +11,9 @@ import (
 
 // floor is what the plan of a run takes at least, by what its agents and gates took.
 type floor struct {
-	s     *run.State
-	gates map[string]time.Duration
+	s *run.State
+	// gates is what the gates took that let a task land; least is the shortest run of each gate, for tasks that none ran for.
+	gates, least map[string]time.Duration
 	// until is when each step is over at the earliest.
 	until map[string]time.Duration
 }
@@ -21,34 +22,38 @@ type floor struct {
 // that handed in, or the share of all of them on the agents that it may have, and one run of the gates; before that, for a
 // template of models, the shortest such attempt and its gates. Failed attempts and waits are not in it.
 func floorOf(s *run.State) (least time.Duration) {
-	f := floor{s: s, gates: leastGates(s), until: map[string]time.Duration{}}
+	f := floor{s: s, gates: map[string]time.Duration{}, least: map[string]time.Duration{}, until: map[string]time.Duration{}}
+	f.took()
 	for _, id := range s.Tasks.Order {
 		least = max(least, f.over(stepOf(s.Tasks.ByID[id])))
 	}
 	return least
 }
 
-// leastGates is the shortest run of each gate.
-func leastGates(s *run.State) map[string]time.Duration {
-	least := map[string]time.Duration{}
-	take := func(r spec.Receipt) {
-		if had, ran := least[r.Gate]; !ran || r.Duration < had {
-			least[r.Gate] = r.Duration
-		}
+// took reads what gates took.
+func (f *floor) took() {
+	for _, r := range f.s.Proofs.Baseline {
+		f.least[r.Gate] = r.Duration
 	}
-	for _, r := range s.Proofs.Baseline {
-		take(r)
-	}
-	for _, w := range s.Works {
+	for _, w := range f.s.Works {
 		for _, a := range w.Attempts {
-			if w.Batch != nil && a.Result != nil {
-				for _, r := range a.Result.Receipts {
-					take(r)
+			if w.Batch == nil || a.Result == nil {
+				continue
+			}
+			var sum time.Duration
+			for _, r := range a.Result.Receipts {
+				sum += r.Duration
+				if had, ran := f.least[r.Gate]; !ran || r.Duration < had {
+					f.least[r.Gate] = r.Duration
+				}
+			}
+			for _, l := range w.Batch.Tasks {
+				if had, ran := f.gates[l.Task]; a.Result.Status == spec.StatusDone && (!ran || sum < had) {
+					f.gates[l.Task] = sum
 				}
 			}
 		}
 	}
-	return least
 }
 
 func stepOf(t *run.Task) string {
@@ -82,7 +87,7 @@ func (f *floor) over(step string) time.Duration {
 }
 
 func (f *floor) step(members []string) time.Duration {
-	var longest, shortest, all, gates time.Duration
+	var longest, shortest, all, gates, first time.Duration
 	agents, canary := max(1, f.s.Spec.Parallel), false
 	for _, id := range members {
 		t := f.s.Tasks.ByID[id]
@@ -97,20 +102,26 @@ func (f *floor) step(members []string) time.Duration {
 			agents = min(agents, role.Concurrency)
 		}
 		if role.ChangesFiles() {
-			gates = max(gates, f.gatesOf(t))
+			its := f.gatesOf(t)
+			if gates = max(gates, its); first == 0 || its < first {
+				first = its
+			}
 			canary = canary || t.Task.ShardOf != "" && role.Executor == spec.ExecutorModel
 		}
 	}
 	took := max(longest, all/time.Duration(agents)) + gates
 	if canary && len(members) > 1 {
-		took = max(longest, (all-shortest)/time.Duration(agents)) + gates + shortest + gates
+		took = max(longest, (all-shortest)/time.Duration(agents)) + gates + shortest + first
 	}
 	return took
 }
 
 func (f *floor) gatesOf(t *run.Task) (sum time.Duration) {
+	if took, ran := f.gates[t.Task.ID]; ran {
+		return took
+	}
 	for _, name := range f.s.Spec.GatesOf(t.Task) {
-		sum += f.gates[name]
+		sum += f.least[name]
 	}
 	return sum
 }

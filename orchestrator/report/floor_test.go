@@ -28,6 +28,26 @@ func worksFor(l *runtest.Log, at func(time.Duration), id string, from, took time
 	l.Append(id, run.TaskData{State: run.TaskAccepted})
 }
 
+// A batch that let a task land tells what its gates take; one that failed does not.
+func TestTheFloorHasTheGatesThatLetTasksLand(t *testing.T) {
+	t.Parallel()
+	l, at := timed(t)
+	l.Spec.Parallel, l.Spec.Project.Gates = 4, []spec.Gate{{Name: "test"}}
+	l.Append("", run.Data{Baseline: []spec.Receipt{{Gate: "test", Verdict: spec.VerdictPass, Duration: time.Second}}})
+	l.Plan(spec.Task{ID: "a", Role: "generator"})
+	worksFor(l, at, "a", 10*time.Second, 3*time.Second, 1)
+	for i, status := range []spec.Status{spec.StatusFailed, spec.StatusDone} {
+		took, attempt := time.Duration(9-i)*time.Second, i+1
+		l.Append("", run.LandingData{
+			State: run.LandingTesting, Batch: 1, Head: "h", Tree: "tree", Tasks: []run.Landed{{Task: "a", Attempt: 1}},
+			Dispatch: &run.Dispatch{Task: "--batch-1", Attempt: attempt, Role: spec.RoleTester, Gates: []string{"test"}},
+		})
+		r := spec.Result{Status: status, Receipts: []spec.Receipt{{Gate: "test", Tree: "tree", Duration: took}}}
+		l.Ended("--batch-1", attempt, r)
+	}
+	require.Equal(t, 3*time.Second+8*time.Second, floorOf(l.State))
+}
+
 func TestTheFloorIsTheLongestChainOfThePlan(t *testing.T) {
 	t.Parallel()
 	s := time.Second
