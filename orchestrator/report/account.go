@@ -177,7 +177,11 @@ var ofActivity = map[run.Activity]part{
 
 // inside accounts for an attempt: its way to a worker, its wait for a core, its place, and then what it did.
 func (c *account) inside(r *lived, from, to time.Duration) {
-	at, rest := c.put(partLog, from, r.Life.Began, to), partOther
+	way, rest := partLog, partOther
+	if r.Result != nil && r.Result.Shared != nil {
+		way = partPermit // it waited for others, and a core, to share a process
+	}
+	at := c.put(way, from, r.Life.Began, to)
 	if r.Result != nil && r.Life.Began > 0 {
 		at = c.put(partPermit, at, r.Life.Began+r.Result.Queued, to)
 	}

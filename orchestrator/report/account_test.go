@@ -84,6 +84,20 @@ func TestTheCriticalPathIsWalkedBackFromTheEnd(t *testing.T) {
 	}, accounted(l.State, 2040*ms))
 }
 
+func TestAnAttemptOfAGroupWaitsForACore(t *testing.T) {
+	t.Parallel()
+	l, at := timed(t)
+	l.Plan(spec.Task{ID: "a", Role: "generator"})
+	l.Dispatched("a", "generator", 1, "c")
+	at(700 * ms)
+	l.Agent("a", 1, contextscope.KindStarted, wire.Started{Delivery: 1})
+	at(time.Second)
+	r := runtest.Patched("c", "t", "b")
+	r.Shared = &spec.Shared{First: "a/1", Tasks: 3}
+	l.Ended("a", 1, r)
+	require.Equal(t, 700*ms, accounted(l.State, time.Second)["permit"])
+}
+
 func TestThePathLeadsThroughWhatAnAgentAskedForAndWaitsForPersons(t *testing.T) {
 	t.Parallel()
 	l, at := timed(t)
