@@ -35,6 +35,8 @@ type Dir struct {
 	WorkTree string
 	// Index is the index file; empty means GitDir/index.
 	Index string
+	// Packed has files become one pack that are taken into the index: creating a file for each would take longer.
+	Packed bool
 }
 
 // ExitError is a git that ran and failed.
@@ -146,6 +148,9 @@ func (g *Git) command(ctx context.Context, c call) (*exec.Cmd, *capture, error) 
 	args := slices.Clone(flags)
 	for _, kv := range c.config {
 		args = append(args, "-c", kv)
+	}
+	if c.dir.Packed {
+		args = append(args, "-c", "core.bigFileThreshold=1")
 	}
 	cmd := exec.CommandContext(ctx, g.path, append(args, c.args...)...)
 	cmd.Env = append(slices.Clone(g.env), c.env...)

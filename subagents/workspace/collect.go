@@ -183,12 +183,17 @@ func (s *Slot) checkLeftOut(ctx context.Context, added []string) error {
 	return err
 }
 
+// manyFiles is from how many files on their contents are taken in as one pack.
+const manyFiles = 50
+
 func (s *Slot) updateIndex(ctx context.Context, paths []string, flags ...string) error {
 	if len(paths) == 0 {
 		return nil
 	}
 	in := strings.Join(paths, "\x00") + "\x00"
-	_, err := s.look(ctx, in, append(append([]string{"update-index", "-z"}, flags...), "--stdin")...)
+	at := s.at()
+	at.Packed = len(paths) >= manyFiles
+	_, err := s.lookAt(ctx, at, in, append(append([]string{"update-index", "-z"}, flags...), "--stdin")...)
 	return err
 }
 

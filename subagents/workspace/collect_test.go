@@ -71,6 +71,32 @@ func TestCollect(t *testing.T) {
 	require.Equal(t, "a\nb\n", string(data), "as the user's git stored it")
 }
 
+// The contents of many files are in one pack of the slot, which goes with the next reset.
+func TestCollectManyFiles(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, fileSet(120))
+	s := b.slot(t)
+	for _, word := range []string{"new ", "newer "} {
+		require.NoError(t, s.Reset(t.Context(), b.base))
+		for name := range fileSet(120) {
+			write(t, filepath.Join(s.Dir(), name), word+name+"\n")
+		}
+		p, pack, err := s.Collect(t.Context(), b.base, "many", author, noon)
+		require.NoError(t, err)
+		require.Len(t, p.Files, 120)
+		require.Equal(t, 120, p.Added)
+		packs, err := filepath.Glob(filepath.Join(s.GitDir(), "objects", "pack", "*.pack"))
+		require.NoError(t, err)
+		require.Len(t, packs, 1)
+		require.NoError(t, b.mirror.Import(t.Context(), pack))
+		require.NoError(t, git.CheckPatch(t.Context(), b.mirror, *p, func(string) bool { return true }))
+		name := p.Files[7]
+		data, err := b.mirror.ReadFile(t.Context(), p.Commit, name, 100)
+		require.NoError(t, err)
+		require.Equal(t, word+name+"\n", string(data))
+	}
+}
+
 func TestCollectNothing(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, map[string]string{"a.txt": "a\n", ".gitignore": "*.log\n"})

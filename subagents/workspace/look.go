@@ -20,10 +20,15 @@ func (s *Slot) Share() { s.shared.Store(true) }
 
 // look runs a git that reads the files of the work tree.
 func (s *Slot) look(ctx context.Context, in string, args ...string) ([]byte, error) {
+	return s.lookAt(ctx, s.at(), in, args...)
+}
+
+func (s *Slot) lookAt(ctx context.Context, at git.Dir, in string, args ...string) ([]byte, error) {
 	if !s.shared.Load() {
-		return s.git.Run(ctx, s.at(), strings.NewReader(in), args...)
+		return s.git.Run(ctx, at, strings.NewReader(in), args...)
 	}
-	line, env, err := s.git.Command(git.Dir{GitDir: s.gitDir, WorkTree: sandbox.TreePath(s.dir)}, args...)
+	at.WorkTree = sandbox.TreePath(s.dir)
+	line, env, err := s.git.Command(at, args...)
 	if err != nil {
 		return nil, err
 	}
