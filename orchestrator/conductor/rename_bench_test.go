@@ -34,7 +34,7 @@ func BenchmarkRename(b *testing.B) {
 		{"set", renamejob.Set, spec.ProveBatch},
 		{"atonce", strings.Replace(renamejob.Waves, "    shard:", "    canary: 100\n    shard:", 1), spec.ProveBatch},
 	} {
-		for _, n := range []int{8, 32, 64} {
+		for _, n := range []int{8, 32, 64, 256} {
 			b.Run(fmt.Sprintf("%s/%d", how.name, n), func(b *testing.B) {
 				for b.Loop() {
 					rename(b, program, server, how.plan, how.prove, n)
