@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -43,6 +44,9 @@ func (r *Repo) Draft() *Draft {
 
 // tree reads the tree of a commit, or one tree.
 func (d *Draft) tree(ctx context.Context, id string) ([]treeEntry, error) {
+	if c, made := d.commits[id]; made {
+		id = c.Tree
+	}
 	entries, kept := d.trees[id]
 	if !kept {
 		entries, kept = d.r.memo.tree(id)
@@ -75,7 +79,7 @@ func (d *Draft) commit(ctx context.Context, id string) (Commit, error) {
 	}
 	c, err := d.r.Commit(ctx, id)
 	if err == nil {
-		c.Message = ""
+		c = c.alone()
 		d.commits[id] = c
 		d.r.memo.keepCommit(c)
 	}
@@ -120,6 +124,15 @@ func (d *Draft) Flush(ctx context.Context) error {
 		d.trees, d.entries = map[string][]treeEntry{}, 0
 	}
 	return nil
+}
+
+// alone is a commit without its message, and without the memory that its message is in.
+func (c Commit) alone() Commit {
+	c.Message, c.Tree, c.Parents = "", strings.Clone(c.Tree), slices.Clone(c.Parents)
+	for i, p := range c.Parents {
+		c.Parents[i] = strings.Clone(p)
+	}
+	return c
 }
 
 func (d *Draft) flush(ctx context.Context) error {

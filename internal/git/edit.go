@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -35,7 +34,7 @@ func (d *Draft) Edit(ctx context.Context, id string, changes []Change) (string, 
 	if err == nil {
 		tree, err = d.write(entries)
 	}
-	if err == nil && d.bytes > maxDraft {
+	if err == nil && (d.bytes > maxDraft || d.entries > 2*maxKept) {
 		err = d.Flush(ctx)
 	}
 	if err != nil {
@@ -47,42 +46,71 @@ func (d *Draft) Edit(ctx context.Context, id string, changes []Change) (string, 
 // apply returns the entries of a directory after some edits, whose names are paths there; an edit without an id removes. Trees
 // below are written; one that becomes empty goes, as git does it.
 func (d *Draft) apply(ctx context.Context, entries, edits []treeEntry) ([]treeEntry, error) {
-	own, below := map[string]treeEntry{}, map[string][]treeEntry{}
+	var added []treeEntry
+	now, below := slices.Clone(entries), map[string][]treeEntry{}
 	for _, edit := range edits {
 		name, rest, deeper := strings.Cut(edit.name, "/")
-		if deeper {
+		switch {
+		case deeper:
 			edit.name = rest
 			below[name] = append(below[name], edit)
-		} else {
-			own[name] = edit
-		}
-	}
-	now := make(map[string]treeEntry, len(entries)+len(edits))
-	for _, entry := range entries {
-		now[entry.name] = entry
-	}
-	for name, edit := range own {
-		if edit.oid == "" && now[name].mode != modeTree { // what was a file may be a directory next
-			delete(now, name)
+		case edit.oid != "":
+			added = append(added, edit)
+		case entryOf(now, name).mode != modeTree: // what was a file may be a directory next
+			now = without(now, name)
 		}
 	}
 	for name, edits := range below {
-		dir, err := d.below(ctx, now[name], edits)
-		if err != nil {
+		was := entryOf(now, name)
+		dir, err := d.below(ctx, was, edits)
+		switch {
+		case err != nil:
 			return nil, err
-		}
-		if dir != "" {
-			now[name] = treeEntry{name, modeTree, dir}
-		} else if now[name].mode == modeTree {
-			delete(now, name)
-		}
-	}
-	for name, edit := range own {
-		if edit.oid != "" {
-			now[name] = edit
+		case dir != "":
+			now = with(now, treeEntry{name, modeTree, dir})
+		case was.mode == modeTree:
+			now = without(now, name)
 		}
 	}
-	return slices.SortedFunc(maps.Values(now), order), nil
+	for _, edit := range added {
+		now = with(now, edit)
+	}
+	return now, nil
+}
+
+// search finds the place of an entry in the order of git, where a directory's name counts as if it ended in a slash.
+func search(entries []treeEntry, key string) (int, bool) {
+	return slices.BinarySearchFunc(entries, key, func(e treeEntry, key string) int { return cmp.Compare(e.key(), key) })
+}
+
+// entryOf is the entry of a name; without an id where there is none.
+func entryOf(entries []treeEntry, name string) treeEntry {
+	for _, key := range []string{name, name + "/"} {
+		if i, found := search(entries, key); found {
+			return entries[i]
+		}
+	}
+	return treeEntry{}
+}
+
+func without(entries []treeEntry, name string) []treeEntry {
+	if was := entryOf(entries, name); was.oid != "" {
+		i, _ := search(entries, was.key())
+		return slices.Delete(entries, i, i+1)
+	}
+	return entries
+}
+
+// with puts an entry in the place of the one of its name.
+func with(entries []treeEntry, e treeEntry) []treeEntry {
+	i, found := search(entries, e.key())
+	if found {
+		entries[i] = e
+		return entries
+	}
+	entries = without(entries, e.name)
+	i, _ = search(entries, e.key())
+	return slices.Insert(entries, i, e)
 }
 
 // below writes the tree of an entry after some edits; "" for an empty one.
@@ -100,9 +128,6 @@ func (d *Draft) below(ctx context.Context, was treeEntry, edits []treeEntry) (st
 	}
 	return d.write(entries)
 }
-
-// order is that of git: a directory's name counts as if it ended in a slash.
-func order(a, b treeEntry) int { return cmp.Compare(a.key(), b.key()) }
 
 func (t treeEntry) key() string {
 	if t.mode == modeTree {

@@ -118,6 +118,12 @@ func TestMergeOfEditsNeedsTheParent(t *testing.T) {
 	b := newBundle(t)
 	first := b.change(b.base, map[string]string{"a.txt": "first\n"})
 	theirs := b.change(first, map[string]string{"dir/b.txt": "B\n"})
+	plain := b.change(first, map[string]string{"dir/b.txt": "b\n"})
+	run := b.change(plain, map[string]string{ModeExec + ":dir/b.txt": "b\n"})
+	content := b.change(plain, map[string]string{"dir/b.txt": "B\n"})
+	_, ok, err := b.m.Draft().mergeEdits(t.Context(), run, content)
+	require.NoError(t, err)
+	require.False(t, ok, "ours has another mode")
 	for name, ours := range map[string]string{
 		"on another line": b.change(b.base, map[string]string{"dir/c.txt": "C\n"}),
 		"on it already":   b.change(theirs, map[string]string{"dir/b.txt": "b\n"}),
@@ -128,7 +134,53 @@ func TestMergeOfEditsNeedsTheParent(t *testing.T) {
 	}
 	two, err := b.m.CommitTree(must(b.m.Tree(t.Context(), theirs)), []string{first, b.base}, "m", divisi, divisi, noon)
 	require.NoError(t, err)
-	_, ok, err := b.m.Draft().mergeEdits(t.Context(), first, two)
+	_, ok, err = b.m.Draft().mergeEdits(t.Context(), first, two)
 	require.NoError(t, err)
 	require.False(t, ok, "two parents")
+}
+
+// The base of a mirror names a parent that is not there.
+func TestMergeOfTheBase(t *testing.T) {
+	t.Parallel()
+	u := newCommitted(t)
+	u.write("a.txt", "second\n")
+	u.commit("second")
+	b := u.mirrored()
+	ours := b.change(b.base, map[string]string{"a.txt": "third\n"})
+	m, err := b.m.MergeTree(t.Context(), ours, b.base)
+	require.NoError(t, err)
+	require.Equal(t, must(b.m.Tree(t.Context(), ours)), m.Tree)
+}
+
+// What a draft holds back is written as one pack where it is much, and once.
+func TestDraft(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	large := strings.Repeat("more than two thousand bytes; ", 200)
+	d, last := b.m.Draft(), b.base
+	for i := range manyObjects {
+		blob := must(b.m.Lookup(t.Context(), b.base, []string{"a.txt"}))[0].OID
+		tree, err := d.Edit(t.Context(), last, []Change{{Path: fmt.Sprintf("new/%d", i), NewMode: ModeFile, NewOID: blob}})
+		require.NoError(t, err, "also of a commit that is not written yet")
+		last, err = d.CommitTree(tree, []string{last}, large, divisi, divisi, noon)
+		require.NoError(t, err)
+	}
+	has, err := b.m.Has(t.Context(), last)
+	require.NoError(t, err)
+	require.False(t, has, "it is held back")
+	before := packsOf(t, b.m)
+	for range 2 {
+		require.NoError(t, d.Flush(t.Context()))
+		require.Len(t, packsOf(t, b.m), len(before)+1)
+	}
+	require.Equal(t, large+"\n", must(b.m.Commit(t.Context(), last)).Message)
+	require.Len(t, must(b.m.Files(t.Context(), last)), len(must(b.m.Files(t.Context(), b.base)))+manyObjects)
+	userGit(t, b.m.Dir(), "fsck", "--full", "--strict", "--no-dangling")
+}
+
+func packsOf(t testing.TB, r *Repo) []string {
+	t.Helper()
+	packs, err := filepath.Glob(filepath.Join(r.Objects(), "pack", "*.pack"))
+	require.NoError(t, err)
+	return packs
 }

@@ -95,3 +95,25 @@ func TestUnfinishedPacksAreRemoved(t *testing.T) {
 	require.NoFileExists(t, old)
 	require.FileExists(t, fresh)
 }
+
+func TestManyPacksGetOneIndex(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	last := b.base
+	for i := range manyPacks {
+		d := b.m.Draft()
+		for k := range manyObjects {
+			var err error
+			last, err = d.CommitTree(must(b.m.Tree(t.Context(), b.base)), []string{last}, fmt.Sprint(i, k), divisi, divisi, noon)
+			require.NoError(t, err)
+		}
+		require.NoError(t, d.Flush(t.Context()))
+	}
+	_, err := b.m.PackLoose(t.Context())
+	require.NoError(t, err)
+	require.FileExists(t, filepath.Join(b.m.Objects(), "pack", "multi-pack-index"))
+	userGit(t, b.m.Dir(), "fsck", "--full", "--strict", "--no-dangling")
+	has, err := b.m.Has(t.Context(), last)
+	require.NoError(t, err)
+	require.True(t, has)
+}

@@ -2,6 +2,7 @@ package git
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -53,6 +54,9 @@ func (d *Draft) MergeTree(ctx context.Context, ours, theirs string) (Merge, erro
 		return Merge{}, err
 	}
 	tree, ok, err := d.mergeEdits(ctx, ours, theirs)
+	if errors.Is(err, ErrTooLarge) {
+		err = nil // not for git
+	}
 	if err == nil && ok {
 		return Merge{Tree: tree}, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 )
 
 // MaxPack bounds a pack that Import takes, in bytes.
@@ -35,11 +36,12 @@ func (r *Repo) Import(ctx context.Context, pack []byte) error {
 	if len(pack) >= 12 && binary.BigEndian.Uint32(pack[8:]) >= manyObjects { // so says its header
 		args = []string{"index-pack", "--stdin", "--fix-thin", "--strict"}
 	}
+	began := time.Now()
 	_, err := r.g.exec(ctx, call{
 		dir: Dir{GitDir: r.dir}, config: []string{"core.bigFileThreshold=64m"}, stdin: bytes.NewReader(pack), args: args,
 	})
 	if err != nil {
-		return fmt.Errorf("import a pack: %w", packError(err))
+		return errors.Join(fmt.Errorf("import a pack: %w", packError(err)), r.removeUnfinished(began))
 	}
 	return nil
 }

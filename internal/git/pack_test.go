@@ -3,6 +3,7 @@ package git
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -61,6 +62,7 @@ func TestImportOfManyObjects(t *testing.T) {
 	for range 2 {
 		require.NoError(t, far.m.Import(t.Context(), pack), "twice is once")
 	}
+	require.Len(t, packsOf(t, far.m), 2, "one of the base")
 	data, err := far.m.ReadFile(t.Context(), next, "many/7", 1000)
 	require.NoError(t, err)
 	require.Equal(t, files["many/7"], string(data))
@@ -93,6 +95,9 @@ func TestImportRefuses(t *testing.T) {
 		require.NoError(t, err)
 		require.ErrorIs(t, far.m.Import(t.Context(), pack), ErrPack, "%s, its parent is missing", how)
 	}
+	left, err := filepath.Glob(filepath.Join(far.m.Objects(), "pack", "tmp_*"))
+	require.NoError(t, err)
+	require.Empty(t, left, "of what was refused")
 	next := b.change(b.base, map[string]string{"a.txt": strings.Repeat("x", 100)})
 	pack, err := b.m.Pack(t.Context(), next, b.base)
 	require.NoError(t, err)

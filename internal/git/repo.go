@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -24,6 +25,8 @@ type Repo struct {
 	reads, diffs servers
 	// memo is nil where objects go again.
 	memo *memo
+	// packing is held while objects are packed.
+	packing sync.Mutex
 }
 
 // Close ends the processes that wait to read the repository, which can be used all the same. They end soon without it too.

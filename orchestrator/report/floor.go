@@ -19,8 +19,8 @@ type floor struct {
 }
 
 // floorOf walks the longest chain of dependent steps. A step, which is a task or a template, takes what its longest attempt took
-// that handed in, or the share of all of them on the agents that it may have, and one run of the gates; before that, for a
-// template of models, the shortest such attempt and its gates. Failed attempts and waits are not in it.
+// that handed in, or the share of all of them on the agents that it may have, and one run of the gates. Shards of models behind
+// the canaries also wait for one canary and its gates. Failed attempts and waits are not in it.
 func floorOf(s *run.State) (least time.Duration) {
 	f := floor{s: s, gates: map[string]time.Duration{}, least: map[string]time.Duration{}, until: map[string]time.Duration{}}
 	f.took()
@@ -73,7 +73,7 @@ func (f *floor) over(step string) time.Duration {
 	if len(members) == 0 {
 		members = []string{step}
 	}
-	var begin, took time.Duration
+	var begin time.Duration
 	for _, id := range members {
 		if t := f.s.Tasks.ByID[id]; t != nil {
 			for _, before := range t.After {
@@ -81,42 +81,45 @@ func (f *floor) over(step string) time.Duration {
 			}
 		}
 	}
-	took = f.step(members)
-	f.until[step] = begin + took
-	return begin + took
+	f.until[step] = begin + f.step(members)
+	return f.until[step]
 }
 
+// step is what a task, or the shards of a template, take that handed in.
 func (f *floor) step(members []string) time.Duration {
-	var longest, shortest, all, gates, first time.Duration
-	agents, canary := max(1, f.s.Spec.Parallel), false
+	var longest, all, gates time.Duration
+	agents, canaries, handed := max(1, f.s.Spec.Parallel), len(members), []*run.Task{}
 	for _, id := range members {
 		t := f.s.Tasks.ByID[id]
-		if t == nil {
+		if t == nil || t.Result == nil {
 			continue
 		}
-		took, role := worked(f.s.Works[id], t), f.s.Made(t)
-		if longest, all = max(longest, took), all+took; shortest == 0 || took < shortest {
-			shortest = took
-		}
+		role, took := f.s.Made(t), worked(f.s.Works[id], t)
+		handed, longest, all = append(handed, t), max(longest, took), all+took
+		gates = max(gates, f.gatesOf(t))
 		if role.Concurrency > 0 {
 			agents = min(agents, role.Concurrency)
 		}
-		if role.ChangesFiles() {
-			its := f.gatesOf(t)
-			if gates = max(gates, its); first == 0 || its < first {
-				first = its
-			}
-			canary = canary || t.Task.ShardOf != "" && role.Executor == spec.ExecutorModel
+		if role.Executor == spec.ExecutorModel && role.ChangesFiles() && t.Task.ShardOf != "" && t.Task.ChangeSet == "" {
+			canaries = cmp.Or(t.Task.Canary, spec.DefaultCanary)
 		}
 	}
 	took := max(longest, all/time.Duration(agents)) + gates
-	if canary && len(members) > 1 {
-		took = max(longest, (all-shortest)/time.Duration(agents)) + gates + shortest + first
+	if len(handed) <= canaries {
+		return took
 	}
-	return took
+	shortest := func(of func(*run.Task) time.Duration) time.Duration {
+		return of(slices.MinFunc(handed, func(x, y *run.Task) int { return cmp.Compare(of(x), of(y)) }))
+	}
+	one := shortest(func(t *run.Task) time.Duration { return worked(f.s.Works[t.Task.ID], t) })
+	return max(took, one+shortest(f.gatesOf)+one+gates) // those behind the canaries wait for one of them
 }
 
+// gatesOf is what the gates take that a task needs to land; nothing for one that changes no file.
 func (f *floor) gatesOf(t *run.Task) (sum time.Duration) {
+	if role := f.s.Made(t); !role.ChangesFiles() {
+		return 0
+	}
 	if took, ran := f.gates[t.Task.ID]; ran {
 		return took
 	}

@@ -37,7 +37,7 @@ func TestTheFloorHasTheGatesThatLetTasksLand(t *testing.T) {
 	l.Plan(spec.Task{ID: "a", Role: "generator"})
 	worksFor(l, at, "a", 10*time.Second, 3*time.Second, 1)
 	for i, status := range []spec.Status{spec.StatusFailed, spec.StatusDone} {
-		took, attempt := time.Duration(9-i)*time.Second, i+1
+		took, attempt := time.Duration(7+i)*time.Second, i+1
 		l.Append("", run.LandingData{
 			State: run.LandingTesting, Batch: 1, Head: "h", Tree: "tree", Tasks: []run.Landed{{Task: "a", Attempt: 1}},
 			Dispatch: &run.Dispatch{Task: "--batch-1", Attempt: attempt, Role: spec.RoleTester, Gates: []string{"test"}},
@@ -52,6 +52,7 @@ func TestTheFloorIsTheLongestChainOfThePlan(t *testing.T) {
 	t.Parallel()
 	s := time.Second
 	shard := func(id, of string) spec.Task { return spec.Task{ID: id, Role: "generator", ShardOf: of} }
+	of := func(id string) spec.Task { return spec.Task{ID: id, Role: "generator", ShardOf: "t", ChangeSet: "t"} }
 	for name, c := range map[string]struct {
 		tasks    []spec.Task
 		took     map[string]time.Duration
@@ -72,21 +73,36 @@ func TestTheFloorIsTheLongestChainOfThePlan(t *testing.T) {
 			map[string]time.Duration{"a": 3 * s, "b": 4 * s},
 			4, 1, 3*s + 2*s + 4*s + 2*s,
 		},
-		"shards of models have a canary": {
+		"canaries begin together": {
 			[]spec.Task{shard("t-1", "t"), shard("t-2", "t"), shard("t-3", "t")},
 			map[string]time.Duration{"t-1": 2 * s, "t-2": 3 * s, "t-3": 5 * s},
-			4, 1, 2*s + 2*s + 5*s + 2*s,
+			4, 1, 5*s + 2*s,
+		},
+		"a shard waits for a canary": {
+			[]spec.Task{shard("t-1", "t"), shard("t-2", "t"), shard("t-3", "t"), shard("t-4", "t")},
+			map[string]time.Duration{"t-1": 5 * s, "t-2": 6 * s, "t-3": 5 * s, "t-4": 6 * s},
+			4, 1, 5*s + 2*s + 5*s + 2*s,
+		},
+		"a set has no canary": {
+			[]spec.Task{of("t-1"), of("t-2"), of("t-3"), of("t-4")},
+			map[string]time.Duration{"t-1": 5 * s, "t-2": 6 * s, "t-3": 5 * s, "t-4": 6 * s},
+			4, 1, 6*s + 2*s,
 		},
 		"shards with one agent": {
 			[]spec.Task{shard("t-1", "t"), shard("t-2", "t"), shard("t-3", "t")},
 			map[string]time.Duration{"t-1": 2 * s, "t-2": 3 * s, "t-3": 5 * s},
-			1, 1, 2*s + 2*s + 8*s + 2*s,
+			1, 1, 10*s + 2*s,
+		},
+		"shards that did not hand in are no canaries": {
+			[]spec.Task{shard("t-1", "t"), shard("t-2", "t"), shard("t-3", "t"), shard("t-4", "t")},
+			map[string]time.Duration{"t-1": 3 * s, "t-3": 5 * s, "t-4": 5 * s},
+			4, 1, 5*s + 2*s,
 		},
 		"what ran for several counts its share": {
 			[]spec.Task{{ID: "a", Role: "generator"}}, map[string]time.Duration{"a": 3 * s}, 4, 3, s + 2*s,
 		},
 		"what did not hand in counts nothing": {
-			[]spec.Task{{ID: "a", Role: "generator"}}, nil, 4, 1, 2 * s,
+			[]spec.Task{{ID: "a", Role: "generator"}}, nil, 4, 1, 0,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -95,6 +95,8 @@ func TestCollectManyFiles(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, word+name+"\n", string(data))
 	}
+	require.NoError(t, s.Reset(t.Context(), b.base))
+	require.NoDirExists(t, filepath.Join(s.GitDir(), "objects", "pack"))
 }
 
 func TestCollectNothing(t *testing.T) {

@@ -58,6 +58,15 @@ func TestCollectPartsMakesAPatchOfEach(t *testing.T) {
 		}
 	}
 
+	settled(t, joint, b.base) // what it had written is gone
+	for _, edit := range edits {
+		edit(joint.Dir())
+	}
+	again, pack, err := joint.CollectParts(t.Context(), b.base, author, parts)
+	require.NoError(t, err)
+	require.Equal(t, patches, again)
+	require.NoError(t, mirrorOf(t, b.user).mirror.Import(t.Context(), pack))
+
 	settled(t, joint, b.base)
 	write(t, filepath.Join(joint.Dir(), "a"), "A\n")
 	write(t, filepath.Join(joint.Dir(), "stray"), "x\n")

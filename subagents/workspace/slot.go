@@ -317,6 +317,9 @@ func (s *Slot) dropObjects() error {
 		if e.Name() == "info" { // it names the mirror
 			continue
 		}
+		if e.Name() == "pack" {
+			s.repo.Close() // a git that waits has its packs open
+		}
 		if err := Remove(filepath.Join(s.repo.Objects(), e.Name())); err != nil {
 			return err
 		}
