@@ -116,6 +116,10 @@ func TestAnUnsoundPatchIsAFailedAttemptAndNoFailedRun(t *testing.T) {
 			require.Equal(t, run.Parked, st.Status, st.Reason)
 			require.Equal(t, wire.FaultWriteSet, st.Tasks.ByID["one"].Faults[0].Fault.Class)
 			require.Len(t, st.Tasks.ByID["one"].Faults, 2)
+			if name == "its pack is no pack" {
+				second := st.Tasks.ByID["one"].Faults[1].Fault
+				require.Equal(t, st.Tasks.ByID["one"].Faults[0].Fault.Message, second.Message, "it was not taken in the first time")
+			}
 		})
 	}
 }
