@@ -20,7 +20,7 @@ import (
 const MaxData = 900_000
 
 const (
-	closePatience  = 3 * time.Second
+	closePatience  = 10 * time.Second
 	flushPatience  = 500 * time.Millisecond
 	attachPatience = 3 * time.Second
 	openPatience   = 3 * time.Second  // for a server that is up but whose streams are not
