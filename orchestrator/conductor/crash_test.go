@@ -82,6 +82,28 @@ func (r *rig) goOn(want crashed) {
 	require.Equal(r.t, want, r.outcome(st.Head))
 }
 
+// killed has the run go on from each message of its log that is behind the first ones, as if its conductor had been killed there.
+// The pack of what a person handed in is there.
+func (r *rig) killed(t *testing.T, first int, pack string, goOn func(t *testing.T, f *rig, st *run.State)) {
+	t.Helper()
+	messages := r.messages()
+	for k := first; k < len(messages); k++ {
+		if testing.Short() && k > first+3 {
+			break
+		}
+		t.Run(fmt.Sprintf("%02d %s", k, messages[k-1].Subject), func(t *testing.T) {
+			t.Parallel()
+			f := r.fork(t, messages[:k])
+			data, err := r.bus.Get(t.Context(), pack)
+			require.NoError(t, err)
+			require.NoError(t, f.bus.Put(t.Context(), pack, data))
+			st, err := f.fold(t.Context())
+			require.NoError(t, err)
+			goOn(t, f, st)
+		})
+	}
+}
+
 // fork is the same run on a bus of its own, whose log ends with the given messages, and whose queue and refs know nothing: as
 // after a kill in the moment behind an append.
 func (r *rig) fork(t *testing.T, log []bus.Message) *rig {

@@ -1,7 +1,6 @@
 package conductor_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -89,29 +88,16 @@ func TestAGivenPatchLandsAlsoAfterAKill(t *testing.T) {
 	}
 	require.ElementsMatch(t, []string{spec.Person, "mod"}, roles)
 
-	messages := r.messages()
-	for k := ended; k < len(messages); k++ {
-		if testing.Short() && k > ended+3 {
-			break
+	r.killed(t, ended, p.Pack, func(t *testing.T, f *rig, st *run.State) {
+		if st.Status.Ended() && !st.Works.ByPerson(st.Tasks.ByID["hard"]) { // the kill came before the patch was in the log
+			st = f.give(p)
+		} else {
+			st = f.giveOn()
 		}
-		t.Run(fmt.Sprintf("%02d %s", k, messages[k-1].Subject), func(t *testing.T) {
-			t.Parallel()
-			f := r.fork(t, messages[:k])
-			pack, err := r.bus.Get(t.Context(), p.Pack)
-			require.NoError(t, err)
-			require.NoError(t, f.bus.Put(t.Context(), p.Pack, pack))
-			st, err := f.fold(t.Context())
-			require.NoError(t, err)
-			if st.Status.Ended() && !st.Works.ByPerson(st.Tasks.ByID["hard"]) { // the kill came before the patch was in the log
-				st = f.give(p)
-			} else {
-				st = f.giveOn()
-			}
-			require.Equal(t, run.Done, st.Status, st.Reason)
-			require.Equal(t, want, f.outcome(st.Head))
-			require.Equal(t, 2, st.Tasks.ByID["hard"].Attempt, "it was given once")
-		})
-	}
+		require.Equal(t, run.Done, st.Status, st.Reason)
+		require.Equal(t, want, f.outcome(st.Head))
+		require.Equal(t, 2, st.Tasks.ByID["hard"].Attempt, "it was given once")
+	})
 }
 
 // What a person hands in is checked again on receipt: nothing that reaches the log is trusted.

@@ -42,8 +42,15 @@ func TestCollectPartsMakesAPatchOfEach(t *testing.T) {
 	for _, edit := range edits {
 		edit(joint.Dir())
 	}
+	first, _, err := joint.CollectParts(t.Context(), b.base, author, parts)
+	require.NoError(t, err)
+	settled(t, joint, b.base) // what it had written is gone, and is written again
+	for _, edit := range edits {
+		edit(joint.Dir())
+	}
 	patches, pack, err := joint.CollectParts(t.Context(), b.base, author, parts)
 	require.NoError(t, err)
+	require.Equal(t, first, patches)
 	require.NoError(t, b.mirror.Import(t.Context(), pack))
 	for i, edit := range edits {
 		alone := b.slot(t)
@@ -57,15 +64,6 @@ func TestCollectPartsMakesAPatchOfEach(t *testing.T) {
 			require.True(t, has)
 		}
 	}
-
-	settled(t, joint, b.base) // what it had written is gone
-	for _, edit := range edits {
-		edit(joint.Dir())
-	}
-	again, pack, err := joint.CollectParts(t.Context(), b.base, author, parts)
-	require.NoError(t, err)
-	require.Equal(t, patches, again)
-	require.NoError(t, mirrorOf(t, b.user).mirror.Import(t.Context(), pack))
 
 	settled(t, joint, b.base)
 	write(t, filepath.Join(joint.Dir(), "a"), "A\n")
