@@ -29,6 +29,9 @@ type Draft struct {
 	// objects are not written yet; they have so many bytes.
 	objects []draftObject
 	bytes   int
+	// blobs are those that were made; begun reports whether something is written already.
+	blobs map[string]bool
+	begun bool
 }
 
 type draftObject struct {
@@ -39,7 +42,7 @@ type draftObject struct {
 
 // Draft returns an empty draft.
 func (r *Repo) Draft() *Draft {
-	return &Draft{r: r, trees: map[string][]treeEntry{}, commits: map[string]Commit{}}
+	return &Draft{r: r, trees: map[string][]treeEntry{}, commits: map[string]Commit{}, blobs: map[string]bool{}}
 }
 
 // tree reads the tree of a commit, or one tree.
@@ -91,6 +94,16 @@ func (d *Draft) put(kind string, content []byte) {
 	d.objects, d.bytes = append(d.objects, draftObject{kind, content}), d.bytes+len(content)
 }
 
+// Blob makes the object of a file's content and returns its id.
+func (d *Draft) Blob(content []byte) string {
+	id := objectID(len(d.r.base), withHeader("blob", content))
+	if !d.blobs[id] {
+		d.blobs[id] = true
+		d.put("blob", content)
+	}
+	return id
+}
+
 // CommitTree makes a commit, as CommitTree of a repository does.
 func (d *Draft) CommitTree(
 	tree string, parents []string, message string, author, committer Ident, at time.Time,
@@ -119,7 +132,7 @@ func (d *Draft) Flush(ctx context.Context) error {
 	for _, c := range d.commits {
 		d.r.memo.keepCommit(c)
 	}
-	d.objects, d.bytes = nil, 0
+	d.objects, d.bytes, d.begun = nil, 0, d.begun || len(d.objects) > 0
 	if d.entries > maxKept {
 		d.trees, d.entries = map[string][]treeEntry{}, 0
 	}
@@ -145,6 +158,17 @@ func (d *Draft) flush(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// maxWhole bounds, in bytes, the objects that Pack returns. Of more than that, git packs the differences alone.
+const maxWhole = 64 << 10
+
+// Pack returns all that the draft has made as a pack, before it is written; nil where that is much, or some is written already.
+func (d *Draft) Pack() []byte {
+	if d.begun || d.bytes > maxWhole {
+		return nil
+	}
+	return d.pack()
 }
 
 // packTypes are the numbers of the kinds of objects in a pack.

@@ -40,14 +40,32 @@ func (r *Repo) Files(ctx context.Context, commit string) ([]Entry, error) {
 
 // FilesUnder lists the files of a commit or tree at and below the paths, sorted by path; all files where none is given.
 func (r *Repo) FilesUnder(ctx context.Context, commit string, paths ...string) ([]Entry, error) {
+	return r.list(ctx, "-l", commit, paths...)
+}
+
+func (r *Repo) list(ctx context.Context, flag, commit string, paths ...string) ([]Entry, error) {
 	if err := checkIDs(commit); err != nil {
 		return nil, err
 	}
-	out, err := r.run(ctx, append([]string{"ls-tree", "-r", "-z", "-l", "--full-tree", commit, "--"}, paths...)...)
+	out, err := r.run(ctx, append([]string{"ls-tree", "-r", "-z", flag, "--full-tree", commit, "--"}, paths...)...)
 	if err != nil {
 		return nil, fmt.Errorf("list the files of %s: %w", commit, err)
 	}
 	return parseTree(out)
+}
+
+// Unusual lists the submodules of a commit, and reports whether it has a directory without a file: no index keeps one.
+func (r *Repo) Unusual(ctx context.Context, commit string) (links []string, hollow bool, err error) {
+	entries, err := r.list(ctx, "-t", commit)
+	for i, e := range entries {
+		switch {
+		case e.Mode == ModeGitlink:
+			links = append(links, e.Path)
+		case e.Mode == "0"+modeTree && (i+1 == len(entries) || !strings.HasPrefix(entries[i+1].Path, e.Path+"/")):
+			hollow = true
+		}
+	}
+	return links, hollow, err
 }
 
 // parseTree reads the records of ls-tree -z, with or without -l: "mode type oid[ size]\tpath\0".
