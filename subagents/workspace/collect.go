@@ -6,14 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"divisi/internal/git"
-	"divisi/internal/machine"
 	"divisi/internal/spec"
 )
 
@@ -62,26 +58,18 @@ func (s *Slot) Collect(
 func (s *Slot) collect(
 	ctx context.Context, base, message string, author git.Ident, at time.Time,
 ) (*spec.Patch, []byte, error) {
-	tree, err := s.tree(ctx)
+	tree, d, err := s.draft(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	// Packing goes on beside the comparison; a commit that turns out to be empty goes away with the next reset.
-	var changes []git.Change
-	group, inner := errgroup.WithContext(ctx)
-	group.Go(func() (err error) {
-		changes, err = s.repo.Changed(inner, base, tree)
-		return err
-	})
-	var pack []byte
-	commit, err := s.repo.CommitTree(tree, []string{base}, message, author, author, at)
-	if err == nil {
-		pack, err = s.repo.Pack(ctx, commit, base)
-	}
-	if err = errors.Join(err, group.Wait()); err != nil || len(changes) == 0 {
+	p := &spec.Patch{Base: base, Tree: tree}
+	if p.Commit, err = d.CommitTree(tree, []string{base}, message, author, author, at); err != nil {
 		return nil, nil, err
 	}
-	p := &spec.Patch{Commit: commit, Base: base, Tree: tree}
+	changes, pack, err := s.pack(ctx, d, p)
+	if err != nil || len(changes) == 0 {
+		return nil, nil, err
+	}
 	for _, c := range changes {
 		if why := (spec.WriteSet{}).Refuse(c.Path); why != "" {
 			return nil, nil, &ContentError{Why: "no patch may hold the file " + why + ": rename it"}
@@ -90,6 +78,21 @@ func (s *Slot) collect(
 	}
 	p.Added, p.Deleted = git.CountLines(changes)
 	return p, pack, nil
+}
+
+// pack writes what the draft has, lists what the patch changes and packs it: without git where the draft has all that is new. A
+// commit that turns out to be empty goes away with the next reset.
+func (s *Slot) pack(ctx context.Context, d *git.Draft, p *spec.Patch) (changes []git.Change, pack []byte, err error) {
+	if s.indexed == p.Base {
+		pack = d.Pack()
+	}
+	if err = d.Flush(ctx); err == nil {
+		changes, err = s.repo.Changed(ctx, p.Base, p.Tree)
+	}
+	if err == nil && len(changes) > 0 && pack == nil {
+		pack, err = s.repo.Pack(ctx, p.Commit, p.Base)
+	}
+	return changes, pack, err
 }
 
 // Tree returns the id of the tree that the work tree holds now, ignored files left out. It is the tree of a commit of
@@ -108,93 +111,6 @@ func (s *Slot) Tree(ctx context.Context) (string, error) {
 // was more. Errors: *ContentError, ErrNotReset.
 func (s *Slot) Diff(ctx context.Context, base string, limit int) (text string, cut bool, err error) {
 	return s.DiffPath(ctx, base, ".", limit)
-}
-
-// tree takes all changes into the index and writes its tree. What its owner may not read is made readable: an agent's
-// chmod is no reason to lose its work.
-func (s *Slot) tree(ctx context.Context) (string, error) {
-	if s.repo == nil {
-		return "", ErrNotReset
-	}
-	if info, err := os.Lstat(s.dir); err != nil || !info.IsDir() {
-		return "", fmt.Errorf("the work tree %s is gone", s.dir)
-	}
-	id, err := s.index(ctx)
-	var content *ContentError
-	if err == nil || ctx.Err() != nil || errors.As(err, &content) {
-		return id, err
-	}
-	if unlocked := errors.Join(unlock(s.dir), s.dropLock()); unlocked != nil {
-		return "", errors.Join(err, unlocked)
-	}
-	id, err = s.index(ctx)
-	return id, contentError(err, func() error { return machine.Room(s.gitDir, s.dir) })
-}
-
-// index does it once. Not by git add: in a tree with submodules that runs another git in each of them, with the settings
-// that it finds there.
-func (s *Slot) index(ctx context.Context) (string, error) {
-	look := func(args ...string) ([]byte, error) { return s.look(ctx, "", args...) }
-	found, err := s.list(look, s.touched(), "--exclude-standard")
-	if err != nil {
-		return "", err
-	}
-	scan := s.sort(found)
-	if why := scan.refused(); why != "" {
-		return "", &ContentError{Why: why}
-	}
-	if err := s.checkSubmodules(ctx); err != nil {
-		return "", err
-	}
-	s.indexed = ""
-	if err := s.updateIndex(ctx, scan.beyond, "--force-remove"); err != nil {
-		return "", err
-	}
-	if err := s.updateIndex(ctx, append(scan.tracked, scan.added...), "--add", "--remove", "--replace"); err != nil {
-		return "", err
-	}
-	if err := s.checkLeftOut(ctx, scan.added); err != nil {
-		return "", err
-	}
-	out, err := s.git.Run(ctx, s.at(), nil, "write-tree")
-	if err != nil {
-		return "", err
-	}
-	s.indexed = strings.TrimSpace(string(out))
-	return s.indexed, nil
-}
-
-// plain reports whether git surely takes a file in by its name. It passes over some others, such as git~1, without a failure.
-func plain(path string) bool {
-	odd := func(r rune) bool { return r >= 0x7f || r < ' ' || strings.ContainsRune(`~\:`, r) }
-	return !strings.Contains("/"+strings.ToLower(path), "/.git") && !strings.ContainsFunc(path, odd)
-}
-
-// checkLeftOut returns a *ContentError where git left new files out of the index because of their names.
-func (s *Slot) checkLeftOut(ctx context.Context, added []string) error {
-	if !slices.ContainsFunc(added, func(path string) bool { return !plain(path) }) {
-		return nil
-	}
-	out, err := s.look(ctx, "", "ls-files", "-z", "-t", "-o", "--exclude-standard")
-	if first, _, left := strings.Cut(s.withoutLaid(string(out)), "\x00"); err == nil && left {
-		first = strings.TrimPrefix(first, "? ")
-		return &ContentError{Why: fmt.Sprintf("git cannot store a file named %q: rename it", first)}
-	}
-	return err
-}
-
-// manyFiles is from how many files on their contents are taken in as one pack.
-const manyFiles = 50
-
-func (s *Slot) updateIndex(ctx context.Context, paths []string, flags ...string) error {
-	if len(paths) == 0 {
-		return nil
-	}
-	in := strings.Join(paths, "\x00") + "\x00"
-	at := s.at()
-	at.Packed = len(paths) >= manyFiles
-	_, err := s.lookAt(ctx, at, in, append(append([]string{"update-index", "-z"}, flags...), "--stdin")...)
-	return err
 }
 
 // scanned is the outcome of a full scan of the work tree.

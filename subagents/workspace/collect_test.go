@@ -292,6 +292,7 @@ func TestCollectWhatGitRefuses(t *testing.T) {
 		}
 		write(t, filepath.Join(s.GitDir(), "info", "attributes"), "* working-tree-encoding=UTF-16\n")
 		write(t, filepath.Join(s.Dir(), "a.txt"), "A\n")
+		write(t, filepath.Join(s.Dir(), "ü.txt"), "a name that git itself takes in\n")
 		_, _, err := s.Collect(t.Context(), b.base, "refused", author, noon)
 		require.ErrorAs(t, err, &refused)
 		require.Contains(t, refused.Why, "BOM is required in 'a.txt'")

@@ -8,3 +8,6 @@ var ContentErrorOf = contentError
 
 // Touched is touched, for tests.
 var Touched = (*Slot).touched
+
+// ReadEntry is readEntry, for tests.
+var ReadEntry = readEntry

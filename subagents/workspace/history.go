@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -58,7 +60,7 @@ func (s *Slot) Match(re *regexp.Regexp, files []string) ([]string, error) {
 	defer root.Close() // a handle
 	var places []string
 	for _, path := range files {
-		content, err := readRegular(root, path)
+		content, _, err := readRegular(root, filepath.FromSlash(path))
 		if err != nil {
 			return nil, fmt.Errorf("match %s in %s: %w", path, s.name, err)
 		}
@@ -69,15 +71,20 @@ func (s *Slot) Match(re *regexp.Regexp, files []string) ([]string, error) {
 	return places, nil
 }
 
-// readRegular reads at most git.MaxPatchBytes of a file; nothing where there is none.
-func readRegular(root *os.Root, path string) ([]byte, error) {
-	if info, err := root.Lstat(path); err != nil || !info.Mode().IsRegular() {
-		return nil, nil
+// readRegular reads at most git.MaxPatchBytes of a file, and not of one that a link leads to; without an info there is none.
+func readRegular(root *os.Root, name string) (content []byte, info fs.FileInfo, err error) {
+	there, err := root.Lstat(name)
+	if err != nil || !there.Mode().IsRegular() {
+		return nil, nil, nil
 	}
-	f, err := root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be a pipe by now
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be a pipe by now
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer f.Close() // it is only read
-	return io.ReadAll(io.LimitReader(f, git.MaxPatchBytes))
+	if info, err = f.Stat(); err != nil || !os.SameFile(there, info) {
+		return nil, nil, err
+	}
+	content, err = io.ReadAll(io.LimitReader(f, git.MaxPatchBytes))
+	return content, info, err
 }

@@ -6,46 +6,73 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 
 	"divisi/internal/git"
 )
 
-// move brings index and work tree from one commit or tree to another by the files that differ between the two. The work tree is
-// still to be compared: the last attempt may have left more than the index knows. An error leaves both in any state.
-func (s *Slot) move(ctx context.Context, from, to string) error {
-	changes, err := s.repo.Changed(ctx, from, to)
-	if err == nil && len(changes) > 0 {
-		err = s.write(ctx, changes)
+// move brings the index and the work tree, each from what it holds, to a commit by the files that differ. The work tree is still
+// to be compared: the last attempt may have left more than was looked at. An error leaves both in any state.
+func (s *Slot) move(ctx context.Context, indexed, held, to string) error {
+	index, err := s.repo.Changed(ctx, indexed, to)
+	files := index
+	if err == nil && held != indexed {
+		files, err = s.repo.Changed(ctx, held, to)
+	}
+	if err == nil {
+		err = s.writeIndex(ctx, index)
+	}
+	if err == nil {
+		err = s.writeFiles(ctx, index, files)
 	}
 	return err
 }
 
-// write puts changes into the index and the work tree.
-func (s *Slot) write(ctx context.Context, changes []git.Change) error {
-	var index, files strings.Builder
+func (s *Slot) writeIndex(ctx context.Context, changes []git.Change) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	var lines strings.Builder
+	for _, c := range changes {
+		fmt.Fprintf(&lines, "%s %s\t%s\x00", c.NewMode, c.NewOID, c.Path)
+	}
+	_, err := s.git.Run(ctx, s.at(), strings.NewReader(lines.String()), "update-index", "-z", "--replace", "--index-info")
+	return err
+}
+
+// writeFiles removes and writes what has changed in the work tree. What has changed in the index alone is written too: the index
+// does not know yet that the file is the same.
+func (s *Slot) writeFiles(ctx context.Context, index, changes []git.Change) error {
 	root, err := os.OpenRoot(s.dir)
 	if err != nil {
 		return fmt.Errorf("open the work tree: %w", err)
 	}
 	defer root.Close() // a handle
 	for _, c := range changes {
+		if c.NewMode != git.ModeNone {
+			continue
+		}
+		if err := remove(root, c.Path); err != nil {
+			return fmt.Errorf("remove %s: %w", c.Path, err)
+		}
+	}
+	var files []string
+	for _, c := range slices.Concat(changes, index) {
 		switch c.NewMode {
 		case git.ModeNone:
-			if err := remove(root, c.Path); err != nil {
-				return fmt.Errorf("remove %s: %w", c.Path, err)
-			}
 		case git.ModeFile, git.ModeExec, git.ModeSymlink:
-			files.WriteString(c.Path + "\x00")
+			files = append(files, c.Path)
 		default:
 			return fmt.Errorf("%s has the mode %s", c.Path, c.NewMode)
 		}
-		fmt.Fprintf(&index, "%s %s\t%s\x00", c.NewMode, c.NewOID, c.Path)
 	}
-	_, err = s.git.Run(ctx, s.at(), strings.NewReader(index.String()), "update-index", "-z", "--replace", "--index-info")
-	if err == nil && files.Len() > 0 {
-		_, err = s.git.Run(ctx, s.at(), strings.NewReader(files.String()), "checkout-index", "-z", "-f", "-u", "--stdin")
+	if len(files) == 0 {
+		return nil
 	}
+	slices.Sort(files)
+	in := strings.Join(slices.Compact(files), "\x00") + "\x00"
+	_, err = s.git.Run(ctx, s.at(), strings.NewReader(in), "checkout-index", "-z", "-f", "-u", "--stdin")
 	return err
 }
 

@@ -22,8 +22,8 @@ type Pool struct {
 	// free are the slots that no attempt has; the one that was given back first is lent first. made counts all.
 	free []*Slot
 	made int
-	// links are the places of submodules; nil until they were looked up.
-	links []string
+	// base is what is unusual in the base; nil until it was looked up.
+	base *unusual
 }
 
 // NewPool makes a pool below dir, which belongs to the pool alone: whatever a holder that died left there is removed, read-only

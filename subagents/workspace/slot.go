@@ -35,8 +35,9 @@ type Slot struct {
 	repo *git.Repo
 	// ruined is set when the tree could not be collected: the next reset rebuilds the slot.
 	ruined bool
-	// indexed is the commit or tree that the index holds; empty where that is not known.
-	indexed string
+	// indexed is the commit or tree that the index holds, held the one that the work tree held when it was looked at last; empty
+	// where that is not known.
+	indexed, held string
 	// known are all directories of the work tree as the last reset left them, with slashes.
 	known map[string]stamp
 	// lay is what is to lie in the work tree, lies what does.
@@ -122,7 +123,7 @@ func (s *Slot) build() error {
 	if err != nil {
 		return err
 	}
-	s.repo, s.ruined, s.indexed, s.known, s.lies = repo, false, "", map[string]stamp{}, map[string]bool{}
+	s.repo, s.ruined, s.indexed, s.held, s.known, s.lies = repo, false, "", "", map[string]stamp{}, map[string]bool{}
 	return nil
 }
 
@@ -140,7 +141,7 @@ func (s *Slot) reset(ctx context.Context, commit string) error {
 	if err := cmp.Or(s.know(dirs), s.putLay()); err != nil {
 		return err
 	}
-	s.indexed = commit
+	s.indexed, s.held = commit, commit
 	if err := s.setHead(commit); err != nil {
 		return err
 	}
@@ -153,12 +154,12 @@ func (s *Slot) checkout(ctx context.Context, commit string) ([]string, error) {
 	if info, err := os.Lstat(s.dir); err != nil || !info.IsDir() {
 		return nil, fmt.Errorf("the work tree %s is gone", s.dir)
 	}
-	from := s.indexed
-	s.indexed = ""
+	indexed, held := s.indexed, s.held
+	s.indexed, s.held = "", ""
 	if err := s.unlay(); err != nil {
 		return nil, err
 	}
-	if from != "" && s.move(ctx, from, commit) == nil {
+	if indexed != "" && s.move(ctx, indexed, held, commit) == nil {
 		if dirs, err := s.compare(ctx, commit); err == nil {
 			return dirs, nil
 		}

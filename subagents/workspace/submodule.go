@@ -5,28 +5,28 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-
-	"divisi/internal/git"
 )
 
-// submodules are the places of the base's submodules. No patch adds or removes one, and their content is never checked out.
-func (p *Pool) submodules(ctx context.Context) ([]string, error) {
+// unusual is what a commit has that no patch adds or removes.
+type unusual struct {
+	// links are the places of submodules. Their content is never checked out.
+	links []string
+	// hollow reports whether there are directories without a file, which git leaves out of each tree that it writes.
+	hollow bool
+}
+
+func (p *Pool) unusual(ctx context.Context) (*unusual, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.links != nil {
-		return p.links, nil
+	if p.base != nil {
+		return p.base, nil
 	}
-	entries, err := p.mirror.Files(ctx, p.mirror.Base())
+	links, hollow, err := p.mirror.Unusual(ctx, p.mirror.Base())
 	if err != nil {
 		return nil, fmt.Errorf("look for submodules: %w", err)
 	}
-	p.links = []string{}
-	for _, e := range entries {
-		if e.Mode == git.ModeGitlink {
-			p.links = append(p.links, e.Path)
-		}
-	}
-	return p.links, nil
+	p.base = &unusual{links, hollow}
+	return p.base, nil
 }
 
 // emptySubmodules removes what an attempt left in the places of submodules, where git does not clean.
@@ -59,8 +59,8 @@ func (s *Slot) checkSubmodules(ctx context.Context) error {
 }
 
 func (s *Slot) eachSubmodule(ctx context.Context, visit func(root *os.Root, path string) error) error {
-	paths, err := s.pool.submodules(ctx)
-	if err != nil || len(paths) == 0 {
+	base, err := s.pool.unusual(ctx)
+	if err != nil || len(base.links) == 0 {
 		return err
 	}
 	root, err := os.OpenRoot(s.dir)
@@ -68,7 +68,7 @@ func (s *Slot) eachSubmodule(ctx context.Context, visit func(root *os.Root, path
 		return fmt.Errorf("open the work tree: %w", err)
 	}
 	defer root.Close() // a handle
-	for _, path := range paths {
+	for _, path := range base.links {
 		if err := visit(root, path); err != nil {
 			return err
 		}
