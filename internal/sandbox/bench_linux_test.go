@@ -25,28 +25,40 @@ func bare(b *testing.B) time.Duration {
 	return time.Since(begin)
 }
 
-// BenchmarkTrue is what confinement costs per command: each round runs a program that does nothing, bare and confined, in turns.
+// BenchmarkTrue is what confinement costs per command: each round runs a program that does nothing, bare, confined, and confined by
+// a stage that was started ahead, in turns. What runs before the last has time to start that: a command that thinks.
 func BenchmarkTrue(b *testing.B) {
 	place := Place{Tree: b.TempDir(), Home: b.TempDir(), Temp: b.TempDir()}
 	c := Command{
 		Args: []string{"true"}, Dir: place.Tree, Env: []string{"PATH=" + os.Getenv("PATH")}, Place: place,
 		Writable: []string{b.TempDir()},
 	}
-	var without, within []time.Duration
-	for b.Loop() {
-		without = append(without, bare(b))
+	ahead := &Ahead{}
+	defer ahead.Close()
+	run := func(c Command) time.Duration {
 		begin := time.Now()
 		if out, err := Run(b.Context(), c); err != nil || !out.Success() {
 			b.Fatal(err, out)
 		}
-		within = append(within, time.Since(begin))
+		return time.Since(begin)
 	}
-	for name, times := range map[string][]time.Duration{"bare": without, "confined": within} {
+	before, after := c, c
+	before.Args, before.More = []string{"sleep", "0.05"}, true
+	before.Place.Ahead, after.Place.Ahead = ahead, ahead
+	var without, within, waited []time.Duration
+	for b.Loop() {
+		without = append(without, bare(b))
+		within = append(within, run(c))
+		run(before)
+		waited = append(waited, run(after))
+	}
+	for name, times := range map[string][]time.Duration{"bare": without, "confined": within, "ahead": waited} {
 		slices.Sort(times)
 		b.ReportMetric(float64(times[0].Microseconds())/1000, name+"-min-ms")
 		b.ReportMetric(float64(times[len(times)/2].Microseconds())/1000, name+"-median-ms")
 	}
 	b.ReportMetric(float64(within[len(within)/2])/float64(without[len(without)/2]), "times-bare")
+	b.ReportMetric(float64(waited[len(waited)/2])/float64(within[len(within)/2]), "ahead-times-confined")
 }
 
 // BenchmarkLayers is how long a tree over an environment of 40,000 files takes until its first command has looked into it, one and

@@ -49,6 +49,8 @@ type Command struct {
 	// MaxProcesses bounds processes and threads, where the command has a user namespace and is not root's. Zero means so many
 	// that only a runaway has more.
 	MaxProcesses int
+	// More reports whether another command of the same place follows: Place.Ahead, where there is one, starts its stage.
+	More bool
 	// Idle lets everything else that the machine does go first.
 	Idle bool
 	// Timeout ends the command with SIGTERM; Grace later it is killed.

@@ -42,3 +42,9 @@ func (*Keeper) Written() []Layer { return nil }
 
 // Close does nothing.
 func (*Keeper) Close() error { return nil }
+
+// Ahead starts stages of commands ahead; there are none on this system.
+type Ahead struct{}
+
+// Close does nothing.
+func (*Ahead) Close() error { return nil }

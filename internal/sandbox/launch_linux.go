@@ -99,7 +99,6 @@ func launch(l Level, c Command, trial *stage.Trial, std streams) (_ *process, er
 	if err != nil {
 		return nil, err
 	}
-	config.Wait = group != nil && c.Place.Keeper != nil // a keeper cannot put it into its group
 	defer func() {
 		if err != nil {
 			group.close()
@@ -110,61 +109,115 @@ func launch(l Level, c Command, trial *stage.Trial, std streams) (_ *process, er
 		return nil, err
 	}
 	defer text.Close() // the stage has its own copy
-	ours, theirs, err := socketPair()
-	if err != nil {
-		return nil, err
-	}
-	defer theirs.Close() // the stage has its own copy
-	files := append([]*os.File{text, theirs}, trees...)
 	var out *way
 	if c.Network && l.have(Namespaces) {
 		if out, err = newWay(c.Loopback); err != nil {
-			return nil, errors.Join(err, ours.Close())
+			return nil, err
 		}
 		defer out.theirs.Close() // the stage has its own copy
-		files = append(files, out.theirs)
+		trees = append(trees, out.theirs)
 	}
-	p := &process{way: out, control: ours, began: make(chan struct{}), over: make(chan struct{}), command: c, box: group}
+	p := &process{way: out, began: make(chan struct{}), over: make(chan struct{}), command: c, box: group}
 	if !l.have(Namespaces) {
 		p.marked = id
 	}
 	if dir := c.Place.Downloads.Scratch; dir != "" {
 		p.scratch = filepath.Join(dir, id)
 	}
-	if err = p.begin(l, std, files); err != nil {
+	if err = p.begin(l, std, text, trees); err != nil {
 		if out != nil {
 			err = errors.Join(err, out.ours.Close())
 		}
-		return nil, errors.Join(fmt.Errorf("start its stage: %w", err), ours.Close())
+		return nil, fmt.Errorf("start its stage: %w", err)
 	}
 	go p.hear()
+	if c.More && c.Place.Ahead != nil && l.have(Namespaces) {
+		c.Place.Ahead.follow(l, c.Place.Keeper, p.began)
+	}
 	if out != nil {
 		go out.serve(p)
 	}
 	return p, nil
 }
 
-// begin starts the stage with the descriptors that follow its standard streams: itself, or by the keeper of its place.
-func (p *process) begin(l Level, std streams, files []*os.File) (err error) {
-	none, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if err != nil {
-		return err
+// begin starts the stage: one that was started ahead, or a new one.
+func (p *process) begin(l Level, std streams, text *os.File, rest []*os.File) error {
+	k := p.command.Place.Keeper
+	if w := p.command.Place.Ahead.take(k); w != nil {
+		err := p.adopt(w, std, text, rest)
+		if err == nil {
+			return nil
+		}
+		_ = w.end() // something has killed it while it waited, or it cannot take so much: another one is started
 	}
-	defer none.Close() // the stage has its own copy
-	all := append([]*os.File{cmp.Or(std.in, none), cmp.Or(std.out, none), cmp.Or(std.err, none)}, files...)
-	if k := p.command.Place.Keeper; k != nil {
-		if p.stage, err = k.start(all); err == nil && p.box != nil {
-			if err = p.box.add(p.stage.Pid); err != nil {
-				return errors.Join(err, p.stage.Kill(), p.collect())
+	if k != nil && p.box != nil { // a keeper cannot start it in its group
+		w, err := startWaiting(l, k)
+		if err == nil {
+			if err = p.adopt(w, std, text, rest); err != nil {
+				err = errors.Join(err, w.end())
 			}
-			p.order(stage.Begin)
 		}
 		return err
 	}
-	attr := attributes(l)
-	p.box.enterWith(attr)
-	p.stage, err = startStage(attr, all)
+	var err error
+	p.control, p.stage, err = startControlled(l, k, p.box, std, text, rest)
 	return err
+}
+
+// adopt has a stage that waits carry the command out.
+func (p *process) adopt(w *waiting, std streams, text *os.File, rest []*os.File) error {
+	if p.box != nil {
+		if err := p.box.add(w.stage.Pid); err != nil {
+			return err
+		}
+	}
+	given, closeNone, err := std.files()
+	if err != nil {
+		return err
+	}
+	defer closeNone()
+	if err := w.hand(append(append(given, text), rest...)); err != nil {
+		return fmt.Errorf("hand over a command: %w", err)
+	}
+	p.stage, p.control = w.stage, w.control
+	return nil
+}
+
+// files are the three streams. closeNone closes what stands for nothing.
+func (s streams) files() (all []*os.File, closeNone func(), err error) {
+	none, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	return []*os.File{cmp.Or(s.in, none), cmp.Or(s.out, none), cmp.Or(s.err, none)}, func() { _ = none.Close() }, nil
+}
+
+// startControlled starts a stage with a control socket, itself or by a keeper: config and descriptors are those that the stage
+// begins with.
+func startControlled(l Level, k *Keeper, b *box, std streams, config *os.File, rest []*os.File) (
+	control *os.File, started *os.Process, err error,
+) {
+	ours, theirs, err := socketPair()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer theirs.Close() // the stage has its own copy
+	files, closeNone, err := std.files()
+	if err == nil {
+		defer closeNone()
+		files = append(append(files, config, theirs), rest...)
+		if k != nil {
+			started, err = k.start(files)
+		} else {
+			attr := attributes(l)
+			b.enterWith(attr)
+			started, err = startStage(attr, files)
+		}
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, ours.Close())
+	}
+	return ours, started, nil
 }
 
 // startStage starts this program under another name. It is told what to do by what it is given.

@@ -77,6 +77,8 @@ type place struct {
 	tree    string
 	outside string
 	env     []string
+	// ahead, where there is one, has each command carried out by a stage that was started ahead.
+	ahead *Ahead
 }
 
 func newPlace(t *testing.T) place {
@@ -94,6 +96,10 @@ func (p place) shell(script string) Command {
 
 func (p place) run(t *testing.T, c Command) *Output {
 	t.Helper()
+	if p.ahead != nil {
+		c.Place.Ahead = p.ahead
+		p.startAhead(t, c.Place.Keeper)
+	}
 	out, err := p.level.run(t.Context(), c)
 	require.NoError(t, err)
 	return out

@@ -39,6 +39,8 @@ type Place struct {
 	Layers []Layer
 	// Keeper, where there is one, holds the views of Layers and Stores for the commands of one attempt, and their network.
 	Keeper *Keeper
+	// Ahead, where there is one, starts stages of commands ahead for one attempt, role and audience.
+	Ahead *Ahead
 	// Downloads are what a setup has downloaded; see Cache.
 	Downloads DownloadDirs
 	// Builds is the directory that is the build cache of gates in the place of the one that Caches has; empty for that one.

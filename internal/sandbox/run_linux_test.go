@@ -276,7 +276,9 @@ func beParent() int {
 			return 1
 		}
 		c.Place.Keeper = k
-		fmt.Println(k.process.Pid) //nolint:forbidigo // as above
+		ahead := &Ahead{}
+		ahead.start(p.level, k)
+		fmt.Printf("%d\n%d\n", k.process.Pid, ahead.ready.stage.Pid) //nolint:forbidigo // as above
 	}
 	out, err := p.level.run(context.Background(), c)
 	fmt.Println(err, out) //nolint:forbidigo // as above

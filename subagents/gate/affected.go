@@ -68,7 +68,7 @@ func printed(ctx context.Context, g *spec.Gate, where *Where, changed []string) 
 	var out bytes.Buffer
 	end, err := sandbox.Run(ctx, sandbox.Command{
 		Args: command, Dir: where.Dir, Env: where.Env, Place: where.Place, Writable: where.Writable, Readable: where.Readable,
-		Timeout: timeout, Stdin: []byte(strings.Join(changed, "\n") + "\n"), DropErrors: true, Sink: &out,
+		More: true, Timeout: timeout, Stdin: []byte(strings.Join(changed, "\n") + "\n"), DropErrors: true, Sink: &out,
 		MaxSink: maxTargetBytes,
 	})
 	var none *sandbox.NotFoundError

@@ -36,6 +36,8 @@ type Where struct {
 	Place              sandbox.Place
 	Writable, Readable []string
 	Network, Loopback  bool
+	// More reports whether another command of the same place follows.
+	More bool
 	// Idle reports whether nothing waits for the gate: everything else goes first.
 	Idle bool
 	// Targets are what the gate is narrowed to, which changed since the commit Since; without that it runs in full.
@@ -75,7 +77,8 @@ func Run(ctx context.Context, g spec.Gate, where Where) (spec.Receipt, error) {
 	begin := time.Now()
 	out, err := sandbox.Run(ctx, sandbox.Command{
 		Args: args, Dir: where.Dir, Env: where.Env, Place: where.Place, Writable: where.Writable,
-		Readable: where.Readable, Network: where.Network, Loopback: where.Loopback, Idle: where.Idle,
+		Readable: where.Readable, Network: where.Network, Loopback: where.Loopback, More: where.More,
+		Idle:    where.Idle,
 		Timeout: timeout, MaxOutput: 2 * maxTail, Sink: where.Sink, OnOutput: func(p []byte) {
 			lines.write(p)
 			if where.OnOutput != nil {

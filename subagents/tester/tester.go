@@ -142,8 +142,8 @@ func (t *Executor) prove(ctx context.Context) (spec.Result, error) {
 	}
 	t.hindered = cmp.Or(t.hindered, ofService(failed))
 	receipts := make([]spec.Receipt, 0, len(gates))
-	for _, g := range gates {
-		r, err := t.gate(ctx, g)
+	for i, g := range gates {
+		r, err := t.gate(ctx, g, i+1 < len(gates))
 		if missing(err) {
 			return wire.Failed(wire.FaultSetup, fmt.Sprintf("gate %s cannot be run: %v", g.Name, errors.Unwrap(err)), ""), nil
 		}
@@ -212,8 +212,9 @@ func missing(err error) bool {
 	return errors.As(err, &none) || errors.Is(err, sandbox.ErrInvalid)
 }
 
-// gate runs one gate when there is a free core for it, and appends its receipt. Where something hinders it, it does not run.
-func (t *Executor) gate(ctx context.Context, g spec.Gate) (spec.Receipt, error) {
+// gate runs one gate when there is a free core for it, and appends its receipt; more reports whether another one follows. Where
+// something hinders it, it does not run.
+func (t *Executor) gate(ctx context.Context, g spec.Gate, more bool) (spec.Receipt, error) {
 	if r, ok := t.had(g.Name); ok && g.Name != spec.RegenerateGate { // what that has made is gone
 		return r, nil
 	}
@@ -239,7 +240,7 @@ func (t *Executor) gate(ctx context.Context, g spec.Gate) (spec.Receipt, error) 
 	where := gate.Where{
 		Dir: t.Dir, Tree: t.Tree, Env: ground.Env, Place: ground.Place, Writable: ground.Writable, Readable: ground.Readable,
 		Network: t.Assignment.Role.Network, Loopback: t.Assignment.Role.Loopback, Sink: whole, OnOutput: heard,
-		Baseline: gate.Before(t.Assignment.Baseline, g.Name), Idle: t.Assignment.Idle, Ran: tests,
+		Baseline: gate.Before(t.Assignment.Baseline, g.Name), More: more, Idle: t.Assignment.Idle, Ran: tests,
 	}
 	if err := t.narrow(ctx, g, &where); err != nil {
 		return spec.Receipt{}, err

@@ -64,6 +64,9 @@ type attempt struct {
 	// copied reports that the layers are copied into the tree.
 	keeper *sandbox.Keeper
 	copied bool
+	// ahead starts the stages of its next commands, which are for the audience aheadFor; nil where its place is not made.
+	ahead    *sandbox.Ahead
+	aheadFor sandbox.Audience
 	// copiedBuilds is the copy of the build cache that gates write where there are no layers; empty for none.
 	copiedBuilds string
 	// readable is what commands may read beside their place and the system.
@@ -177,6 +180,7 @@ func (at *attempt) prepare(ctx context.Context) (release func(), err error) {
 		return release, fmt.Errorf("make a private directory: %w", err)
 	}
 	undo = append(undo, func() {
+		at.endStages()
 		if errors.Is(context.Cause(ctx), errShutdown) {
 			return // it goes with the directory that it is in, which can take longer than the end of a run may
 		}
@@ -197,9 +201,7 @@ func (at *attempt) prepare(ctx context.Context) (release func(), err error) {
 			return release, err
 		}
 		undo = append(undo, func() {
-			if err := at.closeKeeper(); err != nil {
-				at.log.Warn().Err(err).Msg("the keeper of the environment ended badly")
-			}
+			at.endStages()
 			at.worker.cfg.Pool.Release(at.slot)
 		})
 		if err := at.reset(ctx); err != nil {
@@ -286,6 +288,9 @@ func (at *attempt) reset(ctx context.Context) error {
 // temporary directory are new: what an earlier command left there configures no later one.
 func (at *attempt) environment(audience sandbox.Audience) error {
 	w, a := at.worker, at.assignment
+	if err := at.lookAhead(audience); err != nil {
+		return err
+	}
 	scratch := filepath.Join(at.private, "views")
 	for _, dir := range []string{at.home(), at.temp(), scratch} {
 		err := workspace.Remove(dir)
@@ -334,7 +339,7 @@ func (at *attempt) ground() sandbox.Place {
 		p.Layers = append(p.Layers, at.under.Layers()...)
 	}
 	if !at.fill {
-		p.Keeper = at.keeper
+		p.Keeper, p.Ahead = at.keeper, at.ahead
 	}
 	return p
 }

@@ -50,7 +50,8 @@ func (g gates) Run(ctx context.Context, name string) (commands.GateRun, error) {
 	defer release()
 	where := gate.Where{
 		Dir: g.at.slot.Dir(), Env: g.env(), Place: g.at.ground(), Writable: g.at.cache.Writable, Readable: g.at.readable,
-		Network: g.at.assignment.Role.Network, Loopback: g.at.assignment.Role.Loopback, OnOutput: commands.BeatOutput(ctx),
+		Network: g.at.assignment.Role.Network, Loopback: g.at.assignment.Role.Loopback, More: true,
+		OnOutput: commands.BeatOutput(ctx),
 	}
 	if b, ok := g.at.assignment.Baseline[name]; ok {
 		where.Baseline = &b
@@ -125,7 +126,7 @@ func (r runner) Run(ctx context.Context, c commands.Command) (commands.Output, e
 		args = []string{"/bin/sh", "-c", c.Shell}
 	}
 	confined := r.at.confined()
-	confined.Args, confined.Timeout = args, c.Timeout
+	confined.Args, confined.Timeout, confined.More = args, c.Timeout, true
 	confined.MaxOutput, confined.OnOutput = maxCommandOutput, commands.BeatOutput(ctx)
 	out, err := sandbox.Run(ctx, confined)
 	if err != nil {

@@ -53,12 +53,35 @@ func (at *attempt) lay(ctx context.Context) error {
 // written is the directory of what commands write over the environment and the build cache.
 func (at *attempt) written() string { return filepath.Join(at.private, "layers") }
 
+// closeKeeper ends the stage that waits for the attempt's next command, and the keeper.
 func (at *attempt) closeKeeper() error {
+	err := at.ahead.Close()
+	at.ahead = nil
 	if at.keeper == nil {
-		return nil
+		return err
 	}
 	defer func() { at.keeper = nil }()
-	return at.keeper.Close()
+	return errors.Join(err, at.keeper.Close())
+}
+
+// endStages is closeKeeper at the attempt's end, which has a result already.
+func (at *attempt) endStages() {
+	if err := at.closeKeeper(); err != nil {
+		at.log.Warn().Err(err).Msg("the keeper of the attempt's commands, or a stage that waited for one, ended badly")
+	}
+}
+
+// lookAhead lets the stages of an audience's commands be started ahead. One that waits for another audience's is ended.
+func (at *attempt) lookAhead(audience sandbox.Audience) error {
+	if at.ahead != nil && at.aheadFor == audience {
+		return nil
+	}
+	err := at.ahead.Close()
+	at.ahead, at.aheadFor = &sandbox.Ahead{}, audience
+	if err != nil {
+		return fmt.Errorf("end a stage that was started ahead: %w", err)
+	}
+	return nil
 }
 
 // openLayers opens what the file tools read of the environment. done is never nil.

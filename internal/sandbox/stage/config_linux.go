@@ -22,7 +22,7 @@ const (
 	Terminate = 'T'
 	// Kill ends the command and everything that it started.
 	Kill = 'K'
-	// Begin lets a stage go on that was told to wait.
+	// Begin lets a stage go on that was started ahead, once it has answered with a byte that it holds what its command is given.
 	Begin = 'B'
 )
 
@@ -46,8 +46,9 @@ type Started struct {
 type Config struct {
 	// Hold, when not nil, is what a keeper holds; the rest is empty then.
 	Hold *Hold
-	// Wait has the stage wait for Begin before anything else.
-	Wait bool
+	// Ahead has the stage wait for its command: the parent writes to the control socket a byte with the descriptors of the
+	// standard streams and of a Config, and those from FirstTree on, but for a keeper's views, then Begin. The rest is empty.
+	Ahead bool
 	// Root is the file system that the command sees; nil leaves the machine's own, and starts without namespaces.
 	Root *Root
 	// Landlock and Seccomp say which of the two the kernel can do.

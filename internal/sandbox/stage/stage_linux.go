@@ -33,16 +33,16 @@ func (e *layerError) Unwrap() error { return e.err }
 // perform is the life of a stage. It never returns.
 func perform() {
 	var c Config
-	if err := readConfig(&c); err != nil {
-		finish(Report{Error: err.Error()})
-	}
-	if c.Hold != nil {
+	err := readConfig(ConfigFD, &c)
+	if err == nil && c.Hold != nil {
 		c.Hold.perform()
 	}
-	if order := make([]byte, 1); c.Wait {
-		if n, err := unix.Read(ControlFD, order); n == 0 || err != nil || order[0] != Begin {
-			finish(Report{})
-		}
+	warm()
+	if err == nil && c.Ahead {
+		err = c.arrive()
+	}
+	if err != nil {
+		finish(Report{Error: err.Error()})
 	}
 	keep := newKeeper(&c)
 	child, r := c.begin(keep)
@@ -94,13 +94,13 @@ func refusal(err error) Report {
 	return Report{Error: err.Error()}
 }
 
-func readConfig(c *Config) error {
+func readConfig(fd int, c *Config) error {
 	var stat unix.Stat_t
-	if err := unix.Fstat(ConfigFD, &stat); err != nil {
+	if err := unix.Fstat(fd, &stat); err != nil {
 		return fmt.Errorf("%s is started by Divisi alone: %w", Marker, err)
 	}
 	data := make([]byte, stat.Size)
-	n, err := unix.Pread(ConfigFD, data, 0)
+	n, err := unix.Pread(fd, data, 0)
 	if err == nil {
 		err = gob.NewDecoder(bytes.NewReader(data[:n])).Decode(c)
 	}
