@@ -39,6 +39,9 @@ func (s *Slot) CollectParts(
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	tree, err := s.tree(ctx)
+	if err == nil {
+		err = s.showAll(ctx, parts)
+	}
 	var changes []git.Change
 	if err == nil {
 		changes, err = s.repo.Changed(ctx, base, tree)
@@ -55,6 +58,27 @@ func (s *Slot) CollectParts(
 		return nil, nil, fmt.Errorf("collect the changes in %s: %w", s.name, err)
 	}
 	return patches, pack, nil
+}
+
+// showAll returns ErrObeyed where a new list of ignored files, which need not show itself, lies beside or above what a part owns.
+// Lists elsewhere, such as those that tools leave in their caches, hide nothing of a part.
+func (s *Slot) showAll(ctx context.Context, parts []Part) error {
+	others, err := s.others(ctx, s.touched())
+	if err != nil {
+		return err
+	}
+	for _, list := range others {
+		if path.Base(list) != ".gitignore" {
+			continue
+		}
+		for _, name := range others {
+			hidden := path.Dir(list) == "." || strings.HasPrefix(name, path.Dir(list)+"/")
+			if hidden && slices.ContainsFunc(parts, func(p Part) bool { return p.Owns(name) }) {
+				return fmt.Errorf("%w: %q may hide %q", ErrObeyed, list, name)
+			}
+		}
+	}
+	return nil
 }
 
 // divide gives each change to the part that owns its path.

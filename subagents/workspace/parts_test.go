@@ -80,7 +80,17 @@ func TestCollectPartsMakesAPatchOfEach(t *testing.T) {
 		require.ErrorIs(t, err, workspace.ErrObeyed)
 	}
 
+	for _, dir := range []string{"new", "."} {
+		settled(t, joint, b.base)
+		write(t, filepath.Join(joint.Dir(), dir, ".gitignore"), "*\n")
+		write(t, filepath.Join(joint.Dir(), "new/of-another.txt"), "x\n")
+		_, _, err = joint.CollectParts(t.Context(), b.base, author, append(parts, part("new/of-another.txt")))
+		require.ErrorIs(t, err, workspace.ErrObeyed, "a list of ignored files that hides itself")
+	}
+
 	settled(t, joint, b.base)
+	write(t, filepath.Join(joint.Dir(), ".cache/.gitignore"), "*\n")
+	write(t, filepath.Join(joint.Dir(), ".cache/entry"), "x\n")
 	patches, pack, err = joint.CollectParts(t.Context(), b.base, author, parts)
 	require.NoError(t, err)
 	require.Empty(t, pack)

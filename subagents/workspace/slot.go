@@ -221,11 +221,8 @@ func (s *Slot) restore(ctx context.Context, commit string) ([]string, error) {
 
 // dropNewIgnores removes every .gitignore that is not of the commit, and reports whether there was one. It can hide itself.
 func (s *Slot) dropNewIgnores(ctx context.Context, dirs []string) (found bool, err error) {
-	if len(dirs) == 0 {
-		return false, nil
-	}
-	out, err := s.git.Run(ctx, s.at(), nil, append([]string{"ls-files", "-z", "-o", "--"}, dirs...)...)
-	if err != nil {
+	others, err := s.others(ctx, dirs)
+	if err != nil || len(others) == 0 {
 		return false, err
 	}
 	root, err := os.OpenRoot(s.dir)
@@ -233,8 +230,8 @@ func (s *Slot) dropNewIgnores(ctx context.Context, dirs []string) (found bool, e
 		return false, fmt.Errorf("open the work tree: %w", err)
 	}
 	defer root.Close() // a handle
-	for name := range strings.SplitSeq(string(out), "\x00") {
-		if path.Base(name) != ".gitignore" || s.laid(name) {
+	for _, name := range others {
+		if path.Base(name) != ".gitignore" {
 			continue
 		}
 		if err := root.Remove(filepath.FromSlash(name)); err != nil {
@@ -243,6 +240,16 @@ func (s *Slot) dropNewIgnores(ctx context.Context, dirs []string) (found bool, e
 		found = true
 	}
 	return found, nil
+}
+
+// others lists what lies at and below some directories and is not in the index, ignored files too.
+func (s *Slot) others(ctx context.Context, dirs []string) ([]string, error) {
+	if len(dirs) == 0 {
+		return nil, nil
+	}
+	out, err := s.git.Run(ctx, s.at(), nil, append([]string{"ls-files", "-z", "-o", "--"}, dirs...)...)
+	names := strings.Split(string(out), "\x00")
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" || s.laid(name) }), err
 }
 
 // list runs git ls-files on what differs from the index: on tracked files, and on all others at and below dirs but for what lies
