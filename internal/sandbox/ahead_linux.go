@@ -109,26 +109,29 @@ func (w *waiting) end() error {
 	return errors.Join(err, waited)
 }
 
+// handTime bounds how long a stage that waits takes to answer. One that is late is replaced.
+const handTime = 2 * time.Second
+
 // hand gives the stage what its command has: the standard streams, the config, and what follows in a stage's descriptors. After
 // an error the command has not begun and will not.
 func (w *waiting) hand(files []*os.File) error {
-	fds := make([]int, 0, len(files))
-	for _, f := range files {
-		fds = append(fds, int(f.Fd()))
-	}
 	raw, err := w.control.SyscallConn()
 	if err != nil {
 		return err
 	}
 	var sent error
 	err = raw.Control(func(fd uintptr) {
-		sent = unix.Sendmsg(int(fd), []byte{0}, unix.UnixRights(fds...), nil, unix.MSG_NOSIGNAL)
+		sent = unix.Sendmsg(int(fd), []byte{0}, unix.UnixRights(numbers(files)...), nil, unix.MSG_NOSIGNAL)
 	})
 	if err = errors.Join(err, sent); err == nil {
-		err = w.control.SetReadDeadline(time.Now().Add(answerTime))
+		err = w.control.SetReadDeadline(time.Now().Add(handTime))
 	}
+	answer := []byte{1} // which a report of a stage that failed would begin with
 	if err == nil {
-		_, err = w.control.Read(make([]byte, 1)) // else what was sent may lie there, and no process takes it
+		_, err = w.control.Read(answer) // else what was sent may lie there, and no process takes it
+	}
+	if err == nil && answer[0] != 0 {
+		err = unix.EPROTO
 	}
 	if err == nil {
 		err = w.control.SetReadDeadline(time.Time{})

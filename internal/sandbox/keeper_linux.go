@@ -207,16 +207,12 @@ func (k *Keeper) hear() (process int, err error) {
 
 // start has a stage started with the given descriptors.
 func (k *Keeper) start(files []*os.File) (*os.Process, error) {
-	fds := make([]int, 0, len(files))
-	for _, f := range files {
-		fds = append(fds, int(f.Fd()))
-	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.lost != nil {
 		return nil, k.lost
 	}
-	_, _, err := k.control.WriteMsgUnix([]byte{0}, unix.UnixRights(fds...), nil)
+	_, _, err := k.control.WriteMsgUnix([]byte{0}, unix.UnixRights(numbers(files)...), nil)
 	if err != nil {
 		k.lost = fmt.Errorf("%w: %w", ErrKeeper, err)
 		return nil, k.lost
@@ -229,6 +225,15 @@ func (k *Keeper) start(files []*os.File) (*os.Process, error) {
 		return nil, err
 	}
 	return os.FindProcess(pid)
+}
+
+// numbers are the descriptors of some files.
+func numbers(files []*os.File) []int {
+	fds := make([]int, 0, len(files))
+	for _, f := range files {
+		fds = append(fds, int(f.Fd()))
+	}
+	return fds
 }
 
 // views are the parts of a root that a command gets from the keeper, from a descriptor on.

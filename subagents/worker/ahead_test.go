@@ -3,6 +3,7 @@ package worker
 import (
 	"errors"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,4 +47,36 @@ func TestStagesAreStartedAheadForOneAudience(t *testing.T) {
 	require.Nil(t, one.ground().Ahead)
 	require.NoError(t, errors.Join(other.closeKeeper(), other.closeKeeper()))
 	require.Nil(t, other.ground().Ahead)
+}
+
+// children counts the child processes of this one.
+func children(t *testing.T) (n int) {
+	t.Helper()
+	tasks, err := os.ReadDir("/proc/self/task")
+	require.NoError(t, err)
+	for _, task := range tasks {
+		list, _ := os.ReadFile("/proc/self/task/" + task.Name() + "/children") // the thread may have ended
+		n += len(strings.Fields(string(list)))
+	}
+	return n
+}
+
+// A command of an agent's tool has a stage wait, which ends with the audience, the place and the attempt.
+func TestStagesThatWaitAreEnded(t *testing.T) { //nolint:paralleltest // it counts processes
+	if err := sandbox.Views(); err != nil {
+		t.Skip(err)
+	}
+	at := &attempt{worker: cores(), assignment: &wire.Assignment{Role: spec.Role{Name: "fixer"}}, private: t.TempDir()}
+	at.worker.cfg.Caches, at.worker.cfg.Environ = sandbox.Caches{Dir: t.TempDir()}, []string{"PATH=" + os.Getenv("PATH")}
+	before := children(t)
+	for _, end := range []func() error{
+		func() error { return at.environment(sandbox.Gates) }, at.closeKeeper, func() error { at.endStages(); return nil },
+	} {
+		require.NoError(t, at.environment(sandbox.Agents))
+		_, err := runner{at}.Run(t.Context(), commands.Command{Shell: "true", Timeout: time.Minute})
+		require.NoError(t, err)
+		require.Eventually(t, func() bool { return children(t) == before+1 }, time.Minute, time.Millisecond)
+		require.NoError(t, end())
+		require.Equal(t, before, children(t))
+	}
 }

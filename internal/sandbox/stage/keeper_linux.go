@@ -26,6 +26,7 @@ type keeper struct {
 
 // newKeeper is called before the calling thread is restricted: the Go runtime runs what it starts here on threads of their own.
 func newKeeper(c *Config) *keeper {
+	warm()
 	k := &keeper{config: c}
 	go k.listen()
 	if c.Limits.Memory > 0 {

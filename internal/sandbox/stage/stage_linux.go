@@ -34,15 +34,14 @@ func (e *layerError) Unwrap() error { return e.err }
 func perform() {
 	var c Config
 	err := readConfig(ConfigFD, &c)
-	if err == nil && c.Hold != nil {
-		c.Hold.perform()
-	}
-	warm()
 	if err == nil && c.Ahead {
 		err = c.arrive()
 	}
 	if err != nil {
 		finish(Report{Error: err.Error()})
+	}
+	if c.Hold != nil {
+		c.Hold.perform()
 	}
 	keep := newKeeper(&c)
 	child, r := c.begin(keep)
