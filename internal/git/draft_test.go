@@ -59,7 +59,9 @@ func TestUnusual(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"lib/sub", "z"}, links)
 	require.False(t, hollow)
+	full := u.git("rev-parse", "HEAD")
 	for _, name := range []string{"a", "zz"} {
+		u.git("update-ref", "HEAD", full)
 		id := u.hollow(name)
 		u.git("update-ref", "HEAD", id)
 		_, hollow, err = u.mirrored().m.Unusual(t.Context(), id)

@@ -171,7 +171,7 @@ func (s *Slot) sort(out string) scanned {
 		case tag == "?":
 			r.added = append(r.added, path)
 			r.weigh(path, info)
-		case s.beyondLink(path) || special(info):
+		case s.beyondLink(path) || info != nil && special(info.Mode()):
 			r.beyond = append(r.beyond, path)
 		case s.isRepository(path):
 			r.nested = append(r.nested, path)
@@ -201,9 +201,7 @@ func (s *Slot) beyondLink(path string) bool {
 }
 
 // special reports what git cannot keep: untracked it passes over such files, tracked it would fail on them.
-func special(info os.FileInfo) bool {
-	return info != nil && info.Mode()&(os.ModeType&^(os.ModeDir|os.ModeSymlink)) != 0
-}
+func special(mode os.FileMode) bool { return mode&(os.ModeType&^(os.ModeDir|os.ModeSymlink)) != 0 }
 
 func (s *Slot) isRepository(path string) bool {
 	_, err := os.Lstat(filepath.Join(s.dir, filepath.FromSlash(path), ".git"))

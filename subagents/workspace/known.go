@@ -52,7 +52,8 @@ func (s *Slot) touched() []string {
 }
 
 // tidy sets right what git's own reset leaves as it is at and below dirs: everything named .git is deleted, because git steps
-// around such names and a repository planted in a tracked directory would stay; and directories are made writable again.
+// around such names and a repository planted in a tracked directory would stay, and so are pipes and the like; and directories
+// are made writable again.
 func (s *Slot) tidy(dirs []string) error {
 	return s.eachDir(dirs, func(string, fs.FileInfo) {})
 }
@@ -88,6 +89,8 @@ func (s *Slot) eachDir(dirs []string, visit func(dir string, info fs.FileInfo)) 
 				return err
 			case strings.EqualFold(d.Name(), ".git") && name != s.dir:
 				return dropRepository(name, d)
+			case special(d.Type()):
+				return Remove(name)
 			case !d.IsDir():
 				return nil
 			}
@@ -106,6 +109,32 @@ func (s *Slot) eachDir(dirs []string, visit func(dir string, info fs.FileInfo)) 
 		})
 		if err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// dropPipes removes what has the name of a file that git obeys and is none, at and below dirs: git would wait for a pipe for
+// ever.
+func (s *Slot) dropPipes(dirs []string) error {
+	root, err := os.OpenRoot(s.dir)
+	if err != nil {
+		return fmt.Errorf("open the work tree: %w", err)
+	}
+	defer root.Close() // a handle
+	for _, top := range dirs {
+		err := filepath.WalkDir(filepath.Join(s.dir, top), func(name string, d fs.DirEntry, err error) error {
+			rel, outside := filepath.Rel(s.dir, name)
+			switch {
+			case err != nil || outside != nil || s.laid(filepath.ToSlash(rel)):
+				return skip(d) // git meets what cannot be read, and says why
+			case special(d.Type()) && slices.Contains(obeyed, strings.ToLower(d.Name())):
+				return root.Remove(rel)
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("remove a pipe: %w", err)
 		}
 	}
 	return nil

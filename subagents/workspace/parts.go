@@ -67,15 +67,17 @@ func (s *Slot) showAll(ctx context.Context, parts []Part) error {
 	if err != nil {
 		return err
 	}
-	for _, list := range others {
-		if path.Base(list) != ".gitignore" {
-			continue
+	isList := func(name string) bool { return path.Base(name) == ".gitignore" }
+	var hiding []string
+	for _, name := range others {
+		if dir, _ := path.Split(name); isList(name) {
+			hiding = append(hiding, dir)
 		}
-		for _, name := range others {
-			hidden := path.Dir(list) == "." || strings.HasPrefix(name, path.Dir(list)+"/")
-			if hidden && slices.ContainsFunc(parts, func(p Part) bool { return p.Owns(name) }) {
-				return fmt.Errorf("%w: %q may hide %q", ErrObeyed, list, name)
-			}
+	}
+	for _, name := range others {
+		hidden := slices.ContainsFunc(hiding, func(dir string) bool { return strings.HasPrefix(name, dir) })
+		if hidden && !isList(name) && slices.ContainsFunc(parts, func(p Part) bool { return p.Owns(name) }) {
+			return fmt.Errorf("%w: a new list of ignored files may hide %q", ErrObeyed, name)
 		}
 	}
 	return nil

@@ -89,6 +89,12 @@ func TestCollectPartsMakesAPatchOfEach(t *testing.T) {
 	}
 
 	settled(t, joint, b.base)
+	write(t, filepath.Join(joint.Dir(), "of-all/.gitignore"), "*\n")
+	all := workspace.Part{Owns: func(string) bool { return true }, At: noon}
+	_, _, err = joint.CollectParts(t.Context(), b.base, author, []workspace.Part{all})
+	require.NoError(t, err, "it hides itself alone")
+
+	settled(t, joint, b.base)
 	write(t, filepath.Join(joint.Dir(), ".cache/.gitignore"), "*\n")
 	write(t, filepath.Join(joint.Dir(), ".cache/entry"), "x\n")
 	patches, pack, err = joint.CollectParts(t.Context(), b.base, author, parts)

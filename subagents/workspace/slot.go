@@ -156,7 +156,7 @@ func (s *Slot) checkout(ctx context.Context, commit string) ([]string, error) {
 	}
 	indexed, held := s.indexed, s.held
 	s.indexed, s.held = "", ""
-	if err := s.unlay(); err != nil {
+	if err := cmp.Or(s.tidy(s.touched()), s.unlay()); err != nil {
 		return nil, err
 	}
 	if indexed != "" && s.move(ctx, indexed, held, commit) == nil {
@@ -204,9 +204,10 @@ func (s *Slot) restore(ctx context.Context, commit string) ([]string, error) {
 		return nil, err
 	}
 	hiding, err := s.dropNewIgnores(ctx, dirs)
-	if err != nil || len(changed) == 0 && !hiding {
+	if err != nil || len(changed) == 0 && !hiding && s.indexed == commit {
 		return nil, err
 	}
+	s.indexed, s.held = "", ""
 	for _, args := range [][]string{{"read-tree", "-u", "--reset", commit}, {"clean", "-ffdq"}} {
 		if _, err := s.git.Run(ctx, s.at(), nil, args...); err != nil {
 			return changed, fmt.Errorf("restore %s: %w", s.name, err)
@@ -215,6 +216,9 @@ func (s *Slot) restore(ctx context.Context, commit string) ([]string, error) {
 	left, err := s.changed(ctx, s.touched(), "--exclude-standard")
 	if err == nil && len(left) > 0 {
 		err = fmt.Errorf("restore %s: %q still differs from %s", s.name, left[0], commit)
+	}
+	if err == nil {
+		s.indexed, s.held = commit, commit
 	}
 	return changed, err
 }

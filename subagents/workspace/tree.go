@@ -48,7 +48,11 @@ func (s *Slot) draft(ctx context.Context) (string, *git.Draft, error) {
 // scan does it once.
 func (s *Slot) scan(ctx context.Context) (tree string, d *git.Draft, err error) {
 	look := func(args ...string) ([]byte, error) { return s.look(ctx, "", args...) }
-	found, err := s.list(look, s.touched(), "--exclude-standard")
+	dirs := s.touched()
+	if err := s.dropPipes(dirs); err != nil {
+		return "", nil, err
+	}
+	found, err := s.list(look, dirs, "--exclude-standard")
 	if err != nil {
 		return "", nil, err
 	}
@@ -135,6 +139,8 @@ func readEntry(root *os.Root, path string) (mode string, content []byte, err err
 	}
 	content, info, err = readRegular(root, name)
 	switch {
+	case len(content) > manyBytes:
+		return "", nil, fmt.Errorf("%s grows", path)
 	case err != nil:
 		return "", nil, err
 	case info == nil:
