@@ -49,31 +49,31 @@ func TestUnusual(t *testing.T) {
 	t.Parallel()
 	u := newCommitted(t)
 	b := u.mirrored()
-	links, hollow, err := b.m.Unusual(t.Context(), b.base)
+	links, emptyDirs, err := b.m.Unusual(t.Context(), b.base)
 	require.NoError(t, err)
 	require.Empty(t, links)
-	require.False(t, hollow)
+	require.False(t, emptyDirs)
 	u.git("update-index", "--add", "--cacheinfo", "160000,"+b.base+",lib/sub", "--cacheinfo", "160000,"+b.base+",z")
 	u.git("commit", "-q", "-m", "submodules")
-	links, hollow, err = u.mirrored().m.Unusual(t.Context(), u.git("rev-parse", "HEAD"))
+	links, emptyDirs, err = u.mirrored().m.Unusual(t.Context(), u.git("rev-parse", "HEAD"))
 	require.NoError(t, err)
 	require.Equal(t, []string{"lib/sub", "z"}, links)
-	require.False(t, hollow)
+	require.False(t, emptyDirs)
 	full := u.git("rev-parse", "HEAD")
 	for _, name := range []string{"a", "zz"} {
 		u.git("update-ref", "HEAD", full)
-		id := u.hollow(name)
+		id := u.withEmptyDir(name)
 		u.git("update-ref", "HEAD", id)
-		_, hollow, err = u.mirrored().m.Unusual(t.Context(), id)
+		_, emptyDirs, err = u.mirrored().m.Unusual(t.Context(), id)
 		require.NoError(t, err)
-		require.True(t, hollow, name)
+		require.True(t, emptyDirs, name)
 	}
 	_, _, err = b.m.Unusual(t.Context(), strings.Repeat("7", 40))
 	require.ErrorContains(t, err, "list the files of 777")
 }
 
-// hollow commits a tree with a directory that has no file.
-func (u *user) hollow(name string) string {
+// withEmptyDir commits a tree with a directory that has no file.
+func (u *user) withEmptyDir(name string) string {
 	u.t.Helper()
 	tree := func(lines string) string {
 		cmd := userCommand(u.t, u.dir, "mktree")
@@ -83,5 +83,5 @@ func (u *user) hollow(name string) string {
 		return strings.TrimSpace(string(out))
 	}
 	inner := tree("040000 tree " + tree("") + "\tempty\n")
-	return u.git("commit-tree", "-m", "hollow", tree(u.git("ls-tree", "HEAD")+"\n040000 tree "+inner+"\t"+name+"\n"))
+	return u.git("commit-tree", "-m", "empty", tree(u.git("ls-tree", "HEAD")+"\n040000 tree "+inner+"\t"+name+"\n"))
 }

@@ -55,17 +55,17 @@ func (r *Repo) list(ctx context.Context, flag, commit string, paths ...string) (
 }
 
 // Unusual lists the submodules of a commit, and reports whether it has a directory without a file: no index keeps one.
-func (r *Repo) Unusual(ctx context.Context, commit string) (links []string, hollow bool, err error) {
+func (r *Repo) Unusual(ctx context.Context, commit string) (links []string, emptyDirs bool, err error) {
 	entries, err := r.list(ctx, "-t", commit)
 	for i, e := range entries {
 		switch {
 		case e.Mode == ModeGitlink:
 			links = append(links, e.Path)
 		case e.Mode == "0"+modeTree && (i+1 == len(entries) || !strings.HasPrefix(entries[i+1].Path, e.Path+"/")):
-			hollow = true
+			emptyDirs = true
 		}
 	}
-	return links, hollow, err
+	return links, emptyDirs, err
 }
 
 // parseTree reads the records of ls-tree -z, with or without -l: "mode type oid[ size]\tpath\0".

@@ -11,8 +11,8 @@ import (
 type unusual struct {
 	// links are the places of submodules. Their content is never checked out.
 	links []string
-	// hollow reports whether there are directories without a file, which git leaves out of each tree that it writes.
-	hollow bool
+	// emptyDirs reports whether there are directories without a file, which git leaves out of each tree that it writes.
+	emptyDirs bool
 }
 
 func (p *Pool) unusual(ctx context.Context) (*unusual, error) {
@@ -21,11 +21,11 @@ func (p *Pool) unusual(ctx context.Context) (*unusual, error) {
 	if p.base != nil {
 		return p.base, nil
 	}
-	links, hollow, err := p.mirror.Unusual(ctx, p.mirror.Base())
+	links, emptyDirs, err := p.mirror.Unusual(ctx, p.mirror.Base())
 	if err != nil {
 		return nil, fmt.Errorf("look for submodules: %w", err)
 	}
-	p.base = &unusual{links, hollow}
+	p.base = &unusual{links, emptyDirs}
 	return p.base, nil
 }
 

@@ -91,7 +91,7 @@ func (r *scanned) few() bool {
 // reports false for everything else, and where a file cannot be read: git says why.
 func (s *Slot) edit(ctx context.Context, d *git.Draft, scan scanned) (tree string, ok bool, err error) {
 	base, err := s.pool.unusual(ctx)
-	if err != nil || base.hollow || len(base.links) > 0 || s.indexed == "" || !scan.few() {
+	if err != nil || base.emptyDirs || len(base.links) > 0 || s.indexed == "" || !scan.few() {
 		return "", false, err
 	}
 	root, err := os.OpenRoot(s.dir)

@@ -174,7 +174,7 @@ func TestTreeIsGits(t *testing.T) {
 }
 
 // Git leaves directories without a file out of the trees that it writes.
-func TestTreeOfAHollowBase(t *testing.T) {
+func TestTreeOfABaseWithAnEmptyDirectory(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, map[string]string{"a.txt": "a\n", "d/b.txt": "b\n"})
 	require.NoError(t, os.WriteFile(filepath.Join(b.user, "lines"), nil, 0o600))
@@ -184,7 +184,7 @@ func TestTreeOfAHollowBase(t *testing.T) {
 	cmd.Dir, cmd.Stdin = b.user, strings.NewReader(tree+"\n")
 	made, err := cmd.Output()
 	require.NoError(t, err)
-	userGit(t, b.user, "update-ref", "HEAD", userGit(t, b.user, "commit-tree", "-m", "hollow", strings.TrimSpace(string(made))))
+	userGit(t, b.user, "update-ref", "HEAD", userGit(t, b.user, "commit-tree", "-m", "empty", strings.TrimSpace(string(made))))
 	b = mirrorOf(t, b.user)
 	s := b.slot(t)
 	write(t, filepath.Join(s.Dir(), "a.txt"), "A\n")
