@@ -10,7 +10,7 @@ import (
 func (c *Config) arrive() error {
 	fds, err := receive()
 	if err != nil || len(fds) <= ConfigFD {
-		unix.Exit(0) // the parent has ended, or hears no answer and starts another stage
+		unix.Exit(0) // the parent has ended, or gets no answer and starts another stage
 	}
 	order := make([]byte, 1)
 	if _, err := unix.Write(ControlFD, order); err != nil {
