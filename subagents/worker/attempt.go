@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -282,48 +281,6 @@ func (at *attempt) reset(ctx context.Context) error {
 	}
 	defer release()
 	return at.lay(ctx)
-}
-
-// environment makes what commands see, in the cache of those who run them: what agents can write, gates never read. Home and
-// temporary directory are new: what an earlier command left there configures no later one.
-func (at *attempt) environment(audience sandbox.Audience) error {
-	w, a := at.worker, at.assignment
-	if err := at.lookAhead(audience); err != nil {
-		return err
-	}
-	scratch := filepath.Join(at.private, "views")
-	for _, dir := range []string{at.home(), at.temp(), scratch} {
-		err := workspace.Remove(dir)
-		if err == nil {
-			err = os.Mkdir(dir, 0o700)
-		}
-		if err != nil {
-			return fmt.Errorf("make a private directory: %w", err)
-		}
-	}
-	at.cache, at.fill = sandbox.Cache{}, audience == sandbox.Setup
-	cache, err := w.cfg.Caches.For(audience, at.ground(), scratch)
-	if err != nil {
-		return err
-	}
-	vars := maps.Clone(cache.Env)
-	if vars[sandbox.RunVar] = a.Run; a.Task.ID != "" {
-		vars[sandbox.TaskVar] = a.Task.ID
-	}
-	at.cache, at.readable = cache, cache.Readable
-	seen := at.ground().Seen()
-	at.env, err = sandbox.Env(sandbox.Settings{
-		Base: w.cfg.Environ, Tools: seen.Tools, Path: cache.Path, Home: seen.Home, Temp: seen.Temp, Defaults: cache.Defaults,
-		Extra: a.Project.Env, Vars: vars, Offline: audience != sandbox.Setup && !a.Role.Network,
-	})
-	if err != nil {
-		return &refusal{err}
-	}
-	if at.slot != nil && (!audience.Proves() || at.judge() != nil) {
-		at.env = append(at.env, at.slot.GitEnv()...)
-		at.readable = append(at.readable, at.slot.GitDir(), at.slot.Borrowed())
-	}
-	return nil
 }
 
 // ground is what the attempt's commands have to themselves; an attempt without a slot works in its private directory.

@@ -129,7 +129,9 @@ func (s *Slot) dropPipes(dirs []string) error {
 			case err != nil || outside != nil || s.laid(filepath.ToSlash(rel)):
 				return skip(d) // git meets what cannot be read, and says why
 			case special(d.Type()) && slices.Contains(obeyed, strings.ToLower(d.Name())):
-				return root.Remove(rel)
+				if err := root.Remove(rel); !errors.Is(err, fs.ErrNotExist) {
+					return err
+				}
 			}
 			return nil
 		})
