@@ -13,6 +13,8 @@ const (
 	prefixObject  = "obj"
 	prefixCache   = "cache"
 	prefixControl = "ctl"
+	// prefixPresence is of what workers and conductors say of themselves every few seconds; nothing stores it.
+	prefixPresence = "pres"
 )
 
 // maxSubject bounds a subject; the server's limit for a whole protocol line is 4096 bytes.
@@ -59,6 +61,24 @@ func ControlSubject(run string) string { return subject(prefixControl, run) }
 
 // ActiveSubject is where workers report their active tasks of a run, the subject of each: ctl.<run>.active.
 func ActiveSubject(run string) string { return ControlSubject(run) + ".active" }
+
+// WorkerPresence is where a worker says what it is and has: pres.w.<worker>.
+func WorkerPresence(worker string) string { return subject(prefixPresence, "w", worker) }
+
+// RunPresence is where the conductor of a run says that it takes workers: pres.r.<run>.
+func RunPresence(run string) string { return subject(prefixPresence, "r", run) }
+
+// PresenceAsk has every worker and conductor say so at once: pres.ask.
+func PresenceAsk() string { return subject(prefixPresence, "ask") }
+
+// WorkersPresent and RunsPresent match the presence of all: pres.w.* and pres.r.* .
+func WorkersPresent() string { return subject(prefixPresence, "w") + ".*" }
+
+// RunsPresent is described with WorkersPresent.
+func RunsPresent() string { return subject(prefixPresence, "r") + ".*" }
+
+// WorkerControl is where a worker listens to what is asked of it: ctl.worker.<worker>.
+func WorkerControl(worker string) string { return subject(prefixControl, "worker", worker) }
 
 func subject(first string, rest ...string) string {
 	var b strings.Builder
@@ -118,6 +138,14 @@ func checkControl(s string) error {
 		return fmt.Errorf("%w: %q belongs to a stream", ErrSubject, s)
 	}
 	return checkSubject(s, first)
+}
+
+// checkListen accepts a literal control subject, or a filter of presences.
+func checkListen(s string) error {
+	if strings.HasPrefix(s, prefixPresence+".") {
+		return checkFilter(s, prefixPresence)
+	}
+	return checkControl(s)
 }
 
 // covers reports whether filter matches subject; both are well formed.

@@ -33,6 +33,9 @@ type call struct {
 	Propose *memory.Note `json:"propose,omitempty"`
 	// Refresh reads what was noted since: Has.
 	Refresh bool `json:"refresh,omitempty"`
+	// Enlist counts on a worker from now on, Leave no more on the one that it names.
+	Enlist *wire.Enlistment `json:"enlist,omitempty"`
+	Leave  string           `json:"leave,omitempty"`
 	// Gap is what a person should know of the recording by now; Full is why the store can take no more events.
 	Gap  string `json:"gap,omitempty"`
 	Full string `json:"full,omitempty"`
@@ -112,6 +115,10 @@ func (h *conduct) do(ctx context.Context, c *call) (a answer, err error) {
 			a.Checked, err = plan.Check(ctx, *c.Plan, st, h.tree(st.Head, st.Environment()))
 		}
 		return a, err
+	case c.Enlist != nil:
+		return a, h.cond.Enlist(ctx, *c.Enlist)
+	case c.Leave != "":
+		return a, h.cond.Discharge(ctx, c.Leave)
 	case c.Commit != "":
 		pack, err := h.mirror.Pack(ctx, c.Commit, c.Have)
 		if err != nil {

@@ -59,6 +59,8 @@ type conduct struct {
 	notices   []string
 	// gaps are what a person should know of the recording that the working half makes.
 	gaps atomic.Pointer[string]
+	// cond conducts once the run is launched.
+	cond *conductor.Conductor
 	// planning is held while a plan is checked, which folds the log: there is one master.
 	planning sync.Mutex
 	// resumes says that the run goes on: budget, when not nil, is its new budget, unverified lets it land what is not proven.
@@ -97,15 +99,16 @@ func (h *conduct) launch(ctx context.Context, st *run.State) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	cond, err := conductor.New(ctx, h.conductorConfig(setup))
+	if err != nil {
+		return nil, err
+	}
+	h.cond = cond
 	stop, err := h.listen(ctx)
 	if err != nil {
 		return nil, err
 	}
 	h.later(stop)
-	cond, err := conductor.New(ctx, h.conductorConfig(setup))
-	if err != nil {
-		return nil, err
-	}
 	if h.Dashboard != "" {
 		r.page, err = dashboard.New(dashboard.Options{
 			Addr: h.Dashboard, Run: r.id, Log: conductor.Log{Bus: h.bus, Run: r.id}, Logger: h.log,
@@ -126,6 +129,12 @@ func (h *conduct) launch(ctx context.Context, st *run.State) (*Run, error) {
 		if err := cond.Start(ctx, h.spec); err != nil {
 			return nil, err
 		}
+	}
+	if h.Elsewhere {
+		if stop, err = h.announce(ctx); err != nil {
+			return nil, err
+		}
+		h.later(stop)
 	}
 	h.bus.WaitForRoom(h.notice)
 	h.later(func() {
@@ -193,7 +202,7 @@ func (h *conduct) conductorConfig(setup string) conductor.Config {
 		Baselines: &baseline.Store{
 			Dir: baseline.Below(h.caches), Cache: filepath.Join(h.caches, string(sandbox.Gates)), Host: h.gateHost, Clock: now,
 		},
-		Decide: h.decider(), Keys: h.spec.Keys,
+		Decide: h.decider(), Keys: h.spec.Keys, Elsewhere: h.Elsewhere,
 	}
 }
 

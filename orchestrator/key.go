@@ -19,19 +19,32 @@ const keyFile = "worker.key"
 // takeKey reads that key. It is made with the run; one that is lost or damaged is made again, and what the old one signed since
 // the last fold proves nothing.
 func (h *conduct) takeKey() error {
-	path := filepath.Join(h.path, keyFile)
+	if h.Elsewhere {
+		h.spec.Keys = nil // workers elsewhere bring theirs
+		return nil
+	}
+	key, err := ownKey(filepath.Join(h.path, keyFile))
+	if err != nil {
+		return fmt.Errorf("take the key of the run's worker: %w", err)
+	}
+	h.spec.Keys = map[string][]byte{worker.LocalName: publicOf(key)}
+	return nil
+}
+
+func publicOf(key ed25519.PrivateKey) []byte {
+	public, _ := key.Public().(ed25519.PublicKey)
+	return public
+}
+
+// ownKey reads a key, and makes it where there is none.
+func ownKey(path string) (ed25519.PrivateKey, error) {
 	key, err := readKey(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, key, err = ed25519.GenerateKey(nil); err == nil {
 			err = maybe.WriteFile(path, key.Seed(), 0o600)
 		}
 	}
-	if err != nil {
-		return fmt.Errorf("take the key of the run's worker: %w", err)
-	}
-	public, _ := key.Public().(ed25519.PublicKey)
-	h.spec.Keys = map[string][]byte{worker.LocalName: public}
-	return nil
+	return key, err
 }
 
 // readKey reads a key; fs.ErrNotExist where the file has none.

@@ -61,6 +61,8 @@ type Config struct {
 	AllowUnverified bool
 	// Keys are the public keys of the run's workers.
 	Keys map[string][]byte
+	// Elsewhere is set where the workers are other processes, which enlist.
+	Elsewhere bool
 	// OnDoubt replaces what the run does about doubts when it is resumed; "" leaves it.
 	OnDoubt string
 	// Notices are recorded at the start of the run, e.g. that commands are not confined here; Closing, which may be nil, returns
@@ -112,6 +114,9 @@ type Conductor struct {
 	// on the queue and no such report.
 	reported atomic.Pointer[time.Time]
 	alone    int
+	// muster has what workers elsewhere say of themselves; enlists are what they ask of the loop.
+	muster  *muster
+	enlists chan func(context.Context) error
 }
 
 // New folds the run's log and returns its conductor. It fails when an event of a conductor could not be read: each of those
@@ -130,7 +135,8 @@ func New(ctx context.Context, cfg Config) (*Conductor, error) {
 	return &Conductor{
 		cfg: cfg, st: st, last: st.ConductorPos, active: map[string]bool{}, imported: map[string]bool{},
 		shown: map[string]bool{}, answers: make(chan func(context.Context) error, 1),
-		sealer: assign.NewSealer(cfg.Run, cfg.Bus, cfg.Mirror),
+		sealer: assign.NewSealer(cfg.Run, cfg.Bus, cfg.Mirror), muster: newMuster(cfg.Clock),
+		enlists: make(chan func(context.Context) error),
 	}, nil
 }
 
@@ -177,6 +183,12 @@ func (c *Conductor) Run(ctx context.Context) error {
 		return err
 	}
 	defer deaf()
+	unheard, err := c.attend(inner)
+	if err != nil {
+		stop()
+		return err
+	}
+	defer unheard()
 	tail, tailDone := c.tail(inner)
 	err = c.loop(inner, tail, asks)
 	end()
@@ -197,6 +209,8 @@ func (c *Conductor) loop(ctx context.Context, tail <-chan tailed, asks <-chan in
 	sweep, retry := time.NewTicker(c.cfg.Patience.Sweep), time.NewTicker(c.cfg.Patience.Retry)
 	defer sweep.Stop()
 	defer retry.Stop()
+	roll := time.NewTicker(wire.PresentEvery)
+	defer roll.Stop()
 	back, settled, since := c.cfg.Bus.Back(), (<-chan time.Time)(nil), time.Time{}
 	for {
 		err := c.step(ctx)
@@ -212,6 +226,8 @@ func (c *Conductor) loop(ctx context.Context, tail <-chan tailed, asks <-chan in
 			err = c.answer(ctx, r)
 		case act := <-c.answers:
 			err = act(ctx)
+		case act := <-c.enlists:
+			err = act(ctx)
 		case <-sweep.C:
 			quiet := c.cfg.Clock().Add(-c.cfg.Patience.Lost)
 			if err = c.missWorkers(ctx, quiet); err == nil {
@@ -226,6 +242,8 @@ func (c *Conductor) loop(ctx context.Context, tail <-chan tailed, asks <-chan in
 			err = c.sweep(ctx, since)
 		case <-retry.C:
 			err = c.retry(ctx)
+		case <-roll.C:
+			err = c.callRoll(ctx)
 		case <-ctx.Done():
 			err = ctx.Err()
 		}

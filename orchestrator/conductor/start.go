@@ -31,6 +31,9 @@ func (c *Conductor) takeOver(ctx context.Context) error {
 		return nil
 	}
 	d := run.Data{Epoch: c.st.Epoch + 1, Budget: c.cfg.Budget, AllowUnverified: c.cfg.AllowUnverified}
+	if c.cfg.Elsewhere {
+		d.Crew = run.Crew{}
+	}
 	if len(c.cfg.Keys) > 0 && !maps.EqualFunc(c.cfg.Keys, c.st.Spec.Keys, bytes.Equal) {
 		d.Keys = c.cfg.Keys
 	}

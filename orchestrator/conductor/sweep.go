@@ -38,7 +38,7 @@ func (c *Conductor) missWorkers(ctx context.Context, quiet time.Time) error {
 			waiting++
 		}
 	}
-	if at := c.reported.Load(); waiting == 0 || c.halt.on() || at != nil && at.After(quiet) {
+	if at := c.reported.Load(); c.cfg.Elsewhere || waiting == 0 || c.halt.on() || at != nil && at.After(quiet) {
 		c.alone = 0
 		return nil
 	}

@@ -47,7 +47,7 @@ func SettleFlakes(s *run.State) []run.Action {
 // idle reports whether a gate permit is free while there is something to do.
 func idle(s *run.State) bool {
 	atWork := s.Status == run.Planning || s.Status == run.Running && !s.Tasks.AllEnded()
-	free := s.Batches.Free(s.Spec.Project.GatePermits, s.Works) > 0
+	free := s.Batches.Free(s.Crew.Permits(s.Spec.Project.GatePermits), s.Works) > 0
 	return atWork && free && s.Baselined() && !s.Halted() && !s.Works.RunsAgain()
 }
 

@@ -51,20 +51,22 @@ const (
 	DecideTest     DecisionKind = "test"     // tests of the base commit do not run with a patch
 	DecideTemplate DecisionKind = "template" // its shards fail alike
 	DecideScope    DecisionKind = "scope"    // an agent asks to write protected files
+	DecideWorker   DecisionKind = "worker"   // no worker serves a role
 )
 
 // The names of the options.
 const (
-	Accept = "accept" // the patch, or the shards of the template, continue
-	Reject = "reject" // the patch; the next attempt gets the text
-	Skip   = "skip"   // the task is given up as not needed
-	Reply  = "answer" // a question
-	Grant  = "grant"  // the task may write what its agent asks for
-	Refuse = "refuse" // it may not; the agent gets the text
-	Revise = "revise" // the shards begin again with the text in their briefs
-	Park   = "park"   // the shards that wait are given up
-	Yes    = "approve"
-	Change = "change" // the master plans again, with the text
+	Accept  = "accept" // the patch, or the shards of the template, continue
+	Reject  = "reject" // the patch; the next attempt gets the text
+	Skip    = "skip"   // the task is given up as not needed
+	Reply   = "answer" // a question
+	Grant   = "grant"  // the task may write what its agent asks for
+	Refuse  = "refuse" // it may not; the agent gets the text
+	Revise  = "revise" // the shards begin again with the text in their briefs
+	Park    = "park"   // the shards that wait are given up
+	StopRun = "stop"   // which can be resumed
+	Yes     = "approve"
+	Change  = "change" // the master plans again, with the text
 )
 
 // Option is a way to answer. NeedsText reports that it needs a text.

@@ -94,6 +94,10 @@ type Data struct {
 	Line *string `json:"line,omitempty"`
 	// Keys are set where workers have other keys than before.
 	Keys map[string][]byte `json:"keys,omitempty"`
+	// Crew is set, to all of it, when workers elsewhere join or leave, and with each epoch of a run whose workers are elsewhere.
+	Crew Crew `json:"crew,omitzero"`
+	// Unserved is set, to all of it, when the roles change that no worker serves.
+	Unserved map[string]Unserved `json:"unserved,omitzero"`
 	// Notices are for the people who watch, such as that commands are not confined on this machine.
 	Notices []string `json:"notices,omitempty"`
 	Own     Own      `json:"own,omitzero"`

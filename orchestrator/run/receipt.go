@@ -11,10 +11,13 @@ import (
 	"divisi/subagents/wire"
 )
 
+// signs reports whether the receipts of a run are signed: those of workers elsewhere always are.
+func signs(s *State) bool { return len(s.Spec.Keys) > 0 || s.Crew != nil }
+
 // refused returns why a receipt that a worker handed in with an event proves nothing; nil where it counts. A run whose first
 // event names no key has no signed receipts.
 func (s *State) refused(e *contextscope.Event, a *Attempt, r spec.Receipt) error {
-	if len(s.Spec.Keys) == 0 {
+	if !signs(s) {
 		return nil
 	}
 	if err := wire.Verify(s.Spec.Run, s.Spec.Keys, r); err != nil {
@@ -57,7 +60,7 @@ func (w Works) batch(id string) *Batch {
 func (s *State) weed(e *contextscope.Event, a *Attempt, r *spec.Result) {
 	for _, rc := range r.Receipts {
 		err := s.refused(e, a, rc)
-		if err == nil && len(s.Spec.Keys) > 0 && rc.Worker != e.Worker && !a.left(rc) {
+		if err == nil && signs(s) && rc.Worker != e.Worker && !a.left(rc) {
 			err = fmt.Errorf("worker %.40s handed in a receipt of worker %.40s, which did not leave it in this attempt",
 				e.Worker, rc.Worker)
 		}
@@ -78,7 +81,7 @@ func (a *Attempt) left(r spec.Receipt) bool {
 // applyGateRun folds a receipt that a worker appended.
 func (s *State) applyGateRun(e *contextscope.Event, a *Attempt, r spec.Receipt) error {
 	err := s.refused(e, a, r)
-	if err == nil && r.Worker != e.Worker && len(s.Spec.Keys) > 0 {
+	if err == nil && r.Worker != e.Worker && signs(s) {
 		err = fmt.Errorf("worker %.40s appended a receipt of worker %.40s", e.Worker, r.Worker)
 	}
 	if err == nil {

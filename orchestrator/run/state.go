@@ -61,12 +61,15 @@ type State struct {
 	Plans     Plans
 	Tasks     Tasks
 	// Works are the attempts of everything that was ever on the queue, by queue id.
-	Works     Works
-	Batches   Batches
-	Times     Times
-	Budget    int
-	Usage     spec.Usage
-	Quotas    Quotas
+	Works   Works
+	Batches Batches
+	Times   Times
+	Budget  int
+	Usage   spec.Usage
+	Quotas  Quotas
+	// Crew are the workers elsewhere; Unserved are the roles that none of them serves.
+	Crew      Crew
+	Unserved  map[string]Unserved
 	Templates Templates
 	Master    Master
 	Requests  Requests
@@ -170,6 +173,12 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 	s.Times.person(s.Wait.For != "" || s.Line != "", s.Times.Clock(e.Time))
 	if d.Keys != nil {
 		s.Spec.Keys = d.Keys
+	}
+	if d.Crew != nil || d.Epoch > 0 {
+		s.Crew = d.Crew
+	}
+	if d.Unserved != nil || d.Epoch > 0 {
+		s.Unserved = unserved(s.Unserved, d.Unserved, e.Pos)
 	}
 	s.Spec.AllowUnverified = s.Spec.AllowUnverified || d.AllowUnverified
 	s.Spec.OnDoubt = cmp.Or(d.OnDoubt, s.Spec.OnDoubt)

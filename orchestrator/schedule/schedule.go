@@ -14,7 +14,7 @@ import (
 func Ready(s *run.State) (ready []string, unreachable map[string]string) {
 	unreachable = map[string]string{}
 	room, byRole := s.Queue.AtWork()
-	room = max(1, s.Spec.Parallel) - room
+	room = s.Crew.Room(s.Spec.Parallel) - room
 	if w := s.Works[run.BaselineTask]; w.Outstanding() {
 		room++ // no task waits for the baseline
 	}

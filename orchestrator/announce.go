@@ -1,0 +1,59 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"divisi/bus"
+	"divisi/subagents/wire"
+)
+
+// announce says every few seconds, and when it is asked, that the run takes workers, until stop, which waits.
+func (h *conduct) announce(ctx context.Context) (stop func(), err error) {
+	what := wire.Conducting{Run: h.spec.Run, Protocol: wire.Protocol}
+	return present(ctx, h.bus, func() { h.say(ctx, h.bus, bus.RunPresence(h.spec.Run), what) })
+}
+
+// say publishes what is repeated before long, and may be lost.
+func (p *place) say(ctx context.Context, b *bus.Bus, subject string, what any) {
+	data, err := json.Marshal(what)
+	if err == nil {
+		err = b.Publish(ctx, subject, data)
+	}
+	if err != nil && ctx.Err() == nil {
+		p.log.Debug().Err(err).Str("subject", subject).Msg("a presence was not sent")
+	}
+}
+
+// present calls say at once, every few seconds, and when somebody asks who is there, until stop, which waits.
+func present(ctx context.Context, b *bus.Bus, say func()) (stop func(), err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	asked := make(chan struct{}, 1)
+	deaf, err := b.Subscribe(ctx, bus.PresenceAsk(), func(bus.Message, func([]byte) error) {
+		select {
+		case asked <- struct{}{}:
+		default:
+		}
+	})
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	var done sync.WaitGroup
+	done.Go(func() {
+		tick := time.NewTicker(wire.PresentEvery)
+		defer tick.Stop()
+		for {
+			say()
+			select {
+			case <-asked:
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return func() { cancel(); deaf(); done.Wait() }, nil
+}

@@ -1,0 +1,238 @@
+package conductor
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"divisi/bus"
+	"divisi/internal/spec"
+	"divisi/orchestrator/request"
+	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
+)
+
+// muster has what the workers elsewhere say of themselves. It may be used from any goroutine.
+type muster struct {
+	clock func() time.Time
+	// since is when it began: workers may need a moment to join.
+	since time.Time
+
+	mu      sync.Mutex
+	workers map[string]*wire.Presence
+	at      map[string]time.Time
+}
+
+func newMuster(clock func() time.Time) *muster {
+	return &muster{clock: clock, since: clock(), workers: map[string]*wire.Presence{}, at: map[string]time.Time{}}
+}
+
+func (m *muster) take(p *wire.Presence) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.workers[p.Worker], m.at[p.Worker] = p, m.clock()
+}
+
+// sign notes that a worker is there.
+func (m *muster) sign(worker string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.at[worker] = m.clock()
+}
+
+// present returns the workers that were there a moment ago, and forgets the others.
+func (m *muster) present() map[string]*wire.Presence {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for name, at := range m.at {
+		if m.clock().Sub(at) > wire.PresentFor {
+			delete(m.at, name)
+			delete(m.workers, name)
+		}
+	}
+	return maps.Clone(m.workers)
+}
+
+// there reports whether a worker was there a moment ago.
+func (m *muster) there(worker string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	at, known := m.at[worker]
+	return known && m.clock().Sub(at) <= wire.PresentFor
+}
+
+// attend listens to what workers say of themselves until stop.
+func (c *Conductor) attend(ctx context.Context) (stop func(), err error) {
+	if !c.cfg.Elsewhere {
+		return func() {}, nil
+	}
+	return c.cfg.Bus.Subscribe(ctx, bus.WorkersPresent(), func(m bus.Message, _ func([]byte) error) {
+		p, err := wire.DecodePresence(m)
+		if err != nil {
+			c.cfg.Log.Debug().Err(err).Msg("a presence was passed over")
+			return
+		}
+		c.muster.take(p)
+	})
+}
+
+// Enlist counts on a worker from now on, or on other places of it. It returns when the log says so: what the worker signs counts
+// then. It may be called from any goroutine while Run is under way, and fails when the run ends.
+func (c *Conductor) Enlist(ctx context.Context, e wire.Enlistment) error {
+	return c.within(ctx, func(ctx context.Context) error { return c.enlist(ctx, e) })
+}
+
+// Discharge counts on a worker no more: its attempts are given to others.
+func (c *Conductor) Discharge(ctx context.Context, worker string) error {
+	return c.within(ctx, func(ctx context.Context) error { return c.discharge(ctx, worker, "left") })
+}
+
+// within has the conductor's goroutine do something, and returns what comes of it. A refusal is no failure of the run.
+func (c *Conductor) within(ctx context.Context, do func(context.Context) error) error {
+	done := make(chan error, 1)
+	act := func(ctx context.Context) error {
+		err := do(ctx)
+		done <- err
+		if errors.As(err, new(*request.RefusedError)) {
+			return nil
+		}
+		return err
+	}
+	select {
+	case c.enlists <- act:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (c *Conductor) enlist(ctx context.Context, e wire.Enlistment) error {
+	if err := e.Check(); err != nil {
+		return request.Refusedf("%s", err.Error())
+	}
+	key, known := c.st.Spec.Keys[e.Worker]
+	if known && !bytes.Equal(key, e.Key) {
+		return request.Refusedf("the run knows a worker %s with another key: give one of them another name", e.Worker)
+	}
+	c.muster.sign(e.Worker)
+	places, had := c.st.Crew[e.Worker]
+	if known && had && places == e.Places {
+		return nil
+	}
+	d := run.Data{Crew: maps.Clone(c.st.Crew)}
+	if d.Crew == nil {
+		d.Crew = run.Crew{}
+	}
+	d.Crew[e.Worker] = e.Places
+	if !known {
+		d.Keys = maps.Clone(c.st.Spec.Keys)
+		if d.Keys == nil {
+			d.Keys = map[string][]byte{}
+		}
+		d.Keys[e.Worker] = e.Key
+	}
+	return c.append(ctx, run.Append{Data: d})
+}
+
+// discharge takes a worker out of the crew, and puts the attempts that it had on the queue again.
+func (c *Conductor) discharge(ctx context.Context, worker, how string) error {
+	if _, had := c.st.Crew[worker]; !had {
+		return nil
+	}
+	crew := maps.Clone(c.st.Crew)
+	delete(crew, worker)
+	had := c.heldBy(worker)
+	notice := fmt.Sprintf("worker %s %s", worker, how)
+	if len(had) > 0 {
+		notice += fmt.Sprintf("; %d of its attempts go on elsewhere", len(had))
+	}
+	if err := c.append(ctx, run.Append{Data: run.Data{Crew: crew, Notices: []string{notice}}}); err != nil {
+		return err
+	}
+	for _, w := range had {
+		err := c.takeBack(ctx, w)
+		if err == nil {
+			err = c.enqueue(ctx, w.Redispatch())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// heldBy lists the outstanding works whose newest delivery a worker has begun.
+func (c *Conductor) heldBy(worker string) (had []*run.Work) {
+	for _, w := range c.st.Queue {
+		if a := w.Attempts[w.Last]; w.Outstanding() && a != nil && a.Worker == worker {
+			had = append(had, w)
+		}
+	}
+	return had
+}
+
+// callRoll takes workers out of the crew that were silent for too long, and notes which roles none of the others serves.
+func (c *Conductor) callRoll(ctx context.Context) error {
+	if !c.cfg.Elsewhere || c.pausing {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.st.Crew)) {
+		if !c.muster.there(name) {
+			how := fmt.Sprintf("was lost: no sign of life for %s", wire.PresentFor)
+			if err := c.discharge(ctx, name, how); err != nil {
+				return err
+			}
+		}
+	}
+	lacking := map[string]run.Unserved{}
+	if c.cfg.Clock().Sub(c.muster.since) > wire.PresentFor {
+		lacking = unserved(c.st, c.muster.present())
+	}
+	if maps.EqualFunc(lacking, c.st.Unserved, func(a, b run.Unserved) bool { return a.Why == b.Why }) {
+		return nil
+	}
+	return c.append(ctx, run.Append{Data: run.Data{Unserved: lacking}})
+}
+
+// unserved lists the roles that have work now and that no worker serves, with what the nearest one lacks.
+func unserved(s *run.State, present map[string]*wire.Presence) map[string]run.Unserved {
+	roles := map[string]bool{}
+	for t := range s.Tasks.Open() {
+		roles[t.Task.Role] = true
+	}
+	for _, w := range s.Queue {
+		roles[w.RoleAt(w.Last)] = true
+	}
+	lacking, workers := map[string]run.Unserved{}, wire.Sorted(present)
+	for role := range roles {
+		if worker, lacks, served := wire.Nearest(workers, s.Spec.Run, role); !served {
+			lacking[role] = run.Unserved{Why: whyUnserved(role, worker, lacks, len(workers))}
+		}
+	}
+	return lacking
+}
+
+func whyUnserved(role, worker string, lacks []string, present int) string {
+	work := "the tasks of role " + role
+	if role == spec.RoleTester {
+		work = "setup and gates"
+	}
+	switch {
+	case worker != "":
+		return fmt.Sprintf("no worker can do %s: the nearest, %s, lacks %s", work, worker, strings.Join(lacks, ", "))
+	case present > 0:
+		return fmt.Sprintf("no worker takes %s: of %d on the server none is ready", work, present)
+	}
+	return fmt.Sprintf("no worker is on the server to do %s: start one", work)
+}

@@ -1,0 +1,48 @@
+package run
+
+import "divisi/subagents/wire"
+
+// Crew are the workers elsewhere that a run counts on, by name; nil where the run's process works itself.
+type Crew map[string]wire.Places
+
+// Unserved is why none of the crew serves a role, and where in the log that began.
+type Unserved struct {
+	Why string `json:"why"`
+	Pos uint64 `json:"-"`
+}
+
+// unserved takes in what has changed. A role whose reason alone is another one keeps its decision.
+func unserved(had, now map[string]Unserved, pos uint64) map[string]Unserved {
+	out := make(map[string]Unserved, len(now))
+	for role, u := range now {
+		if u.Pos = pos; had[role].Pos > 0 {
+			u.Pos = had[role].Pos
+		}
+		out[role] = u
+	}
+	return out
+}
+
+// Room is how many agents may work at once, at most so many: all places of the crew.
+func (c Crew) Room(most int) int {
+	if c == nil {
+		return max(1, most)
+	}
+	places := 0
+	for _, p := range c {
+		places += p.Agents
+	}
+	return max(1, min(most, places))
+}
+
+// Permits is how many batches may be tested at once: what all of the crew can, or what the machine of the run has.
+func (c Crew) Permits(own int) int {
+	if c == nil {
+		return max(1, own)
+	}
+	permits := 0
+	for _, p := range c {
+		permits += p.Gates
+	}
+	return max(1, permits)
+}

@@ -1,0 +1,154 @@
+package wire
+
+import (
+	"crypto/ed25519"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"divisi/bus"
+)
+
+// Protocol is the version of what workers and conductors say to each other. A conductor takes workers of its own and of the one
+// before.
+const Protocol = 1
+
+// Presence is what a worker says of itself every few seconds on bus.WorkerPresence.
+type Presence struct {
+	Worker   string `json:"worker"`
+	Version  string `json:"version"`
+	Protocol int    `json:"protocol"`
+	// Key is the public key that its receipts are signed with.
+	Key []byte `json:"key"`
+	// State is what it does about new work; Until is when a pause ends.
+	State WorkerState `json:"state"`
+	Until time.Time   `json:"until,omitzero"`
+	Since time.Time   `json:"since"`
+	Tags  []string    `json:"tags,omitempty"`
+	// System is its operating system and architecture; Memory and Disk are bytes, Disk what is left.
+	System string `json:"system"`
+	Cores  int    `json:"cores"`
+	Memory uint64 `json:"memory,omitempty"`
+	Disk   uint64 `json:"disk,omitempty"`
+	// Sandbox is how commands are confined there, Programs are what it found of the programs that runs need, with versions.
+	Sandbox  string            `json:"sandbox"`
+	Programs map[string]string `json:"programs,omitempty"`
+	// Environments are the digests of those that it has.
+	Environments []string `json:"environments,omitempty"`
+	Places
+	// Runs are those that it knows of.
+	Runs map[string]Service `json:"runs,omitempty"`
+}
+
+// Places are how much a worker does at once: agents, and runs of gates.
+type Places struct {
+	Agents int `json:"agents"`
+	Gates  int `json:"gates"`
+}
+
+// Service is what a worker does for one run.
+type Service struct {
+	// Serves are the roles whose tasks it takes; Lacks says of each other role what it would need.
+	Serves []string            `json:"serves,omitempty"`
+	Lacks  map[string][]string `json:"lacks,omitempty"`
+	// Base is the commit that the run starts from, which the worker has; At are the attempts that it works on.
+	Base string   `json:"base,omitempty"`
+	At   []string `json:"at,omitempty"`
+}
+
+// WorkerState is what a worker does about new work.
+type WorkerState string
+
+// A worker takes what it can do; takes nothing for a time; takes nothing more and ends.
+const (
+	WorkerReady    WorkerState = "ready"
+	WorkerPaused   WorkerState = "paused"
+	WorkerDraining WorkerState = "draining"
+)
+
+const (
+	// PresentEvery is how often workers and conductors say that they are there; PresentFor is how long one that said so counts as
+	// there.
+	PresentEvery = 5 * time.Second
+	PresentFor   = 3 * PresentEvery
+)
+
+// DecodePresence reads what a worker said of itself. What another one says under its subject is refused.
+func DecodePresence(m bus.Message) (*Presence, error) {
+	var p Presence
+	err := json.Unmarshal(m.Data, &p)
+	switch {
+	case err != nil:
+	case bus.WorkerPresence(p.Worker) != m.Subject:
+		err = fmt.Errorf("it says that it is of worker %.80q", p.Worker)
+	case len(p.Key) != ed25519.PublicKeySize:
+		err = fmt.Errorf("its key has %d bytes", len(p.Key))
+	case p.Agents < 0 || p.Gates < 0:
+		err = fmt.Errorf("it has %d and %d places", p.Agents, p.Gates)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the presence on %.120s: %w", m.Subject, err)
+	}
+	return &p, nil
+}
+
+// Conducting is what the conductor of a run that takes workers says, every few seconds, on bus.RunPresence.
+type Conducting struct {
+	Run      string `json:"run"`
+	Protocol int    `json:"protocol"`
+}
+
+// Enlistment asks the conductor of a run to count on a worker.
+type Enlistment struct {
+	Worker   string `json:"worker"`
+	Version  string `json:"version"`
+	Protocol int    `json:"protocol"`
+	Key      []byte `json:"key"`
+	Places
+}
+
+// Check returns why no conductor can count on the worker.
+func (e *Enlistment) Check() error {
+	switch {
+	case !bus.ValidToken(e.Worker):
+		return fmt.Errorf("%.80q is no name of a worker", e.Worker)
+	case e.Protocol > Protocol || e.Protocol < Protocol-1:
+		return fmt.Errorf("worker %s is incompatible: it speaks version %d of the protocol (Divisi %.40s), and this run version %d: "+
+			"install the version of Divisi on it that conducts the run", e.Worker, e.Protocol, e.Version, Protocol)
+	case len(e.Key) != ed25519.PublicKeySize:
+		return fmt.Errorf("the key of worker %s has %d bytes", e.Worker, len(e.Key))
+	case e.Agents < 0 || e.Gates < 0 || e.Agents > maxPlaces || e.Gates > maxPlaces:
+		return fmt.Errorf("worker %s has %d places for agents and %d for gates", e.Worker, e.Agents, e.Gates)
+	}
+	return nil
+}
+
+// maxPlaces bounds what one worker does at once.
+const maxPlaces = 1000
+
+// Nearest returns the worker of some that lacks least of what a role of a run needs, and what it lacks; "" where none of them knows
+// the run. served reports that a worker serves the role.
+func Nearest(workers []*Presence, run, role string) (worker string, lacks []string, served bool) {
+	for _, p := range workers {
+		s, knows := p.Runs[run]
+		switch l := s.Lacks[role]; {
+		case p.State == WorkerDraining || !knows:
+		case slices.Contains(s.Serves, role):
+			return p.Worker, nil, true
+		case len(l) > 0 && (worker == "" || len(l) < len(lacks)):
+			worker, lacks = p.Worker, l
+		}
+	}
+	return worker, lacks, false
+}
+
+// Sorted returns workers by name.
+func Sorted(workers map[string]*Presence) []*Presence {
+	list := make([]*Presence, 0, len(workers))
+	for _, name := range slices.Sorted(maps.Keys(workers)) {
+		list = append(list, workers[name])
+	}
+	return list
+}
