@@ -172,10 +172,15 @@ func (w *work) ask(ctx context.Context, c call) (a answer, err error) {
 	case a.Refused:
 		return a, fmt.Errorf("%w%s", memory.ErrRefused, strings.TrimPrefix(a.Error, memory.ErrRefused.Error()))
 	case a.Error != "":
-		return a, errors.New(a.Error)
+		return a, &calledError{a.Error}
 	}
 	return a, nil
 }
+
+// calledError is why the conducting half does not do what a call asks for.
+type calledError struct{ why string }
+
+func (e *calledError) Error() string { return e.why }
 
 // check has a plan of the master checked.
 func (w *work) check(ctx context.Context, p spec.Plan) (plan.Checked, error) {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -20,7 +19,6 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/git"
 	"divisi/orchestrator"
-	"divisi/orchestrator/run"
 	"divisi/orchestrator/sample"
 	"divisi/subagents/wire"
 )
@@ -38,7 +36,7 @@ type half struct {
 	Plan     string `json:"plan"`
 	PlanText string `json:"plan_text"`
 	Role     string `json:"role"`
-	Key      string `json:"key"`
+	Name     string `json:"name"`
 	Parallel int    `json:"parallel"`
 	Sample   bool   `json:"sample"`
 }
@@ -49,13 +47,7 @@ func runHalf(text string) int {
 	try(json.Unmarshal([]byte(text), &h))
 	ctx := context.Background()
 	if h.Work {
-		if err := orchestrator.Work(ctx, orchestrator.WorkOptions{
-			StateDir: h.State, Run: h.Run, NATS: h.NATS, Key: h.Key,
-		}); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		return 0
+		return runWorker(ctx, &h)
 	}
 	host := orchestrator.Machine{StateDir: h.State, Elsewhere: true}
 	var r *orchestrator.Run
@@ -79,6 +71,23 @@ func runHalf(text string) int {
 		if end, err = r.Wait(ctx); err == nil {
 			fmt.Fprintln(os.Stdout, end.State, end.Ref, end.Reason)
 		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// runWorker works for the first run that it finds, and prints what it has to say.
+func runWorker(ctx context.Context, h *half) int {
+	w, err := orchestrator.NewWorker(ctx, orchestrator.WorkerOptions{
+		StateDir: h.State, NATS: h.NATS, Once: true, Name: h.Name, Agents: h.Parallel,
+		Notice: func(text string) { fmt.Fprintln(os.Stderr, text) },
+	})
+	if err == nil {
+		defer w.Close()
+		err = w.Run(ctx)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -161,10 +170,7 @@ func TestTheHalvesLandTheDemoInTwoProcesses(t *testing.T) {
 	})
 	id := conduct.line()
 	require.NotEmpty(t, id)
-	work := spawn(t, half{
-		Work: true, State: filepath.Join(dir, "work"), Run: id, NATS: url,
-		Key: filepath.Join(dir, "conduct", "runs", id, "worker.key"),
-	})
+	work := spawn(t, half{Work: true, State: filepath.Join(dir, "work"), NATS: url})
 	require.Equal(t, "done refs/heads/divisi/"+id+" 15 landed", conduct.line())
 	conduct.ended()
 	work.ended()
@@ -183,10 +189,7 @@ func TestAHalfThatIsKilledIsReplaced(t *testing.T) {
 	first := spawn(t, h)
 	h.Run = first.line()
 	require.NotEmpty(t, h.Run)
-	w := half{
-		Work: true, State: filepath.Join(dir, "work"), Run: h.Run, NATS: url,
-		Key: filepath.Join(state, "runs", h.Run, "worker.key"),
-	}
+	w := half{Work: true, State: filepath.Join(dir, "work"), NATS: url}
 	work := spawn(t, w)
 	until(t, url, h.Run, contextscope.KindStarted)
 	first.kill()
@@ -225,56 +228,6 @@ func until(t *testing.T, url, id string, kinds ...contextscope.Kind) {
 		}
 		if len(kinds) == 0 {
 			return
-		}
-	}
-}
-
-func TestAWorkerRefusesWhatItCannotBeMadeOf(t *testing.T) {
-	t.Parallel()
-	url := broker(t)
-	work := func(id string) error {
-		return orchestrator.Work(t.Context(), orchestrator.WorkOptions{
-			StateDir: t.TempDir(), Run: id, NATS: url, Patience: 200 * time.Millisecond,
-		})
-	}
-	err := work("20261123-000000-aaaa")
-	require.ErrorContains(t, err, "no process has begun to conduct run 20261123-000000-aaaa on ")
-	require.True(t, orchestrator.IsUsage(err))
-	require.ErrorContains(t, work("../x"), "is no run's id")
-
-	good := wire.Setup{Run: "r", Base: strings.Repeat("a", 40), Caches: "c"}
-	name, data, err := good.Seal()
-	require.NoError(t, err)
-	other := wire.Setup{Run: "other", Base: good.Base, Caches: "c"}
-	others, othersData, err := other.Seal()
-	require.NoError(t, err)
-	lying := "setup-" + strings.Repeat("0", 64)
-	for id, c := range map[string]struct {
-		name string
-		data []byte
-		want []string
-	}{
-		"digest":  {lying, data, []string{lying, name}},
-		"another": {others, othersData, []string{`it is of run "other"`}},
-		"missing": {"setup-" + strings.Repeat("1", 64), nil, []string{"no such object"}},
-		"kind":    {"pack-1", data, []string{`"pack-1" names no setup`}},
-	} {
-		b, err := bus.Open(t.Context(), bus.Options{URL: url, Run: id})
-		require.NoError(t, err)
-		if c.data != nil {
-			require.NoError(t, b.Put(t.Context(), c.name, c.data))
-		}
-		e := contextscope.Event{V: contextscope.EventVersion, ID: "1", Run: id, Kind: contextscope.KindRun}
-		e.Data, err = json.Marshal(run.Data{Setup: c.name})
-		require.NoError(t, err)
-		text, err := json.Marshal([]contextscope.Event{e})
-		require.NoError(t, err)
-		_, err = b.Append(t.Context(), bus.ConductorSubject(id, string(contextscope.KindRun)), text, 0)
-		require.NoError(t, err)
-		require.NoError(t, b.Close(t.Context()))
-		err = work(id)
-		for _, want := range c.want {
-			require.ErrorContains(t, err, want, id)
 		}
 	}
 }

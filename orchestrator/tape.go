@@ -26,6 +26,9 @@ func (o *Machine) checkTape() error {
 // budget and no retries: what they led to was recorded.
 func (w *work) models(ctx context.Context, rate *model.RateLimit) (model.Model, error) {
 	s := &run.Spec{Project: w.setup.Project, Roles: w.setup.Roles, Plan: w.setup.Plan}
+	if w.engaged != nil {
+		s.Plan = planOf(w.engaged.serves...)
+	}
 	if w.replay != "" {
 		replay, err := record.Load(w.replay, needs.Secrets(s))
 		if err != nil {

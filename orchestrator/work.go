@@ -6,14 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"sync/atomic"
 	"time"
-
-	"github.com/rs/zerolog"
 
 	"divisi/bus"
 	"divisi/contextscope"
@@ -25,7 +24,6 @@ import (
 	"divisi/internal/usage"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
-	"divisi/orchestrator/store"
 	"divisi/subagents/checkout"
 	"divisi/subagents/gate"
 	"divisi/subagents/tool"
@@ -33,61 +31,6 @@ import (
 	"divisi/subagents/worker"
 	"divisi/subagents/workspace"
 )
-
-// WorkOptions describe the half of a run that works, in a process of its own.
-type WorkOptions struct {
-	StateDir       string // has its caches, work trees and copy of the repository
-	Run, NATS      string // the run and the URL of its server
-	Record, Replay string // as those of Machine
-	Key            string // the file with the key that signs receipts: worker.key of the run's directory where it is conducted
-
-	// Patience is how long it waits for the run to begin; 0 is a minute.
-	Patience time.Duration
-	// Notice is that of Machine.
-	Notice func(text string)
-}
-
-// Work carries out the agents and gates of a run that another process conducts, on a server that both reach, until the run ends
-// or ctx does. It makes its own copy of the repository from what the conductor gives, and reads the keys of models from its own
-// environment. When the conductor is lost it goes on with what it has, and with the next one.
-func Work(ctx context.Context, o WorkOptions) error {
-	dir, err := filepath.Abs(o.StateDir)
-	switch {
-	case err != nil || o.StateDir == "":
-		return usage.Errorf("StateDir %q cannot hold runs: name a directory", o.StateDir)
-	case !bus.ValidToken(o.Run):
-		return usage.Errorf("%q is no run's id", o.Run)
-	case o.NATS == "":
-		return usage.Errorf("a worker needs the URL of the run's server")
-	}
-	if o.Record != "" && o.Replay != "" {
-		return usage.Errorf("Record and Replay exclude each other: a replay makes no new exchanges")
-	}
-	sandbox.TryIn(dir)
-	w := &work{
-		place: place{dir: store.Dir{Path: dir, Log: *zerolog.Ctx(ctx)}, log: *zerolog.Ctx(ctx)}, run: o.Run,
-		record: o.Record, replay: o.Replay, key: o.Key, notice: func(string) {},
-	}
-	if o.Notice != nil {
-		w.notice = o.Notice
-	}
-	if w.git, err = git.New(ctx); err != nil {
-		return err
-	}
-	if w.bus, err = bus.Open(ctx, bus.Options{URL: o.NATS, Run: o.Run, Log: w.log}); err != nil {
-		return fmt.Errorf("use the server of run %s: %w", o.Run, err)
-	}
-	defer w.dir.Close(w.bus)
-	setup, pos, err := w.await(ctx, o.Patience)
-	if err != nil {
-		return err
-	}
-	defer w.release()
-	if err := w.start(ctx, setup); err != nil {
-		return err
-	}
-	return w.follow(ctx, pos)
-}
 
 // work is the half of a run that works: queue, slots, executors, models. See conduct.
 type work struct {
@@ -103,6 +46,9 @@ type work struct {
 	// key is the file with the key that signs receipts.
 	key  string
 	lost atomic.Int64 // exchanges that could not be recorded
+
+	// engaged is what a worker of many runs has of this one; nil for the run's own.
+	engaged *engagement
 
 	name   string // of the setup
 	begun  bool   // to take attempts off the queue
@@ -223,7 +169,26 @@ func (w *work) start(ctx context.Context, setup string) error {
 		}
 	}
 	w.begun = true
+	if w.engaged != nil {
+		if err := w.engaged.enlist(ctx, w); err != nil {
+			return err
+		}
+	}
 	return w.hands.Start(ctx)
+}
+
+// drain ends what has begun at the next turn, until ctx ends; active lists it.
+func (w *work) drain(ctx context.Context) {
+	if w.hands != nil {
+		w.hands.Drain(ctx)
+	}
+}
+
+func (w *work) active() []string {
+	if w.hands == nil {
+		return nil
+	}
+	return w.hands.Active()
 }
 
 // stop hands back what is being worked on.
@@ -249,6 +214,11 @@ func (w *work) prepare(ctx context.Context, name string) (err error) {
 		}
 	}
 	w.find(w.setup.Caches)
+	if w.engaged != nil {
+		if err := w.engaged.equips(w, w.setup); err != nil {
+			return err
+		}
+	}
 	release, err := w.keep(w.notice)
 	if err != nil {
 		return err
@@ -299,10 +269,6 @@ func (w *work) equip(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	key, err := readKey(w.key)
-	if err != nil {
-		return fmt.Errorf("take the key that signs receipts of run %s: %w", w.run, err)
-	}
 	rate := model.NewRateLimit(w.setup.Quotas)
 	models, err := w.models(ctx, rate)
 	if err != nil {
@@ -313,15 +279,15 @@ func (w *work) equip(ctx context.Context) error {
 		return fmt.Errorf("hide the state of run %s from its commands: %w", w.run, err)
 	}
 	cfg := worker.Config{
-		Key: key, Bus: w.bus, Model: models, RateLimit: rate, Mirror: w.mirror, Pool: pool,
+		Bus: w.bus, Model: models, RateLimit: rate, Mirror: w.mirror, Pool: pool,
 		Caches:  sandbox.Caches{Dir: w.caches, Go: toolchain, Lender: w.lend(ctx, toolchain.BuildCache)},
 		Outputs: filepath.Join(w.path, outputsDir), Environments: w.environments, Temp: filepath.Join(w.path, "tmp"),
 		Environ: os.Environ(), Gates: gate.NewLimiter(runtime.NumCPU()), Parallel: w.setup.Parallel, Run: w.run,
 		Tools: w.tools, Checkout: beside, Full: func(err error) { w.tell(call{Full: err.Error()}) },
 		Clock: now, IDs: newID, Log: w.log,
 	}
-	for name := range w.setup.Roles {
-		cfg.Roles = append(cfg.Roles, name)
+	if err := w.sign(&cfg); err != nil {
+		return err
 	}
 	if w.setup.Memory {
 		cfg.Memory = remote{w}
@@ -330,6 +296,19 @@ func (w *work) equip(ctx context.Context) error {
 		cfg.Fetch = w.fetch
 	}
 	w.hands = worker.NewWorker(cfg)
+	return nil
+}
+
+// sign gives a worker its name, its key and the roles that it serves.
+func (w *work) sign(cfg *worker.Config) (err error) {
+	if e := w.engaged; e != nil {
+		cfg.Name, cfg.Key, cfg.Places, cfg.Roles = e.worker.o.Name, e.worker.key, e.worker.places, e.serves
+		return nil
+	}
+	cfg.Roles = slices.Collect(maps.Keys(w.setup.Roles))
+	if cfg.Key, err = readKey(w.key); err != nil {
+		return fmt.Errorf("take the key that signs receipts of run %s: %w", w.run, err)
+	}
 	return nil
 }
 

@@ -10,3 +10,12 @@ func Free(dir string) (free int64, ok bool) {
 	}
 	return int64(st.Bavail) * st.Bsize, true
 }
+
+// Memory is how many bytes of memory the machine has; 0 where the system does not say.
+func Memory() uint64 {
+	var info unix.Sysinfo_t
+	if unix.Sysinfo(&info) != nil {
+		return 0
+	}
+	return info.Totalram * uint64(info.Unit)
+}

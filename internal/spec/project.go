@@ -77,18 +77,20 @@ type Model struct {
 
 // Project is <repo>/.divisi/divisi.yaml with every default filled in.
 type Project struct {
-	Setup       Setup            `json:"setup,omitzero" jsonschema:"A command that runs once, before the baseline; or command and key."`
-	Environment Environment      `json:"environment,omitzero" jsonschema:"Ignored paths of your own checkout that every tree gets in place of a setup: the word checkout, or a list."`
-	Regenerate  []string         `json:"regenerate,omitempty" jsonschema:"A command without network that makes derived files again in each tested tree, before its gates."`
-	Derived     []string         `json:"derived,omitzero" jsonschema:"Globs of ignored paths that are made from tracked files; default guessed from what setup leaves."`
-	Loopback    bool             `json:"loopback,omitempty" jsonschema:"Lets setup reach this machine's own addresses through the proxy too."`
-	Gates       []Gate           `json:"gates,omitempty" jsonschema:"The commands that decide pass or fail, in their order; default detected."`
-	Services    []Service        `json:"services,omitempty" jsonschema:"Programs that the gates need beside them, such as a database: confined, without network, restarted for each try."`
-	Models      map[string]Model `json:"models,omitempty" jsonschema:"Names for models; the alias default serves roles that name none."`
-	ModelOutage Duration         `json:"model_outage,omitzero" jsonschema:"How long agents wait for a model's service that is away; default 10m."`
-	Limits      Limits           `json:"limits,omitzero" jsonschema:"Limits of one attempt where neither task nor role says."`
-	Protected   []string         `json:"protected,omitempty" jsonschema:"Globs that no task changes unless it names them."`
-	Env         []string         `json:"env,omitempty" jsonschema:"Names of variables that commands may see."`
+	Setup       Setup       `json:"setup,omitzero" jsonschema:"A command that runs once, before the baseline; or command and key."`
+	Environment Environment `json:"environment,omitzero" jsonschema:"Ignored paths of your own checkout that every tree gets in place of a setup: the word checkout, or a list."`
+	// Toolchain is what workers elsewhere are held to.
+	Toolchain   map[string]string `json:"toolchain,omitempty" jsonschema:"What workers elsewhere must have: versions by program, e.g. {go: 1.26, node: 20.11}, or what they were started with as --toolchain, e.g. {image: sha256:...}."`
+	Regenerate  []string          `json:"regenerate,omitempty" jsonschema:"A command without network that makes derived files again in each tested tree, before its gates."`
+	Derived     []string          `json:"derived,omitzero" jsonschema:"Globs of ignored paths that are made from tracked files; default guessed from what setup leaves."`
+	Loopback    bool              `json:"loopback,omitempty" jsonschema:"Lets setup reach this machine's own addresses through the proxy too."`
+	Gates       []Gate            `json:"gates,omitempty" jsonschema:"The commands that decide pass or fail, in their order; default detected."`
+	Services    []Service         `json:"services,omitempty" jsonschema:"Programs that the gates need beside them, such as a database: confined, without network, restarted for each try."`
+	Models      map[string]Model  `json:"models,omitempty" jsonschema:"Names for models; the alias default serves roles that name none."`
+	ModelOutage Duration          `json:"model_outage,omitzero" jsonschema:"How long agents wait for a model's service that is away; default 10m."`
+	Limits      Limits            `json:"limits,omitzero" jsonschema:"Limits of one attempt where neither task nor role says."`
+	Protected   []string          `json:"protected,omitempty" jsonschema:"Globs that no task changes unless it names them."`
+	Env         []string          `json:"env,omitempty" jsonschema:"Names of variables that commands may see."`
 
 	MCPServers map[string]MCPServer `json:"mcp_servers,omitempty" jsonschema:"Tool servers that roles can name."`
 

@@ -47,8 +47,10 @@ type Role struct {
 
 	Narrative string `json:"narrative,omitempty" enum:"plain,fenced" jsonschema:"How other agents' turns are shown: between markers (fenced, default) or plain."`
 	// Inputs are the default of a task's inputs; see Plan.WithRoleInputs.
-	Inputs      []string        `json:"inputs,omitempty" jsonschema:"What its tasks are given besides depends_on: task ids, id/artifact, or role:NAME."`
-	Limits      Limits          `json:"limits,omitzero" jsonschema:"Limits of one attempt; default the project's."`
+	Inputs []string `json:"inputs,omitempty" jsonschema:"What its tasks are given besides depends_on: task ids, id/artifact, or role:NAME."`
+	Limits Limits   `json:"limits,omitzero" jsonschema:"Limits of one attempt; default the project's."`
+	// Tags are of workers elsewhere; the worker in the process of a run does the tasks of all roles.
+	Tags        []string        `json:"tags,omitempty" jsonschema:"A worker elsewhere takes its tasks only if it was started with all of these tags."`
 	Concurrency int             `json:"concurrency,omitempty" jsonschema:"At most so many attempts of the role at once; default no cap."`
 	Output      json.RawMessage `json:"output,omitempty" jsonschema:"JSON Schema (type object) of what submit_result takes as output."`
 

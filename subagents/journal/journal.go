@@ -217,6 +217,24 @@ func (j *Journal) Usage() (spec.Usage, error) {
 	return sum, nil
 }
 
+// Lost counts the deliveries that began and neither stopped in order nor waited for the machine, by their events: that of a worker
+// that is at it counts too.
+func (j *Journal) Lost() int {
+	lost := 0
+	for _, e := range j.Events() {
+		switch e.Kind {
+		case contextscope.KindStarted:
+			lost++
+		case contextscope.KindControl:
+			var n wire.Nudge
+			if json.Unmarshal(e.Data, &n) == nil && (n.Reason == wire.ReasonStopped || n.Reason == wire.ReasonMachine) {
+				lost--
+			}
+		}
+	}
+	return lost
+}
+
 // Deliveries returns the number of the newest delivery that was started, and how long all of them worked, by their events. From
 // a request to the results of its turn an attempt waits.
 func (j *Journal) Deliveries() (newest int, worked time.Duration, err error) {

@@ -107,6 +107,17 @@ func (d *controlRouter) leave(run string, l *runSubscription, in *agent.Inbox) {
 	}
 }
 
+// stopAll has all attempts end at their next turn.
+func (d *controlRouter) stopAll() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, l := range d.runs {
+		for in := range l.inboxes {
+			in.Put(wire.Control{Verb: wire.ControlStop})
+		}
+	}
+}
+
 // hand puts a message into the inboxes that it concerns. Other messages are ignored.
 func (d *controlRouter) hand(l *runSubscription, data []byte) {
 	var c wire.Control

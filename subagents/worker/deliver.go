@@ -41,12 +41,26 @@ func (w *Worker) deliver(ctx context.Context, d *bus.Delivery, place *permit, ad
 	close(admitted)
 	err := context.Cause(ctx)
 	if ok {
+		w.mark(d, true)
 		err = w.carryOut(ctx, d, place, log)
+		w.mark(d, false)
 		place.leave()
 	}
 	stopBeating()
 	if err := w.settle(ctx, d, err, log); err != nil {
 		log.Warn().Err(err).Msg("could not acknowledge the delivery; it will be redelivered")
+	}
+}
+
+// mark notes that a delivery is at work, or no more.
+func (w *Worker) mark(d *bus.Delivery, at bool) {
+	name := d.Subject[strings.LastIndexByte(d.Subject, '.')+1:]
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if at {
+		w.active[name] = true
+	} else {
+		delete(w.active, name)
 	}
 }
 
@@ -149,7 +163,7 @@ func (w *Worker) carryOut(ctx context.Context, d *bus.Delivery, place *permit, l
 	if at == nil {
 		return err
 	}
-	n := w.deliveries(d)
+	n := w.deliveries(d, at)
 	result := poison(n)
 	switch {
 	case bad != nil:
@@ -191,8 +205,12 @@ func (w *Worker) begin(ctx context.Context, d *bus.Delivery, a *wire.Assignment,
 	return &attempt{worker: w, assignment: a, journal: j, requests: asked, began: began, worked: worked, log: log}, nil
 }
 
-// deliveries counts how often an attempt was given out, with those that broke off here.
-func (w *Worker) deliveries(d *bus.Delivery) int {
+// deliveries counts how often an attempt was given out, with those that broke off here. On a queue that others take from as well
+// the bus counts what was handed back, and not what a conductor has given out again: there the log tells.
+func (w *Worker) deliveries(d *bus.Delivery, at *attempt) int {
+	if w.cfg.Places != nil {
+		return at.journal.Lost()
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return d.Number + w.broken[d.Subject]

@@ -20,7 +20,7 @@ func TestWhatWaitsForACoreTakesNoTimeOfItsCall(t *testing.T) {
 	require.NoError(t, err)
 	defer release()
 	at := &attempt{
-		worker:     &Worker{commands: limiter},
+		worker:     &Worker{Places: &Places{commands: limiter}},
 		assignment: &wire.Assignment{Project: spec.Project{Gates: []spec.Gate{{Name: "g", Command: []string{"true"}}}}},
 	}
 	for name, run := range map[string]func(context.Context) error{
@@ -51,7 +51,7 @@ func TestACommandRoleGetsItsCoreBeforeItsPlace(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // nothing else would end the wait
 	at := &attempt{
-		worker:     &Worker{commands: limiter},
+		worker:     &Worker{Places: &Places{commands: limiter}},
 		assignment: &wire.Assignment{Role: spec.Role{Name: "mod", Executor: spec.ExecutorCommand, Command: []string{"true"}}},
 	}
 	_, err = at.carryOut(ctx)

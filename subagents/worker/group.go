@@ -41,7 +41,7 @@ func (g *gathering) work(ctx context.Context, ms []*member) {
 	if ms == nil && !g.any() {
 		return
 	}
-	agent := &permit{room: g.worker.room}
+	agent := &permit{room: g.worker.agents}
 	agent.take(ctx)
 	defer agent.leave()
 	core, err := g.worker.commands.Acquire(ctx)
@@ -75,7 +75,7 @@ func (g *gathering) begin(ctx context.Context, ms []*member) []*member {
 			return false
 		}
 		m.attempt = at
-		n, r := w.deliveries(m.delivery), spec.Result{}
+		n, r := w.deliveries(m.delivery, at), spec.Result{}
 		if m.ctx, m.leave, err = w.attend(ctx, at); err == nil && n <= maxDeliveries {
 			return true
 		} else if err == nil {

@@ -20,7 +20,7 @@ import (
 )
 
 // cores is a worker that has nothing but cores.
-func cores() *Worker { return &Worker{commands: gate.NewLimiter(0)} }
+func cores() *Worker { return &Worker{Places: &Places{commands: gate.NewLimiter(0)}} }
 
 func TestRunnerGivesSignsOfLife(t *testing.T) {
 	t.Parallel()

@@ -10,7 +10,9 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -61,6 +63,9 @@ type Config struct {
 	// Parallel is how many agents work at once, all roles together; default 16. Most of them wait for a model, so it does not
 	// depend on the cores: commands and resets of slots have bounds of their own.
 	Parallel int
+	// Places are those that the worker shares with the workers of other runs in its process. Of a queue that others take from as
+	// well it takes only what it has a place for. Nil for places of its own, and a queue of its own.
+	Places *Places
 	// Roles are the roles that the worker serves; Run the run, empty for all runs of the server.
 	Roles []string
 	Run   string
@@ -141,32 +146,34 @@ type Worker struct {
 	slices   sliceCache
 	siblings *agent.Siblings
 
-	room, proofs chan struct{}
-	// commands has a place for each core, for the commands and gates that agents and command roles run; resets one for each
-	// slot that is being reset.
-	commands, resets *gate.Limiter
-	builds           *builds
+	*Places
 
+	builds *builds
 	router *controlRouter
+	// cancel ends all work, pull the taking of more.
 	cancel context.CancelCauseFunc
+	pull   context.CancelFunc
 
 	mu      sync.Mutex
 	running bool
 	done    sync.WaitGroup
-	// broken counts the deliveries that broke off here, by subject.
+	// broken counts the deliveries that broke off here, by subject; active are those at work.
 	broken map[string]int
+	active map[string]bool
 }
 
 // NewWorker returns a worker that has not begun.
 func NewWorker(cfg Config) *Worker {
 	cfg = cfg.withDefaults()
-	return &Worker{
-		cfg: cfg, compiler: compile.NewCompiler(), siblings: agent.NewSiblings(),
-		room: make(chan struct{}, cfg.Parallel), proofs: make(chan struct{}, cfg.Parallel),
-		commands: gate.NewLimiter(0), resets: gate.NewLimiter(0),
+	w := &Worker{
+		cfg: cfg, compiler: compile.NewCompiler(), siblings: agent.NewSiblings(), Places: cfg.Places,
 		builds: newBuilds(filepath.Join(cfg.Temp, "builds"), cfg.Clock, cfg.Log),
-		router: newControlRouter(cfg.Bus, cfg.Log), broken: map[string]int{},
+		router: newControlRouter(cfg.Bus, cfg.Log), broken: map[string]int{}, active: map[string]bool{},
 	}
+	if w.Places == nil {
+		w.Places = NewPlaces(cfg.Parallel, cfg.Parallel)
+	}
+	return w
 }
 
 // Start opens the queues and returns; the work goes on until Stop, or until ctx ends, which Stop still has to wait for. A
@@ -191,9 +198,10 @@ func (w *Worker) Start(ctx context.Context) error {
 		queues = append(queues, q)
 	}
 	ctx, w.cancel = context.WithCancelCause(ctx)
-	w.running = true
+	pulling, pull := context.WithCancel(ctx)
+	w.running, w.pull = true, pull
 	for i, q := range queues {
-		w.done.Go(func() { w.serve(ctx, w.cfg.Roles[i], q) })
+		w.done.Go(func() { w.serve(ctx, pulling, w.cfg.Roles[i], q) })
 	}
 	return nil
 }
@@ -209,62 +217,76 @@ func (w *Worker) Stop() {
 	w.done.Wait()
 }
 
-// serve takes one role's assignments, one after the other: the next is asked for when there is room for this one. No role holds
-// room while waiting for a task, so that no role can keep the others out.
-func (w *Worker) serve(ctx context.Context, role string, q *bus.Queue) {
-	room := w.room
+// Drain takes nothing new, has agents end at their next turn, and waits until all have ended, or ctx has. What is left is handed
+// back by Stop.
+func (w *Worker) Drain(ctx context.Context) {
+	w.mu.Lock()
+	if w.pull != nil {
+		w.pull()
+	}
+	w.mu.Unlock()
+	w.router.stopAll()
+	ended := make(chan struct{})
+	go func() {
+		w.done.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+	}
+}
+
+// Active lists the places on the queue of what the worker is at.
+func (w *Worker) Active() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Sorted(maps.Keys(w.active))
+}
+
+// serve takes one role's assignments until pulling ends, one after the other: the next is asked for when there is room for this
+// one. No role holds room while waiting for a task, so that no role can keep the others out.
+func (w *Worker) serve(ctx, pulling context.Context, role string, q *bus.Queue) {
+	room := w.agents
 	if role == spec.RoleTester {
 		room = w.proofs
 	}
 	gathered := newGathering(w)
 	for {
-		d, err := q.Next(ctx)
+		p := &permit{room: room}
+		if w.cfg.Places != nil { // else another worker would wait for what this one has no room for
+			w.await(pulling, room)
+		}
+		d, err := q.Next(pulling)
 		if err != nil {
-			if ctx.Err() != nil || errors.Is(err, bus.ErrClosed) || errors.Is(err, bus.ErrNoOwner) {
+			if pulling.Err() != nil || errors.Is(err, bus.ErrClosed) || errors.Is(err, bus.ErrNoOwner) {
 				return
 			}
 			w.cfg.Log.Error().Err(err).Str("role", role).Msg("no task can be taken now; trying again")
 			select {
 			case <-time.After(w.cfg.AckWait / 12):
-			case <-ctx.Done():
+			case <-pulling.Done():
 			}
 			continue
 		}
 		if gathered.add(ctx, d) {
 			continue
 		}
+		if w.cfg.Places != nil && !w.admit(p) {
+			w.handBack(ctx, d)
+			continue
+		}
 		admitted := make(chan struct{})
-		w.done.Go(func() { w.deliver(ctx, d, &permit{room: room}, admitted) })
+		w.done.Go(func() { w.deliver(ctx, d, p, admitted) })
 		<-admitted
 	}
 }
 
-// permit is the room that an attempt takes among those that a worker runs at once. It belongs to one goroutine at a time.
-type permit struct {
-	room  chan struct{}
-	taken bool
-}
-
-// take waits for room. It reports false when ctx ends first.
-func (s *permit) take(ctx context.Context) bool {
-	select {
-	case s.room <- struct{}{}:
-		s.taken = true
-	case <-ctx.Done():
+// handBack leaves a delivery to a worker that has room.
+func (w *Worker) handBack(ctx context.Context, d *bus.Delivery) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+	defer cancel()
+	if err := d.Nak(ctx); err != nil {
+		w.cfg.Log.Warn().Err(err).Str("task", d.ID).Msg("could not hand a delivery back; it will be redelivered")
 	}
-	return s.taken
-}
-
-// leave gives the room back.
-func (s *permit) leave() {
-	if s.taken {
-		s.taken = false
-		<-s.room
-	}
-}
-
-// rest gives the room back while an agent waits for others. What it returns takes it again, or returns when ctx has ended.
-func (s *permit) rest(ctx context.Context) (resume func()) {
-	s.leave()
-	return func() { s.take(ctx) }
 }

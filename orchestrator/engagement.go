@@ -1,0 +1,275 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"divisi/bus"
+	"divisi/internal/spec"
+	"divisi/orchestrator/needs"
+	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
+)
+
+const (
+	// refit is after how long a worker that can do nothing of a run looks again.
+	refit = 30 * time.Second
+	// enlistRetry is after how long a conductor that does not listen is asked again.
+	enlistRetry = time.Second
+)
+
+// engagement is a run that a worker works for, or could not.
+type engagement struct {
+	worker *Worker
+	run    string
+	cancel context.CancelFunc
+	// done is closed when the goroutine of the engagement has ended; err is set by then, or nil.
+	done chan struct{}
+	err  error
+	// worked reports that the run has counted on the worker.
+	worked atomic.Bool
+	// again has the conductor told which places the worker has.
+	again chan struct{}
+
+	mu     sync.Mutex // guards what follows
+	work   *work
+	serves []string
+	lacks  map[string][]string
+	base   string
+}
+
+// engage begins to work for a run that is not known yet.
+func (w *Worker) engage(ctx context.Context, run string) {
+	if w.runs[run] != nil || !bus.ValidToken(run) {
+		return
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	e := &engagement{worker: w, run: run, cancel: cancel, done: make(chan struct{}), again: make(chan struct{}, 1)}
+	w.mu.Lock()
+	w.runs[run] = e
+	w.mu.Unlock()
+	go func() {
+		defer close(e.done)
+		defer cancel()
+		e.err = e.serve(ctx)
+		select {
+		case w.ended <- e:
+		case <-ctx.Done():
+		}
+	}()
+}
+
+// serve works for the run until it ends or ctx does. Where the worker can do nothing of it, it looks again now and then.
+func (e *engagement) serve(ctx context.Context) error {
+	for {
+		err := e.once(ctx)
+		var unfit *unfitError
+		if !errors.As(err, &unfit) {
+			return err
+		}
+		e.unable(unfit)
+		select {
+		case <-time.After(refit):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// unfitError is why a worker can do nothing of a run: what it lacks by role, or why the conductor does not count on it.
+type unfitError struct {
+	lacks map[string][]string
+	why   string
+}
+
+func (e *unfitError) Error() string {
+	if e.why != "" {
+		return e.why
+	}
+	var roles []string
+	for _, role := range slices.Sorted(maps.Keys(e.lacks)) {
+		roles = append(roles, fmt.Sprintf("for %s it lacks %s", role, strings.Join(e.lacks[role], ", ")))
+	}
+	return "this worker can do nothing of it: " + strings.Join(roles, "; ")
+}
+
+// unable notes, and tells once, why the worker can do nothing of the run.
+func (e *engagement) unable(unfit *unfitError) {
+	e.mu.Lock()
+	told := maps.EqualFunc(e.lacks, unfit.lacks, slices.Equal[[]string]) && len(unfit.lacks) > 0
+	e.work, e.serves, e.lacks = nil, nil, unfit.lacks
+	e.mu.Unlock()
+	if !told {
+		e.worker.o.Notice(fmt.Sprintf("run %s: %v", e.run, unfit))
+	}
+}
+
+// once works for the run as its conductor's setups tell, until it ends, ctx does, or the worker is found unfit.
+func (e *engagement) once(ctx context.Context) error {
+	o := &e.worker.o
+	w := &work{
+		place: place{dir: e.worker.dir, log: e.worker.log}, run: e.run, git: e.worker.git, record: o.Record, replay: o.Replay,
+		notice: o.Notice, engaged: e,
+	}
+	var err error
+	if w.bus, err = bus.Open(ctx, bus.Options{URL: o.NATS, Run: e.run, Log: w.log}); err != nil {
+		return fmt.Errorf("use the server of run %s: %w", e.run, err)
+	}
+	defer w.dir.Close(w.bus)
+	setup, pos, err := w.await(ctx, 0)
+	if err != nil {
+		return err
+	}
+	defer w.release()
+	ctx, end := context.WithCancel(ctx)
+	var repeats sync.WaitGroup
+	repeats.Go(func() { e.repeat(ctx, w) })
+	defer func() {
+		gone := ctx.Err() != nil
+		end()
+		repeats.Wait()
+		if gone && e.worked.Load() {
+			w.tell(call{Leave: o.Name})
+		}
+	}()
+	defer w.stop()
+	if err := w.start(ctx, setup); err != nil {
+		return err
+	}
+	return w.follow(ctx, pos)
+}
+
+// repeat tells the conductor again which places the worker has: when they change, and in case the conductor took it for lost.
+func (e *engagement) repeat(ctx context.Context, w *work) {
+	tick := time.NewTicker(wire.PresentFor)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-e.again:
+		case <-ctx.Done():
+			return
+		}
+		if !e.worked.Load() {
+			continue
+		}
+		if err := e.enlist(ctx, w); err != nil && ctx.Err() == nil {
+			w.log.Warn().Err(err).Str("run", e.run).Msg("the conductor does not count on this worker")
+		}
+	}
+}
+
+// enlist has the conductor count on the worker: what it signs proves something from then on.
+func (e *engagement) enlist(ctx context.Context, w *work) error {
+	p := e.worker.presence()
+	c := call{Enlist: &wire.Enlistment{Worker: p.Worker, Version: p.Version, Protocol: p.Protocol, Key: p.Key, Places: p.Places}}
+	for {
+		_, err := w.ask(ctx, c)
+		switch {
+		case err == nil:
+			e.worked.Store(true)
+			return nil
+		case errors.As(err, new(*calledError)):
+			return &unfitError{why: err.Error()}
+		case !errors.Is(err, bus.ErrNoListener):
+			return err
+		}
+		select {
+		case <-time.After(enlistRetry):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// equips finds the roles of a setup whose tasks the worker can do. None is an *unfitError.
+func (e *engagement) equips(w *work, s *wire.Setup) error {
+	m := e.worker.fit
+	m.Environment = func(id string) bool {
+		_, err := w.environments.Open(id)
+		return err == nil
+	}
+	serves, lacks := []string{}, map[string][]string{}
+	for role := range s.Roles {
+		if l := m.Lacks(s, role); len(l) > 0 {
+			lacks[role] = l
+		} else {
+			serves = append(serves, role)
+		}
+	}
+	if len(serves) == 0 {
+		return &unfitError{lacks: lacks}
+	}
+	slices.Sort(serves)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.work, e.serves, e.lacks, e.base = w, serves, lacks, s.Base
+	return nil
+}
+
+// service is what the worker says of the run.
+func (e *engagement) service() wire.Service {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s := wire.Service{Serves: e.serves, Lacks: e.lacks, Base: e.base}
+	if e.work != nil {
+		s.At = e.work.active()
+	}
+	return s
+}
+
+// changed has the conductor told which places the worker has now.
+func (e *engagement) changed() {
+	select {
+	case e.again <- struct{}{}:
+	default:
+	}
+}
+
+// drain ends what the worker has begun for the run at the next turn, or hands it back when ctx ends, and leaves the run.
+func (e *engagement) drain(ctx context.Context) {
+	e.mu.Lock()
+	w := e.work
+	e.mu.Unlock()
+	if w != nil {
+		w.drain(ctx)
+	}
+	e.cancel()
+	<-e.done
+}
+
+// callable returns why the models of a role cannot be called from here.
+func (w *Worker) callable(s *wire.Setup, role string) error {
+	rs := &run.Spec{Project: s.Project, Roles: s.Roles, Plan: planOf(role)}
+	if w.o.Replay != "" || !needs.Model(rs) {
+		return nil
+	}
+	_, end, err := needs.Connect(context.Background(), rs)
+	if err == nil {
+		end()
+	}
+	return err
+}
+
+// planOf is a plan with one task of each role: what it needs is what they need.
+func planOf(roles ...string) *spec.Plan {
+	p := &spec.Plan{}
+	for _, role := range roles {
+		p.Tasks = append(p.Tasks, spec.Task{Role: role})
+	}
+	return p
+}
+
+// installed reports whether a program is on the search path.
+func installed(program string) bool {
+	_, err := exec.LookPath(program)
+	return err == nil
+}

@@ -1,0 +1,47 @@
+package fit
+
+import (
+	"context"
+	"os/exec"
+	"regexp"
+	"time"
+)
+
+// asks are the arguments with which a program of a toolchain tells its version. No other program is asked: a run names them.
+var asks = map[string][]string{
+	"go": {"version"}, "node": {"--version"}, "npm": {"--version"}, "python3": {"--version"}, "cargo": {"--version"},
+	"rustc": {"--version"}, "java": {"--version"}, "mvn": {"--version"}, "ruby": {"--version"}, "php": {"--version"},
+	"dotnet": {"--version"}, "gcc": {"--version"}, "make": {"--version"}, "git": {"--version"},
+}
+
+var number = regexp.MustCompile(`\d+(\.\d+)+`)
+
+// askTime bounds how long a program takes to tell its version.
+const askTime = 10 * time.Second
+
+// Version asks a program of a toolchain for its version. It is "" for one that is not there, that tells none or that is no program
+// of a toolchain.
+func Version(ctx context.Context, dir, name string) string {
+	args, known := asks[name]
+	if !known {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...) //nolint:gosec // one of the names above
+	cmd.Dir = dir
+	out, err := cmd.Output()
+	if err != nil {
+		return ""
+	}
+	return number.FindString(string(out))
+}
+
+// Programs are the programs of toolchains that are asked for their versions.
+func Programs() []string {
+	names := make([]string, 0, len(asks))
+	for name := range asks {
+		names = append(names, name)
+	}
+	return names
+}

@@ -1,0 +1,325 @@
+package orchestrator
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"divisi/bus"
+	"divisi/internal/git"
+	"divisi/internal/machine"
+	"divisi/internal/release"
+	"divisi/internal/sandbox"
+	"divisi/internal/usage"
+	"divisi/orchestrator/fit"
+	"divisi/orchestrator/store"
+	"divisi/subagents/wire"
+	"divisi/subagents/worker"
+)
+
+// WorkerOptions describe a worker that serves the runs of a server.
+type WorkerOptions struct {
+	StateDir       string // has its caches, work trees and copies of repositories
+	NATS           string // URL of the server
+	Name           string // one token; "" for the name of the machine and a part of its key
+	Agents, Gates  int    // at once, all runs together; 0 for 16 agents, and for gates one for every 4 cores
+	Tags           []string
+	Toolchain      map[string]string // what it was started inside of, by name
+	Record, Replay string            // as those of Machine
+
+	// Once ends it after the first run that it has worked for; IdleExit when it had no run for so long, 0 for never. Grace is how
+	// long it waits for agents to end their turn when it is to stop; 0 for a minute.
+	Once     bool
+	IdleExit time.Duration
+	Grace    time.Duration
+	// Notice is that of Machine.
+	Notice func(text string)
+}
+
+// Worker serves the runs of a server whose conductors take workers. Its methods may be called from many goroutines.
+type Worker struct {
+	place
+
+	o      WorkerOptions
+	key    ed25519.PrivateKey
+	git    *git.Git
+	bus    *bus.Bus
+	places *worker.Places
+	fit    fit.Machine
+	facts  wire.Presence // what does not change
+
+	// found are runs that conductors say they conduct, ended those that an engagement has ended, asked what people ask.
+	found chan string
+	ended chan *engagement
+	asked chan workerCall
+	drain chan struct{}
+
+	mu    sync.Mutex // guards what follows; the goroutine of Run alone writes it
+	runs  map[string]*engagement
+	state wire.WorkerState
+	until time.Time
+}
+
+// NewWorker connects to the server. Close releases it.
+func NewWorker(ctx context.Context, o WorkerOptions) (_ *Worker, err error) {
+	dir, err := filepath.Abs(o.StateDir)
+	if err == nil {
+		err = o.check()
+	}
+	if err != nil {
+		return nil, err
+	}
+	sandbox.TryIn(dir)
+	log := *zerolog.Ctx(ctx)
+	w := &Worker{
+		place: place{dir: store.Dir{Path: dir, Log: log}, log: log}, o: o, runs: map[string]*engagement{}, state: wire.WorkerReady,
+		found: make(chan string), ended: make(chan *engagement), asked: make(chan workerCall), drain: make(chan struct{}, 1),
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the state directory: %w", err)
+	}
+	if w.key, err = ownKey(filepath.Join(dir, keyFile)); err != nil {
+		return nil, fmt.Errorf("take the key of the worker: %w", err)
+	}
+	if w.git, err = git.New(ctx); err != nil {
+		return nil, err
+	}
+	w.defaults()
+	w.places = worker.NewPlaces(w.o.Agents, w.o.Gates)
+	w.measure(ctx)
+	if w.bus, err = bus.Open(ctx, bus.Options{URL: o.NATS, Log: log}); err != nil {
+		return nil, usage.With(fmt.Errorf("use the server of the worker: %w", err), usage.Server)
+	}
+	return w, nil
+}
+
+func (o *WorkerOptions) check() error {
+	switch {
+	case o.StateDir == "":
+		return usage.Errorf("StateDir %q cannot hold the caches of a worker: name a directory", o.StateDir)
+	case o.NATS == "":
+		return usage.Errorf("a worker needs the URL of a server")
+	case o.Name != "" && (!bus.ValidToken(o.Name) || o.Name == worker.LocalName):
+		return usage.Errorf("%.80q is no name of a worker: letters, digits, - and _, and not %s", o.Name, worker.LocalName)
+	case o.Agents < 0 || o.Gates < 0 || o.Agents > maxParallel || o.Gates > maxParallel:
+		return usage.Errorf("a worker has 1 to %d places, not %d for agents and %d for gates", maxParallel, o.Agents, o.Gates)
+	case o.Record != "" && o.Replay != "":
+		return usage.Errorf("Record and Replay exclude each other: a replay makes no new exchanges")
+	}
+	for _, tag := range o.Tags {
+		if !bus.ValidToken(tag) {
+			return usage.Errorf("%.80q is no tag: letters, digits, - and _", tag)
+		}
+	}
+	return nil
+}
+
+func (w *Worker) defaults() {
+	o := &w.o
+	if o.Agents == 0 {
+		o.Agents = defaultParallel
+	}
+	if o.Gates == 0 {
+		o.Gates = max(1, runtime.NumCPU()/4)
+	}
+	if o.Grace <= 0 {
+		o.Grace = time.Minute
+	}
+	if o.Notice == nil {
+		o.Notice = func(string) {}
+	}
+	if o.Name == "" {
+		host, _ := os.Hostname() // the part of the key tells enough
+		host = strings.Trim(strings.Map(func(r rune) rune {
+			if bus.ValidToken(string(r)) {
+				return r
+			}
+			return '-'
+		}, host), "-")
+		o.Name = strings.TrimPrefix(host[:min(len(host), 40)]+"-"+hex.EncodeToString(publicOf(w.key)[:3]), "-")
+	}
+}
+
+// measure finds what the worker says of its machine.
+func (w *Worker) measure(ctx context.Context) {
+	level := sandbox.Probe()
+	versions := map[string]string{}
+	for _, name := range fit.Programs() {
+		if v := fit.Version(ctx, w.dir.Path, name); v != "" {
+			versions[name] = v
+		}
+	}
+	maps.Copy(versions, w.o.Toolchain)
+	w.facts = wire.Presence{
+		Worker: w.o.Name, Version: release.Version(), Protocol: wire.Protocol, Key: publicOf(w.key), Since: now(), Tags: w.o.Tags,
+		System: runtime.GOOS + "/" + runtime.GOARCH, Cores: runtime.NumCPU(), Memory: machine.Memory(), Sandbox: level.Name(),
+		Programs: versions, Places: wire.Places{Agents: w.o.Agents, Gates: w.o.Gates},
+	}
+	w.fit = fit.Machine{
+		Tags: w.o.Tags, Strict: level.Strict, Version: func(name string) string { return versions[name] }, Find: installed,
+		Models: w.callable,
+	}
+}
+
+// Name is the worker's in the subjects of its events.
+func (w *Worker) Name() string { return w.o.Name }
+
+// Close ends the connection to the server.
+func (w *Worker) Close() { w.dir.Close(w.bus) }
+
+// Drain has the worker take nothing more, end its turns, hand back what is left, and end.
+func (w *Worker) Drain() {
+	select {
+	case w.drain <- struct{}{}:
+	default:
+	}
+}
+
+// Run serves runs until ctx ends, which hands back what is being worked on, or until the worker was drained.
+func (w *Worker) Run(ctx context.Context) error {
+	stop, err := w.listen(ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	inner, end := context.WithCancel(ctx)
+	w.serve(inner)
+	end()
+	for _, e := range w.engaged() {
+		<-e.done
+	}
+	return nil
+}
+
+// listen hears of runs and of what people ask, and says what the worker is, until stop.
+func (w *Worker) listen(ctx context.Context) (stop func(), err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	var stops closers
+	stop = func() { cancel(); stops.release() }
+	quit, err := w.bus.Subscribe(ctx, bus.RunsPresent(), func(m bus.Message, _ func([]byte) error) {
+		var c wire.Conducting
+		if json.Unmarshal(m.Data, &c) != nil || bus.RunPresence(c.Run) != m.Subject {
+			return
+		}
+		select {
+		case w.found <- c.Run:
+		case <-ctx.Done():
+		}
+	})
+	if err == nil {
+		stops.later(quit)
+		quit, err = w.bus.Subscribe(ctx, bus.WorkerControl(w.o.Name), func(m bus.Message, reply func([]byte) error) {
+			w.take(ctx, m.Data, reply)
+		})
+	}
+	if err == nil {
+		stops.later(quit)
+		quit, err = present(ctx, w.bus, func() { w.say(ctx, w.bus, bus.WorkerPresence(w.o.Name), w.presence()) })
+	}
+	if err != nil {
+		stop()
+		return nil, fmt.Errorf("listen on the server of the worker: %w", err)
+	}
+	stops.later(quit)
+	if err := w.bus.Publish(ctx, bus.PresenceAsk(), nil); err != nil {
+		stop()
+		return nil, fmt.Errorf("ask for the runs of the server: %w", err)
+	}
+	return stop, nil
+}
+
+// serve is the goroutine that owns what the worker is engaged in.
+func (w *Worker) serve(ctx context.Context) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	idle := now()
+	for {
+		select {
+		case run := <-w.found:
+			if w.state != wire.WorkerDraining {
+				w.engage(ctx, run)
+			}
+		case e := <-w.ended:
+			w.mu.Lock()
+			delete(w.runs, e.run)
+			w.mu.Unlock()
+			if e.err != nil && ctx.Err() == nil {
+				w.o.Notice(fmt.Sprintf("run %s: %v", e.run, e.err))
+			}
+			if w.o.Once && e.worked.Load() {
+				w.leave(ctx)
+				return
+			}
+		case c := <-w.asked:
+			if w.answer(c) {
+				w.leave(ctx)
+				return
+			}
+		case <-w.drain:
+			w.leave(ctx)
+			return
+		case <-tick.C:
+			w.unpause()
+			if len(w.runs) > 0 {
+				idle = now()
+			}
+			if w.o.IdleExit > 0 && now().Sub(idle) >= w.o.IdleExit {
+				w.o.Notice(fmt.Sprintf("no run for %s: the worker ends", w.o.IdleExit))
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// leave takes nothing more and waits until agents have ended their turns, at most as long as the grace.
+func (w *Worker) leave(ctx context.Context) {
+	w.mu.Lock()
+	w.state = wire.WorkerDraining
+	w.mu.Unlock()
+	w.o.Notice("the worker takes nothing more, and ends what it has begun at the next turn")
+	ctx, cancel := context.WithTimeout(ctx, w.o.Grace)
+	defer cancel()
+	var done sync.WaitGroup
+	for _, e := range w.engaged() {
+		done.Go(func() { e.drain(ctx) })
+	}
+	done.Wait()
+}
+
+func (w *Worker) engaged() []*engagement {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Collect(maps.Values(w.runs))
+}
+
+// presence is what the worker says of itself now.
+func (w *Worker) presence() wire.Presence {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p := w.facts
+	p.State, p.Until, p.Runs = w.state, w.until, map[string]wire.Service{}
+	if w.state != wire.WorkerReady {
+		p.Places = wire.Places{}
+	}
+	if free, ok := machine.Free(w.dir.Path); ok {
+		p.Disk = uint64(max(0, free))
+	}
+	for id, e := range w.runs {
+		p.Runs[id] = e.service()
+	}
+	return p
+}
