@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
 	"divisi/bus"
@@ -45,7 +46,7 @@ type half struct {
 func runHalf(text string) int {
 	var h half
 	try(json.Unmarshal([]byte(text), &h))
-	ctx := context.Background()
+	ctx := zerolog.New(os.Stderr).WithContext(context.Background())
 	if h.Work {
 		return runWorker(ctx, &h)
 	}
@@ -112,7 +113,7 @@ func spawn(t *testing.T, h half) *process {
 	p.cmd.Env = append(os.Environ(), halfVar+"="+string(text))
 	out, err := p.cmd.StdoutPipe()
 	require.NoError(t, err)
-	p.cmd.Stderr, p.out = &p.err, bufio.NewScanner(out)
+	p.cmd.Stderr, p.out = os.Stderr, bufio.NewScanner(out)
 	require.NoError(t, p.cmd.Start())
 	return p
 }

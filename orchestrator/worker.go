@@ -176,6 +176,9 @@ func (w *Worker) measure(ctx context.Context) {
 // Name is the worker's in the subjects of its events.
 func (w *Worker) Name() string { return w.o.Name }
 
+// Server is the address of its server.
+func (w *Worker) Server() string { return w.bus.URL() }
+
 // Close ends the connection to the server.
 func (w *Worker) Close() { w.dir.Close(w.bus) }
 

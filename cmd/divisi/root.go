@@ -123,7 +123,7 @@ Start with:  divisi demo`,
 		newDiff(g), newTake(g), newGive(g), newRuns(g),
 		newWatch(g), newPlan(g),
 		newContext(g), newRoles(g), newConfig(g), newDoctor(g), newInit(g), newEnv(g), newMemory(g),
-		newTrust(g), newLoopcheck(g), newVersion(g),
+		newTrust(g), newLoopcheck(g), newVersion(g), newWorker(g), newWorkers(g),
 	)
 	g.describeArgs(root)
 	root.SetHelpCommand(newHelp())

@@ -71,14 +71,19 @@ func meets(have, want string) bool {
 	return have == want || strings.HasPrefix(have, want+".")
 }
 
-// programs are those by name that the tasks of a role run: what the tree brings itself is not among them.
+// programs are those by name that the tasks of a role cannot do without. What the tree brings itself is not among them; setup may
+// bring any, and where a program is missing a model takes over.
 func programs(s *wire.Setup, r *spec.Role) []string {
 	var commands [][]string
-	if r.Runs(spec.ExecutorCommand) {
+	setup := s.Project.Setup.Command
+	switch {
+	case r.Name == spec.RoleTester && len(setup) > 0:
+		commands = append(commands, setup)
+	case len(setup) > 0:
+	case r.Runs(spec.ExecutorCommand) && !r.Runs(spec.ExecutorModel):
 		commands = append(commands, r.Command)
-	}
-	if r.Name == spec.RoleTester {
-		commands = append(commands, s.Project.Setup.Command, s.Project.Regenerate)
+	case r.Name == spec.RoleTester:
+		commands = append(commands, s.Project.Regenerate)
 		for _, g := range s.Project.Gates {
 			commands = append(commands, g.Command)
 		}

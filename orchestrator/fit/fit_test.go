@@ -25,7 +25,6 @@ func TestLacks(t *testing.T) {
 		Strict: true, Environment: "e1",
 		Project: spec.Project{
 			Toolchain: map[string]string{"go": "1.26", "image": "sha256:aa"},
-			Setup:     spec.Setup{Command: []string{"npm", "ci"}},
 			Gates:     []spec.Gate{{Name: "t", Command: []string{"./test.sh"}}, {Name: "v", Command: []string{"go", "vet"}}},
 		},
 		Roles: map[string]spec.Role{
@@ -50,9 +49,8 @@ func TestLacks(t *testing.T) {
 			func(m *Machine) { m.Environment = func(string) bool { return false } }, "tester",
 			[]string{"the environment of the checkout that the run began from"},
 		},
-		"programs of gates and setup": {
-			func(m *Machine) { m.Find = func(string) bool { return false } }, "tester",
-			[]string{"the program npm", "the program go"},
+		"programs of gates": {
+			func(m *Machine) { m.Find = func(string) bool { return false } }, "tester", []string{"the program go"},
 		},
 		"program of the role": {func(m *Machine) { m.Find = func(string) bool { return false } }, "mod", []string{"the program sed"}},
 		"a patch version that is fine": {
@@ -83,6 +81,21 @@ func TestLacks(t *testing.T) {
 			require.ElementsMatch(t, c.want, m.Lacks(setup, c.role))
 		})
 	}
+}
+
+// Setup may bring every program but its own, and a model takes over from a command that is not there.
+func TestPrograms(t *testing.T) {
+	t.Parallel()
+	setup := &wire.Setup{Project: spec.Project{
+		Setup: spec.Setup{Command: []string{"npm", "ci"}}, Gates: []spec.Gate{{Name: "v", Command: []string{"go", "vet"}}},
+	}}
+	mod := &spec.Role{Name: "mod", Executor: spec.ExecutorCommand, Command: []string{"codemod"}}
+	require.Equal(t, []string{"npm"}, programs(setup, &spec.Role{Name: spec.RoleTester}))
+	require.Empty(t, programs(setup, mod))
+	setup.Project.Setup = spec.Setup{}
+	require.Equal(t, []string{"codemod"}, programs(setup, mod))
+	mod.Chain = []string{spec.ExecutorModel}
+	require.Empty(t, programs(setup, mod))
 }
 
 func TestVersion(t *testing.T) {

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"divisi/orchestrator"
+	"divisi/orchestrator/console"
+)
+
+func newWorker(g *globals) *cobra.Command {
+	var o orchestrator.WorkerOptions
+	var toolchain []string
+	c := &cobra.Command{
+		Use:   "worker",
+		Short: "Work for the runs of a server, on this machine",
+		Long: `Take tasks and gates of the runs of a server that have their workers elsewhere, until it is stopped.
+The worker has work trees, caches and copies of repositories of its own below --state-dir, and calls
+models with the keys in its own environment. It needs git, and what the gates of the repositories need.
+
+The first SIGTERM or Ctrl-C takes nothing more, lets agents end their turn (at most --grace) and hands
+back what is left; the second ends at once.` +
+			codes(codeOK, codeUsage, codeMachine),
+		Example: "  divisi worker --nats nats://host:4222\n  divisi worker --nats nats://host:4222 --tag big --idle-exit 10m",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) (err error) {
+			if o.Toolchain, err = pairs(toolchain); err != nil {
+				return err
+			}
+			return g.work(c.Context(), o)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&o.NATS, "nats", "", "the NATS server at this URL")
+	f.StringVar(&o.Name, "name", "", "name of the worker (default the machine's, with a part of its key)")
+	f.IntVar(&o.Agents, "agents", 0, "agents at once (default 16)")
+	f.IntVar(&o.Gates, "gates", 0, "runs of gates at once (default one for every 4 cores)")
+	f.StringSliceVar(&o.Tags, "tag", nil, "take the tasks of roles with this tag too (repeatable)")
+	f.StringSliceVar(&toolchain, "toolchain", nil, "what this worker was started inside of, e.g. image=sha256:… (repeatable)")
+	f.BoolVar(&o.Once, "once", false, "end after the first run that it has worked for")
+	f.DurationVar(&o.IdleExit, "idle-exit", 0, "end after this time without a run, e.g. 10m")
+	f.DurationVar(&o.Grace, "grace", time.Minute, "how long agents may take to end their turn when the worker is stopped")
+	f.StringVar(&o.Record, "record", "", "keep every exchange with a model in this directory")
+	f.StringVar(&o.Replay, "replay", "", "answer from this recording instead of a model's service: no key, no network")
+	return c
+}
+
+// pairs reads NAME=VALUE.
+func pairs(list []string) (map[string]string, error) {
+	m := map[string]string{}
+	for _, p := range list {
+		name, value, ok := strings.Cut(p, "=")
+		if !ok || name == "" || value == "" {
+			return nil, usagef("--toolchain %q: must be NAME=VALUE", p)
+		}
+		m[name] = value
+	}
+	return m, nil
+}
+
+// notice tells a person what a service has to say.
+func (g *globals) notice(text string) { fmt.Fprintln(&g.notes, console.Visible(text)) }
+
+// work serves runs until it is stopped: the end of ctx drains the worker.
+func (g *globals) work(ctx context.Context, o orchestrator.WorkerOptions) error {
+	if o.NATS == "" {
+		return usagef("a worker needs a server: name it with --nats")
+	}
+	o.StateDir, o.Notice = g.stateDir, g.notice
+	inner := g.log.WithContext(context.WithoutCancel(ctx))
+	w, err := orchestrator.NewWorker(inner, o)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	defer context.AfterFunc(ctx, w.Drain)()
+	g.notice("worker " + w.Name() + " serves the runs of " + w.Server())
+	return w.Run(inner)
+}

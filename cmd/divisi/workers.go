@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"divisi/orchestrator"
+	"divisi/orchestrator/console"
+)
+
+// workersCommand are the flags of workers and of what it can ask of them.
+type workersCommand struct {
+	*globals
+
+	nats string
+	call orchestrator.WorkerCall
+}
+
+func newWorkers(g *globals) *cobra.Command {
+	w := &workersCommand{globals: g}
+	c := &cobra.Command{
+		Use:   "workers",
+		Short: "List the workers of a server (drain, pause, resume)",
+		Long: `List the workers of a server: what they are, how much they do at once, what they work on, and what they
+lack for the runs that they know.` + codes(codeOK, codeUsage, codeMachine),
+		Example: "  divisi workers --nats nats://host:4222\n  divisi workers pause --tag big --for 30m --nats nats://host:4222",
+		Args:    cobra.NoArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return w.list(c.Context()) },
+	}
+	c.PersistentFlags().StringVar(&w.nats, "nats", "", "the NATS server at this URL")
+	c.AddCommand(
+		w.verb("drain", "Have a worker take nothing more, end its turns and leave"),
+		w.verb("pause", "Have a worker take nothing more for a time"),
+		w.verb("resume", "End the pause of a worker"),
+	)
+	return c
+}
+
+func (w *workersCommand) verb(name, short string) *cobra.Command {
+	c := &cobra.Command{
+		Use:     name + " [WORKER]",
+		Short:   short,
+		Long:    short + ".\nWithout WORKER, all workers with the tag of --tag." + codes(codeOK, codeUsage, codeMachine),
+		Example: fmt.Sprintf("  divisi workers %s build-7 --nats nats://host:4222", name),
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			w.call.Verb, w.call.Name = name, strings.Join(args, "")
+			return w.ask(c.Context())
+		},
+	}
+	c.Flags().StringVar(&w.call.Tag, "tag", "", "all workers with this tag")
+	if name == "pause" {
+		c.Flags().DurationVar(&w.call.For, "for", 30*time.Minute, "how long; the pause ends by itself")
+	}
+	return c
+}
+
+func (w *workersCommand) server() error {
+	if w.nats == "" {
+		return usagef("workers are those of a server: name it with --nats")
+	}
+	return nil
+}
+
+func (w *workersCommand) ask(ctx context.Context) error {
+	if err := w.server(); err != nil {
+		return err
+	}
+	answers, err := orchestrator.CallWorkers(w.log.WithContext(ctx), w.nats, w.call)
+	for _, a := range answers {
+		if err := w.print(say("%s\n", console.Sanitize(a)), map[string]string{"answer": a}); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+func (w *workersCommand) list(ctx context.Context) error {
+	if err := w.server(); err != nil {
+		return err
+	}
+	data, err := orchestrator.Workers(w.log.WithContext(ctx), w.nats)
+	if err != nil {
+		return err
+	}
+	var list []workerRow
+	if err := json.Unmarshal(data, &list); err != nil {
+		return fmt.Errorf("read the list of workers: %w", err)
+	}
+	if len(list) == 0 {
+		return w.print(say("There are no workers on %s. Start one with: divisi worker --nats %[1]s\n", w.nats))
+	}
+	rows := [][]string{{"worker", "state", "agents", "gates", "at", "system", "version", "tags", "lacks"}}
+	for i := range list {
+		rows = append(rows, list[i].cells())
+	}
+	return w.print(say("%s", console.Table(rows)), anys(list)...)
+}
+
+// workerRow is what is shown of a worker.
+type workerRow struct {
+	Worker   string            `json:"worker"`
+	State    string            `json:"state"`
+	Until    time.Time         `json:"until,omitzero"`
+	Agents   int               `json:"agents"`
+	Gates    int               `json:"gates"`
+	Version  string            `json:"version"`
+	Protocol int               `json:"protocol"`
+	System   string            `json:"system"`
+	Cores    int               `json:"cores"`
+	Memory   uint64            `json:"memory,omitempty"`
+	Disk     uint64            `json:"disk,omitempty"`
+	Sandbox  string            `json:"sandbox"`
+	Programs map[string]string `json:"programs,omitempty"`
+	Tags     []string          `json:"tags,omitempty"`
+	Since    time.Time         `json:"since"`
+	Runs     map[string]struct {
+		Serves []string            `json:"serves,omitempty"`
+		Lacks  map[string][]string `json:"lacks,omitempty"`
+		Base   string              `json:"base,omitempty"`
+		At     []string            `json:"at,omitempty"`
+	} `json:"runs,omitempty"`
+}
+
+func (r *workerRow) cells() []string {
+	state, at, lacks := r.State, 0, []string{}
+	if !r.Until.IsZero() {
+		state += " until " + r.Until.Local().Format(time.TimeOnly)
+	}
+	for _, run := range r.Runs {
+		at += len(run.At)
+		for _, l := range run.Lacks {
+			for _, what := range l {
+				if !slices.Contains(lacks, what) {
+					lacks = append(lacks, what)
+				}
+			}
+		}
+	}
+	slices.Sort(lacks)
+	system := fmt.Sprintf("%s, %d cores", r.System, r.Cores)
+	cells := []string{
+		r.Worker, state, fmt.Sprint(r.Agents), fmt.Sprint(r.Gates), fmt.Sprint(at), system, r.Version,
+		strings.Join(r.Tags, " "), strings.Join(lacks, "; "),
+	}
+	for i := range cells {
+		cells[i] = console.Sanitize(cells[i])
+	}
+	return cells
+}

@@ -1,0 +1,136 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"divisi/bus"
+	"divisi/internal/usage"
+	"divisi/subagents/wire"
+)
+
+// rollTime is how long workers have to say that they are there.
+const rollTime = time.Second
+
+// WorkerCall is what a person asks of workers: a Verb of drain, pause (For some time) and resume, for the worker of a name or all
+// with a tag.
+type WorkerCall struct {
+	Verb      string
+	For       time.Duration
+	Name, Tag string
+}
+
+// Workers returns what the workers of a server say of themselves, by name, as a JSON array.
+func Workers(ctx context.Context, nats string) (json.RawMessage, error) {
+	b, err := openServer(ctx, nats)
+	if err != nil {
+		return nil, err
+	}
+	defer closeServer(ctx, b)
+	list, err := roll(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(list)
+}
+
+// CallWorkers asks something of workers and returns what each answers, in a sentence.
+func CallWorkers(ctx context.Context, nats string, c WorkerCall) (answers []string, err error) {
+	if (c.Name == "") == (c.Tag == "") {
+		return nil, usage.Errorf("name one worker, or a tag")
+	}
+	b, err := openServer(ctx, nats)
+	if err != nil {
+		return nil, err
+	}
+	defer closeServer(ctx, b)
+	list, err := roll(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	list = slices.DeleteFunc(list, func(p *wire.Presence) bool {
+		return c.Name != "" && p.Worker != c.Name || c.Tag != "" && !slices.Contains(p.Tags, c.Tag)
+	})
+	if len(list) == 0 {
+		return nil, usage.Errorf("no worker %s is on the server: see the list of workers", strings.TrimSpace(c.Name+" with the tag "+c.Tag))
+	}
+	data, err := json.Marshal(workerCall{Verb: c.Verb, For: c.For})
+	if err != nil {
+		return nil, fmt.Errorf("ask a worker: %w", err)
+	}
+	for _, p := range list {
+		text, err := ask(ctx, b, p.Worker, data)
+		if err != nil {
+			return answers, err
+		}
+		answers = append(answers, text)
+	}
+	return answers, nil
+}
+
+func ask(ctx context.Context, b *bus.Bus, worker string, data []byte) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
+	defer cancel()
+	raw, err := b.Request(ctx, bus.WorkerControl(worker), data)
+	if err != nil {
+		return "", fmt.Errorf("ask worker %s: %w", worker, err)
+	}
+	var r workerReply
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return "", fmt.Errorf("read the answer of worker %s: %w", worker, err)
+	}
+	if r.Error != "" {
+		return "", usage.Errorf("worker %s: %s", worker, r.Error)
+	}
+	return r.Text, nil
+}
+
+// roll asks who is there.
+func roll(ctx context.Context, b *bus.Bus) ([]*wire.Presence, error) {
+	var mu sync.Mutex
+	present := map[string]*wire.Presence{}
+	stop, err := b.Subscribe(ctx, bus.WorkersPresent(), func(m bus.Message, _ func([]byte) error) {
+		if p, err := wire.DecodePresence(m); err == nil {
+			mu.Lock()
+			present[p.Worker] = p
+			mu.Unlock()
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the workers: %w", err)
+	}
+	defer stop()
+	if err := b.Publish(ctx, bus.PresenceAsk(), nil); err != nil {
+		return nil, fmt.Errorf("list the workers: %w", err)
+	}
+	select {
+	case <-time.After(rollTime):
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	return wire.Sorted(present), nil
+}
+
+func openServer(ctx context.Context, nats string) (*bus.Bus, error) {
+	b, err := bus.Open(ctx, bus.Options{URL: nats, Log: *zerolog.Ctx(ctx)})
+	if err != nil {
+		return nil, usage.With(fmt.Errorf("use the server: %w", err), usage.Server)
+	}
+	return b, nil
+}
+
+func closeServer(ctx context.Context, b *bus.Bus) {
+	if err := b.Close(context.WithoutCancel(ctx)); err != nil && !errors.Is(err, context.Canceled) {
+		zerolog.Ctx(ctx).Debug().Err(err).Msg("the connection to the server did not close cleanly")
+	}
+}
