@@ -135,7 +135,7 @@ func New(ctx context.Context, cfg Config) (*Conductor, error) {
 	return &Conductor{
 		cfg: cfg, st: st, last: st.ConductorPos, active: map[string]bool{}, imported: map[string]bool{},
 		shown: map[string]bool{}, answers: make(chan func(context.Context) error, 1),
-		sealer: assign.NewSealer(cfg.Run, cfg.Bus, cfg.Mirror), muster: newMuster(cfg.Clock),
+		sealer: assign.NewSealer(cfg.Run, cfg.Bus, cfg.Mirror), muster: newMuster(cfg.Clock, cfg.Patience.Present),
 		enlists: make(chan func(context.Context) error),
 	}, nil
 }
@@ -209,7 +209,7 @@ func (c *Conductor) loop(ctx context.Context, tail <-chan tailed, asks <-chan in
 	sweep, retry := time.NewTicker(c.cfg.Patience.Sweep), time.NewTicker(c.cfg.Patience.Retry)
 	defer sweep.Stop()
 	defer retry.Stop()
-	roll := time.NewTicker(wire.PresentEvery)
+	roll := time.NewTicker(c.cfg.Patience.Present / 3)
 	defer roll.Stop()
 	back, settled, since := c.cfg.Bus.Back(), (<-chan time.Time)(nil), time.Time{}
 	for {

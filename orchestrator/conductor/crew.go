@@ -21,16 +21,17 @@ import (
 // muster has what the workers elsewhere say of themselves. It may be used from any goroutine.
 type muster struct {
 	clock func() time.Time
-	// since is when it began: workers may need a moment to join.
+	// since is when it began: workers may need a moment to join. stay is for how long one that said so is there.
 	since time.Time
+	stay  time.Duration
 
 	mu      sync.Mutex
 	workers map[string]*wire.Presence
 	at      map[string]time.Time
 }
 
-func newMuster(clock func() time.Time) *muster {
-	return &muster{clock: clock, since: clock(), workers: map[string]*wire.Presence{}, at: map[string]time.Time{}}
+func newMuster(clock func() time.Time, stay time.Duration) *muster {
+	return &muster{clock: clock, since: clock(), stay: stay, workers: map[string]*wire.Presence{}, at: map[string]time.Time{}}
 }
 
 func (m *muster) take(p *wire.Presence) {
@@ -51,7 +52,7 @@ func (m *muster) present() map[string]*wire.Presence {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for name, at := range m.at {
-		if m.clock().Sub(at) > wire.PresentFor {
+		if m.clock().Sub(at) > m.stay {
 			delete(m.at, name)
 			delete(m.workers, name)
 		}
@@ -64,7 +65,7 @@ func (m *muster) there(worker string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	at, known := m.at[worker]
-	return known && m.clock().Sub(at) <= wire.PresentFor
+	return known && m.clock().Sub(at) <= m.stay
 }
 
 // attend listens to what workers say of themselves until stop.
@@ -189,14 +190,14 @@ func (c *Conductor) callRoll(ctx context.Context) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.st.Crew)) {
 		if !c.muster.there(name) {
-			how := fmt.Sprintf("was lost: no sign of life for %s", wire.PresentFor)
+			how := fmt.Sprintf("was lost: no sign of life for %s", c.cfg.Patience.Present)
 			if err := c.discharge(ctx, name, how); err != nil {
 				return err
 			}
 		}
 	}
 	lacking := map[string]run.Unserved{}
-	if c.cfg.Clock().Sub(c.muster.since) > wire.PresentFor {
+	if c.cfg.Clock().Sub(c.muster.since) > c.cfg.Patience.Present {
 		lacking = unserved(c.st, c.muster.present())
 	}
 	if maps.EqualFunc(lacking, c.st.Unserved, func(a, b run.Unserved) bool { return a.Why == b.Why }) {

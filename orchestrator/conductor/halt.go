@@ -10,19 +10,22 @@ import (
 	"divisi/internal/git"
 	"divisi/internal/machine"
 	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
 )
 
 // ErrMachine reports that the machine lacked something for longer than a run waits.
 var ErrMachine = errors.New("the machine cannot continue the run")
 
 // Patience bounds how a run waits; a zero field is the default. Sweep is how often queue and log are compared, Lost after which
-// silence of its worker a task is delivered again, Retry how often a machine that lacks something is tried, Most how long.
-type Patience struct{ Sweep, Lost, Retry, Most time.Duration }
+// silence of its worker a task is delivered again, Retry how often a machine that lacks something is tried, Most how long. Present
+// is for how long a worker elsewhere counts as there that has said so.
+type Patience struct{ Sweep, Lost, Retry, Most, Present time.Duration }
 
 func (p Patience) withDefaults() Patience {
 	return Patience{
 		cmp.Or(p.Sweep, sweepEvery), cmp.Or(p.Lost, lostAfter),
 		cmp.Or(p.Retry, 5*time.Second), cmp.Or(p.Most, 30*time.Minute),
+		cmp.Or(p.Present, wire.PresentFor),
 	}
 }
 

@@ -32,6 +32,8 @@ type rough struct {
 	what func(a *wire.Assignment) string
 	// wait is after how long without an answer a delivery is repeated; zero means 150 ms.
 	wait time.Duration
+	// name is the worker's; "" means local.
+	name string
 }
 
 func (w *rough) start(ctx context.Context) (stop func()) {
@@ -103,7 +105,7 @@ func (w *rough) append(ctx context.Context, a *wire.Assignment, kind contextscop
 	if err != nil {
 		return err
 	}
-	subject, at := bus.AttemptSubject(a.Run, "local", a.Role.Name, a.Task.ID, a.Attempt), uint64(0)
+	subject, at := bus.AttemptSubject(a.Run, cmp.Or(w.name, "local"), a.Role.Name, a.Task.ID, a.Attempt), uint64(0)
 	last, err := w.r.bus.Last(ctx, subject)
 	if err != nil {
 		return err

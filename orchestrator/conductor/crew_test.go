@@ -1,0 +1,110 @@
+package conductor_test
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/bus"
+	"divisi/contextscope"
+	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/decision"
+	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
+)
+
+func recruit(t *testing.T, name string, agents int) wire.Enlistment {
+	t.Helper()
+	public, _, err := ed25519.GenerateKey(nil)
+	require.NoError(t, err)
+	return wire.Enlistment{
+		Worker: name, Version: "test", Protocol: wire.Protocol, Key: public, Places: wire.Places{Agents: agents, Gates: 1},
+	}
+}
+
+// says repeats what a worker says of itself until stop.
+func (r *rig) says(p wire.Presence) (stop func()) {
+	data, err := json.Marshal(p)
+	require.NoError(r.t, err)
+	ctx, cancel := context.WithCancel(r.t.Context())
+	var done sync.WaitGroup
+	done.Go(func() {
+		tick := time.NewTicker(30 * time.Millisecond)
+		defer tick.Stop()
+		for ctx.Err() == nil {
+			_ = r.bus.Publish(ctx, bus.WorkerPresence(p.Worker), data) // repeated
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+			}
+		}
+	})
+	return func() { cancel(); done.Wait() }
+}
+
+// A run dispatches as much as its crew can do, gives the attempts of a lost worker to another one, and asks a person while no
+// worker is there.
+func TestACrewIsCountedOnUntilItIsLost(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(1), manyReaders(6))
+	cfg := r.quick(false)
+	cfg.Elsewhere, cfg.Interactive, cfg.Patience.Present = true, true, 400*time.Millisecond
+	c, err := conductor.New(t.Context(), cfg)
+	require.NoError(t, err)
+	require.NoError(t, c.Start(t.Context(), r.spec))
+	ended := make(chan error, 1)
+	go func() { ended <- c.Run(t.Context()) }()
+
+	one := recruit(t, "w1", 2)
+	require.NoError(t, c.Enlist(t.Context(), one))
+	twin := recruit(t, "w1", 2)
+	require.ErrorContains(t, c.Enlist(t.Context(), twin), "knows a worker w1 with another key")
+	newer := recruit(t, "w9", 2)
+	newer.Protocol++
+	require.ErrorContains(t, c.Enlist(t.Context(), newer), "worker w9 is incompatible: it speaks version 2")
+	idle := &rough{r: r, what: func(*wire.Assignment) string { return "started nothing" }, wait: time.Minute, name: "w1"}
+	stop := idle.start(t.Context())
+
+	dispatched, lost := map[string]bool{}, false
+	st := run.NewState()
+	for b, err := range (conductor.Log{Bus: r.bus, Run: "r1"}).Tail(t.Context(), 0) {
+		require.NoError(t, err)
+		for i := range b.Events {
+			e := b.Events[i]
+			require.NoError(t, st.Apply(&e))
+			if e.Kind == contextscope.KindTask && strings.Contains(string(e.Data), `"running"`) {
+				dispatched[e.Task] = true
+			}
+		}
+		lost = lost || slices.ContainsFunc(st.Notices, func(n string) bool { return strings.HasPrefix(n, "worker w1 was lost: ") })
+		if lost && len(st.Unserved) > 0 {
+			break
+		}
+	}
+	require.Len(t, dispatched, 2)
+	require.Contains(t, st.Notices, "worker w1 was lost: no sign of life for 400ms; 2 of its attempts go on elsewhere")
+	open := decision.Open(st)
+	require.Len(t, open, 1)
+	require.Equal(t, "a worker for the role reader: no worker is on the server to do the tasks of role reader: start one", open[0].Text)
+	stop()
+
+	two := recruit(t, "w2", 6)
+	defer r.says(wire.Presence{
+		Worker: "w2", Key: two.Key, State: wire.WorkerReady, Places: two.Places,
+		Runs: map[string]wire.Service{"r1": {Serves: []string{"reader", "tester"}}},
+	})()
+	require.NoError(t, c.Enlist(t.Context(), two))
+	w := &rough{r: r, what: func(*wire.Assignment) string { return "started result ack" }, name: "w2"}
+	defer w.start(t.Context())()
+	require.NoError(t, <-ended)
+	require.Equal(t, run.Done, c.State().Status)
+	require.Empty(t, c.State().Unserved)
+	require.Equal(t, run.Crew{"w2": two.Places}, c.State().Crew)
+}

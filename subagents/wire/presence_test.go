@@ -1,0 +1,82 @@
+package wire
+
+import (
+	"crypto/ed25519"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/bus"
+)
+
+func presenceOf(t *testing.T, p Presence) []byte {
+	t.Helper()
+	data, err := json.Marshal(p)
+	require.NoError(t, err)
+	return data
+}
+
+func TestAPresenceIsItsSubjects(t *testing.T) {
+	t.Parallel()
+	key := make([]byte, ed25519.PublicKeySize)
+	good := Presence{Worker: "w1", Key: key, Places: Places{Agents: 3, Gates: 1}}
+	p, err := DecodePresence(bus.Message{Subject: "pres.w.w1", Data: presenceOf(t, good)})
+	require.NoError(t, err)
+	require.Equal(t, good, *p)
+	short, negative := good, good
+	short.Key, negative.Gates = key[1:], -1
+	for want, m := range map[string]bus.Message{
+		`of worker "w1"`:    {Subject: "pres.w.w2", Data: presenceOf(t, good)},
+		"has 31 bytes":      {Subject: "pres.w.w1", Data: presenceOf(t, short)},
+		"3 and -1 places":   {Subject: "pres.w.w1", Data: presenceOf(t, negative)},
+		"invalid character": {Subject: "pres.w.w1", Data: []byte("x")},
+	} {
+		_, err := DecodePresence(m)
+		require.ErrorContains(t, err, want)
+	}
+}
+
+func TestEnlistmentCheck(t *testing.T) {
+	t.Parallel()
+	good := Enlistment{Worker: "w1", Protocol: Protocol, Key: make([]byte, ed25519.PublicKeySize), Places: Places{Agents: 1, Gates: 1}}
+	require.NoError(t, good.Check())
+	before := good
+	before.Protocol--
+	require.NoError(t, before.Check(), "the version before is read too")
+	for want, change := range map[string]func(*Enlistment){
+		"is no name":                   func(e *Enlistment) { e.Worker = "a.b" },
+		"speaks version 2":             func(e *Enlistment) { e.Protocol = Protocol + 1 },
+		"speaks version -1":            func(e *Enlistment) { e.Protocol = Protocol - 2 },
+		"has 0 bytes":                  func(e *Enlistment) { e.Key = nil },
+		"has 1001 places":              func(e *Enlistment) { e.Agents = maxPlaces + 1 },
+		"1 places for agents and -1 f": func(e *Enlistment) { e.Gates = -1 },
+	} {
+		e := good
+		change(&e)
+		require.ErrorContains(t, e.Check(), want)
+	}
+}
+
+func TestNearest(t *testing.T) {
+	t.Parallel()
+	of := func(name string, state WorkerState, serves string, lacks ...string) *Presence {
+		s := Service{Serves: strings.Fields(serves)}
+		if len(lacks) > 0 {
+			s.Lacks = map[string][]string{"mod": lacks}
+		}
+		return &Presence{Worker: name, State: state, Runs: map[string]Service{"r": s}}
+	}
+	far, near := of("far", WorkerReady, "", "a", "b"), of("near", WorkerPaused, "tester", "a")
+	name, lacks, served := Nearest([]*Presence{far, near}, "r", "mod")
+	require.False(t, served)
+	require.Equal(t, "near", name)
+	require.Equal(t, []string{"a"}, lacks)
+	_, _, served = Nearest([]*Presence{far, near}, "r", "tester")
+	require.True(t, served, "a pause ends by itself")
+	_, _, served = Nearest([]*Presence{of("gone", WorkerDraining, "mod")}, "r", "mod")
+	require.False(t, served)
+	name, _, _ = Nearest([]*Presence{far}, "other", "mod")
+	require.Empty(t, name)
+}
