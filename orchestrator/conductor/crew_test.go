@@ -101,7 +101,7 @@ func TestACrewIsCountedOnUntilItIsLost(t *testing.T) {
 		Runs: map[string]wire.Service{"r1": {Serves: []string{"reader", "tester"}}},
 	})()
 	require.NoError(t, c.Enlist(t.Context(), two))
-	w := &rough{r: r, what: func(*wire.Assignment) string { return "started result ack" }, name: "w2"}
+	w := &rough{r: r, what: func(*wire.Assignment) string { return "started result ack" }, name: "w2", had: 1}
 	defer w.start(t.Context())()
 	require.NoError(t, <-ended)
 	require.Equal(t, run.Done, c.State().Status)

@@ -32,8 +32,9 @@ type rough struct {
 	what func(a *wire.Assignment) string
 	// wait is after how long without an answer a delivery is repeated; zero means 150 ms.
 	wait time.Duration
-	// name is the worker's; "" means local.
+	// name is the worker's; "" means local. had is how many deliveries another worker had before.
 	name string
+	had  int
 }
 
 func (w *rough) start(ctx context.Context) (stop func()) {
@@ -71,7 +72,7 @@ func (w *rough) deliver(ctx context.Context, d *bus.Delivery) error {
 	}
 	what := w.what(a)
 	if strings.Contains(what, "started") || strings.Contains(what, "machine") {
-		if err := w.append(ctx, a, contextscope.KindStarted, wire.Started{Delivery: d.Number}); err != nil {
+		if err := w.append(ctx, a, contextscope.KindStarted, wire.Started{Delivery: d.Number + w.had}); err != nil {
 			return err
 		}
 	}
@@ -82,7 +83,7 @@ func (w *rough) deliver(ctx context.Context, d *bus.Delivery) error {
 	}
 	if strings.Contains(what, "result") {
 		result := done()
-		result.Task, result.Attempt, result.Delivery = a.Task.ID, a.Attempt, d.Number
+		result.Task, result.Attempt, result.Delivery = a.Task.ID, a.Attempt, d.Number+w.had
 		if err := w.append(ctx, a, contextscope.KindResult, result); err != nil {
 			return err
 		}
