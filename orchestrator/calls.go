@@ -36,6 +36,8 @@ type call struct {
 	// Enlist counts on a worker from now on, Leave no more on the one that it names.
 	Enlist *wire.Enlistment `json:"enlist,omitempty"`
 	Leave  string           `json:"leave,omitempty"`
+	// Foreign is a worker in whose environment the gates did not run on the base commit: Has reports whether another one proves.
+	Foreign string `json:"foreign,omitempty"`
 	// Gap is what a person should know of the recording by now; Full is why the store can take no more events.
 	Gap  string `json:"gap,omitempty"`
 	Full string `json:"full,omitempty"`
@@ -117,6 +119,9 @@ func (h *conduct) do(ctx context.Context, c *call) (a answer, err error) {
 		return a, err
 	case c.Enlist != nil:
 		return a, h.cond.Enlist(ctx, *c.Enlist)
+	case c.Foreign != "":
+		a.Has = h.cond.OthersProve(c.Foreign)
+		return a, nil
 	case c.Leave != "":
 		return a, h.cond.Discharge(ctx, c.Leave)
 	case c.Commit != "":

@@ -170,6 +170,9 @@ func (e *engagement) repeat(ctx context.Context, w *work) {
 // enlist has the conductor count on the worker: what it signs proves something from then on.
 func (e *engagement) enlist(ctx context.Context, w *work) error {
 	p := e.worker.presence()
+	if !slices.Contains(p.Runs[e.run].Serves, spec.RoleTester) {
+		p.Gates = 0
+	}
 	c := call{Enlist: &wire.Enlistment{Worker: p.Worker, Version: p.Version, Protocol: p.Protocol, Key: p.Key, Places: p.Places}}
 	for {
 		_, err := w.ask(ctx, c)
@@ -213,6 +216,24 @@ func (e *engagement) equips(w *work, s *wire.Setup) error {
 	defer e.mu.Unlock()
 	e.work, e.serves, e.lacks, e.base = w, serves, lacks, s.Base
 	return nil
+}
+
+// foreign reports whether another worker proves the run, which this one cannot in its environment; it says so from then on.
+func (e *engagement) foreign(ctx context.Context, w *work) bool {
+	a, err := w.ask(ctx, call{Foreign: e.worker.o.Name})
+	if err != nil || !a.Has {
+		return false
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.serves = slices.DeleteFunc(slices.Clone(e.serves), func(role string) bool { return role == spec.RoleTester })
+	e.lacks = maps.Clone(e.lacks)
+	if e.lacks == nil {
+		e.lacks = map[string][]string{}
+	}
+	e.lacks[spec.RoleTester] = []string{"the environment in which the gates ran on the base commit"}
+	e.changed()
+	return true
 }
 
 // service is what the worker says of the run.

@@ -303,6 +303,7 @@ func (w *work) equip(ctx context.Context) error {
 func (w *work) sign(cfg *worker.Config) (err error) {
 	if e := w.engaged; e != nil {
 		cfg.Name, cfg.Key, cfg.Places, cfg.Roles = e.worker.o.Name, e.worker.key, e.worker.places, e.serves
+		cfg.Foreign = func(ctx context.Context) bool { return e.foreign(ctx, w) }
 		return nil
 	}
 	cfg.Roles = slices.Collect(maps.Keys(w.setup.Roles))

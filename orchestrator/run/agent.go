@@ -132,7 +132,7 @@ func (s *State) applyResult(e *contextscope.Event, a *Attempt, r spec.Result) {
 	if w := s.Works[e.Task]; w != nil {
 		s.Queue.track(w)
 	}
-	if r.Error != nil && r.Error.Class == wire.FaultOutdated && a.Epoch > s.Proofs.baselined {
+	if r.Error != nil && r.Error.Class == wire.FaultOutdated && (a.Epoch > s.Proofs.baselined || s.Crew != nil) {
 		s.Proofs.Outdated = true
 	}
 	s.Times.end(a, e.Task, s.Spec.Created, r, e.Time.Sub(s.Spec.Created))

@@ -29,6 +29,9 @@ const settleTime = 2 * time.Second
 // errHalted says that the machine lacks something: the conductor gives the attempt out again when that is over.
 var errHalted = errors.New("the machine cannot carry it out now")
 
+// errForeign says that another worker can prove what this one, in its environment, cannot compare.
+var errForeign = errors.New("another worker has the environment in which the gates ran on the base commit")
+
 // errBadMessage says that a message is no assignment that anybody could carry out.
 var errBadMessage = errors.New("not an assignment")
 
@@ -81,7 +84,7 @@ func (w *Worker) settle(ctx context.Context, d *bus.Delivery, err error, log zer
 		return d.Term(ctx, err.Error())
 	case errors.Is(err, agent.ErrStopped), errors.Is(err, errHalted):
 		return d.Term(ctx, err.Error())
-	case stopping:
+	case stopping, errors.Is(err, errForeign):
 		return d.Nak(ctx)
 	}
 	log.Error().Err(err).Msg("attempt failed unexpectedly")
@@ -223,8 +226,19 @@ func (w *Worker) end(ctx context.Context, at *attempt, r spec.Result, err error)
 			return err
 		}
 	}
+	if w.leaves(ctx, &r) {
+		w.foreign()
+		stop := wire.Draft(contextscope.KindControl, wire.Nudge{Reason: wire.ReasonStopped})
+		_, err := at.journal.Append(ctx, stop)
+		return errors.Join(errForeign, err)
+	}
 	r.Queued, r.Slot, r.Git = at.queued, at.slotted, at.saved
 	return w.conclude(ctx, at.assignment, at.journal, r, w.cfg.Clock().Sub(at.began))
+}
+
+// leaves reports whether a proof is another worker's, because this one's environment is not that of the base commit's gates.
+func (w *Worker) leaves(ctx context.Context, r *spec.Result) bool {
+	return w.cfg.Foreign != nil && r.Error != nil && r.Error.Class == wire.FaultOutdated && w.cfg.Foreign(ctx)
 }
 
 // addressed is what the subject of a message that is no assignment says of its attempt; nil where it says nothing.

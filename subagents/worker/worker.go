@@ -78,6 +78,9 @@ type Config struct {
 	Fetch func(ctx context.Context, commit string) error
 	// RateLimit reports when the model's service asked every caller to wait. It may be nil: then such time counts like any other.
 	RateLimit limit.RateLimit
+	// Foreign reports, where the gates ran on the base commit in another environment than this worker's, whether another worker can
+	// prove: this one leaves all proofs to it then. Nil where there is no other.
+	Foreign func(ctx context.Context) bool
 	// Full is told that the store can take no more events of attempts. It may be nil, and is called from any goroutine, also
 	// often.
 	Full func(error)
@@ -160,6 +163,8 @@ type Worker struct {
 	// broken counts the deliveries that broke off here, by subject; active are those at work.
 	broken map[string]int
 	active map[string]bool
+	// foreign ends the taking of proofs.
+	foreign context.CancelFunc
 }
 
 // NewWorker returns a worker that has not begun.
@@ -200,8 +205,14 @@ func (w *Worker) Start(ctx context.Context) error {
 	ctx, w.cancel = context.WithCancelCause(ctx)
 	pulling, pull := context.WithCancel(ctx)
 	w.running, w.pull = true, pull
+	proofs, foreign := context.WithCancel(pulling)
+	w.foreign = foreign
 	for i, q := range queues {
-		w.done.Go(func() { w.serve(ctx, pulling, w.cfg.Roles[i], q) })
+		from := pulling
+		if w.cfg.Roles[i] == spec.RoleTester {
+			from = proofs
+		}
+		w.done.Go(func() { w.serve(ctx, from, w.cfg.Roles[i], q) })
 	}
 	return nil
 }
