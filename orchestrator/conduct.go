@@ -199,10 +199,18 @@ func (h *conduct) conductorConfig(setup string) conductor.Config {
 		Run: h.spec.Run, Bus: h.bus, Mirror: h.mirror, Resume: h.resumes, Budget: h.budget, AllowUnverified: h.unverified,
 		Notices: h.notices, Clock: now, NewID: newID, Log: h.log, Tree: h.tree, Approve: h.approver(), Closing: h.recording,
 		Setup: setup, Interactive: h.Approve != nil, Publish: h.publish, Person: account(), OnDoubt: h.OnDoubt,
-		Baselines: &baseline.Store{
-			Dir: baseline.Below(h.caches), Cache: filepath.Join(h.caches, string(sandbox.Gates)), Host: h.gateHost, Clock: now,
-		},
+		Baselines: h.baselines(),
 		Decide: h.decider(), Keys: h.spec.Keys, Elsewhere: h.Elsewhere,
+	}
+}
+
+// baselines keeps what the gates found where they run on this machine: nothing of workers elsewhere.
+func (h *conduct) baselines() *baseline.Store {
+	if h.Elsewhere {
+		return nil
+	}
+	return &baseline.Store{
+		Dir: baseline.Below(h.caches), Cache: filepath.Join(h.caches, string(sandbox.Gates)), Host: h.gateHost, Clock: now,
 	}
 }
 
