@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,12 +19,14 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/rs/zerolog"
 
+	"divisi/bus/member"
 	"divisi/internal/machine"
 )
 
 const (
 	defaultListen = "127.0.0.1:0"
 	startPatience = 10 * time.Second
+	tlsPatience   = 5 * time.Second
 	memoryStore   = 64 << 20  // only readers' cursors live there
 	unknownDisk   = 64 << 30  // ceiling of the store where the system does not say how large the disk is
 	diskReserve   = 512 << 20 // left free, so that a full store still says so itself and others can still work
@@ -51,6 +54,17 @@ func (c credential) Check(client server.ClientAuthentication) bool {
 		subtle.ConstantTimeCompare([]byte(o.Password), []byte(c.password)) == 1
 }
 
+// clients are all who may use the embedded server.
+type clients struct {
+	owner   credential
+	members *member.Registry // nil where there are none
+}
+
+// Check implements server.Authentication.
+func (c clients) Check(client server.ClientAuthentication) bool {
+	return c.owner.Check(client) || c.members != nil && c.members.Check(client)
+}
+
 // startServer brings up the server with its store under o.Dir, ready for connections.
 func startServer(o Options, cred credential) (*embedded, error) {
 	e := &embedded{options: o, cred: cred, dir: o.Dir}
@@ -62,7 +76,7 @@ func (e *embedded) start() error {
 	if err != nil {
 		return err
 	}
-	so.CustomClientAuthentication = e.cred
+	so.CustomClientAuthentication = clients{e.cred, e.options.Members}
 	srv, err := server.NewServer(so)
 	if err != nil {
 		return fmt.Errorf("%w: set up the embedded server: %w", ErrUnavailable, err)
@@ -110,10 +124,16 @@ func serverOptions(o Options) (*server.Options, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: listen address %q has no port number", ErrUnavailable, listen)
 	}
+	if !loopback(host) && (o.Members == nil || o.TLS == nil) {
+		return nil, fmt.Errorf("%w: other machines can reach the address %s: that needs a certificate and a registry of members",
+			ErrUnavailable, listen)
+	}
 	so := &server.Options{
 		ServerName: "divisi-" + rand.Text()[:8], Host: host, Port: int(port), NoSigs: true,
 		JetStream: true, StoreDir: o.Dir, SyncAlways: o.Sync == nil || *o.Sync, DisableJetStreamBanner: true,
 		JetStreamMaxMemory: memoryStore, JetStreamMaxStore: o.MaxStore,
+		AlwaysEnableNonce: o.Members != nil, TLSConfig: o.TLS, TLS: o.TLS != nil, TLSHandshakeFirst: o.TLS != nil,
+		TLSTimeout: tlsPatience.Seconds(),
 	}
 	if port == 0 {
 		so.Port = server.RANDOM_PORT
@@ -122,6 +142,20 @@ func serverOptions(o Options) (*server.Options, error) {
 		so.JetStreamMaxStore = storeCeiling(o.Dir)
 	}
 	return so, nil
+}
+
+// loopback reports whether only this machine can reach a host.
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// digestOf is the digest of the certificate that a server shows, or empty.
+func digestOf(c *tls.Config) string {
+	if c == nil || len(c.Certificates) == 0 {
+		return ""
+	}
+	return member.Digest(c.Certificates[0])
 }
 
 // storeCeiling is what the store may grow to: what it has plus what the disk has left, less a reserve.
