@@ -44,10 +44,10 @@ type Options struct {
 	// Listen is where the embedded server listens. Default 127.0.0.1:0, a random port on loopback. An address that other machines
 	// can reach needs Members and TLS.
 	Listen string
-	// Members are who may use the embedded server, beside this process and those that attach.
+	// Members are who may use the embedded server, beside this process and those that attach. Then they connect at Listen, and TLS
+	// has the certificate that they are shown; the others connect on loopback.
 	Members *member.Registry
-	// TLS has the certificate that the embedded server shows.
-	TLS *tls.Config
+	TLS     *tls.Config
 	// Sync makes the embedded server write each append to the disk before it is acknowledged. Default true. Without it
 	// a crash of this process loses nothing, but a crash of the machine loses up to two minutes.
 	Sync *bool
@@ -72,6 +72,7 @@ type Bus struct {
 	js       jetstream.JetStream
 	lock     *dirLock  // nil unless this Bus owns dir
 	server   *embedded // nil unless the server runs here
+	gate     *gate     // nil unless members can reach that
 	files    *files    // the log, where it is read from its files
 	members  *member.Registry
 	login    *member.Login // nil unless this Bus is a member's
@@ -191,15 +192,21 @@ func (b *Bus) reach(o Options) (owner, error) {
 	if o.URL != "" {
 		return external(o)
 	}
+	if err := guarded(o); err != nil {
+		return owner{}, err
+	}
 	cred := newCredential()
 	e, err := startServer(o, cred)
 	if err != nil {
 		return owner{}, err
 	}
 	b.server = e
-	return owner{
-		URL: e.srv.Load().ClientURL(), User: cred.user, Password: cred.password, Embedded: true, Certificate: digestOf(o.TLS),
-	}, nil
+	if o.Members != nil {
+		if b.gate, err = openGate(o, e); err != nil {
+			return owner{}, err
+		}
+	}
+	return owner{URL: e.srv.Load().ClientURL(), User: cred.user, Password: cred.password, Embedded: true}, nil
 }
 
 // Attach connects to the process that owns dir, as server.json there tells. ErrNoOwner when there is none: then the
@@ -262,6 +269,14 @@ func (b *Bus) Back() <-chan struct{} {
 // URL is the server's address without credentials.
 func (b *Bus) URL() string { return b.url }
 
+// MemberURL is the address that tokens have: tls:// and where members connect. It is empty without Options.Members.
+func (b *Bus) MemberURL() string {
+	if b.gate == nil {
+		return ""
+	}
+	return "tls://" + b.gate.listener.Addr().String()
+}
+
 // Embedded reports whether the server runs in this process.
 func (b *Bus) Embedded() bool { return b.server != nil }
 
@@ -281,6 +296,9 @@ func (b *Bus) shutdown(ctx context.Context) error {
 	var errs []error
 	if b.lock != nil {
 		errs = append(errs, removeOwner(b.dir)) // first: no new process attaches
+	}
+	if b.gate != nil {
+		errs = append(errs, b.gate.close())
 	}
 	if b.nc != nil {
 		errs = append(errs, b.stopListeners(ctx))

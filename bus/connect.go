@@ -22,11 +22,7 @@ const (
 
 func (b *Bus) connect(h owner) error {
 	b.url = h.URL
-	address := h.URL
-	if b.server != nil {
-		address = "" // a pipe, which has no TLS
-	}
-	nc, err := nats.Connect(address, append(h.login(), b.connectOptions(h)...)...)
+	nc, err := nats.Connect(h.URL, append(h.login(), b.connectOptions()...)...)
 	if errors.Is(err, nats.ErrAuthorization) && b.login != nil {
 		return b.unknown()
 	}
@@ -48,7 +44,7 @@ func (b *Bus) connect(h owner) error {
 	return nil
 }
 
-func (b *Bus) connectOptions(h owner) []nats.Option {
+func (b *Bus) connectOptions() []nats.Option {
 	opts := []nats.Option{
 		nats.Name("divisi"), nats.Timeout(connectPatience), nats.PingInterval(pingEvery),
 		// What is kept while there is no connection arrives late: a request for a task that no worker waits for any more, or the
@@ -62,14 +58,12 @@ func (b *Bus) connectOptions(h owner) []nats.Option {
 	} else {
 		opts = append(opts, nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait))
 	}
-	if b.login != nil {
-		opts = append(opts, nats.CustomInboxPrefix(member.Inbox(b.login.Name)), nats.PermissionErrOnSubscribe(true))
-	}
 	switch {
 	case b.server != nil:
 		opts = append(opts, nats.InProcessServer(b.server))
-	case h.Certificate != "":
-		opts = append(opts, nats.Secure(member.Pinned(h.Certificate, time.Now)), nats.TLSHandshakeFirst())
+	case b.login != nil:
+		opts = append(opts, nats.CustomInboxPrefix(member.Inbox(b.login.Name)), nats.PermissionErrOnSubscribe(true),
+			nats.Secure(member.Pinned(b.login.Certificate, time.Now)), nats.TLSHandshakeFirst())
 	}
 	return opts
 }

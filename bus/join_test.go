@@ -44,7 +44,7 @@ func (s *served) token(t *testing.T, role member.Role, name string) string {
 	t.Helper()
 	token, err := s.members.NewToken(role, name)
 	require.NoError(t, err)
-	token.URL, token.Certificate = "tls://"+s.server.srv.Load().Addr().String(), s.digest
+	token.URL, token.Certificate = s.MemberURL(), s.digest
 	return token.String()
 }
 
@@ -164,7 +164,7 @@ func TestAStrangerIsNotAdmitted(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
 	login, err := member.NewLogin(member.Token{
-		URL: "tls://" + s.server.srv.Load().Addr().String(), Certificate: s.digest, Role: member.Worker,
+		URL: s.MemberURL(), Certificate: s.digest, Role: member.Worker,
 	}, "w1")
 	require.NoError(t, err)
 	_, err = Open(soon(t), Options{Login: login, Log: zerolog.Nop()})

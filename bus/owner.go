@@ -25,7 +25,6 @@ type owner struct {
 	Password    string    `json:"password,omitempty"`
 	Credentials string    `json:"credentials,omitempty"` // path of a NATS credentials file
 	Embedded    bool      `json:"embedded,omitempty"`    // the server ends with its owner
-	Certificate string    `json:"certificate,omitempty"` // the SHA-256 of what the server shows, in hex; empty without TLS
 	Run         string    `json:"run,omitempty"`
 	PID         int       `json:"pid"`
 	Started     time.Time `json:"started"`
@@ -55,9 +54,7 @@ func external(o Options) (owner, error) {
 		clean = append(clean, u.String())
 	}
 	own.URL = strings.Join(clean, ",")
-	if own.joined = o.Login; o.Login != nil {
-		own.Certificate = o.Login.Certificate
-	}
+	own.joined = o.Login
 	return own, nil
 }
 

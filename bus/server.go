@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -26,7 +25,6 @@ import (
 const (
 	defaultListen = "127.0.0.1:0"
 	startPatience = 10 * time.Second
-	tlsPatience   = 5 * time.Second
 	memoryStore   = 64 << 20  // only readers' cursors live there
 	unknownDisk   = 64 << 30  // ceiling of the store where the system does not say how large the disk is
 	diskReserve   = 512 << 20 // left free, so that a full store still says so itself and others can still work
@@ -60,9 +58,9 @@ type clients struct {
 	members *member.Registry // nil where there are none
 }
 
-// Check implements server.Authentication.
+// Check implements server.Authentication. A member that did not come by the gate could ask for what that refuses.
 func (c clients) Check(client server.ClientAuthentication) bool {
-	return c.owner.Check(client) || c.members != nil && c.members.Check(client)
+	return c.owner.Check(client) || c.members != nil && client.RemoteAddress().Network() == "pipe" && c.members.Check(client)
 }
 
 // startServer brings up the server with its store under o.Dir, ready for connections.
@@ -111,9 +109,31 @@ func (e *embedded) restart() error {
 // InProcessConn implements nats.InProcessConnProvider: a client that connects again finds the server that was started last.
 func (e *embedded) InProcessConn() (net.Conn, error) { return e.srv.Load().InProcessConn() }
 
+func listenAddress(o Options) string {
+	if o.Listen == "" {
+		return defaultListen
+	}
+	return o.Listen
+}
+
+// guarded refuses to listen to other machines without members and TLS.
+func guarded(o Options) error {
+	host, _, err := net.SplitHostPort(listenAddress(o))
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: listen address %q is not host:port", ErrUnavailable, o.Listen)
+	case (o.Members == nil) != (o.TLS == nil):
+		return fmt.Errorf("%w: members and TLS go together, and one of them was not given", ErrUnavailable)
+	case o.Members == nil && !loopback(host):
+		return fmt.Errorf("%w: other machines can reach the address %s: that needs a certificate and a registry of members",
+			ErrUnavailable, o.Listen)
+	}
+	return nil
+}
+
 func serverOptions(o Options) (*server.Options, error) {
-	listen := o.Listen
-	if listen == "" {
+	listen := listenAddress(o)
+	if o.Members != nil { // those come in by the gate
 		listen = defaultListen
 	}
 	host, portText, err := net.SplitHostPort(listen)
@@ -124,16 +144,11 @@ func serverOptions(o Options) (*server.Options, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: listen address %q has no port number", ErrUnavailable, listen)
 	}
-	if !loopback(host) && (o.Members == nil || o.TLS == nil) {
-		return nil, fmt.Errorf("%w: other machines can reach the address %s: that needs a certificate and a registry of members",
-			ErrUnavailable, listen)
-	}
 	so := &server.Options{
 		ServerName: "divisi-" + rand.Text()[:8], Host: host, Port: int(port), NoSigs: true,
 		JetStream: true, StoreDir: o.Dir, SyncAlways: o.Sync == nil || *o.Sync, DisableJetStreamBanner: true,
 		JetStreamMaxMemory: memoryStore, JetStreamMaxStore: o.MaxStore,
-		AlwaysEnableNonce: o.Members != nil, TLSConfig: o.TLS, TLS: o.TLS != nil, TLSHandshakeFirst: o.TLS != nil,
-		TLSTimeout: tlsPatience.Seconds(),
+		AlwaysEnableNonce: o.Members != nil,
 	}
 	if port == 0 {
 		so.Port = server.RANDOM_PORT
@@ -148,14 +163,6 @@ func serverOptions(o Options) (*server.Options, error) {
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
-
-// digestOf is the digest of the certificate that a server shows, or empty.
-func digestOf(c *tls.Config) string {
-	if c == nil || len(c.Certificates) == 0 {
-		return ""
-	}
-	return member.Digest(c.Certificates[0])
 }
 
 // storeCeiling is what the store may grow to: what it has plus what the disk has left, less a reserve.
