@@ -44,8 +44,8 @@ type Options struct {
 	// Listen is where the embedded server listens. Default 127.0.0.1:0, a random port on loopback. An address that other machines
 	// can reach needs Members and TLS.
 	Listen string
-	// Members are who may use the embedded server, beside this process and those that attach. Then they connect at Listen, and TLS
-	// has the certificate that they are shown; the others connect on loopback.
+	// Members are who may use the embedded server, beside this process and those that attach. Then they connect at Listen, and
+	// TLS has the certificate that they are shown; the others connect on loopback.
 	Members *member.Registry
 	TLS     *tls.Config
 	// Sync makes the embedded server write each append to the disk before it is acknowledged. Default true. Without it

@@ -104,8 +104,8 @@ func (b *Bus) reportBack(_ *nats.Conn) {
 }
 
 // attempt runs call with the time that one answer may take, and again while that may help. asks matches the subjects that call
-// publishes to: when the server forbids one, attempt ends at once. again reports whether an earlier try may have been done although
-// its answer got lost.
+// publishes to: when the server forbids one, attempt ends at once. again reports whether an earlier try may have been done
+// although its answer got lost.
 func (b *Bus) attempt(ctx context.Context, asks []string, call func(context.Context) error) (again bool, err error) {
 	begun := time.Now()
 	defer b.spent.Since(begun)

@@ -12,13 +12,15 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// ErrDenied: the server does not permit the call to who is logged in. Nothing was done. It is ErrUnavailable too.
+// ErrDenied tells that the server does not permit the call to who is logged in. Nothing was done. It is ErrUnavailable too.
 var ErrDenied error = deniedError{}
 
 type deniedError struct{}
 
-func (deniedError) Error() string        { return "bus: the server does not permit it" }
-func (deniedError) Is(target error) bool { return target == ErrUnavailable } //nolint:errorlint // it is asked for the class itself
+func (deniedError) Error() string { return "bus: the server does not permit it" }
+
+// Is makes it one of ErrUnavailable.
+func (deniedError) Is(target error) bool { return target == ErrUnavailable } //nolint:errorlint // errors.Is unwraps target
 
 // denials are the calls that wait for an answer, each with the subjects that it asks on. The server answers what it forbids with
 // silence, and says on the side which subject it was.
@@ -32,7 +34,8 @@ type denialWait struct {
 	end  context.CancelCauseFunc
 }
 
-// await returns a context that ends with an ErrDenied when the server forbids to publish to what asks match. The caller calls stop.
+// await returns a context that ends with an ErrDenied when the server forbids to publish to what asks match. The caller calls
+// stop.
 func (d *denials) await(ctx context.Context, asks []string) (waiting context.Context, stop func()) {
 	waiting, end := context.WithCancelCause(ctx)
 	w := &denialWait{asks, end}
@@ -107,8 +110,8 @@ func (b *Bus) removed() bool {
 }
 
 func (b *Bus) unknown() error {
-	return fmt.Errorf("%w: the server at %s does not know %s %s. Ask for a new token and join again", ErrDenied, b.url, b.login.Role,
-		b.login.Name)
+	return fmt.Errorf("%w: the server at %s does not know %s %s. Ask for a new token and join again", ErrDenied, b.url,
+		b.login.Role, b.login.Name)
 }
 
 // meaning says in words what it is to publish or subscribe to a subject.

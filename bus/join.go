@@ -52,7 +52,7 @@ func ask(ctx context.Context, t member.Token, login *member.Login) (joinAnswer, 
 	if err != nil {
 		return joinAnswer{}, err
 	}
-	request, err := json.Marshal(joinRequest{t.Secret, key, login.Name})
+	request, err := json.Marshal(joinRequest{t.Secret, key, login.Name}) //nolint:gosec // it goes to the server of the token
 	if err != nil {
 		return joinAnswer{}, fmt.Errorf("encode the request: %w", err)
 	}
@@ -61,7 +61,8 @@ func ask(ctx context.Context, t member.Token, login *member.Login) (joinAnswer, 
 		nats.Secure(member.Pinned(t.Certificate, time.Now)), nats.TLSHandshakeFirst())
 	switch {
 	case errors.Is(err, nats.ErrAuthorization):
-		return joinAnswer{}, fmt.Errorf("%w: %w: it was used already, or has ended. Have a new one made", ErrDenied, member.ErrToken)
+		return joinAnswer{}, fmt.Errorf("%w: %w: it was used already, or has ended. Have a new one made", ErrDenied,
+			member.ErrToken)
 	case err != nil:
 		return joinAnswer{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}

@@ -30,6 +30,7 @@ const (
 	clockSkew       = time.Hour
 )
 
+// Why a server is not used.
 var (
 	// ErrCertificate: the server is not the one that was joined.
 	ErrCertificate = errors.New("the server has another certificate")
@@ -37,16 +38,17 @@ var (
 	ErrEnded = errors.New("the certificate of the server has ended")
 )
 
-// Certificate is what a server shows to its clients, and the digest by which they know it. It signs itself, is kept in a directory
-// and lasts a year. A new one takes its place when it has ended or lacks one of the hosts: then every member has to join again, as
-// the digest is another one.
+// Certificate is what a server shows to its clients, and the digest by which they know it. It signs itself, is kept in a
+// directory and lasts a year. A new one takes its place when it has ended or lacks one of the hosts: then every member has to
+// join again, as the digest is another one.
 func Certificate(dir string, hosts []string, clock func() time.Time) (tls.Certificate, string, error) {
 	path := filepath.Join(dir, certificateFile)
 	data, err := os.ReadFile(path)
 	if err == nil {
 		cert, err := tls.X509KeyPair(data, data)
 		if err != nil {
-			return tls.Certificate{}, "", usage.Errorf("%s is damaged: %v. Remove it: then each member has to join again", path, err)
+			return tls.Certificate{}, "", usage.Errorf("%s is damaged: %v. Remove it: then each member has to join again",
+				path, err)
 		}
 		if serves(cert.Leaf, hosts, clock()) {
 			return cert, Digest(cert), nil
@@ -131,8 +133,8 @@ func Pinned(digest string, clock func() time.Time) *tls.Config {
 			}
 			leaf := s.PeerCertificates[0]
 			if got := Digest(tls.Certificate{Certificate: [][]byte{leaf.Raw}}); got != digest {
-				return fmt.Errorf("%w: its digest is %.16s…, and the one that was joined has %.16s…. If it was made anew, join again",
-					ErrCertificate, got, digest)
+				return fmt.Errorf("%w: its digest is %.16s…, and that of the one that was joined %.16s…. If it was made anew, "+
+					"join again", ErrCertificate, got, digest)
 			}
 			if !clock().Before(leaf.NotAfter) {
 				return fmt.Errorf("%w: on %s. Start the server again, which makes a new one, and join again", ErrEnded,

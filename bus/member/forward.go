@@ -20,7 +20,7 @@ const (
 	maxSent = 1 << 20
 )
 
-// ErrRefused: a client sent what no member may send. Its connection is cut.
+// ErrRefused tells that a client sent what no member may send. Its connection is cut.
 var ErrRefused = errors.New("refused")
 
 // inbox is where a member may have answers sent.
@@ -28,8 +28,8 @@ var inbox = regexp.MustCompile(`^_(INBOX|JOIN)_[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+
 
 // Forward copies what a client sends to a server until its end, and refuses what permissions cannot: the server itself publishes
 // its answers, with all rights, wherever a request wants them, and so do consumers that push. A member could have the answer to
-// what it may read published as an event of the conductor, or as a call that removes a stream. Every line is written anew, so that
-// the server reads what was checked.
+// what it may read published as an event of the conductor, or as a call that removes a stream. Every line is written anew, so
+// that the server reads what was checked.
 func Forward(to io.Writer, from io.Reader) error {
 	r := bufio.NewReaderSize(from, maxLine)
 	for {

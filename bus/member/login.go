@@ -79,7 +79,7 @@ func (l *Login) valid() error {
 
 // Write writes the login to a file that the user alone can read.
 func (l *Login) Write(path string) error {
-	data, err := json.MarshalIndent(l, "", "  ") //nolint:gosec // the seed is what the file is for; mode 0600
+	data, err := json.MarshalIndent(l, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encode the login: %w", err)
 	}

@@ -180,7 +180,8 @@ func (e *entries) candidate(t openToken, publicKey, name string) (Member, error)
 	for _, other := range e.Members {
 		switch same := other.Key == publicKey; {
 		case other.Name == name && !same:
-			return Member{}, fmt.Errorf("%w: another member is called %s. Choose another name, or have that one removed", ErrName, name)
+			return Member{}, fmt.Errorf("%w: another member is called %s. Choose another name, or have that one removed",
+				ErrName, name)
 		case other.Name != name && same:
 			return Member{}, fmt.Errorf("%w: the key belongs to %s already", ErrName, other.Name)
 		}
@@ -200,7 +201,8 @@ func (r *Registry) Members() []Member {
 	})
 }
 
-// Remove has the server admit a member no more. Connections that it has go on until they are cut: (*bus.Bus).Disconnect does both.
+// Remove has the server admit a member no more. Connections that it has go on until they are cut: (*bus.Bus).Disconnect does
+// both.
 func (r *Registry) Remove(name string) (removed Member, err error) {
 	err = r.change(func(e *entries) error {
 		at := slices.IndexFunc(e.Members, func(m Member) bool { return m.Name == name })

@@ -52,8 +52,8 @@ func ParseToken(text string) (Token, error) {
 	case !ours:
 		return Token{}, usage.Errorf("a token begins with %s%s and a dot: copy the whole line", tokenPrefix, tokenFormat)
 	case more && format != tokenFormat:
-		return Token{}, usage.Errorf("the token has the format %.20q, and this program reads %s: use the same version on both machines",
-			format, tokenFormat)
+		return Token{}, usage.Errorf("the token has the format %.20q, and this program reads %s: use the same version on both "+
+			"machines", format, tokenFormat)
 	}
 	body, check, more := strings.Cut(rest, ".")
 	if !more || len(check) < checkSize {
@@ -81,8 +81,8 @@ func tokenOf(data []byte) (Token, error) {
 		}
 	}
 	if t.Role == "" {
-		return Token{}, usage.Errorf("the token has the role %q, which this program does not know: use the same version on both machines",
-			letter)
+		return Token{}, usage.Errorf("the token has the role %q, which this program does not know: use the same version on both "+
+			"machines", letter)
 	}
 	return t, validAddress(t.URL)
 }
