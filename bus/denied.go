@@ -20,7 +20,7 @@ type deniedError struct{}
 func (deniedError) Error() string { return "bus: the server does not permit it" }
 
 // Is makes it one of ErrUnavailable.
-func (deniedError) Is(target error) bool { return target == ErrUnavailable } //nolint:errorlint // errors.Is unwraps target
+func (deniedError) Is(target error) bool { return target == ErrUnavailable }
 
 // denials are the calls that wait for an answer, each with the subjects that it asks on. The server answers what it forbids with
 // silence, and says on the side which subject it was.
