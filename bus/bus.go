@@ -2,6 +2,7 @@ package bus
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
 
+	"divisi/bus/member"
 	"divisi/internal/meter"
 )
 
@@ -37,8 +39,15 @@ type Options struct {
 	URL string
 	// User and Password, or a path of a NATS Credentials file, for URL. Those in the URL itself count as well.
 	User, Password, Credentials string
-	// Listen is where the embedded server listens. Default 127.0.0.1:0, a random port on loopback.
+	// Login is that of a member, instead of URL and those: the server shows the certificate that it names, or is not used.
+	Login *member.Login
+	// Listen is where the embedded server listens. Default 127.0.0.1:0, a random port on loopback. An address that other machines
+	// can reach needs Members and TLS.
 	Listen string
+	// Members are who may use the embedded server, beside this process and those that attach. Then they connect at Listen, and
+	// TLS has the certificate that they are shown; the others connect on loopback.
+	Members *member.Registry
+	TLS     *tls.Config
 	// Sync makes the embedded server write each append to the disk before it is acknowledged. Default true. Without it
 	// a crash of this process loses nothing, but a crash of the machine loses up to two minutes.
 	Sync *bool
@@ -63,12 +72,15 @@ type Bus struct {
 	js       jetstream.JetStream
 	lock     *dirLock  // nil unless this Bus owns dir
 	server   *embedded // nil unless the server runs here
+	gate     *gate     // nil unless members can reach that
 	files    *files    // the log, where it is read from its files
+	members  *member.Registry
+	login    *member.Login // nil unless this Bus is a member's
 
 	events, tasks, objects, cache jetstream.Stream
 
 	tryPatience, retryPatience time.Duration
-	denied                     atomic.Pointer[denial]
+	denials                    denials
 
 	mu        sync.Mutex
 	listeners map[*listener]struct{}
@@ -80,6 +92,7 @@ type Bus struct {
 
 	spent meter.Meter
 	back  chan struct{} // closed when the connection is there again, and then another one
+	gone  chan struct{} // closed when the connection never comes back
 
 	closing   chan struct{}
 	closeOnce sync.Once
@@ -91,10 +104,13 @@ type Bus struct {
 // written, the port is in use or the server cannot be reached, ErrDamaged when something of its log or its objects is lost,
 // which then stays as it is for OpenFiles. The caller closes the Bus.
 func Open(ctx context.Context, o Options) (*Bus, error) {
+	if o.Login != nil {
+		o.URL = o.Login.URL
+	}
 	if o.Dir == "" && o.URL == "" {
 		return nil, fmt.Errorf("%w: neither a directory nor a server address was given", ErrUnavailable)
 	}
-	b := &Bus{dir: o.Dir, run: o.Run, log: o.Log}
+	b := &Bus{dir: o.Dir, run: o.Run, log: o.Log, login: o.Login, members: o.Members}
 	if err := b.open(ctx, o); err != nil {
 		return nil, errors.Join(err, b.Close(context.WithoutCancel(ctx)))
 	}
@@ -121,7 +137,12 @@ func (b *Bus) open(ctx context.Context, o Options) error {
 	if err := b.connect(h); err != nil {
 		return err
 	}
-	if err := b.ensureStreams(ctx, o.Replicas); err != nil {
+	if b.login != nil { // a member may not set streams up
+		err = b.findStreams(ctx)
+	} else {
+		err = b.ensureStreams(ctx, o.Replicas)
+	}
+	if err != nil {
 		return err
 	}
 	b.retryPatience = retryPatience
@@ -159,7 +180,8 @@ func (b *Bus) take(ctx context.Context, o Options) error {
 }
 
 func (b *Bus) init() {
-	b.closing, b.back, b.repairing = make(chan struct{}), make(chan struct{}), make(chan struct{}, 1)
+	b.closing, b.back, b.gone = make(chan struct{}), make(chan struct{}), make(chan struct{})
+	b.repairing = make(chan struct{}, 1)
 	b.listeners = map[*listener]struct{}{}
 	b.pulls = map[jetstream.MessagesContext]struct{}{}
 	b.tryPatience, b.retryPatience = tryPatience, openPatience
@@ -170,12 +192,20 @@ func (b *Bus) reach(o Options) (owner, error) {
 	if o.URL != "" {
 		return external(o)
 	}
+	if err := guarded(o); err != nil {
+		return owner{}, err
+	}
 	cred := newCredential()
 	e, err := startServer(o, cred)
 	if err != nil {
 		return owner{}, err
 	}
 	b.server = e
+	if o.Members != nil {
+		if b.gate, err = openGate(o, e); err != nil {
+			return owner{}, err
+		}
+	}
 	return owner{URL: e.srv.Load().ClientURL(), User: cred.user, Password: cred.password, Embedded: true}, nil
 }
 
@@ -239,6 +269,14 @@ func (b *Bus) Back() <-chan struct{} {
 // URL is the server's address without credentials.
 func (b *Bus) URL() string { return b.url }
 
+// MemberURL is the address that tokens have: tls:// and where members connect. It is empty without Options.Members.
+func (b *Bus) MemberURL() string {
+	if b.gate == nil {
+		return ""
+	}
+	return "tls://" + b.gate.listener.Addr().String()
+}
+
 // Embedded reports whether the server runs in this process.
 func (b *Bus) Embedded() bool { return b.server != nil }
 
@@ -258,6 +296,9 @@ func (b *Bus) shutdown(ctx context.Context) error {
 	var errs []error
 	if b.lock != nil {
 		errs = append(errs, removeOwner(b.dir)) // first: no new process attaches
+	}
+	if b.gate != nil {
+		errs = append(errs, b.gate.close())
 	}
 	if b.nc != nil {
 		errs = append(errs, b.stopListeners(ctx))

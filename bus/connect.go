@@ -9,6 +9,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
+
+	"divisi/bus/member"
 )
 
 const (
@@ -21,6 +23,9 @@ const (
 func (b *Bus) connect(h owner) error {
 	b.url = h.URL
 	nc, err := nats.Connect(h.URL, append(h.login(), b.connectOptions()...)...)
+	if errors.Is(err, nats.ErrAuthorization) && b.login != nil {
+		return b.unknown()
+	}
 	if errors.Is(err, nats.ErrNoServers) {
 		return fmt.Errorf("%w: no NATS server answers at %s: %w", ErrUnavailable, h.URL, err)
 	}
@@ -46,40 +51,33 @@ func (b *Bus) connectOptions() []nats.Option {
 		// heartbeat of an attempt that was interrupted meanwhile.
 		nats.ReconnectBufSize(-1),
 		nats.ErrorHandler(b.reportAsync), nats.DisconnectErrHandler(b.reportLost), nats.ReconnectHandler(b.reportBack),
+		nats.ClosedHandler(func(*nats.Conn) { close(b.gone) }),
 	}
 	if b.attached {
-		return append(opts, nats.NoReconnect()) // the server ends with its owner and never comes back there
+		opts = append(opts, nats.NoReconnect()) // the server ends with its owner and never comes back there
+	} else {
+		opts = append(opts, nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait))
 	}
-	opts = append(opts, nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait))
-	if b.server != nil {
+	switch {
+	case b.server != nil:
 		opts = append(opts, nats.InProcessServer(b.server))
+	case b.login != nil:
+		opts = append(opts, nats.CustomInboxPrefix(member.Inbox(b.login.Name)), nats.PermissionErrOnSubscribe(true),
+			nats.Secure(member.Pinned(b.login.Certificate, time.Now)), nats.TLSHandshakeFirst())
 	}
 	return opts
 }
 
 // reportAsync logs errors that no call returns: calls that the server forbids, slow readers, protocol errors.
 func (b *Bus) reportAsync(_ *nats.Conn, sub *nats.Subscription, err error) {
-	if errors.Is(err, nats.ErrPermissionViolation) {
-		b.denied.Store(&denial{text: err.Error(), at: time.Now()})
+	if publish, subject, ok := forbidden(err); ok && publish {
+		b.denials.deny(subject, b.denial(publish, subject))
 	}
 	entry := b.log.Error().Err(err)
 	if sub != nil {
 		entry = entry.Str("subject", sub.Subject)
 	}
 	entry.Msg("the message server reported an error")
-}
-
-// denial is what the server last forbade. It answers a forbidden call with silence and says so on the side.
-type denial struct {
-	text string
-	at   time.Time
-}
-
-func (b *Bus) deniedSince(begun time.Time) string {
-	if d := b.denied.Load(); d != nil && d.at.After(begun) {
-		return d.text
-	}
-	return ""
 }
 
 func (b *Bus) reportLost(_ *nats.Conn, err error) {
@@ -105,22 +103,17 @@ func (b *Bus) reportBack(_ *nats.Conn) {
 	b.log.Info().Str("url", b.url).Msg("connected to the message server again")
 }
 
-// attempt runs call with the time that one answer may take, and again while that may help. again reports whether an
-// earlier try may have been done although its answer got lost.
-func (b *Bus) attempt(ctx context.Context, call func(context.Context) error) (again bool, err error) {
+// attempt runs call with the time that one answer may take, and again while that may help. asks matches the subjects that call
+// publishes to: when the server forbids one, attempt ends at once. again reports whether an earlier try may have been done
+// although its answer got lost.
+func (b *Bus) attempt(ctx context.Context, asks []string, call func(context.Context) error) (again bool, err error) {
 	begun := time.Now()
 	defer b.spent.Since(begun)
 	end, repairs := begun.Add(b.retryPatience), 0
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		starts := b.starts()
-		try, cancel := context.WithTimeout(ctx, b.tryPatience)
-		err = call(try)
-		cancel()
-		if err == nil || !b.worthRetry(err) || ctx.Err() != nil || time.Now().After(end) {
+		if err = b.try(ctx, asks, call); err == nil || !b.worthRetry(err) || ctx.Err() != nil || time.Now().After(end) {
 			return again, err
-		}
-		if text := b.deniedSince(begun); text != "" {
-			return again, fmt.Errorf("%w: %w (the server said: %s)", ErrUnavailable, err, text)
 		}
 		if fault := b.fault(err); fault != nil {
 			again = true
@@ -143,6 +136,19 @@ func (b *Bus) attempt(ctx context.Context, call func(context.Context) error) (ag
 			return again, err
 		}
 	}
+}
+
+// try runs call once.
+func (b *Bus) try(ctx context.Context, asks []string, call func(context.Context) error) error {
+	allowed, stop := b.denials.await(ctx, asks)
+	defer stop()
+	try, cancel := context.WithTimeout(allowed, b.tryPatience)
+	defer cancel()
+	err := call(try)
+	if denied := deniedIn(allowed); err != nil && denied != nil {
+		return denied
+	}
+	return err
 }
 
 func (b *Bus) starts() int64 {

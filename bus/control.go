@@ -20,7 +20,11 @@ func (b *Bus) Publish(ctx context.Context, subject string, data []byte) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("publish to %s: %w", subject, context.Cause(ctx))
 	}
-	if err := b.nc.Publish(subject, data); err != nil {
+	err := b.nc.Publish(subject, data)
+	if err == nil && b.login != nil {
+		err = b.permitted(ctx, true, subject)
+	}
+	if err != nil {
 		return fmt.Errorf("publish to %s: %w", subject, b.class(ctx, err))
 	}
 	return nil
@@ -31,7 +35,12 @@ func (b *Bus) Request(ctx context.Context, subject string, data []byte) ([]byte,
 	if err := errors.Join(checkControl(subject), checkSize(data)); err != nil {
 		return nil, fmt.Errorf("request: %w", err)
 	}
-	m, err := b.nc.RequestWithContext(ctx, subject, data)
+	allowed, stop := b.denials.await(ctx, []string{subject})
+	defer stop()
+	m, err := b.nc.RequestWithContext(allowed, subject, data)
+	if denied := deniedIn(allowed); err != nil && denied != nil {
+		err = denied
+	}
 	switch {
 	case errors.Is(err, nats.ErrNoResponders):
 		return nil, fmt.Errorf("request to %s: %w", subject, ErrNoListener)
@@ -50,15 +59,19 @@ func (b *Bus) Subscribe(
 	if err := checkListen(subject); err != nil {
 		return nil, fmt.Errorf("subscribe: %w", err)
 	}
+	return b.listen(ctx, subject, handle)
+}
+
+func (b *Bus) listen(
+	ctx context.Context, subject string, handle func(m Message, reply func([]byte) error),
+) (stop func(), err error) {
 	l := &listener{busy: make(chan struct{}, 1), bus: b}
 	l.sub, err = b.nc.Subscribe(subject, func(m *nats.Msg) { l.hear(m, handle) })
 	if err != nil {
 		return nil, fmt.Errorf("subscribe to %s: %w", subject, b.class(ctx, err))
 	}
 	b.keepListener(l, true)
-	flush, cancel := context.WithTimeout(ctx, b.tryPatience)
-	defer cancel()
-	if err := b.nc.FlushWithContext(flush); err != nil {
+	if err := b.permitted(ctx, false, subject); err != nil {
 		return nil, errors.Join(fmt.Errorf("subscribe to %s: %w", subject, b.class(ctx, err)), l.stop(context.WithoutCancel(ctx)))
 	}
 	return func() {
@@ -66,6 +79,16 @@ func (b *Bus) Subscribe(
 			b.log.Debug().Err(err).Str("subject", subject).Msg("stopped listening")
 		}
 	}, nil
+}
+
+// permitted returns when the server has acted on what was published or subscribed to before.
+func (b *Bus) permitted(ctx context.Context, publish bool, subject string) error {
+	flush, cancel := context.WithTimeout(ctx, b.tryPatience)
+	defer cancel()
+	if err := b.nc.FlushWithContext(flush); err != nil {
+		return err
+	}
+	return b.deniedJust(publish, subject)
 }
 
 func checkSize(data []byte) error {
@@ -94,6 +117,9 @@ func (l *listener) hear(m *nats.Msg, handle func(Message, func([]byte) error)) {
 	handle(Message{Subject: m.Subject, Data: m.Data}, func(data []byte) error {
 		if m.Reply == "" {
 			return fmt.Errorf("reply on %s: %w", m.Subject, errNoReplyWanted)
+		}
+		if !isInbox(m.Reply) {
+			return fmt.Errorf("reply on %s: %w: %.80q is no inbox", m.Subject, ErrSubject, m.Reply)
 		}
 		if err := checkSize(data); err != nil {
 			return fmt.Errorf("reply on %s: %w", m.Subject, err)

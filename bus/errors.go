@@ -117,7 +117,7 @@ func (b *Bus) class(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	for _, own := range []error{ErrFull, ErrUnavailable, ErrDamaged, ErrClosed, ErrNoOwner, ErrFenced, ErrTooLarge} {
+	for _, own := range []error{ErrDenied, ErrFull, ErrUnavailable, ErrDamaged, ErrClosed, ErrNoOwner, ErrFenced, ErrTooLarge} {
 		if errors.Is(err, own) {
 			return err
 		}
@@ -131,6 +131,8 @@ func (b *Bus) class(ctx context.Context, err error) error {
 		return fmt.Errorf("%w: %w", ErrTooLarge, err)
 	case b.isClosing():
 		return ErrClosed
+	case b.removed():
+		return b.unknown()
 	case b.attached && b.nc.IsClosed():
 		return fmt.Errorf("%w any more: its owner ended", ErrNoOwner)
 	case errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrJetStreamNotEnabled):

@@ -15,6 +15,10 @@ func (b *Bus) Forget(ctx context.Context, run string) (freed uint64, err error) 
 	if !ValidToken(run) {
 		return 0, fmt.Errorf("forget a run: %w: run %q (letters, digits, - and _ only)", ErrSubject, run)
 	}
+	ctx, stop := b.denials.await(ctx, []string{
+		"$JS.API.CONSUMER.*." + streamTasks + ".>", "$JS.API.CONSUMER.NAMES." + streamTasks, "$JS.API.STREAM.PURGE.*",
+	})
+	defer stop()
 	if err := b.forgetConsumers(ctx, run); err != nil {
 		return 0, fmt.Errorf("remove the queues of run %s: %w", run, b.class(ctx, err))
 	}

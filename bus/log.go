@@ -63,7 +63,7 @@ func (b *Bus) publish(ctx context.Context, s jetstream.Stream, m *nats.Msg, filt
 	id := rand.Text()
 	m.Header.Set(headerID, id)
 	var pos uint64
-	again, err := b.attempt(ctx, func(ctx context.Context) error {
+	again, err := b.attempt(ctx, []string{m.Subject}, func(ctx context.Context) error {
 		ack, err := b.js.PublishMsg(ctx, m, jetstream.WithExpectStream(s.CachedInfo().Config.Name),
 			jetstream.WithExpectLastSequenceForSubject(last, filter), jetstream.WithRetryAttempts(0))
 		if err == nil {
@@ -81,7 +81,9 @@ func (b *Bus) publish(ctx context.Context, s jetstream.Stream, m *nats.Msg, filt
 // of the writer who came first.
 func (b *Bus) mine(ctx context.Context, s jetstream.Stream, filter string, last uint64, id string) (uint64, error) {
 	var m *jetstream.RawStreamMsg
-	_, err := b.attempt(ctx, func(ctx context.Context) (err error) {
+	name := s.CachedInfo().Config.Name
+	asks := []string{"$JS.API.DIRECT.GET." + name, "$JS.API.STREAM.MSG.GET." + name}
+	_, err := b.attempt(ctx, asks, func(ctx context.Context) (err error) {
 		m, err = s.GetMsg(ctx, last+1, jetstream.WithGetMsgSubject(filter))
 		return err
 	})
@@ -113,7 +115,8 @@ func (b *Bus) Last(ctx context.Context, filter string) (*Message, error) {
 
 func (b *Bus) newest(ctx context.Context, s jetstream.Stream, filter string) (*jetstream.RawStreamMsg, error) {
 	var m *jetstream.RawStreamMsg
-	_, err := b.attempt(ctx, func(ctx context.Context) (err error) {
+	asks := []string{"$JS.API.DIRECT.GET.*." + filter, "$JS.API.STREAM.MSG.GET.*"}
+	_, err := b.attempt(ctx, asks, func(ctx context.Context) (err error) {
 		m, err = s.GetLastMsgForSubject(ctx, filter)
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			m, err = nil, nil

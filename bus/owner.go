@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/renameio/v2/maybe"
 	"github.com/nats-io/nats.go"
+
+	"divisi/bus/member"
 )
 
 const ownerFile = "server.json"
@@ -26,6 +28,8 @@ type owner struct {
 	Run         string    `json:"run,omitempty"`
 	PID         int       `json:"pid"`
 	Started     time.Time `json:"started"`
+
+	joined *member.Login // that of a member; never in server.json
 }
 
 // external describes the server that Options.URL names. User and password move out of the address, so that it can be shown.
@@ -50,6 +54,7 @@ func external(o Options) (owner, error) {
 		clean = append(clean, u.String())
 	}
 	own.URL = strings.Join(clean, ",")
+	own.joined = o.Login
 	return own, nil
 }
 
@@ -57,6 +62,8 @@ func external(o Options) (owner, error) {
 func (own owner) login() []nats.Option {
 	var opts []nats.Option
 	switch {
+	case own.joined != nil:
+		opts = append(opts, own.signs())
 	case own.Password != "":
 		opts = append(opts, nats.UserInfo(own.User, own.Password))
 	case own.User != "":
@@ -66,6 +73,17 @@ func (own owner) login() []nats.Option {
 		opts = append(opts, nats.UserCredentials(own.Credentials))
 	}
 	return opts
+}
+
+// signs is the client option for the key of a member.
+func (own owner) signs() nats.Option {
+	return func(o *nats.Options) error {
+		key, err := own.joined.Key()
+		if err != nil {
+			return err
+		}
+		return nats.Nkey(key, own.joined.Sign)(o)
+	}
 }
 
 func (own owner) write(dir string) error {

@@ -36,6 +36,8 @@ func (q *Queue) pull(ctx context.Context) (*nats.Msg, error) {
 		}
 	}()
 	next := "$JS.API.CONSUMER.MSG.NEXT." + streamTasks + "." + q.config.Durable
+	allowed, stop := q.bus.denials.await(ctx, []string{next})
+	defer stop()
 	if err := nc.PublishRequest(next, inbox, []byte(pullRequest)); err != nil {
 		return nil, fmt.Errorf("ask for a task: %w", err)
 	}
@@ -56,10 +58,12 @@ func (q *Queue) pull(ctx context.Context) (*nats.Msg, error) {
 			return nil, nil
 		case <-back: // the server has forgotten the request
 			return nil, nil
+		case <-q.bus.gone:
+			return nil, nats.ErrConnectionClosed
 		case <-q.bus.closing:
 			return nil, ErrClosed
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+		case <-allowed.Done():
+			return nil, context.Cause(allowed)
 		}
 	}
 }

@@ -47,7 +47,7 @@ func (b *Bus) Queued(ctx context.Context, filter string) ([]string, error) {
 		return nil, fmt.Errorf("list the queue: %w", err)
 	}
 	var subjects []string
-	_, err := b.attempt(ctx, func(ctx context.Context) error {
+	_, err := b.attempt(ctx, []string{"$JS.API.STREAM.INFO." + streamTasks}, func(ctx context.Context) error {
 		info, err := b.tasks.Info(ctx, jetstream.WithSubjectFilter(filter))
 		if err != nil {
 			return err
@@ -67,7 +67,7 @@ func (b *Bus) Purge(ctx context.Context, filter string) error {
 	if err := checkFilter(filter, prefixTask); err != nil {
 		return fmt.Errorf("purge: %w", err)
 	}
-	_, err := b.attempt(ctx, func(ctx context.Context) error {
+	_, err := b.attempt(ctx, []string{"$JS.API.STREAM.PURGE." + streamTasks}, func(ctx context.Context) error {
 		return b.tasks.Purge(ctx, jetstream.WithPurgeSubject(filter))
 	})
 	if err != nil {
@@ -127,7 +127,7 @@ func (b *Bus) Queue(ctx context.Context, role string, o QueueOptions) (*Queue, e
 }
 
 func (q *Queue) ensure(ctx context.Context) error {
-	_, err := q.bus.attempt(ctx, func(ctx context.Context) error {
+	_, err := q.bus.attempt(ctx, []string{"$JS.API.CONSUMER.CREATE." + streamTasks + ".>"}, func(ctx context.Context) error {
 		_, err := q.bus.tasks.CreateOrUpdateConsumer(ctx, q.config)
 		return err
 	})
@@ -147,7 +147,7 @@ func (q *Queue) Next(ctx context.Context) (*Delivery, error) {
 		case err == nil:
 			wait = firstWait // the request ran out; ask again
 			continue
-		case ctx.Err() != nil || q.bus.isClosing() || q.bus.nc.IsClosed():
+		case errors.Is(err, ErrDenied) || ctx.Err() != nil || q.bus.isClosing() || q.bus.nc.IsClosed():
 			return nil, fmt.Errorf("next task of role %s: %w", q.role, q.bus.class(ctx, err))
 		}
 		q.bus.log.Debug().Err(err).Str("role", q.role).Msg("asking for a task failed; trying again")
@@ -237,7 +237,7 @@ func (d *Delivery) Term(ctx context.Context, reason string) error {
 // settle sends an answer and returns when the server has acted on it. The server says yes to every answer, also to one
 // that comes too late.
 func (b *Bus) settle(ctx context.Context, ackSubject string, answer []byte) error {
-	_, err := b.attempt(ctx, func(ctx context.Context) error {
+	_, err := b.attempt(ctx, []string{ackSubject}, func(ctx context.Context) error {
 		_, err := b.nc.RequestWithContext(ctx, ackSubject, answer)
 		return err
 	})

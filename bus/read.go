@@ -46,7 +46,7 @@ func (b *Bus) Read(ctx context.Context, filter string, from uint64) iter.Seq2[Me
 
 // Tail yields everything that filter matches from position from on, in order, each once, and continues with what is
 // appended until ctx ends; then it ends without an error. It survives lost connections and restarts of an external
-// server. It yields an error only when nothing can come any more: ErrClosed, ErrNoOwner, ErrSubject.
+// server. It yields an error only when nothing can come any more: ErrClosed, ErrNoOwner, ErrSubject, ErrDenied.
 func (b *Bus) Tail(ctx context.Context, filter string, from uint64) iter.Seq2[Message, error] {
 	return func(yield func(Message, error) bool) {
 		if err := checkFilter(filter, prefixLog); err != nil {
@@ -66,7 +66,7 @@ func (b *Bus) Tail(ctx context.Context, filter string, from uint64) iter.Seq2[Me
 				continue
 			}
 			c.close(ctx)
-			if ctx.Err() == nil && !b.isClosing() && !b.nc.IsClosed() {
+			if ctx.Err() == nil && !b.isClosing() && !b.nc.IsClosed() && !errors.Is(err, ErrDenied) {
 				b.log.Debug().Err(err).Str("filter", filter).Uint64("next", c.next).Msg("reading starts again")
 				if pause(ctx, b.closing, wait) == nil {
 					wait = min(2*wait, longestWait)
@@ -125,11 +125,15 @@ func (c *cursor) message(ctx context.Context) (Message, error) {
 
 // open makes a short-lived consumer, kept in the server's memory, that starts at the cursor's place.
 func (c *cursor) open(ctx context.Context) error {
-	try, cancel := context.WithTimeout(ctx, c.bus.tryPatience)
-	defer cancel()
-	consumer, err := c.bus.events.CreateConsumer(try, jetstream.ConsumerConfig{
+	config := jetstream.ConsumerConfig{
 		FilterSubject: c.filter, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: c.next,
 		AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, Replicas: 1, InactiveThreshold: readInactive,
+	}
+	var consumer jetstream.Consumer
+	asks := []string{"$JS.API.CONSUMER.CREATE." + streamEvents + ".>"}
+	err := c.bus.try(ctx, asks, func(ctx context.Context) (err error) {
+		consumer, err = c.bus.events.CreateConsumer(ctx, config)
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("start reading %s at %d: %w", c.filter, c.next, err)

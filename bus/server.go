@@ -18,6 +18,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/rs/zerolog"
 
+	"divisi/bus/member"
 	"divisi/internal/machine"
 )
 
@@ -51,6 +52,17 @@ func (c credential) Check(client server.ClientAuthentication) bool {
 		subtle.ConstantTimeCompare([]byte(o.Password), []byte(c.password)) == 1
 }
 
+// clients are all who may use the embedded server.
+type clients struct {
+	owner   credential
+	members *member.Registry // nil where there are none
+}
+
+// Check implements server.Authentication. A member that did not come by the gate could ask for what that refuses.
+func (c clients) Check(client server.ClientAuthentication) bool {
+	return c.owner.Check(client) || c.members != nil && client.RemoteAddress().Network() == "pipe" && c.members.Check(client)
+}
+
 // startServer brings up the server with its store under o.Dir, ready for connections.
 func startServer(o Options, cred credential) (*embedded, error) {
 	e := &embedded{options: o, cred: cred, dir: o.Dir}
@@ -62,7 +74,7 @@ func (e *embedded) start() error {
 	if err != nil {
 		return err
 	}
-	so.CustomClientAuthentication = e.cred
+	so.CustomClientAuthentication = clients{e.cred, e.options.Members}
 	srv, err := server.NewServer(so)
 	if err != nil {
 		return fmt.Errorf("%w: set up the embedded server: %w", ErrUnavailable, err)
@@ -97,9 +109,31 @@ func (e *embedded) restart() error {
 // InProcessConn implements nats.InProcessConnProvider: a client that connects again finds the server that was started last.
 func (e *embedded) InProcessConn() (net.Conn, error) { return e.srv.Load().InProcessConn() }
 
+func listenAddress(o Options) string {
+	if o.Listen == "" {
+		return defaultListen
+	}
+	return o.Listen
+}
+
+// guarded refuses to listen to other machines without members and TLS.
+func guarded(o Options) error {
+	host, _, err := net.SplitHostPort(listenAddress(o))
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: listen address %q is not host:port", ErrUnavailable, o.Listen)
+	case (o.Members == nil) != (o.TLS == nil):
+		return fmt.Errorf("%w: members and TLS go together, and one of them was not given", ErrUnavailable)
+	case o.Members == nil && !loopback(host):
+		return fmt.Errorf("%w: other machines can reach the address %s: that needs a certificate and a registry of members",
+			ErrUnavailable, o.Listen)
+	}
+	return nil
+}
+
 func serverOptions(o Options) (*server.Options, error) {
-	listen := o.Listen
-	if listen == "" {
+	listen := listenAddress(o)
+	if o.Members != nil { // those come in by the gate
 		listen = defaultListen
 	}
 	host, portText, err := net.SplitHostPort(listen)
@@ -114,6 +148,7 @@ func serverOptions(o Options) (*server.Options, error) {
 		ServerName: "divisi-" + rand.Text()[:8], Host: host, Port: int(port), NoSigs: true,
 		JetStream: true, StoreDir: o.Dir, SyncAlways: o.Sync == nil || *o.Sync, DisableJetStreamBanner: true,
 		JetStreamMaxMemory: memoryStore, JetStreamMaxStore: o.MaxStore,
+		AlwaysEnableNonce: o.Members != nil,
 	}
 	if port == 0 {
 		so.Port = server.RANDOM_PORT
@@ -122,6 +157,12 @@ func serverOptions(o Options) (*server.Options, error) {
 		so.JetStreamMaxStore = storeCeiling(o.Dir)
 	}
 	return so, nil
+}
+
+// loopback reports whether only this machine can reach a host.
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // storeCeiling is what the store may grow to: what it has plus what the disk has left, less a reserve.

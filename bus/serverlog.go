@@ -35,7 +35,8 @@ func (l *serverLog) Warnf(format string, v ...any) {
 func (l *serverLog) Errorf(format string, v ...any) {
 	text, level := fmt.Sprintf(format, v...), zerolog.ErrorLevel
 	for _, quiet := range []string{
-		"authentication error", "authentication timeout", "maximum authentication attempts", "ritical write error",
+		"authentication error", "authentication timeout", "maximum authentication attempts", "TLS handshake error",
+		"ritical write error",
 	} {
 		if strings.Contains(text, quiet) {
 			level = zerolog.DebugLevel

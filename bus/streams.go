@@ -49,7 +49,7 @@ func streamConfigs(replicas int) []jetstream.StreamConfig {
 func (b *Bus) ensureStreams(ctx context.Context, replicas int) error {
 	for _, want := range streamConfigs(max(replicas, 1)) {
 		var s jetstream.Stream
-		_, err := b.attempt(ctx, func(ctx context.Context) (err error) {
+		_, err := b.attempt(ctx, []string{"$JS.API.STREAM.*." + want.Name}, func(ctx context.Context) (err error) {
 			s, err = b.ensureStream(ctx, want)
 			return err
 		})
@@ -91,7 +91,11 @@ func streamDoes(have, want jetstream.StreamConfig) bool {
 
 func (b *Bus) findStreams(ctx context.Context) error {
 	for _, name := range []string{streamEvents, streamTasks, streamObjects, streamCache} {
-		s, err := b.js.Stream(ctx, name)
+		var s jetstream.Stream
+		err := b.try(ctx, []string{"$JS.API.STREAM.INFO." + name}, func(ctx context.Context) (err error) {
+			s, err = b.js.Stream(ctx, name)
+			return err
+		})
 		if name == streamCache && errors.Is(err, jetstream.ErrStreamNotFound) {
 			continue // an earlier program owns the server: the format of its log tells so
 		}

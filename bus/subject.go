@@ -148,6 +148,11 @@ func checkListen(s string) error {
 	return checkControl(s)
 }
 
+// isInbox reports whether a subject is one for answers. Who asks chooses it, and who answers may have more rights.
+func isInbox(s string) bool {
+	return strings.HasPrefix(s, "_INBOX") || strings.HasPrefix(s, "_JOIN_")
+}
+
 // covers reports whether filter matches subject; both are well formed.
 func covers(filter, subject string) bool {
 	want, have := strings.Split(filter, "."), strings.Split(subject, ".")

@@ -1,0 +1,54 @@
+package member
+
+import (
+	"encoding/base64"
+	"fmt"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nkeys"
+)
+
+// JoinUser is the user that connects with the secret of a token as the password.
+const JoinUser = "join"
+
+// Check implements server.Authentication: a member signs the server's nonce with its key, and who has a token may ask to become
+// one. Each gets the permissions of its role alone.
+func (r *Registry) Check(client server.ClientAuthentication) bool {
+	o := client.GetOpts()
+	if client.Kind() != server.CLIENT {
+		return false
+	}
+	if o.Nkey == "" {
+		return r.checkToken(client, o)
+	}
+	m, ok := r.byKey(o.Nkey)
+	if !ok || verify(o.Nkey, client.GetNonce(), o.Sig) != nil {
+		return false
+	}
+	client.RegisterUser(&server.User{Username: m.Name, Permissions: permissions(m)})
+	return true
+}
+
+func (r *Registry) checkToken(client server.ClientAuthentication, o *server.ClientOpts) bool {
+	if o.Username != JoinUser || o.Password == "" {
+		return false
+	}
+	ends, ok := r.opens(o.Password)
+	if !ok {
+		return false
+	}
+	client.RegisterUser(&server.User{Username: JoinUser, Permissions: joining(o.Password), ConnectionDeadline: ends})
+	return true
+}
+
+func verify(key string, nonce []byte, signature string) error {
+	sig, err := base64.RawURLEncoding.DecodeString(signature)
+	if err != nil {
+		return fmt.Errorf("decode the signature: %w", err)
+	}
+	public, err := nkeys.FromPublicKey(key)
+	if err != nil {
+		return fmt.Errorf("read the public key: %w", err)
+	}
+	return public.Verify(nonce, sig)
+}

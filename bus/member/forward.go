@@ -1,0 +1,147 @@
+package member
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+const (
+	maxLine = 4096 // of the server, too
+	maxSent = 1 << 20
+)
+
+// ErrRefused tells that a client sent what no member may send. Its connection is cut.
+var ErrRefused = errors.New("refused")
+
+// inbox is where a member may have answers sent.
+var inbox = regexp.MustCompile(`^_(INBOX|JOIN)_[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+$`)
+
+// Forward copies what a client sends to a server until its end, and refuses what permissions cannot: the server itself publishes
+// its answers, with all rights, wherever a request wants them, and so do consumers that push. A member could have the answer to
+// what it may read published as an event of the conductor, or as a call that removes a stream. Every line is written anew, so
+// that the server reads what was checked.
+func Forward(to io.Writer, from io.Reader) error {
+	r := bufio.NewReaderSize(from, maxLine)
+	for {
+		line, err := r.ReadSlice('\n')
+		if errors.Is(err, io.EOF) && len(line) == 0 {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("%w: a line does not end: %w", ErrRefused, err)
+		}
+		text, whole := strings.CutSuffix(string(line), "\r\n")
+		if !whole || strings.ContainsAny(text, "\r\x00") {
+			return fmt.Errorf("%w: a line does not end well", ErrRefused)
+		}
+		if err := forwardLine(to, r, text); err != nil {
+			return err
+		}
+	}
+}
+
+// forwardLine copies one line with what belongs to it.
+func forwardLine(to io.Writer, r *bufio.Reader, text string) error {
+	args := strings.FieldsFunc(text, func(c rune) bool { return c == ' ' || c == '\t' })
+	if len(args) == 0 {
+		return fmt.Errorf("%w: an empty line", ErrRefused)
+	}
+	args[0] = strings.ToUpper(args[0])
+	var payload []byte
+	switch op, n := args[0], len(args); {
+	case op == "CONNECT" && n > 1:
+		_, settings, _ := strings.Cut(strings.TrimLeft(text, " \t"), " ")
+		args = []string{op, settings}
+	case (op == "PING" || op == "PONG") && n == 1, op == "SUB" && (n == 3 || n == 4), op == "UNSUB" && (n == 2 || n == 3):
+	case op == "PUB" && (n == 3 || n == 4), op == "HPUB" && (n == 4 || n == 5):
+		var err error
+		if payload, err = published(r, args); err != nil {
+			return err
+		}
+	default:
+		return fmt.Errorf("%w: the line begins with %.20q", ErrRefused, text)
+	}
+	_, err := to.Write(slices.Concat([]byte(strings.Join(args, " ")+"\r\n"), payload))
+	return err
+}
+
+// published reads the content of a message and checks where its answer goes. The content ends in CR LF.
+func published(r *bufio.Reader, args []string) ([]byte, error) {
+	header, sizes := 0, 1
+	if args[0] == "HPUB" {
+		sizes = 2
+	}
+	rest := args[2:]
+	if reply := rest[:len(rest)-sizes]; len(reply) == 1 && !inbox.MatchString(reply[0]) {
+		return nil, fmt.Errorf("%w: the answer to %.200q goes to %.200q, which is no inbox", ErrRefused, args[1], reply[0])
+	}
+	size, err := sizeOf(rest[len(rest)-1])
+	if err == nil && sizes == 2 {
+		header, err = sizeOf(rest[len(rest)-2])
+	}
+	if err != nil || header > size {
+		return nil, fmt.Errorf("%w: the size of a message is %q", ErrRefused, rest)
+	}
+	data := make([]byte, size+2)
+	if _, err := io.ReadFull(r, data); err != nil {
+		return nil, fmt.Errorf("read a message: %w", err)
+	}
+	if !bytes.HasSuffix(data, []byte("\r\n")) {
+		return nil, fmt.Errorf("%w: a message does not end well", ErrRefused)
+	}
+	return data, pulls(args[1], data[header:size])
+}
+
+// pulls refuses to make a consumer that pushes.
+func pulls(subject string, data []byte) error {
+	if !strings.HasPrefix(subject, api+"CONSUMER.") || strings.HasPrefix(subject, api+"CONSUMER.MSG.") || len(data) == 0 {
+		return nil
+	}
+	var request server.CreateConsumerRequest
+	if err := json.Unmarshal(data, &request); err != nil {
+		return fmt.Errorf("%w: the request to %.200q cannot be read: %w", ErrRefused, subject, err)
+	}
+	if to := request.Config.DeliverSubject; to != "" {
+		return fmt.Errorf("%w: a consumer pushes to %.200q: pull instead", ErrRefused, to)
+	}
+	return nil
+}
+
+func sizeOf(s string) (int, error) {
+	n, err := strconv.ParseUint(s, 10, 31)
+	if err != nil || n > maxSent || s[0] == '+' {
+		return 0, fmt.Errorf("%w: %q is no size", ErrRefused, s)
+	}
+	return int(n), nil
+}
+
+// Greet copies the line by which a server greets, and says in it that the connection has TLS: the server does not know. It leaves
+// out where else the server could be reached.
+func Greet(to io.Writer, from *bufio.Reader) error {
+	line, err := from.ReadString('\n')
+	if err != nil {
+		return fmt.Errorf("read how the server greets: %w", err)
+	}
+	text, ours := strings.CutPrefix(line, "INFO ")
+	info := map[string]json.RawMessage{}
+	if err := json.Unmarshal([]byte(text), &info); !ours || err != nil {
+		return fmt.Errorf("the server greets with %.80q: %w", line, err)
+	}
+	delete(info, "connect_urls")
+	info["tls_required"] = json.RawMessage("true")
+	data, err := json.Marshal(info)
+	if err == nil {
+		_, err = fmt.Fprintf(to, "INFO %s\r\n", data)
+	}
+	return err
+}

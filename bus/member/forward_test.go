@@ -1,0 +1,86 @@
+package member
+
+import (
+	"bufio"
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestForward(t *testing.T) {
+	t.Parallel()
+	pull := `{"stream_name":"EV","config":{"filter_subject":"ev.r.>"}}`
+	push := `{"config":{"deliver_subject":"ev.r.m.x"}}`
+	for in, want := range map[string]string{
+		"PING\r\nPONG\r\n":                                        "PING\r\nPONG\r\n",
+		"CONNECT {\"a\": \"b  c\"}\r\n":                           "CONNECT {\"a\": \"b  c\"}\r\n",
+		"sub  ctl.r\t q 1\r\nUNSUB 1 2\r\n":                       "SUB ctl.r q 1\r\nUNSUB 1 2\r\n",
+		"PUB a 3\r\n\r\n\x00\r\n":                                 "PUB a 3\r\n\r\n\x00\r\n",
+		"pub a _INBOX_w1.x.y 0\r\n\r\n":                           "PUB a _INBOX_w1.x.y 0\r\n\r\n",
+		"HPUB a _JOIN_9.x 2 3\r\nhhx\r\n":                         "HPUB a _JOIN_9.x 2 3\r\nhhx\r\n",
+		"PUB $JS.API.CONSUMER.CREATE.EV.x 57\r\n" + pull + "\r\n": "PUB $JS.API.CONSUMER.CREATE.EV.x 57\r\n" + pull + "\r\n",
+	} {
+		var out bytes.Buffer
+		require.NoError(t, Forward(&out, strings.NewReader(in)), in)
+		require.Equal(t, want, out.String())
+	}
+	for in, why := range map[string]string{
+		"PUB a ev.r.m.x 0\r\n\r\n":                "is no inbox",
+		"PUB a $JS.API.STREAM.PURGE.EV 0\r\n\r\n": "is no inbox",
+		"PUB a _INBOX.x 0\r\n\r\n":                "is no inbox",
+		"PUB a _INBOX_w1.> 0\r\n\r\n":             "is no inbox",
+		"PUB\ta\tev.r.m.x\t0\r\n\r\n":             "is no inbox",
+		"hpub a ev.r.m.x 0 0\r\n\r\n":             "is no inbox",
+		"PUB a b c 0\r\n\r\n":                     "the line begins",
+		"PUB a -1\r\n\r\n":                        "the size",
+		"PUB a +1\r\nx\r\n":                       "the size",
+		"PUB a 1048577\r\n":                       "the size",
+		"HPUB a 5 3\r\nxxx\r\n":                   "the size",
+		"PUB a 1\r\nxPUB":                         "does not end well",
+		"PUB a 1\n":                               "does not end well",
+		"PUB a 1\rPUB a ev.r.m.x 0\r\n":           "does not end well",
+		"\r\n":                                    "an empty line",
+		"INFO {}\r\n":                             "the line begins",
+		"RMSG a b 1\r\n":                          "the line begins",
+		"PING":                                    "does not end",
+		"SUB " + strings.Repeat("a", maxLine) + " 1\r\n":               "does not end",
+		"PUB $JS.API.CONSUMER.CREATE.EV.x 41\r\n" + push + "\r\n":      "pushes to \"ev.r.m.x\"",
+		"PUB $JS.API.CONSUMER.CREATE.EV.x 1\r\n{\r\n":                  "cannot be read",
+		"HPUB $JS.API.CONSUMER.CREATE.EV.x 2 43\r\nhh" + push + "\r\n": "pushes to \"ev.r.m.x\"",
+	} {
+		var out bytes.Buffer
+		err := Forward(&out, strings.NewReader(in))
+		require.ErrorIs(t, err, ErrRefused, in)
+		require.ErrorContains(t, err, why, in)
+		require.Empty(t, out.String(), in)
+	}
+}
+
+func TestGreet(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	from := bufio.NewReader(strings.NewReader("INFO {\"nonce\":\"x\",\"connect_urls\":[\"127.0.0.1:1\"]} \r\nPING\r\n"))
+	require.NoError(t, Greet(&out, from))
+	require.Equal(t, "INFO {\"nonce\":\"x\",\"tls_required\":true}\r\n", out.String())
+	rest, err := from.ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "PING\r\n", rest)
+	require.Error(t, Greet(&out, bufio.NewReader(strings.NewReader("PING\r\n"))))
+}
+
+// FuzzForward: what was let through is what is let through again, and no answer leaves the inboxes.
+func FuzzForward(f *testing.F) {
+	for _, s := range []string{
+		"PING\r\n", "PUB a ev.r.m.x 0\r\n\r\n", "HPUB a _INBOX_w.x 1 2\r\nab\r\n", "CONNECT {}\r\nSUB a 1\r\n", "pub \t a 1\r\n\n\r\n",
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		var once, twice bytes.Buffer
+		_ = Forward(&once, bytes.NewReader(in))
+		require.NoError(t, Forward(&twice, bytes.NewReader(once.Bytes())))
+		require.Equal(t, once.String(), twice.String())
+	})
+}

@@ -1,0 +1,87 @@
+package member
+
+import (
+	"slices"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+const (
+	api = "$JS.API."
+	// JoinSubject is where a token is exchanged for a membership.
+	JoinSubject = "join"
+)
+
+// Inbox is the prefix of the subjects that a member gets answers on. No other member may listen there.
+func Inbox(name string) string { return "_INBOX_" + name }
+
+// permissions are all that a member may publish and subscribe to; nil is everything. What is not listed is denied.
+//
+// No role has server.Permissions.Response: it lets a client publish to whatever reply subject it was sent, and it can send itself
+// one of the log.
+func permissions(m Member) *server.Permissions {
+	if m.Role == Server {
+		return nil
+	}
+	publish := slices.Concat(describes("EV", "TASKS", "OBJ", "CACHE"), follows("EV"), gets("OBJ"),
+		[]string{"pres.ask"})
+	subscribe := []string{Inbox(m.Name) + ".>", "pres.>"}
+	switch m.Role {
+	case Worker:
+		publish = slices.Concat(publish, takes("TASKS"), gets("CACHE"), []string{
+			"ev.*.a." + m.Name + ".>", "obj.>", "cache.>", "ctl.>", "pres.w." + m.Name,
+		})
+		subscribe = append(subscribe, "ctl.>")
+	case Person:
+		publish = slices.Concat(publish, gets("CACHE"), []string{"obj.>", "cache.>", "ctl.>"})
+		subscribe = append(subscribe, "ctl.>")
+	case Viewer:
+	default:
+		publish, subscribe = nil, nil
+	}
+	return &server.Permissions{Publish: only(publish), Subscribe: only(subscribe)}
+}
+
+// only allows what is listed. A list that is empty denies all: the server takes an empty list of subscriptions for no limit.
+func only(allow []string) *server.SubjectPermission {
+	if len(allow) == 0 {
+		return &server.SubjectPermission{Deny: []string{">"}}
+	}
+	return &server.SubjectPermission{Allow: allow}
+}
+
+// describes allows to ask how streams are set up and what subjects they have.
+func describes(streams ...string) (allow []string) {
+	for _, s := range streams {
+		allow = append(allow, api+"STREAM.INFO."+s)
+	}
+	return allow
+}
+
+// gets allows to read single messages of a stream.
+func gets(stream string) []string {
+	return []string{api + "DIRECT.GET." + stream, api + "DIRECT.GET." + stream + ".>"}
+}
+
+// follows allows to read a stream in order.
+func follows(stream string) []string {
+	return append(gets(stream), api+"CONSUMER.CREATE."+stream+".>", api+"CONSUMER.INFO."+stream+".*",
+		api+"CONSUMER.MSG.NEXT."+stream+".*", api+"CONSUMER.DELETE."+stream+".*")
+}
+
+// takes allows to open the queues of a stream, to take from them and to answer for what was taken.
+func takes(stream string) []string {
+	return []string{
+		api + "CONSUMER.CREATE." + stream + ".>", api + "CONSUMER.MSG.NEXT." + stream + ".*", "$JS.ACK." + stream + ".>",
+	}
+}
+
+// joining are the permissions of who connects with a token.
+func joining(secret string) *server.Permissions {
+	return &server.Permissions{
+		Publish: only([]string{JoinSubject}), Subscribe: only([]string{JoinInbox(secret) + ".>"}),
+	}
+}
+
+// JoinInbox is the prefix of the subjects on which who joins gets an answer. It does not tell the secret.
+func JoinInbox(secret string) string { return "_JOIN_" + sum(secret)[:32] }

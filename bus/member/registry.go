@@ -1,0 +1,269 @@
+package member
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/renameio/v2/maybe"
+	"github.com/nats-io/nkeys"
+
+	"divisi/internal/usage"
+)
+
+const (
+	registryFile   = "members.json"
+	registryFormat = 1
+	// tokenLife is how long a token can be used, tokenMemory how long its end is remembered, to tell that it came too late.
+	tokenLife   = 10 * time.Minute
+	tokenMemory = 24 * time.Hour
+)
+
+// The classes of refusal. The text around them says whose fault it is and what to do.
+var (
+	// ErrToken: a token that was used, has ended, or is of another server.
+	ErrToken = errors.New("the token admits no member")
+	// ErrName: a name that another member has, or that no member can have.
+	ErrName = errors.New("the name cannot be given")
+	// ErrUnknown: there is no member of that name.
+	ErrUnknown = errors.New("no such member")
+)
+
+// Registry is who may use one server: its members, and the tokens that can still make one. It is kept in a file, which changes
+// before an answer is given. Its methods may be called by many goroutines at once.
+type Registry struct {
+	path  string
+	clock func() time.Time
+
+	mu      sync.Mutex
+	entries entries
+}
+
+// entries is members.json.
+type entries struct {
+	Format  int         `json:"format"`
+	Members []Member    `json:"members"`
+	Tokens  []openToken `json:"tokens"`
+}
+
+// openToken is a token that was given out and not used. The file does not have its secret.
+type openToken struct {
+	SHA256 string    `json:"sha256"`
+	Role   Role      `json:"role"`
+	Name   string    `json:"name,omitempty"` // the only name that it admits; empty for any
+	Ends   time.Time `json:"ends"`
+}
+
+// Open reads the registry of a directory, which is empty where there is none.
+func Open(dir string, clock func() time.Time) (*Registry, error) {
+	r := &Registry{path: filepath.Join(dir, registryFile), clock: clock, entries: entries{Format: registryFormat}}
+	data, err := os.ReadFile(r.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read who may use the server: %w", err)
+	}
+	if err := decode(data, &r.entries); err != nil {
+		return nil, r.damaged(err)
+	}
+	return r, r.check()
+}
+
+func (r *Registry) check() error {
+	if r.entries.Format != registryFormat {
+		return usage.Errorf("%s has the format %d, and this program reads %d", r.path, r.entries.Format, registryFormat)
+	}
+	names, keys := map[string]bool{}, map[string]bool{}
+	for _, m := range r.entries.Members {
+		if err := m.valid(); err != nil {
+			return r.damaged(err)
+		}
+		if names[m.Name] || keys[m.Key] {
+			return r.damaged(fmt.Errorf("%s is there twice, by name or by key", m.Name))
+		}
+		names[m.Name], keys[m.Key] = true, true
+	}
+	for _, t := range r.entries.Tokens {
+		if len(t.SHA256) != hex.EncodedLen(sha256.Size) || !t.Role.joins() {
+			return r.damaged(errors.New("a token has no sum, or the wrong role"))
+		}
+	}
+	return nil
+}
+
+func (r *Registry) damaged(err error) error {
+	return usage.Errorf("%s is damaged: %v. Mend it, or remove it: then each member has to join again", r.path, err)
+}
+
+// NewToken makes a token that admits one member within ten minutes, of that name where one is given. The caller adds where the
+// server is.
+func (r *Registry) NewToken(role Role, name string) (Token, error) {
+	if !role.joins() {
+		return Token{}, usage.Errorf("no token admits a member of the role %q: choose %s, %s or %s", role, Worker, Person, Viewer)
+	}
+	if name != "" {
+		if err := validName(name); err != nil {
+			return Token{}, fmt.Errorf("%w: %w", ErrName, err)
+		}
+	}
+	t := Token{Secret: rand.Text(), Role: role}
+	err := r.change(func(e *entries) error {
+		now := r.clock().UTC()
+		e.Tokens = slices.DeleteFunc(e.Tokens, func(t openToken) bool { return now.Sub(t.Ends) > tokenMemory })
+		e.Tokens = append(e.Tokens, openToken{SHA256: sum(t.Secret), Role: role, Name: name, Ends: now.Add(tokenLife)})
+		return nil
+	})
+	return t, err
+}
+
+// Admit makes the owner of a key a member, and uses the token up. A name may be left out where the token has one. After an error
+// the token is as it was.
+func (r *Registry) Admit(secret, publicKey, name string) (Member, error) {
+	var m Member
+	err := r.change(func(e *entries) error {
+		at, err := e.open(secret, r.clock())
+		if err != nil {
+			return err
+		}
+		if m, err = e.candidate(e.Tokens[at], publicKey, name); err != nil {
+			return err
+		}
+		m.Joined = r.clock().UTC()
+		e.Tokens = slices.Delete(e.Tokens, at, at+1)
+		e.Members = slices.DeleteFunc(e.Members, func(other Member) bool { return other.Key == m.Key })
+		e.Members = append(e.Members, m)
+		return nil
+	})
+	if err != nil {
+		return Member{}, err
+	}
+	return m, nil
+}
+
+// open finds a token that can be used.
+func (e *entries) open(secret string, now time.Time) (int, error) {
+	want := sum(secret)
+	at := slices.IndexFunc(e.Tokens, func(t openToken) bool { return t.SHA256 == want })
+	if at < 0 {
+		return 0, fmt.Errorf("%w: it was used already, or another server made it. Have a new one made", ErrToken)
+	}
+	if ends := e.Tokens[at].Ends; !now.Before(ends) {
+		return 0, fmt.Errorf("%w: it ended at %s. Have a new one made", ErrToken, ends.Format(time.RFC3339))
+	}
+	return at, nil
+}
+
+// candidate is the member that a token would make.
+func (e *entries) candidate(t openToken, publicKey, name string) (Member, error) {
+	if name == "" {
+		name = t.Name
+	}
+	if t.Name != "" && name != t.Name {
+		return Member{}, fmt.Errorf("%w: the token admits %s alone, not %q", ErrName, t.Name, name)
+	}
+	if err := validName(name); err != nil {
+		return Member{}, fmt.Errorf("%w: %w", ErrName, err)
+	}
+	if !nkeys.IsValidPublicUserKey(publicKey) {
+		return Member{}, fmt.Errorf("%w: the key of %s is no public key of a user", ErrToken, name)
+	}
+	for _, other := range e.Members {
+		switch same := other.Key == publicKey; {
+		case other.Name == name && !same:
+			return Member{}, fmt.Errorf("%w: another member is called %s. Choose another name, or have that one removed",
+				ErrName, name)
+		case other.Name != name && same:
+			return Member{}, fmt.Errorf("%w: the key belongs to %s already", ErrName, other.Name)
+		}
+	}
+	return Member{Name: name, Role: t.Role, Key: publicKey}, nil
+}
+
+// Members are all members, by their names.
+func (r *Registry) Members() []Member {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.SortedFunc(slices.Values(r.entries.Members), func(a, b Member) int {
+		if a.Name < b.Name {
+			return -1
+		}
+		return 1
+	})
+}
+
+// Remove has the server admit a member no more. Connections that it has go on until they are cut: (*bus.Bus).Disconnect does
+// both.
+func (r *Registry) Remove(name string) (removed Member, err error) {
+	err = r.change(func(e *entries) error {
+		at := slices.IndexFunc(e.Members, func(m Member) bool { return m.Name == name })
+		if at < 0 {
+			return fmt.Errorf("remove %q: %w", name, ErrUnknown)
+		}
+		removed = e.Members[at]
+		e.Members = slices.Delete(e.Members, at, at+1)
+		return nil
+	})
+	return removed, err
+}
+
+// byKey finds a member.
+func (r *Registry) byKey(key string) (Member, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, m := range r.entries.Members {
+		if m.Key == key {
+			return m, true
+		}
+	}
+	return Member{}, false
+}
+
+// opens reports until when a token can be used.
+func (r *Registry) opens(secret string) (ends time.Time, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at, err := r.entries.open(secret, r.clock())
+	if err != nil {
+		return time.Time{}, false
+	}
+	return r.entries.Tokens[at].Ends, true
+}
+
+// change writes what do makes of the entries, and then takes it over. After an error nothing has changed.
+func (r *Registry) change(do func(*entries) error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	next := entries{
+		Format: registryFormat, Members: slices.Clone(r.entries.Members), Tokens: slices.Clone(r.entries.Tokens),
+	}
+	if err := do(&next); err != nil {
+		return err
+	}
+	data, err := json.MarshalIndent(next, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", r.path, err)
+	}
+	if err := os.MkdirAll(filepath.Dir(r.path), 0o700); err != nil {
+		return fmt.Errorf("make the directory of %s: %w", r.path, err)
+	}
+	if err := maybe.WriteFile(r.path, append(data, '\n'), 0o600); err != nil {
+		return fmt.Errorf("write who may use the server: %w", err)
+	}
+	r.entries = next
+	return nil
+}
+
+func sum(secret string) string {
+	s := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(s[:])
+}

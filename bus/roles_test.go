@@ -1,0 +1,243 @@
+package bus
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/stretchr/testify/require"
+
+	"divisi/bus/member"
+)
+
+// work is what the server has before members come: a task, an event, objects.
+func (s *served) work(t *testing.T) {
+	t.Helper()
+	ctx := soon(t)
+	_, err := s.Append(ctx, ConductorSubject("r", "run"), []byte("begin"), 0)
+	require.NoError(t, err)
+	require.NoError(t, s.Enqueue(ctx, TaskSubject("generator", "r", "t--1"), "1", []byte("do")))
+	require.NoError(t, s.Put(ctx, "kept", []byte("object")))
+	require.NoError(t, s.Cache().Put(ctx, "cached", []byte("object")))
+}
+
+// calls are what the public methods of a bus do, by name.
+func calls(name string) map[string]func(ctx context.Context, b *Bus) error {
+	return map[string]func(ctx context.Context, b *Bus) error{
+		"append own": func(ctx context.Context, b *Bus) error {
+			_, err := b.AppendFiltered(ctx, AttemptSubject("r", name, "generator", "t", 1), AttemptFilter("r", "generator", "t", 1), nil, 0)
+			return err
+		},
+		"append as conductor": func(ctx context.Context, b *Bus) error {
+			_, err := b.Append(ctx, ConductorSubject("r", "landed"), nil, 0)
+			return err
+		},
+		"append as another": func(ctx context.Context, b *Bus) error {
+			_, err := b.Append(ctx, AttemptSubject("r", "other", "generator", "t", 1), nil, 0)
+			return err
+		},
+		"enqueue": func(ctx context.Context, b *Bus) error {
+			return b.Enqueue(ctx, TaskSubject("generator", "r", "t--2"), "2", nil)
+		},
+		"purge": func(ctx context.Context, b *Bus) error { return b.Purge(ctx, TaskFilter("r")) },
+		"forget": func(ctx context.Context, b *Bus) error {
+			_, err := b.Forget(ctx, "r")
+			return err
+		},
+		"take": func(ctx context.Context, b *Bus) error {
+			q, err := b.Queue(ctx, "generator", QueueOptions{})
+			if err != nil {
+				return err
+			}
+			d, err := q.Next(ctx)
+			if err != nil {
+				return err
+			}
+			if err := d.InProgress(ctx); err != nil {
+				return err
+			}
+			return d.Ack(ctx)
+		},
+		"read": func(ctx context.Context, b *Bus) error {
+			for m, err := range b.Read(ctx, RunFilter("r"), 0) {
+				if err != nil || string(m.Data) != "begin" {
+					return fmt.Errorf("read %q: %w", m.Data, err)
+				}
+				return nil
+			}
+			return fmt.Errorf("nothing was read")
+		},
+		"last": func(ctx context.Context, b *Bus) error {
+			_, err := b.Last(ctx, RunFilter("r"))
+			return err
+		},
+		"queued": func(ctx context.Context, b *Bus) error {
+			_, err := b.Queued(ctx, TaskFilter("r"))
+			return err
+		},
+		"put": func(ctx context.Context, b *Bus) error { return b.Put(ctx, "of "+name, make([]byte, 2*objectPiece)) },
+		"get": func(ctx context.Context, b *Bus) error {
+			_, err := b.Get(ctx, "kept")
+			return err
+		},
+		"cache put": func(ctx context.Context, b *Bus) error { return b.Cache().Put(ctx, "of "+name, nil) },
+		"cache get": func(ctx context.Context, b *Bus) error {
+			_, err := b.Cache().Get(ctx, "cached")
+			return err
+		},
+		"publish": func(ctx context.Context, b *Bus) error { return b.Publish(ctx, ActiveSubject("r"), nil) },
+		"request": func(ctx context.Context, b *Bus) error {
+			_, err := b.Request(ctx, ControlSubject("r")+".conduct", []byte("?"))
+			return err
+		},
+		"subscribe": func(ctx context.Context, b *Bus) error {
+			stop, err := b.Subscribe(ctx, ControlSubject("r"), func(Message, func([]byte) error) {})
+			if err == nil {
+				stop()
+			}
+			return err
+		},
+		"presence own":   func(ctx context.Context, b *Bus) error { return b.Publish(ctx, "pres.w."+name, nil) },
+		"presence other": func(ctx context.Context, b *Bus) error { return b.Publish(ctx, "pres.w.other", nil) },
+		"serve joins": func(ctx context.Context, b *Bus) error {
+			stop, err := b.listen(ctx, member.JoinSubject, nil)
+			if err == nil {
+				stop()
+			}
+			return err
+		},
+	}
+}
+
+// TestEachRoleMayDoWhatItNeedsAndNoMore tries every call as every role: what is not listed is denied, at once.
+func TestEachRoleMayDoWhatItNeedsAndNoMore(t *testing.T) {
+	t.Parallel()
+	reading := []string{"read", "last", "queued", "get"}
+	for role, may := range map[member.Role][]string{
+		member.Worker: append([]string{
+			"append own", "take", "put", "cache put", "cache get", "publish", "request", "subscribe", "presence own",
+		}, reading...),
+		member.Person: append([]string{"put", "cache put", "cache get", "publish", "request", "subscribe"}, reading...),
+		member.Viewer: reading,
+	} {
+		t.Run(string(role), func(t *testing.T) {
+			t.Parallel()
+			s := serve(t)
+			s.work(t)
+			stop, err := s.Subscribe(soon(t), ControlSubject("r")+".conduct", func(_ Message, reply func([]byte) error) {
+				if err := reply([]byte("!")); err != nil {
+					s.log.Error().Err(err).Msg("reply")
+				}
+			})
+			require.NoError(t, err)
+			t.Cleanup(stop)
+			name := "m1"
+			b := enters(t, s.joins(t, role, name))
+			b.tryPatience, b.retryPatience = time.Hour, time.Hour // what waits for them fails
+			allowed := map[string]bool{}
+			for _, c := range may {
+				allowed[c] = true
+			}
+			for call, do := range calls(name) {
+				err := do(soon(t), b)
+				if allowed[call] {
+					require.NoError(t, err, call)
+				} else {
+					require.ErrorIs(t, err, ErrDenied, call)
+					require.ErrorContains(t, err, string(role)+" m1 may not", call)
+				}
+			}
+			for subject, left := range map[string]bool{RunFilter("r"): true, "ev.*.m.landed": false, "ev.*.a.other.>": false} {
+				m, err := s.Last(soon(t), subject)
+				require.NoError(t, err)
+				require.Equal(t, left, m != nil, subject)
+			}
+		})
+	}
+}
+
+// raw connects as a member without the bus, which would ask for nothing wrong.
+func raw(t *testing.T, login *member.Login) (nc *nats.Conn, denied chan error) {
+	t.Helper()
+	denied = make(chan error, 64)
+	key, err := login.Key()
+	require.NoError(t, err)
+	nc, err = nats.Connect(login.URL, nats.Secure(member.Pinned(login.Certificate, time.Now)), nats.TLSHandshakeFirst(),
+		nats.Nkey(key, login.Sign), nats.CustomInboxPrefix(member.Inbox(login.Name)),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { denied <- err }))
+	require.NoError(t, err)
+	t.Cleanup(nc.Close)
+	return nc, denied
+}
+
+// TestTheServerItselfDenies: what no method of a bus asks for, a stranger's program may.
+func TestTheServerItselfDenies(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	s.work(t)
+	for _, role := range []member.Role{member.Worker, member.Person, member.Viewer} {
+		nc, denied := raw(t, s.joins(t, role, "my-"+string(role)))
+		publish := []string{
+			"ev.r.m.landed", "ev.r.a.other.generator.t.1", "ev.r.x", "task.generator.r.t", "join", "pres.w.other", "_INBOX_other.x",
+			"$JS.API.STREAM.DELETE.EV", "$JS.API.STREAM.PURGE.EV", "$JS.API.STREAM.PURGE.TASKS", "$JS.API.STREAM.UPDATE.EV",
+			"$JS.API.STREAM.CREATE.MINE", "$JS.API.STREAM.MSG.DELETE.OBJ", "$JS.API.STREAM.RESTORE.EV", "$JS.API.STREAM.SNAPSHOT.EV",
+			"$JS.API.CONSUMER.DELETE.TASKS.generator", "$JS.API.CONSUMER.CREATE.OBJ.x", "$JS.API.CONSUMER.DURABLE.CREATE.EV.x",
+			"$JS.API.CONSUMER.PAUSE.TASKS.generator", "$JS.API.CONSUMER.LIST.TASKS", "$JS.API.INFO", "$SYS.REQ.SERVER.PING", "other",
+		}
+		if role != member.Worker {
+			publish = append(publish, "ev.r.a.my-"+string(role)+".generator.t.1", "$JS.API.CONSUMER.CREATE.TASKS.x",
+				"$JS.API.CONSUMER.MSG.NEXT.TASKS.generator", "$JS.ACK.TASKS.generator.1.1.1.1.0", "pres.w.my-"+string(role))
+		}
+		if role == member.Viewer {
+			publish = append(publish, "ctl.r", "ctl.r.conduct", "obj.n.x", "cache.n.x", "$JS.API.DIRECT.GET.CACHE.cache.n.x")
+		}
+		for _, subject := range publish {
+			require.NoError(t, nc.Publish(subject, nil))
+			requireDenied(t, denied, "Publish", subject)
+		}
+		subscribe := []string{">", "_INBOX.>", "_INBOX_other.>", "_INBOX_*.>", "_JOIN_x.>", "ev.>", "task.>", "obj.>", "join", "$JS.>", "$SYS.>"}
+		if role == member.Viewer {
+			subscribe = append(subscribe, "ctl.>", "ctl.r")
+		}
+		for _, subject := range subscribe {
+			_, err := nc.SubscribeSync(subject)
+			require.NoError(t, err)
+			requireDenied(t, denied, "Subscription", subject)
+		}
+	}
+}
+
+func requireDenied(t *testing.T, denied chan error, what, subject string) {
+	t.Helper()
+	select {
+	case err := <-denied:
+		require.ErrorContains(t, err, fmt.Sprintf("Permissions Violation for %s to %q", what, subject))
+	case <-soon(t).Done():
+		require.Fail(t, "not denied: "+subject)
+	}
+}
+
+// TestWhoJoinsMayDoNothingElse: a token is no membership.
+func TestWhoJoinsMayDoNothingElse(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	token, err := member.ParseToken(s.token(t, member.Worker, ""))
+	require.NoError(t, err)
+	denied := make(chan error, 64)
+	nc, err := nats.Connect(token.URL, nats.Secure(member.Pinned(token.Certificate, time.Now)), nats.TLSHandshakeFirst(),
+		nats.UserInfo(member.JoinUser, token.Secret),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { denied <- err }))
+	require.NoError(t, err)
+	t.Cleanup(nc.Close)
+	for _, subject := range []string{"ev.r.m.landed", "ctl.r", "$JS.API.STREAM.INFO.EV", "obj.n.x"} {
+		require.NoError(t, nc.Publish(subject, nil))
+		requireDenied(t, denied, "Publish", subject)
+	}
+	for _, subject := range []string{"ctl.>", "join", "_JOIN_*.>", "_INBOX.>"} {
+		_, err := nc.SubscribeSync(subject)
+		require.NoError(t, err)
+		requireDenied(t, denied, "Subscription", subject)
+	}
+}
