@@ -181,11 +181,13 @@ func (c *Collection) Tidy(ctx context.Context) error {
 		return err
 	}
 	_, err = c.r.g.exec(ctx, call{
-		dir: Dir{GitDir: c.r.dir}, config: []string{"pack.threads=1", "repack.writeBitmaps=false"}, args: []string{"repack", "-a", "-d", "-q"},
+		dir: Dir{GitDir: c.r.dir}, config: []string{"pack.threads=1", "repack.writeBitmaps=false"},
+		args: []string{"repack", "-a", "-d", "-q"},
 	})
 	if err != nil {
 		return fmt.Errorf("pack %s anew: %w", c.r.dir, packError(err))
 	}
+	c.r.Close() // who has read the old packs still sees what was in them
 	return nil
 }
 
