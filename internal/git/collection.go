@@ -25,17 +25,23 @@ const (
 // made of. One caller at a time may use it, of all processes; mirrors share its packs and do not need it any more.
 type Collection struct{ r *Repo }
 
-// OpenCollection opens the collection at dir, or makes an empty one, for objects whose ids are as long as a commit's.
+// OpenCollection opens the collection at dir, or makes an empty one, for objects whose ids are as long as a commit's. Errors:
+// ErrDamaged.
 func (g *Git) OpenCollection(dir, commit string) (*Collection, error) {
 	if err := checkIDs(commit); err != nil {
 		return nil, err
 	}
 	dir, err := filepath.Abs(dir)
 	if err == nil {
-		_, err = os.Stat(filepath.Join(dir, "HEAD"))
+		_, err = os.Stat(dir)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = g.makeCollection(dir, len(commit))
+	}
+	if err == nil {
+		if _, err = os.Stat(filepath.Join(dir, "HEAD")); errors.Is(err, fs.ErrNotExist) {
+			err = ErrDamaged
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open the collection %s: %w", dir, err)

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"divisi/internal/git"
@@ -99,6 +100,9 @@ func (h *Held) try(ctx context.Context, m *Mirror, from Source) (*git.Repo, erro
 
 func (h *Held) ask(ctx context.Context, c *git.Collection, commit string, from Source) error {
 	have, err := c.Kept(ctx)
+	if err == nil && slices.Contains(have, commit) {
+		err = fmt.Errorf("%w: it has lost %s", git.ErrDamaged, commit)
+	}
 	if err != nil {
 		return err
 	}
