@@ -98,8 +98,8 @@ func TestFaultsOfStreamedObjects(t *testing.T) {
 		whole, err := b.newest(ctx, b.cache, "cache.n.whole")
 		require.NoError(t, err)
 		first, second := sumOf(data[:objectPiece]), sumOf(data[objectPiece:2*objectPiece])
-		lie := func(name, old, new string) {
-			text := strings.ReplaceAll(string(whole.Data), old, new)
+		lie := func(name, from, to string) {
+			text := strings.ReplaceAll(string(whole.Data), from, to)
 			require.NotEqual(t, string(whole.Data), text, name)
 			m := &nats.Msg{Subject: "cache.n." + name, Data: []byte(text), Header: nats.Header{headerManifest: {"1"}}}
 			_, err := b.publish(ctx, b.cache, m, m.Subject, 0)

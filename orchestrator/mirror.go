@@ -23,8 +23,8 @@ const (
 	leaveTime = 10 * time.Second
 )
 
-// base opens the mirror of the run's base commit: the conductor's own, or one that is made anew from what this machine keeps of the
-// repository, and from a pack with what is not there.
+// base opens the mirror of the run's base commit: the conductor's own, or one that is made anew from what this machine keeps of
+// the repository, and from a pack with what is not there.
 func (w *work) base(ctx context.Context) (*git.Repo, error) {
 	dir := filepath.Join(w.path, "repo.git")
 	if w.shared {

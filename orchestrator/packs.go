@@ -12,8 +12,8 @@ import (
 	"divisi/subagents/wire"
 )
 
-// pack puts a pack of a commit into the cache of the bus, for a working half whose mirror has the commits in have, and returns its
-// name and size. It is in a file until it is there, and never in memory as a whole.
+// pack puts a pack of a commit into the cache of the bus, for a working half whose mirror has the commits in have, and returns
+// its name and size. It is in a file until it is there, and never in memory as a whole.
 func (h *conduct) pack(ctx context.Context, commit string, have []string) (name string, size int64, err error) {
 	if len(have) > git.MaxKept {
 		return "", 0, fmt.Errorf("pack %s: %d commits are more than %d", commit, len(have), git.MaxKept)

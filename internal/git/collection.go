@@ -88,7 +88,8 @@ func (c *Collection) refs(ctx context.Context) (refs []keptRef, err error) {
 	return refs, nil
 }
 
-// Whole reports whether it has a commit with all files; ErrDamaged when it has a part of it alone. The content of files is not read.
+// Whole reports whether it has a commit with all files; ErrDamaged when it has a part of it alone. The content of files is not
+// read.
 func (c *Collection) Whole(ctx context.Context, commit string) (bool, error) {
 	has, err := c.r.Has(ctx, commit)
 	if err != nil || !has {
@@ -211,8 +212,8 @@ func (c *Collection) packs() (names []string, err error) {
 	return names, nil
 }
 
-// Mirror makes the mirror of a commit at dir, or opens it, as CreateMirror does. It has the packs of the collection by hard links:
-// they take no room, and stay when the collection goes. exclude are the lists of what is ignored.
+// Mirror makes the mirror of a commit at dir, or opens it, as CreateMirror does. It has the packs of the collection by hard
+// links: they take no room, and stay when the collection goes. exclude are the lists of what is ignored.
 func (c *Collection) Mirror(ctx context.Context, dir, commit string, exclude []byte) (*Repo, error) {
 	if err := checkIDs(commit); err != nil {
 		return nil, err

@@ -99,8 +99,8 @@ func (r *Repo) Pack(ctx context.Context, commit, base string, more ...string) ([
 	return out.Bytes(), nil
 }
 
-// PackTo writes a thin pack with everything that a repository lacks which has, of the commits in have, each with all that leads to
-// it from the base of this one, to have commit too. What this one does not have of them does not count.
+// PackTo writes a thin pack with everything that a repository lacks to have commit too, which has the commits in have, each with
+// all that leads to it from the base of this one. What this one does not have of them does not count.
 func (r *Repo) PackTo(ctx context.Context, w io.Writer, commit string, have ...string) error {
 	revs, err := r.without(ctx, commit, have)
 	if err == nil {
@@ -127,8 +127,8 @@ func (r *Repo) without(ctx context.Context, commit string, have []string) (revs 
 	return revs, nil
 }
 
-// PackBase writes a pack with what a repository lacks which has the commits in have, each whole but without its history, to have the
-// base of this one likewise. Those that neither this repository nor the object directory beside it has do not count. What these
+// PackBase writes a pack with what a repository lacks to have the base of this one, whole but without its history, which has the
+// commits in have likewise. Those that neither this repository nor the object directory beside it has do not count. What these
 // objects truly hold is not judged: who takes the pack finds something missing where they lie, and asks for a pack without have.
 func (r *Repo) PackBase(ctx context.Context, w io.Writer, objects string, have ...string) (err error) {
 	if len(have) == 0 {
