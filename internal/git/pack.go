@@ -37,7 +37,7 @@ func (r *Repo) Import(ctx context.Context, pack []byte) error {
 	return r.ImportFrom(ctx, bytes.NewReader(pack))
 }
 
-// ImportFrom is Import of a pack of any size, of which it holds the larger objects one at a time. An error of the reader is
+// ImportFrom is Import of a pack of any size. It is never in memory as a whole. An error of the reader is
 // returned, and not ErrPack.
 func (r *Repo) ImportFrom(ctx context.Context, pack io.Reader) error {
 	in := bufio.NewReaderSize(pack, 1<<16)
