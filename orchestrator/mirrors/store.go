@@ -1,6 +1,6 @@
 // Package mirrors keeps one collection of commits for each repository on a machine that works for conductors elsewhere. In go
-// the packs that a conductor sends, out come mirrors of commits. It asks for what a collection lacks alone, makes a damaged one again,
-// and never removes one that a run uses. Any number of processes can share its directory.
+// the packs that a conductor sends, out come mirrors of commits. It asks for what a collection lacks alone, makes a damaged one
+// again, and never removes one that a run uses. Any number of processes can share its directory.
 package mirrors
 
 import (
