@@ -1,8 +1,11 @@
 package bus
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"time"
 )
 
@@ -31,4 +34,57 @@ func (c Cache) Get(ctx context.Context, name string) ([]byte, error) {
 		return nil, fmt.Errorf("get %.80q from the cache: %w", name, err)
 	}
 	return data, nil
+}
+
+// PutFrom puts what a reader has up to its end. It holds two pieces of it at a time.
+func (c Cache) PutFrom(ctx context.Context, name string, r io.Reader) error {
+	if err := c.s.putFrom(ctx, name, r); err != nil {
+		return fmt.Errorf("cache %.80q: %w", name, err)
+	}
+	return nil
+}
+
+func (s objectStore) putFrom(ctx context.Context, name string, r io.Reader) error {
+	subject, err := objectSubject(objectsOf(s.prefix, s.run), name)
+	if err != nil {
+		return err
+	}
+	first := make([]byte, objectPiece)
+	n, err := io.ReadFull(r, first)
+	switch {
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		return s.put(ctx, name, first[:n])
+	case err != nil:
+		return fmt.Errorf("read it: %w", err)
+	}
+	return s.putPieces(ctx, subject, io.MultiReader(bytes.NewReader(first), r))
+}
+
+// CopyTo writes an object of at most limit bytes to w, piece by piece, and returns its size. It holds two pieces of it at a time.
+// The errors are those of Get, and ErrTooLarge. After an error the last piece was not written.
+func (c Cache) CopyTo(ctx context.Context, name string, w io.Writer, limit int64) (int64, error) {
+	size, err := c.s.copyTo(ctx, name, w, limit)
+	if err != nil {
+		return size, fmt.Errorf("get %.80q from the cache: %w", name, err)
+	}
+	return size, nil
+}
+
+func (s objectStore) copyTo(ctx context.Context, name string, w io.Writer, limit int64) (int64, error) {
+	data, list, err := s.find(ctx, name)
+	if err != nil {
+		return 0, err
+	}
+	size := int64(len(data))
+	if list != nil {
+		size = list.Size
+	}
+	if size > limit {
+		return 0, fmt.Errorf("%w: the object has %d bytes, at most %d", ErrTooLarge, size, limit)
+	}
+	if list != nil {
+		return size, s.copyPieces(ctx, list, w)
+	}
+	_, err = w.Write(data)
+	return size, err
 }

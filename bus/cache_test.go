@@ -2,8 +2,14 @@ package bus
 
 import (
 	"bytes"
+	"crypto/rand"
+	"errors"
+	"io"
+	"strings"
 	"testing"
+	"testing/iotest"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 )
@@ -45,4 +51,77 @@ func TestAServerWithoutACacheIsAttachedTo(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, pos, last.Pos)
 	require.NoError(t, a.Close(ctx))
+}
+
+// What is read piece by piece is what Get and Put know, whole or not at all.
+func TestObjectsOfTheCacheAreStreamed(t *testing.T) {
+	t.Parallel()
+	backends(t, func(t *testing.T, o Options) {
+		b, ctx := open(t, o), soon(t)
+		for _, size := range []int{0, 1, objectPiece - 1, objectPiece, objectPiece + 1, 2 * objectPiece, 3*objectPiece + 17} {
+			data := make([]byte, size)
+			_, err := rand.Read(data)
+			require.NoError(t, err)
+			name := rand.Text()
+			require.NoError(t, b.Cache().PutFrom(ctx, name, iotest.HalfReader(bytes.NewReader(data))))
+			require.NoError(t, b.Cache().Put(ctx, name, data), "the same again")
+			require.ErrorIs(t, b.Cache().PutFrom(ctx, name, bytes.NewReader(append(data, 1))), ErrExists)
+			var out bytes.Buffer
+			n, err := b.Cache().CopyTo(ctx, name, &out, int64(size))
+			require.NoError(t, err)
+			require.EqualValues(t, size, n)
+			require.True(t, bytes.Equal(data, out.Bytes()), size)
+			out.Reset()
+			_, err = b.Cache().CopyTo(ctx, name, &out, int64(size)-1)
+			require.ErrorIs(t, err, ErrTooLarge)
+			require.Zero(t, out.Len())
+		}
+		broken := errors.New("the disk fails")
+		for _, head := range []int{0, objectPiece, objectPiece + 1} {
+			half := io.MultiReader(bytes.NewReader(make([]byte, head)), iotest.ErrReader(broken))
+			require.ErrorIs(t, b.Cache().PutFrom(ctx, "half", half), broken)
+			_, err := b.Cache().Get(ctx, "half")
+			require.ErrorIs(t, err, ErrNotFound, "half an object has no name")
+		}
+	})
+}
+
+// What is damaged or lost on the server ends with an error before the last of its bytes, and what fails to write does so at once.
+func TestFaultsOfStreamedObjects(t *testing.T) {
+	t.Parallel()
+	backends(t, func(t *testing.T, o Options) {
+		b, ctx := open(t, o), soon(t)
+		data := make([]byte, 3*objectPiece)
+		_, err := rand.Read(data)
+		require.NoError(t, err)
+		require.NoError(t, b.Cache().PutFrom(ctx, "whole", bytes.NewReader(data)))
+		whole, err := b.newest(ctx, b.cache, "cache.n.whole")
+		require.NoError(t, err)
+		first, second := sumOf(data[:objectPiece]), sumOf(data[objectPiece:2*objectPiece])
+		lie := func(name, from, to string) {
+			text := strings.ReplaceAll(string(whole.Data), from, to)
+			require.NotEqual(t, string(whole.Data), text, name)
+			m := &nats.Msg{Subject: "cache.n." + name, Data: []byte(text), Header: nats.Header{headerManifest: {"1"}}}
+			_, err := b.publish(ctx, b.cache, m, m.Subject, 0)
+			require.NoError(t, err)
+		}
+		lie("sum", sumOf(data), first)
+		lie("order", first, second)
+		lie("short", `"size":3072000`, `"size":3071999`)
+		lie("long", `"size":3072000`, `"size":9999999`)
+		lie("lost", second, sumOf(nil))
+		lie("text", `{`, `x`)
+		for _, name := range []string{"sum", "order", "short", "long", "lost", "text"} {
+			var out bytes.Buffer
+			_, err = b.Cache().CopyTo(ctx, name, &out, 1<<30)
+			require.ErrorIs(t, err, ErrBroken, name)
+			require.Less(t, out.Len(), len(data), name)
+		}
+		_, err = b.Cache().CopyTo(ctx, "none", io.Discard, 1<<30)
+		require.ErrorIs(t, err, ErrNotFound)
+		pr, pw := io.Pipe()
+		require.NoError(t, pr.Close())
+		_, err = b.Cache().CopyTo(ctx, "whole", pw, 1<<30)
+		require.ErrorIs(t, err, io.ErrClosedPipe)
+	})
 }

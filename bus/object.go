@@ -8,14 +8,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
+	"io"
 	"strings"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// MaxObject bounds an object, in bytes. A manifest can name one piece many times: who reads it must not run out of memory.
+// MaxObject bounds an object that is put or got as a whole, in bytes. A manifest can name one piece many times: who reads it must
+// not run out of memory.
 const MaxObject = 512 << 20
 
 const (
@@ -68,43 +69,51 @@ func (s objectStore) put(ctx context.Context, name string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := s.fits(int64(len(data))); err != nil {
+	if err := fits(int64(len(data))); err != nil {
 		return err
 	}
-	m := &nats.Msg{Subject: subject, Data: data}
-	if len(data) >= objectPiece {
-		list, err := s.putPieces(ctx, data)
-		if err != nil {
-			return err
-		}
-		if m.Data, err = json.Marshal(list); err != nil {
-			return fmt.Errorf("encode the manifest: %w", err)
-		}
-		m.Header = nats.Header{headerManifest: {"1"}}
+	if len(data) < objectPiece {
+		return s.bind(ctx, &nats.Msg{Subject: subject, Data: data})
 	}
-	return s.bind(ctx, m)
+	return s.putPieces(ctx, subject, bytes.NewReader(data))
 }
 
-// fits refuses an object that is too large. What can be made again is no larger than those make it who need it.
-func (s objectStore) fits(size int64) error {
-	if s.prefix == prefixObject && size > MaxObject {
+// fits refuses an object that is too large to be held in memory.
+func fits(size int64) error {
+	if size > MaxObject {
 		return fmt.Errorf("%w: the object has %d bytes, at most %d", ErrTooLarge, size, MaxObject)
 	}
 	return nil
 }
 
-func (s objectStore) putPieces(ctx context.Context, data []byte) (manifest, error) {
-	list := manifest{Size: int64(len(data)), SHA256: sumOf(data)}
-	for piece := range slices.Chunk(data, objectPiece) {
-		key := sumOf(piece)
-		subject := objectsOf(s.prefix, s.run) + pieceToken + key
-		_, err := s.publish(ctx, s.stream, &nats.Msg{Subject: subject, Data: piece}, subject, 0)
-		if err != nil && !errors.Is(err, ErrFenced) { // fenced: the same bytes are there already
-			return manifest{}, fmt.Errorf("store piece %d: %w", len(list.Pieces), err)
+// putPieces stores what a reader has, piece by piece, and then the manifest.
+func (s objectStore) putPieces(ctx context.Context, subject string, r io.Reader) error {
+	list, whole, buffer := manifest{}, sha256.New(), make([]byte, objectPiece)
+	for end := false; !end; {
+		n, err := io.ReadFull(r, buffer)
+		end = errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		if err != nil && !end {
+			return fmt.Errorf("read piece %d: %w", len(list.Pieces), err)
 		}
-		list.Pieces = append(list.Pieces, key)
+		if n == 0 {
+			break
+		}
+		piece := buffer[:n]
+		key := sumOf(piece)
+		at := objectsOf(s.prefix, s.run) + pieceToken + key
+		_, err = s.publish(ctx, s.stream, &nats.Msg{Subject: at, Data: piece}, at, 0)
+		if err != nil && !errors.Is(err, ErrFenced) { // fenced: the same bytes are there already
+			return fmt.Errorf("store piece %d: %w", len(list.Pieces), err)
+		}
+		_, _ = whole.Write(piece) // a hash takes all
+		list.Pieces, list.Size = append(list.Pieces, key), list.Size+int64(n)
 	}
-	return list, nil
+	list.SHA256 = hex.EncodeToString(whole.Sum(nil))
+	data, err := json.Marshal(list)
+	if err != nil {
+		return fmt.Errorf("encode the manifest: %w", err)
+	}
+	return s.bind(ctx, &nats.Msg{Subject: subject, Data: data, Header: nats.Header{headerManifest: {"1"}}})
 }
 
 func sumOf(data []byte) string {
@@ -138,48 +147,70 @@ func (b *Bus) Get(ctx context.Context, name string) ([]byte, error) {
 }
 
 func (s objectStore) get(ctx context.Context, name string) ([]byte, error) {
+	data, list, err := s.find(ctx, name)
+	if err != nil || list == nil {
+		return data, err
+	}
+	if err := fits(list.Size); err != nil {
+		return nil, err
+	}
+	out := bytes.NewBuffer(make([]byte, 0, list.Size))
+	if err := s.copyPieces(ctx, list, out); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+// find is an object that is one message, or the manifest of one that is not.
+func (s objectStore) find(ctx context.Context, name string) ([]byte, *manifest, error) {
 	subject, err := objectSubject(objectsOf(s.prefix, s.run), name)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	m, err := s.newest(ctx, s.stream, subject)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if m == nil {
-		return nil, ErrNotFound
+		return nil, nil, ErrNotFound
 	}
 	if m.Header.Get(headerManifest) == "" {
-		return m.Data, nil
+		return m.Data, nil, nil
 	}
 	var list manifest
 	if err := json.Unmarshal(m.Data, &list); err != nil {
-		return nil, fmt.Errorf("%w: decode the manifest: %w", ErrBroken, err)
-	}
-	if err := s.fits(list.Size); err != nil {
-		return nil, err
+		return nil, nil, fmt.Errorf("%w: decode the manifest: %w", ErrBroken, err)
 	}
 	if list.Size < 0 || list.Size > int64(len(list.Pieces))*objectPiece {
-		return nil, fmt.Errorf("%w: its manifest has %d bytes in %d pieces", ErrBroken, list.Size, len(list.Pieces))
+		return nil, nil, fmt.Errorf("%w: its manifest has %d bytes in %d pieces", ErrBroken, list.Size, len(list.Pieces))
 	}
-	return s.getPieces(ctx, objectsOf(s.prefix, s.run)+pieceToken, list)
+	return nil, &list, nil
 }
 
-func (s objectStore) getPieces(ctx context.Context, pieces string, list manifest) ([]byte, error) {
-	data := make([]byte, 0, list.Size)
+// copyPieces writes the pieces of an object, the last one only when all of them together have its size and its sum: what is not
+// whole never ends as an object does.
+func (s objectStore) copyPieces(ctx context.Context, list *manifest, w io.Writer) error {
+	pieces, whole, size := objectsOf(s.prefix, s.run)+pieceToken, sha256.New(), int64(0)
+	var last []byte
 	for _, key := range list.Pieces {
 		piece, err := s.getPiece(ctx, pieces, key)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if data = append(data, piece...); int64(len(data)) > list.Size {
+		_, _ = whole.Write(piece) // a hash takes all
+		if size += int64(len(piece)); size > list.Size {
 			break
 		}
+		if _, err := w.Write(last); err != nil {
+			return err
+		}
+		last = piece
 	}
-	if int64(len(data)) != list.Size || sumOf(data) != list.SHA256 {
-		return nil, fmt.Errorf("%w: %d bytes of %d, or another sum", ErrBroken, len(data), list.Size)
+	if size != list.Size || hex.EncodeToString(whole.Sum(nil)) != list.SHA256 {
+		return fmt.Errorf("%w: %d bytes of %d, or another sum", ErrBroken, size, list.Size)
 	}
-	return data, nil
+	_, err := w.Write(last)
+	return err
 }
 
 func (s objectStore) getPiece(ctx context.Context, pieces, key string) ([]byte, error) {

@@ -22,9 +22,9 @@ import (
 type call struct {
 	// Plan is to be checked on the present run: Checked.
 	Plan *spec.Plan `json:"plan,omitempty"`
-	// Commit is one that the caller's mirror lacks, which has Have, or nothing where that is empty: Object.
-	Commit string `json:"commit,omitempty"`
-	Have   string `json:"have,omitempty"`
+	// Commit is one that the caller's mirror lacks, which has Have: Object, of Size bytes.
+	Commit string   `json:"commit,omitempty"`
+	Have   []string `json:"have,omitempty"`
 	// Search and Recall are queries of the memory, for at most Most notes or tokens: Hits, or Recalled and Notes.
 	Search string `json:"search,omitempty"`
 	Recall string `json:"recall,omitempty"`
@@ -51,6 +51,7 @@ type answer struct {
 
 	Checked  plan.Checked            `json:"checked,omitzero"`
 	Object   string                  `json:"object,omitempty"`
+	Size     int64                   `json:"size,omitempty"`
 	Hits     []memory.Hit            `json:"hits,omitempty"`
 	Recalled []contextscope.Recalled `json:"recalled,omitempty"`
 	Notes    []string                `json:"notes,omitempty"`
@@ -125,12 +126,8 @@ func (h *conduct) do(ctx context.Context, c *call) (a answer, err error) {
 	case c.Leave != "":
 		return a, h.cond.Discharge(ctx, c.Leave)
 	case c.Commit != "":
-		pack, err := h.mirror.Pack(ctx, c.Commit, c.Have)
-		if err != nil {
-			return a, err
-		}
-		a.Object = wire.Name(wire.SealedCommits, pack)
-		return a, h.bus.Cache().Put(ctx, a.Object, pack)
+		a.Object, a.Size, err = h.pack(ctx, c.Commit, c.Have)
+		return a, err
 	case c.Gap != "":
 		h.gaps.Store(&c.Gap)
 		return a, nil
@@ -191,24 +188,6 @@ func (e *calledError) Error() string { return e.why }
 func (w *work) check(ctx context.Context, p spec.Plan) (plan.Checked, error) {
 	a, err := w.ask(ctx, call{Plan: &p})
 	return a.Checked, err
-}
-
-// fetch brings a commit into the working half's own mirror.
-func (w *work) fetch(ctx context.Context, commit string) error {
-	pack, err := w.commits(ctx, commit, w.setup.Base)
-	if err != nil {
-		return err
-	}
-	return w.mirror.Import(ctx, pack)
-}
-
-// commits has a pack made of a commit, and gets it.
-func (w *work) commits(ctx context.Context, commit, have string) ([]byte, error) {
-	a, err := w.ask(ctx, call{Commit: commit, Have: have})
-	if err != nil {
-		return nil, err
-	}
-	return wire.Open(ctx, w.bus.Cache(), wire.SealedCommits, a.Object)
 }
 
 // remote is the memory of the repository, which the conducting half has.

@@ -44,7 +44,8 @@ var arrows = []struct {
 	{"dashboard", []string{"report", "run"}},
 	{"sample", nil},
 	{"needs", []string{"run"}},
-	{".", []string{"attempt", "baseline", "conductor", "console", "dashboard", "decision", "explain", "needs", "phase", "plan", "proof", "recovery", "report", "request", "run", "sample", "store"}},
+	{"mirrors", nil},
+	{".", []string{"attempt", "baseline", "conductor", "console", "dashboard", "decision", "explain", "mirrors", "needs", "phase", "plan", "proof", "recovery", "report", "request", "run", "sample", "store"}},
 }
 
 // pure are the packages that decide or fold: they know neither NATS nor git, files, processes or the network.

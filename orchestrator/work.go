@@ -3,9 +3,7 @@ package orchestrator
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -50,12 +48,13 @@ type work struct {
 	// engaged is what a worker of many runs has of this one; nil for the run's own.
 	engaged *engagement
 
-	name   string // of the setup
-	begun  bool   // to take attempts off the queue
-	setup  *wire.Setup
-	path   string
-	mirror *git.Repo
-	hands  *worker.Worker
+	name    string // of the setup
+	begun   bool   // to take attempts off the queue
+	setup   *wire.Setup
+	path    string
+	mirror  *git.Repo
+	brought brought
+	hands   *worker.Worker
 	closers
 }
 
@@ -229,20 +228,6 @@ func (w *work) prepare(ctx context.Context, name string) (err error) {
 	}
 	w.later(w.mirror.Close)
 	return w.equip(ctx)
-}
-
-// base opens the mirror of the run's base commit: the conductor's own, or one that is made from its pack.
-func (w *work) base(ctx context.Context) (*git.Repo, error) {
-	dir := filepath.Join(w.path, "repo.git")
-	r, err := w.git.OpenMirror(dir)
-	if w.shared || !errors.Is(err, fs.ErrNotExist) {
-		return r, err
-	}
-	pack, err := w.commits(ctx, w.setup.Base, "")
-	if err != nil {
-		return nil, fmt.Errorf("get the base commit of run %s: %w", w.run, err)
-	}
-	return w.git.ReceiveMirror(ctx, dir, w.setup.Base, w.setup.Exclude, pack)
 }
 
 // equip makes the worker.

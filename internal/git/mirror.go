@@ -1,7 +1,6 @@
 package git
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -36,7 +35,7 @@ func (g *Git) CreateMirror(ctx context.Context, dir string, c *Checkout, commit 
 	}
 	defer func() { err = errors.Join(err, remove()) }()
 	source := &Repo{g: g, dir: filepath.Join(tmp, "source")}
-	cut := skeleton{format: len(commit), borrow: c.Objects, shallow: []string{commit}}
+	cut := skeleton{format: len(commit), borrow: []string{c.Objects}, shallow: []string{commit}}
 	if err := cut.write(source.dir); err != nil {
 		return nil, fmt.Errorf("make mirror of %s: %w", commit, err)
 	}
@@ -49,17 +48,6 @@ func (g *Git) CreateMirror(ctx context.Context, dir string, c *Checkout, commit 
 		return err
 	})
 	return r, err
-}
-
-// ReceiveMirror makes the mirror of a commit from a pack that has it whole. exclude are the lists of what is ignored, as the
-// mirror that the pack is from has them.
-func (g *Git) ReceiveMirror(ctx context.Context, dir, commit string, exclude, pack []byte) (*Repo, error) {
-	if err := checkIDs(commit); err != nil {
-		return nil, err
-	}
-	return g.createMirror(ctx, dir, commit, skeleton{exclude: exclude}, func(gitDir string) error {
-		return g.receive(ctx, gitDir, bytes.NewReader(pack))
-	})
 }
 
 // ErrDamaged is a repository with an object that is not there, or whose content does not match its id.
@@ -81,10 +69,7 @@ func (r *Repo) send(ctx context.Context, gitDir, revs string) error {
 // receive fills a repository from a pack. The ids of all objects are computed from their content: what a pack or an object store
 // from elsewhere calls them does not count.
 func (g *Git) receive(ctx context.Context, gitDir string, pack io.Reader) error {
-	_, err := g.exec(ctx, call{
-		dir: Dir{GitDir: gitDir}, stdin: pack, args: []string{"index-pack", "--stdin", "--strict=" + oldFaults},
-	})
-	return packError(err)
+	return g.takePack(ctx, gitDir, pack, "index-pack", "--stdin", "--fix-thin", "--strict="+oldFaults)
 }
 
 func (g *Git) createMirror(ctx context.Context, dir, commit string, s skeleton, fill func(string) error) (*Repo, error) {
@@ -157,7 +142,7 @@ const rawBytes = "* -text -ident -filter !working-tree-encoding !diff !merge !co
 // new ones to itself. Files pass between it and a work tree byte for byte. More lists of ignored files can be named.
 func (g *Git) Borrow(dir string, mirror *Repo, ignored ...string) (*Repo, error) {
 	s := skeleton{
-		format: len(mirror.base), borrow: filepath.Join(mirror.dir, "objects"), shallow: []string{mirror.base},
+		format: len(mirror.base), borrow: []string{mirror.Objects()}, shallow: []string{mirror.base},
 		exclude: ignoreLists(append(ignored, filepath.Join(mirror.dir, "info", "exclude"))...),
 	}
 	if err := s.write(dir); err != nil {

@@ -14,8 +14,8 @@ type skeleton struct {
 	format int
 	// head is the content of HEAD; empty means a branch that does not exist.
 	head string
-	// borrow is an objects directory to read from.
-	borrow string
+	// borrow are objects directories to read from.
+	borrow []string
 	// shallow are commits that are to have no parents.
 	shallow []string
 	// exclude is the content of info/exclude.
@@ -87,8 +87,8 @@ func (s skeleton) files() map[string]string {
 	if s.head != "" {
 		files["HEAD"] = s.head + "\n"
 	}
-	if s.borrow != "" {
-		files["objects/info/alternates"] = quoteAlternate(s.borrow) + "\n"
+	for _, dir := range s.borrow {
+		files["objects/info/alternates"] += quoteAlternate(dir) + "\n"
 	}
 	if len(s.shallow) > 0 {
 		files["shallow"] = strings.Join(s.shallow, "\n") + "\n"

@@ -43,6 +43,9 @@ func (d Dir) Bus(id string) string { return filepath.Join(d.Run(id), "bus") }
 // Caches is where the build caches of the repositories are.
 func (d Dir) Caches() string { return filepath.Join(d.Path, "caches") }
 
+// Mirrors is where a worker of runs that are conducted elsewhere keeps what it got of each repository.
+func (d Dir) Mirrors() string { return filepath.Join(d.Path, "mirrors") }
+
 // Trash is where directories wait that are to be removed.
 func (d Dir) Trash() string { return filepath.Join(d.Path, "trash") }
 

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 )
 
@@ -27,10 +28,39 @@ const (
 	SealedCommits = "commits"
 )
 
+// MaxCommits bounds a sealed pack of commits, in bytes. It is never in memory as a whole.
+const MaxCommits = 8 << 30
+
 // Name is the name under which an object is sealed: its kind and its digest.
 func Name(kind string, data []byte) string {
 	sum := sha256.Sum256(data)
-	return kind + "-" + hex.EncodeToString(sum[:])
+	return NameOf(kind, sum[:])
+}
+
+// NameOf is the name of an object with a SHA-256.
+func NameOf(kind string, sum []byte) string { return kind + "-" + hex.EncodeToString(sum) }
+
+// Streams is the part of the bus that sealed objects are copied from.
+type Streams interface {
+	CopyTo(ctx context.Context, name string, w io.Writer, limit int64) (int64, error)
+}
+
+// Copy writes the sealed object of a name, which has size bytes, to w. An object of another kind, of another size or with another
+// digest is ErrSeal: what is written by then is of no use.
+func Copy(ctx context.Context, objects Streams, kind, name string, size int64, w io.Writer) error {
+	if !strings.HasPrefix(name, kind+"-") {
+		return fmt.Errorf("%w: %.80q names no %s", ErrSeal, name, kind)
+	}
+	sum := sha256.New()
+	n, err := objects.CopyTo(ctx, name, io.MultiWriter(sum, w), size)
+	if err != nil {
+		return fmt.Errorf("get %.80s: %w", name, err)
+	}
+	if have := NameOf(kind, sum.Sum(nil)); have != name || n != size {
+		return fmt.Errorf("%w: the name is %.80s, and the digest of the object makes it %s; it has %d bytes of %d",
+			ErrSeal, name, have, n, size)
+	}
+	return nil
 }
 
 // Open returns the sealed object of a name. An object of another kind, or with another digest, is ErrSeal.

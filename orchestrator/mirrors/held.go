@@ -1,0 +1,168 @@
+package mirrors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"divisi/internal/git"
+	"divisi/internal/sandbox"
+)
+
+const (
+	// changeLock is the ending of the lock of who changes a collection; poll is how often it is tried to become that.
+	changeLock = ".change"
+	poll       = 50 * time.Millisecond
+)
+
+// Source has take read a pack of a commit, whole and without its history: what a repository lacks that has the commits in have.
+// An error of its own it returns as it is, not what take made of it.
+type Source func(ctx context.Context, commit string, have []string, take func(ctx context.Context, pack io.Reader) error) error
+
+// Mirror is one to be made: of a commit, at a place, with the lists of what is ignored.
+type Mirror struct {
+	Dir, Commit string
+	Exclude     []byte
+}
+
+// Held is the collection of a repository, which stays until Close.
+type Held struct {
+	store   *Store
+	dir     string
+	release func()
+}
+
+// Open holds the collection of a name and makes a mirror of it, which does not need it any more. The collection gets the commit
+// where it lacks it; one that is damaged is made again.
+func (s *Store) Open(ctx context.Context, name string, m Mirror, from Source) (*Held, *git.Repo, error) {
+	h := &Held{store: s, dir: filepath.Join(s.Dir, name)}
+	var err error
+	if h.release, err = sandbox.LockCaches(h.dir); err != nil {
+		return nil, nil, fmt.Errorf("use the mirror %s: %w", name, err)
+	}
+	r, err := h.mirror(ctx, &m, from)
+	if err != nil {
+		h.release()
+		return nil, nil, fmt.Errorf("bring %s to the mirror %s: %w", m.Commit, name, err)
+	}
+	if err := s.bound(); err != nil {
+		s.Notice(fmt.Sprintf("the mirrors in %s may take more than they should: %v", s.Dir, err))
+	}
+	return h, r, nil
+}
+
+func (h *Held) mirror(ctx context.Context, m *Mirror, from Source) (*git.Repo, error) {
+	unlock, err := h.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	_, err = os.Lstat(h.dir)
+	fresh := errors.Is(err, fs.ErrNotExist)
+	r, err := h.try(ctx, m, from)
+	if fresh || !errors.Is(err, git.ErrPack) && !errors.Is(err, git.ErrDamaged) {
+		return r, err
+	}
+	h.store.Notice(fmt.Sprintf("the mirror %s is made again: %v", h.dir, err))
+	if err := h.store.Discard(h.dir); err != nil {
+		return nil, err
+	}
+	return h.try(ctx, m, from)
+}
+
+func (h *Held) try(ctx context.Context, m *Mirror, from Source) (*git.Repo, error) {
+	c, err := h.store.Git.OpenCollection(h.dir, m.Commit)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	if err := c.Tidy(ctx); err != nil {
+		return nil, err
+	}
+	whole, err := c.Whole(ctx, m.Commit)
+	if err == nil && !whole {
+		err = h.ask(ctx, c, m.Commit, from)
+	}
+	if err == nil {
+		err = c.Keep(ctx, m.Commit, h.store.Clock())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.Mirror(ctx, m.Dir, m.Commit, m.Exclude)
+}
+
+func (h *Held) ask(ctx context.Context, c *git.Collection, commit string, from Source) error {
+	have, err := c.Kept(ctx)
+	if err == nil && slices.Contains(have, commit) {
+		err = fmt.Errorf("%w: it has lost %s", git.ErrDamaged, commit)
+	}
+	if err != nil {
+		return err
+	}
+	err = from(ctx, commit, have, func(ctx context.Context, pack io.Reader) error { return c.Receive(ctx, commit, pack) })
+	if err != nil {
+		return err
+	}
+	whole, err := c.Whole(ctx, commit)
+	if err == nil && !whole {
+		err = fmt.Errorf("%w: it does not have %s, which it received", git.ErrDamaged, commit)
+	}
+	return err
+}
+
+// Leave has the collection keep commits that a mirror of it got since, for the runs to come.
+func (h *Held) Leave(ctx context.Context, from *git.Repo, commits ...string) error {
+	if len(commits) == 0 {
+		return nil
+	}
+	unlock, err := h.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	c, err := h.store.Git.OpenCollection(h.dir, from.Base())
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	err = c.Take(ctx, from, commits...)
+	for _, commit := range commits {
+		if err == nil {
+			err = c.Keep(ctx, commit, h.store.Clock())
+		}
+	}
+	return err
+}
+
+// lock makes the caller the one who changes the collection.
+func (h *Held) lock(ctx context.Context) (unlock func(), err error) {
+	tick := time.NewTicker(poll)
+	defer tick.Stop()
+	for {
+		lock, err := sandbox.TryLock(h.dir + changeLock)
+		if err != nil {
+			return nil, fmt.Errorf("lock the mirror %s: %w", h.dir, err)
+		}
+		if lock != nil {
+			return func() { _ = lock.Close() }, nil // and with it the lock
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("wait for the mirror %s: %w", h.dir, context.Cause(ctx))
+		}
+	}
+}
+
+// Close gives the collection up.
+func (h *Held) Close() error {
+	h.release()
+	return h.store.bound()
+}
