@@ -200,7 +200,7 @@ func (h *conduct) conductorConfig(setup string) conductor.Config {
 		Notices: h.notices, Clock: now, NewID: newID, Log: h.log, Tree: h.tree, Approve: h.approver(), Closing: h.recording,
 		Setup: setup, Interactive: h.Approve != nil, Publish: h.publish, Person: account(), OnDoubt: h.OnDoubt,
 		Baselines: h.baselines(),
-		Decide: h.decider(), Keys: h.spec.Keys, Elsewhere: h.Elsewhere,
+		Decide:    h.decider(), Keys: h.spec.Keys, Elsewhere: h.Elsewhere,
 	}
 }
 
