@@ -30,6 +30,9 @@ const halfVar = "DIVISI_TEST_HALF"
 
 type half struct {
 	Work     bool   `json:"work"`
+	Serve    bool   `json:"serve"`
+	Submit   bool   `json:"submit"`
+	Review   bool   `json:"review"`
 	Resume   bool   `json:"resume"`
 	State    string `json:"state"`
 	Run      string `json:"run"`
@@ -57,6 +60,9 @@ func runHalf(text string) int {
 		}
 		return 0
 	}
+	if h.Serve {
+		return serve(ctx, &h)
+	}
 	host := orchestrator.Machine{StateDir: h.State, Elsewhere: true}
 	var r *orchestrator.Run
 	var err error
@@ -70,6 +76,10 @@ func runHalf(text string) int {
 		}
 		if h.Role != "" {
 			o.Roles = []orchestrator.File{role(h.Role)}
+		}
+		if h.Submit {
+			o.Elsewhere, o.NATS, o.Review = false, "", h.Review
+			return submit(ctx, &o, h.NATS)
 		}
 		r, err = orchestrator.Start(ctx, o)
 	}
@@ -95,7 +105,7 @@ type process struct {
 	err bytes.Buffer
 }
 
-func spawn(t *testing.T, h half) *process {
+func spawn(t *testing.T, h half, also ...func(*exec.Cmd)) *process {
 	t.Helper()
 	text, err := json.Marshal(h)
 	require.NoError(t, err)
@@ -104,6 +114,9 @@ func spawn(t *testing.T, h half) *process {
 	out, err := p.cmd.StdoutPipe()
 	require.NoError(t, err)
 	p.cmd.Stderr, p.out = &p.err, bufio.NewScanner(out)
+	for _, f := range also {
+		f(p.cmd)
+	}
 	require.NoError(t, p.cmd.Start())
 	return p
 }

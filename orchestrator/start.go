@@ -162,7 +162,7 @@ func (h *conduct) inspect(ctx context.Context, o *Options, dry bool) (base strin
 	if err != nil {
 		return "", err
 	}
-	h.checkout = c
+	h.checkout, h.exclude = c, c.Exclude()
 	own := []string{o.Record, o.Replay}
 	if o.Plan != nil {
 		own = append(own, o.Plan.Name)
@@ -227,10 +227,13 @@ func (h *conduct) readPlan(ctx context.Context, file *File, dry bool) error {
 		h.spec.Plan, h.positions = &p, positions
 		h.spec.Goal = cmp.Or(p.Goal, filepath.Base(file.Name))
 	}
-	if dry {
+	switch {
+	case dry:
 		return needs.Servers(&h.spec)
+	case h.Elsewhere: // and so are the variables
+		return nil
 	}
-	return needs.Check(ctx, &h.spec, h.Replay != "" || h.Elsewhere) // the keys of models are where these are called
+	return needs.Check(ctx, &h.spec, h.Replay != "")
 }
 
 // gateNames lists the gates of a project file; nil when they are still to be detected.
@@ -267,10 +270,8 @@ func (h *conduct) begin(ctx context.Context, o *Options) (r *Run, err error) {
 	if _, err = h.tryPlan(ctx, o); err != nil {
 		return nil, err
 	}
-	if len(h.spec.Project.Gates) == 0 && !o.AllowUnverified {
-		return nil, usage.With(usage.Errorf("%s\n"+
-			"Write a gate, a command that fails when the code is broken, to .divisi/divisi.yaml and commit it:\n"+
-			"  gates:\n    - {name: build, command: [make, build]}", noGates), usage.NoGates)
+	if err = h.gated(o); err != nil {
+		return nil, err
 	}
 	m := store.Meta{Repo: h.spec.Repo, NATS: o.NATS, Demo: o.Sample}
 	if o.Plan != nil {
@@ -290,7 +291,7 @@ func (h *conduct) begin(ctx context.Context, o *Options) (r *Run, err error) {
 	if err = h.takeCheckout(ctx); err != nil {
 		return nil, err
 	}
-	if h.bus, err = h.dir.Hold(ctx, h.spec.Run, o.NATS); err != nil {
+	if h.bus, err = h.dir.Hold(ctx, h.spec.Run, m.Server()); err != nil {
 		return nil, err
 	}
 	h.later(func() { h.dir.Close(h.bus) })
@@ -318,6 +319,16 @@ func (h *conduct) makeDir() error {
 		err = os.Mkdir(h.path, 0o700)
 	}
 	return err
+}
+
+// gated refuses a run that no gate can prove.
+func (h *conduct) gated(o *Options) error {
+	if len(h.spec.Project.Gates) > 0 || o.AllowUnverified {
+		return nil
+	}
+	return usage.With(usage.Errorf("%s\n"+
+		"Write a gate, a command that fails when the code is broken, to .divisi/divisi.yaml and commit it:\n"+
+		"  gates:\n    - {name: build, command: [make, build]}", noGates), usage.NoGates)
 }
 
 const noGates = "the repository has no gates: no change could be proven before it lands"
