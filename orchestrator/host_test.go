@@ -2,6 +2,7 @@ package orchestrator_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -99,6 +100,27 @@ func demo(t *testing.T, dir, url string) half {
 	}
 }
 
+// The demo, with its roles and its plan of many tasks, survives the way to the host.
+func TestTheDemoIsSubmitted(t *testing.T) {
+	t.Parallel()
+	url, dir := broker(t), t.TempDir()
+	h := demo(t, dir, url)
+	state := filepath.Join(dir, "host")
+	hosting := host(t, state, url)
+	id := submitted(t, h)
+	work := spawn(t, half{
+		Work: true, State: filepath.Join(dir, "work"), Run: id, NATS: url, Key: filepath.Join(state, "runs", id, "worker.key"),
+	})
+	r, err := orchestrator.On(orchestrator.Server{URL: url}).Open(t.Context(), id)
+	require.NoError(t, err)
+	decided(t, r, map[string]bool{}) // a person may be asked about doubts
+	end, err := r.Wait(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "done 15 landed", end.State+" "+end.Reason)
+	work.ended()
+	hosting.stopped()
+}
+
 // decided accepts what waits, until the run has ended.
 func decided(t *testing.T, r *orchestrator.Run, kinds map[string]bool) {
 	t.Helper()
@@ -124,12 +146,16 @@ func decided(t *testing.T, r *orchestrator.Run, kinds map[string]bool) {
 func TestARunIsConductedWhereTheRepositoryIsNot(t *testing.T) {
 	t.Parallel()
 	url, dir := broker(t), t.TempDir()
-	h := demo(t, dir, url)
+	repo, laptop, remove := newRepository()
+	defer remove()
+	h := half{
+		State: laptop, NATS: url, Repo: repo, Plan: plan.Name, PlanText: string(plan.Data), Role: "[sed, -i, 's/.*/A NOTE/', '{files}']",
+		Review: true,
+	}
 	state := filepath.Join(dir, "host")
 	hosting := host(t, state, url)
-	h.Review = true
 	id := submitted(t, h)
-	require.NoDirExists(t, filepath.Join(dir, "laptop", "runs", id))
+	require.NoDirExists(t, filepath.Join(laptop, "runs", id))
 	require.NoError(t, os.Rename(h.Repo, h.Repo+"-away")) // nothing of it is read any more
 	work := spawn(t, half{
 		Work: true, State: filepath.Join(dir, "work"), Run: id, NATS: url, Key: filepath.Join(state, "runs", id, "worker.key"),
@@ -179,8 +205,9 @@ func TestARunIsConductedWhereTheRepositoryIsNot(t *testing.T) {
 	gitIn(t, h.Repo, "update-ref", "-d", moved.Ref)
 	require.Equal(t, before, gitIn(t, h.Repo, "for-each-ref")+gitIn(t, h.Repo, "status", "--porcelain"))
 
-	other, _, remove := newRepository()
-	defer remove()
+	other := filepath.Join(dir, "other")
+	gitIn(t, dir, "init", "-q", other)
+	gitIn(t, other, "-c", "user.name=a", "-c", "user.email=a@b.test", "commit", "-q", "--allow-empty", "-m", "Begin elsewhere")
 	_, err = r.PublishTo(t.Context(), other)
 	require.True(t, orchestrator.IsUsage(err), "%v", err)
 	require.ErrorContains(t, err, "no longer has the commit")
@@ -188,6 +215,23 @@ func TestARunIsConductedWhereTheRepositoryIsNot(t *testing.T) {
 	require.ErrorContains(t, err, "an attempt is taken where run "+id+" is conducted")
 	require.NoError(t, r.Close())
 	hosting.stopped()
+}
+
+// setUp follows the log of a run until its workers were told so often what they are made of.
+func setUp(t *testing.T, url, id string, times int) {
+	t.Helper()
+	b, err := bus.Open(t.Context(), bus.Options{URL: url, Run: id})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, b.Close(context.Background())) }()
+	for m, err := range b.Tail(t.Context(), bus.ConductorSubject(id, string(contextscope.KindRun)), 1) {
+		require.NoError(t, err)
+		if strings.Contains(string(m.Data), `"setup":"setup-`) {
+			times--
+		}
+		if times == 0 {
+			return
+		}
+	}
 }
 
 // A host that is killed, or stopped in order, goes on with its runs when it is started again; a run that a person stopped stays so
@@ -216,9 +260,7 @@ func TestAHostGoesOnWithItsRuns(t *testing.T) {
 	second.stopped()
 	work.ended() // the run was stopped
 	third := host(t, state, url)
-	work = spawn(t, w)
-	started = append(started, contextscope.KindStarted)
-	until(t, url, id, started...)
+	setUp(t, url, id, 3)
 
 	runs := orchestrator.On(orchestrator.Server{URL: url})
 	r, err := runs.Open(t.Context(), id)
@@ -229,34 +271,38 @@ func TestAHostGoesOnWithItsRuns(t *testing.T) {
 	end, err := r.Wait(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "stopped paused by a person", end.State+" "+end.Reason)
-	work.ended()
 	third.stopped()
 
 	fourth := host(t, state, url)
 	r, err = runs.Open(t.Context(), id)
 	require.NoError(t, err)
 	require.True(t, r.NotRunning())
-	said, err := r.Send(t.Context(), "capitals", "Hurry up.") // the host keeps it
-	require.NoError(t, err)
-	require.NotEmpty(t, said)
+	_, err = r.Send(t.Context(), "capitals", "Hurry up.") // the host answers for a run without a conductor
+	require.ErrorContains(t, err, "it cannot receive messages")
+	require.True(t, orchestrator.IsUsage(err))
 	require.NoError(t, r.Close())
 	r, err = orchestrator.ResumeOn(t.Context(), orchestrator.Server{URL: url}, id, nil, false)
 	require.NoError(t, err)
 	require.False(t, r.NotRunning())
 	_, err = orchestrator.ResumeOn(t.Context(), orchestrator.Server{URL: url}, id, nil, false)
 	require.ErrorContains(t, err, "run "+id+" is active")
+	setUp(t, url, id, 4)
+	work = spawn(t, w)
+	started = append(started, contextscope.KindStarted)
+	until(t, url, id, started...)
 	_, err = r.Cancel(t.Context(), "", "it was enough")
 	require.NoError(t, err)
 	end, err = r.Wait(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "cancelled it was enough", end.State+" "+end.Reason)
+	work.ended()
 	fourth.stopped()
 }
 
 // hosts is a host in this process.
-func hosts(t *testing.T, url string) *orchestrator.Host {
+func hosts(t *testing.T, dir, url string) *orchestrator.Host {
 	t.Helper()
-	h, err := orchestrator.NewHost(orchestrator.HostOptions{StateDir: t.TempDir(), Server: orchestrator.Server{URL: url}})
+	h, err := orchestrator.NewHost(orchestrator.HostOptions{StateDir: dir, Server: orchestrator.Server{URL: url}})
 	require.NoError(t, err)
 	require.NoError(t, h.Start(t.Context()))
 	return h
@@ -281,7 +327,7 @@ func TestNothingIsSentBeforeTrust(t *testing.T) {
 	url := broker(t)
 	repo, state, remove := newRepository()
 	defer remove()
-	h := hosts(t, url)
+	h := hosts(t, t.TempDir(), url)
 	defer h.Stop()
 	require.NoError(t, os.WriteFile(filepath.Join(repo, ".divisi", "divisi.yaml"),
 		[]byte("setup: [make, deps]\ngates:\n  - {name: test, command: [grep, -iq, note, notes.txt]}\n"), 0o600))
@@ -319,7 +365,7 @@ func TestSubmitNeedsAHost(t *testing.T) {
 	require.ErrorContains(t, err, "no host conducts runs on")
 	require.Zero(t, stored(t, url))
 
-	h := hosts(t, url)
+	h := hosts(t, t.TempDir(), url)
 	defer h.Stop()
 	second, err := orchestrator.NewHost(orchestrator.HostOptions{StateDir: t.TempDir(), Server: orchestrator.Server{URL: url}})
 	require.NoError(t, err)
@@ -328,4 +374,96 @@ func TestSubmitNeedsAHost(t *testing.T) {
 	require.ErrorContains(t, err, `there is no run "20261123-000000-aaaa"`)
 	_, err = orchestrator.On(orchestrator.Server{URL: url}).Summary(t.Context(), "../x")
 	require.ErrorContains(t, err, "is no run's id")
+}
+
+// answered asks the host as any process can that reaches the server.
+func answered(t *testing.T, url, call string) (text string) {
+	t.Helper()
+	b, err := bus.Open(t.Context(), bus.Options{URL: url})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, b.Close(context.Background())) }()
+	data, err := b.Request(t.Context(), bus.ControlSubject("serve"), []byte(call))
+	require.NoError(t, err)
+	return string(data)
+}
+
+// setUps counts how often the workers of a run were told what they are made of.
+func setUps(t *testing.T, url, id string) (n int) {
+	t.Helper()
+	b, err := bus.Open(t.Context(), bus.Options{URL: url, Run: id})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, b.Close(context.Background())) }()
+	for m, err := range b.Read(t.Context(), bus.ConductorSubject(id, string(contextscope.KindRun)), 1) {
+		require.NoError(t, err)
+		n += strings.Count(string(m.Data), `"setup":"setup-`)
+	}
+	return n
+}
+
+// What the host is sent is not trusted, and an order that is sent again begins nothing again.
+func TestAHostTakesAnOrderOnceAndNoOther(t *testing.T) {
+	t.Parallel()
+	url := broker(t)
+	repo, laptop, remove := newRepository()
+	defer remove()
+	state := t.TempDir()
+	first := hosts(t, state, url)
+	defer func() { first.Stop() }()
+	r, err := orchestrator.Submit(t.Context(), orchestrator.Options{
+		Machine: orchestrator.Machine{StateDir: laptop}, Repo: repo, Plan: &plan, Roles: []orchestrator.File{role("[true]")},
+	}, orchestrator.Server{URL: url})
+	require.NoError(t, err)
+	id := r.ID()
+	require.NoError(t, r.Close())
+	var meta struct{ Order string }
+	require.NoError(t, json.Unmarshal(must(os.ReadFile(filepath.Join(state, "runs", id, "run.json"))), &meta))
+	order := meta.Order
+	start := fmt.Sprintf(`{"verb":"start","run":%q,"order":%q}`, id, order)
+	setUp(t, url, id, 1)
+	for range 3 {
+		require.JSONEq(t, fmt.Sprintf(`{"run":%q}`, id), answered(t, url, start))
+	}
+	require.Equal(t, 1, setUps(t, url, id))
+	before := stored(t, url)
+	lying := "order-" + strings.Repeat("0", 64)
+	for call, want := range map[string]string{
+		fmt.Sprintf(`{"verb":"start","run":%q,"order":%q}`, id, lying):          "the host has another run",
+		`{"verb":"start","run":"20261123-000000-aaaa","order":"` + lying + `"}`: "no such object",
+		`{"verb":"start","run":"20261123-000000-aaaa","order":"../x"}`:          "names no order",
+		`{"verb":"start","run":"../x","order":"` + order + `"}`:                 "is no run's id",
+		`{"verb":"start","run":"serve","order":"` + order + `"}`:                "no such object",
+		`{"verb":"start","run":"` + id + `","order":"` + order + `","more":1}`:  `unknown field \"more\"`,
+		`{"verb":"commit","run":"` + id + `","commit":"--all","have":""}`:       "is not what has landed",
+		`{"verb":"fetched","run":"` + id + `","commit":"../x"}`:                 "is no commit",
+		`{"verb":"remove","run":"` + id + `"}`:                                  "does not know what",
+		`{"verb":"context","run":"` + id + `"}`:                                 "names no view",
+		`{"verb":"request","run":"` + id + `"}`:                                 "has no request",
+		`{"verb":"summary","run":".."}`:                                         "is no run's id",
+		`{`:                                                                     "cannot read what is asked", "\x00": "cannot read what is asked",
+	} {
+		said := answered(t, url, call)
+		require.Contains(t, said, want, call)
+		require.Equal(t, want != "no such object", strings.Contains(said, `"usage":true`), call)
+	}
+	require.Equal(t, before, stored(t, url))
+	require.JSONEq(t, fmt.Sprintf(`{"runs":[%q]}`, id), answered(t, url, `{"verb":"list"}`), "nothing was left behind")
+
+	// An answer that was lost: the order is sent again, by many at once, to a host that has only the server.
+	first.Stop()
+	first = hosts(t, t.TempDir(), url)
+	b, err := bus.Open(t.Context(), bus.Options{URL: url})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, b.Close(context.Background())) }()
+	said := make(chan string, 4)
+	for range cap(said) {
+		go func() {
+			data, err := b.Request(t.Context(), bus.ControlSubject("serve"), []byte(start))
+			said <- fmt.Sprint(string(data), err)
+		}()
+	}
+	for range cap(said) {
+		require.Equal(t, fmt.Sprintf(`{"run":%q}<nil>`, id), <-said)
+	}
+	setUp(t, url, id, 2)
+	require.Equal(t, 2, setUps(t, url, id))
 }
