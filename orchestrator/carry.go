@@ -17,8 +17,8 @@ import (
 	"divisi/subagents/wire"
 )
 
-// carry conducts a run that was submitted: it begins the run where the log has no events, else it goes on. The order stands for the
-// checkout. The bus is open.
+// carry conducts a run that was submitted: it begins the run where the log has no events, else it goes on. The order stands for
+// the checkout. The bus is open.
 func (h *conduct) carry(ctx context.Context, o *ResumeOptions, m store.Meta) (*Run, error) {
 	if o.Repo != "" {
 		return nil, usage.Errorf("run %s was submitted: it has no repository on this machine", o.Run)

@@ -143,8 +143,8 @@ func (h *Host) unfinished(ctx context.Context) (open []string, err error) {
 	return open, nil
 }
 
-// goesOn reports whether a run has not ended, or was stopped with its host. One whose log cannot be read is tried, so that a person
-// is told.
+// goesOn reports whether a run has not ended, or was stopped with its host. One whose log cannot be read is tried, so that a
+// person is told.
 func (h *Host) goesOn(ctx context.Context, id string) bool {
 	var status run.Status
 	var reason string
@@ -156,8 +156,8 @@ func (h *Host) goesOn(ctx context.Context, id string) bool {
 	return !status.Ended() || status == run.Stopped && reason == conductor.ErrHostStops.Error()
 }
 
-// begin begins a run, or goes on with it, and conducts it beside the others until it ends. mine is its place among the runs. What a
-// fresh one that cannot begin leaves is removed.
+// begin begins a run, or goes on with it, and conducts it beside the others until it ends. mine is its place among the runs. What
+// a fresh one that cannot begin leaves is removed.
 func (h *Host) begin(ctx context.Context, mine *hosted, fresh bool, o ResumeOptions) error {
 	o.Run, o.Machine = mine.id, Machine{
 		StateDir: h.o.StateDir, Strict: h.o.Strict, Elsewhere: true, Approve: waits,

@@ -2,7 +2,6 @@ package orchestrator
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"divisi/bus"
+	"divisi/internal/spec"
 	"divisi/internal/usage"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/store"
@@ -80,7 +80,7 @@ const sealedAnswer = "answer"
 
 // encode returns an answer as it is sent.
 func (a *hostAnswer) encode(ctx context.Context, b *bus.Bus) ([]byte, error) {
-	data, err := json.Marshal(a)
+	data, err := spec.JSON(a)
 	if err != nil || len(data) <= bus.MaxData {
 		return data, err
 	}
@@ -88,7 +88,7 @@ func (a *hostAnswer) encode(ctx context.Context, b *bus.Bus) ([]byte, error) {
 	if err := b.Cache().Put(ctx, name, data); err != nil {
 		return nil, err
 	}
-	return json.Marshal(&hostAnswer{Large: name})
+	return spec.JSON(&hostAnswer{Large: name})
 }
 
 // client reaches the host on a server from another process. Its bus is that of no run.
@@ -110,16 +110,16 @@ func (m *client) close(ctx context.Context) { store.Dir{Log: *zerolog.Ctx(ctx)}.
 func (m *client) ask(ctx context.Context, q hostCall) (a hostAnswer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	data, err := json.Marshal(q)
-	if err == nil {
+	var data []byte
+	if data, err = spec.JSON(q); err == nil {
 		data, err = m.bus.Request(ctx, serveSubject(), data)
 	}
 	if err == nil {
-		err = json.Unmarshal(data, &a)
+		err = wire.Decode(data, &a)
 	}
 	if err == nil && a.Large != "" {
 		if data, err = wire.Open(ctx, m.bus.Cache(), sealedAnswer, a.Large); err == nil {
-			err = json.Unmarshal(data, &a)
+			err = wire.Decode(data, &a)
 		}
 	}
 	switch {

@@ -17,8 +17,8 @@ import (
 // sealedOrder is the kind of orders: their names begin with it.
 const sealedOrder = "order"
 
-// order is what a run that another machine conducts is made of: all that was learnt from the checkout. It is an object of the run,
-// and its name has its digest.
+// order is what a run that another machine conducts is made of: all that was learnt from the checkout. It is an object of the
+// run, and its name has its digest.
 type order struct {
 	// Spec names the repository for people only: nothing is read from there.
 	Spec run.Spec `json:"spec"`
@@ -41,8 +41,8 @@ func (o *order) seal() (name string, data []byte, err error) {
 	return wire.Name(sealedOrder, data), data, nil
 }
 
-// unsealOrder reads the order of a run. One that is not the object of its name, is another run's, has fields that this program does
-// not know, or has what no file may have is wire.ErrSeal.
+// unsealOrder reads the order of a run. One that is not the object of its name, is another run's, has fields that this program
+// does not know, or has what no file may have is wire.ErrSeal.
 func unsealOrder(ctx context.Context, objects wire.Objects, id, name string) (*order, error) {
 	data, err := wire.Open(ctx, objects, sealedOrder, name)
 	if err != nil {

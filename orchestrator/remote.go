@@ -72,8 +72,8 @@ func (o on) Open(ctx context.Context, id string) (*Run, error) {
 	return r, nil
 }
 
-// ResumeOn has the host on a server go on with a run that was stopped, with a new budget for the whole run where that is not nil, 0
-// for none.
+// ResumeOn has the host on a server go on with a run that was stopped, with a new budget for the whole run where that is not nil,
+// 0 for none.
 func ResumeOn(ctx context.Context, at Server, id string, budget *int, allowUnverified bool) (*Run, error) {
 	if _, err := on(at).ask(ctx, hostCall{
 		Verb: verbResume, Run: id, Budget: budget, AllowUnverified: allowUnverified,
@@ -102,7 +102,7 @@ func (r *Run) PublishTo(ctx context.Context, repo string) (_ Result, err error) 
 	case err != nil:
 		return Result{}, err
 	case !st.Status.Ended():
-		return Result{}, usage.With(usage.Errorf("run %s is active: publish what landed when it has ended", r.id), usage.Running, r.id)
+		return Result{}, usage.Errorf("run %s is active: publish what landed when it has ended", r.id)
 	case st.Head == st.Spec.Base:
 		return Result{}, usage.Errorf("nothing has landed in run %s", r.id)
 	}

@@ -321,18 +321,6 @@ func (h *conduct) makeDir() error {
 	return err
 }
 
-// gated refuses a run that no gate can prove.
-func (h *conduct) gated(o *Options) error {
-	if len(h.spec.Project.Gates) > 0 || o.AllowUnverified {
-		return nil
-	}
-	return usage.With(usage.Errorf("%s\n"+
-		"Write a gate, a command that fails when the code is broken, to .divisi/divisi.yaml and commit it:\n"+
-		"  gates:\n    - {name: build, command: [make, build]}", noGates), usage.NoGates)
-}
-
-const noGates = "the repository has no gates: no change could be proven before it lands"
-
 // checkSetup refuses a key that names what is no file of the base commit.
 func (h *conduct) checkSetup(ctx context.Context) error {
 	key := h.spec.Project.Setup.Key

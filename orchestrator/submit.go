@@ -14,9 +14,9 @@ import (
 	"divisi/subagents/wire"
 )
 
-// Submit begins a run that the host on a server conducts. All that Start reads and checks is read and checked on this machine, and
-// nothing is sent before Trust agrees. What is decided in the run is decided with Run.Decide; Approve and Decide are not called.
-// After Submit this process is not needed.
+// Submit begins a run that the host on a server conducts. All that Start reads and checks is read and checked on this machine,
+// and nothing is sent before Trust agrees; the variables and keys that roles need are those of the workers. Run.Decide decides
+// about plans too: Approve and Decide are not called. After Submit this process is not needed.
 func Submit(ctx context.Context, o Options, at Server) (*Run, error) {
 	switch {
 	case at.URL == "":
@@ -42,8 +42,8 @@ func Submit(ctx context.Context, o Options, at Server) (*Run, error) {
 // order makes the order of a run, and the pack of its base commit.
 func (h *conduct) order(ctx context.Context, o *Options) (_ *order, pack []byte, err error) {
 	if !h.spec.Project.Environment.IsZero() {
-		return nil, nil, usage.Errorf("the environment of .divisi/divisi.yaml is taken from this checkout, which another machine does " +
-			"not have: write a setup that makes it, or start the run here")
+		return nil, nil, usage.Errorf("the environment of .divisi/divisi.yaml is taken from this checkout, which another " +
+			"machine does not have: write a setup that makes it, or start the run here")
 	}
 	r := &order{Caches: h.sharedCaches(o.Sample), Exclude: h.exclude, Strict: o.Strict}
 	if h.path, err = os.MkdirTemp("", "divisi-submit-"); err != nil {
@@ -90,8 +90,8 @@ func (h *conduct) whole(ctx context.Context) error {
 		return err
 	}
 	if len(links)+len(files) > 0 {
-		return usage.Errorf("the repository has %d submodules and %d files of Git LFS, which are in this checkout and do not travel "+
-			"with a commit: start the run here", len(links), len(files))
+		return usage.Errorf("the repository has %d submodules and %d files of Git LFS, which are in this checkout and do not "+
+			"travel with a commit: start the run here", len(links), len(files))
 	}
 	return nil
 }
