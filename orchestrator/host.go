@@ -111,7 +111,8 @@ func (h *Host) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop stops the runs in order, so that the next host of the state directory goes on with them, and waits for them.
+// Stop ends what Start has begun: the runs are stopped in order and waited for, and the next host of the state directory goes on
+// with them.
 func (h *Host) Stop() {
 	h.life(conductor.ErrHostStops)
 	h.deaf()
