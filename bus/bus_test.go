@@ -32,7 +32,7 @@ func TestOneOwner(t *testing.T) {
 		require.Equal(t, filepath.Join(o.Dir, lockName), locked.Path)
 		require.Contains(t, locked.Error(), b.URL())
 
-		path := filepath.Join(o.Dir, ownerFile)
+		path := filepath.Join(o.Dir, OwnerFile)
 		info, err := os.Stat(path)
 		require.NoError(t, err)
 		require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
@@ -97,7 +97,7 @@ func TestAttach(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, pos, last.Pos)
 		require.NoError(t, a.Close(ctx))
-		require.FileExists(t, filepath.Join(o.Dir, ownerFile), "only the owner removes it")
+		require.FileExists(t, filepath.Join(o.Dir, OwnerFile), "only the owner removes it")
 	})
 }
 
@@ -235,7 +235,7 @@ func TestOpenFailsClearly(t *testing.T) {
 				free, err := lockFree(c.o.Dir)
 				require.NoError(t, err)
 				require.True(t, free, "a failed start gives the directory up")
-				require.NoFileExists(t, filepath.Join(c.o.Dir, ownerFile))
+				require.NoFileExists(t, filepath.Join(c.o.Dir, OwnerFile))
 			}
 		})
 	}

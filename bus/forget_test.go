@@ -72,7 +72,7 @@ func FuzzOwner(f *testing.F) {
 	f.Add([]byte("{"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		dir := t.TempDir()
-		require.NoError(t, os.WriteFile(dir+"/"+ownerFile, data, 0o600))
+		require.NoError(t, os.WriteFile(dir+"/"+OwnerFile, data, 0o600))
 		require.NoError(t, os.WriteFile(dir+"/"+lockName, data, 0o600))
 		if h, err := readOwner(dir); err == nil {
 			require.True(t, h.Run == "" || ValidToken(h.Run))

@@ -16,7 +16,8 @@ import (
 	"divisi/bus/member"
 )
 
-const ownerFile = "server.json"
+// OwnerFile is, in the directory of an embedded server, how other processes of the same user reach it.
+const OwnerFile = "server.json"
 
 // owner is server.json: how other processes of the same user reach the owner of a directory. Mode 0600.
 type owner struct {
@@ -89,17 +90,17 @@ func (own owner) signs() nats.Option {
 func (own owner) write(dir string) error {
 	data, err := json.MarshalIndent(own, "", "  ") //nolint:gosec // the password is what the file is for; mode 0600
 	if err != nil {
-		return fmt.Errorf("encode %s: %w", ownerFile, err)
+		return fmt.Errorf("encode %s: %w", OwnerFile, err)
 	}
-	if err := maybe.WriteFile(filepath.Join(dir, ownerFile), append(data, '\n'), 0o600); err != nil {
-		return fmt.Errorf("%w: write %s: %w", ErrUnavailable, ownerFile, err)
+	if err := maybe.WriteFile(filepath.Join(dir, OwnerFile), append(data, '\n'), 0o600); err != nil {
+		return fmt.Errorf("%w: write %s: %w", ErrUnavailable, OwnerFile, err)
 	}
 	return nil
 }
 
 // readOwner reads server.json. os.ErrNotExist when there is none.
 func readOwner(dir string) (owner, error) {
-	path := filepath.Join(dir, ownerFile)
+	path := filepath.Join(dir, OwnerFile)
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return owner{}, fmt.Errorf("read %s: %w", path, err)
@@ -114,9 +115,15 @@ func readOwner(dir string) (owner, error) {
 	return own, nil
 }
 
+// OwnerOptions are those of a client of the embedded server of a directory, as its server.json tells.
+func OwnerOptions(dir string) (Options, error) {
+	own, err := readOwner(dir)
+	return Options{URL: own.URL, User: own.User, Password: own.Password, Credentials: own.Credentials}, err
+}
+
 func removeOwner(dir string) error {
-	if err := os.Remove(filepath.Join(dir, ownerFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("remove %s: %w", ownerFile, err)
+	if err := os.Remove(filepath.Join(dir, OwnerFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove %s: %w", OwnerFile, err)
 	}
 	return nil
 }

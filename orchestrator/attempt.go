@@ -15,6 +15,10 @@ import (
 // Diff returns the patch of an attempt of a task, or with stat its size for each file, as JSON (docs/landing.md); 0 is the newest
 // attempt.
 func (r *Run) Diff(ctx context.Context, task string, number int, stat bool) (json.RawMessage, error) {
+	if r.host != nil {
+		a, err := r.host.ask(ctx, hostCall{Verb: verbDiff, Run: r.id, Task: task, Attempt: number, Stat: stat})
+		return a.Data, err
+	}
 	return r.look(ctx, task, number, func(ctx context.Context, a *attempt.Attempt) (any, error) { return a.Diff(ctx, stat) })
 }
 
@@ -26,12 +30,18 @@ func (r *Run) Log(ctx context.Context, task string, number int) (json.RawMessage
 // Take checks an attempt of a task out into a directory that is new or empty and outside the repository, for a person to change,
 // and returns what it is as JSON (docs/states.md); 0 is the newest attempt.
 func (r *Run) Take(ctx context.Context, task string, number int, dir string) (json.RawMessage, error) {
+	if err := r.here("an attempt is taken"); err != nil {
+		return nil, err
+	}
 	return r.look(ctx, task, number, func(ctx context.Context, a *attempt.Attempt) (any, error) { return a.Take(ctx, dir) })
 }
 
 // Give hands in what a person has changed in a directory that Take filled, as the next attempt of its task. Where notRunning is
 // set no process carries the run out: Resume continues it.
 func (r *Run) Give(ctx context.Context, task, dir string) (outcome string, notRunning bool, err error) {
+	if err := r.here("an attempt is given back"); err != nil {
+		return "", false, err
+	}
 	taken, err := attempt.ReadTaken(dir)
 	if err != nil {
 		return "", false, err
@@ -46,6 +56,9 @@ func (r *Run) Give(ctx context.Context, task, dir string) (outcome string, notRu
 // Drop takes out what a task has landed, its whole change set where it is of one: the patch that undoes it lands as a task of its
 // own. Where notRunning is set no process carries the run out: Resume continues it.
 func (r *Run) Drop(ctx context.Context, task, reason string) (outcome string, notRunning bool, err error) {
+	if err := r.here("a landed task is dropped"); err != nil {
+		return "", false, err
+	}
 	return r.handIn(ctx, conductor.Request{Verb: conductor.VerbDrop, Task: task, Text: reason}, 0,
 		func(ctx context.Context, a *attempt.Attempt) (*spec.Patch, error) { return a.Undo(ctx) })
 }

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/contextscope/memory"
@@ -67,10 +69,19 @@ const maxCalls = 64
 
 // listen answers the calls of working halves, until stop, which waits for those under way.
 func (h *conduct) listen(ctx context.Context) (stop func(), err error) {
+	return answerCalls(ctx, h.bus, callSubject(h.spec.Run), h.log, func(ctx context.Context, data []byte) ([]byte, error) {
+		return json.Marshal(h.answer(ctx, data))
+	})
+}
+
+// answerCalls answers the calls on a subject, until stop, which waits for those under way.
+func answerCalls(
+	ctx context.Context, b *bus.Bus, subject string, log zerolog.Logger, answer func(context.Context, []byte) ([]byte, error),
+) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var under sync.WaitGroup
 	room := make(chan struct{}, maxCalls)
-	unsubscribe, err := h.bus.Subscribe(ctx, callSubject(h.spec.Run), func(m bus.Message, reply func([]byte) error) {
+	unsubscribe, err := b.Subscribe(ctx, subject, func(m bus.Message, reply func([]byte) error) {
 		select {
 		case room <- struct{}{}:
 		case <-ctx.Done():
@@ -78,13 +89,12 @@ func (h *conduct) listen(ctx context.Context) (stop func(), err error) {
 		}
 		under.Go(func() {
 			defer func() { <-room }()
-			a := h.answer(ctx, m.Data)
-			data, err := json.Marshal(a)
+			data, err := answer(ctx, m.Data)
 			if err == nil {
 				err = reply(data)
 			}
 			if err != nil {
-				h.log.Warn().Err(err).Msg("a worker was not answered")
+				log.Warn().Err(err).Str("subject", subject).Msg("a call was not answered")
 			}
 		})
 	})

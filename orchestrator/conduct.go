@@ -41,11 +41,14 @@ type conduct struct {
 	spec     run.Spec
 	path     string
 	git      *git.Git
-	checkout *git.Checkout
+	checkout *git.Checkout // nil for an order
 	mirror   *git.Repo
 	bus      *bus.Bus
 	// full ends the run because its store is full, or stops it in order.
 	full context.CancelCauseFunc
+	// ordered reports that the run was submitted: there is no checkout. exclude are the lists of what git ignores.
+	ordered bool
+	exclude []byte
 	// beside is what trees have of the checkout beside the files that git stores.
 	beside *checkout.Content
 	// positions are the places in the plan file, skipped the agents of other programs that are no roles here.
@@ -149,7 +152,7 @@ func (h *conduct) launch(ctx context.Context, st *run.State) (*Run, error) {
 	go func() {
 		defer r.over()
 		stop := hands.begin(ctx, cond.State().Pos, h.full)
-		r.err = cond.Run(ctx)
+		r.err = h.guard(func() error { return cond.Run(ctx) })
 		if cause := context.Cause(ctx); r.started() == nil && cause != nil && !errors.Is(cause, context.Canceled) {
 			r.err = cause
 		}
@@ -167,7 +170,7 @@ func (h *conduct) launch(ctx context.Context, st *run.State) (*Run, error) {
 func (h *conduct) seal(ctx context.Context, st *run.State) (string, error) {
 	s := wire.Setup{
 		Run: h.spec.Run, Base: h.spec.Base, Caches: filepath.Base(h.caches), Project: h.spec.Project, Roles: h.spec.Roles,
-		Plan: h.spec.Plan, Environment: h.spec.Environment, Beside: h.beside.Digest(), Exclude: h.checkout.Exclude(),
+		Plan: h.spec.Plan, Environment: h.spec.Environment, Beside: h.beside.Digest(), Exclude: h.exclude,
 		Memory: h.notes != nil, Strict: h.Strict, Parallel: max(1, h.spec.Parallel), Budget: h.limit(st), Spent: st.Usage.Total(),
 		Quotas: st.Quotas,
 	}
@@ -225,6 +228,9 @@ func (h *Machine) onDoubt() string {
 // publish puts a commit of the run into the user's repository, as its one new branch. A branch that is no longer where an
 // earlier end of the run left it is a person's now: the run's is then the first free one of divisi/<run>-2, -3 and so on.
 func (h *conduct) publish(ctx context.Context, commit, base, had string) (string, error) {
+	if h.ordered {
+		return h.keepBranch(ctx, commit)
+	}
 	for n := 1; ; n++ {
 		ref := conductor.IntegrationRef(h.spec.Run)
 		if n > 1 {
@@ -268,6 +274,9 @@ func (h *conduct) tree(commit, environment string) plan.Tree {
 // remember opens the memory of the repository; a run goes on without it. Notes that cannot be read are named, and the others
 // serve.
 func (h *conduct) remember(ctx context.Context) {
+	if h.ordered {
+		return
+	}
 	m, problems, err := memory.Open(ctx, memory.Options{
 		Repo: h.spec.Repo, Home: memory.Home(h.dir.Path, h.spec.Repo), Clock: now,
 	})

@@ -15,6 +15,10 @@ import (
 
 // Decisions lists what is open: what blocks most first.
 func (r *Run) Decisions(ctx context.Context) ([]Decision, error) {
+	if r.host != nil {
+		a, err := r.host.ask(ctx, hostCall{Verb: verbDecisions, Run: r.id})
+		return a.Decisions, err
+	}
 	st, err := conductor.Fold(ctx, r.bus, r.id)
 	if err != nil {
 		return nil, err

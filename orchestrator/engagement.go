@@ -120,8 +120,8 @@ func (e *engagement) once(ctx context.Context) error {
 		notice: o.Notice, engaged: e,
 	}
 	var err error
-	if w.bus, err = bus.Open(ctx, bus.Options{URL: o.NATS, Run: e.run, Log: w.log}); err != nil {
-		return fmt.Errorf("use the server of run %s: %w", e.run, err)
+	if w.bus, err = o.Server.open(ctx, e.run); err != nil {
+		return err
 	}
 	defer w.dir.Close(w.bus)
 	setup, pos, err := w.await(ctx, 0)

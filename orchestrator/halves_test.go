@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
-	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
 	"divisi/bus"
@@ -29,6 +28,9 @@ const halfVar = "DIVISI_TEST_HALF"
 
 type half struct {
 	Work     bool   `json:"work"`
+	Serve    bool   `json:"serve"`
+	Submit   bool   `json:"submit"`
+	Review   bool   `json:"review"`
 	Resume   bool   `json:"resume"`
 	State    string `json:"state"`
 	Run      string `json:"run"`
@@ -46,9 +48,12 @@ type half struct {
 func runHalf(text string) int {
 	var h half
 	try(json.Unmarshal([]byte(text), &h))
-	ctx := zerolog.New(os.Stderr).WithContext(context.Background())
+	ctx := context.Background()
 	if h.Work {
 		return runWorker(ctx, &h)
+	}
+	if h.Serve {
+		return serve(ctx, &h)
 	}
 	host := orchestrator.Machine{StateDir: h.State, Elsewhere: true}
 	var r *orchestrator.Run
@@ -63,6 +68,10 @@ func runHalf(text string) int {
 		}
 		if h.Role != "" {
 			o.Roles = []orchestrator.File{role(h.Role)}
+		}
+		if h.Submit {
+			o.Elsewhere, o.NATS, o.Review = false, "", h.Review
+			return submit(ctx, &o, h.NATS)
 		}
 		r, err = orchestrator.Start(ctx, o)
 	}
@@ -83,7 +92,7 @@ func runHalf(text string) int {
 // runWorker works for the first run that it finds, and prints what it has to say.
 func runWorker(ctx context.Context, h *half) int {
 	w, err := orchestrator.NewWorker(ctx, orchestrator.WorkerOptions{
-		StateDir: h.State, NATS: h.NATS, Once: true, Name: h.Name, Agents: h.Parallel,
+		StateDir: h.State, Server: orchestrator.Server{URL: h.NATS}, Once: true, Name: h.Name, Agents: h.Parallel,
 		Notice: func(text string) { fmt.Fprintln(os.Stderr, text) },
 	})
 	if err == nil {
@@ -105,7 +114,7 @@ type process struct {
 	err bytes.Buffer
 }
 
-func spawn(t *testing.T, h half) *process {
+func spawn(t *testing.T, h half, also ...func(*exec.Cmd)) *process {
 	t.Helper()
 	text, err := json.Marshal(h)
 	require.NoError(t, err)
@@ -113,7 +122,10 @@ func spawn(t *testing.T, h half) *process {
 	p.cmd.Env = append(os.Environ(), halfVar+"="+string(text))
 	out, err := p.cmd.StdoutPipe()
 	require.NoError(t, err)
-	p.cmd.Stderr, p.out = os.Stderr, bufio.NewScanner(out)
+	p.cmd.Stderr, p.out = &p.err, bufio.NewScanner(out)
+	for _, f := range also {
+		f(p.cmd)
+	}
 	require.NoError(t, p.cmd.Start())
 	return p
 }

@@ -29,7 +29,7 @@ func (h *conduct) pack(ctx context.Context, commit string, have []string) (name 
 	defer func() { err = errors.Join(err, f.Close()) }()
 	sum := sha256.New()
 	out := &bounded{w: io.MultiWriter(f, sum), most: wire.MaxCommits}
-	if commit == h.spec.Base {
+	if commit == h.spec.Base && h.checkout != nil {
 		err = h.mirror.PackBase(ctx, out, h.checkout.Objects, have...)
 	} else {
 		err = h.mirror.PackTo(ctx, out, commit, have...)

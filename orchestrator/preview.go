@@ -60,6 +60,18 @@ func (h *conduct) tryPlan(ctx context.Context, o *Options) (data run.PlanData, e
 	return data, err
 }
 
+// gated refuses a run that no gate can prove.
+func (h *conduct) gated(o *Options) error {
+	if len(h.spec.Project.Gates) > 0 || o.AllowUnverified {
+		return nil
+	}
+	return usage.With(usage.Errorf("%s\n"+
+		"Write a gate, a command that fails when the code is broken, to .divisi/divisi.yaml and commit it:\n"+
+		"  gates:\n    - {name: build, command: [make, build]}", noGates), usage.NoGates)
+}
+
+const noGates = "the repository has no gates: no change could be proven before it lands"
+
 // detect completes a project that names no gates, or no setup: gates are taken as they are found, and a setup without which they
 // cannot run is proposed to a person.
 func (h *conduct) detect(ctx context.Context, o *Options) error {

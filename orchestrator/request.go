@@ -66,8 +66,16 @@ func (r *Run) NotRunning() bool { return r.notRunning }
 // ask puts a request to the conductor of the run. Where no process carries it out, this one is its conductor for a moment.
 func (r *Run) ask(ctx context.Context, q conductor.Request) (string, error) {
 	q.By = account()
-	if !r.notRunning {
+	return r.put(ctx, q)
+}
+
+func (r *Run) put(ctx context.Context, q conductor.Request) (string, error) {
+	switch {
+	case !r.notRunning:
 		return r.askHolder(ctx, q)
+	case r.host != nil:
+		a, err := r.host.ask(ctx, hostCall{Verb: verbRequest, Run: r.id, Request: &q})
+		return a.Text, err
 	}
 	r.asking.Lock()
 	defer r.asking.Unlock()

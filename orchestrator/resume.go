@@ -38,10 +38,13 @@ func resume(ctx context.Context, o *ResumeOptions) (_ *Run, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if h.bus, err = h.dir.Hold(ctx, o.Run, m.NATS); err != nil {
+	if h.bus, err = h.dir.Hold(ctx, o.Run, m.Server()); err != nil {
 		return nil, err
 	}
 	h.later(func() { h.dir.Close(h.bus) })
+	if m.Order != "" {
+		return h.carry(ctx, o, m)
+	}
 	st, err := h.dir.Fold(ctx, h.bus, o.Run)
 	if err == nil {
 		err = resumable(st, o)
@@ -93,9 +96,13 @@ func revised(st *run.State) *spec.Plan {
 
 // openRepositories opens the repository that the run started from, wherever it is now, and the run's mirror of it.
 func (h *conduct) openRepositories(ctx context.Context, moved string, m store.Meta) (err error) {
+	if m.Order != "" {
+		return usage.Errorf("run %s was submitted from another machine, and is published from there", h.spec.Run)
+	}
 	if h.checkout, err = h.origin(ctx, cmp.Or(moved, m.Repo, h.spec.Repo)); err != nil {
 		return err
 	}
+	h.exclude = h.checkout.Exclude()
 	h.mirror, err = h.git.OpenMirror(filepath.Join(h.path, "repo.git"))
 	return err
 }

@@ -52,7 +52,12 @@ func (r *Run) Retry(ctx context.Context, o Retry) (Retried, error) {
 	if err != nil {
 		return Retried{}, err
 	}
-	q, err := r.reread(ctx, st, &o)
+	var q conductor.Request
+	if r.host == nil {
+		q, err = r.reread(ctx, st, &o)
+	} else if o.RoleFile != nil || o.Repo != "" {
+		err = usage.Errorf("run %s was submitted, and keeps the roles and settings of that moment", r.id)
+	}
 	if err != nil {
 		return Retried{}, err
 	}

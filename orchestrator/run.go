@@ -44,6 +44,8 @@ type Run struct {
 	held       *conduct
 	notRunning bool
 	taken      *bus.Bus
+	// host is that of a run on another machine; nil for one of this.
+	host *client
 	// live ends with the run that is held; stop ends it earlier.
 	live       context.Context //nolint:containedctx // it is the life of the run, which outlives Start
 	stop, over context.CancelFunc
@@ -98,6 +100,9 @@ func (r *Run) Dashboard() string {
 // Publish puts what has landed in a run that was stopped or cancelled into the repository, as its branch; or in one whose log is
 // damaged, cannot be written, or has another format. Open it first.
 func (r *Run) Publish(ctx context.Context) (Result, error) {
+	if r.host != nil {
+		return Result{}, usage.Errorf("run %s was submitted: name the repository that its branch is published into", r.id)
+	}
 	if !r.notRunning {
 		return Result{}, usage.With(
 			usage.Errorf("run %s is active: it publishes what landed at its end", r.id), usage.Running, r.id)
@@ -214,7 +219,7 @@ func (r *Run) Wait(ctx context.Context) (Result, error) {
 	}
 	r.close()
 	result := resultOf(r.st)
-	result.Repo, result.Proposals, result.Notices = r.held.checkout.Top, r.held.proposed, r.held.recording()
+	result.Repo, result.Proposals, result.Notices = r.held.spec.Repo, r.held.proposed, r.held.recording()
 	result.Next = next(r.st, r.err)
 	var err error
 	if result.Report, err = spec.JSON(report.Of(r.st)); err == nil {
@@ -310,6 +315,9 @@ func (r *Run) close() {
 			return
 		}
 		r.dir.Close(r.bus)
+		if r.host != nil {
+			r.dir.Close(r.host.bus)
+		}
 		r.asking.Lock()
 		defer r.asking.Unlock()
 		if r.taken != nil {
@@ -337,6 +345,6 @@ func (r *Run) writable(ctx context.Context) (*bus.Bus, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.taken, err = r.dir.Hold(ctx, r.id, m.NATS)
+	r.taken, err = r.dir.Hold(ctx, r.id, m.Server())
 	return r.taken, err
 }

@@ -32,6 +32,8 @@ type Summary struct {
 	State   string          // in one word; killed where it has not ended and no process carries it out
 	Report  json.RawMessage // as `show` prints it
 	Problem string          // why no process can continue one that was killed: damaged or unreadable; "" for none
+	// Unfetched reports that the run was submitted, and that no person has published its branch into a repository since it ended.
+	Unfetched bool
 }
 
 // Local returns the runs of a state directory on this machine.
@@ -69,6 +71,9 @@ func (l local) Summary(ctx context.Context, id string) (s Summary, err error) {
 		case len(st.Unread) > 0:
 			s.Problem = usage.Unreadable
 		}
+	}
+	if m, err := store.ReadMeta(l.dir(ctx).Run(id)); err == nil && m.Order != "" {
+		s.Unfetched = r.Ref != "" && m.Fetched != r.Head
 	}
 	s.Report, err = spec.JSON(r)
 	return s, err

@@ -131,7 +131,7 @@ func prepare(ctx context.Context, o *Options, dry bool) (*conduct, error) {
 	h.spec = run.Spec{
 		Program: release.Version(), Goal: o.Goal, Repo: h.checkout.Top, Base: base, Branch: h.checkout.Branch,
 		Submodules: h.checkout.Submodules, Project: project, Roles: set.Roles,
-		Parallel: cmp.Or(o.Parallel, project.Parallel, defaultParallel), Budget: cmp.Or(o.Budget, project.Budget),
+		Parallel: cmp.Or(o.Parallel, project.Parallel, o.usualParallel()), Budget: cmp.Or(o.Budget, project.Budget),
 		AutoApprove: o.AutoApprove, AllowUnverified: o.AllowUnverified, FreshBaseline: o.FreshBaseline || o.Trial, Created: now(),
 		OnDoubt: o.onDoubt(), Review: o.Review, Trial: o.Trial,
 	}
@@ -162,7 +162,7 @@ func (h *conduct) inspect(ctx context.Context, o *Options, dry bool) (base strin
 	if err != nil {
 		return "", err
 	}
-	h.checkout = c
+	h.checkout, h.exclude = c, c.Exclude()
 	own := []string{o.Record, o.Replay}
 	if o.Plan != nil {
 		own = append(own, o.Plan.Name)
@@ -227,10 +227,13 @@ func (h *conduct) readPlan(ctx context.Context, file *File, dry bool) error {
 		h.spec.Plan, h.positions = &p, positions
 		h.spec.Goal = cmp.Or(p.Goal, filepath.Base(file.Name))
 	}
-	if dry {
+	switch {
+	case dry:
 		return needs.Servers(&h.spec)
+	case h.Elsewhere: // and so are the variables
+		return nil
 	}
-	return needs.Check(ctx, &h.spec, h.Replay != "" || h.Elsewhere) // the keys of models are where these are called
+	return needs.Check(ctx, &h.spec, h.Replay != "")
 }
 
 // gateNames lists the gates of a project file; nil when they are still to be detected.
@@ -267,10 +270,8 @@ func (h *conduct) begin(ctx context.Context, o *Options) (r *Run, err error) {
 	if _, err = h.tryPlan(ctx, o); err != nil {
 		return nil, err
 	}
-	if len(h.spec.Project.Gates) == 0 && !o.AllowUnverified {
-		return nil, usage.With(usage.Errorf("%s\n"+
-			"Write a gate, a command that fails when the code is broken, to .divisi/divisi.yaml and commit it:\n"+
-			"  gates:\n    - {name: build, command: [make, build]}", noGates), usage.NoGates)
+	if err = h.gated(o); err != nil {
+		return nil, err
 	}
 	m := store.Meta{Repo: h.spec.Repo, NATS: o.NATS, Demo: o.Sample}
 	if o.Plan != nil {
@@ -290,7 +291,7 @@ func (h *conduct) begin(ctx context.Context, o *Options) (r *Run, err error) {
 	if err = h.takeCheckout(ctx); err != nil {
 		return nil, err
 	}
-	if h.bus, err = h.dir.Hold(ctx, h.spec.Run, o.NATS); err != nil {
+	if h.bus, err = h.dir.Hold(ctx, h.spec.Run, m.Server()); err != nil {
 		return nil, err
 	}
 	h.later(func() { h.dir.Close(h.bus) })
@@ -320,8 +321,6 @@ func (h *conduct) makeDir() error {
 	return err
 }
 
-const noGates = "the repository has no gates: no change could be proven before it lands"
-
 // checkSetup refuses a key that names what is no file of the base commit.
 func (h *conduct) checkSetup(ctx context.Context) error {
 	key := h.spec.Project.Setup.Key
@@ -339,6 +338,14 @@ func (h *conduct) checkSetup(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// usualParallel is how many agents work at once where no one says: elsewhere as many as the workers have places for.
+func (o *Machine) usualParallel() int {
+	if o.Elsewhere {
+		return maxParallel
+	}
+	return defaultParallel
 }
 
 // usual is what an attempt of each role used on average in earlier runs.

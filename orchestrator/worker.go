@@ -32,7 +32,7 @@ import (
 // WorkerOptions describe a worker that serves the runs of a server.
 type WorkerOptions struct {
 	StateDir       string // has its caches, work trees and copies of repositories
-	NATS           string // URL of the server
+	Server         Server
 	Name           string // one token; "" for the name of the machine and a part of its key
 	Agents, Gates  int    // at once, all runs together; 0 for 16 agents, and for gates one for every 4 cores
 	Tags           []string
@@ -99,17 +99,15 @@ func NewWorker(ctx context.Context, o WorkerOptions) (_ *Worker, err error) {
 	w.defaults()
 	w.places = worker.NewPlaces(w.o.Agents, w.o.Gates)
 	w.measure(ctx)
-	if w.bus, err = bus.Open(ctx, bus.Options{URL: o.NATS, Log: log}); err != nil {
-		return nil, usage.With(fmt.Errorf("use the server of the worker: %w", err), usage.Server)
-	}
-	return w, nil
+	w.bus, err = o.Server.open(ctx, "")
+	return w, err
 }
 
 func (o *WorkerOptions) check() error {
 	switch {
 	case o.StateDir == "":
 		return usage.Errorf("StateDir %q cannot hold the caches of a worker: name a directory", o.StateDir)
-	case o.NATS == "":
+	case o.Server.URL == "":
 		return usage.Errorf("a worker needs the URL of a server")
 	case o.Name != "" && (!bus.ValidToken(o.Name) || o.Name == worker.LocalName):
 		return usage.Errorf("%.80q is no name of a worker: letters, digits, - and _, and not %s", o.Name, worker.LocalName)

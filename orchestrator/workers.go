@@ -29,8 +29,8 @@ type WorkerCall struct {
 }
 
 // Workers returns what the workers of a server say of themselves, by name, as a JSON array.
-func Workers(ctx context.Context, nats string) (json.RawMessage, error) {
-	b, err := openServer(ctx, nats)
+func Workers(ctx context.Context, at Server) (json.RawMessage, error) {
+	b, err := at.open(ctx, "")
 	if err != nil {
 		return nil, err
 	}
@@ -43,11 +43,11 @@ func Workers(ctx context.Context, nats string) (json.RawMessage, error) {
 }
 
 // CallWorkers asks something of workers and returns what each answers, in a sentence.
-func CallWorkers(ctx context.Context, nats string, c WorkerCall) (answers []string, err error) {
+func CallWorkers(ctx context.Context, at Server, c WorkerCall) (answers []string, err error) {
 	if (c.Name == "") == (c.Tag == "") {
 		return nil, usage.Errorf("name one worker, or a tag")
 	}
-	b, err := openServer(ctx, nats)
+	b, err := at.open(ctx, "")
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func CallWorkers(ctx context.Context, nats string, c WorkerCall) (answers []stri
 		return nil, fmt.Errorf("ask a worker: %w", err)
 	}
 	for _, p := range list {
-		text, err := ask(ctx, b, p.Worker, data)
+		text, err := askWorker(ctx, b, p.Worker, data)
 		if err != nil {
 			return answers, err
 		}
@@ -76,7 +76,7 @@ func CallWorkers(ctx context.Context, nats string, c WorkerCall) (answers []stri
 	return answers, nil
 }
 
-func ask(ctx context.Context, b *bus.Bus, worker string, data []byte) (string, error) {
+func askWorker(ctx context.Context, b *bus.Bus, worker string, data []byte) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
 	defer cancel()
 	raw, err := b.Request(ctx, bus.WorkerControl(worker), data)
@@ -119,14 +119,6 @@ func roll(ctx context.Context, b *bus.Bus) ([]*wire.Presence, error) {
 	mu.Lock()
 	defer mu.Unlock()
 	return wire.Sorted(present), nil
-}
-
-func openServer(ctx context.Context, nats string) (*bus.Bus, error) {
-	b, err := bus.Open(ctx, bus.Options{URL: nats, Log: *zerolog.Ctx(ctx)})
-	if err != nil {
-		return nil, usage.With(fmt.Errorf("use the server: %w", err), usage.Server)
-	}
-	return b, nil
 }
 
 func closeServer(ctx context.Context, b *bus.Bus) {

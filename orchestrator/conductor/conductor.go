@@ -31,6 +31,10 @@ import (
 // ErrDeposed reports that another conductor has taken the run: this one must stop at once and write nothing more.
 var ErrDeposed = errors.New("another process has taken over this run")
 
+// ErrHostStops is the cause of a context that ends because the host that conducts the run is stopped: the run says so, and the
+// next host goes on with it.
+var ErrHostStops = errors.New("the host that conducts the run was stopped")
+
 // Config configures a conductor.
 type Config struct {
 	Run string
@@ -196,7 +200,7 @@ func (c *Conductor) Run(ctx context.Context) error {
 	<-tailDone
 	c.askers.Wait()
 	if ctx.Err() != nil && !errors.Is(err, ErrDeposed) {
-		return c.interrupted()
+		return c.interrupted(ctx)
 	}
 	if err != nil && !errors.Is(err, ErrDeposed) {
 		return errors.Join(err, c.stopped(context.WithoutCancel(ctx), "failed: "+err.Error()))

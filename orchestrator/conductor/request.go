@@ -269,10 +269,14 @@ func (c *Conductor) cancel(ctx context.Context, reason string) error {
 }
 
 // interrupted leaves the run for resume when the process is asked to stop.
-func (c *Conductor) interrupted() error {
-	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+func (c *Conductor) interrupted(ctx context.Context) error {
+	reason := "stopped by a person"
+	if cause := context.Cause(ctx); errors.Is(cause, ErrHostStops) {
+		reason = ErrHostStops.Error()
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
-	return c.stopped(ctx, "stopped by a person")
+	return c.stopped(ctx, reason)
 }
 
 // stopTimeout bounds what a stopping conductor still writes, so that Ctrl-C ends within five seconds.

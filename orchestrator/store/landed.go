@@ -22,8 +22,11 @@ type FormatError = wire.FormatError
 // Landed is what is known of a run without its log: what has landed, by the commits of its mirror, and its repository, by
 // run.json. Of the task that is named it has the patch too. Nothing else is in it.
 func (d Dir) Landed(ctx context.Context, id, task string) (*run.State, error) {
+	if d.Path == "" {
+		return nil, usage.Errorf("what landed in run %s without its log is known where it is conducted", id)
+	}
 	m, err := ReadMeta(d.Run(id))
-	if err == nil && m.Repo == "" {
+	if err == nil && m.Repo == "" && m.Order == "" {
 		err = usage.Errorf("%s does not name the repository of run %s: write {\"repo\": \"DIR\"} into it",
 			MetaPath(d.Run(id)), id)
 	}

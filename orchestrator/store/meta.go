@@ -18,6 +18,12 @@ type Meta struct {
 	Repo string `json:"repo"`
 	// NATS is the external server's address; empty for the run's own store.
 	NATS string `json:"nats,omitempty"`
+	// Login is the path of the file that logs in to it; empty for none.
+	Login string `json:"login,omitempty"`
+	// Order is the object that the run was submitted with, which stands for the repository; empty where that is here.
+	Order string `json:"order,omitempty"`
+	// Fetched is the commit of a submitted run that a person has published last.
+	Fetched string `json:"fetched,omitempty"`
 	// Record is the directory of the recording that the run was begun with.
 	Record string `json:"record,omitempty"`
 	// Plan is the absolute path of the plan file; empty where a master planned.
@@ -27,6 +33,9 @@ type Meta struct {
 	// Lost says that the file is not there any more. The run's own store has what is needed.
 	Lost bool `json:"-"`
 }
+
+// Server is that of the run.
+func (m Meta) Server() Server { return Server{URL: m.NATS, Login: m.Login} }
 
 // MetaPath is the description of the run whose directory is named.
 func MetaPath(dir string) string { return filepath.Join(dir, "run.json") }

@@ -116,7 +116,7 @@ func (d Dir) removeRun(ctx context.Context, id string, local bool, now time.Time
 	defer func() { err = errors.Join(err, release()) }()
 	r = Removed{What: id, Repo: m.Repo}
 	if m.NATS != "" && !local {
-		if r.ServerBytes, err = d.forget(ctx, id, m.NATS); err != nil {
+		if r.ServerBytes, err = d.forget(ctx, id, m.Server()); err != nil {
 			return r, usage.With(fmt.Errorf("%w\nThe run is still here", err), usage.ServerKeeps, id)
 		}
 	}
@@ -145,8 +145,13 @@ func published(ctx context.Context, repo, id string) (branches []string) {
 	}
 }
 
-func (d Dir) forget(ctx context.Context, id, url string) (freed uint64, err error) {
-	b, err := bus.Open(ctx, bus.Options{URL: url, Log: d.Log})
+func (d Dir) forget(ctx context.Context, id string, at Server) (freed uint64, err error) {
+	o, err := at.Options()
+	if err != nil {
+		return 0, err
+	}
+	o.Log = d.Log
+	b, err := bus.Open(ctx, o)
 	if err != nil {
 		return 0, err
 	}

@@ -25,7 +25,7 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// Dir is a state directory.
+// Dir is a state directory. Without a Path it has no runs: of one on a server only the log is known.
 type Dir struct {
 	Path string
 	Log  zerolog.Logger
@@ -87,7 +87,7 @@ func (d Dir) Open(ctx context.Context, id string) (b *bus.Bus, alone bool, err e
 			return nil, false, err
 		}
 		if meta.NATS != "" {
-			b, err = d.open(ctx, id, bus.Options{URL: meta.NATS})
+			b, err = d.open(ctx, id, "", meta.Server())
 			return b, true, err
 		}
 		if b, err = bus.OpenFiles(d.Bus(id), id); err == nil {
@@ -100,12 +100,16 @@ func (d Dir) Open(ctx context.Context, id string) (b *bus.Bus, alone bool, err e
 }
 
 // Hold makes this process the holder of a run's log, or connects it to the NATS server of the run.
-func (d Dir) Hold(ctx context.Context, id, url string) (*bus.Bus, error) {
-	return d.open(ctx, id, bus.Options{Dir: d.Bus(id), URL: url})
+func (d Dir) Hold(ctx context.Context, id string, at Server) (*bus.Bus, error) {
+	return d.open(ctx, id, d.Bus(id), at)
 }
 
-func (d Dir) open(ctx context.Context, id string, o bus.Options) (*bus.Bus, error) {
-	o.Run, o.Log = id, d.Log
+func (d Dir) open(ctx context.Context, id, dir string, at Server) (*bus.Bus, error) {
+	o, err := at.Options()
+	if err != nil {
+		return nil, fmt.Errorf("log in for run %s: %w", id, err)
+	}
+	o.Run, o.Dir, o.Log = id, dir, d.Log
 	b, err := bus.Open(ctx, o)
 	switch {
 	case err == nil:
@@ -164,9 +168,9 @@ func (d Dir) Check(st *run.State, id string) error {
 		return fmt.Errorf("the first event of run %s in %s cannot be read: %s\nWhat landed is in %s, as the branch divisi/%[1]s",
 			id, d.Bus(id), st.Unread[0], filepath.Join(d.Run(id), "repo.git"))
 	}
-	at := d.Bus(id)
-	if m, err := ReadMeta(d.Run(id)); err == nil && m.NATS != "" {
-		at = "that of its NATS server"
+	at := "that of its NATS server"
+	if m, err := ReadMeta(d.Run(id)); d.Path != "" && (err != nil || m.NATS == "") {
+		at = d.Bus(id)
 	}
 	return usage.With(usage.Errorf("run %s has no events: it was killed before its first one, or its store is damaged: %s\n"+
 		"Put a copy of the store back if you have one", id, at), usage.Events, id)

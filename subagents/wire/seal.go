@@ -78,6 +78,22 @@ func Open(ctx context.Context, objects Objects, kind, name string) ([]byte, erro
 	return data, nil
 }
 
+// Decode reads JSON of at most 64 MiB, and nothing behind it, and refuses fields that v does not have.
+func Decode(data []byte, v any) error {
+	if len(data) > maxDecode {
+		return fmt.Errorf("it has %d bytes, more than %d", len(data), maxDecode)
+	}
+	strict := json.NewDecoder(bytes.NewReader(data))
+	strict.DisallowUnknownFields()
+	if err := strict.Decode(v); err != nil {
+		return err
+	}
+	if _, err := strict.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("it has more than one value")
+	}
+	return nil
+}
+
 // Seal returns the assignment as it is stored, and its name, which has the digest of it.
 func (a *Assignment) Seal() (name string, data []byte, err error) {
 	if data, err = json.Marshal(a); err != nil {
@@ -115,14 +131,8 @@ func UnsealSetup(ctx context.Context, objects Objects, run, name string) (*Setup
 		return nil, err
 	}
 	s := &Setup{}
-	if len(data) > maxSetup {
-		err = fmt.Errorf("it has %d bytes, more than %d", len(data), maxSetup)
-	} else {
-		strict := json.NewDecoder(bytes.NewReader(data))
-		strict.DisallowUnknownFields()
-		if err = strict.Decode(s); err == nil {
-			err = s.check(run)
-		}
+	if err = Decode(data, s); err == nil {
+		err = s.check(run)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: the setup of run %s, %.80s: %w", ErrSeal, run, name, err)

@@ -9,8 +9,8 @@ import (
 	"divisi/internal/spec"
 )
 
-// maxSetup bounds a setup, in bytes: a plan of thousands of tasks takes a few MiB.
-const maxSetup = 64 << 20
+// maxDecode bounds a setup or an order, in bytes: a plan of thousands of tasks takes a few MiB.
+const maxDecode = 64 << 20
 
 // Setup is what the half of a run that works is made of, beside what its machine has: the conducting half seals it each time that
 // it begins, and a run event names it.
@@ -43,12 +43,17 @@ type Setup struct {
 	Quotas map[string]spec.Wait `json:"quotas,omitempty"`
 }
 
+// IsCommit reports whether a text is the id of a commit.
+func IsCommit(id string) bool {
+	return (len(id) == 40 || len(id) == 64) && strings.Trim(id, "0123456789abcdef") == ""
+}
+
 // check refuses a setup that is another run's, or that names what would lie outside of the directories of a worker.
 func (s *Setup) check(run string) error {
 	switch {
 	case s.Run != run:
 		return fmt.Errorf("it is of run %.80q", s.Run)
-	case len(s.Base) != 40 && len(s.Base) != 64 || strings.Trim(s.Base, "0123456789abcdef") != "":
+	case !IsCommit(s.Base):
 		return fmt.Errorf("base %.80q is no commit", s.Base)
 	case !bus.ValidToken(s.Caches):
 		return fmt.Errorf("caches %.80q is no name of a directory", s.Caches)

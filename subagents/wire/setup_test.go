@@ -47,7 +47,7 @@ func TestAHostileSetupIsRefused(t *testing.T) {
 		change(&bad)
 		name, data, err := bad.Seal()
 		if strings.HasPrefix(want, "it has") {
-			data = append(bytes.Repeat([]byte(" "), maxSetup), []byte(`{"run":"r","base":"","caches":"","pa":1}`)[:38]...)
+			data = append(bytes.Repeat([]byte(" "), maxDecode), []byte(`{"run":"r","base":"","caches":"","pa":1}`)[:38]...)
 			name = Name(sealedSetup, data)
 		}
 		require.NoError(t, err)

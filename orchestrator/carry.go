@@ -1,0 +1,119 @@
+package orchestrator
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"runtime/debug"
+
+	"divisi/internal/git"
+	"divisi/internal/sandbox"
+	"divisi/internal/usage"
+	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/run"
+	"divisi/orchestrator/store"
+	"divisi/subagents/wire"
+)
+
+// carry conducts a run that was submitted: it begins the run where the log has no events, else it goes on. The order stands for
+// the checkout. The bus is open.
+func (h *conduct) carry(ctx context.Context, o *ResumeOptions, m store.Meta) (*Run, error) {
+	if o.Repo != "" {
+		return nil, usage.Errorf("run %s was submitted: it has no repository on this machine", o.Run)
+	}
+	st, err := conductor.Fold(ctx, h.bus, o.Run)
+	if err != nil {
+		return nil, err
+	}
+	r, err := unsealOrder(ctx, h.bus, o.Run, m.Order)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.obey(r, st, o); err != nil {
+		return nil, err
+	}
+	if h.mirror, err = h.received(ctx, r); err != nil {
+		return nil, err
+	}
+	h.later(h.mirror.Close) // also where launch is not reached
+	if err := h.checkSetup(ctx); err != nil {
+		return nil, err
+	}
+	release, err := h.keep(h.notice)
+	if err != nil {
+		return nil, err
+	}
+	h.later(release)
+	return h.launch(ctx, st)
+}
+
+// obey takes what a run is to do from its log, and from the order where the log has no events.
+func (h *conduct) obey(r *order, st *run.State, o *ResumeOptions) error {
+	h.ordered, h.exclude = true, r.Exclude
+	if h.Strict = h.Strict || r.Strict; h.Strict {
+		if err := sandbox.Probe().Strict(); err != nil {
+			return err
+		}
+	}
+	h.find(r.Caches)
+	if len(st.Unread) == 0 && st.Spec.Run == "" {
+		h.resumes, h.spec, h.notices = false, r.Spec, append(h.notices, r.Notices...)
+		h.spec.Outputs = filepath.Join(h.path, outputsDir)
+	} else {
+		if err := errors.Join(h.dir.Check(st, o.Run), resumable(st, o)); err != nil {
+			return err
+		}
+		h.spec = st.Spec
+		h.spec.Plan = revised(st)
+	}
+	h.AutoApprove = o.AutoApprove || h.spec.AutoApprove
+	return nil
+}
+
+// received opens the mirror of the run, or makes it from the pack of the order.
+func (h *conduct) received(ctx context.Context, r *order) (*git.Repo, error) {
+	dir := filepath.Join(h.path, "repo.git")
+	m, err := h.git.OpenMirror(dir)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return m, err
+	}
+	pack, err := wire.Open(ctx, h.bus, wire.SealedCommits, r.Pack)
+	if err != nil {
+		return nil, fmt.Errorf("get the base commit of run %s: %w", r.Spec.Run, err)
+	}
+	return h.git.ReceiveMirror(ctx, dir, r.Spec.Base, r.Exclude, bytes.NewReader(pack))
+}
+
+// keepBranch is publish of a run that was submitted: the branch stays in the run's mirror until a person publishes it.
+func (h *conduct) keepBranch(ctx context.Context, commit string) (string, error) {
+	ref := conductor.IntegrationRef(h.spec.Run)
+	at, err := h.mirror.Ref(ctx, ref)
+	switch {
+	case err != nil && !errors.Is(err, git.ErrNotFound):
+		return "", err
+	case at == commit:
+		return ref, nil
+	}
+	return ref, h.mirror.UpdateRef(ctx, ref, commit, at)
+}
+
+// guard makes an error of a panic where other runs are conducted in this process.
+func (h *conduct) guard(do func() error) error {
+	if !h.ordered {
+		return do()
+	}
+	return guarded("conduct run "+h.spec.Run, do)
+}
+
+// guarded makes an error of a panic.
+func guarded(what string, do func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%s: panic: %v\n%s", what, p, debug.Stack())
+		}
+	}()
+	return do()
+}

@@ -1,0 +1,282 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"divisi/bus"
+	"divisi/internal/usage"
+	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/run"
+	"divisi/orchestrator/store"
+)
+
+// HostOptions describe a host.
+type HostOptions struct {
+	StateDir string // has the runs that it conducts
+	Server   Server // where runs are submitted, and where they meet their workers
+	Strict   bool   // conduct only where commands can be fully confined
+	// Notice is called with what a person should read at once about a run; "" for the host itself. It may be nil.
+	Notice func(run, text string)
+}
+
+// Host conducts the runs that are submitted on a server, without a checkout of their repositories. Workers carry their tasks out,
+// see Work. What goes wrong with one run ends no other.
+type Host struct {
+	o    HostOptions
+	dir  store.Dir
+	bus  *bus.Bus
+	life context.CancelCauseFunc // ends all runs
+	deaf func()                  // stops listening
+	// under are the runs that are conducted; mu guards runs, which has them by id.
+	under sync.WaitGroup
+	mu    sync.Mutex
+	runs  map[string]*hosted
+}
+
+// hosted is a run that is conducted. err is why it could not begin, once begun is closed.
+type hosted struct {
+	id    string
+	begun chan struct{}
+	err   error
+}
+
+// NewHost returns a host that does nothing yet.
+func NewHost(o HostOptions) (*Host, error) {
+	dir, err := filepath.Abs(o.StateDir)
+	switch {
+	case err != nil || o.StateDir == "":
+		return nil, usage.Errorf("StateDir %q cannot hold runs: name a directory", o.StateDir)
+	case o.Server.URL == "":
+		return nil, usage.Errorf("a host needs the URL of a server")
+	}
+	if o.StateDir = dir; o.Notice == nil {
+		o.Notice = func(string, string) {}
+	}
+	return &Host{o: o, runs: map[string]*hosted{}}, nil
+}
+
+// helloTime bounds how long a host waits for another one to answer.
+const helloTime = 2 * time.Second
+
+// Start listens for runs, and goes on with those of the state directory that have not ended or that a host was stopped in. The
+// host works until Stop. A server where another host listens is a mistake of the caller.
+func (h *Host) Start(ctx context.Context) error {
+	h.dir = store.Dir{Path: h.o.StateDir, Log: *zerolog.Ctx(ctx)}
+	if err := os.MkdirAll(h.dir.Runs(), 0o700); err != nil {
+		return fmt.Errorf("make the directory of runs: %w", err)
+	}
+	at, err := h.o.Server.reach(ctx)
+	if err != nil {
+		return err
+	}
+	h.bus = at.bus
+	hello, cancel := context.WithTimeout(ctx, helloTime)
+	_, err = at.ask(hello, hostCall{Verb: verbHello})
+	cancel()
+	if err == nil {
+		h.dir.Close(h.bus)
+		return usage.Errorf("another host conducts runs on %s: stop it first, or use another server", h.bus.URL())
+	}
+	open, err := h.unfinished(ctx)
+	if err != nil {
+		h.dir.Close(h.bus)
+		return err
+	}
+	ctx, h.life = context.WithCancelCause(context.WithoutCancel(ctx))
+	places := make([]*hosted, len(open))
+	for i, id := range open {
+		places[i], _ = h.place(id)
+	}
+	if h.deaf, err = answerCalls(ctx, h.bus, serveSubject(), h.dir.Log, h.answer); err != nil {
+		h.life(err)
+		h.dir.Close(h.bus)
+		return err
+	}
+	h.under.Go(func() {
+		for _, mine := range places {
+			if err := h.begin(ctx, mine, false, ResumeOptions{}); err != nil && ctx.Err() == nil {
+				h.o.Notice(mine.id, fmt.Sprintf("the run does not go on: %v", err))
+			}
+		}
+	})
+	return nil
+}
+
+// Stop ends what Start has begun: the runs are stopped in order and waited for, and the next host of the state directory goes on
+// with them.
+func (h *Host) Stop() {
+	h.life(conductor.ErrHostStops)
+	h.deaf()
+	h.under.Wait()
+	h.dir.Close(h.bus)
+}
+
+// unfinished lists the runs to go on with, the oldest first. Their server is this host's now.
+func (h *Host) unfinished(ctx context.Context) (open []string, err error) {
+	ids, err := h.dir.IDs()
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range slices.Backward(ids) {
+		m, err := store.ReadMeta(h.dir.Run(id))
+		if err != nil || m.Order == "" {
+			continue // it was not submitted, or was killed before it was accepted
+		}
+		if at := store.Server(h.o.Server); m.Server() != at {
+			m.NATS, m.Login = at.URL, at.Login
+			if err := m.Write(h.dir.Run(id)); err != nil {
+				return nil, err
+			}
+		}
+		if h.goesOn(ctx, id) {
+			open = append(open, id)
+		}
+	}
+	return open, nil
+}
+
+// goesOn reports whether a run has not ended, or was stopped with its host. One whose log cannot be read is tried, so that a
+// person is told.
+func (h *Host) goesOn(ctx context.Context, id string) bool {
+	var status run.Status
+	var reason string
+	if r, kept := h.dir.Summary(id); kept {
+		status, reason = r.State, r.Reason
+	} else if st, _, err := h.dir.State(ctx, id); err == nil {
+		status, reason = st.Status, st.Reason
+	}
+	return !status.Ended() || status == run.Stopped && reason == conductor.ErrHostStops.Error()
+}
+
+// begin begins a run, or goes on with it, and conducts it beside the others until it ends. mine is its place among the runs. What
+// a fresh one that cannot begin leaves is removed.
+func (h *Host) begin(ctx context.Context, mine *hosted, fresh bool, o ResumeOptions) error {
+	o.Run, o.Machine = mine.id, Machine{
+		StateDir: h.o.StateDir, Strict: h.o.Strict, Elsewhere: true, Approve: waits,
+		Notice: func(text, _ string) { h.o.Notice(mine.id, text) },
+	}
+	var r *Run
+	err := guarded("begin run "+mine.id, func() (err error) {
+		r, err = Resume(ctx, o)
+		return err
+	})
+	if err != nil {
+		if fresh {
+			err = errors.Join(err, h.undo(ctx, mine.id))
+		}
+		return h.settle(mine, err)
+	}
+	close(mine.begun)
+	h.under.Go(func() {
+		defer h.drop(mine)
+		if err := guarded("conduct run "+mine.id, func() error {
+			_, err := r.Wait(context.WithoutCancel(ctx))
+			return err
+		}); err != nil {
+			h.dir.Log.Error().Err(err).Str("run", mine.id).Msg("a run has failed")
+			h.o.Notice(mine.id, err.Error())
+		}
+	})
+	return nil
+}
+
+// undo removes what a run without events has here and on the server.
+func (h *Host) undo(ctx context.Context, id string) error {
+	ctx = context.WithoutCancel(ctx)
+	st, err := conductor.Fold(ctx, h.bus, id)
+	if err == nil && st.Spec.Run == "" && len(st.Unread) == 0 {
+		_, err = h.bus.Forget(ctx, id)
+	}
+	return errors.Join(err, os.RemoveAll(h.dir.Run(id)))
+}
+
+// settle gives up the place of a run that is not conducted, and tells those who wait for it why.
+func (h *Host) settle(mine *hosted, err error) error {
+	mine.err = err
+	h.drop(mine)
+	close(mine.begun)
+	return err
+}
+
+// waits is the person of a run that is submitted: each answer comes by a request.
+func waits(ctx context.Context, _ Approval) (Answer, error) {
+	<-ctx.Done()
+	return Answer{}, context.Cause(ctx)
+}
+
+func (h *Host) drop(mine *hosted) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.runs, mine.id)
+}
+
+// place takes the place of a run among those that are conducted; taken reports that it has one already.
+func (h *Host) place(id string) (place *hosted, taken bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if have := h.runs[id]; have != nil {
+		return have, true
+	}
+	h.runs[id] = &hosted{id: id, begun: make(chan struct{})}
+	return h.runs[id], false
+}
+
+// active reports whether a run is conducted.
+func (h *Host) active(id string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.runs[id] != nil
+}
+
+// accept begins the run of an order. The same order twice is as good as once.
+func (h *Host) accept(ctx context.Context, id, order string) error {
+	mine, taken := h.place(id)
+	if taken {
+		select {
+		case <-mine.begun:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if mine.err != nil {
+			return mine.err
+		}
+		return h.same(id, order)
+	}
+	fresh, err := h.describe(id, order)
+	if err != nil || !fresh && !h.goesOn(ctx, id) { // it was conducted, and has ended
+		return h.settle(mine, err)
+	}
+	return h.begin(ctx, mine, fresh, ResumeOptions{})
+}
+
+// describe writes the description of a run that is new here; fresh reports that it is.
+func (h *Host) describe(id, order string) (fresh bool, err error) {
+	dir := h.dir.Run(id)
+	if _, err := store.ReadMeta(dir); err == nil {
+		return false, h.same(id, order)
+	} else if !errors.As(err, new(*usage.Error)) {
+		return false, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return false, fmt.Errorf("make the run's directory: %w", err)
+	}
+	return true, store.Meta{NATS: h.o.Server.URL, Login: h.o.Server.Login, Order: order}.Write(dir)
+}
+
+// same refuses another order for a run than the one that it was begun with.
+func (h *Host) same(id, order string) error {
+	m, err := store.ReadMeta(h.dir.Run(id))
+	if err == nil && m.Order != order {
+		err = usage.Errorf("the host has another run %s: submit again", id)
+	}
+	return err
+}

@@ -1,0 +1,163 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"divisi/bus"
+	"divisi/internal/spec"
+	"divisi/internal/usage"
+	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/store"
+	"divisi/subagents/wire"
+)
+
+// serveSubject is where the host on a server listens. No run has such an id.
+func serveSubject() string { return bus.ControlSubject("serve") }
+
+// What can be asked of a host.
+const (
+	verbHello     = "hello"
+	verbStart     = "start"
+	verbList      = "list"
+	verbSummary   = "summary"
+	verbLook      = "look"
+	verbResume    = "resume"
+	verbRequest   = "request"
+	verbCommit    = "commit"
+	verbFetched   = "fetched"
+	verbDiff      = "diff"
+	verbContext   = "context"
+	verbDecisions = "decisions"
+)
+
+// hostCall is what is asked of a host.
+type hostCall struct {
+	Verb string `json:"verb"`
+	Run  string `json:"run,omitempty"`
+	// Order is the object that start begins the run with.
+	Order string `json:"order,omitempty"`
+	// Budget and AllowUnverified are those of ResumeOptions.
+	Budget          *int `json:"budget,omitempty"`
+	AllowUnverified bool `json:"allow_unverified,omitempty"`
+	// Commit is one that has landed: commit packs it for a repository with Have, fetched notes that a person has published it.
+	Commit string `json:"commit,omitempty"`
+	Have   string `json:"have,omitempty"`
+	// Request is for a run that is not being conducted.
+	Request *conductor.Request `json:"request,omitempty"`
+	// Task, Attempt, Stat and View are those of Diff and Context.
+	Task    string       `json:"task,omitempty"`
+	Attempt int          `json:"attempt,omitempty"`
+	Stat    bool         `json:"stat,omitempty"`
+	View    *ContextView `json:"view,omitempty"`
+}
+
+// hostAnswer is what becomes of a call. Error is why nothing does, Usage that it is a mistake of the caller.
+type hostAnswer struct {
+	Error string `json:"error,omitempty"`
+	Usage bool   `json:"usage,omitempty"`
+
+	Run     string   `json:"run,omitempty"`
+	Runs    []string `json:"runs,omitempty"`
+	Summary *Summary `json:"summary,omitempty"`
+	// Active reports that the host conducts the run; Fetched is the commit that a person has published last.
+	Active    bool       `json:"active,omitempty"`
+	Fetched   string     `json:"fetched,omitempty"`
+	Object    string     `json:"object,omitempty"`
+	Decisions []Decision `json:"decisions,omitempty"`
+	Data      []byte     `json:"data,omitempty"`
+	Text      string     `json:"text,omitempty"`
+	// Large is the object that has the answer, where it does not fit into a message.
+	Large string `json:"large,omitempty"`
+}
+
+// sealedAnswer is the kind of objects that have large answers.
+const sealedAnswer = "answer"
+
+// encode returns an answer as it is sent.
+func (a *hostAnswer) encode(ctx context.Context, b *bus.Bus) ([]byte, error) {
+	data, err := spec.JSON(a)
+	if err != nil || len(data) <= bus.MaxData {
+		return data, err
+	}
+	name := wire.Name(sealedAnswer, data)
+	if err := b.Cache().Put(ctx, name, data); err != nil {
+		return nil, err
+	}
+	return spec.JSON(&hostAnswer{Large: name})
+}
+
+// client reaches the host on a server from another process. Its bus is that of no run.
+type client struct{ bus *bus.Bus }
+
+// reach connects to the server of a host.
+func (s Server) reach(ctx context.Context) (*client, error) {
+	b, err := s.open(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	return &client{b}, nil
+}
+
+// close closes the connection.
+func (m *client) close(ctx context.Context) { store.Dir{Log: *zerolog.Ctx(ctx)}.Close(m.bus) }
+
+// ask asks the host. Where none listens the error is bus.ErrNoListener too.
+func (m *client) ask(ctx context.Context, q hostCall) (a hostAnswer, err error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	var data []byte
+	if data, err = spec.JSON(q); err == nil {
+		data, err = m.bus.Request(ctx, serveSubject(), data)
+	}
+	if err == nil {
+		err = wire.Decode(data, &a)
+	}
+	if err == nil && a.Large != "" {
+		if data, err = wire.Open(ctx, m.bus.Cache(), sealedAnswer, a.Large); err == nil {
+			err = wire.Decode(data, &a)
+		}
+	}
+	switch {
+	case errors.Is(err, bus.ErrNoListener):
+		return a, usage.With(fmt.Errorf("no host conducts runs on %s: %w", m.bus.URL(), err), usage.Server)
+	case err != nil:
+		return a, fmt.Errorf("ask the host on %s: %w", m.bus.URL(), err)
+	case a.Usage:
+		return a, usage.Errorf("%s", a.Error)
+	case a.Error != "":
+		return a, fmt.Errorf("the host on %s: %s", m.bus.URL(), a.Error)
+	}
+	return a, nil
+}
+
+const (
+	// tryTime bounds one try of a call that may be repeated, tryPause is between two.
+	tryTime  = 30 * time.Second
+	tryPause = time.Second
+)
+
+// insist asks until the host has answered: the call does the same when it is done twice.
+func (m *client) insist(ctx context.Context, q hostCall) (hostAnswer, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	for {
+		try, end := context.WithTimeout(ctx, tryTime)
+		a, err := m.ask(try, q)
+		end()
+		if a.Error != "" || err == nil || errors.Is(err, bus.ErrNoListener) || ctx.Err() != nil {
+			return a, err
+		}
+		pause := time.NewTimer(tryPause)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return a, err
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package orchestrator_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/bus"
+	"divisi/contextscope"
+	"divisi/orchestrator"
+)
+
+// answered asks the host as any process can that reaches the server.
+func answered(t *testing.T, url, call string) (text string) {
+	t.Helper()
+	b, err := bus.Open(t.Context(), bus.Options{URL: url})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, b.Close(context.Background())) }()
+	data, err := b.Request(t.Context(), bus.ControlSubject("serve"), []byte(call))
+	require.NoError(t, err)
+	return string(data)
+}
+
+// setUps counts how often the workers of a run were told what they are made of.
+func setUps(t *testing.T, url, id string) (n int) {
+	t.Helper()
+	b, err := bus.Open(t.Context(), bus.Options{URL: url, Run: id})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, b.Close(context.Background())) }()
+	for m, err := range b.Read(t.Context(), bus.ConductorSubject(id, string(contextscope.KindRun)), 1) {
+		require.NoError(t, err)
+		n += strings.Count(string(m.Data), `"setup":"setup-`)
+	}
+	return n
+}
+
+// What the host is sent is not trusted, and an order that is sent again begins nothing again.
+func TestAHostTakesAnOrderOnceAndNoOther(t *testing.T) {
+	t.Parallel()
+	url := broker(t)
+	repo, laptop, remove := newRepository()
+	defer remove()
+	state := t.TempDir()
+	first := hosts(t, state, url)
+	defer func() { first.Stop() }()
+	r, err := orchestrator.Submit(t.Context(), orchestrator.Options{
+		Machine: orchestrator.Machine{StateDir: laptop}, Repo: repo, Plan: &plan, Roles: []orchestrator.File{role("[true]")},
+	}, orchestrator.Server{URL: url})
+	require.NoError(t, err)
+	id := r.ID()
+	require.NoError(t, r.Close())
+	var meta struct {
+		Order string `json:"order"`
+	}
+	require.NoError(t, json.Unmarshal(must(os.ReadFile(filepath.Join(state, "runs", id, "run.json"))), &meta))
+	order := meta.Order
+	start := fmt.Sprintf(`{"verb":"start","run":%q,"order":%q}`, id, order)
+	setUp(t, url, id, 1)
+	for range 3 {
+		require.JSONEq(t, fmt.Sprintf(`{"run":%q}`, id), answered(t, url, start))
+	}
+	require.Equal(t, 1, setUps(t, url, id))
+	others, err := bus.Open(t.Context(), bus.Options{URL: url, Run: "20261123-000000-aaaa"})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, others.Close(context.Background())) }()
+	require.NoError(t, others.Put(t.Context(), "waste", []byte("of an order that is refused")))
+	lying := "order-" + strings.Repeat("0", 64)
+	for call, want := range map[string]string{
+		fmt.Sprintf(`{"verb":"start","run":%q,"order":%q}`, id, lying):          "the host has another run",
+		`{"verb":"start","run":"20261123-000000-aaaa","order":"` + lying + `"}`: "no such object",
+		`{"verb":"start","run":"20261123-000000-aaaa","order":"../x"}`:          "names no order",
+		`{"verb":"start","run":"../x","order":"` + order + `"}`:                 "is no run's id",
+		`{"verb":"start","run":"serve","order":"` + order + `"}`:                "no such object",
+		`{"verb":"start","run":"` + id + `","order":"` + order + `","more":1}`:  `unknown field \"more\"`,
+		`{"verb":"commit","run":"` + id + `","commit":"--all","have":""}`:       "is not what has landed",
+		`{"verb":"fetched","run":"` + id + `","commit":"../x"}`:                 "is no commit",
+		`{"verb":"remove","run":"` + id + `"}`:                                  "does not know what",
+		`{"verb":"context","run":"` + id + `"}`:                                 "names no view",
+		`{"verb":"request","run":"` + id + `"}`:                                 "has no request",
+		`{"verb":"summary","run":".."}`:                                         "is no run's id",
+		`{`:                                                                     "cannot read what is asked", "\x00": "cannot read what is asked",
+	} {
+		said := answered(t, url, call)
+		require.Contains(t, said, want, call)
+		require.Equal(t, want != "no such object", strings.Contains(said, `"usage":true`), call)
+	}
+	_, err = others.Get(t.Context(), "waste")
+	require.ErrorIs(t, err, bus.ErrNotFound, "what was refused is removed")
+	require.JSONEq(t, fmt.Sprintf(`{"runs":[%q]}`, id), answered(t, url, `{"verb":"list"}`), "nothing was left behind")
+
+	// An answer that was lost: the order is sent again, by many at once, to a host that has only the server.
+	first.Stop()
+	first = hosts(t, t.TempDir(), url)
+	b, err := bus.Open(t.Context(), bus.Options{URL: url})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, b.Close(context.Background())) }()
+	said := make(chan string, 4)
+	for range cap(said) {
+		go func() {
+			data, err := b.Request(t.Context(), bus.ControlSubject("serve"), []byte(start))
+			said <- fmt.Sprint(string(data), err)
+		}()
+	}
+	for range cap(said) {
+		require.Equal(t, fmt.Sprintf(`{"run":%q}<nil>`, id), <-said)
+	}
+	setUp(t, url, id, 2)
+	require.Equal(t, 2, setUps(t, url, id))
+}

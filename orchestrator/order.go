@@ -1,0 +1,110 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"divisi/bus"
+	"divisi/internal/spec"
+	"divisi/orchestrator/run"
+	"divisi/orchestrator/store"
+	"divisi/subagents/wire"
+)
+
+// sealedOrder is the kind of orders: their names begin with it.
+const sealedOrder = "order"
+
+// order is what a run that another machine conducts is made of: all that was learnt from the checkout. It is an object of the
+// run, and its name has its digest.
+type order struct {
+	// Spec names the repository for people only: nothing is read from there.
+	Spec run.Spec `json:"spec"`
+	// Pack is the sealed object that has the base commit whole.
+	Pack string `json:"pack"`
+	// Caches is the name of the directory of the repository's build caches and environments.
+	Caches string `json:"caches"`
+	// Exclude are the lists of what git ignores that the base commit does not have.
+	Exclude []byte `json:"exclude,omitempty"`
+	// Strict has commands run only where they can be fully confined.
+	Strict  bool     `json:"strict,omitempty"`
+	Notices []string `json:"notices,omitempty"`
+}
+
+// seal returns the order as it is stored, and its name.
+func (o *order) seal() (name string, data []byte, err error) {
+	if data, err = json.Marshal(o); err != nil {
+		return "", nil, fmt.Errorf("encode the order of run %s: %w", o.Spec.Run, err)
+	}
+	return wire.Name(sealedOrder, data), data, nil
+}
+
+// unsealOrder reads the order of a run. One that is not the object of its name, is another run's, has fields that this program
+// does not know, or has what no file may have is wire.ErrSeal.
+func unsealOrder(ctx context.Context, objects wire.Objects, id, name string) (*order, error) {
+	data, err := wire.Open(ctx, objects, sealedOrder, name)
+	if err != nil {
+		return nil, err
+	}
+	o := &order{}
+	if err = wire.Decode(data, o); err == nil {
+		err = o.check(id)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: the order of run %s, %.80s: %w", wire.ErrSeal, id, name, err)
+	}
+	return o, nil
+}
+
+// maxRepo bounds the name of a repository.
+const maxRepo = 4096
+
+// check refuses an order that the checks of a new run on the machine with the checkout would have refused, and what would lie
+// outside of the run's directories.
+func (o *order) check(id string) error {
+	s := &o.Spec
+	switch {
+	case s.Run != id:
+		return fmt.Errorf("it is of run %.80q", s.Run)
+	case store.NewID(s.Created) != id:
+		return fmt.Errorf("no run that was made at %s is called %.80q", s.Created, id)
+	case !wire.IsCommit(s.Base):
+		return fmt.Errorf("base %.80q is no commit", s.Base)
+	case !bus.ValidToken(o.Caches):
+		return fmt.Errorf("caches %.80q is no name of a directory", o.Caches)
+	case len(s.Repo) > maxRepo:
+		return fmt.Errorf("the name of the repository has %d bytes", len(s.Repo))
+	case s.Environment != "" || !s.Project.Environment.IsZero():
+		return errors.New("it takes an environment from a checkout")
+	case s.Outputs != "" || len(s.Keys) > 0:
+		return errors.New("it names what the machine that conducts chooses")
+	case s.Parallel < 1 || s.Parallel > maxParallel || s.Budget < 0:
+		return fmt.Errorf("parallel %d or budget %d is out of bounds", s.Parallel, s.Budget)
+	case s.OnDoubt != "" && !slices.Contains(run.OnDoubts, s.OnDoubt):
+		return fmt.Errorf("on_doubt %.80q is not known", s.OnDoubt)
+	case s.Plan == nil && s.Goal == "":
+		return errors.New("it has neither a goal nor a plan")
+	}
+	return o.faults()
+}
+
+// faults validates what files tell: project, roles and plan.
+func (o *order) faults() error {
+	s := &o.Spec
+	problems := s.Project.Validate()
+	for name, role := range s.Roles {
+		if role.Name != name {
+			return fmt.Errorf("role %.80q is called %.80q", name, role.Name)
+		}
+		problems = append(problems, role.Validate(spec.Env{Roles: s.Roles})...)
+	}
+	if s.Plan != nil && !s.Trial {
+		problems = append(problems, s.Plan.Validate(spec.Env{Roles: s.Roles, Gates: gateNames(s.Project)})...)
+	}
+	if len(problems) > 0 {
+		return fmt.Errorf("%d faults, such as %.300s", len(problems), problems[0])
+	}
+	return nil
+}

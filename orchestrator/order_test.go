@@ -1,0 +1,138 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/configs"
+	"divisi/internal/spec"
+	"divisi/orchestrator/run"
+	"divisi/orchestrator/store"
+	"divisi/subagents/wire"
+)
+
+// objects are what a server has.
+type objects map[string][]byte
+
+// Get implements wire.Objects.
+func (o objects) Get(_ context.Context, name string) ([]byte, error) {
+	if data, ok := o[name]; ok {
+		return data, nil
+	}
+	return nil, errors.New("no such object")
+}
+
+// goodOrder is one that is accepted.
+func goodOrder(t testing.TB) *order {
+	t.Helper()
+	set, err := configs.RolesWith(t.TempDir(), nil)
+	require.NoError(t, err)
+	at := time.Date(2026, 11, 21, 10, 15, 0, 0, time.UTC)
+	return &order{
+		Spec: run.Spec{
+			Run: store.NewID(at), Created: at, Base: strings.Repeat("a", 40), Goal: "g", Repo: "/home/me/repo", Parallel: 4,
+			Roles: set.Roles, Project: spec.Project{Gates: []spec.Gate{{Name: "test", Command: []string{"true"}}}},
+			Plan: &spec.Plan{Tasks: []spec.Task{{ID: "one", Role: "generator", Brief: "Do it.", Files: []string{"a.txt"}}}},
+		},
+		Pack: "commits-" + strings.Repeat("0", 64), Caches: "c0ffee",
+	}
+}
+
+func TestAnOrderIsWhatWasSealed(t *testing.T) {
+	t.Parallel()
+	o := goodOrder(t)
+	name, data, err := o.seal()
+	require.NoError(t, err)
+	got, err := unsealOrder(t.Context(), objects{name: data}, o.Spec.Run, name)
+	require.NoError(t, err)
+	_, again, err := got.seal()
+	require.NoError(t, err)
+	require.JSONEq(t, string(data), string(again))
+}
+
+func TestAHostileOrderIsRefused(t *testing.T) {
+	t.Parallel()
+	id := goodOrder(t).Spec.Run
+	for want, harm := range map[string]func(o *order){
+		"it is of run":                   func(o *order) { o.Spec.Run = "../x" },
+		"no run that was made at":        func(o *order) { o.Spec.Created = o.Spec.Created.Add(time.Hour) },
+		"is no commit":                   func(o *order) { o.Spec.Base = "--upload-pack=x" },
+		`caches "../x" is no name`:       func(o *order) { o.Caches = "../x" },
+		"the name of the repository has": func(o *order) { o.Spec.Repo = strings.Repeat("x", maxRepo+1) },
+		"takes an environment":           func(o *order) { o.Spec.Environment = "../x" },
+		"environment from a checkout":    func(o *order) { o.Spec.Project.Environment.Word = spec.EnvironmentCheckout },
+		"the machine that conducts":      func(o *order) { o.Spec.Outputs = "/etc" },
+		"what the machine that conducts": func(o *order) { o.Spec.Keys = map[string][]byte{"local": {1}} },
+		"out of bounds":                  func(o *order) { o.Spec.Parallel = maxParallel + 1 },
+		"parallel 4 or budget -1":        func(o *order) { o.Spec.Budget = -1 },
+		`on_doubt "x" is not known`:      func(o *order) { o.Spec.OnDoubt = "x" },
+		"neither a goal nor a plan":      func(o *order) { o.Spec.Goal, o.Spec.Plan = "", nil },
+		`role "../x" is called`:          func(o *order) { o.Spec.Roles["../x"] = o.Spec.Roles["generator"] },
+		"../x":                           func(o *order) { o.Spec.Plan.Tasks[0].Files = []string{"../x"} },
+		"gates[0]":                       func(o *order) { o.Spec.Project.Gates[0].Name = "../x" },
+	} {
+		o := goodOrder(t)
+		harm(o)
+		name, data, err := o.seal()
+		require.NoError(t, err)
+		_, err = unsealOrder(t.Context(), objects{name: data}, id, name)
+		require.ErrorIs(t, err, wire.ErrSeal, want)
+		require.ErrorContains(t, err, want)
+	}
+}
+
+func TestADamagedOrderIsRefused(t *testing.T) {
+	t.Parallel()
+	o := goodOrder(t)
+	name, data, err := o.seal()
+	require.NoError(t, err)
+	lying := sealedOrder + "-" + strings.Repeat("0", 64)
+	sealed := func(text string) (string, []byte) { return wire.Name(sealedOrder, []byte(text)), []byte(text) }
+	unknown, unknownData := sealed(strings.Replace(string(data), `{"spec":`, `{"more":1,"spec":`, 1))
+	two, twoData := sealed(string(data) + `{}`)
+	none, noneData := sealed("\x00")
+	have := objects{lying: data, unknown: unknownData, two: twoData, none: noneData, "setup-1": data}
+	for at, want := range map[string]string{
+		lying: "the digest of the object makes it " + name, unknown: `unknown field "more"`, two: "more than one value",
+		none: "invalid character", "setup-1": "names no order", name: "no such object",
+	} {
+		_, err := unsealOrder(t.Context(), have, o.Spec.Run, at)
+		require.ErrorContains(t, err, want)
+	}
+}
+
+// No bytes of an order make reading it panic, and what is accepted keeps its bounds.
+func FuzzOrder(f *testing.F) {
+	o := goodOrder(f)
+	_, data, err := o.seal()
+	require.NoError(f, err)
+	f.Add(data)
+	f.Add([]byte(`{"spec":{}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		name := wire.Name(sealedOrder, data)
+		got, err := unsealOrder(t.Context(), objects{name: data}, o.Spec.Run, name)
+		if err != nil {
+			return
+		}
+		require.Equal(t, o.Spec.Run, got.Spec.Run)
+		require.NotContains(t, got.Caches, "/")
+		_, err = json.Marshal(got)
+		require.NoError(t, err)
+	})
+}
+
+// A panic of one run is an error of that run.
+func TestAPanicIsAnErrorOfItsRun(t *testing.T) {
+	t.Parallel()
+	h := &conduct{ordered: true, spec: run.Spec{Run: "r1"}}
+	err := h.guard(func() error { panic("no such task") })
+	require.ErrorContains(t, err, "conduct run r1: panic: no such task")
+	h.ordered = false
+	require.Panics(t, func() { _ = h.guard(func() error { panic("here it ends the program") }) })
+}

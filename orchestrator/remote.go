@@ -1,0 +1,161 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/rs/zerolog"
+
+	"divisi/bus"
+	"divisi/internal/git"
+	"divisi/internal/usage"
+	"divisi/orchestrator/run"
+	"divisi/orchestrator/store"
+	"divisi/subagents/wire"
+)
+
+// On returns the runs of the host on a server. Those that it opens are watched in the log on the server, and asked like those of
+// this machine; the host answers what needs its copy of the repository. Where no host listens, logs can still be read.
+func On(at Server) Runs { return on(at) }
+
+type on Server
+
+// List implements Runs.
+func (o on) List(ctx context.Context) ([]string, error) {
+	a, err := o.ask(ctx, hostCall{Verb: verbList})
+	return a.Runs, err
+}
+
+// Summary implements Runs.
+func (o on) Summary(ctx context.Context, id string) (Summary, error) {
+	a, err := o.ask(ctx, hostCall{Verb: verbSummary, Run: id})
+	if err != nil || a.Summary == nil {
+		return Summary{}, err
+	}
+	return *a.Summary, nil
+}
+
+func (o on) ask(ctx context.Context, q hostCall) (hostAnswer, error) {
+	m, err := Server(o).reach(ctx)
+	if err != nil {
+		return hostAnswer{}, err
+	}
+	defer m.close(ctx)
+	return m.ask(ctx, q)
+}
+
+// Open implements Runs.
+func (o on) Open(ctx context.Context, id string) (*Run, error) {
+	if !bus.ValidToken(id) {
+		return nil, usage.Errorf("%q is no run's id", id)
+	}
+	dir := store.Dir{Log: *zerolog.Ctx(ctx)}
+	m, err := Server(o).reach(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a, err := m.ask(ctx, hostCall{Verb: verbLook, Run: id})
+	if err != nil && !errors.Is(err, bus.ErrNoListener) {
+		m.close(ctx)
+		return nil, err
+	}
+	b, err := Server(o).open(ctx, id)
+	if err != nil {
+		m.close(ctx)
+		return nil, err
+	}
+	r := newRun(id, dir, b)
+	r.host, r.notRunning = m, !a.Active
+	return r, nil
+}
+
+// ResumeOn has the host on a server go on with a run that was stopped, with a new budget for the whole run where that is not nil,
+// 0 for none.
+func ResumeOn(ctx context.Context, at Server, id string, budget *int, allowUnverified bool) (*Run, error) {
+	if _, err := on(at).ask(ctx, hostCall{
+		Verb: verbResume, Run: id, Budget: budget, AllowUnverified: allowUnverified,
+	}); err != nil {
+		return nil, err
+	}
+	return On(at).Open(ctx, id)
+}
+
+// here refuses what needs the directory of a run on another machine.
+func (r *Run) here(what string) error {
+	if r.host == nil {
+		return nil
+	}
+	return usage.Errorf("%s where run %s is conducted: run %s was submitted to %s", what, r.id, r.id, r.bus.URL())
+}
+
+// PublishTo puts what has landed in a run that was submitted, and has ended, into a repository that has the commit that the run
+// started from, as Publish does.
+func (r *Run) PublishTo(ctx context.Context, repo string) (_ Result, err error) {
+	if r.host == nil {
+		return Result{}, usage.Errorf("run %s is on this machine, and knows its repository", r.id)
+	}
+	st, err := r.dir.Fold(ctx, r.bus, r.id)
+	switch {
+	case err != nil:
+		return Result{}, err
+	case !st.Status.Ended():
+		return Result{}, usage.Errorf("run %s is active: publish what landed when it has ended", r.id)
+	case st.Head == st.Spec.Base:
+		return Result{}, usage.Errorf("nothing has landed in run %s", r.id)
+	}
+	result := resultOf(st)
+	h := &conduct{place: place{dir: r.dir, log: r.dir.Log}, spec: st.Spec}
+	h.Notice = func(text, _ string) { result.Notices = append(result.Notices, text) }
+	tmp, err := os.MkdirTemp("", "divisi-publish-")
+	if err != nil {
+		return Result{}, fmt.Errorf("make a temporary directory: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
+	if err := r.fetch(ctx, h, repo, filepath.Join(tmp, "repo.git"), st); err != nil {
+		return Result{}, err
+	}
+	defer h.mirror.Close()
+	seen, err := r.host.ask(ctx, hostCall{Verb: verbLook, Run: r.id})
+	if err != nil {
+		return Result{}, err
+	}
+	result.Repo = h.checkout.Top
+	if result.Ref, err = h.publish(ctx, st.Head, st.Spec.Base, seen.Fetched); err != nil {
+		return Result{}, err
+	}
+	if _, err := r.host.ask(ctx, hostCall{Verb: verbFetched, Run: r.id, Commit: st.Head}); err != nil {
+		return Result{}, fmt.Errorf("%s is in %s; the host was not told: %w", result.Ref, result.Repo, err)
+	}
+	return result, h.compare(ctx, &result)
+}
+
+// fetch opens a repository, and makes a mirror at a directory that has what has landed.
+func (r *Run) fetch(ctx context.Context, h *conduct, repo, dir string, st *run.State) (err error) {
+	if h.git, err = git.New(ctx); err != nil {
+		return err
+	}
+	if h.checkout, err = h.origin(ctx, repo); err != nil {
+		return err
+	}
+	if err := h.checkout.Writable(); err != nil {
+		return err
+	}
+	a, err := r.host.ask(ctx, hostCall{Verb: verbCommit, Run: r.id, Commit: st.Head, Have: st.Spec.Base})
+	if err != nil {
+		return err
+	}
+	pack, err := wire.Open(ctx, r.host.bus.Cache(), wire.SealedCommits, a.Object)
+	if err != nil {
+		return err
+	}
+	if h.mirror, err = h.git.CreateMirror(ctx, dir, h.checkout, st.Spec.Base); err != nil {
+		return err
+	}
+	if err = h.mirror.Import(ctx, pack); err != nil {
+		h.mirror.Close()
+	}
+	return err
+}

@@ -1,0 +1,166 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"divisi/bus"
+	"divisi/internal/git"
+	"divisi/internal/usage"
+	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/store"
+	"divisi/subagents/wire"
+)
+
+// answer answers what another process asks. Nothing that is asked ends the host.
+func (h *Host) answer(ctx context.Context, data []byte) ([]byte, error) {
+	var q hostCall
+	var a hostAnswer
+	err := guarded("answer a call", func() (err error) {
+		if err = wire.Decode(data, &q); err != nil {
+			return usage.Errorf("the host cannot read what is asked: %v", err)
+		}
+		a, err = h.do(ctx, &q)
+		return err
+	})
+	if err != nil {
+		h.dir.Log.Info().Err(err).Str("verb", q.Verb).Str("run", q.Run).Msg("a call was refused")
+		a = hostAnswer{Error: err.Error(), Usage: IsUsage(err) || errors.Is(err, wire.ErrSeal)}
+	}
+	return a.encode(ctx, h.bus)
+}
+
+func (h *Host) do(ctx context.Context, q *hostCall) (a hostAnswer, err error) {
+	a.Run = q.Run
+	switch q.Verb {
+	case verbHello:
+		return a, nil
+	case verbList:
+		a.Runs, err = h.list()
+		return a, err
+	}
+	if !bus.ValidToken(q.Run) {
+		return a, usage.Errorf("%.80q is no run's id", q.Run)
+	}
+	if q.Verb == verbStart {
+		return a, h.accept(ctx, q.Run, q.Order)
+	}
+	m, err := h.submitted(q.Run)
+	if err != nil {
+		return a, err
+	}
+	switch q.Verb {
+	case verbSummary:
+		s, err := local(h.dir.Path).Summary(ctx, q.Run)
+		a.Summary = &s
+		return a, err
+	case verbLook:
+		a.Active, a.Fetched = h.active(q.Run), m.Fetched
+		return a, nil
+	case verbResume:
+		return a, h.resume(ctx, q)
+	case verbCommit:
+		a.Object, err = h.pack(ctx, q)
+		return a, err
+	case verbFetched:
+		return a, h.fetched(q, m)
+	}
+	return h.read(ctx, q)
+}
+
+// list lists the runs that were submitted, the newest first.
+func (h *Host) list() (out []string, err error) {
+	ids, err := h.dir.IDs()
+	for _, id := range ids {
+		if _, err := h.submitted(id); err == nil {
+			out = append(out, id)
+		}
+	}
+	return out, err
+}
+
+// submitted returns the description of a run that was submitted here.
+func (h *Host) submitted(id string) (store.Meta, error) {
+	m, err := store.ReadMeta(h.dir.Run(id))
+	if err != nil || m.Order == "" {
+		return m, usage.Errorf("there is no run %q on %s", id, h.bus.URL())
+	}
+	return m, nil
+}
+
+func (h *Host) resume(ctx context.Context, q *hostCall) error {
+	mine, taken := h.place(q.Run)
+	if taken {
+		return usage.With(usage.Errorf("run %s is active", q.Run), usage.Active, q.Run)
+	}
+	return h.begin(ctx, mine, false, ResumeOptions{Budget: q.Budget, AllowUnverified: q.AllowUnverified})
+}
+
+// pack makes a pack of what has landed, for a repository that has another commit.
+func (h *Host) pack(ctx context.Context, q *hostCall) (string, error) {
+	g, err := git.New(ctx)
+	if err != nil {
+		return "", err
+	}
+	mirror, err := g.OpenMirror(filepath.Join(h.dir.Run(q.Run), "repo.git"))
+	if err != nil {
+		return "", err
+	}
+	defer mirror.Close()
+	if err := landedAt(ctx, mirror, q.Run, q.Commit); err != nil {
+		return "", err
+	}
+	pack, err := mirror.Pack(ctx, q.Commit, q.Have)
+	if err != nil {
+		return "", err
+	}
+	name := wire.Name(wire.SealedCommits, pack)
+	return name, h.bus.Cache().Put(ctx, name, pack)
+}
+
+// landedAt refuses a commit that is not the newest one of the run.
+func landedAt(ctx context.Context, mirror *git.Repo, id, commit string) error {
+	at, err := mirror.Ref(ctx, conductor.IntegrationRef(id))
+	if errors.Is(err, git.ErrNotFound) || err == nil && at != commit {
+		return usage.Errorf("commit %.64q is not what has landed in run %s", commit, id)
+	}
+	return err
+}
+
+// fetched notes that a person has published a commit.
+func (h *Host) fetched(q *hostCall, m store.Meta) error {
+	if !wire.IsCommit(q.Commit) {
+		return usage.Errorf("%.80q is no commit", q.Commit)
+	}
+	m.Fetched = q.Commit
+	return m.Write(h.dir.Run(q.Run))
+}
+
+// read answers what needs the log and the repository of a run, and puts requests to one that is not conducted.
+func (h *Host) read(ctx context.Context, q *hostCall) (a hostAnswer, err error) {
+	r, err := attach(ctx, h.dir, q.Run)
+	if err != nil {
+		return a, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	switch q.Verb {
+	case verbDiff:
+		a.Data, err = r.Diff(ctx, q.Task, q.Attempt, q.Stat)
+	case verbContext:
+		if q.View == nil {
+			return a, usage.Errorf("the call names no view")
+		}
+		a.Data, err = r.Context(ctx, q.Task, q.Attempt, *q.View)
+	case verbDecisions:
+		a.Decisions, err = r.Decisions(ctx)
+	case verbRequest:
+		if q.Request == nil {
+			return a, usage.Errorf("the call has no request")
+		}
+		a.Text, err = r.put(ctx, *q.Request)
+	default:
+		err = usage.Errorf("the host does not know what %.80q is", q.Verb)
+	}
+	return a, err
+}
