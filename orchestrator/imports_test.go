@@ -45,7 +45,7 @@ var arrows = []struct {
 	{"sample", nil},
 	{"needs", []string{"run"}},
 	{"mirrors", nil},
-	{".", []string{"attempt", "baseline", "conductor", "console", "dashboard", "decision", "explain", "mirrors", "needs", "phase", "plan", "proof", "recovery", "report", "request", "run", "sample", "store"}},
+	{".", []string{"attempt", "baseline", "conductor", "console", "dashboard", "decision", "explain", "fit", "mirrors", "needs", "phase", "plan", "proof", "recovery", "report", "request", "run", "sample", "store"}},
 }
 
 // pure are the packages that decide or fold: they know neither NATS nor git, files, processes or the network.

@@ -113,7 +113,7 @@ type Options struct {
 	AllowUnverified  bool   // land changes that no gate can prove
 	FreshBaseline    bool   // run the gates on the base commit though an earlier run has kept what they found
 	Review           bool   // a person accepts each patch before it lands
-	NATS             string // URL of a server; "" for a built-in one
+	NATS, Login      string // URL of a server, "" for a built-in one; file of credentials for it, which ends in .creds
 	// WritePlan takes the plan of the master, as a plan file, in place of Approve. Nothing of it starts: the run stops for the
 	// reason that it returns. Resume asks about the plan as usual.
 	WritePlan func(ctx context.Context, plan File) (reason string, err error)

@@ -18,6 +18,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"divisi/bus"
+	"divisi/bus/member"
 	"divisi/internal/git"
 	"divisi/internal/machine"
 	"divisi/internal/release"
@@ -96,6 +97,9 @@ func NewWorker(ctx context.Context, o WorkerOptions) (_ *Worker, err error) {
 	if w.git, err = git.New(ctx); err != nil {
 		return nil, err
 	}
+	if err := w.member(); err != nil {
+		return nil, err
+	}
 	w.defaults()
 	w.places = worker.NewPlaces(w.o.Agents, w.o.Gates)
 	w.measure(ctx)
@@ -124,6 +128,21 @@ func (o *WorkerOptions) check() error {
 	return nil
 }
 
+// member takes the name of a worker that has joined its server: it may write under no other.
+func (w *Worker) member() error {
+	s, err := store.Server(w.o.Server).Options()
+	switch {
+	case err != nil || s.Login == nil:
+		return err
+	case s.Login.Role != member.Worker:
+		return usage.Errorf("%s is a login of a %s: a worker needs a token of its own", w.o.Server.Login, s.Login.Role)
+	case w.o.Name != "" && w.o.Name != s.Login.Name:
+		return usage.Errorf("the worker has joined as %s and cannot be %s", s.Login.Name, w.o.Name)
+	}
+	w.o.Name = s.Login.Name
+	return nil
+}
+
 func (w *Worker) defaults() {
 	o := &w.o
 	if o.Agents == 0 {
@@ -140,12 +159,7 @@ func (w *Worker) defaults() {
 	}
 	if o.Name == "" {
 		host, _ := os.Hostname() // the part of the key tells enough
-		host = strings.Trim(strings.Map(func(r rune) rune {
-			if bus.ValidToken(string(r)) {
-				return r
-			}
-			return '-'
-		}, host), "-")
+		host = tokenOf(host, "")
 		o.Name = strings.TrimPrefix(host[:min(len(host), 40)]+"-"+hex.EncodeToString(publicOf(w.key)[:3]), "-")
 	}
 }

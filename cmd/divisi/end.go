@@ -69,9 +69,9 @@ func (g *globals) next(run string, end *orchestrator.Result) []string {
 // command is how this program was called, with the state directory where that is another than usual.
 func (g *globals) command() string {
 	if defaultStateDir() == g.stateDir {
-		return "divisi"
+		return "divisi" + g.nameOn()
 	}
-	return "divisi --state-dir " + text.Shell(g.stateDir)
+	return "divisi --state-dir " + text.Shell(g.stateDir) + g.nameOn()
 }
 
 // calledBy matches the beginning of each command of the program.

@@ -68,7 +68,7 @@ func (g *globals) openInput(name string) (io.ReadCloser, error) {
 		return nil, usagef("%s cannot be read: %v", name, errors.Unwrap(err))
 	}
 	if info.IsDir() {
-		return nil, usagef("%s is a directory: name a file of JSON lines, or - for standard input", name)
+		return nil, usagef("%s is a directory: name a file, or - for standard input", name)
 	}
 	f, err := os.Open(name)
 	if err != nil {

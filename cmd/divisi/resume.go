@@ -54,6 +54,9 @@ func (g *globals) resume(ctx context.Context, args []string, o resumeOptions) er
 	if err != nil {
 		return err
 	}
+	if g.at.URL != "" {
+		return g.resumeOn(ctx, id, o)
+	}
 	o.Run = id
 	v, err := g.machine(&o.Machine, o.sandbox)
 	if err != nil {

@@ -26,6 +26,9 @@ type globals struct {
 	in       io.Reader
 	out, err io.Writer
 	stateDir string
+	// on is --on, at the server that it names.
+	on       string
+	at       orchestrator.Server
 	output   string
 	logLevel string
 	log      zerolog.Logger
@@ -102,13 +105,16 @@ branch, divisi/<run>. Your checkout and your other branches are never touched.
 
 Start with:  divisi demo`,
 		SilenceErrors: true, SilenceUsage: true,
-		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return errors.Join(noneEmpty(c.Flags()), g.setup()) },
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
+			return errors.Join(noneEmpty(c.Flags()), g.setup(), g.findOn(c))
+		},
 	}
 	root.SetIn(g.in)
 	root.SetOut(g.out)
 	root.SetErr(g.err)
 	f := root.PersistentFlags()
 	f.StringVar(&g.stateDir, "state-dir", defaultStateDir(), "where runs, caches and logs are kept")
+	f.StringVar(&g.on, "on", "", "the runs of this server: a name of divisi join, a context of nats, or a URL")
 	f.StringVar(&g.output, "output", "text", "text, or json: one event a line")
 	f.StringVar(&g.logLevel, "log-level", "warn", "trace, debug, info, warn or error; logs go to standard error")
 	root.Version = orchestrator.Version()
@@ -123,7 +129,7 @@ Start with:  divisi demo`,
 		newDiff(g), newTake(g), newGive(g), newRuns(g),
 		newWatch(g), newPlan(g),
 		newContext(g), newRoles(g), newConfig(g), newDoctor(g), newInit(g), newEnv(g), newMemory(g),
-		newTrust(g), newLoopcheck(g), newVersion(g), newWorker(g), newWorkers(g),
+		newTrust(g), newLoopcheck(g), newVersion(g), newServe(g), newJoin(g), newWorker(g), newWorkers(g),
 	)
 	g.describeArgs(root)
 	root.SetHelpCommand(newHelp())
@@ -222,8 +228,21 @@ func (g *globals) findState() error {
 	return nil
 }
 
-// runs are the runs of the state directory.
-func (g *globals) runs() orchestrator.Runs { return orchestrator.Local(g.stateDir) }
+// runs are the runs of the state directory, or of the server of --on.
+func (g *globals) runs() orchestrator.Runs {
+	if g.at.URL != "" {
+		return orchestrator.On(g.at)
+	}
+	return orchestrator.Local(g.stateDir)
+}
+
+// place is where the runs are, in words.
+func (g *globals) place() string {
+	if g.at.URL != "" {
+		return "on " + g.at.URL
+	}
+	return "in " + g.stateDir
+}
 
 func (g *globals) json() bool { return g.output == "json" }
 

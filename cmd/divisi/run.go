@@ -17,6 +17,9 @@ type runOptions struct {
 	plan, sandbox string
 	roles         []string
 	dryRun, trust bool
+	// detach leaves a run with the host on the server of --on.
+	detach bool
+	creds  string
 }
 
 func newRun(g *globals) *cobra.Command {
@@ -47,6 +50,7 @@ plans of command roles need none.` +
 	f.StringVar(&o.Prove, "prove", "", "batch: run gates on many patches together (default); each: on one patch at a time")
 	f.BoolVar(&o.AutoApprove, "yes", false, "approve the plan without prompting")
 	f.BoolVar(&o.Review, "review", false, "hold each patch until you accept it: divisi accept, or divisi send to reject it")
+	f.BoolVar(&o.detach, "detach", false, "with --on: leave the run with the host, and come back")
 	f.BoolVar(&o.dryRun, "dry-run", false, "print what --plan would do, and change nothing")
 	o.startFlags(c)
 	return c
@@ -64,7 +68,9 @@ func (o *runOptions) startFlags(c *cobra.Command) {
 	f.BoolVar(&o.FreshBaseline, "fresh-baseline", false,
 		"run the gates on the base commit though an earlier run has kept their results")
 	f.BoolVar(&o.trust, "trust-repo", false, "allow what the repository's files request, in this run; see divisi trust --help")
-	f.StringVar(&o.NATS, "nats", "", "use the NATS server at this URL instead of the built-in one")
+	f.StringVar(&o.NATS, "nats", "", "use the NATS server or cluster at this URL instead of the built-in one")
+	f.StringVar(&o.creds, "creds", "", "file of NATS credentials for --nats")
+	f.BoolVar(&o.Elsewhere, "elsewhere", false, "leave tasks and gates to the workers of the server of --nats")
 	f.StringVar(&o.Dashboard, "dashboard", "", "serve the dashboard at this loopback address or port, e.g. 8080")
 	hostFlags(c, &o.Machine, &o.sandbox)
 }
@@ -112,12 +118,18 @@ func (g *globals) start(ctx context.Context, o runOptions) error {
 		return err
 	}
 	logged := g.log.WithContext(ctx)
+	if o.detach && g.at.URL == "" {
+		return usagef("--detach leaves the run with a server: name it with --on")
+	}
 	if o.dryRun {
 		plan, err := orchestrator.Preview(logged, o.Options)
 		if err != nil {
 			return err
 		}
 		return g.printPlan(plan)
+	}
+	if g.at.URL != "" {
+		return g.submit(ctx, o)
 	}
 	r, err := orchestrator.Start(logged, o.Options)
 	if err != nil {
@@ -129,6 +141,8 @@ func (g *globals) start(ctx context.Context, o runOptions) error {
 // prepare reads the files that are named, and makes the view of the run.
 func (g *globals) prepare(o *runOptions) (*view, error) {
 	switch {
+	case o.creds != "" && o.NATS == "":
+		return nil, usagef("--creds is for the server of --nats")
 	case o.dryRun && o.plan == "":
 		return nil, usagef("--dry-run needs --plan: a goal is planned by a model")
 	case o.dryRun && o.Record+o.Replay != "":
@@ -137,6 +151,11 @@ func (g *globals) prepare(o *runOptions) (*view, error) {
 	if err := checkDir(o.Repo); err != nil {
 		return nil, err
 	}
+	at, err := externalServer(o.NATS, o.creds)
+	if err != nil {
+		return nil, err
+	}
+	o.Login = at.Login
 	names := o.roles
 	if o.plan != "" {
 		names = append(names, o.plan)

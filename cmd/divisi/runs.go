@@ -17,7 +17,7 @@ func newRuns(g *globals) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "runs",
 		Short:   "List the runs",
-		Long:    "List the runs in the state directory, newest first." + codes(codeOK, codeUsage, codeMachine),
+		Long:    "List the runs in the state directory, or on the server of --on, newest first." + codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi runs\n  divisi runs --output json",
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return g.listRuns(c.Context()) },
@@ -51,7 +51,7 @@ func (g *globals) findRun(ctx context.Context, args []string) (string, error) {
 		return "", err
 	}
 	if len(ids) == 0 {
-		return "", usagef("there are no runs in %s; start one with: divisi demo", g.stateDir)
+		return "", usagef("there are no runs %s; start one with: divisi demo", g.place())
 	}
 	if len(args) == 0 {
 		return ids[0], nil
@@ -93,7 +93,7 @@ func (g *globals) listRuns(ctx context.Context) error {
 	}
 	text := console.Table(rows)
 	if len(ids) == 0 {
-		text = fmt.Sprintf("There are no runs in %s. Start one with: divisi demo\n", g.stateDir)
+		text = fmt.Sprintf("There are no runs %s. Start one with: divisi demo\n", g.place())
 	}
 	return g.print(say("%s", text))
 }
@@ -104,7 +104,7 @@ func (g *globals) runCells(ctx context.Context, id string) (cells func() ([]stri
 	if err == nil {
 		return func() ([]string, error) {
 			how, err := console.Progress(s.Report)
-			return append([]string{id, s.State}, how...), err
+			return append([]string{id, unfetched(s)}, how...), err
 		}, s.Report
 	}
 	state := "unreadable"
@@ -113,6 +113,14 @@ func (g *globals) runCells(ctx context.Context, id string) (cells func() ([]stri
 	}
 	return func() ([]string, error) { return []string{id, state, g.calls(errorLine(err))}, nil },
 		map[string]string{"run": id, "state": state, "error": g.calls(worded(err))}
+}
+
+// unfetched is the state of a run, and whether its branch is in no repository yet.
+func unfetched(s orchestrator.Summary) string {
+	if s.Unfetched {
+		return s.State + ", not fetched"
+	}
+	return s.State
 }
 
 // errorLine is an error with its advice in one line.

@@ -145,7 +145,12 @@ func (v *view) follow(ctx context.Context, r *orchestrator.Run) error {
 	if err != nil {
 		return err
 	}
-	switch result.State {
+	return ending(r.ID(), result.State)
+}
+
+// ending turns the end of a run into an exit code.
+func ending(id, state string) error {
+	switch state {
 	case "done":
 		return nil
 	case "parked":
@@ -153,7 +158,7 @@ func (v *view) follow(ctx context.Context, r *orchestrator.Run) error {
 	case "stopped", "cancelled":
 		return &endError{codeStopped, ""}
 	default:
-		return fmt.Errorf("run %s was left as %s", r.ID(), result.State)
+		return fmt.Errorf("run %s was left as %s", id, state)
 	}
 }
 

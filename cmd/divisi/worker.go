@@ -15,6 +15,7 @@ import (
 func newWorker(g *globals) *cobra.Command {
 	var o orchestrator.WorkerOptions
 	var toolchain []string
+	var with workerServer
 	c := &cobra.Command{
 		Use:   "worker",
 		Short: "Work for the runs of a server, on this machine",
@@ -25,17 +26,22 @@ models with the keys in its own environment. It needs git, and what the gates of
 The first SIGTERM or Ctrl-C takes nothing more, lets agents end their turn (at most --grace) and hands
 back what is left; the second ends at once.` +
 			codes(codeOK, codeUsage, codeMachine),
-		Example: "  divisi worker --nats nats://host:4222\n  divisi worker --nats nats://host:4222 --tag big --idle-exit 10m",
+		Example: "  divisi worker --join - < token\n  divisi worker --on build.example.com --tag big --idle-exit 10m",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
 			if o.Toolchain, err = pairs(toolchain); err != nil {
+				return err
+			}
+			if err := g.workOn(c.Context(), &o, with); err != nil {
 				return err
 			}
 			return g.work(c.Context(), o)
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.NATS, "nats", "", "the NATS server at this URL")
+	f.StringVar(&with.nats, "nats", "", "the NATS server or cluster at this URL")
+	f.StringVar(&with.creds, "creds", "", "file of NATS credentials for --nats")
+	f.StringVar(&with.join, "join", "", "join the server of the token in this file, or - for standard input; afterwards --on names it")
 	f.StringVar(&o.Name, "name", "", "name of the worker (default the machine's, with a part of its key)")
 	f.IntVar(&o.Agents, "agents", 0, "agents at once (default 16)")
 	f.IntVar(&o.Gates, "gates", 0, "runs of gates at once (default one for every 4 cores)")
@@ -62,14 +68,37 @@ func pairs(list []string) (map[string]string, error) {
 	return m, nil
 }
 
+// workerServer is how a worker is told its server.
+type workerServer struct{ nats, creds, join string }
+
+// workOn finds the server of a worker.
+func (g *globals) workOn(ctx context.Context, o *orchestrator.WorkerOptions, with workerServer) (err error) {
+	named := 0
+	for _, by := range []string{g.on, with.nats, with.join} {
+		if by != "" {
+			named++
+		}
+	}
+	switch {
+	case named != 1:
+		return usagef("name one server: with --join for a token, --on for one that was joined, or --nats for its URL")
+	case with.creds != "" && with.nats == "":
+		return usagef("--creds is for the server of --nats")
+	case g.on != "":
+		o.Server = g.at
+	case with.nats != "":
+		o.Server, err = externalServer(with.nats, with.creds)
+	default:
+		_, o.Server, err = g.join(ctx, with.join, "", o.Name)
+	}
+	return err
+}
+
 // notice tells a person what a service has to say.
 func (g *globals) notice(text string) { fmt.Fprintln(&g.notes, console.Visible(text)) }
 
 // work serves runs until it is stopped: the end of ctx drains the worker.
 func (g *globals) work(ctx context.Context, o orchestrator.WorkerOptions) error {
-	if o.NATS == "" {
-		return usagef("a worker needs a server: name it with --nats")
-	}
 	o.StateDir, o.Notice = g.stateDir, g.notice
 	inner := g.log.WithContext(context.WithoutCancel(ctx))
 	w, err := orchestrator.NewWorker(inner, o)

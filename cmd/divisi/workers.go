@@ -18,7 +18,6 @@ import (
 type workersCommand struct {
 	*globals
 
-	nats string
 	call orchestrator.WorkerCall
 }
 
@@ -29,11 +28,10 @@ func newWorkers(g *globals) *cobra.Command {
 		Short: "List the workers of a server (drain, pause, resume)",
 		Long: `List the workers of a server: what they are, how much they do at once, what they work on, and what they
 lack for the runs that they know.` + codes(codeOK, codeUsage, codeMachine),
-		Example: "  divisi workers --nats nats://host:4222\n  divisi workers pause --tag big --for 30m --nats nats://host:4222",
+		Example: "  divisi workers --on build.example.com\n  divisi workers pause --tag big --for 30m --on build.example.com",
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return w.list(c.Context()) },
 	}
-	c.PersistentFlags().StringVar(&w.nats, "nats", "", "the NATS server at this URL")
 	c.AddCommand(
 		w.verb("drain", "Have a worker take nothing more, end its turns and leave"),
 		w.verb("pause", "Have a worker take nothing more for a time"),
@@ -47,7 +45,7 @@ func (w *workersCommand) verb(name, short string) *cobra.Command {
 		Use:     name + " [WORKER]",
 		Short:   short,
 		Long:    short + ".\nWithout WORKER, all workers with the tag of --tag." + codes(codeOK, codeUsage, codeMachine),
-		Example: fmt.Sprintf("  divisi workers %s build-7 --nats nats://host:4222", name),
+		Example: fmt.Sprintf("  divisi workers %s build-7 --on build.example.com", name),
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			w.call.Verb, w.call.Name = name, strings.Join(args, "")
@@ -62,8 +60,8 @@ func (w *workersCommand) verb(name, short string) *cobra.Command {
 }
 
 func (w *workersCommand) server() error {
-	if w.nats == "" {
-		return usagef("workers are those of a server: name it with --nats")
+	if w.at.URL == "" {
+		return usagef("workers are those of a server: name it with --on")
 	}
 	return nil
 }
@@ -72,7 +70,7 @@ func (w *workersCommand) ask(ctx context.Context) error {
 	if err := w.server(); err != nil {
 		return err
 	}
-	answers, err := orchestrator.CallWorkers(w.log.WithContext(ctx), w.nats, w.call)
+	answers, err := orchestrator.CallWorkers(w.log.WithContext(ctx), w.at, w.call)
 	for _, a := range answers {
 		if err := w.print(say("%s\n", console.Sanitize(a)), map[string]string{"answer": a}); err != nil {
 			return err
@@ -85,7 +83,7 @@ func (w *workersCommand) list(ctx context.Context) error {
 	if err := w.server(); err != nil {
 		return err
 	}
-	data, err := orchestrator.Workers(w.log.WithContext(ctx), w.nats)
+	data, err := orchestrator.Workers(w.log.WithContext(ctx), w.at)
 	if err != nil {
 		return err
 	}
@@ -94,7 +92,7 @@ func (w *workersCommand) list(ctx context.Context) error {
 		return fmt.Errorf("read the list of workers: %w", err)
 	}
 	if len(list) == 0 {
-		return w.print(say("There are no workers on %s. Start one with: divisi worker --nats %[1]s\n", w.nats))
+		return w.print(say("%s", w.calls(fmt.Sprintf("There are no workers on %s. Start one with: divisi worker\n", w.at.URL))))
 	}
 	rows := [][]string{{"worker", "state", "agents", "gates", "at", "system", "version", "tags", "lacks"}}
 	for i := range list {

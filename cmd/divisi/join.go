@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"divisi/orchestrator"
+)
+
+func newJoin(g *globals) *cobra.Command {
+	var as, me string
+	c := &cobra.Command{
+		Use:   "join FILE",
+		Short: "Join a server with a token, for --on",
+		Long: `Exchange a token, which divisi serve token prints, for a login that this machine keeps. The key of the
+login is made here and never sent. FILE is a file with the token, or - for standard input. Other
+commands then reach the server with --on NAME.` + codes(codeOK, codeUsage, codeMachine),
+		Example: "  divisi join - < token\n  divisi run \"Move from log to slog\" --on build.example.com --detach",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			name, at, err := g.join(c.Context(), args[0], as, me)
+			if err != nil {
+				return err
+			}
+			return g.print(say("joined %s; name it with --on %s\n", at.URL, name), map[string]string{"url": at.URL, "name": name})
+		},
+	}
+	c.Flags().StringVar(&as, "as", "", "name of the server for --on (default its host)")
+	c.Flags().StringVar(&me, "name", "", "name of the member (default account and machine)")
+	return c
+}
+
+// maxToken bounds a token, in bytes.
+const maxToken = 4096
+
+// join reads a token and joins its server.
+func (g *globals) join(ctx context.Context, file, as, me string) (string, orchestrator.Server, error) {
+	in, err := g.openInput(file)
+	if err != nil {
+		return "", orchestrator.Server{}, err
+	}
+	defer in.Close() // read only
+	token, err := io.ReadAll(io.LimitReader(in, maxToken))
+	if err != nil {
+		return "", orchestrator.Server{}, err
+	}
+	return orchestrator.Join(g.log.WithContext(ctx), g.stateDir, strings.TrimSpace(string(token)), as, me)
+}

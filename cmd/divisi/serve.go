@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"divisi/orchestrator"
+)
+
+// serveCommand are the flags of serve and of serve token.
+type serveCommand struct {
+	*globals
+
+	o           orchestrator.ServeOptions
+	nats, creds string
+	sandbox     string
+	role, name  string
+}
+
+func newServe(g *globals) *cobra.Command {
+	s := &serveCommand{globals: g}
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve runs of many repositories: a server, a conductor and a worker",
+		Long: `Run a server that workers and people of other machines join, with TLS and a login for each, until it is
+stopped. It conducts the runs that are submitted with divisi run --on, goes on with them when it is
+started again, and works itself (--agents 0 for not). With --nats it uses a NATS server or cluster that is
+there already. See docs/machines.md.` +
+			codes(codeOK, codeUsage, codeMachine),
+		Example: "  divisi serve\n  divisi serve --listen 0.0.0.0:4222 --host build.example.com --agents 0",
+		Args:    cobra.NoArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return s.serve(c.Context()) },
+	}
+	f := c.Flags()
+	f.StringVar(&s.o.Listen, "listen", "127.0.0.1:4222", "where members connect")
+	f.StringSliceVar(&s.o.Hosts, "host", nil, "name or address under which members reach it (repeatable; default the machine's)")
+	f.StringVar(&s.nats, "nats", "", "conduct runs on the NATS server or cluster at this URL, in place of an own one")
+	f.StringVar(&s.creds, "creds", "", "file of NATS credentials for --nats")
+	f.IntVar(&s.o.Agents, "agents", 4, "agents at once of the server's own worker; 0 for none")
+	f.IntVar(&s.o.Gates, "gates", 0, "runs of gates at once of it (default one for every 4 cores)")
+	f.StringVar(&s.sandbox, "sandbox", sandboxAuto, "auto, or strict: conduct only where commands can be fully confined")
+	c.AddCommand(s.token())
+	return c
+}
+
+func (s *serveCommand) token() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "token",
+		Short: "Make a token with which a worker or a person joins",
+		Long: `Print a token for the server of this state directory. It lives ten minutes and admits one member: a
+worker (takes tasks), a person (starts runs, decides, reads) or a viewer (reads).` +
+			codes(codeOK, codeUsage, codeMachine),
+		Example: "  divisi serve token --role worker | ssh build7 divisi worker --join -",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			token, err := orchestrator.NewToken(s.log.WithContext(c.Context()), s.stateDir, s.role, s.name)
+			if err != nil {
+				return err
+			}
+			return s.print(say("%s\n", token), map[string]string{"token": token})
+		},
+	}
+	c.Flags().StringVar(&s.role, "role", "worker", "worker, person or viewer")
+	c.Flags().StringVar(&s.name, "name", "", "the name that the member has to join under")
+	return c
+}
+
+func (s *serveCommand) serve(ctx context.Context) error {
+	if s.sandbox != sandboxAuto && s.sandbox != sandboxStrict {
+		return usagef("invalid --sandbox %q: must be %s or %s", s.sandbox, sandboxAuto, sandboxStrict)
+	}
+	if s.creds != "" && s.nats == "" {
+		return usagef("--creds is for the server of --nats")
+	}
+	at, err := externalServer(s.nats, s.creds)
+	if err != nil {
+		return err
+	}
+	s.o.At, s.o.StateDir, s.o.Strict, s.o.Notice = at, s.stateDir, s.sandbox == sandboxStrict, s.notice
+	var failed error
+	s.o.Ready = func(url string) { failed = s.ready(ctx, url) }
+	if err := orchestrator.Serve(s.log.WithContext(ctx), s.o); err != nil {
+		return err
+	}
+	return failed
+}
+
+// externalServer is a NATS server with its credentials.
+func externalServer(url, creds string) (orchestrator.Server, error) {
+	if creds == "" {
+		return orchestrator.Server{URL: url}, nil
+	}
+	if filepath.Ext(creds) != ".creds" {
+		return orchestrator.Server{}, usagef("--creds %s: a file of NATS credentials ends in .creds", creds)
+	}
+	if _, err := os.Stat(creds); err != nil {
+		return orchestrator.Server{}, usagef("--creds: %v", err)
+	}
+	path, err := filepath.Abs(creds)
+	return orchestrator.Server{URL: url, Login: path}, err
+}
+
+// ready says how to join.
+func (s *serveCommand) ready(_ context.Context, url string) error {
+	return s.print(func(b *strings.Builder) error {
+		fmt.Fprintf(b, "serving at %s\n", url)
+		if s.nats == "" {
+			fmt.Fprintf(b, "a worker joins with:  %s serve token | ssh MACHINE divisi worker --join -\n", s.command())
+			fmt.Fprintf(b, "a person joins with:  %s serve token --role person | ssh MACHINE divisi join -\n", s.command())
+		}
+		return nil
+	}, map[string]string{"url": url})
+}

@@ -1,0 +1,247 @@
+package orchestrator
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+
+	"github.com/rs/zerolog"
+
+	"divisi/bus"
+	"divisi/bus/member"
+	"divisi/internal/usage"
+)
+
+// ServeOptions describe a server in this process.
+type ServeOptions struct {
+	StateDir string
+	// Listen is host:port where members connect; Hosts are the names under which they reach it, the first one in tokens. Without
+	// one it is the host of Listen, or the name of the machine.
+	Listen string
+	Hosts  []string
+	// At is a NATS server that is there already, in place of one in this process: then Listen and Hosts are empty.
+	At Server
+	// Agents and Gates are the places of a worker in this process; no agents for none.
+	Agents, Gates int
+	Strict        bool
+	// Ready is told once that the server is there: where members connect.
+	Ready  func(url string)
+	Notice func(text string)
+}
+
+// hubDir is, in a state directory, the directory of its server.
+const hubDir = "serve"
+
+// ErrNoServer reports that no process serves a state directory.
+var ErrNoServer = errors.New("no server runs there")
+
+func hubBus(stateDir string) string { return filepath.Join(stateDir, hubDir, "bus") }
+
+// Serve is a server, with a host that conducts what is submitted and, where it has places, a worker, until ctx ends. It goes on with
+// the runs of the server before it.
+func Serve(ctx context.Context, o ServeOptions) (err error) {
+	stateDir, err := filepath.Abs(o.StateDir)
+	if err != nil || o.StateDir == "" {
+		return usage.Errorf("StateDir %q cannot hold a server: name a directory", o.StateDir)
+	}
+	var c closers
+	defer c.release()
+	at, url := o.At, o.At.URL
+	if at.URL == "" {
+		b, err := openHub(ctx, stateDir, &o, &c)
+		if err != nil {
+			return err
+		}
+		at = Server{URL: b.URL(), Login: filepath.Join(hubBus(stateDir), bus.OwnerFile)}
+		url = o.url(b)
+	}
+	host, err := NewHost(HostOptions{StateDir: stateDir, Server: at, Strict: o.Strict, Notice: func(run, text string) {
+		if run != "" {
+			text = "run " + run + ": " + text
+		}
+		o.Notice(text)
+	}})
+	if err == nil {
+		err = host.Start(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	c.later(host.Stop)
+	if o.Agents > 0 {
+		stop, err := o.work(ctx, stateDir, at)
+		if err != nil {
+			return err
+		}
+		c.later(stop)
+	}
+	o.Ready(url)
+	<-ctx.Done()
+	return nil
+}
+
+// work starts the server's own worker; stop hands back what it has begun.
+func (o *ServeOptions) work(ctx context.Context, stateDir string, at Server) (stop func(), err error) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	w, err := NewWorker(ctx, WorkerOptions{
+		StateDir: filepath.Join(stateDir, hubDir, "worker"), Server: at, Agents: o.Agents, Gates: o.Gates, Notice: o.Notice,
+	})
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := w.Run(ctx); err != nil {
+			o.Notice(fmt.Sprintf("the worker of the server has ended: %v", err))
+		}
+	}()
+	return func() { cancel(); <-ended; w.Close() }, nil
+}
+
+// openHub starts the server for members, and answers those who join.
+func openHub(ctx context.Context, stateDir string, o *ServeOptions, c *closers) (*bus.Bus, error) {
+	dir := filepath.Join(stateDir, hubDir)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the directory of the server: %w", err)
+	}
+	if err := o.name(); err != nil {
+		return nil, err
+	}
+	registry, err := member.Open(dir, now)
+	if err != nil {
+		return nil, err
+	}
+	cert, digest, err := member.Certificate(dir, o.Hosts, now)
+	if err != nil {
+		return nil, err
+	}
+	log := *zerolog.Ctx(ctx)
+	b, err := bus.Open(ctx, bus.Options{
+		Dir: hubBus(stateDir), Listen: o.Listen, Members: registry, Log: log,
+		TLS: &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("start the server: %w", err)
+	}
+	c.later(func() { closeServer(ctx, b) })
+	stop, err := b.ServeJoins(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.later(stop)
+	stop, err = b.Subscribe(ctx, tokenSubject, func(m bus.Message, reply func([]byte) error) {
+		if err := reply(issue(registry, o.url(b), digest, m.Data)); err != nil {
+			log.Warn().Err(err).Msg("who tokenCall a token gets no answer")
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.later(stop)
+	return b, nil
+}
+
+// name finds the names of the server where none are given.
+func (o *ServeOptions) name() error {
+	host, _, err := net.SplitHostPort(o.Listen)
+	if err != nil {
+		return usage.Errorf("listen %q: must be host:port", o.Listen)
+	}
+	if len(o.Hosts) > 0 {
+		return nil
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		if host, err = os.Hostname(); err != nil {
+			return usage.Errorf("the machine has no name: say under which name it is reached")
+		}
+	}
+	o.Hosts = []string{host}
+	return nil
+}
+
+// url is where members connect.
+func (o *ServeOptions) url(b *bus.Bus) string {
+	_, port, err := net.SplitHostPort(b.MemberURL()[len("tls://"):])
+	if err != nil {
+		return b.MemberURL()
+	}
+	return "tls://" + net.JoinHostPort(o.Hosts[0], port)
+}
+
+// tokenSubject is where the process of the server is asked for tokens: no member may publish there.
+const tokenSubject = "token.new"
+
+// tokenCall is a request for a token.
+type tokenCall struct {
+	Role string `json:"role"`
+	Name string `json:"name,omitempty"`
+}
+
+// tokenReply is a token, or why there is none.
+type tokenReply struct {
+	Token string `json:"token,omitempty"`
+	Error string `json:"error,omitempty"`
+}
+
+func issue(registry *member.Registry, url, digest string, data []byte) []byte {
+	var q tokenCall
+	var a tokenReply
+	err := json.Unmarshal(data, &q)
+	if err == nil {
+		var t member.Token
+		if t, err = registry.NewToken(member.Role(q.Role), q.Name); err == nil {
+			t.URL, t.Certificate = url, digest
+			a.Token = t.String()
+		}
+	}
+	if err != nil {
+		a.Error = err.Error()
+	}
+	data, err = json.Marshal(a)
+	if err != nil {
+		panic(fmt.Sprintf("marshal two strings: %v", err))
+	}
+	return data
+}
+
+// NewToken has the process that serves a state directory make a token with which a worker, a person or a viewer joins, under a name
+// that may be empty.
+func NewToken(ctx context.Context, stateDir, role, name string) (string, error) {
+	o, err := bus.OwnerOptions(hubBus(stateDir))
+	if errors.Is(err, os.ErrNotExist) {
+		return "", usage.With(usage.Errorf("no server runs in %s: start one first", stateDir), usage.Server)
+	}
+	if err != nil {
+		return "", err
+	}
+	o.Log = *zerolog.Ctx(ctx)
+	b, err := bus.Open(ctx, o)
+	if err != nil {
+		return "", fmt.Errorf("reach the server of %s: %w", stateDir, err)
+	}
+	defer closeServer(ctx, b)
+	data, err := json.Marshal(tokenCall{role, name})
+	if err != nil {
+		return "", fmt.Errorf("ask for a token: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
+	defer cancel()
+	if data, err = b.Request(ctx, tokenSubject, data); err != nil {
+		return "", fmt.Errorf("ask for a token: %w", err)
+	}
+	var a tokenReply
+	if err := json.Unmarshal(data, &a); err != nil {
+		return "", fmt.Errorf("read a token: %w", err)
+	}
+	if a.Error != "" {
+		return "", usage.Errorf("%s", a.Error)
+	}
+	return a.Token, nil
+}

@@ -1,0 +1,126 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"divisi/bus"
+	"divisi/bus/member"
+	"divisi/internal/usage"
+)
+
+// loginFile is where a state directory keeps how it logs in to a server.
+func loginFile(stateDir, name string) string { return filepath.Join(stateDir, "servers", name+".json") }
+
+// Join exchanges a token for a login, which is kept in the state directory under the name as; "" for the host of the server. me is
+// the name of the member; "" for that of the token, or of the account and the machine.
+func Join(ctx context.Context, stateDir, token, as, me string) (string, Server, error) {
+	t, err := member.ParseToken(token)
+	if err != nil {
+		return "", Server{}, err
+	}
+	if as == "" {
+		as = serverName(t.URL)
+	}
+	if !bus.ValidToken(as) {
+		return "", Server{}, usage.Errorf("%.80q is no name for a server: letters, digits, - and _", as)
+	}
+	path := loginFile(stateDir, as)
+	if _, err := os.Lstat(path); err == nil {
+		return "", Server{}, usage.Errorf("%s is joined already: %s has the login. Choose another name, or remove that file", as, path)
+	}
+	login, err := bus.Join(ctx, token, memberName(me))
+	if err != nil {
+		return "", Server{}, err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return "", Server{}, fmt.Errorf("make the directory of logins: %w", err)
+	}
+	return as, Server{URL: login.URL, Login: path}, login.Write(path)
+}
+
+// serverName is the host of a URL, as a token of a subject.
+func serverName(at string) string {
+	u, err := url.Parse(at)
+	if err != nil {
+		return "server"
+	}
+	return tokenOf(u.Hostname(), "server")
+}
+
+// memberName is a name, or that of the account and the machine.
+func memberName(me string) string {
+	if me != "" {
+		return me
+	}
+	host, _ := os.Hostname() // the name of the account alone then
+	return tokenOf(strings.TrimSuffix(account()+"-"+host, "-"), "member")
+}
+
+// tokenOf is a text with - for what no token of a subject has.
+func tokenOf(text, without string) string {
+	text = strings.Trim(strings.Map(func(r rune) rune {
+		if bus.ValidToken(string(r)) {
+			return r
+		}
+		return '-'
+	}, text), "-")
+	if text == "" {
+		return without
+	}
+	return text[:min(len(text), 60)]
+}
+
+// FindServer finds a server by what a person calls it: a name that was joined, a context of the nats command line, or a URL.
+func FindServer(stateDir, name string) (Server, error) {
+	if strings.Contains(name, "://") {
+		return Server{URL: name}, nil
+	}
+	if !bus.ValidToken(name) && name != filepath.Base(name) {
+		return Server{}, usage.Errorf("%.80q is no server: name one that was joined, a context of nats, or a URL", name)
+	}
+	path := loginFile(stateDir, name)
+	login, err := member.ReadLogin(path)
+	if err == nil {
+		return Server{URL: login.URL, Login: path}, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return Server{}, err
+	}
+	s, err := natsContext(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = usage.Errorf("no server is known as %s: join it first, with a token that its operator makes", name)
+	}
+	return s, err
+}
+
+// natsContext reads a context of the nats command line: an address, and credentials.
+func natsContext(name string) (Server, error) {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return Server{}, fmt.Errorf("find the contexts of nats: %w", fs.ErrNotExist)
+	}
+	path := filepath.Join(dir, "nats", "context", name+".json")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return Server{}, fmt.Errorf("read a context of nats: %w", err)
+	}
+	var c struct {
+		URL   string `json:"url"`
+		Creds string `json:"creds"`
+	}
+	if err := json.Unmarshal(data, &c); err != nil || c.URL == "" {
+		return Server{}, usage.Errorf("%s names no url that can be used", path)
+	}
+	if c.Creds != "" && filepath.Ext(c.Creds) != ".creds" {
+		return Server{}, usage.Errorf("%s: the file of credentials %s must end in .creds", path, c.Creds)
+	}
+	return Server{URL: c.URL, Login: c.Creds}, nil
+}
