@@ -98,7 +98,7 @@ func (g *globals) followOn(ctx context.Context, r *orchestrator.Run, repo string
 		return err
 	}
 	if end.Head != end.Base && end.Ref != "" {
-		if end, err = r.PublishTo(ctx, repo); err != nil {
+		if end, err = g.fetch(ctx, r.ID(), repo); err != nil {
 			return err
 		}
 	}
@@ -106,6 +106,16 @@ func (g *globals) followOn(ctx context.Context, r *orchestrator.Run, repo string
 		return err
 	}
 	return ending(r.ID(), end.State)
+}
+
+// fetch puts the branch of a run that has ended into the repository.
+func (g *globals) fetch(ctx context.Context, id, repo string) (end orchestrator.Result, err error) {
+	r, err := g.attach(ctx, id)
+	if err != nil {
+		return end, err
+	}
+	end, err = g.publishOn(ctx, r, repo)
+	return end, errors.Join(err, r.Close())
 }
 
 // publishOn puts the branch of a run of a server into a repository.

@@ -135,6 +135,7 @@ func (r *workerRow) cells() []string {
 		at += len(run.At)
 		for _, l := range run.Lacks {
 			for _, what := range l {
+				what, _, _ = strings.Cut(what, ":") // its reason is in the JSON
 				if !slices.Contains(lacks, what) {
 					lacks = append(lacks, what)
 				}
