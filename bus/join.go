@@ -17,7 +17,9 @@ import (
 type joinRequest struct {
 	Secret string `json:"secret"`
 	Key    string `json:"key"`
-	Name   string `json:"name"`
+	Name   string `json:"name,omitempty"`
+	// Usual is the name where neither Name nor the token has one.
+	Usual string `json:"usual,omitempty"`
 }
 
 // joinAnswer is what became of it.
@@ -27,9 +29,9 @@ type joinAnswer struct {
 	Error string      `json:"error,omitempty"`
 }
 
-// Join exchanges a token for a login, whose key is made here and never leaves the machine. name may be empty where the token has
-// one. ErrDenied when the server does not take the token or the name; the caller writes the login.
-func Join(ctx context.Context, token, name string) (*member.Login, error) {
+// Join exchanges a token for a login, whose key is made here and never leaves the machine. Where name is empty it is that of the
+// token, or usual. ErrDenied when the server does not take the token or the name; the caller writes the login.
+func Join(ctx context.Context, token, name, usual string) (*member.Login, error) {
 	t, err := member.ParseToken(token)
 	if err != nil {
 		return nil, err
@@ -38,7 +40,7 @@ func Join(ctx context.Context, token, name string) (*member.Login, error) {
 	if err != nil {
 		return nil, fmt.Errorf("join %s: %w", t.URL, err)
 	}
-	answer, err := ask(ctx, t, login)
+	answer, err := ask(ctx, t, login, usual)
 	if err != nil {
 		return nil, fmt.Errorf("join %s: %w", t.URL, err)
 	}
@@ -47,12 +49,12 @@ func Join(ctx context.Context, token, name string) (*member.Login, error) {
 }
 
 // ask sends the public half of a login's key to the server of a token.
-func ask(ctx context.Context, t member.Token, login *member.Login) (joinAnswer, error) {
+func ask(ctx context.Context, t member.Token, login *member.Login, usual string) (joinAnswer, error) {
 	key, err := login.Key()
 	if err != nil {
 		return joinAnswer{}, err
 	}
-	request, err := json.Marshal(joinRequest{t.Secret, key, login.Name}) //nolint:gosec // it goes to the server of the token
+	request, err := json.Marshal(joinRequest{t.Secret, key, login.Name, usual}) //nolint:gosec // it goes to the server of the token
 	if err != nil {
 		return joinAnswer{}, fmt.Errorf("encode the request: %w", err)
 	}
@@ -111,6 +113,9 @@ func (b *Bus) admit(request []byte) joinAnswer {
 		return joinAnswer{Error: "the request cannot be read"}
 	}
 	m, err := b.members.Admit(r.Secret, r.Key, r.Name)
+	if errors.Is(err, member.ErrName) && r.Name == "" && r.Usual != "" {
+		m, err = b.members.Admit(r.Secret, r.Key, r.Usual)
+	}
 	if err != nil {
 		b.log.Info().Err(err).Msg("a token was refused")
 		return joinAnswer{Error: err.Error()}

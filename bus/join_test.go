@@ -51,7 +51,7 @@ func (s *served) token(t *testing.T, role member.Role, name string) string {
 // joins makes a member.
 func (s *served) joins(t *testing.T, role member.Role, name string) *member.Login {
 	t.Helper()
-	login, err := Join(soon(t), s.token(t, role, ""), name)
+	login, err := Join(soon(t), s.token(t, role, ""), name, "")
 	require.NoError(t, err)
 	require.Equal(t, name, login.Name)
 	require.Equal(t, role, login.Role)
@@ -68,10 +68,10 @@ func TestAMemberJoinsWithItsToken(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
 	text := s.token(t, member.Worker, "w1")
-	login, err := Join(soon(t), text, "")
+	login, err := Join(soon(t), text, "", "")
 	require.NoError(t, err)
 	require.Equal(t, "w1", login.Name, "the token has the name")
-	_, err = Join(soon(t), text, "")
+	_, err = Join(soon(t), text, "", "")
 	require.ErrorIs(t, err, ErrDenied)
 	require.ErrorIs(t, err, member.ErrToken, "a token admits one member")
 
@@ -88,27 +88,27 @@ func TestATokenThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
 	good := s.token(t, member.Worker, "")
-	_, err := Join(soon(t), good[:len(good)-3], "w1")
+	_, err := Join(soon(t), good[:len(good)-3], "w1", "")
 	require.ErrorContains(t, err, "the end of the token is missing")
 
 	token, err := member.ParseToken(good)
 	require.NoError(t, err)
 	other := token
 	other.Certificate = "00" + token.Certificate[2:]
-	_, err = Join(soon(t), other.String(), "w1")
+	_, err = Join(soon(t), other.String(), "w1", "")
 	require.ErrorIs(t, err, member.ErrCertificate)
 	require.ErrorIs(t, err, ErrUnavailable)
 	other = token
 	other.Secret = "AAAAAAAAAAAAAAAAAAAAAAAAAA"
-	_, err = Join(soon(t), other.String(), "w1")
+	_, err = Join(soon(t), other.String(), "w1", "")
 	require.ErrorIs(t, err, member.ErrToken)
 
-	_, err = Join(soon(t), good, "not a name")
+	_, err = Join(soon(t), good, "not a name", "")
 	require.ErrorIs(t, err, ErrDenied)
 	require.ErrorContains(t, err, "letters, digits")
-	_, err = Join(soon(t), good, "w1")
+	_, err = Join(soon(t), good, "w1", "")
 	require.NoError(t, err, "a refused name does not use the token up")
-	_, err = Join(soon(t), s.token(t, member.Worker, ""), "w1")
+	_, err = Join(soon(t), s.token(t, member.Worker, ""), "w1", "")
 	require.ErrorContains(t, err, "another member is called w1")
 }
 
@@ -132,7 +132,7 @@ func TestAnEndedCertificateIsRefused(t *testing.T) {
 	o.TLS, o.Members = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13}, members
 	b := open(t, o)
 	s := &served{Bus: b, members: members, digest: digest}
-	_, err = Join(soon(t), s.token(t, member.Worker, "w1"), "")
+	_, err = Join(soon(t), s.token(t, member.Worker, "w1"), "", "")
 	require.ErrorIs(t, err, member.ErrEnded)
 }
 

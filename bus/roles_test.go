@@ -87,11 +87,22 @@ func calls(name string) map[string]func(ctx context.Context, b *Bus) error {
 			_, err := b.Cache().Get(ctx, "cached")
 			return err
 		},
-		"publish": func(ctx context.Context, b *Bus) error { return b.Publish(ctx, ActiveSubject("r"), nil) },
-		"request": func(ctx context.Context, b *Bus) error {
-			_, err := b.Request(ctx, ControlSubject("r")+".conduct", []byte("?"))
+		"publish":      func(ctx context.Context, b *Bus) error { return b.Publish(ctx, ActiveSubject("r"), nil) },
+		"call":         request(CallSubject("r", name)),
+		"call other":   request(CallSubject("r", "other")),
+		"ask a run":    request("ctl.r.conductor"),
+		"host act":     request("host.act"),
+		"host read":    request("host.read"),
+		"ask a worker": func(ctx context.Context, b *Bus) error { return b.Publish(ctx, WorkerControl("w9"), nil) },
+		"who is there": func(ctx context.Context, b *Bus) error { return b.Publish(ctx, PresenceAsk(), nil) },
+		"presences": func(ctx context.Context, b *Bus) error {
+			stop, err := b.Subscribe(ctx, WorkersPresent(), func(Message, func([]byte) error) {})
+			if err == nil {
+				stop()
+			}
 			return err
 		},
+		"token": request("token.new"),
 		"subscribe": func(ctx context.Context, b *Bus) error {
 			stop, err := b.Subscribe(ctx, ControlSubject("r"), func(Message, func([]byte) error) {})
 			if err == nil {
@@ -111,28 +122,37 @@ func calls(name string) map[string]func(ctx context.Context, b *Bus) error {
 	}
 }
 
+func request(subject string) func(context.Context, *Bus) error {
+	return func(ctx context.Context, b *Bus) error {
+		_, err := b.Request(ctx, subject, []byte("?"))
+		return err
+	}
+}
+
 // TestEachRoleMayDoWhatItNeedsAndNoMore tries every call as every role: what is not listed is denied, at once.
 func TestEachRoleMayDoWhatItNeedsAndNoMore(t *testing.T) {
 	t.Parallel()
-	reading := []string{"read", "last", "queued", "get"}
+	reading := []string{"read", "last", "queued", "get", "who is there", "presences"}
 	for role, may := range map[member.Role][]string{
 		member.Worker: append([]string{
-			"append own", "take", "put", "cache put", "cache get", "publish", "request", "subscribe", "presence own",
+			"append own", "take", "put", "cache put", "cache get", "publish", "call", "subscribe", "presence own",
 		}, reading...),
-		member.Person: append([]string{"put", "cache put", "cache get", "publish", "request", "subscribe"}, reading...),
-		member.Viewer: reading,
+		member.Person: append([]string{"put", "cache put", "cache get", "ask a run", "host act", "host read", "ask a worker"}, reading...),
+		member.Viewer: append([]string{"host read"}, reading...),
 	} {
 		t.Run(string(role), func(t *testing.T) {
 			t.Parallel()
 			s := serve(t)
 			s.work(t)
-			stop, err := s.Subscribe(soon(t), ControlSubject("r")+".conduct", func(_ Message, reply func([]byte) error) {
-				if err := reply([]byte("!")); err != nil {
-					s.log.Error().Err(err).Msg("reply")
-				}
-			})
-			require.NoError(t, err)
-			t.Cleanup(stop)
+			for _, subject := range []string{CallFilter("r"), "ctl.r.conductor", "host.act", "host.read"} {
+				stop, err := s.Subscribe(soon(t), subject, func(_ Message, reply func([]byte) error) {
+					if err := reply([]byte("!")); err != nil {
+						s.log.Error().Err(err).Msg("reply")
+					}
+				})
+				require.NoError(t, err)
+				t.Cleanup(stop)
+			}
 			name := "m1"
 			b := enters(t, s.joins(t, role, name))
 			b.tryPatience, b.retryPatience = time.Hour, time.Hour // what waits for them fails
@@ -181,6 +201,7 @@ func TestTheServerItselfDenies(t *testing.T) {
 		nc, denied := raw(t, s.joins(t, role, "my-"+string(role)))
 		publish := []string{
 			"ev.r.m.landed", "ev.r.a.other.generator.t.1", "ev.r.x", "task.generator.r.t", "join", "pres.w.other", "_INBOX_other.x",
+			"ctl.r", "pres.r.r", "token.new", "ctl.r.conduct.other",
 			"$JS.API.STREAM.DELETE.EV", "$JS.API.STREAM.PURGE.EV", "$JS.API.STREAM.PURGE.TASKS", "$JS.API.STREAM.UPDATE.EV",
 			"$JS.API.STREAM.CREATE.MINE", "$JS.API.STREAM.MSG.DELETE.OBJ", "$JS.API.STREAM.RESTORE.EV", "$JS.API.STREAM.SNAPSHOT.EV",
 			"$JS.API.CONSUMER.DELETE.TASKS.generator", "$JS.API.CONSUMER.CREATE.OBJ.x", "$JS.API.CONSUMER.DURABLE.CREATE.EV.x",
@@ -188,18 +209,19 @@ func TestTheServerItselfDenies(t *testing.T) {
 		}
 		if role != member.Worker {
 			publish = append(publish, "ev.r.a.my-"+string(role)+".generator.t.1", "$JS.API.CONSUMER.CREATE.TASKS.x",
-				"$JS.API.CONSUMER.MSG.NEXT.TASKS.generator", "$JS.ACK.TASKS.generator.1.1.1.1.0", "pres.w.my-"+string(role))
+				"$JS.API.CONSUMER.MSG.NEXT.TASKS.generator", "$JS.ACK.TASKS.generator.1.1.1.1.0", "pres.w.my-"+string(role),
+				"ctl.r.conduct.w9", "ctl.r.active")
 		}
 		if role == member.Viewer {
-			publish = append(publish, "ctl.r", "ctl.r.conduct", "obj.n.x", "cache.n.x", "$JS.API.DIRECT.GET.CACHE.cache.n.x")
+			publish = append(publish, "ctl.r.conductor", "host.act", "obj.n.x", "cache.n.x", "$JS.API.DIRECT.GET.CACHE.cache.n.x")
 		}
 		for _, subject := range publish {
 			require.NoError(t, nc.Publish(subject, nil))
 			requireDenied(t, denied, "Publish", subject)
 		}
-		subscribe := []string{">", "_INBOX.>", "_INBOX_other.>", "_INBOX_*.>", "_JOIN_x.>", "ev.>", "task.>", "obj.>", "join", "$JS.>", "$SYS.>"}
+		subscribe := []string{">", "_INBOX.>", "_INBOX_other.>", "_INBOX_*.>", "_JOIN_x.>", "ev.>", "task.>", "obj.>", "join", "$JS.>", "$SYS.>", "ctl.>", "ctl.*", "ctl.*.>", "host.>", "ctl.r.conduct.*"}
 		if role == member.Viewer {
-			subscribe = append(subscribe, "ctl.>", "ctl.r")
+			subscribe = append(subscribe, "ctl.r")
 		}
 		for _, subject := range subscribe {
 			_, err := nc.SubscribeSync(subject)

@@ -56,11 +56,15 @@ func RunFilter(run string) string { return subject(prefixLog, run) + ".>" }
 // ConductorFilter matches what a run's conductor appended: ev.<run>.m.> .
 func ConductorFilter(run string) string { return subject(prefixLog, run, "m") + ".>" }
 
-// ControlSubject carries short-lived commands to the owner of a run: ctl.<run>.
-func ControlSubject(run string) string { return subject(prefixControl, run) }
+// ControlSubject carries short-lived commands to the workers of a run: ctl.<run>.all. Its last token is a literal: who may listen to
+// ctl.*.all may not listen to more, as who may listen to ctl.* could to ctl.> .
+func ControlSubject(run string) string { return subject(prefixControl, run, "all") }
+
+// RequestSubject is where people ask the conductor of a run: ctl.<run>.conductor.
+func RequestSubject(run string) string { return subject(prefixControl, run, "conductor") }
 
 // ActiveSubject is where workers report their active tasks of a run, the subject of each: ctl.<run>.active.
-func ActiveSubject(run string) string { return ControlSubject(run) + ".active" }
+func ActiveSubject(run string) string { return subject(prefixControl, run, "active") }
 
 // WorkerPresence is where a worker says what it is and has: pres.w.<worker>.
 func WorkerPresence(worker string) string { return subject(prefixPresence, "w", worker) }
@@ -76,6 +80,15 @@ func WorkersPresent() string { return subject(prefixPresence, "w") + ".*" }
 
 // RunsPresent is described with WorkersPresent.
 func RunsPresent() string { return subject(prefixPresence, "r") + ".*" }
+
+// CallSubject is where a worker calls the conductor of a run: ctl.<run>.conduct.<worker>. Who calls is what the subject says.
+func CallSubject(run, worker string) string { return subject(prefixControl, run, "conduct", worker) }
+
+// CallFilter matches the calls of all workers: ctl.<run>.conduct.* .
+func CallFilter(run string) string { return subject(prefixControl, run, "conduct") + ".*" }
+
+// Caller is the worker of a call, by its subject.
+func Caller(subject string) string { return subject[strings.LastIndexByte(subject, '.')+1:] }
 
 // WorkerControl is where a worker listens to what is asked of it: ctl.worker.<worker>.
 func WorkerControl(worker string) string { return subject(prefixControl, "worker", worker) }
@@ -140,10 +153,13 @@ func checkControl(s string) error {
 	return checkSubject(s, first)
 }
 
-// checkListen accepts a literal control subject, or a filter of presences.
+// checkListen accepts a literal control subject, or a filter of presences or of calls.
 func checkListen(s string) error {
-	if strings.HasPrefix(s, prefixPresence+".") {
+	switch {
+	case strings.HasPrefix(s, prefixPresence+"."):
 		return checkFilter(s, prefixPresence)
+	case strings.HasPrefix(s, prefixControl+".") && strings.HasSuffix(s, ".conduct.*"):
+		return checkFilter(s, prefixControl)
 	}
 	return checkControl(s)
 }

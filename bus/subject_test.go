@@ -16,7 +16,7 @@ func TestSubjects(t *testing.T) {
 	require.Equal(t, "ev.r1.a.*.generator.t-1.2", AttemptFilter("r1", "generator", "t-1", 2))
 	require.Equal(t, "ev.r1.>", RunFilter("r1"))
 	require.Equal(t, "ev.r1.m.>", ConductorFilter("r1"))
-	require.Equal(t, "ctl.r1", ControlSubject("r1"))
+	require.Equal(t, "ctl.r1.all", ControlSubject("r1"))
 }
 
 func TestBadNamesAreRefusedEverywhere(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/plan"
 	"divisi/subagents/wire"
+	"divisi/subagents/worker"
 )
 
 // call is what the half of a run that works asks of the half that conducts, over the bus: one field is set.
@@ -35,14 +36,16 @@ type call struct {
 	Propose *memory.Note `json:"propose,omitempty"`
 	// Refresh reads what was noted since: Has.
 	Refresh bool `json:"refresh,omitempty"`
-	// Enlist counts on a worker from now on, Leave no more on the one that it names.
+	// Enlist counts on the worker from now on, Leave no more.
 	Enlist *wire.Enlistment `json:"enlist,omitempty"`
-	Leave  string           `json:"leave,omitempty"`
-	// Foreign is a worker in whose environment the gates did not run on the base commit: Has reports whether another one proves.
-	Foreign string `json:"foreign,omitempty"`
+	Leave  bool             `json:"leave,omitempty"`
+	// Foreign says that the gates did not run on the base commit in the worker's environment: Has reports whether another one proves.
+	Foreign bool `json:"foreign,omitempty"`
 	// Gap is what a person should know of the recording by now; Full is why the store can take no more events.
 	Gap  string `json:"gap,omitempty"`
 	Full string `json:"full,omitempty"`
+
+	from string // the worker that calls
 }
 
 // answer is what becomes of a call.
@@ -61,22 +64,19 @@ type answer struct {
 	Has      bool                    `json:"has,omitempty"`
 }
 
-// callSubject is where the conducting half listens to the working ones.
-func callSubject(run string) string { return bus.ControlSubject(run) + ".conduct" }
-
 // maxCalls bounds the calls that are answered at once. The others wait on the bus.
 const maxCalls = 64
 
 // listen answers the calls of working halves, until stop, which waits for those under way.
 func (h *conduct) listen(ctx context.Context) (stop func(), err error) {
-	return answerCalls(ctx, h.bus, callSubject(h.spec.Run), h.log, func(ctx context.Context, data []byte) ([]byte, error) {
-		return json.Marshal(h.answer(ctx, data))
+	return answerCalls(ctx, h.bus, bus.CallFilter(h.spec.Run), h.log, func(ctx context.Context, m bus.Message) ([]byte, error) {
+		return json.Marshal(h.answer(ctx, m))
 	})
 }
 
 // answerCalls answers the calls on a subject, until stop, which waits for those under way.
 func answerCalls(
-	ctx context.Context, b *bus.Bus, subject string, log zerolog.Logger, answer func(context.Context, []byte) ([]byte, error),
+	ctx context.Context, b *bus.Bus, subject string, log zerolog.Logger, answer func(context.Context, bus.Message) ([]byte, error),
 ) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var under sync.WaitGroup
@@ -89,7 +89,7 @@ func answerCalls(
 		}
 		under.Go(func() {
 			defer func() { <-room }()
-			data, err := answer(ctx, m.Data)
+			data, err := answer(ctx, m)
 			if err == nil {
 				err = reply(data)
 			}
@@ -105,9 +105,10 @@ func answerCalls(
 	return func() { cancel(); unsubscribe(); under.Wait() }, nil
 }
 
-func (h *conduct) answer(ctx context.Context, data []byte) answer {
+func (h *conduct) answer(ctx context.Context, m bus.Message) answer {
 	var c call
-	err := json.Unmarshal(data, &c)
+	err := json.Unmarshal(m.Data, &c)
+	c.from = bus.Caller(m.Subject)
 	var a answer
 	if err == nil {
 		a, err = h.do(ctx, &c)
@@ -128,13 +129,15 @@ func (h *conduct) do(ctx context.Context, c *call) (a answer, err error) {
 			a.Checked, err = plan.Check(ctx, *c.Plan, st, h.tree(st.Head, st.Environment()))
 		}
 		return a, err
+	case c.Enlist != nil && c.Enlist.Worker != c.from:
+		return a, fmt.Errorf("worker %s cannot speak for worker %.80q", c.from, c.Enlist.Worker)
 	case c.Enlist != nil:
 		return a, h.cond.Enlist(ctx, *c.Enlist)
-	case c.Foreign != "":
-		a.Has = h.cond.OthersProve(c.Foreign)
+	case c.Foreign:
+		a.Has = h.cond.OthersProve(c.from)
 		return a, nil
-	case c.Leave != "":
-		return a, h.cond.Discharge(ctx, c.Leave)
+	case c.Leave:
+		return a, h.cond.Discharge(ctx, c.from)
 	case c.Commit != "":
 		a.Object, a.Size, err = h.pack(ctx, c.Commit, c.Have)
 		return a, err
@@ -173,7 +176,7 @@ func (w *work) ask(ctx context.Context, c call) (a answer, err error) {
 	defer cancel()
 	data, err := json.Marshal(c)
 	if err == nil {
-		data, err = w.bus.Request(ctx, callSubject(w.run), data)
+		data, err = w.bus.Request(ctx, bus.CallSubject(w.run, w.worker()), data)
 	}
 	if err == nil {
 		err = json.Unmarshal(data, &a)
@@ -193,6 +196,14 @@ func (w *work) ask(ctx context.Context, c call) (a answer, err error) {
 type calledError struct{ why string }
 
 func (e *calledError) Error() string { return e.why }
+
+// worker is the name of the worker in this process.
+func (w *work) worker() string {
+	if w.engaged != nil {
+		return w.engaged.worker.o.Name
+	}
+	return worker.LocalName
+}
 
 // check has a plan of the master checked.
 func (w *work) check(ctx context.Context, p spec.Plan) (plan.Checked, error) {

@@ -28,9 +28,9 @@ func TestCallsAreBounded(t *testing.T) { //nolint:paralleltest // it counts the 
 	}
 	h.planning.Lock()
 	for range 2 * maxCalls {
-		require.NoError(t, b.Publish(t.Context(), callSubject("r"), []byte(`{"plan":{}}`)))
+		require.NoError(t, b.Publish(t.Context(), bus.CallSubject("r", "local"), []byte(`{"plan":{}}`)))
 	}
-	require.NoError(t, b.Publish(t.Context(), callSubject("r"), []byte(`{"gap":"the last call"}`)))
+	require.NoError(t, b.Publish(t.Context(), bus.CallSubject("r", "local"), []byte(`{"gap":"the last call"}`)))
 	require.Eventually(t, func() bool { return answering() >= maxCalls }, time.Minute, time.Millisecond)
 	require.Equal(t, maxCalls, answering())
 	require.Nil(t, h.gaps.Load())

@@ -137,7 +137,7 @@ func (e *engagement) once(ctx context.Context) error {
 		end()
 		repeats.Wait()
 		if gone && e.worked.Load() {
-			w.tell(call{Leave: o.Name})
+			w.tell(call{Leave: true})
 		}
 	}()
 	defer w.stop()
@@ -220,7 +220,7 @@ func (e *engagement) equips(w *work, s *wire.Setup) error {
 
 // foreign reports whether another worker proves the run, which this one cannot in its environment; it says so from then on.
 func (e *engagement) foreign(ctx context.Context, w *work) bool {
-	a, err := w.ask(ctx, call{Foreign: e.worker.o.Name})
+	a, err := w.ask(ctx, call{Foreign: true})
 	if err != nil || !a.Has {
 		return false
 	}

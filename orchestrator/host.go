@@ -96,7 +96,7 @@ func (h *Host) Start(ctx context.Context) error {
 	for i, id := range open {
 		places[i], _ = h.place(id)
 	}
-	if h.deaf, err = answerCalls(ctx, h.bus, serveSubject(), h.dir.Log, h.answer); err != nil {
+	if h.deaf, err = h.listen(ctx); err != nil {
 		h.life(err)
 		h.dir.Close(h.bus)
 		return err
@@ -109,6 +109,20 @@ func (h *Host) Start(ctx context.Context) error {
 		}
 	})
 	return nil
+}
+
+// listen answers calls, and those that only read, until stop.
+func (h *Host) listen(ctx context.Context) (stop func(), err error) {
+	acts, err := answerCalls(ctx, h.bus, serveSubject(), h.dir.Log, h.answer)
+	if err != nil {
+		return nil, err
+	}
+	reads, err := answerCalls(ctx, h.bus, readSubject(), h.dir.Log, h.answer)
+	if err != nil {
+		acts()
+		return nil, err
+	}
+	return func() { acts(); reads() }, nil
 }
 
 // Stop ends what Start has begun: the runs are stopped in order and waited for, and the next host of the state directory goes on

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -16,8 +17,9 @@ import (
 	"divisi/subagents/wire"
 )
 
-// serveSubject is where the host on a server listens. No run has such an id.
-func serveSubject() string { return bus.ControlSubject("serve") }
+// serveSubject is where the host on a server listens, readSubject where it does to those that only read.
+func serveSubject() string { return "host.act" }
+func readSubject() string  { return "host.read" }
 
 // What can be asked of a host.
 const (
@@ -34,6 +36,17 @@ const (
 	verbContext   = "context"
 	verbDecisions = "decisions"
 )
+
+// reads are the calls that change nothing.
+var reads = []string{verbHello, verbList, verbSummary, verbLook, verbCommit, verbDiff, verbContext, verbDecisions}
+
+// subjectOf is where a call goes.
+func subjectOf(verb string) string {
+	if slices.Contains(reads, verb) {
+		return readSubject()
+	}
+	return serveSubject()
+}
 
 // hostCall is what is asked of a host.
 type hostCall struct {
@@ -112,7 +125,7 @@ func (m *client) ask(ctx context.Context, q hostCall) (a hostAnswer, err error) 
 	defer cancel()
 	var data []byte
 	if data, err = spec.JSON(q); err == nil {
-		data, err = m.bus.Request(ctx, serveSubject(), data)
+		data, err = m.bus.Request(ctx, subjectOf(q.Verb), data)
 	}
 	if err == nil {
 		err = wire.Decode(data, &a)

@@ -16,13 +16,23 @@ import (
 	"divisi/orchestrator"
 )
 
+// subjectIn is where a call goes: to those that change nothing, or may.
+func subjectIn(call string) string {
+	for _, verb := range []string{"hello", "list", "summary", "look", "commit", "diff", "context", "decisions", "have"} {
+		if strings.Contains(call, `"verb":"`+verb+`"`) {
+			return "host.read"
+		}
+	}
+	return "host.act"
+}
+
 // answered asks the host as any process can that reaches the server.
 func answered(t *testing.T, url, call string) (text string) {
 	t.Helper()
 	b, err := bus.Open(t.Context(), bus.Options{URL: url})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, b.Close(context.Background())) }()
-	data, err := b.Request(t.Context(), bus.ControlSubject("serve"), []byte(call))
+	data, err := b.Request(t.Context(), subjectIn(call), []byte(call))
 	require.NoError(t, err)
 	return string(data)
 }
@@ -103,7 +113,7 @@ func TestAHostTakesAnOrderOnceAndNoOther(t *testing.T) {
 	said := make(chan string, 4)
 	for range cap(said) {
 		go func() {
-			data, err := b.Request(t.Context(), bus.ControlSubject("serve"), []byte(start))
+			data, err := b.Request(t.Context(), subjectIn(start), []byte(start))
 			said <- fmt.Sprint(string(data), err)
 		}()
 	}

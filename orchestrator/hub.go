@@ -37,9 +37,6 @@ type ServeOptions struct {
 // hubDir is, in a state directory, the directory of its server.
 const hubDir = "serve"
 
-// ErrNoServer reports that no process serves a state directory.
-var ErrNoServer = errors.New("no server runs there")
-
 func hubBus(stateDir string) string { return filepath.Join(stateDir, hubDir, "bus") }
 
 // Serve is a server, with a host that conducts what is submitted and, where it has places, a worker, until ctx ends. It goes on with
@@ -216,7 +213,7 @@ func issue(registry *member.Registry, url, digest string, data []byte) []byte {
 func NewToken(ctx context.Context, stateDir, role, name string) (string, error) {
 	o, err := bus.OwnerOptions(hubBus(stateDir))
 	if errors.Is(err, os.ErrNotExist) {
-		return "", usage.With(usage.Errorf("no server runs in %s: start one first", stateDir), usage.Server)
+		return "", usage.Errorf("no server runs in %s: start one first", stateDir)
 	}
 	if err != nil {
 		return "", err

@@ -36,7 +36,7 @@ func Join(ctx context.Context, stateDir, token, as, me string) (string, Server, 
 	if _, err := os.Lstat(path); err == nil {
 		return "", Server{}, usage.Errorf("%s is joined already: %s has the login. Choose another name, or remove that file", as, path)
 	}
-	login, err := bus.Join(ctx, token, memberName(me))
+	login, err := bus.Join(ctx, token, me, usualName())
 	if err != nil {
 		return "", Server{}, err
 	}
@@ -55,13 +55,10 @@ func serverName(at string) string {
 	return tokenOf(u.Hostname(), "server")
 }
 
-// memberName is a name, or that of the account and the machine.
-func memberName(me string) string {
-	if me != "" {
-		return me
-	}
+// usualName is that of the account and the machine.
+func usualName() string {
 	host, _ := os.Hostname() // the name of the account alone then
-	return tokenOf(strings.TrimSuffix(account()+"-"+host, "-"), "member")
+	return tokenOf(strings.TrimPrefix(account(), "user:")+"-"+host, "member")
 }
 
 // tokenOf is a text with - for what no token of a subject has.

@@ -150,7 +150,7 @@ func TestAPackThatIsNotWhatWasSealed(t *testing.T) {
 		"smaller": {answer{Object: name, Size: size + 1}, wire.ErrSeal},
 		"vast":    {answer{Object: name, Size: wire.MaxCommits + 1}, git.ErrTooLarge},
 	} {
-		stop, err := a.bus.Subscribe(t.Context(), callSubject(id), func(_ bus.Message, reply func([]byte) error) {
+		stop, err := a.bus.Subscribe(t.Context(), bus.CallFilter(id), func(_ bus.Message, reply func([]byte) error) {
 			data, err := json.Marshal(c.answer)
 			if err == nil {
 				err = reply(data)

@@ -14,12 +14,15 @@ import (
 )
 
 // answer answers what another process asks. Nothing that is asked ends the host.
-func (h *Host) answer(ctx context.Context, data []byte) ([]byte, error) {
+func (h *Host) answer(ctx context.Context, m bus.Message) ([]byte, error) {
 	var q hostCall
 	var a hostAnswer
 	err := guarded("answer a call", func() (err error) {
-		if err = wire.Decode(data, &q); err != nil {
+		if err = wire.Decode(m.Data, &q); err != nil {
 			return usage.Errorf("the host cannot read what is asked: %v", err)
+		}
+		if m.Subject != subjectOf(q.Verb) {
+			return usage.Errorf("%.80q is no call of those who only read", q.Verb)
 		}
 		a, err = h.do(ctx, &q)
 		return err

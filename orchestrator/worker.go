@@ -71,6 +71,7 @@ type Worker struct {
 	runs  map[string]*engagement
 	state wire.WorkerState
 	until time.Time
+	said  *wire.Said
 }
 
 // NewWorker connects to the server. Close releases it.
@@ -235,8 +236,8 @@ func (w *Worker) listen(ctx context.Context) (stop func(), err error) {
 	})
 	if err == nil {
 		stops.later(quit)
-		quit, err = w.bus.Subscribe(ctx, bus.WorkerControl(w.o.Name), func(m bus.Message, reply func([]byte) error) {
-			w.take(ctx, m.Data, reply)
+		quit, err = w.bus.Subscribe(ctx, bus.WorkerControl(w.o.Name), func(m bus.Message, _ func([]byte) error) {
+			w.take(ctx, m.Data)
 		})
 	}
 	if err == nil {
@@ -278,7 +279,7 @@ func (w *Worker) serve(ctx context.Context) {
 				return
 			}
 		case c := <-w.asked:
-			if w.answer(c) {
+			if w.answer(ctx, c) {
 				w.leave(ctx)
 				return
 			}
@@ -326,7 +327,7 @@ func (w *Worker) presence() wire.Presence {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p := w.facts
-	p.State, p.Until, p.Runs = w.state, w.until, map[string]wire.Service{}
+	p.State, p.Until, p.Said, p.Runs = w.state, w.until, w.said, map[string]wire.Service{}
 	if w.state != wire.WorkerReady {
 		p.Places = wire.Places{}
 	}

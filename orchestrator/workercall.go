@@ -11,12 +11,11 @@ import (
 	"divisi/subagents/wire"
 )
 
-// workerCall is what a person asks of a worker.
+// workerCall is what a person asks of a worker, which answers with its next presence.
 type workerCall struct {
+	ID   string        `json:"id"`
 	Verb string        `json:"verb"`
 	For  time.Duration `json:"for_ns,omitempty"`
-
-	reply func(text string, err error)
 }
 
 // What can be asked of a worker.
@@ -29,57 +28,47 @@ const (
 // maxPause bounds a pause: each ends by itself.
 const maxPause = 7 * 24 * time.Hour
 
-// workerReply is what becomes of it.
-type workerReply struct {
-	Text  string `json:"text,omitempty"`
-	Error string `json:"error,omitempty"`
-}
-
 // take hands a call to the goroutine of Run.
-func (w *Worker) take(ctx context.Context, data []byte, reply func([]byte) error) {
+func (w *Worker) take(ctx context.Context, data []byte) {
 	var c workerCall
-	c.reply = func(text string, err error) {
-		r := workerReply{Text: text}
-		if err != nil {
-			r.Error = err.Error()
-		}
-		data, err := json.Marshal(r)
-		if err == nil {
-			err = reply(data)
-		}
-		if err != nil {
-			w.log.Warn().Err(err).Msg("a person was not answered")
-		}
-	}
 	if err := json.Unmarshal(data, &c); err != nil {
-		c.reply("", fmt.Errorf("the request is not JSON: %w", err))
+		w.log.Warn().Err(err).Msg("what is asked of the worker cannot be read")
 		return
 	}
 	select {
 	case w.asked <- c:
 	case <-ctx.Done():
-		c.reply("", errors.New("the worker ends"))
 	}
 }
 
-// answer does what a person asks, and reports whether the worker is to leave.
-func (w *Worker) answer(c workerCall) (leave bool) {
+// answer does what a person asks and says so, and reports whether the worker is to leave.
+func (w *Worker) answer(ctx context.Context, c workerCall) (leave bool) {
+	text, leave, err := w.do(c)
+	said := &wire.Said{ID: c.ID, Text: text}
+	if err != nil {
+		said.Error = err.Error()
+	}
+	w.mu.Lock()
+	w.said = said
+	w.mu.Unlock()
+	w.say(ctx, w.bus, bus.WorkerPresence(w.o.Name), w.presence())
+	return leave
+}
+
+func (w *Worker) do(c workerCall) (text string, leave bool, err error) {
 	switch {
 	case c.Verb == workerDrain:
-		c.reply(fmt.Sprintf("worker %s takes nothing more, ends its turns and leaves", w.o.Name), nil)
-		return true
+		return fmt.Sprintf("worker %s takes nothing more, ends its turns and leaves", w.o.Name), true, nil
 	case c.Verb == workerPause && (c.For <= 0 || c.For > maxPause):
-		c.reply("", fmt.Errorf("a pause takes more than nothing and at most %s, not %s", maxPause, c.For))
+		return "", false, fmt.Errorf("a pause takes more than nothing and at most %s, not %s", maxPause, c.For)
 	case c.Verb == workerPause:
 		w.pause(c.For)
-		c.reply(fmt.Sprintf("worker %s takes nothing more until %s", w.o.Name, w.until.Local().Format(time.DateTime)), nil)
+		return fmt.Sprintf("worker %s takes nothing more until %s", w.o.Name, w.until.Local().Format(time.DateTime)), false, nil
 	case c.Verb == workerResume:
 		w.pause(0)
-		c.reply(fmt.Sprintf("worker %s takes tasks", w.o.Name), nil)
-	default:
-		c.reply("", fmt.Errorf("unknown request %.40q", c.Verb))
+		return fmt.Sprintf("worker %s takes tasks", w.o.Name), false, nil
 	}
-	return false
+	return "", false, errors.New("the worker does not know what is asked of it")
 }
 
 // pause takes nothing more for a time; 0 ends a pause.
@@ -95,7 +84,6 @@ func (w *Worker) pause(d time.Duration) {
 	for _, e := range w.engaged() {
 		e.changed()
 	}
-	w.say(context.Background(), w.bus, bus.WorkerPresence(w.o.Name), w.presence())
 }
 
 // unpause ends a pause whose time has come.

@@ -62,12 +62,8 @@ func CallWorkers(ctx context.Context, at Server, c WorkerCall) (answers []string
 	if len(list) == 0 {
 		return nil, usage.Errorf("no worker %s is on the server: see the list of workers", strings.TrimSpace(c.Name+" with the tag "+c.Tag))
 	}
-	data, err := json.Marshal(workerCall{Verb: c.Verb, For: c.For})
-	if err != nil {
-		return nil, fmt.Errorf("ask a worker: %w", err)
-	}
 	for _, p := range list {
-		text, err := askWorker(ctx, b, p.Worker, data)
+		text, err := askWorker(ctx, b, p.Worker, workerCall{ID: newID(), Verb: c.Verb, For: c.For})
 		if err != nil {
 			return answers, err
 		}
@@ -76,21 +72,39 @@ func CallWorkers(ctx context.Context, at Server, c WorkerCall) (answers []string
 	return answers, nil
 }
 
-func askWorker(ctx context.Context, b *bus.Bus, worker string, data []byte) (string, error) {
+// askWorker asks something of a worker and returns what it says.
+func askWorker(ctx context.Context, b *bus.Bus, worker string, c workerCall) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
 	defer cancel()
-	raw, err := b.Request(ctx, bus.WorkerControl(worker), data)
+	said := make(chan *wire.Said, 1)
+	stop, err := b.Subscribe(ctx, bus.WorkerPresence(worker), func(m bus.Message, _ func([]byte) error) {
+		if p, err := wire.DecodePresence(m); err == nil && p.Said != nil && p.Said.ID == c.ID {
+			select {
+			case said <- p.Said:
+			default:
+			}
+		}
+	})
 	if err != nil {
 		return "", fmt.Errorf("ask worker %s: %w", worker, err)
 	}
-	var r workerReply
-	if err := json.Unmarshal(raw, &r); err != nil {
-		return "", fmt.Errorf("read the answer of worker %s: %w", worker, err)
+	defer stop()
+	data, err := json.Marshal(c)
+	if err == nil {
+		err = b.Publish(ctx, bus.WorkerControl(worker), data)
 	}
-	if r.Error != "" {
-		return "", usage.Errorf("worker %s: %s", worker, r.Error)
+	if err != nil {
+		return "", fmt.Errorf("ask worker %s: %w", worker, err)
 	}
-	return r.Text, nil
+	select {
+	case s := <-said:
+		if s.Error != "" {
+			return "", usage.Errorf("worker %s: %s", worker, s.Error)
+		}
+		return s.Text, nil
+	case <-ctx.Done():
+		return "", fmt.Errorf("worker %s does not answer: %w", worker, context.Cause(ctx))
+	}
 }
 
 // roll asks who is there.

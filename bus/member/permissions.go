@@ -29,13 +29,15 @@ func permissions(m Member) *server.Permissions {
 	switch m.Role {
 	case Worker:
 		publish = slices.Concat(publish, takes("TASKS"), gets("CACHE"), []string{
-			"ev.*.a." + m.Name + ".>", "obj.>", "cache.>", "ctl.>", "pres.w." + m.Name,
+			"ev.*.a." + m.Name + ".>", "obj.>", "cache.>", "ctl.*.active", "ctl.*.conduct." + m.Name, "pres.w." + m.Name,
 		})
-		subscribe = append(subscribe, "ctl.>")
+		subscribe = append(subscribe, "ctl.*.all", "ctl.worker."+m.Name)
 	case Person:
-		publish = slices.Concat(publish, gets("CACHE"), []string{"obj.>", "cache.>", "ctl.>"})
-		subscribe = append(subscribe, "ctl.>")
+		publish = slices.Concat(publish, gets("CACHE"), []string{
+			"obj.>", "cache.>", "ctl.*.conductor", "host.act", "host.read", "ctl.worker.*",
+		})
 	case Viewer:
+		publish = append(publish, "host.read")
 	default:
 		publish, subscribe = nil, nil
 	}

@@ -80,7 +80,7 @@ type Reply struct {
 }
 
 // requestSubject is where a run's conductor listens; workers listen on the control subject.
-func requestSubject(run string) string { return bus.ControlSubject(run) + ".conductor" }
+func requestSubject(run string) string { return bus.RequestSubject(run) }
 
 type incoming struct {
 	Request

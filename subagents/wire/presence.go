@@ -40,6 +40,15 @@ type Presence struct {
 	Places
 	// Runs are those that it knows of.
 	Runs map[string]Service `json:"runs,omitempty"`
+	// Said is the answer to the newest call of a person: a worker may publish to no inbox.
+	Said *Said `json:"said,omitempty"`
+}
+
+// Said is what became of a call, by its id: one of Text and Error.
+type Said struct {
+	ID    string `json:"id"`
+	Text  string `json:"text,omitempty"`
+	Error string `json:"error,omitempty"`
 }
 
 // Places are how much a worker does at once: agents, and runs of gates.
