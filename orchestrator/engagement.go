@@ -124,7 +124,7 @@ func (e *engagement) once(ctx context.Context) error {
 		return err
 	}
 	defer w.dir.Close(w.bus)
-	setup, pos, err := w.await(ctx, 0)
+	setup, pos, err := w.await(ctx)
 	if err != nil {
 		return err
 	}

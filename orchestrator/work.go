@@ -81,11 +81,11 @@ func (b *begun) take(m bus.Message) {
 	}
 }
 
+// setupTime bounds how long a run that is announced takes to name its setup.
+const setupTime = time.Minute
+
 // await waits until the run has a setup, and returns it with its place in the log.
-func (w *work) await(ctx context.Context, patience time.Duration) (setup string, pos uint64, err error) {
-	if patience <= 0 {
-		patience = time.Minute
-	}
+func (w *work) await(ctx context.Context) (setup string, pos uint64, err error) {
 	subject := bus.ConductorSubject(w.run, string(contextscope.KindRun))
 	var b begun
 	for m, err := range w.bus.Read(ctx, subject, 1) {
@@ -97,10 +97,9 @@ func (w *work) await(ctx context.Context, patience time.Duration) (setup string,
 	if b.ended != "" {
 		return "", 0, usage.Errorf("run %s is not active: %s", w.run, b.ended)
 	}
-	waiting, cancel := context.WithTimeout(ctx, patience)
+	waiting, cancel := context.WithTimeout(ctx, setupTime)
 	defer cancel()
 	if b.setup == "" {
-		w.notice(fmt.Sprintf("waiting for run %s to begin on %s", w.run, w.bus.URL()))
 		for m, err := range w.bus.Tail(waiting, subject, b.pos+1) {
 			if err != nil {
 				return "", 0, fmt.Errorf("follow the log of run %s: %w", w.run, err)
@@ -117,7 +116,7 @@ func (w *work) await(ctx context.Context, patience time.Duration) (setup string,
 		return "", 0, ctx.Err()
 	}
 	return "", 0, usage.Errorf("no process has begun to conduct run %s on %s within %s: "+
-		"look at the run's id, and whether it uses that server", w.run, w.bus.URL(), patience)
+		"look at the run's id, and whether it uses that server", w.run, w.bus.URL(), setupTime)
 }
 
 // begin works until what it returns is called, which waits for it: from behind a position of the log on, when the setup that

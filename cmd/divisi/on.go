@@ -102,6 +102,11 @@ func (g *globals) followOn(ctx context.Context, r *orchestrator.Run, repo string
 			return err
 		}
 	}
+	s, err := g.runs().Summary(g.log.WithContext(ctx), r.ID())
+	if err != nil {
+		return err
+	}
+	end.Report = s.Report
 	if err := g.printEnd(r.ID(), &end); err != nil {
 		return err
 	}
