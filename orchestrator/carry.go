@@ -75,7 +75,7 @@ func (h *conduct) obey(r *order, st *run.State, o *ResumeOptions) error {
 	return nil
 }
 
-// received opens the mirror of the run, or makes it from what this machine keeps of the repository and from the pack of the order.
+// received opens the mirror of the run, or makes it from what this machine keeps of the repository and the pack of the order.
 func (h *conduct) received(ctx context.Context, r *order) (*git.Repo, error) {
 	dir := filepath.Join(h.path, "repo.git")
 	m, err := h.git.OpenMirror(dir)

@@ -45,8 +45,8 @@ type hostCall struct {
 	// Budget and AllowUnverified are those of ResumeOptions.
 	Budget          *int `json:"budget,omitempty"`
 	AllowUnverified bool `json:"allow_unverified,omitempty"`
-	// Commit is one that has landed: commit packs it for a repository with Have, fetched notes that a person has published it. For
-	// have it is the base of the run to come, and Caches names the repository as its order will.
+	// Commit is one that has landed: commit packs it for a repository with Have, fetched notes that a person has published it.
+	// For have it is the base of the run to come, and Caches names the repository as its order will.
 	Commit string `json:"commit,omitempty"`
 	Have   string `json:"have,omitempty"`
 	Caches string `json:"caches,omitempty"`
