@@ -139,7 +139,8 @@ func (h *conduct) do(ctx context.Context, c *call) (a answer, err error) {
 	case c.Leave:
 		return a, h.cond.Discharge(ctx, c.from)
 	case c.Commit != "":
-		a.Object, a.Size, err = h.pack(ctx, c.Commit, c.Have)
+		p, err := h.pack(ctx, c.Commit, c.Have)
+		a.Object, a.Size = p.name, p.size
 		return a, err
 	case c.Gap != "":
 		h.gaps.Store(&c.Gap)

@@ -1,21 +1,23 @@
 package orchestrator
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 
+	"divisi/bus"
 	"divisi/internal/git"
 	"divisi/internal/sandbox"
 	"divisi/internal/usage"
 	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/mirrors"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
-	"divisi/subagents/wire"
 )
 
 // carry conducts a run that was submitted: it begins the run where the log has no events, else it goes on. The order stands for
@@ -35,6 +37,11 @@ func (h *conduct) carry(ctx context.Context, o *ResumeOptions, m store.Meta) (*R
 	if err := h.obey(r, st, o); err != nil {
 		return nil, err
 	}
+	release, err := h.keep(h.notice)
+	if err != nil {
+		return nil, err
+	}
+	h.later(release)
 	if h.mirror, err = h.received(ctx, r); err != nil {
 		return nil, err
 	}
@@ -42,11 +49,6 @@ func (h *conduct) carry(ctx context.Context, o *ResumeOptions, m store.Meta) (*R
 	if err := h.checkSetup(ctx); err != nil {
 		return nil, err
 	}
-	release, err := h.keep(h.notice)
-	if err != nil {
-		return nil, err
-	}
-	h.later(release)
 	return h.launch(ctx, st)
 }
 
@@ -73,18 +75,44 @@ func (h *conduct) obey(r *order, st *run.State, o *ResumeOptions) error {
 	return nil
 }
 
-// received opens the mirror of the run, or makes it from the pack of the order.
+// received opens the mirror of the run, or makes it from what this machine keeps of the repository and the pack of the order.
 func (h *conduct) received(ctx context.Context, r *order) (*git.Repo, error) {
 	dir := filepath.Join(h.path, "repo.git")
 	m, err := h.git.OpenMirror(dir)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return m, err
 	}
-	pack, err := wire.Open(ctx, h.bus, wire.SealedCommits, r.Pack)
+	s, err := h.collections(h.git, h.notice)
+	if err != nil {
+		return nil, err
+	}
+	held, m, err := s.Open(ctx, r.Caches, mirrors.Mirror{Dir: dir, Commit: r.Spec.Base, Exclude: r.Exclude}, h.source(r))
 	if err != nil {
 		return nil, fmt.Errorf("get the base commit of run %s: %w", r.Spec.Run, err)
 	}
-	return h.git.ReceiveMirror(ctx, dir, r.Spec.Base, r.Exclude, bytes.NewReader(pack))
+	if err := held.Close(); err != nil { // the run does not need it any more
+		h.log.Warn().Err(err).Msg("the mirrors of repositories may take more than they should")
+	}
+	return m, nil
+}
+
+// errLacks reports that a pack is of no use here.
+var errLacks = errors.New("the host no longer has the commits that the pack builds on: submit again")
+
+// source is the pack of an order. It is on the server for a day.
+func (h *conduct) source(r *order) mirrors.Source {
+	return func(ctx context.Context, _ string, have []string, take func(context.Context, io.Reader) error) error {
+		for _, id := range r.Have {
+			if !slices.Contains(have, id) {
+				return errLacks
+			}
+		}
+		err := sealedPack{r.Pack, r.Size}.copy(ctx, h.bus.Cache(), take)
+		if errors.Is(err, bus.ErrNotFound) {
+			err = usage.Errorf("the server no longer has the files of run %s, which it keeps for a day: submit again", r.Spec.Run)
+		}
+		return err
+	}
 }
 
 // keepBranch is publish of a run that was submitted: the branch stays in the run's mirror until a person publishes it.

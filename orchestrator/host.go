@@ -96,7 +96,7 @@ func (h *Host) Start(ctx context.Context) error {
 	for i, id := range open {
 		places[i], _ = h.place(id)
 	}
-	if h.deaf, err = h.listen(ctx); err != nil {
+	if h.deaf, err = h.listen(ctx, h.answer); err != nil {
 		h.life(err)
 		h.dir.Close(h.bus)
 		return err
@@ -112,12 +112,14 @@ func (h *Host) Start(ctx context.Context) error {
 }
 
 // listen answers calls, and those that only read, until stop.
-func (h *Host) listen(ctx context.Context) (stop func(), err error) {
-	acts, err := answerCalls(ctx, h.bus, serveSubject(), h.dir.Log, h.answer)
+func (h *Host) listen(
+	ctx context.Context, answer func(context.Context, bus.Message) ([]byte, error),
+) (stop func(), err error) {
+	acts, err := answerCalls(ctx, h.bus, serveSubject(), h.dir.Log, answer)
 	if err != nil {
 		return nil, err
 	}
-	reads, err := answerCalls(ctx, h.bus, readSubject(), h.dir.Log, h.answer)
+	reads, err := answerCalls(ctx, h.bus, readSubject(), h.dir.Log, answer)
 	if err != nil {
 		acts()
 		return nil, err

@@ -24,6 +24,7 @@ func readSubject() string  { return "host.read" }
 // What can be asked of a host.
 const (
 	verbHello     = "hello"
+	verbHave      = "have"
 	verbStart     = "start"
 	verbList      = "list"
 	verbSummary   = "summary"
@@ -38,7 +39,7 @@ const (
 )
 
 // reads are the calls that change nothing.
-var reads = []string{verbHello, verbList, verbSummary, verbLook, verbCommit, verbDiff, verbContext, verbDecisions}
+var reads = []string{verbHello, verbList, verbSummary, verbLook, verbCommit, verbHave, verbDiff, verbContext, verbDecisions}
 
 // subjectOf is where a call goes.
 func subjectOf(verb string) string {
@@ -58,8 +59,10 @@ type hostCall struct {
 	Budget          *int `json:"budget,omitempty"`
 	AllowUnverified bool `json:"allow_unverified,omitempty"`
 	// Commit is one that has landed: commit packs it for a repository with Have, fetched notes that a person has published it.
+	// For have it is the base of the run to come, and Caches names the repository as its order will.
 	Commit string `json:"commit,omitempty"`
 	Have   string `json:"have,omitempty"`
+	Caches string `json:"caches,omitempty"`
 	// Request is for a run that is not being conducted.
 	Request *conductor.Request `json:"request,omitempty"`
 	// Task, Attempt, Stat and View are those of Diff and Context.
@@ -69,10 +72,12 @@ type hostCall struct {
 	View    *ContextView `json:"view,omitempty"`
 }
 
-// hostAnswer is what becomes of a call. Error is why nothing does, Usage that it is a mistake of the caller.
+// hostAnswer is what becomes of a call. Error is why nothing does, Usage that it is a mistake of the caller, Lacks that the order
+// needs the pack whole.
 type hostAnswer struct {
 	Error string `json:"error,omitempty"`
 	Usage bool   `json:"usage,omitempty"`
+	Lacks bool   `json:"lacks,omitempty"`
 
 	Run     string   `json:"run,omitempty"`
 	Runs    []string `json:"runs,omitempty"`
@@ -80,7 +85,9 @@ type hostAnswer struct {
 	// Active reports that the host conducts the run; Fetched is the commit that a person has published last.
 	Active    bool       `json:"active,omitempty"`
 	Fetched   string     `json:"fetched,omitempty"`
+	Commits   []string   `json:"commits,omitempty"`
 	Object    string     `json:"object,omitempty"`
+	Size      int64      `json:"size,omitempty"`
 	Decisions []Decision `json:"decisions,omitempty"`
 	Data      []byte     `json:"data,omitempty"`
 	Text      string     `json:"text,omitempty"`

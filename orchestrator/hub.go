@@ -86,7 +86,7 @@ func Serve(ctx context.Context, o ServeOptions) (err error) {
 func (o *ServeOptions) work(ctx context.Context, stateDir string, at Server) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	w, err := NewWorker(ctx, WorkerOptions{
-		StateDir: filepath.Join(stateDir, hubDir, "worker"), Server: at, Agents: o.Agents, Gates: o.Gates, Notice: o.Notice,
+		StateDir: filepath.Join(stateDir, hubDir), Server: at, Agents: o.Agents, Gates: o.Gates, Notice: o.Notice,
 	})
 	if err != nil {
 		cancel()

@@ -14,7 +14,6 @@ import (
 	"divisi/internal/git"
 	"divisi/internal/sandbox"
 	"divisi/orchestrator/mirrors"
-	"divisi/subagents/wire"
 )
 
 const (
@@ -33,13 +32,9 @@ func (w *work) base(ctx context.Context) (*git.Repo, error) {
 	if err := w.trash.Put(dir); err != nil {
 		return nil, fmt.Errorf("remove the mirror of an earlier worker: %w", err)
 	}
-	s := &mirrors.Store{
-		Git: w.git, Dir: w.dir.Mirrors(), Limit: mirrors.Limit, Discard: w.trash.Put, Clock: now, Notice: w.notice,
-	}
-	// What other repositories have is none of this run's commands' business.
-	err := errors.Join(os.MkdirAll(s.Dir, 0o700), sandbox.Hide(s.Dir))
+	s, err := w.collections(w.git, w.notice)
 	if err != nil {
-		return nil, fmt.Errorf("make the place of mirrors: %w", err)
+		return nil, err
 	}
 	m := mirrors.Mirror{Dir: dir, Commit: w.setup.Base, Exclude: w.setup.Exclude}
 	held, r, err := s.Open(ctx, w.setup.Caches, m, w.commits)
@@ -49,6 +44,18 @@ func (w *work) base(ctx context.Context) (*git.Repo, error) {
 	w.brought.clear()
 	w.later(func() { w.leave(held, r) })
 	return r, nil
+}
+
+// collections are what the machine keeps of repositories. The trash is open.
+func (p *place) collections(g *git.Git, notice func(string)) (*mirrors.Store, error) {
+	s := &mirrors.Store{
+		Git: g, Dir: p.dir.Mirrors(), Limit: mirrors.Limit, Discard: p.trash.Put, Clock: now, Notice: notice,
+	}
+	// What other repositories have is none of this run's commands' business.
+	if err := errors.Join(os.MkdirAll(s.Dir, 0o700), sandbox.Hide(s.Dir)); err != nil {
+		return nil, fmt.Errorf("make the place of mirrors: %w", err)
+	}
+	return s, nil
 }
 
 // leave has the next run on this machine find what this one has got.
@@ -77,26 +84,8 @@ func (w *work) commits(ctx context.Context, commit string, have []string, take f
 	if err != nil {
 		return err
 	}
-	if a.Size < 0 || a.Size > wire.MaxCommits {
-		return fmt.Errorf("the pack of %s has %d bytes: %w", commit, a.Size, git.ErrTooLarge)
-	}
-	in, out := io.Pipe()
-	sent := make(chan error, 1)
-	go func() {
-		err := wire.Copy(ctx, w.bus.Cache(), wire.SealedCommits, a.Object, a.Size, out)
-		_ = out.CloseWithError(err) // it never fails
-		sent <- err
-	}()
-	err = take(ctx, in)
-	_ = in.CloseWithError(errTaken)
-	if failed := <-sent; failed != nil && !errors.Is(failed, errTaken) {
-		return failed
-	}
-	return err
+	return sealedPack{a.Object, a.Size}.copy(ctx, w.bus.Cache(), take)
 }
-
-// errTaken ends the copying of a pack that is not read any more.
-var errTaken = errors.New("the pack was read no further")
 
 // brought are the commits that a mirror got after its base, the last one last, each with all that leads to it.
 type brought struct {

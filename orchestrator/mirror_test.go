@@ -135,8 +135,9 @@ func TestAPackThatIsNotWhatWasSealed(t *testing.T) {
 	a.commit("a.txt", "one\n")
 	h, stop := a.conduct("r")
 	defer stop()
-	name, size, err := h.pack(t.Context(), h.spec.Base, nil)
+	p, err := h.pack(t.Context(), h.spec.Base, nil)
 	require.NoError(t, err)
+	name, size := p.name, p.size
 	forged := wire.Name(wire.SealedCommits, []byte("forged"))
 	require.NoError(t, a.bus.Cache().Put(t.Context(), forged, []byte(strings.Repeat("x", int(size)))))
 	for id, c := range map[string]struct {
@@ -173,6 +174,6 @@ func TestAPackThatIsNotWhatWasSealed(t *testing.T) {
 	_, err = w.base(t.Context())
 	require.NoError(t, err)
 	w.release()
-	_, _, err = h.pack(t.Context(), h.spec.Base, make([]string, git.MaxKept+1))
+	_, err = h.pack(t.Context(), h.spec.Base, make([]string, git.MaxKept+1))
 	require.ErrorContains(t, err, "33 commits are more than 32")
 }

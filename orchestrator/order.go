@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"divisi/bus"
+	"divisi/internal/git"
 	"divisi/internal/spec"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
@@ -22,8 +23,11 @@ const sealedOrder = "order"
 type order struct {
 	// Spec names the repository for people only: nothing is read from there.
 	Spec run.Spec `json:"spec"`
-	// Pack is the sealed object that has the base commit whole.
-	Pack string `json:"pack"`
+	// Pack is the sealed object of the cache, of Size bytes, that has what a repository lacks of the base commit which has the
+	// commits in Have.
+	Pack string   `json:"pack"`
+	Size int64    `json:"size"`
+	Have []string `json:"have,omitempty"`
 	// Caches is the name of the directory of the repository's build caches and environments.
 	Caches string `json:"caches"`
 	// Exclude are the lists of what git ignores that the base commit does not have.
@@ -72,6 +76,8 @@ func (o *order) check(id string) error {
 		return fmt.Errorf("no run that was made at %s is called %.80q", s.Created, id)
 	case !wire.IsCommit(s.Base):
 		return fmt.Errorf("base %.80q is no commit", s.Base)
+	case len(o.Have) > git.MaxKept || slices.ContainsFunc(o.Have, func(id string) bool { return !wire.IsCommit(id) }):
+		return fmt.Errorf("the pack is without %d commits, such as %.80q", len(o.Have), o.Have[0])
 	case !bus.ValidToken(o.Caches):
 		return fmt.Errorf("caches %.80q is no name of a directory", o.Caches)
 	case len(s.Repo) > maxRepo:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -63,6 +64,8 @@ func TestAHostileOrderIsRefused(t *testing.T) {
 		"it is of run":                   func(o *order) { o.Spec.Run = "../x" },
 		"no run that was made at":        func(o *order) { o.Spec.Created = o.Spec.Created.Add(time.Hour) },
 		"is no commit":                   func(o *order) { o.Spec.Base = "--upload-pack=x" },
+		`commits, such as "--all"`:       func(o *order) { o.Have = []string{"--all"} },
+		"the pack is without 33":         func(o *order) { o.Have = slices.Repeat([]string{o.Spec.Base}, 33) },
 		`caches "../x" is no name`:       func(o *order) { o.Caches = "../x" },
 		"the name of the repository has": func(o *order) { o.Spec.Repo = strings.Repeat("x", maxRepo+1) },
 		"takes an environment":           func(o *order) { o.Spec.Environment = "../x" },

@@ -8,19 +8,40 @@ import (
 	"io"
 	"os"
 
+	"divisi/bus"
 	"divisi/internal/git"
 	"divisi/subagents/wire"
 )
 
-// pack puts a pack of a commit into the cache of the bus, for a working half whose mirror has the commits in have, and returns
-// its name and size. It is in a file until it is there, and never in memory as a whole.
-func (h *conduct) pack(ctx context.Context, commit string, have []string) (name string, size int64, err error) {
+// sealedPack is a pack of a commit in the cache of a bus.
+type sealedPack struct {
+	name string
+	size int64
+}
+
+// pack puts a pack of a commit into the cache of the bus, for a repository that has the commits in have.
+func (h *conduct) pack(ctx context.Context, commit string, have []string) (sealedPack, error) {
 	if len(have) > git.MaxKept {
-		return "", 0, fmt.Errorf("pack %s: %d commits are more than %d", commit, len(have), git.MaxKept)
+		return sealedPack{}, fmt.Errorf("pack %s: %d commits are more than %d", commit, len(have), git.MaxKept)
 	}
-	f, err := os.CreateTemp(h.path, "pack-*")
+	return putPack(ctx, h.bus.Cache(), h.path, commit, func(w io.Writer) error {
+		if commit != h.spec.Base {
+			return h.mirror.PackTo(ctx, w, commit, have...)
+		}
+		objects := h.mirror.Objects() // with what the collection had that it was made of
+		if h.checkout != nil {
+			objects = h.checkout.Objects
+		}
+		return h.mirror.PackBase(ctx, w, objects, have...)
+	})
+}
+
+// putPack puts what write writes of a commit into a cache. It is in a file below dir until it is there, and never in memory as a
+// whole.
+func putPack(ctx context.Context, to bus.Cache, dir, commit string, write func(io.Writer) error) (p sealedPack, err error) {
+	f, err := os.CreateTemp(dir, "pack-*")
 	if err != nil {
-		return "", 0, fmt.Errorf("pack %s: %w", commit, err)
+		return p, fmt.Errorf("pack %s: %w", commit, err)
 	}
 	// A process that is killed leaves nothing where files without a name are possible.
 	if early := os.Remove(f.Name()); early != nil {
@@ -29,23 +50,42 @@ func (h *conduct) pack(ctx context.Context, commit string, have []string) (name 
 	defer func() { err = errors.Join(err, f.Close()) }()
 	sum := sha256.New()
 	out := &bounded{w: io.MultiWriter(f, sum), most: wire.MaxCommits}
-	if commit == h.spec.Base && h.checkout != nil {
-		err = h.mirror.PackBase(ctx, out, h.checkout.Objects, have...)
-	} else {
-		err = h.mirror.PackTo(ctx, out, commit, have...)
-	}
+	err = write(out)
 	if out.err != nil { // git says only that it could not write
 		err = fmt.Errorf("pack %s: %w", commit, out.err)
 	}
 	if err != nil {
-		return "", 0, err
+		return p, err
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return "", 0, fmt.Errorf("pack %s: %w", commit, err)
+		return p, fmt.Errorf("pack %s: %w", commit, err)
 	}
-	name = wire.NameOf(wire.SealedCommits, sum.Sum(nil))
-	return name, out.n, h.bus.Cache().PutFrom(ctx, name, f)
+	p = sealedPack{wire.NameOf(wire.SealedCommits, sum.Sum(nil)), out.n}
+	return p, to.PutFrom(ctx, p.name, f)
 }
+
+// copy has take read the pack while it comes. One that is not what was sealed is wire.ErrSeal.
+func (p sealedPack) copy(ctx context.Context, from wire.Streams, take func(context.Context, io.Reader) error) error {
+	if p.size < 0 || p.size > wire.MaxCommits {
+		return fmt.Errorf("the pack %.80s has %d bytes: %w", p.name, p.size, git.ErrTooLarge)
+	}
+	in, out := io.Pipe()
+	sent := make(chan error, 1)
+	go func() {
+		err := wire.Copy(ctx, from, wire.SealedCommits, p.name, p.size, out)
+		_ = out.CloseWithError(err) // it never fails
+		sent <- err
+	}()
+	err := take(ctx, in)
+	_ = in.CloseWithError(errTaken)
+	if failed := <-sent; failed != nil && !errors.Is(failed, errTaken) {
+		return failed
+	}
+	return err
+}
+
+// errTaken ends the copying of a pack that is not read any more.
+var errTaken = errors.New("the pack was read no further")
 
 // bounded fails when more is written to it than it may take.
 type bounded struct {

@@ -14,7 +14,6 @@ import (
 	"divisi/internal/usage"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
-	"divisi/subagents/wire"
 )
 
 // On returns the runs of the host on a server. Those that it opens are watched in the log on the server, and asked like those of
@@ -147,14 +146,10 @@ func (r *Run) fetch(ctx context.Context, h *conduct, repo, dir string, st *run.S
 	if err != nil {
 		return err
 	}
-	pack, err := wire.Open(ctx, r.host.bus.Cache(), wire.SealedCommits, a.Object)
-	if err != nil {
-		return err
-	}
 	if h.mirror, err = h.git.CreateMirror(ctx, dir, h.checkout, st.Spec.Base); err != nil {
 		return err
 	}
-	if err = h.mirror.Import(ctx, pack); err != nil {
+	if err = (sealedPack{a.Object, a.Size}).copy(ctx, r.host.bus.Cache(), h.mirror.ImportFrom); err != nil {
 		h.mirror.Close()
 	}
 	return err

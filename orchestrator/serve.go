@@ -3,12 +3,14 @@ package orchestrator
 import (
 	"context"
 	"errors"
+	"io"
 	"path/filepath"
 
 	"divisi/bus"
 	"divisi/internal/git"
 	"divisi/internal/usage"
 	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/mirrors"
 	"divisi/orchestrator/store"
 	"divisi/subagents/wire"
 )
@@ -29,7 +31,9 @@ func (h *Host) answer(ctx context.Context, m bus.Message) ([]byte, error) {
 	})
 	if err != nil {
 		h.dir.Log.Info().Err(err).Str("verb", q.Verb).Str("run", q.Run).Msg("a call was refused")
-		a = hostAnswer{Error: err.Error(), Usage: IsUsage(err) || errors.Is(err, wire.ErrSeal)}
+		a = hostAnswer{
+			Error: err.Error(), Usage: IsUsage(err) || errors.Is(err, wire.ErrSeal), Lacks: errors.Is(err, errLacks),
+		}
 	}
 	return a.encode(ctx, h.bus)
 }
@@ -41,6 +45,9 @@ func (h *Host) do(ctx context.Context, q *hostCall) (a hostAnswer, err error) {
 		return a, nil
 	case verbList:
 		a.Runs, err = h.list()
+		return a, err
+	case verbHave:
+		a.Commits, err = h.have(ctx, q)
 		return a, err
 	}
 	if !bus.ValidToken(q.Run) {
@@ -64,7 +71,8 @@ func (h *Host) do(ctx context.Context, q *hostCall) (a hostAnswer, err error) {
 	case verbResume:
 		return a, h.resume(ctx, q)
 	case verbCommit:
-		a.Object, err = h.pack(ctx, q)
+		p, err := h.pack(ctx, q)
+		a.Object, a.Size = p.name, p.size
 		return a, err
 	case verbFetched:
 		return a, h.fetched(q, m)
@@ -100,26 +108,40 @@ func (h *Host) resume(ctx context.Context, q *hostCall) error {
 	return h.begin(ctx, mine, false, ResumeOptions{Budget: q.Budget, AllowUnverified: q.AllowUnverified})
 }
 
-// pack makes a pack of what has landed, for a repository that has another commit.
-func (h *Host) pack(ctx context.Context, q *hostCall) (string, error) {
+// maxOffered bounds the commits that a host says it has: what it keeps beyond them may go before the run is submitted.
+const maxOffered = git.MaxKept / 2
+
+// have lists commits of a repository that the host has, for a pack of another one.
+func (h *Host) have(ctx context.Context, q *hostCall) ([]string, error) {
+	if !bus.ValidToken(q.Caches) || !wire.IsCommit(q.Commit) {
+		return nil, usage.Errorf("caches %.80q and commit %.80q name no repository", q.Caches, q.Commit)
+	}
 	g, err := git.New(ctx)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	mirror, err := g.OpenMirror(filepath.Join(h.dir.Run(q.Run), "repo.git"))
+	kept, err := (&mirrors.Store{Git: g, Dir: h.dir.Mirrors()}).Kept(ctx, q.Caches, q.Commit)
+	return kept[:min(len(kept), maxOffered)], err
+}
+
+// pack makes a pack of what has landed, for a repository that has another commit.
+func (h *Host) pack(ctx context.Context, q *hostCall) (p sealedPack, err error) {
+	g, err := git.New(ctx)
 	if err != nil {
-		return "", err
+		return p, err
+	}
+	dir := h.dir.Run(q.Run)
+	mirror, err := g.OpenMirror(filepath.Join(dir, "repo.git"))
+	if err != nil {
+		return p, err
 	}
 	defer mirror.Close()
 	if err := landedAt(ctx, mirror, q.Run, q.Commit); err != nil {
-		return "", err
+		return p, err
 	}
-	pack, err := mirror.Pack(ctx, q.Commit, q.Have)
-	if err != nil {
-		return "", err
-	}
-	name := wire.Name(wire.SealedCommits, pack)
-	return name, h.bus.Cache().Put(ctx, name, pack)
+	return putPack(ctx, h.bus.Cache(), dir, q.Commit, func(w io.Writer) error {
+		return mirror.PackTo(ctx, w, q.Commit, q.Have)
+	})
 }
 
 // landedAt refuses a commit that is not the newest one of the run.

@@ -11,7 +11,6 @@ import (
 
 	"divisi/contextscope/memory"
 	"divisi/internal/usage"
-	"divisi/subagents/wire"
 )
 
 // Submit begins a run that the host on a server conducts. All that Start reads and checks is read and checked on this machine,
@@ -29,43 +28,51 @@ func Submit(ctx context.Context, o Options, at Server) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, pack, err := h.order(ctx, &o)
-	if err != nil {
+	if err := h.hand(ctx, &o, at); err != nil {
 		return nil, err
 	}
-	if err := at.submit(ctx, r, pack); err != nil {
-		return nil, err
-	}
-	return On(at).Open(ctx, r.Spec.Run)
+	return On(at).Open(ctx, h.spec.Run)
 }
 
-// order makes the order of a run, and the pack of its base commit.
-func (h *conduct) order(ctx context.Context, o *Options) (_ *order, pack []byte, err error) {
+// hand makes the order of a run, and has the host on a server begin it.
+func (h *conduct) hand(ctx context.Context, o *Options, at Server) error {
 	if !h.spec.Project.Environment.IsZero() {
-		return nil, nil, usage.Errorf("the environment of .divisi/divisi.yaml is taken from this checkout, which another " +
+		return usage.Errorf("the environment of .divisi/divisi.yaml is taken from this checkout, which another " +
 			"machine does not have: write a setup that makes it, or start the run here")
 	}
-	r := &order{Caches: h.sharedCaches(o.Sample), Exclude: h.exclude, Strict: o.Strict}
+	var err error
 	if h.path, err = os.MkdirTemp("", "divisi-submit-"); err != nil {
-		return nil, nil, fmt.Errorf("make a temporary directory: %w", err)
+		return fmt.Errorf("make a temporary directory: %w", err)
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(h.path)) }()
-	h.caches = filepath.Join(h.path, "caches")
-	if _, err = h.tryPlan(ctx, o); h.mirror != nil {
+	defer func() {
+		if err := os.RemoveAll(h.path); err != nil {
+			h.log.Warn().Err(err).Msg("a temporary directory was left")
+		}
+	}()
+	r, err := h.order(ctx, o)
+	if h.mirror != nil {
 		defer h.mirror.Close()
 	}
+	if err != nil {
+		return err
+	}
+	return h.submit(ctx, r, at)
+}
+
+// order makes the order of a run, without its pack.
+func (h *conduct) order(ctx context.Context, o *Options) (*order, error) {
+	r := &order{Caches: h.sharedCaches(o.Sample), Exclude: h.exclude, Strict: o.Strict}
+	h.caches = filepath.Join(h.path, "caches")
+	_, err := h.tryPlan(ctx, o)
 	if err = errors.Join(err, h.gated(o)); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := h.whole(ctx); err != nil {
-		return nil, nil, err
-	}
-	if pack, err = h.mirror.Pack(ctx, h.spec.Base, ""); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	h.spec.Outputs = ""
-	r.Spec, r.Pack, r.Notices = h.spec, wire.Name(wire.SealedCommits, pack), append(h.notices, h.forgets(ctx)...)
-	return r, pack, nil
+	r.Spec, r.Notices = h.spec, append(h.notices, h.forgets(ctx)...)
+	return r, nil
 }
 
 // sharedCaches names the caches of the repository for machines that have those of many.
@@ -109,43 +116,46 @@ func (h *conduct) forgets(ctx context.Context) []string {
 	return []string{fmt.Sprintf("the run has no memory: the %d notes of the repository stay where it was submitted", len(notes))}
 }
 
-// submit uploads an order and has the host begin its run. What the host refuses it removes from the server again.
-func (s Server) submit(ctx context.Context, r *order, pack []byte) error {
-	name, data, err := r.seal()
-	if err != nil {
-		return err
-	}
-	m, err := s.reach(ctx)
+// submit sends an order without the commits that the host has, and the whole of it where the host has not.
+func (h *conduct) submit(ctx context.Context, r *order, at Server) error {
+	m, err := at.reach(ctx)
 	if err != nil {
 		return err
 	}
 	defer m.close(ctx)
-	if _, err := m.ask(ctx, hostCall{Verb: verbHello}); err != nil {
-		return err
-	}
-	if err := s.upload(ctx, r.Spec.Run, map[string][]byte{r.Pack: pack, name: data}); err != nil {
-		return err
-	}
-	if a, err := m.insist(ctx, hostCall{Verb: verbStart, Run: r.Spec.Run, Order: name}); err != nil {
-		if a.Error == "" {
-			err = fmt.Errorf("run %s: whether the host has begun it is not known; list its runs: %w", r.Spec.Run, err)
-		}
-		return err
-	}
-	return nil
-}
-
-// upload stores objects of a run.
-func (s Server) upload(ctx context.Context, id string, objects map[string][]byte) error {
-	b, err := s.open(ctx, id)
+	a, err := m.ask(ctx, hostCall{Verb: verbHave, Caches: r.Caches, Commit: r.Spec.Base})
 	if err != nil {
 		return err
 	}
-	defer (&client{b}).close(ctx)
-	for name, data := range objects {
-		if err := b.Put(ctx, name, data); err != nil {
-			return err
-		}
+	if h.bus, err = at.open(ctx, r.Spec.Run); err != nil {
+		return err
 	}
-	return nil
+	defer (&client{h.bus}).close(ctx)
+	lacks, err := h.send(ctx, m, r, a.Commits)
+	if lacks {
+		_, err = h.send(ctx, m, r, nil)
+	}
+	return err
+}
+
+// send uploads an order with a pack for a host that has the commits in have, and has it begin the run. What the host refuses it
+// removes from the server again; lacks reports that it does not have those commits.
+func (h *conduct) send(ctx context.Context, m *client, r *order, have []string) (lacks bool, err error) {
+	p, err := h.pack(ctx, r.Spec.Base, have)
+	if err != nil {
+		return false, err
+	}
+	r.Pack, r.Size, r.Have = p.name, p.size, have
+	name, data, err := r.seal()
+	if err == nil {
+		err = h.bus.Put(ctx, name, data)
+	}
+	if err != nil {
+		return false, err
+	}
+	a, err := m.insist(ctx, hostCall{Verb: verbStart, Run: r.Spec.Run, Order: name})
+	if err != nil && a.Error == "" {
+		err = fmt.Errorf("run %s: whether the host has begun it is not known; list its runs: %w", r.Spec.Run, err)
+	}
+	return a.Lacks, err
 }

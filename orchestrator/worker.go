@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -52,6 +53,7 @@ type WorkerOptions struct {
 // Worker serves the runs of a server whose conductors take workers. Its methods may be called from many goroutines.
 type Worker struct {
 	place
+	closers
 
 	o      WorkerOptions
 	key    ed25519.PrivateKey
@@ -83,15 +85,21 @@ func NewWorker(ctx context.Context, o WorkerOptions) (_ *Worker, err error) {
 	if err != nil {
 		return nil, err
 	}
+	dir = filepath.Join(dir, workerDir) // what is conducted in the state directory has the same names
 	sandbox.TryIn(dir)
 	log := *zerolog.Ctx(ctx)
 	w := &Worker{
 		place: place{dir: store.Dir{Path: dir, Log: log}, log: log}, o: o, runs: map[string]*engagement{}, state: wire.WorkerReady,
 		found: make(chan string), ended: make(chan *engagement), asked: make(chan workerCall), drain: make(chan struct{}, 1),
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the state directory: %w", err)
+	if err := w.lock(); err != nil {
+		return nil, err
 	}
+	defer func() {
+		if err != nil {
+			w.release()
+		}
+	}()
 	if w.key, err = ownKey(filepath.Join(dir, keyFile)); err != nil {
 		return nil, fmt.Errorf("take the key of the worker: %w", err)
 	}
@@ -193,7 +201,33 @@ func (w *Worker) Name() string { return w.o.Name }
 func (w *Worker) Server() string { return w.bus.URL() }
 
 // Close ends the connection to the server.
-func (w *Worker) Close() { w.dir.Close(w.bus) }
+func (w *Worker) Close() {
+	w.dir.Close(w.bus)
+	w.release()
+}
+
+// workerDir is, in a state directory, what a worker has.
+const workerDir = "worker"
+
+// lock makes the directory of the worker, which has one at a time.
+func (w *Worker) lock() error {
+	if err := os.MkdirAll(w.dir.Path, 0o700); err != nil {
+		return fmt.Errorf("make the directory of the worker: %w", err)
+	}
+	unlock, err := bus.Lock(w.dir.Path)
+	if errors.As(err, new(*bus.LockedError)) {
+		return usage.Errorf("another worker works in %s: give one of them another state directory", w.dir.Path)
+	}
+	if err != nil {
+		return fmt.Errorf("take the directory of the worker: %w", err)
+	}
+	w.later(func() {
+		if err := unlock(); err != nil {
+			w.log.Warn().Err(err).Msg("the directory of the worker was not given up")
+		}
+	})
+	return nil
+}
 
 // Drain has the worker take nothing more, end its turns, hand back what is left, and end.
 func (w *Worker) Drain() {

@@ -117,17 +117,6 @@ func (g *Git) finishMirror(ctx context.Context, partial, dir, commit string) err
 	return syncDir(filepath.Dir(dir))
 }
 
-// ReceiveMirror makes the mirror of a commit from a pack that has it whole. exclude are the lists of what is ignored, as the
-// mirror that the pack is from has them.
-func (g *Git) ReceiveMirror(ctx context.Context, dir, commit string, exclude []byte, pack io.Reader) (*Repo, error) {
-	if err := checkIDs(commit); err != nil {
-		return nil, err
-	}
-	return g.createMirror(ctx, dir, commit, skeleton{exclude: exclude}, func(gitDir string) error {
-		return g.receive(ctx, gitDir, pack)
-	})
-}
-
 // OpenMirror opens the mirror that CreateMirror made at dir; fs.ErrNotExist when there is none.
 func (g *Git) OpenMirror(dir string) (*Repo, error) {
 	dir, err := filepath.Abs(dir)

@@ -1,11 +1,12 @@
 package git
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -58,7 +59,7 @@ func (c *Checkout) checkedOut(ref string) bool {
 }
 
 // giveObjects adds one pack to the user's object store. The view's settings hold while git writes there.
-func (g *Git) giveObjects(ctx context.Context, c *Checkout, v *view, r *Repo, commit, base string) error {
+func (g *Git) giveObjects(ctx context.Context, c *Checkout, v *view, r *Repo, commit, base string) (err error) {
 	target := &Repo{g: g, dir: v.dir.GitDir}
 	defer target.Close()
 	infos, err := target.stat(ctx, []string{commit, base})
@@ -71,15 +72,36 @@ func (g *Git) giveObjects(ctx context.Context, c *Checkout, v *view, r *Repo, co
 	if infos[1].kind != "commit" {
 		return fmt.Errorf("base %s is not in %s: %w", base, c.Top, ErrNotFound)
 	}
-	var pack bytes.Buffer
-	if err := r.pack(ctx, &pack, commit+"\n^"+base+"\n"); err != nil {
+	pack, remove, err := r.packFile(ctx, commit+"\n^"+base+"\n")
+	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, remove()) }()
 	_, err = g.exec(ctx, call{
-		dir: v.dir, env: []string{"GIT_OBJECT_DIRECTORY=" + filepath.Clean(c.Objects)}, stdin: &pack,
+		dir: v.dir, env: []string{"GIT_OBJECT_DIRECTORY=" + filepath.Clean(c.Objects)}, stdin: pack,
 		args: []string{"index-pack", "--stdin", "--strict"},
 	})
 	return err
+}
+
+// packFile has a pack of revs in a file, to be read: it is whole before the user's repository gets a part of it.
+func (r *Repo) packFile(ctx context.Context, revs string) (_ *os.File, remove func() error, err error) {
+	tmp, clean, err := scratch()
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := os.Create(filepath.Join(tmp, "pack"))
+	if err != nil {
+		return nil, nil, errors.Join(err, clean())
+	}
+	remove = func() error { return errors.Join(f.Close(), clean()) }
+	if err = r.pack(ctx, f, revs); err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, remove())
+	}
+	return f, remove, nil
 }
 
 // BranchError reports that a branch cannot be made because of another: git keeps a/b below a.

@@ -5,6 +5,7 @@ package mirrors
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -34,6 +35,25 @@ type Store struct {
 	Clock   func() time.Time
 	// Notice tells a person.
 	Notice func(text string)
+}
+
+// Kept lists the commits that the collection of a name keeps, the last one first: those whose ids are as long as a commit's. One
+// that is not there, or is damaged, keeps none.
+func (s *Store) Kept(ctx context.Context, name, commit string) ([]string, error) {
+	dir := filepath.Join(s.Dir, name)
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	c, err := s.Git.OpenCollection(dir, commit)
+	var kept []string
+	if err == nil {
+		defer c.Close()
+		kept, err = c.Kept(ctx)
+	}
+	if errors.Is(err, git.ErrDamaged) || errors.Is(err, git.ErrPack) { // who uses it makes it again
+		return nil, nil
+	}
+	return slices.DeleteFunc(kept, func(id string) bool { return len(id) != len(commit) }), err
 }
 
 // collection is one in the list of all.

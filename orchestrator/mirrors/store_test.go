@@ -377,3 +377,26 @@ func (w waiting) Read([]byte) (int, error) {
 	<-w.end
 	return 0, io.EOF
 }
+
+// What a collection keeps is told without making, holding or changing one.
+func TestKept(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	kept := func(name, like string) []string {
+		commits, err := r.store.Kept(t.Context(), name, like)
+		require.NoError(t, err)
+		return commits
+	}
+	first := r.commit("one")
+	require.Empty(t, kept("a", first))
+	require.NoDirExists(t, filepath.Join(r.store.Dir, "a"))
+	held, _ := r.open("a")
+	second := r.commit("two")
+	again, _ := r.open("a")
+	require.Equal(t, []string{second, first}, kept("a", first))
+	require.Empty(t, kept("a", strings.Repeat("1", 64)), "ids of another length")
+	require.NoError(t, errors.Join(held.Close(), again.Close()))
+	require.NoError(t, os.Remove(filepath.Join(r.store.Dir, "a", "HEAD")))
+	require.Empty(t, kept("a", first), "it is damaged")
+	require.Empty(t, r.notices)
+}
