@@ -38,6 +38,8 @@ type call struct {
 	// Enlist counts on a worker from now on, Leave no more on the one that it names.
 	Enlist *wire.Enlistment `json:"enlist,omitempty"`
 	Leave  string           `json:"leave,omitempty"`
+	// Grant is what a worker has of the budget, and needs: Grant.
+	Grant *wire.Holding `json:"grant,omitempty"`
 	// Foreign is a worker in whose environment the gates did not run on the base commit: Has reports whether another one proves.
 	Foreign string `json:"foreign,omitempty"`
 	// Gap is what a person should know of the recording by now; Full is why the store can take no more events.
@@ -59,6 +61,7 @@ type answer struct {
 	Notes    []string                `json:"notes,omitempty"`
 	ID       string                  `json:"id,omitempty"`
 	Has      bool                    `json:"has,omitempty"`
+	Grant    *wire.Grant             `json:"grant,omitempty"`
 }
 
 // callSubject is where the conducting half listens to the working ones.
@@ -129,7 +132,10 @@ func (h *conduct) do(ctx context.Context, c *call) (a answer, err error) {
 		}
 		return a, err
 	case c.Enlist != nil:
-		return a, h.cond.Enlist(ctx, *c.Enlist)
+		return h.enlist(ctx, c.Enlist)
+	case c.Grant != nil:
+		a.Grant, err = h.grant(ctx, c.Grant)
+		return a, err
 	case c.Foreign != "":
 		a.Has = h.cond.OthersProve(c.Foreign)
 		return a, nil
