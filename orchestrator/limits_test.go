@@ -88,7 +88,7 @@ func (s *shared) spent() (total int, by map[string]int) {
 // Two workers divide a budget that is enough for one call of each at a time, and both go on: none keeps what it does not need.
 func TestWorkersShareABudget(t *testing.T) {
 	t.Parallel()
-	s := share(t, 4, 18_000, `
+	s := share(t, 4, 14_000, `
 rules:
   - task: "t-*"
     steps:
