@@ -33,9 +33,9 @@ type allowance struct {
 	work *work
 	// limited reports that the run has a budget now.
 	limited bool
-	seq  int
-	base int
-	sent time.Time // when the newest was said
+	seq     int
+	base    int
+	sent    time.Time // when the newest was said
 }
 
 func newAllowance(worker string) *allowance {
@@ -143,10 +143,17 @@ func (h *conduct) grant(ctx context.Context, held *wire.Holding) (*wire.Grant, e
 	return &g, nil
 }
 
-// enlist counts on a worker, and settles what it has of the budget.
+// enlist counts on a worker, settles what it has of the budget, and exchanges with it what services have said of quotas.
 func (h *conduct) enlist(ctx context.Context, e *wire.Enlistment) (a answer, err error) {
-	if err := h.cond.Enlist(ctx, *e); err != nil || e.Holding == nil {
+	if err := h.cond.Enlist(ctx, *e); err != nil {
 		return a, err
+	}
+	for _, limit := range e.Limits {
+		h.limits.take(limit)
+	}
+	a.Limits = h.limits.list()
+	if e.Holding == nil {
+		return a, nil
 	}
 	a.Grant, err = h.grant(ctx, e.Holding)
 	return a, err

@@ -35,7 +35,7 @@ type call struct {
 	Propose *memory.Note `json:"propose,omitempty"`
 	// Refresh reads what was noted since: Has.
 	Refresh bool `json:"refresh,omitempty"`
-	// Enlist counts on a worker from now on, Leave no more on the one that it names.
+	// Enlist counts on a worker from now on: Grant and Limits; Leave no more on the one that it names.
 	Enlist *wire.Enlistment `json:"enlist,omitempty"`
 	Leave  string           `json:"leave,omitempty"`
 	// Grant is what a worker has of the budget, and needs: Grant.
@@ -62,6 +62,7 @@ type answer struct {
 	ID       string                  `json:"id,omitempty"`
 	Has      bool                    `json:"has,omitempty"`
 	Grant    *wire.Grant             `json:"grant,omitempty"`
+	Limits   []spec.Wait             `json:"limits,omitempty"`
 }
 
 // callSubject is where the conducting half listens to the working ones.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"divisi/bus"
+	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/orchestrator/needs"
 	"divisi/orchestrator/run"
@@ -43,6 +44,7 @@ type engagement struct {
 
 	mu     sync.Mutex // guards what follows
 	work   *work
+	rate   *model.RateLimit
 	serves []string
 	lacks  map[string][]string
 	base   string
@@ -186,11 +188,15 @@ func (e *engagement) enlist(ctx context.Context, w *work) error {
 	}
 	c := call{Enlist: &wire.Enlistment{Worker: p.Worker, Version: p.Version, Protocol: p.Protocol, Key: p.Key, Places: p.Places}}
 	for {
-		c.Enlist.Holding = e.allowance.holding()
+		rate := e.kept()
+		c.Enlist.Holding, c.Enlist.Limits = e.allowance.holding(), rate.Limits()
 		a, err := w.ask(ctx, c)
 		switch {
 		case err == nil:
 			e.allowance.take(c.Enlist.Holding, a.Grant)
+			for _, limit := range a.Limits {
+				rate.Take(limit)
+			}
 			e.worked.Store(true)
 			return nil
 		case errors.As(err, new(*calledError)):

@@ -7,12 +7,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"divisi/bus"
 	"divisi/contextscope"
+	"divisi/internal/spec"
 	"divisi/internal/testkit/geminitest"
 	"divisi/subagents/wire"
 )
@@ -23,6 +26,7 @@ type shared struct {
 	url     string
 	dir     string
 	gemini  *geminitest.Server
+	half    half // that conducts
 	conduct *process
 	id      string
 }
@@ -32,16 +36,22 @@ func share(t *testing.T, tasks, budget int, script string) *shared {
 	t.Helper()
 	parsed, err := geminitest.Parse([]byte(script))
 	require.NoError(t, err)
+	return shareOf(t, tasks, budget, geminitest.Options{Script: parsed})
+}
+
+func shareOf(t *testing.T, tasks, budget int, model geminitest.Options) *shared {
+	t.Helper()
 	repo, state, remove := newRepository()
 	t.Cleanup(remove)
-	s := &shared{t: t, url: broker(t), dir: t.TempDir(), gemini: geminitest.Start(t, geminitest.Options{Script: parsed})}
+	s := &shared{t: t, url: broker(t), dir: t.TempDir(), gemini: geminitest.Start(t, model)}
 	plan := "tasks:\n"
 	for i := range tasks {
 		plan += fmt.Sprintf("  - {id: t-%d, role: generator, brief: \"Write hello. File: f%d.txt\", files: [f%d.txt]}\n", i+1, i+1, i+1)
 	}
-	s.conduct = s.spawn(half{
+	s.half = half{
 		State: state, NATS: s.url, Repo: repo, Plan: filepath.Join(s.dir, "plan.yaml"), PlanText: plan, Parallel: 4, Budget: budget,
-	}, "key")
+	}
+	s.conduct = s.spawn(s.half, "key")
 	s.id = s.conduct.line()
 	require.NotEmpty(t, s.id, "%s", &s.conduct.err)
 	return s
@@ -137,4 +147,51 @@ rules:
 	total, _ := s.spent()
 	require.LessOrEqual(t, total, 30_000)
 	require.GreaterOrEqual(t, total, 3*7500)
+}
+
+// limited is a service that refuses the first task which asks it a second time, once, for some seconds.
+type limited struct {
+	delay time.Duration
+	// asked has the tasks that have begun, refused is closed with the refusal. Other tasks get their first answer then.
+	asked   chan string
+	refused chan struct{}
+
+	mu   sync.Mutex
+	task string
+}
+
+func (l *limited) answer(r geminitest.Request) geminitest.Answer {
+	l.mu.Lock()
+	begins := r.Turn == 1
+	if l.task == "" {
+		l.task = r.Task
+	}
+	refuse := false
+	if r.Task == l.task && !begins {
+		select {
+		case <-l.refused:
+		default:
+			refuse = true
+			close(l.refused)
+		}
+	}
+	own := r.Task == l.task
+	l.mu.Unlock()
+	switch {
+	case refuse:
+		return geminitest.Answer{Fault: "429", RetryDelay: spec.Duration(l.delay)}
+	case begins && own:
+		l.asked <- r.Task
+		<-l.asked // the others have begun
+	case begins:
+		l.asked <- r.Task
+		<-l.refused
+	}
+	if begins {
+		file := "f" + strings.TrimPrefix(r.Task, "t-") + ".txt"
+		return geminitest.Answer{
+			Delay: spec.Duration(time.Second), Calls: []geminitest.Call{{Name: "write_file", Args: map[string]any{"path": file, "content": "hello\n"}}},
+		}
+	}
+	return geminitest.Answer{Calls: []geminitest.Call{{Name: "submit_result", Args: map[string]any{"summary": "Wrote it."}}}}
 }

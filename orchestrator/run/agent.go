@@ -68,7 +68,7 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 			if a.Doing = p.Doing; p.Wait != nil {
 				a.waits(p.Wait, s.Times.Clock(e.Time), s.Times.Clock(p.Wait.Until))
 				if p.Wait.For == spec.WaitQuota {
-					s.Quotas[p.Wait.Model] = *p.Wait
+					s.Quotas[p.Wait.Model+" "+p.Wait.Account] = *p.Wait
 				}
 			}
 		})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"divisi/bus"
+	"divisi/internal/spec"
 )
 
 // Protocol is the version of what workers and conductors say to each other. A conductor takes workers of its own and of the one
@@ -109,6 +110,8 @@ type Enlistment struct {
 	Places
 	// Holding is what it has of the run's budget, nil without one.
 	Holding *Holding `json:"holding,omitempty"`
+	// Limits are the rate limits that it keeps to: a conductor that has just begun knows none.
+	Limits []spec.Wait `json:"limits,omitempty"`
 }
 
 // Check returns why no conductor can count on the worker.
