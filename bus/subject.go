@@ -90,6 +90,12 @@ func CallFilter(run string) string { return subject(prefixControl, run, "conduct
 // Caller is the worker of a call, by its subject.
 func Caller(subject string) string { return subject[strings.LastIndexByte(subject, '.')+1:] }
 
+// RecallSubject is where a conductor has workers return what they do not need of the budget of a run: pres.recall.<run>.
+func RecallSubject(run string) string { return subject(prefixPresence, "recall", run) }
+
+// LimitsSubject is where workers tell each other that a service has asked callers to wait: pres.limits.
+func LimitsSubject() string { return subject(prefixPresence, "limits") }
+
 // WorkerControl is where a worker listens to what is asked of it: ctl.worker.<worker>.
 func WorkerControl(worker string) string { return subject(prefixControl, "worker", worker) }
 

@@ -36,9 +36,11 @@ type call struct {
 	Propose *memory.Note `json:"propose,omitempty"`
 	// Refresh reads what was noted since: Has.
 	Refresh bool `json:"refresh,omitempty"`
-	// Enlist counts on the worker from now on, Leave no more.
+	// Enlist counts on the worker from now on: Grant and Limits; Leave no more.
 	Enlist *wire.Enlistment `json:"enlist,omitempty"`
 	Leave  bool             `json:"leave,omitempty"`
+	// Grant is what the worker has of the budget, and needs: Grant.
+	Grant *wire.Holding `json:"grant,omitempty"`
 	// Foreign says that the gates did not run on the base commit in the worker's environment: Has reports whether another one proves.
 	Foreign bool `json:"foreign,omitempty"`
 	// Gap is what a person should know of the recording by now; Full is why the store can take no more events.
@@ -62,6 +64,8 @@ type answer struct {
 	Notes    []string                `json:"notes,omitempty"`
 	ID       string                  `json:"id,omitempty"`
 	Has      bool                    `json:"has,omitempty"`
+	Grant    *wire.Grant             `json:"grant,omitempty"`
+	Limits   []spec.Wait             `json:"limits,omitempty"`
 }
 
 // maxCalls bounds the calls that are answered at once. The others wait on the bus.
@@ -132,7 +136,12 @@ func (h *conduct) do(ctx context.Context, c *call) (a answer, err error) {
 	case c.Enlist != nil && c.Enlist.Worker != c.from:
 		return a, fmt.Errorf("worker %s cannot speak for worker %.80q", c.from, c.Enlist.Worker)
 	case c.Enlist != nil:
-		return a, h.cond.Enlist(ctx, *c.Enlist)
+		return h.enlist(ctx, c.Enlist)
+	case c.Grant != nil && c.Grant.Worker != c.from:
+		return a, fmt.Errorf("worker %s cannot speak for worker %.80q", c.from, c.Grant.Worker)
+	case c.Grant != nil:
+		a.Grant, err = h.grant(ctx, c.Grant)
+		return a, err
 	case c.Foreign:
 		a.Has = h.cond.OthersProve(c.from)
 		return a, nil

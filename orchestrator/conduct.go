@@ -62,6 +62,8 @@ type conduct struct {
 	notices   []string
 	// gaps are what a person should know of the recording that the working half makes.
 	gaps atomic.Pointer[string]
+	// limits are what workers were told of quotas.
+	limits limits
 	// cond conducts once the run is launched.
 	cond *conductor.Conductor
 	// planning is held while a plan is checked, which folds the log: there is one master.
@@ -109,6 +111,10 @@ func (h *conduct) launch(ctx context.Context, st *run.State) (*Run, error) {
 	h.cond = cond
 	stop, err := h.listen(ctx)
 	if err != nil {
+		return nil, err
+	}
+	h.later(stop)
+	if stop, err = listenLimits(ctx, h.bus, h.limits.take); err != nil {
 		return nil, err
 	}
 	h.later(stop)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"divisi/bus"
+	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/orchestrator/needs"
 	"divisi/orchestrator/run"
@@ -38,9 +39,12 @@ type engagement struct {
 	worked atomic.Bool
 	// again has the conductor told which places the worker has.
 	again chan struct{}
+	// allowance is what the worker has of the run's budget.
+	allowance *allowance
 
 	mu     sync.Mutex // guards what follows
 	work   *work
+	rate   *model.RateLimit
 	serves []string
 	lacks  map[string][]string
 	base   string
@@ -52,7 +56,9 @@ func (w *Worker) engage(ctx context.Context, run string) {
 		return
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	e := &engagement{worker: w, run: run, cancel: cancel, done: make(chan struct{}), again: make(chan struct{}, 1)}
+	e := &engagement{
+		worker: w, run: run, cancel: cancel, done: make(chan struct{}), again: make(chan struct{}, 1), allowance: newAllowance(w.o.Name),
+	}
 	w.mu.Lock()
 	w.runs[run] = e
 	w.mu.Unlock()
@@ -129,6 +135,12 @@ func (e *engagement) once(ctx context.Context) error {
 		return err
 	}
 	defer w.release()
+	e.allowance.use(w)
+	stop, err := e.allowance.listen(ctx, w)
+	if err != nil {
+		return err
+	}
+	defer stop()
 	ctx, end := context.WithCancel(ctx)
 	var repeats sync.WaitGroup
 	repeats.Go(func() { e.repeat(ctx, w) })
@@ -137,6 +149,7 @@ func (e *engagement) once(ctx context.Context) error {
 		end()
 		repeats.Wait()
 		if gone && e.worked.Load() {
+			e.allowance.giveBack(w)
 			w.tell(call{Leave: true})
 		}
 	}()
@@ -175,9 +188,15 @@ func (e *engagement) enlist(ctx context.Context, w *work) error {
 	}
 	c := call{Enlist: &wire.Enlistment{Worker: p.Worker, Version: p.Version, Protocol: p.Protocol, Key: p.Key, Places: p.Places}}
 	for {
-		_, err := w.ask(ctx, c)
+		rate := e.kept()
+		c.Enlist.Holding, c.Enlist.Limits = e.allowance.holding(), rate.Limits()
+		a, err := w.ask(ctx, c)
 		switch {
 		case err == nil:
+			e.allowance.take(c.Enlist.Holding, a.Grant)
+			for _, limit := range a.Limits {
+				rate.Take(limit)
+			}
 			e.worked.Store(true)
 			return nil
 		case errors.As(err, new(*calledError)):

@@ -41,6 +41,7 @@ type half struct {
 	Role     string `json:"role"`
 	Name     string `json:"name"`
 	Parallel int    `json:"parallel"`
+	Budget   int    `json:"budget"`
 	Sample   bool   `json:"sample"`
 }
 
@@ -62,7 +63,7 @@ func runHalf(text string) int {
 		r, err = orchestrator.Resume(ctx, orchestrator.ResumeOptions{Machine: host, Run: h.Run})
 	} else {
 		o := orchestrator.Options{
-			Machine: host, Repo: h.Repo, NATS: h.NATS, Parallel: h.Parallel, Sample: h.Sample,
+			Machine: host, Repo: h.Repo, NATS: h.NATS, Parallel: h.Parallel, Budget: h.Budget, Sample: h.Sample,
 			Plan:  &orchestrator.File{Name: h.Plan, Data: []byte(h.PlanText)},
 			Trust: func(context.Context, []string) (bool, error) { return true, nil },
 		}

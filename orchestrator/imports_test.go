@@ -21,6 +21,7 @@ var arrows = []struct {
 }{
 	{"run", nil},
 	{"baseline", []string{"run"}},
+	{"ledger", nil},
 	{"recovery", []string{"run"}},
 	{"proof", []string{"recovery", "run"}},
 	// Rules know what a failure leads to and what the gates can prove, and no other rule.
@@ -36,7 +37,7 @@ var arrows = []struct {
 	{"decision", []string{"recovery", "request", "run"}}, // an answer does what the same request of a person does
 	{"assign", []string{"master", "run"}},                // what the master reads is sealed as its assignment
 	{"report", []string{"decision", "proof", "recovery", "run"}},
-	{"conductor", []string{"acceptance", "acceptance/testsource", "assign", "baseline", "decision", "landing", "master", "phase", "plan", "proof", "recovery", "request", "run", "schedule"}},
+	{"conductor", []string{"acceptance", "acceptance/testsource", "assign", "baseline", "decision", "landing", "ledger", "master", "phase", "plan", "proof", "recovery", "request", "run", "schedule"}},
 	{"store", []string{"conductor", "report", "run"}},
 	{"attempt", []string{"landing", "request", "run", "store"}},
 	{"console", []string{"attempt", "report", "run"}},
@@ -45,11 +46,12 @@ var arrows = []struct {
 	{"sample", nil},
 	{"needs", []string{"run"}},
 	{"mirrors", nil},
+	{"fit", nil},
 	{".", []string{"attempt", "baseline", "conductor", "console", "dashboard", "decision", "explain", "fit", "mirrors", "needs", "phase", "plan", "proof", "recovery", "report", "request", "run", "sample", "store"}},
 }
 
 // pure are the packages that decide or fold: they know neither NATS nor git, files, processes or the network.
-var pure = []string{"run", "plan", "proof", "recovery", "schedule", "request", "master", "acceptance", "acceptance/testsource", "acceptance/testsource/gosource", "landing", "decision", "phase", "report"}
+var pure = []string{"run", "plan", "proof", "recovery", "schedule", "request", "master", "acceptance", "acceptance/testsource", "acceptance/testsource/gosource", "landing", "ledger", "decision", "phase", "report"}
 
 var impure = []string{"divisi/bus", "divisi/internal/git", "divisi/internal/sandbox", "os", "os/exec", "net", "net/http", "path/filepath"}
 

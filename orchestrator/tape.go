@@ -46,7 +46,10 @@ func (w *work) models(ctx context.Context, rate *model.RateLimit) (model.Model, 
 	}
 	w.later(end)
 	var budget *model.Budget
-	if w.setup.Budget > 0 {
+	switch {
+	case w.engaged != nil:
+		budget = w.engaged.allowance.of(w.setup)
+	case w.setup.Budget > 0:
 		budget = model.NewBudget(w.setup.Budget, w.setup.Spent)
 	}
 	m := model.New(base, model.Policy{RateLimit: rate, Budget: budget, Outage: s.Project.Outage()})

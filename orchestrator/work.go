@@ -258,6 +258,9 @@ func (w *work) equip(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := w.shareLimits(ctx, rate); err != nil {
+		return err
+	}
 	// With the credential of the bus, commands could forge results. What a command needs of these files it is given.
 	if err := sandbox.Hide(w.dir.Runs()); err != nil {
 		return fmt.Errorf("hide the state of run %s from its commands: %w", w.run, err)

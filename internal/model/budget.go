@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
+	"time"
 )
 
 // bytesPerToken is the estimate of how much JSON makes a token.
@@ -23,6 +24,13 @@ type Budget struct {
 	reserved int
 	// settled is closed when the next call has been booked.
 	settled chan struct{}
+
+	// Where the limit is granted bit by bit: ask asks for more, one call at a time, which wants so many tokens; calls may begin
+	// until a time.
+	ask    func(context.Context) Asked
+	asking chan struct{}
+	wanted int
+	until  time.Time
 }
 
 // NewBudget makes a budget of limit tokens; a resumed run has spent some already. A limit of zero or less
@@ -34,6 +42,9 @@ func NewBudget(limit, spent int) *Budget {
 // reserve returns once the tokens are reserved, or with the error of a call that does not fit although none is under way. Before
 // it waits it calls waits, once, with the reason.
 func (b *Budget) reserve(ctx context.Context, tokens int, waits func(why string)) *Error {
+	if b.ask != nil {
+		return b.obtain(ctx, tokens, waits)
+	}
 	for told := false; ; told = true {
 		settled, err := b.try(tokens)
 		if settled == nil {
@@ -54,7 +65,7 @@ func (b *Budget) reserve(ctx context.Context, tokens int, waits func(why string)
 func (b *Budget) try(tokens int) (settled <-chan struct{}, err *Error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.limit <= 0 || b.spent+b.reserved+tokens <= b.limit {
+	if b.fits(tokens) {
 		b.reserved += tokens
 		return nil, nil
 	}
@@ -72,6 +83,11 @@ func (b *Budget) settle(reserved, used int) {
 	defer b.mu.Unlock()
 	b.reserved -= reserved
 	b.spent += used
+	b.wake()
+}
+
+// wake has those that wait try again. The caller holds mu.
+func (b *Budget) wake() {
 	close(b.settled)
 	b.settled = make(chan struct{})
 }

@@ -19,8 +19,9 @@ type target struct {
 	from    string // the variable that baseURL came from
 	// custom says that the base URL is not Google's own.
 	custom bool
-	// adc says that Vertex needs application default credentials.
-	adc bool
+	// adc says that Vertex needs application default credentials; place is the project there, and its location.
+	adc   bool
+	place string
 }
 
 // resolve reads the environment: GOOGLE_API_KEY wins over GEMINI_API_KEY, GOOGLE_GENAI_USE_ENTERPRISE over
@@ -55,7 +56,11 @@ func resolve(opt Options) (target, *Error) {
 func (t target) onVertex(opt Options, env func(string) string) (target, *Error) {
 	t.address(opt, env, "GOOGLE_VERTEX_BASE_URL")
 	t.custom = t.baseURL != ""
-	place := cmp.Or(env("GOOGLE_CLOUD_PROJECT"), env("GOOGLE_CLOUD_LOCATION"), env("GOOGLE_CLOUD_REGION"))
+	location := cmp.Or(env("GOOGLE_CLOUD_LOCATION"), env("GOOGLE_CLOUD_REGION"))
+	place := cmp.Or(env("GOOGLE_CLOUD_PROJECT"), location)
+	if env("GOOGLE_CLOUD_PROJECT") != "" {
+		t.place = env("GOOGLE_CLOUD_PROJECT") + " " + location
+	}
 	t.adc = t.key == "" && place != "" && !t.custom
 	if t.key == "" && place == "" {
 		t.key = cmp.Or(env("GOOGLE_API_KEY"), env("GEMINI_API_KEY"))
@@ -85,6 +90,14 @@ func (t target) check() *Error {
 			"a line break or a character that no key has: set it again"}
 	}
 	return nil
+}
+
+// account is what the quotas are of: a key, or on Vertex a project.
+func (t target) account() string {
+	if t.vertex {
+		return Account("vertex", t.baseURL, cmp.Or(t.place, t.key))
+	}
+	return Account("gemini", t.baseURL, t.key)
 }
 
 func (t target) backend() genai.Backend {

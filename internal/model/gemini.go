@@ -53,6 +53,8 @@ type Gemini struct {
 	where  string
 	from   string // the variable with the address; empty for the usual one
 	slots  chan struct{}
+	// account is what the quotas are of.
+	account string
 }
 
 // NewGemini makes a client. It fails with an *Error of class Auth when there is no usable key.
@@ -62,7 +64,7 @@ func NewGemini(ctx context.Context, opt Options) (*Gemini, error) {
 		return nil, fault
 	}
 	g := &Gemini{key: t.key, where: t.baseURL, from: t.from, slots: make(chan struct{}, cmp.Or(opt.Encoders,
-		runtime.GOMAXPROCS(0)))}
+		runtime.GOMAXPROCS(0))), account: t.account()}
 	client, base := newHTTPClient(opt, t.custom)
 	g.base = base
 	cc := &genai.ClientConfig{

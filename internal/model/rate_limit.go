@@ -3,7 +3,6 @@ package model
 import (
 	"context"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -12,7 +11,7 @@ import (
 )
 
 // RateLimit stops every call of the process while a shared quota is exhausted: the quota belongs to the project, not to the agent
-// that happened to hit it. It knows too which models are not asked, because a quota of theirs is used up for long. It is safe for
+// that happened to hit it. Share and Take have other processes with the same account keep to it too. It knows too which models are not asked, because a quota of theirs is used up for long. It is safe for
 // concurrent use.
 type RateLimit struct {
 	mu    sync.Mutex
@@ -20,13 +19,22 @@ type RateLimit struct {
 	quota string
 	// away is until when calls wait for services that are away.
 	away time.Time
-	used map[string]spec.Wait // by model and tier
+	used map[string]spec.Wait // by model with its tier, and account
+
+	// accounts are those of the models that are called under it; newest is why until is what it is. tell tells other processes of
+	// what services say, told is the time that it told last.
+	accounts map[string]string
+	newest   spec.Wait
+	tell     func(spec.Wait)
+	told     time.Time
 }
 
-// NewRateLimit makes a rate limit. used are the quotas, by model, that are known to be used up.
+// NewRateLimit makes a rate limit. used are the quotas that are known to be used up.
 func NewRateLimit(used map[string]spec.Wait) *RateLimit {
-	r := &RateLimit{used: map[string]spec.Wait{}}
-	maps.Copy(r.used, used)
+	r := &RateLimit{used: map[string]spec.Wait{}, accounts: map[string]string{}}
+	for _, w := range used {
+		r.used[usedKey(w.Model, w.Account)] = w
+	}
 	return r
 }
 
@@ -34,9 +42,7 @@ func NewRateLimit(used map[string]spec.Wait) *RateLimit {
 func (r *RateLimit) Extend(until time.Time, quota string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if until.After(r.until) {
-		r.until, r.quota = until, quota
-	}
+	r.extend(spec.Wait{Until: until, Quota: quota})
 }
 
 // Until is when the rate limit ends, or the wait for a service that is away, and the quota that caused it; a time in the past
@@ -98,9 +104,11 @@ func sleep(ctx context.Context, d time.Duration) error {
 func (r *RateLimit) refuse(c Candidate) *Error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	w := r.used[c.String()]
-	if left := time.Until(w.Until); left > 0 {
-		return &Error{Class: RateLimited, Quota: w.Quota, Message: w.String(), RetryAfter: left}
+	for _, account := range []string{"", r.account(c.Model)} {
+		w := r.used[usedKey(c.String(), account)]
+		if left := time.Until(w.Until); left > 0 {
+			return &Error{Class: RateLimited, Quota: w.Quota, Message: w.String(), RetryAfter: left}
+		}
 	}
 	return nil
 }
@@ -112,10 +120,15 @@ func (r *RateLimit) keep(ctx context.Context, c Candidate, err *Error) {
 	}
 	w := spec.Wait{For: spec.WaitQuota, Model: c.String(), Quota: err.Quota, Until: time.Now().Add(err.RetryAfter)}
 	r.mu.Lock()
-	r.used[w.Model] = w
+	w.Account = r.account(c.Model)
+	r.used[usedKey(w.Model, w.Account)] = w
+	share := r.tell
 	r.mu.Unlock()
 	err.Message = fmt.Sprintf("%s: %s", w, err.Message)
 	tell(ctx, w)
+	if share != nil && w.Account != "" {
+		share(w)
+	}
 }
 
 type observerKey struct{}

@@ -108,7 +108,7 @@ func (c *loop) waitAll(err *Error) {
 		wait = min(5*time.Second<<min(c.hop.limited, 4), time.Minute)
 	}
 	c.hop.limited++
-	c.policy.RateLimit.Extend(time.Now().Add(max(wait, time.Second)), err.Quota)
+	c.policy.RateLimit.hold(c.now.Candidate, time.Now().Add(max(wait, time.Second)), err.Quota)
 }
 
 // decide reports whether to send again, and after which pause.

@@ -30,6 +30,8 @@ type Wait struct {
 	End   time.Time `json:"end,omitzero"`
 	Quota string    `json:"quota,omitempty"`
 	Why   string    `json:"why,omitempty"`
+	// Account is the one that a quota belongs to; see model.Account.
+	Account string `json:"account,omitempty"`
 }
 
 // String says the wait in words.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,6 +21,7 @@ import (
 	"divisi/orchestrator/baseline"
 	"divisi/orchestrator/decision"
 	"divisi/orchestrator/landing"
+	"divisi/orchestrator/ledger"
 	"divisi/orchestrator/master"
 	"divisi/orchestrator/phase"
 	"divisi/orchestrator/plan"
@@ -121,6 +124,8 @@ type Conductor struct {
 	// muster has what workers elsewhere say of themselves; enlists are what they ask of the loop.
 	muster  *muster
 	enlists chan func(context.Context) error
+	// ledger divides the budget among them.
+	ledger *ledger.Ledger
 }
 
 // New folds the run's log and returns its conductor. It fails when an event of a conductor could not be read: each of those
@@ -141,6 +146,7 @@ func New(ctx context.Context, cfg Config) (*Conductor, error) {
 		shown: map[string]bool{}, answers: make(chan func(context.Context) error, 1),
 		sealer: assign.NewSealer(cfg.Run, cfg.Bus, cfg.Mirror), muster: newMuster(cfg.Clock, cfg.Patience.Present),
 		enlists: make(chan func(context.Context) error),
+		ledger:  ledger.New(slices.Collect(maps.Keys(st.Crew)), cfg.Clock()),
 	}, nil
 }
 

@@ -59,6 +59,7 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 	case contextscope.KindUsage:
 		return decode(e, func(_ *contextscope.Event, d wire.Spent) {
 			a.Usage, s.Usage = a.Usage.Add(d.Usage), s.Usage.Add(d.Usage)
+			s.Spent[e.Worker] += d.Usage.Total()
 			s.Times.spend(a, Models, now-d.Took, now)
 			a.Calls = append(a.Calls, Call{d.Price, d.Tier, d.Usage})
 		})
@@ -67,7 +68,7 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 			if a.Doing = p.Doing; p.Wait != nil {
 				a.waits(p.Wait, s.Times.Clock(e.Time), s.Times.Clock(p.Wait.Until))
 				if p.Wait.For == spec.WaitQuota {
-					s.Quotas[p.Wait.Model] = *p.Wait
+					s.Quotas[p.Wait.Model+" "+p.Wait.Account] = *p.Wait
 				}
 			}
 		})

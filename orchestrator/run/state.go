@@ -66,7 +66,9 @@ type State struct {
 	Times   Times
 	Budget  int
 	Usage   spec.Usage
-	Quotas  Quotas
+	// Spent is what each worker has used, in tokens.
+	Spent  map[string]int
+	Quotas Quotas
 	// Crew are the workers elsewhere; Unserved are the roles that none of them serves.
 	Crew      Crew
 	Unserved  map[string]Unserved
@@ -87,7 +89,7 @@ type State struct {
 // NewState returns the state of a run with an empty log.
 func NewState() *State {
 	s := &State{
-		Passed: map[Status]bool{}, Tasks: newTasks(), Works: Works{}, Queue: Queue{}, Quotas: Quotas{}, Decisions: Decisions{},
+		Passed: map[Status]bool{}, Tasks: newTasks(), Works: Works{}, Queue: Queue{}, Quotas: Quotas{}, Spent: map[string]int{}, Decisions: Decisions{},
 		Requests: Requests{ByID: map[string]*Request{}, Of: map[string][]*Request{}},
 		Messages: Messages{to: map[string][]*Message{}},
 		Batches:  Batches{Gone: map[string]string{}},

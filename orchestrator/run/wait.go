@@ -32,7 +32,7 @@ func (w *Wait) Until(at time.Time) time.Duration {
 	return w.total
 }
 
-// Quotas are the newest quotas that were used up, by model; one whose time has come is free again.
+// Quotas are the newest quotas that were used up, by model and account; one whose time has come is free again.
 type Quotas map[string]spec.Wait
 
 // UsedUp are the quotas that are used up at a time, by model.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"divisi/bus"
+	"divisi/internal/spec"
 )
 
 // Protocol is the version of what workers and conductors say to each other. A conductor takes workers of its own and of the one
@@ -116,6 +117,10 @@ type Enlistment struct {
 	Protocol int    `json:"protocol"`
 	Key      []byte `json:"key"`
 	Places
+	// Holding is what it has of the run's budget, nil without one.
+	Holding *Holding `json:"holding,omitempty"`
+	// Limits are the rate limits that it keeps to: a conductor that has just begun knows none.
+	Limits []spec.Wait `json:"limits,omitempty"`
 }
 
 // Check returns why no conductor can count on the worker.
@@ -130,6 +135,8 @@ func (e *Enlistment) Check() error {
 		return fmt.Errorf("the key of worker %s has %d bytes", e.Worker, len(e.Key))
 	case e.Agents < 0 || e.Gates < 0 || e.Agents > maxPlaces || e.Gates > maxPlaces:
 		return fmt.Errorf("worker %s has %d places for agents and %d for gates", e.Worker, e.Agents, e.Gates)
+	case e.Holding != nil && e.Holding.Worker != e.Worker:
+		return fmt.Errorf("worker %s says what worker %.80q has of the budget", e.Worker, e.Holding.Worker)
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ type Setup struct {
 	Parallel int `json:"parallel"`
 	Budget   int `json:"budget,omitempty"`
 	Spent    int `json:"spent,omitempty"`
-	// Quotas are the rate limits that services reported, by model.
+	// Quotas are the rate limits that services reported, by model and account.
 	Quotas map[string]spec.Wait `json:"quotas,omitempty"`
 }
 

@@ -79,6 +79,11 @@ func (c *Client) keyWhere() string {
 	return "in " + c.keyEnv + " "
 }
 
+// Accounts are the accounts of the models: all have one, or with no key none.
+func (c *Client) Accounts() map[string]string {
+	return map[string]string{"": model.Account("openai", c.base, c.key)}
+}
+
 // Close closes idle connections. Calls under way are not touched.
 func (c *Client) Close() { c.poster.Close() }
 

@@ -1,0 +1,157 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"divisi/bus"
+	"divisi/internal/model"
+	"divisi/subagents/wire"
+)
+
+// grantTimeout bounds one question for tokens: a conductor that is gone is asked again.
+const grantTimeout = 10 * time.Second
+
+// recall is what it says there. It means all workers but one.
+type recall struct {
+	For string `json:"for"`
+}
+
+// allowance is what a worker has of a run's budget. It outlives the setups of the run: what was granted under one is spent under
+// the next.
+type allowance struct {
+	worker, session string
+	budget          *model.Budget
+
+	mu   sync.Mutex // guards what follows
+	work *work
+	// limited reports that the run has a budget now.
+	limited bool
+	seq     int
+	base    int
+	sent    time.Time // when the newest was said
+}
+
+func newAllowance(worker string) *allowance {
+	a := &allowance{worker: worker, session: newID()}
+	a.budget = model.NewGrant(a.ask)
+	return a
+}
+
+// use has the allowance ask through a work from now on.
+func (a *allowance) use(w *work) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.work = w
+}
+
+// of is the budget of a run's models; nil where it has no limit.
+func (a *allowance) of(s *wire.Setup) *model.Budget {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.limited = s.Budget > 0; !a.limited {
+		return nil
+	}
+	return a.budget
+}
+
+// holding is the newest of what the worker says. What is answered to an older one does not count any more. It is nil where the
+// run has no budget.
+func (a *allowance) holding() *wire.Holding {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.limited {
+		return nil
+	}
+	s := a.budget.Standing()
+	a.seq, a.sent = a.seq+1, time.Now()
+	return &wire.Holding{
+		Worker: a.worker, Session: a.session, Seq: a.seq, Granted: s.Granted, Spent: s.Spent, Base: a.base, Need: s.Need,
+	}
+}
+
+// take notes the answer to a holding.
+func (a *allowance) take(h *wire.Holding, g *wire.Grant) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if g == nil || g.Stale || h.Seq != a.seq {
+		return
+	}
+	a.base = g.Base
+	a.budget.Grant(g.Granted, a.sent.Add(wire.GrantFor))
+}
+
+// ask asks the conductor for what calls need.
+func (a *allowance) ask(ctx context.Context) model.Asked {
+	ctx, cancel := context.WithTimeout(ctx, grantTimeout)
+	defer cancel()
+	a.mu.Lock()
+	w := a.work
+	a.mu.Unlock()
+	h := a.holding()
+	answer, err := w.ask(ctx, call{Grant: h})
+	if err != nil {
+		return model.Asked{Wait: err.Error()}
+	}
+	a.take(h, answer.Grant)
+	if answer.Grant == nil {
+		return model.Asked{Wait: "the conductor granted nothing"}
+	}
+	return model.Asked{Wait: answer.Grant.Wait, Over: answer.Grant.Over}
+}
+
+// giveBack returns what no call has reserved.
+func (a *allowance) giveBack(w *work) {
+	if !a.budget.Return() {
+		return
+	}
+	if h := a.holding(); h != nil {
+		h.Need = 0
+		w.tell(call{Grant: h})
+	}
+}
+
+// listen returns what the conductor recalls, until stop.
+func (a *allowance) listen(ctx context.Context, w *work) (stop func(), err error) {
+	stop, err = w.bus.Subscribe(ctx, bus.RecallSubject(w.run), func(m bus.Message, _ func([]byte) error) {
+		var r recall
+		if json.Unmarshal(m.Data, &r) == nil && r.For != a.worker {
+			a.giveBack(w)
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listen for what is recalled of the budget of run %s: %w", w.run, err)
+	}
+	return stop, nil
+}
+
+// grant answers what a worker says of the budget, and has others return what it waits for.
+func (h *conduct) grant(ctx context.Context, held *wire.Holding) (*wire.Grant, error) {
+	g, err := h.cond.Grant(ctx, *held)
+	if err != nil {
+		return nil, err
+	}
+	if g.Recall != "" {
+		h.say(ctx, h.bus, bus.RecallSubject(h.spec.Run), recall{For: g.Recall})
+	}
+	return &g, nil
+}
+
+// enlist counts on a worker, settles what it has of the budget, and exchanges with it what services have said of quotas.
+func (h *conduct) enlist(ctx context.Context, e *wire.Enlistment) (a answer, err error) {
+	if err := h.cond.Enlist(ctx, *e); err != nil {
+		return a, err
+	}
+	for _, limit := range e.Limits {
+		h.limits.take(limit)
+	}
+	a.Limits = h.limits.list()
+	if e.Holding == nil {
+		return a, nil
+	}
+	a.Grant, err = h.grant(ctx, e.Holding)
+	return a, err
+}

@@ -1,0 +1,153 @@
+// Package ledger divides a run's token budget among workers that each count for themselves. Its input is what the log says was
+// spent and what workers say of their grants; its output is what each may spend. What is spent and what is granted and not yet spent
+// never exceed the budget together. It has no clock, and does no input or output.
+package ledger
+
+import (
+	"fmt"
+	"time"
+
+	"divisi/subagents/wire"
+)
+
+const (
+	// most bounds one grant beyond what is needed at once.
+	most = 1_000_000
+	// turnFor is how long a worker that waits for tokens comes before the others, after it has asked last.
+	turnFor = 5 * time.Second
+)
+
+// Book is what the log says, in tokens: the budget, what all have spent, and each worker.
+type Book struct {
+	Limit, Spent int
+	By           map[string]int
+}
+
+// Ledger is who may spend what. It is not safe for concurrent use.
+type Ledger struct {
+	accounts map[string]*account
+	// awaited are workers that had grants of an earlier conductor. Nothing is granted before they have reported, or until, when
+	// those grants have ended.
+	awaited map[string]bool
+	until   time.Time
+	// turn is the worker that waits, and when it has asked last: what is returned is for it.
+	turn string
+	at   time.Time
+}
+
+// New makes a ledger of a run that counted on these workers when its conductor began.
+func New(crew []string, now time.Time) *Ledger {
+	l := &Ledger{accounts: map[string]*account{}, awaited: map[string]bool{}, until: now.Add(wire.GrantFor)}
+	for _, worker := range crew {
+		l.awaited[worker] = true
+	}
+	return l
+}
+
+// Take notes what a worker says, and grants it what it needs, if that is free.
+func (l *Ledger) Take(h wire.Holding, b *Book, now time.Time) wire.Grant {
+	for _, a := range l.accounts {
+		a.end(now)
+	}
+	delete(l.awaited, h.Worker)
+	a := l.accounts[h.Worker]
+	switch {
+	case a == nil || a.session != h.Session || a.ended():
+		a = l.open(&h, b)
+	case h.Seq <= a.seq:
+		return wire.Grant{Stale: true}
+	}
+	a.granted, a.spent = min(a.granted, h.Granted), max(a.spent, h.Spent)
+	a.seq, a.until = h.Seq, now.Add(wire.GrantFor)
+	var g wire.Grant
+	if h.Need > 0 {
+		g = l.grant(h.Worker, h.Need, b, now)
+	}
+	g.Granted, g.Base = a.granted, a.base
+	return g
+}
+
+// open begins the account of a worker: with nothing, or with what was granted to it before, as far as that is free.
+func (l *Ledger) open(h *wire.Holding, b *Book) *account {
+	a := &account{session: h.Session, base: h.Base, granted: h.Spent, spent: h.Spent}
+	if h.Granted == 0 && h.Spent == 0 {
+		a.base = b.By[h.Worker]
+		if had := l.accounts[h.Worker]; had != nil {
+			a.base = max(a.base, had.base+had.spent) // the log may have that yet, or never
+		}
+	}
+	l.accounts[h.Worker] = a
+	a.granted += min(max(0, h.Granted-h.Spent), max(0, l.free(b)))
+	return a
+}
+
+// grant gives a worker what it needs, or its share of what is free if that is more: the others find some too, and a small budget is
+// not divided into parts that serve no call.
+func (l *Ledger) grant(worker string, need int, b *Book, now time.Time) wire.Grant {
+	free, others := l.free(b), l.held(b, worker)
+	why := fmt.Sprintf("%d of %d are spent", b.Limit-free-l.held(b, ""), b.Limit)
+	if others > 0 {
+		why += fmt.Sprintf(" and %d granted to other workers", others)
+	}
+	switch {
+	case len(l.awaited) > 0 && now.Before(l.until):
+		return wire.Grant{Wait: why + "; not all workers have said yet what they have of it"}
+	case l.turn != "" && l.turn != worker && now.Sub(l.at) < turnFor:
+		return wire.Grant{Wait: why + ", and another worker waits already", Recall: l.turn}
+	case need <= free:
+		l.turn = ""
+		l.accounts[worker].granted += max(need, min(free/(2*l.holders()), most))
+		return wire.Grant{}
+	case others > 0:
+		l.turn, l.at = worker, now
+		return wire.Grant{Wait: why, Recall: worker}
+	}
+	l.turn = ""
+	return wire.Grant{Over: why}
+}
+
+// free is what may still be granted.
+func (l *Ledger) free(b *Book) int {
+	free := b.Limit - b.Spent
+	for worker, a := range l.accounts {
+		free -= max(0, a.base+max(a.granted, a.spent)-b.By[worker])
+	}
+	return free
+}
+
+// held is what the workers but one have left of their grants.
+func (l *Ledger) held(b *Book, but string) (sum int) {
+	for worker, a := range l.accounts {
+		if worker != but {
+			sum += max(0, a.base+a.granted-max(a.base+a.spent, b.By[worker]))
+		}
+	}
+	return sum
+}
+
+// holders counts the workers that may have grants.
+func (l *Ledger) holders() (n int) {
+	for _, a := range l.accounts {
+		if !a.ended() {
+			n++
+		}
+	}
+	return max(1, n)
+}
+
+// account is what one worker may spend. Tokens are those of its session; base is how much the log had of it before.
+type account struct {
+	session              string
+	seq                  int
+	base, granted, spent int
+	until                time.Time // zero once it has ended
+}
+
+// end takes back what is left to a worker that has said nothing for too long.
+func (a *account) end(now time.Time) {
+	if !a.until.After(now) {
+		a.granted, a.until = min(a.granted, a.spent), time.Time{}
+	}
+}
+
+func (a *account) ended() bool { return a.until.IsZero() }

@@ -1,0 +1,197 @@
+package orchestrator_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/bus"
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/internal/testkit/geminitest"
+	"divisi/subagents/wire"
+)
+
+// shared is a run on one server whose model is a script, with workers in processes of their own.
+type shared struct {
+	t       *testing.T
+	url     string
+	dir     string
+	gemini  *geminitest.Server
+	half    half // that conducts
+	conduct *process
+	id      string
+}
+
+// share begins a run of tasks t-1, t-2 and so on, which write a file each.
+func share(t *testing.T, tasks, budget int, script string) *shared {
+	t.Helper()
+	parsed, err := geminitest.Parse([]byte(script))
+	require.NoError(t, err)
+	return shareOf(t, tasks, budget, geminitest.Options{Script: parsed})
+}
+
+func shareOf(t *testing.T, tasks, budget int, model geminitest.Options) *shared {
+	t.Helper()
+	repo, state, remove := newRepository()
+	t.Cleanup(remove)
+	s := &shared{t: t, url: broker(t), dir: t.TempDir(), gemini: geminitest.Start(t, model)}
+	plan := "tasks:\n"
+	for i := range tasks {
+		plan += fmt.Sprintf("  - {id: t-%d, role: generator, brief: \"Write hello. File: f%d.txt\", files: [f%d.txt]}\n", i+1, i+1, i+1)
+	}
+	s.half = half{
+		State: state, NATS: s.url, Repo: repo, Plan: filepath.Join(s.dir, "plan.yaml"), PlanText: plan, Parallel: 4, Budget: budget,
+	}
+	s.conduct = s.spawn(s.half, "key")
+	s.id = s.conduct.line()
+	require.NotEmpty(t, s.id, "%s", &s.conduct.err)
+	return s
+}
+
+func (s *shared) spawn(h half, key string) *process {
+	return spawn(s.t, h, func(cmd *exec.Cmd) {
+		cmd.Env = append(cmd.Env, "GOOGLE_GEMINI_BASE_URL="+s.gemini.URL, "GEMINI_API_KEY="+key, "GOOGLE_API_KEY=")
+	})
+}
+
+// worker starts a worker with one agent.
+func (s *shared) worker(name, key string) *process {
+	return s.spawn(half{Work: true, Name: name, State: filepath.Join(s.dir, name), NATS: s.url, Parallel: 1}, key)
+}
+
+// events are those of a kind in the log.
+func (s *shared) events(kind contextscope.Kind) (found []contextscope.Event) {
+	b, err := bus.Open(s.t.Context(), bus.Options{URL: s.url, Run: s.id})
+	require.NoError(s.t, err)
+	defer func() { require.NoError(s.t, b.Close(context.Background())) }()
+	for m, err := range b.Read(s.t.Context(), bus.RunFilter(s.id), 1) {
+		require.NoError(s.t, err)
+		for _, e := range wire.DecodeEvents(m) {
+			if e.Kind == kind {
+				found = append(found, e)
+			}
+		}
+	}
+	return found
+}
+
+func (s *shared) spent() (total int, by map[string]int) {
+	by = map[string]int{}
+	for _, e := range s.events(contextscope.KindUsage) {
+		var d wire.Spent
+		require.NoError(s.t, json.Unmarshal(e.Data, &d))
+		total += d.Usage.Total()
+		by[e.Worker] += d.Usage.Total()
+	}
+	return total, by
+}
+
+// Two workers divide a budget that is enough for one call of each at a time, and both go on: none keeps what it does not need.
+func TestWorkersShareABudget(t *testing.T) {
+	t.Parallel()
+	s := share(t, 4, 14_000, `
+rules:
+  - task: "t-*"
+    steps:
+      - delay: 300ms
+        calls: [{name: write_file, args: {path: '{{capture "File: (\\S+)"}}', content: "hello\n"}}]
+        usage: {prompt: 500, output: 50}
+      - calls: [{name: submit_result, args: {summary: "Wrote it."}}]
+        usage: {prompt: 600, output: 50}
+`)
+	workers := []*process{s.worker("w1", "key"), s.worker("w2", "key")}
+	require.Equal(t, "done refs/heads/divisi/"+s.id+" 4 landed", s.conduct.line(), "%s", &s.conduct.err)
+	s.conduct.ended()
+	for _, w := range workers {
+		w.ended()
+	}
+	total, by := s.spent()
+	require.Equal(t, 4*1200, total)
+	require.Len(t, by, 2)
+	var waited []string
+	for _, e := range s.events(contextscope.KindProgress) {
+		if strings.Contains(string(e.Data), "granted to other workers") {
+			waited = append(waited, e.Worker)
+		}
+	}
+	require.NotEmpty(t, waited, "what one had reserved was not another's")
+}
+
+// All workers together spend no more than the budget.
+func TestWorkersStopAtOneBudget(t *testing.T) {
+	t.Parallel()
+	s := share(t, 4, 30_000, `
+rules:
+  - task: "t-*"
+    steps:
+      - delay: 200ms
+        calls: [{name: write_file, args: {path: '{{capture "File: (\\S+)"}}', content: "hello\n"}}]
+        usage: {prompt: 7000, output: 500}
+      - delay: 200ms
+        calls: [{name: submit_result, args: {summary: "Wrote it."}}]
+        usage: {prompt: 7000, output: 500}
+`)
+	_, _ = s.worker("w1", "key"), s.worker("w2", "key")
+	end := s.conduct.line()
+	require.Contains(t, end, "stopped", "%s", &s.conduct.err)
+	require.Contains(t, end, "budget")
+	total, _ := s.spent()
+	require.LessOrEqual(t, total, 30_000)
+	require.GreaterOrEqual(t, total, 3*7500)
+}
+
+// limited is a service that refuses the first task which asks it a second time, once, for some seconds.
+type limited struct {
+	delay time.Duration
+	// asked has the tasks that have begun, refused is closed with the refusal. Other tasks get their first answer then.
+	asked   chan string
+	refused chan struct{}
+
+	mu   sync.Mutex
+	task string
+}
+
+func (l *limited) answer(r geminitest.Request) geminitest.Answer {
+	l.mu.Lock()
+	begins := r.Turn == 1
+	if l.task == "" {
+		l.task = r.Task
+	}
+	refuse := false
+	if r.Task == l.task && !begins {
+		select {
+		case <-l.refused:
+		default:
+			refuse = true
+			close(l.refused)
+		}
+	}
+	own := r.Task == l.task
+	l.mu.Unlock()
+	switch {
+	case refuse:
+		return geminitest.Answer{Fault: "429", RetryDelay: spec.Duration(l.delay)}
+	case begins && own:
+		l.asked <- r.Task
+		<-l.asked // the others have begun
+	case begins:
+		l.asked <- r.Task
+		<-l.refused
+	}
+	if begins {
+		file := "f" + strings.TrimPrefix(r.Task, "t-") + ".txt"
+		return geminitest.Answer{
+			Delay: spec.Duration(time.Second), Calls: []geminitest.Call{{Name: "write_file", Args: map[string]any{"path": file, "content": "hello\n"}}},
+		}
+	}
+	return geminitest.Answer{Calls: []geminitest.Call{{Name: "submit_result", Args: map[string]any{"summary": "Wrote it."}}}}
+}

@@ -1,0 +1,55 @@
+package wire
+
+import (
+	"fmt"
+	"time"
+
+	"divisi/bus"
+)
+
+// GrantFor is how long a worker may begin calls of models after it has last told its conductor what it has of the budget. Only
+// later is what it had left given to others.
+const GrantFor = time.Minute
+
+// maxTokens bounds what may be said of tokens: sums of it do not overflow.
+const maxTokens = 1 << 50
+
+// Holding is what a worker says of its share of a run's budget, in tokens.
+type Holding struct {
+	Worker string `json:"worker"`
+	// Session is new each time that the worker begins with nothing; Seq counts what it says in it. An older one is passed over.
+	Session string `json:"session"`
+	Seq     int    `json:"seq"`
+	// Granted is all that it may spend in the session, Spent what it has spent. Base is how much the log had of it before.
+	Granted int `json:"granted"`
+	Spent   int `json:"spent"`
+	Base    int `json:"base"`
+	// Need is how much more it has to be granted for a call; 0 when it only reports, or returns what it does not need.
+	Need int `json:"need,omitempty"`
+}
+
+// Check returns what is wrong with it.
+func (h *Holding) Check() error {
+	if !bus.ValidToken(h.Worker) || !bus.ValidToken(h.Session) {
+		return fmt.Errorf("%.80q and %.80q do not name a worker and its session", h.Worker, h.Session)
+	}
+	for _, n := range []int{h.Seq, h.Granted, h.Spent, h.Base, h.Need} {
+		if n < 0 || n > maxTokens {
+			return fmt.Errorf("worker %s says that it has %d tokens", h.Worker, n)
+		}
+	}
+	return nil
+}
+
+// Grant is what the conductor answers to a Holding.
+type Grant struct {
+	// Granted and Base are what holds from now on. A Stale one changes nothing: a newer Holding came first.
+	Granted int  `json:"granted"`
+	Base    int  `json:"base"`
+	Stale   bool `json:"stale,omitempty"`
+	// Wait is why what is needed is not granted yet, Over why it never is.
+	Wait string `json:"wait,omitempty"`
+	Over string `json:"over,omitempty"`
+	// Recall is the worker for which all others are to return what no call of theirs has reserved.
+	Recall string `json:"-"`
+}
