@@ -27,7 +27,7 @@ func (p *place) say(ctx context.Context, b *bus.Bus, subject string, what any) {
 	}
 }
 
-// present calls say at once, every few seconds, and when somebody asks who is there, until stop, which waits.
+// present calls say at once, every few seconds, and when a process asks who is there, until stop, which waits.
 func present(ctx context.Context, b *bus.Bus, say func()) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	asked := make(chan struct{}, 1)

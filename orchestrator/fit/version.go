@@ -9,9 +9,8 @@ import (
 
 // asks are the arguments with which a program of a toolchain tells its version. No other program is asked: a run names them.
 var asks = map[string][]string{
-	"go": {"version"}, "node": {"--version"}, "npm": {"--version"}, "python3": {"--version"}, "cargo": {"--version"},
-	"rustc": {"--version"}, "java": {"--version"}, "mvn": {"--version"}, "ruby": {"--version"}, "php": {"--version"},
-	"dotnet": {"--version"}, "gcc": {"--version"}, "make": {"--version"}, "git": {"--version"},
+	"go": {"version"}, "node": {"--version"}, "python3": {"--version"}, "rustc": {"--version"}, "java": {"--version"},
+	"ruby": {"--version"}, "php": {"--version"}, "gcc": {"--version"}, "make": {"--version"}, "git": {"--version"},
 }
 
 var number = regexp.MustCompile(`\d+(\.\d+)+`)
