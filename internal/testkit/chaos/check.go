@@ -18,9 +18,7 @@ type shown struct {
 	Tasks                     []struct {
 		ID, State, Reason, Commit string
 	}
-	Decisions []struct {
-		ID string
-	}
+	Decisions []struct{ ID, Kind string }
 }
 
 func (r *round) show(ctx context.Context) (*shown, error) {

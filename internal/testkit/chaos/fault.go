@@ -36,7 +36,7 @@ func drawFaults(rng *rand.Rand, workers int) (out []fault) {
 	for range 2 + rng.IntN(4) {
 		f := fault{what: "kill", whom: "serve", at: time.Duration(rng.Int64N(int64(lastFault)))}
 		f.lasts = time.Duration(100+rng.IntN(5000)) * time.Millisecond
-		kind := rng.IntN(8)
+		kind := rng.IntN(9)
 		if kind > 1 {
 			f.whom = workerName(rng.IntN(workers))
 		}
@@ -47,6 +47,8 @@ func drawFaults(rng *rand.Rand, workers int) (out []fault) {
 				f.lasts = 0
 				gone++
 			}
+		case 8:
+			f.what, f.whom = "restart", "serve" // in order
 		case 1, 4:
 			f.what = "stop"
 		case 5: // beyond wire.PresentFor
@@ -123,9 +125,12 @@ func (c *cluster) happen(ctx context.Context, faults []fault) error {
 func (c *cluster) do(s step) error {
 	p, line := c.find(s.whom)
 	switch s.what {
-	case "kill":
+	case "kill", "restart":
 		if s.over {
 			return p.start()
+		}
+		if s.what == "restart" {
+			return p.end(endTime)
 		}
 		p.kill()
 	case "stop":

@@ -135,7 +135,7 @@ func (r *round) wait(ctx context.Context) error {
 // decide accepts what is asked, from another state directory than the one that has submitted.
 func (r *round) decide(ctx context.Context, s *shown) {
 	for _, d := range s.Decisions {
-		if r.asked[d.ID] {
+		if r.asked[d.ID] || d.Kind != "patch" { // a person is also asked about tasks that no worker takes for now
 			continue
 		}
 		_, err := r.command(ctx, "judge", "decide", r.run, d.ID, "accept", "--on", hub)
