@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"divisi/bus/member"
@@ -52,7 +54,52 @@ func (r *round) startCluster(ctx context.Context, workers int) (*cluster, error)
 			return c, err
 		}
 	}
-	return c, nil
+	return c, c.ready(ctx)
+}
+
+// ready waits until all processes say that they serve.
+func (c *cluster) ready(ctx context.Context) error {
+	return c.again(ctx, commandTime, func() error {
+		for _, p := range append([]*process{c.serve}, c.workers...) {
+			said, err := os.ReadFile(p.log())
+			if err == nil && !bytes.Contains(said, []byte("serv")) {
+				err = fmt.Errorf("%s does not serve yet: %s", p.name, said)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// revive begins workers again that have ended by themselves, as the manager of a machine's services does: one that does not find
+// its server when it begins ends.
+func (c *cluster) revive() error {
+	for _, w := range c.workers {
+		again, err := w.revive()
+		if err != nil {
+			return err
+		}
+		if again {
+			c.note("%s has ended by itself, and is begun again", w.name)
+		}
+	}
+	return nil
+}
+
+// checkLogs looks for what no process may print.
+func (c *cluster) checkLogs() error {
+	for _, p := range append([]*process{c.serve}, c.workers...) {
+		said, err := os.ReadFile(p.log())
+		if err != nil {
+			return err
+		}
+		if i := bytes.Index(said, []byte("panic")); i >= 0 {
+			return fmt.Errorf("%s has failed: %.200s", p.name, said[i:])
+		}
+	}
+	return nil
 }
 
 func (c *cluster) addWorker(ctx context.Context, name string) error {
@@ -119,7 +166,8 @@ const endTime = time.Minute
 func (c *cluster) end() error {
 	var errs []error
 	for _, w := range c.workers {
-		w.signal(15) // all end at once
+		w.signal(syscall.SIGCONT)
+		w.signal(syscall.SIGTERM) // all end at once
 	}
 	for _, w := range c.workers {
 		errs = append(errs, w.end(endTime))

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -19,16 +20,39 @@ type process struct {
 	name, dir string // dir is the round's
 	divisi    string
 	env, args []string
-	cmd       *exec.Cmd
-	done      chan struct{} // closed when it has ended
+
+	mu   sync.Mutex // guards what follows
+	cmd  *exec.Cmd
+	done chan struct{} // closed when it has ended
+	down bool          // it is not to run now
 }
+
+// log is the file with what it prints.
+func (p *process) log() string { return filepath.Join(p.dir, p.name+".log") }
 
 // start begins it; what it prints is appended to a file.
 func (p *process) start() error {
-	out, err := os.OpenFile(filepath.Join(p.dir, p.name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.begin()
+}
+
+// revive begins it again where it has ended by itself.
+func (p *process) revive() (again bool, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.down || p.running() {
+		return false, nil
+	}
+	return true, p.begin()
+}
+
+func (p *process) begin() error {
+	out, err := os.OpenFile(p.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
+	p.down = false
 	p.cmd = exec.Command(p.divisi, p.args...) //nolint:noctx // it is ended by end
 	p.cmd.Dir, p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = p.dir, p.env, out, out
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -55,6 +79,12 @@ func (p *process) running() bool {
 }
 
 func (p *process) signal(s syscall.Signal) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.send(s)
+}
+
+func (p *process) send(s syscall.Signal) {
 	if p.running() {
 		_ = p.cmd.Process.Signal(s) // it may just have ended
 	}
@@ -62,26 +92,33 @@ func (p *process) signal(s syscall.Signal) {
 
 // kill ends it at once.
 func (p *process) kill() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.down = true
 	if p.running() {
-		p.signal(syscall.SIGKILL)
+		p.send(syscall.SIGKILL)
 		<-p.done
 	}
 }
 
 // end ends it in order; an error where that takes too long.
 func (p *process) end(patience time.Duration) error {
-	if !p.running() {
+	p.mu.Lock()
+	p.down = true
+	done := p.done
+	p.send(syscall.SIGCONT)
+	p.send(syscall.SIGTERM)
+	p.mu.Unlock()
+	if done == nil {
 		return nil
 	}
-	p.signal(syscall.SIGCONT)
-	p.signal(syscall.SIGTERM)
 	select {
-	case <-p.done:
+	case <-done:
 		return nil
 	case <-time.After(patience):
 		p.signal(syscall.SIGQUIT) // its goroutines are in its log
 		select {
-		case <-p.done:
+		case <-done:
 		case <-time.After(5 * time.Second):
 			p.kill()
 		}

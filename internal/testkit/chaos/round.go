@@ -87,7 +87,7 @@ func (r *round) attempt(ctx context.Context) error {
 	if err := r.check(ctx, before); err != nil {
 		return err
 	}
-	return c.end()
+	return errors.Join(c.end(), c.checkLogs())
 }
 
 // carry submits the run and waits for its end, while the faults happen.
@@ -112,21 +112,24 @@ func (c *cluster) carry(ctx context.Context) error {
 }
 
 // wait waits until the run has ended, and answers what a person is asked.
-func (r *round) wait(ctx context.Context) error {
-	end := time.Now().Add(r.limit)
+func (c *cluster) wait(ctx context.Context) error {
+	end := time.Now().Add(c.limit)
 	for time.Now().Before(end) && ctx.Err() == nil {
-		s, err := r.show(ctx)
+		s, err := c.show(ctx)
 		if err == nil {
 			switch s.State {
 			case "done", "parked", "stopped", "cancelled", "failed":
-				r.note("%s: %s", s.State, s.Reason)
+				c.note("%s: %s", s.State, s.Reason)
 				return nil
 			}
-			r.decide(ctx, s)
+			c.decide(ctx, s)
 		}
 		select {
 		case <-time.After(time.Second):
 		case <-ctx.Done():
+		}
+		if err := c.revive(); err != nil {
+			return err
 		}
 	}
 	return errors.Join(errSlow, ctx.Err())
