@@ -21,6 +21,15 @@ type shown struct {
 	Decisions []struct{ ID, Kind string }
 }
 
+// ended reports whether nothing will go on by itself: a run that was stopped with its host does, with the next one.
+func (s *shown) ended() bool {
+	switch s.State {
+	case "done", "parked", "cancelled", "failed":
+		return true
+	}
+	return s.State == "stopped" && !strings.Contains(s.Reason, "the host that conducts")
+}
+
 func (r *round) show(ctx context.Context) (*shown, error) {
 	data, err := r.command(ctx, "author", "show", r.run, "--on", hub)
 	if err != nil {

@@ -117,8 +117,7 @@ func (c *cluster) wait(ctx context.Context) error {
 	for time.Now().Before(end) && ctx.Err() == nil {
 		s, err := c.show(ctx)
 		if err == nil {
-			switch s.State {
-			case "done", "parked", "stopped", "cancelled", "failed":
+			if s.ended() {
 				c.note("%s: %s", s.State, s.Reason)
 				return nil
 			}
