@@ -9,7 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func draw(seed uint64, workers int) []fault { return drawFaults(rand.New(rand.NewPCG(seed, 0)), workers) }
+func draw(seed uint64, workers int) []fault {
+	return drawFaults(rand.New(rand.NewPCG(seed, 0)), workers)
+}
 
 // A seed gives the same faults again, no process has two at once, and a worker is left.
 func TestFaultsAreDrawn(t *testing.T) {

@@ -14,11 +14,17 @@ import (
 
 // shown is what divisi show prints of the run.
 type shown struct {
-	State, Reason, Head, Base string
-	Tasks                     []struct {
-		ID, State, Reason, Commit string
-	}
-	Decisions []struct{ ID, Kind string }
+	State  string `json:"state"`
+	Reason string `json:"reason"`
+	Tasks  []struct {
+		ID     string `json:"id"`
+		State  string `json:"state"`
+		Reason string `json:"reason"`
+	} `json:"tasks"`
+	Decisions []struct {
+		ID   string `json:"id"`
+		Kind string `json:"kind"`
+	} `json:"decisions"`
 }
 
 // ended reports whether nothing will go on by itself: a run that was stopped with its host does, with the next one.
@@ -118,7 +124,8 @@ func (r *round) checkCommits(ctx context.Context) error {
 	if err == nil && out != fmt.Sprint(singles+1) {
 		err = fmt.Errorf("%s commits have landed for %d tasks and a change set", out, singles)
 	}
-	sets, setErr := r.job.git(ctx, append([]string{"log", "--format=format:commit", "--name-only", "main.." + r.branch(), "--"}, r.job.set...)...)
+	args := append([]string{"log", "--format=format:commit", "--name-only", "main.." + r.branch(), "--"}, r.job.set...)
+	sets, setErr := r.job.git(ctx, args...)
 	if setErr == nil && (strings.Count(sets, "commit") != 1 || strings.Count(sets, "set/") != len(r.job.set)) {
 		setErr = fmt.Errorf("the change set has not landed as one: %q", sets)
 	}
@@ -134,12 +141,15 @@ func (r *round) checkEvents(ctx context.Context) error {
 	ids, landed, pos := map[string]bool{}, map[string]int{}, 0
 	for l := range bytes.SplitSeq(bytes.TrimSpace(out), []byte("\n")) {
 		var e struct {
-			ID, Kind, Task string
-			Pos            int
-			Data           struct {
-				State string
-				Tasks []struct{ Task string }
-			}
+			ID   string `json:"id"`
+			Kind string `json:"kind"`
+			Pos  int    `json:"pos"`
+			Data struct {
+				State string `json:"state"`
+				Tasks []struct {
+					Task string `json:"task"`
+				} `json:"tasks"`
+			} `json:"data"`
 		}
 		if err := json.Unmarshal(l, &e); err != nil {
 			return fmt.Errorf("read an event: %w", err)

@@ -32,7 +32,7 @@ func workerName(i int) string { return fmt.Sprintf("w%d", i) }
 
 // startCluster starts a server on a free port, and workers.
 func (r *round) startCluster(ctx context.Context, workers int) (*cluster, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (c *cluster) revive() error {
 			return err
 		}
 		if again {
-			c.note("%s has ended by itself, and is begun again", w.name)
+			c.notef("%s has ended by itself, and is begun again", w.name)
 		}
 	}
 	return nil
@@ -103,7 +103,7 @@ func (c *cluster) checkLogs() error {
 }
 
 func (c *cluster) addWorker(ctx context.Context, name string) error {
-	p, err := newProxy(c.addr)
+	p, err := newProxy(ctx, c.addr)
 	if err != nil {
 		return err
 	}
@@ -117,14 +117,15 @@ func (c *cluster) addWorker(ctx context.Context, name string) error {
 }
 
 func (r *round) process(name string, args ...string) *process {
-	return &process{
-		name: name, dir: r.dir, divisi: r.divisi, env: r.env, args: append(args, "--state-dir", filepath.Join(r.dir, name), "--log-level", "info"),
-	}
+	args = append(args, "--state-dir", filepath.Join(r.dir, name), "--log-level", "info")
+	return &process{name: name, dir: r.dir, divisi: r.divisi, env: r.env, args: args}
 }
 
 // join makes a state directory a member of the server, which it reaches at an address.
 func (c *cluster) join(ctx context.Context, role, name, addr string) error {
-	var reply struct{ Token string }
+	var reply struct {
+		Token string `json:"token"`
+	}
 	var data []byte
 	err := c.again(ctx, 20*time.Second, func() (err error) { // the server may still be starting
 		data, err = c.command(ctx, "serve", "serve", "token", "--role", role, "--name", name)

@@ -114,7 +114,7 @@ func (c *cluster) happen(ctx context.Context, faults []fault) error {
 			continue
 		}
 		begun[s.fault] = true
-		c.note("%s over=%t", s.fault, s.over)
+		c.notef("%s over=%t", s.fault, s.over)
 		if err := c.do(s); err != nil {
 			return err
 		}

@@ -27,7 +27,8 @@ const (
 	// gate passes where no file is broken and all of the set say the same.
 	gate = `sleep 0.1
 if grep -n BROKEN src/*.txt; then echo "error: a file is broken"; exit 1; fi
-[ "$(cat set/*.txt | sort -u | wc -l)" = 1 ] || { echo "set/a.txt:1: error: the files of the set differ"; exit 1; }`
+[ "$(cat set/*.txt | sort -u | wc -l)" = 1 ] || { echo "set/a.txt:1: error: the files of the set differ"; exit 1; }
+`
 	roleFile = "---\nname: mod\ndescription: Makes one change.\nexecutor: command\ncommand: [\"true\"]\n---\nIt runs a script.\n"
 )
 
@@ -37,10 +38,8 @@ func newJob(rng *rand.Rand, dir string) *job {
 		repo: filepath.Join(dir, "repo"), plan: filepath.Join(dir, "plan.yaml"), role: filepath.Join(dir, "role.md"),
 		files: map[string]string{"src/wrong.txt": "right\n", "testdata/seen.golden": "seen\n"},
 	}
-	config, _ := json.Marshal(map[string]any{ // strings can be marshalled
-		"gates": []any{map[string]any{"name": "check", "command": []string{"sh", "-c", gate}}},
-	})
-	j.files[".divisi/divisi.yaml"] = string(config)
+	j.files[".divisi/divisi.yaml"] = "gates:\n  - name: check\n    command: [sh, check.sh]\n"
+	j.files["check.sh"] = gate
 	for i := range 9 {
 		j.files[fmt.Sprintf("src/%d.txt", i)] = fmt.Sprintf("file %d\n", i)
 	}
@@ -101,8 +100,10 @@ func (j *job) write(ctx context.Context) error {
 		return err
 	}
 	for _, args := range [][]string{
-		{"init", "-q", "-b", "main"}, {"add", "-A"},
-		{"-c", "user.name=x", "-c", "user.email=x@localhost", "commit", "-qm", "base"}, {"branch", "other"},
+		{"init", "-q", "-b", "main"},
+		{"add", "-A"},
+		{"-c", "user.name=x", "-c", "user.email=x@localhost", "commit", "-qm", "base"},
+		{"branch", "other"},
 	} {
 		if _, err := j.git(ctx, args...); err != nil {
 			return err
@@ -135,7 +136,8 @@ func (j *job) state(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	lines := slices.DeleteFunc(strings.Split(refs, "\n"), func(l string) bool { return strings.HasPrefix(l, "refs/heads/divisi/") })
+	own := func(l string) bool { return strings.HasPrefix(l, "refs/heads/divisi/") }
+	lines := slices.DeleteFunc(strings.Split(refs, "\n"), own)
 	for _, args := range [][]string{{"symbolic-ref", "HEAD"}, {"status", "--porcelain", "--ignored"}} {
 		out, err := j.git(ctx, args...)
 		if err != nil {

@@ -48,7 +48,7 @@ func (p *process) revive() (again bool, err error) {
 }
 
 func (p *process) begin() error {
-	out, err := os.OpenFile(p.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	out, err := os.OpenFile(p.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}

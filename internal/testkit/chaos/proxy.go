@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -21,26 +22,26 @@ type proxy struct {
 	conns  map[net.Conn]bool
 }
 
-func newProxy(server string) (*proxy, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+func newProxy(ctx context.Context, server string) (*proxy, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
 	p := &proxy{listener: l, server: server, conns: map[net.Conn]bool{}}
 	p.thaw = sync.NewCond(&p.mu)
-	p.wg.Go(p.accept)
+	p.wg.Go(func() { p.accept(ctx) })
 	return p, nil
 }
 
 func (p *proxy) addr() string { return p.listener.Addr().String() }
 
-func (p *proxy) accept() {
+func (p *proxy) accept(ctx context.Context) {
 	for {
 		c, err := p.listener.Accept()
 		if err != nil {
 			return
 		}
-		s, err := net.Dial("tcp", p.server)
+		s, err := new(net.Dialer).DialContext(ctx, "tcp", p.server)
 		if err != nil {
 			_ = c.Close()
 			continue

@@ -94,7 +94,9 @@ func (r *round) attempt(ctx context.Context) error {
 func (c *cluster) carry(ctx context.Context) error {
 	data, err := c.command(ctx, "author", "run", "--plan", c.job.plan, "--role", c.job.role, "--repo", c.job.repo,
 		"--trust-repo", "--yes", "--on-doubt", "ask", "--on", hub, "--detach")
-	var started struct{ Run string }
+	var started struct {
+		Run string `json:"run"`
+	}
 	if err == nil {
 		err = json.Unmarshal(data, &started)
 	}
@@ -102,7 +104,7 @@ func (c *cluster) carry(ctx context.Context) error {
 		return err
 	}
 	c.run = started.Run
-	c.note("submitted %s", c.run)
+	c.notef("submitted %s", c.run)
 	inner, stop := context.WithCancel(ctx)
 	happened := make(chan error, 1)
 	go func() { happened <- c.happen(inner, c.faults) }()
@@ -118,7 +120,7 @@ func (c *cluster) wait(ctx context.Context) error {
 		s, err := c.show(ctx)
 		if err == nil {
 			if s.ended() {
-				c.note("%s: %s", s.State, s.Reason)
+				c.notef("%s: %s", s.State, s.Reason)
 				return nil
 			}
 			c.decide(ctx, s)
@@ -142,7 +144,7 @@ func (r *round) decide(ctx context.Context, s *shown) {
 		}
 		_, err := r.command(ctx, "judge", "decide", r.run, d.ID, "accept", "--on", hub)
 		r.asked[d.ID] = err == nil // else it is tried again
-		r.note("decided %s: %v", d.ID, err)
+		r.notef("decided %s: %v", d.ID, err)
 	}
 }
 
@@ -153,13 +155,16 @@ func (r *round) again(ctx context.Context, patience time.Duration, do func() err
 		if err == nil || time.Now().After(end) || ctx.Err() != nil {
 			return err
 		}
-		time.Sleep(200 * time.Millisecond)
+		select {
+		case <-time.After(200 * time.Millisecond):
+		case <-ctx.Done():
+		}
 	}
 }
 
-// note adds a line to the round's own log.
-func (r *round) note(format string, args ...any) {
-	f, err := os.OpenFile(filepath.Join(r.dir, "round.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+// notef adds a line to the round's own log.
+func (r *round) notef(format string, args ...any) {
+	f, err := os.OpenFile(filepath.Join(r.dir, "round.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return // the table has what matters
 	}
