@@ -6,6 +6,7 @@ PKGS    ?= ./...
 SIDE    := -p $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 BENCH   ?= .
 ROUNDS  ?= 1
+SEED    ?= 1
 # The packages whose own code starts goroutines; those that only have locks are tested by their users too.
 RACY     = $(shell grep -rlE '^\s*go [a-z]|\.Go.func|done\.Go|closing\.Go' --include='*.go' --exclude='*_test.go' . | xargs -n1 dirname | sort -u)
 
@@ -67,6 +68,10 @@ bench: ## measure and print the figures (BENCH=Landing to choose, ROUNDS=5 for m
 .PHONY: real
 real: build ## try jobs on clones of public repositories in REPOS=DIR, beside a plain script (REAL="-only express -mutants 20")
 	$(GO) run ./internal/testkit/real $(REAL) $(REPOS)
+
+.PHONY: chaos
+chaos: build ## kill, stop and cut off servers and workers in ROUNDS runs from SEED on; -resume goes on (CHAOS="-resume -table FILE")
+	$(GO) run ./internal/testkit/chaos -rounds $(ROUNDS) -seed $(SEED) $(CHAOS) $${TMPDIR:-/tmp}/divisi-chaos
 
 .PHONY: generate
 generate: ## bundle the dashboard's page again

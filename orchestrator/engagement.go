@@ -187,7 +187,7 @@ func (e *engagement) enlist(ctx context.Context, w *work) error {
 		p.Gates = 0
 	}
 	c := call{Enlist: &wire.Enlistment{Worker: p.Worker, Version: p.Version, Protocol: p.Protocol, Key: p.Key, Places: p.Places}}
-	for {
+	for end := now().Add(wire.PresentFor); ; {
 		rate := e.kept()
 		c.Enlist.Holding, c.Enlist.Limits = e.allowance.holding(), rate.Limits()
 		a, err := w.ask(ctx, c)
@@ -201,7 +201,7 @@ func (e *engagement) enlist(ctx context.Context, w *work) error {
 			return nil
 		case errors.As(err, new(*calledError)):
 			return &unfitError{why: err.Error()}
-		case !errors.Is(err, bus.ErrNoListener):
+		case !errors.Is(err, bus.ErrNoListener) || now().After(end): // a conductor that comes back says so
 			return err
 		}
 		select {

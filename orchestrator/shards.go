@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"divisi/internal/sandbox"
+	"divisi/subagents/worker"
 	"divisi/subagents/workspace"
 )
 
@@ -77,7 +78,7 @@ func (h *conduct) shardCommand(ctx context.Context, environment string, place sa
 		return c, err
 	}
 	c.Place.Downloads = cache.Downloads
-	cache.Env["DIVISI_RUN"] = h.spec.Run
+	cache.Env[sandbox.RunVar], cache.Env[sandbox.WorkerVar] = h.spec.Run, worker.LocalName
 	if environment != "" {
 		e, err := h.environments.Open(environment)
 		if err != nil {

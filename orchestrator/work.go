@@ -231,7 +231,7 @@ func (w *work) prepare(ctx context.Context, name string) (err error) {
 
 // equip makes the worker.
 func (w *work) equip(ctx context.Context) error {
-	if killed, err := sandbox.Sweep(w.run); err != nil {
+	if killed, err := sandbox.Sweep(w.run, w.as()); err != nil {
 		w.log.Warn().Err(err).Msg("commands of an earlier holder could not be listed")
 	} else if killed > 0 {
 		w.log.Info().Int("killed", killed).Msg("commands of an earlier holder were still running")
@@ -284,6 +284,14 @@ func (w *work) equip(ctx context.Context) error {
 	}
 	w.hands = worker.NewWorker(cfg)
 	return nil
+}
+
+// as is the name of the worker in the run.
+func (w *work) as() string {
+	if w.engaged != nil {
+		return w.engaged.worker.o.Name
+	}
+	return worker.LocalName
 }
 
 // sign gives a worker its name, its key and the roles that it serves.

@@ -338,7 +338,7 @@ func (p *process) wait(out *Output) error {
 	<-p.over
 	err := p.collect()
 	if p.marked != "" {
-		killMarked(JobVar, p.marked)
+		killMarked(JobVar + "=" + p.marked)
 	}
 	if p.scratch != "" && !out.Cancelled { // else it goes with the directory that it is in
 		removeViews(p.scratch)

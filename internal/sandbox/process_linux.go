@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 
@@ -13,12 +14,12 @@ import (
 // maxPasses bounds the hunt for processes that fork while they are hunted.
 const maxPasses = 200
 
-// killMarked kills every process of this user whose environment holds name=value, until none is left, and returns how
-// many they were. It finds those that left their process group; the environment is inherited by all of them.
-func killMarked(name, value string) int {
-	entry, killed := []byte(name+"="+value), map[int]struct{}{}
+// killMarked kills every process of this user whose environment holds all entries (name=value), until none is left, and returns
+// how many they were. It finds those that left their process group; the environment is inherited by all of them.
+func killMarked(entries ...string) int {
+	killed := map[int]struct{}{}
 	for range maxPasses {
-		if !killPass(entry, killed) {
+		if !killPass(entries, killed) {
 			break
 		}
 	}
@@ -26,10 +27,10 @@ func killMarked(name, value string) int {
 }
 
 // killPass adds to killed what it killed; it returns false when there was nothing.
-func killPass(entry []byte, killed map[int]struct{}) bool {
+func killPass(entries []string, killed map[int]struct{}) bool {
 	found := false
 	for _, pid := range stage.Processes() {
-		if pid != os.Getpid() && marked(pid, entry) && killSame(pid, entry) {
+		if pid != os.Getpid() && marked(pid, entries) && killSame(pid, entries) {
 			killed[pid], found = struct{}{}, true
 		}
 	}
@@ -37,20 +38,20 @@ func killPass(entry []byte, killed map[int]struct{}) bool {
 }
 
 // killSame holds on to the process before it looks again, so that a reused id is never hit.
-func killSame(pid int, entry []byte) bool {
+func killSame(pid int, entries []string) bool {
 	process, err := os.FindProcess(pid)
 	if err != nil {
 		return false
 	}
 	defer process.Release() //nolint:errcheck // a handle
-	return marked(pid, entry) && process.Signal(syscall.SIGKILL) == nil
+	return marked(pid, entries) && process.Signal(syscall.SIGKILL) == nil
 }
 
 // marked is false for processes of other users and for those that are gone: neither environment can be read.
-func marked(pid int, entry []byte) bool {
+func marked(pid int, entries []string) bool {
 	dir := filepath.Join("/proc", strconv.Itoa(pid))
 	environ, err := os.ReadFile(filepath.Join(dir, "environ"))
-	if err != nil || !bytes.Contains(environ, entry) {
+	if err != nil || !carriesAll(environ, entries) {
 		return false
 	}
 	info, err := os.Stat(dir)
@@ -61,7 +62,11 @@ func marked(pid int, entry []byte) bool {
 	if !ok || int(stat.Uid) != os.Getuid() {
 		return false
 	}
-	return carries(environ, entry)
+	return true
+}
+
+func carriesAll(environ []byte, entries []string) bool {
+	return !slices.ContainsFunc(entries, func(e string) bool { return !carries(environ, []byte(e)) })
 }
 
 // carries reports whether an environment, as the kernel shows it, has an entry.

@@ -13,8 +13,9 @@ import (
 const (
 	// JobVar marks the processes of one command, where it has no process namespace that ends them.
 	JobVar = "DIVISI_JOB"
-	// RunVar marks the processes of one run; Sweep looks for it.
-	RunVar = "DIVISI_RUN"
+	// RunVar marks the processes of one run, WorkerVar those that one worker has begun; Sweep looks for both.
+	RunVar    = "DIVISI_RUN"
+	WorkerVar = "DIVISI_WORKER"
 	// TaskVar names the task that a command is run for.
 	TaskVar = "DIVISI_TASK"
 )
@@ -183,11 +184,12 @@ func feed(data []byte) (in *os.File, end func(), err error) {
 	}, nil
 }
 
-// Sweep kills the processes of this user that a dead Divisi left over: those with DIVISI_RUN=<run> in their environment.
-// It returns how many it killed. The caller holds the run's lock, so that none of them can belong to a living one.
-func Sweep(run string) (int, error) {
-	if run == "" {
-		return 0, fmt.Errorf("%w: sweep needs a run", ErrInvalid)
+// Sweep kills the processes of this user that a dead worker left over: those with DIVISI_RUN=<run> and DIVISI_WORKER=<worker> in
+// their environment. It returns how many it killed. The caller is the only living worker of that name in the run; others on this
+// machine may work for the same run.
+func Sweep(run, worker string) (int, error) {
+	if run == "" || worker == "" {
+		return 0, fmt.Errorf("%w: sweep needs a run and a worker", ErrInvalid)
 	}
-	return killMarked(RunVar, run), nil
+	return killMarked(RunVar+"="+run, WorkerVar+"="+worker), nil
 }

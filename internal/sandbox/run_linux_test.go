@@ -328,7 +328,7 @@ func TestForkingCrowdIsKilled(t *testing.T) {
 		c.Timeout, c.Grace = 400*time.Millisecond, 50*time.Millisecond
 		c.Env = append(c.Env, RunVar+"="+t.Name())
 		require.True(t, p.run(t, c).TimedOut)
-		require.False(t, killPass([]byte(RunVar+"="+t.Name()), map[int]struct{}{}), "a process survived")
+		require.False(t, killPass([]string{RunVar + "=" + t.Name()}, map[int]struct{}{}), "a process survived")
 	})
 }
 
@@ -371,14 +371,16 @@ func TestBrokenSinkDoesNotStopTheCommand(t *testing.T) {
 // With namespaces nothing is ever left.
 func TestSweepKillsWhatARunLeft(t *testing.T) {
 	t.Parallel()
-	_, err := Sweep("")
+	_, err := Sweep("", "w1")
+	require.ErrorIs(t, err, ErrInvalid)
+	_, err = Sweep(t.Name(), "")
 	require.ErrorIs(t, err, ErrInvalid)
 	onRungs(t, func(t *testing.T, p place) {
 		t.Helper()
 		ended := make(chan *Output, 1)
 		ready := make(chan struct{})
 		c := p.shell("mkfifo q; echo ready; read x < q")
-		c.Env = append(c.Env, RunVar+"="+t.Name())
+		c.Env = append(c.Env, RunVar+"="+t.Name(), WorkerVar+"=w1")
 		c.OnOutput = func([]byte) { close(ready) }
 		go func() {
 			out, err := p.level.run(t.Context(), c)
@@ -388,10 +390,13 @@ func TestSweepKillsWhatARunLeft(t *testing.T) {
 			ended <- out
 		}()
 		<-ready
-		n, err := Sweep(t.Name()[:len(t.Name())-1])
+		n, err := Sweep(t.Name()[:len(t.Name())-1], "w1")
 		require.NoError(t, err)
 		require.Zero(t, n, "a run whose id begins the same is another one")
-		n, err = Sweep(t.Name())
+		n, err = Sweep(t.Name(), "w2")
+		require.NoError(t, err)
+		require.Zero(t, n, "another worker of the run may be at work on this machine")
+		n, err = Sweep(t.Name(), "w1")
 		require.NoError(t, err)
 		require.Equal(t, 1, n)
 		require.Equal(t, "killed", (<-ended).Signal)

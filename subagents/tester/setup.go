@@ -108,7 +108,8 @@ func (t *Executor) recipe(ctx context.Context, g Ground) (environment.Recipe, er
 	seen, env := g.Place.Seen(), []string{}
 	own := strings.NewReplacer(seen.Tree, "TREE", seen.Home, "HOME", seen.Temp, "TEMP")
 	for _, v := range g.Env {
-		if name, _, _ := strings.Cut(v, "="); name != sandbox.RunVar && name != sandbox.TaskVar {
+		name, _, _ := strings.Cut(v, "=")
+		if name != sandbox.RunVar && name != sandbox.WorkerVar && name != sandbox.TaskVar {
 			env = append(env, own.Replace(v))
 		}
 	}

@@ -136,7 +136,8 @@ func (at *attempt) environment(audience sandbox.Audience) error {
 		return err
 	}
 	vars := maps.Clone(cache.Env)
-	if vars[sandbox.RunVar] = a.Run; a.Task.ID != "" {
+	vars[sandbox.RunVar], vars[sandbox.WorkerVar] = a.Run, w.cfg.Name
+	if a.Task.ID != "" {
 		vars[sandbox.TaskVar] = a.Task.ID
 	}
 	at.cache, at.readable = cache, cache.Readable

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func draw(seed uint64, workers int) []fault {
+	return drawFaults(rand.New(rand.NewPCG(seed, 0)), workers)
+}
+
+// A seed gives the same faults again, no process has two at once, and a worker is left.
+func TestFaultsAreDrawn(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(500) {
+		workers := 2 + int(seed%2)
+		faults := draw(seed, workers)
+		require.Equal(t, faults, draw(seed, workers))
+		busy, gone := map[string]time.Duration{}, 0
+		for _, f := range faults {
+			require.GreaterOrEqual(t, f.at, busy[f.whom], "seed %d: %s", seed, describe(faults))
+			busy[f.whom] = f.at + f.lasts
+			if f.lasts == 0 {
+				gone, busy[f.whom] = gone+1, time.Hour
+			}
+		}
+		require.Less(t, gone, workers)
+	}
+}
+
+// The rounds go on behind the last one of the table.
+func TestTableIsResumed(t *testing.T) {
+	t.Parallel()
+	table := table{filepath.Join(t.TempDir(), "table.tsv")}
+	last, err := table.last()
+	require.NoError(t, err)
+	require.Zero(t, last)
+	require.NoError(t, table.add(line{seed: 6, verdict: verdictOK}))
+	require.NoError(t, table.add(line{seed: 7, verdict: verdictWrong, what: "kill w1 at 2.0", why: "one\ntwo"}))
+	last, err = table.last()
+	require.NoError(t, err)
+	require.EqualValues(t, 7, last)
+}
