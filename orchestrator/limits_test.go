@@ -58,9 +58,14 @@ func shareOf(t *testing.T, tasks, budget int, model geminitest.Options) *shared 
 }
 
 func (s *shared) spawn(h half, key string) *process {
-	return spawn(s.t, h, func(cmd *exec.Cmd) {
+	p := spawn(s.t, h, func(cmd *exec.Cmd) {
 		cmd.Env = append(cmd.Env, "GOOGLE_GEMINI_BASE_URL="+s.gemini.URL, "GEMINI_API_KEY="+key, "GOOGLE_API_KEY=")
 	})
+	s.t.Cleanup(func() { // where it was not waited for
+		_ = p.cmd.Process.Kill()
+		_ = p.cmd.Wait()
+	})
+	return p
 }
 
 // worker starts a worker with one agent.
@@ -149,49 +154,124 @@ rules:
 	require.GreaterOrEqual(t, total, 3*7500)
 }
 
-// limited is a service that refuses the first task which asks it a second time, once, for some seconds.
+// limited is a service that refuses the second request of the task that asks first, once, for some seconds.
 type limited struct {
 	delay time.Duration
-	// asked has the tasks that have begun, refused is closed with the refusal. Other tasks get their first answer then.
-	asked   chan string
-	refused chan struct{}
+	// begun has the tasks that have asked; refused is closed with the refusal, which waits for proceed. The other tasks get their first
+	// answer after it.
+	begun            chan string
+	proceed, refused chan struct{}
 
 	mu   sync.Mutex
 	task string
+	once sync.Once
+}
+
+func newLimited(delay time.Duration) *limited {
+	return &limited{delay: delay, begun: make(chan string, 10), proceed: make(chan struct{}), refused: make(chan struct{})}
 }
 
 func (l *limited) answer(r geminitest.Request) geminitest.Answer {
 	l.mu.Lock()
-	begins := r.Turn == 1
 	if l.task == "" {
 		l.task = r.Task
-	}
-	refuse := false
-	if r.Task == l.task && !begins {
-		select {
-		case <-l.refused:
-		default:
-			refuse = true
-			close(l.refused)
-		}
 	}
 	own := r.Task == l.task
 	l.mu.Unlock()
 	switch {
-	case refuse:
-		return geminitest.Answer{Fault: "429", RetryDelay: spec.Duration(l.delay)}
-	case begins && own:
-		l.asked <- r.Task
-		<-l.asked // the others have begun
-	case begins:
-		l.asked <- r.Task
-		<-l.refused
-	}
-	if begins {
-		file := "f" + strings.TrimPrefix(r.Task, "t-") + ".txt"
-		return geminitest.Answer{
-			Delay: spec.Duration(time.Second), Calls: []geminitest.Call{{Name: "write_file", Args: map[string]any{"path": file, "content": "hello\n"}}},
+	case r.Turn == 1:
+		l.begun <- r.Task
+		if !own {
+			<-l.refused
+		}
+		args := map[string]any{"path": "f" + strings.TrimPrefix(r.Task, "t-") + ".txt", "content": "hello\n"}
+		return geminitest.Answer{Delay: spec.Duration(time.Second), Calls: []geminitest.Call{{Name: "write_file", Args: args}}}
+	case own:
+		<-l.proceed
+		refuse := false
+		l.once.Do(func() { refuse = true })
+		if refuse {
+			close(l.refused)
+			return geminitest.Answer{Fault: "429", RetryDelay: spec.Duration(l.delay)}
 		}
 	}
 	return geminitest.Answer{Calls: []geminitest.Call{{Name: "submit_result", Args: map[string]any{"summary": "Wrote it."}}}}
+}
+
+// asked returns when a task asked something, and when the limit ended.
+func (s *shared) asked(task string, turn int, l *limited) (at, end time.Time) {
+	for _, e := range s.gemini.Requests() {
+		if e.Status == 429 {
+			end = time.Unix(0, e.End).Add(l.delay)
+		}
+		if e.Task == task && e.Turn == turn {
+			at = time.Unix(0, e.Start)
+		}
+	}
+	require.False(s.t, at.IsZero() || end.IsZero())
+	return at, end
+}
+
+// A 429 on one machine holds the agents of another one at once, and those of a worker with another key not.
+func TestARateLimitHoldsOtherWorkers(t *testing.T) {
+	t.Parallel()
+	l := newLimited(6 * time.Second)
+	s := shareOf(t, 3, 0, geminitest.Options{Handle: l.answer})
+	s.worker("w1", "key")
+	<-l.begun
+	s.worker("w2", "key")
+	held := <-l.begun
+	s.worker("w3", "another")
+	free := <-l.begun
+	close(l.proceed)
+	require.Equal(t, "done refs/heads/divisi/"+s.id+" 3 landed", s.conduct.line(), "%s", &s.conduct.err)
+	s.conduct.ended()
+	at, end := s.asked(held, 2, l)
+	require.False(t, at.Before(end), "%s too early", end.Sub(at))
+	at, end = s.asked(free, 2, l)
+	require.True(t, at.Before(end), "another key was held")
+}
+
+// Who joins after a 429 keeps to it too, although the conductor that was there then is no more.
+func TestARateLimitOutlivesTheConductor(t *testing.T) {
+	t.Parallel()
+	l := newLimited(20 * time.Second)
+	s := shareOf(t, 2, 0, geminitest.Options{Handle: l.answer})
+	s.worker("w1", "key")
+	<-l.begun
+	close(l.proceed)
+	<-l.refused
+	s.until(func(e *contextscope.Event) bool { return strings.Contains(string(e.Data), `"for":"limit"`) })
+	s.conduct.kill()
+	s.half.Resume, s.half.Run = true, s.id
+	s.conduct = s.spawn(s.half, "key")
+	require.Equal(t, s.id, s.conduct.line())
+	begun := 0
+	s.until(func(e *contextscope.Event) bool { // the new conductor has counted on the worker again
+		if e.Kind == contextscope.KindStarted {
+			begun++
+		}
+		return begun == 2
+	})
+	s.worker("w2", "key")
+	late := <-l.begun
+	require.Equal(t, "done refs/heads/divisi/"+s.id+" 2 landed", s.conduct.line(), "%s", &s.conduct.err)
+	s.conduct.ended()
+	at, end := s.asked(late, 1, l)
+	require.False(t, at.Before(end), "%s too early", end.Sub(at))
+}
+
+// until follows the log until an event is as wanted.
+func (s *shared) until(wanted func(*contextscope.Event) bool) {
+	b, err := bus.Open(s.t.Context(), bus.Options{URL: s.url, Run: s.id})
+	require.NoError(s.t, err)
+	defer func() { require.NoError(s.t, b.Close(context.Background())) }()
+	for m, err := range b.Tail(s.t.Context(), bus.RunFilter(s.id), 1) {
+		require.NoError(s.t, err)
+		for _, e := range wire.DecodeEvents(m) {
+			if wanted(&e) {
+				return
+			}
+		}
+	}
 }
