@@ -109,26 +109,8 @@ func (h *conduct) launch(ctx context.Context, st *run.State) (*Run, error) {
 		return nil, err
 	}
 	h.cond = cond
-	stop, err := h.listen(ctx)
-	if err != nil {
+	if err := errors.Join(h.answers(ctx), h.show(ctx, r)); err != nil {
 		return nil, err
-	}
-	h.later(stop)
-	if stop, err = listenLimits(ctx, h.bus, h.limits.take); err != nil {
-		return nil, err
-	}
-	h.later(stop)
-	if h.Dashboard != "" {
-		r.page, err = dashboard.New(dashboard.Options{
-			Addr: h.Dashboard, Run: r.id, Log: conductor.Log{Bus: h.bus, Run: r.id}, Logger: h.log,
-		})
-		if err == nil {
-			err = r.page.Start(context.WithoutCancel(ctx))
-		}
-		if err != nil {
-			return nil, err
-		}
-		h.later(r.page.Stop)
 	}
 	hands, err := h.hands(ctx, setup)
 	if err != nil {
@@ -140,7 +122,8 @@ func (h *conduct) launch(ctx context.Context, st *run.State) (*Run, error) {
 		}
 	}
 	if h.Elsewhere {
-		if stop, err = h.announce(ctx); err != nil {
+		stop, err := h.announce(ctx)
+		if err != nil {
 			return nil, err
 		}
 		h.later(stop)
@@ -170,6 +153,40 @@ func (h *conduct) launch(ctx context.Context, st *run.State) (*Run, error) {
 		h.propose(ctx, r.st)
 	}()
 	return r, nil
+}
+
+// answers begins to answer the working halves, and to learn what they were told of quotas.
+func (h *conduct) answers(ctx context.Context) error {
+	stop, err := h.listen(ctx)
+	if err != nil {
+		return err
+	}
+	h.later(stop)
+	if !h.Elsewhere {
+		return nil
+	}
+	if stop, err = listenLimits(ctx, h.bus, h.limits.take); err != nil {
+		return err
+	}
+	h.later(stop)
+	return nil
+}
+
+// show begins to serve the page of the run, where it has one.
+func (h *conduct) show(ctx context.Context, r *Run) (err error) {
+	if h.Dashboard == "" {
+		return nil
+	}
+	r.page, err = dashboard.New(dashboard.Options{
+		Addr: h.Dashboard, Run: r.id, Log: conductor.Log{Bus: h.bus, Run: r.id}, Logger: h.log,
+	})
+	if err == nil {
+		err = r.page.Start(context.WithoutCancel(ctx))
+	}
+	if err == nil {
+		h.later(r.page.Stop)
+	}
+	return err
 }
 
 // seal stores what the working half is made of, and returns the name of the object.

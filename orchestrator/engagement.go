@@ -57,7 +57,8 @@ func (w *Worker) engage(ctx context.Context, run string) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	e := &engagement{
-		worker: w, run: run, cancel: cancel, done: make(chan struct{}), again: make(chan struct{}, 1), allowance: newAllowance(w.o.Name),
+		worker: w, run: run, cancel: cancel, done: make(chan struct{}), again: make(chan struct{}, 1),
+		allowance: newAllowance(w.o.Name),
 	}
 	w.mu.Lock()
 	w.runs[run] = e

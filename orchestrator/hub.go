@@ -135,7 +135,7 @@ func openHub(ctx context.Context, stateDir string, o *ServeOptions, c *closers) 
 	c.later(stop)
 	stop, err = b.Subscribe(ctx, tokenSubject, func(m bus.Message, reply func([]byte) error) {
 		if err := reply(issue(registry, o.url(b), digest, m.Data)); err != nil {
-			log.Warn().Err(err).Msg("who tokenCall a token gets no answer")
+			log.Warn().Err(err).Msg("a request for a token was not answered")
 		}
 	})
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 // maxLimits bounds how much a conductor keeps of that, maxLimit one of them in bytes.
 const maxLimits, maxLimit = 256, 1000
 
-// limits are what workers were told of quotas and still holds, for workers that come later. The zero value is ready to use; it is safe
-// for concurrent use.
+// limits are what workers were told of quotas and still holds, for workers that come later. The zero value is ready to use; it
+// is safe for concurrent use.
 type limits struct {
 	mu sync.Mutex
 	by map[string]spec.Wait
@@ -85,8 +85,8 @@ func (w *work) shareLimits(ctx context.Context, rate *model.RateLimit) error {
 	return nil
 }
 
-// keepTo has an engagement tell its conductors what holds of a rate limit, and keep to what they tell. What holds of the one before
-// goes on.
+// keepTo has an engagement tell its conductors what holds of a rate limit, and keep to what they tell. What holds of the one
+// before goes on.
 func (e *engagement) keepTo(rate *model.RateLimit) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -94,8 +94,8 @@ func (s *shared) spent() (total int, by map[string]int) {
 	for _, e := range s.events(contextscope.KindUsage) {
 		var d wire.Spent
 		require.NoError(s.t, json.Unmarshal(e.Data, &d))
-		total += d.Usage.Total()
-		by[e.Worker] += d.Usage.Total()
+		total += d.Total()
+		by[e.Worker] += d.Total()
 	}
 	return total, by
 }

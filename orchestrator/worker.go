@@ -89,7 +89,8 @@ func NewWorker(ctx context.Context, o WorkerOptions) (_ *Worker, err error) {
 	sandbox.TryIn(dir)
 	log := *zerolog.Ctx(ctx)
 	w := &Worker{
-		place: place{dir: store.Dir{Path: dir, Log: log}, log: log}, o: o, runs: map[string]*engagement{}, state: wire.WorkerReady,
+		place: place{dir: store.Dir{Path: dir, Log: log}, log: log}, o: o, runs: map[string]*engagement{},
+		state: wire.WorkerReady,
 		found: make(chan string), ended: make(chan *engagement), asked: make(chan workerCall), drain: make(chan struct{}, 1),
 	}
 	if err := w.lock(); err != nil {
@@ -253,7 +254,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	return nil
 }
 
-// listen hears of runs and of what people ask, and says what the worker is, until stop.
+// listen learns of runs and of what people ask, and says what the worker is, until stop.
 func (w *Worker) listen(ctx context.Context) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var stops closers

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -60,7 +59,7 @@ func CallWorkers(ctx context.Context, at Server, c WorkerCall) (answers []string
 		return c.Name != "" && p.Worker != c.Name || c.Tag != "" && !slices.Contains(p.Tags, c.Tag)
 	})
 	if len(list) == 0 {
-		return nil, usage.Errorf("no worker %s is on the server: see the list of workers", strings.TrimSpace(c.Name+" with the tag "+c.Tag))
+		return nil, usage.Errorf("no such worker is on the server: see the list of workers")
 	}
 	for _, p := range list {
 		text, err := askWorker(ctx, b, p.Worker, workerCall{ID: newID(), Verb: c.Verb, For: c.For})

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// accounted is a model that knows which accounts of services it is served under. Quotas belong to accounts: processes that use one
-// account tell each other of them.
+// accounted is a model that knows which accounts of services it is served under. Quotas belong to accounts: processes that use
+// one account tell each other of them.
 type accounted interface {
 	// Accounts are the accounts by the name of the model; "" is for every name that is not there. Without a key there is none.
 	Accounts() map[string]string

@@ -9,11 +9,12 @@ import (
 // grantRetry is after how long a call that waits for a grant asks again.
 const grantRetry = time.Second
 
-// Asked is what comes of asking for a larger grant: nothing when the budget has it by now; else why it does not yet, or never will.
+// Asked is what comes of asking for a larger grant: nothing when the budget has it by now; else why it does not yet, or never
+// will.
 type Asked struct{ Wait, Over string }
 
-// NewGrant makes a budget that another process grants bit by bit. It has nothing at first: where a call does not fit, ask is called,
-// one call at a time, and sets what is granted by Grant.
+// NewGrant makes a budget that another process grants bit by bit. It has nothing at first: where a call does not fit, ask is
+// called, one call at a time, and sets what is granted by Grant.
 func NewGrant(ask func(ctx context.Context) Asked) *Budget {
 	b := NewBudget(0, 0)
 	b.ask, b.asking = ask, make(chan struct{}, 1)

@@ -89,13 +89,13 @@ func TestAGrantEnds(t *testing.T) {
 		m := model.New(slow(15), model.Policy{Budget: budget})
 		_, err := modeltest.Collect(ctx, m, modeltest.Ask("a", "x"))
 		require.Nil(t, err)
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute) //nolint:forbidigo // in a bubble
 		done := make(chan *model.Error)
 		go func() {
 			_, err := modeltest.Collect(ctx, m, modeltest.Ask("b", "x"))
 			done <- err
 		}()
-		time.Sleep(time.Hour)
+		time.Sleep(time.Hour) //nolint:forbidigo // in a bubble
 		require.Equal(t, 15, budget.Spent())
 		require.Len(t, waits, 1)
 		require.Contains(t, waits[0].Why, "the conductor does not answer")

@@ -10,9 +10,9 @@ import (
 	"divisi/internal/spec"
 )
 
-// RateLimit stops every call of the process while a shared quota is exhausted: the quota belongs to the project, not to the agent
-// that happened to hit it. Share and Take have other processes with the same account keep to it too. It knows too which models are not asked, because a quota of theirs is used up for long. It is safe for
-// concurrent use.
+// RateLimit stops every call of the process while a shared quota is exhausted: the quota belongs to the project, not to the
+// agent that happened to hit it. Share and Take have other processes with the same account keep to it too. It knows too which
+// models are not asked, because a quota of theirs is used up for long. It is safe for concurrent use.
 type RateLimit struct {
 	mu    sync.Mutex
 	until time.Time

@@ -193,12 +193,12 @@ func (c *Conductor) Run(ctx context.Context) error {
 		return err
 	}
 	defer deaf()
-	unheard, err := c.attend(inner)
+	dismiss, err := c.attend(inner)
 	if err != nil {
 		stop()
 		return err
 	}
-	defer unheard()
+	defer dismiss()
 	tail, tailDone := c.tail(inner)
 	err = c.loop(inner, tail, asks)
 	end()

@@ -8,8 +8,8 @@ import (
 	"divisi/subagents/wire"
 )
 
-// Grant notes what a worker has of the budget and grants it what it needs, where that is free. It may be called from any goroutine
-// while Run is under way, and fails when the run ends.
+// Grant notes what a worker has of the budget and grants it what it needs, where that is free. It may be called from any
+// goroutine while Run is under way, and fails when the run ends.
 func (c *Conductor) Grant(ctx context.Context, h wire.Holding) (wire.Grant, error) {
 	done := make(chan wire.Grant, 1)
 	err := c.within(ctx, func(context.Context) error {

@@ -17,8 +17,8 @@ import (
 var ErrMachine = errors.New("the machine cannot continue the run")
 
 // Patience bounds how a run waits; a zero field is the default. Sweep is how often queue and log are compared, Lost after which
-// silence of its worker a task is delivered again, Retry how often a machine that lacks something is tried, Most how long. Present
-// is for how long a worker elsewhere counts as there that has said so.
+// silence of its worker a task is delivered again, Retry how often a machine that lacks something is tried, Most how long.
+// Present is for how long a worker elsewhere counts as there that has said so.
 type Patience struct{ Sweep, Lost, Retry, Most, Present time.Duration }
 
 func (p Patience) withDefaults() Patience {

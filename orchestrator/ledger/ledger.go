@@ -1,6 +1,6 @@
 // Package ledger divides a run's token budget among workers that each count for themselves. Its input is what the log says was
-// spent and what workers say of their grants; its output is what each may spend. What is spent and what is granted and not yet spent
-// never exceed the budget together. It has no clock, and does no input or output.
+// spent and what workers say of their grants; its output is what each may spend. What is spent and what is granted and not yet
+// spent never exceed the budget together. It has no clock, and does no input or output.
 package ledger
 
 import (
@@ -81,8 +81,8 @@ func (l *Ledger) open(h *wire.Holding, b *Book) *account {
 	return a
 }
 
-// grant gives a worker what it needs, or its share of what is free if that is more: the others find some too, and a small budget is
-// not divided into parts that serve no call.
+// grant gives a worker what it needs, or its share of what is free if that is more: the others find some too, and a small
+// budget is not divided into parts that serve no call.
 func (l *Ledger) grant(worker string, need int, b *Book, now time.Time) wire.Grant {
 	free, others := l.free(b), l.held(b, worker)
 	why := fmt.Sprintf("%d of %d are spent", b.Limit-free-l.held(b, ""), b.Limit)

@@ -100,11 +100,11 @@ func TestLedger(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l, now := New(nil, begin), begin
+			l := New(nil, begin)
 			b := &Book{Limit: c.limit, By: map[string]int{}}
 			said := map[string]*wire.Holding{}
 			for i, s := range c.steps {
-				now = begin.Add(s.at)
+				now := begin.Add(s.at)
 				if s.forget != "" {
 					var crew []string
 					for _, r := range s.forget {
@@ -157,7 +157,7 @@ type player struct {
 func TestTheBudgetHolds(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
-		rnd := rand.New(rand.NewPCG(seed, 7)) //nolint:gosec // a test repeats itself
+		rnd := rand.New(rand.NewPCG(seed, 7))
 		now, limit := begin, 1000+rnd.IntN(100_000)
 		l, b := New(nil, now), &Book{Limit: limit, By: map[string]int{}}
 		players := map[string]*player{}

@@ -79,10 +79,10 @@ const (
 )
 
 const (
-	// PresentEvery is how often workers and conductors say that they are there; PresentFor is how long one that said so counts as
-	// there.
+	// PresentEvery is how often workers and conductors say that they are there.
 	PresentEvery = 5 * time.Second
-	PresentFor   = 3 * PresentEvery
+	// PresentFor is how long one that said so counts as there.
+	PresentFor = 3 * PresentEvery
 )
 
 // DecodePresence reads what a worker said of itself. What another one says under its subject is refused.
@@ -129,8 +129,8 @@ func (e *Enlistment) Check() error {
 	case !bus.ValidToken(e.Worker):
 		return fmt.Errorf("%.80q is no name of a worker", e.Worker)
 	case e.Protocol > Protocol || e.Protocol < Protocol-1:
-		return fmt.Errorf("worker %s is incompatible: it speaks version %d of the protocol (Divisi %.40s), and this run version %d: "+
-			"install the version of Divisi on it that conducts the run", e.Worker, e.Protocol, e.Version, Protocol)
+		return fmt.Errorf("worker %s is incompatible: it speaks version %d of the protocol (Divisi %.40s), and this run "+
+			"version %d: install the version of Divisi on it that conducts the run", e.Worker, e.Protocol, e.Version, Protocol)
 	case len(e.Key) != ed25519.PublicKeySize:
 		return fmt.Errorf("the key of worker %s has %d bytes", e.Worker, len(e.Key))
 	case e.Agents < 0 || e.Gates < 0 || e.Agents > maxPlaces || e.Gates > maxPlaces:
@@ -144,8 +144,8 @@ func (e *Enlistment) Check() error {
 // maxPlaces bounds what one worker does at once.
 const maxPlaces = 1000
 
-// Nearest returns the worker of some that lacks least of what a role of a run needs, and what it lacks; "" where none of them knows
-// the run. served reports that a worker serves the role.
+// Nearest returns the worker of some that lacks least of what a role of a run needs, and what it lacks; "" where none of them
+// knows the run. served reports that a worker serves the role.
 func Nearest(workers []*Presence, run, role string) (worker string, lacks []string, served bool) {
 	for _, p := range workers {
 		s, knows := p.Runs[run]
