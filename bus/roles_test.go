@@ -190,6 +190,9 @@ func TestTheServerItselfDenies(t *testing.T) {
 			publish = append(publish, "ev.r.a.my-"+string(role)+".generator.t.1", "$JS.API.CONSUMER.CREATE.TASKS.x",
 				"$JS.API.CONSUMER.MSG.NEXT.TASKS.generator", "$JS.ACK.TASKS.generator.1.1.1.1.0", "pres.w.my-"+string(role))
 		}
+		if role == member.Worker {
+			publish = append(publish, "ctl.r", "ctl.r.conductor", "ctl.serve", "ctl.worker.other", "ctl.worker.my-worker")
+		}
 		if role == member.Viewer {
 			publish = append(publish, "ctl.r", "ctl.r.conduct", "obj.n.x", "cache.n.x", "$JS.API.DIRECT.GET.CACHE.cache.n.x")
 		}
@@ -198,6 +201,9 @@ func TestTheServerItselfDenies(t *testing.T) {
 			requireDenied(t, denied, "Publish", subject)
 		}
 		subscribe := []string{">", "_INBOX.>", "_INBOX_other.>", "_INBOX_*.>", "_JOIN_x.>", "ev.>", "task.>", "obj.>", "join", "$JS.>", "$SYS.>"}
+		if role == member.Worker {
+			subscribe = append(subscribe, "ctl.serve", "ctl.r.conduct", "ctl.r.conductor", "ctl.worker.other")
+		}
 		if role == member.Viewer {
 			subscribe = append(subscribe, "ctl.>", "ctl.r")
 		}

@@ -89,7 +89,7 @@ func Serve(ctx context.Context, o ServeOptions) (err error) {
 func (o *ServeOptions) work(ctx context.Context, stateDir string, at Server) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	w, err := NewWorker(ctx, WorkerOptions{
-		StateDir: filepath.Join(stateDir, hubDir, "worker"), Server: at, Agents: o.Agents, Gates: o.Gates, Notice: o.Notice,
+		StateDir: filepath.Join(stateDir, hubDir), Server: at, Agents: o.Agents, Gates: o.Gates, Notice: o.Notice,
 	})
 	if err != nil {
 		cancel()
@@ -127,6 +127,9 @@ func openHub(ctx context.Context, stateDir string, o *ServeOptions, c *closers) 
 		Dir: hubBus(stateDir), Listen: o.Listen, Members: registry, Log: log,
 		TLS: &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13},
 	})
+	if held := (*bus.LockedError)(nil); errors.As(err, &held) {
+		return nil, usage.Errorf("a server of %s runs already, as process %d: stop it first, or serve another --state-dir", stateDir, held.PID)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("start the server: %w", err)
 	}
@@ -216,7 +219,7 @@ func issue(registry *member.Registry, url, digest string, data []byte) []byte {
 func NewToken(ctx context.Context, stateDir, role, name string) (string, error) {
 	o, err := bus.OwnerOptions(hubBus(stateDir))
 	if errors.Is(err, os.ErrNotExist) {
-		return "", usage.With(usage.Errorf("no server runs in %s: start one first", stateDir), usage.Server)
+		return "", usage.Errorf("no server runs in %s: start one first, with divisi serve", stateDir)
 	}
 	if err != nil {
 		return "", err

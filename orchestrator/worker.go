@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -54,6 +55,7 @@ type Worker struct {
 	place
 
 	o      WorkerOptions
+	unlock func() error
 	key    ed25519.PrivateKey
 	git    *git.Git
 	bus    *bus.Bus
@@ -73,8 +75,11 @@ type Worker struct {
 	until time.Time
 }
 
-// NewWorker connects to the server. Close releases it.
-func NewWorker(ctx context.Context, o WorkerOptions) (_ *Worker, err error) {
+// workerDir is, in a state directory, what a worker has there: a host has runs of the same ids beside it.
+const workerDir = "worker"
+
+// NewWorker connects to the server. Close releases it. A state directory has one worker at a time.
+func NewWorker(ctx context.Context, o WorkerOptions) (*Worker, error) {
 	dir, err := filepath.Abs(o.StateDir)
 	if err == nil {
 		err = o.check()
@@ -82,14 +87,32 @@ func NewWorker(ctx context.Context, o WorkerOptions) (_ *Worker, err error) {
 	if err != nil {
 		return nil, err
 	}
+	dir = filepath.Join(dir, workerDir)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the directory of the worker: %w", err)
+	}
+	unlock, err := bus.Lock(dir)
+	if errors.As(err, new(*bus.LockedError)) {
+		return nil, usage.Errorf("another worker works in %s: name another directory with --state-dir", o.StateDir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	w, err := newWorker(ctx, o, dir)
+	if err != nil {
+		return nil, errors.Join(err, unlock())
+	}
+	w.unlock = unlock
+	return w, nil
+}
+
+// newWorker makes a worker in a directory of its own.
+func newWorker(ctx context.Context, o WorkerOptions, dir string) (w *Worker, err error) {
 	sandbox.TryIn(dir)
 	log := *zerolog.Ctx(ctx)
-	w := &Worker{
+	w = &Worker{
 		place: place{dir: store.Dir{Path: dir, Log: log}, log: log}, o: o, runs: map[string]*engagement{}, state: wire.WorkerReady,
 		found: make(chan string), ended: make(chan *engagement), asked: make(chan workerCall), drain: make(chan struct{}, 1),
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the state directory: %w", err)
 	}
 	if w.key, err = ownKey(filepath.Join(dir, keyFile)); err != nil {
 		return nil, fmt.Errorf("take the key of the worker: %w", err)
@@ -167,6 +190,9 @@ func (w *Worker) defaults() {
 // measure finds what the worker says of its machine.
 func (w *Worker) measure(ctx context.Context) {
 	level := sandbox.Probe()
+	if level.Strict() != nil {
+		w.o.Notice(level.String())
+	}
 	versions := map[string]string{}
 	for _, name := range fit.Programs() {
 		if v := fit.Version(ctx, w.dir.Path, name); v != "" {
@@ -191,8 +217,13 @@ func (w *Worker) Name() string { return w.o.Name }
 // Server is the address of its server.
 func (w *Worker) Server() string { return w.bus.URL() }
 
-// Close ends the connection to the server.
-func (w *Worker) Close() { w.dir.Close(w.bus) }
+// Close ends the connection to the server, and leaves the state directory to another worker.
+func (w *Worker) Close() {
+	w.dir.Close(w.bus)
+	if err := w.unlock(); err != nil {
+		w.log.Warn().Err(err).Msg("the directory of the worker stays locked until the process ends")
+	}
+}
 
 // Drain has the worker take nothing more, end its turns, hand back what is left, and end.
 func (w *Worker) Drain() {

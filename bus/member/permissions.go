@@ -26,12 +26,14 @@ func permissions(m Member) *server.Permissions {
 	publish := slices.Concat(describes("EV", "TASKS", "OBJ", "CACHE"), follows("EV"), gets("OBJ"),
 		[]string{"pres.ask"})
 	subscribe := []string{Inbox(m.Name) + ".>", "pres.>"}
+	var refused []string
 	switch m.Role {
 	case Worker:
 		publish = slices.Concat(publish, takes("TASKS"), gets("CACHE"), []string{
-			"ev.*.a." + m.Name + ".>", "obj.>", "cache.>", "ctl.>", "pres.w." + m.Name,
+			"ev.*.a." + m.Name + ".>", "obj.>", "cache.>", "ctl.*.conduct", "ctl.*.active", "pres.w." + m.Name,
 		})
-		subscribe = append(subscribe, "ctl.>")
+		subscribe = append(subscribe, "ctl.*", "ctl.worker."+m.Name)
+		refused = []string{"ctl.serve"} // what people ask of the host
 	case Person:
 		publish = slices.Concat(publish, gets("CACHE"), []string{"obj.>", "cache.>", "ctl.>"})
 		subscribe = append(subscribe, "ctl.>")
@@ -39,7 +41,9 @@ func permissions(m Member) *server.Permissions {
 	default:
 		publish, subscribe = nil, nil
 	}
-	return &server.Permissions{Publish: only(publish), Subscribe: only(subscribe)}
+	hear := only(subscribe)
+	hear.Deny = append(hear.Deny, refused...)
+	return &server.Permissions{Publish: only(publish), Subscribe: hear}
 }
 
 // only allows what is listed. A list that is empty denies all: the server takes an empty list of subscriptions for no limit.
