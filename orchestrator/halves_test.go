@@ -188,7 +188,7 @@ func TestTheHalvesLandTheDemoInTwoProcesses(t *testing.T) {
 	conduct.ended()
 	work.ended()
 	require.NotEmpty(t, gitIn(t, repo, "log", "--oneline", "main..divisi/"+id))
-	require.DirExists(t, filepath.Join(dir, "work", "runs", id, "repo.git"))
+	require.DirExists(t, filepath.Join(dir, "work", "worker", "runs", id, "repo.git"))
 	require.NoDirExists(t, filepath.Join(dir, "conduct", "runs", id, "slots"))
 }
 
