@@ -124,6 +124,10 @@ func openHub(ctx context.Context, stateDir string, o *ServeOptions, c *closers) 
 		Dir: hubBus(stateDir), Listen: o.Listen, Members: registry, Log: log,
 		TLS: &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13},
 	})
+	if held := (*bus.LockedError)(nil); errors.As(err, &held) {
+		return nil, usage.Errorf("a server of %s runs already, as process %d: stop it first, or serve another --state-dir",
+			stateDir, held.PID)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("start the server: %w", err)
 	}

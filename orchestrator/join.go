@@ -16,6 +16,9 @@ import (
 	"divisi/internal/usage"
 )
 
+// maxLogin is more than a login takes, in bytes.
+const maxLogin = 4096
+
 // loginFile is where a state directory keeps how it logs in to a server.
 func loginFile(stateDir, name string) string { return filepath.Join(stateDir, "servers", name+".json") }
 
@@ -36,14 +39,31 @@ func Join(ctx context.Context, stateDir, token, as, me string) (string, Server, 
 	if _, err := os.Lstat(path); err == nil {
 		return "", Server{}, usage.Errorf("%s is joined already: %s has the login. Choose another name, or remove that file", as, path)
 	}
-	login, err := bus.Join(ctx, token, me, usualName())
+	if err := room(path); err != nil {
+		return "", Server{}, err
+	}
+	login, err := bus.Join(ctx, token, me, usualName(t.Role))
 	if err != nil {
 		return "", Server{}, err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return "", Server{}, fmt.Errorf("make the directory of logins: %w", err)
-	}
 	return as, Server{URL: login.URL, Login: path}, login.Write(path)
+}
+
+// room finds out whether a login can be kept, before a token is used up for it: no other login has its name then.
+func room(path string) error {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make the directory of logins: %w", err)
+	}
+	f, err := os.CreateTemp(dir, ".room-")
+	if err != nil {
+		return fmt.Errorf("keep a login: %w", err)
+	}
+	_, err = f.Write(make([]byte, maxLogin))
+	if err = errors.Join(err, f.Close(), os.Remove(f.Name())); err != nil {
+		return fmt.Errorf("keep a login: %w", err)
+	}
+	return nil
 }
 
 // serverName is the host of a URL, as a token of a subject.
@@ -55,9 +75,13 @@ func serverName(at string) string {
 	return tokenOf(u.Hostname(), "server")
 }
 
-// usualName is that of the account and the machine.
-func usualName() string {
-	host, _ := os.Hostname() // the name of the account alone then
+// usualName is that of the account and the machine; of a worker the machine's, with a few letters of its own.
+func usualName(role member.Role) string {
+	host, _ := os.Hostname() // the name of the account, or letters, alone then
+	if role == member.Worker {
+		id := newID()
+		return tokenOf(host+"-"+strings.ToLower(id[len(id)-4:]), "worker")
+	}
 	return tokenOf(strings.TrimPrefix(account(), "user:")+"-"+host, "member")
 }
 
@@ -84,6 +108,9 @@ func FindServer(stateDir, name string) (Server, error) {
 		return Server{}, usage.Errorf("%.80q is no server: name one that was joined, a context of nats, or a URL", name)
 	}
 	path := loginFile(stateDir, name)
+	if !bus.ValidToken(name) { // the host of a server, as Join names it
+		path = loginFile(stateDir, tokenOf(name, "server"))
+	}
 	login, err := member.ReadLogin(path)
 	if err == nil {
 		return Server{URL: login.URL, Login: path}, nil

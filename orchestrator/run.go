@@ -278,7 +278,12 @@ func (r *Run) watched(ctx context.Context) (Result, error) {
 	if err == nil {
 		r.close()
 	}
-	return resultOf(st), err
+	result := resultOf(st)
+	if err == nil {
+		result.Next = next(st, nil)
+		result.Report, err = spec.JSON(report.Of(st))
+	}
+	return result, err
 }
 
 // Close releases the run. A run that this process carries out is stopped in order first, and waited for.

@@ -262,7 +262,7 @@ func (w *work) equip(ctx context.Context) error {
 		return err
 	}
 	// With the credential of the bus, commands could forge results. What a command needs of these files it is given.
-	if err := sandbox.Hide(w.dir.Runs()); err != nil {
+	if err := w.hide(); err != nil {
 		return fmt.Errorf("hide the state of run %s from its commands: %w", w.run, err)
 	}
 	cfg := worker.Config{
@@ -292,6 +292,15 @@ func (w *work) as() string {
 		return w.engaged.worker.o.Name
 	}
 	return worker.LocalName
+}
+
+// hide keeps the runs of this state directory from commands, and of a worker of many runs all of the directory: it has the login,
+// and the key that signs. What a command needs below it the command is given.
+func (w *work) hide() error {
+	if w.engaged != nil {
+		return sandbox.Hide(filepath.Dir(w.dir.Path))
+	}
+	return sandbox.Hide(w.dir.Runs())
 }
 
 // sign gives a worker its name, its key and the roles that it serves.

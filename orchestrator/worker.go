@@ -113,6 +113,9 @@ func NewWorker(ctx context.Context, o WorkerOptions) (_ *Worker, err error) {
 	w.defaults()
 	w.places = worker.NewPlaces(w.o.Agents, w.o.Gates)
 	w.measure(ctx)
+	if level := sandbox.Probe(); level.Strict() != nil {
+		w.o.Notice(level.String())
+	}
 	w.bus, err = o.Server.open(ctx, "")
 	return w, err
 }

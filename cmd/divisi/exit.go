@@ -102,7 +102,7 @@ var coded = map[string]struct {
 	usage.NoGates:  {0, "Or land changes without proof, with exit code 1: --allow-unverified"},
 	usage.Role:     {0, "To do so: divisi retry %s TASK --role %s"},
 	usage.Running:  {0, "Stop it with: divisi pause %s"},
-	usage.Server:   {0, "Check the address given with --nats; without it Divisi brings its own server"},
+	usage.Server:   {0, "Check the address given with --nats or --on; without them Divisi brings its own server"},
 	usage.Show:     {0, "See: divisi show %s"},
 	usage.Spent:    {0, "Give it more: divisi resume %s --budget %s"},
 	usage.StateDir: {0, "Choose another directory with --state-dir"},

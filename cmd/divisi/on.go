@@ -98,9 +98,11 @@ func (g *globals) followOn(ctx context.Context, r *orchestrator.Run, repo string
 		return err
 	}
 	if end.Head != end.Base && end.Ref != "" {
-		if end, err = g.fetch(ctx, r.ID(), repo); err != nil {
+		put, err := g.fetch(ctx, r.ID(), repo)
+		if err != nil {
 			return err
 		}
+		end.Repo, end.Ref, end.Changes = put.Repo, put.Ref, put.Changes
 	}
 	s, err := g.runs().Summary(g.log.WithContext(ctx), r.ID())
 	if err != nil {
