@@ -71,15 +71,16 @@ func TestAStateDirectoryHasOneServer(t *testing.T) {
 	require.ErrorContains(t, err, "runs already")
 }
 
-// A viewer reads the log: that it may not ask the host is no reason to show nothing.
-func TestAViewerOpensARun(t *testing.T) {
+// A viewer asks the host what changes nothing, and no more.
+func TestAViewerReadsAndNoMore(t *testing.T) {
 	t.Parallel()
 	_, at, err := orchestrator.Join(t.Context(), t.TempDir(), tokenFrom(t, hub(t), "viewer"), "", "")
 	require.NoError(t, err)
-	r, err := orchestrator.On(at).Open(t.Context(), "r1")
+	runs, err := orchestrator.On(at).List(t.Context())
 	require.NoError(t, err)
-	require.False(t, r.NotRunning())
-	require.NoError(t, r.Close())
+	require.Empty(t, runs)
+	_, err = orchestrator.ResumeOn(t.Context(), at, "r1", nil, false)
+	require.ErrorContains(t, err, "the server does not permit it: viewer ")
 }
 
 // Two workers in one directory would remove each other's work trees, and one in that of a host the host's repositories.

@@ -146,7 +146,6 @@ func New(ctx context.Context, cfg Config) (*Conductor, error) {
 		shown: map[string]bool{}, answers: make(chan func(context.Context) error, 1),
 		sealer: assign.NewSealer(cfg.Run, cfg.Bus, cfg.Mirror), muster: newMuster(cfg.Clock, cfg.Patience.Present),
 		enlists: make(chan func(context.Context) error),
-		ledger:  ledger.New(slices.Collect(maps.Keys(st.Crew)), cfg.Clock()),
 	}, nil
 }
 
@@ -176,6 +175,7 @@ func (c *Conductor) State() *run.State { return c.st }
 // Run conducts until the run ends, is stopped, or ctx ends, which stops it in order. The error is nil for every end that the
 // log records; it is set when the machine or a service failed, and the run can then be resumed.
 func (c *Conductor) Run(ctx context.Context) error {
+	c.ledger = ledger.New(slices.Collect(maps.Keys(c.st.Crew)), c.cfg.Clock())
 	if err := c.takeOver(ctx); err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ type muster struct {
 }
 
 func newMuster(clock func() time.Time, stay time.Duration) *muster {
-	return &muster{clock: clock, since: clock(), stay: stay, workers: map[string]*wire.Presence{}, at: map[string]time.Time{}}
+	return &muster{clock: clock, stay: stay, workers: map[string]*wire.Presence{}, at: map[string]time.Time{}}
 }
 
 func (m *muster) take(p *wire.Presence) {
@@ -73,6 +73,7 @@ func (c *Conductor) attend(ctx context.Context) (stop func(), err error) {
 	if !c.cfg.Elsewhere {
 		return func() {}, nil
 	}
+	c.muster.since = c.cfg.Clock()
 	return c.cfg.Bus.Subscribe(ctx, bus.WorkersPresent(), func(m bus.Message, _ func([]byte) error) {
 		p, err := wire.DecodePresence(m)
 		if err != nil {

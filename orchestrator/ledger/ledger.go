@@ -67,7 +67,7 @@ func (l *Ledger) Take(h wire.Holding, b *Book, now time.Time) wire.Grant {
 	return g
 }
 
-// open begins the account of a worker: with nothing, or with what was granted to it before, as far as that is free.
+// open begins the account of a worker: with nothing, or with what was granted to it before and is free.
 func (l *Ledger) open(h *wire.Holding, b *Book) *account {
 	a := &account{session: h.Session, base: h.Base, granted: h.Spent, spent: h.Spent}
 	if h.Granted == 0 && h.Spent == 0 {

@@ -15,7 +15,7 @@ import (
 	"divisi/bus/member"
 )
 
-// cluster are a server and the workers of it, each of which reaches it through a proxy.
+// cluster are a server and its workers. Each worker reaches the server through a proxy.
 type cluster struct {
 	*round
 
