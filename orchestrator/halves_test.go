@@ -93,7 +93,7 @@ func runHalf(text string) int {
 // runWorker works for the first run that it finds, and prints what it has to say.
 func runWorker(ctx context.Context, h *half) int {
 	w, err := orchestrator.NewWorker(ctx, orchestrator.WorkerOptions{
-		StateDir: h.State, Server: orchestrator.Server{URL: h.NATS}, Once: true, Name: h.Name, Agents: h.Parallel,
+		StateDir: h.State, Server: orchestrator.Server{URL: h.NATS}, Once: true, Name: h.Name, Agents: h.Parallel, Gates: 4,
 		Notice: func(text string) { fmt.Fprintln(os.Stderr, text) },
 	})
 	if err == nil {
@@ -117,6 +117,9 @@ type process struct {
 
 func spawn(t *testing.T, h half, also ...func(*exec.Cmd)) *process {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("processes of their own, without races to find")
+	}
 	text, err := json.Marshal(h)
 	require.NoError(t, err)
 	p := &process{t: t, cmd: exec.CommandContext(t.Context(), os.Args[0])}

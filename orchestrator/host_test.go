@@ -16,9 +16,7 @@ import (
 
 	"divisi/bus"
 	"divisi/contextscope"
-	"divisi/internal/git"
 	"divisi/orchestrator"
-	"divisi/orchestrator/sample"
 )
 
 // serve hosts runs until its input ends; then it stops in order.
@@ -82,42 +80,6 @@ func submitted(t *testing.T, h half) (id string) {
 	id = p.line()
 	p.ended()
 	return id
-}
-
-// demo makes the sample in a directory, and what submits its plan.
-func demo(t *testing.T, dir, url string) half {
-	t.Helper()
-	g, err := git.New(t.Context())
-	require.NoError(t, err)
-	repo := filepath.Join(dir, "harbour")
-	require.NoError(t, sample.Make(t.Context(), g, repo))
-	plan, err := sample.PlanFile()
-	require.NoError(t, err)
-	return half{
-		State: filepath.Join(dir, "laptop"), NATS: url, Repo: repo, Plan: filepath.Join(dir, "plan.yaml"), PlanText: string(plan),
-		Sample: true, Parallel: 4,
-	}
-}
-
-// The demo, with its roles and its plan of many tasks, survives the way to the host.
-func TestTheDemoIsSubmitted(t *testing.T) {
-	t.Parallel()
-	url, dir := broker(t), t.TempDir()
-	h := demo(t, dir, url)
-	state := filepath.Join(dir, "host")
-	hosting := host(t, state, url)
-	id := submitted(t, h)
-	work := spawn(t, half{
-		Work: true, State: filepath.Join(dir, "work"), Run: id, NATS: url,
-	})
-	r, err := orchestrator.On(orchestrator.Server{URL: url}).Open(t.Context(), id)
-	require.NoError(t, err)
-	decided(t, r, map[string]bool{}) // a person may be asked about doubts
-	end, err := r.Wait(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, "done 15 landed", end.State+" "+end.Reason)
-	work.ended()
-	hosting.stopped()
 }
 
 // decided accepts what waits, until the run has ended.
