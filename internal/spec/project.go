@@ -80,7 +80,7 @@ type Project struct {
 	Setup       Setup       `json:"setup,omitzero" jsonschema:"A command that runs once, before the baseline; or command and key."`
 	Environment Environment `json:"environment,omitzero" jsonschema:"Ignored paths of your own checkout that every tree gets in place of a setup: the word checkout, or a list."`
 	// Toolchain is what workers elsewhere are held to.
-	Toolchain   map[string]string `json:"toolchain,omitempty" jsonschema:"What workers elsewhere must have: versions by program, e.g. {go: 1.26, node: 20.11}, or what they were started with as --toolchain, e.g. {image: sha256:...}."`
+	Toolchain   map[string]string `json:"toolchain,omitempty" jsonschema:"What workers elsewhere must have: versions by program, e.g. {go: 1.26, node: 20.11}, or what they were started inside of, e.g. {image: sha256:...}."`
 	Regenerate  []string          `json:"regenerate,omitempty" jsonschema:"A command without network that makes derived files again in each tested tree, before its gates."`
 	Derived     []string          `json:"derived,omitzero" jsonschema:"Globs of ignored paths that are made from tracked files; default guessed from what setup leaves."`
 	Loopback    bool              `json:"loopback,omitempty" jsonschema:"Lets setup reach this machine's own addresses through the proxy too."`
