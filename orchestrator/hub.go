@@ -125,7 +125,7 @@ func openHub(ctx context.Context, stateDir string, o *ServeOptions, c *closers) 
 		TLS: &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13},
 	})
 	if held := (*bus.LockedError)(nil); errors.As(err, &held) {
-		return nil, usage.Errorf("a server of %s runs already, as process %d: stop it first, or serve another --state-dir",
+		return nil, usage.Errorf("a server of %s runs already, as process %d: stop it first, or give this one another state directory",
 			stateDir, held.PID)
 	}
 	if err != nil {
