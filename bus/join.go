@@ -54,7 +54,8 @@ func ask(ctx context.Context, t member.Token, login *member.Login, usual string)
 	if err != nil {
 		return joinAnswer{}, err
 	}
-	request, err := json.Marshal(joinRequest{t.Secret, key, login.Name, usual}) //nolint:gosec // it goes to the server of the token
+	q := joinRequest{t.Secret, key, login.Name, usual}
+	request, err := json.Marshal(q) //nolint:gosec // it goes to the server of the token
 	if err != nil {
 		return joinAnswer{}, fmt.Errorf("encode the request: %w", err)
 	}

@@ -56,8 +56,8 @@ func RunFilter(run string) string { return subject(prefixLog, run) + ".>" }
 // ConductorFilter matches what a run's conductor appended: ev.<run>.m.> .
 func ConductorFilter(run string) string { return subject(prefixLog, run, "m") + ".>" }
 
-// ControlSubject carries short-lived commands to the workers of a run: ctl.<run>.all. Its last token is a literal: who may listen to
-// ctl.*.all may not listen to more, as who may listen to ctl.* could to ctl.> .
+// ControlSubject carries short-lived commands to the workers of a run: ctl.<run>.all. Its last token is a literal: who may
+// listen to ctl.*.all may not listen to more, as who may listen to ctl.* could to ctl.> .
 func ControlSubject(run string) string { return subject(prefixControl, run, "all") }
 
 // RequestSubject is where people ask the conductor of a run: ctl.<run>.conductor.

@@ -41,7 +41,8 @@ type call struct {
 	Leave  bool             `json:"leave,omitempty"`
 	// Grant is what the worker has of the budget, and needs: Grant.
 	Grant *wire.Holding `json:"grant,omitempty"`
-	// Foreign says that the gates did not run on the base commit in the worker's environment: Has reports whether another one proves.
+	// Foreign says that the gates did not run on the base commit in the worker's environment: Has reports whether another one
+	// proves.
 	Foreign bool `json:"foreign,omitempty"`
 	// Gap is what a person should know of the recording by now; Full is why the store can take no more events.
 	Gap  string `json:"gap,omitempty"`
@@ -80,7 +81,8 @@ func (h *conduct) listen(ctx context.Context) (stop func(), err error) {
 
 // answerCalls answers the calls on a subject, until stop, which waits for those under way.
 func answerCalls(
-	ctx context.Context, b *bus.Bus, subject string, log zerolog.Logger, answer func(context.Context, bus.Message) ([]byte, error),
+	ctx context.Context, b *bus.Bus, subject string, log zerolog.Logger,
+	answer func(context.Context, bus.Message) ([]byte, error),
 ) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var under sync.WaitGroup

@@ -39,8 +39,8 @@ const hubDir = "serve"
 
 func hubBus(stateDir string) string { return filepath.Join(stateDir, hubDir, "bus") }
 
-// Serve is a server, with a host that conducts what is submitted and, where it has places, a worker, until ctx ends. It goes on with
-// the runs of the server before it.
+// Serve is a server, with a host that conducts what is submitted and, where it has places, a worker, until ctx ends. It goes
+// on with the runs of the server before it.
 func Serve(ctx context.Context, o ServeOptions) (err error) {
 	stateDir, err := filepath.Abs(o.StateDir)
 	if err != nil || o.StateDir == "" {
@@ -125,7 +125,7 @@ func openHub(ctx context.Context, stateDir string, o *ServeOptions, c *closers) 
 		TLS: &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13},
 	})
 	if held := (*bus.LockedError)(nil); errors.As(err, &held) {
-		return nil, usage.Errorf("a server of %s runs already, as process %d: stop it first, or give this one another state directory",
+		return nil, usage.Errorf("a server of %s runs already, as process %d: stop it, or give this one another directory",
 			stateDir, held.PID)
 	}
 	if err != nil {
@@ -212,8 +212,8 @@ func issue(registry *member.Registry, url, digest string, data []byte) []byte {
 	return data
 }
 
-// NewToken has the process that serves a state directory make a token with which a worker, a person or a viewer joins, under a name
-// that may be empty.
+// NewToken has the process that serves a state directory make a token with which a worker, a person or a viewer joins, under
+// a name that may be empty.
 func NewToken(ctx context.Context, stateDir, role, name string) (string, error) {
 	o, err := bus.OwnerOptions(hubBus(stateDir))
 	if errors.Is(err, os.ErrNotExist) {

@@ -22,8 +22,8 @@ const maxLogin = 4096
 // loginFile is where a state directory keeps how it logs in to a server.
 func loginFile(stateDir, name string) string { return filepath.Join(stateDir, "servers", name+".json") }
 
-// Join exchanges a token for a login, which is kept in the state directory under the name as; "" for the host of the server. me is
-// the name of the member; "" for that of the token, or of the account and the machine.
+// Join exchanges a token for a login, which is kept in the state directory under the name as; "" for the host of the server.
+// me is the name of the member; "" for that of the token, or of the account and the machine.
 func Join(ctx context.Context, stateDir, token, as, me string) (string, Server, error) {
 	t, err := member.ParseToken(token)
 	if err != nil {
@@ -37,7 +37,7 @@ func Join(ctx context.Context, stateDir, token, as, me string) (string, Server, 
 	}
 	path := loginFile(stateDir, as)
 	if _, err := os.Lstat(path); err == nil {
-		return "", Server{}, usage.Errorf("%s is joined already: %s has the login. Choose another name, or remove that file", as, path)
+		return "", Server{}, usage.Errorf("%s is joined already: choose another name, or remove its login, %s", as, path)
 	}
 	if err := room(path); err != nil {
 		return "", Server{}, err

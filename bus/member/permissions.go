@@ -29,7 +29,8 @@ func permissions(m Member) *server.Permissions {
 	switch m.Role {
 	case Worker:
 		publish = slices.Concat(publish, takes("TASKS"), gets("CACHE"), []string{
-			"ev.*.a." + m.Name + ".>", "obj.>", "cache.>", "ctl.*.active", "ctl.*.conduct." + m.Name, "pres.w." + m.Name, "pres.limits",
+			"ev.*.a." + m.Name + ".>", "obj.>", "cache.>", "ctl.*.active", "ctl.*.conduct." + m.Name,
+			"pres.w." + m.Name, "pres.limits",
 		})
 		subscribe = append(subscribe, "ctl.*.all", "ctl.worker."+m.Name)
 	case Person:

@@ -54,7 +54,8 @@ func (g *globals) submit(ctx context.Context, o runOptions) error {
 	if err = errors.Join(err, r.Close()); err != nil {
 		return err
 	}
-	return g.print(say("%s", g.calls(fmt.Sprintf("run %s is with the host at %s; follow it with: divisi watch %[1]s\n", id, g.at.URL))),
+	said := fmt.Sprintf("run %s is with the host at %s; follow it with: divisi watch %[1]s\n", id, g.at.URL)
+	return g.print(say("%s", g.calls(said)),
 		map[string]string{"run": id, "url": g.at.URL})
 }
 
@@ -65,7 +66,9 @@ func (g *globals) approveOn(ctx context.Context, r *orchestrator.Run) error {
 		if err != nil {
 			return err
 		}
-		var e struct{ Kind string }
+		var e struct {
+			Kind string `json:"kind"`
+		}
 		if err := json.Unmarshal(line, &e); err != nil {
 			return fmt.Errorf("read an event of run %s: %w", r.ID(), err)
 		}

@@ -17,7 +17,7 @@ func newRuns(g *globals) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "runs",
 		Short:   "List the runs",
-		Long:    "List the runs in the state directory, or on the server of --on, newest first." + codes(codeOK, codeUsage, codeMachine),
+		Long:    "List the runs here, or on the server of --on, newest first." + codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi runs\n  divisi runs --output json",
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return g.listRuns(c.Context()) },

@@ -18,8 +18,8 @@ var number = regexp.MustCompile(`\d+(\.\d+)+`)
 // askTime bounds how long a program takes to tell its version.
 const askTime = 10 * time.Second
 
-// Version asks a program of a toolchain for its version. It is "" for one that is not there, that tells none or that is no program
-// of a toolchain.
+// Version asks a program of a toolchain for its version. It is "" for one that is not there, that tells none or that is no
+// program of a toolchain.
 func Version(ctx context.Context, dir, name string) string {
 	args, known := asks[name]
 	if !known {
@@ -27,7 +27,7 @@ func Version(ctx context.Context, dir, name string) string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, name, args...) //nolint:gosec // one of the names above
+	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
 	out, err := cmd.Output()
 	if err != nil {

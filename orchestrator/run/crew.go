@@ -46,3 +46,13 @@ func (c Crew) Permits(own int) int {
 	}
 	return max(1, permits)
 }
+
+// applyCrew takes in who has joined and left, and which roles are not served. Each conductor begins with none.
+func (s *State) applyCrew(d Data, pos uint64) {
+	if d.Crew != nil || d.Epoch > 0 {
+		s.Crew = d.Crew
+	}
+	if d.Unserved != nil || d.Epoch > 0 {
+		s.Unserved = unserved(s.Unserved, d.Unserved, pos)
+	}
+}

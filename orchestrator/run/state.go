@@ -89,7 +89,8 @@ type State struct {
 // NewState returns the state of a run with an empty log.
 func NewState() *State {
 	s := &State{
-		Passed: map[Status]bool{}, Tasks: newTasks(), Works: Works{}, Queue: Queue{}, Quotas: Quotas{}, Spent: map[string]int{}, Decisions: Decisions{},
+		Passed: map[Status]bool{}, Tasks: newTasks(), Works: Works{}, Queue: Queue{}, Quotas: Quotas{},
+		Spent: map[string]int{}, Decisions: Decisions{},
 		Requests: Requests{ByID: map[string]*Request{}, Of: map[string][]*Request{}},
 		Messages: Messages{to: map[string][]*Message{}},
 		Batches:  Batches{Gone: map[string]string{}},
@@ -176,12 +177,7 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 	if d.Keys != nil {
 		s.Spec.Keys = d.Keys
 	}
-	if d.Crew != nil || d.Epoch > 0 {
-		s.Crew = d.Crew
-	}
-	if d.Unserved != nil || d.Epoch > 0 {
-		s.Unserved = unserved(s.Unserved, d.Unserved, e.Pos)
-	}
+	s.applyCrew(d, e.Pos)
 	s.Spec.AllowUnverified = s.Spec.AllowUnverified || d.AllowUnverified
 	s.Spec.OnDoubt = cmp.Or(d.OnDoubt, s.Spec.OnDoubt)
 	if d.Epoch > 0 {

@@ -7,8 +7,9 @@ import (
 	"divisi/bus/member"
 )
 
-// Server is where the halves of a run meet: the URL of a NATS server, and the path of the file that logs in there; "" for none. It
-// is a login of Divisi, a file of NATS credentials, whose name ends in .creds, or the server.json of a process on this machine.
+// Server is where the halves of a run meet: the URL of a NATS server, and the path of the file that logs in there; "" for
+// none. It is a login of Divisi, a file of NATS credentials, whose name ends in .creds, or the server.json of a process on
+// this machine.
 type Server struct{ URL, Login string }
 
 // Options are those of every connection to the server.

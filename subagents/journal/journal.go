@@ -217,8 +217,8 @@ func (j *Journal) Usage() (spec.Usage, error) {
 	return sum, nil
 }
 
-// Lost counts the deliveries that began and neither stopped in order nor waited for the machine, by their events: that of a worker
-// that is at it counts too.
+// Lost counts the deliveries that began and neither stopped in order nor waited for the machine, by their events: that of a
+// worker that is at it counts too.
 func (j *Journal) Lost() int {
 	lost := 0
 	for _, e := range j.Events() {

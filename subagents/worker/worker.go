@@ -78,8 +78,8 @@ type Config struct {
 	Fetch func(ctx context.Context, commit string) error
 	// RateLimit reports when the model's service asked every caller to wait. It may be nil: then such time counts like any other.
 	RateLimit limit.RateLimit
-	// Foreign reports, where the gates ran on the base commit in another environment than this worker's, whether another worker can
-	// prove: this one leaves all proofs to it then. Nil where there is no other.
+	// Foreign reports, where the gates ran on the base commit in another environment than this worker's, whether another
+	// worker can prove: this one leaves all proofs to it then. Nil where there is no other.
 	Foreign func(ctx context.Context) bool
 	// Full is told that the store can take no more events of attempts. It may be nil, and is called from any goroutine, also
 	// often.
