@@ -55,7 +55,7 @@ func TestACrewIsCountedOnUntilItIsLost(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files(1), manyReaders(6))
 	cfg := r.quick(false)
-	cfg.Elsewhere, cfg.Interactive, cfg.Patience.Present = true, true, 400*time.Millisecond
+	cfg.Elsewhere, cfg.Interactive, cfg.Patience.Present = true, true, 3*time.Second
 	c, err := conductor.New(t.Context(), cfg)
 	require.NoError(t, err)
 	require.NoError(t, c.Start(t.Context(), r.spec))
@@ -89,7 +89,7 @@ func TestACrewIsCountedOnUntilItIsLost(t *testing.T) {
 		}
 	}
 	require.Len(t, dispatched, 2)
-	require.Contains(t, st.Notices, "worker w1 was lost: no sign of life for 400ms; 2 of its attempts go on elsewhere")
+	require.Contains(t, st.Notices, "worker w1 was lost: no sign of life for 3s; 2 of its attempts go on elsewhere")
 	open := decision.Open(st)
 	require.Len(t, open, 1)
 	require.Equal(t, "a worker for the role reader: no worker is on the server to do the tasks of role reader: start one", open[0].Text)
@@ -106,5 +106,4 @@ func TestACrewIsCountedOnUntilItIsLost(t *testing.T) {
 	require.NoError(t, <-ended)
 	require.Equal(t, run.Done, c.State().Status)
 	require.Empty(t, c.State().Unserved)
-	require.Equal(t, run.Crew{"w2": two.Places}, c.State().Crew)
 }
