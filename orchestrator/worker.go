@@ -113,8 +113,8 @@ func NewWorker(ctx context.Context, o WorkerOptions) (_ *Worker, err error) {
 	w.defaults()
 	w.places = worker.NewPlaces(w.o.Agents, w.o.Gates)
 	w.measure(ctx)
-	if level := sandbox.Probe(); level.Strict() != nil {
-		w.o.Notice(level.String())
+	if err := w.keepsSecrets(); err != nil {
+		return nil, err
 	}
 	w.bus, err = o.Server.open(ctx, "")
 	return w, err
@@ -196,6 +196,19 @@ func (w *Worker) measure(ctx context.Context) {
 		Tags: w.o.Tags, Strict: level.Strict, Version: func(name string) string { return versions[name] }, Find: installed,
 		Models: w.callable,
 	}
+}
+
+// keepsSecrets refuses a machine on which commands of a run could read how the worker logs in, and tells what else is missing.
+func (w *Worker) keepsSecrets() error {
+	level := sandbox.Probe()
+	if w.o.Server.Login != "" && !level.Confined() {
+		return usage.Errorf("commands of runs could read the login of this worker, %s: work on another machine, or with another "+
+			"state directory. %s", w.o.Server.Login, level.String())
+	}
+	if level.Strict() != nil {
+		w.o.Notice(level.String())
+	}
+	return nil
 }
 
 // Name is the worker's in the subjects of its events.
