@@ -345,3 +345,11 @@ func (h *conduct) coded(text, code string) {
 		h.Notice(text, code)
 	}
 }
+
+// usualParallel is how many agents work at once where no one says: elsewhere as many as the workers have places for.
+func (o *Machine) usualParallel() int {
+	if o.Elsewhere {
+		return maxParallel
+	}
+	return defaultParallel
+}

@@ -340,14 +340,6 @@ func (h *conduct) checkSetup(ctx context.Context) error {
 	return nil
 }
 
-// usualParallel is how many agents work at once where no one says: elsewhere as many as the workers have places for.
-func (o *Machine) usualParallel() int {
-	if o.Elsewhere {
-		return maxParallel
-	}
-	return defaultParallel
-}
-
 // usual is what an attempt of each role used on average in earlier runs.
 func usual(earlier []report.Report) map[string]spec.Usage {
 	sum, count := map[string]spec.Usage{}, map[string]int{}

@@ -13,9 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"divisi/bus"
-	"divisi/contextscope"
 	"divisi/internal/git"
-	"divisi/internal/machine"
 	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/assign"
 	"divisi/orchestrator/baseline"
@@ -346,74 +344,6 @@ func (c *Conductor) stuck(s *run.State) []run.Action {
 		return nil
 	}
 	return decision.Stuck(s)
-}
-
-type tailed struct {
-	events []contextscope.Event
-	err    error
-}
-
-// tail follows the run's log from what is folded on.
-func (c *Conductor) tail(ctx context.Context) (<-chan tailed, <-chan struct{}) {
-	out, done := make(chan tailed, 256), make(chan struct{})
-	from := c.st.Pos + 1
-	go func() {
-		defer close(done)
-		for m, err := range c.cfg.Bus.Tail(ctx, bus.RunFilter(c.cfg.Run), from) {
-			t := tailed{err: err}
-			if err == nil {
-				t.events = events(m)
-			}
-			select {
-			case out <- t:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	return out, done
-}
-
-// take folds one message and all others that are already waiting, so that the rules run once for all of them.
-func (c *Conductor) take(t tailed, tail <-chan tailed) error {
-	for {
-		if t.err != nil {
-			return fmt.Errorf("follow the log of run %s: %w", c.cfg.Run, t.err)
-		}
-		for i := range t.events {
-			if err := c.fold(&t.events[i]); err != nil {
-				return err
-			}
-		}
-		select {
-		case t = <-tail:
-		default:
-			return nil
-		}
-	}
-}
-
-// fold applies what a worker wrote. The conductor's own events are folded when they are appended; one that is newer than
-// them was written by a successor.
-func (c *Conductor) fold(e *contextscope.Event) error {
-	if e.Agent != "" {
-		if err := c.st.Apply(e); err != nil {
-			return err
-		}
-		if e.Kind == contextscope.KindStarted || e.Kind == contextscope.KindTurn || e.Kind == contextscope.KindTool {
-			c.active[e.Task] = true
-		}
-		if a := c.st.Works.Attempt(e.Task, e.Attempt); a != nil && a.Lacks != nil && e.Kind == contextscope.KindControl {
-			c.lacks(machine.Fault{What: a.Lacks.Class, Path: a.Lacks.Detail})
-		} else if e.Kind == contextscope.KindResult && c.halt != nil && c.halt.over {
-			c.halt = nil
-		}
-		return nil
-	}
-	if e.Pos > c.last {
-		return fmt.Errorf("event %s at %d: %w", e.ID, e.Pos, ErrDeposed)
-	}
-	return nil
 }
 
 // linger returns a context that outlives its parent by stopTimeout, for steps that must not be interrupted.
