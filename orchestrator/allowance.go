@@ -15,7 +15,7 @@ import (
 // grantTimeout bounds one question for tokens: a conductor that is gone is asked again.
 const grantTimeout = 10 * time.Second
 
-// recall is what it says there. It means all workers but one.
+// recall is what a conductor says on bus.RecallSubject. It means all workers but one.
 type recall struct {
 	For string `json:"for"`
 }
