@@ -48,6 +48,7 @@ type engagement struct {
 	serves []string
 	lacks  map[string][]string
 	base   string
+	told   string // why the worker can do nothing
 }
 
 // engage begins to work for a run that is not known yet.
@@ -84,7 +85,7 @@ func (e *engagement) serve(ctx context.Context) error {
 		}
 		e.unable(unfit)
 		select {
-		case <-time.After(refit):
+		case <-time.After(unfit.again()):
 		case <-ctx.Done():
 			return nil
 		}
@@ -108,11 +109,19 @@ func (e *unfitError) Error() string {
 	return "this worker can do nothing of it: " + strings.Join(roles, "; ")
 }
 
+// again is after how long the worker looks again. A conductor that refuses may be one that stops just now.
+func (e *unfitError) again() time.Duration {
+	if e.why != "" {
+		return 2 * wire.PresentEvery
+	}
+	return refit
+}
+
 // unable notes, and tells once, why the worker can do nothing of the run.
 func (e *engagement) unable(unfit *unfitError) {
 	e.mu.Lock()
-	told := maps.EqualFunc(e.lacks, unfit.lacks, slices.Equal[[]string]) && len(unfit.lacks) > 0
-	e.work, e.serves, e.lacks = nil, nil, unfit.lacks
+	told := e.told == unfit.Error()
+	e.work, e.serves, e.lacks, e.told = nil, nil, unfit.lacks, unfit.Error()
 	e.mu.Unlock()
 	if !told {
 		e.worker.o.Notice(fmt.Sprintf("run %s: %v", e.run, unfit))
