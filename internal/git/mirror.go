@@ -53,12 +53,12 @@ func (g *Git) CreateMirror(ctx context.Context, dir string, c *Checkout, commit 
 // ErrDamaged is a repository with an object that is not there, or whose content does not match its id.
 var ErrDamaged = errors.New("the repository is damaged")
 
-// send packs what revs name and has another repository receive it.
+// send packs what revs name and has another repository receive it. Errors: ErrPack, also where this one lacks an object.
 func (r *Repo) send(ctx context.Context, gitDir, revs string) error {
 	pr, pw := io.Pipe()
 	sent := make(chan error, 1)
 	go func() {
-		err := r.pack(ctx, pw, revs)
+		err := packError(r.pack(ctx, pw, revs))
 		sent <- errors.Join(err, pw.CloseWithError(cmp.Or(err, io.EOF)))
 	}()
 	err := r.g.receive(ctx, gitDir, pr)
