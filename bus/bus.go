@@ -55,7 +55,7 @@ type Options struct {
 	MaxStore int64
 	// Run is the run whose objects are put: their subjects carry it. Empty for objects that belong to no run.
 	Run string
-	// Replicas of each stream that is created on an external cluster. Default 1.
+	// Replicas of each stream that is created on an external server. Default 3 on a cluster, if it has as many servers, else 1.
 	Replicas int
 	// Log receives the server's and the connection's reports.
 	Log zerolog.Logger
@@ -77,7 +77,7 @@ type Bus struct {
 	members  *member.Registry
 	login    *member.Login // nil unless this Bus is a member's
 
-	events, tasks, objects, cache jetstream.Stream
+	events, tasks, objects, cache, leases jetstream.Stream
 
 	tryPatience, retryPatience time.Duration
 	denials                    denials

@@ -62,7 +62,15 @@ const (
 	codeInsufficient     jetstream.ErrorCode = 10023
 	codeStorageResources jetstream.ErrorCode = 10047
 	codeStoreFailed      jetstream.ErrorCode = 10077
+	codeNoPeers          jetstream.ErrorCode = 10005
+	codeNoReplicas       jetstream.ErrorCode = 10074
 )
+
+// fewServers reports whether a cluster has fewer servers than a stream is to have copies.
+func fewServers(err error) bool {
+	code := apiCode(err)
+	return code == codeNoPeers || code == codeNoReplicas
+}
 
 func apiCode(err error) jetstream.ErrorCode {
 	var api *jetstream.APIError

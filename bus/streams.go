@@ -15,7 +15,11 @@ const (
 	streamTasks   = "TASKS"
 	streamObjects = "OBJ"
 	streamCache   = "CACHE"
+	streamLeases  = "LEASE"
 )
+
+// clusterReplicas is how many servers of a cluster have what cannot be made again.
+const clusterReplicas = 3
 
 // streamConfigs lists what must be there. No stream has a size of its own: the store's ceiling bounds them all, and
 // nothing is ever dropped to make room. The age of what the cache has is the operator's to change.
@@ -24,10 +28,11 @@ func streamConfigs(replicas int) []jetstream.StreamConfig {
 	direct := replicas == 1
 	events := jetstream.StreamConfig{
 		Name: streamEvents, Subjects: []string{prefixLog + ".>"}, Discard: jetstream.DiscardNew, DenyDelete: true,
-		Compression: jetstream.S2Compression, AllowDirect: direct,
+		Compression: jetstream.S2Compression, AllowDirect: direct, Replicas: replicas,
 	}
 	tasks := jetstream.StreamConfig{
 		Name: streamTasks, Subjects: []string{prefixTask + ".>"}, Retention: jetstream.WorkQueuePolicy, AllowDirect: direct,
+		Replicas: replicas,
 	}
 	if replicas == 1 {
 		// The log can rebuild the queue, and a dispatch costs half without waiting for the disk (see the benchmarks).
@@ -35,22 +40,30 @@ func streamConfigs(replicas int) []jetstream.StreamConfig {
 	}
 	objects := jetstream.StreamConfig{
 		Name: streamObjects, Subjects: []string{prefixObject + ".>"}, Discard: jetstream.DiscardNew, MaxMsgsPerSubject: 1,
-		AllowDirect: direct,
+		AllowDirect: direct, Replicas: replicas,
 	}
-	cache := objects
+	leases, cache := objects, objects
+	leases.Name, leases.Subjects = streamLeases, []string{prefixLease + ".>"}
 	cache.Name, cache.Subjects, cache.MaxAge = streamCache, []string{prefixCache + ".>"}, cacheAge
-	all := []jetstream.StreamConfig{events, tasks, objects, cache}
-	for i := range all {
-		all[i].Replicas = replicas
-	}
-	return all
+	cache.Replicas, cache.AllowDirect = 1, true // it can be made again
+	return []jetstream.StreamConfig{events, tasks, objects, leases, cache}
 }
 
+// ensureStreams makes the streams that are missing. replicas 0 is as many as the server can have: a cluster of three and more has
+// three of each.
 func (b *Bus) ensureStreams(ctx context.Context, replicas int) error {
-	for _, want := range streamConfigs(max(replicas, 1)) {
+	all := streamConfigs(max(replicas, 1))
+	if replicas == 0 && b.server == nil && b.nc.ConnectedClusterName() != "" {
+		all = streamConfigs(clusterReplicas)
+	}
+	for i, want := range all {
 		var s jetstream.Stream
 		_, err := b.attempt(ctx, []string{"$JS.API.STREAM.*." + want.Name}, func(ctx context.Context) (err error) {
 			s, err = b.ensureStream(ctx, want)
+			if replicas == 0 && want.Replicas > 1 && fewServers(err) {
+				b.log.Warn().Str("stream", want.Name).Msg("the cluster has not enough servers for three copies: one is kept")
+				s, err = b.ensureStream(ctx, streamConfigs(1)[i])
+			}
 			return err
 		})
 		if err != nil {
@@ -90,13 +103,13 @@ func streamDoes(have, want jetstream.StreamConfig) bool {
 }
 
 func (b *Bus) findStreams(ctx context.Context) error {
-	for _, name := range []string{streamEvents, streamTasks, streamObjects, streamCache} {
+	for _, name := range []string{streamEvents, streamTasks, streamObjects, streamCache, streamLeases} {
 		var s jetstream.Stream
 		err := b.try(ctx, []string{"$JS.API.STREAM.INFO." + name}, func(ctx context.Context) (err error) {
 			s, err = b.js.Stream(ctx, name)
 			return err
 		})
-		if name == streamCache && errors.Is(err, jetstream.ErrStreamNotFound) {
+		if (name == streamCache || name == streamLeases) && errors.Is(err, jetstream.ErrStreamNotFound) {
 			continue // an earlier program owns the server: the format of its log tells so
 		}
 		if err != nil {
@@ -117,5 +130,7 @@ func (b *Bus) keepStream(s jetstream.Stream) {
 		b.objects = s
 	case streamCache:
 		b.cache = s
+	case streamLeases:
+		b.leases = s
 	}
 }

@@ -6,12 +6,13 @@ import (
 	"strings"
 )
 
-// First tokens of what the three streams store, and of control messages.
+// First tokens of what the streams store, and of control messages.
 const (
 	prefixTask    = "task"
 	prefixLog     = "ev"
 	prefixObject  = "obj"
 	prefixCache   = "cache"
+	prefixLease   = "lease"
 	prefixControl = "ctl"
 	// prefixPresence is of what workers and conductors say of themselves every few seconds; nothing stores it.
 	prefixPresence = "pres"
@@ -153,7 +154,8 @@ func checkTokens(s, prefix string, ok func(t string, last bool) bool) error {
 // checkControl accepts a literal subject that no stream stores, so that a control message can never pass for an event.
 func checkControl(s string) error {
 	first, _, _ := strings.Cut(s, ".")
-	if first == prefixTask || first == prefixLog || first == prefixObject || first == prefixCache {
+	if first == prefixTask || first == prefixLog || first == prefixObject || first == prefixCache ||
+		first == prefixLease {
 		return fmt.Errorf("%w: %q belongs to a stream", ErrSubject, s)
 	}
 	return checkSubject(s, first)

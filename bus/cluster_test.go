@@ -1,0 +1,109 @@
+package bus
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/stretchr/testify/require"
+)
+
+// cluster starts servers that know each other, and returns them and their addresses with commas between.
+func cluster(t *testing.T, n int) ([]*server.Server, string) {
+	t.Helper()
+	var routes []*url.URL
+	var ports []int
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		port := l.Addr().(*net.TCPAddr).Port
+		require.NoError(t, l.Close())
+		ports = append(ports, port)
+		routes = append(routes, &url.URL{Scheme: "nats", Host: fmt.Sprintf("127.0.0.1:%d", port)})
+	}
+	var all []*server.Server
+	var urls []string
+	for i := range n {
+		s, err := server.NewServer(&server.Options{
+			ServerName: fmt.Sprintf("s%d", i), Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, JetStream: true,
+			StoreDir: t.TempDir(), JetStreamMaxStore: 1 << 30, JetStreamMaxMemory: 64 << 20,
+			Cluster: server.ClusterOpts{Name: "c", Host: "127.0.0.1", Port: ports[i]}, Routes: routes,
+		})
+		require.NoError(t, err)
+		s.Start()
+		t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+		all = append(all, s)
+	}
+	for _, s := range all {
+		require.True(t, s.ReadyForConnections(10*time.Second))
+		urls = append(urls, s.ClientURL())
+	}
+	require.Eventually(t, func() bool {
+		for _, s := range all {
+			if s.JetStreamIsLeader() && s.NumRoutes() > 0 {
+				return len(s.JetStreamClusterPeers()) == n
+			}
+		}
+		return false
+	}, 20*time.Second, 20*time.Millisecond)
+	return all, strings.Join(urls, ",")
+}
+
+// What cannot be made again is on three servers, and one of them may go while it is used.
+func TestAClusterLosesAServer(t *testing.T) {
+	t.Parallel()
+	all, urls := cluster(t, 3)
+	o := fast(t)
+	o.Dir, o.URL = "", urls
+	b, ctx := open(t, o), soon(t)
+	for name, copies := range map[string]int{streamEvents: 3, streamTasks: 3, streamObjects: 3, streamLeases: 3, streamCache: 1} {
+		s, err := b.js.Stream(ctx, name)
+		require.NoError(t, err)
+		require.Equal(t, copies, s.CachedInfo().Config.Replicas, name)
+	}
+	l := b.NewLease("host", "one")
+	_, err := l.Take(ctx, ignore)
+	require.NoError(t, err)
+	require.NoError(t, b.Put(ctx, "object", []byte("kept")))
+
+	last := uint64(0)
+	for i := range 30 {
+		if i == 10 { // the leader of the log, which answers
+			leader := b.events.CachedInfo().Cluster.Leader
+			for _, s := range all {
+				if s.Name() == leader {
+					s.Shutdown()
+				}
+			}
+		}
+		last, err = b.Append(ctx, ConductorSubject("r", "run"), fmt.Append(nil, i), last)
+		require.NoError(t, err, i)
+	}
+	var got []string
+	for m, err := range b.Read(ctx, RunFilter("r"), 0) {
+		require.NoError(t, err)
+		got = append(got, string(m.Data))
+	}
+	require.Len(t, got, 30)
+	for i, data := range got {
+		require.Equal(t, fmt.Sprint(i), data)
+	}
+	data, err := b.Get(ctx, "object")
+	require.NoError(t, err)
+	require.Equal(t, "kept", string(data))
+	require.NoError(t, l.Keep(ctx, nil))
+}
+
+// Two servers are a cluster too, and have no three copies.
+func TestASmallClusterKeepsOneCopy(t *testing.T) {
+	t.Parallel()
+	_, urls := cluster(t, 2)
+	o := fast(t)
+	o.Dir, o.URL = "", urls
+	b := open(t, o)
+	require.Equal(t, 1, b.events.CachedInfo().Config.Replicas)
+}

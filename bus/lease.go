@@ -1,0 +1,184 @@
+package bus
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// leaseTime is how long a lease lasts that its holder does not renew, leaseBeats how often who waits for it looks in that time.
+const (
+	leaseTime  = 15 * time.Second
+	leaseBeats = 5
+)
+
+// ErrLeaseLost reports that a lease is another's, or may be by now.
+var ErrLeaseLost = errors.New("bus: the lease was lost")
+
+// Lease is the right to act alone for all who use a server, such as to conduct its runs. Its record is on the server; the place of
+// the record in its stream is the epoch, which grows with each write, and a write that expects an older one is refused. No clock is
+// compared with that of another machine: who waits measures how long the record has not changed, and a holder by how much its own
+// clocks, both of them, have moved since it last wrote. The monotonic one stands still while a machine sleeps.
+// See Gray and Cheriton, Leases (1989). Its methods may be called by many goroutines at once.
+type Lease struct {
+	bus    *Bus
+	name   string
+	holder string
+	term   string // tells the record of this Lease from one that another process wrote under the same holder
+	time   time.Duration
+	clock  func() time.Time
+
+	mu    sync.Mutex
+	epoch uint64
+	since time.Time // when the last write that was stored began
+	lost  bool
+}
+
+// leaseRecord is a lease on the server. Without a holder it was given up.
+type leaseRecord struct {
+	Holder string          `json:"holder,omitempty"`
+	Term   string          `json:"term,omitempty"`
+	Note   json.RawMessage `json:"note,omitempty"`
+}
+
+// NewLease returns a lease that is not held yet. The name is one token of a subject. A holder that was killed takes its lease back
+// at once: two processes must never use the same one at a time.
+func (b *Bus) NewLease(name, holder string) *Lease {
+	return &Lease{bus: b, name: name, holder: holder, time: leaseTime, clock: time.Now, lost: true}
+}
+
+// Take waits until the lease is this holder's, and returns the note of the one before. other is called with the note of each record
+// that another holder writes meanwhile; it must not block. A server that is away is waited for.
+func (l *Lease) Take(ctx context.Context, other func(note []byte)) (note []byte, err error) {
+	var seen uint64
+	var since time.Time
+	for {
+		rec, at, err := l.read(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil, fmt.Errorf("wait for lease %s: %w", l.name, context.Cause(ctx))
+		case errors.Is(err, ErrDenied), errors.Is(err, ErrClosed), errors.Is(err, ErrSubject):
+			return nil, err
+		case err != nil:
+			l.bus.log.Debug().Err(err).Str("lease", l.name).Msg("the lease cannot be read")
+			seen, since = 0, time.Time{} // the holder may not have reached the server either
+		default:
+			if at != seen || since.IsZero() {
+				seen, since = at, time.Now()
+				if at > 0 && !rec.free(l.holder) {
+					other(rec.Note)
+				}
+			}
+			if at == 0 || rec.free(l.holder) || time.Since(since) >= l.time {
+				if err := l.begin(ctx, rec.Note, at); err == nil {
+					return rec.Note, nil
+				}
+			}
+		}
+		if err := pause(ctx, l.bus.closing, l.time/leaseBeats); err != nil {
+			return nil, fmt.Errorf("wait for lease %s: %w", l.name, err)
+		}
+	}
+}
+
+func (r *leaseRecord) free(holder string) bool { return r.Holder == "" || r.Holder == holder }
+
+// begin writes the record of a new term.
+func (l *Lease) begin(ctx context.Context, note []byte, after uint64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.term = rand.Text()
+	return l.write(ctx, leaseRecord{Holder: l.holder, Term: l.term, Note: note}, after)
+}
+
+// Keep renews the lease and writes a note that the next holder reads. ErrLeaseLost when it is another's; after any other error the
+// lease is held until its time is over.
+func (l *Lease) Keep(ctx context.Context, note []byte) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.held(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithDeadline(ctx, l.since.Add(l.time))
+	defer cancel()
+	mine := leaseRecord{Holder: l.holder, Term: l.term, Note: note}
+	err := l.write(ctx, mine, l.epoch)
+	if !errors.Is(err, ErrFenced) {
+		return err
+	}
+	// An earlier write whose answer was lost is this holder's own.
+	rec, at, err := l.read(ctx)
+	if err == nil && rec.Term == l.term {
+		return l.write(ctx, mine, at)
+	}
+	if err == nil {
+		l.lost, err = true, ErrLeaseLost
+	}
+	return fmt.Errorf("renew lease %s: %w", l.name, err)
+}
+
+// Held returns ErrLeaseLost when the lease may be another's by now.
+func (l *Lease) Held() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.held()
+}
+
+func (l *Lease) held() error {
+	now := l.clock()
+	if l.lost || now.Sub(l.since) >= l.time || now.Round(0).Sub(l.since.Round(0)) >= l.time {
+		return fmt.Errorf("%w: %s", ErrLeaseLost, l.name)
+	}
+	return nil
+}
+
+// Release gives the lease up, so that the next holder need not wait. The note stays for it.
+func (l *Lease) Release(ctx context.Context, note []byte) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held() != nil {
+		return nil
+	}
+	err := l.write(ctx, leaseRecord{Note: note}, l.epoch)
+	l.lost = true
+	return err
+}
+
+func (l *Lease) read(ctx context.Context) (rec leaseRecord, at uint64, err error) {
+	subject := subject(prefixLease, l.name)
+	if err := checkSubject(subject, prefixLease); err != nil {
+		return rec, 0, err
+	}
+	m, err := l.bus.newest(ctx, l.bus.leases, subject)
+	if err != nil {
+		return rec, 0, fmt.Errorf("read lease %s: %w", l.name, err)
+	}
+	if m == nil {
+		return rec, 0, nil
+	}
+	if err := json.Unmarshal(m.Data, &rec); err != nil {
+		return rec, 0, fmt.Errorf("read lease %s: %w: %w", l.name, ErrBroken, err)
+	}
+	return rec, m.Sequence, nil
+}
+
+// write stores a record behind another one. The caller has the lock.
+func (l *Lease) write(ctx context.Context, rec leaseRecord, after uint64) error {
+	data, err := json.Marshal(rec)
+	if err != nil {
+		return fmt.Errorf("encode lease %s: %w", l.name, err)
+	}
+	since, subject := l.clock(), subject(prefixLease, l.name)
+	at, err := l.bus.store(ctx, l.bus.leases, &nats.Msg{Subject: subject, Data: data}, subject, after)
+	if err != nil {
+		return fmt.Errorf("write lease %s: %w", l.name, err)
+	}
+	l.epoch, l.since, l.lost = at, since, false
+	return nil
+}

@@ -1,0 +1,140 @@
+package bus
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// leaseOf is a short lease on a bus.
+func leaseOf(b *Bus, holder string) *Lease {
+	l := b.NewLease("host", holder)
+	l.time = 400 * time.Millisecond
+	return l
+}
+
+func ignore([]byte) {}
+
+func TestALeaseHasOneHolder(t *testing.T) {
+	t.Parallel()
+	backends(t, func(t *testing.T, o Options) {
+		b, ctx := open(t, o), soon(t)
+		one, two := leaseOf(b, "one"), leaseOf(b, "two")
+		require.ErrorIs(t, one.Held(), ErrLeaseLost, "not taken yet")
+		note, err := one.Take(ctx, ignore)
+		require.NoError(t, err)
+		require.Empty(t, note)
+		require.NoError(t, one.Held())
+		require.NoError(t, one.Keep(ctx, []byte(`"a"`)))
+
+		seen, taken, stop := make(chan string, 100), make(chan error, 1), make(chan struct{})
+		go func() {
+			_, err := two.Take(ctx, func(note []byte) { seen <- string(note) })
+			taken <- err
+		}()
+		require.Equal(t, `"a"`, <-seen)
+		kept := make(chan error, 1)
+		go func() {
+			for {
+				select {
+				case <-stop:
+					kept <- nil
+					return
+				case <-time.After(50 * time.Millisecond):
+					if err := one.Keep(ctx, []byte(`"b"`)); err != nil {
+						kept <- err
+						return
+					}
+				}
+			}
+		}()
+		for range 6 { // longer than the lease lasts
+			require.Equal(t, `"b"`, <-seen)
+		}
+		require.NoError(t, one.Held())
+		close(stop)
+		require.NoError(t, <-kept)
+		require.Empty(t, taken)
+
+		require.NoError(t, <-taken)
+		require.ErrorIs(t, one.Held(), ErrLeaseLost)
+		require.ErrorIs(t, one.Keep(ctx, nil), ErrLeaseLost)
+		require.NoError(t, one.Release(ctx, nil), "of what is not held")
+		require.NoError(t, two.Keep(ctx, []byte(`"c"`)))
+
+		require.NoError(t, two.Release(ctx, []byte(`"d"`)))
+		require.ErrorIs(t, two.Held(), ErrLeaseLost)
+		note, err = one.Take(ctx, ignore)
+		require.NoError(t, err)
+		require.Equal(t, `"d"`, string(note))
+	})
+}
+
+// A holder that was killed has its lease back before it has run out.
+func TestAHolderTakesItsLeaseBackAtOnce(t *testing.T) {
+	t.Parallel()
+	b, ctx := open(t, fast(t)), soon(t)
+	killed := b.NewLease("host", "one")
+	killed.time = time.Hour
+	_, err := killed.Take(ctx, ignore)
+	require.NoError(t, err)
+	again := b.NewLease("host", "one")
+	again.time = time.Hour
+	_, err = again.Take(ctx, ignore)
+	require.NoError(t, err)
+	require.ErrorIs(t, killed.Keep(ctx, nil), ErrLeaseLost, "another term of the same holder")
+	require.NoError(t, again.Keep(ctx, nil))
+}
+
+// A machine that sleeps has a monotonic clock that stands still, and a wall clock that goes on.
+func TestALeaseEndsWhileItsMachineSleeps(t *testing.T) {
+	t.Parallel()
+	b, ctx := open(t, fast(t)), soon(t)
+	var asleep atomic.Int64
+	l := b.NewLease("host", "one")
+	l.clock = func() time.Time {
+		now := time.Now()
+		if d := asleep.Load(); d != 0 {
+			return now.Round(0).Add(time.Duration(d)) // the monotonic part of the first reading does not count either
+		}
+		return now
+	}
+	_, err := l.Take(ctx, ignore)
+	require.NoError(t, err)
+	require.NoError(t, l.Held())
+	asleep.Store(int64(leaseTime))
+	require.ErrorIs(t, l.Held(), ErrLeaseLost)
+	require.ErrorIs(t, l.Keep(ctx, nil), ErrLeaseLost)
+	asleep.Store(int64(-time.Hour))
+	require.NoError(t, l.Held(), "a clock that was put back")
+}
+
+// An answer that was lost leaves a record that this holder does not know of.
+func TestAWriteWhoseAnswerWasLostIsTheHoldersOwn(t *testing.T) {
+	t.Parallel()
+	b, ctx := open(t, fast(t)), soon(t)
+	l := b.NewLease("host", "one")
+	_, err := l.Take(ctx, ignore)
+	require.NoError(t, err)
+	before := l.epoch
+	require.NoError(t, l.Keep(ctx, []byte(`1`)))
+	l.epoch = before
+	require.NoError(t, l.Keep(ctx, []byte(`2`)))
+	require.Greater(t, l.epoch, before+1)
+}
+
+func TestWaitingForALeaseEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	b := open(t, fast(t))
+	one, two := b.NewLease("host", "one"), b.NewLease("host", "two")
+	_, err := one.Take(soon(t), ignore)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(soon(t))
+	_, err = two.Take(ctx, func([]byte) { cancel() })
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = b.NewLease("a.b", "one").Take(soon(t), ignore)
+	require.ErrorIs(t, err, ErrSubject)
+}
