@@ -25,8 +25,13 @@ demo: ## run the demo: a sample repository, a built-in plan, no key needed
 	$(GO) run ./cmd/divisi demo
 
 .PHONY: test
-test: ## run all tests (PKGS=./bus to choose); the linter vets
-	$(GO) test -vet=off -ldflags=-w $(SIDE) -timeout 20m $(PKGS)
+test: ## run the tests, but for the long ones (PKGS=./bus to choose); the linter vets
+	$(GO) test -short -vet=off -ldflags=-w $(SIDE) -timeout 20m $(PKGS)
+
+.PHONY: full
+full: ## run all tests, the long ones too, and three rounds of chaos
+	$(GO) test -vet=off -ldflags=-w $(SIDE) -timeout 90m $(PKGS)
+	$(MAKE) chaos ROUNDS=3
 
 .PHONY: race
 race: ## run the tests of packages that start goroutines under the race detector, the kill tests at fewer places, without scripts that have no races

@@ -65,7 +65,7 @@ func TestAClusterLosesAServer(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, copies, s.CachedInfo().Config.Replicas, name)
 	}
-	l := b.NewLease("host", "one")
+	l := b.NewLease("host", "one", 0)
 	_, err := l.Take(ctx, ignore)
 	require.NoError(t, err)
 	require.NoError(t, b.Put(ctx, "object", []byte("kept")))

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -47,10 +48,10 @@ type leaseRecord struct {
 	Note   json.RawMessage `json:"note,omitempty"`
 }
 
-// NewLease returns a lease that is not held yet. The name is one token of a subject. A holder that was killed takes its lease back
-// at once: two processes must never use the same one at a time.
-func (b *Bus) NewLease(name, holder string) *Lease {
-	return &Lease{bus: b, name: name, holder: holder, time: leaseTime, clock: time.Now, lost: true}
+// NewLease returns a lease that is not held yet, and lasts for a time, 0 for the usual one. The name is one token of a subject. A
+// holder that was killed takes its lease back at once: two processes must never use the same one at a time.
+func (b *Bus) NewLease(name, holder string, lasts time.Duration) *Lease {
+	return &Lease{bus: b, name: name, holder: holder, time: cmp.Or(lasts, leaseTime), clock: time.Now, lost: true}
 }
 
 // Take waits until the lease is this holder's, and returns the note of the one before. other is called with the note of each record

@@ -11,9 +11,7 @@ import (
 
 // leaseOf is a short lease on a bus.
 func leaseOf(b *Bus, holder string) *Lease {
-	l := b.NewLease("host", holder)
-	l.time = 400 * time.Millisecond
-	return l
+	return b.NewLease("host", holder, 400*time.Millisecond)
 }
 
 func ignore([]byte) {}
@@ -77,12 +75,10 @@ func TestALeaseHasOneHolder(t *testing.T) {
 func TestAHolderTakesItsLeaseBackAtOnce(t *testing.T) {
 	t.Parallel()
 	b, ctx := open(t, fast(t)), soon(t)
-	killed := b.NewLease("host", "one")
-	killed.time = time.Hour
+	killed := b.NewLease("host", "one", time.Hour)
 	_, err := killed.Take(ctx, ignore)
 	require.NoError(t, err)
-	again := b.NewLease("host", "one")
-	again.time = time.Hour
+	again := b.NewLease("host", "one", time.Hour)
 	_, err = again.Take(ctx, ignore)
 	require.NoError(t, err)
 	require.ErrorIs(t, killed.Keep(ctx, nil), ErrLeaseLost, "another term of the same holder")
@@ -94,7 +90,7 @@ func TestALeaseEndsWhileItsMachineSleeps(t *testing.T) {
 	t.Parallel()
 	b, ctx := open(t, fast(t)), soon(t)
 	var asleep atomic.Int64
-	l := b.NewLease("host", "one")
+	l := b.NewLease("host", "one", 0)
 	l.clock = func() time.Time {
 		now := time.Now()
 		if d := asleep.Load(); d != 0 {
@@ -116,7 +112,7 @@ func TestALeaseEndsWhileItsMachineSleeps(t *testing.T) {
 func TestAWriteWhoseAnswerWasLostIsTheHoldersOwn(t *testing.T) {
 	t.Parallel()
 	b, ctx := open(t, fast(t)), soon(t)
-	l := b.NewLease("host", "one")
+	l := b.NewLease("host", "one", 0)
 	_, err := l.Take(ctx, ignore)
 	require.NoError(t, err)
 	before := l.epoch
@@ -129,12 +125,12 @@ func TestAWriteWhoseAnswerWasLostIsTheHoldersOwn(t *testing.T) {
 func TestWaitingForALeaseEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	b := open(t, fast(t))
-	one, two := b.NewLease("host", "one"), b.NewLease("host", "two")
+	one, two := b.NewLease("host", "one", 0), b.NewLease("host", "two", 0)
 	_, err := one.Take(soon(t), ignore)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(soon(t))
 	_, err = two.Take(ctx, func([]byte) { cancel() })
 	require.ErrorIs(t, err, context.Canceled)
-	_, err = b.NewLease("a.b", "one").Take(soon(t), ignore)
+	_, err = b.NewLease("a.b", "one", 0).Take(soon(t), ignore)
 	require.ErrorIs(t, err, ErrSubject)
 }

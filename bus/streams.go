@@ -102,14 +102,15 @@ func streamDoes(have, want jetstream.StreamConfig) bool {
 		max(have.MaxMsgsPerSubject, 0) == want.MaxMsgsPerSubject && have.DenyDelete == want.DenyDelete
 }
 
+// findStreams opens the streams of a server that is another's. Who only finds them holds no lease.
 func (b *Bus) findStreams(ctx context.Context) error {
-	for _, name := range []string{streamEvents, streamTasks, streamObjects, streamCache, streamLeases} {
+	for _, name := range []string{streamEvents, streamTasks, streamObjects, streamCache} {
 		var s jetstream.Stream
 		err := b.try(ctx, []string{"$JS.API.STREAM.INFO." + name}, func(ctx context.Context) (err error) {
 			s, err = b.js.Stream(ctx, name)
 			return err
 		})
-		if (name == streamCache || name == streamLeases) && errors.Is(err, jetstream.ErrStreamNotFound) {
+		if name == streamCache && errors.Is(err, jetstream.ErrStreamNotFound) {
 			continue // an earlier program owns the server: the format of its log tells so
 		}
 		if err != nil {

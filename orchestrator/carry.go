@@ -37,19 +37,27 @@ func (h *conduct) carry(ctx context.Context, o *ResumeOptions, m store.Meta) (*R
 	if err := h.obey(r, st, o); err != nil {
 		return nil, err
 	}
-	release, err := h.keep(h.notice)
-	if err != nil {
+	if err := h.bring(ctx, r); err != nil {
 		return nil, err
 	}
-	h.later(release)
-	if h.mirror, err = h.received(ctx, r); err != nil {
-		return nil, err
-	}
-	h.later(h.mirror.Close) // also where launch is not reached
 	if err := h.checkSetup(ctx); err != nil {
 		return nil, err
 	}
 	return h.launch(ctx, st)
+}
+
+// bring gets the run's mirror, with all that its log refers to. The caches are held from then on.
+func (h *conduct) bring(ctx context.Context, r *order) error {
+	release, err := h.keep(h.notice)
+	if err != nil {
+		return err
+	}
+	h.later(release)
+	if h.mirror, err = h.received(ctx, r); err != nil {
+		return err
+	}
+	h.later(h.mirror.Close) // also where launch is not reached
+	return conductor.Restore(ctx, h.bus, r.Spec.Run, h.mirror)
 }
 
 // obey takes what a run is to do from its log, and from the order where the log has no events.
@@ -99,17 +107,23 @@ func (h *conduct) received(ctx context.Context, r *order) (*git.Repo, error) {
 // errLacks reports that a pack is of no use here.
 var errLacks = errors.New("the host no longer has the commits that the pack builds on: submit again")
 
-// source is the pack of an order. It is on the server for a day.
+// source is the pack of an order. It is on the server for a day; a host that stands by can ask the other one then.
 func (h *conduct) source(r *order) mirrors.Source {
 	return func(ctx context.Context, _ string, have []string, take func(context.Context, io.Reader) error) error {
-		for _, id := range r.Have {
-			if !slices.Contains(have, id) {
-				return errLacks
-			}
+		err := errLacks
+		if !slices.ContainsFunc(r.Have, func(id string) bool { return !slices.Contains(have, id) }) {
+			err = sealedPack{r.Pack, r.Size}.copy(ctx, h.bus.Cache(), take)
 		}
-		err := sealedPack{r.Pack, r.Size}.copy(ctx, h.bus.Cache(), take)
-		if errors.Is(err, bus.ErrNotFound) {
-			err = usage.Errorf("the server no longer has the files of run %s, which it keeps for a day: submit again", r.Spec.Run)
+		gone := errors.Is(err, bus.ErrNotFound)
+		switch {
+		case (gone || errors.Is(err, errLacks)) && h.lender != nil:
+			a, err := h.lender.ask(ctx, hostCall{Verb: verbBase, Run: r.Spec.Run, Commit: r.Spec.Base})
+			if err != nil {
+				return err
+			}
+			return sealedPack{a.Object, a.Size}.copy(ctx, h.lender.bus.Cache(), take)
+		case gone:
+			return usage.Errorf("the server no longer has the files of run %s, which it keeps for a day: submit again", r.Spec.Run)
 		}
 		return err
 	}

@@ -49,6 +49,8 @@ type conduct struct {
 	// ordered reports that the run was submitted: there is no checkout. exclude are the lists of what git ignores.
 	ordered bool
 	exclude []byte
+	// lender is the host that conducts the run, where this one stands by.
+	lender *client
 	// beside is what trees have of the checkout beside the files that git stores.
 	beside *checkout.Content
 	// positions are the places in the plan file, skipped the agents of other programs that are no roles here.
@@ -227,6 +229,7 @@ func (h *conduct) conductorConfig(setup string) conductor.Config {
 		Setup: setup, Interactive: h.Approve != nil, Publish: h.publish, Person: account(), OnDoubt: h.OnDoubt,
 		Baselines: h.baselines(),
 		Decide:    h.decider(), Keys: h.spec.Keys, Elsewhere: h.Elsewhere,
+		Held: h.held,
 	}
 }
 

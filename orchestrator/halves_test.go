@@ -117,7 +117,7 @@ type process struct {
 
 func spawn(t *testing.T, h half, also ...func(*exec.Cmd)) *process {
 	t.Helper()
-	if testing.Short() {
+	if raceDetector {
 		t.Skip("processes of their own, without races to find")
 	}
 	text, err := json.Marshal(h)
@@ -173,6 +173,9 @@ func gitIn(t *testing.T, dir string, args ...string) string {
 
 // Two processes with nothing in common but a server land the demo.
 func TestTheHalvesLandTheDemoInTwoProcesses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the whole demo, twice")
+	}
 	t.Parallel()
 	url, dir := broker(t), t.TempDir()
 	g, err := git.New(t.Context())

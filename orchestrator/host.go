@@ -26,20 +26,28 @@ type HostOptions struct {
 	Strict   bool   // conduct only where commands can be fully confined
 	// Notice is called with what a person should read at once about a run; "" for the host itself. It may be nil.
 	Notice func(run, text string)
+
+	leaseTime time.Duration // 0 for the usual
 }
 
 // Host conducts the runs that are submitted on a server, without a checkout of their repositories. Workers carry their tasks out,
-// see Work. What goes wrong with one run ends no other.
+// see Work. What goes wrong with one run ends no other. One host at a time has the lease of the server; the others stand by, and
+// one of them goes on with the runs when it is gone.
 type Host struct {
-	o    HostOptions
-	dir  store.Dir
-	bus  *bus.Bus
-	life context.CancelCauseFunc // ends all runs
-	deaf func()                  // stops listening
-	// under are the runs that are conducted; mu guards runs, which has them by id.
+	o     HostOptions
+	dir   store.Dir
+	bus   *bus.Bus
+	lease *bus.Lease
+	free  func() error            // gives the directory up
+	life  context.CancelCauseFunc // ends the host
+	deaf  func()                  // stops listening; nil while it stands by
+	loop  sync.WaitGroup          // waits for the lease, and keeps it
+	// under are the runs that are conducted; mu guards runs, which has them by id, and noted, which are those that the next host
+	// is to know of.
 	under sync.WaitGroup
 	mu    sync.Mutex
 	runs  map[string]*hosted
+	noted map[string]known
 }
 
 // hosted is a run that is conducted. err is why it could not begin, once begun is closed.
@@ -61,54 +69,32 @@ func NewHost(o HostOptions) (*Host, error) {
 	if o.StateDir = dir; o.Notice == nil {
 		o.Notice = func(string, string) {}
 	}
-	return &Host{o: o, runs: map[string]*hosted{}}, nil
+	return &Host{o: o, runs: map[string]*hosted{}, noted: map[string]known{}}, nil
 }
 
-// helloTime bounds how long a host waits for another one to answer.
-const helloTime = 2 * time.Second
-
-// Start listens for runs, and goes on with those of the state directory that have not ended or that a host was stopped in. The
-// host works until Stop. A server where another host listens is a mistake of the caller.
-func (h *Host) Start(ctx context.Context) error {
+// Start has the host listen for runs, and go on with those of the state directory, and of the host before it, that have not ended
+// or that a host was stopped in. Where another host has the lease, this one stands by. It works until Stop.
+func (h *Host) Start(ctx context.Context) (err error) {
 	h.dir = store.Dir{Path: h.o.StateDir, Log: *zerolog.Ctx(ctx)}
 	if err := os.MkdirAll(h.dir.Runs(), 0o700); err != nil {
 		return fmt.Errorf("make the directory of runs: %w", err)
 	}
+	holder, free, err := identify(h.o.StateDir)
+	if err != nil {
+		return err
+	}
 	at, err := h.o.Server.reach(ctx)
 	if err != nil {
-		return err
+		return errors.Join(err, free())
 	}
-	h.bus = at.bus
-	hello, cancel := context.WithTimeout(ctx, helloTime)
-	_, err = at.ask(hello, hostCall{Verb: verbHello})
-	cancel()
-	if err == nil {
-		h.dir.Close(h.bus)
-		return usage.Errorf("another host conducts runs on %s: stop it first, or use another server", h.bus.URL())
-	}
-	open, err := h.unfinished(ctx)
-	if err != nil {
-		h.dir.Close(h.bus)
-		return err
-	}
+	h.bus, h.free, h.lease = at.bus, free, at.bus.NewLease(hostLease, holder, h.o.leaseTime)
+	begun := make(chan error, 1)
 	ctx, h.life = context.WithCancelCause(context.WithoutCancel(ctx))
-	places := make([]*hosted, len(open))
-	for i, id := range open {
-		places[i], _ = h.place(id)
+	h.loop.Go(func() { h.serve(ctx, begun) })
+	if err = <-begun; err != nil {
+		h.Stop()
 	}
-	if h.deaf, err = h.listen(ctx, h.answer); err != nil {
-		h.life(err)
-		h.dir.Close(h.bus)
-		return err
-	}
-	h.under.Go(func() {
-		for _, mine := range places {
-			if err := h.begin(ctx, mine, false, ResumeOptions{}); err != nil && ctx.Err() == nil {
-				h.o.Notice(mine.id, fmt.Sprintf("the run does not go on: %v", err))
-			}
-		}
-	})
-	return nil
+	return err
 }
 
 // listen answers calls, and those that only read, until stop.
@@ -127,16 +113,18 @@ func (h *Host) listen(
 	return func() { acts(); reads() }, nil
 }
 
-// Stop ends what Start has begun: the runs are stopped in order and waited for, and the next host of the state directory goes on
-// with them.
+// Stop ends what Start has begun: the runs are stopped in order and waited for, and the next host goes on with them.
 func (h *Host) Stop() {
 	h.life(conductor.ErrHostStops)
-	h.deaf()
-	h.under.Wait()
+	h.loop.Wait()
 	h.dir.Close(h.bus)
+	if err := h.free(); err != nil {
+		h.dir.Log.Warn().Err(err).Msg("the directory of the host stays locked until this process ends")
+	}
 }
 
-// unfinished lists the runs to go on with, the oldest first. Their server is this host's now.
+// unfinished lists the runs to go on with, the oldest first, and notes those that the next host is to know of. Their server is
+// this host's now.
 func (h *Host) unfinished(ctx context.Context) (open []string, err error) {
 	ids, err := h.dir.IDs()
 	if err != nil {
@@ -153,8 +141,12 @@ func (h *Host) unfinished(ctx context.Context) (open []string, err error) {
 				return nil, err
 			}
 		}
-		if h.goesOn(ctx, id) {
+		goesOn := h.goesOn(ctx, id)
+		if goesOn {
 			open = append(open, id)
+		}
+		if goesOn || m.Fetched == "" {
+			h.note(known{Run: id, Order: m.Order, Ended: !goesOn})
 		}
 	}
 	return open, nil
@@ -177,7 +169,7 @@ func (h *Host) goesOn(ctx context.Context, id string) bool {
 // a fresh one that cannot begin leaves is removed.
 func (h *Host) begin(ctx context.Context, mine *hosted, fresh bool, o ResumeOptions) error {
 	o.Run, o.Machine = mine.id, Machine{
-		StateDir: h.o.StateDir, Strict: h.o.Strict, Elsewhere: true, Approve: waits,
+		StateDir: h.o.StateDir, Strict: h.o.Strict, Elsewhere: true, Approve: waits, held: h.lease.Held,
 		Notice: func(text, _ string) { h.o.Notice(mine.id, text) },
 	}
 	var r *Run
@@ -189,15 +181,16 @@ func (h *Host) begin(ctx context.Context, mine *hosted, fresh bool, o ResumeOpti
 		if fresh {
 			err = errors.Join(err, h.undo(ctx, mine.id))
 		}
-		return h.settle(mine, err)
+		return h.settle(ctx, mine, err)
 	}
 	close(mine.begun)
 	h.under.Go(func() {
-		defer h.drop(mine)
-		if err := guarded("conduct run "+mine.id, func() error {
+		defer h.drop(ctx, mine)
+		err := guarded("conduct run "+mine.id, func() error {
 			_, err := r.Wait(context.WithoutCancel(ctx))
 			return err
-		}); err != nil {
+		})
+		if err != nil && h.lease.Held() == nil { // else another host goes on with it
 			h.dir.Log.Error().Err(err).Str("run", mine.id).Msg("a run has failed")
 			h.o.Notice(mine.id, err.Error())
 		}
@@ -212,13 +205,14 @@ func (h *Host) undo(ctx context.Context, id string) error {
 	if err == nil && st.Spec.Run == "" && len(st.Unread) == 0 {
 		_, err = h.bus.Forget(ctx, id)
 	}
+	h.unnote(id)
 	return errors.Join(err, os.RemoveAll(h.dir.Run(id)))
 }
 
 // settle gives up the place of a run that is not conducted, and tells those who wait for it why.
-func (h *Host) settle(mine *hosted, err error) error {
+func (h *Host) settle(ctx context.Context, mine *hosted, err error) error {
 	mine.err = err
-	h.drop(mine)
+	h.drop(ctx, mine)
 	close(mine.begun)
 	return err
 }
@@ -229,10 +223,16 @@ func waits(ctx context.Context, _ Approval) (Answer, error) {
 	return Answer{}, context.Cause(ctx)
 }
 
-func (h *Host) drop(mine *hosted) {
+// drop gives up the place of a run, and notes whether it has ended.
+func (h *Host) drop(ctx context.Context, mine *hosted) {
+	ended := !h.goesOn(context.WithoutCancel(ctx), mine.id)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.runs, mine.id)
+	if k, ok := h.noted[mine.id]; ok && ended {
+		k.Ended = true
+		h.noted[mine.id] = k
+	}
 }
 
 // place takes the place of a run among those that are conducted; taken reports that it has one already.
@@ -269,7 +269,11 @@ func (h *Host) accept(ctx context.Context, id, order string) error {
 	}
 	fresh, err := h.describe(id, order)
 	if err != nil || !fresh && !h.goesOn(ctx, id) { // it was conducted, and has ended
-		return h.settle(mine, err)
+		return h.settle(ctx, mine, err)
+	}
+	h.note(known{Run: id, Order: order})
+	if err := h.lease.Keep(ctx, h.notes()); err != nil { // the next host has to know of it before the person does
+		return h.settle(ctx, mine, err)
 	}
 	return h.begin(ctx, mine, fresh, ResumeOptions{})
 }

@@ -23,7 +23,6 @@ func readSubject() string  { return "host.read" }
 
 // What can be asked of a host.
 const (
-	verbHello     = "hello"
 	verbHave      = "have"
 	verbStart     = "start"
 	verbList      = "list"
@@ -32,6 +31,7 @@ const (
 	verbResume    = "resume"
 	verbRequest   = "request"
 	verbCommit    = "commit"
+	verbBase      = "base"
 	verbFetched   = "fetched"
 	verbDiff      = "diff"
 	verbContext   = "context"
@@ -39,7 +39,9 @@ const (
 )
 
 // reads are the calls that change nothing.
-var reads = []string{verbHello, verbList, verbSummary, verbLook, verbCommit, verbHave, verbDiff, verbContext, verbDecisions}
+var reads = []string{
+	verbList, verbSummary, verbLook, verbCommit, verbBase, verbHave, verbDiff, verbContext, verbDecisions,
+}
 
 // subjectOf is where a call goes.
 func subjectOf(verb string) string {
@@ -59,7 +61,7 @@ type hostCall struct {
 	Budget          *int `json:"budget,omitempty"`
 	AllowUnverified bool `json:"allow_unverified,omitempty"`
 	// Commit is one that has landed: commit packs it for a repository with Have, fetched notes that a person has published it.
-	// For have it is the base of the run to come, and Caches names the repository as its order will.
+	// For base it is that of the run, for have of the run to come, and Caches names the repository as its order will.
 	Commit string `json:"commit,omitempty"`
 	Have   string `json:"have,omitempty"`
 	Caches string `json:"caches,omitempty"`

@@ -37,6 +37,8 @@ type Machine struct {
 	// Notice is called with what a person should read at once and no event holds, also by Wait and Close, which it must not
 	// call. A code, as CodeOf returns one, is about what to do next; "" is none. It may be nil.
 	Notice func(text, code string)
+
+	held func() error // Config.Held of the conductor
 }
 
 // Approval is a plan that a person is asked about.

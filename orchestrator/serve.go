@@ -41,8 +41,6 @@ func (h *Host) answer(ctx context.Context, m bus.Message) ([]byte, error) {
 func (h *Host) do(ctx context.Context, q *hostCall) (a hostAnswer, err error) {
 	a.Run = q.Run
 	switch q.Verb {
-	case verbHello:
-		return a, nil
 	case verbList:
 		a.Runs, err = h.list()
 		return a, err
@@ -74,8 +72,12 @@ func (h *Host) do(ctx context.Context, q *hostCall) (a hostAnswer, err error) {
 		p, err := h.pack(ctx, q)
 		a.Object, a.Size = p.name, p.size
 		return a, err
+	case verbBase:
+		p, err := h.base(ctx, q)
+		a.Object, a.Size = p.name, p.size
+		return a, err
 	case verbFetched:
-		return a, h.fetched(q, m)
+		return a, h.fetched(ctx, q, m)
 	}
 	return h.read(ctx, q)
 }
@@ -126,12 +128,7 @@ func (h *Host) have(ctx context.Context, q *hostCall) ([]string, error) {
 
 // pack makes a pack of what has landed, for a repository that has another commit.
 func (h *Host) pack(ctx context.Context, q *hostCall) (p sealedPack, err error) {
-	g, err := git.New(ctx)
-	if err != nil {
-		return p, err
-	}
-	dir := h.dir.Run(q.Run)
-	mirror, err := g.OpenMirror(filepath.Join(dir, "repo.git"))
+	mirror, err := h.mirror(ctx, q.Run)
 	if err != nil {
 		return p, err
 	}
@@ -139,9 +136,32 @@ func (h *Host) pack(ctx context.Context, q *hostCall) (p sealedPack, err error) 
 	if err := landedAt(ctx, mirror, q.Run, q.Commit); err != nil {
 		return p, err
 	}
-	return putPack(ctx, h.bus.Cache(), dir, q.Commit, func(w io.Writer) error {
+	return putPack(ctx, h.bus.Cache(), h.dir.Run(q.Run), q.Commit, func(w io.Writer) error {
 		return mirror.PackTo(ctx, w, q.Commit, q.Have)
 	})
+}
+
+// base makes a pack of the base commit of a run, for a host that stands by.
+func (h *Host) base(ctx context.Context, q *hostCall) (p sealedPack, err error) {
+	mirror, err := h.mirror(ctx, q.Run)
+	if err != nil {
+		return p, err
+	}
+	defer mirror.Close()
+	if mirror.Base() != q.Commit {
+		return p, usage.Errorf("commit %.64q is not the base of run %s", q.Commit, q.Run)
+	}
+	return putPack(ctx, h.bus.Cache(), h.dir.Run(q.Run), q.Commit, func(w io.Writer) error {
+		return mirror.PackBase(ctx, w, mirror.Objects())
+	})
+}
+
+func (h *Host) mirror(ctx context.Context, id string) (*git.Repo, error) {
+	g, err := git.New(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return g.OpenMirror(filepath.Join(h.dir.Run(id), "repo.git"))
 }
 
 // landedAt refuses a commit that is not the newest one of the run.
@@ -154,12 +174,18 @@ func landedAt(ctx context.Context, mirror *git.Repo, id, commit string) error {
 }
 
 // fetched notes that a person has published a commit.
-func (h *Host) fetched(q *hostCall, m store.Meta) error {
+func (h *Host) fetched(ctx context.Context, q *hostCall, m store.Meta) error {
 	if !wire.IsCommit(q.Commit) {
 		return usage.Errorf("%.80q is no commit", q.Commit)
 	}
 	m.Fetched = q.Commit
-	return m.Write(h.dir.Run(q.Run))
+	if err := m.Write(h.dir.Run(q.Run)); err != nil {
+		return err
+	}
+	if !h.active(q.Run) && !h.goesOn(ctx, q.Run) {
+		h.unnote(q.Run)
+	}
+	return nil
 }
 
 // read answers what needs the log and the repository of a run, and puts requests to one that is not conducted.

@@ -29,17 +29,18 @@ func TestScripts(t *testing.T) {
 }
 
 // Every script here tries one harm that a hostile repository, a failing machine or a failing service can do to a person, with
-// the whole program. They say nothing about races.
+// the whole program.
 func TestHarms(t *testing.T) {
-	if testing.Short() {
-		t.Skip("whole runs, without races to find")
-	}
 	t.Parallel()
 	runScripts(t, "harm")
 }
 
+// runScripts runs the scripts of a directory. The packages that they are made of have tests of their own for races.
 func runScripts(t *testing.T, dir string) {
 	t.Helper()
+	if raceDetector {
+		t.Skip("whole runs")
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", dir), RequireExplicitExec: true, RequireUniqueNames: true, Setup: setUp,
 		Condition: condition,

@@ -236,6 +236,9 @@ func TestCollectionsNoticeWhatIsMissing(t *testing.T) {
 
 // Of many commits the last ones are kept, in few packs, and a mirror keeps the packs that it was made of.
 func TestCollectionsAreTidied(t *testing.T) {
+	if testing.Short() {
+		t.Skip("hundreds of packs")
+	}
 	t.Parallel()
 	g := newGathered(t, newCommitted(t))
 	var commits []string

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -23,7 +24,7 @@ func TestAsSomebodyElse(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
 	require.NoError(t, os.Chown(dir, stranger, stranger))
-	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.v", "-test.run", "^("+strings.Join([]string{
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.v", fmt.Sprintf("-test.short=%v", testing.Short()), "-test.run", "^("+strings.Join([]string{
 		"TestEscapes", "TestAttacksWorkUnconfined", "TestNothingSurvives", "TestNothingSurvivesTheParent", "TestHiddenIsNotRead",
 		"TestHomeIsNotThere", "TestMemoryIsBounded", "TestNetworkIsAskedFor", "TestWorksForGit", "TestWorksForMake",
 		"TestWorksWithTerminals", "TestProbeSaysWhatIsTrue", "TestDownloadsAreWrittenBySetupAlone", "TestALinkInDownloadsLeadsNowhere",

@@ -68,6 +68,8 @@ type Config struct {
 	Keys map[string][]byte
 	// Elsewhere is set where the workers are other processes, which enlist.
 	Elsewhere bool
+	// Held returns an error once another machine may conduct the run: nothing is written after it. nil where no other one can.
+	Held func() error
 	// OnDoubt replaces what the run does about doubts when it is resumed; "" leaves it.
 	OnDoubt string
 	// Notices are recorded at the start of the run, e.g. that commands are not confined here; Closing, which may be nil, returns

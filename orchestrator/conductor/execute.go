@@ -118,6 +118,9 @@ func (c *Conductor) commit(ctx context.Context, events ...contextscope.Event) er
 	}
 	kind := events[0].Kind
 	fail := func(err error) error { return fmt.Errorf("append a %s event to run %s: %w", kind, c.cfg.Run, err) }
+	if err := c.held(); err != nil {
+		return fail(err)
+	}
 	subject, filter := bus.ConductorSubject(c.cfg.Run, string(kind)), bus.ConductorFilter(c.cfg.Run)
 	encoded, err := wire.EncodeEvents(events)
 	if err == nil {
@@ -225,6 +228,9 @@ func (c *Conductor) merge(ctx context.Context, a landing.Merge) error {
 		err = draft.Flush(ctx)
 	}
 	merged()
+	if err == nil {
+		err = c.share(ctx, chain.Head, a.Onto)
+	}
 	if err != nil {
 		return err
 	}
@@ -244,7 +250,21 @@ func (c *Conductor) end(ctx context.Context, d run.Data) (err error) {
 	return c.append(ctx, run.Append{Data: d})
 }
 
+// held returns ErrDeposed where another machine may have taken the run over. The log refuses what is written then all the same.
+func (c *Conductor) held() error {
+	if c.cfg.Held == nil {
+		return nil
+	}
+	if err := c.cfg.Held(); err != nil {
+		return fmt.Errorf("%w: %w", ErrDeposed, err)
+	}
+	return nil
+}
+
 func (c *Conductor) publishHead(ctx context.Context) (string, error) {
+	if err := c.held(); err != nil {
+		return "", err
+	}
 	defer spend(&c.own.Landing)()
 	ref, err := c.cfg.Publish(ctx, c.st.Head, c.st.Spec.Base, c.st.Published)
 	if err != nil {

@@ -98,9 +98,17 @@ type Data struct {
 	Crew Crew `json:"crew,omitzero"`
 	// Unserved is set, to all of it, when the roles change that no worker serves.
 	Unserved map[string]Unserved `json:"unserved,omitzero"`
+	// Made is set, where another machine can take the run over, before other events refer to a commit that the conductor made.
+	Made Made `json:"made,omitzero"`
 	// Notices are for the people who watch, such as that commands are not confined on this machine.
 	Notices []string `json:"notices,omitempty"`
 	Own     Own      `json:"own,omitzero"`
+}
+
+// Made is a commit, and the object with a pack of what leads to it from what was made before.
+type Made struct {
+	Commit string `json:"commit"`
+	Pack   string `json:"pack"`
 }
 
 // Own is what the conductor did itself since its event before: with patches and their files, to seal assignments, to merge and to

@@ -1,0 +1,286 @@
+package orchestrator
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/renameio/v2/maybe"
+
+	"divisi/bus"
+	"divisi/internal/usage"
+	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/store"
+)
+
+// hostLease names the lease of the host that conducts what is submitted on a server.
+const hostLease = "host"
+
+const (
+	// keepPause is between two renewals of the lease.
+	keepPause = 3 * time.Second
+	// releaseTime bounds how long a host that stops tries to give its lease up.
+	releaseTime = 5 * time.Second
+	// hostDir is, in a state directory, what a host has of its own.
+	hostDir = "host"
+)
+
+// known is a run of a host as the next one learns of it from the note of the lease: one that has not ended, or whose branch no
+// person has published.
+type known struct {
+	Run   string `json:"run"`
+	Order string `json:"order"`
+	Ended bool   `json:"ended,omitempty"`
+}
+
+// identify locks a state directory for a host, and returns the host's id, which is made where there is none.
+func identify(stateDir string) (id string, free func() error, err error) {
+	dir := filepath.Join(stateDir, hostDir)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", nil, fmt.Errorf("make the directory of the host: %w", err)
+	}
+	free, err = bus.Lock(dir)
+	if errors.As(err, new(*bus.LockedError)) {
+		err = usage.Errorf("a host of %s runs already: stop it, or give this one another directory", stateDir)
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	path := filepath.Join(dir, "id")
+	data, err := os.ReadFile(path)
+	if id = string(data); errors.Is(err, os.ErrNotExist) {
+		id = newID()
+		err = maybe.WriteFile(path, []byte(id), 0o600)
+	}
+	if err != nil || id == "" {
+		return "", nil, errors.Join(fmt.Errorf("read the id of the host from %s: %w", path, cmp.Or(err, errors.New("it is empty"))), free())
+	}
+	return id, free, nil
+}
+
+// serve waits for the lease and conducts while it lasts, again and again, until ctx ends. begun gets one value: nil when the host
+// conducts or stands by, or why it cannot.
+func (h *Host) serve(ctx context.Context, begun chan<- error) {
+	var once sync.Once
+	tell := func(err error) { once.Do(func() { begun <- err }) }
+	for {
+		err := h.term(ctx, tell)
+		if ctx.Err() != nil {
+			tell(context.Cause(ctx))
+			return
+		}
+		tell(err)
+		h.o.Notice("", fmt.Sprintf("the host has stopped to conduct: %v; it stands by", err))
+		select {
+		case <-time.After(keepPause):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// term is one time of holding the lease.
+func (h *Host) term(ctx context.Context, begun func(error)) error {
+	s := standby{host: h}
+	note, err := h.lease.Take(ctx, func(note []byte) {
+		s.follow(ctx, note)
+		begun(nil)
+	})
+	s.done.Wait()
+	if err != nil {
+		return err
+	}
+	life, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	if err := h.conduct(life, note); err != nil {
+		return errors.Join(err, h.release(ctx))
+	}
+	begun(nil)
+	h.keep(life, end)
+	cause := context.Cause(life)
+	h.deaf()
+	h.deaf = nil
+	h.under.Wait()
+	if ctx.Err() != nil {
+		return h.release(ctx)
+	}
+	return cause
+}
+
+// conduct goes on with what the host before did, and listens.
+func (h *Host) conduct(ctx context.Context, note []byte) error {
+	for _, k := range readNotes(note) {
+		if _, err := h.describe(k.Run, k.Order); err != nil {
+			h.o.Notice(k.Run, fmt.Sprintf("the run of the host before cannot be taken over: %v", err))
+		}
+	}
+	open, err := h.unfinished(ctx)
+	if err != nil {
+		return err
+	}
+	places := make([]*hosted, len(open))
+	for i, id := range open {
+		places[i], _ = h.place(id)
+	}
+	if h.deaf, err = h.listen(ctx, h.answer); err != nil {
+		return err
+	}
+	h.under.Go(func() {
+		for _, mine := range places {
+			if err := h.begin(ctx, mine, false, ResumeOptions{}); err != nil && ctx.Err() == nil {
+				h.o.Notice(mine.id, fmt.Sprintf("the run does not go on: %v", err))
+			}
+		}
+	})
+	return nil
+}
+
+// keep renews the lease until ctx ends, or end ends it because the lease is lost.
+func (h *Host) keep(ctx context.Context, end context.CancelCauseFunc) {
+	tick := time.NewTicker(cmp.Or(h.o.leaseTime/5, keepPause))
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+			err := h.lease.Keep(ctx, h.notes())
+			if lost := h.lease.Held(); lost != nil && ctx.Err() == nil {
+				end(errors.Join(lost, err))
+			} else if err != nil {
+				h.dir.Log.Warn().Err(err).Msg("the lease was not renewed")
+			}
+		}
+	}
+}
+
+func (h *Host) release(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
+	defer cancel()
+	return h.lease.Release(ctx, h.notes())
+}
+
+func (h *Host) note(k known) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.noted[k.Run] = k
+}
+
+func (h *Host) unnote(id string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.noted, id)
+}
+
+// maxNoted bounds the runs that a host tells the next one of, the newest ones.
+const maxNoted = 4096
+
+// notes is the note of the lease.
+func (h *Host) notes() []byte {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all := slices.SortedFunc(maps.Values(h.noted), func(a, b known) int { return cmp.Compare(b.Run, a.Run) })
+	data, _ := json.Marshal(all[:min(len(all), maxNoted)]) // strings and bools
+	return data
+}
+
+// readNotes reads the note of another host. What is no run is left out.
+func readNotes(note []byte) (all []known) {
+	if json.Unmarshal(note, &all) != nil {
+		return nil
+	}
+	return slices.DeleteFunc(all, func(k known) bool { return !bus.ValidToken(k.Run) || k.Order == "" })
+}
+
+// standby is a host that waits for the lease of another one. It brings to this machine what cannot be had any more when the other
+// one is gone: the base commits of its runs, and the branches of those that have ended.
+type standby struct {
+	host *Host
+	done sync.WaitGroup
+	mu   sync.Mutex
+	busy bool
+	has  map[known]bool
+}
+
+// follow begins to bring what is new in a note, unless that is being done already.
+func (s *standby) follow(ctx context.Context, note []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.busy {
+		return
+	}
+	if s.has == nil {
+		s.has = map[known]bool{}
+		s.host.o.Notice("", "another host conducts the runs of "+s.host.bus.URL()+": this one takes them over when it is gone")
+	}
+	var lacks []known
+	for _, k := range readNotes(note) {
+		if !s.has[k] {
+			lacks = append(lacks, k)
+		}
+	}
+	s.busy = true
+	s.done.Go(func() {
+		for _, k := range lacks {
+			if err := s.host.bring(ctx, k); err != nil && ctx.Err() == nil {
+				s.host.dir.Log.Warn().Err(err).Str("run", k.Run).Msg("the run's commits are not here yet")
+				continue
+			}
+			s.mu.Lock()
+			s.has[k] = true
+			s.mu.Unlock()
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.busy = false
+	})
+}
+
+// bring describes a run of another host here, and brings its commits.
+func (h *Host) bring(ctx context.Context, k known) error {
+	if _, err := h.describe(k.Run, k.Order); err != nil {
+		return err
+	}
+	return guarded("stand by for run "+k.Run, func() error {
+		return stand(ctx, &ResumeOptions{Run: k.Run, Machine: Machine{StateDir: h.o.StateDir, Elsewhere: true}}, &client{h.bus}, k.Ended)
+	})
+}
+
+// stand brings the base commit of a submitted run to a machine that does not conduct it; for one that has ended its branch too.
+func stand(ctx context.Context, o *ResumeOptions, peer *client, ended bool) error {
+	h, err := o.conduct(ctx)
+	if err != nil {
+		return err
+	}
+	defer h.release()
+	h.path, h.lender = h.dir.Run(o.Run), peer
+	m, err := store.ReadMeta(h.path)
+	if err != nil {
+		return err
+	}
+	if h.bus, err = h.dir.Hold(ctx, o.Run, m.Server()); err != nil {
+		return err
+	}
+	h.later(func() { h.dir.Close(h.bus) })
+	r, err := unsealOrder(ctx, h.bus, o.Run, m.Order)
+	if err != nil {
+		return err
+	}
+	h.ordered, h.exclude, h.spec = true, r.Exclude, r.Spec
+	h.find(r.Caches)
+	if err := h.bring(ctx, r); err != nil || !ended {
+		return err
+	}
+	st, err := conductor.Fold(ctx, h.bus, o.Run)
+	if err != nil || st.Head == st.Spec.Base {
+		return err
+	}
+	_, err = h.keepBranch(ctx, st.Head)
+	return err
+}
