@@ -22,10 +22,10 @@ const (
 // ErrLeaseLost reports that a lease is another's, or may be by now.
 var ErrLeaseLost = errors.New("bus: the lease was lost")
 
-// Lease is the right to act alone for all who use a server, such as to conduct its runs. Its record is on the server; the place of
-// the record in its stream is the epoch, which grows with each write, and a write that expects an older one is refused. No clock is
-// compared with that of another machine: who waits measures how long the record has not changed, and a holder by how much its own
-// clocks, both of them, have moved since it last wrote. The monotonic one stands still while a machine sleeps.
+// Lease is the right to act alone for all who use a server, such as to conduct its runs. Its record is on the server; the place
+// of the record in its stream is the epoch, which grows with each write, and a write that expects an older one is refused. No
+// clock is compared with that of another machine: who waits measures how long the record has not changed, and a holder by how
+// much its own clocks, both of them, have moved since it last wrote. The monotonic one stands still while a machine sleeps.
 // See Gray and Cheriton, Leases (1989). Its methods may be called by many goroutines at once.
 type Lease struct {
 	bus    *Bus
@@ -54,8 +54,8 @@ func (b *Bus) NewLease(name, holder string, lasts time.Duration) *Lease {
 	return &Lease{bus: b, name: name, holder: holder, time: cmp.Or(lasts, leaseTime), clock: time.Now, lost: true}
 }
 
-// Take waits until the lease is this holder's, and returns the note of the one before. other is called with the note of each record
-// that another holder writes meanwhile; it must not block. A server that is away is waited for.
+// Take waits until the lease is this holder's, and returns the note of the one before. other is called with the note of each
+// record that another holder writes meanwhile; it must not block. A server that is away is waited for.
 func (l *Lease) Take(ctx context.Context, other func(note []byte)) (note []byte, err error) {
 	var seen uint64
 	var since time.Time
@@ -98,9 +98,9 @@ func (l *Lease) begin(ctx context.Context, note []byte, after uint64) error {
 	return l.write(ctx, leaseRecord{Holder: l.holder, Term: l.term, Note: note}, after)
 }
 
-// Keep renews the lease and writes a note that the next holder reads. ErrLeaseLost when it is another's; after any other error the
-// lease is held until its time is over.
-func (l *Lease) Keep(ctx context.Context, note []byte) error {
+// Keep renews the lease and writes a note, as JSON, that the next holder reads. ErrLeaseLost when it is another's; after any other
+// error the lease is held until its time is over.
+func (l *Lease) Keep(ctx context.Context, note any) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.held(); err != nil {
@@ -108,8 +108,12 @@ func (l *Lease) Keep(ctx context.Context, note []byte) error {
 	}
 	ctx, cancel := context.WithDeadline(ctx, l.since.Add(l.time))
 	defer cancel()
-	mine := leaseRecord{Holder: l.holder, Term: l.term, Note: note}
-	err := l.write(ctx, mine, l.epoch)
+	data, err := json.Marshal(note)
+	if err != nil {
+		return fmt.Errorf("encode the note of lease %s: %w", l.name, err)
+	}
+	mine := leaseRecord{Holder: l.holder, Term: l.term, Note: data}
+	err = l.write(ctx, mine, l.epoch)
 	if !errors.Is(err, ErrFenced) {
 		return err
 	}
@@ -140,13 +144,16 @@ func (l *Lease) held() error {
 }
 
 // Release gives the lease up, so that the next holder need not wait. The note stays for it.
-func (l *Lease) Release(ctx context.Context, note []byte) error {
+func (l *Lease) Release(ctx context.Context, note any) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.held() != nil {
 		return nil
 	}
-	err := l.write(ctx, leaseRecord{Note: note}, l.epoch)
+	data, err := json.Marshal(note)
+	if err == nil {
+		err = l.write(ctx, leaseRecord{Note: data}, l.epoch)
+	}
 	l.lost = true
 	return err
 }

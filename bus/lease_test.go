@@ -26,7 +26,7 @@ func TestALeaseHasOneHolder(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, note)
 		require.NoError(t, one.Held())
-		require.NoError(t, one.Keep(ctx, []byte(`"a"`)))
+		require.NoError(t, one.Keep(ctx, "a"))
 
 		seen, taken, stop := make(chan string, 100), make(chan error, 1), make(chan struct{})
 		go func() {
@@ -42,7 +42,7 @@ func TestALeaseHasOneHolder(t *testing.T) {
 					kept <- nil
 					return
 				case <-time.After(50 * time.Millisecond):
-					if err := one.Keep(ctx, []byte(`"b"`)); err != nil {
+					if err := one.Keep(ctx, "b"); err != nil {
 						kept <- err
 						return
 					}
@@ -61,13 +61,13 @@ func TestALeaseHasOneHolder(t *testing.T) {
 		require.ErrorIs(t, one.Held(), ErrLeaseLost)
 		require.ErrorIs(t, one.Keep(ctx, nil), ErrLeaseLost)
 		require.NoError(t, one.Release(ctx, nil), "of what is not held")
-		require.NoError(t, two.Keep(ctx, []byte(`"c"`)))
+		require.NoError(t, two.Keep(ctx, "c"))
 
-		require.NoError(t, two.Release(ctx, []byte(`"d"`)))
+		require.NoError(t, two.Release(ctx, "d"))
 		require.ErrorIs(t, two.Held(), ErrLeaseLost)
 		note, err = one.Take(ctx, ignore)
 		require.NoError(t, err)
-		require.Equal(t, `"d"`, string(note))
+		require.JSONEq(t, `"d"`, string(note))
 	})
 }
 
@@ -116,9 +116,9 @@ func TestAWriteWhoseAnswerWasLostIsTheHoldersOwn(t *testing.T) {
 	_, err := l.Take(ctx, ignore)
 	require.NoError(t, err)
 	before := l.epoch
-	require.NoError(t, l.Keep(ctx, []byte(`1`)))
+	require.NoError(t, l.Keep(ctx, 1))
 	l.epoch = before
-	require.NoError(t, l.Keep(ctx, []byte(`2`)))
+	require.NoError(t, l.Keep(ctx, 2))
 	require.Greater(t, l.epoch, before+1)
 }
 

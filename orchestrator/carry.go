@@ -123,7 +123,8 @@ func (h *conduct) source(r *order) mirrors.Source {
 			}
 			return sealedPack{a.Object, a.Size}.copy(ctx, h.lender.bus.Cache(), take)
 		case gone:
-			return usage.Errorf("the server no longer has the files of run %s, which it keeps for a day: submit again", r.Spec.Run)
+			return usage.Errorf("the server no longer has the files of run %s, which it keeps for a day: submit again",
+				r.Spec.Run)
 		}
 		return err
 	}

@@ -350,8 +350,8 @@ func (h *conduct) coded(text, code string) {
 }
 
 // usualParallel is how many agents work at once where no one says: elsewhere as many as the workers have places for.
-func (o *Machine) usualParallel() int {
-	if o.Elsewhere {
+func (h *Machine) usualParallel() int {
+	if h.Elsewhere {
 		return maxParallel
 	}
 	return defaultParallel

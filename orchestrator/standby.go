@@ -61,7 +61,8 @@ func identify(stateDir string) (id string, free func() error, err error) {
 		err = maybe.WriteFile(path, []byte(id), 0o600)
 	}
 	if err != nil || id == "" {
-		return "", nil, errors.Join(fmt.Errorf("read the id of the host from %s: %w", path, cmp.Or(err, errors.New("it is empty"))), free())
+		err = cmp.Or(err, errors.New("it is empty"))
+		return "", nil, errors.Join(fmt.Errorf("read the id of the host from %s: %w", path, err), free())
 	}
 	return id, free, nil
 }
@@ -182,12 +183,11 @@ func (h *Host) unnote(id string) {
 const maxNoted = 4096
 
 // notes is the note of the lease.
-func (h *Host) notes() []byte {
+func (h *Host) notes() any {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	all := slices.SortedFunc(maps.Values(h.noted), func(a, b known) int { return cmp.Compare(b.Run, a.Run) })
-	data, _ := json.Marshal(all[:min(len(all), maxNoted)]) // strings and bools
-	return data
+	return all[:min(len(all), maxNoted)]
 }
 
 // readNotes reads the note of another host. What is no run is left out.
@@ -248,7 +248,8 @@ func (h *Host) bring(ctx context.Context, k known) error {
 		return err
 	}
 	return guarded("stand by for run "+k.Run, func() error {
-		return stand(ctx, &ResumeOptions{Run: k.Run, Machine: Machine{StateDir: h.o.StateDir, Elsewhere: true}}, &client{h.bus}, k.Ended)
+		o := &ResumeOptions{Run: k.Run, Machine: Machine{StateDir: h.o.StateDir, Elsewhere: true}}
+		return stand(ctx, o, &client{h.bus}, k.Ended)
 	})
 }
 

@@ -52,7 +52,8 @@ goal: Write the notes in capitals
 tasks:
   - {id: capitals, role: editor, brief: Write the file in capitals., files: [notes.txt]}
   - {id: more, role: editor, brief: Write the other one., files: [more.txt], depends_on: [capitals]}
-`})
+`,
+	})
 	require.NotEmpty(t, id)
 	work := spawn(t, half{Work: true, State: filepath.Join(dir, "work"), Run: id, NATS: url})
 	runs := orchestrator.On(orchestrator.Server{URL: url})

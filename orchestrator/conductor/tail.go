@@ -2,10 +2,11 @@ package conductor
 
 import (
 	"context"
+	"fmt"
+
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/internal/machine"
-	"fmt"
 )
 
 type tailed struct {
