@@ -146,9 +146,11 @@ func (h *conduct) enlist(ctx context.Context, e *wire.Enlistment) (a answer, err
 		return a, err
 	}
 	for _, limit := range e.Limits {
-		h.limits.take(limit)
+		h.limits.take(limit.Taken(now()))
 	}
-	a.Limits = h.limits.list()
+	for _, limit := range h.limits.list() {
+		a.Limits = append(a.Limits, limit.Sent(now()))
+	}
 	if e.Holding == nil {
 		return a, nil
 	}

@@ -199,13 +199,16 @@ func (e *engagement) enlist(ctx context.Context, w *work) error {
 	c := call{Enlist: &wire.Enlistment{Worker: p.Worker, Version: p.Version, Protocol: p.Protocol, Key: p.Key, Places: p.Places}}
 	for end := now().Add(wire.PresentFor); ; {
 		rate := e.kept()
-		c.Enlist.Holding, c.Enlist.Limits = e.allowance.holding(), rate.Limits()
+		c.Enlist.Holding, c.Enlist.Limits = e.allowance.holding(), nil
+		for _, limit := range rate.Limits() {
+			c.Enlist.Limits = append(c.Enlist.Limits, limit.Sent(now()))
+		}
 		a, err := w.ask(ctx, c)
 		switch {
 		case err == nil:
 			e.allowance.take(c.Enlist.Holding, a.Grant)
 			for _, limit := range a.Limits {
-				rate.Take(limit)
+				rate.Take(limit.Taken(now()))
 			}
 			e.worked.Store(true)
 			return nil

@@ -24,6 +24,9 @@ type HostOptions struct {
 	StateDir string // has the runs that it conducts
 	Server   Server // where runs are submitted, and where they meet their workers
 	Strict   bool   // conduct only where commands can be fully confined
+	// Keep is how long a run that has ended stays after it began; one whose branch no person has published stays for good. 0 keeps
+	// all.
+	Keep time.Duration
 	// Notice is called with what a person should read at once about a run; "" for the host itself. It may be nil.
 	Notice func(run, text string)
 
@@ -141,13 +144,21 @@ func (h *Host) unfinished(ctx context.Context) (open []string, err error) {
 				return nil, err
 			}
 		}
+		if h.gone(ctx, id, m.Order) {
+			// Another host has removed it, or the store of the server is lost: then what is here may be all that is left of a branch.
+			if m.Fetched != "" {
+				err = os.RemoveAll(h.dir.Run(id))
+			}
+			if err != nil {
+				return nil, fmt.Errorf("remove run %s: %w", id, err)
+			}
+			continue
+		}
 		goesOn := h.goesOn(ctx, id)
 		if goesOn {
 			open = append(open, id)
 		}
-		if goesOn || m.Fetched == "" {
-			h.note(known{Run: id, Order: m.Order, Ended: !goesOn})
-		}
+		h.note(known{Run: id, Order: m.Order, Ended: !goesOn, Fetched: m.Fetched})
 	}
 	return open, nil
 }

@@ -33,6 +33,7 @@ const (
 	verbCommit    = "commit"
 	verbBase      = "base"
 	verbFetched   = "fetched"
+	verbRemove    = "remove"
 	verbDiff      = "diff"
 	verbContext   = "context"
 	verbDecisions = "decisions"
@@ -65,6 +66,8 @@ type hostCall struct {
 	Commit string `json:"commit,omitempty"`
 	Have   string `json:"have,omitempty"`
 	Caches string `json:"caches,omitempty"`
+	// Unfetched has remove take a run whose branch no person has published.
+	Unfetched bool `json:"unfetched,omitempty"`
 	// Request is for a run that is not being conducted.
 	Request *conductor.Request `json:"request,omitempty"`
 	// Task, Attempt, Stat and View are those of Diff and Context.
@@ -84,6 +87,7 @@ type hostAnswer struct {
 	Run     string   `json:"run,omitempty"`
 	Runs    []string `json:"runs,omitempty"`
 	Summary *Summary `json:"summary,omitempty"`
+	Removed *Removed `json:"removed,omitempty"`
 	// Active reports that the host conducts the run; Fetched is the commit that a person has published last.
 	Active    bool       `json:"active,omitempty"`
 	Fetched   string     `json:"fetched,omitempty"`

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -29,6 +30,7 @@ type ServeOptions struct {
 	// Agents and Gates are the places of a worker in this process; no agents for none.
 	Agents, Gates int
 	Strict        bool
+	Keep          time.Duration // see HostOptions
 	// Ready is told once that the server is there: where members connect.
 	Ready  func(url string)
 	Notice func(text string)
@@ -57,7 +59,7 @@ func Serve(ctx context.Context, o ServeOptions) (err error) {
 		at = Server{URL: b.URL(), Login: filepath.Join(hubBus(stateDir), bus.OwnerFile)}
 		url = o.url(b)
 	}
-	host, err := NewHost(HostOptions{StateDir: stateDir, Server: at, Strict: o.Strict, Notice: func(run, text string) {
+	host, err := NewHost(HostOptions{StateDir: stateDir, Server: at, Strict: o.Strict, Keep: o.Keep, Notice: func(run, text string) {
 		if run != "" {
 			text = "run " + run + ": " + text
 		}

@@ -59,7 +59,7 @@ func listenLimits(ctx context.Context, b *bus.Bus, take func(spec.Wait)) (stop f
 	stop, err = b.Subscribe(ctx, bus.LimitsSubject(), func(m bus.Message, _ func([]byte) error) {
 		var w spec.Wait
 		if json.Unmarshal(m.Data, &w) == nil {
-			take(w)
+			take(w.Taken(time.Now()))
 		}
 	})
 	if err != nil {
@@ -78,7 +78,7 @@ func (w *work) shareLimits(ctx context.Context, rate *model.RateLimit) error {
 		return err
 	}
 	w.later(stop)
-	rate.Share(func(wait spec.Wait) { w.say(ctx, w.bus, bus.LimitsSubject(), wait) })
+	rate.Share(func(wait spec.Wait) { w.say(ctx, w.bus, bus.LimitsSubject(), wait.Sent(time.Now())) })
 	if w.engaged != nil {
 		w.engaged.keepTo(rate)
 	}

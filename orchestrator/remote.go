@@ -83,6 +83,16 @@ func ResumeOn(ctx context.Context, at Server, id string, budget *int, allowUnver
 	return On(at).Open(ctx, id)
 }
 
+// RemoveOn has the host on a server remove a run that is not active, there and on the server, and its copies of the repository's
+// commits. One whose branch no person has published is refused without unfetched.
+func RemoveOn(ctx context.Context, at Server, id string, unfetched bool) (Removed, error) {
+	a, err := on(at).ask(ctx, hostCall{Verb: verbRemove, Run: id, Unfetched: unfetched})
+	if err != nil || a.Removed == nil {
+		return Removed{}, err
+	}
+	return *a.Removed, nil
+}
+
 // here refuses what needs the directory of a run on another machine.
 func (r *Run) here(what string) error {
 	if r.host == nil {

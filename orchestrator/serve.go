@@ -76,8 +76,12 @@ func (h *Host) do(ctx context.Context, q *hostCall) (a hostAnswer, err error) {
 		p, err := h.base(ctx, q)
 		a.Object, a.Size = p.name, p.size
 		return a, err
+	case verbRemove:
+		r, err := h.remove(ctx, q.Run, q.Unfetched)
+		a.Removed = &r
+		return a, err
 	case verbFetched:
-		return a, h.fetched(ctx, q, m)
+		return a, h.fetched(q, m)
 	}
 	return h.read(ctx, q)
 }
@@ -174,7 +178,7 @@ func landedAt(ctx context.Context, mirror *git.Repo, id, commit string) error {
 }
 
 // fetched notes that a person has published a commit.
-func (h *Host) fetched(ctx context.Context, q *hostCall, m store.Meta) error {
+func (h *Host) fetched(q *hostCall, m store.Meta) error {
 	if !wire.IsCommit(q.Commit) {
 		return usage.Errorf("%.80q is no commit", q.Commit)
 	}
@@ -182,8 +186,11 @@ func (h *Host) fetched(ctx context.Context, q *hostCall, m store.Meta) error {
 	if err := m.Write(h.dir.Run(q.Run)); err != nil {
 		return err
 	}
-	if !h.active(q.Run) && !h.goesOn(ctx, q.Run) {
-		h.unnote(q.Run)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if k, ok := h.noted[q.Run]; ok {
+		k.Fetched = q.Commit
+		h.noted[q.Run] = k
 	}
 	return nil
 }

@@ -33,12 +33,13 @@ const (
 	hostDir = "host"
 )
 
-// known is a run of a host as the next one learns of it from the note of the lease: one that has not ended, or whose branch no
-// person has published.
+// known is a run of a host as the next one learns of it from the note of the lease. Fetched is the commit that a person has
+// published.
 type known struct {
-	Run   string `json:"run"`
-	Order string `json:"order"`
-	Ended bool   `json:"ended,omitempty"`
+	Run     string `json:"run"`
+	Order   string `json:"order"`
+	Ended   bool   `json:"ended,omitempty"`
+	Fetched string `json:"fetched,omitempty"`
 }
 
 // identify locks a state directory for a host, and returns the host's id, which is made where there is none.
@@ -118,7 +119,7 @@ func (h *Host) term(ctx context.Context, begun func(error)) error {
 // conduct goes on with what the host before did, and listens.
 func (h *Host) conduct(ctx context.Context, note []byte) error {
 	for _, k := range readNotes(note) {
-		if _, err := h.describe(k.Run, k.Order); err != nil {
+		if err := h.know(k); err != nil {
 			h.o.Notice(k.Run, fmt.Sprintf("the run of the host before cannot be taken over: %v", err))
 		}
 	}
@@ -145,11 +146,14 @@ func (h *Host) conduct(ctx context.Context, note []byte) error {
 
 // keep renews the lease until ctx ends, or end ends it because the lease is lost.
 func (h *Host) keep(ctx context.Context, end context.CancelCauseFunc) {
-	tick := time.NewTicker(cmp.Or(h.o.leaseTime/5, keepPause))
+	tick, tidy := time.NewTicker(cmp.Or(h.o.leaseTime/5, keepPause)), time.NewTicker(tidyPause)
 	defer tick.Stop()
+	defer tidy.Stop()
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
+		case <-tidy.C:
+			h.under.Go(func() { h.tidy(ctx, now()) })
 		case <-tick.C:
 			err := h.lease.Keep(ctx, h.notes())
 			if lost := h.lease.Held(); lost != nil && ctx.Err() == nil {
@@ -180,7 +184,7 @@ func (h *Host) unnote(id string) {
 }
 
 // maxNoted bounds the runs that a host tells the next one of, the newest ones.
-const maxNoted = 4096
+const maxNoted = 1000
 
 // notes is the note of the lease.
 func (h *Host) notes() any {
@@ -242,9 +246,22 @@ func (s *standby) follow(ctx context.Context, note []byte) {
 	})
 }
 
+// know describes a run of another host here.
+func (h *Host) know(k known) error {
+	if _, err := h.describe(k.Run, k.Order); err != nil || k.Fetched == "" {
+		return err
+	}
+	m, err := store.ReadMeta(h.dir.Run(k.Run))
+	if err != nil || m.Fetched == k.Fetched {
+		return err
+	}
+	m.Fetched = k.Fetched
+	return m.Write(h.dir.Run(k.Run))
+}
+
 // bring describes a run of another host here, and brings its commits.
 func (h *Host) bring(ctx context.Context, k known) error {
-	if _, err := h.describe(k.Run, k.Order); err != nil {
+	if err := h.know(k); err != nil || k.Ended && k.Fetched != "" {
 		return err
 	}
 	return guarded("stand by for run "+k.Run, func() error {

@@ -31,7 +31,7 @@ func (g *globals) findOn(c *cobra.Command) (err error) {
 	for top.HasParent() && top.Parent().HasParent() {
 		top = top.Parent()
 	}
-	if !slices.Contains(onServer, top.Name()) || c.Name() == "rm" {
+	if !slices.Contains(onServer, top.Name()) {
 		return usagef("%s works on this machine: leave --on out", c.CommandPath())
 	}
 	g.at, err = orchestrator.FindServer(g.stateDir, g.on)

@@ -20,6 +20,7 @@ type serveCommand struct {
 	nats, creds string
 	sandbox     string
 	role, name  string
+	keep        string
 }
 
 func newServe(g *globals) *cobra.Command {
@@ -43,6 +44,7 @@ there already. See docs/machines.md.` +
 	f.StringVar(&s.creds, "creds", "", "file of NATS credentials for --nats")
 	f.IntVar(&s.o.Agents, "agents", 4, "agents at once of the server's own worker; 0 for none")
 	f.IntVar(&s.o.Gates, "gates", 0, "runs of gates at once of it (default one for every 4 cores)")
+	f.StringVar(&s.keep, "keep", "14d", "how long runs stay whose branch was published; 0d keeps all")
 	f.StringVar(&s.sandbox, "sandbox", sandboxAuto, "auto, or strict: conduct only where commands can be fully confined")
 	c.AddCommand(s.token())
 	return c
@@ -78,6 +80,9 @@ func (s *serveCommand) serve(ctx context.Context) error {
 		return usagef("--creds is for the server of --nats")
 	}
 	at, err := externalServer(s.nats, s.creds)
+	if err == nil {
+		s.o.Keep, err = parseAge("--keep", s.keep)
+	}
 	if err != nil {
 		return err
 	}

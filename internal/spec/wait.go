@@ -32,6 +32,22 @@ type Wait struct {
 	Why   string    `json:"why,omitempty"`
 	// Account is the one that a quota belongs to; see model.Account.
 	Account string `json:"account,omitempty"`
+	// In is how long it is to Until, on its way to another machine, whose clock may be another one. Its nanoseconds are zero else.
+	In time.Duration `json:"in_ns,omitempty"`
+}
+
+// Sent is the wait as another machine is told of it.
+func (w Wait) Sent(now time.Time) Wait {
+	w.In = max(w.Until.Sub(now), 1)
+	return w
+}
+
+// Taken is a wait that another machine has Sent, by the clock of this one.
+func (w Wait) Taken(now time.Time) Wait {
+	if w.In > 0 {
+		w.Until, w.In = now.Add(w.In), 0
+	}
+	return w
 }
 
 // String says the wait in words.

@@ -79,7 +79,7 @@ func (d Dir) toRemove(o Removal) ([]string, error) {
 			return nil, err
 		}
 		for _, id := range ids {
-			if began, ok := beganAt(id); ok && began.Before(o.Before) && !bus.Locked(d.Bus(id)) {
+			if began, ok := BeganAt(id); ok && began.Before(o.Before) && !bus.Locked(d.Bus(id)) {
 				runs = append(runs, id)
 			}
 		}

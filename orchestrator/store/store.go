@@ -185,8 +185,8 @@ func NewID(at time.Time) string {
 	return fmt.Sprintf("%s-%04x", at.UTC().Format(runTime), int64(at.Nanosecond())<<16/int64(time.Second))
 }
 
-// beganAt is when a run began, by its id.
-func beganAt(id string) (time.Time, bool) {
+// BeganAt is when a run began, by its id.
+func BeganAt(id string) (time.Time, bool) {
 	at, err := time.ParseInLocation(runTime, id[:min(len(id), len(runTime))], time.UTC)
 	return at, err == nil
 }

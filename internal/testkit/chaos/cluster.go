@@ -9,21 +9,26 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
 	"divisi/bus/member"
 )
 
-// cluster are a server and its workers. Each worker reaches the server through a proxy.
+// cluster are the processes of a round. Where there is one server each worker reaches it through a proxy.
 type cluster struct {
 	*round
 
 	addr    string
-	serve   *process
+	servers []*process // of NATS; none where the host is one
+	hosts   []*process
 	workers []*process
 	proxies []*proxy
 }
+
+// all are the processes, in the order in which they begin.
+func (c *cluster) all() []*process { return slices.Concat(c.servers, c.hosts, c.workers) }
 
 // hub is what the members call the server.
 const hub = "hub"
@@ -40,8 +45,8 @@ func (r *round) startCluster(ctx context.Context, workers int) (*cluster, error)
 	if err := l.Close(); err != nil {
 		return nil, err
 	}
-	c.serve = r.process("serve", "serve", "--agents", "0", "--listen", c.addr)
-	if err := c.serve.start(); err != nil {
+	c.hosts = []*process{r.process("serve", "serve", "--agents", "0", "--listen", c.addr)}
+	if err := c.hosts[0].start(); err != nil {
 		return c, err
 	}
 	for i := range workers {
@@ -59,24 +64,18 @@ func (r *round) startCluster(ctx context.Context, workers int) (*cluster, error)
 
 // ready waits until all processes say that they serve.
 func (c *cluster) ready(ctx context.Context) error {
-	return c.again(ctx, commandTime, func() error {
-		for _, p := range append([]*process{c.serve}, c.workers...) {
-			said, err := os.ReadFile(p.log())
-			if err == nil && !bytes.Contains(said, []byte("serv")) {
-				err = fmt.Errorf("%s does not serve yet: %s", p.name, said)
-			}
-			if err != nil {
-				return err
-			}
+	for _, p := range slices.Concat(c.hosts, c.workers) {
+		if err := c.serves(ctx, p); err != nil {
+			return err
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
-// revive begins workers again that have ended by themselves, as the manager of a machine's services does: one that does not find
+// revive begins processes again that have ended by themselves, as the manager of a machine's services does: one that does not find
 // its server when it begins ends.
 func (c *cluster) revive() error {
-	for _, w := range c.workers {
+	for _, w := range slices.Concat(c.hosts, c.workers) {
 		again, err := w.revive()
 		if err != nil {
 			return err
@@ -90,7 +89,7 @@ func (c *cluster) revive() error {
 
 // checkLogs looks for what no process may print.
 func (c *cluster) checkLogs() error {
-	for _, p := range append([]*process{c.serve}, c.workers...) {
+	for _, p := range c.all() {
 		said, err := os.ReadFile(p.log())
 		if err != nil {
 			return err
@@ -153,11 +152,16 @@ func (c *cluster) join(ctx context.Context, role, name, addr string) error {
 // find returns a process by its name, and its proxy.
 func (c *cluster) find(name string) (*process, *proxy) {
 	for i, w := range c.workers {
-		if w.name == name {
+		if w.name == name && len(c.proxies) > 0 {
 			return w, c.proxies[i]
 		}
 	}
-	return c.serve, nil
+	for _, p := range c.all() {
+		if p.name == name {
+			return p, nil
+		}
+	}
+	return nil, nil
 }
 
 // endTime is how long a process may take to end in order.
@@ -170,17 +174,16 @@ func (c *cluster) end() error {
 		w.signal(syscall.SIGCONT)
 		w.signal(syscall.SIGTERM) // all end at once
 	}
-	for _, w := range c.workers {
-		errs = append(errs, w.end(endTime))
+	for _, p := range slices.Concat(c.workers, c.hosts, c.servers) {
+		errs = append(errs, p.end(endTime))
 	}
-	errs = append(errs, c.serve.end(endTime))
 	c.release()
 	return errors.Join(errs...)
 }
 
 // release kills what is left.
 func (c *cluster) release() {
-	for _, p := range append(c.workers, c.serve) {
+	for _, p := range c.all() {
 		p.kill()
 	}
 	for _, p := range c.proxies {

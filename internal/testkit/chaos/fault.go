@@ -29,8 +29,12 @@ func (f fault) String() string {
 // lastFault is when the last fault begins.
 const lastFault = 12 * time.Second
 
-// drawFaults draws what happens in a round. No two faults of one process are at once, and one worker stays.
-func drawFaults(rng *rand.Rand, workers int) (out []fault) {
+// natsName and hostName are processes of a cluster.
+func natsName(i int) string { return fmt.Sprintf("nats%d", i) }
+func hostName(i int) string { return fmt.Sprintf("serve%d", i) }
+
+// drawFaults draws what happens in a round. No two faults of one process are at once, and one worker stays; of three servers, two.
+func drawFaults(rng *rand.Rand, workers int, three bool) (out []fault) {
 	busy := map[string]time.Duration{}
 	gone := 0
 	for range 2 + rng.IntN(4) {
@@ -58,12 +62,16 @@ func drawFaults(rng *rand.Rand, workers int) (out []fault) {
 		case 7:
 			f.what = "cut"
 		}
-		if f.at < busy[f.whom] {
-			f.at = busy[f.whom]
+		one := f.whom // what has one fault at a time
+		if three {
+			one = f.spread(rng)
 		}
-		busy[f.whom] = f.at + f.lasts + time.Second
+		if f.at < busy[one] {
+			f.at = busy[one]
+		}
+		busy[one] = f.at + f.lasts + time.Second
 		if f.lasts == 0 {
-			busy[f.whom] = time.Hour
+			busy[one] = time.Hour
 		}
 		if f.at <= 2*lastFault {
 			out = append(out, f)
@@ -71,6 +79,21 @@ func drawFaults(rng *rand.Rand, workers int) (out []fault) {
 	}
 	slices.SortFunc(out, func(a, b fault) int { return cmp.Compare(a.at, b.at) })
 	return out
+}
+
+// spread turns a fault of one server into one of three servers and two hosts.
+func (f *fault) spread(rng *rand.Rand) (one string) {
+	switch {
+	case f.what == "freeze" || f.what == "cut":
+		f.whom, f.what = natsName(rng.IntN(servers)), "kill"
+		if rng.IntN(2) == 0 {
+			f.what = "stop"
+		}
+		return natsName(0) // two servers are needed
+	case f.whom == "serve":
+		f.whom = hostName(rng.IntN(2))
+	}
+	return f.whom
 }
 
 func describe(faults []fault) string {

@@ -21,6 +21,7 @@ type trial struct {
 	limit       time.Duration
 	table       table
 	resume      bool
+	three       bool
 }
 
 func main() {
@@ -31,14 +32,19 @@ func main() {
 	flag.DurationVar(&t.limit, "limit", 2*time.Minute, "after this a round is slow, and given up")
 	flag.StringVar(&t.table.path, "table", "", "append a line for each round to this file; default table.tsv in DIR")
 	flag.BoolVar(&t.resume, "resume", false, "leave out the rounds up to the last one of the table")
+	flag.BoolVar(&t.three, "three", false, "three servers as a cluster and two hosts, and not one process that is both")
+	nats := flag.String("nats", "", "be one of the servers: a value that this program gives itself")
 	flag.Parse()
+	if *nats != "" {
+		os.Exit(serveNATS(*nats)) //nolint:forbidigo // this is main
+	}
 	os.Exit(t.main()) //nolint:forbidigo // this is main
 }
 
 // main returns the status that the program ends with.
 func (t *trial) main() int {
 	if flag.NArg() != 1 {
-		fmt.Fprintln(os.Stderr, "usage: chaos [-divisi PROGRAM] [-rounds N] [-seed S] [-table FILE] [-resume] DIR")
+		fmt.Fprintln(os.Stderr, "usage: chaos [-divisi PROGRAM] [-rounds N] [-seed S] [-table FILE] [-resume] [-three] DIR")
 		return 2
 	}
 	t.dir = flag.Arg(0)

@@ -20,6 +20,8 @@ type round struct {
 	limit  time.Duration
 	job    *job
 	count  int // workers
+	three  bool
+	on     string // how members name the server
 	faults []fault
 	run    string
 	asked  map[string]bool // decisions that were answered
@@ -28,8 +30,8 @@ type round struct {
 func newRound(t *trial, seed int64) *round {
 	rng := rand.New(rand.NewPCG(uint64(seed), 0)) //nolint:gosec // a seed that can be given again is the point
 	dir := filepath.Join(t.dir, fmt.Sprint(seed))
-	r := &round{seed: seed, dir: dir, divisi: t.divisi, limit: t.limit, job: newJob(rng, dir), count: 2 + rng.IntN(2)}
-	r.faults, r.asked = drawFaults(rng, r.count), map[string]bool{}
+	r := &round{seed: seed, dir: dir, divisi: t.divisi, limit: t.limit, job: newJob(rng, dir), count: 2 + rng.IntN(2), three: t.three, on: hub}
+	r.faults, r.asked = drawFaults(rng, r.count, r.three), map[string]bool{}
 	r.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(dir, "home"), "TMPDIR=" + filepath.Join(dir, "tmp")}
 	return r
 }
@@ -73,7 +75,11 @@ func (r *round) attempt(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c, err := r.startCluster(ctx, r.count)
+	start := r.startCluster
+	if r.three {
+		start = r.startThree
+	}
+	c, err := start(ctx, r.count)
 	if c == nil {
 		return err
 	}
@@ -93,7 +99,7 @@ func (r *round) attempt(ctx context.Context) error {
 // carry submits the run and waits for its end, while the faults happen.
 func (c *cluster) carry(ctx context.Context) error {
 	data, err := c.command(ctx, "author", "run", "--plan", c.job.plan, "--role", c.job.role, "--repo", c.job.repo,
-		"--trust-repo", "--yes", "--on-doubt", "ask", "--on", hub, "--detach")
+		"--trust-repo", "--yes", "--on-doubt", "ask", "--on", c.on, "--detach")
 	var started struct {
 		Run string `json:"run"`
 	}
@@ -142,7 +148,7 @@ func (r *round) decide(ctx context.Context, s *shown) {
 		if r.asked[d.ID] || d.Kind != "patch" { // a person is also asked about tasks that no worker takes for now
 			continue
 		}
-		_, err := r.command(ctx, "judge", "decide", r.run, d.ID, "accept", "--on", hub)
+		_, err := r.command(ctx, "judge", "decide", r.run, d.ID, "accept", "--on", r.on)
 		r.asked[d.ID] = err == nil // else it is tried again
 		r.notef("decided %s: %v", d.ID, err)
 	}
