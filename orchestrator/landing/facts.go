@@ -11,10 +11,12 @@ type facts struct {
 	templates *run.Templates
 	batches   *run.Batches
 	spec      *run.Spec
+	crew      run.Crew
 }
 
 func factsOf(s *run.State) facts {
 	return facts{
 		tasks: &s.Tasks, works: s.Works, proofs: &s.Proofs, templates: &s.Templates, batches: &s.Batches, spec: &s.Spec,
+		crew: s.Crew,
 	}
 }

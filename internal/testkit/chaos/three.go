@@ -58,7 +58,7 @@ func serveNATS(text string) int {
 	return 0
 }
 
-// startThree starts three servers as a cluster, two hosts, of which one conducts, and workers. All reach the servers as they are.
+// startThree starts three servers as a cluster, two hosts, and workers. One host conducts. All reach the servers as they are.
 func (r *round) startThree(ctx context.Context, workers int) (*cluster, error) {
 	c := &cluster{round: r}
 	if err := c.startServers(ctx); err != nil {
