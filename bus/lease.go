@@ -77,9 +77,11 @@ func (l *Lease) Take(ctx context.Context, other func(note []byte)) (note []byte,
 				}
 			}
 			if at == 0 || rec.free(l.holder) || time.Since(since) >= l.time {
-				if err := l.begin(ctx, rec.Note, at); err == nil {
+				err := l.begin(ctx, rec.Note, at)
+				if err == nil {
 					return rec.Note, nil
 				}
+				l.bus.log.Info().Err(err).Str("lease", l.name).Msg("the lease was not taken")
 			}
 		}
 		if err := pause(ctx, l.bus.closing, l.time/leaseBeats); err != nil {

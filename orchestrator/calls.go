@@ -75,6 +75,11 @@ const maxCalls = 64
 // listen answers the calls of working halves, until stop, which waits for those under way.
 func (h *conduct) listen(ctx context.Context) (stop func(), err error) {
 	return answerCalls(ctx, h.bus, bus.CallFilter(h.spec.Run), h.log, func(ctx context.Context, m bus.Message) ([]byte, error) {
+		if h.held != nil {
+			if err := h.held(); err != nil {
+				return nil, err // another host answers
+			}
+		}
 		return json.Marshal(h.answer(ctx, m))
 	})
 }

@@ -92,9 +92,15 @@ func (h *Host) Start(ctx context.Context) (err error) {
 	}
 	h.bus, h.free, h.lease = at.bus, free, at.bus.NewLease(hostLease, holder, h.o.leaseTime)
 	begun := make(chan error, 1)
+	waited := ctx
 	ctx, h.life = context.WithCancelCause(context.WithoutCancel(ctx))
 	h.loop.Go(func() { h.serve(ctx, begun) })
-	if err = <-begun; err != nil {
+	select {
+	case err = <-begun:
+	case <-waited.Done():
+		err = context.Cause(waited)
+	}
+	if err != nil {
 		h.Stop()
 	}
 	return err
@@ -284,6 +290,9 @@ func (h *Host) accept(ctx context.Context, id, order string) error {
 	}
 	h.note(known{Run: id, Order: order})
 	if err := h.lease.Keep(ctx, h.notes()); err != nil { // the next host has to know of it before the person does
+		if fresh {
+			err = errors.Join(err, h.undo(ctx, id))
+		}
 		return h.settle(ctx, mine, err)
 	}
 	return h.begin(ctx, mine, fresh, ResumeOptions{})

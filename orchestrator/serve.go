@@ -17,6 +17,9 @@ import (
 
 // answer answers what another process asks. Nothing that is asked ends the host.
 func (h *Host) answer(ctx context.Context, m bus.Message) ([]byte, error) {
+	if err := h.lease.Held(); err != nil {
+		return nil, err // another host answers
+	}
 	var q hostCall
 	var a hostAnswer
 	err := guarded("answer a call", func() (err error) {

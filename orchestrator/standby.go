@@ -27,6 +27,8 @@ const hostLease = "host"
 const (
 	// keepPause is between two renewals of the lease.
 	keepPause = 3 * time.Second
+	// againPause is before a host that does not conduct any more waits for the lease again.
+	againPause = 5 * time.Second
 	// releaseTime bounds how long a host that stops tries to give its lease up.
 	releaseTime = 5 * time.Second
 	// hostDir is, in a state directory, what a host has of its own.
@@ -57,12 +59,11 @@ func identify(stateDir string) (id string, free func() error, err error) {
 	}
 	path := filepath.Join(dir, "id")
 	data, err := os.ReadFile(path)
-	if id = string(data); errors.Is(err, os.ErrNotExist) {
+	if id = string(data); errors.Is(err, os.ErrNotExist) || err == nil && id == "" {
 		id = newID()
 		err = maybe.WriteFile(path, []byte(id), 0o600)
 	}
-	if err != nil || id == "" {
-		err = cmp.Or(err, errors.New("it is empty"))
+	if err != nil {
 		return "", nil, errors.Join(fmt.Errorf("read the id of the host from %s: %w", path, err), free())
 	}
 	return id, free, nil
@@ -80,9 +81,9 @@ func (h *Host) serve(ctx context.Context, begun chan<- error) {
 			return
 		}
 		tell(err)
-		h.o.Notice("", fmt.Sprintf("the host has stopped to conduct: %v; it stands by", err))
+		h.o.Notice("", fmt.Sprintf("the host does not conduct any more: %v", err))
 		select {
-		case <-time.After(keepPause):
+		case <-time.After(againPause):
 		case <-ctx.Done():
 		}
 	}
