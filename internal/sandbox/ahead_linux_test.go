@@ -74,7 +74,7 @@ func TestACommandFindsTheSameInAStageStartedAhead(t *testing.T) {
 			"input":  func(c *Command, _ *common) { c.Stdin = []byte("given") },
 			"keeper": func(c *Command, k *common) { c.Place = k.layers },
 			"bounds": func(c *Command, _ *common) {
-				c.MaxProcesses, c.MaxMemory, c.Idle, c.Timeout = 100, 100<<20, true, 7*time.Second
+				c.MaxProcesses, c.MaxMemory, c.Idle, c.Timeout = 100, 100<<20, true, time.Minute
 			},
 			"network":         func(c *Command, _ *common) { c.Network = true },
 			"tree that stays": func(c *Command, _ *common) { c.Place.Tree, c.Place.KeepTree, c.Writable = c.Dir, true, nil },

@@ -338,8 +338,8 @@ func TestEndlessOutputIsBounded(t *testing.T) {
 		t.Helper()
 		var sink bytes.Buffer
 		seen := int64(0)
-		c := p.shell("echo first; yes")
-		c.Timeout, c.MaxOutput, c.Sink, c.MaxSink = 300*time.Millisecond, 1000, &sink, 5000
+		c := p.shell("echo first; yes | head -c 2000000; sleep 600")
+		c.Timeout, c.MaxOutput, c.Sink, c.MaxSink = 5*time.Second, 1000, &sink, 5000
 		c.OnOutput = func(b []byte) { seen += int64(len(b)) }
 		out := p.run(t, c)
 		require.True(t, out.TimedOut)
