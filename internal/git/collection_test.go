@@ -98,7 +98,11 @@ func objectsIn(pack []byte) int { return int(binary.BigEndian.Uint32(pack[8:])) 
 // Whatever becomes of a repository, the mirror of each commit has exactly its files, and each object crosses once.
 func TestCollectionsOfRandomHistories(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(10) {
+	seeds := uint64(10)
+	if testing.Short() {
+		seeds = 3
+	}
+	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(seed, 1))

@@ -31,6 +31,9 @@ func lined(t testing.TB, b *bundle, commits int) (ids []string) {
 }
 
 func TestAMirrorIsPackedWhereThatPays(t *testing.T) {
+	if testing.Short() {
+		t.Skip("thousands of objects")
+	}
 	t.Parallel()
 	b := newBundle(t)
 	lined(t, b, 1)

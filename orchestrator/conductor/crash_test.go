@@ -88,7 +88,7 @@ func (r *rig) killed(t *testing.T, first int, pack string, goOn func(t *testing.
 	t.Helper()
 	messages := r.messages()
 	for k := first; k < len(messages); k++ {
-		if testing.Short() && k > first+3 {
+		if testing.Short() && k > first+1 {
 			break
 		}
 		t.Run(fmt.Sprintf("%02d %s", k, messages[k-1].Subject), func(t *testing.T) {
@@ -184,7 +184,7 @@ func TestAKillBehindAnyAppendLosesAndDoublesNothing(t *testing.T) {
 	}
 	for k := 1; k < len(log); k++ {
 		// What workers append between two of the conductor's appends changes little: a sample of it will do.
-		if !strings.Contains(log[k-1].Subject, ".m.") && k%10 != 0 || testing.Short() && k%30 != 0 {
+		if !strings.Contains(log[k-1].Subject, ".m.") && k%10 != 0 || testing.Short() && k%45 != 0 {
 			continue
 		}
 		t.Run(fmt.Sprintf("%02d %s", k, log[k-1].Subject), func(t *testing.T) {

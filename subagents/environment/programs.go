@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -38,6 +39,9 @@ type digested struct {
 	Digest  string    `json:"digest"`
 }
 
+// digests has those of all stores of this process, by file: a program of 100 MB is read once.
+var digests sync.Map
+
 // Programs returns the digests of the programs in a search path that the commands can depend on, by their names: what a command
 // begins with, and the interpreters and package managers that belong to it, or all where it is none of them. Digests are
 // remembered in the store while a file has the same size and time. A program that only passes on to another version of itself
@@ -59,6 +63,12 @@ func (s *Store) Programs(search string, commands ...[]string) (map[string]string
 			return nil, fmt.Errorf("look at %s: %w", file, err)
 		}
 		had, ok := known[file]
+		if !ok {
+			if other, here := digests.Load(file); here {
+				had, ok, fresh = other.(digested), true, true
+				known[file] = had
+			}
+		}
 		if !ok || had.Size != info.Size() || !had.Changed.Equal(info.ModTime()) {
 			had = digested{Size: info.Size(), Changed: info.ModTime().UTC()}
 			if had.Digest, err = digestOf(file); errors.Is(err, fs.ErrPermission) {
@@ -68,6 +78,7 @@ func (s *Store) Programs(search string, commands ...[]string) (map[string]string
 				return nil, err
 			}
 			known[file], fresh = had, true
+			digests.Store(file, had)
 		}
 		found[name] = had.Digest
 	}

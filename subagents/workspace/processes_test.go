@@ -50,6 +50,9 @@ func TestProcessesOfAPatch(t *testing.T) {
 
 // A git that is killed, before it does anything or when it has done all, costs no more than a slot that is made anew.
 func TestAKilledGit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a kill at each of many places")
+	}
 	dir := gitOnPath(t, `
 echo >> count
 if [ "$(wc -l < count)" -eq "$(cat victim)" ]; then
