@@ -95,7 +95,7 @@ func TestAClusterLosesAServer(t *testing.T) {
 	data, err := b.Get(ctx, "object")
 	require.NoError(t, err)
 	require.Equal(t, "kept", string(data))
-	require.NoError(t, l.Keep(ctx, nil))
+	require.NoError(t, l.Keep(ctx, noting(nil)))
 }
 
 // Two servers are a cluster too, and have no three copies.

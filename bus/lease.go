@@ -22,6 +22,9 @@ const (
 // ErrLeaseLost reports that a lease is another's, or may be by now.
 var ErrLeaseLost = errors.New("bus: the lease was lost")
 
+// errRecord reports a record that this program cannot read.
+var errRecord = errors.New("another program has written it")
+
 // Lease is the right to act alone for all who use a server, such as to conduct its runs. Its record is on the server; the place
 // of the record in its stream is the epoch, which grows with each write, and a write that expects an older one is refused. No
 // clock is compared with that of another machine: who waits measures how long the record has not changed, and a holder by how
@@ -64,7 +67,7 @@ func (l *Lease) Take(ctx context.Context, other func(note []byte)) (note []byte,
 		switch {
 		case ctx.Err() != nil:
 			return nil, fmt.Errorf("wait for lease %s: %w", l.name, context.Cause(ctx))
-		case errors.Is(err, ErrDenied), errors.Is(err, ErrClosed), errors.Is(err, ErrSubject):
+		case errors.Is(err, ErrDenied), errors.Is(err, ErrClosed), errors.Is(err, ErrSubject), errors.Is(err, errRecord):
 			return nil, err
 		case err != nil:
 			l.bus.log.Debug().Err(err).Str("lease", l.name).Msg("the lease cannot be read")
@@ -100,9 +103,9 @@ func (l *Lease) begin(ctx context.Context, note []byte, after uint64) error {
 	return l.write(ctx, leaseRecord{Holder: l.holder, Term: l.term, Note: note}, after)
 }
 
-// Keep renews the lease and writes a note, as JSON, that the next holder reads. ErrLeaseLost when it is another's; after any other
-// error the lease is held until its time is over.
-func (l *Lease) Keep(ctx context.Context, note any) error {
+// Keep renews the lease and writes what note returns then, as JSON, for the next holder. ErrLeaseLost when it is another's; after
+// any other error the lease is held until its time is over. Where the store is full a record that is still there renews it.
+func (l *Lease) Keep(ctx context.Context, note func() any) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.held(); err != nil {
@@ -110,24 +113,27 @@ func (l *Lease) Keep(ctx context.Context, note any) error {
 	}
 	ctx, cancel := context.WithDeadline(ctx, l.since.Add(l.time))
 	defer cancel()
-	data, err := json.Marshal(note)
+	data, err := json.Marshal(note())
 	if err != nil {
 		return fmt.Errorf("encode the note of lease %s: %w", l.name, err)
 	}
-	mine := leaseRecord{Holder: l.holder, Term: l.term, Note: data}
-	err = l.write(ctx, mine, l.epoch)
-	if !errors.Is(err, ErrFenced) {
-		return err
+	mine, since := leaseRecord{Holder: l.holder, Term: l.term, Note: data}, l.clock()
+	failed := l.write(ctx, mine, l.epoch)
+	if !errors.Is(failed, ErrFenced) && !errors.Is(failed, ErrFull) {
+		return failed
 	}
-	// An earlier write whose answer was lost is this holder's own.
 	rec, at, err := l.read(ctx)
-	if err == nil && rec.Term == l.term {
-		return l.write(ctx, mine, at)
+	switch {
+	case err != nil:
+		return fmt.Errorf("renew lease %s: %w", l.name, err)
+	case rec.Term != l.term:
+		l.lost = true
+		return fmt.Errorf("renew lease %s: %w", l.name, ErrLeaseLost)
+	case errors.Is(failed, ErrFull): // no other holder can write either
+		l.since = since
+		return failed
 	}
-	if err == nil {
-		l.lost, err = true, ErrLeaseLost
-	}
-	return fmt.Errorf("renew lease %s: %w", l.name, err)
+	return l.write(ctx, mine, at) // an earlier write whose answer was lost
 }
 
 // Held returns ErrLeaseLost when the lease may be another's by now.
@@ -139,20 +145,23 @@ func (l *Lease) Held() error {
 
 func (l *Lease) held() error {
 	now := l.clock()
-	if l.lost || now.Sub(l.since) >= l.time || now.Round(0).Sub(l.since.Round(0)) >= l.time {
+	if now.Sub(l.since) >= l.time || now.Round(0).Sub(l.since.Round(0)) >= l.time {
+		l.lost = true // for good, should a clock be put back
+	}
+	if l.lost {
 		return fmt.Errorf("%w: %s", ErrLeaseLost, l.name)
 	}
 	return nil
 }
 
 // Release gives the lease up, so that the next holder need not wait. The note stays for it.
-func (l *Lease) Release(ctx context.Context, note any) error {
+func (l *Lease) Release(ctx context.Context, note func() any) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.held() != nil {
 		return nil
 	}
-	data, err := json.Marshal(note)
+	data, err := json.Marshal(note())
 	if err == nil {
 		err = l.write(ctx, leaseRecord{Note: data}, l.epoch)
 	}
@@ -173,7 +182,7 @@ func (l *Lease) read(ctx context.Context) (rec leaseRecord, at uint64, err error
 		return rec, 0, nil
 	}
 	if err := json.Unmarshal(m.Data, &rec); err != nil {
-		return rec, 0, fmt.Errorf("read lease %s: %w: %w", l.name, ErrBroken, err)
+		return rec, 0, fmt.Errorf("read lease %s: %w: %w", l.name, errRecord, err)
 	}
 	return rec, m.Sequence, nil
 }

@@ -144,21 +144,16 @@ func (h *Host) unfinished(ctx context.Context) (open []string, err error) {
 		if err != nil || m.Order == "" {
 			continue // it was not submitted, or was killed before it was accepted
 		}
+		if h.gone(ctx, id, m.Order) {
+			h.unnote(id) // the directory stays: where the store of the server is lost it is all that is left of a branch
+			continue
+		}
 		if at := store.Server(h.o.Server); m.Server() != at {
 			m.NATS, m.Login = at.URL, at.Login
 			if err := m.Write(h.dir.Run(id)); err != nil {
-				return nil, err
+				h.o.Notice(id, fmt.Sprintf("the run does not go on: %v", err))
+				continue
 			}
-		}
-		if h.gone(ctx, id, m.Order) {
-			// Another host has removed it, or the store of the server is lost: then what is here may be all that is left of a branch.
-			if m.Fetched != "" {
-				err = os.RemoveAll(h.dir.Run(id))
-			}
-			if err != nil {
-				return nil, fmt.Errorf("remove run %s: %w", id, err)
-			}
-			continue
 		}
 		goesOn := h.goesOn(ctx, id)
 		if goesOn {
@@ -200,14 +195,21 @@ func (h *Host) begin(ctx context.Context, mine *hosted, fresh bool, o ResumeOpti
 		}
 		return h.settle(ctx, mine, err)
 	}
+	h.note(known{Run: mine.id, Order: h.orderOf(mine.id)})
 	close(mine.begun)
 	h.under.Go(func() {
-		defer h.drop(ctx, mine)
 		err := guarded("conduct run "+mine.id, func() error {
 			_, err := r.Wait(context.WithoutCancel(ctx))
 			return err
 		})
-		if err != nil && h.lease.Held() == nil { // else another host goes on with it
+		h.drop(ctx, mine)
+		switch {
+		case err == nil || h.lease.Held() != nil: // then another host goes on with it
+		case errors.Is(err, conductor.ErrDeposed):
+			if again, taken := h.place(mine.id); !taken {
+				h.goOn(ctx, again) // what the host before still wrote came first
+			}
+		default:
 			h.dir.Log.Error().Err(err).Str("run", mine.id).Msg("a run has failed")
 			h.o.Notice(mine.id, err.Error())
 		}
@@ -215,11 +217,41 @@ func (h *Host) begin(ctx context.Context, mine *hosted, fresh bool, o ResumeOpti
 	return nil
 }
 
+// goOn begins a run that has its place, and again until it goes on or cannot.
+func (h *Host) goOn(ctx context.Context, mine *hosted) {
+	for told, taken := false, false; !taken; mine, taken = h.place(mine.id) {
+		err := h.begin(ctx, mine, false, ResumeOptions{})
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		if !told {
+			h.o.Notice(mine.id, fmt.Sprintf("the run does not go on: %v", err))
+		}
+		if told = true; IsUsage(err) || !h.goesOn(ctx, mine.id) {
+			return
+		}
+		select {
+		case <-time.After(againPause):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// orderOf is the order of a run, as its description has it.
+func (h *Host) orderOf(id string) string {
+	m, err := store.ReadMeta(h.dir.Run(id))
+	if err != nil {
+		h.dir.Log.Warn().Err(err).Str("run", id).Msg("the next host will not know of the run")
+	}
+	return m.Order
+}
+
 // undo removes what a run without events has here and on the server.
 func (h *Host) undo(ctx context.Context, id string) error {
 	ctx = context.WithoutCancel(ctx)
 	st, err := conductor.Fold(ctx, h.bus, id)
-	if err == nil && st.Spec.Run == "" && len(st.Unread) == 0 {
+	if err == nil && st.Spec.Run == "" && len(st.Unread) == 0 && h.lease.Held() == nil { // else another host may begin it
 		_, err = h.bus.Forget(ctx, id)
 	}
 	h.unnote(id)
@@ -289,7 +321,7 @@ func (h *Host) accept(ctx context.Context, id, order string) error {
 		return h.settle(ctx, mine, err)
 	}
 	h.note(known{Run: id, Order: order})
-	if err := h.lease.Keep(ctx, h.notes()); err != nil { // the next host has to know of it before the person does
+	if err := h.lease.Keep(ctx, h.notes); err != nil { // the next host has to know of it before the person does
 		if fresh {
 			err = errors.Join(err, h.undo(ctx, id))
 		}

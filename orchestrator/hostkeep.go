@@ -46,14 +46,21 @@ func (h *Host) remove(ctx context.Context, id string, unfetched bool) (Removed, 
 		h.drop(ctx, mine)
 	}()
 	mine.err = usage.Errorf("run %s is being removed", id)
+	m, err := h.submitted(id)
+	if err != nil {
+		return Removed{}, err
+	}
 	if !unfetched {
-		s, err := local(h.dir.Path).Summary(ctx, id)
+		st, _, err := h.dir.State(ctx, id)
 		switch {
 		case err != nil:
 			return Removed{}, err
-		case s.Unfetched:
+		case st.Head != st.Spec.Base && st.Head != m.Fetched:
 			return Removed{}, usage.Errorf("the branch of run %s is in no repository yet: publish it, or remove the run with it", id)
 		}
+	}
+	if err := h.lease.Held(); err != nil { // another host may go on with it
+		return Removed{}, err
 	}
 	for r, err := range h.dir.Remove(ctx, store.Removal{Runs: []string{id}}, now()) {
 		if err == nil {

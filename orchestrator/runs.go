@@ -73,7 +73,7 @@ func (l local) Summary(ctx context.Context, id string) (s Summary, err error) {
 		}
 	}
 	if m, err := store.ReadMeta(l.dir(ctx).Run(id)); err == nil && m.Order != "" {
-		s.Unfetched = r.Ref != "" && m.Fetched != r.Head
+		s.Unfetched = r.State.Ended() && r.Head != r.Base && m.Fetched != r.Head
 	}
 	s.Report, err = spec.JSON(r)
 	return s, err

@@ -135,17 +135,48 @@ func (h *Host) have(ctx context.Context, q *hostCall) ([]string, error) {
 
 // pack makes a pack of what has landed, for a repository that has another commit.
 func (h *Host) pack(ctx context.Context, q *hostCall) (p sealedPack, err error) {
-	mirror, err := h.mirror(ctx, q.Run)
+	mirror, err := h.landed(ctx, q.Run, q.Commit)
+	if err != nil && h.restored(ctx, q.Run) { // the host before had its branch alone
+		mirror, err = h.landed(ctx, q.Run, q.Commit)
+	}
 	if err != nil {
 		return p, err
 	}
 	defer mirror.Close()
-	if err := landedAt(ctx, mirror, q.Run, q.Commit); err != nil {
-		return p, err
-	}
 	return putPack(ctx, h.bus.Cache(), h.dir.Run(q.Run), q.Commit, func(w io.Writer) error {
 		return mirror.PackTo(ctx, w, q.Commit, q.Have)
 	})
+}
+
+// landed opens the mirror of a run whose branch is at a commit.
+func (h *Host) landed(ctx context.Context, id, commit string) (*git.Repo, error) {
+	mirror, err := h.mirror(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := landedAt(ctx, mirror, id, commit); err != nil {
+		mirror.Close()
+		return nil, err
+	}
+	return mirror, nil
+}
+
+// restored reports whether the branch of a run that is not active was brought here, from the log and its objects.
+func (h *Host) restored(ctx context.Context, id string) bool {
+	mine, taken := h.place(id)
+	if taken {
+		return false
+	}
+	mine.err = usage.Errorf("the branch of run %s is being restored: try again", id)
+	defer func() {
+		h.drop(ctx, mine)
+		close(mine.begun)
+	}()
+	err := h.bring(ctx, known{Run: id, Order: h.orderOf(id), Ended: true})
+	if err != nil {
+		h.dir.Log.Warn().Err(err).Str("run", id).Msg("the branch of the run was not restored")
+	}
+	return err == nil
 }
 
 // base makes a pack of the base commit of a run, for a host that stands by.

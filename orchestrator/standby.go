@@ -29,6 +29,8 @@ const (
 	keepPause = 3 * time.Second
 	// againPause is before a host that does not conduct any more waits for the lease again.
 	againPause = 5 * time.Second
+	// bringPause is before a host that stands by tries again to bring what it could not.
+	bringPause = 30 * time.Second
 	// releaseTime bounds how long a host that stops tries to give its lease up.
 	releaseTime = 5 * time.Second
 	// hostDir is, in a state directory, what a host has of its own.
@@ -42,6 +44,17 @@ type known struct {
 	Order   string `json:"order"`
 	Ended   bool   `json:"ended,omitempty"`
 	Fetched string `json:"fetched,omitempty"`
+}
+
+// class is 0 for a run that has not ended, 1 for one that no person has published, 2 for the others.
+func (k known) class() int {
+	switch {
+	case !k.Ended:
+		return 0
+	case k.Fetched == "":
+		return 1
+	}
+	return 2
 }
 
 // identify locks a state directory for a host, and returns the host's id, which is made where there is none.
@@ -92,21 +105,30 @@ func (h *Host) serve(ctx context.Context, begun chan<- error) {
 // term is one time of holding the lease.
 func (h *Host) term(ctx context.Context, begun func(error)) error {
 	s := standby{host: h}
+	following, stop := context.WithCancel(ctx)
 	note, err := h.lease.Take(ctx, func(note []byte) {
-		s.follow(ctx, note)
+		s.follow(following, note)
 		begun(nil)
 	})
+	stop()
 	s.done.Wait()
 	if err != nil {
 		return err
 	}
+	for _, k := range readNotes(note) {
+		h.note(k)
+	}
 	life, end := context.WithCancelCause(ctx)
 	defer end(nil)
+	var kept sync.WaitGroup
+	kept.Go(func() { h.keep(life, end) })
 	if err := h.conduct(life, note); err != nil {
+		end(err)
+		kept.Wait()
 		return errors.Join(err, h.release(ctx))
 	}
 	begun(nil)
-	h.keep(life, end)
+	kept.Wait()
 	cause := context.Cause(life)
 	h.deaf()
 	h.deaf = nil
@@ -135,13 +157,9 @@ func (h *Host) conduct(ctx context.Context, note []byte) error {
 	if h.deaf, err = h.listen(ctx, h.answer); err != nil {
 		return err
 	}
-	h.under.Go(func() {
-		for _, mine := range places {
-			if err := h.begin(ctx, mine, false, ResumeOptions{}); err != nil && ctx.Err() == nil {
-				h.o.Notice(mine.id, fmt.Sprintf("the run does not go on: %v", err))
-			}
-		}
-	})
+	for _, mine := range places {
+		h.under.Go(func() { h.goOn(ctx, mine) })
+	}
 	return nil
 }
 
@@ -156,7 +174,7 @@ func (h *Host) keep(ctx context.Context, end context.CancelCauseFunc) {
 		case <-tidy.C:
 			h.under.Go(func() { h.tidy(ctx, now()) })
 		case <-tick.C:
-			err := h.lease.Keep(ctx, h.notes())
+			err := h.lease.Keep(ctx, h.notes)
 			if lost := h.lease.Held(); lost != nil && ctx.Err() == nil {
 				end(errors.Join(lost, err))
 			} else if err != nil {
@@ -169,7 +187,7 @@ func (h *Host) keep(ctx context.Context, end context.CancelCauseFunc) {
 func (h *Host) release(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
 	defer cancel()
-	return h.lease.Release(ctx, h.notes())
+	return h.lease.Release(ctx, h.notes)
 }
 
 func (h *Host) note(k known) {
@@ -184,14 +202,17 @@ func (h *Host) unnote(id string) {
 	delete(h.noted, id)
 }
 
-// maxNoted bounds the runs that a host tells the next one of, the newest ones.
+// maxNoted bounds the runs that a host tells the next one of: first those that have not ended, then those that no person has
+// published, the newest first.
 const maxNoted = 1000
 
 // notes is the note of the lease.
 func (h *Host) notes() any {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	all := slices.SortedFunc(maps.Values(h.noted), func(a, b known) int { return cmp.Compare(b.Run, a.Run) })
+	all := slices.SortedFunc(maps.Values(h.noted), func(a, b known) int {
+		return cmp.Or(cmp.Compare(a.class(), b.class()), cmp.Compare(b.Run, a.Run))
+	})
 	return all[:min(len(all), maxNoted)]
 }
 
@@ -210,6 +231,7 @@ type standby struct {
 	done sync.WaitGroup
 	mu   sync.Mutex
 	busy bool
+	next time.Time // not before it what failed is tried again
 	has  map[known]bool
 }
 
@@ -217,7 +239,7 @@ type standby struct {
 func (s *standby) follow(ctx context.Context, note []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.busy {
+	if s.busy || now().Before(s.next) {
 		return
 	}
 	if s.has == nil {
@@ -233,12 +255,17 @@ func (s *standby) follow(ctx context.Context, note []byte) {
 	s.busy = true
 	s.done.Go(func() {
 		for _, k := range lacks {
-			if err := s.host.bring(ctx, k); err != nil && ctx.Err() == nil {
+			if ctx.Err() != nil {
+				return
+			}
+			err := s.host.bring(ctx, k)
+			if err != nil && ctx.Err() == nil {
 				s.host.dir.Log.Warn().Err(err).Str("run", k.Run).Msg("the run's commits are not here yet")
-				continue
 			}
 			s.mu.Lock()
-			s.has[k] = true
+			if s.has[k] = err == nil; err != nil {
+				s.next = now().Add(bringPause)
+			}
 			s.mu.Unlock()
 		}
 		s.mu.Lock()

@@ -95,6 +95,8 @@ tasks:
 	}, time.Minute, 50*time.Millisecond)
 	r, err = runs.Open(t.Context(), id)
 	require.NoError(t, err)
+	// Also where the other host was gone before the branch was here.
+	require.NoError(t, os.RemoveAll(filepath.Join(one, "runs", id, "repo.git")))
 	result, err := r.PublishTo(t.Context(), repo)
 	require.NoError(t, err)
 	require.Equal(t, "A NOTE\n", gitIn(t, repo, "show", result.Ref+":notes.txt"))
