@@ -11,7 +11,7 @@ SEED    ?= 1
 RACY    := ./bus ./internal/egress ./internal/gocache ./internal/sandbox/stage ./orchestrator/console ./orchestrator/dashboard \
 	./subagents/agent ./subagents/compact ./subagents/mcp ./subagents/service
 RUNS    := ./orchestrator/conductor ./subagents/worker
-RACES   := Kill|Crew|Grant|Lease|Pause|Cancel|Goal|Ask|Batch|Group
+RACES   := Crew|Grant|Lease|Pause|Cancel|Goal
 
 .DEFAULT_GOAL := help
 

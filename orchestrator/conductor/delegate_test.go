@@ -185,6 +185,9 @@ func TestDepthFanOutAndCirclesAreBounded(t *testing.T) {
 
 // Four agents delegate at once where two may work: each waits, and none keeps the others from working.
 func TestWaitingTakesNoRoom(t *testing.T) {
+	if testing.Short() {
+		t.Skip("several whole runs")
+	}
 	t.Parallel()
 	r := newRig(t, files(4), func(s *run.Spec) {
 		s.Parallel = 2

@@ -16,6 +16,9 @@ import (
 
 // Whichever messages of a log are lost, the others make a state that can be shown.
 func TestALogWithAGapIsFolded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("several whole runs")
+	}
 	t.Parallel()
 	r := newRig(t, files(6), func(s *run.Spec) {
 		s.Roles["mod"] = command("mod", "for f in $DIVISI_FILES; do echo new > $f; done")

@@ -87,6 +87,9 @@ func TestATestWithARandomNameIsNoQuestion(t *testing.T) {
 
 // A kept baseline has the tests that passed in every run on the base commit, and a later run compares with them.
 func TestTestsAreKeptWithTheBaseline(t *testing.T) {
+	if testing.Short() {
+		t.Skip("several whole runs")
+	}
 	t.Parallel()
 	kept := &baseline.Store{
 		Dir: filepath.Join(t.TempDir(), "baselines"), Cache: t.TempDir(), Clock: time.Now, Host: func() (string, error) { return "", nil },

@@ -40,6 +40,9 @@ func (r *rig) endOf(t *testing.T, resume bool) searched {
 // A gate that is narrowed to the changed file does not see that the second of four patches breaks another file. The search for it
 // continues after a kill behind any append, and tests nothing twice.
 func TestAKillDuringTheSearchForTheFirstRedBatch(t *testing.T) {
+	if testing.Short() {
+		t.Skip("several whole runs")
+	}
 	t.Parallel()
 	r := newRig(t, files(5), func(s *run.Spec) {
 		s.Roles["mod"] = command("mod", "echo $DIVISI_TASK > $DIVISI_FILES")

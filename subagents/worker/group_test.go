@@ -96,6 +96,9 @@ func TestManyShardsAreOneProcess(t *testing.T) {
 }
 
 func TestAShardOfAGroupFailsAlone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many attempts")
+	}
 	t.Parallel()
 	const bad = `case "$f" in *7.txt|*2.txt) `
 	for name, tt := range map[string]struct{ script, class, detail string }{
