@@ -24,8 +24,8 @@ type HostOptions struct {
 	StateDir string // has the runs that it conducts
 	Server   Server // where runs are submitted, and where they meet their workers
 	Strict   bool   // conduct only where commands can be fully confined
-	// Keep is how long a run that has ended stays after it began; one whose branch no person has published stays for good. 0 keeps
-	// all.
+	// Keep is how long a run that has ended stays after it began; one whose branch no person has published stays for good. 0
+	// keeps all.
 	Keep time.Duration
 	// Notice is called with what a person should read at once about a run; "" for the host itself. It may be nil.
 	Notice func(run, text string)

@@ -56,7 +56,8 @@ func (h *Host) remove(ctx context.Context, id string, unfetched bool) (Removed, 
 		case err != nil:
 			return Removed{}, err
 		case st.Head != st.Spec.Base && st.Head != m.Fetched:
-			return Removed{}, usage.Errorf("the branch of run %s is in no repository yet: publish it, or remove the run with it", id)
+			return Removed{}, usage.Errorf("the branch of run %s is in no repository yet: publish it, or remove the run with it",
+				id)
 		}
 	}
 	if err := h.lease.Held(); err != nil { // another host may go on with it

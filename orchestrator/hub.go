@@ -59,12 +59,13 @@ func Serve(ctx context.Context, o ServeOptions) (err error) {
 		at = Server{URL: b.URL(), Login: filepath.Join(hubBus(stateDir), bus.OwnerFile)}
 		url = o.url(b)
 	}
-	host, err := NewHost(HostOptions{StateDir: stateDir, Server: at, Strict: o.Strict, Keep: o.Keep, Notice: func(run, text string) {
+	notice := func(run, text string) {
 		if run != "" {
 			text = "run " + run + ": " + text
 		}
 		o.Notice(text)
-	}})
+	}
+	host, err := NewHost(HostOptions{StateDir: stateDir, Server: at, Strict: o.Strict, Keep: o.Keep, Notice: notice})
 	if err == nil {
 		err = host.Start(ctx)
 	}

@@ -64,10 +64,10 @@ const inspect = `grep -E '^(Cap|NoNew|Seccomp|Uid|Gid|Groups|Sig(Blk|Ign|Cgt)|Cp
 
 // A command finds the same, whether its stage was started ahead or not.
 func TestACommandFindsTheSameInAStageStartedAhead(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("many commands, each three times")
 	}
-	t.Parallel()
 	changing := regexp.MustCompile(`\[[0-9]+\]|[A-Z][a-z]{2} +[0-9]+ [0-9:]+`)
 	clean := func(out *Output) []string { return strings.Split(changing.ReplaceAllString(out.Text(), "*"), "\n") }
 	onRungs(t, func(t *testing.T, p place) {

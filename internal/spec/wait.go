@@ -32,7 +32,7 @@ type Wait struct {
 	Why   string    `json:"why,omitempty"`
 	// Account is the one that a quota belongs to; see model.Account.
 	Account string `json:"account,omitempty"`
-	// In is how long it is to Until, on its way to another machine, whose clock may be another one. Its nanoseconds are zero else.
+	// In is how long it is to Until, on its way to another machine, whose clock may be another one; else zero.
 	In time.Duration `json:"in_ns,omitempty"`
 }
 

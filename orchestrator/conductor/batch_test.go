@@ -16,10 +16,10 @@ import (
 
 // Patches that wait are proven together, and only those that are wrong are tested apart.
 func TestPatchesAreProvenTogether(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("several whole runs")
 	}
-	t.Parallel()
 	for name, c := range map[string]struct {
 		tasks    int
 		prove    string
@@ -83,10 +83,10 @@ func TestPatchesAreProvenTogether(t *testing.T) {
 
 // The first patch waits until the others are there, but not for one that ends when the gates have begun.
 func TestABatchWaitsForPatchesThatAreUnderWay(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("several whole runs")
 	}
-	t.Parallel()
 	for name, c := range map[string]struct {
 		tasks, late int
 		took        time.Duration

@@ -64,9 +64,9 @@ func (s *Store) Programs(search string, commands ...[]string) (map[string]string
 		}
 		had, ok := known[file]
 		if !ok {
-			if other, here := digests.Load(file); here {
-				had, ok, fresh = other.(digested), true, true
-				known[file] = had
+			other, _ := digests.Load(file)
+			if had, ok = other.(digested); ok {
+				known[file], fresh = had, true
 			}
 		}
 		if !ok || had.Size != info.Size() || !had.Changed.Equal(info.ModTime()) {

@@ -60,10 +60,10 @@ func faulty(t *testing.T, fault string, every int64, patience time.Duration, ans
 
 // Each kind of fault meets every ninth, or every third, call of several agents that work side by side, whichever they are.
 func TestFaultsOnEveryNinthAndEveryThirdCall(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("many attempts")
 	}
-	t.Parallel()
 	// ends are the ends that a fault may bring an attempt to, where its tries meet it again and again.
 	for fault, ends := range map[string][]string{
 		"stall": {"model_stalled"}, "hang": {"model_stalled"}, "too_long": {"model_too_long"},

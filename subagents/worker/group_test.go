@@ -96,10 +96,10 @@ func TestManyShardsAreOneProcess(t *testing.T) {
 }
 
 func TestAShardOfAGroupFailsAlone(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("many attempts")
 	}
-	t.Parallel()
 	const bad = `case "$f" in *7.txt|*2.txt) `
 	for name, tt := range map[string]struct{ script, class, detail string }{
 		"fails":    {`echo no $f; exit 3;;`, wire.FaultCommand, "no new/f0"},

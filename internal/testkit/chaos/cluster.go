@@ -72,8 +72,8 @@ func (c *cluster) ready(ctx context.Context) error {
 	return nil
 }
 
-// revive begins processes again that have ended by themselves, as the manager of a machine's services does: one that does not find
-// its server when it begins ends.
+// revive begins processes again that have ended by themselves, as the manager of a machine's services does: one that does not
+// find its server when it begins ends.
 func (c *cluster) revive() error {
 	for _, w := range slices.Concat(c.hosts, c.workers) {
 		again, err := w.revive()

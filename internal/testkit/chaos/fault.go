@@ -33,7 +33,7 @@ const lastFault = 12 * time.Second
 func natsName(i int) string { return fmt.Sprintf("nats%d", i) }
 func hostName(i int) string { return fmt.Sprintf("serve%d", i) }
 
-// drawFaults draws what happens in a round. No two faults of one process are at once, and one worker stays; of three servers, two.
+// drawFaults draws what happens in a round. No two faults of one process are at once. One worker stays; of three servers, two.
 func drawFaults(rng *rand.Rand, workers int, three bool) (out []fault) {
 	busy := map[string]time.Duration{}
 	gone := 0

@@ -22,10 +22,11 @@ const servers = 3
 
 // natsSpec is one of them.
 type natsSpec struct {
-	Name          string
-	Port, Cluster int
-	Routes        []string
-	Dir           string
+	Name    string   `json:"name"`
+	Port    int      `json:"port"`
+	Cluster int      `json:"cluster"`
+	Routes  []string `json:"routes"`
+	Dir     string   `json:"dir"`
 }
 
 // serveNATS is a server of a cluster, until it is told to end.
