@@ -31,7 +31,8 @@ func newRound(t *trial, seed int64) *round {
 	rng := rand.New(rand.NewPCG(uint64(seed), 0)) //nolint:gosec // a seed that can be given again is the point
 	dir := filepath.Join(t.dir, fmt.Sprint(seed))
 	r := &round{
-		seed: seed, dir: dir, divisi: t.divisi, limit: t.limit, job: newJob(rng, dir), count: 2 + rng.IntN(2), three: t.three, on: hub,
+		seed: seed, dir: dir, divisi: t.divisi, limit: t.limit, job: newJob(rng, dir), count: 2 + rng.IntN(2),
+		three: t.three, on: hub,
 	}
 	r.faults, r.asked = drawFaults(rng, r.count, r.three), map[string]bool{}
 	r.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(dir, "home"), "TMPDIR=" + filepath.Join(dir, "tmp")}
