@@ -228,13 +228,16 @@ func (c *Conductor) merge(ctx context.Context, a landing.Merge) error {
 		err = draft.Flush(ctx)
 	}
 	merged()
-	if err == nil {
-		err = c.share(ctx, chain.Head, a.Onto)
-	}
 	if err != nil {
 		return err
 	}
-	return c.execute(ctx, a.Then(chain))
+	actions := a.Then(chain)
+	if len(actions) > 0 { // else no event refers to it, and it would be merged again for the event that tells of it
+		if err := c.share(ctx, chain.Head, a.Onto); err != nil {
+			return err
+		}
+	}
+	return c.execute(ctx, actions)
 }
 
 // end publishes the branch, if a patch landed, and appends the last event.

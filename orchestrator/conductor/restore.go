@@ -21,10 +21,11 @@ func Restore(ctx context.Context, b *bus.Bus, id string, mirror *git.Repo) error
 	}
 	got := map[string]bool{}
 	for _, m := range made {
-		if has, err := mirror.Has(ctx, m.Commit); err != nil || has || got[m.Pack] {
-			if err != nil {
-				return err
-			}
+		has, err := mirror.Has(ctx, m.Commit)
+		if err != nil {
+			return err
+		}
+		if has || got[m.Pack] {
 			continue
 		}
 		var data []byte
