@@ -117,9 +117,6 @@ type process struct {
 
 func spawn(t *testing.T, h half, also ...func(*exec.Cmd)) *process {
 	t.Helper()
-	if raceDetector {
-		t.Skip("processes of their own, without races to find")
-	}
 	text, err := json.Marshal(h)
 	require.NoError(t, err)
 	p := &process{t: t, cmd: exec.CommandContext(t.Context(), os.Args[0])}

@@ -19,11 +19,7 @@ func (h *Host) tidy(ctx context.Context, now time.Time) {
 	if h.o.Keep <= 0 {
 		return
 	}
-	ids, err := h.list()
-	if err != nil {
-		h.dir.Log.Warn().Err(err).Msg("runs that need not be kept are not known")
-	}
-	for _, id := range ids {
+	for _, id := range h.list() {
 		began, ok := store.BeganAt(id)
 		if !ok || began.After(now.Add(-h.o.Keep)) || ctx.Err() != nil || h.active(id) || h.goesOn(ctx, id) {
 			continue

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"path/filepath"
+	"slices"
 
 	"divisi/bus"
 	"divisi/internal/git"
@@ -45,8 +47,8 @@ func (h *Host) do(ctx context.Context, q *hostCall) (a hostAnswer, err error) {
 	a.Run = q.Run
 	switch q.Verb {
 	case verbList:
-		a.Runs, err = h.list()
-		return a, err
+		a.Runs = h.list()
+		return a, nil
 	case verbHave:
 		a.Commits, err = h.have(ctx, q)
 		return a, err
@@ -90,14 +92,12 @@ func (h *Host) do(ctx context.Context, q *hostCall) (a hostAnswer, err error) {
 }
 
 // list lists the runs that were submitted, the newest first.
-func (h *Host) list() (out []string, err error) {
-	ids, err := h.dir.IDs()
-	for _, id := range ids {
-		if _, err := h.submitted(id); err == nil {
-			out = append(out, id)
-		}
-	}
-	return out, err
+func (h *Host) list() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	ids := slices.Sorted(maps.Keys(h.noted))
+	slices.Reverse(ids)
+	return ids
 }
 
 // submitted returns the description of a run that was submitted here.

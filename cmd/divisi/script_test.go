@@ -35,12 +35,8 @@ func TestHarms(t *testing.T) {
 	runScripts(t, "harm")
 }
 
-// runScripts runs the scripts of a directory. The packages that they are made of have tests of their own for races.
 func runScripts(t *testing.T, dir string) {
 	t.Helper()
-	if raceDetector {
-		t.Skip("whole runs")
-	}
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", dir), RequireExplicitExec: true, RequireUniqueNames: true, Setup: setUp,
 		Condition: condition,

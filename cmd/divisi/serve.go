@@ -31,7 +31,8 @@ func newServe(g *globals) *cobra.Command {
 		Long: `Run a server that workers and people of other machines join, with TLS and a login for each, until it is
 stopped. It conducts the runs that are submitted with divisi run --on, goes on with them when it is
 started again, and works itself (--agents 0 for not). With --nats it uses a NATS server or cluster that is
-there already. See docs/machines.md.` +
+there already; a second one there stands by, and takes the runs over when the first is gone.
+See docs/machines.md.` +
 			codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi serve\n  divisi serve --listen 0.0.0.0:4222 --host build.example.com --agents 0",
 		Args:    cobra.NoArgs,

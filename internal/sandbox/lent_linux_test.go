@@ -16,7 +16,7 @@ import (
 func TestGatesOnTheBaseCommitBorrow(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("the Go toolchain has no races to find here")
+		t.Skip("it compiles Go")
 	}
 	onRungs(t, func(t *testing.T, p place) {
 		t.Helper()

@@ -14,7 +14,7 @@ import (
 // TestSlotsShareTheBuildCache builds the same commit in two slots: the second one compiles nothing.
 func TestSlotsShareTheBuildCache(t *testing.T) {
 	if testing.Short() {
-		t.Skip("the Go toolchain has no races to find here")
+		t.Skip("it compiles Go")
 	}
 	t.Parallel()
 	b := newBundle(t, map[string]string{
