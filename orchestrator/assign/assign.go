@@ -23,13 +23,16 @@ type Sealer struct {
 	run    string
 	bus    *bus.Bus
 	mirror *git.Repo
+	// share makes a commit that builds on another one known to a conductor that takes the run over.
+	share func(ctx context.Context, commit, onto string) error
 	// stored names the slices that are in the object store.
 	stored map[string]bool
 }
 
-// NewSealer returns a sealer of a run that reads patches from its mirror.
-func NewSealer(run string, b *bus.Bus, mirror *git.Repo) *Sealer {
-	return &Sealer{run: run, bus: b, mirror: mirror, stored: map[string]bool{}}
+// NewSealer returns a sealer of a run that reads patches from its mirror. It calls share for each commit that it makes before an
+// assignment names it.
+func NewSealer(run string, b *bus.Bus, mirror *git.Repo, share func(ctx context.Context, commit, onto string) error) *Sealer {
+	return &Sealer{run: run, bus: b, mirror: mirror, share: share, stored: map[string]bool{}}
 }
 
 // Seal stores what an attempt is given, as the state is when it is dispatched, and returns the name of the object. The error is

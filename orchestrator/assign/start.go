@@ -102,5 +102,8 @@ func (g *given) onto(ctx context.Context, t *run.Task, p *spec.Patch, head strin
 	if err != nil {
 		return nil, nil, fail(err)
 	}
+	if err := g.share(ctx, commit, head); err != nil {
+		return nil, nil, fail(err)
+	}
 	return &spec.Patch{Base: head, Commit: commit, Tree: m.Tree}, nil, nil
 }

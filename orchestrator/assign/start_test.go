@@ -1,6 +1,7 @@
 package assign
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -70,7 +71,11 @@ func TestACommandsChangeOnAHeadThatMoved(t *testing.T) {
 			red := spec.Fault{Class: wire.FaultGate, Message: "red", Detail: "x" + wire.ChangedByThen + "+mod"}
 			l.Append("t", run.TaskData{State: run.TaskPending, Fault: &red, Choice: &run.Choice{At: 1, Uses: "model", Why: "w"}})
 
-			g := &given{NewSealer("r1", nil, mirror), l.State}
+			var shared []string
+			g := &given{NewSealer("r1", nil, mirror, func(_ context.Context, commit, onto string) error {
+				shared = append(shared, onto, commit)
+				return nil
+			}), l.State}
 			a := &wire.Assignment{Head: head, Role: l.Spec.RoleOn(l.Tasks.ByID["t"], 1)}
 			task := l.Tasks.ByID["t"]
 			require.NoError(t, g.continueCommand(t.Context(), a, task))
@@ -81,6 +86,7 @@ func TestACommandsChangeOnAHeadThatMoved(t *testing.T) {
 			if !c.merges {
 				require.Nil(t, a.Start)
 				require.Contains(t, p.Diff, "+mod")
+				require.Empty(t, shared)
 				return
 			}
 			require.True(t, p.Kept)
@@ -88,6 +94,7 @@ func TestACommandsChangeOnAHeadThatMoved(t *testing.T) {
 			commit, err := mirror.Commit(t.Context(), a.Start.Commit)
 			require.NoError(t, err)
 			require.Equal(t, []string{head}, commit.Parents)
+			require.Equal(t, []string{head, a.Start.Commit}, shared)
 			for file, text := range map[string]string{"a.txt": "mod\n", "b.txt": "y\n"} {
 				data, err := mirror.ReadFile(t.Context(), a.Start.Commit, file, 100)
 				require.NoError(t, err)

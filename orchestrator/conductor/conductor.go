@@ -141,12 +141,13 @@ func New(ctx context.Context, cfg Config) (*Conductor, error) {
 			cfg.Run, st.Unread[0])
 	}
 	cfg.Patience = cfg.Patience.withDefaults()
-	return &Conductor{
+	c := &Conductor{
 		cfg: cfg, st: st, last: st.ConductorPos, active: map[string]bool{}, imported: map[string]bool{},
 		shown: map[string]bool{}, answers: make(chan func(context.Context) error, 1),
-		sealer: assign.NewSealer(cfg.Run, cfg.Bus, cfg.Mirror), muster: newMuster(cfg.Clock, cfg.Patience.Present),
-		enlists: make(chan func(context.Context) error),
-	}, nil
+		muster: newMuster(cfg.Clock, cfg.Patience.Present), enlists: make(chan func(context.Context) error),
+	}
+	c.sealer = assign.NewSealer(cfg.Run, cfg.Bus, cfg.Mirror, c.share)
+	return c, nil
 }
 
 // Fold reads a run's whole log into a state. The state's notices name each event that cannot be read. A log of another format is
