@@ -231,24 +231,24 @@ type standby struct {
 	done sync.WaitGroup
 	mu   sync.Mutex
 	busy bool
-	next time.Time // not before it what failed is tried again
 	has  map[known]bool
+	due  map[known]time.Time // not before it what failed is tried again
 }
 
 // follow begins to bring what is new in a note, unless that is being done already.
 func (s *standby) follow(ctx context.Context, note []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.busy || now().Before(s.next) {
+	if s.busy {
 		return
 	}
 	if s.has == nil {
-		s.has = map[known]bool{}
+		s.has, s.due = map[known]bool{}, map[known]time.Time{}
 		s.host.o.Notice("", "another host conducts the runs of "+s.host.bus.URL()+": this one takes them over when it is gone")
 	}
 	var lacks []known
 	for _, k := range readNotes(note) {
-		if !s.has[k] {
+		if !s.has[k] && !now().Before(s.due[k]) {
 			lacks = append(lacks, k)
 		}
 	}
@@ -263,9 +263,7 @@ func (s *standby) follow(ctx context.Context, note []byte) {
 				s.host.dir.Log.Warn().Err(err).Str("run", k.Run).Msg("the run's commits are not here yet")
 			}
 			s.mu.Lock()
-			if s.has[k] = err == nil; err != nil {
-				s.next = now().Add(bringPause)
-			}
+			s.has[k], s.due[k] = err == nil, now().Add(bringPause)
 			s.mu.Unlock()
 		}
 		s.mu.Lock()
