@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
@@ -105,19 +106,35 @@ func (t *Executor) recipe(ctx context.Context, g Ground) (environment.Recipe, er
 	if r.Programs, err = t.Environments.Programs(stage.Lookup(g.Env, "PATH"), r.Command); err != nil {
 		return r, err
 	}
+	r.Env = t.settings(g)
+	return r, nil
+}
+
+// settings is the digest of the setup's variables, without what is a machine's own: where things lie, and the search path, whose
+// programs have digests of their own.
+func (t *Executor) settings(g Ground) string {
 	seen, env := g.Place.Seen(), []string{}
-	own := strings.NewReplacer(seen.Tree, "TREE", seen.Home, "HOME", seen.Temp, "TEMP")
+	var own []string
+	for _, at := range [][2]string{
+		{seen.Tree, "TREE"}, {seen.Home, "HOME"}, {seen.Temp, "TEMP"}, {seen.Downloads.Modules, "MODULES"},
+		{g.Place.Downloads.Lent, "MODULES"}, {seen.Downloads.Dir, "DOWNLOADS"}, {stage.Lookup(t.Environ, "HOME"), "USER"},
+	} {
+		if filepath.Clean(at[0]) != string(filepath.Separator) && at[0] != "" {
+			own = append(own, at[0], at[1])
+		}
+	}
+	replace := strings.NewReplacer(own...)
 	for _, v := range g.Env {
-		name, _, _ := strings.Cut(v, "=")
-		if name != sandbox.RunVar && name != sandbox.WorkerVar && name != sandbox.TaskVar {
-			env = append(env, own.Replace(v))
+		switch name, _, _ := strings.Cut(v, "="); name {
+		case sandbox.RunVar, sandbox.WorkerVar, sandbox.TaskVar, "PATH", "GOCACHE", "GOCACHEPROG", "XDG_CACHE_HOME":
+		default:
+			env = append(env, replace.Replace(v))
 		}
 	}
 	if t.Beside != "" {
 		env = append(env, "CHECKOUT="+t.Beside)
 	}
-	r.Env = artifact.Digest([]byte(spec.JSONText(env)))
-	return r, nil
+	return artifact.Digest([]byte(spec.JSONText(env)))
 }
 
 // runSetup runs the setup command and takes what it left. It has the network, whatever the role says, because it is there to

@@ -20,24 +20,28 @@ import (
 func TestTheKeyOfASetup(t *testing.T) {
 	t.Parallel()
 	type given struct {
-		run, home, path, command, tree string
-		loopback                       bool
-		key                            []string
-		files                          map[string]string
+		run, home, path, command, tree, user string
+		loopback                             bool
+		key                                  []string
+		files                                map[string]string
 	}
 	key := func(g given) string {
 		store := environment.NewStore(t.TempDir(), os.RemoveAll, time.Now)
 		x := &Executor{
-			Environments: store, Tree: g.tree,
+			Environments: store, Tree: g.tree, Environ: []string{"HOME=" + g.user},
 			Assignment: &wire.Assignment{Setup: []string{g.command}, Project: spec.Project{
 				Loopback: g.loopback, Setup: spec.Setup{Command: []string{g.command}, Key: g.key},
 			}},
 			Blobs: func(context.Context) (map[string]string, error) { return g.files, nil },
 		}
 		place := sandbox.Place{Tree: g.home + "/tree", Home: g.home, Temp: g.home + "-tmp"}
+		place.Downloads.Lent = g.user + "/go/pkg/mod"
 		seen := place.Seen()
 		recipe, err := x.recipe(t.Context(), Ground{
-			Place: place, Env: []string{"DIVISI_RUN=" + g.run, "HOME=" + seen.Home, "DIVISI_TASK=" + g.run, "PATH=" + g.path},
+			Place: place, Env: []string{"DIVISI_RUN=" + g.run, "HOME=" + seen.Home, "DIVISI_TASK=" + g.run, "PATH=" + g.path,
+				"GOPROXY=file://" + g.user + "/go/pkg/mod/cache/download,https://proxy.test", "RUSTUP_HOME=" + g.user + "/.rustup",
+				"GOCACHE=" + g.home + "/builds",
+			},
 		})
 		require.NoError(t, err)
 		return recipe.Key()
@@ -45,9 +49,11 @@ func TestTheKeyOfASetup(t *testing.T) {
 	search := t.TempDir()
 	npm := filepath.Join(search, "npm")
 	require.NoError(t, os.WriteFile(npm, []byte("#!/bin/sh"), 0o755))
+	elsewhere := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(elsewhere, "npm"), []byte("#!/bin/sh"), 0o755))
 	base := func(change func(*given)) given {
 		g := given{
-			path: search, run: "r1", home: "/s/r1/home", command: "npm", key: []string{"lock"}, tree: "t1",
+			path: search, run: "r1", home: "/s/r1/home", command: "npm", key: []string{"lock"}, tree: "t1", user: "/home/a",
 			files: map[string]string{"lock": "1", "other": "1"},
 		}
 		change(&g)
@@ -55,6 +61,7 @@ func TestTheKeyOfASetup(t *testing.T) {
 	}
 	same := key(base(func(*given) {}))
 	require.Equal(t, same, key(base(func(g *given) { g.run, g.home = "r2", "/s/r2/home" })))
+	require.Equal(t, same, key(base(func(g *given) { g.user, g.home, g.path = "/home/b", "/var/b/home", elsewhere })))
 	require.Equal(t, same, key(base(func(g *given) { g.files["other"], g.tree = "2", "t2" })))
 	for name, change := range map[string]func(*given){
 		"content": func(g *given) { g.files["lock"] = "2" }, "file": func(g *given) { g.key = []string{"lock", "other"} },

@@ -1,12 +1,14 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"divisi/contextscope/artifact"
 	"divisi/internal/sandbox"
@@ -19,18 +21,27 @@ import (
 // maxReadFile bounds, in bytes, a file that an environment depends on.
 const maxReadFile = 64 << 20
 
-// open opens the environment of the assignment. One that was removed or damaged meanwhile is made again, from the base commit.
+// open opens the environment of the assignment. One that was removed or damaged meanwhile is made again, from the base commit. A
+// machine that is not the conductor's makes its own: with other programs or settings it is another one, as its receipts say.
 func (at *attempt) open(ctx context.Context) error {
 	id := at.assignment.Environment
 	if id == "" {
 		return nil
 	}
-	e, err := at.worker.cfg.Environments.Open(id)
+	e, err := at.worker.cfg.Environments.Open(at.worker.own.of(id))
 	var damaged *environment.DamagedError
 	if errors.Is(err, environment.ErrNone) || errors.As(err, &damaged) {
-		at.log.Warn().Err(err).Msg("the environment of the run is made again")
-		e, err = at.makeAgain(ctx)
-		if err == nil && e.ID != id {
+		elsewhere := at.worker.cfg.Fetch != nil
+		if elsewhere && damaged == nil {
+			at.log.Info().Str("environment", id).Msg("the environment of the run is made on this machine")
+		} else {
+			at.log.Warn().Err(err).Msg("the environment of the run is made again")
+		}
+		switch e, err = at.makeAgain(ctx); {
+		case err != nil || e.ID == id:
+		case elsewhere:
+			at.worker.own.made(id, e.ID)
+		default:
 			err = &refusal{fmt.Errorf("environment %s is gone, and setup makes another one now, %s, because a program or a "+
 				"setting has changed: start a new run", id, e.ID)}
 		}
@@ -40,6 +51,27 @@ func (at *attempt) open(ctx context.Context) error {
 	}
 	at.lie(e)
 	return nil
+}
+
+// ownEnvironments are the environments that setup makes of a run's on this machine, by those of the run.
+type ownEnvironments struct {
+	mu sync.Mutex
+	by map[string]string
+}
+
+func (o *ownEnvironments) of(id string) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return cmp.Or(o.by[id], id)
+}
+
+func (o *ownEnvironments) made(id, own string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.by == nil {
+		o.by = map[string]string{}
+	}
+	o.by[id] = own
 }
 
 // unmadeError carries the result of a setup that failed.

@@ -148,6 +148,7 @@ type Worker struct {
 	compiler *compile.Compiler
 	slices   sliceCache
 	siblings *agent.Siblings
+	own      ownEnvironments
 
 	*Places
 
