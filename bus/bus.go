@@ -48,6 +48,8 @@ type Options struct {
 	// TLS has the certificate that they are shown; the others connect on loopback.
 	Members *member.Registry
 	TLS     *tls.Config
+	// WebSocket is where members connect by WebSocket too, over the same TLS; empty for not.
+	WebSocket string
 	// Sync makes the embedded server write each append to the disk before it is acknowledged. Default true. Without it
 	// a crash of this process loses nothing, but a crash of the machine loses up to two minutes.
 	Sync *bool
@@ -275,6 +277,14 @@ func (b *Bus) MemberURL() string {
 		return ""
 	}
 	return "tls://" + b.gate.listener.Addr().String()
+}
+
+// WebSocketURL is the address of tokens for WebSocket: wss:// and where members connect. It is empty without Options.WebSocket.
+func (b *Bus) WebSocketURL() string {
+	if b.gate == nil || b.gate.web == nil {
+		return ""
+	}
+	return webScheme + b.gate.web.Addr().String()
 }
 
 // Embedded reports whether the server runs in this process.

@@ -22,7 +22,13 @@ const (
 
 func (b *Bus) connect(h owner) error {
 	b.url = h.URL
-	nc, err := nats.Connect(h.URL, append(h.login(), b.connectOptions()...)...)
+	at, opts := h.URL, append(h.login(), b.connectOptions()...)
+	if b.login != nil {
+		var more []nats.Option
+		at, more = secured(at, b.login.Certificate)
+		opts = append(opts, more...)
+	}
+	nc, err := nats.Connect(at, opts...)
 	if errors.Is(err, nats.ErrAuthorization) && b.login != nil {
 		return b.unknown()
 	}
@@ -62,8 +68,7 @@ func (b *Bus) connectOptions() []nats.Option {
 	case b.server != nil:
 		opts = append(opts, nats.InProcessServer(b.server))
 	case b.login != nil:
-		opts = append(opts, nats.CustomInboxPrefix(member.Inbox(b.login.Name)), nats.PermissionErrOnSubscribe(true),
-			nats.Secure(member.Pinned(b.login.Certificate, time.Now)), nats.TLSHandshakeFirst())
+		opts = append(opts, nats.CustomInboxPrefix(member.Inbox(b.login.Name)), nats.PermissionErrOnSubscribe(true))
 	}
 	return opts
 }

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	gatePatience = 5 * time.Second // for the handshake of TLS
+	gatePatience = 5 * time.Second // for the handshake
 	gateRest     = 50 * time.Millisecond
 	maxGuests    = 1024
 )
@@ -26,6 +26,7 @@ const (
 // while the server restarts.
 type gate struct {
 	listener net.Listener
+	web      net.Listener // for WebSocket; nil for none
 	tls      *tls.Config
 	server   *embedded
 	log      zerolog.Logger
@@ -36,14 +37,19 @@ type gate struct {
 }
 
 // openGate listens for members.
-func openGate(o Options, e *embedded) (*gate, error) {
-	l, err := net.Listen("tcp", listenAddress(o)) //nolint:noctx // the gate closes it
-	if err != nil {
+func openGate(o Options, e *embedded) (g *gate, err error) {
+	g = &gate{tls: o.TLS, server: e, log: o.Log, room: make(chan struct{}, maxGuests)}
+	if g.listener, err = net.Listen("tcp", listenAddress(o)); err != nil { //nolint:noctx // the gate closes it
 		return nil, fmt.Errorf("%w: listen for members: %w", ErrUnavailable, err)
 	}
-	g := &gate{listener: l, tls: o.TLS, server: e, log: o.Log, room: make(chan struct{}, maxGuests)}
 	g.ctx, g.end = context.WithCancel(context.Background())
-	g.work.Go(g.accept)
+	if o.WebSocket != "" {
+		if g.web, err = net.Listen("tcp", o.WebSocket); err != nil { //nolint:noctx // the gate closes it
+			return nil, fmt.Errorf("%w: listen for members by WebSocket: %w", ErrUnavailable, errors.Join(err, g.close()))
+		}
+		g.work.Go(func() { g.accept(g.web, upgrade) })
+	}
+	g.work.Go(func() { g.accept(g.listener, func(conn net.Conn) (io.ReadWriter, error) { return conn, nil }) })
 	return g, nil
 }
 
@@ -51,6 +57,9 @@ func openGate(o Options, e *embedded) (*gate, error) {
 func (g *gate) close() error {
 	g.end()
 	err := g.listener.Close()
+	if g.web != nil {
+		err = errors.Join(err, g.web.Close())
+	}
 	g.work.Wait()
 	if err != nil {
 		return fmt.Errorf("close the address of members: %w", err)
@@ -58,9 +67,10 @@ func (g *gate) close() error {
 	return nil
 }
 
-func (g *gate) accept() {
+// accept serves the connections of a listener. stream returns what a member and the server say to each other there.
+func (g *gate) accept(l net.Listener, stream func(net.Conn) (io.ReadWriter, error)) {
 	for {
-		conn, err := g.listener.Accept()
+		conn, err := l.Accept()
 		if err != nil {
 			if pause(g.ctx, nil, gateRest) != nil || errors.Is(err, net.ErrClosed) {
 				return
@@ -72,7 +82,7 @@ func (g *gate) accept() {
 		case g.room <- struct{}{}:
 			g.work.Go(func() {
 				defer func() { <-g.room }()
-				g.serve(conn)
+				g.serve(conn, stream)
 			})
 		default:
 			g.log.Warn().Int("connections", maxGuests).Msg("a member could not connect: too many have")
@@ -82,12 +92,10 @@ func (g *gate) accept() {
 }
 
 // serve is one connection from its handshake to its end.
-func (g *gate) serve(conn net.Conn) {
+func (g *gate) serve(conn net.Conn, stream func(net.Conn) (io.ReadWriter, error)) {
 	defer func() { _ = conn.Close() }()
-	guest := tls.Server(conn, g.tls)
-	handshake, cancel := context.WithTimeout(g.ctx, gatePatience)
-	defer cancel()
-	if err := guest.HandshakeContext(handshake); err != nil {
+	guest, err := g.greet(conn, stream)
+	if err != nil {
 		g.log.Debug().Err(err).Stringer("from", conn.RemoteAddr()).Msg("no member: the handshake failed")
 		return
 	}
@@ -112,11 +120,23 @@ func (g *gate) serve(conn net.Conn) {
 		g.log.Warn().Err(err).Stringer("from", conn.RemoteAddr()).Msg("cut a member's connection")
 	}
 	if errors.Is(err, io.ErrClosedPipe) { // by the server: its last words say why
-		_ = conn.SetWriteDeadline(time.Now().Add(gatePatience)) // a connection that is closed takes none
+		defer time.AfterFunc(gatePatience, end).Stop()
 	} else {
 		end()
 	}
 	back.Wait()
+}
+
+// greet is the handshake of a connection, of TLS and then of its stream.
+func (g *gate) greet(conn net.Conn, stream func(net.Conn) (io.ReadWriter, error)) (io.ReadWriter, error) {
+	ctx, cancel := context.WithTimeout(g.ctx, gatePatience)
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	guest := tls.Server(conn, g.tls)
+	if err := guest.HandshakeContext(ctx); err != nil {
+		return nil, err
+	}
+	return stream(guest)
 }
 
 // answer copies what the server sends. How it ends is told by who reads.

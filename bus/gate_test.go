@@ -14,7 +14,11 @@ import (
 // the answer to what a member may ask could be an event of the conductor, or a call that empties a stream.
 func TestNoAnswerGoesWhereAMemberMayNotWrite(t *testing.T) {
 	t.Parallel()
-	s := serve(t)
+	byEach(t, cutsWhatNoMemberMaySend)
+}
+
+func cutsWhatNoMemberMaySend(t *testing.T, s *served) {
+	t.Helper()
 	s.work(t)
 	require.NoError(t, s.Put(soon(t), "call", []byte(`{}`)))
 	login := s.joins(t, member.Worker, "w1")
@@ -31,8 +35,12 @@ func TestNoAnswerGoesWhereAMemberMayNotWrite(t *testing.T) {
 		closed := make(chan struct{})
 		key, err := login.Key()
 		require.NoError(t, err)
-		nc, err := nats.Connect(login.URL, nats.Secure(member.Pinned(login.Certificate, time.Now)), nats.TLSHandshakeFirst(),
-			nats.Nkey(key, login.Sign), nats.NoReconnect(), nats.ClosedHandler(func(*nats.Conn) { close(closed) }))
+		opts := []nats.Option{nats.Secure(member.Pinned(login.Certificate, time.Now))}
+		if !s.web { // the WebSocket is that of the client library
+			opts = append(opts, nats.TLSHandshakeFirst())
+		}
+		nc, err := nats.Connect(login.URL, append(opts,
+			nats.Nkey(key, login.Sign), nats.NoReconnect(), nats.ClosedHandler(func(*nats.Conn) { close(closed) }))...)
 		require.NoError(t, err)
 		require.NoError(t, nc.PublishMsg(m))
 		select {
@@ -65,7 +73,11 @@ func TestAMemberComesInByTheGateAlone(t *testing.T) {
 // TestMembersConnectAgainWhenTheServerRestarts: the address and the certificate stay.
 func TestMembersConnectAgainWhenTheServerRestarts(t *testing.T) {
 	t.Parallel()
-	s := serve(t)
+	byEach(t, connectsAgain)
+}
+
+func connectsAgain(t *testing.T, s *served) {
+	t.Helper()
 	s.work(t)
 	b := enters(t, s.joins(t, member.Worker, "w1"))
 	back := b.Back()

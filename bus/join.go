@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
@@ -59,9 +58,9 @@ func ask(ctx context.Context, t member.Token, login *member.Login, usual string)
 	if err != nil {
 		return joinAnswer{}, fmt.Errorf("encode the request: %w", err)
 	}
-	nc, err := nats.Connect(t.URL, nats.Name("divisi"), nats.Timeout(connectPatience), nats.NoReconnect(),
-		nats.UserInfo(member.JoinUser, t.Secret), nats.CustomInboxPrefix(member.JoinInbox(t.Secret)),
-		nats.Secure(member.Pinned(t.Certificate, time.Now)), nats.TLSHandshakeFirst())
+	at, opts := secured(t.URL, t.Certificate)
+	nc, err := nats.Connect(at, append(opts, nats.Name("divisi"), nats.Timeout(connectPatience), nats.NoReconnect(),
+		nats.UserInfo(member.JoinUser, t.Secret), nats.CustomInboxPrefix(member.JoinInbox(t.Secret)))...)
 	switch {
 	case errors.Is(err, nats.ErrAuthorization):
 		return joinAnswer{}, fmt.Errorf("%w: %w: it was used already, or has ended. Have a new one made", ErrDenied,

@@ -19,6 +19,20 @@ type served struct {
 	*Bus
 	members *member.Registry
 	digest  string
+	web     bool // tokens are for WebSocket
+}
+
+// byEach runs a test with members that connect by TLS, and by WebSocket.
+func byEach(t *testing.T, test func(t *testing.T, s *served)) {
+	t.Helper()
+	for name, web := range map[string]bool{"tls": false, "websocket": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t)
+			s.web = web
+			test(t, s)
+		})
+	}
 }
 
 func serve(t *testing.T) *served {
@@ -32,6 +46,7 @@ func serve(t *testing.T) *served {
 	require.NoError(t, err)
 	o := fast(t)
 	o.Members, o.TLS, s.digest = s.members, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13}, digest
+	o.WebSocket = "127.0.0.1:0"
 	s.Bus = open(t, o)
 	stop, err := s.ServeJoins(soon(t))
 	require.NoError(t, err)
@@ -45,6 +60,9 @@ func (s *served) token(t *testing.T, role member.Role, name string) string {
 	token, err := s.members.NewToken(role, name)
 	require.NoError(t, err)
 	token.URL, token.Certificate = s.MemberURL(), s.digest
+	if s.web {
+		token.URL = s.WebSocketURL()
+	}
 	return token.String()
 }
 
@@ -66,7 +84,11 @@ func enters(t *testing.T, login *member.Login) *Bus {
 
 func TestAMemberJoinsWithItsToken(t *testing.T) {
 	t.Parallel()
-	s := serve(t)
+	byEach(t, joinsWithItsToken)
+}
+
+func joinsWithItsToken(t *testing.T, s *served) {
+	t.Helper()
 	text := s.token(t, member.Worker, "w1")
 	login, err := Join(soon(t), text, "", "")
 	require.NoError(t, err)

@@ -124,6 +124,8 @@ func guarded(o Options) error {
 		return fmt.Errorf("%w: listen address %q is not host:port", ErrUnavailable, o.Listen)
 	case (o.Members == nil) != (o.TLS == nil):
 		return fmt.Errorf("%w: members and TLS go together, and one of them was not given", ErrUnavailable)
+	case o.Members == nil && o.WebSocket != "":
+		return fmt.Errorf("%w: WebSocket is for members, and there are none", ErrUnavailable)
 	case o.Members == nil && !loopback(host):
 		return fmt.Errorf("%w: other machines can reach the address %s: that needs a certificate and a registry of members",
 			ErrUnavailable, o.Listen)

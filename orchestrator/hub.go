@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -25,14 +26,16 @@ type ServeOptions struct {
 	// one it is the host of Listen, or the name of the machine.
 	Listen string
 	Hosts  []string
-	// At is a NATS server that is there already, in place of one in this process: then Listen and Hosts are empty.
+	// WebSocket is where members connect by WebSocket too, as proxies let them; "" for not.
+	WebSocket string
+	// At is a NATS server that is there already, in place of one in this process: then Listen, Hosts and WebSocket are empty.
 	At Server
 	// Agents and Gates are the places of a worker in this process; no agents for none.
 	Agents, Gates int
 	Strict        bool
 	Keep          time.Duration // see HostOptions
-	// Ready is told once that the server is there: where members connect.
-	Ready  func(url string)
+	// Ready is told once that the server is there: where members connect, and where by WebSocket.
+	Ready  func(url, webSocket string)
 	Notice func(text string)
 }
 
@@ -50,14 +53,14 @@ func Serve(ctx context.Context, o ServeOptions) (err error) {
 	}
 	var c closers
 	defer c.release()
-	at, url := o.At, o.At.URL
+	at, url, web := o.At, o.At.URL, ""
 	if at.URL == "" {
 		b, err := openHub(ctx, stateDir, &o, &c)
 		if err != nil {
 			return err
 		}
 		at = Server{URL: b.URL(), Login: filepath.Join(hubBus(stateDir), bus.OwnerFile)}
-		url = o.url(b)
+		url, web = o.named(b.MemberURL()), o.named(b.WebSocketURL())
 	}
 	notice := func(run, text string) {
 		if run != "" {
@@ -80,7 +83,7 @@ func Serve(ctx context.Context, o ServeOptions) (err error) {
 		}
 		c.later(stop)
 	}
-	o.Ready(url)
+	o.Ready(url, web)
 	<-ctx.Done()
 	return nil
 }
@@ -124,7 +127,7 @@ func openHub(ctx context.Context, stateDir string, o *ServeOptions, c *closers) 
 	}
 	log := *zerolog.Ctx(ctx)
 	b, err := bus.Open(ctx, bus.Options{
-		Dir: hubBus(stateDir), Listen: o.Listen, Members: registry, Log: log,
+		Dir: hubBus(stateDir), Listen: o.Listen, WebSocket: o.WebSocket, Members: registry, Log: log,
 		TLS: &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13},
 	})
 	if held := (*bus.LockedError)(nil); errors.As(err, &held) {
@@ -141,7 +144,7 @@ func openHub(ctx context.Context, stateDir string, o *ServeOptions, c *closers) 
 	}
 	c.later(stop)
 	stop, err = b.Subscribe(ctx, tokenSubject, func(m bus.Message, reply func([]byte) error) {
-		if err := reply(issue(registry, o.url(b), digest, m.Data)); err != nil {
+		if err := reply(o.issue(registry, b, digest, m.Data)); err != nil {
 			log.Warn().Err(err).Msg("a request for a token was not answered")
 		}
 	})
@@ -170,22 +173,25 @@ func (o *ServeOptions) name() error {
 	return nil
 }
 
-// url is where members connect.
-func (o *ServeOptions) url(b *bus.Bus) string {
-	_, port, err := net.SplitHostPort(b.MemberURL()[len("tls://"):])
+// named is where members connect, by the name of the server.
+func (o *ServeOptions) named(url string) string {
+	scheme, address, _ := strings.Cut(url, "://")
+	_, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return b.MemberURL()
+		return url
 	}
-	return "tls://" + net.JoinHostPort(o.Hosts[0], port)
+	return scheme + "://" + net.JoinHostPort(o.Hosts[0], port)
 }
 
 // tokenSubject is where the process of the server is asked for tokens: no member may publish there.
 const tokenSubject = "token.new"
 
-// tokenCall is a request for a token.
-type tokenCall struct {
-	Role string `json:"role"`
-	Name string `json:"name,omitempty"`
+// TokenOptions are what a token is for: a worker, a person or a viewer, under a name that may be empty. With WebSocket it has
+// that address of the server.
+type TokenOptions struct {
+	Role      string `json:"role"`
+	Name      string `json:"name,omitempty"`
+	WebSocket bool   `json:"websocket,omitempty"`
 }
 
 // tokenReply is a token, or why there is none.
@@ -194,14 +200,22 @@ type tokenReply struct {
 	Error string `json:"error,omitempty"`
 }
 
-func issue(registry *member.Registry, url, digest string, data []byte) []byte {
-	var q tokenCall
+// issue answers a request for a token.
+func (o *ServeOptions) issue(registry *member.Registry, b *bus.Bus, digest string, data []byte) []byte {
+	var q TokenOptions
 	var a tokenReply
 	err := json.Unmarshal(data, &q)
+	url := b.MemberURL()
+	if q.WebSocket {
+		url = b.WebSocketURL()
+	}
+	if err == nil && url == "" {
+		err = usage.Errorf("the server does not listen for WebSocket: stop it, and start it with an address for that")
+	}
 	if err == nil {
 		var t member.Token
 		if t, err = registry.NewToken(member.Role(q.Role), q.Name); err == nil {
-			t.URL, t.Certificate = url, digest
+			t.URL, t.Certificate = o.named(url), digest
 			a.Token = t.String()
 		}
 	}
@@ -215,9 +229,8 @@ func issue(registry *member.Registry, url, digest string, data []byte) []byte {
 	return data
 }
 
-// NewToken has the process that serves a state directory make a token with which a worker, a person or a viewer joins, under
-// a name that may be empty.
-func NewToken(ctx context.Context, stateDir, role, name string) (string, error) {
+// NewToken has the process that serves a state directory make a token.
+func NewToken(ctx context.Context, stateDir string, what TokenOptions) (string, error) {
 	o, err := bus.OwnerOptions(hubBus(stateDir))
 	if errors.Is(err, os.ErrNotExist) {
 		return "", usage.Errorf("no server runs in %s: start one first", stateDir)
@@ -231,7 +244,7 @@ func NewToken(ctx context.Context, stateDir, role, name string) (string, error) 
 		return "", fmt.Errorf("reach the server of %s: %w", stateDir, err)
 	}
 	defer closeServer(ctx, b)
-	data, err := json.Marshal(tokenCall{role, name})
+	data, err := json.Marshal(what)
 	if err != nil {
 		return "", fmt.Errorf("ask for a token: %w", err)
 	}

@@ -19,7 +19,7 @@ func hub(t *testing.T) (stateDir string) {
 	ready, ended := make(chan string, 1), make(chan error, 1)
 	go func() {
 		ended <- orchestrator.Serve(ctx, orchestrator.ServeOptions{
-			StateDir: stateDir, Listen: "127.0.0.1:0", Ready: func(url string) { ready <- url }, Notice: func(string) {},
+			StateDir: stateDir, Listen: "127.0.0.1:0", Ready: func(url, _ string) { ready <- url }, Notice: func(string) {},
 		})
 	}()
 	t.Cleanup(func() { cancel(); require.NoError(t, <-ended) })
@@ -34,7 +34,7 @@ func hub(t *testing.T) (stateDir string) {
 
 func tokenFrom(t *testing.T, stateDir, role string) string {
 	t.Helper()
-	text, err := orchestrator.NewToken(t.Context(), stateDir, role, "")
+	text, err := orchestrator.NewToken(t.Context(), stateDir, orchestrator.TokenOptions{Role: role})
 	require.NoError(t, err)
 	return text
 }

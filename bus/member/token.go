@@ -23,7 +23,7 @@ var letters = map[Role]byte{Worker: 'w', Person: 'p', Viewer: 'v'}
 
 // Token is what a person hands to another machine, so that it becomes a member of a server.
 type Token struct {
-	URL         string // tls://host:port
+	URL         string // tls://host:port, or wss:// for WebSocket
 	Certificate string // the SHA-256 of the server's certificate, in hex
 	Secret      string
 	Role        Role
@@ -87,13 +87,13 @@ func tokenOf(data []byte) (Token, error) {
 	return t, validAddress(t.URL)
 }
 
-// validAddress accepts tls://host:port.
+// validAddress accepts tls://host:port and wss://host:port.
 func validAddress(address string) error {
 	u, err := url.Parse(address)
-	if err == nil && u.Scheme == "tls" && u.User == nil && u.Scheme+"://"+u.Host == address {
+	if err == nil && (u.Scheme == "tls" || u.Scheme == "wss") && u.User == nil && u.Scheme+"://"+u.Host == address {
 		if host, port, err := net.SplitHostPort(u.Host); err == nil && host != "" && port != "" {
 			return nil
 		}
 	}
-	return usage.Errorf("the address of the server is not like tls://host:port: %.80q", address)
+	return usage.Errorf("the address of the server is not like tls://host:port or wss://host:port: %.80q", address)
 }

@@ -19,7 +19,7 @@ type serveCommand struct {
 	o           orchestrator.ServeOptions
 	nats, creds string
 	sandbox     string
-	role, name  string
+	token       orchestrator.TokenOptions
 	keep        string
 }
 
@@ -40,6 +40,7 @@ See docs/machines.md.` +
 	}
 	f := c.Flags()
 	f.StringVar(&s.o.Listen, "listen", "127.0.0.1:4222", "where members connect")
+	f.StringVar(&s.o.WebSocket, "websocket", "", "where members behind a proxy connect, by WebSocket over TLS, e.g. 0.0.0.0:443")
 	f.StringSliceVar(&s.o.Hosts, "host", nil, "name or address under which members reach it (repeatable; default the machine's)")
 	f.StringVar(&s.nats, "nats", "", "conduct runs on the NATS server or cluster at this URL, in place of an own one")
 	f.StringVar(&s.creds, "creds", "", "file of NATS credentials for --nats")
@@ -47,11 +48,11 @@ See docs/machines.md.` +
 	f.IntVar(&s.o.Gates, "gates", 0, "runs of gates at once of it (default one for every 4 cores)")
 	f.StringVar(&s.keep, "keep", "14d", "how long runs stay whose branch was published; 0d keeps all")
 	f.StringVar(&s.sandbox, "sandbox", sandboxAuto, "auto, or strict: conduct only where commands can be fully confined")
-	c.AddCommand(s.token())
+	c.AddCommand(s.tokens())
 	return c
 }
 
-func (s *serveCommand) token() *cobra.Command {
+func (s *serveCommand) tokens() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "token",
 		Short: "Make a token with which a worker or a person joins",
@@ -61,15 +62,16 @@ worker (takes tasks), a person (starts runs, decides, reads) or a viewer (reads)
 		Example: "  divisi serve token --role worker | ssh build7 divisi worker --join -",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			token, err := orchestrator.NewToken(s.log.WithContext(c.Context()), s.stateDir, s.role, s.name)
+			token, err := orchestrator.NewToken(s.log.WithContext(c.Context()), s.stateDir, s.token)
 			if err != nil {
 				return err
 			}
 			return s.print(say("%s\n", token), map[string]string{"token": token})
 		},
 	}
-	c.Flags().StringVar(&s.role, "role", "worker", "worker, person or viewer")
-	c.Flags().StringVar(&s.name, "name", "", "the name that the member has to join under")
+	c.Flags().StringVar(&s.token.Role, "role", "worker", "worker, person or viewer")
+	c.Flags().StringVar(&s.token.Name, "name", "", "the name that the member has to join under")
+	c.Flags().BoolVar(&s.token.WebSocket, "websocket", false, "the member connects by WebSocket, through the proxy of HTTPS_PROXY")
 	return c
 }
 
@@ -80,6 +82,9 @@ func (s *serveCommand) serve(ctx context.Context) error {
 	if s.creds != "" && s.nats == "" {
 		return usagef("--creds is for the server of --nats")
 	}
+	if s.o.WebSocket != "" && s.nats != "" {
+		return usagef("--websocket is for an own server: the one of --nats listens where its operator says")
+	}
 	at, err := externalServer(s.nats, s.creds)
 	if err == nil {
 		s.o.Keep, err = parseAge("--keep", s.keep)
@@ -89,7 +94,7 @@ func (s *serveCommand) serve(ctx context.Context) error {
 	}
 	s.o.At, s.o.StateDir, s.o.Strict, s.o.Notice = at, s.stateDir, s.sandbox == sandboxStrict, s.notice
 	var failed error
-	s.o.Ready = func(url string) { failed = s.ready(ctx, url) }
+	s.o.Ready = func(url, web string) { failed = s.ready(url, web) }
 	if err := orchestrator.Serve(s.log.WithContext(ctx), s.o); err != nil {
 		return err
 	}
@@ -112,13 +117,19 @@ func externalServer(url, creds string) (orchestrator.Server, error) {
 }
 
 // ready says how to join.
-func (s *serveCommand) ready(_ context.Context, url string) error {
+func (s *serveCommand) ready(url, web string) error {
 	return s.print(func(b *strings.Builder) error {
 		fmt.Fprintf(b, "serving at %s\n", url)
+		if web != "" {
+			fmt.Fprintf(b, "and by WebSocket at %s, for members with a token of:  %s serve token --websocket\n", web, s.command())
+		}
 		if s.nats == "" {
 			fmt.Fprintf(b, "a worker joins with:  %s serve token | ssh MACHINE divisi worker --join -\n", s.command())
 			fmt.Fprintf(b, "a person joins with:  %s serve token --role person | ssh MACHINE divisi join -\n", s.command())
 		}
 		return nil
-	}, map[string]string{"url": url})
+	}, struct {
+		URL       string `json:"url"`
+		WebSocket string `json:"websocket,omitempty"`
+	}{url, web})
 }

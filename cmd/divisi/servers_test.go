@@ -2,12 +2,14 @@ package main
 
 import (
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -76,3 +78,53 @@ func (c recordedConn) Read(p []byte) (int, error) {
 }
 
 func (c recordedConn) Close() error { return errors.Join(c.Conn.Close(), c.to.Close()) }
+
+// connectProxy: connectproxy FILE is a proxy on a loopback port for the rest of the script, sets PROXY, and writes down the
+// addresses that it is asked for. It finds each of them on loopback, whatever the host is called.
+func connectProxy(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: connectproxy FILE")
+	}
+	to, err := os.Create(ts.MkAbs(args[0]))
+	ts.Check(err)
+	proxy := &connecting{log: to}
+	srv := httptest.NewServer(proxy)
+	ts.Setenv("PROXY", srv.URL)
+	ts.Defer(func() {
+		srv.Close()
+		proxy.work.Wait()
+		_ = to.Close()
+	})
+}
+
+type connecting struct {
+	work sync.WaitGroup
+	log  *os.File
+}
+
+// ServeHTTP answers CONNECT.
+func (p *connecting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	_, _ = p.log.WriteString(r.Method + " " + r.Host + "\n") // the script misses a line that is not there
+	_, port, err := net.SplitHostPort(r.Host)
+	if r.Method != http.MethodConnect || err != nil {
+		http.Error(w, "CONNECT alone", http.StatusMethodNotAllowed)
+		return
+	}
+	server, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", port))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return
+	}
+	client, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		_ = server.Close()
+		return
+	}
+	_, _ = client.Write([]byte("HTTP/1.1 200 Connection established\r\n\r\n"))
+	for from, to := range map[net.Conn]net.Conn{client: server, server: client} {
+		p.work.Go(func() {
+			_, _ = io.Copy(to, from)
+			_ = to.Close()
+		})
+	}
+}
