@@ -12,7 +12,7 @@ import (
 
 // announce says every few seconds, and when it is asked, that the run takes workers, until stop, which waits.
 func (h *conduct) announce(ctx context.Context) (stop func(), err error) {
-	what := wire.Conducting{Run: h.spec.Run, Protocol: wire.Protocol}
+	what := wire.NewConducting(h.spec.Run)
 	return present(ctx, h.bus, func() { h.say(ctx, h.bus, bus.RunPresence(h.spec.Run), what) })
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/ed25519"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -64,10 +63,11 @@ type Worker struct {
 	facts  wire.Presence // what does not change
 
 	// found are runs that conductors say they conduct, ended those that an engagement has ended, asked what people ask.
-	found chan string
+	found chan wire.Conducting
 	ended chan *engagement
 	asked chan workerCall
 	drain chan struct{}
+	told  map[string]bool // why it could not work for runs; of the goroutine of Run
 
 	mu    sync.Mutex // guards what follows; the goroutine of Run alone writes it
 	runs  map[string]*engagement
@@ -90,8 +90,8 @@ func NewWorker(ctx context.Context, o WorkerOptions) (_ *Worker, err error) {
 	log := *zerolog.Ctx(ctx)
 	w := &Worker{
 		place: place{dir: store.Dir{Path: dir, Log: log}, log: log}, o: o, runs: map[string]*engagement{},
-		state: wire.WorkerReady,
-		found: make(chan string), ended: make(chan *engagement), asked: make(chan workerCall), drain: make(chan struct{}, 1),
+		state: wire.WorkerReady, told: map[string]bool{},
+		found: make(chan wire.Conducting), ended: make(chan *engagement), asked: make(chan workerCall), drain: make(chan struct{}, 1),
 	}
 	if err := w.lock(); err != nil {
 		return nil, err
@@ -276,12 +276,12 @@ func (w *Worker) listen(ctx context.Context) (stop func(), err error) {
 	var stops closers
 	stop = func() { cancel(); stops.release() }
 	quit, err := w.bus.Subscribe(ctx, bus.RunsPresent(), func(m bus.Message, _ func([]byte) error) {
-		var c wire.Conducting
-		if json.Unmarshal(m.Data, &c) != nil || bus.RunPresence(c.Run) != m.Subject {
+		c, ok := wire.DecodeConducting(m)
+		if !ok {
 			return
 		}
 		select {
-		case w.found <- c.Run:
+		case w.found <- c:
 		case <-ctx.Done():
 		}
 	})
@@ -314,9 +314,9 @@ func (w *Worker) serve(ctx context.Context) {
 	idle := now()
 	for {
 		select {
-		case run := <-w.found:
-			if w.state != wire.WorkerDraining {
-				w.engage(ctx, run)
+		case c := <-w.found:
+			if w.state != wire.WorkerDraining && w.meets(c) {
+				w.engage(ctx, c.Run)
 			}
 		case e := <-w.ended:
 			w.mu.Lock()
@@ -350,6 +350,16 @@ func (w *Worker) serve(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// meets reports whether the worker can work for a conductor, and tells once why not.
+func (w *Worker) meets(c wire.Conducting) bool {
+	why := c.Incompatible(w.o.Name, w.facts.Version, w.facts.Protocol)
+	if why != "" && !w.told[why] {
+		w.told[why] = true
+		w.o.Notice(why)
+	}
+	return why == ""
 }
 
 // leave takes nothing more and waits until agents have ended their turns, at most as long as the grace.

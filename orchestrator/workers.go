@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -27,7 +28,7 @@ type WorkerCall struct {
 	Name, Tag string
 }
 
-// Workers returns what the workers of a server say of themselves, by name, as a JSON array.
+// Workers returns what the workers of a server say of themselves, by name, as a JSON array, and which of them are incompatible.
 func Workers(ctx context.Context, at Server) (json.RawMessage, error) {
 	b, err := at.open(ctx, "")
 	if err != nil {
@@ -106,10 +107,10 @@ func askWorker(ctx context.Context, b *bus.Bus, worker string, c workerCall) (st
 	}
 }
 
-// roll asks who is there.
+// roll asks who is there. Where no run takes workers now, they are compared with this program.
 func roll(ctx context.Context, b *bus.Bus) ([]*wire.Presence, error) {
 	var mu sync.Mutex
-	present := map[string]*wire.Presence{}
+	present, conductors := map[string]*wire.Presence{}, map[string]wire.Conducting{}
 	stop, err := b.Subscribe(ctx, bus.WorkersPresent(), func(m bus.Message, _ func([]byte) error) {
 		if p, err := wire.DecodePresence(m); err == nil {
 			mu.Lock()
@@ -121,6 +122,17 @@ func roll(ctx context.Context, b *bus.Bus) ([]*wire.Presence, error) {
 		return nil, fmt.Errorf("list the workers: %w", err)
 	}
 	defer stop()
+	quit, err := b.Subscribe(ctx, bus.RunsPresent(), func(m bus.Message, _ func([]byte) error) {
+		if c, ok := wire.DecodeConducting(m); ok {
+			mu.Lock()
+			conductors[c.Run] = c
+			mu.Unlock()
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the workers: %w", err)
+	}
+	defer quit()
 	if err := b.Publish(ctx, bus.PresenceAsk(), nil); err != nil {
 		return nil, fmt.Errorf("list the workers: %w", err)
 	}
@@ -131,7 +143,14 @@ func roll(ctx context.Context, b *bus.Bus) ([]*wire.Presence, error) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	return wire.Sorted(present), nil
+	if len(conductors) == 0 {
+		conductors[""] = wire.NewConducting("")
+	}
+	list := wire.Sorted(present)
+	for _, p := range list {
+		p.Meet(slices.Collect(maps.Values(conductors))...)
+	}
+	return list, nil
 }
 
 func closeServer(ctx context.Context, b *bus.Bus) {

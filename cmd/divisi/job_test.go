@@ -73,7 +73,7 @@ func spawn(ts *testscript.TestScript, _ bool, args []string) {
 	j.cmd.WaitDelay = time.Second // a child that outlives it must not hold the pipe
 	for _, k := range []string{
 		"PATH", "HOME", "TMPDIR", "XDG_STATE_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GOOGLE_GEMINI_BASE_URL",
-		"GEMINI_API_KEY", "NO_COLOR", "TERM", "HOLD", "RUSTUP_HOME", "HTTPS_PROXY",
+		"GEMINI_API_KEY", "NO_COLOR", "TERM", "HOLD", "RUSTUP_HOME", "HTTPS_PROXY", protocolEnv,
 	} {
 		if v := ts.Getenv(k); v != "" {
 			j.cmd.Env = append(j.cmd.Env, k+"="+v)

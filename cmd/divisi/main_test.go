@@ -3,15 +3,26 @@ package main
 import (
 	"fmt"
 	"os"
+	"strconv"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
+
+	"divisi/subagents/wire"
 )
+
+// protocolEnv has a process that a script starts speak another version of the protocol.
+const protocolEnv = "DIVISI_TEST_PROTOCOL"
 
 // TestMain makes this test binary double as the program: scripts start it as `divisi`, in a process of its own.
 func TestMain(m *testing.M) {
-	testscript.Main(leakTested{m}, map[string]func(){"divisi": main})
+	testscript.Main(leakTested{m}, map[string]func(){"divisi": func() {
+		if other, err := strconv.Atoi(os.Getenv(protocolEnv)); err == nil {
+			wire.Protocol = other
+		}
+		main()
+	}})
 }
 
 // leakTested fails the package when a server that a script started is still there at the end.

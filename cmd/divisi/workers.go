@@ -98,13 +98,20 @@ func (w *workersCommand) list(ctx context.Context) error {
 	for i := range list {
 		rows = append(rows, list[i].cells())
 	}
-	return w.print(say("%s", console.Table(rows)), anys(list)...)
+	text := console.Table(rows)
+	for i := range list {
+		if why := list[i].Why; why != "" {
+			text += w.calls(fmt.Sprintf("\n%s.\nIt ends with: divisi workers drain %s\n", console.Sanitize(why), list[i].Worker))
+		}
+	}
+	return w.print(say("%s", text), anys(list)...)
 }
 
 // workerRow is what is shown of a worker.
 type workerRow struct {
 	Worker   string            `json:"worker"`
 	State    string            `json:"state"`
+	Why      string            `json:"incompatible,omitempty"`
 	Until    time.Time         `json:"until,omitzero"`
 	Agents   int               `json:"agents"`
 	Gates    int               `json:"gates"`

@@ -80,6 +80,7 @@ func (c *Conductor) attend(ctx context.Context) (stop func(), err error) {
 			c.cfg.Log.Debug().Err(err).Msg("a presence was passed over")
 			return
 		}
+		p.Meet(wire.NewConducting(c.cfg.Run))
 		c.muster.take(p)
 	})
 }
@@ -128,7 +129,7 @@ func (c *Conductor) within(ctx context.Context, do func(context.Context) error) 
 }
 
 func (c *Conductor) enlist(ctx context.Context, e wire.Enlistment) error {
-	if err := e.Check(); err != nil {
+	if err := e.Check(c.cfg.Run); err != nil {
 		return request.Refusedf("%s", err.Error())
 	}
 	key, known := c.st.Spec.Keys[e.Worker]
@@ -227,22 +228,24 @@ func unserved(s *run.State, present map[string]*wire.Presence) map[string]run.Un
 	lacking, workers := map[string]run.Unserved{}, wire.Sorted(present)
 	for role := range roles {
 		if worker, lacks, served := wire.Nearest(workers, s.Spec.Run, role); !served {
-			lacking[role] = run.Unserved{Why: whyUnserved(role, worker, lacks, len(workers))}
+			lacking[role] = run.Unserved{Why: whyUnserved(role, worker, lacks, workers)}
 		}
 	}
 	return lacking
 }
 
-func whyUnserved(role, worker string, lacks []string, present int) string {
+func whyUnserved(role, worker string, lacks []string, present []*wire.Presence) string {
 	work := "the tasks of role " + role
 	if role == spec.RoleTester {
 		work = "setup and gates"
 	}
-	switch {
+	switch why := wire.WhyIncompatible(present); {
 	case worker != "":
 		return fmt.Sprintf("no worker can do %s: the nearest, %s, lacks %s", work, worker, strings.Join(lacks, ", "))
-	case present > 0:
-		return fmt.Sprintf("no worker takes %s: of %d on the server none is ready", work, present)
+	case why != "":
+		return fmt.Sprintf("no worker takes %s: %s", work, why)
+	case len(present) > 0:
+		return fmt.Sprintf("no worker takes %s: of %d on the server none is ready", work, len(present))
 	}
 	return fmt.Sprintf("no worker is on the server to do %s: start one", work)
 }

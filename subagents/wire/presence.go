@@ -3,6 +3,7 @@ package wire
 import (
 	"crypto/ed25519"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,10 +12,6 @@ import (
 	"divisi/bus"
 	"divisi/internal/spec"
 )
-
-// Protocol is the version of what workers and conductors say to each other. A conductor takes workers of its own and of the one
-// before.
-const Protocol = 1
 
 // Presence is what a worker says of itself every few seconds on bus.WorkerPresence.
 type Presence struct {
@@ -43,6 +40,8 @@ type Presence struct {
 	Runs map[string]Service `json:"runs,omitempty"`
 	// Said is the answer to the newest call of a person: a worker may publish to no inbox.
 	Said *Said `json:"said,omitempty"`
+	// Incompatible is why no conductor can work with it. Who hears it finds that out; see Meet.
+	Incompatible string `json:"incompatible,omitempty"`
 }
 
 // Said is what became of a call, by its id: one of Text and Error.
@@ -71,11 +70,12 @@ type Service struct {
 // WorkerState is what a worker does about new work.
 type WorkerState string
 
-// A worker takes what it can do; takes nothing for a time; takes nothing more and ends.
+// A worker takes what it can do; takes nothing for a time; takes nothing more and ends; speaks another protocol.
 const (
-	WorkerReady    WorkerState = "ready"
-	WorkerPaused   WorkerState = "paused"
-	WorkerDraining WorkerState = "draining"
+	WorkerReady        WorkerState = "ready"
+	WorkerPaused       WorkerState = "paused"
+	WorkerDraining     WorkerState = "draining"
+	WorkerIncompatible WorkerState = "incompatible"
 )
 
 const (
@@ -101,13 +101,8 @@ func DecodePresence(m bus.Message) (*Presence, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the presence on %.120s: %w", m.Subject, err)
 	}
+	p.Incompatible = ""
 	return &p, nil
-}
-
-// Conducting is what the conductor of a run that takes workers says, every few seconds, on bus.RunPresence.
-type Conducting struct {
-	Run      string `json:"run"`
-	Protocol int    `json:"protocol"`
 }
 
 // Enlistment asks the conductor of a run to count on a worker.
@@ -123,14 +118,14 @@ type Enlistment struct {
 	Limits []spec.Wait `json:"limits,omitempty"`
 }
 
-// Check returns why no conductor can count on the worker.
-func (e *Enlistment) Check() error {
+// Check returns why the conductor of a run cannot count on the worker.
+func (e *Enlistment) Check(run string) error {
+	if why := NewConducting(run).Incompatible(e.Worker, e.Version, e.Protocol); bus.ValidToken(e.Worker) && why != "" {
+		return errors.New(why)
+	}
 	switch {
 	case !bus.ValidToken(e.Worker):
 		return fmt.Errorf("%.80q is no name of a worker", e.Worker)
-	case e.Protocol > Protocol || e.Protocol < Protocol-1:
-		return fmt.Errorf("worker %s is incompatible: it speaks version %d of the protocol (Divisi %.40s), and this run "+
-			"version %d: install the version of Divisi on it that conducts the run", e.Worker, e.Protocol, e.Version, Protocol)
 	case len(e.Key) != ed25519.PublicKeySize:
 		return fmt.Errorf("the key of worker %s has %d bytes", e.Worker, len(e.Key))
 	case e.Agents < 0 || e.Gates < 0 || e.Agents > maxPlaces || e.Gates > maxPlaces:
@@ -150,7 +145,7 @@ func Nearest(workers []*Presence, run, role string) (worker string, lacks []stri
 	for _, p := range workers {
 		s, knows := p.Runs[run]
 		switch l := s.Lacks[role]; {
-		case p.State == WorkerDraining || !knows:
+		case p.State == WorkerDraining || p.State == WorkerIncompatible || !knows:
 		case slices.Contains(s.Serves, role):
 			return p.Worker, nil, true
 		case len(l) > 0 && (worker == "" || len(l) < len(lacks)):
