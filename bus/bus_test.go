@@ -271,6 +271,18 @@ func TestFullStore(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// What is shown of an address has no password.
+func TestAnAddressIsShownWithoutItsPassword(t *testing.T) {
+	t.Parallel()
+	for address, shown := range map[string]string{
+		"nats://ann:secret@a:4222, b:4222": "nats://a:4222,nats://b:4222",
+		"tls://a:4222":                     "tls://a:4222",
+		"nats://ann:sec%ret@:4222":         ":4222",
+	} {
+		require.Equal(t, shown, Shown(address))
+	}
+}
+
 func TestAnExternalServerCannotBeSharedWithTooSmallMessages(t *testing.T) {
 	t.Parallel()
 	s, err := server.NewServer(&server.Options{

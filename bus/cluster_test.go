@@ -53,14 +53,24 @@ func cluster(t *testing.T, n int) ([]*server.Server, string) {
 	return all, strings.Join(urls, ",")
 }
 
-// What cannot be made again is on three servers, and one of them may go while it is used.
+// All is on three servers, and one of them may go while it is used.
 func TestAClusterLosesAServer(t *testing.T) {
 	t.Parallel()
+	for _, leads := range []string{streamEvents, streamCache} {
+		t.Run(leads, func(t *testing.T) {
+			t.Parallel()
+			losesAServer(t, leads)
+		})
+	}
+}
+
+func losesAServer(t *testing.T, leads string) {
+	t.Helper()
 	all, urls := cluster(t, 3)
 	o := fast(t)
 	o.Dir, o.URL = "", urls
 	b, ctx := open(t, o), soon(t)
-	for name, copies := range map[string]int{streamEvents: 3, streamTasks: 3, streamObjects: 3, streamLeases: 3, streamCache: 1} {
+	for name, copies := range map[string]int{streamEvents: 3, streamTasks: 3, streamObjects: 3, streamLeases: 3, streamCache: 3} {
 		s, err := b.js.Stream(ctx, name)
 		require.NoError(t, err)
 		require.Equal(t, copies, s.CachedInfo().Config.Replicas, name)
@@ -72,8 +82,10 @@ func TestAClusterLosesAServer(t *testing.T) {
 
 	last := uint64(0)
 	for i := range 30 {
-		if i == 10 { // the leader of the log, which answers
-			leader := b.events.CachedInfo().Cluster.Leader
+		if i == 10 {
+			stream, err := b.js.Stream(ctx, leads)
+			require.NoError(t, err)
+			leader := stream.CachedInfo().Cluster.Leader // which answers
 			for _, s := range all {
 				if s.Name() == leader {
 					s.Shutdown()
@@ -96,6 +108,11 @@ func TestAClusterLosesAServer(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "kept", string(data))
 	require.NoError(t, l.Keep(ctx, noting(nil)))
+	late := open(t, o)
+	require.NoError(t, late.Cache().Put(ctx, "pack", []byte("sent")))
+	data, err = b.Cache().Get(ctx, "pack")
+	require.NoError(t, err)
+	require.Equal(t, "sent", string(data))
 }
 
 // Two servers are a cluster too, and have no three copies.

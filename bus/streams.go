@@ -18,7 +18,8 @@ const (
 	streamLeases  = "LEASE"
 )
 
-// clusterReplicas is how many servers of a cluster have what cannot be made again.
+// clusterReplicas is how many servers of a cluster have each message. What the cache has can be made again; but as long as the only
+// server with it is gone, no pack would reach anyone.
 const clusterReplicas = 3
 
 // streamConfigs lists what must be there. No stream has a size of its own: the store's ceiling bounds them all, and
@@ -45,7 +46,6 @@ func streamConfigs(replicas int) []jetstream.StreamConfig {
 	leases, cache := objects, objects
 	leases.Name, leases.Subjects = streamLeases, []string{prefixLease + ".>"}
 	cache.Name, cache.Subjects, cache.MaxAge = streamCache, []string{prefixCache + ".>"}, cacheAge
-	cache.Replicas, cache.AllowDirect = 1, true // it can be made again
 	return []jetstream.StreamConfig{events, tasks, objects, leases, cache}
 }
 

@@ -53,7 +53,7 @@ func Serve(ctx context.Context, o ServeOptions) (err error) {
 	}
 	var c closers
 	defer c.release()
-	at, url, web := o.At, o.At.URL, ""
+	at, url, web := o.At, o.At.String(), ""
 	if at.URL == "" {
 		b, err := openHub(ctx, stateDir, &o, &c)
 		if err != nil {

@@ -15,6 +15,9 @@ import (
 // none.
 type Server struct{ URL, Login string }
 
+// String is the address without credentials, so that it can be shown.
+func (s Server) String() string { return bus.Shown(s.URL) }
+
 // open connects to the server for a run; "" for none.
 func (s Server) open(ctx context.Context, id string) (*bus.Bus, error) {
 	if s.URL == "" {

@@ -54,9 +54,9 @@ func (g *globals) submit(ctx context.Context, o runOptions) error {
 	if err = errors.Join(err, r.Close()); err != nil {
 		return err
 	}
-	said := fmt.Sprintf("run %s is with the host at %s; follow it with: divisi watch %[1]s\n", id, g.at.URL)
+	said := fmt.Sprintf("run %s is with the host at %s; follow it with: divisi watch %[1]s\n", id, g.at)
 	return g.print(say("%s", g.calls(said)),
-		map[string]string{"run": id, "url": g.at.URL})
+		map[string]string{"run": id, "url": g.at.String()})
 }
 
 // approveOn waits for the plan of a master, and asks about it.
@@ -140,7 +140,7 @@ func (g *globals) publishOn(ctx context.Context, r *orchestrator.Run, repo strin
 // resumeOn has the host go on with a run, and follows it.
 func (g *globals) resumeOn(ctx context.Context, id string, o resumeOptions) error {
 	if o.Record+o.Replay+o.Dashboard != "" {
-		return usagef("the host at %s resumes the run: leave --record, --replay and --dashboard out", g.at.URL)
+		return usagef("the host at %s resumes the run: leave --record, --replay and --dashboard out", g.at)
 	}
 	r, err := orchestrator.ResumeOn(g.log.WithContext(ctx), g.at, id, o.Budget, o.AllowUnverified)
 	if err != nil {

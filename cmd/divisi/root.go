@@ -239,7 +239,7 @@ func (g *globals) runs() orchestrator.Runs {
 // place is where the runs are, in words.
 func (g *globals) place() string {
 	if g.at.URL != "" {
-		return "on " + g.at.URL
+		return "on " + g.at.String()
 	}
 	return "in " + g.stateDir
 }

@@ -92,7 +92,7 @@ func (w *workersCommand) list(ctx context.Context) error {
 		return fmt.Errorf("read the list of workers: %w", err)
 	}
 	if len(list) == 0 {
-		return w.print(say("%s", w.calls(fmt.Sprintf("There are no workers on %s. Start one with: divisi worker\n", w.at.URL))))
+		return w.print(say("%s", w.calls(fmt.Sprintf("There are no workers on %s. Start one with: divisi worker\n", w.at))))
 	}
 	rows := [][]string{{"worker", "state", "agents", "gates", "at", "system", "version", "tags", "lacks"}}
 	for i := range list {
