@@ -103,3 +103,10 @@ func TestVersion(t *testing.T) {
 	require.Regexp(t, `^1\.\d+`, Version(t.Context(), t.TempDir(), "go"))
 	require.Empty(t, Version(t.Context(), t.TempDir(), "rm"), "no program of a toolchain")
 }
+
+func TestAToolchainThatDiffersByAPatchVersion(t *testing.T) {
+	t.Parallel()
+	for want, fits := range map[string]bool{"1.26": true, "1": true, "1.26.3": true, "1.26.4": false, "1.26.30": false, "1.2": false, "1.26.3.1": false} {
+		require.Equal(t, fits, meets("1.26.3", want), want)
+	}
+}
