@@ -137,9 +137,10 @@ type webDialer struct {
 // Dial implements nats.CustomDialer.
 func (d webDialer) Dial(string, string) (net.Conn, error) {
 	dialer := websocket.Dialer{
-		Proxy: d.proxy, TLSClientConfig: d.tls, HandshakeTimeout: connectPatience, ReadBufferSize: webBuffer, WriteBufferSize: webBuffer,
+		Proxy: d.proxy, TLSClientConfig: d.tls, HandshakeTimeout: connectPatience,
+		ReadBufferSize: webBuffer, WriteBufferSize: webBuffer,
 	}
-	ws, answer, err := dialer.DialContext(context.Background(), d.url, nil)
+	ws, answer, err := dialer.DialContext(context.Background(), d.url, nil) //nolint:bodyclose // it is no stream
 	if answer != nil && err != nil {
 		err = fmt.Errorf("%w: the answer is %.80q", err, answer.Status)
 	}

@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"divisi/bus"
+	"divisi/internal/release"
 	"divisi/subagents/wire"
 )
 
 // announce says every few seconds, and when it is asked, that the run takes workers, until stop, which waits.
 func (h *conduct) announce(ctx context.Context) (stop func(), err error) {
-	what := wire.NewConducting(h.spec.Run)
+	what := wire.NewConducting(h.spec.Run, release.Version())
 	return present(ctx, h.bus, func() { h.say(ctx, h.bus, bus.RunPresence(h.spec.Run), what) })
 }
 

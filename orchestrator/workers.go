@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"divisi/bus"
+	"divisi/internal/release"
 	"divisi/internal/usage"
 	"divisi/subagents/wire"
 )
@@ -144,7 +145,7 @@ func roll(ctx context.Context, b *bus.Bus) ([]*wire.Presence, error) {
 	mu.Lock()
 	defer mu.Unlock()
 	if len(conductors) == 0 {
-		conductors[""] = wire.NewConducting("")
+		conductors[""] = wire.NewConducting("", release.Version())
 	}
 	list := wire.Sorted(present)
 	for _, p := range list {

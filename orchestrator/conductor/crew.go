@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"divisi/bus"
+	"divisi/internal/release"
 	"divisi/internal/spec"
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
@@ -68,6 +69,11 @@ func (m *muster) there(worker string) bool {
 	return known && m.clock().Sub(at) <= m.stay
 }
 
+// conducting is what workers are compared with.
+func (c *Conductor) conducting() wire.Conducting {
+	return wire.NewConducting(c.cfg.Run, release.Version())
+}
+
 // attend listens to what workers say of themselves until stop.
 func (c *Conductor) attend(ctx context.Context) (stop func(), err error) {
 	if !c.cfg.Elsewhere {
@@ -80,7 +86,7 @@ func (c *Conductor) attend(ctx context.Context) (stop func(), err error) {
 			c.cfg.Log.Debug().Err(err).Msg("a presence was passed over")
 			return
 		}
-		p.Meet(wire.NewConducting(c.cfg.Run))
+		p.Meet(c.conducting())
 		c.muster.take(p)
 	})
 }
@@ -129,7 +135,7 @@ func (c *Conductor) within(ctx context.Context, do func(context.Context) error) 
 }
 
 func (c *Conductor) enlist(ctx context.Context, e wire.Enlistment) error {
-	if err := e.Check(c.cfg.Run); err != nil {
+	if err := e.Check(c.conducting()); err != nil {
 		return request.Refusedf("%s", err.Error())
 	}
 	key, known := c.st.Spec.Keys[e.Worker]

@@ -118,9 +118,9 @@ type Enlistment struct {
 	Limits []spec.Wait `json:"limits,omitempty"`
 }
 
-// Check returns why the conductor of a run cannot count on the worker.
-func (e *Enlistment) Check(run string) error {
-	if why := NewConducting(run).Incompatible(e.Worker, e.Version, e.Protocol); bus.ValidToken(e.Worker) && why != "" {
+// Check returns why a conductor cannot count on the worker.
+func (e *Enlistment) Check(c Conducting) error {
+	if why := c.Incompatible(e.Worker, e.Version, e.Protocol); bus.ValidToken(e.Worker) && why != "" {
 		return errors.New(why)
 	}
 	switch {

@@ -41,10 +41,10 @@ func TestAPresenceIsItsSubjects(t *testing.T) {
 func TestEnlistmentCheck(t *testing.T) {
 	t.Parallel()
 	good := Enlistment{Worker: "w1", Protocol: Protocol, Key: make([]byte, ed25519.PublicKeySize), Places: Places{Agents: 1, Gates: 1}}
-	require.NoError(t, good.Check("r"))
+	require.NoError(t, good.Check(NewConducting("r", "v1")))
 	before := good
 	before.Protocol--
-	require.NoError(t, before.Check("r"), "the version before is read too")
+	require.NoError(t, before.Check(NewConducting("r", "v1")), "the version before is read too")
 	for want, change := range map[string]func(*Enlistment){
 		"is no name":                   func(e *Enlistment) { e.Worker = "a.b" },
 		"speaks version 2":             func(e *Enlistment) { e.Protocol = Protocol + 1 },
@@ -55,7 +55,7 @@ func TestEnlistmentCheck(t *testing.T) {
 	} {
 		e := good
 		change(&e)
-		require.ErrorContains(t, e.Check("r"), want)
+		require.ErrorContains(t, e.Check(NewConducting("r", "v1")), want)
 	}
 }
 

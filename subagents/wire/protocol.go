@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"divisi/bus"
-	"divisi/internal/release"
 )
 
 // Protocol is the version of what workers and conductors say to each other. A conductor takes workers of its own and of the one
@@ -21,9 +20,9 @@ type Conducting struct {
 	Protocol int    `json:"protocol"`
 }
 
-// NewConducting is what a conductor of this program says; run is "" for none.
-func NewConducting(run string) Conducting {
-	return Conducting{Run: run, Version: release.Version(), Protocol: Protocol}
+// NewConducting is what a conductor of this program says, which has the version; run is "" for none.
+func NewConducting(run, version string) Conducting {
+	return Conducting{Run: run, Version: version, Protocol: Protocol}
 }
 
 // DecodeConducting reads what a conductor says of its run.
@@ -42,7 +41,8 @@ func (c Conducting) Incompatible(worker, version string, protocol int) string {
 		other = "run " + c.Run
 	}
 	return fmt.Sprintf("worker %s is incompatible: it speaks version %d of the protocol (Divisi %.40s), and %s version %d. "+
-		"Install Divisi %.40s on the worker's machine and start it again", worker, protocol, version, other, c.Protocol, c.Version)
+		"Install Divisi %.40s on the worker's machine and start it again",
+		worker, protocol, version, other, c.Protocol, c.Version)
 }
 
 // Meet notes why a worker can work for none of some conductors.
