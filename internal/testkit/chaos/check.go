@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"divisi/internal/testkit/fleet"
 )
 
 // shown is what divisi show prints of the run.
@@ -37,7 +39,7 @@ func (s *shown) ended() bool {
 }
 
 func (r *round) show(ctx context.Context) (*shown, error) {
-	data, err := r.command(ctx, "author", "show", r.run, "--on", r.on)
+	data, err := r.Command(ctx, "author", "show", r.run, "--on", r.on)
 	if err != nil {
 		return nil, err
 	}
@@ -48,9 +50,9 @@ func (r *round) show(ctx context.Context) (*shown, error) {
 // check compares what has become of the run with what must. before is the state of the repository before it.
 func (r *round) check(ctx context.Context, before string) error {
 	var s *shown
-	err := r.again(ctx, 30*time.Second, func() (err error) { // the server may just have been started again
+	err := fleet.Again(ctx, 30*time.Second, func() (err error) { // the server may just have been started again
 		if s, err = r.show(ctx); err == nil {
-			_, err = r.command(ctx, "author", "publish", r.run, "--on", r.on, "--repo", r.job.repo)
+			_, err = r.Command(ctx, "author", "publish", r.run, "--on", r.on, "--repo", r.job.repo)
 		}
 		return err
 	})
@@ -134,7 +136,7 @@ func (r *round) checkCommits(ctx context.Context) error {
 
 // checkEvents reads the log: each event is there once, in order, and each task has landed once.
 func (r *round) checkEvents(ctx context.Context) error {
-	out, err := r.command(ctx, "author", "watch", r.run, "--on", r.on)
+	out, err := r.Command(ctx, "author", "watch", r.run, "--on", r.on)
 	if err != nil {
 		return fmt.Errorf("read the log: %w", err)
 	}

@@ -3,17 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"os"
-	"path/filepath"
 	"slices"
 	"syscall"
 	"time"
 
-	"divisi/bus/member"
+	"divisi/internal/testkit/fleet"
 )
 
 // cluster are the processes of a round. Where there is one server each worker reaches it through a proxy.
@@ -21,32 +18,26 @@ type cluster struct {
 	*round
 
 	addr    string
-	servers []*process // of NATS; none where the host is one
-	hosts   []*process
-	workers []*process
-	proxies []*proxy
+	servers []*fleet.Process // of NATS; none where the host is one
+	hosts   []*fleet.Process
+	workers []*fleet.Process
+	proxies []*fleet.Proxy
 }
 
 // all are the processes, in the order in which they begin.
-func (c *cluster) all() []*process { return slices.Concat(c.servers, c.hosts, c.workers) }
-
-// hub is what the members call the server.
-const hub = "hub"
+func (c *cluster) all() []*fleet.Process { return slices.Concat(c.servers, c.hosts, c.workers) }
 
 func workerName(i int) string { return fmt.Sprintf("w%d", i) }
 
 // startCluster starts a server on a free port, and workers.
 func (r *round) startCluster(ctx context.Context, workers int) (*cluster, error) {
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	addr, err := fleet.FreeAddr(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c := &cluster{round: r, addr: l.Addr().String()}
-	if err := l.Close(); err != nil {
-		return nil, err
-	}
-	c.hosts = []*process{r.process("serve", "serve", "--agents", "0", "--listen", c.addr)}
-	if err := c.hosts[0].start(); err != nil {
+	c := &cluster{round: r, addr: addr}
+	c.hosts = []*fleet.Process{r.Process(fleet.Serve, "serve", "--agents", "0", "--listen", c.addr)}
+	if err := c.hosts[0].Start(); err != nil {
 		return c, err
 	}
 	for i := range workers {
@@ -55,7 +46,7 @@ func (r *round) startCluster(ctx context.Context, workers int) (*cluster, error)
 		}
 	}
 	for _, person := range []string{"author", "judge"} {
-		if err := c.join(ctx, "person", person, c.addr); err != nil {
+		if err := c.Join(ctx, "person", person, c.addr); err != nil {
 			return c, err
 		}
 	}
@@ -65,7 +56,7 @@ func (r *round) startCluster(ctx context.Context, workers int) (*cluster, error)
 // ready waits until all processes say that they serve.
 func (c *cluster) ready(ctx context.Context) error {
 	for _, p := range slices.Concat(c.hosts, c.workers) {
-		if err := c.serves(ctx, p); err != nil {
+		if err := fleet.Serves(ctx, p); err != nil {
 			return err
 		}
 	}
@@ -76,12 +67,12 @@ func (c *cluster) ready(ctx context.Context) error {
 // find its server when it begins ends.
 func (c *cluster) revive() error {
 	for _, w := range slices.Concat(c.hosts, c.workers) {
-		again, err := w.revive()
+		again, err := w.Revive()
 		if err != nil {
 			return err
 		}
 		if again {
-			c.notef("%s has ended by itself, and is begun again", w.name)
+			c.notef("%s has ended by itself, and is begun again", w.Name)
 		}
 	}
 	return nil
@@ -90,74 +81,40 @@ func (c *cluster) revive() error {
 // checkLogs looks for what no process may print.
 func (c *cluster) checkLogs() error {
 	for _, p := range c.all() {
-		said, err := os.ReadFile(p.log())
+		said, err := os.ReadFile(p.Log())
 		if err != nil {
 			return err
 		}
 		if i := bytes.Index(said, []byte("panic")); i >= 0 {
-			return fmt.Errorf("%s has failed: %.200s", p.name, said[i:])
+			return fmt.Errorf("%s has failed: %.200s", p.Name, said[i:])
 		}
 	}
 	return nil
 }
 
 func (c *cluster) addWorker(ctx context.Context, name string) error {
-	p, err := newProxy(ctx, c.addr)
+	p, err := fleet.NewProxy(ctx, c.addr)
 	if err != nil {
 		return err
 	}
 	c.proxies = append(c.proxies, p)
-	if err := c.join(ctx, "worker", name, p.addr()); err != nil {
+	if err := c.Join(ctx, "worker", name, p.Addr()); err != nil {
 		return err
 	}
-	w := c.process(name, "worker", "--on", hub, "--agents", "3", "--gates", "1", "--grace", "5s")
+	w := c.Process(name, "worker", "--on", fleet.Hub, "--agents", "3", "--gates", "1", "--grace", "5s")
 	c.workers = append(c.workers, w)
-	return w.start()
-}
-
-func (r *round) process(name string, args ...string) *process {
-	args = append(args, "--state-dir", filepath.Join(r.dir, name), "--log-level", "info")
-	return &process{name: name, dir: r.dir, divisi: r.divisi, env: r.env, args: args}
-}
-
-// join makes a state directory a member of the server, which it reaches at an address.
-func (c *cluster) join(ctx context.Context, role, name, addr string) error {
-	var reply struct {
-		Token string `json:"token"`
-	}
-	var data []byte
-	err := c.again(ctx, 20*time.Second, func() (err error) { // the server may still be starting
-		data, err = c.command(ctx, "serve", "serve", "token", "--role", role, "--name", name)
-		return err
-	})
-	if err == nil {
-		err = json.Unmarshal(data, &reply)
-	}
-	if err != nil {
-		return err
-	}
-	token, err := member.ParseToken(reply.Token)
-	if err != nil {
-		return err
-	}
-	token.URL = "tls://" + addr
-	file := filepath.Join(c.dir, name+".token")
-	if err := os.WriteFile(file, []byte(token.String()), 0o600); err != nil {
-		return err
-	}
-	_, err = c.command(ctx, name, "join", file, "--as", hub, "--name", name)
-	return err
+	return w.Start()
 }
 
 // find returns a process by its name, and its proxy.
-func (c *cluster) find(name string) (*process, *proxy) {
+func (c *cluster) find(name string) (*fleet.Process, *fleet.Proxy) {
 	for i, w := range c.workers {
-		if w.name == name && len(c.proxies) > 0 {
+		if w.Name == name && len(c.proxies) > 0 {
 			return w, c.proxies[i]
 		}
 	}
 	for _, p := range c.all() {
-		if p.name == name {
+		if p.Name == name {
 			return p, nil
 		}
 	}
@@ -171,11 +128,11 @@ const endTime = time.Minute
 func (c *cluster) end() error {
 	var errs []error
 	for _, w := range c.workers {
-		w.signal(syscall.SIGCONT)
-		w.signal(syscall.SIGTERM) // all end at once
+		w.Signal(syscall.SIGCONT)
+		w.Signal(syscall.SIGTERM) // all end at once
 	}
 	for _, p := range slices.Concat(c.workers, c.hosts, c.servers) {
-		errs = append(errs, p.end(endTime))
+		errs = append(errs, p.End(endTime))
 	}
 	c.release()
 	return errors.Join(errs...)
@@ -184,10 +141,10 @@ func (c *cluster) end() error {
 // release kills what is left.
 func (c *cluster) release() {
 	for _, p := range c.all() {
-		p.kill()
+		p.Kill()
 	}
 	for _, p := range c.proxies {
-		p.end()
+		p.End()
 	}
-	sweep(c.dir)
+	c.Sweep()
 }

@@ -150,20 +150,20 @@ func (c *cluster) do(s step) error {
 	switch s.what {
 	case "kill", "restart":
 		if s.over {
-			return p.start()
+			return p.Start()
 		}
 		if s.what == "restart" {
-			return p.end(endTime)
+			return p.End(endTime)
 		}
-		p.kill()
+		p.Kill()
 	case "stop":
 		if s.over {
-			p.signal(syscall.SIGCONT)
+			p.Signal(syscall.SIGCONT)
 		} else {
-			p.signal(syscall.SIGSTOP)
+			p.Signal(syscall.SIGSTOP)
 		}
 	default:
-		line.set(!s.over && s.what == "freeze", !s.over && s.what == "cut")
+		line.Set(!s.over && s.what == "freeze", !s.over && s.what == "cut")
 	}
 	return nil
 }

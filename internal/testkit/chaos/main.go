@@ -82,7 +82,7 @@ func (t *trial) run(ctx context.Context, out io.Writer) (wrong int, err error) {
 			return wrong, err
 		}
 		if l.verdict != verdictOK {
-			fmt.Fprintf(out, "\tit is kept in %s; repeat it with: -seed %d -rounds 1\n", r.dir, seed)
+			fmt.Fprintf(out, "\tit is kept in %s; repeat it with: -seed %d -rounds 1\n", r.Dir, seed)
 		}
 		if l.verdict == verdictWrong {
 			wrong++

@@ -9,14 +9,15 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"divisi/internal/testkit/fleet"
 )
 
 // round is one run of Divisi to which something happens.
 type round struct {
+	*fleet.Fleet
+
 	seed   int64
-	dir    string
-	divisi string
-	env    []string
 	limit  time.Duration
 	job    *job
 	count  int // workers
@@ -31,11 +32,10 @@ func newRound(t *trial, seed int64) *round {
 	rng := rand.New(rand.NewPCG(uint64(seed), 0)) //nolint:gosec // a seed that can be given again is the point
 	dir := filepath.Join(t.dir, fmt.Sprint(seed))
 	r := &round{
-		seed: seed, dir: dir, divisi: t.divisi, limit: t.limit, job: newJob(rng, dir), count: 2 + rng.IntN(2),
-		three: t.three, on: hub,
+		Fleet: fleet.New(dir, t.divisi), seed: seed, limit: t.limit, job: newJob(rng, dir), count: 2 + rng.IntN(2),
+		three: t.three, on: fleet.Hub,
 	}
 	r.faults, r.asked = drawFaults(rng, r.count, r.three), map[string]bool{}
-	r.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(dir, "home"), "TMPDIR=" + filepath.Join(dir, "tmp")}
 	return r
 }
 
@@ -49,7 +49,7 @@ func (r *round) play(ctx context.Context) line {
 	l := line{seed: r.seed, took: time.Since(begin), verdict: verdictOK, what: describe(r.faults)}
 	switch {
 	case err == nil:
-		err = os.RemoveAll(r.dir)
+		err = os.RemoveAll(r.Dir)
 	case errors.Is(err, errSlow):
 		l.verdict = verdictSlow
 	}
@@ -63,13 +63,8 @@ func (r *round) play(ctx context.Context) line {
 }
 
 func (r *round) attempt(ctx context.Context) error {
-	if err := os.RemoveAll(r.dir); err != nil {
+	if err := r.Make(); err != nil {
 		return err
-	}
-	for _, d := range []string{"home", "tmp"} {
-		if err := os.MkdirAll(filepath.Join(r.dir, d), 0o755); err != nil {
-			return err
-		}
 	}
 	if err := r.job.write(ctx); err != nil {
 		return err
@@ -101,7 +96,7 @@ func (r *round) attempt(ctx context.Context) error {
 
 // carry submits the run and waits for its end, while the faults happen.
 func (c *cluster) carry(ctx context.Context) error {
-	data, err := c.command(ctx, "author", "run", "--plan", c.job.plan, "--role", c.job.role, "--repo", c.job.repo,
+	data, err := c.Command(ctx, "author", "run", "--plan", c.job.plan, "--role", c.job.role, "--repo", c.job.repo,
 		"--trust-repo", "--yes", "--on-doubt", "ask", "--on", c.on, "--detach")
 	var started struct {
 		Run string `json:"run"`
@@ -151,29 +146,15 @@ func (r *round) decide(ctx context.Context, s *shown) {
 		if r.asked[d.ID] || d.Kind != "patch" { // a person is also asked about tasks that no worker takes for now
 			continue
 		}
-		_, err := r.command(ctx, "judge", "decide", r.run, d.ID, "accept", "--on", r.on)
+		_, err := r.Command(ctx, "judge", "decide", r.run, d.ID, "accept", "--on", r.on)
 		r.asked[d.ID] = err == nil // else it is tried again
 		r.notef("decided %s: %v", d.ID, err)
 	}
 }
 
-// again does something until it succeeds, for a time.
-func (r *round) again(ctx context.Context, patience time.Duration, do func() error) error {
-	for end := time.Now().Add(patience); ; {
-		err := do()
-		if err == nil || time.Now().After(end) || ctx.Err() != nil {
-			return err
-		}
-		select {
-		case <-time.After(200 * time.Millisecond):
-		case <-ctx.Done():
-		}
-	}
-}
-
 // notef adds a line to the round's own log.
 func (r *round) notef(format string, args ...any) {
-	f, err := os.OpenFile(filepath.Join(r.dir, "round.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(filepath.Join(r.Dir, "round.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return // the table has what matters
 	}

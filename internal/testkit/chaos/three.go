@@ -15,6 +15,8 @@ import (
 	"syscall"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"divisi/internal/testkit/fleet"
 )
 
 // servers is how many servers a cluster has.
@@ -66,17 +68,17 @@ func (r *round) startThree(ctx context.Context, workers int) (*cluster, error) {
 		return c, err
 	}
 	for i := range 2 {
-		c.hosts = append(c.hosts, r.process(hostName(i), "serve", "--agents", "0", "--nats", r.on))
+		c.hosts = append(c.hosts, r.Process(hostName(i), "serve", "--agents", "0", "--nats", r.on))
 	}
 	for i := range workers {
-		c.workers = append(c.workers, r.process(workerName(i), "worker", "--nats", r.on, "--name", workerName(i), "--agents", "3",
+		c.workers = append(c.workers, r.Process(workerName(i), "worker", "--nats", r.on, "--name", workerName(i), "--agents", "3",
 			"--gates", "1", "--grace", "5s"))
 	}
 	for _, p := range append(c.hosts, c.workers...) {
-		if err := p.start(); err != nil {
+		if err := p.Start(); err != nil {
 			return c, err
 		}
-		if err := c.serves(ctx, p); err != nil {
+		if err := fleet.Serves(ctx, p); err != nil {
 			return c, err
 		}
 	}
@@ -91,7 +93,7 @@ func (c *cluster) startServers(ctx context.Context) error {
 	var urls, routes []string
 	var specs []natsSpec
 	for i := range servers {
-		s := natsSpec{Name: natsName(i), Dir: filepath.Join(c.dir, natsName(i))}
+		s := natsSpec{Name: natsName(i), Dir: filepath.Join(c.Dir, natsName(i))}
 		for _, port := range []*int{&s.Port, &s.Cluster} {
 			if *port, err = freePort(ctx); err != nil {
 				return err
@@ -108,19 +110,19 @@ func (c *cluster) startServers(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		p := &process{name: s.Name, dir: c.dir, divisi: program, env: c.env, args: []string{"-nats", string(text)}}
+		p := &fleet.Process{Name: s.Name, Dir: c.Dir, Program: program, Env: c.Env, Args: []string{"-nats", string(text)}}
 		c.servers = append(c.servers, p)
-		if err := p.start(); err != nil {
+		if err := p.Start(); err != nil {
 			return err
 		}
 	}
-	return c.again(ctx, commandTime, func() error { return elected(c.servers) })
+	return fleet.Again(ctx, fleet.CommandTime, func() error { return elected(c.servers) })
 }
 
 // elected reports whether the servers of a cluster have a leader, so that streams can be made.
-func elected(all []*process) error {
+func elected(all []*fleet.Process) error {
 	for _, p := range all {
-		said, err := os.ReadFile(p.log())
+		said, err := os.ReadFile(p.Log())
 		if err != nil {
 			return err
 		}
@@ -132,28 +134,13 @@ func elected(all []*process) error {
 }
 
 func freePort(ctx context.Context) (int, error) {
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	addr, err := fleet.FreeAddr(ctx)
 	if err != nil {
 		return 0, err
 	}
-	_, text, err := net.SplitHostPort(l.Addr().String())
+	_, text, err := net.SplitHostPort(addr)
 	if err != nil {
 		return 0, err
 	}
-	port, err := strconv.Atoi(text)
-	if err != nil {
-		return 0, err
-	}
-	return port, l.Close()
-}
-
-// serves waits until a process says that it serves.
-func (c *cluster) serves(ctx context.Context, p *process) error {
-	return c.again(ctx, commandTime, func() error {
-		said, err := os.ReadFile(p.log())
-		if err == nil && !strings.Contains(string(said), "serv") {
-			err = fmt.Errorf("%s does not serve yet: %s", p.name, said)
-		}
-		return err
-	})
+	return strconv.Atoi(text)
 }

@@ -1,4 +1,4 @@
-package main
+package fleet
 
 import (
 	"context"
@@ -6,13 +6,15 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 )
 
-// proxy is between one worker and the server. It can be frozen, so that nothing passes, or closed to the worker.
-type proxy struct {
+// Proxy is between one worker and the server. It can be frozen, so that nothing passes, or closed to the worker.
+type Proxy struct {
 	listener net.Listener
 	server   string
 	wg       sync.WaitGroup
+	passed   atomic.Int64
 
 	mu     sync.Mutex
 	thaw   *sync.Cond
@@ -22,20 +24,25 @@ type proxy struct {
 	conns  map[net.Conn]bool
 }
 
-func newProxy(ctx context.Context, server string) (*proxy, error) {
+// NewProxy starts one on a free port.
+func NewProxy(ctx context.Context, server string) (*Proxy, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	p := &proxy{listener: l, server: server, conns: map[net.Conn]bool{}}
+	p := &Proxy{listener: l, server: server, conns: map[net.Conn]bool{}}
 	p.thaw = sync.NewCond(&p.mu)
 	p.wg.Go(func() { p.accept(ctx) })
 	return p, nil
 }
 
-func (p *proxy) addr() string { return p.listener.Addr().String() }
+// Addr is where the proxy listens.
+func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
-func (p *proxy) accept(ctx context.Context) {
+// Passed is how many bytes have passed, both ways.
+func (p *Proxy) Passed() int64 { return p.passed.Load() }
+
+func (p *Proxy) accept(ctx context.Context) {
 	for {
 		c, err := p.listener.Accept()
 		if err != nil {
@@ -55,7 +62,7 @@ func (p *proxy) accept(ctx context.Context) {
 }
 
 // keep notes the two ends of a connection, or closes them.
-func (p *proxy) keep(c, s net.Conn) bool {
+func (p *Proxy) keep(c, s net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed || p.ended {
@@ -66,7 +73,7 @@ func (p *proxy) keep(c, s net.Conn) bool {
 	return true
 }
 
-func (p *proxy) pass(from io.ReadCloser, to io.WriteCloser) {
+func (p *Proxy) pass(from io.ReadCloser, to io.WriteCloser) {
 	defer func() { _ = errors.Join(from.Close(), to.Close()) }()
 	buf := make([]byte, 64<<10)
 	for {
@@ -77,6 +84,7 @@ func (p *proxy) pass(from io.ReadCloser, to io.WriteCloser) {
 		}
 		p.mu.Unlock()
 		if n > 0 {
+			p.passed.Add(int64(n))
 			if _, err := to.Write(buf[:n]); err != nil {
 				return
 			}
@@ -87,8 +95,8 @@ func (p *proxy) pass(from io.ReadCloser, to io.WriteCloser) {
 	}
 }
 
-// set freezes or closes the proxy, or opens it again.
-func (p *proxy) set(frozen, closed bool) {
+// Set freezes or closes the proxy, or opens it again.
+func (p *Proxy) Set(frozen, closed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.frozen, p.closed = frozen, closed
@@ -99,14 +107,15 @@ func (p *proxy) set(frozen, closed bool) {
 }
 
 // cut closes all connections.
-func (p *proxy) cut() {
+func (p *Proxy) cut() {
 	for c := range p.conns {
 		_ = c.Close()
 		delete(p.conns, c)
 	}
 }
 
-func (p *proxy) end() {
+// End closes it and waits for its goroutines.
+func (p *Proxy) End() {
 	_ = p.listener.Close()
 	p.mu.Lock()
 	p.ended = true
