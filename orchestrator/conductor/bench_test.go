@@ -267,13 +267,16 @@ func floorOf(b *testing.B, url string) time.Duration {
 }
 
 // peakMB is a process's peak of resident memory; false when it has ended, or where the system does not report it.
-func peakMB(pid int) (float64, bool) {
+func peakMB(pid int) (float64, bool) { return memoryMB(pid, "VmHWM:") }
+
+// memoryMB is a line of what the system reports of a process's memory.
+func memoryMB(pid int, name string) (float64, bool) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0, false
 	}
 	for line := range strings.Lines(string(status)) {
-		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+		if rest, ok := strings.CutPrefix(line, name); ok {
 			kb, err := strconv.Atoi(strings.Fields(rest)[0])
 			return float64(kb) / 1024, err == nil
 		}

@@ -47,7 +47,10 @@ func BenchmarkRename(b *testing.B) {
 // minCache is the smallest prefix that the service of the default model caches.
 var minCache = strconv.Itoa(model.Lookup(model.DefaultModel).MinCache)
 
-func rename(b *testing.B, program, server, tasks, prove string, n int) {
+// renaming is the job of renaming a function that n packages use: the arguments of run for it, and what the environment must have for
+// the simulated service.
+func renaming(b *testing.B, server, tasks, prove string, n int) (args, env []string) {
+	b.Helper()
 	dir := b.TempDir()
 	repo, plan := filepath.Join(dir, "repo"), filepath.Join(dir, "plan.yaml")
 	require.NoError(b, renamejob.Write(repo, n))
@@ -55,16 +58,26 @@ func rename(b *testing.B, program, server, tasks, prove string, n int) {
 	require.NoError(b, os.WriteFile(plan, []byte(tasks), 0o600))
 	script, err := yaml.Marshal(renamejob.Script())
 	require.NoError(b, err)
-	cmd := exec.CommandContext(b.Context(), program, "run", "--plan", plan, "--repo", repo, "--parallel", fmt.Sprint(n), "--yes",
-		"--prove", prove,
-		"--output", "json", "--state-dir", filepath.Join(dir, "state"))
-	cmd.Env = append(os.Environ(), "GEMINI_API_KEY=bench", "GOOGLE_GEMINI_BASE_URL="+serve(b, server, string(script), "--min-cache", minCache))
+	return []string{"run", "--plan", plan, "--repo", repo, "--parallel", fmt.Sprint(n), "--yes", "--prove", prove},
+		simulated(serve(b, server, string(script), "--min-cache", minCache))
+}
+
+// simulated is the environment in which the default model is a service at this address.
+func simulated(url string) []string {
+	return []string{"GEMINI_API_KEY=bench", "GOOGLE_GEMINI_BASE_URL=" + url}
+}
+
+func rename(b *testing.B, program, server, tasks, prove string, n int) {
+	state := filepath.Join(b.TempDir(), "state")
+	args, env := renaming(b, server, tasks, prove, n)
+	cmd := exec.CommandContext(b.Context(), program, append(args, "--output", "json", "--state-dir", state)...)
+	cmd.Env = append(os.Environ(), env...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, os.Stderr
 	begin := time.Now()
 	require.NoError(b, cmd.Start())
 	peak := watchPeak(b, cmd.Process.Pid)
-	err = cmd.Wait()
+	err := cmd.Wait()
 	took := time.Since(begin)
 	require.NoError(b, err)
 	gates, usage := 0, spec.Usage{}
@@ -92,7 +105,7 @@ func rename(b *testing.B, program, server, tasks, prove string, n int) {
 	b.ReportMetric(float64(usage.Prompt-usage.Cached)/1000, "uncached-k")
 	b.ReportMetric(cmd.ProcessState.UserTime().Seconds()+cmd.ProcessState.SystemTime().Seconds(), "cpu-s")
 	b.ReportMetric(peak(), "peak-MB")
-	for unit, value := range accounts(b, program, filepath.Join(dir, "state")) {
+	for unit, value := range accounts(b, program, state) {
 		b.ReportMetric(value, unit)
 	}
 }
