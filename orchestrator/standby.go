@@ -115,6 +115,9 @@ func (h *Host) term(ctx context.Context, begun func(error)) error {
 	if err != nil {
 		return err
 	}
+	if s.has != nil { // it stood by
+		h.o.Notice("", "the other host is gone: this one conducts the runs of "+h.bus.URL())
+	}
 	for _, k := range readNotes(note) {
 		h.note(k)
 	}
