@@ -26,6 +26,7 @@ type job struct {
 const (
 	// gate passes where no file is broken and all of the set say the same.
 	gate = `sleep 0.1
+cat "$DIVISI_TOOLS/made" || exit 1
 if grep -n BROKEN src/*.txt; then echo "error: a file is broken"; exit 1; fi
 [ "$(cat set/*.txt | sort -u | wc -l)" = 1 ] || { echo "set/a.txt:1: error: the files of the set differ"; exit 1; }
 `
@@ -38,7 +39,8 @@ func newJob(rng *rand.Rand, dir string) *job {
 		repo: filepath.Join(dir, "repo"), plan: filepath.Join(dir, "plan.yaml"), role: filepath.Join(dir, "role.md"),
 		files: map[string]string{"src/wrong.txt": "right\n", "testdata/seen.golden": "seen\n"},
 	}
-	j.files[".divisi/divisi.yaml"] = "gates:\n  - name: check\n    command: [sh, check.sh]\n"
+	j.files[".divisi/divisi.yaml"] = "setup: {command: [sh, -c, 'echo made > \"$DIVISI_TOOLS/made\"']}\n" +
+		"gates:\n  - name: check\n    command: [sh, check.sh]\n"
 	j.files["check.sh"] = gate
 	for i := range 9 {
 		j.files[fmt.Sprintf("src/%d.txt", i)] = fmt.Sprintf("file %d\n", i)

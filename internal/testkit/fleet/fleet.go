@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -50,10 +51,11 @@ func (f *Fleet) Make() error {
 	return nil
 }
 
-// Process is a process with a state directory of its name. It is not started yet.
+// Process is a process with a state directory of its name, and a home of its own. It is not started yet.
 func (f *Fleet) Process(name string, args ...string) *Process {
 	args = append(args, "--state-dir", filepath.Join(f.Dir, name), "--log-level", "info")
-	return &Process{Name: name, Dir: f.Dir, Program: f.Program, Env: f.Env, Args: args}
+	env := append(slices.Clone(f.Env), "HOME="+filepath.Join(f.Dir, "home", name))
+	return &Process{Name: name, Dir: f.Dir, Program: f.Program, Env: env, Args: args}
 }
 
 // CommandTime bounds a command of a person.
