@@ -40,7 +40,7 @@ type Presence struct {
 	Runs map[string]Service `json:"runs,omitempty"`
 	// Said is the answer to the newest call of a person: a worker may publish to no inbox.
 	Said *Said `json:"said,omitempty"`
-	// Incompatible is why no conductor can work with it. Who hears it finds that out; see Meet.
+	// Incompatible is why no conductor can work with it: set by Meet, and never sent by a worker.
 	Incompatible string `json:"incompatible,omitempty"`
 }
 
