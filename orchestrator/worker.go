@@ -91,7 +91,8 @@ func NewWorker(ctx context.Context, o WorkerOptions) (_ *Worker, err error) {
 	w := &Worker{
 		place: place{dir: store.Dir{Path: dir, Log: log}, log: log}, o: o, runs: map[string]*engagement{},
 		state: wire.WorkerReady, told: map[string]bool{},
-		found: make(chan wire.Conducting), ended: make(chan *engagement), asked: make(chan workerCall), drain: make(chan struct{}, 1),
+		found: make(chan wire.Conducting), ended: make(chan *engagement),
+		asked: make(chan workerCall), drain: make(chan struct{}, 1),
 	}
 	if err := w.lock(); err != nil {
 		return nil, err

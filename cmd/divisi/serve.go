@@ -71,7 +71,7 @@ worker (takes tasks), a person (starts runs, decides, reads) or a viewer (reads)
 	}
 	c.Flags().StringVar(&s.token.Role, "role", "worker", "worker, person or viewer")
 	c.Flags().StringVar(&s.token.Name, "name", "", "the name that the member has to join under")
-	c.Flags().BoolVar(&s.token.WebSocket, "websocket", false, "the member connects by WebSocket, through the proxy of HTTPS_PROXY")
+	c.Flags().BoolVar(&s.token.WebSocket, "websocket", false, "the member connects by WebSocket, and the proxy of HTTPS_PROXY")
 	return c
 }
 
