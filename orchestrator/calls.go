@@ -41,9 +41,8 @@ type call struct {
 	Leave  bool             `json:"leave,omitempty"`
 	// Grant is what the worker has of the budget, and needs: Grant.
 	Grant *wire.Holding `json:"grant,omitempty"`
-	// Foreign says that the gates did not run on the base commit in the worker's environment: Has reports whether another one
-	// proves.
-	Foreign bool `json:"foreign,omitempty"`
+	// Foreign asks what to do about an attempt without a baseline of the worker's environment: Placed.
+	Foreign *wire.Foreign `json:"foreign,omitempty"`
 	// Gap is what a person should know of the recording by now; Full is why the store can take no more events.
 	Gap  string `json:"gap,omitempty"`
 	Full string `json:"full,omitempty"`
@@ -67,6 +66,7 @@ type answer struct {
 	Has      bool                    `json:"has,omitempty"`
 	Grant    *wire.Grant             `json:"grant,omitempty"`
 	Limits   []spec.Wait             `json:"limits,omitempty"`
+	Placed   wire.Placed             `json:"placed,omitzero"`
 }
 
 // maxCalls bounds the calls that are answered at once. The others wait on the bus.
@@ -149,9 +149,12 @@ func (h *conduct) do(ctx context.Context, c *call) (a answer, err error) {
 	case c.Grant != nil:
 		a.Grant, err = h.grant(ctx, c.Grant)
 		return a, err
-	case c.Foreign:
-		a.Has = h.cond.OthersProve(c.from)
-		return a, nil
+	case c.Foreign != nil:
+		c.Foreign.Worker = c.from
+		if err = c.Foreign.Check(); err == nil {
+			a.Placed, err = h.cond.Place(ctx, *c.Foreign)
+		}
+		return a, err
 	case c.Leave:
 		return a, h.cond.Discharge(ctx, c.from)
 	case c.Commit != "":

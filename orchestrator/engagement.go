@@ -250,11 +250,15 @@ func (e *engagement) equips(w *work, s *wire.Setup) error {
 	return nil
 }
 
-// foreign reports whether another worker proves the run, which this one cannot in its environment; it says so from then on.
-func (e *engagement) foreign(ctx context.Context, w *work) bool {
-	a, err := w.ask(ctx, call{Foreign: true})
-	if err != nil || !a.Has {
-		return false
+// foreign asks the conductor what to do about an attempt without a baseline of this worker's environment. One that leaves the proofs
+// to others says so from then on. A conductor that does not answer may be one that stops just now.
+func (e *engagement) foreign(ctx context.Context, w *work, f wire.Foreign) (wire.Part, error) {
+	a, err := w.ask(ctx, call{Foreign: &f})
+	if err != nil && !errors.As(err, new(*calledError)) && ctx.Err() == nil {
+		return wire.PartWait, nil
+	}
+	if err != nil || a.Placed.Part != wire.PartLeave {
+		return a.Placed.Part, err
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -263,9 +267,11 @@ func (e *engagement) foreign(ctx context.Context, w *work) bool {
 	if e.lacks == nil {
 		e.lacks = map[string][]string{}
 	}
-	e.lacks[spec.RoleTester] = []string{"the environment in which the gates ran on the base commit"}
+	e.lacks[spec.RoleTester] = []string{
+		"an environment in which all passes on the base commit that passed in the first one: " + strings.Join(a.Placed.Lacks, ", "),
+	}
 	e.changed()
-	return true
+	return a.Placed.Part, nil
 }
 
 // service is what the worker says of the run.

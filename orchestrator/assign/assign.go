@@ -72,7 +72,7 @@ func (g *given) assignment(ctx context.Context, d *run.Dispatch) (*wire.Assignme
 	}
 	switch {
 	case strings.HasPrefix(d.Task, run.BatchTask), strings.HasSuffix(d.Task, run.RedSuffix):
-		a.Baseline, a.Since = g.st.Proofs.Baseline, d.Since
+		a.Baseline, a.Others, a.Since = g.st.Proofs.Baseline, g.st.Proofs.Among(), d.Since
 		a.Task = untimed(gateTask(d.Task, "Run the gates on a batch", d.Gates), s.Project.Gates)
 	case d.Task == run.SetupTask:
 		a.Base, a.Setup, a.Environment, a.Project.Gates = true, s.Project.Setup.Command, "", nil
@@ -85,6 +85,9 @@ func (g *given) assignment(ctx context.Context, d *run.Dispatch) (*wire.Assignme
 		a.Task = untimed(gateTask(d.Task, "Run the gates on the base commit once more", d.Gates), s.Project.Gates)
 	case d.Task == run.FinalTask:
 		a.Baseline = g.st.Proofs.Baseline
+		if !g.st.ReferenceServed("") {
+			a.Others = g.st.Proofs.Among()
+		}
 		a.Task = untimed(gateTask(d.Task, "Run the final gates", d.Gates), s.Project.Gates)
 	case d.Task == run.MasterTask:
 		if err := g.assignMaster(ctx, a); err != nil {

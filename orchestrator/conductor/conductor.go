@@ -124,6 +124,8 @@ type Conductor struct {
 	// muster has what workers elsewhere say of themselves; enlists are what they ask of the loop.
 	muster  *muster
 	enlists chan func(context.Context) error
+	// making are the attempts in which the gates run on the base commit in another environment, by environment.
+	making map[string]making
 	// ledger divides the budget among them.
 	ledger *ledger.Ledger
 }
@@ -144,7 +146,7 @@ func New(ctx context.Context, cfg Config) (*Conductor, error) {
 	c := &Conductor{
 		cfg: cfg, st: st, last: st.ConductorPos, active: map[string]bool{}, imported: map[string]bool{},
 		shown: map[string]bool{}, answers: make(chan func(context.Context) error, 1),
-		muster: newMuster(cfg.Clock, cfg.Patience.Present), enlists: make(chan func(context.Context) error),
+		muster: newMuster(cfg.Clock, cfg.Patience.Present), enlists: make(chan func(context.Context) error), making: map[string]making{},
 	}
 	c.sealer = assign.NewSealer(cfg.Run, cfg.Bus, cfg.Mirror, c.share)
 	return c, nil
@@ -269,7 +271,7 @@ func (c *Conductor) loop(ctx context.Context, tail <-chan tailed, asks <-chan in
 // comes last.
 func (c *Conductor) rules(ctx context.Context) []func(*run.State) []run.Action {
 	return []func(*run.State) []run.Action{
-		c.announceHalt, phase.KeepBudget, goes(phase.Preflight), goes(phase.Baseline), plan.ReadFile, master.Settle,
+		c.announceHalt, phase.KeepBudget, goes(phase.Preflight), goes(phase.Baseline), phase.Others, plan.ReadFile, master.Settle,
 		goes(acceptance.Settle), goes(acceptance.SettleVerify), acceptance.AskUnprovable, phase.SettleFlakes,
 		goes(landing.Settle), request.Hold, goes(decision.Carry), request.ReviseAfterPlan, goes(decision.Policy),
 		landing.ParkSets, request.Settle, request.CancelOrphans, request.Follow, goes(landing.ProveRed), goes(landing.Land),

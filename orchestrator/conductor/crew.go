@@ -102,14 +102,6 @@ func (c *Conductor) Discharge(ctx context.Context, worker string) error {
 	return c.within(ctx, func(ctx context.Context) error { return c.discharge(ctx, worker, "left") })
 }
 
-// OthersProve reports whether a worker beside the one that is named proves the run now. It may be called from any goroutine.
-func (c *Conductor) OthersProve(worker string) bool {
-	others := c.muster.present()
-	delete(others, worker)
-	_, _, served := wire.Nearest(wire.Sorted(others), c.cfg.Run, spec.RoleTester)
-	return served
-}
-
 // within has the conductor's goroutine do something, and returns what comes of it. A refusal is no failure of the run.
 func (c *Conductor) within(ctx context.Context, do func(context.Context) error) error {
 	done := make(chan error, 1)

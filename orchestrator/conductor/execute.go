@@ -70,6 +70,8 @@ func (c *Conductor) executeOne(ctx context.Context, action run.Action) error {
 		return c.receive(ctx, a)
 	case proof.Inspect:
 		return c.inspect(ctx, a)
+	case proof.Compare:
+		return c.compare(ctx, a)
 	case landing.Weigh:
 		return c.weigh(ctx, a)
 	case landing.Merge:

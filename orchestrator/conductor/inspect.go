@@ -1,6 +1,7 @@
 package conductor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -38,8 +39,8 @@ func (c *Conductor) inspect(ctx context.Context, a proof.Inspect) error {
 func (c *Conductor) missing(ctx context.Context, a proof.Inspect) (missing, gone map[string]testnames.List, err error) {
 	missing, gone = map[string]testnames.List{}, map[string]testnames.List{}
 	for _, r := range a.Receipts {
-		lists := make([]testnames.List, 3)
-		for i, names := range [][]string{named(r.Missing), c.st.Proofs.Baseline[r.Gate].Names, named(c.st.Batches.Gone[r.Gate])} {
+		lists, before := make([]testnames.List, 3), cmp.Or(c.st.Proofs.Before(r), &spec.Receipt{})
+		for i, names := range [][]string{named(r.Missing), before.Names, named(c.st.Batches.Gone[r.Gate])} {
 			if lists[i], err = testnames.Load(ctx, c.cfg.Bus, names...); err != nil {
 				return nil, nil, err
 			}

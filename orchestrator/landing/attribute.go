@@ -51,7 +51,7 @@ func failures(proofs *run.Proofs, receipts []spec.Receipt) []failure {
 // fresh are the signatures of a receipt that the base commit did not have, causes those that follow from no other one of them.
 // One that is known to be flaky leads to no task.
 func fresh(proofs *run.Proofs, r spec.Receipt) []string {
-	return gate.NewSignatures(r, gate.Before(proofs.Baseline, r.Gate))
+	return gate.NewSignatures(r, proofs.Before(r))
 }
 
 func causes(proofs *run.Proofs, r spec.Receipt) []string {
@@ -65,7 +65,7 @@ func causes(proofs *run.Proofs, r spec.Receipt) []string {
 // from them.
 func flakesAlone(proofs *run.Proofs, receipts []spec.Receipt) bool {
 	return len(proofs.Flaky) > 0 && !slices.ContainsFunc(receipts, func(r spec.Receipt) bool {
-		hides := len(gate.NewHidden(r, gate.Before(proofs.Baseline, r.Gate))) > 0
+		hides := len(gate.NewHidden(r, proofs.Before(r))) > 0
 		return hides || len(fresh(proofs, r)) == 0 || len(causes(proofs, r)) > 0
 	})
 }

@@ -85,7 +85,7 @@ func ranRed(s *run.State, t *run.Task, red run.Red) []run.Action {
 		return nil
 	case proves(red, a):
 		return decideRed(s, t, red)
-	case fruitless(s.Epoch, w, red) >= recovery.MaxGateTries:
+	case fruitless(s.Epoch, w, red) >= recovery.MaxGateTries+in.works.Foreign(w.ID):
 		return []run.Action{run.Fail{
 			Err: fmt.Errorf("the gates of the tests of %s could not be run: %s", t.Task.ID, run.FaultOf(r).Message),
 		}}

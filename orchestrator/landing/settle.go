@@ -27,7 +27,8 @@ func settle(s *run.State, b *run.Batch, r spec.Result) []run.Action {
 	d := run.LandingData{Batch: b.Number, Old: b.Old, Head: b.Head, Tree: b.Tree, Set: b.Set, Tasks: b.Tasks}
 	d.Receipts = r.Receipts
 	proven := in.proofs.IsProven(b.Tree, b.Gates, b.Old)
-	if !provedOn(b.Tree, r.Receipts) || r.Status == spec.StatusDone && !proven {
+	apart := r.Status == spec.StatusDone && len(in.proofs.Failed(b.Tree, b.Gates, b.Old)) > 0 // red in another environment
+	if !provedOn(b.Tree, r.Receipts) || r.Status == spec.StatusDone && !proven && !apart {
 		d.Receipts, r.Status = nil, spec.StatusFailed // they prove nothing about the commits that would land
 	}
 	based := slices.ContainsFunc(in.batches.Testing, func(o *run.Batch) bool { return o.Head == b.Old })
@@ -36,7 +37,7 @@ func settle(s *run.State, b *run.Batch, r spec.Result) []run.Action {
 		return nil
 	case b.Old != s.Head && (alone(b.Set, d.Tasks) || r.Status == spec.StatusDone || proven):
 		return []run.Action{drop(d)} // what has landed since may change the verdict
-	case r.Status == spec.StatusDone:
+	case r.Status == spec.StatusDone && !apart:
 		return land(s, d)
 	case proven: // every gate has passed on it, in one run or another
 		d.Receipts = in.proofs.Receipts(b.Tree, b.Gates, b.Old)
@@ -75,7 +76,7 @@ func notRun(in facts, epoch int, b *run.Batch, d run.LandingData, f spec.Fault) 
 		return nil
 	}
 	a := in.works[b.Work].Attempts[b.Attempt]
-	if b.Tries > recovery.MaxGateTries && a.Epoch == epoch {
+	if b.Tries > recovery.MaxGateTries+in.works.Foreign(b.Work) && a.Epoch == epoch {
 		return []run.Action{run.Fail{Err: fmt.Errorf("the gates of batch %d could not be run: %s", b.Number, f.Message)}}
 	}
 	return again(b, d)

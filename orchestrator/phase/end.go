@@ -35,9 +35,9 @@ func finalGates(s *run.State, tree string) []run.Action {
 		one := []string{name}
 		good, failed := s.Proofs.Receipts(tree, one, ""), s.Proofs.Failed(tree, one, "")
 		switch {
-		case len(good) > 0:
+		case len(good) > 0 && s.Decides(good[0]):
 			final.Final = append(final.Final, good[0])
-		case len(failed) == 0 || failed[0].Runs < maxRuns:
+		case len(failed) == 0 || s.Proofs.Runs(tree, one, "") < maxRuns:
 			open = append(open, name)
 		default:
 			red, final.Final = append(red, name), append(final.Final, failed[0].Receipt)
@@ -92,7 +92,7 @@ func runInFull(s *run.State, head, tree string, gates []string) []run.Action {
 	switch {
 	case newest == nil, s.Proofs.Outdated:
 		return nil
-	case fruitless(s, w, head, tree) >= recovery.MaxGateTries:
+	case fruitless(s, w, head, tree) >= recovery.MaxGateTries+s.Works.Foreign(w.ID):
 		return []run.Action{run.Fail{Err: fmt.Errorf("the final gates could not be run: %s", run.FaultOf(newest).Message)}}
 	}
 	d.Attempt = w.Last + 1

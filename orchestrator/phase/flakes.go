@@ -1,6 +1,7 @@
 package phase
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -61,22 +62,23 @@ func runAgain(s *run.State) []run.Action {
 	})}
 }
 
-// compared returns the failures that the baseline and a second run do not share, by gate; nil where nothing could be compared. A
-// test that was hidden in one of them has not run there. Names are the objects with the tests that passed in the second one.
+// compared returns the failures that the baseline of an environment and a second run there do not share, by gate; nil where
+// nothing could be compared. A test that was hidden in one of them has not run there. Names are the objects with the tests that passed in
+// the second one, where that was in the environment of the baseline.
 func compared(s *run.State, receipts []spec.Receipt) (flaky map[string][]string, names map[string]string) {
 	for _, r := range receipts {
-		before := s.Proofs.Baseline[r.Gate]
-		hides := len(gate.NewHidden(r, &before)) + len(gate.NewHidden(before, &r))
+		before := cmp.Or(s.Proofs.Before(r), &spec.Receipt{})
+		hides := len(gate.NewHidden(r, before)) + len(gate.NewHidden(*before, &r))
 		if gate.Incomparable(r) != "" || hides > 0 || gate.Empty(r) || r.Environment != before.Environment {
 			continue
 		}
 		if flaky == nil {
 			flaky, names = map[string][]string{}, map[string]string{}
 		}
-		if len(r.Names) > 0 {
+		if len(r.Names) > 0 && r.Environment == s.Proofs.Reference() {
 			names[r.Gate] = r.Names[0]
 		}
-		one := append(gate.NewSignatures(r, &before), gate.NewSignatures(before, &r)...)
+		one := append(gate.NewSignatures(r, before), gate.NewSignatures(*before, &r)...)
 		if slices.Sort(one); len(one) > 0 {
 			flaky[r.Gate] = one
 		}

@@ -162,9 +162,7 @@ func assignBase(s *run.State, id string, attempt int) []run.Action {
 func keepReceipts(s *run.State, r *spec.Result) []run.Action {
 	d := run.Data{Baseline: slices.Clone(r.Receipts), Notices: slices.Clone(r.Handoff.Deviations)}
 	for i := range d.Baseline {
-		// Every assignment holds the baseline, and no task is to blame for it.
-		d.Baseline[i].Signature = nil
-		d.Baseline[i].Paths, d.Baseline[i].Imports, d.Baseline[i].Positions, d.Baseline[i].Follows = nil, nil, nil, nil
+		d.Baseline[i] = bare(d.Baseline[i])
 	}
 	if s.Proofs.Outdated {
 		d.Notices = append(d.Notices, "the gates ran on the base commit again: their environment has changed")
@@ -176,6 +174,12 @@ func keepReceipts(s *run.State, r *spec.Result) []run.Action {
 		return actions // another time it may prove more
 	}
 	return append(actions, Keep{})
+}
+
+// bare is a receipt of the base commit as every assignment holds it: no task is to blame for its failures.
+func bare(r spec.Receipt) spec.Receipt {
+	r.Signature, r.Paths, r.Imports, r.Positions, r.Follows = nil, nil, nil, nil, nil
+	return r
 }
 
 // stopUnproven completes the event with which the proof of a run is known. The run goes on unless nothing that it lands could be

@@ -1,6 +1,11 @@
 package phase
 
-import "divisi/orchestrator/run"
+import (
+	"slices"
+
+	"divisi/internal/spec"
+	"divisi/orchestrator/run"
+)
 
 // firstRed searches the landed batches for the first one whose head fails the gates in full, by what is known of their trees:
 // next is the one to test, or first is the number of the batch that was found. The last one is red, and the base commit is not.
@@ -8,11 +13,12 @@ func firstRed(s *run.State, gates []string) (next *run.Landing, first int) {
 	if len(s.Batches.Landed) == 0 {
 		return nil, 0
 	}
+	undecided := func(r spec.Receipt) bool { return !s.Decides(r) }
 	at, found := halve(len(s.Batches.Landed), func(i int) verdict {
 		switch tree := s.Batches.Landed[i].Tree; {
 		case len(s.Proofs.Failed(tree, gates, "")) > 0:
 			return red
-		case s.Proofs.IsProven(tree, gates, ""):
+		case s.Proofs.IsProven(tree, gates, "") && !slices.ContainsFunc(s.Proofs.Receipts(tree, gates, ""), undecided):
 			return green
 		}
 		return unknown

@@ -2,6 +2,7 @@ package recovery
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"divisi/internal/spec"
@@ -38,6 +39,16 @@ func rejected(d *run.Doubt, why string) spec.Fault {
 // Red is the fault of a patch whose tree has failed these gates.
 func Red(proofs *run.Proofs, failed []run.Failure) spec.Fault {
 	fault := failed[0].Fault
-	fault.Signatures = gate.Signatures(run.ReceiptsOf(failed), proofs.Baseline)
+	fault.Signatures = nil
+	for _, f := range failed {
+		for _, signature := range gate.NewSignatures(f.Receipt, proofs.Before(f.Receipt)) {
+			fault.Signatures = append(fault.Signatures, f.Receipt.Gate+": "+signature)
+		}
+	}
+	slices.Sort(fault.Signatures)
+	fault.Signatures = slices.Compact(fault.Signatures)
+	if slices.ContainsFunc(failed, proofs.Elsewhere) {
+		fault.Message += "; in another environment the same tree passed"
+	}
 	return fault
 }

@@ -160,7 +160,7 @@ func Of(s *run.State) Report {
 		r.Tasks = append([]Task{t}, r.Tasks...)
 	}
 	for _, f := range s.Final {
-		r.Gates = append(r.Gates, compareGate(s, f, s.Proofs.Baseline[f.Gate]))
+		r.Gates = append(r.Gates, compareGate(s, f, s.Proofs.Before(f)))
 	}
 	if first := s.Batches.FirstRed(); first != nil {
 		r.FirstRed = &Batch{Batch: first.Batch, Commit: first.Head, Tasks: run.Names(first.Tasks)}
@@ -225,12 +225,15 @@ func roleReports(s *run.State) []Role {
 	return out
 }
 
-func compareGate(s *run.State, final, base spec.Receipt) Gate {
+func compareGate(s *run.State, final spec.Receipt, base *spec.Receipt) Gate {
 	g := Gate{Gate: final.Gate, Verdict: final.Verdict, Seconds: final.Duration.Seconds()}
 	if final.Verdict != spec.VerdictPass {
-		g.Error, g.Output = gate.Reason(final, &base), recovery.OutputFile(s, final.Output)
+		g.Error, g.Output = gate.Reason(final, base), recovery.OutputFile(s, final.Output)
 	}
-	g.New, g.Fixed = gate.NewSignatures(final, &base), gate.NewSignatures(base, &final)
+	g.New = gate.NewSignatures(final, base)
+	if base != nil {
+		g.Fixed = gate.NewSignatures(*base, &final)
+	}
 	for _, sig := range final.Signatures {
 		if !slices.Contains(g.New, sig) {
 			g.Known = append(g.Known, sig)

@@ -136,8 +136,16 @@ func (s *State) applyResult(e *contextscope.Event, a *Attempt, r spec.Result) {
 	if r.Error != nil && r.Error.Class == wire.FaultOutdated && (a.Epoch > s.Proofs.baselined || s.Crew != nil) {
 		s.Proofs.Outdated = true
 	}
+	foreign := r.Error != nil && r.Error.Class == wire.FaultForeign
+	if foreign {
+		delete(s.Proofs.At, e.Worker) // it is of another environment by now
+		s.Proofs.keep(r)
+	}
 	s.Times.end(a, e.Task, s.Spec.Created, r, e.Time.Sub(s.Spec.Created))
-	if s.keepReceipts(e.Task, r); e.Task == SetupTask {
+	if !foreign {
+		s.keepReceipts(e.Task, r)
+	}
+	if e.Task == SetupTask {
 		s.noteUnprovable()
 	}
 	s.Tasks.hand(e.Task, a)

@@ -52,6 +52,8 @@ type Data struct {
 	Spec *Spec `json:"spec,omitempty"`
 	// Baseline is set once, and again where its environment was not that of later gates: one receipt a gate.
 	Baseline []spec.Receipt `json:"baseline,omitempty"`
+	// Other is set for each other environment in which the gates ran on the base commit.
+	Other *Other `json:"other,omitempty"`
 	// Flaky is set when the gates have run twice on the base commit: by gate, the failures that one of the runs had alone.
 	Flaky map[string][]string `json:"flaky,omitzero"`
 	// Names is set with it: by gate, the object with the tests that passed in the second of these runs.

@@ -1,6 +1,8 @@
 package run
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -39,6 +41,11 @@ func (s *State) Environment() string {
 type Proofs struct {
 	// Baseline are the receipts of the base commit, by gate.
 	Baseline map[string]spec.Receipt
+	// Others are the baselines of other environments, by environment; Made are receipts of the base commit in those that are not
+	// compared yet. At is the environment of the newest receipt of each worker.
+	Others map[string]Other
+	Made   map[string][]spec.Receipt
+	At     map[string]string
 	// Flaky are, by gate, the failures that one of two runs on the base commit had and the other one had not; nil while the gates
 	// have not run there twice.
 	Flaky map[string][]string
@@ -57,6 +64,7 @@ type Proofs struct {
 func newProofs() Proofs {
 	return Proofs{
 		Baseline: map[string]spec.Receipt{}, Proved: map[string][]spec.Receipt{}, Failures: map[string][]Failure{},
+		Others: map[string]Other{}, Made: map[string][]spec.Receipt{}, At: map[string]string{},
 	}
 }
 
@@ -91,28 +99,41 @@ func (p *Proofs) IsProven(tree string, gates []string, since string) bool {
 	return len(p.Receipts(tree, gates, since)) == len(gates)
 }
 
-// Receipts are the good receipts of the gates on a tree, in full or narrowed to what changed since a commit.
+// Receipts are the good receipts of the gates on a tree, in full or narrowed to what changed since a commit: of each gate one, of
+// the environment of the baseline where there is one. A gate that failed there in another environment, and did not pass in that
+// one, has none: an environment tells nothing of another one.
 func (p *Proofs) Receipts(tree string, gates []string, since string) []spec.Receipt {
 	var out []spec.Receipt
 	for _, g := range gates {
-		for _, r := range p.Proved[tree] {
-			if r.Gate == g && r.Verdict != spec.VerdictFail && holds(r, since) && p.comparable(r) {
-				out = append(out, r)
-				break
-			}
+		good := p.good(tree, g, since)
+		if len(good) > 0 && len(p.Failed(tree, []string{g}, since)) == 0 {
+			first := slices.IndexFunc(good, func(r spec.Receipt) bool { return r.Environment == p.Reference() })
+			out = append(out, good[max(0, first)])
 		}
 	}
 	return out
 }
 
-// comparable reports whether a receipt is of the environment that the base commit was tested in: a verdict is given against what
-// failed there. A base commit whose environment is not known is compared with all.
-func (p *Proofs) comparable(r spec.Receipt) bool {
-	base := p.Baseline[r.Gate].Environment
-	return base == "" || r.Environment == base
+// good are the receipts of a gate that passed on a tree.
+func (p *Proofs) good(tree, gate, since string) (good []spec.Receipt) {
+	for _, r := range p.Proved[tree] {
+		if r.Gate == gate && r.Verdict != spec.VerdictFail && holds(r, since) && p.comparable(r) {
+			good = append(good, r)
+		}
+	}
+	return good
 }
 
-// Failure is a gate that failed on a tree: its newest receipt, the fault of the result that held it, and its runs there.
+// open reports whether a failure on a tree counts: its gate did not pass there in the same environment.
+func (p *Proofs) open(f Failure, since string) bool {
+	passed := slices.ContainsFunc(p.good(f.Receipt.Tree, f.Receipt.Gate, since), func(r spec.Receipt) bool {
+		return r.Environment == f.Receipt.Environment
+	})
+	return !passed && holds(f.Receipt, since) && p.comparable(f.Receipt)
+}
+
+// Failure is a gate that failed on a tree: its newest receipt, the fault of the result that held it, and its runs there that
+// failed in the same environment.
 type Failure struct {
 	Receipt spec.Receipt
 	Fault   spec.Fault
@@ -130,7 +151,9 @@ func ReceiptsOf(failed []Failure) []spec.Receipt {
 
 func (p *Proofs) fail(r spec.Receipt, f spec.Fault) {
 	list := p.Failures[r.Tree]
-	i := slices.IndexFunc(list, func(had Failure) bool { return had.Receipt.Gate == r.Gate && had.Receipt.Since == r.Since })
+	i := slices.IndexFunc(list, func(had Failure) bool {
+		return had.Receipt.Gate == r.Gate && had.Receipt.Since == r.Since && had.Receipt.Environment == r.Environment
+	})
 	if i < 0 {
 		i, list = len(list), append(list, Failure{})
 	}
@@ -139,22 +162,42 @@ func (p *Proofs) fail(r spec.Receipt, f spec.Fault) {
 }
 
 // Failed returns the failures of the gates on a tree, in full or narrowed to what changed since a commit, without those that have
-// passed there so too.
+// passed there so too, in the same environment.
 func (p *Proofs) Failed(tree string, gates []string, since string) []Failure {
 	var out []Failure
 	for _, f := range p.Failures[tree] {
-		gate := f.Receipt.Gate
-		if slices.Contains(gates, gate) && holds(f.Receipt, since) && !p.IsProven(tree, []string{gate}, since) {
+		if slices.Contains(gates, f.Receipt.Gate) && p.open(f, since) {
 			out = append(out, f)
 		}
 	}
 	return out
 }
 
-// Runs is how often those of the gates ran on a tree that failed there and never passed; 0 where there is none.
+// Elsewhere reports whether a gate that failed on a tree passed there in another environment.
+func (p *Proofs) Elsewhere(f Failure) bool {
+	return slices.ContainsFunc(p.good(f.Receipt.Tree, f.Receipt.Gate, f.Receipt.Since), func(r spec.Receipt) bool {
+		return r.Environment != f.Receipt.Environment
+	})
+}
+
+// Runs is how often those of the gates ran on a tree that failed there and never passed in the same environment, in all
+// environments together; 0 where there is none.
 func (p *Proofs) Runs(tree string, gates []string, since string) (most int) {
-	for _, f := range p.Failed(tree, gates, since) {
-		most = max(most, f.Runs)
+	for _, gate := range gates {
+		runs, sum := map[string]int{}, 0
+		for _, f := range p.Failed(tree, []string{gate}, since) {
+			runs[f.Receipt.Environment] = max(runs[f.Receipt.Environment], f.Runs)
+		}
+		if len(runs) == 0 {
+			continue
+		}
+		for _, r := range p.good(tree, gate, since) {
+			runs[r.Environment] = 1
+		}
+		for n := range maps.Values(runs) {
+			sum += n
+		}
+		most = max(most, sum)
 	}
 	return most
 }
@@ -163,13 +206,14 @@ func (p *Proofs) Runs(tree string, gates []string, since string) (most int) {
 // Those of the base commit are none.
 func (p *Proofs) Flakes() []string {
 	var out []string
-	for tree, list := range p.Failures {
+	for _, list := range p.Failures {
 		for _, f := range list {
-			if !p.IsProven(tree, []string{f.Receipt.Gate}, f.Receipt.Since) {
+			if p.open(f, f.Receipt.Since) || !p.comparable(f.Receipt) {
 				continue
 			}
+			before := cmp.Or(p.Before(f.Receipt), &spec.Receipt{})
 			for _, signature := range f.Receipt.Signatures {
-				if !slices.Contains(p.Baseline[f.Receipt.Gate].Signatures, signature) {
+				if !slices.Contains(before.Signatures, signature) {
 					out = append(out, f.Receipt.Gate+": "+signature)
 				}
 			}

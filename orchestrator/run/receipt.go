@@ -23,6 +23,9 @@ func (s *State) refused(e *contextscope.Event, a *Attempt, r spec.Receipt) error
 	if err := wire.Verify(s.Spec.Run, s.Spec.Keys, r); err != nil {
 		return err
 	}
+	if s.Proofs.ofBase(r) {
+		return nil // its worker has the gates run on the base commit first
+	}
 	batch := s.Works.batch(e.Task)
 	if batch != nil && batch.Tree != r.Tree {
 		return fmt.Errorf("it is of the tree %.12s, and the batch has %.12s", r.Tree, batch.Tree)
@@ -32,8 +35,7 @@ func (s *State) refused(e *contextscope.Event, a *Attempt, r spec.Receipt) error
 	}
 	compared := batch != nil || e.Task == FinalTask || strings.HasSuffix(e.Task, RedSuffix)
 	if compared && !s.Proofs.comparable(r) {
-		base := s.Proofs.Baseline[r.Gate].Environment
-		return fmt.Errorf("it is of the environment %.12s, and the baseline of %.12s", r.Environment, base)
+		return fmt.Errorf("it is of the environment %.12s, and the baseline of %.12s", r.Environment, s.Proofs.Reference())
 	}
 	return nil
 }
@@ -86,6 +88,7 @@ func (s *State) applyGateRun(e *contextscope.Event, a *Attempt, r spec.Receipt) 
 	}
 	if err == nil {
 		a.Receipts = append(a.Receipts, r)
+		s.Proofs.At[r.Worker] = r.Environment
 		return nil
 	}
 	*e = wire.Disown(e, &wire.ForeignError{Why: err.Error()})

@@ -185,15 +185,16 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 	}
 	s.Spec.reread(d, &s.Tasks)
 	if d.Baseline != nil {
-		for _, r := range d.Baseline {
-			s.Proofs.Baseline[r.Gate] = r
-		}
+		s.Proofs.rebase(d.Baseline)
 		s.Batches.Limit = 0
 		s.Proofs.baselined, s.Proofs.Outdated = 0, false
 		if w := s.Works[BaselineTask]; w != nil {
 			s.Proofs.baselined = w.Attempts[w.Last].Epoch
 		}
 		s.noteUnprovable()
+	}
+	if d.Other != nil {
+		s.Proofs.applyOther(*d.Other)
 	}
 	if d.Flaky != nil {
 		s.Proofs.Flaky = d.Flaky

@@ -69,6 +69,9 @@ type Executor struct {
 	Doing func(string)
 	// Sign makes a receipt one of this worker.
 	Sign func(*spec.Receipt) error
+	// Foreign is what comes of an attempt without a baseline of this environment, whose digest it gets; nil where only a
+	// baseline that is made again can be compared.
+	Foreign func(ctx context.Context, environment string) (spec.Result, error)
 	// Judge has a patch judged in place of the gates; nil where the gates decide.
 	Judge func(ctx context.Context) (spec.Result, error)
 	Log   zerolog.Logger
@@ -125,7 +128,12 @@ func (t *Executor) prove(ctx context.Context) (spec.Result, error) {
 	if t.environment, err = t.Digest(); err != nil {
 		return spec.Result{}, err
 	}
-	if gate := t.outdated(); gate != "" {
+	if own, known := t.Assignment.Others[t.environment]; known {
+		t.Assignment.Baseline = own
+	}
+	if gate := t.outdated(); gate != "" && t.Foreign != nil {
+		return t.Foreign(ctx, t.environment)
+	} else if gate != "" {
 		return wire.Failed(wire.FaultOutdated, fmt.Sprintf("gate %s ran on the base commit in another environment: programs or "+
 			"settings of this machine have changed since, and the gates must run there again", gate), ""), nil
 	}

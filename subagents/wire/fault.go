@@ -24,6 +24,7 @@ const (
 	FaultGate       = "gate"
 	FaultSetup      = "setup"
 	FaultOutdated   = "outdated" // the baseline is of another environment
+	FaultForeign    = "foreign"  // the worker had no baseline of its environment; with receipts it has made one
 	FaultVerdict    = "verdict"
 	FaultRejected   = "rejected"   // the master, a person or the policy of the run decided against a held patch
 	FaultProof      = "proof"      // the tests of a task do not fail without the change

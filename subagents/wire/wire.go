@@ -42,6 +42,8 @@ type Assignment struct {
 	Since string `json:"since,omitempty"`
 	// Baseline maps a gate's name to its receipt on the base commit.
 	Baseline map[string]spec.Receipt `json:"baseline,omitempty"`
+	// Others are the baselines of other environments whose proofs count, by environment.
+	Others map[string]map[string]spec.Receipt `json:"others,omitempty"`
 	// BaselineFollows is set where the baseline was not known yet: a run event of the conductor will have it.
 	BaselineFollows bool `json:"baseline_follows,omitempty"`
 	// Slice is the object-store name of the frozen upstream events; empty for none.

@@ -29,8 +29,8 @@ const settleTime = 2 * time.Second
 // errHalted says that the machine lacks something: the conductor gives the attempt out again when that is over.
 var errHalted = errors.New("the machine cannot carry it out now")
 
-// errForeign says that another worker can prove what this one, in its environment, cannot compare.
-var errForeign = errors.New("another worker has the environment in which the gates ran on the base commit")
+// errForeign says that a worker of another environment is to prove it.
+var errForeign = errors.New("it is left to a worker of another environment")
 
 // errBadMessage says that a message is no assignment that anybody could carry out.
 var errBadMessage = errors.New("not an assignment")
@@ -221,24 +221,18 @@ func (w *Worker) deliveries(d *bus.Delivery, at *attempt) int {
 
 // end appends the result of an attempt, or what comes of what broke it off.
 func (w *Worker) end(ctx context.Context, at *attempt, r spec.Result, err error) error {
+	if errors.Is(err, errForeign) {
+		stop := wire.Draft(contextscope.KindControl, wire.Nudge{Reason: wire.ReasonStopped})
+		_, told := at.journal.Append(ctx, stop)
+		return errors.Join(err, told)
+	}
 	if err != nil {
 		if r, err = w.brokenOff(ctx, at.journal, err); err != nil {
 			return err
 		}
 	}
-	if w.leaves(ctx, &r) {
-		w.foreign()
-		stop := wire.Draft(contextscope.KindControl, wire.Nudge{Reason: wire.ReasonStopped})
-		_, err := at.journal.Append(ctx, stop)
-		return errors.Join(errForeign, err)
-	}
 	r.Queued, r.Slot, r.Git = at.queued, at.slotted, at.saved
 	return w.conclude(ctx, at.assignment, at.journal, r, w.cfg.Clock().Sub(at.began))
-}
-
-// leaves reports whether a proof is another worker's, because this one's environment is not that of the base commit's gates.
-func (w *Worker) leaves(ctx context.Context, r *spec.Result) bool {
-	return w.cfg.Foreign != nil && r.Error != nil && r.Error.Class == wire.FaultOutdated && w.cfg.Foreign(ctx)
 }
 
 // addressed is what the subject of a message that is no assignment says of its attempt; nil where it says nothing.

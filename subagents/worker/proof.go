@@ -48,7 +48,7 @@ func (at *attempt) sign(r *spec.Receipt) error {
 }
 
 func (at *attempt) tester() *tester.Executor {
-	return &tester.Executor{
+	t := &tester.Executor{
 		Environ:    at.worker.cfg.Environ,
 		Assignment: at.assignment, Journal: at.journal, Dir: at.slot.Dir(), Tree: at.tested,
 		Restore: func(ctx context.Context) ([]string, error) { return at.slot.Restore(ctx, at.commit) },
@@ -60,4 +60,8 @@ func (at *attempt) tester() *tester.Executor {
 		Sign:   at.sign,
 		Judge:  at.judge(), Objects: at.worker.cfg.Bus, Log: at.log,
 	}
+	if at.worker.cfg.Foreign != nil {
+		t.Foreign = at.foreign
+	}
+	return t
 }

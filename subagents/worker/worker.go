@@ -78,9 +78,9 @@ type Config struct {
 	Fetch func(ctx context.Context, commit string) error
 	// RateLimit reports when the model's service asked every caller to wait. It may be nil: then such time counts like any other.
 	RateLimit limit.RateLimit
-	// Foreign reports, where the gates ran on the base commit in another environment than this worker's, whether another
-	// worker can prove: this one leaves all proofs to it then. Nil where there is no other.
-	Foreign func(ctx context.Context) bool
+	// Foreign asks what to do about an attempt without a baseline of this worker's environment. Nil where there is no other
+	// worker.
+	Foreign func(ctx context.Context, f wire.Foreign) (wire.Part, error)
 	// Full is told that the store can take no more events of attempts. It may be nil, and is called from any goroutine, also
 	// often.
 	Full func(error)

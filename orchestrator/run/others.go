@@ -1,0 +1,137 @@
+package run
+
+import (
+	"maps"
+	"slices"
+
+	"divisi/internal/spec"
+	"divisi/subagents/wire"
+)
+
+// Other is what the gates found on the base commit in another environment than that of the baseline.
+type Other struct {
+	Environment string `json:"environment"`
+	// Baseline are the receipts, by gate.
+	Baseline map[string]spec.Receipt `json:"baseline"`
+	// Lacks are the first of what passes on the base commit in the environment of the baseline and not in this one: proofs of
+	// this one could let through what the first one refuses, and do not count.
+	Lacks []string `json:"lacks,omitempty"`
+}
+
+// MostOthers is how many other environments are compared.
+const MostOthers = 8
+
+// Reference is the environment of the baseline; empty where it is not known.
+func (p *Proofs) Reference() string {
+	for _, r := range p.Baseline {
+		return r.Environment
+	}
+	return ""
+}
+
+// Before returns what a gate found on the base commit in the environment of a receipt, nil where it did not run there: no other
+// one is compared with it.
+func (p *Proofs) Before(r spec.Receipt) *spec.Receipt {
+	of := p.Baseline
+	if other, known := p.Others[r.Environment]; known {
+		of = other.Baseline
+	}
+	if before, known := of[r.Gate]; known {
+		return &before
+	}
+	return nil
+}
+
+// comparable reports whether a receipt is of an environment whose proofs count: that of the baseline, or another one in which all
+// passes on the base commit that passes there. A baseline whose environment is not known is compared with all.
+func (p *Proofs) comparable(r spec.Receipt) bool {
+	base := p.Baseline[r.Gate].Environment
+	other, known := p.Others[r.Environment]
+	return base == "" || r.Environment == base || known && len(other.Lacks) == 0
+}
+
+// ofBase reports whether a receipt is of the base commit, in an environment that is not compared yet.
+func (p *Proofs) ofBase(r spec.Receipt) bool {
+	base := p.Baseline[r.Gate]
+	_, known := p.Others[r.Environment]
+	return base.Tree != "" && r.Tree == base.Tree && r.Environment != "" && !known && !p.comparable(r)
+}
+
+// keep keeps what the gates of a worker found on the base commit until it is compared with the baseline.
+func (p *Proofs) keep(r spec.Result) {
+	of := map[string]spec.Receipt{}
+	for _, rc := range r.Receipts {
+		if p.ofBase(rc) && rc.Environment == r.Receipts[0].Environment {
+			of[rc.Gate] = rc
+		}
+	}
+	if len(of) > 0 && len(of) == len(p.Baseline) {
+		p.Made[r.Receipts[0].Environment] = r.Receipts
+	}
+}
+
+func (p *Proofs) applyOther(o Other) {
+	p.Others[o.Environment] = o
+	delete(p.Made, o.Environment)
+}
+
+// rebase begins anew where the baseline is of another environment than before: what was compared with that one does not count.
+func (p *Proofs) rebase(receipts []spec.Receipt) {
+	had := p.Reference()
+	for _, r := range receipts {
+		p.Baseline[r.Gate] = r
+	}
+	if p.Reference() != had {
+		p.Others, p.Made = map[string]Other{}, map[string][]spec.Receipt{}
+	}
+}
+
+// Decides reports whether a receipt counts at the end of the run: one of the environment of the baseline does, and where no
+// worker of that one is there, of any other that counts.
+func (s *State) Decides(r spec.Receipt) bool {
+	return r.Environment == s.Proofs.Reference() || !s.ReferenceServed("")
+}
+
+// ReferenceServed reports whether a worker beside one that is named proves in the environment of the baseline, as its newest
+// receipt tells.
+func (s *State) ReferenceServed(but string) bool {
+	for name, places := range s.Crew {
+		at, known := s.Proofs.At[name]
+		if known && name != but && places.Gates > 0 && at == s.Proofs.Reference() {
+			return true
+		}
+	}
+	return false
+}
+
+// Foreign counts the attempts of a work that ended because their worker had no baseline of its environment: it has by then.
+func (w Works) Foreign(id string) (n int) {
+	if w[id] == nil {
+		return 0
+	}
+	for a := range maps.Values(w[id].Attempts) {
+		if a.Result != nil && FaultOf(a.Result).Class == wire.FaultForeign {
+			n++
+		}
+	}
+	return n
+}
+
+// Among returns the baseline of each other environment whose proofs count.
+func (p *Proofs) Among() map[string]map[string]spec.Receipt {
+	out := map[string]map[string]spec.Receipt{}
+	for environment, other := range p.Others {
+		if len(other.Lacks) == 0 {
+			out[environment] = other.Baseline
+		}
+	}
+	return out
+}
+
+// NextMade returns the receipts of the base commit in an environment that is not compared yet; nil for none.
+func (p *Proofs) NextMade() []spec.Receipt {
+	for _, environment := range slices.Sorted(maps.Keys(p.Made)) {
+		return p.Made[environment]
+	}
+	return nil
+}

@@ -1,0 +1,41 @@
+package wire
+
+import "errors"
+
+// Foreign is what a worker tells the conductor that has no baseline of its environment for an attempt.
+type Foreign struct {
+	Worker      string `json:"worker"`
+	Environment string `json:"environment"`
+	Task        string `json:"task"`
+	Attempt     int    `json:"attempt"`
+}
+
+// maxDigest bounds an environment's digest, in bytes.
+const maxDigest = 128
+
+// Check returns why no conductor can answer it.
+func (f *Foreign) Check() error {
+	if f.Environment == "" || len(f.Environment) > maxDigest {
+		return errors.New("the worker names no digest of its environment")
+	}
+	return nil
+}
+
+// Placed is what such a worker does. Lacks is why it leaves the proofs to others.
+type Placed struct {
+	Part  Part     `json:"part,omitempty"`
+	Lacks []string `json:"lacks,omitempty"`
+}
+
+// Part is what a worker does that has no baseline of its environment for an attempt.
+type Part string
+
+// It has the gates run on the base commit; asks again, while another attempt has them run there; ends the attempt, which is given
+// out again with the baseline; hands this attempt back; hands it back and leaves all proofs to others.
+const (
+	PartMake  Part = "make"
+	PartWait  Part = "wait"
+	PartAgain Part = "again"
+	PartYield Part = "yield"
+	PartLeave Part = "leave"
+)

@@ -1,0 +1,59 @@
+package worker
+
+import (
+	"context"
+	"time"
+
+	"divisi/internal/spec"
+	"divisi/subagents/wire"
+)
+
+// foreign does with a proof what the conductor tells, which this worker has no baseline of its environment for. The error is
+// errForeign where it is left to others.
+func (at *attempt) foreign(ctx context.Context, environment string) (spec.Result, error) {
+	w, a := at.worker, at.assignment
+	f := wire.Foreign{Worker: w.cfg.Name, Environment: environment, Task: a.Task.ID, Attempt: a.Attempt}
+	for {
+		part, err := w.cfg.Foreign(ctx, f)
+		if err != nil {
+			return spec.Result{}, err
+		}
+		switch part {
+		case wire.PartMake:
+			return at.onBase(ctx)
+		case wire.PartAgain:
+			return wire.Failed(wire.FaultForeign, "it was given out before the baseline of this environment was there", ""), nil
+		case wire.PartLeave:
+			w.foreign()
+			return spec.Result{}, errForeign
+		}
+		select {
+		case <-time.After(w.cfg.AckWait / 12):
+		case <-ctx.Done():
+			return spec.Result{}, context.Cause(ctx)
+		}
+		if part == wire.PartYield {
+			return spec.Result{}, errForeign
+		}
+	}
+}
+
+// onBase runs all gates on the base commit, in a slot of its own. The attempt ends with their receipts: it is given out again,
+// with what they found.
+func (at *attempt) onBase(ctx context.Context) (spec.Result, error) {
+	a := *at.assignment
+	a.Head, a.Base, a.Since, a.Baseline, a.Others = at.worker.cfg.Mirror.Base(), true, "", nil, nil
+	a.Task.Gates = nil
+	base := &attempt{
+		worker: at.worker, assignment: &a, journal: at.journal, place: at.place, inbox: at.inbox, progress: at.progress,
+		began: at.began, worked: at.worked, log: at.log,
+	}
+	r, err := base.inPlace(ctx)
+	at.queued += base.queued
+	if err != nil || len(r.Receipts) < len(a.Project.Gates) {
+		return r, err
+	}
+	made := wire.Failed(wire.FaultForeign, "the gates ran on the base commit first, in the environment of this worker", "")
+	made.Receipts = r.Receipts
+	return made, nil
+}
