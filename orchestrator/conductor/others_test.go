@@ -27,8 +27,8 @@ import (
 	"divisi/subagents/workspace"
 )
 
-// machines are workers of one run with environments of their own, and its conductor.
-type machines struct {
+// mixed are workers of one run with environments of their own, and its conductor.
+type mixed struct {
 	*rig
 
 	conductor *conductor.Conductor
@@ -48,9 +48,9 @@ func test(lacks string) string {
 		"[ -z \"$red\" ]\n"
 }
 
-func newMachines(t *testing.T, change func(*run.Spec)) *machines {
+func newMixed(t *testing.T, change func(*run.Spec)) *mixed {
 	t.Helper()
-	m := &machines{keys: map[string]ed25519.PrivateKey{}}
+	m := &mixed{keys: map[string]ed25519.PrivateKey{}}
 	m.rig = newRig(t, files(3), func(s *run.Spec) {
 		s.Project.Gates = []spec.Gate{{Name: "test", Command: []string{"python3"}, Format: "tap"}}
 		s.Roles["good"], s.Roles["bad"] = command("good", "echo good > $DIVISI_FILES"), command("bad", "echo bad > $DIVISI_FILES")
@@ -62,7 +62,7 @@ func newMachines(t *testing.T, change func(*run.Spec)) *machines {
 }
 
 // conduct begins to conduct the run, or goes on with it.
-func (m *machines) conduct(resume bool) {
+func (m *mixed) conduct(resume bool) {
 	m.t.Helper()
 	cfg := m.quietly(resume)
 	cfg.Elsewhere, cfg.Patience.Present = true, time.Minute
@@ -78,7 +78,7 @@ func (m *machines) conduct(resume bool) {
 }
 
 // end waits for the end of the run.
-func (m *machines) end() *run.State {
+func (m *mixed) end() *run.State {
 	m.t.Helper()
 	require.NoError(m.t, <-m.ended)
 	m.cancel()
@@ -87,7 +87,7 @@ func (m *machines) end() *run.State {
 
 // join starts a worker whose python3 is the script, and has the run count on it; without roles it serves all. leave stops it, and
 // has the run count on it no more.
-func (m *machines) join(name, script string, roles ...string) (leave func()) {
+func (m *mixed) join(name, script string, roles ...string) (leave func()) {
 	m.t.Helper()
 	if len(roles) == 0 {
 		roles = slices.Collect(maps.Keys(m.spec.Roles))
@@ -133,7 +133,7 @@ func (m *machines) join(name, script string, roles ...string) (leave func()) {
 }
 
 // until follows the log until the state is as wanted.
-func (m *machines) until(wanted func(*run.State) bool) {
+func (m *mixed) until(wanted func(*run.State) bool) {
 	m.t.Helper()
 	st := run.NewState()
 	for b, err := range (conductor.Log{Bus: m.bus, Run: m.spec.Run}).Tail(m.t.Context(), 0) {
@@ -148,7 +148,7 @@ func (m *machines) until(wanted func(*run.State) bool) {
 }
 
 // onBase counts, by environment, how often the gate ran on the base commit.
-func (m *machines) onBase() map[string]int {
+func (m *mixed) onBase() map[string]int {
 	m.t.Helper()
 	tree, err := m.mirror.Tree(m.t.Context(), m.spec.Base)
 	require.NoError(m.t, err)
@@ -180,7 +180,7 @@ func TestWorkersOfTwoEnvironmentsProve(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a whole run of several workers")
 	}
-	m := newMachines(t, func(s *run.Spec) {
+	m := newMixed(t, func(s *run.Spec) {
 		s.Plan = planOf(task("one", "good", "f00.txt"), task("two", "bad", "f01.txt", "one"), task("three", "late", "f02.txt", "one"))
 	})
 	leave := m.join("a", test("f01"), "tester", "good")
@@ -210,7 +210,7 @@ func TestAWeakerEnvironmentProvesNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a whole run of several workers")
 	}
-	m := newMachines(t, func(s *run.Spec) {
+	m := newMixed(t, func(s *run.Spec) {
 		s.Plan = planOf(task("one", "good", "f00.txt"), task("two", "bad", "f01.txt", "one"), task("three", "late", "f02.txt", "one"))
 	})
 	leave := m.join("a", test(""), "tester", "good")
@@ -243,7 +243,7 @@ func TestABaselineOfAnotherEnvironmentIsMadeOnce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a whole run of several workers")
 	}
-	m := newMachines(t, func(s *run.Spec) {
+	m := newMixed(t, func(s *run.Spec) {
 		s.Project.Prove = spec.ProveEach
 		s.Plan = planOf(task("one", "good", "f00.txt"), task("two", "late", "f01.txt", "one"), task("three", "late", "f02.txt", "one"))
 	})
