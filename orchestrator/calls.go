@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -26,8 +27,12 @@ type call struct {
 	// Plan is to be checked on the present run: Checked.
 	Plan *spec.Plan `json:"plan,omitempty"`
 	// Commit is one that the caller's mirror lacks, which has Have: Object, of Size bytes.
+	// With Module it is one of the submodule at that place, without what leads to it; no Object is none that is lent.
 	Commit string   `json:"commit,omitempty"`
 	Have   []string `json:"have,omitempty"`
+	Module string   `json:"module,omitempty"`
+	// Content is of Git LFS: Object likewise.
+	Content *spec.Pointer `json:"content,omitempty"`
 	// Search and Recall are queries of the memory, for at most Most notes or tokens: Hits, or Recalled and Notes.
 	Search string `json:"search,omitempty"`
 	Recall string `json:"recall,omitempty"`
@@ -157,8 +162,8 @@ func (h *conduct) do(ctx context.Context, c *call) (a answer, err error) {
 		return a, err
 	case c.Leave:
 		return a, h.cond.Discharge(ctx, c.from)
-	case c.Commit != "":
-		p, err := h.pack(ctx, c.Commit, c.Have)
+	case c.Commit != "" || c.Content != nil:
+		p, err := h.packed(ctx, c)
 		a.Object, a.Size = p.name, p.size
 		return a, err
 	case c.Gap != "":
@@ -185,6 +190,19 @@ func (h *conduct) do(ctx context.Context, c *call) (a answer, err error) {
 		err = errors.New("the call asks for nothing that is known here")
 	}
 	return a, err
+}
+
+// packed puts what a worker lacks into the cache of the bus.
+func (h *conduct) packed(ctx context.Context, c *call) (sealedPack, error) {
+	switch {
+	case c.Module != "":
+		return h.packModule(ctx, c.Module, c.Commit, c.Have)
+	case c.Commit != "":
+		return h.pack(ctx, c.Commit, c.Have)
+	case !slices.Contains(h.beside.Pointers(), *c.Content):
+		return sealedPack{}, nil
+	}
+	return putContent(ctx, h.bus.Cache(), h.besides(h.git), *c.Content)
 }
 
 // callTimeout bounds a call: the commands of shard rules may take minutes.

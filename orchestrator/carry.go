@@ -13,11 +13,14 @@ import (
 	"divisi/bus"
 	"divisi/internal/git"
 	"divisi/internal/sandbox"
+	"divisi/internal/spec"
 	"divisi/internal/usage"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/mirrors"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
+	"divisi/subagents/checkout"
+	"divisi/subagents/wire"
 )
 
 // carry conducts a run that was submitted: it begins the run where the log has no events, else it goes on. The order stands for
@@ -40,7 +43,7 @@ func (h *conduct) carry(ctx context.Context, o *ResumeOptions, m store.Meta) (*R
 	if err := h.bring(ctx, r); err != nil {
 		return nil, err
 	}
-	if err := h.checkSetup(ctx); err != nil {
+	if err := errors.Join(h.checkSetup(ctx), h.borrow(ctx, r)); err != nil {
 		return nil, err
 	}
 	return h.launch(ctx, st)
@@ -94,7 +97,7 @@ func (h *conduct) received(ctx context.Context, r *order) (*git.Repo, error) {
 	if err != nil {
 		return nil, err
 	}
-	held, m, err := s.Open(ctx, r.Caches, mirrors.Mirror{Dir: dir, Commit: r.Spec.Base, Exclude: r.Exclude}, h.source(r))
+	held, m, err := s.Open(ctx, r.Caches, mirrors.Mirror{Dir: dir, Commit: r.Spec.Base, Exclude: r.Exclude}, h.source(&r.packSent, hostCall{Verb: verbBase, Run: r.Spec.Run, Commit: r.Spec.Base}))
 	if err != nil {
 		return nil, fmt.Errorf("get the base commit of run %s: %w", r.Spec.Run, err)
 	}
@@ -107,27 +110,69 @@ func (h *conduct) received(ctx context.Context, r *order) (*git.Repo, error) {
 // errLacks reports that a pack is of no use here.
 var errLacks = errors.New("the host no longer has the commits that the pack builds on: submit again")
 
-// source is the pack of an order. It is on the server for a day; a host that stands by can ask the other one then.
-func (h *conduct) source(r *order) mirrors.Source {
+// source is a pack of an order. It is on the server for a day; a host that stands by can ask the other one then.
+func (h *conduct) source(p *packSent, ask hostCall) mirrors.Source {
 	return func(ctx context.Context, _ string, have []string, take func(context.Context, io.Reader) error) error {
 		err := errLacks
-		if !slices.ContainsFunc(r.Have, func(id string) bool { return !slices.Contains(have, id) }) {
-			err = sealedPack{r.Pack, r.Size}.copy(ctx, h.bus.Cache(), take)
+		if !slices.ContainsFunc(p.Have, func(id string) bool { return !slices.Contains(have, id) }) {
+			err = sealedPack{p.Pack, p.Size}.copy(ctx, h.bus.Cache(), take)
 		}
 		gone := errors.Is(err, bus.ErrNotFound)
 		switch {
 		case (gone || errors.Is(err, errLacks)) && h.lender != nil:
-			a, err := h.lender.ask(ctx, hostCall{Verb: verbBase, Run: r.Spec.Run, Commit: r.Spec.Base})
-			if err != nil {
-				return err
-			}
-			return sealedPack{a.Object, a.Size}.copy(ctx, h.lender.bus.Cache(), take)
+			return h.lent(ctx, ask, wire.SealedCommits, take)
 		case gone:
-			return usage.Errorf("the server no longer has the files of run %s, which it keeps for a day: submit again",
-				r.Spec.Run)
+			return usage.Errorf("the server no longer has the files of run %s, which it keeps for a day: submit again", ask.Run)
 		}
 		return err
 	}
+}
+
+// lent has take read what the host that conducts the run has.
+func (h *conduct) lent(ctx context.Context, ask hostCall, kind string, take func(context.Context, io.Reader) error) error {
+	a, err := h.lender.ask(ctx, ask)
+	if err != nil {
+		return err
+	}
+	return sealedPack{a.Object, a.Size}.read(ctx, kind, h.lender.bus.Cache(), take)
+}
+
+// ordered is what comes with an order, as a source.
+type ordered struct {
+	h *conduct
+	r *order
+}
+
+// borrow keeps what came with the base commit, and what this host has of it, for the workers.
+func (h *conduct) borrow(ctx context.Context, r *order) error { return h.lend(ctx, ordered{h, r}) }
+
+// Module implements checkout.Source.
+func (o ordered) Module(ctx context.Context, m checkout.Module, dir string) (*git.Repo, error) {
+	place := m.Place()
+	i := slices.IndexFunc(o.r.Modules, func(s moduleSent) bool { return s.Place == place && s.Commit == m.Commit })
+	if i < 0 {
+		return nil, git.ErrNoModule
+	}
+	ask := hostCall{Verb: verbBase, Run: o.r.Spec.Run, Commit: m.Commit, Module: place}
+	return o.h.module(ctx, o.h.git, o.h.notice, o.r.Caches, m, dir, o.h.source(&o.r.Modules[i].packSent, ask))
+}
+
+// errNoContent reports that what Git LFS keeps is to be sent.
+var errNoContent = errors.New("neither the host nor the server has the contents of Git LFS any more: submit again")
+
+// Object implements checkout.Source.
+func (o ordered) Object(ctx context.Context, p spec.Pointer, take func(context.Context, io.Reader) error) error {
+	if !slices.Contains(o.r.Contents, p) {
+		return fs.ErrNotExist
+	}
+	err := content(p).read(ctx, wire.SealedContent, o.h.bus.Cache(), take)
+	switch {
+	case !errors.Is(err, bus.ErrNotFound):
+		return err
+	case o.h.lender != nil:
+		return o.h.lent(ctx, hostCall{Verb: verbBase, Run: o.r.Spec.Run, Caches: o.r.Caches, Content: &p}, wire.SealedContent, take)
+	}
+	return errNoContent
 }
 
 // keepBranch is publish of a run that was submitted: the branch stays in the run's mirror until a person publishes it.

@@ -17,15 +17,22 @@ import (
 	"divisi/subagents/environment"
 )
 
+const noLayers = "trees have neither the submodules of the repository nor what Git LFS keeps: " +
+	"on this machine commands have no namespaces"
+
 // takeCheckout takes what the trees of the run have of the user's checkout. Nothing else of a run reads it.
 func (h *conduct) takeCheckout(ctx context.Context) (err error) {
-	store := checkout.NewStore(h.git, h.caches, h.trash.Put, now)
-	if h.beside, err = store.Take(ctx, h.checkout, h.mirror, h.spec.Base); err != nil {
+	user := checkout.User{Git: h.git, Checkout: h.checkout}
+	if h.Elsewhere {
+		err = h.lend(ctx, user)
+	} else {
+		h.beside, err = h.besides(h.git).Take(ctx, user, h.mirror, h.spec.Base)
+	}
+	if err != nil {
 		return err
 	}
-	if !h.beside.Empty() && !sandbox.ShowsLayers() {
-		h.notices = append(h.notices, "trees have neither the submodules of the repository nor what Git LFS keeps: "+
-			"on this machine commands have no namespaces")
+	if !h.Elsewhere && !h.beside.Empty() && !sandbox.ShowsLayers() {
+		h.notices = append(h.notices, noLayers)
 	} else {
 		h.spec.Missing = h.beside.Missing()
 		h.notices = append(h.notices, h.spec.Missing...)

@@ -62,10 +62,14 @@ type hostCall struct {
 	Budget          *int `json:"budget,omitempty"`
 	AllowUnverified bool `json:"allow_unverified,omitempty"`
 	// Commit is one that has landed: commit packs it for a repository with Have, fetched notes that a person has published it.
-	// For base it is that of the run, for have of the run to come, and Caches names the repository as its order will.
-	Commit string `json:"commit,omitempty"`
-	Have   string `json:"have,omitempty"`
-	Caches string `json:"caches,omitempty"`
+	// For base it is that of the run, or of its submodule at the place Module; Content is what Git LFS keeps of it. For have it is
+	// that of the run to come, Caches names the repository as its order will, and Contents are what Git LFS keeps.
+	Commit   string         `json:"commit,omitempty"`
+	Have     string         `json:"have,omitempty"`
+	Caches   string         `json:"caches,omitempty"`
+	Module   string         `json:"module,omitempty"`
+	Content  *spec.Pointer  `json:"content,omitempty"`
+	Contents []spec.Pointer `json:"contents,omitempty"`
 	// Unfetched has remove take a run whose branch no person has published.
 	Unfetched bool `json:"unfetched,omitempty"`
 	// Request is for a run that is not being conducted.
@@ -89,14 +93,16 @@ type hostAnswer struct {
 	Summary *Summary `json:"summary,omitempty"`
 	Removed *Removed `json:"removed,omitempty"`
 	// Active reports that the host conducts the run; Fetched is the commit that a person has published last.
-	Active    bool       `json:"active,omitempty"`
-	Fetched   string     `json:"fetched,omitempty"`
-	Commits   []string   `json:"commits,omitempty"`
-	Object    string     `json:"object,omitempty"`
-	Size      int64      `json:"size,omitempty"`
-	Decisions []Decision `json:"decisions,omitempty"`
-	Data      []byte     `json:"data,omitempty"`
-	Text      string     `json:"text,omitempty"`
+	Active  bool   `json:"active,omitempty"`
+	Fetched string `json:"fetched,omitempty"`
+	// Commits and Contents are those that the host has.
+	Commits   []string       `json:"commits,omitempty"`
+	Contents  []spec.Pointer `json:"contents,omitempty"`
+	Object    string         `json:"object,omitempty"`
+	Size      int64          `json:"size,omitempty"`
+	Decisions []Decision     `json:"decisions,omitempty"`
+	Data      []byte         `json:"data,omitempty"`
+	Text      string         `json:"text,omitempty"`
 	// Large is the object that has the answer, where it does not fit into a message.
 	Large string `json:"large,omitempty"`
 }

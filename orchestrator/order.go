@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	"divisi/bus"
@@ -22,12 +23,12 @@ const sealedOrder = "order"
 // run, and its name has its digest.
 type order struct {
 	// Spec names the repository for people only: nothing is read from there.
-	Spec run.Spec `json:"spec"`
-	// Pack is the sealed object of the cache, of Size bytes, that has what a repository lacks of the base commit which has the
-	// commits in Have.
-	Pack string   `json:"pack"`
-	Size int64    `json:"size"`
-	Have []string `json:"have,omitempty"`
+	Spec     run.Spec `json:"spec"`
+	packSent          // of the base commit
+	// Modules are the submodules of the base commit that travel, Contents what Git LFS keeps of it: objects of the cache, unless
+	// the host has them.
+	Modules  []moduleSent   `json:"modules,omitempty"`
+	Contents []spec.Pointer `json:"contents,omitempty"`
 	// Caches is the name of the directory of the repository's build caches and environments.
 	Caches string `json:"caches"`
 	// Exclude are the lists of what git ignores that the base commit does not have.
@@ -36,6 +37,51 @@ type order struct {
 	Strict  bool     `json:"strict,omitempty"`
 	Notices []string `json:"notices,omitempty"`
 }
+
+// packSent is the sealed object of the cache, of Size bytes, that has what a repository lacks of a commit which has the commits in
+// Have.
+type packSent struct {
+	Pack string   `json:"pack"`
+	Size int64    `json:"size"`
+	Have []string `json:"have,omitempty"`
+}
+
+// moduleSent is a submodule at a place of the tree.
+type moduleSent struct {
+	Place  string `json:"place"`
+	Commit string `json:"commit"`
+	packSent
+}
+
+// check refuses what is no pack of commits.
+func (p *packSent) check() error {
+	if len(p.Have) > git.MaxKept || slices.ContainsFunc(p.Have, func(id string) bool { return !wire.IsCommit(id) }) {
+		return fmt.Errorf("the pack is without %d commits, such as %.80q", len(p.Have), p.Have[0])
+	}
+	return nil
+}
+
+// travels refuses what else comes with the base commit where it lies outside of the tree, or is too much.
+func (o *order) travels() error {
+	for i := range o.Modules {
+		m := &o.Modules[i]
+		if !fs.ValidPath(m.Place) || m.Place == "." || len(m.Place) > maxRepo || !wire.IsCommit(m.Commit) {
+			return fmt.Errorf("%.80q at %.80q is no submodule", m.Commit, m.Place)
+		}
+		if err := m.check(); err != nil {
+			return err
+		}
+	}
+	for _, p := range o.Contents {
+		if !isContent(p.OID) {
+			return fmt.Errorf("%.80q is no content of Git LFS", p.OID)
+		}
+	}
+	return lendable(len(o.Modules), o.Contents)
+}
+
+// isContent reports whether a text is the id of what Git LFS keeps.
+func isContent(oid string) bool { return len(oid) == 64 && wire.IsCommit(oid) }
 
 // seal returns the order as it is stored, and its name.
 func (o *order) seal() (name string, data []byte, err error) {
@@ -76,8 +122,6 @@ func (o *order) check(id string) error {
 		return fmt.Errorf("no run that was made at %s is called %.80q", s.Created, id)
 	case !wire.IsCommit(s.Base):
 		return fmt.Errorf("base %.80q is no commit", s.Base)
-	case len(o.Have) > git.MaxKept || slices.ContainsFunc(o.Have, func(id string) bool { return !wire.IsCommit(id) }):
-		return fmt.Errorf("the pack is without %d commits, such as %.80q", len(o.Have), o.Have[0])
 	case !bus.ValidToken(o.Caches):
 		return fmt.Errorf("caches %.80q is no name of a directory", o.Caches)
 	case len(s.Repo) > maxRepo:
@@ -93,7 +137,7 @@ func (o *order) check(id string) error {
 	case s.Plan == nil && s.Goal == "":
 		return errors.New("it has neither a goal nor a plan")
 	}
-	return o.faults()
+	return errors.Join(o.packSent.check(), o.travels(), o.faults())
 }
 
 // faults validates what files tell: project, roles and plan.

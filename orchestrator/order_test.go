@@ -41,7 +41,7 @@ func goodOrder(t testing.TB) *order {
 			Roles: set.Roles, Project: spec.Project{Gates: []spec.Gate{{Name: "test", Command: []string{"true"}}}},
 			Plan: &spec.Plan{Tasks: []spec.Task{{ID: "one", Role: "generator", Brief: "Do it.", Files: []string{"a.txt"}}}},
 		},
-		Pack: "commits-" + strings.Repeat("0", 64), Caches: "c0ffee",
+		packSent: packSent{Pack: "commits-" + strings.Repeat("0", 64)}, Caches: "c0ffee",
 	}
 }
 
@@ -61,11 +61,22 @@ func TestAHostileOrderIsRefused(t *testing.T) {
 	t.Parallel()
 	id := goodOrder(t).Spec.Run
 	for want, harm := range map[string]func(o *order){
-		"it is of run":                   func(o *order) { o.Spec.Run = "../x" },
-		"no run that was made at":        func(o *order) { o.Spec.Created = o.Spec.Created.Add(time.Hour) },
-		"is no commit":                   func(o *order) { o.Spec.Base = "--upload-pack=x" },
-		`commits, such as "--all"`:       func(o *order) { o.Have = []string{"--all"} },
-		"the pack is without 33":         func(o *order) { o.Have = slices.Repeat([]string{o.Spec.Base}, 33) },
+		"it is of run":              func(o *order) { o.Spec.Run = "../x" },
+		"no run that was made at":   func(o *order) { o.Spec.Created = o.Spec.Created.Add(time.Hour) },
+		"is no commit":              func(o *order) { o.Spec.Base = "--upload-pack=x" },
+		`commits, such as "--all"`:  func(o *order) { o.Have = []string{"--all"} },
+		"the pack is without 33":    func(o *order) { o.Have = slices.Repeat([]string{o.Spec.Base}, 33) },
+		`at "../x" is no submodule`: func(o *order) { o.Modules = []moduleSent{{Place: "../x", Commit: o.Spec.Base}} },
+		`"main" at "lib" is no`:     func(o *order) { o.Modules = []moduleSent{{Place: "lib", Commit: "main"}} },
+		"has 501 submodules": func(o *order) {
+			o.Modules = slices.Repeat([]moduleSent{{Place: "lib", Commit: o.Spec.Base}}, maxModules+1)
+		},
+		`"../x" is no content`: func(o *order) { o.Contents = []spec.Pointer{{OID: "../x"}} },
+		"has -1 bytes":         func(o *order) { o.Contents = []spec.Pointer{{OID: strings.Repeat("0", 64), Size: -1}} },
+		"and 34359738369 bytes in files": func(o *order) {
+			o.Contents = append(slices.Repeat([]spec.Pointer{{OID: strings.Repeat("0", 64), Size: wire.MaxCommits}}, 4),
+				spec.Pointer{OID: strings.Repeat("1", 64), Size: 1})
+		},
 		`caches "../x" is no name`:       func(o *order) { o.Caches = "../x" },
 		"the name of the repository has": func(o *order) { o.Spec.Repo = strings.Repeat("x", maxRepo+1) },
 		"takes an environment":           func(o *order) { o.Spec.Environment = "../x" },

@@ -66,13 +66,18 @@ func putPack(ctx context.Context, to bus.Cache, dir, commit string, write func(i
 
 // copy has take read the pack while it comes. One that is not what was sealed is wire.ErrSeal.
 func (p sealedPack) copy(ctx context.Context, from wire.Streams, take func(context.Context, io.Reader) error) error {
+	return p.read(ctx, wire.SealedCommits, from, take)
+}
+
+// read is copy of an object of a kind.
+func (p sealedPack) read(ctx context.Context, kind string, from wire.Streams, take func(context.Context, io.Reader) error) error {
 	if p.size < 0 || p.size > wire.MaxCommits {
 		return fmt.Errorf("the pack %.80s has %d bytes: %w", p.name, p.size, git.ErrTooLarge)
 	}
 	in, out := io.Pipe()
 	sent := make(chan error, 1)
 	go func() {
-		err := wire.Copy(ctx, from, wire.SealedCommits, p.name, p.size, out)
+		err := wire.Copy(ctx, from, kind, p.name, p.size, out)
 		_ = out.CloseWithError(err) // it never fails
 		sent <- err
 	}()

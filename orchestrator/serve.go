@@ -4,16 +4,19 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
 
 	"divisi/bus"
 	"divisi/internal/git"
+	"divisi/internal/spec"
 	"divisi/internal/usage"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/mirrors"
 	"divisi/orchestrator/store"
+	"divisi/subagents/checkout"
 	"divisi/subagents/wire"
 )
 
@@ -37,7 +40,8 @@ func (h *Host) answer(ctx context.Context, m bus.Message) ([]byte, error) {
 	if err != nil {
 		h.dir.Log.Info().Err(err).Str("verb", q.Verb).Str("run", q.Run).Msg("a call was refused")
 		a = hostAnswer{
-			Error: err.Error(), Usage: IsUsage(err) || errors.Is(err, wire.ErrSeal), Lacks: errors.Is(err, errLacks),
+			Error: err.Error(), Usage: IsUsage(err) || errors.Is(err, wire.ErrSeal),
+			Lacks: errors.Is(err, errLacks) || errors.Is(err, errNoContent),
 		}
 	}
 	return a.encode(ctx, h.bus)
@@ -50,7 +54,9 @@ func (h *Host) do(ctx context.Context, q *hostCall) (a hostAnswer, err error) {
 		a.Runs = h.list()
 		return a, nil
 	case verbHave:
-		a.Commits, err = h.have(ctx, q)
+		if a.Commits, err = h.have(ctx, q); err == nil {
+			a.Contents, err = h.contents(q)
+		}
 		return a, err
 	}
 	if !bus.ValidToken(q.Run) {
@@ -133,6 +139,33 @@ func (h *Host) have(ctx context.Context, q *hostCall) ([]string, error) {
 	return kept[:min(len(kept), maxOffered)], err
 }
 
+// contents lists those of Git LFS that the host has for a repository.
+func (h *Host) contents(q *hostCall) (has []spec.Pointer, err error) {
+	from := h.besides(q.Caches)
+	for _, p := range q.Contents {
+		if !isContent(p.OID) {
+			return nil, usage.Errorf("%.80q is no content of Git LFS", p.OID)
+		}
+		f, err := from.Open(p)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = f.Close()
+		}
+		if err != nil {
+			return nil, err
+		}
+		has = append(has, p)
+	}
+	return has, nil
+}
+
+// besides has what trees of a repository have beside the files that git stores; it is only read.
+func (h *Host) besides(caches string) *checkout.Store {
+	return checkout.NewStore(nil, filepath.Join(h.dir.Caches(), caches), nil, now)
+}
+
 // pack makes a pack of what has landed, for a repository that has another commit.
 func (h *Host) pack(ctx context.Context, q *hostCall) (p sealedPack, err error) {
 	mirror, err := h.landed(ctx, q.Run, q.Commit)
@@ -179,8 +212,11 @@ func (h *Host) restored(ctx context.Context, id string) bool {
 	return err == nil
 }
 
-// base makes a pack of the base commit of a run, for a host that stands by.
+// base makes a pack of the base commit of a run, or of what comes with it, for a host that stands by.
 func (h *Host) base(ctx context.Context, q *hostCall) (p sealedPack, err error) {
+	if q.Module != "" || q.Content != nil {
+		return h.lends(ctx, q)
+	}
 	mirror, err := h.mirror(ctx, q.Run)
 	if err != nil {
 		return p, err
@@ -192,6 +228,24 @@ func (h *Host) base(ctx context.Context, q *hostCall) (p sealedPack, err error) 
 	return putPack(ctx, h.bus.Cache(), h.dir.Run(q.Run), q.Commit, func(w io.Writer) error {
 		return mirror.PackBase(ctx, w, mirror.Objects())
 	})
+}
+
+// lends is base of a submodule, or of what Git LFS keeps.
+func (h *Host) lends(ctx context.Context, q *hostCall) (p sealedPack, err error) {
+	switch {
+	case q.Content == nil && wire.IsCommit(q.Commit):
+		g, err := git.New(ctx)
+		if err != nil {
+			return p, err
+		}
+		return putModule(ctx, g, h.bus.Cache(), h.dir.Run(q.Run), q.Commit, "", nil)
+	case q.Content != nil && isContent(q.Content.OID) && bus.ValidToken(q.Caches):
+		p, err = putContent(ctx, h.bus.Cache(), h.besides(q.Caches), *q.Content)
+	}
+	if err == nil && p.name == "" {
+		err = usage.Errorf("the host does not have what is asked of run %s", q.Run)
+	}
+	return p, err
 }
 
 func (h *Host) mirror(ctx context.Context, id string) (*git.Repo, error) {

@@ -321,8 +321,11 @@ func stand(ctx context.Context, o *ResumeOptions, peer *client, ended bool) erro
 	}
 	h.ordered, h.exclude, h.spec = true, r.Exclude, r.Spec
 	h.find(r.Caches)
-	if err := h.bring(ctx, r); err != nil || !ended {
+	if err := h.bring(ctx, r); err != nil {
 		return err
+	}
+	if !ended {
+		return h.borrow(ctx, r)
 	}
 	st, err := conductor.Fold(ctx, h.bus, o.Run)
 	if err != nil || st.Head == st.Spec.Base {

@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"divisi/contextscope/memory"
+	"divisi/internal/spec"
 	"divisi/internal/usage"
 )
 
@@ -49,6 +51,7 @@ func (h *conduct) hand(ctx context.Context, o *Options, at Server) error {
 			h.log.Warn().Err(err).Msg("a temporary directory was left")
 		}
 	}()
+	defer h.release()
 	r, err := h.order(ctx, o)
 	if h.mirror != nil {
 		defer h.mirror.Close()
@@ -61,13 +64,13 @@ func (h *conduct) hand(ctx context.Context, o *Options, at Server) error {
 
 // order makes the order of a run, without its pack.
 func (h *conduct) order(ctx context.Context, o *Options) (*order, error) {
-	r := &order{Caches: h.sharedCaches(o.Sample), Exclude: h.exclude, Strict: o.Strict}
+	r, caches := &order{Caches: h.sharedCaches(o.Sample), Exclude: h.exclude, Strict: o.Strict}, h.caches
 	h.caches = filepath.Join(h.path, "caches")
 	_, err := h.tryPlan(ctx, o)
 	if err = errors.Join(err, h.gated(o)); err != nil {
 		return nil, err
 	}
-	if err := h.whole(ctx); err != nil {
+	if err := h.takeAlong(ctx, r, caches); err != nil {
 		return nil, err
 	}
 	h.spec.Outputs = ""
@@ -86,20 +89,30 @@ func (h *conduct) sharedCaches(sample bool) string {
 	return hex.EncodeToString(digest[:8])
 }
 
-// whole refuses a base commit that trees need more for than git stores.
-func (h *conduct) whole(ctx context.Context) error {
+// takeAlong takes what trees have of the checkout beside the files that git stores, to be sent, into caches that are held until
+// release.
+func (h *conduct) takeAlong(ctx context.Context, r *order, caches string) error {
 	links, err := h.mirror.Links(ctx, h.spec.Base)
 	if err != nil {
 		return err
 	}
 	files, err := h.mirror.LFSFiles(ctx, h.spec.Base)
+	if err != nil || len(links)+len(files) == 0 {
+		return err
+	}
+	h.caches = caches
+	release, err := h.keep(h.notice)
 	if err != nil {
 		return err
 	}
-	if len(links)+len(files) > 0 {
-		return usage.Errorf("the repository has %d submodules and %d files of Git LFS, which are in this checkout and do not "+
-			"travel with a commit: start the run here", len(links), len(files))
+	h.later(release)
+	if err := h.takeCheckout(ctx); err != nil {
+		return err
 	}
+	for _, m := range h.beside.Modules() {
+		r.Modules = append(r.Modules, moduleSent{Place: m.Place(), Commit: m.Commit})
+	}
+	r.Contents = h.beside.Pointers()
 	return nil
 }
 
@@ -123,7 +136,7 @@ func (h *conduct) submit(ctx context.Context, r *order, at Server) error {
 		return err
 	}
 	defer m.close(ctx)
-	a, err := m.ask(ctx, hostCall{Verb: verbHave, Caches: r.Caches, Commit: r.Spec.Base})
+	have, err := h.lacking(ctx, m, r)
 	if err != nil {
 		return err
 	}
@@ -131,21 +144,40 @@ func (h *conduct) submit(ctx context.Context, r *order, at Server) error {
 		return err
 	}
 	defer (&client{h.bus}).close(ctx)
-	lacks, err := h.send(ctx, m, r, a.Commits)
+	lacks, err := h.send(ctx, m, r, have)
 	if lacks {
-		_, err = h.send(ctx, m, r, nil)
+		_, err = h.send(ctx, m, r, had{})
 	}
 	return err
 }
 
-// send uploads an order with a pack for a host that has the commits in have, and has it begin the run. What the host refuses it
-// removes from the server again; lacks reports that it does not have those commits.
-func (h *conduct) send(ctx context.Context, m *client, r *order, have []string) (lacks bool, err error) {
-	p, err := h.pack(ctx, r.Spec.Base, have)
-	if err != nil {
+// had is what a host has of a repository already: commits, those of each submodule by its place, contents of Git LFS.
+type had struct {
+	commits  []string
+	modules  map[string][]string
+	contents []spec.Pointer
+}
+
+// lacking asks the host what it has, so that only what it lacks is sent.
+func (h *conduct) lacking(ctx context.Context, m *client, r *order) (had, error) {
+	a, err := m.ask(ctx, hostCall{Verb: verbHave, Caches: r.Caches, Commit: r.Spec.Base, Contents: r.Contents})
+	have := had{a.Commits, map[string][]string{}, a.Contents}
+	for i := range r.Modules {
+		s := &r.Modules[i]
+		if err == nil {
+			a, err = m.ask(ctx, hostCall{Verb: verbHave, Caches: moduleCaches(r.Caches, s.Place), Commit: s.Commit})
+		}
+		have.modules[s.Place] = a.Commits
+	}
+	return have, err
+}
+
+// send uploads an order with what a host lacks, and has it begin the run. What the host refuses it removes from the server again;
+// lacks reports that it does not have what it should have.
+func (h *conduct) send(ctx context.Context, m *client, r *order, have had) (lacks bool, err error) {
+	if err := h.upload(ctx, r, have); err != nil {
 		return false, err
 	}
-	r.Pack, r.Size, r.Have = p.name, p.size, have
 	name, data, err := r.seal()
 	if err == nil {
 		err = h.bus.Put(ctx, name, data)
@@ -158,4 +190,29 @@ func (h *conduct) send(ctx context.Context, m *client, r *order, have []string) 
 		err = fmt.Errorf("run %s: whether the host has begun it is not known; list its runs: %w", r.Spec.Run, err)
 	}
 	return a.Lacks, err
+}
+
+// upload puts what a host lacks into the cache, and the names of it into the order.
+func (h *conduct) upload(ctx context.Context, r *order, have had) error {
+	p, err := h.pack(ctx, r.Spec.Base, have.commits)
+	if err != nil {
+		return err
+	}
+	r.packSent = packSent{p.name, p.size, have.commits}
+	for i := range r.Modules {
+		s := &r.Modules[i]
+		if p, err = h.packModule(ctx, s.Place, s.Commit, have.modules[s.Place]); err != nil {
+			return err
+		}
+		s.packSent = packSent{p.name, p.size, have.modules[s.Place]}
+	}
+	for _, p := range r.Contents {
+		if slices.Contains(have.contents, p) {
+			continue
+		}
+		if _, err := putContent(ctx, h.bus.Cache(), h.besides(h.git), p); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -22,7 +22,6 @@ import (
 	"divisi/internal/usage"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
-	"divisi/subagents/checkout"
 	"divisi/subagents/gate"
 	"divisi/subagents/tool"
 	"divisi/subagents/wire"
@@ -249,7 +248,7 @@ func (w *work) equip(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	beside, err := w.beside(ctx)
+	beside, err := w.takeBeside(ctx)
 	if err != nil {
 		return err
 	}
@@ -315,18 +314,6 @@ func (w *work) sign(cfg *worker.Config) (err error) {
 		return fmt.Errorf("take the key that signs receipts of run %s: %w", w.run, err)
 	}
 	return nil
-}
-
-// beside opens what trees have of the user's checkout beside the files that git stores. This machine has it, or cannot work.
-func (w *work) beside(ctx context.Context) (*checkout.Content, error) {
-	if w.setup.Beside == "" {
-		return nil, nil
-	}
-	c, err := checkout.NewStore(w.git, w.caches, w.trash.Put, now).Take(ctx, nil, w.mirror, w.setup.Base)
-	if err == nil && c.Digest() != w.setup.Beside {
-		err = fmt.Errorf("the trees of run %s have submodules, or files of Git LFS, that %s does not have", w.run, w.caches)
-	}
-	return c, err
 }
 
 // lend serves the user's build cache to gates and returns the socket, empty for none: then they compile.

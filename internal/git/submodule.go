@@ -129,22 +129,16 @@ func below(name, dir string) bool {
 	return name == dir || strings.HasPrefix(name, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
 }
 
-// Extract writes the files of one commit of a checkout into a new directory, byte for byte as they are stored, and returns the
-// commit as a mirror in another new directory, which is the caller's to remove. Errors: ErrDamaged where the commit, or an object
-// below it, is not there.
-func (g *Git) Extract(ctx context.Context, c *Checkout, commit, mirror, to string) (*Repo, error) {
-	r, err := g.CreateMirror(ctx, mirror, c, commit)
-	if err != nil {
-		return nil, err
-	}
+// Extract writes the files of a mirror's base into a new directory, byte for byte as they are stored.
+func (r *Repo) Extract(ctx context.Context, to string) error {
 	if err := os.Mkdir(to, 0o755); err != nil {
-		return nil, fmt.Errorf("make a tree of %s: %w", commit, err)
+		return fmt.Errorf("make a tree of %s: %w", r.base, err)
 	}
 	at := Dir{GitDir: r.dir, WorkTree: to, Index: filepath.Join(r.dir, "extract")}
-	if _, err := g.exec(ctx, call{dir: at, args: []string{"read-tree", "-u", "--reset", commit}}); err != nil {
-		return nil, fmt.Errorf("write the files of %s: %w", commit, err)
+	if _, err := r.g.exec(ctx, call{dir: at, args: []string{"read-tree", "-u", "--reset", r.base}}); err != nil {
+		return fmt.Errorf("write the files of %s: %w", r.base, err)
 	}
-	return r, nil
+	return nil
 }
 
 // Links lists the submodules of a commit: the commits that it records for them, by their places.

@@ -8,8 +8,8 @@ import (
 // Pointer is what a repository with Git LFS has in the place of a file's content.
 type Pointer struct {
 	// OID is the SHA-256 of the content in hex, Size its length.
-	OID  string
-	Size int64
+	OID  string `json:"oid"`
+	Size int64  `json:"size"`
 }
 
 // MaxPointer is more than a pointer's text can have, in bytes.

@@ -96,7 +96,7 @@ func (r *rig) take(u *user) (*Content, *git.Repo) {
 	mirror, err := r.git.CreateMirror(r.t.Context(), filepath.Join(r.t.TempDir(), "m.git"), c, c.Head)
 	require.NoError(r.t, err)
 	store := NewStore(r.git, r.dir, os.RemoveAll, func() time.Time { return r.clock })
-	content, err := store.Take(r.t.Context(), c, mirror, c.Head)
+	content, err := store.Take(r.t.Context(), User{r.git, c}, mirror, c.Head)
 	require.NoError(r.t, err)
 	return content, mirror
 }

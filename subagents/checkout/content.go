@@ -1,6 +1,7 @@
 package checkout
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"divisi/contextscope/artifact"
 	"divisi/internal/git"
 	"divisi/internal/sandbox"
+	"divisi/internal/spec"
 	"divisi/internal/text"
 )
 
@@ -24,9 +26,10 @@ type Content struct {
 	// links are the submodules of the base commit, files the files that Git LFS keeps, by their paths.
 	links map[string]link
 	files map[string]git.LFSFile
-	// modules are the submodules that are there, "place@commit", missing the places of those that are not; pointers are the files
-	// whose contents are not there.
-	modules, missing, pointers []string
+	// modules are the submodules that are there, missing the places of those that are not; pointers are the files whose contents
+	// are not there.
+	modules           []Module
+	missing, pointers []string
 	// more counts the files beyond maxFiles.
 	more int
 }
@@ -40,6 +43,51 @@ func (c *Content) Digest() string {
 		return ""
 	}
 	return artifact.Digest(fmt.Appendf(nil, "%q %q", c.modules, c.pointers))
+}
+
+// Modules are the submodules that are there.
+func (c *Content) Modules() []Module {
+	if c == nil {
+		return nil
+	}
+	return c.modules
+}
+
+// Pointers are those of Git LFS whose contents are there, each once.
+func (c *Content) Pointers() (all []spec.Pointer) {
+	if c == nil {
+		return nil
+	}
+	for name, f := range c.files {
+		if !slices.Contains(c.pointers, name) {
+			all = append(all, f.Pointer)
+		}
+	}
+	slices.SortFunc(all, func(a, b spec.Pointer) int { return cmp.Or(cmp.Compare(a.OID, b.OID), cmp.Compare(a.Size, b.Size)) })
+	return slices.Compact(all)
+}
+
+// walk keeps the submodules that are recorded in one, and those in them.
+func (c *Content) walk(ctx context.Context, way []step, links map[string]link, keep keep) error {
+	for _, place := range slices.Sorted(maps.Keys(links)) {
+		l := links[place]
+		m := Module{l.Commit, append(slices.Clone(way), step{place, l.Name})}
+		inner, err := keep(ctx, m)
+		switch {
+		case errors.Is(err, git.ErrNoModule):
+			if l.Name != "" { // else no command can get it
+				c.missing = append(c.missing, m.Place())
+			}
+			continue
+		case err != nil:
+			return fmt.Errorf("take the submodule %s: %w", m.Place(), err)
+		}
+		c.modules = append(c.modules, m)
+		if err := c.walk(ctx, m.way, inner, keep); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // maxNamed bounds the paths that a message names.

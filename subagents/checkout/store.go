@@ -1,6 +1,7 @@
 package checkout
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,9 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"time"
@@ -56,9 +55,47 @@ type link struct {
 	Name   string `json:"name,omitempty"`
 }
 
-// Take keeps what a checkout has for a commit of a mirror. What it does not have is in the content's Missing, and is no error.
-// Without a checkout, nil, it is what the store has.
-func (s *Store) Take(ctx context.Context, c *git.Checkout, mirror *git.Repo, commit string) (*Content, error) {
+// keep keeps a submodule, and returns those in it. git.ErrNoModule where it is not to be had.
+type keep func(ctx context.Context, m Module) (map[string]link, error)
+
+// Take keeps what a source has for a commit of a mirror. What it does not have is in the content's Missing, and is no error.
+// Without a source, nil, it is what the store has.
+func (s *Store) Take(ctx context.Context, from Source, mirror *git.Repo, commit string) (*Content, error) {
+	return s.gather(ctx, from, mirror, commit, func(ctx context.Context, m Module) (map[string]link, error) {
+		dir := filepath.Join(s.dir, modulesDir, m.Commit)
+		links, err := readLinks(dir)
+		switch {
+		case err == nil:
+			return links, s.use(dir)
+		case from == nil || len(m.way) > maxDepth:
+			return nil, git.ErrNoModule
+		}
+		return s.extract(ctx, from, m, dir)
+	})
+}
+
+// Lend is Take for other machines: it has no trees of submodules, but mirrors of them below a directory, by their commits.
+func (s *Store) Lend(ctx context.Context, from Source, mirror *git.Repo, commit, dir string) (*Content, error) {
+	return s.gather(ctx, from, mirror, commit, func(ctx context.Context, m Module) (map[string]link, error) {
+		if len(m.way) > maxDepth {
+			return nil, git.ErrNoModule
+		}
+		at := filepath.Join(dir, m.Commit)
+		r, err := s.git.OpenMirror(at)
+		if errors.Is(err, fs.ErrNotExist) {
+			if err = os.MkdirAll(dir, 0o700); err == nil {
+				r, err = from.Module(ctx, m, at)
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		defer r.Close()
+		return linksOf(ctx, r, m.Commit)
+	})
+}
+
+func (s *Store) gather(ctx context.Context, from Source, mirror *git.Repo, commit string, keep keep) (*Content, error) {
 	links, err := linksOf(ctx, mirror, commit)
 	if err != nil {
 		return nil, fmt.Errorf("look for submodules: %w", err)
@@ -81,10 +118,8 @@ func (s *Store) Take(ctx context.Context, c *git.Checkout, mirror *git.Repo, com
 	}
 	for range 2 { // a commit that one place lacks may come with another, in the first pass
 		content.modules, content.missing = nil, nil
-		for _, place := range slices.Sorted(maps.Keys(links)) {
-			if err := s.module(ctx, content, c, place, place, links[place], 0); err != nil {
-				return nil, fmt.Errorf("take the submodule %s of the checkout: %w", place, err)
-			}
+		if err := content.walk(ctx, nil, links, keep); err != nil {
+			return nil, err
 		}
 		if len(content.missing) == 0 {
 			break
@@ -93,13 +128,13 @@ func (s *Store) Take(ctx context.Context, c *git.Checkout, mirror *git.Repo, com
 	content.more = max(0, len(files)-maxFiles)
 	for i := range files[:len(files)-content.more] {
 		content.files[files[i].Path] = files[i]
-		if err := s.object(c, files[i].Pointer); errors.Is(err, fs.ErrNotExist) {
+		if err := s.object(ctx, from, files[i].Pointer); errors.Is(err, fs.ErrNotExist) {
 			content.pointers = append(content.pointers, files[i].Path)
 		} else if err != nil {
-			return nil, fmt.Errorf("take the content of %s from the checkout: %w", files[i].Path, err)
+			return nil, fmt.Errorf("take the content of %s: %w", files[i].Path, err)
 		}
 	}
-	slices.Sort(content.modules)
+	slices.SortFunc(content.modules, func(a, b Module) int { return cmp.Compare(a.String(), b.String()) })
 	return content, nil
 }
 
@@ -168,47 +203,6 @@ const partial = ".partial"
 // use marks a content that is there as used now.
 func (s *Store) use(name string) error { return os.Chtimes(name, s.clock(), s.clock()) }
 
-// module keeps a submodule and those in it. below is its place in the checkout that has it, place that in the whole tree; outer
-// is nil where the checkout does not have the outer one any more.
-func (s *Store) module(
-	ctx context.Context, content *Content, outer *git.Checkout, place, below string, l link, depth int,
-) error {
-	dir := filepath.Join(s.dir, modulesDir, l.Commit)
-	var own *git.Checkout
-	if outer != nil {
-		var err error
-		own, err = outer.Module(below, l.Name)
-		if err != nil && !errors.Is(err, git.ErrNoModule) && !errors.Is(err, git.ErrOwner) {
-			return err
-		}
-	}
-	links, err := readLinks(dir)
-	switch {
-	case err == nil:
-		err = s.use(dir)
-	case own == nil || depth == maxDepth:
-		if l.Name != "" { // else no command can get it
-			content.missing = append(content.missing, place)
-		}
-		return nil
-	default:
-		if links, err = s.extract(ctx, own, l.Commit, dir); errors.Is(err, git.ErrDamaged) {
-			content.missing = append(content.missing, place)
-			return nil
-		}
-	}
-	if err != nil {
-		return err
-	}
-	content.modules = append(content.modules, place+"@"+l.Commit)
-	for _, inner := range slices.Sorted(maps.Keys(links)) {
-		if err := s.module(ctx, content, own, path.Join(place, inner), inner, links[inner], depth+1); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func readLinks(dir string) (links map[string]link, err error) {
 	data, err := os.ReadFile(filepath.Join(dir, linksFile))
 	if err == nil {
@@ -218,7 +212,7 @@ func readLinks(dir string) (links map[string]link, err error) {
 }
 
 // extract writes a commit of a submodule into the store: complete, or not at all.
-func (s *Store) extract(ctx context.Context, own *git.Checkout, commit, dir string) (links map[string]link, err error) {
+func (s *Store) extract(ctx context.Context, from Source, m Module, dir string) (links map[string]link, err error) {
 	tmp := dir + partial
 	if err := os.Mkdir(tmp, 0o700); err != nil {
 		return nil, err
@@ -229,11 +223,15 @@ func (s *Store) extract(ctx context.Context, own *git.Checkout, commit, dir stri
 		}
 	}()
 	mirror := filepath.Join(tmp, "mirror.git")
-	r, err := s.git.Extract(ctx, own, commit, mirror, filepath.Join(tmp, treeDir))
+	r, err := from.Module(ctx, m, mirror)
 	if err != nil {
 		return nil, err
 	}
-	if links, err = linksOf(ctx, r, commit); err != nil {
+	defer r.Close()
+	if err := r.Extract(ctx, filepath.Join(tmp, treeDir)); err != nil {
+		return nil, err
+	}
+	if links, err = linksOf(ctx, r, m.Commit); err != nil {
 		return nil, err
 	}
 	data, err := json.Marshal(links)
@@ -246,27 +244,43 @@ func (s *Store) extract(ctx context.Context, own *git.Checkout, commit, dir stri
 	return links, err
 }
 
-// object keeps the content that a pointer names, if it is that content. fs.ErrNotExist where the checkout does not have it.
-func (s *Store) object(c *git.Checkout, p spec.Pointer) (err error) {
+// Open opens the content that a pointer names. fs.ErrNotExist where the store does not have it.
+func (s *Store) Open(p spec.Pointer) (*os.File, error) {
+	f, err := os.Open(filepath.Join(s.dir, lfsDir, p.OID))
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || info.Size() != p.Size {
+		return nil, errors.Join(err, fs.ErrNotExist, f.Close())
+	}
+	return f, nil
+}
+
+// object keeps the content that a pointer names, if it is that content. fs.ErrNotExist where the source does not have it.
+func (s *Store) object(ctx context.Context, from Source, p spec.Pointer) error {
 	name := filepath.Join(s.dir, lfsDir, p.OID)
 	if info, err := os.Stat(name); err == nil && info.Size() == p.Size {
 		return s.use(name)
 	}
-	if c == nil {
+	if from == nil {
 		return fs.ErrNotExist
 	}
-	from, err := c.OpenLFS(p)
-	if err != nil {
-		return err
+	err := from.Object(ctx, p, func(_ context.Context, r io.Reader) error { return write(r, p, name+partial) })
+	if err == nil {
+		err = os.Rename(name+partial, name)
 	}
-	defer from.Close() // nothing is written
-	to, err := os.OpenFile(name+partial, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	return err
+}
+
+// write writes what a reader has to a file, if it is the content that a pointer names.
+func write(from io.Reader, p spec.Pointer, name string) (err error) {
+	to, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, os.Remove(name+partial))
+			err = errors.Join(err, os.Remove(name))
 		}
 	}()
 	sum := sha256.New()
@@ -277,5 +291,5 @@ func (s *Store) object(c *git.Checkout, p spec.Pointer) (err error) {
 	if n != p.Size || hex.EncodeToString(sum.Sum(nil)) != p.OID {
 		return fmt.Errorf("the object %s of Git LFS is damaged: %w", p.OID, fs.ErrNotExist)
 	}
-	return os.Rename(name+partial, name)
+	return nil
 }

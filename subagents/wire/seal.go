@@ -26,6 +26,8 @@ const (
 	sealedSetup      = "setup"
 	// SealedCommits are packs of commits, which a worker's own mirror lacks.
 	SealedCommits = "commits"
+	// SealedContent are contents of files of Git LFS.
+	SealedContent = "lfs"
 )
 
 // MaxCommits bounds a sealed pack of commits, in bytes. It is never in memory as a whole.

@@ -1,0 +1,268 @@
+package orchestrator
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/bus"
+	"divisi/internal/git"
+	"divisi/internal/spec"
+	"divisi/orchestrator/store"
+	"divisi/subagents/checkout"
+	"divisi/subagents/wire"
+)
+
+// gitAt runs git in a directory; submodules may come from other ones.
+func gitAt(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	args = append([]string{"-c", "protocol.file.allow=always", "-c", "user.name=U", "-c", "user.email=u@localhost"}, args...)
+	cmd := exec.CommandContext(t.Context(), "git", args...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(out))
+	return strings.TrimSpace(string(out))
+}
+
+func random(t *testing.T, n int) []byte {
+	t.Helper()
+	data := make([]byte, n)
+	_, err := rand.Read(data)
+	require.NoError(t, err)
+	return data
+}
+
+// addBeside gives a repository a submodule at vendor/lib, with another one in it, and a file that Git LFS keeps. It returns where
+// the submodule comes from, and the file's pointer.
+func addBeside(t *testing.T, repo string, large int) (lib string, p spec.Pointer) {
+	t.Helper()
+	dir := t.TempDir()
+	deep, lib := filepath.Join(dir, "deep"), filepath.Join(dir, "lib")
+	for at, name := range map[string]string{deep: "deep.txt", lib: "lib.txt"} {
+		gitAt(t, dir, "init", "-q", at)
+		require.NoError(t, os.WriteFile(filepath.Join(at, name), []byte("of "+filepath.Base(at)+"\n"), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(at, "large"), random(t, large), 0o600))
+		gitAt(t, at, "add", "-A")
+		gitAt(t, at, "commit", "-q", "-m", "one")
+	}
+	gitAt(t, lib, "submodule", "add", "-q", deep, "deep")
+	gitAt(t, lib, "commit", "-q", "-m", "two")
+	gitAt(t, repo, "submodule", "add", "-q", lib, "vendor/lib")
+	gitAt(t, repo, "submodule", "update", "-q", "--init", "--recursive")
+	content := append([]byte("kept by LFS\n"), random(t, large)...)
+	sum := sha256.Sum256(content)
+	p = spec.Pointer{OID: hex.EncodeToString(sum[:]), Size: int64(len(content))}
+	at := filepath.Join(repo, ".git", "lfs", "objects", p.OID[:2], p.OID[2:4])
+	require.NoError(t, os.MkdirAll(at, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(at, p.OID), content, 0o600))
+	text := fmt.Sprintf("version https://git-lfs.github.com/spec/v1\noid sha256:%s\nsize %d\n", p.OID, p.Size)
+	require.NoError(t, os.WriteFile(filepath.Join(repo, "data.bin"), []byte(text), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(repo, ".gitattributes"), []byte("*.bin filter=lfs -text\n"), 0o600))
+	gitAt(t, repo, "-c", "filter.lfs.clean=cat", "add", "-A")
+	gitAt(t, repo, "commit", "-q", "-m", "What is beside it")
+	return lib, p
+}
+
+// A host gets submodules and what Git LFS keeps once, and of a submodule that moves what is new.
+func TestTheNextSubmissionSendsWhatIsBesideTheCommitOnce(t *testing.T) {
+	t.Parallel()
+	s := newSubmitter(t)
+	s.costs()
+	lib, p := addBeside(t, s.repo, largePack)
+	require.Greater(t, s.costs(), uint64(3*largePack))
+	require.Less(t, s.costs(), uint64(smallPack), "the same commit again")
+	stored, err := filepath.Glob(filepath.Join(s.hostDir, "caches", "*", "checkout", "lfs", p.OID))
+	require.NoError(t, err)
+	require.Len(t, stored, 1)
+	left, err := filepath.Glob(filepath.Join(s.hostDir, "caches", "*", "checkout", "modules", "*"))
+	require.NoError(t, err)
+	require.Empty(t, left, "a host has no trees")
+
+	require.NoError(t, os.WriteFile(filepath.Join(lib, "lib.txt"), []byte("moved\n"), 0o600))
+	gitAt(t, lib, "commit", "-q", "-a", "-m", "three")
+	gitAt(t, filepath.Join(s.repo, "vendor", "lib"), "pull", "-q", lib)
+	s.git("commit", "-q", "-a", "-m", "moved")
+	require.Less(t, s.costs(), uint64(smallPack), "the submodule has moved by one file")
+	moved := gitAt(t, lib, "rev-parse", "HEAD")
+	at := filepath.Join(s.hostDir, "runs", s.last(), lentDir, moved)
+	require.Equal(t, "moved", gitAt(t, at, "show", moved+":lib.txt"))
+	gitAt(t, at, "fsck", "--strict", "--no-dangling")
+
+	// A host that stands by gets it from the one that conducts, when the server has it no more.
+	other, err := NewHost(HostOptions{StateDir: t.TempDir(), Server: s.at})
+	require.NoError(t, err)
+	other.dir, other.bus = store.Dir{Path: other.o.StateDir}, s.host.bus
+	stream, err := s.js.Stream(t.Context(), "CACHE")
+	require.NoError(t, err)
+	require.NoError(t, stream.Purge(t.Context()))
+	require.NoError(t, other.bring(t.Context(), known{Run: s.last(), Order: s.host.orderOf(s.last())}))
+	gitAt(t, filepath.Join(other.dir.Run(s.last()), lentDir, moved), "fsck", "--strict", "--no-dangling")
+	there, err := filepath.Glob(filepath.Join(other.dir.Caches(), "*", "checkout", "lfs", p.OID))
+	require.NoError(t, err)
+	require.Len(t, there, 1)
+	_, err = s.host.base(t.Context(), &hostCall{Run: s.last(), Module: "x", Commit: "../../x"})
+	require.ErrorContains(t, err, "does not have what is asked")
+	_, err = s.host.base(t.Context(), &hostCall{Run: s.last(), Caches: "..", Content: &spec.Pointer{OID: p.OID}})
+	require.ErrorContains(t, err, "does not have what is asked")
+
+	// What the host said that it has, and has not, is sent after all.
+	starts := 0
+	s.between(func(_ context.Context, q hostCall, next func(hostCall) ([]byte, error)) ([]byte, error) {
+		data, err := next(q)
+		if q.Verb == verbStart {
+			starts++
+		}
+		if q.Verb == verbHave && len(q.Contents) > 0 {
+			require.Contains(t, string(data), p.OID)
+			err = os.Remove(stored[0])
+		}
+		return data, err
+	})
+	require.Greater(t, s.costs(), uint64(largePack))
+	require.Equal(t, 2, starts)
+	require.FileExists(t, stored[0])
+	require.Empty(t, s.hostSaid)
+}
+
+// lends is the conducting half of a run that lends what its checkout has.
+func (a *apart) lends(id string) (h *conduct, stop func()) {
+	a.t.Helper()
+	h, stop = a.conduct(id)
+	h.caches = filepath.Join(a.dir, "caches")
+	require.NoError(a.t, h.lend(a.t.Context(), checkout.User{Git: h.git, Checkout: h.checkout}))
+	return h, stop
+}
+
+// borrows is the working half of a run, with the mirror of its base.
+func (a *apart) borrows(h *conduct, id, caches string) *work {
+	a.t.Helper()
+	w := a.work(id, h.spec.Base)
+	w.setup.Caches, w.setup.Beside = caches, h.beside.Digest()
+	w.find(caches)
+	r, err := a.git.OpenMirror(h.mirror.Dir())
+	require.NoError(a.t, err)
+	w.mirror = r
+	w.later(r.Close)
+	return w
+}
+
+func TestAWorkerGetsWhatIsBesideTheCommitOnce(t *testing.T) {
+	t.Parallel()
+	a := newApart(t)
+	a.commit("a.txt", "one\n")
+	_, p := addBeside(t, a.repo, 100)
+	h, stop := a.lends("r1")
+	require.Len(t, h.beside.Modules(), 2)
+	w := a.borrows(h, "r1", "c")
+	c, err := w.takeBeside(t.Context())
+	require.NoError(t, err)
+	layers, err := c.Layers(t.Context(), w.mirror, h.spec.Base)
+	require.NoError(t, err)
+	require.Len(t, layers, 3)
+	has := ""
+	for _, l := range layers {
+		for _, name := range []string{"", "lib.txt", "deep.txt"} {
+			if data, err := os.ReadFile(filepath.Join(l.Lower, name)); err == nil {
+				line, _, _ := bytes.Cut(data, []byte("\n"))
+				has += l.Path + ": " + string(line) + "\n"
+			}
+		}
+	}
+	require.Equal(t, "data.bin: kept by LFS\nvendor/lib: of lib\nvendor/lib/deep: of deep\n", has)
+	w.release()
+	stop() // the next run has nobody to ask
+
+	again := a.borrows(h, "r2", "c")
+	c, err = again.takeBeside(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []spec.Pointer{p}, c.Pointers())
+	again.release()
+}
+
+// What is not what its name says makes no tree, and the error names what it belongs to.
+func TestWhatIsBesideTheCommitIsChecked(t *testing.T) {
+	t.Parallel()
+	a := newApart(t)
+	a.commit("a.txt", "one\n")
+	lib, p := addBeside(t, a.repo, 100)
+	h, stop := a.lends("r")
+	defer stop()
+	cache := a.bus.Cache()
+	put := func(data []byte) answer {
+		name := wire.Name(wire.SealedCommits, data)
+		require.NoError(t, cache.Put(t.Context(), name, data))
+		return answer{Object: name, Size: int64(len(data))}
+	}
+	commit := gitAt(t, lib, "rev-parse", "HEAD")
+	tree, err := a.git.Run(t.Context(), git.Dir{GitDir: filepath.Join(lib, ".git")},
+		strings.NewReader(commit+"\n"+gitAt(t, lib, "rev-parse", "HEAD^{tree}")+"\n"), "pack-objects", "--stdout", "-q")
+	require.NoError(t, err)
+	require.NoError(t, cache.Put(t.Context(), content(p).name, bytes.Repeat([]byte("x"), int(p.Size))))
+	for id, c := range map[string]struct {
+		module, content func() answer
+		want            error
+		told            string
+	}{
+		"no-module":     {func() answer { return answer{} }, nil, nil, "that are neither in"},
+		"lacks-objects": {func() answer { return put(tree) }, nil, git.ErrPack, "take the submodule vendor/lib"},
+		"no-pack":       {func() answer { return put([]byte("PACK")) }, nil, git.ErrPack, "take the submodule vendor/lib"},
+		"other-kind":    {func() answer { return answer{Object: "setup-1", Size: 1} }, nil, wire.ErrSeal, "names no commits"},
+		"vast": {
+			func() answer { return answer{Object: put(tree).Object, Size: wire.MaxCommits + 1} }, nil, git.ErrTooLarge, "vendor/lib",
+		},
+		"no-content":    {nil, func() answer { return answer{} }, nil, "that are neither in"},
+		"other-content": {nil, func() answer { return answer{Object: "it is not asked for this"} }, wire.ErrSeal, "data.bin"},
+	} {
+		quit, err := a.bus.Subscribe(t.Context(), bus.CallFilter(id), func(m bus.Message, reply func([]byte) error) {
+			var asks call
+			err := json.Unmarshal(m.Data, &asks)
+			var got answer
+			switch {
+			case asks.Content != nil && c.content != nil:
+				got = c.content()
+			case asks.Module == "vendor/lib" && c.module != nil:
+				got = c.module()
+			case asks.Module != "":
+				got = h.answer(t.Context(), m)
+			}
+			if err == nil {
+				err = reply([]byte(spec.JSONText(got)))
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+		require.NoError(t, err)
+		w := a.borrows(h, id, id)
+		_, err = w.takeBeside(t.Context())
+		require.ErrorContains(t, err, "get the submodules and files of Git LFS of run "+id)
+		require.ErrorContains(t, err, c.told, id)
+		if c.want != nil {
+			require.ErrorIs(t, err, c.want, id)
+		}
+		if c.module != nil {
+			require.NoDirExists(t, filepath.Join(w.caches, "checkout", "modules", commit))
+		}
+		require.NoFileExists(t, filepath.Join(w.caches, "checkout", "lfs", p.OID))
+		w.release()
+		quit()
+	}
+	p.OID = strings.Repeat("0", 64)
+	a2, err := h.do(t.Context(), &call{Content: &p})
+	require.NoError(t, err)
+	require.Empty(t, a2.Object, "what the base commit does not name is not lent")
+	a2, err = h.do(t.Context(), &call{Module: "../x", Commit: commit})
+	require.NoError(t, err)
+	require.Empty(t, a2.Object)
+}
