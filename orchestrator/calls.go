@@ -33,6 +33,8 @@ type call struct {
 	Module string   `json:"module,omitempty"`
 	// Content is of Git LFS: Object likewise.
 	Content *spec.Pointer `json:"content,omitempty"`
+	// Environment is the id of one that was taken from a checkout: Object likewise.
+	Environment string `json:"environment,omitempty"`
 	// Search and Recall are queries of the memory, for at most Most notes or tokens: Hits, or Recalled and Notes.
 	Search string `json:"search,omitempty"`
 	Recall string `json:"recall,omitempty"`
@@ -162,7 +164,7 @@ func (h *conduct) do(ctx context.Context, c *call) (a answer, err error) {
 		return a, err
 	case c.Leave:
 		return a, h.cond.Discharge(ctx, c.from)
-	case c.Commit != "" || c.Content != nil:
+	case c.Commit != "" || c.Content != nil || c.Environment != "":
 		p, err := h.packed(ctx, c)
 		a.Object, a.Size = p.name, p.size
 		return a, err
@@ -199,6 +201,8 @@ func (h *conduct) packed(ctx context.Context, c *call) (sealedPack, error) {
 		return h.packModule(ctx, c.Module, c.Commit, c.Have)
 	case c.Commit != "":
 		return h.pack(ctx, c.Commit, c.Have)
+	case c.Environment != "":
+		return h.packEnvironment(ctx, c.Environment)
 	case !slices.Contains(h.beside.Pointers(), *c.Content):
 		return sealedPack{}, nil
 	}

@@ -144,7 +144,12 @@ type ordered struct {
 }
 
 // borrow keeps what came with the base commit, and what this host has of it, for the workers.
-func (h *conduct) borrow(ctx context.Context, r *order) error { return h.lend(ctx, ordered{h, r}) }
+func (h *conduct) borrow(ctx context.Context, r *order) error {
+	if err := h.lend(ctx, ordered{h, r}); err != nil {
+		return err
+	}
+	return h.keepSnapshot(ctx, r)
+}
 
 // Module implements checkout.Source.
 func (o ordered) Module(ctx context.Context, m checkout.Module, dir string) (*git.Repo, error) {
@@ -157,8 +162,8 @@ func (o ordered) Module(ctx context.Context, m checkout.Module, dir string) (*gi
 	return o.h.module(ctx, o.h.git, o.h.notice, o.r.Caches, m, dir, o.h.source(&o.r.Modules[i].packSent, ask))
 }
 
-// errNoContent reports that what Git LFS keeps is to be sent.
-var errNoContent = errors.New("neither the host nor the server has the contents of Git LFS any more: submit again")
+// errNoContent reports that what trees have beside their commits is to be sent.
+var errNoContent = errors.New("neither the host nor the server has all that trees have beside their commits: submit again")
 
 // Object implements checkout.Source.
 func (o ordered) Object(ctx context.Context, p spec.Pointer, take func(context.Context, io.Reader) error) error {

@@ -193,9 +193,13 @@ func (h *conduct) show(ctx context.Context, r *Run) (err error) {
 
 // seal stores what the working half is made of, and returns the name of the object.
 func (h *conduct) seal(ctx context.Context, st *run.State) (string, error) {
+	lends, err := h.lends()
+	if err != nil {
+		return "", err
+	}
 	s := wire.Setup{
 		Run: h.spec.Run, Base: h.spec.Base, Caches: filepath.Base(h.caches), Project: h.spec.Project, Roles: h.spec.Roles,
-		Plan: h.spec.Plan, Environment: h.spec.Environment, Beside: h.beside.Digest(), Exclude: h.exclude,
+		Plan: h.spec.Plan, Environment: h.spec.Environment, Beside: h.beside.Digest(), Lends: lends, Exclude: h.exclude,
 		Memory: h.notes != nil, Strict: h.Strict, Parallel: max(1, h.spec.Parallel), Budget: h.limit(st), Spent: st.Usage.Total(),
 		Quotas: st.Quotas,
 	}

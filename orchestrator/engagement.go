@@ -230,7 +230,7 @@ func (e *engagement) equips(w *work, s *wire.Setup) error {
 	m := e.worker.fit
 	m.Environment = func(id string) bool {
 		_, err := w.environments.Open(id)
-		return err == nil
+		return err == nil || s.Lends == system()
 	}
 	serves, lacks := []string{}, map[string][]string{}
 	for role := range s.Roles {

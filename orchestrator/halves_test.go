@@ -31,6 +31,7 @@ type half struct {
 	Serve    bool   `json:"serve"`
 	Submit   bool   `json:"submit"`
 	Review   bool   `json:"review"`
+	Send     bool   `json:"send"`
 	Resume   bool   `json:"resume"`
 	State    string `json:"state"`
 	Run      string `json:"run"`
@@ -71,7 +72,7 @@ func runHalf(text string) int {
 			o.Roles = []orchestrator.File{role(h.Role)}
 		}
 		if h.Submit {
-			o.Elsewhere, o.NATS, o.Review = false, "", h.Review
+			o.Elsewhere, o.NATS, o.Review, o.SendEnvironment = false, "", h.Review, h.Send
 			return submit(ctx, &o, h.NATS)
 		}
 		r, err = orchestrator.Start(ctx, o)

@@ -194,7 +194,7 @@ func TestARunIsConductedWhereTheRepositoryIsNot(t *testing.T) {
 	hosting.stopped()
 }
 
-// Gates elsewhere see the submodules of the checkout, and what Git LFS keeps; neither the host nor the worker can read it.
+// Gates elsewhere see the submodules of the checkout, what Git LFS keeps, and what git ignores; neither the host nor the worker can read it.
 func TestSubmodulesAndLFSTravel(t *testing.T) {
 	if testing.Short() {
 		t.Skip("two runs in four processes")
@@ -219,8 +219,10 @@ func TestSubmodulesAndLFSTravel(t *testing.T) {
 		".git/lfs/objects/" + oid[:2] + "/" + oid[2:4] + "/" + oid: kept,
 		"data.bin":       fmt.Sprintf("version https://git-lfs.github.com/spec/v1\noid sha256:%s\nsize %d\n", oid, len(kept)),
 		".gitattributes": "*.bin filter=lfs -text\n",
-		".divisi/divisi.yaml": "gates:\n  - {name: beside, command: [sh, -c, 'grep -q \"of the submodule\" vendor/lib/lib.txt && " +
-			"grep -q \"kept by LFS\" data.bin && grep -iq note notes.txt']}\n",
+		".gitignore":     "deps/\n",
+		"deps/dep.txt":   "of the environment\n",
+		".divisi/divisi.yaml": "environment: [deps]\nderived: []\ngates:\n  - {name: beside, command: [sh, -c, 'grep -q \"of the submodule\" vendor/lib/lib.txt && " +
+			"grep -q \"kept by LFS\" data.bin && grep -q \"of the environment\" deps/dep.txt && grep -iq note notes.txt']}\n",
 	} {
 		file := filepath.Join(repo, name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
@@ -233,6 +235,7 @@ func TestSubmodulesAndLFSTravel(t *testing.T) {
 	for range 2 {
 		id := submitted(t, half{
 			State: laptop, NATS: url, Repo: repo, Plan: plan.Name, PlanText: string(plan.Data), Role: "[sed, -i, 's/.*/A NOTE/', '{files}']",
+			Send: true,
 		})
 		for _, away := range []string{repo, lib, laptop} { // nothing of it is read any more
 			require.NoError(t, os.Rename(away, away+"-away"))

@@ -70,6 +70,8 @@ type hostCall struct {
 	Module   string         `json:"module,omitempty"`
 	Content  *spec.Pointer  `json:"content,omitempty"`
 	Contents []spec.Pointer `json:"contents,omitempty"`
+	// Environment is for base that of the run, for have that of the run to come.
+	Environment *environmentSent `json:"environment,omitempty"`
 	// Unfetched has remove take a run whose branch no person has published.
 	Unfetched bool `json:"unfetched,omitempty"`
 	// Request is for a run that is not being conducted.
@@ -96,13 +98,15 @@ type hostAnswer struct {
 	Active  bool   `json:"active,omitempty"`
 	Fetched string `json:"fetched,omitempty"`
 	// Commits and Contents are those that the host has.
-	Commits   []string       `json:"commits,omitempty"`
-	Contents  []spec.Pointer `json:"contents,omitempty"`
-	Object    string         `json:"object,omitempty"`
-	Size      int64          `json:"size,omitempty"`
-	Decisions []Decision     `json:"decisions,omitempty"`
-	Data      []byte         `json:"data,omitempty"`
-	Text      string         `json:"text,omitempty"`
+	Commits  []string       `json:"commits,omitempty"`
+	Contents []spec.Pointer `json:"contents,omitempty"`
+	// Environment reports that the host has it.
+	Environment bool       `json:"environment,omitempty"`
+	Object      string     `json:"object,omitempty"`
+	Size        int64      `json:"size,omitempty"`
+	Decisions   []Decision `json:"decisions,omitempty"`
+	Data        []byte     `json:"data,omitempty"`
+	Text        string     `json:"text,omitempty"`
 	// Large is the object that has the answer, where it does not fit into a message.
 	Large string `json:"large,omitempty"`
 }

@@ -115,6 +115,7 @@ type Options struct {
 	AllowUnverified  bool   // land changes that no gate can prove
 	FreshBaseline    bool   // run the gates on the base commit though an earlier run has kept what they found
 	Review           bool   // a person accepts each patch before it lands
+	SendEnvironment  bool   // of Submit: send what the environment of the project takes from the checkout
 	NATS, Login      string // URL of a server, "" for a built-in one; file of credentials for it, which ends in .creds
 	// WritePlan takes the plan of the master, as a plan file, in place of Approve. Nothing of it starts: the run stops for the
 	// reason that it returns. Resume asks about the plan as usual.
@@ -177,6 +178,9 @@ type Change struct {
 // Start begins a run. It returns once the run's first event is in the log; an error before leaves nothing behind. The run goes on
 // until it ends or ctx does, which stops it in order. Without Wait or Close it keeps its log open until the process ends.
 func Start(ctx context.Context, o Options) (*Run, error) {
+	if o.SendEnvironment {
+		return nil, usage.Errorf("SendEnvironment is for a run that is submitted: this one is conducted here")
+	}
 	h, err := prepare(ctx, &o, false)
 	if err != nil {
 		return nil, err

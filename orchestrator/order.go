@@ -29,6 +29,8 @@ type order struct {
 	// the host has them.
 	Modules  []moduleSent   `json:"modules,omitempty"`
 	Contents []spec.Pointer `json:"contents,omitempty"`
+	// Environment is what was taken of ignored paths of the checkout; nil for nothing.
+	Environment *environmentSent `json:"environment,omitempty"`
 	// Caches is the name of the directory of the repository's build caches and environments.
 	Caches string `json:"caches"`
 	// Exclude are the lists of what git ignores that the base commit does not have.
@@ -126,8 +128,11 @@ func (o *order) check(id string) error {
 		return fmt.Errorf("caches %.80q is no name of a directory", o.Caches)
 	case len(s.Repo) > maxRepo:
 		return fmt.Errorf("the name of the repository has %d bytes", len(s.Repo))
-	case s.Environment != "" || !s.Project.Environment.IsZero():
+	case o.Environment == nil && (s.Environment != "" || !s.Project.Environment.IsZero()):
 		return errors.New("it takes an environment from a checkout")
+	case o.Environment != nil && (o.Environment.ID != s.Environment || !bus.ValidToken(s.Environment) ||
+		s.Project.Environment.IsZero()):
+		return fmt.Errorf("it comes with the environment %.80q, which the run does not take", o.Environment.ID)
 	case s.Outputs != "" || len(s.Keys) > 0:
 		return errors.New("it names what the machine that conducts chooses")
 	case s.Parallel < 1 || s.Parallel > maxParallel || s.Budget < 0:

@@ -81,6 +81,11 @@ func TestAHostileOrderIsRefused(t *testing.T) {
 		"the name of the repository has": func(o *order) { o.Spec.Repo = strings.Repeat("x", maxRepo+1) },
 		"takes an environment":           func(o *order) { o.Spec.Environment = "../x" },
 		"environment from a checkout":    func(o *order) { o.Spec.Project.Environment.Word = spec.EnvironmentCheckout },
+		"the run does not take":          func(o *order) { o.Environment = &environmentSent{ID: "e1"} },
+		`the environment "../x", which`: func(o *order) {
+			o.Environment, o.Spec.Environment = &environmentSent{ID: "../x"}, "../x"
+			o.Spec.Project.Environment.Word = spec.EnvironmentCheckout
+		},
 		"the machine that conducts":      func(o *order) { o.Spec.Outputs = "/etc" },
 		"what the machine that conducts": func(o *order) { o.Spec.Keys = map[string][]byte{"local": {1}} },
 		"out of bounds":                  func(o *order) { o.Spec.Parallel = maxParallel + 1 },

@@ -38,10 +38,17 @@ func (h *conduct) pack(ctx context.Context, commit string, have []string) (seale
 
 // putPack puts what write writes of a commit into a cache. It is in a file below dir until it is there, and never in memory as a
 // whole.
-func putPack(ctx context.Context, to bus.Cache, dir, commit string, write func(io.Writer) error) (p sealedPack, err error) {
+func putPack(ctx context.Context, to bus.Cache, dir, commit string, write func(io.Writer) error) (sealedPack, error) {
+	return putSealed(ctx, to, dir, wire.SealedCommits, commit, write)
+}
+
+// putSealed is putPack of an object of a kind.
+func putSealed(
+	ctx context.Context, to bus.Cache, dir, kind, what string, write func(io.Writer) error,
+) (p sealedPack, err error) {
 	f, err := os.CreateTemp(dir, "pack-*")
 	if err != nil {
-		return p, fmt.Errorf("pack %s: %w", commit, err)
+		return p, fmt.Errorf("pack %s: %w", what, err)
 	}
 	// A process that is killed leaves nothing where files without a name are possible.
 	if early := os.Remove(f.Name()); early != nil {
@@ -52,15 +59,15 @@ func putPack(ctx context.Context, to bus.Cache, dir, commit string, write func(i
 	out := &bounded{w: io.MultiWriter(f, sum), most: wire.MaxCommits}
 	err = write(out)
 	if out.err != nil { // git says only that it could not write
-		err = fmt.Errorf("pack %s: %w", commit, out.err)
+		err = fmt.Errorf("pack %s: %w", what, out.err)
 	}
 	if err != nil {
 		return p, err
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return p, fmt.Errorf("pack %s: %w", commit, err)
+		return p, fmt.Errorf("pack %s: %w", what, err)
 	}
-	p = sealedPack{wire.NameOf(wire.SealedCommits, sum.Sum(nil)), out.n}
+	p = sealedPack{wire.NameOf(kind, sum.Sum(nil)), out.n}
 	return p, to.PutFrom(ctx, p.name, f)
 }
 

@@ -56,6 +56,7 @@ func (h *Host) do(ctx context.Context, q *hostCall) (a hostAnswer, err error) {
 	case verbHave:
 		if a.Commits, err = h.have(ctx, q); err == nil {
 			a.Contents, err = h.contents(q)
+			a.Environment = h.hasEnvironment(q)
 		}
 		return a, err
 	}
@@ -214,7 +215,7 @@ func (h *Host) restored(ctx context.Context, id string) bool {
 
 // base makes a pack of the base commit of a run, or of what comes with it, for a host that stands by.
 func (h *Host) base(ctx context.Context, q *hostCall) (p sealedPack, err error) {
-	if q.Module != "" || q.Content != nil {
+	if q.Module != "" || q.Content != nil || q.Environment != nil {
 		return h.lends(ctx, q)
 	}
 	mirror, err := h.mirror(ctx, q.Run)
@@ -233,6 +234,8 @@ func (h *Host) base(ctx context.Context, q *hostCall) (p sealedPack, err error) 
 // lends is base of a submodule, or of what Git LFS keeps.
 func (h *Host) lends(ctx context.Context, q *hostCall) (p sealedPack, err error) {
 	switch {
+	case q.Environment != nil && bus.ValidToken(q.Caches):
+		return h.lendsEnvironment(ctx, q)
 	case q.Content == nil && wire.IsCommit(q.Commit):
 		g, err := git.New(ctx)
 		if err != nil {

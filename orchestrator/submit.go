@@ -38,9 +38,13 @@ func Submit(ctx context.Context, o Options, at Server) (*Run, error) {
 
 // hand makes the order of a run, and has the host on a server begin it.
 func (h *conduct) hand(ctx context.Context, o *Options, at Server) error {
-	if !h.spec.Project.Environment.IsZero() {
-		return usage.Errorf("the environment of .divisi/divisi.yaml is taken from this checkout, which another " +
-			"machine does not have: write a setup that makes it, or start the run here")
+	takes := !h.spec.Project.Environment.IsZero()
+	switch {
+	case takes && !o.SendEnvironment:
+		return usage.With(usage.Errorf("the environment of .divisi/divisi.yaml is taken from this checkout, which another "+
+			"machine does not have: write a setup that makes it, start the run here, or have what it takes sent"), usage.Snapshot)
+	case !takes && o.SendEnvironment:
+		return wrong("send-environment: .divisi/divisi.yaml takes no environment from the checkout")
 	}
 	var err error
 	if h.path, err = os.MkdirTemp("", "divisi-submit-"); err != nil {
@@ -97,7 +101,7 @@ func (h *conduct) takeAlong(ctx context.Context, r *order, caches string) error 
 		return err
 	}
 	files, err := h.mirror.LFSFiles(ctx, h.spec.Base)
-	if err != nil || len(links)+len(files) == 0 {
+	if err != nil || len(links)+len(files) == 0 && h.spec.Project.Environment.IsZero() {
 		return err
 	}
 	h.caches = caches
@@ -113,7 +117,7 @@ func (h *conduct) takeAlong(ctx context.Context, r *order, caches string) error 
 		r.Modules = append(r.Modules, moduleSent{Place: m.Place(), Commit: m.Commit})
 	}
 	r.Contents = h.beside.Pointers()
-	return nil
+	return h.takeSnapshot(r)
 }
 
 // forgets says that agents elsewhere do not see the notes of the repository.
@@ -156,12 +160,16 @@ type had struct {
 	commits  []string
 	modules  map[string][]string
 	contents []spec.Pointer
+	// environment reports that it has the environment.
+	environment bool
 }
 
 // lacking asks the host what it has, so that only what it lacks is sent.
 func (h *conduct) lacking(ctx context.Context, m *client, r *order) (had, error) {
-	a, err := m.ask(ctx, hostCall{Verb: verbHave, Caches: r.Caches, Commit: r.Spec.Base, Contents: r.Contents})
-	have := had{a.Commits, map[string][]string{}, a.Contents}
+	a, err := m.ask(ctx, hostCall{
+		Verb: verbHave, Caches: r.Caches, Commit: r.Spec.Base, Contents: r.Contents, Environment: r.Environment,
+	})
+	have := had{a.Commits, map[string][]string{}, a.Contents, a.Environment}
 	for i := range r.Modules {
 		s := &r.Modules[i]
 		if err == nil {
@@ -214,5 +222,8 @@ func (h *conduct) upload(ctx context.Context, r *order, have had) error {
 			return err
 		}
 	}
-	return nil
+	if r.Environment == nil || have.environment {
+		return nil
+	}
+	return h.sendSnapshot(ctx, r.Environment)
 }

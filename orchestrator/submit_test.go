@@ -40,6 +40,8 @@ type submitter struct {
 	js        jetstream.JetStream
 	hostSaid  chan string
 	submitted []string
+	send      bool // the environment of the checkout
+	told      string
 }
 
 func newSubmitter(t *testing.T) *submitter {
@@ -122,7 +124,8 @@ func (s *submitter) commit(text string) string {
 func (s *submitter) submit() error {
 	s.t.Helper()
 	r, err := Submit(s.t.Context(), Options{
-		Machine: Machine{StateDir: s.stateDir}, Repo: s.repo,
+		Machine: Machine{StateDir: s.stateDir, Notice: func(text, _ string) { s.told += text + "\n" }}, Repo: s.repo,
+		SendEnvironment: s.send, Trust: func(context.Context, []string) (bool, error) { return true, nil },
 		Plan: &File{Name: "plan.yaml", Data: []byte(
 			"goal: Write\ntasks:\n  - {id: write, role: editor, brief: Write the file., files: [notes.txt]}\n")},
 		Roles: []File{{Name: "editor.md", Data: []byte(

@@ -221,6 +221,9 @@ func (w *work) prepare(ctx context.Context, name string) (err error) {
 		return err
 	}
 	w.later(release)
+	if err := w.takeLent(ctx); err != nil {
+		return err
+	}
 	if w.mirror, err = w.base(ctx); err != nil {
 		return err
 	}

@@ -104,6 +104,7 @@ var coded = map[string]struct {
 	usage.Running:  {0, "Stop it with: divisi pause %s"},
 	usage.Server:   {0, "Check the address given with --nats or --on; without them Divisi brings its own server"},
 	usage.Show:     {0, "See: divisi show %s"},
+	usage.Snapshot: {0, "To send it, but for files that can hold keys or credentials: --send-environment"},
 	usage.Spent:    {0, "Give it more: divisi resume %s --budget %s"},
 	usage.StateDir: {0, "Choose another directory with --state-dir"},
 	usage.Unproven: {0, "- land changes without proof, with exit code 1: divisi resume %s --allow-unverified\n" +

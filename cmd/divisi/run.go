@@ -51,6 +51,7 @@ plans of command roles need none.` +
 	f.BoolVar(&o.AutoApprove, "yes", false, "approve the plan without prompting")
 	f.BoolVar(&o.Review, "review", false, "hold each patch until you accept it: divisi accept, or divisi send to reject it")
 	f.BoolVar(&o.detach, "detach", false, "with --on: leave the run with the host, and come back")
+	f.BoolVar(&o.SendEnvironment, "send-environment", false, "with --on: send what environment: checkout takes to the host")
 	f.BoolVar(&o.dryRun, "dry-run", false, "print what --plan would do, and change nothing")
 	o.startFlags(c)
 	return c
@@ -120,6 +121,9 @@ func (g *globals) start(ctx context.Context, o runOptions) error {
 	logged := g.log.WithContext(ctx)
 	if o.detach && g.at.URL == "" {
 		return usagef("--detach leaves the run with a server: name it with --on")
+	}
+	if o.SendEnvironment && g.at.URL == "" {
+		return usagef("--send-environment sends to a server: name it with --on")
 	}
 	if o.dryRun {
 		plan, err := orchestrator.Preview(logged, o.Options)

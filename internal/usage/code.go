@@ -38,6 +38,7 @@ const (
 	ServerKeeps = "server-keeps" // the run could not be removed from its server: run
 	Service     = "service"      // a service has failed while the run was under way
 	Show        = "show"         // the report tells more: run, or run/task
+	Snapshot    = "snapshot"     // what a run takes from the checkout is not sent unless a person says so
 	Spent       = "spent"        // the budget is used up: run, twice the budget
 	StateDir    = "state-dir"    // another state directory is needed
 	Unproven    = "unproven"     // what lands could not be proven: run

@@ -34,6 +34,8 @@ type Making struct {
 	Dir string
 
 	manifest Manifest
+	// want is the content that it is to have; "" for any.
+	want string
 	// search are the directories of the machine's programs, into which links may lead.
 	search []string
 	// tops are the work trees and the checkout that it was made from, as commands name them.
@@ -131,6 +133,9 @@ func (m *Making) seal() error {
 		return !there(filepath.Join(m.Dir, treeDir, filepath.FromSlash(name)))
 	})
 	list, err := m.list()
+	if err == nil && m.want != "" && m.manifest.Content != m.want {
+		err = received("its files are not those of its manifest")
+	}
 	if err != nil {
 		return err
 	}

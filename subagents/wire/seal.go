@@ -28,6 +28,8 @@ const (
 	SealedCommits = "commits"
 	// SealedContent are contents of files of Git LFS.
 	SealedContent = "lfs"
+	// SealedEnvironment are environments that were taken from a checkout.
+	SealedEnvironment = "environment"
 )
 
 // MaxCommits bounds a sealed pack of commits, in bytes. It is never in memory as a whole.

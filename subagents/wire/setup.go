@@ -29,6 +29,8 @@ type Setup struct {
 	// git stores; empty for nothing.
 	Environment string `json:"environment,omitempty"`
 	Beside      string `json:"beside,omitempty"`
+	// Lends is the system that the environment was taken on, where the conducting half gives it to workers that lack it.
+	Lends string `json:"lends,omitempty"`
 	// Exclude are the lists of what git ignores that the base commit does not have; Memory reports whether the repository has
 	// one.
 	Exclude []byte `json:"exclude,omitempty"`
