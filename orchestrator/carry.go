@@ -97,7 +97,8 @@ func (h *conduct) received(ctx context.Context, r *order) (*git.Repo, error) {
 	if err != nil {
 		return nil, err
 	}
-	held, m, err := s.Open(ctx, r.Caches, mirrors.Mirror{Dir: dir, Commit: r.Spec.Base, Exclude: r.Exclude}, h.source(&r.packSent, hostCall{Verb: verbBase, Run: r.Spec.Run, Commit: r.Spec.Base}))
+	from := h.source(&r.packSent, hostCall{Verb: verbBase, Run: r.Spec.Run, Commit: r.Spec.Base})
+	held, m, err := s.Open(ctx, r.Caches, mirrors.Mirror{Dir: dir, Commit: r.Spec.Base, Exclude: r.Exclude}, from)
 	if err != nil {
 		return nil, fmt.Errorf("get the base commit of run %s: %w", r.Spec.Run, err)
 	}

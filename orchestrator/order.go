@@ -40,8 +40,8 @@ type order struct {
 	Notices []string `json:"notices,omitempty"`
 }
 
-// packSent is the sealed object of the cache, of Size bytes, that has what a repository lacks of a commit which has the commits in
-// Have.
+// packSent is the sealed object of the cache, of Size bytes, that has what a repository lacks of a commit which has the commits
+// in Have.
 type packSent struct {
 	Pack string   `json:"pack"`
 	Size int64    `json:"size"`

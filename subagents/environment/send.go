@@ -73,8 +73,8 @@ func sendOne(out *tar.Writer, name, file string, info fs.FileInfo) error {
 	return errors.Join(err, f.Close())
 }
 
-// Receive keeps the environment of an id that Send wrote, whose Content is content, or any where that is "". What is there already
-// stays. What is not whole, or not what its manifest tells, is ErrReceived and leaves nothing.
+// Receive keeps the environment of an id that Send wrote, whose Content is content, or any where that is "". What is there
+// already stays. What is not whole, or not what its manifest tells, is ErrReceived and leaves nothing.
 func (s *Store) Receive(ctx context.Context, id, content string, r io.Reader, waiting func()) (*Environment, error) {
 	in := tar.NewReader(r)
 	sent, err := receiveManifest(in, id)
