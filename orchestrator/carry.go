@@ -176,7 +176,8 @@ func (o ordered) Object(ctx context.Context, p spec.Pointer, take func(context.C
 	case !errors.Is(err, bus.ErrNotFound):
 		return err
 	case o.h.lender != nil:
-		return o.h.lent(ctx, hostCall{Verb: verbBase, Run: o.r.Spec.Run, Caches: o.r.Caches, Content: &p}, wire.SealedContent, take)
+		ask := hostCall{Verb: verbBase, Run: o.r.Spec.Run, Caches: o.r.Caches, Content: &p}
+		return o.h.lent(ctx, ask, wire.SealedContent, take)
 	}
 	return errNoContent
 }

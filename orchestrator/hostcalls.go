@@ -62,8 +62,8 @@ type hostCall struct {
 	Budget          *int `json:"budget,omitempty"`
 	AllowUnverified bool `json:"allow_unverified,omitempty"`
 	// Commit is one that has landed: commit packs it for a repository with Have, fetched notes that a person has published it.
-	// For base it is that of the run, or of its submodule at the place Module; Content is what Git LFS keeps of it. For have it is
-	// that of the run to come, Caches names the repository as its order will, and Contents are what Git LFS keeps.
+	// For base it is that of the run, or of its submodule at the place Module; Content is what Git LFS keeps of it. For have it
+	// is that of the run to come, Caches names the repository as its order will, and Contents are what Git LFS keeps.
 	Commit   string         `json:"commit,omitempty"`
 	Have     string         `json:"have,omitempty"`
 	Caches   string         `json:"caches,omitempty"`

@@ -43,7 +43,8 @@ func lendable(modules int, contents []spec.Pointer) error {
 	sum := int64(0)
 	for _, p := range contents {
 		if p.Size < 0 || p.Size > wire.MaxCommits {
-			return usage.Errorf("a file of Git LFS, %.80s, has %d bytes, and at most %d travel", p.OID, p.Size, int64(wire.MaxCommits))
+			return usage.Errorf("a file of Git LFS, %.80s, has %d bytes, and at most %d travel", p.OID, p.Size,
+				int64(wire.MaxCommits))
 		}
 		sum += p.Size
 	}
@@ -180,8 +181,8 @@ func (w *work) takeBeside(ctx context.Context) (*checkout.Content, error) {
 	}
 	c, err := w.besides(w.git).Take(ctx, from, w.mirror, w.setup.Base)
 	if err == nil && c.Digest() != w.setup.Beside {
-		err = fmt.Errorf("the trees of run %s have submodules, or files of Git LFS, that are neither in %s nor with its conductor",
-			w.run, w.caches)
+		err = fmt.Errorf("the trees of run %s have submodules, or files of Git LFS, that are neither in %s nor with its "+
+			"conductor", w.run, w.caches)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("get the submodules and files of Git LFS of run %s: %w", w.run, err)

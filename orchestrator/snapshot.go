@@ -33,8 +33,8 @@ func (h *conduct) takeSnapshot(r *order) error {
 		return err
 	}
 	if e.Bytes > wire.MaxCommits {
-		return usage.Errorf("the environment that is taken from the checkout has %d bytes, and at most %d travel: name the paths "+
-			"that gates need without it in .divisi/divisi.yaml", e.Bytes, int64(wire.MaxCommits))
+		return usage.Errorf("the environment that is taken from the checkout has %d bytes, and at most %d travel: name the "+
+			"paths that gates need without it in .divisi/divisi.yaml", e.Bytes, int64(wire.MaxCommits))
 	}
 	r.Environment = &environmentSent{ID: e.ID, Content: e.Content}
 	return nil
@@ -46,7 +46,8 @@ func (h *conduct) sendSnapshot(ctx context.Context, s *environmentSent) error {
 	if err != nil {
 		return err
 	}
-	h.notice(fmt.Sprintf("note: sending %d files of the checkout that git ignores, %.1f MiB", e.Entries, float64(e.Bytes)/(1<<20)))
+	h.notice(fmt.Sprintf("note: sending %d files of the checkout that git ignores, %.1f MiB", e.Entries,
+		float64(e.Bytes)/(1<<20)))
 	p, err := putEnvironment(ctx, h.bus.Cache(), h.path, e)
 	s.Object, s.Size = p.name, p.size
 	return err
@@ -87,7 +88,7 @@ func (h *conduct) keepSnapshot(ctx context.Context, r *order) error {
 	if s == nil {
 		return nil
 	}
-	return h.receive(ctx, s.ID, s.Content, h.notice, func(ctx context.Context, take func(context.Context, io.Reader) error) error {
+	from := func(ctx context.Context, take func(context.Context, io.Reader) error) error {
 		err := bus.ErrNotFound
 		if s.Object != "" {
 			err = sealedPack{s.Object, s.Size}.read(ctx, wire.SealedEnvironment, h.bus.Cache(), take)
@@ -100,7 +101,8 @@ func (h *conduct) keepSnapshot(ctx context.Context, r *order) error {
 			return h.lent(ctx, ask, wire.SealedEnvironment, take)
 		}
 		return errNoContent
-	})
+	}
+	return h.receive(ctx, s.ID, s.Content, h.notice, from)
 }
 
 // receive keeps an environment that comes from another machine, unless this one has it. content is the digest of what it has; ""
