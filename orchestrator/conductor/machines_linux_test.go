@@ -52,14 +52,15 @@ func (m *machines) start(b *testing.B, p *fleet.Process) {
 	require.NoError(b, fleet.Serves(b.Context(), p))
 }
 
-// hire starts workers.
+// hire starts more workers.
 func (m *machines) hire(b *testing.B, workers int, flags ...string) {
 	b.Helper()
-	for i := range workers {
-		name := fmt.Sprintf("w%d", i)
+	for range workers {
+		name := fmt.Sprintf("w%d", len(m.workers))
 		require.NoError(b, m.Join(b.Context(), "worker", name, m.addr))
-		m.workers = append(m.workers, m.Process(name, append([]string{"worker", "--on", fleet.Hub}, flags...)...))
-		m.start(b, m.workers[i])
+		w := m.Process(name, append([]string{"worker", "--on", fleet.Hub}, flags...)...)
+		m.workers = append(m.workers, w)
+		m.start(b, w)
 	}
 }
 

@@ -10,17 +10,23 @@ import (
 )
 
 // BenchmarkMachinesRename renames a function that n packages use, by one process, and by three workers of a server that has no places,
-// all on this machine. Both do it once before, so that caches are warm. The wall clocks are those of the person's command.
+// all on this machine. The process and each of the workers do it alone before, so that caches are warm. The wall clocks are those of the person's command.
 func BenchmarkMachinesRename(b *testing.B) {
 	server, program := buildCommand(b, "divisi/internal/testkit/geminitest/cmd"), buildCommand(b, "divisi/cmd/divisi")
 	for _, n := range []int{8, 64} {
 		b.Run(fmt.Sprintf("N=%d", n), func(b *testing.B) {
 			args, env := renaming(b, server, renamejob.Waves, spec.ProveBatch, n)
 			m := newMachines(b, program, env...)
-			m.hire(b, 3, "--agents", fmt.Sprint(n/3+1))
 			several := append(args, "--on", fleet.Hub)
 			m.takes(b, args...)
-			m.takes(b, several...)
+			for i := range 3 {
+				m.hire(b, 1, "--agents", fmt.Sprint(n/3+1))
+				m.takes(b, several...)
+				m.takes(b, "workers", "pause", m.workers[i].Name, "--for", "3h", "--on", fleet.Hub)
+			}
+			for _, w := range m.workers {
+				m.takes(b, "workers", "resume", w.Name, "--on", fleet.Hub)
+			}
 			figures := medians{}
 			for b.Loop() {
 				one, three := m.takes(b, args...).Seconds(), m.takes(b, several...).Seconds()
