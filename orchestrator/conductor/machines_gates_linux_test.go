@@ -52,8 +52,8 @@ func prove(b *testing.B, program, mode, script string, gate time.Duration, files
 	return p
 }
 
-// BenchmarkMachinesGates proves 32 patches one by one, with a gate that sleeps, by one worker and by eight, each with one place for
-// gates.
+// BenchmarkMachinesGates proves 32 patches one by one, with a gate that sleeps, by one worker and by eight, each with one place
+// for gates.
 func BenchmarkMachinesGates(b *testing.B) {
 	program := buildCommand(b, "divisi/cmd/divisi")
 	for _, gate := range []time.Duration{2 * time.Second, 20 * time.Second} {

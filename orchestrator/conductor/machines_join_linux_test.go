@@ -17,8 +17,8 @@ import (
 )
 
 // BenchmarkMachinesJoin has a worker join a server that waits with a run of a large repository, and begin its first task, beside
-// git clone of the repository from a git daemon. Both cross a proxy on loopback that counts bytes. Then the next commit has a run, and
-// one of a hundred tasks. A task begins when the tree of its attempt is there.
+// git clone of the repository from a git daemon. Both cross a proxy on loopback that counts bytes. Then the next commit has a
+// run, and one of a hundred tasks. A task begins when the tree of its attempt is there.
 func BenchmarkMachinesJoin(b *testing.B) {
 	program := buildCommand(b, "divisi/cmd/divisi")
 	for _, files := range []int{2500, 25000} {

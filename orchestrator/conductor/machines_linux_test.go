@@ -19,7 +19,8 @@ import (
 // person is the state directory of who submits runs.
 const person = "person"
 
-// machines are processes on this machine that would be on several: a server that conducts and has no places, workers, and a person.
+// machines are processes on this machine that would be on several: a server that conducts and has no places, workers, and a
+// person.
 type machines struct {
 	*fleet.Fleet
 

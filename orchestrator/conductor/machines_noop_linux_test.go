@@ -84,8 +84,7 @@ func noops(b *testing.B, m *machines, l *large, tasks int) {
 	b.ReportMetric(m.takes(b, "show", id, "--on", fleet.Hub).Seconds(), "show-s")
 }
 
-// BenchmarkMachinesShow prints how long divisi show takes for a run with a long log, that of agents that read, on the server and on
-// its own machine.
+// BenchmarkMachinesShow prints how long divisi show takes for a run of a server with a long log, that of agents that read.
 func BenchmarkMachinesShow(b *testing.B) {
 	server, program := buildCommand(b, "divisi/internal/testkit/geminitest/cmd"), buildCommand(b, "divisi/cmd/divisi")
 	for _, tasks := range []int{40, 1200} {

@@ -9,8 +9,9 @@ import (
 	"divisi/internal/testkit/renamejob"
 )
 
-// BenchmarkMachinesRename renames a function that n packages use, by one process, and by three workers of a server that has no places,
-// all on this machine. The process and each of the workers do it alone before, so that caches are warm. The wall clocks are those of the person's command.
+// BenchmarkMachinesRename renames a function that n packages use, by one process, and by three workers of a server that has no
+// places, all on this machine. The process and each of the workers do it alone before, so that caches are warm. The wall clocks
+// are those of the person's command.
 func BenchmarkMachinesRename(b *testing.B) {
 	server, program := buildCommand(b, "divisi/internal/testkit/geminitest/cmd"), buildCommand(b, "divisi/cmd/divisi")
 	for _, n := range []int{8, 64} {
@@ -40,8 +41,8 @@ func BenchmarkMachinesRename(b *testing.B) {
 	}
 }
 
-// BenchmarkMachinesMemory has four workers rename a function that n packages use, all at once, and prints the most memory that the
-// server, which conducts, and one of the workers had.
+// BenchmarkMachinesMemory has four workers rename a function that n packages use, all at once, and prints the most memory that
+// the server, which conducts, and one of the workers had.
 func BenchmarkMachinesMemory(b *testing.B) {
 	server, program := buildCommand(b, "divisi/internal/testkit/geminitest/cmd"), buildCommand(b, "divisi/cmd/divisi")
 	for _, n := range []int{32, 512} {
