@@ -32,15 +32,21 @@ type lockNote struct {
 
 // takeLock locks dir for this process. *LockedError when another owner keeps it.
 func takeLock(ctx context.Context, dir string) (*dirLock, error) {
-	path := filepath.Join(dir, lockName)
+	l, err := awaitLock(ctx, filepath.Join(dir, lockName))
+	if err != nil {
+		return nil, err
+	}
+	return l, l.write(nil) // the note is of the owner before this one
+}
+
+// awaitLock tries for a short time: a program that is being started here has the lock of an owner that has just released it,
+// until it begins.
+func awaitLock(ctx context.Context, path string) (*dirLock, error) {
 	deadline := time.Now().Add(lockPatience)
 	for {
 		l, err := tryLock(path)
-		if err == nil {
-			return l, l.write(nil) // the note is of the owner before this one
-		}
-		if !errors.Is(err, errLocked) {
-			return nil, err
+		if err == nil || !errors.Is(err, errLocked) {
+			return l, err
 		}
 		if time.Now().After(deadline) || pause(ctx, nil, lockPoll) != nil {
 			return nil, lockedBy(path)
@@ -80,15 +86,11 @@ func Locked(dir string) bool {
 
 // Lock locks a directory, so that no process can open it, until release. *LockedError when a process owns it.
 func Lock(dir string) (release func() error, err error) {
-	path := filepath.Join(dir, lockName)
-	switch l, err := tryLock(path); {
-	case errors.Is(err, errLocked):
-		return nil, lockedBy(path)
-	case err != nil:
+	l, err := awaitLock(context.Background(), filepath.Join(dir, lockName))
+	if err != nil {
 		return nil, err
-	default:
-		return l.release, nil
 	}
+	return l.release, nil
 }
 
 // lockFree reports whether no process owns dir. It shares the lock itself for an instant.

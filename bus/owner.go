@@ -59,8 +59,8 @@ func external(o Options) (owner, error) {
 	return own, nil
 }
 
-// Shown is the address of a server, or a list of such, without user and password. What is no address is left as it is but for what
-// stands before an @.
+// Shown is the address of a server, or a list of such, without user and password. What is no address is left as it is but for
+// what stands before an @.
 func Shown(address string) string {
 	if own, err := external(Options{URL: address}); err == nil {
 		return own.URL

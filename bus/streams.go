@@ -18,8 +18,8 @@ const (
 	streamLeases  = "LEASE"
 )
 
-// clusterReplicas is how many servers of a cluster have each message. What the cache has can be made again; but as long as the only
-// server with it is gone, no pack would reach anyone.
+// clusterReplicas is how many servers of a cluster have each message. What the cache has can be made again; but as long as the
+// only server with it is gone, no pack would reach a machine.
 const clusterReplicas = 3
 
 // streamConfigs lists what must be there. No stream has a size of its own: the store's ceiling bounds them all, and

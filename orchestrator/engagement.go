@@ -250,8 +250,8 @@ func (e *engagement) equips(w *work, s *wire.Setup) error {
 	return nil
 }
 
-// foreign asks the conductor what to do about an attempt without a baseline of this worker's environment. One that leaves the proofs
-// to others says so from then on. A conductor that does not answer may be one that stops just now.
+// foreign asks the conductor what to do about an attempt without a baseline of this worker's environment. One that leaves the
+// proofs to others says so from then on. A conductor that does not answer may be one that stops just now.
 func (e *engagement) foreign(ctx context.Context, w *work, f wire.Foreign) (wire.Part, error) {
 	a, err := w.ask(ctx, call{Foreign: &f})
 	if err != nil && !errors.As(err, new(*calledError)) && ctx.Err() == nil {
@@ -268,7 +268,8 @@ func (e *engagement) foreign(ctx context.Context, w *work, f wire.Foreign) (wire
 		e.lacks = map[string][]string{}
 	}
 	e.lacks[spec.RoleTester] = []string{
-		"an environment in which all passes on the base commit that passed in the first one: " + strings.Join(a.Placed.Lacks, ", "),
+		"an environment in which all passes on the base commit that passed in the first one: " +
+			strings.Join(a.Placed.Lacks, ", "),
 	}
 	e.changed()
 	return a.Placed.Part, nil

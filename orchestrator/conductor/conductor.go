@@ -146,7 +146,8 @@ func New(ctx context.Context, cfg Config) (*Conductor, error) {
 	c := &Conductor{
 		cfg: cfg, st: st, last: st.ConductorPos, active: map[string]bool{}, imported: map[string]bool{},
 		shown: map[string]bool{}, answers: make(chan func(context.Context) error, 1),
-		muster: newMuster(cfg.Clock, cfg.Patience.Present), enlists: make(chan func(context.Context) error), making: map[string]making{},
+		muster: newMuster(cfg.Clock, cfg.Patience.Present), enlists: make(chan func(context.Context) error),
+		making: map[string]making{},
 	}
 	c.sealer = assign.NewSealer(cfg.Run, cfg.Bus, cfg.Mirror, c.share)
 	return c, nil

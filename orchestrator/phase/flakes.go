@@ -63,8 +63,8 @@ func runAgain(s *run.State) []run.Action {
 }
 
 // compared returns the failures that the baseline of an environment and a second run there do not share, by gate; nil where
-// nothing could be compared. A test that was hidden in one of them has not run there. Names are the objects with the tests that passed in
-// the second one, where that was in the environment of the baseline.
+// nothing could be compared. A test that was hidden in one of them has not run there. Names are the objects with the tests that
+// passed in the second one, where that was in the environment of the baseline.
 func compared(s *run.State, receipts []spec.Receipt) (flaky map[string][]string, names map[string]string) {
 	for _, r := range receipts {
 		before := cmp.Or(s.Proofs.Before(r), &spec.Receipt{})

@@ -116,8 +116,13 @@ func (t *Executor) settings(g Ground) string {
 	seen, env := g.Place.Seen(), []string{}
 	var own []string
 	for _, at := range [][2]string{
-		{seen.Tree, "TREE"}, {seen.Home, "HOME"}, {seen.Temp, "TEMP"}, {seen.Downloads.Modules, "MODULES"},
-		{g.Place.Downloads.Lent, "MODULES"}, {seen.Downloads.Dir, "DOWNLOADS"}, {stage.Lookup(t.Environ, "HOME"), "USER"},
+		{seen.Tree, "TREE"},
+		{seen.Home, "HOME"},
+		{seen.Temp, "TEMP"},
+		{seen.Downloads.Modules, "MODULES"},
+		{g.Place.Downloads.Lent, "MODULES"},
+		{seen.Downloads.Dir, "DOWNLOADS"},
+		{stage.Lookup(t.Environ, "HOME"), "USER"},
 	} {
 		if filepath.Clean(at[0]) != string(filepath.Separator) && at[0] != "" {
 			own = append(own, at[0], at[1])

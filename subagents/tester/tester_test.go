@@ -38,7 +38,8 @@ func TestTheKeyOfASetup(t *testing.T) {
 		place.Downloads.Lent = g.user + "/go/pkg/mod"
 		seen := place.Seen()
 		recipe, err := x.recipe(t.Context(), Ground{
-			Place: place, Env: []string{"DIVISI_RUN=" + g.run, "HOME=" + seen.Home, "DIVISI_TASK=" + g.run, "PATH=" + g.path,
+			Place: place, Env: []string{
+				"DIVISI_RUN=" + g.run, "HOME=" + seen.Home, "DIVISI_TASK=" + g.run, "PATH=" + g.path,
 				"GOPROXY=file://" + g.user + "/go/pkg/mod/cache/download,https://proxy.test", "RUSTUP_HOME=" + g.user + "/.rustup",
 				"GOCACHE=" + g.home + "/builds",
 			},

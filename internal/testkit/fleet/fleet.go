@@ -1,5 +1,5 @@
-// Package fleet starts on one machine the processes of many: a server, workers and commands of people, each with a state directory of
-// its own. They can be killed, stopped and cut off.
+// Package fleet starts on one machine the processes of many: a server, workers and commands of people, each with a state
+// directory of its own. They can be killed, stopped and cut off.
 package fleet
 
 import (
