@@ -196,7 +196,9 @@ func (e *engagement) enlist(ctx context.Context, w *work) error {
 	if !slices.Contains(p.Runs[e.run].Serves, spec.RoleTester) {
 		p.Gates = 0
 	}
-	c := call{Enlist: &wire.Enlistment{Worker: p.Worker, Version: p.Version, Protocol: p.Protocol, Key: p.Key, Places: p.Places}}
+	c := call{Enlist: &wire.Enlistment{
+		Worker: p.Worker, Version: p.Version, Protocol: p.Protocol, Key: p.Key, Since: p.Since, Places: p.Places,
+	}}
 	for end := now().Add(wire.PresentFor); ; {
 		rate := e.kept()
 		c.Enlist.Holding, c.Enlist.Limits = e.allowance.holding(), nil

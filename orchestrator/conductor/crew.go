@@ -29,10 +29,14 @@ type muster struct {
 	mu      sync.Mutex
 	workers map[string]*wire.Presence
 	at      map[string]time.Time
+	began   map[string]time.Time // the process of a worker that enlisted last
 }
 
 func newMuster(clock func() time.Time, stay time.Duration) *muster {
-	return &muster{clock: clock, stay: stay, workers: map[string]*wire.Presence{}, at: map[string]time.Time{}}
+	return &muster{
+		clock: clock, stay: stay,
+		workers: map[string]*wire.Presence{}, at: map[string]time.Time{}, began: map[string]time.Time{},
+	}
 }
 
 func (m *muster) take(p *wire.Presence) {
@@ -46,6 +50,15 @@ func (m *muster) sign(worker string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.at[worker] = m.clock()
+}
+
+// begins notes the process of a worker, and reports whether the one before it was another.
+func (m *muster) begins(worker string, since time.Time) (again bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before, known := m.began[worker]
+	m.began[worker] = since
+	return known && !before.Equal(since)
 }
 
 // present returns the workers that were there a moment ago, and forgets the others.
@@ -135,6 +148,11 @@ func (c *Conductor) enlist(ctx context.Context, e wire.Enlistment) error {
 		return request.Refusedf("the run knows a worker %s with another key: give one of them another name", e.Worker)
 	}
 	c.muster.sign(e.Worker)
+	if c.muster.begins(e.Worker, e.Since) { // it was gone for less time than counts as lost
+		if err := c.discharge(ctx, e.Worker, "began again"); err != nil {
+			return err
+		}
+	}
 	places, had := c.st.Crew[e.Worker]
 	if known && had && places == e.Places {
 		return nil

@@ -112,3 +112,43 @@ func TestACrewIsCountedOnUntilItIsLost(t *testing.T) {
 	require.NoError(t, <-ended)
 	require.Equal(t, run.Done, c.State().Status)
 }
+
+// A worker that was killed and is back before it counts as lost has forgotten what it was at: that is given out at once.
+func TestAWorkerThatBeganAgainHasNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(1), manyReaders(2))
+	cfg := r.quick(false)
+	cfg.Elsewhere, cfg.Patience.Present = true, time.Hour
+	c, err := conductor.New(t.Context(), cfg)
+	require.NoError(t, err)
+	require.NoError(t, c.Start(t.Context(), r.spec))
+	ended := make(chan error, 1)
+	go func() { ended <- c.Run(t.Context()) }()
+	one := recruit(t, "w1", 2)
+	one.Since = time.Unix(100, 0)
+	require.NoError(t, c.Enlist(t.Context(), one))
+	idle := &rough{r: r, what: func(*wire.Assignment) string { return "started nothing" }, wait: time.Minute, name: "w1"}
+	stop := idle.start(t.Context())
+	started := 0
+	for b, err := range (conductor.Log{Bus: r.bus, Run: "r1"}).Tail(t.Context(), 0) {
+		require.NoError(t, err)
+		for i := range b.Events {
+			if b.Events[i].Kind == contextscope.KindStarted {
+				started++
+			}
+		}
+		if started == 2 {
+			break
+		}
+	}
+	stop()
+	require.NoError(t, c.Enlist(t.Context(), one), "the same process may enlist again")
+	one.Since = time.Unix(99, 0) // its clock was put back meanwhile
+	require.NoError(t, c.Enlist(t.Context(), one))
+	again := &rough{r: r, what: func(*wire.Assignment) string { return "started result ack" }, name: "w1", had: 1}
+	defer again.start(t.Context())()
+	require.NoError(t, <-ended)
+	require.Equal(t, run.Done, c.State().Status)
+	began := func(n string) bool { return n == "worker w1 began again; 2 of its attempts go on elsewhere" }
+	require.Len(t, slices.DeleteFunc(slices.Clone(c.State().Notices), func(n string) bool { return !began(n) }), 1)
+}

@@ -111,6 +111,8 @@ type Enlistment struct {
 	Version  string `json:"version"`
 	Protocol int    `json:"protocol"`
 	Key      []byte `json:"key"`
+	// Since is when its process began, by its own clock: it tells two of them apart.
+	Since time.Time `json:"since,omitzero"`
 	Places
 	// Holding is what it has of the run's budget, nil without one.
 	Holding *Holding `json:"holding,omitempty"`
