@@ -88,7 +88,8 @@ func status(m *nats.Msg) (over bool, err error) {
 }
 
 // handBack withdraws the request and gives up a task that came too late. Drain receives until the
-// server has confirmed it, where Unsubscribe would drop messages at once; after the flush none can come.
+// server has confirmed it, where Unsubscribe would drop messages at once. After the flush none can come, but on a cluster, where
+// the queue may be another server's: such a task waits for its AckWait.
 func (q *Queue) handBack(ctx context.Context, sub *nats.Subscription, answers <-chan *nats.Msg) {
 	flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushPatience)
 	defer cancel()

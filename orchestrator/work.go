@@ -281,8 +281,8 @@ func (w *work) equip(ctx context.Context) error {
 	if w.setup.Memory {
 		cfg.Memory = remote{w}
 	}
-	if !w.shared {
-		cfg.Fetch = w.fetch
+	if !w.shared { // a worker that says nothing for so long is not there, and neither is what it has
+		cfg.Fetch, cfg.AckWait = w.fetch, wire.PresentFor
 	}
 	w.hands = worker.NewWorker(cfg)
 	return nil
