@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 )
 
@@ -75,6 +76,7 @@ func losesAServer(t *testing.T, leads string) {
 		require.NoError(t, err)
 		require.Equal(t, copies, s.CachedInfo().Config.Replicas, name)
 	}
+	require.Equal(t, jetstream.NoCompression, b.events.CachedInfo().Config.Compression)
 	l := b.NewLease("host", "one", 0)
 	_, err := l.Take(ctx, ignore)
 	require.NoError(t, err)

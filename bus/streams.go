@@ -29,13 +29,16 @@ func streamConfigs(replicas int) []jetstream.StreamConfig {
 	direct := replicas == 1
 	events := jetstream.StreamConfig{
 		Name: streamEvents, Subjects: []string{prefixLog + ".>"}, Discard: jetstream.DiscardNew, DenyDelete: true,
-		Compression: jetstream.S2Compression, AllowDirect: direct, Replicas: replicas,
+		AllowDirect: direct, Replicas: replicas,
 	}
 	tasks := jetstream.StreamConfig{
 		Name: streamTasks, Subjects: []string{prefixTask + ".>"}, Retention: jetstream.WorkQueuePolicy, AllowDirect: direct,
 		Replicas: replicas,
 	}
 	if replicas == 1 {
+		// Not on a cluster: a server that was killed, and has to take its last events back, writes the block that it appends to
+		// compressed and goes on without, so that it can never be read again (nats-server 2.15).
+		events.Compression = jetstream.S2Compression
 		// The log can rebuild the queue, and a dispatch costs half without waiting for the disk (see the benchmarks).
 		tasks.PersistMode = jetstream.AsyncPersistMode
 	}
