@@ -190,6 +190,16 @@ func (e *engagement) repeat(ctx context.Context, w *work) {
 	}
 }
 
+// meets reports whether the worker can work for a conductor, and tells once why not.
+func (w *Worker) meets(c wire.Conducting) bool {
+	why := c.Incompatible(w.o.Name, w.facts.Version, w.facts.Protocol)
+	if why != "" && !w.told[why] {
+		w.told[why] = true
+		w.o.Notice(why)
+	}
+	return why == ""
+}
+
 // enlist has the conductor count on the worker: what it signs proves something from then on.
 func (e *engagement) enlist(ctx context.Context, w *work) error {
 	p := e.worker.presence()

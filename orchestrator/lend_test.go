@@ -181,7 +181,7 @@ func TestAWorkerGetsWhatIsBesideTheCommitOnce(t *testing.T) {
 	}
 	require.Equal(t, "data.bin: kept by LFS\nvendor/lib: of lib\nvendor/lib/deep: of deep\n", has)
 	w.release()
-	stop() // the next run has nobody to ask
+	stop() // the next run gets no answer
 
 	again := a.borrows(h, "r2", "c")
 	c, err = again.takeBeside(t.Context())

@@ -353,16 +353,6 @@ func (w *Worker) serve(ctx context.Context) {
 	}
 }
 
-// meets reports whether the worker can work for a conductor, and tells once why not.
-func (w *Worker) meets(c wire.Conducting) bool {
-	why := c.Incompatible(w.o.Name, w.facts.Version, w.facts.Protocol)
-	if why != "" && !w.told[why] {
-		w.told[why] = true
-		w.o.Notice(why)
-	}
-	return why == ""
-}
-
 // leave takes nothing more and waits until agents have ended their turns, at most as long as the grace.
 func (w *Worker) leave(ctx context.Context) {
 	w.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -130,6 +131,19 @@ func (l *large) run(b *testing.B, visit func(e contextscope.Event, pid int)) spe
 	return s
 }
 
+// printedEvents calls visit with each event that the program prints as JSON, as it comes.
+func printedEvents(b *testing.B, out io.Reader, visit func(contextscope.Event)) {
+	b.Helper()
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 64<<20)
+	for lines.Scan() {
+		var e contextscope.Event
+		require.NoError(b, json.Unmarshal(lines.Bytes(), &e))
+		visit(e)
+	}
+	require.NoError(b, lines.Err())
+}
+
 // try is run where the program may fail.
 func (l *large) try(b *testing.B, visit func(e contextscope.Event, pid int)) (spent, error) {
 	b.Helper()
@@ -137,17 +151,12 @@ func (l *large) try(b *testing.B, visit func(e contextscope.Event, pid int)) (sp
 	out, err := cmd.StdoutPipe()
 	require.NoError(b, err)
 	require.NoError(b, cmd.Start())
-	lines := bufio.NewScanner(out)
-	lines.Buffer(nil, 64<<20)
-	for lines.Scan() {
-		var e contextscope.Event
-		require.NoError(b, json.Unmarshal(lines.Bytes(), &e))
+	printedEvents(b, out, func(e contextscope.Event) {
 		if e.Kind == contextscope.KindReceipt {
 			gates++
 		}
 		visit(e, cmd.Process.Pid)
-	}
-	require.NoError(b, lines.Err())
+	})
 	err = cmd.Wait()
 	s := spentBy(cmd, began)
 	s.gates = gates

@@ -1,7 +1,6 @@
 package conductor_test
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -94,14 +93,7 @@ func (m *machines) watch(b *testing.B, run string, visit func(contextscope.Event
 	out, err := cmd.StdoutPipe()
 	require.NoError(b, err)
 	require.NoError(b, cmd.Start())
-	lines := bufio.NewScanner(out)
-	lines.Buffer(nil, 64<<20)
-	for lines.Scan() {
-		var e contextscope.Event
-		require.NoError(b, json.Unmarshal(lines.Bytes(), &e))
-		visit(e)
-	}
-	require.NoError(b, lines.Err())
+	printedEvents(b, out, visit)
 	require.NoError(b, cmd.Wait())
 }
 

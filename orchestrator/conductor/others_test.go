@@ -173,6 +173,10 @@ func task(id, role, file string, after ...string) spec.Task {
 	return spec.Task{ID: id, Role: role, Brief: "b", Attempts: 1, Files: []string{file}, DependsOn: after}
 }
 
+func twoAfterOne() *spec.Plan {
+	return planOf(task("one", "good", "f00.txt"), task("two", "bad", "f01.txt", "one"), task("three", "late", "f02.txt", "one"))
+}
+
 // Two workers of different environments prove, each against its own baseline: what is red in the second alone is refused there,
 // although the base commit is red so in the first.
 func TestWorkersOfTwoEnvironmentsProve(t *testing.T) {
@@ -180,9 +184,7 @@ func TestWorkersOfTwoEnvironmentsProve(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a whole run of several workers")
 	}
-	m := newMixed(t, func(s *run.Spec) {
-		s.Plan = planOf(task("one", "good", "f00.txt"), task("two", "bad", "f01.txt", "one"), task("three", "late", "f02.txt", "one"))
-	})
+	m := newMixed(t, func(s *run.Spec) { s.Plan = twoAfterOne() })
 	leave := m.join("a", test("f01"), "tester", "good")
 	m.until(landed("one"))
 	leave()
@@ -210,9 +212,7 @@ func TestAWeakerEnvironmentProvesNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a whole run of several workers")
 	}
-	m := newMixed(t, func(s *run.Spec) {
-		s.Plan = planOf(task("one", "good", "f00.txt"), task("two", "bad", "f01.txt", "one"), task("three", "late", "f02.txt", "one"))
-	})
+	m := newMixed(t, func(s *run.Spec) { s.Plan = twoAfterOne() })
 	leave := m.join("a", test(""), "tester", "good")
 	m.until(landed("one"))
 	leave()

@@ -68,17 +68,7 @@ func TestReceiptsOfSeveralEnvironments(t *testing.T) {
 			t.Parallel()
 			l := twoBaselines(t, nil)
 			for i, r := range c.runs {
-				result := runtest.Failed(wire.FaultGate, "red")
-				receipt := spec.Receipt{
-					Gate: "g", Tree: "t", Environment: r.environment, Verdict: spec.VerdictFail, Signatures: []string{"x", "y", "z"},
-				}
-				if r.green {
-					result = spec.Result{Status: spec.StatusDone}
-					receipt.Verdict, receipt.Signatures = spec.VerdictPass, nil
-				}
-				result.Receipts = []spec.Receipt{receipt}
-				l.Gates(run.FinalTask, i+1, "h")
-				l.Ended(run.FinalTask, i+1, result)
+				ranGate(l, i+1, r.green, spec.Receipt{Environment: r.environment, Signatures: []string{"x", "y", "z"}})
 			}
 			gates := []string{"g"}
 			require.Equal(t, c.proven, l.Proofs.IsProven("t", gates, ""))

@@ -41,15 +41,7 @@ func TestNarrowedReceiptsCountForTheirChangeAlone(t *testing.T) {
 			t.Parallel()
 			l := runtest.New(t, run.Spec{Base: "b", Roles: runtest.Roles()}, run.Running)
 			for i, r := range c.runs {
-				result := runtest.Failed(wire.FaultGate, "red")
-				receipt := spec.Receipt{Gate: "g", Tree: "t", Since: r.since, Verdict: spec.VerdictFail, Signatures: []string{"x"}}
-				if r.green {
-					result = spec.Result{Status: spec.StatusDone}
-					receipt.Verdict, receipt.Signatures = spec.VerdictPass, nil
-				}
-				result.Receipts = []spec.Receipt{receipt}
-				l.Gates(run.FinalTask, i+1, "h")
-				l.Ended(run.FinalTask, i+1, result)
+				ranGate(l, i+1, r.green, spec.Receipt{Since: r.since, Signatures: []string{"x"}})
 			}
 			gates := []string{"g"}
 			require.Equal(t, c.full, l.Proofs.IsProven("t", gates, ""))
@@ -59,4 +51,17 @@ func TestNarrowedReceiptsCountForTheirChangeAlone(t *testing.T) {
 			require.Equal(t, c.flakes, l.Proofs.Flakes())
 		})
 	}
+}
+
+// ranGate is an attempt of the final gates: gate g ran on tree t, and failed as the receipt tells unless it is green.
+func ranGate(l *runtest.Log, attempt int, green bool, r spec.Receipt) {
+	result := runtest.Failed(wire.FaultGate, "red")
+	r.Gate, r.Tree, r.Verdict = "g", "t", spec.VerdictFail
+	if green {
+		result = spec.Result{Status: spec.StatusDone}
+		r.Verdict, r.Signatures = spec.VerdictPass, nil
+	}
+	result.Receipts = []spec.Receipt{r}
+	l.Gates(run.FinalTask, attempt, "h")
+	l.Ended(run.FinalTask, attempt, result)
 }
