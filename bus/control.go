@@ -30,11 +30,24 @@ func (b *Bus) Publish(ctx context.Context, subject string, data []byte) error {
 	return nil
 }
 
-// Request sends data and waits for the first reply until ctx ends. ErrNoListener when no process listens.
+// Request sends data and waits for the first reply until ctx ends. ErrNoListener when no process listens, ErrNoAnswer when the
+// connection was lost meanwhile: the reply may have been lost with it.
 func (b *Bus) Request(ctx context.Context, subject string, data []byte) ([]byte, error) {
 	if err := errors.Join(checkControl(subject), checkSize(data)); err != nil {
 		return nil, fmt.Errorf("request: %w", err)
 	}
+	ctx, end := context.WithCancelCause(ctx)
+	var watch sync.WaitGroup
+	defer watch.Wait()
+	defer end(nil)
+	back := b.Back()
+	watch.Go(func() {
+		select {
+		case <-back:
+			end(ErrNoAnswer)
+		case <-ctx.Done():
+		}
+	})
 	allowed, stop := b.denials.await(ctx, []string{subject})
 	defer stop()
 	m, err := b.nc.RequestWithContext(allowed, subject, data)

@@ -271,6 +271,36 @@ func TestTailSurvivesARestart(t *testing.T) {
 	require.Equal(t, 6, n)
 }
 
+// TestARequestWhoseAnswerIsLostEnds: it would wait for as long as its caller lets it.
+func TestARequestWhoseAnswerIsLostEnds(t *testing.T) {
+	t.Parallel()
+	ctx := soon(t)
+	s := externalServer(t, t.TempDir(), 0)
+	o := fast(t)
+	o.URL = "nats://ann:secret@" + s.Addr().String()
+	conductor := open(t, o)
+	calls := 0
+	stop, err := conductor.Subscribe(ctx, CallSubject("r", "w1"), func(_ Message, reply func([]byte) error) {
+		calls++
+		_ = reply([]byte("done")) // lost the first time
+	})
+	require.NoError(t, err)
+	wire := newProxy(t, s.Addr().String())
+	o = fast(t)
+	o.URL = "nats://ann:secret@" + wire.addr()
+	b := open(t, o)
+	wire.loseAnswers([]byte("a call"))
+	_, err = b.Request(ctx, CallSubject("r", "w1"), []byte("a call"))
+	require.ErrorIs(t, err, ErrNoAnswer)
+	require.ErrorIs(t, err, ErrUnavailable)
+	require.True(t, wire.lost())
+	got, err := b.Request(ctx, CallSubject("r", "w1"), []byte("again"))
+	require.NoError(t, err)
+	require.Equal(t, "done", string(got))
+	stop()
+	require.Equal(t, 2, calls)
+}
+
 // TestLostAnswer: the append was stored, its answer was not heard. The retry is refused by the fence and must be
 // recognised as the caller's own success.
 func TestLostAnswer(t *testing.T) {

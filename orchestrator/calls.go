@@ -212,16 +212,20 @@ func (h *conduct) packed(ctx context.Context, c *call) (sealedPack, error) {
 // callTimeout bounds a call: the commands of shard rules may take minutes.
 const callTimeout = 10 * time.Minute
 
-// ask calls the conducting half.
+// ask calls the conducting half, again where the connection was lost meanwhile: a call does the same when it is done twice.
 func (w *work) ask(ctx context.Context, c call) (a answer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	data, err := json.Marshal(c)
+	var got []byte
 	if err == nil {
-		data, err = w.bus.Request(ctx, bus.CallSubject(w.run, w.worker()), data)
+		err = bus.ErrNoAnswer
+	}
+	for errors.Is(err, bus.ErrNoAnswer) && ctx.Err() == nil {
+		got, err = w.bus.Request(ctx, bus.CallSubject(w.run, w.worker()), data)
 	}
 	if err == nil {
-		err = json.Unmarshal(data, &a)
+		err = json.Unmarshal(got, &a)
 	}
 	switch {
 	case err != nil:
