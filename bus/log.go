@@ -63,14 +63,20 @@ func (b *Bus) publish(ctx context.Context, s jetstream.Stream, m *nats.Msg, filt
 	id := rand.Text()
 	m.Header.Set(headerID, id)
 	var pos uint64
-	again, err := b.attempt(ctx, []string{m.Subject}, func(ctx context.Context) error {
-		ack, err := b.js.PublishMsg(ctx, m, jetstream.WithExpectStream(s.CachedInfo().Config.Name),
-			jetstream.WithExpectLastSequenceForSubject(last, filter), jetstream.WithRetryAttempts(0))
-		if err == nil {
-			pos = ack.Sequence
-		}
-		return err
-	})
+	try := func() (again bool, err error) {
+		return b.attempt(ctx, []string{m.Subject}, func(ctx context.Context) error {
+			ack, err := b.js.PublishMsg(ctx, m, jetstream.WithExpectStream(s.CachedInfo().Config.Name),
+				jetstream.WithExpectLastSequenceForSubject(last, filter), jetstream.WithRetryAttempts(0))
+			if err == nil {
+				pos = ack.Sequence
+			}
+			return err
+		})
+	}
+	again, err := try()
+	if full(err) && s != b.leases { // the holder of a lease has to know at once
+		again, err = b.awaitRoom(ctx, err, try)
+	}
 	if again && refused(err) {
 		return b.mine(ctx, s, filter, last, id)
 	}

@@ -57,12 +57,18 @@ func backends(t *testing.T, test func(t *testing.T, o Options)) {
 // externalServer is another server, with a password. port 0 takes any.
 func externalServer(t testing.TB, dir string, port int) *server.Server {
 	t.Helper()
+	return externalServerOf(t, dir, port, 1<<30)
+}
+
+// externalServerOf is an externalServer whose store takes so many bytes.
+func externalServerOf(t testing.TB, dir string, port int, store int64) *server.Server {
+	t.Helper()
 	if port == 0 {
 		port = server.RANDOM_PORT
 	}
 	s, err := server.NewServer(&server.Options{
 		Host: "127.0.0.1", Port: port, NoSigs: true, JetStream: true, StoreDir: dir,
-		JetStreamMaxStore: 1 << 30, JetStreamMaxMemory: 64 << 20, Username: "ann", Password: "secret",
+		JetStreamMaxStore: store, JetStreamMaxMemory: 64 << 20, Username: "ann", Password: "secret",
 	})
 	require.NoError(t, err)
 	s.Start()

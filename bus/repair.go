@@ -9,14 +9,16 @@ import (
 )
 
 const (
-	// roomPatience is how long calls wait for room on the disk of the embedded server, roomPoll how often they look.
+	// roomPatience is how long calls wait for room in the store, roomPoll how often they look.
 	roomPatience = 30 * time.Minute
 	roomPoll     = time.Second
+	// mendPoll is how often Mend looks.
+	mendPoll = 2 * time.Second
 	// maxRepairs bounds how often one call has the server restarts.
 	maxRepairs = 10
 )
 
-// WaitForRoom makes calls wait while the disk of the embedded server is full, for 30 minutes at most. Until then they fail with
+// WaitForRoom makes calls wait while the store of the server is full, for 30 minutes at most. Until then they fail with
 // ErrFull. tell is called with what a person should read at once, one call at a time.
 func (b *Bus) WaitForRoom(tell func(text string)) { b.tell.Store(&tell) }
 

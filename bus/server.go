@@ -207,6 +207,15 @@ func (e *embedded) fault() error {
 	return nil
 }
 
+// outgrown returns why the store takes nothing more although its disk has room again: its ceiling is that of its start.
+func (e *embedded) outgrown() error {
+	now, err := e.srv.Load().Jsz(nil)
+	if err != nil || now.Config.MaxStore-int64(now.Store) > MaxData || storeCeiling(e.dir)-now.Config.MaxStore < diskReserve {
+		return nil //nolint:nilerr // a server that does not answer has another fault
+	}
+	return fmt.Errorf("%w: it has reached %d MiB", ErrFull, now.Store>>20)
+}
+
 // stop returns when every file of the store is closed.
 func (e *embedded) stop() {
 	srv := e.srv.Load()

@@ -140,6 +140,7 @@ func (e *engagement) once(ctx context.Context) error {
 		return err
 	}
 	defer w.dir.Close(w.bus)
+	w.bus.WaitForRoom(func(text string) { o.Notice("run " + e.run + ": " + text) })
 	setup, pos, err := w.await(ctx)
 	if err != nil {
 		return err

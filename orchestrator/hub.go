@@ -138,6 +138,8 @@ func openHub(ctx context.Context, stateDir string, o *ServeOptions, c *closers) 
 		return nil, fmt.Errorf("start the server: %w", err)
 	}
 	c.later(func() { closeServer(ctx, b) })
+	b.WaitForRoom(o.Notice)
+	c.later(b.Mend())
 	stop, err := b.ServeJoins(ctx)
 	if err != nil {
 		return nil, err
