@@ -91,7 +91,7 @@ type Bus struct {
 	// repairing is locked by the call that restarts the embedded server; tell is that of WaitForRoom.
 	repairing chan struct{}
 	tell      atomic.Pointer[func(string)]
-	roomless  roomless
+	unstored  unstored
 
 	spent meter.Meter
 	back  chan struct{} // closed when the connection is there again, and then another one

@@ -70,7 +70,11 @@ func startServer(o Options, cred credential) (*embedded, error) {
 }
 
 func (e *embedded) start() error {
-	so, err := serverOptions(e.options)
+	listen := listenAddress(e.options)
+	if e.options.Members != nil && e.starts.Load() == 0 { // those come in by the gate
+		listen = defaultListen
+	}
+	so, err := serverOptions(e.options, listen)
 	if err != nil {
 		return err
 	}
@@ -133,11 +137,7 @@ func guarded(o Options) error {
 	return nil
 }
 
-func serverOptions(o Options) (*server.Options, error) {
-	listen := listenAddress(o)
-	if o.Members != nil { // those come in by the gate
-		listen = defaultListen
-	}
+func serverOptions(o Options, listen string) (*server.Options, error) {
 	host, portText, err := net.SplitHostPort(listen)
 	if err != nil {
 		return nil, fmt.Errorf("%w: listen address %q is not host:port", ErrUnavailable, listen)

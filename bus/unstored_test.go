@@ -29,13 +29,13 @@ func TestCallsWaitForRoomElsewhere(t *testing.T) {
 			stored <- err
 		}()
 	}
-	require.Contains(t, <-told, "is full")
+	require.Contains(t, <-told, "stores nothing: ")
 	require.ErrorIs(t, b.NewLease("l", "me", 0).begin(ctx, bytes.Repeat([]byte("1"), 800<<10), 0), ErrFull)
 	require.Empty(t, stored)
 	require.NoError(t, b.js.DeleteStream(ctx, "FILL"))
 
 	require.NoError(t, errors.Join(<-stored, <-stored))
-	require.Contains(t, <-told, "there is room again")
+	require.Contains(t, <-told, "stores again")
 	require.Empty(t, told)
 	require.Len(t, collect(t, b, ctx, RunFilter("r"), 0), 2)
 }
@@ -70,7 +70,18 @@ func TestAStoreThatHasReachedItsCeilingIsMended(t *testing.T) {
 		_, err := elsewhere.Append(ctx, AttemptSubject("r", "local", "generator", "a", i+1), make([]byte, 600<<10), 0)
 		require.NoError(t, err)
 	}
-	require.Contains(t, <-told, "is full")
-	require.Contains(t, <-told, "there is room again")
+	require.Contains(t, <-told, "stores nothing: ")
+	require.Contains(t, <-told, "stores again")
 	require.Greater(t, b.starts(), int64(1))
+}
+
+// TestAServerOfMembersListensWhereItDidAfterARepair: the host beside it connects to that address.
+func TestAServerOfMembersListensWhereItDidAfterARepair(t *testing.T) {
+	t.Parallel()
+	byEach(t, func(t *testing.T, s *served) {
+		t.Helper()
+		before := s.server.srv.Load().Addr().String()
+		require.NoError(t, s.restart())
+		require.Equal(t, before, s.server.srv.Load().Addr().String())
+	})
 }

@@ -8,40 +8,40 @@ import (
 	"time"
 )
 
-// roomless counts the calls that wait for room in the store of a server elsewhere. The first of them tells of it, and the last.
-type roomless struct {
+// unstored counts the calls that a server elsewhere stores nothing of. The first of them tells of it, and the last.
+type unstored struct {
 	mu    sync.Mutex
 	calls int
 }
 
 // add counts calls, and runs edge where the first one begins to wait or the last one ends.
-func (r *roomless) add(n int, edge func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.calls += n; r.calls == max(n, 0) {
+func (u *unstored) add(n int, edge func()) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.calls += n; u.calls == max(n, 0) {
 		edge()
 	}
 }
 
-// awaitRoom tries a call again that failed with err, while the store of a server elsewhere has no room: an embedded one was
-// repaired by then.
-func (b *Bus) awaitRoom(ctx context.Context, err error, try func() (again bool, err error)) (again bool, _ error) {
+// awaitStore tries a call again that failed with err, while the store of a server elsewhere is full or does not answer: one whose
+// disk is full may do either. An embedded one was repaired by then.
+func (b *Bus) awaitStore(ctx context.Context, err error, try func() (again bool, err error)) (again bool, _ error) {
 	tell := b.tell.Load()
 	if b.server != nil || tell == nil {
-		return false, err
+		return true, err
 	}
-	b.roomless.add(1, func() {
-		(*tell)(fmt.Sprintf("the store of the server at %s is full: %v\nWhat is to be stored waits until there is room, for %s at most",
+	b.unstored.add(1, func() {
+		(*tell)(fmt.Sprintf("the server at %s stores nothing: %v\nWhat is to be stored waits until it does, for %s at most",
 			b.url, err, roomPatience))
 	})
-	for end := time.Now().Add(roomPatience); full(err) && time.Now().Before(end); _, err = try() {
+	for end := time.Now().Add(roomPatience); (full(err) || transient(err)) && time.Now().Before(end); _, err = try() {
 		if pause(ctx, b.closing, roomPoll) != nil {
 			break
 		}
 	}
-	b.roomless.add(-1, func() {
+	b.unstored.add(-1, func() {
 		if err == nil {
-			(*tell)(fmt.Sprintf("there is room again in the store of the server at %s", b.url))
+			(*tell)(fmt.Sprintf("the server at %s stores again", b.url))
 		}
 	})
 	return true, err
