@@ -27,6 +27,7 @@ const chromium = "/usr/bin/chromium"
 // browse starts a browser of its own, with nothing that reaches beyond this machine, and opens the page.
 func browse(t *testing.T, url string) context.Context {
 	t.Helper()
+	require.FileExists(t, chromium)
 	opts := append([]chromedp.ExecAllocatorOption{}, chromedp.DefaultExecAllocatorOptions[:]...)
 	opts = append(opts, chromedp.ExecPath(chromium), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),
 		chromedp.WSURLReadTimeout(time.Minute), chromedp.Flag("disable-quic", true),
