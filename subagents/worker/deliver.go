@@ -105,12 +105,13 @@ func (w *Worker) heartbeat(ctx context.Context, d *bus.Delivery, log zerolog.Log
 		defer close(ended)
 		tick := time.NewTicker(w.cfg.AckWait / 3)
 		defer tick.Stop()
-		active := bus.ActiveSubject(strings.Split(d.Subject, ".")[2])
+		active, level := bus.ActiveSubject(strings.Split(d.Subject, ".")[2]), zerolog.WarnLevel
 		for {
 			back := w.cfg.Bus.Back()
 			err := errors.Join(d.InProgress(ctx), w.cfg.Bus.Publish(ctx, active, []byte(d.Subject)))
 			if err != nil && ctx.Err() == nil {
-				log.Warn().Err(err).Msg("heartbeat failed")
+				log.WithLevel(level).Err(err).Msg("heartbeat failed")
+				level = zerolog.DebugLevel // a server can be away for long
 			}
 			select {
 			case <-tick.C:
