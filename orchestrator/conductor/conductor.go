@@ -89,8 +89,8 @@ type Config struct {
 type Conductor struct {
 	cfg Config
 	st  *run.State
-	// last is the newest position on the conductor's own subjects.
-	last uint64
+	// folded is up to where New has folded the log, last the newest position on the conductor's own subjects.
+	folded, last uint64
 	// asked is the plan that a person is asked about. deciding is set while it is about another decision, shown has those that
 	// the person was asked about. answers delivers what an answer leads to, askers counts the goroutines that wait.
 	asked    asking
@@ -144,7 +144,7 @@ func New(ctx context.Context, cfg Config) (*Conductor, error) {
 	}
 	cfg.Patience = cfg.Patience.withDefaults()
 	c := &Conductor{
-		cfg: cfg, st: st, last: st.ConductorPos, active: map[string]bool{}, imported: map[string]bool{},
+		cfg: cfg, st: st, folded: st.Pos, last: st.ConductorPos, active: map[string]bool{}, imported: map[string]bool{},
 		shown: map[string]bool{}, answers: make(chan func(context.Context) error, 1),
 		muster: newMuster(cfg.Clock, cfg.Patience.Present), enlists: make(chan func(context.Context) error),
 		making: map[string]making{},

@@ -14,10 +14,10 @@ type tailed struct {
 	err    error
 }
 
-// tail follows the run's log from what is folded on.
+// tail follows the run's log from what New has folded on: workers write while a conductor takes over, also between its own events.
 func (c *Conductor) tail(ctx context.Context) (<-chan tailed, <-chan struct{}) {
 	out, done := make(chan tailed, 256), make(chan struct{})
-	from := c.st.Pos + 1
+	from := c.folded + 1
 	go func() {
 		defer close(done)
 		for m, err := range c.cfg.Bus.Tail(ctx, bus.RunFilter(c.cfg.Run), from) {
