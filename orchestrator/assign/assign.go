@@ -72,7 +72,7 @@ func (g *given) assignment(ctx context.Context, d *run.Dispatch) (*wire.Assignme
 	}
 	switch {
 	case strings.HasPrefix(d.Task, run.BatchTask), strings.HasSuffix(d.Task, run.RedSuffix):
-		a.Baseline, a.Others, a.Since = g.st.Proofs.Baseline, g.st.Proofs.Among(), d.Since
+		a.Baseline, a.Others, a.Since = g.st.Proofs.Baseline, g.others(d), d.Since
 		a.Task = untimed(gateTask(d.Task, "Run the gates on a batch", d.Gates), s.Project.Gates)
 	case d.Task == run.SetupTask:
 		a.Base, a.Setup, a.Environment, a.Project.Gates = true, s.Project.Setup.Command, "", nil
@@ -84,10 +84,7 @@ func (g *given) assignment(ctx context.Context, d *run.Dispatch) (*wire.Assignme
 		a.Base, a.Idle, a.Project.Gates = true, d.Task == run.FlakesTask, gate.Uncached(s.Project.Gates)
 		a.Task = untimed(gateTask(d.Task, "Run the gates on the base commit once more", d.Gates), s.Project.Gates)
 	case d.Task == run.FinalTask:
-		a.Baseline = g.st.Proofs.Baseline
-		if !g.st.ReferenceServed("") {
-			a.Others = g.st.Proofs.Among()
-		}
+		a.Baseline, a.Others = g.st.Proofs.Baseline, g.others(d)
 		a.Task = untimed(gateTask(d.Task, "Run the final gates", d.Gates), s.Project.Gates)
 	case d.Task == run.MasterTask:
 		if err := g.assignMaster(ctx, a); err != nil {
@@ -100,6 +97,14 @@ func (g *given) assignment(ctx context.Context, d *run.Dispatch) (*wire.Assignme
 		a.Role = gatesAlone(a.Role)
 	}
 	return a, nil
+}
+
+// others are the baselines of other environments in which the gates of a dispatch may run.
+func (g *given) others(d *run.Dispatch) map[string]map[string]spec.Receipt {
+	if d.InFirst && g.st.ReferenceServed("") {
+		return nil
+	}
+	return g.st.Proofs.Among()
 }
 
 // gatesAlone is a tester that only runs gates: the run's own gate runs have no patch that a model could judge.

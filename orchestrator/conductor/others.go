@@ -52,7 +52,7 @@ func (c *Conductor) place(f wire.Foreign) wire.Placed {
 	switch {
 	case len(other.Lacks) > 0:
 		return wire.Placed{Part: wire.PartLeave, Lacks: other.Lacks}
-	case f.Task == run.FinalTask && c.st.ReferenceServed(f.Worker):
+	case c.inFirst(f) && c.st.ReferenceServed(f.Worker):
 		return wire.Placed{Part: wire.PartYield}
 	case known, f.Environment == p.Reference():
 		return wire.Placed{Part: wire.PartAgain}
@@ -63,6 +63,12 @@ func (c *Conductor) place(f wire.Foreign) wire.Placed {
 	}
 	c.making[f.Environment] = own
 	return wire.Placed{Part: wire.PartMake}
+}
+
+// inFirst reports whether the gates of an attempt run in the first environment while it has a worker.
+func (c *Conductor) inFirst(f wire.Foreign) bool {
+	a := c.st.Works.Attempt(f.Task, f.Attempt)
+	return a != nil && a.InFirst
 }
 
 // outstanding reports whether an attempt has not ended.

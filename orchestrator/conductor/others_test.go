@@ -296,3 +296,38 @@ func TestABaselineOfAnotherEnvironmentIsMadeOnce(t *testing.T) {
 	require.Equal(t, st.Proofs.Reference(), st.Final[0].Environment)
 	require.Len(t, st.Batches.Landed, 3, "%v", st.Notices)
 }
+
+// The tests of a change set have to fail without it and to pass with it in one environment: its gates run in the first one while
+// that has a worker, although a worker of another one that counts is free.
+func TestAChangeSetIsProvenInTheFirstEnvironment(t *testing.T) {
+	t.Parallel()
+	m := newMixed(t, func(s *run.Spec) {
+		s.Roles["set"] = command("set", "echo $DIVISI_TASK > $DIVISI_FILES")
+		s.Plan = planOf(task("one", "good", "f00.txt"), task("two", "late", "f01.txt", "one"))
+		after := "two"
+		for _, set := range []string{"a", "b", "c"} {
+			left, right := task(set+"l", "set", "f01.txt", after), task(set+"r", "set", "f02.txt", after)
+			left.ChangeSet, right.ChangeSet, after = set, set, set+"l"
+			s.Plan.Tasks = append(s.Plan.Tasks, left, right)
+		}
+	})
+	leave := m.join("a", test(""), "tester", "good")
+	m.until(landed("one"))
+	leave()
+	defer m.join("b", test("")+"# another program\n", "tester", "late")()
+	m.until(landed("two"))
+	defer m.join("a", test(""), "tester", "set")()
+	st := m.end()
+	require.Equal(t, run.Done, st.Status, st.Reason)
+	require.Len(t, st.Batches.Landed, 5)
+	for b, err := range (conductor.Log{Bus: m.bus, Run: m.spec.Run}).Read(t.Context(), 0) {
+		require.NoError(t, err)
+		for _, e := range b.Events {
+			var r spec.Receipt
+			if w := st.Works[e.Task]; e.Kind == contextscope.KindReceipt && w != nil && w.Batch != nil && w.Batch.Set != "" {
+				require.NoError(t, json.Unmarshal(e.Data, &r))
+				require.Equal(t, st.Proofs.Reference(), r.Environment, e.Task)
+			}
+		}
+	}
+}

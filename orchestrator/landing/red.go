@@ -69,6 +69,7 @@ func testRed(works run.Works, about *run.Spec, t *run.Task, red run.Red, head st
 	}
 	d := &run.Dispatch{
 		Task: work, Attempt: red.Run, Role: spec.RoleTester, Head: head, Gates: about.GatesOf(t.Task), Since: red.Since,
+		InFirst: true,
 	}
 	return run.Assign{
 		Append: run.Append{Task: t.Task.ID, Data: run.TaskData{State: run.TaskAccepted, Red: &red, Dispatch: d}}, Dispatch: d,

@@ -209,7 +209,7 @@ func test(d run.LandingData, gates []string, try int) run.Action {
 	d.State, d.Receipts = run.LandingTesting, nil
 	d.Dispatch = &run.Dispatch{
 		Task: fmt.Sprintf("%s-%d", run.BatchTask, d.Batch), Attempt: try, Role: spec.RoleTester, Head: d.Head, Gates: gates,
-		Since: d.Old,
+		Since: d.Old, InFirst: d.Set != "",
 	}
 	return run.Assign{Append: run.Append{Data: d}, Dispatch: d.Dispatch}
 }

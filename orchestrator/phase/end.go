@@ -83,7 +83,7 @@ const maxRuns = 2
 
 // runInFull runs gates in full on a commit of the branch. Runs that left no receipt of its tree are repeated a few times.
 func runInFull(s *run.State, head, tree string, gates []string) []run.Action {
-	d := run.Dispatch{Task: run.FinalTask, Attempt: 1, Role: spec.RoleTester, Head: head, Gates: gates}
+	d := run.Dispatch{Task: run.FinalTask, Attempt: 1, Role: spec.RoleTester, Head: head, Gates: gates, InFirst: true}
 	w := s.Works[run.FinalTask]
 	if w == nil {
 		return []run.Action{run.AssignGates(d)}

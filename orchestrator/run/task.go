@@ -159,6 +159,8 @@ type Attempt struct {
 	Assignment string
 	// Group is the template with whose other shards it may share a process; empty for none.
 	Group string
+	// InFirst is that of its dispatch.
+	InFirst bool
 	// Owner is the worker that has it.
 	wire.Owner
 
