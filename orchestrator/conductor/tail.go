@@ -14,7 +14,8 @@ type tailed struct {
 	err    error
 }
 
-// tail follows the run's log from what New has folded on: workers write while a conductor takes over, also between its own events.
+// tail follows the run's log from what New has folded on: workers write while a conductor takes over, also between its own
+// events.
 func (c *Conductor) tail(ctx context.Context) (<-chan tailed, <-chan struct{}) {
 	out, done := make(chan tailed, 256), make(chan struct{})
 	from := c.folded + 1

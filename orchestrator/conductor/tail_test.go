@@ -16,8 +16,8 @@ import (
 	"divisi/subagents/wire"
 )
 
-// TestWhatAWorkerWritesDuringATakeoverIsRead: workers elsewhere go on while the next conductor begins. Their events may come before
-// its first one, and after it has read the log.
+// TestWhatAWorkerWritesDuringATakeoverIsRead: workers elsewhere go on while the next conductor begins. Their events may come
+// before its first one, and after it has read the log.
 func TestWhatAWorkerWritesDuringATakeoverIsRead(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files(1), func(s *run.Spec) {
