@@ -3,7 +3,10 @@ package conductor
 import (
 	"context"
 	"fmt"
+	"maps"
 
+	"divisi/internal/spec"
+	"divisi/internal/text"
 	"divisi/orchestrator/proof"
 	"divisi/orchestrator/run"
 	"divisi/subagents/gate/testnames"
@@ -14,6 +17,7 @@ import (
 type making struct {
 	task    string
 	attempt int
+	worker  string
 }
 
 // compare looks up the tests that passed on the base commit in two environments, and executes what follows from what differs.
@@ -37,28 +41,43 @@ func (c *Conductor) compare(ctx context.Context, a proof.Compare) error {
 // Place tells a worker, which has no baseline of its environment for an attempt, what to do about it. It may be called from any
 // goroutine while Run is under way.
 func (c *Conductor) Place(ctx context.Context, f wire.Foreign) (placed wire.Placed, err error) {
-	err = c.within(ctx, func(context.Context) error {
-		placed = c.place(f)
-		return nil
+	err = c.within(ctx, func(ctx context.Context) error {
+		if placed = c.place(f); f.Unable == "" || placed.Part != wire.PartMake {
+			return nil
+		}
+		o := run.Other{Environment: f.Environment, Baseline: map[string]spec.Receipt{}}
+		o.Lacks = []string{text.Short(text.OneLine(f.Unable), maxUnable)}
+		placed = wire.Placed{Part: wire.PartLeave, Lacks: o.Lacks}
+		return c.execute(ctx, []run.Action{run.SetRun(run.Data{Other: &o, Notices: []string{fmt.Sprintf(
+			"the gates could not be run on the base commit in the environment of worker %s (%.12s), which proves nothing because of "+
+				"that: %s", f.Worker, f.Environment, o.Lacks[0])}})})
 	})
 	return placed, err
 }
 
+// maxUnable bounds, in characters, why the gates could not be run in an environment.
+const maxUnable = 300
+
 func (c *Conductor) place(f wire.Foreign) wire.Placed {
-	p, own := &c.st.Proofs, making{f.Task, f.Attempt}
+	p, own := &c.st.Proofs, making{f.Task, f.Attempt, f.Worker}
 	other, known := p.Others[f.Environment]
 	_, made := p.Made[f.Environment]
+	maps.DeleteFunc(c.making, func(environment string, by making) bool { // a delivery before was in another environment
+		return !c.outstanding(by) || environment != f.Environment && by.task == own.task && by.attempt == own.attempt
+	})
 	by, begun := c.making[f.Environment]
 	switch {
+	case !c.outstanding(own):
+		return wire.Placed{Part: wire.PartYield}
 	case len(other.Lacks) > 0:
 		return wire.Placed{Part: wire.PartLeave, Lacks: other.Lacks}
-	case c.inFirst(f) && c.st.ReferenceServed(f.Worker):
+	case c.inFirst(f) && p.At[f.Worker] != p.Reference() && c.st.ReferenceServed(f.Worker):
 		return wire.Placed{Part: wire.PartYield}
 	case known, f.Environment == p.Reference():
 		return wire.Placed{Part: wire.PartAgain}
-	case made, begun && by != own && c.outstanding(by):
+	case made, begun && by != own:
 		return wire.Placed{Part: wire.PartWait}
-	case len(p.Others)+len(p.Made) >= run.MostOthers:
+	case len(p.Others)+len(p.Made)+len(c.making) >= run.MostOthers && !begun:
 		return wire.Placed{Part: wire.PartLeave, Lacks: []string{"no more environments are compared in one run"}}
 	}
 	c.making[f.Environment] = own
@@ -67,12 +86,13 @@ func (c *Conductor) place(f wire.Foreign) wire.Placed {
 
 // inFirst reports whether the gates of an attempt run in the first environment while it has a worker.
 func (c *Conductor) inFirst(f wire.Foreign) bool {
-	a := c.st.Works.Attempt(f.Task, f.Attempt)
+	a := c.st.Works[f.Task].At(f.Attempt)
 	return a != nil && a.InFirst
 }
 
-// outstanding reports whether an attempt has not ended.
+// outstanding reports whether an attempt has not ended, and its worker is there.
 func (c *Conductor) outstanding(m making) bool {
-	a := c.st.Works.Attempt(m.task, m.attempt)
-	return a != nil && a.Result == nil && !a.Void
+	a := c.st.Works[m.task].At(m.attempt)
+	_, there := c.st.Crew[m.worker]
+	return there && a != nil && a.Role != "" && a.Result == nil && !a.Void
 }

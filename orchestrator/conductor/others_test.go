@@ -331,3 +331,30 @@ func TestAChangeSetIsProvenInTheFirstEnvironment(t *testing.T) {
 		}
 	}
 }
+
+// A worker that cannot run the gates on the base commit leaves the proofs to others, and says why: what was to be proven there
+// loses nothing by it.
+func TestAWorkerThatCannotRunTheGatesLeavesThem(t *testing.T) {
+	t.Parallel()
+	m := newMixed(t, func(s *run.Spec) { s.Plan = twoAfterOne() })
+	leave := m.join("a", test(""), "tester", "good")
+	m.until(landed("one"))
+	leave()
+	left := make(chan string, 9)
+	m.placed = func(_ context.Context, _ string, p wire.Placed) {
+		if p.Part == wire.PartLeave {
+			left <- strings.Join(p.Lacks, "\n")
+		}
+	}
+	defer m.join("b", "#!/nowhere/python3\n")()
+	require.NotEmpty(t, <-left)
+	defer m.join("a", test(""))()
+	st := m.end()
+	require.Contains(t, strings.Join(st.Notices, "\n"), "which proves nothing because of that")
+	require.Equal(t, run.TaskLanded, st.Tasks.ByID["three"].State)
+	for _, w := range st.Works {
+		for _, a := range w.Attempts {
+			require.False(t, w.Batch != nil && a.Result != nil && a.Result.Status != spec.StatusDone && len(a.Result.Receipts) == 0, w.ID)
+		}
+	}
+}

@@ -42,7 +42,8 @@ func settle(s *run.State, b *run.Batch, r spec.Result) []run.Action {
 	case proven: // every gate has passed on it, in one run or another
 		d.Receipts = in.proofs.Receipts(b.Tree, b.Gates, b.Old)
 		return land(s, d)
-	case slices.ContainsFunc(d.Receipts, func(r spec.Receipt) bool { return r.Killed }) && b.Tries < recovery.MaxGateTries:
+	case slices.ContainsFunc(d.Receipts, func(r spec.Receipt) bool { return r.Killed }) &&
+		b.Tries < recovery.MaxGateTries+in.works.Foreign(b.Work):
 		return again(b, d)
 	case len(d.Receipts) > 0:
 		return settleRed(s, b, d)

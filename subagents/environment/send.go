@@ -25,6 +25,9 @@ func received(format string, args ...any) error {
 // maxManifest bounds a manifest that comes from elsewhere, in bytes.
 const maxManifest = 4 << 20
 
+// maxSent bounds an environment that comes from elsewhere, in bytes: what is sent is bounded so too.
+const maxSent = 8 << 30
+
 // Send writes an environment that was taken from a checkout as Receive reads it: a tar of its manifest and all its files.
 func (e *Environment) Send(ctx context.Context, w io.Writer) error {
 	data, err := json.Marshal(e.Manifest)
@@ -140,8 +143,8 @@ func (m *Making) receive(ctx context.Context, in *tar.Reader, sent *Manifest) er
 		if err != nil {
 			return fmt.Errorf("receive environment %s: %w", m.manifest.ID, err)
 		}
-		if entries, bytes = entries+1, bytes+h.Size; entries > maxEntries || bytes > maxBytes {
-			return received("there are more than %d files, or %d GiB", maxEntries, maxBytes>>30)
+		if entries, bytes = entries+1, bytes+h.Size; entries > maxEntries || bytes > min(sent.Bytes, maxSent) {
+			return received("there are more than %d files, or more than the %d bytes that its manifest tells", maxEntries, sent.Bytes)
 		}
 		if err := receiveOne(root, in, h); err != nil {
 			return fmt.Errorf("receive %.200q of environment %s: %w", h.Name, m.manifest.ID, err)
@@ -156,12 +159,33 @@ func (m *Making) receive(ctx context.Context, in *tar.Reader, sent *Manifest) er
 		}
 	}
 	m.manifest.Places, m.manifest.Files = sent.Places, sent.Files
-	for _, name := range slices.Concat(sent.Places, sent.Files) {
-		if !there(filepath.Join(m.Dir, treeDir, filepath.FromSlash(name))) {
+	for _, name := range sent.Places {
+		if info, err := below(root, name); err != nil || !info.IsDir() {
+			return received("it lacks %.80q", name)
+		}
+	}
+	for _, name := range sent.Files {
+		if _, err := below(root, name); err != nil {
 			return received("it lacks %.80q", name)
 		}
 	}
 	return nil
+}
+
+// below describes what an environment has at a path of its tree. A parent that is a link would lead out of it, to what a worker
+// can read and its commands must not.
+func below(root *os.Root, name string) (info fs.FileInfo, err error) {
+	at := treeDir
+	for part := range strings.SplitSeq(name, "/") {
+		if info, err = root.Lstat(at); err == nil && !info.IsDir() {
+			err = fmt.Errorf("%.200q is no directory", at)
+		}
+		if err != nil {
+			return nil, err
+		}
+		at = filepath.Join(at, part)
+	}
+	return root.Lstat(at)
 }
 
 func receiveOne(root *os.Root, in *tar.Reader, h *tar.Header) error {

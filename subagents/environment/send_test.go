@@ -122,3 +122,18 @@ func TestATarThatLeavesItsPlace(t *testing.T) {
 		require.Len(t, above, 1)
 	}
 }
+
+// Parents of what is laid into a work tree are directories of the environment: by a link there a worker would copy what only it can
+// read.
+func TestWhatLiesBelowALinkIsNotReceived(t *testing.T) {
+	t.Parallel()
+	for _, sent := range []Manifest{{Files: []string{"a/environ"}}, {Places: []string{"a/task"}}, {Places: []string{"a"}}} {
+		m := &Making{Dir: filepath.Join(t.TempDir(), "one")}
+		require.NoError(t, m.begin())
+		var out bytes.Buffer
+		w := tar.NewWriter(&out)
+		require.NoError(t, w.WriteHeader(&tar.Header{Name: "tree/a", Typeflag: tar.TypeSymlink, Linkname: "/proc/self"}))
+		require.NoError(t, w.Close())
+		require.ErrorContains(t, m.receive(t.Context(), tar.NewReader(&out), &sent), "it lacks")
+	}
+}

@@ -8,6 +8,8 @@ type Foreign struct {
 	Environment string `json:"environment"`
 	Task        string `json:"task"`
 	Attempt     int    `json:"attempt"`
+	// Unable is why its gates could not be run on the base commit; empty before they were tried.
+	Unable string `json:"unable,omitempty"`
 }
 
 // maxDigest bounds an environment's digest, in bytes.

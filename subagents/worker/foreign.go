@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"divisi/internal/machine"
 	"divisi/internal/spec"
 	"divisi/subagents/wire"
 )
@@ -20,7 +21,13 @@ func (at *attempt) foreign(ctx context.Context, environment string) (spec.Result
 		}
 		switch part {
 		case wire.PartMake:
-			return at.onBase(ctx)
+			r, err := at.onBase(ctx)
+			ran := err == nil && len(r.Receipts) >= len(a.Project.Gates)
+			if ran || ctx.Err() != nil || err != nil && (leftToNext(err) || machine.Of(err, w.cfg.Temp) != nil) || f.Unable != "" {
+				return r, err
+			}
+			f.Unable = why(&r, err) // which is no verdict on what was to be proven
+			continue
 		case wire.PartAgain:
 			return wire.Failed(wire.FaultForeign, "it was given out before the baseline of this environment was there", ""), nil
 		case wire.PartLeave:
@@ -36,6 +43,17 @@ func (at *attempt) foreign(ctx context.Context, environment string) (spec.Result
 			return spec.Result{}, errForeign
 		}
 	}
+}
+
+// why tells why the gates left no receipts.
+func why(r *spec.Result, err error) string {
+	switch {
+	case err != nil:
+		return err.Error()
+	case r.Error != nil:
+		return r.Error.Message
+	}
+	return "they left no receipts"
 }
 
 // onBase runs all gates on the base commit, in a slot of its own. The attempt ends with their receipts: it is given out again,
