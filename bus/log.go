@@ -75,7 +75,7 @@ func (b *Bus) publish(ctx context.Context, s jetstream.Stream, m *nats.Msg, filt
 	}
 	again, err := try()
 	if (full(err) || transient(err)) && ctx.Err() == nil && s != b.leases { // the holder of a lease has to know at once
-		again, err = b.awaitStore(ctx, err, try)
+		again, err = true, b.awaitStore(ctx, err, try)
 	}
 	if again && refused(err) {
 		return b.mine(ctx, s, filter, last, id)

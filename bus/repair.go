@@ -19,8 +19,8 @@ const (
 )
 
 // WaitForRoom makes calls wait while the store of the server is full, or a server elsewhere does not answer, for 30 minutes at
-// most. Until then they fail with ErrFull, or after some tries with ErrUnavailable. tell is called with what a person should read at
-// once, one call at a time.
+// most. Until then they fail with ErrFull, or after some tries with ErrUnavailable. tell is called with what a person should
+// read at once, one call at a time.
 func (b *Bus) WaitForRoom(tell func(text string)) { b.tell.Store(&tell) }
 
 // repair waits until the disk of the embedded server has room, and restarts the server, which keeps its first error of writing

@@ -25,10 +25,10 @@ func (u *unstored) add(n int, edge func()) {
 
 // awaitStore tries a call again that failed with err, while the store of a server elsewhere is full or does not answer: one whose
 // disk is full may do either. An embedded one was repaired by then.
-func (b *Bus) awaitStore(ctx context.Context, err error, try func() (again bool, err error)) (again bool, _ error) {
+func (b *Bus) awaitStore(ctx context.Context, err error, try func() (again bool, err error)) error {
 	tell := b.tell.Load()
 	if b.server != nil || tell == nil {
-		return true, err
+		return err
 	}
 	b.unstored.add(1, func() {
 		(*tell)(fmt.Sprintf("the server at %s stores nothing: %v\nWhat is to be stored waits until it does, for %s at most",
@@ -44,7 +44,7 @@ func (b *Bus) awaitStore(ctx context.Context, err error, try func() (again bool,
 			(*tell)(fmt.Sprintf("the server at %s stores again", b.url))
 		}
 	})
-	return true, err
+	return err
 }
 
 // Mend repairs the store of the embedded server as calls of this process do, for those of others, until stop.

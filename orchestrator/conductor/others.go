@@ -49,8 +49,8 @@ func (c *Conductor) Place(ctx context.Context, f wire.Foreign) (placed wire.Plac
 		o.Lacks = []string{text.Short(text.OneLine(f.Unable), maxUnable)}
 		placed = wire.Placed{Part: wire.PartLeave, Lacks: o.Lacks}
 		return c.execute(ctx, []run.Action{run.SetRun(run.Data{Other: &o, Notices: []string{fmt.Sprintf(
-			"the gates could not be run on the base commit in the environment of worker %s (%.12s), which proves nothing because of "+
-				"that: %s", f.Worker, f.Environment, o.Lacks[0])}})})
+			"the gates could not be run on the base commit in the environment of worker %s (%.12s), which proves nothing "+
+				"because of that: %s", f.Worker, f.Environment, o.Lacks[0])}})})
 	})
 	return placed, err
 }

@@ -288,8 +288,8 @@ type Dispatch struct {
 	Since string `json:"since,omitempty"`
 	// Group is the template with whose other shards the attempt may share a process; empty for none.
 	Group string `json:"group,omitempty"`
-	// InFirst has gates run in the environment of the baseline, while one of its workers is there: those at the end of the run, and
-	// those of a change set, whose tests have to fail without it and to pass with it in one environment.
+	// InFirst has gates run in the environment of the baseline, while one of its workers is there: those at the end of the
+	// run, and those of a change set, whose tests have to fail without it and to pass with it in one environment.
 	InFirst bool `json:"in_first,omitempty"`
 }
 

@@ -23,7 +23,8 @@ func (at *attempt) foreign(ctx context.Context, environment string) (spec.Result
 		case wire.PartMake:
 			r, err := at.onBase(ctx)
 			ran := err == nil && len(r.Receipts) >= len(a.Project.Gates)
-			if ran || ctx.Err() != nil || err != nil && (leftToNext(err) || machine.Of(err, w.cfg.Temp) != nil) || f.Unable != "" {
+			goesOn := err != nil && (leftToNext(err) || machine.Of(err, w.cfg.Temp) != nil)
+			if ran || goesOn || ctx.Err() != nil || f.Unable != "" {
 				return r, err
 			}
 			f.Unable = why(&r, err) // which is no verdict on what was to be proven
