@@ -210,7 +210,7 @@ func (e *embedded) fault() error {
 // outgrown returns why the store takes nothing more although its disk has room again: its ceiling is that of its start.
 func (e *embedded) outgrown() error {
 	now, err := e.srv.Load().Jsz(nil)
-	if err != nil || now.Config.MaxStore-int64(now.Store) > MaxData || storeCeiling(e.dir)-now.Config.MaxStore < diskReserve {
+	if err != nil || now.Config.MaxStore-int64(now.Store) > MaxData || storeCeiling(e.dir)-now.Config.MaxStore < 16*MaxData {
 		return nil //nolint:nilerr // a server that does not answer has another fault
 	}
 	return fmt.Errorf("%w: it has reached %d MiB", ErrFull, now.Store>>20)

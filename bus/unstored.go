@@ -40,7 +40,7 @@ func (b *Bus) awaitStore(ctx context.Context, err error, try func() (again bool,
 		}
 	}
 	b.unstored.add(-1, func() {
-		if err == nil {
+		if !full(err) && !transient(err) { // a refusal is an answer too
 			(*tell)(fmt.Sprintf("the server at %s stores again", b.url))
 		}
 	})

@@ -90,7 +90,6 @@ func (h *Host) Start(ctx context.Context) (err error) {
 	if err != nil {
 		return errors.Join(err, free())
 	}
-	at.bus.WaitForRoom(func(text string) { h.o.Notice("", text) })
 	h.bus, h.free, h.lease = at.bus, free, at.bus.NewLease(hostLease, holder, h.o.leaseTime)
 	begun := make(chan error, 1)
 	waited := ctx

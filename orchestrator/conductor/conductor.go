@@ -213,7 +213,9 @@ func (c *Conductor) Run(ctx context.Context) error {
 		return c.interrupted(ctx)
 	}
 	if err != nil && !errors.Is(err, ErrDeposed) {
-		return errors.Join(err, c.stopped(context.WithoutCancel(ctx), "failed: "+err.Error()))
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), failTimeout)
+		defer cancel()
+		return errors.Join(err, c.stopped(ctx, "failed: "+err.Error()))
 	}
 	return err
 }

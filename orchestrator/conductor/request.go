@@ -282,6 +282,9 @@ func (c *Conductor) interrupted(ctx context.Context) error {
 // stopTimeout bounds what a stopping conductor still writes, so that Ctrl-C ends within five seconds.
 const stopTimeout = 2 * time.Second
 
+// failTimeout bounds what a conductor that has failed still writes: with a full store its host could not stop.
+const failTimeout = 30 * time.Second
+
 func (c *Conductor) stopped(ctx context.Context, reason string) error {
 	if c.st.Status.Ended() {
 		return nil
