@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -79,4 +80,28 @@ func (b *Bus) restart() error {
 		}
 	}
 	return nil
+}
+
+// Mend repairs the store of the embedded server as calls of this process do, for those of others, until stop.
+func (b *Bus) Mend() (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var mending sync.WaitGroup
+	mending.Go(func() {
+		for pause(ctx, b.closing, mendPoll) == nil {
+			starts := b.starts()
+			fault := b.server.fault()
+			if fault == nil {
+				fault = b.server.outgrown()
+			}
+			if fault == nil {
+				continue
+			}
+			err := b.repair(ctx, starts, fault)
+			if errors.Is(err, ErrDamaged) || errors.Is(err, ErrClosed) {
+				b.log.Error().Err(err).Msg("the server cannot store anything any more: start it again")
+				return
+			}
+		}
+	})
+	return func() { cancel(); mending.Wait() }
 }

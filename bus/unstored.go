@@ -2,7 +2,6 @@ package bus
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -45,28 +44,4 @@ func (b *Bus) awaitStore(ctx context.Context, err error, try func() (again bool,
 		}
 	})
 	return err
-}
-
-// Mend repairs the store of the embedded server as calls of this process do, for those of others, until stop.
-func (b *Bus) Mend() (stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	var mending sync.WaitGroup
-	mending.Go(func() {
-		for pause(ctx, b.closing, mendPoll) == nil {
-			starts := b.starts()
-			fault := b.server.fault()
-			if fault == nil {
-				fault = b.server.outgrown()
-			}
-			if fault == nil {
-				continue
-			}
-			err := b.repair(ctx, starts, fault)
-			if errors.Is(err, ErrDamaged) || errors.Is(err, ErrClosed) {
-				b.log.Error().Err(err).Msg("the server cannot store anything any more: start it again")
-				return
-			}
-		}
-	})
-	return func() { cancel(); mending.Wait() }
 }

@@ -62,10 +62,10 @@ func (c *Conductor) place(f wire.Foreign) wire.Placed {
 	p, own := &c.st.Proofs, making{f.Task, f.Attempt, f.Worker}
 	other, known := p.Others[f.Environment]
 	_, made := p.Made[f.Environment]
-	maps.DeleteFunc(c.making, func(environment string, by making) bool { // a delivery before was in another environment
-		return !c.outstanding(by) || environment != f.Environment && by.task == own.task && by.attempt == own.attempt
+	maps.DeleteFunc(c.making, func(_ string, by making) bool { // an attempt does not wait for a delivery of it before
+		return !c.outstanding(by) || by.task == own.task && by.attempt == own.attempt
 	})
-	by, begun := c.making[f.Environment]
+	_, begun := c.making[f.Environment]
 	switch {
 	case !c.outstanding(own):
 		return wire.Placed{Part: wire.PartYield}
@@ -75,9 +75,9 @@ func (c *Conductor) place(f wire.Foreign) wire.Placed {
 		return wire.Placed{Part: wire.PartYield}
 	case known, f.Environment == p.Reference():
 		return wire.Placed{Part: wire.PartAgain}
-	case made, begun && by != own:
+	case made, begun:
 		return wire.Placed{Part: wire.PartWait}
-	case len(p.Others)+len(p.Made)+len(c.making) >= run.MostOthers && !begun:
+	case len(p.Others)+len(p.Made)+len(c.making) >= run.MostOthers:
 		return wire.Placed{Part: wire.PartLeave, Lacks: []string{"no more environments are compared in one run"}}
 	}
 	c.making[f.Environment] = own

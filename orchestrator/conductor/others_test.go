@@ -358,3 +358,50 @@ func TestAWorkerThatCannotRunTheGatesLeavesThem(t *testing.T) {
 		}
 	}
 }
+
+// An attempt whose delivery went to another worker does not wait for the delivery before, and one that there is not makes nothing.
+func TestAMakerIsReplacedByItsNextDelivery(t *testing.T) {
+	t.Parallel()
+	m := newMixed(t, func(s *run.Spec) { s.Plan = twoAfterOne() })
+	leave := m.join("a", test(""), "tester", "good")
+	m.until(landed("one"))
+	leave()
+	var once sync.Once
+	asked := make(chan struct{})
+	m.placed = func(ctx context.Context, _ string, p wire.Placed) {
+		if p.Part == wire.PartMake {
+			once.Do(func() { close(asked) })
+			<-ctx.Done()
+		}
+	}
+	stop := m.join("b", test("")+"# another program\n")
+	<-asked
+	st, err := m.fold(t.Context())
+	require.NoError(t, err)
+	f := wire.Foreign{Worker: "b", Environment: "e", Attempt: 1}
+	for id, w := range st.Works {
+		if a := w.Newest(); w.Batch != nil && a.Result == nil {
+			f.Task, f.Attempt = id, a.Attempt
+		}
+	}
+	require.NotEmpty(t, f.Task)
+	_, key, err := ed25519.GenerateKey(nil)
+	require.NoError(t, err)
+	require.NoError(t, m.conductor.Enlist(t.Context(), wire.Enlistment{
+		Worker: "c", Version: "test", Protocol: wire.Protocol, Key: key.Public().(ed25519.PublicKey), Places: wire.Places{Gates: 1},
+	}))
+	for _, w := range []string{"b", "c", "b"} {
+		f.Worker = w
+		p, err := m.conductor.Place(t.Context(), f)
+		require.NoError(t, err)
+		require.Equal(t, wire.PartMake, p.Part, w)
+	}
+	f.Attempt = 999
+	p, err := m.conductor.Place(t.Context(), f)
+	require.NoError(t, err)
+	require.Equal(t, wire.PartYield, p.Part)
+	m.cancel()
+	<-m.ended
+	stop()
+	require.Nil(t, m.conductor.State().Works[f.Task].At(999))
+}

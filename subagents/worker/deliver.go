@@ -112,6 +112,8 @@ func (w *Worker) heartbeat(ctx context.Context, d *bus.Delivery, log zerolog.Log
 			if err != nil && ctx.Err() == nil {
 				log.WithLevel(level).Err(err).Msg("heartbeat failed")
 				level = zerolog.DebugLevel // a server can be away for long
+			} else {
+				level = zerolog.WarnLevel
 			}
 			select {
 			case <-tick.C:
