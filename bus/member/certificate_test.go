@@ -47,7 +47,7 @@ func TestPinned(t *testing.T) {
 	pinned := Pinned(digest, w.clock)
 	require.NoError(t, pinned.VerifyConnection(shown))
 	require.ErrorIs(t, pinned.VerifyConnection(tls.ConnectionState{}), ErrCertificate)
-	require.ErrorIs(t, Pinned("00"+digest[2:], w.clock).VerifyConnection(shown), ErrCertificate)
+	require.ErrorIs(t, Pinned("x"+digest[1:], w.clock).VerifyConnection(shown), ErrCertificate)
 	w.now = w.now.Add(certificateLife - time.Second)
 	require.NoError(t, pinned.VerifyConnection(shown))
 	w.now = w.now.Add(time.Second)
