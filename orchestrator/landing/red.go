@@ -32,8 +32,11 @@ func ProveRed(s *run.State) []run.Action {
 
 func proveRed(s *run.State, t *run.Task) []run.Action {
 	in := factsOf(s)
+	red := run.Red{Of: t.Attempt}
 	if t.Red != nil && t.Red.Of == t.Attempt {
-		return ranRed(s, t, *t.Red)
+		if red = *t.Red; red.Tree != "" {
+			return ranRed(s, t, red)
+		}
 	}
 	set, others := in.tasks.Set(t), map[string]bool{}
 	for _, m := range set.Members {
@@ -51,9 +54,12 @@ func proveRed(s *run.State, t *run.Task) []run.Action {
 					strings.Join(c.Conflicts[0].Paths, ", "), Detail: c.Conflicts[0].Message,
 			})
 		}
-		red, gates := run.Red{Of: t.Attempt, Tree: c.Tree, Since: s.Head}, in.spec.GatesOf(t.Task)
-		if in.proofs.IsProven(c.Tree, gates, s.Head) || in.proofs.Runs(c.Tree, gates, s.Head) > 0 {
-			return decideRed(s, t, red)
+		red.Tree, red.Since = c.Tree, s.Head
+		first, gates := in.proofs.Reference(), in.spec.GatesOf(t.Task)
+		ran := in.proofs.PassedIn(first, c.Tree, gates, s.Head) != nil ||
+			len(in.proofs.FailedIn(first, c.Tree, gates, s.Head)) > 0
+		if ran && !slices.Contains(red.In, first) {
+			return decideRed(s, t, red, first)
 		}
 		return []run.Action{testRed(in.works, in.spec, t, red, c.Head)}
 	}
@@ -85,7 +91,7 @@ func ranRed(s *run.State, t *run.Task, red run.Red) []run.Action {
 	case r == nil:
 		return nil
 	case proves(red, a):
-		return decideRed(s, t, red)
+		return decideRed(s, t, red, r.Receipts[0].Environment)
 	case fruitless(s.Epoch, w, red) >= recovery.MaxGateTries+in.works.Foreign(w.ID):
 		return []run.Action{run.Fail{
 			Err: fmt.Errorf("the gates of the tests of %s could not be run: %s", t.Task.ID, run.FaultOf(r).Message),
@@ -109,9 +115,9 @@ func fruitless(epoch int, w *run.Work, red run.Red) (n int) {
 	return n
 }
 
-// decideRed accepts tests that fail in what the task wrote. A test leads there by its package; another failure, such as a name
-// that does not exist yet, by its file alone.
-func decideRed(s *run.State, t *run.Task, red run.Red) []run.Action {
+// decideRed accepts tests that fail, in one environment, in what the task wrote. A test leads there by its package; another
+// failure, such as a name that does not exist yet, by its file alone.
+func decideRed(s *run.State, t *run.Task, red run.Red, environment string) []run.Action {
 	in := factsOf(s)
 	own, files := changed{}, []string{}
 	for _, k := range t.Patches() {
@@ -119,7 +125,7 @@ func decideRed(s *run.State, t *run.Task, red run.Red) []run.Action {
 		files = append(files, k.Patch.Files...)
 	}
 	var other []string
-	for _, f := range in.proofs.Failed(red.Tree, in.spec.GatesOf(t.Task), red.Since) {
+	for _, f := range in.proofs.FailedIn(environment, red.Tree, in.spec.GatesOf(t.Task), red.Since) {
 		for _, signature := range causes(in.proofs, f.Receipt) {
 			paths := failureOf(f.Receipt, signature).paths
 			mine := slices.ContainsFunc(paths, func(p string) bool { return slices.Contains(files, p) })
@@ -135,6 +141,7 @@ func decideRed(s *run.State, t *run.Task, red run.Red) []run.Action {
 	}
 	switch {
 	case len(red.Failed) > 0:
+		red.In = append(slices.Clone(red.In), environment)
 		return []run.Action{run.SetTask(t.Task.ID, run.TaskData{State: run.TaskAccepted, Red: &red})}
 	case len(other) > 0:
 		return unproven(s, t, "without the change the gates fail in nothing that this task wrote: "+text.Some(other, maxMet),
@@ -146,6 +153,51 @@ func decideRed(s *run.State, t *run.Task, red run.Red) []run.Action {
 
 func unproven(s *run.State, t *run.Task, message, detail string) []run.Action {
 	return recovery.Failed(s, t, spec.Fault{Class: wire.FaultProof, Message: message, Detail: detail})
+}
+
+// receiptsOf are the good receipts of a batch that is proven. Those of a change set are of one environment in which all of its
+// tests have failed without it: two environments could show a failure and a pass whatever the change does. same is false where there
+// is no such one.
+func receiptsOf(in facts, d run.LandingData, gates []string) (receipts []spec.Receipt, same bool) {
+	proving := provingOf(in, d)
+	if len(proving) == 0 {
+		return in.proofs.Receipts(d.Tree, gates, d.Old), true
+	}
+	for _, environment := range proving[0].Red.In {
+		lacks := func(t *run.Task) bool { return !slices.Contains(t.Red.In, environment) }
+		if !slices.ContainsFunc(proving, lacks) {
+			if receipts := in.proofs.PassedIn(environment, d.Tree, gates, d.Old); receipts != nil {
+				return receipts, true
+			}
+		}
+	}
+	return nil, false
+}
+
+// provingOf lists the tasks of a change set whose tests have failed without it.
+func provingOf(in facts, d run.LandingData) (proving []*run.Task) {
+	for _, l := range d.Tasks {
+		if t := in.tasks.ByID[l.Task]; d.Set != "" && t.ProvedRed() {
+			proving = append(proving, t)
+		}
+	}
+	return proving
+}
+
+// redAgain has the tests of a set fail once more, after the set has passed in another environment. Where that does not come to an
+// end, the run does.
+func redAgain(s *run.State, d run.LandingData) (actions []run.Action) {
+	in := factsOf(s)
+	for _, t := range provingOf(in, d) {
+		red := run.Red{Of: t.Attempt, In: t.Red.In, Again: t.Red.Again + 1}
+		a := in.works[t.Task.ID+run.RedSuffix].Newest()
+		if red.Again > recovery.MaxGateTries && a != nil && a.Epoch == s.Epoch {
+			return []run.Action{run.Fail{Err: fmt.Errorf("the tests of %s fail without the change set %s in one environment of the "+
+				"workers, and the set passes in another one. Have workers of one of them alone, and go on", t.Task.ID, d.Set)}}
+		}
+		actions = append(actions, run.SetTask(t.Task.ID, run.TaskData{State: run.TaskAccepted, Red: &red}))
+	}
+	return actions
 }
 
 // lacksRed reports whether the tests of a task's newest attempt have yet to fail without the change.

@@ -82,7 +82,9 @@ func TestTheTestsOfASetAreTestedAloneBeforeItIsMerged(t *testing.T) {
 	actions = landing.ProveRed(l.State)
 	require.Equal(t, []string{"task tests accepted"}, runtest.Describe(actions))
 	l.Do(actions)
-	require.Equal(t, &run.Red{Of: 1, Run: 1, Tree: "merged", Since: "b", Failed: []string{"test: test: new"}}, l.Tasks.ByID["tests"].Red)
+	require.Equal(t, &run.Red{
+		Of: 1, Run: 1, Tree: "merged", Since: "b", Failed: []string{"test: test: new"}, In: []string{""},
+	}, l.Tasks.ByID["tests"].Red)
 	require.Empty(t, landing.ProveRed(l.State), "it is proven once")
 	m, ok := landing.Land(l.State)[0].(landing.Merge)
 	require.True(t, ok)

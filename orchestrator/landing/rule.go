@@ -176,11 +176,12 @@ func proveOn(s *run.State, d run.LandingData) []run.Action {
 	if flakes || alone(d.Set, d.Tasks) || in.tasks.ByID[d.Tasks[0].Task].Part == 0 || suspectedOf(in.tasks, d) {
 		times = maxRuns
 	}
+	receipts, same := receiptsOf(in, d, wanted)
 	switch {
 	case slices.ContainsFunc(in.batches.Testing, func(b *run.Batch) bool { return b.Tree == d.Tree }):
 		return nil // it is being tested
-	case onHead && in.proofs.IsProven(d.Tree, wanted, d.Old):
-		d.Receipts = in.proofs.Receipts(d.Tree, wanted, d.Old)
+	case onHead && in.proofs.IsProven(d.Tree, wanted, d.Old) && same:
+		d.Receipts = receipts
 		return land(s, d)
 	case len(d.Tasks) > 1 && d.Set == "" && failsAlone(in.tasks, d.Tasks) && onHead:
 		return cutAgain(in, d)

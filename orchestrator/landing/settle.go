@@ -37,11 +37,8 @@ func settle(s *run.State, b *run.Batch, r spec.Result) []run.Action {
 		return nil
 	case b.Old != s.Head && (alone(b.Set, d.Tasks) || r.Status == spec.StatusDone || proven):
 		return []run.Action{drop(d)} // what has landed since may change the verdict
-	case r.Status == spec.StatusDone && !apart:
-		return land(s, d)
 	case proven: // every gate has passed on it, in one run or another
-		d.Receipts = in.proofs.Receipts(b.Tree, b.Gates, b.Old)
-		return land(s, d)
+		return settleGreen(s, b, d)
 	case slices.ContainsFunc(d.Receipts, func(r spec.Receipt) bool { return r.Killed }) &&
 		b.Tries < recovery.MaxGateTries+in.works.Foreign(b.Work):
 		return again(b, d)
@@ -50,6 +47,16 @@ func settle(s *run.State, b *run.Batch, r spec.Result) []run.Action {
 	default:
 		return notRun(in, s.Epoch, b, d, run.FaultOf(&r))
 	}
+}
+
+// settleGreen lets a batch land that is proven. A change set that has passed elsewhere than its tests have failed is dropped first.
+func settleGreen(s *run.State, b *run.Batch, d run.LandingData) []run.Action {
+	in := factsOf(s)
+	receipts, same := receiptsOf(in, d, b.Gates)
+	if d.Receipts = receipts; same {
+		return land(s, d)
+	}
+	return append(append(dropAbove(in.works, in.batches, d.Head), drop(d)), redAgain(s, d)...)
 }
 
 // provedOn reports whether all receipts are of one tree.

@@ -261,11 +261,15 @@ type Red struct {
 	// Of is the task's attempt, Run that of the work <task>--red; 0 where the tree was tested before.
 	Of  int `json:"of"`
 	Run int `json:"run,omitempty"`
-	// Tree is what was tested, on the integration commit Since.
+	// Tree is what was tested, on the integration commit Since. It is empty where that is to be done once more, for the time Again:
+	// its set passed in no environment of In.
 	Tree  string `json:"tree"`
 	Since string `json:"since"`
+	Again int    `json:"again,omitempty"`
 	// Failed are the new failures in what the task wrote, which prove its tests; empty while the run is outstanding.
 	Failed []string `json:"failed,omitempty"`
+	// In are the environments in which they failed so: the set lands with proofs of one of these.
+	In []string `json:"in,omitempty"`
 }
 
 // Dispatch is one attempt put on the queue.

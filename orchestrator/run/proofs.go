@@ -114,6 +114,24 @@ func (p *Proofs) Receipts(tree string, gates []string, since string) []spec.Rece
 	return out
 }
 
+// PassedIn are the good receipts of the gates on a tree, as Receipts, of one environment; nil where one of them has none there.
+func (p *Proofs) PassedIn(environment, tree string, gates []string, since string) (out []spec.Receipt) {
+	for _, g := range gates {
+		good := p.good(tree, g, since)
+		i := slices.IndexFunc(good, func(r spec.Receipt) bool { return r.Environment == environment })
+		if i < 0 {
+			return nil
+		}
+		out = append(out, good[i])
+	}
+	return out
+}
+
+// FailedIn are the failures of the gates on a tree, as Failed, of one environment.
+func (p *Proofs) FailedIn(environment, tree string, gates []string, since string) []Failure {
+	return slices.DeleteFunc(p.Failed(tree, gates, since), func(f Failure) bool { return f.Receipt.Environment != environment })
+}
+
 // good are the receipts of a gate that passed on a tree.
 func (p *Proofs) good(tree, gate, since string) (good []spec.Receipt) {
 	for _, r := range p.Proved[tree] {
