@@ -225,6 +225,14 @@ func (d *Delivery) Nak(ctx context.Context) error {
 	return nil
 }
 
+// NakAfter returns the task, to be delivered again after a delay.
+func (d *Delivery) NakAfter(ctx context.Context, delay time.Duration) error {
+	if err := d.bus.settle(ctx, d.AckSubject, fmt.Appendf(nil, `%s {"delay": %d}`, ackNak, delay.Nanoseconds())); err != nil {
+		return fmt.Errorf("hand back %s: %w", d.Subject, err)
+	}
+	return nil
+}
+
 // Term takes the task off the queue for good; reason is for people who watch the server.
 func (d *Delivery) Term(ctx context.Context, reason string) error {
 	clean := strings.Join(strings.Fields(reason), " ")

@@ -70,6 +70,22 @@ func TestNakRedeliversAtOnce(t *testing.T) {
 	})
 }
 
+func TestNakAfterRedeliversLater(t *testing.T) {
+	t.Parallel()
+	backends(t, func(t *testing.T, o Options) {
+		b, ctx := open(t, o), soon(t)
+		q := queue(t, b, "reader", QueueOptions{AckWait: time.Hour})
+		require.NoError(t, b.Enqueue(ctx, TaskSubject("reader", "r", "t"), "id", nil))
+		const delay = 300 * time.Millisecond
+		handed := time.Now()
+		require.NoError(t, next(t, q).NakAfter(ctx, delay))
+		second := next(t, q)
+		require.GreaterOrEqual(t, time.Since(handed), delay)
+		require.Equal(t, 2, second.Number)
+		require.NoError(t, second.Ack(ctx))
+	})
+}
+
 // TestZombie plays the whole fence: a worker goes silent, another gets the task and takes the attempt over, the first
 // comes back and cannot append any more.
 func TestZombie(t *testing.T) {

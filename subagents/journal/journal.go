@@ -236,7 +236,7 @@ func (j *Journal) Lost() int {
 }
 
 // Deliveries returns the number of the newest delivery that was started, and how long all of them worked, by their events. From
-// a request to the results of its turn an attempt waits.
+// a request to the results of its turn an attempt waits. One that was left to a worker of another environment did no work.
 func (j *Journal) Deliveries() (newest int, worked time.Duration, err error) {
 	var began, seen time.Time
 	waits := false
@@ -249,6 +249,11 @@ func (j *Journal) Deliveries() (newest int, worked time.Duration, err error) {
 			}
 			// A delivery that takes a waiting attempt over goes on waiting: its request is in the log already.
 			newest, worked, began, seen = max(newest, s.Delivery), worked+max(0, seen.Sub(began)), e.Time, e.Time
+		case contextscope.KindControl:
+			var n wire.Nudge
+			if json.Unmarshal(e.Data, &n) == nil && n.Reason == wire.ReasonStopped && n.Class == wire.FaultForeign {
+				began, seen = e.Time, e.Time
+			}
 		case contextscope.KindTool:
 			if waits {
 				worked, began, waits = worked+max(0, seen.Sub(began)), e.Time, false

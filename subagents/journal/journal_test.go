@@ -212,6 +212,8 @@ func TestTellsHowLongEarlierDeliveriesWorked(t *testing.T) {
 	}{
 		{0, wire.Draft(contextscope.KindStarted, wire.Started{Delivery: 1})},
 		{time.Minute, usageEvent(spec.Usage{})},
+		{time.Hour, wire.Draft(contextscope.KindStarted, wire.Started{Delivery: 2})}, // it is left to another environment
+		{time.Minute, wire.Draft(contextscope.KindControl, wire.Nudge{Reason: wire.ReasonStopped, Class: wire.FaultForeign})},
 		{time.Hour, wire.Draft(contextscope.KindStarted, wire.Started{Delivery: 3})},
 		{time.Second, usageEvent(spec.Usage{})},
 	} {

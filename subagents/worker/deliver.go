@@ -84,7 +84,9 @@ func (w *Worker) settle(ctx context.Context, d *bus.Delivery, err error, log zer
 		return d.Term(ctx, err.Error())
 	case errors.Is(err, agent.ErrStopped), errors.Is(err, errHalted):
 		return d.Term(ctx, err.Error())
-	case stopping, errors.Is(err, errForeign):
+	case errors.Is(err, errForeign): // one of the other environment may have no place free yet
+		return d.NakAfter(ctx, w.cfg.AckWait/3)
+	case stopping:
 		return d.Nak(ctx)
 	}
 	log.Error().Err(err).Msg("attempt failed unexpectedly")
@@ -225,7 +227,7 @@ func (w *Worker) deliveries(d *bus.Delivery, at *attempt) int {
 // end appends the result of an attempt, or what comes of what broke it off.
 func (w *Worker) end(ctx context.Context, at *attempt, r spec.Result, err error) error {
 	if errors.Is(err, errForeign) {
-		stop := wire.Draft(contextscope.KindControl, wire.Nudge{Reason: wire.ReasonStopped})
+		stop := wire.Draft(contextscope.KindControl, wire.Nudge{Reason: wire.ReasonStopped, Class: wire.FaultForeign})
 		_, told := at.journal.Append(ctx, stop)
 		return errors.Join(err, told)
 	}

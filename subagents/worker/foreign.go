@@ -2,10 +2,13 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	"divisi/contextscope"
 	"divisi/internal/machine"
 	"divisi/internal/spec"
+	"divisi/subagents/agent"
 	"divisi/subagents/wire"
 )
 
@@ -34,14 +37,17 @@ func (at *attempt) foreign(ctx context.Context, environment string) (spec.Result
 		case wire.PartLeave:
 			w.foreign()
 			return spec.Result{}, errForeign
+		case wire.PartYield:
+			return spec.Result{}, errForeign
 		}
 		select {
 		case <-time.After(w.cfg.AckWait / 12):
 		case <-ctx.Done():
 			return spec.Result{}, context.Cause(ctx)
 		}
-		if part == wire.PartYield {
-			return spec.Result{}, errForeign
+		if at.inbox.Stopped() {
+			_, err := at.journal.Append(ctx, wire.Draft(contextscope.KindControl, wire.Nudge{Reason: wire.ReasonStopped}))
+			return spec.Result{}, errors.Join(agent.ErrStopped, err)
 		}
 	}
 }
