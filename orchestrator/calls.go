@@ -87,7 +87,11 @@ func (h *conduct) listen(ctx context.Context) (stop func(), err error) {
 				return nil, err // another host answers
 			}
 		}
-		return json.Marshal(h.answer(ctx, m))
+		a := h.answer(ctx, m)
+		if ctx.Err() != nil { // it says nothing of what was asked; who conducts next does
+			return nil, context.Cause(ctx)
+		}
+		return json.Marshal(a)
 	})
 }
 

@@ -118,7 +118,7 @@ func (h *conduct) source(p *packSent, ask hostCall) mirrors.Source {
 		if !slices.ContainsFunc(p.Have, func(id string) bool { return !slices.Contains(have, id) }) {
 			err = sealedPack{p.Pack, p.Size}.copy(ctx, h.bus.Cache(), take)
 		}
-		gone := errors.Is(err, bus.ErrNotFound)
+		gone := expired(err)
 		switch {
 		case (gone || errors.Is(err, errLacks)) && h.lender != nil:
 			return h.lent(ctx, ask, wire.SealedCommits, take)
@@ -128,6 +128,9 @@ func (h *conduct) source(p *packSent, ask hostCall) mirrors.Source {
 		return err
 	}
 }
+
+// expired reports whether the cache no longer has an object, or not all of it: it removes pieces one by one.
+func expired(err error) bool { return errors.Is(err, bus.ErrNotFound) || errors.Is(err, bus.ErrBroken) }
 
 // lent has take read what the host that conducts the run has.
 func (h *conduct) lent(ctx context.Context, ask hostCall, kind string, take func(context.Context, io.Reader) error) error {
@@ -173,7 +176,7 @@ func (o ordered) Object(ctx context.Context, p spec.Pointer, take func(context.C
 	}
 	err := content(p).read(ctx, wire.SealedContent, o.h.bus.Cache(), take)
 	switch {
-	case !errors.Is(err, bus.ErrNotFound):
+	case !expired(err):
 		return err
 	case o.h.lender != nil:
 		ask := hostCall{Verb: verbBase, Run: o.r.Spec.Run, Caches: o.r.Caches, Content: &p}

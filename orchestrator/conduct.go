@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/oklog/ulid/v2"
+	"golang.org/x/sync/singleflight"
 
 	"divisi/bus"
 	"divisi/configs"
@@ -53,6 +54,8 @@ type conduct struct {
 	lender *client
 	// beside is what trees have of the checkout beside the files that git stores.
 	beside *checkout.Content
+	// sends are the environments that are being put into the cache, by their ids.
+	sends singleflight.Group
 	// positions are the places in the plan file, skipped the agents of other programs that are no roles here.
 	positions *configs.Positions
 	skipped   []configs.Skipped

@@ -302,10 +302,12 @@ func (h *Host) active(id string) bool {
 	return h.runs[id] != nil
 }
 
-// accept begins the run of an order. The same order twice is as good as once.
+// accept begins the run of an order. The same order twice is as good as once; it waits no longer than the caller that sent it.
 func (h *Host) accept(ctx context.Context, id, order string) error {
 	mine, taken := h.place(id)
 	if taken {
+		ctx, cancel := context.WithTimeout(ctx, tryTime)
+		defer cancel()
 		select {
 		case <-mine.begun:
 		case <-ctx.Done():

@@ -41,7 +41,7 @@ const (
 
 // reads are the calls that change nothing.
 var reads = []string{
-	verbList, verbSummary, verbLook, verbCommit, verbBase, verbHave, verbDiff, verbContext, verbDecisions,
+	verbList, verbSummary, verbLook, verbCommit, verbHave, verbDiff, verbContext, verbDecisions,
 }
 
 // subjectOf is where a call goes.

@@ -181,8 +181,8 @@ func (w *work) takeBeside(ctx context.Context) (*checkout.Content, error) {
 	}
 	c, err := w.besides(w.git).Take(ctx, from, w.mirror, w.setup.Base)
 	if err == nil && c.Digest() != w.setup.Beside {
-		err = fmt.Errorf("the trees of run %s have submodules, or files of Git LFS, that are neither in %s nor with its "+
-			"conductor", w.run, w.caches)
+		err = fmt.Errorf("the trees of run %s have other submodules, or files of Git LFS, than its conductor and %s have "+
+			"together", w.run, w.caches)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("get the submodules and files of Git LFS of run %s: %w", w.run, err)

@@ -214,14 +214,14 @@ func TestWhatIsBesideTheCommitIsChecked(t *testing.T) {
 		want            error
 		told            string
 	}{
-		"no-module":     {func() answer { return answer{} }, nil, nil, "that are neither in"},
+		"no-module":     {func() answer { return answer{} }, nil, nil, "have other submodules"},
 		"lacks-objects": {func() answer { return put(tree) }, nil, git.ErrPack, "take the submodule vendor/lib"},
 		"no-pack":       {func() answer { return put([]byte("PACK")) }, nil, git.ErrPack, "take the submodule vendor/lib"},
 		"other-kind":    {func() answer { return answer{Object: "setup-1", Size: 1} }, nil, wire.ErrSeal, "names no commits"},
 		"vast": {
 			func() answer { return answer{Object: put(tree).Object, Size: wire.MaxCommits + 1} }, nil, git.ErrTooLarge, "vendor/lib",
 		},
-		"no-content":    {nil, func() answer { return answer{} }, nil, "that are neither in"},
+		"no-content":    {nil, func() answer { return answer{} }, nil, "have other submodules"},
 		"other-content": {nil, func() answer { return answer{Object: "it is not asked for this"} }, wire.ErrSeal, "data.bin"},
 	} {
 		quit, err := a.bus.Subscribe(t.Context(), bus.CallFilter(id), func(m bus.Message, reply func([]byte) error) {

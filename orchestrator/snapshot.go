@@ -67,7 +67,11 @@ func (h *conduct) packEnvironment(ctx context.Context, id string) (p sealedPack,
 	if err != nil {
 		return p, err
 	}
-	return putEnvironment(ctx, h.bus.Cache(), h.path, e)
+	sent, err, _ := h.sends.Do(id, func() (any, error) { // workers that begin together ask for it together
+		return putEnvironment(ctx, h.bus.Cache(), h.path, e)
+	})
+	p, _ = sent.(sealedPack)
+	return p, err
 }
 
 // lends is the system of the environment that the run lends to its workers; "" for none.
@@ -94,7 +98,7 @@ func (h *conduct) keepSnapshot(ctx context.Context, r *order) error {
 			err = sealedPack{s.Object, s.Size}.read(ctx, wire.SealedEnvironment, h.bus.Cache(), take)
 		}
 		switch {
-		case !errors.Is(err, bus.ErrNotFound):
+		case !expired(err):
 			return err
 		case h.lender != nil:
 			ask := hostCall{Verb: verbBase, Run: r.Spec.Run, Caches: r.Caches, Environment: s}

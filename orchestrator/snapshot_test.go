@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -55,6 +56,17 @@ func TestTheEnvironmentOfACheckoutIsSentOnce(t *testing.T) {
 	require.NoError(t, stream.Purge(t.Context()))
 	require.NoError(t, other.bring(t.Context(), known{Run: s.last(), Order: s.host.orderOf(s.last())}))
 	has(other.dir)
+
+	// So does one that begins after the run was stopped: a person may go on with it.
+	r, err := On(s.at).Open(t.Context(), s.last())
+	require.NoError(t, err)
+	_, err = r.Pause(t.Context())
+	require.NoError(t, errors.Join(err, r.Close()))
+	third, err := NewHost(HostOptions{StateDir: t.TempDir(), Server: s.at})
+	require.NoError(t, err)
+	third.dir, third.bus = store.Dir{Path: third.o.StateDir}, s.host.bus
+	require.NoError(t, third.bring(t.Context(), known{Run: s.last(), Order: s.host.orderOf(s.last()), Ended: true}))
+	has(third.dir)
 
 	require.NoError(t, os.WriteFile(filepath.Join(deps, "large"), random(t, 2*largePack), 0o600))
 	require.Greater(t, s.costs(), uint64(largePack), "it has changed")

@@ -18,6 +18,7 @@ import (
 	"divisi/bus"
 	"divisi/internal/usage"
 	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
 )
 
@@ -328,6 +329,9 @@ func stand(ctx context.Context, o *ResumeOptions, peer *client, ended bool) erro
 		return h.borrow(ctx, r)
 	}
 	st, err := conductor.Fold(ctx, h.bus, o.Run)
+	if err == nil && st.Status == run.Stopped { // a person may go on with it
+		err = h.borrow(ctx, r)
+	}
 	if err != nil || st.Head == st.Spec.Base {
 		return err
 	}

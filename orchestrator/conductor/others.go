@@ -2,9 +2,11 @@ package conductor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 
+	"divisi/bus"
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/orchestrator/proof"
@@ -30,10 +32,14 @@ func (c *Conductor) compare(ctx context.Context, a proof.Compare) error {
 		if err == nil {
 			there, err = testnames.Load(ctx, c.cfg.Bus, r.Names...)
 		}
-		if err != nil {
+		switch {
+		case err == nil:
+			d = d.And(proof.Differ(first, r, passed, there))
+		case ctx.Err() != nil, errors.Is(err, bus.ErrUnavailable) && !errors.Is(err, bus.ErrBroken):
 			return fmt.Errorf("compare the base commit in environment %.12s: %w", r.Environment, err)
+		default: // what a worker has left is no reason to end the run
+			d.Lost = append(d.Lost, r.Gate+": its tests cannot be compared: "+text.Short(text.OneLine(err.Error()), maxUnable))
 		}
-		d = d.And(proof.Differ(first, r, passed, there))
 	}
 	return c.execute(ctx, a.Then(d))
 }

@@ -102,7 +102,7 @@ func Ask(ctx context.Context, b *bus.Bus, run string, q Request) (string, error)
 	}
 	raw, err := b.Request(ctx, requestSubject(run), data)
 	if err != nil {
-		return "", fmt.Errorf("ask run %s to %s: %w%s", run, strings.TrimSuffix(q.Verb, "_run"), err, unanswered(ctx, run))
+		return "", fmt.Errorf("ask run %s to %s: %w%s", run, strings.TrimSuffix(q.Verb, "_run"), err, unanswered(ctx, err, run))
 	}
 	var r Reply
 	if err := json.Unmarshal(raw, &r); err != nil {
@@ -118,12 +118,12 @@ func Ask(ctx context.Context, b *bus.Bus, run string, q Request) (string, error)
 }
 
 // unanswered returns what may have become of a request without an answer, and what to do; "" where it cannot have arrived.
-func unanswered(ctx context.Context, run string) string {
+func unanswered(ctx context.Context, err error, run string) string {
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return fmt.Sprintf(": the run is busy, and does nothing that it had not started by now: "+
 			"see the report of run %s, then ask again", run)
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, errors.Is(err, bus.ErrNoAnswer):
 		return fmt.Sprintf(": it may still be done: see the report of run %s before you ask again", run)
 	}
 	return ""

@@ -49,7 +49,7 @@ func settle(s *run.State, b *run.Batch, r spec.Result) []run.Action {
 	}
 }
 
-// settleGreen lets a batch land that is proven. A change set that has passed elsewhere than its tests have failed is dropped first.
+// settleGreen lets a batch land that is proven. A change set that has passed elsewhere than its tests have failed is dropped.
 func settleGreen(s *run.State, b *run.Batch, d run.LandingData) []run.Action {
 	in := factsOf(s)
 	receipts, same := receiptsOf(in, d, b.Gates)

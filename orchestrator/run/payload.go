@@ -261,8 +261,8 @@ type Red struct {
 	// Of is the task's attempt, Run that of the work <task>--red; 0 where the tree was tested before.
 	Of  int `json:"of"`
 	Run int `json:"run,omitempty"`
-	// Tree is what was tested, on the integration commit Since. It is empty where that is to be done once more, for the time Again:
-	// its set passed in no environment of In.
+	// Tree is what was tested, on the integration commit Since. It is empty where that is to be done once more, for the time
+	// Again: its set passed in no environment of In.
 	Tree  string `json:"tree"`
 	Since string `json:"since"`
 	Again int    `json:"again,omitempty"`

@@ -70,6 +70,9 @@ func (c *Content) Pointers() (all []spec.Pointer) {
 // walk keeps the submodules that are recorded in one, and those in them.
 func (c *Content) walk(ctx context.Context, way []step, links map[string]link, keep keep) error {
 	for _, place := range slices.Sorted(maps.Keys(links)) {
+		if len(c.modules)+len(c.missing) >= maxModules {
+			return fmt.Errorf("the commit has more than %d submodules, with those in them", maxModules)
+		}
 		l := links[place]
 		m := Module{l.Commit, append(slices.Clone(way), step{place, l.Name})}
 		inner, err := keep(ctx, m)

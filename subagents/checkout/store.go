@@ -27,6 +27,8 @@ const (
 	linksFile  = "links.json"
 	// maxDepth bounds submodules in submodules.
 	maxDepth = 16
+	// maxModules bounds the submodules of a commit: few commits can contain each other in very many places.
+	maxModules = 5000
 	// maxFiles bounds the files of Git LFS: each command mounts them one by one.
 	maxFiles = 500
 	// unused is how long a content stays that no run has asked for.

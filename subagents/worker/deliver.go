@@ -270,7 +270,9 @@ func (w *Worker) brokenOff(ctx context.Context, j *journal.Journal, err error) (
 
 // leftToNext reports whether an attempt that broke off so goes on with its next delivery.
 func leftToNext(err error) bool {
-	next := []error{bus.ErrFenced, bus.ErrUnavailable, bus.ErrFull, bus.ErrClosed, bus.ErrNoOwner, agent.ErrStopped}
+	next := []error{
+		bus.ErrFenced, bus.ErrUnavailable, bus.ErrFull, bus.ErrClosed, bus.ErrNoOwner, bus.ErrNoListener, agent.ErrStopped,
+	}
 	return slices.ContainsFunc(next, func(e error) bool { return errors.Is(err, e) })
 }
 
