@@ -90,7 +90,7 @@ tasks:
     role: generator
     brief: Call legacy.ReadRecord in place of legacy.LoadRecord.
     depends_on: [expand]
-    shard: {by: file, glob: "pkg*/*.go", match: LoadRecord}
+    shard: {by: file, glob: "pkg*/*.go", match: LoadRecord, max_files: 1}
   - id: contract
     role: generator
     brief: Remove LoadRecord from legacy/legacy.go.
@@ -109,7 +109,7 @@ tasks:
   - id: callers
     role: generator
     brief: Call legacy.ReadRecord in place of legacy.LoadRecord.
-    shard: {by: file, glob: "pkg*/*.go", match: LoadRecord}
+    shard: {by: file, glob: "pkg*/*.go", match: LoadRecord, max_files: 1}
     change_set: rename
 `
 
