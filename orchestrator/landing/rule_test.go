@@ -202,6 +202,8 @@ func TestARedPatchOnAnOldHeadIsTestedAnew(t *testing.T) {
 	batch(l, 1, 1, "b", "l-a", "a")
 	batch(l, 2, 1, "b", "l-b", "b")
 	l.Append("", run.LandingData{Batch: 1, State: run.LandingLanded, Old: "b", Head: "l-a", Tasks: tasksOf("a")})
+	require.Equal(t, []string{"landing dropped b", "take back --batch-2", "tell --batch-2"},
+		runtest.Describe(landing.Settle(l.State)), "its gates are not waited for")
 	l.Ended("--batch-2", 1, redIn("tree-l-b", "of-b"))
 	require.Equal(t, []string{"landing dropped b"}, runtest.Describe(landing.Settle(l.State)))
 }

@@ -10,16 +10,24 @@ import (
 )
 
 // Settle decides about the first batch whose gates have ended and that waits for no other. A green one moves the branch. A red
-// one is tested in parts; the only task of one goes back when it was red twice.
+// one is tested in parts; the only task of one goes back when it was red twice. One that is never cut, and is
+// built on what is not the head any more, is tested anew at once: what has landed since may change its verdict, whatever that is.
 func Settle(s *run.State) []run.Action {
 	for _, b := range s.Batches.Testing {
 		if r := s.Works.Tested(b); r != nil {
 			if actions := settle(s, b, *r); len(actions) > 0 {
 				return actions
 			}
+		} else if b.Old != s.Head && alone(b.Set, b.Tasks) && !isBased(s.Batches.Testing, b) {
+			return append(dropAbove(s.Works, &s.Batches, b.Head), dropTested(s.Works, b)...)
 		}
 	}
 	return nil
+}
+
+// isBased reports whether a batch is built on another one that is tested.
+func isBased(testing []*run.Batch, b *run.Batch) bool {
+	return slices.ContainsFunc(testing, func(o *run.Batch) bool { return o.Head == b.Old })
 }
 
 func settle(s *run.State, b *run.Batch, r spec.Result) []run.Action {
@@ -31,9 +39,8 @@ func settle(s *run.State, b *run.Batch, r spec.Result) []run.Action {
 	if !provedOn(b.Tree, r.Receipts) || r.Status == spec.StatusDone && !proven && !apart {
 		d.Receipts, r.Status = nil, spec.StatusFailed // they prove nothing about the commits that would land
 	}
-	based := slices.ContainsFunc(in.batches.Testing, func(o *run.Batch) bool { return o.Head == b.Old })
 	switch {
-	case based:
+	case isBased(in.batches.Testing, b):
 		return nil
 	case b.Old != s.Head && (alone(b.Set, d.Tasks) || r.Status == spec.StatusDone || proven):
 		return []run.Action{drop(d)} // what has landed since may change the verdict
