@@ -95,7 +95,9 @@ type Bus struct {
 
 	spent meter.Meter
 	back  chan struct{} // closed when the connection is there again, and then another one
-	gone  chan struct{} // closed when the connection never comes back
+	// backAt is when it was there again last; zero where it was never lost.
+	backAt time.Time
+	gone   chan struct{} // closed when the connection never comes back
 
 	closing   chan struct{}
 	closeOnce sync.Once
@@ -267,6 +269,13 @@ func (b *Bus) Back() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.back
+}
+
+// Steady reports whether the connection is there, and was not lost for a time: who is silent then has nothing to say.
+func (b *Bus) Steady(d time.Duration) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.nc.IsConnected() && time.Since(b.backAt) > d
 }
 
 // URL is the server's address without credentials.

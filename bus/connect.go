@@ -103,7 +103,7 @@ func (b *Bus) reportBack(_ *nats.Conn) {
 		p.Stop()
 	}
 	close(b.back)
-	b.back = make(chan struct{})
+	b.back, b.backAt = make(chan struct{}), time.Now()
 	b.mu.Unlock()
 	b.log.Info().Str("url", b.url).Msg("connected to the message server again")
 }

@@ -15,8 +15,9 @@ const (
 	roomPoll     = time.Second
 	// mendPoll is how often Mend looks.
 	mendPoll = 2 * time.Second
-	// maxRepairs bounds how often one call has the server restarts.
+	// maxRepairs bounds how often one call has the server restarted, and Mend, with less than mendCalm from one to the next.
 	maxRepairs = 10
+	mendCalm   = time.Minute
 )
 
 // WaitForRoom makes calls wait while the store of the server is full, or a server elsewhere does not answer, for 30 minutes at
@@ -70,7 +71,7 @@ func (b *Bus) restart() error {
 	if b.isClosing() {
 		return ErrClosed
 	}
-	b.log.Info().Str("dir", b.dir).Msg("the message server is restarts")
+	b.log.Info().Str("dir", b.dir).Msg("the message server is restarted")
 	if err := b.server.restart(); err != nil {
 		return err
 	}
@@ -85,23 +86,66 @@ func (b *Bus) restart() error {
 // Mend repairs the store of the embedded server as calls of this process do, for those of others, until stop.
 func (b *Bus) Mend() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
-	var mending sync.WaitGroup
-	mending.Go(func() {
+	m := mending{bus: b}
+	var under sync.WaitGroup
+	under.Go(func() {
 		for pause(ctx, b.closing, mendPoll) == nil {
-			starts := b.starts()
-			fault := b.server.fault()
-			if fault == nil {
-				fault = b.server.outgrown()
-			}
-			if fault == nil {
-				continue
-			}
-			err := b.repair(ctx, starts, fault)
-			if errors.Is(err, ErrDamaged) || errors.Is(err, ErrClosed) {
+			if err := m.once(ctx); err != nil {
 				b.log.Error().Err(err).Msg("the server cannot store anything any more: start it again")
 				return
 			}
 		}
 	})
-	return func() { cancel(); mending.Wait() }
+	return func() { cancel(); under.Wait() }
+}
+
+// mending is what Mend has done so far: whether it told that there is no room, and its restarts one soon after the other.
+type mending struct {
+	bus    *Bus
+	full   bool
+	starts int
+	last   time.Time
+}
+
+// once looks at the store, and repairs it. A disk without room is waited for: a server that met it has a fault after it too. The
+// error is why no more is done.
+func (m *mending) once(ctx context.Context) error {
+	b, starts := m.bus, m.bus.starts()
+	fault := b.server.fault()
+	if full := errors.Is(fault, ErrFull); full != m.full {
+		m.full = full
+		m.tell(fault)
+	}
+	switch {
+	case m.full:
+		return nil
+	case fault == nil:
+		if fault = b.server.outgrown(); fault == nil {
+			return nil
+		}
+	}
+	if time.Since(m.last) > mendCalm {
+		m.starts = 0
+	}
+	if m.starts++; m.starts > maxRepairs {
+		return fault
+	}
+	err := b.repair(ctx, starts, fault)
+	m.last = time.Now()
+	if errors.Is(err, ErrDamaged) || errors.Is(err, ErrClosed) {
+		return err
+	}
+	return nil
+}
+
+// tell tells that the disk has no room, or has some again.
+func (m *mending) tell(fault error) {
+	tell := m.bus.tell.Load()
+	switch {
+	case tell == nil:
+	case m.full:
+		(*tell)(strings.TrimPrefix(fault.Error(), ErrFull.Error()+": ") + "\nWhat is to be stored waits until there is room")
+	default:
+		(*tell)("there is room again on the disk of " + m.bus.dir)
+	}
 }

@@ -13,7 +13,7 @@ import (
 
 var errWrite = errors.New("a write failed")
 
-// A server that is restarts reads its files as one of a new process does: it would cut off what follows the damage.
+// A server that is restarted reads its files as one of a new process does: it would cut off what follows the damage.
 func TestADamagedStoreIsNotRestarted(t *testing.T) {
 	t.Parallel()
 	b, ctx := open(t, fast(t)), soon(t)

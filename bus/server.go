@@ -31,7 +31,7 @@ const (
 	diskExhausted = 8 << 20   // less than this and a write that got no answer failed because the disk is full
 )
 
-// embedded is a nats-server in this process with its store under a directory. It can be restarts.
+// embedded is a nats-server in this process with its store under a directory. It can be restarted.
 type embedded struct {
 	options Options
 	cred    credential

@@ -62,6 +62,8 @@ type answer struct {
 	// Error is why nothing does; Refused reports that what was asked for is at fault.
 	Error   string `json:"error,omitempty"`
 	Refused bool   `json:"refused,omitempty"`
+	// Gone is the answer of a conductor that stops: who conducts next does what is asked.
+	Gone bool `json:"gone,omitempty"`
 
 	Checked  plan.Checked            `json:"checked,omitzero"`
 	Object   string                  `json:"object,omitempty"`
@@ -88,8 +90,8 @@ func (h *conduct) listen(ctx context.Context) (stop func(), err error) {
 			}
 		}
 		a := h.answer(ctx, m)
-		if ctx.Err() != nil { // it says nothing of what was asked; who conducts next does
-			return nil, context.Cause(ctx)
+		if ctx.Err() != nil {
+			a = answer{Gone: true}
 		}
 		return json.Marshal(a)
 	})
@@ -221,15 +223,8 @@ func (w *work) ask(ctx context.Context, c call) (a answer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	data, err := json.Marshal(c)
-	var got []byte
 	if err == nil {
-		err = bus.ErrNoAnswer
-	}
-	for errors.Is(err, bus.ErrNoAnswer) && ctx.Err() == nil {
-		got, err = w.bus.Request(ctx, bus.CallSubject(w.run, w.worker()), data)
-	}
-	if err == nil {
-		err = json.Unmarshal(got, &a)
+		a, err = w.request(ctx, data)
 	}
 	switch {
 	case err != nil:
@@ -240,6 +235,32 @@ func (w *work) ask(ctx context.Context, c call) (a answer, err error) {
 		return a, &calledError{a.Error}
 	}
 	return a, nil
+}
+
+// nextConductor is how long a call waits for another conductor than the one that stops.
+const nextConductor = time.Minute
+
+// request makes a call, again where the connection was lost meanwhile, or its conductor stops.
+func (w *work) request(ctx context.Context, data []byte) (a answer, err error) {
+	for until := now(); ; {
+		got, err := w.bus.Request(ctx, bus.CallSubject(w.run, w.worker()), data)
+		if a = (answer{}); err == nil {
+			err = json.Unmarshal(got, &a)
+		}
+		switch {
+		case errors.Is(err, bus.ErrNoAnswer) && ctx.Err() == nil:
+			continue
+		case err == nil && a.Gone:
+			until = now().Add(nextConductor)
+		case !errors.Is(err, bus.ErrNoListener) || !now().Before(until):
+			return a, err
+		}
+		select {
+		case <-time.After(enlistRetry):
+		case <-ctx.Done():
+			return a, context.Cause(ctx)
+		}
+	}
 }
 
 // calledError is why the conducting half does not do what a call asks for.

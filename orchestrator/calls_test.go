@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/bus"
+	"divisi/internal/spec"
 	"divisi/orchestrator/run"
 )
 
@@ -22,10 +23,6 @@ func TestCallsAreBounded(t *testing.T) { //nolint:paralleltest // it counts the 
 	h := &conduct{place: place{log: zerolog.Nop()}, bus: b, spec: run.Spec{Run: "r"}}
 	stop, err := h.listen(t.Context())
 	require.NoError(t, err)
-	answering := func() int {
-		stacks := make([]byte, 8<<20)
-		return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte("(*conduct).answer("))
-	}
 	h.planning.Lock()
 	for range 2 * maxCalls {
 		require.NoError(t, b.Publish(t.Context(), bus.CallSubject("r", "local"), []byte(`{"plan":{}}`)))
@@ -38,4 +35,40 @@ func TestCallsAreBounded(t *testing.T) { //nolint:paralleltest // it counts the 
 	require.Eventually(t, func() bool { return h.gaps.Load() != nil }, time.Minute, time.Millisecond)
 	stop()
 	require.Zero(t, answering())
+}
+
+// A conductor that stops says so to who waits for its answer: the next one gives it.
+func TestTheNextConductorAnswersWhatOneThatStopsWasAsked(t *testing.T) { //nolint:paralleltest // see above
+	b, err := bus.Open(t.Context(), bus.Options{Dir: t.TempDir(), Run: "r"})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, b.Close(context.Background())) }()
+	h := &conduct{place: place{log: zerolog.Nop()}, bus: b, spec: run.Spec{Run: "r"}}
+	ctx, end := context.WithCancel(t.Context())
+	stop, err := h.listen(ctx)
+	require.NoError(t, err)
+	h.planning.Lock()
+	answers := make(chan answer, 1)
+	go func() {
+		w := &work{place: place{log: zerolog.Nop()}, run: "r", bus: b}
+		a, err := w.ask(t.Context(), call{Plan: &spec.Plan{}})
+		if err != nil {
+			a.Error = err.Error()
+		}
+		answers <- a
+	}()
+	require.Eventually(t, func() bool { return answering() > 0 }, time.Minute, time.Millisecond)
+	end()
+	h.planning.Unlock()
+	stop()
+	next := func(context.Context, bus.Message) ([]byte, error) { return []byte(`{"id":"next"}`), nil }
+	stop, err = answerCalls(t.Context(), b, bus.CallFilter("r"), h.log, next)
+	require.NoError(t, err)
+	defer stop()
+	require.Equal(t, answer{ID: "next"}, <-answers)
+}
+
+// answering counts the calls that conducting halves are answering.
+func answering() int {
+	stacks := make([]byte, 8<<20)
+	return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte("(*conduct).answer("))
 }

@@ -205,9 +205,10 @@ func (h *Host) begin(ctx context.Context, mine *hosted, fresh bool, o ResumeOpti
 		h.drop(ctx, mine)
 		switch {
 		case err == nil || h.lease.Held() != nil: // then another host goes on with it
-		case errors.Is(err, conductor.ErrDeposed):
+		case errors.Is(err, conductor.ErrDeposed), // what the host before still wrote came first
+			errors.Is(err, bus.ErrFull), errors.Is(err, bus.ErrUnavailable):
 			if again, taken := h.place(mine.id); !taken {
-				h.goOn(ctx, again) // what the host before still wrote came first
+				h.goOn(ctx, again)
 			}
 		default:
 			h.dir.Log.Error().Err(err).Str("run", mine.id).Msg("a run has failed")
@@ -311,7 +312,7 @@ func (h *Host) accept(ctx context.Context, id, order string) error {
 		select {
 		case <-mine.begun:
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return errNotBegun
 		}
 		if mine.err != nil {
 			return mine.err
@@ -331,6 +332,9 @@ func (h *Host) accept(ctx context.Context, id, order string) error {
 	}
 	return h.begin(ctx, mine, fresh, ResumeOptions{})
 }
+
+// errNotBegun leaves a call unanswered: its caller asks again.
+var errNotBegun = errors.New("the run has not begun yet")
 
 // describe writes the description of a run that is new here; fresh reports that it is.
 func (h *Host) describe(id, order string) (fresh bool, err error) {

@@ -37,6 +37,9 @@ func (h *Host) answer(ctx context.Context, m bus.Message) ([]byte, error) {
 		a, err = h.do(ctx, &q)
 		return err
 	})
+	if errors.Is(err, errNotBegun) {
+		return nil, err
+	}
 	if err != nil {
 		h.dir.Log.Info().Err(err).Str("verb", q.Verb).Str("run", q.Run).Msg("a call was refused")
 		a = hostAnswer{

@@ -329,12 +329,11 @@ func stand(ctx context.Context, o *ResumeOptions, peer *client, ended bool) erro
 		return h.borrow(ctx, r)
 	}
 	st, err := conductor.Fold(ctx, h.bus, o.Run)
-	if err == nil && st.Status == run.Stopped { // a person may go on with it
-		err = h.borrow(ctx, r)
+	if err == nil && st.Head != st.Spec.Base {
+		_, err = h.keepBranch(ctx, st.Head)
 	}
-	if err != nil || st.Head == st.Spec.Base {
+	if err != nil || st.Status != run.Stopped {
 		return err
 	}
-	_, err = h.keepBranch(ctx, st.Head)
-	return err
+	return h.borrow(ctx, r) // a person may go on with it
 }

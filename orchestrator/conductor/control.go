@@ -20,6 +20,8 @@ func (c *Conductor) tell(ctx context.Context, task string) {
 	}
 	a := w.Attempts[w.Last]
 	switch {
+	case a.Void && c.makes(task, w.Last):
+		return
 	case a.Void:
 		c.publish(ctx, wire.Control{Verb: wire.ControlCancel, Task: task, Attempt: w.Last, Text: reasonOf(c.st, task)})
 		return

@@ -215,7 +215,7 @@ func (c *Conductor) callRoll(ctx context.Context) error {
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.st.Crew)) {
-		if !c.muster.there(name) {
+		if !c.muster.there(name) && c.cfg.Bus.Steady(c.cfg.Patience.Present) {
 			how := fmt.Sprintf("was lost: no sign of life for %s", c.cfg.Patience.Present)
 			if err := c.discharge(ctx, name, how); err != nil {
 				return err

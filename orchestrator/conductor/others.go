@@ -7,7 +7,6 @@ import (
 	"maps"
 
 	"divisi/bus"
-	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/orchestrator/proof"
 	"divisi/orchestrator/run"
@@ -47,17 +46,21 @@ func (c *Conductor) compare(ctx context.Context, a proof.Compare) error {
 // Place tells a worker, which has no baseline of its environment for an attempt, what to do about it. It may be called from any
 // goroutine while Run is under way.
 func (c *Conductor) Place(ctx context.Context, f wire.Foreign) (placed wire.Placed, err error) {
+	var found wire.Placed
 	err = c.within(ctx, func(ctx context.Context) error {
-		if placed = c.place(f); f.Unable == "" || placed.Part != wire.PartMake {
+		if found = c.place(f); f.Unable == "" || found.Part != wire.PartMake {
 			return nil
 		}
-		o := run.Other{Environment: f.Environment, Baseline: map[string]spec.Receipt{}}
-		o.Lacks = []string{text.Short(text.OneLine(f.Unable), maxUnable)}
-		placed = wire.Placed{Part: wire.PartLeave, Lacks: o.Lacks}
-		return c.execute(ctx, []run.Action{run.SetRun(run.Data{Other: &o, Notices: []string{fmt.Sprintf(
+		delete(c.making, f.Environment) // another worker of it may do better
+		why := text.Short(text.OneLine(f.Unable), maxUnable)
+		found = wire.Placed{Part: wire.PartLeave, Lacks: []string{why}}
+		return c.execute(ctx, []run.Action{run.SetRun(run.Data{Notices: []string{fmt.Sprintf(
 			"the gates could not be run on the base commit in the environment of worker %s (%.12s), which proves nothing "+
-				"because of that: %s", f.Worker, f.Environment, o.Lacks[0])}})})
+				"because of that: %s", f.Worker, f.Environment, why)}})})
 	})
+	if err == nil { // else the run's goroutine may still be at it
+		placed = found
+	}
 	return placed, err
 }
 
@@ -69,11 +72,11 @@ func (c *Conductor) place(f wire.Foreign) wire.Placed {
 	other, known := p.Others[f.Environment]
 	_, made := p.Made[f.Environment]
 	maps.DeleteFunc(c.making, func(_ string, by making) bool { // an attempt does not wait for a delivery of it before
-		return !c.outstanding(by) || by.task == own.task && by.attempt == own.attempt
+		return !c.made(by) || by.task == own.task && by.attempt == own.attempt
 	})
 	_, begun := c.making[f.Environment]
 	switch {
-	case !c.outstanding(own):
+	case !c.made(own) || c.st.Works[f.Task].At(f.Attempt).Void:
 		return wire.Placed{Part: wire.PartYield}
 	case len(other.Lacks) > 0:
 		return wire.Placed{Part: wire.PartLeave, Lacks: other.Lacks}
@@ -96,9 +99,19 @@ func (c *Conductor) inFirst(f wire.Foreign) bool {
 	return a != nil && a.InFirst
 }
 
-// outstanding reports whether an attempt has not ended, and its worker is there.
-func (c *Conductor) outstanding(m making) bool {
+// made reports whether a baseline can come from an attempt: it has not ended, and its worker is there.
+func (c *Conductor) made(m making) bool {
 	a := c.st.Works[m.task].At(m.attempt)
 	_, there := c.st.Crew[m.worker]
-	return there && a != nil && a.Role != "" && a.Result == nil && !a.Void
+	return there && a != nil && a.Role != "" && a.Result == nil
+}
+
+// makes reports whether an attempt makes the baseline of an environment, which is of use also where the attempt is not any more.
+func (c *Conductor) makes(task string, attempt int) bool {
+	for _, by := range c.making {
+		if by.task == task && by.attempt == attempt {
+			return true
+		}
+	}
+	return false
 }

@@ -340,16 +340,21 @@ func TestAWorkerThatCannotRunTheGatesLeavesThem(t *testing.T) {
 	leave := m.join("a", test(""), "tester", "good")
 	m.until(landed("one"))
 	leave()
-	left := make(chan string, 9)
+	left, tries := make(chan string, 9), 0
 	m.placed = func(_ context.Context, _ string, p wire.Placed) {
-		if p.Part == wire.PartLeave {
+		switch p.Part {
+		case wire.PartMake:
+			tries++
+		case wire.PartLeave:
 			left <- strings.Join(p.Lacks, "\n")
 		}
 	}
 	defer m.join("b", "#!/nowhere/python3\n")()
 	require.NotEmpty(t, <-left)
+	require.Equal(t, 3, tries, "a service may fail to start once")
 	defer m.join("a", test(""))()
 	st := m.end()
+	require.Empty(t, st.Proofs.Others, "another worker of it may do better")
 	require.Contains(t, strings.Join(st.Notices, "\n"), "which proves nothing because of that")
 	require.Equal(t, run.TaskLanded, st.Tasks.ByID["three"].State)
 	for _, w := range st.Works {

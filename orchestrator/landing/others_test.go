@@ -108,7 +108,7 @@ func TestASetLandsWithProofsOfOneEnvironment(t *testing.T) {
 		},
 		"never in one": {
 			[]string{"red e1", "set e2 +", "red e1", "set e2 +", "red e1", "set e2 +", "red e1", "set e2 +"},
-			"landing dropped tests change, fail: the tests of tests fail without the change set s in one environment of the workers, " +
+			"landing dropped tests change, fail: the tests of tests fail without the change set s in one environment of workers, " +
 				"and the set passes in another one. Have workers of one of them alone, and go on",
 		},
 	} {

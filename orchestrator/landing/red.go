@@ -192,8 +192,8 @@ func redAgain(s *run.State, d run.LandingData) (actions []run.Action) {
 		red := run.Red{Of: t.Attempt, In: t.Red.In, Again: t.Red.Again + 1}
 		a := in.works[t.Task.ID+run.RedSuffix].Newest()
 		if red.Again > recovery.MaxGateTries && a != nil && a.Epoch == s.Epoch {
-			return []run.Action{run.Fail{Err: fmt.Errorf("the tests of %s fail without the change set %s in one environment of "+
-				"the workers, and the set passes in another one. Have workers of one of them alone, and go on", t.Task.ID, d.Set)}}
+			return []run.Action{run.Fail{Err: fmt.Errorf("the tests of %s fail without the change set %s in one environment "+
+				"of workers, and the set passes in another one. Have workers of one of them alone, and go on", t.Task.ID, d.Set)}}
 		}
 		actions = append(actions, run.SetTask(t.Task.ID, run.TaskData{State: run.TaskAccepted, Red: &red}))
 	}

@@ -23,6 +23,9 @@ import (
 	"github.com/rs/zerolog"
 )
 
+// maxYield is up to which delivery the time grows in which a proof is left to workers of another environment.
+const maxYield = 24
+
 // settleTime bounds what is still said to the bus about a delivery when the worker stops.
 const settleTime = 2 * time.Second
 
@@ -85,7 +88,7 @@ func (w *Worker) settle(ctx context.Context, d *bus.Delivery, err error, log zer
 	case errors.Is(err, agent.ErrStopped), errors.Is(err, errHalted):
 		return d.Term(ctx, err.Error())
 	case errors.Is(err, errForeign): // one of the other environment may have no place free yet
-		return d.NakAfter(ctx, w.cfg.AckWait/3)
+		return d.NakAfter(ctx, w.cfg.AckWait/3*time.Duration(min(d.Number, maxYield)))
 	case stopping:
 		return d.Nak(ctx)
 	}
@@ -325,12 +328,13 @@ func (w *Worker) attend(ctx context.Context, at *attempt) (_ context.Context, le
 		cancel(nil)
 		return nil, nil, err
 	}
-	at.progress = &progress{clock: w.cfg.Clock, last: w.cfg.Clock(), append: func(e contextscope.Event) {
+	t := newTeller(func(e contextscope.Event) {
 		if _, err := at.journal.Append(ctx, e); err != nil {
 			cancel(err)
 		}
-	}}
-	return ctx, func() { deaf(); cancel(nil) }, nil
+	})
+	at.progress = &progress{clock: w.cfg.Clock, last: w.cfg.Clock(), append: t.tell}
+	return ctx, func() { deaf(); t.wait(); cancel(nil) }, nil
 }
 
 // guarded carries an attempt out. A panic in it is a failed attempt, with its stack in the log.

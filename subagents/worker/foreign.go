@@ -12,12 +12,15 @@ import (
 	"divisi/subagents/wire"
 )
 
+// maxOnBase is how often the gates are tried on the base commit: a service may fail to start once.
+const maxOnBase = 3
+
 // foreign does with a proof what the conductor tells, which this worker has no baseline of its environment for. The error is
 // errForeign where it is left to others.
 func (at *attempt) foreign(ctx context.Context, environment string) (spec.Result, error) {
 	w, a := at.worker, at.assignment
 	f := wire.Foreign{Worker: w.cfg.Name, Environment: environment, Task: a.Task.ID, Attempt: a.Attempt}
-	for {
+	for tries := 0; ; {
 		part, err := w.cfg.Foreign(ctx, f)
 		if err != nil {
 			return spec.Result{}, err
@@ -30,8 +33,10 @@ func (at *attempt) foreign(ctx context.Context, environment string) (spec.Result
 			if ran || goesOn || ctx.Err() != nil || f.Unable != "" {
 				return r, err
 			}
-			f.Unable = why(&r, err) // which is no verdict on what was to be proven
-			continue
+			if tries++; tries == maxOnBase {
+				f.Unable = why(&r, err) // which is no verdict on what was to be proven
+				continue
+			}
 		case wire.PartAgain:
 			return wire.Failed(wire.FaultForeign, "it was given out before the baseline of this environment was there", ""), nil
 		case wire.PartLeave:

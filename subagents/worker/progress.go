@@ -2,6 +2,7 @@ package worker
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"divisi/contextscope"
@@ -11,6 +12,51 @@ import (
 
 // progressEvery is the shortest time between two progress events of one attempt.
 const progressEvery = 2 * time.Second
+
+// tellPatience is how long what runs waits for a progress event to be stored.
+const tellPatience = time.Second
+
+// teller stores progress events, one at a time. One that the log does not take at once is left to a goroutine, and those that
+// come meanwhile are dropped: a command whose output is read no further, or a model's answer, would run out of its time.
+type teller struct {
+	store func(contextscope.Event)
+	room  chan struct{}
+	began atomic.Int64 // when the one at work did, in nanoseconds
+	under sync.WaitGroup
+}
+
+func newTeller(store func(contextscope.Event)) *teller {
+	return &teller{store: store, room: make(chan struct{}, 1)}
+}
+
+// tell is safe for concurrent use.
+func (t *teller) tell(e contextscope.Event) {
+	if began := t.began.Load(); began != 0 && time.Since(time.Unix(0, began)) > tellPatience {
+		return
+	}
+	patience := time.NewTimer(tellPatience)
+	defer patience.Stop()
+	select {
+	case t.room <- struct{}{}:
+	case <-patience.C:
+		return
+	}
+	t.began.Store(time.Now().UnixNano())
+	stored := make(chan struct{})
+	t.under.Go(func() {
+		defer close(stored)
+		t.store(e)
+		t.began.Store(0)
+		<-t.room
+	})
+	select {
+	case <-stored:
+	case <-patience.C:
+	}
+}
+
+// wait waits for what is being stored.
+func (t *teller) wait() { t.under.Wait() }
 
 // progress turns what an agent says it is doing into events, seldom enough for the log. It is safe for concurrent use.
 type progress struct {
