@@ -271,6 +271,10 @@ func (b *Bus) Back() <-chan struct{} {
 	return b.back
 }
 
+// Gone is closed when a lost connection never comes back: the server does not admit this login any more, or has ended with the
+// process of this one. Close closes it too.
+func (b *Bus) Gone() <-chan struct{} { return b.gone }
+
 // Steady reports whether the connection is there, and was not lost for a time: who is silent then has nothing to say.
 func (b *Bus) Steady(d time.Duration) bool {
 	b.mu.Lock()

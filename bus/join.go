@@ -25,6 +25,7 @@ type joinRequest struct {
 type joinAnswer struct {
 	Name  string      `json:"name,omitempty"`
 	Role  member.Role `json:"role,omitempty"`
+	Tags  []string    `json:"tags,omitempty"`
 	Error string      `json:"error,omitempty"`
 }
 
@@ -43,7 +44,7 @@ func Join(ctx context.Context, token, name, usual string) (*member.Login, error)
 	if err != nil {
 		return nil, fmt.Errorf("join %s: %w", t.URL, err)
 	}
-	login.Name, login.Role = answer.Name, answer.Role
+	login.Name, login.Role, login.Tags = answer.Name, answer.Role, answer.Tags
 	return login, nil
 }
 
@@ -121,7 +122,12 @@ func (b *Bus) admit(request []byte) joinAnswer {
 		return joinAnswer{Error: err.Error()}
 	}
 	b.log.Info().Str("member", m.Name).Str("role", string(m.Role)).Msg("a member joined")
-	return joinAnswer{Name: m.Name, Role: m.Role}
+	if m.Before() != "" {
+		if err := b.cut(m.Before()); err != nil { // the key is good for no new one
+			b.log.Error().Err(err).Str("member", m.Name).Msg("connections with the key before are still open")
+		}
+	}
+	return joinAnswer{Name: m.Name, Role: m.Role, Tags: m.Tags}
 }
 
 // Disconnect removes a member and cuts its connections.
@@ -133,15 +139,39 @@ func (b *Bus) Disconnect(name string) error {
 	if err != nil {
 		return err
 	}
+	if err := b.cut(m.Key); err != nil {
+		return fmt.Errorf("%s was removed: %w", m, err)
+	}
+	return nil
+}
+
+// cut ends the connections that were opened with a key.
+func (b *Bus) cut(key string) error {
 	srv := b.server.srv.Load()
-	open, err := srv.Connz(&server.ConnzOptions{User: m.Key, Username: true, State: server.ConnOpen, Limit: maxWaiting})
+	open, err := srv.Connz(&server.ConnzOptions{User: key, Username: true, State: server.ConnOpen, Limit: maxWaiting})
 	if err != nil {
-		return fmt.Errorf("%w: %s was removed, but its connections cannot be found: %w", ErrUnavailable, m, err)
+		return fmt.Errorf("%w: the open connections cannot be found: %w", ErrUnavailable, err)
 	}
 	for _, c := range open.Conns {
 		if err := srv.DisconnectClientByID(c.Cid); err != nil { // it has gone by itself
-			b.log.Debug().Err(err).Str("member", name).Msg("cut a connection")
+			b.log.Debug().Err(err).Uint64("connection", c.Cid).Msg("cut a connection")
 		}
 	}
 	return nil
+}
+
+// Connected counts the open connections of members, by their keys.
+func (b *Bus) Connected() (map[string]int, error) {
+	if b.server == nil {
+		return nil, fmt.Errorf("%w: another process serves", ErrUnavailable)
+	}
+	open, err := b.server.srv.Load().Connz(&server.ConnzOptions{Username: true, State: server.ConnOpen, Limit: maxWaiting})
+	if err != nil {
+		return nil, fmt.Errorf("%w: the open connections cannot be found: %w", ErrUnavailable, err)
+	}
+	by := map[string]int{}
+	for _, c := range open.Conns {
+		by[c.AuthorizedUser]++
+	}
+	return by, nil
 }

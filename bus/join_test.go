@@ -35,7 +35,7 @@ func byEach(t *testing.T, test func(t *testing.T, s *served)) {
 	}
 }
 
-func serve(t *testing.T) *served {
+func serve(t testing.TB) *served {
 	t.Helper()
 	dir := t.TempDir()
 	s := &served{}
@@ -55,9 +55,9 @@ func serve(t *testing.T) *served {
 }
 
 // token is the text of a new token.
-func (s *served) token(t *testing.T, role member.Role, name string) string {
+func (s *served) token(t testing.TB, role member.Role, name string) string {
 	t.Helper()
-	token, err := s.members.NewToken(role, name)
+	token, err := s.members.NewToken(member.Admission{Role: role, Name: name})
 	require.NoError(t, err)
 	token.URL, token.Certificate = s.MemberURL(), s.digest
 	if s.web {
@@ -67,7 +67,7 @@ func (s *served) token(t *testing.T, role member.Role, name string) string {
 }
 
 // joins makes a member.
-func (s *served) joins(t *testing.T, role member.Role, name string) *member.Login {
+func (s *served) joins(t testing.TB, role member.Role, name string) *member.Login {
 	t.Helper()
 	login, err := Join(soon(t), s.token(t, role, ""), name, "")
 	require.NoError(t, err)
@@ -77,7 +77,7 @@ func (s *served) joins(t *testing.T, role member.Role, name string) *member.Logi
 }
 
 // enters opens the bus of a member, which may be denied what it asks.
-func enters(t *testing.T, login *member.Login) *Bus {
+func enters(t testing.TB, login *member.Login) *Bus {
 	t.Helper()
 	return open(t, Options{Login: login, Log: zerolog.Nop()})
 }

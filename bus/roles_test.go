@@ -102,7 +102,7 @@ func calls(name string) map[string]func(ctx context.Context, b *Bus) error {
 			}
 			return err
 		},
-		"token": request("token.new"),
+		"token": request("creds.ask"),
 		"subscribe": func(ctx context.Context, b *Bus) error {
 			stop, err := b.Subscribe(ctx, ControlSubject("r"), func(Message, func([]byte) error) {})
 			if err == nil {
@@ -201,7 +201,7 @@ func TestTheServerItselfDenies(t *testing.T) {
 		nc, denied := raw(t, s.joins(t, role, "my-"+string(role)))
 		publish := []string{
 			"ev.r.m.landed", "ev.r.a.other.generator.t.1", "ev.r.x", "task.generator.r.t", "join", "pres.w.other", "_INBOX_other.x",
-			"ctl.r", "pres.r.r", "token.new", "ctl.r.conduct.other",
+			"ctl.r", "pres.r.r", "creds.ask", "ctl.r.conduct.other",
 			"$JS.API.STREAM.DELETE.EV", "$JS.API.STREAM.PURGE.EV", "$JS.API.STREAM.PURGE.TASKS", "$JS.API.STREAM.UPDATE.EV",
 			"$JS.API.STREAM.CREATE.MINE", "$JS.API.STREAM.MSG.DELETE.OBJ", "$JS.API.STREAM.RESTORE.EV", "$JS.API.STREAM.SNAPSHOT.EV",
 			"$JS.API.CONSUMER.DELETE.TASKS.generator", "$JS.API.CONSUMER.CREATE.OBJ.x", "$JS.API.CONSUMER.DURABLE.CREATE.EV.x",

@@ -140,7 +140,7 @@ func (s *served) socket(t *testing.T) (*websocket.Conn, *bufio.Reader) {
 	t.Cleanup(func() { _ = ws.Close() })
 	require.NoError(t, answer.Body.Close())
 	require.NoError(t, ws.SetReadDeadline(time.Now().Add(20*time.Second)))
-	token, err := s.members.NewToken(member.Worker, "")
+	token, err := s.members.NewToken(member.Admission{Role: member.Worker})
 	require.NoError(t, err)
 	login := fmt.Sprintf("CONNECT {\"user\":%q,\"pass\":%q}\r\nPING\r\n", member.JoinUser, token.Secret)
 	require.NoError(t, message(websocket.BinaryMessage, login)(ws))

@@ -3,7 +3,6 @@ package orchestrator
 import (
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -145,9 +144,14 @@ func openHub(ctx context.Context, stateDir string, o *ServeOptions, c *closers) 
 		return nil, err
 	}
 	c.later(stop)
-	stop, err = b.Subscribe(ctx, tokenSubject, func(m bus.Message, reply func([]byte) error) {
-		if err := reply(o.issue(registry, b, digest, m.Data)); err != nil {
-			log.Warn().Err(err).Msg("a request for a token was not answered")
+	k := &keeper{o, registry, b, digest}
+	stop, err = b.Subscribe(ctx, credsSubject, func(m bus.Message, reply func([]byte) error) {
+		data, err := k.answer(m.Data)
+		if err == nil {
+			err = reply(data)
+		}
+		if err != nil {
+			log.Warn().Err(err).Msg("a request to change who may use the server was not answered")
 		}
 	})
 	if err != nil {
@@ -183,84 +187,4 @@ func (o *ServeOptions) named(url string) string {
 		return url
 	}
 	return scheme + "://" + net.JoinHostPort(o.Hosts[0], port)
-}
-
-// tokenSubject is where the process of the server is asked for tokens: no member may publish there.
-const tokenSubject = "token.new"
-
-// TokenOptions are what a token is for: a worker, a person or a viewer, under a name that may be empty. With WebSocket it has
-// that address of the server.
-type TokenOptions struct {
-	Role      string `json:"role"`
-	Name      string `json:"name,omitempty"`
-	WebSocket bool   `json:"websocket,omitempty"`
-}
-
-// tokenReply is a token, or why there is none.
-type tokenReply struct {
-	Token string `json:"token,omitempty"`
-	Error string `json:"error,omitempty"`
-}
-
-// issue answers a request for a token.
-func (o *ServeOptions) issue(registry *member.Registry, b *bus.Bus, digest string, data []byte) []byte {
-	var q TokenOptions
-	var a tokenReply
-	err := json.Unmarshal(data, &q)
-	url := b.MemberURL()
-	if q.WebSocket {
-		url = b.WebSocketURL()
-	}
-	if err == nil && url == "" {
-		err = usage.Errorf("the server does not listen for WebSocket: stop it, and start it with an address for that")
-	}
-	if err == nil {
-		var t member.Token
-		if t, err = registry.NewToken(member.Role(q.Role), q.Name); err == nil {
-			t.URL, t.Certificate = o.named(url), digest
-			a.Token = t.String()
-		}
-	}
-	if err != nil {
-		a.Error = err.Error()
-	}
-	data, err = json.Marshal(a)
-	if err != nil {
-		panic(fmt.Sprintf("marshal two strings: %v", err))
-	}
-	return data
-}
-
-// NewToken has the process that serves a state directory make a token.
-func NewToken(ctx context.Context, stateDir string, what TokenOptions) (string, error) {
-	o, err := bus.OwnerOptions(hubBus(stateDir))
-	if errors.Is(err, os.ErrNotExist) {
-		return "", usage.Errorf("no server runs in %s: start one first", stateDir)
-	}
-	if err != nil {
-		return "", err
-	}
-	o.Log = *zerolog.Ctx(ctx)
-	b, err := bus.Open(ctx, o)
-	if err != nil {
-		return "", fmt.Errorf("reach the server of %s: %w", stateDir, err)
-	}
-	defer closeServer(ctx, b)
-	data, err := json.Marshal(what)
-	if err != nil {
-		return "", fmt.Errorf("ask for a token: %w", err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
-	defer cancel()
-	if data, err = b.Request(ctx, tokenSubject, data); err != nil {
-		return "", fmt.Errorf("ask for a token: %w", err)
-	}
-	var a tokenReply
-	if err := json.Unmarshal(data, &a); err != nil {
-		return "", fmt.Errorf("read a token: %w", err)
-	}
-	if a.Error != "" {
-		return "", usage.Errorf("%s", a.Error)
-	}
-	return a.Token, nil
 }

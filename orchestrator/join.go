@@ -23,7 +23,8 @@ const maxLogin = 4096
 func loginFile(stateDir, name string) string { return filepath.Join(stateDir, "servers", name+".json") }
 
 // Join exchanges a token for a login, which is kept in the state directory under the name as; "" for the host of the server.
-// me is the name of the member; "" for that of the token, or of the account and the machine.
+// me is the name of the member; "" for that of the token, or of the account and the machine. A token that gives a member another
+// key replaces the login.
 func Join(ctx context.Context, stateDir, token, as, me string) (string, Server, error) {
 	t, err := member.ParseToken(token)
 	if err != nil {
@@ -36,7 +37,7 @@ func Join(ctx context.Context, stateDir, token, as, me string) (string, Server, 
 		return "", Server{}, usage.Errorf("%.80q is no name for a server: letters, digits, - and _", as)
 	}
 	path := loginFile(stateDir, as)
-	if _, err := os.Lstat(path); err == nil {
+	if _, err := os.Lstat(path); err == nil && !t.Replaces {
 		return "", Server{}, usage.Errorf("%s is joined already: choose another name, or remove its login, %s", as, path)
 	}
 	if err := room(path); err != nil {

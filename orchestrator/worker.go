@@ -154,6 +154,11 @@ func (w *Worker) member() error {
 		return usage.Errorf("the worker has joined as %s and cannot be %s", s.Login.Name, w.o.Name)
 	}
 	w.o.Name = s.Login.Name
+	for _, tag := range s.Login.Tags {
+		if !slices.Contains(w.o.Tags, tag) {
+			w.o.Tags = append(slices.Clip(w.o.Tags), tag)
+		}
+	}
 	return nil
 }
 
@@ -263,12 +268,12 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 	defer stop()
 	inner, end := context.WithCancel(ctx)
-	w.serve(inner)
+	err = w.serve(inner)
 	end()
 	for _, e := range w.engaged() {
 		<-e.done
 	}
-	return nil
+	return err
 }
 
 // listen learns of runs and of what people ask, and says what the worker is, until stop.
@@ -309,12 +314,15 @@ func (w *Worker) listen(ctx context.Context) (stop func(), err error) {
 }
 
 // serve is the goroutine that owns what the worker is engaged in.
-func (w *Worker) serve(ctx context.Context) {
+func (w *Worker) serve(ctx context.Context) error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	idle := now()
 	for {
 		select {
+		case <-w.bus.Gone():
+			return fmt.Errorf("%w: %s does not admit worker %s any more, as its login was revoked or has another key. Join "+
+				"again with a token that its operator makes", bus.ErrDenied, w.bus.URL(), w.o.Name)
 		case c := <-w.found:
 			if w.state != wire.WorkerDraining && w.meets(c) {
 				w.engage(ctx, c.Run)
@@ -328,16 +336,16 @@ func (w *Worker) serve(ctx context.Context) {
 			}
 			if w.o.Once && e.worked.Load() {
 				w.leave(ctx)
-				return
+				return nil
 			}
 		case c := <-w.asked:
 			if w.answer(ctx, c) {
 				w.leave(ctx)
-				return
+				return nil
 			}
 		case <-w.drain:
 			w.leave(ctx)
-			return
+			return nil
 		case <-tick.C:
 			w.unpause()
 			if len(w.runs) > 0 {
@@ -345,10 +353,10 @@ func (w *Worker) serve(ctx context.Context) {
 			}
 			if w.o.IdleExit > 0 && now().Sub(idle) >= w.o.IdleExit {
 				w.o.Notice(fmt.Sprintf("no run for %s: the worker ends", w.o.IdleExit))
-				return
+				return nil
 			}
 		case <-ctx.Done():
-			return
+			return nil
 		}
 	}
 }

@@ -23,6 +23,8 @@ type Login struct {
 	Role        Role   `json:"role"`
 	Seed        string `json:"seed"`        // the secret half of the key; it never leaves the machine
 	Certificate string `json:"certificate"` // the SHA-256 of the server's certificate, in hex
+	// Tags are those that the token has given a worker.
+	Tags []string `json:"tags,omitempty"`
 }
 
 // NewLogin makes a key for who joins with a token.

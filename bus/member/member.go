@@ -28,7 +28,14 @@ type Member struct {
 	Role   Role      `json:"role"`
 	Key    string    `json:"key"` // the public half of an nkey of a user
 	Joined time.Time `json:"joined"`
+	// Tags are those that a worker has whatever it says of itself.
+	Tags []string `json:"tags,omitempty"`
+
+	before string // the key that it had until it joined
 }
+
+// Before is the key that a member had until it joined with this one; "" for none.
+func (m Member) Before() string { return m.before }
 
 func (m Member) String() string { return fmt.Sprintf("%s %s", m.Role, m.Name) }
 
@@ -53,17 +60,25 @@ const maxMemberName = 64
 // local is the worker inside the process of a run: a member of that name could append as that one.
 const local = "local"
 
+// isToken reports whether a text can be one token of a subject.
+func isToken(text string) bool {
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '_':
+		default:
+			return false
+		}
+	}
+	return text != ""
+}
+
 // validName accepts what can be one token of a subject, and stands for one member alone.
 func validName(name string) error {
 	if name == "" || len(name) > maxMemberName {
 		return fmt.Errorf("the name of a member has 1 to %d characters, and %.80q has %d", maxMemberName, name, len(name))
 	}
-	for i := range len(name) {
-		switch c := name[i]; {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '_':
-		default:
-			return fmt.Errorf("the name of a member has letters, digits, - and _ only, and %q has others", name)
-		}
+	if !isToken(name) {
+		return fmt.Errorf("the name of a member has letters, digits, - and _ only, and %q has others", name)
 	}
 	if name == local {
 		return fmt.Errorf("%s is the name of the worker inside the process of a run: choose another one", local)

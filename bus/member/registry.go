@@ -1,6 +1,7 @@
 package member
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -34,8 +35,8 @@ var (
 	ErrToken = errors.New("the token admits no member")
 	// ErrName: a name that another member has, or that no member can have.
 	ErrName = errors.New("the name cannot be given")
-	// ErrUnknown: there is no member of that name.
-	ErrUnknown = errors.New("no such member")
+	// ErrUnknown: there is no member of that name, or token of that id.
+	ErrUnknown = errors.New("the server has none of that name")
 )
 
 // Registry is who may use one server: its members, and the tokens that can still make one. It is kept in a file, which changes
@@ -55,13 +56,23 @@ type entries struct {
 	Tokens  []openToken `json:"tokens"`
 }
 
-// openToken is a token that was given out and not used. The file does not have its secret.
+// openToken is a token that was given out and not used up. The file does not have its secret.
 type openToken struct {
 	SHA256 string    `json:"sha256"`
 	Role   Role      `json:"role"`
 	Name   string    `json:"name,omitempty"` // the only name that it admits; empty for any
 	Ends   time.Time `json:"ends"`
+	Uses   int       `json:"uses,omitempty"` // how many members it admits; 0 for one
+	Tags   []string  `json:"tags,omitempty"`
+	// Replaces reports that it gives the member of the name another key.
+	Replaces bool `json:"replaces,omitempty"`
 }
+
+// id names a token, whose secret only its holder knows. No member can have such a name.
+func (t *openToken) id() string { return "token:" + t.SHA256[:tokenID] }
+
+// tokenID is how many digits of its sum name a token.
+const tokenID = 12
 
 // Open reads the registry of a directory, which is empty where there is none.
 func Open(dir string, clock func() time.Time) (*Registry, error) {
@@ -105,22 +116,27 @@ func (r *Registry) damaged(err error) error {
 	return usage.Errorf("%s is damaged: %v. Mend it, or remove it: then each member has to join again", r.path, err)
 }
 
-// NewToken makes a token that admits one member within ten minutes, of that name where one is given. The caller adds where the
-// server is.
-func (r *Registry) NewToken(role Role, name string) (Token, error) {
-	if !role.joins() {
-		return Token{}, usage.Errorf("no token admits a member of the role %q: choose %s, %s or %s", role, Worker, Person, Viewer)
-	}
-	if name != "" {
-		if err := validName(name); err != nil {
-			return Token{}, fmt.Errorf("%w: %w", ErrName, err)
-		}
-	}
-	t := Token{Secret: rand.Text(), Role: role}
+// NewToken makes a token. The caller adds where the server is.
+func (r *Registry) NewToken(a Admission) (Token, error) {
+	t := Token{Secret: rand.Text(), Role: a.Role, Replaces: a.Replaces}
 	err := r.change(func(e *entries) error {
+		if a.Replaces {
+			at := e.member(a.Name)
+			if at < 0 {
+				return fmt.Errorf("rotate the key of %q: %w", a.Name, ErrUnknown)
+			}
+			a.Role, a.Tags = e.Members[at].Role, e.Members[at].Tags
+			t.Role = a.Role
+		}
+		if err := a.check(); err != nil {
+			return err
+		}
 		now := r.clock().UTC()
 		e.Tokens = slices.DeleteFunc(e.Tokens, func(t openToken) bool { return now.Sub(t.Ends) > tokenMemory })
-		e.Tokens = append(e.Tokens, openToken{SHA256: sum(t.Secret), Role: role, Name: name, Ends: now.Add(tokenLife)})
+		e.Tokens = append(e.Tokens, openToken{
+			SHA256: sum(t.Secret), Role: a.Role, Name: a.Name, Ends: now.Add(cmp.Or(a.Life, tokenLife)), Uses: a.Uses,
+			Tags: a.Tags, Replaces: a.Replaces,
+		})
 		return nil
 	})
 	return t, err
@@ -139,8 +155,12 @@ func (r *Registry) Admit(secret, publicKey, name string) (Member, error) {
 			return err
 		}
 		m.Joined = r.clock().UTC()
-		e.Tokens = slices.Delete(e.Tokens, at, at+1)
-		e.Members = slices.DeleteFunc(e.Members, func(other Member) bool { return other.Key == m.Key })
+		if e.Tokens[at].Uses > 1 {
+			e.Tokens[at].Uses--
+		} else {
+			e.Tokens = slices.Delete(e.Tokens, at, at+1)
+		}
+		e.Members = slices.DeleteFunc(e.Members, func(other Member) bool { return other.Key == m.Key || other.Key == m.before })
 		e.Members = append(e.Members, m)
 		return nil
 	})
@@ -177,8 +197,11 @@ func (e *entries) candidate(t openToken, publicKey, name string) (Member, error)
 	if !nkeys.IsValidPublicUserKey(publicKey) {
 		return Member{}, fmt.Errorf("%w: the key of %s is no public key of a user", ErrToken, name)
 	}
+	m := Member{Name: name, Role: t.Role, Key: publicKey, Tags: t.Tags}
 	for _, other := range e.Members {
 		switch same := other.Key == publicKey; {
+		case other.Name == name && !same && t.Replaces:
+			m.before = other.Key
 		case other.Name == name && !same:
 			return Member{}, fmt.Errorf("%w: another member is called %s. Choose another name, or have that one removed",
 				ErrName, name)
@@ -186,7 +209,47 @@ func (e *entries) candidate(t openToken, publicKey, name string) (Member, error)
 			return Member{}, fmt.Errorf("%w: the key belongs to %s already", ErrName, other.Name)
 		}
 	}
-	return Member{Name: name, Role: t.Role, Key: publicKey}, nil
+	return m, nil
+}
+
+// member finds a member by its name; -1 for none.
+func (e *entries) member(name string) int {
+	return slices.IndexFunc(e.Members, func(m Member) bool { return m.Name == name })
+}
+
+// Offer is a token that can still be used: Uses is how many members it admits.
+type Offer struct {
+	ID   string
+	Role Role
+	Name string
+	Ends time.Time
+	Uses int
+	Tags []string
+}
+
+// Tokens are those that can still be used, the first to end first.
+func (r *Registry) Tokens() (open []Offer) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, t := range r.entries.Tokens {
+		if r.clock().Before(t.Ends) {
+			open = append(open, Offer{ID: t.id(), Role: t.Role, Name: t.Name, Ends: t.Ends, Uses: max(1, t.Uses), Tags: t.Tags})
+		}
+	}
+	slices.SortFunc(open, func(a, b Offer) int { return cmp.Or(a.Ends.Compare(b.Ends), cmp.Compare(a.ID, b.ID)) })
+	return open
+}
+
+// Cancel ends a token by its id. Members that it has admitted stay.
+func (r *Registry) Cancel(id string) error {
+	return r.change(func(e *entries) error {
+		at := slices.IndexFunc(e.Tokens, func(t openToken) bool { return t.id() == id })
+		if at < 0 {
+			return fmt.Errorf("end the token %.40q: %w", id, ErrUnknown)
+		}
+		e.Tokens = slices.Delete(e.Tokens, at, at+1)
+		return nil
+	})
 }
 
 // Members are all members, by their names.
@@ -205,7 +268,7 @@ func (r *Registry) Members() []Member {
 // both.
 func (r *Registry) Remove(name string) (removed Member, err error) {
 	err = r.change(func(e *entries) error {
-		at := slices.IndexFunc(e.Members, func(m Member) bool { return m.Name == name })
+		at := e.member(name)
 		if at < 0 {
 			return fmt.Errorf("remove %q: %w", name, ErrUnknown)
 		}

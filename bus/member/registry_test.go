@@ -45,13 +45,13 @@ func TestARegistryOutlivesItsProcess(t *testing.T) {
 	t.Parallel()
 	w := newWall()
 	r, dir := newRegistry(t, w)
-	first, err := r.NewToken(Worker, "")
+	first, err := r.NewToken(Admission{Role: Worker})
 	require.NoError(t, err)
 	key := newKey(t)
 	want, err := r.Admit(first.Secret, key, "w1")
 	require.NoError(t, err)
 	require.Equal(t, Member{Name: "w1", Role: Worker, Key: key, Joined: w.now}, want)
-	second, err := r.NewToken(Viewer, "v1")
+	second, err := r.NewToken(Admission{Role: Viewer, Name: "v1"})
 	require.NoError(t, err)
 
 	r, err = Open(dir, w.clock)
@@ -77,7 +77,7 @@ func TestATokenEnds(t *testing.T) {
 	t.Parallel()
 	w := newWall()
 	r, _ := newRegistry(t, w)
-	token, err := r.NewToken(Person, "")
+	token, err := r.NewToken(Admission{Role: Person})
 	require.NoError(t, err)
 	w.now = w.now.Add(tokenLife - time.Second)
 	_, ok := r.opens(token.Secret)
@@ -89,7 +89,7 @@ func TestATokenEnds(t *testing.T) {
 	require.ErrorIs(t, err, ErrToken)
 	require.ErrorContains(t, err, "it ended at 2026-01-02T03:14:05Z")
 	w.now = w.now.Add(tokenMemory + time.Second)
-	_, err = r.NewToken(Person, "")
+	_, err = r.NewToken(Admission{Role: Person})
 	require.NoError(t, err)
 	require.Len(t, r.entries.Tokens, 1, "an old one is forgotten")
 }
@@ -98,7 +98,7 @@ func TestWhoIsNotAdmitted(t *testing.T) {
 	t.Parallel()
 	r, _ := newRegistry(t, newWall())
 	admit := func(given, key, name string) error {
-		token, err := r.NewToken(Worker, given)
+		token, err := r.NewToken(Admission{Role: Worker, Name: given})
 		require.NoError(t, err)
 		_, err = r.Admit(token.Secret, key, name)
 		return err
@@ -116,9 +116,9 @@ func TestWhoIsNotAdmitted(t *testing.T) {
 	for _, key := range []string{"", "U", key[:20], "SUAIBDPBAUTWCWBKIO6XHQNINK5FWJW4OHLXC3HQ2KFE4PEJUA44CNHTC4"} {
 		require.ErrorIs(t, admit("", key, "w9"), ErrToken, key)
 	}
-	_, err := r.NewToken(Server, "")
+	_, err := r.NewToken(Admission{Role: Server})
 	require.ErrorContains(t, err, "no token admits")
-	_, err = r.NewToken(Worker, "a.b")
+	_, err = r.NewToken(Admission{Role: Worker, Name: "a.b"})
 	require.ErrorIs(t, err, ErrName)
 	_, err = r.Remove("nothing")
 	require.ErrorIs(t, err, ErrUnknown)
@@ -131,7 +131,7 @@ func TestWhoIsNotAdmitted(t *testing.T) {
 func TestATokenAdmitsOneOfManyAtOnce(t *testing.T) {
 	t.Parallel()
 	r, _ := newRegistry(t, newWall())
-	token, err := r.NewToken(Worker, "")
+	token, err := r.NewToken(Admission{Role: Worker})
 	require.NoError(t, err)
 	var done sync.WaitGroup
 	for i := range 8 {
@@ -174,7 +174,7 @@ func TestNothingChangesThatIsNotWritten(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "members")
 	r, err := Open(dir, newWall().clock)
 	require.NoError(t, err)
-	token, err := r.NewToken(Worker, "")
+	token, err := r.NewToken(Admission{Role: Worker})
 	require.NoError(t, err)
 	require.NoError(t, os.RemoveAll(dir))
 	require.NoError(t, os.WriteFile(dir, nil, 0o600), "a file is where the directory was")

@@ -27,12 +27,18 @@ type Token struct {
 	Certificate string // the SHA-256 of the server's certificate, in hex
 	Secret      string
 	Role        Role
+	// Replaces reports that it gives a member another key.
+	Replaces bool
 }
 
 // String is the token in one line of letters, digits, dots, - and _. ParseToken reads it.
 func (t Token) String() string {
 	digest, _ := hex.DecodeString(t.Certificate) // a token that is not whole has a text that cannot be read
-	data := append([]byte{letters[t.Role]}, digest...)
+	letter := letters[t.Role]
+	if t.Replaces {
+		letter -= 'a' - 'A'
+	}
+	data := append([]byte{letter}, digest...)
 	data = append(append(data, t.Secret...), t.URL...)
 	text := tokenPrefix + tokenFormat + "." + base64.RawURLEncoding.EncodeToString(data)
 	return text + "." + checkOf(text)
@@ -76,8 +82,8 @@ func tokenOf(data []byte) (Token, error) {
 		URL: string(data[1+sha256.Size+secretSize:]), Certificate: hex.EncodeToString(digest), Secret: string(secret),
 	}
 	for role, l := range letters {
-		if l == letter {
-			t.Role = role
+		if l == letter || l-('a'-'A') == letter {
+			t.Role, t.Replaces = role, l != letter
 		}
 	}
 	if t.Role == "" {

@@ -129,7 +129,8 @@ Start with:  divisi demo`,
 		newDiff(g), newTake(g), newGive(g), newRuns(g),
 		newWatch(g), newPlan(g),
 		newContext(g), newRoles(g), newConfig(g), newDoctor(g), newInit(g), newEnv(g), newMemory(g),
-		newTrust(g), newLoopcheck(g), newVersion(g), newServe(g), newJoin(g), newWorker(g), newWorkers(g),
+		newTrust(g), newLoopcheck(g), newVersion(g), newServe(g), newJoin(g), newJoinKey(g), newCreds(g),
+		newWorker(g), newWorkers(g),
 	)
 	g.describeArgs(root)
 	root.SetHelpCommand(newHelp())

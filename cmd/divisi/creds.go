@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"divisi/orchestrator"
+	"divisi/orchestrator/console"
+)
+
+func newCreds(g *globals) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "creds",
+		Short: "List, revoke or rotate who may use the server of this machine",
+		Long: `List who may use the server of this state directory (divisi serve): workers, people, viewers, and the
+tokens that can still be used. Who is revoked is disconnected at once, and admitted no more.` +
+			codes(codeOK, codeUsage, codeMachine),
+		Example: "  divisi creds list\n  divisi creds revoke build7",
+		Args:    cobra.NoArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return g.listCreds(c.Context()) },
+	}
+	c.AddCommand(&cobra.Command{
+		Use:   "list",
+		Short: "List members, and tokens that can still be used",
+		Long: "List the members of the server of this state directory with their open connections, and the tokens that can\n" +
+			"still be used." + codes(codeOK, codeUsage, codeMachine),
+		Example: "  divisi creds list --output json",
+		Args:    cobra.NoArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return g.listCreds(c.Context()) },
+	}, &cobra.Command{
+		Use:   "revoke NAME",
+		Short: "Disconnect a member and admit it no more, or end a token",
+		Long: `Disconnect the member NAME, and admit its key no more. What a worker was at goes on elsewhere. NAME may
+be a token of the list too: then it admits no more members, and those that it has admitted stay.` +
+			codes(codeOK, codeUsage, codeMachine),
+		Example: "  divisi creds revoke build7",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := orchestrator.Revoke(g.log.WithContext(c.Context()), g.stateDir, args[0]); err != nil {
+				return err
+			}
+			return g.print(say("%s is admitted no more\n", args[0]), map[string]string{"revoked": args[0]})
+		},
+	}, &cobra.Command{
+		Use:   "rotate NAME",
+		Short: "Make a token that gives a member another key",
+		Long: `Print a token that gives the member NAME another key, for divisi join or divisi worker --join on its
+machine; it lives ten minutes. When it is used, the key before ends, and its connections are cut: start
+a worker again then.` + codes(codeOK, codeUsage, codeMachine),
+		Example: "  divisi creds rotate build7 | ssh build7 divisi worker --join -",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			token, err := orchestrator.Rotate(g.log.WithContext(c.Context()), g.stateDir, args[0])
+			if err != nil {
+				return err
+			}
+			return g.print(say("%s\n", token), map[string]string{"token": token})
+		},
+	})
+	return c
+}
+
+func (g *globals) listCreds(ctx context.Context) error {
+	all, err := orchestrator.Credentials(g.log.WithContext(ctx), g.stateDir)
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		return g.print(say("%s", g.calls("Nothing has joined. Make a token with: divisi serve token\n")))
+	}
+	rows := [][]string{{"name", "role", "tags", "connections", "joined", "uses", "ends"}}
+	for _, k := range all {
+		row := []string{k.Name, k.Role, strings.Join(k.Tags, " "), fmt.Sprint(k.Connections), when(k.Joined), "", ""}
+		if k.Uses > 0 {
+			row[3], row[5], row[6] = "", fmt.Sprint(k.Uses), when(k.Ends)
+		}
+		rows = append(rows, row)
+	}
+	return g.print(say("%s", console.Table(rows)), anys(all)...)
+}
+
+// when is a time as lists show it; empty for none.
+func when(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Local().Format("2006-01-02 15:04")
+}
+
+func newJoinKey(g *globals) *cobra.Command {
+	o := orchestrator.TokenOptions{Role: "worker"}
+	c := &cobra.Command{
+		Use:   "joinkey",
+		Short: "Make a token that many machines join with",
+		Long: `A key for machines that come and go, such as those of CI: each of them joins with it as a worker of its
+own, as long as it lives and has uses left. divisi creds list shows what is left of it, and divisi creds
+revoke ends it.` + codes(codeOK, codeUsage, codeMachine),
+		Example: "  divisi joinkey create --uses 50 --ttl 24h --tag ci > key",
+		Args:    cobra.NoArgs,
+	}
+	var life string
+	create := &cobra.Command{
+		Use:   "create",
+		Short: "Print a token for many workers",
+		Long: `Print a token with which --uses workers join the server of this state directory within --ttl. Each has
+the tags of --tag, whatever it says of itself.` + codes(codeOK, codeUsage, codeMachine),
+		Example: "  divisi joinkey create --uses 50 --ttl 24h --tag ci > key",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) (err error) {
+			if o.Life, err = parseAge("--ttl", life); err != nil {
+				return err
+			}
+			if o.Uses < 1 || o.Life <= 0 {
+				return usagef("--uses and --ttl must be more than 0")
+			}
+			token, err := orchestrator.NewToken(g.log.WithContext(c.Context()), g.stateDir, o)
+			if err != nil {
+				return err
+			}
+			return g.print(say("%s\n", token), map[string]string{"token": token})
+		},
+	}
+	f := create.Flags()
+	f.IntVar(&o.Uses, "uses", 50, "how many workers join with it")
+	f.StringVar(&life, "ttl", "24h", "how long it can be used, at most 30d")
+	f.StringSliceVar(&o.Tags, "tag", nil, "each worker has this tag (repeatable)")
+	f.BoolVar(&o.WebSocket, "websocket", false, "the workers connect by WebSocket, and the proxy of HTTPS_PROXY")
+	c.AddCommand(create)
+	return c
+}
