@@ -271,6 +271,17 @@ func (b *Bus) Back() <-chan struct{} {
 	return b.back
 }
 
+// Local is who asks without a login of a member.
+const Local = "local"
+
+// Me is the name under which this process asks: that of its login, which the server vouches for, or Local.
+func (b *Bus) Me() string {
+	if b.login == nil {
+		return Local
+	}
+	return b.login.Name
+}
+
 // Gone is closed when a lost connection never comes back: the server does not admit this login any more, or has ended with the
 // process of this one. Close closes it too.
 func (b *Bus) Gone() <-chan struct{} { return b.gone }

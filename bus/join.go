@@ -92,13 +92,14 @@ func asked(ctx context.Context, nc *nats.Conn, request []byte) (answer joinAnswe
 	return answer, nil
 }
 
-// ServeJoins answers those who join, until stop is called or the Bus closes. The Bus must have been opened with Members.
-func (b *Bus) ServeJoins(ctx context.Context) (stop func(), err error) {
+// ServeJoins answers those who join, until stop is called or the Bus closes, and tells heard what became of each. The Bus must
+// have been opened with Members.
+func (b *Bus) ServeJoins(ctx context.Context, heard func(m member.Member, err error)) (stop func(), err error) {
 	if b.members == nil {
 		return nil, fmt.Errorf("%w: the bus was opened without members", ErrUnavailable)
 	}
 	return b.listen(ctx, member.JoinSubject, func(m Message, reply func([]byte) error) {
-		data, err := json.Marshal(b.admit(m.Data))
+		data, err := json.Marshal(b.admit(m.Data, heard))
 		if err == nil {
 			err = reply(data)
 		}
@@ -108,7 +109,7 @@ func (b *Bus) ServeJoins(ctx context.Context) (stop func(), err error) {
 	})
 }
 
-func (b *Bus) admit(request []byte) joinAnswer {
+func (b *Bus) admit(request []byte, heard func(m member.Member, err error)) joinAnswer {
 	var r joinRequest
 	if err := json.Unmarshal(request, &r); err != nil {
 		return joinAnswer{Error: "the request cannot be read"}
@@ -117,6 +118,7 @@ func (b *Bus) admit(request []byte) joinAnswer {
 	if errors.Is(err, member.ErrName) && r.Name == "" && r.Usual != "" {
 		m, err = b.members.Admit(r.Secret, r.Key, r.Usual)
 	}
+	heard(m, err)
 	if err != nil {
 		b.log.Info().Err(err).Msg("a token was refused")
 		return joinAnswer{Error: err.Error()}

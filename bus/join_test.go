@@ -48,7 +48,7 @@ func serve(t testing.TB) *served {
 	o.Members, o.TLS, s.digest = s.members, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13}, digest
 	o.WebSocket = "127.0.0.1:0"
 	s.Bus = open(t, o)
-	stop, err := s.ServeJoins(soon(t))
+	stop, err := s.ServeJoins(soon(t), func(member.Member, error) {})
 	require.NoError(t, err)
 	t.Cleanup(stop)
 	return s

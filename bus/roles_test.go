@@ -90,9 +90,9 @@ func calls(name string) map[string]func(ctx context.Context, b *Bus) error {
 		"publish":      func(ctx context.Context, b *Bus) error { return b.Publish(ctx, ActiveSubject("r"), nil) },
 		"call":         request(CallSubject("r", name)),
 		"call other":   request(CallSubject("r", "other")),
-		"ask a run":    request("ctl.r.conductor"),
-		"host act":     request("host.act"),
-		"host read":    request("host.read"),
+		"ask a run":    request(RequestSubject("r", name)),
+		"host act":     request("host.act." + name),
+		"host read":    request("host.read." + name),
 		"ask a worker": func(ctx context.Context, b *Bus) error { return b.Publish(ctx, WorkerControl("w9"), nil) },
 		"who is there": func(ctx context.Context, b *Bus) error { return b.Publish(ctx, PresenceAsk(), nil) },
 		"presences": func(ctx context.Context, b *Bus) error {
@@ -144,7 +144,7 @@ func TestEachRoleMayDoWhatItNeedsAndNoMore(t *testing.T) {
 			t.Parallel()
 			s := serve(t)
 			s.work(t)
-			for _, subject := range []string{CallFilter("r"), "ctl.r.conductor", "host.act", "host.read"} {
+			for _, subject := range []string{CallFilter("r"), RequestFilter("r"), "host.act.*", "host.read.*"} {
 				stop, err := s.Subscribe(soon(t), subject, func(_ Message, reply func([]byte) error) {
 					if err := reply([]byte("!")); err != nil {
 						s.log.Error().Err(err).Msg("reply")
@@ -201,7 +201,7 @@ func TestTheServerItselfDenies(t *testing.T) {
 		nc, denied := raw(t, s.joins(t, role, "my-"+string(role)))
 		publish := []string{
 			"ev.r.m.landed", "ev.r.a.other.generator.t.1", "ev.r.x", "task.generator.r.t", "join", "pres.w.other", "_INBOX_other.x",
-			"ctl.r", "pres.r.r", "creds.ask", "ctl.r.conduct.other",
+			"ctl.r", "pres.r.r", "creds.ask", "ctl.r.conduct.other", "ctl.r.conductor.other", "host.act.other", "host.read.other",
 			"$JS.API.STREAM.DELETE.EV", "$JS.API.STREAM.PURGE.EV", "$JS.API.STREAM.PURGE.TASKS", "$JS.API.STREAM.UPDATE.EV",
 			"$JS.API.STREAM.CREATE.MINE", "$JS.API.STREAM.MSG.DELETE.OBJ", "$JS.API.STREAM.RESTORE.EV", "$JS.API.STREAM.SNAPSHOT.EV",
 			"$JS.API.CONSUMER.DELETE.TASKS.generator", "$JS.API.CONSUMER.CREATE.OBJ.x", "$JS.API.CONSUMER.DURABLE.CREATE.EV.x",
@@ -213,7 +213,7 @@ func TestTheServerItselfDenies(t *testing.T) {
 				"ctl.r.conduct.w9", "ctl.r.active")
 		}
 		if role == member.Viewer {
-			publish = append(publish, "ctl.r.conductor", "host.act", "obj.n.x", "cache.n.x", "$JS.API.DIRECT.GET.CACHE.cache.n.x")
+			publish = append(publish, "ctl.r.conductor.my-viewer", "host.act.my-viewer", "obj.n.x", "cache.n.x", "$JS.API.DIRECT.GET.CACHE.cache.n.x")
 		}
 		for _, subject := range publish {
 			require.NoError(t, nc.Publish(subject, nil))

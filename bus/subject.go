@@ -61,8 +61,11 @@ func ConductorFilter(run string) string { return subject(prefixLog, run, "m") + 
 // listen to ctl.*.all may not listen to more, as who may listen to ctl.* could to ctl.> .
 func ControlSubject(run string) string { return subject(prefixControl, run, "all") }
 
-// RequestSubject is where people ask the conductor of a run: ctl.<run>.conductor.
-func RequestSubject(run string) string { return subject(prefixControl, run, "conductor") }
+// RequestSubject is where a person asks the conductor of a run: ctl.<run>.conductor.<who>. Who asks is what the subject says.
+func RequestSubject(run, who string) string { return subject(prefixControl, run, "conductor", who) }
+
+// RequestFilter matches the requests of all people: ctl.<run>.conductor.* .
+func RequestFilter(run string) string { return subject(prefixControl, run, "conductor") + ".*" }
 
 // ActiveSubject is where workers report their active tasks of a run, the subject of each: ctl.<run>.active.
 func ActiveSubject(run string) string { return subject(prefixControl, run, "active") }
@@ -88,7 +91,7 @@ func CallSubject(run, worker string) string { return subject(prefixControl, run,
 // CallFilter matches the calls of all workers: ctl.<run>.conduct.* .
 func CallFilter(run string) string { return subject(prefixControl, run, "conduct") + ".*" }
 
-// Caller is the worker of a call, by its subject.
+// Caller is who makes a call or a request, by its subject.
 func Caller(subject string) string { return subject[strings.LastIndexByte(subject, '.')+1:] }
 
 // RecallSubject is where a conductor has workers return what they do not need of the budget of a run: pres.recall.<run>.
@@ -161,15 +164,12 @@ func checkControl(s string) error {
 	return checkSubject(s, first)
 }
 
-// checkListen accepts a literal control subject, or a filter of presences or of calls.
+// checkListen accepts a filter of presences, or a control subject, whose last token may be * for all who ask.
 func checkListen(s string) error {
-	switch {
-	case strings.HasPrefix(s, prefixPresence+"."):
+	if strings.HasPrefix(s, prefixPresence+".") {
 		return checkFilter(s, prefixPresence)
-	case strings.HasPrefix(s, prefixControl+".") && strings.HasSuffix(s, ".conduct.*"):
-		return checkFilter(s, prefixControl)
 	}
-	return checkControl(s)
+	return checkControl(strings.TrimSuffix(s, ".*"))
 }
 
 // isInbox reports whether a subject is one for answers. Who asks chooses it, and who answers may have more rights.

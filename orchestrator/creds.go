@@ -14,6 +14,7 @@ import (
 	"divisi/bus"
 	"divisi/bus/member"
 	"divisi/internal/usage"
+	"divisi/orchestrator/audit"
 )
 
 // credsSubject is where the process of a server is asked for tokens, and to change who may use it: no member may publish there.
@@ -66,6 +67,7 @@ type keeper struct {
 	registry *member.Registry
 	bus      *bus.Bus
 	digest   string // of the server's certificate
+	audit    *audit.Log
 }
 
 func (k *keeper) answer(data []byte) ([]byte, error) {
@@ -74,11 +76,29 @@ func (k *keeper) answer(data []byte) ([]byte, error) {
 	err := json.Unmarshal(data, &q)
 	if err == nil {
 		a, err = k.do(&q)
+		k.keep(&q, err)
 	}
 	if err != nil {
 		a = credsAnswer{Error: err.Error(), Usage: IsUsage(err) || errors.Is(err, member.ErrUnknown)}
 	}
 	return json.Marshal(a)
+}
+
+// keep keeps what the operator has changed.
+func (k *keeper) keep(q *credsCall, err error) {
+	e := audit.Entry{By: audit.Operator, Refused: refusal(err)}
+	switch {
+	case q.Token != nil:
+		e.What, e.Name = audit.TokenMade, q.Token.Name
+		e.Detail = fmt.Sprintf("%s, %d uses", q.Token.Role, max(1, q.Token.Uses))
+	case q.Rotate != "":
+		e.What, e.Name = audit.Rotated, q.Rotate
+	case q.Revoke != "":
+		e.What, e.Name = audit.Revoked, q.Revoke
+	default:
+		return
+	}
+	k.audit.Add(e)
 }
 
 func (k *keeper) do(q *credsCall) (a credsAnswer, err error) {

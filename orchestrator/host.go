@@ -14,6 +14,7 @@ import (
 
 	"divisi/bus"
 	"divisi/internal/usage"
+	"divisi/orchestrator/audit"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
@@ -30,6 +31,7 @@ type HostOptions struct {
 	// Notice is called with what a person should read at once about a run; "" for the host itself. It may be nil.
 	Notice func(run, text string)
 
+	audit     *audit.Log
 	leaseTime time.Duration // 0 for the usual
 }
 
@@ -110,11 +112,11 @@ func (h *Host) Start(ctx context.Context) (err error) {
 func (h *Host) listen(
 	ctx context.Context, answer func(context.Context, bus.Message) ([]byte, error),
 ) (stop func(), err error) {
-	acts, err := answerCalls(ctx, h.bus, serveSubject(), h.dir.Log, answer)
+	acts, err := answerCalls(ctx, h.bus, serveSubject("*"), h.dir.Log, answer)
 	if err != nil {
 		return nil, err
 	}
-	reads, err := answerCalls(ctx, h.bus, readSubject(), h.dir.Log, answer)
+	reads, err := answerCalls(ctx, h.bus, readSubject("*"), h.dir.Log, answer)
 	if err != nil {
 		acts()
 		return nil, err
@@ -183,6 +185,7 @@ func (h *Host) begin(ctx context.Context, mine *hosted, fresh bool, o ResumeOpti
 	o.Run, o.Machine = mine.id, Machine{
 		StateDir: h.o.StateDir, Strict: h.o.Strict, Elsewhere: true, Approve: waits, held: h.lease.Held,
 		Notice: func(text, _ string) { h.o.Notice(mine.id, text) },
+		asked:  func(by string, q *conductor.Request, err error) { h.runAsked(mine.id, by, q, err) },
 	}
 	var r *Run
 	err := guarded("begin run "+mine.id, func() (err error) {

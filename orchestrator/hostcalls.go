@@ -17,9 +17,10 @@ import (
 	"divisi/subagents/wire"
 )
 
-// serveSubject is where the host on a server listens, readSubject where it does to those that only read.
-func serveSubject() string { return "host.act" }
-func readSubject() string  { return "host.read" }
+// serveSubject is where the host on a server is asked, readSubject where those ask that only read. Who asks is what the subject
+// says.
+func serveSubject(who string) string { return "host.act." + who }
+func readSubject(who string) string  { return "host.read." + who }
 
 // What can be asked of a host.
 const (
@@ -45,11 +46,11 @@ var reads = []string{
 }
 
 // subjectOf is where a call goes.
-func subjectOf(verb string) string {
+func subjectOf(verb, who string) string {
 	if slices.Contains(reads, verb) {
-		return readSubject()
+		return readSubject(who)
 	}
-	return serveSubject()
+	return serveSubject(who)
 }
 
 // hostCall is what is asked of a host.
@@ -148,7 +149,7 @@ func (m *client) ask(ctx context.Context, q hostCall) (a hostAnswer, err error) 
 	defer cancel()
 	var data []byte
 	if data, err = spec.JSON(q); err == nil {
-		data, err = m.bus.Request(ctx, subjectOf(q.Verb), data)
+		data, err = m.bus.Request(ctx, subjectOf(q.Verb, m.bus.Me()), data)
 	}
 	if err == nil {
 		err = wire.Decode(data, &a)

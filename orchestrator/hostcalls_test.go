@@ -20,10 +20,10 @@ import (
 func subjectIn(call string) string {
 	for _, verb := range []string{"hello", "list", "summary", "look", "commit", "diff", "context", "decisions", "have"} {
 		if strings.Contains(call, `"verb":"`+verb+`"`) {
-			return "host.read"
+			return "host.read.local"
 		}
 	}
-	return "host.act"
+	return "host.act.local"
 }
 
 // answered asks the host as any process can that reaches the server.

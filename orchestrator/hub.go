@@ -16,6 +16,7 @@ import (
 	"divisi/bus"
 	"divisi/bus/member"
 	"divisi/internal/usage"
+	"divisi/orchestrator/audit"
 )
 
 // ServeOptions describe a server in this process.
@@ -52,9 +53,14 @@ func Serve(ctx context.Context, o ServeOptions) (err error) {
 	}
 	var c closers
 	defer c.release()
+	book, err := o.book(stateDir)
+	if err != nil {
+		return err
+	}
+	c.later(book.Close)
 	at, url, web := o.At, o.At.String(), ""
 	if at.URL == "" {
-		b, err := openHub(ctx, stateDir, &o, &c)
+		b, err := openHub(ctx, stateDir, &o, book, &c)
 		if err != nil {
 			return err
 		}
@@ -67,7 +73,9 @@ func Serve(ctx context.Context, o ServeOptions) (err error) {
 		}
 		o.Notice(text)
 	}
-	host, err := NewHost(HostOptions{StateDir: stateDir, Server: at, Strict: o.Strict, Keep: o.Keep, Notice: notice})
+	host, err := NewHost(HostOptions{
+		StateDir: stateDir, Server: at, Strict: o.Strict, Keep: o.Keep, Notice: notice, audit: book,
+	})
 	if err == nil {
 		err = host.Start(ctx)
 	}
@@ -85,6 +93,14 @@ func Serve(ctx context.Context, o ServeOptions) (err error) {
 	o.Ready(url, web)
 	<-ctx.Done()
 	return nil
+}
+
+// book opens the audit log of a state directory.
+func (o *ServeOptions) book(stateDir string) (*audit.Log, error) {
+	if err := os.MkdirAll(filepath.Join(stateDir, hubDir), 0o700); err != nil {
+		return nil, fmt.Errorf("make the directory of the server: %w", err)
+	}
+	return audit.Open(auditFile(stateDir), now, func(err error) { o.Notice(err.Error()) })
 }
 
 // work starts the server's own worker; stop hands back what it has begun.
@@ -108,7 +124,7 @@ func (o *ServeOptions) work(ctx context.Context, stateDir string, at Server) (st
 }
 
 // openHub starts the server for members, and answers those who join.
-func openHub(ctx context.Context, stateDir string, o *ServeOptions, c *closers) (*bus.Bus, error) {
+func openHub(ctx context.Context, stateDir string, o *ServeOptions, book *audit.Log, c *closers) (*bus.Bus, error) {
 	dir := filepath.Join(stateDir, hubDir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the directory of the server: %w", err)
@@ -120,6 +136,7 @@ func openHub(ctx context.Context, stateDir string, o *ServeOptions, c *closers) 
 	if err != nil {
 		return nil, err
 	}
+	registry.OnDenied(func(who string) { book.Add(audit.Entry{By: "unknown", What: audit.Denied, Detail: who}) })
 	cert, digest, err := member.Certificate(dir, o.Hosts, now)
 	if err != nil {
 		return nil, err
@@ -139,12 +156,12 @@ func openHub(ctx context.Context, stateDir string, o *ServeOptions, c *closers) 
 	c.later(func() { closeServer(ctx, b) })
 	b.WaitForRoom(o.Notice)
 	c.later(b.Mend())
-	stop, err := b.ServeJoins(ctx)
+	stop, err := b.ServeJoins(ctx, func(m member.Member, err error) { joined(book, m, err) })
 	if err != nil {
 		return nil, err
 	}
 	c.later(stop)
-	k := &keeper{o, registry, b, digest}
+	k := &keeper{o, registry, b, digest, book}
 	stop, err = b.Subscribe(ctx, credsSubject, func(m bus.Message, reply func([]byte) error) {
 		data, err := k.answer(m.Data)
 		if err == nil {

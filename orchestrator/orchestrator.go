@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 
 	"divisi/internal/usage"
+	"divisi/orchestrator/conductor"
 )
 
 // Machine is what this process brings to a run that it carries out.
@@ -39,6 +40,8 @@ type Machine struct {
 	Notice func(text, code string)
 
 	held func() error // Config.Held of the conductor
+	// asked is told what the run was asked, and by whom; nil for no one.
+	asked func(by string, q *conductor.Request, err error)
 }
 
 // Approval is a plan that a person is asked about.

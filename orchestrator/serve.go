@@ -31,10 +31,13 @@ func (h *Host) answer(ctx context.Context, m bus.Message) ([]byte, error) {
 		if err = wire.Decode(m.Data, &q); err != nil {
 			return usage.Errorf("the host cannot read what is asked: %v", err)
 		}
-		if m.Subject != subjectOf(q.Verb) {
+		if m.Subject != subjectOf(q.Verb, bus.Caller(m.Subject)) {
 			return usage.Errorf("%.80q is no call of those who only read", q.Verb)
 		}
 		a, err = h.do(ctx, &q)
+		if !errors.Is(err, errNotBegun) {
+			h.wasAsked(bus.Caller(m.Subject), &q, err)
+		}
 		return err
 	})
 	if errors.Is(err, errNotBegun) {

@@ -98,7 +98,7 @@ func (s *submitter) between(do func(ctx context.Context, q hostCall, next func(h
 			return nil, err
 		}
 		return do(ctx, q, func(q hostCall) ([]byte, error) {
-			return s.host.answer(ctx, bus.Message{Subject: subjectOf(q.Verb), Data: []byte(spec.JSONText(q))})
+			return s.host.answer(ctx, bus.Message{Subject: subjectOf(q.Verb, "local"), Data: []byte(spec.JSONText(q))})
 		})
 	})
 	require.NoError(s.t, err)

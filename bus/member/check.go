@@ -23,7 +23,7 @@ func (r *Registry) Check(client server.ClientAuthentication) bool {
 	}
 	m, ok := r.byKey(o.Nkey)
 	if !ok || verify(o.Nkey, client.GetNonce(), o.Sig) != nil {
-		return false
+		return r.deny("a key that is not known: " + o.Nkey)
 	}
 	client.RegisterUser(&server.User{Username: m.Name, Permissions: permissions(m)})
 	return true
@@ -31,14 +31,22 @@ func (r *Registry) Check(client server.ClientAuthentication) bool {
 
 func (r *Registry) checkToken(client server.ClientAuthentication, o *server.ClientOpts) bool {
 	if o.Username != JoinUser || o.Password == "" {
-		return false
+		return r.deny("neither a key nor a token")
 	}
 	ends, ok := r.opens(o.Password)
 	if !ok {
-		return false
+		return r.deny("a token that was used, has ended or is of another server")
 	}
 	client.RegisterUser(&server.User{Username: JoinUser, Permissions: joining(o.Password), ConnectionDeadline: ends})
 	return true
+}
+
+// deny returns false.
+func (r *Registry) deny(who string) bool {
+	if r.denied != nil {
+		r.denied(who)
+	}
+	return false
 }
 
 func verify(key string, nonce []byte, signature string) error {

@@ -35,10 +35,10 @@ func permissions(m Member) *server.Permissions {
 		subscribe = append(subscribe, "ctl.*.all", "ctl.worker."+m.Name)
 	case Person:
 		publish = slices.Concat(publish, gets("CACHE"), []string{
-			"obj.>", "cache.>", "ctl.*.conductor", "host.act", "host.read", "ctl.worker.*",
+			"obj.>", "cache.>", "ctl.*.conductor." + m.Name, "host.act." + m.Name, "host.read." + m.Name, "ctl.worker.*",
 		})
 	case Viewer:
-		publish = append(publish, "host.read")
+		publish = append(publish, "host.read."+m.Name)
 	default:
 		publish, subscribe = nil, nil
 	}

@@ -44,6 +44,8 @@ var (
 type Registry struct {
 	path  string
 	clock func() time.Time
+	// denied is told of connections that are refused; see OnDenied.
+	denied func(who string)
 
 	mu      sync.Mutex
 	entries entries
@@ -89,6 +91,10 @@ func Open(dir string, clock func() time.Time) (*Registry, error) {
 	}
 	return r, r.check()
 }
+
+// OnDenied has a function told what a connection that is refused came with. It is set before the registry is used, and called by
+// many goroutines.
+func (r *Registry) OnDenied(told func(who string)) { r.denied = told }
 
 func (r *Registry) check() error {
 	if r.entries.Format != registryFormat {

@@ -129,7 +129,7 @@ Start with:  divisi demo`,
 		newDiff(g), newTake(g), newGive(g), newRuns(g),
 		newWatch(g), newPlan(g),
 		newContext(g), newRoles(g), newConfig(g), newDoctor(g), newInit(g), newEnv(g), newMemory(g),
-		newTrust(g), newLoopcheck(g), newVersion(g), newServe(g), newJoin(g), newJoinKey(g), newCreds(g),
+		newTrust(g), newLoopcheck(g), newVersion(g), newServe(g), newJoin(g), newJoinKey(g), newCreds(g), newAudit(g),
 		newWorker(g), newWorkers(g),
 	)
 	g.describeArgs(root)

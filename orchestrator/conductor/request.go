@@ -79,11 +79,9 @@ type Reply struct {
 	Refused bool   `json:"refused,omitempty"`
 }
 
-// requestSubject is where a run's conductor listens; workers listen on the control subject.
-func requestSubject(run string) string { return bus.RequestSubject(run) }
-
 type incoming struct {
 	Request
+	from  string // who asks, as the bus proves
 	reply func(Reply)
 }
 
@@ -100,7 +98,7 @@ func Ask(ctx context.Context, b *bus.Bus, run string, q Request) (string, error)
 	if err != nil {
 		return "", fmt.Errorf("encode a request to run %s: %w", run, err)
 	}
-	raw, err := b.Request(ctx, requestSubject(run), data)
+	raw, err := b.Request(ctx, bus.RequestSubject(run, b.Me()), data)
 	if err != nil {
 		return "", fmt.Errorf("ask run %s to %s: %w%s", run, strings.TrimSuffix(q.Verb, "_run"), err, unanswered(ctx, err, run))
 	}
@@ -131,7 +129,7 @@ func unanswered(ctx context.Context, err error, run string) string {
 
 // listen passes requests to the conductor's goroutine.
 func (c *Conductor) listen(ctx context.Context, asks chan<- incoming) (stop func(), err error) {
-	return c.cfg.Bus.Subscribe(ctx, requestSubject(c.cfg.Run), func(m bus.Message, reply func([]byte) error) {
+	return c.cfg.Bus.Subscribe(ctx, bus.RequestFilter(c.cfg.Run), func(m bus.Message, reply func([]byte) error) {
 		answer := func(r Reply) {
 			data, err := json.Marshal(r)
 			if err == nil {
@@ -147,7 +145,7 @@ func (c *Conductor) listen(ctx context.Context, asks chan<- incoming) (stop func
 			return
 		}
 		select {
-		case asks <- incoming{r, answer}:
+		case asks <- incoming{r, bus.Caller(m.Subject), answer}:
 		case <-ctx.Done():
 			answer(Reply{Error: "the run is stopping"})
 		}
@@ -161,6 +159,9 @@ func (c *Conductor) answer(ctx context.Context, r incoming) error {
 		return nil
 	}
 	text, err := c.Do(ctx, r.Request)
+	if c.cfg.Asked != nil {
+		c.cfg.Asked(r.from, &r.Request, err)
+	}
 	var no *request.RefusedError
 	switch {
 	case errors.As(err, &no):

@@ -237,7 +237,7 @@ func TestARequestAtTheVeryEndHoldsNobodyUp(t *testing.T) {
 	defer r.worker(t.Context())()
 	cfg := r.config(false)
 	publish, heard, answered := cfg.Publish, make(chan struct{}), make(chan error, 1)
-	stop, err := r.bus.Subscribe(t.Context(), "ctl.r1.conductor", func(bus.Message, func([]byte) error) { close(heard) })
+	stop, err := r.bus.Subscribe(t.Context(), "ctl.r1.conductor.*", func(bus.Message, func([]byte) error) { close(heard) })
 	require.NoError(t, err)
 	defer stop()
 	cfg.Publish = func(ctx context.Context, commit, base, had string) (string, error) {

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"divisi/orchestrator"
+	"divisi/orchestrator/console"
+)
+
+func newAudit(g *globals) *cobra.Command {
+	var since string
+	c := &cobra.Command{
+		Use:   "audit",
+		Short: "Show who joined, submitted, decided, published or was revoked on the server of this machine",
+		Long: `Show what was done on the server of this state directory (divisi serve), and by whom: the names are those
+that the server's permissions prove. The file, serve/audit.jsonl, has one line of JSON for each.` +
+			codes(codeOK, codeUsage, codeMachine),
+		Example: "  divisi audit --since 24h\n  divisi audit --since 30d --output json",
+		Args:    cobra.NoArgs,
+		RunE:    func(*cobra.Command, []string) error { return g.showAudit(since) },
+	}
+	c.Flags().StringVar(&since, "since", "7d", "how far back, such as 24h or 30d")
+	return c
+}
+
+func (g *globals) showAudit(since string) error {
+	age, err := parseAge("--since", since)
+	if err != nil {
+		return err
+	}
+	entries, err := orchestrator.AuditLog(g.stateDir, time.Now().Add(-age))
+	if err != nil {
+		return err
+	}
+	for e, err := range entries {
+		if err != nil {
+			g.notice(err.Error())
+			continue
+		}
+		if err := g.print(say("%s\n", auditLine(&e)), e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// auditLine is one line for a person.
+func auditLine(e *orchestrator.AuditEntry) string {
+	words := []string{e.Time.Local().Format("2006-01-02 15:04:05"), e.By, e.What}
+	about := e.Run
+	if e.Task != "" {
+		about += "/" + e.Task
+	}
+	for _, word := range []string{e.Verb, e.Name, about, e.Detail} {
+		if word != "" {
+			words = append(words, word)
+		}
+	}
+	if e.Refused != "" {
+		words = append(words, fmt.Sprintf("(refused: %s)", e.Refused))
+	}
+	return console.Sanitize(strings.Join(words, " "))
+}

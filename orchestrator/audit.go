@@ -1,0 +1,73 @@
+package orchestrator
+
+import (
+	"iter"
+	"os"
+	"path/filepath"
+	"time"
+
+	"divisi/bus/member"
+	"divisi/internal/usage"
+	"divisi/orchestrator/audit"
+	"divisi/orchestrator/conductor"
+)
+
+// AuditEntry is one line of what was done on a server, and by whom.
+type AuditEntry = audit.Entry
+
+// auditFile is where a server of a state directory keeps who did what.
+func auditFile(stateDir string) string { return filepath.Join(stateDir, hubDir, "audit.jsonl") }
+
+// AuditLog reads who did what on the server of a state directory since a time, the oldest first. A line that cannot be read is an
+// error, and the others follow.
+func AuditLog(stateDir string, since time.Time) (iter.Seq2[AuditEntry, error], error) {
+	path := auditFile(stateDir)
+	if _, err := os.Stat(path); err != nil {
+		return nil, usage.Errorf("there is no audit log %s: name the state directory of a server", path)
+	}
+	return audit.Read(path, since), nil
+}
+
+// wasAsked keeps what a host was asked that changes something.
+func (h *Host) wasAsked(by string, q *hostCall, err error) {
+	what, known := map[string]string{
+		verbStart: audit.Submitted, verbResume: audit.Resumed, verbRemove: audit.Removed, verbFetched: audit.Published,
+		verbRequest: audit.Asked,
+	}[q.Verb]
+	if !known {
+		return
+	}
+	e := audit.Entry{By: by, What: what, Run: q.Run, Refused: refusal(err)}
+	if q.Verb == verbFetched {
+		e.Detail = q.Commit
+	}
+	if q.Request != nil {
+		e.Verb, e.Task = q.Request.Verb, q.Request.Task
+	}
+	h.o.audit.Add(e)
+}
+
+// runAsked keeps what the conductor of a run was asked.
+func (h *Host) runAsked(run, by string, q *conductor.Request, err error) {
+	h.o.audit.Add(audit.Entry{By: by, What: audit.Asked, Run: run, Task: q.Task, Verb: q.Verb, Refused: refusal(err)})
+}
+
+func refusal(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// joined keeps who joined, or could not.
+func joined(log *audit.Log, m member.Member, err error) {
+	if err != nil {
+		log.Add(audit.Entry{By: member.JoinUser, What: audit.Denied, Detail: err.Error()})
+		return
+	}
+	e := audit.Entry{By: m.Name, What: audit.Joined, Name: m.Name, Detail: string(m.Role)}
+	if m.Before() != "" {
+		e.Detail += ", with another key"
+	}
+	log.Add(e)
+}
