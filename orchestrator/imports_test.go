@@ -47,7 +47,8 @@ var arrows = []struct {
 	{"needs", []string{"run"}},
 	{"mirrors", nil},
 	{"fit", nil},
-	{".", []string{"attempt", "baseline", "conductor", "console", "dashboard", "decision", "explain", "fit", "mirrors", "needs", "phase", "plan", "proof", "recovery", "report", "request", "run", "sample", "store"}},
+	{"audit", nil},
+	{".", []string{"attempt", "audit", "baseline", "conductor", "console", "dashboard", "decision", "explain", "fit", "mirrors", "needs", "phase", "plan", "proof", "recovery", "report", "request", "run", "sample", "store"}},
 }
 
 // pure are the packages that decide or fold: they know neither NATS nor git, files, processes or the network.

@@ -13,6 +13,7 @@ import (
 
 	"divisi/bus"
 	"divisi/bus/member"
+	"divisi/internal/git"
 	"divisi/internal/usage"
 )
 
@@ -38,7 +39,8 @@ func Join(ctx context.Context, stateDir, token, as, me string) (string, Server, 
 	}
 	path := loginFile(stateDir, as)
 	if _, err := os.Lstat(path); err == nil && !t.Replaces {
-		return "", Server{}, usage.Errorf("%s is joined already: choose another name, or remove its login, %s", as, path)
+		return "", Server{}, usage.With(usage.Errorf("%s is joined already: to join it again, choose another name for it, or remove "+
+			"its login, %s", as, path), usage.Joined, as)
 	}
 	if err := room(path); err != nil {
 		return "", Server{}, err
@@ -48,6 +50,18 @@ func Join(ctx context.Context, stateDir, token, as, me string) (string, Server, 
 		return "", Server{}, err
 	}
 	return as, Server{URL: login.URL, Login: path}, login.Write(path)
+}
+
+// TokenRole is the role that a token admits: worker, person or viewer.
+func TokenRole(token string) (string, error) {
+	t, err := member.ParseToken(token)
+	return string(t.Role), err
+}
+
+// CanWork reports what this machine lacks before a worker can begin.
+func CanWork(ctx context.Context) error {
+	_, err := git.New(ctx)
+	return err
 }
 
 // room finds out whether a login can be kept, before a token is used up for it: no other login has its name then.

@@ -63,7 +63,7 @@ type Decision struct {
 	Evidence []string // why, a sentence each; foreign text in it is quoted
 	Choices  []string // what an agent proposes as answers to its question
 	Patches  []Patch  // what is to be judged; none where it is about no patch
-	Plan     json.RawMessage
+	Plan     json.RawMessage `json:",omitempty"`
 	Options  []Option
 	Suggests string // the name of an option; "" for none
 	Decider  string // policy, master or person; a person may always answer

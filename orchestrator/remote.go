@@ -148,6 +148,9 @@ func (r *Run) fetch(ctx context.Context, h *conduct, repo, dir string, st *run.S
 		return err
 	}
 	if h.checkout, err = h.origin(ctx, repo); err != nil {
+		if code, _ := usage.CodeOf(err); code == usage.Moved {
+			err = usage.With(usage.Errorf("%v", err), usage.Elsewhere, r.id)
+		}
 		return err
 	}
 	if err := h.checkout.Writable(); err != nil {

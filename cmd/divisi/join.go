@@ -21,7 +21,7 @@ commands then reach the server with --on NAME.` + codes(codeOK, codeUsage, codeM
 		Example: "  divisi join - < token\n  divisi run \"Move from log to slog\" --on build.example.com --detach",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			name, at, err := g.join(c.Context(), args[0], as, me)
+			name, at, err := g.join(c.Context(), args[0], as, me, false)
 			if err != nil {
 				return err
 			}
@@ -37,7 +37,7 @@ commands then reach the server with --on NAME.` + codes(codeOK, codeUsage, codeM
 const maxToken = 4096
 
 // join reads a token and joins its server.
-func (g *globals) join(ctx context.Context, file, as, me string) (string, orchestrator.Server, error) {
+func (g *globals) join(ctx context.Context, file, as, me string, worker bool) (string, orchestrator.Server, error) {
 	in, err := g.openInput(file)
 	if err != nil {
 		return "", orchestrator.Server{}, err
@@ -47,5 +47,14 @@ func (g *globals) join(ctx context.Context, file, as, me string) (string, orches
 	if err != nil {
 		return "", orchestrator.Server{}, err
 	}
-	return orchestrator.Join(g.log.WithContext(ctx), g.stateDir, strings.TrimSpace(string(token)), as, me)
+	text := strings.TrimSpace(string(token))
+	switch role, err := orchestrator.TokenRole(text); {
+	case err != nil:
+		return "", orchestrator.Server{}, err
+	case worker && role != "worker":
+		return "", orchestrator.Server{}, usagef("the token is for a %s: use it with divisi join", role)
+	case !worker && role == "worker":
+		return "", orchestrator.Server{}, usagef("the token is for a worker: use it with divisi worker --join")
+	}
+	return orchestrator.Join(g.log.WithContext(ctx), g.stateDir, text, as, me)
 }

@@ -17,12 +17,12 @@ func newPublish(g *globals) *cobra.Command {
 	var repo string
 	c := &cobra.Command{
 		Use:   "publish RUN",
-		Short: "Publish landed commits of a stopped or cancelled run",
+		Short: "Publish landed commits of a stopped or cancelled run, or of one on a server",
 		Long: `Publish the landed commits of a stopped or cancelled run in your repository, as the branch
 divisi/<run>. Its final gates have not run. If the run is resumed later, the branch moves with it. With
---on, the branch of a run of a server, which no repository has before.` +
+--on, the branch of a run of a server that has ended, which no repository has before.` +
 			codes(codeOK, codeUsage, codeMachine),
-		Example: "  divisi publish 1f2e",
+		Example: "  divisi publish 1f2e\n  divisi publish 1f2e --on host --repo ~/src/app",
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(c *cobra.Command, args []string) error { return g.publish(c.Context(), args, repo) },
 	}

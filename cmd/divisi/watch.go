@@ -33,7 +33,7 @@ func (g *globals) watch(ctx context.Context, args []string) error {
 	err = errors.Join(console.Follow(r.Events(ctx), view), view.Close())
 	err = errors.Join(err, r.Close())
 	if errors.Is(err, context.Canceled) {
-		return &endError{codeStopped, ""}
+		return &endError{codeStopped, g.calls("run " + r.ID() + " is followed no more: its process goes on without this one")}
 	}
 	if code, _ := orchestrator.CodeOf(err); err != nil && code != usage.NoOwner { // the owner may just have ended in order
 		return err
@@ -45,8 +45,13 @@ func (g *globals) watch(ctx context.Context, args []string) error {
 	return g.abandoned(r.ID(), s)
 }
 
-// abandoned prints the next step for a run that has not ended and has no process.
+// abandoned prints the next step for a run that has not ended and has no process, and for one whose branch no repository has.
 func (g *globals) abandoned(run string, s orchestrator.Summary) error {
+	if s.Unfetched {
+		_, err := fmt.Fprintf(g.err, "divisi: the branch of run %s is with the host; get it with: %s\n", run,
+			g.calls("divisi publish "+run))
+		return err
+	}
 	if s.State != "killed" {
 		return nil
 	}

@@ -89,7 +89,9 @@ func (g *globals) workOn(ctx context.Context, o *orchestrator.WorkerOptions, wit
 	case with.nats != "":
 		o.Server, err = externalServer(with.nats, with.creds)
 	default:
-		_, o.Server, err = g.join(ctx, with.join, "", o.Name)
+		if err = orchestrator.CanWork(ctx); err == nil { // else the token would be used up
+			_, o.Server, err = g.join(ctx, with.join, "", o.Name, true)
+		}
 	}
 	return err
 }

@@ -23,6 +23,8 @@ const (
 	Line        = "line"         // a line of the input cannot be read: its number
 	Log         = "log"          // what an attempt left tells more: run/task/attempt
 	Machine     = "machine"      // the machine lacked something for too long
+	Elsewhere   = "elsewhere"    // the repository is not that of the run on a server: run
+	Joined      = "joined"       // the server has been joined: its name
 	Moved       = "moved"        // the repository is not where it was, or is another one: run
 	NoCommits   = "no-commits"   // the repository is empty
 	NoGates     = "no-gates"     // nothing could be proven

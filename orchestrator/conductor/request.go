@@ -158,6 +158,9 @@ func (c *Conductor) answer(ctx context.Context, r incoming) error {
 		r.reply(Reply{Error: "the run was busy for too long and has done nothing: ask again"})
 		return nil
 	}
+	if r.from != bus.Local {
+		r.By = wire.Person(r.from) // and not what the request says
+	}
 	text, err := c.Do(ctx, r.Request)
 	if c.cfg.Asked != nil {
 		c.cfg.Asked(r.from, &r.Request, err)

@@ -475,3 +475,24 @@ func TestARunThatIsOverTakesNoAnswer(t *testing.T) {
 	_, _, err := decision.Take(l.State, run.Answer{ID: question.ID, Option: run.Reply, Text: "left", By: wire.Person("ada")})
 	require.EqualError(t, err, "run r1 is over: cancelled")
 }
+
+// A run whose gates no worker can run waits for a person, although they lie on the queue; when it is over there is nothing to decide.
+func TestARunWaitsForAWorkerThatThereIsNot(t *testing.T) {
+	t.Parallel()
+	l := runtest.New(t, run.Spec{Base: "b", Roles: runtest.Roles(), Parallel: 8}, run.Running)
+	l.Plan(spec.Task{ID: "a", Role: "generator", Files: []string{"a.go"}}, spec.Task{ID: "b", Role: "generator", Files: []string{"b.go"}})
+	l.Dispatched("a", "generator", 1, "b")
+	l.Gates(run.BaselineTask, 1, "b")
+	l.Append("", run.Data{Unserved: map[string]run.Unserved{spec.RoleTester: {Why: "no worker has mycheck"}}})
+	require.Empty(t, decision.AnnounceWait(l.State), "a generator is at work")
+	l.Ended("a", 1, runtest.Patched("c", "tree", "b"))
+	l.Append("a", run.TaskData{State: run.TaskAccepted})
+	l.Do(decision.AnnounceWait(l.State))
+	require.Contains(t, l.Wait.For, "no worker has mycheck")
+	open := decision.Open(l.State)
+	require.Len(t, open, 1)
+	decision.Count(l.State, open)
+	require.Equal(t, 2, open[0].Blocks, "nothing lands without gates")
+	l.Append("", run.Data{State: run.Cancelled})
+	require.Empty(t, decision.Open(l.State))
+}

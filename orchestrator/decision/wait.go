@@ -2,9 +2,13 @@ package decision
 
 import "divisi/orchestrator/run"
 
-// waitsFor returns what the run waits for a person to do, once no attempt is active; empty while one is.
+// waitsFor returns what the run waits for a person to do, once no attempt is active; empty while one is. What lies on a queue that
+// no worker serves is not.
 func waitsFor(s *run.State) string {
-	active, _ := s.Queue.AtWork()
+	active, byRole := s.Queue.AtWork()
+	for role := range s.Unserved {
+		active -= byRole[role]
+	}
 	if active > 0 || s.Status != run.Planning && s.Status != run.Running {
 		return ""
 	}

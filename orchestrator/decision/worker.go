@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"divisi/internal/spec"
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
 )
@@ -13,12 +14,17 @@ import (
 var worker = kind{
 	name: run.DecideWorker,
 	open: func(s *run.State) (out []run.Decision) {
+		if s.Status.Ended() {
+			return nil
+		}
 		for _, role := range slices.Sorted(maps.Keys(s.Unserved)) {
 			out = append(out, unserved(role, s.Unserved[role]))
 		}
 		return out
 	},
-	waits: func(_ *run.State, d *run.Decision, t *run.Task) bool { return t.Task.Role == d.About },
+	waits: func(_ *run.State, d *run.Decision, t *run.Task) bool {
+		return t.Task.Role == d.About || d.About == spec.RoleTester // nothing lands without gates
+	},
 	carry: func(s *run.State, d *run.Decision, a run.Answer) ([]run.Action, string, error) {
 		if a.Option == run.StopRun {
 			return []run.Action{run.Stop("a person ended the wait for a worker: " + d.Evidence[0])}, "the run stops", nil
