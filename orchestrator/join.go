@@ -39,8 +39,8 @@ func Join(ctx context.Context, stateDir, token, as, me string) (string, Server, 
 	}
 	path := loginFile(stateDir, as)
 	if _, err := os.Lstat(path); err == nil && !t.Replaces {
-		return "", Server{}, usage.With(usage.Errorf("%s is joined already: to join it again, choose another name for it, or remove "+
-			"its login, %s", as, path), usage.Joined, as)
+		return "", Server{}, usage.With(usage.Errorf("%s is joined already: to join it again, choose another name for it, or "+
+			"remove its login, %s", as, path), usage.Joined, as)
 	}
 	if err := room(path); err != nil {
 		return "", Server{}, err

@@ -55,14 +55,14 @@ type Approval struct {
 
 // Decision is what must be decided before some of the work goes on: a plan, a question of an agent, a held patch or template.
 type Decision struct {
-	Run, ID  string   // an answer names the ID
-	Kind     string   // plan, question, patch, test or template
-	About    string   // the task or the template; "" for the run
-	Attempt  int      // of the task; 0 where none is meant
-	Text     string   // what is to be decided, in a line
-	Evidence []string // why, a sentence each; foreign text in it is quoted
-	Choices  []string // what an agent proposes as answers to its question
-	Patches  []Patch  // what is to be judged; none where it is about no patch
+	Run, ID  string          // an answer names the ID
+	Kind     string          // plan, question, patch, test or template
+	About    string          // the task or the template; "" for the run
+	Attempt  int             // of the task; 0 where none is meant
+	Text     string          // what is to be decided, in a line
+	Evidence []string        // why, a sentence each; foreign text in it is quoted
+	Choices  []string        // what an agent proposes as answers to its question
+	Patches  []Patch         // what is to be judged; none where it is about no patch
 	Plan     json.RawMessage `json:",omitempty"`
 	Options  []Option
 	Suggests string // the name of an option; "" for none

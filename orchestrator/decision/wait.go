@@ -2,8 +2,8 @@ package decision
 
 import "divisi/orchestrator/run"
 
-// waitsFor returns what the run waits for a person to do, once no attempt is active; empty while one is. What lies on a queue that
-// no worker serves is not.
+// waitsFor returns what the run waits for a person to do, once no attempt is active; empty while one is. What lies on a queue
+// that no worker serves is not.
 func waitsFor(s *run.State) string {
 	active, byRole := s.Queue.AtWork()
 	for role := range s.Unserved {
