@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"encoding/json"
 	"iter"
 	"os"
 	"path/filepath"
@@ -12,20 +13,27 @@ import (
 	"divisi/orchestrator/conductor"
 )
 
-// AuditEntry is one line of what was done on a server, and by whom.
-type AuditEntry = audit.Entry
-
 // auditFile is where a server of a state directory keeps who did what.
 func auditFile(stateDir string) string { return filepath.Join(stateDir, hubDir, "audit.jsonl") }
 
-// AuditLog reads who did what on the server of a state directory since a time, the oldest first. A line that cannot be read is an
-// error, and the others follow.
-func AuditLog(stateDir string, since time.Time) (iter.Seq2[AuditEntry, error], error) {
+// AuditLog reads who did what on the server of a state directory since a time, the oldest first: lines as in its file, see
+// docs/machines.md. One that cannot be read is an error, and the others follow.
+func AuditLog(stateDir string, since time.Time) (iter.Seq2[json.RawMessage, error], error) {
 	path := auditFile(stateDir)
 	if _, err := os.Stat(path); err != nil {
 		return nil, usage.Errorf("there is no audit log %s: name the state directory of a server", path)
 	}
-	return audit.Read(path, since), nil
+	return func(yield func(json.RawMessage, error) bool) {
+		for e, err := range audit.Read(path, since) {
+			var line json.RawMessage
+			if err == nil {
+				line, err = json.Marshal(e)
+			}
+			if !yield(line, err) {
+				return
+			}
+		}
+	}, nil
 }
 
 // wasAsked keeps what a host was asked that changes something.

@@ -91,7 +91,7 @@ func (h *conduct) listen(ctx context.Context) (stop func(), err error) {
 		}
 		a := h.answer(ctx, m)
 		if ctx.Err() != nil {
-			a = answer{Gone: true}
+			a = answer{Gone: true, Error: "the conductor stops"}
 		}
 		return json.Marshal(a)
 	})

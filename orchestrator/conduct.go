@@ -236,7 +236,7 @@ func (h *conduct) conductorConfig(setup string) conductor.Config {
 		Setup: setup, Interactive: h.Approve != nil, Publish: h.publish, Person: account(), OnDoubt: h.OnDoubt,
 		Baselines: h.baselines(),
 		Decide:    h.decider(), Keys: h.spec.Keys, Elsewhere: h.Elsewhere,
-		Held: h.held, Asked: h.asked,
+		Held: h.held, Asked: h.asked, Members: h.members,
 	}
 }
 

@@ -47,10 +47,11 @@ type Credential struct {
 
 // credsCall is what the process of a server is asked; one field is set. Rotate and Revoke name a member, Revoke a token too.
 type credsCall struct {
-	Token  *TokenOptions `json:"token,omitempty"`
-	Rotate string        `json:"rotate,omitempty"`
-	Revoke string        `json:"revoke,omitempty"`
-	List   bool          `json:"list,omitempty"`
+	Token     *TokenOptions `json:"token,omitempty"`
+	Rotate    string        `json:"rotate,omitempty"`
+	WebSocket bool          `json:"websocket,omitempty"` // of the address of Rotate's token
+	Revoke    string        `json:"revoke,omitempty"`
+	List      bool          `json:"list,omitempty"`
 }
 
 // credsAnswer is what became of it; Usage reports that Error is a mistake of the caller.
@@ -108,7 +109,7 @@ func (k *keeper) do(q *credsCall) (a credsAnswer, err error) {
 			Role: member.Role(q.Token.Role), Name: q.Token.Name, Uses: q.Token.Uses, Life: q.Token.Life, Tags: q.Token.Tags,
 		})
 	case q.Rotate != "":
-		a.Token, err = k.issue(false, member.Admission{Name: q.Rotate, Replaces: true})
+		a.Token, err = k.issue(q.WebSocket, member.Admission{Name: q.Rotate, Replaces: true})
 	case strings.HasPrefix(q.Revoke, "token:"):
 		err = k.registry.Cancel(q.Revoke)
 	case q.Revoke != "":
@@ -160,12 +161,12 @@ func NewToken(ctx context.Context, stateDir string, what TokenOptions) (string, 
 }
 
 // Rotate has the process that serves a state directory make a token that gives a member another key. The one before is good until
-// the token is used; then its connections are cut.
-func Rotate(ctx context.Context, stateDir, name string) (string, error) {
+// the token is used; then its connections are cut. With webSocket it has that address of the server.
+func Rotate(ctx context.Context, stateDir, name string, webSocket bool) (string, error) {
 	if name == "" {
 		return "", usage.Errorf("the name of the member is empty")
 	}
-	a, err := askKeeper(ctx, stateDir, credsCall{Rotate: name})
+	a, err := askKeeper(ctx, stateDir, credsCall{Rotate: name, WebSocket: webSocket})
 	return a.Token, err
 }
 

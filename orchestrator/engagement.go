@@ -21,6 +21,8 @@ import (
 )
 
 const (
+	// lockPoll is how often a worker looks whether the one before it has ended.
+	lockPoll = 200 * time.Millisecond
 	// refit is after how long a worker that can do nothing of a run looks again.
 	refit = 30 * time.Second
 	// enlistRetry is after how long a conductor that does not listen is asked again.

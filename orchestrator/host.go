@@ -32,6 +32,7 @@ type HostOptions struct {
 	Notice func(run, text string)
 
 	audit     *audit.Log
+	members   bool          // the server vouches for the names of who asks
 	leaseTime time.Duration // 0 for the usual
 }
 
@@ -184,8 +185,9 @@ func (h *Host) goesOn(ctx context.Context, id string) bool {
 func (h *Host) begin(ctx context.Context, mine *hosted, fresh bool, o ResumeOptions) error {
 	o.Run, o.Machine = mine.id, Machine{
 		StateDir: h.o.StateDir, Strict: h.o.Strict, Elsewhere: true, Approve: waits, held: h.lease.Held,
-		Notice: func(text, _ string) { h.o.Notice(mine.id, text) },
-		asked:  func(by string, q *conductor.Request, err error) { h.runAsked(mine.id, by, q, err) },
+		Notice:  func(text, _ string) { h.o.Notice(mine.id, text) },
+		asked:   func(by string, q *conductor.Request, err error) { h.runAsked(mine.id, by, q, err) },
+		members: h.o.members,
 	}
 	var r *Run
 	err := guarded("begin run "+mine.id, func() (err error) {
@@ -208,10 +210,14 @@ func (h *Host) begin(ctx context.Context, mine *hosted, fresh bool, o ResumeOpti
 		h.drop(ctx, mine)
 		switch {
 		case err == nil || h.lease.Held() != nil: // then another host goes on with it
-		case errors.Is(err, conductor.ErrDeposed), // what the host before still wrote came first
-			errors.Is(err, bus.ErrFull), errors.Is(err, bus.ErrUnavailable):
-			if again, taken := h.place(mine.id); !taken {
-				h.goOn(ctx, again)
+		case errors.Is(err, conductor.ErrDeposed): // what the host before still wrote came first
+			h.again(ctx, mine.id)
+		case errors.Is(err, bus.ErrFull), errors.Is(err, bus.ErrUnavailable):
+			h.o.Notice(mine.id, err.Error())
+			select {
+			case <-time.After(againPause):
+				h.again(ctx, mine.id)
+			case <-ctx.Done():
 			}
 		default:
 			h.dir.Log.Error().Err(err).Str("run", mine.id).Msg("a run has failed")
@@ -219,6 +225,13 @@ func (h *Host) begin(ctx context.Context, mine *hosted, fresh bool, o ResumeOpti
 		}
 	})
 	return nil
+}
+
+// again goes on with a run that has lost its place, unless another call has done so.
+func (h *Host) again(ctx context.Context, id string) {
+	if mine, taken := h.place(id); !taken {
+		h.goOn(ctx, mine)
+	}
 }
 
 // goOn begins a run that has its place, and again until it goes on or cannot.

@@ -74,7 +74,7 @@ func Serve(ctx context.Context, o ServeOptions) (err error) {
 		o.Notice(text)
 	}
 	host, err := NewHost(HostOptions{
-		StateDir: stateDir, Server: at, Strict: o.Strict, Keep: o.Keep, Notice: notice, audit: book,
+		StateDir: stateDir, Server: at, Strict: o.Strict, Keep: o.Keep, Notice: notice, audit: book, members: o.At.URL == "",
 	})
 	if err == nil {
 		err = host.Start(ctx)

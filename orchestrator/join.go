@@ -38,7 +38,13 @@ func Join(ctx context.Context, stateDir, token, as, me string) (string, Server, 
 		return "", Server{}, usage.Errorf("%.80q is no name for a server: letters, digits, - and _", as)
 	}
 	path := loginFile(stateDir, as)
-	if _, err := os.Lstat(path); err == nil && !t.Replaces {
+	if had, err := member.ReadLogin(path); err == nil && t.Replaces {
+		if had.Role != t.Role || had.Certificate != t.Certificate || me != "" && me != had.Name {
+			return "", Server{}, usage.Errorf("the token gives a %s another key, and %s has the login of another member: name "+
+				"the server as it was joined, or choose another name for it", t.Role, path)
+		}
+		me = had.Name // the token is not used up where it is for another member
+	} else if _, err := os.Lstat(path); err == nil {
 		return "", Server{}, usage.With(usage.Errorf("%s is joined already: to join it again, choose another name for it, or "+
 			"remove its login, %s", as, path), usage.Joined, as)
 	}
@@ -52,10 +58,10 @@ func Join(ctx context.Context, stateDir, token, as, me string) (string, Server, 
 	return as, Server{URL: login.URL, Login: path}, login.Write(path)
 }
 
-// TokenRole is the role that a token admits: worker, person or viewer.
-func TokenRole(token string) (string, error) {
+// TokenRole is the role that a token admits: worker, person or viewer. replaces reports that it gives a member another key.
+func TokenRole(token string) (role string, replaces bool, err error) {
 	t, err := member.ParseToken(token)
-	return string(t.Role), err
+	return string(t.Role), t.Replaces, err
 }
 
 // CanWork reports what this machine lacks before a worker can begin.

@@ -39,7 +39,8 @@ type Machine struct {
 	// call. A code, as CodeOf returns one, is about what to do next; "" is none. It may be nil.
 	Notice func(text, code string)
 
-	held func() error // Config.Held of the conductor
+	held    func() error // Config.Held of the conductor
+	members bool         // Config.Members of it
 	// asked is told what the run was asked, and by whom; nil for no one.
 	asked func(by string, q *conductor.Request, err error)
 }

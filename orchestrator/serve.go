@@ -34,9 +34,13 @@ func (h *Host) answer(ctx context.Context, m bus.Message) ([]byte, error) {
 		if m.Subject != subjectOf(q.Verb, bus.Caller(m.Subject)) {
 			return usage.Errorf("%.80q is no call of those who only read", q.Verb)
 		}
+		by := h.caller(m.Subject)
+		if q.Request != nil && by != bus.Local {
+			q.Request.By, q.Request.From = wire.Person(by), by // and not what the request says
+		}
 		a, err = h.do(ctx, &q)
 		if !errors.Is(err, errNotBegun) {
-			h.wasAsked(bus.Caller(m.Subject), &q, err)
+			h.wasAsked(by, &q, err)
 		}
 		return err
 	})
@@ -51,6 +55,14 @@ func (h *Host) answer(ctx context.Context, m bus.Message) ([]byte, error) {
 		}
 	}
 	return a.encode(ctx, h.bus)
+}
+
+// caller is who asks, as far as the server vouches for it.
+func (h *Host) caller(subject string) string {
+	if !h.o.members {
+		return bus.Local
+	}
+	return bus.Caller(subject)
 }
 
 func (h *Host) do(ctx context.Context, q *hostCall) (a hostAnswer, err error) {

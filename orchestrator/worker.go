@@ -32,11 +32,13 @@ import (
 
 // WorkerOptions describe a worker that serves the runs of a server.
 type WorkerOptions struct {
-	StateDir       string // has its caches, work trees and copies of repositories
-	Server         Server
-	Name           string // one token; "" for the name of the machine and a part of its key
-	Agents, Gates  int    // at once, all runs together; 0 for 16 agents, and for gates one for every 4 cores
-	Tags           []string
+	StateDir      string // has its caches, work trees and copies of repositories
+	Server        Server
+	Name          string // one token; "" for the name of the machine and a part of its key
+	Agents, Gates int    // at once, all runs together; 0 for 16 agents, and for gates one for every 4 cores
+	Tags          []string
+	// Succeeds is how long it waits for the worker of its directory that is about to end; 0 for one that does not.
+	Succeeds       time.Duration
 	Toolchain      map[string]string // what it was started inside of, by name
 	Record, Replay string            // as those of Machine
 
@@ -238,6 +240,10 @@ func (w *Worker) lock() error {
 		return fmt.Errorf("make the directory of the worker: %w", err)
 	}
 	unlock, err := bus.Lock(w.dir.Path)
+	for end := now().Add(w.o.Succeeds); errors.As(err, new(*bus.LockedError)) && now().Before(end); {
+		time.Sleep(lockPoll) //nolint:forbidigo // no one tells when another process ends
+		unlock, err = bus.Lock(w.dir.Path)
+	}
 	if errors.As(err, new(*bus.LockedError)) {
 		return usage.Errorf("another worker works in %s: give one of them another state directory", w.dir.Path)
 	}

@@ -2,6 +2,7 @@ package member
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"divisi/internal/usage"
@@ -28,6 +29,17 @@ type Admission struct {
 	Replaces bool
 }
 
+// reserved stand for others than members where it is said who did something.
+var reserved = []string{local, "operator", "unknown", JoinUser}
+
+// admissible accepts a name that a new member can have.
+func admissible(name string) error {
+	if slices.Contains(reserved, name) {
+		return fmt.Errorf("%s stands for another than a member: choose another name", name)
+	}
+	return validName(name)
+}
+
 func (a *Admission) check() error {
 	switch {
 	case !a.Role.joins():
@@ -49,7 +61,7 @@ func (a *Admission) check() error {
 		}
 	}
 	if a.Name != "" {
-		if err := validName(a.Name); err != nil {
+		if err := admissible(a.Name); err != nil {
 			return fmt.Errorf("%w: %w", ErrName, err)
 		}
 	}

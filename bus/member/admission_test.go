@@ -74,6 +74,23 @@ func TestAMemberGetsAnotherKey(t *testing.T) {
 	require.False(t, ok)
 	require.Len(t, r.Members(), 1)
 
+	// Outstanding tokens end with another one, with their use, and with the member.
+	first, err := r.NewToken(Admission{Name: "w1", Replaces: true})
+	require.NoError(t, err)
+	second, err := r.NewToken(Admission{Name: "w1", Replaces: true})
+	require.NoError(t, err)
+	_, err = r.Admit(first.Secret, newKey(t), "")
+	require.ErrorIs(t, err, ErrToken)
+	_, err = r.Remove("w1")
+	require.NoError(t, err)
+	_, err = r.Admit(second.Secret, newKey(t), "")
+	require.ErrorIs(t, err, ErrToken)
+	require.Empty(t, r.Members())
+	other, err := r.NewToken(Admission{Role: Viewer, Name: "w1"})
+	require.NoError(t, err)
+	_, err = r.Admit(other.Secret, newKey(t), "")
+	require.NoError(t, err)
+
 	text := Token{URL: "tls://h:1", Certificate: aToken().Certificate, Secret: token.Secret, Role: Viewer, Replaces: true}
 	got, err := ParseToken(text.String())
 	require.NoError(t, err)
@@ -93,9 +110,16 @@ func TestWhatNoTokenAdmits(t *testing.T) {
 		`"a.b" is no tag`:                         {Role: Worker, Tags: []string{"a.b"}},
 		"at most 20 tags":                         {Role: Worker, Tags: make([]string, 21)},
 		"the name of a member has letters, digit": {Role: Worker, Name: "a.b"},
+		"operator stands for another":             {Role: Person, Name: "operator"},
 	} {
 		_, err := r.NewToken(a)
 		require.ErrorContains(t, err, want)
 	}
 	require.Empty(t, r.Tokens())
+	token, err := r.NewToken(Admission{Role: Person})
+	require.NoError(t, err)
+	for _, name := range []string{"operator", "unknown", JoinUser, local} {
+		_, err = r.Admit(token.Secret, newKey(t), name)
+		require.ErrorIs(t, err, ErrName, name)
+	}
 }

@@ -66,8 +66,8 @@ type openToken struct {
 	Ends   time.Time `json:"ends"`
 	Uses   int       `json:"uses,omitempty"` // how many members it admits; 0 for one
 	Tags   []string  `json:"tags,omitempty"`
-	// Replaces reports that it gives the member of the name another key.
-	Replaces bool `json:"replaces,omitempty"`
+	// Replaces is the key in whose place it gives the member of the name another one; empty for none.
+	Replaces string `json:"replaces,omitempty"`
 }
 
 // id names a token, whose secret only its holder knows. No member can have such a name.
@@ -126,12 +126,14 @@ func (r *Registry) damaged(err error) error {
 func (r *Registry) NewToken(a Admission) (Token, error) {
 	t := Token{Secret: rand.Text(), Role: a.Role, Replaces: a.Replaces}
 	err := r.change(func(e *entries) error {
+		key := ""
 		if a.Replaces {
 			at := e.member(a.Name)
 			if at < 0 {
 				return fmt.Errorf("rotate the key of %q: %w", a.Name, ErrUnknown)
 			}
-			a.Role, a.Tags = e.Members[at].Role, e.Members[at].Tags
+			e.endRotations(a.Name)
+			a.Role, a.Tags, key = e.Members[at].Role, e.Members[at].Tags, e.Members[at].Key
 			t.Role = a.Role
 		}
 		if err := a.check(); err != nil {
@@ -141,7 +143,7 @@ func (r *Registry) NewToken(a Admission) (Token, error) {
 		e.Tokens = slices.DeleteFunc(e.Tokens, func(t openToken) bool { return now.Sub(t.Ends) > tokenMemory })
 		e.Tokens = append(e.Tokens, openToken{
 			SHA256: sum(t.Secret), Role: a.Role, Name: a.Name, Ends: now.Add(cmp.Or(a.Life, tokenLife)), Uses: a.Uses,
-			Tags: a.Tags, Replaces: a.Replaces,
+			Tags: a.Tags, Replaces: key,
 		})
 		return nil
 	})
@@ -197,8 +199,11 @@ func (e *entries) candidate(t openToken, publicKey, name string) (Member, error)
 	if t.Name != "" && name != t.Name {
 		return Member{}, fmt.Errorf("%w: the token admits %s alone, not %q", ErrName, t.Name, name)
 	}
-	if err := validName(name); err != nil {
+	if err := admissible(name); err != nil {
 		return Member{}, fmt.Errorf("%w: %w", ErrName, err)
+	}
+	if t.Replaces != "" && !slices.ContainsFunc(e.Members, func(m Member) bool { return m.Name == name && m.Key == t.Replaces }) {
+		return Member{}, fmt.Errorf("%w: %s has another key by now, or is no member any more", ErrToken, name)
 	}
 	if !nkeys.IsValidPublicUserKey(publicKey) {
 		return Member{}, fmt.Errorf("%w: the key of %s is no public key of a user", ErrToken, name)
@@ -206,7 +211,7 @@ func (e *entries) candidate(t openToken, publicKey, name string) (Member, error)
 	m := Member{Name: name, Role: t.Role, Key: publicKey, Tags: t.Tags}
 	for _, other := range e.Members {
 		switch same := other.Key == publicKey; {
-		case other.Name == name && !same && t.Replaces:
+		case other.Name == name && !same && t.Replaces == other.Key:
 			m.before = other.Key
 		case other.Name == name && !same:
 			return Member{}, fmt.Errorf("%w: another member is called %s. Choose another name, or have that one removed",
@@ -216,6 +221,11 @@ func (e *entries) candidate(t openToken, publicKey, name string) (Member, error)
 		}
 	}
 	return m, nil
+}
+
+// endRotations ends the tokens that give a member another key.
+func (e *entries) endRotations(name string) {
+	e.Tokens = slices.DeleteFunc(e.Tokens, func(t openToken) bool { return t.Replaces != "" && t.Name == name })
 }
 
 // member finds a member by its name; -1 for none.
@@ -279,6 +289,7 @@ func (r *Registry) Remove(name string) (removed Member, err error) {
 			return fmt.Errorf("remove %q: %w", name, ErrUnknown)
 		}
 		removed = e.Members[at]
+		e.endRotations(name)
 		e.Members = slices.Delete(e.Members, at, at+1)
 		return nil
 	})

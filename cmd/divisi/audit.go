@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -36,20 +37,37 @@ func (g *globals) showAudit(since string) error {
 	if err != nil {
 		return err
 	}
-	for e, err := range entries {
+	for line, err := range entries {
+		var e auditEntry
+		if err == nil {
+			err = json.Unmarshal(line, &e)
+		}
 		if err != nil {
 			g.notice(err.Error())
 			continue
 		}
-		if err := g.print(say("%s\n", auditLine(&e)), e); err != nil {
+		if err := g.print(say("%s\n", e.line()), line); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// auditLine is one line for a person.
-func auditLine(e *orchestrator.AuditEntry) string {
+// auditEntry is what is shown of a line of the audit log.
+type auditEntry struct {
+	Time    time.Time `json:"time"`
+	By      string    `json:"by"`
+	What    string    `json:"what"`
+	Name    string    `json:"name"`
+	Run     string    `json:"run"`
+	Task    string    `json:"task"`
+	Verb    string    `json:"verb"`
+	Detail  string    `json:"detail"`
+	Refused string    `json:"refused"`
+}
+
+// line is one line for a person.
+func (e *auditEntry) line() string {
 	words := []string{e.Time.Local().Format("2006-01-02 15:04:05"), e.By, e.What}
 	about := e.Run
 	if e.Task != "" {

@@ -23,7 +23,26 @@ tokens that can still be used. Who is revoked is disconnected at once, and admit
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return g.listCreds(c.Context()) },
 	}
-	c.AddCommand(&cobra.Command{
+	var webSocket bool
+	rotate := &cobra.Command{
+		Use:   "rotate NAME",
+		Short: "Make a token that gives a member another key",
+		Long: `Print a token that gives the member NAME another key, for divisi join or divisi worker --join on its
+machine; it lives ten minutes, and ends the one before. When it is used, the key before ends, and its
+connections are cut. A worker that is started with it waits for the one whose key it has replaced.` +
+			codes(codeOK, codeUsage, codeMachine),
+		Example: "  divisi creds rotate build7 | ssh build7 divisi worker --join -",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			token, err := orchestrator.Rotate(g.log.WithContext(c.Context()), g.stateDir, args[0], webSocket)
+			if err != nil {
+				return err
+			}
+			return g.print(say("%s\n", token), map[string]string{"token": token})
+		},
+	}
+	rotate.Flags().BoolVar(&webSocket, "websocket", false, "the member connects by WebSocket, and the proxy of HTTPS_PROXY")
+	c.AddCommand(rotate, &cobra.Command{
 		Use:   "list",
 		Short: "List members, and tokens that can still be used",
 		Long: "List the members of the server of this state directory with their open connections, and the tokens that can\n" +
@@ -44,21 +63,6 @@ be a token of the list too: then it admits no more members, and those that it ha
 				return err
 			}
 			return g.print(say("%s is admitted no more\n", args[0]), map[string]string{"revoked": args[0]})
-		},
-	}, &cobra.Command{
-		Use:   "rotate NAME",
-		Short: "Make a token that gives a member another key",
-		Long: `Print a token that gives the member NAME another key, for divisi join or divisi worker --join on its
-machine; it lives ten minutes. When it is used, the key before ends, and its connections are cut: start
-a worker again then.` + codes(codeOK, codeUsage, codeMachine),
-		Example: "  divisi creds rotate build7 | ssh build7 divisi worker --join -",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			token, err := orchestrator.Rotate(g.log.WithContext(c.Context()), g.stateDir, args[0])
-			if err != nil {
-				return err
-			}
-			return g.print(say("%s\n", token), map[string]string{"token": token})
 		},
 	})
 	return c

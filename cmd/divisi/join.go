@@ -21,7 +21,7 @@ commands then reach the server with --on NAME.` + codes(codeOK, codeUsage, codeM
 		Example: "  divisi join - < token\n  divisi run \"Move from log to slog\" --on build.example.com --detach",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			name, at, err := g.join(c.Context(), args[0], as, me, false)
+			name, at, _, err := g.join(c.Context(), args[0], as, me, false)
 			if err != nil {
 				return err
 			}
@@ -36,25 +36,29 @@ commands then reach the server with --on NAME.` + codes(codeOK, codeUsage, codeM
 // maxToken bounds a token, in bytes.
 const maxToken = 4096
 
-// join reads a token and joins its server.
-func (g *globals) join(ctx context.Context, file, as, me string, worker bool) (string, orchestrator.Server, error) {
+// join reads a token and joins its server. replaces reports that the member had another key before.
+func (g *globals) join(
+	ctx context.Context, file, as, me string, worker bool,
+) (name string, at orchestrator.Server, replaces bool, err error) {
 	in, err := g.openInput(file)
 	if err != nil {
-		return "", orchestrator.Server{}, err
+		return "", at, false, err
 	}
 	defer in.Close() // read only
-	token, err := io.ReadAll(io.LimitReader(in, maxToken))
+	data, err := io.ReadAll(io.LimitReader(in, maxToken))
 	if err != nil {
-		return "", orchestrator.Server{}, err
+		return "", at, false, err
 	}
-	text := strings.TrimSpace(string(token))
-	switch role, err := orchestrator.TokenRole(text); {
+	token := strings.TrimSpace(string(data))
+	role, replaces, err := orchestrator.TokenRole(token)
+	switch {
 	case err != nil:
-		return "", orchestrator.Server{}, err
+		return "", at, false, err
 	case worker && role != "worker":
-		return "", orchestrator.Server{}, usagef("the token is for a %s: use it with divisi join", role)
+		return "", at, false, usagef("the token is for a %s: use it with divisi join", role)
 	case !worker && role == "worker":
-		return "", orchestrator.Server{}, usagef("the token is for a worker: use it with divisi worker --join")
+		return "", at, false, usagef("the token is for a worker: use it with divisi worker --join")
 	}
-	return orchestrator.Join(g.log.WithContext(ctx), g.stateDir, text, as, me)
+	name, at, err = orchestrator.Join(g.log.WithContext(ctx), g.stateDir, token, as, me)
+	return name, at, replaces, err
 }

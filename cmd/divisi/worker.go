@@ -89,12 +89,19 @@ func (g *globals) workOn(ctx context.Context, o *orchestrator.WorkerOptions, wit
 	case with.nats != "":
 		o.Server, err = externalServer(with.nats, with.creds)
 	default:
-		if err = orchestrator.CanWork(ctx); err == nil { // else the token would be used up
-			_, o.Server, err = g.join(ctx, with.join, "", o.Name, true)
+		if err := orchestrator.CanWork(ctx); err != nil { // else the token would be used up
+			return err
+		}
+		var replaces bool
+		if _, o.Server, replaces, err = g.join(ctx, with.join, "", o.Name, true); replaces {
+			o.Succeeds = o.Grace + succession // the worker with the key before ends now
 		}
 	}
 	return err
 }
+
+// succession is how long a worker waits, beyond the grace, for the one whose key it has replaced.
+const succession = 20 * time.Second
 
 // notice tells a person what a service has to say.
 func (g *globals) notice(text string) { fmt.Fprintln(&g.notes, console.Visible(text)) }

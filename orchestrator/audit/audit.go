@@ -4,9 +4,11 @@ package audit
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"iter"
 	"os"
@@ -64,6 +66,7 @@ type Log struct {
 	file   *os.File
 	minute time.Time
 	denied int
+	torn   bool // the last line may have been written in part
 }
 
 // Open opens the file, which is made where there is none. fail is told what could not be written: what is done goes on.
@@ -110,22 +113,31 @@ func (l *Log) Add(e Entry) {
 // room reports whether a denial of this minute is still kept. The first of a later one tells how many were not.
 func (l *Log) room(now time.Time) bool {
 	if minute := now.Truncate(time.Minute); !minute.Equal(l.minute) {
-		if more := l.denied - perMinute; more > 0 {
-			l.write(Entry{Time: now, By: Operator, What: Overflowed, Detail: fmt.Sprint(more)})
-		}
+		l.overflow(now)
 		l.minute, l.denied = minute, 0
 	}
 	l.denied++
 	return l.denied <= perMinute
 }
 
+// overflow tells how many denials of the minute were not kept.
+func (l *Log) overflow(now time.Time) {
+	if more := l.denied - perMinute; more > 0 {
+		l.write(Entry{Time: now, By: Operator, What: Overflowed, Detail: fmt.Sprint(more)})
+	}
+}
+
 func (l *Log) write(e Entry) {
-	for _, text := range []*string{&e.Name, &e.Run, &e.Task, &e.Verb, &e.Detail, &e.Refused} {
+	for _, text := range []*string{&e.By, &e.Name, &e.Run, &e.Task, &e.Verb, &e.Detail, &e.Refused} {
 		*text = (*text)[:min(len(*text), maxText)]
 	}
 	data, err := json.Marshal(e)
+	if l.torn {
+		data = append([]byte{'\n'}, data...)
+	}
 	if err == nil {
 		_, err = l.file.Write(append(data, '\n'))
+		l.torn = err != nil
 	}
 	if err == nil {
 		err = l.file.Sync()
@@ -137,6 +149,10 @@ func (l *Log) write(e Entry) {
 
 // Close closes the file.
 func (l *Log) Close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.overflow(l.clock().UTC())
+	l.denied = 0
 	if err := l.file.Close(); err != nil {
 		l.fail(fmt.Errorf("close the audit log: %w", err))
 	}
@@ -158,22 +174,41 @@ func Read(path string, since time.Time) iter.Seq2[Entry, error] {
 			return
 		}
 		defer f.Close() // read only
-		lines := bufio.NewScanner(f)
-		lines.Buffer(nil, maxLine)
-		for n := 1; lines.Scan(); n++ {
-			var e Entry
-			if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-				if !yield(e, fmt.Errorf("%s:%d: the line is damaged: %w", path, n, err)) {
-					return
+		in := bufio.NewReaderSize(f, maxLine)
+		for n := 1; ; n++ {
+			line, err := nextLine(in)
+			if err != nil {
+				if !errors.Is(err, io.EOF) {
+					yield(Entry{}, fmt.Errorf("read the audit log %s: %w", path, err))
 				}
+				return
+			}
+			var e Entry
+			err = json.Unmarshal(line, &e)
+			switch {
+			case len(line) == 0:
+				continue
+			case err != nil:
+				err = fmt.Errorf("%s:%d: the line is damaged: %w", path, n, err)
+			case e.Time.Before(since):
 				continue
 			}
-			if !e.Time.Before(since) && !yield(e, nil) {
+			if !yield(e, err) {
 				return
 			}
 		}
-		if err := lines.Err(); err != nil {
-			yield(Entry{}, fmt.Errorf("read the audit log %s: %w", path, err))
-		}
 	}
+}
+
+// nextLine reads a line without its end; of one that is too long, its beginning.
+func nextLine(in *bufio.Reader) ([]byte, error) {
+	line, err := in.ReadSlice('\n')
+	if len(line) > 0 && errors.Is(err, io.EOF) {
+		err = nil
+	}
+	first := bytes.Clone(bytes.TrimSuffix(line, []byte("\n")))
+	for errors.Is(err, bufio.ErrBufferFull) {
+		_, err = in.ReadSlice('\n')
+	}
+	return first, err
 }

@@ -90,3 +90,23 @@ func TestADiskThatIsFullIsTold(t *testing.T) {
 	require.ErrorContains(t, told, "the audit log lacks publish by ann")
 	l.Close()
 }
+
+// A line that the disk has taken in part, or one that is too long, hides none of those that follow.
+func TestALineThatIsNotWholeHidesNoOther(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	l, err := Open(path, time.Now, func(err error) { t.Error(err) })
+	require.NoError(t, err)
+	l.Add(Entry{By: "ann", What: Submitted})
+	_, err = l.file.WriteString("{\"time\":" + strings.Repeat("1", 2*maxLine))
+	require.NoError(t, err)
+	l.torn = true
+	l.Add(Entry{By: strings.Repeat("b", 2*maxLine), What: Published})
+	l.Add(Entry{By: Operator, What: Revoked})
+	l.Close()
+	entries, errs := all(t, path, time.Time{})
+	require.Len(t, errs, 1)
+	require.Len(t, entries, 3)
+	require.Len(t, entries[1].By, maxText)
+	require.Equal(t, Revoked, entries[2].What)
+}

@@ -70,7 +70,9 @@ type Config struct {
 	Elsewhere bool
 	// Held returns an error once another machine may conduct the run: nothing is written after it. nil where no other one can.
 	Held func() error
-	// Asked is told what another process has asked, who did as the bus proves it, and why nothing came of it. It may be nil.
+	// Members reports that the server vouches for the names under which it is asked; else all are bus.Local.
+	Members bool
+	// Asked is told what another process has asked, who did, and why nothing came of it. It may be nil.
 	Asked func(by string, q *Request, err error)
 	// OnDoubt replaces what the run does about doubts when it is resumed; "" leaves it.
 	OnDoubt string

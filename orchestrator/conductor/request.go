@@ -46,7 +46,9 @@ const (
 type Request struct {
 	Verb string `json:"verb"`
 	// By is the identity of the person who asks; "" for the conductor's own.
-	By   string `json:"by,omitempty"`
+	By string `json:"by,omitempty"`
+	// From is the member for which a host asks; "" for this process itself.
+	From string `json:"-"`
 	Task string `json:"task,omitempty"`
 	Text string `json:"text,omitempty"`
 	// Tasks are those of retry and skip: ids, or names of templates.
@@ -98,7 +100,7 @@ func Ask(ctx context.Context, b *bus.Bus, run string, q Request) (string, error)
 	if err != nil {
 		return "", fmt.Errorf("encode a request to run %s: %w", run, err)
 	}
-	raw, err := b.Request(ctx, bus.RequestSubject(run, b.Me()), data)
+	raw, err := b.Request(ctx, bus.RequestSubject(run, cmp.Or(q.From, b.Me())), data)
 	if err != nil {
 		return "", fmt.Errorf("ask run %s to %s: %w%s", run, strings.TrimSuffix(q.Verb, "_run"), err, unanswered(ctx, err, run))
 	}
@@ -145,11 +147,19 @@ func (c *Conductor) listen(ctx context.Context, asks chan<- incoming) (stop func
 			return
 		}
 		select {
-		case asks <- incoming{r, bus.Caller(m.Subject), answer}:
+		case asks <- incoming{r, c.caller(m.Subject), answer}:
 		case <-ctx.Done():
 			answer(Reply{Error: "the run is stopping"})
 		}
 	})
+}
+
+// caller is who asks, as far as the server vouches for it.
+func (c *Conductor) caller(subject string) string {
+	if !c.cfg.Members {
+		return bus.Local
+	}
+	return bus.Caller(subject)
 }
 
 // answer executes a request, unless the caller has left.

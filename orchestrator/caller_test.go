@@ -1,0 +1,53 @@
+package orchestrator
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/bus"
+	"divisi/internal/spec"
+	"divisi/orchestrator/conductor"
+)
+
+// What a person does through the host is told of the member that the server vouches for, whatever the request says; without
+// members the request is believed, and nothing else is known.
+func TestWhoAsksIsWhatTheServerVouchesFor(t *testing.T) {
+	t.Parallel()
+	s := newSubmitter(t)
+	require.NoError(t, s.submit())
+	r, err := On(s.at).Open(t.Context(), s.last())
+	require.NoError(t, err)
+	_, err = r.Pause(t.Context())
+	require.NoError(t, errors.Join(err, r.Close()))
+	require.Eventually(t, func() bool { return !s.host.active(s.last()) }, time.Minute, time.Millisecond)
+	said := func(members bool, verb string) string {
+		s.host.o.members = members
+		q := hostCall{Verb: verbRequest, Run: s.last(), Request: &conductor.Request{
+			Verb: verb, By: "user:ann", Task: "write", Tasks: []string{"write"}, Text: "by " + verb,
+		}}
+		data, err := s.host.answer(t.Context(), bus.Message{Subject: "host.act.bob", Data: []byte(spec.JSONText(q))})
+		require.NoError(t, err)
+		require.NotContains(t, string(data), `"error"`)
+		b, err := s.at.open(t.Context(), s.last())
+		require.NoError(t, err)
+		defer func() { require.NoError(t, b.Close(t.Context())) }()
+		last := ""
+		for batch, err := range (conductor.Log{Bus: b, Run: s.last()}).Read(t.Context(), 0) {
+			require.NoError(t, err)
+			for _, e := range batch.Events {
+				if e.Task == "write" && strings.Contains(string(e.Data), `"by":`) {
+					last = string(e.Data)
+				}
+			}
+		}
+		return last
+	}
+	for members, who := range map[bool]string{true: `"by":"user:bob"`, false: `"by":"user:ann"`} {
+		said(members, conductor.VerbCancel)
+		require.Contains(t, said(members, conductor.VerbRetry), who)
+	}
+}
