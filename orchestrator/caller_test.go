@@ -1,10 +1,8 @@
 package orchestrator
 
 import (
-	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -19,11 +17,7 @@ func TestWhoAsksIsWhatTheServerVouchesFor(t *testing.T) {
 	t.Parallel()
 	s := newSubmitter(t)
 	require.NoError(t, s.submit())
-	r, err := On(s.at).Open(t.Context(), s.last())
-	require.NoError(t, err)
-	_, err = r.Pause(t.Context())
-	require.NoError(t, errors.Join(err, r.Close()))
-	require.Eventually(t, func() bool { return !s.host.active(s.last()) }, time.Minute, time.Millisecond)
+	s.pause()
 	said := func(members bool, verb string) string {
 		s.host.o.members = members
 		q := hostCall{Verb: verbRequest, Run: s.last(), Request: &conductor.Request{

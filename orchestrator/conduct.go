@@ -201,7 +201,8 @@ func (h *conduct) seal(ctx context.Context, st *run.State) (string, error) {
 		return "", err
 	}
 	s := wire.Setup{
-		Run: h.spec.Run, Base: h.spec.Base, Caches: filepath.Base(h.caches), Project: h.spec.Project, Roles: h.spec.Roles,
+		Run: h.spec.Run, Base: h.spec.Base, Name: filepath.Base(h.spec.Repo), Caches: filepath.Base(h.caches),
+		Project: h.spec.Project, Roles: h.spec.Roles,
 		Plan: h.spec.Plan, Environment: h.spec.Environment, Beside: h.beside.Digest(), Lends: lends, Exclude: h.exclude,
 		Memory: h.notes != nil, Strict: h.Strict, Parallel: max(1, h.spec.Parallel), Budget: h.limit(st), Spent: st.Usage.Total(),
 		Quotas: st.Quotas,

@@ -36,6 +36,9 @@ func (w *work) base(ctx context.Context) (*git.Repo, error) {
 	if err != nil {
 		return nil, err
 	}
+	if w.engaged != nil {
+		s.Remote = w.engaged.worker.o.Remotes[w.setup.Name]
+	}
 	m := mirrors.Mirror{Dir: dir, Commit: w.setup.Base, Exclude: w.setup.Exclude}
 	held, r, err := s.Open(ctx, w.setup.Caches, m, w.commits)
 	if err != nil {

@@ -57,7 +57,7 @@ func (h *Host) answer(ctx context.Context, m bus.Message) ([]byte, error) {
 	return a.encode(ctx, h.bus)
 }
 
-// caller is who asks, as far as the server vouches for it.
+// caller is the member that asks; bus.Local where the server does not vouch for its name.
 func (h *Host) caller(subject string) string {
 	if !h.o.members {
 		return bus.Local

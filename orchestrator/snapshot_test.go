@@ -1,7 +1,6 @@
 package orchestrator
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -58,10 +57,7 @@ func TestTheEnvironmentOfACheckoutIsSentOnce(t *testing.T) {
 	has(other.dir)
 
 	// So does one that begins after the run was stopped: a person may go on with it.
-	r, err := On(s.at).Open(t.Context(), s.last())
-	require.NoError(t, err)
-	_, err = r.Pause(t.Context())
-	require.NoError(t, errors.Join(err, r.Close()))
+	s.pause()
 	third, err := NewHost(HostOptions{StateDir: t.TempDir(), Server: s.at})
 	require.NoError(t, err)
 	third.dir, third.bus = store.Dir{Path: third.o.StateDir}, s.host.bus

@@ -149,6 +149,19 @@ func (s *submitter) costs() (bytes uint64) {
 	return bytes
 }
 
+// pause pauses the last run, which may just begin, and waits until it is not conducted any more.
+func (s *submitter) pause() {
+	s.t.Helper()
+	r, err := On(s.at).Open(s.t.Context(), s.last())
+	require.NoError(s.t, err)
+	require.Eventually(s.t, func() bool {
+		_, err = r.Pause(s.t.Context())
+		return err == nil
+	}, time.Minute, 10*time.Millisecond)
+	require.NoError(s.t, r.Close())
+	require.Eventually(s.t, func() bool { return !s.host.active(s.last()) }, time.Minute, time.Millisecond)
+}
+
 func (s *submitter) last() string { return s.submitted[len(s.submitted)-1] }
 
 // onHost runs git in the mirror of a run on the host.

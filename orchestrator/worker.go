@@ -37,6 +37,9 @@ type WorkerOptions struct {
 	Name          string // one token; "" for the name of the machine and a part of its key
 	Agents, Gates int    // at once, all runs together; 0 for 16 agents, and for gates one for every 4 cores
 	Tags          []string
+	// Remotes are, by the names of repositories' directories where runs are submitted, the URLs that this machine fetches commits
+	// from, with the settings and credentials of its user.
+	Remotes map[string]string
 	// Succeeds is how long it waits for the worker of its directory that is about to end; 0 for one that does not.
 	Succeeds       time.Duration
 	Toolchain      map[string]string // what it was started inside of, by name

@@ -14,7 +14,7 @@ import (
 
 func newWorker(g *globals) *cobra.Command {
 	var o orchestrator.WorkerOptions
-	var toolchain []string
+	var toolchain, remotes []string
 	var with workerServer
 	c := &cobra.Command{
 		Use:   "worker",
@@ -29,7 +29,10 @@ back what is left; the second ends at once.` +
 		Example: "  divisi worker --join - < token\n  divisi worker --on build.example.com --tag big --idle-exit 10m",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
-			if o.Toolchain, err = pairs(toolchain); err != nil {
+			if o.Toolchain, err = pairs("--toolchain", toolchain); err == nil {
+				o.Remotes, err = pairs("--remote", remotes)
+			}
+			if err != nil {
 				return err
 			}
 			if err := g.workOn(c.Context(), &o, with); err != nil {
@@ -47,6 +50,7 @@ back what is left; the second ends at once.` +
 	f.IntVar(&o.Gates, "gates", 0, "runs of gates at once (default one for every 4 cores)")
 	f.StringSliceVar(&o.Tags, "tag", nil, "take the tasks of roles with this tag too (repeatable)")
 	f.StringSliceVar(&toolchain, "toolchain", nil, "what this worker was started inside of, e.g. image=sha256:… (repeatable)")
+	f.StringSliceVar(&remotes, "remote", nil, "REPOSITORY=URL: fetch its commits from there, as your git does (repeatable)")
 	f.BoolVar(&o.Once, "once", false, "end after the first run that it has worked for")
 	f.DurationVar(&o.IdleExit, "idle-exit", 0, "end after this time without a run, e.g. 10m")
 	f.DurationVar(&o.Grace, "grace", time.Minute, "how long agents may take to end their turn when the worker is stopped")
@@ -56,12 +60,12 @@ back what is left; the second ends at once.` +
 }
 
 // pairs reads NAME=VALUE.
-func pairs(list []string) (map[string]string, error) {
+func pairs(flag string, list []string) (map[string]string, error) {
 	m := map[string]string{}
 	for _, p := range list {
 		name, value, ok := strings.Cut(p, "=")
 		if !ok || name == "" || value == "" {
-			return nil, usagef("--toolchain %q: must be NAME=VALUE", p)
+			return nil, usagef("%s %q: must be NAME=VALUE", flag, p)
 		}
 		m[name] = value
 	}

@@ -119,6 +119,28 @@ func (c *Collection) Receive(ctx context.Context, commit string, pack io.Reader)
 	return nil
 }
 
+// fetchedRef is that of what was fetched until it is kept.
+const fetchedRef = "refs/fetched/head"
+
+// Fetch brings a commit, whole and without its history, from a repository elsewhere, with the settings and credentials of the
+// user of this process; what is a commit's id, or HEAD for the newest of its main branch. It returns the commit.
+func (c *Collection) Fetch(ctx context.Context, url, what string) (commit string, err error) {
+	_, err = c.r.g.exec(ctx, call{
+		dir: Dir{GitDir: c.r.dir}, own: true, config: []string{"fetch.unpackLimit=1"},
+		args: []string{
+			"fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--", url,
+			"+" + what + ":" + fetchedRef,
+		},
+	})
+	if err == nil {
+		commit, err = c.r.Ref(ctx, fetchedRef)
+	}
+	if err != nil {
+		return "", fmt.Errorf("fetch %s: %w", what, err)
+	}
+	return commit, nil
+}
+
 // cut has a commit count as one without parents.
 func (c *Collection) cut(commit string) error {
 	if err := checkIDs(commit); err != nil {

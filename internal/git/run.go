@@ -88,9 +88,10 @@ type call struct {
 	dir Dir
 	// config are further settings, "key=value".
 	config []string
-	// env is added to the clean environment; whole replaces it.
+	// env is added to the clean environment; whole replaces it. own has the settings and credentials of the user of this process.
 	env   []string
 	whole []string
+	own   bool
 	stdin io.Reader
 	// stdout takes the output instead of the returned bytes.
 	stdout io.Writer
@@ -146,6 +147,9 @@ func (g *Git) command(ctx context.Context, c call) (*exec.Cmd, *capture, error) 
 		return nil, nil, errors.New("git was called without a repository or a subcommand")
 	}
 	args := slices.Clone(flags)
+	if c.own {
+		args = slices.Clone(ownFlags)
+	}
 	for _, kv := range c.config {
 		args = append(args, "-c", kv)
 	}
@@ -156,6 +160,9 @@ func (g *Git) command(ctx context.Context, c call) (*exec.Cmd, *capture, error) 
 	cmd.Env = append(slices.Clone(g.env), c.env...)
 	if c.whole != nil {
 		cmd.Env = slices.Clone(c.whole)
+	}
+	if c.own {
+		cmd.Env = append(ownEnv(os.Environ()), c.env...)
 	}
 	cmd.Env = append(cmd.Env, "GIT_DIR="+c.dir.GitDir)
 	cmd.Dir = "/"
@@ -238,6 +245,21 @@ const nowhere = "/nonexistent"
 
 // flags come before every subcommand. They switch off what a repository could make git run or fetch, and fix what would
 // otherwise depend on the machine.
+var ownFlags = []string{
+	"--no-pager", "-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
+	"-c", "submodule.recurse=false",
+}
+
+// ownEnv is the environment of this process without what names a repository. Nothing is asked for on its terminal.
+func ownEnv(environ []string) []string {
+	names := []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_NAMESPACE"}
+	environ = slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return slices.Contains(names, name)
+	})
+	return append(environ, "GIT_TERMINAL_PROMPT=0")
+}
+
 var flags = []string{
 	"--no-pager", "--literal-pathspecs",
 	"-c", "core.hooksPath=/dev/null",

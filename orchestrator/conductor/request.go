@@ -154,7 +154,7 @@ func (c *Conductor) listen(ctx context.Context, asks chan<- incoming) (stop func
 	})
 }
 
-// caller is who asks, as far as the server vouches for it.
+// caller is the member that asks; bus.Local where the server does not vouch for its name.
 func (c *Conductor) caller(subject string) string {
 	if !c.cfg.Members {
 		return bus.Local

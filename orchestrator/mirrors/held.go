@@ -86,6 +86,10 @@ func (h *Held) try(ctx context.Context, m *Mirror, from Source) (*git.Repo, erro
 		return nil, err
 	}
 	whole, err := c.Whole(ctx, m.Commit)
+	if err == nil && !whole && h.store.Remote != "" {
+		h.fetch(ctx, c, m.Commit)
+		whole, err = c.Whole(ctx, m.Commit)
+	}
 	if err == nil && !whole {
 		err = h.ask(ctx, c, m.Commit, from)
 	}
@@ -96,6 +100,24 @@ func (h *Held) try(ctx context.Context, m *Mirror, from Source) (*git.Repo, erro
 		return nil, err
 	}
 	return c.Mirror(ctx, m.Dir, m.Commit, m.Exclude)
+}
+
+// fetch has the collection keep the commit from the remote, or else the newest of its main branch: then less has to travel. What
+// cannot be had there comes from the source.
+func (h *Held) fetch(ctx context.Context, c *git.Collection, commit string) {
+	var all error
+	for _, what := range []string{commit, "HEAD"} {
+		got, err := c.Fetch(ctx, h.store.Remote, what)
+		if err == nil {
+			err = c.Keep(ctx, got, h.store.Clock())
+		}
+		if err == nil {
+			return
+		}
+		all = errors.Join(all, err)
+	}
+	h.store.Notice(fmt.Sprintf("the remote of the repository has neither the commit nor a main branch, which come from the "+
+		"conductor then: %v", all))
 }
 
 func (h *Held) ask(ctx context.Context, c *git.Collection, commit string, from Source) error {

@@ -35,6 +35,9 @@ type Store struct {
 	Clock   func() time.Time
 	// Notice tells a person.
 	Notice func(text string)
+	// Remote is the URL of a repository that the owner of the machine has named: a commit comes from there, or what of it is
+	// there. Empty for none.
+	Remote string
 }
 
 // Kept lists the commits that the collection of a name keeps, the last one first: those whose ids are as long as a commit's. One

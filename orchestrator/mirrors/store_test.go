@@ -162,6 +162,44 @@ func TestALaterRunGetsWhatIsNew(t *testing.T) {
 	require.Empty(t, r.notices)
 }
 
+// What the owner's remote has does not travel: the whole commit where it is there, else what differs from its main branch. Without
+// the remote all comes from the source.
+func TestARemoteOfTheOwnerSavesTheWay(t *testing.T) {
+	t.Parallel()
+	remote := t.TempDir()
+	r := newRig(t)
+	r.commit("one")
+	r.in(remote, "clone", "-q", "--bare", r.user, "origin.git")
+	r.store.Remote = "file://" + filepath.Join(remote, "origin.git")
+	one := r.run("rev-parse", "HEAD")
+	begin := func() {
+		held, _ := r.open("a")
+		require.NoError(t, held.Close())
+	}
+	empty := func() {
+		require.NoError(t, os.RemoveAll(r.store.Dir))
+		require.NoError(t, os.MkdirAll(r.store.Dir, 0o700))
+	}
+	empty()
+	begin()
+	require.Empty(t, r.sent, "the remote has the commit")
+
+	r.commit("two")
+	empty()
+	begin()
+	require.Len(t, r.sent, 1)
+	require.Less(t, r.sent[0], 10_000, "but for what is new")
+	require.Equal(t, []string{one}, r.have)
+	require.Empty(t, r.notices)
+
+	empty()
+	r.store.Remote = "file:///nowhere"
+	begin()
+	require.Greater(t, r.sent[1], 100_000)
+	require.Len(t, r.notices, 1)
+	require.Contains(t, r.notices[0], "come from the conductor then")
+}
+
 func TestARunLeavesWhatItGot(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

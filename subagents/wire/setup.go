@@ -18,6 +18,8 @@ type Setup struct {
 	Run string `json:"run"`
 	// Base is the commit that the run starts from.
 	Base string `json:"base"`
+	// Name is what the directory of the repository is called where the run was submitted.
+	Name string `json:"name,omitempty"`
 	// Caches is the name of the directory, one for each repository, of build caches and environments.
 	Caches string `json:"caches"`
 	// Project has the tools of setup, the gates and the limits; Roles are all roles.
