@@ -249,10 +249,11 @@ func (e *engagement) equips(w *work, s *wire.Setup) error {
 	}
 	serves, lacks := []string{}, map[string][]string{}
 	for role := range s.Roles {
-		if l := m.Lacks(s, role); len(l) > 0 {
-			lacks[role] = l
-		} else {
+		switch l := m.Lacks(s, role); {
+		case len(l) == 0:
 			serves = append(serves, role)
+		case s.Wants(role):
+			lacks[role] = l
 		}
 	}
 	if len(serves) == 0 {

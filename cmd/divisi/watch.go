@@ -39,6 +39,10 @@ func (g *globals) watch(ctx context.Context, args []string) error {
 		return err
 	}
 	s, err := g.runs().Summary(g.log.WithContext(ctx), r.ID())
+	if code, _ := orchestrator.CodeOf(err); code == usage.Server {
+		return &endError{codeStopped, g.calls("the server has just ended: run " + r.ID() +
+			" goes on when it is started again; follow it then with: divisi watch " + r.ID())}
+	}
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package wire
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"divisi/bus"
@@ -45,6 +46,12 @@ type Setup struct {
 	Spent    int `json:"spent,omitempty"`
 	// Quotas are the rate limits that services reported, by model and account.
 	Quotas map[string]spec.Wait `json:"quotas,omitempty"`
+}
+
+// Wants reports whether tasks of a role can come: all roles where a master plans, else those of the plan, and gates.
+func (s *Setup) Wants(role string) bool {
+	return s.Plan == nil || role == spec.RoleTester ||
+		slices.ContainsFunc(s.Plan.Tasks, func(t spec.Task) bool { return t.Role == role })
 }
 
 // IsCommit reports whether a text is the id of a commit.

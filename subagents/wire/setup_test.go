@@ -76,3 +76,14 @@ func FuzzSetup(f *testing.F) {
 		}
 	})
 }
+
+// A worker lacks a model's key only for what the run can ask of it.
+func TestWhichRolesARunWants(t *testing.T) {
+	t.Parallel()
+	s := &Setup{Plan: &spec.Plan{Tasks: []spec.Task{{ID: "a", Role: "mod"}}}}
+	require.True(t, s.Wants("mod"))
+	require.True(t, s.Wants(spec.RoleTester))
+	require.False(t, s.Wants("reader"))
+	s.Plan = nil
+	require.True(t, s.Wants("reader"), "a master plans")
+}
