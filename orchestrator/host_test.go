@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -241,8 +242,10 @@ func TestAHostGoesOnWithItsRuns(t *testing.T) {
 	r, err := runs.Open(t.Context(), id)
 	require.NoError(t, err)
 	require.False(t, r.NotRunning())
-	_, err = r.Pause(t.Context())
-	require.NoError(t, err)
+	require.Eventually(t, func() bool { // it has just begun
+		_, err = r.Pause(t.Context())
+		return err == nil
+	}, time.Minute, 10*time.Millisecond)
 	end, err := r.Wait(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "stopped paused by a person", end.State+" "+end.Reason)

@@ -149,6 +149,9 @@ func TestAWorkerThatBeganAgainHasNothing(t *testing.T) {
 	defer again.start(t.Context())()
 	require.NoError(t, <-ended)
 	require.Equal(t, run.Done, c.State().Status)
-	began := func(n string) bool { return n == "worker w1 began again; 2 of its attempts go on elsewhere" }
+	// The conductor may not have read of both of them by then.
+	began := func(n string) bool {
+		return strings.HasPrefix(n, "worker w1 began again; ") && strings.HasSuffix(n, " of its attempts go on elsewhere")
+	}
 	require.Len(t, slices.DeleteFunc(slices.Clone(c.State().Notices), func(n string) bool { return !began(n) }), 1)
 }
