@@ -57,7 +57,11 @@ func (g *globals) join(
 	case worker && role != "worker":
 		return "", at, false, usagef("the token is for a %s: use it with divisi join", role)
 	case !worker && role == "worker":
-		return "", at, false, usagef("the token is for a worker: use it with divisi worker --join")
+		defer func() {
+			if err == nil {
+				g.notice(g.calls("the token was for a worker: start it with: divisi worker --on " + name))
+			}
+		}()
 	}
 	name, at, err = orchestrator.Join(g.log.WithContext(ctx), g.stateDir, token, as, me)
 	return name, at, replaces, err
