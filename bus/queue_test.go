@@ -56,34 +56,31 @@ func TestTaskLifeCycle(t *testing.T) {
 	})
 }
 
-func TestNakRedeliversAtOnce(t *testing.T) {
+func TestWhatIsHandedBackIsDeliveredAgain(t *testing.T) {
 	t.Parallel()
-	backends(t, func(t *testing.T, o Options) {
-		b, ctx := open(t, o), soon(t)
-		q := queue(t, b, "reader", QueueOptions{AckWait: time.Hour})
-		require.NoError(t, b.Enqueue(ctx, TaskSubject("reader", "r", "t"), "id", nil))
-		first := next(t, q)
-		require.NoError(t, first.Nak(ctx))
-		second := next(t, q)
-		require.Equal(t, 2, second.Number)
-		require.NoError(t, second.Ack(ctx))
-	})
-}
-
-func TestNakAfterRedeliversLater(t *testing.T) {
-	t.Parallel()
-	backends(t, func(t *testing.T, o Options) {
-		b, ctx := open(t, o), soon(t)
-		q := queue(t, b, "reader", QueueOptions{AckWait: time.Hour})
-		require.NoError(t, b.Enqueue(ctx, TaskSubject("reader", "r", "t"), "id", nil))
-		const delay = 300 * time.Millisecond
-		handed := time.Now()
-		require.NoError(t, next(t, q).NakAfter(ctx, delay))
-		second := next(t, q)
-		require.GreaterOrEqual(t, time.Since(handed), delay)
-		require.Equal(t, 2, second.Number)
-		require.NoError(t, second.Ack(ctx))
-	})
+	const delay = 300 * time.Millisecond
+	for name, c := range map[string]struct {
+		back  func(ctx context.Context, d *Delivery) error
+		least time.Duration
+	}{
+		"at once": {func(ctx context.Context, d *Delivery) error { return d.Nak(ctx) }, 0},
+		"later":   {func(ctx context.Context, d *Delivery) error { return d.NakAfter(ctx, delay) }, delay},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			backends(t, func(t *testing.T, o Options) {
+				b, ctx := open(t, o), soon(t)
+				q := queue(t, b, "reader", QueueOptions{AckWait: time.Hour})
+				require.NoError(t, b.Enqueue(ctx, TaskSubject("reader", "r", "t"), "id", nil))
+				handed := time.Now()
+				require.NoError(t, c.back(ctx, next(t, q)))
+				second := next(t, q)
+				require.GreaterOrEqual(t, time.Since(handed), c.least)
+				require.Equal(t, 2, second.Number)
+				require.NoError(t, second.Ack(ctx))
+			})
+		})
+	}
 }
 
 // TestZombie plays the whole fence: a worker goes silent, another gets the task and takes the attempt over, the first

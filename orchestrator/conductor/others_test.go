@@ -165,6 +165,18 @@ func (m *mixed) onBase() map[string]int {
 	return runs
 }
 
+// holdMakers has the workers that are told to make a baseline wait until they are stopped; asked is closed when one was told.
+func (m *mixed) holdMakers() (asked <-chan struct{}) {
+	told, once := make(chan struct{}), sync.Once{}
+	m.placed = func(ctx context.Context, _ string, p wire.Placed) {
+		if p.Part == wire.PartMake {
+			once.Do(func() { close(told) })
+			<-ctx.Done()
+		}
+	}
+	return told
+}
+
 func landed(id string) func(*run.State) bool {
 	return func(s *run.State) bool { return s.Tasks.ByID[id] != nil && s.Tasks.ByID[id].State == run.TaskLanded }
 }
@@ -251,14 +263,7 @@ func TestABaselineOfAnotherEnvironmentIsMadeOnce(t *testing.T) {
 	m.until(landed("one"))
 	leave()
 
-	var once sync.Once
-	asked := make(chan struct{})
-	m.placed = func(ctx context.Context, _ string, p wire.Placed) {
-		if p.Part == wire.PartMake {
-			once.Do(func() { close(asked) })
-			<-ctx.Done()
-		}
-	}
+	asked := m.holdMakers()
 	other := test("") + "# another program\n"
 	stop := []func(){m.join("b", other), m.join("c", other)}
 	<-asked
@@ -268,8 +273,7 @@ func TestABaselineOfAnotherEnvironmentIsMadeOnce(t *testing.T) {
 		f()
 	}
 
-	waits := make(chan struct{})
-	once = sync.Once{}
+	waits, once := make(chan struct{}), sync.Once{}
 	m.placed = func(ctx context.Context, _ string, p wire.Placed) {
 		switch p.Part {
 		case wire.PartWait:
@@ -371,14 +375,7 @@ func TestAMakerIsReplacedByItsNextDelivery(t *testing.T) {
 	leave := m.join("a", test(""), "tester", "good")
 	m.until(landed("one"))
 	leave()
-	var once sync.Once
-	asked := make(chan struct{})
-	m.placed = func(ctx context.Context, _ string, p wire.Placed) {
-		if p.Part == wire.PartMake {
-			once.Do(func() { close(asked) })
-			<-ctx.Done()
-		}
-	}
+	asked := m.holdMakers()
 	stop := m.join("b", test("")+"# another program\n")
 	<-asked
 	st, err := m.fold(t.Context())
