@@ -48,10 +48,12 @@ type Setup struct {
 	Quotas map[string]spec.Wait `json:"quotas,omitempty"`
 }
 
-// Wants reports whether tasks of a role can come: all roles where a master plans, else those of the plan, and gates.
+// Wants reports whether tasks of a role can come: all roles where a master plans, else those of the plan, with those that judge
+// its patches, and gates.
 func (s *Setup) Wants(role string) bool {
-	return s.Plan == nil || role == spec.RoleTester ||
-		slices.ContainsFunc(s.Plan.Tasks, func(t spec.Task) bool { return t.Role == role })
+	return s.Plan == nil || role == spec.RoleTester || slices.ContainsFunc(s.Plan.Tasks, func(t spec.Task) bool {
+		return role == t.Role || role == t.Verify || role == spec.RoleReviewer && len(t.Constraints)+len(s.Plan.Constraints) > 0
+	})
 }
 
 // IsCommit reports whether a text is the id of a commit.

@@ -80,7 +80,11 @@ func FuzzSetup(f *testing.F) {
 // A worker lacks a model's key only for what the run can ask of it.
 func TestWhichRolesARunWants(t *testing.T) {
 	t.Parallel()
-	s := &Setup{Plan: &spec.Plan{Tasks: []spec.Task{{ID: "a", Role: "mod"}}}}
+	s := &Setup{Plan: &spec.Plan{Tasks: []spec.Task{{ID: "a", Role: "mod", Verify: "judge"}}}}
+	require.True(t, s.Wants("judge"))
+	require.False(t, s.Wants(spec.RoleReviewer))
+	s.Plan.Tasks[0].Constraints = []string{"no new module"}
+	require.True(t, s.Wants(spec.RoleReviewer), "it judges where nothing else is named")
 	require.True(t, s.Wants("mod"))
 	require.True(t, s.Wants(spec.RoleTester))
 	require.False(t, s.Wants("reader"))
