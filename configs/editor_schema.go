@@ -29,8 +29,9 @@ var (
 		}
 		return s
 	})
-	planSchema = sync.OnceValue(spec.Schema[spec.Plan])
-	roleSchema = sync.OnceValue(func() *jsonschema.Schema {
+	planSchema   = sync.OnceValue(spec.Schema[spec.Plan])
+	policySchema = sync.OnceValue(spec.Schema[spec.Policy])
+	roleSchema   = sync.OnceValue(func() *jsonschema.Schema {
 		s := spec.Schema[roleFile]()
 		for _, tool := range spec.Tools() {
 			s.Properties["tools"].Items.Enum = append(s.Properties["tools"].Items.Enum, tool)
@@ -58,7 +59,7 @@ func (o *oneOrMore) UnmarshalJSON(data []byte) error {
 }
 
 // SchemaKinds are the kinds of files that have a schema.
-func SchemaKinds() []string { return []string{"role", "project", "plan"} }
+func SchemaKinds() []string { return []string{"role", "project", "plan", "worker"} }
 
 // Schema returns the JSON Schema of a kind of file, for editors: a role's front matter, a project file or a plan. It is the one
 // that the loader reads files by, with the freedoms that YAML has over JSON. nil for an unknown kind.
@@ -74,6 +75,9 @@ func Schema(kind string) *jsonschema.Schema {
 	case "plan":
 		schema = planSchema().CloneSchemas()
 		schema.Title = "Divisi plan"
+	case "worker":
+		schema = policySchema().CloneSchemas()
+		schema.Title = "Divisi policy of a machine's owner, worker.yaml"
 	default:
 		return nil
 	}

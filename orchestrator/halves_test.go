@@ -91,8 +91,21 @@ func runHalf(text string) int {
 	return 0
 }
 
+// permit lets setups run, which have the network, on the worker of a state directory.
+func permit(stateDir string) error {
+	err := os.MkdirAll(stateDir, 0o700)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(stateDir, "worker.yaml"), []byte("network: [registry.example]\n"), 0o600)
+	}
+	return err
+}
+
 // runWorker works for the first run that it finds, and prints what it has to say.
 func runWorker(ctx context.Context, h *half) int {
+	if err := permit(h.State); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	w, err := orchestrator.NewWorker(ctx, orchestrator.WorkerOptions{
 		StateDir: h.State, Server: orchestrator.Server{URL: h.NATS}, Once: true, Name: h.Name, Agents: h.Parallel, Gates: 4,
 		Notice: func(text string) { fmt.Fprintln(os.Stderr, text) },

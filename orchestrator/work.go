@@ -309,6 +309,7 @@ func (w *work) hide() error {
 func (w *work) sign(cfg *worker.Config) (err error) {
 	if e := w.engaged; e != nil {
 		cfg.Name, cfg.Key, cfg.Places, cfg.Roles = e.worker.o.Name, e.worker.key, e.worker.places, e.serves
+		cfg.Owner, cfg.Accept = e.worker.grants(), w.accepts
 		cfg.Foreign = func(ctx context.Context, f wire.Foreign) (wire.Part, error) { return e.foreign(ctx, w, f) }
 		return nil
 	}

@@ -23,6 +23,7 @@ import (
 	"divisi/internal/machine"
 	"divisi/internal/release"
 	"divisi/internal/sandbox"
+	"divisi/internal/spec"
 	"divisi/internal/usage"
 	"divisi/orchestrator/fit"
 	"divisi/orchestrator/store"
@@ -39,6 +40,7 @@ type Worker struct {
 	key    ed25519.PrivateKey
 	git    *git.Git
 	bus    *bus.Bus
+	policy *spec.Policy
 	places *worker.Places
 	fit    fit.Machine
 	facts  wire.Presence // what does not change
@@ -94,8 +96,11 @@ func NewWorker(ctx context.Context, o WorkerOptions) (_ *Worker, err error) {
 	}
 	w.defaults()
 	w.places = worker.NewPlaces(w.o.Agents, w.o.Gates)
+	if w.policy, err = w.o.policy(); err != nil {
+		return nil, err
+	}
 	w.measure(ctx)
-	if err := w.keepsSecrets(); err != nil {
+	if err := w.confines(); err != nil {
 		return nil, err
 	}
 	w.bus, err = o.Server.open(ctx, "")
@@ -159,19 +164,24 @@ func (w *Worker) measure(ctx context.Context) {
 		Programs: versions, Places: wire.Places{Agents: w.o.Agents, Gates: w.o.Gates},
 	}
 	w.fit = fit.Machine{
-		Tags: w.o.Tags, Strict: level.Strict, Version: func(name string) string { return versions[name] }, Find: installed,
+		Tags: w.o.Tags, Policy: w.policy, Strict: level.Strict, Version: func(name string) string { return versions[name] }, Find: installed,
 		Models: w.callable,
 	}
 }
 
-// keepsSecrets refuses a machine on which commands of a run could read how the worker logs in, and tells what else is missing.
-func (w *Worker) keepsSecrets() error {
+// confines refuses a machine on which commands of a run could read how the worker logs in, or are less confined than its owner
+// wants, and tells what is missing where that is permitted.
+func (w *Worker) confines() error {
 	level := sandbox.Probe()
 	if w.o.Server.Login != "" && !level.Confined() {
 		return usage.Errorf("commands of runs could read the login of this worker, %s: work on another machine, or with another "+
 			"state directory. %s", w.o.Server.Login, level.String())
 	}
-	if level.Strict() != nil {
+	switch err := level.Strict(); {
+	case err != nil && w.policy.Sandbox != spec.SandboxAvailable:
+		return usage.Errorf("%v\nA worker does not run commands of others so. Mend that, or permit it with \"sandbox: %s\" in %s",
+			err, spec.SandboxAvailable, w.o.policyFile())
+	case err != nil:
 		w.o.Notice(level.String())
 	}
 	return nil

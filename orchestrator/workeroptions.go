@@ -15,6 +15,8 @@ type WorkerOptions struct {
 	Name          string // one token; "" for the name of the machine and a part of its key
 	Agents, Gates int    // at once, all runs together; 0 for 16 agents, and for gates one for every 4 cores
 	Tags          []string
+	// Policy is the file with what the owner of the machine permits; "" for worker.yaml of StateDir, which need not be there.
+	Policy string
 	// Remotes are, by the names of repositories' directories where runs are submitted, the URLs that this machine fetches commits
 	// from, with the settings and credentials of its user.
 	Remotes map[string]string

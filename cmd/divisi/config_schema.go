@@ -11,7 +11,7 @@ import (
 
 func newConfigSchema(g *globals) *cobra.Command {
 	return &cobra.Command{
-		Use:   "schema [role|project|plan]",
+		Use:   "schema [role|project|plan|worker]",
 		Short: "Print the JSON Schema of a file that you write, for your editor",
 		Long: `Print the JSON Schema (draft 2020-12) of the project file (default), of a role's front matter, or of a plan.
 An editor with it completes and checks fields as you type; what only the whole can show is found by

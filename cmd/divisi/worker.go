@@ -51,6 +51,7 @@ back what is left; the second ends at once.` +
 	f.StringSliceVar(&o.Tags, "tag", nil, "take the tasks of roles with this tag too (repeatable)")
 	f.StringSliceVar(&toolchain, "toolchain", nil, "what this worker was started inside of, e.g. image=sha256:… (repeatable)")
 	f.StringSliceVar(&remotes, "remote", nil, "REPOSITORY=URL: fetch its commits from there, as your git does (repeatable)")
+	f.StringVar(&o.Policy, "policy", "", "what you permit runs on this machine (default worker.yaml of --state-dir)")
 	f.BoolVar(&o.Once, "once", false, "end after the first run that it has worked for")
 	f.DurationVar(&o.IdleExit, "idle-exit", 0, "end after this time without a run, e.g. 10m")
 	f.DurationVar(&o.Grace, "grace", time.Minute, "how long agents may take to end their turn when the worker is stopped")

@@ -44,10 +44,7 @@ func prefixes(texts ...string) []netip.Prefix {
 
 // refusal returns why nothing may connect to an address, or "". own are the addresses of this machine; loopback permits those.
 func refusal(a netip.Addr, own []netip.Addr, loopback bool) string {
-	if a = a.WithZone("").Unmap(); nat64.Contains(a) {
-		whole := a.As16()
-		a = netip.AddrFrom4([4]byte(whole[12:]))
-	}
+	a = unmapped(a)
 	in := func(p netip.Prefix) bool { return p.Contains(a) }
 	switch mine := slices.ContainsFunc(thisMachine, in) || slices.Contains(own, a); {
 	case mine && !loopback:
@@ -56,6 +53,15 @@ func refusal(a netip.Addr, own []netip.Addr, loopback bool) string {
 		return "a link-local, metadata, multicast or outdated address"
 	}
 	return ""
+}
+
+// unmapped is the address that one of another notation leads to.
+func unmapped(a netip.Addr) netip.Addr {
+	if a = a.WithZone("").Unmap(); nat64.Contains(a) {
+		whole := a.As16()
+		a = netip.AddrFrom4([4]byte(whole[12:]))
+	}
+	return a
 }
 
 // ownAddresses are those that this machine has at this moment.

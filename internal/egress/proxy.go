@@ -25,6 +25,7 @@ const dialTime = 15 * time.Second
 // Proxy connects to what it does not refuse, through the user's own proxy where there is one.
 type Proxy struct {
 	loopback bool
+	hosts    Reach
 	// users returns the user's proxy for an address, nil for none.
 	users   func(*url.URL) (*url.URL, error)
 	resolve func(ctx context.Context, network, host string) ([]netip.Addr, error)
@@ -35,13 +36,13 @@ type Proxy struct {
 	refused []*RefusedError
 }
 
-// New makes a proxy. loopback lets commands reach the addresses of this machine. The user's proxies are those of this process's
-// environment.
-func New(loopback bool) *Proxy {
+// New makes a proxy to the hosts of reach. loopback lets commands reach the addresses of this machine. The user's proxies are those
+// of this process's environment.
+func New(reach Reach, loopback bool) *Proxy {
 	c, all := httpproxy.FromEnvironment(), cmp.Or(os.Getenv("ALL_PROXY"), os.Getenv("all_proxy"))
 	c.HTTPProxy, c.HTTPSProxy = cmp.Or(c.HTTPProxy, all), cmp.Or(c.HTTPSProxy, all)
 	return &Proxy{
-		loopback: loopback, users: c.ProxyFunc(), own: ownAddresses, resolve: net.DefaultResolver.LookupNetIP,
+		loopback: loopback && (reach == nil || slices.Contains(reach, Localhost)), hosts: reach, users: c.ProxyFunc(), own: ownAddresses, resolve: net.DefaultResolver.LookupNetIP,
 		dial: (&net.Dialer{Timeout: dialTime}).DialContext,
 	}
 }
@@ -78,6 +79,9 @@ func (p *Proxy) check(ctx context.Context, host string) ([]netip.Addr, error) {
 		return nil, p.refuse(host, "neither an address nor a name of ASCII letters, digits, -, _ and .")
 	}
 	if err != nil {
+		if why := p.hosts.refuses(host, nil); why != "" && !p.hosts.ranges() {
+			return nil, p.refuse(host, why) // no name is looked up that tells something to who serves it
+		}
 		if addrs, err = p.resolve(ctx, "ip", host); err != nil {
 			return nil, fmt.Errorf("resolve %s: %w", host, err)
 		}
@@ -85,6 +89,9 @@ func (p *Proxy) check(ctx context.Context, host string) ([]netip.Addr, error) {
 	own, err := p.own()
 	if err != nil {
 		return nil, err
+	}
+	if why := p.hosts.refuses(host, addrs); why != "" {
+		return nil, p.refuse(host, why)
 	}
 	for _, a := range addrs {
 		if why := refusal(a, own, p.loopback); why != "" {
@@ -97,7 +104,7 @@ func (p *Proxy) check(ctx context.Context, host string) ([]netip.Addr, error) {
 // mayForward checks a host that the user's proxy resolves. That proxy may know names that this machine does not.
 func (p *Proxy) mayForward(ctx context.Context, host string) error {
 	_, err := p.check(ctx, host)
-	if _, unknown := errors.AsType[*net.DNSError](err); unknown && !leadsBack(host) {
+	if _, unknown := errors.AsType[*net.DNSError](err); unknown && !leadsBack(host) && (p.hosts == nil || p.hosts.knows(host)) {
 		return nil
 	}
 	return err

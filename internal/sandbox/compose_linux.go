@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"encoding/gob"
 	"errors"
 	"fmt"
@@ -71,10 +72,10 @@ func compose(l Level, c Command, id string) (config *stage.Config, trees []*os.F
 
 func limits(c Command) stage.Limits {
 	if c.MaxMemory == 0 {
-		c.MaxMemory = halfOfMemory()
+		c.MaxMemory = cmp.Or(c.Place.Owner.MaxMemory, halfOfMemory())
 	}
 	if c.MaxProcesses <= 0 {
-		c.MaxProcesses = 4096 + 256*runtime.NumCPU()
+		c.MaxProcesses = cmp.Or(c.Place.Owner.MaxProcesses, 4096+256*runtime.NumCPU())
 	}
 	return stage.Limits{
 		FileSize: maxFileSize, OpenFiles: maxOpenFiles, Processes: uint64(c.MaxProcesses),

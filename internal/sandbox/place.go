@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"divisi/internal/egress"
 	"divisi/internal/gocache"
 )
 
@@ -45,6 +46,17 @@ type Place struct {
 	Downloads DownloadDirs
 	// Builds is the directory that is the build cache of gates in the place of the one that Caches has; empty for that one.
 	Builds string
+	// Owner is what the owner of the machine grants.
+	Owner Owner
+}
+
+// Owner is what the owner of a machine grants the commands of others. Its zero value is no bound beside those of Divisi.
+type Owner struct {
+	// Reach are the hosts that commands with the network reach.
+	Reach egress.Reach
+	// MaxMemory and MaxProcesses take the place of those of a Command that are zero.
+	MaxMemory    int64
+	MaxProcesses int
 }
 
 // Layer is a directory, or a file, of the machine that is seen below the trees of commands and never written. What commands write

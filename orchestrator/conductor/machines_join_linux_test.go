@@ -43,6 +43,7 @@ func joinAndGoOn(b *testing.B, l *large, cloned time.Duration) {
 	require.NoError(b, err)
 	first := m.submit(b, l.args()...)
 	require.NoError(b, fleet.Again(ctx, time.Minute, func() error { return m.isRunning(b, first) }))
+	require.NoError(b, m.Permit("w0"))
 	w := m.Process("w0", "worker", "--join", token, "--name", "w0", "--agents", "4")
 	began := time.Now()
 	m.start(b, w)

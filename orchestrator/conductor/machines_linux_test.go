@@ -58,6 +58,7 @@ func (m *machines) hire(b *testing.B, workers int, flags ...string) {
 	for range workers {
 		name := fmt.Sprintf("w%d", len(m.workers))
 		require.NoError(b, m.Join(b.Context(), "worker", name, m.addr))
+		require.NoError(b, m.Permit(name))
 		w := m.Process(name, append([]string{"worker", "--on", fleet.Hub}, flags...)...)
 		m.workers = append(m.workers, w)
 		m.start(b, w)

@@ -13,9 +13,11 @@ import (
 	"divisi/subagents/wire"
 )
 
-// Machine is what is known of a worker's machine. All fields are needed.
+// Machine is what is known of a worker's machine. All fields but Policy are needed.
 type Machine struct {
 	Tags []string
+	// Policy is what its owner permits; nil for everything.
+	Policy *spec.Policy
 	// Strict returns why commands cannot be fully confined; nil where they are.
 	Strict func() error
 	// Version returns the version of a program of a toolchain, or what the worker was started with under that name; "" for none.
@@ -31,6 +33,7 @@ type Machine struct {
 // Lacks lists what the machine lacks for the tasks of a role.
 func (m *Machine) Lacks(s *wire.Setup, role string) (lacks []string) {
 	r := s.Roles[role]
+	lacks = Denied(m.Policy, s.Name, &s.Project, &r)
 	for _, tag := range r.Tags {
 		if !slices.Contains(m.Tags, tag) {
 			lacks = append(lacks, "the tag "+tag)

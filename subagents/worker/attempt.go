@@ -287,7 +287,7 @@ func (at *attempt) reset(ctx context.Context) error {
 func (at *attempt) ground() sandbox.Place {
 	p := sandbox.Place{
 		Tree: at.private, Home: at.home(), Temp: at.temp(), Tools: at.toolsDir, Stores: at.storesDir, Fill: at.fill,
-		Downloads: at.cache.Downloads, Builds: at.copiedBuilds,
+		Downloads: at.cache.Downloads, Builds: at.copiedBuilds, Owner: at.worker.cfg.Owner,
 	}
 	if at.slot != nil {
 		p.Tree, p.Layers = at.slot.Dir(), slices.Clone(at.beside)

@@ -134,12 +134,18 @@ func (w *Worker) heartbeat(ctx context.Context, d *bus.Delivery, log zerolog.Log
 // assignment reads a delivery's assignment. The message names the object that was sealed when the attempt was dispatched.
 func (w *Worker) assignment(ctx context.Context, d *bus.Delivery) (*wire.Assignment, error) {
 	a, err := decodeAssignment(d.Data)
-	if err != nil || a.Object == "" {
+	if err != nil {
 		return a, err
 	}
-	sealed, err := wire.Unseal(ctx, w.cfg.Bus, a.Object)
+	sealed := a
+	if a.Object != "" {
+		sealed, err = wire.Unseal(ctx, w.cfg.Bus, a.Object)
+	}
 	if err == nil && (sealed.Run != a.Run || sealed.Agent() != a.Agent()) {
 		err = wire.ErrSeal
+	}
+	if err == nil {
+		err = w.accept(sealed)
 	}
 	if errors.Is(err, bus.ErrNotFound) || errors.Is(err, wire.ErrSeal) {
 		err = fmt.Errorf("%w: %w", errBadMessage, err)
@@ -148,6 +154,14 @@ func (w *Worker) assignment(ctx context.Context, d *bus.Delivery) (*wire.Assignm
 		return nil, fmt.Errorf("get the assignment of %s: %w", a.Agent(), err)
 	}
 	return sealed, nil
+}
+
+// accept refuses what the owner of the machine, or the person who began the run, has not agreed to.
+func (w *Worker) accept(a *wire.Assignment) error {
+	if err := w.cfg.Accept(a); err != nil {
+		return fmt.Errorf("%w: this worker does not carry it out: %w", errBadMessage, err)
+	}
+	return nil
 }
 
 func decodeAssignment(data []byte) (*wire.Assignment, error) {

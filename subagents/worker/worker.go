@@ -78,6 +78,10 @@ type Config struct {
 	Fetch func(ctx context.Context, commit string) error
 	// RateLimit reports when the model's service asked every caller to wait. It may be nil: then such time counts like any other.
 	RateLimit limit.RateLimit
+	// Owner is what the owner of the machine grants commands; Accept returns why an assignment must not be carried out here, nil
+	// for all of them.
+	Owner  sandbox.Owner
+	Accept func(a *wire.Assignment) error
 	// Foreign asks what to do about an attempt without a baseline of this worker's environment. Nil where there is no other
 	// worker.
 	Foreign func(ctx context.Context, f wire.Foreign) (wire.Part, error)
@@ -119,6 +123,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Tools == nil {
 		c.Tools = func(*wire.Assignment) []tool.Tool { return nil }
+	}
+	if c.Accept == nil {
+		c.Accept = func(*wire.Assignment) error { return nil }
 	}
 	if c.Gates == nil {
 		c.Gates = gate.NewLimiter(1)

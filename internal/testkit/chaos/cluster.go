@@ -101,6 +101,9 @@ func (c *cluster) addWorker(ctx context.Context, name string) error {
 	if err := c.Join(ctx, "worker", name, p.Addr()); err != nil {
 		return err
 	}
+	if err := c.Permit(name); err != nil {
+		return err
+	}
 	w := c.Process(name, "worker", "--on", fleet.Hub, "--agents", "3", "--gates", "1", "--grace", "5s")
 	c.workers = append(c.workers, w)
 	return w.Start()

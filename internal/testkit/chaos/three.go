@@ -71,6 +71,9 @@ func (r *round) startThree(ctx context.Context, workers int) (*cluster, error) {
 		c.hosts = append(c.hosts, r.Process(hostName(i), "serve", "--agents", "0", "--nats", r.on))
 	}
 	for i := range workers {
+		if err := c.Permit(workerName(i)); err != nil {
+			return c, err
+		}
 		c.workers = append(c.workers, r.Process(workerName(i), "worker", "--nats", r.on, "--name", workerName(i), "--agents", "3",
 			"--gates", "1", "--grace", "5s"))
 	}

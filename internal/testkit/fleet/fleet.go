@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"divisi/bus/member"
+	"divisi/configs"
 )
 
 // Fleet is a directory with the state of all processes, and the program that they run.
@@ -56,6 +57,15 @@ func (f *Fleet) Process(name string, args ...string) *Process {
 	args = append(args, "--state-dir", filepath.Join(f.Dir, name), "--log-level", "info")
 	env := append(slices.Clone(f.Env), "HOME="+filepath.Join(f.Dir, "home", name))
 	return &Process{Name: name, Dir: f.Dir, Program: f.Program, Env: env, Args: args}
+}
+
+// Permit writes what the owner of a worker's machine permits: its setups have the network, which they do not use.
+func (f *Fleet) Permit(name string) error {
+	dir := filepath.Join(f.Dir, name)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, configs.PolicyFile), []byte("network: [registry.example]\n"), 0o600)
 }
 
 // CommandTime bounds a command of a person.

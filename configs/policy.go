@@ -1,0 +1,46 @@
+package configs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"divisi/internal/spec"
+)
+
+// PolicyFile is what the file of a machine's owner is called.
+const PolicyFile = "worker.yaml"
+
+// Policy reads the file of a machine's owner; fs.ErrNotExist where there is none. One that other users can read or change is
+// refused: it says which secrets and hosts a stranger's run can have. The error is a *FileError with every fault when the file is
+// wrong.
+func Policy(file string) (*spec.Policy, error) {
+	info, err := os.Stat(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read the policy of this machine: %w", err)
+	}
+	if err == nil && ownerAlone(info) != nil {
+		err = ownerAlone(info)
+	}
+	if err != nil {
+		return nil, cannotRead(file, err)
+	}
+	text, err := readNamed(filepath.Clean(file))
+	if err != nil {
+		return nil, cannotRead(file, err)
+	}
+	return ParsePolicy(file, text)
+}
+
+// ParsePolicy reads such a file. It is only named, for messages.
+func ParsePolicy(file, text string) (*spec.Policy, error) {
+	d, p := newDocument(file, text), &spec.Policy{}
+	d.read(text, policySchema(), p)
+	d.problems(p.Validate())
+	if err := d.err(); err != nil {
+		return nil, err
+	}
+	return p, nil
+}

@@ -1,0 +1,146 @@
+package fit
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"path"
+	"slices"
+
+	"divisi/internal/egress"
+	"divisi/internal/spec"
+	"divisi/internal/trust"
+	"divisi/subagents/wire"
+)
+
+// denial is what a run asks for that the owner of a machine does not permit, and the field of the policy that would.
+type denial struct{ what, field string }
+
+// String is the denial as one that the machine lacks.
+func (d denial) String() string {
+	return fmt.Sprintf("its owner's permission for %s (%s in worker.yaml)", d.what, d.field)
+}
+
+// Denied lists what a role of a run asks for that the policy of the machine's owner does not permit; nil where there is none.
+func Denied(p *spec.Policy, repository string, project *spec.Project, r *spec.Role) (lacks []string) {
+	if p == nil {
+		return nil
+	}
+	for _, d := range slices.Concat(whose(p, repository, r), networks(p, project, r), variables(p, project, r)) {
+		if lack := d.String(); !slices.Contains(lacks, lack) {
+			lacks = append(lacks, lack)
+		}
+	}
+	return lacks
+}
+
+// whose are the denials of a repository or a role as a whole.
+func whose(p *spec.Policy, repository string, r *spec.Role) (denied []denial) {
+	named := func(glob string) bool { ok, _ := path.Match(glob, repository); return ok }
+	if len(p.Repositories) > 0 && !slices.ContainsFunc(p.Repositories, named) {
+		denied = append(denied, denial{fmt.Sprintf("the repository %.80q", repository), "repositories"})
+	}
+	if len(p.Roles) > 0 && !slices.Contains(p.Roles, r.Name) {
+		denied = append(denied, denial{"the role " + r.Name, "roles"})
+	}
+	if gates := r.Name == spec.RoleTester; p.Only == spec.OnlyGates && !gates || p.Only == spec.OnlyGenerators && gates {
+		denied = append(denied, denial{"the tasks of role " + r.Name, "only"})
+	}
+	return denied
+}
+
+func networks(p *spec.Policy, project *spec.Project, r *spec.Role) (denied []denial) {
+	ask := func(what string, allowed bool) {
+		if !allowed {
+			denied = append(denied, denial{what, "network"})
+		}
+	}
+	reach := reachOf(p)
+	ask("a setup, which has the network", len(project.Setup.Command) == 0 || len(reach) > 0)
+	ask("the network", !r.Network || len(reach) > 0)
+	ask("the addresses of this machine", !r.Loopback && !project.Loopback || slices.Contains(reach, egress.Localhost))
+	for name, s := range project.Servers(r) {
+		ask(fmt.Sprintf("the tool server %s at %.80s", name, s.URL), s.URL == "" || reach.Allows(hostOf(s.URL)))
+	}
+	for _, alias := range modelsOf(project, r) {
+		m := project.Models[alias]
+		ask(fmt.Sprintf("the model %s at %.80s", alias, m.BaseURL), m.BaseURL == "" || reach.Allows(hostOf(m.BaseURL)))
+	}
+	return denied
+}
+
+func variables(p *spec.Policy, project *spec.Project, r *spec.Role) (denied []denial) {
+	secret := func(name string) {
+		if name != "" && !slices.Contains(p.Secrets, name) {
+			denied = append(denied, denial{"the secret " + name, "secrets"})
+		}
+	}
+	plain := func(names []string) {
+		for _, name := range names {
+			if !slices.Contains(p.Variables, name) && !slices.Contains(p.Secrets, name) {
+				denied = append(denied, denial{"the variable " + name, "variables"})
+			}
+		}
+	}
+	plain(project.Env)
+	for _, name := range r.Secrets {
+		secret(name)
+	}
+	for _, s := range project.Servers(r) {
+		plain(s.Env)
+		for _, name := range slices.Sorted(maps.Values(s.Headers)) {
+			secret(name)
+		}
+	}
+	for _, alias := range modelsOf(project, r) {
+		secret(project.Models[alias].KeyEnv)
+	}
+	return denied
+}
+
+// modelsOf are the models that a role can come to call.
+func modelsOf(project *spec.Project, r *spec.Role) []string {
+	if !r.Runs(spec.ExecutorModel) {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(project.Models))
+}
+
+func reachOf(p *spec.Policy) egress.Reach { return append(egress.Reach{}, p.Network...) }
+
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}
+
+// Beyond lists what an assignment asks for that its run has not: a person has signed the run, or decided about its worker, and not
+// this.
+func Beyond(s *wire.Setup, a *wire.Assignment) (more []string) {
+	project := a.Project
+	if project.Setup.Command = s.Project.Setup.Command; len(a.Setup) > 0 {
+		project.Setup.Command = a.Setup
+	}
+	run := requests(&s.Project, s.Roles)
+	for _, ask := range requests(&project, map[string]spec.Role{a.Role.Name: a.Role}) {
+		if !slices.Contains(run, ask) {
+			more = append(more, ask)
+		}
+	}
+	return more
+}
+
+// requests lists what roles ask for beyond confined commands without network. Which gates run is no matter of it.
+func requests(p *spec.Project, roles map[string]spec.Role) []string {
+	project := *p
+	project.Gates = nil
+	list := trust.Requests(&project, roles)
+	for name, r := range roles {
+		for _, secret := range r.Secrets {
+			list = append(list, fmt.Sprintf("role %s has the secret %s", name, secret))
+		}
+	}
+	return list
+}

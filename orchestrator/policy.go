@@ -1,0 +1,58 @@
+package orchestrator
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"divisi/configs"
+	"divisi/internal/egress"
+	"divisi/internal/sandbox"
+	"divisi/internal/spec"
+	"divisi/internal/usage"
+	"divisi/orchestrator/fit"
+	"divisi/subagents/wire"
+)
+
+// policyFile is where the owner of the machine says what runs may do there.
+func (o *WorkerOptions) policyFile() string {
+	if o.Policy != "" {
+		return o.Policy
+	}
+	return filepath.Join(o.StateDir, configs.PolicyFile)
+}
+
+// policy reads that file. Where there is none, and none was named, nothing is permitted that one would have to permit.
+func (o *WorkerOptions) policy() (*spec.Policy, error) {
+	p, err := configs.Policy(o.policyFile())
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && o.Policy == "":
+		o.Notice(fmt.Sprintf("there is no %s: commands of runs have no network, no secrets and none of your variables",
+			o.policyFile()))
+		return &spec.Policy{}, nil
+	case err != nil:
+		return nil, usage.Errorf("%v", err)
+	}
+	return p, nil
+}
+
+// grants is what commands of runs have of the machine.
+func (w *Worker) grants() sandbox.Owner {
+	return sandbox.Owner{
+		Reach:     append(egress.Reach{}, w.policy.Network...),
+		MaxMemory: int64(w.policy.Limits.MemoryMiB) << 20, MaxProcesses: w.policy.Limits.Processes,
+	}
+}
+
+// accepts refuses an assignment that asks for more than its run, or than the owner of the machine permits.
+func (w *work) accepts(a *wire.Assignment) error {
+	if more := fit.Beyond(w.setup, a); len(more) > 0 {
+		return fmt.Errorf("it asks for what the run does not: %s", strings.Join(more, "; "))
+	}
+	if lacks := fit.Denied(w.engaged.worker.policy, w.setup.Name, &a.Project, &a.Role); len(lacks) > 0 {
+		return fmt.Errorf("it lacks %s", strings.Join(lacks, ", "))
+	}
+	return nil
+}
