@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/bus"
+	"divisi/bus/member"
 	"divisi/internal/spec"
 	"divisi/orchestrator/conductor"
 )
@@ -19,7 +20,10 @@ func TestWhoAsksIsWhatTheServerVouchesFor(t *testing.T) {
 	require.NoError(t, s.submit())
 	s.pause()
 	said := func(members bool, verb string) string {
-		s.host.o.members = members
+		s.host.o.members = nil
+		if members {
+			s.host.o.members = &member.Registry{}
+		}
 		q := hostCall{Verb: verbRequest, Run: s.last(), Request: &conductor.Request{
 			Verb: verb, By: "user:ann", Task: "write", Tasks: []string{"write"}, Text: "by " + verb,
 		}}

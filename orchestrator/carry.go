@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,6 +40,12 @@ func (h *conduct) carry(ctx context.Context, o *ResumeOptions, m store.Meta) (*R
 	}
 	if err := h.obey(r, st, o); err != nil {
 		return nil, err
+	}
+	h.warrant = cmp.Or(m.Warrant, r.Warrant)
+	if h.admits != nil {
+		if err := h.admits(h.warrant); err != nil {
+			return nil, err
+		}
 	}
 	if err := h.bring(ctx, r); err != nil {
 		return nil, err

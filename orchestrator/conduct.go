@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"cmp"
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -69,6 +70,9 @@ type conduct struct {
 	gaps atomic.Pointer[string]
 	// limits are what workers were told of quotas.
 	limits limits
+	// signs is the key that assignments are signed with, warrant the signature of who submitted the run or resumed it last.
+	signs   ed25519.PrivateKey
+	warrant *wire.Warrant
 	// cond conducts once the run is launched.
 	cond *conductor.Conductor
 	// planning is held while a plan is checked, which folds the log: there is one master.
@@ -196,14 +200,15 @@ func (h *conduct) show(ctx context.Context, r *Run) (err error) {
 
 // seal stores what the working half is made of, and returns the name of the object.
 func (h *conduct) seal(ctx context.Context, st *run.State) (string, error) {
-	lends, err := h.lends()
+	lends, content, err := h.lends()
 	if err != nil {
 		return "", err
 	}
 	s := wire.Setup{
-		Run: h.spec.Run, Base: h.spec.Base, Name: filepath.Base(h.spec.Repo), Caches: filepath.Base(h.caches),
+		Run: h.spec.Run, Key: publicOf(h.signs), Warrant: h.warrant,
+		Base: h.spec.Base, Name: wire.RepositoryName(h.spec.Repo), Caches: filepath.Base(h.caches),
 		Project: h.spec.Project, Roles: h.spec.Roles,
-		Plan: h.spec.Plan, Environment: h.spec.Environment, Beside: h.beside.Digest(), Lends: lends, Exclude: h.exclude,
+		Plan: h.spec.Plan, Environment: h.spec.Environment, Beside: h.beside.Digest(), Lends: lends, Content: content, Exclude: h.exclude,
 		Memory: h.notes != nil, Strict: h.Strict, Parallel: max(1, h.spec.Parallel), Budget: h.limit(st), Spent: st.Usage.Total(),
 		Quotas: st.Quotas,
 	}
@@ -237,7 +242,7 @@ func (h *conduct) conductorConfig(setup string) conductor.Config {
 		Setup: setup, Interactive: h.Approve != nil, Publish: h.publish, Person: account(), OnDoubt: h.OnDoubt,
 		Baselines: h.baselines(),
 		Decide:    h.decider(), Keys: h.spec.Keys, Elsewhere: h.Elsewhere,
-		Held: h.held, Asked: h.asked, Members: h.members,
+		Signs: h.signs, Held: h.held, Asked: h.asked, Members: h.members,
 	}
 }
 

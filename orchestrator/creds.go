@@ -37,6 +37,8 @@ type Credential struct {
 	Role   string    `json:"role"`
 	Tags   []string  `json:"tags,omitempty"`
 	Joined time.Time `json:"joined,omitzero"`
+	// Key is the public key of a member.
+	Key string `json:"key,omitempty"`
 	// Connections counts those that the member has open.
 	Connections int `json:"connections"`
 	// For is the only name that a token admits; Uses is how many members it still does, until Ends.
@@ -145,7 +147,7 @@ func (k *keeper) list() (all []Credential, err error) {
 	}
 	for _, m := range k.registry.Members() {
 		all = append(all, Credential{
-			Name: m.Name, Role: string(m.Role), Tags: m.Tags, Joined: m.Joined, Connections: open[m.Key],
+			Name: m.Name, Role: string(m.Role), Tags: m.Tags, Joined: m.Joined, Key: m.Key, Connections: open[m.Key],
 		})
 	}
 	for _, t := range k.registry.Tokens() {

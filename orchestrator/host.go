@@ -13,11 +13,13 @@ import (
 	"github.com/rs/zerolog"
 
 	"divisi/bus"
+	"divisi/bus/member"
 	"divisi/internal/usage"
 	"divisi/orchestrator/audit"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
+	"divisi/subagents/wire"
 )
 
 // HostOptions describe a host.
@@ -32,8 +34,8 @@ type HostOptions struct {
 	Notice func(run, text string)
 
 	audit     *audit.Log
-	members   bool          // the server vouches for the names of who asks
-	leaseTime time.Duration // 0 for the usual
+	members   *member.Registry // those of a server that vouches for the names of who asks; nil for one that does not
+	leaseTime time.Duration    // 0 for the usual
 }
 
 // Host conducts the runs that are submitted on a server, without a checkout of their repositories. Workers carry their tasks out,
@@ -61,6 +63,9 @@ type hosted struct {
 	id    string
 	begun chan struct{}
 	err   error
+	// stop ends it, and warrant is who signed it; Host.mu guards them. nil for one that has not begun, and that no person signed.
+	stop    context.CancelCauseFunc
+	warrant *wire.Warrant
 }
 
 // NewHost returns a host that does nothing yet.
@@ -187,22 +192,26 @@ func (h *Host) begin(ctx context.Context, mine *hosted, fresh bool, o ResumeOpti
 		StateDir: h.o.StateDir, Strict: h.o.Strict, Elsewhere: true, Approve: waits, held: h.lease.Held,
 		Notice:  func(text, _ string) { h.o.Notice(mine.id, text) },
 		asked:   func(by string, q *conductor.Request, err error) { h.runAsked(mine.id, by, q, err) },
-		members: h.o.members,
+		members: h.o.members != nil, admits: h.admits,
 	}
 	var r *Run
+	ctx, stop := context.WithCancelCause(ctx)
 	err := guarded("begin run "+mine.id, func() (err error) {
 		r, err = Resume(ctx, o)
 		return err
 	})
 	if err != nil {
+		stop(nil)
 		if fresh {
 			err = errors.Join(err, h.undo(ctx, mine.id))
 		}
 		return h.settle(ctx, mine, err)
 	}
 	h.note(known{Run: mine.id, Order: h.orderOf(mine.id)})
+	h.signed(mine, r.held.warrant, stop)
 	close(mine.begun)
 	h.under.Go(func() {
+		defer stop(nil)
 		err := guarded("conduct run "+mine.id, func() error {
 			_, err := r.Wait(context.WithoutCancel(ctx))
 			return err

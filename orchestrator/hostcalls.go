@@ -59,6 +59,8 @@ type hostCall struct {
 	Run  string `json:"run,omitempty"`
 	// Order is the object that start begins the run with.
 	Order string `json:"order,omitempty"`
+	// Warrant is the signature of who resumes the run; nil for who has no login.
+	Warrant *wire.Warrant `json:"warrant,omitempty"`
 	// Budget and AllowUnverified are those of ResumeOptions.
 	Budget          *int `json:"budget,omitempty"`
 	AllowUnverified bool `json:"allow_unverified,omitempty"`
@@ -98,6 +100,8 @@ type hostAnswer struct {
 	// Active reports that the host conducts the run; Fetched is the commit that a person has published last.
 	Active  bool   `json:"active,omitempty"`
 	Fetched string `json:"fetched,omitempty"`
+	// Order is what the run was submitted with.
+	Order string `json:"order,omitempty"`
 	// Commits and Contents are those that the host has.
 	Commits  []string       `json:"commits,omitempty"`
 	Contents []spec.Pointer `json:"contents,omitempty"`

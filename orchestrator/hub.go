@@ -59,9 +59,10 @@ func Serve(ctx context.Context, o ServeOptions) (err error) {
 	}
 	c.later(book.Close)
 	at, url, web := o.At, o.At.String(), ""
+	var members *member.Registry
 	if at.URL == "" {
-		b, err := openHub(ctx, stateDir, &o, book, &c)
-		if err != nil {
+		var b *bus.Bus
+		if b, members, err = openHub(ctx, stateDir, &o, book, &c); err != nil {
 			return err
 		}
 		at = Server{URL: b.URL(), Login: filepath.Join(hubBus(stateDir), bus.OwnerFile)}
@@ -74,7 +75,7 @@ func Serve(ctx context.Context, o ServeOptions) (err error) {
 		o.Notice(text)
 	}
 	host, err := NewHost(HostOptions{
-		StateDir: stateDir, Server: at, Strict: o.Strict, Keep: o.Keep, Notice: notice, audit: book, members: o.At.URL == "",
+		StateDir: stateDir, Server: at, Strict: o.Strict, Keep: o.Keep, Notice: notice, audit: book, members: members,
 	})
 	if err == nil {
 		err = host.Start(ctx)
@@ -124,22 +125,24 @@ func (o *ServeOptions) work(ctx context.Context, stateDir string, at Server) (st
 }
 
 // openHub starts the server for members, and answers those who join.
-func openHub(ctx context.Context, stateDir string, o *ServeOptions, book *audit.Log, c *closers) (*bus.Bus, error) {
+func openHub(ctx context.Context, stateDir string, o *ServeOptions, book *audit.Log, c *closers) (
+	*bus.Bus, *member.Registry, error,
+) {
 	dir := filepath.Join(stateDir, hubDir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the directory of the server: %w", err)
+		return nil, nil, fmt.Errorf("make the directory of the server: %w", err)
 	}
 	if err := o.name(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	registry, err := member.Open(dir, now)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	registry.OnDenied(func(who string) { book.Add(audit.Entry{By: "unknown", What: audit.Denied, Detail: who}) })
 	cert, digest, err := member.Certificate(dir, o.Hosts, now)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	log := *zerolog.Ctx(ctx)
 	b, err := bus.Open(ctx, bus.Options{
@@ -147,18 +150,18 @@ func openHub(ctx context.Context, stateDir string, o *ServeOptions, book *audit.
 		TLS: &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13},
 	})
 	if held := (*bus.LockedError)(nil); errors.As(err, &held) {
-		return nil, usage.Errorf("a server of %s runs already, as process %d: stop it, or give this one another directory",
+		return nil, nil, usage.Errorf("a server of %s runs already, as process %d: stop it, or give this one another directory",
 			stateDir, held.PID)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("start the server: %w", err)
+		return nil, nil, fmt.Errorf("start the server: %w", err)
 	}
 	c.later(func() { closeServer(ctx, b) })
 	b.WaitForRoom(o.Notice)
 	c.later(b.Mend())
 	stop, err := b.ServeJoins(ctx, func(m member.Member, err error) { joined(book, m, err) })
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	c.later(stop)
 	k := &keeper{o, registry, b, digest, book}
@@ -172,10 +175,10 @@ func openHub(ctx context.Context, stateDir string, o *ServeOptions, book *audit.
 		}
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	c.later(stop)
-	return b, nil
+	return b, registry, nil
 }
 
 // name finds the names of the server where none are given.

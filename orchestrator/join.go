@@ -64,10 +64,17 @@ func TokenRole(token string) (role string, replaces bool, err error) {
 	return string(t.Role), t.Replaces, err
 }
 
-// CanWork reports what this machine lacks before a worker can begin.
-func CanWork(ctx context.Context) error {
+// CanWork returns why a worker cannot begin on this machine, or must not as its owner has it: git, the policy, confinement.
+func CanWork(ctx context.Context, o WorkerOptions) error {
 	_, err := git.New(ctx)
-	return err
+	if err != nil {
+		return err
+	}
+	p, err := o.policy()
+	if err != nil {
+		return err
+	}
+	return o.strict(p)
 }
 
 // room finds out whether a login can be kept, before a token is used up for it: no other login has its name then.

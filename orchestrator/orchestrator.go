@@ -12,6 +12,7 @@ import (
 
 	"divisi/internal/usage"
 	"divisi/orchestrator/conductor"
+	"divisi/subagents/wire"
 )
 
 // Machine is what this process brings to a run that it carries out.
@@ -41,6 +42,8 @@ type Machine struct {
 
 	held    func() error // Config.Held of the conductor
 	members bool         // Config.Members of it
+	// admits returns why the person who signed a run may not have it conducted; nil for all.
+	admits func(*wire.Warrant) error
 	// asked is told what the run was asked, and by whom; nil for no one.
 	asked func(by string, q *conductor.Request, err error)
 }

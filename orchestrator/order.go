@@ -38,6 +38,29 @@ type order struct {
 	// Strict has commands run only where they can be fully confined.
 	Strict  bool     `json:"strict,omitempty"`
 	Notices []string `json:"notices,omitempty"`
+	// Warrant is the signature of who submits it; nil for who has no login.
+	Warrant *wire.Warrant `json:"warrant,omitempty"`
+}
+
+// mandate is what the run may ask of workers.
+func (o *order) mandate() wire.Mandate {
+	s := &o.Spec
+	m := wire.Mandate{
+		Run: s.Run, Base: s.Base, Name: wire.RepositoryName(s.Repo), Project: s.Project, Roles: s.Roles, Environment: s.Environment,
+	}
+	if o.Environment != nil {
+		m.Content = o.Environment.Content
+	}
+	return m
+}
+
+// sign has the person who logs in to a server vouch for the run; nil for who has no login.
+func (o *order) sign(at Server) (*wire.Warrant, error) {
+	s, err := store.Server(at).Options()
+	if err != nil || s.Login == nil {
+		return nil, err
+	}
+	return o.mandate().Sign(s.Login)
 }
 
 // packSent is the sealed object of the cache, of Size bytes, that has what a repository lacks of a commit which has the commits

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -29,13 +30,29 @@ func (o *WorkerOptions) policy() (*spec.Policy, error) {
 	p, err := configs.Policy(o.policyFile())
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && o.Policy == "":
-		o.Notice(fmt.Sprintf("there is no %s: commands of runs have no network, no secrets and none of your variables",
-			o.policyFile()))
 		return &spec.Policy{}, nil
 	case err != nil:
 		return nil, usage.Errorf("%v", err)
 	}
 	return p, nil
+}
+
+// unpermitted is what runs do not have on this machine as its owner has written nothing; "" where that has.
+func (o *WorkerOptions) unpermitted() string {
+	if _, err := os.Stat(o.policyFile()); err == nil {
+		return ""
+	}
+	return fmt.Sprintf("there is no %s: commands of runs have no network, no secrets and none of your variables", o.policyFile())
+}
+
+// strict refuses a machine on which commands are less confined than its owner wants.
+func (o *WorkerOptions) strict(p *spec.Policy) error {
+	err := sandbox.Probe().Strict()
+	if err == nil || p.Sandbox == spec.SandboxAvailable {
+		return nil
+	}
+	return usage.Errorf("%v\nA worker does not run commands of others so. Mend that, or permit it with \"sandbox: %s\" in %s",
+		err, spec.SandboxAvailable, o.policyFile())
 }
 
 // grants is what commands of runs have of the machine.

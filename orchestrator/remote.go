@@ -14,6 +14,7 @@ import (
 	"divisi/internal/usage"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
+	"divisi/subagents/wire"
 )
 
 // On returns the runs of the host on a server. Those that it opens are watched in the log on the server, and asked like those of
@@ -75,12 +76,37 @@ func (o on) Open(ctx context.Context, id string) (*Run, error) {
 // ResumeOn has the host on a server go on with a run that was stopped, with a new budget for the whole run where that is not nil,
 // 0 for none.
 func ResumeOn(ctx context.Context, at Server, id string, budget *int, allowUnverified bool) (*Run, error) {
+	w, err := vouch(ctx, at, id)
+	if err != nil {
+		return nil, err
+	}
 	if _, err := on(at).ask(ctx, hostCall{
-		Verb: verbResume, Run: id, Budget: budget, AllowUnverified: allowUnverified,
+		Verb: verbResume, Run: id, Budget: budget, AllowUnverified: allowUnverified, Warrant: w,
 	}); err != nil {
 		return nil, err
 	}
 	return On(at).Open(ctx, id)
+}
+
+// vouch has the person who logs in to a server sign a run as it was submitted; nil for who has no login.
+func vouch(ctx context.Context, at Server, id string) (*wire.Warrant, error) {
+	if s, err := store.Server(at).Options(); err != nil || s.Login == nil {
+		return nil, err
+	}
+	a, err := on(at).ask(ctx, hostCall{Verb: verbLook, Run: id})
+	if err != nil {
+		return nil, err
+	}
+	b, err := at.open(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	defer (&client{b}).close(ctx)
+	o, err := unsealOrder(ctx, b, id, a.Order)
+	if err != nil {
+		return nil, err
+	}
+	return o.sign(at)
 }
 
 // RemoveOn has the host on a server remove a run that is not active, there and on the server, and its copies of the repository's

@@ -38,7 +38,7 @@ func (h *Host) answer(ctx context.Context, m bus.Message) ([]byte, error) {
 		if q.Request != nil && by != bus.Local {
 			q.Request.By, q.Request.From = wire.Person(by), by // and not what the request says
 		}
-		a, err = h.do(ctx, &q)
+		a, err = h.do(ctx, &q, by)
 		if !errors.Is(err, errNotBegun) {
 			h.wasAsked(by, &q, err)
 		}
@@ -59,13 +59,13 @@ func (h *Host) answer(ctx context.Context, m bus.Message) ([]byte, error) {
 
 // caller is the member that asks; bus.Local where the server does not vouch for its name.
 func (h *Host) caller(subject string) string {
-	if !h.o.members {
+	if h.o.members == nil {
 		return bus.Local
 	}
 	return bus.Caller(subject)
 }
 
-func (h *Host) do(ctx context.Context, q *hostCall) (a hostAnswer, err error) {
+func (h *Host) do(ctx context.Context, q *hostCall, by string) (a hostAnswer, err error) {
 	a.Run = q.Run
 	switch q.Verb {
 	case verbList:
@@ -82,6 +82,9 @@ func (h *Host) do(ctx context.Context, q *hostCall) (a hostAnswer, err error) {
 		return a, usage.Errorf("%.80q is no run's id", q.Run)
 	}
 	if q.Verb == verbStart {
+		if err := h.vouched(ctx, q.Run, q.Order, by, nil); err != nil {
+			return a, err
+		}
 		return a, h.accept(ctx, q.Run, q.Order)
 	}
 	m, err := h.submitted(q.Run)
@@ -94,10 +97,10 @@ func (h *Host) do(ctx context.Context, q *hostCall) (a hostAnswer, err error) {
 		a.Summary = &s
 		return a, err
 	case verbLook:
-		a.Active, a.Fetched = h.active(q.Run), m.Fetched
+		a.Active, a.Fetched, a.Order = h.active(q.Run), m.Fetched, m.Order
 		return a, nil
 	case verbResume:
-		return a, h.resume(ctx, q)
+		return a, h.resume(ctx, q, m, by)
 	case verbCommit:
 		p, err := h.pack(ctx, q)
 		a.Object, a.Size = p.name, p.size
@@ -134,10 +137,20 @@ func (h *Host) submitted(id string) (store.Meta, error) {
 	return m, nil
 }
 
-func (h *Host) resume(ctx context.Context, q *hostCall) error {
+func (h *Host) resume(ctx context.Context, q *hostCall, m store.Meta, by string) error {
 	mine, taken := h.place(q.Run)
 	if taken {
 		return usage.With(usage.Errorf("run %s is active", q.Run), usage.Active, q.Run)
+	}
+	if q.Warrant != nil { // who resumes it answers for it from now on
+		m.Warrant = q.Warrant
+		err := h.vouched(ctx, q.Run, m.Order, by, q.Warrant)
+		if err == nil {
+			err = m.Write(h.dir.Run(q.Run))
+		}
+		if err != nil {
+			return h.settle(ctx, mine, err)
+		}
 	}
 	return h.begin(ctx, mine, false, ResumeOptions{Budget: q.Budget, AllowUnverified: q.AllowUnverified})
 }

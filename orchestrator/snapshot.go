@@ -74,16 +74,16 @@ func (h *conduct) packEnvironment(ctx context.Context, id string) (p sealedPack,
 	return p, err
 }
 
-// lends is the system of the environment that the run lends to its workers; "" for none.
-func (h *conduct) lends() (string, error) {
+// lends is the system of the environment that the run lends to its workers, and the digest of what it has; "" for none.
+func (h *conduct) lends() (system, content string, err error) {
 	if !h.ordered || h.spec.Environment == "" {
-		return "", nil
+		return "", "", nil
 	}
 	e, err := h.environments.Open(h.spec.Environment)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	return e.Recipe.System + "/" + e.Recipe.Arch, nil
+	return e.Recipe.System + "/" + e.Recipe.Arch, e.Content, nil
 }
 
 // keepSnapshot keeps the environment that came with an order, unless this host has it.
@@ -110,7 +110,7 @@ func (h *conduct) keepSnapshot(ctx context.Context, r *order) error {
 }
 
 // receive keeps an environment that comes from another machine, unless this one has it. content is the digest of what it has; ""
-// for any.
+// for any, of a conductor of an earlier version.
 func (p *place) receive(
 	ctx context.Context, id, content string, notice func(string),
 	from func(context.Context, func(context.Context, io.Reader) error) error,
@@ -138,7 +138,7 @@ func (w *work) takeLent(ctx context.Context) error {
 		return nil
 	}
 	id := w.setup.Environment
-	return w.receive(ctx, id, "", w.notice, func(ctx context.Context, take func(context.Context, io.Reader) error) error {
+	return w.receive(ctx, id, w.setup.Content, w.notice, func(ctx context.Context, take func(context.Context, io.Reader) error) error {
 		p, err := asked{w}.sealed(ctx, call{Environment: id}, errors.New("the conductor does not lend it"))
 		if err != nil {
 			return err

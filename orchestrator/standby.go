@@ -178,6 +178,7 @@ func (h *Host) keep(ctx context.Context, end context.CancelCauseFunc) {
 		case <-tidy.C:
 			h.under.Go(func() { h.tidy(ctx, now()) })
 		case <-tick.C:
+			h.disown()
 			err := h.lease.Keep(ctx, h.notes)
 			if lost := h.lease.Held(); lost != nil && ctx.Err() == nil {
 				end(errors.Join(lost, err))

@@ -63,6 +63,9 @@ func (h *conduct) hand(ctx context.Context, o *Options, at Server) error {
 	if err != nil {
 		return err
 	}
+	if r.Warrant, err = r.sign(at); err != nil {
+		return err
+	}
 	return h.submit(ctx, r, at)
 }
 

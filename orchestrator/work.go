@@ -272,7 +272,7 @@ func (w *work) equip(ctx context.Context) error {
 		Caches:  sandbox.Caches{Dir: w.caches, Go: toolchain, Lender: w.lend(ctx, toolchain.BuildCache)},
 		Outputs: filepath.Join(w.path, outputsDir), Environments: w.environments, Temp: filepath.Join(w.path, "tmp"),
 		Environ: os.Environ(), Gates: gate.NewLimiter(runtime.NumCPU()), Parallel: w.setup.Parallel, Run: w.run,
-		Tools: w.tools, Checkout: beside, Full: func(err error) { w.tell(call{Full: err.Error()}) },
+		Tools: w.tools, Checkout: beside, Conductor: w.setup.Key, Full: func(err error) { w.tell(call{Full: err.Error()}) },
 		Clock: now, IDs: newID, Log: w.log,
 	}
 	if err := w.sign(&cfg); err != nil {

@@ -177,12 +177,14 @@ func (w *Worker) confines() error {
 		return usage.Errorf("commands of runs could read the login of this worker, %s: work on another machine, or with another "+
 			"state directory. %s", w.o.Server.Login, level.String())
 	}
-	switch err := level.Strict(); {
-	case err != nil && w.policy.Sandbox != spec.SandboxAvailable:
-		return usage.Errorf("%v\nA worker does not run commands of others so. Mend that, or permit it with \"sandbox: %s\" in %s",
-			err, spec.SandboxAvailable, w.o.policyFile())
-	case err != nil:
+	if err := w.o.strict(w.policy); err != nil {
+		return err
+	}
+	if level.Strict() != nil {
 		w.o.Notice(level.String())
+	}
+	if text := w.o.unpermitted(); text != "" {
+		w.o.Notice(text)
 	}
 	return nil
 }

@@ -108,14 +108,21 @@ func (l *Login) Key() (string, error) {
 	return public, nil
 }
 
-// Sign signs the nonce of a server.
-func (l *Login) Sign(nonce []byte) ([]byte, error) {
+// Sign signs the nonce of a server, and nothing else that a server may send in its place.
+func (l *Login) Sign(of []byte) ([]byte, error) {
+	if !nonce.Match(of) {
+		return nil, fmt.Errorf("the server asks to sign %.20q, which is no nonce", of)
+	}
+	return l.sign(of)
+}
+
+func (l *Login) sign(message []byte) ([]byte, error) {
 	key, err := nkeys.FromSeed([]byte(l.Seed))
 	if err != nil {
 		return nil, fmt.Errorf("read the key: %w", err)
 	}
 	defer key.Wipe()
-	return key.Sign(nonce)
+	return key.Sign(message)
 }
 
 // decode reads JSON that has what v has, and nothing else.

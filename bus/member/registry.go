@@ -296,6 +296,17 @@ func (r *Registry) Remove(name string) (removed Member, err error) {
 	return removed, err
 }
 
+// Member finds a member by its name.
+func (r *Registry) Member(name string) (Member, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at := r.entries.member(name)
+	if at < 0 {
+		return Member{}, false
+	}
+	return r.entries.Members[at], true
+}
+
 // byKey finds a member.
 func (r *Registry) byKey(key string) (Member, bool) {
 	r.mu.Lock()

@@ -94,7 +94,8 @@ func (g *globals) workOn(ctx context.Context, o *orchestrator.WorkerOptions, wit
 	case with.nats != "":
 		o.Server, err = externalServer(with.nats, with.creds)
 	default:
-		if err := orchestrator.CanWork(ctx); err != nil { // else the token would be used up
+		o.StateDir = g.stateDir
+		if err := orchestrator.CanWork(ctx, *o); err != nil { // else the token would be used up
 			return err
 		}
 		var replaces bool

@@ -22,7 +22,7 @@ const (
 // commands neither network nor variables, and no secrets.
 type Policy struct {
 	Repositories []string          `json:"repositories,omitempty" jsonschema:"Names of repositories that it works for, as globs; default all."`
-	People       map[string]string `json:"people,omitempty" jsonschema:"Those whose runs it works for: names with their public keys, as divisi creds list shows them; default all that the server admits."`
+	People       map[string]string `json:"people,omitempty" jsonschema:"Those whose runs it works for: names with their public keys, as divisi creds list --output json shows them; default all that the server admits."`
 	Roles        []string          `json:"roles,omitempty" jsonschema:"Roles whose tasks it takes; default all."`
 	Only         string            `json:"only,omitempty" enum:"generators,gates" jsonschema:"generators: it runs no gates. gates: it runs nothing else. Default both."`
 	Secrets      []string          `json:"secrets,omitempty" jsonschema:"Variables of this machine that roles, tool servers and models may have as secrets."`

@@ -2,6 +2,7 @@ package conductor
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"maps"
@@ -36,6 +37,9 @@ var ErrDeposed = errors.New("another process has taken over this run")
 // next host goes on with it.
 var ErrHostStops = errors.New("the host that conducts the run was stopped")
 
+// ErrDisowned is the cause of a context that ends because the server does not admit any more who signed the run.
+var ErrDisowned = errors.New("the server does not admit the person any more who signed the run; another person can resume it")
+
 // Config configures a conductor.
 type Config struct {
 	Run string
@@ -66,6 +70,8 @@ type Config struct {
 	AllowUnverified bool
 	// Keys are the public keys of the run's workers.
 	Keys map[string][]byte
+	// Signs is the key that assignments are signed with.
+	Signs ed25519.PrivateKey
 	// Elsewhere is set where the workers are other processes, which enlist.
 	Elsewhere bool
 	// Held returns an error once another machine may conduct the run: nothing is written after it. nil where no other one can.

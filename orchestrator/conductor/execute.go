@@ -177,9 +177,14 @@ func (c *Conductor) seal(ctx context.Context, d *run.Dispatch) (err error) {
 
 // enqueue puts an attempt that the log says was dispatched on the queue. Doing it twice is harmless.
 func (c *Conductor) enqueue(ctx context.Context, d run.Dispatch) error {
-	data, err := json.Marshal(wire.Assignment{
+	a := wire.Assignment{
 		Run: c.cfg.Run, Task: spec.Task{ID: d.Task}, Attempt: d.Attempt, Object: d.Assignment, Group: d.Group,
-	})
+	}
+	var data []byte
+	err := a.Sign(c.cfg.Signs)
+	if err == nil {
+		data, err = json.Marshal(a)
+	}
 	if err != nil {
 		return fmt.Errorf("encode %s/%d: %w", d.Task, d.Attempt, err)
 	}

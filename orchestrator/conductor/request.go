@@ -285,8 +285,10 @@ func (c *Conductor) cancel(ctx context.Context, reason string) error {
 // interrupted leaves the run for resume when the process is asked to stop.
 func (c *Conductor) interrupted(ctx context.Context) error {
 	reason := "stopped by a person"
-	if cause := context.Cause(ctx); errors.Is(cause, ErrHostStops) {
-		reason = ErrHostStops.Error()
+	for _, cause := range []error{ErrHostStops, ErrDisowned} {
+		if errors.Is(context.Cause(ctx), cause) {
+			reason = cause.Error()
+		}
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()

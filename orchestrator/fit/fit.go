@@ -33,7 +33,9 @@ type Machine struct {
 // Lacks lists what the machine lacks for the tasks of a role.
 func (m *Machine) Lacks(s *wire.Setup, role string) (lacks []string) {
 	r := s.Roles[role]
-	lacks = Denied(m.Policy, s.Name, &s.Project, &r)
+	if m.Policy != nil {
+		lacks = append(Unsigned(m.Policy, s), Denied(m.Policy, s.Name, &s.Project, &r)...)
+	}
 	for _, tag := range r.Tags {
 		if !slices.Contains(m.Tags, tag) {
 			lacks = append(lacks, "the tag "+tag)

@@ -21,6 +21,25 @@ func (d denial) String() string {
 	return fmt.Sprintf("its owner's permission for %s (%s in worker.yaml)", d.what, d.field)
 }
 
+// Unsigned lists why the person of a run is none that the policy names; nil where there is nothing against the run.
+func Unsigned(p *spec.Policy, s *wire.Setup) []string {
+	w := s.Warrant
+	switch {
+	case s.Lends != "" && len(p.People) == 0:
+		return []string{denial{"an environment from a person's checkout, as it names no people", "people"}.String()}
+	case w == nil && len(p.People) > 0:
+		return []string{denial{"a run that no person has signed", "people"}.String()}
+	case w == nil:
+		return nil
+	case len(p.People) > 0 && p.People[w.Person] != w.Key:
+		return []string{denial{fmt.Sprintf("the runs of %.64s with the key %.56s", w.Person, w.Key), "people"}.String()}
+	}
+	if err := w.Verify(s.Mandate()); err != nil {
+		return []string{"a signature: " + err.Error()}
+	}
+	return nil
+}
+
 // Denied lists what a role of a run asks for that the policy of the machine's owner does not permit; nil where there is none.
 func Denied(p *spec.Policy, repository string, project *spec.Project, r *spec.Role) (lacks []string) {
 	if p == nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/renameio/v2/maybe"
 
 	"divisi/internal/usage"
+	"divisi/subagents/wire"
 )
 
 // Meta is run.json in a run's directory: what must be known before its log can be read.
@@ -24,6 +25,8 @@ type Meta struct {
 	Order string `json:"order,omitempty"`
 	// Fetched is the commit of a submitted run that a person has published last.
 	Fetched string `json:"fetched,omitempty"`
+	// Warrant is the signature of the person who resumed the run last, in the place of the order's.
+	Warrant *wire.Warrant `json:"warrant,omitempty"`
 	// Record is the directory of the recording that the run was begun with.
 	Record string `json:"record,omitempty"`
 	// Plan is the absolute path of the plan file; empty where a master planned.

@@ -17,6 +17,10 @@ const maxDecode = 64 << 20
 // it begins, and a run event names it.
 type Setup struct {
 	Run string `json:"run"`
+	// Key is the public key that the conductor signs assignments with. Warrant is the signature of the person who began the run;
+	// nil where that has no login.
+	Key     []byte   `json:"key,omitempty"`
+	Warrant *Warrant `json:"warrant,omitempty"`
 	// Base is the commit that the run starts from.
 	Base string `json:"base"`
 	// Name is what the directory of the repository is called where the run was submitted.
@@ -34,6 +38,8 @@ type Setup struct {
 	Beside      string `json:"beside,omitempty"`
 	// Lends is the system that the environment was taken on, where the conducting half gives it to workers that lack it.
 	Lends string `json:"lends,omitempty"`
+	// Content is the digest of the manifest of what that environment has.
+	Content string `json:"content,omitempty"`
 	// Exclude are the lists of what git ignores that the base commit does not have; Memory reports whether the repository has
 	// one.
 	Exclude []byte `json:"exclude,omitempty"`

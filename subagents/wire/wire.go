@@ -71,6 +71,8 @@ type Assignment struct {
 	// Object is the object-store name of the sealed assignment. On the queue it stands for everything but run, task, attempt and
 	// group.
 	Object string `json:"object,omitempty"`
+	// Signature is the conductor's, of what is on the queue.
+	Signature []byte `json:"signature,omitempty"`
 }
 
 // Agent returns the identity of the agent that carries the assignment out.

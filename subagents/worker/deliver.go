@@ -138,6 +138,11 @@ func (w *Worker) assignment(ctx context.Context, d *bus.Delivery) (*wire.Assignm
 		return a, err
 	}
 	sealed := a
+	if w.cfg.Conductor != nil {
+		if err := a.Signed(w.cfg.Conductor); err != nil {
+			return nil, fmt.Errorf("%w: %s: %w", errBadMessage, a.Agent(), err)
+		}
+	}
 	if a.Object != "" {
 		sealed, err = wire.Unseal(ctx, w.cfg.Bus, a.Object)
 	}

@@ -82,6 +82,8 @@ type Config struct {
 	// for all of them.
 	Owner  sandbox.Owner
 	Accept func(a *wire.Assignment) error
+	// Conductor is the public key that assignments on the queue are signed with; nil for one that signs none.
+	Conductor []byte
 	// Foreign asks what to do about an attempt without a baseline of this worker's environment. Nil where there is no other
 	// worker.
 	Foreign func(ctx context.Context, f wire.Foreign) (wire.Part, error)
