@@ -78,27 +78,19 @@ func (b *Bus) publish(ctx context.Context, s jetstream.Stream, m *nats.Msg, filt
 		again, err = true, b.awaitStore(ctx, err, try)
 	}
 	if again && refused(err) {
-		return b.mine(ctx, s, filter, last, id)
+		return b.mine(ctx, s, filter, id)
 	}
 	return pos, b.class(ctx, err)
 }
 
-// mine decides after a lost answer: the first message behind last is either the one that the lost try stored, or the one
-// of the writer who came first.
-func (b *Bus) mine(ctx context.Context, s jetstream.Stream, filter string, last uint64, id string) (uint64, error) {
-	var m *jetstream.RawStreamMsg
-	name := s.CachedInfo().Config.Name
-	asks := []string{"$JS.API.DIRECT.GET." + name, "$JS.API.STREAM.MSG.GET." + name}
-	_, err := b.attempt(ctx, asks, func(ctx context.Context) (err error) {
-		m, err = s.GetMsg(ctx, last+1, jetstream.WithGetMsgSubject(filter))
-		return err
-	})
+// mine decides after a lost answer: the newest message is the one that the lost try stored, or one of a writer who came first, or
+// who has taken over since.
+func (b *Bus) mine(ctx context.Context, s jetstream.Stream, filter, id string) (uint64, error) {
+	m, err := b.newest(ctx, s, filter)
 	switch {
-	case errors.Is(err, jetstream.ErrMsgNotFound):
-		return 0, ErrFenced
 	case err != nil:
-		return 0, b.class(ctx, err)
-	case m.Header.Get(headerID) != id:
+		return 0, err
+	case m == nil || m.Header.Get(headerID) != id:
 		return 0, ErrFenced
 	}
 	return m.Sequence, nil

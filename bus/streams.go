@@ -44,10 +44,11 @@ func streamConfigs(replicas int) []jetstream.StreamConfig {
 	}
 	objects := jetstream.StreamConfig{
 		Name: streamObjects, Subjects: []string{prefixObject + ".>"}, Discard: jetstream.DiscardNew, MaxMsgsPerSubject: 1,
-		AllowDirect: direct, Replicas: replicas,
+		DiscardNewPerSubject: true, // no client can put another object under a name
+		AllowDirect:          direct, Replicas: replicas,
 	}
 	leases, cache := objects, objects
-	leases.Name, leases.Subjects = streamLeases, []string{prefixLease + ".>"}
+	leases.Name, leases.Subjects, leases.DiscardNewPerSubject = streamLeases, []string{prefixLease + ".>"}, false
 	cache.Name, cache.Subjects, cache.MaxAge = streamCache, []string{prefixCache + ".>"}, cacheAge
 	return []jetstream.StreamConfig{events, tasks, objects, leases, cache}
 }
@@ -97,12 +98,14 @@ func (b *Bus) ensureStream(ctx context.Context, want jetstream.StreamConfig) (je
 	}
 	have.Subjects, have.Retention, have.Discard = want.Subjects, want.Retention, want.Discard
 	have.MaxMsgsPerSubject, have.DenyDelete = want.MaxMsgsPerSubject, want.DenyDelete
+	have.DiscardNewPerSubject = want.DiscardNewPerSubject
 	return b.js.UpdateStream(ctx, have)
 }
 
 func streamDoes(have, want jetstream.StreamConfig) bool {
 	return slices.Equal(have.Subjects, want.Subjects) && have.Retention == want.Retention && have.Discard == want.Discard &&
-		max(have.MaxMsgsPerSubject, 0) == want.MaxMsgsPerSubject && have.DenyDelete == want.DenyDelete
+		max(have.MaxMsgsPerSubject, 0) == want.MaxMsgsPerSubject && have.DenyDelete == want.DenyDelete &&
+		have.DiscardNewPerSubject == want.DiscardNewPerSubject
 }
 
 // findStreams opens the streams of a server that is another's. Who only finds them holds no lease.

@@ -328,8 +328,8 @@ func (h *Host) active(id string) bool {
 	return h.runs[id] != nil
 }
 
-// accept begins the run of an order. The same order twice is as good as once; it waits no longer than the caller that sent it.
-func (h *Host) accept(ctx context.Context, id, order string) error {
+// accept begins the run of an order, which its person has signed. The same order twice is as good as once; it waits no longer than the caller that sent it.
+func (h *Host) accept(ctx context.Context, id, order, by string) error {
 	mine, taken := h.place(id)
 	if taken {
 		ctx, cancel := context.WithTimeout(ctx, tryTime)
@@ -343,6 +343,9 @@ func (h *Host) accept(ctx context.Context, id, order string) error {
 			return mine.err
 		}
 		return h.same(id, order)
+	}
+	if err := h.vouchedFirst(ctx, id, order, by); err != nil {
+		return h.settle(ctx, mine, err)
 	}
 	fresh, err := h.describe(id, order)
 	if err != nil || !fresh && !h.goesOn(ctx, id) { // it was conducted, and has ended

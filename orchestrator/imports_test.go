@@ -117,7 +117,7 @@ func TestRunAndWireImportTypesAlone(t *testing.T) {
 	t.Parallel()
 	for dir, may := range map[string][]string{
 		"run":               {"divisi/contextscope", "divisi/internal/spec", "divisi/subagents/wire"},
-		"../subagents/wire": {"divisi/bus", "divisi/contextscope", "divisi/internal/spec", "divisi/internal/text"},
+		"../subagents/wire": {"divisi/bus", "divisi/bus/member", "divisi/contextscope", "divisi/internal/spec", "divisi/internal/text"},
 	} {
 		for _, path := range imported(t, dir) {
 			if strings.HasPrefix(path, "divisi/") {

@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"divisi/bus"
+	"divisi/bus/member"
 	"divisi/internal/git"
 	"divisi/internal/usage"
 	"divisi/orchestrator/run"
@@ -88,9 +89,9 @@ func ResumeOn(ctx context.Context, at Server, id string, budget *int, allowUnver
 	return On(at).Open(ctx, id)
 }
 
-// vouch has the person who logs in to a server sign a run as it was submitted; nil for who has no login.
+// vouch has the person who logs in to a server sign a run as it was submitted; nil for who has no login of a person.
 func vouch(ctx context.Context, at Server, id string) (*wire.Warrant, error) {
-	if s, err := store.Server(at).Options(); err != nil || s.Login == nil {
+	if s, err := store.Server(at).Options(); err != nil || s.Login == nil || s.Login.Role != member.Person {
 		return nil, err
 	}
 	a, err := on(at).ask(ctx, hostCall{Verb: verbLook, Run: id})

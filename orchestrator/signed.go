@@ -9,6 +9,7 @@ import (
 	"divisi/bus/member"
 	"divisi/internal/usage"
 	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/store"
 	"divisi/subagents/wire"
 )
 
@@ -43,6 +44,14 @@ func (h *Host) vouched(ctx context.Context, id, order, by string, w *wire.Warran
 		return usage.Errorf("run %s is signed by %.64s with a key that is not that of %s", id, w.Person, by)
 	}
 	return nil
+}
+
+// vouchedFirst is vouched for an order that is new here.
+func (h *Host) vouchedFirst(ctx context.Context, id, order, by string) error {
+	if _, err := store.ReadMeta(h.dir.Run(id)); err == nil {
+		return nil
+	}
+	return h.vouched(ctx, id, order, by, nil)
 }
 
 // admits refuses a run whose person is no member any more. Another key of the member changes nothing.

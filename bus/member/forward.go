@@ -99,7 +99,21 @@ func published(r *bufio.Reader, args []string) ([]byte, error) {
 	if !bytes.HasSuffix(data, []byte("\r\n")) {
 		return nil, fmt.Errorf("%w: a message does not end well", ErrRefused)
 	}
-	return data, pulls(args[1], data[header:size])
+	content := data[header:size]
+	return data, errors.Join(pulls(args[1], content), named(args[1], content))
+}
+
+// named refuses to look for objects: their names have digests, and who was not told a name reads nothing.
+func named(subject string, data []byte) error {
+	for _, stream := range []string{"OBJ", "CACHE"} {
+		if at, ok := strings.CutPrefix(subject, api+"DIRECT.GET."+stream+"."); ok && strings.ContainsAny(at, "*>") {
+			return fmt.Errorf("%w: %.200q names no object", ErrRefused, at)
+		}
+		if subject == api+"STREAM.INFO."+stream && len(data) > 0 {
+			return fmt.Errorf("%w: a list of what stream %s has", ErrRefused, stream)
+		}
+	}
+	return nil
 }
 
 // pulls refuses to make a consumer that pushes.

@@ -48,6 +48,9 @@ func TestForward(t *testing.T) {
 		"SUB " + strings.Repeat("a", maxLine) + " 1\r\n":               "does not end",
 		"PUB $JS.API.CONSUMER.CREATE.EV.x 41\r\n" + push + "\r\n":      "pushes to \"ev.r.m.x\"",
 		"PUB $JS.API.CONSUMER.CREATE.EV.x 1\r\n{\r\n":                  "cannot be read",
+		"PUB $JS.API.DIRECT.GET.OBJ.obj.> 0\r\n\r\n":                   "names no object",
+		"PUB $JS.API.DIRECT.GET.CACHE.cache.*.n.x 0\r\n\r\n":           "names no object",
+		"PUB $JS.API.STREAM.INFO.OBJ 2\r\n{}\r\n":                      "a list of what stream OBJ has",
 		"HPUB $JS.API.CONSUMER.CREATE.EV.x 2 43\r\nhh" + push + "\r\n": "pushes to \"ev.r.m.x\"",
 	} {
 		var out bytes.Buffer

@@ -23,18 +23,17 @@ func permissions(m Member) *server.Permissions {
 	if m.Role == Server {
 		return nil
 	}
-	publish := slices.Concat(describes("EV", "TASKS", "OBJ", "CACHE"), follows("EV"), gets("OBJ"),
-		[]string{"pres.ask"})
+	publish := slices.Concat(describes("EV", "TASKS", "OBJ", "CACHE"), follows("EV"), gets("OBJ", "obj"), []string{"pres.ask"})
 	subscribe := []string{Inbox(m.Name) + ".>", "pres.>"}
 	switch m.Role {
 	case Worker:
-		publish = slices.Concat(publish, takes("TASKS"), gets("CACHE"), []string{
+		publish = slices.Concat(publish, takes("TASKS"), gets("CACHE", "cache"), []string{
 			"ev.*.a." + m.Name + ".>", "obj.>", "cache.>", "ctl.*.active", "ctl.*.conduct." + m.Name,
 			"pres.w." + m.Name, "pres.limits",
 		})
 		subscribe = append(subscribe, "ctl.*.all", "ctl.worker."+m.Name)
 	case Person:
-		publish = slices.Concat(publish, gets("CACHE"), []string{
+		publish = slices.Concat(publish, gets("CACHE", "cache"), []string{
 			"obj.>", "cache.>", "ctl.*.conductor." + m.Name, "host.act." + m.Name, "host.read." + m.Name, "ctl.worker.*",
 		})
 	case Viewer:
@@ -61,14 +60,14 @@ func describes(streams ...string) (allow []string) {
 	return allow
 }
 
-// gets allows to read single messages of a stream.
-func gets(stream string) []string {
-	return []string{api + "DIRECT.GET." + stream, api + "DIRECT.GET." + stream + ".>"}
+// gets allows to read single messages of a stream by their subjects. By their places, which a payload has, one could read all.
+func gets(stream, prefix string) []string {
+	return []string{api + "DIRECT.GET." + stream + "." + prefix + ".>"}
 }
 
 // follows allows to read a stream in order.
 func follows(stream string) []string {
-	return append(gets(stream), api+"CONSUMER.CREATE."+stream+".>", api+"CONSUMER.INFO."+stream+".*",
+	return append(gets(stream, "ev"), api+"CONSUMER.CREATE."+stream+".>", api+"CONSUMER.INFO."+stream+".*",
 		api+"CONSUMER.MSG.NEXT."+stream+".*", api+"CONSUMER.DELETE."+stream+".*")
 }
 

@@ -1,0 +1,124 @@
+package bus
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/stretchr/testify/require"
+
+	"divisi/bus/member"
+)
+
+// TestAStolenLoginOfAWorker has a program of its own try what a worker of Divisi never would: the server denies it, the gate cuts the
+// connection, or the stream refuses it. What of it is allowed the conductor sees through: see docs/safety.md.
+func TestAStolenLoginOfAWorker(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	s.work(t)
+	login := s.joins(t, member.Worker, "w1")
+	kept := objectSubjectOf(t, "kept")
+	for what, subject := range map[string]string{
+		"append as the conductor":             "ev.r.m.landed",
+		"append as another worker":            "ev.r.a.w2.tester.t.1",
+		"queue a task":                        "task.generator.r.t--9",
+		"answer a decision":                   "ctl.r.conductor.w1",
+		"answer it as a person":               "ctl.r.conductor.ada",
+		"have the host act":                   "host.act.w1",
+		"have the host act as a person":       "host.act.ada",
+		"read a diff through the host":        "host.read.w1",
+		"call a conductor as another":         "ctl.r.conduct.w2",
+		"be another":                          "pres.w.w2",
+		"be a conductor":                      "pres.r.r",
+		"make a token":                        "creds.ask",
+		"join again":                          "join",
+		"delete an object":                    "$JS.API.STREAM.MSG.DELETE.OBJ",
+		"empty the objects":                   "$JS.API.STREAM.PURGE.OBJ",
+		"empty the log":                       "$JS.API.STREAM.PURGE.EV",
+		"empty the queue":                     "$JS.API.STREAM.PURGE.TASKS",
+		"change a stream":                     "$JS.API.STREAM.UPDATE.EV",
+		"follow the objects":                  "$JS.API.CONSUMER.CREATE.OBJ.x.obj.>",
+		"read an object by its place":         "$JS.API.DIRECT.GET.OBJ",
+		"read an event by its place":          "$JS.API.DIRECT.GET.EV",
+		"take the lease of the host":          "lease.host",
+		"read the lease of the host":          "$JS.API.DIRECT.GET.LEASE.lease.host",
+		"remove the queue of a role":          "$JS.API.CONSUMER.DELETE.TASKS.generator",
+		"halt the queue of a role":            "$JS.API.CONSUMER.PAUSE.TASKS.generator",
+		"list the queues":                     "$JS.API.CONSUMER.NAMES.TASKS",
+		"list the streams":                    "$JS.API.STREAM.NAMES",
+		"have the log copied":                 "$JS.API.STREAM.SNAPSHOT.EV",
+		"have another log restored":           "$JS.API.STREAM.RESTORE.EV",
+		"have what others ask of a worker":    "ctl.worker.w2",
+		"learn of the server from the server": "$SYS.REQ.SERVER.PING",
+	} {
+		t.Run("denied: "+what, func(t *testing.T) {
+			t.Parallel()
+			nc, denied := raw(t, login)
+			require.NoError(t, nc.Publish(subject, nil))
+			requireDenied(t, denied, "Publish", subject)
+		})
+	}
+	for what, subject := range map[string]string{
+		"list the inboxes": "_INBOX.>", "hear all inboxes": "_INBOX_*.>", "hear another's inbox": "_INBOX_ada.>", "hear all": ">",
+		"hear the objects": "obj.>", "hear who joins": "join", "hear what people ask of runs": "ctl.*.conductor.*",
+		"hear what is asked of another worker": "ctl.worker.w2",
+	} {
+		t.Run("denied: "+what, func(t *testing.T) {
+			t.Parallel()
+			nc, denied := raw(t, login)
+			_, err := nc.SubscribeSync(subject)
+			require.NoError(t, err)
+			requireDenied(t, denied, "Subscription", subject)
+		})
+	}
+	for what, m := range map[string]*nats.Msg{
+		"have an answer become an event": {Subject: "$JS.API.DIRECT.GET.OBJ." + kept, Reply: "ev.r.m.landed"},
+		"have an answer empty a stream":  {Subject: "$JS.API.STREAM.INFO.EV", Reply: "$JS.API.STREAM.PURGE.EV"},
+		"have events pushed as events": {
+			Subject: "$JS.API.CONSUMER.CREATE.EV.x", Data: []byte(`{"stream_name":"EV","config":{"deliver_subject":"ev.r.m.landed"}}`),
+		},
+		"list the objects": {Subject: "$JS.API.STREAM.INFO.OBJ", Data: []byte(`{"subjects_filter":">"}`)},
+		"look for objects": {Subject: "$JS.API.DIRECT.GET.OBJ.obj.>"},
+	} {
+		t.Run("cut: "+what, func(t *testing.T) {
+			t.Parallel()
+			nc, _ := raw(t, login)
+			cut := make(chan struct{}, 8)
+			nc.SetDisconnectErrHandler(func(*nats.Conn, error) { cut <- struct{}{} })
+			require.NoError(t, nc.PublishMsg(m))
+			select {
+			case <-cut:
+			case <-soon(t).Done():
+				require.Fail(t, "the connection was not cut")
+			}
+		})
+	}
+	t.Run("refused: put another object under a name", func(t *testing.T) {
+		t.Parallel()
+		nc, _ := raw(t, login)
+		answer, err := nc.Request(kept, []byte("forged"), 10*time.Second)
+		require.NoError(t, err)
+		var ack struct {
+			Error *struct{ Description string }
+		}
+		require.NoError(t, json.Unmarshal(answer.Data, &ack))
+		require.NotNil(t, ack.Error)
+		require.Contains(t, ack.Error.Description, "maximum messages per subject exceeded")
+		data, err := s.Get(soon(t), "kept")
+		require.NoError(t, err)
+		require.Equal(t, "object", string(data))
+	})
+	for _, subject := range []string{"ev.r.m.landed", "ev.*.a.w2.>"} {
+		m, err := s.Last(soon(t), subject)
+		require.NoError(t, err)
+		require.Nil(t, m)
+	}
+}
+
+func objectSubjectOf(t *testing.T, name string) string {
+	t.Helper()
+	subject, err := objectSubject(objectsOf(prefixObject, ""), name)
+	require.NoError(t, err)
+	return subject
+}
