@@ -345,7 +345,7 @@ func (h *Host) accept(ctx context.Context, id, order, by string) error {
 		return h.same(id, order)
 	}
 	if err := h.vouchedFirst(ctx, id, order, by); err != nil {
-		return h.settle(ctx, mine, err)
+		return h.settle(ctx, mine, errors.Join(err, h.undo(ctx, id)))
 	}
 	fresh, err := h.describe(id, order)
 	if err != nil || !fresh && !h.goesOn(ctx, id) { // it was conducted, and has ended
