@@ -100,7 +100,9 @@ func TestAStolenLoginOfAWorker(t *testing.T) {
 		answer, err := nc.Request(kept, []byte("forged"), 10*time.Second)
 		require.NoError(t, err)
 		var ack struct {
-			Error *struct{ Description string }
+			Error *struct {
+				Description string `json:"description"`
+			} `json:"error"`
 		}
 		require.NoError(t, json.Unmarshal(answer.Data, &ack))
 		require.NotNil(t, ack.Error)

@@ -208,7 +208,8 @@ func (h *conduct) seal(ctx context.Context, st *run.State) (string, error) {
 		Run: h.spec.Run, Key: publicOf(h.signs), Warrant: h.warrant,
 		Base: h.spec.Base, Name: wire.RepositoryName(h.spec.Repo), Caches: filepath.Base(h.caches),
 		Project: h.spec.Project, Roles: h.spec.Roles,
-		Plan: h.spec.Plan, Environment: h.spec.Environment, Beside: h.beside.Digest(), Lends: lends, Content: content, Exclude: h.exclude,
+		Plan: h.spec.Plan, Environment: h.spec.Environment, Beside: h.beside.Digest(), Lends: lends, Content: content,
+		Exclude: h.exclude,
 		Memory: h.notes != nil, Strict: h.Strict, Parallel: max(1, h.spec.Parallel), Budget: h.limit(st), Spent: st.Usage.Total(),
 		Quotas: st.Quotas,
 	}

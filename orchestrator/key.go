@@ -19,8 +19,8 @@ const keyFile = "worker.key"
 // conductorKey is, in a run's directory, the seed of the key that its assignments are signed with.
 const conductorKey = "conductor.key"
 
-// takeKey reads the keys of the run. That of its worker is made with the run; one that is lost or damaged is made again, and what the old one signed since
-// the last fold proves nothing.
+// takeKey reads the keys of the run. That of its worker is made with the run; one that is lost or damaged is made again, and what
+// the old one signed since the last fold proves nothing.
 func (h *conduct) takeKey() (err error) {
 	if h.signs, err = ownKey(filepath.Join(h.path, conductorKey)); err != nil {
 		return fmt.Errorf("take the key of the run: %w", err)

@@ -46,7 +46,8 @@ type order struct {
 func (o *order) mandate() wire.Mandate {
 	s := &o.Spec
 	m := wire.Mandate{
-		Run: s.Run, Base: s.Base, Name: wire.RepositoryName(s.Repo), Project: s.Project, Roles: s.Roles, Environment: s.Environment,
+		Run: s.Run, Base: s.Base, Name: wire.RepositoryName(s.Repo), Project: s.Project, Roles: s.Roles,
+		Environment: s.Environment,
 	}
 	if o.Environment != nil {
 		m.Content = o.Environment.Content

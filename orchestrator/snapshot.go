@@ -138,13 +138,14 @@ func (w *work) takeLent(ctx context.Context) error {
 		return nil
 	}
 	id := w.setup.Environment
-	return w.receive(ctx, id, w.setup.Content, w.notice, func(ctx context.Context, take func(context.Context, io.Reader) error) error {
+	from := func(ctx context.Context, take func(context.Context, io.Reader) error) error {
 		p, err := asked{w}.sealed(ctx, call{Environment: id}, errors.New("the conductor does not lend it"))
 		if err != nil {
 			return err
 		}
 		return p.read(ctx, wire.SealedEnvironment, w.bus.Cache(), take)
-	})
+	}
+	return w.receive(ctx, id, w.setup.Content, w.notice, from)
 }
 
 // system is that of this machine, as a setup names it.

@@ -164,7 +164,8 @@ func (w *Worker) measure(ctx context.Context) {
 		Programs: versions, Places: wire.Places{Agents: w.o.Agents, Gates: w.o.Gates},
 	}
 	w.fit = fit.Machine{
-		Tags: w.o.Tags, Policy: w.policy, Strict: level.Strict, Version: func(name string) string { return versions[name] }, Find: installed,
+		Tags: w.o.Tags, Policy: w.policy, Strict: level.Strict, Find: installed,
+		Version: func(name string) string { return versions[name] },
 		Models: w.callable,
 	}
 }

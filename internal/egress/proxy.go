@@ -36,13 +36,14 @@ type Proxy struct {
 	refused []*RefusedError
 }
 
-// New makes a proxy to the hosts of reach. loopback lets commands reach the addresses of this machine. The user's proxies are those
-// of this process's environment.
+// New makes a proxy to the hosts of reach. loopback lets commands reach the addresses of this machine. The user's proxies are
+// those of this process's environment.
 func New(reach Reach, loopback bool) *Proxy {
 	c, all := httpproxy.FromEnvironment(), cmp.Or(os.Getenv("ALL_PROXY"), os.Getenv("all_proxy"))
 	c.HTTPProxy, c.HTTPSProxy = cmp.Or(c.HTTPProxy, all), cmp.Or(c.HTTPSProxy, all)
 	return &Proxy{
-		loopback: loopback && (reach == nil || slices.Contains(reach, Localhost)), hosts: reach, users: c.ProxyFunc(), own: ownAddresses, resolve: net.DefaultResolver.LookupNetIP,
+		loopback: loopback && (reach == nil || slices.Contains(reach, Localhost)), hosts: reach,
+		users: c.ProxyFunc(), own: ownAddresses, resolve: net.DefaultResolver.LookupNetIP,
 		dial: (&net.Dialer{Timeout: dialTime}).DialContext,
 	}
 }

@@ -80,7 +80,7 @@ func (r Reach) holds(a netip.Addr) bool {
 	})
 }
 
-// Allows reports whether a host can be reached as far as its name tells: of an address all is known.
+// Allows reports whether the list lets a command reach a host by its name, or an address.
 func (r Reach) Allows(host string) bool {
 	var addrs []netip.Addr
 	if a, err := netip.ParseAddr(host); err == nil {

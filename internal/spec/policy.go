@@ -22,13 +22,13 @@ const (
 // commands neither network nor variables, and no secrets.
 type Policy struct {
 	Repositories []string          `json:"repositories,omitempty" jsonschema:"Names of repositories that it works for, as globs; default all."`
-	People       map[string]string `json:"people,omitempty" jsonschema:"Those whose runs it works for: names with their public keys, as divisi creds list --output json shows them; default all that the server admits."`
+	People       map[string]string `json:"people,omitempty" jsonschema:"Those whose runs it works for: names with the public keys of their logins; default all that the server admits."`
 	Roles        []string          `json:"roles,omitempty" jsonschema:"Roles whose tasks it takes; default all."`
 	Only         string            `json:"only,omitempty" enum:"generators,gates" jsonschema:"generators: it runs no gates. gates: it runs nothing else. Default both."`
 	Secrets      []string          `json:"secrets,omitempty" jsonschema:"Variables of this machine that roles, tool servers and models may have as secrets."`
 	Variables    []string          `json:"variables,omitempty" jsonschema:"Variables of this machine that all commands of a run may see."`
 	Network      []string          `json:"network,omitempty" jsonschema:"Hosts that commands may reach where a run gives them the network: names, *.example.com, * for all public ones, addresses, ranges such as 10.2.0.0/16, and localhost."`
-	Sandbox      string            `json:"sandbox,omitempty" enum:"strict,available" jsonschema:"strict (default): commands run only where they can be fully confined. available: as far as the machine can."`
+	Sandbox      string            `json:"sandbox,omitempty" enum:"strict,available" jsonschema:"strict (default): commands run only where all layers confine them. available: with the layers that the machine has."`
 	Limits       PolicyLimits      `json:"limits,omitzero" jsonschema:"Bounds of each command."`
 }
 
@@ -51,7 +51,8 @@ func (p *Policy) Validate() []Problem {
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.People)) {
 		if !personKey.MatchString(p.People[name]) {
-			v.addf("people."+name, "", "%q is no public key of a person: it begins with U and has 56 letters and digits", p.People[name])
+			v.addf("people."+name, "", "%q is no public key of a person: it begins with U and has 56 letters and digits",
+				p.People[name])
 		}
 	}
 	for _, list := range []struct {
@@ -66,7 +67,8 @@ func (p *Policy) Validate() []Problem {
 	}
 	for i, name := range p.Variables {
 		if SecretName(name) {
-			v.addf(fmt.Sprintf("variables[%d]", i), "", "%s looks like a secret, and commands never see secrets: list it in secrets", name)
+			v.addf(fmt.Sprintf("variables[%d]", i), "", "%s looks like a secret, and commands never see secrets: list it in secrets",
+				name)
 		}
 	}
 	for i, host := range p.Network {

@@ -17,16 +17,16 @@ func TestPolicyValidate(t *testing.T) {
 	}
 	require.Empty(t, good.Validate())
 	for want, p := range map[string]Policy{
-		`repositories[0]: "a/b" is no name`:              {Repositories: []string{"a/b"}},
-		`repositories[0]: "[" is no name`:                {Repositories: []string{"["}},
-		`people.ada: "SECRET" is no public key`:          {People: map[string]string{"ada": "SECRET"}},
-		`secrets[0]: "A-B" is not a variable's name`:     {Secrets: []string{"A-B"}},
-		`variables[0]: API_TOKEN looks like a secret`:    {Variables: []string{"API_TOKEN"}},
-		`network[0]: "10.2.1.0/16": it is no range`:      {Network: []string{"10.2.1.0/16"}},
+		`repositories[0]: "a/b" is no name`:               {Repositories: []string{"a/b"}},
+		`repositories[0]: "[" is no name`:                 {Repositories: []string{"["}},
+		`people.ada: "SECRET" is no public key`:           {People: map[string]string{"ada": "SECRET"}},
+		`secrets[0]: "A-B" is not a variable's name`:      {Secrets: []string{"A-B"}},
+		`variables[0]: API_TOKEN looks like a secret`:     {Variables: []string{"API_TOKEN"}},
+		`network[0]: "10.2.1.0/16": it is no range`:       {Network: []string{"10.2.1.0/16"}},
 		`network[0]: "https://a.example": it is no range`: {Network: []string{"https://a.example"}},
-		`network[0]: "a.example:443": it is no name`:     {Network: []string{"a.example:443"}},
-		`network[0]: "a*.example": it is no name`:        {Network: []string{"a*.example"}},
-		`only: only: gates and roles exclude`:            {Only: OnlyGates, Roles: []string{"fixer"}},
+		`network[0]: "a.example:443": it is no name`:      {Network: []string{"a.example:443"}},
+		`network[0]: "a*.example": it is no name`:         {Network: []string{"a*.example"}},
+		`only: only: gates and roles exclude`:             {Only: OnlyGates, Roles: []string{"fixer"}},
 	} {
 		list := p.Validate()
 		require.Len(t, list, 1, want)

@@ -135,8 +135,7 @@ func hostOf(address string) string {
 	return u.Hostname()
 }
 
-// Beyond lists what an assignment asks for that its run has not: a person has signed the run, or decided about its worker, and not
-// this.
+// Beyond lists what an assignment asks for that its run has not: a person has signed the run, and not this.
 func Beyond(s *wire.Setup, a *wire.Assignment) (more []string) {
 	project := a.Project
 	if project.Setup.Command = s.Project.Setup.Command; len(a.Setup) > 0 {

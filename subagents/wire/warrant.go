@@ -25,8 +25,10 @@ type Mandate struct {
 
 // Mandate is what the person who began the run has signed, where the conductor has not changed it.
 func (s *Setup) Mandate() Mandate {
-	return Mandate{Run: s.Run, Base: s.Base, Name: s.Name, Project: s.Project, Roles: s.Roles, Environment: s.Environment,
-		Content: s.Content}
+	return Mandate{
+		Run: s.Run, Base: s.Base, Name: s.Name, Project: s.Project, Roles: s.Roles, Environment: s.Environment,
+		Content: s.Content,
+	}
 }
 
 // RepositoryName is what a repository is called in a mandate and in the policies of workers.
@@ -81,8 +83,8 @@ func (w *Warrant) Verify(m Mandate) error {
 	return nil
 }
 
-// Sign has the conductor of the run sign what it puts on the queue: the names of run, task, attempt and sealed object. Without a key
-// nothing is signed.
+// Sign has the conductor of the run sign what it puts on the queue: the names of run, task, attempt and sealed object. Without a
+// key nothing is signed.
 func (a *Assignment) Sign(key ed25519.PrivateKey) error {
 	message, err := a.queued()
 	if err == nil && key != nil {
@@ -91,7 +93,7 @@ func (a *Assignment) Sign(key ed25519.PrivateKey) error {
 	return err
 }
 
-// Signed returns why the conductor of a run has not signed what the queue says of an assignment; key is the public one of the run.
+// Signed returns why the conductor of a run has not signed what the queue says of an assignment. The key is the run's public one.
 func (a *Assignment) Signed(key []byte) error {
 	message, err := a.queued()
 	switch {
