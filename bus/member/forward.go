@@ -99,7 +99,22 @@ func published(r *bufio.Reader, args []string) ([]byte, error) {
 	if !bytes.HasSuffix(data, []byte("\r\n")) {
 		return nil, fmt.Errorf("%w: a message does not end well", ErrRefused)
 	}
-	return data, pulls(args[1], data[header:size])
+	return data, errors.Join(pulls(args[1], data[header:size]), sums(args[1], data[header:size]))
+}
+
+// sums refuses to have positions listed that no message has: the server would make the list in memory, however many they are.
+func sums(subject string, data []byte) error {
+	var request server.JSApiStreamInfoRequest
+	if !strings.HasPrefix(subject, api+"STREAM.INFO.") || len(data) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(data, &request); err != nil {
+		return fmt.Errorf("%w: the request to %.200q cannot be read: %w", ErrRefused, subject, err)
+	}
+	if request.DeletedDetails {
+		return fmt.Errorf("%w: %.200q asks for a list of free positions", ErrRefused, subject)
+	}
+	return nil
 }
 
 // pulls refuses to make a consumer that pushes.
