@@ -48,7 +48,7 @@ See docs/machines.md.` +
 	f.IntVar(&s.o.Gates, "gates", 0, "runs of gates at once of it (default one for every 4 cores)")
 	f.StringVar(&s.keep, "keep", "14d", "how long runs stay whose branch was published; 0d keeps all")
 	f.StringVar(&s.sandbox, "sandbox", sandboxAuto, "auto, or strict: conduct only where commands can be fully confined")
-	c.AddCommand(s.tokens())
+	c.AddCommand(s.tokens(), s.backup(), s.restore())
 	return c
 }
 

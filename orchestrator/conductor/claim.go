@@ -28,9 +28,9 @@ func (c *Conductor) lookRestored(ctx context.Context) error {
 	return nil
 }
 
-// claim takes an attempt over, as a worker that hands it back at once, before a copy of the log gives it out. A worker that was at
-// it on the server before, or at another one of its number that the copy does not have, is fenced from then on: the newest event
-// of the attempt is the claim's.
+// claim takes an attempt over, as a worker that hands it back at once, before a copy of the log gives it out. A worker that was
+// at it on the server before, or at another one of its number that the copy does not have, is fenced from then on: the newest
+// event of the attempt is the claim's.
 func (c *Conductor) claim(ctx context.Context, d run.Dispatch) error {
 	if c.restored == 0 {
 		return nil
