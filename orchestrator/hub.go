@@ -17,6 +17,7 @@ import (
 	"divisi/bus/member"
 	"divisi/internal/usage"
 	"divisi/orchestrator/audit"
+	"divisi/orchestrator/metrics"
 )
 
 // ServeOptions describe a server in this process.
@@ -34,9 +35,18 @@ type ServeOptions struct {
 	Agents, Gates int
 	Strict        bool
 	Keep          time.Duration // see HostOptions
-	// Ready is told once that the server is there: where members connect, and where by WebSocket.
-	Ready  func(url, webSocket string)
+	// Metrics is a loopback host:port that programs of this machine read numbers from; "" for none.
+	Metrics string
+	// Ready is told once that the server is there.
+	Ready  func(at Serving)
 	Notice func(text string)
+}
+
+// Serving is where members connect, where they do by WebSocket, and where numbers are read; "" for not.
+type Serving struct {
+	URL       string `json:"url"`
+	WebSocket string `json:"websocket,omitempty"`
+	Metrics   string `json:"metrics,omitempty"`
 }
 
 // hubDir is, in a state directory, the directory of its server.
@@ -58,14 +68,21 @@ func Serve(ctx context.Context, o ServeOptions) (err error) {
 		return err
 	}
 	c.later(book.Close)
-	at, url, web := o.At, o.At.String(), ""
+	if o.Metrics != "" {
+		if err := metrics.Check(o.Metrics); err != nil {
+			return err
+		}
+	}
+	at, ready := o.At, Serving{URL: o.At.String()}
+	numbers := gauges{}
 	if at.URL == "" {
-		b, err := openHub(ctx, stateDir, &o, book, &c)
+		b, ends, err := openHub(ctx, stateDir, &o, book, &c)
 		if err != nil {
 			return err
 		}
+		numbers.filled, numbers.certificate = b.Filled, ends
 		at = Server{URL: b.URL(), Login: filepath.Join(hubBus(stateDir), bus.OwnerFile)}
-		url, web = o.named(b.MemberURL()), o.named(b.WebSocketURL())
+		ready.URL, ready.WebSocket = o.named(b.MemberURL()), o.named(b.WebSocketURL())
 	}
 	notice := func(run, text string) {
 		if run != "" {
@@ -90,7 +107,13 @@ func Serve(ctx context.Context, o ServeOptions) (err error) {
 		}
 		c.later(stop)
 	}
-	o.Ready(url, web)
+	if o.Metrics != "" {
+		numbers.host = host
+		if ready.Metrics, err = numbers.show(ctx, o.Metrics, at, &c); err != nil {
+			return err
+		}
+	}
+	o.Ready(ready)
 	<-ctx.Done()
 	return nil
 }
@@ -124,44 +147,48 @@ func (o *ServeOptions) work(ctx context.Context, stateDir string, at Server) (st
 }
 
 // openHub starts the server for members, and answers those who join.
-func openHub(ctx context.Context, stateDir string, o *ServeOptions, book *audit.Log, c *closers) (*bus.Bus, error) {
+func openHub(
+	ctx context.Context, stateDir string, o *ServeOptions, book *audit.Log, c *closers,
+) (b *bus.Bus, ends time.Time, err error) {
 	dir := filepath.Join(stateDir, hubDir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the directory of the server: %w", err)
+		return nil, ends, fmt.Errorf("make the directory of the server: %w", err)
 	}
 	if err := o.name(); err != nil {
-		return nil, err
+		return nil, ends, err
 	}
 	registry, err := member.Open(dir, now)
 	if err != nil {
-		return nil, err
+		return nil, ends, err
 	}
 	registry.OnDenied(func(who string) { book.Add(audit.Entry{By: "unknown", What: audit.Denied, Detail: who}) })
 	cert, digest, err := member.Certificate(dir, o.Hosts, now)
 	if err != nil {
-		return nil, err
+		return nil, ends, err
 	}
+	ends = cert.Leaf.NotAfter
 	log := *zerolog.Ctx(ctx)
-	b, err := bus.Open(ctx, bus.Options{
+	b, err = bus.Open(ctx, bus.Options{
 		Dir: hubBus(stateDir), Listen: o.Listen, WebSocket: o.WebSocket, Members: registry, Log: log,
 		TLS: &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13},
 	})
 	if held := (*bus.LockedError)(nil); errors.As(err, &held) {
-		return nil, usage.Errorf("a server of %s runs already, as process %d: stop it, or give this one another directory",
+		return nil, ends, usage.Errorf("a server of %s runs already, as process %d: stop it, or give this one another directory",
 			stateDir, held.PID)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("start the server: %w", err)
+		return nil, ends, fmt.Errorf("start the server: %w", err)
 	}
 	c.later(func() { closeServer(ctx, b) })
 	b.WaitForRoom(o.Notice)
 	c.later(b.Mend())
 	stop, err := b.ServeJoins(ctx, func(m member.Member, err error) { joined(book, m, err) })
 	if err != nil {
-		return nil, err
+		return nil, ends, err
 	}
 	c.later(stop)
-	k := &keeper{o, registry, b, digest, book}
+	c.later(watchEnd(ctx, ends, o.Notice))
+	k := &keeper{o, registry, b, digest, book, ends}
 	stop, err = b.Subscribe(ctx, credsSubject, func(m bus.Message, reply func([]byte) error) {
 		data, err := k.answer(m.Data)
 		if err == nil {
@@ -172,10 +199,10 @@ func openHub(ctx context.Context, stateDir string, o *ServeOptions, book *audit.
 		}
 	})
 	if err != nil {
-		return nil, err
+		return nil, ends, err
 	}
 	c.later(stop)
-	return b, nil
+	return b, ends, nil
 }
 
 // name finds the names of the server where none are given.
