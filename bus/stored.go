@@ -80,6 +80,9 @@ func Advance(dir string, now time.Time) (from uint64, err error) {
 		return 0, err
 	}
 	known.Restored = append(known.Restored, next)
+	if err := events.trim(); err != nil {
+		return 0, err
+	}
 	mark := record{seq: next, time: now.UnixNano(), subject: RestoredSubject, data: []byte("{}")}
 	if err := events.write(mark); err != nil {
 		return 0, err
@@ -117,6 +120,27 @@ func advanceLeases(dir string, next uint64, now time.Time, known gaps) error {
 		}
 	}
 	return streamIn(dir, streamLeases).write(all...)
+}
+
+// trim cuts off, at the end of the newest block, a record that was copied while it was written: it was not acknowledged then, and
+// would be damage in a block that is not the newest.
+func (s *files) trim() error {
+	if len(s.blocks) == 0 {
+		return nil
+	}
+	newest := len(s.blocks) - 1
+	whole, err := s.load(newest)
+	if err != nil || !whole {
+		return errors.Join(err, ErrDamaged)
+	}
+	_, end := s.hasher.chain(s.data, 0, 0)
+	if end == len(s.data) { // so is one that was compressed: it was whole before
+		return nil
+	}
+	if err := os.Truncate(s.blocks[newest], int64(end)); err != nil {
+		return fmt.Errorf("cut off the end of stream %s: %w", s.name, err)
+	}
+	return nil
 }
 
 // write writes records as the next block of a stream that no process owns.

@@ -104,3 +104,24 @@ func sessionOf(t *testing.T, b *Bus, filter string) (got []string) {
 	}
 	return got
 }
+
+// A record that was copied while it was written is no damage, also once the log goes on behind it.
+func TestARecordThatWasCopiedInPartIsLeftOut(t *testing.T) {
+	t.Parallel()
+	dir, want := stored(t, small(3)...)
+	block := blockOf(dir, streamEvents, 1)
+	data, err := os.ReadFile(block)
+	require.NoError(t, err)
+	h, err := newHasher(streamEvents, 1)
+	require.NoError(t, err)
+	next := h.encode(record{seq: want[2].Pos + 1, subject: "ev.r.m.run", data: []byte(strings.Repeat("x", 999))})
+	require.NoError(t, os.WriteFile(block, append(data, next[:500]...), 0o600))
+	c, err := Check(dir)
+	require.NoError(t, err)
+	require.Equal(t, 3, c.Events)
+	_, err = Advance(dir, time.Now())
+	require.NoError(t, err)
+	o := fast(t)
+	o.Dir = dir
+	require.Len(t, sessionOf(t, open(t, o), "ev.>"), 4, "three, and where it goes on")
+}

@@ -28,7 +28,7 @@ type gauges struct {
 	certificate time.Time
 	// limits are what services have told workers since this process began.
 	limits limits
-	// folded are the runs that go on, as far as their logs were read; ended are how the others ended.
+	// folded has the runs that go on, folded from what was read of their logs; ended has how the others ended.
 	folded map[string]*run.State
 	ended  map[string]run.Status
 }

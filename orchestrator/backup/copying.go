@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"divisi/bus"
 )
 
 // copying copies files of one directory into another, with their digests.
@@ -26,24 +28,7 @@ type copying struct {
 // goes meanwhile, as git does with what it packs, all of them are copied again.
 func (c *copying) dir(ctx context.Context, dir string, keep func(rel string) bool) (err error) {
 	for range maxTries {
-		if err := c.forget(dir); err != nil {
-			return err
-		}
-		err = filepath.WalkDir(filepath.Join(c.from, dir), func(path string, d fs.DirEntry, err error) error {
-			if err = errors.Join(err, ctx.Err()); err != nil {
-				return err
-			}
-			rel, err := filepath.Rel(c.from, path)
-			switch {
-			case err != nil:
-				return err
-			case d.IsDir():
-				return c.directory(rel)
-			case !d.Type().IsRegular() || !keep(rel):
-				return nil
-			}
-			return c.file(rel)
-		})
+		err = c.once(ctx, dir, keep, c.file)
 		if !errors.Is(err, fs.ErrNotExist) {
 			break
 		}
@@ -55,6 +40,45 @@ func (c *copying) dir(ctx context.Context, dir string, keep func(rel string) boo
 		return fmt.Errorf("copy %s: %w", dir, err)
 	}
 	return nil
+}
+
+// stream copies a stream. A file of it that goes meanwhile had only messages of runs that were removed: if not, the copy is
+// damaged, and is found to be.
+func (c *copying) stream(ctx context.Context, dir string) error {
+	keep := func(rel string) bool { return bus.IsStored(filepath.Base(rel)) }
+	err := c.once(ctx, dir, keep, func(rel string) error {
+		err := c.file(rel)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("copy %s: %w", dir, err)
+	}
+	return nil
+}
+
+// once copies the files of a directory anew, each with one.
+func (c *copying) once(ctx context.Context, dir string, keep func(rel string) bool, one func(rel string) error) error {
+	if err := c.forget(dir); err != nil {
+		return err
+	}
+	return filepath.WalkDir(filepath.Join(c.from, dir), func(path string, d fs.DirEntry, err error) error {
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(c.from, path)
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir():
+			return c.directory(rel)
+		case !d.Type().IsRegular() || !keep(rel):
+			return nil
+		}
+		return one(rel)
+	})
 }
 
 func (c *copying) directory(rel string) error {

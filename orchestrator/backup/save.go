@@ -97,8 +97,7 @@ func vacant(stateDir, dir string) error {
 func (c *copying) store(ctx context.Context) (had bus.Contents, err error) {
 	for range maxTries {
 		for _, stream := range bus.Stored() {
-			path := filepath.Join(serverDir, "bus", stream)
-			if err = c.dir(ctx, path, func(rel string) bool { return bus.IsStored(filepath.Base(rel)) }); err != nil {
+			if err = c.stream(ctx, filepath.Join(serverDir, "bus", stream)); err != nil {
 				return had, err
 			}
 		}
