@@ -20,7 +20,7 @@ const (
 	maxRecord   = 2 << 20 // the server takes messages of 1 MiB
 	withHeaders = 1 << 31 // in a length
 	removed     = 3 << 62 // in a sequence: the record removes a message
-	maxStep     = 1 << 24 // between two sequences; more are no sequences
+	maxStep     = 1 << 24 // between two sequences of a block; more are no sequences
 )
 
 // record is one message, as a block has it.
@@ -88,12 +88,13 @@ type place struct {
 	at      int // in the block, decompressed
 }
 
-// chain reads records from a place in a block on, whose sequences grow. end is behind the last one.
+// chain reads records from a place in a block on, whose sequences grow. The first of a block may have any: a restore goes on far
+// behind the last one, in a block of its own. end is behind the last record.
 func (h hasher) chain(b []byte, at int, after uint64) (found []place, end int) {
 	for {
 		r, ok := h.record(b[at:])
 		seq := r.seq &^ removed
-		if !ok || seq-after-1 >= maxStep && r.seq&removed == 0 {
+		if !ok || r.seq&removed == 0 && (seq <= after || at > 0 && seq-after > maxStep) {
 			return found, at
 		}
 		if r.seq&removed == 0 {

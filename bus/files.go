@@ -24,8 +24,8 @@ import (
 type files struct {
 	jetstream.Stream
 
-	name string
-	dir  string
+	name       string
+	store, dir string // the store's directory, and that of the stream in it
 	// found finds the messages when it is first called; what follows is set then.
 	found  func() error
 	blocks []string
@@ -89,9 +89,12 @@ func undamaged(dir string) error {
 	return nil
 }
 
+// streamDir is where a stream is, below the directory of a store.
+func streamDir(name string) string { return filepath.Join("jetstream", "$G", "streams", name) }
+
 // streamIn is a stream of the store under a directory. One that was never made has no messages.
 func streamIn(dir, name string) *files {
-	s := &files{name: name, dir: filepath.Join(dir, "jetstream", "$G", "streams", name, "msgs"), block: -1}
+	s := &files{name: name, store: dir, dir: filepath.Join(dir, streamDir(name), "msgs"), block: -1}
 	s.found = sync.OnceValue(s.find)
 	return s
 }
@@ -100,6 +103,12 @@ func (s *files) find() error {
 	numbers, err := s.list()
 	if err != nil {
 		return err
+	}
+	var known gaps
+	if s.name != streamLeases {
+		if known, err = gapsIn(s.store); err != nil {
+			return err
+		}
 	}
 	last, why := uint64(0), ""
 	for i, number := range numbers {
@@ -113,7 +122,7 @@ func (s *files) find() error {
 			why = path + " is damaged"
 		}
 		for _, p := range found {
-			if p.seq != last+1 {
+			if p.seq != last+1 && (why != "" || !known.free(s.name, p.seq-1)) {
 				s.gaps = append(s.gaps, gap{last + 1, p.seq - 1, cmp.Or(why, "a file is missing in "+s.dir)})
 				why = ""
 			}

@@ -22,6 +22,10 @@ func (b *Bus) Forget(ctx context.Context, run string) (freed uint64, err error) 
 	if err := b.forgetConsumers(ctx, run); err != nil {
 		return 0, fmt.Errorf("remove the queues of run %s: %w", run, b.class(ctx, err))
 	}
+	noted := b.expectGaps(ctx)
+	if noted != nil && !errors.Is(noted, ErrFull) { // a full store has room for the note once the run is gone
+		return 0, fmt.Errorf("remove run %s: %w", run, b.class(ctx, noted))
+	}
 	for _, of := range []struct {
 		stream jetstream.Stream
 		filter string
@@ -35,6 +39,9 @@ func (b *Bus) Forget(ctx context.Context, run string) (freed uint64, err error) 
 		if freed += n; err != nil {
 			return freed, fmt.Errorf("remove %s of run %s: %w", of.filter, run, b.class(ctx, err))
 		}
+	}
+	if noted != nil {
+		return freed, b.expectGaps(ctx)
 	}
 	return freed, nil
 }

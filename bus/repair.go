@@ -83,13 +83,15 @@ func (b *Bus) restart() error {
 	return nil
 }
 
-// Mend repairs the store of the embedded server as calls of this process do, for those of others, until stop.
+// Mend repairs the store of the embedded server as calls of this process do, for those of others, and tells in time that it will
+// be full, until stop.
 func (b *Bus) Mend() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	m := mending{bus: b}
 	var under sync.WaitGroup
 	under.Go(func() {
 		for pause(ctx, b.closing, mendPoll) == nil {
+			m.tellFill()
 			if err := m.once(ctx); err != nil {
 				b.log.Error().Err(err).Msg("the server cannot store anything any more: start it again")
 				return
@@ -102,6 +104,7 @@ func (b *Bus) Mend() (stop func()) {
 // mending is what Mend has done so far: whether it told that there is no room, and its restarts one soon after the other.
 type mending struct {
 	bus    *Bus
+	fill   filling
 	full   bool
 	starts int
 	last   time.Time
@@ -136,6 +139,18 @@ func (m *mending) once(ctx context.Context) error {
 		return err
 	}
 	return nil
+}
+
+// tellFill tells how full the store is, in time to do something about it.
+func (m *mending) tellFill() {
+	used, ceiling, ok := m.bus.Filled()
+	if !ok {
+		return
+	}
+	text, tell := m.fill.at(used, ceiling), m.bus.tell.Load()
+	if text != "" && tell != nil {
+		(*tell)(text)
+	}
 }
 
 // tell tells that the disk has no room, or has some again.

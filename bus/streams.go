@@ -83,6 +83,9 @@ func (b *Bus) ensureStreams(ctx context.Context, replicas int) error {
 func (b *Bus) ensureStream(ctx context.Context, want jetstream.StreamConfig) (jetstream.Stream, error) {
 	s, err := b.js.Stream(ctx, want.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		if want.Name == streamTasks { // an acknowledgement names a position: that of a queue before this one must name no task
+			want.FirstSeq = b.events.CachedInfo().State.LastSeq + 1
+		}
 		s, err = b.js.CreateStream(ctx, want)
 		if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
 			return s, err

@@ -60,6 +60,7 @@ type credsCall struct {
 type credsAnswer struct {
 	Token string       `json:"token,omitempty"`
 	All   []Credential `json:"all,omitempty"`
+	Ends  time.Time    `json:"ends,omitzero"` // of the certificate
 	Error string       `json:"error,omitempty"`
 	Usage bool         `json:"usage,omitempty"`
 }
@@ -71,6 +72,7 @@ type keeper struct {
 	bus      *bus.Bus
 	digest   string // of the server's certificate
 	audit    *audit.Log
+	ends     time.Time // of the certificate
 }
 
 func (k *keeper) answer(data []byte) ([]byte, error) {
@@ -117,6 +119,7 @@ func (k *keeper) do(q *credsCall) (a credsAnswer, err error) {
 	case q.Revoke != "":
 		err = k.bus.Disconnect(q.Revoke)
 	case q.List:
+		a.Ends = k.ends
 		a.All, err = k.list()
 	default:
 		err = usage.Errorf("the server is asked for nothing that it knows: use the version of the server")
@@ -181,10 +184,14 @@ func Revoke(ctx context.Context, stateDir, name string) error {
 	return err
 }
 
-// Credentials lists who may use the server of a state directory, and the tokens that can still be used.
-func Credentials(ctx context.Context, stateDir string) ([]Credential, error) {
+// Credentials lists who may use the server of a state directory, and the tokens that can still be used. expiry is what a person
+// should know of the end of the server's certificate; "" while that is far.
+func Credentials(ctx context.Context, stateDir string) (all []Credential, expiry string, err error) {
 	a, err := askKeeper(ctx, stateDir, credsCall{List: true})
-	return a.All, err
+	if err != nil {
+		return nil, "", err
+	}
+	return a.All, member.Expiry(a.Ends, now()), nil
 }
 
 // askKeeper asks the process that serves a state directory.

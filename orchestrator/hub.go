@@ -17,6 +17,7 @@ import (
 	"divisi/bus/member"
 	"divisi/internal/usage"
 	"divisi/orchestrator/audit"
+	"divisi/orchestrator/metrics"
 )
 
 // ServeOptions describe a server in this process.
@@ -34,9 +35,18 @@ type ServeOptions struct {
 	Agents, Gates int
 	Strict        bool
 	Keep          time.Duration // see HostOptions
-	// Ready is told once that the server is there: where members connect, and where by WebSocket.
-	Ready  func(url, webSocket string)
+	// Metrics is a loopback host:port that programs of this machine read numbers from; "" for none.
+	Metrics string
+	// Ready is told once that the server is there.
+	Ready  func(at Serving)
 	Notice func(text string)
+}
+
+// Serving is where members connect, where they do by WebSocket, and where numbers are read; "" for not.
+type Serving struct {
+	URL       string `json:"url"`
+	WebSocket string `json:"websocket,omitempty"`
+	Metrics   string `json:"metrics,omitempty"`
 }
 
 // hubDir is, in a state directory, the directory of its server.
@@ -58,15 +68,24 @@ func Serve(ctx context.Context, o ServeOptions) (err error) {
 		return err
 	}
 	c.later(book.Close)
-	at, url, web := o.At, o.At.String(), ""
-	var members *member.Registry
-	if at.URL == "" {
-		var b *bus.Bus
-		if b, members, err = openHub(ctx, stateDir, &o, book, &c); err != nil {
+	if o.Metrics != "" {
+		if err := metrics.Check(o.Metrics); err != nil {
 			return err
 		}
+	}
+	at, ready := o.At, Serving{URL: o.At.String()}
+	numbers := gauges{}
+	var members *member.Registry
+	if at.URL == "" {
+		own, err := openHub(ctx, stateDir, &o, book, &c)
+		if err != nil {
+			return err
+		}
+		b := own.bus
+		members = own.members
+		numbers.filled, numbers.certificate = b.Filled, own.ends
 		at = Server{URL: b.URL(), Login: filepath.Join(hubBus(stateDir), bus.OwnerFile)}
-		url, web = o.named(b.MemberURL()), o.named(b.WebSocketURL())
+		ready.URL, ready.WebSocket = o.named(b.MemberURL()), o.named(b.WebSocketURL())
 	}
 	notice := func(run, text string) {
 		if run != "" {
@@ -91,7 +110,13 @@ func Serve(ctx context.Context, o ServeOptions) (err error) {
 		}
 		c.later(stop)
 	}
-	o.Ready(url, web)
+	if o.Metrics != "" {
+		numbers.host = host
+		if ready.Metrics, err = numbers.show(ctx, o.Metrics, at, &c); err != nil {
+			return err
+		}
+	}
+	o.Ready(ready)
 	<-ctx.Done()
 	return nil
 }
@@ -124,48 +149,56 @@ func (o *ServeOptions) work(ctx context.Context, stateDir string, at Server) (st
 	return func() { cancel(); <-ended; w.Close() }, nil
 }
 
+// hub is the server of this process: who may use it, and when its certificate ends.
+type hub struct {
+	bus     *bus.Bus
+	members *member.Registry
+	ends    time.Time
+}
+
 // openHub starts the server for members, and answers those who join.
-func openHub(ctx context.Context, stateDir string, o *ServeOptions, book *audit.Log, c *closers) (
-	*bus.Bus, *member.Registry, error,
-) {
+func openHub(
+	ctx context.Context, stateDir string, o *ServeOptions, book *audit.Log, c *closers,
+) (h hub, err error) {
 	dir := filepath.Join(stateDir, hubDir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, nil, fmt.Errorf("make the directory of the server: %w", err)
+		return h, fmt.Errorf("make the directory of the server: %w", err)
 	}
 	if err := o.name(); err != nil {
-		return nil, nil, err
+		return h, err
 	}
-	registry, err := member.Open(dir, now)
-	if err != nil {
-		return nil, nil, err
+	if h.members, err = member.Open(dir, now); err != nil {
+		return h, err
 	}
-	registry.OnDenied(func(who string) { book.Add(audit.Entry{By: "unknown", What: audit.Denied, Detail: who}) })
+	h.members.OnDenied(func(who string) { book.Add(audit.Entry{By: "unknown", What: audit.Denied, Detail: who}) })
 	cert, digest, err := member.Certificate(dir, o.Hosts, now)
 	if err != nil {
-		return nil, nil, err
+		return h, err
 	}
+	h.ends = cert.Leaf.NotAfter
 	log := *zerolog.Ctx(ctx)
-	b, err := bus.Open(ctx, bus.Options{
-		Dir: hubBus(stateDir), Listen: o.Listen, WebSocket: o.WebSocket, Members: registry, Log: log,
+	h.bus, err = bus.Open(ctx, bus.Options{
+		Dir: hubBus(stateDir), Listen: o.Listen, WebSocket: o.WebSocket, Members: h.members, Log: log,
 		TLS: &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13},
 	})
 	if held := (*bus.LockedError)(nil); errors.As(err, &held) {
-		return nil, nil, usage.Errorf("a server of %s runs already, as process %d: stop it, or give this one another directory",
+		return h, usage.Errorf("a server of %s runs already, as process %d: stop it, or give this one another directory",
 			stateDir, held.PID)
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("start the server: %w", err)
+		return h, fmt.Errorf("start the server: %w", err)
 	}
-	c.later(func() { closeServer(ctx, b) })
-	b.WaitForRoom(o.Notice)
-	c.later(b.Mend())
-	stop, err := b.ServeJoins(ctx, func(m member.Member, err error) { joined(book, m, err) })
+	c.later(func() { closeServer(ctx, h.bus) })
+	h.bus.WaitForRoom(o.Notice)
+	c.later(h.bus.Mend())
+	stop, err := h.bus.ServeJoins(ctx, func(m member.Member, err error) { joined(book, m, err) })
 	if err != nil {
-		return nil, nil, err
+		return h, err
 	}
 	c.later(stop)
-	k := &keeper{o, registry, b, digest, book}
-	stop, err = b.Subscribe(ctx, credsSubject, func(m bus.Message, reply func([]byte) error) {
+	c.later(watchEnd(ctx, h.ends, o.Notice))
+	k := &keeper{o, h.members, h.bus, digest, book, h.ends}
+	stop, err = h.bus.Subscribe(ctx, credsSubject, func(m bus.Message, reply func([]byte) error) {
 		data, err := k.answer(m.Data)
 		if err == nil {
 			err = reply(data)
@@ -175,10 +208,10 @@ func openHub(ctx context.Context, stateDir string, o *ServeOptions, book *audit.
 		}
 	})
 	if err != nil {
-		return nil, nil, err
+		return h, err
 	}
 	c.later(stop)
-	return b, registry, nil
+	return h, nil
 }
 
 // name finds the names of the server where none are given.

@@ -48,7 +48,9 @@ var arrows = []struct {
 	{"mirrors", nil},
 	{"fit", nil},
 	{"audit", nil},
-	{".", []string{"attempt", "audit", "baseline", "conductor", "console", "dashboard", "decision", "explain", "fit", "mirrors", "needs", "phase", "plan", "proof", "recovery", "report", "request", "run", "sample", "store"}},
+	{"backup", []string{"store"}},
+	{"metrics", nil},
+	{".", []string{"attempt", "audit", "backup", "baseline", "conductor", "console", "dashboard", "decision", "explain", "fit", "metrics", "mirrors", "needs", "phase", "plan", "proof", "recovery", "report", "request", "run", "sample", "store"}},
 }
 
 // pure are the packages that decide or fold: they know neither NATS nor git, files, processes or the network.

@@ -19,7 +19,7 @@ func hub(t *testing.T) (stateDir string) {
 	ready, ended := make(chan string, 1), make(chan error, 1)
 	go func() {
 		ended <- orchestrator.Serve(ctx, orchestrator.ServeOptions{
-			StateDir: stateDir, Listen: "127.0.0.1:0", Ready: func(url, _ string) { ready <- url }, Notice: func(string) {},
+			StateDir: stateDir, Listen: "127.0.0.1:0", Ready: func(at orchestrator.Serving) { ready <- at.URL }, Notice: func(string) {},
 		})
 	}()
 	t.Cleanup(func() { cancel(); require.NoError(t, <-ended) })

@@ -166,7 +166,7 @@ func (w *Worker) measure(ctx context.Context) {
 	w.fit = fit.Machine{
 		Tags: w.o.Tags, Policy: w.policy, Strict: level.Strict, Find: installed,
 		Version: func(name string) string { return versions[name] },
-		Models: w.callable,
+		Models:  w.callable,
 	}
 }
 

@@ -100,7 +100,7 @@ func published(r *bufio.Reader, args []string) ([]byte, error) {
 		return nil, fmt.Errorf("%w: a message does not end well", ErrRefused)
 	}
 	content := data[header:size]
-	return data, errors.Join(pulls(args[1], content), named(args[1], content))
+	return data, errors.Join(pulls(args[1], content), named(args[1], content), sums(args[1], content))
 }
 
 // named refuses to look for objects: their names have digests, and who was not told a name reads nothing.
@@ -112,6 +112,21 @@ func named(subject string, data []byte) error {
 		if subject == api+"STREAM.INFO."+stream && len(data) > 0 {
 			return fmt.Errorf("%w: a list of what stream %s has", ErrRefused, stream)
 		}
+	}
+	return nil
+}
+
+// sums refuses to have positions listed that no message has: the server would make the list in memory, however many they are.
+func sums(subject string, data []byte) error {
+	var request server.JSApiStreamInfoRequest
+	if !strings.HasPrefix(subject, api+"STREAM.INFO.") || len(data) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(data, &request); err != nil {
+		return fmt.Errorf("%w: the request to %.200q cannot be read: %w", ErrRefused, subject, err)
+	}
+	if request.DeletedDetails {
+		return fmt.Errorf("%w: %.200q asks for a list of free positions", ErrRefused, subject)
 	}
 	return nil
 }

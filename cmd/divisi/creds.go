@@ -69,9 +69,12 @@ be a token of the list too: then it admits no more members, and those that it ha
 }
 
 func (g *globals) listCreds(ctx context.Context) error {
-	all, err := orchestrator.Credentials(g.log.WithContext(ctx), g.stateDir)
+	all, expiry, err := orchestrator.Credentials(g.log.WithContext(ctx), g.stateDir)
 	if err != nil {
 		return err
+	}
+	if expiry != "" {
+		g.notice(expiry)
 	}
 	if len(all) == 0 {
 		return g.print(say("%s", g.calls("Nothing has joined. Make a token with: divisi serve token\n")))

@@ -41,7 +41,7 @@ func runScripts(t *testing.T, dir string) {
 		Dir: filepath.Join("testdata", dir), RequireExplicitExec: true, RequireUniqueNames: true, Setup: setUp,
 		Condition: condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exitcode": exitCodeCmd, "gitrepo": gitRepo, "fakegemini": fakeGemini, "fakechat": fakeChat, "natsserver": natsServer, "exampleserver": exampleServer, "holdport": holdPort, "recorder": recorder, "connectproxy": connectProxy,
+			"exitcode": exitCodeCmd, "gitrepo": gitRepo, "fakegemini": fakeGemini, "fakechat": fakeChat, "natsserver": natsServer, "exampleserver": exampleServer, "holdport": holdPort, "recorder": recorder, "fetch": fetch, "connectproxy": connectProxy,
 			"spawn": spawn, "until": until, "signal": signalJob, "ended": ended,
 			"snapshot": snapshot, "untouched": untouched, "landed": landed, "sametree": sameTree, "lastrun": lastRun,
 			"noruns": noRuns, "killed": killed, "struck": struck, "served": served, "tmpfs": tmpfs, "process": process,

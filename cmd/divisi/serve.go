@@ -46,9 +46,10 @@ See docs/machines.md.` +
 	f.StringVar(&s.creds, "creds", "", "file of NATS credentials for --nats")
 	f.IntVar(&s.o.Agents, "agents", 4, "agents at once of the server's own worker; 0 for none")
 	f.IntVar(&s.o.Gates, "gates", 0, "runs of gates at once of it (default one for every 4 cores)")
+	f.StringVar(&s.o.Metrics, "metrics", "", "loopback address where Prometheus or others read metrics, e.g. 127.0.0.1:9100")
 	f.StringVar(&s.keep, "keep", "14d", "how long runs stay whose branch was published; 0d keeps all")
 	f.StringVar(&s.sandbox, "sandbox", sandboxAuto, "auto, or strict: conduct only where commands can be fully confined")
-	c.AddCommand(s.tokens())
+	c.AddCommand(s.tokens(), s.backup(), s.restore())
 	return c
 }
 
@@ -94,7 +95,7 @@ func (s *serveCommand) serve(ctx context.Context) error {
 	}
 	s.o.At, s.o.StateDir, s.o.Strict, s.o.Notice = at, s.stateDir, s.sandbox == sandboxStrict, s.notice
 	var failed error
-	s.o.Ready = func(url, web string) { failed = s.ready(url, web) }
+	s.o.Ready = func(at orchestrator.Serving) { failed = s.ready(at) }
 	if err := orchestrator.Serve(s.log.WithContext(ctx), s.o); err != nil {
 		return err
 	}
@@ -117,19 +118,20 @@ func externalServer(url, creds string) (orchestrator.Server, error) {
 }
 
 // ready says how to join.
-func (s *serveCommand) ready(url, web string) error {
+func (s *serveCommand) ready(at orchestrator.Serving) error {
 	return s.print(func(b *strings.Builder) error {
-		fmt.Fprintf(b, "serving at %s\n", url)
-		if web != "" {
-			fmt.Fprintf(b, "and by WebSocket at %s, for members with a token of:  %s serve token --websocket\n", web, s.command())
+		fmt.Fprintf(b, "serving at %s\n", at.URL)
+		if at.WebSocket != "" {
+			fmt.Fprintf(b, "and by WebSocket at %s, for members with a token of:  %s serve token --websocket\n", at.WebSocket,
+				s.command())
+		}
+		if at.Metrics != "" {
+			fmt.Fprintf(b, "metrics are at %s\n", at.Metrics)
 		}
 		if s.nats == "" {
 			fmt.Fprintf(b, "a worker joins with:  %s serve token | ssh MACHINE divisi worker --join -\n", s.command())
 			fmt.Fprintf(b, "a person joins with:  %s serve token --role person | ssh MACHINE divisi join -\n", s.command())
 		}
 		return nil
-	}, struct {
-		URL       string `json:"url"`
-		WebSocket string `json:"websocket,omitempty"`
-	}{url, web})
+	}, at)
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -25,6 +26,21 @@ func exampleServer(ts *testscript.TestScript, neg bool, args []string) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		ts.Fatalf("build the example server: %v\n%s", err, out)
 	}
+}
+
+// fetch: fetch URL-FILE FILE writes what an HTTP server answers; the first file has the address.
+func fetch(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: fetch URL-FILE FILE")
+	}
+	a, err := http.Get(strings.TrimSpace(ts.ReadFile(args[0])))
+	ts.Check(err)
+	data, err := io.ReadAll(a.Body)
+	ts.Check(errors.Join(err, a.Body.Close()))
+	if a.StatusCode != http.StatusOK {
+		ts.Fatalf("the server answers %s: %s", a.Status, data)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), data, 0o600))
 }
 
 // recorder: recorder FILE serves HTTP on a loopback port for the rest of the script, sets PORT, and writes down whatever arrives:

@@ -27,6 +27,8 @@ const (
 	Published  = "publish"  // the branch of a run was published
 	Resumed    = "resume"   // a run goes on
 	Removed    = "remove"   // a run was removed
+	BackedUp   = "backup"   // the server was copied; Detail is where to
+	Restored   = "restore"  // the server is a copy; Detail is of when
 	Asked      = "ask"      // a run was asked to do what Verb says
 	Overflowed = "left out" // Detail is how many lines a minute had beyond the most
 )

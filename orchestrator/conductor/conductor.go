@@ -101,6 +101,8 @@ type Conductor struct {
 	st  *run.State
 	// folded is up to where New has folded the log, last the newest position on the conductor's own subjects.
 	folded, last uint64
+	// restored is where the log goes on from a copy that has the run; 0 where it is no copy.
+	restored uint64
 	// asked is the plan that a person is asked about. deciding is set while it is about another decision, shown has those that
 	// the person was asked about. answers delivers what an answer leads to, askers counts the goroutines that wait.
 	asked    asking

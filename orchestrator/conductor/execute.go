@@ -190,6 +190,9 @@ func (c *Conductor) enqueue(ctx context.Context, d run.Dispatch) error {
 	}
 	msg, subject := fmt.Sprintf("%s.%s.%d.%d", c.cfg.Run, d.Task, d.Attempt, c.st.Epoch),
 		bus.TaskSubject(d.Role, c.cfg.Run, queueToken(d.Task, d.Attempt))
+	if err := c.claim(ctx, d); err != nil {
+		return err
+	}
 	c.heard.Store(subject, c.cfg.Clock())
 	defer spend(&c.own.Log)()
 	err = c.cfg.Bus.Enqueue(ctx, subject, msg, data)

@@ -57,6 +57,9 @@ func (c *Conductor) takeOver(ctx context.Context) error {
 	if err := c.syncHead(ctx); err != nil {
 		return err
 	}
+	if err := c.lookRestored(ctx); err != nil {
+		return err
+	}
 	if err := c.sweep(ctx, time.Time{}); err != nil || c.cfg.Setup == "" {
 		return err
 	}

@@ -80,9 +80,10 @@ type State struct {
 	Decisions Decisions
 	// Queue are the works that have not ended.
 	Queue Queue
-	// ConductorPos is the position of the newest event by a conductor, Pos that of the newest event of all, Time its time.
+	// ConductorPos is the position of the newest event by a conductor, First and Pos those of the first and the newest event of
+	// all, Time is the time of that.
 	ConductorPos uint64
-	Pos          uint64
+	First, Pos   uint64
 	Time         time.Time
 }
 
@@ -105,6 +106,9 @@ func NewState() *State {
 func (s *State) Apply(e *contextscope.Event) error {
 	if err := s.apply(e); err != nil {
 		return fmt.Errorf("event %s at %d (%s): %w", e.ID, e.Pos, e.Kind, err)
+	}
+	if s.First == 0 {
+		s.First = e.Pos
 	}
 	if s.Pos = max(s.Pos, e.Pos); e.Time.After(s.Time) {
 		s.Time = e.Time

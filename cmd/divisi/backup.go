@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"divisi/internal/text"
+	"divisi/orchestrator"
+)
+
+func (s *serveCommand) backup() *cobra.Command {
+	return &cobra.Command{
+		Use:   "backup DIR",
+		Short: "Copy the server into a directory, also while it serves",
+		Long: `Copy what the server of this state directory has acknowledged into DIR, which must be new or empty: log, objects,
+leases, members, certificate and key, the audit log, and the repositories of its runs. The server may
+serve meanwhile. Who can read DIR can be the server. See docs/backup.md.` +
+			codes(codeOK, codeUsage, codeMachine),
+		Example: "  divisi serve backup /backup/divisi-$(date +%F)",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			saved, err := orchestrator.Backup(s.log.WithContext(c.Context()), s.stateDir, args[0])
+			if err != nil {
+				return err
+			}
+			return s.print(say("%s is a backup of the server: %s\n", args[0], savedLine(saved)), saved)
+		},
+	}
+}
+
+func (s *serveCommand) restore() *cobra.Command {
+	return &cobra.Command{
+		Use:   "restore DIR",
+		Short: "Put a backup in place of a server that is gone",
+		Long: `Put the backup DIR into this state directory, which must be new or empty, after each of its files was found
+to be whole. Then start divisi serve with the same --listen and --host: members come back by themselves. The
+log goes on far behind the backup, so that nothing which an old worker still does can be taken for a part of
+it. What happened after the backup is lost. See docs/backup.md.` +
+			codes(codeOK, codeUsage, codeMachine),
+		Example: "  divisi serve restore /backup/divisi-2026-11-28 --state-dir /var/lib/divisi",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			saved, err := orchestrator.Restore(s.log.WithContext(c.Context()), args[0], s.stateDir)
+			if err != nil {
+				return err
+			}
+			return s.print(func(b *strings.Builder) error {
+				at := saved.Time.Local().Format(time.DateTime)
+				fmt.Fprintf(b, "%s has the server of %s: %s\n", s.stateDir, at, savedLine(saved))
+				fmt.Fprintf(b, "Start it, at the address and with the hosts that it had:  %s serve\n", s.command())
+				return nil
+			}, saved)
+		},
+	}
+}
+
+// savedLine counts what a backup has.
+func savedLine(s orchestrator.Saved) string {
+	return fmt.Sprintf("%s, %s, %s, %d MiB", text.Count(s.Runs, "run"), text.Count(s.Events, "message"),
+		text.Count(s.Objects, "object"), s.Bytes>>20)
+}

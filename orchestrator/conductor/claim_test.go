@@ -1,0 +1,88 @@
+package conductor_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/bus"
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/run"
+	"divisi/subagents/journal"
+	"divisi/subagents/wire"
+)
+
+// begun conducts the run without a worker until its first task is on the queue.
+func (r *rig) begun(resume bool) (stop func()) {
+	r.t.Helper()
+	ctx, cancel := context.WithCancel(r.t.Context())
+	c, err := conductor.New(ctx, r.config(resume))
+	require.NoError(r.t, err)
+	if !resume {
+		require.NoError(r.t, c.Start(ctx, r.spec))
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- c.Run(ctx) }()
+	require.Eventually(r.t, func() bool {
+		queued, err := r.bus.Queued(ctx, bus.TaskFilter(r.spec.Run))
+		return err == nil && slices.Contains(queued, bus.TaskSubject("mod", r.spec.Run, "one--1"))
+	}, 20*time.Second, 5*time.Millisecond)
+	return func() { cancel(); <-ended }
+}
+
+// A worker goes on with what it had on a server whose log was lost: nothing that it appends is stored any more.
+func TestAConductorClaimsTheAttemptsOfACopiedLog(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(1), func(s *run.Spec) {
+		s.Roles["mod"] = command("mod", "echo new > f00.txt")
+		s.Plan = planOf(spec.Task{ID: "one", Role: "mod", Brief: "b", Files: []string{"f00.txt"}})
+	})
+	ctx := t.Context()
+	stop := r.begun(false)
+	at := &wire.Assignment{Run: "r1", Task: spec.Task{ID: "one"}, Attempt: 1, Role: spec.Role{Name: "mod"}}
+	ids := journal.Stamp{Worker: "old", Clock: time.Now, IDs: r.newID}
+	had, err := journal.Open(ctx, r.bus, r.bus, at, ids)
+	require.NoError(t, err)
+	_, err = had.Append(ctx, wire.Draft(contextscope.KindStarted, wire.Started{Delivery: 1}))
+	require.NoError(t, err)
+	future := &wire.Assignment{Run: "r1", Task: spec.Task{ID: "--batch-1"}, Attempt: 1, Role: spec.Role{Name: spec.RoleTester}}
+	lost, err := journal.Open(ctx, r.bus, r.bus, future, ids) // dispatched after the backup
+	require.NoError(t, err)
+	stop()
+
+	restored, err := r.bus.Append(ctx, bus.RestoredSubject, []byte("{}"), 0)
+	require.NoError(t, err)
+	require.NoError(t, r.bus.Purge(ctx, bus.TaskFilter("r1"))) // a copy has no queue
+	stop = r.begun(true)
+	_, err = had.Append(ctx, wire.Draft(contextscope.KindProgress, wire.Progress{Doing: "what was lost"}))
+	require.ErrorIs(t, err, bus.ErrFenced)
+	stop()
+
+	c, err := conductor.New(ctx, r.config(true))
+	require.NoError(t, err)
+	defer r.worker(ctx)()
+	require.NoError(t, c.Run(ctx))
+	require.Equal(t, run.Done, c.State().Status, c.State().Reason)
+	require.Equal(t, []string{"one"}, r.landed())
+	_, err = lost.Append(ctx, wire.Draft(contextscope.KindStarted, wire.Started{Delivery: 1}))
+	require.ErrorIs(t, err, bus.ErrFenced)
+	first := map[string]contextscope.Event{}
+	for b, err := range (conductor.Log{Bus: r.bus, Run: at.Run}).Read(ctx, restored) {
+		require.NoError(t, err)
+		for _, e := range b.Events {
+			require.NotEqual(t, contextscope.KindUnreadable, e.Kind)
+			if _, had := first[e.Agent]; e.Agent != "" && !had {
+				first[e.Agent] = e
+				require.Equal(t, contextscope.KindStarted, e.Kind)
+				require.Len(t, b.Events, 2, "the claim of %s", e.Agent)
+				require.Equal(t, contextscope.KindControl, b.Events[1].Kind)
+			}
+		}
+	}
+	require.Contains(t, first, "--batch-1/1")
+}
