@@ -68,7 +68,7 @@ func TestACrewIsCountedOnUntilItIsLost(t *testing.T) {
 	require.ErrorContains(t, c.Enlist(t.Context(), twin), "knows a worker w1 with another key")
 	newer := recruit(t, "w9", 2)
 	newer.Protocol++
-	require.ErrorContains(t, c.Enlist(t.Context(), newer), "worker w9 is incompatible: it speaks version 2")
+	require.ErrorContains(t, c.Enlist(t.Context(), newer), "worker w9 is incompatible: it speaks version 3")
 	gone := r.says(wire.Presence{
 		Worker: "w9", Version: "v9", Protocol: newer.Protocol, Key: newer.Key, State: wire.WorkerReady, Places: newer.Places,
 		Runs: map[string]wire.Service{"r1": {Serves: []string{"reader", "tester"}}},
@@ -97,7 +97,7 @@ func TestACrewIsCountedOnUntilItIsLost(t *testing.T) {
 	open := decision.Open(st)
 	require.Len(t, open, 1)
 	require.Contains(t, open[0].Text, "a worker for the role reader: no worker takes the tasks of role reader: worker w9 is incompatible: "+
-		"it speaks version 2 of the protocol (Divisi v9), and run r1 version 1. Install Divisi ")
+		"it speaks version 3 of the protocol (Divisi v9), and run r1 version 2. Install Divisi ")
 	stop()
 	gone()
 

@@ -23,6 +23,9 @@ func (s *State) refused(e *contextscope.Event, a *Attempt, r spec.Receipt) error
 	if err := wire.Verify(s.Spec.Run, s.Spec.Keys, r); err != nil {
 		return err
 	}
+	if agent := wire.AgentID(e.Task, a.Attempt); r.Agent != "" && r.Agent != agent {
+		return fmt.Errorf("it is of %.80s, and was handed in for %s", r.Agent, agent)
+	}
 	if s.Proofs.ofBase(r) {
 		return nil // its worker has the gates run on the base commit first
 	}

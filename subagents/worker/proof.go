@@ -44,6 +44,7 @@ func (at *attempt) sign(r *spec.Receipt) error {
 	if cfg.Key == nil {
 		return nil
 	}
+	r.Agent = at.assignment.Agent()
 	return wire.Sign(at.assignment.Run, cfg.Name, cfg.Key, r)
 }
 
