@@ -58,12 +58,14 @@ func Serve(ctx context.Context, o ServeOptions) (err error) {
 		return err
 	}
 	c.later(book.Close)
-	at, url, web := o.At, o.At.String(), ""
+	at, url, web, revoke := o.At, o.At.String(), "", (func(string) (bool, error))(nil)
 	if at.URL == "" {
-		b, err := openHub(ctx, stateDir, &o, book, &c)
+		k, err := openHub(ctx, stateDir, &o, book, &c)
 		if err != nil {
 			return err
 		}
+		b := k.bus
+		revoke = k.revokeWorker
 		at = Server{URL: b.URL(), Login: filepath.Join(hubBus(stateDir), bus.OwnerFile)}
 		url, web = o.named(b.MemberURL()), o.named(b.WebSocketURL())
 	}
@@ -75,6 +77,7 @@ func Serve(ctx context.Context, o ServeOptions) (err error) {
 	}
 	host, err := NewHost(HostOptions{
 		StateDir: stateDir, Server: at, Strict: o.Strict, Keep: o.Keep, Notice: notice, audit: book, members: o.At.URL == "",
+		revoke: revoke,
 	})
 	if err == nil {
 		err = host.Start(ctx)
@@ -124,7 +127,7 @@ func (o *ServeOptions) work(ctx context.Context, stateDir string, at Server) (st
 }
 
 // openHub starts the server for members, and answers those who join.
-func openHub(ctx context.Context, stateDir string, o *ServeOptions, book *audit.Log, c *closers) (*bus.Bus, error) {
+func openHub(ctx context.Context, stateDir string, o *ServeOptions, book *audit.Log, c *closers) (*keeper, error) {
 	dir := filepath.Join(stateDir, hubDir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the directory of the server: %w", err)
@@ -175,7 +178,7 @@ func openHub(ctx context.Context, stateDir string, o *ServeOptions, book *audit.
 		return nil, err
 	}
 	c.later(stop)
-	return b, nil
+	return k, nil
 }
 
 // name finds the names of the server where none are given.

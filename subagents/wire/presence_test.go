@@ -47,7 +47,7 @@ func TestEnlistmentCheck(t *testing.T) {
 	before.Protocol--
 	require.NoError(t, before.Check(NewConducting("r", "v1")), "the version before is read too")
 	for want, change := range map[string]func(*Enlistment){
-		"is no name":                   func(e *Enlistment) { e.Worker = "a.b" },
+		"is no name": func(e *Enlistment) { e.Worker = "a.b" },
 		fmt.Sprintf("speaks version %d", Protocol+1): func(e *Enlistment) { e.Protocol = Protocol + 1 },
 		fmt.Sprintf("speaks version %d", Protocol-2): func(e *Enlistment) { e.Protocol = Protocol - 2 },
 		"has 0 bytes":                  func(e *Enlistment) { e.Key = nil },

@@ -58,8 +58,8 @@ func (at *attempt) tester() *tester.Executor {
 		Fresh: at.fresh, Services: at.services, Outputs: at.worker.cfg.Outputs, Limiter: at.worker.cfg.Gates,
 		Bounds: at.bounds(),
 		Doing:  at.progress.doing,
-		Sign:   at.sign,
-		Judge:  at.judge(), Objects: at.worker.cfg.Bus, Log: at.log,
+		Worker: at.worker.cfg.Name, Sign: at.sign,
+		Judge: at.judge(), Objects: at.worker.cfg.Bus, Log: at.log,
 	}
 	if at.worker.cfg.Foreign != nil {
 		t.Foreign = at.foreign
