@@ -86,8 +86,6 @@ func (o *Options) check() error {
 		return wrong("prove %q is neither batch nor each", o.Prove)
 	case o.Reprove < 0 || o.Reprove > 100:
 		return wrong("reprove %g%% is not between 0%% and 100%%", o.Reprove)
-	case o.Reprove > 0 && !o.Elsewhere:
-		return wrong("reprove is for runs whose workers are elsewhere: in one process there is no other worker")
 	case o.Parallel < 0:
 		return wrong("parallel cannot be negative")
 	case o.Budget < 0:

@@ -43,7 +43,7 @@ func differs(l *run.Landing) run.Decision {
 	about, first, second := fmt.Sprintf("batch-%d", l.Batch), strings.Join(l.Provers(), ", "), l.Second.Worker
 	return run.Decision{
 		ID: run.DecisionID(about, l.Second.Pos), About: about, Pos: l.Second.Pos,
-		Text: fmt.Sprintf("whom to trust about batch %d: its gates passed on worker %s, and failed on worker %s",
+		Text: fmt.Sprintf("a decision about batch %d: its gates passed on worker %s, and failed on worker %s",
 			l.Batch, first, second),
 		Evidence: []string{
 			fmt.Sprintf("on worker %s: %s", second, text.Line(l.Second.Fault.Message)),

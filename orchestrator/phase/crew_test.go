@@ -32,7 +32,7 @@ func newCrewed(t testing.TB, reprove float64, workers ...string) *crewed {
 	c := &crewed{keys: map[string]ed25519.PrivateKey{}, runs: map[string]int{}}
 	s := run.Spec{Base: "b", Plan: &spec.Plan{}, Roles: runtest.Roles(), Parallel: 4, Reprove: reprove, Keys: map[string][]byte{}}
 	s.Project.Gates = []spec.Gate{{Name: "test"}}
-	for _, w := range append(workers, "z") {
+	for _, w := range append([]string{"z"}, workers...) {
 		public, key, err := ed25519.GenerateKey(nil)
 		require.NoError(t, err)
 		c.keys[w], s.Keys[w] = key, public
@@ -291,6 +291,34 @@ func TestAQuarantine(t *testing.T) {
 		require.Equal(t, spec.StatusFailed, l.Works.Settled("x").Status)
 		require.Equal(t, "worker a is in quarantine", l.Works.Settled("x").Error.Message)
 	})
+	t.Run("what it left in an attempt proves nothing for the next worker", func(t *testing.T) {
+		t.Parallel()
+		l := newCrewed(t, 0, "a", "b")
+		l.Gates(run.AgainTask, 1, "b")
+		left := l.gates("a", run.AgainTask, 1, spec.Receipt{Tree: "base", Verdict: spec.VerdictPass}).Receipts
+		l.Gates(run.FlakesTask, 1, "b")
+		l.By("a", run.FlakesTask, 1, contextscope.KindStarted, wire.Started{Delivery: 1})
+		left[0].Agent = run.FlakesTask + "/1"
+		require.NoError(t, wire.Sign("r1", "a", l.keys["a"], &left[0]))
+		l.By("a", run.FlakesTask, 1, contextscope.KindReceipt, left[0])
+		quarantine(l, 0)
+		l.By("b", run.FlakesTask, 1, contextscope.KindStarted, wire.Started{Delivery: 2})
+		l.By("b", run.FlakesTask, 1, contextscope.KindResult, spec.Result{Status: spec.StatusDone, Receipts: left})
+		require.Equal(t, "the receipt of gate test does not count: worker a is in quarantine",
+			l.Works.Settled(run.FlakesTask).Error.Message)
+	})
+	t.Run("its second proof is given again", func(t *testing.T) {
+		t.Parallel()
+		l := newCrewed(t, 100, "a", "b", "c")
+		l.land(1, "b")
+		require.Equal(t, run.Done, l.end(passes).State)
+		require.Equal(t, "a", l.Batches.Landed[0].Second.Worker)
+		quarantine(l, 0)
+		require.True(t, l.Batches.Reproving())
+		require.Equal(t, run.Done, l.end(passes).State)
+		require.Equal(t, "c", l.Batches.Landed[0].Second.Worker)
+		require.Empty(t, l.Quarantines["a"].Alone)
+	})
 	t.Run("what it has proven before counts", func(t *testing.T) {
 		t.Parallel()
 		l := newCrewed(t, 0, "a", "b")
@@ -325,7 +353,9 @@ func TestAQuarantine(t *testing.T) {
 	})
 	t.Run("with its baseline nothing counts that was compared with it", func(t *testing.T) {
 		t.Parallel()
-		l := newCrewed(t, 0, "a", "b")
+		l := newCrewed(t, 0, "a", "b", "z")
+		l.Gates(run.BaselineTask, 1, "b")
+		l.gates("z", run.BaselineTask, 1, spec.Receipt{Tree: "base", Verdict: spec.VerdictPass})
 		l.land(1, "b")
 		l.Gates("--batch-2", 1, "h2")
 		l.Append("", run.Data{Quarantine: &run.Quarantine{Worker: "z", By: "user:ann"}})
@@ -333,10 +363,10 @@ func TestAQuarantine(t *testing.T) {
 		require.Equal(t, []string{"task1"}, l.Quarantines["z"].Alone)
 		r := l.gates("b", "--batch-2", 1, spec.Receipt{Tree: "t2", Since: "h1", Verdict: spec.VerdictPass})
 		require.Equal(t, spec.StatusFailed, r.Status)
-		require.Equal(t, []string{"assign --baseline/1 to tester on b"}, runtest.Describe(phase.Baseline(l.State)))
+		require.Equal(t, []string{"assign --baseline/2 to tester on b"}, runtest.Describe(phase.Baseline(l.State)))
 		l.Do(phase.Baseline(l.State))
 		require.Empty(t, phase.Baseline(l.State), "it is outstanding")
-		l.gates("b", run.BaselineTask, 1, spec.Receipt{Tree: "base", Verdict: spec.VerdictPass})
+		l.gates("b", run.BaselineTask, 2, spec.Receipt{Tree: "base", Verdict: spec.VerdictPass})
 		l.Do(phase.Baseline(l.State))
 		require.True(t, l.Baselined())
 		require.Contains(t, strings.Join(l.Notices, "\n"), "what a worker in quarantine found there does not count")
@@ -475,7 +505,7 @@ func TestASecondProofThatDiffers(t *testing.T) {
 			open := decision.Open(l.State)
 			require.Len(t, open, 1)
 			require.Equal(t, run.DecideReproof, open[0].Kind)
-			require.Equal(t, "whom to trust about batch 2: its gates passed on worker a, and failed on worker b", open[0].Text)
+			require.Equal(t, "a decision about batch 2: its gates passed on worker a, and failed on worker b", open[0].Text)
 			require.Equal(t, []string{"on worker b: test is red", "in it have landed: task2"}, open[0].Evidence)
 			actions, _, err := decision.Take(l.State, run.Answer{ID: open[0].ID, Option: option, By: "user:ann"})
 			require.NoError(t, err)

@@ -121,7 +121,7 @@ func Over(s *run.State) bool {
 	if s.Status != run.Running && s.Status != run.Planning && s.Status != run.Final {
 		return false
 	}
-	return s.Baselined() && !s.Batches.Reproving() && quietBut(s, run.FinalTask) && nothingLeft(s)
+	return s.Baselined() && quietBut(s, run.FinalTask) && nothingLeft(s) && !s.Batches.Reproving()
 }
 
 // nothingLeft reports whether all tasks have ended, and no other ones come.

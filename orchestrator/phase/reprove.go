@@ -12,7 +12,7 @@ import (
 // Reprove has landed batches proven a second time, by another worker than the first, while a gate permit is free. Nothing waits
 // for it but the end of the run. Where no other worker is there at that end, the run goes on without, and tells so.
 func Reprove(s *run.State) []run.Action {
-	if s.Status != run.Planning && s.Status != run.Running && s.Status != run.Final || !s.Baselined() {
+	if s.Spec.Reprove == 0 || s.Status != run.Planning && s.Status != run.Running && s.Status != run.Final || !s.Baselined() {
 		return nil
 	}
 	free := s.Batches.Free(s.Crew.Permits(s.Spec.Project.GatePermits), s.Works)
