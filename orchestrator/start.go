@@ -86,10 +86,8 @@ func (o *Options) check() error {
 		return wrong("prove %q is neither batch nor each", o.Prove)
 	case o.Reprove < 0 || o.Reprove > 100:
 		return wrong("reprove %g%% is not between 0%% and 100%%", o.Reprove)
-	case o.Parallel < 0:
-		return wrong("parallel cannot be negative")
-	case o.Budget < 0:
-		return wrong("budget cannot be negative")
+	case o.Parallel < 0, o.Budget < 0:
+		return wrong("parallel and budget cannot be negative")
 	case o.Parallel > maxParallel:
 		return wrong("parallel must be at most %d, not %d", maxParallel, o.Parallel)
 	case o.Plan == nil && !o.Trial && !o.AutoApprove && o.Approve == nil && o.WritePlan == nil:

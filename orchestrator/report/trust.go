@@ -37,8 +37,8 @@ func (r *Reproof) String() string {
 		r.Batches, batches(r.Landed), r.Percent, r.Passed, text.Count(r.GateRuns, "gate run"))
 }
 
-// Quarantine is a worker in quarantine: the tasks that have landed with its proof alone, and whether the final gates have passed on
-// them since.
+// Quarantine is a worker in quarantine: the tasks that have landed with its proof alone, and whether the final gates have passed
+// on them since.
 type Quarantine struct {
 	Worker string    `json:"worker"`
 	By     string    `json:"by"`

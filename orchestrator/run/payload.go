@@ -100,10 +100,9 @@ type Data struct {
 	Crew Crew `json:"crew,omitzero"`
 	// At is set, to the environment of a worker, where that has told it and no receipt has.
 	At map[string]string `json:"at,omitempty"`
-	// Quarantine is set when a person puts a worker into quarantine.
+	// Quarantine is set when a person puts a worker into quarantine, Reproved when a second proof of a batch ends without gates.
 	Quarantine *Quarantine `json:"quarantine,omitempty"`
-	// Reproved is set when a second proof of a batch ends without one.
-	Reproved *Reproved `json:"reproved,omitempty"`
+	Reproved   *Reproved   `json:"reproved,omitempty"`
 	// Unserved is set, to all of it, when the roles change that no worker serves.
 	Unserved map[string]Unserved `json:"unserved,omitzero"`
 	// Made is set, where another machine can take the run over, before other events refer to a commit that the conductor made.
