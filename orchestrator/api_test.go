@@ -113,7 +113,7 @@ func leaks(file *ast.File, node ast.Node) (found []string) {
 }
 
 var basic = map[string]bool{
-	"string": true, "bool": true, "int": true, "int64": true, "error": true, "byte": true, "any": true, "uint64": true,
+	"string": true, "bool": true, "int": true, "int64": true, "error": true, "byte": true, "any": true, "uint64": true, "float64": true,
 }
 
 // typeNames are the unqualified names of a type.

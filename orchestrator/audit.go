@@ -40,7 +40,7 @@ func AuditLog(stateDir string, since time.Time) (iter.Seq2[json.RawMessage, erro
 func (h *Host) wasAsked(by string, q *hostCall, err error) {
 	what, known := map[string]string{
 		verbStart: audit.Submitted, verbResume: audit.Resumed, verbRemove: audit.Removed, verbFetched: audit.Published,
-		verbRequest: audit.Asked,
+		verbRequest: audit.Asked, verbQuarantine: audit.Isolated,
 	}[q.Verb]
 	if !known {
 		return
@@ -48,6 +48,9 @@ func (h *Host) wasAsked(by string, q *hostCall, err error) {
 	e := audit.Entry{By: by, What: what, Run: q.Run, Refused: refusal(err)}
 	if q.Verb == verbFetched {
 		e.Detail = q.Commit
+	}
+	if q.Verb == verbQuarantine {
+		e.Name, e.Detail = q.Worker, "since "+q.Since.UTC().Format(time.RFC3339)
 	}
 	if q.Request != nil {
 		e.Verb, e.Task = q.Request.Verb, q.Request.Task

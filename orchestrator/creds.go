@@ -127,6 +127,20 @@ func (k *keeper) do(q *credsCall) (a credsAnswer, err error) {
 	return a, err
 }
 
+// revokeWorker admits a worker no more, and cuts its connections; it reports whether it was a member.
+func (k *keeper) revokeWorker(name string) (bool, error) {
+	for _, m := range k.registry.Members() {
+		switch {
+		case m.Name != name:
+		case m.Role != member.Worker:
+			return false, usage.Errorf("%s is no worker", m)
+		default:
+			return true, k.bus.Disconnect(name)
+		}
+	}
+	return false, nil
+}
+
 func (k *keeper) issue(webSocket bool, what member.Admission) (string, error) {
 	url := k.bus.MemberURL()
 	if webSocket {

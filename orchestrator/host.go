@@ -33,7 +33,9 @@ type HostOptions struct {
 	// Notice is called with what a person should read at once about a run; "" for the host itself. It may be nil.
 	Notice func(run, text string)
 
-	audit     *audit.Log
+	audit *audit.Log
+	// revoke admits a worker to the server no more, and reports whether it was a member; nil where the server is another process.
+	revoke    func(worker string) (bool, error)
 	members   *member.Registry // those of a server that vouches for the names of who asks; nil for one that does not
 	leaseTime time.Duration    // 0 for the usual
 }

@@ -38,6 +38,8 @@ const (
 	verbDiff      = "diff"
 	verbContext   = "context"
 	verbDecisions = "decisions"
+	// verbQuarantine is about a worker, and no run.
+	verbQuarantine = "quarantine"
 )
 
 // reads are the calls that change nothing.
@@ -79,6 +81,9 @@ type hostCall struct {
 	Unfetched bool `json:"unfetched,omitempty"`
 	// Request is for a run that is not being conducted.
 	Request *conductor.Request `json:"request,omitempty"`
+	// Worker and Since are those of quarantine.
+	Worker string    `json:"worker,omitempty"`
+	Since  time.Time `json:"since,omitzero"`
 	// Task, Attempt, Stat and View are those of Diff and Context.
 	Task    string       `json:"task,omitempty"`
 	Attempt int          `json:"attempt,omitempty"`
@@ -110,6 +115,7 @@ type hostAnswer struct {
 	Object      string     `json:"object,omitempty"`
 	Size        int64      `json:"size,omitempty"`
 	Decisions   []Decision `json:"decisions,omitempty"`
+	Isolated    *Isolated  `json:"isolated,omitempty"`
 	Data        []byte     `json:"data,omitempty"`
 	Text        string     `json:"text,omitempty"`
 	// Large is the object that has the answer, where it does not fit into a message.

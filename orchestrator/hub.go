@@ -74,16 +74,15 @@ func Serve(ctx context.Context, o ServeOptions) (err error) {
 		}
 	}
 	at, ready := o.At, Serving{URL: o.At.String()}
-	numbers := gauges{}
-	var members *member.Registry
+	numbers, hosting := gauges{}, HostOptions{StateDir: stateDir, Strict: o.Strict, Keep: o.Keep, audit: book}
 	if at.URL == "" {
-		own, err := openHub(ctx, stateDir, &o, book, &c)
+		k, err := openHub(ctx, stateDir, &o, book, &c)
 		if err != nil {
 			return err
 		}
-		b := own.bus
-		members = own.members
-		numbers.filled, numbers.certificate = b.Filled, own.ends
+		b := k.bus
+		hosting.members, hosting.revoke = k.registry, k.revokeWorker
+		numbers.filled, numbers.certificate = b.Filled, k.ends
 		at = Server{URL: b.URL(), Login: filepath.Join(hubBus(stateDir), bus.OwnerFile)}
 		ready.URL, ready.WebSocket = o.named(b.MemberURL()), o.named(b.WebSocketURL())
 	}
@@ -93,9 +92,8 @@ func Serve(ctx context.Context, o ServeOptions) (err error) {
 		}
 		o.Notice(text)
 	}
-	host, err := NewHost(HostOptions{
-		StateDir: stateDir, Server: at, Strict: o.Strict, Keep: o.Keep, Notice: notice, audit: book, members: members,
-	})
+	hosting.Server, hosting.Notice = at, notice
+	host, err := NewHost(hosting)
 	if err == nil {
 		err = host.Start(ctx)
 	}
@@ -149,56 +147,47 @@ func (o *ServeOptions) work(ctx context.Context, stateDir string, at Server) (st
 	return func() { cancel(); <-ended; w.Close() }, nil
 }
 
-// hub is the server of this process: who may use it, and when its certificate ends.
-type hub struct {
-	bus     *bus.Bus
-	members *member.Registry
-	ends    time.Time
-}
-
 // openHub starts the server for members, and answers those who join.
-func openHub(
-	ctx context.Context, stateDir string, o *ServeOptions, book *audit.Log, c *closers,
-) (h hub, err error) {
+func openHub(ctx context.Context, stateDir string, o *ServeOptions, book *audit.Log, c *closers) (*keeper, error) {
 	dir := filepath.Join(stateDir, hubDir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return h, fmt.Errorf("make the directory of the server: %w", err)
+		return nil, fmt.Errorf("make the directory of the server: %w", err)
 	}
 	if err := o.name(); err != nil {
-		return h, err
+		return nil, err
 	}
-	if h.members, err = member.Open(dir, now); err != nil {
-		return h, err
+	members, err := member.Open(dir, now)
+	if err != nil {
+		return nil, err
 	}
-	h.members.OnDenied(func(who string) { book.Add(audit.Entry{By: "unknown", What: audit.Denied, Detail: who}) })
+	members.OnDenied(func(who string) { book.Add(audit.Entry{By: "unknown", What: audit.Denied, Detail: who}) })
 	cert, digest, err := member.Certificate(dir, o.Hosts, now)
 	if err != nil {
-		return h, err
+		return nil, err
 	}
-	h.ends = cert.Leaf.NotAfter
 	log := *zerolog.Ctx(ctx)
-	h.bus, err = bus.Open(ctx, bus.Options{
-		Dir: hubBus(stateDir), Listen: o.Listen, WebSocket: o.WebSocket, Members: h.members, Log: log,
+	b, err := bus.Open(ctx, bus.Options{
+		Dir: hubBus(stateDir), Listen: o.Listen, WebSocket: o.WebSocket, Members: members, Log: log,
 		TLS: &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13},
 	})
 	if held := (*bus.LockedError)(nil); errors.As(err, &held) {
-		return h, usage.Errorf("a server of %s runs already, as process %d: stop it, or give this one another directory",
+		return nil, usage.Errorf("a server of %s runs already, as process %d: stop it, or give this one another directory",
 			stateDir, held.PID)
 	}
 	if err != nil {
-		return h, fmt.Errorf("start the server: %w", err)
+		return nil, fmt.Errorf("start the server: %w", err)
 	}
-	c.later(func() { closeServer(ctx, h.bus) })
-	h.bus.WaitForRoom(o.Notice)
-	c.later(h.bus.Mend())
-	stop, err := h.bus.ServeJoins(ctx, func(m member.Member, err error) { joined(book, m, err) })
+	c.later(func() { closeServer(ctx, b) })
+	b.WaitForRoom(o.Notice)
+	c.later(b.Mend())
+	stop, err := b.ServeJoins(ctx, func(m member.Member, err error) { joined(book, m, err) })
 	if err != nil {
-		return h, err
+		return nil, err
 	}
 	c.later(stop)
-	c.later(watchEnd(ctx, h.ends, o.Notice))
-	k := &keeper{o, h.members, h.bus, digest, book, h.ends}
-	stop, err = h.bus.Subscribe(ctx, credsSubject, func(m bus.Message, reply func([]byte) error) {
+	c.later(watchEnd(ctx, cert.Leaf.NotAfter, o.Notice))
+	k := &keeper{o, members, b, digest, book, cert.Leaf.NotAfter}
+	stop, err = b.Subscribe(ctx, credsSubject, func(m bus.Message, reply func([]byte) error) {
 		data, err := k.answer(m.Data)
 		if err == nil {
 			err = reply(data)
@@ -208,10 +197,10 @@ func openHub(
 		}
 	})
 	if err != nil {
-		return h, err
+		return nil, err
 	}
 	c.later(stop)
-	return h, nil
+	return k, nil
 }
 
 // name finds the names of the server where none are given.

@@ -119,11 +119,13 @@ type Options struct {
 	Roles            []File // beside the built-in ones and the repository's
 	Prove            string // batch or each; "" for the project's
 	Parallel, Budget int    // agents at once; tokens after which the run stops; 0 for the project's
-	AllowUnverified  bool   // land changes that no gate can prove
-	FreshBaseline    bool   // run the gates on the base commit though an earlier run has kept what they found
-	Review           bool   // a person accepts each patch before it lands
-	SendEnvironment  bool   // of Submit: send what the environment of the project takes from the checkout
-	NATS, Login      string // URL of a server, "" for a built-in one; file of credentials for it, which ends in .creds
+	// Reprove is how many of a hundred batches that workers elsewhere have proven another worker proves a second time.
+	Reprove         float64
+	AllowUnverified bool   // land changes that no gate can prove
+	FreshBaseline   bool   // run the gates on the base commit though an earlier run has kept what they found
+	Review          bool   // a person accepts each patch before it lands
+	SendEnvironment bool   // of Submit: send what the environment of the project takes from the checkout
+	NATS, Login     string // URL of a server, "" for a built-in one; file of credentials for it, which ends in .creds
 	// WritePlan takes the plan of the master, as a plan file, in place of Approve. Nothing of it starts: the run stops for the
 	// reason that it returns. Resume asks about the plan as usual.
 	WritePlan func(ctx context.Context, plan File) (reason string, err error)
@@ -187,6 +189,9 @@ type Change struct {
 func Start(ctx context.Context, o Options) (*Run, error) {
 	if o.SendEnvironment {
 		return nil, usage.Errorf("SendEnvironment is for a run that is submitted: this one is conducted here")
+	}
+	if o.Reprove > 0 && !o.Elsewhere {
+		return nil, wrong("reprove is for runs whose workers are elsewhere: in one process there is no other worker")
 	}
 	h, err := prepare(ctx, &o, false)
 	if err != nil {

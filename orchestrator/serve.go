@@ -38,7 +38,11 @@ func (h *Host) answer(ctx context.Context, m bus.Message) ([]byte, error) {
 		if q.Request != nil && by != bus.Local {
 			q.Request.By, q.Request.From = wire.Person(by), by // and not what the request says
 		}
-		a, err = h.do(ctx, &q, by)
+		if q.Verb == verbQuarantine {
+			a.Isolated, err = h.isolate(ctx, by, &q)
+		} else {
+			a, err = h.do(ctx, &q, by)
+		}
 		if !errors.Is(err, errNotBegun) {
 			h.wasAsked(by, &q, err)
 		}

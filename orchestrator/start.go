@@ -84,10 +84,10 @@ func (o *Options) check() error {
 		return usage.Errorf("use a goal or a plan, not both: the plan file names its own goal")
 	case o.Prove != "" && o.Prove != spec.ProveBatch && o.Prove != spec.ProveEach:
 		return wrong("prove %q is neither batch nor each", o.Prove)
-	case o.Parallel < 0:
-		return wrong("parallel cannot be negative")
-	case o.Budget < 0:
-		return wrong("budget cannot be negative")
+	case o.Reprove < 0 || o.Reprove > 100:
+		return wrong("reprove %g%% is not between 0%% and 100%%", o.Reprove)
+	case o.Parallel < 0, o.Budget < 0:
+		return wrong("parallel and budget cannot be negative")
 	case o.Parallel > maxParallel:
 		return wrong("parallel must be at most %d, not %d", maxParallel, o.Parallel)
 	case o.Plan == nil && !o.Trial && !o.AutoApprove && o.Approve == nil && o.WritePlan == nil:
@@ -133,7 +133,7 @@ func prepare(ctx context.Context, o *Options, dry bool) (*conduct, error) {
 		Submodules: h.checkout.Submodules, Project: project, Roles: set.Roles,
 		Parallel: cmp.Or(o.Parallel, project.Parallel, o.usualParallel()), Budget: cmp.Or(o.Budget, project.Budget),
 		AutoApprove: o.AutoApprove, AllowUnverified: o.AllowUnverified, FreshBaseline: o.FreshBaseline || o.Trial, Created: now(),
-		OnDoubt: o.onDoubt(), Review: o.Review, Trial: o.Trial,
+		OnDoubt: o.onDoubt(), Review: o.Review, Trial: o.Trial, Reprove: o.Reprove,
 	}
 	if o.Trial {
 		h.spec.Plan, h.spec.Goal = &spec.Plan{}, "try the setup and the gates"

@@ -52,6 +52,8 @@ plans of command roles need none.` +
 	f.BoolVar(&o.Review, "review", false, "hold each patch until you accept it: divisi accept, or divisi send to reject it")
 	f.BoolVar(&o.detach, "detach", false, "with --on: leave the run with the host, and come back")
 	f.BoolVar(&o.SendEnvironment, "send-environment", false, "with --on: send what environment: checkout takes to the host")
+	f.Var((*percent)(&o.Reprove), "reprove", "with workers elsewhere: how many of the proven batches another worker "+
+		"proves again, chosen at random, such as 5%")
 	f.BoolVar(&o.dryRun, "dry-run", false, "print what --plan would do, and change nothing")
 	o.startFlags(c)
 	return c

@@ -25,7 +25,7 @@ func newWorkers(g *globals) *cobra.Command {
 	w := &workersCommand{globals: g}
 	c := &cobra.Command{
 		Use:   "workers",
-		Short: "List the workers of a server (drain, pause, resume)",
+		Short: "List the workers of a server (drain, pause, resume, quarantine)",
 		Long: `List the workers of a server: what they are, how much they do at once, what they work on, and what they
 lack for the runs that they know.` + codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi workers --on build.example.com\n  divisi workers pause --tag big --for 30m --on build.example.com",
@@ -36,6 +36,7 @@ lack for the runs that they know.` + codes(codeOK, codeUsage, codeMachine),
 		w.verb("drain", "Have a worker take nothing more, end its turns and leave"),
 		w.verb("pause", "Have a worker take nothing more for a time"),
 		w.verb("resume", "End the pause of a worker"),
+		w.quarantine(),
 	)
 	return c
 }

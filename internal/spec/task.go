@@ -265,6 +265,10 @@ type Receipt struct {
 	// Worker is the one that ran it, Signature that of its key over all other fields.
 	Worker    string `json:"worker,omitempty"`
 	Signature []byte `json:"signature,omitempty"`
+	// Agent is the attempt that it was made in: it counts in no other one. Workers of protocol 1 left it empty.
+	Agent string `json:"agent,omitempty"`
+	// Pos is where in the log it was handed in; 0 before that.
+	Pos uint64 `json:"-"`
 	// Tree is the git tree id that the gate ran on, Environment the digest of the environment: system, architecture, programs,
 	// what setup left, confinement.
 	Tree        string `json:"tree"`

@@ -62,7 +62,7 @@ func (g *given) assignment(ctx context.Context, d *run.Dispatch) (*wire.Assignme
 	s := &g.st.Spec
 	a := &wire.Assignment{
 		Run: g.run, Attempt: d.Attempt, Goal: s.Goal, Project: s.Project, Role: s.Roles[d.Role], Head: d.Head,
-		Environment: g.st.Environment(), Group: d.Group,
+		Environment: g.st.Environment(), Group: d.Group, Not: d.Not,
 	}
 	if a.Role.Name == "" {
 		return nil, fmt.Errorf("role %s is not among the run's", d.Role)
@@ -71,7 +71,8 @@ func (g *given) assignment(ctx context.Context, d *run.Dispatch) (*wire.Assignme
 		return a, g.assignVerify(a, d.Task, task)
 	}
 	switch {
-	case strings.HasPrefix(d.Task, run.BatchTask), strings.HasSuffix(d.Task, run.RedSuffix):
+	case strings.HasPrefix(d.Task, run.BatchTask), strings.HasPrefix(d.Task, run.ReproveTask),
+		strings.HasSuffix(d.Task, run.RedSuffix):
 		a.Baseline, a.Others, a.Since = g.st.Proofs.Baseline, g.others(d), d.Since
 		a.Task = untimed(gateTask(d.Task, "Run the gates on a batch", d.Gates), s.Project.Gates)
 	case d.Task == run.SetupTask:

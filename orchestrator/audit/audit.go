@@ -18,19 +18,20 @@ import (
 
 // What is done.
 const (
-	TokenMade  = "token"    // a token was made; Detail is what it admits
-	Joined     = "join"     // a member joined
-	Denied     = "denied"   // a token was refused; Detail is why
-	Revoked    = "revoke"   // a member or a token was revoked
-	Rotated    = "rotate"   // a token was made that gives a member another key
-	Submitted  = "submit"   // a run was submitted: its commands are trusted by who did
-	Published  = "publish"  // the branch of a run was published
-	Resumed    = "resume"   // a run goes on
-	Removed    = "remove"   // a run was removed
-	BackedUp   = "backup"   // the server was copied; Detail is where to
-	Restored   = "restore"  // the server is a copy; Detail is of when
-	Asked      = "ask"      // a run was asked to do what Verb says
-	Overflowed = "left out" // Detail is how many lines a minute had beyond the most
+	TokenMade  = "token"      // a token was made; Detail is what it admits
+	Joined     = "join"       // a member joined
+	Denied     = "denied"     // a token was refused; Detail is why
+	Revoked    = "revoke"     // a member or a token was revoked
+	Rotated    = "rotate"     // a token was made that gives a member another key
+	Submitted  = "submit"     // a run was submitted: its commands are trusted by who did
+	Published  = "publish"    // the branch of a run was published
+	Resumed    = "resume"     // a run goes on
+	Removed    = "remove"     // a run was removed
+	BackedUp   = "backup"     // the server was copied; Detail is where to
+	Restored   = "restore"    // the server is a copy; Detail is of when
+	Isolated   = "quarantine" // a worker was put into quarantine; Detail is since when
+	Asked      = "ask"        // a run was asked to do what Verb says
+	Overflowed = "left out"   // Detail is how many lines a minute had beyond the most
 )
 
 // Operator is who has the directory of the server: it is asked on its own machine.

@@ -143,6 +143,9 @@ func (c *Conductor) enlist(ctx context.Context, e wire.Enlistment) error {
 	if err := e.Check(c.conducting()); err != nil {
 		return request.Refusedf("%s", err.Error())
 	}
+	if c.st.Quarantines[e.Worker] != nil {
+		return request.Refusedf("worker %s is in quarantine in this run", e.Worker)
+	}
 	key, known := c.st.Spec.Keys[e.Worker]
 	if known && !bytes.Equal(key, e.Key) {
 		return request.Refusedf("the run knows a worker %s with another key: give one of them another name", e.Worker)
@@ -187,6 +190,11 @@ func (c *Conductor) discharge(ctx context.Context, worker, how string) error {
 	if err := c.append(ctx, run.Append{Data: run.Data{Crew: crew, Notices: []string{notice}}}); err != nil {
 		return err
 	}
+	return c.giveAgain(ctx, had)
+}
+
+// giveAgain puts outstanding attempts on the queue again.
+func (c *Conductor) giveAgain(ctx context.Context, had []*run.Work) error {
 	for _, w := range had {
 		err := c.takeBack(ctx, w)
 		if err == nil {
@@ -224,7 +232,9 @@ func (c *Conductor) callRoll(ctx context.Context) error {
 	}
 	lacking := map[string]run.Unserved{}
 	if c.cfg.Clock().Sub(c.muster.since) > c.cfg.Patience.Present {
-		lacking = unserved(c.st, c.muster.present())
+		present := c.muster.present()
+		maps.DeleteFunc(present, func(name string, _ *wire.Presence) bool { return c.st.Quarantines[name] != nil })
+		lacking = unserved(c.st, present)
 	}
 	if maps.EqualFunc(lacking, c.st.Unserved, func(a, b run.Unserved) bool { return a.Why == b.Why }) {
 		return nil

@@ -68,7 +68,7 @@ func TestACrewIsCountedOnUntilItIsLost(t *testing.T) {
 	require.ErrorContains(t, c.Enlist(t.Context(), twin), "knows a worker w1 with another key")
 	newer := recruit(t, "w9", 2)
 	newer.Protocol++
-	require.ErrorContains(t, c.Enlist(t.Context(), newer), "worker w9 is incompatible: it speaks version 2")
+	require.ErrorContains(t, c.Enlist(t.Context(), newer), "worker w9 is incompatible: it speaks version 3")
 	gone := r.says(wire.Presence{
 		Worker: "w9", Version: "v9", Protocol: newer.Protocol, Key: newer.Key, State: wire.WorkerReady, Places: newer.Places,
 		Runs: map[string]wire.Service{"r1": {Serves: []string{"reader", "tester"}}},
@@ -97,7 +97,7 @@ func TestACrewIsCountedOnUntilItIsLost(t *testing.T) {
 	open := decision.Open(st)
 	require.Len(t, open, 1)
 	require.Contains(t, open[0].Text, "a worker for the role reader: no worker takes the tasks of role reader: worker w9 is incompatible: "+
-		"it speaks version 2 of the protocol (Divisi v9), and run r1 version 1. Install Divisi ")
+		"it speaks version 3 of the protocol (Divisi v9), and run r1 version 2. Install Divisi ")
 	stop()
 	gone()
 
@@ -106,6 +106,57 @@ func TestACrewIsCountedOnUntilItIsLost(t *testing.T) {
 		Worker: "w2", Protocol: two.Protocol, Key: two.Key, State: wire.WorkerReady, Places: two.Places,
 		Runs: map[string]wire.Service{"r1": {Serves: []string{"reader", "tester"}}},
 	})()
+	require.NoError(t, c.Enlist(t.Context(), two))
+	w := &rough{r: r, what: func(*wire.Assignment) string { return "started result ack" }, name: "w2", had: 1}
+	defer w.start(t.Context())()
+	require.NoError(t, <-ended)
+	require.Equal(t, run.Done, c.State().Status)
+}
+
+// A worker in quarantine is out at once: what it had goes on elsewhere, and although it still says that it serves the roles, a
+// person is told that another one is needed.
+func TestAWorkerInQuarantineServesNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(1), manyReaders(2))
+	cfg := r.quick(false)
+	cfg.Elsewhere, cfg.Patience.Present = true, 3*time.Second
+	c, err := conductor.New(t.Context(), cfg)
+	require.NoError(t, err)
+	require.NoError(t, c.Start(t.Context(), r.spec))
+	ended := make(chan error, 1)
+	go func() { ended <- c.Run(t.Context()) }()
+	serve := map[string]wire.Service{"r1": {Serves: []string{"reader", "tester"}}}
+	one := recruit(t, "w1", 2)
+	require.NoError(t, c.Enlist(t.Context(), one))
+	defer r.says(wire.Presence{Worker: "w1", Protocol: one.Protocol, Key: one.Key, State: wire.WorkerReady, Places: one.Places, Runs: serve})()
+	idle := &rough{r: r, what: func(*wire.Assignment) string { return "started nothing" }, wait: time.Minute, name: "w1"}
+	stop := idle.start(t.Context())
+	asked, st := false, run.NewState()
+	for b, err := range (conductor.Log{Bus: r.bus, Run: "r1"}).Tail(t.Context(), 0) {
+		require.NoError(t, err)
+		for i := range b.Events {
+			require.NoError(t, st.Apply(&b.Events[i]))
+		}
+		if a := st.Works["t0000"].At(1); !asked && a != nil && a.Started {
+			outcome, err := conductor.Ask(t.Context(), r.bus, "r1", conductor.Request{
+				Verb: conductor.VerbQuarantine, Worker: "w1", By: wire.Person("ann"),
+			})
+			require.NoError(t, err)
+			require.Equal(t, "no landed change has the proof of worker w1 alone", outcome)
+			asked = true
+		}
+		if len(st.Unserved) > 0 {
+			break
+		}
+	}
+	require.True(t, asked)
+	require.NotContains(t, st.Crew, "w1")
+	open := decision.Open(st)
+	require.Len(t, open, 1)
+	require.Equal(t, run.DecideWorker, open[0].Kind)
+	stop()
+	two := recruit(t, "w2", 6)
+	defer r.says(wire.Presence{Worker: "w2", Protocol: two.Protocol, Key: two.Key, State: wire.WorkerReady, Places: two.Places, Runs: serve})()
 	require.NoError(t, c.Enlist(t.Context(), two))
 	w := &rough{r: r, what: func(*wire.Assignment) string { return "started result ack" }, name: "w2", had: 1}
 	defer w.start(t.Context())()

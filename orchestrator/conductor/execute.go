@@ -49,6 +49,9 @@ func (c *Conductor) executeOne(ctx context.Context, action run.Action) error {
 		defer spend(&c.own.Landing)()
 		c.pack(ctx)
 		return c.syncHead(ctx)
+	case run.Isolate:
+		_, err := c.isolate(ctx, a.Quarantine)
+		return err
 	case run.End:
 		return c.end(ctx, a.Data)
 	case run.Approve:

@@ -48,7 +48,13 @@ func (c *Conductor) compare(ctx context.Context, a proof.Compare) error {
 func (c *Conductor) Place(ctx context.Context, f wire.Foreign) (placed wire.Placed, err error) {
 	var found wire.Placed
 	err = c.within(ctx, func(ctx context.Context) error {
-		if found = c.place(f); f.Unable == "" || found.Part != wire.PartMake {
+		found = c.place(f)
+		_, there := c.st.Crew[f.Worker]
+		if there && found.Part == wire.PartYield && !f.Barred && c.st.Proofs.At[f.Worker] != f.Environment {
+			// No receipt tells where it works: workers that leave gates to others would wait for it.
+			return c.execute(ctx, []run.Action{run.SetRun(run.Data{At: map[string]string{f.Worker: f.Environment}})})
+		}
+		if f.Unable == "" || found.Part != wire.PartMake {
 			return nil
 		}
 		delete(c.making, f.Environment) // another worker of it may do better
@@ -78,6 +84,10 @@ func (c *Conductor) place(f wire.Foreign) wire.Placed {
 	switch {
 	case !c.made(own) || c.st.Works[f.Task].At(f.Attempt).Void:
 		return wire.Placed{Part: wire.PartYield}
+	case f.Barred && c.st.Barred(f.Task, c.st.Works[f.Task].At(f.Attempt), f.Worker):
+		return wire.Placed{Part: wire.PartYield}
+	case f.Barred:
+		return wire.Placed{Part: wire.PartProve}
 	case len(other.Lacks) > 0:
 		return wire.Placed{Part: wire.PartLeave, Lacks: other.Lacks}
 	case c.inFirst(f) && p.At[f.Worker] != p.Reference() && c.st.ReferenceServed(f.Worker):

@@ -35,6 +35,8 @@ const (
 	VerbGive = "give"
 	// VerbDrop takes out what a task has landed, with the patch that undoes it.
 	VerbDrop = "drop"
+	// VerbQuarantine puts a worker into quarantine.
+	VerbQuarantine = "quarantine"
 	// VerbPause stops the run when every agent has finished its turn.
 	VerbPause = "pause"
 	// VerbStopLine lets nothing be dispatched and nothing land until VerbStartLine; the process goes on.
@@ -61,6 +63,9 @@ type Request struct {
 	Answer *run.Answer `json:"answer,omitempty"`
 	// Attempt is the one that accept is meant for; 0 for the newest.
 	Attempt int `json:"attempt,omitempty"`
+	// Worker and Since are those of quarantine.
+	Worker string    `json:"worker,omitempty"`
+	Since  time.Time `json:"since,omitzero"`
 	// Patch is that of give and drop; its pack is in the object store.
 	Patch *spec.Patch `json:"patch,omitempty"`
 
@@ -223,6 +228,8 @@ func (c *Conductor) Do(ctx context.Context, q Request) (string, error) {
 		return c.act(ctx)(request.Give(c.st, q.Task, q.Patch, q.By))
 	case VerbDrop:
 		return c.act(ctx)(request.Drop(c.st, q.Task, q.Patch, q.Text, q.By))
+	case VerbQuarantine:
+		return c.isolate(ctx, run.Quarantine{Worker: q.Worker, Since: q.Since, By: q.By})
 	case VerbPause:
 		n, err := c.pause(ctx)
 		return "pausing after the current turn of " + text.Count(n, "active agent"), err

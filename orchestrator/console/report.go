@@ -86,6 +86,12 @@ func writeReport(w *strings.Builder, r *report.Report, columns int) {
 		UnverifiedNote(r.Unverified))
 	f.addf(r.Files > 0, "change", "%s, +%d -%d", text.Count(r.Files, "file"), r.Added, r.Deleted)
 	f.addf(r.GateRuns > 0, "gates", "%s; one patch at a time takes at least %d", text.Count(r.GateRuns, "run"), r.OneByOne)
+	if r.Reproof != nil {
+		f.add("reprove", r.Reproof.String())
+	}
+	for i := range r.Quarantines {
+		f.add("worker", r.Quarantines[i].String())
+	}
 	if b := r.FirstRed; b != nil {
 		f.add("red", fmt.Sprintf("first after batch %d at %s: %s", b.Batch, short(b.Commit), strings.Join(b.Tasks, ", ")))
 	}

@@ -84,6 +84,9 @@ const maxRuns = 2
 // runInFull runs gates in full on a commit of the branch. Runs that left no receipt of its tree are repeated a few times.
 func runInFull(s *run.State, head, tree string, gates []string) []run.Action {
 	d := run.Dispatch{Task: run.FinalTask, Attempt: 1, Role: spec.RoleTester, Head: head, Gates: gates, InFirst: true}
+	if s.Crew != nil {
+		d.Not = s.Batches.ProversOf(head) // where another worker is there its gates tell more
+	}
 	w := s.Works[run.FinalTask]
 	if w == nil {
 		return []run.Action{run.AssignGates(d)}
@@ -118,7 +121,12 @@ func Over(s *run.State) bool {
 	if s.Status != run.Running && s.Status != run.Planning && s.Status != run.Final {
 		return false
 	}
-	if !s.Baselined() || len(s.Batches.Testing) > 0 || !quietBut(s, run.FinalTask) {
+	return s.Baselined() && quietBut(s, run.FinalTask) && nothingLeft(s) && !s.Batches.Reproving()
+}
+
+// nothingLeft reports whether all tasks have ended, and no other ones come.
+func nothingLeft(s *run.State) bool {
+	if len(s.Batches.Testing) > 0 || !s.Tasks.AllEnded() {
 		return false
 	}
 	if s.Spec.Plan != nil {

@@ -84,7 +84,7 @@ func Baseline(s *run.State) []run.Action {
 func prove(s *run.State) []run.Action {
 	w := s.Works[run.BaselineTask]
 	switch {
-	case s.Proofs.Outdated && (w == nil || w.Attempts[w.Last].Epoch < s.Epoch):
+	case s.Proofs.Outdated && (w == nil || w.Attempts[w.Last].Epoch < s.Epoch || w.Attempts[w.Last].Pos < s.Proofs.Distrusted):
 		next := 1
 		if w != nil {
 			next = w.Last + 1
@@ -164,7 +164,10 @@ func keepReceipts(s *run.State, r *spec.Result) []run.Action {
 	for i := range d.Baseline {
 		d.Baseline[i] = bare(d.Baseline[i])
 	}
-	if s.Proofs.Outdated {
+	if s.Proofs.Distrusted > 0 {
+		d.Notices = append(d.Notices, "the gates ran on the base commit again: "+
+			"what a worker in quarantine found there does not count")
+	} else if s.Proofs.Outdated {
 		d.Notices = append(d.Notices, "the gates ran on the base commit again: their environment has changed")
 	}
 	actions := stopUnproven(s, d)
@@ -178,7 +181,7 @@ func keepReceipts(s *run.State, r *spec.Result) []run.Action {
 
 // bare is a receipt of the base commit as every assignment holds it: no task is to blame for its failures.
 func bare(r spec.Receipt) spec.Receipt {
-	r.Signature, r.Paths, r.Imports, r.Positions, r.Follows = nil, nil, nil, nil, nil
+	r.Signature, r.Paths, r.Imports, r.Positions, r.Follows, r.Agent, r.Pos = nil, nil, nil, nil, nil, "", 0
 	return r
 }
 

@@ -163,7 +163,7 @@ func nudgeLine(e *contextscope.Event, n wire.Nudge) Line {
 		return Line{More: "no judge could decide whether it makes progress"}
 	case wire.ReasonStopped:
 		if n.Class == wire.FaultForeign {
-			return Line{More: "is left to a worker of another environment"}
+			return Line{More: "is left to another worker"}
 		}
 		return Line{More: "stops here; it continues with the run"}
 	case wire.ReasonTools:

@@ -58,9 +58,13 @@ type Report struct {
 	Verdicts map[string]int `json:"verdicts,omitempty"`
 	Batches  int            `json:"batches"`
 	// GateRuns counts the runs of gates on batches and on the final head; OneByOne is the least that one patch at a time takes.
-	GateRuns int   `json:"gate_runs"`
-	OneByOne int   `json:"one_by_one"`
-	Times    Times `json:"times"`
+	GateRuns int `json:"gate_runs"`
+	OneByOne int `json:"one_by_one"`
+	// Reproof is what came of second proofs of batches; nil where none were asked for.
+	Reproof *Reproof `json:"reproof,omitempty"`
+	// Quarantines are the workers in quarantine, by name.
+	Quarantines []Quarantine `json:"quarantines,omitempty"`
+	Times       Times        `json:"times"`
 	// Now is what the agents and gates of a run that goes on are doing, the longest first.
 	Now []string `json:"now,omitempty"`
 	// Flakes are failures of gates on a tree that they passed on when they ran once more.
@@ -140,6 +144,7 @@ func Of(s *run.State) Report {
 		Flakes: s.Proofs.Flakes(), Times: TimesOf(s),
 		Notices: s.Notices, Decisions: decisions(s), Doubts: doubts(s), Quotas: s.Quotas.UsedUp(time.Now()),
 	}
+	r.Reproof, r.Quarantines = reproof(s), quarantines(s)
 	landed := 0
 	r.Tasks = Tasks(s)
 	for _, t := range r.Tasks {

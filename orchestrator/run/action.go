@@ -89,6 +89,13 @@ type TakeBack struct {
 // SyncHead moves the mirror's integration branch to the head that the log names.
 type SyncHead struct{ Proposal }
 
+// Isolate puts a worker into quarantine: what it has at work is given to others.
+type Isolate struct {
+	Proposal
+
+	Quarantine Quarantine
+}
+
 // End publishes the branch, if a patch landed, and appends the last event of the run.
 type End struct {
 	Proposal

@@ -46,6 +46,7 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 		return decode(e, func(_ *contextscope.Event, _ wire.Started) {
 			a.Started, a.Doing, a.Began = true, "", e.Time.UnixMilli()
 			a.Stopped, a.StartedPos, a.Lacks = false, e.Pos, nil
+			a.Barred = s.Barred(e.Task, a, e.Worker)
 			a.Life.Began = s.Times.Clock(e.Time)
 			if a.turned > 0 {
 				a.turned = now // its calls run again
@@ -127,6 +128,9 @@ func (s *State) applyResult(e *contextscope.Event, a *Attempt, r spec.Result) {
 			Class: wire.FaultInternal, Message: fmt.Sprintf("worker %.40s ended it before it was given out", e.Worker),
 		}}
 	}
+	for i := range r.Receipts {
+		r.Receipts[i].Pos = e.Pos
+	}
 	s.weed(e, a, &r)
 	a.Result, a.ResultPos, a.Ended, a.Doing = &r, e.Pos, e.Time.UnixMilli(), ""
 	a.Life.Ended = s.Times.Clock(e.Time)
@@ -144,6 +148,7 @@ func (s *State) applyResult(e *contextscope.Event, a *Attempt, r spec.Result) {
 	s.Times.end(a, e.Task, s.Spec.Created, r, e.Time.Sub(s.Spec.Created))
 	if !foreign {
 		s.keepReceipts(e.Task, r)
+		s.reprove(e, r)
 	}
 	if e.Task == SetupTask {
 		s.noteUnprovable()

@@ -17,6 +17,8 @@ type Batches struct {
 	Testing         []*Batch
 	Landed          []Landing
 	Count, GateRuns int
+	// Reruns counts the results of gates that prove a landed batch a second time.
+	Reruns int
 	// Limit is how many tasks the next batch may hold; 0 while no batch has told.
 	Limit int
 	// Gone are, by gate, the objects with the tests of the base commit that landed patches took away.
@@ -37,12 +39,20 @@ type Batch struct {
 	Attempt, Tries  int
 }
 
-// Landing is a batch that is on the integration branch: its newest commit, the tree of that, and its tasks.
+// Landing is a batch that is on the integration branch: the commit that it was built on, its newest commit, the tree of that, and
+// its tasks. By are the workers whose receipts let it land, by gate. Second is its second proof, nil where it gets none; Pos is
+// where in the log it landed.
 type Landing struct {
-	Batch      int
-	Head, Tree string
-	Tasks      []Landed
+	Batch           int
+	Old, Head, Tree string
+	Tasks           []Landed
+	By              map[string]string
+	Second          *Second
+	Pos             uint64
 }
+
+// Provers are the workers whose receipts let it land.
+func (l *Landing) Provers() []string { return slices.Compact(slices.Sorted(maps.Values(l.By))) }
 
 // Names lists the tasks of a batch.
 func Names(tasks []Landed) []string {
@@ -94,7 +104,7 @@ func (s *State) applyLanding(e *contextscope.Event, d LandingData) {
 	case LandingLanded:
 		s.Head = d.Head
 		s.Batches.close(d.Batch)
-		s.land(d, e.Pos)
+		s.land(d, e)
 	case LandingSplit, LandingDropped:
 		s.Works.void(fmt.Sprintf("%s-%d", BatchTask, d.Batch))
 		s.Batches.close(d.Batch)
@@ -173,19 +183,41 @@ func (l *Tasks) suspect(d LandingData, failed bool) {
 	}
 }
 
-func (s *State) land(d LandingData, pos uint64) {
+func (s *State) land(d LandingData, e *contextscope.Event) {
 	for _, l := range d.Tasks {
 		if t := s.Tasks.ByID[l.Task]; t != nil {
 			t.Commit, t.Landed, t.Part, t.Suspected = l.Commit, l, 0, Suspected{}
-			s.set(t, endOf(l), pos)
-			s.Tasks.drops(t, pos)
+			s.set(t, endOf(l), e.Pos)
+			s.Tasks.drops(t, e.Pos)
 		}
 	}
 	maps.Copy(s.Batches.Gone, d.Gone)
-	s.Batches.Landed = append(s.Batches.Landed, Landing{Batch: d.Batch, Head: d.Head, Tree: d.Tree, Tasks: d.Tasks})
+	l := Landing{Batch: d.Batch, Old: d.Old, Head: d.Head, Tree: d.Tree, Tasks: d.Tasks, By: map[string]string{}, Pos: e.Pos}
 	for _, r := range d.Receipts {
+		l.By[r.Gate] = r.Worker
+		r.Pos = e.Pos
 		s.Proofs.prove(r)
 	}
+	l.Second = s.again(&l, e.ID)
+	s.Batches.Landed = append(s.Batches.Landed, l)
+}
+
+// at is the batch that landed with a commit; nil for other commits, the base commit among them.
+func (b *Batches) at(head string) *Landing {
+	for i := range b.Landed {
+		if b.Landed[i].Head == head {
+			return &b.Landed[i]
+		}
+	}
+	return nil
+}
+
+// ProversOf are the workers that have proven the batch which landed with a commit; none for the base commit.
+func (b *Batches) ProversOf(head string) []string {
+	if l := b.at(head); l != nil {
+		return l.Provers()
+	}
+	return nil
 }
 
 // endOf is the state of a task that has landed.

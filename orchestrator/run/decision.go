@@ -52,6 +52,7 @@ const (
 	DecideTemplate DecisionKind = "template" // its shards fail alike
 	DecideScope    DecisionKind = "scope"    // an agent asks to write protected files
 	DecideWorker   DecisionKind = "worker"   // no worker serves a role
+	DecideReproof  DecisionKind = "reproof"  // of two workers one proves a batch, and one does not
 )
 
 // The names of the options.
@@ -67,6 +68,9 @@ const (
 	StopRun = "stop"   // which can be resumed
 	Yes     = "approve"
 	Change  = "change" // the master plans again, with the text
+	Trust   = "trust"  // the worker that proved a batch first
+	// Quarantined is the option to take that worker for lying.
+	Quarantined = "quarantine"
 )
 
 // Option is a way to answer. NeedsText reports that it needs a text.

@@ -83,7 +83,8 @@ func (s *State) dispatched(e *contextscope.Event, d *Dispatch) {
 	w.Last = max(w.Last, d.Attempt)
 	if a := s.Works.Attempt(d.Task, d.Attempt); a != nil {
 		a.Role, a.Head, a.Epoch, a.Dispatched, a.Pos = d.Role, d.Head, s.Epoch, e.Time.UnixMilli(), e.Pos
-		a.Tokens, a.Assignment, a.Group, a.InFirst, a.down = d.Tokens, d.Assignment, d.Group, d.InFirst, s.Times.Down
+		a.Tokens, a.Assignment, a.Group, a.InFirst, a.Not = d.Tokens, d.Assignment, d.Group, d.InFirst, d.Not
+		a.down = s.Times.Down
 		a.Life.Dispatched = s.Times.Clock(e.Time)
 		s.Tasks.hand(d.Task, a) // the result of a worker that did not wait for it
 	}

@@ -3,6 +3,7 @@ package run
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"divisi/internal/spec"
 	"divisi/subagents/wire"
@@ -70,15 +71,20 @@ func (p *Proofs) keep(r spec.Result) {
 	}
 }
 
-func (p *Proofs) applyOther(o Other) {
+func (p *Proofs) applyOther(o Other, pos uint64) {
+	for gate, r := range o.Baseline {
+		r.Pos = pos
+		o.Baseline[gate] = r
+	}
 	p.Others[o.Environment] = o
 	delete(p.Made, o.Environment)
 }
 
 // rebase begins anew where the baseline is of another environment than before: what was compared with that one does not count.
-func (p *Proofs) rebase(receipts []spec.Receipt) {
+func (p *Proofs) rebase(receipts []spec.Receipt, pos uint64) {
 	had := p.Reference()
 	for _, r := range receipts {
+		r.Pos = pos
 		p.Baseline[r.Gate] = r
 	}
 	if p.Reference() != had {
@@ -102,6 +108,29 @@ func (s *State) ReferenceServed(but string) bool {
 		}
 	}
 	return false
+}
+
+// Barred reports whether a worker leaves an attempt to others, as the log tells: the dispatch names it, and another worker is
+// there that may do it. A second proof is never of the worker that has given the first.
+func (s *State) Barred(work string, a *Attempt, worker string) bool {
+	return slices.Contains(a.Not, worker) && (strings.HasPrefix(work, ReproveTask) || s.May(a.Not, a.InFirst))
+}
+
+// May reports whether a worker is there that may run gates which some workers leave to others. One whose environment no receipt
+// has told may be of the right one.
+func (s *State) May(not []string, inFirst bool) bool {
+	for name, places := range s.Crew {
+		if places.Gates > 0 && !slices.Contains(not, name) && s.fits(name, inFirst) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *State) fits(worker string, inFirst bool) bool {
+	at, known := s.Proofs.At[worker]
+	return !known || at == s.Proofs.Reference() ||
+		len(s.Proofs.Others[at].Lacks) == 0 && (!inFirst || !s.ReferenceServed(""))
 }
 
 // Foreign counts the attempts of a work that ended because their worker had no baseline of its environment: it has by then.

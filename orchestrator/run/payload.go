@@ -98,6 +98,11 @@ type Data struct {
 	Keys map[string][]byte `json:"keys,omitempty"`
 	// Crew is set, to all of it, when workers elsewhere join or leave, and with each epoch of a run whose workers are elsewhere.
 	Crew Crew `json:"crew,omitzero"`
+	// At is set, to the environment of a worker, where that has told it and no receipt has.
+	At map[string]string `json:"at,omitempty"`
+	// Quarantine is set when a person puts a worker into quarantine, Reproved when a second proof of a batch ends without gates.
+	Quarantine *Quarantine `json:"quarantine,omitempty"`
+	Reproved   *Reproved   `json:"reproved,omitempty"`
 	// Unserved is set, to all of it, when the roles change that no worker serves.
 	Unserved map[string]Unserved `json:"unserved,omitzero"`
 	// Made is set, where another machine can take the run over, before other events refer to a commit that the conductor made.
@@ -155,6 +160,8 @@ type Spec struct {
 	AllowUnverified bool `json:"allow_unverified,omitempty"`
 	// FreshBaseline has the gates run on the base commit though an earlier run has kept what they found.
 	FreshBaseline bool `json:"fresh_baseline,omitempty"`
+	// Reprove is how many of a hundred batches that workers elsewhere have proven are proven a second time, by another one.
+	Reprove float64 `json:"reprove,omitempty"`
 	// OnDoubt is what is done about a doubt that the master did not decide: ask (also where it is empty), reject or accept. With
 	// Review a person sees each patch before it lands.
 	OnDoubt string `json:"on_doubt,omitempty"`
@@ -295,6 +302,9 @@ type Dispatch struct {
 	// InFirst has gates run in the environment of the baseline, while one of its workers is there: those at the end of the
 	// run, and those of a change set, whose tests have to fail without it and to pass with it in one environment.
 	InFirst bool `json:"in_first,omitempty"`
+	// Not are the workers that leave it to another one: they have proven the same before. Where no other one is there they do it,
+	// unless it is a second proof.
+	Not []string `json:"not,omitempty"`
 }
 
 // The states of a batch.

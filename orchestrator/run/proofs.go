@@ -57,6 +57,9 @@ type Proofs struct {
 	// have to run there again. That one is baselined, 0 where an earlier run's count.
 	Outdated  bool
 	baselined int
+	// Distrusted is where in the log the baseline was found to be of a worker in quarantine: what was given out before it proves
+	// nothing. 0 for never.
+	Distrusted uint64
 	// Unprovable are the parts of the repository that no gate can prove, sorted; none before setup and the baseline are known.
 	Unprovable []Unprovable
 }
@@ -242,10 +245,10 @@ func (p *Proofs) Flakes() []string {
 }
 
 // prove keeps a gate's receipt under the tree that it ran on, so that nothing is proven twice. A narrowed one stays beside that
-// of a full run.
+// of a full run, one of a worker beside those of others.
 func (p *Proofs) prove(r spec.Receipt) {
 	for _, had := range p.Proved[r.Tree] {
-		if had.Gate == r.Gate && had.Since == r.Since && had.Environment == r.Environment {
+		if had.Gate == r.Gate && had.Since == r.Since && had.Environment == r.Environment && had.Worker == r.Worker {
 			return
 		}
 	}

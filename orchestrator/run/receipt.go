@@ -20,8 +20,17 @@ func (s *State) refused(e *contextscope.Event, a *Attempt, r spec.Receipt) error
 	if !signs(s) {
 		return nil
 	}
+	if s.Quarantines[r.Worker] != nil {
+		return fmt.Errorf("worker %.40s is in quarantine", r.Worker)
+	}
 	if err := wire.Verify(s.Spec.Run, s.Spec.Keys, r); err != nil {
 		return err
+	}
+	if agent := wire.AgentID(e.Task, a.Attempt); r.Agent != "" && r.Agent != agent {
+		return fmt.Errorf("it is of %.80s, and was handed in for %s", r.Agent, agent)
+	}
+	if a.Barred && r.Worker == a.Worker {
+		return fmt.Errorf("worker %.40s leaves it to another worker: it has proven the same before", r.Worker)
 	}
 	if s.Proofs.ofBase(r) {
 		return nil // its worker has the gates run on the base commit first
@@ -30,24 +39,18 @@ func (s *State) refused(e *contextscope.Event, a *Attempt, r spec.Receipt) error
 	if batch != nil && batch.Tree != r.Tree {
 		return fmt.Errorf("it is of the tree %.12s, and the batch has %.12s", r.Tree, batch.Tree)
 	}
-	if tree := s.Batches.treeOf(a.Head); e.Task == FinalTask && tree != "" && tree != r.Tree {
-		return fmt.Errorf("it is of the tree %.12s, and the final gates run on %.12s", r.Tree, tree)
+	if l := s.Batches.at(a.Head); e.Task == FinalTask && l != nil && l.Tree != r.Tree {
+		return fmt.Errorf("it is of the tree %.12s, and the final gates run on %.12s", r.Tree, l.Tree)
 	}
-	compared := batch != nil || e.Task == FinalTask || strings.HasSuffix(e.Task, RedSuffix)
+	again := s.Batches.reproven(e.Task)
+	if again != nil && again.Tree != r.Tree {
+		return fmt.Errorf("it is of the tree %.12s, and the batch has %.12s", r.Tree, again.Tree)
+	}
+	compared := batch != nil || again != nil || e.Task == FinalTask || strings.HasSuffix(e.Task, RedSuffix)
 	if compared && !s.Proofs.comparable(r) {
 		return fmt.Errorf("it is of the environment %.12s, and the baseline of %.12s", r.Environment, s.Proofs.Reference())
 	}
 	return nil
-}
-
-// treeOf is the tree of the batch that landed with a commit; "" for other commits, the base commit among them.
-func (b *Batches) treeOf(head string) string {
-	for _, landed := range b.Landed {
-		if landed.Head == head {
-			return landed.Tree
-		}
-	}
-	return ""
 }
 
 // batch is the batch whose gates a work runs; nil for none.
@@ -58,20 +61,27 @@ func (w Works) batch(id string) *Batch {
 	return nil
 }
 
-// weed refuses a result with a receipt that proves nothing: it proves nothing either, and the gates run again.
+// weed refuses a result that does not count, or with a receipt that proves nothing: it proves nothing either, and the gates run
+// again.
 func (s *State) weed(e *contextscope.Event, a *Attempt, r *spec.Result) {
+	why := s.lapsed(e, a, r)
 	for _, rc := range r.Receipts {
+		if why != nil {
+			break
+		}
 		err := s.refused(e, a, rc)
 		if err == nil && signs(s) && rc.Worker != e.Worker && !a.left(rc) {
 			err = fmt.Errorf("worker %.40s handed in a receipt of worker %.40s, which did not leave it in this attempt",
 				e.Worker, rc.Worker)
 		}
 		if err != nil {
-			why := fmt.Sprintf("the receipt of gate %.40s does not count: %v", rc.Gate, err)
-			s.Notices = append(s.Notices, fmt.Sprintf("event at %d: %s (result of %s)", e.Pos, why, e.Agent))
-			r.Receipts, r.Status, r.Error = nil, spec.StatusFailed, &spec.Fault{Class: wire.FaultInternal, Message: why}
-			return
+			why = fmt.Errorf("the receipt of gate %.40s does not count: %w", rc.Gate, err)
 		}
+	}
+	if why != nil {
+		s.Notices = append(s.Notices, fmt.Sprintf("event at %d: %v (result of %s)", e.Pos, why, e.Agent))
+		r.Receipts, r.Patch, r.Status = nil, nil, spec.StatusFailed
+		r.Error = &spec.Fault{Class: wire.FaultInternal, Message: why.Error()}
 	}
 }
 
@@ -87,6 +97,7 @@ func (s *State) applyGateRun(e *contextscope.Event, a *Attempt, r spec.Receipt) 
 		err = fmt.Errorf("worker %.40s appended a receipt of worker %.40s", e.Worker, r.Worker)
 	}
 	if err == nil {
+		r.Pos = e.Pos
 		a.Receipts = append(a.Receipts, r)
 		s.Proofs.At[r.Worker] = r.Environment
 		return nil

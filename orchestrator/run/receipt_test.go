@@ -38,6 +38,9 @@ func TestAReceiptThatProvesNothingIsNotFolded(t *testing.T) {
 		"altered":             {altered, "it is not what worker a signed in this run"},
 		"another run":         {signed("r2", nil), "it is not what worker a signed in this run"},
 		"unknown worker":      {unknown, `the run knows no key of worker "b"`},
+		"its attempt":         {signed("r1", func(r *spec.Receipt) { r.Agent = "--batch-1/1" }), ""},
+		"another attempt":     {signed("r1", func(r *spec.Receipt) { r.Agent = "--batch-1/2" }), "it is of --batch-1/2, and was handed in for --batch-1/1"},
+		"another assignment":  {signed("r1", func(r *spec.Receipt) { r.Agent = "t/1" }), "it is of t/1, and was handed in for --batch-1/1"},
 		"another tree":        {signed("r1", func(r *spec.Receipt) { r.Tree = "other" }), "it is of the tree other, and the batch has tree"},
 		"another environment": {signed("r1", func(r *spec.Receipt) { r.Environment = "e2" }), "it is of the environment e2, and the baseline of e1"},
 	} {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -70,12 +71,14 @@ type State struct {
 	Spent  map[string]int
 	Quotas Quotas
 	// Crew are the workers elsewhere; Unserved are the roles that none of them serves.
-	Crew      Crew
-	Unserved  map[string]Unserved
-	Templates Templates
-	Master    Master
-	Requests  Requests
-	Messages  Messages
+	Crew     Crew
+	Unserved map[string]Unserved
+	// Quarantines are the workers in quarantine, by name.
+	Quarantines map[string]*Quarantine
+	Templates   Templates
+	Master      Master
+	Requests    Requests
+	Messages    Messages
 	// Decisions are the answers to decisions.
 	Decisions Decisions
 	// Queue are the works that have not ended.
@@ -92,10 +95,11 @@ func NewState() *State {
 	s := &State{
 		Passed: map[Status]bool{}, Tasks: newTasks(), Works: Works{}, Queue: Queue{}, Quotas: Quotas{},
 		Spent: map[string]int{}, Decisions: Decisions{},
-		Requests: Requests{ByID: map[string]*Request{}, Of: map[string][]*Request{}},
-		Messages: Messages{to: map[string][]*Message{}},
-		Batches:  Batches{Gone: map[string]string{}},
-		Proofs:   newProofs(),
+		Quarantines: map[string]*Quarantine{},
+		Requests:    Requests{ByID: map[string]*Request{}, Of: map[string][]*Request{}},
+		Messages:    Messages{to: map[string][]*Message{}},
+		Batches:     Batches{Gone: map[string]string{}},
+		Proofs:      newProofs(),
 	}
 	s.Templates = newTemplates(&s.Tasks)
 	return s
@@ -189,7 +193,7 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 	}
 	s.Spec.reread(d, &s.Tasks)
 	if d.Baseline != nil {
-		s.Proofs.rebase(d.Baseline)
+		s.Proofs.rebase(d.Baseline, e.Pos)
 		s.Batches.Limit = 0
 		s.Proofs.baselined, s.Proofs.Outdated = 0, false
 		if w := s.Works[BaselineTask]; w != nil {
@@ -198,8 +202,9 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 		s.noteUnprovable()
 	}
 	if d.Other != nil {
-		s.Proofs.applyOther(*d.Other)
+		s.Proofs.applyOther(*d.Other, e.Pos)
 	}
+	maps.Copy(s.Proofs.At, d.At)
 	if d.Flaky != nil {
 		s.Proofs.Flaky = d.Flaky
 	}
@@ -210,6 +215,9 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 	}
 	s.Unverified = cmp.Or(d.Unverified, s.Unverified)
 	if d.Final != nil {
+		for i := range d.Final {
+			d.Final[i].Pos = e.Pos
+		}
 		s.Final, s.Batches.firstRed, s.Missing = d.Final, d.FirstRed, d.Missing
 	}
 	if d.Decision != nil {
@@ -224,6 +232,12 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 	s.Notices = append(s.Notices, d.Notices...)
 	if e.Task != "" {
 		s.Messages.reported(e.Task)
+	}
+	if d.Reproved != nil {
+		s.applyReproved(d.Reproved)
+	}
+	if d.Quarantine != nil {
+		s.applyQuarantine(e, *d.Quarantine)
 	}
 	s.dispatched(e, d.Dispatch)
 	s.Works.void(d.Void)

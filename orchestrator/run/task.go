@@ -159,8 +159,10 @@ type Attempt struct {
 	Assignment string
 	// Group is the template with whose other shards it may share a process; empty for none.
 	Group string
-	// InFirst is that of its dispatch.
+	// InFirst and Not are those of its dispatch. Barred reports that its newest delivery is with a worker which must not do it.
 	InFirst bool
+	Not     []string
+	Barred  bool
 	// Owner is the worker that has it.
 	wire.Owner
 

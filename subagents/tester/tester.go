@@ -67,8 +67,9 @@ type Executor struct {
 	Services func() (service.Config, error)
 	// Doing is told what runs. It may be nil.
 	Doing func(string)
-	// Sign makes a receipt one of this worker.
-	Sign func(*spec.Receipt) error
+	// Worker is the name of this worker, Sign makes a receipt one of it.
+	Worker string
+	Sign   func(*spec.Receipt) error
 	// Foreign is what comes of an attempt without a baseline of this environment, whose digest it gets; nil where only a
 	// baseline that is made again can be compared.
 	Foreign func(ctx context.Context, environment string) (spec.Result, error)
@@ -331,7 +332,7 @@ func (t *Executor) had(name string) (spec.Receipt, bool) {
 	for _, e := range t.Journal.Events() {
 		var r spec.Receipt
 		if e.Kind == contextscope.KindReceipt && json.Unmarshal(e.Data, &r) == nil && r.Gate == name && r.Tree == t.Tree &&
-			r.Environment == t.environment {
+			r.Environment == t.environment && (r.Worker == t.Worker || !slices.Contains(t.Assignment.Not, r.Worker)) {
 			return r, true
 		}
 	}

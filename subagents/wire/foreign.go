@@ -2,12 +2,15 @@ package wire
 
 import "errors"
 
-// Foreign is what a worker tells the conductor that has no baseline of its environment for an attempt.
+// Foreign is what a worker tells the conductor that has no baseline of its environment for an attempt, or that its assignment
+// names as one which leaves it to others.
 type Foreign struct {
 	Worker      string `json:"worker"`
 	Environment string `json:"environment"`
-	Task        string `json:"task"`
-	Attempt     int    `json:"attempt"`
+	// Barred is set where the assignment names the worker: its environment is not known then.
+	Barred  bool   `json:"barred,omitempty"`
+	Task    string `json:"task"`
+	Attempt int    `json:"attempt"`
 	// Unable is why its gates could not be run on the base commit; empty before they were tried.
 	Unable string `json:"unable,omitempty"`
 }
@@ -17,7 +20,7 @@ const maxDigest = 128
 
 // Check returns why no conductor can answer it.
 func (f *Foreign) Check() error {
-	if f.Environment == "" || len(f.Environment) > maxDigest {
+	if f.Environment == "" && !f.Barred || len(f.Environment) > maxDigest {
 		return errors.New("the worker names no digest of its environment")
 	}
 	return nil
@@ -29,15 +32,17 @@ type Placed struct {
 	Lacks []string `json:"lacks,omitempty"`
 }
 
-// Part is what a worker does that has no baseline of its environment for an attempt.
+// Part is what such a worker does with the attempt.
 type Part string
 
 // It has the gates run on the base commit; asks again, while another attempt has them run there; ends the attempt, which is given
-// out again with the baseline; hands this attempt back; hands it back and leaves all proofs to others.
+// out again with the baseline; hands this attempt back; hands it back and leaves all proofs to others; carries it out, because no
+// other one is there.
 const (
 	PartMake  Part = "make"
 	PartWait  Part = "wait"
 	PartAgain Part = "again"
 	PartYield Part = "yield"
 	PartLeave Part = "leave"
+	PartProve Part = "prove"
 )

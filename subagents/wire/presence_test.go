@@ -3,6 +3,7 @@ package wire
 import (
 	"crypto/ed25519"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -46,9 +47,9 @@ func TestEnlistmentCheck(t *testing.T) {
 	before.Protocol--
 	require.NoError(t, before.Check(NewConducting("r", "v1")), "the version before is read too")
 	for want, change := range map[string]func(*Enlistment){
-		"is no name":                   func(e *Enlistment) { e.Worker = "a.b" },
-		"speaks version 2":             func(e *Enlistment) { e.Protocol = Protocol + 1 },
-		"speaks version -1":            func(e *Enlistment) { e.Protocol = Protocol - 2 },
+		"is no name": func(e *Enlistment) { e.Worker = "a.b" },
+		fmt.Sprintf("speaks version %d", Protocol+1): func(e *Enlistment) { e.Protocol = Protocol + 1 },
+		fmt.Sprintf("speaks version %d", Protocol-2): func(e *Enlistment) { e.Protocol = Protocol - 2 },
 		"has 0 bytes":                  func(e *Enlistment) { e.Key = nil },
 		"has 1001 places":              func(e *Enlistment) { e.Agents = maxPlaces + 1 },
 		"1 places for agents and -1 f": func(e *Enlistment) { e.Gates = -1 },

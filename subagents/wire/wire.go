@@ -46,6 +46,8 @@ type Assignment struct {
 	Others map[string]map[string]spec.Receipt `json:"others,omitempty"`
 	// BaselineFollows is set where the baseline was not known yet: a run event of the conductor will have it.
 	BaselineFollows bool `json:"baseline_follows,omitempty"`
+	// Not are the workers that leave the attempt to others, where there is another one.
+	Not []string `json:"not,omitempty"`
 	// Slice is the object-store name of the frozen upstream events; empty for none.
 	Slice string `json:"slice,omitempty"`
 	// Inputs are the handoffs and artifacts that the task asked for, in the order of its inputs.

@@ -113,6 +113,9 @@ func (at *attempt) runsCommand() bool {
 }
 
 func (at *attempt) inPlace(ctx context.Context) (spec.Result, error) {
+	if err := at.barred(ctx); err != nil {
+		return spec.Result{}, err
+	}
 	release, err := at.prepare(ctx)
 	defer release()
 	if err != nil {

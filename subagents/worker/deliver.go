@@ -32,8 +32,8 @@ const settleTime = 2 * time.Second
 // errHalted says that the machine lacks something: the conductor gives the attempt out again when that is over.
 var errHalted = errors.New("the machine cannot carry it out now")
 
-// errForeign says that a worker of another environment is to prove it.
-var errForeign = errors.New("it is left to a worker of another environment")
+// errForeign says that another worker is to prove it: one of another environment, or that has not proven the same before.
+var errForeign = errors.New("it is left to another worker")
 
 // errBadMessage says that a message is no assignment that anybody could carry out.
 var errBadMessage = errors.New("not an assignment")

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"divisi/contextscope"
@@ -57,6 +58,30 @@ func (at *attempt) foreign(ctx context.Context, environment string) (spec.Result
 	}
 }
 
+// barred asks about an attempt that this worker leaves to others. The error is errForeign where another one is there.
+func (at *attempt) barred(ctx context.Context) error {
+	w, a := at.worker, at.assignment
+	if w.cfg.Foreign == nil || !slices.Contains(a.Not, w.cfg.Name) {
+		return nil
+	}
+	f := wire.Foreign{Worker: w.cfg.Name, Barred: true, Task: a.Task.ID, Attempt: a.Attempt}
+	for {
+		switch part, err := w.cfg.Foreign(ctx, f); {
+		case err != nil:
+			return err
+		case part == wire.PartProve:
+			return nil
+		case part != wire.PartWait:
+			return errForeign
+		}
+		select {
+		case <-time.After(w.cfg.AckWait / 12):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
 // why tells why the gates left no receipts.
 func why(r *spec.Result, err error) string {
 	switch {
@@ -73,7 +98,7 @@ func why(r *spec.Result, err error) string {
 func (at *attempt) onBase(ctx context.Context) (spec.Result, error) {
 	a := *at.assignment
 	a.Head, a.Base, a.Since, a.Baseline, a.Others = at.worker.cfg.Mirror.Base(), true, "", nil, nil
-	a.Task.Gates = nil
+	a.Task.Gates, a.Not = nil, nil
 	base := &attempt{
 		worker: at.worker, assignment: &a, journal: at.journal, place: at.place, inbox: at.inbox, progress: at.progress,
 		began: at.began, worked: at.worked, log: at.log,

@@ -44,6 +44,7 @@ func (at *attempt) sign(r *spec.Receipt) error {
 	if cfg.Key == nil {
 		return nil
 	}
+	r.Agent = at.assignment.Agent()
 	return wire.Sign(at.assignment.Run, cfg.Name, cfg.Key, r)
 }
 
@@ -57,8 +58,8 @@ func (at *attempt) tester() *tester.Executor {
 		Fresh: at.fresh, Services: at.services, Outputs: at.worker.cfg.Outputs, Limiter: at.worker.cfg.Gates,
 		Bounds: at.bounds(),
 		Doing:  at.progress.doing,
-		Sign:   at.sign,
-		Judge:  at.judge(), Objects: at.worker.cfg.Bus, Log: at.log,
+		Worker: at.worker.cfg.Name, Sign: at.sign,
+		Judge: at.judge(), Objects: at.worker.cfg.Bus, Log: at.log,
 	}
 	if at.worker.cfg.Foreign != nil {
 		t.Foreign = at.foreign

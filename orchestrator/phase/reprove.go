@@ -1,0 +1,78 @@
+package phase
+
+import (
+	"fmt"
+	"strings"
+
+	"divisi/internal/spec"
+	"divisi/orchestrator/recovery"
+	"divisi/orchestrator/run"
+)
+
+// Reprove has landed batches proven a second time, by another worker than the first, while a gate permit is free. Nothing waits
+// for it but the end of the run. Where no other worker is there at that end, the run goes on without, and tells so.
+func Reprove(s *run.State) []run.Action {
+	if s.Spec.Reprove == 0 || s.Status != run.Planning && s.Status != run.Running && s.Status != run.Final || !s.Baselined() {
+		return nil
+	}
+	free := s.Batches.Free(s.Crew.Permits(s.Spec.Project.GatePermits), s.Works)
+	var open []*run.Landing
+	for _, l := range s.Batches.Seconds() {
+		switch {
+		case l.Second.State != run.SecondOpen:
+			continue
+		case s.Works[l.ReproveID()].Outstanding():
+			free--
+		}
+		open = append(open, l)
+	}
+	for _, l := range open {
+		if actions := reprove(s, l, free); len(actions) > 0 {
+			return actions
+		}
+	}
+	return nil
+}
+
+func reprove(s *run.State, l *run.Landing, free int) []run.Action {
+	w, not := s.Works[l.ReproveID()], l.Provers()
+	switch alone := !s.May(not, false); {
+	case alone && nothingLeft(s):
+		return unreproven(s, l, fmt.Sprintf("no other worker than %s is there", strings.Join(not, ", ")))
+	case alone, w.Outstanding(), free <= 0:
+		return nil
+	case w != nil && vain(s, w) >= recovery.MaxGateTries+s.Works.Foreign(w.ID):
+		return unreproven(s, l, "its gates could not be run: "+run.FaultOf(s.Works.Settled(w.ID)).Message)
+	}
+	d := run.Dispatch{
+		Task: l.ReproveID(), Attempt: 1, Role: spec.RoleTester, Head: l.Head, Gates: l.GateNames(), Since: l.Old, Not: not,
+	}
+	if w != nil {
+		d.Attempt = w.Last + 1
+	}
+	return []run.Action{run.AssignGates(d)}
+}
+
+// vain counts the attempts of this conductor that told nothing.
+func vain(s *run.State, w *run.Work) (n int) {
+	for _, a := range w.Attempts {
+		if a.Epoch == s.Epoch && a.Result != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// unreproven ends a second proof without one.
+func unreproven(s *run.State, l *run.Landing, why string) []run.Action {
+	d := run.Data{
+		Reproved: &run.Reproved{Batch: l.Batch, State: run.SecondNone},
+		Notices:  []string{fmt.Sprintf("batch %d was not proven a second time: %s", l.Batch, why)},
+	}
+	w := s.Works[l.ReproveID()]
+	if !w.Outstanding() {
+		return []run.Action{run.SetRun(d)}
+	}
+	d.Void = w.ID
+	return []run.Action{run.SetRun(d), run.TakeBack{Work: w}, run.Tell{Work: w.ID}}
+}
