@@ -60,6 +60,7 @@ func (w *Worker) grants() sandbox.Owner {
 	return sandbox.Owner{
 		Reach:     append(egress.Reach{}, w.policy.Network...),
 		MaxMemory: int64(w.policy.Limits.MemoryMiB) << 20, MaxProcesses: w.policy.Limits.Processes,
+		MaxFile: uint64(w.policy.Limits.FileMiB) << 20,
 	}
 }
 

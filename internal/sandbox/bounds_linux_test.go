@@ -106,3 +106,20 @@ func TestFilesInMemoryAreBounded(t *testing.T) {
 		require.Equal(t, "262144\n262144\n", out.Text())
 	}, full)
 }
+
+// What the owner of a machine grants bounds a command that says nothing itself.
+func TestTheOwnerOfTheMachineBoundsCommands(t *testing.T) {
+	t.Parallel()
+	onRungs(t, func(t *testing.T, p place) {
+		t.Helper()
+		c := p.shell(`head -c 3M /dev/zero > large; wc -c < large; i=0; while [ $i -lt 100 ]; do sleep 600 & i=$((i + 1)); echo p$i; done`)
+		c.Place.Owner = Owner{MaxProcesses: 40, MaxFile: 1 << 20}
+		out, err := p.level.run(t.Context(), c)
+		require.NoError(t, err)
+		require.False(t, out.Success())
+		require.Contains(t, out.Text(), "1048576")
+		require.NotContains(t, out.Text(), "3145728")
+		require.Contains(t, out.Text(), "p30")
+		require.NotContains(t, out.Text(), "p50")
+	}, full)
+}

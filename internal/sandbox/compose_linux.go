@@ -78,7 +78,7 @@ func limits(c Command) stage.Limits {
 		c.MaxProcesses = cmp.Or(c.Place.Owner.MaxProcesses, 4096+256*runtime.NumCPU())
 	}
 	return stage.Limits{
-		FileSize: maxFileSize, OpenFiles: maxOpenFiles, Processes: uint64(c.MaxProcesses),
+		FileSize: cmp.Or(c.Place.Owner.MaxFile, maxFileSize), OpenFiles: maxOpenFiles, Processes: uint64(c.MaxProcesses),
 		// No process can use more before the command's time is over; one that survives that is ended by it.
 		CPU:    uint64((c.Timeout+c.Grace)/time.Second+1) * uint64(runtime.NumCPU()),
 		Memory: max(c.MaxMemory, 0), Look: lookAtMemory, Idle: c.Idle,

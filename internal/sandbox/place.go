@@ -57,6 +57,8 @@ type Owner struct {
 	// MaxMemory and MaxProcesses take the place of those of a Command that are zero.
 	MaxMemory    int64
 	MaxProcesses int
+	// MaxFile is the most, in bytes, that a file can grow to; 0 for what Divisi chooses.
+	MaxFile uint64
 }
 
 // Layer is a directory, or a file, of the machine that is seen below the trees of commands and never written. What commands write

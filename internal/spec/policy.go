@@ -35,6 +35,7 @@ type Policy struct {
 // PolicyLimits bound each command with all its processes; 0 for what Divisi chooses.
 type PolicyLimits struct {
 	MemoryMiB int `json:"memory_mib,omitempty" minimum:"1" jsonschema:"Memory, in MiB; default half of the machine's."`
+	FileMiB   int `json:"file_mib,omitempty" minimum:"1" jsonschema:"What a file can grow to, in MiB; default 32 GiB."`
 	Processes int `json:"processes,omitempty" minimum:"1" jsonschema:"Processes and threads; default so many that only a runaway has more."`
 }
 
@@ -78,7 +79,7 @@ func (p *Policy) Validate() []Problem {
 	}
 	v.oneOf("only", "only", p.Only, OnlyGenerators, OnlyGates)
 	v.oneOf("sandbox", "sandbox", p.Sandbox, SandboxStrict, SandboxAvailable)
-	if p.Limits.MemoryMiB < 0 || p.Limits.Processes < 0 {
+	if p.Limits.MemoryMiB < 0 || p.Limits.Processes < 0 || p.Limits.FileMiB < 0 {
 		v.addf("limits", "", "a limit is negative")
 	}
 	if p.Only == OnlyGates && len(p.Roles) > 0 {
