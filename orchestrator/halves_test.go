@@ -95,7 +95,7 @@ func runHalf(text string) int {
 func permit(stateDir string) error {
 	err := os.MkdirAll(stateDir, 0o700)
 	if err == nil {
-		err = os.WriteFile(filepath.Join(stateDir, "worker.yaml"), []byte("network: [registry.example]\n"), 0o600)
+		err = os.WriteFile(filepath.Join(stateDir, "worker.yaml"), []byte("network: [registry.example]\nenvironments: any\n"), 0o600)
 	}
 	return err
 }

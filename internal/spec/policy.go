@@ -10,12 +10,13 @@ import (
 	"strings"
 )
 
-// The words of Policy.Only and Policy.Sandbox.
+// The words of Policy.Only, Policy.Sandbox and Policy.Environments.
 const (
 	OnlyGenerators   = "generators"
 	OnlyGates        = "gates"
 	SandboxStrict    = "strict"
 	SandboxAvailable = "available"
+	EnvironmentsAny  = "any"
 )
 
 // Policy is worker.yaml: what the owner of a machine lets runs of others do there. No run overrides it. Its zero value gives
@@ -23,6 +24,7 @@ const (
 type Policy struct {
 	Repositories []string          `json:"repositories,omitempty" jsonschema:"Names of repositories that it works for, as globs; default all."`
 	People       map[string]string `json:"people,omitempty" jsonschema:"Those whose runs it works for: names with the public keys of their logins; default all that the server admits."`
+	Environments string            `json:"environments,omitempty" enum:"named,any" jsonschema:"Whose environments from a checkout it takes. named (default): those of people. any: of all runs."`
 	Roles        []string          `json:"roles,omitempty" jsonschema:"Roles whose tasks it takes; default all."`
 	Only         string            `json:"only,omitempty" enum:"generators,gates" jsonschema:"generators: it runs no gates. gates: it runs nothing else. Default both."`
 	Secrets      []string          `json:"secrets,omitempty" jsonschema:"Variables of this machine that roles, tool servers and models may have as secrets."`
@@ -78,6 +80,7 @@ func (p *Policy) Validate() []Problem {
 		}
 	}
 	v.oneOf("only", "only", p.Only, OnlyGenerators, OnlyGates)
+	v.oneOf("environments", "environments", p.Environments, "named", EnvironmentsAny)
 	v.oneOf("sandbox", "sandbox", p.Sandbox, SandboxStrict, SandboxAvailable)
 	if p.Limits.MemoryMiB < 0 || p.Limits.Processes < 0 || p.Limits.FileMiB < 0 {
 		v.addf("limits", "", "a limit is negative")

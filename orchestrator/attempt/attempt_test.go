@@ -79,6 +79,9 @@ func TestALogHasTheGatesOfAnAttemptAndWhatLedToIt(t *testing.T) {
 		require.NoError(t, a.choose(0))
 		log, err := a.Log(t.Context())
 		require.NoError(t, err)
+		for i := range log.Gates {
+			log.Gates[i].Pos = 0
+		}
 		want.Run, want.Task, want.Attempt, want.Role, want.Status = "r1", task, 1, "generator", spec.StatusDone
 		require.Equal(t, want, log)
 	}

@@ -25,8 +25,8 @@ func (d denial) String() string {
 func Unsigned(p *spec.Policy, s *wire.Setup) []string {
 	w := s.Warrant
 	switch {
-	case s.Lends != "" && len(p.People) == 0:
-		return []string{denial{"an environment from a person's checkout, as it names no people", "people"}.String()}
+	case s.Lends != "" && len(p.People) == 0 && p.Environments != spec.EnvironmentsAny:
+		return []string{denial{"an environment from the checkout of a person whom it does not name", "people"}.String()}
 	case w == nil && len(p.People) > 0:
 		return []string{denial{"a run that no person has signed", "people"}.String()}
 	case w == nil:

@@ -38,6 +38,9 @@ var errForeign = errors.New("it is left to another worker")
 // errBadMessage says that a message is no assignment that anybody could carry out.
 var errBadMessage = errors.New("not an assignment")
 
+// errUnsigned says that the conductor of the run has not put a message on the queue.
+var errUnsigned = fmt.Errorf("%w: a forged message", errBadMessage)
+
 // deliver keeps a delivery alive, has it carried out and tells the bus what became of it. admitted is closed as soon as there
 // is room, or never will be.
 func (w *Worker) deliver(ctx context.Context, d *bus.Delivery, place *permit, admitted chan<- struct{}) {
@@ -140,7 +143,7 @@ func (w *Worker) assignment(ctx context.Context, d *bus.Delivery) (*wire.Assignm
 	sealed := a
 	if w.cfg.Conductor != nil {
 		if err := a.Signed(w.cfg.Conductor); err != nil {
-			return nil, fmt.Errorf("%w: %s: %w", errBadMessage, a.Agent(), err)
+			return nil, fmt.Errorf("%w of %s: %w", errUnsigned, a.Agent(), err)
 		}
 	}
 	if a.Object != "" {
@@ -183,7 +186,7 @@ func decodeAssignment(data []byte) (*wire.Assignment, error) {
 // carryOut brings one delivery to its result in the log. A nil error means that the result is there, from this worker or another.
 func (w *Worker) carryOut(ctx context.Context, d *bus.Delivery, place *permit, log zerolog.Logger) error {
 	a, bad := w.assignment(ctx, d)
-	if errors.Is(bad, errBadMessage) {
+	if errors.Is(bad, errBadMessage) && !errors.Is(bad, errUnsigned) { // one who forges ends no attempt
 		a = addressed(d.Subject)
 	}
 	if a == nil || a.Attempt < 1 {
