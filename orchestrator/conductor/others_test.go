@@ -80,8 +80,9 @@ func (m *mixed) conduct(resume bool) {
 // end waits for the end of the run.
 func (m *mixed) end() *run.State {
 	m.t.Helper()
-	require.NoError(m.t, <-m.ended)
-	m.cancel()
+	err := <-m.ended
+	m.cancel() // else a worker that leaves waits for the conductor
+	require.NoError(m.t, err)
 	return m.conductor.State()
 }
 

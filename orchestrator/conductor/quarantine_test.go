@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -90,9 +91,10 @@ func TestAWorkerTellsItsEnvironmentWithoutAReceipt(t *testing.T) {
 		s.Plan = planOf(gated(task("one", "good", "f00.txt"), "test"))
 	})
 	asked, goOn := make(chan struct{}), make(chan struct{})
+	var once sync.Once
 	m.placed = func(_ context.Context, _ string, p wire.Placed) {
 		require.Equal(t, wire.PartProve, p.Part)
-		close(asked)
+		once.Do(func() { close(asked) }) // on a busy machine the attempt is delivered again
 		<-goOn
 	}
 	defer m.join("a", machineOf(test("")))()
