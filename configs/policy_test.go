@@ -29,7 +29,7 @@ func TestPolicyFile(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, &spec.Policy{}, p, "an empty file permits what none does")
 	for want, text := range map[string]string{
-		":2:1: unknown field \"netwrok\"":                         "only: gates\nnetwrok: [a]\n",
+		":2:1: unknown field \"networks\"":                        "only: gates\nnetworks: [a]\n",
 		":1:11: \"a:1\": it is no name":                           "network: [\"a:1\"]\n",
 		":1:10: sandbox \"none\" is not one of strict, available": "sandbox: none\n",
 		"is not UTF-8":              "only: \xff\n",

@@ -210,7 +210,8 @@ func (h *conduct) seal(ctx context.Context, st *run.State) (string, error) {
 		Project: h.spec.Project, Roles: h.spec.Roles,
 		Plan: h.spec.Plan, Environment: h.spec.Environment, Beside: h.beside.Digest(), Lends: lends, Content: content,
 		Exclude: h.exclude,
-		Memory:  h.notes != nil, Strict: h.Strict, Parallel: max(1, h.spec.Parallel), Budget: h.limit(st), Spent: st.Usage.Total(),
+		Memory:  h.notes != nil, Strict: h.Strict, Parallel: max(1, h.spec.Parallel),
+		Budget: h.limit(st), Spent: st.Usage.Total(),
 		Quotas: st.Quotas,
 	}
 	name, data, err := s.Seal()

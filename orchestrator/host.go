@@ -330,8 +330,8 @@ func (h *Host) active(id string) bool {
 	return h.runs[id] != nil
 }
 
-// accept begins the run of an order, which its person has signed. The same order twice is as good as once; it waits no longer than
-// the caller that sent it.
+// accept begins the run of an order, which its person has signed. The same order twice is as good as once; it waits no longer
+// than the caller that sent it.
 func (h *Host) accept(ctx context.Context, id, order, by string) error {
 	mine, taken := h.place(id)
 	if taken {

@@ -70,8 +70,8 @@ func (p *Policy) Validate() []Problem {
 	}
 	for i, name := range p.Variables {
 		if SecretName(name) {
-			v.addf(fmt.Sprintf("variables[%d]", i), "", "%s looks like a secret, and commands never see secrets: list it in secrets",
-				name)
+			v.addf(fmt.Sprintf("variables[%d]", i), "",
+				"%s looks like a secret, and commands never see secrets: list it in secrets", name)
 		}
 	}
 	for i, host := range p.Network {
