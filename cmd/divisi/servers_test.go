@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/nats-io/nkeys"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -24,6 +25,20 @@ func exampleServer(ts *testscript.TestScript, neg bool, args []string) {
 	cmd.Env = os.Environ()
 	if out, err := cmd.CombinedOutput(); err != nil {
 		ts.Fatalf("build the example server: %v\n%s", err, out)
+	}
+}
+
+// newNKey: nkey NAME… makes a key for each, writes its seed to NAME.nk and sets NAME to its public half.
+func newNKey(ts *testscript.TestScript, _ bool, args []string) {
+	for _, name := range args {
+		key, err := nkeys.CreateUser()
+		ts.Check(err)
+		seed, err := key.Seed()
+		ts.Check(err)
+		public, err := key.PublicKey()
+		ts.Check(err)
+		ts.Check(os.WriteFile(ts.MkAbs(name+".nk"), seed, 0o600))
+		ts.Setenv(name, public)
 	}
 }
 
