@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -37,8 +38,12 @@ type Options struct {
 	Dir string
 	// URL is an external server, or several with commas between; empty starts one in this process.
 	URL string
-	// User and Password, or a path of a NATS Credentials file, for URL. Those in the URL itself count as well.
+	// User and Password, or the path of a file of NATS Credentials (see IsCredentials), for URL. Those in the URL itself count
+	// as well.
 	User, Password, Credentials string
+	// Name is that of a member of an account of URL, as the permissions of its user have it (see member.OnCluster): its inbox has
+	// it, and it asks under it. Empty for who may do everything there.
+	Name string
 	// Login is that of a member, instead of URL and those: the server shows the certificate that it names, or is not used.
 	Login *member.Login
 	// Listen is where the embedded server listens. Default 127.0.0.1:0, a random port on loopback. An address that other machines
@@ -77,7 +82,8 @@ type Bus struct {
 	gate     *gate     // nil unless members can reach that
 	files    *files    // the log, where it is read from its files
 	members  *member.Registry
-	login    *member.Login // nil unless this Bus is a member's
+	login    *member.Login // nil unless this Bus is that of a member of a built-in server
+	name     string        // of the member; empty for who may do everything
 
 	events, tasks, objects, cache, leases jetstream.Stream
 
@@ -110,12 +116,12 @@ type Bus struct {
 // which then stays as it is for OpenFiles. The caller closes the Bus.
 func Open(ctx context.Context, o Options) (*Bus, error) {
 	if o.Login != nil {
-		o.URL = o.Login.URL
+		o.URL, o.Name = o.Login.URL, o.Login.Name
 	}
 	if o.Dir == "" && o.URL == "" {
 		return nil, fmt.Errorf("%w: neither a directory nor a server address was given", ErrUnavailable)
 	}
-	b := &Bus{dir: o.Dir, run: o.Run, log: o.Log, login: o.Login, members: o.Members}
+	b := &Bus{dir: o.Dir, run: o.Run, log: o.Log, login: o.Login, name: o.Name, members: o.Members}
 	if err := b.open(ctx, o); err != nil {
 		return nil, errors.Join(err, b.Close(context.WithoutCancel(ctx)))
 	}
@@ -142,12 +148,7 @@ func (b *Bus) open(ctx context.Context, o Options) error {
 	if err := b.connect(h); err != nil {
 		return err
 	}
-	if b.login != nil { // a member may not set streams up
-		err = b.findStreams(ctx)
-	} else {
-		err = b.ensureStreams(ctx, o.Replicas)
-	}
-	if err != nil {
+	if err := b.openStreams(ctx, o.Replicas); err != nil {
 		return err
 	}
 	b.retryPatience = retryPatience
@@ -274,12 +275,9 @@ func (b *Bus) Back() <-chan struct{} {
 // Local is who asks without a login of a member.
 const Local = "local"
 
-// Me is the name under which this process asks: that of its login, which the server vouches for, or Local.
+// Me is the name under which this process asks: that of a member, which the server vouches for, or Local.
 func (b *Bus) Me() string {
-	if b.login == nil {
-		return Local
-	}
-	return b.login.Name
+	return cmp.Or(b.name, Local)
 }
 
 // Gone is closed when a lost connection never comes back: the server does not admit this login any more, or has ended with the

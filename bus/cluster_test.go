@@ -16,6 +16,12 @@ import (
 // cluster starts servers that know each other, and returns them and their addresses with commas between.
 func cluster(t *testing.T, n int) ([]*server.Server, string) {
 	t.Helper()
+	return clusterOf(t, n, func() *server.Options { return &server.Options{} })
+}
+
+// clusterOf is cluster with what each server has besides.
+func clusterOf(t *testing.T, n int, options func() *server.Options) ([]*server.Server, string) {
+	t.Helper()
 	var routes []*url.URL
 	var ports []int
 	for range n {
@@ -29,11 +35,11 @@ func cluster(t *testing.T, n int) ([]*server.Server, string) {
 	var all []*server.Server
 	var urls []string
 	for i := range n {
-		s, err := server.NewServer(&server.Options{
-			ServerName: fmt.Sprintf("s%d", i), Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, JetStream: true,
-			StoreDir: t.TempDir(), JetStreamMaxStore: 1 << 30, JetStreamMaxMemory: 64 << 20,
-			Cluster: server.ClusterOpts{Name: "c", Host: "127.0.0.1", Port: ports[i]}, Routes: routes,
-		})
+		o := options()
+		o.ServerName, o.Host, o.Port, o.NoSigs, o.JetStream = fmt.Sprintf("s%d", i), "127.0.0.1", server.RANDOM_PORT, true, true
+		o.StoreDir, o.JetStreamMaxStore, o.JetStreamMaxMemory = t.TempDir(), 1<<30, 64<<20
+		o.Cluster, o.Routes = server.ClusterOpts{Name: "c", Host: "127.0.0.1", Port: ports[i]}, routes
+		s, err := server.NewServer(o)
 		require.NoError(t, err)
 		s.Start()
 		t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })

@@ -67,8 +67,8 @@ func (b *Bus) connectOptions() []nats.Option {
 	switch {
 	case b.server != nil:
 		opts = append(opts, nats.InProcessServer(b.server))
-	case b.login != nil:
-		opts = append(opts, nats.CustomInboxPrefix(member.Inbox(b.login.Name)), nats.PermissionErrOnSubscribe(true))
+	case b.name != "":
+		opts = append(opts, nats.CustomInboxPrefix(member.Inbox(b.name)), nats.PermissionErrOnSubscribe(true))
 	}
 	return opts
 }

@@ -21,7 +21,7 @@ func (b *Bus) Publish(ctx context.Context, subject string, data []byte) error {
 		return fmt.Errorf("publish to %s: %w", subject, context.Cause(ctx))
 	}
 	err := b.nc.Publish(subject, data)
-	if err == nil && b.login != nil {
+	if err == nil && b.name != "" {
 		err = b.permitted(ctx, true, subject)
 	}
 	if err != nil {

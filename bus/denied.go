@@ -98,8 +98,11 @@ func (b *Bus) deniedJust(publish bool, subject string) error {
 
 func (b *Bus) denial(publish bool, subject string) error {
 	who := "this login"
-	if b.login != nil {
+	switch {
+	case b.login != nil:
 		who = fmt.Sprintf("%s %s", b.login.Role, b.login.Name)
+	case b.name != "":
+		who = "this login, as " + b.name + ","
 	}
 	return fmt.Errorf("%w: %s may not %s (%s)", ErrDenied, who, meaning(publish, subject), subject)
 }

@@ -24,7 +24,7 @@ type owner struct {
 	URL         string    `json:"url"`
 	User        string    `json:"user,omitempty"`
 	Password    string    `json:"password,omitempty"`
-	Credentials string    `json:"credentials,omitempty"` // path of a NATS credentials file
+	Credentials string    `json:"credentials,omitempty"` // path of a file of NATS credentials
 	Embedded    bool      `json:"embedded,omitempty"`    // the server ends with its owner
 	Run         string    `json:"run,omitempty"`
 	PID         int       `json:"pid"`
@@ -79,10 +79,34 @@ func (own owner) login() []nats.Option {
 	case own.User != "":
 		opts = append(opts, nats.Token(own.User)) // nats://token@host
 	}
-	if own.Credentials != "" {
+	switch filepath.Ext(own.Credentials) {
+	case "":
+	case seedFile:
+		opts = append(opts, own.seed)
+	default:
 		opts = append(opts, nats.UserCredentials(own.Credentials))
 	}
 	return opts
+}
+
+// The ends of the names of files of NATS credentials: a JWT of a user with its seed, or the seed of an nkey alone.
+const (
+	credentialsFile = ".creds"
+	seedFile        = ".nk"
+)
+
+// IsCredentials reports whether the name of a file is that of NATS credentials: it ends in .creds, or in .nk for a seed.
+func IsCredentials(path string) bool {
+	return filepath.Ext(path) == credentialsFile || filepath.Ext(path) == seedFile
+}
+
+// seed is the client option for a file with the seed of an nkey.
+func (own owner) seed(o *nats.Options) error {
+	opt, err := nats.NkeyOptionFromSeed(own.Credentials)
+	if err != nil {
+		return fmt.Errorf("read the seed in %s: %w", own.Credentials, err)
+	}
+	return opt(o)
 }
 
 // signs is the client option for the key of a member.

@@ -3,6 +3,7 @@ package bus
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -14,6 +15,11 @@ import (
 
 // work is what the server has before members come: a task, an event, objects.
 func (s *served) work(t *testing.T) {
+	t.Helper()
+	work(t, s.Bus)
+}
+
+func work(t *testing.T, s *Bus) {
 	t.Helper()
 	ctx := soon(t)
 	_, err := s.Append(ctx, ConductorSubject("r", "run"), []byte("begin"), 0)
@@ -122,6 +128,47 @@ func calls(name string) map[string]func(ctx context.Context, b *Bus) error {
 	}
 }
 
+// allowedCalls are those of calls that each role may make.
+func allowedCalls() map[member.Role][]string {
+	reading := []string{"read", "last", "queued", "get", "who is there", "presences"}
+	return map[member.Role][]string{
+		member.Worker: append([]string{
+			"append own", "take", "put", "cache put", "cache get", "publish", "call", "subscribe", "presence own",
+		}, reading...),
+		member.Person: append([]string{"put", "cache put", "cache get", "ask a run", "host act", "host read", "ask a worker"}, reading...),
+		member.Viewer: append([]string{"host read"}, reading...),
+	}
+}
+
+// answering has a bus answer what members ask.
+func answering(t *testing.T, b *Bus) {
+	t.Helper()
+	for _, subject := range []string{CallFilter("r"), RequestFilter("r"), "host.act.*", "host.read.*"} {
+		stop, err := b.Subscribe(soon(t), subject, func(_ Message, reply func([]byte) error) {
+			if err := reply([]byte("!")); err != nil {
+				b.log.Error().Err(err).Msg("reply")
+			}
+		})
+		require.NoError(t, err)
+		t.Cleanup(stop)
+	}
+}
+
+// requireAllowed makes every call as a member: what may does not list is denied, with a text.
+func requireAllowed(t *testing.T, b *Bus, name string, may []string, denied string) {
+	t.Helper()
+	b.tryPatience, b.retryPatience = time.Hour, time.Hour // what waits for them fails
+	for call, do := range calls(name) {
+		err := do(soon(t), b)
+		if slices.Contains(may, call) {
+			require.NoError(t, err, call)
+		} else {
+			require.ErrorIs(t, err, ErrDenied, call)
+			require.ErrorContains(t, err, denied, call)
+		}
+	}
+}
+
 func request(subject string) func(context.Context, *Bus) error {
 	return func(ctx context.Context, b *Bus) error {
 		_, err := b.Request(ctx, subject, []byte("?"))
@@ -132,43 +179,13 @@ func request(subject string) func(context.Context, *Bus) error {
 // TestEachRoleMayDoWhatItNeedsAndNoMore tries every call as every role: what is not listed is denied, at once.
 func TestEachRoleMayDoWhatItNeedsAndNoMore(t *testing.T) {
 	t.Parallel()
-	reading := []string{"read", "last", "queued", "get", "who is there", "presences"}
-	for role, may := range map[member.Role][]string{
-		member.Worker: append([]string{
-			"append own", "take", "put", "cache put", "cache get", "publish", "call", "subscribe", "presence own",
-		}, reading...),
-		member.Person: append([]string{"put", "cache put", "cache get", "ask a run", "host act", "host read", "ask a worker"}, reading...),
-		member.Viewer: append([]string{"host read"}, reading...),
-	} {
+	for role, may := range allowedCalls() {
 		t.Run(string(role), func(t *testing.T) {
 			t.Parallel()
 			s := serve(t)
 			s.work(t)
-			for _, subject := range []string{CallFilter("r"), RequestFilter("r"), "host.act.*", "host.read.*"} {
-				stop, err := s.Subscribe(soon(t), subject, func(_ Message, reply func([]byte) error) {
-					if err := reply([]byte("!")); err != nil {
-						s.log.Error().Err(err).Msg("reply")
-					}
-				})
-				require.NoError(t, err)
-				t.Cleanup(stop)
-			}
-			name := "m1"
-			b := enters(t, s.joins(t, role, name))
-			b.tryPatience, b.retryPatience = time.Hour, time.Hour // what waits for them fails
-			allowed := map[string]bool{}
-			for _, c := range may {
-				allowed[c] = true
-			}
-			for call, do := range calls(name) {
-				err := do(soon(t), b)
-				if allowed[call] {
-					require.NoError(t, err, call)
-				} else {
-					require.ErrorIs(t, err, ErrDenied, call)
-					require.ErrorContains(t, err, string(role)+" m1 may not", call)
-				}
-			}
+			answering(t, s.Bus)
+			requireAllowed(t, enters(t, s.joins(t, role, "m1")), "m1", may, string(role)+" m1 may not")
 			for subject, left := range map[string]bool{RunFilter("r"): true, "ev.*.m.landed": false, "ev.*.a.other.>": false} {
 				m, err := s.Last(soon(t), subject)
 				require.NoError(t, err)

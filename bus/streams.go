@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"divisi/bus/member"
 )
 
 // The streams; every run on a server shares them.
@@ -111,11 +113,41 @@ func streamDoes(have, want jetstream.StreamConfig) bool {
 		have.DiscardNewPerSubject == want.DiscardNewPerSubject
 }
 
+// openStreams makes the streams that are missing. A member only finds them; on another's server, where its rights are not known,
+// it makes them as well.
+func (b *Bus) openStreams(ctx context.Context, replicas int) error {
+	if b.name == "" {
+		return b.ensureStreams(ctx, replicas)
+	}
+	if err := b.answers(ctx); err != nil {
+		return err
+	}
+	err := b.findStreams(ctx)
+	if b.login != nil || err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) || err == nil && b.cache != nil {
+		return err
+	}
+	if err = b.ensureStreams(ctx, replicas); errors.Is(err, ErrDenied) {
+		return fmt.Errorf("the streams are not there yet; the host of the server makes them: %w", err)
+	}
+	return err
+}
+
+// answers returns ErrDenied where the server does not permit this member to read answers: its credentials are those of another
+// name. Else every call would wait for an answer that never arrives.
+func (b *Bus) answers(ctx context.Context) error {
+	stop, err := b.listen(ctx, member.Inbox(b.name)+".opened", func(Message, func([]byte) error) {})
+	if err != nil {
+		return fmt.Errorf("use the server at %s as %s: %w", b.url, b.name, err)
+	}
+	stop()
+	return nil
+}
+
 // findStreams opens the streams of a server that is another's. Who only finds them holds no lease.
 func (b *Bus) findStreams(ctx context.Context) error {
 	for _, name := range []string{streamEvents, streamTasks, streamObjects, streamCache} {
 		var s jetstream.Stream
-		err := b.try(ctx, []string{"$JS.API.STREAM.INFO." + name}, func(ctx context.Context) (err error) {
+		_, err := b.attempt(ctx, []string{"$JS.API.STREAM.INFO." + name}, func(ctx context.Context) (err error) {
 			s, err = b.js.Stream(ctx, name)
 			return err
 		})

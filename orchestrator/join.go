@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -153,7 +154,8 @@ func FindServer(stateDir, name string) (Server, error) {
 	return s, err
 }
 
-// natsContext reads a context of the nats command line: an address, and credentials.
+// natsContext reads a context of the nats command line: an address, credentials or the seed of an nkey, and the inbox that is the
+// member's own.
 func natsContext(name string) (Server, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
@@ -167,12 +169,22 @@ func natsContext(name string) (Server, error) {
 	var c struct {
 		URL   string `json:"url"`
 		Creds string `json:"creds"`
+		NKey  string `json:"nkey"`
+		Inbox string `json:"inbox_prefix"`
 	}
 	if err := json.Unmarshal(data, &c); err != nil || c.URL == "" {
 		return Server{}, usage.Errorf("%s names no url that can be used", path)
 	}
-	if c.Creds != "" && filepath.Ext(c.Creds) != ".creds" {
-		return Server{}, usage.Errorf("%s: the file of credentials %s must end in .creds", path, c.Creds)
+	login := cmp.Or(c.Creds, c.NKey)
+	if login != "" && !bus.IsCredentials(login) {
+		return Server{}, usage.Errorf("%s: the file of credentials %s must end in .creds, or in .nk for a seed", path, login)
 	}
-	return Server{URL: c.URL, Login: c.Creds}, nil
+	s := Server{URL: c.URL, Login: login}
+	if me, own := strings.CutPrefix(c.Inbox, member.Inbox("")); own {
+		if !bus.ValidToken(me) {
+			return Server{}, usage.Errorf("%s: %.80q in its inbox_prefix is no name of a member", path, me)
+		}
+		s.Name = me
+	}
+	return s, nil
 }

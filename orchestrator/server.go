@@ -12,8 +12,13 @@ import (
 )
 
 // Server is where machines meet to carry out runs: the URL of a NATS server, and the path of the file that logs in there; "" for
-// none.
-type Server struct{ URL, Login string }
+// none. Name is the member that the credentials of a NATS account are for; "" for who may do everything there, and where the
+// login tells.
+type Server struct{ URL, Login, Name string }
+
+// IsCredentials reports whether the name of a file is that of NATS credentials: it ends in .creds, or in .nk for the seed of an
+// nkey.
+func IsCredentials(path string) bool { return bus.IsCredentials(path) }
 
 // String is the address without credentials, so that it can be shown.
 func (s Server) String() string { return bus.Shown(s.URL) }

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"encoding/hex"
@@ -103,7 +104,7 @@ func NewWorker(ctx context.Context, o WorkerOptions) (_ *Worker, err error) {
 	if err := w.confines(); err != nil {
 		return nil, err
 	}
-	w.bus, err = o.Server.open(ctx, "")
+	w.bus, err = w.o.Server.open(ctx, "")
 	return w, err
 }
 
@@ -111,8 +112,13 @@ func NewWorker(ctx context.Context, o WorkerOptions) (_ *Worker, err error) {
 func (w *Worker) member() error {
 	s, err := store.Server(w.o.Server).Options()
 	switch {
-	case err != nil || s.Login == nil:
+	case err != nil:
 		return err
+	case s.Login == nil && s.Name != "" && w.o.Name != "" && w.o.Name != s.Name:
+		return usage.Errorf("the login of the worker is that of %s: it cannot be %s", s.Name, w.o.Name)
+	case s.Login == nil:
+		w.o.Name = cmp.Or(w.o.Name, s.Name)
+		return nil
 	case s.Login.Role != member.Worker:
 		return usage.Errorf("%s is a login of a %s: a worker needs a token of its own", w.o.Server.Login, s.Login.Role)
 	case w.o.Name != "" && w.o.Name != s.Login.Name:
@@ -146,6 +152,7 @@ func (w *Worker) defaults() {
 		host = tokenOf(host, "")
 		o.Name = strings.TrimPrefix(host[:min(len(host), 40)]+"-"+hex.EncodeToString(publicOf(w.key)[:3]), "-")
 	}
+	o.Server.Name = o.Name
 }
 
 // measure finds what the worker says of its machine.

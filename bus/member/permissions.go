@@ -2,6 +2,7 @@ package member
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/nats-io/nats-server/v2/server"
 )
@@ -42,6 +43,19 @@ func permissions(m Member) *server.Permissions {
 		publish, subscribe = nil, nil
 	}
 	return &server.Permissions{Publish: only(publish), Subscribe: only(subscribe)}
+}
+
+// OnCluster are the permissions of a member of an account on a NATS server or cluster that is another's. A cluster reads single
+// messages with a request that has the place in its content: who may read one message of a stream there may read all.
+func OnCluster(role Role, name string) *server.Permissions {
+	p := permissions(Member{Name: name, Role: role})
+	for _, subject := range p.Publish.Allow {
+		if read, direct := strings.CutPrefix(subject, api+"DIRECT.GET."); direct {
+			stream, _, _ := strings.Cut(read, ".")
+			p.Publish.Allow = append(p.Publish.Allow, api+"STREAM.MSG.GET."+stream)
+		}
+	}
+	return p
 }
 
 // only allows what is listed. A list that is empty denies all: the server takes an empty list of subscriptions for no limit.

@@ -42,7 +42,7 @@ connections are cut. A worker that is started with it waits for the one whose ke
 		},
 	}
 	rotate.Flags().BoolVar(&webSocket, "websocket", false, "the member connects by WebSocket, and the proxy of HTTPS_PROXY")
-	c.AddCommand(rotate, &cobra.Command{
+	c.AddCommand(rotate, newCredsTemplate(g), &cobra.Command{
 		Use:   "list",
 		Short: "List members, and tokens that can still be used",
 		Long: "List the members of the server of this state directory with their open connections, and the tokens that can\n" +

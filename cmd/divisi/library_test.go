@@ -60,7 +60,7 @@ func ownNames() string {
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) { flags[f.Name] = true })
 	}
 	walk(newRoot(&globals{out: &out, err: &out}))
-	for _, git := range []string{"help", "quiet", "stat", "local"} {
+	for _, git := range []string{"format", "help", "quiet", "stat", "local"} {
 		delete(flags, git)
 	}
 	delete(commands, "runs") // "the divisi runs" is no command

@@ -41,7 +41,7 @@ func runScripts(t *testing.T, dir string) {
 		Dir: filepath.Join("testdata", dir), RequireExplicitExec: true, RequireUniqueNames: true, Setup: setUp,
 		Condition: condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exitcode": exitCodeCmd, "gitrepo": gitRepo, "fakegemini": fakeGemini, "fakechat": fakeChat, "natsserver": natsServer, "exampleserver": exampleServer, "holdport": holdPort, "recorder": recorder, "fetch": fetch, "connectproxy": connectProxy,
+			"exitcode": exitCodeCmd, "gitrepo": gitRepo, "fakegemini": fakeGemini, "fakechat": fakeChat, "natsserver": natsServer, "nkey": newNKey, "exampleserver": exampleServer, "holdport": holdPort, "recorder": recorder, "fetch": fetch, "connectproxy": connectProxy,
 			"spawn": spawn, "until": until, "signal": signalJob, "ended": ended,
 			"snapshot": snapshot, "untouched": untouched, "landed": landed, "sametree": sameTree, "lastrun": lastRun,
 			"noruns": noRuns, "killed": killed, "struck": struck, "served": served, "tmpfs": tmpfs, "process": process,
@@ -191,11 +191,16 @@ func fakeChat(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(filepath.Join(dir, "divisi.yaml"), []byte(project), 0o600))
 }
 
-// natsServer: natsserver starts a NATS server with JetStream and sets NATS_URL.
-func natsServer(ts *testscript.TestScript, _ bool, _ []string) {
-	srv, err := server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: ts.MkAbs("nats"), NoLog: true, NoSigs: true,
-	})
+// natsServer: natsserver [CONF] starts a NATS server with JetStream, and what a file of configuration has, and sets NATS_URL.
+func natsServer(ts *testscript.TestScript, _ bool, args []string) {
+	o := &server.Options{}
+	if len(args) > 0 {
+		var err error
+		o, err = server.ProcessConfigFile(ts.MkAbs(args[0]))
+		ts.Check(err)
+	}
+	o.Host, o.Port, o.JetStream, o.StoreDir, o.NoLog, o.NoSigs = "127.0.0.1", server.RANDOM_PORT, true, ts.MkAbs("nats"), true, true
+	srv, err := server.NewServer(o)
 	ts.Check(err)
 	srv.Start()
 	ts.Defer(func() {

@@ -107,8 +107,8 @@ func externalServer(url, creds string) (orchestrator.Server, error) {
 	if creds == "" {
 		return orchestrator.Server{URL: url}, nil
 	}
-	if filepath.Ext(creds) != ".creds" {
-		return orchestrator.Server{}, usagef("--creds %s: a file of NATS credentials ends in .creds", creds)
+	if !orchestrator.IsCredentials(creds) {
+		return orchestrator.Server{}, usagef("--creds %s: a file of NATS credentials ends in .creds, or in .nk for a seed", creds)
 	}
 	if _, err := os.Stat(creds); err != nil {
 		return orchestrator.Server{}, usagef("--creds: %v", err)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/nats-io/nkeys"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -41,6 +42,20 @@ func fetch(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("the server answers %s: %s", a.Status, data)
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), data, 0o600))
+}
+
+// newNKey: nkey NAME… makes a key for each, writes its seed to NAME.nk and sets NAME to its public half.
+func newNKey(ts *testscript.TestScript, _ bool, args []string) {
+	for _, name := range args {
+		key, err := nkeys.CreateUser()
+		ts.Check(err)
+		seed, err := key.Seed()
+		ts.Check(err)
+		public, err := key.PublicKey()
+		ts.Check(err)
+		ts.Check(os.WriteFile(ts.MkAbs(name+".nk"), seed, 0o600))
+		ts.Setenv(name, public)
+	}
 }
 
 // recorder: recorder FILE serves HTTP on a loopback port for the rest of the script, sets PORT, and writes down whatever arrives:

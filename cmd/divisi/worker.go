@@ -45,7 +45,7 @@ back what is left; the second ends at once.` +
 	f.StringVar(&with.nats, "nats", "", "the NATS server or cluster at this URL")
 	f.StringVar(&with.creds, "creds", "", "file of NATS credentials for --nats")
 	f.StringVar(&with.join, "join", "", "join the server of the token in this file, or - for standard input; then --on names it")
-	f.StringVar(&o.Name, "name", "", "name of the worker (default the machine's, with a part of its key)")
+	f.StringVar(&o.Name, "name", "", "its name; with --creds that of its user (default the machine's, with a part of its key)")
 	f.IntVar(&o.Agents, "agents", 0, "agents at once (default 16)")
 	f.IntVar(&o.Gates, "gates", 0, "runs of gates at once (default one for every 4 cores)")
 	f.StringSliceVar(&o.Tags, "tag", nil, "take the tasks of roles with this tag too (repeatable)")
