@@ -40,7 +40,7 @@ func Join(ctx context.Context, stateDir, token, as, me string) (string, Server, 
 	}
 	path := loginFile(stateDir, as)
 	if had, err := member.ReadLogin(path); err == nil && t.Replaces {
-		if had.Role != t.Role || had.Certificate != t.Certificate || me != "" && me != had.Name {
+		if had.Role != t.Role || !ofServer(had, t) || me != "" && me != had.Name {
 			return "", Server{}, usage.Errorf("the token gives a %s another key, and %s has the login of another member: name "+
 				"the server as it was joined, or choose another name for it", t.Role, path)
 		}
@@ -57,6 +57,32 @@ func Join(ctx context.Context, stateDir, token, as, me string) (string, Server, 
 		return "", Server{}, err
 	}
 	return as, Server{URL: login.URL, Login: path}, login.Write(path)
+}
+
+// Joined is the server of a token where a state directory has the login of a worker of it already; name is "" where it has none.
+// A machine that is started again with a key for many is so the member that it was, and uses up nothing.
+func Joined(stateDir, token string) (name string, at Server, err error) {
+	t, err := member.ParseToken(token)
+	if err != nil {
+		return "", Server{}, err
+	}
+	name = serverName(t.URL)
+	path := loginFile(stateDir, name)
+	had, err := member.ReadLogin(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", Server{}, nil
+	case err != nil:
+		return "", Server{}, err
+	case t.Replaces || t.Role != member.Worker || had.Role != t.Role || !ofServer(had, t):
+		return "", Server{}, nil
+	}
+	return name, Server{URL: had.URL, Login: path}, nil
+}
+
+// ofServer reports whether a login and a token are of one server, which may have made another certificate in between.
+func ofServer(had *member.Login, t member.Token) bool {
+	return had.Certificate == t.Certificate || had.URL == t.URL
 }
 
 // TokenRole is the role that a token admits: worker, person or viewer. replaces reports that it gives a member another key.

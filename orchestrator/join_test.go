@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,21 +16,28 @@ import (
 func hub(t *testing.T) (stateDir string) {
 	t.Helper()
 	stateDir = t.TempDir()
+	_, stop := servingAt(t, stateDir, "127.0.0.1:0")
+	t.Cleanup(stop)
+	return stateDir
+}
+
+// servingAt serves a state directory until stop.
+func servingAt(t *testing.T, stateDir, listen string) (url string, stop func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	ready, ended := make(chan string, 1), make(chan error, 1)
 	go func() {
 		ended <- orchestrator.Serve(ctx, orchestrator.ServeOptions{
-			StateDir: stateDir, Listen: "127.0.0.1:0", Ready: func(at orchestrator.Serving) { ready <- at.URL }, Notice: func(string) {},
+			StateDir: stateDir, Listen: listen, Ready: func(at orchestrator.Serving) { ready <- at.URL }, Notice: func(string) {},
 		})
 	}()
-	t.Cleanup(func() { cancel(); require.NoError(t, <-ended) })
 	select {
-	case <-ready:
+	case url = <-ready:
 	case err := <-ended:
-		ended <- nil
+		cancel()
 		require.NoError(t, err)
 	}
-	return stateDir
+	return url, func() { cancel(); require.NoError(t, <-ended) }
 }
 
 func tokenFrom(t *testing.T, stateDir, role string) string {
@@ -62,6 +70,35 @@ func TestATokenIsNotUsedWhereItsLoginCannotBeKept(t *testing.T) {
 	require.NoError(t, os.Remove(inTheWay))
 	_, _, err = orchestrator.Join(t.Context(), state, text, "", "w1")
 	require.NoError(t, err)
+}
+
+// A server whose certificate has ended makes another one at its address: a token for another key brings the member there.
+func TestATokenForAnotherKeyBringsTheNewCertificate(t *testing.T) {
+	t.Parallel()
+	serveDir, state := t.TempDir(), t.TempDir()
+	at, stop := servingAt(t, serveDir, "127.0.0.1:0")
+	_, before, err := orchestrator.Join(t.Context(), state, tokenFrom(t, serveDir, "person"), "host", "ada")
+	require.NoError(t, err)
+	stop()
+	require.NoError(t, os.Remove(filepath.Join(serveDir, "serve", "server.pem")))
+	_, stop = servingAt(t, serveDir, strings.TrimPrefix(at, "tls://"))
+	defer stop()
+	_, err = orchestrator.On(before).List(t.Context())
+	require.ErrorContains(t, err, "the server has another certificate")
+	token, err := orchestrator.Rotate(t.Context(), serveDir, "ada", false)
+	require.NoError(t, err)
+	_, after, err := orchestrator.Join(t.Context(), state, token, "host", "")
+	require.NoError(t, err)
+	_, err = orchestrator.On(after).List(t.Context())
+	require.NoError(t, err)
+
+	other, err := orchestrator.Rotate(t.Context(), serveDir, "ada", false)
+	require.NoError(t, err)
+	stranger := hub(t)
+	_, _, err = orchestrator.Join(t.Context(), state, tokenFrom(t, stranger, "person"), "other", "ada")
+	require.NoError(t, err)
+	_, _, err = orchestrator.Join(t.Context(), state, other, "other", "")
+	require.ErrorContains(t, err, "has the login of another member")
 }
 
 func TestAStateDirectoryHasOneServer(t *testing.T) {
@@ -100,4 +137,29 @@ func TestAWorkerHasADirectoryOfItsOwn(t *testing.T) {
 	w, err = orchestrator.NewWorker(t.Context(), o)
 	require.NoError(t, err)
 	w.Close()
+}
+
+// A worker is started again with the token of its unit: that is used up, and need not be asked for. A token of another server is.
+func TestAWorkerThatHasJoinedIsFoundByAnyTokenOfItsServer(t *testing.T) {
+	t.Parallel()
+	one, other, state := hub(t), hub(t), t.TempDir()
+	used := tokenFrom(t, one, "worker")
+	as, _, err := orchestrator.Joined(state, used)
+	require.NoError(t, err)
+	require.Empty(t, as)
+	as, at, err := orchestrator.Join(t.Context(), state, used, "", "w1")
+	require.NoError(t, err)
+	for _, token := range []string{used, tokenFrom(t, one, "worker")} {
+		name, found, err := orchestrator.Joined(state, token)
+		require.NoError(t, err)
+		require.Equal(t, as, name)
+		require.Equal(t, at, found)
+	}
+	rotated, err := orchestrator.Rotate(t.Context(), one, "w1", false)
+	require.NoError(t, err)
+	for _, token := range []string{tokenFrom(t, other, "worker"), tokenFrom(t, one, "person"), rotated} {
+		name, _, err := orchestrator.Joined(state, token)
+		require.NoError(t, err)
+		require.Empty(t, name)
+	}
 }

@@ -63,6 +63,16 @@ func (g *globals) join(
 			}
 		}()
 	}
+	if worker {
+		if name, at, err = orchestrator.Joined(g.stateDir, token); err != nil {
+			return "", at, false, err
+		}
+		if name != "" {
+			g.notice("this machine has joined the server of the token already, and the token was not used: to join it as " +
+				"another worker, remove its login, " + at.Login)
+			return name, at, false, nil
+		}
+	}
 	name, at, err = orchestrator.Join(g.log.WithContext(ctx), g.stateDir, token, as, me)
 	return name, at, replaces, err
 }

@@ -70,7 +70,7 @@ func (r *remover) remove(ctx context.Context, args []string) error {
 // removeOn has the host of a server remove runs.
 func (r *remover) removeOn(ctx context.Context, what orchestrator.Removal) error {
 	if what.Leftovers || what.Local || !what.Before.IsZero() {
-		return usagef("on a server runs are removed by their names alone, and by divisi serve --keep")
+		return usagef("on a server runs are removed by their names alone, and by the server after what its --keep says")
 	}
 	for _, id := range what.Runs {
 		removed, err := orchestrator.RemoveOn(r.log.WithContext(ctx), r.at, id, r.unfetched)

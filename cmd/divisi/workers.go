@@ -93,7 +93,7 @@ func (w *workersCommand) list(ctx context.Context) error {
 		return fmt.Errorf("read the list of workers: %w", err)
 	}
 	if len(list) == 0 {
-		return w.print(say("%s", w.calls(fmt.Sprintf("There are no workers on %s. Start one with: divisi worker\n", w.at))))
+		return w.print(say("There are no workers on %s. Start one on its machine with: divisi worker --on NAME\n", w.at))
 	}
 	rows := [][]string{{"worker", "state", "agents", "gates", "at", "system", "version", "tags", "lacks"}}
 	for i := range list {
