@@ -80,11 +80,13 @@ func (r Reach) holds(a netip.Addr) bool {
 	})
 }
 
-// Allows reports whether the list lets a command reach a host by its name, or an address.
-func (r Reach) Allows(host string) bool {
-	var addrs []netip.Addr
-	if a, err := netip.ParseAddr(host); err == nil {
-		addrs = []netip.Addr{a}
+// Names reports whether a host is in the list by its name, address or range, and not only as any host: Divisi connects to it itself,
+// and no proxy checks where its name leads.
+func (r Reach) Names(host string) bool {
+	a, err := netip.ParseAddr(host)
+	if err != nil {
+		return r.knows(host)
 	}
-	return r.refuses(host, addrs) == ""
+	a = unmapped(a)
+	return r.holds(a) || slices.Contains(r, Localhost) && a.IsLoopback()
 }

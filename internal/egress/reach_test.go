@@ -63,8 +63,10 @@ func TestReachOfAddressesInOtherNotations(t *testing.T) {
 		"64:ff9b::a03:1": false, "100.64.0.1": false, "172.31.0.1": false, "fd12::1": false, "198.51.100.7": true,
 	} {
 		require.Equal(t, allowed, r.refuses("h.example", []netip.Addr{netip.MustParseAddr(a)}) == "", a)
-		require.Equal(t, allowed, r.Allows(a), a)
+		require.Equal(t, allowed && a != "198.51.100.7", r.Names(a), a)
 	}
+	require.False(t, Reach{AnyHost}.Names("inside.example"), "its name may lead to a private address")
+	require.True(t, Reach{"*.example"}.Names("inside.example"))
 	require.Empty(t, Reach(nil).refuses("h", []netip.Addr{netip.MustParseAddr("10.3.0.1")}), "without a list nothing changes")
 }
 

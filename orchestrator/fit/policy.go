@@ -79,11 +79,11 @@ func networks(p *spec.Policy, project *spec.Project, r *spec.Role) (denied []den
 	ask("the network", !r.Network || len(reach) > 0)
 	ask("the addresses of this machine", !r.Loopback && !project.Loopback || slices.Contains(reach, egress.Localhost))
 	for name, s := range project.Servers(r) {
-		ask(fmt.Sprintf("the tool server %s at %.80s", name, s.URL), s.URL == "" || reach.Allows(hostOf(s.URL)))
+		ask(fmt.Sprintf("the tool server %s at %.80s", name, s.URL), s.URL == "" || reach.Names(hostOf(s.URL)))
 	}
 	for _, alias := range modelsOf(project, r) {
 		m := project.Models[alias]
-		ask(fmt.Sprintf("the model %s at %.80s", alias, m.BaseURL), m.BaseURL == "" || reach.Allows(hostOf(m.BaseURL)))
+		ask(fmt.Sprintf("the model %s at %.80s", alias, m.BaseURL), m.BaseURL == "" || reach.Names(hostOf(m.BaseURL)))
 	}
 	return denied
 }
