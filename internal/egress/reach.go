@@ -80,7 +80,7 @@ func (r Reach) holds(a netip.Addr) bool {
 	})
 }
 
-// Names reports whether a host is in the list by its name, address or range, and not only as any host: Divisi connects to it itself,
+// Names reports whether a host is listed by its name, address or range, and not only as any host. Divisi connects to it itself,
 // and no proxy checks where its name leads.
 func (r Reach) Names(host string) bool {
 	a, err := netip.ParseAddr(host)
