@@ -41,7 +41,7 @@ func (h *conduct) carry(ctx context.Context, o *ResumeOptions, m store.Meta) (*R
 	if err := h.obey(r, st, o); err != nil {
 		return nil, err
 	}
-	h.warrant = cmp.Or(m.Warrant, r.Warrant)
+	h.warrant, h.commands = cmp.Or(m.Warrant, r.Warrant), r.mandate().Commands
 	if h.admits != nil {
 		if err := h.admits(h.warrant); err != nil {
 			return nil, err

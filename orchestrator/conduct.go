@@ -73,6 +73,8 @@ type conduct struct {
 	// signs is the key that assignments are signed with, warrant the signature of who submitted the run or resumed it last.
 	signs   ed25519.PrivateKey
 	warrant *wire.Warrant
+	// commands are those that it is of; see wire.Mandate.
+	commands [][]string
 	// cond conducts once the run is launched.
 	cond *conductor.Conductor
 	// planning is held while a plan is checked, which folds the log: there is one master.
@@ -109,6 +111,9 @@ func (h *conduct) launch(ctx context.Context, st *run.State) (*Run, error) {
 		return nil, err
 	}
 	h.remember(ctx)
+	if !h.ordered {
+		h.commands = wire.Commands(h.spec.Plan, h.spec.Roles)
+	}
 	setup, err := h.seal(ctx, st)
 	if err != nil {
 		return nil, err
@@ -207,7 +212,7 @@ func (h *conduct) seal(ctx context.Context, st *run.State) (string, error) {
 	s := wire.Setup{
 		Run: h.spec.Run, Key: publicOf(h.signs), Warrant: h.warrant,
 		Base: h.spec.Base, Name: wire.RepositoryName(h.spec.Repo), Caches: filepath.Base(h.caches),
-		Project: h.spec.Project, Roles: h.spec.Roles,
+		Project: h.spec.Project, Roles: h.spec.Roles, Commands: h.commands,
 		Plan: h.spec.Plan, Environment: h.spec.Environment, Beside: h.beside.Digest(), Lends: lends, Content: content,
 		Exclude: h.exclude,
 		Memory:  h.notes != nil, Strict: h.Strict, Parallel: max(1, h.spec.Parallel),
@@ -243,7 +248,7 @@ func (h *conduct) conductorConfig(setup string) conductor.Config {
 		Notices: h.notices, Clock: now, NewID: newID, Log: h.log, Tree: h.tree, Approve: h.approver(), Closing: h.recording,
 		Setup: setup, Interactive: h.Approve != nil, Publish: h.publish, Person: account(), OnDoubt: h.OnDoubt,
 		Baselines: h.baselines(),
-		Decide:    h.decider(), Keys: h.spec.Keys, Elsewhere: h.Elsewhere,
+		Decide:    h.decider(), Keys: h.spec.Keys, Elsewhere: h.Elsewhere, Ordered: h.ordered,
 		Signs: h.signs, Held: h.held, Asked: h.asked, Members: h.members,
 	}
 }

@@ -103,10 +103,14 @@ func Serve(ctx context.Context, o ServeOptions) (err error) {
 	c.later(host.Stop)
 	if o.Agents > 0 {
 		stop, err := o.work(ctx, stateDir, at)
-		if err != nil {
+		switch {
+		case IsUsage(err): // the server is there for other workers
+			o.Notice(fmt.Sprintf("the server has no worker of its own: %v", err))
+		case err != nil:
 			return err
+		default:
+			c.later(stop)
 		}
-		c.later(stop)
 	}
 	if o.Metrics != "" {
 		numbers.host = host

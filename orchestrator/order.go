@@ -49,6 +49,7 @@ func (o *order) mandate() wire.Mandate {
 		Run: s.Run, Base: s.Base, Name: wire.RepositoryName(s.Repo), Project: s.Project, Roles: s.Roles,
 		Environment: s.Environment,
 	}
+	m.Commands = wire.Commands(s.Plan, s.Roles)
 	if o.Environment != nil {
 		m.Content = o.Environment.Content
 	}

@@ -9,6 +9,7 @@ import (
 	"divisi/internal/usage"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/request"
+	"divisi/orchestrator/store"
 	"divisi/subagents/wire"
 )
 
@@ -93,8 +94,13 @@ func (r *Run) conductor(
 	if err != nil {
 		return nil, err
 	}
+	m, err := store.ReadMeta(r.dir.Run(r.id))
+	if err != nil {
+		return nil, err
+	}
 	c, err := conductor.New(ctx, conductor.Config{
-		Run: r.id, Bus: b, Clock: now, NewID: newID, Log: r.dir.Log, Publish: publish, Tree: r.trees,
+		Ordered: m.Order != "",
+		Run:     r.id, Bus: b, Clock: now, NewID: newID, Log: r.dir.Log, Publish: publish, Tree: r.trees,
 	})
 	if err != nil {
 		return nil, err

@@ -28,7 +28,7 @@ type Reach []string
 
 // refuses returns why none of the addresses of a host may be connected to, or "". A host that is an address is its only one.
 func (r Reach) refuses(host string, addrs []netip.Addr) string {
-	if r == nil || slices.Contains(r, Localhost) && ownNames.MatchString(host) {
+	if r == nil {
 		return ""
 	}
 	named := r.names(host)
@@ -85,8 +85,8 @@ func (r Reach) holds(a netip.Addr) bool {
 func (r Reach) Names(host string) bool {
 	a, err := netip.ParseAddr(host)
 	if err != nil {
-		return r.knows(host)
+		return r.knows(host) && (!ownNames.MatchString(host) || host == Localhost)
 	}
 	a = unmapped(a)
-	return r.holds(a) || slices.Contains(r, Localhost) && a.IsLoopback()
+	return refusal(a, nil, true) == "" && (r.holds(a) || slices.Contains(r, Localhost) && a.IsLoopback())
 }

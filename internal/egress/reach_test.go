@@ -67,6 +67,10 @@ func TestReachOfAddressesInOtherNotations(t *testing.T) {
 	}
 	require.False(t, Reach{AnyHost}.Names("inside.example"), "its name may lead to a private address")
 	require.True(t, Reach{"*.example"}.Names("inside.example"))
+	for _, host := range []string{"169.254.169.254", "metadata.google.internal", "nas.localdomain", "127.0.0.1"} {
+		require.False(t, Reach{"169.254.0.0/16", "*.internal", "*.localdomain", "*"}.Names(host), host)
+	}
+	require.NotEmpty(t, Reach{Localhost}.refuses("nas.localdomain", []netip.Addr{netip.MustParseAddr("192.168.1.5")}))
 	require.Empty(t, Reach(nil).refuses("h", []netip.Addr{netip.MustParseAddr("10.3.0.1")}), "without a list nothing changes")
 }
 

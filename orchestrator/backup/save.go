@@ -55,7 +55,7 @@ func Save(ctx context.Context, stateDir, dir, version string, now time.Time) (*M
 	if err != nil {
 		return nil, err
 	}
-	for _, path := range []string{"serve/members.json", "serve/server.pem", "serve/audit.jsonl", hostID} {
+	for _, path := range []string{"serve/members.json", "serve/server.pem", "serve/audit.jsonl", "serve/worker.yaml", hostID} {
 		if err := c.file(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // nothing may have joined yet
 			return nil, err
 		}

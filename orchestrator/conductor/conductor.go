@@ -72,6 +72,8 @@ type Config struct {
 	Keys map[string][]byte
 	// Signs is the key that assignments are signed with.
 	Signs ed25519.PrivateKey
+	// Ordered is set where the run was submitted, and a person has signed what it is.
+	Ordered bool
 	// Elsewhere is set where the workers are other processes, which enlist.
 	Elsewhere bool
 	// Held returns an error once another machine may conduct the run: nothing is written after it. nil where no other one can.

@@ -120,6 +120,34 @@ func TestARedDropLeavesTheTaskLanded(t *testing.T) {
 	require.Equal(t, 1, st.Tasks.ByID["drop-one"].Attempt, "no agent tries it")
 }
 
+// A run that was submitted keeps what its person has signed, also where another one has a task tried again.
+func TestASubmittedRunKeepsItsRolesAndSettings(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(1), func(s *run.Spec) {
+		addRoles(s, command("fails", "false"))
+		s.Plan = planOf(spec.Task{ID: "one", Role: "fails", Brief: "b", Files: []string{"f00.txt"}, Attempts: 1})
+	})
+	st := r.run(t.Context())
+	require.Equal(t, run.TaskParked, st.Tasks.ByID["one"].State)
+	cfg := r.quietly(false)
+	cfg.Ordered = true
+	c, err := conductor.New(t.Context(), cfg)
+	require.NoError(t, err)
+	again := conductor.Request{Verb: conductor.VerbRetry, Tasks: []string{"one"}, Notices: []string{"x"}, Revision: run.Revision{By: wire.Person("eve")}}
+	for _, change := range []func(q *conductor.Request){
+		func(q *conductor.Request) { q.Project = &spec.Project{} },
+		func(q *conductor.Request) { q.Roles = map[string]spec.Role{"fails": command("fails", "true")} },
+	} {
+		q := again
+		change(&q)
+		_, err = c.Do(t.Context(), q)
+		require.ErrorContains(t, err, "it keeps its plan, roles and settings, which its person has signed")
+	}
+	again.Notices = nil
+	_, err = c.Do(t.Context(), again)
+	require.NoError(t, err)
+}
+
 // A patch that does anything else than undo the task takes nothing out.
 func TestAPatchThatUndoesNothingDropsNothing(t *testing.T) {
 	t.Parallel()

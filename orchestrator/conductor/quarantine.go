@@ -23,7 +23,7 @@ func (c *Conductor) isolate(ctx context.Context, q run.Quarantine) (string, erro
 	}
 	q.From = from
 	over := c.st.Status.Ended() && c.st.Status != run.Stopped
-	if over && !c.st.Batches.ProvenBy(q.Worker, q.From) || c.st.Status == run.Cancelled {
+	if over && !c.st.Trusts(q.Worker, q.From) || c.st.Status == run.Cancelled {
 		return "", request.Refusedf("run %s is over (%s), and nothing in it is to be proven again", c.cfg.Run, c.st.Status)
 	}
 	if had := c.st.Quarantines[q.Worker]; had == nil || q.From < had.From {

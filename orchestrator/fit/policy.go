@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 	"divisi/internal/egress"
 	"divisi/internal/spec"
 	"divisi/internal/trust"
+	"divisi/subagents/gate"
 	"divisi/subagents/wire"
 )
 
@@ -94,19 +96,19 @@ func variables(p *spec.Policy, project *spec.Project, r *spec.Role) (denied []de
 			denied = append(denied, denial{"the secret " + name, "secrets"})
 		}
 	}
-	plain := func(names []string) {
+	plain := func(names, allowed []string) {
 		for _, name := range names {
-			if !slices.Contains(p.Variables, name) && !slices.Contains(p.Secrets, name) {
+			if !slices.Contains(allowed, name) {
 				denied = append(denied, denial{"the variable " + name, "variables"})
 			}
 		}
 	}
-	plain(project.Env)
+	plain(project.Env, p.Variables)
 	for _, name := range r.Secrets {
 		secret(name)
 	}
 	for _, s := range project.Servers(r) {
-		plain(s.Env)
+		plain(s.Env, slices.Concat(p.Variables, p.Secrets))
 		for _, name := range slices.Sorted(maps.Values(s.Headers)) {
 			secret(name)
 		}
@@ -117,12 +119,22 @@ func variables(p *spec.Policy, project *spec.Project, r *spec.Role) (denied []de
 	return denied
 }
 
-// modelsOf are the models that a role can come to call.
+// modelsOf are the aliases that a role can come to call: its own, with what takes over, and the one that summarises.
 func modelsOf(project *spec.Project, r *spec.Role) []string {
 	if !r.Runs(spec.ExecutorModel) {
 		return nil
 	}
-	return slices.Sorted(maps.Keys(project.Models))
+	next := append([]string{cmp.Or(r.Model, "default"), cmp.Or(project.Summaries.Model, "cheap")}, r.Fallback...)
+	called := map[string]bool{}
+	for len(next) > 0 {
+		alias := next[0]
+		m, known := project.Models[alias]
+		if next = next[1:]; known && !called[alias] {
+			called[alias] = true
+			next = append(append(next, m.Fallback...), m.Stronger)
+		}
+	}
+	return slices.Sorted(maps.Keys(called))
 }
 
 func reachOf(p *spec.Policy) egress.Reach { return append(egress.Reach{}, p.Network...) }
@@ -141,10 +153,36 @@ func Beyond(s *wire.Setup, a *wire.Assignment) (more []string) {
 	if project.Setup.Command = s.Project.Setup.Command; len(a.Setup) > 0 {
 		project.Setup.Command = a.Setup
 	}
+	more = powers(s, a)
 	run := requests(&s.Project, s.Roles)
 	for _, ask := range requests(&project, map[string]spec.Role{a.Role.Name: a.Role}) {
 		if !slices.Contains(run, ask) {
 			more = append(more, ask)
+		}
+	}
+	return more
+}
+
+// powers lists what commands an assignment has that its run has not, of a role with the network or secrets: which commands it has
+// decides what becomes of them.
+func powers(s *wire.Setup, a *wire.Assignment) (more []string) {
+	r, signed := &a.Role, s.Roles[a.Role.Name]
+	if !wire.Powerful(r) {
+		return nil
+	}
+	own := func(command []string) bool {
+		return len(command) == 0 || slices.Equal(command, signed.Command) ||
+			slices.ContainsFunc(s.Commands, func(c []string) bool { return slices.Equal(c, command) })
+	}
+	for _, command := range [][]string{r.Command, a.Task.Command} {
+		if !own(command) {
+			more = append(more, fmt.Sprintf("role %s, with what its commands are given, runs %.200q", r.Name, command))
+		}
+	}
+	gates := slices.Concat(s.Project.Gates, gate.Uncached(s.Project.Gates))
+	for _, g := range a.Project.Gates {
+		if !slices.ContainsFunc(gates, func(own spec.Gate) bool { return spec.JSONText(own) == spec.JSONText(g) }) {
+			more = append(more, fmt.Sprintf("gate %s, with the network, runs %.200q", g.Name, g.Command))
 		}
 	}
 	return more

@@ -45,16 +45,16 @@ func TestDenied(t *testing.T) {
 			project: spec.Project{Env: []string{"LANG"}}, role: spec.Role{Name: "r", Secrets: []string{"TOKEN"}},
 		},
 		"a model that takes a key elsewhere": {
-			project: spec.Project{Models: map[string]spec.Model{"m": {BaseURL: "https://evil.example/v1", KeyEnv: "AWS_SECRET_ACCESS_KEY"}}},
+			project: spec.Project{Models: map[string]spec.Model{"default": {BaseURL: "https://evil.example/v1", KeyEnv: "AWS_SECRET_ACCESS_KEY"}}},
 			role:    writer,
 			want: []string{
-				"its owner's permission for the model m at https://evil.example/v1 (network in worker.yaml)",
+				"its owner's permission for the model default at https://evil.example/v1 (network in worker.yaml)",
 				"its owner's permission for the secret AWS_SECRET_ACCESS_KEY (secrets in worker.yaml)",
 			},
 		},
 		"a model of this machine's own service": {
 			policy:  spec.Policy{Network: []string{"localhost"}},
-			project: spec.Project{Models: map[string]spec.Model{"m": {BaseURL: "http://127.0.0.1:11434/v1"}}}, role: writer,
+			project: spec.Project{Models: map[string]spec.Model{"default": {BaseURL: "http://127.0.0.1:11434/v1"}}}, role: writer,
 		},
 		"models are no matter of a command": {
 			project: spec.Project{Models: map[string]spec.Model{"m": {BaseURL: "https://evil.example/v1"}}}, role: tester,
@@ -68,6 +68,17 @@ func TestDenied(t *testing.T) {
 				"its owner's permission for the variable X (variables in worker.yaml)",
 				"its owner's permission for the secret TOKEN (secrets in worker.yaml)",
 			},
+		},
+		"a secret is no variable for all commands": {
+			policy: spec.Policy{Secrets: []string{"DATABASE_URL"}}, project: spec.Project{Env: []string{"DATABASE_URL"}}, role: writer,
+			want: []string{"its owner's permission for the variable DATABASE_URL (variables in worker.yaml)"},
+		},
+		"a model that the role does not call": {
+			project: spec.Project{Models: map[string]spec.Model{"other": {BaseURL: "https://evil.example/v1"}}}, role: writer,
+		},
+		"one that takes over": {
+			project: spec.Project{Models: map[string]spec.Model{"default": {Stronger: "m"}, "m": {KeyEnv: "K"}}}, role: writer,
+			want: []string{"its owner's permission for the secret K (secrets in worker.yaml)"},
 		},
 		"another repository": {
 			policy: spec.Policy{Repositories: []string{"service-*"}}, role: writer,
@@ -101,7 +112,9 @@ func TestBeyond(t *testing.T) {
 	online := spec.Role{Name: "online", Executor: spec.ExecutorCommand, Command: []string{"fetch"}, Network: true}
 	s := &wire.Setup{
 		Project: spec.Project{Setup: spec.Setup{Command: []string{"make", "deps"}}, Env: []string{"LANG"}},
-		Roles:   map[string]spec.Role{"online": online, "mod": {Name: "mod", Executor: spec.ExecutorCommand, Command: []string{"sed"}}},
+		Roles: map[string]spec.Role{"online": online, "mod": {Name: "mod", Executor: spec.ExecutorCommand, Command: []string{"sed"}},
+			"publish": {Name: "publish", Executor: spec.ExecutorCommand, Command: []string{"sign"}, Secrets: []string{"KEY"}}},
+		Commands: [][]string{{"fetch", "more"}},
 	}
 	own := func() *wire.Assignment { return &wire.Assignment{Project: s.Project, Role: s.Roles["mod"]} }
 	for name, c := range map[string]struct {
@@ -119,7 +132,24 @@ func TestBeyond(t *testing.T) {
 		},
 		"the command of a role with the network": {
 			func(a *wire.Assignment) { a.Role = online; a.Role.Command = []string{"evil"} },
-			[]string{"role online, with the network: evil"},
+			[]string{`role online, with what its commands are given, runs ["evil"]`, "role online, with the network: evil"},
+		},
+		"the command of a task of a role with the network": {
+			func(a *wire.Assignment) { a.Role, a.Task.Command = online, []string{"evil"} },
+			[]string{`role online, with what its commands are given, runs ["evil"]`},
+		},
+		"a command of a task that is signed": {
+			func(a *wire.Assignment) { a.Role, a.Task.Command = online, []string{"fetch", "more"} }, nil,
+		},
+		"another command of a role with a secret": {
+			func(a *wire.Assignment) { a.Role = s.Roles["publish"]; a.Role.Command = []string{"leak"} },
+			[]string{`role publish, with what its commands are given, runs ["leak"]`},
+		},
+		"gates of a role with the network": {
+			func(a *wire.Assignment) {
+				a.Role, a.Project.Gates = online, []spec.Gate{{Name: "x", Command: []string{"x"}}}
+			},
+			[]string{`gate x, with the network, runs ["x"]`},
 		},
 		"a secret":   {func(a *wire.Assignment) { a.Role.Secrets = []string{"TOKEN"} }, []string{"role mod has the secret TOKEN"}},
 		"a variable": {func(a *wire.Assignment) { a.Project.Env = []string{"LANG", "PGHOST"} }, []string{"env: every command sees your variable PGHOST"}},

@@ -165,6 +165,23 @@ func TestAQuarantine(t *testing.T) {
 		require.Equal(t, run.Done, l.end(passes).State)
 		require.Equal(t, "b", l.Final[0].Worker, "no other one is there")
 	})
+	t.Run("who proved and who proved again are both out", func(t *testing.T) {
+		t.Parallel()
+		l := newCrewed(t, 0, "a", "b", "c")
+		l.land(1, "b")
+		require.Equal(t, run.Done, l.end(passes).State)
+		final := l.Final[0].Worker
+		require.NotEqual(t, "b", final)
+		require.True(t, l.Trusts("b", 0))
+		require.True(t, l.Trusts(final, 0), "the end relies on it")
+		require.False(t, l.Trusts(final, l.Pos))
+		l.Append("", run.Data{Quarantine: &run.Quarantine{Worker: "b", By: "user:ann"}})
+		require.False(t, l.Suspect(), "the final gates have passed on another one")
+		l.Append("", run.Data{Quarantine: &run.Quarantine{Worker: final, By: "user:ann"}})
+		require.True(t, l.Suspect())
+		require.Equal(t, run.Done, l.end(passes).State)
+		require.NotContains(t, []string{"b", final}, l.Final[0].Worker)
+	})
 	t.Run("with its baseline nothing counts that was compared with it", func(t *testing.T) {
 		t.Parallel()
 		l := newCrewed(t, 0, "a", "b", "z")

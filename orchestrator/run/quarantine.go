@@ -22,6 +22,9 @@ type Quarantine struct {
 	// Alone are the tasks that have landed with no other worker's proof; Pos is where in the log it is.
 	Alone []string `json:"-"`
 	Pos   uint64   `json:"-"`
+	// Final reports that the final gates had passed on its word; all that everything was compared with what it found.
+	Final bool `json:"-"`
+	all   bool
 }
 
 // signed reports whether a receipt is one that proves nothing.
@@ -35,10 +38,10 @@ func (s *State) InQuarantine() (list []*Quarantine) {
 	return list
 }
 
-// Suspect reports whether something has landed with the proof of a worker in quarantine alone, and the final gates have not
-// passed since.
+// Suspect reports whether something has landed with the proof of a worker in quarantine alone, or the final gates had passed on its
+// word, and they have not passed since.
 func (s *State) Suspect() bool {
-	return !s.proven() && slices.ContainsFunc(s.InQuarantine(), func(q *Quarantine) bool { return len(q.Alone) > 0 })
+	return !s.proven() && slices.ContainsFunc(s.InQuarantine(), func(q *Quarantine) bool { return len(q.Alone) > 0 || q.Final })
 }
 
 // proven reports whether the final gates have passed on the head.
@@ -46,15 +49,29 @@ func (s *State) proven() bool {
 	return len(s.Final) > 0 && !slices.ContainsFunc(s.Final, func(r spec.Receipt) bool { return r.Verdict == spec.VerdictFail })
 }
 
-// ProvenBy reports whether a worker has proven a batch that landed behind a position of the log.
-func (b *Batches) ProvenBy(worker string, from uint64) bool {
-	return slices.ContainsFunc(b.Landed, func(l Landing) bool { return l.Pos > from && slices.Contains(l.Provers(), worker) })
+// Trusts reports whether a run relies on what a worker signed behind a position of the log: a proof of what landed, a second one,
+// the final gates, or what it found on the base commit.
+func (s *State) Trusts(worker string, from uint64) bool {
+	q := &Quarantine{Worker: worker, From: from}
+	for i := range s.Batches.Landed {
+		l := &s.Batches.Landed[i]
+		if l.Pos > from && slices.Contains(l.Provers(), worker) || l.Second != nil && l.Second.Worker == worker && l.Second.Pos > from {
+			return true
+		}
+	}
+	baselines := []map[string]spec.Receipt{s.Proofs.Baseline}
+	for _, other := range s.Proofs.Others {
+		baselines = append(baselines, other.Baseline)
+	}
+	return slices.ContainsFunc(s.Final, q.signed) || slices.ContainsFunc(baselines, func(b map[string]spec.Receipt) bool {
+		return slices.ContainsFunc(slices.Collect(maps.Values(b)), q.signed)
+	})
 }
 
 // applyQuarantine takes back what a worker has proven. What of it has landed alone is proven by the final gates.
 func (s *State) applyQuarantine(e *contextscope.Event, q Quarantine) {
 	if had := s.Quarantines[q.Worker]; had != nil {
-		q.From = min(q.From, had.From)
+		q.From, q.Final, q.all = min(q.From, had.From), had.Final, had.all
 	}
 	q.Pos = e.Pos
 	s.Quarantines[q.Worker] = &q
@@ -62,6 +79,7 @@ func (s *State) applyQuarantine(e *contextscope.Event, q Quarantine) {
 		delete(s.Crew, q.Worker)
 	}
 	all := s.Proofs.quarantine(&q)
+	q.all = q.all || all
 	lost := func(r spec.Receipt) bool { return all || q.signed(r) }
 	for _, b := range s.Batches.Testing {
 		if a := s.Works[b.Work].At(b.Attempt); a != nil && a.Result != nil && slices.ContainsFunc(a.Result.Receipts, lost) {
@@ -74,30 +92,48 @@ func (s *State) applyQuarantine(e *contextscope.Event, q Quarantine) {
 		}
 	}
 	if slices.ContainsFunc(s.Final, lost) {
-		s.Final, s.Batches.firstRed, s.Missing = nil, 0, nil
+		s.Final, s.Batches.firstRed, s.Missing, q.Final = nil, 0, nil, true
 	}
 	for i := range s.Batches.Landed {
-		s.distrust(&s.Batches.Landed[i], &q, all)
+		s.distrust(&s.Batches.Landed[i], &q)
+	}
+	for _, had := range s.Quarantines { // what another one in quarantine has proven too is alone now
+		s.alone(had)
 	}
 }
 
-// distrust notes what becomes of a landed batch.
-func (s *State) distrust(l *Landing, q *Quarantine, all bool) {
-	first := l.Pos > q.From && slices.Contains(l.Provers(), q.Worker) // what it signed, it signed before that
-	if second := l.Second; second != nil {
-		switch {
-		case first && (second.State == SecondOpen || second.State == SecondDiffers):
-			second.State = SecondOver
-		case second.Worker == q.Worker && second.Pos > q.From && second.State != SecondOver:
-			l.Second = &Second{}
+// alone lists what has landed without the proof of a worker that is trusted.
+func (s *State) alone(q *Quarantine) {
+	q.Alone = nil
+	for i := range s.Batches.Landed {
+		l := &s.Batches.Landed[i]
+		if !q.all && (!q.first(l) || s.Proofs.IsProven(l.Tree, l.GateNames(), l.Old)) {
+			continue
 		}
-	}
-	if all || first && !s.Proofs.IsProven(l.Tree, l.GateNames(), l.Old) {
 		for _, t := range l.Tasks {
 			if t.Commit != "" {
 				q.Alone = append(q.Alone, t.Task)
 			}
 		}
+	}
+}
+
+// first reports whether the worker has proven a batch when it landed; what it signed, it signed before that.
+func (q *Quarantine) first(l *Landing) bool {
+	return l.Pos > q.From && slices.Contains(l.Provers(), q.Worker)
+}
+
+// distrust notes what becomes of the second proof of a landed batch.
+func (s *State) distrust(l *Landing, q *Quarantine) {
+	second := l.Second
+	if second == nil {
+		return
+	}
+	switch {
+	case q.first(l) && (second.State == SecondOpen || second.State == SecondDiffers):
+		second.State = SecondOver
+	case second.Worker == q.Worker && second.Pos > q.From && second.State != SecondOver:
+		l.Second = &Second{}
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 
 // Protocol is the version of what workers and conductors say to each other. A conductor takes workers of its own and of the one
 // before. Presence, Conducting and Enlistment have it in each version, at the same place. Tests alone set it.
-var Protocol = 2
+var Protocol = 3
 
 // Conducting is what the conductor of a run that takes workers says, every few seconds, on bus.RunPresence.
 type Conducting struct {

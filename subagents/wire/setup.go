@@ -30,6 +30,8 @@ type Setup struct {
 	// Project has the tools of setup, the gates and the limits; Roles are all roles.
 	Project spec.Project         `json:"project"`
 	Roles   map[string]spec.Role `json:"roles"`
+	// Commands are those of tasks that a person has signed; see Mandate.
+	Commands [][]string `json:"commands,omitempty"`
 	// Plan has the tasks, and with them the models that the run can come to call; nil where a master plans.
 	Plan *spec.Plan `json:"plan,omitempty"`
 	// Environment is the id of what was taken from the checkout, Beside the digest of what trees have of it beside the files that

@@ -18,6 +18,8 @@ type Mandate struct {
 	Name    string               `json:"name"`
 	Project spec.Project         `json:"project"`
 	Roles   map[string]spec.Role `json:"roles"`
+	// Commands are those of tasks of roles with the network or secrets.
+	Commands [][]string `json:"commands"`
 	// Environment is what was taken from the person's checkout, Content the digest of its manifest; empty for nothing.
 	Environment string `json:"environment"`
 	Content     string `json:"content"`
@@ -27,8 +29,25 @@ type Mandate struct {
 func (s *Setup) Mandate() Mandate {
 	return Mandate{
 		Run: s.Run, Base: s.Base, Name: s.Name, Project: s.Project, Roles: s.Roles, Environment: s.Environment,
-		Content: s.Content,
+		Content: s.Content, Commands: s.Commands,
 	}
+}
+
+// Powerful reports whether the commands of a role are given the network or secrets.
+func Powerful(r *spec.Role) bool { return r.Network || len(r.Secrets) > 0 }
+
+// Commands are those of the tasks of a plan whose roles are given the network or secrets; nil without a plan.
+func Commands(p *spec.Plan, roles map[string]spec.Role) (commands [][]string) {
+	if p == nil {
+		return nil
+	}
+	for i := range p.Tasks {
+		t := &p.Tasks[i]
+		if r := roles[t.Role]; len(t.Command) > 0 && Powerful(&r) {
+			commands = append(commands, t.Command)
+		}
+	}
+	return commands
 }
 
 // RepositoryName is what a repository is called in a mandate and in the policies of workers.
