@@ -18,7 +18,8 @@ import (
 func (c *Conductor) tryAgain(ctx context.Context, q Request) (string, error) {
 	var gained run.PlanData
 	if c.cfg.Ordered && (q.Plan != nil || q.Roles != nil || q.Project != nil) {
-		return "", request.Refusedf("run %s was submitted: it keeps its plan, roles and settings, which its person has signed", c.cfg.Run)
+		return "", request.Refusedf("run %s was submitted: it keeps its plan, roles and settings, which its person has signed",
+			c.cfg.Run)
 	}
 	if q.Plan != nil {
 		data, problems, err := plan.Gain(ctx, *q.Plan, c.st, c.cfg.Tree(c.st.Head, c.st.Environment()))

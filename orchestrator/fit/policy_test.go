@@ -112,8 +112,10 @@ func TestBeyond(t *testing.T) {
 	online := spec.Role{Name: "online", Executor: spec.ExecutorCommand, Command: []string{"fetch"}, Network: true}
 	s := &wire.Setup{
 		Project: spec.Project{Setup: spec.Setup{Command: []string{"make", "deps"}}, Env: []string{"LANG"}},
-		Roles: map[string]spec.Role{"online": online, "mod": {Name: "mod", Executor: spec.ExecutorCommand, Command: []string{"sed"}},
-			"publish": {Name: "publish", Executor: spec.ExecutorCommand, Command: []string{"sign"}, Secrets: []string{"KEY"}}},
+		Roles: map[string]spec.Role{
+			"online": online, "mod": {Name: "mod", Executor: spec.ExecutorCommand, Command: []string{"sed"}},
+			"publish": {Name: "publish", Executor: spec.ExecutorCommand, Command: []string{"sign"}, Secrets: []string{"KEY"}},
+		},
 		Commands: [][]string{{"fetch", "more"}},
 	}
 	own := func() *wire.Assignment { return &wire.Assignment{Project: s.Project, Role: s.Roles["mod"]} }

@@ -38,8 +38,8 @@ func (s *State) InQuarantine() (list []*Quarantine) {
 	return list
 }
 
-// Suspect reports whether something has landed with the proof of a worker in quarantine alone, or the final gates had passed on its
-// word, and they have not passed since.
+// Suspect reports whether something has landed with the proof of a worker in quarantine alone, or the final gates had passed on
+// its word, and they have not passed since.
 func (s *State) Suspect() bool {
 	return !s.proven() && slices.ContainsFunc(s.InQuarantine(), func(q *Quarantine) bool { return len(q.Alone) > 0 || q.Final })
 }
@@ -55,7 +55,8 @@ func (s *State) Trusts(worker string, from uint64) bool {
 	q := &Quarantine{Worker: worker, From: from}
 	for i := range s.Batches.Landed {
 		l := &s.Batches.Landed[i]
-		if l.Pos > from && slices.Contains(l.Provers(), worker) || l.Second != nil && l.Second.Worker == worker && l.Second.Pos > from {
+		second := l.Second != nil && l.Second.Worker == worker && l.Second.Pos > from
+		if second || q.first(l) {
 			return true
 		}
 	}
