@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -68,7 +69,7 @@ func TestACrewIsCountedOnUntilItIsLost(t *testing.T) {
 	require.ErrorContains(t, c.Enlist(t.Context(), twin), "knows a worker w1 with another key")
 	newer := recruit(t, "w9", 2)
 	newer.Protocol++
-	require.ErrorContains(t, c.Enlist(t.Context(), newer), "worker w9 is incompatible: it speaks version 3")
+	require.ErrorContains(t, c.Enlist(t.Context(), newer), fmt.Sprintf("worker w9 is incompatible: it speaks version %d", wire.Protocol+1))
 	gone := r.says(wire.Presence{
 		Worker: "w9", Version: "v9", Protocol: newer.Protocol, Key: newer.Key, State: wire.WorkerReady, Places: newer.Places,
 		Runs: map[string]wire.Service{"r1": {Serves: []string{"reader", "tester"}}},
@@ -96,8 +97,9 @@ func TestACrewIsCountedOnUntilItIsLost(t *testing.T) {
 	require.Contains(t, st.Notices, "worker w1 was lost: no sign of life for 3s; 2 of its attempts go on elsewhere")
 	open := decision.Open(st)
 	require.Len(t, open, 1)
-	require.Contains(t, open[0].Text, "a worker for the role reader: no worker takes the tasks of role reader: worker w9 is incompatible: "+
-		"it speaks version 3 of the protocol (Divisi v9), and run r1 version 2. Install Divisi ")
+	require.Contains(t, open[0].Text, fmt.Sprintf("a worker for the role reader: no worker takes the tasks of role reader: worker w9 is "+
+		"incompatible: it speaks version %d of the protocol (Divisi v9), and run r1 version %d. Install Divisi ",
+		wire.Protocol+1, wire.Protocol))
 	stop()
 	gone()
 

@@ -10,7 +10,8 @@ import (
 )
 
 // Protocol is the version of what workers and conductors say to each other. A conductor takes workers of its own and of the one
-// before. Presence, Conducting and Enlistment have it in each version, at the same place. Tests alone set it.
+// before. Presence, Conducting and Enlistment have it in each version, at the same place. Tests alone set it. In version 3
+// conductors sign, and a setup has what a person has signed. Version 2 was never released.
 var Protocol = 3
 
 // Conducting is what the conductor of a run that takes workers says, every few seconds, on bus.RunPresence.
