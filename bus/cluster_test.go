@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/url"
@@ -116,7 +117,12 @@ func losesAServer(t *testing.T, leads string) {
 	require.NoError(t, err)
 	require.Equal(t, "kept", string(data))
 	require.NoError(t, l.Keep(ctx, noting(nil)))
-	late := open(t, o)
+	var late *Bus
+	require.Eventually(t, func() bool { // servers that are busy elect for longer than one try waits
+		late, err = Open(ctx, o)
+		return err == nil
+	}, time.Minute, 100*time.Millisecond)
+	defer func() { require.NoError(t, late.Close(context.Background())) }()
 	require.NoError(t, late.Cache().Put(ctx, "pack", []byte("sent")))
 	data, err = b.Cache().Get(ctx, "pack")
 	require.NoError(t, err)
