@@ -21,7 +21,7 @@ func Policy(file string) (*spec.Policy, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read the policy of this machine: %w", err)
 	}
-	if err == nil && ownerAlone(info) != nil {
+	if err == nil {
 		err = ownerAlone(info)
 	}
 	if err != nil {

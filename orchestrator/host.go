@@ -197,9 +197,9 @@ func (h *Host) begin(ctx context.Context, mine *hosted, fresh bool, o ResumeOpti
 		members: h.o.members != nil, admits: h.admits,
 	}
 	var r *Run
-	ctx, stop := context.WithCancelCause(ctx)
+	conducting, stop := context.WithCancelCause(ctx) // the run's alone: it may be begun again behind it
 	err := guarded("begin run "+mine.id, func() (err error) {
-		r, err = Resume(ctx, o)
+		r, err = Resume(conducting, o)
 		return err
 	})
 	if err != nil {

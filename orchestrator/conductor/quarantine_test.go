@@ -18,7 +18,7 @@ import (
 	"divisi/subagents/wire"
 )
 
-// twoGates are gates of which tasks name the first one alone: the second one is left to the end.
+// twoGates are two gates. Tasks name the first one alone, and the second one is left to the end.
 func twoGates(s *run.Spec) {
 	s.Project.Prove = spec.ProveEach
 	s.Project.Gates = []spec.Gate{

@@ -80,7 +80,9 @@ func networks(p *spec.Policy, project *spec.Project, r *spec.Role) (denied []den
 	ask("a setup, which has the network", len(project.Setup.Command) == 0 || len(reach) > 0)
 	ask("the network", !r.Network || len(reach) > 0)
 	ask("the addresses of this machine", !r.Loopback && !project.Loopback || slices.Contains(reach, egress.Localhost))
-	for name, s := range project.Servers(r) {
+	servers := project.Servers(r)
+	for _, name := range slices.Sorted(maps.Keys(servers)) {
+		s := servers[name]
 		ask(fmt.Sprintf("the tool server %s at %.80s", name, s.URL), s.URL == "" || reach.Names(hostOf(s.URL)))
 	}
 	for _, alias := range modelsOf(project, r) {
@@ -107,7 +109,9 @@ func variables(p *spec.Policy, project *spec.Project, r *spec.Role) (denied []de
 	for _, name := range r.Secrets {
 		secret(name)
 	}
-	for _, s := range project.Servers(r) {
+	servers := project.Servers(r)
+	for _, name := range slices.Sorted(maps.Keys(servers)) {
+		s := servers[name]
 		plain(s.Env, slices.Concat(p.Variables, p.Secrets))
 		for _, name := range slices.Sorted(maps.Values(s.Headers)) {
 			secret(name)
@@ -177,6 +181,11 @@ func powers(s *wire.Setup, a *wire.Assignment) (more []string) {
 	for _, command := range [][]string{r.Command, a.Task.Command} {
 		if !own(command) {
 			more = append(more, fmt.Sprintf("role %s, with what its commands are given, runs %.200q", r.Name, command))
+		}
+	}
+	for _, tool := range r.Tools {
+		if !slices.Contains(signed.Tools, tool) {
+			more = append(more, fmt.Sprintf("role %s, with what its commands are given, has the tool %s", r.Name, tool))
 		}
 	}
 	gates := slices.Concat(s.Project.Gates, gate.Uncached(s.Project.Gates))
