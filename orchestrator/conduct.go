@@ -25,7 +25,6 @@ import (
 	"divisi/internal/usage"
 	"divisi/orchestrator/baseline"
 	"divisi/orchestrator/conductor"
-	"divisi/orchestrator/dashboard"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
@@ -123,7 +122,7 @@ func (h *conduct) launch(ctx context.Context, st *run.State) (*Run, error) {
 		return nil, err
 	}
 	h.cond = cond
-	if err := errors.Join(h.answers(ctx), h.show(ctx, r)); err != nil {
+	if err := h.answers(ctx); err != nil {
 		return nil, err
 	}
 	hands, err := h.hands(ctx, setup)
@@ -184,23 +183,6 @@ func (h *conduct) answers(ctx context.Context) error {
 	}
 	h.later(stop)
 	return nil
-}
-
-// show begins to serve the page of the run, where it has one.
-func (h *conduct) show(ctx context.Context, r *Run) (err error) {
-	if h.Dashboard == "" {
-		return nil
-	}
-	r.page, err = dashboard.New(dashboard.Options{
-		Addr: h.Dashboard, Run: r.id, Log: conductor.Log{Bus: h.bus, Run: r.id}, Logger: h.log,
-	})
-	if err == nil {
-		err = r.page.Start(context.WithoutCancel(ctx))
-	}
-	if err == nil {
-		h.later(r.page.Stop)
-	}
-	return err
 }
 
 // seal stores what the working half is made of, and returns the name of the object.

@@ -18,7 +18,6 @@ import (
 // Machine is what this process brings to a run that it carries out.
 type Machine struct {
 	StateDir       string // has runs, caches and memory; one directory serves many runs
-	Dashboard      string // loopback address or port of the run's page; "" for none
 	Record, Replay string // directories: keep the exchanges with models, or answer from kept ones
 	Strict         bool   // start only where commands can be fully confined
 	Elsewhere      bool   // agents and gates are carried out by other processes, see Work; the run needs a NATS server

@@ -17,7 +17,6 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/usage"
 	"divisi/orchestrator/conductor"
-	"divisi/orchestrator/dashboard"
 	"divisi/orchestrator/phase"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/proof"
@@ -35,10 +34,9 @@ const (
 
 // Run is a run that this process carries out, or that it is attached to. Its methods may be called from many goroutines.
 type Run struct {
-	id   string
-	dir  store.Dir
-	bus  *bus.Bus
-	page *dashboard.Server
+	id  string
+	dir store.Dir
+	bus *bus.Bus
 	// held is nil for a run that this process is attached to; notRunning says that then no process carries it out, and taken is
 	// its log once it was taken to append to it, nil before.
 	held       *conduct
@@ -88,14 +86,6 @@ func attach(ctx context.Context, dir store.Dir, id string) (*Run, error) {
 
 // ID is the run's id.
 func (r *Run) ID() string { return r.id }
-
-// Dashboard is the address of the run's page; "" for none.
-func (r *Run) Dashboard() string {
-	if r.page == nil {
-		return ""
-	}
-	return r.page.URL()
-}
 
 // Publish puts what has landed in a run that was stopped or cancelled into the repository, as its branch; or in one whose log is
 // damaged, cannot be written, or has another format. Open it first.

@@ -25,7 +25,6 @@ import (
 	"divisi/internal/text"
 	"divisi/internal/usage"
 	"divisi/orchestrator/conductor"
-	"divisi/orchestrator/dashboard"
 	"divisi/orchestrator/needs"
 	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
@@ -56,12 +55,6 @@ func (o *Machine) conduct(ctx context.Context) (*conduct, error) {
 	err = sandbox.Probe().Strict()
 	if untried := new(sandbox.UntriedError); err != nil && !o.Strict && !errors.As(err, &untried) {
 		err = nil
-	}
-	if err == nil && o.Dashboard != "" {
-		_, err = dashboard.New(dashboard.Options{Addr: o.Dashboard, Run: "none", Log: conductor.Log{}})
-		if err != nil {
-			err = wrong("dashboard: %s", strings.TrimPrefix(err.Error(), "dashboard: "))
-		}
 	}
 	if err == nil {
 		err = o.checkTape()

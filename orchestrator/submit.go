@@ -22,8 +22,8 @@ func Submit(ctx context.Context, o Options, at Server) (*Run, error) {
 	switch {
 	case at.URL == "":
 		return nil, usage.Errorf("name the URL of the server whose host conducts the run")
-	case o.NATS != "" || o.Dashboard != "" || o.WritePlan != nil:
-		return nil, usage.Errorf("a run that is submitted has neither NATS, Dashboard nor WritePlan: its host conducts it")
+	case o.NATS != "" || o.WritePlan != nil:
+		return nil, usage.Errorf("a run that is submitted has neither NATS nor WritePlan: its host conducts it")
 	}
 	o.Elsewhere, o.Approve, o.Decide = true, waits, nil
 	h, err := prepare(ctx, &o, false)

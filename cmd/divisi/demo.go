@@ -27,7 +27,7 @@ caught by its tester, a landing queue, one branch. No key, no network. Go and gi
 	f := c.Flags()
 	f.StringVar(&o.Repo, "dir", "", "make the sample repository here instead of in a temporary directory")
 	f.IntVar(&o.Parallel, "parallel", 0, "agents at once (default 16)")
-	f.StringVar(&o.Dashboard, "dashboard", "", "serve the dashboard at this loopback address")
+	f.StringVar(&o.dashboard, "dashboard", "", "serve the dashboard at this loopback address")
 	f.StringVar(&o.NATS, "nats", "", "use the NATS server at this URL instead of the built-in one")
 	hostFlags(c, &o.Machine, &o.sandbox)
 	return c
@@ -50,6 +50,10 @@ func (g *globals) demo(ctx context.Context, o runOptions) error {
 	}
 	var r *orchestrator.Run
 	if err == nil {
+		err = v.serve(ctx, o.dashboard)
+	}
+	if err == nil {
+		defer v.close()
 		r, err = orchestrator.Start(g.log.WithContext(ctx), o.Options)
 	}
 	if err != nil {

@@ -139,7 +139,7 @@ func (g *globals) publishOn(ctx context.Context, r *orchestrator.Run, repo strin
 
 // resumeOn has the host go on with a run, and follows it.
 func (g *globals) resumeOn(ctx context.Context, id string, o resumeOptions) error {
-	if o.Record+o.Replay+o.Dashboard != "" {
+	if o.Record+o.Replay+o.dashboard != "" {
 		return usagef("the host at %s resumes the run: leave --record, --replay and --dashboard out", g.at)
 	}
 	r, err := orchestrator.ResumeOn(g.log.WithContext(ctx), g.at, id, o.Budget, o.AllowUnverified)

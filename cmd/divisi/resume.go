@@ -27,8 +27,9 @@ Without RUN, the newest run.` + codes(codeOK, codeParked, codeUsage, codeStopped
 // resumeOptions are the flags of every command that continues a run.
 type resumeOptions struct {
 	orchestrator.ResumeOptions
-	sandbox string
-	budget  int
+	sandbox   string
+	dashboard string
+	budget    int
 }
 
 func (o *resumeOptions) flags(c *cobra.Command) {
@@ -36,7 +37,7 @@ func (o *resumeOptions) flags(c *cobra.Command) {
 	f.IntVar(&o.budget, "budget", 0, "a new budget for the whole run, in tokens; 0 means none")
 	f.BoolVar(&o.AutoApprove, "yes", false, "approve the plan without prompting")
 	f.StringVar(&o.Repo, "repo", "", "where the repository is now, if it has moved")
-	f.StringVar(&o.Dashboard, "dashboard", "", "serve the dashboard at this loopback address")
+	f.StringVar(&o.dashboard, "dashboard", "", "serve the dashboard at this loopback address")
 	f.BoolVar(&o.AllowUnverified, "allow-unverified", false, allowUnverified)
 	hostFlags(c, &o.Machine, &o.sandbox)
 	c.PreRun = func(c *cobra.Command, _ []string) {
@@ -62,6 +63,10 @@ func (g *globals) resume(ctx context.Context, args []string, o resumeOptions) er
 	if err != nil {
 		return err
 	}
+	if err := v.serve(ctx, o.dashboard); err != nil {
+		return err
+	}
+	defer v.close()
 	r, err := orchestrator.Resume(g.log.WithContext(ctx), o.ResumeOptions)
 	if err != nil {
 		return err

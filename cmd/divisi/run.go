@@ -15,6 +15,7 @@ import (
 type runOptions struct {
 	orchestrator.Options
 	plan, sandbox string
+	dashboard     string
 	roles         []string
 	dryRun, trust bool
 	// detach leaves a run with the host on the server of --on.
@@ -74,7 +75,7 @@ func (o *runOptions) startFlags(c *cobra.Command) {
 	f.StringVar(&o.NATS, "nats", "", "use the NATS server or cluster at this URL instead of the built-in one")
 	f.StringVar(&o.creds, "creds", "", "file of NATS credentials for --nats")
 	f.BoolVar(&o.Elsewhere, "elsewhere", false, "leave tasks and gates to the workers of the server of --nats")
-	f.StringVar(&o.Dashboard, "dashboard", "", "serve the dashboard at this loopback address or port, e.g. 8080")
+	f.StringVar(&o.dashboard, "dashboard", "", "serve the dashboard at this loopback address or port, e.g. 8080")
 	hostFlags(c, &o.Machine, &o.sandbox)
 }
 
@@ -137,6 +138,10 @@ func (g *globals) start(ctx context.Context, o runOptions) error {
 	if g.at.URL != "" {
 		return g.submit(ctx, o)
 	}
+	if err := v.serve(ctx, o.dashboard); err != nil {
+		return err
+	}
+	defer v.close()
 	r, err := orchestrator.Start(logged, o.Options)
 	if err != nil {
 		return err

@@ -22,7 +22,8 @@ type view struct {
 	*globals
 	console func() *console.Console
 	draft   draft
-	quiet   bool // who follows says how it ended
+	quiet   bool               // who follows says how it ended
+	page    *orchestrator.Page // nil for none
 	// asking is held while a person is asked: one question at a time.
 	asking sync.Mutex
 }
@@ -37,10 +38,22 @@ func (g *globals) machine(h *orchestrator.Machine, sandbox string) (*view, error
 	h.Notice = func(text, code string) {
 		fmt.Fprintln(&g.notes, g.calls(strings.TrimSuffix(text+"\n  "+coded[code].next, "\n  ")))
 	}
-	if g.interactive() {
+	switch {
+	case g.interactive():
 		h.Approve, h.Decide = v.approve, v.decide
+	case h.OnDoubt == onDoubtAsk:
+		h.Approve = answeredElsewhere
 	}
 	return v, nil
+}
+
+// onDoubtAsk is the --on-doubt of a run whose decisions a person makes, also where no terminal is.
+const onDoubtAsk = "ask"
+
+// answeredElsewhere leaves a plan to divisi decide, or to the page.
+func answeredElsewhere(ctx context.Context, _ orchestrator.Approval) (orchestrator.Answer, error) {
+	<-ctx.Done()
+	return orchestrator.Answer{}, ctx.Err()
 }
 
 // approve asks on the terminal. What a person edited and the run has not taken stays in its file, which is named.
@@ -111,8 +124,9 @@ const viewGrace = time.Second
 // follow shows a run until it has ended, and turns its end into an exit code.
 func (v *view) follow(ctx context.Context, r *orchestrator.Run) error {
 	defer keepPipes()()
-	if page := r.Dashboard(); page != "" {
-		v.printer().aside("dashboard: " + page)
+	if v.page != nil {
+		v.page.Begin(r.ID())
+		v.printer().aside("dashboard: " + v.page.URL())
 	}
 	show := v.console()
 	if show.Live() && isTerminal(v.err) {
@@ -120,6 +134,7 @@ func (v *view) follow(ctx context.Context, r *orchestrator.Run) error {
 		defer v.logTo.set(before)
 		defer v.notes.set(v.notes.set(show))
 	}
+	life := ctx
 	ctx = context.WithoutCancel(ctx) // which ends the run, and is told by its log
 	shown := make(chan error, 1)
 	go func() { shown <- errors.Join(console.Follow(r.Events(ctx), show), show.Close()) }()
@@ -145,6 +160,7 @@ func (v *view) follow(ctx context.Context, r *orchestrator.Run) error {
 	if err != nil {
 		return err
 	}
+	v.stay(life)
 	return ending(r.ID(), result.State)
 }
 

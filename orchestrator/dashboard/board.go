@@ -22,6 +22,14 @@ type board struct {
 	version uint64
 	rows    map[string]task
 	changed map[string]uint64
+	// times are when the batches were written, oldest first.
+	times []written
+}
+
+// written is when the batch at a position was, in unix milliseconds.
+type written struct {
+	pos uint64
+	at  int64
 }
 
 func newBoard() *board {
@@ -39,7 +47,26 @@ func (b *board) fold(batch Batch) (unread []error) {
 		}
 	}
 	b.folded++
+	b.times = append(b.times, written{batch.Pos, milliseconds(b.state.Time)})
 	return unread
+}
+
+// with calls do with the state, which does not change meanwhile and is not kept.
+func (b *board) with(do func(s *run.State)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	do(b.state)
+}
+
+// timeAt is when the batch at a position was written; 0 for none.
+func (b *board) timeAt(pos uint64) int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	i, found := slices.BinarySearchFunc(b.times, pos, func(w written, pos uint64) int { return cmp.Compare(w.pos, pos) })
+	if !found {
+		return 0
+	}
+	return b.times[i].at
 }
 
 // after returns the server-sent event of the newest view, with the tasks that changed after a version, and its version. It

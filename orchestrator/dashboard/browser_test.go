@@ -108,7 +108,9 @@ func TestBrowserServerGoes(t *testing.T) {
 	first.Stop()
 	until(ctx, t, `document.documentElement.dataset.link !== "live"`)
 	log.bulk(100, 200)
-	again, err := New(Options{Addr: strings.TrimSuffix(strings.TrimPrefix(base(first), "http://"), "/"), Run: "r1", Log: log})
+	o := options(log)
+	o.Addr = strings.TrimSuffix(strings.TrimPrefix(base(first), "http://"), "/")
+	again, err := New(o)
 	require.NoError(t, err)
 	again.token = first.token // a page of another process knows another
 	require.NoError(t, again.Start(context.Background()))
@@ -251,7 +253,7 @@ func TestBrowserPictures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			log := sampleLog(t, c.events)
 			log.shift()
-			s := start(t, log, func(s *Server) { s.opts.Run = "01KJPX3Q7R-slog" })
+			s := start(t, log, nil)
 			ctx := browse(t, s.URL())
 			do(ctx, t, chromedp.EmulateViewport(c.width, c.height))
 			do(ctx, t, chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 )
 
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
@@ -24,22 +25,26 @@ func allowedHosts(ip string, port int) map[string]bool {
 	return hosts
 }
 
-// guard passes on only requests that read, and that come from this page on this machine.
+// guard passes on only requests that come from this page on this machine. One that writes is JSON, and comes from a script of the
+// page: a form of another page can send neither.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		secure(w.Header())
+		writes := r.Method == http.MethodPost
 		switch {
-		case r.Method != http.MethodGet:
-			w.Header().Set("Allow", http.MethodGet)
-			http.Error(w, "only GET: the dashboard changes nothing", http.StatusMethodNotAllowed)
+		case r.Method != http.MethodGet && !writes:
+			w.Header().Set("Allow", "GET, POST")
+			http.Error(w, "only GET and POST", http.StatusMethodNotAllowed)
 		case !s.hosts[r.Host]:
 			http.Error(w, "this name is not the dashboard's; use the address that Divisi printed", http.StatusMisdirectedRequest)
-		case !s.sameOrigin(r):
-			http.Error(w, "another page may not read the dashboard", http.StatusForbidden)
-		case r.URL.Path == "/" && s.isToken(r.URL.Query().Get("token")):
+		case !s.sameOrigin(r) || writes && r.Header.Get("Origin") != "http://"+r.Host:
+			http.Error(w, "another page may not use the dashboard", http.StatusForbidden)
+		case !writes && s.isToken(r.URL.Query().Get("token")):
 			s.admit(w, r)
 		case !s.hasCookie(r):
 			http.Error(w, "open the address that Divisi printed after \"dashboard:\", with its token", http.StatusUnauthorized)
+		case writes && r.Header.Get("Content-Type") != "application/json":
+			http.Error(w, "what is sent is application/json", http.StatusUnsupportedMediaType)
 		default:
 			next.ServeHTTP(w, r)
 		}
@@ -62,7 +67,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 	})
 	rest := r.URL.Query()
 	rest.Del("token")
-	to := url.URL{Path: "/", RawQuery: rest.Encode()}
+	to := url.URL{Path: "/" + strings.TrimLeft(r.URL.Path, "/"), RawQuery: rest.Encode()} // never that of another host
 	http.Redirect(w, r, to.String(), http.StatusSeeOther)
 }
 
@@ -75,7 +80,7 @@ func (s *Server) sameOrigin(r *http.Request) bool {
 	case "", "same-origin", "none":
 		return true
 	default:
-		return r.URL.Path == "/" && r.Header.Get("Sec-Fetch-Mode") == "navigate"
+		return !strings.HasPrefix(r.URL.Path, "/api/") && r.Header.Get("Sec-Fetch-Mode") == "navigate"
 	}
 }
 

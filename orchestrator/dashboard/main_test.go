@@ -22,6 +22,7 @@ import (
 	"go.uber.org/goleak"
 
 	"divisi/contextscope"
+	"divisi/orchestrator/run"
 )
 
 // The model library's statistics start a worker when they are linked in, and offer no way to stop it.
@@ -154,10 +155,66 @@ func sampleLog(t testing.TB, limit int) *memoryLog {
 	return l
 }
 
+// place is one run, r1, with a log in memory. Its desk does what a test wants.
+type place struct {
+	Log
+
+	mu sync.Mutex
+	// ended is the row of the run once no process has it.
+	ended *Row
+	acts  []Act
+	// fails is why nothing can be shown or done.
+	fails error
+}
+
+func (p *place) List(context.Context) ([]string, error) { return []string{"r1"}, nil }
+
+func (p *place) Stand(context.Context, string) (Standing, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended != nil {
+		return Standing{Mark: "ended", Row: *p.ended}, nil
+	}
+	return Standing{Mark: "active", Active: true}, nil
+}
+
+func (p *place) Open(context.Context, string) (Run, error) { return p, nil }
+
+func (p *place) Last(context.Context) (uint64, error) {
+	l, ok := p.Log.(*memoryLog)
+	if !ok || len(l.ids()) == 0 {
+		return 0, nil
+	}
+	return l.last(), nil
+}
+
+func (p *place) Close() error { return nil }
+
+func (p *place) Decision(_ context.Context, s *run.State, d *run.Decision) (Decision, error) {
+	return Decision{Need: Need{Run: s.Spec.Run, ID: d.ID, Kind: string(d.Kind), About: d.About, Text: d.Text, Attempt: d.Attempt}}, nil
+}
+
+func (p *place) Show(_ context.Context, q Query) (json.RawMessage, error) {
+	return json.Marshal(fmt.Sprintf("%+v", q))
+}
+
+func (p *place) Act(_ context.Context, a Act) (Outcome, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.acts = append(p.acts, a)
+	return Outcome{Outcome: a.Verb + " is done"}, p.fails
+}
+
+// options are those of a server of one run.
+func options(log Log) Options {
+	p := &place{Log: log}
+	return Options{Runs: p, Desk: p, Person: "ana", Logger: zerolog.Nop()}
+}
+
 // start runs a server until the test ends; change may alter it before it starts.
 func start(t testing.TB, log Log, change func(*Server)) *Server {
 	t.Helper()
-	s, err := New(Options{Run: "r1", Log: log, Logger: zerolog.Nop()})
+	s, err := New(options(log))
 	require.NoError(t, err)
 	if change != nil {
 		change(s)
@@ -173,8 +230,9 @@ var cookies sync.Map
 
 func know(s *Server) { cookies.Store(base(s), &http.Cookie{Name: s.cookie, Value: s.token}) }
 
-// base is the address of the page without its token.
+// base is the address of the page without its token, data that of its run.
 func base(s *Server) string { return strings.TrimSuffix(s.URL(), "?token="+s.token) }
+func data(s *Server) string { return base(s) + "api/v1/runs/r1/" }
 
 // cutter is a listener whose first connections break in the middle of what they send, as a failing network does.
 type cutter struct {

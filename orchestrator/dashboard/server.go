@@ -26,26 +26,31 @@ const (
 	stopLimit     = 3 * time.Second
 	retryAfter    = time.Second
 	viewPause     = 200 * time.Millisecond
+	surveyPause   = time.Second
 )
 
 // Options name what a Server shows and where.
 type Options struct {
 	// Addr is a loopback host and port, or a port of 127.0.0.1; empty means a free one.
 	Addr string
-	// Run is the id of the run, and Log its event log; both are needed.
-	Run string
-	Log Log
-	// Memory bounds the encoded events that are kept for replay, in bytes; 0 means 32 MiB. Older ones are read from the
+	// Runs are the runs that it shows, and Desk answers what they do not; both are needed.
+	Runs Runs
+	Desk Desk
+	// Person is who opens the page, Version the program's.
+	Person, Version string
+	// Memory bounds the encoded events of a run that are kept for replay, in bytes; 0 means 32 MiB. Older ones are read from the
 	// log again.
 	Memory int
 	Logger zerolog.Logger
 }
 
-// Server is the dashboard of one run. One tailer reads the log for all browsers.
+// Server is the dashboard of the runs of one place. The log of each is read and folded once for all browsers.
 type Server struct {
-	opts  Options
-	hub   *hub
-	board *board
+	opts     Options
+	overview *overview
+	// surveyPause is between two looks at all runs; look is sent to for one at once.
+	surveyPause time.Duration
+	look        chan struct{}
 	// viewPause is the shortest time between two views that a browser gets.
 	viewPause time.Duration
 	// writeLimit is how long one write to a browser may take before it is dropped.
@@ -54,20 +59,26 @@ type Server struct {
 	// testDropped gets the position at which a slow browser was dropped; nil outside tests.
 	testDropped func(pos uint64)
 
-	mu      sync.Mutex
-	url     string
-	token   string
-	cookie  string
-	hosts   map[string]bool
-	cancel  context.CancelFunc
+	mu     sync.Mutex
+	rooms  map[string]*room
+	first  string
+	tabs   int
+	empty  chan struct{}
+	url    string
+	token  string
+	cookie string
+	hosts  map[string]bool
+	cancel context.CancelFunc
+	// begin starts a goroutine of the server that ends with it, or earlier by the returned function.
+	begin   func(do func(context.Context)) context.CancelFunc
 	running sync.WaitGroup
 }
 
 // New checks the options and returns a server that does not listen yet. An address that is not a loopback address is an
 // error: the page is not encrypted.
 func New(o Options) (*Server, error) {
-	if o.Run == "" || o.Log == nil {
-		return nil, errors.New("dashboard: a run's id and its log are needed")
+	if o.Runs == nil || o.Desk == nil {
+		return nil, errors.New("dashboard: runs and a desk are needed")
 	}
 	if o.Addr == "" {
 		o.Addr = defaultAddr
@@ -82,8 +93,9 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	return &Server{
-		opts: o, hub: newHub(o.Memory), board: newBoard(), token: rand.Text(), viewPause: viewPause, writeLimit: writeLimit,
-		listen: listenTCP,
+		opts: o, overview: newOverview(), rooms: map[string]*room{}, token: rand.Text(), viewPause: viewPause,
+		writeLimit:  writeLimit,
+		surveyPause: surveyPause, look: make(chan struct{}, 1), listen: listenTCP, empty: make(chan struct{}),
 	}, nil
 }
 
@@ -118,6 +130,11 @@ func (s *Server) Start(ctx context.Context) error {
 	}
 	run, cancel := context.WithCancel(ctx)
 	s.cancel = cancel
+	s.begin = func(do func(context.Context)) context.CancelFunc {
+		one, end := context.WithCancel(run)
+		s.running.Go(func() { defer end(); do(one) })
+		return end
+	}
 	srv := &http.Server{
 		Handler:           s.guard(s.routes()),
 		ReadHeaderTimeout: 10 * time.Second,
@@ -126,7 +143,7 @@ func (s *Server) Start(ctx context.Context) error {
 		ErrorLog:          log.New(s.opts.Logger, "", 0),
 	}
 	s.running.Go(func() { s.serve(srv, l) })
-	s.running.Go(func() { s.tail(run) })
+	s.running.Go(func() { s.surveys(run) })
 	s.running.Go(func() { s.shutdown(run, srv) })
 	return nil
 }
@@ -167,33 +184,29 @@ func (s *Server) shutdown(run context.Context, srv *http.Server) {
 	}
 }
 
-// tail feeds the board and the hub until ctx ends. A log that fails or ends is read again after a moment, from where it was.
-func (s *Server) tail(ctx context.Context) {
-	for ctx.Err() == nil {
-		if err := s.tailOnce(ctx); err != nil && ctx.Err() == nil {
-			s.opts.Logger.Warn().Err(err).Str("run", s.opts.Run).Msg("the dashboard reads the log again")
+// surveys looks at all runs again and again, until ctx ends.
+func (s *Server) surveys(ctx context.Context) {
+	pause := time.NewTicker(s.surveyPause)
+	defer pause.Stop()
+	for {
+		if err := s.survey(ctx); err != nil && ctx.Err() == nil {
+			s.opts.Logger.Warn().Err(err).Msg("the page does not know how the runs stand")
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(retryAfter):
+			return
+		case <-s.look:
+		case <-pause.C:
 		}
 	}
 }
 
-func (s *Server) tailOnce(ctx context.Context) error {
-	for b, err := range s.opts.Log.Tail(ctx, s.hub.last()) {
-		if err != nil {
-			return fmt.Errorf("read the log of run %s after %d: %w", s.opts.Run, s.hub.last(), err)
-		}
-		if b.Pos <= s.hub.last() {
-			continue
-		}
-		for _, err := range s.board.fold(b) {
-			s.opts.Logger.Debug().Err(err).Msg("the dashboard's view leaves out an event")
-		}
-		s.hub.add(encode(b))
+// soon has the next survey begin now: something was done to a run.
+func (s *Server) soon() {
+	select {
+	case s.look <- struct{}{}:
+	default:
 	}
-	return nil
 }
 
 // Stop ends all streams and waits until no goroutine of the server runs. It may be called twice, and on a server that did not
@@ -207,6 +220,13 @@ func (s *Server) Stop() {
 	}
 	cancel()
 	s.running.Wait()
+}
+
+// Begin has the page begin with a run, in place of the list of all.
+func (s *Server) Begin(run string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.first = run
 }
 
 // URL returns the page's address with its token once the server has started, and nothing before.

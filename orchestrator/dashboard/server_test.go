@@ -15,27 +15,33 @@ import (
 func TestOnlyLoopback(t *testing.T) {
 	t.Parallel()
 	for _, addr := range []string{"0.0.0.0:0", "192.168.1.4:8080", "[::]:0", "example.com:80", "[2001:db8::1]:80"} {
-		_, err := New(Options{Run: "r", Log: newLog(), Addr: addr})
+		_, err := New(served(addr))
 		require.ErrorContains(t, err, "refusing to listen", addr)
 		require.ErrorContains(t, err, "ssh", addr)
 	}
 	for _, addr := range []string{"", "127.0.0.1:0", "localhost:0", "[::1]:0", "8080", ":8080"} {
-		_, err := New(Options{Run: "r", Log: newLog(), Addr: addr})
+		_, err := New(served(addr))
 		require.NoError(t, err, addr)
 	}
-	s, err := New(Options{Run: "r", Log: newLog(), Addr: "8080"})
+	s, err := New(served("8080"))
 	require.NoError(t, err)
 	require.Equal(t, "127.0.0.1:8080", s.opts.Addr)
-	_, err = New(Options{Run: "r", Log: newLog(), Addr: "1:2:3"})
+	_, err = New(served("1:2:3"))
 	require.ErrorContains(t, err, "neither a port nor")
-	_, err = New(Options{Log: newLog()})
+	_, err = New(Options{})
 	require.Error(t, err)
+}
+
+func served(addr string) Options {
+	o := options(newLog())
+	o.Addr = addr
+	return o
 }
 
 // TestNameThatLeadsElsewhere: what counts is where the listener really is.
 func TestNameThatLeadsElsewhere(t *testing.T) {
 	t.Parallel()
-	s, err := New(Options{Run: "r", Log: newLog(), Addr: "localhost:0"})
+	s, err := New(served("localhost:0"))
 	require.NoError(t, err)
 	s.listen = func(context.Context, string) (net.Listener, error) { return elsewhere{}, nil }
 	require.ErrorContains(t, s.Start(t.Context()), "not a loopback address")
@@ -52,7 +58,7 @@ func TestPortInUse(t *testing.T) {
 	l, err := listenTCP(t.Context(), "127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { require.NoError(t, l.Close()) }()
-	s, err := New(Options{Run: "r", Log: newLog(), Addr: l.Addr().String()})
+	s, err := New(served(l.Addr().String()))
 	require.NoError(t, err)
 	err = s.Start(t.Context())
 	require.ErrorContains(t, err, l.Addr().String()+" is in use")
@@ -62,14 +68,14 @@ func TestPortInUse(t *testing.T) {
 
 func TestLife(t *testing.T) {
 	t.Parallel()
-	s, err := New(Options{Run: "r1", Log: sampleLog(t, 10)})
+	s, err := New(options(sampleLog(t, 10)))
 	require.NoError(t, err)
 	s.Stop()
 	ctx, cancel := context.WithCancel(context.Background())
 	require.NoError(t, s.Start(ctx))
 	know(s)
 	require.Error(t, s.Start(ctx), "a server starts once")
-	res := get(t, base(s)+"events", nil)
+	res := get(t, data(s)+"events", nil)
 	cancel()
 	_, err = io.Copy(io.Discard, res.Body)
 	require.NoError(t, err, "the end of the server is an ordered end of the stream")
@@ -82,7 +88,7 @@ func TestPage(t *testing.T) {
 	s := start(t, newLog(), nil)
 	for path, mime := range map[string]string{
 		"": "text/html", "app.js": "text/javascript", "app.css": "text/css", "icon.svg": "image/svg+xml",
-		"about": "application/json",
+		"api/v1/me": "application/json", "runs": "text/html", "runs/r1": "text/html", "runs/r1/tasks/log-web": "text/html",
 	} {
 		res := get(t, base(s)+path, nil)
 		require.Equal(t, http.StatusOK, res.StatusCode, path)
@@ -114,24 +120,24 @@ func TestAttacksFromOtherPages(t *testing.T) {
 		header http.Header
 		want   int
 	}{
-		"own":                  {"about", http.Header{"Origin": {"http://" + own}}, 200},
-		"localhost":            {"about", http.Header{"Host": {name}, "Origin": {"http://" + name}}, 200},
-		"ipv6":                 {"about", http.Header{"Host": {"[::1]:" + port}}, 200},
-		"rebound name":         {"events", http.Header{"Host": {"evil.example:" + port}}, 421},
-		"name that ends alike": {"events", http.Header{"Host": {"localhost.evil.example:" + port}}, 421},
-		"wrong port":           {"events", http.Header{"Host": {"127.0.0.1:1"}}, 421},
-		"no port":              {"events", http.Header{"Host": {"127.0.0.1"}}, 421},
-		"foreign origin":       {"events", http.Header{"Origin": {"https://evil.example"}}, 403},
-		"null origin":          {"events", http.Header{"Origin": {"null"}}, 403},
-		"empty origin":         {"events", http.Header{"Origin": {""}}, 403},
-		"other port's origin":  {"events", http.Header{"Origin": {"http://127.0.0.1:1"}}, 403},
-		"https origin":         {"events", http.Header{"Origin": {"https://" + own}}, 403},
-		"mixed names":          {"events", http.Header{"Origin": {"http://localhost:" + port}}, 403},
-		"two origins":          {"events", http.Header{"Origin": {"http://" + own, "https://evil.example"}}, 403},
-		"foreign script":       {"batch?pos=3", foreign("cross-site", "no-cors"), 403},
-		"other local server":   {"events", http.Header{"Sec-Fetch-Site": {"same-site"}}, 403},
+		"own":                  {"api/v1/me", http.Header{"Origin": {"http://" + own}}, 200},
+		"localhost":            {"api/v1/me", http.Header{"Host": {name}, "Origin": {"http://" + name}}, 200},
+		"ipv6":                 {"api/v1/me", http.Header{"Host": {"[::1]:" + port}}, 200},
+		"rebound name":         {"api/v1/runs/r1/events", http.Header{"Host": {"evil.example:" + port}}, 421},
+		"name that ends alike": {"api/v1/runs/r1/events", http.Header{"Host": {"localhost.evil.example:" + port}}, 421},
+		"wrong port":           {"api/v1/runs/r1/events", http.Header{"Host": {"127.0.0.1:1"}}, 421},
+		"no port":              {"api/v1/runs/r1/events", http.Header{"Host": {"127.0.0.1"}}, 421},
+		"foreign origin":       {"api/v1/runs/r1/events", http.Header{"Origin": {"https://evil.example"}}, 403},
+		"null origin":          {"api/v1/runs/r1/events", http.Header{"Origin": {"null"}}, 403},
+		"empty origin":         {"api/v1/runs/r1/events", http.Header{"Origin": {""}}, 403},
+		"other port's origin":  {"api/v1/runs/r1/events", http.Header{"Origin": {"http://127.0.0.1:1"}}, 403},
+		"https origin":         {"api/v1/runs/r1/events", http.Header{"Origin": {"https://" + own}}, 403},
+		"mixed names":          {"api/v1/runs/r1/events", http.Header{"Origin": {"http://localhost:" + port}}, 403},
+		"two origins":          {"api/v1/runs/r1/events", http.Header{"Origin": {"http://" + own, "https://evil.example"}}, 403},
+		"foreign script":       {"api/v1/runs/r1/batch?pos=3", foreign("cross-site", "no-cors"), 403},
+		"other local server":   {"api/v1/runs/r1/events", http.Header{"Sec-Fetch-Site": {"same-site"}}, 403},
 		"link from elsewhere":  {"", foreign("cross-site", "navigate"), 200},
-		"link to the data":     {"events", foreign("cross-site", "navigate"), 403},
+		"link to the data":     {"api/v1/runs/r1/events", foreign("cross-site", "navigate"), 403},
 		"frame":                {"", foreign("cross-site", "no-cors"), 403},
 	} {
 		res := get(t, base(s)+c.path, c.header)
@@ -141,18 +147,18 @@ func TestAttacksFromOtherPages(t *testing.T) {
 	}
 }
 
-func TestOnlyGet(t *testing.T) {
+func TestOnlyGetAndPost(t *testing.T) {
 	t.Parallel()
 	s := start(t, newLog(), nil)
-	for _, method := range []string{"POST", "PUT", "DELETE", "OPTIONS", "HEAD", "PATCH"} {
-		req, err := http.NewRequestWithContext(t.Context(), method, base(s)+"about", nil)
+	for _, method := range []string{"PUT", "DELETE", "OPTIONS", "HEAD", "PATCH"} {
+		req, err := http.NewRequestWithContext(t.Context(), method, base(s)+"api/v1/me", nil)
 		require.NoError(t, err)
 		c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 		res, err := c.Do(req)
 		require.NoError(t, err)
 		require.NoError(t, res.Body.Close())
 		require.Equal(t, http.StatusMethodNotAllowed, res.StatusCode, method)
-		require.Equal(t, "GET", res.Header.Get("Allow"))
+		require.Equal(t, "GET, POST", res.Header.Get("Allow"))
 	}
 }
 
@@ -162,7 +168,7 @@ func TestBatchInFull(t *testing.T) {
 	s := start(t, log, nil)
 	stream := read(t, s, 0, 20)
 	require.NoError(t, stream.Close())
-	res := get(t, base(s)+"batch?pos=3", nil)
+	res := get(t, data(s)+"batch?pos=3", nil)
 	require.Equal(t, http.StatusOK, res.StatusCode)
 	var events []struct {
 		ID  string `json:"id"`
@@ -172,7 +178,7 @@ func TestBatchInFull(t *testing.T) {
 	require.Equal(t, "ev-0001", events[0].ID)
 	require.EqualValues(t, 3, events[0].Pos)
 	for query, want := range map[string]int{"": 400, "pos=0": 400, "pos=-1": 400, "pos=x": 400, "pos=99999": 404, "pos=1": 404} {
-		require.Equal(t, want, get(t, base(s)+"batch?"+query, nil).StatusCode, query)
+		require.Equal(t, want, get(t, data(s)+"batch?"+query, nil).StatusCode, query)
 	}
 }
 
@@ -194,7 +200,7 @@ func TestToken(t *testing.T) {
 		require.NoError(t, res.Body.Close())
 		return res
 	}
-	for _, path := range []string{"", "app.js", "about", "events", "batch?pos=1", "?token=", "?token=x", "events?token=" + s.token} {
+	for _, path := range []string{"", "app.js", "api/v1/me", "api/v1/feed", "api/v1/runs/r1/events", "?token=", "?token=x"} {
 		require.Equal(t, http.StatusUnauthorized, ask(base(s)+path, nil).StatusCode, path)
 	}
 	res := ask(s.URL()+"&seen=", nil)
@@ -203,8 +209,8 @@ func TestToken(t *testing.T) {
 	cookie := res.Cookies()[0]
 	require.True(t, cookie.HttpOnly)
 	require.Equal(t, http.SameSiteStrictMode, cookie.SameSite)
-	require.Equal(t, http.StatusOK, ask(base(s)+"about", cookie).StatusCode)
+	require.Equal(t, http.StatusOK, ask(base(s)+"api/v1/me", cookie).StatusCode)
 	require.NotEqual(t, s.token, start(t, newLog(), nil).token)
 	cookie.Value += "x"
-	require.Equal(t, http.StatusUnauthorized, ask(base(s)+"about", cookie).StatusCode)
+	require.Equal(t, http.StatusUnauthorized, ask(base(s)+"api/v1/me", cookie).StatusCode)
 }

@@ -13,9 +13,10 @@ import (
 // replayChunk is how many frames are written between two flushes while a browser catches up.
 const replayChunk = 256
 
-// stream is one browser's connection. It pulls from the hub and the board, so that a slow browser delays no other.
+// stream is one browser's connection to a run. It pulls from the hub and the board, so that a slow browser delays no other.
 type stream struct {
 	s   *Server
+	of  *room
 	w   http.ResponseWriter
 	pos uint64
 	// views ticks when a view may be sent; version is the newest that was.
@@ -30,12 +31,15 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	if run := r.URL.Query().Get("run"); run != "" && run != s.opts.Run {
-		http.Error(w, "this is the dashboard of run "+s.opts.Run, http.StatusGone)
+	of, leave, err := s.watch(r.Context(), r.PathValue("run"))
+	if err != nil {
+		s.fail(w, err)
 		return
 	}
+	defer leave()
+	defer s.tab()()
 	w.Header().Set("Content-Type", "text/event-stream")
-	st := &stream{s: s, w: w, pos: pos, views: time.NewTicker(s.viewPause)}
+	st := &stream{s: s, of: of, w: w, pos: pos, views: time.NewTicker(s.viewPause)}
 	defer st.views.Stop()
 	if err := st.run(r.Context()); err != nil {
 		st.ended(r.Context(), err)
@@ -66,7 +70,7 @@ func (st *stream) run(ctx context.Context) error {
 	beat := time.NewTicker(keepAlive)
 	defer beat.Stop()
 	for {
-		frames, changed, ok := st.s.hub.after(st.pos, replayChunk)
+		frames, changed, ok := st.of.hub.after(st.pos, replayChunk)
 		var err error
 		switch {
 		case !ok:
@@ -96,12 +100,17 @@ func (st *stream) wait(ctx context.Context, changed <-chan struct{}, beat <-chan
 }
 
 // reread takes from the log what the hub has forgotten.
-func (st *stream) reread(ctx context.Context) error {
+func (st *stream) reread(ctx context.Context) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	for b, err := range st.s.opts.Log.Tail(ctx, st.pos) {
+	opened, err := st.s.opts.Runs.Open(ctx, st.of.id)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, opened.Close()) }()
+	for b, err := range opened.Tail(ctx, st.pos) {
 		if err != nil {
-			return fmt.Errorf("read the log of run %s after %d again: %w", st.s.opts.Run, st.pos, err)
+			return fmt.Errorf("read the log of run %s after %d again: %w", st.of.id, st.pos, err)
 		}
 		if b.Pos <= st.pos {
 			continue
@@ -109,7 +118,7 @@ func (st *stream) reread(ctx context.Context) error {
 		if err := st.send([]frame{encode(b)}); err != nil {
 			return err
 		}
-		if _, _, ok := st.s.hub.after(st.pos, 0); ok {
+		if _, _, ok := st.of.hub.after(st.pos, 0); ok {
 			return nil
 		}
 	}
@@ -118,7 +127,7 @@ func (st *stream) reread(ctx context.Context) error {
 
 // view sends the newest view, unless the browser has it.
 func (st *stream) view() error {
-	data, version := st.s.board.after(st.version)
+	data, version := st.of.board.after(st.version)
 	if data == nil {
 		return nil
 	}

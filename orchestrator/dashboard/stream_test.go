@@ -68,7 +68,7 @@ func (c *seen) lines(t *testing.T, pos uint64, data string) {
 // read opens a stream behind a position and reads n events; the stream stays open.
 func read(t *testing.T, s *Server, after uint64, n int) io.Closer {
 	t.Helper()
-	res := get(t, base(s)+"events", http.Header{"Last-Event-ID": {strconv.FormatUint(after, 10)}})
+	res := get(t, data(s)+"events", http.Header{"Last-Event-ID": {strconv.FormatUint(after, 10)}})
 	require.Equal(t, http.StatusOK, res.StatusCode)
 	require.Equal(t, "text/event-stream", res.Header.Get("Content-Type"))
 	c := &seen{}
@@ -87,7 +87,7 @@ func TestReconnect(t *testing.T) {
 			log.bulk(0, 1000)
 			var cuts *cutter
 			s := start(t, log, func(s *Server) {
-				s.hub = newHub(memory)
+				s.opts.Memory = memory
 				cuts = cutting(s, 50, 30_000)
 			})
 			done := make(chan struct{})
@@ -98,7 +98,7 @@ func TestReconnect(t *testing.T) {
 			c := &seen{}
 			connections := 0
 			for ; len(c.ids) < 5000; connections++ {
-				res := get(t, base(s)+"events?after=0", http.Header{"Last-Event-ID": {strconv.FormatUint(c.last, 10)}})
+				res := get(t, data(s)+"events?after=0", http.Header{"Last-Event-ID": {strconv.FormatUint(c.last, 10)}})
 				require.Equal(t, http.StatusOK, res.StatusCode)
 				c.take(t, res.Body, 5000)
 				require.NoError(t, res.Body.Close())
@@ -151,14 +151,14 @@ func TestSlowBrowser(t *testing.T) {
 			}
 		}
 	})
-	slow := get(t, base(s)+"events", nil)
-	require.Equal(t, 200, frames(t, get(t, base(s)+"events", nil).Body, 200), "another browser is not held up")
+	slow := get(t, data(s)+"events", nil)
+	require.Equal(t, 200, frames(t, get(t, data(s)+"events", nil).Body, 200), "another browser is not held up")
 	<-dropped
 	c := &seen{}
 	c.take(t, slow.Body, 200)
 	require.Less(t, len(c.ids), 200)
 	for len(c.ids) < 200 {
-		again := get(t, base(s)+"events", http.Header{"Last-Event-ID": {strconv.FormatUint(c.last, 10)}})
+		again := get(t, data(s)+"events", http.Header{"Last-Event-ID": {strconv.FormatUint(c.last, 10)}})
 		c.take(t, again.Body, 200)
 	}
 	same(t, log.ids(), c.ids)
@@ -200,9 +200,9 @@ func differ(a, b []string) int {
 func TestRefusedStreams(t *testing.T) {
 	t.Parallel()
 	s := start(t, newLog(), nil)
-	require.Equal(t, http.StatusBadRequest, get(t, base(s)+"events", http.Header{"Last-Event-Id": {"x"}}).StatusCode)
-	require.Equal(t, http.StatusBadRequest, get(t, base(s)+"events?after=-1", nil).StatusCode)
-	require.Equal(t, http.StatusGone, get(t, base(s)+"events?run=another", nil).StatusCode)
+	require.Equal(t, http.StatusBadRequest, get(t, data(s)+"events", http.Header{"Last-Event-Id": {"x"}}).StatusCode)
+	require.Equal(t, http.StatusBadRequest, get(t, data(s)+"events?after=-1", nil).StatusCode)
+	require.Equal(t, http.StatusNotFound, get(t, base(s)+"api/v1/runs/r2/events", nil).StatusCode)
 }
 
 // TestHubForgets keeps its memory bounded and says what it has forgotten.
@@ -279,11 +279,11 @@ func TestViews(t *testing.T) {
 	log := sampleLog(t, 255)
 	s := start(t, log, func(s *Server) { s.viewPause = time.Millisecond })
 	require.NoError(t, read(t, s, 0, 255).Close())
-	first := views(t, get(t, base(s)+"events?after=9999", nil).Body, func(view) bool { return true })[0]
+	first := views(t, get(t, data(s)+"events?after=9999", nil).Body, func(view) bool { return true })[0]
 	require.Equal(t, run.Running, first.State)
 	require.Len(t, first.Tasks, 15, "fourteen and the master")
 
-	stream := get(t, base(s)+"events?after=9999", nil).Body
+	stream := get(t, data(s)+"events?after=9999", nil).Body
 	end := contextscope.Event{Run: "r1", Kind: contextscope.KindTask, Task: "log-web", Data: json.RawMessage(`{"state":"parked","reason":"x"}`)}
 	_ = views(t, stream, func(view) bool { return true })
 	log.add(end)
@@ -296,11 +296,11 @@ func TestLastView(t *testing.T) {
 	t.Parallel()
 	log := sampleLog(t, 255)
 	s := start(t, log, func(s *Server) { s.viewPause = time.Hour })
-	stream := get(t, base(s)+"events", nil).Body
+	stream := get(t, data(s)+"events", nil).Body
 	_ = views(t, stream, func(view) bool { return true })
 	log.add(contextscope.Event{Run: "r1", Kind: contextscope.KindRun, Data: json.RawMessage(`{"state":"done"}`)})
 	c := &seen{}
-	c.take(t, get(t, base(s)+"events", nil).Body, 256)
+	c.take(t, get(t, data(s)+"events", nil).Body, 256)
 	require.Len(t, c.ids, 256, "the server has the end")
 	s.Stop()
 	require.Equal(t, run.Done, views(t, stream, func(v view) bool { return v.Ended > 0 || v.State == run.Done })[0].State)

@@ -186,14 +186,14 @@ class App {
   private async open(r: Row | null): Promise<void> {
     if (!r || r.pos === this.detail?.pos) return this.set(() => (this.detail = null));
     this.set(() => (this.detail = { pos: r.pos, id: "", text: "…" }));
-    const text = await whole(r.pos);
+    const text = await whole(this.run, r.pos);
     if (this.detail?.pos === r.pos) this.set(() => (this.detail = { pos: r.pos, id: "", text }));
   }
 }
 
-async function whole(pos: number): Promise<string> {
+async function whole(run: string, pos: number): Promise<string> {
   try {
-    const answer = await fetch(`/batch?pos=${pos}`);
+    const answer = await fetch(`/api/v1/runs/${run}/batch?pos=${pos}`);
     if (!answer.ok) return `${answer.status}: ${await answer.text()}`;
     return JSON.stringify(await answer.json(), null, 2);
   } catch (err) {

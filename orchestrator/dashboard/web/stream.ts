@@ -25,8 +25,7 @@ export class Stream {
 
   open(): void {
     this.source?.close();
-    const query = new URLSearchParams({ run: this.run, after: String(this.received) });
-    const source = new EventSource("/events?" + query);
+    const source = new EventSource(`/api/v1/runs/${this.run}/events?after=${this.received}`);
     source.onopen = () => {
       this.connections++;
       this.again = 0;
@@ -72,9 +71,9 @@ export class Stream {
   }
 }
 
-/** about asks which run the server shows. */
+/** about asks with which run the page begins. */
 export async function about(): Promise<string> {
-  const answer = await fetch("/about");
+  const answer = await fetch("/api/v1/me");
   if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
   return ((await answer.json()) as { run: string }).run;
 }

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"divisi/internal/text"
+	"divisi/internal/usage"
+	"divisi/orchestrator"
+)
+
+func newDashboard(g *globals) *cobra.Command {
+	var addr string
+	c := &cobra.Command{
+		Use:   "dashboard [RUN]",
+		Short: "Open a web page of all runs: decide, follow and repair them",
+		Long: `Serve a page of all runs of this machine, or of the server of --on, live and ended, until Ctrl-C. It lists
+what needs you first; there you answer decisions, and pause, resume, retry or cancel runs and tasks as
+the commands do. With RUN it begins with that run. Only this machine reaches it: from elsewhere use
+ssh -L. See docs/dashboard.md.` + codes(codeOK, codeUsage, codeMachine),
+		Example: "  divisi dashboard\n  divisi dashboard 1f2e --addr 8080",
+		Args:    cobra.MaximumNArgs(1),
+		RunE:    func(c *cobra.Command, args []string) error { return g.dashboard(c.Context(), addr, args) },
+	}
+	c.Flags().StringVar(&addr, "addr", "0", "loopback address or port of the page; 0 for a free port")
+	return c
+}
+
+func (g *globals) dashboard(ctx context.Context, addr string, args []string) error {
+	run := ""
+	if len(args) > 0 {
+		var err error
+		if run, err = g.findRun(ctx, args); err != nil {
+			return err
+		}
+	}
+	page, err := g.newPage(ctx, addr)
+	if err != nil {
+		return err
+	}
+	if err := page.Start(g.log.WithContext(ctx)); err != nil {
+		return err
+	}
+	defer page.Stop()
+	page.Begin(run)
+	if err := g.print(say("dashboard: %s\n", page.URL()), map[string]string{"dashboard": page.URL()}); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return nil
+}
+
+func (g *globals) newPage(ctx context.Context, addr string) (*orchestrator.Page, error) {
+	return orchestrator.NewPage(g.log.WithContext(ctx), orchestrator.PageOptions{Addr: addr, Runs: g.runs(), Begin: g.begin})
+}
+
+// serve begins to serve the page, where the run has one.
+func (v *view) serve(ctx context.Context, addr string) error {
+	if addr == "" {
+		return nil
+	}
+	page, err := v.newPage(ctx, addr)
+	if err == nil {
+		err = page.Start(context.WithoutCancel(v.log.WithContext(ctx)))
+	}
+	if err == nil {
+		v.page = page
+	}
+	return err
+}
+
+// close ends the page.
+func (v *view) close() {
+	if v.page != nil {
+		v.page.Stop()
+	}
+}
+
+// stay keeps the page of a run that has ended until the last browser has closed it, or ctx ends.
+func (v *view) stay(ctx context.Context) {
+	if v.page == nil || ctx.Err() != nil || !v.page.Shown() {
+		return
+	}
+	v.printer().aside("the dashboard stays until you close it in the browser, or press Ctrl-C")
+	v.page.Closed(ctx)
+}
+
+const (
+	// beginTime bounds how long a process may take to go on with a run, beginPause is between two looks at it.
+	beginTime  = 30 * time.Second
+	beginPause = 50 * time.Millisecond
+	// maxReason bounds what is told of why it did not, in bytes.
+	maxReason = 4 << 10
+)
+
+// begin starts a process that resumes a run and that outlives this one. It returns when the run goes on: the first event that the
+// process prints tells so. Its questions are answered by divisi decide, or on the page.
+func (g *globals) begin(ctx context.Context, run string) (err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("resume run %s: %w", run, err)
+	}
+	path := filepath.Join(g.stateDir, "runs", run, "resume.log")
+	log, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return fmt.Errorf("resume run %s: %w", run, err)
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	c := exec.Command(self, //nolint:noctx // the process outlives the page
+		"--state-dir", g.stateDir, "--output", "json", "resume", run, "--on-doubt", onDoubtAsk)
+	c.Stdout, c.Stderr = log, log
+	apart(c)
+	if err := c.Start(); err != nil {
+		return fmt.Errorf("resume run %s: %w", run, err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- c.Wait() }()
+	look := time.NewTicker(beginPause)
+	defer look.Stop()
+	late := time.NewTimer(beginTime)
+	defer late.Stop()
+	for {
+		select {
+		case err := <-ended:
+			if err == nil || began(path) {
+				return nil
+			}
+			return usage.Errorf("run %s was not resumed: %s", run, reason(path))
+		case <-look.C:
+			if began(path) {
+				return nil
+			}
+		case <-late.C:
+			return fmt.Errorf("run %s does not go on after %s: see %s", run, beginTime, path)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// began reports whether the log of a process has an event.
+func began(path string) bool {
+	data, err := os.ReadFile(path)
+	return err == nil && strings.Contains(string(data), `"kind":`)
+}
+
+// reason is why the process ended before: its last line tells.
+func reason(path string) string {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
+	last := lines[len(lines)-1]
+	var failed struct {
+		Error string `json:"error"`
+	}
+	if json.Unmarshal([]byte(last), &failed) == nil && failed.Error != "" {
+		last = failed.Error
+	}
+	return text.Clip(last, maxReason)
+}

@@ -1,0 +1,148 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/internal/usage"
+)
+
+// post sends a body to the page as its own script does; change may alter the request.
+func post(t *testing.T, s *Server, path, body string, change func(*http.Request)) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base(s)+path, strings.NewReader(body))
+	require.NoError(t, err)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Origin", strings.TrimSuffix(base(s), "/"))
+	cookie, _ := cookies.Load(base(s))
+	req.AddCookie(cookie.(*http.Cookie)) //nolint:forcetypeassert // know stores it
+	if change != nil {
+		change(req)
+	}
+	res, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	require.NoError(t, err)
+	data, err := io.ReadAll(res.Body)
+	require.NoError(t, errors.Join(err, res.Body.Close()))
+	return res.StatusCode, string(data)
+}
+
+// known waits until the survey has found the run.
+func known(t *testing.T, s *Server) *place {
+	t.Helper()
+	require.NoError(t, s.survey(t.Context()))
+	p, ok := s.opts.Desk.(*place)
+	require.True(t, ok)
+	return p
+}
+
+func TestActs(t *testing.T) {
+	t.Parallel()
+	s := start(t, sampleLog(t, 5), nil)
+	p := known(t, s)
+	for _, c := range []struct {
+		path, body string
+		want       Act
+	}{
+		{"acts", `{"verb":"pause"}`, Act{Run: "r1", Verb: VerbPause}},
+		{"acts", `{"verb":"retry","tasks":["a"],"brief":"b","role":"r","model":"m"}`, Act{Run: "r1", Verb: VerbRetry, Tasks: []string{"a"}, Brief: "b", Role: "r", Model: "m"}},
+		{"acts", `{"verb":"cancel","tasks":["a"],"text":"not needed"}`, Act{Run: "r1", Verb: VerbCancel, Tasks: []string{"a"}, Text: "not needed"}},
+		{"decisions/a@12", `{"option":"reject","text":"no","attempt":2,"task":"a"}`, Act{Run: "r1", Verb: VerbDecide, Decision: "a@12", Attempt: 2, Option: "reject", Text: "no", Task: "a"}},
+		{"decisions/a@12/back", `{}`, Act{Run: "r1", Verb: VerbTakeBack, Decision: "a@12"}},
+	} {
+		status, body := post(t, s, "api/v1/runs/r1/"+c.path, c.body, nil)
+		require.Equal(t, http.StatusOK, status, body)
+		require.JSONEq(t, fmt.Sprintf(`{"outcome":"%s is done"}`, c.want.Verb), body)
+		require.Equal(t, c.want, p.acts[len(p.acts)-1])
+	}
+}
+
+func TestActsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	s := start(t, sampleLog(t, 5), nil)
+	p := known(t, s)
+	foreign := func(r *http.Request) { r.Header.Set("Origin", "https://evil.example") }
+	for name, c := range map[string]struct {
+		path, body string
+		change     func(*http.Request)
+		want       int
+	}{
+		"unknown verb":      {"r1/acts", `{"verb":"format"}`, nil, 400},
+		"decide as an act":  {"r1/acts", `{"verb":"decide","option":"accept"}`, nil, 400},
+		"too many tasks":    {"r1/acts", `{"verb":"drop","tasks":["a","b"]}`, nil, 400},
+		"a task for a run":  {"r1/acts", `{"verb":"pause","tasks":["a"]}`, nil, 400},
+		"no task":           {"r1/acts", `{"verb":"skip"}`, nil, 400},
+		"no text":           {"r1/acts", `{"verb":"send"}`, nil, 400},
+		"no option":         {"r1/decisions/a@1", `{}`, nil, 400},
+		"unknown field":     {"r1/acts", `{"verb":"pause","run":"r2"}`, nil, 400},
+		"no JSON":           {"r1/acts", `verb=pause`, nil, 400},
+		"two values":        {"r1/acts", `{"verb":"pause"}{"verb":"cancel"}`, nil, 400},
+		"no UTF-8":          {"r1/acts", "{\"verb\":\"send\",\"text\":\"\xff\"}", nil, 400},
+		"large":             {"r1/acts", `{"verb":"send","text":"` + strings.Repeat("x", maxBody) + `"}`, nil, 413},
+		"another run":       {"r2/acts", `{"verb":"pause"}`, nil, 404},
+		"foreign page":      {"r1/acts", `{"verb":"pause"}`, foreign, 403},
+		"no origin":         {"r1/acts", `{"verb":"pause"}`, func(r *http.Request) { r.Header.Del("Origin") }, 403},
+		"form":              {"r1/acts", `{"verb":"pause"}`, func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }, 415},
+		"no cookie":         {"r1/acts", `{"verb":"pause"}`, func(r *http.Request) { r.Header.Del("Cookie") }, 401},
+		"token for cookie":  {"r1/acts?token=" + s.token, `{"verb":"pause"}`, func(r *http.Request) { r.Header.Del("Cookie") }, 401},
+		"rebound name":      {"r1/acts", `{"verb":"pause"}`, func(r *http.Request) { r.Host = "evil.example" }, 421},
+		"cross-site script": {"r1/acts", `{"verb":"pause"}`, func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") }, 403},
+	} {
+		status, body := post(t, s, "api/v1/runs/"+c.path, c.body, c.change)
+		require.Equal(t, c.want, status, "%s: %s", name, body)
+		require.Empty(t, p.acts, name)
+	}
+}
+
+// What cannot be done is told with its reason: a mistake of the person is another status than a run that does not answer.
+func TestActsThatFail(t *testing.T) {
+	t.Parallel()
+	s := start(t, sampleLog(t, 5), nil)
+	p := known(t, s)
+	for err, want := range map[error]int{
+		usage.Errorf("a@1 was answered: accept"): http.StatusConflict, errors.New("no connection"): http.StatusBadGateway,
+	} {
+		p.fails = err
+		status, body := post(t, s, "api/v1/runs/r1/decisions/a@1", `{"option":"accept"}`, nil)
+		require.Equal(t, want, status)
+		var said map[string]string
+		require.NoError(t, json.Unmarshal([]byte(body), &said))
+		require.Equal(t, err.Error(), said["error"])
+	}
+}
+
+func FuzzBody(f *testing.F) {
+	f.Add([]byte(`{"verb":"pause"}`))
+	f.Add([]byte(`{"verb":"retry","tasks":["a"],"attempt":1}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		s, err := New(options(newLog()))
+		require.NoError(t, err)
+		w := recorder{header: http.Header{}}
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(string(body)))
+		require.NoError(t, err)
+		var a Act
+		if !s.body(&w, req, &a) {
+			require.GreaterOrEqual(t, w.status, 400)
+			return
+		}
+		require.Zero(t, w.status)
+		require.Empty(t, a.Run, "the address names the run")
+		require.Empty(t, a.Decision)
+	})
+}
+
+// recorder is the answer to a request without a connection.
+type recorder struct {
+	header http.Header
+	status int
+}
+
+func (r *recorder) Header() http.Header         { return r.header }
+func (r *recorder) Write(p []byte) (int, error) { return len(p), nil }
+func (r *recorder) WriteHeader(status int)      { r.status = status }

@@ -1,0 +1,207 @@
+package dashboard
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"divisi/internal/usage"
+	"divisi/orchestrator/run"
+)
+
+// api are the addresses below /api/v1; docs/dashboard.md and docs/openapi.yaml describe them.
+func (s *Server) api(mux *http.ServeMux) {
+	get := func(path string, h http.HandlerFunc) { mux.HandleFunc("GET /api/v1"+path, h) }
+	post := func(path string, h http.HandlerFunc) { mux.HandleFunc("POST /api/v1"+path, h) }
+	get("/me", s.me)
+	get("/feed", s.feed)
+	get("/runs/{run}", s.about)
+	get("/runs/{run}/events", s.events)
+	get("/runs/{run}/batch", s.batch)
+	get("/runs/{run}/decisions/{id}", s.decision)
+	get("/runs/{run}/tasks/{task}", s.task)
+	get("/runs/{run}/tasks/{task}/diff", s.show(ShowDiff))
+	get("/runs/{run}/tasks/{task}/log", s.show(ShowLog))
+	get("/runs/{run}/tasks/{task}/context", s.show(ShowContext))
+	post("/runs/{run}/acts", s.act)
+	post("/runs/{run}/decisions/{id}", s.decide)
+	post("/runs/{run}/decisions/{id}/back", s.takeBack)
+	mux.HandleFunc("/api/", func(w http.ResponseWriter, _ *http.Request) {
+		s.refuse(w, http.StatusNotFound, "there is no such address")
+	})
+}
+
+// me tells who opened the page, what that person may do, and on what the page begins.
+func (s *Server) me(w http.ResponseWriter, _ *http.Request) {
+	s.mu.Lock()
+	first := s.first
+	s.mu.Unlock()
+	s.sendJSON(w, map[string]any{
+		"name": s.opts.Person, "role": "person", "writes": true, "version": s.opts.Version, "run": first,
+	})
+}
+
+// about answers with the report of a run, and its row.
+func (s *Server) about(w http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("run")
+	row, known := s.overview.has(id)
+	if !known {
+		s.fail(w, errNoRun)
+		return
+	}
+	report, err := s.opts.Desk.Show(r.Context(), Query{What: ShowReport, Run: id})
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	s.sendJSON(w, map[string]any{"row": row, "report": report})
+}
+
+// batch answers with the events at one position, whole.
+func (s *Server) batch(w http.ResponseWriter, r *http.Request) {
+	pos, err := strconv.ParseUint(r.URL.Query().Get("pos"), 10, 64)
+	if err != nil || pos == 0 {
+		s.refuse(w, http.StatusBadRequest, "pos is a position in the log, from 1")
+		return
+	}
+	b, err := s.batchAt(r.Context(), r.PathValue("run"), pos)
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	s.sendJSON(w, placed(b))
+}
+
+// errNoBatch reports that the log has no message at a position.
+var errNoBatch = errors.New("there is no batch at that position")
+
+func (s *Server) batchAt(ctx context.Context, id string, pos uint64) (b Batch, err error) {
+	one, leave, err := s.watch(ctx, id)
+	if err != nil {
+		return b, err
+	}
+	defer leave()
+	if err := one.whole(ctx); err != nil {
+		return b, err
+	}
+	if pos > one.hub.last() {
+		return b, errNoBatch
+	}
+	opened, err := s.opts.Runs.Open(ctx, id)
+	if err != nil {
+		return b, err
+	}
+	defer func() { err = errors.Join(err, opened.Close()) }()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for b, err := range opened.Tail(ctx, pos-1) {
+		switch {
+		case err != nil:
+			return b, fmt.Errorf("read the log at %d: %w", pos, err)
+		case b.Pos == pos:
+			return b, nil
+		case b.Pos > pos:
+			return b, errNoBatch
+		}
+	}
+	return b, errNoBatch
+}
+
+// decision answers with one that is open, whole.
+func (s *Server) decision(w http.ResponseWriter, r *http.Request) {
+	one, leave, err := s.watch(r.Context(), r.PathValue("run"))
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	defer leave()
+	if err := one.whole(r.Context()); err != nil {
+		s.fail(w, err)
+		return
+	}
+	d, open := one.decision(r.Context(), r.PathValue("id"))
+	if !open {
+		s.refuse(w, http.StatusNotFound, "this decision is not open any more")
+		return
+	}
+	s.sendJSON(w, d)
+}
+
+// task answers with a task and its attempts.
+func (s *Server) task(w http.ResponseWriter, r *http.Request) {
+	one, leave, err := s.watch(r.Context(), r.PathValue("run"))
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	defer leave()
+	if err := one.whole(r.Context()); err != nil {
+		s.fail(w, err)
+		return
+	}
+	var (
+		page  taskPage
+		known bool
+	)
+	one.board.with(func(st *run.State) { page, known = taskPageOf(st, r.PathValue("task")) })
+	if !known {
+		s.refuse(w, http.StatusNotFound, "the run has no such task, or no more: its plan was edited")
+		return
+	}
+	s.sendJSON(w, page)
+}
+
+// show answers with more of an attempt of a task.
+func (s *Server) show(what string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		q := Query{What: what, Run: r.PathValue("run"), Task: r.PathValue("task")}
+		for name, to := range map[string]*int{"attempt": &q.Attempt, "turn": &q.Turn} {
+			value := r.URL.Query().Get(name)
+			if value == "" {
+				continue
+			}
+			var err error
+			if *to, err = strconv.Atoi(value); err != nil || *to < 0 {
+				s.refuse(w, http.StatusBadRequest, name+" is a number, from 1")
+				return
+			}
+		}
+		if _, known := s.overview.has(q.Run); !known {
+			s.fail(w, errNoRun)
+			return
+		}
+		data, err := s.opts.Desk.Show(r.Context(), q)
+		if err != nil {
+			s.fail(w, err)
+			return
+		}
+		s.sendJSON(w, data)
+	}
+}
+
+// fail answers with why something cannot be done.
+func (s *Server) fail(w http.ResponseWriter, err error) {
+	status := http.StatusBadGateway
+	var mistake *usage.Error
+	switch {
+	case errors.Is(err, errNoRun), errors.Is(err, errNoBatch):
+		status = http.StatusNotFound
+	case errors.As(err, &mistake):
+		status = http.StatusConflict
+	}
+	s.refuse(w, status, err.Error())
+}
+
+func (s *Server) refuse(w http.ResponseWriter, status int, why string) {
+	data, err := json.Marshal(map[string]string{"error": why})
+	if err != nil {
+		http.Error(w, why, status)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	s.send(w, data)
+}

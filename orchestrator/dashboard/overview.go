@@ -1,0 +1,238 @@
+package dashboard
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+
+	"divisi/orchestrator/report"
+	"divisi/orchestrator/run"
+)
+
+// Row is a run in the list of all.
+type Row struct {
+	ID     string `json:"id"`
+	State  string `json:"state"`
+	Reason string `json:"reason,omitempty"`
+	Goal   string `json:"goal,omitempty"`
+	Repo   string `json:"repo,omitempty"`
+	// Created, Ended and Last are unix milliseconds: the begin, the end, the newest event; 0 for none.
+	Created int64 `json:"created,omitempty"`
+	Ended   int64 `json:"ended,omitempty"`
+	Last    int64 `json:"last,omitempty"`
+	Tokens  int   `json:"tokens"`
+	Budget  int   `json:"budget,omitempty"`
+	// Tasks counts all of the plan, EndedTasks those that will not change any more.
+	Tasks      int `json:"tasks"`
+	EndedTasks int `json:"ended_tasks"`
+	Landed     int `json:"landed"`
+	Parked     int `json:"parked"`
+	// Wait is what the run waits for a person to do, Line why a person stopped the line.
+	Wait      string `json:"wait,omitempty"`
+	Line      string `json:"line,omitempty"`
+	Decisions int    `json:"decisions"`
+	Active    bool   `json:"active"`
+	Problem   string `json:"problem,omitempty"`
+	// Gone reports that the run was removed; nothing else is set then.
+	Gone bool `json:"gone,omitempty"`
+}
+
+// rowOf makes the row of a run that is followed.
+func rowOf(s *run.State) Row {
+	r := Row{
+		ID: s.Spec.Run, State: report.Status(s), Reason: s.Reason, Goal: s.Spec.Goal, Repo: s.Spec.Repo,
+		Created: milliseconds(s.Spec.Created), Ended: milliseconds(s.Ended), Last: milliseconds(s.Time),
+		Tokens: s.Usage.Total(), Budget: s.Budget, Tasks: len(s.Tasks.Order), Wait: s.Wait.For, Line: s.Line,
+	}
+	if r.Goal == "" && s.Spec.Plan != nil {
+		r.Goal = s.Spec.Plan.Goal
+	}
+	for _, id := range s.Tasks.Order {
+		r.count(s.Tasks.ByID[id].State, s.Tasks.ByID[id].Ended())
+	}
+	return r
+}
+
+// RowIn makes the row of a run that is not active from its report. The state is the word that `divisi runs` prints.
+func RowIn(id, state string, p *report.Report) Row {
+	r := Row{
+		ID: id, State: state, Reason: p.Reason, Goal: p.Goal, Repo: p.Repo, Created: milliseconds(p.Created),
+		Wait: p.Wait, Line: p.Line, Tokens: p.Usage.Total(), Budget: p.Budget, Tasks: len(p.Tasks), Decisions: len(p.Decisions),
+	}
+	for i := range p.Tasks {
+		r.count(p.Tasks[i].State, (&run.Task{State: p.Tasks[i].State}).Ended())
+	}
+	return r
+}
+
+func (r *Row) count(state run.TaskState, ended bool) {
+	if ended {
+		r.EndedTasks++
+	}
+	switch state {
+	case run.TaskLanded, run.TaskDone:
+		r.Landed++
+	case run.TaskParked:
+		r.Parked++
+	}
+}
+
+// overview is how all runs stand, and what is open in them. The survey alone writes it; the streams read it.
+type overview struct {
+	mu sync.Mutex
+	// version counts the changes; changed is, by run, the version that changed its row, and needed the one that changed needs.
+	version uint64
+	rows    map[string]Row
+	changed map[string]uint64
+	needs   []Need
+	needed  uint64
+}
+
+func newOverview() *overview {
+	return &overview{version: 1, rows: map[string]Row{}, changed: map[string]uint64{}, needed: 1}
+}
+
+// set notes all runs and decisions. A run that is not among the rows any more is gone.
+func (o *overview) set(rows map[string]Row, needs []Need) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.version++
+	for id := range o.rows {
+		if _, there := rows[id]; !there {
+			rows[id] = Row{ID: id, Gone: true}
+		}
+	}
+	for id, r := range rows {
+		if was, known := o.rows[id]; !known || was != r {
+			o.rows[id], o.changed[id] = r, o.version
+		}
+	}
+	if !reflect.DeepEqual(o.needs, needs) {
+		o.needs, o.needed = needs, o.version
+	}
+}
+
+// since returns the rows that changed after a version, newest run first, the needs where they did, and the version now.
+func (o *overview) since(version uint64) (rows []Row, needs []Need, changed bool, now uint64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for id, at := range o.changed {
+		if at > version && (version > 0 || !o.rows[id].Gone) {
+			rows = append(rows, o.rows[id])
+		}
+	}
+	slices.SortFunc(rows, func(a, b Row) int { return cmp.Compare(b.ID, a.ID) })
+	return rows, o.needs, o.needed > version, o.version
+}
+
+// has returns the row of a run.
+func (o *overview) has(id string) (Row, bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	r, known := o.rows[id]
+	return r, known && !r.Gone
+}
+
+// survey notes how all runs stand, once.
+func (s *Server) survey(ctx context.Context) error {
+	ids, err := s.opts.Runs.List(ctx)
+	if err != nil {
+		return fmt.Errorf("list the runs: %w", err)
+	}
+	rows, needs := make(map[string]Row, len(ids)), []Need{}
+	for _, id := range ids {
+		stands, err := s.opts.Runs.Stand(ctx, id)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		r := stands.Row
+		if r.ID, r.Active = id, stands.Active; err != nil {
+			r.Problem = err.Error()
+		}
+		if one := s.keep(id, &stands, err == nil); one != nil {
+			open := one.needs(ctx)
+			one.board.with(func(st *run.State) {
+				if st.Spec.Run != "" {
+					r = rowOf(st)
+				}
+			})
+			r.ID, r.Active, r.Problem, r.Decisions = id, stands.Active, stands.Row.Problem, len(open)
+			if !stands.Active && stands.Row.State != "" {
+				r.State = stands.Row.State
+			}
+			needs = append(needs, open...)
+		}
+		rows[id] = r
+	}
+	s.leave(rows)
+	sortNeeds(needs)
+	s.overview.set(rows, needs)
+	return nil
+}
+
+// keep follows a run that is active, in which something is open, or that a browser shows; it returns nil for another one.
+func (s *Server) keep(id string, stands *Standing, readable bool) *room {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one := s.rooms[id]
+	switch {
+	case readable && (stands.Active || stands.Row.Decisions > 0):
+		one = s.room(id)
+	case one == nil:
+		return nil
+	case !one.watched():
+		delete(s.rooms, id)
+		one.cancel()
+		return nil
+	}
+	one.stands(stands.Mark)
+	return one
+}
+
+// leave stops following the runs that were removed.
+func (s *Server) leave(there map[string]Row) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, one := range maps.Clone(s.rooms) {
+		if _, known := there[id]; !known {
+			delete(s.rooms, id)
+			one.cancel()
+		}
+	}
+}
+
+// room returns the room of a run; it begins to follow the run where nothing does. s.mu is held.
+func (s *Server) room(id string) *room {
+	if one := s.rooms[id]; one != nil {
+		return one
+	}
+	one := newRoom(id, s.opts.Runs, s.opts.Desk, s.opts.Memory, s.opts.Logger)
+	one.cancel = s.begin(one.follow)
+	s.rooms[id] = one
+	return one
+}
+
+// watch follows a run for a browser, until leave. A run that the survey has not found yet may have begun just now.
+func (s *Server) watch(ctx context.Context, id string) (one *room, leave func(), err error) {
+	if _, known := s.overview.has(id); !known {
+		ids, err := s.opts.Runs.List(ctx)
+		if err != nil {
+			return nil, nil, fmt.Errorf("list the runs: %w", err)
+		}
+		if !slices.Contains(ids, id) {
+			return nil, nil, errNoRun
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one = s.room(id)
+	return one, one.watch(), nil
+}
+
+// errNoRun reports that there is no such run, or no more.
+var errNoRun = errors.New("there is no such run: it was removed, or its name is wrong")

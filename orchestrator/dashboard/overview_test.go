@@ -1,0 +1,90 @@
+package dashboard
+
+import (
+	"bufio"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/contextscope"
+	"divisi/orchestrator/run"
+)
+
+// message reads the next server-sent event of a name.
+func message(t *testing.T, r *bufio.Reader, name string, into any) {
+	t.Helper()
+	for {
+		line, err := r.ReadString('\n')
+		require.NoError(t, err)
+		if line != "event: "+name+"\n" {
+			continue
+		}
+		line, err = r.ReadString('\n')
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal([]byte(strings.TrimPrefix(line, "data: ")), into))
+		return
+	}
+}
+
+// The feed has how each run stands and what is open, and then what changes.
+func TestFeed(t *testing.T) {
+	t.Parallel()
+	log := sampleLog(t, 255)
+	s := start(t, log, func(s *Server) { s.surveyPause = 10 * time.Millisecond })
+	body := get(t, base(s)+"api/v1/feed", nil).Body
+	r := bufio.NewReader(body)
+	var rows []Row
+	for len(rows) == 0 || rows[0].State != "running" {
+		message(t, r, "runs", &rows)
+	}
+	require.Equal(t, "r1", rows[0].ID)
+	require.True(t, rows[0].Active)
+	require.Equal(t, 14, rows[0].Tasks)
+
+	held, err := json.Marshal(run.TaskData{State: run.TaskHeld, Doubt: &run.Doubt{Evidence: []string{"it deletes a test"}}})
+	require.NoError(t, err)
+	log.add(contextscope.Event{Run: "r1", Kind: contextscope.KindTask, Task: "log-web", Data: held})
+	var needs []Need
+	for len(needs) < 2 {
+		message(t, r, "decisions", &needs)
+	}
+	require.Equal(t, "log-web", needs[1].About)
+
+	p, ok := s.opts.Runs.(*place)
+	require.True(t, ok)
+	p.mu.Lock()
+	p.ended = &Row{State: "done", Tasks: 14}
+	p.mu.Unlock()
+	for rows[0].Active {
+		message(t, r, "runs", &rows)
+	}
+	require.Equal(t, "done", rows[0].State)
+	for len(needs) > 0 {
+		message(t, r, "decisions", &needs)
+	}
+}
+
+// A run that was removed is told once, and a browser that comes later does not hear of it.
+func TestARunThatIsGone(t *testing.T) {
+	t.Parallel()
+	o := newOverview()
+	o.set(map[string]Row{"a": {ID: "a"}, "b": {ID: "b"}}, []Need{})
+	rows, _, changed, at := o.since(0)
+	require.Len(t, rows, 2)
+	require.True(t, changed, "a browser is told that nothing is open")
+	o.set(map[string]Row{"b": {ID: "b"}}, []Need{})
+	rows, _, changed, at = o.since(at)
+	require.Equal(t, []Row{{ID: "a", Gone: true}}, rows)
+	require.False(t, changed)
+	rows, _, changed, _ = o.since(at)
+	require.Empty(t, rows)
+	require.False(t, changed)
+	rows, _, changed, _ = o.since(0)
+	require.True(t, changed)
+	require.Equal(t, []Row{{ID: "b"}}, rows)
+	_, there := o.has("a")
+	require.False(t, there)
+}

@@ -1,0 +1,296 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"sync"
+
+	"github.com/rs/zerolog"
+
+	"divisi/bus"
+	"divisi/internal/spec"
+	"divisi/internal/usage"
+	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/dashboard"
+	"divisi/orchestrator/report"
+	"divisi/orchestrator/run"
+)
+
+// PageOptions describe the page of the runs of one place.
+type PageOptions struct {
+	Addr string // a loopback address or port; "" for a free port
+	Runs Runs
+	// Begin starts a process that resumes a run of this machine, and returns when the run goes on. The error is why it does not.
+	// It is needed where the runs are Local.
+	Begin func(ctx context.Context, run string) error
+}
+
+// Page is a web page on which a person follows runs, decides and acts. It reads and does only what Runs offers.
+type Page struct{ server *dashboard.Server }
+
+// NewPage checks the options and returns a page that is not served yet. An address that other machines reach is a mistake of the
+// caller: the page is not encrypted.
+func NewPage(ctx context.Context, o PageOptions) (*Page, error) {
+	d := &desk{Runs: o.Runs, begin: o.Begin, kept: map[string]dashboard.Standing{}}
+	s, err := dashboard.New(dashboard.Options{
+		Addr: o.Addr, Runs: d, Desk: d, Person: strings.TrimPrefix(account(), "user:"), Version: Version(),
+		Logger: *zerolog.Ctx(ctx),
+	})
+	if err != nil {
+		return nil, wrong("dashboard: %s", strings.TrimPrefix(err.Error(), "dashboard: "))
+	}
+	return &Page{s}, nil
+}
+
+// Start serves the page until Stop or the end of ctx.
+func (p *Page) Start(ctx context.Context) error { return p.server.Start(ctx) }
+
+// Begin has the page begin with a run, in place of the list of all.
+func (p *Page) Begin(run string) { p.server.Begin(run) }
+
+// Stop ends the page; it may be called twice.
+func (p *Page) Stop() { p.server.Stop() }
+
+// URL is the address, with the token that it needs.
+func (p *Page) URL() string { return p.server.URL() }
+
+// Shown reports whether a browser shows the page.
+func (p *Page) Shown() bool { return p.server.Shown() }
+
+// Closed waits until no browser shows the page any more, or ctx ends.
+func (p *Page) Closed(ctx context.Context) { p.server.Closed(ctx) }
+
+// desk is Runs as the page uses them.
+type desk struct {
+	Runs
+
+	begin func(ctx context.Context, run string) error
+
+	mu sync.Mutex
+	// kept is how the runs that are not active stood last.
+	kept map[string]dashboard.Standing
+}
+
+// Stand implements dashboard.Runs.
+func (d *desk) Stand(ctx context.Context, id string) (dashboard.Standing, error) {
+	mark, active := d.mark(ctx, id)
+	if active {
+		return dashboard.Standing{Mark: mark, Active: true}, nil
+	}
+	d.mu.Lock()
+	kept, known := d.kept[id]
+	d.mu.Unlock()
+	if known && kept.Mark == mark {
+		return kept, nil
+	}
+	s, err := d.Summary(ctx, id)
+	if err != nil {
+		return dashboard.Standing{Mark: mark, Row: dashboard.Row{State: "unreadable"}}, err
+	}
+	var r report.Report
+	if err := json.Unmarshal(s.Report, &r); err != nil {
+		return dashboard.Standing{Mark: mark}, fmt.Errorf("read the report of run %s: %w", id, err)
+	}
+	kept = dashboard.Standing{Mark: mark, Row: dashboard.RowIn(id, s.State, &r)}
+	kept.Row.Problem = s.Problem
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.kept[id] = kept
+	return kept, nil
+}
+
+// mark changes where a run may stand otherwise than before; active reports that a process has it.
+func (d *desk) mark(ctx context.Context, id string) (mark string, active bool) {
+	if l, here := d.Runs.(local); here {
+		dir := l.dir(ctx)
+		if bus.Locked(dir.Bus(id)) {
+			return "active", true
+		}
+		taken, _ := bus.Taken(dir.Bus(id)) // a run that was never taken has the zero time
+		return taken.String(), false
+	}
+	r, err := d.Runs.Open(ctx, id)
+	if err != nil {
+		return "away", false
+	}
+	defer func() { _ = r.Close() }()
+	if !r.NotRunning() {
+		return "active", true
+	}
+	return "ended", false
+}
+
+// Open implements dashboard.Runs.
+func (d *desk) Open(ctx context.Context, id string) (dashboard.Run, error) {
+	r, err := d.Runs.Open(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return opened{r}, nil
+}
+
+// opened is a run as the page reads it.
+type opened struct{ *Run }
+
+// Tail implements dashboard.Log.
+func (o opened) Tail(ctx context.Context, from uint64) iter.Seq2[dashboard.Batch, error] {
+	log := conductor.Log{Bus: o.bus, Run: o.id}
+	if o.notRunning {
+		return log.Read(ctx, from)
+	}
+	return log.Tail(ctx, from)
+}
+
+// Last implements dashboard.Run.
+func (o opened) Last(ctx context.Context) (uint64, error) {
+	m, err := o.bus.Last(ctx, bus.RunFilter(o.id))
+	if err != nil || m == nil {
+		return 0, err
+	}
+	return m.Pos, nil
+}
+
+// with opens a run for one thing.
+func (d *desk) with(ctx context.Context, id string, do func(*Run) error) (err error) {
+	r, err := d.Runs.Open(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	return do(r)
+}
+
+// Decision implements dashboard.Desk.
+func (d *desk) Decision(ctx context.Context, s *run.State, of *run.Decision) (out dashboard.Decision, err error) {
+	err = d.with(ctx, s.Spec.Run, func(r *Run) error {
+		q, err := r.decision(ctx, s, of)
+		out = decisionShown(&q)
+		return err
+	})
+	return out, err
+}
+
+// decision is one that is open in the state of a run, as a person sees it.
+func (r *Run) decision(ctx context.Context, s *run.State, d *run.Decision) (Decision, error) {
+	if r.host == nil {
+		return shown(ctx, r.dir, r.bus, s, d)
+	}
+	open, err := r.Decisions(ctx)
+	for _, q := range open {
+		if q.ID == d.ID {
+			return q, err
+		}
+	}
+	return Decision{}, errors.Join(err, usage.Errorf("decision %s is not open any more", d.ID))
+}
+
+func decisionShown(q *Decision) dashboard.Decision {
+	out := dashboard.Decision{
+		Need: dashboard.Need{
+			Run: q.Run, ID: q.ID, Kind: q.Kind, About: q.About, Attempt: q.Attempt, Text: q.Text, Blocks: q.Blocks,
+			Alike: q.Alike, Suggests: q.Suggests, Decider: q.Decider, Why: q.Why, Choices: q.Choices, Evidence: q.Evidence,
+		},
+		Plan: q.Plan,
+	}
+	for _, o := range q.Options {
+		out.Options = append(out.Options, dashboard.Option{Name: o.Name, Does: o.Does, NeedsText: o.NeedsText})
+	}
+	for _, p := range q.Patches {
+		out.Patches = append(out.Patches, dashboard.Patch(p))
+		out.Tasks, out.Files = append(out.Tasks, p.Task), append(out.Files, p.Files...)
+	}
+	return out
+}
+
+// Show implements dashboard.Desk.
+func (d *desk) Show(ctx context.Context, q dashboard.Query) (data json.RawMessage, err error) {
+	err = d.with(ctx, q.Run, func(r *Run) (err error) {
+		switch q.What {
+		case dashboard.ShowReport:
+			data, err = r.Report(ctx)
+		case dashboard.ShowDiff:
+			data, err = r.Diff(ctx, q.Task, q.Attempt, false)
+		case dashboard.ShowLog:
+			data, err = r.Log(ctx, q.Task, q.Attempt)
+		case dashboard.ShowContext:
+			var text []byte
+			if text, err = r.Context(ctx, q.Task, q.Attempt, ContextView{Turn: q.Turn, Text: true}); err == nil {
+				data, err = spec.JSON(map[string]string{"text": string(text)})
+			}
+		}
+		return err
+	})
+	return data, err
+}
+
+// Act implements dashboard.Desk.
+func (d *desk) Act(ctx context.Context, a dashboard.Act) (out dashboard.Outcome, err error) {
+	if a.Verb == dashboard.VerbResume {
+		return d.resume(ctx, a.Run, "the run goes on")
+	}
+	begins := false
+	err = d.with(ctx, a.Run, func(r *Run) (err error) {
+		out.Outcome, begins, err = act(ctx, r, &a)
+		return err
+	})
+	if err != nil || !begins {
+		return out, err
+	}
+	return d.resume(ctx, a.Run, out.Outcome)
+}
+
+// act does to a run what a person asks for. begins reports that a process has to go on with it.
+func act(ctx context.Context, r *Run, a *dashboard.Act) (outcome string, begins bool, err error) {
+	task := strings.Join(a.Tasks[:min(1, len(a.Tasks))], "")
+	switch a.Verb {
+	case dashboard.VerbDecide:
+		d := Decision{ID: a.Decision, Attempt: a.Attempt}
+		outcome, err = r.Decide(ctx, d, Choice{Option: a.Option, Text: a.Text, Task: a.Task})
+	case dashboard.VerbTakeBack:
+		outcome, err = r.TakeBack(ctx, a.Decision)
+	case dashboard.VerbCancel:
+		outcome, err = r.Cancel(ctx, task, a.Text)
+	case dashboard.VerbPause:
+		outcome, err = r.Pause(ctx)
+	case dashboard.VerbSkip:
+		outcome, err = r.Skip(ctx, a.Tasks, a.Text)
+	case dashboard.VerbSend:
+		outcome, err = r.Send(ctx, task, a.Text)
+	case dashboard.VerbDrop:
+		return r.Drop(ctx, task, a.Text)
+	case dashboard.VerbStopLine:
+		outcome, err = r.StopLine(ctx, a.Text)
+	case dashboard.VerbStartLine:
+		outcome, err = r.StartLine(ctx)
+	case dashboard.VerbRetry:
+		again, err := r.Retry(ctx, Retry{Tasks: a.Tasks, Brief: a.Brief, Role: a.Role, Model: a.Model})
+		return strings.Join(append([]string{again.Outcome}, again.Changed...), "; "), again.NotRunning, err
+	case dashboard.VerbPublish:
+		var result Result
+		if result, err = r.Publish(ctx); err == nil {
+			outcome = "published as " + strings.TrimPrefix(result.Ref, "refs/heads/")
+		}
+	default:
+		err = usage.Errorf("unknown verb %q", a.Verb)
+	}
+	return outcome, false, err
+}
+
+// resume has a run go on: the host of its server does it, or a process of its own.
+func (d *desk) resume(ctx context.Context, id, outcome string) (dashboard.Outcome, error) {
+	if o, remote := d.Runs.(on); remote {
+		r, err := ResumeOn(ctx, Server(o), id, nil, false)
+		if err == nil {
+			err = r.Close()
+		}
+		return dashboard.Outcome{Outcome: outcome, Started: err == nil}, err
+	}
+	if err := d.begin(ctx, id); err != nil {
+		return dashboard.Outcome{}, err
+	}
+	return dashboard.Outcome{Outcome: outcome, Started: true}, nil
+}
