@@ -44,7 +44,7 @@ func runScripts(t *testing.T, dir string) {
 			"exitcode": exitCodeCmd, "gitrepo": gitRepo, "fakegemini": fakeGemini, "fakechat": fakeChat, "natsserver": natsServer, "nkey": newNKey, "exampleserver": exampleServer, "holdport": holdPort, "recorder": recorder, "fetch": fetch, "connectproxy": connectProxy,
 			"spawn": spawn, "until": until, "signal": signalJob, "ended": ended,
 			"snapshot": snapshot, "untouched": untouched, "landed": landed, "sametree": sameTree, "lastrun": lastRun,
-			"noruns": noRuns, "killed": killed, "struck": struck, "served": served, "tmpfs": tmpfs, "process": process,
+			"noruns": noRuns, "killed": killed, "struck": struck, "served": served, "page": page, "tmpfs": tmpfs, "process": process,
 			"appended": appended, "reformatted": reformatted, "atonce": atOnce, "noprocess": noProcess, "events": jsonEvents, "assent": asSent,
 		},
 	})

@@ -18,6 +18,8 @@ func (s *Server) api(mux *http.ServeMux) {
 	post := func(path string, h http.HandlerFunc) { mux.HandleFunc("POST /api/v1"+path, h) }
 	get("/me", s.me)
 	get("/feed", s.feed)
+	get("/runs", s.list)
+	get("/decisions", s.decisions)
 	get("/runs/{run}", s.about)
 	get("/runs/{run}/events", s.events)
 	get("/runs/{run}/batch", s.batch)
@@ -42,6 +44,17 @@ func (s *Server) me(w http.ResponseWriter, _ *http.Request) {
 	s.sendJSON(w, map[string]any{
 		"name": s.opts.Person, "role": "person", "writes": true, "version": s.opts.Version, "run": first,
 	})
+}
+
+// list answers with the rows of all runs, decisions with all that is open, what blocks most first.
+func (s *Server) list(w http.ResponseWriter, _ *http.Request) {
+	rows, _, _, _ := s.overview.since(0) //nolint:dogsled // the rest is the feed's
+	s.sendJSON(w, rows)
+}
+
+func (s *Server) decisions(w http.ResponseWriter, _ *http.Request) {
+	_, needs, _, _ := s.overview.since(0) //nolint:dogsled // the rest is the feed's
+	s.sendJSON(w, needs)
 }
 
 // about answers with the report of a run, and its row.
