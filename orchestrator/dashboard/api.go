@@ -12,28 +12,32 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// api are the addresses below /api/v1; docs/dashboard.md and docs/openapi.yaml describe them.
-func (s *Server) api(mux *http.ServeMux) {
-	get := func(path string, h http.HandlerFunc) { mux.HandleFunc("GET /api/v1"+path, h) }
-	post := func(path string, h http.HandlerFunc) { mux.HandleFunc("POST /api/v1"+path, h) }
-	get("/me", s.me)
-	get("/feed", s.feed)
-	get("/runs", s.list)
-	get("/decisions", s.decisions)
-	get("/runs/{run}", s.about)
-	get("/runs/{run}/events", s.events)
-	get("/runs/{run}/batch", s.batch)
-	get("/runs/{run}/decisions/{id}", s.decision)
-	get("/runs/{run}/tasks/{task}", s.task)
-	get("/runs/{run}/tasks/{task}/diff", s.show(ShowDiff))
-	get("/runs/{run}/tasks/{task}/log", s.show(ShowLog))
-	get("/runs/{run}/tasks/{task}/context", s.show(ShowContext))
-	post("/runs/{run}/acts", s.act)
-	post("/runs/{run}/decisions/{id}", s.decide)
-	post("/runs/{run}/decisions/{id}/back", s.takeBack)
-	mux.HandleFunc("/api/", func(w http.ResponseWriter, _ *http.Request) {
-		s.refuse(w, http.StatusNotFound, "there is no such address")
-	})
+// prefix is where the data is; the number changes when a program that reads it would have to.
+const prefix = "/api/v1"
+
+// api are the addresses below prefix; docs/openapi.yaml describes them.
+func (s *Server) api() map[string]http.HandlerFunc {
+	return map[string]http.HandlerFunc{
+		"GET /me":                              s.me,
+		"GET /feed":                            s.feed,
+		"GET /runs":                            s.list,
+		"GET /decisions":                       s.decisions,
+		"GET /runs/{run}":                      s.about,
+		"GET /runs/{run}/events":               s.events,
+		"GET /runs/{run}/batch":                s.batch,
+		"GET /runs/{run}/decisions/{id}":       s.decision,
+		"GET /runs/{run}/tasks/{task}":         s.task,
+		"GET /runs/{run}/tasks/{task}/diff":    s.show(ShowDiff),
+		"GET /runs/{run}/tasks/{task}/log":     s.show(ShowLog),
+		"GET /runs/{run}/tasks/{task}/context": s.show(ShowContext),
+		"POST /runs/{run}/acts":                s.act,
+		"POST /runs/{run}/decisions/{id}":      s.decide,
+		"POST /runs/{run}/decisions/{id}/back": s.takeBack,
+	}
+}
+
+func (s *Server) unknown(w http.ResponseWriter, _ *http.Request) {
+	s.refuse(w, http.StatusNotFound, "there is no such address")
 }
 
 // me tells who opened the page, what that person may do, and on what the page begins.

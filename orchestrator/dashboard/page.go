@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 )
 
 //go:embed web/index.html web/icon.svg dist/app.js dist/app.css
@@ -21,7 +22,11 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /app.js", s.asset("dist/app.js", "text/javascript; charset=utf-8"))
 	mux.HandleFunc("GET /app.css", s.asset("dist/app.css", "text/css; charset=utf-8"))
 	mux.HandleFunc("GET /icon.svg", s.asset("web/icon.svg", "image/svg+xml"))
-	s.api(mux)
+	for address, answer := range s.api() {
+		method, path, _ := strings.Cut(address, " ")
+		mux.HandleFunc(method+" "+prefix+path, answer)
+	}
+	mux.HandleFunc("/api/", s.unknown)
 	return mux
 }
 
