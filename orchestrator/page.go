@@ -37,7 +37,8 @@ type Page struct{ server *dashboard.Server }
 func NewPage(ctx context.Context, o PageOptions) (*Page, error) {
 	d := &desk{Runs: o.Runs, begin: o.Begin, kept: map[string]dashboard.Standing{}}
 	s, err := dashboard.New(dashboard.Options{
-		Addr: o.Addr, Runs: d, Desk: d, Person: strings.TrimPrefix(account(), "user:"), Version: Version(),
+		Addr: o.Addr, Runs: d, Desk: d, Version: Version(),
+		Owner: dashboard.Visitor{Name: strings.TrimPrefix(account(), "user:"), Writes: true, Raw: true},
 		Logger: *zerolog.Ctx(ctx),
 	})
 	if err != nil {

@@ -79,7 +79,7 @@ func (s *Server) takeBack(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) do(w http.ResponseWriter, r *http.Request, a Act) {
-	a.Run = r.PathValue("run")
+	a.Run, a.By = r.PathValue("run"), by(r.Context()).Name
 	if _, known := s.overview.has(a.Run); !known {
 		s.fail(w, errNoRun)
 		return

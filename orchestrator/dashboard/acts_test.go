@@ -50,11 +50,11 @@ func TestActs(t *testing.T) {
 		path, body string
 		want       Act
 	}{
-		{"acts", `{"verb":"pause"}`, Act{Run: "r1", Verb: VerbPause}},
-		{"acts", `{"verb":"retry","tasks":["a"],"brief":"b","role":"r","model":"m"}`, Act{Run: "r1", Verb: VerbRetry, Tasks: []string{"a"}, Brief: "b", Role: "r", Model: "m"}},
-		{"acts", `{"verb":"cancel","tasks":["a"],"text":"not needed"}`, Act{Run: "r1", Verb: VerbCancel, Tasks: []string{"a"}, Text: "not needed"}},
-		{"decisions/a@12", `{"option":"reject","text":"no","attempt":2,"task":"a"}`, Act{Run: "r1", Verb: VerbDecide, Decision: "a@12", Attempt: 2, Option: "reject", Text: "no", Task: "a"}},
-		{"decisions/a@12/back", `{}`, Act{Run: "r1", Verb: VerbTakeBack, Decision: "a@12"}},
+		{"acts", `{"verb":"pause"}`, Act{Run: "r1", By: "ana", Verb: VerbPause}},
+		{"acts", `{"verb":"retry","tasks":["a"],"brief":"b","role":"r","model":"m"}`, Act{Run: "r1", By: "ana", Verb: VerbRetry, Tasks: []string{"a"}, Brief: "b", Role: "r", Model: "m"}},
+		{"acts", `{"verb":"cancel","tasks":["a"],"text":"not needed"}`, Act{Run: "r1", By: "ana", Verb: VerbCancel, Tasks: []string{"a"}, Text: "not needed"}},
+		{"decisions/a@12", `{"option":"reject","text":"no","attempt":2,"task":"a"}`, Act{Run: "r1", By: "ana", Verb: VerbDecide, Decision: "a@12", Attempt: 2, Option: "reject", Text: "no", Task: "a"}},
+		{"decisions/a@12/back", `{}`, Act{Run: "r1", By: "ana", Verb: VerbTakeBack, Decision: "a@12"}},
 	} {
 		status, body := post(t, s, "api/v1/runs/r1/"+c.path, c.body, nil)
 		require.Equal(t, http.StatusOK, status, body)
@@ -90,7 +90,7 @@ func TestActsThatAreRefused(t *testing.T) {
 		"no origin":         {"r1/acts", `{"verb":"pause"}`, func(r *http.Request) { r.Header.Del("Origin") }, 403},
 		"form":              {"r1/acts", `{"verb":"pause"}`, func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }, 415},
 		"no cookie":         {"r1/acts", `{"verb":"pause"}`, func(r *http.Request) { r.Header.Del("Cookie") }, 401},
-		"token for cookie":  {"r1/acts?token=" + s.token, `{"verb":"pause"}`, func(r *http.Request) { r.Header.Del("Cookie") }, 401},
+		"token for cookie":  {"r1/acts?" + strings.SplitAfter(s.URL(), "?")[1], `{"verb":"pause"}`, func(r *http.Request) { r.Header.Del("Cookie") }, 401},
 		"rebound name":      {"r1/acts", `{"verb":"pause"}`, func(r *http.Request) { r.Host = "evil.example" }, 421},
 		"cross-site script": {"r1/acts", `{"verb":"pause"}`, func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") }, 403},
 	} {

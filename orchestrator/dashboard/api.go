@@ -41,12 +41,16 @@ func (s *Server) unknown(w http.ResponseWriter, _ *http.Request) {
 }
 
 // me tells who opened the page, what that person may do, and on what the page begins.
-func (s *Server) me(w http.ResponseWriter, _ *http.Request) {
+func (s *Server) me(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	first := s.first
 	s.mu.Unlock()
+	who, role := by(r.Context()), "viewer"
+	if who.Writes {
+		role = "person"
+	}
 	s.sendJSON(w, map[string]any{
-		"name": s.opts.Person, "role": "person", "writes": true, "version": s.opts.Version, "run": first,
+		"name": who.Name, "role": role, "writes": who.Writes, "raw": who.Raw, "version": s.opts.Version, "run": first,
 	})
 }
 

@@ -112,7 +112,7 @@ func TestBrowserServerGoes(t *testing.T) {
 	o.Addr = strings.TrimSuffix(strings.TrimPrefix(base(first), "http://"), "/")
 	again, err := New(o)
 	require.NoError(t, err)
-	again.token = first.token // a page of another process knows another
+	again.sessions = first.sessions // a page of another process admits others
 	require.NoError(t, again.Start(context.Background()))
 	t.Cleanup(again.Stop)
 	until(ctx, t, mark("events", "200"))

@@ -1,7 +1,7 @@
 package dashboard
 
 import (
-	"crypto/subtle"
+	"context"
 	"net"
 	"net/http"
 	"net/url"
@@ -31,49 +31,77 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		secure(w.Header())
 		writes := r.Method == http.MethodPost
+		who, known := s.visitor(r)
 		switch {
 		case r.Method != http.MethodGet && !writes:
 			w.Header().Set("Allow", "GET, POST")
 			http.Error(w, "only GET and POST", http.StatusMethodNotAllowed)
 		case !s.hosts[r.Host]:
 			http.Error(w, "this name is not the dashboard's; use the address that Divisi printed", http.StatusMisdirectedRequest)
-		case !s.sameOrigin(r) || writes && r.Header.Get("Origin") != "http://"+r.Host:
+		case !s.sameOrigin(r) || writes && r.Header.Get("Origin") != s.scheme()+r.Host:
 			http.Error(w, "another page may not use the dashboard", http.StatusForbidden)
-		case !writes && s.isToken(r.URL.Query().Get("token")):
-			s.admit(w, r)
-		case !s.hasCookie(r):
+		case !writes && s.admit(w, r):
+		case !known:
 			http.Error(w, "open the address that Divisi printed after \"dashboard:\", with its token", http.StatusUnauthorized)
+		case writes && !who.Writes:
+			s.refuse(w, http.StatusForbidden, who.Name+" may look, and do nothing here")
 		case writes && r.Header.Get("Content-Type") != "application/json":
 			http.Error(w, "what is sent is application/json", http.StatusUnsupportedMediaType)
 		default:
-			next.ServeHTTP(w, r)
+			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), visitorKey{}, who)))
 		}
 	})
 }
 
-func (s *Server) isToken(text string) bool {
-	return subtle.ConstantTimeCompare([]byte(text), []byte(s.token)) == 1
+// visitorKey is where the context of a request has its visitor.
+type visitorKey struct{}
+
+// by is the visitor whose request it is.
+func by(ctx context.Context) Visitor {
+	who, _ := ctx.Value(visitorKey{}).(Visitor) // the guard sets it
+	return who
 }
 
-func (s *Server) hasCookie(r *http.Request) bool {
+// visitor is who the cookie of a request admits.
+func (s *Server) visitor(r *http.Request) (Visitor, bool) {
 	c, err := r.Cookie(s.cookie)
-	return err == nil && s.isToken(c.Value)
+	if err != nil {
+		return Visitor{}, false
+	}
+	return s.sessions.who(c.Value)
 }
 
-// admit exchanges the token for a cookie, so that it stays neither in the address nor in the browser's history.
-func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
+func (s *Server) scheme() string {
+	if s.opts.TLS != nil {
+		return "https://"
+	}
+	return "http://"
+}
+
+// admit exchanges a token for a cookie, so that it stays neither in the address nor in the browser's history. It reports false
+// where the request has no token that admits.
+func (s *Server) admit(w http.ResponseWriter, r *http.Request) bool {
+	token := r.URL.Query().Get("token")
+	if token == "" {
+		return false
+	}
+	browser, admitted := s.sessions.admit(token)
+	if !admitted {
+		return false
+	}
 	http.SetCookie(w, &http.Cookie{ //nolint:gosec // without encryption, on this machine alone, there is no secure cookie
-		Name: s.cookie, Value: s.token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Name: s.cookie, Value: browser, Path: "/", HttpOnly: true, Secure: s.opts.TLS != nil, SameSite: http.SameSiteStrictMode,
 	})
 	rest := r.URL.Query()
 	rest.Del("token")
 	to := url.URL{Path: "/" + strings.TrimLeft(r.URL.Path, "/"), RawQuery: rest.Encode()} // never that of another host
 	http.Redirect(w, r, to.String(), http.StatusSeeOther)
+	return true
 }
 
 // sameOrigin refuses what another site's page asks for. A link that leads a person to the page is no such request.
 func (s *Server) sameOrigin(r *http.Request) bool {
-	if o, ok := r.Header["Origin"]; ok && (len(o) != 1 || o[0] != "http://"+r.Host) {
+	if o, ok := r.Header["Origin"]; ok && (len(o) != 1 || o[0] != s.scheme()+r.Host) {
 		return false
 	}
 	switch r.Header.Get("Sec-Fetch-Site") {

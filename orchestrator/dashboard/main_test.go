@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -208,7 +207,7 @@ func (p *place) Act(_ context.Context, a Act) (Outcome, error) {
 // options are those of a server of one run.
 func options(log Log) Options {
 	p := &place{Log: log}
-	return Options{Runs: p, Desk: p, Person: "ana", Logger: zerolog.Nop()}
+	return Options{Runs: p, Desk: p, Owner: Visitor{Name: "ana", Writes: true, Raw: true}, Logger: zerolog.Nop()}
 }
 
 // start runs a server until the test ends; change may alter it before it starts.
@@ -228,10 +227,13 @@ func start(t testing.TB, log Log, change func(*Server)) *Server {
 // cookies are those of the servers of these tests, by address.
 var cookies sync.Map
 
-func know(s *Server) { cookies.Store(base(s), &http.Cookie{Name: s.cookie, Value: s.token}) }
+func know(s *Server) {
+	browser, _ := s.sessions.admit(s.sessions.link(s.opts.Owner, 0))
+	cookies.Store(base(s), &http.Cookie{Name: s.cookie, Value: browser})
+}
 
 // base is the address of the page without its token, data that of its run.
-func base(s *Server) string { return strings.TrimSuffix(s.URL(), "?token="+s.token) }
+func base(s *Server) string { return s.Address() + "/" }
 func data(s *Server) string { return base(s) + "api/v1/runs/r1/" }
 
 // cutter is a listener whose first connections break in the middle of what they send, as a failing network does.

@@ -20,7 +20,7 @@ func TestOpenAPI(t *testing.T) {
 		Servers []struct {
 			URL string
 		}
-		Paths   map[string]map[string]any
+		Paths map[string]map[string]any
 	}
 	require.NoError(t, yaml.Unmarshal(data, &described))
 	require.Equal(t, prefix, described.Servers[0].URL)

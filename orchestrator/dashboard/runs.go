@@ -81,7 +81,9 @@ type Query struct {
 
 // Act is what a person asks for. Its verb is one of Verbs.
 type Act struct {
-	Run   string   `json:"-"`
+	Run string `json:"-"`
+	// By is the name of the visitor who asks.
+	By    string   `json:"-"`
 	Verb  string   `json:"verb"`
 	Tasks []string `json:"tasks,omitempty"`
 	// Text is a reason, a message, or what an option needs.

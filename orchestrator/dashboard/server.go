@@ -2,7 +2,7 @@ package dashboard
 
 import (
 	"context"
-	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log"
@@ -31,13 +31,18 @@ const (
 
 // Options name what a Server shows and where.
 type Options struct {
-	// Addr is a loopback host and port, or a port of 127.0.0.1; empty means a free one.
-	Addr string
+	// Addr is a loopback host and port, or a port of 127.0.0.1; empty means a free one. With TLS it is any host and port, and Hosts
+	// are the names under which browsers reach it.
+	Addr  string
+	TLS   *tls.Config
+	Hosts []string
 	// Runs are the runs that it shows, and Desk answers what they do not; both are needed.
 	Runs Runs
 	Desk Desk
-	// Person is who opens the page, Version the program's.
-	Person, Version string
+	// Owner is who opens the page with the address that URL returns; with TLS there is none, but those of Link. Version is the
+	// program's.
+	Owner   Visitor
+	Version string
 	// Memory bounds the encoded events of a run that are kept for replay, in bytes; 0 means 32 MiB. Older ones are read from the
 	// log again.
 	Memory int
@@ -48,6 +53,7 @@ type Options struct {
 type Server struct {
 	opts     Options
 	overview *overview
+	sessions *sessions
 	// surveyPause is between two looks at all runs; look is sent to for one at once.
 	surveyPause time.Duration
 	look        chan struct{}
@@ -59,16 +65,17 @@ type Server struct {
 	// testDropped gets the position at which a slow browser was dropped; nil outside tests.
 	testDropped func(pos uint64)
 
-	mu     sync.Mutex
-	rooms  map[string]*room
-	first  string
-	tabs   int
-	empty  chan struct{}
-	url    string
-	token  string
-	cookie string
-	hosts  map[string]bool
-	cancel context.CancelFunc
+	mu    sync.Mutex
+	rooms map[string]*room
+	first string
+	tabs  int
+	empty chan struct{}
+	url   string
+	// address is the scheme, the host and the port.
+	address string
+	cookie  string
+	hosts   map[string]bool
+	cancel  context.CancelFunc
 	// begin starts a goroutine of the server that ends with it, or earlier by the returned function.
 	begin   func(do func(context.Context)) context.CancelFunc
 	running sync.WaitGroup
@@ -89,11 +96,12 @@ func New(o Options) (*Server, error) {
 	if port := strings.TrimPrefix(o.Addr, ":"); !strings.Contains(port, ":") {
 		o.Addr = net.JoinHostPort("127.0.0.1", port)
 	}
-	if err := checkLoopback(o.Addr); err != nil {
+	if err := checkLoopback(o.Addr); err != nil && o.TLS == nil {
 		return nil, err
 	}
 	return &Server{
-		opts: o, overview: newOverview(), rooms: map[string]*room{}, token: rand.Text(), viewPause: viewPause,
+		opts: o, overview: newOverview(), rooms: map[string]*room{}, viewPause: viewPause,
+		sessions:    &sessions{clock: time.Now},
 		writeLimit:  writeLimit,
 		surveyPause: surveyPause, look: make(chan struct{}, 1), listen: listenTCP, empty: make(chan struct{}),
 	}, nil
@@ -158,10 +166,16 @@ func (s *Server) bind(ctx context.Context) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("dashboard: listen on %s: %w", s.opts.Addr, err)
 	}
-	if at, ok := l.Addr().(*net.TCPAddr); ok && at.IP.IsLoopback() {
+	at, ok := l.Addr().(*net.TCPAddr)
+	switch {
+	case ok && s.opts.TLS != nil:
+		s.named(at.Port)
+		return tls.NewListener(l, s.opts.TLS), nil
+	case ok && at.IP.IsLoopback():
 		s.hosts = allowedHosts(at.IP.String(), at.Port)
-		s.url = "http://" + at.String() + "/?token=" + s.token
+		s.address = "http://" + at.String()
 		s.cookie = "divisi-" + strconv.Itoa(at.Port) // browsers keep one cookie of a name for all ports
+		s.url = s.address + "/?token=" + s.sessions.link(s.opts.Owner, 0)
 		return l, nil
 	}
 	err = fmt.Errorf("dashboard: %s leads to %s, which is not a loopback address", s.opts.Addr, l.Addr())
@@ -228,6 +242,34 @@ func (s *Server) Begin(run string) {
 	defer s.mu.Unlock()
 	s.first = run
 }
+
+// named keeps the names under which other machines reach the page, by TLS.
+func (s *Server) named(port int) {
+	s.hosts = map[string]bool{}
+	for _, h := range s.opts.Hosts {
+		s.hosts[net.JoinHostPort(h, strconv.Itoa(port))] = true
+		if port == 443 {
+			s.hosts[h] = true
+		}
+	}
+	s.address = "https://" + net.JoinHostPort(s.opts.Hosts[0], strconv.Itoa(port))
+	s.cookie = "__Host-divisi-" + strconv.Itoa(port)
+}
+
+// Link makes an address that admits one browser within its life.
+func (s *Server) Link(v Visitor, life time.Duration) string {
+	return s.Address() + "/?token=" + s.sessions.link(v, life)
+}
+
+// Address is that of the page once the server has started; no browser is admitted with it.
+func (s *Server) Address() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.address
+}
+
+// End ends what a visitor was admitted to.
+func (s *Server) End(name string) { s.sessions.end(name) }
 
 // URL returns the page's address with its token once the server has started, and nothing before.
 func (s *Server) URL() string {

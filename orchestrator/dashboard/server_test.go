@@ -210,7 +210,7 @@ func TestToken(t *testing.T) {
 	require.True(t, cookie.HttpOnly)
 	require.Equal(t, http.SameSiteStrictMode, cookie.SameSite)
 	require.Equal(t, http.StatusOK, ask(base(s)+"api/v1/me", cookie).StatusCode)
-	require.NotEqual(t, s.token, start(t, newLog(), nil).token)
+	require.NotEqual(t, s.URL(), start(t, newLog(), nil).URL())
 	cookie.Value += "x"
 	require.Equal(t, http.StatusUnauthorized, ask(base(s)+"api/v1/me", cookie).StatusCode)
 }
