@@ -1,8 +1,11 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"divisi/bus"
 	"divisi/internal/spec"
@@ -53,14 +56,62 @@ func (r *Run) Give(ctx context.Context, task, dir string) (outcome string, notRu
 		func(ctx context.Context, a *attempt.Attempt) (*spec.Patch, error) { return a.Give(ctx, taken) })
 }
 
-// Drop takes out what a task has landed, its whole change set where it is of one: the patch that undoes it lands as a task of its
-// own. Where notRunning is set no process carries the run out: Resume continues it.
-func (r *Run) Drop(ctx context.Context, task, reason string) (outcome string, notRunning bool, err error) {
+// Drop takes out what tasks have landed, the newest first, each with its whole change set where it is of one: the patch that undoes
+// it lands as a task of its own. Nothing is done where one of them cannot be taken out. Where notRunning is set no process carries the
+// run out: Resume continues it.
+func (r *Run) Drop(ctx context.Context, tasks []string, reason string) (outcome string, notRunning bool, err error) {
 	if err := r.here("a landed task is dropped"); err != nil {
 		return "", false, err
 	}
-	return r.handIn(ctx, conductor.Request{Verb: conductor.VerbDrop, Task: task, Text: reason}, 0,
-		func(ctx context.Context, a *attempt.Attempt) (*spec.Patch, error) { return a.Undo(ctx) })
+	if tasks, err = r.droppable(ctx, tasks); err != nil {
+		return "", false, err
+	}
+	var outcomes []string
+	for _, task := range tasks {
+		outcome, notRunning, err = r.handIn(ctx, conductor.Request{Verb: conductor.VerbDrop, Task: task, Text: reason}, 0,
+			func(ctx context.Context, a *attempt.Attempt) (*spec.Patch, error) { return a.Undo(ctx) })
+		if outcomes = append(outcomes, outcome); err != nil {
+			break
+		}
+	}
+	return strings.TrimPrefix(strings.Join(outcomes, "\n"), "\n"), notRunning, err
+}
+
+// droppable returns tasks in the order in which they are taken out, or why one of them cannot be. Two of one change set are one.
+func (r *Run) droppable(ctx context.Context, tasks []string) ([]string, error) {
+	r.asking.Lock()
+	b, err := r.writable(ctx)
+	r.asking.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	st, err := r.dir.Fold(ctx, b, r.id)
+	if err != nil {
+		return nil, err
+	}
+	ended, taken := map[string]uint64{}, map[uint64]bool{}
+	tasks = slices.DeleteFunc(slices.Clone(tasks), func(id string) bool {
+		t := st.Tasks.ByID[id]
+		if t == nil || t.Task.ChangeSet == "" {
+			return false
+		}
+		again := taken[t.EndedPos]
+		taken[t.EndedPos] = true
+		return again
+	})
+	for _, id := range tasks {
+		if t := st.Tasks.ByID[id]; t != nil {
+			ended[id] = t.EndedPos
+		}
+		if err := r.find(ctx, b, id, 0, func(ctx context.Context, a *attempt.Attempt) error {
+			_, err := a.Undo(ctx)
+			return err
+		}); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(tasks, func(a, b string) int { return cmp.Compare(ended[b], ended[a]) })
+	return slices.Compact(tasks), nil
 }
 
 // handIn makes a patch from an attempt, 0 for the newest, stores it, and puts the request with it to the run.

@@ -38,7 +38,7 @@ func NewPage(ctx context.Context, o PageOptions) (*Page, error) {
 	d := &desk{Runs: o.Runs, begin: o.Begin, kept: map[string]dashboard.Standing{}}
 	s, err := dashboard.New(dashboard.Options{
 		Addr: o.Addr, Runs: d, Desk: d, Version: Version(),
-		Owner: dashboard.Visitor{Name: strings.TrimPrefix(account(), "user:"), Writes: true, Raw: true},
+		Owner:  dashboard.Visitor{Name: strings.TrimPrefix(account(), "user:"), Writes: true, Raw: true},
 		Logger: *zerolog.Ctx(ctx),
 	})
 	if err != nil {
@@ -262,7 +262,7 @@ func act(ctx context.Context, r *Run, a *dashboard.Act) (outcome string, begins 
 	case dashboard.VerbSend:
 		outcome, err = r.Send(ctx, task, a.Text)
 	case dashboard.VerbDrop:
-		return r.Drop(ctx, task, a.Text)
+		return r.Drop(ctx, a.Tasks, a.Text)
 	case dashboard.VerbStopLine:
 		outcome, err = r.StopLine(ctx, a.Text)
 	case dashboard.VerbStartLine:

@@ -20,7 +20,7 @@ const (
 
 // verbs are what can be asked of a run as a whole, and how many tasks each takes at most.
 var verbs = map[string]int{
-	VerbCancel: 1, VerbPause: 0, VerbResume: 0, VerbSkip: maxTasks, VerbRetry: maxTasks, VerbSend: 1, VerbDrop: 1,
+	VerbCancel: 1, VerbPause: 0, VerbResume: 0, VerbSkip: maxTasks, VerbRetry: maxTasks, VerbSend: 1, VerbDrop: maxTasks,
 	VerbStopLine: 0, VerbStartLine: 0, VerbPublish: 0,
 }
 

@@ -75,7 +75,7 @@ func TestActsThatAreRefused(t *testing.T) {
 	}{
 		"unknown verb":      {"r1/acts", `{"verb":"format"}`, nil, 400},
 		"decide as an act":  {"r1/acts", `{"verb":"decide","option":"accept"}`, nil, 400},
-		"too many tasks":    {"r1/acts", `{"verb":"drop","tasks":["a","b"]}`, nil, 400},
+		"too many tasks":    {"r1/acts", `{"verb":"cancel","tasks":["a","b"]}`, nil, 400},
 		"a task for a run":  {"r1/acts", `{"verb":"pause","tasks":["a"]}`, nil, 400},
 		"no task":           {"r1/acts", `{"verb":"skip"}`, nil, 400},
 		"no text":           {"r1/acts", `{"verb":"send"}`, nil, 400},
