@@ -74,8 +74,8 @@ func (x *turns) hinders(t *run.Task) (h hindrance, of string) {
 	if h = x.sets.dependencies(t); h.by != nothing {
 		return h, ""
 	}
-	if x.Templates.Held[t] != nil {
-		return hindrance{by: held}, ""
+	if h := x.Templates.Held[t]; h != nil {
+		return hindrance{by: held, what: h.Template}, ""
 	}
 	if set := x.Tasks.Set(t); set != nil && set.Lost != nil {
 		return hindrance{by: setLost, what: set.Lost.Task.ID}, ""
@@ -85,11 +85,14 @@ func (x *turns) hinders(t *run.Task) (h hindrance, of string) {
 	}
 	of = group(x.State, t)
 	joins := x.joined[of] > 0 // its group is one agent, which has its place already
-	if x.room <= 0 && !joins || x.joined[of] >= maxJoined {
+	switch {
+	case x.joined[of] >= maxJoined:
+		return hindrance{by: process, what: of}, of
+	case x.room <= 0 && !joins:
 		return hindrance{by: places}, of
 	}
 	if role := x.Spec.Roles[t.Task.Role]; role.Concurrency > 0 && x.byRole[t.Task.Role] >= role.Concurrency && !joins {
-		return hindrance{by: placesOfRole}, of
+		return hindrance{by: placesOfRole, what: t.Task.Role}, of
 	}
 	if other := x.sets.blocked(t); other != nil {
 		return hindrance{by: writeSet, what: other.Task.ID}, of
@@ -98,7 +101,7 @@ func (x *turns) hinders(t *run.Task) (h hindrance, of string) {
 	case x.tooManyWaiting && t.Parent == "":
 		h.by = waiters
 	case !x.first.lets(t):
-		h.by = firstShards
+		h = hindrance{by: firstShards, what: t.Task.ShardOf}
 	case x.serial && serialized(t):
 		h.by = conflicts
 	}

@@ -8,8 +8,8 @@ import (
 )
 
 // hindrance is why a pending task does not begin now. It has no words, since most of those that are made are not read. what is
-// the task or the template that is waited for, and more counts the other dependencies that are not over; of a lost dependency
-// what is the reason.
+// the task, the template or the role that it is about, and more counts the other dependencies that are not over; of a lost
+// dependency what is the reason.
 type hindrance struct {
 	by   cause
 	what string
@@ -26,6 +26,7 @@ const (
 	held               // its template waits for a decision
 	setLost            // its change set was given up
 	approval           // its plan waits for one
+	process            // as many shards as may share a process do
 	places             // all agents that the run may have are at work
 	placesOfRole       // all that the role may have are
 	writeSet           // another task may write the same files
@@ -37,13 +38,16 @@ const (
 // Why returns why pending tasks do not begin now, by id; one that is about to has no reason. It is one pass, with the conditions
 // of Ready. The words stay the same as long as what hinders the task.
 func Why(s *run.State) map[string]string {
-	why := map[string]string{}
+	why, words := map[string]string{}, map[hindrance]string{}
 	still, x := still(s), newTurns(s)
 	for _, t := range inTurn(s) {
 		if still != "" {
 			why[t.Task.ID] = still
 		} else if h := x.take(t); h.by != nothing {
-			why[t.Task.ID] = x.words(t, h)
+			if words[h] == "" { // thousands wait for the same
+				words[h] = x.words(h)
+			}
+			why[t.Task.ID] = words[h]
 		}
 	}
 	return why
@@ -64,7 +68,7 @@ func still(s *run.State) string {
 	return ""
 }
 
-func (x *turns) words(t *run.Task, h hindrance) string {
+func (x *turns) words(h hindrance) string {
 	switch h.by {
 	case dependency:
 		if h.more > 0 {
@@ -72,38 +76,31 @@ func (x *turns) words(t *run.Task, h hindrance) string {
 		}
 		return "waits for " + h.what
 	case held:
-		return fmt.Sprintf("template %s is held and waits for a decision", x.Templates.Held[t].Template)
+		return fmt.Sprintf("template %s is held and waits for a decision", h.what)
 	case setLost:
-		return fmt.Sprintf("its change set %s is given up with %s", t.Task.ChangeSet, h.what)
+		return "its change set is given up with " + h.what
 	case approval:
 		return "its plan waits for approval"
+	case process:
+		return fmt.Sprintf("waits for a place: at most %d shards of %s share a process", maxJoined, h.what)
 	case places:
-		return "waits for a place: " + x.taken(t)
+		if x.AwaitQuota() {
+			return "waits for a place: all agents wait for a quota"
+		}
+		return fmt.Sprintf("waits for a place: the run has at most %s at once", agents(x.Crew.Room(x.Spec.Parallel)))
 	case placesOfRole:
-		most := x.Spec.Roles[t.Task.Role].Concurrency
-		return fmt.Sprintf("waits for a place: role %s has at most %s at once", t.Task.Role, agents(most))
+		return fmt.Sprintf("waits for a place: role %s has at most %s at once", h.what, agents(x.Spec.Roles[h.what].Concurrency))
 	case writeSet:
 		return fmt.Sprintf("waits for %s, which may write the same files", h.what)
 	case waiters:
 		return fmt.Sprintf("waits for agents that wait for others: there are %d", x.Queue.Waiting())
 	case firstShards:
-		return fmt.Sprintf("waits for the gates to pass on one of the first shards of %s", t.Task.ShardOf)
+		return fmt.Sprintf("waits for the gates to pass on one of the first shards of %s", h.what)
 	case conflicts:
 		return "takes turns with another task that has conflicted as often"
 	default: // a dependency that is lost
 		return h.what
 	}
-}
-
-// taken is by what the places of agents are taken.
-func (x *turns) taken(t *run.Task) string {
-	if of := group(x.State, t); x.joined[of] >= maxJoined {
-		return fmt.Sprintf("%d shards of %s share a process", maxJoined, of)
-	}
-	if x.AwaitQuota() {
-		return "all agents wait for a quota"
-	}
-	return fmt.Sprintf("the run has at most %s at once", agents(x.Crew.Room(x.Spec.Parallel)))
 }
 
 func agents(n int) string { return text.Count(n, "agent") }
