@@ -14,7 +14,7 @@ import (
 const (
 	leastQuiet = 5 * time.Minute
 	firstQuiet = 10 * time.Minute
-	usualTimes    = 3
+	usualTimes = 3
 )
 
 // Alarm tells that nothing has landed for long at a time, though tasks are there that would, and why; "" for no alarm. Long is at
