@@ -36,13 +36,13 @@ var arrows = []struct {
 	{"phase", []string{"proof", "recovery", "run"}},
 	{"decision", []string{"recovery", "request", "run"}}, // an answer does what the same request of a person does
 	{"assign", []string{"master", "run"}},                // what the master reads is sealed as its assignment
-	{"report", []string{"decision", "proof", "recovery", "run"}},
+	{"report", []string{"decision", "landing", "proof", "recovery", "run"}},
 	{"conductor", []string{"acceptance", "acceptance/testsource", "assign", "baseline", "decision", "landing", "ledger", "master", "phase", "plan", "proof", "recovery", "request", "run", "schedule"}},
 	{"store", []string{"conductor", "report", "run"}},
 	{"attempt", []string{"landing", "request", "run", "store"}},
 	{"console", []string{"attempt", "report", "run"}},
 	{"explain", []string{"assign", "console", "plan", "run", "store"}},
-	{"dashboard", []string{"report", "run"}},
+	{"dashboard", []string{"report", "run", "schedule"}},
 	{"sample", nil},
 	{"needs", []string{"run"}},
 	{"mirrors", nil},

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"time"
 
 	"divisi/internal/spec"
 	"divisi/orchestrator/run"
@@ -13,11 +14,15 @@ import (
 
 // board holds the fold of the run for all browsers. The tailer alone feeds it; the streams read views.
 type board struct {
-	mu    sync.Mutex
-	state *run.State
+	mu     sync.Mutex
+	clock  func() time.Time
+	state  *run.State
+	series series
 	// folded counts the batches, built is that count when view was made.
 	folded, built uint64
 	view          view
+	// made is the minute of the view: while nothing is written, the words of an alarm change once in a minute.
+	made time.Time
 	// version counts the views; changed is, by task, the version of the view that changed its row.
 	version uint64
 	rows    map[string]task
@@ -33,7 +38,7 @@ type written struct {
 }
 
 func newBoard() *board {
-	return &board{state: run.NewState(), rows: map[string]task{}, changed: map[string]uint64{}, folded: 1}
+	return &board{clock: time.Now, state: run.NewState(), rows: map[string]task{}, changed: map[string]uint64{}, folded: 1}
 }
 
 // fold applies a batch. An event that the fold cannot read is an error; the others of its batch count.
@@ -46,6 +51,7 @@ func (b *board) fold(batch Batch) (unread []error) {
 			unread = append(unread, err)
 		}
 	}
+	b.series.add(b.state)
 	b.folded++
 	b.times = append(b.times, written{batch.Pos, milliseconds(b.state.Time)})
 	return unread
@@ -74,8 +80,9 @@ func (b *board) timeAt(pos uint64) int64 {
 func (b *board) after(version uint64) ([]byte, uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.built < b.folded {
-		b.build()
+	now := b.clock()
+	if b.built < b.folded || b.state.Status == run.Running && !b.made.Equal(now.Truncate(time.Minute)) {
+		b.build(now)
 	}
 	if version == b.version {
 		return nil, version
@@ -90,8 +97,9 @@ func (b *board) after(version uint64) ([]byte, uint64) {
 	return fmt.Appendf(nil, "event: view\ndata: %s\n\n", spec.JSONText(v)), b.version
 }
 
-func (b *board) build() {
-	b.view, b.built = viewOf(b.state), b.folded
+func (b *board) build(now time.Time) {
+	b.view, b.built, b.made = viewOf(b.state, now), b.folded, now.Truncate(time.Minute)
+	b.view.Series = b.series.until(b.state, now)
 	b.view.Tasks = append(b.view.Tasks, b.removed()...)
 	b.version++
 	for _, t := range b.view.Tasks {

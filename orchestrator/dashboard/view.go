@@ -7,34 +7,45 @@ import (
 	"divisi/internal/spec"
 	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/schedule"
 )
 
 // view is what the page shows beside the log. Times are unix milliseconds; 0 means not yet.
 type view struct {
-	State      run.Status `json:"state"`
-	Reason     string     `json:"reason,omitempty"`
-	Wait       string     `json:"wait,omitempty"`
-	Goal       string     `json:"goal"`
-	Repo       string     `json:"repo"`
-	Base       string     `json:"base"`
-	Branch     string     `json:"branch,omitempty"`
-	Unverified string     `json:"unverified,omitempty"`
-	Ref        string     `json:"ref,omitempty"`
-	Published  string     `json:"published,omitempty"`
-	Notices    []string   `json:"notices,omitempty"`
-	Parallel   int        `json:"parallel"`
-	Budget     int        `json:"budget,omitempty"`
-	Tokens     int        `json:"tokens"`
-	Cached     int        `json:"cached"`
-	Calls      int        `json:"calls"`
-	Created    int64      `json:"created"`
-	Ended      int64      `json:"ended"`
+	State  run.Status `json:"state"`
+	Reason string     `json:"reason,omitempty"`
+	Wait   string     `json:"wait,omitempty"`
+	// Line is why a person stopped the line, Alarm that nothing has landed for long, and why.
+	Line       string   `json:"line,omitempty"`
+	Alarm      string   `json:"alarm,omitempty"`
+	Goal       string   `json:"goal"`
+	Repo       string   `json:"repo"`
+	Base       string   `json:"base"`
+	Branch     string   `json:"branch,omitempty"`
+	Unverified string   `json:"unverified,omitempty"`
+	Ref        string   `json:"ref,omitempty"`
+	Published  string   `json:"published,omitempty"`
+	Notices    []string `json:"notices,omitempty"`
+	Parallel   int      `json:"parallel"`
+	Budget     int      `json:"budget,omitempty"`
+	Tokens     int      `json:"tokens"`
+	Cached     int      `json:"cached"`
+	Calls      int      `json:"calls"`
+	Created    int64    `json:"created"`
+	Ended      int64    `json:"ended"`
 	// Last is the newest event's time, Waited how many milliseconds the run had waited for a person, or for a
 	// process, by then.
-	Last   int64          `json:"last"`
-	Waited int64          `json:"waited"`
-	Phases []report.Phase `json:"phases"`
-	Agents []report.Agent `json:"agents"`
+	Last    int64           `json:"last"`
+	Waited  int64           `json:"waited"`
+	Phases  []report.Phase  `json:"phases"`
+	Agents  []report.Agent  `json:"agents"`
+	Workers []report.Worker `json:"workers"`
+	Queue   report.Queue    `json:"queue"`
+	Flaky   []report.Flaky  `json:"flaky,omitempty"`
+	// Series are points of the run, the last one now; Projected is when all tasks have probably landed, 0 where that is not
+	// known.
+	Series    []point `json:"series"`
+	Projected int64   `json:"projected"`
 	// Tasks are in plan order, the master's first. A message holds those that changed since the message before.
 	Tasks []task `json:"tasks"`
 }
@@ -46,6 +57,9 @@ type task struct {
 	Role   string `json:"role"`
 	State  string `json:"state"`
 	Reason string `json:"reason,omitempty"`
+	// Template is the one that it is a shard of. Why is why it does not begin, while it is pending.
+	Template string `json:"template,omitempty"`
+	Why      string `json:"why,omitempty"`
 	// Alarm reports that the reason is a failure's.
 	Alarm bool `json:"alarm,omitempty"`
 	// Notes are what its agents reported beside their results.
@@ -54,23 +68,32 @@ type task struct {
 	Added   int      `json:"added"`
 	Deleted int      `json:"deleted"`
 	Tokens  int      `json:"tokens"`
+	// Landed is when it landed. Patch reports that its newest attempt, or what landed of it, changes files.
+	Landed int64 `json:"landed,omitempty"`
+	Patch  bool  `json:"patch,omitempty"`
 }
 
-// viewOf makes the view of a run, with all its tasks.
-func viewOf(s *run.State) view {
+// viewOf makes the view of a run at a time, with all its tasks and without its series.
+func viewOf(s *run.State, now time.Time) view {
+	agents, why := report.Agents(s), schedule.Why(s)
 	v := view{
-		State: s.Status, Reason: s.Reason, Wait: s.Wait.For, Goal: s.Spec.Goal, Repo: s.Spec.Repo, Base: s.Spec.Base,
+		State: s.Status, Reason: s.Reason, Wait: s.Wait.For, Line: s.Line, Alarm: report.Alarm(s, now),
+		Goal: s.Spec.Goal, Repo: s.Spec.Repo, Base: s.Spec.Base,
 		Branch: s.Spec.Branch, Unverified: s.Unverified, Ref: s.Ref, Published: s.Published, Notices: s.Notices,
 		Parallel: s.Spec.Parallel, Budget: s.Budget, Tokens: s.Usage.Total(), Cached: s.Usage.Cached, Calls: s.Usage.Calls,
 		Created: milliseconds(s.Spec.Created), Ended: milliseconds(s.Ended), Last: milliseconds(s.Time),
-		Waited: (s.Wait.Until(s.Time) + s.Times.Down).Milliseconds(), Phases: report.Phases(s), Agents: report.Agents(s),
-		Tasks: make([]task, 0, len(s.Tasks.Order)+1),
+		Waited: (s.Wait.Until(s.Time) + s.Times.Down).Milliseconds(), Phases: report.Phases(s), Agents: agents,
+		Workers: report.Workers(s, agents), Queue: report.QueueOf(s), Flaky: report.FlakyGates(s),
+		Projected: milliseconds(report.Projected(s, now)),
+		Tasks:     make([]task, 0, len(s.Tasks.Order)+1),
 	}
 	if w := s.Works[run.MasterTask]; w != nil {
 		v.Tasks = append(v.Tasks, masterOf(s, w))
 	}
 	for _, id := range s.Tasks.Order {
-		v.Tasks = append(v.Tasks, taskOf(s, s.Tasks.ByID[id]))
+		t := taskOf(s, s.Tasks.ByID[id])
+		t.Why = why[id]
+		v.Tasks = append(v.Tasks, t)
 	}
 	return v
 }
@@ -89,7 +112,8 @@ func taskOf(s *run.State, t *run.Task) task {
 		ID: t.Task.ID, Title: t.Task.Title, Role: t.Task.Role, State: shown.Status(), Reason: t.Reason,
 		Alarm: failed || t.State == run.TaskParked || t.State == run.TaskHeld,
 		Notes: report.Said(t.Result, t.VerifyR), Attempt: t.Attempt, Added: t.Landed.Added, Deleted: t.Landed.Deleted,
-		Tokens: s.Works.Used(t.Task.ID).Total(),
+		Tokens: s.Works.Used(t.Task.ID).Total(), Template: t.Task.ShardOf, Landed: milliseconds(t.LandedAt),
+		Patch: t.Commit != "" || t.Result != nil && t.Result.Patch != nil,
 	}
 	if t.Commit == "" && !t.GivenUp() && t.Result != nil && t.Result.Patch != nil {
 		row.Added, row.Deleted = t.Result.Patch.Added, t.Result.Patch.Deleted

@@ -12,6 +12,7 @@ import (
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
+	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -37,7 +38,7 @@ func began(t testing.TB) []contextscope.Event {
 	t.Helper()
 	return []contextscope.Event{
 		at(t, 1, contextscope.KindRun, "", 0, run.Data{State: run.Created, Spec: &run.Spec{
-			Goal: "g", Repo: "/r", Base: "b", Branch: "main", Parallel: 2, Budget: 9, Created: time.Unix(1, 0),
+			Goal: "g", Repo: "/r", Base: "b", Branch: "main", Parallel: 3, Budget: 9, Created: time.Unix(1, 0),
 			Roles: map[string]spec.Role{"generator": {Writes: true}},
 		}}),
 		at(t, 2, contextscope.KindRun, "", 0, run.Data{State: run.Running}),
@@ -69,8 +70,8 @@ func TestHead(t *testing.T) {
 		at(t, 12, contextscope.KindTool, "a", 1, wire.Tooled{}),
 		at(t, 13, contextscope.KindProgress, "a", 1, wire.Progress{Doing: "reads"}),
 	)
-	v := viewOf(folded(t, events...))
-	require.Equal(t, []any{run.Running, "g", "/r", "b", "main", 2, 9, 12, 4, 1}, []any{
+	v := viewOf(folded(t, events...), time.Unix(60, 0))
+	require.Equal(t, []any{run.Running, "g", "/r", "b", "main", 3, 9, 12, 4, 1}, []any{
 		v.State, v.Goal, v.Repo, v.Base, v.Branch, v.Parallel, v.Budget, v.Tokens, v.Cached, v.Calls,
 	})
 	require.Equal(t, []any{"an approval", []string{"n"}, int64(1000), int64(13_000), int64(3000), int64(0)}, []any{
@@ -86,12 +87,12 @@ func TestHead(t *testing.T) {
 		at(t, 20, contextscope.KindRun, "", 0, run.Data{Wait: &over}),
 		at(t, 30, contextscope.KindRun, "", 0, run.Data{State: run.Done, Ref: "refs/heads/x", Head: "c", Reason: "all landed"}),
 	)
-	v = viewOf(folded(t, events...))
+	v = viewOf(folded(t, events...), time.Unix(60, 0))
 	require.Equal(t, []any{run.Done, "", "refs/heads/x", "c", "all landed", int64(30_000), int64(10_000)}, []any{
 		v.State, v.Wait, v.Ref, v.Published, v.Reason, v.Ended, v.Waited,
 	})
 	require.Empty(t, v.Agents, "an ended run has no agents")
-	v = viewOf(folded(t, append(events, at(t, 50, contextscope.KindRun, "", 0, run.Data{State: run.Running, Epoch: 2}))...))
+	v = viewOf(folded(t, append(events, at(t, 50, contextscope.KindRun, "", 0, run.Data{State: run.Running, Epoch: 2}))...), time.Unix(60, 0))
 	require.Equal(t, int64(30_000), v.Waited, "no process had it for 20 seconds")
 }
 
@@ -119,17 +120,17 @@ func TestTasks(t *testing.T) {
 	}{
 		"running": {nil, task{State: "running"}},
 		"with a result": {
-			[]contextscope.Event{result}, task{State: "running", Added: 5, Deleted: 2, Notes: notes},
+			[]contextscope.Event{result}, task{State: "running", Added: 5, Deleted: 2, Notes: notes, Patch: true},
 		},
 		"accepted": {
-			[]contextscope.Event{result, accepted}, task{State: "accepted", Added: 5, Deleted: 2, Notes: notes},
+			[]contextscope.Event{result, accepted}, task{State: "accepted", Added: 5, Deleted: 2, Notes: notes, Patch: true},
 		},
 		"landed": {
-			[]contextscope.Event{result, accepted, landed("")}, task{State: "landed", Added: 6, Deleted: 3, Notes: notes},
+			[]contextscope.Event{result, accepted, landed("")}, task{State: "landed", Added: 6, Deleted: 3, Notes: notes, Patch: true, Landed: 8000},
 		},
 		"landed unverified": {
 			[]contextscope.Event{unverified, result, accepted, landed("no gates")},
-			task{State: "landed unverified", Added: 6, Deleted: 3, Notes: notes},
+			task{State: "landed unverified", Added: 6, Deleted: 3, Notes: notes, Patch: true, Landed: 8000},
 		},
 		"failed": {
 			[]contextscope.Event{at(t, 6, contextscope.KindTask, "a", 0, run.TaskData{State: run.TaskPending, Reason: "red", Fault: fault})},
@@ -141,7 +142,7 @@ func TestTasks(t *testing.T) {
 		},
 		"parked": {
 			[]contextscope.Event{result, at(t, 7, contextscope.KindTask, "a", 0, run.TaskData{State: run.TaskParked, Reason: "red", Fault: fault})},
-			task{State: "parked", Reason: "red", Alarm: true, Notes: notes},
+			task{State: "parked", Reason: "red", Alarm: true, Notes: notes, Patch: true},
 		},
 		"its judge's words": {
 			[]contextscope.Event{
@@ -154,11 +155,43 @@ func TestTasks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c.want.ID, c.want.Title, c.want.Role, c.want.Attempt = "a", "A", "generator", 1
-			v := viewOf(folded(t, append(began(t), c.events...)...))
+			v := viewOf(folded(t, append(began(t), c.events...)...), time.Unix(60, 0))
 			require.Equal(t, c.want, v.Tasks[0])
 			require.Equal(t, task{ID: "b", Role: "generator", State: "pending"}, v.Tasks[1])
 		})
 	}
+}
+
+// A row tells of which template a shard is, and why a pending task waits.
+func TestWhatATaskWaitsFor(t *testing.T) {
+	t.Parallel()
+	v := viewOf(folded(t, append(began(t), at(t, 6, contextscope.KindPlan, "", 0, run.PlanData{By: run.ByFile, Tasks: []spec.Task{
+		{ID: "t-001", ShardOf: "t", Role: "generator", DependsOn: []string{"a"}},
+		{ID: "c", Role: "generator"},
+		{ID: "d", Role: "generator"},
+	}}))...), time.Unix(60, 0))
+	require.Equal(t, []task{
+		{ID: "b", Role: "generator", State: "pending"},
+		{ID: "t-001", Role: "generator", State: "pending", Template: "t", Why: "waits for a"},
+		{ID: "c", Role: "generator", State: "pending"},
+		{ID: "d", Role: "generator", State: "pending", Why: "waits for a place: the run has at most 3 agents at once"},
+	}, v.Tasks[1:])
+}
+
+func TestWhatRunsBesideTasks(t *testing.T) {
+	t.Parallel()
+	line := "look first"
+	events := append(began(t),
+		at(t, 6, contextscope.KindRun, "", 0, run.Data{Flaky: map[string][]string{"test": {"TestA"}, "lint": {}}, Line: &line}),
+		at(t, 7, contextscope.KindTask, "b", 0, run.TaskData{State: run.TaskAccepted}),
+	)
+	v := viewOf(folded(t, events...), time.Unix(3600, 0))
+	require.Equal(t, line, v.Line)
+	require.Equal(t, "nothing has landed for 59 min: the line is stopped: look first", v.Alarm)
+	require.Equal(t, []report.Worker{{Name: "w1", Agents: 1, Since: 5000}}, v.Workers)
+	require.Equal(t, []report.Flaky{{Gate: "test", Names: []string{"TestA"}}}, v.Flaky)
+	require.Equal(t, []string{"b"}, v.Queue.Waiting)
+	require.Equal(t, int64(5000), v.Agents[0].Last)
 }
 
 func TestMasterIsATask(t *testing.T) {
@@ -186,7 +219,7 @@ func TestMasterIsATask(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c.want.ID, c.want.Role, c.want.Attempt = run.MasterTask, spec.RoleMaster, 1
-			require.Equal(t, []task{c.want}, viewOf(folded(t, append([]contextscope.Event{woken}, c.events...)...)).Tasks)
+			require.Equal(t, []task{c.want}, viewOf(folded(t, append([]contextscope.Event{woken}, c.events...)...), time.Unix(60, 0)).Tasks)
 		})
 	}
 }
@@ -222,6 +255,31 @@ func TestBoardSendsWhatChanged(t *testing.T) {
 	whole, _ := b.after(0)
 	require.Equal(t, []string{"a", "b"}, ids(decode(t, whole).Tasks))
 	require.Greater(t, newest, newer)
+}
+
+// TestBoardTellsTheTime: while nothing is written, the words of an alarm change once in a minute, until the run ends.
+func TestBoardTellsTheTime(t *testing.T) {
+	t.Parallel()
+	b, now := newBoard(), time.Unix(1200, 0)
+	b.clock = func() time.Time { return now }
+	require.Empty(t, b.fold(Batch{Pos: 1, Events: began(t)}))
+	first, version := b.after(0)
+	require.Equal(t, "nothing has landed for 19 min: a/1 has worked for 19 min", decode(t, first).Alarm)
+	require.Equal(t, []point{{5000, 0, 0}, {1_200_000, 0, 0}}, decode(t, first).Series)
+	now = now.Add(time.Second)
+	same, version := b.after(version)
+	require.Nil(t, same)
+	now = now.Add(time.Minute)
+	next, version := b.after(version)
+	require.Equal(t, "nothing has landed for 20 min: a/1 has worked for 20 min", decode(t, next).Alarm)
+	require.Empty(t, decode(t, next).Tasks)
+	require.Empty(t, b.fold(Batch{Pos: 2, Events: []contextscope.Event{at(t, 1290, contextscope.KindRun, "", 0, run.Data{State: run.Stopped})}}))
+	end, version := b.after(version)
+	require.Empty(t, decode(t, end).Alarm)
+	require.Equal(t, []point{{5000, 0, 0}, {1_290_000, 0, 0}}, decode(t, end).Series)
+	now = now.Add(time.Hour)
+	same, _ = b.after(version)
+	require.Nil(t, same)
 }
 
 // TestBoardCancelsWhatWasSentBack: a page that is open learns that tasks are gone.

@@ -44,7 +44,7 @@ func (m Merge) Key() string {
 // head. Nothing is tested before the baseline is known.
 func Land(s *run.State) []run.Action {
 	in := factsOf(s)
-	if !s.Baselined() || in.batches.Free(in.crew.Permits(in.spec.Project.GatePermits), in.works) <= 0 || in.works.RunsAgain() {
+	if barred(in, s.Baselined()) != "" {
 		return nil
 	}
 	waiting := next(in)

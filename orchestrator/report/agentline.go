@@ -43,9 +43,9 @@ func agentLine(e *contextscope.Event) Line {
 	case contextscope.KindRequest:
 		return requestLine(e, data[wire.Request](e))
 	case contextscope.KindCalls:
-		return Line{More: callStates(data[wire.Calls](e))}
+		return Line{More: callStates(data[wire.Calls](e)), Fold: true}
 	case contextscope.KindCompaction:
-		return Line{More: "older turns were compacted"}
+		return Line{More: "older turns were compacted", Fold: true}
 	case contextscope.KindTurn:
 		return Line{More: said(e), Tone: Plain}
 	case contextscope.KindUser:
@@ -138,7 +138,7 @@ func startedLine(e *contextscope.Event, d wire.Started) Line {
 	if d.Delivery > 1 {
 		return of(e, Warn, "continues on worker %s (delivery %d)", e.Worker, d.Delivery)
 	}
-	return Line{More: cmp.Or(e.Worker, "a worker") + " began", Tone: Plain}
+	return Line{More: cmp.Or(e.Worker, "a worker") + " began", Tone: Plain, Fold: true}
 }
 
 func usageLine(u spec.Usage) Line {
@@ -146,7 +146,7 @@ func usageLine(u spec.Usage) Line {
 	if u.Cached > 0 {
 		cached = fmt.Sprintf(" (%s cached)", Tokens(u.Cached))
 	}
-	return Line{More: fmt.Sprintf("%s in%s, %s out", Tokens(u.Prompt), cached, Tokens(u.Output+u.Thoughts))}
+	return Line{More: fmt.Sprintf("%s in%s, %s out", Tokens(u.Prompt), cached, Tokens(u.Output+u.Thoughts)), Fold: true}
 }
 
 // nudgeLine words a limit that an agent reached, or that it repeats itself; what else the runtime notes is a detail.
@@ -167,7 +167,7 @@ func nudgeLine(e *contextscope.Event, n wire.Nudge) Line {
 		}
 		return Line{More: "stops here; it continues with the run"}
 	case wire.ReasonTools:
-		return Line{More: "the tools of its MCP servers are noted"}
+		return Line{More: "the tools of its MCP servers are noted", Fold: true}
 	default:
 		return Line{More: said(e)}
 	}
@@ -178,7 +178,7 @@ func progressLine(e *contextscope.Event, p wire.Progress) Line {
 	if w := p.Wait; w != nil && w.Try <= 2 {
 		return reported(e, Warn, w.String())
 	}
-	return Line{More: p.Doing}
+	return Line{More: p.Doing, Fold: true}
 }
 
 // receiptLine gives a terminal the red gates only: the bars show the green ones.
@@ -201,7 +201,7 @@ func receiptLine(e *contextscope.Event, r spec.Receipt) Line {
 		say += fmt.Sprintf(" (%s: %s)", text.Count(n, "failure"), strings.Join(r.Signatures[:min(n, 3)], ", "))
 	}
 	if r.Verdict == spec.VerdictPass || r.Verdict == spec.VerdictBaseline {
-		return Line{More: say + "; " + more, Tone: Good}
+		return Line{More: say + "; " + more, Tone: Good, Fold: true}
 	}
 	l := reported(e, Warn, say)
 	if l.More = more; r.Verdict == spec.VerdictFail {

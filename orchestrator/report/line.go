@@ -39,6 +39,9 @@ type Line struct {
 	Tone Tone
 	// Decide reports that a person can decide what the line tells.
 	Decide bool
+	// Fold reports that the event says nothing to a person by itself: it is a step of work that goes well, and the lines
+	// around it tell more.
+	Fold bool
 }
 
 // String returns the line without its details.
@@ -56,6 +59,9 @@ func sentence(tone Tone, format string, args ...any) Line {
 // Lines words an event: a line for the event itself, then one for each notice in it.
 func Lines(e *contextscope.Event) []Line {
 	lines := []Line{lineOf(e)}
+	if l := &lines[0]; l.Text == "" && l.More == "" {
+		l.Fold = true
+	}
 	if e.Kind == contextscope.KindRun {
 		for _, n := range data[run.Data](e).Notices {
 			lines = append(lines, sentence(Warn, "note: %s", n))
@@ -144,7 +150,7 @@ func runLine(d run.Data) Line {
 		l.More = strings.TrimPrefix(d.Void, "--") + " makes room for a batch, or for the end of the run"
 	}
 	if d.Dispatch != nil {
-		l.More = strings.TrimPrefix(d.Dispatch.Task, "--") + " is on the queue"
+		l.More, l.Fold = strings.TrimPrefix(d.Dispatch.Task, "--")+" is on the queue", l.Text == ""
 	}
 	return l
 }
@@ -320,6 +326,6 @@ func answerLine(e *contextscope.Event, a wire.Answer) Line {
 	case len(a.Granted) > 0:
 		return sentence(Good, "%s may write %s too", e.Task, strings.Join(a.Granted, ", "))
 	default:
-		return Line{More: a.Task + " " + cmp.Or(string(a.Status), a.Text), Tone: Plain}
+		return Line{More: a.Task + " " + cmp.Or(string(a.Status), a.Text), Tone: Plain, Fold: true}
 	}
 }

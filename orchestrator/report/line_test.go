@@ -37,32 +37,33 @@ func TestDetails(t *testing.T) {
 		data any
 		want Line
 	}{
-		"start":         {contextscope.KindStarted, wire.Started{Delivery: 1}, Line{More: "w1 began", Tone: Plain}},
+		"start":         {contextscope.KindStarted, wire.Started{Delivery: 1}, Line{More: "w1 began", Tone: Plain, Fold: true}},
 		"next delivery": {contextscope.KindStarted, wire.Started{Delivery: 2}, Line{By: "one/1", Text: "continues on worker w1 (delivery 2)", Tone: Warn}},
-		"progress":      {contextscope.KindProgress, wire.Progress{Doing: "reads"}, Line{More: "reads"}},
-		"usage":         {contextscope.KindUsage, spec.Usage{Prompt: 9100, Cached: 6400, Output: 400, Thoughts: 10}, Line{More: "9.1k in (6.4k cached), 410 out"}},
+		"progress":      {contextscope.KindProgress, wire.Progress{Doing: "reads"}, Line{More: "reads", Fold: true}},
+		"usage":         {contextscope.KindUsage, spec.Usage{Prompt: 9100, Cached: 6400, Output: 400, Thoughts: 10}, Line{More: "9.1k in (6.4k cached), 410 out", Fold: true}},
 		"red gate":      {contextscope.KindReceipt, red, Line{By: "one/1:", Text: "gate test: fail, timed out (4 failures: a, b, c)", More: "1m00s", Tone: Bad}},
-		"green gate":    {contextscope.KindReceipt, green, Line{More: "gate test: pass; 9s, 412 tests", Tone: Good}},
-		"narrowed gate": {contextscope.KindReceipt, narrowed, Line{More: "gate test: pass; 9s, 412 tests, on what changed", Tone: Good}},
-		"gate in full":  {contextscope.KindReceipt, whole, Line{More: "gate test: pass; 9s, 412 tests, in full: map prints nothing", Tone: Good}},
+		"green gate":    {contextscope.KindReceipt, green, Line{More: "gate test: pass; 9s, 412 tests", Tone: Good, Fold: true}},
+		"narrowed gate": {contextscope.KindReceipt, narrowed, Line{More: "gate test: pass; 9s, 412 tests, on what changed", Tone: Good, Fold: true}},
+		"gate in full":  {contextscope.KindReceipt, whole, Line{More: "gate test: pass; 9s, 412 tests, in full: map prints nothing", Tone: Good, Fold: true}},
 		"first red":     {contextscope.KindRun, run.Data{Final: []spec.Receipt{red}, FirstRed: 3}, Line{Text: "final gates: test fail; first red after batch 3", Tone: Bad}},
 		"result":        {contextscope.KindResult, done, Line{More: "done; +3 −1 in 1 file; asks for 2 tasks; moved", Tone: Good}},
 		"failed result": {contextscope.KindResult, failed, Line{By: "one/1", Text: "ended: failed: no", More: "+3 −1 in 1 file; asks for 2 tasks; moved", Tone: Bad}},
 		"error":         {contextscope.KindError, spec.Fault{Class: "model", Message: "no"}, Line{By: "one/1:", Text: "model: no", Tone: Bad}},
-		"calls":         {contextscope.KindCalls, calls, Line{More: "call 2 queued, grep done"}},
-		"compaction":    {contextscope.KindCompaction, nil, Line{More: "older turns were compacted"}},
+		"calls":         {contextscope.KindCalls, calls, Line{More: "call 2 queued, grep done", Fold: true}},
+		"compaction":    {contextscope.KindCompaction, nil, Line{More: "older turns were compacted", Fold: true}},
 		"limit":         {contextscope.KindControl, wire.Nudge{Reason: wire.ReasonLimit, Class: "turns"}, Line{By: "one/1", Text: "has one turn left to submit its result: turns", Tone: Warn}},
 		"judged":        {contextscope.KindControl, wire.Nudge{Reason: wire.ReasonJudged, Confidence: &sure, Detail: "ls"}, Line{More: "judged to be in a circle with 0.8: ls"}},
 		"no judge":      {contextscope.KindControl, wire.Nudge{Reason: wire.ReasonJudged}, Line{More: "no judge could decide whether it makes progress"}},
 		"stopped":       {contextscope.KindControl, wire.Nudge{Reason: wire.ReasonStopped}, Line{More: "stops here; it continues with the run"}},
-		"tools":         {contextscope.KindControl, wire.Nudge{Reason: wire.ReasonTools}, Line{More: "the tools of its MCP servers are noted"}},
-		"answer":        {contextscope.KindAnswer, wire.Answer{Task: "one-x", Status: spec.StatusDone}, Line{More: "one-x done", Tone: Plain}},
-		"dispatch":      {contextscope.KindRun, run.Data{Dispatch: &run.Dispatch{Task: run.BaselineTask}}, Line{More: "baseline is on the queue", Tone: Plain}},
+		"tools":         {contextscope.KindControl, wire.Nudge{Reason: wire.ReasonTools}, Line{More: "the tools of its MCP servers are noted", Fold: true}},
+		"answer":        {contextscope.KindAnswer, wire.Answer{Task: "one-x", Status: spec.StatusDone}, Line{More: "one-x done", Tone: Plain, Fold: true}},
+		"dispatch":      {contextscope.KindRun, run.Data{Dispatch: &run.Dispatch{Task: run.BaselineTask}}, Line{More: "baseline is on the queue", Tone: Plain, Fold: true}},
 		"wait":          {contextscope.KindRun, run.Data{Wait: &wait, Budget: &zero}, Line{Text: "run is waiting for a plan; budget is now 0 tokens", Tone: Warn}},
 		"paused":        {contextscope.KindRun, run.Data{State: run.Running, Reason: "paused: no space"}, Line{Text: "run is running: paused: no space", Tone: Warn}},
+		"crew":          {contextscope.KindRun, run.Data{Crew: run.Crew{"w": {}}}, Line{Tone: Plain, Fold: true}},
 		"unreadable":    {contextscope.KindUnreadable, wire.Unreadable{Reason: "damaged"}, Line{Text: "damaged", Tone: Bad}},
-		"unknown":       {"other", nil, Line{}},
-		"broken data":   {contextscope.KindProgress, 7, Line{}},
+		"unknown":       {"other", nil, Line{Fold: true}},
+		"broken data":   {contextscope.KindProgress, 7, Line{Fold: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -72,6 +73,15 @@ func TestDetails(t *testing.T) {
 			require.Equal(t, []Line{c.want}, Lines(&e))
 		})
 	}
+}
+
+// A notice says something, whatever its event does.
+func TestALineWithANoticeIsToldWhole(t *testing.T) {
+	t.Parallel()
+	raw, err := json.Marshal(run.Data{Notices: []string{"n"}})
+	require.NoError(t, err)
+	lines := Lines(&contextscope.Event{Kind: contextscope.KindRun, Data: raw})
+	require.Equal(t, []bool{true, false}, []bool{lines[0].Fold, lines[1].Fold})
 }
 
 func TestWhatTheRunTellsIsNotToldTwice(t *testing.T) {
@@ -99,7 +109,7 @@ func TestTurnsAreWorded(t *testing.T) {
 		"":                       nil,
 	} {
 		e := contextscope.Event{Kind: contextscope.KindTurn, Agent: "one/1", Content: &genai.Content{Parts: parts}}
-		require.Equal(t, []Line{{More: want, Tone: Plain}}, Lines(&e))
+		require.Equal(t, []Line{{More: want, Tone: Plain, Fold: want == ""}}, Lines(&e))
 	}
 	for tone, name := range map[Tone]string{Quiet: "quiet", Plain: "plain", Good: "good", Warn: "warn", Bad: "bad"} {
 		require.Equal(t, name, tone.String())

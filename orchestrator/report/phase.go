@@ -19,6 +19,9 @@ type Phase struct {
 	Total int    `json:"total"`
 	// Note names what Good counts.
 	Note string `json:"note"`
+	// Milliseconds is how long it took by the newest event. Phases overlap: the first task lands long before the last one begins.
+	Milliseconds int64 `json:"ms"`
+	Tokens       int   `json:"tokens"`
 }
 
 // counts are how many tasks are in each state.
@@ -59,7 +62,11 @@ func tally(s *run.State) (writers, others counts) {
 // Phases returns the five phases of a run in their order.
 func Phases(s *run.State) []Phase {
 	writers, others := tally(s)
-	return []Phase{preflight(s), planning(s, writers, others), working(s, writers, others), landing(s, writers), finals(s)}
+	all := []Phase{preflight(s), planning(s, writers, others), working(s, writers, others), landings(s, writers), finals(s)}
+	for i, c := range costs(s) {
+		all[i].Milliseconds, all[i].Tokens = max(0, c.to-c.from).Milliseconds(), c.tokens
+	}
+	return all
 }
 
 // reached words how far a phase is.
@@ -125,7 +132,7 @@ func working(s *run.State, writers, others counts) Phase {
 	return p
 }
 
-func landing(s *run.State, writers counts) Phase {
+func landings(s *run.State, writers counts) Phase {
 	p := Phase{
 		Name: "Landing", Good: writers.of(run.TaskLanded, run.TaskDone), Bad: writers.given(), Part: writers.of(run.TaskLanding),
 		Total: writers.all(), Note: "landed",

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -37,8 +38,9 @@ type Agent struct {
 	Waits  bool `json:"waits,omitempty"`
 	Turns  int  `json:"turns"`
 	Tokens int  `json:"tokens"`
-	// Since is when its newest delivery began, in unix milliseconds.
+	// Since is when its newest delivery began, Last when it was written about last, in unix milliseconds.
 	Since int64 `json:"since"`
+	Last  int64 `json:"last"`
 }
 
 // Agents lists the attempts that are with a worker, the longest first.
@@ -59,10 +61,50 @@ func Agents(s *run.State) []Agent {
 		out = append(out, Agent{
 			ID: wire.AgentID(id, w.Last), Task: id, Role: w.RoleAt(w.Last), Worker: a.Worker, Delivery: a.Delivery,
 			Doing: doing, Steps: a.Steps,
-			Waits: w.Waits(), Turns: a.Turns, Tokens: a.Usage.Total(), Since: a.Began,
+			Waits: w.Waits(), Turns: a.Turns, Tokens: a.Usage.Total(), Since: a.Began, Last: a.Seen,
 		})
 	}
 	slices.SortFunc(out, func(a, b Agent) int { return cmp.Or(cmp.Compare(a.Since, b.Since), cmp.Compare(a.ID, b.ID)) })
+	return out
+}
+
+// Worker is one that a run has, and how many attempts it is busy with. Its JSON is a part of the dashboard's view.
+type Worker struct {
+	Name   string `json:"name"`
+	Agents int    `json:"agents"`
+	// Since is when it came, in unix milliseconds.
+	Since int64 `json:"since"`
+}
+
+// Workers lists the workers of a run that goes on, by name.
+func Workers(s *run.State, agents []Agent) []Worker {
+	out := []Worker{}
+	if s.Status.Ended() {
+		return out
+	}
+	busy := map[string]int{}
+	for _, a := range agents {
+		busy[a.Worker]++
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Joined)) {
+		out = append(out, Worker{name, busy[name], s.Joined[name].UnixMilli()})
+	}
+	return out
+}
+
+// Flaky are failures that one of two runs of a gate on the base commit had alone.
+type Flaky struct {
+	Gate  string   `json:"gate"`
+	Names []string `json:"names"`
+}
+
+// FlakyGates lists the gates with such failures, by name.
+func FlakyGates(s *run.State) (out []Flaky) {
+	for _, gate := range slices.Sorted(maps.Keys(s.Proofs.Flaky)) {
+		if names := s.Proofs.Flaky[gate]; len(names) > 0 {
+			out = append(out, Flaky{gate, names})
+		}
+	}
 	return out
 }
 

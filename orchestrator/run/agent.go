@@ -40,6 +40,7 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 		*e = wire.Disown(e, err)
 		return decode(e, s.applyUnreadable)
 	}
+	a.Seen = e.Time.UnixMilli()
 	now := e.Time.Sub(s.Spec.Created)
 	switch e.Kind {
 	case contextscope.KindStarted:
@@ -48,6 +49,7 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 			a.Stopped, a.StartedPos, a.Lacks = false, e.Pos, nil
 			a.Barred = s.Barred(e.Task, a, e.Worker)
 			a.Life.Began = s.Times.Clock(e.Time)
+			s.came(e.Worker, e.Time)
 			if a.turned > 0 {
 				a.turned = now // its calls run again
 			}

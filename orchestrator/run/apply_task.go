@@ -22,6 +22,9 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 	} else if d.Decision != nil {
 		s.applyDecided(e, d.Decision)
 	}
+	if d.State == TaskDone {
+		s.Times.Moved = s.Times.Clock(e.Time)
+	}
 	lost := t.GivenUp()
 	if s.set(t, d.State, e.Pos); lost && !t.Ended() {
 		s.Master.Done = false // a person opened it again: the master leads on

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
@@ -41,7 +42,7 @@ type Batch struct {
 
 // Landing is a batch that is on the integration branch: the commit that it was built on, its newest commit, the tree of that, and
 // its tasks. By are the workers whose receipts let it land, by gate. Second is its second proof, nil where it gets none; Pos is
-// where in the log it landed.
+// where in the log it landed, and At when on the run's clock.
 type Landing struct {
 	Batch           int
 	Old, Head, Tree string
@@ -49,6 +50,7 @@ type Landing struct {
 	By              map[string]string
 	Second          *Second
 	Pos             uint64
+	At              time.Duration
 }
 
 // Provers are the workers whose receipts let it land.
@@ -187,12 +189,15 @@ func (s *State) land(d LandingData, e *contextscope.Event) {
 	for _, l := range d.Tasks {
 		if t := s.Tasks.ByID[l.Task]; t != nil {
 			t.Commit, t.Landed, t.Part, t.Suspected = l.Commit, l, 0, Suspected{}
+			t.LandedAt = e.Time
 			s.set(t, endOf(l), e.Pos)
 			s.Tasks.drops(t, e.Pos)
 		}
 	}
 	maps.Copy(s.Batches.Gone, d.Gone)
 	l := Landing{Batch: d.Batch, Old: d.Old, Head: d.Head, Tree: d.Tree, Tasks: d.Tasks, By: map[string]string{}, Pos: e.Pos}
+	l.At = s.Times.Clock(e.Time)
+	s.Times.Moved = l.At
 	for _, r := range d.Receipts {
 		l.By[r.Gate] = r.Worker
 		r.Pos = e.Pos

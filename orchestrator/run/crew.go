@@ -1,6 +1,12 @@
 package run
 
-import "divisi/subagents/wire"
+import (
+	"maps"
+	"time"
+
+	"divisi/contextscope"
+	"divisi/subagents/wire"
+)
 
 // Crew are the workers elsewhere that a run counts on, by name; nil where the run's process works itself.
 type Crew map[string]wire.Places
@@ -48,11 +54,33 @@ func (c Crew) Permits(own int) int {
 }
 
 // applyCrew takes in who has joined and left, and which roles are not served. Each conductor begins with none.
-func (s *State) applyCrew(d Data, pos uint64) {
+func (s *State) applyCrew(e *contextscope.Event, d Data) {
+	if d.Epoch > 0 {
+		clear(s.Joined)
+	}
 	if d.Crew != nil || d.Epoch > 0 {
 		s.Crew = d.Crew
+		s.joined(e.Time)
 	}
 	if d.Unserved != nil || d.Epoch > 0 {
-		s.Unserved = unserved(s.Unserved, d.Unserved, pos)
+		s.Unserved = unserved(s.Unserved, d.Unserved, e.Pos)
+	}
+}
+
+// joined notes which workers of the crew have come, and which have gone.
+func (s *State) joined(at time.Time) {
+	if s.Crew == nil {
+		return
+	}
+	maps.DeleteFunc(s.Joined, func(name string, _ time.Time) bool { _, there := s.Crew[name]; return !there })
+	for name := range s.Crew {
+		s.came(name, at)
+	}
+}
+
+// came notes that a worker is there.
+func (s *State) came(worker string, at time.Time) {
+	if s.Joined[worker].IsZero() {
+		s.Joined[worker] = at
 	}
 }

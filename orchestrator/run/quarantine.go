@@ -79,6 +79,7 @@ func (s *State) applyQuarantine(e *contextscope.Event, q Quarantine) {
 	if s.Crew = maps.Clone(s.Crew); s.Crew != nil {
 		delete(s.Crew, q.Worker)
 	}
+	delete(s.Joined, q.Worker)
 	all := s.Proofs.quarantine(&q)
 	q.all = q.all || all
 	lost := func(r spec.Receipt) bool { return all || q.signed(r) }

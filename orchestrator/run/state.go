@@ -73,6 +73,9 @@ type State struct {
 	// Crew are the workers elsewhere; Unserved are the roles that none of them serves.
 	Crew     Crew
 	Unserved map[string]Unserved
+	// Joined is when each worker that the present conductor knows came; those of the run's own process come with their first
+	// attempt.
+	Joined map[string]time.Time
 	// Quarantines are the workers in quarantine, by name.
 	Quarantines map[string]*Quarantine
 	Templates   Templates
@@ -94,7 +97,8 @@ type State struct {
 func NewState() *State {
 	s := &State{
 		Passed: map[Status]bool{}, Tasks: newTasks(), Works: Works{}, Queue: Queue{}, Quotas: Quotas{},
-		Spent: map[string]int{}, Decisions: Decisions{},
+		Spent: map[string]int{}, Decisions: Decisions{}, Joined: map[string]time.Time{},
+		Times:       Times{Entered: map[Status]time.Duration{}},
 		Quarantines: map[string]*Quarantine{},
 		Requests:    Requests{ByID: map[string]*Request{}, Of: map[string][]*Request{}},
 		Messages:    Messages{to: map[string][]*Message{}},
@@ -185,7 +189,7 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 	if d.Keys != nil {
 		s.Spec.Keys = d.Keys
 	}
-	s.applyCrew(d, e.Pos)
+	s.applyCrew(e, d)
 	s.Spec.AllowUnverified = s.Spec.AllowUnverified || d.AllowUnverified
 	s.Spec.OnDoubt = cmp.Or(d.OnDoubt, s.Spec.OnDoubt)
 	if d.Epoch > 0 {
@@ -244,6 +248,9 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 }
 
 func (s *State) enter(status Status, reason string, at time.Time) {
+	if !s.Passed[status] {
+		s.Times.Entered[status] = max(0, s.Times.Clock(at))
+	}
 	s.Status, s.Reason, s.Passed[status] = status, reason, true
 	if status == Running {
 		s.Final, s.Batches.firstRed, s.Missing = nil, 0, nil // the head may move again

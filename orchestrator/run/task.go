@@ -30,7 +30,9 @@ type Task struct {
 	Suspected Suspected
 	Commit    string
 	Landed    Landed
-	VerifyR   *spec.Result
+	// LandedAt is when it landed; zero while it has not.
+	LandedAt time.Time
+	VerifyR  *spec.Result
 	// Named are the entries of its files that a person or the master wrote: none of a shard's, which a rule found, none that an
 	// agent asked for.
 	Named []string
@@ -180,8 +182,8 @@ type Attempt struct {
 	// ResultPos is the result's position in the log.
 	ResultPos uint64
 	Receipts  []spec.Receipt
-	// Dispatched and Ended are unix milliseconds, for reports; 0 when unknown.
-	Dispatched, Began, Ended int64
+	// Dispatched, Began and Ended are unix milliseconds, for reports; 0 when unknown. Seen is when its worker wrote last.
+	Dispatched, Began, Ended, Seen int64
 	// busy sums its activities; turned is when the turn whose calls run came, from the run's creation on, 0 while none run; down
 	// is how long no process had held the run when it was dispatched.
 	busy, turned, asked, down time.Duration

@@ -168,6 +168,9 @@ func (l *Tasks) Depends(ref string) (met bool, lost *Task, known bool) {
 	return l.shardsOpen[ref] == 0, l.shardsLost[ref], len(l.Shards[ref]) > 0
 }
 
+// Count is how many tasks are in a state.
+func (l *Tasks) Count(state TaskState) int { return l.counts[state] }
+
 // Counts returns how many tasks are in each state.
 func (l *Tasks) Counts() map[TaskState]int {
 	n := maps.Clone(l.counts)

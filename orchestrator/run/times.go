@@ -34,6 +34,9 @@ type Times struct {
 	Waited time.Duration
 	// Down is the time in which no process held the run.
 	Down time.Duration
+	// Entered is when the run was in a status for the first time, Moved when the newest task landed or was done.
+	Entered map[Status]time.Duration
+	Moved   time.Duration
 	// Own is what the conductor measured of its own work, oldest first. Persons is when the run waited for a person.
 	Own     []OwnAt
 	Persons []Span

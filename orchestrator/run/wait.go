@@ -3,6 +3,7 @@ package run
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"divisi/internal/spec"
@@ -44,4 +45,20 @@ func (q Quotas) UsedUp(now time.Time) []spec.Wait {
 		}
 	}
 	return list
+}
+
+// AwaitQuota reports whether agents are at work and, by the newest event, each of them waits for a quota.
+func (s *State) AwaitQuota() bool {
+	now, at := s.Times.Clock(s.Time), 0
+	for _, w := range s.Queue {
+		if !w.Outstanding() || w.Waits() || strings.HasPrefix(w.ID, "--") {
+			continue
+		}
+		spans := w.Newest().Spans
+		if n := len(spans); n == 0 || spans[n-1].What != Quota || spans[n-1].To <= now {
+			return false
+		}
+		at++
+	}
+	return at > 0
 }

@@ -19,11 +19,11 @@ type sets struct {
 	waits map[*run.ChangeSet]wait
 }
 
-// wait is what a set waits for: dependencies or files. why names a dependency that never will be met.
+// wait is what a set waits for: dependencies, or a task that locks its files.
 type wait struct {
-	met     bool
-	why     string
-	blocked func() bool
+	hindrance
+
+	blocked func() *run.Task
 }
 
 func newSets(s *run.State) *sets {
@@ -41,7 +41,7 @@ func (x *sets) whole(t *run.Task) *run.ChangeSet {
 	return nil
 }
 
-func (x *sets) dependencies(t *run.Task) (met bool, why string) {
+func (x *sets) dependencies(t *run.Task) hindrance {
 	c := x.whole(t)
 	if c == nil {
 		return dependencies(x.State, t)
@@ -51,35 +51,36 @@ func (x *sets) dependencies(t *run.Task) (met bool, why string) {
 		w = x.wait(c)
 		x.waits[c] = w
 	}
-	return w.met, w.why
+	return w.hindrance
 }
 
 func (x *sets) wait(c *run.ChangeSet) wait {
 	var files []string
-	w := wait{met: true, blocked: sync.OnceValue(func() bool { return x.meets(c.Members[0], files) })}
+	w := wait{blocked: sync.OnceValue(func() *run.Task { return x.meets(c.Members[0], files) })}
 	for _, m := range c.Members {
 		files = append(files, m.Task.Files...)
-		met, why := dependencies(x.State, m)
-		if why != "" {
-			return wait{why: why}
+		if h := dependencies(x.State, m); h.by == lost || w.by == nothing {
+			w.hindrance = h
 		}
-		w.met = w.met && met
+		if w.by == lost {
+			break
+		}
 	}
 	return w
 }
 
-// blocked reports whether another task locks files of the task, or of the set that begins with it.
-func (x *sets) blocked(t *run.Task) bool {
+// blocked returns another task that locks files of the task, or of the set that begins with it; nil for none.
+func (x *sets) blocked(t *run.Task) *run.Task {
 	if c := x.whole(t); c != nil {
 		return x.waits[c].blocked()
 	}
 	return x.meets(t, t.Task.Files)
 }
 
-// meets reports whether another task locks some of the files, which are the task's or those of its change set.
-func (x *sets) meets(t *run.Task, files []string) bool {
+// meets returns another task that locks some of the files, which are the task's or those of its change set; nil for none.
+func (x *sets) meets(t *run.Task, files []string) *run.Task {
 	if len(files) == 0 {
-		return false
+		return nil
 	}
 	locked, meet := x.Tasks.Locks(t), spec.Against(files)
 	for _, l := range x.locked {
@@ -91,10 +92,10 @@ func (x *sets) meets(t *run.Task, files []string) bool {
 			continue
 		}
 		if _, ok := meet(l.Files); ok {
-			return true
+			return other
 		}
 	}
-	return false
+	return nil
 }
 
 // lock notes that a task is dispatched.

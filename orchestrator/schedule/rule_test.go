@@ -2,6 +2,7 @@ package schedule_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -14,7 +15,9 @@ import (
 
 func newLog(t *testing.T, parallel int, tasks ...spec.Task) *runtest.Log {
 	t.Helper()
-	l := runtest.New(t, run.Spec{Base: "b", Plan: &spec.Plan{}, Roles: runtest.Roles(), Parallel: parallel}, run.Running)
+	l := runtest.New(t, run.Spec{
+		Base: "b", Plan: &spec.Plan{}, Roles: runtest.Roles(), Parallel: parallel, Created: time.Unix(0, 0),
+	}, run.Running)
 	l.Plan(tasks...)
 	return l
 }

@@ -13,50 +13,99 @@ import (
 // reason. It is a function of the state alone: caps, dependencies and write sets are all in it.
 func Ready(s *run.State) (ready []string, unreachable map[string]string) {
 	unreachable = map[string]string{}
-	room, byRole := s.Queue.AtWork()
-	room = s.Crew.Room(s.Spec.Parallel) - room
-	if w := s.Works[run.BaselineTask]; w.Outstanding() {
-		room++ // no task waits for the baseline
-	}
-	sets, first, joined := newSets(s), canaries{s, map[string]*canary{}}, s.Queue.Joined()
-	running, tooManyWaiting := serializedRunning(s), s.Queue.Waiting() >= maxWaiting
+	x := newTurns(s)
 	for _, t := range inTurn(s) {
-		id := t.Task.ID
-		met, why := sets.dependencies(t)
-		if why != "" {
-			unreachable[id] = why
-			continue
-		}
-		set := s.Tasks.Set(t)
-		group := group(s, t)
-		joins := joined[group] > 0 // its group is one agent, which has its place already
-		full := room <= 0 && !joins || joined[group] >= maxJoined
-		if !met || full || s.Templates.Held[t] != nil || set != nil && set.Lost != nil { // most of thousands
-			continue
-		}
-		role := s.Spec.Roles[t.Task.Role]
-		full = role.Concurrency > 0 && byRole[role.Name] >= role.Concurrency && !joins
-		if full || !approved(s, t) || sets.blocked(t) || tooManyWaiting && t.Parent == "" || !first.lets(t) {
-			continue
-		}
-		if serialized(t) {
-			if running {
-				continue
-			}
-			running = true
-		}
-		ready = append(ready, id)
-		sets.lock(t)
-		first.take(t)
-		if !joins {
-			room--
-			byRole[role.Name]++
-		}
-		if group != "" {
-			joined[group]++
+		switch h := x.take(t); h.by {
+		case nothing:
+			ready = append(ready, t.Task.ID)
+		case lost:
+			unreachable[t.Task.ID] = h.what
 		}
 	}
 	return ready, unreachable
+}
+
+// turns is one pass over the pending tasks, in the order in which they are dispatched.
+type turns struct {
+	*run.State
+
+	// room is how many more agents may begin, byRole how many are at work, joined how many attempts may share a process.
+	room           int
+	byRole, joined map[string]int
+	sets           *sets
+	first          canaries
+	// serial reports that a task which takes turns with others is active.
+	serial, tooManyWaiting bool
+}
+
+func newTurns(s *run.State) *turns {
+	atWork, byRole := s.Queue.AtWork()
+	x := &turns{
+		State: s, room: s.Crew.Room(s.Spec.Parallel) - atWork, byRole: byRole, joined: s.Queue.Joined(), sets: newSets(s),
+		first: canaries{s, map[string]*canary{}}, serial: serializedRunning(s), tooManyWaiting: s.Queue.Waiting() >= maxWaiting,
+	}
+	if w := s.Works[run.BaselineTask]; w.Outstanding() {
+		x.room++ // no task waits for the baseline
+	}
+	return x
+}
+
+// take has a task begin, unless something hinders it.
+func (x *turns) take(t *run.Task) hindrance {
+	h, of := x.hinders(t)
+	if h.by != nothing {
+		return h
+	}
+	x.serial = x.serial || serialized(t)
+	x.sets.lock(t)
+	x.first.take(t)
+	if x.joined[of] == 0 {
+		x.room--
+		x.byRole[t.Task.Role]++
+	}
+	if of != "" {
+		x.joined[of]++
+	}
+	return h
+}
+
+// hinders returns the first thing that keeps a task from beginning, and its group. What keeps most of thousands is asked first.
+func (x *turns) hinders(t *run.Task) (h hindrance, of string) {
+	if h = x.sets.dependencies(t); h.by != nothing {
+		return h, ""
+	}
+	if h := x.Templates.Held[t]; h != nil {
+		return hindrance{by: held, what: h.Template}, ""
+	}
+	if set := x.Tasks.Set(t); set != nil && set.Lost != nil {
+		return hindrance{by: setLost, what: set.Lost.Task.ID}, ""
+	}
+	if !approved(x.State, t) {
+		return hindrance{by: approval}, ""
+	}
+	of = group(x.State, t)
+	joins := x.joined[of] > 0 // its group is one agent, which has its place already
+	switch {
+	case x.joined[of] >= maxJoined:
+		return hindrance{by: process, what: of}, of
+	case x.room <= 0 && !joins:
+		return hindrance{by: places}, of
+	}
+	if role := x.Spec.Roles[t.Task.Role]; role.Concurrency > 0 && x.byRole[t.Task.Role] >= role.Concurrency && !joins {
+		return hindrance{by: placesOfRole, what: t.Task.Role}, of
+	}
+	if other := x.sets.blocked(t); other != nil {
+		return hindrance{by: writeSet, what: other.Task.ID}, of
+	}
+	switch {
+	case x.tooManyWaiting && t.Parent == "":
+		h.by = waiters
+	case !x.first.lets(t):
+		h = hindrance{by: firstShards, what: t.Task.ShardOf}
+	case x.serial && serialized(t):
+		h.by = conflicts
+	}
+	return h, of
 }
 
 // maxJoined is how many attempts that may share a process are on the queue at once.
@@ -110,18 +159,21 @@ func serializedRunning(s *run.State) bool {
 // approved reports whether the task's plan was approved. A plan of readers alone writes nothing and needs no approval.
 func approved(s *run.State, t *run.Task) bool { return s.Approval(t) || !s.Plans.Writes[t.Plan] }
 
-// dependencies reports whether all of a task's dependencies are met; why is set when one of them never will be.
-func dependencies(s *run.State, t *run.Task) (met bool, why string) {
-	met = true
+// dependencies returns what hinders a task that waits for others: the first one that never will be over, else the first one that
+// is not.
+func dependencies(s *run.State, t *run.Task) (h hindrance) {
 	for _, ref := range t.After {
-		ok, lost, known := s.Tasks.Depends(ref)
+		ok, given, known := s.Tasks.Depends(ref)
 		switch {
 		case !known:
-			return false, fmt.Sprintf("depends on %s, which is not in the plan", ref)
-		case lost != nil:
-			return false, fmt.Sprintf("depends on %s, which is %s", lost.Task.ID, lost.State)
+			return hindrance{by: lost, what: fmt.Sprintf("depends on %s, which is not in the plan", ref)}
+		case given != nil:
+			return hindrance{by: lost, what: fmt.Sprintf("depends on %s, which is %s", given.Task.ID, given.State)}
+		case !ok && h.by == nothing:
+			h = hindrance{by: dependency, what: ref}
+		case !ok:
+			h.more++
 		}
-		met = met && ok
 	}
-	return met, ""
+	return h
 }

@@ -1,0 +1,106 @@
+package schedule
+
+import (
+	"fmt"
+
+	"divisi/internal/text"
+	"divisi/orchestrator/run"
+)
+
+// hindrance is why a pending task does not begin now. It has no words, since most of those that are made are not read. what is
+// the task, the template or the role that it is about, and more counts the other dependencies that are not over; of a lost
+// dependency what is the reason.
+type hindrance struct {
+	by   cause
+	what string
+	more int
+}
+
+type cause int
+
+// The causes, in the order in which they are asked for.
+const (
+	nothing      cause = iota
+	lost               // a dependency never will be over
+	dependency         // is not over
+	held               // its template waits for a decision
+	setLost            // its change set was given up
+	approval           // its plan waits for one
+	process            // as many shards as may share a process do
+	places             // all agents that the run may have are at work
+	placesOfRole       // all that the role may have are
+	writeSet           // another task may write the same files
+	waiters            // too many agents wait for others
+	firstShards        // the gates have passed on no shard of its template
+	conflicts          // it takes turns with tasks that conflict as often
+)
+
+// Why returns why pending tasks do not begin now, by id; one that is about to has no reason. It is one pass, with the conditions
+// of Ready. The words stay the same as long as what hinders the task.
+func Why(s *run.State) map[string]string {
+	why, words := map[string]string{}, map[hindrance]string{}
+	still, x := still(s), newTurns(s)
+	for _, t := range inTurn(s) {
+		if still != "" {
+			why[t.Task.ID] = still
+		} else if h := x.take(t); h.by != nothing {
+			if words[h] == "" { // thousands wait for the same
+				words[h] = x.words(h)
+			}
+			why[t.Task.ID] = words[h]
+		}
+	}
+	return why
+}
+
+// still is why no task of the run begins; "" where some may.
+func still(s *run.State) string {
+	switch {
+	case s.Status.Ended():
+		return "the run is " + string(s.Status)
+	case s.Line != "":
+		return "the line is stopped: " + s.Line
+	case s.Halted():
+		return s.Reason
+	case s.Status != run.Running && s.Status != run.Planning:
+		return "waits for the end of the phase " + string(s.Status)
+	}
+	return ""
+}
+
+func (x *turns) words(h hindrance) string {
+	switch h.by {
+	case dependency:
+		if h.more > 0 {
+			return fmt.Sprintf("waits for %s and %d more", h.what, h.more)
+		}
+		return "waits for " + h.what
+	case held:
+		return fmt.Sprintf("template %s is held and waits for a decision", h.what)
+	case setLost:
+		return "its change set is given up with " + h.what
+	case approval:
+		return "its plan waits for approval"
+	case process:
+		return fmt.Sprintf("waits for a place: at most %d shards of %s share a process", maxJoined, h.what)
+	case places:
+		if x.AwaitQuota() {
+			return "waits for a place: all agents wait for a quota"
+		}
+		return fmt.Sprintf("waits for a place: the run has at most %s at once", agents(x.Crew.Room(x.Spec.Parallel)))
+	case placesOfRole:
+		return fmt.Sprintf("waits for a place: role %s has at most %s at once", h.what, agents(x.Spec.Roles[h.what].Concurrency))
+	case writeSet:
+		return fmt.Sprintf("waits for %s, which may write the same files", h.what)
+	case waiters:
+		return fmt.Sprintf("waits for agents that wait for others: there are %d", x.Queue.Waiting())
+	case firstShards:
+		return fmt.Sprintf("waits for the gates to pass on one of the first shards of %s", h.what)
+	case conflicts:
+		return "takes turns with another task that has conflicted as often"
+	default: // a dependency that is lost
+		return h.what
+	}
+}
+
+func agents(n int) string { return text.Count(n, "agent") }
