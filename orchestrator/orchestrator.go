@@ -162,20 +162,15 @@ type Result struct {
 	Changes    []Change // of the branch against Base, by path; of a run that this process carried out, or Publish
 	Proposals  int      // notes for the repository's memory that wait for a person
 	Notices    []string // of a recording or a replay
-	Next       string   // what continues a run that this process carried out, one of Next…; "" where nothing can
+	Next       []Way    // the most useful first
 	Report     json.RawMessage
 }
 
-// What continues a run: only Resume; a larger budget; leave to land what no gate proves; a mended repository or machine; an
-// answer to what is open; another try of the parked tasks.
-const (
-	NextResume     = "resume"
-	NextBudget     = "budget"
-	NextUnverified = "unverified"
-	NextMend       = "mend"
-	NextDecide     = "decide"
-	NextRetry      = "retry"
-)
+// Way is a command of the program divisi, without its global flags, that continues a run or uses its result, and what it is for.
+type Way struct {
+	Command string `json:"command"`
+	Why     string `json:"why"`
+}
 
 // Change is how many lines of a file changed.
 type Change struct {

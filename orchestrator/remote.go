@@ -143,9 +143,9 @@ func (r *Run) PublishTo(ctx context.Context, repo string) (_ Result, err error) 
 	case st.Head == st.Spec.Base:
 		return Result{}, usage.Errorf("nothing has landed in run %s", r.id)
 	}
-	result := resultOf(st)
+	var notices []string
 	h := &conduct{place: place{dir: r.dir, log: r.dir.Log}, spec: st.Spec}
-	h.Notice = func(text, _ string) { result.Notices = append(result.Notices, text) }
+	h.Notice = func(text, _ string) { notices = append(notices, text) }
 	tmp, err := os.MkdirTemp("", "divisi-publish-")
 	if err != nil {
 		return Result{}, fmt.Errorf("make a temporary directory: %w", err)
@@ -159,13 +159,15 @@ func (r *Run) PublishTo(ctx context.Context, repo string) (_ Result, err error) 
 	if err != nil {
 		return Result{}, err
 	}
-	result.Repo = h.checkout.Top
-	if result.Ref, err = h.publish(ctx, st.Head, st.Spec.Base, seen.Fetched); err != nil {
+	st.Spec.Repo = h.checkout.Top
+	if st.Ref, err = h.publish(ctx, st.Head, st.Spec.Base, seen.Fetched); err != nil {
 		return Result{}, err
 	}
 	if _, err := r.host.ask(ctx, hostCall{Verb: verbFetched, Run: r.id, Commit: st.Head}); err != nil {
-		return Result{}, fmt.Errorf("%s is in %s; the host was not told: %w", result.Ref, result.Repo, err)
+		return Result{}, fmt.Errorf("%s is in %s; the host was not told: %w", st.Ref, st.Spec.Repo, err)
 	}
+	result := resultOf(st)
+	result.Notices = notices
 	return result, h.compare(ctx, &result)
 }
 

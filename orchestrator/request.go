@@ -8,7 +8,9 @@ import (
 	"divisi/bus"
 	"divisi/internal/usage"
 	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/report"
 	"divisi/orchestrator/request"
+	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
 	"divisi/subagents/wire"
 )
@@ -84,7 +86,22 @@ func (r *Run) put(ctx context.Context, q conductor.Request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return asMistake(c.Do(ctx, q))
+	outcome, err := c.Do(ctx, q)
+	var no *request.RefusedError
+	if errors.As(err, &no) && no.Over {
+		return "", over(c.State(), no.Reason)
+	}
+	return asMistake(outcome, err)
+}
+
+// over is the error of a request that meets the end of a run, with what can be done about it.
+func over(st *run.State, why string) error {
+	ways := waysOf(report.Next(st))
+	values := make([]any, len(ways))
+	for i, w := range ways {
+		values[i] = w
+	}
+	return usage.With(usage.Errorf("%s", why), usage.Over, values...)
 }
 
 func (r *Run) conductor(

@@ -140,7 +140,7 @@ func resumed(st *run.State, m store.Meta, record string) (notices []string) {
 // resumable returns why a run cannot go on, if it cannot.
 func resumable(st *run.State, o *ResumeOptions) error {
 	if st.Status == run.Done || st.Status == run.Parked || st.Status == run.Cancelled {
-		return usage.With(usage.Errorf("run %s is over: %s", st.Spec.Run, st.Status), usage.Show, st.Spec.Run)
+		return over(st, fmt.Sprintf("run %s is over: %s", st.Spec.Run, st.Status))
 	}
 	return allowed(st, o)
 }

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -17,7 +15,6 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/usage"
 	"divisi/orchestrator/conductor"
-	"divisi/orchestrator/phase"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/proof"
 	"divisi/orchestrator/report"
@@ -122,8 +119,9 @@ func (r *Run) Publish(ctx context.Context) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	st.Ref = ref
 	result := resultOf(st)
-	if result.Ref = ref; mirrored {
+	if mirrored {
 		result.Unverified = proof.UnverifiedIn(st)
 	}
 	return result, h.compare(ctx, &result)
@@ -183,7 +181,7 @@ func resultOf(st *run.State) Result {
 	return Result{
 		State: string(st.Status), Ended: st.Status.Ended(), Reason: st.Reason, Repo: st.Spec.Repo, Ref: st.Ref,
 		Base: st.Spec.Base, Head: st.Head,
-		Unverified: proof.UnverifiedLanded(st),
+		Unverified: proof.UnverifiedLanded(st), Next: waysOf(report.Next(st)),
 	}
 }
 
@@ -208,11 +206,15 @@ func (r *Run) Wait(ctx context.Context) (Result, error) {
 		<-r.live.Done()
 	}
 	r.close()
-	result := resultOf(r.st)
-	result.Repo, result.Proposals, result.Notices = r.held.spec.Repo, r.held.proposed, r.held.recording()
-	result.Next = next(r.st, r.err)
+	st := *r.st
+	st.Spec.Repo = r.held.spec.Repo // where it is now
+	result := resultOf(&st)
+	result.Proposals, result.Notices = r.held.proposed, r.held.recording()
+	if n := result.Proposals; n > 0 {
+		result.Next = append(result.Next, Way(report.Remember(result.Repo, n)))
+	}
 	var err error
-	if result.Report, err = spec.JSON(report.Of(r.st)); err == nil {
+	if result.Report, err = spec.JSON(report.Of(&st)); err == nil {
 		err = r.held.compare(context.WithoutCancel(ctx), &result)
 	}
 	if errors.Is(r.err, proof.ErrUnverified) {
@@ -221,26 +223,13 @@ func (r *Run) Wait(ctx context.Context) (Result, error) {
 	return result, errors.Join(r.err, err)
 }
 
-// next is what continues a run that this process has carried out.
-func next(st *run.State, err error) string {
-	parked := func(id string) bool { return st.Tasks.ByID[id].State == run.TaskParked }
-	switch {
-	case st.Status == run.Parked && slices.ContainsFunc(st.Tasks.Order, parked):
-		return NextRetry
-	case st.Ref != "":
-		return ""
-	case st.StoppedByBudget():
-		return NextBudget
-	case st.Status == run.Stopped && proof.Unproven(st):
-		return NextUnverified
-	case errors.Is(err, phase.ErrPreflight):
-		return NextMend
-	case st.Status == run.Stopped && strings.HasPrefix(st.Reason, run.ReasonWaits):
-		return NextDecide
-	case st.Status == run.Stopped, !st.Status.Ended():
-		return NextResume
+// waysOf are the ways of a report.
+func waysOf(ways []report.Way) []Way {
+	out := make([]Way, len(ways))
+	for i, w := range ways {
+		out[i] = Way(w)
 	}
-	return ""
+	return out
 }
 
 // watched follows the log of a run that this process does not carry out.
@@ -270,7 +259,6 @@ func (r *Run) watched(ctx context.Context) (Result, error) {
 	}
 	result := resultOf(st)
 	if err == nil {
-		result.Next = next(st, nil)
 		result.Report, err = spec.JSON(report.Of(st))
 	}
 	return result, err

@@ -75,6 +75,9 @@ func (l local) Summary(ctx context.Context, id string) (s Summary, err error) {
 	if m, err := store.ReadMeta(l.dir(ctx).Run(id)); err == nil && m.Order != "" {
 		s.Unfetched = r.State.Ended() && r.Head != r.Base && m.Fetched != r.Head
 	}
+	if s.Unfetched {
+		r.Next = report.Unfetched(id, r.Next)
+	}
 	s.Report, err = spec.JSON(r)
 	return s, err
 }

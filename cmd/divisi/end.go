@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,10 +10,15 @@ import (
 	"divisi/internal/text"
 	"divisi/orchestrator"
 	"divisi/orchestrator/console"
+	"divisi/orchestrator/report"
 )
 
 // printEnd prints what the gates found beyond their verdicts, and what to do next. The console has shown how the run stands.
 func (g *globals) printEnd(run string, end *orchestrator.Result) error {
+	ways := make([]report.Way, len(end.Next))
+	for i, w := range end.Next {
+		ways[i] = report.Way{Command: g.calls(w.Command), Why: w.Why}
+	}
 	return g.print(func(b *strings.Builder) error {
 		for _, notice := range end.Notices {
 			b.WriteString(console.Sanitize(g.calls(notice)) + "\n")
@@ -26,44 +30,10 @@ func (g *globals) printEnd(run string, end *orchestrator.Result) error {
 		if err := console.EndReport(&rest, end.Report, width(g.out)); err != nil {
 			return err
 		}
-		fmt.Fprintf(b, "%s\nNext:\n  %s\n", g.calls(rest.String()), strings.Join(g.next(run, end), "\n  "))
+		fmt.Fprintf(b, "%s\nNext:\n", g.calls(rest.String()))
+		console.Next(b, ways)
 		return nil
-	})
-}
-
-// next are the commands that may be wanted after a run.
-func (g *globals) next(run string, end *orchestrator.Result) []string {
-	divisi := g.command()
-	next := []string{divisi + " show " + run, divisi + " watch " + run}
-	resume := divisi + " resume " + run
-	switch end.Next {
-	case orchestrator.NextBudget:
-		next = slices.Insert(next, 0, resume+" --budget TOKENS")
-	case orchestrator.NextUnverified:
-		next = slices.Insert(next, 0, resume+" --allow-unverified   # after reading the message below")
-	case orchestrator.NextMend:
-		next = slices.Insert(next, 0, resume+"   # after reading the message below")
-	case orchestrator.NextDecide:
-		next = slices.Insert(next, 0, divisi+" decide "+run, resume)
-	case orchestrator.NextRetry:
-		next = append(next, divisi+" retry "+run+"   # try the parked tasks again")
-	case orchestrator.NextResume:
-		next = slices.Insert(next, 0, resume)
-	}
-	switch repo := text.Shell(end.Repo); {
-	case end.Ref != "":
-		branch := strings.TrimPrefix(end.Ref, "refs/heads/")
-		next = slices.Insert(next, 0,
-			fmt.Sprintf("git -C %s diff --stat %s %s", repo, short(end.Base), branch),
-			fmt.Sprintf("git -C %s log --oneline %s", repo, branch))
-	case end.Ended && end.Head != end.Base:
-		next = append(next, divisi+" publish "+run+"   # put what has landed so far on a branch")
-	}
-	if end.Proposals > 0 {
-		next = append(next, fmt.Sprintf("%s memory proposals --repo %s   # review %s",
-			divisi, text.Shell(end.Repo), text.Count(end.Proposals, "suggested note")))
-	}
-	return next
+	}, map[string]any{"kind": "next", "run": run, "state": end.State, "next": ways})
 }
 
 // command is how this program was called, with the state directory where that is another than usual.

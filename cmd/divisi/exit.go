@@ -13,6 +13,8 @@ import (
 	"divisi/internal/text"
 	"divisi/internal/usage"
 	"divisi/orchestrator"
+	"divisi/orchestrator/console"
+	"divisi/orchestrator/report"
 )
 
 // The exit codes of every command.
@@ -155,6 +157,9 @@ func hintFor(err error) string {
 		return "See: divisi --help"
 	}
 	code, values := orchestrator.CodeOf(err)
+	if code == usage.Over {
+		return overHint(values)
+	}
 	next := coded[code].next
 	if len(values) == 0 || next == "" {
 		return next
@@ -164,6 +169,20 @@ func hintFor(err error) string {
 		values[i] = text.Shell(fmt.Sprint(values[i]))
 	}
 	return fmt.Sprintf(next, values...)
+}
+
+// overHint lists what can be done about a run that has ended.
+func overHint(ways []any) string {
+	var b strings.Builder
+	b.WriteString("What can be done now:\n")
+	next := make([]report.Way, 0, len(ways))
+	for _, w := range ways {
+		if w, ok := w.(orchestrator.Way); ok {
+			next = append(next, report.Way(w))
+		}
+	}
+	console.Next(&b, next)
+	return strings.TrimRight(b.String(), "\n")
 }
 
 func isCode(err error, code string) bool {

@@ -10,12 +10,16 @@ import (
 func newHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:     "help [COMMAND]",
+		GroupID: manage,
 		Short:   "Help about any command",
 		Long:    "Show the help of a command, the same as COMMAND --help." + codes(codeOK, codeUsage),
-		Example: "  divisi help run",
+		Example: "  divisi help run\n  divisi help exit-codes",
 		RunE: func(c *cobra.Command, args []string) error {
 			found, rest, err := c.Root().Find(args)
 			if err != nil || len(rest) > 0 {
+				if does, tried := instead[args[0]]; tried {
+					return usagef("unknown command %q\n%s\nSee: divisi --help", args[0], does)
+				}
 				return usagef("unknown command %q%s\nSee: divisi --help",
 					strings.Join(args, " "), nearest(args[0], names(c.Root())))
 			}

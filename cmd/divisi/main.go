@@ -5,8 +5,11 @@ package main
 
 import (
 	"os"
+
+	"github.com/spf13/cobra"
 )
 
 func main() {
+	cobra.EnableCommandSorting = false // those of a group are in the order of use
 	os.Exit(execute(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

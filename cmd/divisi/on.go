@@ -105,7 +105,7 @@ func (g *globals) followOn(ctx context.Context, r *orchestrator.Run, repo string
 		if err != nil {
 			return err
 		}
-		end.Repo, end.Ref, end.Changes = put.Repo, put.Ref, put.Changes
+		end.Repo, end.Ref, end.Changes, end.Next = put.Repo, put.Ref, put.Changes, put.Next
 	}
 	s, err := g.runs().Summary(g.log.WithContext(ctx), r.ID())
 	if err != nil {

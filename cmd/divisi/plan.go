@@ -67,8 +67,8 @@ func (g *globals) plan(ctx context.Context, o runOptions, file *planFile) error 
 	switch {
 	case file.written && errors.As(err, &end) && end.code == codeStopped:
 		return g.print(say("\nThe plan is in %s. Run it with:\n  %s\n", file.name, again))
-	case err == nil:
-		return &endError{codeParked, "the master planned nothing that changes files: " + file.name + " was not written"}
+	case err == nil, !file.written && errors.As(err, &end) && end.code == codeParked:
+		return &endError{codeParked, "the master planned nothing that changes a file: " + file.name + " was not written"}
 	}
 	return err
 }

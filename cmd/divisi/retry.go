@@ -34,6 +34,7 @@ divisi/<run> moves forward if it is where Divisi left it, else a new one is made
 	f.StringVar(&with.model, "model", "", "their model from now on: an alias or a name")
 	f.BoolVar(&with.trust, "trust-repo", false, "allow what the repository's changed files request; see divisi trust --help")
 	o.flags(c)
+	groupFlags(c)
 	return c
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,7 +48,7 @@ func execute(args []string, in io.Reader, out, errOut io.Writer) int {
 	root.SetArgs(args)
 	ctx, stop := signals(context.Background())
 	defer stop()
-	err := g.stoppedBy(ctx, root.ExecuteContext(ctx))
+	err := unknownCommand(root, g.stoppedBy(ctx, root.ExecuteContext(ctx)))
 	if err != nil { // of an unknown command no flag was read
 		root.PersistentFlags().ParseErrorsAllowlist.UnknownFlags = true
 		_ = root.PersistentFlags().Parse(args)
@@ -104,7 +105,7 @@ agents run them in work trees of their own; a landing queue puts proven patches 
 branch, divisi/<run>. Your checkout and your other branches are never touched.
 
 Start with:  divisi demo`,
-		SilenceErrors: true, SilenceUsage: true,
+		SilenceErrors: true, SilenceUsage: true, DisableSuggestions: true,
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
 			return errors.Join(noneEmpty(c.Flags()), g.setup(), g.findOn(c))
 		},
@@ -120,18 +121,9 @@ Start with:  divisi demo`,
 	root.Version = orchestrator.Version()
 	root.SetVersionTemplate("divisi {{.Version}}\n")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usagef("%s\nSee: %s --help", flagError(err), c.CommandPath())
+		return usagef("%s\nSee: %s --help", cmp.Or(unknownFlag(c, err), flagError(err)), c.CommandPath())
 	})
-	root.AddCommand(
-		newDemo(g), newRun(g), newResume(g), newRetry(g), newSkip(g), newDrop(g),
-		newPause(g), newLine(g), newCancel(g), newPublish(g),
-		newSend(g), newDecide(g), newAccept(g), newShow(g), newLog(g),
-		newDiff(g), newTake(g), newGive(g), newRuns(g),
-		newWatch(g), newDashboard(g), newPlan(g),
-		newContext(g), newRoles(g), newConfig(g), newDoctor(g), newInit(g), newEnv(g), newMemory(g),
-		newTrust(g), newLoopcheck(g), newVersion(g), newServe(g), newJoin(g), newJoinKey(g), newCreds(g), newAudit(g),
-		newWorker(g), newWorkers(g),
-	)
+	g.addGroups(root)
 	g.describeArgs(root)
 	root.SetHelpCommand(newHelp())
 	describeCompletion(root)
@@ -266,7 +258,7 @@ func defaultStateDir() string {
 func codes(list ...int) string {
 	words := map[int]string{
 		codeOK:      "0  success: everything landed, no new gate failures",
-		codeParked:  "1  the run ended with parked tasks, with gates redder than the baseline, unverified, or without a plan",
+		codeParked:  "1  the run ended with parked tasks, with gates redder than the baseline, unverified, or without a plan or a change",
 		codeUsage:   "2  wrong usage or bad input",
 		codeStopped: "3  stopped by a person or by the budget (resume continues it), or cancelled",
 		codeMachine: "4  the machine or a service failed",

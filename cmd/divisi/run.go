@@ -57,6 +57,7 @@ plans of command roles need none.` +
 		"proves again, chosen at random, such as 5%")
 	f.BoolVar(&o.dryRun, "dry-run", false, "print what --plan would do, and change nothing")
 	o.startFlags(c)
+	groupFlags(c)
 	return c
 }
 

@@ -186,11 +186,15 @@ func processesOf(ts *testscript.TestScript, dir string) []string {
 	return out
 }
 
-// jsonEvents: events FILE|stdout [KIND…] says that every line is one event as the log has it, in the log's order, and that
-// the kinds are among them.
+// jsonEvents: events FILE|stdout [KIND…] reports whether every line is one event as the log has it, in the log's order, and
+// the kinds are among them. The last line may be the list of what to do next.
 func jsonEvents(ts *testscript.TestScript, _ bool, args []string) {
 	kinds, last, run := map[string]bool{}, 0.0, ""
-	for i, line := range strings.Split(strings.TrimSuffix(ts.ReadFile(args[0]), "\n"), "\n") {
+	lines := strings.Split(strings.TrimSuffix(ts.ReadFile(args[0]), "\n"), "\n")
+	if end := lines[len(lines)-1]; strings.HasPrefix(end, `{"kind":"next","next":[{"command":"`) {
+		lines = lines[:len(lines)-1]
+	}
+	for i, line := range lines {
 		var e map[string]any
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			ts.Fatalf("line %d is not one JSON document: %v: %s", i+1, err, line)

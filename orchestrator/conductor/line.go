@@ -15,9 +15,10 @@ const maxLineReason = 200
 // line stops or starts the line. What is at work goes on.
 func (c *Conductor) line(ctx context.Context, q Request) (string, error) {
 	stops, outcome := q.Verb == VerbStopLine, "the line goes on"
+	if err := request.Over(c.st); err != nil {
+		return "", err
+	}
 	switch {
-	case c.st.Status.Ended() && c.st.Status != run.Stopped:
-		return "", request.Refusedf("run %s is over: %s", c.cfg.Run, c.st.Status)
 	case stops && c.st.Line != "":
 		return "", request.Refusedf("the line of run %s is stopped already: %s", c.cfg.Run, c.st.Line)
 	case !stops && c.st.Line == "":

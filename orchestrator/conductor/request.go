@@ -198,12 +198,11 @@ func (c *Conductor) Do(ctx context.Context, q Request) (string, error) {
 	if q.By = cmp.Or(q.By, c.cfg.Person); !wire.IsPerson(q.By) {
 		return "", request.Refusedf("the author %.40q of the request is no person", q.By)
 	}
-	over := c.st.Status.Ended() && c.st.Status != run.Stopped
 	switch q.Verb {
 	case VerbCancel:
 		reason := cmp.Or(q.Text, "cancelled by a person")
-		if over {
-			return "", request.Refusedf("run %s is over: %s", c.cfg.Run, c.st.Status)
+		if err := request.Over(c.st); err != nil {
+			return "", err
 		}
 		if q.Task == "" {
 			return "the run is cancelled", c.cancel(ctx, reason)

@@ -86,3 +86,18 @@ func TestAMasterThatPlansNothingIsNoSuccess(t *testing.T) {
 	require.Equal(t, "the master planned nothing: It is unclear what to tidy up.", st.Reason)
 	require.Equal(t, "It is unclear what to tidy up.", report.Of(st).Tasks[0].Summary)
 }
+
+func TestAGoalThatChangesNothingIsNoSuccess(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(1), func(s *run.Spec) { s.Goal = "tidy up" })
+	reads := callOf("dispatch", map[string]any{"tasks": []any{map[string]any{"id": "survey", "role": "reader", "brief": "read"}}})
+	r.play(parts{
+		"master/1": {calls(reads)},
+		"master":   {submits("All is tidy.")},
+		"survey":   {submits("I read it.")},
+	})
+	st := r.run(t.Context())
+	require.Equal(t, run.TaskDone, st.Tasks.ByID["survey"].State)
+	require.Equal(t, run.Parked, st.Status)
+	require.Equal(t, "nothing landed: no task changed a file: All is tidy.", st.Reason)
+}

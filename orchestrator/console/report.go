@@ -120,6 +120,10 @@ func writeReport(w *strings.Builder, r *report.Report, columns int) {
 	writeHandoffs(w, r)
 	writeRoles(w, r.Roles, columns)
 	writeGates(w, r.Gates)
+	if len(r.Next) > 0 {
+		w.WriteString("\nNext:\n")
+		Next(w, r.Next)
+	}
 }
 
 // counts lists numbers by name, sorted by name.

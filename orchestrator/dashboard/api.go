@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"time"
 
+	"divisi/contextscope"
 	"divisi/internal/usage"
+	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
 )
 
@@ -24,6 +27,7 @@ func (s *Server) api() map[string]http.HandlerFunc {
 		"GET /decisions":                       s.decisions,
 		"GET /runs/{run}":                      s.about,
 		"GET /runs/{run}/events":               s.events,
+		"GET /runs/{run}/since":                s.since,
 		"GET /runs/{run}/batch":                s.batch,
 		"GET /runs/{run}/decisions/{id}":       s.decision,
 		"GET /runs/{run}/tasks/{task}":         s.task,
@@ -79,6 +83,58 @@ func (s *Server) about(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.sendJSON(w, map[string]any{"row": row, "report": report})
+}
+
+// since answers with what has become of a run since a time.
+func (s *Server) since(w http.ResponseWriter, r *http.Request) {
+	at, err := strconv.ParseInt(r.URL.Query().Get("time"), 10, 64)
+	if err != nil {
+		s.refuse(w, http.StatusBadRequest, "time is in unix milliseconds")
+		return
+	}
+	lines, err := s.news(r.Context(), r.PathValue("run"), time.UnixMilli(at))
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	s.sendJSON(w, map[string]any{"lines": lines})
+}
+
+// news reads the log again: what the browser missed may be long ago.
+func (s *Server) news(ctx context.Context, id string, at time.Time) (lines []string, err error) {
+	one, leave, err := s.watch(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	if err := one.whole(ctx); err != nil {
+		return nil, err
+	}
+	opened, err := s.opts.Runs.Open(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, opened.Close()) }()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var failed error
+	lines, _ = report.Since(func(yield func(contextscope.Event) bool) {
+		for b, err := range opened.Tail(ctx, 0) {
+			if err != nil {
+				failed = err
+				return
+			}
+			for _, e := range placed(b) {
+				if !yield(e) {
+					return
+				}
+			}
+			if b.Pos >= one.hub.last() { // what comes later is no news of the time away
+				return
+			}
+		}
+	}, at)
+	return lines, failed
 }
 
 // batch answers with the events at one position, whole.

@@ -26,6 +26,8 @@ type logLine struct {
 	Role  string            `json:"role,omitempty"`
 	Text  string            `json:"text"`
 	Level string            `json:"level"`
+	// Fold reports that it tells a person nothing by itself.
+	Fold bool `json:"fold,omitempty"`
 }
 
 // encode makes the server-sent event of a batch: the position as its id, a line for each event as its data.
@@ -39,9 +41,9 @@ func encode(b Batch) frame {
 
 func lineOf(e *contextscope.Event) logLine {
 	var words []string
-	tone := report.Quiet
+	tone, fold := report.Quiet, true
 	for _, l := range report.Lines(e) {
-		tone = max(tone, l.Tone)
+		tone, fold = max(tone, l.Tone), fold && l.Fold
 		for _, s := range []string{l.Text, l.More} {
 			if s != "" {
 				words = append(words, text.Clip(s, maxWords))
@@ -50,7 +52,7 @@ func lineOf(e *contextscope.Event) logLine {
 	}
 	return logLine{
 		ID: e.ID, Time: e.Time.UnixMilli(), Kind: e.Kind, Task: e.Task, Agent: e.Agent, Role: e.Role,
-		Text: text.Short(text.OneLine(strings.Join(words, "; ")), maxLine), Level: tone.String(),
+		Text: text.Short(text.OneLine(strings.Join(words, "; ")), maxLine), Level: tone.String(), Fold: fold,
 	}
 }
 

@@ -35,10 +35,12 @@ type view struct {
 	Ended      int64    `json:"ended"`
 	// Last is the newest event's time, Waited how many milliseconds the run had waited for a person, or for a
 	// process, by then.
-	Last    int64           `json:"last"`
-	Waited  int64           `json:"waited"`
-	Phases  []report.Phase  `json:"phases"`
-	Agents  []report.Agent  `json:"agents"`
+	Last   int64          `json:"last"`
+	Waited int64          `json:"waited"`
+	Phases []report.Phase `json:"phases"`
+	Agents []report.Agent `json:"agents"`
+	// Ways are what a person can do next, as commands.
+	Ways    []report.Way    `json:"ways,omitempty"`
 	Workers []report.Worker `json:"workers"`
 	Queue   report.Queue    `json:"queue"`
 	Flaky   []report.Flaky  `json:"flaky,omitempty"`
@@ -84,6 +86,7 @@ func viewOf(s *run.State, now time.Time) view {
 		Created: milliseconds(s.Spec.Created), Ended: milliseconds(s.Ended), Last: milliseconds(s.Time),
 		Waited: (s.Wait.Until(s.Time) + s.Times.Down).Milliseconds(), Phases: report.Phases(s), Agents: agents,
 		Workers: report.Workers(s, agents), Queue: report.QueueOf(s), Flaky: report.FlakyGates(s),
+		Ways:      report.NextLive(s),
 		Projected: milliseconds(report.Projected(s, now)),
 		Tasks:     make([]task, 0, len(s.Tasks.Order)+1),
 	}

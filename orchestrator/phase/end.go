@@ -171,6 +171,9 @@ func why(s *run.State, end run.Status) string {
 	if plannedNothing(s) {
 		return withWords("the master planned nothing", s.Works.Settled(run.MasterTask))
 	}
+	if changedNothing(s) && s.Tasks.NoneGivenUp() {
+		return withWords("nothing landed: no task changed a file", s.Works.Settled(run.MasterTask))
+	}
 	if why := proof.UnverifiedLanded(s); why != "" && s.Head != s.Spec.Base {
 		what := "landed unverified"
 		if proof.Unverified(s) == "" {
@@ -229,10 +232,15 @@ func outcome(s *run.State) run.Status {
 		return run.Parked
 	}
 	unverified := s.Head != s.Spec.Base && proof.UnverifiedLanded(s) != ""
-	if s.Master.GaveUp() != "" || plannedNothing(s) || unverified || len(s.Missing) > 0 || slices.ContainsFunc(s.Final, failed) {
+	if s.Master.GaveUp() != "" || changedNothing(s) || unverified || len(s.Missing) > 0 || slices.ContainsFunc(s.Final, failed) {
 		return run.Parked
 	}
 	return run.Done
+}
+
+// changedNothing reports whether a goal led to no change.
+func changedNothing(s *run.State) bool {
+	return s.Spec.Plan == nil && s.Master.Done && s.Head == s.Spec.Base
 }
 
 // plannedNothing reports whether the master ended its work and planned no task.

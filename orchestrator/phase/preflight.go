@@ -19,7 +19,7 @@ import (
 )
 
 // ErrPreflight reports that a run could not begin: its setup or its gates could not be run at all.
-var ErrPreflight = errors.New("the repository is not ready for a run")
+var ErrPreflight = errors.New(run.ReasonPreflight)
 
 // Preflight has setup run once on the base commit, before any agent begins.
 func Preflight(s *run.State) []run.Action {

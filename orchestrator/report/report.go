@@ -82,6 +82,8 @@ type Report struct {
 	Files int `json:"files"`
 	// TokensPerLanded is the usage divided by the landed tasks; 0 when nothing landed.
 	TokensPerLanded int `json:"tokens_per_landed,omitempty"`
+	// Next are the commands that continue the run or use its result, the most useful first.
+	Next []Way `json:"next,omitempty"`
 }
 
 // Batch is a landed batch: its newest commit and its tasks.
@@ -124,7 +126,7 @@ func Live(s *run.State, now time.Time) Report {
 	if s.Status.Ended() {
 		return r
 	}
-	r.Times = timesOf(s, now)
+	r.Times, r.Next = timesOf(s, now), NextLive(s)
 	for _, a := range Agents(s) {
 		r.Now = append(r.Now, fmt.Sprintf("%s (%s) %s", a.ID, Span(now.Sub(time.UnixMilli(a.Since))), a.Doing))
 	}
@@ -144,7 +146,7 @@ func Of(s *run.State) Report {
 		Flakes: s.Proofs.Flakes(), Times: TimesOf(s),
 		Notices: s.Notices, Decisions: decisions(s), Doubts: doubts(s), Quotas: s.Quotas.UsedUp(time.Now()),
 	}
-	r.Reproof, r.Quarantines = reproof(s), quarantines(s)
+	r.Reproof, r.Quarantines, r.Next = reproof(s), quarantines(s), Next(s)
 	landed := 0
 	r.Tasks = Tasks(s)
 	for _, t := range r.Tasks {

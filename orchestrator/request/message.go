@@ -15,13 +15,19 @@ import (
 )
 
 // RefusedError reports that a run cannot do a request, why, and what to do instead.
-type RefusedError struct{ Reason string }
+type RefusedError struct {
+	Reason string
+	// Over is set where the run has ended.
+	Over bool
+}
 
 // Error is the reason.
 func (e *RefusedError) Error() string { return e.Reason }
 
 // Refusedf makes a *RefusedError.
-func Refusedf(format string, args ...any) error { return &RefusedError{fmt.Sprintf(format, args...)} }
+func Refusedf(format string, args ...any) error {
+	return &RefusedError{Reason: fmt.Sprintf(format, args...)}
+}
 
 // MaxMessage bounds a message to an agent, in bytes.
 const MaxMessage = 32 << 10
@@ -29,7 +35,7 @@ const MaxMessage = 32 << 10
 // Over returns why nothing of a run can be decided any more, as a *RefusedError; nil while something can.
 func Over(s *run.State) error {
 	if s.Status.Ended() && s.Status != run.Stopped {
-		return Refusedf("run %s is over: %s", s.Spec.Run, s.Status)
+		return &RefusedError{fmt.Sprintf("run %s is over: %s", s.Spec.Run, s.Status), true}
 	}
 	return nil
 }

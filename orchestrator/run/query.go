@@ -69,6 +69,9 @@ func (s *State) Quiet() bool {
 // ReasonWaits begins the reason of a run that waits for a person where no person watches.
 const ReasonWaits = "waits for "
 
+// ReasonPreflight is in the reason of a run that could not begin: its setup or its gates could not be run at all.
+const ReasonPreflight = "the repository is not ready for a run"
+
 // ReasonBudget is why a run that has spent its budget stops.
 const ReasonBudget = "the budget is spent"
 

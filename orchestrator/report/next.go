@@ -1,0 +1,168 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"divisi/internal/spec"
+	"divisi/internal/text"
+	"divisi/orchestrator/proof"
+	"divisi/orchestrator/run"
+)
+
+// Way is a command that continues a run or uses its result, and what it is for.
+type Way struct {
+	Command string `json:"command"`
+	Why     string `json:"why"`
+}
+
+// program is how a command of this program begins.
+const program = "divisi"
+
+func way(why string, args ...string) Way { return Way{program + " " + strings.Join(args, " "), why} }
+
+// Next lists what a person can do about a run that has ended, or that no process conducts, the most useful first.
+func Next(s *run.State) []Way {
+	id := s.Spec.Run
+	report := way("the whole report", "show", id)
+	switch {
+	case !s.Status.Ended():
+		return []Way{way("continue it", "resume", id), report}
+	case s.Status == run.Done:
+		return append(landed(s), report)
+	case s.Status == run.Parked:
+		return append(append(repair(s), landed(s)...), report)
+	case s.Status == run.Stopped:
+		return append(append(restart(s), landed(s)...), report)
+	}
+	return append(landed(s), report)
+}
+
+// NextLive lists what a person can do about a run that a process conducts.
+func NextLive(s *run.State) []Way {
+	id := s.Spec.Run
+	switch {
+	case s.Status.Ended():
+		return Next(s)
+	case s.Line != "":
+		return []Way{way("let it continue", "line", "start", id)}
+	case s.Wait.For != "":
+		return []Way{way("answer what it waits for", "decide", id), way("follow it", "watch", id)}
+	}
+	return []Way{way("follow it", "watch", id), way("stop it after the current turns", "pause", id)}
+}
+
+// restart continues a run that has stopped.
+func restart(s *run.State) []Way {
+	id := s.Spec.Run
+	switch {
+	case s.StoppedByBudget():
+		return []Way{way("continue it with more tokens", "resume", id, "--budget", fmt.Sprint(2*max(s.Budget, s.Usage.Total())))}
+	case proof.Unproven(s):
+		return []Way{way("after reading the message: changes land without proof", "resume", id, "--allow-unverified")}
+	case strings.Contains(s.Reason, run.ReasonPreflight):
+		return []Way{way("when what the message names is fixed", "resume", id)}
+	case strings.HasPrefix(s.Reason, run.ReasonWaits):
+		return []Way{way("answer what it waits for", "decide", id), way("then continue it", "resume", id)}
+	}
+	return []Way{way("continue it", "resume", id)}
+}
+
+// landed uses what is on the branch of a run, or publishes it.
+func landed(s *run.State) []Way {
+	switch repo := text.Shell(s.Spec.Repo); {
+	case s.Ref != "":
+		branch := strings.TrimPrefix(s.Ref, "refs/heads/")
+		return []Way{
+			{fmt.Sprintf("git -C %s merge %s", repo, branch), "take what landed into your branch"},
+			{fmt.Sprintf("git -C %s diff --stat %.12s %s", repo, s.Spec.Base, branch), "what it changes"},
+		}
+	case s.Head != s.Spec.Base:
+		return []Way{way("put what has landed so far on a branch", "publish", s.Spec.Run)}
+	}
+	return nil
+}
+
+// Unfetched are the ways of a run whose branch is on another machine only.
+func Unfetched(id string, ways []Way) []Way {
+	out := []Way{way("get its branch into the repository of this directory", "publish", id)}
+	for _, w := range ways {
+		if strings.HasPrefix(w.Command, program) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// Remember reviews notes that a run suggests for later ones.
+func Remember(repo string, notes int) Way {
+	return way("review "+text.Count(notes, "suggested note"), "memory", "proposals", "--repo", text.Shell(repo))
+}
+
+// maxRepairs bounds the tasks that are named one by one.
+const maxRepairs = 3
+
+// repair is what can be done about parked tasks: those that were tried, as the others only wait for them.
+func repair(s *run.State) (ways []Way) {
+	var tried, parked []*run.Task
+	for _, id := range s.Tasks.Order {
+		if t := s.Tasks.ByID[id]; t.State == run.TaskParked {
+			if parked = append(parked, t); s.Works[id] != nil {
+				tried = append(tried, t)
+			}
+		}
+	}
+	if len(tried) == 0 {
+		tried = parked
+	}
+	if len(parked) == 0 {
+		return replan(s)
+	}
+	for _, t := range tried[:min(len(tried), maxRepairs)] {
+		ways = append(ways, repairOf(s, t)...)
+	}
+	if len(parked) == 1 {
+		return ways
+	}
+	why := fmt.Sprintf("try all %d parked tasks again", len(parked))
+	if more := len(tried) - maxRepairs; more > 0 {
+		why += fmt.Sprintf(", also the %d more that are not listed", more)
+	}
+	return append(ways, way(why, "retry", s.Spec.Run))
+}
+
+// repairOf is what can be done about one parked task.
+func repairOf(s *run.State, t *run.Task) (ways []Way) {
+	id, name := s.Spec.Run, t.Task.ID
+	a := s.Works[name].Newest()
+	patch := a != nil && a.Result != nil && a.Result.Patch != nil
+	if a != nil {
+		ways = append(ways, way("why it failed, with the output of its gates", "log", id+"/"+name))
+	}
+	if patch {
+		ways = append(ways, way("what its last attempt changed", "diff", id+"/"+name))
+	}
+	switch role := s.Spec.RoleOn(t, t.Choice.At); {
+	case a == nil:
+		ways = append(ways, way("try it again", "retry", id, name))
+	case role.Executor == spec.ExecutorModel:
+		ways = append(ways, way("try again with a better brief", "retry", id, name, "--brief", `"BRIEF"`))
+	default:
+		ways = append(ways, way("try again with another role", "retry", id, name, "--role", "ROLE"))
+	}
+	if patch {
+		ways = append(ways, way("fix it by hand, then submit it", "take", id+"/"+name, "DIR"))
+	}
+	return append(ways, way("do without it", "skip", id, name))
+}
+
+// replan is what can be done about a goal that led to no change.
+func replan(s *run.State) []Way {
+	if s.Spec.Plan != nil || s.Head != s.Spec.Base || s.Works[run.MasterTask] == nil {
+		return nil
+	}
+	return []Way{
+		way("what the master read and answered", "context", s.Spec.Run+"/"+run.MasterTask),
+		way("begin again with a clearer goal", "run", `"GOAL"`, "--repo", text.Shell(s.Spec.Repo)),
+	}
+}

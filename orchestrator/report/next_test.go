@@ -1,0 +1,114 @@
+package report
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/internal/spec"
+	"divisi/orchestrator/run"
+)
+
+// tried adds a task whose only attempt ended, with a patch or without.
+func tried(s *run.State, id, role string, patch bool) {
+	waits(s, id, role)
+	r := &spec.Result{Status: spec.StatusFailed}
+	if patch {
+		r.Patch = &spec.Patch{}
+	}
+	s.Works[id] = &run.Work{ID: id, Role: role, Last: 1, Attempts: map[int]*run.Attempt{1: {Attempt: 1, Result: r}}}
+}
+
+// waits adds a parked task that was not tried.
+func waits(s *run.State, id, role string) {
+	s.Tasks.Order = append(s.Tasks.Order, id)
+	s.Tasks.ByID[id] = &run.Task{Task: spec.Task{ID: id, Role: role}, State: run.TaskParked}
+}
+
+func TestTheEndNamesTheWayOn(t *testing.T) {
+	t.Parallel()
+	published := func(s *run.State) { s.Head, s.Ref = "b2", "refs/heads/divisi/r" }
+	for name, c := range map[string]struct {
+		status run.Status
+		reason string
+		state  func(*run.State)
+		want   []string
+	}{
+		"done": {run.Done, "", published, []string{
+			"git -C /repo merge divisi/r", "git -C /repo diff --stat b1 divisi/r", "divisi show r",
+		}},
+		"done without a change": {run.Done, "", nil, []string{"divisi show r"}},
+		"no patch": {run.Parked, "", func(s *run.State) { tried(s, "a", "model", false) }, []string{
+			"divisi log r/a", `divisi retry r a --brief "BRIEF"`, "divisi skip r a", "divisi show r",
+		}},
+		"a patch of a command, and what landed": {run.Parked, "", func(s *run.State) { published(s); tried(s, "a", "command", true) }, []string{
+			"divisi log r/a", "divisi diff r/a", "divisi retry r a --role ROLE", "divisi take r/a DIR", "divisi skip r a",
+			"git -C /repo merge divisi/r", "git -C /repo diff --stat b1 divisi/r", "divisi show r",
+		}},
+		"one that was tried, and one that waits for it": {run.Parked, "", func(s *run.State) { waits(s, "b", "model"); tried(s, "a", "model", false) }, []string{
+			"divisi log r/a", `divisi retry r a --brief "BRIEF"`, "divisi skip r a", "divisi retry r", "divisi show r",
+		}},
+		"none was tried": {run.Parked, "", func(s *run.State) { waits(s, "a", "model") }, []string{
+			"divisi retry r a", "divisi skip r a", "divisi show r",
+		}},
+		"a goal without a plan": {run.Parked, "", func(s *run.State) { s.Works[run.MasterTask] = &run.Work{} }, []string{
+			"divisi context r/master", `divisi run "GOAL" --repo /repo`, "divisi show r",
+		}},
+		"red gates": {run.Parked, "", published, []string{
+			"git -C /repo merge divisi/r", "git -C /repo diff --stat b1 divisi/r", "divisi show r",
+		}},
+		"budget":    {run.Stopped, run.ReasonBudget, func(s *run.State) { s.Budget = 700 }, []string{"divisi resume r --budget 1400", "divisi show r"}},
+		"decision":  {run.Stopped, run.ReasonWaits + "a plan", nil, []string{"divisi decide r", "divisi resume r", "divisi show r"}},
+		"preflight": {run.Stopped, "failed: " + run.ReasonPreflight + ": x", nil, []string{"divisi resume r", "divisi show r"}},
+		"stopped":   {run.Stopped, "", func(s *run.State) { s.Head = "b2" }, []string{"divisi resume r", "divisi publish r", "divisi show r"}},
+		"cancelled": {run.Cancelled, "", func(s *run.State) { s.Head = "b2" }, []string{"divisi publish r", "divisi show r"}},
+		"killed":    {run.Running, "", nil, []string{"divisi resume r", "divisi show r"}},
+	} {
+		s := run.NewState()
+		s.Spec = run.Spec{Run: "r", Repo: "/repo", Base: "b1", AllowUnverified: true, Roles: map[string]spec.Role{
+			"model": {Executor: spec.ExecutorModel}, "command": {Executor: spec.ExecutorCommand},
+		}}
+		s.Head, s.Status, s.Reason = "b1", c.status, c.reason
+		if c.state != nil {
+			c.state(s)
+		}
+		require.Equal(t, c.want, commands(Next(s)), name)
+	}
+}
+
+func commands(ways []Way) (out []string) {
+	for _, w := range ways {
+		out = append(out, w.Command)
+	}
+	return out
+}
+
+func TestManyParkedTasksAreCounted(t *testing.T) {
+	t.Parallel()
+	s := run.NewState()
+	s.Spec.Run, s.Status = "r", run.Parked
+	for _, id := range []string{"a", "b", "c", "d", "e"} {
+		tried(s, id, "model", false)
+	}
+	ways := Next(s)
+	require.NotContains(t, commands(ways), "divisi log r/d")
+	require.Contains(t, ways, Way{"divisi retry r", "try all 5 parked tasks again, also the 2 more that are not listed"})
+}
+
+func TestALiveRunIsAnsweredOrFollowed(t *testing.T) {
+	t.Parallel()
+	s := run.NewState()
+	s.Spec.Run, s.Status = "r", run.Running
+	require.Equal(t, []string{"divisi watch r", "divisi pause r"}, commands(NextLive(s)))
+	s.Wait.For = "an answer"
+	require.Equal(t, []string{"divisi decide r", "divisi watch r"}, commands(NextLive(s)))
+	s.Line = "a bad plan"
+	require.Equal(t, []string{"divisi line start r"}, commands(NextLive(s)))
+}
+
+func TestABranchOnAnotherMachineIsFetchedFirst(t *testing.T) {
+	t.Parallel()
+	s := run.NewState()
+	s.Spec.Run, s.Status, s.Ref = "r", run.Done, "refs/heads/divisi/r"
+	require.Equal(t, []string{"divisi publish r", "divisi show r"}, commands(Unfetched("r", Next(s))))
+}
