@@ -105,12 +105,14 @@ type Removal struct {
 	Before    time.Time // also runs that began earlier and that no process carries out; zero for none
 	Leftovers bool      // also what demos, dry runs and killed processes left more than a day ago
 	Local     bool      // leave runs on their NATS servers
+	Preview   bool      // remove nothing, and yield what would be removed
 }
 
 // Removed is a run, or a directory, that was removed.
 type Removed struct {
 	What               string // the id of the run, or the directory
 	Bytes, ServerBytes uint64
+	OnServer           bool     // it has data on a NATS server too, whose size a preview does not know
 	Repo               string   // has the branches
 	Branches           []string // of the run, which stay
 }

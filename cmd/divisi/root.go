@@ -258,7 +258,7 @@ func defaultStateDir() string {
 func codes(list ...int) string {
 	words := map[int]string{
 		codeOK:      "0  success: everything landed, no new gate failures",
-		codeParked:  "1  the run ended with parked tasks, with gates redder than the baseline, unverified, or without a plan or a change",
+		codeParked:  "1  the run ended with parked tasks, gates redder than the baseline, unverified, or no plan or change",
 		codeUsage:   "2  wrong usage or bad input",
 		codeStopped: "3  stopped by a person or by the budget (resume continues it), or cancelled",
 		codeMachine: "4  the machine or a service failed",

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,9 +17,11 @@ import (
 
 func newRuns(g *globals) *cobra.Command {
 	c := &cobra.Command{
-		Use:     "runs",
-		Short:   "List the runs",
-		Long:    "List the runs here, or on the server of --on, newest first." + codes(codeOK, codeUsage, codeMachine),
+		Use:   "runs",
+		Short: "List the runs",
+		Long: `List the runs here, or on the server of --on, newest first: state, progress, age, tokens, repository, and what a
+run waits for: a decision, a person, a machine or a quota. On a terminal the table fits its width. With
+--output json each run is its report, with the same fields.` + codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi runs\n  divisi runs --output json",
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return g.listRuns(c.Context()) },
@@ -79,40 +83,55 @@ func (g *globals) listRuns(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var rows [][]string
+	var rows []console.Row
 	for _, id := range ids {
-		cells, v := g.runCells(ctx, id)
-		err := g.print(func(*strings.Builder) error {
-			row, err := cells()
-			rows = append(rows, row)
-			return err
-		}, v)
+		row, v, err := g.runRow(ctx, id)
+		if err == nil {
+			err = g.print(say(""), v)
+		}
 		if err != nil {
 			return fmt.Errorf("print run %s: %w", id, err)
 		}
+		rows = append(rows, row)
 	}
-	text := console.Table(rows)
 	if len(ids) == 0 {
-		text = fmt.Sprintf("There are no runs %s. Start one with: divisi demo\n", g.place())
+		return g.print(say("There are no runs %s. Start one with: divisi demo\n", g.place()))
 	}
-	return g.print(say("%s", text))
+	columns := wholeRow
+	if isTerminal(g.out) {
+		columns = width(g.out)
+	}
+	return g.print(say("%s\n", strings.Join(console.Runs(rows, columns), "\n")))
 }
 
-// runCells returns the cells of a run's row, and its report; also of one that cannot be read.
-func (g *globals) runCells(ctx context.Context, id string) (cells func() ([]string, error), v any) {
+// wholeRow is a width at which nothing of a run's row is cut, for programs that read it.
+const wholeRow = 10_000
+
+// runRow returns the row of a run, and its report with the row's fields; also of one that cannot be read.
+func (g *globals) runRow(ctx context.Context, id string) (row console.Row, v any, err error) {
 	s, err := g.runs().Summary(ctx, id)
 	if err == nil {
-		return func() ([]string, error) {
-			how, err := console.Progress(s.Report)
-			return append([]string{id, unfetched(s)}, how...), err
-		}, s.Report
+		if row, err = console.RowOf(id, unfetched(s), s.Report, now()); err != nil {
+			return row, nil, err
+		}
+		v, err = joined(s.Report, row)
+		return row, v, err
 	}
-	state := "unreadable"
+	row = console.Row{Run: id, Status: "unreadable", Error: g.calls(errorLine(err))}
 	if code, _ := orchestrator.CodeOf(err); code == usage.Format {
-		state = "other format"
+		row.Status = "other format"
 	}
-	return func() ([]string, error) { return []string{id, state, g.calls(errorLine(err))}, nil },
-		map[string]string{"run": id, "state": state, "error": g.calls(worded(err))}
+	return row, map[string]string{"run": id, "state": row.Status, "error": g.calls(worded(err))}, nil
+}
+
+// joined adds fields behind those of a JSON object.
+func joined(object json.RawMessage, fields any) (json.RawMessage, error) {
+	more, err := json.Marshal(fields)
+	if err != nil {
+		return nil, fmt.Errorf("encode the row of a run: %w", err)
+	}
+	out := bytes.TrimSuffix(bytes.TrimSpace(object), []byte("}"))
+	return slices.Concat(out, []byte(","), more[1:]), nil
 }
 
 // unfetched is the state of a run, and whether its branch is in no repository yet.

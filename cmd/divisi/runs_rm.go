@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"iter"
 	"strconv"
 	"strings"
 	"time"
@@ -21,6 +22,7 @@ type remover struct {
 	*globals
 	olderThan                   string
 	leftovers, local, unfetched bool
+	yes, dryRun                 bool
 }
 
 func newRunsRm(g *globals) *cobra.Command {
@@ -30,9 +32,11 @@ func newRunsRm(g *globals) *cobra.Command {
 		Short: "Remove runs that are not active: here, and on their NATS server",
 		Long: `Remove the directory of each run, and on an external NATS server its events, objects and queues. A run
 that is active is refused; one that is removed cannot be resumed, shown or published any more. Your
-repository is not touched: a branch that was published stays. With --on the server's host removes the
-run; one whose branch is in no repository yet needs --unfetched.` + codes(codeOK, codeUsage, codeMachine),
-		Example: "  divisi runs rm 1f2e\n  divisi runs rm --older-than 30d --leftovers",
+repository is not touched: a branch that was published stays. On a terminal it lists what goes, and asks;
+--yes does not ask, and neither does a command without a terminal, such as one of a script. --dry-run lists
+what would go, and removes nothing. With --on the server's host removes the run; one whose branch is in no
+repository yet needs --unfetched.` + codes(codeOK, codeUsage, codeMachine),
+		Example: "  divisi runs rm 1f2e\n  divisi runs rm --older-than 30d --leftovers --dry-run",
 		RunE:    func(c *cobra.Command, args []string) error { return r.remove(c.Context(), args) },
 	}
 	f := c.Flags()
@@ -40,6 +44,8 @@ run; one whose branch is in no repository yet needs --unfetched.` + codes(codeOK
 	f.BoolVar(&r.leftovers, "leftovers", false, "also what demos, dry runs and killed processes left more than a day ago")
 	f.BoolVar(&r.local, "local", false, "remove only the local files, and leave the run on its NATS server")
 	f.BoolVar(&r.unfetched, "unfetched", false, "with --on: also a run whose branch is in no repository yet")
+	f.BoolVar(&r.yes, "yes", false, "remove without asking")
+	f.BoolVar(&r.dryRun, "dry-run", false, "list what would be removed, with sizes, and remove nothing")
 	return c
 }
 
@@ -48,11 +54,24 @@ func (r *remover) remove(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	switch {
+	case r.on == "" && r.unfetched:
+		return usagef("--unfetched is for the runs of a server, which --on names")
+	case r.on != "" && (what.Leftovers || what.Local || !what.Before.IsZero()):
+		return usagef("on a server runs are removed by their names alone, and by the server after what its --keep says")
+	}
+	asks := r.interactive() && !r.yes
+	if r.dryRun || asks {
+		n, err := r.preview(ctx, what)
+		if err != nil || r.dryRun || n == 0 {
+			return err
+		}
+		if err := r.confirm(ctx, r.out, "Remove for good?", "nothing was removed"); err != nil {
+			return err
+		}
+	}
 	if r.on != "" {
 		return r.removeOn(ctx, what)
-	}
-	if r.unfetched {
-		return usagef("--unfetched is for the runs of a server, which --on names")
 	}
 	freed := uint64(0)
 	for removed, err := range orchestrator.Remove(r.log.WithContext(ctx), r.stateDir, what) {
@@ -67,11 +86,52 @@ func (r *remover) remove(ctx context.Context, args []string) error {
 	return r.print(say("freed %s\n", doctor.Bytes(freed)))
 }
 
+// preview lists what would be removed, and counts it.
+func (r *remover) preview(ctx context.Context, what orchestrator.Removal) (n int, err error) {
+	total := uint64(0)
+	for removed, err := range r.previewed(ctx, what) {
+		if err != nil {
+			return n, err
+		}
+		words := "would remove " + removed.What
+		if r.on == "" {
+			words += ": " + doctor.Bytes(removed.Bytes)
+		}
+		if removed.OnServer {
+			words += ", and its data on its NATS server"
+		}
+		n, total = n+1, total+removed.Bytes
+		line := map[string]any{"would_remove": removed.What, "bytes": removed.Bytes, "on_server": removed.OnServer}
+		if err := r.print(say("%s\n", words), line); err != nil {
+			return n, err
+		}
+	}
+	switch {
+	case n == 0:
+		return n, r.print(say("nothing to remove\n"))
+	case r.on != "":
+		return n, nil
+	}
+	return n, r.print(say("would free %s\n", doctor.Bytes(total)))
+}
+
+// previewed yields what would be removed here, or on the server of --on.
+func (r *remover) previewed(ctx context.Context, what orchestrator.Removal) iter.Seq2[orchestrator.Removed, error] {
+	if r.on == "" {
+		what.Preview = true
+		return orchestrator.Remove(r.log.WithContext(ctx), r.stateDir, what)
+	}
+	return func(yield func(orchestrator.Removed, error) bool) {
+		for _, id := range what.Runs {
+			if !yield(orchestrator.Removed{What: id, OnServer: true}, nil) {
+				return
+			}
+		}
+	}
+}
+
 // removeOn has the host of a server remove runs.
 func (r *remover) removeOn(ctx context.Context, what orchestrator.Removal) error {
-	if what.Leftovers || what.Local || !what.Before.IsZero() {
-		return usagef("on a server runs are removed by their names alone, and by the server after what its --keep says")
-	}
 	for _, id := range what.Runs {
 		removed, err := orchestrator.RemoveOn(r.log.WithContext(ctx), r.at, id, r.unfetched)
 		if err != nil {

@@ -114,6 +114,13 @@ func (g *globals) choose(c *console.Console, d orchestrator.Decision, note strin
 		q.Note = strings.TrimPrefix(fmt.Sprintf("%s; some lines are not shown, and your answer is for them too: "+
 			"see the whole patch with: divisi diff %s/%s", q.Note, d.Run, task), "; ")
 	}
+	if len(d.Patches) == 1 {
+		of := d.Run + "/" + d.Patches[0].Task
+		q.Elsewhere = []console.Elsewhere{
+			{Name: "take", Does: "fix the patch by hand", Command: "divisi take " + of + " DIR"},
+			{Name: "cancel", Does: "end the task for good", Command: "divisi cancel " + of},
+		}
+	}
 	said, err := c.Decide(g.in, q)
 	return orchestrator.Choice(said), err
 }

@@ -20,7 +20,14 @@ type Decision struct {
 	Choices    []string
 	Patches    []Patch
 	Options    []Option
+	// Elsewhere are ways that a command of its own takes, while the decision stays open.
+	Elsewhere []Elsewhere
+	// why is the option that was chosen and whose text is asked for; nil for none.
+	why *Option
 }
+
+// Elsewhere is a way that a command takes.
+type Elsewhere struct{ Name, Does, Command string }
 
 // Patch is what the newest attempt of a task has changed, fit for a terminal.
 type Patch struct{ Task, Text string }
@@ -38,6 +45,10 @@ type Answer struct{ Option, Text, Task string }
 // Decide shows a decision and asks, on a line of in. Meanwhile events are taken in, but not drawn. The end of in is no answer.
 func (c *Console) Decide(in io.Reader, d Decision) (said Answer, err error) {
 	d.Note = c.opts.Calls(d.Note)
+	d.Elsewhere = slices.Clone(d.Elsewhere)
+	for i := range d.Elsewhere {
+		d.Elsewhere[i].Command = c.opts.Calls(d.Elsewhere[i].Command)
+	}
 	width := c.textWidth()
 	return said, c.converse(in, d.text(width), func(words string) (again string) {
 		said, again = d.answer(words)
@@ -70,6 +81,14 @@ func (d *Decision) text(width int) string {
 	}
 	for i, choice := range d.Choices {
 		p.line(1, fmt.Sprintf("%d: %s", i+1, safe(choice)))
+	}
+	if d.yes() != nil {
+		for i, o := range d.Options {
+			p.line(1, fmt.Sprintf("%d %s: %s", i+1, o.Name, o.Does))
+		}
+		for i, o := range d.Elsewhere {
+			p.line(1, fmt.Sprintf("%d %s: %s", len(d.Options)+i+1, o.Name, o.Does))
+		}
 	}
 	if d.Note != "" {
 		p.line(0, "("+d.Note+")")
@@ -105,53 +124,104 @@ func (d *Decision) prompt() string {
 		}
 		return "Your answer; Enter leaves it open: "
 	}
-	var say []string
-	for i := range d.Options {
-		switch o := &d.Options[i]; {
-		case o == yes:
-			say = append(say, "y "+o.Does)
-		case !o.NeedsText:
-			say = append(say, o.Name+" "+o.Does)
-		case len(d.Patches) > 1:
-			say = append(say, "the name of a task and a sentence: "+o.Name+" "+o.Does)
-		default:
-			say = append(say, "a sentence "+o.Does)
+	last := len(d.Options) + len(d.Elsewhere)
+	say := fmt.Sprintf("1 to %d, or the word", last)
+	if takes := d.takes(); takes != nil {
+		say += "; a sentence means " + takes.Name
+		if len(d.Patches) > 1 {
+			say += ", behind the name of its task"
 		}
 	}
-	return strings.Join(append(say, "Enter leaves it open: "), "; ")
+	return say + "; Enter leaves it open: "
+}
+
+// takes is the option that a sentence means; nil for none.
+func (d *Decision) takes() *Option {
+	at := slices.IndexFunc(d.Options, func(o Option) bool { return o.NeedsText })
+	if at < 0 {
+		return nil
+	}
+	return &d.Options[at]
 }
 
 // answer reads a line. One word that is no answer is more likely a slip than a reason.
 func (d *Decision) answer(words string) (said Answer, again string) {
 	lower := strings.ToLower(words)
-	first, rest, sentence := strings.Cut(words, " ")
-	first = strings.TrimSuffix(first, ":")
-	yes := d.yes()
-	takes := slices.IndexFunc(d.Options, func(o Option) bool { return o.NeedsText })
-	named := slices.IndexFunc(d.Options, func(o Option) bool { return !o.NeedsText && o.Name == lower })
+	yes, takes := d.yes(), d.takes()
+	at := d.named(lower)
 	switch {
 	case words == "":
 		return said, ""
-	case yes == nil && takes >= 0:
-		if n, err := strconv.Atoi(words); err == nil && len(d.Choices) > 0 && !slices.Contains(d.Choices, words) {
-			if n < 1 || n > len(d.Choices) {
-				return said, fmt.Sprintf("%d is the number of none. %s", n, d.prompt())
-			}
-			words = d.Choices[n-1]
-		}
-		return Answer{Option: d.Options[takes].Name, Text: words}, ""
-	case yes != nil && (lower == "y" || lower == "yes"):
+	case yes == nil && takes != nil:
+		return d.reply(takes, words)
+	case d.why != nil:
+		return d.sentence(d.why, words)
+	case lower == "y" || lower == "yes":
 		return Answer{Option: yes.Name}, ""
-	case named >= 0:
-		return Answer{Option: d.Options[named].Name}, ""
-	case takes < 0:
+	case at >= len(d.Options):
+		e := d.Elsewhere[at-len(d.Options)]
+		return said, fmt.Sprintf("To %s, leave it open and run: %s. %s", e.Name, e.Command, d.prompt())
+	case at >= 0 && d.Options[at].NeedsText:
+		d.why = &d.Options[at]
+		if len(d.Patches) > 1 {
+			return said, whichTask
+		}
+		return said, "Why, in words? Enter leaves it open: "
+	case at >= 0:
+		return Answer{Option: d.Options[at].Name}, ""
+	case takes == nil:
 		return said, fmt.Sprintf("%q is none of the answers. %s", words, d.prompt())
-	case !sentence:
-		return said, fmt.Sprintf("%q is one word, and more likely a slip than a sentence. %s", words, d.prompt())
-	case len(d.Patches) < 2:
-		return Answer{Option: d.Options[takes].Name, Text: words}, ""
-	case !slices.ContainsFunc(d.Patches, func(p Patch) bool { return p.Task == first }):
-		return said, fmt.Sprintf("%s is not one of these tasks. %s", first, d.prompt())
+	case !strings.Contains(words, " "):
+		return said, fmt.Sprintf("%q is none of the answers, and one word is no sentence. %s", words, d.prompt())
 	}
-	return Answer{Option: d.Options[takes].Name, Text: strings.TrimSpace(rest), Task: first}, ""
+	return d.sentence(takes, words)
+}
+
+// whichTask asks for the text of an option where there are several patches.
+const whichTask = "Which task, and why? Enter leaves it open: "
+
+// named is the place of the option, among all ways, that a number or a word names; -1 for none.
+func (d *Decision) named(word string) int {
+	var names []string
+	for _, o := range d.Options {
+		names = append(names, o.Name)
+	}
+	for _, e := range d.Elsewhere {
+		names = append(names, e.Name)
+	}
+	if n, err := strconv.Atoi(word); err == nil && n >= 1 && n <= len(names) {
+		return n - 1
+	}
+	return slices.Index(names, word)
+}
+
+// reply answers a question, in words or by the number of a proposed answer.
+func (d *Decision) reply(takes *Option, words string) (said Answer, again string) {
+	if n, err := strconv.Atoi(words); err == nil && len(d.Choices) > 0 && !slices.Contains(d.Choices, words) {
+		if n < 1 || n > len(d.Choices) {
+			return said, fmt.Sprintf("%d is the number of none. %s", n, d.prompt())
+		}
+		words = d.Choices[n-1]
+	}
+	return Answer{Option: takes.Name, Text: words}, ""
+}
+
+// sentence is an option with its text; where there are several patches it begins with the name of a task.
+func (d *Decision) sentence(o *Option, words string) (said Answer, again string) {
+	if len(d.Patches) < 2 {
+		return Answer{Option: o.Name, Text: words}, ""
+	}
+	first, rest, _ := strings.Cut(words, " ")
+	first, rest = strings.TrimSuffix(first, ":"), strings.TrimSpace(rest)
+	ask := d.prompt()
+	if d.why != nil {
+		ask = whichTask
+	}
+	switch {
+	case !slices.ContainsFunc(d.Patches, func(p Patch) bool { return p.Task == first }):
+		return said, fmt.Sprintf("%s is not one of these tasks. %s", first, ask)
+	case rest == "":
+		return said, fmt.Sprintf("No reason is behind the name of %s. %s", first, ask)
+	}
+	return Answer{Option: o.Name, Text: rest, Task: first}, ""
 }

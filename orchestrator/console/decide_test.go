@@ -16,6 +16,10 @@ func TestDecide(t *testing.T) {
 			{"accept", "lets the patch go on", false}, {"reject", "rejects it", true}, {"skip", "gives it up", false},
 		}}
 	}
+	taken := func(d Decision) Decision {
+		d.Elsewhere = []Elsewhere{{"take", "fix it by hand", "divisi take r/one DIR"}}
+		return d
+	}
 	question := func(choices ...string) Decision {
 		return Decision{Text: "an answer to a/1: Which?", Choices: choices, Options: []Option{{"answer", "goes to the agent", true}}}
 	}
@@ -25,10 +29,16 @@ func TestDecide(t *testing.T) {
 		want  Answer
 		shows string
 	}{
-		"a yes":                     {patch(one), "Y\n", Answer{Option: "accept"}, "The patch of one:\n+a\n"},
-		"a reason":                  {patch(one), "the comma stays\n", Answer{Option: "reject", Text: "the comma stays"}, ""},
-		"an option by its name":     {patch(one), "skip\n", Answer{Option: "skip"}, "skip gives it up; Enter leaves\nit open"},
-		"a slip":                    {patch(one), "no\nyes\n", Answer{Option: "accept"}, "\"no\" is one word, and more likely a slip"},
+		"a yes":                  {patch(one), "Y\n", Answer{Option: "accept"}, "The patch of one:\n+a\n"},
+		"a reason":               {patch(one), "the comma stays\n", Answer{Option: "reject", Text: "the comma stays"}, ""},
+		"an option by its name":  {patch(one), "skip\n", Answer{Option: "skip"}, "3 skip: gives it up"},
+		"a number":               {patch(one), "3\n", Answer{Option: "skip"}, "1 to 3, or the word; a sentence means reject; Enter leaves it open: "},
+		"a number that asks why": {patch(one), "2\nugly\n", Answer{Option: "reject", Text: "ugly"}, "Why, in words? Enter leaves it open: "},
+		"a word that asks why":   {patch(one), "reject\n\n", Answer{}, "Why, in words?"},
+		"why of a set":           {patch(one, two), "2\nbad\none\none: bad\n", Answer{"reject", "bad", "one"}, "No reason is behind the name of one."},
+		"a command":              {taken(patch(one)), "take\n5\n4\n1\n", Answer{Option: "accept"}, "To take, leave it open and run: divisi -d take r/one DIR."},
+
+		"a slip":                    {patch(one), "no\nyes\n", Answer{Option: "accept"}, "\"no\" is none of the answers, and one word is no sentence."},
 		"later":                     {patch(one), "\ny\n", Answer{}, "(later: divisi -d decide)"},
 		"the end":                   {patch(one), "", Answer{}, ""},
 		"one of a set":              {patch(one, two), "two: too long\n", Answer{"reject", "too long", "two"}, ""},

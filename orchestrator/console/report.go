@@ -33,11 +33,6 @@ func EndReport(b *strings.Builder, data json.RawMessage, width int) error {
 	})
 }
 
-// Progress returns how far a run is, by its report as JSON, and its goal: the cells of a row.
-func Progress(data json.RawMessage) (cells []string, err error) {
-	return cells, render(data, func(r *report.Report) { cells = []string{progress(r), r.Goal} })
-}
-
 // render reads what is shown.
 func render[T any](data json.RawMessage, write func(*T)) error {
 	var v T

@@ -51,15 +51,15 @@ func Table(rows [][]string) string {
 
 func cellWidth(s string) int { return lipgloss.Width(s) }
 
-// column is one column of the table of tasks: its head, and from which width of the terminal on it is shown.
-type column struct {
+// column is one column of a table of things: its head, and from which width of the terminal on it is shown.
+type column[T any] struct {
 	head  string
 	from  int
 	right bool
-	cell  func(*report.Task) string
+	cell  func(*T) string
 }
 
-var columns = []column{
+var taskColumns = []column[report.Task]{
 	{"task", 0, false, func(t *report.Task) string { return t.ID }},
 	{"status", 0, false, func(t *report.Task) string { return t.Status() }},
 	{"role", 60, false, func(t *report.Task) string { return t.Role }},
@@ -80,16 +80,15 @@ func unless0(n int, s string) string {
 	return s
 }
 
-// writeTasks writes a table of tasks, one a line, at most width cells wide; the reason of a task that did not end well
-// is below it. Columns without content, and those for which there is no room, are left out; of the last one is cut what does not
-// fit.
-func writeTasks(b *strings.Builder, tasks []report.Task, width int) {
+// table returns a head and a line for each thing, at most width cells wide. Columns without content, and those for which there is
+// no room, are left out; of the last one is cut what does not fit.
+func table[T any](columns []column[T], things []T, width int) []string {
 	width = max(width, 20)
-	rows, left, right := make([][]string, len(tasks)+1), width, []int(nil)
+	rows, left, right := make([][]string, len(things)+1), width, []int(nil)
 	for _, c := range columns {
 		cells, widest := []string{c.head}, 0
-		for i := range tasks {
-			cells = append(cells, safe(c.cell(&tasks[i])))
+		for i := range things {
+			cells = append(cells, safe(c.cell(&things[i])))
 			widest = max(widest, cellWidth(cells[i+1]))
 		}
 		if width < c.from || widest == 0 {
@@ -110,10 +109,15 @@ func writeTasks(b *strings.Builder, tasks []report.Task, width int) {
 		}
 		left -= widest + 2
 	}
-	for i, line := range Columns(rows, 2, right...) {
+	return Columns(rows, 2, right...)
+}
+
+// writeTasks writes a table of tasks; the reason of a task that did not end well is below it.
+func writeTasks(b *strings.Builder, tasks []report.Task, width int) {
+	for i, line := range table(taskColumns, tasks, width) {
 		b.WriteString(line + "\n")
 		if i > 0 {
-			writeReason(b, &tasks[i-1], width)
+			writeReason(b, &tasks[i-1], max(width, 20))
 		}
 	}
 }

@@ -28,18 +28,21 @@ const (
 )
 
 // Removal says what to remove: Runs, those that began Before, Leftovers of demos and killed processes; Local leaves runs on their
-// NATS servers.
+// NATS servers. A Preview removes nothing, and yields what would be removed.
 type Removal struct {
 	Runs      []string
 	Before    time.Time
 	Leftovers bool
 	Local     bool
+	Preview   bool
 }
 
-// Removed is a run or a directory that was removed, its size here and on its server, and the branches of a run, which stay.
+// Removed is a run or a directory that was removed, its size here and on its server, and the branches of a run, which stay. OnServer
+// reports that it has data on a NATS server too, whose size a preview does not know.
 type Removed struct {
 	What               string
 	Bytes, ServerBytes uint64
+	OnServer           bool
 	Repo               string
 	Branches           []string
 }
@@ -49,7 +52,7 @@ func (d Dir) Remove(ctx context.Context, o Removal, now time.Time) iter.Seq2[Rem
 	return func(yield func(Removed, error) bool) {
 		runs, err := d.toRemove(o)
 		for _, id := range runs {
-			r, err := d.removeRun(ctx, id, o.Local, now)
+			r, err := d.removeRun(ctx, id, &o, now)
 			if err != nil {
 				err = fmt.Errorf("remove run %s: %w", id, err)
 			}
@@ -59,7 +62,7 @@ func (d Dir) Remove(ctx context.Context, o Removal, now time.Time) iter.Seq2[Rem
 		}
 		if err == nil && o.Leftovers {
 			for _, dir := range d.Leftovers(now) {
-				size, err := removeDir(ctx, dir)
+				size, err := removeDir(ctx, dir, o.Preview)
 				if !yield(Removed{What: dir, Bytes: size}, err) || err != nil {
 					return
 				}
@@ -90,7 +93,7 @@ func (d Dir) toRemove(o Removal) ([]string, error) {
 
 // removeRun holds the run's store meanwhile, so that no process resumes it, and removes it there first: it is still known
 // here when that fails.
-func (d Dir) removeRun(ctx context.Context, id string, local bool, now time.Time) (r Removed, err error) {
+func (d Dir) removeRun(ctx context.Context, id string, o *Removal, now time.Time) (r Removed, err error) {
 	if !bus.ValidToken(id) {
 		return r, usage.Errorf("%q is no run's id", id)
 	}
@@ -100,29 +103,41 @@ func (d Dir) removeRun(ctx context.Context, id string, local bool, now time.Time
 	switch {
 	case never && !old(dir, beginTime, now):
 		return r, usage.Errorf("it has no description, because it may be starting now; try again in an hour")
-	case err != nil && !never && !local:
+	case err != nil && !never && !o.Local:
 		return r, usage.With(fmt.Errorf("%w\nThat file names its NATS server", err), usage.ServerKeeps, id)
 	}
-	if err := os.MkdirAll(d.Bus(id), 0o700); err != nil {
-		return r, fmt.Errorf("lock the run: %w", err)
-	}
-	release, err := bus.Lock(d.Bus(id))
-	if errors.As(err, new(*bus.LockedError)) {
-		return r, usage.With(usage.Errorf("it is active"), usage.Active, id)
-	}
+	release, err := d.seize(id, o.Preview)
 	if err != nil {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	r = Removed{What: id, Repo: m.Repo}
-	if m.NATS != "" && !local {
+	r = Removed{What: id, Repo: m.Repo, OnServer: m.NATS != "" && !o.Local}
+	if r.OnServer && !o.Preview {
 		if r.ServerBytes, err = d.forget(ctx, id, m.Server()); err != nil {
 			return r, usage.With(fmt.Errorf("%w\nThe run is still here", err), usage.ServerKeeps, id)
 		}
 	}
 	r.Branches = published(ctx, m.Repo, id)
-	r.Bytes, err = removeDir(ctx, dir)
+	r.Bytes, err = removeDir(ctx, dir, o.Preview)
 	return r, err
+}
+
+// seize takes the store of a run that is not active until release is called; a preview changes nothing, also no lock.
+func (d Dir) seize(id string, preview bool) (release func() error, err error) {
+	active := usage.With(usage.Errorf("it is active"), usage.Active, id)
+	if preview {
+		if bus.Locked(d.Bus(id)) {
+			return nil, active
+		}
+		return func() error { return nil }, nil
+	}
+	if err := os.MkdirAll(d.Bus(id), 0o700); err != nil {
+		return nil, fmt.Errorf("lock the run: %w", err)
+	}
+	if release, err = bus.Lock(d.Bus(id)); errors.As(err, new(*bus.LockedError)) {
+		return nil, active
+	}
+	return release, err
 }
 
 // published lists the branches of a run that its repository has: a retry may have made more, -2, -3.
@@ -206,9 +221,12 @@ func (d Dir) Leftovers(now time.Time) (dirs []string) {
 	return dirs
 }
 
-// removeDir removes a directory and returns its size.
-func removeDir(ctx context.Context, dir string) (size uint64, err error) {
+// removeDir removes a directory, unless for a preview, and returns its size.
+func removeDir(ctx context.Context, dir string, preview bool) (size uint64, err error) {
 	size, err = BytesBelow(ctx, dir)
+	if preview {
+		return size, err
+	}
 	if err = errors.Join(err, workspace.Remove(dir)); err != nil {
 		return size, fmt.Errorf("remove %s: %w", dir, err)
 	}

@@ -1,0 +1,67 @@
+package console
+
+import (
+	"encoding/json"
+	"path"
+	"time"
+
+	"divisi/orchestrator/report"
+)
+
+// Row is a run in the list of runs, beside its report.
+type Row struct {
+	Run string `json:"-"`
+	// Status is the state of the run and of its process; Error is why its log cannot be read.
+	Status string `json:"status"`
+	Error  string `json:"-"`
+	// Progress counts its tasks.
+	Progress string `json:"progress"`
+	Age      int    `json:"age_seconds"`
+	Tokens   int    `json:"tokens"`
+	// WaitsOn is a decision, a person, a machine or a quota; WaitsFor is which. Both are empty where it waits for nothing.
+	WaitsOn  string `json:"waits_on,omitempty"`
+	WaitsFor string `json:"waits_for,omitempty"`
+
+	repo, goal string
+}
+
+// killed is the status of a run whose process has ended before it.
+const killed = "killed"
+
+// RowOf makes the row of a run with a status, from its report as JSON.
+func RowOf(id, status string, data json.RawMessage, now time.Time) (row Row, err error) {
+	return row, render(data, func(r *report.Report) {
+		row = Row{
+			Run: id, Status: status, Age: int(now.Sub(r.Created).Seconds()), Tokens: r.Usage.Total(),
+			repo: path.Base(r.Repo), goal: r.Goal,
+		}
+		row.WaitsOn, row.WaitsFor = r.Awaits()
+		if status == killed {
+			row.WaitsOn, row.WaitsFor = report.OnPerson, "resume, as its process was killed"
+		}
+		bare := *r // what it waits for is a column of its own
+		bare.Wait, bare.Quotas, bare.Reason = "", nil, ""
+		row.Progress = progress(&bare)
+	})
+}
+
+var runColumns = []column[Row]{
+	{"run", 0, false, func(r *Row) string { return r.Run }},
+	{"state", 0, false, func(r *Row) string { return r.Status }},
+	{"progress", 50, false, func(r *Row) string { return r.Progress }},
+	{"age", 60, true, func(r *Row) string {
+		return unless0(r.Age, report.Age(time.Duration(r.Age)*time.Second))
+	}},
+	{"tokens", 70, true, func(r *Row) string { return unless0(r.Tokens, report.Tokens(r.Tokens)) }},
+	{"repository", 90, false, func(r *Row) string { return r.repo }},
+	{"waits for", 0, false, func(r *Row) string {
+		if r.WaitsOn == "" {
+			return r.Error
+		}
+		return r.WaitsOn + ": " + r.WaitsFor
+	}},
+	{"goal", 80, false, func(r *Row) string { return r.goal }},
+}
+
+// Runs are the lines of a table of runs, at most width cells wide.
+func Runs(rows []Row, width int) []string { return table(runColumns, rows, width) }

@@ -1,0 +1,45 @@
+package console
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestTheTableOfRunsFitsTheTerminal(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
+	row := func(id, status, rest string) Row {
+		r, err := RowOf(id, status, []byte(`{"created":"2026-11-25T12:00:00Z","repo":"/src/app","goal":"Move to slog",`+rest+`}`), now)
+		require.NoError(t, err)
+		return r
+	}
+	rows := []Row{
+		row("20261128-101500-1f2e", "waiting", `"state":"running","wait":"approval of the plan","usage":{"prompt":1200},"tasks":[{"id":"a","state":"landed"},{"id":"b"}]`),
+		row("20261125-120000-0a0b", "killed", `"state":"running"`),
+		{Run: "20261125-110000-ffff", Status: "unreadable", Error: "the log has format 7"},
+	}
+	require.Equal(t, []string{
+		"run                   state       progress       age  tokens  repository  waits for                                  goal",
+		"20261128-101500-1f2e  waiting     1 of 2 landed   3d    1.2k  app         decision: approval of the plan             Move to slog",
+		"20261125-120000-0a0b  killed      0 of 0 landed   3d          app         person: resume, as its process was killed  Move to slog",
+		"20261125-110000-ffff  unreadable                                          the log has format 7",
+	}, trimmed(Runs(rows, 1000)))
+	for _, width := range []int{40, 60, 80, 100} {
+		for _, line := range Runs(rows, width) {
+			require.LessOrEqual(t, cellWidth(line), width, line)
+		}
+		require.Contains(t, strings.Join(Runs(rows, width), "\n"), rows[0].Run, "an id is never cut")
+	}
+	require.Equal(t, 259200, rows[0].Age)
+	require.Equal(t, "decision", rows[0].WaitsOn)
+}
+
+func trimmed(lines []string) []string {
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return lines
+}
