@@ -78,7 +78,7 @@ func TestJSONIsTheLog(t *testing.T) {
 func TestLivePart(t *testing.T) {
 	t.Parallel()
 	events := readSample(t)[:middle]
-	for _, width := range []int{120, 80, 40} {
+	for _, width := range []int{200, 120, 80, 40, 20} {
 		t.Run(fmt.Sprint(width), func(t *testing.T) {
 			t.Parallel()
 			v := newView()
@@ -86,12 +86,46 @@ func TestLivePart(t *testing.T) {
 				v.apply(&events[i])
 			}
 			l := &live{}
-			lines := l.lines(v, width-1, 23, at(events)())
+			lines := l.lines(v.status(at(events)(), 23), width-1, at(events)())
 			for _, s := range lines {
 				require.Less(t, cellWidth(s), width, "%q", s)
 			}
 			golden(t, fmt.Sprintf("testdata/live%d.txt", width), []byte(strings.Join(lines, "\n")+"\n"))
 		})
+	}
+}
+
+// A crowd of agents is folded by template, below what the run waits for and a failure of many tasks.
+func TestLiveCrowd(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_770_000_000, 0)
+	for _, width := range []int{200, 80, 20} {
+		v := newView()
+		events, second := crowd(now)
+		for i := range 8 {
+			events = append(events, second(now.Add(time.Duration(i)*time.Second))...)
+		}
+		for i := range 3 {
+			id := fmt.Sprintf("move-%04d", i)
+			landed := event(contextscope.KindLanding, "", run.LandingData{Batch: 1, State: run.LandingLanded, Tasks: []run.Landed{{Task: id, Commit: "c"}}})
+			landed.Time = now.Add(time.Minute)
+			held := event(contextscope.KindTask, fmt.Sprintf("move-%04d", 10+i), run.TaskData{
+				State: run.TaskHeld, Doubt: &run.Doubt{Evidence: []string{"TestPrice does not run any more"}},
+			})
+			held.Time, held.Pos = now.Add(90*time.Second), uint64(10_000+i)
+			events = append(events, landed, held)
+		}
+		for i := range events {
+			v.apply(&events[i])
+		}
+		v.causes.words, v.causes.tasks = "retried, same cause as move-0100", []string{"move-0101", "move-0102"}
+		now := now.Add(5 * time.Minute)
+		lines := (&live{}).lines(v.status(now, 30), width-1, now)
+		require.Len(t, lines, maxLines)
+		for _, s := range lines {
+			require.Less(t, cellWidth(s), width, "%q", s)
+		}
+		golden(t, fmt.Sprintf("testdata/crowd%d.txt", width), []byte(strings.Join(lines, "\n")+"\n"))
 	}
 }
 
@@ -104,7 +138,7 @@ func TestNoSizeBreaks(t *testing.T) {
 		for i := range events {
 			v.apply(&events[i])
 			if i%5 == 0 {
-				require.LessOrEqual(t, len(l.lines(v, size[0], size[1], events[i].Time)), size[1])
+				require.LessOrEqual(t, len(l.lines(v.status(events[i].Time, size[1]), size[0], events[i].Time)), size[1])
 			}
 		}
 	}
@@ -130,14 +164,14 @@ func TestTerminal(t *testing.T) {
 			require.True(t, seen, "the cursor is seen between frames")
 		}
 		shown := screen.text()
-		require.Equal(t, 1, strings.Count(shown, "final gates  "), "one live part, no rests of others:\n%s", shown)
+		require.Equal(t, 1, strings.Count(shown, " landed · "), "one live part, no rests of others:\n%s", shown)
 		require.Equal(t, 1, strings.Count(shown, "divisi 01KJ"), shown)
 		require.Equal(t, 1, strings.Count(shown, "log-http will be retried"), shown)
-		require.Less(t, strings.Index(shown, "log-http will be retried"), strings.Index(shown, "preflight "), "failures stand above")
+		require.Less(t, strings.Index(shown, "log-http will be retried"), strings.Index(shown, " landed · "), "failures stand above")
 		_, err := c.Write([]byte("a \x1b[31mlog line\n"))
 		require.NoError(t, err)
 		require.NoError(t, c.Close())
-		require.NotContains(t, screen.text(), "final gates  ", "the live part is gone")
+		require.NotContains(t, screen.text(), " a minute · ", "the live part is gone")
 		require.Contains(t, screen.text(), "a log line\n")
 		require.Contains(t, screen.text(), "Run 01KJPX3Q7R-slog is running")
 	})
@@ -240,7 +274,7 @@ func TestApproveHoldsTheScreenStill(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, <-got)
 		pass(time.Second)
-		require.Contains(t, screen.text(), "preflight ")
+		require.Contains(t, screen.text(), " landed · ")
 		require.NoError(t, c.Close())
 	})
 }
