@@ -267,7 +267,7 @@ func (c *Console) Summary(other io.Writer) error {
 	now := c.opts.Now()
 	s := c.view.status(now, maxLines)
 	s.rows, s.room = summaryRows, summaryRows-2
-	rows := (&live{}).lines(s, width-1, now)
+	rows := (&live{}).lines(s, width-1-hang, now) // behind the time
 	rows[0] = c.stamp(now) + rows[0]
 	switch {
 	case c.opts.JSON:

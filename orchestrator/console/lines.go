@@ -44,7 +44,7 @@ func (l *live) head(s *status, width int) string {
 	return l.join(width, l.paint.do("1", name)+"  "+state, s.spent)
 }
 
-// join puts a dot between parts, the first of which is painted, and cuts what does not fit.
+// join puts dots between parts, and cuts what does not fit. The first part is painted already.
 func (l *live) join(width int, first string, rest ...string) string {
 	left := width - lipgloss.Width(first)
 	if left < 0 {

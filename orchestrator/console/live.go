@@ -73,19 +73,32 @@ func (l *live) wipe(width int) []byte {
 	return b.Bytes()
 }
 
-// flush writes the lines above the live part, wrapped at words; rows after a line's first are indented.
+// flush writes the lines above the live part.
 func (l *live) flush(b *bytes.Buffer, width int) {
 	for _, above := range l.above {
-		rows := []string{above.text}
-		if lipgloss.Width(above.text) >= width {
-			rows = wrap(above.text, max(width-1-hang, 1))
-		}
-		for i, s := range rows {
-			if i > 0 {
-				s = strings.Repeat(" ", hang) + s
-			}
+		for _, s := range rowsOf(above.text, width) {
 			b.WriteString(l.paint.tone(above.tone, s) + eraseLine + "\n")
 		}
 	}
 	l.above, l.drawn = nil, nil
+}
+
+// rowsOf wraps a line at words; rows after its first are indented by the width of the time that lines begin with.
+func rowsOf(text string, width int) []string {
+	if lipgloss.Width(text) < width {
+		return []string{text}
+	}
+	stamp := ""
+	if len(text) > hang && text[hang-1] == ' ' {
+		stamp, text = text[:hang], text[hang:]
+	}
+	rows := wrap(text, max(width-1-hang, 1))
+	if len(rows) == 0 {
+		return []string{stamp}
+	}
+	for i := range rows[1:] {
+		rows[i+1] = strings.Repeat(" ", hang) + rows[i+1]
+	}
+	rows[0] = stamp + rows[0]
+	return rows
 }

@@ -71,7 +71,7 @@ func TestAGroupThatSharesAProcessHasOneStage(t *testing.T) {
 		works(l, fmt.Sprintf("move-%03d", i+1), "mod", "move", "")
 	}
 	require.Equal(t, "3 starting", Groups(l.State)[0].String())
-	l.At(l.State.Time.Add(time.Minute))
+	l.At(l.Time.Add(time.Minute))
 	l.Append("", run.Data{})
 	require.Equal(t, "3 running sed", Groups(l.State)[0].String(), "they began long ago")
 	l.Agent("move-001", 1, contextscope.KindProgress, wire.Progress{Doing: "preparing its work tree"})
@@ -112,12 +112,12 @@ func TestStages(t *testing.T) {
 func TestWaits(t *testing.T) {
 	t.Parallel()
 	l := begun(t, nil, spec.Task{ID: "a"}, spec.Task{ID: "b"})
-	require.Empty(t, Waits(l.State, l.State.Time))
+	require.Empty(t, Waits(l.State, l.Time))
 	line := "a release"
 	l.Append("", run.Data{Line: &line})
 	l.Append("b", run.TaskData{State: run.TaskHeld, Doubt: &run.Doubt{Evidence: []string{"it deletes a test"}}})
-	pos := l.State.Pos
-	waits := Waits(l.State, l.State.Time)
+	pos := l.Pos
+	waits := Waits(l.State, l.Time)
 	require.Len(t, waits, 2)
 	require.Equal(t, Wait{Text: "the line to be started again: a release"}, waits[0])
 	require.Equal(t, "a decision about the patch of b: it deletes a test", waits[1].Text)
@@ -125,9 +125,11 @@ func TestWaits(t *testing.T) {
 	require.Equal(t, pos, waits[1].Pos)
 	line = ""
 	l.Append("", run.Data{Line: &line, State: run.Running, Reason: "paused: no space"})
-	require.Equal(t, "the machine: no space", Waits(l.State, l.State.Time)[0].Text)
+	require.Equal(t, "the machine: no space", Waits(l.State, l.Time)[0].Text)
 	l.Append("", run.Data{State: run.Stopped})
-	require.Empty(t, Waits(l.State, l.State.Time))
+	require.Len(t, Waits(l.State, l.Time), 1, "a person can decide meanwhile")
+	l.Append("", run.Data{State: run.Cancelled})
+	require.Empty(t, Waits(l.State, l.Time))
 }
 
 func TestWhatBecomesOfABatch(t *testing.T) {

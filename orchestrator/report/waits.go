@@ -17,20 +17,25 @@ type Wait struct {
 	Pos      uint64
 }
 
-// Waits lists what a run waits for at a time: for its machine, for a person, for a quota of a model.
+// Waits lists what a run waits for at a time: for its machine, for a person, for a quota of a model. One that was stopped waits for
+// a person alone.
 func Waits(s *run.State, now time.Time) []Wait {
-	if s.Status.Ended() {
+	var out []Wait
+	ended := s.Status.Ended()
+	if ended && s.Status != run.Stopped {
 		return nil
 	}
-	var out []Wait
 	if s.Halted() {
 		out = append(out, Wait{Text: "the machine: " + strings.TrimPrefix(s.Reason, run.ReasonHalt)})
 	}
-	if s.Line != "" {
+	if s.Line != "" && !ended {
 		out = append(out, Wait{Text: "the line to be started again: " + s.Line})
 	}
 	for _, d := range decision.ForPerson(s) {
 		out = append(out, Wait{Text: text.Line(d.Text), Decision: d.ID, Pos: d.Pos})
+	}
+	if ended {
+		return out
 	}
 	for _, q := range s.Quotas.UsedUp(now) {
 		out = append(out, Wait{Text: strings.TrimPrefix(q.String(), "waiting for ")})
