@@ -21,6 +21,7 @@ Without RUN, the newest run.` + codes(codeOK, codeParked, codeUsage, codeStopped
 		RunE:    func(c *cobra.Command, args []string) error { return g.resume(c.Context(), args, o) },
 	}
 	o.flags(c)
+	g.noticeFlags(c)
 	return c
 }
 
