@@ -17,8 +17,8 @@ type Wait struct {
 	Pos      uint64
 }
 
-// Waits lists what a run waits for at a time: for its machine, for a person, for a quota of a model. One that was stopped waits for
-// a person alone.
+// Waits lists what a run waits for at a time: for its machine, for a person, for a quota of a model. One that was stopped waits
+// for a person alone.
 func Waits(s *run.State, now time.Time) []Wait {
 	var out []Wait
 	ended := s.Status.Ended()
