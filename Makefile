@@ -73,7 +73,7 @@ fuzz: ## run every fuzz target for a short while (FUZZTIME=60s for longer)
 .PHONY: bench
 bench: ## measure and print the figures (BENCH=Landing to choose, ROUNDS=5 for medians)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime $(ROUNDS)x -timeout 120m ./orchestrator/conductor ./orchestrator/acceptance
-	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 200x -timeout 30m ./bus ./internal/sandbox ./subagents/workspace
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 200x -timeout 30m ./bus ./internal/sandbox ./subagents/workspace ./orchestrator/console
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 20x -timeout 30m ./contextscope/... ./subagents/agent ./subagents/loopguard
 
 .PHONY: real

@@ -31,6 +31,7 @@ caught by its tester, a landing queue, one branch. No key, no network. Go and gi
 	f.StringVar(&o.NATS, "nats", "", "use the NATS server at this URL instead of the built-in one")
 	hostFlags(c, &o.Machine, &o.sandbox)
 	groupFlags(c)
+	g.noticeFlags(c)
 	return c
 }
 

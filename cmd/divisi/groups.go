@@ -70,7 +70,7 @@ var uses = []struct {
 	{"Approval and doubt", []string{"yes", "review", "on-doubt", "trust-repo", "allow-unverified"}},
 	{"Limits and speed", []string{"budget", "parallel", "prove", "fresh-baseline", "sandbox"}},
 	{"Other machines", []string{"nats", "creds", "elsewhere", "detach", "send-environment", "reprove"}},
-	{"Page and recording", []string{"dashboard", "record", "replay"}},
+	{"Page, notices and recording", []string{"dashboard", "bell", "notify", "record", "replay"}},
 }
 
 // groupFlags has the help of a command list its flags by what they are for.

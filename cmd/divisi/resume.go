@@ -22,6 +22,7 @@ Without RUN, the newest run.` + codes(codeOK, codeParked, codeUsage, codeStopped
 	}
 	o.flags(c)
 	groupFlags(c)
+	g.noticeFlags(c)
 	return c
 }
 

@@ -37,6 +37,10 @@ type globals struct {
 	logTo redirect
 	// notes is where text that a person should read at once goes: as logTo.
 	notes redirect
+	// bell and notify are flags; notices runs the command of --notify, nil for none.
+	bell    bool
+	notify  string
+	notices *notices
 	// called matches the beginning of a command in a text.
 	called *regexp.Regexp
 }

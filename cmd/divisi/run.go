@@ -58,6 +58,7 @@ plans of command roles need none.` +
 	f.BoolVar(&o.dryRun, "dry-run", false, "print what --plan would do, and change nothing")
 	o.startFlags(c)
 	groupFlags(c)
+	g.noticeFlags(c)
 	return c
 }
 
@@ -125,6 +126,9 @@ func (g *globals) start(ctx context.Context, o runOptions) error {
 	logged := g.log.WithContext(ctx)
 	if o.detach && g.at.URL == "" {
 		return usagef("--detach leaves the run with a server: name it with --on")
+	}
+	if o.detach && g.notify != "" {
+		return usagef("--detach shows nothing of the run: leave --notify out, and use divisi watch --notify")
 	}
 	if o.SendEnvironment && g.at.URL == "" {
 		return usagef("--send-environment sends to a server: name it with --on")

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"io"
 	"os"
+	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -65,6 +67,12 @@ func (r *redirect) Write(p []byte) (int, error) {
 
 // colourful honours NO_COLOR (no-color.org).
 func colourful() bool { return os.Getenv("NO_COLOR") == "" }
+
+// utf8Locale reports whether the terminal's characters are UTF-8, by the rules of POSIX; those of Windows are.
+func utf8Locale() bool {
+	locale := strings.ToLower(cmp.Or(os.Getenv("LC_ALL"), os.Getenv("LC_CTYPE"), os.Getenv("LANG")))
+	return runtime.GOOS == "windows" || strings.Contains(locale, "utf-8") || strings.Contains(locale, "utf8")
+}
 
 func now() time.Time { return time.Now().UTC() }
 

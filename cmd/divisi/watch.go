@@ -13,15 +13,18 @@ import (
 )
 
 func newWatch(g *globals) *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:   "watch [RUN]",
 		Short: "Follow a run from another terminal, or replay a finished one",
 		Long: `Follow a run's log from its first event on, from another process. A finished run is replayed.
-Without RUN, the newest run.` + codes(codeOK, codeUsage, codeStopped, codeMachine),
-		Example: "  divisi watch\n  divisi watch 1f2e --output json | jq .kind",
-		Args:    cobra.MaximumNArgs(1),
-		RunE:    func(c *cobra.Command, args []string) error { return g.watch(c.Context(), args) },
+Without RUN, the newest run. SIGUSR1 prints a summary of the run.` + codes(codeOK, codeUsage, codeStopped, codeMachine),
+		Example: "  divisi watch\n  divisi watch --notify 'notify-send divisi \"$DIVISI_TEXT\"'\n" +
+			"  divisi watch 1f2e --output json | jq .kind",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return g.watch(c.Context(), args) },
 	}
+	g.noticeFlags(c)
+	return c
 }
 
 func (g *globals) watch(ctx context.Context, args []string) error {
@@ -30,6 +33,7 @@ func (g *globals) watch(ctx context.Context, args []string) error {
 		return err
 	}
 	view := g.newConsole()
+	defer g.attend(view)()
 	err = errors.Join(console.Follow(r.Events(ctx), view), view.Close())
 	err = errors.Join(err, r.Close())
 	if errors.Is(err, context.Canceled) {
@@ -75,6 +79,6 @@ func (g *globals) newConsole() *console.Console {
 	return console.New(console.Options{
 		Out: g.out, TTY: isTerminal(g.out), Color: colourful(), JSON: g.json(), Now: now, Calls: g.calls,
 		Width: func() int { return width(g.out) }, Height: func() int { return height(g.out) },
-		Decide: g.calls("divisi decide "),
+		Decide: g.calls("divisi decide "), ASCII: !utf8Locale(), Bell: g.bell, Notify: g.notifier(),
 	})
 }

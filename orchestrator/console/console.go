@@ -12,6 +12,7 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/orchestrator/report"
+	"divisi/orchestrator/run"
 )
 
 const (
@@ -21,6 +22,8 @@ const (
 	defaultHeight = 24
 	// maxEndRows bounds the table at the end.
 	maxEndRows = 20
+	// summaryRows bounds a summary.
+	summaryRows = 24
 )
 
 // Options are what the console writes and where.
@@ -32,6 +35,12 @@ type Options struct {
 	Width, Height func() int
 	// Color allows colours on a terminal.
 	Color bool
+	// ASCII replaces all other characters on a terminal.
+	ASCII bool
+	// Bell rings the terminal's bell for each notice.
+	Bell bool
+	// Notify is called with each notice, one after the other; nil for none.
+	Notify func(Notice)
 	// JSON writes every event as one line of JSON and nothing else.
 	JSON bool
 	// Now is the clock for running times, Zone the zone of printed times; nil means the machine's.
@@ -73,17 +82,22 @@ type Console struct {
 	paused bool  // a question is on the terminal
 	err    error
 	closed bool
+	// watch finds what a person is to be told at once.
+	watch watch
 
 	wake chan struct{}
 	quit chan struct{}
 	done sync.WaitGroup
 }
 
-// New returns a console. On a terminal a goroutine redraws it until Close.
+// New returns a console. On a terminal, and for notices, a goroutine watches it until Close.
 func New(o Options) *Console {
 	c := &Console{opts: o.withDefaults(), view: newView(), wake: make(chan struct{}, 1), quit: make(chan struct{})}
 	if o.TTY && !o.JSON {
 		c.live = &live{paint: paint{color: o.Color}}
+	}
+	c.watch = newWatch(c.opts.Now())
+	if c.live != nil || o.Notify != nil {
 		c.done.Go(c.redraw)
 	}
 	return c
@@ -103,7 +117,7 @@ func (c *Console) Handle(events []contextscope.Event) {
 }
 
 func (c *Console) handle(e *contextscope.Event) {
-	before := report.Status(c.view.State)
+	before, failures := report.Status(c.view.State), c.view.failures(e)
 	c.view.apply(e)
 	if now := report.Status(c.view.State); c.live != nil && now != before {
 		c.write(fmt.Appendf(nil, setTitle, safe("divisi "+c.view.run+": "+now)))
@@ -112,33 +126,56 @@ func (c *Console) handle(e *contextscope.Event) {
 		c.writeJSON(e)
 		return
 	}
-	for _, l := range wordsOf(e, c.opts.Decide) {
-		l.text = c.stamp(e.Time) + c.opts.Calls(l.text)
-		switch {
-		case c.live == nil:
-			c.write([]byte(l.text + "\n"))
-		case l.tone >= report.Warn:
-			c.live.above = append(c.live.above, l)
+	for _, l := range report.Lines(e) {
+		if c.live != nil && c.view.repeats(e, &l) {
+			continue
 		}
+		count := c.view.shorten(&l, e)
+		l.Text += failures
+		c.show(e, &l, count)
 	}
 }
 
-// wordsOf returns the lines of an event for a terminal, with decide as in Options; one that is not worth a line of its own has
-// none. The failure of an agent is a warning there: its task may succeed later.
-func wordsOf(e *contextscope.Event, decide string) []line {
-	var out []line
-	for _, l := range report.Lines(e) {
-		if l.By != "" {
-			l.Tone = min(l.Tone, report.Warn)
-		}
-		if l.Decide && decide != "" {
-			l.Text += "; decide: " + decide + e.Run
-		}
-		if words := safe(l.String()); l.Text != "" && words != "" {
-			out = append(out, line{words, l.Tone})
-		}
+// show shows a line of an event; on a terminal urgent ones alone, and of those that say the same of another task their count.
+func (c *Console) show(e *contextscope.Event, l *report.Line, count string) {
+	words, ok := wordsOf(e, l, c.opts.Decide)
+	if !ok {
+		return
 	}
-	return out
+	words.text = c.stamp(e.Time) + c.opts.Calls(words.text)
+	switch {
+	case c.live == nil:
+		c.write([]byte(words.text + "\n"))
+	case words.tone < report.Warn:
+	case count != "":
+		c.counted(c.view.causes.count(strings.TrimSuffix(e.Task, run.VerifySuffix), count, c.opts.Now()))
+	default:
+		c.counted(c.view.causes.flush())
+		c.live.above = append(c.live.above, words)
+	}
+}
+
+// counted shows a count of failures that has ended; "" for none.
+func (c *Console) counted(words string) {
+	if words != "" {
+		c.live.above = append(c.live.above, line{c.stamp(c.opts.Now()) + words, report.Warn})
+	}
+}
+
+// wordsOf returns a line of an event for a terminal, with decide as in Options; ok is false for one that is not worth it. The
+// failure of an agent is a warning there: its task may succeed later.
+func wordsOf(e *contextscope.Event, l *report.Line, decide string) (words line, ok bool) {
+	if l.Text == "" {
+		return words, false
+	}
+	if l.By != "" {
+		l.Tone = min(l.Tone, report.Warn)
+	}
+	if l.Decide && decide != "" {
+		l.Text += "; decide: " + decide + e.Run
+	}
+	words = line{safe(l.String()), l.Tone}
+	return words, words.text != ""
 }
 
 func (c *Console) stamp(t time.Time) string { return t.In(c.opts.Zone).Format("15:04:05 ") }
@@ -156,6 +193,9 @@ func (c *Console) writeJSON(e *contextscope.Event) {
 func (c *Console) write(p []byte) {
 	if c.err != nil || len(p) == 0 {
 		return
+	}
+	if c.opts.ASCII && c.live != nil {
+		p = ascii(p)
 	}
 	if _, err := c.opts.Out.Write(p); err != nil {
 		c.fail(fmt.Errorf("write to the terminal: %w", err))
@@ -204,6 +244,46 @@ func (c *Console) wakeUp() {
 	}
 }
 
+// notify passes on what a person is to be told.
+func (c *Console) notify() {
+	c.mu.Lock()
+	notices := c.watch.look(c.view, c.opts.Now())
+	if len(notices) > 0 && c.live != nil && c.opts.Bell {
+		c.write([]byte{'\a'})
+	}
+	c.mu.Unlock()
+	for _, n := range notices {
+		if c.opts.Notify != nil {
+			c.opts.Notify(n)
+		}
+	}
+}
+
+// Summary shows how the run is now, in more lines than the live part has; with JSON on another writer.
+func (c *Console) Summary(other io.Writer) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	width, _ := c.size()
+	now := c.opts.Now()
+	s := c.view.status(now, maxLines)
+	s.rows, s.room = summaryRows, summaryRows-2
+	rows := (&live{}).lines(s, width-1-hang, now) // behind the time
+	rows[0] = c.stamp(now) + rows[0]
+	switch {
+	case c.opts.JSON:
+		_, err := io.WriteString(other, strings.Join(rows, "\n")+"\n")
+		return err //nolint:wrapcheck // the caller names its writer
+	case c.live != nil && !c.closed:
+		for _, row := range rows {
+			c.live.above = append(c.live.above, line{row, report.Plain})
+		}
+		c.wakeUp()
+	default:
+		c.write([]byte(strings.Join(rows, "\n") + "\n"))
+	}
+	return c.err
+}
+
 // redraw draws when something has changed, and every second for the running times.
 func (c *Console) redraw() {
 	second := time.NewTicker(time.Second)
@@ -216,6 +296,7 @@ func (c *Console) redraw() {
 		case <-second.C:
 		}
 		c.draw()
+		c.notify()
 		select {
 		case <-c.quit:
 			return
@@ -227,10 +308,11 @@ func (c *Console) redraw() {
 func (c *Console) draw() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.paused || c.closed || c.view.run == "" && len(c.live.above) == 0 {
+	if c.live == nil || c.paused || c.closed || c.view.run == "" && len(c.live.above) == 0 {
 		return
 	}
 	width, height := c.size()
+	c.counted(c.view.causes.over(c.opts.Now()))
 	c.write(c.live.frame(c.view, width, height, c.opts.Now()))
 }
 
@@ -255,6 +337,7 @@ func (c *Console) Close() error {
 	if first {
 		close(c.quit)
 		c.done.Wait()
+		c.notify()
 		c.end()
 	}
 	return c.Err()
@@ -268,6 +351,7 @@ func (c *Console) end() {
 	}
 	width, _ := c.size()
 	if c.live != nil {
+		c.counted(c.view.causes.flush())
 		c.write(append(c.live.wipe(width), fmt.Sprintf(setTitle, "")...))
 	}
 	if c.opts.JSON || c.view.run == "" || c.view.Spec.Trial { // divisi init says what it found

@@ -78,7 +78,7 @@ func TestJSONIsTheLog(t *testing.T) {
 func TestLivePart(t *testing.T) {
 	t.Parallel()
 	events := readSample(t)[:middle]
-	for _, width := range []int{120, 80, 40} {
+	for _, width := range []int{200, 120, 80, 40, 20} {
 		t.Run(fmt.Sprint(width), func(t *testing.T) {
 			t.Parallel()
 			v := newView()
@@ -86,7 +86,7 @@ func TestLivePart(t *testing.T) {
 				v.apply(&events[i])
 			}
 			l := &live{}
-			lines := l.lines(v, width-1, 23, at(events)())
+			lines := l.lines(v.status(at(events)(), 23), width-1, at(events)())
 			for _, s := range lines {
 				require.Less(t, cellWidth(s), width, "%q", s)
 			}
@@ -104,7 +104,7 @@ func TestNoSizeBreaks(t *testing.T) {
 		for i := range events {
 			v.apply(&events[i])
 			if i%5 == 0 {
-				require.LessOrEqual(t, len(l.lines(v, size[0], size[1], events[i].Time)), size[1])
+				require.LessOrEqual(t, len(l.lines(v.status(events[i].Time, size[1]), size[0], events[i].Time)), size[1])
 			}
 		}
 	}
@@ -130,14 +130,14 @@ func TestTerminal(t *testing.T) {
 			require.True(t, seen, "the cursor is seen between frames")
 		}
 		shown := screen.text()
-		require.Equal(t, 1, strings.Count(shown, "final gates  "), "one live part, no rests of others:\n%s", shown)
+		require.Equal(t, 1, strings.Count(shown, " landed · "), "one live part, no rests of others:\n%s", shown)
 		require.Equal(t, 1, strings.Count(shown, "divisi 01KJ"), shown)
 		require.Equal(t, 1, strings.Count(shown, "log-http will be retried"), shown)
-		require.Less(t, strings.Index(shown, "log-http will be retried"), strings.Index(shown, "preflight "), "failures stand above")
+		require.Less(t, strings.Index(shown, "log-http will be retried"), strings.Index(shown, " landed · "), "failures stand above")
 		_, err := c.Write([]byte("a \x1b[31mlog line\n"))
 		require.NoError(t, err)
 		require.NoError(t, c.Close())
-		require.NotContains(t, screen.text(), "final gates  ", "the live part is gone")
+		require.NotContains(t, screen.text(), " a minute · ", "the live part is gone")
 		require.Contains(t, screen.text(), "a log line\n")
 		require.Contains(t, screen.text(), "Run 01KJPX3Q7R-slog is running")
 	})
@@ -240,7 +240,7 @@ func TestApproveHoldsTheScreenStill(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, <-got)
 		pass(time.Second)
-		require.Contains(t, screen.text(), "preflight ")
+		require.Contains(t, screen.text(), " landed · ")
 		require.NoError(t, c.Close())
 	})
 }

@@ -23,6 +23,16 @@ func eventOf(t *testing.T, kind contextscope.Kind, agent string, data any) *cont
 	return &contextscope.Event{Run: "r1", Task: "one", Attempt: 1, Agent: agent, Kind: kind, Author: "user", Data: raw}
 }
 
+// told are the lines of an event.
+func told(e *contextscope.Event, decide string) (out []line) {
+	for _, l := range report.Lines(e) {
+		if words, ok := wordsOf(e, &l, decide); ok {
+			out = append(out, words)
+		}
+	}
+	return out
+}
+
 func TestWhatAgentsAskAndAreToldIsSaid(t *testing.T) {
 	t.Parallel()
 	request, answer := contextscope.KindRequest, contextscope.KindAnswer
@@ -39,15 +49,15 @@ func TestWhatAgentsAskAndAreToldIsSaid(t *testing.T) {
 		"one may write a too":                     eventOf(t, answer, "", wire.Answer{Granted: []string{"a"}}),
 		"one/1 received the message of user:ada:": eventOf(t, contextscope.KindSteering, "one/1", wire.Steered{From: "user:ada"}),
 	} {
-		require.Equal(t, want, wordsOf(e, "divisi decide ")[0].text)
+		require.Equal(t, want, told(e, "divisi decide ")[0].text)
 	}
-	require.Empty(t, wordsOf(eventOf(t, answer, "", wire.Answer{Task: "one-x-1-0"}), ""), "the end of a task has a line of its own")
+	require.Empty(t, told(eventOf(t, answer, "", wire.Answer{Task: "one-x-1-0"}), ""), "the end of a task has a line of its own")
 	m := eventOf(t, contextscope.KindUser, "", nil)
 	m.Content = genai.NewContentFromText("mind \x1b[31mit", genai.RoleUser)
-	require.Contains(t, wordsOf(m, "")[0].text, "user writes to one: mind")
-	require.NotContains(t, wordsOf(m, "")[0].text, "\x1b")
+	require.Contains(t, told(m, "")[0].text, "user writes to one: mind")
+	require.NotContains(t, told(m, "")[0].text, "\x1b")
 	m.Agent = "master/2"
-	require.Empty(t, wordsOf(m, ""), "what a master is woken with is said already")
+	require.Empty(t, told(m, ""), "what a master is woken with is said already")
 }
 
 func TestALimitAndACircleAreSaid(t *testing.T) {
@@ -57,10 +67,10 @@ func TestALimitAndACircleAreSaid(t *testing.T) {
 		"one/1 has one turn left to submit its result: limit_time": {Reason: wire.ReasonLimit, Class: "limit_time"},
 		"one/1 repeats itself: ls {}":                              {Reason: wire.ReasonLoop, Class: "call", Detail: "ls {}", Strike: 1},
 	} {
-		require.Equal(t, []line{{want, report.Warn}}, wordsOf(eventOf(t, control, "one/1", n), ""))
+		require.Equal(t, []line{{want, report.Warn}}, told(eventOf(t, control, "one/1", n), ""))
 	}
 	for _, reason := range []string{wire.ReasonReminder, wire.ReasonJudged, wire.ReasonStopped, wire.ReasonTools} {
-		require.Empty(t, wordsOf(eventOf(t, control, "one/1", wire.Nudge{Reason: reason, Detail: "x"}), ""))
+		require.Empty(t, told(eventOf(t, control, "one/1", wire.Nudge{Reason: reason, Detail: "x"}), ""))
 	}
 }
 
@@ -75,14 +85,15 @@ func TestAnAgentThatWaitsIsSeenToWait(t *testing.T) {
 	v.apply(eventOf(t, contextscope.KindRequest, "one/1", wire.Request{ID: "q", Kind: wire.RequestAsk, Question: "Which?"}))
 	require.Equal(t, "waits for an answer: Which?", report.Agents(v.State)[0].Doing)
 	v.apply(eventOf(t, contextscope.KindAnswer, "", wire.Answer{Request: "q", Text: "That."}))
-	require.Empty(t, report.Agents(v.State)[0].Doing, "shown as thinking")
+	require.Equal(t, "waiting for the model", report.Agents(v.State)[0].Doing)
 }
 
 func TestAnAgentsOwnPlanIsBeforeWhatItDoes(t *testing.T) {
 	t.Parallel()
 	plan := []spec.Step{{State: spec.StepDone, Text: "read"}, {State: spec.StepDoing, Text: "write \x1b[31mit"}}
 	agent := func(steps []spec.Step) string {
-		return (&live{}).agent(report.Agent{ID: "a/1", Role: "r", Doing: "runs go test", Steps: steps}, 100, 6, time.UnixMilli(0))
+		one := report.Agent{ID: "a/1", Role: "r", Doing: "runs go test", Steps: steps}
+		return (&live{}).group(&report.Group{Agents: 1, One: &one}, 100, 6, time.UnixMilli(0))
 	}
 	require.Contains(t, agent(plan), "1/2 write it · runs go test")
 	require.Contains(t, agent(plan[:1]), "1/1 · runs go test")

@@ -163,7 +163,7 @@ func (s *scribe) master(attempt int, text string, tasks []spec.Task, overlaps []
 	d := s.dispatch(spec.RoleMaster, spec.RoleMaster, attempt)
 	s.task(spec.RoleMaster, run.TaskData{State: run.TaskRunning, Dispatch: d})
 	s.started(spec.RoleMaster, spec.RoleMaster, attempt)
-	s.doing(spec.RoleMaster, spec.RoleMaster, attempt, "planning")
+	s.doing(spec.RoleMaster, spec.RoleMaster, attempt, "thinking")
 	s.turn(spec.RoleMaster, spec.RoleMaster, attempt, text, "dispatch", map[string]any{"tasks": len(tasks)}, "taken")
 	s.result(spec.RoleMaster, spec.RoleMaster, attempt, spec.Result{
 		Status: spec.StatusDone, Plan: &spec.Plan{Tasks: tasks}, Handoff: spec.Handoff{Summary: text},
@@ -188,7 +188,7 @@ func (s *scribe) survey() {
 		s.started(t.ID, t.Role, 1)
 	}
 	for _, t := range reads {
-		s.doing(t.ID, t.Role, 1, "search logger\\.(Infof|Errorf)")
+		s.doing(t.ID, t.Role, 1, "searching logger\\.(Infof|Errorf)")
 		s.turn(t.ID, t.Role, 1, "I count the calls by package.", "search", map[string]any{"pattern": `logger\.\w+f?\(`},
 			"internal/auth/login.go:41: logger.Infof(\"login of %s from %s\", user, ip)\n… 311 more")
 		s.result(t.ID, t.Role, 1, spec.Result{Status: spec.StatusDone, Handoff: spec.Handoff{
@@ -206,7 +206,7 @@ func (s *scribe) plan() {
 	overlaps := []run.Overlap{{A: "log-jobs", B: "log-sync", Path: "internal/jobs/queue.go"}}
 	s.master(2, "Twelve packages, one task each; the setup in cmd/shopd comes last.", tasks, overlaps, 1_450_000)
 	s.run(run.Data{State: run.Running})
-	s.run(run.Data{Decision: &run.Decided{Kind: run.DecidePlan, Closed: true, Answer: run.Answer{ID: "plan-1.0", Option: run.Yes, By: "user:ada"}}})
+	s.run(run.Data{Decision: &run.Decided{Kind: run.DecidePlan, Plan: 1, Closed: true, Answer: run.Answer{ID: "plan-2.0", Option: run.Yes, By: "user:ada"}}})
 }
 
 // work lets four tasks go on in turn, one step at a time.
@@ -309,17 +309,17 @@ func (s *scribe) attempt(i, n int, fails string) []func() {
 			s.task(w.id, run.TaskData{State: run.TaskRunning, Dispatch: s.dispatch(w.id, role, n)})
 		},
 		func() { s.started(w.id, role, n) },
-		func() { s.doing(w.id, role, n, "read "+file) },
+		func() { s.doing(w.id, role, n, "reading "+file) },
 		func() {
 			s.turn(w.id, role, n, "The calls use formats; I turn each into a message and attributes.", "read",
 				map[string]any{"path": file}, "package "+w.id[4:]+"\n\nimport \"shop/internal/logger\"\n")
 		},
-		func() { s.doing(w.id, role, n, "edit "+file) },
+		func() { s.doing(w.id, role, n, "editing "+file) },
 		func() {
 			edit := map[string]any{"path": file, "edits": 3}
 			s.turn(w.id, role, n, "Now the calls themselves.", "edit", edit, "3 edits, gofmt is clean")
 		},
-		func() { s.doing(w.id, role, n, "run go test ./"+w.files[0][:len(w.files[0])-3]+"/...") },
+		func() { s.doing(w.id, role, n, "running go test ./"+w.files[0][:len(w.files[0])-3]+"/...") },
 		func() {
 			s.result(w.id, role, n, spec.Result{
 				Status: spec.StatusDone, Handoff: spec.Handoff{Summary: "All calls moved; no exported name changed."},
@@ -331,7 +331,7 @@ func (s *scribe) attempt(i, n int, fails string) []func() {
 			s.task(w.id, run.TaskData{State: run.TaskVerifying, Dispatch: d})
 		},
 		func() { s.started(verify, spec.RoleTester, n) },
-		func() { s.doing(verify, spec.RoleTester, n, "read "+file) },
+		func() { s.doing(verify, spec.RoleTester, n, "reading "+file) },
 	}
 	return append(steps, s.verdict(w.id, n, fails)...)
 }

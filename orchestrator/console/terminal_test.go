@@ -20,6 +20,7 @@ type terminal struct {
 	hidden bool
 	frames int
 	titles []string
+	bells  int
 }
 
 func newTerminal(t *testing.T, width int) *terminal {
@@ -50,6 +51,8 @@ func (m *terminal) next(s string) string {
 	}
 	r, n := utf8.DecodeRuneInString(s)
 	switch r {
+	case '\a':
+		m.bells++
 	case '\r':
 		m.x = 0
 	case '\n':

@@ -43,14 +43,14 @@ func TestNothingOfAnUnverifiedRunIsCalledProven(t *testing.T) {
 		require.NoError(t, err)
 		e := contextscope.Event{Run: "r", Kind: d.kind, Task: d.task, Data: raw}
 		v.apply(&e)
-		for _, l := range wordsOf(&e, "") {
+		for _, l := range told(&e, "") {
 			said += l.text + "\n"
 		}
 	}
 	tasks := report.Tasks(v.State)
 	require.Equal(t, "landed unverified", tasks[0].Status())
 	require.Equal(t, "accepted", tasks[1].Status(), "also after its batch was split")
-	require.Equal(t, "tasks: 1 accepted, 1 landed unverified", (&live{}).counts(v, 100))
+	require.Equal(t, "1 accepted, 1 landed unverified", tally(v.Tasks.Counts(), v.landedUnverified()))
 	var end strings.Builder
 	writeEnd(&end, v, "", 100, paint{}, time.Time{})
 	require.Contains(t, end.String(), "1 accepted, 1 landed unverified")
@@ -58,7 +58,7 @@ func TestNothingOfAnUnverifiedRunIsCalledProven(t *testing.T) {
 	require.Contains(t, said, "unverified: gate lint")
 	require.Contains(t, said, "batch 2 landed unverified: a")
 	require.Contains(t, said, "published unverified refs/heads/divisi/r")
-	live := (&live{}).lines(v, 100, 30, time.Time{})
+	live := (&live{}).lines(v.status(time.Time{}, 30), 100, time.Time{})
 	require.Contains(t, live[0], "parked, unverified")
 	for _, text := range append(live, said, end.String()) {
 		require.NotContains(t, text, "proven")

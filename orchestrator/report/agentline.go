@@ -231,7 +231,7 @@ func resultLine(e *contextscope.Event, r spec.Result) Line {
 		return Line{More: strings.Join(append([]string{string(r.Status) + why}, more...), "; "), Tone: Plain}
 	}
 	l := of(e, Bad, "ended: %s%s", r.Status, why)
-	l.More = strings.Join(more, "; ")
+	l.Cause, l.More = strings.TrimPrefix(why, ": "), strings.Join(more, "; ")
 	return l
 }
 

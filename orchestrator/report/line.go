@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"divisi/contextscope"
@@ -37,6 +38,8 @@ type Line struct {
 	// More is what a display adds that has a row for every event.
 	More string
 	Tone Tone
+	// Cause is the end of Text that tells why something failed; empty for other lines.
+	Cause string
 	// Decide reports that a person can decide what the line tells.
 	Decide bool
 	// Fold reports that the event says nothing to a person by itself: it is a step of work that goes well, and the lines
@@ -235,10 +238,11 @@ func planLine(d run.PlanData) Line {
 }
 
 func taskLine(e *contextscope.Event, d run.TaskData) Line {
-	why := Because(d.Reason)
+	cause := d.Reason
 	if d.Fault != nil {
-		why = Because(fault(*d.Fault))
+		cause = fault(*d.Fault)
 	}
+	why := Because(cause)
 	by := ""
 	if d.Decision != nil {
 		by = ", decided by " + d.Decision.Answer.By
@@ -250,10 +254,10 @@ func taskLine(e *contextscope.Event, d run.TaskData) Line {
 		}
 		return Line{Text: e.Task + " is held" + why, Tone: Warn, Decide: true}
 	case run.TaskParked:
-		return sentence(Bad, "%s is parked%s%s", e.Task, by, why)
+		return Line{Text: e.Task + " is parked" + by + why, Tone: Bad, Cause: cause}
 	case run.TaskPending:
 		if d.Fault != nil {
-			return sentence(Warn, "%s will be retried%s%s", e.Task, by, why)
+			return Line{Text: e.Task + " will be retried" + by + why, Tone: Warn, Cause: cause}
 		}
 	case run.TaskRunning, run.TaskVerifying:
 		if d.Dispatch != nil {
@@ -288,18 +292,11 @@ func landingLine(d run.LandingData) Line {
 		}
 		names = append(names, name)
 	}
-	state := d.State
-	if d.State == run.LandingSplit && len(d.Parts) == 0 {
-		state = "failed"
-	}
-	if d.Unverified != "" {
-		state += " unverified"
-	}
 	batch := fmt.Sprintf("batch %d", d.Batch)
 	if d.Set != "" {
 		batch += ", change set " + d.Set + ","
 	}
-	l := sentence(Plain, "%s %s: %s", batch, state, strings.Join(text.Few(names, 6), ", "))
+	l := sentence(Plain, "%s %s: %s", batch, landingWords(d), strings.Join(text.Few(names, 6), ", "))
 	switch d.State {
 	case run.LandingLanded:
 		if l.Tone = Good; unverified {
@@ -309,11 +306,41 @@ func landingLine(d run.LandingData) Line {
 		l.Tone = Bad
 	case run.LandingSplit:
 		l.Tone = Warn
-		if len(d.Parts) > 0 {
-			l.More += "; tested next in " + text.Count(len(d.Parts), "part")
-		}
 	}
 	return l
+}
+
+// landingWords word what became of a batch.
+func landingWords(d run.LandingData) string {
+	changes := text.Count(len(d.Tasks), "change")
+	switch d.State {
+	case run.LandingRed:
+		return "did not pass its gates, which run once more"
+	case run.LandingSplit:
+		return "did not pass its gates" + retested(d)
+	case run.LandingDropped:
+		return "is dropped, since what it was built on has changed; testing its " + changes + " again"
+	}
+	if d.Unverified != "" {
+		return d.State + " unverified"
+	}
+	return d.State
+}
+
+// retested words what of a batch that failed is tested next.
+func retested(d run.LandingData) string {
+	n := len(slices.Concat(d.Parts...))
+	if n == 0 {
+		return ""
+	}
+	which := "its " + text.Count(n, "change")
+	if n < len(d.Tasks) {
+		which = fmt.Sprintf("%d of its %s", n, text.Count(len(d.Tasks), "change"))
+	}
+	if len(d.Parts) == 1 {
+		return "; testing " + which + " again"
+	}
+	return fmt.Sprintf("; testing %s in %d parts", which, len(d.Parts))
 }
 
 // answerLine words what became of a request. The ends of tasks have lines of their own.

@@ -47,7 +47,7 @@ func TestDetails(t *testing.T) {
 		"gate in full":  {contextscope.KindReceipt, whole, Line{More: "gate test: pass; 9s, 412 tests, in full: map prints nothing", Tone: Good, Fold: true}},
 		"first red":     {contextscope.KindRun, run.Data{Final: []spec.Receipt{red}, FirstRed: 3}, Line{Text: "final gates: test fail; first red after batch 3", Tone: Bad}},
 		"result":        {contextscope.KindResult, done, Line{More: "done; +3 −1 in 1 file; asks for 2 tasks; moved", Tone: Good}},
-		"failed result": {contextscope.KindResult, failed, Line{By: "one/1", Text: "ended: failed: no", More: "+3 −1 in 1 file; asks for 2 tasks; moved", Tone: Bad}},
+		"failed result": {contextscope.KindResult, failed, Line{By: "one/1", Text: "ended: failed: no", Cause: "no", More: "+3 −1 in 1 file; asks for 2 tasks; moved", Tone: Bad}},
 		"error":         {contextscope.KindError, spec.Fault{Class: "model", Message: "no"}, Line{By: "one/1:", Text: "model: no", Tone: Bad}},
 		"calls":         {contextscope.KindCalls, calls, Line{More: "call 2 queued, grep done", Fold: true}},
 		"compaction":    {contextscope.KindCompaction, nil, Line{More: "older turns were compacted", Fold: true}},

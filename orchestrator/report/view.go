@@ -46,21 +46,24 @@ type Agent struct {
 // Agents lists the attempts that are with a worker, the longest first.
 func Agents(s *run.State) []Agent {
 	out := []Agent{}
+	shared := sharedWords(s)
 	for id, w := range s.Queue {
 		a := w.Attempts[w.Last]
 		if s.Status.Ended() || !w.Outstanding() || !a.Started || a.Stopped || a.Lacks != nil {
 			continue
 		}
-		doing := a.Doing
-		switch {
+		var words string
+		switch group := shared[a.Group+" "+a.Worker]; {
 		case w.Waits():
-			doing = awaited(newest(s, id, w.Last))
-		case a.Turns == 0 && doing == "":
-			doing = "starting"
+			words = awaited(newest(s, id, w.Last))
+		case a.Group != "" && a.Doing == "" && group != "":
+			words = group
+		default:
+			words = doing(s, a, programOf(s, id))
 		}
 		out = append(out, Agent{
 			ID: wire.AgentID(id, w.Last), Task: id, Role: w.RoleAt(w.Last), Worker: a.Worker, Delivery: a.Delivery,
-			Doing: doing, Steps: a.Steps,
+			Doing: words, Steps: a.Steps,
 			Waits: w.Waits(), Turns: a.Turns, Tokens: a.Usage.Total(), Since: a.Began, Last: a.Seen,
 		})
 	}
@@ -106,6 +109,17 @@ func FlakyGates(s *run.State) (out []Flaky) {
 		}
 	}
 	return out
+}
+
+// sharedWords are what the first attempts report of the processes that they share with others, by template and worker.
+func sharedWords(s *run.State) map[string]string {
+	words := map[string]string{}
+	for _, w := range s.Queue {
+		if a := w.Newest(); a.Group != "" && a.Doing != "" && w.Outstanding() {
+			words[a.Group+" "+a.Worker] = a.Doing
+		}
+	}
+	return words
 }
 
 // newest is the newest request without an answer of an attempt.

@@ -2,48 +2,43 @@ package report
 
 import (
 	"strings"
+	"time"
 
+	"divisi/internal/text"
+	"divisi/orchestrator/decision"
 	"divisi/orchestrator/run"
 )
 
-// What a run can wait for.
-const (
-	OnDecision = "decision"
-	OnPerson   = "person"
-	OnMachine  = "machine"
-	OnQuota    = "quota"
-)
+// Wait is something from outside that the run, or some of it, waits for.
+type Wait struct {
+	Text string
+	// Decision is the id of the decision that a person has to make, and Pos where in the log it began; empty for all other waits.
+	Decision string
+	Pos      uint64
+}
 
-// Awaits returns what a run waits for, one of On…, and what that is; both are "" where it waits for nothing.
-func (r *Report) Awaits() (on, what string) {
-	if r.State.Ended() && r.State != run.Stopped {
-		return "", ""
+// Waits lists what a run waits for at a time: for its machine, for a person, for a quota of a model. One that was stopped waits
+// for a person alone.
+func Waits(s *run.State, now time.Time) []Wait {
+	var out []Wait
+	ended := s.Status.Ended()
+	if ended && s.Status != run.Stopped {
+		return nil
 	}
-	if r.Line != "" {
-		return OnPerson, "the line is stopped: " + r.Line
+	if s.Halted() {
+		out = append(out, Wait{Text: "the machine: " + strings.TrimPrefix(s.Reason, run.ReasonHalt)})
 	}
-	for _, d := range r.Decisions {
-		if d.Answer == nil && d.Decider == run.ByPerson {
-			return OnDecision, d.Text
-		}
+	if s.Line != "" && !ended {
+		out = append(out, Wait{Text: "the line to be started again: " + s.Line})
 	}
-	why, waits := strings.CutPrefix(r.Reason, run.ReasonWaits)
-	halted, paused := strings.CutPrefix(r.Reason, run.ReasonHalt)
-	switch {
-	case r.Wait != "":
-		return OnDecision, r.Wait
-	case r.State == run.Stopped && waits:
-		return OnDecision, why
-	case len(r.Quotas) > 0:
-		var all []string
-		for _, q := range r.Quotas {
-			all = append(all, q.String())
-		}
-		return OnQuota, strings.Join(all, "; ")
-	case r.State == run.Stopped:
-		return OnPerson, r.Reason
-	case paused:
-		return OnMachine, halted
+	for _, d := range decision.ForPerson(s) {
+		out = append(out, Wait{Text: text.Line(d.Text), Decision: d.ID, Pos: d.Pos})
 	}
-	return "", ""
+	if ended {
+		return out
+	}
+	for _, q := range s.Quotas.UsedUp(now) {
+		out = append(out, Wait{Text: strings.TrimPrefix(q.String(), "waiting for ")})
+	}
+	return out
 }

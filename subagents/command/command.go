@@ -90,7 +90,7 @@ type Executor struct {
 	Bounds   limit.Bounds
 	// Remaining finds what of the task's shard still matches its rule; nil where it has none.
 	Remaining func(context.Context) ([]string, error)
-	// Doing is told the last line of the command's output, often. It may be nil.
+	// Doing is told the command, and then the last line of its output, often. It may be nil.
 	Doing func(string)
 }
 
@@ -159,6 +159,7 @@ func (c *Executor) start(ctx context.Context, run commandRun, given any) (*sandb
 	if err != nil {
 		return nil, fmt.Errorf("marshal the input of %s: %w", c.Assignment.Agent(), err)
 	}
+	c.doing("running " + text.Clip(strings.Join(run.args, " "), maxSaid))
 	out, err := sandbox.Run(ctx, sandbox.Command{
 		Args: run.args, Dir: c.Dir, Env: slices.Concat(c.Env, c.Secrets, TaskEnv(c.Assignment, run.files)),
 		Place: c.Place, Writable: c.Writable, Readable: c.Readable, Network: c.Assignment.Role.Network,
@@ -179,17 +180,23 @@ func (c *Executor) args() []string {
 	return c.Assignment.Role.Command
 }
 
+// maxSaid bounds, in bytes, what is shown of a command and of its newest line.
+const maxSaid = 200
+
+func (c *Executor) doing(what string) {
+	if c.Doing != nil {
+		c.Doing(strings.ToValidUTF8(what, "?"))
+	}
+}
+
+// said shows the newest line of the output; that of a command with secrets stays hidden.
 func (c *Executor) said(chunk []byte) {
-	if c.Doing == nil {
-		return
-	}
-	if len(c.Secrets) > 0 {
-		c.Doing("at work; what it says is not shown, because it has secrets")
-		return
-	}
 	lines := strings.Split(strings.TrimSpace(string(chunk)), "\n")
-	if last := lines[len(lines)-1]; last != "" {
-		c.Doing(strings.ToValidUTF8(text.Tail(last, 200), "?"))
+	switch last := lines[len(lines)-1]; {
+	case len(c.Secrets) > 0:
+		c.doing("its output is not shown, because it has secrets")
+	case last != "":
+		c.doing(text.Tail(last, maxSaid))
 	}
 }
 

@@ -230,6 +230,7 @@ func (t *Executor) gate(ctx context.Context, g spec.Gate, more bool) (spec.Recei
 	if t.hindered != nil && !t.hindered.late {
 		return t.unable(ctx, &g, t.hindered)
 	}
+	t.doing("waiting for a free core")
 	release, err := t.Limiter.Acquire(ctx)
 	if err != nil {
 		return spec.Receipt{}, err

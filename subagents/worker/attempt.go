@@ -104,6 +104,7 @@ func (at *attempt) carryOut(ctx context.Context) (r spec.Result, err error) {
 func (at *attempt) queue(ctx context.Context, cores *gate.Limiter) (release func(), err error) {
 	begin := time.Now()
 	defer func() { at.queued += time.Since(begin) }()
+	at.progress.doing("waiting for a free core")
 	return cores.Acquire(ctx)
 }
 
@@ -197,6 +198,7 @@ func (at *attempt) prepare(ctx context.Context) (release func(), err error) {
 		if err := at.open(ctx); err != nil {
 			return release, err
 		}
+		at.progress.doing("waiting for a work tree")
 		begin, queued := time.Now(), at.queued
 		defer func() { at.slotted = time.Since(begin) - (at.queued - queued) }()
 		if at.slot, err = at.worker.cfg.Pool.Acquire(ctx); err != nil {
@@ -283,6 +285,7 @@ func (at *attempt) reset(ctx context.Context) error {
 		return err
 	}
 	defer release()
+	at.progress.doing("preparing its work tree")
 	return at.lay(ctx)
 }
 

@@ -356,7 +356,7 @@ func (w *Worker) attend(ctx context.Context, at *attempt) (_ context.Context, le
 		}
 	})
 	at.progress = &progress{clock: w.cfg.Clock, last: w.cfg.Clock(), append: t.tell}
-	return ctx, func() { deaf(); t.wait(); cancel(nil) }, nil
+	return ctx, func() { deaf(); at.progress.close(); t.wait(); cancel(nil) }, nil
 }
 
 // guarded carries an attempt out. A panic in it is a failed attempt, with its stack in the log.

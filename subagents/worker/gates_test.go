@@ -3,9 +3,11 @@ package worker
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/subagents/gate"
 	"divisi/subagents/tool"
@@ -52,6 +54,7 @@ func TestACommandRoleGetsItsCoreBeforeItsPlace(t *testing.T) {
 	cancel() // nothing else would end the wait
 	at := &attempt{
 		worker:     &Worker{Places: &Places{commands: limiter}},
+		progress:   &progress{clock: time.Now, last: time.Now(), append: func(contextscope.Event) {}},
 		assignment: &wire.Assignment{Role: spec.Role{Name: "mod", Executor: spec.ExecutorCommand, Command: []string{"true"}}},
 	}
 	_, err = at.carryOut(ctx)

@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"divisi/contextscope"
 	"divisi/internal/machine"
 	"divisi/internal/spec"
 	"divisi/subagents/limit"
@@ -224,7 +223,7 @@ func (g *gathering) host(ms []*member) *attempt {
 	a.Task.Limits.Time = spec.Duration(min(most, max(groupTime, groupTimes*predicted)))
 	return &attempt{
 		worker: g.worker, assignment: &a, journal: first.journal, log: g.worker.cfg.Log,
-		progress: &progress{clock: g.worker.cfg.Clock, append: func(contextscope.Event) {}},
+		progress: first.progress, // which stands for them all
 	}
 }
 

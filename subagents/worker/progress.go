@@ -58,7 +58,8 @@ func (t *teller) tell(e contextscope.Event) {
 // wait waits for what is being stored.
 func (t *teller) wait() { t.under.Wait() }
 
-// progress turns what an agent says it is doing into events, seldom enough for the log. It is safe for concurrent use.
+// progress turns what an agent says it is doing into events, seldom enough for the log: words that come too early are appended
+// once they are due, unless others have followed or the attempt has ended. It is safe for concurrent use.
 type progress struct {
 	clock  func() time.Time
 	append func(contextscope.Event)
@@ -66,40 +67,73 @@ type progress struct {
 	mu   sync.Mutex
 	last time.Time
 	said string
+	// next is what timer appends; empty for nothing.
+	next   string
+	timer  *time.Timer
+	closed bool
+	under  sync.WaitGroup
 }
 
-// doing appends a progress event when the words are new and the one before is long enough ago.
+// doing appends a progress event when the words are new, and the one before is long enough ago or as soon as it is.
 func (p *progress) doing(what string) {
-	if !p.due(what) {
-		return
+	if p.due(what) {
+		p.append(wire.Draft(contextscope.KindProgress, wire.Progress{Doing: what}))
 	}
-	p.append(wire.Draft(contextscope.KindProgress, wire.Progress{Doing: what}))
 }
 
 // waits appends the reason for which a call of a model waits: one event for each wait.
-func (p *progress) waits(w spec.Wait) { p.now(wire.Progress{Doing: w.String(), Wait: &w}) }
-
-func (p *progress) now(event wire.Progress) {
+func (p *progress) waits(w spec.Wait) {
 	p.mu.Lock()
-	again := event.Doing == p.said && event.Wait == nil
-	p.said, p.last = event.Doing, p.clock()
+	p.said, p.next, p.last = w.String(), "", p.clock()
 	p.mu.Unlock()
-	if !again {
-		p.append(wire.Draft(contextscope.KindProgress, event))
-	}
+	p.append(wire.Draft(contextscope.KindProgress, wire.Progress{Doing: w.String(), Wait: &w}))
 }
 
+// due reports whether words are to be appended now, and has them appended later where it is too early.
 func (p *progress) due(what string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.clock()
-	if what == p.said || now.Sub(p.last) < progressEvery {
+	early := progressEvery - now.Sub(p.last)
+	switch {
+	case p.closed:
 		return false
+	case what == p.said:
+		p.next = ""
+		return false
+	case early <= 0:
+		p.said, p.next, p.last = what, "", now
+		return true
 	}
-	if p.said != "" {
-		// The first words only say that it has begun: what follows at once is worth more than a pause.
-		p.last = now
+	if p.next = what; p.timer == nil {
+		p.under.Add(1)
+		p.timer = time.AfterFunc(early, p.late)
 	}
-	p.said = what
-	return true
+	return false
+}
+
+// late appends what came too early, if it still holds.
+func (p *progress) late() {
+	defer p.under.Done()
+	p.mu.Lock()
+	what := p.next
+	p.timer, p.next = nil, ""
+	if what != "" {
+		p.said, p.last = what, p.clock()
+	}
+	p.mu.Unlock()
+	if what != "" {
+		p.append(wire.Draft(contextscope.KindProgress, wire.Progress{Doing: what}))
+	}
+}
+
+// close has nothing appended any more.
+func (p *progress) close() {
+	p.mu.Lock()
+	p.closed, p.next = true, ""
+	if p.timer != nil && p.timer.Stop() {
+		p.under.Done()
+	}
+	p.mu.Unlock()
+	p.under.Wait()
 }

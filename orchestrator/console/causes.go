@@ -1,0 +1,156 @@
+package console
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/internal/text"
+	"divisi/orchestrator/report"
+	"divisi/orchestrator/run"
+)
+
+const (
+	// causeOver is how long a count of the same failure stays open for more, maxNamed how many of its tasks are named.
+	causeOver = 30 * time.Second
+	maxNamed  = 6
+)
+
+// causes keep the cause of a failure from being shown for each task that has it: it is shown once, and then counted.
+type causes struct {
+	// first are the tasks with which each cause was shown, by its shape; shown has what became of tasks for it, with the shape.
+	first map[string]string
+	shown map[string]bool
+	// words are what has become of further tasks for the same cause, the last one at a time; they are counted.
+	words string
+	tasks []string
+	last  time.Time
+}
+
+func newCauses() causes { return causes{first: map[string]string{}, shown: map[string]bool{}} }
+
+// digits differ in the same failure of two tasks.
+var digits = regexp.MustCompile(`\d+`)
+
+// shape is a cause without what is a task's own.
+func (v *view) shape(cause, task string) string {
+	if t := v.Tasks.ByID[task]; t != nil {
+		cause = t.Shape(strings.ReplaceAll(cause, task, "·"))
+	}
+	return digits.ReplaceAllLiteralString(cause, "N")
+}
+
+// shorten names the task with which the cause of a line was shown before, in the place of the cause. Where a line was shown too
+// that differs in its task alone, it returns what a count of such lines says.
+func (v *view) shorten(l *report.Line, e *contextscope.Event) (count string) {
+	if l.Cause == "" {
+		return ""
+	}
+	task := strings.TrimSuffix(e.Task, run.VerifySuffix)
+	shape, ended := v.shape(l.Cause, task), ending(l, e)
+	first, shown := v.causes.first[shape], v.causes.shown[shape+ended]
+	v.causes.shown[shape+ended] = true
+	if first == "" {
+		v.causes.first[shape] = task
+		return ""
+	}
+	as := "before"
+	if first != task {
+		as = first
+	}
+	l.Text = strings.TrimSuffix(l.Text, l.Cause) + "same cause as " + as
+	if shown && first != task {
+		count = ended + ", same cause as " + first
+	}
+	return count
+}
+
+// ending is what became of the task of a line.
+func ending(l *report.Line, e *contextscope.Event) string {
+	switch {
+	case e.Kind != contextscope.KindTask:
+		return "failed"
+	case l.Tone == report.Bad:
+		return "parked"
+	}
+	return "retried"
+}
+
+// count counts a task whose line is not shown, and returns what was counted for another cause before.
+func (c *causes) count(task, words string, at time.Time) (done string) {
+	if c.words != words {
+		done = c.flush()
+		c.words = words
+	}
+	if c.last = at; !slices.Contains(c.tasks, task) {
+		c.tasks = append(c.tasks, task)
+	}
+	return done
+}
+
+// more words the present count; "" for none.
+func (c *causes) more() string {
+	if len(c.tasks) == 0 {
+		return ""
+	}
+	return safe(text.Count(len(c.tasks), "more task") + " " + c.words)
+}
+
+// flush ends the present count, and returns it with some of its tasks.
+func (c *causes) flush() string {
+	said := c.more()
+	if said != "" {
+		said += safe(": " + text.Some(c.tasks, maxNamed))
+	}
+	c.words, c.tasks = "", nil
+	return said
+}
+
+// over ends a count that has had no more for a while.
+func (c *causes) over(now time.Time) string {
+	if now.Sub(c.last) < causeOver {
+		return ""
+	}
+	return c.flush()
+}
+
+// repeats reports whether another line tells the same: the one about the task of a failed attempt, or the one about its batch.
+func (v *view) repeats(e *contextscope.Event, l *report.Line) bool {
+	if l.Tone < report.Warn || e.Kind != contextscope.KindResult && e.Kind != contextscope.KindReceipt {
+		return false
+	}
+	batch := strings.HasPrefix(e.Task, run.BatchTask)
+	return batch || e.Kind == contextscope.KindResult && v.Tasks.ByID[strings.TrimSuffix(e.Task, run.VerifySuffix)] != nil
+}
+
+// failures names the first failure in the gates of a batch, behind the line about it. It is empty for all other events, and where
+// the failure leads to a task: the line about that names it.
+func (v *view) failures(e *contextscope.Event) string {
+	if e.Kind != contextscope.KindLanding {
+		return ""
+	}
+	d, err := run.LandingOf(e.Data)
+	if err != nil || d.State != run.LandingRed && (d.State != run.LandingSplit || len(d.Parts) < 2) {
+		return ""
+	}
+	i := slices.IndexFunc(v.Batches.Testing, func(b *run.Batch) bool { return b.Number == d.Batch })
+	if i < 0 {
+		return ""
+	}
+	var failed []string
+	if r := v.Works.Tested(v.Batches.Testing[i]); r != nil {
+		for _, gate := range r.Receipts {
+			if gate.Verdict == spec.VerdictFail {
+				failed = append(failed, "gate "+gate.Gate)
+				failed = append(failed, gate.Signatures...)
+			}
+		}
+	}
+	if len(failed) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(failed[:min(2, len(failed))], ": ") + ")"
+}

@@ -1,0 +1,86 @@
+package console
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/orchestrator/run"
+)
+
+// failing is a run in which twenty shards fail alike, and then one of them in another way.
+func failing() []contextscope.Event {
+	plan, events := run.PlanData{By: run.ByFile}, []contextscope.Event{}
+	for i := range 20 {
+		plan.Tasks = append(plan.Tasks, spec.Task{ID: fmt.Sprintf("move-%03d", i+1), ShardOf: "move", Files: []string{fmt.Sprintf("pkg%c/file.go", 'a'+i)}})
+	}
+	events = append(events, event(contextscope.KindPlan, "", plan))
+	for i := range plan.Tasks {
+		f := spec.Fault{Class: "gate", Message: fmt.Sprintf("%s:%d: undefined: Old", plan.Tasks[i].Files[0], 10+i)}
+		ended := event(contextscope.KindResult, plan.Tasks[i].ID, spec.Result{Status: spec.StatusFailed, Error: &f})
+		ended.Agent = plan.Tasks[i].ID + "/1"
+		events = append(events, ended, event(contextscope.KindTask, plan.Tasks[i].ID, run.TaskData{State: run.TaskPending, Fault: &f}))
+	}
+	other := spec.Fault{Class: "gate", Message: "the disk is full"}
+	return append(events, event(contextscope.KindTask, "move-001", run.TaskData{State: run.TaskParked, Fault: &other}))
+}
+
+// A log has a line for each task, and the cause once.
+func TestACauseIsPrintedOnce(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	c := New(Options{Out: &out, Zone: time.UTC})
+	c.Handle(failing())
+	require.NoError(t, c.Close())
+	require.Equal(t, 1, strings.Count(out.String(), "undefined: Old"), out.String())
+	require.Contains(t, out.String(), "move-001/1 ended: failed: gate: pkga/file.go:10: undefined: Old\n")
+	require.Contains(t, out.String(), "move-001 will be retried: same cause as before\n")
+	require.Contains(t, out.String(), "move-020/1 ended: failed: same cause as move-001\n")
+	require.Contains(t, out.String(), "move-020 will be retried: same cause as move-001\n")
+	require.Contains(t, out.String(), "move-001 is parked: gate: the disk is full\n")
+}
+
+// A terminal counts the tasks after the first one, and keeps the count where it scrolls once another failure comes.
+func TestATerminalCountsTheTasksWithOneCause(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		screen := newTerminal(t, 160)
+		c := New(Options{Out: screen, TTY: true, Width: screen.size})
+		events := failing()
+		last := len(events) - 1
+		c.Handle(events[:last-2])
+		pass(redrawPause)
+		require.Contains(t, screen.text(), "\n18 more tasks retried, same cause as move-001\n")
+		require.Contains(t, screen.text(), "move-001 will be retried: gate: pkga/file.go:10: undefined: Old\n")
+		c.Handle(events[last-2:])
+		pass(redrawPause)
+		shown := screen.text()
+		require.Equal(t, 1, strings.Count(shown, "undefined: Old"), shown)
+		require.Equal(t, 1, strings.Count(shown, "19 more tasks retried, same cause as move-001: move-002, move-003,"), shown)
+		require.NotContains(t, shown, "18 more", "it is a count no more")
+		require.Less(t, strings.Index(shown, "19 more"), strings.Index(shown, "move-001 is parked: gate: the disk is full"))
+		require.NoError(t, c.Close())
+	})
+}
+
+// A count that has had no more for a while is kept too.
+func TestACountEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		screen := newTerminal(t, 160)
+		c := New(Options{Out: screen, TTY: true, Width: screen.size})
+		c.Handle(failing()[:7])
+		pass(redrawPause)
+		require.Contains(t, screen.text(), "2 more tasks retried, same cause as move-001\n")
+		pass(causeOver + 2*time.Second)
+		require.Contains(t, screen.text(), "2 more tasks retried, same cause as move-001: move-002, move-003\n")
+		require.NoError(t, c.Close())
+	})
+}

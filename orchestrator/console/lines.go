@@ -1,0 +1,205 @@
+package console
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"charm.land/lipgloss/v2"
+
+	"divisi/internal/spec"
+	"divisi/internal/text"
+	"divisi/orchestrator/report"
+	"divisi/orchestrator/run"
+)
+
+const (
+	// slim is the width below which bars and times are left out, wideCell the least width of one of several columns of agents.
+	slim, wideCell = 40, 90
+	minBar, maxBar = 10, 60
+	dot            = " · "
+)
+
+// lines draws a status: the run, how far it is, what it waits for, which failures repeat, and its agents.
+func (l *live) lines(s status, width int, now time.Time) []string {
+	out := []string{l.head(&s, width), l.progress(&s, width)}
+	if len(s.waits) > 0 {
+		out = append(out, l.paint.do("33", fit(wait(s.waits, now), width)))
+	}
+	if s.same != "" {
+		out = append(out, l.paint.do("33", fit(s.same, width)))
+	}
+	out = append(out, l.agents(&s, width, now)...)
+	return out[:min(len(out), s.rows)]
+}
+
+// head names the run, its state, and what it has used; on a narrow terminal the state comes first.
+func (l *live) head(s *status, width int) string {
+	state := l.paint.state(s.state, safe(s.state))
+	if width < slim {
+		return l.join(width, state, s.spent)
+	}
+	used := lipgloss.Width(safe(s.state)) + lipgloss.Width(s.spent) + 2 + len(dot)
+	name := fit("divisi "+safe(s.run), max(width-used, 12))
+	return l.join(width, l.paint.do("1", name)+"  "+state, s.spent)
+}
+
+// join puts dots between parts, and cuts what does not fit. The first part is painted already.
+func (l *live) join(width int, first string, rest ...string) string {
+	left := width - lipgloss.Width(first)
+	if left < 0 {
+		return fit(Sanitize(first), width)
+	}
+	var more strings.Builder
+	for _, part := range rest {
+		if part != "" {
+			more.WriteString(dot + part)
+		}
+	}
+	return first + l.paint.do("2", fit(more.String(), left))
+}
+
+// progress is the bar, and in words how far the run is, how fast it is, and how long it may take.
+func (l *live) progress(s *status, width int) string {
+	first := s.done
+	if width >= slim {
+		first = l.bar(s.bar, min(max(width/4, minBar), maxBar)) + " " + s.done
+	}
+	fast, left := "", ""
+	if s.perMinute > 0 {
+		fast = fmt.Sprintf("%.1f a minute", s.perMinute)
+	}
+	if s.left > 0 {
+		left = about(s.left)
+	}
+	return l.join(width, first, fast, left, s.tally)
+}
+
+// sum writes how many of a phase are over.
+func sum(p report.Phase) string { return fmt.Sprintf("%d/%d", p.Good+p.Bad, p.Total) }
+
+// bar draws good, bad and what is under way; a share that is not nothing is at least one cell.
+func (l *live) bar(p report.Phase, width int) string {
+	left := width
+	share := func(n int) int {
+		if n <= 0 || p.Total == 0 {
+			return 0
+		}
+		cells := min(left, max(1, n*width/p.Total))
+		left -= cells
+		return cells
+	}
+	if p.Total > 0 && p.Good >= p.Total {
+		return l.paint.do("32", strings.Repeat("█", width))
+	}
+	b, good, part := share(p.Bad), share(p.Good), share(p.Part)
+	return l.paint.do("32", strings.Repeat("█", good)) + l.paint.do("31", strings.Repeat("▓", b)) +
+		l.paint.do("36", strings.Repeat("▒", part)) + l.paint.do("2", strings.Repeat("░", left))
+}
+
+// wait words what the run waits for, and since when.
+func wait(list []waiting, now time.Time) string {
+	what, long := safe(list[0].Text), ""
+	if at := list[0].since; !at.IsZero() {
+		long = " " + report.Span(now.Sub(at))
+	}
+	if n := len(list); n > 1 {
+		return fmt.Sprintf("waiting%s for %d things, the first is %s", long, n, what)
+	}
+	return "waiting" + long + " for " + what
+}
+
+// agents draws the groups in the rows that are left, in several columns on a wide terminal; what has no place is counted.
+func (l *live) agents(s *status, width int, now time.Time) []string {
+	n := len(s.groups)
+	if n == 0 || s.room < 1 {
+		return nil
+	}
+	columns := min((n+s.room-1)/s.room, max(1, width/wideCell))
+	shown, rest := s.groups, []report.Group(nil)
+	if n > columns*s.room {
+		shown, rest = s.groups[:columns*s.room-1], s.groups[columns*s.room-1:]
+	}
+	cell := (width - 2*(columns-1)) / columns
+	cells := make([]string, 0, n)
+	names := nameWidth(shown, cell)
+	for i := range shown {
+		cells = append(cells, l.group(&shown[i], cell, names, now))
+	}
+	if len(rest) > 0 {
+		cells = append(cells, l.paint.do("2", pad(others(rest, len(shown) > 0), cell)))
+	}
+	var out []string
+	for len(cells) > 0 {
+		row := min(columns, len(cells))
+		out, cells = append(out, strings.TrimRight(strings.Join(cells[:row], "  "), " ")), cells[row:]
+	}
+	return out
+}
+
+// others counts the agents of groups; more reports that there are further ones.
+func others(groups []report.Group, more bool) string {
+	var all report.Group
+	for i := range groups {
+		all.Add(&groups[i])
+	}
+	if more {
+		return fmt.Sprintf("and %d more: %s", all.Size(), safe(all.String()))
+	}
+	return text.Count(all.Size(), "agent") + ": " + safe(all.String())
+}
+
+// title is a group's name in some cells, with its size where it has several agents.
+func title(g *report.Group, width int) string {
+	name, size := safe(g.Name), ""
+	if g.One != nil {
+		name = report.Name(safe(g.One.ID))
+	}
+	if g.Size() > 1 {
+		size = fmt.Sprintf(" ×%d", g.Size())
+	}
+	return fit(name, width-lipgloss.Width(size)) + size
+}
+
+// nameWidth is the width of the column of names.
+func nameWidth(groups []report.Group, cell int) int {
+	widest := 0
+	for i := range groups {
+		widest = max(widest, lipgloss.Width(title(&groups[i], cell)))
+	}
+	return min(widest, max(8, cell*2/5))
+}
+
+// group draws what a group does, and how long its oldest agent has run.
+func (l *live) group(g *report.Group, width, names int, now time.Time) string {
+	doing := safe(g.String())
+	if g.One != nil {
+		doing = safe(g.One.Doing)
+		if plan := safe(spec.Standing(g.One.Steps)); plan != "" {
+			doing = plan + dot + doing
+		}
+	}
+	took := ""
+	if width >= slim && g.Since > 0 {
+		took = fmt.Sprintf("%7s", report.Span(now.Sub(time.UnixMilli(g.Since))))
+	}
+	return l.paint.do("36", pad(title(g, names), names)) + "  " + pad(doing, width-names-2-len(took)) + l.paint.do("2", took)
+}
+
+var tallied = []run.TaskState{
+	run.TaskHeld, run.TaskRunning, run.TaskVerifying, run.TaskAccepted,
+	run.TaskLanding, run.TaskPending, run.TaskLanded, run.TaskDone,
+	run.TaskParked, run.TaskCancelled, run.TaskSkipped, run.TaskDropped,
+}
+
+// tally words numbers of tasks by state; unverified marks those that have landed.
+func tally(n map[run.TaskState]int, unverified bool) string {
+	var say []string
+	for _, s := range tallied {
+		if n[s] > 0 {
+			task := report.Task{State: s, Unverified: unverified && s == run.TaskLanded}
+			say = append(say, fmt.Sprintf("%d %s", n[s], task.Status()))
+		}
+	}
+	return strings.Join(say, ", ")
+}
