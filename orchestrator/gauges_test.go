@@ -25,13 +25,19 @@ import (
 // serving serves a state directory until stop, and returns how it is reached and what it has told.
 func serving(t *testing.T, stateDir string) (at orchestrator.Serving, told func() []string) {
 	t.Helper()
+	return servingWith(t, stateDir, 0)
+}
+
+// servingWith serves with a worker of its own, where it has agents.
+func servingWith(t *testing.T, stateDir string, agents int) (at orchestrator.Serving, told func() []string) {
+	t.Helper()
 	var mu sync.Mutex
 	var all []string
 	ctx, cancel := context.WithCancel(t.Context())
 	ready, ended := make(chan orchestrator.Serving, 1), make(chan error, 1)
 	go func() {
 		ended <- orchestrator.Serve(ctx, orchestrator.ServeOptions{
-			StateDir: stateDir, Listen: "127.0.0.1:0", Metrics: "127.0.0.1:0",
+			StateDir: stateDir, Listen: "127.0.0.1:0", Metrics: "127.0.0.1:0", Agents: agents, Gates: agents,
 			Ready: func(at orchestrator.Serving) { ready <- at },
 			Notice: func(text string) {
 				mu.Lock()
