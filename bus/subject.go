@@ -106,7 +106,7 @@ func LimitsFilter() string { return subject(prefixPresence, "limits") + ".*" }
 // FreedSubject is where the host has all drop what a worker told them so: pres.freed.<worker>.
 func FreedSubject(worker string) string { return subject(prefixPresence, "freed", worker) }
 
-// FreedFilter matches all workers of which that is asked: pres.freed.* .
+// FreedFilter matches that for all workers: pres.freed.* .
 func FreedFilter() string { return subject(prefixPresence, "freed") + ".*" }
 
 // WorkerControl is where a worker listens to what is asked of it: ctl.worker.<worker>.

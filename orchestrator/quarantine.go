@@ -28,8 +28,8 @@ type IsolatedRun struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Quarantine has the host on a server put a worker into quarantine: it is stopped at once, the limits of model services that it told
-// others hold no more, nothing that it alone has proven since
+// Quarantine has the host on a server put a worker into quarantine: it is stopped at once, the limits of model
+// services that it told others hold no more, nothing that it alone has proven since
 // a time counts any more, and what has landed so is proven again before its run ends.
 func Quarantine(ctx context.Context, at Server, worker string, since time.Time) (Isolated, error) {
 	a, err := on(at).ask(ctx, hostCall{Verb: verbQuarantine, Worker: worker, Since: since})

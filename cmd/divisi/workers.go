@@ -159,14 +159,15 @@ func limitLines(list []workerRow) string {
 		}
 	}
 	for line, workers := range keep {
-		lines = append(lines, fmt.Sprintf("%s, holds until %s on %s\n", console.Sanitize(line), until[line].Local().Format(time.DateTime),
-			console.Sanitize(strings.Join(slices.Compact(workers), ", "))))
+		lines = append(lines, fmt.Sprintf("%s, holds until %s on %s\n", console.Sanitize(line),
+			until[line].Local().Format(time.DateTime), console.Sanitize(strings.Join(slices.Compact(workers), ", "))))
 	}
 	if len(lines) == 0 {
 		return ""
 	}
 	slices.Sort(lines)
-	return "\n" + strings.Join(lines, "") + "What a worker told that may lie ends with: divisi workers quarantine WORKER --since TIME\n"
+	return "\n" + strings.Join(lines, "") +
+		"What a worker told that may lie ends with: divisi workers quarantine WORKER --since TIME\n"
 }
 
 func (r *workerRow) cells() []string {

@@ -57,6 +57,6 @@ type Excess struct{ Wrote, Most int64 }
 
 // String names both, and where the bound comes from.
 func (e *Excess) String() string {
-	return fmt.Sprintf("the commands of the attempt have written %d MiB to the disk, and may write %d MiB (limits.disk_mib in worker.yaml)",
-		(e.Wrote+1<<20-1)>>20, e.Most>>20)
+	return fmt.Sprintf("the commands of the attempt have written %d MiB to the disk, "+
+		"and may write %d MiB (limits.disk_mib in worker.yaml)", (e.Wrote+1<<20-1)>>20, e.Most>>20)
 }
