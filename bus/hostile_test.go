@@ -31,6 +31,8 @@ func TestAStolenLoginOfAWorker(t *testing.T) {
 		"call a conductor as another":         "ctl.r.conduct.w2",
 		"be another":                          "pres.w.w2",
 		"be a conductor":                      "pres.r.r",
+		"tell a limit as another":             "pres.limits.w2",
+		"end what another told":               "pres.freed.w2",
 		"make a token":                        "creds.ask",
 		"join again":                          "join",
 		"delete an object":                    "$JS.API.STREAM.MSG.DELETE.OBJ",

@@ -117,6 +117,7 @@ func calls(name string) map[string]func(ctx context.Context, b *Bus) error {
 			return err
 		},
 		"presence own":   func(ctx context.Context, b *Bus) error { return b.Publish(ctx, "pres.w."+name, nil) },
+		"limits own":     func(ctx context.Context, b *Bus) error { return b.Publish(ctx, "pres.limits."+name, nil) },
 		"presence other": func(ctx context.Context, b *Bus) error { return b.Publish(ctx, "pres.w.other", nil) },
 		"serve joins": func(ctx context.Context, b *Bus) error {
 			stop, err := b.listen(ctx, member.JoinSubject, nil)
@@ -133,7 +134,7 @@ func allowedCalls() map[member.Role][]string {
 	reading := []string{"read", "last", "queued", "get", "who is there", "presences"}
 	return map[member.Role][]string{
 		member.Worker: append([]string{
-			"append own", "take", "put", "cache put", "cache get", "publish", "call", "subscribe", "presence own",
+			"append own", "take", "put", "cache put", "cache get", "publish", "call", "subscribe", "presence own", "limits own",
 		}, reading...),
 		member.Person: append([]string{"put", "cache put", "cache get", "ask a run", "host act", "host read", "ask a worker"}, reading...),
 		member.Viewer: append([]string{"host read"}, reading...),
@@ -217,7 +218,7 @@ func TestTheServerItselfDenies(t *testing.T) {
 	for _, role := range []member.Role{member.Worker, member.Person, member.Viewer} {
 		nc, denied := raw(t, s.joins(t, role, "my-"+string(role)))
 		publish := []string{
-			"ev.r.m.landed", "ev.r.a.other.generator.t.1", "ev.r.x", "task.generator.r.t", "join", "pres.w.other", "_INBOX_other.x",
+			"ev.r.m.landed", "ev.r.a.other.generator.t.1", "ev.r.x", "task.generator.r.t", "join", "pres.w.other", "pres.limits.other", "pres.freed.other", "_INBOX_other.x",
 			"ctl.r", "pres.r.r", "creds.ask", "ctl.r.conduct.other", "ctl.r.conductor.other", "host.act.other", "host.read.other",
 			"$JS.API.STREAM.DELETE.EV", "$JS.API.STREAM.PURGE.EV", "$JS.API.STREAM.PURGE.TASKS", "$JS.API.STREAM.UPDATE.EV",
 			"$JS.API.STREAM.CREATE.MINE", "$JS.API.STREAM.MSG.DELETE.OBJ", "$JS.API.STREAM.RESTORE.EV", "$JS.API.STREAM.SNAPSHOT.EV",

@@ -97,8 +97,17 @@ func Caller(subject string) string { return subject[strings.LastIndexByte(subjec
 // RecallSubject is where a conductor has workers return what they do not need of the budget of a run: pres.recall.<run>.
 func RecallSubject(run string) string { return subject(prefixPresence, "recall", run) }
 
-// LimitsSubject is where workers tell each other that a service has asked callers to wait: pres.limits.
-func LimitsSubject() string { return subject(prefixPresence, "limits") }
+// LimitsSubject is where a worker tells the others that a service has asked callers to wait: pres.limits.<worker>.
+func LimitsSubject(worker string) string { return subject(prefixPresence, "limits", worker) }
+
+// LimitsFilter matches what all workers tell so: pres.limits.* .
+func LimitsFilter() string { return subject(prefixPresence, "limits") + ".*" }
+
+// FreedSubject is where the host has all drop what a worker told them so: pres.freed.<worker>.
+func FreedSubject(worker string) string { return subject(prefixPresence, "freed", worker) }
+
+// FreedFilter matches that for all workers: pres.freed.* .
+func FreedFilter() string { return subject(prefixPresence, "freed") + ".*" }
 
 // WorkerControl is where a worker listens to what is asked of it: ctl.worker.<worker>.
 func WorkerControl(worker string) string { return subject(prefixControl, "worker", worker) }

@@ -39,7 +39,16 @@ func TestPolicyFile(t *testing.T) {
 		_, err = Policy(file)
 		require.ErrorContains(t, err, want)
 	}
-	for _, mode := range []os.FileMode{0o640, 0o604, 0o620} {
+	for _, mode := range []os.FileMode{0o440, 0o640} { // what root has given to a group
+		write("only: gates\n", mode)
+		_, err = Policy(file)
+		if os.Geteuid() == 0 {
+			require.NoError(t, err)
+		} else {
+			require.ErrorContains(t, err, "other users can read or change it")
+		}
+	}
+	for _, mode := range []os.FileMode{0o604, 0o620, 0o660, 0o444} {
 		write("only: gates\n", mode)
 		_, err = Policy(file)
 		require.ErrorContains(t, err, "other users can read or change it")

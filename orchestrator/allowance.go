@@ -146,7 +146,8 @@ func (h *conduct) enlist(ctx context.Context, e *wire.Enlistment) (a answer, err
 		return a, err
 	}
 	for _, limit := range e.Limits {
-		h.limits.take(limit.Taken(now()))
+		limit.From = e.Worker
+		h.limits.Take(limit.Taken(now()))
 	}
 	for _, limit := range h.limits.list() {
 		a.Limits = append(a.Limits, limit.Sent(now()))

@@ -178,7 +178,7 @@ func (h *conduct) answers(ctx context.Context) error {
 	if !h.Elsewhere {
 		return nil
 	}
-	if stop, err = listenLimits(ctx, h.bus, h.limits.take); err != nil {
+	if stop, err = listenLimits(ctx, h.bus, &h.limits); err != nil {
 		return err
 	}
 	h.later(stop)

@@ -214,10 +214,7 @@ func (e *engagement) enlist(ctx context.Context, w *work) error {
 	}}
 	for end := now().Add(wire.PresentFor); ; {
 		rate := e.kept()
-		c.Enlist.Holding, c.Enlist.Limits = e.allowance.holding(), nil
-		for _, limit := range rate.Limits() {
-			c.Enlist.Limits = append(c.Enlist.Limits, limit.Sent(now()))
-		}
+		c.Enlist.Holding, c.Enlist.Limits = e.allowance.holding(), e.ownLimits()
 		a, err := w.ask(ctx, c)
 		switch {
 		case err == nil:

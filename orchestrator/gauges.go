@@ -40,7 +40,7 @@ func (g *gauges) show(ctx context.Context, addr string, at Server, c *closers) (
 		return "", err
 	}
 	c.later(func() { closeServer(ctx, g.bus) })
-	deaf, err := listenLimits(ctx, g.bus, g.limits.take)
+	deaf, err := listenLimits(ctx, g.bus, &g.limits)
 	if err != nil {
 		return "", err
 	}

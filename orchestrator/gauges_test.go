@@ -25,13 +25,19 @@ import (
 // serving serves a state directory until stop, and returns how it is reached and what it has told.
 func serving(t *testing.T, stateDir string) (at orchestrator.Serving, told func() []string) {
 	t.Helper()
+	return servingWith(t, stateDir, 0)
+}
+
+// servingWith serves with a worker of its own, where it has agents.
+func servingWith(t *testing.T, stateDir string, agents int) (at orchestrator.Serving, told func() []string) {
+	t.Helper()
 	var mu sync.Mutex
 	var all []string
 	ctx, cancel := context.WithCancel(t.Context())
 	ready, ended := make(chan orchestrator.Serving, 1), make(chan error, 1)
 	go func() {
 		ended <- orchestrator.Serve(ctx, orchestrator.ServeOptions{
-			StateDir: stateDir, Listen: "127.0.0.1:0", Metrics: "127.0.0.1:0",
+			StateDir: stateDir, Listen: "127.0.0.1:0", Metrics: "127.0.0.1:0", Agents: agents, Gates: agents,
 			Ready: func(at orchestrator.Serving) { ready <- at },
 			Notice: func(text string) {
 				mu.Lock()
@@ -129,7 +135,7 @@ func TestAServerShowsItsNumbers(t *testing.T) {
 	wait := spec.Wait{For: spec.WaitQuota, Model: `"evil"`, Account: "acc", Until: time.Now().Add(time.Hour)}
 	data, err := json.Marshal(wait.Sent(time.Now()))
 	require.NoError(t, err)
-	require.NoError(t, b.Publish(ctx, bus.LimitsSubject(), data))
+	require.NoError(t, b.Publish(ctx, bus.LimitsSubject("w1"), data))
 	got := numbers(t, at.Metrics)
 	for name, want := range map[string]float64{
 		`divisi_queue_attempts{role="generator",run="r1"}`:        2,
@@ -150,6 +156,13 @@ func TestAServerShowsItsNumbers(t *testing.T) {
 	}
 	require.Greater(t, got["divisi_store_bytes"], none["divisi_store_bytes"])
 	require.Greater(t, got["divisi_store_ceiling_bytes"], got["divisi_store_bytes"])
+	_, host, err := orchestrator.Join(ctx, t.TempDir(), tokenFrom(t, stateDir, "person"), "", "ada")
+	require.NoError(t, err)
+	_, err = orchestrator.Quarantine(ctx, host, "w1", time.Now().Add(-time.Hour))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		return numbers(t, at.Metrics)[`divisi_limits{for="`+spec.WaitQuota+`"}`] == 0
+	}, time.Minute, 50*time.Millisecond, "what a worker in quarantine told holds on")
 	require.InDelta(t, float64(time.Now().Add(365*24*time.Hour).Unix()), got["divisi_certificate_end_timestamp_seconds"], 120)
 }
 

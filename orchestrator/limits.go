@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -24,8 +25,8 @@ type limits struct {
 	by map[string]spec.Wait
 }
 
-// take keeps what lasts longest.
-func (l *limits) take(w spec.Wait) {
+// Take keeps what lasts longest.
+func (l *limits) Take(w spec.Wait) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	key := w.For + " " + w.Account
@@ -54,18 +55,40 @@ func (l *limits) sweep() {
 	maps.DeleteFunc(l.by, func(_ string, w spec.Wait) bool { return !w.Until.After(time.Now()) })
 }
 
-// listenLimits calls take for what other processes were told by services, until stop.
-func listenLimits(ctx context.Context, b *bus.Bus, take func(spec.Wait)) (stop func(), err error) {
-	stop, err = b.Subscribe(ctx, bus.LimitsSubject(), func(m bus.Message, _ func([]byte) error) {
+// Drop forgets what matches.
+func (l *limits) Drop(match func(spec.Wait) bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	maps.DeleteFunc(l.by, func(_ string, w spec.Wait) bool { return match(w) })
+}
+
+// limitKeeper keeps the limits that other processes tell, until one is to be dropped.
+type limitKeeper interface {
+	Take(w spec.Wait)
+	Drop(match func(spec.Wait) bool)
+}
+
+// listenLimits has k know what services told other processes, until stop. Which worker told it, the subject proves.
+func listenLimits(ctx context.Context, b *bus.Bus, k limitKeeper) (stop func(), err error) {
+	deaf, err := b.Subscribe(ctx, bus.LimitsFilter(), func(m bus.Message, _ func([]byte) error) {
 		var w spec.Wait
 		if json.Unmarshal(m.Data, &w) == nil {
-			take(w.Taken(time.Now()))
+			w.From = bus.Caller(m.Subject)
+			k.Take(w.Taken(time.Now()))
 		}
 	})
 	if err != nil {
 		return nil, fmt.Errorf("listen for rate limits: %w", err)
 	}
-	return stop, nil
+	deafer, err := b.Subscribe(ctx, bus.FreedFilter(), func(m bus.Message, _ func([]byte) error) {
+		from := bus.Caller(m.Subject)
+		k.Drop(func(w spec.Wait) bool { return w.From == from })
+	})
+	if err != nil {
+		deaf()
+		return nil, fmt.Errorf("listen for rate limits that end: %w", err)
+	}
+	return func() { deaf(); deafer() }, nil
 }
 
 // shareLimits has this process and the others of the server keep to the rate limits that services tell any of them.
@@ -73,12 +96,12 @@ func (w *work) shareLimits(ctx context.Context, rate *model.RateLimit) error {
 	if w.bus.Embedded() {
 		return nil
 	}
-	stop, err := listenLimits(ctx, w.bus, rate.Take)
+	stop, err := listenLimits(ctx, w.bus, rate)
 	if err != nil {
 		return err
 	}
 	w.later(stop)
-	rate.Share(func(wait spec.Wait) { w.say(ctx, w.bus, bus.LimitsSubject(), wait.Sent(time.Now())) })
+	rate.Share(func(wait spec.Wait) { w.say(ctx, w.bus, bus.LimitsSubject(w.as()), wait.Sent(time.Now())) })
 	if w.engaged != nil {
 		w.engaged.keepTo(rate)
 	}
@@ -96,6 +119,36 @@ func (e *engagement) keepTo(rate *model.RateLimit) {
 		}
 	}
 	e.rate = rate
+}
+
+// ownLimits are the limits that services told this worker itself: each worker answers for its own.
+func (e *engagement) ownLimits() (own []spec.Wait) {
+	for _, w := range e.kept().Limits() {
+		if w.From == "" || w.From == e.worker.o.Name {
+			own = append(own, w.Sent(now()))
+		}
+	}
+	return own
+}
+
+// maxShown bounds how many limits a worker says that it keeps to.
+const maxShown = 20
+
+// allLimits adds to a list the limits that the engagement keeps to and that it lacks.
+func (e *engagement) allLimits(list []spec.Wait) []spec.Wait {
+	rate := e.kept()
+	if rate == nil {
+		return list
+	}
+	for _, w := range rate.Limits() {
+		w.From = cmp.Or(w.From, e.worker.o.Name)
+		if len(list) < maxShown && !slices.ContainsFunc(list, func(had spec.Wait) bool {
+			return had.For == w.For && had.Model == w.Model && had.Account == w.Account && had.From == w.From
+		}) {
+			list = append(list, w.Sent(now()))
+		}
+	}
+	return list
 }
 
 // kept is the rate limit of the engagement; nil before it has one.

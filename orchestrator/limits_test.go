@@ -17,6 +17,7 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/internal/testkit/geminitest"
+	"divisi/orchestrator"
 	"divisi/subagents/wire"
 )
 
@@ -221,9 +222,11 @@ func TestARateLimitHoldsOtherWorkers(t *testing.T) {
 	<-l.begun
 	s.worker("w2", "key")
 	held := <-l.begun
+	told := s.limitsOf("w2", l.refused)
 	s.worker("w3", "another")
 	free := <-l.begun
 	close(l.proceed)
+	require.Equal(t, "w1", <-told, "which worker told of it")
 	require.Equal(t, "done refs/heads/divisi/"+s.id+" 3 landed", s.conduct.line(), "%s", &s.conduct.err)
 	s.conduct.ended()
 	at, end := s.asked(held, 2, l)
@@ -259,6 +262,29 @@ func TestARateLimitOutlivesTheConductor(t *testing.T) {
 	s.conduct.ended()
 	at, end := s.asked(late, 1, l)
 	require.False(t, at.Before(end), "%s too early", end.Sub(at))
+}
+
+// limitsOf is, once the service has refused, which worker told another one of the limit that it keeps to.
+func (s *shared) limitsOf(worker string, refused <-chan struct{}) <-chan string {
+	told := make(chan string, 1)
+	go func() {
+		defer close(told)
+		<-refused
+		for s.t.Context().Err() == nil {
+			data, err := orchestrator.Workers(s.t.Context(), orchestrator.Server{URL: s.url})
+			var list []*wire.Presence
+			if err != nil || json.Unmarshal(data, &list) != nil {
+				return
+			}
+			for _, p := range list {
+				if p.Worker == worker && len(p.Limits) > 0 {
+					told <- p.Limits[0].From
+					return
+				}
+			}
+		}
+	}()
+	return told
 }
 
 // until follows the log until an event is as wanted.

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -55,12 +56,15 @@ func (o *WorkerOptions) strict(p *spec.Policy) error {
 		err, spec.SandboxAvailable, o.policyFile())
 }
 
+// diskMiB is what the commands of one attempt may write where the owner says nothing: more than builds do.
+const diskMiB = 20 << 10
+
 // grants is what commands of runs have of the machine.
 func (w *Worker) grants() sandbox.Owner {
 	return sandbox.Owner{
 		Reach:     append(egress.Reach{}, w.policy.Network...),
 		MaxMemory: int64(w.policy.Limits.MemoryMiB) << 20, MaxProcesses: w.policy.Limits.Processes,
-		MaxFile: uint64(w.policy.Limits.FileMiB) << 20,
+		MaxFile: uint64(w.policy.Limits.FileMiB) << 20, MaxDisk: int64(cmp.Or(w.policy.Limits.DiskMiB, diskMiB)) << 20,
 	}
 }
 

@@ -28,7 +28,8 @@ type IsolatedRun struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Quarantine has the host on a server put a worker into quarantine: it is stopped at once, nothing that it alone has proven since
+// Quarantine has the host on a server put a worker into quarantine: it is stopped at once, the limits of model
+// services that it told others hold no more, nothing that it alone has proven since
 // a time counts any more, and what has landed so is proven again before its run ends.
 func Quarantine(ctx context.Context, at Server, worker string, since time.Time) (Isolated, error) {
 	a, err := on(at).ask(ctx, hostCall{Verb: verbQuarantine, Worker: worker, Since: since})
@@ -53,6 +54,9 @@ func (h *Host) isolate(ctx context.Context, by string, q *hostCall) (*Isolated, 
 		if a.Revoked, err = h.o.revoke(q.Worker); err != nil {
 			return nil, fmt.Errorf("revoke worker %s: %w", q.Worker, err)
 		}
+	}
+	if err := h.bus.Publish(ctx, bus.FreedSubject(q.Worker), nil); err != nil {
+		return nil, fmt.Errorf("end the limits that worker %s told others: %w", q.Worker, err)
 	}
 	ask := conductor.Request{Verb: conductor.VerbQuarantine, Worker: q.Worker, Since: q.Since, By: account()}
 	if by != bus.Local {

@@ -380,6 +380,7 @@ func (w *Worker) presence() wire.Presence {
 	}
 	for id, e := range w.runs {
 		p.Runs[id] = e.service()
+		p.Limits = e.allLimits(p.Limits)
 	}
 	return p
 }

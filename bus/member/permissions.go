@@ -30,7 +30,7 @@ func permissions(m Member) *server.Permissions {
 	case Worker:
 		publish = slices.Concat(publish, takes("TASKS"), gets("CACHE", "cache"), []string{
 			"ev.*.a." + m.Name + ".>", "obj.>", "cache.>", "ctl.*.active", "ctl.*.conduct." + m.Name,
-			"pres.w." + m.Name, "pres.limits",
+			"pres.w." + m.Name, "pres.limits." + m.Name,
 		})
 		subscribe = append(subscribe, "ctl.*.all", "ctl.worker."+m.Name)
 	case Person:

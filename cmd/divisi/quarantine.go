@@ -17,7 +17,8 @@ func (w *workersCommand) quarantine() *cobra.Command {
 		Use:   "quarantine WORKER --since TIME",
 		Short: "Stop a worker that may lie, and have proven again what it alone has proven",
 		Long: `Stop a worker that may lie, and have proven again what it alone has proven.
-The server admits it no more, and what it has at work goes on elsewhere. In each run of the host, what it has
+The server admits it no more, what it has at work goes on elsewhere, and the limits of model services that it
+told other workers hold no more. In each run of the host, what it has
 signed since TIME proves nothing. What has landed with its proof alone is proven again by the final gates, on
 another worker, before the run ends. A run that had ended is stopped: divisi resume proves it again.` +
 			codes(codeOK, codeUsage, codeMachine),

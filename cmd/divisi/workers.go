@@ -27,7 +27,7 @@ func newWorkers(g *globals) *cobra.Command {
 		Use:   "workers",
 		Short: "List the workers of a server (drain, pause, resume, quarantine)",
 		Long: `List the workers of a server: what they are, how much they do at once, what they work on, and what they
-lack for the runs that they know.` + codes(codeOK, codeUsage, codeMachine),
+lack for the runs that they know, and which limits of model services they keep to.` + codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi workers --on build.example.com\n  divisi workers pause --tag big --for 30m --on build.example.com",
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return w.list(c.Context()) },
@@ -105,7 +105,7 @@ func (w *workersCommand) list(ctx context.Context) error {
 			text += w.calls(fmt.Sprintf("\n%s.\nIt ends with: divisi workers drain %s\n", console.Sanitize(why), list[i].Worker))
 		}
 	}
-	return w.print(say("%s", text), anys(list)...)
+	return w.print(say("%s", text+w.calls(limitLines(list))), anys(list)...)
 }
 
 // workerRow is what is shown of a worker.
@@ -126,12 +126,48 @@ type workerRow struct {
 	Programs map[string]string `json:"programs,omitempty"`
 	Tags     []string          `json:"tags,omitempty"`
 	Since    time.Time         `json:"since"`
-	Runs     map[string]struct {
+	// Limits are those of model services that it keeps to, From is the worker that told it.
+	Limits []workerLimit `json:"limits,omitempty"`
+	Runs   map[string]struct {
 		Serves []string            `json:"serves,omitempty"`
 		Lacks  map[string][]string `json:"lacks,omitempty"`
 		Base   string              `json:"base,omitempty"`
 		At     []string            `json:"at,omitempty"`
 	} `json:"runs,omitempty"`
+}
+
+// workerLimit is a limit of a model's service.
+type workerLimit struct {
+	For     string    `json:"for"`
+	Model   string    `json:"model,omitempty"`
+	Quota   string    `json:"quota,omitempty"`
+	Account string    `json:"account,omitempty"`
+	Until   time.Time `json:"until"`
+	From    string    `json:"from"`
+}
+
+// limitLines tells the limits that workers keep to, each once, with the worker that told it.
+func limitLines(list []workerRow) string {
+	lines, until, keep := []string{}, map[string]time.Time{}, map[string][]string{}
+	for _, r := range list {
+		for _, l := range r.Limits {
+			line := fmt.Sprintf("%s %q of %s, told by worker %s", l.For, l.Quota, l.Model, l.From)
+			if l.Until.After(until[line]) {
+				until[line] = l.Until
+			}
+			keep[line] = append(keep[line], r.Worker)
+		}
+	}
+	for line, workers := range keep {
+		lines = append(lines, fmt.Sprintf("%s, holds until %s on %s\n", console.Sanitize(line),
+			until[line].Local().Format(time.DateTime), console.Sanitize(strings.Join(slices.Compact(workers), ", "))))
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	slices.Sort(lines)
+	return "\n" + strings.Join(lines, "") +
+		"What a worker told that may lie ends with: divisi workers quarantine WORKER --since TIME\n"
 }
 
 func (r *workerRow) cells() []string {

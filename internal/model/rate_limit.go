@@ -27,11 +27,13 @@ type RateLimit struct {
 	newest   spec.Wait
 	tell     func(spec.Wait)
 	told     time.Time
+	// freed is closed when the limit ends before its time.
+	freed chan struct{}
 }
 
 // NewRateLimit makes a rate limit. used are the quotas that are known to be used up.
 func NewRateLimit(used map[string]spec.Wait) *RateLimit {
-	r := &RateLimit{used: map[string]spec.Wait{}, accounts: map[string]string{}}
+	r := &RateLimit{used: map[string]spec.Wait{}, accounts: map[string]string{}, freed: make(chan struct{})}
 	for _, w := range used {
 		r.used[usedKey(w.Model, w.Account)] = w
 	}
@@ -56,11 +58,11 @@ func (r *RateLimit) Until() (time.Time, string) {
 	return r.until, r.quota
 }
 
-// end is when all calls may be sent again.
-func (r *RateLimit) end() (time.Time, string) {
+// end is when all calls may be sent again, unless freed is closed before.
+func (r *RateLimit) end() (until time.Time, quota string, freed <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.until, r.quota
+	return r.until, r.quota, r.freed
 }
 
 // pauseClocks stops the deadlines of agents until a time, because a service is unavailable.
@@ -76,13 +78,20 @@ func (r *RateLimit) pauseClocks(until time.Time) {
 // wait, two seconds at most, so that the end of a limit is not the next stampede.
 func (r *RateLimit) Wait(ctx context.Context) error {
 	for {
-		until, _ := r.end()
+		until, _, freed := r.end()
 		left := time.Until(until)
 		if left <= 0 {
 			return ctx.Err()
 		}
 		spread := min(left/10, 2*time.Second) + 1
-		if err := sleep(ctx, left+rand.N(spread)); err != nil { //nolint:gosec // spreading a stampede needs no secrecy
+		timer := time.NewTimer(left + rand.N(spread)) //nolint:gosec // spreading a stampede needs no secrecy
+		select {
+		case <-timer.C:
+		case <-freed:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+		if err := ctx.Err(); err != nil {
 			return err
 		}
 	}

@@ -46,6 +46,18 @@ func (r *RateLimit) Take(w spec.Wait) {
 	}
 }
 
+// Drop ends what holds and matches.
+func (r *RateLimit) Drop(match func(spec.Wait) bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.used, func(_ string, w spec.Wait) bool { return match(w) })
+	if match(r.newest) {
+		r.until, r.quota, r.newest, r.told = time.Time{}, "", spec.Wait{}, time.Time{}
+		close(r.freed)
+		r.freed = make(chan struct{})
+	}
+}
+
 // Limits are the rate limits and the quotas of known accounts that hold at present, for a process that begins.
 func (r *RateLimit) Limits() (list []spec.Wait) {
 	now := time.Now()

@@ -59,7 +59,7 @@ func (c *loop) wait(ctx context.Context) *Error {
 		return err
 	}
 	from := time.Now()
-	if until, quota := limit.end(); until.After(from) {
+	if until, quota, _ := limit.end(); until.After(from) {
 		tell(ctx, spec.Wait{For: spec.WaitLimit, Model: c.now.String(), Until: until, Quota: quota})
 	}
 	err := limit.Wait(ctx)

@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os/exec"
@@ -80,6 +81,9 @@ func (p *process) ended() <-chan struct{} { return p.over }
 // terminate does what there is to do: not every system can ask a process to end.
 func (p *process) terminate() { p.kill() }
 func (p *process) kill()      { _ = p.cmd.Process.Kill() } // it may have ended in this moment
+
+// watchDisk bounds nothing here.
+func (p *process) watchDisk(context.Context) (over <-chan *Excess, end func()) { return nil, func() {} }
 
 func (p *process) wait(out *Output) error {
 	<-p.over

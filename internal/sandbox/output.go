@@ -18,6 +18,8 @@ type Output struct {
 	Cancelled bool
 	// OutOfMemory reports whether it was killed because its processes together used more than MaxMemory.
 	OutOfMemory bool
+	// OverDisk is what it was killed for where the commands of its attempt have written more than they may; see Disk.
+	OverDisk *Excess
 	// Refused are hosts to which the command tried to connect and must not, as it named them.
 	Refused []*egress.RefusedError
 	// Head and Tail are the first and last bytes of stdout and stderr, in the order written; Omitted bytes lie between.
@@ -32,7 +34,18 @@ type Output struct {
 
 // Success reports whether the command exited with 0 by itself.
 func (o *Output) Success() bool {
-	return o.ExitCode == 0 && !o.TimedOut && !o.Cancelled && !o.OutOfMemory
+	return o.ExitCode == 0 && !o.TimedOut && !o.Cancelled && o.Exceeded() == ""
+}
+
+// Exceeded is the bound that the command was killed for; empty where there was none.
+func (o *Output) Exceeded() string {
+	switch {
+	case o.OutOfMemory:
+		return "its processes together used more memory than a command may"
+	case o.OverDisk != nil:
+		return o.OverDisk.String()
+	}
+	return ""
 }
 
 // Text is the kept output as one string; a line between head and tail tells how much is missing.

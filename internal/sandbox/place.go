@@ -46,6 +46,8 @@ type Place struct {
 	Downloads DownloadDirs
 	// Builds is the directory that is the build cache of gates in the place of the one that Caches has; empty for that one.
 	Builds string
+	// Disk, where there is one, bounds what the commands of one attempt write together.
+	Disk *Disk
 	// Owner is what the owner of the machine grants.
 	Owner Owner
 }
@@ -59,6 +61,8 @@ type Owner struct {
 	MaxProcesses int
 	// MaxFile is the most, in bytes, that a file can grow to; 0 for what Divisi chooses.
 	MaxFile uint64
+	// MaxDisk is the most, in bytes, that the commands of one attempt write together: see NewDisk.
+	MaxDisk int64
 }
 
 // Layer is a directory, or a file, of the machine that is seen below the trees of commands and never written. What commands write

@@ -112,8 +112,10 @@ func (l Level) start(c Command) (*job, error) {
 // finish waits for the command, or ends it, and collects what it left. The error is for one that could not be started.
 func (j *job) finish(ctx context.Context, c Command) (*Output, error) {
 	out := &Output{}
-	j.supervise(ctx, c, out)
+	over, end := j.process.watchDisk(ctx)
+	j.supervise(ctx, c, over, out)
 	err := j.process.wait(out)
+	end()
 	if err != nil && (out.TimedOut || out.Cancelled) {
 		out.ExitCode, out.Signal, err = -1, "killed", nil // it was ended before it began
 	}
@@ -127,7 +129,7 @@ func (j *job) finish(ctx context.Context, c Command) (*Output, error) {
 }
 
 // supervise returns when the command has ended or was told to.
-func (j *job) supervise(ctx context.Context, c Command, out *Output) {
+func (j *job) supervise(ctx context.Context, c Command, over <-chan *Excess, out *Output) {
 	timeout := time.NewTimer(c.Timeout)
 	defer timeout.Stop()
 	select {
@@ -137,6 +139,9 @@ func (j *job) supervise(ctx context.Context, c Command, out *Output) {
 		out.TimedOut = true
 	case <-ctx.Done():
 		out.Cancelled = true
+	case out.OverDisk = <-over:
+		j.process.kill()
+		return
 	}
 	j.process.terminate()
 	grace := time.NewTimer(c.Grace)

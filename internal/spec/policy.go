@@ -31,13 +31,14 @@ type Policy struct {
 	Variables    []string          `json:"variables,omitempty" jsonschema:"Variables of this machine that all commands of a run may see."`
 	Network      []string          `json:"network,omitempty" jsonschema:"Hosts that commands may reach where a run gives them the network: names, *.example.com, * for all public ones, addresses, ranges such as 10.2.0.0/16, and localhost."`
 	Sandbox      string            `json:"sandbox,omitempty" enum:"strict,available" jsonschema:"strict (default): commands run only where all layers confine them. available: with the layers that the machine has."`
-	Limits       PolicyLimits      `json:"limits,omitzero" jsonschema:"Bounds of each command."`
+	Limits       PolicyLimits      `json:"limits,omitzero" jsonschema:"Bounds of each command, and of all of an attempt."`
 }
 
-// PolicyLimits bound each command with all its processes; 0 for what Divisi chooses.
+// PolicyLimits bound each command with all its processes, DiskMiB all commands of an attempt; 0 for what Divisi chooses.
 type PolicyLimits struct {
 	MemoryMiB int `json:"memory_mib,omitempty" minimum:"1" jsonschema:"Memory, in MiB; default half of the machine's."`
 	FileMiB   int `json:"file_mib,omitempty" minimum:"1" jsonschema:"What a file can grow to, in MiB; default 32 GiB."`
+	DiskMiB   int `json:"disk_mib,omitempty" minimum:"1" jsonschema:"What the commands of one attempt can write to the disk together, in MiB; default 20480."`
 	Processes int `json:"processes,omitempty" minimum:"1" jsonschema:"Processes and threads; default so many that only a runaway has more."`
 }
 
@@ -82,7 +83,7 @@ func (p *Policy) Validate() []Problem {
 	v.oneOf("only", "only", p.Only, OnlyGenerators, OnlyGates)
 	v.oneOf("environments", "environments", p.Environments, "named", EnvironmentsAny)
 	v.oneOf("sandbox", "sandbox", p.Sandbox, SandboxStrict, SandboxAvailable)
-	if p.Limits.MemoryMiB < 0 || p.Limits.Processes < 0 || p.Limits.FileMiB < 0 {
+	if p.Limits.MemoryMiB < 0 || p.Limits.Processes < 0 || p.Limits.FileMiB < 0 || p.Limits.DiskMiB < 0 {
 		v.addf("limits", "", "a limit is negative")
 	}
 	if p.Only == OnlyGates && len(p.Roles) > 0 {

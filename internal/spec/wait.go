@@ -32,6 +32,8 @@ type Wait struct {
 	Why   string    `json:"why,omitempty"`
 	// Account is the one that a quota belongs to; see model.Account.
 	Account string `json:"account,omitempty"`
+	// From is the worker that told of it; empty where a service told this process itself.
+	From string `json:"from,omitempty"`
 	// In is how long it is to Until, on its way to another machine, whose clock may be another one; else zero.
 	In time.Duration `json:"in_ns,omitempty"`
 }

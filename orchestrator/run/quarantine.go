@@ -76,6 +76,7 @@ func (s *State) applyQuarantine(e *contextscope.Event, q Quarantine) {
 	}
 	q.Pos = e.Pos
 	s.Quarantines[q.Worker] = &q
+	clear(s.Quotas) // it may have told of some: a service tells again what is true
 	if s.Crew = maps.Clone(s.Crew); s.Crew != nil {
 		delete(s.Crew, q.Worker)
 	}

@@ -146,11 +146,13 @@ func fill(receipt *spec.Receipt, g *spec.Gate, out *sandbox.Output, found *findi
 		receipt.Tail = text.End(strings.TrimRight(plain(out.Text()), "\n"), maxTail)
 		return
 	}
-	receipt.Killed = !out.TimedOut && !out.OutOfMemory && (sent[out.Signal] || sentCodes[out.ExitCode])
+	receipt.Killed = !out.TimedOut && out.Exceeded() == "" && (sent[out.Signal] || sentCodes[out.ExitCode])
 	if out.TimedOut {
 		found.add("gate: timed out")
 	} else if out.OutOfMemory {
 		found.add("gate: killed because it used too much memory")
+	} else if out.OverDisk != nil {
+		found.add("gate: killed because it wrote too much to the disk")
 	} else if out.Signal != "" && len(found.signatures) == 0 {
 		found.add("gate: ended by signal " + out.Signal)
 	}
@@ -159,6 +161,9 @@ func fill(receipt *spec.Receipt, g *spec.Gate, out *sandbox.Output, found *findi
 	receipt.Tail = strings.TrimRight(found.kept.String(), "\n")
 	if receipt.Tail == "" {
 		receipt.Tail = text.End(strings.TrimRight(plain(out.Text()), "\n"), maxTail)
+	}
+	if out.OverDisk != nil {
+		receipt.Tail = strings.TrimLeft(receipt.Tail+"\n[killed: "+out.Exceeded()+"]", "\n")
 	}
 }
 

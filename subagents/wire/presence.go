@@ -38,6 +38,8 @@ type Presence struct {
 	Places
 	// Runs are those that it knows of.
 	Runs map[string]Service `json:"runs,omitempty"`
+	// Limits are those of model services that it keeps to, each with the worker that told it.
+	Limits []spec.Wait `json:"limits,omitempty"`
 	// Said is the answer to the newest call of a person: a worker may publish to no inbox.
 	Said *Said `json:"said,omitempty"`
 	// Incompatible is why no conductor can work with it: set by Meet, and never sent by a worker.
@@ -102,6 +104,9 @@ func DecodePresence(m bus.Message) (*Presence, error) {
 		return nil, fmt.Errorf("read the presence on %.120s: %w", m.Subject, err)
 	}
 	p.Incompatible = ""
+	for i, w := range p.Limits {
+		p.Limits[i] = w.Taken(time.Now())
+	}
 	return &p, nil
 }
 
@@ -116,7 +121,7 @@ type Enlistment struct {
 	Places
 	// Holding is what it has of the run's budget, nil without one.
 	Holding *Holding `json:"holding,omitempty"`
-	// Limits are the rate limits that it keeps to: a conductor that has just begun knows none.
+	// Limits are the rate limits that services told it: a conductor that has just begun knows none.
 	Limits []spec.Wait `json:"limits,omitempty"`
 }
 

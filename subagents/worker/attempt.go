@@ -68,6 +68,8 @@ type attempt struct {
 	aheadFor sandbox.Audience
 	// copiedBuilds is the copy of the build cache that gates write where there are no layers; empty for none.
 	copiedBuilds string
+	// disk bounds what its commands write together; nil for no bound.
+	disk *sandbox.Disk
 	// readable is what commands may read beside their place and the system.
 	readable []string
 }
@@ -212,6 +214,7 @@ func (at *attempt) prepare(ctx context.Context) (release func(), err error) {
 			return release, err
 		}
 	}
+	at.disk = sandbox.NewDisk(at.worker.cfg.Owner.MaxDisk) // what was laid out until now, no command has written
 	if tests(at.assignment) {
 		return release, nil // each of its commands is prepared for itself
 	}
@@ -294,6 +297,7 @@ func (at *attempt) ground() sandbox.Place {
 	p := sandbox.Place{
 		Tree: at.private, Home: at.home(), Temp: at.temp(), Tools: at.toolsDir, Stores: at.storesDir, Fill: at.fill,
 		Downloads: at.cache.Downloads, Builds: at.copiedBuilds, Owner: at.worker.cfg.Owner,
+		Disk: at.disk,
 	}
 	if at.slot != nil {
 		p.Tree, p.Layers = at.slot.Dir(), slices.Clone(at.beside)

@@ -133,8 +133,8 @@ func (r runner) Run(ctx context.Context, c commands.Command) (commands.Output, e
 		return commands.Output{}, err
 	}
 	text := out.Text()
-	if out.OutOfMemory {
-		text += "\n[" + gate.OutOfMemory + "]"
+	if bound := out.Exceeded(); bound != "" {
+		text += "\n[killed: " + bound + "]"
 	}
 	return commands.Output{Text: text, ExitCode: out.ExitCode, TimedOut: out.TimedOut}, nil
 }

@@ -36,9 +36,10 @@ type site struct {
 	dir    string
 	// programs is a directory of programs that commands find.
 	programs string
-	// conductor and accept are those of Config.
+	// conductor, accept and owner are those of Config.
 	conductor []byte
 	accept    func(*wire.Assignment) error
+	owner     sandbox.Owner
 }
 
 func newSite(t *testing.T) *site {
@@ -87,7 +88,7 @@ func (s *site) work(m model.Model, roles ...string) *Worker {
 		Bus: s.bus, Name: "w", Model: m, Mirror: s.mirror, Pool: s.pool, Parallel: 2, Roles: roles, AckWait: 2 * time.Second,
 		Caches: sandbox.Caches{Dir: filepath.Join(s.dir, "caches"), Lender: s.lender}, Environments: newEnvironments(s.t, s.dir), Temp: s.t.TempDir(),
 		Environ: []string{"HOME=" + os.Getenv("HOME"), "PATH=" + s.programs + ":" + os.Getenv("PATH")}, Log: zerolog.Nop(),
-		Conductor: s.conductor, Accept: s.accept,
+		Conductor: s.conductor, Accept: s.accept, Owner: s.owner,
 	})
 	require.NoError(s.t, w.Start(s.t.Context()))
 	s.t.Cleanup(w.Stop)
