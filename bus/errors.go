@@ -13,6 +13,8 @@ import (
 var (
 	// ErrFenced: another process appended since the position that the caller gave. The caller has lost its place and stops.
 	ErrFenced = errors.New("bus: another process appended first")
+	// ErrUnsettled: an answer was lost, and this login may not read whether the message was stored.
+	ErrUnsettled = errors.New("bus: it is not known whether the message was stored")
 	// ErrQueued: a copy of the task is queued or with a worker.
 	ErrQueued = errors.New("bus: the task is queued or running already")
 	// ErrNotFound: there is no object of that name.

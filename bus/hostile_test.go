@@ -2,6 +2,7 @@ package bus
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 	"time"
 
@@ -43,6 +44,19 @@ func TestAStolenLoginOfAWorker(t *testing.T) {
 		"follow the objects":                  "$JS.API.CONSUMER.CREATE.OBJ.x.obj.>",
 		"read an object by its place":         "$JS.API.DIRECT.GET.OBJ",
 		"read an event by its place":          "$JS.API.DIRECT.GET.EV",
+		"read an event as a cluster does":     "$JS.API.STREAM.MSG.GET.EV",
+		"read the newest event of a run":      "$JS.API.DIRECT.GET.EV.ev.r.m.run",
+		"read the newest event of all":        "$JS.API.DIRECT.GET.EV.ev.>",
+		"read the session of another":         "$JS.API.DIRECT.GET.EV.ev.r.a.*.generator.t.1",
+		"read its own session":                "$JS.API.DIRECT.GET.EV.ev.*.a.w1.>",
+		"follow all runs":                     "$JS.API.CONSUMER.CREATE.EV.x",
+		"follow a run":                        "$JS.API.CONSUMER.CREATE.EV.x.ev.r.>",
+		"follow its own sessions":             "$JS.API.CONSUMER.CREATE.EV.x.ev.*.a.w1.>",
+		"follow for good":                     "$JS.API.CONSUMER.DURABLE.CREATE.EV.x",
+		"read on behalf of another reader":    "$JS.API.CONSUMER.MSG.NEXT.EV.x",
+		"end another reader":                  "$JS.API.CONSUMER.DELETE.EV.x",
+		"look for readers":                    "$JS.API.CONSUMER.NAMES.EV",
+		"list the subjects of the log":        "$JS.API.STREAM.INFO.EV",
 		"take the lease of the host":          "lease.host",
 		"read the lease of the host":          "$JS.API.DIRECT.GET.LEASE.lease.host",
 		"remove the queue of a role":          "$JS.API.CONSUMER.DELETE.TASKS.generator",
@@ -65,6 +79,7 @@ func TestAStolenLoginOfAWorker(t *testing.T) {
 		"list the inboxes": "_INBOX.>", "hear all inboxes": "_INBOX_*.>", "hear another's inbox": "_INBOX_ada.>", "hear all": ">",
 		"hear the objects": "obj.>", "hear who joins": "join", "hear what people ask of runs": "ctl.*.conductor.*",
 		"hear what is asked of another worker": "ctl.worker.w2",
+		"hear what is appended":                "ev.>", "hear what other workers say of themselves": "pres.w.*", "hear all presences": "pres.>",
 	} {
 		t.Run("denied: "+what, func(t *testing.T) {
 			t.Parallel()
@@ -76,9 +91,12 @@ func TestAStolenLoginOfAWorker(t *testing.T) {
 	}
 	for what, m := range map[string]*nats.Msg{
 		"have an answer become an event": {Subject: "$JS.API.DIRECT.GET.OBJ." + kept, Reply: "ev.r.m.landed"},
-		"have an answer empty a stream":  {Subject: "$JS.API.STREAM.INFO.EV", Reply: "$JS.API.STREAM.PURGE.EV"},
+		"have an answer empty a stream":  {Subject: "$JS.API.STREAM.INFO.TASKS", Reply: "$JS.API.STREAM.PURGE.EV"},
 		"have events pushed as events": {
 			Subject: "$JS.API.CONSUMER.CREATE.EV.x", Data: []byte(`{"stream_name":"EV","config":{"deliver_subject":"ev.r.m.landed"}}`),
+		},
+		"have tasks pushed as events": {
+			Subject: "$JS.API.CONSUMER.CREATE.TASKS.x", Data: []byte(`{"stream_name":"TASKS","config":{"deliver_subject":"ev.r.m.landed"}}`),
 		},
 		"list the objects": {Subject: "$JS.API.STREAM.INFO.OBJ", Data: []byte(`{"subjects_filter":">"}`)},
 		"look for objects": {Subject: "$JS.API.DIRECT.GET.OBJ.obj.>"},
@@ -112,6 +130,16 @@ func TestAStolenLoginOfAWorker(t *testing.T) {
 		data, err := s.Get(soon(t), "kept")
 		require.NoError(t, err)
 		require.Equal(t, "object", string(data))
+	})
+	t.Run("refused: follow the log in the name of the queue", func(t *testing.T) {
+		t.Parallel()
+		nc, _ := raw(t, login)
+		for _, of := range []string{"EV", "TASKS"} {
+			ask := fmt.Sprintf(`{"stream_name":%q,"config":{"name":"x","filter_subject":"ev.r.m.run"}}`, of)
+			answer, err := nc.Request("$JS.API.CONSUMER.CREATE.TASKS.x.ev.r.m.run", []byte(ask), 10*time.Second)
+			require.NoError(t, err)
+			require.Contains(t, string(answer.Data), `"error"`)
+		}
 	})
 	for _, subject := range []string{"ev.r.m.landed", "ev.*.a.w2.>"} {
 		m, err := s.Last(soon(t), subject)

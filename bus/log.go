@@ -27,7 +27,8 @@ type Message struct {
 
 // Append adds data to the log under subject, if the newest message of that subject is at last (0: there is none yet).
 // ErrFenced means that another process appended since and nothing was stored. Lost answers are retried, and an append that
-// was stored is never taken for another's. Any other error leaves open whether it was stored; Last tells.
+// was stored is never taken for another's. Any other error leaves open whether it was stored; Last tells. A worker that is a
+// member may not look: where only that could tell, the error is ErrUnsettled.
 func (b *Bus) Append(ctx context.Context, subject string, data []byte, last uint64) (pos uint64, err error) {
 	return b.AppendFiltered(ctx, subject, subject, data, last)
 }
@@ -60,12 +61,16 @@ func (b *Bus) publish(ctx context.Context, s jetstream.Stream, m *nats.Msg, filt
 	if m.Header == nil {
 		m.Header = nats.Header{}
 	}
+	name := streamEvents // who may not read the log has no more of it
+	if s != nil {
+		name = s.CachedInfo().Config.Name
+	}
 	id := rand.Text()
 	m.Header.Set(headerID, id)
 	var pos uint64
 	try := func() (again bool, err error) {
 		return b.attempt(ctx, []string{m.Subject}, func(ctx context.Context) error {
-			ack, err := b.js.PublishMsg(ctx, m, jetstream.WithExpectStream(s.CachedInfo().Config.Name),
+			ack, err := b.js.PublishMsg(ctx, m, jetstream.WithExpectStream(name),
 				jetstream.WithExpectLastSequenceForSubject(last, filter), jetstream.WithRetryAttempts(0))
 			if err == nil {
 				pos = ack.Sequence
@@ -74,7 +79,7 @@ func (b *Bus) publish(ctx context.Context, s jetstream.Stream, m *nats.Msg, filt
 		})
 	}
 	again, err := try()
-	if (full(err) || transient(err)) && ctx.Err() == nil && s != b.leases { // the holder of a lease has to know at once
+	if (full(err) || transient(err)) && ctx.Err() == nil && name != streamLeases { // the holder of a lease has to know at once
 		again, err = true, b.awaitStore(ctx, err, try)
 	}
 	if again && refused(err) {
@@ -86,6 +91,9 @@ func (b *Bus) publish(ctx context.Context, s jetstream.Stream, m *nats.Msg, filt
 // mine decides after a lost answer: the newest message is the one that the lost try stored, or one of a writer who came first, or
 // who has taken over since.
 func (b *Bus) mine(ctx context.Context, s jetstream.Stream, filter, id string) (uint64, error) {
+	if s == nil {
+		return 0, ErrUnsettled
+	}
 	m, err := b.newest(ctx, s, filter)
 	switch {
 	case err != nil:
@@ -100,6 +108,9 @@ func (b *Bus) mine(ctx context.Context, s jetstream.Stream, filter, id string) (
 func (b *Bus) Last(ctx context.Context, filter string) (*Message, error) {
 	if err := checkFilter(filter, prefixLog); err != nil {
 		return nil, fmt.Errorf("last: %w", err)
+	}
+	if err := b.readable(); err != nil {
+		return nil, fmt.Errorf("last of %s: %w", filter, err)
 	}
 	m, err := b.newest(ctx, b.events, filter)
 	if err != nil {

@@ -5,11 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"divisi/bus/member"
 )
 
 func TestAppendIsFenced(t *testing.T) {
@@ -299,6 +302,30 @@ func TestARequestWhoseAnswerIsLostEnds(t *testing.T) {
 	require.Equal(t, "done", string(got))
 	stop()
 	require.Equal(t, 2, calls)
+}
+
+// TestAWorkerMayNotLookForWhatItHasAppended: the append was stored, its answer was not heard, and the log is closed to a worker.
+func TestAWorkerMayNotLookForWhatItHasAppended(t *testing.T) {
+	t.Parallel()
+	all, options := spaces(t, "one")
+	url := single(t, options())
+	host := all[0].host(t, url)
+	wire := newProxy(t, strings.TrimPrefix(url, "nats://"))
+	b := all[0].member(t, "nats://"+wire.addr(), member.Worker)
+	b.tryPatience = 300 * time.Millisecond
+	subject, filter := AttemptSubject("r", "worker", "generator", "t", 1), AttemptFilter("r", "generator", "t", 1)
+	wire.loseAnswers([]byte("the one"))
+	_, err := b.AppendFiltered(soon(t), subject, filter, []byte("the one"), 0)
+	require.ErrorIs(t, err, ErrUnsettled)
+	require.NotErrorIs(t, err, ErrFenced)
+	m, err := host.Last(soon(t), filter)
+	require.NoError(t, err)
+	require.Equal(t, "the one", string(m.Data))
+	_, err = b.AppendFiltered(soon(t), subject, filter, nil, 0)
+	require.ErrorIs(t, err, ErrFenced, "no answer was lost")
+	for _, err := range b.Tail(soon(t), filter, 0) {
+		require.ErrorIs(t, err, ErrDenied)
+	}
 }
 
 // TestLostAnswer: the append was stored, its answer was not heard. The retry is refused by the fence and must be

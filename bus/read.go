@@ -53,6 +53,10 @@ func (b *Bus) Tail(ctx context.Context, filter string, from uint64) iter.Seq2[Me
 			yield(Message{}, fmt.Errorf("tail: %w", err))
 			return
 		}
+		if err := b.readable(); err != nil {
+			yield(Message{}, fmt.Errorf("tail %s: %w", filter, err))
+			return
+		}
 		c := &cursor{bus: b, filter: filter, next: max(from, 1)}
 		defer c.close(ctx)
 		wait := firstWait
@@ -79,6 +83,14 @@ func (b *Bus) Tail(ctx context.Context, filter string, from uint64) iter.Seq2[Me
 			return
 		}
 	}
+}
+
+// readable returns ErrDenied where this login may not read the log.
+func (b *Bus) readable() error {
+	if b.events != nil {
+		return nil
+	}
+	return b.denial(true, "$JS.API.STREAM.INFO."+streamEvents)
 }
 
 const (

@@ -108,6 +108,13 @@ func calls(name string) map[string]func(ctx context.Context, b *Bus) error {
 			}
 			return err
 		},
+		"conductors": func(ctx context.Context, b *Bus) error {
+			stop, err := b.Subscribe(ctx, RunsPresent(), func(Message, func([]byte) error) {})
+			if err == nil {
+				stop()
+			}
+			return err
+		},
 		"token": request("creds.ask"),
 		"subscribe": func(ctx context.Context, b *Bus) error {
 			stop, err := b.Subscribe(ctx, ControlSubject("r"), func(Message, func([]byte) error) {})
@@ -131,11 +138,12 @@ func calls(name string) map[string]func(ctx context.Context, b *Bus) error {
 
 // allowedCalls are those of calls that each role may make.
 func allowedCalls() map[member.Role][]string {
-	reading := []string{"read", "last", "queued", "get", "who is there", "presences"}
+	reading := []string{"read", "last", "queued", "get", "who is there", "presences", "conductors"}
 	return map[member.Role][]string{
-		member.Worker: append([]string{
-			"append own", "take", "put", "cache put", "cache get", "publish", "call", "subscribe", "presence own", "limits own",
-		}, reading...),
+		member.Worker: {
+			"append own", "take", "put", "cache put", "cache get", "publish", "call", "subscribe", "presence own",
+			"limits own", "queued", "get", "who is there", "conductors",
+		},
 		member.Person: append([]string{"put", "cache put", "cache get", "ask a run", "host act", "host read", "ask a worker"}, reading...),
 		member.Viewer: append([]string{"host read"}, reading...),
 	}

@@ -143,9 +143,13 @@ func (b *Bus) answers(ctx context.Context) error {
 	return nil
 }
 
-// findStreams opens the streams of a server that is another's. Who only finds them holds no lease.
+// findStreams opens the streams of a server that is another's. Who only finds them holds no lease; a worker appends to the log,
+// and does not read it.
 func (b *Bus) findStreams(ctx context.Context) error {
 	for _, name := range []string{streamEvents, streamTasks, streamObjects, streamCache} {
+		if name == streamEvents && b.login != nil && b.login.Role == member.Worker {
+			continue
+		}
 		var s jetstream.Stream
 		_, err := b.attempt(ctx, []string{"$JS.API.STREAM.INFO." + name}, func(ctx context.Context) (err error) {
 			s, err = b.js.Stream(ctx, name)
@@ -153,6 +157,9 @@ func (b *Bus) findStreams(ctx context.Context) error {
 		})
 		if name == streamCache && errors.Is(err, jetstream.ErrStreamNotFound) {
 			continue // an earlier program owns the server: the format of its log tells so
+		}
+		if name == streamEvents && errors.Is(err, ErrDenied) && b.name != "" {
+			continue // a worker in an account of a cluster
 		}
 		if err != nil {
 			return fmt.Errorf("find stream %s at %s: %w", name, b.url, b.class(ctx, err))

@@ -50,6 +50,8 @@ type call struct {
 	Grant *wire.Holding `json:"grant,omitempty"`
 	// Foreign asks what to do about an attempt without a baseline of the worker's environment: Placed.
 	Foreign *wire.Foreign `json:"foreign,omitempty"`
+	// Read asks for messages of the log: Page.
+	Read *wire.Reading `json:"read,omitempty"`
 	// Gap is what a person should know of the recording by now; Full is why the store can take no more events.
 	Gap  string `json:"gap,omitempty"`
 	Full string `json:"full,omitempty"`
@@ -76,6 +78,7 @@ type answer struct {
 	Grant    *wire.Grant             `json:"grant,omitempty"`
 	Limits   []spec.Wait             `json:"limits,omitempty"`
 	Placed   wire.Placed             `json:"placed,omitzero"`
+	Page     wire.Page               `json:"page,omitzero"`
 }
 
 // maxCalls bounds the calls that are answered at once. The others wait on the bus.
@@ -167,6 +170,9 @@ func (h *conduct) do(ctx context.Context, c *call) (a answer, err error) {
 		if err = c.Foreign.Check(); err == nil {
 			a.Placed, err = h.cond.Place(ctx, *c.Foreign)
 		}
+		return a, err
+	case c.Read != nil:
+		a.Page, err = h.cond.Read(ctx, c.from, *c.Read)
 		return a, err
 	case c.Leave:
 		return a, h.cond.Discharge(ctx, c.from)

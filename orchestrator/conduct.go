@@ -81,6 +81,8 @@ type conduct struct {
 	// resumes says that the run goes on: budget, when not nil, is its new budget, unverified lets it land what is not proven.
 	resumes, unverified bool
 	budget              *int
+	// over is set once the run has ended, which workers elsewhere are told.
+	over atomic.Bool
 	// proposed counts the proposals of notes that wait at the end of the run.
 	proposed int
 	closers
@@ -159,6 +161,10 @@ func (h *conduct) launch(ctx context.Context, st *run.State) (*Run, error) {
 			r.err = cause
 		}
 		stop()
+		if h.Elsewhere && cond.State().Status.Ended() {
+			h.over.Store(true)
+			h.conducting(context.WithoutCancel(ctx))
+		}
 		if n, err := h.mirror.PackLoose(ctx); err != nil || n > 0 {
 			h.log.Debug().Err(err).Int("objects", n).Msg("the mirror was packed")
 		}

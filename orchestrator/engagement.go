@@ -39,6 +39,11 @@ type engagement struct {
 	err  error
 	// worked reports that the run has counted on the worker.
 	worked atomic.Bool
+	// over is closed when the run is over, or no process conducts it any more; heard is when the conductor has said last that it
+	// is there.
+	over  chan struct{}
+	ends  sync.Once
+	heard atomic.Pointer[time.Time]
 	// again has the conductor told which places the worker has.
 	again chan struct{}
 	// allowance is what the worker has of the run's budget.
@@ -55,14 +60,15 @@ type engagement struct {
 
 // engage begins to work for a run that is not known yet.
 func (w *Worker) engage(ctx context.Context, run string) {
-	if w.runs[run] != nil || !bus.ValidToken(run) {
+	if !bus.ValidToken(run) {
 		return
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	e := &engagement{
 		worker: w, run: run, cancel: cancel, done: make(chan struct{}), again: make(chan struct{}, 1),
-		allowance: newAllowance(w.o.Name),
+		over: make(chan struct{}), allowance: newAllowance(w.o.Name),
 	}
+	e.seen()
 	w.mu.Lock()
 	w.runs[run] = e
 	w.mu.Unlock()
@@ -80,7 +86,7 @@ func (w *Worker) engage(ctx context.Context, run string) {
 // serve works for the run until it ends or ctx does. Where the worker can do nothing of it, it looks again now and then.
 func (e *engagement) serve(ctx context.Context) error {
 	for {
-		err := e.once(ctx)
+		err := e.untilOver(ctx)
 		var unfit *unfitError
 		if !errors.As(err, &unfit) {
 			return err
@@ -88,6 +94,8 @@ func (e *engagement) serve(ctx context.Context) error {
 		e.unable(unfit)
 		select {
 		case <-time.After(unfit.again()):
+		case <-e.over:
+			return nil
 		case <-ctx.Done():
 			return nil
 		}
@@ -158,7 +166,7 @@ func (e *engagement) once(ctx context.Context) error {
 	var repeats sync.WaitGroup
 	repeats.Go(func() { e.repeat(ctx, w) })
 	defer func() {
-		gone := ctx.Err() != nil
+		gone := ctx.Err() != nil && !e.ended()
 		end()
 		repeats.Wait()
 		if gone && e.worked.Load() {
@@ -182,6 +190,11 @@ func (e *engagement) repeat(ctx context.Context, w *work) {
 		case <-tick.C:
 		case <-e.again:
 		case <-ctx.Done():
+			return
+		}
+		if e.abandoned(w) {
+			e.worker.o.Notice(fmt.Sprintf("run %s: no process conducts it: the worker leaves it", e.run))
+			e.end()
 			return
 		}
 		if !e.worked.Load() {

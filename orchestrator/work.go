@@ -86,8 +86,13 @@ const setupTime = time.Minute
 // await waits until the run has a setup, and returns it with its place in the log.
 func (w *work) await(ctx context.Context) (setup string, pos uint64, err error) {
 	subject := bus.ConductorSubject(w.run, string(contextscope.KindRun))
+	waiting, cancel := context.WithTimeout(ctx, setupTime)
+	defer cancel()
 	var b begun
-	for m, err := range w.bus.Read(ctx, subject, 1) {
+	for m, err := range w.events(nil).Read(waiting, subject, 1) {
+		if waiting.Err() != nil {
+			break
+		}
 		if err != nil {
 			return "", 0, fmt.Errorf("read the log of run %s: %w", w.run, err)
 		}
@@ -96,10 +101,8 @@ func (w *work) await(ctx context.Context) (setup string, pos uint64, err error) 
 	if b.ended != "" {
 		return "", 0, usage.Errorf("run %s is not active: %s", w.run, b.ended)
 	}
-	waiting, cancel := context.WithTimeout(ctx, setupTime)
-	defer cancel()
 	if b.setup == "" {
-		for m, err := range w.bus.Tail(waiting, subject, b.pos+1) {
+		for m, err := range w.events(nil).Tail(waiting, subject, b.pos+1) {
 			if err != nil {
 				return "", 0, fmt.Errorf("follow the log of run %s: %w", w.run, err)
 			}
@@ -138,7 +141,7 @@ func (w *work) begin(ctx context.Context, from uint64, fail context.CancelCauseF
 // follow works as the newest setup in the log tells, from behind a position on, until the run has ended or ctx has.
 func (w *work) follow(ctx context.Context, from uint64) error {
 	defer w.stop()
-	for m, err := range w.bus.Tail(ctx, bus.ConductorSubject(w.run, string(contextscope.KindRun)), from+1) {
+	for m, err := range w.events(nil).Tail(ctx, bus.ConductorSubject(w.run, string(contextscope.KindRun)), from+1) {
 		if err != nil {
 			return fmt.Errorf("follow the log of run %s: %w", w.run, err)
 		}
@@ -274,6 +277,9 @@ func (w *work) equip(ctx context.Context) error {
 		Environ: os.Environ(), Gates: gate.NewLimiter(runtime.NumCPU()), Parallel: w.setup.Parallel, Run: w.run,
 		Tools: w.tools, Checkout: beside, Conductor: w.setup.Key, Full: func(err error) { w.tell(call{Full: err.Error()}) },
 		Clock: now, IDs: newID, Log: w.log,
+	}
+	if w.engaged != nil {
+		cfg.Events = w.events
 	}
 	if err := w.sign(&cfg); err != nil {
 		return err

@@ -308,9 +308,7 @@ func (w *Worker) serve(ctx context.Context) error {
 			return fmt.Errorf("%w: %s does not admit worker %s any more, as its login was revoked or has another key. Join "+
 				"again with a token that its operator makes", bus.ErrDenied, w.bus.URL(), w.o.Name)
 		case c := <-w.found:
-			if w.state != wire.WorkerDraining && w.meets(c) {
-				w.engage(ctx, c.Run)
-			}
+			w.hear(ctx, c)
 		case e := <-w.ended:
 			w.mu.Lock()
 			delete(w.runs, e.run)
@@ -342,6 +340,19 @@ func (w *Worker) serve(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		}
+	}
+}
+
+// hear takes in what a conductor says of its run.
+func (w *Worker) hear(ctx context.Context, c wire.Conducting) {
+	e := w.runs[c.Run]
+	switch {
+	case e != nil && c.Over:
+		e.end()
+	case e != nil:
+		e.seen()
+	case !c.Over && w.state != wire.WorkerDraining && w.meets(c):
+		w.engage(ctx, c.Run)
 	}
 }
 

@@ -24,15 +24,21 @@ func permissions(m Member) *server.Permissions {
 	if m.Role == Server {
 		return nil
 	}
-	publish := slices.Concat(describes("EV", "TASKS", "OBJ", "CACHE"), follows("EV"), gets("OBJ", "obj"), []string{"pres.ask"})
+	publish := slices.Concat(describes("TASKS", "OBJ", "CACHE"), gets("OBJ", "obj"), []string{"pres.ask"})
 	subscribe := []string{Inbox(m.Name) + ".>", "pres.>"}
+	if m.Role != Worker { // what that needs of the log a conductor tells it
+		publish = slices.Concat(publish, describes("EV"), follows("EV"))
+	}
 	switch m.Role {
 	case Worker:
 		publish = slices.Concat(publish, takes("TASKS"), gets("CACHE", "cache"), []string{
 			"ev.*.a." + m.Name + ".>", "obj.>", "cache.>", "ctl.*.active", "ctl.*.conduct." + m.Name,
 			"pres.w." + m.Name, "pres.limits." + m.Name,
 		})
-		subscribe = append(subscribe, "ctl.*.all", "ctl.worker."+m.Name)
+		subscribe = []string{
+			subscribe[0], "pres.r.*", "pres.ask", "pres.recall.*", "pres.limits.*", "pres.freed.*",
+			"ctl.*.all", "ctl.worker." + m.Name,
+		}
 	case Person:
 		publish = slices.Concat(publish, gets("CACHE", "cache"), []string{
 			"obj.>", "cache.>", "ctl.*.conductor." + m.Name, "host.act." + m.Name, "host.read." + m.Name, "ctl.worker.*",

@@ -91,7 +91,10 @@ func (c *Conductor) append(ctx context.Context, a run.Append) error {
 	if err != nil {
 		return err
 	}
-	return c.commit(ctx, e)
+	if err = c.commit(ctx, e); err == nil {
+		c.wake(ctx, a.Data)
+	}
+	return err
 }
 
 func eventOf(a run.Append) (contextscope.Event, error) {

@@ -3,6 +3,9 @@ package wire
 // ControlSteer puts a message to a running agent; it arrives at the agent's next turn boundary.
 const ControlSteer = "steer"
 
+// ControlRead tells a worker that reads through the conductor that the log has more for the attempts that it concerns.
+const ControlRead = "read"
+
 // Control is a message to the workers of a run. It is at most once: what came of it is seen in the log. A cancelled agent
 // leaves a result with status cancelled; a stopped one leaves a control event with reason stopped and no result, gives its
 // message up, and goes on when the same attempt is put on the queue again; a steering message leaves a steering event.

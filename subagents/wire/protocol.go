@@ -19,6 +19,8 @@ type Conducting struct {
 	Run      string `json:"run"`
 	Version  string `json:"version"`
 	Protocol int    `json:"protocol"`
+	// Over is set once the run has ended: it takes workers no more.
+	Over bool `json:"over,omitempty"`
 }
 
 // NewConducting is what a conductor of this program says, which has the version; run is "" for none.

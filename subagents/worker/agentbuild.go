@@ -19,7 +19,7 @@ func (at *attempt) agent(ctx context.Context) (a *agent.Agent, done func(), err 
 	if w.cfg.Model == nil {
 		return nil, nil, &refusal{errors.New("this worker has no model")}
 	}
-	in, err := inputOf(ctx, w.cfg.Bus, &w.slices, w.cfg.Mirror, at.assignment)
+	in, err := inputOf(ctx, w.cfg.Events(at.assignment), w.cfg.Bus, &w.slices, w.cfg.Mirror, at.assignment)
 	if err != nil {
 		return nil, nil, err
 	}

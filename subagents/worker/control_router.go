@@ -4,12 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"sync"
 
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/subagents/agent"
+	"divisi/subagents/journal"
 	"divisi/subagents/wire"
 
 	"github.com/rs/zerolog"
@@ -19,8 +19,6 @@ import (
 type Listener interface {
 	// Subscribe calls handle for each message to subject until stop is called; stop waits for a running handle.
 	Subscribe(ctx context.Context, subject string, handle func(m bus.Message, reply func([]byte) error)) (stop func(), err error)
-	// Read yields the messages of subject from position from on, oldest first. An error is yielded once, last.
-	Read(ctx context.Context, subject string, from uint64) iter.Seq2[bus.Message, error]
 }
 
 // controlRouter hands a run's control messages to the inboxes of the attempts that they concern. It listens to a run while
@@ -51,7 +49,9 @@ func newControlRouter(l Listener, log zerolog.Logger) *controlRouter {
 }
 
 // open has an attempt's messages put into its inbox until leave is called.
-func (d *controlRouter) open(ctx context.Context, a *wire.Assignment, in *agent.Inbox) (leave func(), err error) {
+func (d *controlRouter) open(
+	ctx context.Context, log journal.Reader, a *wire.Assignment, in *agent.Inbox,
+) (leave func(), err error) {
 	d.mu.Lock()
 	l, ok := d.runs[a.Run]
 	if !ok {
@@ -71,7 +71,7 @@ func (d *controlRouter) open(ctx context.Context, a *wire.Assignment, in *agent.
 		d.leave(a.Run, l, in)
 		return nil, fmt.Errorf("listen for messages to %s: %w", a.Agent(), l.err)
 	}
-	if err := d.remember(ctx, a, in); err != nil {
+	if err := remember(ctx, log, a, in); err != nil {
 		d.leave(a.Run, l, in)
 		return nil, err
 	}
@@ -80,8 +80,8 @@ func (d *controlRouter) open(ctx context.Context, a *wire.Assignment, in *agent.
 
 // remember puts the messages that the task was sent so far into an inbox. It comes after the subscription, so that none falls
 // between them; one that is in both counts once.
-func (d *controlRouter) remember(ctx context.Context, a *wire.Assignment, in *agent.Inbox) error {
-	for m, err := range d.listener.Read(ctx, bus.ConductorSubject(a.Run, string(contextscope.KindUser)), a.From+1) {
+func remember(ctx context.Context, log journal.Reader, a *wire.Assignment, in *agent.Inbox) error {
+	for m, err := range log.Read(ctx, bus.ConductorSubject(a.Run, string(contextscope.KindUser)), a.From+1) {
 		if err != nil {
 			return fmt.Errorf("read the messages to %s: %w", a.Agent(), err)
 		}

@@ -85,6 +85,9 @@ func (w *Worker) settle(ctx context.Context, d *bus.Delivery, err error, log zer
 	case errors.Is(err, bus.ErrFenced):
 		log.Info().Msg("another delivery took this attempt over")
 		return nil
+	case errors.Is(err, wire.ErrWithheld): // it has ended, as an acknowledgement that was lost leaves it
+		log.Info().Err(err).Msg("an attempt cannot be read")
+		return d.Term(ctx, err.Error())
 	case errors.Is(err, errBadMessage):
 		log.Error().Err(err).Msg("a message was thrown away")
 		return d.Term(ctx, err.Error())
@@ -212,7 +215,7 @@ func (w *Worker) carryOut(ctx context.Context, d *bus.Delivery, place *permit, l
 // neither an attempt nor an error.
 func (w *Worker) begin(ctx context.Context, d *bus.Delivery, a *wire.Assignment, log zerolog.Logger) (*attempt, error) {
 	stamp := journal.Stamp{Worker: w.cfg.Name, Clock: w.cfg.Clock, IDs: w.cfg.IDs}
-	j, err := journal.Open(ctx, w.cfg.Bus, w.cfg.Bus, a, stamp)
+	j, err := journal.Open(ctx, w.cfg.Events(a), w.cfg.Bus, a, stamp)
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +227,7 @@ func (w *Worker) begin(ctx context.Context, d *bus.Delivery, a *wire.Assignment,
 	if err != nil {
 		return nil, err
 	}
-	asked, err := openRequests(ctx, w.cfg.Bus, j, a)
+	asked, err := openRequests(ctx, w.cfg.Events(a), j, a)
 	if err != nil {
 		return nil, err
 	}
@@ -297,6 +300,7 @@ func (w *Worker) brokenOff(ctx context.Context, j *journal.Journal, err error) (
 func leftToNext(err error) bool {
 	next := []error{
 		bus.ErrFenced, bus.ErrUnavailable, bus.ErrFull, bus.ErrClosed, bus.ErrNoOwner, bus.ErrNoListener, agent.ErrStopped,
+		wire.ErrWithheld,
 	}
 	return slices.ContainsFunc(next, func(e error) bool { return errors.Is(err, e) })
 }
@@ -345,7 +349,7 @@ func (w *Worker) run(ctx context.Context, at *attempt) (r spec.Result, err error
 func (w *Worker) attend(ctx context.Context, at *attempt) (_ context.Context, leave func(), err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	at.inbox = agent.NewInbox(cancel)
-	deaf, err := w.router.open(ctx, at.assignment, at.inbox)
+	deaf, err := w.router.open(ctx, w.cfg.Events(at.assignment), at.assignment, at.inbox)
 	if err != nil {
 		cancel(nil)
 		return nil, nil, err

@@ -73,7 +73,7 @@ func (g gates) awaitBaseline(ctx context.Context) error {
 	tool.Beat(ctx, "waits for the gates on the base commit")
 	resume := tool.Queue(ctx)
 	defer resume()
-	for m, err := range g.at.worker.cfg.Bus.Tail(ctx, bus.ConductorSubject(a.Run, string(contextscope.KindRun)), 0) {
+	for m, err := range g.at.worker.cfg.Events(a).Tail(ctx, bus.ConductorSubject(a.Run, string(contextscope.KindRun)), 0) {
 		if err != nil {
 			return fmt.Errorf("wait for the baseline: %w", err)
 		}

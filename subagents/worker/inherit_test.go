@@ -137,12 +137,12 @@ func TestInputHasTheInstructionFilesOfTheCommitThatTheAttemptStartsFrom(t *testi
 
 	a := s.assignment(writer, "t2")
 	a.Task.Files, a.Project.Models = []string{"sub/*.txt", "sub/deep/x.txt"}, map[string]spec.Model{"m": {Name: "m", Window: 4_000}}
-	in, err := inputOf(t.Context(), s.bus, nil, s.mirror, a)
+	in, err := inputOf(t.Context(), s.bus, s.bus, nil, s.mirror, a)
 	require.NoError(t, err)
 	require.Empty(t, in.Guides)
 	require.Equal(t, 3_000, in.Window)
 	a.Head = patch.Commit
-	in, err = inputOf(t.Context(), s.bus, nil, s.mirror, a)
+	in, err = inputOf(t.Context(), s.bus, s.bus, nil, s.mirror, a)
 	require.NoError(t, err)
 	require.Equal(t, []contextscope.Guide{
 		{Path: "AGENTS.md", Text: "Obey the patch."},
@@ -150,7 +150,7 @@ func TestInputHasTheInstructionFilesOfTheCommitThatTheAttemptStartsFrom(t *testi
 		{Path: "What was left out of them", Text: "sub/gone.md is referred to and is not there"},
 	}, in.Guides)
 	a.Patch = patch
-	in, err = inputOf(t.Context(), s.bus, nil, s.mirror, a)
+	in, err = inputOf(t.Context(), s.bus, s.bus, nil, s.mirror, a)
 	require.NoError(t, err)
 	require.Empty(t, in.Guides, "a patch does not guide its own judge")
 }

@@ -32,7 +32,7 @@ type TreeReader interface {
 
 // inputOf gathers what every request of the agent shares. An agent that is given a patch is its judge.
 func inputOf(
-	ctx context.Context, b *bus.Bus, slices *sliceCache, tree TreeReader, a *wire.Assignment,
+	ctx context.Context, log journal.Reader, b *bus.Bus, slices *sliceCache, tree TreeReader, a *wire.Assignment,
 ) (compile.Input, error) {
 	in := compile.Input{
 		Agent: a.Agent(), Role: a.Role, Include: spec.IncludeFull, Narrative: a.Role.Narrative,
@@ -50,7 +50,7 @@ func inputOf(
 	if in.Brief.Files, err = filesOf(ctx, tree, a, in.Window); err != nil {
 		return in, fmt.Errorf("read the files of %s: %w", a.Agent(), err)
 	}
-	if in.Events, err = continued(ctx, b, a); err == nil && a.Patch != nil {
+	if in.Events, err = continued(ctx, log, a); err == nil && a.Patch != nil {
 		err = showPatch(ctx, tree, a, &in)
 	}
 	return in, err
@@ -104,10 +104,10 @@ func refusedClass(err error) string {
 }
 
 // continued reads the sessions that this one goes on with. They are the same agent's: an agent that is woken again.
-func continued(ctx context.Context, b *bus.Bus, a *wire.Assignment) ([]contextscope.Event, error) {
+func continued(ctx context.Context, log journal.Reader, a *wire.Assignment) ([]contextscope.Event, error) {
 	var out []contextscope.Event
 	for _, n := range a.Continues {
-		events, _, err := journal.ReadSession(ctx, b, bus.AttemptFilter(a.Run, a.Role.Name, a.Task.ID, n))
+		events, _, err := journal.ReadSession(ctx, log, bus.AttemptFilter(a.Run, a.Role.Name, a.Task.ID, n))
 		if err != nil {
 			return nil, fmt.Errorf("read the session that %s continues: %w", a.Agent(), err)
 		}
@@ -126,7 +126,7 @@ func continued(ctx context.Context, b *bus.Bus, a *wire.Assignment) ([]contextsc
 func Explain(
 	ctx context.Context, b *bus.Bus, tree TreeReader, a *wire.Assignment, extra []tool.Tool,
 ) (*agent.Explainer, error) {
-	in, err := inputOf(ctx, b, &sliceCache{}, tree, a)
+	in, err := inputOf(ctx, b, b, &sliceCache{}, tree, a)
 	if err != nil {
 		return nil, err
 	}

@@ -26,6 +26,12 @@ type Answers interface {
 	Tail(ctx context.Context, subject string, from uint64) iter.Seq2[bus.Message, error]
 }
 
+// Log is the part of the log of a run that an attempt reads, and appends to.
+type Log interface {
+	journal.Log
+	Answers
+}
+
 // requests puts what an agent asks of others into its session, and waits for the answers in the log of the conductor. Nothing
 // else carries them, so that an agent that was lost goes on waiting where it was. It is safe for concurrent use.
 type requests struct {

@@ -139,7 +139,7 @@ func TestAnInboxBeginsWithTheMessagesOfItsTaskEachOnce(t *testing.T) {
 	w := s.work(nil, "generator")
 	in := agent.NewInbox(func(error) {})
 	a := s.assignment(writer, "t1")
-	leave, err := w.router.open(t.Context(), a, in)
+	leave, err := w.router.open(t.Context(), s.bus, a, in)
 	require.NoError(t, err)
 	defer leave()
 	in.Put(wire.Control{ID: "m1", Verb: wire.ControlSteer, Text: "first"})
@@ -151,7 +151,7 @@ func TestAnInboxBeginsWithTheMessagesOfItsTaskEachOnce(t *testing.T) {
 
 	in = agent.NewInbox(func(error) {})
 	a.From = 2
-	leave, err = w.router.open(t.Context(), a, in)
+	leave, err = w.router.open(t.Context(), s.bus, a, in)
 	require.NoError(t, err)
 	defer leave()
 	require.Len(t, in.Take(), 1, "a master was told the others when it woke")

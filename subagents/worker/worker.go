@@ -39,6 +39,8 @@ import (
 // Config is what a worker works with. Bus, Git, Mirror, Pool, Caches.Dir and Environments are needed; Model only for model roles.
 type Config struct {
 	Bus *bus.Bus
+	// Events is the log as an attempt may read it; nil where the worker reads it on the bus by itself.
+	Events func(a *wire.Assignment) Log
 	// Name is the worker's in the subjects of its events, one token; default "local".
 	Name string
 	// Key signs its receipts; nil leaves them without a signature.
@@ -122,6 +124,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.IDs == nil {
 		c.IDs = func() string { return ulid.MustNew(ulid.Timestamp(c.Clock()), rand.Reader).String() }
+	}
+	if c.Events == nil {
+		c.Events = func(*wire.Assignment) Log { return c.Bus }
 	}
 	if c.Tools == nil {
 		c.Tools = func(*wire.Assignment) []tool.Tool { return nil }

@@ -1,0 +1,160 @@
+package orchestrator
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"divisi/bus"
+	"divisi/subagents/wire"
+	"divisi/subagents/worker"
+)
+
+// lookAgain is after how long who waits for a message of the log asks for it again: it may not have heard that it is there.
+const lookAgain = wire.PresentFor
+
+// reading is the log of a run for a worker elsewhere, which appends to it and does not read it: the conductor shows what there is
+// for an attempt, and without one the setups of the run.
+type reading struct {
+	w       *work
+	task    string
+	attempt int
+}
+
+var _ worker.Log = reading{}
+
+// events is the log as the worker reads it for an attempt; nil for none.
+func (w *work) events(a *wire.Assignment) worker.Log {
+	switch {
+	case w.engaged == nil:
+		return w.bus
+	case a == nil:
+		return reading{w: w}
+	}
+	return reading{w, a.Task.ID, a.Attempt}
+}
+
+// AppendFiltered implements journal.Log. Where the answer was lost, the log tells.
+func (r reading) AppendFiltered(ctx context.Context, subject, filter string, data []byte, last uint64) (uint64, error) {
+	pos, err := r.w.bus.AppendFiltered(ctx, subject, filter, data, last)
+	if errors.Is(err, bus.ErrUnsettled) {
+		return r.settle(ctx, subject, filter, data, last)
+	}
+	return pos, err
+}
+
+// settle finds whether a message was stored behind the last one. It has ids in it: no other one is the same.
+func (r reading) settle(ctx context.Context, subject, filter string, data []byte, last uint64) (uint64, error) {
+	for m, err := range r.Read(ctx, filter, last+1) {
+		switch {
+		case err != nil:
+			return 0, err
+		case m.Subject == subject && bytes.Equal(m.Data, data):
+			return m.Pos, nil
+		}
+		break
+	}
+	return 0, fmt.Errorf("append to %s after %d: %w", subject, last, bus.ErrFenced)
+}
+
+// Read implements journal.Log. It waits for a conductor.
+func (r reading) Read(ctx context.Context, filter string, from uint64) iter.Seq2[bus.Message, error] {
+	return func(yield func(bus.Message, error) bool) {
+		if _, on, err := r.pages(ctx, filter, from, yield); on && err != nil {
+			yield(bus.Message{}, err)
+		}
+	}
+}
+
+// Tail implements worker.Answers.
+func (r reading) Tail(ctx context.Context, filter string, from uint64) iter.Seq2[bus.Message, error] {
+	return func(yield func(bus.Message, error) bool) {
+		woken := make(chan struct{}, 1)
+		deaf, err := r.w.bus.Subscribe(ctx, bus.ControlSubject(r.w.run), func(m bus.Message, _ func([]byte) error) {
+			if r.concerns(m.Data) {
+				select {
+				case woken <- struct{}{}:
+				default:
+				}
+			}
+		})
+		if err != nil { // the server is away: it looks again now and then
+			r.w.log.Debug().Err(err).Str("filter", filter).Msg("a reader is not woken")
+		} else {
+			defer deaf()
+		}
+		for {
+			back, on := r.w.bus.Back(), false
+			if from, on, err = r.pages(ctx, filter, from, yield); !on || ctx.Err() != nil {
+				return
+			}
+			if err != nil {
+				yield(bus.Message{}, err)
+				return
+			}
+			select {
+			case <-woken:
+			case <-back:
+			case <-time.After(lookAgain):
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+// concerns reports whether a control message tells that there is more to read.
+func (r reading) concerns(data []byte) bool {
+	var c wire.Control
+	return json.Unmarshal(data, &c) == nil && c.Verb == wire.ControlRead && c.Concerns(r.task, r.attempt)
+}
+
+// pages yields what there is by now, and returns from where on there may be more. It is not on once no more is wanted.
+func (r reading) pages(
+	ctx context.Context, filter string, from uint64, yield func(bus.Message, error) bool,
+) (next uint64, on bool, err error) {
+	q := wire.Reading{Filter: filter, From: from, Task: r.task, Attempt: r.attempt}
+	var begun []byte // of a message that goes on in the next page
+	for more := true; more; {
+		p, err := r.page(ctx, q)
+		if err != nil {
+			return q.From, true, fmt.Errorf("read %s: %w", filter, err)
+		}
+		for i, m := range p.Messages {
+			data := append(begun, m.Data...)
+			if begun = nil; p.Skip > 0 && i == len(p.Messages)-1 {
+				begun = data
+			} else if !yield(bus.Message{Subject: m.Subject, Pos: m.Pos, Time: m.Time, Data: data}, nil) {
+				return 0, false, nil
+			}
+		}
+		q.From, q.Skip, more = p.Next, p.Skip, p.More
+	}
+	return q.From, true, nil
+}
+
+// page asks the conductor, and the next one where that is gone.
+func (r reading) page(ctx context.Context, q wire.Reading) (wire.Page, error) {
+	for {
+		a, err := r.w.ask(ctx, call{Read: &q})
+		switch {
+		case err == nil:
+			return a.Page, nil
+		case errors.As(err, new(*calledError)):
+			return wire.Page{}, fmt.Errorf("%w: %w", wire.ErrWithheld, err)
+		case ctx.Err() != nil:
+			return wire.Page{}, context.Cause(ctx)
+		case !errors.Is(err, bus.ErrNoListener) && !errors.Is(err, context.DeadlineExceeded):
+			return wire.Page{}, err
+		}
+		select {
+		case <-time.After(enlistRetry):
+		case <-ctx.Done():
+			return wire.Page{}, context.Cause(ctx)
+		}
+	}
+}
