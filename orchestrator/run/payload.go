@@ -175,8 +175,11 @@ type Spec struct {
 	// Usual is what an attempt of each role used on average in earlier runs of the repository, where that was measured.
 	Usual map[string]spec.Usage `json:"usual,omitempty"`
 	// Outputs is the directory with the whole output of gates and setup that failed; empty where the run keeps none.
-	Outputs string    `json:"outputs,omitempty"`
-	Created time.Time `json:"created"`
+	Outputs string `json:"outputs,omitempty"`
+	// Concealed reports that this is the log as a viewer is shown it: its host has checked the signatures of receipts, which
+	// cannot be checked again.
+	Concealed bool      `json:"concealed,omitempty"`
+	Created   time.Time `json:"created"`
 }
 
 // ByFile is the author of a plan that came from a plan file.
