@@ -216,7 +216,7 @@ func (m *client) request(ctx context.Context, verb string, data []byte) (answer 
 		}
 		m.viewed.Store(true)
 	case slices.Contains(reads, verb) && errors.Is(err, bus.ErrDenied):
-		err = fmt.Errorf("%w\nA viewer may ask it whose token was made with --raw", err)
+		err = fmt.Errorf("%w\nA viewer may ask it who was granted what commands printed", err)
 	}
 	if err != nil {
 		return nil, err

@@ -114,11 +114,8 @@ func fault(e *contextscope.Event) error {
 	if e.V > contextscope.EventVersion {
 		return fmt.Errorf("it has version %d, and this program reads up to %d", e.V, contextscope.EventVersion)
 	}
-	switch e.Kind {
-	case "":
+	if e.Kind == "" {
 		return errors.New("it has no kind")
-	case contextscope.KindUnreadable: // of a log that a host shows to a viewer
-		return errors.New("the host could not read it")
 	}
 	into, known := dataOf(e.Kind)
 	switch {
