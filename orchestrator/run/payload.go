@@ -393,11 +393,3 @@ func (s Status) Ended() bool {
 		return false
 	}
 }
-
-// FaultOf returns a result's fault, made of its status where it names none.
-func FaultOf(r *spec.Result) spec.Fault {
-	if r.Error != nil {
-		return *r.Error
-	}
-	return spec.Fault{Class: string(r.Status), Message: fmt.Sprintf("the attempt ended as %s and gave no reason", r.Status)}
-}
