@@ -227,6 +227,7 @@ func TestAnAccountDoesNotDenyWhatTheGateDoes(t *testing.T) {
 		m, err := host.Last(soon(t), "ev.r.m.landed")
 		return err == nil && m != nil
 	}, 10*time.Second, 10*time.Millisecond, "the answer is an event of the conductor")
+	nc = s.raw(t, url, "person", func(error) {})
 	require.NoError(t, nc.PublishRequest("$JS.API.DIRECT.GET.OBJ.obj.n.none", "$JS.API.STREAM.PURGE.TASKS", nil))
 	require.Eventually(t, func() bool {
 		queued, err := host.Queued(soon(t), "task.>")

@@ -81,6 +81,7 @@ type Bus struct {
 	server   *embedded // nil unless the server runs here
 	gate     *gate     // nil unless members can reach that
 	files    *files    // the log, where it is read from its files
+	pages    Pages     // the log, where another process shows it
 	members  *member.Registry
 	login    *member.Login // nil unless this Bus is that of a member of a built-in server
 	name     string        // of the member; empty for who may do everything

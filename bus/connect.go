@@ -73,10 +73,10 @@ func (b *Bus) connectOptions() []nats.Option {
 	return opts
 }
 
-// reportAsync logs errors that no call returns: calls that the server forbids, slow readers, protocol errors.
+// reportAsync logs errors that no call returns: what the server forbids and no call waits for, slow readers, protocol errors.
 func (b *Bus) reportAsync(_ *nats.Conn, sub *nats.Subscription, err error) {
-	if publish, subject, ok := forbidden(err); ok && publish {
-		b.denials.deny(subject, b.denial(publish, subject))
+	if publish, subject, ok := forbidden(err); ok && publish && b.denials.deny(subject, b.denial(publish, subject)) {
+		return
 	}
 	entry := b.log.Error().Err(err)
 	if sub != nil {

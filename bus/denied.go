@@ -53,14 +53,17 @@ func (d *denials) await(ctx context.Context, asks []string) (waiting context.Con
 	}
 }
 
-func (d *denials) deny(subject string, why error) {
+// deny ends the calls that asked on a subject, and reports whether there are some.
+func (d *denials) deny(subject string, why error) (told bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for w := range d.waiting {
 		if slices.ContainsFunc(w.asks, func(f string) bool { return covers(f, subject) }) {
 			w.end(why)
+			told = true
 		}
 	}
+	return told
 }
 
 // deniedIn returns the ErrDenied that ended a context of await, or nil.
@@ -139,6 +142,8 @@ func meaning(publish bool, subject string) string {
 		return "put objects"
 	case t[0] == prefixControl:
 		return "send requests to runs"
+	case t[0] == "host":
+		return "ask that of the host"
 	case t[0] == "$JS" && len(t) > 2 && t[1] == "ACK":
 		return "answer for tasks"
 	case t[0] == "$JS" && len(t) > 4 && t[1] == "API":

@@ -23,7 +23,10 @@ var errGap = errors.New("a message was lost on its way")
 // Read yields everything that filter matches from position from on (0 and 1: from the start) and that is in the log now,
 // in order, then ends. An error is yielded once, last: without one, everything was yielded.
 func (b *Bus) Read(ctx context.Context, filter string, from uint64) iter.Seq2[Message, error] {
-	if b.files != nil {
+	switch {
+	case b.pages != nil:
+		return b.readPages(ctx, filter, from)
+	case b.files != nil:
 		return b.files.read(ctx, filter, from)
 	}
 	return func(yield func(Message, error) bool) {
@@ -48,6 +51,9 @@ func (b *Bus) Read(ctx context.Context, filter string, from uint64) iter.Seq2[Me
 // appended until ctx ends; then it ends without an error. It survives lost connections and restarts of an external
 // server. It yields an error only when nothing can come any more: ErrClosed, ErrNoOwner, ErrSubject, ErrDenied.
 func (b *Bus) Tail(ctx context.Context, filter string, from uint64) iter.Seq2[Message, error] {
+	if b.pages != nil {
+		return b.tailPages(ctx, filter, from)
+	}
 	return func(yield func(Message, error) bool) {
 		if err := checkFilter(filter, prefixLog); err != nil {
 			yield(Message{}, fmt.Errorf("tail: %w", err))

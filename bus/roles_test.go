@@ -99,6 +99,7 @@ func calls(name string) map[string]func(ctx context.Context, b *Bus) error {
 		"ask a run":    request(RequestSubject("r", name)),
 		"host act":     request("host.act." + name),
 		"host read":    request("host.read." + name),
+		"host view":    request("host.view." + name),
 		"ask a worker": func(ctx context.Context, b *Bus) error { return b.Publish(ctx, WorkerControl("w9"), nil) },
 		"who is there": func(ctx context.Context, b *Bus) error { return b.Publish(ctx, PresenceAsk(), nil) },
 		"presences": func(ctx context.Context, b *Bus) error {
@@ -145,14 +146,19 @@ func allowedCalls() map[member.Role][]string {
 			"limits own", "queued", "get", "who is there", "conductors",
 		},
 		member.Person: append([]string{"put", "cache put", "cache get", "ask a run", "host act", "host read", "ask a worker"}, reading...),
-		member.Viewer: append([]string{"host read"}, reading...),
+		member.Viewer: {"host view", "queued", "who is there", "presences"},
 	}
+}
+
+// grantedCalls are those of a viewer who is shown what commands printed.
+func grantedCalls() []string {
+	return []string{"host read", "read", "last", "queued", "get", "who is there", "presences"}
 }
 
 // answering has a bus answer what members ask.
 func answering(t *testing.T, b *Bus) {
 	t.Helper()
-	for _, subject := range []string{CallFilter("r"), RequestFilter("r"), "host.act.*", "host.read.*"} {
+	for _, subject := range []string{CallFilter("r"), RequestFilter("r"), "host.act.*", "host.read.*", "host.view.*"} {
 		stop, err := b.Subscribe(soon(t), subject, func(_ Message, reply func([]byte) error) {
 			if err := reply([]byte("!")); err != nil {
 				b.log.Error().Err(err).Msg("reply")
@@ -204,6 +210,23 @@ func TestEachRoleMayDoWhatItNeedsAndNoMore(t *testing.T) {
 	}
 }
 
+// TestAViewerWhoWasGrantedItReadsTheLog: the grant is of the token, and stays with the member when it gets another key.
+func TestAViewerWhoWasGrantedItReadsTheLog(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	s.work(t)
+	answering(t, s.Bus)
+	var login *member.Login
+	for _, what := range []member.Admission{{Role: member.Viewer, Raw: true}, {Name: "v1", Replaces: true}} {
+		token, err := s.members.NewToken(what)
+		require.NoError(t, err)
+		token.URL, token.Certificate = s.MemberURL(), s.digest
+		login, err = Join(soon(t), token.String(), "v1", "")
+		require.NoError(t, err)
+	}
+	requireAllowed(t, enters(t, login), "v1", grantedCalls(), "viewer v1 may not")
+}
+
 // raw connects as a member without the bus, which would ask for nothing wrong.
 func raw(t *testing.T, login *member.Login) (nc *nats.Conn, denied chan error) {
 	t.Helper()
@@ -239,7 +262,11 @@ func TestTheServerItselfDenies(t *testing.T) {
 				"ctl.r.conduct.w9", "ctl.r.active")
 		}
 		if role == member.Viewer {
-			publish = append(publish, "ctl.r.conductor.my-viewer", "host.act.my-viewer", "obj.n.x", "cache.n.x", "$JS.API.DIRECT.GET.CACHE.cache.n.x")
+			publish = append(publish, "ctl.r.conductor.my-viewer", "host.act.my-viewer", "obj.n.x", "cache.n.x", "$JS.API.DIRECT.GET.CACHE.cache.n.x",
+				"host.read.my-viewer", "$JS.API.DIRECT.GET.EV.ev.r.>", "$JS.API.DIRECT.GET.OBJ.obj.n.x", "$JS.API.STREAM.MSG.GET.OBJ",
+				"$JS.API.CONSUMER.CREATE.EV.x", "$JS.API.CONSUMER.MSG.NEXT.EV.x")
+		} else {
+			publish = append(publish, "host.view.my-"+string(role))
 		}
 		for _, subject := range publish {
 			require.NoError(t, nc.Publish(subject, nil))

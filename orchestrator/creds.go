@@ -21,7 +21,8 @@ import (
 const credsSubject = "creds.ask"
 
 // TokenOptions are what a token is for: a worker, a person or a viewer, under a name that may be empty. It admits Uses members, 0
-// for one, for Life, 0 for ten minutes; workers have the Tags. With WebSocket it has that address of the server.
+// for one, for Life, 0 for ten minutes; workers have the Tags, and a viewer with Raw reads what commands printed. With WebSocket it
+// has that address of the server.
 type TokenOptions struct {
 	Role      string        `json:"role,omitempty"`
 	Name      string        `json:"name,omitempty"`
@@ -29,6 +30,7 @@ type TokenOptions struct {
 	Uses      int           `json:"uses,omitempty"`
 	Life      time.Duration `json:"life,omitempty"`
 	Tags      []string      `json:"tags,omitempty"`
+	Raw       bool          `json:"raw,omitempty"`
 }
 
 // Credential is a member of a server, or a token that can still be used, which has an end and a number of uses.
@@ -36,6 +38,7 @@ type Credential struct {
 	Name   string    `json:"name"`
 	Role   string    `json:"role"`
 	Tags   []string  `json:"tags,omitempty"`
+	Raw    bool      `json:"raw,omitempty"` // it reads what commands printed, as a viewer may who was granted it
 	Joined time.Time `json:"joined,omitzero"`
 	// Key is the public key of a member.
 	Key string `json:"key,omitempty"`
@@ -96,6 +99,9 @@ func (k *keeper) keep(q *credsCall, err error) {
 	case q.Token != nil:
 		e.What, e.Name = audit.TokenMade, q.Token.Name
 		e.Detail = fmt.Sprintf("%s, %d uses", q.Token.Role, max(1, q.Token.Uses))
+		if q.Token.Raw {
+			e.Detail += ", raw"
+		}
 	case q.Rotate != "":
 		e.What, e.Name = audit.Rotated, q.Rotate
 	case q.Revoke != "":
@@ -111,6 +117,7 @@ func (k *keeper) do(q *credsCall) (a credsAnswer, err error) {
 	case q.Token != nil:
 		a.Token, err = k.issue(q.Token.WebSocket, member.Admission{
 			Role: member.Role(q.Token.Role), Name: q.Token.Name, Uses: q.Token.Uses, Life: q.Token.Life, Tags: q.Token.Tags,
+			Raw: q.Token.Raw,
 		})
 	case q.Rotate != "":
 		a.Token, err = k.issue(q.WebSocket, member.Admission{Name: q.Rotate, Replaces: true})
@@ -164,11 +171,13 @@ func (k *keeper) list() (all []Credential, err error) {
 	}
 	for _, m := range k.registry.Members() {
 		all = append(all, Credential{
-			Name: m.Name, Role: string(m.Role), Tags: m.Tags, Joined: m.Joined, Key: m.Key, Connections: open[m.Key],
+			Name: m.Name, Role: string(m.Role), Tags: m.Tags, Raw: m.Raw, Joined: m.Joined, Key: m.Key, Connections: open[m.Key],
 		})
 	}
 	for _, t := range k.registry.Tokens() {
-		all = append(all, Credential{Name: t.ID, Role: string(t.Role), Tags: t.Tags, For: t.Name, Uses: t.Uses, Ends: t.Ends})
+		all = append(all, Credential{
+			Name: t.ID, Role: string(t.Role), Tags: t.Tags, Raw: t.Raw, For: t.Name, Uses: t.Uses, Ends: t.Ends,
+		})
 	}
 	return all, nil
 }

@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -58,6 +59,8 @@ type Host struct {
 	mu    sync.Mutex
 	runs  map[string]*hosted
 	noted map[string]known
+	// secret is that of the veils through which viewers read logs.
+	secret []byte
 }
 
 // hosted is a run that is conducted. err is why it could not begin, once begun is closed.
@@ -82,7 +85,7 @@ func NewHost(o HostOptions) (*Host, error) {
 	if o.StateDir = dir; o.Notice == nil {
 		o.Notice = func(string, string) {}
 	}
-	return &Host{o: o, runs: map[string]*hosted{}, noted: map[string]known{}}, nil
+	return &Host{o: o, runs: map[string]*hosted{}, noted: map[string]known{}, secret: []byte(rand.Text())}, nil
 }
 
 // Start has the host listen for runs, and go on with those of the state directory, and of the host before it, that have not ended
@@ -116,20 +119,20 @@ func (h *Host) Start(ctx context.Context) (err error) {
 	return err
 }
 
-// listen answers calls, and those that only read, until stop.
+// listen answers calls, those that only read, and those of viewers, until stop.
 func (h *Host) listen(
 	ctx context.Context, answer func(context.Context, bus.Message) ([]byte, error),
 ) (stop func(), err error) {
-	acts, err := answerCalls(ctx, h.bus, serveSubject("*"), h.dir.Log, answer)
-	if err != nil {
-		return nil, err
+	var stops closers
+	for _, subject := range []func(who string) string{serveSubject, readSubject, viewSubject} {
+		stop, err := answerCalls(ctx, h.bus, subject("*"), h.dir.Log, answer)
+		if err != nil {
+			stops.release()
+			return nil, err
+		}
+		stops.later(stop)
 	}
-	reads, err := answerCalls(ctx, h.bus, readSubject("*"), h.dir.Log, answer)
-	if err != nil {
-		acts()
-		return nil, err
-	}
-	return func() { acts(); reads() }, nil
+	return stops.release, nil
 }
 
 // Stop ends what Start has begun: the runs are stopped in order and waited for, and the next host goes on with them.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -38,17 +39,21 @@ const (
 	verbDiff      = "diff"
 	verbContext   = "context"
 	verbDecisions = "decisions"
+	verbLog       = "log"
 	// verbQuarantine is about a worker, and no run.
 	verbQuarantine = "quarantine"
 )
 
-// reads are the calls that change nothing.
+// reads are the calls that change nothing, and that answer with what commands printed too.
 var reads = []string{
 	verbList, verbSummary, verbLook, verbCommit, verbHave, verbDiff, verbContext, verbDecisions,
 }
 
 // subjectOf is where a call goes.
 func subjectOf(verb, who string) string {
+	if verb == verbLog {
+		return viewSubject(who)
+	}
 	if slices.Contains(reads, verb) {
 		return readSubject(who)
 	}
@@ -89,6 +94,10 @@ type hostCall struct {
 	Attempt int          `json:"attempt,omitempty"`
 	Stat    bool         `json:"stat,omitempty"`
 	View    *ContextView `json:"view,omitempty"`
+	// From is the position from which log shows the log.
+	From uint64 `json:"from,omitempty"`
+
+	viewed bool // by a viewer who is not shown what commands printed
 }
 
 // hostAnswer is what becomes of a call. Error is why nothing does, Usage that it is a mistake of the caller, Lacks that the order
@@ -118,6 +127,8 @@ type hostAnswer struct {
 	Isolated    *Isolated  `json:"isolated,omitempty"`
 	Data        []byte     `json:"data,omitempty"`
 	Text        string     `json:"text,omitempty"`
+	// Log is a page of the log of the run; there is no more where it is empty.
+	Log []shownMessage `json:"log,omitempty"`
 	// Large is the object that has the answer, where it does not fit into a message.
 	Large string `json:"large,omitempty"`
 }
@@ -125,9 +136,14 @@ type hostAnswer struct {
 // sealedAnswer is the kind of objects that have large answers.
 const sealedAnswer = "answer"
 
-// encode returns an answer as it is sent.
-func (a *hostAnswer) encode(ctx context.Context, b *bus.Bus) ([]byte, error) {
+// encode returns an answer as it is sent. To a viewer who reads no objects a large one is sent compressed.
+func (a *hostAnswer) encode(ctx context.Context, b *bus.Bus, viewed bool) ([]byte, error) {
 	data, err := spec.JSON(a)
+	if err == nil && viewed {
+		if data, err = wire.Press("", data); err == nil && len(data) > bus.MaxData {
+			return spec.JSON(&hostAnswer{Error: fmt.Sprintf("the answer is too large for a viewer: %d bytes", len(data)), Usage: true})
+		}
+	}
 	if err != nil || len(data) <= bus.MaxData {
 		return data, err
 	}
@@ -139,7 +155,11 @@ func (a *hostAnswer) encode(ctx context.Context, b *bus.Bus) ([]byte, error) {
 }
 
 // client reaches the host on a server from another process. Its bus is that of no run.
-type client struct{ bus *bus.Bus }
+type client struct {
+	bus *bus.Bus
+	// viewed is set once the server has told that this member is a viewer who is not shown what commands printed.
+	viewed atomic.Bool
+}
 
 // reach connects to the server of a host.
 func (s Server) reach(ctx context.Context) (*client, error) {
@@ -147,7 +167,7 @@ func (s Server) reach(ctx context.Context) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &client{b}, nil
+	return &client{bus: b}, nil
 }
 
 // close closes the connection.
@@ -159,7 +179,7 @@ func (m *client) ask(ctx context.Context, q hostCall) (a hostAnswer, err error) 
 	defer cancel()
 	var data []byte
 	if data, err = spec.JSON(q); err == nil {
-		data, err = m.bus.Request(ctx, subjectOf(q.Verb, m.bus.Me()), data)
+		data, err = m.request(ctx, q.Verb, data)
 	}
 	if err == nil {
 		err = wire.Decode(data, &a)
@@ -180,6 +200,28 @@ func (m *client) ask(ctx context.Context, q hostCall) (a hostAnswer, err error) 
 		return a, fmt.Errorf("the host on %s: %s", m.bus.URL(), a.Error)
 	}
 	return a, nil
+}
+
+// request sends a call to where this member may ask.
+func (m *client) request(ctx context.Context, verb string, data []byte) (answer []byte, err error) {
+	may := slices.Contains(views, verb)
+	if !may || !m.viewed.Load() {
+		answer, err = m.bus.Request(ctx, subjectOf(verb, m.bus.Me()), data)
+	}
+	switch {
+	case may && (m.viewed.Load() || errors.Is(err, bus.ErrDenied)):
+		denied := err
+		if answer, err = m.bus.Request(ctx, viewSubject(m.bus.Me()), data); errors.Is(err, bus.ErrDenied) && denied != nil {
+			return nil, denied
+		}
+		m.viewed.Store(true)
+	case slices.Contains(reads, verb) && errors.Is(err, bus.ErrDenied):
+		err = fmt.Errorf("%w\nA viewer may ask it who was granted what commands printed", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return wire.Loosen(answer)
 }
 
 const (

@@ -37,6 +37,7 @@ var arrows = []struct {
 	{"decision", []string{"recovery", "request", "run"}}, // an answer does what the same request of a person does
 	{"assign", []string{"master", "run"}},                // what the master reads is sealed as its assignment
 	{"report", []string{"decision", "landing", "proof", "recovery", "run"}},
+	{"veil", []string{"run"}},
 	{"conductor", []string{"acceptance", "acceptance/testsource", "assign", "baseline", "decision", "landing", "ledger", "master", "phase", "plan", "proof", "recovery", "request", "run", "schedule"}},
 	{"store", []string{"conductor", "report", "run"}},
 	{"attempt", []string{"landing", "request", "run", "store"}},
@@ -50,11 +51,11 @@ var arrows = []struct {
 	{"audit", nil},
 	{"backup", []string{"store"}},
 	{"metrics", nil},
-	{".", []string{"attempt", "audit", "backup", "baseline", "conductor", "console", "dashboard", "decision", "explain", "fit", "metrics", "mirrors", "needs", "phase", "plan", "proof", "recovery", "report", "request", "run", "sample", "store"}},
+	{".", []string{"attempt", "audit", "backup", "baseline", "conductor", "console", "dashboard", "decision", "explain", "fit", "metrics", "mirrors", "needs", "phase", "plan", "proof", "recovery", "report", "request", "run", "sample", "store", "veil"}},
 }
 
 // pure are the packages that decide or fold: they know neither NATS nor git, files, processes or the network.
-var pure = []string{"run", "plan", "proof", "recovery", "schedule", "request", "master", "acceptance", "acceptance/testsource", "acceptance/testsource/gosource", "landing", "ledger", "decision", "phase", "report"}
+var pure = []string{"run", "plan", "proof", "recovery", "schedule", "request", "master", "acceptance", "acceptance/testsource", "acceptance/testsource/gosource", "landing", "ledger", "decision", "phase", "report", "veil"}
 
 var impure = []string{"divisi/bus", "divisi/internal/git", "divisi/internal/sandbox", "os", "os/exec", "net", "net/http", "path/filepath"}
 

@@ -19,7 +19,8 @@ import (
 )
 
 // On returns the runs of the host on a server. Those that it opens are watched in the log on the server, and asked like those of
-// this machine; the host answers what needs its copy of the repository. Where no host listens, logs can still be read.
+// this machine; the host answers what needs its copy of the repository. Where no host listens, logs can still be read, but by a viewer whom the
+// host shows them.
 func On(at Server) Runs { return on(at) }
 
 type on Server
@@ -59,8 +60,7 @@ func (o on) Open(ctx context.Context, id string) (*Run, error) {
 		return nil, err
 	}
 	a, err := m.ask(ctx, hostCall{Verb: verbLook, Run: id})
-	blind := errors.Is(err, bus.ErrDenied) // a viewer reads logs, and asks nothing
-	if err != nil && !blind && !errors.Is(err, bus.ErrNoListener) {
+	if err != nil && !errors.Is(err, bus.ErrNoListener) {
 		m.close(ctx)
 		return nil, err
 	}
@@ -69,8 +69,11 @@ func (o on) Open(ctx context.Context, id string) (*Run, error) {
 		m.close(ctx)
 		return nil, err
 	}
+	if m.viewed.Load() {
+		b.ReadThrough(m.pages(id))
+	}
 	r := newRun(id, dir, b)
-	r.host, r.notRunning = m, !a.Active && !blind
+	r.host, r.notRunning = m, !a.Active
 	return r, nil
 }
 
@@ -102,7 +105,7 @@ func vouch(ctx context.Context, at Server, id string) (*wire.Warrant, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer (&client{b}).close(ctx)
+	defer (&client{bus: b}).close(ctx)
 	o, err := unsealOrder(ctx, b, id, a.Order)
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/usage"
 	"divisi/orchestrator/report"
+	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
 )
 
@@ -61,17 +62,28 @@ func (l local) Summary(ctx context.Context, id string) (s Summary, err error) {
 		if err != nil {
 			return s, err
 		}
-		s.State, r = report.Status(st), report.Live(st, now())
-		if alone && !st.Status.Ended() {
-			s.State, r = "killed", report.Of(st)
-		}
-		switch {
-		case st.Damaged:
-			s.Problem = usage.Damaged
-		case len(st.Unread) > 0:
-			s.Problem = usage.Unreadable
-		}
+		s, r = summaryOf(st, alone)
 	}
+	return s, l.complete(ctx, id, &s, &r)
+}
+
+// summaryOf is how a run stands, with its report; alone reports that no process carries it out.
+func summaryOf(st *run.State, alone bool) (s Summary, r report.Report) {
+	s.State, r = report.Status(st), report.Live(st, now())
+	if alone && !st.Status.Ended() {
+		s.State, r = "killed", report.Of(st)
+	}
+	switch {
+	case st.Damaged:
+		s.Problem = usage.Damaged
+	case len(st.Unread) > 0:
+		s.Problem = usage.Unreadable
+	}
+	return s, r
+}
+
+// complete adds the report of a run, and what its description tells.
+func (l local) complete(ctx context.Context, id string, s *Summary, r *report.Report) (err error) {
 	if m, err := store.ReadMeta(l.dir(ctx).Run(id)); err == nil && m.Order != "" {
 		s.Unfetched = r.State.Ended() && r.Head != r.Base && m.Fetched != r.Head
 	}
@@ -79,7 +91,7 @@ func (l local) Summary(ctx context.Context, id string) (s Summary, err error) {
 		r.Next = report.Unfetched(id, r.Next)
 	}
 	s.Report, err = spec.JSON(r)
-	return s, err
+	return err
 }
 
 // Report returns the report of the run as it stands now, as Summary has it.

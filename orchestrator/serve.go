@@ -31,7 +31,8 @@ func (h *Host) answer(ctx context.Context, m bus.Message) ([]byte, error) {
 		if err = wire.Decode(m.Data, &q); err != nil {
 			return usage.Errorf("the host cannot read what is asked: %v", err)
 		}
-		if m.Subject != subjectOf(q.Verb, bus.Caller(m.Subject)) {
+		q.viewed = m.Subject == viewSubject(bus.Caller(m.Subject))
+		if q.viewed && !slices.Contains(views, q.Verb) || !q.viewed && m.Subject != subjectOf(q.Verb, bus.Caller(m.Subject)) {
 			return usage.Errorf("%.80q is no call of those who only read", q.Verb)
 		}
 		by := h.caller(m.Subject)
@@ -58,7 +59,7 @@ func (h *Host) answer(ctx context.Context, m bus.Message) ([]byte, error) {
 			Lacks: errors.Is(err, errLacks) || errors.Is(err, errNoContent),
 		}
 	}
-	return a.encode(ctx, h.bus)
+	return a.encode(ctx, h.bus, q.viewed)
 }
 
 // caller is the member that asks; bus.Local where the server does not vouch for its name.
@@ -93,8 +94,15 @@ func (h *Host) do(ctx context.Context, q *hostCall, by string) (a hostAnswer, er
 		return a, err
 	}
 	switch q.Verb {
+	case verbLog:
+		a.Log, err = h.page(ctx, q.Run, q.From)
+		return a, err
 	case verbSummary:
-		s, err := local(h.dir.Path).Summary(ctx, q.Run)
+		summary := local(h.dir.Path).Summary
+		if q.viewed {
+			summary = h.viewed
+		}
+		s, err := summary(ctx, q.Run)
 		a.Summary = &s
 		return a, err
 	case verbLook:
@@ -325,6 +333,9 @@ func (h *Host) read(ctx context.Context, q *hostCall) (a hostAnswer, err error) 
 		return a, err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
+	if q.viewed {
+		h.conceal(r)
+	}
 	switch q.Verb {
 	case verbDiff:
 		a.Data, err = r.Diff(ctx, q.Task, q.Attempt, q.Stat)

@@ -297,7 +297,7 @@ func (h *Host) bring(ctx context.Context, k known) error {
 	}
 	return guarded("stand by for run "+k.Run, func() error {
 		o := &ResumeOptions{Run: k.Run, Machine: Machine{StateDir: h.o.StateDir, Elsewhere: true}}
-		return stand(ctx, o, &client{h.bus}, k.Ended)
+		return stand(ctx, o, &client{bus: h.bus}, k.Ended)
 	})
 }
 

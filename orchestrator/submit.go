@@ -150,7 +150,7 @@ func (h *conduct) submit(ctx context.Context, r *order, at Server) error {
 	if h.bus, err = at.open(ctx, r.Spec.Run); err != nil {
 		return err
 	}
-	defer (&client{h.bus}).close(ctx)
+	defer (&client{bus: h.bus}).close(ctx)
 	lacks, err := h.send(ctx, m, r, have)
 	if lacks {
 		_, err = h.send(ctx, m, r, had{})

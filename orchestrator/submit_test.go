@@ -344,7 +344,7 @@ func TestAHostRefusesADamagedPack(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		defer (&client{b}).close(ctx)
+		defer (&client{bus: b}).close(ctx)
 		o, err := unsealOrder(ctx, b, q.Run, q.Order)
 		if err != nil {
 			return nil, err

@@ -24,7 +24,9 @@ type Admission struct {
 	Life time.Duration
 	// Tags are those of each worker that joins.
 	Tags []string
-	// Replaces gives the member of Name another key: Role and Tags are those that it has. The key before is good until the token
+	// Raw is that of each viewer that joins.
+	Raw bool
+	// Replaces gives the member of Name another key: Role, Tags and Raw are those that it has. The key before is good until the token
 	// is used.
 	Replaces bool
 }
@@ -52,6 +54,8 @@ func (a *Admission) check() error {
 		return usage.Errorf("a token lives at most %s, not %s", maxLife, a.Life)
 	case len(a.Tags) > 0 && a.Role != Worker:
 		return usage.Errorf("tags are for workers: a %s takes no tasks", a.Role)
+	case a.Raw && a.Role != Viewer:
+		return usage.Errorf("what commands printed is granted to viewers: a %s needs no grant", a.Role)
 	case len(a.Tags) > maxTags:
 		return usage.Errorf("a worker has at most %d tags of its token, not %d", maxTags, len(a.Tags))
 	}

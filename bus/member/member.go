@@ -18,7 +18,7 @@ type Role string
 const (
 	Worker Role = "worker" // carries out attempts
 	Person Role = "person" // begins runs and sends requests to them
-	Viewer Role = "viewer" // reads
+	Viewer Role = "viewer" // reads; see Member.Raw
 	Server Role = "server"
 )
 
@@ -30,6 +30,8 @@ type Member struct {
 	Joined time.Time `json:"joined"`
 	// Tags are those that a worker has whatever it says of itself.
 	Tags []string `json:"tags,omitempty"`
+	// Raw lets a viewer read what commands printed: the log and its objects.
+	Raw bool `json:"raw,omitempty"`
 
 	before string // the key that it had until it joined
 }

@@ -45,6 +45,9 @@ func permissions(m Member) *server.Permissions {
 		})
 	case Viewer:
 		publish = append(publish, "host.read."+m.Name)
+		if !m.Raw { // the log and its objects hold what commands printed: the host shows the rest
+			publish = append(describes("EV", "TASKS", "OBJ", "CACHE"), "pres.ask", "host.view."+m.Name)
+		}
 	default:
 		publish, subscribe = nil, nil
 	}

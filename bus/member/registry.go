@@ -66,6 +66,7 @@ type openToken struct {
 	Ends   time.Time `json:"ends"`
 	Uses   int       `json:"uses,omitempty"` // how many members it admits; 0 for one
 	Tags   []string  `json:"tags,omitempty"`
+	Raw    bool      `json:"raw,omitempty"`
 	// Replaces is the key in whose place it gives the member of the name another one; empty for none.
 	Replaces string `json:"replaces,omitempty"`
 }
@@ -133,7 +134,8 @@ func (r *Registry) NewToken(a Admission) (Token, error) {
 				return fmt.Errorf("rotate the key of %q: %w", a.Name, ErrUnknown)
 			}
 			e.endRotations(a.Name)
-			a.Role, a.Tags, key = e.Members[at].Role, e.Members[at].Tags, e.Members[at].Key
+			m := e.Members[at]
+			a.Role, a.Tags, a.Raw, key = m.Role, m.Tags, m.Raw, m.Key
 			t.Role = a.Role
 		}
 		if err := a.check(); err != nil {
@@ -143,7 +145,7 @@ func (r *Registry) NewToken(a Admission) (Token, error) {
 		e.Tokens = slices.DeleteFunc(e.Tokens, func(t openToken) bool { return now.Sub(t.Ends) > tokenMemory })
 		e.Tokens = append(e.Tokens, openToken{
 			SHA256: sum(t.Secret), Role: a.Role, Name: a.Name, Ends: now.Add(cmp.Or(a.Life, tokenLife)), Uses: a.Uses,
-			Tags: a.Tags, Replaces: key,
+			Tags: a.Tags, Raw: a.Raw, Replaces: key,
 		})
 		return nil
 	})
@@ -208,7 +210,7 @@ func (e *entries) candidate(t openToken, publicKey, name string) (Member, error)
 	if !nkeys.IsValidPublicUserKey(publicKey) {
 		return Member{}, fmt.Errorf("%w: the key of %s is no public key of a user", ErrToken, name)
 	}
-	m := Member{Name: name, Role: t.Role, Key: publicKey, Tags: t.Tags}
+	m := Member{Name: name, Role: t.Role, Key: publicKey, Tags: t.Tags, Raw: t.Raw}
 	for _, other := range e.Members {
 		switch same := other.Key == publicKey; {
 		case other.Name == name && !same && t.Replaces == other.Key:
@@ -241,6 +243,7 @@ type Offer struct {
 	Ends time.Time
 	Uses int
 	Tags []string
+	Raw  bool
 }
 
 // Tokens are those that can still be used, the first to end first.
@@ -249,7 +252,9 @@ func (r *Registry) Tokens() (open []Offer) {
 	defer r.mu.Unlock()
 	for _, t := range r.entries.Tokens {
 		if r.clock().Before(t.Ends) {
-			open = append(open, Offer{ID: t.id(), Role: t.Role, Name: t.Name, Ends: t.Ends, Uses: max(1, t.Uses), Tags: t.Tags})
+			open = append(open, Offer{
+				ID: t.id(), Role: t.Role, Name: t.Name, Ends: t.Ends, Uses: max(1, t.Uses), Tags: t.Tags, Raw: t.Raw,
+			})
 		}
 	}
 	slices.SortFunc(open, func(a, b Offer) int { return cmp.Or(a.Ends.Compare(b.Ends), cmp.Compare(a.ID, b.ID)) })

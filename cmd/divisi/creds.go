@@ -81,7 +81,11 @@ func (g *globals) listCreds(ctx context.Context) error {
 	}
 	rows := [][]string{{"name", "role", "tags", "connections", "joined", "uses", "ends"}}
 	for _, k := range all {
-		row := []string{k.Name, k.Role, strings.Join(k.Tags, " "), fmt.Sprint(k.Connections), when(k.Joined), "", ""}
+		role := k.Role
+		if k.Raw {
+			role += ", raw"
+		}
+		row := []string{k.Name, role, strings.Join(k.Tags, " "), fmt.Sprint(k.Connections), when(k.Joined), "", ""}
 		if k.Uses > 0 {
 			row[3], row[5], row[6] = "", fmt.Sprint(k.Uses), when(k.Ends)
 		}

@@ -58,10 +58,12 @@ func (s *serveCommand) tokens() *cobra.Command {
 		Use:   "token",
 		Short: "Make a token with which a worker or a person joins",
 		Long: `Print a token for the server of this state directory. It lives ten minutes and admits one member: a
-worker (takes tasks), a person (starts runs, decides, reads) or a viewer (reads).` +
+worker (takes tasks), a person (starts runs, decides, reads) or a viewer (reads). A viewer is not shown
+what commands, gates and tools printed, but with a token that was made with --raw.` +
 			codes(codeOK, codeUsage, codeMachine),
-		Example: "  divisi serve token --role worker | ssh build7 divisi worker --join -",
-		Args:    cobra.NoArgs,
+		Example: "  divisi serve token --role worker | ssh build7 divisi worker --join -\n" +
+			"  divisi serve token --role viewer --raw > token",
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			token, err := orchestrator.NewToken(s.log.WithContext(c.Context()), s.stateDir, s.token)
 			if err != nil {
@@ -72,6 +74,7 @@ worker (takes tasks), a person (starts runs, decides, reads) or a viewer (reads)
 	}
 	c.Flags().StringVar(&s.token.Role, "role", "worker", "worker, person or viewer")
 	c.Flags().StringVar(&s.token.Name, "name", "", "the name that the member has to join under")
+	c.Flags().BoolVar(&s.token.Raw, "raw", false, "the viewer is shown what commands, gates and tools printed too")
 	c.Flags().BoolVar(&s.token.WebSocket, "websocket", false, "the member connects by WebSocket, and the proxy of HTTPS_PROXY")
 	return c
 }

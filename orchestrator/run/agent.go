@@ -221,3 +221,11 @@ func (s *State) applyGiven(e *contextscope.Event, t *Task, p *spec.Patch) {
 		Handoff: spec.Handoff{Summary: "A person changed it by hand."},
 	})
 }
+
+// FaultOf returns a result's fault, made of its status where it names none.
+func FaultOf(r *spec.Result) spec.Fault {
+	if r.Error != nil {
+		return *r.Error
+	}
+	return spec.Fault{Class: string(r.Status), Message: fmt.Sprintf("the attempt ended as %s and gave no reason", r.Status)}
+}

@@ -175,8 +175,11 @@ type Spec struct {
 	// Usual is what an attempt of each role used on average in earlier runs of the repository, where that was measured.
 	Usual map[string]spec.Usage `json:"usual,omitempty"`
 	// Outputs is the directory with the whole output of gates and setup that failed; empty where the run keeps none.
-	Outputs string    `json:"outputs,omitempty"`
-	Created time.Time `json:"created"`
+	Outputs string `json:"outputs,omitempty"`
+	// Concealed reports that this is the log as a viewer is shown it: its host has checked the signatures of receipts, which
+	// cannot be checked again.
+	Concealed bool      `json:"concealed,omitempty"`
+	Created   time.Time `json:"created"`
 }
 
 // ByFile is the author of a plan that came from a plan file.
@@ -389,12 +392,4 @@ func (s Status) Ended() bool {
 	default:
 		return false
 	}
-}
-
-// FaultOf returns a result's fault, made of its status where it names none.
-func FaultOf(r *spec.Result) spec.Fault {
-	if r.Error != nil {
-		return *r.Error
-	}
-	return spec.Fault{Class: string(r.Status), Message: fmt.Sprintf("the attempt ended as %s and gave no reason", r.Status)}
 }

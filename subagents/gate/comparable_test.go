@@ -40,5 +40,9 @@ func TestIncomparable(t *testing.T) {
 		"too many":       {red(overflowSignature, "test: a"), "it has more failures than can be listed"},
 	} {
 		require.Equal(t, c.want, Incomparable(c.receipt), name)
+		for i, signature := range c.receipt.Signatures {
+			c.receipt.Signatures[i] = Masked(signature, "0a1b2c")
+		}
+		require.Equal(t, c.want, Incomparable(c.receipt), "%s, masked: %q", name, c.receipt.Signatures)
 	}
 }

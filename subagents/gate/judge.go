@@ -98,6 +98,27 @@ func Signatures(receipts []spec.Receipt, baseline map[string]spec.Receipt) []str
 // failed", come with any failure: new damage would hide behind them.
 var named = regexp.MustCompile(`^(?:test|package|build|suite|load): \S|^FAIL |[\pL\pN_-]\.[A-Za-z]\w*\b`)
 
+// kinds are the beginnings of signatures that named matches, and FAIL.
+var kinds = []string{"test: ", "package: ", "build: ", "suite: ", "load: ", "FAIL "}
+
+// Masked is a signature with another word in the place of its text: Incomparable returns the same with it.
+func Masked(signature, word string) string {
+	if signature == overflowSignature {
+		return signature
+	}
+	begins := func(kind string) bool { return strings.HasPrefix(signature, kind) }
+	if at := slices.IndexFunc(cutShort, begins); at >= 0 {
+		return cutShort[at] + word
+	}
+	if !named.MatchString(signature) {
+		return word
+	}
+	if at := slices.IndexFunc(kinds, begins); at >= 0 {
+		return kinds[at] + word
+	}
+	return word + ".file"
+}
+
 // cutShort are the beginnings of signatures of a gate that did not run to its end.
 var cutShort = []string{"gate: ", "bail out: ", "plan: "}
 

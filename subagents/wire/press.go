@@ -61,6 +61,9 @@ func Press(subject string, data []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
+// Loosen undoes Press of what no worker can write.
+func Loosen(data []byte) ([]byte, error) { return loosen("", data) }
+
 // loosen undoes Press.
 func loosen(subject string, data []byte) ([]byte, error) {
 	most := room(subject)

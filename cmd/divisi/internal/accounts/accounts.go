@@ -71,8 +71,8 @@ const confHead = `# Accounts for Divisi on a NATS server or cluster: one for eac
 const notDenied = `#
 # WHAT AN ACCOUNT DOES NOT DENY. The built-in server of divisi serve has a gate in front of it that reads each request.
 # Here there is none, and a NATS server publishes its answers with all rights, wherever in the account a request wants
-# them. So each user below, viewers too, can have a stream emptied, can have an answer published as an event of the
-# conductor, and can read all objects. The permissions keep programs that are sound from mistakes. They do not hold an
+# them. So each user below, viewers too, can have an answer published as an event of the conductor; all but viewers can
+# have a stream emptied, and can read all objects. The permissions keep programs that are sound from mistakes. They do not hold an
 # attacker: give a key of a space only to people and machines that may do everything in that space, and others a space of
 # their own, or a built-in server.
 #

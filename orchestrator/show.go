@@ -1,0 +1,136 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"divisi/bus"
+	"divisi/contextscope"
+	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/veil"
+	"divisi/subagents/wire"
+)
+
+// A viewer who was not granted what commands printed reads neither the log nor its objects on the server. Its host shows the log, a
+// page for each call, with those texts concealed:
+//
+//	viewer ── host.view.<name>: log, from a position ──▶ host ──▶ reads ev.<run>.> ──▶ veil ──▶ a page
+//	viewer ── host.view.<name>: summary, decisions, diff ──▶ host ──▶ folds the log behind the veil
+
+// viewSubject is where such a viewer asks the host.
+func viewSubject(who string) string { return "host.view." + who }
+
+// views are the calls that it may make.
+var views = []string{verbList, verbSummary, verbLook, verbDiff, verbDecisions, verbLog}
+
+// pageSize is from how many bytes on a page is full. One message can be larger.
+const pageSize = 256 << 10
+
+// shownMessage is a message of the log as a viewer is shown it.
+type shownMessage struct {
+	Subject string          `json:"subject"`
+	Pos     uint64          `json:"pos"`
+	Time    time.Time       `json:"time"`
+	Events  json.RawMessage `json:"events"`
+}
+
+// page reads the log of a run from a position on, and conceals it.
+func (h *Host) page(ctx context.Context, run string, from uint64) (page []shownMessage, err error) {
+	v, size, knows := veil.New(run, h.secret), 0, from <= 1
+	for m, err := range h.bus.Read(ctx, bus.RunFilter(run), from) {
+		if err == nil && from <= 1 && len(page) == 0 {
+			err = wire.CheckFormat(run, m)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the log of run %s: %w", run, err)
+		}
+		events := wire.DecodeEvents(m)
+		if !knows && slices.ContainsFunc(events, func(e contextscope.Event) bool { return veil.Signed(&e) }) {
+			if err := h.learn(ctx, v, run, m.Pos); err != nil {
+				return nil, err
+			}
+			knows = true
+		}
+		for i := range events {
+			events[i] = v.Event(events[i])
+		}
+		data, err := wire.EncodeEvents(events)
+		if err != nil {
+			return nil, err
+		}
+		if size += len(data); size > pageSize && len(page) > 0 {
+			break
+		}
+		page = append(page, shownMessage{m.Subject, m.Pos, m.Time, data})
+	}
+	return page, nil
+}
+
+// learn gives a veil the keys that the workers of a run had before a position.
+func (h *Host) learn(ctx context.Context, v *veil.Veil, run string, before uint64) error {
+	for m, err := range h.bus.Read(ctx, bus.ConductorSubject(run, string(contextscope.KindRun)), 0) {
+		if err != nil {
+			return fmt.Errorf("read the keys of the workers of run %s: %w", run, err)
+		}
+		if m.Pos >= before {
+			break
+		}
+		for _, e := range wire.DecodeEvents(m) {
+			v.Learn(&e)
+		}
+	}
+	return nil
+}
+
+// messages are those of a page as they are read from a log.
+func messages(page []shownMessage) []bus.Message {
+	out := make([]bus.Message, len(page))
+	for i, m := range page {
+		out[i] = bus.Message{Subject: m.Subject, Pos: m.Pos, Time: m.Time, Data: m.Events}
+	}
+	return out
+}
+
+// conceal has a run of this host read its log behind the veil.
+func (h *Host) conceal(r *Run) {
+	r.bus.ReadThrough(func(ctx context.Context, from uint64) ([]bus.Message, error) {
+		page, err := h.page(ctx, r.id, from)
+		return messages(page), err
+	})
+}
+
+// viewed is the summary of a run as a viewer is shown it: the one that is kept has what was printed.
+func (h *Host) viewed(ctx context.Context, id string) (s Summary, err error) {
+	r, err := attach(ctx, h.dir, id)
+	if err != nil {
+		return s, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	h.conceal(r)
+	st, err := conductor.Fold(ctx, r.bus, id)
+	if err == nil {
+		err = r.dir.Check(st, id)
+	}
+	if err != nil {
+		return s, err
+	}
+	s, shown := summaryOf(st, r.notRunning)
+	return s, local(h.dir.Path).complete(ctx, id, &s, &shown)
+}
+
+// pages asks the host for the log of a run.
+func (m *client) pages(run string) bus.Pages {
+	return func(ctx context.Context, from uint64) ([]bus.Message, error) {
+		try, end := context.WithTimeout(ctx, tryTime)
+		defer end()
+		a, err := m.ask(try, hostCall{Verb: verbLog, Run: run, From: from})
+		if err != nil && try.Err() != nil && ctx.Err() == nil {
+			err = fmt.Errorf("%w: %w", bus.ErrNoAnswer, err)
+		}
+		return messages(a.Log), err
+	}
+}

@@ -1,0 +1,113 @@
+package veil
+
+import (
+	"slices"
+	"strings"
+
+	"divisi/subagents/gate"
+)
+
+// shape is what is kept of a value of JSON; nil is left out.
+type shape func(v *Veil, x any) any
+
+// fields are the shapes of an object's fields.
+type fields map[string]shape
+
+// object keeps the fields that are named in one text as they are, and those of more as their shapes have it.
+func object(whole string, more fields) shape {
+	of := fields{}
+	for _, name := range strings.Fields(whole) {
+		of[name] = kept
+	}
+	for name, s := range more {
+		of[name] = s
+	}
+	return func(v *Veil, x any) any {
+		had, ok := x.(map[string]any)
+		if !ok {
+			return nil
+		}
+		out := map[string]any{}
+		for name, s := range of {
+			if value, has := had[name]; has {
+				if value = s(v, value); value != nil {
+					out[name] = value
+				}
+			}
+		}
+		return out
+	}
+}
+
+// each gives one shape to the items of a list, or to the values of an object.
+func each(s shape) shape {
+	return func(v *Veil, x any) any {
+		switch had := x.(type) {
+		case []any:
+			out := make([]any, 0, len(had))
+			for _, item := range had {
+				if item = s(v, item); item != nil {
+					out = append(out, item)
+				}
+			}
+			return out
+		case map[string]any:
+			out := map[string]any{}
+			for name, item := range had {
+				if item = s(v, item); item != nil {
+					out[name] = item
+				}
+			}
+			return out
+		}
+		return nil
+	}
+}
+
+// kept keeps a value as it is.
+func kept(_ *Veil, x any) any { return x }
+
+// text gives a text another one in its place; an empty one stays empty.
+func text(other func(v *Veil, had string) string) shape {
+	return func(v *Veil, x any) any {
+		had, ok := x.(string)
+		if !ok {
+			return nil
+		}
+		if had == "" {
+			return had
+		}
+		return other(v, had)
+	}
+}
+
+var (
+	hidden = text(func(*Veil, string) string { return Hidden })
+	masked = text(func(v *Veil, had string) string { return v.mask(had) })
+	begun  = text(func(_ *Veil, had string) string { return head(had) })
+	// signature says as much about its gate as before.
+	signature = text(func(v *Veil, had string) string { return gate.Masked(had, v.mask(had)) })
+)
+
+// signatures are sorted and unique, as those of a receipt have to be.
+func signatures(v *Veil, x any) any {
+	list, _ := each(signature)(v, x).([]any)
+	var out []string
+	for _, item := range list {
+		out = append(out, item.(string)) //nolint:forcetypeassert // signature returns texts
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// with changes what a shape keeps, by the value that it was made of.
+func with(s shape, change func(v *Veil, had, out map[string]any)) shape {
+	return func(v *Veil, x any) any {
+		out, ok := s(v, x).(map[string]any)
+		if !ok {
+			return nil
+		}
+		change(v, x.(map[string]any), out) //nolint:forcetypeassert // s has read it as one
+		return out
+	}
+}

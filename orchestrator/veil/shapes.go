@@ -1,0 +1,132 @@
+package veil
+
+import (
+	"encoding/json"
+	"strings"
+
+	"divisi/contextscope"
+	"divisi/internal/spec"
+)
+
+// shapes have what is shown of the data of each kind of event; of a kind that is missing nothing is.
+var shapes = map[contextscope.Kind]shape{
+	contextscope.KindStarted: object("delivery time notes", nil),
+	contextscope.KindTurn:    object("model response_id finish unsigned", nil),
+	contextscope.KindTool: object("failed clean steps remaining", fields{
+		"tree": patch, "kept": each(saved), "end": object("final handed_over", fields{"handoff": said, "plan": kept}),
+	}),
+	contextscope.KindCompaction: object("method trigger from to turns overlap masked before after repaired model", fields{
+		"fault": fault,
+	}),
+	contextscope.KindSteering: object("id from", nil),
+	contextscope.KindCalls:    object("turn began", fields{"changes": each(object("call id tool state ms", nil))}),
+	contextscope.KindRequest: object("id kind role title brief files include_contents background artifacts paths reason question "+
+		"options task text accept constraints", nil),
+	contextscope.KindControl: object("reason class strike confidence second", fields{"detail": hidden}),
+	contextscope.KindError:   fault,
+	contextscope.KindUsage: object("calls prompt cached output thoughts tool_use model price tier took_ns bytes",
+		nil),
+	contextscope.KindProgress: with(object("wait", fields{"doing": hidden}), func(_ *Veil, had, out map[string]any) {
+		if had["wait"] != nil { // then Divisi words it
+			out["doing"] = had["doing"]
+		}
+	}),
+	contextscope.KindReceipt: (*Veil).receipt,
+	contextscope.KindResult: spoken(object("task attempt delivery status usage handed_over limit_hit environment derived copies "+
+		"plan final took_ns queued_ns slot_ns git_ns shared",
+		fields{"patch": patch, "error": fault, "receipts": each((*Veil).receipt)})),
+	contextscope.KindAnswer: spoken(object("request refused task status commit usage begun granted unlocked text from", fields{
+		"fault": fault,
+	})),
+	contextscope.KindRun:  runs,
+	contextscope.KindPlan: plans,
+	contextscope.KindTask: tasks,
+	contextscope.KindLanding: object("batch state old head tree set parts search limit dispatch own", fields{
+		"tasks":      each(object("task attempt commit added deleted files", fields{"unverified": begun})),
+		"unverified": begun, "gone": each(masked), "receipts": each((*Veil).receipt),
+	}),
+	contextscope.KindUnreadable: object("kind lost", nil),
+}
+
+var (
+	patch = object("commit base tree pack files added deleted", nil)
+	// saved is an artifact. The handle of one that the agent gave a name is made of that; others name what a tool printed.
+	saved = with(object("bytes name", nil), func(_ *Veil, had, out map[string]any) {
+		if handle, _ := had["handle"].(string); strings.HasPrefix(handle, "artifact/") {
+			out["handle"], out["what"] = had["handle"], had["what"]
+		}
+	})
+	// said is the handoff of a model: its own words.
+	said = object("summary findings deviations constraints artifacts", nil)
+	// printed is that of a program: what it printed.
+	printed = object("", fields{"summary": hidden, "findings": each(hidden), "deviations": each(hidden)})
+
+	fault = with(object("class", fields{"message": hidden, "detail": hidden, "signatures": signaturesOfFault}),
+		func(_ *Veil, had, out map[string]any) {
+			if class, _ := had["class"].(string); harmless[class] {
+				out["message"] = had["message"]
+			}
+		})
+	signaturesOfFault = each(masked)
+
+	receipts = object("gate command exit_code worker agent tree environment since duration_ns kind build tests passed verdict "+
+		"timed_out killed", fields{
+		"signatures": signatures, "tail": hidden, "names": each(masked), "missing": masked, "hidden": each(text(unrun)),
+	})
+
+	runs = with(object("state allow_unverified on_doubt first_red epoch setup budget file roles project head ref dispatch void "+
+		"line keys crew at quarantine reproved unserved made own", fields{
+		"spec": order, "reason": begun, "baseline": each((*Veil).receipt),
+		"other": object("environment", fields{"baseline": each((*Veil).receipt), "lacks": each(masked)}),
+		"flaky": each(signatures), "names": each(masked), "unverified": begun, "final": each((*Veil).receipt),
+		"missing": each(begun), "decision": decided, "wait": begun, "notices": each(hidden),
+	}), func(_ *Veil, had, out map[string]any) {
+		if !tells(had) && had["notices"] != nil {
+			out["notices"] = had["notices"]
+		}
+	})
+
+	// order has the mark by which the fold knows a log that was concealed.
+	order = with(object("run program keys goal repo base branch submodules environment derived copies missing plan project roles "+
+		"parallel budget auto_approve allow_unverified fresh_baseline reprove on_doubt review detected proposed trial usual created",
+		nil), func(_ *Veil, _, out map[string]any) { out["concealed"] = true })
+
+	plans = object("by request follows drop replaces edited decision_record tasks notes overlaps ceiling likely grant", nil)
+
+	tasks = with(object("state dispatch choice role head kept again revision own", fields{
+		"fault": fault, "doubt": object("attempt review size unprovable", fields{"evidence": each(begun), "missing": each(masked)}),
+		"red": object("of run tree since again in", fields{"failed": each(masked)}), "decision": decided, "given": patch,
+	}), func(_ *Veil, had, out map[string]any) {
+		if reason, ok := had["reason"].(string); ok {
+			fault, _ := had["fault"].(map[string]any)
+			out["reason"] = because(reason, fault)
+		}
+	})
+
+	decided = object("kind about plan answer closed with back", fields{
+		"hold": object("template shards example", fields{"shape": masked, "message": hidden}),
+	})
+)
+
+// unrun is what should have run and did not.
+func unrun(v *Veil, had string) string {
+	if had == spec.HiddenAll {
+		return had
+	}
+	return v.mask(had)
+}
+
+// spoken adds a handoff. One of an attempt without the call of a model is what a program printed.
+func spoken(s shape) shape {
+	return with(s, func(v *Veil, had, out map[string]any) {
+		usage, _ := had["usage"].(map[string]any)
+		calls, _ := usage["calls"].(json.Number)
+		words := printed
+		if n, err := calls.Int64(); err == nil && n > 0 {
+			words = said
+		}
+		if handoff := words(v, had["handoff"]); handoff != nil {
+			out["handoff"] = handoff
+		}
+	})
+}
