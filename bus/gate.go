@@ -1,7 +1,6 @@
 package bus
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -29,6 +28,7 @@ type gate struct {
 	web      net.Listener // for WebSocket; nil for none
 	tls      *tls.Config
 	server   *embedded
+	guard    *guard
 	log      zerolog.Logger
 	work     sync.WaitGroup
 	ctx      context.Context //nolint:containedctx // that of the gate itself: its end cuts every connection
@@ -38,7 +38,10 @@ type gate struct {
 
 // openGate listens for members.
 func openGate(o Options, e *embedded) (g *gate, err error) {
-	g = &gate{tls: o.TLS, server: e, log: o.Log, room: make(chan struct{}, maxGuests)}
+	g = &gate{
+		tls: o.TLS, server: e, guard: &guard{members: o.Members, workers: map[string]*worker{}}, log: o.Log,
+		room: make(chan struct{}, maxGuests),
+	}
 	if g.listener, err = net.Listen("tcp", listenAddress(o)); err != nil { //nolint:noctx // the gate closes it
 		return nil, fmt.Errorf("%w: listen for members: %w", ErrUnavailable, err)
 	}
@@ -111,11 +114,12 @@ func (g *gate) serve(conn net.Conn, stream func(net.Conn) (io.ReadWriter, error)
 	})
 	defer stop()
 	var back sync.WaitGroup
+	w := &watch{guard: g.guard}
 	back.Go(func() {
 		defer end()
-		g.answer(guest, inside)
+		g.answer(guest, inside, w)
 	})
-	err = member.Forward(inside, guest)
+	err = member.Forward(inside, guest, w)
 	if errors.Is(err, member.ErrRefused) && ctx.Err() == nil {
 		g.log.Warn().Err(err).Stringer("from", conn.RemoteAddr()).Msg("cut a member's connection")
 	}
@@ -140,13 +144,8 @@ func (g *gate) greet(conn net.Conn, stream func(net.Conn) (io.ReadWriter, error)
 }
 
 // answer copies what the server sends. How it ends is told by who reads.
-func (g *gate) answer(guest io.Writer, inside io.Reader) {
-	r := bufio.NewReader(inside)
-	err := member.Greet(guest, r)
-	if err == nil {
-		_, err = io.Copy(guest, r)
-	}
-	if err != nil {
+func (g *gate) answer(guest io.Writer, inside io.Reader, w member.Watch) {
+	if err := member.Deliver(guest, inside, w); err != nil {
 		g.log.Trace().Err(err).Msg("a member's connection ended")
 	}
 }

@@ -18,6 +18,7 @@ func TestAStolenLoginOfAWorker(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
 	s.work(t)
+	t.Cleanup(s.Guard(time.Now, func(string, string) {}))
 	login := s.joins(t, member.Worker, "w1")
 	kept := objectSubjectOf(t, "kept")
 	for what, subject := range map[string]string{
@@ -98,8 +99,17 @@ func TestAStolenLoginOfAWorker(t *testing.T) {
 		"have tasks pushed as events": {
 			Subject: "$JS.API.CONSUMER.CREATE.TASKS.x", Data: []byte(`{"stream_name":"TASKS","config":{"deliver_subject":"ev.r.m.landed"}}`),
 		},
-		"list the objects": {Subject: "$JS.API.STREAM.INFO.OBJ", Data: []byte(`{"subjects_filter":">"}`)},
-		"look for objects": {Subject: "$JS.API.DIRECT.GET.OBJ.obj.>"},
+		"have a queue keep tasks for long": {
+			Subject: "$JS.API.CONSUMER.CREATE.TASKS.generator.task.generator.>", Data: queueTerms(t, time.Hour, "task.generator.>"),
+		},
+		"have a queue forget its tasks": {
+			Subject: "$JS.API.CONSUMER.CREATE.TASKS.generator.task.generator.r.none",
+			Data:    queueTerms(t, time.Minute, "task.generator.r.none"),
+		},
+		"answer for a task what no server knows": {Subject: "$JS.ACK.TASKS.generator.1.1.1.1.0", Data: []byte("later")},
+		"answer for a place that no task has":    {Subject: "$JS.ACK.TASKS.generator.1.18446744073709551617.1.1.0"},
+		"list the objects":                       {Subject: "$JS.API.STREAM.INFO.OBJ", Data: []byte(`{"subjects_filter":">"}`)},
+		"look for objects":                       {Subject: "$JS.API.DIRECT.GET.OBJ.obj.>"},
 	} {
 		t.Run("cut: "+what, func(t *testing.T) {
 			t.Parallel()
@@ -146,6 +156,16 @@ func TestAStolenLoginOfAWorker(t *testing.T) {
 		require.NoError(t, err)
 		require.Nil(t, m)
 	}
+}
+
+// queueTerms is a request to change the terms of the queue of generators.
+func queueTerms(t *testing.T, ackWait time.Duration, filter string) []byte {
+	t.Helper()
+	c := QueueOptions{AckWait: ackWait}.terms("generator")
+	c.FilterSubject = filter
+	data, err := json.Marshal(map[string]any{"stream_name": streamTasks, "config": c})
+	require.NoError(t, err)
+	return data
 }
 
 func objectSubjectOf(t *testing.T, name string) string {

@@ -37,6 +37,12 @@ func byEach(t *testing.T, test func(t *testing.T, s *served)) {
 
 func serve(t testing.TB) *served {
 	t.Helper()
+	return serveStore(t, 0)
+}
+
+// serveStore is a server whose store takes so many bytes; 0 for what the disk has.
+func serveStore(t testing.TB, size int64) *served {
+	t.Helper()
 	dir := t.TempDir()
 	s := &served{}
 	var err error
@@ -46,7 +52,7 @@ func serve(t testing.TB) *served {
 	require.NoError(t, err)
 	o := fast(t)
 	o.Members, o.TLS, s.digest = s.members, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13}, digest
-	o.WebSocket = "127.0.0.1:0"
+	o.WebSocket, o.MaxStore = "127.0.0.1:0", size
 	s.Bus = open(t, o)
 	stop, err := s.ServeJoins(soon(t), func(member.Member, error) {})
 	require.NoError(t, err)

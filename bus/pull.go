@@ -15,6 +15,9 @@ const (
 	pullRequest   = `{"batch":1,"expires":20000000000,"idle_heartbeat":5000000000}` // the two above, in nanoseconds
 )
 
+// statusForbidden is by which the gate answers a worker that gets no more tasks.
+const statusForbidden = "403"
+
 var errConsumerGone = errors.New("the role's queue is gone from the server")
 
 // pull asks for one task. Neither task nor error means that none came for a while. The client library's own way drops
@@ -80,6 +83,8 @@ func status(m *nats.Msg) (over bool, err error) {
 			return true, errConsumerGone
 		}
 		return true, fmt.Errorf("the server ended the request: %s", m.Header.Get("Description"))
+	case statusForbidden:
+		return true, fmt.Errorf("%w: %s", ErrDenied, m.Header.Get("Description"))
 	case "503":
 		return true, errConsumerGone
 	default:

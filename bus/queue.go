@@ -1,10 +1,14 @@
 package bus
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +23,8 @@ const headerTask = "Divisi-Task"
 const (
 	defaultAckWait    = time.Minute
 	defaultMaxDeliver = 6
+	minAckWait        = time.Second // what a member may set
+	maxAckWait        = time.Minute
 	maxWaiting        = 4096 // idle workers of one role; the server's default refuses the 513th
 )
 
@@ -102,28 +108,51 @@ func (b *Bus) Queue(ctx context.Context, role string, o QueueOptions) (*Queue, e
 	if !ValidToken(role) {
 		return nil, fmt.Errorf("open a queue: %w: role %q (letters, digits, - and _ only)", ErrSubject, role)
 	}
-	q := &Queue{bus: b, role: role, config: jetstream.ConsumerConfig{
-		Durable: role, FilterSubject: subject(prefixTask, role) + ".>", AckPolicy: jetstream.AckExplicitPolicy,
-		AckWait: o.AckWait, MaxAckPending: -1, MaxDeliver: o.MaxDeliver,
-		MaxWaiting: maxWaiting, MaxRequestBatch: 1,
-	}}
-	if o.Run != "" {
-		if !ValidToken(o.Run) {
-			return nil, fmt.Errorf("open a queue: %w: run %q (letters, digits, - and _ only)", ErrSubject, o.Run)
-		}
-		q.config.Durable, q.config.FilterSubject = role+"--"+o.Run, subject(prefixTask, role, o.Run)+".>"
-		q.config.InactiveThreshold = idleRun
+	if o.Run != "" && !ValidToken(o.Run) {
+		return nil, fmt.Errorf("open a queue: %w: run %q (letters, digits, - and _ only)", ErrSubject, o.Run)
 	}
-	if o.AckWait == 0 {
-		q.config.AckWait = defaultAckWait
-	}
-	if o.MaxDeliver == 0 {
-		q.config.MaxDeliver = defaultMaxDeliver
-	}
+	q := &Queue{bus: b, role: role, config: o.terms(role)}
 	if err := q.ensure(ctx); err != nil {
 		return nil, fmt.Errorf("open the queue of role %s: %w", role, b.class(ctx, err))
 	}
 	return q, nil
+}
+
+// terms are what the server is told of the queue of a role.
+func (o QueueOptions) terms(role string) jetstream.ConsumerConfig {
+	c := jetstream.ConsumerConfig{
+		Durable: role, FilterSubject: subject(prefixTask, role) + ".>", AckPolicy: jetstream.AckExplicitPolicy,
+		AckWait: cmp.Or(o.AckWait, defaultAckWait), MaxAckPending: -1, MaxDeliver: cmp.Or(o.MaxDeliver, defaultMaxDeliver),
+		MaxWaiting: maxWaiting, MaxRequestBatch: 1,
+	}
+	if o.Run != "" {
+		c.Durable, c.FilterSubject = role+"--"+o.Run, subject(prefixTask, role, o.Run)+".>"
+		c.InactiveThreshold = idleRun
+	}
+	return c
+}
+
+// sound refuses terms by which no task of a role would come to another worker.
+func sound(request []byte) error {
+	var asked struct {
+		Stream string                   `json:"stream_name"`
+		Action string                   `json:"action"`
+		Config jetstream.ConsumerConfig `json:"config"`
+	}
+	terms := json.NewDecoder(bytes.NewReader(request))
+	terms.DisallowUnknownFields() // the server may know what the client library does not
+	if err := terms.Decode(&asked); err != nil {
+		return fmt.Errorf("the terms of a queue cannot be read: %w", err)
+	}
+	c := asked.Config
+	c.Name = ""
+	role, run, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(c.FilterSubject, prefixTask+"."), ".>"), ".")
+	want := QueueOptions{Run: run, AckWait: c.AckWait, MaxDeliver: c.MaxDeliver}.terms(role)
+	if c.AckWait < minAckWait || c.AckWait > maxAckWait || c.MaxDeliver > 0 && c.MaxDeliver < defaultMaxDeliver ||
+		!reflect.DeepEqual(c, want) {
+		return fmt.Errorf("the queue %.80q has other terms than those of a worker", c.Durable)
+	}
+	return nil
 }
 
 func (q *Queue) ensure(ctx context.Context) error {

@@ -51,6 +51,26 @@ func AttemptFilter(run, role, task string, attempt int) string {
 	return subject(prefixLog, run, "a") + ".*." + token(role) + "." + token(task) + "." + strconv.Itoa(attempt)
 }
 
+// taskOf is where the attempt waited that an event is of: task.<role>.<run>.<task>--<attempt>. Empty for other events.
+func taskOf(event string) string {
+	t := strings.Split(event, ".")
+	if len(t) != 7 || t[2] != "a" {
+		return ""
+	}
+	return strings.Join([]string{prefixTask, t[4], t[1], t[5] + "--" + t[6]}, ".")
+}
+
+// eventsOf is where a worker appends what it does for a task of the queue.
+func eventsOf(task, worker string) string {
+	t := strings.Split(task, ".")
+	name := t[len(t)-1]
+	dash := strings.LastIndex(name, "--")
+	if len(t) != 4 || dash < 0 {
+		return ""
+	}
+	return strings.Join([]string{prefixLog, t[2], "a", worker, t[1], name[:dash], name[dash+2:]}, ".")
+}
+
 // RunFilter matches a run's whole log: ev.<run>.> .
 func RunFilter(run string) string { return subject(prefixLog, run) + ".>" }
 

@@ -184,6 +184,10 @@ func openHub(ctx context.Context, stateDir string, o *ServeOptions, book *audit.
 	c.later(func() { closeServer(ctx, b) })
 	b.WaitForRoom(o.Notice)
 	c.later(b.Mend())
+	c.later(b.Guard(now, func(worker, what string) {
+		book.Add(audit.Entry{By: worker, What: audit.Denied, Detail: what})
+		o.Notice("worker " + worker + " " + what)
+	}))
 	stop, err := b.ServeJoins(ctx, func(m member.Member, err error) { joined(book, m, err) })
 	if err != nil {
 		return nil, err

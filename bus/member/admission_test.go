@@ -61,7 +61,7 @@ func TestAMemberGetsAnotherKey(t *testing.T) {
 	token, err = r.NewToken(Admission{Name: "w1", Replaces: true, Role: Person, Tags: []string{"other"}})
 	require.NoError(t, err)
 	require.Equal(t, Worker, token.Role)
-	_, ok := r.byKey(before)
+	_, ok := r.ByKey(before)
 	require.True(t, ok)
 	_, err = r.Admit(token.Secret, after, "w2")
 	require.ErrorIs(t, err, ErrName)
@@ -70,7 +70,7 @@ func TestAMemberGetsAnotherKey(t *testing.T) {
 	require.Equal(t, before, m.Before())
 	require.Equal(t, Worker, m.Role, "what it may do does not change")
 	require.Equal(t, []string{"big"}, m.Tags)
-	_, ok = r.byKey(before)
+	_, ok = r.ByKey(before)
 	require.False(t, ok)
 	require.Len(t, r.Members(), 1)
 

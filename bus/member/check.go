@@ -21,7 +21,7 @@ func (r *Registry) Check(client server.ClientAuthentication) bool {
 	if o.Nkey == "" {
 		return r.checkToken(client, o)
 	}
-	m, ok := r.byKey(o.Nkey)
+	m, ok := r.ByKey(o.Nkey)
 	if !ok || verify(o.Nkey, client.GetNonce(), o.Sig) != nil {
 		return r.deny("a key that is not known: " + o.Nkey)
 	}

@@ -26,14 +26,33 @@ var ErrRefused = errors.New("refused")
 // inbox is where a member may have answers sent.
 var inbox = regexp.MustCompile(`^_(INBOX|JOIN)_[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+$`)
 
+// Watch is told what a client and the server say to each other, each before the other one has it.
+type Watch interface {
+	// Connect is told which key the client says that it has. The server does nothing for it before that is proven.
+	Connect(key string)
+	// Publish is told a message of the client, and of how many bytes it is. It reports whether the server is to have it; an error
+	// cuts the connection.
+	Publish(subject, reply string, content []byte, size int) (pass bool, err error)
+	// Deliver is told a task, and where it is answered. It reports whether the client is to have it.
+	Deliver(subject, answers string) (pass bool)
+}
+
+// forwarding is one connection on its way to the server.
+type forwarding struct {
+	to        io.Writer
+	from      *bufio.Reader
+	watch     Watch
+	connected bool
+}
+
 // Forward copies what a client sends to a server until its end, and refuses what permissions cannot: the server itself publishes
 // its answers, with all rights, wherever a request wants them, and so do consumers that push. A member could have the answer to
 // what it may read published as an event of the conductor, or as a call that removes a stream. Every line is written anew, so
 // that the server reads what was checked.
-func Forward(to io.Writer, from io.Reader) error {
-	r := bufio.NewReaderSize(from, maxLine)
+func Forward(to io.Writer, from io.Reader, w Watch) error {
+	f := forwarding{to: to, from: bufio.NewReaderSize(from, maxLine), watch: w}
 	for {
-		line, err := r.ReadSlice('\n')
+		line, err := f.from.ReadSlice('\n')
 		if errors.Is(err, io.EOF) && len(line) == 0 {
 			return nil
 		}
@@ -44,63 +63,87 @@ func Forward(to io.Writer, from io.Reader) error {
 		if !whole || strings.ContainsAny(text, "\r\x00") {
 			return fmt.Errorf("%w: a line does not end well", ErrRefused)
 		}
-		if err := forwardLine(to, r, text); err != nil {
+		if err := f.line(text); err != nil {
 			return err
 		}
 	}
 }
 
-// forwardLine copies one line with what belongs to it.
-func forwardLine(to io.Writer, r *bufio.Reader, text string) error {
+// line copies one line with what belongs to it.
+func (f *forwarding) line(text string) error {
 	args := strings.FieldsFunc(text, func(c rune) bool { return c == ' ' || c == '\t' })
 	if len(args) == 0 {
 		return fmt.Errorf("%w: an empty line", ErrRefused)
 	}
 	args[0] = strings.ToUpper(args[0])
 	var payload []byte
+	pass := true
 	switch op, n := args[0], len(args); {
 	case op == "CONNECT" && n > 1:
 		_, settings, _ := strings.Cut(strings.TrimLeft(text, " \t"), " ")
+		if err := f.connect(settings); err != nil {
+			return err
+		}
 		args = []string{op, settings}
 	case (op == "PING" || op == "PONG") && n == 1, op == "SUB" && (n == 3 || n == 4), op == "UNSUB" && (n == 2 || n == 3):
 	case op == "PUB" && (n == 3 || n == 4), op == "HPUB" && (n == 4 || n == 5):
 		var err error
-		if payload, err = published(r, args); err != nil {
+		if payload, pass, err = f.published(args); err != nil {
 			return err
 		}
 	default:
 		return fmt.Errorf("%w: the line begins with %.20q", ErrRefused, text)
 	}
-	_, err := to.Write(slices.Concat([]byte(strings.Join(args, " ")+"\r\n"), payload))
+	if !pass {
+		return nil
+	}
+	_, err := f.to.Write(slices.Concat([]byte(strings.Join(args, " ")+"\r\n"), payload))
 	return err
 }
 
-// published reads the content of a message and checks where its answer goes. The content ends in CR LF.
-func published(r *bufio.Reader, args []string) ([]byte, error) {
+// connect tells the watch who connects, as the server reads it. A connection has one user.
+func (f *forwarding) connect(settings string) error {
+	var o server.ClientOpts
+	if err := json.Unmarshal([]byte(settings), &o); err != nil || f.connected {
+		return fmt.Errorf("%w: who connects cannot be read, or connects again (%w)", ErrRefused, err)
+	}
+	f.connected = true
+	f.watch.Connect(o.Nkey)
+	return nil
+}
+
+// published reads the content of a message, which ends in CR LF, and checks where its answer goes. pass reports whether the
+// server is to have it.
+func (f *forwarding) published(args []string) (data []byte, pass bool, err error) {
 	header, sizes := 0, 1
 	if args[0] == "HPUB" {
 		sizes = 2
 	}
 	rest := args[2:]
-	if reply := rest[:len(rest)-sizes]; len(reply) == 1 && !inbox.MatchString(reply[0]) {
-		return nil, fmt.Errorf("%w: the answer to %.200q goes to %.200q, which is no inbox", ErrRefused, args[1], reply[0])
+	reply := strings.Join(rest[:len(rest)-sizes], " ")
+	if reply != "" && !inbox.MatchString(reply) {
+		return nil, false, fmt.Errorf("%w: the answer to %.200q goes to %.200q, which is no inbox", ErrRefused, args[1], reply)
 	}
 	size, err := sizeOf(rest[len(rest)-1])
 	if err == nil && sizes == 2 {
 		header, err = sizeOf(rest[len(rest)-2])
 	}
 	if err != nil || header > size {
-		return nil, fmt.Errorf("%w: the size of a message is %q", ErrRefused, rest)
+		return nil, false, fmt.Errorf("%w: the size of a message is %q", ErrRefused, rest)
 	}
-	data := make([]byte, size+2)
-	if _, err := io.ReadFull(r, data); err != nil {
-		return nil, fmt.Errorf("read a message: %w", err)
+	data = make([]byte, size+2)
+	if _, err := io.ReadFull(f.from, data); err != nil {
+		return nil, false, fmt.Errorf("read a message: %w", err)
 	}
 	if !bytes.HasSuffix(data, []byte("\r\n")) {
-		return nil, fmt.Errorf("%w: a message does not end well", ErrRefused)
+		return nil, false, fmt.Errorf("%w: a message does not end well", ErrRefused)
 	}
 	content := data[header:size]
-	return data, errors.Join(pulls(args[1], content), named(args[1], content), sums(args[1], content))
+	if err := errors.Join(pulls(args[1], content), named(args[1], content), sums(args[1], content)); err != nil {
+		return nil, false, err
+	}
+	pass, err = f.watch.Publish(args[1], reply, content, size)
+	return data, pass, err
 }
 
 // named refuses to look for objects: their names have digests, and who was not told a name reads nothing.

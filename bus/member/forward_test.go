@@ -9,6 +9,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// unwatched lets everything pass.
+type unwatched struct{}
+
+func (unwatched) Connect(string) {}
+
+func (unwatched) Publish(string, string, []byte, int) (bool, error) { return true, nil }
+
+func (unwatched) Deliver(string, string) bool { return true }
+
 func TestForward(t *testing.T) {
 	t.Parallel()
 	pull := `{"stream_name":"EV","config":{"filter_subject":"ev.r.>"}}`
@@ -24,7 +33,7 @@ func TestForward(t *testing.T) {
 		"PUB $JS.API.CONSUMER.CREATE.EV.x 57\r\n" + pull + "\r\n": "PUB $JS.API.CONSUMER.CREATE.EV.x 57\r\n" + pull + "\r\n",
 	} {
 		var out bytes.Buffer
-		require.NoError(t, Forward(&out, strings.NewReader(in)), in)
+		require.NoError(t, Forward(&out, strings.NewReader(in), unwatched{}), in)
 		require.Equal(t, want, out.String())
 	}
 	for in, why := range map[string]string{
@@ -45,6 +54,7 @@ func TestForward(t *testing.T) {
 		"PUB a 1\n":                                                       "does not end well",
 		"PUB a 1\rPUB a ev.r.m.x 0\r\n":                                   "does not end well",
 		"\r\n":                                                            "an empty line",
+		"CONNECT x\r\n":                                                   "who connects cannot be read",
 		"INFO {}\r\n":                                                     "the line begins",
 		"RMSG a b 1\r\n":                                                  "the line begins",
 		"PING":                                                            "does not end",
@@ -57,7 +67,7 @@ func TestForward(t *testing.T) {
 		"HPUB $JS.API.CONSUMER.CREATE.EV.x 2 43\r\nhh" + push + "\r\n": "pushes to \"ev.r.m.x\"",
 	} {
 		var out bytes.Buffer
-		err := Forward(&out, strings.NewReader(in))
+		err := Forward(&out, strings.NewReader(in), unwatched{})
 		require.ErrorIs(t, err, ErrRefused, in)
 		require.ErrorContains(t, err, why, in)
 		require.Empty(t, out.String(), in)
@@ -85,8 +95,8 @@ func FuzzForward(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
 		var once, twice bytes.Buffer
-		_ = Forward(&once, bytes.NewReader(in))
-		require.NoError(t, Forward(&twice, bytes.NewReader(once.Bytes())))
+		_ = Forward(&once, bytes.NewReader(in), unwatched{})
+		require.NoError(t, Forward(&twice, bytes.NewReader(once.Bytes()), unwatched{}))
 		require.Equal(t, once.String(), twice.String())
 	})
 }

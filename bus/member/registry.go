@@ -312,8 +312,8 @@ func (r *Registry) Member(name string) (Member, bool) {
 	return r.entries.Members[at], true
 }
 
-// byKey finds a member.
-func (r *Registry) byKey(key string) (Member, bool) {
+// ByKey finds a member.
+func (r *Registry) ByKey(key string) (Member, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, m := range r.entries.Members {

@@ -20,7 +20,7 @@ import (
 const (
 	TokenMade  = "token"      // a token was made; Detail is what it admits
 	Joined     = "join"       // a member joined
-	Denied     = "denied"     // a token was refused; Detail is why
+	Denied     = "denied"     // a token was refused, or a worker stopped that kept to no bounds; Detail is why
 	Revoked    = "revoke"     // a member or a token was revoked
 	Rotated    = "rotate"     // a token was made that gives a member another key
 	Submitted  = "submit"     // a run was submitted: its commands are trusted by who did

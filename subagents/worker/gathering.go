@@ -22,6 +22,8 @@ const (
 	// maxGathered is how many attempts wait for a group at most; minGathered how many files they have before it is known how
 	// long one takes. Another worker may take the rest.
 	maxGathered, minGathered = 256, 16
+	// beginPatience is less than a worker may hold a task without beginning it.
+	beginPatience = time.Minute
 	// maxShared is above how many deliveries an attempt runs alone: the worker that it shared a process with may have been lost
 	// because of it.
 	maxShared = 2
@@ -33,10 +35,14 @@ type gathering struct {
 	worker *Worker
 	// places is how many groups run at once; nil before the first attempt came.
 	places chan struct{}
+	// patience is how long an attempt waits before it begins all the same.
+	patience time.Duration
 
 	mu      sync.Mutex
 	waiting []*member
-	rates   map[string]rate
+	// begun and files are how many attempts wait that have begun, and how many files those have.
+	begun, files int
+	rates        map[string]rate
 	// less is told that fewer wait, or that more may.
 	less chan struct{}
 }
@@ -89,7 +95,7 @@ func (r rate) learn(files int, took time.Duration) rate {
 const maxStart = 20
 
 func newGathering(w *Worker) *gathering {
-	return &gathering{worker: w, rates: map[string]rate{}, less: make(chan struct{}, 1)}
+	return &gathering{worker: w, patience: beginPatience, rates: map[string]rate{}, less: make(chan struct{}, 1)}
 }
 
 // add takes an attempt in that may share a process, and waits while enough of them wait. It reports false for any other.
@@ -149,11 +155,11 @@ func alike(a *wire.Assignment) string {
 func (g *gathering) full(group string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	files := 0
+	files := g.files
 	for _, m := range g.waiting {
 		files += len(m.assignment.Task.Files)
 	}
-	return len(g.waiting) >= maxGathered || files >= max(minGathered, cap(g.places)*g.rates[group].files())
+	return len(g.waiting)+g.begun >= maxGathered || files >= max(minGathered, cap(g.places)*g.rates[group].files())
 }
 
 // take takes the attempts of the next group: those that are like the first one, as many as its rate and the length of their names
@@ -206,6 +212,28 @@ func (g *gathering) learn(ms []*member, took time.Duration) {
 	defer g.mu.Unlock()
 	group := ms[0].assignment.Group
 	g.rates[group] = g.rates[group].learn(max(1, files), took)
+	g.tell()
+}
+
+// waits counts attempts that have begun as waiting, and their time as that of a queue, until stop.
+func (g *gathering) waits(ms []*member) (stop func()) {
+	since, files := time.Now(), 0
+	for _, m := range ms {
+		files += len(m.assignment.Task.Files)
+	}
+	g.count(len(ms), files)
+	return func() {
+		g.count(-len(ms), -files)
+		for _, m := range ms {
+			m.queued += time.Since(since)
+		}
+	}
+}
+
+func (g *gathering) count(begun, files int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.begun, g.files = g.begun+begun, g.files+files
 	g.tell()
 }
 

@@ -29,29 +29,33 @@ const (
 // errApart reports that the attempts of a group have to be tried in smaller ones.
 var errApart = errors.New("the group failed")
 
-// work runs one group when there is a core for it: the attempts, or those that wait then. It counts as one agent. A group that
-// failed is run again in halves, down to single attempts: which of its tasks is at fault is not known.
+// work runs one group when there is room for it: the attempts, or those that wait then. A group that failed is run again in
+// halves, down to single attempts: which of its tasks is at fault is not known. Attempts that wait for long begin before there is room: a
+// server takes tasks from a worker that holds them and begins none.
 func (g *gathering) work(ctx context.Context, ms []*member) {
-	select {
-	case g.places <- struct{}{}:
-		defer func() { <-g.places }()
-	case <-ctx.Done():
+	soon, cancel := context.WithCancel(ctx)
+	if ms == nil {
+		soon, cancel = context.WithTimeout(ctx, g.patience)
 	}
-	if ms == nil && !g.any() {
-		return
+	core, leave, err := g.room(soon, ms)
+	cancel()
+	if err != nil && ctx.Err() == nil {
+		if ms = g.begin(ctx, g.take()); len(ms) == 0 {
+			return
+		}
+		stop := g.waits(ms)
+		core, leave, err = g.room(ctx, ms)
+		stop()
 	}
-	agent := &permit{room: g.worker.agents}
-	agent.take(ctx)
-	defer agent.leave()
-	core, err := g.worker.commands.Acquire(ctx)
 	if err != nil {
 		g.each(append(ms, g.all()...), func(m *member) bool { m.end(ctx, spec.Result{}, context.Cause(ctx)); return false })
 		return
 	}
-	defer core()
+	defer leave()
 	if ms == nil {
-		ms = g.apart(ctx, g.begin(ctx, g.take()))
+		ms = g.begin(ctx, g.take())
 	}
+	ms = g.apart(ctx, ms)
 	switch len(ms) {
 	case 0:
 	case 1:
@@ -62,6 +66,33 @@ func (g *gathering) work(ctx context.Context, ms []*member) {
 			g.worker.done.Go(func() { g.work(ctx, part) })
 		}
 	}
+}
+
+// errNothing reports that other groups took all attempts that waited.
+var errNothing = errors.New("no attempt waits")
+
+// room waits until a group can run, which counts as one agent. Without attempts it is for those that wait then.
+func (g *gathering) room(ctx context.Context, ms []*member) (core, leave func(), err error) {
+	select {
+	case g.places <- struct{}{}:
+	case <-ctx.Done():
+		return nil, nil, context.Cause(ctx)
+	}
+	agent := &permit{room: g.worker.agents}
+	undo := func() { agent.leave(); <-g.places }
+	switch {
+	case ms == nil && !g.any():
+		err = errNothing
+	case !agent.take(ctx):
+		err = context.Cause(ctx)
+	default:
+		core, err = g.worker.commands.Acquire(ctx)
+	}
+	if err != nil {
+		undo()
+		return nil, nil, err
+	}
+	return core, func() { core(); undo() }, nil
 }
 
 // begin opens the journals of attempts, and returns those that have no result yet.

@@ -352,3 +352,46 @@ func TestAnOvertakenTaskOfAGroupLeavesNoTrace(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "started started", kinds(events))
 }
+
+// TestAGroupThatWaitsForRoomBegins: who holds a task for long without an event of its own loses it.
+func TestAGroupThatWaitsForRoomBegins(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	all := s.shards(joins(`mkdir -p new; for f; do echo fine > "$f"; done`), "t", single(3)...)
+	for _, a := range all {
+		s.enqueue(a)
+	}
+	w := s.work(nil)
+	busy := []*permit{{room: w.agents}, {room: w.agents}}
+	for _, p := range busy {
+		require.True(t, p.take(t.Context()))
+	}
+	g := newGathering(w)
+	g.patience = time.Millisecond
+	q, err := s.bus.Queue(t.Context(), "mod", bus.QueueOptions{AckWait: w.cfg.AckWait, MaxDeliver: -1})
+	require.NoError(t, err)
+	for range all {
+		d, err := q.Next(t.Context())
+		require.NoError(t, err)
+		require.True(t, g.add(t.Context(), d))
+	}
+	for _, a := range all {
+		require.Eventually(t, func() bool {
+			m, err := s.bus.Last(t.Context(), bus.AttemptFilter(a.Run, a.Role.Name, a.Task.ID, a.Attempt))
+			return err == nil && m != nil && wire.DecodeEvents(*m)[0].Kind == contextscope.KindStarted
+		}, time.Minute, 10*time.Millisecond)
+	}
+	require.False(t, g.any())
+	require.Eventually(t, func() bool { g.mu.Lock(); defer g.mu.Unlock(); return g.begun == 3 && g.files == 3 }, time.Minute, time.Millisecond)
+	for _, p := range busy {
+		p.leave()
+	}
+	for _, a := range all {
+		r := s.result(a)
+		require.Equal(t, spec.StatusDone, r.Status)
+		require.Positive(t, r.Queued)
+	}
+	s.settled(w)
+	require.Zero(t, g.begun)
+	require.Zero(t, g.files)
+}

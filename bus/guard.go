@@ -1,0 +1,276 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"divisi/bus/member"
+	"divisi/internal/text"
+)
+
+const (
+	guardEvery = 10 * time.Second
+	// findPatience is for finding out about a task that the gate did not see on its way.
+	findPatience = 2 * time.Second
+	putBack      = `-NAK {"delay": 1000000000}`
+)
+
+// guard bounds what a worker that does not do its part costs the others: the tasks that it holds and does not begin, and what it
+// stores. It knows a worker by its key. Before Guard it only refuses terms of queues.
+type guard struct {
+	members *member.Registry
+	bus     atomic.Pointer[Bus] // of the server's own process; nil before Guard
+	share   atomic.Int64        // what a worker may store at once
+	clock   func() time.Time
+	tell    func(worker, what string)
+
+	mu      sync.Mutex
+	workers map[string]*worker
+}
+
+// worker is what the guard knows of one.
+type worker struct {
+	member.Member
+	*holding
+
+	stored allowance
+}
+
+// Guard bounds the workers that are members, until stop. tell is called with the name of one that keeps to no bounds, and with what
+// a person should read.
+func (b *Bus) Guard(clock func() time.Time, tell func(worker, what string)) (stop func()) {
+	g := b.gate.guard
+	g.clock, g.tell = clock, tell
+	b.measure()
+	g.bus.Store(b)
+	ctx, cancel := context.WithCancel(context.Background())
+	var under sync.WaitGroup
+	under.Go(func() {
+		for pause(ctx, b.closing, guardEvery) == nil {
+			b.measure()
+			b.judge(clock())
+		}
+	})
+	return func() { cancel(); under.Wait(); g.bus.Store(nil) }
+}
+
+// measure takes a worker's share of the store. A store that takes nothing excuses all: they may wait for it to begin.
+func (b *Bus) measure() {
+	used, ceiling, ok := b.Filled()
+	if ok {
+		b.gate.guard.share.Store(storeShare(ceiling))
+	}
+	if b.server.fault() == nil && ok && used < ceiling-2*MaxData {
+		return
+	}
+	for _, w := range b.gate.guard.all() {
+		w.excuse(b.gate.guard.clock())
+	}
+}
+
+// judge cuts the connections of the workers that sit on tasks, which other workers then get.
+func (b *Bus) judge(now time.Time) {
+	for _, w := range b.gate.guard.all() {
+		sat, times := w.judge(now)
+		if len(sat) == 0 {
+			continue
+		}
+		what := fmt.Sprintf("has held %s for %s without beginning any, %s for one: other workers get them. That was "+
+			"time %d of %d within a day", text.Count(len(sat), "task"), sitFor, sat[0], times, maxStrikes)
+		if times >= maxStrikes {
+			what += ". It gets no more tasks until it has another key, or the server is started again"
+		}
+		b.gate.guard.report(b, w.Name, what)
+		if err := b.cut(w.Key); err != nil {
+			b.log.Warn().Err(err).Str("worker", w.Name).Msg("the connections of a worker were not cut")
+		}
+	}
+}
+
+func (g *guard) report(b *Bus, name, what string) {
+	b.log.Warn().Str("worker", name).Msg(what)
+	g.tell(name, what)
+}
+
+func (g *guard) all() (all []*worker) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, w := range g.workers {
+		all = append(all, w)
+	}
+	return all
+}
+
+// worker returns what is known of the worker with a key; nil for who is none.
+func (g *guard) worker(key string) *worker {
+	m, ok := g.members.ByKey(key)
+	if !ok || m.Role != member.Worker {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	w := g.workers[key]
+	if w == nil {
+		w = &worker{Member: m, holding: newHolding()}
+		g.workers[key] = w
+	}
+	return w
+}
+
+// watch is one connection to the gate, as the guard sees it. It implements member.Watch.
+type watch struct {
+	*guard
+
+	who atomic.Pointer[worker]
+}
+
+// Connect implements member.Watch.
+func (c *watch) Connect(key string) { c.who.Store(c.worker(key)) }
+
+// Deliver implements member.Watch. A task that the worker is not to have goes to another.
+func (c *watch) Deliver(subject, answers string) (pass bool) {
+	w, b := c.who.Load(), c.bus.Load()
+	if w == nil || b == nil || w.deliver(subject, answers, c.clock()) {
+		return true
+	}
+	b.answer(answers, []byte(putBack), nil)
+	return false
+}
+
+// Publish implements member.Watch.
+func (c *watch) Publish(subject, reply string, content []byte, size int) (pass bool, err error) {
+	w, b := c.who.Load(), c.bus.Load()
+	if w == nil {
+		return true, nil
+	}
+	first, rest, _ := strings.Cut(subject, ".")
+	switch {
+	case first == prefixLog || first == prefixObject || first == prefixCache:
+		if b == nil {
+			return true, nil
+		}
+		if first == prefixLog {
+			w.begin(subject)
+		}
+		return c.put(b, w, subject, reply, size)
+	case first != "$JS":
+		return true, nil
+	case strings.HasPrefix(rest, "API.CONSUMER.CREATE."+streamTasks+"."):
+		if err := sound(content); err != nil {
+			return false, fmt.Errorf("%w: %w", member.ErrRefused, err)
+		}
+	case b == nil:
+	case strings.HasPrefix(rest, "API.CONSUMER.MSG.NEXT."+streamTasks+"."):
+		return c.pull(b, w, reply)
+	case strings.HasPrefix(rest, "ACK."+streamTasks+"."):
+		return c.settle(b, w, subject, content)
+	}
+	return true, nil
+}
+
+// pull reports whether a worker may ask for a task.
+func (c *watch) pull(b *Bus, w *worker, reply string) (bool, error) {
+	why := w.refused()
+	if why == "" {
+		return true, nil
+	}
+	return false, c.refuse(b, w, reply, nil, nats.Header{"Status": {statusForbidden}, "Description": {w.String() + ": " + why}})
+}
+
+// put reports whether a worker may store a message. What it may not gets the answer of a store that is full.
+func (c *watch) put(b *Bus, w *worker, subject, reply string, size int) (bool, error) {
+	why, first := w.stored.put(subject, int64(size), c.share.Load(), c.clock())
+	if why == "" {
+		return true, nil
+	}
+	if first {
+		c.report(b, w.Name, "stores too much: "+why+", and waits. If it is not meant to, revoke it")
+	}
+	data, err := json.Marshal(server.JSPubAckResponse{Error: &server.ApiError{
+		Code: http.StatusInternalServerError, ErrCode: uint16(codeStorageResources), Description: w.String() + ": " + why,
+	}})
+	if err != nil {
+		return false, fmt.Errorf("refuse what a worker stores: %w", err)
+	}
+	return false, c.refuse(b, w, reply, data, nil)
+}
+
+// refuse answers a worker in place of the server.
+func (c *watch) refuse(b *Bus, w *worker, reply string, data []byte, header nats.Header) error {
+	if reply != "" && !strings.HasPrefix(reply, member.Inbox(w.Name)+".") {
+		return fmt.Errorf("%w: the answer to %s goes to %.200q", member.ErrRefused, w, reply)
+	}
+	if reply != "" {
+		b.answer(reply, data, header)
+	}
+	return nil
+}
+
+// settle reports whether the server is to have what a worker answers for a task. A sign of life for a task that the gate did not
+// see on its way, or that the worker sat on, counts when the worker has begun it.
+func (c *watch) settle(b *Bus, w *worker, answers string, content []byte) (bool, error) {
+	t := strings.Split(answers, ".") // $JS.ACK.TASKS.<queue>.<delivery>.<place>.…
+	if len(t) != 9 {
+		return false, fmt.Errorf("%w: %.200q answers for no task", member.ErrRefused, answers)
+	}
+	place, err := strconv.ParseUint(t[5], 10, 64)
+	if err != nil {
+		return false, fmt.Errorf("%w: %.200q answers for no task: %w", member.ErrRefused, answers, err)
+	}
+	if !answersTask(content) {
+		return false, fmt.Errorf("%w: %.20q is no answer for a task", member.ErrRefused, content)
+	}
+	if w.answer(answers, content, c.clock()) || string(content) != string(ackProgress) {
+		return true, nil
+	}
+	subject, begun := b.begun(w.Name, place)
+	if subject != "" && begun {
+		w.adopt(subject, answers, c.clock())
+	}
+	return begun, nil
+}
+
+// answersTask reports whether the server knows an answer of a worker.
+func answersTask(content []byte) bool {
+	for _, known := range []string{"-NAK", "+TERM", "+NXT"} {
+		if strings.HasPrefix(string(content), known) {
+			return true
+		}
+	}
+	return len(content) == 0 || string(content) == "+ACK" || string(content) == "+OK" || string(content) == string(ackProgress)
+}
+
+// begun finds the task at a place of the queue, and reports whether a worker has begun it. What cannot be found out counts as
+// begun.
+func (b *Bus) begun(name string, place uint64) (task string, begun bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), findPatience)
+	defer cancel()
+	m, err := b.tasks.GetMsg(ctx, place)
+	if err != nil {
+		return "", !errors.Is(err, jetstream.ErrMsgNotFound)
+	}
+	event, err := b.Last(ctx, eventsOf(m.Subject, name))
+	if err != nil {
+		return "", true
+	}
+	return m.Subject, event != nil
+}
+
+// answer publishes an answer from the process of the server.
+func (b *Bus) answer(to string, data []byte, header nats.Header) {
+	if err := b.nc.PublishMsg(&nats.Msg{Subject: to, Data: data, Header: header}); err != nil {
+		b.log.Debug().Err(err).Str("subject", to).Msg("a worker got no answer from the gate")
+	}
+}
