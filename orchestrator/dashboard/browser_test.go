@@ -64,7 +64,7 @@ func do(ctx context.Context, t *testing.T, steps ...chromedp.Action[chromedp.Voi
 }
 
 // runPage is the address of the page on its run.
-func runPage(s *Server) string { return base(s) + "runs/r1?token=" + s.token }
+func runPage(s *Server) string { return strings.Replace(s.URL(), "/?", "/runs/r1?", 1) }
 
 // press has the page take a key.
 func press(ctx context.Context, t *testing.T, key string) {
@@ -122,7 +122,7 @@ func TestBrowserServerGoes(t *testing.T) {
 	o.Addr = strings.TrimSuffix(strings.TrimPrefix(base(first), "http://"), "/")
 	again, err := New(o)
 	require.NoError(t, err)
-	again.token = first.token // a page of another process knows another
+	again.sessions = first.sessions // a page of another process admits others
 	require.NoError(t, again.Start(context.Background()))
 	t.Cleanup(again.Stop)
 	until(ctx, t, mark("events", "200"))

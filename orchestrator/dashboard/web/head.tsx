@@ -16,7 +16,7 @@ export function Head(p: Props): ComponentChild {
     <header class="head">
       <div class="title">
         <h1 class="goal" title={view.goal}>{visible(view.goal || row?.goal || "Waiting for the run's first event.")}</h1>
-        <Word state={view.wait ? "waiting" : view.state || row?.state || "waiting"} />
+        <Word state={stateOf(view, row)} />
         <code class="id" title="The run's id">{id}</code>
       </div>
       <dl class="facts">
@@ -52,16 +52,28 @@ function Fact(p: { name: string; value: string; hint?: string }): ComponentChild
   return <div title={p.hint}><dt>{p.name}</dt><dd>{visible(p.value)}</dd></div>;
 }
 
-/** verbsOf are what a person may have the run do: what the server names, and what always fits a run that goes on. */
+/** stateOf is the word for how the run stands: its row knows of a pause, and of a process that is gone. */
+function stateOf(view: View, row?: Row): string {
+  if (view.wait) return "waiting";
+  return row && ["paused", "killed", "damaged"].includes(row.state) ? row.state : view.state || row?.state || "waiting";
+}
+
+const order = ["resume", "pause", "start_line", "stop_line", "send", "retry", "publish", "cancel"];
+
+/** verbsOf are what a person may have the run do: what fits its state, and what the server names. */
 function verbsOf(p: Props): string[] {
-  const { view, row } = p;
-  const ways = (view.ways ?? row?.ways ?? []).filter((w: Way) => w.verb && !w.task).map((w) => w.verb);
-  const goes = !!view.state && !view.ended && !["paused", "killed", "damaged", "stopped"].includes(view.state);
-  const own = goes ? ["pause", view.line ? "start_line" : "stop_line", "cancel"] : [];
-  if (goes && p.tasks.some((t) => t.role === "master")) own.push("send");
-  if (p.tasks.some((t) => t.state === "parked")) own.push("retry");
-  const order = ["resume", "pause", "start_line", "stop_line", "send", "retry", "publish", "cancel"];
-  return [...new Set([...ways, ...own])].filter((v) => v !== "answer").sort((a, b) => order.indexOf(a) - order.indexOf(b));
+  const { view, row, tasks } = p;
+  const state = stateOf(view, row);
+  const over = ["done", "parked", "cancelled", "damaged"].includes(state);
+  const rests = ["paused", "stopped", "killed"].includes(state) || (!over && !!row && !row.active);
+  const own: string[] = [];
+  if (rests) own.push("resume");
+  if (!over && !rests && view.state) own.push("pause", view.line ? "start_line" : "stop_line");
+  if (!over && !rests && tasks.some((t) => t.role === "master")) own.push("send");
+  if (!over && view.state) own.push("cancel");
+  if (tasks.some((t) => t.state === "parked")) own.push("retry");
+  const named = (view.ways ?? row?.ways ?? []).filter((w: Way) => !w.task).map((w) => w.verb);
+  return order.filter((v) => own.includes(v) || named.includes(v));
 }
 
 function Acts(p: Props): ComponentChild {

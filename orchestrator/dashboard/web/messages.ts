@@ -144,14 +144,16 @@ export interface Phase {
   tokens?: number;
 }
 
-export interface Batch { batch: number; tasks?: string[]; set?: string; since: number; search?: boolean }
+export interface Batch { batch: number; tasks?: string[]; set?: string; since: number; search?: string }
 
 export interface Queue {
   waiting?: string[];
   waiting_count?: number;
   limit?: number;
   testing?: Batch[];
-  suspects?: string[] | number;
+  /** idle is why no batch is made of those that wait. */
+  idle?: string;
+  suspects?: string[];
   gate_runs?: number;
   gate_runs_one_by_one?: number;
 }

@@ -9,7 +9,6 @@ export function Landing(p: { run: string; view: View; now: number }): ComponentC
   const q = p.view.queue;
   const waiting = q?.waiting_count ?? q?.waiting?.length ?? 0;
   const saved = (q?.gate_runs_one_by_one ?? 0) - (q?.gate_runs ?? 0);
-  const suspects = typeof q?.suspects === "number" ? q.suspects : q?.suspects?.length ?? 0;
   return (
     <section class="panel landing" aria-label="Landing queue">
       <h2>Landing <small>{plural(waiting, "task")} waiting{q?.limit ? `, batches of at most ${q.limit}` : ""}</small></h2>
@@ -17,13 +16,13 @@ export function Landing(p: { run: string; view: View; now: number }): ComponentC
         <Figure name="gate runs" value={count(q?.gate_runs ?? 0)} />
         <Figure name="one by one" value={count(q?.gate_runs_one_by_one ?? 0)} />
         <Figure name="saved" value={saved > 0 ? count(saved) : "–"} />
-        <Figure name="suspects" value={count(suspects)} />
+        <Figure name="suspects" value={count(q?.suspects?.length ?? 0)} />
       </dl>
       <div class="scroll">
-        {!q?.testing?.length && <p class="empty">No batch is tested now.</p>}
+        {!q?.testing?.length && <p class="empty">No batch is tested now{q?.idle ? `: ${q.idle}` : ""}.</p>}
         {q?.testing?.map((b) => (
           <div class="batch" key={b.batch}>
-            <b>{b.search ? "Search" : "Batch"} {b.batch}</b> <span class="sub">{b.set ? `${b.set}, ` : ""}tested for {span(p.now - b.since)}</span>
+            <b>Batch {b.batch}</b> <span class="sub">{visible([b.set, b.search, b.since && `tested for ${span(p.now - b.since)}`].filter(Boolean).join(", "))}</span>
             <Names run={p.run} names={b.tasks ?? []} />
           </div>
         ))}
