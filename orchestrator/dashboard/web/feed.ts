@@ -2,6 +2,9 @@ import { get, Refused, root, words } from "./api";
 import { ask } from "./frame";
 import type { Me, Need, Row } from "./messages";
 
+/** A row leaves out what is empty, such as the goal of a run that has not been read yet. */
+const blank = { state: "", goal: "", repo: "", created: 0, ended: 0, last: 0, tokens: 0, tasks: 0, ended_tasks: 0, landed: 0, parked: 0, decisions: 0, active: false };
+
 /** Feed is what goes on in all runs: their rows, and the decisions that wait for a person. */
 export class Feed {
   readonly rows = new Map<string, Row>();
@@ -49,7 +52,7 @@ export class Feed {
     this.fresh = false;
     for (const r of rows) {
       if (r.gone) this.rows.delete(r.id);
-      else this.rows.set(r.id, r);
+      else this.rows.set(r.id, { ...blank, ...r });
     }
     this.known = true;
     this.changed(rows, null);
