@@ -60,7 +60,7 @@ export class Feed {
   }
 
   private decisions(needs: Need[]): void {
-    this.needs = needs;
+    this.needs = needs.map((n) => ({ ...n, options: n.options ?? [] }));
     this.known = true;
     this.changed([], needs);
     ask();

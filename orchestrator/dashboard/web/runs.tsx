@@ -47,9 +47,14 @@ export function stateOf(r: Row): string {
 }
 
 function order(a: Row, b: Row): number {
-  const over = (r: Row) => (r.ended ? 1 : 0);
+  const over = (r: Row) => (isOver(r) ? 1 : 0);
   const rank = (r: Row) => (states.indexOf(stateOf(r)) + 99) % 99;
   return over(a) - over(b) || (over(a) ? b.created - a.created : rank(a) - rank(b) || b.created - a.created);
+}
+
+/** isOver reports whether a run has ended; when it did is not known of each. */
+function isOver(r: Row): boolean {
+  return r.ended > 0 || (!r.active && ["done", "parked", "cancelled"].includes(r.state));
 }
 
 function OneRun(p: { row: Row; now: number }): ComponentChild {
@@ -64,7 +69,7 @@ function OneRun(p: { row: Row; now: number }): ComponentChild {
         {says && <small class={r.problem || r.line || r.wait ? "why" : ""}>{visible(says)}</small>}
       </td>
       <td><Progress row={r} /></td>
-      <td class="right" title={day(r.created)}>{r.ended ? <span>{age(p.now - r.ended)} ago<small>took {span(r.ended - r.created)}</small></span> : span(p.now - r.created)}</td>
+      <td class="right" title={day(r.created)}>{isOver(r) && !r.ended ? "" : r.ended ? <span>{age(p.now - r.ended)} ago<small>took {span(r.ended - r.created)}</small></span> : span(p.now - r.created)}</td>
       <td class="right spent">{tokens(r.tokens)}{r.budget ? <small>of {tokens(r.budget)}</small> : ""}</td>
       <td class="repo"><code title={r.repo}>{visible(r.repo.replace(/^.*\/(?=[^/]+\/?$)/, ""))}</code></td>
     </tr>
