@@ -20,6 +20,7 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
 )
 
 const chromium = "/usr/bin/chromium"
@@ -62,6 +63,15 @@ func do(ctx context.Context, t *testing.T, steps ...chromedp.Action[chromedp.Voi
 	require.NoError(t, chromedp.Do(ctx, steps...))
 }
 
+// runPage is the address of the page on its run.
+func runPage(s *Server) string { return strings.Replace(s.URL(), "/?", "/runs/r1?", 1) }
+
+// press has the page take a key.
+func press(ctx context.Context, t *testing.T, key string) {
+	t.Helper()
+	js[bool](ctx, t, fmt.Sprintf(`document.body.dispatchEvent(new KeyboardEvent("keydown", {key: %q, bubbles: true})) || true`, key))
+}
+
 func mark(name, value string) string {
 	return fmt.Sprintf("document.documentElement.dataset.%s === %q", name, value)
 }
@@ -85,7 +95,7 @@ func TestBrowserReconnect(t *testing.T) {
 	log.bulk(0, 500)
 	var cuts *cutter
 	s := start(t, log, func(s *Server) { cuts = cutting(s, 50, 25_000) })
-	ctx := browse(t, s.URL()+"&seen")
+	ctx := browse(t, runPage(s)+"&seen")
 	log.bulk(500, 5000)
 	until(ctx, t, mark("events", "5000"))
 	until(ctx, t, mark("lastPos", strconv.FormatUint(log.last(), 10)))
@@ -103,7 +113,7 @@ func TestBrowserServerGoes(t *testing.T) {
 	log := newLog()
 	log.bulk(0, 100)
 	first := start(t, log, nil)
-	ctx := browse(t, first.URL()+"&seen")
+	ctx := browse(t, runPage(first)+"&seen")
 	until(ctx, t, mark("events", "100"))
 	first.Stop()
 	until(ctx, t, `document.documentElement.dataset.link !== "live"`)
@@ -148,12 +158,12 @@ func TestBrowserForeignText(t *testing.T) {
 		put(contextscope.Kind(evil), evil, evil),
 	)
 	s := start(t, log, nil)
-	ctx := browse(t, s.URL())
+	ctx := browse(t, runPage(s))
 	until(ctx, t, mark("events", "7"))
 	until(ctx, t, `document.querySelectorAll(".entry").length === 7`)
 	until(ctx, t, `document.querySelector(".agent") !== null`)
 	do(ctx, t, chromedp.Click(chromedp.CSS(".entry")))
-	until(ctx, t, `document.querySelector(".whole pre")?.textContent.includes("onerror")`)
+	until(ctx, t, `document.querySelector(".whole .fields")?.textContent.includes("onerror")`)
 	for _, where := range []string{".goal", ".head .why", ".agent", ".tasks .c-id", ".entry .text", ".facts", ".word"} {
 		text := fmt.Sprintf(`[...document.querySelectorAll(%q)].map(e => e.textContent).join()`, where)
 		require.Contains(t, js[string](ctx, t, text), "<img src=x", where)
@@ -170,7 +180,7 @@ func TestBrowserManyEvents(t *testing.T) {
 	log := newLog()
 	log.bulk(0, 50_000)
 	s := start(t, log, nil)
-	ctx := browse(t, s.URL())
+	ctx := browse(t, runPage(s))
 	js[bool](ctx, t, `(() => { let last = performance.now(); window.__gap = 0;
 		const tick = (now) => { window.__gap = Math.max(window.__gap, now - last); last = now; requestAnimationFrame(tick) };
 		requestAnimationFrame(tick); return true })()`)
@@ -181,20 +191,22 @@ func TestBrowserManyEvents(t *testing.T) {
 	require.Less(t, js[int](ctx, t, "document.querySelectorAll('.entry').length"), 200)
 	newest := js[string](ctx, t, "[...document.querySelectorAll('.entry .text')].at(-1).textContent")
 	require.Equal(t, "step 49999 of the work", newest)
-	js[bool](ctx, t, setText("[name=text]", "step 1234"))
+	js[bool](ctx, t, setText("[name=q]", "step 1234"))
 	until(ctx, t, `document.querySelector(".counts").textContent === "15 of 50,000 events"`)
-	js[bool](ctx, t, setText("[name=task]", "task-34"))
+	js[bool](ctx, t, setText("[name=q]", "step 1234 task:task-34"))
 	until(ctx, t, `document.querySelector(".counts").textContent === "5 of 50,000 events"`)
 }
 
-// TestBrowserControls: filter, pause, follow, sort, and a task that filters the log.
+// TestBrowserControls: a task that is picked filters the log, chips and the search do too, and the log follows its end until a
+// person scrolls away.
 func TestBrowserControls(t *testing.T) {
 	log := sampleLog(t, 230)
 	s := start(t, log, nil)
-	ctx := browse(t, s.URL())
+	ctx := browse(t, runPage(s))
 	until(ctx, t, mark("events", "230"))
 	until(ctx, t, `document.querySelectorAll(".agent").length === 4`)
-	phases := js[[]string](ctx, t, `[...document.querySelectorAll(".phase")].map(e => e.innerText.replace(/\s+/g, " "))`)
+	phases := js[[]string](ctx, t, `[...document.querySelectorAll(".phase")].map(e => [".name", ".sum"].map(
+		p => e.querySelector(p).innerText.replace(/\s+/g, " ")).join(" "))`)
 	require.Equal(t, []string{
 		"Preflight done 3 of 3 gates, 1 red before", "Survey and plan done 2 of 2 surveys, 14 tasks",
 		"Tasks working 9 of 14 accepted", "Landing working 6 of 12 landed, 2 batches", "Final gates waiting 0 of 3 gates",
@@ -205,35 +217,113 @@ func TestBrowserControls(t *testing.T) {
 	do(ctx, t, chromedp.Click(chromedp.CSS(".heads .c-lines")))
 	until(ctx, t, first+` === "log-http"`)
 	do(ctx, t, chromedp.Click(chromedp.CSS("button.task")))
-	until(ctx, t, `document.querySelector("[name=task]").value === "log-http"`)
+	until(ctx, t, `document.querySelector("[name=q]").value === "task:log-http"`)
 	until(ctx, t, shown(`e.querySelector(".of").textContent.startsWith("log-http")`))
+	require.Equal(t, "?task=log-http&q=task%3Alog-http", js[string](ctx, t, "location.search"), "the address keeps it")
 	do(ctx, t, chromedp.Click(chromedp.CSS(".clear")))
 	until(ctx, t, `document.querySelector(".counts").textContent === "230 events"`)
-	js[bool](ctx, t, setText("[name=kind]", "problems"))
+	press(ctx, t, "p")
 	until(ctx, t, `document.querySelector(".counts").textContent.endsWith(" of 230 events")`)
 	until(ctx, t, shown(`/bad|warn/.test(e.className)`))
-	do(ctx, t, chromedp.Click(chromedp.CSS(".clear")))
+	do(ctx, t, chromedp.Click(chromedp.CSS(".chip.problems")))
 	until(ctx, t, `document.querySelector(".counts").textContent === "230 events"`)
-	until(ctx, t, `[...document.querySelectorAll(".entry")].at(-1).dataset.pos === `+
-		strconv.Quote(strconv.FormatUint(log.last(), 10)))
-
-	do(ctx, t, chromedp.Click(chromedp.CSS(".pause")))
-	until(ctx, t, `document.querySelector(".pause").textContent === "Go on"`)
 	last := `[...document.querySelectorAll(".entry")].at(-1).dataset.pos`
-	stood := js[string](ctx, t, last)
-	log.bulk(0, 30)
-	until(ctx, t, `document.querySelector(".pause").textContent === "Go on (30 new)"`)
-	require.Equal(t, stood, js[string](ctx, t, last), "a paused log stands still")
-	do(ctx, t, chromedp.Click(chromedp.CSS(".pause")))
 	until(ctx, t, last+" === "+strconv.Quote(strconv.FormatUint(log.last(), 10)))
 
 	js[bool](ctx, t, `(document.querySelector(".log .list").scrollTop = 0, true)`)
-	until(ctx, t, `document.querySelector(".newest") !== null`)
-	log.bulk(30, 60)
-	until(ctx, t, mark("events", "290"))
+	until(ctx, t, `document.querySelector(".newest")?.textContent === "↓ newest"`)
+	log.bulk(0, 30)
+	until(ctx, t, mark("events", "260"))
+	until(ctx, t, `document.querySelector(".newest").textContent === "↓ 30 new"`)
 	require.Equal(t, 0, js[int](ctx, t, `document.querySelector(".log .list").scrollTop`), "who reads above is left alone")
 	do(ctx, t, chromedp.Click(chromedp.CSS(".newest")))
 	until(ctx, t, last+" === "+strconv.Quote(strconv.FormatUint(log.last(), 10)))
+}
+
+// TestBrowserLine: the address of a line shows it whole, also where the filter hides it; a task has its own page, and Escape
+// leads back.
+func TestBrowserLine(t *testing.T) {
+	log := sampleLog(t, 230)
+	s := start(t, log, nil)
+	pos := strconv.FormatUint(log.batches[40].Pos, 10)
+	ctx := browse(t, runPage(s)+"&line="+pos+"&q=level:bad")
+	until(ctx, t, `document.querySelector(".entry.picked")?.dataset.pos === `+strconv.Quote(pos))
+	until(ctx, t, `document.querySelector(".whole .fields") !== null`)
+	until(ctx, t, `document.querySelector(".near") !== null`)
+	press(ctx, t, "Escape")
+	until(ctx, t, `document.querySelector(".whole") === null && !location.search.includes("line")`)
+
+	do(ctx, t, chromedp.Navigate(base(s)+"runs/r1/tasks/log-http"))
+	until(ctx, t, `document.querySelector(".task-page h1")?.textContent === "log-http"`)
+	until(ctx, t, `document.querySelectorAll(".attempt").length > 0`)
+	press(ctx, t, "Escape")
+	until(ctx, t, `location.pathname === "/runs/r1" && document.querySelector("button.task") !== null`)
+	press(ctx, t, "?")
+	until(ctx, t, `document.querySelector("dialog .keys") !== null`)
+}
+
+// deciding is a place whose decisions are questions that are alike.
+type deciding struct{ *place }
+
+func (deciding) Decision(_ context.Context, _ *run.State, d *run.Decision) (Decision, error) {
+	return Decision{Need: Need{
+		Run: "r1", ID: d.ID, Kind: string(d.Kind), About: d.About, Attempt: d.Attempt, Text: d.Text, Alike: "x", Choices: d.Choices,
+		Options: []Option{{Name: "answer", Does: "goes to the agent", NeedsText: true}},
+	}}, nil
+}
+
+// TestBrowserDecides: a key answers the first decision; one answer for all that are alike can be undone before it is sent.
+func TestBrowserDecides(t *testing.T) {
+	log := newLog()
+	put := func(kind contextscope.Kind, task string, data any) {
+		raw, err := json.Marshal(data)
+		require.NoError(t, err)
+		e := contextscope.Event{ID: fmt.Sprint(kind, task), Run: "r1", Task: task, Time: time.Now(), Kind: kind, Data: raw}
+		if task != "" {
+			e.Attempt, e.Agent, e.Role = 1, task+"/1", "generator"
+		}
+		log.add(e)
+	}
+	put("run", "", run.Data{State: run.Running, Spec: &run.Spec{Run: "r1", Goal: "ask", OnDoubt: run.OnDoubtAsk}})
+	put("plan", "", run.PlanData{Tasks: []spec.Task{{ID: "a", Role: "generator"}, {ID: "b", Role: "generator"}, {ID: "c", Role: "generator"}}})
+	for _, id := range []string{"a", "b", "c"} {
+		put("task", id, run.TaskData{State: run.TaskRunning, Dispatch: &run.Dispatch{Task: id, Attempt: 1, Role: "generator"}})
+		put(contextscope.KindRequest, id, wire.Request{
+			ID: "ask-" + id, Kind: wire.RequestAsk, Question: "Which side?", Options: []string{"left", "right"},
+		})
+	}
+	var desk *place
+	s := start(t, log, func(s *Server) {
+		desk = s.opts.Desk.(*place)
+		s.opts.Desk = deciding{desk}
+	})
+	acts := func() []Act {
+		desk.mu.Lock()
+		defer desk.mu.Unlock()
+		return desk.acts
+	}
+	ctx := browse(t, runPage(s))
+	until(ctx, t, `document.querySelectorAll(".need-head").length === 3`)
+	until(ctx, t, `document.title.startsWith("(3) ")`)
+	until(ctx, t, `document.querySelectorAll(".pick").length === 3`)
+	press(ctx, t, "2")
+	until(ctx, t, `document.querySelector(".toast") !== null && document.querySelectorAll(".need-head").length === 2`)
+	require.Len(t, acts(), 1)
+	require.Equal(t, "answer right", acts()[0].Option+" "+acts()[0].Text)
+
+	do(ctx, t, chromedp.Click(chromedp.CSS(".alike input")))
+	until(ctx, t, `document.querySelectorAll(".alike li").length === 2`)
+	press(ctx, t, "1")
+	until(ctx, t, `document.querySelector(".undo p") !== null && document.querySelector(".need-head") === null`)
+	do(ctx, t, chromedp.Click(chromedp.CSS(".undo .strong")))
+	until(ctx, t, `document.querySelector(".undo p") === null && document.querySelectorAll(".need-head").length === 2`)
+	require.Len(t, acts(), 1, "what was undone was not sent")
+	do(ctx, t, chromedp.Click(chromedp.CSS(".alike input")))
+	until(ctx, t, `document.querySelectorAll(".alike li").length === 2`)
+	press(ctx, t, "1")
+	until(ctx, t, `document.querySelector(".undo p") !== null`)
+	js[bool](ctx, t, `dispatchEvent(new Event("pagehide")) || true`)
+	require.Eventually(t, func() bool { return len(acts()) == 3 }, time.Minute, 50*time.Millisecond, "a page that is left sends it")
 }
 
 // TestBrowserPictures draws the page in every size and scheme: nothing may stick out sideways. With DIVISI_PICTURES set to a
@@ -254,7 +344,7 @@ func TestBrowserPictures(t *testing.T) {
 			log := sampleLog(t, c.events)
 			log.shift()
 			s := start(t, log, nil)
-			ctx := browse(t, s.URL())
+			ctx := browse(t, runPage(s))
 			do(ctx, t, chromedp.EmulateViewport(c.width, c.height))
 			do(ctx, t, chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
 				_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
@@ -266,6 +356,19 @@ func TestBrowserPictures(t *testing.T) {
 			until(ctx, t, `document.querySelectorAll(".entry").length > 5`)
 			require.LessOrEqual(t, js[int64](ctx, t, "document.documentElement.scrollWidth"), c.width)
 			picture(ctx, t, name)
+			for _, other := range []struct{ name, path, there string }{
+				{"runs", "runs", ".runs tbody tr"},
+				{"timeline", "runs/r1?tab=timeline", ".lane i"},
+				{"landing", "runs/r1?tab=landing", ".landing"},
+				{"task", "runs/r1/tasks/log-http", ".attempt .diff, .attempt .empty"},
+			} {
+				do(ctx, t, chromedp.Navigate(base(s)+other.path))
+				until(ctx, t, fmt.Sprintf("document.querySelector(%q) !== null", other.there))
+				require.LessOrEqual(t, js[int64](ctx, t, "document.documentElement.scrollWidth"), c.width, other.name)
+				picture(ctx, t, name+"-"+other.name)
+			}
+			do(ctx, t, chromedp.Navigate(base(s)+"runs/r1"))
+			until(ctx, t, `document.querySelectorAll(".entry").length > 5`)
 			js[bool](ctx, t, `(document.querySelector(".log").scrollIntoView(), true)`)
 			until(ctx, t, `(() => { const box = document.querySelector(".log .list").getBoundingClientRect();
 				return [...document.querySelectorAll(".entry")].filter(e => { const r = e.getBoundingClientRect();

@@ -1,213 +1,197 @@
-/*!
-  This file includes Preact 11.2.0:
-
-  The MIT License (MIT)
-
-  Copyright (c) 2015-present Jason Miller
-
-  Permission is hereby granted, free of charge, to any person obtaining a copy
-  of this software and associated documentation files (the "Software"), to deal
-  in the Software without restriction, including without limitation the rights
-  to use, copy, modify, merge, publish, distribute, sublicense, and/or sell
-  copies of the Software, and to permit persons to whom the Software is
-  furnished to do so, subject to the following conditions:
-
-  The above copyright notice and this permission notice shall be included in all
-  copies or substantial portions of the Software.
-
-  THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR
-  IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY,
-  FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE
-  AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER
-  LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
-  OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE
-  SOFTWARE.
-*/
 import { h, render, type ComponentChild } from "preact";
-import { Agents, Head, Phases } from "./head";
-import { type Detail, Log } from "./log";
-import type { Line, Task, View } from "./messages";
-import { Once } from "./once";
-import { type Row, Rows } from "./rows";
-import { about, Stream } from "./stream";
-import { again, type Sort, Tasks } from "./tasks";
-
-/** How long one frame may take lines in, in milliseconds: the rest waits for the next frame. */
-const slice = 10;
-
-const nothing: View = {
-  state: "", goal: "", repo: "", base: "", parallel: 0, tokens: 0, cached: 0, calls: 0, created: 0, ended: 0, last: 0, waited: 0,
-  phases: [], agents: [], tasks: [],
-};
+import { ActDialog } from "./acts";
+import { Answers, keyOf } from "./answers";
+import { get, Refused, words } from "./api";
+import { Feed } from "./feed";
+import { ask, onFrame } from "./frame";
+import { Help, Keys, listen, move, search } from "./keys";
+import type { Me, Need, Row } from "./messages";
+import { Needs } from "./needs";
+import { notify } from "./notify";
+import { follow, go, needPath, type Place, place, runPath } from "./place";
+import { RunData } from "./rundata";
+import { RunPage } from "./runpage";
+import { Runs, stateOf } from "./runs";
+import { TaskPage } from "./taskpage";
+import { say, Toasts } from "./toast";
+import { Top } from "./top";
+import { Undo } from "./undo";
+import { quoted } from "./query";
 
 /** App owns the page's state. Whatever changes it asks for a frame; one frame draws everything that has changed. */
 class App {
-  private readonly run: string;
-  private view = nothing;
-  private readonly tasks = new Map<string, Task>();
-  private readonly rows = new Rows((task) => this.tasks.has(task));
-  private readonly stream: Stream;
+  private readonly me: Me;
   private readonly root: HTMLElement;
-  private queue: { pos: number; data: string }[] = [];
-  private asked = false;
-  private version = 0;
-  private second = 0;
-  private frozen: Row[] | null = null;
-  private frozenAt = 0;
-  private follow = true;
-  private detail: Detail | null = null;
-  private sort: Sort = { by: "state", down: false };
-  private only = "";
-  private choice = 0;
+  private readonly feed = new Feed((rows, needs) => this.changed(rows, needs));
+  private readonly answers = new Answers();
+  private data: RunData | null = null;
+  private help = false;
+  private address = "";
+  /** What is known already, so that a person is told of what is new alone. */
+  private known: Set<string> | null = null;
+  private readonly ended = new Map<string, number>();
+  private alarm = "";
+  private told = "";
   private readonly seen: string[] | null;
 
-  constructor(root: HTMLElement, run: string) {
+  constructor(root: HTMLElement, me: Me) {
     this.root = root;
-    this.run = run;
+    this.me = me;
     // With ?seen the ids of all events are kept in the order in which they arrived, for a test to read.
     this.seen = new URLSearchParams(location.search).has("seen") ? [] : null;
     if (this.seen) Object.assign(window, { __seen: this.seen });
-    this.stream = new Stream(run, (pos, data) => this.take(pos, data), (data) => this.show(data), () => this.ask());
   }
 
   start(): void {
-    this.stream.open();
-    setInterval(() => this.ask(), 1000);
-    this.ask();
+    if (location.pathname === "/" && this.me.run) go(runPath(this.me.run) + location.search, true);
+    onFrame(() => this.frame());
+    follow();
+    listen();
+    this.feed.open();
+    addEventListener("pagehide", () => this.leave());
+    addEventListener("pageshow", (e) => e.persisted && location.reload());
+    setInterval(ask, 1000);
+    ask();
   }
 
-  private take(pos: number, data: string): void {
-    this.queue.push({ pos, data });
-    this.ask();
-  }
-
-  /** show takes a view in: it has the tasks that changed. */
-  private show(data: string): void {
-    this.view = JSON.parse(data) as View;
-    for (const t of this.view.tasks) this.tasks.set(t.id, t);
-    this.version++;
-    this.ask();
-  }
-
-  /** ask draws with the next frame; a page in the background has no frames, so that it uses a timer. */
-  private ask(): void {
-    if (this.asked) return;
-    this.asked = true;
-    if (document.hidden) setTimeout(() => this.frame(), 250);
-    else requestAnimationFrame(() => this.frame());
+  /** leave ends the connections: a page that the browser keeps for the way back would hold them, and there are but six. */
+  private leave(): void {
+    this.feed.close();
+    this.data?.close();
   }
 
   private frame(): void {
-    this.asked = false;
-    this.read();
-    this.second = Math.floor(Date.now() / 1000);
-    render(this.page(), this.root);
+    const at = place();
+    this.arrive(at);
+    this.data?.read();
+    this.alarmed();
+    render(this.page(at), this.root);
+    const waiting = this.answers.open(this.feed.needs).length;
+    document.title = `${waiting ? `(${waiting}) ` : ""}${this.title(at)} · Divisi`;
+    this.marks();
+  }
+
+  /** marks tell a test what the page has taken in. */
+  private marks(): void {
     const mark = document.documentElement.dataset;
-    mark.lastPos = String(this.queue.length ? 0 : this.stream.received);
-    mark.events = String(this.rows.count);
-    mark.repeats = String(this.stream.repeats);
-    mark.connections = String(this.stream.connections);
-    mark.link = this.stream.link;
-    if (this.queue.length) this.ask();
+    mark.feed = this.feed.live ? "live" : "lost";
+    if (!this.data) return;
+    const { rows, stream } = this.data;
+    mark.lastPos = String(this.data.lastPos());
+    mark.events = String(rows.count);
+    mark.repeats = String(stream.repeats);
+    mark.connections = String(stream.connections);
+    mark.link = stream.link;
   }
 
-  private read(): void {
-    const until = performance.now() + slice;
-    let n = 0;
-    while (n < this.queue.length && (document.hidden || performance.now() < until)) {
-      const { pos, data } = this.queue[n++];
-      for (const l of JSON.parse(data) as Line[]) {
-        this.rows.add(pos, l);
-        this.seen?.push(l.id);
-      }
+  /** arrive follows the address: another run, another task, another filter. */
+  private arrive(at: Place): void {
+    const address = location.pathname + location.search;
+    if (address === this.address) return;
+    const moved = location.pathname !== this.address.split("?")[0];
+    this.address = address;
+    if (this.data && this.data.id !== at.run) {
+      this.data.close();
+      this.data = null;
+      this.alarm = "";
     }
-    this.queue.splice(0, n);
+    if (at.run && !this.data) this.data = new RunData(at.run, this.seen);
+    if (at.page === "home") return;
+    const own = at.page === "task" ? quoted("task", at.task) : "";
+    const q = at.query.get("q");
+    if (moved || q !== null) this.data?.shown.look(q ?? own);
   }
 
-  private page(): ComponentChild {
-    const { run, view, tasks, rows, stream, version, second, choice } = this;
-    const now = second * 1000;
-    const shown = this.frozen ?? rows.shown;
-    document.title = `${view.state || "waiting"} · ${run} · Divisi`;
+  private title(at: Place): string {
+    const row = this.feed.rows.get(at.run);
+    const state = this.data?.view.wait ? "waiting" : this.data?.view.state || (row && stateOf(row)) || "waiting";
+    if (at.page === "run") return `${state} · ${at.run}`;
+    return at.page === "task" ? `${at.task} · ${at.run}` : "Runs";
+  }
+
+  private page(at: Place): ComponentChild {
+    const now = Math.floor(Date.now() / 1000) * 1000;
+    const waiting = this.answers.open(this.feed.needs).length;
+    const link = this.data?.stream.link ?? (this.feed.live ? "live" : this.feed.known ? "lost" : "connecting");
+    const { feed, answers, me } = this;
     return (
-      <main>
-        <Once version={[version, second, stream.link]} draw={() => <Head id={run} view={view} link={stream.link} now={now} />} />
-        <Once version={[version]} draw={() => <Phases phases={view.phases} />} />
-        <div class="columns">
-          <div class="left">
-            <Once version={[version, second]} draw={() => (
-              <Agents agents={view.agents} now={now} over={view.ended > 0} pick={(t) => this.pick(t)} />
-            )} />
-            <Once version={[version, choice]} draw={() => (
-              <Tasks rows={[...tasks.values()]} sort={this.sort} picked={rows.filter.task} only={this.only}
-                onSort={(by) => this.set(() => (this.sort = again(this.sort, by)))} onPick={(t) => this.pick(t)}
-                onOnly={(s) => this.set(() => (this.only = s))} />
-            )} />
-          </div>
-          <Log rows={rows} shown={shown} waiting={this.frozen ? rows.count - this.frozenAt : 0} paused={!!this.frozen}
-            follow={this.follow && !this.frozen} detail={this.detail} onFilter={(f) => this.filter(f)}
-            onPause={(p) => this.pause(p)} onFollow={(f) => this.setFollow(f)} onDetail={(r) => void this.open(r)} />
-        </div>
-      </main>
+      <div class="page">
+        <Top me={me} link={link} waiting={waiting} help={() => this.setHelp(true)} />
+        <main>
+          {feed.refused && <p class="fault" role="alert">{feed.refused}</p>}
+          <Needs feed={feed} answers={answers} place={at} writes={me.writes} now={now} />
+          {this.body(at, now)}
+        </main>
+        <div class="bottom"><Undo answers={answers} now={now} /><Toasts /></div>
+        <div class="unseen" role="status" aria-live="polite">{this.told}</div>
+        <ActDialog />
+        {this.help && <Help close={() => this.setHelp(false)} />}
+        <Keys page list={[
+          { keys: "/", help: "search", press: search },
+          { keys: "jk", show: "j k", help: "next and previous row", press: (k) => move(k === "j" ? 1 : -1) },
+          { keys: "r", help: "all runs", press: () => go("/runs") },
+          { keys: "?", help: "this list", press: () => this.setHelp(true) },
+          { keys: "␛", show: "Esc", help: "back", press: () => this.back(at) },
+        ]} />
+      </div>
     );
   }
 
-  private set(change: () => void): void {
-    change();
-    this.choice++;
-    this.ask();
+  private setHelp(help: boolean): void {
+    this.help = help;
+    ask();
   }
 
-  private pick(task: string): void {
-    this.filter({ task });
+  private back(at: Place): void {
+    if (at.page === "task") go(runPath(at.run));
+    else (document.activeElement as HTMLElement | null)?.blur();
   }
 
-  private filter(f: Partial<Rows["filter"]>): void {
-    this.set(() => {
-      this.rows.set(f);
-      this.follow = true;
-      if (this.frozen) this.frozen = this.rows.shown.filter((r) => r.n < this.frozenAt);
-    });
+  private body(at: Place, now: number): ComponentChild {
+    const { data, feed, me } = this;
+    if (at.page === "home") return <Runs feed={feed} query={at.query.get("q") ?? ""} now={now} />;
+    if (at.page === "unknown" || !data) return <p class="fault" role="alert">There is nothing at this address. <a href="/runs">All runs</a></p>;
+    if (data.stream.refused && data.rows.count === 0) return <p class="fault" role="alert">{data.stream.refused} <a href="/runs">All runs</a></p>;
+    if (at.page === "task") return <TaskPage key={at.task} data={data} place={at} writes={me.writes} now={now} />;
+    return <RunPage key={data.id} data={data} row={feed.rows.get(at.run)} place={at} writes={me.writes} now={now} />;
   }
 
-  private pause(paused: boolean): void {
-    this.set(() => {
-      this.frozen = paused ? [...this.rows.shown] : null;
-      this.frozenAt = this.rows.count;
-    });
+  /** changed tells a person of new decisions, and of the end of a run. */
+  private changed(rows: Row[], needs: Need[] | null): void {
+    for (const r of rows) {
+      if (r.ended && this.ended.get(r.id) === 0) this.tell("The run has ended", `${r.state}: ${r.goal}`, runPath(r.id), "end " + r.id);
+      this.ended.set(r.id, r.ended ?? 0);
+    }
+    if (!needs) return;
+    this.answers.there(needs);
+    const now = new Set(needs.map(keyOf));
+    const fresh = this.known ? needs.filter((n) => !this.known!.has(keyOf(n))) : [];
+    this.known = now;
+    if (fresh.length === 1) this.tell("Needs you", fresh[0].text, needPath(fresh[0].run, fresh[0].id), "need " + fresh[0].run);
+    if (fresh.length > 1) this.tell("Needs you", `${fresh.length} new decisions, first: ${fresh[0].text}`, runPath(fresh[0].run), "need " + fresh[0].run);
   }
 
-  private setFollow(follow: boolean): void {
-    if (follow) this.frozen = null;
-    this.set(() => (this.follow = follow));
+  private alarmed(): void {
+    const alarm = this.data?.view.alarm ?? "";
+    if (alarm && !this.alarm) this.tell("Alarm", alarm, runPath(this.data!.id), "alarm " + this.data!.id);
+    this.alarm = alarm;
   }
 
-  /** open fetches the event of a row in full. */
-  private async open(r: Row | null): Promise<void> {
-    if (!r || r.pos === this.detail?.pos) return this.set(() => (this.detail = null));
-    this.set(() => (this.detail = { pos: r.pos, id: "", text: "…" }));
-    const text = await whole(this.run, r.pos);
-    if (this.detail?.pos === r.pos) this.set(() => (this.detail = { pos: r.pos, id: "", text }));
-  }
-}
-
-async function whole(run: string, pos: number): Promise<string> {
-  try {
-    const answer = await fetch(`/api/v1/runs/${run}/batch?pos=${pos}`);
-    if (!answer.ok) return `${answer.status}: ${await answer.text()}`;
-    return JSON.stringify(await answer.json(), null, 2);
-  } catch (err) {
-    return `The event could not be read: ${String(err)}`;
+  private tell(title: string, text: string, path: string, tag: string): void {
+    this.told = `${title}: ${text}`;
+    notify(title, text, path, tag);
   }
 }
 
 async function main(root: HTMLElement): Promise<void> {
   try {
-    new App(root, await about()).start();
-  } catch {
-    root.textContent = "The dashboard does not answer; trying again.";
-    setTimeout(() => void main(root), 1000);
+    new App(root, await get<Me>("/me")).start();
+  } catch (err) {
+    const refused = err instanceof Refused;
+    root.textContent = refused ? words(err) : "The dashboard does not answer; trying again.";
+    if (!refused) setTimeout(() => void main(root), 1000);
   }
 }
 
+addEventListener("unhandledrejection", (e) => say(words(e.reason), true));
 void main(document.getElementById("app")!);

@@ -1,24 +1,24 @@
 import { h, type ComponentChild } from "preact";
-import type { Agent, Phase, View } from "./messages";
-import type { Link } from "./stream";
+import { act, label } from "./acts";
+import { visible } from "./foreign";
+import type { Row, Task, View, Way } from "./messages";
+import { Word } from "./word";
 import { plural, span, tokens } from "./words";
 
-const links: Record<Link, string> = { connecting: "reconnecting", live: "live", lost: "no connection" };
+interface Props { id: string; view: View; row?: Row; tasks: Task[]; writes: boolean; now: number }
 
-export function Head(p: { id: string; view: View; link: Link; now: number }): ComponentChild {
-  const { id, view, link } = p;
+/** Head is what the run is, how it stands, and what a person may have it do. */
+export function Head(p: Props): ComponentChild {
+  const { id, view, row } = p;
   const end = view.ended || Math.max(p.now, view.last);
   const waited = view.waited + (view.wait ? end - view.last : 0);
   return (
     <header class="head">
       <div class="title">
-        <img class="mark" src="/icon.svg" alt="" />
-        <h1>Divisi</h1>
+        <h1 class="goal" title={view.goal}>{visible(view.goal || row?.goal || "Waiting for the run's first event.")}</h1>
+        <Word state={stateOf(view, row)} />
         <code class="id" title="The run's id">{id}</code>
-        <Word state={view.wait ? "waiting" : view.state || "waiting"} />
-        <span class={`link ${link}`} title="The page's connection to the log">{links[link]}</span>
       </div>
-      <p class="goal" title={view.goal}>{view.goal || "Waiting for the run's first event."}</p>
       <dl class="facts">
         <Fact name="time" value={view.created ? span(end - view.created - waited) : "0s"} />
         <Fact name="tokens" value={tokens(view.tokens) + (view.budget ? ` of ${tokens(view.budget)}` : "")}
@@ -27,73 +27,62 @@ export function Head(p: { id: string; view: View; link: Link; now: number }): Co
         <Fact name="base" value={(view.branch ? view.branch + " " : "") + view.base.slice(0, 9)} hint={view.repo} />
         {view.ref && <Fact name="result" value={view.ref.replace("refs/heads/", "") + (view.unverified ? " (unverified)" : "")} hint={`${view.ref} at ${view.published}`} />}
       </dl>
-      {view.reason && <p class={`why ${view.ended ? view.state : ""}`}>{view.state}: {view.reason}</p>}
-      {view.wait && <p class="why notice">waiting for {view.wait}</p>}
-      {view.unverified && <p class="why unverified">unverified: nothing that lands is proven: {view.unverified}</p>}
-      {view.notices?.map((n) => <p class="why notice">{n}</p>)}
+      {p.writes && <Acts {...p} />}
+      <Says view={view} row={row} />
     </header>
   );
 }
 
+function Says(p: { view: View; row?: Row }): ComponentChild {
+  const { view, row } = p;
+  return (
+    <div class="says">
+      {view.alarm && <p class="why alarm" role="alert">{visible(view.alarm)}</p>}
+      {row?.problem && <p class="why alarm">{visible(row.problem)}</p>}
+      {view.line && <p class="why stopped">the line is stopped: {visible(view.line)}</p>}
+      {view.reason && <p class={`why ${view.ended ? view.state : ""}`}>{view.state}: {visible(view.reason)}</p>}
+      {view.wait && <p class="why notice">waiting for {visible(view.wait)}</p>}
+      {view.unverified && <p class="why unverified">unverified: nothing that lands is proven: {visible(view.unverified)}</p>}
+      {view.notices?.map((n) => <p class="why notice">{visible(n)}</p>)}
+    </div>
+  );
+}
+
 function Fact(p: { name: string; value: string; hint?: string }): ComponentChild {
-  return <div title={p.hint}><dt>{p.name}</dt><dd>{p.value}</dd></div>;
+  return <div title={p.hint}><dt>{p.name}</dt><dd>{visible(p.value)}</dd></div>;
 }
 
-/** Word shows a state as a coloured word. */
-export function Word(p: { state: string }): ComponentChild {
-  return <span class={`word ${p.state}`}>{p.state}</span>;
+/** stateOf is the word for how the run stands: its row knows of a pause, and of a process that is gone. */
+function stateOf(view: View, row?: Row): string {
+  if (view.wait) return "waiting";
+  return row && ["paused", "killed", "damaged"].includes(row.state) ? row.state : view.state || row?.state || "waiting";
 }
 
-export function Phases(p: { phases: Phase[] }): ComponentChild {
-  return <ol class="phases" aria-label="Phases">{p.phases.map((ph) => <Bar key={ph.name} phase={ph} />)}</ol>;
+const order = ["resume", "pause", "start_line", "stop_line", "send", "retry", "publish", "cancel"];
+
+/** verbsOf are what a person may have the run do: what fits its state, and what the server names. */
+function verbsOf(p: Props): string[] {
+  const { view, row, tasks } = p;
+  const state = stateOf(view, row);
+  const over = ["done", "parked", "cancelled", "damaged"].includes(state);
+  const rests = ["paused", "stopped", "killed"].includes(state) || (!over && !!row && !row.active);
+  const own: string[] = [];
+  if (rests) own.push("resume");
+  if (!over && !rests && view.state) own.push("pause", view.line ? "start_line" : "stop_line");
+  if (!over && !rests && tasks.some((t) => t.role === "master")) own.push("send");
+  if (!over && view.state) own.push("cancel");
+  if (tasks.some((t) => t.state === "parked")) own.push("retry");
+  const named = (view.ways ?? row?.ways ?? []).filter((w: Way) => !w.task).map((w) => w.verb);
+  return order.filter((v) => own.includes(v) || named.includes(v));
 }
 
-function Bar(p: { phase: Phase }): ComponentChild {
-  const { name, state, good, bad, part, total, note } = p.phase;
-  const share = (n: number) => ({ width: `${total ? (100 * n) / total : 0}%` });
+function Acts(p: Props): ComponentChild {
+  const text = (v: string) => (v === "retry" ? "Retry parked" : v === "send" ? "Message the master" : label(v));
   return (
-    <li class={`phase ${state}`}>
-      <div class="name"><b>{name}</b><span class="said">{state}</span></div>
-      <div class="bar" role="progressbar" aria-label={name} aria-valuemin={0} aria-valuemax={total} aria-valuenow={good + bad}>
-        <i class="good" style={share(good)} /><i class="bad" style={share(bad)} /><i class="part" style={share(part)} />
-      </div>
-      <div class="short">{total ? `${good + bad}/${total}` : ""}</div>
-      <div class="sum"><span><b>{good}</b>{total ? ` of ${total}` : ""} {note}</span>{bad > 0 && <em>{bad} {name === "Final gates" ? "red" : "parked"}</em>}</div>
-    </li>
+    <div class="acts" role="group" aria-label="What the run is to do">
+      {verbsOf(p).map((v) => (
+        <button type="button" key={v} class={`act ${v === "cancel" ? "destroys" : ""}`} onClick={() => act({ run: p.id, verb: v })}>{text(v)}</button>
+      ))}
+    </div>
   );
-}
-
-export function Agents(p: { agents: Agent[]; now: number; pick: (task: string) => void; over: boolean }): ComponentChild {
-  const list = p.agents;
-  return (
-    <section class="panel agents" aria-label="Agents at work">
-      <h2>Agents at work <small>{list.filter((a) => !a.waits).length}</small></h2>
-      <div class="scroll">
-        {list.length === 0 && <p class="empty">{p.over ? "The run has ended." : "No agent is at work."}</p>}
-        {list.map((a) => (
-          <button type="button" class="agent" key={a.id} onClick={() => p.pick(a.task)} title={hint(a)}>
-            <span class={`role ${a.role}`}>{a.role || "agent"}</span>
-            <span class="who">{a.id.replace(/^--/, "")}</span>
-            <span class="doing">{standing(a) + (a.doing || "thinking")}</span>
-            <span class="spent">{a.tokens ? tokens(a.tokens) : ""}</span>
-            <span class="for">{span(p.now - a.since)}</span>
-          </button>
-        ))}
-      </div>
-    </section>
-  );
-}
-
-/** standing sums up an agent's own plan. */
-function standing(a: Agent): string {
-  const steps = a.steps ?? [];
-  if (steps.length === 0) return "";
-  const now = steps.find((s) => s.state === "doing")?.text;
-  return `${steps.filter((s) => s.state === "done").length}/${steps.length}${now ? ` ${now}` : ""} · `;
-}
-
-function hint(a: Agent): string {
-  const again = a.delivery > 1 ? `, delivery ${a.delivery}` : "";
-  return `${a.id} on ${a.worker || "a worker"}${again}: ${plural(a.turns, "turn")}, ${tokens(a.tokens)} tokens` +
-    (a.steps ?? []).map((s) => `\n${s.state}: ${s.text}`).join("");
 }

@@ -12,6 +12,9 @@ interface Props<T> {
   follow?: boolean;
   onFollow?: (follow: boolean) => void;
   empty: string;
+  /** show is the number of an item to bring into view, each time that shown changes. */
+  show?: number;
+  shown?: unknown;
 }
 
 interface Seen { top: number; height: number; row: number }
@@ -30,10 +33,20 @@ export class List<T> extends Component<Props<T>, Seen> {
     this.watch = new ResizeObserver(() => this.measure());
     if (this.box) this.watch.observe(this.box);
     this.measure();
+    this.bring();
   }
 
-  componentDidUpdate(): void {
+  componentDidUpdate(was: Props<T>): void {
     if (this.moved()) this.stick();
+    if (was.shown !== this.props.shown) this.bring();
+  }
+
+  /** bring scrolls to the item that is to be shown. */
+  private bring(): void {
+    const { show = -1 } = this.props;
+    if (!this.box || show < 0) return;
+    this.box.scrollTop = Math.max(0, (show + 0.5) * this.state.row - this.box.clientHeight / 2);
+    this.measure();
   }
 
   componentWillUnmount(): void {
@@ -82,7 +95,7 @@ export class List<T> extends Component<Props<T>, Seen> {
     const first = Math.max(0, Math.min(follow ? end : Math.floor(this.state.top / row), end) - spare);
     const rows = items.slice(first, first + fit + 2 * spare);
     return (
-      <div class="list" role={role} aria-label={label} tabIndex={0} ref={(e: HTMLElement | null) => void (this.box = e)}
+      <div class="list" role={role} aria-live="off" aria-label={label} tabIndex={0} data-list ref={(e: HTMLElement | null) => void (this.box = e)}
         onScroll={() => this.scrolled()}>
         {items.length === 0 && <p class="empty">{empty}</p>}
         <div class="all" style={{ height: `calc(var(${rowVar}) * ${items.length} * 1px)` }}>

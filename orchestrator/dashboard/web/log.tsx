@@ -1,89 +1,145 @@
-import { Fragment, h, type ComponentChild } from "preact";
+import { Component, h, type ComponentChild } from "preact";
+import { Keys } from "./keys";
 import { List } from "./list";
-import { kinds } from "./messages";
-import type { Filter, Row, Rows } from "./rows";
-import { clock, count } from "./words";
+import { LogEntry, textOf } from "./logentry";
+import { put } from "./place";
+import { toggled } from "./query";
+import type { Entry } from "./rows";
+import type { RunData } from "./rundata";
+import type { Item } from "./shown";
+import { Tools } from "./tools";
+import { count } from "./words";
+import { Whole } from "./whole";
 
-export interface Detail { pos: number; id: string; text: string }
+interface Props { data: RunData; line: number; writes?: boolean }
+interface State { follow: boolean; jump: number; at: number }
 
-interface Props {
-  rows: Rows;
-  shown: Row[];
-  waiting: number;
-  paused: boolean;
-  follow: boolean;
-  detail: Detail | null;
-  onFilter: (f: Partial<Filter>) => void;
-  onPause: (paused: boolean) => void;
-  onFollow: (follow: boolean) => void;
-  onDetail: (r: Row | null) => void;
+/** Log shows the run's log: filtered, folded, and at its end where a person follows it. */
+export class Log extends Component<Props, State> {
+  state: State = { follow: !this.props.line, jump: 0, at: -1 };
+  /** What had matched when a person left the end, to count what is new since. */
+  private left = 0;
+  private wanted = this.props.line;
+  private timer?: number;
+
+  componentDidMount(): void {
+    this.find();
+  }
+
+  componentDidUpdate(was: Props): void {
+    if (was.line !== this.props.line) this.wanted = this.props.line;
+    this.find();
+  }
+
+  /** find shows the line that the address names, as soon as it has come; one that the filter hides with its neighbours. */
+  private find(): void {
+    const { data } = this.props;
+    if (!this.wanted || data.lastPos() < this.wanted) return;
+    const pos = this.wanted;
+    this.wanted = 0;
+    if (data.shown.items.some((i) => i.entry.pos === pos)) return this.jump(pos);
+    const entry = data.rows.all.find((e) => e.pos === pos);
+    if (!entry) return;
+    data.shown.beside(entry.n);
+    this.jump(pos);
+  }
+
+  private jump(pos: number): void {
+    const at = this.props.data.shown.items.findIndex((i) => i.entry.pos === pos);
+    this.left = this.props.data.shown.matched;
+    this.setState({ follow: false, jump: this.state.jump + 1, at });
+  }
+
+  private follow(follow: boolean): void {
+    this.left = this.props.data.shown.matched;
+    this.setState({ follow });
+  }
+
+  private look(text: string): void {
+    this.props.data.shown.look(text);
+    this.follow(true);
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => put({ q: text, line: "" }), 250);
+  }
+
+  private open(e: Entry | null): void {
+    put({ line: e && e.pos !== this.props.line ? String(e.pos) : "" });
+    this.wanted = 0;
+  }
+
+  /** beside shows what stood around a hit, or goes back to the filter. */
+  private beside(e: Entry | null): void {
+    this.props.data.shown.beside(e?.n ?? -1);
+    if (e) this.jump(e.pos);
+    else this.follow(true);
+  }
+
+  private step(by: number): void {
+    const { items } = this.props.data.shown;
+    const now = items.findIndex((i) => i.entry.pos === this.props.line);
+    const to = items[now < 0 ? items.length - 1 : now + by];
+    if (!to) return;
+    put({ line: String(to.entry.pos) });
+    this.wanted = to.entry.pos;
+  }
+
+  /** problem goes to the first bad line of what is shown. */
+  private problem(): void {
+    const first = this.props.data.shown.items.find((i) => i.entry.level === "bad");
+    if (first) {
+      this.wanted = first.entry.pos;
+      put({ line: String(first.entry.pos) });
+    }
+  }
+
+  render(): ComponentChild {
+    const { data, line } = this.props;
+    const { shown, rows } = data;
+    const { follow, jump, at } = this.state;
+    const fresh = shown.matched - this.left;
+    const picked = line ? shown.items.find((i) => i.entry.pos === line)?.entry : undefined;
+    return (
+      <section class="panel log" aria-label="Log">
+        <h2>Log <small class="counts">{this.sum()}</small></h2>
+        <Tools data={data} onText={(t) => this.look(t)} onDownload={() => download(data.id, shown.items)} onCopy={() => copy(shown.items)} />
+        {shown.near >= 0 && <p class="near">The lines around one, whatever the filter says. <button type="button" class="more" onClick={() => this.beside(null)}>Back to the filter</button></p>}
+        <div class="stage">
+          <List items={shown.items} rowVar="--log-row" keyOf={(i) => i.entry.n} label="Log" role="log" follow={follow && shown.near < 0}
+            onFollow={(f) => shown.near < 0 && this.follow(f)} show={at} shown={jump} empty={rows.count ? "No event matches the filter." : "No events yet."}
+            draw={(i) => <LogEntry item={i} words={shown.filter.words} picked={i.entry.pos === line} open={(e) => this.open(e)} />} />
+          {!follow && shown.near < 0 && shown.items.length > 0 && (
+            <button type="button" class="newest" onClick={() => this.follow(true)}>↓ {fresh > 0 ? `${count(fresh)} new` : "newest"}</button>
+          )}
+        </div>
+        {line > 0 && <Whole run={data.id} pos={line} entry={picked} filtered={shown.active() || shown.near >= 0}
+          beside={() => { const e = picked ?? rows.all.find((x) => x.pos === line); if (e) this.beside(e); }} close={() => this.open(null)} />}
+        <Keys list={[
+          { keys: "p", help: "problems of the log only", press: () => this.look(toggled(shown.text, "level:problems")) },
+          { keys: "e", help: "first error of the log", press: () => this.problem() },
+          { keys: "f", help: "newest line of the log", press: () => this.follow(true) },
+          { keys: "JK", show: "J K", help: "next and previous line of the log", press: (k) => this.step(k === "J" ? 1 : -1) },
+          ...(line > 0 ? [{ keys: "␛", show: "Esc", help: "close the line", press: () => this.open(null) }] : []),
+        ]} />
+      </section>
+    );
+  }
+
+  private sum(): string {
+    const { rows, shown } = this.props.data;
+    const all = `${count(rows.count)} events`;
+    const some = shown.active() ? `${count(shown.matched)} of ${all}` : all;
+    return rows.forgotten ? `${some} (the page keeps the newest ${count(rows.all.length)})` : some;
+  }
 }
 
-export function Log(p: Props): ComponentChild {
-  return (
-    <section class="panel log" aria-label="Log">
-      <h2>Log <small class="counts">{sum(p)}</small></h2>
-      <Tools {...p} />
-      <div class="stage">
-        <List items={p.shown} rowVar="--log-row" keyOf={(r) => r.n} label="Log" role="log" follow={p.follow}
-          onFollow={p.onFollow} empty={p.rows.count ? "No event matches the filter." : "No events yet."}
-          draw={(r) => <Entry row={r} picked={p.detail?.pos === r.pos} open={p.onDetail} />} />
-        {!p.follow && p.shown.length > 0 && (
-          <button type="button" class="newest" onClick={() => p.onFollow(true)}>↓ newest</button>
-        )}
-      </div>
-      {p.detail && <Whole detail={p.detail} close={() => p.onDetail(null)} />}
-    </section>
-  );
+function copy(items: Item[]): Promise<void> {
+  return navigator.clipboard.writeText(items.map(textOf).join("\n") + "\n");
 }
 
-function sum(p: Props): string {
-  const all = `${count(p.rows.count)} events`;
-  const some = p.rows.active() ? `${count(p.rows.shown.length)} of ${all}` : all;
-  return p.rows.forgotten ? `${some} (the page keeps the newest ${count(p.rows.all.length)})` : some;
-}
-
-function Tools(p: Props): ComponentChild {
-  const f = p.rows.filter;
-  const value = (e: Event) => (e.target as HTMLInputElement).value;
-  return (
-    <div class="tools" role="search">
-      <input type="search" name="text" placeholder="Filter text" aria-label="Filter by text" value={f.text}
-        onInput={(e: Event) => p.onFilter({ text: value(e) })} />
-      <select name="kind" aria-label="Filter by kind" value={f.kind} onChange={(e: Event) => p.onFilter({ kind: value(e) })}>
-        <option value="">all kinds</option>
-        <option value="problems">problems ({count(p.rows.problems)})</option>
-        {kinds.map((k) => <option value={k}>{k} ({count(p.rows.byKind.get(k) ?? 0)})</option>)}
-      </select>
-      <input type="search" name="task" placeholder="Task" aria-label="Filter by task" value={f.task}
-        onInput={(e: Event) => p.onFilter({ task: value(e) })} />
-      <button type="button" class="pause" aria-pressed={p.paused} onClick={() => p.onPause(!p.paused)}>
-        {p.paused ? <Fragment>Go on{p.waiting > 0 && ` (${count(p.waiting)} new)`}</Fragment> : "Pause"}
-      </button>
-      {p.rows.active() && (
-        <button type="button" class="clear" onClick={() => p.onFilter({ text: "", kind: "", task: "" })}>Clear</button>
-      )}
-    </div>
-  );
-}
-
-function Entry(p: { row: Row; picked: boolean; open: (r: Row) => void }): ComponentChild {
-  const r = p.row;
-  return (
-    <button type="button" class={`cols entry ${r.level} ${p.picked ? "picked" : ""}`} data-pos={r.pos} onClick={() => p.open(r)}>
-      <time>{clock(r.time)}</time>
-      <span class={`kind ${r.kind}`}>{r.kind}</span>
-      <span class="of">{(r.agent || r.task || "conductor").replace(/^--/, "")}</span>
-      <span class="text">{r.text}</span>
-    </button>
-  );
-}
-
-function Whole(p: { detail: Detail; close: () => void }): ComponentChild {
-  return (
-    <aside class="whole" aria-label="The event in full">
-      <div class="bar-of"><b>Event at {p.detail.pos}</b><button type="button" onClick={p.close}>Close</button></div>
-      <pre>{p.detail.text}</pre>
-    </aside>
-  );
+function download(run: string, items: Item[]): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([items.map(textOf).join("\n") + "\n"], { type: "text/plain" }));
+  link.download = `${run}.log.txt`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }

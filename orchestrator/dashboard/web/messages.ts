@@ -1,12 +1,98 @@
-// What the server sends: views of the run and lines of its log, as orchestrator/dashboard/view.go and frame.go write them. Times
-// are in unix milliseconds.
+// What the server sends, as docs/dashboard.md has it. Times are in unix milliseconds; 0 means not yet.
 
-export const kinds = [
-  "run", "plan", "task", "landing", "request", "answer", "started", "progress", "turn", "tool", "receipt", "result", "error", "usage", "brief",
-  "user", "steering", "control", "compaction", "calls", "unreadable",
-];
+export interface Me { name: string; role: string; writes: boolean; version: string; run: string }
 
-export interface Line { id: string; time: number; kind: string; task?: string; agent?: string; role?: string; text: string; level: string }
+/** Way is what a person may do next, also as a command line; without a verb it is only a command. */
+export interface Way { verb: string; task?: string; command: string; why: string }
+
+export interface Row {
+  id: string;
+  gone?: boolean;
+  state: string;
+  reason?: string;
+  goal: string;
+  repo: string;
+  created: number;
+  ended: number;
+  last: number;
+  tokens: number;
+  budget?: number;
+  tasks: number;
+  ended_tasks: number;
+  landed: number;
+  parked: number;
+  wait?: string;
+  line?: string;
+  decisions: number;
+  active: boolean;
+  problem?: string;
+  ways?: Way[];
+}
+
+export interface Option { name: string; does: string; needs_text?: boolean }
+
+/** Need is a decision that is open. */
+export interface Need {
+  run: string;
+  id: string;
+  kind: string;
+  about?: string;
+  attempt?: number;
+  text: string;
+  blocks: number;
+  alike?: string;
+  suggests?: string;
+  decider?: string;
+  why?: string;
+  since: number;
+  options: Option[];
+  choices?: string[];
+  tasks?: string[];
+  files?: string[];
+  evidence?: string[];
+}
+
+export interface Patch { task: string; files?: string[]; diff?: string; fault?: string }
+
+export interface PlanTask {
+  id: string;
+  title?: string;
+  role: string;
+  brief: string;
+  constraints?: string[];
+  files?: string[];
+  depends_on?: string[];
+  change_set?: string;
+  shard_of?: string;
+}
+
+export interface Plan {
+  goal?: string;
+  decision_record?: string;
+  constraints?: string[];
+  tasks?: PlanTask[];
+  notes?: string[];
+  overlaps?: { a: string; b: string; path: string }[];
+  ceiling?: number;
+}
+
+/** Whole is a decision with what it is about. */
+export interface Whole extends Need { patches?: Patch[]; plan?: Plan }
+
+export interface Outcome { outcome?: string; started?: boolean; error?: string }
+
+export interface Line {
+  id: string;
+  time: number;
+  kind: string;
+  task?: string;
+  agent?: string;
+  role?: string;
+  text: string;
+  level: string;
+  /** fold marks a line that says nothing to a person by itself. */
+  fold?: boolean;
+}
 
 export interface Task {
   id: string;
@@ -20,6 +106,12 @@ export interface Task {
   added: number;
   deleted: number;
   tokens: number;
+  /** template is the rule that a task is a shard of. */
+  template?: string;
+  /** why is the reason that a pending task does not run. */
+  why?: string;
+  landed?: number;
+  patch?: boolean;
 }
 
 /** Step is one item of the plan that an agent keeps. */
@@ -37,9 +129,34 @@ export interface Agent {
   turns: number;
   tokens: number;
   since: number;
+  last?: number;
 }
 
-export interface Phase { name: string; state: string; good: number; bad: number; part: number; total: number; note: string }
+export interface Phase {
+  name: string;
+  state: string;
+  good: number;
+  bad: number;
+  part: number;
+  total: number;
+  note: string;
+  ms?: number;
+  tokens?: number;
+}
+
+export interface Batch { batch: number; tasks?: string[]; set?: string; since: number; search?: string }
+
+export interface Queue {
+  waiting?: string[];
+  waiting_count?: number;
+  limit?: number;
+  testing?: Batch[];
+  /** idle is why no batch is made of those that wait. */
+  idle?: string;
+  suspects?: string[];
+  gate_runs?: number;
+  gate_runs_one_by_one?: number;
+}
 
 export interface View {
   state: string;
@@ -66,4 +183,65 @@ export interface View {
   agents: Agent[];
   /** tasks are those whose rows changed since the last view; the first view has all. */
   tasks: Task[];
+  line?: string;
+  alarm?: string;
+  ways?: Way[];
+  workers?: { name: string; agents: number; since: number }[];
+  queue?: Queue;
+  series?: [number, number, number][];
+  projected?: number;
+  flaky?: { gate: string; names?: string[] }[];
+}
+
+export interface Receipt { gate: string; verdict: string; duration_ms?: number }
+
+export interface Attempt {
+  n: number;
+  role: string;
+  worker?: string;
+  model?: string;
+  began: number;
+  ended: number;
+  status?: string;
+  error?: { class?: string; message?: string };
+  summary?: string;
+  findings?: string[];
+  deviations?: string[];
+  files?: string[];
+  added?: number;
+  deleted?: number;
+  tokens?: number;
+  turns?: number;
+  doubts?: unknown[];
+  receipts?: Receipt[];
+}
+
+export interface TaskPage {
+  task: {
+    id: string; title?: string; role: string; brief?: string; constraints?: string[]; files?: string[]; depends?: string[];
+    state: string; reason?: string;
+  };
+  attempts?: Attempt[];
+  ways?: Way[];
+}
+
+export interface GateRun {
+  gate: string;
+  verdict: string;
+  exit_code?: number;
+  batch?: number;
+  with?: string[];
+  failures?: string[];
+  output?: string;
+  lost?: string;
+  alone?: boolean;
+}
+
+export interface TaskLog {
+  status?: string;
+  reason?: string;
+  rejected?: string;
+  printed?: string;
+  run_gates?: { turn: number; red?: string[]; output?: string }[];
+  gates?: GateRun[];
 }

@@ -1,3 +1,5 @@
+import { at, get, Refused, root, words } from "./api";
+
 export type Link = "connecting" | "live" | "lost";
 
 /**
@@ -6,11 +8,14 @@ export type Link = "connecting" | "live" | "lost";
  */
 export class Stream {
   link: Link = "connecting";
+  /** refused is why the server does not show the run. */
+  refused = "";
   received = 0;
   repeats = 0;
   connections = 0;
   private source?: EventSource;
   private again = 0;
+  private timer?: number;
   private readonly run: string;
   private readonly take: (pos: number, data: string) => void;
   private readonly show: (data: string) => void;
@@ -25,7 +30,7 @@ export class Stream {
 
   open(): void {
     this.source?.close();
-    const source = new EventSource(`/api/v1/runs/${this.run}/events?after=${this.received}`);
+    const source = new EventSource(`${root}${at("runs", this.run, "events")}?after=${this.received}`);
     source.onopen = () => {
       this.connections++;
       this.again = 0;
@@ -35,6 +40,12 @@ export class Stream {
     source.addEventListener("view", (m) => this.show(m.data));
     source.onerror = () => this.failed(source);
     this.source = source;
+  }
+
+  close(): void {
+    this.source?.close();
+    this.source = undefined;
+    clearTimeout(this.timer);
   }
 
   private message(m: MessageEvent<string>): void {
@@ -48,20 +59,27 @@ export class Stream {
   }
 
   private failed(source: EventSource): void {
+    if (source !== this.source) return;
     if (source.readyState !== EventSource.CLOSED) return this.say("connecting");
     this.say("lost");
-    this.again = Math.min(this.again + 1, 10);
-    setTimeout(() => void this.retry(), 300 * this.again);
+    this.later();
   }
 
-  /** retry opens a new connection, unless another run is shown at this address by now. */
+  private later(): void {
+    this.again = Math.min(this.again + 1, 10);
+    this.timer = setTimeout(() => void this.retry(), 300 * this.again);
+  }
+
+  /** retry opens a new connection, unless the server says that there is no such run. */
   private async retry(): Promise<void> {
     try {
-      if ((await about()) !== this.run) location.reload();
-      else this.open();
-    } catch {
-      this.again = Math.min(this.again + 1, 10);
-      setTimeout(() => void this.retry(), 300 * this.again);
+      await get(at("runs", this.run));
+      this.refused = "";
+      if (this.source) this.open();
+    } catch (err) {
+      if (err instanceof Refused) this.refused = words(err);
+      if (this.source) this.later();
+      this.changed();
     }
   }
 
@@ -69,11 +87,4 @@ export class Stream {
     this.link = link;
     this.changed();
   }
-}
-
-/** about asks with which run the page begins. */
-export async function about(): Promise<string> {
-  const answer = await fetch("/api/v1/me");
-  if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
-  return ((await answer.json()) as { run: string }).run;
 }

@@ -1,0 +1,128 @@
+import { at, post, Refused, words } from "./api";
+import { ask } from "./frame";
+import { keep, kept } from "./keep";
+import type { Need, Outcome } from "./messages";
+import { say } from "./toast";
+
+export interface Answer { option: string; text: string; task?: string }
+export interface Draft { text: string; armed: string; task: string }
+interface Waiting { needs: Need[]; answer: Answer; due: number; timer: number }
+
+/** How long an answer for many can be undone before it is sent, and how long one for one can be taken back, in milliseconds. */
+const undoable = 10_000;
+const takable = 30_000;
+
+export function keyOf(n: Need): string {
+  return `${n.run} ${n.id} ${n.attempt ?? 0}`;
+}
+
+/** Answers sends what a person decided: one answer at once, one for many alike after a time in which it can be undone. */
+export class Answers {
+  waiting: Waiting[] = [];
+  /** faults are why an answer was refused, by decision. */
+  readonly faults = new Map<string, string>();
+  private readonly sent = new Set<string>();
+  private readonly drafts = new Map<string, Draft>();
+  private snoozed = kept<Record<string, number>>("snoozed", {});
+
+  constructor() {
+    addEventListener("pagehide", () => this.flush(true));
+  }
+
+  /** open are the decisions that still wait for a person here. */
+  open(needs: Need[]): Need[] {
+    const held = new Set(this.waiting.flatMap((w) => w.needs.map(keyOf)));
+    const now = Date.now();
+    return needs.filter((n) => {
+      const key = keyOf(n);
+      return !held.has(key) && !this.sent.has(key) && !((this.snoozed[key] ?? 0) > now);
+    });
+  }
+
+  snooze(n: Need, ms: number): void {
+    const now = Date.now();
+    const rest = Object.entries(this.snoozed).filter(([, until]) => until > now);
+    this.snoozed = { ...Object.fromEntries(rest), [keyOf(n)]: now + ms };
+    keep("snoozed", this.snoozed);
+    setTimeout(ask, ms + 100);
+    ask();
+  }
+
+  asleep(needs: Need[]): Need[] {
+    const now = Date.now();
+    return needs.filter((n) => (this.snoozed[keyOf(n)] ?? 0) > now);
+  }
+
+  wake(): void {
+    this.snoozed = {};
+    keep("snoozed", {});
+    ask();
+  }
+
+  draft(n: Need): Draft {
+    const key = keyOf(n);
+    if (!this.drafts.has(key)) this.drafts.set(key, { text: "", armed: "", task: "" });
+    return this.drafts.get(key)!;
+  }
+
+  answer(needs: Need[], answer: Answer): void {
+    if (needs.length === 1) return void this.send(needs[0], answer);
+    const w: Waiting = { needs, answer, due: Date.now() + undoable, timer: 0 };
+    w.timer = setTimeout(() => this.pass(w), undoable);
+    this.waiting.push(w);
+    ask();
+  }
+
+  undo(w: Waiting): void {
+    clearTimeout(w.timer);
+    this.waiting = this.waiting.filter((x) => x !== w);
+    ask();
+  }
+
+  pass(w: Waiting, keepalive = false): void {
+    this.undo(w);
+    for (const n of w.needs) void this.send(n, w.answer, keepalive, true);
+    say(`${w.answer.option}: sent for ${w.needs.length} decisions`);
+  }
+
+  flush(keepalive: boolean): void {
+    for (const w of [...this.waiting]) this.pass(w, keepalive);
+  }
+
+  private async send(n: Need, a: Answer, keepalive = false, quiet = false): Promise<void> {
+    const key = keyOf(n);
+    this.sent.add(key);
+    this.faults.delete(key);
+    ask();
+    try {
+      const body = { attempt: n.attempt ?? 0, option: a.option, text: a.text, task: a.task ?? "" };
+      const got = await post<Outcome>(at("runs", n.run, "decisions", n.id), body, keepalive);
+      this.drafts.delete(key);
+      const began = got.started ? " A process was started for it; it goes on without this page." : "";
+      if (got.error) say(got.error, true);
+      else if (!quiet) say(`${got.outcome ?? a.option}.${began}`, false, { label: "Take back", press: () => void this.back(n) }, takable);
+    } catch (err) {
+      this.sent.delete(key);
+      this.faults.set(key, err instanceof Refused && err.status === 409 ? `It does not fit any more: ${words(err)}` : words(err));
+      if (quiet) say(`${n.text}: ${words(err)}`, true);
+    }
+    ask();
+  }
+
+  private async back(n: Need): Promise<void> {
+    try {
+      const got = await post<Outcome>(at("runs", n.run, "decisions", n.id, "back"), {});
+      this.sent.delete(keyOf(n));
+      say(got.outcome ?? "It is open again.");
+    } catch (err) {
+      say(words(err), true);
+    }
+  }
+
+  /** there forgets what was sent for decisions that are closed by now, so that a decision that opens again is shown. */
+  there(needs: Need[]): void {
+    const open = new Set(needs.map(keyOf));
+    for (const key of this.sent) if (!open.has(key)) this.sent.delete(key);
+    for (const key of this.faults.keys()) if (!open.has(key)) this.faults.delete(key);
+  }
+}

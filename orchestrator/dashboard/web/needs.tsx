@@ -1,0 +1,122 @@
+import { Component, h, type ComponentChild } from "preact";
+import { type Answers, keyOf } from "./answers";
+import type { Feed } from "./feed";
+import { visible } from "./foreign";
+import { Keys } from "./keys";
+import type { Need } from "./messages";
+import { NeedCard } from "./need";
+import type { Place } from "./place";
+import { age, name, plural } from "./words";
+
+interface Props { feed: Feed; answers: Answers; place: Place; writes: boolean; now: number }
+interface State { open: boolean | null; picked: string; more: boolean }
+
+/** How many decisions are listed before a person asks for more: on the page of all runs, and on another. */
+const most = 8;
+const few = 4;
+
+/** Needs is what waits for a person, in all runs. It is the first thing on every page. */
+export class Needs extends Component<Props, State> {
+  state: State = { open: null, picked: "", more: false };
+  private card: NeedCard | null = null;
+  private box: HTMLElement | null = null;
+  private within = false;
+  private where = "";
+
+  /** needs are the decisions that are open, those of this page first; else what blocks most is on top. */
+  private needs(): Need[] {
+    const { place, feed, answers } = this.props;
+    const rank = (n: Need) => {
+      if (place.run && n.run !== place.run) return 3;
+      return (place.need && n.id !== place.need) || (place.task && n.about !== place.task) ? 1 : 0;
+    };
+    return answers.open(feed.needs).sort((a, b) => rank(a) - rank(b));
+  }
+
+  /** isOpen reports whether the list is shown: by itself where a decision belongs to the page. */
+  private isOpen(needs: Need[]): boolean {
+    const { place } = this.props;
+    if (this.state.open !== null) return this.state.open;
+    if (place.page === "run" && ["tab", "task", "line"].some((k) => place.query.has(k))) return false;
+    if (place.page === "task") return needs.some((n) => n.run === place.run && n.about === place.task);
+    return place.page === "home" || needs.some((n) => n.run === place.run);
+  }
+
+  private picked(needs: Need[]): Need | undefined {
+    return needs.find((n) => keyOf(n) === this.state.picked) ?? (this.state.picked === "-" ? undefined : needs[0]);
+  }
+
+  componentDidUpdate(): void {
+    const where = location.pathname;
+    if (where !== this.where) {
+      this.where = where;
+      if (this.state.open !== null || this.state.picked) this.setState({ open: null, picked: "" });
+    }
+    const lost = !document.activeElement || document.activeElement === document.body;
+    if (this.within && lost) this.box?.querySelector<HTMLElement>("[aria-expanded=true]")?.focus();
+    this.within = !!this.box?.contains(document.activeElement);
+  }
+
+  private next(): void {
+    const needs = this.needs();
+    if (needs.length === 0) return;
+    const open = this.isOpen(needs);
+    const i = open ? needs.findIndex((n) => n === this.picked(needs)) + 1 : 0;
+    const to = needs[i % needs.length];
+    this.setState({ open: true, picked: keyOf(to), more: this.state.more || i % needs.length >= few }, () => {
+      const head = this.box?.querySelector<HTMLElement>("[aria-expanded=true]");
+      head?.focus({ preventScroll: true });
+      head?.scrollIntoView({ block: "nearest" });
+    });
+  }
+
+  render(): ComponentChild {
+    const { feed, answers, writes, place } = this.props;
+    const needs = this.needs();
+    const asleep = answers.asleep(feed.needs).length;
+    if (needs.length === 0 && asleep === 0) return null;
+    const open = this.isOpen(needs) && needs.length > 0;
+    const shown = this.state.more ? needs : needs.slice(0, place.page === "home" ? most : few);
+    return (
+      <section class={`needs ${open ? "open" : ""}`} aria-label="Needs you" ref={(e: HTMLElement | null) => void (this.box = e)}>
+        <h2>
+          <button type="button" class="fold" aria-controls="needs" onClick={() => this.setState({ open: !open })}>
+            {open ? "▾" : "▸"} Needs you <span class="number">{needs.length}</span>
+          </button>
+          {!open && needs[0] && <span class="first">{visible(needs[0].text)}</span>}
+          {asleep > 0 && <button type="button" class="quiet" onClick={() => answers.wake()}>{asleep} snoozed: show</button>}
+        </h2>
+        {open && <ul id="needs" data-list>{shown.map((n) => this.one(n, needs))}</ul>}
+        {open && shown.length < needs.length && (
+          <button type="button" class="more" onClick={() => this.setState({ more: true })}>… {needs.length - shown.length} more</button>
+        )}
+        <Keys list={[
+          { keys: "n", help: "next decision", press: () => this.next() },
+          ...(open && writes ? [{ keys: "123456789", show: "1 … 9", help: "answer the open decision", press: (k: string) => this.card?.press(Number(k)) }] : []),
+        ]} />
+      </section>
+    );
+  }
+
+  private one(n: Need, needs: Need[]): ComponentChild {
+    const { feed, answers, writes, place } = this.props;
+    const open = this.picked(needs) === n;
+    const key = keyOf(n);
+    const alike = n.alike ? needs.filter((x) => x !== n && x.alike === n.alike) : [];
+    return (
+      <li key={key} class={`need ${open ? "open" : ""}`}>
+        <button type="button" class="need-head" data-j aria-expanded={open} onClick={() => this.setState({ picked: open ? "-" : key })}>
+          <span class="kind">{n.kind}</span>
+          <span class="text">{visible(n.text)}</span>
+          <span class="meta">
+            {n.run !== place.run && <span class="run-of">{visible(feed.rows.get(n.run)?.goal ?? name(n.run))}</span>}
+            {n.blocks > 0 && <b>{plural(n.blocks, "task")} {n.blocks === 1 ? "waits" : "wait"}</b>}
+            {n.since > 0 && <span>{age(this.props.now - n.since)}</span>}
+          </span>
+        </button>
+        {open && <NeedCard need={n} alike={alike} answers={answers} writes={writes} elsewhere={place.run !== n.run} goal={feed.rows.get(n.run)?.goal ?? ""}
+          there={(c) => void (this.card = c)} />}
+      </li>
+    );
+  }
+}

@@ -1,0 +1,34 @@
+import { h, type ComponentChild } from "preact";
+import { ask } from "./frame";
+
+interface Toast { id: number; text: string; bad: boolean; undo?: { label: string; press: () => void } }
+
+let all: Toast[] = [];
+let ids = 0;
+
+/** say tells a person what became of an act; undo, where it is given, takes it back. */
+export function say(text: string, bad = false, undo?: Toast["undo"], ms = bad ? 20_000 : 8_000): void {
+  const id = ++ids;
+  all.push({ id, text, bad, undo });
+  setTimeout(() => drop(id), ms);
+  ask();
+}
+
+function drop(id: number): void {
+  all = all.filter((t) => t.id !== id);
+  ask();
+}
+
+export function Toasts(): ComponentChild {
+  return (
+    <div class="toasts" role="status" aria-live="polite">
+      {all.map((t) => (
+        <p key={t.id} class={`toast ${t.bad ? "bad" : ""}`}>
+          <span>{t.text}</span>
+          {t.undo && <button type="button" class="act" onClick={() => { drop(t.id); t.undo!.press(); }}>{t.undo.label}</button>}
+          <button type="button" class="quiet" aria-label="Dismiss" onClick={() => drop(t.id)}>✕</button>
+        </p>
+      ))}
+    </div>
+  );
+}
