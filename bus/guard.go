@@ -48,8 +48,8 @@ type worker struct {
 	stored allowance
 }
 
-// Guard bounds the workers that are members, until stop. tell is called with the name of one that keeps to no bounds, and with what
-// a person should read.
+// Guard bounds the workers that are members, until stop. tell is called with the name of one that keeps to no bounds, and with
+// what a person should read.
 func (b *Bus) Guard(clock func() time.Time, tell func(worker, what string)) (stop func()) {
 	g := b.gate.guard
 	g.clock, g.tell = clock, tell

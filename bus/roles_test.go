@@ -146,13 +146,13 @@ func allowedCalls() map[member.Role][]string {
 			"limits own", "queued", "get", "who is there", "conductors",
 		},
 		member.Person: append([]string{"put", "cache put", "cache get", "ask a run", "host act", "host read", "ask a worker"}, reading...),
-		member.Viewer: {"host view", "queued", "who is there", "presences"},
+		member.Viewer: {"host view", "queued", "who is there", "presences", "conductors"},
 	}
 }
 
 // grantedCalls are those of a viewer who is shown what commands printed.
 func grantedCalls() []string {
-	return []string{"host read", "read", "last", "queued", "get", "who is there", "presences"}
+	return []string{"host read", "read", "last", "queued", "get", "who is there", "presences", "conductors"}
 }
 
 // answering has a bus answer what members ask.

@@ -56,9 +56,9 @@ func (r *Run) Give(ctx context.Context, task, dir string) (outcome string, notRu
 		func(ctx context.Context, a *attempt.Attempt) (*spec.Patch, error) { return a.Give(ctx, taken) })
 }
 
-// Drop takes out what tasks have landed, the newest first, each with its whole change set where it is of one: the patch that undoes
-// it lands as a task of its own. Nothing is done where one of them cannot be taken out. Where notRunning is set no process carries the
-// run out: Resume continues it.
+// Drop takes out what tasks have landed, the newest first, each with its whole change set where it is of one: the patch that
+// undoes it lands as a task of its own. Nothing is done where one of them cannot be taken out. Where notRunning is set no
+// process carries the run out: Resume continues it.
 func (r *Run) Drop(ctx context.Context, tasks []string, reason string) (outcome string, notRunning bool, err error) {
 	if err := r.here("a landed task is dropped"); err != nil {
 		return "", false, err

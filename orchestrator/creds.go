@@ -21,8 +21,8 @@ import (
 const credsSubject = "creds.ask"
 
 // TokenOptions are what a token is for: a worker, a person or a viewer, under a name that may be empty. It admits Uses members, 0
-// for one, for Life, 0 for ten minutes; workers have the Tags, and a viewer with Raw reads what commands printed. With WebSocket it
-// has that address of the server.
+// for one, for Life, 0 for ten minutes; workers have the Tags, and a viewer with Raw reads what commands printed. With WebSocket
+// it has that address of the server.
 type TokenOptions struct {
 	Role      string        `json:"role,omitempty"`
 	Name      string        `json:"name,omitempty"`

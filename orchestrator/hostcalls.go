@@ -141,7 +141,8 @@ func (a *hostAnswer) encode(ctx context.Context, b *bus.Bus, viewed bool) ([]byt
 	data, err := spec.JSON(a)
 	if err == nil && viewed {
 		if data, err = wire.Press("", data); err == nil && len(data) > bus.MaxData {
-			return spec.JSON(&hostAnswer{Error: fmt.Sprintf("the answer is too large for a viewer: %d bytes", len(data)), Usage: true})
+			why := fmt.Sprintf("the answer is too large for a viewer: %d bytes", len(data))
+			return spec.JSON(&hostAnswer{Error: why, Usage: true})
 		}
 	}
 	if err != nil || len(data) <= bus.MaxData {

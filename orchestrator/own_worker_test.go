@@ -20,7 +20,7 @@ func TestAServerBeginsWithoutAWorkerOfItsOwn(t *testing.T) {
 		mode os.FileMode
 		why  string
 	}{
-		"unknown field": {"netwrok: [a]\n", 0o600, `unknown field "netwrok"`},
+		"unknown field": {"nettwork: [a]\n", 0o600, `unknown field "nettwork"`},
 		"readable":      {"only: gates\n", 0o644, "other users can read or change it"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -35,9 +35,9 @@ type Page struct{ server *dashboard.Server }
 // NewPage checks the options and returns a page that is not served yet. An address that other machines reach is a mistake of the
 // caller: the page is not encrypted.
 func NewPage(ctx context.Context, o PageOptions) (*Page, error) {
-	d := &desk{Runs: o.Runs, begin: o.Begin, kept: map[string]dashboard.Standing{}}
+	d := &pageRuns{Runs: o.Runs, begin: o.Begin, kept: map[string]dashboard.Standing{}}
 	s, err := dashboard.New(dashboard.Options{
-		Addr: o.Addr, Runs: d, Desk: d, Version: Version(),
+		Addr: o.Addr, Runs: d, Controller: d, Version: Version(),
 		Owner:  dashboard.Visitor{Name: strings.TrimPrefix(account(), "user:"), Writes: true, Raw: true},
 		Logger: *zerolog.Ctx(ctx),
 	})
@@ -65,8 +65,8 @@ func (p *Page) Shown() bool { return p.server.Shown() }
 // Closed waits until no browser shows the page any more, or ctx ends.
 func (p *Page) Closed(ctx context.Context) { p.server.Closed(ctx) }
 
-// desk is Runs as the page uses them.
-type desk struct {
+// pageRuns is Runs as the page uses them.
+type pageRuns struct {
 	Runs
 
 	begin func(ctx context.Context, run string) error
@@ -77,7 +77,7 @@ type desk struct {
 }
 
 // Stand implements dashboard.Runs.
-func (d *desk) Stand(ctx context.Context, id string) (dashboard.Standing, error) {
+func (d *pageRuns) Stand(ctx context.Context, id string) (dashboard.Standing, error) {
 	mark, active := d.mark(ctx, id)
 	if active {
 		return dashboard.Standing{Mark: mark, Active: true}, nil
@@ -105,7 +105,7 @@ func (d *desk) Stand(ctx context.Context, id string) (dashboard.Standing, error)
 }
 
 // mark changes where a run may stand otherwise than before; active reports that a process has it.
-func (d *desk) mark(ctx context.Context, id string) (mark string, active bool) {
+func (d *pageRuns) mark(ctx context.Context, id string) (mark string, active bool) {
 	if l, here := d.Runs.(local); here {
 		dir := l.dir(ctx)
 		if bus.Locked(dir.Bus(id)) {
@@ -126,7 +126,7 @@ func (d *desk) mark(ctx context.Context, id string) (mark string, active bool) {
 }
 
 // Open implements dashboard.Runs.
-func (d *desk) Open(ctx context.Context, id string) (dashboard.Run, error) {
+func (d *pageRuns) Open(ctx context.Context, id string) (dashboard.Run, error) {
 	r, err := d.Runs.Open(ctx, id)
 	if err != nil {
 		return nil, err
@@ -156,7 +156,7 @@ func (o opened) Last(ctx context.Context) (uint64, error) {
 }
 
 // with opens a run for one thing.
-func (d *desk) with(ctx context.Context, id string, do func(*Run) error) (err error) {
+func (d *pageRuns) with(ctx context.Context, id string, do func(*Run) error) (err error) {
 	r, err := d.Runs.Open(ctx, id)
 	if err != nil {
 		return err
@@ -165,8 +165,8 @@ func (d *desk) with(ctx context.Context, id string, do func(*Run) error) (err er
 	return do(r)
 }
 
-// Decision implements dashboard.Desk.
-func (d *desk) Decision(ctx context.Context, s *run.State, of *run.Decision) (out dashboard.Decision, err error) {
+// Decision implements dashboard.Controller.
+func (d *pageRuns) Decision(ctx context.Context, s *run.State, of *run.Decision) (out dashboard.Decision, err error) {
 	err = d.with(ctx, s.Spec.Run, func(r *Run) error {
 		q, err := r.decision(ctx, s, of)
 		out = decisionShown(&q)
@@ -207,8 +207,8 @@ func decisionShown(q *Decision) dashboard.Decision {
 	return out
 }
 
-// Show implements dashboard.Desk.
-func (d *desk) Show(ctx context.Context, q dashboard.Query) (data json.RawMessage, err error) {
+// Show implements dashboard.Controller.
+func (d *pageRuns) Show(ctx context.Context, q dashboard.Query) (data json.RawMessage, err error) {
 	err = d.with(ctx, q.Run, func(r *Run) (err error) {
 		switch q.What {
 		case dashboard.ShowReport:
@@ -228,8 +228,8 @@ func (d *desk) Show(ctx context.Context, q dashboard.Query) (data json.RawMessag
 	return data, err
 }
 
-// Act implements dashboard.Desk.
-func (d *desk) Act(ctx context.Context, a dashboard.Act) (out dashboard.Outcome, err error) {
+// Act implements dashboard.Controller.
+func (d *pageRuns) Act(ctx context.Context, a dashboard.Act) (out dashboard.Outcome, err error) {
 	if a.Verb == dashboard.VerbResume {
 		return d.resume(ctx, a.Run, "the run goes on")
 	}
@@ -282,7 +282,7 @@ func act(ctx context.Context, r *Run, a *dashboard.Act) (outcome string, begins 
 }
 
 // resume has a run go on: the host of its server does it, or a process of its own.
-func (d *desk) resume(ctx context.Context, id, outcome string) (dashboard.Outcome, error) {
+func (d *pageRuns) resume(ctx context.Context, id, outcome string) (dashboard.Outcome, error) {
 	if o, remote := d.Runs.(on); remote {
 		r, err := ResumeOn(ctx, Server(o), id, nil, false)
 		if err == nil {

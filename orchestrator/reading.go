@@ -88,7 +88,8 @@ func (r reading) Tail(ctx context.Context, filter string, from uint64) iter.Seq2
 			defer deaf()
 		}
 		for {
-			back, on := r.w.bus.Back(), false
+			var on bool
+			back := r.w.bus.Back()
 			if from, on, err = r.pages(ctx, filter, from, yield); !on || ctx.Err() != nil {
 				return
 			}

@@ -19,8 +19,8 @@ import (
 )
 
 // On returns the runs of the host on a server. Those that it opens are watched in the log on the server, and asked like those of
-// this machine; the host answers what needs its copy of the repository. Where no host listens, logs can still be read, but by a viewer whom the
-// host shows them.
+// this machine; the host answers what needs its copy of the repository. Where no host listens, logs can still be read, but by a
+// viewer whom the host shows them.
 func On(at Server) Runs { return on(at) }
 
 type on Server

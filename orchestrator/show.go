@@ -15,8 +15,8 @@ import (
 	"divisi/subagents/wire"
 )
 
-// A viewer who was not granted what commands printed reads neither the log nor its objects on the server. Its host shows the log, a
-// page for each call, with those texts concealed:
+// A viewer who was not granted what commands printed reads neither the log nor its objects on the server. Its host shows the
+// log, a page for each call, with those texts concealed:
 //
 //	viewer ── host.view.<name>: log, from a position ──▶ host ──▶ reads ev.<run>.> ──▶ veil ──▶ a page
 //	viewer ── host.view.<name>: summary, decisions, diff ──▶ host ──▶ folds the log behind the veil

@@ -83,14 +83,14 @@ func TestAHostShowsTheLogToAViewer(t *testing.T) {
 	require.Empty(t, st.Notices[len(whole.Notices):])
 	require.Equal(t, whole.Status, st.Status)
 	require.Equal(t, whole.Head, st.Head)
-	require.Equal(t, len(whole.Decisions), len(st.Decisions))
+	require.Len(t, st.Decisions, len(whole.Decisions))
 	for key, d := range whole.Decisions {
 		require.Equal(t, d.Answer, st.Decisions[key].Answer)
 	}
 	for task, want := range whole.Tasks.ByID {
 		require.Equal(t, want.State, st.Tasks.ByID[task].State)
 	}
-	require.Equal(t, len(whole.Proofs.Proved), len(st.Proofs.Proved))
+	require.Len(t, st.Proofs.Proved, len(whole.Proofs.Proved))
 
 	log := func() (all string) {
 		for m, err := range b.Read(t.Context(), bus.RunFilter(id), 1) {

@@ -26,8 +26,8 @@ type Admission struct {
 	Tags []string
 	// Raw is that of each viewer that joins.
 	Raw bool
-	// Replaces gives the member of Name another key: Role, Tags and Raw are those that it has. The key before is good until the token
-	// is used.
+	// Replaces gives the member of Name another key: Role, Tags and Raw are those that it has. The key before is good until the
+	// token is used.
 	Replaces bool
 }
 

@@ -10,14 +10,13 @@ import (
 	"divisi/internal/text"
 	"divisi/orchestrator"
 	"divisi/orchestrator/console"
-	"divisi/orchestrator/report"
 )
 
 // printEnd prints what the gates found beyond their verdicts, and what to do next. The console has shown how the run stands.
 func (g *globals) printEnd(run string, end *orchestrator.Result) error {
-	ways := make([]report.Way, len(end.Next))
+	ways := make([]console.Way, len(end.Next))
 	for i, w := range end.Next {
-		ways[i] = report.Way{Command: g.calls(w.Command), Why: w.Why}
+		ways[i] = console.Way{Command: g.calls(w.Command), Why: w.Why}
 	}
 	return g.print(func(b *strings.Builder) error {
 		for _, notice := range end.Notices {

@@ -14,7 +14,6 @@ import (
 	"divisi/internal/usage"
 	"divisi/orchestrator"
 	"divisi/orchestrator/console"
-	"divisi/orchestrator/report"
 )
 
 // The exit codes of every command.
@@ -175,10 +174,10 @@ func hintFor(err error) string {
 func overHint(ways []any) string {
 	var b strings.Builder
 	b.WriteString("What can be done now:\n")
-	next := make([]report.Way, 0, len(ways))
+	next := make([]console.Way, 0, len(ways))
 	for _, w := range ways {
 		if w, ok := w.(orchestrator.Way); ok {
-			next = append(next, report.Way(w))
+			next = append(next, console.Way(w))
 		}
 	}
 	console.Next(&b, next)

@@ -71,7 +71,7 @@ func pageOf(ts *testscript.TestScript, name string) (*http.Client, *url.URL) {
 }
 
 func sent(ts *testscript.TestScript, client *http.Client, at *url.URL, body string) (status int, answer string) {
-	req, err := http.NewRequest(http.MethodPost, at.String(), strings.NewReader(body)) //nolint:noctx // the client has a timeout
+	req, err := http.NewRequest(http.MethodPost, at.String(), strings.NewReader(body))
 	ts.Check(err)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Origin", "http://"+at.Host)

@@ -79,5 +79,3 @@ func (g *globals) showTask(run string, report json.RawMessage, id string) error 
 	}
 	return usagef("run %s has no task %q%s\nSee: divisi show %s", run, id, nearest(id, ids), run)
 }
-
-func short(commit string) string { return commit[:min(len(commit), 12)] }

@@ -19,8 +19,8 @@ const (
 	maxPage, perMessage = 512 << 10, 512
 )
 
-// Read reads of the log what a worker elsewhere asks for, where it may have that: see mayRead. It may be called from any goroutine
-// while Run is under way.
+// Read reads of the log what a worker elsewhere asks for, where it may have that: see mayRead. It may be called from any
+// goroutine while Run is under way.
 func (c *Conductor) Read(ctx context.Context, worker string, q wire.Reading) (p wire.Page, err error) {
 	if q.Filter != bus.ConductorSubject(c.cfg.Run, string(contextscope.KindRun)) {
 		err = c.within(ctx, func(context.Context) error { return mayRead(c.st, worker, &q) })

@@ -75,7 +75,7 @@ func (c *Conductor) session(t *testing.T, who, role, task string, attempt int, e
 
 func (c *Conductor) stores(t *testing.T, subject string, data []byte) uint64 {
 	t.Helper()
-	newest, last := uint64(0), (*bus.Message)(nil)
+	var newest uint64
 	last, err := c.cfg.Bus.Last(t.Context(), subject)
 	require.NoError(t, err)
 	if last != nil {
@@ -228,7 +228,7 @@ func TestAWorkerIsShownWhatIsForItsAttempt(t *testing.T) {
 	require.Equal(t, []string{"to one", "to one"}, texts(contextscope.KindUser))
 	require.Equal(t, []string{"one/1/a", "one/1/b"}, texts(contextscope.KindAnswer))
 	runs := texts(contextscope.KindRun)
-	require.Equal(t, `{"state":"running"}`, runs[0])
+	require.JSONEq(t, `{"state":"running"}`, runs[0])
 	require.Contains(t, runs[1], `"setup":"setup-1"`)
 	require.Contains(t, runs[1], `"gate":"g"`)
 	require.NotContains(t, fmt.Sprint(runs), "secret")

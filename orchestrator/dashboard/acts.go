@@ -84,7 +84,7 @@ func (s *Server) do(w http.ResponseWriter, r *http.Request, a Act) {
 		s.fail(w, errNoRun)
 		return
 	}
-	out, err := s.opts.Desk.Act(r.Context(), a)
+	out, err := s.opts.Controller.Act(r.Context(), a)
 	s.soon()
 	if err != nil {
 		s.fail(w, err)

@@ -37,7 +37,7 @@ func post(t *testing.T, s *Server, path, body string, change func(*http.Request)
 func known(t *testing.T, s *Server) *place {
 	t.Helper()
 	require.NoError(t, s.survey(t.Context()))
-	p, ok := s.opts.Desk.(*place)
+	p, ok := s.opts.Controller.(*place)
 	require.True(t, ok)
 	return p
 }

@@ -77,7 +77,7 @@ func (s *Server) about(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, errNoRun)
 		return
 	}
-	report, err := s.opts.Desk.Show(r.Context(), Query{What: ShowReport, Run: id})
+	report, err := s.opts.Controller.Show(r.Context(), Query{What: ShowReport, Run: id})
 	if err != nil {
 		s.fail(w, err)
 		return
@@ -250,7 +250,7 @@ func (s *Server) show(what string) http.HandlerFunc {
 			s.fail(w, errNoRun)
 			return
 		}
-		data, err := s.opts.Desk.Show(r.Context(), q)
+		data, err := s.opts.Controller.Show(r.Context(), q)
 		if err != nil {
 			s.fail(w, err)
 			return

@@ -292,15 +292,15 @@ func TestBrowserDecides(t *testing.T) {
 			ID: "ask-" + id, Kind: wire.RequestAsk, Question: "Which side?", Options: []string{"left", "right"},
 		})
 	}
-	var desk *place
+	var held *place
 	s := start(t, log, func(s *Server) {
-		desk = s.opts.Desk.(*place)
-		s.opts.Desk = deciding{desk}
+		held = s.opts.Controller.(*place)
+		s.opts.Controller = deciding{held}
 	})
 	acts := func() []Act {
-		desk.mu.Lock()
-		defer desk.mu.Unlock()
-		return desk.acts
+		held.mu.Lock()
+		defer held.mu.Unlock()
+		return held.acts
 	}
 	ctx := browse(t, runPage(s))
 	until(ctx, t, `document.querySelectorAll(".need-head").length === 3`)

@@ -154,7 +154,7 @@ func sampleLog(t testing.TB, limit int) *memoryLog {
 	return l
 }
 
-// place is one run, r1, with a log in memory. Its desk does what a test wants.
+// place is one run, r1, with a log in memory. It answers and does what a test wants.
 type place struct {
 	Log
 
@@ -207,7 +207,7 @@ func (p *place) Act(_ context.Context, a Act) (Outcome, error) {
 // options are those of a server of one run.
 func options(log Log) Options {
 	p := &place{Log: log}
-	return Options{Runs: p, Desk: p, Owner: Visitor{Name: "ana", Writes: true, Raw: true}, Logger: zerolog.Nop()}
+	return Options{Runs: p, Controller: p, Owner: Visitor{Name: "ana", Writes: true, Raw: true}, Logger: zerolog.Nop()}
 }
 
 // start runs a server until the test ends; change may alter it before it starts.

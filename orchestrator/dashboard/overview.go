@@ -211,7 +211,7 @@ func (s *Server) room(id string) *room {
 	if one := s.rooms[id]; one != nil {
 		return one
 	}
-	one := newRoom(id, s.opts.Runs, s.opts.Desk, s.opts.Memory, s.opts.Logger)
+	one := newRoom(id, s.opts.Runs, s.opts.Controller, s.opts.Memory, s.opts.Logger)
 	one.cancel = s.begin(one.follow)
 	s.rooms[id] = one
 	return one

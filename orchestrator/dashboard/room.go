@@ -16,12 +16,12 @@ import (
 
 // room is one run that is followed: its log is read and folded once for all browsers.
 type room struct {
-	id    string
-	runs  Runs
-	desk  Desk
-	log   zerolog.Logger
-	hub   *hub
-	board *board
+	id      string
+	runs    Runs
+	control Controller
+	log     zerolog.Logger
+	hub     *hub
+	board   *board
 	// again is sent to when the run stands otherwise: it is opened anew.
 	again chan struct{}
 	// ready is closed when the log was read to the end that it had when it was opened first.
@@ -39,9 +39,9 @@ type room struct {
 	decisions map[string]Decision
 }
 
-func newRoom(id string, runs Runs, desk Desk, memory int, log zerolog.Logger) *room {
+func newRoom(id string, runs Runs, control Controller, memory int, log zerolog.Logger) *room {
 	return &room{
-		id: id, runs: runs, desk: desk, log: log.With().Str("run", id).Logger(), hub: newHub(memory), board: newBoard(),
+		id: id, runs: runs, control: control, log: log.With().Str("run", id).Logger(), hub: newHub(memory), board: newBoard(),
 		again: make(chan struct{}, 1), ready: make(chan struct{}), done: make(chan struct{}), decisions: map[string]Decision{},
 	}
 }
@@ -193,7 +193,7 @@ func (r *room) shown(ctx context.Context, key string, d *run.Decision) (out Deci
 	if known && d.Kind != run.DecidePlan {
 		return out, nil
 	}
-	r.board.with(func(s *run.State) { out, err = r.desk.Decision(ctx, s, d) })
+	r.board.with(func(s *run.State) { out, err = r.control.Decision(ctx, s, d) })
 	if err != nil {
 		return out, err
 	}

@@ -36,9 +36,9 @@ type Options struct {
 	Addr  string
 	TLS   *tls.Config
 	Hosts []string
-	// Runs are the runs that it shows, and Desk answers what they do not; both are needed.
-	Runs Runs
-	Desk Desk
+	// Runs are the runs that it shows, and Controller answers what they do not; both are needed.
+	Runs       Runs
+	Controller Controller
 	// Owner is who opens the page with the address that URL returns; with TLS there is none, but those of Link. Version is the
 	// program's.
 	Owner   Visitor
@@ -84,8 +84,8 @@ type Server struct {
 // New checks the options and returns a server that does not listen yet. An address that is not a loopback address is an
 // error: the page is not encrypted.
 func New(o Options) (*Server, error) {
-	if o.Runs == nil || o.Desk == nil {
-		return nil, errors.New("dashboard: runs and a desk are needed")
+	if o.Runs == nil || o.Controller == nil {
+		return nil, errors.New("dashboard: runs and a controller are needed")
 	}
 	if o.Addr == "" {
 		o.Addr = defaultAddr

@@ -92,8 +92,8 @@ func (s *sessions) end(name string) {
 	s.links, s.are = slices.DeleteFunc(s.links, theirs), slices.DeleteFunc(s.are, theirs)
 }
 
-// find returns the place of a secret that has not ended; -1 for none. Digests of secrets with 128 bits tell nothing by the time that
-// comparing takes.
+// find returns the place of a secret that has not ended; -1 for none. Digests of secrets with 128 bits tell nothing by the time
+// that comparing takes.
 func (s *sessions) find(all []session, secret string) int {
 	digest, now := sha256.Sum256([]byte(secret)), s.clock()
 	return slices.IndexFunc(all, func(one session) bool {

@@ -37,8 +37,8 @@ type Removal struct {
 	Preview   bool
 }
 
-// Removed is a run or a directory that was removed, its size here and on its server, and the branches of a run, which stay. OnServer
-// reports that it has data on a NATS server too, whose size a preview does not know.
+// Removed is a run or a directory that was removed, its size here and on its server, and the branches of a run, which stay.
+// OnServer reports that it has data on a NATS server too, whose size a preview does not know.
 type Removed struct {
 	What               string
 	Bytes, ServerBytes uint64

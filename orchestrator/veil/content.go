@@ -10,8 +10,8 @@ import (
 // conductor is the author of what the conductor itself tells an agent, with what gates printed in it.
 const conductor = "conductor"
 
-// arguments are those of the calls of each tool that are shown: what the agent wants, but not the content of files. Of a tool that
-// is missing, such as one of an MCP server, none is.
+// arguments are those of the calls of each tool that are shown: what the agent wants, but not the content of files. Of a tool
+// that is missing, such as one of an MCP server, none is.
 var arguments = map[string][]string{
 	spec.ToolListFiles: {"path", "glob", "depth"}, spec.ToolGlob: {"patterns", "path", "ignored"},
 	spec.ToolReadFile: {"path", "start_line", "end_line"}, spec.ToolOutline: {"paths", "docs"},

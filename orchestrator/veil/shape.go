@@ -94,7 +94,9 @@ func signatures(v *Veil, x any) any {
 	list, _ := each(signature)(v, x).([]any)
 	var out []string
 	for _, item := range list {
-		out = append(out, item.(string)) //nolint:forcetypeassert // signature returns texts
+		if text, ok := item.(string); ok { // signature returns nothing else
+			out = append(out, text)
+		}
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
@@ -103,11 +105,12 @@ func signatures(v *Veil, x any) any {
 // with changes what a shape keeps, by the value that it was made of.
 func with(s shape, change func(v *Veil, had, out map[string]any)) shape {
 	return func(v *Veil, x any) any {
-		out, ok := s(v, x).(map[string]any)
-		if !ok {
+		had, ok := x.(map[string]any)
+		out, read := s(v, x).(map[string]any)
+		if !ok || !read {
 			return nil
 		}
-		change(v, x.(map[string]any), out) //nolint:forcetypeassert // s has read it as one
+		change(v, had, out)
 		return out
 	}
 }

@@ -20,8 +20,8 @@ var shapes = map[contextscope.Kind]shape{
 	}),
 	contextscope.KindSteering: object("id from", nil),
 	contextscope.KindCalls:    object("turn began", fields{"changes": each(object("call id tool state ms", nil))}),
-	contextscope.KindRequest: object("id kind role title brief files include_contents background artifacts paths reason question "+
-		"options task text accept constraints", nil),
+	contextscope.KindRequest: object("id kind role title brief files include_contents background artifacts paths reason "+
+		"question options task text accept constraints", nil),
 	contextscope.KindControl: object("reason class strike confidence second", fields{"detail": hidden}),
 	contextscope.KindError:   fault,
 	contextscope.KindUsage: object("calls prompt cached output thoughts tool_use model price tier took_ns bytes",
@@ -87,15 +87,17 @@ var (
 	})
 
 	// order has the mark by which the fold knows a log that was concealed.
-	order = with(object("run program keys goal repo base branch submodules environment derived copies missing plan project roles "+
-		"parallel budget auto_approve allow_unverified fresh_baseline reprove on_doubt review detected proposed trial usual created",
+	order = with(object("run program keys goal repo base branch submodules environment derived copies missing plan "+
+		"project roles parallel budget auto_approve allow_unverified fresh_baseline reprove on_doubt review detected proposed trial "+
+		"usual created",
 		nil), func(_ *Veil, _, out map[string]any) { out["concealed"] = true })
 
 	plans = object("by request follows drop replaces edited decision_record tasks notes overlaps ceiling likely grant", nil)
 
 	tasks = with(object("state dispatch choice role head kept again revision own", fields{
-		"fault": fault, "doubt": object("attempt review size unprovable", fields{"evidence": each(begun), "missing": each(masked)}),
-		"red": object("of run tree since again in", fields{"failed": each(masked)}), "decision": decided, "given": patch,
+		"fault": fault,
+		"doubt": object("attempt review size unprovable", fields{"evidence": each(begun), "missing": each(masked)}),
+		"red":   object("of run tree since again in", fields{"failed": each(masked)}), "decision": decided, "given": patch,
 	}), func(_ *Veil, had, out map[string]any) {
 		if reason, ok := had["reason"].(string); ok {
 			fault, _ := had["fault"].(map[string]any)

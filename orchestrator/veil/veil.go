@@ -1,6 +1,6 @@
-// Package veil conceals what a viewer is not to see of the log of a run: what commands, gates and tools printed. Its input are the
-// events of one run in their order, its output the same events with what is listed here as harmless, and nothing else: a kind or a
-// field that is not listed is left out. It reads no log and sends nothing.
+// Package veil conceals what a viewer is not to see of the log of a run: what commands, gates and tools printed. Its input are
+// the events of one run in their order, its output the same events with what is listed here as harmless, and nothing else: a
+// kind or a field that is not listed is left out. It reads no log and sends nothing.
 //
 //	event ──▶ its envelope (whose it is, when, its kind) ──▶ kept
 //	      ├─▶ data: the fields that the table of its kind names ──▶ kept, masked, cut to their head, or Hidden
@@ -36,8 +36,8 @@ type Veil struct {
 // New returns the veil of a run. The masks of two veils are the same where their secrets are.
 func New(run string, secret []byte) *Veil { return &Veil{run: run, secret: secret} }
 
-// Learn takes the keys of workers from an event, which Event does too: a veil that begins in the middle of a log has to know those
-// before.
+// Learn takes the keys of workers from an event, which Event does too: a veil that begins in the middle of a log has to know
+// those before.
 func (v *Veil) Learn(e *contextscope.Event) {
 	var d struct {
 		Spec *struct {
@@ -65,8 +65,8 @@ func Signed(e *contextscope.Event) bool {
 func (v *Veil) Event(e contextscope.Event) contextscope.Event {
 	v.Learn(&e)
 	out := contextscope.Event{
-		V: e.V, ID: e.ID, Run: e.Run, Task: e.Task, Attempt: e.Attempt, Agent: e.Agent, Role: e.Role, Worker: e.Worker, Seq: e.Seq,
-		Pos: e.Pos, Time: e.Time, Kind: e.Kind, Author: e.Author, Content: shown(&e),
+		V: e.V, ID: e.ID, Run: e.Run, Task: e.Task, Attempt: e.Attempt, Agent: e.Agent, Role: e.Role, Worker: e.Worker,
+		Seq: e.Seq, Pos: e.Pos, Time: e.Time, Kind: e.Kind, Author: e.Author, Content: shown(&e),
 	}
 	if len(e.Data) > 0 {
 		out.Data = v.data(e.Kind, e.Data)

@@ -30,8 +30,8 @@ const (
 var errApart = errors.New("the group failed")
 
 // work runs one group when there is room for it: the attempts, or those that wait then. A group that failed is run again in
-// halves, down to single attempts: which of its tasks is at fault is not known. Attempts that wait for long begin before there is room: a
-// server takes tasks from a worker that holds them and begins none.
+// halves, down to single attempts: which of its tasks is at fault is not known. Attempts that wait for long begin before there
+// is room: a server takes tasks from a worker that holds them and begins none.
 func (g *gathering) work(ctx context.Context, ms []*member) {
 	soon, cancel := context.WithCancel(ctx)
 	if ms == nil {
