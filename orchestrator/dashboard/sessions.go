@@ -22,7 +22,7 @@ const (
 	maxSessions = 1000
 )
 
-// sessions are who may use the page: links that admit a browser, and browsers that were admitted. Both are secrets, of which only
+// sessions are who may use the page: links that admit a browser, and browsers that were admitted. Both are secrets, and only their
 // digests are kept. Its methods may be called from many goroutines.
 type sessions struct {
 	clock func() time.Time
