@@ -116,7 +116,7 @@ func (g *globals) begin(ctx context.Context, run string) (err error) {
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
 	c := exec.Command(self, //nolint:noctx // the process outlives the page
-		"--state-dir", g.stateDir, "--output", "json", "resume", run, "--on-doubt", onDoubtAsk)
+		"--state-dir", g.stateDir, "--output", "json", "resume", run, "--wait")
 	c.Stdout, c.Stderr = log, log
 	apart(c)
 	if err := c.Start(); err != nil {

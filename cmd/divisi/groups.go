@@ -67,7 +67,7 @@ var uses = []struct {
 	flags []string
 }{
 	{"What to do", []string{"plan", "repo", "base", "role", "dry-run", "brief", "brief-file", "model"}},
-	{"Approval and doubt", []string{"yes", "review", "on-doubt", "trust-repo", "allow-unverified"}},
+	{"Approval and doubt", []string{"yes", "review", "on-doubt", "wait", "trust-repo", "allow-unverified"}},
 	{"Limits and speed", []string{"budget", "parallel", "prove", "fresh-baseline", "sandbox"}},
 	{"Other machines", []string{"nats", "creds", "elsewhere", "detach", "send-environment", "reprove"}},
 	{"Page, notices and recording", []string{"dashboard", "bell", "notify", "record", "replay"}},

@@ -23,6 +23,7 @@ Without RUN, the newest run.` + codes(codeOK, codeParked, codeUsage, codeStopped
 	o.flags(c)
 	groupFlags(c)
 	g.noticeFlags(c)
+	g.waitFlag(c)
 	return c
 }
 

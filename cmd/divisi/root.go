@@ -37,6 +37,8 @@ type globals struct {
 	logTo redirect
 	// notes is where text that a person should read at once goes: as logTo.
 	notes redirect
+	// wait has a run without a terminal wait for the answers that a person gives elsewhere.
+	wait bool
 	// bell and notify are flags; notices runs the command of --notify, nil for none.
 	bell    bool
 	notify  string

@@ -59,6 +59,7 @@ plans of command roles need none.` +
 	o.startFlags(c)
 	groupFlags(c)
 	g.noticeFlags(c)
+	g.waitFlag(c)
 	return c
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
 
 	"divisi/orchestrator"
 	"divisi/orchestrator/console"
@@ -41,14 +42,17 @@ func (g *globals) machine(h *orchestrator.Machine, sandbox string) (*view, error
 	switch {
 	case g.interactive():
 		h.Approve, h.Decide = v.approve, v.decide
-	case h.OnDoubt == onDoubtAsk:
+	case g.wait:
 		h.Approve = answeredElsewhere
 	}
 	return v, nil
 }
 
-// onDoubtAsk is the --on-doubt of a run whose decisions a person makes, also where no terminal is.
-const onDoubtAsk = "ask"
+// waitFlag is that of the commands that conduct a run in the background.
+func (g *globals) waitFlag(c *cobra.Command) {
+	c.Flags().BoolVar(&g.wait, "wait", false,
+		"without a terminal: wait for answers by divisi decide or on the dashboard, where the run would stop")
+}
 
 // answeredElsewhere leaves a plan to divisi decide, or to the page.
 func answeredElsewhere(ctx context.Context, _ orchestrator.Approval) (orchestrator.Answer, error) {
