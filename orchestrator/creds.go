@@ -2,11 +2,13 @@ package orchestrator
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -15,6 +17,7 @@ import (
 	"divisi/bus/member"
 	"divisi/internal/usage"
 	"divisi/orchestrator/audit"
+	"divisi/orchestrator/dashboard"
 )
 
 // credsSubject is where the process of a server is asked for tokens, and to change who may use it: no member may publish there.
@@ -56,7 +59,9 @@ type credsCall struct {
 	Rotate    string        `json:"rotate,omitempty"`
 	WebSocket bool          `json:"websocket,omitempty"` // of the address of Rotate's token
 	Revoke    string        `json:"revoke,omitempty"`
-	List      bool          `json:"list,omitempty"`
+	// Link is a visitor of the page, a person or a viewer.
+	Link *TokenOptions `json:"link,omitempty"`
+	List bool          `json:"list,omitempty"`
 }
 
 // credsAnswer is what became of it; Usage reports that Error is a mistake of the caller.
@@ -76,6 +81,9 @@ type keeper struct {
 	digest   string // of the server's certificate
 	audit    *audit.Log
 	ends     time.Time // of the certificate
+	// certificate is what the page shows too; page is nil where there is none.
+	certificate tls.Certificate
+	page        atomic.Pointer[dashboard.Server]
 }
 
 func (k *keeper) answer(data []byte) ([]byte, error) {
@@ -102,6 +110,8 @@ func (k *keeper) keep(q *credsCall, err error) {
 		if q.Token.Raw {
 			e.Detail += ", raw"
 		}
+	case q.Link != nil:
+		e.What, e.Name, e.Detail = audit.TokenMade, q.Link.Name, q.Link.Role+", a link to the page"
 	case q.Rotate != "":
 		e.What, e.Name = audit.Rotated, q.Rotate
 	case q.Revoke != "":
@@ -119,11 +129,16 @@ func (k *keeper) do(q *credsCall) (a credsAnswer, err error) {
 			Role: member.Role(q.Token.Role), Name: q.Token.Name, Uses: q.Token.Uses, Life: q.Token.Life, Tags: q.Token.Tags,
 			Raw: q.Token.Raw,
 		})
+	case q.Link != nil:
+		a.Token, err = k.link(q.Link)
 	case q.Rotate != "":
 		a.Token, err = k.issue(q.WebSocket, member.Admission{Name: q.Rotate, Replaces: true})
 	case strings.HasPrefix(q.Revoke, "token:"):
 		err = k.registry.Cancel(q.Revoke)
 	case q.Revoke != "":
+		if page := k.page.Load(); page != nil && page.End(q.Revoke) {
+			return a, nil // who opens the page alone is no member
+		}
 		err = k.bus.Disconnect(q.Revoke)
 	case q.List:
 		a.Ends = k.ends

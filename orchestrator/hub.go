@@ -37,6 +37,8 @@ type ServeOptions struct {
 	Keep          time.Duration // see HostOptions
 	// Metrics is a loopback host:port that programs of this machine read numbers from; "" for none.
 	Metrics string
+	// Page is where people open the page of the server's runs, with TLS; "" for not.
+	Page string
 	// Ready is told once that the server is there.
 	Ready  func(at Serving)
 	Notice func(text string)
@@ -47,6 +49,7 @@ type Serving struct {
 	URL       string `json:"url"`
 	WebSocket string `json:"websocket,omitempty"`
 	Metrics   string `json:"metrics,omitempty"`
+	Page      string `json:"page,omitempty"`
 }
 
 // hubDir is, in a state directory, the directory of its server.
@@ -73,11 +76,14 @@ func Serve(ctx context.Context, o ServeOptions) (err error) {
 			return err
 		}
 	}
+	if o.Page != "" && o.At.URL != "" {
+		return usage.Errorf("the page is that of a server of its own: on a NATS cluster each person opens one")
+	}
 	at, ready := o.At, Serving{URL: o.At.String()}
+	var k *keeper
 	numbers, hosting := gauges{}, HostOptions{StateDir: stateDir, Strict: o.Strict, Keep: o.Keep, audit: book}
 	if at.URL == "" {
-		k, err := openHub(ctx, stateDir, &o, book, &c)
-		if err != nil {
+		if k, err = openHub(ctx, stateDir, &o, book, &c); err != nil {
 			return err
 		}
 		b := k.bus
@@ -101,6 +107,11 @@ func Serve(ctx context.Context, o ServeOptions) (err error) {
 		return err
 	}
 	c.later(host.Stop)
+	if o.Page != "" {
+		if ready.Page, err = k.open(ctx, host, at, &c); err != nil {
+			return err
+		}
+	}
 	if o.Agents > 0 {
 		stop, err := o.work(ctx, stateDir, at)
 		switch {
@@ -194,7 +205,9 @@ func openHub(ctx context.Context, stateDir string, o *ServeOptions, book *audit.
 	}
 	c.later(stop)
 	c.later(watchEnd(ctx, cert.Leaf.NotAfter, o.Notice))
-	k := &keeper{o, members, b, digest, book, cert.Leaf.NotAfter}
+	k := &keeper{
+		o: o, registry: members, bus: b, digest: digest, audit: book, ends: cert.Leaf.NotAfter, certificate: cert,
+	}
 	stop, err = b.Subscribe(ctx, credsSubject, func(m bus.Message, reply func([]byte) error) {
 		data, err := k.answer(m.Data)
 		if err == nil {

@@ -18,6 +18,7 @@ import (
 	"divisi/orchestrator/dashboard"
 	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
 )
 
 // PageOptions describe the page of the runs of one place.
@@ -70,6 +71,8 @@ type pageRuns struct {
 	Runs
 
 	begin func(ctx context.Context, run string) error
+	// vouches reports that the page knows its visitors: requests carry their names as the server's own word.
+	vouches bool
 
 	mu sync.Mutex
 	// kept is how the runs that are not active stood last.
@@ -106,7 +109,11 @@ func (d *pageRuns) Stand(ctx context.Context, id string) (dashboard.Standing, er
 
 // mark changes where a run may stand otherwise than before; active reports that a process has it.
 func (d *pageRuns) mark(ctx context.Context, id string) (mark string, active bool) {
-	if l, here := d.Runs.(local); here {
+	l, here := d.Runs.(local)
+	if h, served := d.Runs.(hostRuns); served {
+		l, here = local(h.host.dir.Path), true
+	}
+	if here {
 		dir := l.dir(ctx)
 		if bus.Locked(dir.Bus(id)) {
 			return "active", true
@@ -209,6 +216,10 @@ func decisionShown(q *Decision) dashboard.Decision {
 
 // Show implements dashboard.Controller.
 func (d *pageRuns) Show(ctx context.Context, q dashboard.Query) (data json.RawMessage, err error) {
+	h, served := d.Runs.(hostRuns)
+	if served && h.veiled && (q.What == dashboard.ShowLog || q.What == dashboard.ShowContext) {
+		return nil, usage.Errorf("what commands and gates printed is not shown to viewers")
+	}
 	err = d.with(ctx, q.Run, func(r *Run) (err error) {
 		switch q.What {
 		case dashboard.ShowReport:
@@ -235,6 +246,10 @@ func (d *pageRuns) Act(ctx context.Context, a dashboard.Act) (out dashboard.Outc
 	}
 	begins := false
 	err = d.with(ctx, a.Run, func(r *Run) (err error) {
+		r.by = wire.Person(a.By)
+		if d.vouches {
+			r.from = strings.TrimPrefix(r.by, wire.Person("")+":")
+		}
 		out.Outcome, begins, err = act(ctx, r, &a)
 		return err
 	})

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os/user"
@@ -68,7 +69,7 @@ func (r *Run) NotRunning() bool { return r.notRunning }
 
 // ask puts a request to the conductor of the run. Where no process carries it out, this one is its conductor for a moment.
 func (r *Run) ask(ctx context.Context, q conductor.Request) (string, error) {
-	q.By = account()
+	q.By, q.From = cmp.Or(r.by, account()), cmp.Or(q.From, r.from)
 	return r.put(ctx, q)
 }
 

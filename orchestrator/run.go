@@ -48,6 +48,9 @@ type Run struct {
 	started func() error
 	st      *run.State
 	err     error
+	// by is the person who asks, where that is another than the account of this process; from is the name that the server of the
+	// run vouches for.
+	by, from string
 	// trees reads commits for what a plan file has gained, where no process carries the run out.
 	trees func(commit, environment string) plan.Tree
 	// asking is held by who is the conductor of a run that no process carries out, and guards taken.

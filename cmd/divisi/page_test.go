@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/tls"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -8,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -15,7 +17,11 @@ import (
 
 // page: page NAME GET PATH PATTERN asks the page of a spawned program until the answer matches; the first group of the pattern is
 // $FOUND then. page NAME POST PATH BODY STATUS sends a body as the page's script does, and prints the answer. PATH is below /api/v1/.
+// NAME can be @FILE with a link to the page of the spawned program hub.
 func page(ts *testscript.TestScript, _ bool, args []string) {
+	if file, link := strings.CutPrefix(args[0], "@"); link {
+		args[0] = strings.TrimSpace(ts.ReadFile(file))
+	}
 	client, at := pageOf(ts, args[0])
 	at.Path = "/api/v1/" + args[2]
 	if args[1] == http.MethodPost {
@@ -29,7 +35,11 @@ func page(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	pattern := regexp.MustCompile(args[3])
 	last := ""
-	await(ts, args[0], func() bool {
+	job := args[0]
+	if strings.HasPrefix(job, "https://") {
+		job = "hub" // the server of the link
+	}
+	await(ts, job, func() bool {
 		r, err := client.Get(at.String())
 		ts.Check(err)
 		data, err := io.ReadAll(r.Body)
@@ -49,6 +59,14 @@ func page(ts *testscript.TestScript, _ bool, args []string) {
 
 // pageOf is a client that the page of a program has admitted, and its address.
 func pageOf(ts *testscript.TestScript, name string) (*http.Client, *url.URL) {
+	if client, signedIn := visitors.Load(name); signedIn {
+		return client.(*http.Client), addressOf(ts, name) //nolint:forcetypeassert // it is stored below
+	}
+	if strings.HasPrefix(name, "https://") {
+		client := enter(ts, name)
+		visitors.Store(name, client)
+		return client, addressOf(ts, name)
+	}
 	var address string
 	await(ts, name, func() bool {
 		out, _ := jobOf(ts, name).output()
@@ -58,23 +76,37 @@ func pageOf(ts *testscript.TestScript, name string) (*http.Client, *url.URL) {
 		}
 		return m != nil
 	})
+	return enter(ts, address), addressOf(ts, address)
+}
+
+// visitors are the clients that a link has admitted, by the link: it admits one.
+var visitors sync.Map
+
+// enter opens a page. That of a server has a certificate that no authority has signed.
+func enter(ts *testscript.TestScript, address string) *http.Client {
 	jar, err := cookiejar.New(nil)
 	ts.Check(err)
-	client := &http.Client{Jar: jar, Timeout: time.Minute}
+	client := &http.Client{Jar: jar, Timeout: time.Minute, Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // on this machine, in a test
+	}}
 	r, err := client.Get(address)
 	ts.Check(err)
 	_ = r.Body.Close()
+	return client
+}
+
+func addressOf(ts *testscript.TestScript, address string) *url.URL {
 	at, err := url.Parse(address)
 	ts.Check(err)
 	at.RawQuery = ""
-	return client, at
+	return at
 }
 
 func sent(ts *testscript.TestScript, client *http.Client, at *url.URL, body string) (status int, answer string) {
 	req, err := http.NewRequest(http.MethodPost, at.String(), strings.NewReader(body))
 	ts.Check(err)
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Origin", "http://"+at.Host)
+	req.Header.Set("Origin", at.Scheme+"://"+at.Host)
 	r, err := client.Do(req)
 	ts.Check(err)
 	data, err := io.ReadAll(r.Body)

@@ -20,6 +20,7 @@ type serveCommand struct {
 	nats, creds string
 	sandbox     string
 	token       orchestrator.TokenOptions
+	link        orchestrator.TokenOptions // to the page
 	keep        string
 }
 
@@ -46,10 +47,35 @@ See docs/machines.md.` +
 	f.StringVar(&s.creds, "creds", "", "file of NATS credentials for --nats")
 	f.IntVar(&s.o.Agents, "agents", 4, "agents at once of the server's own worker; 0 for none")
 	f.IntVar(&s.o.Gates, "gates", 0, "runs of gates at once of it (default one for every 4 cores)")
+	f.StringVar(&s.o.Page, "page", "", "where people open the page of its runs, with TLS, e.g. 0.0.0.0:8443; see divisi serve link")
 	f.StringVar(&s.o.Metrics, "metrics", "", "loopback address where Prometheus or others read metrics, e.g. 127.0.0.1:9100")
 	f.StringVar(&s.keep, "keep", "14d", "how long runs stay whose branch was published; 0d keeps all")
 	f.StringVar(&s.sandbox, "sandbox", sandboxAuto, "auto, or strict: conduct only where commands can be fully confined")
-	c.AddCommand(s.tokens(), s.backup(), s.restore())
+	c.AddCommand(s.tokens(), s.links(), s.backup(), s.restore())
+	return c
+}
+
+func (s *serveCommand) links() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "link",
+		Short: "Make a link with which a person opens the page of the server",
+		Long: `Print an address of the page of divisi serve --page. It opens one browser within ten minutes, which then
+stays signed in for twelve hours: a person decides and acts there under the name, a viewer looks. divisi creds
+revoke NAME ends it. The page shows the server's own certificate, which browsers ask about once.` +
+			codes(codeOK, codeUsage, codeMachine),
+		Example: "  divisi serve link --name ana\n  divisi serve link --name guests --role viewer",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			link, err := orchestrator.NewLink(s.log.WithContext(c.Context()), s.stateDir, s.link)
+			if err != nil {
+				return err
+			}
+			return s.print(say("%s\n", link), map[string]string{"link": link})
+		},
+	}
+	c.Flags().StringVar(&s.link.Role, "role", "person", "person or viewer")
+	c.Flags().StringVar(&s.link.Name, "name", "", "who opens the page: what that person decides has this name")
+	c.Flags().BoolVar(&s.link.Raw, "raw", false, "the viewer is shown what commands, gates and tools printed too")
 	return c
 }
 
@@ -127,6 +153,9 @@ func (s *serveCommand) ready(at orchestrator.Serving) error {
 		if at.WebSocket != "" {
 			fmt.Fprintf(b, "and by WebSocket at %s, for members with a token of:  %s serve token --websocket\n", at.WebSocket,
 				s.command())
+		}
+		if at.Page != "" {
+			fmt.Fprintf(b, "the page is at %s; a person opens it with a link of:  %s serve link --name NAME\n", at.Page, s.command())
 		}
 		if at.Metrics != "" {
 			fmt.Fprintf(b, "metrics are at %s\n", at.Metrics)

@@ -28,6 +28,10 @@ func allowedHosts(ip string, port int) map[string]bool {
 // guard passes on only requests that come from this page on this machine. One that writes is JSON, and comes from a script of the
 // page: a form of another page can send neither.
 func (s *Server) guard(next http.Handler) http.Handler {
+	veiled := next
+	if s.veiled != nil {
+		veiled = s.veiled.routes()
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		secure(w.Header())
 		writes := r.Method == http.MethodPost
@@ -48,7 +52,11 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		case writes && r.Header.Get("Content-Type") != "application/json":
 			http.Error(w, "what is sent is application/json", http.StatusUnsupportedMediaType)
 		default:
-			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), visitorKey{}, who)))
+			answer := next
+			if !who.Raw {
+				answer = veiled
+			}
+			answer.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), visitorKey{}, who)))
 		}
 	})
 }

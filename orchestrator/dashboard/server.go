@@ -39,6 +39,9 @@ type Options struct {
 	// Runs are the runs that it shows, and Controller answers what they do not; both are needed.
 	Runs       Runs
 	Controller Controller
+	// VeiledRuns and VeiledController are those of visitors who are not shown what commands printed; nil where there are none.
+	VeiledRuns       Runs
+	VeiledController Controller
 	// Owner is who opens the page with the address that URL returns; with TLS there is none, but those of Link. Version is the
 	// program's.
 	Owner   Visitor
@@ -54,6 +57,8 @@ type Server struct {
 	opts     Options
 	overview *overview
 	sessions *sessions
+	// veiled is the page of visitors who are not shown what commands printed: without a listener of its own. nil for none.
+	veiled *Server
 	// surveyPause is between two looks at all runs; look is sent to for one at once.
 	surveyPause time.Duration
 	look        chan struct{}
@@ -99,12 +104,21 @@ func New(o Options) (*Server, error) {
 	if err := checkLoopback(o.Addr); err != nil && o.TLS == nil {
 		return nil, err
 	}
+	s := newServer(o)
+	if o.VeiledRuns != nil {
+		o.Runs, o.Controller = o.VeiledRuns, o.VeiledController
+		s.veiled = newServer(o)
+	}
+	return s, nil
+}
+
+func newServer(o Options) *Server {
 	return &Server{
 		opts: o, overview: newOverview(), rooms: map[string]*room{}, viewPause: viewPause,
 		sessions:    &sessions{clock: time.Now},
 		writeLimit:  writeLimit,
 		surveyPause: surveyPause, look: make(chan struct{}, 1), listen: listenTCP, empty: make(chan struct{}),
-	}, nil
+	}
 }
 
 func checkLoopback(addr string) error {
@@ -152,6 +166,10 @@ func (s *Server) Start(ctx context.Context) error {
 	}
 	s.running.Go(func() { s.serve(srv, l) })
 	s.running.Go(func() { s.surveys(run) })
+	if s.veiled != nil {
+		s.veiled.begin = s.begin
+		s.running.Go(func() { s.veiled.surveys(run) })
+	}
 	s.running.Go(func() { s.shutdown(run, srv) })
 	return nil
 }
@@ -268,8 +286,8 @@ func (s *Server) Address() string {
 	return s.address
 }
 
-// End ends what a visitor was admitted to.
-func (s *Server) End(name string) { s.sessions.end(name) }
+// End ends what a visitor was admitted to, and reports whether there was such a one.
+func (s *Server) End(name string) bool { return s.sessions.end(name) }
 
 // URL returns the page's address with its token once the server has started, and nothing before.
 func (s *Server) URL() string {

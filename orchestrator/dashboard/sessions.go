@@ -84,12 +84,14 @@ func (s *sessions) who(browser string) (Visitor, bool) {
 	return Visitor{}, false
 }
 
-// end ends the links and the browsers of a visitor.
-func (s *sessions) end(name string) {
+// end ends the links and the browsers of a visitor, and reports whether there were any.
+func (s *sessions) end(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	theirs := func(one session) bool { return one.Name == name }
+	had := len(s.links) + len(s.are)
 	s.links, s.are = slices.DeleteFunc(s.links, theirs), slices.DeleteFunc(s.are, theirs)
+	return len(s.links)+len(s.are) < had
 }
 
 // find returns the place of a secret that has not ended; -1 for none. Digests of secrets with 128 bits tell nothing by the time

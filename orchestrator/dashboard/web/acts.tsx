@@ -17,7 +17,7 @@ const verbs: Record<string, Verb> = {
   start_line: { label: "Start the line" },
   publish: { label: "Publish" },
   stop_line: { label: "Stop the line", warn: "Nothing lands until the line starts again. Work goes on.", note: "may" },
-  cancel: { label: "Cancel", warn: "What is at work stops, and cannot be resumed. What has landed stays.", note: "may", destroys: true },
+  cancel: { label: "Cancel", warn: "Agents and gates stop, and the run cannot be resumed. What has landed stays.", note: "may", destroys: true },
   skip: { label: "Skip", warn: "The task is given up as not needed; what depends on it goes on.", note: "may", destroys: true },
   drop: { label: "Drop", warn: "A landed change is taken out again, by a task that reverts it and is tested like any other.", note: "must",
     destroys: true },

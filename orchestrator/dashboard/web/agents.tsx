@@ -11,10 +11,10 @@ const quiet = 120_000;
 export function Agents(p: Props): ComponentChild {
   const list = p.agents;
   return (
-    <section class="panel agents" aria-label="Agents at work">
-      <h2>Agents at work <small>{list.filter((a) => !a.waits).length}</small></h2>
+    <section class="panel agents" aria-label="Active agents">
+      <h2>Active agents <small>{list.filter((a) => !a.waits).length}</small></h2>
       <div class="scroll">
-        {list.length === 0 && <p class="empty">{p.over ? "The run has ended." : "No agent is at work."}</p>}
+        {list.length === 0 && <p class="empty">{p.over ? "The run has ended." : "No agent is active."}</p>}
         {list.map((a) => (
           <button type="button" class="agent" key={a.id} onClick={() => p.pick(a.task)} title={hint(a)}>
             <span class={`role ${a.role}`}>{visible(a.role || "agent")}</span>

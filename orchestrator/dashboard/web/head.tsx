@@ -23,7 +23,7 @@ export function Head(p: Props): ComponentChild {
         <Fact name="time" value={view.created ? span(end - view.created - waited) : "0s"} />
         <Fact name="tokens" value={tokens(view.tokens) + (view.budget ? ` of ${tokens(view.budget)}` : "")}
           hint={`${plural(view.calls, "model call")}, ${tokens(view.cached)} tokens from the cache`} />
-        <Fact name="at once" value={String(view.parallel || "–")} hint="Attempts that may be at work at the same time" />
+        <Fact name="at once" value={String(view.parallel || "–")} hint="Attempts that may run at the same time" />
         <Fact name="base" value={(view.branch ? view.branch + " " : "") + view.base.slice(0, 9)} hint={view.repo} />
         {view.ref && <Fact name="result" value={view.ref.replace("refs/heads/", "") + (view.unverified ? " (unverified)" : "")} hint={`${view.ref} at ${view.published}`} />}
       </dl>

@@ -1,0 +1,98 @@
+package orchestrator
+
+import (
+	"context"
+	"crypto/tls"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"divisi/bus"
+	"divisi/bus/member"
+	"divisi/internal/usage"
+	"divisi/orchestrator/dashboard"
+	"divisi/subagents/wire"
+)
+
+// linkLife is how long a link to the page of a server admits a browser.
+const linkLife = 10 * time.Minute
+
+// hostRuns are the runs of a host in this process; veiled ones without what commands printed.
+type hostRuns struct {
+	host   *Host
+	veiled bool
+}
+
+// List implements Runs.
+func (h hostRuns) List(context.Context) ([]string, error) { return h.host.list(), nil }
+
+// Open implements Runs.
+func (h hostRuns) Open(ctx context.Context, id string) (*Run, error) {
+	r, err := attach(ctx, h.host.dir, id)
+	if err == nil && h.veiled {
+		h.host.conceal(r)
+	}
+	return r, err
+}
+
+// Summary implements Runs.
+func (h hostRuns) Summary(ctx context.Context, id string) (Summary, error) {
+	if h.veiled {
+		return h.host.viewed(ctx, id)
+	}
+	return local(h.host.dir.Path).Summary(ctx, id)
+}
+
+// open serves the page of the runs of a host, and returns its address. A person signs in with a link.
+func (k *keeper) open(ctx context.Context, host *Host, at Server, c *closers) (string, error) {
+	begin := func(ctx context.Context, run string) error {
+		r, err := ResumeOn(ctx, at, run, nil, false)
+		if err == nil {
+			err = r.Close()
+		}
+		return err
+	}
+	runs := func(veiled bool) *pageRuns {
+		return &pageRuns{
+			Runs: hostRuns{host, veiled}, begin: begin, vouches: true, kept: map[string]dashboard.Standing{},
+		}
+	}
+	whole, veiled := runs(false), runs(true)
+	s, err := dashboard.New(dashboard.Options{
+		Addr: k.o.Page, TLS: &tls.Config{Certificates: []tls.Certificate{k.certificate}, MinVersion: tls.VersionTLS12},
+		Hosts: k.o.Hosts, Runs: whole, Controller: whole, VeiledRuns: veiled, VeiledController: veiled, Version: Version(),
+		Logger: *zerolog.Ctx(ctx),
+	})
+	if err != nil {
+		return "", wrong("page: %s", strings.TrimPrefix(err.Error(), "dashboard: "))
+	}
+	if err := s.Start(context.WithoutCancel(ctx)); err != nil {
+		return "", err
+	}
+	c.later(s.Stop)
+	k.page.Store(s)
+	return s.Address(), nil
+}
+
+// link makes an address with which a person or a viewer opens the page once.
+func (k *keeper) link(what *TokenOptions) (string, error) {
+	page := k.page.Load()
+	role := member.Role(what.Role)
+	switch {
+	case page == nil:
+		return "", usage.Errorf("the server has no page: stop it, and start it with an address for one")
+	case role != member.Person && role != member.Viewer:
+		return "", usage.Errorf("the page is for a %s or a %s, not for a %.40q", member.Person, member.Viewer, what.Role)
+	case !bus.ValidToken(what.Name) || wire.Person(what.Name) != wire.Person("")+":"+what.Name:
+		return "", usage.Errorf("name who opens the page: letters, digits, - and _, at most 64")
+	}
+	person := role == member.Person
+	return page.Link(dashboard.Visitor{Name: what.Name, Writes: person, Raw: person || what.Raw}, linkLife), nil
+}
+
+// NewLink has the process that serves a state directory make an address with which one browser opens its page, within ten minutes.
+func NewLink(ctx context.Context, stateDir string, what TokenOptions) (string, error) {
+	a, err := askKeeper(ctx, stateDir, credsCall{Link: &what})
+	return a.Token, err
+}
