@@ -91,7 +91,8 @@ func (k *keeper) link(what *TokenOptions) (string, error) {
 	return page.Link(dashboard.Visitor{Name: what.Name, Writes: person, Raw: person || what.Raw}, linkLife), nil
 }
 
-// NewLink has the process that serves a state directory make an address with which one browser opens its page, within ten minutes.
+// NewLink has the process that serves a state directory make an address with which one browser opens its page within ten
+// minutes.
 func NewLink(ctx context.Context, stateDir string, what TokenOptions) (string, error) {
 	a, err := askKeeper(ctx, stateDir, credsCall{Link: &what})
 	return a.Token, err

@@ -43,7 +43,7 @@ var arrows = []struct {
 	{"attempt", []string{"landing", "request", "run", "store"}},
 	{"console", []string{"attempt", "report", "run"}},
 	{"explain", []string{"assign", "console", "plan", "run", "store"}},
-	{"dashboard", []string{"report", "run", "schedule"}},
+	{"dashboard", []string{"decision", "report", "run", "schedule"}},
 	{"sample", nil},
 	{"needs", []string{"run"}},
 	{"mirrors", nil},

@@ -47,7 +47,7 @@ See docs/machines.md.` +
 	f.StringVar(&s.creds, "creds", "", "file of NATS credentials for --nats")
 	f.IntVar(&s.o.Agents, "agents", 4, "agents at once of the server's own worker; 0 for none")
 	f.IntVar(&s.o.Gates, "gates", 0, "runs of gates at once of it (default one for every 4 cores)")
-	f.StringVar(&s.o.Page, "page", "", "where people open the page of its runs, with TLS, e.g. 0.0.0.0:8443; see divisi serve link")
+	f.StringVar(&s.o.Page, "page", "", "where people open the page of its runs, by TLS, e.g. 0.0.0.0:8443 (see serve link)")
 	f.StringVar(&s.o.Metrics, "metrics", "", "loopback address where Prometheus or others read metrics, e.g. 127.0.0.1:9100")
 	f.StringVar(&s.keep, "keep", "14d", "how long runs stay whose branch was published; 0d keeps all")
 	f.StringVar(&s.sandbox, "sandbox", sandboxAuto, "auto, or strict: conduct only where commands can be fully confined")
@@ -155,7 +155,8 @@ func (s *serveCommand) ready(at orchestrator.Serving) error {
 				s.command())
 		}
 		if at.Page != "" {
-			fmt.Fprintf(b, "the page is at %s; a person opens it with a link of:  %s serve link --name NAME\n", at.Page, s.command())
+			fmt.Fprintf(b, "the page is at %s; a person opens it with a link of:  %s serve link --name NAME\n",
+				at.Page, s.command())
 		}
 		if at.Metrics != "" {
 			fmt.Fprintf(b, "metrics are at %s\n", at.Metrics)

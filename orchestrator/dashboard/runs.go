@@ -53,8 +53,8 @@ type Log interface {
 	Tail(ctx context.Context, from uint64) iter.Seq2[Batch, error]
 }
 
-// Controller shows more of a run than its log, and does what a person asks for. Its methods may be called from many goroutines. An
-// error that is a usage.Error is a mistake of the person.
+// Controller shows more of a run than its log, and does what a person asks for. Its methods may be called from many
+// goroutines. An error that is a usage.Error is a mistake of the person.
 type Controller interface {
 	// Decision returns a decision as a person sees it, with its patches. The state is that of the run, and is not kept.
 	Decision(ctx context.Context, s *run.State, d *run.Decision) (Decision, error)

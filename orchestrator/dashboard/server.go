@@ -31,8 +31,8 @@ const (
 
 // Options name what a Server shows and where.
 type Options struct {
-	// Addr is a loopback host and port, or a port of 127.0.0.1; empty means a free one. With TLS it is any host and port, and Hosts
-	// are the names under which browsers reach it.
+	// Addr is a loopback host and port, or a port of 127.0.0.1; empty means a free one. With TLS it is any host and port, and
+	// Hosts are the names under which browsers reach it.
 	Addr  string
 	TLS   *tls.Config
 	Hosts []string

@@ -22,8 +22,8 @@ const (
 	maxSessions = 1000
 )
 
-// sessions are who may use the page: links that admit a browser, and browsers that were admitted. Both are secrets, and only their
-// digests are kept. Its methods may be called from many goroutines.
+// sessions are who may use the page: links that admit a browser, and browsers that were admitted. Both are secrets, and only
+// their digests are kept. Its methods may be called from many goroutines.
 type sessions struct {
 	clock func() time.Time
 

@@ -88,8 +88,8 @@ var (
 
 	// order has the mark by which the fold knows a log that was concealed.
 	order = with(object("run program keys goal repo base branch submodules environment derived copies missing plan "+
-		"project roles parallel budget auto_approve allow_unverified fresh_baseline reprove on_doubt review detected proposed trial "+
-		"usual created",
+		"project roles parallel budget auto_approve allow_unverified fresh_baseline reprove on_doubt review detected proposed "+
+		"trial usual created",
 		nil), func(_ *Veil, _, out map[string]any) { out["concealed"] = true })
 
 	plans = object("by request follows drop replaces edited decision_record tasks notes overlaps ceiling likely grant", nil)
