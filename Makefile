@@ -43,6 +43,10 @@ race: ## run tests of packages that start goroutines under the race detector (RA
 	$(GO) test -race -short -vet=off -ldflags=-w $(SIDE) -timeout 20m $(RACY)
 	$(GO) test -race -short -vet=off -ldflags=-w $(SIDE) -timeout 20m -run '$(RACES)' $(RUNS)
 
+.PHONY: bench-page
+bench-page: ## measure the page in a real browser (needs chromium)
+	$(GO) test -tags browser -run '^$$' -bench Page -benchtime 1x -timeout 30m ./orchestrator/dashboard
+
 .PHONY: browser
 browser: ## test the dashboard in a real browser (needs chromium)
 	$(GO) test -tags browser -run Browser -count 1 ./orchestrator/dashboard
@@ -74,6 +78,7 @@ fuzz: ## run every fuzz target for a short while (FUZZTIME=60s for longer)
 bench: ## measure and print the figures (BENCH=Landing to choose, ROUNDS=5 for medians)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime $(ROUNDS)x -timeout 120m ./orchestrator/conductor ./orchestrator/acceptance
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 200x -timeout 30m ./bus ./internal/sandbox ./subagents/workspace ./orchestrator/console
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 30m ./orchestrator/dashboard
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 20x -timeout 30m ./contextscope/... ./subagents/agent ./subagents/loopguard
 
 .PHONY: real

@@ -26,7 +26,7 @@ import (
 const chromium = "/usr/bin/chromium"
 
 // browse starts a browser of its own, with nothing that reaches beyond this machine, and opens the page.
-func browse(t *testing.T, url string) context.Context {
+func browse(t testing.TB, url string) context.Context {
 	t.Helper()
 	require.FileExists(t, chromium)
 	opts := append([]chromedp.ExecAllocatorOption{}, chromedp.DefaultExecAllocatorOptions[:]...)
@@ -45,13 +45,13 @@ func browse(t *testing.T, url string) context.Context {
 }
 
 // until waits for a condition in the page.
-func until(ctx context.Context, t *testing.T, condition string) {
+func until(ctx context.Context, t testing.TB, condition string) {
 	t.Helper()
 	_, err := chromedp.Run(ctx, chromedp.Poll[bool](condition, chromedp.WithPollingTimeout(2*time.Minute)))
 	require.NoError(t, err, "%s; the page says: %s", condition, js[string](ctx, t, "document.body.innerText.slice(0, 2000)"))
 }
 
-func js[T any](ctx context.Context, t *testing.T, expression string) T {
+func js[T any](ctx context.Context, t testing.TB, expression string) T {
 	t.Helper()
 	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
 	require.NoError(t, err, expression)

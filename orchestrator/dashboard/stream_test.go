@@ -27,7 +27,7 @@ type seen struct {
 }
 
 // take reads until the stream breaks or enough events came.
-func (c *seen) take(t *testing.T, body io.Reader, enough int) {
+func (c *seen) take(t testing.TB, body io.Reader, enough int) {
 	t.Helper()
 	r := bufio.NewReader(body)
 	var pos uint64
@@ -53,7 +53,7 @@ func (c *seen) take(t *testing.T, body io.Reader, enough int) {
 	}
 }
 
-func (c *seen) lines(t *testing.T, pos uint64, data string) {
+func (c *seen) lines(t testing.TB, pos uint64, data string) {
 	t.Helper()
 	require.Greater(t, pos, c.last, "positions rise")
 	var lines []logLine
