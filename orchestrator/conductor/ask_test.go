@@ -106,7 +106,7 @@ func TestAMasterIsNotDoneBeforeItHasSeenEverything(t *testing.T) {
 				}()
 			}
 			st := r.run(t.Context())
-			require.Equal(t, run.Done, st.Status, st.Reason)
+			require.Equal(t, run.Parked, st.Status, "its tasks read only: "+st.Reason)
 			require.Equal(t, 1, said.count("master/3/1"))
 			require.Contains(t, said.at("master/3/1"), "All tasks have ended. 2 have ended since your last turn.")
 		})
@@ -283,7 +283,7 @@ func TestWhatTheMasterLeavesOpenGoesToAPerson(t *testing.T) {
 	defer r.worker(t.Context())()
 	st, err = r.conduct(t.Context(), r.config(true))
 	require.NoError(t, err)
-	require.Equal(t, run.Done, st.Status, st.Reason)
+	require.Equal(t, run.Parked, st.Status, "its tasks read only: "+st.Reason)
 	require.Contains(t, said.at("master/3/1"), "All tasks have ended")
 }
 

@@ -142,7 +142,7 @@ func TestAMessageToTheMasterWakesIt(t *testing.T) {
 		}
 	}
 	st := r.run(t.Context())
-	require.Equal(t, run.Done, st.Status, st.Reason)
+	require.Equal(t, run.Parked, st.Status, "its tasks read only: "+st.Reason)
 	require.Contains(t, said.at("master/2/1"), "A person writes to you:")
 	require.Contains(t, said.at("master/2/1"), "Not the vendor directory, please.")
 	require.Contains(t, said.at("master/2/2"), "one/1 receives it at its next turn")
@@ -150,7 +150,7 @@ func TestAMessageToTheMasterWakesIt(t *testing.T) {
 	require.Contains(t, said.at("one/1/2"), "Leave the vendor directory out.")
 	require.Empty(t, st.Messages.All[0].Receipts, "what it was woken with it is not told again")
 	_, err := r.do(conductor.Request{Verb: conductor.VerbSend, Text: "Anybody?"})
-	require.ErrorContains(t, err, "is over: done")
+	require.ErrorContains(t, err, "is over: parked")
 }
 
 func TestAPausedRunComesToATurnBoundaryAndGoesOn(t *testing.T) {
