@@ -136,10 +136,11 @@ func (k *keeper) do(q *credsCall) (a credsAnswer, err error) {
 	case strings.HasPrefix(q.Revoke, "token:"):
 		err = k.registry.Cancel(q.Revoke)
 	case q.Revoke != "":
-		if page := k.page.Load(); page != nil && page.End(q.Revoke) {
-			return a, nil // who opens the page alone is no member
+		page := k.page.Load()
+		ended := page != nil && page.End(q.Revoke)
+		if err = k.bus.Disconnect(q.Revoke); ended && errors.Is(err, member.ErrUnknown) {
+			err = nil // who opens the page alone is no member
 		}
-		err = k.bus.Disconnect(q.Revoke)
 	case q.List:
 		a.Ends = k.ends
 		a.All, err = k.list()

@@ -17,7 +17,6 @@ import (
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/dashboard"
 	"divisi/orchestrator/report"
-	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
 
@@ -172,28 +171,16 @@ func (d *pageRuns) with(ctx context.Context, id string, do func(*Run) error) (er
 	return do(r)
 }
 
-// Decision implements dashboard.Controller.
-func (d *pageRuns) Decision(ctx context.Context, s *run.State, of *run.Decision) (out dashboard.Decision, err error) {
-	err = d.with(ctx, s.Spec.Run, func(r *Run) error {
-		q, err := r.decision(ctx, s, of)
-		out = decisionShown(&q)
+// Decisions implements dashboard.Controller.
+func (d *pageRuns) Decisions(ctx context.Context, run string) (out []dashboard.Decision, err error) {
+	err = d.with(ctx, run, func(r *Run) error {
+		open, err := r.Decisions(ctx)
+		for i := range open {
+			out = append(out, decisionShown(&open[i]))
+		}
 		return err
 	})
 	return out, err
-}
-
-// decision is one that is open in the state of a run, as a person sees it.
-func (r *Run) decision(ctx context.Context, s *run.State, d *run.Decision) (Decision, error) {
-	if r.host == nil {
-		return shown(ctx, r.dir, r.bus, s, d)
-	}
-	open, err := r.Decisions(ctx)
-	for _, q := range open {
-		if q.ID == d.ID {
-			return q, err
-		}
-	}
-	return Decision{}, errors.Join(err, usage.Errorf("decision %s is not open any more", d.ID))
 }
 
 func decisionShown(q *Decision) dashboard.Decision {

@@ -199,7 +199,11 @@ func (s *Server) decision(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, err)
 		return
 	}
-	d, open := one.decision(r.Context(), r.PathValue("id"))
+	d, open, err := one.decision(r.Context(), r.PathValue("id"))
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
 	if !open {
 		s.refuse(w, http.StatusNotFound, "this decision is not open any more")
 		return

@@ -19,6 +19,7 @@ import (
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
+	"divisi/orchestrator/decision"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -265,11 +266,21 @@ func TestBrowserLine(t *testing.T) {
 // deciding is a place whose decisions are questions that are alike.
 type deciding struct{ *place }
 
-func (deciding) Decision(_ context.Context, _ *run.State, d *run.Decision) (Decision, error) {
-	return Decision{Need: Need{
-		Run: "r1", ID: d.ID, Kind: string(d.Kind), About: d.About, Attempt: d.Attempt, Text: d.Text, Alike: "x", Choices: d.Choices,
-		Options: []Option{{Name: "answer", Does: "goes to the agent", NeedsText: true}},
-	}}, nil
+func (d deciding) Decisions(ctx context.Context, id string) (out []Decision, err error) {
+	st := run.NewState()
+	for _, b := range d.Log.(*memoryLog).batches {
+		for _, e := range placed(b) {
+			if err := st.Apply(&e); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, open := range decision.Open(st) {
+		n := needOf(id, &open)
+		n.Alike = "x"
+		out = append(out, Decision{Need: n})
+	}
+	return out, ctx.Err()
 }
 
 // TestBrowserDecides: a key answers the first decision; one answer for all that are alike can be undone before it is sent.

@@ -16,7 +16,7 @@ const feedPause = 500 * time.Millisecond
 func (s *Server) feed(w http.ResponseWriter, r *http.Request) {
 	defer s.tab()()
 	w.Header().Set("Content-Type", "text/event-stream")
-	st := &stream{s: s, w: w}
+	st := &stream{s: s, w: w, admitted: admittedTo(r)}
 	if err := st.feed(r.Context()); err != nil {
 		st.ended(r.Context(), err)
 	}
@@ -31,6 +31,9 @@ func (st *stream) feed(ctx context.Context) error {
 	defer pause.Stop()
 	defer beat.Stop()
 	for {
+		if !st.admitted() {
+			return errLeft
+		}
 		if err := st.news(); err != nil {
 			return err
 		}

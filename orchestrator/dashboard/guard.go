@@ -40,7 +40,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		case r.Method != http.MethodGet && !writes:
 			w.Header().Set("Allow", "GET, POST")
 			http.Error(w, "only GET and POST", http.StatusMethodNotAllowed)
-		case !s.hosts[r.Host]:
+		case !s.hosts[strings.ToLower(r.Host)]:
 			http.Error(w, "this name is not the dashboard's; use the address that Divisi printed", http.StatusMisdirectedRequest)
 		case !s.sameOrigin(r) || writes && r.Header.Get("Origin") != s.scheme()+r.Host:
 			http.Error(w, "another page may not use the dashboard", http.StatusForbidden)
@@ -53,10 +53,12 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			http.Error(w, "what is sent is application/json", http.StatusUnsupportedMediaType)
 		default:
 			answer := next
-			if !who.Raw {
+			if !who.Raw && s.veiled != nil {
+				s.unveil()
 				answer = veiled
 			}
-			answer.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), visitorKey{}, who)))
+			v := visit{who, func() bool { _, still := s.visitor(r); return still }}
+			answer.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), visitorKey{}, v)))
 		}
 	})
 }
@@ -64,10 +66,17 @@ func (s *Server) guard(next http.Handler) http.Handler {
 // visitorKey is where the context of a request has its visitor.
 type visitorKey struct{}
 
+// visit is a request of a visitor; admitted reports whether the browser still is.
+type visit struct {
+	Visitor
+
+	admitted func() bool
+}
+
 // by is the visitor whose request it is.
 func by(ctx context.Context) Visitor {
-	who, _ := ctx.Value(visitorKey{}).(Visitor) // the guard sets it
-	return who
+	v, _ := ctx.Value(visitorKey{}).(visit) // the guard sets it
+	return v.Visitor
 }
 
 // visitor is who the cookie of a request admits.
@@ -98,7 +107,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) bool {
 		return false
 	}
 	http.SetCookie(w, &http.Cookie{ //nolint:gosec // without encryption, on this machine alone, there is no secure cookie
-		Name: s.cookie, Value: browser, Path: "/", HttpOnly: true, Secure: s.opts.TLS != nil, SameSite: http.SameSiteStrictMode,
+		Name: s.cookie, Value: browser, Path: "/", HttpOnly: true, Secure: s.opts.TLS != nil, SameSite: http.SameSiteLaxMode,
 	})
 	rest := r.URL.Query()
 	rest.Del("token")

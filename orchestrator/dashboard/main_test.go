@@ -21,7 +21,6 @@ import (
 	"go.uber.org/goleak"
 
 	"divisi/contextscope"
-	"divisi/orchestrator/run"
 )
 
 // The model library's statistics start a worker when they are linked in, and offer no way to stop it.
@@ -189,9 +188,7 @@ func (p *place) Last(context.Context) (uint64, error) {
 
 func (p *place) Close() error { return nil }
 
-func (p *place) Decision(_ context.Context, s *run.State, d *run.Decision) (Decision, error) {
-	return Decision{Need: Need{Run: s.Spec.Run, ID: d.ID, Kind: string(d.Kind), About: d.About, Text: d.Text, Attempt: d.Attempt}}, nil
-}
+func (p *place) Decisions(context.Context, string) ([]Decision, error) { return nil, p.fails }
 
 func (p *place) Show(_ context.Context, q Query) (json.RawMessage, error) {
 	return json.Marshal(fmt.Sprintf("%+v", q))

@@ -155,9 +155,9 @@ func (s *Server) survey(ctx context.Context) error {
 			r.Problem = err.Error()
 		}
 		if one := s.keep(id, &stands, err == nil); one != nil {
-			open := one.needs(ctx)
+			open := one.needs()
 			one.board.with(func(st *run.State) {
-				if st.Spec.Run != "" {
+				if st.Spec.Run != "" && one.isWhole() {
 					r = rowOf(st)
 				}
 			})
@@ -212,7 +212,12 @@ func (s *Server) room(id string) *room {
 		return one
 	}
 	one := newRoom(id, s.opts.Runs, s.opts.Controller, s.opts.Memory, s.opts.Logger)
-	one.cancel = s.begin(one.follow)
+	one.cancel = s.begin(func(ctx context.Context) {
+		var reading sync.WaitGroup
+		reading.Go(func() { one.show(ctx) })
+		one.follow(ctx)
+		reading.Wait()
+	})
 	s.rooms[id] = one
 	return one
 }

@@ -2,7 +2,11 @@ package dashboard
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -87,4 +91,37 @@ func TestARunThatIsGone(t *testing.T) {
 	require.Equal(t, []Row{{ID: "b"}}, rows)
 	_, there := o.has("a")
 	require.False(t, there)
+}
+
+// A browser whose session has ended gets nothing more, also on the streams that it has open.
+func TestAnEndedSessionEndsItsStreams(t *testing.T) {
+	t.Parallel()
+	s := start(t, sampleLog(t, 20), nil)
+	feed, events := get(t, base(s)+"api/v1/feed", nil), get(t, data(s)+"events", nil)
+	require.True(t, s.End("ana"))
+	for _, stream := range []*http.Response{feed, events} {
+		_, err := io.Copy(io.Discard, stream.Body)
+		require.NoError(t, err, "it ends in order")
+	}
+	require.Equal(t, http.StatusUnauthorized, get(t, base(s)+"api/v1/me", nil).StatusCode)
+	require.False(t, s.End("ana"))
+}
+
+// unreadable is a place whose run cannot be opened.
+type unreadable struct{ *place }
+
+func (unreadable) Open(context.Context, string) (Run, error) {
+	return nil, errors.New("the store is damaged")
+}
+
+func TestARunThatCannotBeReadIsAnError(t *testing.T) {
+	t.Parallel()
+	s := start(t, newLog(), func(s *Server) { s.opts.Runs = unreadable{s.opts.Runs.(*place)} }) //nolint:forcetypeassert // options
+	for _, path := range []string{"tasks/a", "decisions/a@1", "since?time=0", "batch?pos=1"} {
+		res := get(t, data(s)+path, nil)
+		require.Equal(t, http.StatusBadGateway, res.StatusCode, path)
+		text, err := io.ReadAll(res.Body)
+		require.NoError(t, err)
+		require.Contains(t, string(text), "the store is damaged", path)
+	}
 }

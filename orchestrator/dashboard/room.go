@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -24,6 +25,8 @@ type room struct {
 	board   *board
 	// again is sent to when the run stands otherwise: it is opened anew.
 	again chan struct{}
+	// wanted is sent to when the patches of decisions are to be read.
+	wanted chan struct{}
 	// ready is closed when the log was read to the end that it had when it was opened first.
 	ready  chan struct{}
 	caught sync.Once
@@ -35,14 +38,17 @@ type room struct {
 	// mark is the Standing's that the run was opened under last, watchers counts the browsers.
 	mark     string
 	watchers int
-	// decisions are those that were shown, by their ids and attempts.
-	decisions map[string]Decision
+	// fault is why the run cannot be read now, and stumbled is closed with each such error, which makes another one.
+	fault    error
+	stumbled chan struct{}
+	// decisions are those whose patches were read, by their keys.
+	decisions map[string]readDecision
 }
 
 func newRoom(id string, runs Runs, control Controller, memory int, log zerolog.Logger) *room {
 	return &room{
 		id: id, runs: runs, control: control, log: log.With().Str("run", id).Logger(), hub: newHub(memory), board: newBoard(),
-		again: make(chan struct{}, 1), ready: make(chan struct{}), done: make(chan struct{}), decisions: map[string]Decision{},
+		again: make(chan struct{}, 1), wanted: make(chan struct{}, 1), stumbled: make(chan struct{}), ready: make(chan struct{}), done: make(chan struct{}), decisions: map[string]readDecision{},
 	}
 }
 
@@ -52,6 +58,7 @@ func (r *room) follow(ctx context.Context) {
 	defer close(r.done)
 	for ctx.Err() == nil {
 		err := r.followOnce(ctx)
+		r.stumble(err)
 		var retry <-chan time.Time
 		if err != nil && ctx.Err() == nil {
 			r.log.Info().Err(err).Msg("the page reads the log again")
@@ -102,13 +109,47 @@ func (r *room) caughtUp(end uint64) {
 	}
 }
 
-// whole waits until the log was read.
+// stumble notes why the run cannot be read; nil for nothing.
+func (r *room) stumble(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.fault = err; err != nil {
+		close(r.stumbled)
+		r.stumbled = make(chan struct{})
+	}
+}
+
+// whole waits until the log was read, or cannot be.
 func (r *room) whole(ctx context.Context) error {
+	if r.isWhole() {
+		return nil
+	}
+	r.mu.Lock()
+	fault, stumbled := r.fault, r.stumbled
+	r.mu.Unlock()
+	if fault != nil {
+		return fault
+	}
 	select {
 	case <-r.ready:
 		return nil
+	case <-stumbled:
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.fault
+	case <-r.done:
+		return errNoRun
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+}
+
+func (r *room) isWhole() bool {
+	select {
+	case <-r.ready:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -147,8 +188,12 @@ func (r *room) watched() bool {
 	return r.watchers > 0
 }
 
-// needs lists what is open in the run: what blocks most first.
-func (r *room) needs(ctx context.Context) []Need {
+// needs lists what is open in the run, what blocks most first; nothing before the log was read. What is seen of a decision only by
+// its patches is added once they were read.
+func (r *room) needs() []Need {
+	if !r.isWhole() {
+		return nil
+	}
 	var open []run.Decision
 	r.board.with(func(s *run.State) {
 		if s.Spec.Run != "" {
@@ -156,65 +201,117 @@ func (r *room) needs(ctx context.Context) []Need {
 			decision.Count(s, open)
 		}
 	})
-	out := make([]Need, 0, len(open))
-	known := map[string]bool{}
+	out, known, missing, now := make([]Need, 0, len(open)), map[string]bool{}, false, time.Now()
+	r.mu.Lock()
 	for i := range open {
-		key := fmt.Sprintf("%s/%d", open[i].ID, open[i].Attempt)
-		known[key] = true
-		d, err := r.shown(ctx, key, &open[i])
-		if err != nil {
-			r.log.Info().Err(err).Str("decision", open[i].ID).Msg("a decision cannot be shown whole")
-			continue
-		}
-		n := d.Need
-		n.Blocks, n.Since = open[i].Blocks, r.board.timeAt(open[i].Pos)
+		n := needOf(r.id, &open[i])
+		d, read := r.decisions[n.key()]
+		n.Tasks, n.Files, n.Alike = d.Tasks, d.Files, d.Alike
+		known[n.key()], missing = true, missing || !read || d.faulty && now.Sub(d.read) > faultAfter
 		out = append(out, n)
 	}
-	r.forget(known)
+	maps.DeleteFunc(r.decisions, func(key string, _ readDecision) bool { return !known[key] })
+	r.mu.Unlock()
+	for i := range out {
+		out[i].Since = r.board.timeAt(open[i].Pos)
+	}
+	if missing {
+		select {
+		case r.wanted <- struct{}{}:
+		default:
+		}
+	}
 	return out
 }
 
-// forget leaves out the decisions that are not open any more.
-func (r *room) forget(known map[string]bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for key := range r.decisions {
-		if !known[key] {
-			delete(r.decisions, key)
+// needOf is a decision as the state of its run has it.
+func needOf(id string, d *run.Decision) Need {
+	n := Need{
+		Run: id, ID: d.ID, Kind: string(d.Kind), About: d.About, Attempt: d.Attempt, Text: d.Text, Blocks: d.Blocks,
+		Suggests: d.Suggested, Decider: d.Decider.Who, Why: d.Decider.Why, Choices: d.Choices, Evidence: d.Evidence,
+	}
+	for _, o := range d.Options {
+		n.Options = append(n.Options, Option{Name: o.Name, Does: o.Does, NeedsText: o.NeedsText})
+	}
+	return n
+}
+
+// key names a decision and the attempt that it is about: another patch is another attempt.
+func (n *Need) key() string { return fmt.Sprintf("%s/%d", n.ID, n.Attempt) }
+
+// show reads the patches of decisions when they are wanted, until ctx ends: that can take long, and holds up nothing else.
+func (r *room) show(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.wanted:
 		}
+		if err := r.showOnce(ctx); err != nil && ctx.Err() == nil {
+			r.log.Info().Err(err).Msg("the patches of decisions cannot be read")
+		}
+		pause := time.NewTimer(retryAfter)
+		select {
+		case <-ctx.Done():
+		case <-pause.C:
+		}
+		pause.Stop()
 	}
 }
 
-// shown is a decision as a person sees it. It is read once: another patch is another attempt. A plan can be edited.
-func (r *room) shown(ctx context.Context, key string, d *run.Decision) (out Decision, err error) {
-	r.mu.Lock()
-	out, known := r.decisions[key]
-	r.mu.Unlock()
-	if known && d.Kind != run.DecidePlan {
-		return out, nil
-	}
-	r.board.with(func(s *run.State) { out, err = r.control.Decision(ctx, s, d) })
+// readDecision is a decision whose patches were read; faulty ones that could not be are read again after faultAfter.
+type readDecision struct {
+	Decision
+
+	read   time.Time
+	faulty bool
+}
+
+const faultAfter = 30 * time.Second
+
+// showTime bounds the reading of the patches of all open decisions.
+const showTime = time.Minute
+
+func (r *room) showOnce(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, showTime)
+	defer cancel()
+	all, err := r.control.Decisions(ctx, r.id)
 	if err != nil {
-		return out, err
+		return err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.decisions[key] = out
-	return out, nil
+	for _, d := range all {
+		faulty := slices.ContainsFunc(d.Patches, func(p Patch) bool { return p.Fault != "" })
+		r.decisions[d.key()] = readDecision{d, time.Now(), faulty}
+	}
+	return nil
 }
 
-// decision finds one that is open.
-func (r *room) decision(ctx context.Context, id string) (Decision, bool) {
-	for _, n := range r.needs(ctx) {
-		if n.ID == id {
-			r.mu.Lock()
-			d := r.decisions[fmt.Sprintf("%s/%d", id, n.Attempt)]
-			r.mu.Unlock()
-			d.Need = n
-			return d, true
-		}
+// decision finds one that is open, with its patches.
+func (r *room) decision(ctx context.Context, id string) (d Decision, open bool, err error) {
+	i := -1
+	needs := r.needs()
+	if i = slices.IndexFunc(needs, func(n Need) bool { return n.ID == id }); i < 0 {
+		return d, false, nil
 	}
-	return Decision{}, false
+	r.mu.Lock()
+	had, read := r.decisions[needs[i].key()]
+	r.mu.Unlock()
+	if d = had.Decision; !read {
+		all, err := r.control.Decisions(ctx, r.id)
+		if err != nil {
+			return d, true, err
+		}
+		at := slices.IndexFunc(all, func(d Decision) bool { return d.ID == id && d.Attempt == needs[i].Attempt })
+		if at < 0 {
+			return d, false, nil
+		}
+		d = all[at]
+		needs[i].Tasks, needs[i].Files, needs[i].Alike = d.Tasks, d.Files, d.Alike
+	}
+	d.Need = needs[i]
+	return d, true, nil
 }
 
 // sortNeeds puts what blocks most first, then the oldest.

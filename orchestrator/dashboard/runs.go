@@ -6,7 +6,6 @@ import (
 	"iter"
 
 	"divisi/contextscope"
-	"divisi/orchestrator/run"
 )
 
 // Runs are the runs of one place. Its methods may be called from many goroutines.
@@ -56,8 +55,8 @@ type Log interface {
 // Controller shows more of a run than its log, and does what a person asks for. Its methods may be called from many
 // goroutines. An error that is a usage.Error is a mistake of the person.
 type Controller interface {
-	// Decision returns a decision as a person sees it, with its patches. The state is that of the run, and is not kept.
-	Decision(ctx context.Context, s *run.State, d *run.Decision) (Decision, error)
+	// Decisions returns the open decisions of a run as a person sees them, with their patches.
+	Decisions(ctx context.Context, run string) ([]Decision, error)
 	// Show returns what a query asks for, as JSON.
 	Show(ctx context.Context, q Query) (json.RawMessage, error)
 	// Act does something to a run, as the command of the same name does.

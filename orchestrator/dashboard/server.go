@@ -58,7 +58,8 @@ type Server struct {
 	overview *overview
 	sessions *sessions
 	// veiled is the page of visitors who are not shown what commands printed: without a listener of its own. nil for none.
-	veiled *Server
+	veiled   *Server
+	unveiled sync.Once
 	// surveyPause is between two looks at all runs; look is sent to for one at once.
 	surveyPause time.Duration
 	look        chan struct{}
@@ -160,6 +161,7 @@ func (s *Server) Start(ctx context.Context) error {
 	srv := &http.Server{
 		Handler:           s.guard(s.routes()),
 		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    32 << 10,
 		BaseContext:       func(net.Listener) context.Context { return run },
 		ErrorLog:          log.New(s.opts.Logger, "", 0),
@@ -168,7 +170,6 @@ func (s *Server) Start(ctx context.Context) error {
 	s.running.Go(func() { s.surveys(run) })
 	if s.veiled != nil {
 		s.veiled.begin = s.begin
-		s.running.Go(func() { s.veiled.surveys(run) })
 	}
 	s.running.Go(func() { s.shutdown(run, srv) })
 	return nil
@@ -233,6 +234,21 @@ func (s *Server) surveys(ctx context.Context) {
 	}
 }
 
+// unveil begins to survey the runs for visitors who are not shown what commands printed, with the first of them.
+func (s *Server) unveil() {
+	s.unveiled.Do(func() {
+		known := make(chan struct{})
+		s.begin(func(ctx context.Context) {
+			if err := s.veiled.survey(ctx); err != nil && ctx.Err() == nil {
+				s.opts.Logger.Warn().Err(err).Msg("the page of viewers does not know how the runs stand")
+			}
+			close(known)
+			s.veiled.surveys(ctx)
+		})
+		<-known
+	})
+}
+
 // soon has the next survey begin now: something was done to a run.
 func (s *Server) soon() {
 	select {
@@ -265,6 +281,7 @@ func (s *Server) Begin(run string) {
 func (s *Server) named(port int) {
 	s.hosts = map[string]bool{}
 	for _, h := range s.opts.Hosts {
+		h = strings.ToLower(h) // as browsers send it
 		s.hosts[net.JoinHostPort(h, strconv.Itoa(port))] = true
 		if port == 443 {
 			s.hosts[h] = true

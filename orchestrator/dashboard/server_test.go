@@ -208,7 +208,7 @@ func TestToken(t *testing.T) {
 	require.Equal(t, "/?seen=", res.Header.Get("Location"))
 	cookie := res.Cookies()[0]
 	require.True(t, cookie.HttpOnly)
-	require.Equal(t, http.SameSiteStrictMode, cookie.SameSite)
+	require.Equal(t, http.SameSiteLaxMode, cookie.SameSite)
 	require.Equal(t, http.StatusOK, ask(base(s)+"api/v1/me", cookie).StatusCode)
 	require.NotEqual(t, s.URL(), start(t, newLog(), nil).URL())
 	cookie.Value += "x"

@@ -22,6 +22,24 @@ type stream struct {
 	// views ticks when a view may be sent; version is the newest that was.
 	views   *time.Ticker
 	version uint64
+	// admitted reports whether the browser still may read it.
+	admitted func() bool
+}
+
+// errLeft reports that the session of a browser has ended.
+var errLeft = errors.New("the browser is admitted no more")
+
+// admittedTo returns what reports whether the browser of a request is still admitted. It looks once a second.
+func admittedTo(r *http.Request) func() bool {
+	v, _ := r.Context().Value(visitorKey{}).(visit) // the guard sets it
+	var seen time.Time
+	return func() bool {
+		if now := time.Now(); now.Sub(seen) > time.Second {
+			seen = now
+			return v.admitted == nil || v.admitted()
+		}
+		return true
+	}
 }
 
 // events streams views of the run, and the log behind the browser's last position: one server-sent event a batch.
@@ -39,7 +57,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	defer leave()
 	defer s.tab()()
 	w.Header().Set("Content-Type", "text/event-stream")
-	st := &stream{s: s, of: of, w: w, pos: pos, views: time.NewTicker(s.viewPause)}
+	st := &stream{s: s, of: of, w: w, pos: pos, admitted: admittedTo(r), views: time.NewTicker(s.viewPause)}
 	defer st.views.Stop()
 	if err := st.run(r.Context()); err != nil {
 		st.ended(r.Context(), err)
@@ -73,6 +91,8 @@ func (st *stream) run(ctx context.Context) error {
 		frames, changed, ok := st.of.hub.after(st.pos, replayChunk)
 		var err error
 		switch {
+		case !st.admitted():
+			err = errLeft
 		case !ok:
 			err = st.reread(ctx)
 		case len(frames) > 0:
