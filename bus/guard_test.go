@@ -242,3 +242,41 @@ func TestAWorkerThatFloodsTheStore(t *testing.T) {
 	require.NoError(t, <-stored)
 	require.Empty(t, told)
 }
+
+// TestAWorkerEndsNoTaskOfAnother answers for a task that another worker holds, where that one is to answer: also after a restart
+// of the gate, for which a task that a worker has begun is its own.
+func TestAWorkerEndsNoTaskOfAnother(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	s.guarding(t)
+	login := s.joins(t, member.Worker, "w1")
+	honest, hostile := enters(t, login), enters(t, s.joins(t, member.Worker, "w2"))
+	q := queue(t, honest, "generator", QueueOptions{})
+	subject := TaskSubject("generator", "r", "t--1")
+	require.NoError(t, s.Enqueue(soon(t), subject, "t", nil))
+	d := next(t, q)
+	queued := func() []string {
+		heard(t, hostile)
+		left, err := s.Queued(soon(t), TaskFilter("r"))
+		require.NoError(t, err)
+		return left
+	}
+	for _, end := range []string{"+ACK", "+TERM ", "+TERM it is mine", "-NAK", `-NAK {"delay": 1}`} {
+		require.NoError(t, hostile.nc.Publish(d.AckSubject, []byte(end)))
+	}
+	require.Equal(t, []string{subject}, queued())
+	key, err := login.Key()
+	require.NoError(t, err)
+	_, err = honest.Append(soon(t), AttemptSubject("r", "w1", "generator", "t", 1), []byte("started"), 0)
+	require.NoError(t, err)
+	g := s.gate.guard
+	g.mu.Lock()
+	clear(g.workers)
+	g.mu.Unlock()
+	require.NoError(t, s.cut(key))
+	require.NoError(t, hostile.nc.Publish(d.AckSubject, ackDone))
+	require.Equal(t, []string{subject}, queued())
+	require.NoError(t, d.Ack(soon(t)))
+	require.Empty(t, queued())
+	require.NoError(t, d.Ack(soon(t)), "its answer may have been lost")
+}
