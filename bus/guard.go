@@ -128,17 +128,24 @@ func (g *guard) worker(key string) *worker {
 	return w
 }
 
-// watch is one connection to the gate, as the guard sees it. It implements member.Watch.
+// watch is one connection to the gate, as the guard sees it. It implements member.Watch and member.Told.
 type watch struct {
 	*guard
 
 	who atomic.Pointer[worker]
+	// proven is closed when the client was let in, over when the connection has ended.
+	proven chan struct{}
+	once   sync.Once
+	over   <-chan struct{}
 }
 
 // Connect implements member.Watch.
 func (c *watch) Connect(key string) { c.who.Store(c.worker(key)) }
 
-// Deliver implements member.Watch. A task that the worker is not to have goes to another.
+// Proven implements member.Told.
+func (c *watch) Proven() { c.once.Do(func() { close(c.proven) }) }
+
+// Deliver implements member.Told. A task that the worker is not to have goes to another.
 func (c *watch) Deliver(subject, answers string) (pass bool) {
 	w, b := c.who.Load(), c.bus.Load()
 	if w == nil || b == nil || w.deliver(subject, answers, c.clock()) {
@@ -148,11 +155,17 @@ func (c *watch) Deliver(subject, answers string) (pass bool) {
 	return false
 }
 
-// Publish implements member.Watch.
+// Publish implements member.Watch. What a worker publishes waits until the client has proven that it is that worker: another one
+// who knows its key would use up what it may store.
 func (c *watch) Publish(subject, reply string, content []byte, size int) (pass bool, err error) {
 	w, b := c.who.Load(), c.bus.Load()
 	if w == nil {
 		return true, nil
+	}
+	select {
+	case <-c.proven:
+	case <-c.over:
+		return false, nil
 	}
 	first, rest, _ := strings.Cut(subject, ".")
 	switch {

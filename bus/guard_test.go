@@ -2,7 +2,10 @@ package bus
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
+	"io"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -279,4 +282,24 @@ func TestAWorkerEndsNoTaskOfAnother(t *testing.T) {
 	require.NoError(t, d.Ack(soon(t)))
 	require.Empty(t, queued())
 	require.NoError(t, d.Ack(soon(t)), "its answer may have been lost")
+}
+
+// TestAStrangerUsesUpNothingOfAWorker says that it has the key of a worker, which is no secret, and stores before that is proven.
+func TestAStrangerUsesUpNothingOfAWorker(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	s.guarding(t)
+	login := s.joins(t, member.Worker, "w1")
+	key, err := login.Key()
+	require.NoError(t, err)
+	d := tls.Dialer{Config: member.Pinned(login.Certificate, time.Now)}
+	conn, err := d.DialContext(soon(t), "tcp", strings.TrimPrefix(login.URL, "tls://"))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	const size = 1 << 10
+	_, err = fmt.Fprintf(conn, "CONNECT {\"nkey\":%q,\"sig\":\"\"}\r\nPUB obj.n.x %d\r\n%s\r\n", key, size, make([]byte, size))
+	require.NoError(t, err)
+	said, _ := io.ReadAll(conn) // the gate closes it without the last word of TLS
+	require.Contains(t, string(said), "Authorization Violation")
+	require.Zero(t, s.gate.guard.worker(key).stored.level)
 }
