@@ -257,7 +257,8 @@ func (d *Delivery) Nak(ctx context.Context) error {
 
 // NakAfter returns the task, to be delivered again after a delay, of 10 minutes at most.
 func (d *Delivery) NakAfter(ctx context.Context, delay time.Duration) error {
-	if err := d.bus.settle(ctx, d.AckSubject, fmt.Appendf(nil, `%s {"delay": %d}`, ackNak, min(delay, maxDelay).Nanoseconds())); err != nil {
+	answer := fmt.Appendf(nil, `%s {"delay": %d}`, ackNak, min(delay, maxDelay).Nanoseconds())
+	if err := d.bus.settle(ctx, d.AckSubject, answer); err != nil {
 		return fmt.Errorf("hand back %s: %w", d.Subject, err)
 	}
 	return nil
