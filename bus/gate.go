@@ -114,7 +114,7 @@ func (g *gate) serve(conn net.Conn, stream func(net.Conn) (io.ReadWriter, error)
 	})
 	defer stop()
 	var back sync.WaitGroup
-	w := &watch{guard: g.guard}
+	w := &watch{guard: g.guard, proven: make(chan struct{}), over: ctx.Done()}
 	back.Go(func() {
 		defer end()
 		g.answer(guest, inside, w)
@@ -144,7 +144,7 @@ func (g *gate) greet(conn net.Conn, stream func(net.Conn) (io.ReadWriter, error)
 }
 
 // answer copies what the server sends. How it ends is told by who reads.
-func (g *gate) answer(guest io.Writer, inside io.Reader, w member.Watch) {
+func (g *gate) answer(guest io.Writer, inside io.Reader, w member.Told) {
 	if err := member.Deliver(guest, inside, w); err != nil {
 		g.log.Trace().Err(err).Msg("a member's connection ended")
 	}

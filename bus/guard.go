@@ -1,9 +1,9 @@
 package bus
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -14,7 +14,6 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"divisi/bus/member"
 	"divisi/internal/text"
@@ -129,17 +128,24 @@ func (g *guard) worker(key string) *worker {
 	return w
 }
 
-// watch is one connection to the gate, as the guard sees it. It implements member.Watch.
+// watch is one connection to the gate, as the guard sees it. It implements member.Watch and member.Told.
 type watch struct {
 	*guard
 
 	who atomic.Pointer[worker]
+	// proven is closed when the client was let in, over when the connection has ended.
+	proven chan struct{}
+	once   sync.Once
+	over   <-chan struct{}
 }
 
 // Connect implements member.Watch.
 func (c *watch) Connect(key string) { c.who.Store(c.worker(key)) }
 
-// Deliver implements member.Watch. A task that the worker is not to have goes to another.
+// Proven implements member.Told.
+func (c *watch) Proven() { c.once.Do(func() { close(c.proven) }) }
+
+// Deliver implements member.Told. A task that the worker is not to have goes to another.
 func (c *watch) Deliver(subject, answers string) (pass bool) {
 	w, b := c.who.Load(), c.bus.Load()
 	if w == nil || b == nil || w.deliver(subject, answers, c.clock()) {
@@ -149,11 +155,17 @@ func (c *watch) Deliver(subject, answers string) (pass bool) {
 	return false
 }
 
-// Publish implements member.Watch.
+// Publish implements member.Watch. What a worker publishes waits until the client has proven that it is that worker: another one
+// who knows its key would use up what it may store.
 func (c *watch) Publish(subject, reply string, content []byte, size int) (pass bool, err error) {
 	w, b := c.who.Load(), c.bus.Load()
 	if w == nil {
 		return true, nil
+	}
+	select {
+	case <-c.proven:
+	case <-c.over:
+		return false, nil
 	}
 	first, rest, _ := strings.Cut(subject, ".")
 	switch {
@@ -218,8 +230,8 @@ func (c *watch) refuse(b *Bus, w *worker, reply string, data []byte, header nats
 	return nil
 }
 
-// settle reports whether the server is to have what a worker answers for a task. A sign of life for a task that the gate did not
-// see on its way, or that the worker sat on, counts when the worker has begun it.
+// settle reports whether the server is to have what a worker answers for a task. For a task that the gate did not see on its way,
+// or that the worker sat on, an answer counts when the worker has begun it.
 func (c *watch) settle(b *Bus, w *worker, answers string, content []byte) (bool, error) {
 	t := strings.Split(answers, ".") // $JS.ACK.TASKS.<queue>.<delivery>.<place>.…
 	if len(t) != 9 {
@@ -232,34 +244,35 @@ func (c *watch) settle(b *Bus, w *worker, answers string, content []byte) (bool,
 	if !answersTask(content) {
 		return false, fmt.Errorf("%w: %.20q is no answer for a task", member.ErrRefused, content)
 	}
-	if w.answer(answers, content, c.clock()) || string(content) != string(ackProgress) {
+	if w.answer(answers, content, c.clock()) {
 		return true, nil
 	}
 	subject, begun := b.begun(w.Name, place)
-	if subject != "" && begun {
+	if subject != "" && begun && string(content) == string(ackProgress) {
 		w.adopt(subject, answers, c.clock())
 	}
 	return begun, nil
 }
 
-// answersTask reports whether the server knows an answer of a worker.
+// answersTask reports whether an answer is one that a worker of this program gives. The server knows more: one that asks for the
+// next task, and delays of any length.
 func answersTask(content []byte) bool {
-	for _, known := range []string{"-NAK", "+TERM", "+NXT"} {
-		if strings.HasPrefix(string(content), known) {
-			return true
-		}
+	if rest, ok := bytes.CutPrefix(content, ackNak); ok && len(rest) > 0 {
+		var o server.ConsumerNakOptions
+		return json.Unmarshal(rest, &o) == nil && o.Delay >= 0 && o.Delay <= maxDelay
 	}
-	return len(content) == 0 || string(content) == "+ACK" || string(content) == "+OK" || string(content) == string(ackProgress)
+	return bytes.Equal(content, ackDone) || bytes.Equal(content, ackNak) || bytes.Equal(content, ackProgress) ||
+		bytes.HasPrefix(content, ackTerm)
 }
 
 // begun finds the task at a place of the queue, and reports whether a worker has begun it. What cannot be found out counts as
-// begun.
+// begun, and so does a task that is off the queue: an answer that is given again ends nothing more.
 func (b *Bus) begun(name string, place uint64) (task string, begun bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), findPatience)
 	defer cancel()
 	m, err := b.tasks.GetMsg(ctx, place)
 	if err != nil {
-		return "", !errors.Is(err, jetstream.ErrMsgNotFound)
+		return "", true
 	}
 	event, err := b.Last(ctx, eventsOf(m.Subject, name))
 	if err != nil {

@@ -2,7 +2,10 @@ package bus
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
+	"io"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -241,4 +244,62 @@ func TestAWorkerThatFloodsTheStore(t *testing.T) {
 	require.Contains(t, <-waits, "stores again")
 	require.NoError(t, <-stored)
 	require.Empty(t, told)
+}
+
+// TestAWorkerEndsNoTaskOfAnother answers for a task that another worker holds, where that one is to answer: also after a restart
+// of the gate, for which a task that a worker has begun is its own.
+func TestAWorkerEndsNoTaskOfAnother(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	s.guarding(t)
+	login := s.joins(t, member.Worker, "w1")
+	honest, hostile := enters(t, login), enters(t, s.joins(t, member.Worker, "w2"))
+	q := queue(t, honest, "generator", QueueOptions{})
+	subject := TaskSubject("generator", "r", "t--1")
+	require.NoError(t, s.Enqueue(soon(t), subject, "t", nil))
+	d := next(t, q)
+	queued := func() []string {
+		heard(t, hostile)
+		left, err := s.Queued(soon(t), TaskFilter("r"))
+		require.NoError(t, err)
+		return left
+	}
+	for _, end := range []string{"+ACK", "+TERM ", "+TERM it is mine", "-NAK", `-NAK {"delay": 1}`} {
+		require.NoError(t, hostile.nc.Publish(d.AckSubject, []byte(end)))
+	}
+	require.Equal(t, []string{subject}, queued())
+	key, err := login.Key()
+	require.NoError(t, err)
+	_, err = honest.Append(soon(t), AttemptSubject("r", "w1", "generator", "t", 1), []byte("started"), 0)
+	require.NoError(t, err)
+	g := s.gate.guard
+	g.mu.Lock()
+	clear(g.workers)
+	g.mu.Unlock()
+	require.NoError(t, s.cut(key))
+	require.NoError(t, hostile.nc.Publish(d.AckSubject, ackDone))
+	require.Equal(t, []string{subject}, queued())
+	require.NoError(t, d.Ack(soon(t)))
+	require.Empty(t, queued())
+	require.NoError(t, d.Ack(soon(t)), "its answer may have been lost")
+}
+
+// TestAStrangerUsesUpNothingOfAWorker says that it has the key of a worker, which is no secret, and stores before that is proven.
+func TestAStrangerUsesUpNothingOfAWorker(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	s.guarding(t)
+	login := s.joins(t, member.Worker, "w1")
+	key, err := login.Key()
+	require.NoError(t, err)
+	d := tls.Dialer{Config: member.Pinned(login.Certificate, time.Now)}
+	conn, err := d.DialContext(soon(t), "tcp", strings.TrimPrefix(login.URL, "tls://"))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	const size = 1 << 10
+	_, err = fmt.Fprintf(conn, "CONNECT {\"nkey\":%q,\"sig\":\"\"}\r\nPUB obj.n.x %d\r\n%s\r\n", key, size, make([]byte, size))
+	require.NoError(t, err)
+	said, _ := io.ReadAll(conn) // the gate closes it without the last word of TLS
+	require.Contains(t, string(said), "Authorization Violation")
+	require.Zero(t, s.gate.guard.worker(key).stored.level)
 }

@@ -110,9 +110,16 @@ func TestAStolenLoginOfAWorker(t *testing.T) {
 			Data:    queueTerms(t, time.Minute, "task.generator.r.none"),
 		},
 		"answer for a task what no server knows": {Subject: "$JS.ACK.TASKS.generator.1.1.1.1.0", Data: []byte("later")},
-		"answer for a place that no task has":    {Subject: "$JS.ACK.TASKS.generator.1.18446744073709551617.1.1.0"},
-		"list the objects":                       {Subject: "$JS.API.STREAM.INFO.OBJ", Data: []byte(`{"subjects_filter":">"}`)},
-		"look for objects":                       {Subject: "$JS.API.DIRECT.GET.OBJ.obj.>"},
+		"answer for a place that no task has": {
+			Subject: "$JS.ACK.TASKS.generator.1.18446744073709551617.1.1.0", Data: ackDone,
+		},
+		"have the next task sent without asking for it": {Subject: "$JS.ACK.TASKS.generator.1.1.1.1.0", Data: []byte("+NXT")},
+		"keep a task from others for a year": {
+			Subject: "$JS.ACK.TASKS.generator.1.1.1.1.0", Data: []byte(`-NAK {"delay": 31536000000000000}`),
+		},
+		"keep it so by another word": {Subject: "$JS.ACK.TASKS.generator.1.1.1.1.0", Data: []byte("-NAK 8760h")},
+		"list the objects":           {Subject: "$JS.API.STREAM.INFO.OBJ", Data: []byte(`{"subjects_filter":">"}`)},
+		"look for objects":           {Subject: "$JS.API.DIRECT.GET.OBJ.obj.>"},
 	} {
 		t.Run("cut: "+what, func(t *testing.T) {
 			t.Parallel()

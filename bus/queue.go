@@ -25,6 +25,7 @@ const (
 	defaultMaxDeliver = 6
 	minAckWait        = time.Second // what a member may set
 	maxAckWait        = time.Minute
+	maxDelay          = 10 * maxAckWait
 	maxWaiting        = 4096 // idle workers of one role; the server's default refuses the 513th
 )
 
@@ -254,9 +255,10 @@ func (d *Delivery) Nak(ctx context.Context) error {
 	return nil
 }
 
-// NakAfter returns the task, to be delivered again after a delay.
+// NakAfter returns the task, to be delivered again after a delay, of 10 minutes at most.
 func (d *Delivery) NakAfter(ctx context.Context, delay time.Duration) error {
-	if err := d.bus.settle(ctx, d.AckSubject, fmt.Appendf(nil, `%s {"delay": %d}`, ackNak, delay.Nanoseconds())); err != nil {
+	answer := fmt.Appendf(nil, `%s {"delay": %d}`, ackNak, min(delay, maxDelay).Nanoseconds())
+	if err := d.bus.settle(ctx, d.AckSubject, answer); err != nil {
 		return fmt.Errorf("hand back %s: %w", d.Subject, err)
 	}
 	return nil

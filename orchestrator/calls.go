@@ -18,6 +18,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/plan"
+	"divisi/orchestrator/request"
 	"divisi/subagents/wire"
 	"divisi/subagents/worker"
 )
@@ -141,9 +142,15 @@ func (h *conduct) answer(ctx context.Context, m bus.Message) answer {
 		a, err = h.do(ctx, &c)
 	}
 	if err != nil {
-		a = answer{Error: err.Error(), Refused: errors.Is(err, memory.ErrRefused)}
+		a = failed(err)
 	}
 	return a
+}
+
+// failed is the answer to a call that nothing becomes of.
+func failed(err error) answer {
+	refused := errors.Is(err, memory.ErrRefused) || errors.As(err, new(*request.RefusedError))
+	return answer{Error: err.Error(), Refused: refused}
 }
 
 func (h *conduct) do(ctx context.Context, c *call) (a answer, err error) {
@@ -235,10 +242,10 @@ func (w *work) ask(ctx context.Context, c call) (a answer, err error) {
 	switch {
 	case err != nil:
 		return a, fmt.Errorf("ask the conductor of run %s: %w", w.run, err)
-	case a.Refused:
+	case a.Refused && c.Propose != nil:
 		return a, fmt.Errorf("%w%s", memory.ErrRefused, strings.TrimPrefix(a.Error, memory.ErrRefused.Error()))
 	case a.Error != "":
-		return a, &calledError{a.Error}
+		return a, &calledError{a.Error, a.Refused}
 	}
 	return a, nil
 }
@@ -269,8 +276,11 @@ func (w *work) request(ctx context.Context, data []byte) (a answer, err error) {
 	}
 }
 
-// calledError is why the conducting half does not do what a call asks for.
-type calledError struct{ why string }
+// calledError is why the conducting half does not do what a call asks for: it refuses that, or could not.
+type calledError struct {
+	why     string
+	refused bool
+}
 
 func (e *calledError) Error() string { return e.why }
 

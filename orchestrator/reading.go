@@ -138,18 +138,20 @@ func (r reading) pages(
 	return q.From, true, nil
 }
 
-// page asks the conductor, and the next one where that is gone.
+// page asks the conductor, and again where that is gone, or fails: another one may conduct the run then.
 func (r reading) page(ctx context.Context, q wire.Reading) (wire.Page, error) {
 	for {
 		a, err := r.w.ask(ctx, call{Read: &q})
+		var called *calledError
+		away := errors.As(err, &called) || errors.Is(err, bus.ErrNoListener) || errors.Is(err, context.DeadlineExceeded)
 		switch {
 		case err == nil:
 			return a.Page, nil
-		case errors.As(err, new(*calledError)):
+		case called != nil && called.refused:
 			return wire.Page{}, fmt.Errorf("%w: %w", wire.ErrWithheld, err)
 		case ctx.Err() != nil:
 			return wire.Page{}, context.Cause(ctx)
-		case !errors.Is(err, bus.ErrNoListener) && !errors.Is(err, context.DeadlineExceeded):
+		case !away:
 			return wire.Page{}, err
 		}
 		select {

@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 	"divisi/subagents/worker"
@@ -159,12 +161,15 @@ func TestAReaderOutlivesConductors(t *testing.T) {
 	stop()
 }
 
-// What a conductor refuses is no failure of its own: the attempt is left to the conductor.
+// What a conductor refuses is no failure of its own: the attempt is left to the conductor. After a failure it is asked again.
 func TestWhatAConductorDoesNotShow(t *testing.T) {
 	t.Parallel()
 	s := newSetups(t)
+	fails := errors.New("the log could not be read")
 	stop, err := answerCalls(t.Context(), s.bus, bus.CallFilter("r"), zerolog.Nop(), func(context.Context, bus.Message) ([]byte, error) {
-		return json.Marshal(answer{Error: "attempt t/1 has ended"})
+		err := fails
+		fails = request.Refusedf("attempt t/1 has ended")
+		return json.Marshal(failed(err))
 	})
 	require.NoError(t, err)
 	defer stop()

@@ -15,9 +15,12 @@ const streamBuffer = 16 << 10
 // answersTo begins where a task is answered.
 var answersTo = []byte("$JS.ACK.TASKS.")
 
-// Deliver copies what a server sends to a client until its end, with the line by which it greets as Greet writes it. It tells the
-// watch which tasks the client gets.
-func Deliver(to io.Writer, from io.Reader, w Watch) error {
+// pong is how the server answers a ping.
+var pong = []byte("PONG")
+
+// Deliver copies what a server sends to a client until its end, with the line by which it greets as Greet writes it. It tells
+// the watch that the client was let in, and which tasks it gets.
+func Deliver(to io.Writer, from io.Reader, w Told) error {
 	r, out := bufio.NewReaderSize(from, streamBuffer), bufio.NewWriterSize(to, streamBuffer)
 	err := Greet(out, r)
 	for err == nil {
@@ -35,13 +38,16 @@ func Deliver(to io.Writer, from io.Reader, w Watch) error {
 }
 
 // deliverLine copies one line of the server, and the message that it announces.
-func deliverLine(to io.Writer, r *bufio.Reader, w Watch) error {
+func deliverLine(to io.Writer, r *bufio.Reader, w Told) error {
 	line, err := r.ReadSlice('\n')
 	if err != nil {
 		_, _ = to.Write(line) // what the server says last may be cut; the error ends the connection
 		return err
 	}
 	size, pass := 0, true
+	if bytes.HasPrefix(line, pong) { // a server answers none before it has let the client in
+		w.Proven()
+	}
 	if bytes.HasPrefix(line, []byte("MSG ")) || bytes.HasPrefix(line, []byte("HMSG ")) {
 		announced := bytes.TrimRight(line, "\r\n")
 		if size, err = strconv.Atoi(string(announced[bytes.LastIndexByte(announced, ' ')+1:])); err != nil {
@@ -62,7 +68,7 @@ func deliverLine(to io.Writer, r *bufio.Reader, w Watch) error {
 
 // delivers tells the watch of a task, MSG <subject> <subscription> <answers> [header] <size>, and reports whether the client is
 // to have it. Other messages it is to have.
-func delivers(announced []byte, w Watch) bool {
+func delivers(announced []byte, w Told) bool {
 	if !bytes.Contains(announced, answersTo) {
 		return true
 	}

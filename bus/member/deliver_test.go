@@ -13,9 +13,12 @@ import (
 type watching struct {
 	unwatched
 
-	told []string
-	only string
+	told   []string
+	proven int
+	only   string
 }
+
+func (w *watching) Proven() { w.proven++ }
 
 func (w *watching) Deliver(subject, answers string) bool {
 	w.told = append(w.told, subject+" "+answers)
@@ -27,8 +30,8 @@ func TestDeliver(t *testing.T) {
 	const (
 		greeting = "INFO {\"tls_required\":true}\r\n"
 		event    = "MSG ev.r.m.x 7 $JS.ACK.EV.x.1.1.1.1.0 5\r\na\r\nb \r\n"
-		lines    = "PING\r\n-ERR 'no'\r\n"
-		inside   = "MSG ctl.r.all 7 38\r\nMSG task.g.r.t--1 7 $JS.ACK.TASKS.g 0\r\n\r\n"
+		lines    = "PING\r\n-ERR 'no'\r\nPONG\r\n"
+		inside   = "MSG ctl.r.all 7 44\r\nPONG\r\nMSG task.g.r.t--1 7 $JS.ACK.TASKS.g 0\r\n\r\n"
 		task     = "HMSG task.g.r.a--1 7 $JS.ACK.TASKS.g.1.5.5.1.0 12 14\r\nNATS/1.0\r\n\r\nxy\r\n"
 		other    = "MSG task.g.r.b--1 7 $JS.ACK.TASKS.g.1.6.6.1.0 2\r\nxy\r\n"
 	)
@@ -42,6 +45,7 @@ func TestDeliver(t *testing.T) {
 				require.NoError(t, Deliver(&out, in, w))
 			}
 			require.Equal(t, greeting+event+lines+inside+task+event, out.String())
+			require.Equal(t, 1, w.proven)
 			b := "task.g.r.b--1 $JS.ACK.TASKS.g.1.6.6.1.0"
 			require.Equal(t, []string{b, "task.g.r.a--1 $JS.ACK.TASKS.g.1.5.5.1.0", b}, w.told)
 		})

@@ -26,13 +26,19 @@ var ErrRefused = errors.New("refused")
 // inbox is where a member may have answers sent.
 var inbox = regexp.MustCompile(`^_(INBOX|JOIN)_[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+$`)
 
-// Watch is told what a client and the server say to each other, each before the other one has it.
+// Watch is told what a client says, before the server has it.
 type Watch interface {
-	// Connect is told which key the client says that it has. The server does nothing for it before that is proven.
+	// Connect is told which key the client says that it has. Nothing proves that yet: see Told.
 	Connect(key string)
 	// Publish is told a message of the client, and of how many bytes it is. It reports whether the server is to have it; an error
 	// cuts the connection.
 	Publish(subject, reply string, content []byte, size int) (pass bool, err error)
+}
+
+// Told is told what the server says, before the client has it.
+type Told interface {
+	// Proven is told, perhaps often, that the server has let the client in.
+	Proven()
 	// Deliver is told a task, and where it is answered. It reports whether the client is to have it.
 	Deliver(subject, answers string) (pass bool)
 }

@@ -16,6 +16,8 @@ func (unwatched) Connect(string) {}
 
 func (unwatched) Publish(string, string, []byte, int) (bool, error) { return true, nil }
 
+func (unwatched) Proven() {}
+
 func (unwatched) Deliver(string, string) bool { return true }
 
 func TestForward(t *testing.T) {

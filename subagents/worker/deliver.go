@@ -35,6 +35,9 @@ var errHalted = errors.New("the machine cannot carry it out now")
 // errForeign says that another worker is to prove it: one of another environment, or that has not proven the same before.
 var errForeign = errors.New("it is left to another worker")
 
+// errUnread says that the log of an attempt could not be read soon enough to begin it: its conductor may be away.
+var errUnread = errors.New("what its log has did not come in time")
+
 // errBadMessage says that a message is no assignment that anybody could carry out.
 var errBadMessage = errors.New("not an assignment")
 
@@ -50,9 +53,7 @@ func (w *Worker) deliver(ctx context.Context, d *bus.Delivery, place *permit, ad
 	close(admitted)
 	err := context.Cause(ctx)
 	if ok {
-		w.mark(d, true)
 		err = w.carryOut(ctx, d, place, log)
-		w.mark(d, false)
 		place.leave()
 	}
 	stopBeating()
@@ -61,7 +62,7 @@ func (w *Worker) deliver(ctx context.Context, d *bus.Delivery, place *permit, ad
 	}
 }
 
-// mark notes that a delivery is at work, or no more.
+// mark notes that a delivery is at work, or no more. One that has not begun is not at work.
 func (w *Worker) mark(d *bus.Delivery, at bool) {
 	name := d.Subject[strings.LastIndexByte(d.Subject, '.')+1:]
 	w.mu.Lock()
@@ -93,7 +94,7 @@ func (w *Worker) settle(ctx context.Context, d *bus.Delivery, err error, log zer
 		return d.Term(ctx, err.Error())
 	case errors.Is(err, agent.ErrStopped), errors.Is(err, errHalted):
 		return d.Term(ctx, err.Error())
-	case errors.Is(err, errForeign): // one of the other environment may have no place free yet
+	case errors.Is(err, errForeign), errors.Is(err, errUnread): // who can carry it out may have no place free, or not be there
 		return d.NakAfter(ctx, w.cfg.AckWait/3*time.Duration(min(d.Number, maxYield)))
 	case stopping:
 		return d.Nak(ctx)
@@ -199,6 +200,8 @@ func (w *Worker) carryOut(ctx context.Context, d *bus.Delivery, place *permit, l
 	if at == nil {
 		return err
 	}
+	w.mark(d, true)
+	defer w.mark(d, false)
 	n := w.deliveries(d, at)
 	result := poison(n)
 	switch {
@@ -212,10 +215,13 @@ func (w *Worker) carryOut(ctx context.Context, d *bus.Delivery, place *permit, l
 }
 
 // begin opens the journal of an attempt and appends that this delivery has begun. Where its result is in the log already there is
-// neither an attempt nor an error.
+// neither an attempt nor an error. What has to be read for that may take as long as patience: a server takes tasks from a worker
+// that holds them and begins none.
 func (w *Worker) begin(ctx context.Context, d *bus.Delivery, a *wire.Assignment, log zerolog.Logger) (*attempt, error) {
 	stamp := journal.Stamp{Worker: w.cfg.Name, Clock: w.cfg.Clock, IDs: w.cfg.IDs}
-	j, err := journal.Open(ctx, w.cfg.Events(a), w.cfg.Bus, a, stamp)
+	reading, stop := context.WithTimeoutCause(ctx, w.patience, errUnread)
+	defer stop()
+	j, err := journal.Open(reading, w.cfg.Events(a), w.cfg.Bus, a, stamp)
 	if err != nil {
 		return nil, err
 	}
@@ -227,13 +233,13 @@ func (w *Worker) begin(ctx context.Context, d *bus.Delivery, a *wire.Assignment,
 	if err != nil {
 		return nil, err
 	}
-	asked, err := openRequests(ctx, w.cfg.Events(a), j, a)
+	asked, err := openRequests(reading, w.cfg.Events(a), j, a)
 	if err != nil {
 		return nil, err
 	}
 	a.Delivery = max(d.Number, newest+1)
 	began := w.cfg.Clock()
-	started := wire.Started{Delivery: a.Delivery, Time: began, Notes: w.notes(ctx, a, log)}
+	started := wire.Started{Delivery: a.Delivery, Time: began, Notes: w.notes(reading, a, log)}
 	if _, err := j.Append(ctx, wire.Draft(contextscope.KindStarted, started)); err != nil {
 		return nil, err
 	}

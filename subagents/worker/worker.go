@@ -160,6 +160,8 @@ type Worker struct {
 	cfg Config
 	// compiler is shared: what siblings inherit is narrated once.
 	compiler *compile.Compiler
+	// patience is how long the log of an attempt may take to come before it is left to another delivery.
+	patience time.Duration
 	slices   sliceCache
 	siblings *agent.Siblings
 	own      ownEnvironments
@@ -189,6 +191,7 @@ func NewWorker(cfg Config) *Worker {
 		cfg: cfg, compiler: compile.NewCompiler(), siblings: agent.NewSiblings(), Places: cfg.Places,
 		builds: newBuilds(filepath.Join(cfg.Temp, "builds"), cfg.Clock, cfg.Log),
 		router: newControlRouter(cfg.Bus, cfg.Log), broken: map[string]int{}, active: map[string]bool{},
+		patience: beginPatience,
 	}
 	if w.Places == nil {
 		w.Places = NewPlaces(cfg.Parallel, cfg.Parallel)
