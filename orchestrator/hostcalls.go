@@ -64,6 +64,8 @@ func subjectOf(verb, who string) string {
 type hostCall struct {
 	Verb string `json:"verb"`
 	Run  string `json:"run,omitempty"`
+	// For is the visitor of the page for whom the server itself asks. Of a member it is ignored.
+	For string `json:"for,omitempty"`
 	// Order is the object that start begins the run with.
 	Order string `json:"order,omitempty"`
 	// Warrant is the signature of who resumes the run; nil for who has no login.

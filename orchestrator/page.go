@@ -36,7 +36,7 @@ type Page struct{ server *dashboard.Server }
 // NewPage checks the options and returns a page that is not served yet. An address that other machines reach is a mistake of the
 // caller: the page is not encrypted.
 func NewPage(ctx context.Context, o PageOptions) (*Page, error) {
-	d := &pageRuns{Runs: o.Runs, begin: o.Begin, kept: map[string]dashboard.Standing{}}
+	d := &pageRuns{Runs: o.Runs, begin: func(ctx context.Context, run, _ string) error { return o.Begin(ctx, run) }, kept: map[string]dashboard.Standing{}}
 	s, err := dashboard.New(dashboard.Options{
 		Addr: o.Addr, Runs: d, Controller: d, Version: Version(),
 		Owner:  dashboard.Visitor{Name: strings.TrimPrefix(account(), "user:"), Writes: true, Raw: true},
@@ -70,7 +70,8 @@ func (p *Page) Closed(ctx context.Context) { p.server.Closed(ctx) }
 type pageRuns struct {
 	Runs
 
-	begin func(ctx context.Context, run string) error
+	// begin has a run go on for a visitor.
+	begin func(ctx context.Context, run, by string) error
 	// vouches reports that the page knows its visitors: requests carry their names as the server's own word.
 	vouches bool
 
@@ -242,7 +243,7 @@ func (d *pageRuns) Show(ctx context.Context, q dashboard.Query) (data json.RawMe
 // Act implements dashboard.Controller.
 func (d *pageRuns) Act(ctx context.Context, a dashboard.Act) (out dashboard.Outcome, err error) {
 	if a.Verb == dashboard.VerbResume {
-		return d.resume(ctx, a.Run, "the run goes on")
+		return d.resume(ctx, &a, "the run goes on")
 	}
 	begins := false
 	err = d.with(ctx, a.Run, func(r *Run) (err error) {
@@ -256,7 +257,7 @@ func (d *pageRuns) Act(ctx context.Context, a dashboard.Act) (out dashboard.Outc
 	if err != nil || !begins {
 		return out, err
 	}
-	return d.resume(ctx, a.Run, out.Outcome)
+	return d.resume(ctx, &a, out.Outcome)
 }
 
 // act does to a run what a person asks for. begins reports that a process has to go on with it.
@@ -297,15 +298,15 @@ func act(ctx context.Context, r *Run, a *dashboard.Act) (outcome string, begins 
 }
 
 // resume has a run go on: the host of its server does it, or a process of its own.
-func (d *pageRuns) resume(ctx context.Context, id, outcome string) (dashboard.Outcome, error) {
+func (d *pageRuns) resume(ctx context.Context, a *dashboard.Act, outcome string) (dashboard.Outcome, error) {
 	if o, remote := d.Runs.(on); remote {
-		r, err := ResumeOn(ctx, Server(o), id, nil, false)
+		r, err := ResumeOn(ctx, Server(o), a.Run, nil, false)
 		if err == nil {
 			err = r.Close()
 		}
 		return dashboard.Outcome{Outcome: outcome, Started: err == nil}, err
 	}
-	if err := d.begin(ctx, id); err != nil {
+	if err := d.begin(ctx, a.Run, a.By); err != nil {
 		return dashboard.Outcome{}, err
 	}
 	return dashboard.Outcome{Outcome: outcome, Started: true}, nil

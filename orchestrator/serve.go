@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -36,6 +37,9 @@ func (h *Host) answer(ctx context.Context, m bus.Message) ([]byte, error) {
 			return usage.Errorf("%.80q is no call of those who only read", q.Verb)
 		}
 		by := h.caller(m.Subject)
+		if by == bus.Local && h.o.members != nil {
+			by = cmp.Or(q.For, by)
+		}
 		if q.Request != nil && by != bus.Local {
 			q.Request.By, q.Request.From = wire.Person(by), by // and not what the request says
 		}
