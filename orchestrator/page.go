@@ -18,6 +18,7 @@ import (
 	"divisi/orchestrator/dashboard"
 	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/store"
 	"divisi/subagents/wire"
 )
 
@@ -78,6 +79,47 @@ type pageRuns struct {
 	mu sync.Mutex
 	// kept is how the runs that are not active stood last.
 	kept map[string]dashboard.Standing
+	// stands is what the host on a server told of all its runs last. alone reports that it tells nothing of the kind, so that
+	// each run is looked at by itself.
+	stands map[string]standing
+	alone  bool
+}
+
+// standing is what can be told of a run without its log: Mark is another one where it may stand otherwise, Active reports that a
+// process has it.
+type standing struct {
+	Mark   string `json:"mark"`
+	Active bool   `json:"active,omitempty"`
+}
+
+// standOf is the standing of a run of this machine.
+func standOf(dir store.Dir, id string) standing {
+	if bus.Locked(dir.Bus(id)) {
+		return standing{"active", true}
+	}
+	taken, _ := bus.Taken(dir.Bus(id)) // a run that was never taken has the zero time
+	return standing{Mark: taken.String()}
+}
+
+// List implements dashboard.Runs.
+func (d *pageRuns) List(ctx context.Context) ([]string, error) {
+	o, remote := d.Runs.(on)
+	d.mu.Lock()
+	alone := d.alone
+	d.mu.Unlock()
+	if !remote || alone {
+		return d.Runs.List(ctx)
+	}
+	a, err := o.ask(ctx, hostCall{Verb: verbList, Stands: true})
+	d.mu.Lock()
+	d.stands = a.Stands
+	d.alone = IsUsage(err) && !errors.Is(err, bus.ErrNoListener) // a host of an earlier version cannot read the call
+	alone = d.alone
+	d.mu.Unlock()
+	if alone {
+		return d.Runs.List(ctx)
+	}
+	return a.Runs, err
 }
 
 // Stand implements dashboard.Runs.
@@ -115,12 +157,14 @@ func (d *pageRuns) mark(ctx context.Context, id string) (mark string, active boo
 		l, here = local(h.host.dir.Path), true
 	}
 	if here {
-		dir := l.dir(ctx)
-		if bus.Locked(dir.Bus(id)) {
-			return "active", true
-		}
-		taken, _ := bus.Taken(dir.Bus(id)) // a run that was never taken has the zero time
-		return taken.String(), false
+		at := standOf(l.dir(ctx), id)
+		return at.Mark, at.Active
+	}
+	d.mu.Lock()
+	at, told := d.stands[id]
+	d.mu.Unlock()
+	if told {
+		return at.Mark, at.Active
 	}
 	r, err := d.Runs.Open(ctx, id)
 	if err != nil {

@@ -78,7 +78,12 @@ func (h *Host) do(ctx context.Context, q *hostCall, by string) (a hostAnswer, er
 	a.Run = q.Run
 	switch q.Verb {
 	case verbList:
-		a.Runs = h.list()
+		if a.Runs = h.list(); q.Stands {
+			a.Stands = make(map[string]standing, len(a.Runs))
+			for _, id := range a.Runs {
+				a.Stands[id] = standOf(h.dir, id)
+			}
+		}
 		return a, nil
 	case verbHave:
 		if a.Commits, err = h.have(ctx, q); err == nil {
