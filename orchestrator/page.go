@@ -37,7 +37,8 @@ type Page struct{ server *dashboard.Server }
 // NewPage checks the options and returns a page that is not served yet. An address that other machines reach is a mistake of the
 // caller: the page is not encrypted.
 func NewPage(ctx context.Context, o PageOptions) (*Page, error) {
-	d := &pageRuns{Runs: o.Runs, begin: func(ctx context.Context, run, _ string) error { return o.Begin(ctx, run) }, kept: map[string]dashboard.Standing{}}
+	begin := func(ctx context.Context, run, _ string) error { return o.Begin(ctx, run) }
+	d := &pageRuns{Runs: o.Runs, begin: begin, kept: map[string]dashboard.Standing{}}
 	s, err := dashboard.New(dashboard.Options{
 		Addr: o.Addr, Runs: d, Controller: d, Version: Version(),
 		Owner:  dashboard.Visitor{Name: strings.TrimPrefix(account(), "user:"), Writes: true, Raw: true},
@@ -80,7 +81,7 @@ type pageRuns struct {
 	// kept is how the runs that are not active stood last.
 	kept map[string]dashboard.Standing
 	// stands is what the host on a server told of all its runs last. alone reports that it tells nothing of the kind, so that
-	// each run is looked at by itself.
+	// the page opens each run.
 	stands map[string]standing
 	alone  bool
 }

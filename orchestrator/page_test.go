@@ -14,6 +14,7 @@ import (
 	"divisi/bus"
 	"divisi/internal/spec"
 	"divisi/internal/usage"
+	"divisi/orchestrator/store"
 	"divisi/subagents/wire"
 )
 
@@ -80,8 +81,8 @@ func TestAPageAsksTheHostOnceHowAllRunsStand(t *testing.T) {
 	require.Equal(t, []string{verbList}, asked())
 }
 
-// A host of an earlier version refuses the call: each run is looked at by itself.
-func TestAPageLooksAtEachRunOfAHostThatTellsNotHowTheyStand(t *testing.T) {
+// A host of an earlier version refuses the call.
+func TestAPageOpensEachRunWhereTheHostDoesNotTellHowTheyStand(t *testing.T) {
 	t.Parallel()
 	d, asked := told(t, func(q *hostCall) (*hostAnswer, error) {
 		if q.Stands {
@@ -98,4 +99,17 @@ func TestAPageLooksAtEachRunOfAHostThatTellsNotHowTheyStand(t *testing.T) {
 	require.Equal(t, "ended", mark)
 	require.False(t, active)
 	require.Equal(t, []string{verbList, verbList, verbList, verbLook}, asked(), "it is asked once whether it can")
+}
+
+// Another host may have gone on with the run already.
+func TestAPageOfAHostWithoutItsLeaseAppendsNothing(t *testing.T) {
+	t.Parallel()
+	b, err := bus.Open(t.Context(), bus.Options{Dir: t.TempDir(), Run: "r"})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, b.Close(context.Background())) }()
+	h := &Host{lease: b.NewLease(hostLease, "ours", 0)}
+	r := newRun("r", store.Dir{Path: t.TempDir()}, b)
+	r.notRunning, r.served, r.by = true, h, "user:ana"
+	_, err = r.StopLine(t.Context(), "why")
+	require.ErrorIs(t, err, bus.ErrLeaseLost)
 }
