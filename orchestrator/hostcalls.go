@@ -64,6 +64,10 @@ func subjectOf(verb, who string) string {
 type hostCall struct {
 	Verb string `json:"verb"`
 	Run  string `json:"run,omitempty"`
+	// Stands has list tell how the runs stand too.
+	Stands bool `json:"stands,omitempty"`
+	// For is the visitor of the page for whom the server itself asks. Of a member it is ignored.
+	For string `json:"for,omitempty"`
 	// Order is the object that start begins the run with.
 	Order string `json:"order,omitempty"`
 	// Warrant is the signature of who resumes the run; nil for who has no login.
@@ -110,7 +114,9 @@ type hostAnswer struct {
 	Run     string   `json:"run,omitempty"`
 	Runs    []string `json:"runs,omitempty"`
 	Summary *Summary `json:"summary,omitempty"`
-	Removed *Removed `json:"removed,omitempty"`
+	// Stands are the Runs by their ids, for a page that looks at all of them again and again.
+	Stands  map[string]standing `json:"stands,omitempty"`
+	Removed *Removed            `json:"removed,omitempty"`
 	// Active reports that the host conducts the run; Fetched is the commit that a person has published last.
 	Active  bool   `json:"active,omitempty"`
 	Fetched string `json:"fetched,omitempty"`

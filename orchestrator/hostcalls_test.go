@@ -106,6 +106,8 @@ func TestAHostTakesAnOrderOnceAndNoOther(t *testing.T) {
 	_, err = others.Get(t.Context(), "waste")
 	require.ErrorIs(t, err, bus.ErrNotFound, "what was refused is removed")
 	require.JSONEq(t, fmt.Sprintf(`{"runs":[%q]}`, id), answered(t, url, `{"verb":"list"}`), "nothing was left behind")
+	require.JSONEq(t, fmt.Sprintf(`{"runs":[%q],"stands":{%[1]q:{"mark":"active","active":true}}}`, id),
+		answered(t, url, `{"verb":"list","stands":true}`))
 
 	// An answer that was lost: the order is sent again, by many at once, to a host that has only the server.
 	first.Stop()

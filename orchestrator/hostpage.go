@@ -11,6 +11,7 @@ import (
 	"divisi/bus"
 	"divisi/bus/member"
 	"divisi/internal/usage"
+	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/dashboard"
 	"divisi/subagents/wire"
 )
@@ -30,10 +31,23 @@ func (h hostRuns) List(context.Context) ([]string, error) { return h.host.list()
 // Open implements Runs.
 func (h hostRuns) Open(ctx context.Context, id string) (*Run, error) {
 	r, err := attach(ctx, h.host.dir, id)
-	if err == nil && h.veiled {
+	if err != nil {
+		return nil, err
+	}
+	r.served = h.host
+	if h.veiled {
 		h.host.conceal(r)
 	}
-	return r, err
+	return r, nil
+}
+
+// put puts a request of a visitor of the page to a run that no process carries out, as answer does for a member.
+func (h *Host) put(ctx context.Context, r *Run, q conductor.Request) (outcome string, err error) {
+	if err = h.lease.Held(); err == nil { // else another host may go on with it
+		outcome, err = r.putHere(ctx, q)
+	}
+	h.wasAsked(q.From, &hostCall{Verb: verbRequest, Run: r.id, Request: &q}, err)
+	return outcome, err
 }
 
 // Summary implements Runs.
@@ -46,11 +60,8 @@ func (h hostRuns) Summary(ctx context.Context, id string) (Summary, error) {
 
 // open serves the page of the runs of a host, and returns its address. A person signs in with a link.
 func (k *keeper) open(ctx context.Context, host *Host, at Server, c *closers) (string, error) {
-	begin := func(ctx context.Context, run string) error {
-		r, err := ResumeOn(ctx, at, run, nil, false)
-		if err == nil {
-			err = r.Close()
-		}
+	begin := func(ctx context.Context, run, by string) error {
+		_, err := on(at).ask(ctx, hostCall{Verb: verbResume, Run: run, For: by})
 		return err
 	}
 	runs := func(veiled bool) *pageRuns {

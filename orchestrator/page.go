@@ -17,6 +17,7 @@ import (
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/dashboard"
 	"divisi/orchestrator/report"
+	"divisi/orchestrator/store"
 	"divisi/subagents/wire"
 )
 
@@ -35,7 +36,8 @@ type Page struct{ server *dashboard.Server }
 // NewPage checks the options and returns a page that is not served yet. An address that other machines reach is a mistake of the
 // caller: the page is not encrypted.
 func NewPage(ctx context.Context, o PageOptions) (*Page, error) {
-	d := &pageRuns{Runs: o.Runs, begin: o.Begin, kept: map[string]dashboard.Standing{}}
+	begin := func(ctx context.Context, run, _ string) error { return o.Begin(ctx, run) }
+	d := &pageRuns{Runs: o.Runs, begin: begin, kept: map[string]dashboard.Standing{}}
 	s, err := dashboard.New(dashboard.Options{
 		Addr: o.Addr, Runs: d, Controller: d, Version: Version(),
 		Owner:  dashboard.Visitor{Name: strings.TrimPrefix(account(), "user:"), Writes: true, Raw: true},
@@ -69,13 +71,55 @@ func (p *Page) Closed(ctx context.Context) { p.server.Closed(ctx) }
 type pageRuns struct {
 	Runs
 
-	begin func(ctx context.Context, run string) error
+	// begin has a run go on for a visitor.
+	begin func(ctx context.Context, run, by string) error
 	// vouches reports that the page knows its visitors: requests carry their names as the server's own word.
 	vouches bool
 
 	mu sync.Mutex
 	// kept is how the runs that are not active stood last.
 	kept map[string]dashboard.Standing
+	// stands is what the host on a server told of all its runs last. alone reports that it tells nothing of the kind, so that
+	// the page opens each run.
+	stands map[string]standing
+	alone  bool
+}
+
+// standing is what can be told of a run without its log: Mark is another one where it may stand otherwise, Active reports that a
+// process has it.
+type standing struct {
+	Mark   string `json:"mark"`
+	Active bool   `json:"active,omitempty"`
+}
+
+// standOf is the standing of a run of this machine.
+func standOf(dir store.Dir, id string) standing {
+	if bus.Locked(dir.Bus(id)) {
+		return standing{"active", true}
+	}
+	taken, _ := bus.Taken(dir.Bus(id)) // a run that was never taken has the zero time
+	return standing{Mark: taken.String()}
+}
+
+// List implements dashboard.Runs.
+func (d *pageRuns) List(ctx context.Context) ([]string, error) {
+	o, remote := d.Runs.(on)
+	d.mu.Lock()
+	alone := d.alone
+	d.mu.Unlock()
+	if !remote || alone {
+		return d.Runs.List(ctx)
+	}
+	a, err := o.ask(ctx, hostCall{Verb: verbList, Stands: true})
+	d.mu.Lock()
+	d.stands = a.Stands
+	d.alone = IsUsage(err) && !errors.Is(err, bus.ErrNoListener) // a host of an earlier version cannot read the call
+	alone = d.alone
+	d.mu.Unlock()
+	if alone {
+		return d.Runs.List(ctx)
+	}
+	return a.Runs, err
 }
 
 // Stand implements dashboard.Runs.
@@ -113,12 +157,14 @@ func (d *pageRuns) mark(ctx context.Context, id string) (mark string, active boo
 		l, here = local(h.host.dir.Path), true
 	}
 	if here {
-		dir := l.dir(ctx)
-		if bus.Locked(dir.Bus(id)) {
-			return "active", true
-		}
-		taken, _ := bus.Taken(dir.Bus(id)) // a run that was never taken has the zero time
-		return taken.String(), false
+		at := standOf(l.dir(ctx), id)
+		return at.Mark, at.Active
+	}
+	d.mu.Lock()
+	at, told := d.stands[id]
+	d.mu.Unlock()
+	if told {
+		return at.Mark, at.Active
 	}
 	r, err := d.Runs.Open(ctx, id)
 	if err != nil {
@@ -229,7 +275,7 @@ func (d *pageRuns) Show(ctx context.Context, q dashboard.Query) (data json.RawMe
 // Act implements dashboard.Controller.
 func (d *pageRuns) Act(ctx context.Context, a dashboard.Act) (out dashboard.Outcome, err error) {
 	if a.Verb == dashboard.VerbResume {
-		return d.resume(ctx, a.Run, "the run goes on")
+		return d.resume(ctx, &a, "the run goes on")
 	}
 	begins := false
 	err = d.with(ctx, a.Run, func(r *Run) (err error) {
@@ -243,7 +289,7 @@ func (d *pageRuns) Act(ctx context.Context, a dashboard.Act) (out dashboard.Outc
 	if err != nil || !begins {
 		return out, err
 	}
-	return d.resume(ctx, a.Run, out.Outcome)
+	return d.resume(ctx, &a, out.Outcome)
 }
 
 // act does to a run what a person asks for. begins reports that a process has to go on with it.
@@ -284,15 +330,15 @@ func act(ctx context.Context, r *Run, a *dashboard.Act) (outcome string, begins 
 }
 
 // resume has a run go on: the host of its server does it, or a process of its own.
-func (d *pageRuns) resume(ctx context.Context, id, outcome string) (dashboard.Outcome, error) {
+func (d *pageRuns) resume(ctx context.Context, a *dashboard.Act, outcome string) (dashboard.Outcome, error) {
 	if o, remote := d.Runs.(on); remote {
-		r, err := ResumeOn(ctx, Server(o), id, nil, false)
+		r, err := ResumeOn(ctx, Server(o), a.Run, nil, false)
 		if err == nil {
 			err = r.Close()
 		}
 		return dashboard.Outcome{Outcome: outcome, Started: err == nil}, err
 	}
-	if err := d.begin(ctx, id); err != nil {
+	if err := d.begin(ctx, a.Run, a.By); err != nil {
 		return dashboard.Outcome{}, err
 	}
 	return dashboard.Outcome{Outcome: outcome, Started: true}, nil

@@ -80,7 +80,14 @@ func (r *Run) put(ctx context.Context, q conductor.Request) (string, error) {
 	case r.host != nil:
 		a, err := r.host.ask(ctx, hostCall{Verb: verbRequest, Run: r.id, Request: &q})
 		return a.Text, err
+	case r.served != nil:
+		return r.served.put(ctx, r, q)
 	}
+	return r.putHere(ctx, q)
+}
+
+// putHere makes this process the conductor of a run that no process carries out, for one request.
+func (r *Run) putHere(ctx context.Context, q conductor.Request) (string, error) {
 	r.asking.Lock()
 	defer r.asking.Unlock()
 	c, err := r.conductor(ctx, nil)

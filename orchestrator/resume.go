@@ -10,6 +10,7 @@ import (
 
 	"divisi/bus"
 	"divisi/internal/git"
+	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/internal/usage"
 	"divisi/orchestrator/needs"
@@ -37,6 +38,11 @@ func resume(ctx context.Context, o *ResumeOptions) (_ *Run, err error) {
 	m, err := store.ReadMeta(h.path)
 	if err != nil {
 		return nil, err
+	}
+	if h.Strict = h.Strict || m.Strict; h.Strict {
+		if err := sandbox.Probe().Strict(); err != nil {
+			return nil, err
+		}
 	}
 	if h.bus, err = h.dir.Hold(ctx, o.Run, m.Server()); err != nil {
 		return nil, err

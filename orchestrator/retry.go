@@ -53,7 +53,7 @@ func (r *Run) Retry(ctx context.Context, o Retry) (Retried, error) {
 		return Retried{}, err
 	}
 	var q conductor.Request
-	if r.host == nil {
+	if r.host == nil && r.served == nil {
 		q, err = r.reread(ctx, st, &o)
 	} else if o.RoleFile != nil || o.Repo != "" {
 		err = usage.Errorf("run %s was submitted, and keeps the roles and settings of that moment", r.id)

@@ -41,6 +41,8 @@ type Run struct {
 	taken      *bus.Bus
 	// host is that of a run on another machine; nil for one of this.
 	host *client
+	// served is the host of this process, where the run is one of its page; nil else.
+	served *Host
 	// live ends with the run that is held; stop ends it earlier.
 	live       context.Context //nolint:containedctx // it is the life of the run, which outlives Start
 	stop, over context.CancelFunc

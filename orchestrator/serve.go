@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -36,6 +37,9 @@ func (h *Host) answer(ctx context.Context, m bus.Message) ([]byte, error) {
 			return usage.Errorf("%.80q is no call of those who only read", q.Verb)
 		}
 		by := h.caller(m.Subject)
+		if by == bus.Local && h.o.members != nil {
+			by = cmp.Or(q.For, by)
+		}
 		if q.Request != nil && by != bus.Local {
 			q.Request.By, q.Request.From = wire.Person(by), by // and not what the request says
 		}
@@ -74,7 +78,12 @@ func (h *Host) do(ctx context.Context, q *hostCall, by string) (a hostAnswer, er
 	a.Run = q.Run
 	switch q.Verb {
 	case verbList:
-		a.Runs = h.list()
+		if a.Runs = h.list(); q.Stands {
+			a.Stands = make(map[string]standing, len(a.Runs))
+			for _, id := range a.Runs {
+				a.Stands[id] = standOf(h.dir, id)
+			}
+		}
 		return a, nil
 	case verbHave:
 		if a.Commits, err = h.have(ctx, q); err == nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -100,6 +101,8 @@ const (
 	beginPause = 50 * time.Millisecond
 	// maxReason bounds what is told of why it did not, in bytes.
 	maxReason = 4 << 10
+	// maxResumeLogs is how many logs of processes that resumed a run stay.
+	maxResumeLogs = 5
 )
 
 // begin starts a process that resumes a run and that outlives this one. It returns when the run goes on: the first event that the
@@ -109,12 +112,15 @@ func (g *globals) begin(ctx context.Context, run string) (err error) {
 	if err != nil {
 		return fmt.Errorf("resume run %s: %w", run, err)
 	}
-	path := filepath.Join(g.stateDir, "runs", run, "resume.log")
-	log, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err := g.idle(ctx, run); err != nil {
+		return err
+	}
+	log, err := resumeLog(filepath.Join(g.stateDir, "runs", run), time.Now())
 	if err != nil {
 		return fmt.Errorf("resume run %s: %w", run, err)
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
+	path := log.Name()
 	c := exec.Command(self, //nolint:noctx // the process outlives the page
 		"--state-dir", g.stateDir, "--output", "json", "resume", run, "--wait")
 	c.Stdout, c.Stderr = log, log
@@ -145,6 +151,33 @@ func (g *globals) begin(ctx context.Context, run string) (err error) {
 			return ctx.Err()
 		}
 	}
+}
+
+// idle refuses a run that a process has.
+func (g *globals) idle(ctx context.Context, run string) error {
+	r, err := orchestrator.Local(g.stateDir).Open(ctx, run)
+	if err != nil {
+		return err
+	}
+	if !r.NotRunning() {
+		err = usage.With(usage.Errorf("run %s is active: it goes on already", run), usage.Active, run)
+	}
+	return errors.Join(err, r.Close())
+}
+
+// resumeLog makes the log of one process that resumes a run, and removes all but the newest ones.
+func resumeLog(dir string, at time.Time) (*os.File, error) {
+	have, err := filepath.Glob(filepath.Join(dir, "resume-*.log")) // sorted: the oldest first
+	if err != nil {
+		return nil, err
+	}
+	for _, old := range have[:max(0, len(have)-maxResumeLogs+1)] {
+		if err := os.Remove(old); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	name := "resume-" + at.UTC().Format("20060102-150405.000000000") + ".log"
+	return os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
 }
 
 // began reports whether the log of a process has an event.

@@ -131,6 +131,27 @@ func TestBrowserServerGoes(t *testing.T) {
 	same(t, log.ids(), js[[]string](ctx, t, "window.__seen"))
 }
 
+// TestBrowserHiddenPage: a page that is hidden holds no connection to its run, and goes on where it was when it is shown.
+func TestBrowserHiddenPage(t *testing.T) {
+	log := newLog()
+	log.bulk(0, 100)
+	ctx := browse(t, runPage(start(t, log, nil))+"&seen")
+	until(ctx, t, mark("events", "100"))
+	until(ctx, t, mark("link", "live"))
+	look := `Object.defineProperty(document, "hidden", {value: %t, configurable: true});
+		document.dispatchEvent(new Event("visibilitychange")); true`
+	require.True(t, js[bool](ctx, t, fmt.Sprintf(look, true)))
+	until(ctx, t, mark("link", "connecting"))
+	log.bulk(100, 200)
+	until(ctx, t, mark("feed", "live"))
+	require.True(t, js[bool](ctx, t, mark("events", "100")))
+	require.True(t, js[bool](ctx, t, fmt.Sprintf(look, false)))
+	until(ctx, t, mark("events", "200"))
+	until(ctx, t, mark("connections", "2"))
+	require.True(t, js[bool](ctx, t, mark("repeats", "0")))
+	same(t, log.ids(), js[[]string](ctx, t, "window.__seen"))
+}
+
 // TestBrowserForeignText: what looks like markup stays text, wherever it stands, and nothing runs.
 func TestBrowserForeignText(t *testing.T) {
 	const evil = `<img src=x onerror="window.__owned=1"><script>window.__owned=1</script>`

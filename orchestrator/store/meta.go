@@ -33,6 +33,8 @@ type Meta struct {
 	Plan string `json:"plan,omitempty"`
 	// Demo says that the repository is the demo's.
 	Demo bool `json:"demo,omitempty"`
+	// Strict says that the run goes on only where commands can be fully confined.
+	Strict bool `json:"strict,omitempty"`
 	// Lost says that the file is not there any more. The run's own store has what is needed.
 	Lost bool `json:"-"`
 }

@@ -18,6 +18,9 @@ import { Top } from "./top";
 import { Undo } from "./undo";
 import { quoted } from "./query";
 
+/** How long a page is hidden before it gives the connection of its run up, in milliseconds. */
+const hiddenFor = 5000;
+
 /** App owns the page's state. Whatever changes it asks for a frame; one frame draws everything that has changed. */
 class App {
   private readonly me: Me;
@@ -33,6 +36,7 @@ class App {
   private alarm = "";
   private told = "";
   private readonly seen: string[] | null;
+  private hides?: number;
 
   constructor(root: HTMLElement, me: Me) {
     this.root = root;
@@ -50,8 +54,17 @@ class App {
     this.feed.open();
     addEventListener("pagehide", () => this.leave());
     addEventListener("pageshow", (e) => e.persisted && location.reload());
+    document.addEventListener("visibilitychange", () => this.looked());
+    this.looked();
     setInterval(ask, 1000);
     ask();
+  }
+
+  /** looked gives the run's connection up while the page is hidden: there are but six. The feed stays, and notifies. */
+  private looked(): void {
+    clearTimeout(this.hides);
+    if (document.hidden) this.hides = setTimeout(() => this.data?.stream.pause(), hiddenFor);
+    else this.data?.stream.resume();
   }
 
   /** leave ends the connections: a page that the browser keeps for the way back would hold them, and there are but six. */
@@ -104,7 +117,8 @@ class App {
 
   private title(at: Place): string {
     const row = this.feed.rows.get(at.run);
-    const state = this.data?.view.wait ? "waiting" : this.data?.view.state || (row && stateOf(row)) || "waiting";
+    const view = this.data?.stream.paused ? undefined : this.data?.view;
+    const state = view?.wait ? "waiting" : view?.state || (row && stateOf(row)) || "waiting";
     if (at.page === "run") return `${state} · ${at.run}`;
     return at.page === "task" ? `${at.task} · ${at.run}` : "Runs";
   }

@@ -13,6 +13,7 @@ export class Stream {
   received = 0;
   repeats = 0;
   connections = 0;
+  paused = false;
   private source?: EventSource;
   private again = 0;
   private timer?: number;
@@ -46,6 +47,19 @@ export class Stream {
     this.source?.close();
     this.source = undefined;
     clearTimeout(this.timer);
+  }
+
+  /** pause gives the connection up until resume, which goes on where it was. */
+  pause(): void {
+    this.close();
+    this.paused = true;
+    this.say("connecting");
+  }
+
+  resume(): void {
+    if (!this.paused) return;
+    this.paused = false;
+    this.open();
   }
 
   private message(m: MessageEvent<string>): void {
