@@ -48,7 +48,8 @@ type room struct {
 func newRoom(id string, runs Runs, control Controller, memory int, log zerolog.Logger) *room {
 	return &room{
 		id: id, runs: runs, control: control, log: log.With().Str("run", id).Logger(), hub: newHub(memory), board: newBoard(),
-		again: make(chan struct{}, 1), wanted: make(chan struct{}, 1), stumbled: make(chan struct{}), ready: make(chan struct{}), done: make(chan struct{}), decisions: map[string]readDecision{},
+		again: make(chan struct{}, 1), wanted: make(chan struct{}, 1), stumbled: make(chan struct{}),
+		ready: make(chan struct{}), done: make(chan struct{}), decisions: map[string]readDecision{},
 	}
 }
 
@@ -188,8 +189,8 @@ func (r *room) watched() bool {
 	return r.watchers > 0
 }
 
-// needs lists what is open in the run, what blocks most first; nothing before the log was read. What is seen of a decision only by
-// its patches is added once they were read.
+// needs lists what is open in the run, what blocks most first; nothing before the log was read. What only the patches of a
+// decision tell is added once they were read.
 func (r *room) needs() []Need {
 	if !r.isWhole() {
 		return nil
@@ -290,9 +291,9 @@ func (r *room) showOnce(ctx context.Context) error {
 
 // decision finds one that is open, with its patches.
 func (r *room) decision(ctx context.Context, id string) (d Decision, open bool, err error) {
-	i := -1
 	needs := r.needs()
-	if i = slices.IndexFunc(needs, func(n Need) bool { return n.ID == id }); i < 0 {
+	i := slices.IndexFunc(needs, func(n Need) bool { return n.ID == id })
+	if i < 0 {
 		return d, false, nil
 	}
 	r.mu.Lock()
