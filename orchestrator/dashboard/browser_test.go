@@ -59,13 +59,21 @@ func js[T any](ctx context.Context, t testing.TB, expression string) T {
 	return v
 }
 
-func do(ctx context.Context, t *testing.T, steps ...chromedp.Action[chromedp.Void]) {
+func do(ctx context.Context, t testing.TB, steps ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
 	require.NoError(t, chromedp.Do(ctx, steps...))
 }
 
 // runPage is the address of the page on its run.
 func runPage(s *Server) string { return strings.Replace(s.URL(), "/?", "/runs/r1?", 1) }
+
+// unfold has the log show the lines that say little too.
+func unfold(ctx context.Context, t testing.TB) {
+	t.Helper()
+	until(ctx, t, `document.querySelector(".chip.folded") !== null`)
+	do(ctx, t, chromedp.Click(chromedp.CSS(".chip.folded")))
+	until(ctx, t, `document.querySelector(".chip.folded").getAttribute("aria-pressed") === "true"`)
+}
 
 // press has the page take a key.
 func press(ctx context.Context, t *testing.T, key string) {
@@ -182,6 +190,7 @@ func TestBrowserForeignText(t *testing.T) {
 	s := start(t, log, nil)
 	ctx := browse(t, runPage(s))
 	until(ctx, t, mark("events", "7"))
+	unfold(ctx, t)
 	until(ctx, t, `document.querySelectorAll(".entry").length === 7`)
 	until(ctx, t, `document.querySelector(".agent") !== null`)
 	do(ctx, t, chromedp.Click(chromedp.CSS(".entry")))
@@ -207,6 +216,7 @@ func TestBrowserManyEvents(t *testing.T) {
 		const tick = (now) => { window.__gap = Math.max(window.__gap, now - last); last = now; requestAnimationFrame(tick) };
 		requestAnimationFrame(tick); return true })()`)
 	until(ctx, t, mark("events", "50000"))
+	unfold(ctx, t)
 	until(ctx, t, `document.querySelector(".counts").textContent === "50,000 events"`)
 	t.Logf("longest frame: %.0f ms", js[float64](ctx, t, "window.__gap"))
 	require.Less(t, js[float64](ctx, t, "window.__gap"), 1500.0)
@@ -226,6 +236,7 @@ func TestBrowserControls(t *testing.T) {
 	s := start(t, log, nil)
 	ctx := browse(t, runPage(s))
 	until(ctx, t, mark("events", "230"))
+	unfold(ctx, t)
 	until(ctx, t, `document.querySelectorAll(".agent").length === 4`)
 	phases := js[[]string](ctx, t, `[...document.querySelectorAll(".phase")].map(e => [".name", ".sum"].map(
 		p => e.querySelector(p).innerText.replace(/\s+/g, " ")).join(" "))`)
