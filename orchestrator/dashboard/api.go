@@ -118,7 +118,7 @@ func (s *Server) news(ctx context.Context, id string, at time.Time) (lines []str
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var failed error
-	lines, _ = report.Since(func(yield func(contextscope.Event) bool) {
+	lines, unread := report.Since(func(yield func(contextscope.Event) bool) {
 		for b, err := range opened.Tail(ctx, 0) {
 			if err != nil {
 				failed = err
@@ -134,6 +134,9 @@ func (s *Server) news(ctx context.Context, id string, at time.Time) (lines []str
 			}
 		}
 	}, at)
+	for _, err := range unread {
+		s.opts.Logger.Debug().Err(err).Str("run", id).Msg("what has become of the run leaves out an event")
+	}
 	return lines, failed
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
 	"divisi/contextscope"
@@ -123,5 +124,18 @@ func TestARunThatCannotBeReadIsAnError(t *testing.T) {
 		text, err := io.ReadAll(res.Body)
 		require.NoError(t, err)
 		require.Contains(t, string(text), "the store is damaged", path)
+	}
+}
+
+// A browser can have a run opened before the survey knows how it stands: the first mark opens it anew too.
+func TestARunIsOpenedAnewWithEachMark(t *testing.T) {
+	t.Parallel()
+	r := newRoom("r1", &place{}, &place{}, defaultMemory, zerolog.Nop())
+	for _, mark := range []string{"ended", "active"} {
+		r.stands(mark)
+		require.Len(t, r.again, 1, mark)
+		<-r.again
+		r.stands(mark)
+		require.Empty(t, r.again, mark)
 	}
 }

@@ -154,17 +154,15 @@ func (r *room) isWhole() bool {
 	}
 }
 
-// stands tells the room how its run stands; where that is new, the run is opened anew.
+// stands tells the room how its run stands; where that is new, the run is opened anew. So it is with the first mark: a browser may
+// have had the run opened before.
 func (r *room) stands(mark string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.mark == mark {
 		return
 	}
-	first := r.mark == ""
-	if r.mark = mark; first {
-		return
-	}
+	r.mark = mark
 	select {
 	case r.again <- struct{}{}:
 	default:

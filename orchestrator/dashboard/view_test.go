@@ -162,7 +162,7 @@ func TestTasks(t *testing.T) {
 	}
 }
 
-// A row tells of which template a shard is, and why a pending task waits.
+// A row names the template of a shard, and why a pending task waits.
 func TestWhatATaskWaitsFor(t *testing.T) {
 	t.Parallel()
 	v := viewOf(folded(t, append(began(t), at(t, 6, contextscope.KindPlan, "", 0, run.PlanData{By: run.ByFile, Tasks: []spec.Task{
