@@ -154,8 +154,8 @@ func (r *room) isWhole() bool {
 	}
 }
 
-// stands tells the room how its run stands; where that is new, the run is opened anew. So it is with the first mark: a browser may
-// have had the run opened before.
+// stands tells the room how its run stands; where that is new, the run is opened anew. So it is with the first mark: a browser
+// may have had the run opened before.
 func (r *room) stands(mark string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
