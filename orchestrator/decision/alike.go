@@ -36,8 +36,8 @@ func Shape(t *run.Task, d *run.Decision, diff string) string {
 			line = places.ReplaceAllLiteralString(line, "@@")
 		case strings.HasPrefix(line, "diff --git "), !text:
 			text = false
-			name := strings.TrimRight(line, "\"\n")
-			line = t.Shape(objects.ReplaceAllLiteralString(line, "")) + path.Ext(name)
+			line = objects.ReplaceAllLiteralString(line, "")
+			line = t.Shape(line) + path.Ext(strings.TrimRight(line, "\"\n"))
 		}
 		parts = append(parts, line)
 	}
