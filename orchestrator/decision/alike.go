@@ -15,8 +15,8 @@ var (
 	// alone are the lines of a diff that does not show all that it does: what is in a binary file, and where a rename or a link
 	// leads. A line of a file's text begins with another character.
 	alone = regexp.MustCompile(`(?m)^(?:Binary files |GIT binary patch|(?:rename|copy) from |[a-z].* 120000$)`)
-	// places are the numbers of a hunk's lines, objects the names of a file's contents.
-	places  = regexp.MustCompile(`^@@ -[\d,]+ \+[\d,]+ @@`)
+	// places are the numbers of a hunk's lines, with the name of a Go package above them, objects the names of a file's contents.
+	places  = regexp.MustCompile(`(?m)^@@ -[\d,]+ \+[\d,]+ @@(?: package \w+$)?`)
 	objects = regexp.MustCompile(`^index [0-9a-f]+\.\.[0-9a-f]+`)
 )
 

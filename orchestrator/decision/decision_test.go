@@ -337,6 +337,10 @@ func TestPatchesThatAreAlike(t *testing.T) {
 	first := shape("allow", text, "allow", "1", "go", "run", "same", "new")
 	require.NotEmpty(t, first)
 	require.Equal(t, first, shape("deny", text, "deny", "22", "go", "run", "same", "new"), "only the paths, the place and the objects differ")
+	imports := func(task string) string {
+		return shape(task, "diff --git a/svc/%[1]s/a.go b/svc/%[1]s/a.go\n@@ -4,3 +4,2 @@ package %[1]s\n-\"os\"\n", task)
+	}
+	require.Equal(t, imports("allow"), imports("deny"), "a package has a name of its own")
 	for name, args := range map[string][]any{
 		"another line":                    {"deny", "1", "go", "run", "same", "other"},
 		"another function":                {"deny", "1", "go", "check", "same", "new"},
