@@ -341,6 +341,16 @@ func TestPatchesThatAreAlike(t *testing.T) {
 		return shape(task, "diff --git a/svc/%[1]s/a.go b/svc/%[1]s/a.go\n@@ -4,3 +4,2 @@ package %[1]s\n-\"os\"\n", task)
 	}
 	require.Equal(t, imports("allow"), imports("deny"), "a package has a name of its own")
+	around := func(task, far, near, last string) string {
+		return shape(task, "diff --git a/svc/%[1]s/a.go b/svc/%[1]s/a.go\n@@ -4,9 +4,9 @@ func run() {\n %[2]s\n %[3]s\n-old\n+new\n }\n %[4]s\n",
+			task, far, near, last)
+	}
+	same := around("allow", "allow, err := h.Find(1)", "if err != nil {", `h.Log("allow")`)
+	require.Equal(t, same, around("deny", "deny, err := h.Find(1)", "if err != nil {", `h.Log("deny")`), "names of lines further off")
+	require.NotEqual(t, same, around("deny", "deny, err := h.Find(2)", "if err != nil {", `h.Log("deny")`), "a number further off")
+	require.NotEqual(t, same, around("deny", "!deny, err := h.Find(1)", "if err != nil {", `h.Log("deny")`), "a sign further off")
+	require.NotEqual(t, same, around("allow", "allow, err := h.Find(1)", "if why != nil {", `h.Log("allow")`), "a name next to the change")
+	require.NotEqual(t, same, around("allow", "allow, err := h.Find(1)", "if err != nil {", "-h.Log(\"allow\")"), "not changed there")
 	for name, args := range map[string][]any{
 		"another line":                    {"deny", "1", "go", "run", "same", "other"},
 		"another function":                {"deny", "1", "go", "check", "same", "new"},
