@@ -21,7 +21,7 @@ import (
 const (
 	defaultAddr   = "127.0.0.1:0"
 	defaultMemory = 32 << 20
-	allMemory     = 4 // runs of which as much is kept together
+	allMemory     = 4 // times the memory of one run is that of all which browsers show
 	keepAlive     = 15 * time.Second
 	writeLimit    = 15 * time.Second
 	stopLimit     = 3 * time.Second
