@@ -27,6 +27,7 @@ func (s *Server) api() map[string]http.HandlerFunc {
 		"GET /decisions":                       s.decisions,
 		"GET /runs/{run}":                      s.about,
 		"GET /runs/{run}/events":               s.events,
+		"GET /runs/{run}/lines":                s.lines,
 		"GET /runs/{run}/since":                s.since,
 		"GET /runs/{run}/batch":                s.batch,
 		"GET /runs/{run}/decisions/{id}":       s.decision,

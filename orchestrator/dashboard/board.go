@@ -25,6 +25,9 @@ type board struct {
 	made time.Time
 	// version counts the views; changed is, by task, the version of the view that changed its row.
 	version uint64
+	// drawn is the version of the view that had a point more, and points tells which points the series had then.
+	drawn   uint64
+	points  [2]int64
 	rows    map[string]task
 	changed map[string]uint64
 	// times are when the batches were written, oldest first.
@@ -75,6 +78,20 @@ func (b *board) timeAt(pos uint64) int64 {
 	return b.times[i].at
 }
 
+// back finds the batches before a position, at most as many as named: they are those behind from, up to last; 0 for none.
+func (b *board) back(before uint64, most int) (from, last uint64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	i, _ := slices.BinarySearchFunc(b.times, before, func(w written, pos uint64) int { return cmp.Compare(w.pos, pos) })
+	if i > most {
+		from = b.times[i-most-1].pos
+	}
+	if i > 0 {
+		last = b.times[i-1].pos
+	}
+	return from, last
+}
+
 // after returns the server-sent event of the newest view, with the tasks that changed after a version, and its version. It
 // returns nothing where that version is the newest.
 func (b *board) after(version uint64) ([]byte, uint64) {
@@ -88,6 +105,9 @@ func (b *board) after(version uint64) ([]byte, uint64) {
 		return nil, version
 	}
 	v := b.view
+	if b.drawn <= version {
+		v.Series = nil
+	}
 	v.Tasks = []task{}
 	for _, t := range b.view.Tasks {
 		if b.changed[t.ID] > version {
@@ -102,6 +122,9 @@ func (b *board) build(now time.Time) {
 	b.view.Series = b.series.until(b.state, now)
 	b.view.Tasks = append(b.view.Tasks, b.removed()...)
 	b.version++
+	if points := [2]int64{b.series.added, b.view.Ended}; b.drawn == 0 || b.points != points {
+		b.drawn, b.points = b.version, points
+	}
 	for _, t := range b.view.Tasks {
 		if was, known := b.rows[t.ID]; !known || !reflect.DeepEqual(was, t) {
 			b.rows[t.ID], b.changed[t.ID] = t, b.version

@@ -160,6 +160,32 @@ func TestBrowserHiddenPage(t *testing.T) {
 	same(t, log.ids(), js[[]string](ctx, t, "window.__seen"))
 }
 
+// TestBrowserHiddenPages: of two hidden pages one keeps a connection, and hands it over when it is shown.
+func TestBrowserHiddenPages(t *testing.T) {
+	s := start(t, sampleLog(t, 50), nil)
+	first := browse(t, runPage(s))
+	second, cancel := chromedp.NewContext(first)
+	defer cancel()
+	do(second, t, chromedp.Navigate(base(s)+"runs/r1"))
+	tabs := func(want int) {
+		t.Helper()
+		require.Eventually(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.tabs == want }, time.Minute, 50*time.Millisecond)
+	}
+	look := func(ctx context.Context, hidden bool) {
+		js[bool](ctx, t, fmt.Sprintf(`Object.defineProperty(document, "hidden", {value: %t, configurable: true});
+			document.dispatchEvent(new Event("visibilitychange")); true`, hidden))
+	}
+	look(first, false)
+	tabs(4)
+	look(first, true)
+	look(second, true)
+	tabs(1)
+	look(first, false)
+	tabs(3)
+	look(second, false)
+	tabs(4)
+}
+
 // TestBrowserForeignText: what looks like markup stays text, wherever it stands, and nothing runs.
 func TestBrowserForeignText(t *testing.T) {
 	const evil = `<img src=x onerror="window.__owned=1"><script>window.__owned=1</script>`

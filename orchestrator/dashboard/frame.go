@@ -18,6 +18,7 @@ const (
 
 // logLine is an event as a row of the page's log.
 type logLine struct {
+	Pos   uint64            `json:"pos"`
 	ID    string            `json:"id"`
 	Time  int64             `json:"time"` // in unix milliseconds
 	Kind  contextscope.Kind `json:"kind"`
@@ -30,13 +31,35 @@ type logLine struct {
 	Fold bool `json:"fold,omitempty"`
 }
 
-// encode makes the server-sent event of a batch: the position as its id, a line for each event as its data.
+// encode makes the lines of a batch, one for each event.
 func encode(b Batch) frame {
-	lines := make([]logLine, len(b.Events))
+	var data []byte
 	for i := range b.Events {
-		lines[i] = lineOf(&b.Events[i])
+		if i > 0 {
+			data = append(data, ',')
+		}
+		l := lineOf(&b.Events[i])
+		l.Pos = b.Pos
+		data = append(data, spec.JSONText(l)...)
 	}
-	return frame{pos: b.Pos, data: fmt.Appendf(nil, "id: %d\ndata: %s\n\n", b.Pos, spec.JSONText(lines))}
+	return frame{pos: b.Pos, data: data}
+}
+
+// array appends the lines of frames as a JSON array.
+func array(out []byte, frames []frame) []byte {
+	out = append(out, '[')
+	for _, f := range frames {
+		if len(f.data) > 0 && out[len(out)-1] != '[' {
+			out = append(out, ',')
+		}
+		out = append(out, f.data...)
+	}
+	return append(out, ']')
+}
+
+// eventOf is the server-sent event of frames: the position of the last one as its id, their lines as its data.
+func eventOf(frames []frame) []byte {
+	return append(array(fmt.Appendf(nil, "id: %d\ndata: ", frames[len(frames)-1].pos), frames), "\n\n"...)
 }
 
 func lineOf(e *contextscope.Event) logLine {

@@ -4,7 +4,7 @@ import (
 	"sync"
 )
 
-// frame is one batch, encoded as a server-sent event.
+// frame is one batch: its lines as JSON objects, with commas between them.
 type frame struct {
 	pos  uint64
 	data []byte
@@ -51,6 +51,32 @@ func (h *hub) forget() {
 	}
 }
 
+// pass notes that the log was read up to a position whose frame is not kept.
+func (h *hub) pass(pos uint64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.frames, h.bytes = nil, 0
+	h.newest, h.forgotten = pos, pos
+}
+
+// bound changes how much is kept.
+func (h *hub) bound(limit int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.limit = limit
+	h.forget()
+}
+
+// behind returns the position behind which are the newest frames that are kept, at most as many as named.
+func (h *hub) behind(newest int) uint64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if n := len(h.frames); n > newest {
+		return h.frames[n-newest-1].pos
+	}
+	return h.forgotten
+}
+
 // last returns the position of the newest frame.
 func (h *hub) last() uint64 {
 	h.mu.Lock()
@@ -58,8 +84,8 @@ func (h *hub) last() uint64 {
 	return h.newest
 }
 
-// after returns up to limit frames behind pos and a channel that closes when there are more. It reports false when a frame
-// behind pos is forgotten.
+// after returns up to limit frames behind pos, of maxMessage bytes together unless the first has more, and a channel that closes
+// when there are more. It reports false when a frame behind pos is forgotten.
 func (h *hub) after(pos uint64, limit int) ([]frame, <-chan struct{}, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -74,9 +100,13 @@ func (h *hub) after(pos uint64, limit int) ([]frame, <-chan struct{}, bool) {
 			hi = mid
 		}
 	}
-	out := h.frames[lo:]
-	if len(out) > limit {
-		out = out[:limit]
+	var out []frame
+	bytes := 0
+	for _, f := range h.frames[lo:] {
+		if bytes += len(f.data); len(out) == limit || len(out) > 0 && bytes > maxMessage {
+			break
+		}
+		out = append(out, f)
 	}
-	return append([]frame(nil), out...), h.changed, true
+	return out, h.changed, true
 }

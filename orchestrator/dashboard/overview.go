@@ -170,6 +170,7 @@ func (s *Server) survey(ctx context.Context) error {
 		rows[id] = r
 	}
 	s.leave(rows)
+	s.share()
 	sortNeeds(needs)
 	s.overview.set(rows, needs)
 	return nil
@@ -192,6 +193,28 @@ func (s *Server) keep(id string, stands *Standing, readable bool) *room {
 	}
 	one.stands(stands.Mark)
 	return one
+}
+
+// restMemory is what is kept of the lines of a run that no browser shows, in bytes: those that a page begins with.
+const restMemory = 1 << 20
+
+// share divides the memory of lines among the runs that browsers show.
+func (s *Server) share() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	shown := 0
+	for _, one := range s.rooms {
+		if one.watched() {
+			shown++
+		}
+	}
+	for _, one := range s.rooms {
+		if one.watched() {
+			one.hub.bound(min(s.opts.Memory, allMemory*s.opts.Memory/shown))
+		} else {
+			one.hub.bound(min(s.opts.Memory, restMemory))
+		}
+	}
 }
 
 // leave stops following the runs that were removed.

@@ -15,6 +15,9 @@ import (
 	"divisi/orchestrator/run"
 )
 
+// freshFrames is how many positions before its end a log that is read for the first time becomes lines at once.
+const freshFrames = 4000
+
 // room is one run that is followed: its log is read and folded once for all browsers.
 type room struct {
 	id      string
@@ -97,7 +100,11 @@ func (r *room) followOnce(ctx context.Context) (err error) {
 		for _, err := range r.board.fold(b) {
 			r.log.Debug().Err(err).Msg("the view leaves out an event")
 		}
-		r.hub.add(encode(b))
+		if b.Pos+freshFrames < end {
+			r.hub.pass(b.Pos) // a page asks for older lines where it needs them
+		} else {
+			r.hub.add(encode(b))
+		}
 		r.caughtUp(end)
 	}
 	return nil

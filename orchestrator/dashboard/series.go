@@ -18,6 +18,8 @@ type series struct {
 	points []point
 	step   int64
 	last   point
+	// added counts the points that were added ever.
+	added int64
 }
 
 // add notes where a run is.
@@ -29,6 +31,7 @@ func (x *series) add(s *run.State) {
 	if n := len(x.points); n > 0 && x.last[0]-x.points[n-1][0] < max(1, x.step) {
 		return
 	}
+	x.added++
 	if x.points = append(x.points, x.last); len(x.points) < mostPoints {
 		return
 	}

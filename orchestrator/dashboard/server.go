@@ -21,11 +21,13 @@ import (
 const (
 	defaultAddr   = "127.0.0.1:0"
 	defaultMemory = 32 << 20
+	allMemory     = 4 // times the memory of one run is that of all which browsers show
 	keepAlive     = 15 * time.Second
 	writeLimit    = 15 * time.Second
 	stopLimit     = 3 * time.Second
 	retryAfter    = time.Second
 	viewPause     = 200 * time.Millisecond
+	linesPause    = 50 * time.Millisecond
 	surveyPause   = time.Second
 )
 
@@ -46,8 +48,8 @@ type Options struct {
 	// program's.
 	Owner   Visitor
 	Version string
-	// Memory bounds the encoded events of a run that are kept for replay, in bytes; 0 means 32 MiB. Older ones are read from the
-	// log again.
+	// Memory bounds the lines of a run that are kept for browsers, in bytes; 0 means 32 MiB. Those of all runs that browsers show
+	// have four times as much. Older ones are read from the log again.
 	Memory int
 	Logger zerolog.Logger
 }

@@ -10,8 +10,11 @@ import (
 	"time"
 )
 
-// replayChunk is how many frames are written between two flushes while a browser catches up.
-const replayChunk = 256
+// maxFrames is how many batches one message has at most, and maxMessage how many bytes, unless one batch has more.
+const (
+	maxFrames  = 256
+	maxMessage = 64 << 10
+)
 
 // stream is one browser's connection to a run. It pulls from the hub and the board, so that a slow browser delays no other.
 type stream struct {
@@ -19,6 +22,10 @@ type stream struct {
 	of  *room
 	w   http.ResponseWriter
 	pos uint64
+	// newest is how many batches a browser wants that has none; 0 for all behind pos.
+	newest int
+	// lines ticks when lines may be sent: what comes between two ticks is one message.
+	lines *time.Ticker
 	// views ticks when a view may be sent; version is the newest that was.
 	views   *time.Ticker
 	version uint64
@@ -42,9 +49,9 @@ func admittedTo(r *http.Request) func() bool {
 	}
 }
 
-// events streams views of the run, and the log behind the browser's last position: one server-sent event a batch.
+// events streams views of the run, and the log behind the browser's last position, or its newest lines and what follows them.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
-	pos, err := startAt(r)
+	pos, newest, err := startAt(r)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
@@ -57,38 +64,54 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	defer leave()
 	defer s.tab()()
 	w.Header().Set("Content-Type", "text/event-stream")
-	st := &stream{s: s, of: of, w: w, pos: pos, admitted: admittedTo(r), views: time.NewTicker(s.viewPause)}
+	st := &stream{s: s, of: of, w: w, pos: pos, newest: newest, admitted: admittedTo(r)}
+	st.lines, st.views = time.NewTicker(linesPause), time.NewTicker(s.viewPause)
+	defer st.lines.Stop()
 	defer st.views.Stop()
 	if err := st.run(r.Context()); err != nil {
 		st.ended(r.Context(), err)
 	}
 }
 
-// startAt returns the last position that the browser has seen: a reconnecting one sends it in a header.
-func startAt(r *http.Request) (uint64, error) {
-	v := r.Header.Get("Last-Event-ID")
+// startAt returns the last position that the browser has seen: a reconnecting one sends it in a header. One that has seen
+// nothing may ask for the newest batches alone.
+func startAt(r *http.Request) (pos uint64, newest int, err error) {
+	v, q := r.Header.Get("Last-Event-ID"), r.URL.Query()
 	if v == "" {
-		v = r.URL.Query().Get("after")
+		v = q.Get("after")
 	}
-	if v == "" {
-		return 0, nil
+	if v != "" {
+		if pos, err = strconv.ParseUint(v, 10, 64); err != nil {
+			return 0, 0, fmt.Errorf("the last event's id %q is not a position in the log", v)
+		}
+		return pos, 0, nil
 	}
-	pos, err := strconv.ParseUint(v, 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("the last event's id %q is not a position in the log", v)
+	if v = q.Get("newest"); v != "" {
+		if newest, err = strconv.Atoi(v); err != nil || newest < 1 {
+			return 0, 0, fmt.Errorf("newest is a number of batches, from 1, not %q", v)
+		}
 	}
-	return pos, nil
+	return 0, newest, nil
 }
 
 // run writes until the browser leaves or the server stops.
 func (st *stream) run(ctx context.Context) error {
-	if err := errors.Join(st.write([]byte("retry: 250\n\n")), st.view()); err != nil {
+	if err := st.write([]byte("retry: 250\n\n")); err != nil {
+		return err
+	}
+	if st.newest > 0 {
+		if err := st.of.whole(ctx); err != nil && ctx.Err() == nil {
+			st.s.opts.Logger.Debug().Err(err).Msg("a browser waits for a log that cannot be read now")
+		}
+		st.pos = st.of.hub.behind(st.newest)
+	}
+	if err := st.view(); err != nil {
 		return err
 	}
 	beat := time.NewTicker(keepAlive)
 	defer beat.Stop()
 	for {
-		frames, changed, ok := st.of.hub.after(st.pos, replayChunk)
+		frames, changed, ok := st.of.hub.after(st.pos, maxFrames)
 		var err error
 		switch {
 		case !st.admitted():
@@ -96,13 +119,23 @@ func (st *stream) run(ctx context.Context) error {
 		case !ok:
 			err = st.reread(ctx)
 		case len(frames) > 0:
-			err = st.send(frames)
+			if err = st.send(frames); err == nil && st.pos == st.of.hub.last() {
+				st.gather(ctx)
+			}
 		default:
 			err = st.wait(ctx, changed, beat.C)
 		}
 		if err != nil {
 			return err
 		}
+	}
+}
+
+// gather waits until more lines may be sent: a message for each batch of a busy run would keep the browser from all else.
+func (st *stream) gather(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-st.lines.C:
 	}
 }
 
@@ -119,28 +152,25 @@ func (st *stream) wait(ctx context.Context, changed <-chan struct{}, beat <-chan
 	}
 }
 
-// reread takes from the log what the hub has forgotten.
-func (st *stream) reread(ctx context.Context) (err error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	opened, err := st.s.opts.Runs.Open(ctx, st.of.id)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, opened.Close()) }()
-	for b, err := range opened.Tail(ctx, st.pos) {
+// reread sends from the log what the hub has forgotten.
+func (st *stream) reread(ctx context.Context) error {
+	var (
+		kept  []frame
+		bytes int
+	)
+	for f, err := range st.s.reread(ctx, st.of.id, st.pos) {
 		if err != nil {
-			return fmt.Errorf("read the log of run %s after %d again: %w", st.of.id, st.pos, err)
-		}
-		if b.Pos <= st.pos {
-			continue
-		}
-		if err := st.send([]frame{encode(b)}); err != nil {
 			return err
 		}
-		if _, _, ok := st.of.hub.after(st.pos, 0); ok {
-			return nil
+		kept, bytes = append(kept, f), bytes+len(f.data)
+		_, _, ok := st.of.hub.after(f.pos, 0)
+		if !ok && bytes < maxMessage {
+			continue
 		}
+		if err := st.send(kept); err != nil || ok {
+			return err
+		}
+		kept, bytes = nil, 0
 	}
 	return errors.Join(ctx.Err(), errors.New("the log ended before what is kept in memory"))
 }
@@ -163,16 +193,12 @@ func (st *stream) send(frames []frame) error {
 		}
 	default:
 	}
-	for _, f := range frames {
-		if err := st.s.deadline(st.w); err != nil {
-			return err
-		}
-		if _, err := st.w.Write(f.data); err != nil {
-			return fmt.Errorf("send the batch at %d: %w", f.pos, err)
-		}
-		st.pos = f.pos
+	last := frames[len(frames)-1].pos
+	if err := st.write(eventOf(frames)); err != nil {
+		return fmt.Errorf("send the batches up to %d: %w", last, err)
 	}
-	return http.NewResponseController(st.w).Flush()
+	st.pos = last
+	return nil
 }
 
 func (st *stream) write(data []byte) error {

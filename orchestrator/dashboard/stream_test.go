@@ -21,9 +21,9 @@ import (
 
 // seen is what a client took from a stream: only whole server-sent events count, as in a browser.
 type seen struct {
-	ids   []string
-	last  uint64
-	sizes []int
+	ids []string
+	// first and last are the positions of the first and of the newest line; 0 before any came.
+	first, last uint64
 }
 
 // take reads until the stream breaks or enough events came.
@@ -55,18 +55,23 @@ func (c *seen) take(t testing.TB, body io.Reader, enough int) {
 
 func (c *seen) lines(t testing.TB, pos uint64, data string) {
 	t.Helper()
-	require.Greater(t, pos, c.last, "positions rise")
 	var lines []logLine
 	require.NoError(t, json.Unmarshal([]byte(data), &lines))
+	at := c.last + 1
 	for _, l := range lines {
+		require.GreaterOrEqual(t, l.Pos, at, "positions rise, and no batch is in two messages")
+		at = l.Pos
 		c.ids = append(c.ids, l.ID)
 	}
+	require.Equal(t, pos, at, "the id is the position of the last batch")
+	if c.first == 0 {
+		c.first = lines[0].Pos
+	}
 	c.last = pos
-	c.sizes = append(c.sizes, len(lines))
 }
 
 // read opens a stream behind a position and reads n events; the stream stays open.
-func read(t *testing.T, s *Server, after uint64, n int) io.Closer {
+func read(t testing.TB, s *Server, after uint64, n int) io.Closer {
 	t.Helper()
 	res := get(t, data(s)+"events", http.Header{"Last-Event-ID": {strconv.FormatUint(after, 10)}})
 	require.Equal(t, http.StatusOK, res.StatusCode)
@@ -105,7 +110,6 @@ func TestReconnect(t *testing.T) {
 			}
 			<-done
 			same(t, log.ids(), c.ids)
-			require.True(t, slices.Contains(c.sizes, 3), "a batch is one frame")
 			require.Zero(t, cuts.remaining())
 			require.Equal(t, 51, connections)
 		})
@@ -152,7 +156,7 @@ func TestSlowBrowser(t *testing.T) {
 		}
 	})
 	slow := get(t, data(s)+"events", nil)
-	require.Equal(t, 200, frames(t, get(t, data(s)+"events", nil).Body, 200), "another browser is not held up")
+	require.Equal(t, 200, messages(t, get(t, data(s)+"events", nil).Body, 200), "another browser is not held up")
 	<-dropped
 	c := &seen{}
 	c.take(t, slow.Body, 200)
@@ -164,8 +168,8 @@ func TestSlowBrowser(t *testing.T) {
 	same(t, log.ids(), c.ids)
 }
 
-// frames reads n frames as fast as they come, and returns how many there were.
-func frames(t *testing.T, body io.Reader, n int) int {
+// messages reads n messages as fast as they come, and returns how many there were.
+func messages(t *testing.T, body io.Reader, n int) int {
 	t.Helper()
 	r := bufio.NewReaderSize(body, 1<<20)
 	for got := 0; ; {
@@ -229,6 +233,32 @@ func TestHubForgets(t *testing.T) {
 	frames, _, ok = h.after(40, 9)
 	require.True(t, ok)
 	require.Len(t, frames, 1, "the newest always stays")
+	require.EqualValues(t, 40, h.behind(9))
+	h.pass(50)
+	require.EqualValues(t, 50, h.behind(9))
+	_, _, ok = h.after(49, 9)
+	require.False(t, ok, "what was passed over is read from the log")
+}
+
+// TestMemoryIsShared: runs that browsers show divide the memory of lines, another run keeps what a page begins with.
+func TestMemoryIsShared(t *testing.T) {
+	t.Parallel()
+	s, err := New(options(newLog()))
+	require.NoError(t, err)
+	for i := range 6 {
+		id := string(rune('a' + i))
+		s.rooms[id] = newRoom(id, s.opts.Runs, s.opts.Controller, s.opts.Memory, s.opts.Logger)
+	}
+	leave := s.rooms["a"].watch()
+	s.share()
+	require.Equal(t, defaultMemory, s.rooms["a"].hub.limit)
+	require.Equal(t, restMemory, s.rooms["b"].hub.limit)
+	leave()
+	for _, one := range s.rooms {
+		defer one.watch()()
+	}
+	s.share()
+	require.Equal(t, defaultMemory*allMemory/6, s.rooms["a"].hub.limit)
 }
 
 // TestBrokenDataIsSent: an event with data that is no JSON keeps its place.
@@ -236,10 +266,10 @@ func TestBrokenDataIsSent(t *testing.T) {
 	t.Parallel()
 	good, broken := numbered(1), numbered(2)
 	broken.Data = json.RawMessage("{oops")
-	f := encode(Batch{Pos: 7, Events: []contextscope.Event{good, broken}})
-	require.Equal(t, 3, bytes.Count(f.data, []byte("\n")), "one line of data")
+	sent := eventOf([]frame{encode(Batch{Pos: 7, Events: []contextscope.Event{good, broken}})})
+	require.Equal(t, 3, bytes.Count(sent, []byte("\n")), "one line of data")
 	c := &seen{}
-	c.take(t, bytes.NewReader(f.data), 2)
+	c.take(t, bytes.NewReader(sent), 2)
 	require.Equal(t, []string{good.ID, broken.ID}, c.ids)
 	require.Equal(t, "{oops", string(broken.Data), "the log's own is not touched")
 }
@@ -247,9 +277,10 @@ func TestBrokenDataIsSent(t *testing.T) {
 func FuzzEncode(f *testing.F) {
 	f.Add("id", "text\nwith\r\u2028lines", `{"a":1}`)
 	f.Fuzz(func(t *testing.T, id, role, data string) {
-		fr := encode(Batch{Pos: 9, Events: []contextscope.Event{{ID: id, Role: role, Kind: "progress", Data: json.RawMessage(data)}}})
-		require.Equal(t, 3, bytes.Count(fr.data, []byte("\n")), "nothing in an event can end its frame")
-		require.Zero(t, bytes.Count(fr.data, []byte("\r")))
+		e := contextscope.Event{ID: id, Role: role, Kind: "progress", Data: json.RawMessage(data)}
+		sent := eventOf([]frame{encode(Batch{Pos: 9, Events: []contextscope.Event{e}})})
+		require.Equal(t, 3, bytes.Count(sent, []byte("\n")), "nothing in an event can end its frame")
+		require.Zero(t, bytes.Count(sent, []byte("\r")))
 	})
 }
 
@@ -289,6 +320,8 @@ func TestViews(t *testing.T) {
 	log.add(end)
 	last := views(t, stream, func(v view) bool { return len(v.Tasks) > 0 })
 	require.Equal(t, []string{"log-web"}, ids(last[len(last)-1].Tasks), "only the row that changed")
+	require.NotEmpty(t, first.Series)
+	require.Empty(t, last[len(last)-1].Series, "there is no point more")
 }
 
 // TestLastView: the end of a run is shown also where the server stops with it.

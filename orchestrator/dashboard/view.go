@@ -46,7 +46,7 @@ type view struct {
 	Flaky   []report.Flaky  `json:"flaky,omitempty"`
 	// Series are points of the run, the last one now; Projected is when all tasks have probably landed, 0 where that is not
 	// known.
-	Series    []point `json:"series"`
+	Series    []point `json:"series,omitempty"`
 	Projected int64   `json:"projected"`
 	// Tasks are in plan order, the master's first. A message holds those that changed since the message before.
 	Tasks []task `json:"tasks"`

@@ -12,21 +12,25 @@ export class Refused extends Error {
   }
 }
 
-export function get<T>(path: string): Promise<T> {
-  return answer<T>(fetch(root + path));
+export async function get<T>(path: string): Promise<T> {
+  return JSON.parse(await getText(path)) as T;
+}
+
+export function getText(path: string): Promise<string> {
+  return answer(fetch(root + path));
 }
 
 /** post sends what a person decided. With keepalive it outlives the page. */
-export function post<T>(path: string, body: unknown, keepalive = false): Promise<T> {
+export async function post<T>(path: string, body: unknown, keepalive = false): Promise<T> {
   const headers = { "Content-Type": "application/json" };
-  return answer<T>(fetch(root + path, { method: "POST", headers, body: JSON.stringify(body), keepalive }));
+  return JSON.parse(await answer(fetch(root + path, { method: "POST", headers, body: JSON.stringify(body), keepalive }))) as T;
 }
 
-async function answer<T>(asked: Promise<Response>): Promise<T> {
+async function answer(asked: Promise<Response>): Promise<string> {
   const got = await asked;
   const text = await got.text();
   if (!got.ok) throw new Refused(got.status, reason(text) || `the server answered ${got.status}`);
-  return JSON.parse(text) as T;
+  return text;
 }
 
 function reason(text: string): string {

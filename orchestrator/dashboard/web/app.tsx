@@ -18,7 +18,7 @@ import { Top } from "./top";
 import { Undo } from "./undo";
 import { quoted } from "./query";
 
-/** How long a page is hidden before it gives the connection of its run up, in milliseconds. */
+/** How long a page is hidden before it gives its connections up, in milliseconds. */
 const hiddenFor = 5000;
 
 /** App owns the page's state. Whatever changes it asks for a frame; one frame draws everything that has changed. */
@@ -35,15 +35,14 @@ class App {
   private readonly ended = new Map<string, number>();
   private alarm = "";
   private told = "";
-  private readonly seen: string[] | null;
   private hides?: number;
 
   constructor(root: HTMLElement, me: Me) {
     this.root = root;
     this.me = me;
-    // With ?seen the ids of all events are kept in the order in which they arrived, for a test to read.
-    this.seen = new URLSearchParams(location.search).has("seen") ? [] : null;
-    if (this.seen) Object.assign(window, { __seen: this.seen });
+    // With ?seen a test may read the ids of all events, in the order in which the page has them.
+    if (!new URLSearchParams(location.search).has("seen")) return;
+    Object.defineProperty(window, "__seen", { get: () => this.data?.rows.all.map((e) => e.id) ?? [] });
   }
 
   start(): void {
@@ -60,11 +59,21 @@ class App {
     ask();
   }
 
-  /** looked gives the run's connection up while the page is hidden: there are but six. The feed stays, and notifies. */
+  /** looked gives the connections up while the page is hidden: there are but six. */
   private looked(): void {
     clearTimeout(this.hides);
-    if (document.hidden) this.hides = setTimeout(() => this.data?.stream.pause(), hiddenFor);
-    else this.data?.stream.resume();
+    if (document.hidden) this.hides = setTimeout(() => this.rest(), hiddenFor);
+    else this.wake();
+  }
+
+  private rest(): void {
+    this.data?.stream.pause();
+    this.feed.rest();
+  }
+
+  private wake(): void {
+    this.data?.stream.resume();
+    this.feed.wake();
   }
 
   /** leave ends the connections: a page that the browser keeps for the way back would hold them, and there are but six. */
@@ -108,7 +117,7 @@ class App {
       this.data = null;
       this.alarm = "";
     }
-    if (at.run && !this.data) this.data = new RunData(at.run, this.seen);
+    if (at.run && !this.data) this.data = new RunData(at.run);
     if (at.page === "home") return;
     const own = at.page === "task" ? quoted("task", at.task) : "";
     const q = at.query.get("q");

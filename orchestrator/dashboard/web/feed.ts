@@ -17,6 +17,8 @@ export class Feed {
   private again = 0;
   private source?: EventSource;
   private timer?: number;
+  private resting?: AbortController;
+  private release: () => void = () => undefined;
   /** changed is told of the rows and the decisions that there are now. */
   private readonly changed: (rows: Row[], needs: Need[] | null) => void;
 
@@ -27,6 +29,29 @@ export class Feed {
   close(): void {
     this.source?.close();
     clearTimeout(this.timer);
+  }
+
+  /** rest gives the connection up while the page is hidden. Of all hidden pages of a browser one has a connection, and notifies. */
+  rest(): void {
+    this.close();
+    this.live = false;
+    const { signal } = (this.resting = new AbortController());
+    navigator.locks.request("divisi hidden", { signal }, () => {
+      if (signal.aborted) return;
+      this.open();
+      return new Promise<void>((done) => (this.release = done));
+    }).catch(() => undefined); // the page was shown before it was the one
+    ask();
+  }
+
+  /** wake goes on when the page is shown again: the first message is whole, so that nothing is missed. */
+  wake(): void {
+    if (!this.resting) return;
+    this.resting.abort();
+    this.resting = undefined;
+    this.release();
+    this.close();
+    this.open();
   }
 
   open(): void {

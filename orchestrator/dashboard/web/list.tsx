@@ -15,6 +15,8 @@ interface Props<T> {
   /** show is the number of an item to bring into view, each time that shown changes. */
   show?: number;
   shown?: unknown;
+  /** added counts the items that were put before all others, less those that were taken from there: what a person reads stays. */
+  added?: number;
 }
 
 interface Seen { top: number; height: number; row: number }
@@ -26,6 +28,8 @@ export class List<T> extends Component<Props<T>, Seen> {
   state: Seen = { top: 0, height: 400, row: 22 };
   private box: HTMLElement | null = null;
   private watch?: ResizeObserver;
+  /** The count of added items for which the box stands as it does. */
+  private at = this.props.added ?? 0;
   /** What the box was like when it was last put to its end: only a scroll in an unchanged box is a person's. */
   private stuck = { top: 0, all: 0, height: 0 };
 
@@ -37,6 +41,7 @@ export class List<T> extends Component<Props<T>, Seen> {
   }
 
   componentDidUpdate(was: Props<T>): void {
+    this.hold();
     if (this.moved()) this.stick();
     if (was.shown !== this.props.shown) this.bring();
   }
@@ -46,6 +51,16 @@ export class List<T> extends Component<Props<T>, Seen> {
     const { show = -1 } = this.props;
     if (!this.box || show < 0) return;
     this.box.scrollTop = Math.max(0, (show + 0.5) * this.state.row - this.box.clientHeight / 2);
+    this.measure();
+  }
+
+  /** hold moves the box along with what it shows, where rows were put before it. */
+  private hold(): void {
+    const { added = 0 } = this.props;
+    const by = added - this.at;
+    this.at = added;
+    if (!by || !this.box || this.props.follow) return;
+    this.box.scrollTop += by * this.state.row;
     this.measure();
   }
 
@@ -88,11 +103,11 @@ export class List<T> extends Component<Props<T>, Seen> {
   }
 
   render(): ComponentChild {
-    const { items, draw, keyOf, label, role, follow, empty, rowVar } = this.props;
+    const { items, draw, keyOf, label, role, follow, empty, rowVar, added = 0 } = this.props;
     const { height, row } = this.state;
     const fit = Math.ceil(height / row);
     const end = Math.max(0, items.length - fit);
-    const first = Math.max(0, Math.min(follow ? end : Math.floor(this.state.top / row), end) - spare);
+    const first = Math.max(0, Math.min(follow ? end : Math.floor(this.state.top / row) + added - this.at, end) - spare);
     const rows = items.slice(first, first + fit + 2 * spare);
     return (
       <div class="list" role={role} aria-live="off" aria-label={label} tabIndex={0} data-list ref={(e: HTMLElement | null) => void (this.box = e)}

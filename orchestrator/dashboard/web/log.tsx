@@ -34,12 +34,13 @@ export class Log extends Component<Props, State> {
   /** find shows the line that the address names, as soon as it has come; one that the filter hides with its neighbours. */
   private find(): void {
     const { data } = this.props;
-    if (!this.wanted || data.lastPos() < this.wanted) return;
+    if (!this.wanted) return;
     const pos = this.wanted;
+    const entry = data.rows.find(pos);
+    if (!entry && data.rows.begun && data.lastPos() >= pos) this.wanted = 0;
+    if (!entry || !data.shown.looked(entry.n)) return;
     this.wanted = 0;
     if (data.shown.items.some((i) => i.entry.pos === pos)) return this.jump(pos);
-    const entry = data.rows.all.find((e) => e.pos === pos);
-    if (!entry) return;
     data.shown.beside(entry.n);
     this.jump(pos);
   }
@@ -69,7 +70,7 @@ export class Log extends Component<Props, State> {
 
   /** beside shows what stood around a hit, or goes back to the filter. */
   private beside(e: Entry | null): void {
-    this.props.data.shown.beside(e?.n ?? -1);
+    this.props.data.shown.beside(e?.n ?? null);
     if (e) this.jump(e.pos);
     else this.follow(true);
   }
@@ -102,17 +103,17 @@ export class Log extends Component<Props, State> {
       <section class="panel log" aria-label="Log">
         <h2>Log <small class="counts">{this.sum()}</small></h2>
         <Tools data={data} onText={(t) => this.look(t)} onDownload={() => download(data.id, shown.items)} onCopy={() => copy(shown.items)} />
-        {shown.near >= 0 && <p class="near">The lines around one, whatever the filter says. <button type="button" class="more" onClick={() => this.beside(null)}>Back to the filter</button></p>}
+        {shown.near !== null && <p class="near">The lines around one, whatever the filter says. <button type="button" class="more" onClick={() => this.beside(null)}>Back to the filter</button></p>}
         <div class="stage">
-          <List items={shown.items} rowVar="--log-row" keyOf={(i) => i.entry.n} label="Log" role="log" follow={follow && shown.near < 0}
-            onFollow={(f) => shown.near < 0 && this.follow(f)} show={at} shown={jump} empty={rows.count ? "No event matches the filter." : "No events yet."}
+          <List items={shown.items} rowVar="--log-row" keyOf={(i) => i.entry.n} label="Log" role="log" follow={follow && shown.near === null}
+            onFollow={(f) => shown.near === null && this.follow(f)} show={at} shown={jump} added={shown.added} empty={rows.count ? "No event matches the filter." : "No events yet."}
             draw={(i) => <LogEntry item={i} words={shown.filter.words} picked={i.entry.pos === line} open={(e) => this.open(e)} />} />
-          {!follow && shown.near < 0 && shown.items.length > 0 && (
+          {!follow && shown.near === null && shown.items.length > 0 && (
             <button type="button" class="newest" onClick={() => this.follow(true)}>↓ {fresh > 0 ? `${count(fresh)} new` : "newest"}</button>
           )}
         </div>
-        {line > 0 && <Whole run={data.id} pos={line} entry={picked} filtered={shown.active() || shown.near >= 0}
-          beside={() => { const e = picked ?? rows.all.find((x) => x.pos === line); if (e) this.beside(e); }} close={() => this.open(null)} />}
+        {line > 0 && <Whole run={data.id} pos={line} entry={picked} filtered={shown.active() || shown.near !== null}
+          beside={() => { const e = picked ?? rows.find(line); if (e) this.beside(e); }} close={() => this.open(null)} />}
         <Keys list={[
           { keys: "p", help: "problems of the log only", press: () => this.look(toggled(shown.text, "level:problems")) },
           { keys: "e", help: "first error of the log", press: () => this.problem() },
@@ -128,7 +129,8 @@ export class Log extends Component<Props, State> {
     const { rows, shown } = this.props.data;
     const all = `${count(rows.count)} events`;
     const some = shown.active() ? `${count(shown.matched)} of ${all}` : all;
-    return rows.forgotten ? `${some} (the page keeps the newest ${count(rows.all.length)})` : some;
+    if (!rows.begun && rows.count) return `${some}, older ones follow`;
+    return rows.all.length < rows.count ? `${some} (the page keeps the newest ${count(rows.all.length)})` : some;
   }
 }
 

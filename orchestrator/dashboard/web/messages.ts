@@ -82,6 +82,7 @@ export interface Whole extends Need { patches?: Patch[]; plan?: Plan }
 export interface Outcome { outcome?: string; started?: boolean; error?: string }
 
 export interface Line {
+  pos: number;
   id: string;
   time: number;
   kind: string;
@@ -188,6 +189,7 @@ export interface View {
   ways?: Way[];
   workers?: { name: string; agents: number; since: number }[];
   queue?: Queue;
+  /** series is left out where it has no point more than the page has. */
   series?: [number, number, number][];
   projected?: number;
   flaky?: { gate: string; names?: string[] }[];

@@ -34,6 +34,8 @@ export function quoted(field: string, value: string): string {
 export class Filter {
   readonly terms: Term[];
   readonly words: string[];
+  /** wordy reports that the text of a line is asked for, not its fields alone. */
+  readonly wordy: boolean;
   /** open reports that a person looks for something in particular, so that no line is folded away. */
   readonly open: boolean;
   private readonly known: (task: string) => boolean;
@@ -43,6 +45,7 @@ export class Filter {
     this.terms = parse(text);
     this.known = known;
     this.words = this.terms.filter((t) => !t.field && !t.not).map((t) => t.value);
+    this.wordy = this.terms.some((t) => !t.field);
     this.open = this.words.length > 0 || this.terms.some((t) => t.field === "kind" || t.field === "level");
     for (const t of this.terms) {
       if (t.field && !t.not) this.byField.set(t.field, [...(this.byField.get(t.field) ?? []), t.value]);

@@ -1,3 +1,4 @@
+import { at, getText, Refused } from "./api";
 import { ask } from "./frame";
 import type { Line, Task, View } from "./messages";
 import { Rows } from "./rows";
@@ -6,14 +7,14 @@ import { Spans } from "./spans";
 import { Stream } from "./stream";
 
 /** How long one frame may take lines in, in milliseconds: the rest waits for the next frame. */
-const slice = 10;
+const slice = 8;
 
 const nothing: View = {
   state: "", goal: "", repo: "", base: "", parallel: 0, tokens: 0, cached: 0, calls: 0, created: 0, ended: 0, last: 0, waited: 0,
   phases: [], agents: [], tasks: [],
 };
 
-/** RunData is what the page knows of one run: its newest view, its tasks, its log. */
+/** RunData is what the page knows of one run: its newest view, its tasks, its log from its newest lines back. */
 export class RunData {
   readonly id: string;
   view = nothing;
@@ -22,50 +23,84 @@ export class RunData {
   readonly shown: Shown;
   readonly spans = new Spans();
   readonly stream: Stream;
-  /** version rises with each view. */
+  /** version rises with each view, changes with each that has rows of tasks. */
   version = 0;
-  private queue: { pos: number; data: string }[] = [];
-  private readonly seen: string[] | null;
+  changes = 0;
+  private queue: string[] = [];
+  /** older are arrays of lines that are older than all others, and drained is called when all were taken in. */
+  private older: string[] = [];
+  private drained: () => void = () => undefined;
+  private closed = false;
 
-  constructor(id: string, seen: string[] | null) {
+  constructor(id: string) {
     this.id = id;
-    this.seen = seen;
     this.shown = new Shown(this.rows, (task) => this.tasks.has(task));
-    this.stream = new Stream(id, (pos, data) => this.take(pos, data), (data) => this.show(data), ask);
+    this.stream = new Stream(id, (data) => this.take(data), (data) => this.show(data), ask);
     this.stream.open();
   }
 
   close(): void {
+    this.closed = true;
     this.stream.close();
   }
 
-  private take(pos: number, data: string): void {
-    this.queue.push({ pos, data });
+  private take(data: string): void {
+    this.queue.push(data);
     ask();
   }
 
   private show(data: string): void {
     const view = JSON.parse(data) as View;
-    this.view = { ...view, phases: view.phases ?? [], agents: view.agents ?? [] };
+    this.view = { ...view, phases: view.phases ?? [], agents: view.agents ?? [], series: view.series ?? this.view.series };
     for (const t of view.tasks ?? []) this.tasks.set(t.id, t);
     this.version++;
+    if (view.tasks?.length) this.changes++;
     ask();
   }
 
-  /** read takes in the lines that have come, for as long as one frame may. */
+  /** read takes in the lines that have come, new ones first, for as long as one frame may. */
   read(): void {
     const until = performance.now() + slice;
     let n = 0;
-    while (n < this.queue.length && (document.hidden || performance.now() < until)) {
-      const { pos, data } = this.queue[n++];
-      for (const l of JSON.parse(data) as Line[]) {
-        this.spans.add(this.rows.add(pos, l));
-        this.seen?.push(l.id);
-      }
-    }
+    while (n < this.queue.length && performance.now() < until) this.add(JSON.parse(this.queue[n++]) as Line[]);
     this.queue.splice(0, n);
-    this.shown.take();
-    if (this.queue.length) ask();
+    while (this.older.length && performance.now() < until) {
+      const lines = JSON.parse(this.older.pop()!) as Line[];
+      this.rows.before(lines);
+      this.spans.before(lines);
+      if (!this.older.length) this.drained();
+    }
+    const through = this.shown.take(until);
+    if (this.queue.length || this.older.length || !through) ask();
+  }
+
+  private add(lines: Line[]): void {
+    const first = this.rows.count === 0 && lines.length > 0;
+    for (const l of lines) {
+      this.rows.add(l);
+      this.spans.add(l);
+    }
+    if (first) void this.back(lines[0].pos);
+  }
+
+  /** back asks for the lines before a position, until there are none. */
+  private async back(before: number): Promise<void> {
+    while (before && !this.closed) {
+      try {
+        const text = await getText(`${at("runs", this.id, "lines")}?before=${before}`);
+        this.older = text.split("\n").filter(Boolean);
+        before = this.older.length ? (JSON.parse(this.older[0]) as Line[])[0].pos : 0;
+      } catch (err) {
+        if (err instanceof Refused && err.status < 500) break;
+        await new Promise((again) => setTimeout(again, 1000));
+        continue;
+      }
+      if (!before) break;
+      ask();
+      await new Promise<void>((drained) => (this.drained = drained));
+    }
+    this.rows.begun = true;
+    ask();
   }
 
   /** lastPos is the position of the newest line that the page shows; 0 while there are more to take in. */

@@ -72,7 +72,7 @@ function body(p: Props, tab: string): ComponentChild {
         <div class="columns">
           <div class="left">
             <Once version={[version, now]} draw={() => <Agents agents={view.agents} now={now} over={view.ended > 0} pick={pick} />} />
-            <Once version={[version, picked]} draw={() => <Tasks run={data.id} rows={rows} picked={picked} pick={pick} />} />
+            <Once version={[data.changes, picked]} draw={() => <Tasks run={data.id} rows={rows} picked={picked} pick={pick} />} />
           </div>
           {log}
         </div>

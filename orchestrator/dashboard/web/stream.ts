@@ -1,5 +1,8 @@
 import { at, get, Refused, root, words } from "./api";
 
+/** How many messages of the log a page begins with: the others are asked for behind them. */
+const newest = 2000;
+
 export type Link = "connecting" | "live" | "lost";
 
 /**
@@ -18,11 +21,11 @@ export class Stream {
   private again = 0;
   private timer?: number;
   private readonly run: string;
-  private readonly take: (pos: number, data: string) => void;
+  private readonly take: (data: string) => void;
   private readonly show: (data: string) => void;
   private readonly changed: () => void;
 
-  constructor(run: string, take: (pos: number, data: string) => void, show: (data: string) => void, changed: () => void) {
+  constructor(run: string, take: (data: string) => void, show: (data: string) => void, changed: () => void) {
     this.run = run;
     this.take = take;
     this.show = show;
@@ -31,7 +34,8 @@ export class Stream {
 
   open(): void {
     this.source?.close();
-    const source = new EventSource(`${root}${at("runs", this.run, "events")}?after=${this.received}`);
+    const from = this.received ? `after=${this.received}` : `newest=${newest}`;
+    const source = new EventSource(`${root}${at("runs", this.run, "events")}?${from}`);
     source.onopen = () => {
       this.connections++;
       this.again = 0;
@@ -69,7 +73,7 @@ export class Stream {
       return;
     }
     this.received = pos;
-    this.take(pos, m.data);
+    this.take(m.data);
   }
 
   private failed(source: EventSource): void {

@@ -26,9 +26,10 @@ export class Timeline extends Component<Props, { open: Set<string>; ms: number }
   render(): ComponentChild {
     const { rows, spans, picked, view } = this.props;
     const [from, to] = this.bounds();
-    const began = (t: Task) => spans.byTask.get(t.id)?.[0]?.begin ?? Infinity;
+    const byTask = spans.byTask();
     const known = new Set(rows.map((r) => r.id));
-    const own = [...spans.byTask.keys()].filter((id) => !known.has(id)).map((id) => ({ id, role: "", state: "", attempt: 0, added: 0, deleted: 0, tokens: 0 }));
+    const own = [...byTask.keys()].filter((id) => !known.has(id)).map((id) => ({ id, role: "", state: "", attempt: 0, added: 0, deleted: 0, tokens: 0 }));
+    const began = (t: Task) => byTask.get(t.id)?.[0]?.begin ?? Infinity;
     const order = [...own, ...rows].sort((a, b) => { const x = began(a), y = began(b); return x === y ? 0 : x - y; });
     return (
       <section class="panel timeline" aria-label="Timeline">
@@ -52,7 +53,7 @@ export class Timeline extends Component<Props, { open: Set<string>; ms: number }
     if (!p.task) return <Group part={p} toggle={(n) => this.toggle(n)} />;
     const { spans, picked, pick, view } = this.props;
     const t = p.task;
-    const of = spans.byTask.get(t.id) ?? [];
+    const of = spans.byTask().get(t.id) ?? [];
     return (
       <button type="button" class={`lane ${t.id === picked ? "picked" : ""} ${p.inner ? "inner" : ""}`} data-j aria-pressed={t.id === picked}
         title={[t.id, ...of.map((s) => `${s.agent} ${s.role}: ${clock(s.begin)}, ${span((s.end || to) - s.begin)}`)].join("\n")}
@@ -75,7 +76,7 @@ export class Timeline extends Component<Props, { open: Set<string>; ms: number }
 
 /** roles are those whose attempts are shown. */
 function roles(spans: Spans): string[] {
-  return [...new Set([...spans.byTask.values()].flat().map((s) => s.role || "agent"))].sort();
+  return [...new Set([...spans.byTask().values()].flat().map((s) => s.role || "agent"))].sort();
 }
 
 function bar(s: Span, from: number, to: number, over: boolean): ComponentChild {
