@@ -44,12 +44,16 @@ func (g *globals) show(ctx context.Context, args []string, times bool) error {
 	case times:
 		return g.print(func(b *strings.Builder) error { return console.Times(b, s.Report) }, s.Report)
 	}
+	called, err := g.callsIn(s.Report)
+	if err != nil {
+		return fmt.Errorf("print run %s: %w", run, err)
+	}
 	err = g.print(func(b *strings.Builder) error {
 		var text strings.Builder
 		err := console.Report(&text, s.Report, width(g.out))
 		b.WriteString(g.calls(text.String()))
 		return err
-	}, s.Report)
+	}, called)
 	if err != nil {
 		return err
 	}
