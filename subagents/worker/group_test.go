@@ -251,7 +251,9 @@ func TestAGroupEndsWithAllOfItsTasks(t *testing.T) {
 	s := newSite(t)
 	all := s.shards(joins(`mkdir -p new; for f; do echo x > "$f"; done; [ $# -lt 2 ] || sleep 1000`), "t", single(4)...)
 	w, results := s.begun(all, 4, func(w *Worker) {
-		require.Eventually(t, func() bool { return slices.Contains(w.Active(), all[2].Task.ID) && slices.Contains(w.Active(), all[3].Task.ID) },
+		require.Eventually(t, func() bool {
+			return slices.Contains(w.Active(), all[2].Task.ID) && slices.Contains(w.Active(), all[3].Task.ID)
+		},
 			time.Minute, 10*time.Millisecond, "it tells all tasks that it is at")
 		stop, err := json.Marshal(wire.Control{Verb: wire.ControlCancel, Text: "the run is cancelled"})
 		require.NoError(t, err)
