@@ -112,4 +112,7 @@ func TestAPageOfAHostWithoutItsLeaseAppendsNothing(t *testing.T) {
 	r.notRunning, r.served, r.by = true, h, "user:ana"
 	_, err = r.StopLine(t.Context(), "why")
 	require.ErrorIs(t, err, bus.ErrLeaseLost)
+	_, _, err = r.Drop(t.Context(), []string{"a"}, "why")
+	require.ErrorIs(t, err, bus.ErrLeaseLost)
+	require.Nil(t, r.taken, "the store is left to the other host")
 }

@@ -74,8 +74,8 @@ func resume(ctx context.Context, o *ResumeOptions) (_ *Run, err error) {
 	if err := h.takeCheckout(ctx); err != nil {
 		return nil, err
 	}
-	if o.Repo != "" || m.Lost {
-		m.Repo = h.checkout.Top
+	if o.Repo != "" || m.Lost || m.Strict != h.Strict {
+		m.Repo, m.Strict = h.checkout.Top, h.Strict
 		if err := m.Write(h.path); err != nil {
 			return nil, err
 		}

@@ -329,6 +329,11 @@ func (r *Run) writable(ctx context.Context) (*bus.Bus, error) {
 	if r.taken != nil {
 		return r.taken, nil
 	}
+	if r.served != nil {
+		if err := r.served.lease.Held(); err != nil { // another host may go on with it
+			return nil, err
+		}
+	}
 	m, err := store.ReadMeta(r.dir.Run(r.id))
 	if err != nil {
 		return nil, err

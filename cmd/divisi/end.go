@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -55,6 +57,25 @@ func calledBy(root *cobra.Command) *regexp.Regexp {
 // calls completes the commands that a hint names, so that they find the same state directory.
 func (g *globals) calls(hint string) string {
 	return g.called.ReplaceAllStringFunc(hint, func(c string) string { return g.command() + strings.TrimPrefix(c, "divisi") })
+}
+
+// callsIn completes the commands of a report's next steps.
+func (g *globals) callsIn(report json.RawMessage) (json.RawMessage, error) {
+	var r struct {
+		Next json.RawMessage `json:"next"`
+	}
+	var ways []orchestrator.Way
+	if err := json.Unmarshal(report, &r); err != nil || r.Next == nil {
+		return report, err
+	}
+	if err := json.Unmarshal(r.Next, &ways); err != nil {
+		return nil, fmt.Errorf("read its next steps: %w", err)
+	}
+	for i := range ways {
+		ways[i].Command = g.calls(ways[i].Command)
+	}
+	next, err := json.Marshal(ways)
+	return bytes.Replace(report, r.Next, next, 1), err
 }
 
 // maxStat bounds the files of a diff stat that are listed one by one.

@@ -138,11 +138,17 @@ func (g *globals) publishOn(ctx context.Context, r *orchestrator.Run, repo strin
 	return end, err
 }
 
+// fitsHost refuses the flags that change only a run of this process, where the host of a server has the run.
+func (g *globals) fitsHost(o *resumeOptions) error {
+	if g.at.URL != "" && (o.Record+o.Replay+o.dashboard+o.OnDoubt != "" || o.AutoApprove || o.sandbox != sandboxAuto) {
+		return usagef("the host at %s resumes the run, as it was submitted: "+
+			"leave --record, --replay, --dashboard, --on-doubt, --yes and --sandbox out", g.at)
+	}
+	return nil
+}
+
 // resumeOn has the host go on with a run, and follows it.
 func (g *globals) resumeOn(ctx context.Context, id string, o resumeOptions) error {
-	if o.Record+o.Replay+o.dashboard != "" {
-		return usagef("the host at %s resumes the run: leave --record, --replay and --dashboard out", g.at)
-	}
 	r, err := orchestrator.ResumeOn(g.log.WithContext(ctx), g.at, id, o.Budget, o.AllowUnverified)
 	if err != nil {
 		return err

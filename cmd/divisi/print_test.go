@@ -2,11 +2,14 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"divisi/orchestrator"
 )
 
 func TestPrinter(t *testing.T) {
@@ -33,4 +36,26 @@ func TestPrinter(t *testing.T) {
 		require.Equal(t, output == "text", err != nil)
 		require.Empty(t, out.String())
 	}
+}
+
+// A program that types a next step finds the run that the step is about.
+func TestTheNextStepsOfAReportNameItsPlace(t *testing.T) {
+	t.Parallel()
+	g := &globals{}
+	newRoot(g)
+	g.stateDir, g.on = `/a "b"`, "host"
+	called, err := g.callsIn(json.RawMessage(`{"goal":"divisi run","next":[{"command":"divisi resume r1","why":"a <b>"}],"more":1}`))
+	require.NoError(t, err)
+	var r struct {
+		Goal string             `json:"goal"`
+		Next []orchestrator.Way `json:"next"`
+		More int                `json:"more"`
+	}
+	require.NoError(t, json.Unmarshal(called, &r))
+	require.Equal(t, []orchestrator.Way{{Command: `divisi --state-dir '/a "b"' --on host resume r1`, Why: "a <b>"}}, r.Next)
+	require.Equal(t, "divisi run", r.Goal, "words of a person stay")
+	require.Equal(t, 1, r.More)
+	called, err = g.callsIn(json.RawMessage(`{"goal":"g"}`))
+	require.NoError(t, err)
+	require.JSONEq(t, `{"goal":"g"}`, string(called))
 }

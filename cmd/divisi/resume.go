@@ -54,6 +54,9 @@ func (g *globals) resume(ctx context.Context, args []string, o resumeOptions) er
 	if o.Budget != nil && *o.Budget < 0 {
 		return usagef("--budget cannot be negative")
 	}
+	if err := g.fitsHost(&o); err != nil {
+		return err
+	}
 	id, err := g.findRun(ctx, args)
 	if err != nil {
 		return err

@@ -35,6 +35,7 @@ divisi/<run> moves forward if it is where Divisi left it, else a new one is made
 	f.BoolVar(&with.trust, "trust-repo", false, "allow what the repository's changed files request; see divisi trust --help")
 	o.flags(c)
 	groupFlags(c)
+	g.noticeFlags(c)
 	return c
 }
 
@@ -68,6 +69,9 @@ func (f *retryFlags) options() (o orchestrator.Retry, err error) {
 
 // retry opens tasks again, and continues the run where no other process carries it out.
 func (g *globals) retry(ctx context.Context, args []string, o resumeOptions, with retryFlags) error {
+	if err := g.fitsHost(&o); err != nil {
+		return err
+	}
 	id, err := g.findRun(ctx, args)
 	if err != nil {
 		return err
@@ -88,8 +92,14 @@ func (g *globals) retry(ctx context.Context, args []string, o resumeOptions, wit
 	if err = errors.Join(err, attached.Close()); err != nil {
 		return err
 	}
-	if err := g.said(id, strings.Join(append([]string{done.Outcome}, done.Changed...), "; ")); err != nil || !done.NotRunning {
+	err = g.said(id, strings.Join(append([]string{done.Outcome}, done.Changed...), "; "))
+	switch {
+	case err != nil:
 		return err
+	case done.NotRunning:
+		return g.resume(ctx, []string{id}, o)
+	case g.notify != "":
+		g.notice(g.calls("another process has the run, and --notify does nothing here: use divisi watch --notify"))
 	}
-	return g.resume(ctx, []string{id}, o)
+	return nil
 }

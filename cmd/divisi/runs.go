@@ -114,7 +114,10 @@ func (g *globals) runRow(ctx context.Context, id string) (row console.Row, v any
 		if row, err = console.RowOf(id, unfetched(s), s.Report, now()); err != nil {
 			return row, nil, err
 		}
-		v, err = joined(s.Report, row)
+		called, err := g.callsIn(s.Report)
+		if err == nil {
+			v, err = joined(called, row)
+		}
 		return row, v, err
 	}
 	row = console.Row{Run: id, Status: "unreadable", Error: g.calls(errorLine(err))}

@@ -23,8 +23,8 @@ run for a summary of CI or a comment on a code host.` + codes(codeOK, codeUsage,
 		Example: "  divisi show\n  divisi show 20261121-101500-1f2e\n  divisi show 1f2e/migrate-003\n" +
 			"  divisi show --time\n  divisi show --output json\n  divisi show --output markdown >> \"$GITHUB_STEP_SUMMARY\"",
 		Annotations: map[string]string{outputs: markdown},
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return g.show(c.Context(), args, times) },
+		Args:        cobra.MaximumNArgs(1),
+		RunE:        func(c *cobra.Command, args []string) error { return g.show(c.Context(), args, times) },
 	}
 	c.Flags().BoolVar(&times, "time", false, "show where the wall clock went")
 	return c
@@ -50,12 +50,16 @@ func (g *globals) show(ctx context.Context, args []string, times bool) error {
 	case times:
 		return g.print(func(b *strings.Builder) error { return console.Times(b, s.Report) }, s.Report)
 	}
+	called, err := g.callsIn(s.Report)
+	if err != nil {
+		return fmt.Errorf("print run %s: %w", run, err)
+	}
 	err = g.print(func(b *strings.Builder) error {
 		var text strings.Builder
 		err := console.Report(&text, s.Report, width(g.out))
 		b.WriteString(g.calls(text.String()))
 		return err
-	}, s.Report)
+	}, called)
 	if err != nil {
 		return err
 	}

@@ -2,11 +2,14 @@ package console
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
+
+	"divisi/orchestrator/run"
 )
 
 // Question is a plan, as JSON, that a person is asked about. Refused is what is wrong with the plan as the person edited it
@@ -23,49 +26,61 @@ type Approval struct {
 	Comment     string
 }
 
-// choices are the answers to a question but for yes and no.
-const choices = "e to edit it, or tell the master in a sentence what to change: "
+// approval is the question for one of the answers to a plan.
+func (q *Question) approval() Decision {
+	return Decision{enter: "stops the run", Options: []Option{
+		{run.Yes, "starts the plan", false},
+		{run.Change, "sends it back to the master with your sentence", true},
+		{answerEdit, "opens it in your editor", false},
+		{answerStop, "stops the run; a resume asks again", false},
+	}}
+}
 
-// Approve shows a plan and asks, on a line of in, for a yes, for e to edit it, or for words that send it back to the master.
+// Answers to a plan on the terminal of its run alone.
+const answerEdit, answerStop = "edit", "stop"
+
+// letters are short for answers to a plan. A y means the first option.
+var letters = map[string]string{"e": answerEdit, "n": answerStop, "no": answerStop}
+
+// Approve shows a plan and asks, on a line of in, whether it starts, or to edit it, or for words that send it back to the master.
 // Meanwhile events are taken in, but not drawn. Without an answer (the end of in) the plan is not approved. With JSON no person
 // can be asked, which is an error.
 func (c *Console) Approve(in io.Reader, q Question) (said Approval, err error) {
 	if c.opts.JSON {
 		return said, errors.New("the plan needs approval, but the output is JSON: it has to be approved beforehand")
 	}
+	width, d := c.textWidth(), q.approval()
 	var shown strings.Builder
-	if err := q.write(&shown, c.textWidth()); err != nil {
+	if err := q.write(&shown, width); err != nil {
 		return said, err
 	}
-	return said, c.converse(in, shown.String(), func(words string) string {
-		switch answer := strings.ToLower(words); {
-		case answer == "y" || answer == "yes":
+	d.ways(&planText{b: &shown, width: width})
+	shown.WriteString(wrapPrompt(d.prompt(), width))
+	return said, c.converse(in, shown.String(), func(words string) (again string) {
+		answer, again := d.answer(cmp.Or(letters[strings.ToLower(words)], words))
+		switch answer.Option {
+		case run.Yes:
 			said.Yes = true
-			return ""
-		case answer == "" || answer == "n" || answer == "no":
-			return ""
-		case answer == "e" || answer == "edit":
-			err := q.Edit()
-			if said.Edited = err == nil; said.Edited {
-				return ""
+		case run.Change:
+			said.Comment = answer.Text
+		case answerEdit:
+			if err := q.Edit(); err != nil {
+				return Visible(err.Error()) + "\n" + wrapPrompt(d.prompt(), width)
 			}
-			return Visible(err.Error()) + "\nAnswer y or n, " + choices
-		case strings.Contains(answer, " "): // one word is more likely a slip than a message
-			said.Comment = words
-			return ""
+			said.Edited = true
 		}
-		return "Answer y or n, " + choices
+		return wrapPrompt(again, width)
 	})
 }
 
-// write writes the question.
+// write writes what is asked about.
 func (q *Question) write(w *strings.Builder, width int) error {
 	if q.Refused != nil {
-		w.WriteString(Visible(q.Refused.Error()) + "\n\nThe edited plan is invalid. Run the plan from before? [y/N], " + choices)
+		w.WriteString(Visible(q.Refused.Error()) + "\n\nThe edited plan is invalid. Run the plan from before?\n")
 		return nil
 	}
 	err := Plan(w, q.Plan, width)
-	w.WriteString("\nRun this plan? [y/N], " + choices)
+	w.WriteString("\nRun this plan?\n")
 	return err
 }
 

@@ -174,13 +174,17 @@ func TestApprove(t *testing.T) {
 		"y\n": {Yes: true}, " yes \n": {Yes: true}, "n\n": {}, "\n": {}, "": {}, "yellow\n": {}, "yse\nY\n": {Yes: true}, "No\ny\n": {},
 		"Leave the tests\x07 alone\ny\n": {Comment: "Leave the tests alone"}, "yes but\n": {Comment: "yes but"}, "e\ny\n": {Edited: true},
 		"Edit\ny\n": {Edited: true}, "edit it\n": {Comment: "edit it"},
+		"1\n": {Yes: true}, "approve\n": {Yes: true}, "2\nkeep a.txt\n": {Comment: "keep a.txt"}, "change\n\ny\n": {}, "3\n": {Edited: true},
+		"4\ny\n": {}, "stop\n": {}, "5\n1\n": {Yes: true},
 	} {
 		var out bytes.Buffer
 		c := New(Options{Out: &out})
 		got, err := c.Approve(strings.NewReader(answer), Question{Plan: samplePlan(t), Edit: func() error { return nil }})
 		require.NoError(t, err)
 		require.Equal(t, want, got, "%q", answer)
-		require.Contains(t, out.String(), "Run this plan? [y/N], e to edit it, or tell the master in a sentence what to change: ")
+		require.Contains(t, out.String(), "Run this plan?\n 1 approve: starts the plan\n 2 change: sends it back to the master with your sentence\n"+
+			" 3 edit: opens it in your editor\n 4 stop: stops the run; a resume asks again\n"+
+			"1 to 4, or the word; a sentence means change; Enter stops the run: ")
 		require.NoError(t, c.Close())
 	}
 	c := New(Options{Out: io.Discard})
@@ -208,8 +212,10 @@ func TestApproveAsksAgainAfterAnEditThatFailed(t *testing.T) {
 	require.Equal(t, Approval{Edited: true}, got)
 	require.NoError(t, c.Close())
 	require.Equal(t, "plan.yaml: 1 error\n  plan.yaml:2:3: no\uFFFD[2J brief\n    | x\n    |  ^\n\n"+
-		"The edited plan is invalid. Run the plan from before? [y/N], e to edit it, or tell the master in a sentence what to change: "+
-		"the editor failed\nAnswer y or n, e to edit it, or tell the master in a sentence what to change: ", out.String())
+		"The edited plan is invalid. Run the plan from before?\n 1 approve: starts the plan\n"+
+		" 2 change: sends it back to the master with your sentence\n 3 edit: opens it in your editor\n"+
+		" 4 stop: stops the run; a resume asks again\n1 to 4, or the word; a sentence means change; Enter stops the run: "+
+		"the editor failed\n1 to 4, or the word; a sentence means change; Enter stops the run: ", out.String())
 }
 
 // TestApproveHoldsTheScreenStill: nothing is drawn over the question, and everything after the answer.

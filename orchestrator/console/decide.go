@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"divisi/internal/text"
+	"divisi/orchestrator/run"
 )
 
 // maxPatchLines bounds the lines of patches that are shown with a question.
@@ -22,6 +24,8 @@ type Decision struct {
 	Options    []Option
 	// Elsewhere are ways that a command of its own takes, while the decision stays open.
 	Elsewhere []Elsewhere
+	// enter is what an empty line does; "" leaves the decision open.
+	enter string
 	// why is the option that was chosen and whose text is asked for; nil for none.
 	why *Option
 }
@@ -83,18 +87,23 @@ func (d *Decision) text(width int) string {
 		p.line(1, fmt.Sprintf("%d: %s", i+1, safe(choice)))
 	}
 	if d.yes() != nil {
-		for i, o := range d.Options {
-			p.line(1, fmt.Sprintf("%d %s: %s", i+1, o.Name, o.Does))
-		}
-		for i, o := range d.Elsewhere {
-			p.line(1, fmt.Sprintf("%d %s: %s", len(d.Options)+i+1, o.Name, o.Does))
-		}
+		d.ways(&p)
 	}
 	if d.Note != "" {
 		p.line(0, "("+d.Note+")")
 	}
 	b.WriteString(wrapPrompt(d.prompt(), width))
 	return b.String()
+}
+
+// ways writes the numbered options.
+func (d *Decision) ways(p *planText) {
+	for i, o := range d.Options {
+		p.line(1, fmt.Sprintf("%d %s: %s", i+1, o.Name, o.Does))
+	}
+	for i, o := range d.Elsewhere {
+		p.line(1, fmt.Sprintf("%d %s: %s", len(d.Options)+i+1, o.Name, o.Does))
+	}
 }
 
 // wrapPrompt breaks a prompt between words. The answer goes behind its last line.
@@ -120,9 +129,9 @@ func (d *Decision) prompt() string {
 	yes := d.yes()
 	if yes == nil {
 		if len(d.Choices) > 0 {
-			return "Your answer, or the number of one; Enter leaves it open: "
+			return "Your answer, or the number of one; " + d.empty()
 		}
-		return "Your answer; Enter leaves it open: "
+		return "Your answer; " + d.empty()
 	}
 	last := len(d.Options) + len(d.Elsewhere)
 	say := fmt.Sprintf("1 to %d, or the word", last)
@@ -132,8 +141,11 @@ func (d *Decision) prompt() string {
 			say += ", behind the name of its task"
 		}
 	}
-	return say + "; Enter leaves it open: "
+	return say + "; " + d.empty()
 }
+
+// empty ends a prompt with what an empty line does.
+func (d *Decision) empty() string { return "Enter " + cmp.Or(d.enter, "leaves it open") + ": " }
 
 // takes is the option that a sentence means; nil for none.
 func (d *Decision) takes() *Option {
@@ -166,7 +178,10 @@ func (d *Decision) answer(words string) (said Answer, again string) {
 		if len(d.Patches) > 1 {
 			return said, whichTask
 		}
-		return said, "Why, in words? Enter leaves it open: "
+		if d.why.Name == run.Change {
+			return said, "What is to change, in words? " + d.empty()
+		}
+		return said, "Why, in words? " + d.empty()
 	case at >= 0:
 		return Answer{Option: d.Options[at].Name}, ""
 	case takes == nil:

@@ -41,12 +41,12 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			w.Header().Set("Allow", "GET, POST")
 			http.Error(w, "only GET and POST", http.StatusMethodNotAllowed)
 		case !s.hosts[strings.ToLower(r.Host)]:
-			http.Error(w, "this name is not the dashboard's; use the address that Divisi printed", http.StatusMisdirectedRequest)
+			http.Error(w, s.misnamed(), http.StatusMisdirectedRequest)
 		case !s.sameOrigin(r) || writes && r.Header.Get("Origin") != s.scheme()+r.Host:
 			http.Error(w, "another page may not use the dashboard", http.StatusForbidden)
 		case !writes && s.admit(w, r):
 		case !known:
-			http.Error(w, "open the address that Divisi printed after \"dashboard:\", with its token", http.StatusUnauthorized)
+			http.Error(w, s.unadmitted(r), http.StatusUnauthorized)
 		case writes && !who.Writes:
 			s.refuse(w, http.StatusForbidden, who.Name+" may look, and do nothing here")
 		case writes && r.Header.Get("Content-Type") != "application/json":
@@ -61,6 +61,25 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			answer.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), visitorKey{}, v)))
 		}
 	})
+}
+
+// misnamed tells a browser that has reached the page under a name that is not its own.
+func (s *Server) misnamed() string {
+	if s.opts.TLS != nil {
+		return "this name is not the page's; its names are those that divisi serve was started with (--host)"
+	}
+	return "this name is not the dashboard's; use the address that Divisi printed"
+}
+
+// unadmitted tells a browser without a session how to get one.
+func (s *Server) unadmitted(r *http.Request) string {
+	switch {
+	case s.opts.TLS == nil:
+		return "open the address that Divisi printed after \"dashboard:\", with its token"
+	case r.URL.Query().Has("token"):
+		return "this link does not admit any more: it was used, or its ten minutes are over; ask for another one (divisi serve link)"
+	}
+	return "this browser is not signed in, or not any more: open a link that divisi serve link made for you"
 }
 
 // visitorKey is where the context of a request has its visitor.

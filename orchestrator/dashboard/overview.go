@@ -62,6 +62,7 @@ func rowOf(s *run.State) Row {
 func RowIn(id, state string, p *report.Report) Row {
 	r := Row{
 		ID: id, State: state, Reason: p.Reason, Goal: p.Goal, Repo: p.Repo, Created: milliseconds(p.Created),
+		Ended: milliseconds(p.Ended), Last: milliseconds(p.Last),
 		Wait: p.Wait, Line: p.Line, Tokens: p.Usage.Total(), Budget: p.Budget, Tasks: len(p.Tasks), Decisions: len(p.Decisions),
 	}
 	for i := range p.Tasks {

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/contextscope"
+	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
 )
 
@@ -92,6 +93,20 @@ func TestARunThatIsGone(t *testing.T) {
 	require.Equal(t, []Row{{ID: "b"}}, rows)
 	_, there := o.has("a")
 	require.False(t, there)
+}
+
+// The row of a run that no process has is made from its report, and tells the same as that of one that is followed.
+func TestTheRowOfARunThatHasEnded(t *testing.T) {
+	t.Parallel()
+	st := folded(t,
+		at(t, 1, contextscope.KindRun, "", 0, run.Data{State: run.Running, Spec: &run.Spec{Run: "r1", Goal: "g", Repo: "/r"}}),
+		at(t, 30, contextscope.KindRun, "", 0, run.Data{State: run.Done, Reason: "all landed"}),
+		at(t, 31, contextscope.KindRun, "", 0, run.Data{Notices: []string{"late"}}),
+	)
+	of := report.Of(st)
+	row := RowIn("r1", "done", &of)
+	require.Equal(t, []int64{1000, 30_000, 31_000}, []int64{row.Created, row.Ended, row.Last})
+	require.Equal(t, rowOf(st), row)
 }
 
 // A browser whose session has ended gets nothing more, also on the streams that it has open.

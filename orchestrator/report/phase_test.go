@@ -84,6 +84,18 @@ func TestWhatPhasesTakeThatHaveNothingToDo(t *testing.T) {
 	}
 }
 
+// A run whose log tells no time of its beginning begins with its first event.
+func TestPhasesOfARunWithoutABeginning(t *testing.T) {
+	t.Parallel()
+	l := runtest.New(t, run.Spec{Roles: runtest.Roles(), Project: spec.Project{Gates: []spec.Gate{{Name: "test"}}}}, run.Preflight)
+	l.At(time.Unix(11, 0))
+	l.Append("", run.Data{Notices: []string{"setup goes on"}})
+	require.Equal(t, int64(10_000), Phases(l.State)[0].Milliseconds)
+	require.InDelta(t, 10, TimesOf(l.State).WallSeconds, 0)
+	require.Equal(t, time.Unix(1, 0).UTC(), Of(l.State).Created.UTC())
+	require.Equal(t, time.Unix(11, 0).UTC(), Of(l.State).Last.UTC())
+}
+
 func TestWorkers(t *testing.T) {
 	t.Parallel()
 	l, at := timed(t)

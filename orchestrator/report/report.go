@@ -44,8 +44,11 @@ type Report struct {
 	Head    string    `json:"head"`
 	Ref     string    `json:"ref,omitempty"`
 	Created time.Time `json:"created"`
-	Tasks   []Task    `json:"tasks"`
-	Gates   []Gate    `json:"gates,omitempty"`
+	// Ended is when the run ended, Last the time of its newest event.
+	Ended time.Time `json:"ended,omitzero"`
+	Last  time.Time `json:"last,omitzero"`
+	Tasks []Task    `json:"tasks"`
+	Gates []Gate    `json:"gates,omitempty"`
 	// FirstRed is the first landed batch after which a final gate is red.
 	FirstRed *Batch     `json:"first_red,omitempty"`
 	Usage    spec.Usage `json:"usage"`
@@ -140,7 +143,8 @@ func Of(s *run.State) Report {
 		Run: s.Spec.Run, Goal: s.Spec.Goal, State: s.Status, Reason: s.Reason, Wait: s.Wait.For, Line: s.Line,
 		Unverified: proof.UnverifiedLanded(s),
 		Repo:       s.Spec.Repo, Base: s.Spec.Base, Head: s.Head,
-		Ref: s.Ref, Created: s.Spec.Created, Usage: s.Usage, Roles: roleReports(s), Budget: s.Budget, Executors: executors(s),
+		Ref: s.Ref, Created: s.Spec.Created, Ended: s.Ended, Last: s.Time,
+		Usage: s.Usage, Roles: roleReports(s), Budget: s.Budget, Executors: executors(s),
 		Verdicts: verdicts(s),
 		Batches:  s.Batches.Count, GateRuns: s.Batches.GateRuns, OneByOne: s.Tasks.Queued,
 		Flakes: s.Proofs.Flakes(), Times: TimesOf(s),

@@ -166,8 +166,9 @@ func decode[T any](e *contextscope.Event, apply func(*contextscope.Event, T)) er
 
 func (s *State) applyRun(e *contextscope.Event, d Data) {
 	if d.Spec != nil {
+		created := cmp.Or(d.Spec.Created, s.Spec.Created, e.Time) // without a time of its own the run begins with its log
 		s.Spec, s.Head, s.Budget = *d.Spec, d.Spec.Base, d.Spec.Budget
-		s.Times.created = d.Spec.Created
+		s.Spec.Created, s.Times.created = created, created
 		s.noteUnprovable()
 	}
 	if d.Epoch > 1 { // a person may have answered since the end

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -70,7 +71,7 @@ func TestASummaryThatDoesNotCountIsIgnored(t *testing.T) {
 	for name, harm := range map[string]func(*testing.T, Dir){
 		"missing":               func(t *testing.T, g Dir) { t.Helper(); require.NoError(t, os.Remove(g.summaryFile("r1"))) },
 		"damaged":               change(`"report":`, `"report"`),
-		"of a newer format":     change(`"version":7`, `"version":8`),
+		"of a newer format":     change(fmt.Sprintf(`"version":%d`, summaryVersion), `"version":99`),
 		"of other prices":       change(`"prices":"`, `"prices":"0`),
 		"of another run":        change(`"run":"r1"`, `"run":"r2"`),
 		"of a run that goes on": change(`"state":"done"`, `"state":"running"`),

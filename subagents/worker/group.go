@@ -105,6 +105,7 @@ func (g *gathering) begin(ctx context.Context, ms []*member) []*member {
 			return false
 		}
 		m.attempt = at
+		w.mark(m.delivery, true)
 		n, r := w.deliveries(m.delivery, at), spec.Result{}
 		if m.ctx, m.leave, err = w.attend(ctx, at); err == nil && n <= maxDeliveries {
 			return true
@@ -315,6 +316,7 @@ func (m *member) end(ctx context.Context, r spec.Result, err error) {
 // settle tells the bus what became of an attempt.
 func (m *member) settle(ctx context.Context, err error) {
 	m.quiet()
+	m.worker.mark(m.delivery, false)
 	if err := m.worker.settle(ctx, m.delivery, err, m.log); err != nil {
 		m.log.Warn().Err(err).Msg("could not acknowledge the delivery; it will be redelivered")
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -249,7 +250,11 @@ func TestAGroupEndsWithAllOfItsTasks(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	all := s.shards(joins(`mkdir -p new; for f; do echo x > "$f"; done; [ $# -lt 2 ] || sleep 1000`), "t", single(4)...)
-	w, results := s.begun(all, 4, func(*Worker) {
+	w, results := s.begun(all, 4, func(w *Worker) {
+		require.Eventually(t, func() bool {
+			return slices.Contains(w.Active(), all[2].Task.ID) && slices.Contains(w.Active(), all[3].Task.ID)
+		},
+			time.Minute, 10*time.Millisecond, "it tells all tasks that it is at")
 		stop, err := json.Marshal(wire.Control{Verb: wire.ControlCancel, Text: "the run is cancelled"})
 		require.NoError(t, err)
 		require.Eventually(t, func() bool {
@@ -263,6 +268,7 @@ func TestAGroupEndsWithAllOfItsTasks(t *testing.T) {
 		require.Less(t, r.Took, groupTime, "the group ended before its time limit")
 	}
 	s.settled(w)
+	require.Empty(t, w.Active())
 }
 
 func TestAGroupThatHangsIsHalved(t *testing.T) {

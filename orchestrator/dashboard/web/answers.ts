@@ -22,6 +22,7 @@ export class Answers {
   /** faults are why an answer was refused, by decision. */
   readonly faults = new Map<string, string>();
   private readonly sent = new Set<string>();
+  private now = new Set<string>();
   private readonly drafts = new Map<string, Draft>();
   private snoozed = kept<Record<string, number>>("snoozed", {});
 
@@ -104,7 +105,7 @@ export class Answers {
     } catch (err) {
       this.sent.delete(key);
       this.faults.set(key, err instanceof Refused && err.status === 409 ? `It does not fit any more: ${words(err)}` : words(err));
-      if (quiet) say(`${n.text}: ${words(err)}`, true);
+      if (quiet || !this.now.has(key)) say(`${n.text}: ${words(err)}`, true);
     }
     ask();
   }
@@ -119,10 +120,15 @@ export class Answers {
     }
   }
 
-  /** there forgets what was sent for decisions that are closed by now, so that a decision that opens again is shown. */
+  /** there forgets what was sent for decisions that are closed by now, so that a decision that opens again is shown. Why an
+      answer was refused is told once more when its card goes. */
   there(needs: Need[]): void {
-    const open = new Set(needs.map(keyOf));
-    for (const key of this.sent) if (!open.has(key)) this.sent.delete(key);
-    for (const key of this.faults.keys()) if (!open.has(key)) this.faults.delete(key);
+    this.now = new Set(needs.map(keyOf));
+    for (const key of this.sent) if (!this.now.has(key)) this.sent.delete(key);
+    for (const [key, fault] of this.faults) {
+      if (this.now.has(key)) continue;
+      this.faults.delete(key);
+      say(fault, true);
+    }
   }
 }

@@ -1,4 +1,4 @@
-import { h, render, type ComponentChild } from "preact";
+import { Fragment, h, render, type ComponentChild } from "preact";
 import { ActDialog } from "./acts";
 import { Answers, keyOf } from "./answers";
 import { get, Refused, words } from "./api";
@@ -30,6 +30,7 @@ class App {
   private data: RunData | null = null;
   private help = false;
   private address = "";
+  private moved = false;
   /** What is known already, so that a person is told of what is new alone. */
   private known: Set<string> | null = null;
   private readonly ended = new Map<string, number>();
@@ -88,6 +89,8 @@ class App {
     this.data?.read();
     this.alarmed();
     render(this.page(at), this.root);
+    if (this.moved) document.querySelector("main")?.focus({ preventScroll: true }); // a screen reader reads the new page from there
+    this.moved = false;
     const waiting = this.answers.open(this.feed.needs).length;
     document.title = `${waiting ? `(${waiting}) ` : ""}${this.title(at)} · Divisi`;
     this.marks();
@@ -111,6 +114,7 @@ class App {
     const address = location.pathname + location.search;
     if (address === this.address) return;
     const moved = location.pathname !== this.address.split("?")[0];
+    this.moved = moved && this.address !== "";
     this.address = address;
     if (this.data && this.data.id !== at.run) {
       this.data.close();
@@ -140,7 +144,7 @@ class App {
     return (
       <div class="page">
         <Top me={me} link={link} waiting={waiting} help={() => this.setHelp(true)} />
-        <main>
+        <main tabIndex={-1} aria-label={this.title(at)}>
           {feed.refused && <p class="fault" role="alert">{feed.refused}</p>}
           <Needs feed={feed} answers={answers} place={at} writes={me.writes} now={now} />
           {this.body(at, now)}
@@ -172,7 +176,7 @@ class App {
 
   private body(at: Place, now: number): ComponentChild {
     const { data, feed, me } = this;
-    if (at.page === "home") return <Runs feed={feed} query={at.query.get("q") ?? ""} now={now} />;
+    if (at.page === "home") return <Fragment><h1 class="unseen">All runs</h1><Runs feed={feed} query={at.query.get("q") ?? ""} now={now} /></Fragment>;
     if (at.page === "unknown" || !data) return <p class="fault" role="alert">There is nothing at this address. <a href="/runs">All runs</a></p>;
     if (data.stream.refused && data.rows.count === 0) return <p class="fault" role="alert">{data.stream.refused} <a href="/runs">All runs</a></p>;
     if (at.page === "task") return <TaskPage key={at.task} data={data} place={at} writes={me.writes} now={now} />;

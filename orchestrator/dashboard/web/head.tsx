@@ -37,7 +37,7 @@ function Says(p: { view: View; row?: Row }): ComponentChild {
   const { view, row } = p;
   return (
     <div class="says">
-      {view.alarm && <p class="why alarm" role="alert">{visible(view.alarm)}</p>}
+      {view.alarm && <p class="why alarm">{visible(view.alarm)}</p>}
       {row?.problem && <p class="why alarm">{visible(row.problem)}</p>}
       {view.line && <p class="why stopped">the line is stopped: {visible(view.line)}</p>}
       {view.reason && <p class={`why ${view.ended ? view.state : ""}`}>{view.state}: {visible(view.reason)}</p>}

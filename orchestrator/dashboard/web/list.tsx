@@ -115,7 +115,7 @@ export class List<T> extends Component<Props<T>, Seen> {
         {items.length === 0 && <p class="empty">{empty}</p>}
         <div class="all" style={{ height: `calc(var(${rowVar}) * ${items.length} * 1px)` }}>
           <div class="seen" style={{ top: `calc(var(${rowVar}) * ${first} * 1px)` }}>
-            {rows.map((item) => <div class="cell" key={keyOf(item)}>{draw(item)}</div>)}
+            {rows.map((item) => <div class="cell" role={role === "list" ? "listitem" : undefined} key={keyOf(item)}>{draw(item)}</div>)}
           </div>
         </div>
       </div>

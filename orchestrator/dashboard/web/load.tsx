@@ -1,8 +1,8 @@
 import { Component, h, type ComponentChild } from "preact";
-import { get, words } from "./api";
+import { get, Refused, words } from "./api";
 
 interface Props<T> { path: string; again?: unknown; draw: (got: T, reload: () => void) => ComponentChild }
-interface State<T> { got?: T; fault: string }
+interface State<T> { got?: T; fault: string; final?: boolean }
 
 /** Load asks the server for something and draws the answer; while it asks again, the answer before stays. */
 export class Load<T> extends Component<Props<T>, State<T>> {
@@ -28,15 +28,15 @@ export class Load<T> extends Component<Props<T>, State<T>> {
       const got = await get<T>(this.props.path);
       if (mine === this.asked) this.setState({ got, fault: "" });
     } catch (err) {
-      if (mine === this.asked) this.setState({ fault: words(err) });
+      if (mine === this.asked) this.setState({ fault: words(err), final: err instanceof Refused && err.status === 409 });
     }
   }
 
   render(): ComponentChild {
-    const { got, fault } = this.state;
+    const { got, fault, final } = this.state;
     return (
       <div class="load">
-        {fault && <p class="fault" role="alert">{fault} <button type="button" class="more" onClick={() => void this.load()}>Try again</button></p>}
+        {fault && <p class="fault" role="alert">{fault} {!final && <button type="button" class="more" onClick={() => void this.load()}>Try again</button>}</p>}
         {got !== undefined ? this.props.draw(got, () => void this.load()) : !fault && <p class="empty">Loading …</p>}
       </div>
     );

@@ -70,9 +70,9 @@ export class NeedCard extends Component<Props, { all: boolean; hint: string }> {
           {elsewhere && <a href={runPath(need.run)}>{visible(goal || need.run)}</a>}
           {need.about && <span>{need.kind === "template" ? "template " : "task "}
             {need.kind === "template" ? visible(need.about) : <a href={taskPath(need.run, need.about)}>{visible(name(need.about))}</a>}{need.attempt ? `/${need.attempt}` : ""}</span>}
-          <a href={needPath(need.run, need.id)}>link</a>
+          <a href={needPath(need.run, need.id)} aria-label="Link to this decision">link</a>
           <span>{idles(need)}</span>
-          {need.why && <span>Why a person: {visible(need.why)}.</span>}
+          {need.why && <span>Why {need.decider === "person" ? "a person" : `the ${need.decider}`}: {visible(need.why)}.</span>}
         </p>
         {fault && <p class="fault" role="alert">{visible(fault)}</p>}
         <Load<Whole> path={at("runs", need.run, "decisions", need.id)} again={`${need.since} ${need.attempt} ${fault ?? ""}`}
@@ -87,14 +87,14 @@ export class NeedCard extends Component<Props, { all: boolean; hint: string }> {
     const draft = answers.draft(need);
     return (
       <form class="answer" onSubmit={(e: Event) => this.submit(e)}>
-        <div class="picks" role="group" aria-label="Answers">{picks(need).map((p, i) => this.pick(p, i))}</div>
+        <div class="picks" role="group" aria-label={`Answers about the ${need.kind} ${need.about ?? ""}`}>{picks(need).map((p, i) => this.pick(p, i))}</div>
         {(need.tasks?.length ?? 0) > 1 && need.kind !== "template" && (
           <label class="for-task">Sentence for <select value={draft.task} onChange={(e: Event) => this.edit({ task: value(e) })}>
             <option value="">– choose a task –</option>{need.tasks!.map((t) => <option value={t}>{t}</option>)}
           </select></label>
         )}
         <label class="comment">
-          <span>{this.state.hint || "Comment (goes with the answers that take a sentence)"}</span>
+          <span aria-live="polite">{this.state.hint || "Comment (goes with the answers that take a sentence)"}</span>
           <textarea rows={2} value={draft.text} ref={(e: HTMLTextAreaElement | null) => void (this.field = e)}
             onInput={(e: Event) => this.edit({ text: value(e) })} onKeyDown={(e: KeyboardEvent) => this.enter(e)} />
         </label>
@@ -103,7 +103,7 @@ export class NeedCard extends Component<Props, { all: boolean; hint: string }> {
           {draft.armed && <button type="submit" class="act strong">Send “{draft.armed}”</button>}
           <span class="space" />
           <button type="button" class="quiet" onClick={() => answers.snooze(need, 15 * 60_000)}>Snooze 15 min</button>
-          <button type="button" class="quiet" onClick={() => answers.snooze(need, 3600_000)}>1 h</button>
+          <button type="button" class="quiet" aria-label="Snooze 1 h" onClick={() => answers.snooze(need, 3600_000)}>1 h</button>
         </p>
       </form>
     );

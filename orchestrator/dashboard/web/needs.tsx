@@ -20,7 +20,8 @@ export class Needs extends Component<Props, State> {
   state: State = { open: null, picked: "", more: false };
   private card: NeedCard | null = null;
   private box: HTMLElement | null = null;
-  private within = false;
+  /** What has the focus here. */
+  private focused: Element | null = null;
   private where = "";
 
   /** needs are the decisions that are open, those of this page first; else what blocks most is on top. */
@@ -53,8 +54,18 @@ export class Needs extends Component<Props, State> {
       if (this.state.open !== null || this.state.picked) this.setState({ open: null, picked: "" });
     }
     const lost = !document.activeElement || document.activeElement === document.body;
-    if (this.within && lost) this.box?.querySelector<HTMLElement>("[aria-expanded=true]")?.focus();
-    this.within = !!this.box?.contains(document.activeElement);
+    if (lost && this.focused && !this.focused.isConnected) this.rest();
+    this.focused = this.box?.contains(document.activeElement) ? document.activeElement : null;
+  }
+
+  /** head is that of the open decision. */
+  private head(): HTMLElement | null | undefined {
+    return this.box?.querySelector<HTMLElement>(".need-head[aria-expanded=true]");
+  }
+
+  /** rest puts the focus, whose element has gone with an answer, to the next decision, and to the page where there is none. */
+  private rest(): void {
+    (this.head() ?? this.box?.querySelector<HTMLElement>(".fold") ?? document.querySelector("main"))?.focus();
   }
 
   private next(): void {
@@ -64,7 +75,7 @@ export class Needs extends Component<Props, State> {
     const i = open ? needs.findIndex((n) => n === this.picked(needs)) + 1 : 0;
     const to = needs[i % needs.length];
     this.setState({ open: true, picked: keyOf(to), more: this.state.more || i % needs.length >= few }, () => {
-      const head = this.box?.querySelector<HTMLElement>("[aria-expanded=true]");
+      const head = this.head();
       head?.focus({ preventScroll: true });
       head?.scrollIntoView({ block: "nearest" });
     });
@@ -78,10 +89,11 @@ export class Needs extends Component<Props, State> {
     const open = this.isOpen(needs) && needs.length > 0;
     const shown = this.state.more ? needs : needs.slice(0, place.page === "home" ? most : few);
     return (
-      <section class={`needs ${open ? "open" : ""}`} aria-label="Needs you" ref={(e: HTMLElement | null) => void (this.box = e)}>
+      <section class={`needs ${open ? "open" : ""}`} aria-label="Needs you" onFocusIn={(e: FocusEvent) => void (this.focused = e.target as Element)}
+        ref={(e: HTMLElement | null) => void (this.box = e)}>
         <h2>
-          <button type="button" class="fold" aria-controls="needs" onClick={() => this.setState({ open: !open })}>
-            {open ? "▾" : "▸"} Needs you <span class="number">{needs.length}</span>
+          <button type="button" class="fold" aria-controls="needs" aria-expanded={open} onClick={() => this.setState({ open: !open })}>
+            <span aria-hidden="true">{open ? "▾" : "▸"}</span> Needs you <span class="number">{needs.length}</span>
           </button>
           {!open && needs[0] && <span class="first">{visible(needs[0].text)}</span>}
           {asleep > 0 && <button type="button" class="quiet" onClick={() => answers.wake()}>{asleep} snoozed: show</button>}

@@ -14,6 +14,7 @@ import { Flaky, Landing, Workers } from "./queue";
 import type { RunData } from "./rundata";
 import { Since } from "./since";
 import { Spot } from "./spot";
+import { Tabs } from "./tabs";
 import { Tasks } from "./tasks";
 import { Timeline } from "./timeline";
 
@@ -34,9 +35,7 @@ export function RunPage(p: Props): ComponentChild {
       <Once version={[version, now, row]} draw={() => <Head id={data.id} view={view} row={row} tasks={[...data.tasks.values()]} writes={writes} now={now} />} />
       <Since key={data.id} run={data.id} />
       <Once version={[version]} draw={() => <Phases phases={view.phases} />} />
-      <div class="tabs" role="tablist" aria-label="Ways to look at the run">
-        {tabs.map((t) => <button type="button" role="tab" aria-selected={tab === t.id} onClick={() => put({ tab: t.id }, false)}>{t.text}</button>)}
-      </div>
+      <Tabs label="Ways to look at the run" list={tabs} at={tab} />
       <div role="tabpanel" class={`tab ${tab || "all"}`} aria-label={tabs.find((t) => t.id === tab)?.text}>{body(p, tab)}</div>
       <Ways ways={view.ways ?? row?.ways ?? []} />
       <Keys list={[

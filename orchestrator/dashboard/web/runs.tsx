@@ -62,7 +62,7 @@ function OneRun(p: { row: Row; now: number }): ComponentChild {
   const says = r.problem || (r.line && `line stopped: ${r.line}`) || (r.wait && `waits for ${r.wait}`) || r.reason || "";
   return (
     <tr>
-      <td class="narrow"><Word state={stateOf(r)} />{r.active && !r.ended && <i class="alive" title="A process has it" />}</td>
+      <td class="narrow"><Word state={stateOf(r)} />{r.active && !r.ended && <i class="alive" role="img" aria-label="A process has it" title="A process has it" />}</td>
       <td class="main">
         <a href={runPath(r.id)} data-j><b>{visible(r.goal || r.id)}</b></a>
         <small><code>{r.id}</code>{r.decisions > 0 && <em class="waits"> {plural(r.decisions, "decision")}</em>}</small>

@@ -55,7 +55,7 @@ export class Spot extends Component<Props, { of: string; ids: string[] }> {
     return (
       <article class="sample" key={id}>
         <h3><a href={taskPath(run, id)}>{visible(id)}</a> {visible(t?.title ?? "")}
-          <span class="space" />{writes && t?.landed && <button type="button" class="act destroys" onClick={() => act({ run, verb: "drop", tasks: [id] })}>Drop …</button>}</h3>
+          <span class="space" />{writes && t?.landed && <button type="button" class="act destroys" aria-label={`Drop ${id}`} onClick={() => act({ run, verb: "drop", tasks: [id] })}>Drop …</button>}</h3>
         <Load<{ diff?: string }> path={at("runs", run, "tasks", id, "diff")} draw={(got) => <Diff diff={got.diff ?? ""} />} />
       </article>
     );

@@ -7,8 +7,9 @@ import { visible } from "./foreign";
 import { Load } from "./load";
 import { Log } from "./log";
 import type { Task, TaskPage as Page, Way } from "./messages";
-import { type Place, put, runPath, taskPath } from "./place";
+import { type Place, runPath, taskPath } from "./place";
 import type { RunData } from "./rundata";
+import { Tabs } from "./tabs";
 import { Word } from "./word";
 
 interface Props { data: RunData; place: Place; writes: boolean; now: number }
@@ -46,9 +47,7 @@ function Body(p: Props & { row?: Task; page: Page; reload: () => void }): Compon
         </div>
       </header>
       <Brief data={data} page={page} open={attempts.length === 0} />
-      <div class="tabs" role="tablist" aria-label="Ways to look at the task">
-        {tabs.map((x) => <button type="button" role="tab" aria-selected={tab === x.id} onClick={() => put({ tab: x.id }, false)}>{x.text}</button>)}
-      </div>
+      <Tabs label="Ways to look at the task" list={tabs} at={tab} />
       <div role="tabpanel" class={`tab ${tab || "all"}`} aria-label={tabs.find((x) => x.id === tab)?.text}>
         {tab === "log" ? <Log data={data} line={Number(place.query.get("line")) || 0} />
           : tab === "context" ? <Context run={data.id} task={t.id} attempts={attempts} query={place.query} />
@@ -83,7 +82,7 @@ function verbsOf(state: string, row: Task | undefined, ways: Way[]): string[] {
 
 function Acts(p: { run: string; task: string; state: string; row?: Task; ways: Way[]; reload: () => void }): ComponentChild {
   return (
-    <div class="acts" role="group" aria-label="What is to be done with the task">
+    <div class="acts" role="group" aria-label={`What is to be done with ${p.task}`}>
       {verbsOf(p.state, p.row, p.ways).map((v) => (
         <button type="button" key={v} class={`act ${["cancel", "skip", "drop"].includes(v) ? "destroys" : ""}`}
           onClick={() => act({ run: p.run, verb: v, tasks: [p.task], then: p.reload })}>{label(v)}</button>

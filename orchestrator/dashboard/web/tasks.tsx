@@ -77,7 +77,7 @@ export function Group(p: { part: Part; toggle: (name: string) => void }): Compon
   const n = byState(of!);
   return (
     <button type="button" class="group" data-j aria-expanded={open} onClick={() => p.toggle(group!)}>
-      <span class="arrow">{open ? "▾" : "▸"}</span>
+      <span class="arrow" aria-hidden="true">{open ? "▾" : "▸"}</span>
       <b>{visible(group!)}</b>
       <span class="sub">{open ? `${of!.length} shards` : `${hidden} of ${of!.length} folded`}</span>
       <span class="legend">{states.filter((s) => n.has(s)).map((s) => <span class={`word ${s}`}>{n.get(s)} {s}</span>)}</span>
@@ -99,11 +99,18 @@ function Notes(p: { run: string; row?: Task }): ComponentChild {
   );
 }
 
+/** spoken is a row for a screen reader, which does not read the heads of the columns with it. */
+function spoken(r: Task, says: string): string {
+  const lines = r.added || r.deleted ? `${r.added} lines added, ${r.deleted} deleted` : "";
+  return [`${r.id}: ${r.state}`, r.role, r.attempt ? `attempt ${r.attempt}` : "", lines, r.tokens ? `${tokens(r.tokens)} tokens` : "", says]
+    .filter(Boolean).join(", ");
+}
+
 function One(p: { row: Task; picked: boolean; inner: boolean; pick: (task: string) => void }): ComponentChild {
   const r = p.row;
   const says = (r.alarm && r.reason) || r.why || r.reason || r.title || "";
   return (
-    <button type="button" class={`cols task ${p.picked ? "picked" : ""} ${p.inner ? "inner" : ""}`} data-j aria-pressed={p.picked}
+    <button type="button" aria-label={spoken(r, says)} class={`cols task ${p.picked ? "picked" : ""} ${p.inner ? "inner" : ""}`} data-j aria-pressed={p.picked}
       title={`${r.id}: ${r.title ?? ""}\n${[r.reason ?? "", r.why ?? "", ...(r.notes ?? [])].join("\n")}\nClick to see its log.`}
       onClick={() => p.pick(p.picked ? "" : r.id)}>
       <span class="c-state"><Word state={r.state} /></span>

@@ -55,7 +55,7 @@ export class Timeline extends Component<Props, { open: Set<string>; ms: number }
     const t = p.task;
     const of = spans.byTask().get(t.id) ?? [];
     return (
-      <button type="button" class={`lane ${t.id === picked ? "picked" : ""} ${p.inner ? "inner" : ""}`} data-j aria-pressed={t.id === picked}
+      <button type="button" class={`lane ${t.id === picked ? "picked" : ""} ${p.inner ? "inner" : ""}`} data-j aria-label={`${t.id}: ${t.state}${t.state === "pending" && t.why ? ", " + t.why : ""}`} aria-pressed={t.id === picked}
         title={[t.id, ...of.map((s) => `${s.agent} ${s.role}: ${clock(s.begin)}, ${span((s.end || to) - s.begin)}`)].join("\n")}
         onClick={() => pick(t.id === picked ? "" : t.id)}>
         <span class="of">{visible(name(t.id))}<small>{t.state === "pending" && t.why ? visible(t.why) : t.state}</small></span>

@@ -12,8 +12,8 @@ export function Top(p: Props): ComponentChild {
   return (
     <nav class="top" aria-label="Divisi">
       <a class="home" href="/runs"><img class="mark" src="/icon.svg" alt="" /><b>Divisi</b> Runs</a>
-      {p.waiting > 0 && <span class="number" title="Decisions that wait for a person">{p.waiting}</span>}
-      <span class={`link ${p.link}`} title="The page's connection to Divisi">{links[p.link]}</span>
+      {p.waiting > 0 && <span class="number" title="Decisions that wait for a person">{p.waiting}<span class="unseen"> decisions wait</span></span>}
+      <span class={`link ${p.link}`} role="status" title="The page's connection to Divisi"><span class="unseen">Connection: </span>{links[p.link]}</span>
       <span class="space" />
       {may() === "default" && <button type="button" class="quiet" onClick={() => void allow().then(ask)}>Notify me</button>}
       <span class="me" title={`Divisi ${p.me.version}`}>{p.me.name}{p.me.writes ? "" : " (viewer)"}</span>
