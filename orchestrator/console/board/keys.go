@@ -128,7 +128,7 @@ type prompt struct {
 	// takes reports that words can be given, needs that they have to be.
 	takes, needs bool
 	words        string
-	// tasks are those of which one is meant, at which.
+	// tasks are the ones to choose from; at is the chosen one.
 	tasks []string
 	at    int
 	act   Act

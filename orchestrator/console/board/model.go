@@ -208,7 +208,7 @@ func (m *model) act(a Act) tea.Cmd {
 	})
 }
 
-// done takes in what became of an act. A run that no process has is read anew.
+// done takes in what became of an act. A run without a process is read again.
 func (m *model) done(msg doneMsg) tea.Cmd {
 	var cmds []tea.Cmd
 	switch {

@@ -103,19 +103,19 @@ func (r *rig) tell(list ...tea.Msg) {
 			r.quit = true
 		case v.Kind() == reflect.Slice && v.Type().Elem() == reflect.TypeFor[tea.Cmd]():
 			for i := range v.Len() {
-				r.do1(v.Index(i).Interface().(tea.Cmd)) //nolint:errcheck // it has this type
+				r.runs(v.Index(i).Interface().(tea.Cmd)) //nolint:errcheck // it has this type
 			}
 		default:
 			if strings.Contains(v.Type().Name(), "printLine") {
 				fmt.Fprintf(&r.printed, "%v\n", msg)
 			}
 			_, cmd := r.Update(msg)
-			r.do1(cmd)
+			r.runs(cmd)
 		}
 	}
 }
 
-func (r *rig) do1(cmd tea.Cmd) {
+func (r *rig) runs(cmd tea.Cmd) {
 	if cmd != nil {
 		r.tell(cmd())
 	}

@@ -14,7 +14,7 @@ import (
 	"divisi/orchestrator/schedule"
 )
 
-// renewEach is how often the list of tasks is made anew: a run can have thousands.
+// renewEach is how often the list of tasks is made again: a run can have thousands.
 const renewEach = time.Second
 
 // tasks is the list of tasks of the run.
@@ -37,7 +37,7 @@ func (l *tasks) open(view *console.Console) {
 	l.renew(view)
 }
 
-// renew makes the rows anew, where they are old.
+// renew makes the rows again, where they are old.
 func (l *tasks) renew(view *console.Console) {
 	if time.Since(l.made) < renewEach {
 		return
