@@ -15,8 +15,8 @@ import (
 // keyed reports whether a person can be shown a board: this process reads a terminal, and writes one.
 func (g *globals) keyed() bool { return g.interactive() && isTerminal(g.out) && foreground(g.in) }
 
-// desk is a run as a board shows it and acts on it, by what the commands of the same names do.
-type desk struct {
+// controls are a run as a board shows it and acts on it, by what the commands of the same names do.
+type controls struct {
 	*globals
 
 	run string
@@ -25,7 +25,7 @@ type desk struct {
 // board follows a run with keys.
 func (g *globals) board(ctx context.Context, run string, view *console.Console) error {
 	return board.Run(ctx, board.Options{
-		In: g.in, Out: g.out, Console: view, Desk: &desk{g, run},
+		In: g.in, Out: g.out, Console: view, Controller: &controls{g, run},
 		Follow: func(ctx context.Context) error {
 			return g.onRun(ctx, run, func(r *orchestrator.Run) error { return console.Follow(r.Events(ctx), view) })
 		},
@@ -33,7 +33,7 @@ func (g *globals) board(ctx context.Context, run string, view *console.Console) 
 }
 
 // with opens the run for one thing. What a person reads of an error is its line.
-func (d *desk) with(ctx context.Context, do func(*orchestrator.Run) error) error {
+func (d *controls) with(ctx context.Context, do func(*orchestrator.Run) error) error {
 	err := d.onRun(ctx, d.run, do)
 	if err == nil {
 		return nil
@@ -41,8 +41,8 @@ func (d *desk) with(ctx context.Context, do func(*orchestrator.Run) error) error
 	return errors.New(d.calls(errorLine(err)))
 }
 
-// Decisions implements board.Desk.
-func (d *desk) Decisions(ctx context.Context) (out []board.Decision, err error) {
+// Decisions implements board.Controller.
+func (d *controls) Decisions(ctx context.Context) (out []board.Decision, err error) {
 	err = d.with(ctx, func(r *orchestrator.Run) error {
 		open, err := r.Decisions(ctx)
 		for _, alike := range groups(open) {
@@ -54,7 +54,7 @@ func (d *desk) Decisions(ctx context.Context) (out []board.Decision, err error) 
 }
 
 // shown is what decisions that are alike have in common, as the first of them.
-func (d *desk) shown(alike []orchestrator.Decision) board.Decision {
+func (d *controls) shown(alike []orchestrator.Decision) board.Decision {
 	first := alike[0]
 	out := board.Decision{
 		Decision: d.asked(first, noteOn(alike)), About: first.About, Evidence: first.Evidence,
@@ -72,8 +72,8 @@ func (d *desk) shown(alike []orchestrator.Decision) board.Decision {
 	return out
 }
 
-// Text implements board.Desk.
-func (d *desk) Text(ctx context.Context, what, task string) (string, error) {
+// Text implements board.Controller.
+func (d *controls) Text(ctx context.Context, what, task string) (string, error) {
 	var b strings.Builder
 	err := d.with(ctx, func(r *orchestrator.Run) error {
 		b.Reset()
@@ -104,8 +104,8 @@ func (d *desk) Text(ctx context.Context, what, task string) (string, error) {
 	return b.String(), err
 }
 
-// Do implements board.Desk.
-func (d *desk) Do(ctx context.Context, a board.Act) (out string, err error) {
+// Do implements board.Controller.
+func (d *controls) Do(ctx context.Context, a board.Act) (out string, err error) {
 	if a.Verb == board.VerbResume {
 		return d.resume(ctx)
 	}
@@ -165,7 +165,7 @@ func each(asked []board.Asked, do func(board.Asked) (string, error)) (string, er
 }
 
 // take checks the newest attempt of a task out into a directory.
-func (d *desk) take(ctx context.Context, r *orchestrator.Run, a board.Act) (string, error) {
+func (d *controls) take(ctx context.Context, r *orchestrator.Run, a board.Act) (string, error) {
 	data, err := r.Take(ctx, a.Task, 0, a.Text)
 	if err != nil {
 		return "", err
@@ -176,7 +176,7 @@ func (d *desk) take(ctx context.Context, r *orchestrator.Run, a board.Act) (stri
 }
 
 // resume has the run go on: the host of its server does it, or a process of its own that outlives this one.
-func (d *desk) resume(ctx context.Context) (string, error) {
+func (d *controls) resume(ctx context.Context) (string, error) {
 	if d.at.URL == "" {
 		return "the run goes on", d.begin(ctx, d.run)
 	}

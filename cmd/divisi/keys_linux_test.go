@@ -13,7 +13,6 @@ import (
 // ttyCommands are commands of scripts for programs with a terminal.
 var ttyCommands = map[string]func(*testscript.TestScript, bool, []string){"spawntty": spawnTTY, "press": press}
 
-
 // spawnTTY: spawntty NAME program args… starts a program in the background on a terminal of 80 columns and 24 lines.
 func spawnTTY(ts *testscript.TestScript, _ bool, args []string) {
 	hand, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)

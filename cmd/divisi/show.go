@@ -23,8 +23,8 @@ run for a summary of CI or a comment on a code host.` + codes(codeOK, codeUsage,
 		Example: "  divisi show\n  divisi show 20261121-101500-1f2e\n  divisi show 1f2e/migrate-003\n" +
 			"  divisi show --time\n  divisi show --output json\n  divisi show --output markdown >> \"$GITHUB_STEP_SUMMARY\"",
 		Annotations: map[string]string{outputs: markdown},
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return g.show(c.Context(), args, times) },
+		Args:        cobra.MaximumNArgs(1),
+		RunE:        func(c *cobra.Command, args []string) error { return g.show(c.Context(), args, times) },
 	}
 	c.Flags().BoolVar(&times, "time", false, "show where the wall clock went")
 	return c

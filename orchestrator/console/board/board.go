@@ -1,5 +1,5 @@
 // Package board is the live view of a run with keys: a person moves in the list of its tasks, reads what they printed and
-// changed, and decides. It draws what a console has folded; what it does, its desk does.
+// changed, and decides. It draws what a console has folded; what it does, its controller does.
 //
 //	live ──n──▶ decision ──1…9──▶ words ──enter──▶ done: the next decision, or live
 //	 │  ──l──▶ tasks ──enter──▶ task ──s t c──▶ words ──enter──▶ done: task
@@ -63,8 +63,8 @@ type Decision struct {
 	Suggests string
 }
 
-// Desk shows more of a run than its log, and acts on it. Its errors are shown to the person, and end nothing.
-type Desk interface {
+// Controller shows more of a run than its log, and acts on it. Its errors are shown to the person, and end nothing.
+type Controller interface {
 	// Decisions lists what is open, what blocks most first. Those that are alike are one.
 	Decisions(ctx context.Context) ([]Decision, error)
 	// Text is something of the newest attempt of a task, as a terminal may print it.
@@ -75,10 +75,10 @@ type Desk interface {
 
 // Options are a run, and the terminal.
 type Options struct {
-	In      io.Reader
-	Out     io.Writer
-	Console *console.Console
-	Desk    Desk
+	In         io.Reader
+	Out        io.Writer
+	Console    *console.Console
+	Controller Controller
 	// Follow has the console take in what is new in the log, until no process has the run.
 	Follow func(ctx context.Context) error
 	// more is for tests.

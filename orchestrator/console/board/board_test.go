@@ -63,7 +63,7 @@ func TestKeysAnswerADecision(t *testing.T) {
 				r := newRig(t, &fake{open: []Decision{c.open}})
 				r.press("n")
 				r.press(c.keys...)
-				require.Equal(t, c.want, r.desk.acts)
+				require.Equal(t, c.want, r.controller.acts)
 				require.False(t, r.quit)
 			})
 		})
@@ -96,7 +96,7 @@ func TestAStaleAnswerNamesWhoAnswered(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		r := newRig(t, &fake{open: []Decision{patch("a@9", "a")}, refusal: errors.New("a@9 has an answer: accept by user:bo")})
 		r.press("n", "2", "No")
-		r.desk.open = []Decision{question()}
+		r.controller.open = []Decision{question()}
 		r.press("enter")
 		require.Contains(t, r.screen(), "a@9 has an answer: accept by user:bo")
 		require.Contains(t, r.screen(), "one@7")
@@ -111,12 +111,12 @@ func TestAnAnswerFromElsewhereIsShown(t *testing.T) {
 		r.happens("a", contextscope.KindRun, run.Data{Decision: &run.Decided{
 			Kind: run.DecidePatch, About: "a", Answer: run.Answer{ID: "a@9", Option: run.Skip, By: "user:bo"},
 		}})
-		r.desk.open = r.desk.open[1:]
+		r.controller.open = r.controller.open[1:]
 		r.waits = []string{"a@9"} // so that it is another list
 		r.tell(drawMsg{})
 		require.Contains(t, r.screen(), "a@9: skip by user:bo")
 		require.Contains(t, r.screen(), "Decision 1 of 1: one@7")
-		r.desk.open = nil
+		r.controller.open = nil
 		r.press("1", "enter")
 		require.Contains(t, r.screen(), "Nothing is open.")
 	})
@@ -127,7 +127,7 @@ func TestAListThatChangesWhileItIsReadIsReadAgain(t *testing.T) {
 		r := newRig(t, &fake{})
 		first := r.read()
 		require.Nil(t, r.read())
-		r.desk.open = []Decision{question()}
+		r.controller.open = []Decision{question()}
 		r.tell(openMsg{}) // what was read before
 		require.NotNil(t, first)
 		require.Len(t, r.decisions.list, 1)
@@ -155,11 +155,11 @@ func TestTheTasks(t *testing.T) {
 		require.Contains(t, r.screen(), id+" · output")
 		require.Contains(t, r.screen(), "    it passes")
 		r.press("d", "i", "o")
-		require.Equal(t, []string{"output " + id, "patch " + id, "report " + id, "output " + id}, r.desk.texts)
+		require.Equal(t, []string{"output " + id, "patch " + id, "report " + id, "output " + id}, r.controller.texts)
 		r.press("s", "no use", "enter", "c", "enter", "t", "../fix", "enter")
 		require.Equal(t, []Act{
 			{Verb: VerbSkip, Task: id, Text: "no use"}, {Verb: VerbCancel, Task: id}, {Verb: VerbTake, Task: id, Text: "../fix"},
-		}, r.desk.acts)
+		}, r.controller.acts)
 		r.press("esc")
 		require.Equal(t, id, r.tasks.chosen())
 		r.press("/", "esc")
@@ -209,7 +209,7 @@ func TestLeavingAsksNothingOfTheRun(t *testing.T) {
 				r.press(keys...)
 				require.True(t, r.quit)
 				require.ErrorIs(t, r.err, context.Canceled)
-				require.Empty(t, r.desk.acts)
+				require.Empty(t, r.controller.acts)
 				require.Empty(t, r.View().Content)
 			})
 		})
@@ -260,14 +260,14 @@ func TestPauseAndResume(t *testing.T) {
 		r.press("r")
 		require.Contains(t, r.screen(), "The run is active.")
 		r.press("p", "esc", "p", "enter")
-		require.Equal(t, []Act{{Verb: VerbPause}}, r.desk.acts)
+		require.Equal(t, []Act{{Verb: VerbPause}}, r.controller.acts)
 		r.happens("", contextscope.KindRun, run.Data{State: run.Stopped})
 		r.tell(overMsg{})
-		follows := r.desk.follows
+		follows := r.controller.follows
 		r.press("r")
-		require.Equal(t, Act{Verb: VerbResume}, r.desk.acts[1])
-		require.Equal(t, follows+1, r.desk.follows, "the log is read again")
-		r.desk.refusal = errors.New("viewer eve may not ask that of the host")
+		require.Equal(t, Act{Verb: VerbResume}, r.controller.acts[1])
+		require.Equal(t, follows+1, r.controller.follows, "the log is read again")
+		r.controller.refusal = errors.New("viewer eve may not ask that of the host")
 		r.press("r")
 		require.Contains(t, r.screen(), "viewer eve may not ask that")
 		require.False(t, r.quit)
@@ -281,7 +281,7 @@ func TestHostileTextHarmsNoTerminal(t *testing.T) {
 		inRig := func(t *testing.T) {
 			d := patch("a@9"+bad, bad)
 			d.Text, d.Note, d.Evidence, d.Choices, d.Alike = bad, bad, []string{bad}, []string{bad}, []string{bad}
-			d.Patches[0].Text = "-old\n+new" // made safe by the desk, as a patch is
+			d.Patches[0].Text = "-old\n+new" // made safe by the controller, as a patch is
 			r := newRig(t, &fake{open: []Decision{d}, refusal: errors.New(bad)})
 			r.tell(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
 			r.happens("evil", contextscope.KindTask, run.TaskData{State: run.TaskParked, Reason: bad})
@@ -319,7 +319,7 @@ func TestAnASCIITerminalGetsASCII(t *testing.T) {
 
 func TestTheProgram(t *testing.T) {
 	t.Parallel()
-	desk := &fake{open: []Decision{patch("a@9", "a")}}
+	controller := &fake{open: []Decision{patch("a@9", "a")}}
 	c := console.New(console.Options{Out: io.Discard, TTY: true, ASCII: true})
 	events := sample(t)
 	keys, hand := io.Pipe()
@@ -327,7 +327,7 @@ func TestTheProgram(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		ended <- Run(t.Context(), Options{
-			In: keys, Out: out, Console: c, Desk: desk, more: []tea.ProgramOption{tea.WithWindowSize(80, 24)},
+			In: keys, Out: out, Console: c, Controller: controller, more: []tea.ProgramOption{tea.WithWindowSize(80, 24)},
 			Follow: func(ctx context.Context) error {
 				c.Handle(events)
 				<-ctx.Done()
@@ -342,7 +342,7 @@ func TestTheProgram(t *testing.T) {
 	}
 	require.ErrorIs(t, <-ended, context.Canceled)
 	require.NoError(t, hand.Close())
-	require.Len(t, desk.acts, 1)
+	require.Len(t, controller.acts, 1)
 	require.NoError(t, c.Close())
 }
 

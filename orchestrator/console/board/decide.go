@@ -98,7 +98,7 @@ func (m *model) read() tea.Cmd {
 	}
 	d.reading = true
 	return m.do(func(ctx context.Context) tea.Msg {
-		list, err := m.Desk.Decisions(ctx)
+		list, err := m.Controller.Decisions(ctx)
 		return openMsg{list, err}
 	})
 }

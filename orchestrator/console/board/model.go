@@ -198,12 +198,12 @@ func (m *model) closed() bool { return m.over && m.Console.Over() }
 
 func (m *model) say(text string, bad bool) { m.said, m.bad = plain(text), bad }
 
-// act has the desk do something.
+// act has the controller do something.
 func (m *model) act(a Act) tea.Cmd {
 	m.ask = nil
 	m.say("…", false)
 	return m.do(func(ctx context.Context) tea.Msg {
-		outcome, err := m.Desk.Do(ctx, a)
+		outcome, err := m.Controller.Do(ctx, a)
 		return doneMsg{a, outcome, err}
 	})
 }

@@ -20,7 +20,7 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// fake is a desk that notes what is asked of it.
+// fake is a controller that notes what is asked of it.
 type fake struct {
 	open    []Decision
 	text    string
@@ -30,16 +30,16 @@ type fake struct {
 	follows int
 }
 
-// Decisions implements Desk.
+// Decisions implements Controller.
 func (f *fake) Decisions(context.Context) ([]Decision, error) { return f.open, nil }
 
-// Text implements Desk.
+// Text implements Controller.
 func (f *fake) Text(_ context.Context, what, task string) (string, error) {
 	f.texts = append(f.texts, what+" "+task)
 	return f.text, f.refusal
 }
 
-// Do implements Desk.
+// Do implements Controller.
 func (f *fake) Do(_ context.Context, a Act) (string, error) {
 	f.acts = append(f.acts, a)
 	return "it goes on", f.refusal
@@ -49,13 +49,13 @@ func (f *fake) Do(_ context.Context, a Act) (string, error) {
 type rig struct {
 	*model
 
-	t       *testing.T
-	desk    *fake
-	quit    bool
-	printed strings.Builder
+	t          *testing.T
+	controller *fake
+	quit       bool
+	printed    strings.Builder
 }
 
-func newRig(t *testing.T, desk *fake) *rig {
+func newRig(t *testing.T, controller *fake) *rig {
 	t.Helper()
 	c := console.New(console.Options{
 		Out: io.Discard, TTY: true, Zone: time.UTC, Now: func() time.Time { return time.Unix(1_800_000_000, 0) },
@@ -63,9 +63,9 @@ func newRig(t *testing.T, desk *fake) *rig {
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	c.DrawBy(func(bool) {})
 	c.Handle(sample(t))
-	r := &rig{t: t, desk: desk}
-	follow := func(context.Context) error { desk.follows++; return nil }
-	r.model = newModel(Options{Console: c, Desk: desk, Follow: follow}, func(j job) tea.Cmd {
+	r := &rig{t: t, controller: controller}
+	follow := func(context.Context) error { controller.follows++; return nil }
+	r.model = newModel(Options{Console: c, Controller: controller, Follow: follow}, func(j job) tea.Cmd {
 		return func() tea.Msg { return j(t.Context()) }
 	})
 	r.tell(tea.WindowSizeMsg{Width: 80, Height: 24}, readyMsg{})

@@ -143,7 +143,7 @@ func (m *model) show(id, what string) tea.Cmd {
 	}
 	m.at, m.task = atTask, task{id: id, what: what}
 	return m.do(func(ctx context.Context) tea.Msg {
-		text, err := m.Desk.Text(ctx, what, id)
+		text, err := m.Controller.Text(ctx, what, id)
 		return textMsg{id, what, text, err}
 	})
 }
