@@ -42,6 +42,7 @@ var arrows = []struct {
 	{"store", []string{"conductor", "report", "run"}},
 	{"attempt", []string{"landing", "request", "run", "store"}},
 	{"console", []string{"attempt", "report", "run"}},
+	{"console/board", []string{"console", "decision", "report", "run", "schedule"}},
 	{"explain", []string{"assign", "console", "plan", "run", "store"}},
 	{"dashboard", []string{"decision", "report", "run", "schedule"}},
 	{"sample", nil},

@@ -129,21 +129,36 @@ func groups(open []orchestrator.Decision) (out [][]orchestrator.Decision) {
 
 // askAlike asks about decisions that are alike, by the first of them.
 func (g *globals) askAlike(alike []orchestrator.Decision) (orchestrator.Choice, error) {
-	d, blocks := alike[0], 0
-	var list strings.Builder
-	for i := range alike {
-		blocks += alike[i].Blocks
-		for _, p := range alike[i].Patches {
-			fmt.Fprintf(&list, "  %s: %s\n", p.Task, console.Sanitize(strings.Join(p.Files, ", ")))
-		}
-	}
+	d := alike[0]
 	if len(alike) > 1 {
-		fmt.Fprintf(g.out, "\n%d decisions are alike, and one answer is for all:\n%s", len(alike), list.String())
+		fmt.Fprintf(g.out, "\n%d decisions are alike, and one answer is for all:\n  %s\n", len(alike),
+			strings.Join(patched(alike), "\n  "))
 	}
 	if d.Plan != nil {
 		if err := g.printPlan(d.Plan); err != nil {
 			return orchestrator.Choice{}, err
 		}
+	}
+	show := g.newConsole()
+	choice, err := g.choose(show, d, noteOn(alike))
+	return choice, errors.Join(err, show.Close())
+}
+
+// patched are the patches of decisions, with their files.
+func patched(alike []orchestrator.Decision) (out []string) {
+	for i := range alike {
+		for _, p := range alike[i].Patches {
+			out = append(out, p.Task+": "+console.Sanitize(strings.Join(p.Files, ", ")))
+		}
+	}
+	return out
+}
+
+// noteOn is what helps to decide about decisions that are alike.
+func noteOn(alike []orchestrator.Decision) string {
+	d, blocks := alike[0], 0
+	for i := range alike {
+		blocks += alike[i].Blocks
 	}
 	note := text.Count(blocks, "task") + " cannot go on before it"
 	if d.Suggests != "" {
@@ -152,9 +167,7 @@ func (g *globals) askAlike(alike []orchestrator.Decision) (orchestrator.Choice, 
 	if d.Decider != "person" {
 		note += fmt.Sprintf("; without you the %s decides", d.Decider)
 	}
-	show := g.newConsole()
-	choice, err := g.choose(show, d, note)
-	return choice, errors.Join(err, show.Close())
+	return note
 }
 
 // answer puts the answer to a decision into the log of its run.

@@ -29,18 +29,21 @@ sequences are replaced; --output json prints the original text.` +
 			look := func(r *orchestrator.Run, task string, number int) (json.RawMessage, error) {
 				return r.Diff(c.Context(), task, number, stat)
 			}
-			return g.lookAt(c.Context(), args[0], look, func(b *strings.Builder, data json.RawMessage) error {
-				var p struct {
-					Diff string `json:"diff"`
-				}
-				err := json.Unmarshal(data, &p)
-				b.WriteString(g.patchText(p.Diff))
-				return err
-			})
+			return g.lookAt(c.Context(), args[0], look, g.diffText)
 		},
 	}
 	c.Flags().BoolVar(&stat, "stat", false, "print the changed files and how many lines of each changed")
 	return c
+}
+
+// diffText writes the patch in what Diff returned.
+func (g *globals) diffText(b *strings.Builder, data json.RawMessage) error {
+	var p struct {
+		Diff string `json:"diff"`
+	}
+	err := json.Unmarshal(data, &p)
+	b.WriteString(g.patchText(p.Diff))
+	return err
 }
 
 var added, deleted = regexp.MustCompile(`(?m)^\+.*$`), regexp.MustCompile(`(?m)^-.*$`)
@@ -76,11 +79,16 @@ func (g *globals) onAttempt(
 	if err != nil {
 		return err
 	}
+	return g.onRun(ctx, run, func(r *orchestrator.Run) error { return do(r, task, number) })
+}
+
+// onRun opens a run for one thing.
+func (g *globals) onRun(ctx context.Context, run string, do func(*orchestrator.Run) error) (err error) {
 	// Another command may have owned the log and ended in between: then this one can own it.
 	for range lookTries {
 		var r *orchestrator.Run
 		if r, err = g.attach(ctx, run); err == nil {
-			err = do(r, task, number)
+			err = do(r)
 			err = errors.Join(err, r.Close())
 		}
 		if code, _ := orchestrator.CodeOf(err); code != usage.NoOwner {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/cookiejar"
 	"os"
@@ -29,6 +30,8 @@ type job struct {
 	cmd  *exec.Cmd
 	done chan struct{}
 	err  error
+	// hand writes on its terminal; nil where it has none.
+	hand io.Writer
 
 	mu      sync.Mutex
 	out     bytes.Buffer
@@ -61,6 +64,11 @@ func jobOf(ts *testscript.TestScript, name string) *job {
 
 // spawn: spawn NAME program args… starts a program in the background. Both its streams go to one buffer.
 func spawn(ts *testscript.TestScript, _ bool, args []string) {
+	begin(ts, args, func(j *job) { j.cmd.Stdout, j.cmd.Stderr = j, j })
+}
+
+// begin starts a program in the background once its streams are set.
+func begin(ts *testscript.TestScript, args []string, streams func(*job)) {
 	path := args[1]
 	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
 		if _, err := os.Stat(filepath.Join(dir, args[1])); err == nil {
@@ -69,7 +77,8 @@ func spawn(ts *testscript.TestScript, _ bool, args []string) {
 		}
 	}
 	j := &job{cmd: exec.Command(path, args[2:]...), done: make(chan struct{}), changed: make(chan struct{})}
-	j.cmd.Dir, j.cmd.Stdout, j.cmd.Stderr = ts.MkAbs("."), j, j
+	j.cmd.Dir = ts.MkAbs(".")
+	streams(j)
 	j.cmd.WaitDelay = time.Second // a child that outlives it must not hold the pipe
 	for _, k := range []string{
 		"PATH", "HOME", "TMPDIR", "XDG_STATE_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GOOGLE_GEMINI_BASE_URL",

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net"
 	"net/http/httptest"
 	"os"
@@ -40,14 +41,21 @@ func runScripts(t *testing.T, dir string) {
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", dir), RequireExplicitExec: true, RequireUniqueNames: true, Setup: setUp,
 		Condition: condition,
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exitcode": exitCodeCmd, "gitrepo": gitRepo, "fakegemini": fakeGemini, "fakechat": fakeChat, "natsserver": natsServer, "nkey": newNKey, "exampleserver": exampleServer, "holdport": holdPort, "recorder": recorder, "fetch": fetch, "connectproxy": connectProxy,
-			"spawn": spawn, "until": until, "signal": signalJob, "ended": ended,
-			"snapshot": snapshot, "untouched": untouched, "landed": landed, "sametree": sameTree, "lastrun": lastRun,
-			"noruns": noRuns, "killed": killed, "struck": struck, "served": served, "page": page, "tmpfs": tmpfs, "process": process,
-			"appended": appended, "reformatted": reformatted, "atonce": atOnce, "noprocess": noProcess, "events": jsonEvents, "assent": asSent,
-		},
+		Cmds:      commands(),
 	})
+}
+
+// commands are those of scripts.
+func commands() map[string]func(*testscript.TestScript, bool, []string) {
+	out := map[string]func(*testscript.TestScript, bool, []string){
+		"exitcode": exitCodeCmd, "gitrepo": gitRepo, "fakegemini": fakeGemini, "fakechat": fakeChat, "natsserver": natsServer, "nkey": newNKey, "exampleserver": exampleServer, "holdport": holdPort, "recorder": recorder, "fetch": fetch, "connectproxy": connectProxy,
+		"spawn": spawn, "until": until, "signal": signalJob, "ended": ended,
+		"snapshot": snapshot, "untouched": untouched, "landed": landed, "sametree": sameTree, "lastrun": lastRun,
+		"noruns": noRuns, "killed": killed, "struck": struck, "served": served, "page": page, "tmpfs": tmpfs, "process": process,
+		"appended": appended, "reformatted": reformatted, "atonce": atOnce, "noprocess": noProcess, "events": jsonEvents, "assent": asSent,
+	}
+	maps.Copy(out, ttyCommands)
+	return out
 }
 
 // setUp gives a script its environment: nothing of the user's, and no key.

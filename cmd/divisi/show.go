@@ -46,7 +46,11 @@ func (g *globals) show(ctx context.Context, args []string, times bool) error {
 	case task != "" && times:
 		return usagef("--time is of a run, not of a task\nSee: divisi show --time %s", run)
 	case task != "":
-		return g.showTask(run, s.Report, task)
+		data, err := taskIn(run, s.Report, task)
+		if err != nil {
+			return err
+		}
+		return g.print(func(b *strings.Builder) error { return console.TaskReport(b, data) }, data)
 	case times:
 		return g.print(func(b *strings.Builder) error { return console.Times(b, s.Report) }, s.Report)
 	}
@@ -66,13 +70,13 @@ func (g *globals) show(ctx context.Context, args []string, times bool) error {
 	return g.abandoned(run, s)
 }
 
-// showTask prints everything about one task of a report.
-func (g *globals) showTask(run string, report json.RawMessage, id string) error {
+// taskIn is one task of a report.
+func taskIn(run string, report json.RawMessage, id string) (json.RawMessage, error) {
 	var r struct {
 		Tasks []json.RawMessage `json:"tasks"`
 	}
 	if err := json.Unmarshal(report, &r); err != nil {
-		return fmt.Errorf("read the report of run %s: %w", run, err)
+		return nil, fmt.Errorf("read the report of run %s: %w", run, err)
 	}
 	var ids []string
 	for _, t := range r.Tasks {
@@ -80,12 +84,12 @@ func (g *globals) showTask(run string, report json.RawMessage, id string) error 
 			ID string `json:"id"`
 		}
 		if err := json.Unmarshal(t, &of); err != nil {
-			return fmt.Errorf("read the report of run %s: %w", run, err)
+			return nil, fmt.Errorf("read the report of run %s: %w", run, err)
 		}
 		if of.ID == id {
-			return g.print(func(b *strings.Builder) error { return console.TaskReport(b, t) }, t)
+			return t, nil
 		}
 		ids = append(ids, of.ID)
 	}
-	return usagef("run %s has no task %q%s\nSee: divisi show %s", run, id, nearest(id, ids), run)
+	return nil, usagef("run %s has no task %q%s\nSee: divisi show %s", run, id, nearest(id, ids), run)
 }

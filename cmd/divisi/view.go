@@ -99,6 +99,21 @@ func (v *view) decide(ctx context.Context, d orchestrator.Decision) (orchestrato
 
 // choose shows a decision on a terminal and reads the answer.
 func (g *globals) choose(c *console.Console, d orchestrator.Decision, note string) (orchestrator.Choice, error) {
+	q := g.asked(d, note)
+	if !console.Whole(q.Patches...) {
+		task := "TASK"
+		if len(q.Patches) == 1 {
+			task = q.Patches[0].Task
+		}
+		q.Note = strings.TrimPrefix(fmt.Sprintf("%s; some lines are not shown, and your answer is for them too: "+
+			"see the whole patch with: divisi diff %s/%s", q.Note, d.Run, task), "; ")
+	}
+	said, err := c.Decide(g.in, q)
+	return orchestrator.Choice(said), err
+}
+
+// asked is a decision as a terminal shows it.
+func (g *globals) asked(d orchestrator.Decision, note string) console.Decision {
 	q := console.Decision{Text: d.Text, Note: note, Choices: d.Choices}
 	for _, o := range d.Options {
 		q.Options = append(q.Options, console.Option(o))
@@ -110,14 +125,6 @@ func (g *globals) choose(c *console.Console, d orchestrator.Decision, note strin
 		}
 		q.Patches = append(q.Patches, console.Patch{Task: p.Task, Text: shown})
 	}
-	if !console.Whole(q.Patches...) {
-		task := "TASK"
-		if len(q.Patches) == 1 {
-			task = q.Patches[0].Task
-		}
-		q.Note = strings.TrimPrefix(fmt.Sprintf("%s; some lines are not shown, and your answer is for them too: "+
-			"see the whole patch with: divisi diff %s/%s", q.Note, d.Run, task), "; ")
-	}
 	if len(d.Patches) == 1 {
 		of := d.Run + "/" + d.Patches[0].Task
 		q.Elsewhere = []console.Elsewhere{
@@ -125,8 +132,7 @@ func (g *globals) choose(c *console.Console, d orchestrator.Decision, note strin
 			{Name: "cancel", Does: "end the task for good", Command: "divisi cancel " + of},
 		}
 	}
-	said, err := c.Decide(g.in, q)
-	return orchestrator.Choice(said), err
+	return q
 }
 
 // viewGrace is how long the output may take to show the last events of a run that has ended.

@@ -17,7 +17,8 @@ func newWatch(g *globals) *cobra.Command {
 		Use:   "watch [RUN]",
 		Short: "Follow a run from another terminal, or replay a finished one",
 		Long: `Follow a run's log from its first event on, from another process. A finished run is replayed.
-Without RUN, the newest run. SIGUSR1 prints a summary of the run.` + codes(codeOK, codeUsage, codeStopped, codeMachine),
+Without RUN, the newest run. On a terminal keys decide, open the tasks, pause and resume: ? shows them,
+and q leaves the run as it is. SIGUSR1 prints a summary of the run.` + codes(codeOK, codeUsage, codeStopped, codeMachine),
 		Example: "  divisi watch\n  divisi watch --notify 'notify-send divisi \"$DIVISI_TEXT\"'\n" +
 			"  divisi watch 1f2e --output json | jq .kind",
 		Args: cobra.MaximumNArgs(1),
@@ -34,8 +35,15 @@ func (g *globals) watch(ctx context.Context, args []string) error {
 	}
 	view := g.newConsole()
 	defer g.attend(view)()
-	err = errors.Join(console.Follow(r.Events(ctx), view), view.Close())
+	keyed := g.keyed()
+	if !keyed || r.NotRunning() { // most of those have ended, and need no key
+		err = console.Follow(r.Events(ctx), view)
+	}
 	err = errors.Join(err, r.Close())
+	if keyed && err == nil && !view.Over() {
+		err = g.board(ctx, r.ID(), view)
+	}
+	err = errors.Join(err, view.Close())
 	if errors.Is(err, context.Canceled) {
 		return &endError{codeStopped, g.calls("run " + r.ID() + " is followed no more: its process goes on without this one")}
 	}

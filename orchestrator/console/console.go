@@ -80,6 +80,10 @@ type Console struct {
 	view   *view
 	live   *live // nil without a terminal
 	paused bool  // a question is on the terminal
+	// drawn is called in place of drawing, where a board has the terminal; nil for none.
+	drawn func(bell bool)
+	// pos is where in the log the newest event is.
+	pos    uint64
 	err    error
 	closed bool
 	// watch finds what a person is to be told at once.
@@ -119,8 +123,9 @@ func (c *Console) Handle(events []contextscope.Event) {
 func (c *Console) handle(e *contextscope.Event) {
 	before, failures := report.Status(c.view.State), c.view.failures(e)
 	c.view.apply(e)
-	if now := report.Status(c.view.State); c.live != nil && now != before {
-		c.write(fmt.Appendf(nil, setTitle, safe("divisi "+c.view.run+": "+now)))
+	c.pos = max(c.pos, e.Pos)
+	if report.Status(c.view.State) != before && c.live != nil && c.drawn == nil {
+		c.write(fmt.Appendf(nil, setTitle, c.title()))
 	}
 	if c.opts.JSON {
 		c.writeJSON(e)
@@ -248,10 +253,14 @@ func (c *Console) wakeUp() {
 func (c *Console) notify() {
 	c.mu.Lock()
 	notices := c.watch.look(c.view, c.opts.Now())
-	if len(notices) > 0 && c.live != nil && c.opts.Bell {
+	bell, drawn := len(notices) > 0 && c.live != nil && c.opts.Bell, c.drawn
+	if bell && drawn == nil {
 		c.write([]byte{'\a'})
 	}
 	c.mu.Unlock()
+	if bell && drawn != nil {
+		drawn(true)
+	}
 	for _, n := range notices {
 		if c.opts.Notify != nil {
 			c.opts.Notify(n)
@@ -306,6 +315,13 @@ func (c *Console) redraw() {
 }
 
 func (c *Console) draw() {
+	c.mu.Lock()
+	drawn := c.drawn
+	c.mu.Unlock()
+	if drawn != nil {
+		drawn(false)
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.live == nil || c.paused || c.closed || c.view.run == "" && len(c.live.above) == 0 {

@@ -8,8 +8,10 @@ import (
 	"divisi/contextscope"
 )
 
-// Follow shows the events of a run, each one line of JSON, until the sequence ends or the output fails. It closes nothing.
+// Follow shows the events of a run, each one line of JSON, until the sequence ends or the output fails. Those that were followed
+// before are passed over. It closes nothing.
 func Follow(events iter.Seq2[json.RawMessage, error], c *Console) error {
+	from := c.at()
 	for line, err := range events {
 		var e contextscope.Event
 		if err == nil {
@@ -18,7 +20,9 @@ func Follow(events iter.Seq2[json.RawMessage, error], c *Console) error {
 		if err != nil {
 			return fmt.Errorf("follow the run's log: %w", err)
 		}
-		c.Handle([]contextscope.Event{e})
+		if e.Pos > from || from == 0 {
+			c.Handle([]contextscope.Event{e})
+		}
 		if err := c.Err(); err != nil {
 			return err
 		}

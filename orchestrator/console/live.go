@@ -75,12 +75,21 @@ func (l *live) wipe(width int) []byte {
 
 // flush writes the lines above the live part.
 func (l *live) flush(b *bytes.Buffer, width int) {
+	for _, row := range l.takeAbove(width) {
+		b.WriteString(row + eraseLine + "\n")
+	}
+	l.drawn = nil
+}
+
+// takeAbove takes the lines above as rows of a terminal.
+func (l *live) takeAbove(width int) (rows []string) {
 	for _, above := range l.above {
-		for _, s := range rowsOf(above.text, width) {
-			b.WriteString(l.paint.tone(above.tone, s) + eraseLine + "\n")
+		for _, row := range rowsOf(above.text, width) {
+			rows = append(rows, l.paint.tone(above.tone, row))
 		}
 	}
-	l.above, l.drawn = nil, nil
+	l.above = nil
+	return rows
 }
 
 // rowsOf wraps a line at words; rows after its first are indented by the width of the time that lines begin with.

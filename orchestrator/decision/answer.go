@@ -43,7 +43,7 @@ func Take(s *run.State, a run.Answer) ([]run.Action, string, error) {
 			d.ID, len(a.Text), request.MaxMessage)
 	case d.Options[at].NeedsText && strings.TrimSpace(a.Text) == "":
 		return nil, "", request.Refusedf("%s needs a text", a.Option)
-	case a.Text != "" && !d.Options[at].NeedsText && !slices.Contains(reasoned, a.Option):
+	case a.Text != "" && !d.Options[at].NeedsText && !Reasoned(a.Option):
 		return nil, "", request.Refusedf("%s takes no text", a.Option)
 	case a.Of != "" && !slices.Contains(d.Patches, a.Of):
 		return nil, "", request.Refusedf("%s is not about %s", d.ID, strconv.Quote(text.Line(a.Of)))
@@ -62,8 +62,8 @@ func Take(s *run.State, a run.Answer) ([]run.Action, string, error) {
 	return []run.Action{decided(&run.Decided{Kind: d.Kind, About: d.About, Plan: d.Plan, Answer: a})}, outcome, nil
 }
 
-// reasoned are the options without a needed text that take one, as the reason.
-var reasoned = []string{run.Skip, run.Park}
+// Reasoned reports whether an option that needs no text takes one, as the reason.
+func Reasoned(option string) bool { return option == run.Skip || option == run.Park }
 
 // proposed replaces the number of an answer that an agent proposes by that answer.
 func proposed(d *run.Decision, answer string) (string, error) {

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"divisi/internal/usage"
+	"divisi/orchestrator"
+	"divisi/orchestrator/console"
+	"divisi/orchestrator/console/board"
+)
+
+// keyed reports whether a person can be shown a board: this process reads a terminal, and writes one.
+func (g *globals) keyed() bool { return g.interactive() && isTerminal(g.out) && foreground(g.in) }
+
+// controls are a run as a board shows it and acts on it, by what the commands of the same names do.
+type controls struct {
+	*globals
+
+	run string
+}
+
+// board follows a run with keys.
+func (g *globals) board(ctx context.Context, run string, view *console.Console) error {
+	return board.Run(ctx, board.Options{
+		In: g.in, Out: g.out, Console: view, Controller: &controls{g, run},
+		Follow: func(ctx context.Context) error {
+			return g.onRun(ctx, run, func(r *orchestrator.Run) error { return console.Follow(r.Events(ctx), view) })
+		},
+	})
+}
+
+// with opens the run for one thing. What a person reads of an error is its line.
+func (d *controls) with(ctx context.Context, do func(*orchestrator.Run) error) error {
+	err := d.onRun(ctx, d.run, do)
+	if err == nil {
+		return nil
+	}
+	return errors.New(d.calls(errorLine(err)))
+}
+
+// Decisions implements board.Controller.
+func (d *controls) Decisions(ctx context.Context) (out []board.Decision, err error) {
+	err = d.with(ctx, func(r *orchestrator.Run) error {
+		open, err := r.Decisions(ctx)
+		for _, alike := range groups(open) {
+			out = append(out, d.shown(alike))
+		}
+		return err
+	})
+	return out, err
+}
+
+// shown is what decisions that are alike have in common, as the first of them.
+func (d *controls) shown(alike []orchestrator.Decision) board.Decision {
+	first := alike[0]
+	out := board.Decision{
+		Decision: d.asked(first, noteOn(alike)), About: first.About, Evidence: first.Evidence,
+		Plan: first.Plan, Suggests: first.Suggests,
+	}
+	if len(first.Patches) == 1 {
+		out.About = first.Patches[0].Task
+	}
+	for i := range alike {
+		out.Asked = append(out.Asked, board.Asked{ID: alike[i].ID, Attempt: alike[i].Attempt})
+	}
+	if len(alike) > 1 {
+		out.Alike = patched(alike)
+	}
+	return out
+}
+
+// Text implements board.Controller.
+func (d *controls) Text(ctx context.Context, what, task string) (string, error) {
+	var b strings.Builder
+	err := d.with(ctx, func(r *orchestrator.Run) error {
+		b.Reset()
+		switch what {
+		case board.TextPatch:
+			data, err := r.Diff(ctx, task, 0, false)
+			if err != nil {
+				return err
+			}
+			return d.diffText(&b, data)
+		case board.TextReport:
+			report, err := r.Report(ctx)
+			if err != nil {
+				return err
+			}
+			data, err := taskIn(d.run, report, task)
+			if err != nil {
+				return err
+			}
+			return console.TaskReport(&b, data)
+		}
+		data, err := r.Log(ctx, task, 0)
+		if err != nil {
+			return err
+		}
+		return console.AttemptLog(&b, data)
+	})
+	return b.String(), err
+}
+
+// Do implements board.Controller.
+func (d *controls) Do(ctx context.Context, a board.Act) (out string, err error) {
+	if a.Verb == board.VerbResume {
+		return d.resume(ctx)
+	}
+	err = d.with(ctx, func(r *orchestrator.Run) (err error) {
+		switch a.Verb {
+		case board.VerbAnswer:
+			out, err = answerAll(ctx, r, a)
+		case board.VerbTakeBack:
+			out, err = each(a.Asked, func(q board.Asked) (string, error) { return r.TakeBack(ctx, q.ID) })
+		case board.VerbTake:
+			out, err = d.take(ctx, r, a)
+		case board.VerbCancel:
+			out, err = r.Cancel(ctx, a.Task, a.Text)
+		case board.VerbSkip:
+			out, err = r.Skip(ctx, []string{a.Task}, a.Text)
+		case board.VerbPause:
+			out, err = r.Pause(ctx)
+		default:
+			err = fmt.Errorf("unknown verb %q", a.Verb)
+		}
+		return err
+	})
+	return out, err
+}
+
+// answerAll gives one answer to decisions that are alike.
+func answerAll(ctx context.Context, r *orchestrator.Run, a board.Act) (string, error) {
+	choice := orchestrator.Choice{Option: a.Option, Text: a.Text, Task: a.Task}
+	return each(a.Asked, func(q board.Asked) (string, error) {
+		return r.Decide(ctx, orchestrator.Decision{ID: q.ID, Attempt: q.Attempt}, choice)
+	})
+}
+
+// each does something to decisions. One that refuses it does not stop the others.
+func each(asked []board.Asked, do func(board.Asked) (string, error)) (string, error) {
+	var said []string
+	var refused error
+	for _, q := range asked {
+		outcome, err := do(q)
+		var mistake *usage.Error
+		switch {
+		case err == nil:
+			said = append(said, outcome)
+		case errors.As(err, &mistake):
+			refused = errors.Join(refused, err)
+		default:
+			return "", err
+		}
+	}
+	if len(said) == 0 {
+		return "", refused
+	}
+	if refused != nil {
+		said = append(said, "not taken: "+errorLine(refused))
+	}
+	return strings.Join(said, "; "), nil
+}
+
+// take checks the newest attempt of a task out into a directory.
+func (d *controls) take(ctx context.Context, r *orchestrator.Run, a board.Act) (string, error) {
+	data, err := r.Take(ctx, a.Task, 0, a.Text)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	err = d.takenText(&b, data)
+	return strings.ReplaceAll(strings.TrimSpace(b.String()), "\n", "; "), err
+}
+
+// resume has the run go on: the host of its server does it, or a process of its own that outlives this one.
+func (d *controls) resume(ctx context.Context) (string, error) {
+	if d.at.URL == "" {
+		return "the run goes on", d.begin(ctx, d.run)
+	}
+	r, err := orchestrator.ResumeOn(ctx, d.at, d.run, nil, false)
+	if err == nil {
+		err = r.Close()
+	}
+	return "the run goes on", err
+}

@@ -1,0 +1,137 @@
+// Package board is the live view of a run with keys: a person moves in the list of its tasks, reads what they printed and
+// changed, and decides. It draws what a console has folded; what it does, its controller does.
+//
+//	live ──n──▶ decision ──1…9──▶ words ──enter──▶ done: the next decision, or live
+//	 │  ──l──▶ tasks ──enter──▶ task ──s t c──▶ words ──enter──▶ done: task
+//	 └──?──▶ keys                                                       esc goes back from each, q leaves the run as it is
+package board
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"sync"
+
+	tea "charm.land/bubbletea/v2"
+
+	"divisi/orchestrator/console"
+)
+
+// What a person asks for.
+const (
+	VerbAnswer   = "answer"
+	VerbTakeBack = "take_back"
+	VerbTake     = "take" // the text is the directory
+	VerbCancel   = "cancel"
+	VerbSkip     = "skip"
+	VerbPause    = "pause"
+	VerbResume   = "resume"
+)
+
+// What is shown of a task.
+const (
+	TextOutput = "output"
+	TextPatch  = "patch"
+	TextReport = "report"
+)
+
+// Act is what a person asks for. Asked and Option are those of an answer; Task is the one that is meant, "" for the run.
+type Act struct {
+	Verb, Option, Task, Text string
+	Asked                    []Asked
+}
+
+// Asked is a decision, about an attempt; 0 where none is meant.
+type Asked struct {
+	ID      string
+	Attempt int
+}
+
+// Decision is what is open.
+type Decision struct {
+	console.Decision
+
+	// Asked are those that are alike, and that one answer is for. The first is shown.
+	Asked []Asked
+	// About is the task that ways of a command of its own are for.
+	About string
+	// Evidence is why it is asked, Alike what the answer is for too, a line each. Plan is one that waits for approval, as JSON.
+	Evidence, Alike []string
+	Plan            json.RawMessage
+	// Suggests is the name of an option; "" for none.
+	Suggests string
+}
+
+// Controller shows more of a run than its log, and acts on it. Its errors are shown to the person, and end nothing.
+type Controller interface {
+	// Decisions lists what is open, what blocks most first. Those that are alike are one.
+	Decisions(ctx context.Context) ([]Decision, error)
+	// Text is something of the newest attempt of a task, as a terminal may print it.
+	Text(ctx context.Context, what, task string) (string, error)
+	// Do does what a person asks for, and returns what becomes of it.
+	Do(ctx context.Context, a Act) (string, error)
+}
+
+// Options are a run, and the terminal.
+type Options struct {
+	In         io.Reader
+	Out        io.Writer
+	Console    *console.Console
+	Controller Controller
+	// Follow has the console take in what is new in the log, until no process has the run.
+	Follow func(ctx context.Context) error
+	// more is for tests.
+	more []tea.ProgramOption
+}
+
+// fps bounds the frames a second.
+const fps = 20
+
+// job is something that takes time. Its message is what came of it.
+type job func(ctx context.Context) tea.Msg
+
+// Run shows the run until it is over, or until the person leaves it, which is context.Canceled. Nothing of it goes on after that.
+func Run(ctx context.Context, o Options) error {
+	ctx, stop := context.WithCancel(ctx)
+	do, wait := jobs(ctx)
+	defer wait()
+	defer stop()
+	m := newModel(o, do)
+	p := tea.NewProgram(m, append(o.more,
+		tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithoutSignalHandler(), tea.WithFPS(fps))...)
+	defer context.AfterFunc(ctx, func() { p.Send(leaveMsg{}) })()
+	o.Console.DrawBy(func(bell bool) { p.Send(drawMsg{bell}) })
+	defer o.Console.DrawBy(nil)
+	_, err := p.Run()
+	return errors.Join(m.err, err)
+}
+
+// jobs begins what takes time, in goroutines of the program, until ctx ends; wait then waits for all.
+func jobs(ctx context.Context) (do func(job) tea.Cmd, wait func()) {
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	begin := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		if ctx.Err() != nil {
+			return false
+		}
+		all.Add(1)
+		return true
+	}
+	do = func(j job) tea.Cmd {
+		return func() tea.Msg {
+			if !begin() {
+				return nil
+			}
+			defer all.Done()
+			return j(ctx)
+		}
+	}
+	return do, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		all.Wait()
+	}
+}

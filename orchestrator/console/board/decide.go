@@ -1,0 +1,218 @@
+package board
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"divisi/orchestrator/console"
+	"divisi/orchestrator/decision"
+	"divisi/orchestrator/run"
+)
+
+// decisions are those that are open; one is shown.
+type decisions struct {
+	list []Decision
+	// at is the one that is shown, way the answer that is marked.
+	at, way int
+	pane    pane
+	// read reports that the list was read, reading that it is being read, and again that it has to be read after that.
+	read, reading, again bool
+}
+
+// now is the decision that is shown; nil for none.
+func (d *decisions) now() *Decision {
+	if d.at >= len(d.list) {
+		return nil
+	}
+	return &d.list[d.at]
+}
+
+// show shows one of them, with the suggested answer marked.
+func (d *decisions) show(at int) {
+	d.at, d.way = max(0, at)%max(1, len(d.list)), 0
+	if now := d.now(); now != nil {
+		d.way = max(0, slices.IndexFunc(now.ways(), func(w way) bool { return w.act.Option != "" && w.act.Option == now.Suggests }))
+	}
+}
+
+// way is a way to answer.
+type way struct {
+	label        string
+	act          Act
+	takes, needs bool
+	tasks        []string
+}
+
+// ways are the answers that an agent proposes, the options, and what commands of their own do.
+func (d *Decision) ways() (out []way) {
+	for _, c := range d.Choices {
+		option := d.Options[max(0, slices.IndexFunc(d.Options, func(o console.Option) bool { return o.NeedsText }))]
+		out = append(out, way{label: plain(c), act: d.answer(option.Name, c)})
+	}
+	for _, o := range d.Options {
+		w := way{label: o.Name + ": " + o.Does, act: d.answer(o.Name, ""), needs: o.NeedsText}
+		w.takes = o.NeedsText || decision.Reasoned(o.Name)
+		if o.NeedsText && len(d.Patches) > 1 {
+			for _, p := range d.Patches {
+				w.tasks = append(w.tasks, p.Task)
+			}
+		}
+		out = append(out, w)
+	}
+	for _, e := range d.Elsewhere {
+		out = append(out, way{
+			label: e.Name + ": " + e.Does, act: Act{Verb: e.Name, Task: d.About}, takes: true, needs: e.Name == VerbTake,
+		})
+	}
+	return out
+}
+
+func (d *Decision) answer(option, text string) Act {
+	return Act{Verb: VerbAnswer, Asked: d.Asked, Option: option, Text: text}
+}
+
+// id is that of the decision that is shown.
+func (d *Decision) id() string { return d.Asked[0].ID }
+
+// next shows the next decision; what blocks most where none is shown.
+func (m *model) next() tea.Cmd {
+	d := &m.decisions
+	if m.at == atDecision && len(d.list) > 0 {
+		d.show(d.at + 1)
+		return nil
+	}
+	m.at = atDecision
+	d.show(0)
+	return m.read()
+}
+
+// read reads what is open.
+func (m *model) read() tea.Cmd {
+	d := &m.decisions
+	if d.again = d.reading; d.again {
+		return nil
+	}
+	d.reading = true
+	return m.do(func(ctx context.Context) tea.Msg {
+		list, err := m.Controller.Decisions(ctx)
+		return openMsg{list, err}
+	})
+}
+
+// opened takes in what is open. What is shown stays, while it is open.
+func (m *model) opened(msg openMsg) tea.Cmd {
+	d := &m.decisions
+	d.reading = false
+	if msg.err != nil {
+		m.say(msg.err.Error(), true)
+	} else {
+		m.list(msg.list)
+	}
+	if d.again {
+		return m.read()
+	}
+	return nil
+}
+
+// list puts another list in place of the one that is shown.
+func (m *model) list(list []Decision) {
+	d := &m.decisions
+	was := d.now()
+	d.list, d.read = list, true
+	if was == nil {
+		d.show(0)
+		return
+	}
+	at := slices.IndexFunc(d.list, func(o Decision) bool { return o.id() == was.id() })
+	if at >= 0 {
+		d.at = at
+		return
+	}
+	d.show(min(d.at, len(d.list)-1))
+	if m.said == "" {
+		m.say(m.gone(was.id()), false)
+	}
+}
+
+// gone tells that a decision is not open any more, and who has answered it.
+func (m *model) gone(id string) string {
+	how := "it is not open any more"
+	m.Console.With(func(s *run.State) {
+		if given := s.Decisions.Given(id); given != nil {
+			how = given.Answer.Option + " by " + given.Answer.By
+		}
+	})
+	return id + ": " + how
+}
+
+// decide is a key on a decision.
+func (m *model) decide(name string) {
+	d := m.decisions.now()
+	if d == nil {
+		return
+	}
+	ways := d.ways()
+	switch at := number(name); {
+	case at >= 0 && at < len(ways):
+		m.decisions.way = at
+		m.choose(ways[at])
+	case name == "tab":
+		m.decisions.way = (m.decisions.way + 1) % len(ways)
+	case name == "enter":
+		m.choose(ways[m.decisions.way])
+	default:
+		m.decisions.pane.key(name)
+	}
+}
+
+// choose asks for what a way needs, and for Enter. The prompt names the decision: another one can be shown meanwhile.
+func (m *model) choose(w way) {
+	title, _, _ := strings.Cut(w.label, ": ")
+	if w.act.Text != "" {
+		title = fmt.Sprintf("%s %q", w.act.Option, w.label)
+	}
+	title += " " + m.decisions.now().id()
+	switch {
+	case w.act.Verb == VerbTake:
+		title += " into which directory"
+	case w.needs:
+		title += ": in words"
+	case w.takes:
+		title += ": why, or nothing"
+	}
+	m.ask = &prompt{title: title, takes: w.takes, needs: w.needs, tasks: w.tasks, act: w.act}
+}
+
+// text is all that is known of a decision but for the ways to answer, at a width.
+func (d *Decision) text(width int) string {
+	var b strings.Builder
+	b.WriteString("The run waits for " + plain(d.Text) + "\n")
+	if d.Note != "" {
+		b.WriteString("(" + plain(d.Note) + ")\n")
+	}
+	for _, e := range d.Evidence {
+		if e = plain(e); !strings.Contains(d.Text, e) {
+			b.WriteString("- " + e + "\n")
+		}
+	}
+	if len(d.Alike) > 0 {
+		fmt.Fprintf(&b, "%d are alike, and one answer is for all:\n", len(d.Alike))
+		for _, a := range d.Alike {
+			b.WriteString("  " + plain(a) + "\n")
+		}
+	}
+	if d.Plan != nil {
+		b.WriteByte('\n')
+		if err := console.Plan(&b, d.Plan, width); err != nil {
+			b.WriteString(console.Visible(err.Error()))
+		}
+	}
+	for _, p := range d.Patches {
+		fmt.Fprintf(&b, "\nThe patch of %s:\n%s\n", plain(p.Task), p.Text)
+	}
+	return b.String()
+}

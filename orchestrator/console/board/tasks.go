@@ -1,0 +1,185 @@
+package board
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"divisi/orchestrator/console"
+	"divisi/orchestrator/report"
+	"divisi/orchestrator/run"
+	"divisi/orchestrator/schedule"
+)
+
+// renewEach is how often the list of tasks is made again: a run can have thousands.
+const renewEach = time.Second
+
+// tasks is the list of tasks of the run.
+type tasks struct {
+	all, rows []row
+	// id is the task that is marked, top the first row that is shown.
+	id     string
+	top    int
+	filter string
+	typing bool
+	made   time.Time
+}
+
+// row is a task: its state, and what it does, waits for, or is.
+type row struct{ id, state, what string }
+
+// open shows the list as it is now.
+func (l *tasks) open(view *console.Console) {
+	l.made = time.Time{}
+	l.renew(view)
+}
+
+// renew makes the rows again, where they are old.
+func (l *tasks) renew(view *console.Console) {
+	if time.Since(l.made) < renewEach {
+		return
+	}
+	l.made = time.Now()
+	view.With(func(s *run.State) { l.all = rowsOf(s) })
+	l.sift()
+}
+
+func rowsOf(s *run.State) (out []row) {
+	doing, why := map[string]string{}, schedule.Why(s)
+	for _, a := range report.Agents(s) {
+		doing[strings.TrimSuffix(a.Task, run.VerifySuffix)] = a.Doing
+	}
+	if s.Works[run.MasterTask] != nil {
+		out = append(out, row{run.MasterTask, "", plain(doing[run.MasterTask])})
+	}
+	for _, id := range s.Tasks.Order {
+		t := s.Tasks.ByID[id]
+		shown := report.Task{State: t.State, Unverified: t.State == run.TaskLanded && t.Landed.Unverified != ""}
+		what := doing[id]
+		for _, other := range []string{t.Reason, why[id], t.Task.Title} {
+			if what == "" {
+				what = other
+			}
+		}
+		out = append(out, row{id, shown.Status(), plain(what)})
+	}
+	return out
+}
+
+// sift keeps the rows that have all words of the filter. What is marked stays marked, if it is there.
+func (l *tasks) sift() {
+	words := strings.Fields(strings.ToLower(l.filter))
+	l.rows = slices.DeleteFunc(slices.Clone(l.all), func(r row) bool {
+		has := strings.ToLower(r.id + " " + r.state + " " + r.what)
+		return slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(has, w) })
+	})
+	l.mark(l.at())
+}
+
+// at is the place of the row that is marked.
+func (l *tasks) at() int {
+	return max(0, slices.IndexFunc(l.rows, func(r row) bool { return r.id == l.id }))
+}
+
+// mark marks a row.
+func (l *tasks) mark(at int) {
+	l.id = ""
+	if at = max(0, min(at, len(l.rows)-1)); len(l.rows) > 0 {
+		l.id = l.rows[at].id
+	}
+}
+
+// chosen is the task that is marked; "" for none.
+func (l *tasks) chosen() string { return l.id }
+
+// write is a key in the filter.
+func (l *tasks) write(name, text string) {
+	switch name {
+	case "enter":
+		l.typing = false
+	case "esc":
+		l.typing, l.filter = false, ""
+	default:
+		l.filter = typed(l.filter, name, text)
+	}
+	l.sift()
+}
+
+// key moves in the list.
+func (l *tasks) key(name string, page int) {
+	at := l.at()
+	switch name {
+	case "j", "down":
+		l.mark(at + 1)
+	case "k", "up":
+		l.mark(at - 1)
+	case "space", "pgdown":
+		l.mark(at + page/2)
+	case "b", "pgup":
+		l.mark(at - page/2)
+	case "g", "home":
+		l.mark(0)
+	case "G", "end":
+		l.mark(len(l.rows))
+	case "/":
+		l.typing = true
+	}
+}
+
+// task is one task, with what it printed or changed.
+type task struct {
+	id, what string
+	pane     pane
+	read     bool
+}
+
+// show reads something of a task, and shows it.
+func (m *model) show(id, what string) tea.Cmd {
+	if id == "" {
+		return nil
+	}
+	m.at, m.task = atTask, task{id: id, what: what}
+	return m.do(func(ctx context.Context) tea.Msg {
+		text, err := m.Controller.Text(ctx, what, id)
+		return textMsg{id, what, text, err}
+	})
+}
+
+// take takes in what was read. A text that is not asked for any more is passed over.
+func (t *task) take(msg textMsg) {
+	if msg.task != t.id || msg.what != t.what {
+		return
+	}
+	t.read = true
+	if msg.err != nil {
+		msg.text = console.Visible(msg.err.Error())
+	}
+	t.pane.show(msg.text)
+}
+
+// onTask is a key on a task.
+func (m *model) onTask(name string) tea.Cmd {
+	id := m.task.id
+	switch name {
+	case "o":
+		return m.show(id, TextOutput)
+	case "d":
+		return m.show(id, TextPatch)
+	case "i":
+		return m.show(id, TextReport)
+	case "s":
+		m.ask = &prompt{title: "skip " + id + ": why, or nothing", takes: true, act: Act{Verb: VerbSkip, Task: id}}
+	case "c":
+		m.ask = &prompt{title: "cancel " + id + ": why, or nothing", takes: true, act: Act{Verb: VerbCancel, Task: id}}
+	case "t":
+		m.ask = &prompt{
+			title: "take " + id + " into which directory", takes: true, needs: true, act: Act{Verb: VerbTake, Task: id},
+		}
+	default:
+		m.task.pane.key(name)
+	}
+	return nil
+}
