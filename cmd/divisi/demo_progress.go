@@ -10,8 +10,8 @@ import (
 const (
 	// fillEvery is how often a first demo reports what it has compiled.
 	fillEvery = 5 * time.Second
-	// filled is more entries than an empty cache has, and fewer than a demo leaves.
-	filled = 100
+	// filled is fewer entries than a whole demo leaves: about 1,500.
+	filled = 1000
 )
 
 // filling tells what a first demo waits for: the go command says nothing while it compiles the sample and its tests.

@@ -201,7 +201,9 @@ func TestInstallRefuses(t *testing.T) {
 		{"does not start", broken, nil, nil, nil, "does not start on this machine: does not run"},
 		{"system", good, nil, map[string]string{"uname": "#!/bin/sh\necho Plan9\n"}, nil, "no archive for Plan9, only for Linux and macOS"},
 		{
-			"architecture", good, nil, map[string]string{"uname": "#!/bin/sh\n[ $1 = -s ] && echo Linux || echo riscv64\n"}, nil,
+			"architecture", good, nil,
+			map[string]string{"uname": "#!/bin/sh\n[ $1 = -s ] && echo Linux || echo riscv64\n"},
+			nil,
 			"no archive for riscv64",
 		},
 		{"no downloader", good, []string{"curl", "wget"}, nil, nil, "neither curl nor wget is here: install one of them"},
