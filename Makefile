@@ -23,6 +23,15 @@ help: ## list the targets
 build: ## build bin/divisi
 	$(GO) build -trimpath -o bin/divisi ./cmd/divisi
 
+.PHONY: dist
+dist: ## build the archives to publish in dist, with their sums, sizes and largest parts (TARGETS="linux/amd64" to choose)
+	TARGETS="$(TARGETS)" .ci/dist
+
+.PHONY: systems
+systems: ## vet all for each system that dist builds for
+	for t in $(or $(TARGETS),linux/amd64 linux/arm64 darwin/amd64 darwin/arm64); do echo $$t; \
+	  CGO_ENABLED=0 GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) vet ./... || exit 1; done
+
 .PHONY: demo
 demo: ## run the demo: a sample repository, a built-in plan, no key needed
 	$(GO) run ./cmd/divisi demo
@@ -77,7 +86,7 @@ fuzz: ## run every fuzz target for a short while (FUZZTIME=60s for longer)
 .PHONY: bench
 bench: ## measure and print the figures (BENCH=Landing to choose, ROUNDS=5 for medians)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime $(ROUNDS)x -timeout 120m ./orchestrator/conductor ./orchestrator/acceptance
-	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 200x -timeout 30m ./bus ./internal/sandbox ./subagents/workspace ./orchestrator/console
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 200x -timeout 30m ./bus ./cmd/divisi ./internal/sandbox ./subagents/workspace ./orchestrator/console
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 30m ./orchestrator/dashboard
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 20x -timeout 30m ./contextscope/... ./subagents/agent ./subagents/loopguard
 

@@ -61,6 +61,9 @@ func CheckLoop(events io.Reader, report func(Strike) error) error {
 // Version is the version of this program.
 func Version() string { return release.Version() }
 
+// Commit is the commit that this program was built of, and its time; empty where the build had no version control.
+func Commit() (commit, time string) { return release.Commit() }
+
 // Compile compiles a session given as JSON into what a model would see, with a trace.
 func Compile(session []byte) (json.RawMessage, error) {
 	contents, trace, err := adk.Compile(session)

@@ -38,7 +38,7 @@ type place struct {
 func (h *conduct) findCaches(sample bool) error {
 	id, err := h.checkout.Identity()
 	if sample {
-		id = "demo"
+		id = sampleCaches
 	}
 	h.find(id)
 	return err

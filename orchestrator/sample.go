@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"divisi/internal/git"
+	"divisi/internal/sandbox"
 	"divisi/orchestrator/sample"
 	"divisi/orchestrator/store"
 )
@@ -56,3 +57,19 @@ func (s *Sample) Remove() (err error) {
 	}
 	return err
 }
+
+// SampleCache counts the entries of the build cache that all samples of a state directory share. A first run fills it: what it
+// compiles then, later ones find.
+func SampleCache(stateDir string) (entries int) {
+	cache := filepath.Join(store.Dir{Path: stateDir}.Caches(), sampleCaches, string(sandbox.Gates))
+	_ = filepath.WalkDir(cache, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			entries++
+		}
+		return nil // what is not there, or goes meanwhile, does not count
+	})
+	return entries
+}
+
+// sampleCaches is the name of the caches of all samples.
+const sampleCaches = "demo"

@@ -18,7 +18,8 @@ func newDemo(g *globals) *cobra.Command {
 		Short: "Run a sample refactor: no key, no setup",
 		Long: `Make a sample Go repository of 24 packages in a temporary directory and move it off a deprecated helper
 package with a built-in plan: shards in parallel, a codemod that is wrong once on purpose and is
-caught by its tester, a landing queue, one branch. No key, no network. Go and git are needed.` +
+caught by its tester, a landing queue, one branch. No key, no network. Go and git are needed. The
+first demo fills a build cache of Divisi's own, and reports on standard error what it compiles.` +
 			codes(codeOK, codeParked, codeUsage, codeStopped, codeMachine),
 		Example: "  divisi demo\n  divisi demo --dashboard 127.0.0.1:8080",
 		Args:    cobra.NoArgs,
@@ -40,6 +41,7 @@ func (g *globals) demo(ctx context.Context, o runOptions) error {
 	if err != nil {
 		return err
 	}
+	defer g.fillNotes()()
 	sample, err := orchestrator.NewSample(ctx, g.stateDir, dir)
 	if err != nil {
 		return err

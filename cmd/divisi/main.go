@@ -1,3 +1,5 @@
+//go:build !man
+
 // Command divisi runs one large refactor as many small, verified tasks in parallel. Its input are flags, arguments, the
 // environment and the files that they name; its output is text or JSON, and the exit code. It decides nothing about a run:
 // package orchestrator does.

@@ -124,13 +124,13 @@ Start with:  divisi demo`,
 	f.StringVar(&g.on, "on", "", "the runs of this server: a name of divisi join, a context of nats, or a URL")
 	f.StringVar(&g.output, "output", "text", "text, or json: one event a line")
 	f.StringVar(&g.logLevel, "log-level", "warn", "trace, debug, info, warn or error; logs go to standard error")
-	root.Version = orchestrator.Version()
-	root.SetVersionTemplate("divisi {{.Version}}\n")
+	root.Version = versionLine() // without a template of its own: those would keep every exported method of the program
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usagef("%s\nSee: %s --help", cmp.Or(unknownFlag(c, err), flagError(err)), c.CommandPath())
 	})
 	g.addGroups(root)
 	g.describeArgs(root)
+	completeFlags(root)
 	root.SetHelpCommand(newHelp())
 	describeCompletion(root)
 	g.called = calledBy(root)
@@ -151,13 +151,12 @@ func flagError(err error) string {
 	return fmt.Sprintf("--%s: %v", value.GetFlag().Name, errors.Unwrap(err))
 }
 
-// describeArgs has every command name what it takes when it is given too many or too few arguments, and complete runs.
+// describeArgs has every command name what it takes when it is given too many or too few arguments, and completes words.
 func (g *globals) describeArgs(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		g.describeArgs(sub)
-		if strings.Contains(sub.Use, "RUN") {
-			sub.ValidArgsFunction = g.completeRuns
-		}
+		g.completeArgs(sub)
+		completeFlags(sub)
 		check := sub.Args
 		if check == nil {
 			continue

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/term"
-	"github.com/spf13/cobra"
 )
 
 // width returns a terminal's width in cells, and 100 for anything else.
@@ -75,15 +74,3 @@ func utf8Locale() bool {
 }
 
 func now() time.Time { return time.Now().UTC() }
-
-// completeRuns completes a run's id in the shell.
-func (g *globals) completeRuns(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 || g.setup() != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	ids, err := g.runs().List(c.Context())
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	return ids, cobra.ShellCompDirectiveNoFileComp
-}

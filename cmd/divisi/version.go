@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -10,16 +11,27 @@ import (
 
 func newVersion(g *globals) *cobra.Command {
 	return &cobra.Command{
-		Use:     "version",
-		Short:   "Print the version",
-		Long:    "Print the version, the Go release it was built with, and the platform." + codes(codeOK, codeUsage),
-		Example: "  divisi version",
+		Use:   "version",
+		Short: "Print the version",
+		Long: "Print the version, the commit it was built of with the time of that commit, the Go release it was built\n" +
+			"with, and the platform." + codes(codeOK, codeUsage),
+		Example: "  divisi version\n  divisi version --output json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			v := map[string]string{
-				"version": orchestrator.Version(), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH,
-			}
-			return g.print(say("divisi %s %s %s/%s\n", v["version"], v["go"], v["os"], v["arch"]), v)
+			commit, time := orchestrator.Commit()
+			return g.print(say("divisi %s\n", versionLine()), map[string]string{
+				"version": orchestrator.Version(), "commit": commit, "commit_time": time,
+				"go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH,
+			})
 		},
 	}
+}
+
+// versionLine is all that the build recorded, in one line.
+func versionLine() string {
+	of := "built without version control"
+	if commit, time := orchestrator.Commit(); commit != "" {
+		of = fmt.Sprintf("commit %s of %s", commit, time)
+	}
+	return fmt.Sprintf("%s %s %s/%s, %s", orchestrator.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, of)
 }

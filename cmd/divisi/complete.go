@@ -1,0 +1,200 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"divisi/configs"
+	"divisi/internal/text"
+	"divisi/orchestrator"
+	"divisi/orchestrator/console"
+)
+
+// completionTime bounds how long a person waits for the shell.
+const completionTime = 2 * time.Second
+
+// completion proposes words for the place of the word that a person types. What cannot be read proposes nothing: a shell has no
+// place for an error.
+type completion = cobra.CompletionFunc
+
+// completeArgs gives a command what its arguments are completed by, as its usage names them.
+func (g *globals) completeArgs(c *cobra.Command) {
+	switch {
+	case c.ValidArgs != nil || c.HasSubCommands() && c.Args == nil:
+		return // cobra completes these
+	case strings.Contains(c.Use, "[NAME]") || strings.HasPrefix(c.Use, "show NAME"):
+		c.ValidArgsFunction = first(completeRoles)
+	case strings.Contains(c.Use, "RUN"):
+		c.ValidArgsFunction = g.completeRun
+	case strings.Contains(c.Use, "DIR"):
+		c.ValidArgsFunction = first(directories)
+	case !strings.Contains(c.Use, "FILE") || strings.Contains(c.Use, "--plan FILE"):
+		c.ValidArgsFunction = cobra.NoFileCompletions
+	}
+}
+
+// completeFlags gives the flags of a command what their values are completed by.
+func completeFlags(c *cobra.Command) {
+	values := map[string]completion{
+		"output": cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp),
+		"log-level": cobra.FixedCompletions(
+			[]string{"trace", "debug", "info", "warn", "error"}, cobra.ShellCompDirectiveNoFileComp),
+		"sandbox":   cobra.FixedCompletions([]string{sandboxAuto, sandboxStrict}, cobra.ShellCompDirectiveNoFileComp),
+		"prove":     cobra.FixedCompletions([]string{"batch", "each"}, cobra.ShellCompDirectiveNoFileComp),
+		"on-doubt":  cobra.FixedCompletions([]string{"ask", "accept", "reject"}, cobra.ShellCompDirectiveNoFileComp),
+		"repo":      directories,
+		"dir":       directories,
+		"state-dir": directories,
+		"record":    directories,
+		"replay":    directories,
+		"plan":      files("yaml", "yml"),
+		"role":      files("md"),
+	}
+	switch c.CommandPath() {
+	case "divisi retry":
+		values["role"] = completeRoles
+	case "divisi serve token":
+		values["role"] = cobra.FixedCompletions([]string{"worker", "person", "viewer"}, cobra.ShellCompDirectiveNoFileComp)
+	case "divisi serve link":
+		values["role"] = cobra.FixedCompletions([]string{"person", "viewer"}, cobra.ShellCompDirectiveNoFileComp)
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if c.PersistentFlags().Lookup(name) == nil && c.LocalNonPersistentFlags().Lookup(name) == nil {
+			continue
+		}
+		if err := c.RegisterFlagCompletionFunc(name, values[name]); err != nil {
+			panic(err) // a mistake of this file: two functions for one flag
+		}
+	}
+}
+
+func directories(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
+func files(extensions ...string) completion {
+	return cobra.FixedCompletions(extensions, cobra.ShellCompDirectiveFilterFileExt)
+}
+
+// first completes the first argument alone.
+func first(with completion) completion {
+	return func(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return with(c, args, word)
+	}
+}
+
+// completeRoles proposes the roles of the repository of --repo, or of the current directory.
+func completeRoles(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	repo := "."
+	if f := c.Flag("repo"); f != nil {
+		repo = f.Value.String()
+	}
+	set, err := configs.Roles(top(repo), nil)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(set.Roles)) {
+		role := set.Roles[name]
+		out = append(out, described(name, role.Description))
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeRun proposes runs, and behind the slash or the name of a run its tasks or its open decisions.
+func (g *globals) completeRun(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	if g.setup() != nil || g.findOn(c) != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	ctx, cancel := context.WithTimeout(c.Context(), completionTime)
+	defer cancel()
+	name, _, behind := strings.Cut(word, "/")
+	switch {
+	case len(args) == 0 && behind && strings.Contains(c.Use, "/TASK"):
+		return prefixed(name+"/", g.tasksOf(ctx, name)), cobra.ShellCompDirectiveNoFileComp
+	case len(args) == 0 || strings.Contains(c.Use, "RUN..."):
+		ids, err := g.runs().List(ctx)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		if strings.Contains(c.Use, "RUN/TASK") {
+			for i := range ids {
+				ids[i] += "/"
+			}
+			return ids, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		}
+		return ids, cobra.ShellCompDirectiveNoFileComp
+	case strings.Contains(c.Use, "TASK..."):
+		run, _, _ := strings.Cut(args[0], "/")
+		return g.tasksOf(ctx, run), cobra.ShellCompDirectiveNoFileComp
+	case len(args) == 1 && strings.Contains(c.Use, "DIR"):
+		return nil, cobra.ShellCompDirectiveFilterDirs
+	case len(args) == 1 && strings.Contains(c.Use, "DECISION"):
+		return g.decisionsOf(ctx, args[0]), cobra.ShellCompDirectiveNoFileComp
+	}
+	return nil, cobra.ShellCompDirectiveNoFileComp
+}
+
+// glimpse is what completion reads of a report.
+type glimpse struct {
+	Tasks []struct{ ID, Title string }
+	Open  []struct{ ID, Text string } `json:"decisions"`
+}
+
+// glance reads the report of a run; it is empty where that takes a write, or a network that --on does not name.
+func (g *globals) glance(ctx context.Context, name string) (out glimpse) {
+	id, err := g.findRun(ctx, []string{name})
+	if err != nil {
+		return out
+	}
+	var data json.RawMessage
+	if g.at.URL != "" {
+		s, err := g.runs().Summary(ctx, id)
+		if err != nil {
+			return out
+		}
+		data = s.Report
+	} else if data, err = orchestrator.Glance(ctx, g.stateDir, id); err != nil {
+		return out
+	}
+	if json.Unmarshal(data, &out) != nil {
+		return glimpse{}
+	}
+	return out
+}
+
+func (g *globals) tasksOf(ctx context.Context, run string) (out []string) {
+	for _, t := range g.glance(ctx, run).Tasks {
+		out = append(out, described(t.ID, t.Title))
+	}
+	return out
+}
+
+func (g *globals) decisionsOf(ctx context.Context, run string) (out []string) {
+	for _, d := range g.glance(ctx, run).Open {
+		out = append(out, described(d.ID, d.Text))
+	}
+	return out
+}
+
+// described is a word with what a shell shows beside it. Text of a repository has no line or control character there.
+func described(word, about string) string {
+	about = text.Short(strings.Join(strings.Fields(console.Sanitize(about)), " "), 80)
+	return strings.TrimSuffix(cobra.CompletionWithDesc(word, about), "\t")
+}
+
+func prefixed(prefix string, words []string) []string {
+	for i := range words {
+		words[i] = prefix + words[i]
+	}
+	return words
+}
