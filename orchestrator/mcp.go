@@ -18,8 +18,8 @@ type MCPOptions struct {
 	Runs Runs
 	// Acts allows the client to start runs, and to act on them, for the person whose account this process has.
 	Acts bool
-	// Begin starts a process that resumes a run of this machine, as that of PageOptions. Preview expands a plan file, and Start starts
-	// a process that begins a run, and returns its id. The error is why it did not begin. They are called from many goroutines.
+	// Begin starts a process that resumes a run of this machine, as that of PageOptions. Preview expands a plan file, and Start
+	// starts a process that begins a run, and returns its id. The error is why it did not begin. They are called from many goroutines.
 	Begin   func(ctx context.Context, run string) error
 	Preview func(ctx context.Context, plan string) (MCPPreview, error)
 	Start   func(ctx context.Context, w MCPWork) (run string, err error)
@@ -43,14 +43,14 @@ type MCPWork struct {
 	Budget, Parallel int
 }
 
-// ServeMCP serves the client at the other end of in and out until it closes them, or ctx ends. It carries no run out. A client that
-// breaks the protocol is a mistake of the caller.
+// ServeMCP serves the client at the other end of in and out until it closes them, or ctx ends. It carries no run out. A client
+// that breaks the protocol is a mistake of the caller.
 func ServeMCP(ctx context.Context, o MCPOptions, in io.ReadCloser, out io.WriteCloser) error {
 	begin := func(ctx context.Context, run, _ string) error { return o.Begin(ctx, run) }
 	d := &pageRuns{Runs: o.Runs, begin: begin, kept: map[string]dashboard.Standing{}}
 	s := mcpserver.New(mcpserver.Options{
-		Runs: d, Controller: d, Acts: o.Acts, Person: strings.TrimPrefix(account(), wire.Person("")+":"), Words: o.Words, Calls: o.Calls,
-		Version: Version(), Logger: *zerolog.Ctx(ctx),
+		Runs: d, Controller: d, Acts: o.Acts, Person: strings.TrimPrefix(account(), wire.Person("")+":"),
+		Words: o.Words, Calls: o.Calls, Version: Version(), Logger: *zerolog.Ctx(ctx),
 		Preview: func(ctx context.Context, plan string) (mcpserver.Preview, error) {
 			p, err := o.Preview(ctx, plan)
 			return mcpserver.Preview(p), err

@@ -129,8 +129,8 @@ func (s *mcpServer) preview(ctx context.Context, plan string) (p orchestrator.MC
 	return p, err
 }
 
-// start starts a process that begins a run, and returns its id. What the repository's files request has been agreed to by then: no
-// client agrees for a person.
+// start starts a process that begins a run, and returns its id. What the repository's files request has been agreed to by then:
+// no client agrees for a person.
 func (s *mcpServer) start(ctx context.Context, w orchestrator.MCPWork) (run string, err error) {
 	args := []string{"run", "--repo", s.repo}
 	if w.Plan != "" {
@@ -167,8 +167,8 @@ func (s *mcpServer) agreed(ctx context.Context) error {
 	case t.Fault != nil:
 		return t.Fault
 	case !t.Trusted:
-		return usagef("%sNothing of it was run. Ask the person to read the list, and to agree to it in a terminal: divisi trust --repo %s",
-			t.text(), text.Shell(s.repo))
+		return usagef("%sNothing of it was run. Ask the person to read the list, and to agree to it in a terminal: "+
+			"divisi trust --repo %s", t.text(), text.Shell(s.repo))
 	}
 	return nil
 }
@@ -188,7 +188,8 @@ func (s *mcpServer) begun(ctx context.Context, args []string) (run string, err e
 	case why != "":
 		return "", errors.Join(usagef("no run was started: %s", console.Visible(why)), os.Remove(log.Name()))
 	case errors.Is(err, errLate):
-		return "", usagef("the run has not begun after %s, and may still do so: list the runs; what it printed is in %s", beginTime, log.Name())
+		return "", usagef("the run has not begun after %s, and may still do so: list the runs; what it printed is in %s",
+			beginTime, log.Name())
 	case err != nil:
 		return "", fmt.Errorf("start a run: %w", err)
 	}

@@ -24,8 +24,8 @@ const (
 // errLate reports that a process takes too long until it begins. It goes on.
 var errLate = errors.New("it takes too long")
 
-// outlive starts a process of this program that outlives this one, with the same runs. It prints to a log, and outlive returns when
-// that has an event, or when the process has ended well. Where it ended before, why is the reason that it printed.
+// outlive starts a process of this program that outlives this one, with the same runs. It prints to a log, and outlive returns
+// when that has an event, or when the process has ended well. Where it ended before, why is the reason that it printed.
 func (g *globals) outlive(ctx context.Context, log *os.File, within time.Duration, args ...string) (why string, err error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -24,8 +24,8 @@ func (s *Server) client(req *sdk.CallToolRequest) string {
 	return wire.Through(s.opts.Person, name)
 }
 
-// visible replaces the characters of a foreign text that are not seen as themselves: those that a terminal would obey, that change
-// the direction of text, or that are invisible. Lines and tabs stay.
+// visible replaces the characters of a foreign text that are not seen as themselves: those that a terminal would obey, that
+// change the direction of text, or that are invisible. Lines and tabs stay.
 func visible(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' || !text.Hidden(r) {

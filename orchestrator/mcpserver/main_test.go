@@ -35,6 +35,9 @@ type place struct {
 	log    []dashboard.Batch
 	more   chan struct{}
 	active bool
+	// reads is closed when the log is read first.
+	reads  chan struct{}
+	tailed sync.Once
 
 	report    report.Report
 	decisions []dashboard.Decision
@@ -44,7 +47,9 @@ type place struct {
 	fails     error
 }
 
-func newPlace() *place { return &place{active: true, more: make(chan struct{}), shows: map[string]any{}} }
+func newPlace() *place {
+	return &place{active: true, more: make(chan struct{}), reads: make(chan struct{}), shows: map[string]any{}}
+}
 
 // add adds what a log has had appended since.
 func (p *place) add(l *runtest.Log) {
@@ -92,6 +97,7 @@ func (p *place) Last(context.Context) (uint64, error) {
 
 func (p *place) Tail(ctx context.Context, from uint64) iter.Seq2[dashboard.Batch, error] {
 	return func(yield func(dashboard.Batch, error) bool) {
+		p.tailed.Do(func() { close(p.reads) })
 		for next := 0; ; {
 			p.mu.Lock()
 			batches, more, active := p.log[next:], p.more, p.active

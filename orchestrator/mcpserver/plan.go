@@ -18,8 +18,8 @@ const (
 	maxName = 4 << 10
 )
 
-// Preview is a plan file that was expanded: the event plan. Requests are what the repository's files request beyond confined commands
-// without network; Trusted reports that a person agreed to them, or that there are none.
+// Preview is a plan file that was expanded: the event plan. Requests are what the repository's files request beyond confined
+// commands without network; Trusted reports that a person agreed to them, or that there are none.
 type Preview struct {
 	Plan     json.RawMessage
 	Notes    []string

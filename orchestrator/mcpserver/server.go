@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/rs/zerolog"
@@ -22,8 +21,6 @@ const (
 	maxArguments = 1 << 20
 	// maxAnswer bounds an answer, in bytes: an agent reads it whole.
 	maxAnswer = 256 << 10
-	// goneGrace is how long calls may still take when the client has closed the connection.
-	goneGrace = time.Second
 )
 
 // Options are what a server shows and does.
@@ -52,7 +49,8 @@ type Server struct {
 // New makes a server that is not served yet.
 func New(o Options) *Server {
 	s := &Server{opts: o, mcp: sdk.NewServer(&sdk.Implementation{Name: "divisi", Version: o.Version}, &sdk.ServerOptions{
-		Instructions: instructions(o.Acts), Logger: logger(o.Logger), Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
+		Instructions: instructions(o.Acts), Logger: logger(o.Logger),
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
 	})}
 	s.addReads()
 	if o.Acts {
@@ -77,7 +75,7 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 	life, end := context.WithCancel(ctx)
 	defer end()
 	s.mcp.AddReceivingMiddleware(bounded(life))
-	from := &source{ReadCloser: in, gone: func() { time.AfterFunc(goneGrace, end) }}
+	from := &source{ReadCloser: in, gone: end}
 	err := s.mcp.Run(ctx, &sdk.IOTransport{Reader: from, Writer: out, MaxLineLength: maxMessage})
 	switch {
 	case ctx.Err() != nil:

@@ -208,7 +208,7 @@ func TestAClientThatDisappearsEndsTheServer(t *testing.T) {
 		_, err := session.CallTool(context.Background(), &sdk.CallToolParams{Name: "wait", Arguments: waitFor{ofRun: ofRun{"r1"}, Seconds: 300}})
 		called <- err
 	}()
-	require.NoError(t, session.Ping(t.Context(), nil))
+	<-p.reads
 	require.NoError(t, theirs.out.Close())
 	require.NoError(t, theirs.in.Close())
 	select {

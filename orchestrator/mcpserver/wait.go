@@ -92,7 +92,8 @@ func (s *Server) wait(ctx context.Context, _ string, in waitFor) (waited, error)
 	}
 }
 
-// watch follows a run until there is a reason to return; "" where its log has to be opened again, because its process has just ended.
+// watch follows a run until there is a reason to return; "" where its log has to be opened again, because its process has just
+// ended.
 func (s *Server) watch(ctx context.Context, id string, w *watch) (why string, err error) {
 	stands, err := s.opts.Runs.Stand(ctx, id)
 	if err != nil {
@@ -170,8 +171,8 @@ func (w *watch) open() map[string]bool {
 // key names a decision and the attempt that it is about: another patch is another attempt.
 func key(d *run.Decision) string { return fmt.Sprintf("%s/%d", d.ID, d.Attempt) }
 
-// why is the reason to return now; over reports whether nothing more is to be read. A run has ended when no process has it any more,
-// either: one that ended before may go on just now.
+// why is the reason to return now; over reports whether nothing more is to be read. A run has ended when no process has it any
+// more, either: one that ended before may go on just now.
 func (w *watch) why(active bool) (why string, over bool) {
 	for now := range w.open() {
 		if w.had != nil && !w.had[now] {
