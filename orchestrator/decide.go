@@ -72,6 +72,7 @@ func shown(ctx context.Context, dir store.Dir, b *bus.Bus, st *run.State, d *run
 	out = Decision{
 		Run: st.Spec.Run, ID: d.ID, Kind: string(d.Kind), About: d.About, Attempt: d.Attempt, Text: d.Text, Evidence: d.Evidence,
 		Choices: d.Choices, Suggests: d.Suggested, Decider: d.Decider.Who, Why: d.Decider.Why, Blocks: d.Blocks,
+		Reserved: d.Reserved,
 	}
 	for _, o := range d.Options {
 		out.Options = append(out.Options, Option{Name: o.Name, Does: o.Does, NeedsText: o.NeedsText})

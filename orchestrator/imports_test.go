@@ -45,6 +45,7 @@ var arrows = []struct {
 	{"console/board", []string{"console", "decision", "report", "run", "schedule"}},
 	{"explain", []string{"assign", "console", "plan", "run", "store"}},
 	{"dashboard", []string{"decision", "report", "run", "schedule"}},
+	{"mcpserver", []string{"attempt", "console", "dashboard", "decision", "report", "run"}},
 	{"sample", nil},
 	{"needs", []string{"run"}},
 	{"mirrors", nil},
@@ -52,7 +53,7 @@ var arrows = []struct {
 	{"audit", nil},
 	{"backup", []string{"store"}},
 	{"metrics", nil},
-	{".", []string{"attempt", "audit", "backup", "baseline", "conductor", "console", "dashboard", "decision", "explain", "fit", "metrics", "mirrors", "needs", "phase", "plan", "proof", "recovery", "report", "request", "run", "sample", "store", "veil"}},
+	{".", []string{"attempt", "audit", "backup", "baseline", "conductor", "console", "dashboard", "decision", "explain", "fit", "mcpserver", "metrics", "mirrors", "needs", "phase", "plan", "proof", "recovery", "report", "request", "run", "sample", "store", "veil"}},
 }
 
 // pure are the packages that decide or fold: they know neither NATS nor git, files, processes or the network.

@@ -71,6 +71,7 @@ type Decision struct {
 	Suggests string // the name of an option; "" for none
 	Decider  string // policy, master or person; a person may always answer
 	Why      string // it is theirs to decide
+	Reserved bool   `json:",omitempty"` // a person answers it alone, and no program for that person
 	Blocks   int    // tasks that wait for it
 	Alike    string // the same for decisions that one answer may be for; "" for one that stands alone
 }

@@ -234,6 +234,7 @@ func decisionShown(q *Decision) dashboard.Decision {
 		Need: dashboard.Need{
 			Run: q.Run, ID: q.ID, Kind: q.Kind, About: q.About, Attempt: q.Attempt, Text: q.Text, Blocks: q.Blocks,
 			Alike: q.Alike, Suggests: q.Suggests, Decider: q.Decider, Why: q.Why, Choices: q.Choices, Evidence: q.Evidence,
+			Reserved: q.Reserved,
 		},
 		Plan: q.Plan,
 	}

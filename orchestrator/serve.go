@@ -41,7 +41,7 @@ func (h *Host) answer(ctx context.Context, m bus.Message) ([]byte, error) {
 			by = cmp.Or(q.For, by)
 		}
 		if q.Request != nil && by != bus.Local {
-			q.Request.By, q.Request.From = wire.Person(by), by // and not what the request says
+			q.Request.By, q.Request.From = wire.Vouched(by, q.Request.By), by // and not who the request says
 		}
 		if q.Verb == verbQuarantine {
 			a.Isolated, err = h.isolate(ctx, by, &q)

@@ -2,19 +2,15 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"divisi/internal/text"
 	"divisi/internal/usage"
 	"divisi/orchestrator"
 )
@@ -96,11 +92,8 @@ func (v *view) stay(ctx context.Context) {
 }
 
 const (
-	// beginTime bounds how long a process may take to go on with a run, beginPause is between two looks at it.
-	beginTime  = 30 * time.Second
-	beginPause = 50 * time.Millisecond
-	// maxReason bounds what is told of why it did not, in bytes.
-	maxReason = 4 << 10
+	// beginTime bounds how long a process may take to go on with a run.
+	beginTime = 30 * time.Second
 	// maxResumeLogs is how many logs of processes that resumed a run stay.
 	maxResumeLogs = 5
 )
@@ -108,10 +101,6 @@ const (
 // begin starts a process that resumes a run and that outlives this one. It returns when the run goes on: the first event that the
 // process prints tells so. Its questions are answered by divisi decide, or on the page.
 func (g *globals) begin(ctx context.Context, run string) (err error) {
-	self, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("resume run %s: %w", run, err)
-	}
 	if err := g.idle(ctx, run); err != nil {
 		return err
 	}
@@ -120,37 +109,16 @@ func (g *globals) begin(ctx context.Context, run string) (err error) {
 		return fmt.Errorf("resume run %s: %w", run, err)
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
-	path := log.Name()
-	c := exec.Command(self, //nolint:noctx // the process outlives the page
-		"--state-dir", g.stateDir, "--output", "json", "resume", run, "--wait")
-	c.Stdout, c.Stderr = log, log
-	apart(c)
-	if err := c.Start(); err != nil {
+	why, err := g.outlive(ctx, log, beginTime, "resume", run, "--wait")
+	switch {
+	case why != "":
+		return usage.Errorf("run %s was not resumed: %s", run, why)
+	case errors.Is(err, errLate):
+		return fmt.Errorf("run %s does not go on after %s: see %s", run, beginTime, log.Name())
+	case err != nil:
 		return fmt.Errorf("resume run %s: %w", run, err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- c.Wait() }()
-	look := time.NewTicker(beginPause)
-	defer look.Stop()
-	late := time.NewTimer(beginTime)
-	defer late.Stop()
-	for {
-		select {
-		case err := <-ended:
-			if err == nil || began(path) {
-				return nil
-			}
-			return usage.Errorf("run %s was not resumed: %s", run, reason(path))
-		case <-look.C:
-			if began(path) {
-				return nil
-			}
-		case <-late.C:
-			return fmt.Errorf("run %s does not go on after %s: see %s", run, beginTime, path)
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+	return nil
 }
 
 // idle refuses a run that a process has.
@@ -178,27 +146,4 @@ func resumeLog(dir string, at time.Time) (*os.File, error) {
 	}
 	name := "resume-" + at.UTC().Format("20060102-150405.000000000") + ".log"
 	return os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
-}
-
-// began reports whether the log of a process has an event.
-func began(path string) bool {
-	data, err := os.ReadFile(path)
-	return err == nil && strings.Contains(string(data), `"kind":`)
-}
-
-// reason is why the process ended before: its last line tells.
-func reason(path string) string {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return err.Error()
-	}
-	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
-	last := lines[len(lines)-1]
-	var failed struct {
-		Error string `json:"error"`
-	}
-	if json.Unmarshal([]byte(last), &failed) == nil && failed.Error != "" {
-		last = failed.Error
-	}
-	return text.Clip(last, maxReason)
 }

@@ -80,14 +80,7 @@ func begin(ts *testscript.TestScript, args []string, streams func(*job)) {
 	j.cmd.Dir = ts.MkAbs(".")
 	streams(j)
 	j.cmd.WaitDelay = time.Second // a child that outlives it must not hold the pipe
-	for _, k := range []string{
-		"PATH", "HOME", "TMPDIR", "XDG_STATE_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GOOGLE_GEMINI_BASE_URL",
-		"GEMINI_API_KEY", "NO_COLOR", "TERM", "HOLD", "RUSTUP_HOME", "HTTPS_PROXY", protocolEnv,
-	} {
-		if v := ts.Getenv(k); v != "" {
-			j.cmd.Env = append(j.cmd.Env, k+"="+v)
-		}
-	}
+	j.cmd.Env = environment(ts)
 	ts.Check(j.cmd.Start())
 	go func() { j.err = j.cmd.Wait(); close(j.done) }()
 	ts.Value(jobsKey{}).(map[string]*job)[args[0]] = j
@@ -95,6 +88,19 @@ func begin(ts *testscript.TestScript, args []string, streams func(*job)) {
 		_ = j.cmd.Process.Kill()
 		<-j.done
 	})
+}
+
+// environment is that of a script, for a program in the background.
+func environment(ts *testscript.TestScript) (env []string) {
+	for _, k := range []string{
+		"PATH", "HOME", "TMPDIR", "XDG_STATE_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GOOGLE_GEMINI_BASE_URL",
+		"GEMINI_API_KEY", "NO_COLOR", "TERM", "HOLD", "RUSTUP_HOME", "HTTPS_PROXY", protocolEnv,
+	} {
+		if v := ts.Getenv(k); v != "" {
+			env = append(env, k+"="+v)
+		}
+	}
+	return env
 }
 
 // until: until NAME PATTERN waits until the output of a spawned program matches.

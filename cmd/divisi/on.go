@@ -19,7 +19,7 @@ import (
 // onServer are the commands that can be about the runs of a server.
 var onServer = []string{
 	"run", "runs", "show", "watch", "decide", "publish", "send", "accept", "pause", "line", "cancel", "skip", "log", "diff",
-	"context", "resume", "retry", "worker", "workers",
+	"context", "resume", "retry", "worker", "workers", "mcp",
 }
 
 // findOn finds the server of --on for a command.

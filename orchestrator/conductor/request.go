@@ -174,7 +174,7 @@ func (c *Conductor) answer(ctx context.Context, r incoming) error {
 		return nil
 	}
 	if r.from != bus.Local {
-		r.By = wire.Person(r.from) // and not what the request says
+		r.By = wire.Vouched(r.from, r.By) // and not who the request says
 	}
 	text, err := c.Do(ctx, r.Request)
 	if c.cfg.Asked != nil {

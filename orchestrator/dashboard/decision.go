@@ -23,6 +23,8 @@ type Need struct {
 	Tasks    []string `json:"tasks,omitempty"`
 	Files    []string `json:"files,omitempty"`
 	Evidence []string `json:"evidence,omitempty"`
+	// Reserved reports that a person answers it alone, and no program for that person.
+	Reserved bool `json:"reserved,omitempty"`
 }
 
 // Option is a way to answer a decision.

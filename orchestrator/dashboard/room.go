@@ -235,6 +235,7 @@ func needOf(id string, d *run.Decision) Need {
 	n := Need{
 		Run: id, ID: d.ID, Kind: string(d.Kind), About: d.About, Attempt: d.Attempt, Text: d.Text, Blocks: d.Blocks,
 		Suggests: d.Suggested, Decider: d.Decider.Who, Why: d.Decider.Why, Choices: d.Choices, Evidence: d.Evidence,
+		Reserved: d.Reserved,
 	}
 	for _, o := range d.Options {
 		n.Options = append(n.Options, Option{Name: o.Name, Does: o.Does, NeedsText: o.NeedsText})

@@ -90,6 +90,7 @@ func TestEachKindIsListed(t *testing.T) {
 	require.Equal(t, run.Reject, test.Suggested)
 	for _, d := range decision.Open(l.State) {
 		require.Equal(t, run.Decider{Who: run.ByPerson, Why: "the run has a plan file and no master"}, d.Decider)
+		require.False(t, d.Reserved, d.ID)
 		require.NotEmpty(t, d.Options)
 	}
 	open := decision.Open(l.State)
@@ -391,6 +392,7 @@ func TestTheDecisionAboutAChangeSetIsAnotherOneWithEachPatchOfIt(t *testing.T) {
 	}
 	shown := of()
 	require.Equal(t, []string{"one", "two"}, shown.Patches)
+	require.True(t, shown.Reserved)
 	l.Append("two", run.TaskData{State: run.TaskPending, Decision: &run.Decided{Kind: run.DecidePatch, About: "two", Closed: true, Answer: run.Answer{Option: run.Reject, Text: "another", By: wire.Person("ada")}}, Fault: &spec.Fault{Class: wire.FaultRejected}})
 	holds(l, "two", 2, toReview)
 	_, _, err := decision.Take(l.State, run.Answer{ID: shown.ID, Attempt: shown.Attempt, Option: run.Accept, By: wire.Person("ada")})
@@ -416,6 +418,7 @@ func TestWriteAccessToProtectedFilesIsADecision(t *testing.T) {
 	require.Empty(t, request.Settle(l.State))
 	d := only(t, l.State, run.DecideScope)
 	require.Equal(t, "q", d.About)
+	require.True(t, d.Reserved)
 	require.Contains(t, d.Text, `.github/workflows/ci.yml: "the job has\nanother name"`)
 	actions, _, err := decision.Take(l.State, run.Answer{ID: d.ID, Option: run.Grant, By: wire.Person("ada")})
 	require.NoError(t, err)

@@ -57,7 +57,7 @@ func about(s *run.State, t *run.Task, doubt *run.Doubt) run.Decision {
 	if !doubt.Review {
 		return d
 	}
-	d.Decider = run.Decider{Who: run.ByPerson, Why: "a person sees each patch of this run"}
+	d.Decider, d.Reserved = run.Decider{Who: run.ByPerson, Why: "a person sees each patch of this run"}, true
 	if set := s.Tasks.Set(t); set != nil {
 		d.Text = "a decision about the change set " + set.Name + ": " + text.Line(doubt.Evidence[0])
 		d.Options = d.Options[:2]

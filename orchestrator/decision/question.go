@@ -84,6 +84,7 @@ func write(_ *run.State, q *run.Request) run.Decision {
 			{Name: run.Grant, Does: "lets its task write them"},
 			{Name: run.Refuse, Does: "refuses it, and the agent gets the sentence", NeedsText: true},
 		},
-		Suggested: run.Refuse, Decider: run.Decider{Who: run.ByPerson, Why: "only a person or a master unlocks protected files"},
+		Suggested: run.Refuse, Reserved: true,
+		Decider: run.Decider{Who: run.ByPerson, Why: "only a person or a master unlocks protected files"},
 	}
 }

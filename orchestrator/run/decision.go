@@ -31,6 +31,9 @@ type Decision struct {
 	// Suggested is the name of the option that needs no attention to be safe; "" for none.
 	Suggested string
 	Decider   Decider
+	// Reserved reports that a person answers it alone, and no program for that person: it is about what is trusted, or protects a
+	// promise that a person sees each patch.
+	Reserved bool
 	// Blocks counts the tasks that wait for it.
 	Blocks int
 	// Pos is where in the log it began.

@@ -35,3 +35,22 @@ func TestIsPersonRefusesWhatIsNoIdentity(t *testing.T) {
 		require.Equal(t, author, wire.Speaker(author))
 	}
 }
+
+func TestAPersonWhoActsThroughAClientIsStillThatPerson(t *testing.T) {
+	t.Parallel()
+	for client, want := range map[string]string{
+		"claude-code":             "user:ada--mcp-claude-code",
+		"":                        "user:ada--mcp-user",
+		"Visual \x1b[31mStudio\n": "user:ada--mcp-Visual---31mStudio-",
+		"eve--mcp-x":              "user:ada--mcp-eve--mcp-x",
+		strings.Repeat("c", 500):  "user:ada--mcp-" + strings.Repeat("c", 64-len("ada--mcp-")),
+	} {
+		author := wire.Person(wire.Through("ada", client))
+		require.Equal(t, want, author)
+		require.True(t, wire.IsPerson(author))
+	}
+	require.Equal(t, "user:ada", wire.Vouched("ada", "user:eve"), "an author says who it is, the server knows")
+	require.Equal(t, "user:ada", wire.Vouched("ada", ""))
+	require.Equal(t, "user:ada--mcp-vim", wire.Vouched("ada", "user:eve--mcp-vim"), "which program it is, the author says")
+	require.Equal(t, "user:ada--mcp-v-m--31m", wire.Vouched("ada", "user:eve--mcp-v m\x1b[31m"))
+}

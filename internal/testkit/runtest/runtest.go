@@ -23,7 +23,9 @@ type Log struct {
 	testing.TB
 	*run.State
 
-	now time.Time
+	// Events are what was appended, with positions.
+	Events []contextscope.Event
+	now    time.Time
 }
 
 // New returns a run with the specification, in a phase.
@@ -57,6 +59,7 @@ func (l *Log) apply(e contextscope.Event, data any) {
 		e.Time = l.now
 	}
 	e.ID = fmt.Sprint(e.Pos)
+	l.Events = append(l.Events, e)
 	require.NoError(l, l.Apply(&e))
 }
 

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"divisi/internal/text"
+	"divisi/orchestrator"
+	"divisi/orchestrator/console"
+)
+
+func newMCP(g *globals) *cobra.Command {
+	var s mcpServer
+	c := &cobra.Command{
+		Use:   "mcp",
+		Short: "Serve the runs to an agent in an editor, as MCP tools",
+		Long: `Serve the runs of this machine, or of the server of --on, as tools of the Model Context Protocol on
+standard input and output, for an agent in an editor that starts this command. The tools list runs,
+report, show tasks, patches, logs and decisions, preview a plan file, and wait for what needs you.
+With --act the agent also starts runs on the repository, answers decisions for you, and retries,
+skips, drops, pauses, resumes and cancels. Trust in a repository stays with you: divisi trust. Runs go
+on when the agent is gone. See docs/mcp-server.md.` + codes(codeOK, codeUsage, codeStopped, codeMachine),
+		Example: "  divisi mcp\n  divisi mcp --act --repo ~/src/app",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			s.globals = g
+			return s.serve(c.Context())
+		},
+	}
+	c.Flags().StringVar(&s.repo, "repo", ".", "the repository whose plan files are read, and on which runs start")
+	c.Flags().BoolVar(&s.act, "act", false, "also start runs and act on them; without it the tools only read")
+	return c
+}
+
+// mcpServer serves one client.
+type mcpServer struct {
+	*globals
+
+	repo string
+	act  bool
+}
+
+func (s *mcpServer) serve(ctx context.Context) error {
+	if err := checkDir(s.repo); err != nil {
+		return err
+	}
+	repo, err := filepath.Abs(s.repo)
+	if err != nil {
+		return usagef("--repo %s: %v", s.repo, err)
+	}
+	s.repo = repo
+	if isTerminal(s.in) {
+		fmt.Fprintln(s.err, "divisi mcp speaks the Model Context Protocol on standard input: an editor starts it; Ctrl-C ends it")
+	}
+	return orchestrator.ServeMCP(s.log.WithContext(ctx), orchestrator.MCPOptions{
+		Runs: s.runs(), Acts: s.act, Begin: s.begin, Preview: s.preview, Start: s.start, Calls: s.calls,
+		Words: func(err error) string { return s.calls(worded(err)) },
+	}, io.NopCloser(s.in), toClient{s.out})
+}
+
+// toClient is standard output, which stays open.
+type toClient struct{ io.Writer }
+
+// Close implements io.Closer.
+func (toClient) Close() error { return nil }
+
+// maxPlanFile bounds a plan file, in bytes.
+const maxPlanFile = 1 << 20
+
+// planFile reads a plan file of the repository: no name, and no link in it, leads to a file elsewhere.
+func (s *mcpServer) planFile(name string) (f orchestrator.File, err error) {
+	name = filepath.FromSlash(name)
+	if !filepath.IsLocal(name) || !slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(name)) {
+		return f, usagef("plan %.80q: name a YAML file in the repository by its path in it", name)
+	}
+	root, err := os.OpenRoot(s.repo)
+	if err != nil {
+		return f, fmt.Errorf("open the repository: %w", err)
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	var at *fs.PathError
+	info, err := root.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return f, usagef("plan %.80q: there is no such file in %s", name, s.repo)
+	case errors.As(err, &at):
+		return f, usagef("plan %.80q: %v", name, at.Err)
+	case err != nil:
+		return f, usagef("plan %.80q: %v", name, err)
+	case !info.Mode().IsRegular():
+		return f, usagef("plan %.80q is not a regular file", name)
+	case info.Size() > maxPlanFile:
+		return f, usagef("plan %.80q has %d bytes; at most %d are allowed", name, info.Size(), maxPlanFile)
+	}
+	data, err := root.ReadFile(name)
+	if err != nil {
+		return f, usagef("plan %.80q: %v", name, err)
+	}
+	return orchestrator.File{Name: filepath.Join(s.repo, name), Data: data}, nil
+}
+
+// preview expands a plan file as a dry run does.
+func (s *mcpServer) preview(ctx context.Context, plan string) (p orchestrator.MCPPreview, err error) {
+	file, err := s.planFile(plan)
+	if err != nil {
+		return p, err
+	}
+	p.Trusted = true // unless something is requested
+	o := orchestrator.Options{Repo: s.repo, Plan: &file}
+	o.StateDir = s.stateDir
+	o.Notice = func(text, code string) {
+		p.Notes = append(p.Notes, s.calls(strings.TrimSuffix(text+"\n"+coded[code].next, "\n")))
+	}
+	o.Trust = func(ctx context.Context, requests []string) (bool, error) {
+		t, err := s.trusting(ctx, s.repo, requests)
+		p.Requests, p.Trusted = t.Requests, t.Trusted
+		return t.Trusted, err
+	}
+	p.Plan, err = orchestrator.Preview(s.log.WithContext(ctx), o)
+	return p, err
+}
+
+// start starts a process that begins a run, and returns its id. What the repository's files request has been agreed to by then:
+// no client agrees for a person.
+func (s *mcpServer) start(ctx context.Context, w orchestrator.MCPWork) (run string, err error) {
+	args := []string{"run", "--repo", s.repo}
+	if w.Plan != "" {
+		file, err := s.planFile(w.Plan)
+		if err != nil {
+			return "", err
+		}
+		args = append(args, "--plan", file.Name)
+	}
+	if err := s.agreed(ctx); err != nil {
+		return "", err
+	}
+	if s.at.URL != "" {
+		args = append(args, "--detach")
+	} else {
+		args = append(args, "--wait")
+	}
+	if w.Base != "" {
+		args = append(args, "--base="+w.Base)
+	}
+	args = append(args, fmt.Sprintf("--budget=%d", w.Budget), fmt.Sprintf("--parallel=%d", w.Parallel))
+	if w.Goal != "" {
+		args = append(args, "--", w.Goal)
+	}
+	return s.begun(ctx, args)
+}
+
+// agreed refuses a repository whose requests no person has agreed to.
+func (s *mcpServer) agreed(ctx context.Context) error {
+	t, err := s.trusting(ctx, s.repo, nil)
+	switch {
+	case err != nil:
+		return err
+	case t.Fault != nil:
+		return t.Fault
+	case !t.Trusted:
+		return usagef("%sNothing of it was run. Ask the person to read the list, and to agree to it in a terminal: "+
+			"divisi trust --repo %s", t.text(), text.Shell(s.repo))
+	}
+	return nil
+}
+
+// begun starts a process that begins a run. What it printed is kept with the run.
+func (s *mcpServer) begun(ctx context.Context, args []string) (run string, err error) {
+	if err := os.MkdirAll(s.stateDir, 0o700); err != nil {
+		return "", fmt.Errorf("make the state directory: %w", err)
+	}
+	log, err := os.CreateTemp(s.stateDir, "start-*.log")
+	if err != nil {
+		return "", fmt.Errorf("make the log of a run that begins: %w", err)
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	why, err := s.outlive(ctx, log, beginTime, args...)
+	switch {
+	case why != "":
+		return "", errors.Join(usagef("no run was started: %s", console.Visible(why)), os.Remove(log.Name()))
+	case errors.Is(err, errLate):
+		return "", usagef("the run has not begun after %s, and may still do so: list the runs; what it printed is in %s",
+			beginTime, log.Name())
+	case err != nil:
+		return "", fmt.Errorf("start a run: %w", err)
+	}
+	if run, err = runIn(log.Name()); err != nil {
+		return "", err
+	}
+	if s.at.URL != "" {
+		return run, os.Remove(log.Name())
+	}
+	return run, os.Rename(log.Name(), filepath.Join(s.stateDir, "runs", run, "start.log"))
+}

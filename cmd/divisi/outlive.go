@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"divisi/internal/text"
+)
+
+const (
+	// beginPause is between two looks at a process that begins.
+	beginPause = 50 * time.Millisecond
+	// maxReason bounds what is told of why a process ended before it began, in bytes.
+	maxReason = 4 << 10
+)
+
+// errLate reports that a process takes too long until it begins. It goes on.
+var errLate = errors.New("it takes too long")
+
+// outlive starts a process of this program that outlives this one, with the same runs. It prints to a log, and outlive returns
+// when that has an event, or when the process has ended well. Where it ended before, why is the reason that it printed.
+func (g *globals) outlive(ctx context.Context, log *os.File, within time.Duration, args ...string) (why string, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find this program: %w", err)
+	}
+	global := []string{"--state-dir", g.stateDir, "--output", "json"}
+	if g.on != "" {
+		global = append(global, "--on", g.on)
+	}
+	c := exec.Command(self, append(global, args...)...) //nolint:noctx // the process outlives this one
+	c.Stdout, c.Stderr = log, log
+	apart(c)
+	if err := c.Start(); err != nil {
+		return "", fmt.Errorf("start a process: %w", err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- c.Wait() }()
+	look := time.NewTicker(beginPause)
+	defer look.Stop()
+	late := time.NewTimer(within)
+	defer late.Stop()
+	for {
+		select {
+		case err := <-ended:
+			if err == nil || began(log.Name()) {
+				return "", nil
+			}
+			return reason(log.Name()), nil
+		case <-look.C:
+			if began(log.Name()) {
+				return "", nil
+			}
+		case <-late.C:
+			return "", errLate
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}
+}
+
+// began reports whether the log of a process has an event, whole.
+func began(path string) bool {
+	data, err := os.ReadFile(path)
+	whole := string(data[:bytes.LastIndexByte(data, '\n')+1])
+	return err == nil && strings.Contains(whole, `"kind":`)
+}
+
+// reason is why the process ended before: its last line tells.
+func reason(path string) string {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
+	last := lines[len(lines)-1]
+	var failed struct {
+		Error string `json:"error"`
+	}
+	if json.Unmarshal([]byte(last), &failed) == nil && failed.Error != "" {
+		last = failed.Error
+	}
+	return text.Clip(last, maxReason)
+}
+
+// runIn is the run that the log of a process names first.
+func runIn(path string) (string, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("read what a process printed: %w", err)
+	}
+	for line := range strings.Lines(string(data)) {
+		var named struct {
+			Run string `json:"run"`
+		}
+		if json.Unmarshal([]byte(line), &named) == nil && named.Run != "" {
+			return named.Run, nil
+		}
+	}
+	return "", fmt.Errorf("the process named no run: see %s", path)
+}

@@ -1,0 +1,61 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"strings"
+
+	"github.com/rs/zerolog"
+
+	"divisi/orchestrator/dashboard"
+	"divisi/orchestrator/mcpserver"
+	"divisi/subagents/wire"
+)
+
+// MCPOptions describe a server of the Model Context Protocol for one client, which shows the runs of one place.
+type MCPOptions struct {
+	Runs Runs
+	// Acts allows the client to start runs, and to act on them, for the person whose account this process has.
+	Acts bool
+	// Begin starts a process that resumes a run of this machine, as that of PageOptions. Preview expands a plan file, and Start
+	// starts a process that begins a run, and returns its id. The error is why it did not begin. They are called from many goroutines.
+	Begin   func(ctx context.Context, run string) error
+	Preview func(ctx context.Context, plan string) (MCPPreview, error)
+	Start   func(ctx context.Context, w MCPWork) (run string, err error)
+	// Words are an error as the client reads it, and Calls is a text whose commands find the same runs.
+	Words func(error) string
+	Calls func(string) string
+}
+
+// MCPPreview is a plan as Preview returns it, with notes about it, what the repository's files request beyond confined commands
+// without network, and whether a person agreed to that.
+type MCPPreview struct {
+	Plan     json.RawMessage
+	Notes    []string
+	Requests []string
+	Trusted  bool
+}
+
+// MCPWork is what a client asks a new run to do: a plan file, or a goal for a master that plans. Zero numbers are the project's.
+type MCPWork struct {
+	Plan, Goal, Base string
+	Budget, Parallel int
+}
+
+// ServeMCP serves the client at the other end of in and out until it closes them, or ctx ends. It carries no run out. A client
+// that breaks the protocol is a mistake of the caller.
+func ServeMCP(ctx context.Context, o MCPOptions, in io.ReadCloser, out io.WriteCloser) error {
+	begin := func(ctx context.Context, run, _ string) error { return o.Begin(ctx, run) }
+	d := &pageRuns{Runs: o.Runs, begin: begin, kept: map[string]dashboard.Standing{}}
+	s := mcpserver.New(mcpserver.Options{
+		Runs: d, Controller: d, Acts: o.Acts, Person: strings.TrimPrefix(account(), wire.Person("")+":"),
+		Words: o.Words, Calls: o.Calls, Version: Version(), Logger: *zerolog.Ctx(ctx),
+		Preview: func(ctx context.Context, plan string) (mcpserver.Preview, error) {
+			p, err := o.Preview(ctx, plan)
+			return mcpserver.Preview(p), err
+		},
+		Start: func(ctx context.Context, w mcpserver.Work) (string, error) { return o.Start(ctx, MCPWork(w)) },
+	})
+	return s.Serve(ctx, in, out)
+}

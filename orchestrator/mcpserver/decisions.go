@@ -1,0 +1,146 @@
+package mcpserver
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"divisi/internal/text"
+	"divisi/internal/usage"
+	"divisi/orchestrator/dashboard"
+)
+
+const (
+	// usualOpen and mostOpen bound a page of the open decisions of a run.
+	usualOpen = 5
+	mostOpen  = 20
+	// maxPatch bounds what a decision shows of a patch, in bytes: the tool diff shows all of it.
+	maxPatch = 8 << 10
+	// maxAnswerText bounds the words of an answer, in bytes, as a run does.
+	maxAnswerText = 32 << 10
+)
+
+type whichOpen struct {
+	ofRun
+	page
+}
+
+type openPage struct {
+	Decisions []open `json:"decisions" jsonschema:"What blocks most tasks comes first."`
+	Total     int    `json:"total"`
+	Next      int    `json:"next_offset,omitempty" jsonschema:"The offset of the next page; left out at the end."`
+}
+
+// open is a decision that waits for an answer.
+type open struct {
+	ID       string   `json:"id"`
+	Kind     string   `json:"kind" jsonschema:"plan, question, patch, test, scope, template, worker or reproof."`
+	About    string   `json:"about,omitempty" jsonschema:"The task or the template."`
+	Attempt  int      `json:"attempt,omitempty"`
+	Text     string   `json:"text"`
+	Evidence []string `json:"evidence,omitempty"`
+	Choices  []string `json:"choices,omitempty" jsonschema:"What an agent proposes as answers to its question."`
+	Options  []option `json:"options"`
+	Suggests string   `json:"suggests,omitempty"`
+	Decider  string   `json:"decider" jsonschema:"Who decides if you do not: policy, master or person."`
+	Why      string   `json:"why,omitempty"`
+	Reserved bool     `json:"reserved,omitempty" jsonschema:"A person answers it; this server refuses to."`
+	Blocks   int      `json:"blocks" jsonschema:"How many tasks wait for it."`
+	Patches  []patch  `json:"patches,omitempty"`
+	Plan     *plan    `json:"plan,omitempty"`
+}
+
+type option struct {
+	Name      string `json:"name"`
+	Does      string `json:"does" jsonschema:"The end of a sentence that begins with the name."`
+	NeedsText bool   `json:"needs_text,omitempty"`
+}
+
+type patch struct {
+	Task  string   `json:"task"`
+	Files []string `json:"files,omitempty"`
+	Diff  string   `json:"diff,omitempty"`
+	Cut   bool     `json:"cut,omitempty" jsonschema:"The diff is not shown whole: the tool diff shows it."`
+	Fault string   `json:"fault,omitempty" jsonschema:"Why the patch cannot be shown."`
+}
+
+// decisions lists what is open in a run.
+func (s *Server) decisions(ctx context.Context, _ string, in whichOpen) (out openPage, err error) {
+	if err := s.known(ctx, in.Run); err != nil {
+		return out, err
+	}
+	all, err := s.opts.Controller.Decisions(ctx, in.Run)
+	if err != nil {
+		return out, err
+	}
+	shown, next, err := of(all, in.page, usualOpen, mostOpen)
+	out = openPage{Decisions: []open{}, Total: len(all), Next: next}
+	for i := range shown {
+		d, err := openOf(&shown[i])
+		if err != nil {
+			return out, err
+		}
+		out.Decisions = append(out.Decisions, d)
+	}
+	return out, err
+}
+
+func openOf(d *dashboard.Decision) (out open, err error) {
+	out = open{
+		ID: d.ID, Kind: d.Kind, About: d.About, Attempt: d.Attempt, Text: text.Clip(d.Text, maxText), Evidence: few(d.Evidence),
+		Choices: few(d.Choices), Options: []option{}, Suggests: d.Suggests, Decider: d.Decider, Why: d.Why, Reserved: d.Reserved,
+		Blocks: d.Blocks,
+	}
+	for _, o := range d.Options {
+		out.Options = append(out.Options, option(o))
+	}
+	for _, p := range d.Patches[:min(len(d.Patches), maxFew)] {
+		out.Patches = append(out.Patches, patch{
+			p.Task, few(p.Files), text.Head(text.Valid(p.Diff), maxPatch/len(d.Patches)), len(p.Diff) > maxPatch/len(d.Patches), p.Fault,
+		})
+	}
+	if len(d.Plan) > 0 {
+		p, err := planOf(d.Plan, page{})
+		if err != nil {
+			return out, err
+		}
+		out.Plan = &p
+	}
+	return out, nil
+}
+
+type answer struct {
+	ofRun
+
+	Decision string `json:"decision" jsonschema:"The id of the decision, as the tool decisions shows it."`
+	Option   string `json:"option" jsonschema:"The name of one of its options."`
+	Attempt  int    `json:"attempt,omitempty" jsonschema:"The attempt that you were shown; an answer to another one is refused."`
+	Text     string `json:"text,omitempty" jsonschema:"The words that the option needs: a reason, or the answer to a question."`
+	Task     string `json:"task,omitempty" jsonschema:"Whose patch is meant, where the decision is about several."`
+}
+
+// decide answers a decision. What is reserved for a person is refused.
+func (s *Server) decide(ctx context.Context, by string, in answer) (done, error) {
+	if err := within("text", in.Text, maxAnswerText); err != nil {
+		return done{}, err
+	}
+	if err := s.known(ctx, in.Run); err != nil {
+		return done{}, err
+	}
+	all, err := s.opts.Controller.Decisions(ctx, in.Run)
+	if err != nil {
+		return done{}, err
+	}
+	at := slices.IndexFunc(all, func(d dashboard.Decision) bool { return d.ID == in.Decision })
+	switch {
+	case in.Option == "":
+		return done{}, usage.Errorf("an answer names an option")
+	case at >= 0 && all[at].Reserved:
+		return done{}, usage.With(usage.Errorf("decision %s is for a person, not for a program: %s", in.Decision,
+			strings.TrimSpace(all[at].Why)), usage.Person, in.Run, in.Decision)
+	}
+	return s.act(ctx, by, dashboard.Act{
+		Run: in.Run, Verb: dashboard.VerbDecide, Decision: in.Decision, Attempt: in.Attempt, Option: in.Option, Text: in.Text,
+		Task: in.Task,
+	})
+}

@@ -1,0 +1,94 @@
+package mcpserver
+
+import (
+	"context"
+	"slices"
+
+	"divisi/internal/text"
+	"divisi/orchestrator/report"
+)
+
+// ofRun names a run.
+type ofRun struct {
+	Run string `json:"run" jsonschema:"The id of the run, whole."`
+}
+
+// reported is how a run stands.
+type reported struct {
+	Run        string         `json:"run"`
+	State      string         `json:"state"`
+	Reason     string         `json:"reason,omitempty"`
+	Active     bool           `json:"active" jsonschema:"A process has the run; without one nothing changes until it is resumed."`
+	Problem    string         `json:"problem,omitempty"`
+	Goal       string         `json:"goal,omitempty"`
+	Repo       string         `json:"repo,omitempty"`
+	Base       string         `json:"base,omitempty" jsonschema:"The commit that the run started from."`
+	Branch     string         `json:"branch,omitempty" jsonschema:"The branch of the repository with what landed, once it is published."`
+	Unverified string         `json:"unverified,omitempty" jsonschema:"Why what landed is not proven; left out when all of it is."`
+	Wait       string         `json:"wait,omitempty" jsonschema:"What the run waits for a person to do."`
+	Line       string         `json:"line,omitempty" jsonschema:"Why a person stopped the line: nothing is dispatched and nothing lands."`
+	Tasks      map[string]int `json:"tasks" jsonschema:"How many tasks are in each state."`
+	Added      int            `json:"added"`
+	Deleted    int            `json:"deleted"`
+	Tokens     int            `json:"tokens"`
+	Budget     int            `json:"budget,omitempty"`
+	Gates      []gate         `json:"gates,omitempty" jsonschema:"The gates on what landed, compared with the base commit."`
+	Decisions  []string       `json:"decisions,omitempty" jsonschema:"The ids of open decisions: the tool decisions shows them."`
+	Now        []string       `json:"now,omitempty" jsonschema:"What agents and gates are doing."`
+	Notices    []string       `json:"notices,omitempty"`
+	Next       []way          `json:"next,omitempty" jsonschema:"What a person can do next, as commands."`
+}
+
+type gate struct {
+	Gate    string   `json:"gate"`
+	Verdict string   `json:"verdict"`
+	New     []string `json:"new,omitempty" jsonschema:"Failures that the base commit does not have."`
+	Error   string   `json:"error,omitempty"`
+}
+
+type way struct {
+	Command string `json:"command"`
+	Why     string `json:"why"`
+}
+
+// show reports on a run.
+func (s *Server) show(ctx context.Context, _ string, in ofRun) (reported, error) {
+	row, r, err := s.both(ctx, in.Run)
+	if err != nil {
+		return reported{}, err
+	}
+	out := reported{
+		Run: in.Run, State: row.State, Reason: text.Clip(r.Reason, maxText), Active: row.Active, Problem: row.Problem,
+		Goal: text.Clip(r.Goal, maxText), Repo: r.Repo, Base: r.Base, Branch: r.Ref, Unverified: text.Clip(r.Unverified, maxText),
+		Wait: text.Clip(r.Wait, maxText), Line: text.Clip(r.Line, maxText), Tasks: map[string]int{}, Added: r.Added, Deleted: r.Deleted,
+		Tokens: r.Usage.Total(), Budget: r.Budget, Now: few(r.Now), Notices: few(r.Notices), Next: s.ways(r.Next),
+	}
+	for i := range r.Tasks {
+		out.Tasks[r.Tasks[i].Status()]++
+	}
+	for _, g := range r.Gates {
+		out.Gates = append(out.Gates, gate{g.Gate, g.Verdict, few(g.New), text.Clip(g.Error, maxText)})
+	}
+	for _, d := range r.Decisions {
+		if d.Answer == nil {
+			out.Decisions = append(out.Decisions, d.ID)
+		}
+	}
+	return out, nil
+}
+
+func (s *Server) ways(next []report.Way) (out []way) {
+	for _, w := range next {
+		out = append(out, way{s.opts.Calls(w.Command), w.Why})
+	}
+	return out
+}
+
+// few are the first of some texts, each bounded.
+func few(list []string) []string {
+	list = slices.Clone(text.Few(list, maxFew))
+	for i := range list {
+		list[i] = text.Clip(list[i], maxText)
+	}
+	return list
+}

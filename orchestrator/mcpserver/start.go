@@ -1,0 +1,53 @@
+package mcpserver
+
+import (
+	"context"
+
+	"divisi/internal/usage"
+)
+
+// maxGoal bounds a goal, in bytes: it is one argument of a process.
+const maxGoal = 64 << 10
+
+// Work is what a new run is to do: a goal for a master that plans, or a plan file. Zero numbers are the project's.
+type Work struct {
+	Plan, Goal, Base string
+	Budget, Parallel int
+}
+
+type work struct {
+	Plan     string `json:"plan,omitempty" jsonschema:"A plan file (YAML), as a path in the repository. Either a plan or a goal is needed."`
+	Goal     string `json:"goal,omitempty" jsonschema:"The goal, in words: a master agent reads the code and plans, and the plan waits for approval."`
+	Base     string `json:"base,omitempty" jsonschema:"The commit to start from, such as HEAD; left out, the commit that is checked out, and a checkout with changes that are not committed is refused."`
+	Budget   int    `json:"budget,omitempty" jsonschema:"The run stops after this many tokens, and can be resumed; 0 for the project's."`
+	Parallel int    `json:"parallel,omitempty" jsonschema:"Agents at once; 0 for the project's."`
+}
+
+type started struct {
+	Run string `json:"run" jsonschema:"The id of the run. Its process goes on without this server."`
+}
+
+// start begins a run.
+func (s *Server) start(ctx context.Context, by string, in work) (started, error) {
+	if err := in.check(); err != nil {
+		return started{}, err
+	}
+	run, err := s.opts.Start(ctx, Work(in))
+	s.opts.Logger.Info().Err(err).Str("run", run).Str("by", by).Msg("a client started a run")
+	return started{run}, err
+}
+
+func (w *work) check() error {
+	for what, value := range map[string]string{"plan": w.Plan, "base": w.Base} {
+		if err := within(what, value, maxName); err != nil {
+			return err
+		}
+	}
+	switch {
+	case (w.Goal == "") == (w.Plan == ""):
+		return usage.Errorf("give a goal or a plan, and not both")
+	case w.Budget < 0 || w.Parallel < 0:
+		return usage.Errorf("budget and parallel cannot be negative")
+	}
+	return within("goal", w.Goal, maxGoal)
+}

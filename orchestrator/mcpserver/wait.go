@@ -1,0 +1,212 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"divisi/internal/text"
+	"divisi/internal/usage"
+	"divisi/orchestrator/dashboard"
+	"divisi/orchestrator/decision"
+	"divisi/orchestrator/report"
+	"divisi/orchestrator/run"
+)
+
+const (
+	// usualWait and mostWait bound how long wait waits, in seconds. Many clients give a call one minute.
+	usualWait = 45
+	mostWait  = 300
+	// reopenPause is between two looks at a run whose process has just ended or begun.
+	reopenPause = 200 * time.Millisecond
+)
+
+type waitFor struct {
+	ofRun
+
+	After   uint64 `json:"after,omitempty" jsonschema:"The position of the answer before: what was open there already is not waited for. 0 at first."`
+	Seconds int    `json:"seconds,omitempty" jsonschema:"How long to wait at most, 1 to 300; 0 for 45."`
+}
+
+// Why wait returns.
+const (
+	whyDecision = "decision"
+	whyEnded    = "ended"
+	whyIdle     = "not_running"
+	whyTime     = "time"
+)
+
+type waited struct {
+	Run       string   `json:"run"`
+	Why       string   `json:"why" jsonschema:"decision: something new waits for an answer. ended: the run has ended. not_running: no process has the run, and nothing changes until it is resumed. time: nothing of this happened yet; call wait again."`
+	Position  uint64   `json:"position" jsonschema:"Give it as after the next time."`
+	State     string   `json:"state"`
+	Reason    string   `json:"reason,omitempty"`
+	Tasks     int      `json:"tasks"`
+	Landed    int      `json:"landed"`
+	Parked    int      `json:"parked"`
+	Tokens    int      `json:"tokens"`
+	Decisions []needed `json:"decisions" jsonschema:"All that wait for a person now; the tool decisions shows them whole."`
+}
+
+type needed struct {
+	ID   string `json:"id"`
+	Text string `json:"text"`
+	New  bool   `json:"new,omitempty" jsonschema:"It was not open at the position after."`
+}
+
+// wait waits until something new needs a person, the run has ended, no process has it, or the time is over.
+func (s *Server) wait(ctx context.Context, _ string, in waitFor) (waited, error) {
+	if in.Seconds < 0 || in.Seconds > mostWait {
+		return waited{}, usage.Errorf("seconds must be between 0 and %d, not %d", mostWait, in.Seconds)
+	}
+	if in.Seconds == 0 {
+		in.Seconds = usualWait
+	}
+	if err := s.known(ctx, in.Run); err != nil {
+		return waited{}, err
+	}
+	limit, cancel := context.WithTimeout(ctx, time.Duration(in.Seconds)*time.Second)
+	defer cancel()
+	w := watch{state: run.NewState(), after: in.After}
+	for {
+		why, err := s.watch(limit, in.Run, &w)
+		switch {
+		case ctx.Err() != nil:
+			return waited{}, ctx.Err()
+		case limit.Err() != nil:
+			why = whyTime
+		case err != nil:
+			return waited{}, err
+		}
+		if why != "" {
+			return w.told(in.Run, why), nil
+		}
+		pause := time.NewTimer(reopenPause)
+		select {
+		case <-limit.Done():
+		case <-pause.C:
+		}
+		pause.Stop()
+	}
+}
+
+// watch follows a run until there is a reason to return; "" where its log has to be opened again, because its process has just
+// ended.
+func (s *Server) watch(ctx context.Context, id string, w *watch) (why string, err error) {
+	stands, err := s.opts.Runs.Stand(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	opened, err := s.opts.Runs.Open(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, opened.Close()) }()
+	end, err := opened.Last(ctx)
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if w.pos >= end {
+		if why, over := w.why(stands.Active); over {
+			return why, nil
+		}
+	}
+	for b, err := range opened.Tail(ctx, w.pos) {
+		switch {
+		case err != nil && stands.Active: // the process may have just ended
+			return "", nil
+		case err != nil:
+			return "", fmt.Errorf("read the log of run %s after %d: %w", id, w.pos, err)
+		}
+		if w.fold(b); b.Pos < end {
+			continue
+		}
+		if why, over := w.why(stands.Active); over {
+			return why, nil
+		}
+	}
+	if ctx.Err() != nil || stands.Active {
+		return "", nil
+	}
+	return whyIdle, nil
+}
+
+// watch is a run that is waited for, up to a position of its log. One goroutine uses it.
+type watch struct {
+	state      *run.State
+	pos, after uint64
+	// had is what was open at after.
+	had map[string]bool
+}
+
+// fold applies a batch. What the fold cannot read is left out, as the page leaves it out.
+func (w *watch) fold(b dashboard.Batch) {
+	if b.Pos <= w.pos {
+		return
+	}
+	if w.had == nil && b.Pos > w.after {
+		w.had = w.open()
+	}
+	for i := range b.Events {
+		e := b.Events[i]
+		e.Pos = b.Pos
+		_ = w.state.Apply(&e) //nolint:errcheck // an event that cannot be read is part of the state
+	}
+	w.pos = b.Pos
+}
+
+// open are the decisions that wait for a person.
+func (w *watch) open() map[string]bool {
+	open := map[string]bool{}
+	for _, d := range decision.ForPerson(w.state) {
+		open[key(&d)] = true
+	}
+	return open
+}
+
+// key names a decision and the attempt that it is about: another patch is another attempt.
+func key(d *run.Decision) string { return fmt.Sprintf("%s/%d", d.ID, d.Attempt) }
+
+// why is the reason to return now; over reports whether nothing more is to be read. A run has ended when no process has it any
+// more, either: one that ended before may go on just now.
+func (w *watch) why(active bool) (why string, over bool) {
+	for now := range w.open() {
+		if w.had != nil && !w.had[now] {
+			return whyDecision, true
+		}
+	}
+	switch {
+	case !w.state.Status.Ended():
+		return "", false
+	case active:
+		return "", true
+	}
+	return whyEnded, true
+}
+
+// told is how the run stands, with the reason.
+func (w *watch) told(id, why string) waited {
+	s := w.state
+	out := waited{
+		Run: id, Why: why, Position: max(w.pos, w.after), State: report.Status(s), Reason: text.Clip(s.Reason, maxText),
+		Tasks: len(s.Tasks.Order), Tokens: s.Usage.Total(), Decisions: []needed{},
+	}
+	for _, t := range s.Tasks.ByID {
+		switch t.State {
+		case run.TaskLanded, run.TaskDone:
+			out.Landed++
+		case run.TaskParked:
+			out.Parked++
+		}
+	}
+	for _, d := range decision.ForPerson(s) {
+		if len(out.Decisions) < maxFew {
+			out.Decisions = append(out.Decisions, needed{d.ID, text.Clip(d.Text, text.MaxLine), w.had != nil && !w.had[key(&d)]})
+		}
+	}
+	return out
+}
