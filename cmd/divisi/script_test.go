@@ -46,6 +46,7 @@ func runScripts(t *testing.T, dir string) {
 			"snapshot": snapshot, "untouched": untouched, "landed": landed, "sametree": sameTree, "lastrun": lastRun,
 			"noruns": noRuns, "killed": killed, "struck": struck, "served": served, "page": page, "tmpfs": tmpfs, "process": process,
 			"appended": appended, "reformatted": reformatted, "atonce": atOnce, "noprocess": noProcess, "events": jsonEvents, "assent": asSent,
+			"example": typeExample,
 		},
 	})
 }
