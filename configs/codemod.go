@@ -42,16 +42,18 @@ type Codemod struct {
 // StarterFile is a file to begin with, its path from the top of the repository.
 type StarterFile struct{ Path, Text string }
 
-// Files are the codemod's program first, its plan, its script that tries it, and its role. The error is a *FileError for a name that
-// no role can have.
+// Files are the codemod's program first, its plan, its script that tries it, and its role. The error is a *FileError for a name
+// that no role can have.
 func (c *Codemod) Files() ([]StarterFile, error) {
 	if spec.BuiltInRole(c.Name) {
 		return nil, &FileError{File: c.Name + ".md", Faults: []Fault{{Message: fmt.Sprintf(
 			"%q is a built-in role: choose another name", c.Name)}}}
 	}
 	files := []StarterFile{
-		{Path: path.Join(c.Dir, c.program()), Text: c.program()}, {Path: path.Join(c.Dir, "plan.yaml"), Text: "plan.yaml"},
-		{Path: path.Join(c.Dir, "try.sh"), Text: "try.sh"}, {Path: path.Join(RolesDir, c.Name+".md"), Text: "role.md"},
+		{Path: path.Join(c.Dir, c.program()), Text: c.program()},
+		{Path: path.Join(c.Dir, "plan.yaml"), Text: "plan.yaml"},
+		{Path: path.Join(c.Dir, "try.sh"), Text: "try.sh"},
+		{Path: path.Join(RolesDir, c.Name+".md"), Text: "role.md"},
 	}
 	for i := range files {
 		var err error

@@ -83,8 +83,8 @@ func (o *codemodOptions) codemod(name, repo string) (*configs.Codemod, error) {
 	if o.dir != "" {
 		if c.Dir = path.Clean(filepath.ToSlash(o.dir)); !filepath.IsLocal(c.Dir) || !plainPath.MatchString(c.Dir) ||
 			c.Dir == ".git" || strings.HasPrefix(c.Dir, ".git/") {
-			return nil, usagef("--dir %s: a run reads the program from the commit, so name a folder of the repository, from its top, "+
-				"in letters, digits, _, - and dots, such as tools/%s", o.dir, name)
+			return nil, usagef("--dir %s: a run reads the program from the commit, so name a folder of the repository, "+
+				"from its top, in letters, digits, _, - and dots, such as tools/%s", o.dir, name)
 		}
 	}
 	if o.lang != "" && !slices.Contains(configs.CodemodLangs, o.lang) {
@@ -161,7 +161,8 @@ func installed(repo, program string) string {
 // needProgram names the program of a codemod, or what installs it.
 func needProgram(repo string, c *configs.Codemod, program, install string) error {
 	if c.Program = installed(repo, program); c.Program == "" {
-		return usagef("the codemod needs %s, which is neither in PATH nor in node_modules/.bin of %s\nInstall it: %s", program, repo, install)
+		return usagef("the codemod needs %s, which is neither in PATH nor in node_modules/.bin of %s\nInstall it: %s",
+			program, repo, install)
 	}
 	return nil
 }
