@@ -24,9 +24,8 @@ var (
 )
 
 // typeExample: example FOLDER types each command of the README of an example, in its folder, and finds what the README shows in
-// what they print. Directories in /tmp are the script's instead. It sets REPO to the repository, with a
-// snapshot of it in the file
-// before, and RUN to the run.
+// what they print. Directories in /tmp are the script's instead. It sets REPO to the repository, with a snapshot of it in before,
+// and RUN to the run.
 func typeExample(ts *testscript.TestScript, _ bool, args []string) {
 	folder, err := filepath.Abs(filepath.Join("../../examples", args[0]))
 	ts.Check(err)
