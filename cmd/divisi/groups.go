@@ -18,7 +18,7 @@ type group struct {
 
 func (g *globals) groups() []group {
 	return []group{
-		{"Start", []*cobra.Command{newDemo(g), newInit(g), newDoctor(g), newRun(g), newPlan(g)}},
+		{"Start", []*cobra.Command{newDemo(g), newInit(g), newDoctor(g), newNew(g), newRun(g), newPlan(g)}},
 		{"Watch", []*cobra.Command{
 			newRuns(g), newShow(g), newWatch(g), newDashboard(g), newMCP(g), newLog(g), newDiff(g), newContext(g),
 		}},

@@ -54,7 +54,10 @@ func (r *rolesCommand) begin(name string, write bool) error {
 }
 
 // writeNew writes a file that is not there into a checkout. The error wraps fs.ErrExist where it is there.
-func writeNew(top, file, text string) (err error) {
+func writeNew(top, file, text string) error { return writeOver(top, file, text, false) }
+
+// writeOver writes a file into a checkout; with over also one that is there.
+func writeOver(top, file, text string, over bool) (err error) {
 	root, err := os.OpenRoot(top) // a link in the repository leads nowhere else
 	if err != nil {
 		return fmt.Errorf("open the repository: %w", err)
@@ -63,7 +66,11 @@ func writeNew(top, file, text string) (err error) {
 	if err := root.MkdirAll(path.Dir(file), 0o755); err != nil {
 		return fmt.Errorf("make the directory of %s: %w", file, err)
 	}
-	f, err := root.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	how := os.O_EXCL
+	if over {
+		how = os.O_TRUNC
+	}
+	f, err := root.OpenFile(file, os.O_WRONLY|os.O_CREATE|how, 0o644)
 	if err != nil {
 		return fmt.Errorf("make %s: %w", file, err)
 	}

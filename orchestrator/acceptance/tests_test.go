@@ -277,3 +277,19 @@ func indents(n int) string {
 	}
 	return deep.String() + strings.Repeat(" ", n) + "assert x"
 }
+
+// A test can compare with a value that is in another file of the patch, before or behind its own.
+func TestAValueOfAnotherFile(t *testing.T) {
+	t.Parallel()
+	test := "package a\n\nfunc TestOne(t *testing.T) {\n\trequire.Equal(t, wanted, one())\n}\n"
+	for _, order := range [][]string{{"a_test.go", "b_test.go"}, {"b_test.go", "a_test.go"}} {
+		value := func(n string) []byte {
+			return []byte("package a\n" + strings.Repeat("\n// More.\n", 50) + "\nvar wanted = " + n + "\n")
+		}
+		changes := []Change{
+			{Path: order[0], Before: []byte(test), After: []byte(test + "\n")},
+			{Path: order[1], Before: value("10"), After: value("11")},
+		}
+		require.Equal(t, []string{order[1] + ":103: a test expects 11 in place of 10"}, found(changes...))
+	}
+}

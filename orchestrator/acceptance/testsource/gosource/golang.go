@@ -31,11 +31,13 @@ type goSide struct {
 	all     []*goFunction
 	helpers map[string]*goFunction
 	values  map[string]ast.Expr
+	// texts are the files by their paths.
+	texts map[string]string
 }
 
 func newSide() *goSide {
 	return &goSide{
-		set: token.NewFileSet(), helpers: map[string]*goFunction{}, values: map[string]ast.Expr{},
+		set: token.NewFileSet(), helpers: map[string]*goFunction{}, values: map[string]ast.Expr{}, texts: map[string]string{},
 	}
 }
 
@@ -48,6 +50,7 @@ func (s *goSide) parse(name, content string) {
 	if err != nil { // it has no tests
 		return
 	}
+	s.texts[name] = content
 	f := goFile{name, content, file.FileStart, strings.HasSuffix(name, "_test.go")}
 	for _, d := range file.Decls {
 		switch d := d.(type) {

@@ -173,10 +173,11 @@ func number64(text string) string {
 	return text
 }
 
+// literal notes a literal. It is in the function's file, or in another one that has a value of the package.
 func (g *goFunction) literal(at token.Pos, kind byte, text string) {
 	place := g.side.set.PositionFor(at, false)
-	from := int(at - g.base)
-	beside := g.text[strings.LastIndexByte(g.text[:from], '\n')+1:]
+	file := g.side.texts[place.Filename]
+	beside := file[strings.LastIndexByte(file[:place.Offset], '\n')+1:]
 	beside, _, _ = strings.Cut(beside, "\n")
 	g.Literals = append(g.Literals, testsource.Literal{
 		Value: testsource.Value{Kind: kind, Text: text}, Path: place.Filename, Line: place.Line, Beside: beside,

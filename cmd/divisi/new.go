@@ -1,0 +1,19 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+)
+
+func newNew(g *globals) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "new",
+		Short: "Create what a run needs from a template: a codemod",
+		Long: `Create the files of a codemod: program, plan, role, and a script that tries it on a few files. A role for
+a model: divisi roles new.` + codes(codeOK, codeUsage),
+		Example: "  divisi new codemod readfile\n  divisi roles new docwriter",
+		Args:    cobra.NoArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newCodemod(g))
+	return c
+}

@@ -1,0 +1,107 @@
+package configs
+
+import (
+	"embed"
+	"fmt"
+	"path"
+	"strings"
+	"text/template"
+
+	"divisi/internal/spec"
+)
+
+//go:embed codemods
+var codemods embed.FS
+
+// The languages in which a codemod can be written.
+const (
+	CodemodGo          = "go"
+	CodemodAstGrep     = "ast-grep"
+	CodemodJscodeshift = "jscodeshift"
+)
+
+// CodemodLangs lists them, the default first.
+var CodemodLangs = []string{CodemodGo, CodemodAstGrep, CodemodJscodeshift}
+
+// Codemod is what the files of a new codemod are made from.
+type Codemod struct {
+	// Name is that of the codemod and of its role.
+	Name string
+	// Lang is one of CodemodLangs.
+	Lang string
+	// Dir is the folder of program, plan and try.sh, with slashes, from the top of the repository.
+	Dir string
+	// Program is the path or name of ast-grep or jscodeshift; go needs none.
+	Program string
+	// Language is ast-grep's name of the language that the rule is for, and Glob finds its files.
+	Language, Glob string
+	// Types reports whether the grammar of the language has names of types apart from other names.
+	Types bool
+}
+
+// StarterFile is a file to begin with, its path from the top of the repository.
+type StarterFile struct{ Path, Text string }
+
+// Files are the codemod's program first, its plan, its script that tries it, and its role. The error is a *FileError for a name
+// that no role can have.
+func (c *Codemod) Files() ([]StarterFile, error) {
+	if spec.BuiltInRole(c.Name) {
+		return nil, &FileError{File: c.Name + ".md", Faults: []Fault{{Message: fmt.Sprintf(
+			"%q is a built-in role: choose another name", c.Name)}}}
+	}
+	files := []StarterFile{
+		{Path: path.Join(c.Dir, c.program()), Text: c.program()},
+		{Path: path.Join(c.Dir, "plan.yaml"), Text: "plan.yaml"},
+		{Path: path.Join(c.Dir, "try.sh"), Text: "try.sh"},
+		{Path: path.Join(RolesDir, c.Name+".md"), Text: "role.md"},
+	}
+	for i := range files {
+		var err error
+		if files[i].Text, err = c.fill(files[i].Text); err != nil {
+			return nil, err
+		}
+	}
+	role := files[len(files)-1]
+	if _, err := ParseRole(c.Name+".md", role.Text); err != nil {
+		return nil, err
+	}
+	return files, nil
+}
+
+// program is the name of the file that a person edits.
+func (c *Codemod) program() string {
+	return map[string]string{CodemodGo: "main.go", CodemodAstGrep: "rule.yml", CodemodJscodeshift: "transform.cjs"}[c.Lang]
+}
+
+// command is the command line before the files.
+func (c *Codemod) command() []string {
+	file := path.Join(c.Dir, c.program())
+	switch c.Lang {
+	case CodemodAstGrep:
+		return []string{c.Program, "scan", "--rule", file, "--update-all"}
+	case CodemodJscodeshift:
+		return []string{c.Program, "--parser=tsx", "--run-in-band", "--fail-on-error", "--transform", file}
+	}
+	return []string{"go", "run", file, "--"}
+}
+
+// fill returns the text of a template.
+func (c *Codemod) fill(name string) (string, error) {
+	t, err := template.ParseFS(codemods, "codemods/"+name+".tmpl")
+	if err != nil {
+		return "", fmt.Errorf("read the built-in %s: %w", name, err)
+	}
+	data := map[string]any{
+		"Name": c.Name, "Dir": c.Dir, "Goal": "Run the codemod " + c.Name, "By": "file", "Glob": c.Glob,
+		"Match": `\boldName\b`, "Language": c.Language, "Types": c.Types,
+		"Command": strings.Join(c.command(), ", "), "Try": strings.Join(c.command(), " "),
+	}
+	if c.Lang == CodemodGo {
+		data["By"], data["Match"] = "package", `\bioutil\.ReadFile\b`
+	}
+	var out strings.Builder
+	if err := t.Execute(&out, data); err != nil {
+		return "", fmt.Errorf("fill in the built-in %s: %w", name, err)
+	}
+	return out.String(), nil
+}

@@ -1,0 +1,5 @@
+package api
+
+import "testing"
+
+func TestStart(*testing.T) { Start("one") }

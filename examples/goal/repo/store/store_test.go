@@ -1,0 +1,5 @@
+package store
+
+import "testing"
+
+func TestStart(*testing.T) { Start("one") }

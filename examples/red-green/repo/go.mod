@@ -1,0 +1,3 @@
+module example.com/half
+
+go 1.24
