@@ -129,6 +129,28 @@ func losesAServer(t *testing.T, leads string) {
 	require.Equal(t, "sent", string(data))
 }
 
+// A cluster answers a message before it has done with it, and refuses for a moment what is fenced by it: a writer who is alone
+// is never fenced. A thousand appends on a busy machine met it once or twice.
+func TestAClusterFencesNoOneByItsOwnMessage(t *testing.T) {
+	t.Parallel()
+	inProcess := &jetstream.APIError{Code: 400, ErrorCode: jetstream.JSErrCodeStreamWrongLastSequenceConstant}
+	require.True(t, transient(inProcess))
+	require.False(t, refused(inProcess))
+	if testing.Short() {
+		t.Skip("the thousand appends take a minute")
+	}
+	_, urls := cluster(t, 3)
+	o := fast(t)
+	o.Dir, o.URL = "", urls
+	b := open(t, o)
+	last := uint64(0)
+	for i := range 1000 {
+		var err error
+		last, err = b.Append(t.Context(), ConductorSubject("r", "run"), fmt.Append(nil, i), last)
+		require.NoError(t, err, i)
+	}
+}
+
 // Two servers are a cluster too, and have no three copies.
 func TestASmallClusterKeepsOneCopy(t *testing.T) {
 	t.Parallel()

@@ -91,11 +91,12 @@ func apiCode(err error) jetstream.ErrorCode {
 
 // refused reports whether an expected last sequence was not met.
 func refused(err error) bool {
-	code := apiCode(err)
-	return code == jetstream.JSErrCodeStreamWrongLastSequence || code == jetstream.JSErrCodeStreamWrongLastSequenceConstant
+	return apiCode(err) == jetstream.JSErrCodeStreamWrongLastSequence
 }
 
-// transient reports whether the same request may do better in a moment; the server may also have done it already.
+// transient reports whether the same request may do better in a moment; the server may also have done it already. A cluster
+// refuses, without a number, what is fenced by messages that it is still storing; it answers a message before it has done with
+// it, so that even a writer who is alone meets this (nats-server 2.15, expectedPerSubjectInProcess).
 func transient(err error) bool {
 	for _, t := range []error{
 		context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, jetstream.ErrNoStreamResponse,
@@ -105,7 +106,8 @@ func transient(err error) bool {
 			return true
 		}
 	}
-	return apiCode(err) == codeClusterNotAvail
+	code := apiCode(err)
+	return code == codeClusterNotAvail || code == jetstream.JSErrCodeStreamWrongLastSequenceConstant
 }
 
 // full reports whether the store could not take what was to be stored.

@@ -113,7 +113,7 @@ branch, divisi/<run>. Your checkout and your other branches are never touched.
 Start with:  divisi demo`,
 		SilenceErrors: true, SilenceUsage: true, DisableSuggestions: true,
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
-			return errors.Join(noneEmpty(c.Flags()), g.setup(), g.findOn(c))
+			return errors.Join(noneEmpty(c.Flags()), g.checkOutput(c), g.setup(), g.findOn(c))
 		},
 	}
 	root.SetIn(g.in)
@@ -196,10 +196,23 @@ func noneEmpty(flags *pflag.FlagSet) (err error) {
 	return err
 }
 
-func (g *globals) setup() error {
-	if g.output != "text" && g.output != "json" {
-		return usagef("invalid --output %q: must be text or json", g.output)
+// markdown is an --output that a command has which is annotated with it.
+const (
+	outputs  = "outputs"
+	markdown = "markdown"
+)
+
+func (g *globals) checkOutput(c *cobra.Command) error {
+	if g.output == "text" || g.output == "json" || g.output == c.Annotations[outputs] {
+		return nil
 	}
+	if also := c.Annotations[outputs]; also != "" {
+		return usagef("invalid --output %q: must be text, json or %s", g.output, also)
+	}
+	return usagef("invalid --output %q: must be text or json", g.output)
+}
+
+func (g *globals) setup() error {
 	level, err := zerolog.ParseLevel(g.logLevel)
 	if err != nil || level == zerolog.NoLevel {
 		return usagef("invalid --log-level %q: must be trace, debug, info, warn or error", g.logLevel)

@@ -75,6 +75,7 @@ func setUp(env *testscript.Env) error {
 		return err
 	}
 	env.Setenv("TESTDATA", testdata)
+	env.Setenv("EXAMPLES", filepath.Join(testdata, "../../../examples"))
 	plan, err := os.ReadFile(filepath.Join(testdata, "plan.yaml"))
 	if err != nil {
 		return err

@@ -18,9 +18,11 @@ func newShow(g *globals) *cobra.Command {
 		Short: "Show a run's report, or one task of it",
 		Long: `Show a run's report: its state, its tasks with attempts, commits and usage, and its gates against
 the baseline. Without RUN, the newest run. With /TASK, everything about one task.
-With --time, where the wall clock went, along the critical path.` + codes(codeOK, codeUsage, codeMachine),
+With --time, where the wall clock went, along the critical path. With --output markdown, the report of a
+run for a summary of CI or a comment on a code host.` + codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi show\n  divisi show 20261121-101500-1f2e\n  divisi show 1f2e/migrate-003\n" +
-			"  divisi show --time\n  divisi show --output json",
+			"  divisi show --time\n  divisi show --output json\n  divisi show --output markdown >> \"$GITHUB_STEP_SUMMARY\"",
+		Annotations: map[string]string{outputs: markdown},
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return g.show(c.Context(), args, times) },
 	}
@@ -37,6 +39,10 @@ func (g *globals) show(ctx context.Context, args []string, times bool) error {
 	switch {
 	case err != nil:
 		return err
+	case g.output == markdown && (task != "" || times):
+		return usagef("--output markdown is for the report of a run\nSee: divisi show %s --output markdown", run)
+	case g.output == markdown:
+		return g.print(func(b *strings.Builder) error { return console.MarkdownReport(b, s.Report) }, s.Report)
 	case task != "" && times:
 		return usagef("--time is of a run, not of a task\nSee: divisi show --time %s", run)
 	case task != "":

@@ -76,7 +76,7 @@ type Command struct {
 var ErrInvalid = errors.New("invalid command")
 
 // NotFoundError reports that a program does not exist or is not executable. Path is the PATH that was searched; it is empty
-// when Name held a slash.
+// when Name held a slash. The message leaves it out: it is long, and the same for all commands.
 type NotFoundError struct {
 	Name string
 	Path string
@@ -87,7 +87,7 @@ func (e *NotFoundError) Error() string {
 	if e.Path == "" {
 		return fmt.Sprintf("%s: no such executable file", e.Name)
 	}
-	return fmt.Sprintf("%s: not found in PATH %s", e.Name, e.Path)
+	return e.Name + ": not found on PATH"
 }
 
 func (c Command) withDefaults() Command {

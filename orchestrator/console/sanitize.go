@@ -63,6 +63,9 @@ func Visible(text string) string {
 		if r == '\n' || unicode.IsPrint(r) {
 			return r
 		}
+		if r == '\t' {
+			return ' ' // one column, as the marks below it count
+		}
 		return unicode.ReplacementChar
 	}, text)
 }

@@ -72,3 +72,8 @@ func FuzzFit(f *testing.F) {
 		}
 	})
 }
+
+func TestATabIsOneSpaceOfAnError(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "> 2 | x\n    ^ \uFFFD[31m", Visible(">\t2 | x\n    ^ \x1b[31m"))
+}

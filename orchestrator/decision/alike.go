@@ -15,8 +15,8 @@ var (
 	// alone are the lines of a diff that does not show all that it does: what is in a binary file, and where a rename or a link
 	// leads. A line of a file's text begins with another character.
 	alone = regexp.MustCompile(`(?m)^(?:Binary files |GIT binary patch|(?:rename|copy) from |[a-z].* 120000$)`)
-	// places are the numbers of a hunk's lines, objects the names of a file's contents.
-	places  = regexp.MustCompile(`^@@ -[\d,]+ \+[\d,]+ @@`)
+	// places are the numbers of a hunk's lines, with the name of a Go package above them, objects the names of a file's contents.
+	places  = regexp.MustCompile(`(?m)^@@ -[\d,]+ \+[\d,]+ @@(?: package \w+$)?`)
 	objects = regexp.MustCompile(`^index [0-9a-f]+\.\.[0-9a-f]+`)
 )
 
@@ -36,8 +36,8 @@ func Shape(t *run.Task, d *run.Decision, diff string) string {
 			line = places.ReplaceAllLiteralString(line, "@@")
 		case strings.HasPrefix(line, "diff --git "), !text:
 			text = false
-			name := strings.TrimRight(line, "\"\n")
-			line = t.Shape(objects.ReplaceAllLiteralString(line, "")) + path.Ext(name)
+			line = objects.ReplaceAllLiteralString(line, "")
+			line = t.Shape(line) + path.Ext(strings.TrimRight(line, "\"\n"))
 		}
 		parts = append(parts, line)
 	}

@@ -332,11 +332,15 @@ func TestPatchesThatAreAlike(t *testing.T) {
 	shape := func(task, format string, args ...any) string {
 		return decision.Shape(l.Tasks.ByID[task], &doubt, fmt.Sprintf(format, args...))
 	}
-	const text = "diff --git a/svc/%[1]s/%[1]s.%[3]s b/svc/%[1]s/%[1]s.%[3]s\nindex 1%[2]s..2 100644\n" +
+	const text = "diff --git a/svc/%[1]s/%[1]s.%[3]s b/svc/%[1]s/%[1]s.%[3]s\nindex 1%[2]s..2%[2]s 100644\n" +
 		"--- a/svc/%[1]s/%[1]s.%[3]s\n+++ b/svc/%[1]s/%[1]s.%[3]s\n@@ -%[2]s +1 @@ func %[4]s() {\n %[5]s\n-old\n+%[6]s\n"
 	first := shape("allow", text, "allow", "1", "go", "run", "same", "new")
 	require.NotEmpty(t, first)
-	require.Equal(t, first, shape("deny", text, "deny", "22", "go", "run", "same", "new"), "only the paths, the place and the object differ")
+	require.Equal(t, first, shape("deny", text, "deny", "22", "go", "run", "same", "new"), "only the paths, the place and the objects differ")
+	imports := func(task string) string {
+		return shape(task, "diff --git a/svc/%[1]s/a.go b/svc/%[1]s/a.go\n@@ -4,3 +4,2 @@ package %[1]s\n-\"os\"\n", task)
+	}
+	require.Equal(t, imports("allow"), imports("deny"), "a package has a name of its own")
 	for name, args := range map[string][]any{
 		"another line":                    {"deny", "1", "go", "run", "same", "other"},
 		"another function":                {"deny", "1", "go", "check", "same", "new"},

@@ -63,7 +63,7 @@ func sentence(tone Tone, format string, args ...any) Line {
 func Lines(e *contextscope.Event) []Line {
 	lines := []Line{lineOf(e)}
 	if l := &lines[0]; l.Text == "" && l.More == "" {
-		l.Fold = true
+		l.Fold, l.More = true, string(e.Kind)+" event: its fields have the details"
 	}
 	if e.Kind == contextscope.KindRun {
 		for _, n := range data[run.Data](e).Notices {

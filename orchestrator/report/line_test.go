@@ -60,10 +60,10 @@ func TestDetails(t *testing.T) {
 		"dispatch":      {contextscope.KindRun, run.Data{Dispatch: &run.Dispatch{Task: run.BaselineTask}}, Line{More: "baseline is on the queue", Tone: Plain, Fold: true}},
 		"wait":          {contextscope.KindRun, run.Data{Wait: &wait, Budget: &zero}, Line{Text: "run is waiting for a plan; budget is now 0 tokens", Tone: Warn}},
 		"paused":        {contextscope.KindRun, run.Data{State: run.Running, Reason: "paused: no space"}, Line{Text: "run is running: paused: no space", Tone: Warn}},
-		"crew":          {contextscope.KindRun, run.Data{Crew: run.Crew{"w": {}}}, Line{Tone: Plain, Fold: true}},
+		"crew":          {contextscope.KindRun, run.Data{Crew: run.Crew{"w": {}}}, Line{More: "run event: its fields have the details", Tone: Plain, Fold: true}},
 		"unreadable":    {contextscope.KindUnreadable, wire.Unreadable{Reason: "damaged"}, Line{Text: "damaged", Tone: Bad}},
-		"unknown":       {"other", nil, Line{Fold: true}},
-		"broken data":   {contextscope.KindProgress, 7, Line{Fold: true}},
+		"unknown":       {"other", nil, Line{More: "other event: its fields have the details", Fold: true}},
+		"broken data":   {contextscope.KindProgress, 7, Line{More: "progress event: its fields have the details", Fold: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -106,10 +106,10 @@ func TestTurnsAreWorded(t *testing.T) {
 		},
 		`→ edit(n=1, path=a.go)`: {{FunctionCall: &genai.FunctionCall{Name: "edit", Args: map[string]any{"path": "a.go", "n": 1}}}},
 		"edit: ok":               {{FunctionResponse: &genai.FunctionResponse{Name: "edit", Response: map[string]any{"output": "ok"}}}},
-		"":                       nil,
+		"turn event: its fields have the details": nil,
 	} {
 		e := contextscope.Event{Kind: contextscope.KindTurn, Agent: "one/1", Content: &genai.Content{Parts: parts}}
-		require.Equal(t, []Line{{More: want, Tone: Plain, Fold: want == ""}}, Lines(&e))
+		require.Equal(t, []Line{{More: want, Tone: Plain, Fold: parts == nil}}, Lines(&e))
 	}
 	for tone, name := range map[Tone]string{Quiet: "quiet", Plain: "plain", Good: "good", Warn: "warn", Bad: "bad"} {
 		require.Equal(t, name, tone.String())

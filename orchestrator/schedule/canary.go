@@ -70,13 +70,15 @@ func (x *canaries) of(t *run.Task) *canary {
 	return c
 }
 
+// look counts the shards of a template. A held one takes no room, as its answer may be long in coming; under review all are held,
+// and a person sees the first ones before others begin.
 func (x *canaries) look(shard *run.Task) *canary {
 	c, unchanged := &canary{room: x.size(shard)}, 0
 	for _, id := range x.Tasks.Shards[shard.Task.ShardOf] {
 		switch t := x.Tasks.ByID[id]; {
 		case t.State == run.TaskDone:
 			unchanged++
-		case !t.Ended() && t.State != run.TaskHeld && x.begun(t):
+		case !t.Ended() && (t.State != run.TaskHeld || x.Spec.Review) && x.begun(t):
 			c.room--
 			c.fresh = c.fresh || t.State != run.TaskPending && len(t.Recent()) == 0
 		}

@@ -89,6 +89,21 @@ func TestCanary(t *testing.T) {
 		"a patch that waits for a person": {
 			6, same, func(l *runtest.Log) { begin(l, 1, 2, 3); state(l, run.TaskHeld, 1, 2) }, []int{4, 5},
 		},
+		"under review a person sees the first before others begin": {
+			6, same,
+			func(l *runtest.Log) { l.Spec.Review = true; begin(l, 1, 2, 3); state(l, run.TaskHeld, 1, 2, 3) },
+			nil,
+		},
+		"and the others begin when one of these has landed": {
+			6, same,
+			func(l *runtest.Log) {
+				l.Spec.Review = true
+				begin(l, 1, 2, 3)
+				state(l, run.TaskHeld, 1, 2)
+				state(l, run.TaskLanded, 3)
+			},
+			[]int{4, 5, 6},
+		},
 		"as many have nothing to change": {
 			6, same, func(l *runtest.Log) { begin(l, 1, 2, 3); state(l, run.TaskDone, 1, 2, 3) }, []int{4, 5, 6},
 		},

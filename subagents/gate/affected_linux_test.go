@@ -37,7 +37,7 @@ func TestNarrowByACommand(t *testing.T) {
 		"more than is read":    {"for i in $(seq 20000); do echo dir; done", nil, "prints more than 65536 bytes"},
 		"an exit code":         {"echo a.txt; exit 3", nil, "sh exited with 3"},
 		"a signal":             {"echo a.txt; kill -KILL $$", nil, "sh was ended by signal killed"},
-		"a program that lacks": {"", nil, "no-such-program: not found in PATH"},
+		"a program that lacks": {"", nil, "no-such-program: not found on PATH"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -118,7 +118,7 @@ func TestARoleWithoutItsServerIsRefused(t *testing.T) {
 		want   string
 	}{
 		"dies":      {spec.MCPServer{Command: []string{"sh", "-c", "echo no licence >&2; exit 3"}}, "standard error:\nno licence"},
-		"missing":   {spec.MCPServer{Command: []string{"no-such-program"}}, "no-such-program: not found in PATH"},
+		"missing":   {spec.MCPServer{Command: []string{"no-such-program"}}, "no-such-program: not found on PATH"},
 		"variable":  {spec.MCPServer{Command: []string{"true"}, Env: []string{"NO_SUCH_VARIABLE"}}, "needs NO_SUCH_VARIABLE, which is not set"},
 		"undefined": {spec.MCPServer{}, "has neither a command nor a url"},
 	} {

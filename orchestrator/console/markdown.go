@@ -1,0 +1,94 @@
+package console
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"divisi/internal/text"
+	"divisi/orchestrator/report"
+	"divisi/orchestrator/run"
+)
+
+// maxMarkdownRows bounds the rows of a table: code hosts cut a summary of more than 1 MiB.
+const maxMarkdownRows = 200
+
+// MarkdownReport writes the report of a run, given as JSON, for a summary of CI or a comment on a code host. Foreign text stands in
+// code spans: there it is no markup, link or mention.
+func MarkdownReport(b *strings.Builder, data json.RawMessage) error {
+	return render(data, func(r *report.Report) { writeMarkdown(b, r) })
+}
+
+func writeMarkdown(w *strings.Builder, r *report.Report) {
+	fmt.Fprintf(w, "## Divisi: %s\n\n", r.State)
+	row := func(word, format string, args ...any) { fmt.Fprintf(w, "| %s | %s |\n", word, fmt.Sprintf(format, args...)) }
+	w.WriteString("| | |\n|---|---|\n")
+	row("goal", "%s", span(r.Goal))
+	row("run", "%s", span(r.Run))
+	if r.Reason != "" {
+		row("reason", "%s", span(r.Reason))
+	}
+	if r.Unverified != "" {
+		row("unverified", "%s", span(r.Unverified))
+	}
+	if r.Ref != "" {
+		row("branch", "%s at %s", span(strings.TrimPrefix(r.Ref, "refs/heads/")), span(short(r.Head)))
+		row("change", "%s, +%d -%d", text.Count(r.Files, "file"), r.Added, r.Deleted)
+	}
+	row("time", "%s", r.Times.Span())
+	if r.Usage.Calls > 0 {
+		row("tokens", "%d in %d calls", r.Usage.Total(), r.Usage.Calls)
+	}
+	var landed, open []report.Task
+	for i := range r.Tasks {
+		if t := r.Tasks[i]; t.State == run.TaskLanded {
+			landed = append(landed, t)
+		} else if t.State != run.TaskDone {
+			open = append(open, t)
+		}
+	}
+	markdownTable(w, text.Count(len(open), "task")+" did not land", []string{"task", "state", "reason"}, open,
+		func(t *report.Task) []string { return []string{span(t.ID), string(t.State), span(t.Reason)} })
+	markdownTable(w, text.Count(len(landed), "task")+" landed", []string{"task", "commit", "lines", "title"}, landed,
+		func(t *report.Task) []string {
+			return []string{span(t.ID), span(short(t.Commit)), fmt.Sprintf("+%d -%d", t.Added, t.Deleted), span(t.Title)}
+		})
+	markdownTable(w, text.Count(len(r.Gates), "gate"), []string{"gate", "verdict", "newly failing"}, r.Gates,
+		func(g *report.Gate) []string { return []string{span(g.Gate), span(g.Verdict), span(strings.Join(g.New, ", "))} })
+	if len(r.Next) > 0 {
+		w.WriteString("\n### Next\n\n```sh\n")
+		Next(w, r.Next)
+		w.WriteString("```\n")
+	}
+}
+
+// markdownTable writes a table; none where it has no rows.
+func markdownTable[T any](w *strings.Builder, title string, head []string, rows []T, cells func(*T) []string) {
+	if len(rows) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\n### %s\n\n| %s |\n|%s\n", title, strings.Join(head, " | "), strings.Repeat("---|", len(head)))
+	for i := range rows[:min(len(rows), maxMarkdownRows)] {
+		fmt.Fprintf(w, "| %s |\n", strings.Join(cells(&rows[i]), " | "))
+	}
+	if more := len(rows) - maxMarkdownRows; more > 0 {
+		fmt.Fprintf(w, "\n%d more: `divisi show` lists all.\n", more)
+	}
+}
+
+// maxSpan bounds a foreign text.
+const maxSpan = 400
+
+// span shows foreign text as code, in a cell of a table: its fence is longer than every row of backticks in it (CommonMark 6.1, and
+// the tables of GitHub Flavored Markdown for the bar).
+func span(s string) string {
+	s = text.Short(Sanitize(s), maxSpan)
+	if s == "" {
+		return ""
+	}
+	fence := "`"
+	for strings.Contains(s, fence) {
+		fence += "`"
+	}
+	return fence + " " + strings.ReplaceAll(s, "|", `\|`) + " " + fence
+}

@@ -1,0 +1,50 @@
+package console
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/orchestrator/report"
+	"divisi/orchestrator/run"
+)
+
+func markdown(t *testing.T, r *report.Report) string {
+	t.Helper()
+	data, err := json.Marshal(r)
+	require.NoError(t, err)
+	var b strings.Builder
+	require.NoError(t, MarkdownReport(&b, data))
+	return b.String()
+}
+
+func TestMarkdownOfARun(t *testing.T) {
+	t.Parallel()
+	got := markdown(t, &report.Report{
+		Run: "r1", Goal: "Move", State: run.Parked, Reason: "1 landed, 1 parked", Ref: "refs/heads/divisi/r1", Head: "0123456789abcdef",
+		Files: 1, Added: 2, Deleted: 1, Gates: []report.Gate{{Gate: "test", Verdict: "pass"}},
+		Tasks: []report.Task{
+			{ID: "a", State: run.TaskLanded, Commit: "fedcba9876543210", Added: 2, Deleted: 1, Title: "Use os"},
+			{ID: "b", State: run.TaskParked, Reason: "build: undefined: x"}, {ID: "c", State: run.TaskDone},
+		},
+		Next: []report.Way{{Command: "divisi log r1/b", Why: "why it failed"}},
+	})
+	golden(t, "testdata/report.md", []byte(got))
+}
+
+func TestMarkdownKeepsForeignTextInItsCell(t *testing.T) {
+	t.Parallel()
+	evil := "<script>alert(1)</script> | @all `x` ``y`` [a](javascript:x)\n\n# head \x1b[31m"
+	tasks := make([]report.Task, maxMarkdownRows+3)
+	for i := range tasks {
+		tasks[i] = report.Task{ID: evil, State: run.TaskParked, Reason: strings.Repeat(evil, 1000)}
+	}
+	got := markdown(t, &report.Report{Goal: evil, Tasks: tasks})
+	require.Contains(t, got, "| goal | ``` <script>alert(1)</script> \\| @all `x` ``y`` [a](javascript:x) # head ``` |\n")
+	require.Contains(t, got, "\n3 more: ")
+	require.NotContains(t, got, "\x1b")
+	require.NotContains(t, got, "\n# head")
+	require.Less(t, len(got), 1<<18)
+}
