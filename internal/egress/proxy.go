@@ -38,8 +38,8 @@ type Proxy struct {
 	refused []*RefusedError
 }
 
-// New makes a proxy to the hosts that are both in the reach of the machine's owner and among those that a role names. loopback lets
-// commands reach the addresses of this machine. The user's proxies are those of this process's environment.
+// New makes a proxy to the hosts that are both in the reach of the machine's owner and among those that a role names. loopback
+// lets commands reach the addresses of this machine. The user's proxies are those of this process's environment.
 func New(reach, named Reach, loopback bool) *Proxy {
 	c, all := httpproxy.FromEnvironment(), cmp.Or(os.Getenv("ALL_PROXY"), os.Getenv("all_proxy"))
 	c.HTTPProxy, c.HTTPSProxy = cmp.Or(c.HTTPProxy, all), cmp.Or(c.HTTPSProxy, all)
@@ -120,7 +120,8 @@ func (p *Proxy) leavesOut(host string, addrs []netip.Addr) string {
 // mayForward checks a host that the user's proxy resolves. That proxy may know names that this machine does not.
 func (p *Proxy) mayForward(ctx context.Context, host string) error {
 	_, err := p.check(ctx, host)
-	if _, unknown := errors.AsType[*net.DNSError](err); unknown && !leadsBack(host) && p.hosts.mayKnow(host) && p.named.mayKnow(host) {
+	may := !leadsBack(host) && p.hosts.mayKnow(host) && p.named.mayKnow(host)
+	if _, unknown := errors.AsType[*net.DNSError](err); unknown && may {
 		return nil
 	}
 	return err

@@ -26,8 +26,8 @@ type absent struct {
 	program string
 }
 
-// absentPrograms lists the programs of the plan's commands that are not there. One in the repository is another matter, and setup may
-// bring any.
+// absentPrograms lists the programs of the plan's commands that are not there. One in the repository is another matter, and setup
+// may bring any.
 func absentPrograms(s *run.Spec) (list []absent) {
 	if s.Plan == nil || len(s.Project.Setup.Command) > 0 {
 		return nil

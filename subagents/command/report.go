@@ -30,8 +30,8 @@ func (c *Executor) pay(ctx context.Context, used []bill.Line) error {
 	return nil
 }
 
-// howEnded is how a command failed, with the fault that a coding agent has printed; empty where it did not. An agent can print one
-// and exit with 0.
+// howEnded is how a command failed, with the fault that a coding agent has printed; empty where it did not. An agent can
+// print one and exit with 0.
 func howEnded(args []string, out *sandbox.Output, fault string) string {
 	fault = text.Clip(strings.Join(strings.Fields(fault), " "), maxFault)
 	switch {

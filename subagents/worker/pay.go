@@ -10,8 +10,8 @@ import (
 	"divisi/subagents/wire"
 )
 
-// pay appends what a coding agent has printed that it used, a usage event for each model: with the cost that it states, else with the
-// price of the model.
+// pay appends what a coding agent has printed that it used, a usage event for each model: with the cost that it states, else
+// with the price of the model.
 func (at *attempt) pay(ctx context.Context, used []bill.Line) error {
 	var events []contextscope.Event
 	for _, line := range used {

@@ -1,5 +1,5 @@
-// Package bill reads what a coding agent prints as JSON when it works without a terminal: what it used of which model, its last
-// words, and why it failed. Its input is the output of one process, its output a Bill. It believes what it reads, and runs nothing.
+// Package bill reads what a coding agent prints as JSON when it works without a terminal: what it used of each model, its last
+// words, and why it failed. Its input is the output of one process, its output a Bill. It believes what it reads.
 package bill
 
 import (
@@ -32,8 +32,8 @@ var folds = map[string]func(*Bill, []byte){
 	spec.AgentClaude: claude, spec.AgentCodex: codex, spec.AgentGemini: gemini, spec.AgentOpencode: opencode,
 }
 
-// claude reads the object of type result, which claude -p prints last with --output-format json or stream-json. Its sums are of the
-// whole session, so that a later one replaces it.
+// claude reads the object of type result, which claude -p prints last with --output-format json or stream-json. Its sums are of
+// the whole session, so that a later one replaces it.
 func claude(b *Bill, object []byte) {
 	var e struct {
 		Type, Subtype, Result string

@@ -8,8 +8,8 @@ import (
 // maxObject bounds, in bytes, a line, and an object of many lines: a longer one is passed over.
 const maxObject = 4 << 20
 
-// Reader reads the output of one process as it comes, in bounded memory. An object is a line, or, as programs print it for people,
-// the lines from "{" to "}". Everything else is passed over.
+// Reader reads the output of one process as it comes, in bounded memory. An object is a line, or, as programs print it for
+// people, the lines from "{" to "}". Everything else is passed over.
 type Reader struct {
 	fold func(*Bill, []byte)
 	bill Bill
