@@ -21,7 +21,7 @@ const BuiltIn = "built-in"
 // RolesDir is where a repository keeps its own roles.
 const RolesDir = ".divisi/roles"
 
-//go:embed roles/*.md starter.md divisi.yaml
+//go:embed roles/*.md agents/*.md starter.md divisi.yaml
 var embedded embed.FS
 
 // roleFile is the front matter of a role file, whose executor is one name or a chain.
@@ -159,6 +159,14 @@ func Starter(name string) (string, error) {
 	if spec.BuiltInRole(name) {
 		file = "roles/" + name + ".md"
 	}
+	return starter(file, name)
+}
+
+// AgentStarter returns the text of a role file with which a coding agent, one of spec.CodingAgents, does tasks. The error is a
+// *FileError for a name that no role can have.
+func AgentStarter(agent, name string) (string, error) { return starter("agents/"+agent+".md", name) }
+
+func starter(file, name string) (string, error) {
 	text, err := embedded.ReadFile(file)
 	if err != nil {
 		return "", fmt.Errorf("read the built-in %s: %w", file, err)

@@ -1,6 +1,9 @@
 package configs
 
 import (
+	"io/fs"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -41,3 +44,35 @@ func TestStarter(t *testing.T) {
 	_, err = Starter("x\ny: z")
 	require.Error(t, err)
 }
+
+func TestAgentStarter(t *testing.T) {
+	t.Parallel()
+	for _, agent := range spec.CodingAgents() {
+		text, err := AgentStarter(agent, "mine")
+		require.NoError(t, err)
+		role, err := ParseRole("x.md", text)
+		require.NoError(t, err)
+		require.Equal(t, []string{"mine", agent, agent}, []string{role.Name, role.Usage, role.Command[0]})
+		require.True(t, role.Network && role.Writes)
+		require.NotEmpty(t, role.Hosts)
+		require.Len(t, role.Secrets, 1)
+		_, err = AgentStarter(agent, spec.RoleReader)
+		require.ErrorContains(t, err, "built-in roles see no secrets")
+	}
+	_, err := AgentStarter("other", "mine")
+	require.ErrorIs(t, err, fs.ErrNotExist)
+}
+
+// The role files of the page are those that a person is given, without their comments.
+func TestThePageOfCodingAgentsHasTheirRoleFiles(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../docs/coding-agents.md")
+	require.NoError(t, err)
+	for _, agent := range spec.CodingAgents() {
+		text, err := AgentStarter(agent, agent)
+		require.NoError(t, err)
+		require.Contains(t, string(page), comment.ReplaceAllString(text, ""))
+	}
+}
+
+var comment = regexp.MustCompile(`(?m)^# .*\n|  +# .*$`)

@@ -1,35 +1,58 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"divisi/configs"
+	"divisi/internal/spec"
 )
 
 func newRolesNew(r *rolesCommand) *cobra.Command {
 	var write bool
+	var from string
 	c := &cobra.Command{
 		Use:   "new NAME",
 		Short: "Create a role file from a template",
 		Long: `Print a role file: a commented template, or for the name of a built-in role that role's own text. With
---write it is written to .divisi/roles/NAME.md in the repository; an existing file is never overwritten.` +
+--write it is written to .divisi/roles/NAME.md in the repository; an existing file is never overwritten.
+With --from the role runs a coding agent, and NAME can be left out: keep the file outside the repository, and
+name it with --role, because a role of a repository sees no key.` +
 			codes(codeOK, codeUsage, codeMachine),
-		Example: "  divisi roles new docwriter\n  divisi roles new tester --write",
-		Args:    cobra.ExactArgs(1),
-		RunE:    func(_ *cobra.Command, args []string) error { return r.begin(args[0], write) },
+		Example: "  divisi roles new docwriter\n  divisi roles new tester --write\n  divisi roles new --from claude > ../claude.md",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			name := cmp.Or(strings.Join(args, ""), from)
+			switch {
+			case name == "":
+				return usagef("name the role: divisi roles new NAME")
+			case from != "" && !slices.Contains(spec.CodingAgents(), from):
+				return usagef("--from %q: must be %s", from, strings.Join(spec.CodingAgents(), ", "))
+			case from != "" && write:
+				return usagef("--from makes a role with a key, and a role of the repository sees none: "+
+					"divisi roles new %s --from %s > ../%[1]s.md", name, from)
+			}
+			return r.begin(name, from, write)
+		},
 	}
 	c.Flags().BoolVar(&write, "write", false, "write .divisi/roles/NAME.md instead of printing it")
+	c.Flags().StringVar(&from, "from", "", "coding agent that the role runs: "+strings.Join(spec.CodingAgents(), ", "))
 	return c
 }
 
-func (r *rolesCommand) begin(name string, write bool) error {
+func (r *rolesCommand) begin(name, from string, write bool) error {
 	text, err := configs.Starter(name)
+	if from != "" {
+		text, err = configs.AgentStarter(from, name)
+	}
 	if err != nil {
 		return err
 	}

@@ -77,6 +77,9 @@ func (r *shownRole) lines() [][2]string {
 	if r.Network {
 		network = "open to its commands"
 	}
+	if len(r.Hosts) > 0 {
+		network = "open to its command, to " + strings.Join(r.Hosts, ", ") + " alone"
+	}
 	if r.Loopback {
 		network += ", this machine's own addresses too"
 	}
@@ -99,6 +102,7 @@ func (r *shownRole) lines() [][2]string {
 		{"proves", r.Proves},
 		{"network", network},
 		{"secrets", strings.Join(r.Secrets, ", ")},
+		{"usage", r.Usage},
 		{"inputs", strings.Join(r.Inputs, ", ")},
 		{"limits", limitsText(r.Effective)},
 		{"context", shownUnlessZero(r.Context)},

@@ -26,6 +26,8 @@ const dialTime = 15 * time.Second
 type Proxy struct {
 	loopback bool
 	hosts    Reach
+	// named are the hosts that the role of the command names; nil for all.
+	named Reach
 	// users returns the user's proxy for an address, nil for none.
 	users   func(*url.URL) (*url.URL, error)
 	resolve func(ctx context.Context, network, host string) ([]netip.Addr, error)
@@ -36,13 +38,13 @@ type Proxy struct {
 	refused []*RefusedError
 }
 
-// New makes a proxy to the hosts of reach. loopback lets commands reach the addresses of this machine. The user's proxies are
-// those of this process's environment.
-func New(reach Reach, loopback bool) *Proxy {
+// New makes a proxy to the hosts that are both in the reach of the machine's owner and among those that a role names. loopback
+// lets commands reach the addresses of this machine. The user's proxies are those of this process's environment.
+func New(reach, named Reach, loopback bool) *Proxy {
 	c, all := httpproxy.FromEnvironment(), cmp.Or(os.Getenv("ALL_PROXY"), os.Getenv("all_proxy"))
 	c.HTTPProxy, c.HTTPSProxy = cmp.Or(c.HTTPProxy, all), cmp.Or(c.HTTPSProxy, all)
 	return &Proxy{
-		loopback: loopback && (reach == nil || slices.Contains(reach, Localhost)), hosts: reach,
+		loopback: loopback && (reach == nil || slices.Contains(reach, Localhost)), hosts: reach, named: named,
 		users: c.ProxyFunc(), own: ownAddresses, resolve: net.DefaultResolver.LookupNetIP,
 		dial: (&net.Dialer{Timeout: dialTime}).DialContext,
 	}
@@ -80,7 +82,7 @@ func (p *Proxy) check(ctx context.Context, host string) ([]netip.Addr, error) {
 		return nil, p.refuse(host, "neither an address nor a name of ASCII letters, digits, -, _ and .")
 	}
 	if err != nil {
-		if why := p.hosts.refuses(host, nil); why != "" && !p.hosts.ranges() {
+		if why := p.leavesOut(host, nil); why != "" && !p.hosts.ranges() && !p.named.ranges() {
 			return nil, p.refuse(host, why) // no name is looked up that tells something to who serves it
 		}
 		if addrs, err = p.resolve(ctx, "ip", host); err != nil {
@@ -91,7 +93,7 @@ func (p *Proxy) check(ctx context.Context, host string) ([]netip.Addr, error) {
 	if err != nil {
 		return nil, err
 	}
-	if why := p.hosts.refuses(host, addrs); why != "" {
+	if why := p.leavesOut(host, addrs); why != "" {
 		return nil, p.refuse(host, why)
 	}
 	for _, a := range addrs {
@@ -102,10 +104,24 @@ func (p *Proxy) check(ctx context.Context, host string) ([]netip.Addr, error) {
 	return addrs, nil
 }
 
+// leavesOut returns why a host is not in the reach of the owner, or not among those that the role names, or "".
+func (p *Proxy) leavesOut(host string, addrs []netip.Addr) string {
+	if why := p.hosts.refuses(host, addrs); why != "" {
+		return why
+	}
+	if p.named == nil || p.named.names(host) || len(addrs) > 0 && !slices.ContainsFunc(addrs, func(a netip.Addr) bool {
+		return !p.named.leadsTo(unmapped(a))
+	}) {
+		return ""
+	}
+	return notOfRole
+}
+
 // mayForward checks a host that the user's proxy resolves. That proxy may know names that this machine does not.
 func (p *Proxy) mayForward(ctx context.Context, host string) error {
 	_, err := p.check(ctx, host)
-	if _, unknown := errors.AsType[*net.DNSError](err); unknown && !leadsBack(host) && (p.hosts == nil || p.hosts.knows(host)) {
+	may := !leadsBack(host) && p.hosts.mayKnow(host) && p.named.mayKnow(host)
+	if _, unknown := errors.AsType[*net.DNSError](err); unknown && may {
 		return nil
 	}
 	return err

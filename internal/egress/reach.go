@@ -10,6 +10,7 @@ const (
 	// notNamed and isPrivate are why hosts are refused that a Reach leaves out.
 	notNamed  = "not among the hosts that the owner of this machine lets commands reach"
 	isPrivate = "a private address, in no range that the owner of this machine lets commands reach"
+	notOfRole = "not among the hosts that the role of this command names"
 )
 
 // AnyHost stands for all hosts with public addresses, Localhost for the addresses of this machine.
@@ -36,7 +37,7 @@ func (r Reach) refuses(host string, addrs []netip.Addr) string {
 		a = unmapped(a)
 		inPrivate := slices.ContainsFunc(privateNetworks, func(p netip.Prefix) bool { return p.Contains(a) })
 		switch {
-		case r.holds(a), slices.Contains(r, Localhost) && a.IsLoopback():
+		case r.leadsTo(a):
 		case !named:
 			return notNamed
 		case inPrivate:
@@ -64,9 +65,17 @@ func (r Reach) knows(host string) bool {
 	})
 }
 
+// mayKnow reports whether a name that does not resolve here can be meant.
+func (r Reach) mayKnow(host string) bool { return r == nil || r.knows(host) }
+
 // ranges reports whether there is a range: then the addresses of any name can be in it.
 func (r Reach) ranges() bool {
 	return slices.ContainsFunc(r, func(entry string) bool { return strings.Contains(entry, "/") })
+}
+
+// leadsTo reports whether an address is named, by itself, by a range, or as one of this machine.
+func (r Reach) leadsTo(a netip.Addr) bool {
+	return r.holds(a) || slices.Contains(r, Localhost) && a.IsLoopback()
 }
 
 // holds reports whether an address is named, by itself or by a range.
@@ -88,5 +97,5 @@ func (r Reach) Names(host string) bool {
 		return r.knows(host) && (!ownNames.MatchString(host) || host == Localhost)
 	}
 	a = unmapped(a)
-	return refusal(a, nil, true) == "" && (r.holds(a) || slices.Contains(r, Localhost) && a.IsLoopback())
+	return refusal(a, nil, true) == "" && r.leadsTo(a)
 }

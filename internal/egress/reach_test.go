@@ -47,6 +47,44 @@ func TestReach(t *testing.T) {
 	}
 }
 
+// A role names some of the hosts that the owner grants; it never adds one.
+func TestHostsOfARole(t *testing.T) {
+	t.Parallel()
+	names := map[string][]string{"a.example": {site}, "b.example": {site}, "inside.example": {"10.2.3.4"}, "localhost": {"127.0.0.1"}}
+	for _, c := range []struct{ owner, role, want string }{
+		{"any", "", "a.example b.example inside.example localhost 127.0.0.1 "},
+		{"any", "a.example", "a.example "},
+		{"any", "*.example", "a.example b.example inside.example "},
+		{"any", "127.0.0.1", "127.0.0.1 "}, // a name that is not there is not looked up
+		{"any", "10.0.0.0/8 localhost", "inside.example localhost 127.0.0.1 "},
+		{"b.example", "a.example b.example", "b.example "},
+		{"b.example", "a.example", ""},
+	} {
+		for _, way := range ways {
+			w := start(t, true, hello(t), names)
+			if c.owner != "any" {
+				w.hosts = Reach{c.owner}
+			}
+			if c.role != "" {
+				w.named = strings.Fields(c.role)
+			}
+			got := ""
+			for _, host := range []string{"a.example", "b.example", "inside.example", "localhost", "127.0.0.1"} {
+				if status, _, err := w.get(t, way, host); err == nil && status == http.StatusOK {
+					got += host + " "
+				}
+			}
+			require.Equal(t, c.want, got, "%+v %s", c, way)
+		}
+	}
+	w := start(t, false, "", nil)
+	w.named = Reach{"a.example"}
+	_, err := w.check(t.Context(), "b.example")
+	require.EqualError(t, err, "Divisi refuses b.example: it is not among the hosts that the role of this command names")
+	require.NoError(t, w.mayForward(t.Context(), "a.example"), "your proxy may know it")
+	require.Error(t, w.mayForward(t.Context(), "c.example"))
+}
+
 // names has a host of another spelling resolve as the resolver of a machine does.
 func (w *world) names(host string, names map[string][]string) {
 	plain := strings.ToLower(strings.TrimSuffix(host, "."))

@@ -43,6 +43,9 @@ type Command struct {
 	Network bool
 	// Loopback lets that proxy connect to addresses of this machine too.
 	Loopback bool
+	// Hosts, where there are any, are the only ones that the proxy connects to. A machine without namespaces, which has no proxy,
+	// refuses such a command.
+	Hosts []string
 	// MaxMemory bounds, in bytes, what all processes of the command use together; see Output.OutOfMemory. Zero means half of the
 	// machine's memory, a negative number no bound.
 	MaxMemory int64

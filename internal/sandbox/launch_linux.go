@@ -111,7 +111,7 @@ func launch(l Level, c Command, trial *stage.Trial, std streams) (_ *process, er
 	defer text.Close() // the stage has its own copy
 	var out *way
 	if c.Network && l.have(Namespaces) {
-		if out, err = newWay(c.Place.Owner.Reach, c.Loopback); err != nil {
+		if out, err = newWay(&c); err != nil {
 			return nil, err
 		}
 		defer out.theirs.Close() // the stage has its own copy

@@ -24,12 +24,12 @@ type way struct {
 	over chan error
 }
 
-func newWay(reach egress.Reach, loopback bool) (*way, error) {
+func newWay(c *Command) (*way, error) {
 	ours, theirs, err := socketPair()
 	if err != nil {
 		return nil, err
 	}
-	w := &way{proxy: egress.New(reach, loopback), ours: ours, theirs: theirs, over: make(chan error, 1)}
+	w := &way{proxy: egress.New(c.Place.Owner.Reach, c.Hosts, c.Loopback), ours: ours, theirs: theirs, over: make(chan error, 1)}
 	w.life, w.end = context.WithCancel(context.Background())
 	return w, nil
 }

@@ -60,7 +60,11 @@ type Role struct {
 	Network   bool     `json:"network,omitempty" jsonschema:"Opens the network to the role's commands."`
 	Loopback  bool     `json:"loopback,omitempty" jsonschema:"Lets commands with the network reach this machine's own addresses through the proxy too."`
 	// Secrets name variables that no gate and no tool of a model sees.
-	Secrets []string     `json:"secrets,omitempty" jsonschema:"Variables that only the role's command sees; only in a role file that you name yourself."`
+	Secrets []string `json:"secrets,omitempty" jsonschema:"Variables that only the role's command sees; only in a role file that you name yourself."`
+	// Hosts bound what the proxy lets the command reach, beside what the owner of the machine grants.
+	Hosts []string `json:"hosts,omitempty" jsonschema:"The only hosts that the role's command reaches with network: true: names, *.example.com, addresses, ranges, localhost; default all."`
+	// Usage is the coding agent whose output is read: what it used, what it said at last, why it failed.
+	Usage   string       `json:"usage,omitempty" enum:"claude,codex,gemini,opencode" jsonschema:"The coding agent that the command is: what it used is read from the JSON that it prints."`
 	Context ContextRules `json:"context,omitzero" jsonschema:"What of its history the model is shown."`
 
 	ToolOutput map[string]ToolOutput `json:"tool_output,omitempty" jsonschema:"What becomes of large output, by tool; * for all others."`
@@ -80,6 +84,17 @@ type Role struct {
 func (r *Role) ChangesFiles() bool {
 	return r.Writes || r.Runs(ExecutorCommand) || slices.ContainsFunc(r.Tools, WritingTool)
 }
+
+// The coding agents whose output is read; see Role.Usage.
+const (
+	AgentClaude   = "claude"
+	AgentCodex    = "codex"
+	AgentGemini   = "gemini"
+	AgentOpencode = "opencode"
+)
+
+// CodingAgents are these, sorted.
+func CodingAgents() []string { return []string{AgentClaude, AgentCodex, AgentGemini, AgentOpencode} }
 
 // UseModel gives the role another model. How it thinks, its tier and its fallbacks are then those of its alias.
 func (r *Role) UseModel(alias string) { r.Model, r.Thinking, r.Tier, r.Fallback = alias, "", "", nil }

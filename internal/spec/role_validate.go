@@ -22,6 +22,7 @@ func (r *Role) Validate(env Env) []Problem {
 	r.executorProblems(v)
 	r.modelProblems(v)
 	r.secretProblems(v)
+	r.hostProblems(v)
 	r.delegateProblems(v, env.Roles)
 	r.toolProblems(v)
 	v.values("", reflect.ValueOf(*r))
@@ -92,6 +93,8 @@ func (r *Role) joinProblems(v *problems) {
 		v.addf("join", "", own+"has secrets", r.Name)
 	case len(r.Inputs) > 0:
 		v.addf("join", "", own+"has inputs", r.Name)
+	case r.Usage != "":
+		v.addf("join", "", own+"has a usage, which is of one task", r.Name)
 	}
 }
 
@@ -135,6 +138,7 @@ func (r *Role) modelProblems(v *problems) {
 	}{
 		{"command", ExecutorCommand, len(r.Command) > 0},
 		{"secrets", ExecutorCommand, len(r.Secrets) > 0},
+		{"usage", ExecutorCommand, r.Usage != ""},
 		{"tools", ExecutorModel, len(r.Tools) > 0},
 		{"model", ExecutorModel, r.Model != ""},
 		{"fallback", ExecutorModel, len(r.Fallback) > 0},
@@ -162,6 +166,26 @@ func (r *Role) secretProblems(v *problems) {
 	}
 	if len(r.Secrets) > 0 && BuiltInRole(r.Name) {
 		v.addf("secrets", "", "role %s is built in, and built-in roles see no secrets: give your role a name of its own", r.Name)
+	}
+}
+
+// hostProblems faults hosts that bound nothing: only a command of its own is held to them.
+func (r *Role) hostProblems(v *problems) {
+	switch {
+	case len(r.Hosts) == 0:
+		return
+	case !r.Network:
+		v.addf("hosts", "", "hosts needs network: true: without it the role's command reaches no host")
+	case r.Name == RoleTester:
+		v.addf("hosts", "", "hosts is for a command of a role, and the network of %s is that of its gates", r.Name)
+	case r.Executor != ExecutorCommand || len(r.Chain) > 0:
+		v.addf("hosts", "", "hosts is for a role whose only executor is %s, and role %q has %s",
+			ExecutorCommand, r.Name, strings.Join(r.Executors(), ", "))
+	}
+	for i, host := range r.Hosts {
+		if problem := hostProblem(host); problem != "" {
+			v.addf(fmt.Sprintf("hosts[%d]", i), "", "%q: %s", host, problem)
+		}
 	}
 }
 

@@ -113,7 +113,11 @@ func (l *list) role(name string, r *spec.Role, gates []spec.Gate) {
 	if !r.Network {
 		return
 	}
-	l.addf("role %s: its commands, tool servers and gates have the network", name)
+	if len(r.Hosts) > 0 {
+		l.addf("role %s: its command has the network to %s alone", name, r.Hosts)
+	} else {
+		l.addf("role %s: its commands, tool servers and gates have the network", name)
+	}
 	if len(r.Command) > 0 {
 		l.addf("role %s, with the network: %s", name, r.Command)
 	}

@@ -84,6 +84,10 @@ func TestRequests(t *testing.T) {
 				"role tester replaces the built-in one",
 			},
 		},
+		"hosts": {
+			roles: map[string]spec.Role{"r": {Network: true, Hosts: []string{"a.example", "*.b.example"}, Command: []string{"x"}}},
+			want:  []string{"role r, with the network: x", `role r: its command has the network to a.example "*.b.example" alone`},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -21,7 +21,9 @@ func MarkdownReport(b *strings.Builder, data json.RawMessage) error {
 
 func writeMarkdown(w *strings.Builder, r *report.Report) {
 	fmt.Fprintf(w, "## Divisi: %s\n\n", r.State)
-	row := func(word, format string, args ...any) { fmt.Fprintf(w, "| %s | %s |\n", word, fmt.Sprintf(format, args...)) }
+	row := func(word, format string, args ...any) {
+		fmt.Fprintf(w, "| %s | %s |\n", word, fmt.Sprintf(format, args...))
+	}
 	w.WriteString("| | |\n|---|---|\n")
 	row("goal", "%s", span(r.Goal))
 	row("run", "%s", span(r.Run))
@@ -54,7 +56,9 @@ func writeMarkdown(w *strings.Builder, r *report.Report) {
 			return []string{span(t.ID), span(short(t.Commit)), fmt.Sprintf("+%d -%d", t.Added, t.Deleted), span(t.Title)}
 		})
 	markdownTable(w, text.Count(len(r.Gates), "gate"), []string{"gate", "verdict", "newly failing"}, r.Gates,
-		func(g *report.Gate) []string { return []string{span(g.Gate), span(g.Verdict), span(strings.Join(g.New, ", "))} })
+		func(g *report.Gate) []string {
+			return []string{span(g.Gate), span(g.Verdict), span(strings.Join(g.New, ", "))}
+		})
 	if len(r.Next) > 0 {
 		w.WriteString("\n### Next\n\n```sh\n")
 		Next(w, r.Next)

@@ -4,19 +4,34 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 
 	"divisi/internal/spec"
+	"divisi/internal/usage"
 	"divisi/orchestrator/run"
 )
 
-// programNotices say of the plan's commands which programs are not there. One in the repository is another matter, and setup may
-// bring any.
-func programNotices(s *run.Spec) []string {
+// agentPackages are where coding agents come from.
+var agentPackages = map[string]string{
+	spec.AgentClaude: "npm install -g @anthropic-ai/claude-code", spec.AgentCodex: "npm install -g @openai/codex",
+	spec.AgentGemini: "npm install -g @google/gemini-cli", spec.AgentOpencode: "npm install -g opencode-ai",
+}
+
+// absent is a program that a role of the plan runs, and that is not there.
+type absent struct {
+	role    *spec.Role
+	program string
+}
+
+// absentPrograms lists the programs of the plan's commands that are not there. One in the repository is another matter, and setup
+// may bring any.
+func absentPrograms(s *run.Spec) (list []absent) {
 	if s.Plan == nil || len(s.Project.Setup.Command) > 0 {
 		return nil
 	}
-	var notices []string
 	seen := map[string]bool{}
 	for _, t := range s.Plan.Tasks {
 		role := s.Roles[t.Role]
@@ -24,19 +39,61 @@ func programNotices(s *run.Spec) []string {
 		if len(t.Command) > 0 {
 			command = t.Command
 		}
-		if len(command) == 0 || !role.Runs(spec.ExecutorCommand) || seen[role.Name+" "+command[0]] {
+		program := programOf(command)
+		if program == "" || !role.Runs(spec.ExecutorCommand) || seen[role.Name+" "+program] {
 			continue
 		}
-		seen[role.Name+" "+command[0]] = true
-		if _, err := exec.LookPath(command[0]); strings.Contains(command[0], "/") || !errors.Is(err, exec.ErrNotFound) {
+		seen[role.Name+" "+program] = true
+		if strings.Contains(program, "/") && !filepath.IsAbs(program) {
 			continue
 		}
+		if _, err := exec.LookPath(program); err != nil && !errors.Is(err, exec.ErrDot) {
+			list = append(list, absent{&role, program})
+		}
+	}
+	return list
+}
+
+var assigns = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
+
+// programOf is the program of a command: behind env and its variables, where it begins so.
+func programOf(command []string) string {
+	if len(command) == 0 {
+		return ""
+	}
+	after := slices.IndexFunc(command[1:], func(arg string) bool { return !assigns.MatchString(arg) })
+	if command[0] == "env" && after >= 0 && !strings.HasPrefix(command[1+after], "-") {
+		return command[1+after]
+	}
+	return command[0]
+}
+
+// programsThere fails before anything is written when no task of a role of the plan could be done without a program.
+func programsThere(s *run.Spec) error {
+	for _, a := range absentPrograms(s) {
+		if a.role.Runs(spec.ExecutorModel) {
+			continue
+		}
+		how := "install it"
+		if from := agentPackages[a.role.Usage]; from != "" && filepath.Base(a.program) == a.role.Usage {
+			how = fmt.Sprintf("install it, for example with %s", from)
+		}
+		return usage.Errorf("the program %s of role %s is not in PATH, and no setup installs it: %s, and start again",
+			a.program, a.role.Name, how)
+	}
+	return nil
+}
+
+// programNotices say of the plan's commands which programs are not there, where a model goes on without them, and of a dry run.
+func programNotices(s *run.Spec) []string {
+	var notices []string
+	for _, a := range absentPrograms(s) {
 		what := "its tasks will fail"
-		if role.Runs(spec.ExecutorModel) {
+		if a.role.Runs(spec.ExecutorModel) {
 			what = "its tasks all go to the model"
 		}
 		notices = append(notices, fmt.Sprintf("the program %s of role %s is not in PATH, and no setup installs it: %s",
-			command[0], role.Name, what))
+			a.program, a.role.Name, what))
 	}
 	return notices
 }

@@ -111,6 +111,22 @@ func TestTheProjectsPriceWins(t *testing.T) {
 	require.Equal(t, spec.Dollar, roles[1].Cost, "without a discount that is known, cached input costs the same")
 }
 
+func TestACostThatAProgramStatesWins(t *testing.T) {
+	t.Parallel()
+	s := newTold(t, spec.Project{})
+	row := model.RowOf(&s.Spec.Project, time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC), "gemini-3.8-flash")
+	s.worked("a", "generator", 1, "", spec.Usage{})
+	for _, spent := range []wire.Spent{
+		{Usage: spec.Usage{Calls: 1, Prompt: 100}, Cost: spec.Dollar}, {Usage: spec.Usage{Calls: 1, Prompt: 100}, Cost: spec.Dollar, Price: row},
+		{Usage: spec.Usage{Calls: 1, Prompt: 7}},
+	} {
+		s.apply(contextscope.Event{Kind: contextscope.KindUsage, Task: "a", Attempt: 1, Role: "generator", Agent: "a"}, spent)
+	}
+	got := Of(s.State).Roles[0]
+	require.Equal(t, []int{207, 7}, []int{got.Usage.Prompt, got.Unpriced})
+	require.Equal(t, 2*spec.Dollar, got.Cost)
+}
+
 func TestNoTaskOfAStoppedRunIsRunning(t *testing.T) {
 	t.Parallel()
 	s := newTold(t, spec.Project{})

@@ -64,7 +64,7 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 			a.Usage, s.Usage = a.Usage.Add(d.Usage), s.Usage.Add(d.Usage)
 			s.Spent[e.Worker] += d.Total()
 			s.Times.spend(a, Models, now-d.Took, now)
-			a.Calls = append(a.Calls, Call{d.Price, d.Tier, d.Usage})
+			a.Calls = append(a.Calls, Call{d.Price, d.Tier, d.Usage, d.Cost})
 		})
 	case contextscope.KindProgress:
 		return decode(e, func(_ *contextscope.Event, p wire.Progress) {

@@ -7,10 +7,10 @@ import (
 	"divisi/internal/spec"
 )
 
-// Spends reports whether a role uses a model, and with it tokens.
+// Spends reports whether a role uses a model, its own or that of a coding agent which prints its usage, and with it tokens.
 func (s *Spec) Spends(role string) bool {
 	r := s.Roles[role]
-	return r.Runs(spec.ExecutorModel)
+	return r.Runs(spec.ExecutorModel) || r.Usage != ""
 }
 
 // Constraints are all that hold for a task: the run's, those of the tasks whose agents had it dispatched, the widest first, and

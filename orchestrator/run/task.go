@@ -192,10 +192,11 @@ type Attempt struct {
 	Spans []Span
 }
 
-// Call is what one usage event of an attempt reported, with the id of its price row.
+// Call is what one usage event of an attempt reported, with the id of its price row, or with the cost that a program stated.
 type Call struct {
 	Price, Tier string
 	Usage       spec.Usage
+	Cost        spec.Money
 }
 
 // At is an attempt of the work; nil for none, and for no work.

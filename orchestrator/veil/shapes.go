@@ -24,7 +24,7 @@ var shapes = map[contextscope.Kind]shape{
 		"question options task text accept constraints", nil),
 	contextscope.KindControl: object("reason class strike confidence second", fields{"detail": hidden}),
 	contextscope.KindError:   fault,
-	contextscope.KindUsage: object("calls prompt cached output thoughts tool_use model price tier took_ns bytes",
+	contextscope.KindUsage: object("calls prompt cached output thoughts tool_use model price pico_usd tier took_ns bytes",
 		nil),
 	contextscope.KindProgress: with(object("wait", fields{"doing": hidden}), func(_ *Veil, had, out map[string]any) {
 		if had["wait"] != nil { // then Divisi words it

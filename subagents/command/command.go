@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +18,7 @@ import (
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/internal/text"
+	"divisi/subagents/command/bill"
 	"divisi/subagents/gate"
 	"divisi/subagents/limit"
 	"divisi/subagents/wire"
@@ -92,12 +95,24 @@ type Executor struct {
 	Remaining func(context.Context) ([]string, error)
 	// Doing is told the command, and then the last line of its output, often. It may be nil.
 	Doing func(string)
+	// Pay is told what a coding agent has used, however it ended, and when its work is saved: what it has used may stop the run. It
+	// may be nil.
+	Pay func(context.Context, []bill.Line) error
 }
 
 // Run carries the attempt out; the errors are those of Agent.Run. A delivery after the first starts anew on a clean tree.
 func (c *Executor) Run(ctx context.Context) (spec.Result, error) {
 	ctx, cancel := c.Bounds.Deadline(ctx)
 	defer cancel()
+	var rep report
+	r, err := c.carryOut(ctx, &rep)
+	if unpaid := c.pay(ctx, rep.used); unpaid != nil {
+		return spec.Result{}, errors.Join(err, unpaid)
+	}
+	return r, err
+}
+
+func (c *Executor) carryOut(ctx context.Context, rep *report) (spec.Result, error) {
 	runs, why, err := c.runs()
 	if err != nil {
 		return spec.Result{}, fmt.Errorf("list the files of %s: %w", c.Assignment.Agent(), err)
@@ -108,23 +123,26 @@ func (c *Executor) Run(ctx context.Context) (spec.Result, error) {
 	if why != "" {
 		return wire.Failed(wire.FaultCommand, why, ""), nil
 	}
-	var said strings.Builder
 	for _, run := range runs {
-		r, err := c.once(ctx, run, &said)
+		r, err := c.once(ctx, run, rep)
 		if r != nil || err != nil {
 			return *cmp.Or(r, &spec.Result{}), err
 		}
 	}
-	r, err := c.ended(ctx, said.String())
+	r, err := c.ended(ctx, rep.said.String())
+	r.Handoff.Deviations = append(r.Handoff.Deviations, rep.deviations...)
 	c.Secrets.hideIn(&r)
 	return r, err
 }
 
 // once runs the command and notes what it said. The result is that of the attempt where the run ends it, else nil.
-func (c *Executor) once(ctx context.Context, run commandRun, said *strings.Builder) (*spec.Result, error) {
+func (c *Executor) once(ctx context.Context, run commandRun, rep *report) (*spec.Result, error) {
 	given := inputOf(c.Assignment)
 	given.Files = list(run.files)
-	out, err := c.start(ctx, run, given)
+	reader := bill.NewReader(c.Assignment.Role.Usage)
+	out, err := c.start(ctx, run, given, reader)
+	printed := c.Secrets.hideInBill(reader.Bill())
+	rep.used = append(rep.used, printed.Lines...)
 	var r spec.Result
 	switch cause := context.Cause(ctx); {
 	case cause != nil:
@@ -140,21 +158,24 @@ func (c *Executor) once(ctx context.Context, run commandRun, said *strings.Build
 		return &r, nil
 	}
 	out.Head, out.Tail = c.Secrets.hideBytes(out.Head), c.Secrets.hideBytes(out.Tail) // before anything of it is cut off
-	if !out.Success() {
+	if how := howEnded(run.args, out, printed.Fault); how != "" {
 		detail := text.Tail(out.Text(), gate.MaxTail) + c.partial(ctx)
-		r = wire.Failed(wire.FaultCommand, run.on(gate.HowEnded(run.args, out)), detail)
+		r = wire.Failed(wire.FaultCommand, run.on(how), detail)
 		r.Patch = c.left(ctx)
 		c.Secrets.hideIn(&r)
 		return &r, nil
 	}
-	if said.Len() < gate.MaxTail {
-		said.WriteString(out.Text())
+	if rep.said.Len() < gate.MaxTail {
+		rep.said.WriteString(cmp.Or(printed.Answer, out.Text()))
+	}
+	if agent := c.Assignment.Role.Usage; agent != "" && len(printed.Lines) == 0 {
+		rep.deviations = append(rep.deviations, run.on("what it used is not known: its output has no figures of "+agent))
 	}
 	return nil, nil
 }
 
-// start runs the program once, with its input as JSON.
-func (c *Executor) start(ctx context.Context, run commandRun, given any) (*sandbox.Output, error) {
+// start runs the program once, with its input as JSON. heard is given its output.
+func (c *Executor) start(ctx context.Context, run commandRun, given any, heard io.Writer) (*sandbox.Output, error) {
 	input, err := json.Marshal(given)
 	if err != nil {
 		return nil, fmt.Errorf("marshal the input of %s: %w", c.Assignment.Agent(), err)
@@ -163,8 +184,8 @@ func (c *Executor) start(ctx context.Context, run commandRun, given any) (*sandb
 	out, err := sandbox.Run(ctx, sandbox.Command{
 		Args: run.args, Dir: c.Dir, Env: slices.Concat(c.Env, c.Secrets, TaskEnv(c.Assignment, run.files)),
 		Place: c.Place, Writable: c.Writable, Readable: c.Readable, Network: c.Assignment.Role.Network,
-		Loopback: c.Assignment.Role.Loopback,
-		Stdin:    input, Timeout: c.Bounds.Left() + sandbox.DefaultGrace, OnOutput: c.said,
+		Loopback: c.Assignment.Role.Loopback, Hosts: c.Assignment.Role.Hosts,
+		Stdin: input, Timeout: c.Bounds.Left() + sandbox.DefaultGrace, OnOutput: c.said, Sink: heard, MaxSink: math.MaxInt64,
 	})
 	if err == nil && !out.Success() {
 		err = machine.Room(append([]string{c.Place.Temp, c.Dir}, c.Writable...)...)

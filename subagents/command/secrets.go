@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"divisi/internal/spec"
+	"divisi/internal/text"
+	"divisi/subagents/command/bill"
 )
 
 // Secrets are variables with their values, NAME=value. They are given to a role's command, and kept out of what it reports.
@@ -44,7 +46,7 @@ func (s Secrets) missing(role *spec.Role) string {
 const minHidden = 6
 
 // hide puts the name of a secret in the place of its value, the longest first: one value may be part of another.
-func (s Secrets) hide(text string) string {
+func (s Secrets) hide(words string) string {
 	var pairs [][2]string
 	for _, v := range s {
 		if name, value, _ := strings.Cut(v, "="); len(value) >= minHidden {
@@ -53,17 +55,29 @@ func (s Secrets) hide(text string) string {
 	}
 	slices.SortStableFunc(pairs, func(a, b [2]string) int { return len(b[0]) - len(a[0]) })
 	for _, p := range pairs {
-		text = strings.ReplaceAll(text, p[0], p[1])
+		words = strings.ReplaceAll(words, p[0], p[1])
 	}
-	return text
+	return words
 }
 
-func (s Secrets) hideBytes(text []byte) []byte {
+func (s Secrets) hideBytes(words []byte) []byte {
 	if len(s) == 0 {
-		return text
+		return words
 	}
-	return []byte(s.hide(string(text)))
+	return []byte(s.hide(string(words)))
 }
+
+// hideInBill hides the values in the texts of a bill, before anything is cut off.
+func (s Secrets) hideInBill(b bill.Bill) bill.Bill {
+	b.Answer, b.Fault = s.hide(b.Answer), s.hide(b.Fault)
+	for i := range b.Lines {
+		b.Lines[i].Model = text.Clip(s.hide(b.Lines[i].Model), maxModel)
+	}
+	return b
+}
+
+// maxModel bounds, in bytes, the name of a model that a coding agent has printed.
+const maxModel = 80
 
 // hideIn hides the values in everything that a result says.
 func (s Secrets) hideIn(r *spec.Result) {

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"errors"
+	"io"
 	"time"
 
 	"divisi/internal/machine"
@@ -33,7 +34,7 @@ func (c *Executor) Together(ctx context.Context, tasks []spec.Task) (took time.D
 	given := together{Tasks: tasks, Input: inputOf(c.Assignment)}
 	given.Files = list(runs[0].files)
 	began := time.Now()
-	out, err := c.start(ctx, runs[0], given)
+	out, err := c.start(ctx, runs[0], given, io.Discard)
 	took = time.Since(began)
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, limit.ErrTime):

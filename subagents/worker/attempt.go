@@ -352,7 +352,7 @@ func (at *attempt) command() *command.Executor {
 		Assignment: at.assignment, Dir: at.slot.Dir(), Env: at.env, Place: at.ground(), Writable: at.cache.Writable,
 		Readable: at.readable, Tree: at.tree(),
 		Secrets: command.SecretsOf(&at.assignment.Role, at.worker.cfg.Environ), WriteSet: at.writeSet(), Bounds: at.bounds(),
-		Remaining: at.remaining(), Doing: at.progress.doing,
+		Remaining: at.remaining(), Doing: at.progress.doing, Pay: at.pay,
 	}
 }
 

@@ -21,6 +21,7 @@
 //
 // The first rule that matches and has a step for the turn answers. Task, attempt, turn and purpose come from the
 // X-Divisi headers; without them the task is read from a line "Task: ID" of the first user content (the attempt from
-// "Attempt: N"), the turn is the number of model contents plus one. Text and arguments are Go templates with task,
-// attempt, turn, model, item, capture, captureAll, captureLast, result, replace, lower, upper.
+// "Attempt: N"), or from the JSON that a role's command reads, which a coding agent passes on. The turn is then the number of
+// model contents plus one. Text and arguments are Go templates with task, attempt, turn, model, item,
+// capture, captureAll, captureLast, result, replace, lower, upper.
 package geminitest

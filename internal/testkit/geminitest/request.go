@@ -2,6 +2,7 @@ package geminitest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -50,6 +51,9 @@ var (
 	taskLine    = regexp.MustCompile(`(?m)^Task: (\S+)`)
 	roleLine    = regexp.MustCompile(`(?m)^Role: (\S+)`)
 	attemptLine = regexp.MustCompile(`(?m)^Attempt: (\d+)`)
+	// taskJSON and attemptJSON are of the input of a role's command, which a coding agent passes on as it got it.
+	taskJSON    = regexp.MustCompile(`(?m)^\{"task":\{"id":"([^"]+)"`)
+	attemptJSON = regexp.MustCompile(`\},"attempt":(\d+),"files":\[`)
 )
 
 // parseBody reads a request's body. Unknown fields are refused.
@@ -85,13 +89,13 @@ func (r *Request) Fill() {
 		first = contentText(r.Contents[0])
 	}
 	if r.Task == "" {
-		r.Task = firstGroup(taskLine, first)
+		r.Task = cmp.Or(firstGroup(taskLine, first), firstGroup(taskJSON, first))
 	}
 	if r.Role == "" {
 		r.Role = firstGroup(roleLine, r.System+"\n"+first)
 	}
 	if r.Attempt == 0 {
-		r.Attempt = max(1, number(firstGroup(attemptLine, first)))
+		r.Attempt = max(1, number(cmp.Or(firstGroup(attemptLine, first), firstGroup(attemptJSON, first))))
 	}
 	if r.Turn == 0 {
 		r.Turn = 1

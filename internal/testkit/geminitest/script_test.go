@@ -104,6 +104,12 @@ func TestRequestFillsInWhatHeadersWouldSay(t *testing.T) {
 	}}
 	r.Fill()
 	require.Equal(t, []any{"s/1", "reader", 2, 2, "turn"}, []any{r.Task, r.Role, r.Attempt, r.Turn, r.Purpose})
+
+	r = &Request{Contents: []*genai.Content{{Role: "user", Parts: []*genai.Part{
+		{Text: "The agent's own words."}, {Text: `{"task":{"id":"s-2","role":"gemini","files":["a"]},"attempt":3,"files":["a"],"goal":""}` + "\n\nDo it."},
+	}}}}
+	r.Fill()
+	require.Equal(t, []any{"s-2", 3, 1}, []any{r.Task, r.Attempt, r.Turn}, "a coding agent passes on what it reads")
 }
 
 func TestTriesAreCountedPerTurnNotByArrival(t *testing.T) {

@@ -1,0 +1,137 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/internal/sandbox"
+	"divisi/internal/spec"
+	"divisi/subagents/command/bill"
+	"divisi/subagents/limit"
+)
+
+// agentRun runs a shell line as a coding agent that has the secret secret-value, and returns what it was billed.
+func agentRun(t *testing.T, usage, line string, bounds limit.Bounds, pay error) (spec.Result, []bill.Line, error) {
+	t.Helper()
+	a := testAssignment()
+	a.Role = spec.Role{
+		Name: "mod", Executor: spec.ExecutorCommand, Command: []string{"sh", "-c", line}, Usage: usage, Secrets: []string{"A_KEY"},
+	}
+	dir := t.TempDir()
+	var paid []bill.Line
+	c := &Executor{
+		Assignment: a, Dir: dir, Env: []string{"PATH=/usr/bin:/bin"}, Secrets: Secrets{"A_KEY=secret-value"}, Bounds: bounds,
+		Place: sandbox.Place{Tree: dir, Home: t.TempDir(), Temp: t.TempDir()},
+		Pay: func(_ context.Context, lines []bill.Line) error {
+			paid = append(paid, lines...)
+			return pay
+		},
+	}
+	r, err := c.Run(t.Context())
+	return r, paid, err
+}
+
+func TestACodingAgentIsBilledHoweverItEnds(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		usage, line, message, summary string
+		status                        spec.Status
+		prompt                        int
+		deviations                    []string
+	}{
+		"done": {
+			usage: spec.AgentOpencode, status: spec.StatusDone, prompt: 5, summary: "It is [A_KEY].",
+			line: `echo '{"type":"text","part":{"text":"It is '$A_KEY'."}}'; echo '{"type":"step_finish","part":{"tokens":{"input":5}}}'`,
+		},
+		"failed, with its reason": {
+			usage: spec.AgentCodex, status: spec.StatusFailed, message: "sh exited with 1, and reports: no [A_KEY]", prompt: 5,
+			line: `echo '{"type":"turn.completed","usage":{"input_tokens":5}}'; echo '{"type":"turn.failed","error":{"message":"no '$A_KEY'"}}'; exit 1`,
+		},
+		"failed with exit code 0": {
+			usage: spec.AgentCodex, status: spec.StatusFailed, message: "sh exited with 0, and reports: no",
+			line: `echo '{"type":"turn.failed","error":{"message":"no"}}'`,
+		},
+		"killed": {
+			usage: spec.AgentCodex, status: spec.StatusFailed, message: "sh was ended by signal killed, and reports: no",
+			line: `echo '{"type":"turn.failed","error":{"message":"no"}}'; kill -9 $$`,
+		},
+		"failed without words": {usage: spec.AgentCodex, status: spec.StatusFailed, message: "sh exited with 3", line: `exit 3`},
+		"out of time": {
+			usage: spec.AgentOpencode, status: spec.StatusTimedOut, prompt: 5, message: "",
+			line: `trap '' TERM; echo '{"type":"step_finish","part":{"tokens":{"input":5}}}'; while :; do sleep 1; done`,
+		},
+		"megabytes before the figures": {
+			usage: spec.AgentCodex, status: spec.StatusDone, prompt: 5,
+			line: `head -c 9000000 /dev/zero | tr '\0' x; echo; echo '{"type":"turn.completed","usage":{"input_tokens":5}}'; head -c 100000 /dev/zero`,
+		},
+		"no figures": {
+			usage: spec.AgentClaude, status: spec.StatusDone, line: `echo Done.`, summary: "Done.",
+			deviations: []string{"what it used is not known: its output has no figures of claude"},
+		},
+		"another program": {status: spec.StatusDone, line: `echo '{"type":"turn.completed","usage":{"input_tokens":5}}'`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bounds := limit.Bounds{Time: time.Minute}
+			if c.status == spec.StatusTimedOut {
+				bounds.Time = 2 * time.Second
+			}
+			r, paid, err := agentRun(t, c.usage, c.line, bounds, nil)
+			require.NoError(t, err)
+			require.Equal(t, c.status, r.Status, "%+v", r.Error)
+			if c.message != "" {
+				require.Equal(t, c.message, r.Error.Message)
+			}
+			require.Contains(t, r.Handoff.Summary, c.summary)
+			require.Equal(t, c.deviations, r.Handoff.Deviations)
+			prompt := 0
+			for _, line := range paid {
+				prompt += line.Usage.Prompt
+			}
+			require.Equal(t, c.prompt, prompt)
+		})
+	}
+}
+
+func TestTheNameOfAModelHoldsNoSecret(t *testing.T) {
+	t.Parallel()
+	_, paid, err := agentRun(t, spec.AgentGemini,
+		`echo '{"session_id":"x","stats":{"models":{"'$A_KEY$A_KEY$A_KEY$A_KEY$A_KEY$A_KEY$A_KEY$A_KEY$A_KEY$A_KEY$A_KEY$A_KEY$A_KEY$A_KEY'":{}}}}'`,
+		limit.Bounds{Time: time.Minute}, nil)
+	require.NoError(t, err)
+	require.Len(t, paid, 1)
+	require.NotContains(t, paid[0].Model, "secret")
+	require.LessOrEqual(t, len(paid[0].Model), maxModel+3)
+}
+
+func TestAnAttemptWhoseUsageIsNotNotedIsDeliveredAgain(t *testing.T) {
+	t.Parallel()
+	gone := errors.New("fenced")
+	_, _, err := agentRun(t, spec.AgentCodex, `echo '{"type":"turn.completed","usage":{"input_tokens":5}}'`,
+		limit.Bounds{Time: time.Minute}, gone)
+	require.ErrorIs(t, err, gone)
+}
+
+// The home of a coding agent is the attempt's own, where it leaves its sessions.
+func TestACodingAgentHasAHomeOfItsOwn(t *testing.T) {
+	t.Parallel()
+	a := testAssignment()
+	a.Role = spec.Role{Name: "mod", Executor: spec.ExecutorCommand, Command: []string{"sh", "-c", `echo session > "$HOME/.agent"`}}
+	dir, home := t.TempDir(), t.TempDir()
+	place := sandbox.Place{Tree: dir, Home: home, Temp: t.TempDir()}
+	c := &Executor{
+		Assignment: a, Dir: dir, Env: []string{"PATH=/usr/bin:/bin", "HOME=" + home}, Bounds: limit.Bounds{Time: time.Minute}, Place: place,
+		Writable: []string{home},
+	}
+	r, err := c.Run(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, spec.StatusDone, r.Status, "%+v", r.Error)
+	_, err = os.Stat(filepath.Join(home, ".agent"))
+	require.NoError(t, err)
+}

@@ -1,0 +1,49 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"divisi/internal/sandbox"
+	"divisi/internal/text"
+	"divisi/subagents/command/bill"
+	"divisi/subagents/gate"
+)
+
+// report is what the runs of an attempt have said.
+type report struct {
+	said       strings.Builder
+	deviations []string
+	// used is what coding agents have printed of their use.
+	used []bill.Line
+}
+
+// pay tells what was used.
+func (c *Executor) pay(ctx context.Context, used []bill.Line) error {
+	if c.Pay == nil || len(used) == 0 {
+		return nil
+	}
+	if err := c.Pay(ctx, used); err != nil {
+		return fmt.Errorf("note what %s has used: %w", c.Assignment.Agent(), err)
+	}
+	return nil
+}
+
+// howEnded is how a command failed, with the fault that a coding agent has printed; empty where it did not. An agent can
+// print one and exit with 0.
+func howEnded(args []string, out *sandbox.Output, fault string) string {
+	fault = text.Clip(strings.Join(strings.Fields(fault), " "), maxFault)
+	switch {
+	case fault == "" && out.Success():
+		return ""
+	case fault == "":
+		return gate.HowEnded(args, out)
+	case out.Exceeded() != "" || out.Signal != "":
+		return gate.HowEnded(args, out) + ", and reports: " + fault
+	}
+	return fmt.Sprintf("%s exited with %d, and reports: %s", args[0], out.ExitCode, fault)
+}
+
+// maxFault bounds, in bytes, what the message of a failed attempt has of the fault that a coding agent printed.
+const maxFault = 500

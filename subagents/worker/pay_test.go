@@ -1,0 +1,92 @@
+package worker
+
+import (
+	"encoding/json"
+	"testing"
+
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/subagents/wire"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What a coding agent prints of its use is in the log, with the cost that it states or the price of its model, and in the result.
+func TestACodingAgentsUsageIsInTheLog(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.work(nil, "mod")
+	for usage, c := range map[string]struct {
+		line string
+		want wire.Spent
+	}{
+		spec.AgentGemini: {
+			`{"session_id":"x","stats":{"models":{"gemini-3.8-flash":{"api":{"totalRequests":2},"tokens":{"prompt":9,"candidates":3}}}}}`,
+			wire.Spent{Usage: spec.Usage{Calls: 2, Prompt: 9, Output: 3}, Model: "gemini-3.8-flash", Price: "gemini-3.8-flash@"},
+		},
+		spec.AgentClaude: {
+			`{"type":"result","subtype":"success","modelUsage":{"gemini-3.8-flash":{"inputTokens":9,"costUSD":0.5}}}`,
+			wire.Spent{Usage: spec.Usage{Calls: 1, Prompt: 9}, Model: "gemini-3.8-flash", Cost: spec.Dollar / 2},
+		},
+		spec.AgentCodex: {
+			`{"type":"turn.completed","usage":{"input_tokens":9}}`, wire.Spent{Usage: spec.Usage{Calls: 1, Prompt: 9}},
+		},
+	} {
+		t.Run(usage, func(t *testing.T) {
+			t.Parallel()
+			a := s.assignment(spec.Role{
+				Name: "mod", Executor: spec.ExecutorCommand, Command: []string{"echo", c.line}, Writes: true, Usage: usage,
+			}, usage)
+			s.enqueue(a)
+			r := s.result(a)
+			require.Equal(t, spec.StatusDone, r.Status, "%+v", r.Error)
+			require.Equal(t, c.want.Usage, r.Usage)
+			var got []wire.Spent
+			for e := range s.tail(t.Context(), a) {
+				if e.Kind == contextscope.KindUsage {
+					var spent wire.Spent
+					require.NoError(t, json.Unmarshal(e.Data, &spent))
+					got = append(got, spent)
+				}
+				if e.Kind == contextscope.KindResult {
+					break
+				}
+			}
+			require.Len(t, got, 1)
+			require.Contains(t, got[0].Price, c.want.Price)
+			if c.want.Price == "" {
+				require.Empty(t, got[0].Price)
+			}
+			got[0].Price = c.want.Price
+			require.Equal(t, c.want, got[0])
+		})
+	}
+}
+
+// The patch of a program that wants to commit is what differs in its files, whatever it tried.
+func TestACommandThatCommitsByItself(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.work(nil, "mod")
+	const commit = "git -c user.name=a -c user.email=a@localhost commit -qm own"
+	for name, line := range map[string]string{
+		"commits":     "echo mine > a.txt; git add -A; " + commit + " -a; git branch mine; git tag mine; true",
+		"stashes":     "echo mine > a.txt; git stash; git checkout -q -b mine; git reset -q --hard HEAD~1; true",
+		"without-dir": "echo mine > a.txt; unset GIT_DIR GIT_WORK_TREE; git add -A; " + commit + " -a; git update-ref HEAD 0; true",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := s.assignment(spec.Role{
+				Name: "mod", Executor: spec.ExecutorCommand, Command: []string{"sh", "-c", line}, Writes: true,
+			}, name)
+			a.Task.Files = []string{"a.txt"}
+			s.enqueue(a)
+			r := s.result(a)
+			require.Equal(t, spec.StatusDone, r.Status, "%+v", r.Error)
+			require.NotNil(t, r.Patch)
+			require.Equal(t, []string{"a.txt"}, r.Patch.Files)
+			require.Equal(t, s.head, r.Patch.Base)
+			require.Equal(t, "mine\n", s.content(r.Patch, "a.txt"))
+		})
+	}
+}
