@@ -88,7 +88,8 @@ func shown(ctx context.Context, dir store.Dir, b *bus.Bus, st *run.State, d *run
 			return out, fmt.Errorf("read the patch of %s: %w", task, ctx.Err())
 		}
 	}
-	if t := st.Tasks.ByID[d.About]; t != nil && len(out.Patches) == 1 && out.Patches[0].Task == d.About && out.Patches[0].Fault == "" {
+	t := st.Tasks.ByID[d.About]
+	if t != nil && len(out.Patches) == 1 && out.Patches[0].Task == d.About && out.Patches[0].Fault == "" {
 		out.Alike = decision.Shape(t, d, out.Patches[0].Diff)
 	}
 	return out, nil

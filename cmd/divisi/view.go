@@ -112,7 +112,9 @@ func (g *globals) choose(c *console.Console, d orchestrator.Decision, note strin
 			"see the whole patch with: divisi diff %s/%s", q.Note, d.Run, task), "; ")
 	}
 	if d.Alike != "" {
-		q.Options = append(q.Options, console.Option{Name: always, Does: "accepts it, and each other one that is alike, now or later"})
+		q.Options = append(q.Options, console.Option{
+			Name: always, Does: "accepts it, and each other one that is alike, now or later",
+		})
 	}
 	said, err := c.Decide(g.in, q)
 	choice := orchestrator.Choice{Option: said.Option, Text: said.Text, Task: said.Task, Alike: said.Option == always}

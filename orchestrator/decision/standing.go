@@ -18,10 +18,11 @@ func Stand(s *run.State, a run.Answer, shape string) ([]run.Action, string, erro
 		return nil, "", request.Refusedf("%s is for one decision: only %s can be for every other one that is alike",
 			a.Option, run.Accept)
 	case given.Kind != run.DecidePatch && given.Kind != run.DecideTest:
-		return nil, "", request.Refusedf("%s is about no patch: only the answer to a patch can be for every other one that is alike", a.ID)
+		return nil, "", request.Refusedf("%s is about no patch: only the answer to a patch can be for every "+
+			"other one that is alike", a.ID)
 	case shape == "":
-		return nil, "", request.Refusedf("no other patch is alike to that of %s: it is one of several, cannot be shown, or has a "+
-			"binary file, a rename or a link. Accept it without the others", a.ID)
+		return nil, "", request.Refusedf("no other patch is alike to that of %s: it is one of several, cannot be shown, or has "+
+			"a binary file, a rename or a link. Accept it without the others", a.ID)
 	}
 	stands := run.Standing{ID: a.ID, Shape: shape, By: a.By}
 	return []run.Action{run.SetRun(run.Data{Decision: given, Standing: &stands})},

@@ -24,7 +24,8 @@ type Decision struct {
 func (d Decision) String() string {
 	who := d.Decider + " decides: " + d.Why
 	if d.Answer != nil {
-		who = decision.By("answered by "+d.Answer.By, d.Answer) + ": " + strings.TrimSuffix(d.Answer.Option+": "+text.Line(d.Answer.Text), ": ")
+		who = decision.By("answered by "+d.Answer.By, d.Answer) + ": " +
+			strings.TrimSuffix(d.Answer.Option+": "+text.Line(d.Answer.Text), ": ")
 	}
 	return fmt.Sprintf("%s  %s: %s (%s)", d.ID, d.Kind, d.Text, who)
 }

@@ -150,7 +150,8 @@ func Of(s *run.State) Report {
 		Verdicts: verdicts(s),
 		Batches:  s.Batches.Count, GateRuns: s.Batches.GateRuns, OneByOne: s.Tasks.Queued,
 		Flakes: s.Proofs.Flakes(), Times: TimesOf(s),
-		Notices: s.Notices, Decisions: decisions(s), Standing: standings(s), Doubts: doubts(s), Quotas: s.Quotas.UsedUp(time.Now()),
+		Notices: s.Notices, Decisions: decisions(s), Standing: standings(s), Doubts: doubts(s),
+		Quotas: s.Quotas.UsedUp(time.Now()),
 	}
 	r.Reproof, r.Quarantines, r.Next = reproof(s), quarantines(s), Next(s)
 	landed := 0

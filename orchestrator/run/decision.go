@@ -103,7 +103,8 @@ type Answer struct {
 	Text    string `json:"text,omitempty"`
 	Of      string `json:"of,omitempty"`
 	By      string `json:"by,omitempty"`
-	// Alike has it stand for every other patch that is alike too; Standing is the id of the decision whose answer stood for this one.
+	// Alike has it stand for every other patch that is alike too; Standing is the id of the decision whose answer stood for this
+	// one.
 	Alike    bool   `json:"alike,omitempty"`
 	Standing string `json:"standing,omitempty"`
 	// Back asks to take back the answer that the decision has.

@@ -39,13 +39,16 @@ func (x Standings) For(id, shape string) *Standing {
 	return nil
 }
 
-// apply folds that an answer stands, or stands no more.
-func (x *Standings) apply(a Standing) {
+// apply folds that an answer stands, or stands no more; nil is neither.
+func (x *Standings) apply(a *Standing) {
+	if a == nil {
+		return
+	}
 	had := x.Of(a.ID)
 	switch {
 	case a.Back == "" && had == nil:
 		a.not = map[string]bool{}
-		*x = append(*x, &a)
+		*x = append(*x, a)
 	case a.Back != "" && had != nil:
 		*x = slices.DeleteFunc(*x, func(o *Standing) bool { return o == had })
 	}

@@ -230,9 +230,7 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 	if d.Decision != nil {
 		s.applyDecided(e, d.Decision)
 	}
-	if d.Standing != nil {
-		s.Standing.apply(*d.Standing)
-	}
+	s.Standing.apply(d.Standing)
 	if d.Budget != nil {
 		s.Budget = *d.Budget
 	}
