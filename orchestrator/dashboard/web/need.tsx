@@ -24,8 +24,8 @@ const reasoned = ["skip", "park"];
 interface Props { need: Need; alike: Need[]; answers: Answers; writes: boolean; elsewhere: boolean; goal: string; there: (card: NeedCard) => void }
 
 /** NeedCard is an open decision with its evidence and the answers to it. */
-export class NeedCard extends Component<Props, { all: boolean; hint: string }> {
-  state = { all: false, hint: "" };
+export class NeedCard extends Component<Props, { all: boolean; later: boolean; hint: string }> {
+  state = { all: false, later: false, hint: "" };
   private field: HTMLTextAreaElement | null = null;
 
   componentDidMount(): void {
@@ -58,7 +58,9 @@ export class NeedCard extends Component<Props, { all: boolean; hint: string }> {
     const { task } = answers.draft(need);
     const many = (need.tasks?.length ?? 0) > 1 && option.needs_text && need.kind !== "template";
     if (many && !task) return this.setState({ hint: "Choose the task that the sentence is for." });
-    answers.answer(this.state.all ? [need, ...alike] : [need], { option: option.name, text, task: many ? task : "" });
+    const { all, later } = this.state;
+    if (later && option.name !== "accept") return this.setState({ hint: `Only accept can be for later ones too: ${option.name} is for what is here.` });
+    answers.answer(all || later ? [need, ...alike] : [need], { option: option.name, text, task: many ? task : "", alike: later });
   }
 
   render(): ComponentChild {
@@ -98,7 +100,7 @@ export class NeedCard extends Component<Props, { all: boolean; hint: string }> {
           <textarea rows={2} value={draft.text} ref={(e: HTMLTextAreaElement | null) => void (this.field = e)}
             onInput={(e: Event) => this.edit({ text: value(e) })} onKeyDown={(e: KeyboardEvent) => this.enter(e)} />
         </label>
-        {alike.length > 0 && this.alike()}
+        {need.alike && (alike.length > 0 || stands(need)) && this.alike()}
         <p class="later">
           {draft.armed && <button type="submit" class="act strong">Send “{draft.armed}”</button>}
           <span class="space" />
@@ -121,12 +123,16 @@ export class NeedCard extends Component<Props, { all: boolean; hint: string }> {
 
   private alike(): ComponentChild {
     const { need, alike } = this.props;
+    const { later } = this.state;
+    const all = this.state.all || later;
     return (
       <div class="alike">
-        <label><input type="checkbox" checked={this.state.all} onChange={(e: Event) => this.setState({ all: (e.target as HTMLInputElement).checked })} />
-          {" "}One answer for all {alike.length + 1} that are alike</label>
-        {this.state.all && <ol>{[need, ...alike].map((n) => <li key={keyOf(n)}><b>{visible(n.about || n.run)}</b> {visible(n.text)}</li>)}</ol>}
-        {this.state.all && <p class="note">Sent ten seconds after you answer; until then you can undo it.</p>}
+        {alike.length > 0 && <label><input type="checkbox" checked={all} disabled={later} onChange={(e: Event) => this.setState({ all: (e.target as HTMLInputElement).checked })} />
+          {" "}One answer for all {alike.length + 1} that are alike</label>}
+        {stands(need) && <label><input type="checkbox" checked={later} onChange={(e: Event) => this.setState({ later: (e.target as HTMLInputElement).checked, hint: "" })} />
+          {" "}Accept every later one of this run that is alike too, until it is taken back</label>}
+        {all && alike.length > 0 && <ol>{[need, ...alike].map((n) => <li key={keyOf(n)}><b>{visible(n.about || n.run)}</b> {visible(n.text)}</li>)}</ol>}
+        {all && alike.length > 0 && <p class="note">Sent ten seconds after you answer; until then you can undo it.</p>}
       </div>
     );
   }
@@ -149,6 +155,11 @@ export class NeedCard extends Component<Props, { all: boolean; hint: string }> {
     if (pick) this.choose(pick);
     else this.setState({ hint: "Choose an answer." });
   }
+}
+
+/** stands reports whether an answer can be for later decisions too. */
+function stands(n: Need): boolean {
+  return n.options.some((o) => o.name === "accept");
 }
 
 function value(e: Event): string {
