@@ -126,7 +126,7 @@ func Example() {
 	}
 	// Output:
 	// 0 runs
-	// patch of capitals: each patch is to be seen by a person
+	// patch of capitals: a person sees each patch (--review)
 	// done [{capitals landed}]
 	// true 1 branch stays
 }

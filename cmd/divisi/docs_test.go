@@ -44,14 +44,14 @@ func TestPagesAreTrue(t *testing.T) {
 	}
 }
 
-// markdown is one Markdown file: its blocks, and all other text.
-type markdown struct {
-	blocks []block
+// mdPage is one Markdown file: its blocks, and all other text.
+type mdPage struct {
+	blocks []mdBlock
 	prose  string
 	slugs  []string // of its headings, as GitHub makes them
 }
 
-type block struct{ language, text string }
+type mdBlock struct{ language, text string }
 
 var (
 	fence     = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
@@ -63,7 +63,7 @@ var (
 	noSlug      = regexp.MustCompile(`[^\p{L}\p{N}\- _]`)
 )
 
-func readPages(t *testing.T) map[string]markdown {
+func readPages(t *testing.T) map[string]mdPage {
 	t.Helper()
 	var names []string
 	for _, glob := range []string{"*.md", "docs/*.md", "docs/*/*.md", "examples/*.md", "examples/*/README.md"} {
@@ -71,13 +71,13 @@ func readPages(t *testing.T) map[string]markdown {
 		require.NoError(t, err)
 		names = append(names, found...)
 	}
-	pages := map[string]markdown{}
+	pages := map[string]mdPage{}
 	for _, name := range names {
 		data, err := os.ReadFile(name)
 		require.NoError(t, err)
-		p := markdown{prose: fence.ReplaceAllString(string(data), "")}
+		p := mdPage{prose: fence.ReplaceAllString(string(data), "")}
 		for _, m := range fence.FindAllStringSubmatch(string(data), -1) {
-			p.blocks = append(p.blocks, block{m[1], m[2]})
+			p.blocks = append(p.blocks, mdBlock{m[1], m[2]})
 		}
 		for _, m := range heading.FindAllStringSubmatch(p.prose, -1) {
 			p.slugs = append(p.slugs, strings.ReplaceAll(noSlug.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-"))
@@ -89,7 +89,7 @@ func readPages(t *testing.T) map[string]markdown {
 	return pages
 }
 
-func checkLink(t *testing.T, pages map[string]markdown, from, link string) {
+func checkLink(t *testing.T, pages map[string]mdPage, from, link string) {
 	t.Helper()
 	if strings.Contains(link, "://") {
 		return
@@ -106,7 +106,7 @@ func checkLink(t *testing.T, pages map[string]markdown, from, link string) {
 	}
 }
 
-func checkBlock(t *testing.T, name string, b block) {
+func checkBlock(t *testing.T, name string, b mdBlock) {
 	t.Helper()
 	var err error
 	switch {

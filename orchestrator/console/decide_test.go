@@ -13,7 +13,7 @@ func TestDecide(t *testing.T) {
 	one, two := Patch{Task: "one", Text: "+a\n"}, Patch{Task: "two", Text: strings.Repeat("+b\n", 300)}
 	patch := func(patches ...Patch) Decision {
 		return Decision{Patches: patches, Note: "later: divisi decide", Options: []Option{
-			{"accept", "lets the patch go on", false}, {"reject", "rejects it", true}, {"skip", "gives it up", false},
+			{"accept", "it goes to the landing queue", false}, {"reject", "rejects it", true}, {"skip", "gives it up", false},
 		}}
 	}
 	taken := func(d Decision) Decision {

@@ -43,9 +43,9 @@ func about(s *run.State, t *run.Task, doubt *run.Doubt) run.Decision {
 		Text:     "a decision about the patch of " + t.Task.ID + ": " + text.Line(doubt.Evidence[0]),
 		Evidence: doubt.Evidence, Patches: []string{t.Task.ID}, Decider: decider(s, doubt.Pos, true),
 		Options: []run.Option{
-			{Name: run.Accept, Does: "lets the patch go on"},
-			{Name: run.Reject, Does: "rejects it, and the next attempt gets the sentence", NeedsText: true},
-			{Name: run.Skip, Does: "gives the task up as not needed"},
+			{Name: run.Accept, Does: "it goes to the landing queue"},
+			{Name: run.Reject, Does: "your words go to the next attempt", NeedsText: true},
+			{Name: run.Skip, Does: "do without it; dependent tasks continue"},
 		},
 	}
 	switch {

@@ -61,8 +61,8 @@ func plans(s *run.State) []run.Decision {
 		ID: fmt.Sprintf("plan-%d.%d%s", at+1, changes, edits), Plan: at,
 		Text: "approval of the plan",
 		Options: []run.Option{
-			{Name: run.Yes, Does: "starts the plan"},
-			{Name: run.Change, Does: "sends it back to the master with the sentence", NeedsText: true},
+			{Name: run.Yes, Does: "start the plan"},
+			{Name: run.Change, Does: "your words go to the master", NeedsText: true},
 		},
 		Decider: run.Decider{Who: run.ByPerson, Why: "the plan writes, and nothing approved it"},
 	}

@@ -65,7 +65,7 @@ func asked(s *run.State, is func(*run.Request) bool, as func(*run.State, *run.Re
 func asks(s *run.State, q *run.Request) run.Decision {
 	d := run.Decision{
 		Text: "an answer to " + q.Agent() + ": " + text.Line(q.Question), Choices: q.Options,
-		Options: []run.Option{{Name: run.Reply, Does: "goes to the agent", NeedsText: true}},
+		Options: []run.Option{{Name: run.Reply, Does: "send your words to the agent", NeedsText: true}},
 		Decider: decider(s, q.Pos, false),
 	}
 	if q.Of == run.MasterTask {
@@ -81,8 +81,8 @@ func write(_ *run.State, q *run.Request) run.Decision {
 			q.Agent(), paths, text.Quote(q.Reason)),
 		Evidence: []string{"protected: " + paths},
 		Options: []run.Option{
-			{Name: run.Grant, Does: "lets its task write them"},
-			{Name: run.Refuse, Does: "refuses it, and the agent gets the sentence", NeedsText: true},
+			{Name: run.Grant, Does: "let its task write them"},
+			{Name: run.Refuse, Does: "your words go to the agent", NeedsText: true},
 		},
 		Suggested: run.Refuse, Reserved: true,
 		Decider: run.Decider{Who: run.ByPerson, Why: "only a person or a master unlocks protected files"},

@@ -41,9 +41,9 @@ func alike(s *run.State, h *run.Hold) run.Decision {
 		ID: run.DecisionID(h.Template, h.Pos), About: h.Template, Pos: h.Pos,
 		Text: "a decision about the template " + h.Template + ": " + h.Why(), Evidence: []string{h.Why()},
 		Options: []run.Option{
-			{Name: run.Accept, Does: "lets the tasks go on"},
-			{Name: run.Revise, Does: "is added to their brief, and they begin again", NeedsText: true},
-			{Name: run.Park, Does: "gives up those that wait"},
+			{Name: run.Accept, Does: "they continue as they are"},
+			{Name: run.Revise, Does: "add your words to their brief and start them again", NeedsText: true},
+			{Name: run.Park, Does: "park those that wait"},
 		},
 		Suggested: run.Revise, Decider: decider(s, h.Pos, true),
 	}

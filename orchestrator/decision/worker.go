@@ -48,8 +48,8 @@ func unserved(role string, u run.Unserved) run.Decision {
 		ID: run.DecisionID(role, u.Pos), About: role, Pos: u.Pos,
 		Text: fmt.Sprintf("a worker for the role %s: %s", role, u.Why), Evidence: []string{u.Why},
 		Options: []run.Option{
-			{Name: run.StopRun, Does: "stops the run, which can be resumed"},
-			{Name: run.Skip, Does: "gives up the tasks of the role"},
+			{Name: run.StopRun, Does: "stop the run; it can be resumed"},
+			{Name: run.Skip, Does: "skip the tasks of the role"},
 		},
 		Decider: run.Decider{Who: run.ByPerson, Why: "it takes another worker, or a change to one"},
 	}

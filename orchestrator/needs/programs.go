@@ -78,7 +78,7 @@ func programsThere(s *run.Spec) error {
 		if from := agentPackages[a.role.Usage]; from != "" && filepath.Base(a.program) == a.role.Usage {
 			how = fmt.Sprintf("install it, for example with %s", from)
 		}
-		return usage.Errorf("the program %s of role %s is not in PATH, and no setup installs it: %s, and start again",
+		return usage.Errorf("the program %s of role %s is not on PATH, and no setup installs it: %s, and start again",
 			a.program, a.role.Name, how)
 	}
 	return nil
@@ -92,7 +92,7 @@ func programNotices(s *run.Spec) []string {
 		if a.role.Runs(spec.ExecutorModel) {
 			what = "its tasks all go to the model"
 		}
-		notices = append(notices, fmt.Sprintf("the program %s of role %s is not in PATH, and no setup installs it: %s",
+		notices = append(notices, fmt.Sprintf("the program %s of role %s is not on PATH, and no setup installs it: %s",
 			a.program, a.role.Name, what))
 	}
 	return notices

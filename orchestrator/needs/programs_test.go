@@ -26,7 +26,7 @@ func TestAProgramThatIsMissingIsFoundBeforeTheRun(t *testing.T) {
 		want  string
 	}{
 		"there":                      {role: command("sh", "-c", "true")},
-		"absent":                     {role: command(absent), want: "the program " + absent + " of role mod is not in PATH, and no setup installs it: install it, and start again"},
+		"absent":                     {role: command(absent), want: "the program " + absent + " of role mod is not on PATH, and no setup installs it: install it, and start again"},
 		"the task's":                 {role: command("sh"), task: []string{absent}, want: absent},
 		"behind env":                 {role: command("env", "A=b", "C_D=", absent, "E=f"), want: absent},
 		"env alone":                  {role: command("env", "A=b")},
@@ -48,4 +48,17 @@ func TestAProgramThatIsMissingIsFoundBeforeTheRun(t *testing.T) {
 			require.Len(t, Notices(s), 1, name)
 		}
 	}
+}
+
+func TestAProgramOfAGateThatIsMissingIsFoundBeforeTheRun(t *testing.T) {
+	t.Parallel()
+	of := func(setup []string, command ...string) error {
+		return gatesThere(&run.Spec{Project: spec.Project{
+			Setup: spec.Setup{Command: setup}, Gates: []spec.Gate{{Name: "ok", Command: []string{"true"}}, {Name: "t", Command: command}},
+		}})
+	}
+	require.ErrorContains(t, of(nil, "no-such-gate", "x"), "gate t: no-such-gate is not on PATH")
+	require.NoError(t, of(nil, "tools/no-such-gate"), "it may be in the repository")
+	require.NoError(t, of([]string{"make"}, "no-such-gate"), "setup may bring it")
+	require.NoError(t, of(nil, "sh", "-c", "no-such-gate"))
 }

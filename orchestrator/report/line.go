@@ -249,6 +249,9 @@ func taskLine(e *contextscope.Event, d run.TaskData) Line {
 	}
 	switch d.State {
 	case run.TaskHeld:
+		if d.Doubt != nil && d.Doubt.Review {
+			return sentence(Plain, "%s waits for review", e.Task)
+		}
 		if d.Doubt != nil {
 			why = Because(strings.Join(text.Few(d.Doubt.Evidence, 3), "; "))
 		}

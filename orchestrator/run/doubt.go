@@ -80,7 +80,7 @@ func HoldPatch(t *Task, d Doubt) Action {
 
 // Review holds a patch for a person to see.
 func Review(t *Task) Action {
-	return HoldPatch(t, Doubt{Evidence: []string{"each patch is to be seen by a person"}, Review: true})
+	return HoldPatch(t, Doubt{Evidence: []string{"a person sees each patch (--review)"}, Review: true})
 }
 
 // ToReview reports whether a person has yet to see the newest patch of a task.

@@ -79,7 +79,7 @@ func TestADecisionIsShownWhole(t *testing.T) {
 		for _, want := range []string{
 			"Decision 1 of 2: a@9", "The run waits for a decision about the patch of a", "(3 tasks cannot go on before it)",
 			"- a test does not run any more", "2 are alike, and one answer is for all", "b: y.go", "+new of a",
-			"  1 accept: lets the patch go on", "> 2 (suggested) reject: rejects it", "  4 take: fix it", "1-5 answer",
+			"  1 accept: it goes to the landing queue", "> 2 (suggested) reject: rejects it", "  4 take: fix it", "1-5 answer",
 		} {
 			require.Contains(t, r.screen(), want)
 		}

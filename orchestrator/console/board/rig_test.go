@@ -151,7 +151,7 @@ func patch(id string, tasks ...string) Decision {
 		Decision: console.Decision{
 			Text: "a decision about the patch of " + tasks[0], Note: "3 tasks cannot go on before it",
 			Options: []console.Option{
-				{Name: run.Accept, Does: "lets the patch go on"}, {Name: run.Reject, Does: "rejects it", NeedsText: true},
+				{Name: run.Accept, Does: "it goes to the landing queue"}, {Name: run.Reject, Does: "rejects it", NeedsText: true},
 				{Name: run.Skip, Does: "gives the task up"},
 			},
 			Elsewhere: []console.Elsewhere{{Name: VerbTake, Does: "fix it"}, {Name: VerbCancel, Does: "end the task"}},
@@ -168,7 +168,7 @@ func question() Decision {
 	return Decision{
 		Decision: console.Decision{
 			Text: "an answer to one/1: Which?", Choices: []string{"This", "That"},
-			Options: []console.Option{{Name: run.Reply, Does: "goes to the agent", NeedsText: true}},
+			Options: []console.Option{{Name: run.Reply, Does: "send your words to the agent", NeedsText: true}},
 		},
 		Asked: []Asked{{"one@7", 1}},
 	}
