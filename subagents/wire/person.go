@@ -44,8 +44,9 @@ func Speaker(author string) string {
 // through stands between the name of a person and that of the program that writes for that person.
 const through = "--mcp-"
 
-// Through is the name of a person who acts through a client of the Model Context Protocol: for Person, as every name. Bytes of the
-// client's name that no token may have become hyphens. A long name of the person is cut, so that the program is always told.
+// Through is the name of a person who acts through a client of the Model Context Protocol: for Person, as every name. Bytes
+// of the client's name that no token may have become hyphens. A long name of the person is cut, so that the program is always
+// told.
 func Through(name, client string) string {
 	return name[:min(len(name), maxPerson-len(through)-1)] + through + strings.TrimPrefix(Person(client), anyPerson+":")
 }
@@ -53,8 +54,8 @@ func Through(name, client string) string {
 // ByProgram reports whether an author is a person for whom a program acts.
 func ByProgram(author string) bool { return IsPerson(author) && strings.Contains(author, through) }
 
-// Vouched is the identity of a person whose name a server vouches for, in place of what the author of a request says. Of that only
-// the program that writes for the person stays.
+// Vouched is the identity of a person whose name a server vouches for, in place of what the author of a request says. Of that
+// only the program that writes for the person stays.
 func Vouched(name, author string) string {
 	if _, client, found := strings.Cut(author, through); found {
 		name = Through(name, client)
