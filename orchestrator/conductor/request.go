@@ -280,8 +280,8 @@ func (c *Conductor) decides(q Request) (actions []run.Action, outcome string, er
 // maxNamed bounds the tasks that an answer names.
 const maxNamed = 12
 
-// cancel cancels the run: nothing of it is dispatched again, and its queue is emptied. The log names a program that asked for it in
-// the place of a person.
+// cancel cancels the run: nothing of it is dispatched again, and its queue is emptied. The log names a program that asked for
+// it in the place of a person.
 func (c *Conductor) cancel(ctx context.Context, reason, by string) error {
 	d := run.Data{State: run.Cancelled, Reason: reason}
 	if wire.ByProgram(by) {

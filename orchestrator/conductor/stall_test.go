@@ -361,7 +361,8 @@ func TestTheLogNamesTheProgramThatEndsARun(t *testing.T) {
 			answered := make(chan error, 1)
 			cfg.Approve = func(ctx context.Context, _ conductor.Proposal) (conductor.Answer, error) {
 				go func() {
-					_, err := conductor.Ask(t.Context(), r.bus, "r1", conductor.Request{Verb: verb, By: wire.Person(wire.Through("ada", "vim"))})
+					by := wire.Person(wire.Through("ada", "vim"))
+					_, err := conductor.Ask(t.Context(), r.bus, "r1", conductor.Request{Verb: verb, By: by})
 					answered <- err
 				}()
 				<-ctx.Done()

@@ -16,8 +16,8 @@ import (
 
 // Take puts an answer into the log, and returns what becomes of it when the run acts on it. It is refused with a
 // *request.RefusedError where the decision has an answer or is closed, is about another attempt by now, or has no such option.
-// The number of a proposal stands for it. What is reserved for a person is refused to a program that acts for one, also where it was
-// not open yet when the program's server looked.
+// The number of a proposal stands for it. What is reserved for a person is refused to a program that acts for one, also
+// where it was not open yet when the program's server looked.
 func Take(s *run.State, a run.Answer) ([]run.Action, string, error) {
 	if err := request.Over(s); err != nil {
 		return nil, "", err

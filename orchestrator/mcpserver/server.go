@@ -110,8 +110,8 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// sink is what the client is sent. A client that reads nothing does not keep the server: what is not written when over is closed
-// is lost.
+// sink is what the client is sent. A client that reads nothing does not keep the server: what is not written when over is
+// closed is lost.
 type sink struct {
 	io.WriteCloser
 

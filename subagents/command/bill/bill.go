@@ -168,8 +168,8 @@ func opencode(b *Bill, object []byte) {
 	}
 }
 
-// more are the lines with more tokens, the later ones where they have as many. The sums of a session grow: lesser ones are the words
-// of another program, such as a test of the repository, in the same output.
+// more are the lines with more tokens, the later ones where they have as many. The sums of a session grow: lesser ones are the
+// words of another program, such as a test of the repository, in the same output.
 func more(had, now []Line) []Line {
 	total := func(lines []Line) (sum int) {
 		for i := range lines {
