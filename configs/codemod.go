@@ -49,6 +49,9 @@ func (c *Codemod) Files() ([]StarterFile, error) {
 		return nil, &FileError{File: c.Name + ".md", Faults: []Fault{{Message: fmt.Sprintf(
 			"%q is a built-in role: choose another name", c.Name)}}}
 	}
+	if c.Name == "null" {
+		return nil, &FileError{File: c.Name + ".md", Faults: []Fault{{Message: `"null" is nothing in YAML: choose another name`}}}
+	}
 	files := []StarterFile{
 		{Path: path.Join(c.Dir, c.program()), Text: c.program()},
 		{Path: path.Join(c.Dir, "plan.yaml"), Text: "plan.yaml"},

@@ -32,7 +32,7 @@ func TestCodemod(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "**/*.rs", plan.Tasks[0].Shard.Glob)
 	}
-	for _, name := range []string{"My Codemod", "../x", "x\ny: z", "", spec.RoleReader} {
+	for _, name := range []string{"My Codemod", "../x", "x\ny: z", "", "null", spec.RoleReader} {
 		_, err := (&Codemod{Name: name, Lang: CodemodGo, Dir: "x"}).Files()
 		require.Error(t, err, name)
 	}

@@ -211,12 +211,14 @@ func TestInstallRefuses(t *testing.T) {
 		{"no tar", good, []string{"tar"}, nil, nil, "cannot unpack"},
 		{"no rights", good, nil, nil, []string{"--dir", "/proc/divisi"}, "name a directory that you can write with --dir"},
 		{"directory is a file", good, nil, nil, []string{"--dir", "/etc/passwd"}, "name a directory that you can write with --dir"},
+		{"no address", good, nil, nil, []string{"ftp://files.example.com"}, "ftp://files.example.com is no address"},
 		{"option", good, nil, nil, []string{"--force"}, "unknown option --force"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			home := t.TempDir()
-			out, err := install(t, tools(t, c.without, c.instead), home, nil, append(c.args, c.p.serve(t))...)
+			base := []string{"DIVISI_BASE_URL=" + c.p.serve(t)}
+			out, err := install(t, tools(t, c.without, c.instead), home, base, c.args...)
 			require.Error(t, err, out)
 			require.Contains(t, out, c.want)
 			require.Empty(t, left(t, home))
@@ -239,6 +241,39 @@ func TestInstallKeepsWhatWasThere(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(bin, "divisi"))
 	require.NoError(t, err)
 	require.Equal(t, "old", string(data))
+}
+
+// A directory that has the name of the program is not filled with it.
+func TestInstallRefusesADirectoryOfTheName(t *testing.T) {
+	t.Parallel()
+	needsDownloader(t)
+	home := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(home, "a/divisi"), 0o755))
+	require.NoError(t, os.MkdirAll(filepath.Join(home, "b"), 0o755))
+	require.NoError(t, os.Symlink("../a", filepath.Join(home, "b/divisi")))
+	for _, dir := range []string{"a", "b"} {
+		out, err := install(t, tools(t, nil, nil), home, nil, "--dir", dir, publish(t, standIn).serve(t))
+		require.Error(t, err, out)
+		require.Contains(t, out, dir+"/divisi is a directory")
+	}
+	require.Len(t, left(t, home), 4)
+}
+
+// A script that a shell reads from a download that was cut short does nothing.
+func TestInstallCutShort(t *testing.T) {
+	t.Parallel()
+	needsDownloader(t)
+	script, err := os.ReadFile("../../install.sh")
+	require.NoError(t, err)
+	path, home, base := tools(t, nil, nil), t.TempDir(), publish(t, standIn).serve(t)
+	lines := strings.SplitAfter(string(script), "\n")
+	for n := range len(lines) - 2 { // the last one begins it, and nothing is behind its end
+		c := exec.CommandContext(t.Context(), filepath.Join(path, "sh"), "-s", "--", base)
+		c.Stdin = strings.NewReader(strings.Join(lines[:n], ""))
+		c.Env, c.Dir = []string{"PATH=" + path, "HOME=" + home}, home
+		_ = c.Run() // it can be a syntax error
+		require.Empty(t, left(t, home), "the first %d lines install something", n)
+	}
 }
 
 func TestInstallNeedsAnAddress(t *testing.T) {

@@ -82,7 +82,7 @@ func (o *codemodOptions) codemod(name, repo string) (*configs.Codemod, error) {
 	c := &configs.Codemod{Name: name, Lang: o.lang, Dir: path.Join(codemodsDir, name)}
 	if o.dir != "" {
 		if c.Dir = path.Clean(filepath.ToSlash(o.dir)); !filepath.IsLocal(c.Dir) || !plainPath.MatchString(c.Dir) ||
-			c.Dir == ".git" || strings.HasPrefix(c.Dir, ".git/") {
+			slices.ContainsFunc(strings.Split(c.Dir, "/"), func(part string) bool { return strings.EqualFold(part, ".git") }) {
 			return nil, usagef("--dir %s: a run reads the program from the commit, so name a folder of the repository, "+
 				"from its top, in letters, digits, _, - and dots, such as tools/%s", o.dir, name)
 		}

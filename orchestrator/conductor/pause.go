@@ -6,17 +6,21 @@ import (
 	"slices"
 
 	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
 )
 
 // reasonPaused is why a run that a person paused stops.
 const reasonPaused = "paused by a person"
 
 // pause dispatches nothing more and lets each active attempt reach its next turn; then the run stops. It returns the number of
-// these attempts.
-func (c *Conductor) pause(ctx context.Context) (int, error) {
+// these attempts. The log names a program that asked for it in the place of a person.
+func (c *Conductor) pause(ctx context.Context, by string) (int, error) {
 	if !c.pausing {
 		c.pausing = true
 		notice := fmt.Sprintf("%s; agents that finish their turn: %d", reasonPaused, len(c.busy()))
+		if wire.ByProgram(by) {
+			notice += "; asked by " + by
+		}
 		if err := c.append(ctx, run.Append{Data: run.Data{Notices: []string{notice}}}); err != nil {
 			return 0, err
 		}

@@ -205,7 +205,7 @@ func (c *Conductor) Do(ctx context.Context, q Request) (string, error) {
 			return "", err
 		}
 		if q.Task == "" {
-			return "the run is cancelled", c.cancel(ctx, reason)
+			return "the run is cancelled", c.cancel(ctx, reason, q.By)
 		}
 		actions, err := request.Cancel(c.st, q.Task, reason, q.By)
 		if err != nil {
@@ -230,7 +230,7 @@ func (c *Conductor) Do(ctx context.Context, q Request) (string, error) {
 	case VerbQuarantine:
 		return c.isolate(ctx, run.Quarantine{Worker: q.Worker, Since: q.Since, By: q.By})
 	case VerbPause:
-		n, err := c.pause(ctx)
+		n, err := c.pause(ctx, q.By)
 		return "pausing after the current turn of " + text.Count(n, "active agent"), err
 	case VerbStopLine, VerbStartLine:
 		return c.line(ctx, q)
@@ -283,9 +283,14 @@ func (c *Conductor) decides(ctx context.Context, q Request) (actions []run.Actio
 // maxNamed bounds the tasks that an answer names.
 const maxNamed = 12
 
-// cancel cancels the run: nothing of it is dispatched again, and its queue is emptied.
-func (c *Conductor) cancel(ctx context.Context, reason string) error {
-	if err := c.append(ctx, run.Append{Data: run.Data{State: run.Cancelled, Reason: reason}}); err != nil {
+// cancel cancels the run: nothing of it is dispatched again, and its queue is emptied. The log names a program that asked for
+// it in the place of a person.
+func (c *Conductor) cancel(ctx context.Context, reason, by string) error {
+	d := run.Data{State: run.Cancelled, Reason: reason}
+	if wire.ByProgram(by) {
+		d.Notices = []string{"cancelled by " + by}
+	}
+	if err := c.append(ctx, run.Append{Data: d}); err != nil {
 		return err
 	}
 	return c.cfg.Bus.Purge(ctx, bus.TaskFilter(c.cfg.Run))

@@ -340,6 +340,46 @@ func TestManyTasksThatWantTheSameLineAllLand(t *testing.T) {
 	require.LessOrEqual(t, attempts, 3*n+3)
 }
 
+// What a program asks for in the place of a person is in the log with its name.
+func TestTheLogNamesTheProgramThatEndsARun(t *testing.T) {
+	t.Parallel()
+	for verb, want := range map[string]string{
+		conductor.VerbCancel: "cancelled by user:ada--mcp-vim", conductor.VerbPause: "; asked by user:ada--mcp-vim",
+	} {
+		t.Run(verb, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, files(1), func(s *run.Spec) { s.AutoApprove = false })
+			defer r.hands(t.Context(), func(a *wire.Assignment) spec.Result {
+				if a.Role.Name == spec.RoleTester {
+					return r.passes(a)
+				}
+				result := done()
+				result.Plan = planOf(spec.Task{ID: "one", Role: "generator", Brief: "b"})
+				return result
+			})()
+			cfg := r.config(false)
+			answered := make(chan error, 1)
+			cfg.Approve = func(ctx context.Context, _ conductor.Proposal) (conductor.Answer, error) {
+				go func() {
+					by := wire.Person(wire.Through("ada", "vim"))
+					_, err := conductor.Ask(t.Context(), r.bus, "r1", conductor.Request{Verb: verb, By: by})
+					answered <- err
+				}()
+				<-ctx.Done()
+				return conductor.Answer{}, ctx.Err()
+			}
+			_, err := r.conduct(t.Context(), cfg)
+			require.NoError(t, err)
+			require.NoError(t, <-answered)
+			log := ""
+			for _, m := range r.messages() {
+				log += string(m.Data) + "\n"
+			}
+			require.Contains(t, log, want)
+		})
+	}
+}
+
 // cancelRun asks the conductor as the command line does.
 func cancelRun(ctx context.Context, b *bus.Bus, reason string) error {
 	_, err := conductor.Ask(ctx, b, "r1", conductor.Request{Verb: conductor.VerbCancel, Text: reason})

@@ -84,9 +84,10 @@ func markdownTable[T any](w *strings.Builder, title string, head []string, rows 
 const maxSpan = 400
 
 // span shows foreign text as code, in a cell of a table: its fence is longer than every row of backticks in it (CommonMark
-// 6.1, and the tables of GitHub Flavored Markdown for the bar).
+// 6.1, and the tables of GitHub Flavored Markdown for the bar). Renderers differ about a bar behind a backslash of the text's
+// own: for some it ends the cell, and with it the code. A space keeps them apart.
 func span(s string) string {
-	s = text.Short(Sanitize(s), maxSpan)
+	s = strings.ReplaceAll(text.Short(Sanitize(s), maxSpan), `\|`, `\ |`)
 	if s == "" {
 		return ""
 	}

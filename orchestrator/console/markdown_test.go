@@ -49,3 +49,13 @@ func TestMarkdownKeepsForeignTextInItsCell(t *testing.T) {
 	require.NotContains(t, got, "\n# head")
 	require.Less(t, len(got), 1<<18)
 }
+
+// A bar behind a backslash of the text's own ends no cell, whichever rule a renderer has.
+func TestMarkdownKeepsABarBehindABackslash(t *testing.T) {
+	t.Parallel()
+	got := markdown(t, &report.Report{
+		Goal: `a\|[x](http://e)`, Gates: []report.Gate{{Gate: `g\\|[x](http://e)`, Verdict: "fail", New: []string{`T\`, `|@all`}}},
+	})
+	require.Contains(t, got, "| goal | ` a\\ \\|[x](http://e) ` |\n")
+	require.NotContains(t, got, `\\|`)
+}

@@ -16,7 +16,8 @@ import (
 
 // Take puts an answer into the log, and returns what becomes of it when the run acts on it. It is refused with a
 // *request.RefusedError where the decision has an answer or is closed, is about another attempt by now, or has no such option.
-// The number of a proposal stands for it.
+// The number of a proposal stands for it. What is reserved for a person is refused to a program that acts for one, also
+// where it was not open yet when the program's server looked.
 func Take(s *run.State, a run.Answer) ([]run.Action, string, error) {
 	given, outcome, err := take(s, a)
 	if err != nil {
@@ -35,6 +36,9 @@ func take(s *run.State, a run.Answer) (*run.Decided, string, error) {
 	d, err := find(s, Open(s), a)
 	if err != nil {
 		return nil, "", err
+	}
+	if d.Reserved && wire.ByProgram(a.By) {
+		return nil, "", request.Refusedf("%s is for a person, not for a program: %s", d.ID, d.Decider.Why)
 	}
 	if a.Text, err = proposed(&d, a.Text); err != nil {
 		return nil, "", err

@@ -422,6 +422,23 @@ func TestTheDecisionAboutAChangeSetIsAnotherOneWithEachPatchOfIt(t *testing.T) {
 	require.Error(t, err)
 }
 
+// A program that acts for a person does not answer what is reserved for the person, whatever its server let through.
+func TestAProgramAnswersNothingThatIsReserved(t *testing.T) {
+	t.Parallel()
+	l, program := reviewed(t), wire.Person(wire.Through("ada", "vim"))
+	open := decision.Open(l.State)
+	d := open[slices.IndexFunc(open, func(d run.Decision) bool { return d.About == "one" })]
+	for _, option := range []string{run.Accept, run.Reject} {
+		_, _, err := decision.Take(l.State, run.Answer{ID: d.ID, Option: option, Text: "one: no", By: program})
+		require.ErrorContains(t, err, d.ID+" is for a person, not for a program: a person sees each patch of this run")
+	}
+	_, _, err := decision.TakeAbout(l.State, "one", run.Answer{Text: "no", By: program})
+	require.ErrorContains(t, err, "is for a person, not for a program")
+	question := only(t, l.State, run.DecideQuestion)
+	_, _, err = decision.Take(l.State, run.Answer{ID: question.ID, Option: run.Reply, Text: "left", By: program})
+	require.NoError(t, err, "all else it answers")
+}
+
 // What only a person can unlock is asked, and not refused; the write set has it with the answer, for later attempts too.
 func TestWriteAccessToProtectedFilesIsADecision(t *testing.T) {
 	t.Parallel()

@@ -1,12 +1,14 @@
 package mcpserver
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/rs/zerolog"
@@ -21,6 +23,10 @@ const (
 	maxArguments = 1 << 20
 	// maxAnswer bounds an answer, in bytes: an agent reads it whole.
 	maxAnswer = 256 << 10
+	// maxCalls bounds the calls under way: each may have a process, and holds files and a connection.
+	maxCalls = 32
+	// lastWords is how long an answer may still be written when the connection is over.
+	lastWords = time.Second
 )
 
 // Options are what a server shows and does.
@@ -76,12 +82,13 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 	life, end := context.WithCancel(ctx)
 	defer end()
 	s.mcp.AddReceivingMiddleware(bounded(life))
-	from := &source{ReadCloser: in, gone: end}
-	err := s.mcp.Run(ctx, &sdk.IOTransport{Reader: from, Writer: out, MaxLineLength: maxMessage})
+	from, to := &source{ReadCloser: in, gone: end}, &sink{WriteCloser: out, over: make(chan struct{})}
+	defer context.AfterFunc(life, func() { time.AfterFunc(lastWords, func() { close(to.over) }) })()
+	err := s.mcp.Run(ctx, &sdk.IOTransport{Reader: from, Writer: to, MaxLineLength: maxMessage})
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case err != nil && !errors.Is(err, io.EOF):
+	case err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrClosedPipe):
 		return usage.Errorf("the client broke the protocol, and the server ends: %v", err)
 	}
 	return nil
@@ -103,19 +110,52 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// bounded ends calls with the life of the connection, and refuses those that are too large.
+// sink is what the client is sent. A client that reads nothing does not keep the server: what is not written when over is
+// closed is lost.
+type sink struct {
+	io.WriteCloser
+
+	over chan struct{}
+}
+
+// Write implements io.Writer.
+func (s *sink) Write(p []byte) (int, error) {
+	written := make(chan error, 1)
+	data := bytes.Clone(p)
+	go func() { // it can outlast the server, not the process: nothing ends a write to a full pipe
+		_, err := s.WriteCloser.Write(data)
+		written <- err
+	}()
+	select {
+	case err := <-written:
+		return len(p), err
+	case <-s.over:
+		return 0, io.ErrClosedPipe
+	}
+}
+
+// bounded ends calls with the life of the connection, and refuses those that are too large or too many.
 func bounded(life context.Context) sdk.Middleware {
+	under := make(chan struct{}, maxCalls)
 	return func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 			ctx, cancel := context.WithCancel(ctx)
 			defer cancel()
 			defer context.AfterFunc(life, cancel)()
-			if call, is := req.(*sdk.CallToolRequest); is && len(call.Params.Arguments) > maxArguments {
-				return refused(fmt.Sprintf("the arguments have %d bytes; at most %d are allowed",
-						len(call.Params.Arguments), maxArguments)),
-					nil
+			call, is := req.(*sdk.CallToolRequest)
+			if !is {
+				return next(ctx, method, req)
 			}
-			return next(ctx, method, req)
+			if n := len(call.Params.Arguments); n > maxArguments {
+				return refused(fmt.Sprintf("the arguments have %d bytes; at most %d are allowed", n, maxArguments)), nil
+			}
+			select {
+			case under <- struct{}{}:
+				defer func() { <-under }()
+				return next(ctx, method, req)
+			default:
+				return refused(fmt.Sprintf("%d calls are under way, and no more are begun: wait for an answer", maxCalls)), nil
+			}
 		}
 	}
 }

@@ -1,8 +1,14 @@
 package mcpserver
 
 import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
 	"divisi/orchestrator/run"
@@ -81,4 +87,59 @@ func TestWaitFollowsARunThatGoesOnAgain(t *testing.T) {
 	hold(l, "a")
 	p.add(l)
 	require.Equal(t, whyDecision, (<-ends).Why)
+}
+
+// A client that reads no answer does not keep a server that is told to end, or whose client has said all.
+func TestAServerEndsThoughItsClientReadsNothing(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(cancel func(), theirs pipe){
+		"closed": func(_ func(), theirs pipe) { _ = theirs.out.Close() }, "told": func(cancel func(), _ pipe) { cancel() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			mine, theirs := pipes()
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			over := make(chan error, 1)
+			go func() { over <- newServer(newPlace(), true).Serve(ctx, mine.in, mine.out) }()
+			_, err := theirs.out.Write([]byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",` +
+				`"capabilities":{},"clientInfo":{"name":"deaf","version":"1"}}}` + "\n"))
+			require.NoError(t, err)
+			one := make([]byte, 1)
+			_, err = theirs.in.Read(one) // the answer is being written
+			require.NoError(t, err)
+			end(cancel, theirs)
+			select {
+			case err := <-over:
+				require.Equal(t, name == "told", errors.Is(err, context.Canceled), "%v", err)
+			case <-time.After(30 * time.Second):
+				require.Fail(t, "the server goes on")
+			}
+			require.NoError(t, theirs.in.Close())
+			require.NoError(t, theirs.out.Close())
+		})
+	}
+}
+
+func TestNoMoreCallsAreBegunThanAreAllowed(t *testing.T) {
+	t.Parallel()
+	p := newPlace()
+	s := served(t, p, false)
+	ctx, cancel := context.WithCancel(t.Context())
+	var calls sync.WaitGroup
+	for range maxCalls {
+		calls.Go(func() {
+			_, _ = s.CallTool(ctx, &sdk.CallToolParams{Name: "wait", Arguments: waitFor{ofRun: ofRun{"r1"}, Seconds: 300}}) // it is cut
+		})
+	}
+	require.Eventually(t, func() bool {
+		said, refused := call(t, s, "runs", map[string]any{})
+		return refused && strings.Contains(said, "32 calls are under way, and no more are begun")
+	}, 30*time.Second, 10*time.Millisecond)
+	cancel()
+	calls.Wait()
+	require.Eventually(t, func() bool {
+		_, refused := call(t, s, "runs", map[string]any{})
+		return !refused
+	}, 30*time.Second, 10*time.Millisecond)
 }

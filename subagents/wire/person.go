@@ -48,10 +48,14 @@ func Speaker(author string) string {
 const through = "--mcp-"
 
 // Through is the name of a person who acts through a client of the Model Context Protocol: for Person, as every name. Bytes
-// of the client's name that no token may have become hyphens.
+// of the client's name that no token may have become hyphens. A long name of the person is cut, so that the program is always
+// told.
 func Through(name, client string) string {
-	return name + through + strings.TrimPrefix(Person(client), anyPerson+":")
+	return name[:min(len(name), maxPerson-len(through)-1)] + through + strings.TrimPrefix(Person(client), anyPerson+":")
 }
+
+// ByProgram reports whether an author is a person for whom a program acts.
+func ByProgram(author string) bool { return IsPerson(author) && strings.Contains(author, through) }
 
 // Vouched is the identity of a person whose name a server vouches for, in place of what the author of a request says. Of that
 // only the program that writes for the person stays.

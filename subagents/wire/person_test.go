@@ -48,6 +48,15 @@ func TestAPersonWhoActsThroughAClientIsStillThatPerson(t *testing.T) {
 		author := wire.Person(wire.Through("ada", client))
 		require.Equal(t, want, author)
 		require.True(t, wire.IsPerson(author))
+		require.True(t, wire.ByProgram(author))
+	}
+	long := strings.Repeat("x", 64)
+	for _, author := range []string{wire.Person(wire.Through(long, "vim")), wire.Vouched(long, "user:eve--mcp-vim")} {
+		require.True(t, wire.IsPerson(author))
+		require.True(t, wire.ByProgram(author), "a long name does not hide the program: %s", author)
+	}
+	for _, author := range []string{"user", "user:ada", "policy", "a--mcp-b/1"} {
+		require.False(t, wire.ByProgram(author), author)
 	}
 	require.Equal(t, "user:ada", wire.Vouched("ada", "user:eve"), "an author says who it is, the server knows")
 	require.Equal(t, "user:ada", wire.Vouched("ada", ""))

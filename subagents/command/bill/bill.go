@@ -52,6 +52,7 @@ func claude(b *Bill, object []byte) {
 	if json.Unmarshal(object, &e) != nil || e.Type != "result" {
 		return
 	}
+	had := b.Lines
 	*b = Bill{Answer: e.Result}
 	if e.IsError || e.Subtype != "success" {
 		b.Fault = first(strings.Join(e.Errors, "; "), e.Result, e.Subtype)
@@ -65,6 +66,7 @@ func claude(b *Bill, object []byte) {
 	if len(b.Lines) > 0 { // it counts its turns for all models together
 		b.Lines[0].Usage.Calls = max(1, tokens(e.Turns))
 	}
+	b.Lines = more(had, b.Lines)
 }
 
 // codex reads the events of codex exec --json. It names no model, and its input has the cached tokens in it.
@@ -92,10 +94,10 @@ func codex(b *Bill, object []byte) {
 		b.Fault = first(e.Error.Message, e.Type)
 	case "turn.completed": // the sums are of the whole session
 		u := e.Usage
-		b.Fault, b.Lines = "", []Line{{Usage: spec.Usage{
+		b.Fault, b.Lines = "", more(b.Lines, []Line{{Usage: spec.Usage{
 			Calls: 1, Prompt: tokens(u.Input), Cached: tokens(u.Cached), Output: tokens(u.Output - u.Reasoning),
 			Thoughts: tokens(u.Reasoning),
-		}}}
+		}}})
 	}
 }
 
@@ -164,6 +166,21 @@ func opencode(b *Bill, object []byte) {
 			Thoughts: tokens(t.Reasoning),
 		})
 	}
+}
+
+// more are the lines with more tokens, the later ones where they have as many. The sums of a session grow: lesser ones are the
+// words of another program, such as a test of the repository, in the same output.
+func more(had, now []Line) []Line {
+	total := func(lines []Line) (sum int) {
+		for i := range lines {
+			sum += lines[i].Usage.Total()
+		}
+		return sum
+	}
+	if total(now) < total(had) {
+		return had
+	}
+	return now
 }
 
 // first is the first text that is not blank.

@@ -105,6 +105,27 @@ func TestTheLastWordCounts(t *testing.T) {
 	require.Empty(t, b.Fault, "it went on")
 }
 
+// What a program prints that the agent starts, with less in it, takes nothing off a bill.
+func TestABillDoesNotShrink(t *testing.T) {
+	t.Parallel()
+	for agent, printed := range map[string][2]string{
+		spec.AgentClaude: {
+			`{"type":"result","subtype":"success","modelUsage":{"m":{"inputTokens":500,"costUSD":1}}}`,
+			`{"type":"result","subtype":"success","modelUsage":{"m":{"inputTokens":1}}}`,
+		},
+		spec.AgentCodex: {
+			`{"type":"turn.completed","usage":{"input_tokens":500}}`, `{"type":"turn.completed","usage":{}}`,
+		},
+	} {
+		lines := read(agent, printed[0]).Lines
+		require.Equal(t, 500, lines[0].Usage.Prompt)
+		require.Equal(t, lines, read(agent, printed[0]+"\n"+printed[1]).Lines, agent)
+		require.Equal(t, lines, read(agent, printed[1]+"\n"+printed[0]).Lines, agent)
+	}
+	none := `{"type":"result","subtype":"success"}`
+	require.Len(t, read(spec.AgentClaude, `{"type":"result","modelUsage":{"m":{"inputTokens":5}}}`+"\n"+none).Lines, 1)
+}
+
 func FuzzReader(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.json*")
 	require.NoError(f, err)
