@@ -126,7 +126,7 @@ func Example() {
 	}
 	// Output:
 	// 0 runs
-	// patch of capitals: a person sees each patch (--review)
+	// patch of capitals: each patch waits for review by a person
 	// done [{capitals landed}]
 	// true 1 branch stays
 }

@@ -66,7 +66,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 // misnamed tells a browser that has reached the page under a name that is not its own.
 func (s *Server) misnamed() string {
 	if s.opts.TLS != nil {
-		return "this name is not the page's; its names are those that divisi serve was started with (--host)"
+		return "this name is not the page's; its names are those that the server was started with"
 	}
 	return "this name is not the dashboard's; use the address that Divisi printed"
 }
@@ -77,9 +77,9 @@ func (s *Server) unadmitted(r *http.Request) string {
 	case s.opts.TLS == nil:
 		return "open the address that Divisi printed after \"dashboard:\", with its token"
 	case r.URL.Query().Has("token"):
-		return "this link does not admit any more: it was used, or its ten minutes are over; ask for another (divisi serve link)"
+		return "this link does not admit any more: it was used, or its ten minutes are over; ask the server's operator for another"
 	}
-	return "this browser is not signed in, or not any more: open a link that divisi serve link made for you"
+	return "this browser is not signed in, or not any more: open a link that the server's operator made for you"
 }
 
 // visitorKey is where the context of a request has its visitor.

@@ -65,7 +65,7 @@ func TestAServerTellsHowToSignIn(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, ask(http.MethodGet, link, "", "").Code)
 	s.sessions.clock = func() time.Time { return time.Now().Add(12 * time.Minute) }
 	for path, says := range map[string]string{
-		link: "does not admit any more", late: "does not admit any more", "/?token=x": "divisi serve link", "/runs": "not signed in", "/api/v1/me": "not signed in",
+		link: "does not admit any more", late: "does not admit any more", "/?token=x": "operator", "/runs": "not signed in", "/api/v1/me": "not signed in",
 	} {
 		got := ask(http.MethodGet, path, "", "")
 		require.Equal(t, http.StatusUnauthorized, got.Code, path)

@@ -80,7 +80,7 @@ func HoldPatch(t *Task, d Doubt) Action {
 
 // Review holds a patch for a person to see.
 func Review(t *Task) Action {
-	return HoldPatch(t, Doubt{Evidence: []string{"a person sees each patch (--review)"}, Review: true})
+	return HoldPatch(t, Doubt{Evidence: []string{"each patch waits for review by a person"}, Review: true})
 }
 
 // ToReview reports whether a person has yet to see the newest patch of a task.
