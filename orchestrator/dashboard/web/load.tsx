@@ -1,7 +1,8 @@
 import { Component, h, type ComponentChild } from "preact";
 import { get, Refused, words } from "./api";
 
-interface Props<T> { path: string; again?: unknown; draw: (got: T, reload: () => void) => ComponentChild }
+/** done is called each time that the answer is there, or that there is none. */
+interface Props<T> { path: string; again?: unknown; draw: (got: T, reload: () => void) => ComponentChild; done?: () => void }
 interface State<T> { got?: T; fault: string; final?: boolean }
 
 /** Load asks the server for something and draws the answer; while it asks again, the answer before stays. */
@@ -30,6 +31,7 @@ export class Load<T> extends Component<Props<T>, State<T>> {
     } catch (err) {
       if (mine === this.asked) this.setState({ fault: words(err), final: err instanceof Refused && err.status === 409 });
     }
+    if (mine === this.asked) this.props.done?.();
   }
 
   render(): ComponentChild {

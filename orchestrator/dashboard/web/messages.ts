@@ -50,6 +50,9 @@ export interface Need {
   tasks?: string[];
   files?: string[];
   evidence?: string[];
+  template?: string;
+  added?: number;
+  deleted?: number;
 }
 
 export interface Patch { task: string; files?: string[]; diff?: string; fault?: string }
@@ -77,7 +80,13 @@ export interface Plan {
 }
 
 /** Whole is a decision with what it is about. */
-export interface Whole extends Need { patches?: Patch[]; plan?: Plan }
+export interface Whole extends Need {
+  patches?: Patch[];
+  plan?: Plan;
+  brief?: string;
+  record?: string;
+  before?: { attempt: number; option: string; text?: string; by?: string }[];
+}
 
 export interface Outcome { outcome?: string; started?: boolean; error?: string }
 

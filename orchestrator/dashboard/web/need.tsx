@@ -1,4 +1,5 @@
 import { Component, h, type ComponentChild } from "preact";
+import { AlikeList } from "./alike";
 import { type Answers, keyOf } from "./answers";
 import { at } from "./api";
 import { Evidence } from "./evidence";
@@ -24,8 +25,9 @@ const reasoned = ["skip", "park"];
 interface Props { need: Need; alike: Need[]; answers: Answers; writes: boolean; elsewhere: boolean; goal: string; there: (card: NeedCard) => void }
 
 /** NeedCard is an open decision with its evidence and the answers to it. */
-export class NeedCard extends Component<Props, { all: boolean; hint: string }> {
-  state = { all: false, hint: "" };
+export class NeedCard extends Component<Props, { all: string[] | null; ready: boolean; hint: string }> {
+  /** all are the others that the answer is for, as they were when the box was ticked; ready is set once the evidence is there. */
+  state = { all: null as string[] | null, ready: false, hint: "" };
   private field: HTMLTextAreaElement | null = null;
 
   componentDidMount(): void {
@@ -41,6 +43,7 @@ export class NeedCard extends Component<Props, { all: boolean; hint: string }> {
   private choose(pick: Pick): void {
     const draft = this.props.answers.draft(this.props.need);
     const typed = draft.text.trim();
+    if (!this.state.ready) return this.setState({ hint: "Wait until what it is about is loaded." });
     if (pick.text) return this.send(pick.option, pick.text);
     if (pick.option.needs_text && !typed) {
       draft.armed = pick.option.name;
@@ -54,11 +57,20 @@ export class NeedCard extends Component<Props, { all: boolean; hint: string }> {
   }
 
   private send(option: Option, text: string): void {
-    const { need, alike, answers } = this.props;
+    const { need, answers } = this.props;
     const { task } = answers.draft(need);
     const many = (need.tasks?.length ?? 0) > 1 && option.needs_text && need.kind !== "template";
     if (many && !task) return this.setState({ hint: "Choose the task that the sentence is for." });
-    answers.answer(this.state.all ? [need, ...alike] : [need], { option: option.name, text, task: many ? task : "" });
+    answers.answer([need, ...this.listed()], { option: option.name, text, task: many ? task : "" });
+  }
+
+  /** listed are the others that the answer is for, and that are open still. */
+  private listed(): Need[] {
+    return this.props.alike.filter((n) => this.state.all?.includes(keyOf(n)));
+  }
+
+  private tick(on: boolean): void {
+    this.setState({ all: on ? this.props.alike.map(keyOf) : null });
   }
 
   render(): ComponentChild {
@@ -75,7 +87,7 @@ export class NeedCard extends Component<Props, { all: boolean; hint: string }> {
           {need.why && <span>Why {need.decider === "person" ? "a person" : `the ${need.decider}`}: {visible(need.why)}.</span>}
         </p>
         {fault && <p class="fault" role="alert">{visible(fault)}</p>}
-        <Load<Whole> path={at("runs", need.run, "decisions", need.id)} again={`${need.since} ${need.attempt} ${fault ?? ""}`}
+        <Load<Whole> path={at("runs", need.run, "decisions", need.id)} again={`${need.since} ${need.attempt} ${fault ?? ""}`} done={() => this.state.ready || this.setState({ ready: true, hint: "" })}
           draw={(whole) => <Evidence need={{ ...need, ...whole }} />} />
         {writes && this.form()}
       </div>
@@ -88,6 +100,7 @@ export class NeedCard extends Component<Props, { all: boolean; hint: string }> {
     return (
       <form class="answer" onSubmit={(e: Event) => this.submit(e)}>
         <div class="picks" role="group" aria-label={`Answers about the ${need.kind} ${need.about ?? ""}`}>{picks(need).map((p, i) => this.pick(p, i))}</div>
+        {alike.length > 0 && this.alike()}
         {(need.tasks?.length ?? 0) > 1 && need.kind !== "template" && (
           <label class="for-task">Sentence for <select value={draft.task} onChange={(e: Event) => this.edit({ task: value(e) })}>
             <option value="">– choose a task –</option>{need.tasks!.map((t) => <option value={t}>{t}</option>)}
@@ -98,7 +111,6 @@ export class NeedCard extends Component<Props, { all: boolean; hint: string }> {
           <textarea rows={2} value={draft.text} ref={(e: HTMLTextAreaElement | null) => void (this.field = e)}
             onInput={(e: Event) => this.edit({ text: value(e) })} onKeyDown={(e: KeyboardEvent) => this.enter(e)} />
         </label>
-        {alike.length > 0 && this.alike()}
         <p class="later">
           {draft.armed && <button type="submit" class="act strong">Send “{draft.armed}”</button>}
           <span class="space" />
@@ -112,7 +124,7 @@ export class NeedCard extends Component<Props, { all: boolean; hint: string }> {
   private pick(p: Pick, i: number): ComponentChild {
     const suggested = !p.text && p.label === this.props.need.suggests;
     return (
-      <button type="button" class={`pick ${suggested ? "suggested" : ""}`} key={i} onClick={() => this.choose(p)}>
+      <button type="button" class={`pick ${suggested ? "suggested" : ""}`} key={i} disabled={!this.state.ready} onClick={() => this.choose(p)}>
         <kbd>{i + 1}</kbd><span><b>{visible(p.label)}</b>{p.does && <small> {visible(p.does)}</small>}</span>
         {suggested && <em>suggested</em>}
       </button>
@@ -121,12 +133,13 @@ export class NeedCard extends Component<Props, { all: boolean; hint: string }> {
 
   private alike(): ComponentChild {
     const { need, alike } = this.props;
+    const { all } = this.state;
+    const listed = this.listed();
     return (
       <div class="alike">
-        <label><input type="checkbox" checked={this.state.all} onChange={(e: Event) => this.setState({ all: (e.target as HTMLInputElement).checked })} />
-          {" "}One answer for all {alike.length + 1} that are alike</label>
-        {this.state.all && <ol>{[need, ...alike].map((n) => <li key={keyOf(n)}><b>{visible(n.about || n.run)}</b> {visible(n.text)}</li>)}</ol>}
-        {this.state.all && <p class="note">Sent ten seconds after you answer; until then you can undo it.</p>}
+        <label><input type="checkbox" checked={!!all} onChange={(e: Event) => this.tick((e.target as HTMLInputElement).checked)} />
+          {" "}One answer for all {(all ? listed : alike).length + 1} that are alike</label>
+        {all && <AlikeList needs={[need, ...listed]} later={alike.length - listed.length} take={() => this.tick(true)} />}
       </div>
     );
   }

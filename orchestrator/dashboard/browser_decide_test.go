@@ -1,0 +1,91 @@
+//go:build browser
+
+package dashboard
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"divisi/internal/spec"
+	"divisi/orchestrator/run"
+)
+
+// slow is a place whose decisions come once a test lets them.
+type slow struct {
+	deciding
+
+	let chan struct{}
+}
+
+func (d slow) Decisions(ctx context.Context, id string) ([]Decision, error) {
+	select {
+	case <-d.let:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return d.deciding.Decisions(ctx, id)
+}
+
+// asking is a log with the tasks of a template, and questions of the agents of some.
+func asking(t *testing.T, tasks []string, asks ...string) *memoryLog {
+	t.Helper()
+	log := newLog()
+	log.put(t, "run", "", run.Data{State: run.Running, Spec: &run.Spec{Run: "r1", Goal: "ask", OnDoubt: run.OnDoubtAsk}})
+	plan := run.PlanData{DecisionRecord: "Names stay."}
+	for _, id := range tasks {
+		plan.Tasks = append(plan.Tasks, spec.Task{ID: id, Role: "generator", ShardOf: "stores", Brief: "one\ntwo\nthree\nfour"})
+	}
+	log.put(t, "plan", "", plan)
+	for _, id := range tasks {
+		log.put(t, "task", id, run.TaskData{State: run.TaskRunning, Dispatch: &run.Dispatch{Task: id, Attempt: 1, Role: "generator"}})
+	}
+	log.asks(t, asks...)
+	return log
+}
+
+// TestBrowserAlike: an answer for all that are alike goes to those that were listed when the box was ticked, and waits until
+// what it is about is there.
+func TestBrowserAlike(t *testing.T) {
+	log := asking(t, []string{"a", "b", "c"}, "a", "b")
+	let := make(chan struct{})
+	var held *place
+	s := start(t, log, func(s *Server) {
+		s.surveyPause = 50 * time.Millisecond
+		held = s.opts.Controller.(*place)
+		s.opts.Controller = slow{deciding{held}, let}
+	})
+	acts := func() []Act {
+		held.mu.Lock()
+		defer held.mu.Unlock()
+		return held.acts
+	}
+	ctx := browse(t, runPage(s))
+	until(ctx, t, `document.querySelectorAll(".need-head").length === 2 && document.querySelectorAll(".pick").length === 3`)
+	require.Zero(t, js[int](ctx, t, `document.querySelectorAll(".pick:enabled").length`))
+	press(ctx, t, "1")
+	until(ctx, t, `document.querySelector(".comment span").textContent.startsWith("Wait until")`)
+	require.Empty(t, acts())
+	close(let)
+	until(ctx, t, `document.querySelectorAll(".pick:enabled").length === 3`)
+	until(ctx, t, `document.querySelector(".alike input") !== null`)
+	require.True(t, js[bool](ctx, t, `[...document.querySelectorAll("details.brief")].length === 2 &&
+		[...document.querySelectorAll("details.brief")].every(e => !e.open)`), "a long brief and the decision record are folded")
+	require.True(t, js[bool](ctx, t, `document.querySelector(".alike").getBoundingClientRect().top <
+		document.querySelector(".comment").getBoundingClientRect().top`))
+
+	do(ctx, t, chromedp.Click(chromedp.CSS(".alike input")))
+	until(ctx, t, `[...document.querySelectorAll(".alike li a")].map(e => e.getAttribute("href")).join() === "/runs/r1/tasks/a,/runs/r1/tasks/b"`)
+	log.asks(t, "c")
+	until(ctx, t, `document.querySelector(".alike [role=status]")?.textContent.startsWith("1 more came")`)
+	press(ctx, t, "1")
+	until(ctx, t, `document.querySelector(".undo p")?.textContent.includes("for 2 decisions") && document.querySelectorAll(".need-head").length === 1`)
+	do(ctx, t, chromedp.Click(chromedp.CSS(".undo .act:not(.strong)")))
+	require.Eventually(t, func() bool { return len(acts()) == 2 }, time.Minute, 50*time.Millisecond)
+	for _, a := range acts() {
+		require.NotEqual(t, "c", a.Decision[:1])
+	}
+}
