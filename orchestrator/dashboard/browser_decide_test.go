@@ -89,3 +89,33 @@ func TestBrowserAlike(t *testing.T) {
 		require.NotEqual(t, "c", a.Decision[:1])
 	}
 }
+
+// TestBrowserRows: a row tells its task and template; many rows can be filtered, and stay unfolded after a reload.
+func TestBrowserRows(t *testing.T) {
+	tasks := []string{"a1", "a2", "a3", "a4", "a5", "b1", "b2", "b3", "b4", "b5"}
+	log := asking(t, tasks, tasks...)
+	var held *place
+	s := start(t, log, func(s *Server) {
+		held = s.opts.Controller.(*place)
+		s.opts.Controller = deciding{held}
+	})
+	ctx := browse(t, runPage(s))
+	until(ctx, t, `document.querySelectorAll(".need-head").length === 4`)
+	require.Equal(t, "a1 of stores", js[string](ctx, t, `document.querySelector(".facts-of").innerText.trim()`))
+	do(ctx, t, chromedp.Click(chromedp.CSS(".needs > .more")))
+	until(ctx, t, `document.querySelectorAll(".need-head").length === 10`)
+	do(ctx, t, chromedp.Navigate(base(s)+"runs/r1"))
+	until(ctx, t, `document.querySelectorAll(".need-head").length === 10`)
+	js[bool](ctx, t, setText(".sift", "stores b"))
+	until(ctx, t, `document.querySelectorAll(".need-head").length === 5`)
+	until(ctx, t, `document.querySelector(".need-head[aria-expanded=true] b").textContent === "b1"`)
+	until(ctx, t, `document.querySelectorAll(".pick:enabled").length === 3`)
+	js[bool](ctx, t, setText(".sift", "zz"))
+	until(ctx, t, `document.querySelector(".needs .empty") !== null`)
+	press(ctx, t, "1")
+	js[bool](ctx, t, setText(".sift", ""))
+	until(ctx, t, `document.querySelectorAll(".need-head").length === 10`)
+	held.mu.Lock()
+	defer held.mu.Unlock()
+	require.Empty(t, held.acts, "a key answers nothing that is not shown")
+}
