@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/spec"
+	"divisi/internal/usage"
 	"divisi/orchestrator/run"
 )
 
@@ -34,7 +35,9 @@ func (d slow) Decisions(ctx context.Context, id string) ([]Decision, error) {
 func asking(t *testing.T, tasks []string, asks ...string) *memoryLog {
 	t.Helper()
 	log := newLog()
-	log.put(t, "run", "", run.Data{State: run.Running, Spec: &run.Spec{Run: "r1", Goal: "ask", OnDoubt: run.OnDoubtAsk}})
+	log.put(t, "run", "", run.Data{State: run.Running, Spec: &run.Spec{
+		Run: "r1", Goal: "ask", OnDoubt: run.OnDoubtAsk, Roles: map[string]spec.Role{"generator": {Model: "fast"}},
+	}})
 	plan := run.PlanData{DecisionRecord: "Names stay."}
 	for _, id := range tasks {
 		plan.Tasks = append(plan.Tasks, spec.Task{ID: id, Role: "generator", ShardOf: "stores", Brief: "one\ntwo\nthree\nfour"})
@@ -118,4 +121,54 @@ func TestBrowserRows(t *testing.T) {
 	held.mu.Lock()
 	defer held.mu.Unlock()
 	require.Empty(t, held.acts, "a key answers nothing that is not shown")
+}
+
+// TestBrowserActsOnATask: what cancels a task does not speak of the run, and a retry that changes nothing is asked for twice.
+func TestBrowserActsOnATask(t *testing.T) {
+	log := asking(t, []string{"a", "b"})
+	log.put(t, "task", "b", run.TaskData{State: run.TaskParked, Reason: "it failed"})
+	var held *place
+	s := start(t, log, func(s *Server) { held = s.opts.Controller.(*place) })
+	acts := func() []Act {
+		held.mu.Lock()
+		defer held.mu.Unlock()
+		return held.acts
+	}
+	c := browse(t, runPage(s))
+	do(c, t, chromedp.Navigate(base(s)+"runs/r1/tasks/a"))
+	click := func(words string) {
+		t.Helper()
+		find := `[...document.querySelectorAll("button.act")].find(b => b.textContent.trim() === "` + words + `")`
+		until(c, t, find+` !== undefined`)
+		js[bool](c, t, find+`.click() || true`)
+	}
+	click("Cancel")
+	until(c, t, `document.querySelector("dialog p")?.textContent.includes("The run goes on")`)
+	require.False(t, js[bool](c, t, `document.querySelector("dialog").textContent.includes("cannot be resumed")`))
+
+	do(c, t, chromedp.Navigate(base(s)+"runs/r1/tasks/b"))
+	click("Retry")
+	until(c, t, `[...document.querySelectorAll("dialog datalist option")].map(o => o.value).join() === "generator,fast"`)
+	js[bool](c, t, `document.querySelector("dialog .strong").click() || true`)
+	until(c, t, `document.querySelector("dialog [role=alert]") !== null`)
+	require.Empty(t, acts())
+	click("Retry with nothing changed")
+	require.Eventually(t, func() bool { return len(acts()) == 1 }, time.Minute, 50*time.Millisecond)
+	until(c, t, `document.querySelector("dialog") === null && document.querySelector(".toast") !== null`)
+
+	// Many outcomes are three notes, and a number.
+	held.mu.Lock()
+	held.fails = usage.Errorf("it runs already")
+	held.mu.Unlock()
+	click("Retry")
+	until(c, t, `document.querySelector("dialog .strong") !== null`)
+	js[bool](c, t, `document.querySelector("dialog .strong").click() || true`)
+	for n := 2; n <= 6; n++ {
+		click("Retry with nothing changed")
+		require.Eventually(t, func() bool { return len(acts()) == n }, time.Minute, 20*time.Millisecond)
+		until(c, t, `document.querySelector("dialog .strong:enabled") !== null`)
+	}
+	until(c, t, `document.querySelectorAll(".toast").length === 3 && /^[23] more$/.test(document.querySelector(".toasts .more").textContent)`)
+	js[bool](c, t, `document.querySelector(".toasts .more").click() || true`)
+	until(c, t, `document.querySelectorAll(".toast").length > 4`)
 }

@@ -196,6 +196,8 @@ export interface View {
   line?: string;
   alarm?: string;
   ways?: Way[];
+  roles?: string[];
+  models?: string[];
   workers?: { name: string; agents: number; since: number }[];
   queue?: Queue;
   /** series is left out where it has no point more than the page has. */
