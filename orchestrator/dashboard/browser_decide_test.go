@@ -91,6 +91,10 @@ func TestBrowserAlike(t *testing.T) {
 	for _, a := range acts() {
 		require.NotEqual(t, "c", a.Decision[:1])
 	}
+	until(ctx, t, `document.querySelectorAll(".given li").length === 2`)
+	js[bool](ctx, t, `document.querySelector(".given button").click() || true`)
+	until(ctx, t, `document.querySelectorAll(".given li").length === 1 && document.querySelectorAll(".need-head").length === 2`)
+	require.Equal(t, VerbTakeBack, acts()[2].Verb)
 }
 
 // TestBrowserRows: a row tells its task and template; many rows can be filtered, and stay unfolded after a reload.
