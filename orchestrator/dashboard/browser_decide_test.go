@@ -82,6 +82,7 @@ func TestBrowserAlike(t *testing.T) {
 
 	do(ctx, t, chromedp.Click(chromedp.CSS(".alike input")))
 	until(ctx, t, `[...document.querySelectorAll(".alike li a")].map(e => e.getAttribute("href")).join() === "/runs/r1/tasks/a,/runs/r1/tasks/b"`)
+	picture(ctx, t, "alike")
 	log.asks(t, "c")
 	until(ctx, t, `document.querySelector(".alike [role=status]")?.textContent.startsWith("1 more came")`)
 	press(ctx, t, "1")
@@ -113,6 +114,7 @@ func TestBrowserRows(t *testing.T) {
 	until(ctx, t, `document.querySelectorAll(".need-head").length === 10`)
 	do(ctx, t, chromedp.Navigate(base(s)+"runs/r1"))
 	until(ctx, t, `document.querySelectorAll(".need-head").length === 10`)
+	picture(ctx, t, "rows")
 	js[bool](ctx, t, setText(".sift", "stores b"))
 	until(ctx, t, `document.querySelectorAll(".need-head").length === 5`)
 	until(ctx, t, `document.querySelector(".need-head[aria-expanded=true] b").textContent === "b1"`)
