@@ -129,7 +129,7 @@ func TestBrowserRows(t *testing.T) {
 	require.Empty(t, held.acts, "a key answers nothing that is not shown")
 }
 
-// TestBrowserActsOnATask: what cancels a task does not speak of the run, and a retry that changes nothing is asked for twice.
+// TestBrowserActsOnATask: an attempt at work has no change yet, what cancels a task does not speak of the run, and a retry that changes nothing is asked for twice.
 func TestBrowserActsOnATask(t *testing.T) {
 	log := asking(t, []string{"a", "b"})
 	log.put(t, "task", "b", run.TaskData{State: run.TaskParked, Reason: "it failed"})
@@ -148,6 +148,7 @@ func TestBrowserActsOnATask(t *testing.T) {
 		until(c, t, find+` !== undefined`)
 		js[bool](c, t, find+`.click() || true`)
 	}
+	until(c, t, `document.querySelector(".attempt .empty")?.textContent.startsWith("It has no result yet")`)
 	click("Cancel")
 	until(c, t, `document.querySelector("dialog p")?.textContent.includes("The run goes on")`)
 	require.False(t, js[bool](c, t, `document.querySelector("dialog").textContent.includes("cannot be resumed")`))
