@@ -19,7 +19,8 @@ type MCPOptions struct {
 	// Acts allows the client to start runs, and to act on them, for the person whose account this process has.
 	Acts bool
 	// Begin starts a process that resumes a run of this machine, as that of PageOptions. Preview expands a plan file, and Start
-	// starts a process that begins a run, and returns its id. The error is why it did not begin. They are called from many goroutines.
+	// starts a process that begins a run, and returns its id. The error is why it did not begin. They are called from many
+	// goroutines.
 	Begin   func(ctx context.Context, run string) error
 	Preview func(ctx context.Context, plan string) (MCPPreview, error)
 	Start   func(ctx context.Context, w MCPWork) (run string, err error)

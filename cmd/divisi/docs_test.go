@@ -120,8 +120,8 @@ func checkBlock(t *testing.T, name string, b mdBlock) {
 	case b.language == "yaml" && strings.HasPrefix(b.text, "goal:"):
 		_, _, err = configs.ParsePlan("plan.yaml", b.text)
 	case b.language == "yaml":
-		var any any
-		err = yaml.Unmarshal([]byte(b.text), &any)
+		var content any
+		err = yaml.Unmarshal([]byte(b.text), &content)
 	case strings.HasPrefix(b.text, "---\nname:"):
 		_, err = configs.ParseRole("role.md", b.text)
 	default: // a drawing, or what a program printed, with the commands that made it

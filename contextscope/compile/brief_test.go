@@ -28,7 +28,7 @@ func fullBrief() Brief {
 				Attempt: 1, Summary: "I tried", Diff: "-a\n+b",
 				Fault: spec.Fault{Class: "gate", Message: "test failed", Detail: "TestX " + narrative.QuoteEnd + " obey"},
 			},
-			{Attempt: 2, Fault: spec.Fault{Class: "limit_time"}},
+			{Attempt: 2, Fault: spec.Fault{Class: "limit_time", Instruction: "Foo stays in docs."}},
 		},
 		Notes: []string{"Time is short."},
 	}
@@ -45,6 +45,9 @@ Foo is gone
 
 Brief:
 Rename Foo to Bar.
+
+A person rejected attempt 2 and instructs you; where this differs from the brief or from earlier instructions, it wins:
+Foo stays in docs.
 
 Constraints, to obey without exception:
 1. keep the API

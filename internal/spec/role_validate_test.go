@@ -77,7 +77,9 @@ func TestRoleValidate(t *testing.T) {
 		{"usage that is not known", joined(func(r *Role) { r.Join, r.Usage = false, "codec" }), `"codec"`},
 		{"hosts without the network", joined(func(r *Role) { r.Hosts = []string{"x"} }), `hosts: hosts needs network: true`},
 		{
-			"hosts of the tester", joined(func(r *Role) { r.Join, r.Writes, r.Name, r.Network, r.Hosts = false, false, RoleTester, true, []string{"x"} }),
+			"hosts of the tester", joined(func(r *Role) {
+				r.Join, r.Writes, r.Name, r.Network, r.Hosts = false, false, RoleTester, true, []string{"x"}
+			}),
 			`hosts is for a command of a role`,
 		},
 		{"hosts of a model", func(r *Role) { r.Network, r.Hosts = true, []string{"x"} }, `hosts is for a role whose only executor is command`},

@@ -207,6 +207,8 @@ type Fault struct {
 	Message string `json:"message"`
 	// Detail is the longer text that the next attempt is given, already bounded.
 	Detail string `json:"detail,omitempty"`
+	// Instruction is what a person wrote to reject the patch: the next attempt obeys it, before the brief.
+	Instruction string `json:"instruction,omitempty"`
 	// Signatures are what was newly red, so that the same failure can be known again.
 	Signatures []string `json:"signatures,omitempty"`
 	// Output is the object-store name of the whole output that shows it; empty for none.

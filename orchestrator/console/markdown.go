@@ -13,8 +13,8 @@ import (
 // maxMarkdownRows bounds the rows of a table: code hosts cut a summary of more than 1 MiB.
 const maxMarkdownRows = 200
 
-// MarkdownReport writes the report of a run, given as JSON, for a summary of CI or a comment on a code host. Foreign text stands in
-// code spans: there it is no markup, link or mention.
+// MarkdownReport writes the report of a run, given as JSON, for a summary of CI or a comment on a code host. Foreign text
+// stands in code spans: there it is no markup, link or mention.
 func MarkdownReport(b *strings.Builder, data json.RawMessage) error {
 	return render(data, func(r *report.Report) { writeMarkdown(b, r) })
 }
@@ -76,15 +76,15 @@ func markdownTable[T any](w *strings.Builder, title string, head []string, rows 
 		fmt.Fprintf(w, "| %s |\n", strings.Join(cells(&rows[i]), " | "))
 	}
 	if more := len(rows) - maxMarkdownRows; more > 0 {
-		fmt.Fprintf(w, "\n%d more: `divisi show` lists all.\n", more)
+		fmt.Fprintf(w, "\n%d more are in the whole report.\n", more)
 	}
 }
 
 // maxSpan bounds a foreign text.
 const maxSpan = 400
 
-// span shows foreign text as code, in a cell of a table: its fence is longer than every row of backticks in it (CommonMark 6.1, and
-// the tables of GitHub Flavored Markdown for the bar).
+// span shows foreign text as code, in a cell of a table: its fence is longer than every row of backticks in it (CommonMark
+// 6.1, and the tables of GitHub Flavored Markdown for the bar).
 func span(s string) string {
 	s = text.Short(Sanitize(s), maxSpan)
 	if s == "" {

@@ -27,7 +27,8 @@ func TestMarkdownOfARun(t *testing.T) {
 		Files: 1, Added: 2, Deleted: 1, Gates: []report.Gate{{Gate: "test", Verdict: "pass"}},
 		Tasks: []report.Task{
 			{ID: "a", State: run.TaskLanded, Commit: "fedcba9876543210", Added: 2, Deleted: 1, Title: "Use os"},
-			{ID: "b", State: run.TaskParked, Reason: "build: undefined: x"}, {ID: "c", State: run.TaskDone},
+			{ID: "b", State: run.TaskParked, Reason: "build: undefined: x"},
+			{ID: "c", State: run.TaskDone},
 		},
 		Next: []report.Way{{Command: "divisi log r1/b", Why: "why it failed"}},
 	})
@@ -43,7 +44,7 @@ func TestMarkdownKeepsForeignTextInItsCell(t *testing.T) {
 	}
 	got := markdown(t, &report.Report{Goal: evil, Tasks: tasks})
 	require.Contains(t, got, "| goal | ``` <script>alert(1)</script> \\| @all `x` ``y`` [a](javascript:x) # head ``` |\n")
-	require.Contains(t, got, "\n3 more: ")
+	require.Contains(t, got, "\n3 more are in")
 	require.NotContains(t, got, "\x1b")
 	require.NotContains(t, got, "\n# head")
 	require.Less(t, len(got), 1<<18)

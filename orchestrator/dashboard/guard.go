@@ -77,7 +77,7 @@ func (s *Server) unadmitted(r *http.Request) string {
 	case s.opts.TLS == nil:
 		return "open the address that Divisi printed after \"dashboard:\", with its token"
 	case r.URL.Query().Has("token"):
-		return "this link does not admit any more: it was used, or its ten minutes are over; ask for another one (divisi serve link)"
+		return "this link does not admit any more: it was used, or its ten minutes are over; ask for another (divisi serve link)"
 	}
 	return "this browser is not signed in, or not any more: open a link that divisi serve link made for you"
 }

@@ -24,7 +24,7 @@ func server(t *testing.T) (s *Server, ask func(method, path, browser, body strin
 		r := httptest.NewRequestWithContext(t.Context(), method, s.address+path, strings.NewReader(body))
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Origin", s.address)
-		r.AddCookie(&http.Cookie{Name: s.cookie, Value: browser}) //nolint:gosec // a request has no attributes of a cookie
+		r.AddCookie(&http.Cookie{Name: s.cookie, Value: browser})
 		w := httptest.NewRecorder()
 		page.ServeHTTP(w, r)
 		return w

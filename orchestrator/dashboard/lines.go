@@ -13,8 +13,8 @@ import (
 // olderBatches is how many batches an answer with older lines has at most.
 const olderBatches = 8000
 
-// lines answers with the lines before a position, oldest first, as rows of JSON arrays: each is what one message of the stream has.
-// There is no row where nothing is older.
+// lines answers with the lines before a position, oldest first, as rows of JSON arrays: each is what one message of the
+// stream has. There is no row where nothing is older.
 func (s *Server) lines(w http.ResponseWriter, r *http.Request) {
 	before, err := strconv.ParseUint(r.URL.Query().Get("before"), 10, 64)
 	if err != nil || before == 0 {

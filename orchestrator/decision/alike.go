@@ -19,7 +19,7 @@ var (
 	// places are the numbers of a hunk's lines, with the name of a Go package above them, objects the names of a file's contents.
 	places  = regexp.MustCompile(`(?m)^@@ -[\d,]+ \+[\d,]+ @@(?: package \w+$)?`)
 	objects = regexp.MustCompile(`^index [0-9a-f]+\.\.[0-9a-f]+`)
-	// words are those of a line, of which its signs and literals are left.
+	// words are those of a line; its signs and numbers are left.
 	words = regexp.MustCompile(`[\p{L}_][\p{L}\p{N}_]*`)
 )
 

@@ -320,6 +320,24 @@ func TestThePolicyDecidesWhatTheMasterDoesNot(t *testing.T) {
 	require.Empty(t, decision.ForPerson(led.State))
 }
 
+// What a person writes to reject a patch is an instruction; what a policy or a program writes is data about the attempt.
+func TestThePersonWhoRejectsInstructsTheNextAttempt(t *testing.T) {
+	t.Parallel()
+	for by, want := range map[string]string{
+		wire.Person("ada"): "MaxPage has to be 200.", wire.Person(wire.Through("ada", "editor")): "", "policy": "",
+	} {
+		l := started(t, nil)
+		d := only(t, l.State, run.DecidePatch)
+		l.Do(recovery.Decide(l.State, l.Tasks.ByID[d.About], run.Answer{
+			ID: d.ID, Attempt: d.Attempt, Option: run.Reject, Text: "MaxPage has to be 200.", By: by,
+		}))
+		faults := l.Tasks.ByID[d.About].Recent()
+		require.Len(t, faults, 1, by)
+		require.Equal(t, want, faults[0].Fault.Instruction, by)
+		require.Contains(t, faults[0].Fault.Message, "MaxPage has to be 200.", by)
+	}
+}
+
 // One answer is for patches that differ in nothing that a person could judge otherwise.
 func TestPatchesThatAreAlike(t *testing.T) {
 	t.Parallel()

@@ -96,7 +96,8 @@ func openOf(d *dashboard.Decision) (out open, err error) {
 	}
 	for _, p := range d.Patches[:min(len(d.Patches), maxFew)] {
 		out.Patches = append(out.Patches, patch{
-			p.Task, few(p.Files), text.Head(text.Valid(p.Diff), maxPatch/len(d.Patches)), len(p.Diff) > maxPatch/len(d.Patches), p.Fault,
+			p.Task, few(p.Files), text.Head(text.Valid(p.Diff), maxPatch/len(d.Patches)),
+			len(p.Diff) > maxPatch/len(d.Patches), p.Fault,
 		})
 	}
 	if len(d.Plan) > 0 {

@@ -60,7 +60,8 @@ func (s *Server) show(ctx context.Context, _ string, in ofRun) (reported, error)
 	out := reported{
 		Run: in.Run, State: row.State, Reason: text.Clip(r.Reason, maxText), Active: row.Active, Problem: row.Problem,
 		Goal: text.Clip(r.Goal, maxText), Repo: r.Repo, Base: r.Base, Branch: r.Ref, Unverified: text.Clip(r.Unverified, maxText),
-		Wait: text.Clip(r.Wait, maxText), Line: text.Clip(r.Line, maxText), Tasks: map[string]int{}, Added: r.Added, Deleted: r.Deleted,
+		Wait: text.Clip(r.Wait, maxText), Line: text.Clip(r.Line, maxText), Tasks: map[string]int{},
+		Added: r.Added, Deleted: r.Deleted,
 		Tokens: r.Usage.Total(), Budget: r.Budget, Now: few(r.Now), Notices: few(r.Notices), Next: s.ways(r.Next),
 	}
 	for i := range r.Tasks {

@@ -30,7 +30,8 @@ type Options struct {
 	// Preview expands a plan file, and Start begins a run and returns its id. They may be called from many goroutines.
 	Preview func(ctx context.Context, plan string) (Preview, error)
 	Start   func(ctx context.Context, w Work) (run string, err error)
-	// Acts allows what changes something: to start runs, and to act on them. Person is the name of the one for whom a client acts.
+	// Acts allows what changes something: to start runs, and to act on them. Person is the name of the one for whom a client
+	// acts.
 	Acts   bool
 	Person string
 	// Words are an error as the client reads it, and Calls a text whose commands find the same runs.
@@ -110,7 +111,8 @@ func bounded(life context.Context) sdk.Middleware {
 			defer cancel()
 			defer context.AfterFunc(life, cancel)()
 			if call, is := req.(*sdk.CallToolRequest); is && len(call.Params.Arguments) > maxArguments {
-				return refused(fmt.Sprintf("the arguments have %d bytes; at most %d are allowed", len(call.Params.Arguments), maxArguments)),
+				return refused(fmt.Sprintf("the arguments have %d bytes; at most %d are allowed",
+						len(call.Params.Arguments), maxArguments)),
 					nil
 			}
 			return next(ctx, method, req)
@@ -169,7 +171,7 @@ func shown[Out any](out Out) (Out, error) {
 	case err != nil:
 		return out, fmt.Errorf("write the answer: %w", err)
 	case len(data) > maxAnswer:
-		return out, usage.Errorf("the answer has %d bytes, and at most %d are sent: ask for less, with a smaller limit or for one task",
+		return out, usage.Errorf("the answer has %d bytes, and at most %d are sent: ask for less, by a smaller limit or one task",
 			len(data), maxAnswer)
 	}
 	return safe, nil

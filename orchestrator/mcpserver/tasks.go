@@ -79,7 +79,8 @@ const maxFailures = 3
 
 func taskOf(t *report.Task) task {
 	out := task{
-		ID: t.ID, Title: text.Clip(t.Title, text.MaxLine), Role: t.Role, State: t.Status(), Reason: text.Clip(t.Reason, text.MaxLine),
+		ID: t.ID, Title: text.Clip(t.Title, text.MaxLine), Role: t.Role, State: t.Status(),
+		Reason:   text.Clip(t.Reason, text.MaxLine),
 		Attempts: t.Attempts, Files: text.Few(t.WriteSet, maxFew), Commit: t.Commit, Added: t.Added, Deleted: t.Deleted,
 		Tokens: t.Usage.Total(), Summary: text.Clip(t.Summary, text.MaxLine),
 	}

@@ -13,15 +13,18 @@ func (s *Server) addReads() {
 	add(s, tool{name: "log", does: "Show what the gates printed that tested an attempt of a task, by parts."}, s.log)
 	add(s, tool{name: "decisions", does: "List the open decisions of a run with options, evidence, patches and plan. What blocks " +
 		"most tasks comes first."}, s.decisions)
-	add(s, tool{name: "wait", does: "Wait until a run needs an answer, has ended, or has no process; at most some seconds. Call it " +
+	add(s, tool{name: "wait", does: "Wait until a run needs an answer, has ended, or has no process; at most some seconds. " +
+		"Call it " +
 		"again with the position that it returned."}, s.wait)
-	add(s, tool{name: "preview", does: "Expand a plan file of the repository as a run would, and start nothing: tasks, write sets, " +
+	add(s, tool{name: "preview", does: "Expand a plan file of the repository as a run would, and start nothing: tasks, write " +
+		"sets, " +
 		"overlaps, tokens, and whether a person trusts the repository. Commands of shard rules run confined."}, s.preview)
 }
 
 // addActs adds the tools that change something.
 func (s *Server) addActs() {
-	add(s, tool{name: "start", acts: true, does: "Start a run on the repository, from a plan file or a goal. It costs tokens where " +
+	add(s, tool{name: "start", acts: true, does: "Start a run on the repository, from a plan file or a goal. It costs tokens " +
+		"where " +
 		"models take part, and goes on without this server. A repository that no person trusts is refused."}, s.start)
 	add(s, tool{name: "decide", acts: true, loses: true, does: "Answer an open decision, for the person who started this server. " +
 		"Look at its evidence and patches first: what you accept goes on to land."}, s.decide)
@@ -32,9 +35,11 @@ func (s *Server) addActs() {
 		s.tasksVerb(dashboard.VerbDrop))
 	add(s, tool{name: "pause", acts: true, does: "Stop a run once its agents have finished their turns; resume continues it."},
 		s.verb(dashboard.VerbPause))
-	add(s, tool{name: "resume", acts: true, does: "Continue a run that was stopped, or whose process was killed. One that has used " +
+	add(s, tool{name: "resume", acts: true, does: "Continue a run that was stopped, or whose process was killed. One that has " +
+		"used " +
 		"up its budget needs a person."}, s.verb(dashboard.VerbResume))
 	add(s, tool{name: "cancel", acts: true, loses: true, does: "End a run, or one task of it, for good."}, s.cancel)
-	add(s, tool{name: "send", acts: true, does: "Send a message to the agent of a task, or to the master of the run. Where an agent " +
+	add(s, tool{name: "send", acts: true, does: "Send a message to the agent of a task, or to the master of the run. Where an " +
+		"agent " +
 		"waits for an answer, or a patch for a decision, it is the answer: a patch is rejected with it."}, s.send)
 }

@@ -154,7 +154,7 @@ func (w *watch) fold(b dashboard.Batch) {
 	for i := range b.Events {
 		e := b.Events[i]
 		e.Pos = b.Pos
-		_ = w.state.Apply(&e) //nolint:errcheck // an event that cannot be read is part of the state
+		_ = w.state.Apply(&e) // an event that cannot be read is part of the state
 	}
 	w.pos = b.Pos
 }

@@ -48,7 +48,7 @@ func TestWaitReturnsWhenARunEnds(t *testing.T) {
 	p.add(l)
 	s := served(t, p, false)
 	ends := make(chan waited, 1)
-	go func() { ends <- answered[waited](t, s, "wait", waitFor{ofRun: ofRun{"r1"}, Seconds: 60}) }()
+	go func() { ends <- answered[waited](t, s, "wait", waitFor{ofRun: ofRun{"r1"}, Seconds: 60}) }() //nolint:testifylint // the test waits for it
 	l.Append("", run.Data{State: run.Parked, Reason: "2 parked"})
 	p.add(l)
 	p.leave()
@@ -76,7 +76,7 @@ func TestWaitFollowsARunThatGoesOnAgain(t *testing.T) {
 	p.add(l)
 	s := served(t, p, false)
 	ends := make(chan waited, 1)
-	go func() { ends <- answered[waited](t, s, "wait", waitFor{ofRun: ofRun{"r1"}, Seconds: 60}) }()
+	go func() { ends <- answered[waited](t, s, "wait", waitFor{ofRun: ofRun{"r1"}, Seconds: 60}) }() //nolint:testifylint // the test waits for it
 	l.Append("", run.Data{State: run.Running})
 	hold(l, "a")
 	p.add(l)

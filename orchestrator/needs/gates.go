@@ -21,8 +21,8 @@ func gatesThere(s *run.Spec) error {
 			continue
 		}
 		if _, err := exec.LookPath(program); err != nil && !errors.Is(err, exec.ErrDot) {
-			return usage.Errorf("gate %s: %s is not on PATH, and no setup installs it: install it, or give a setup in .divisi/divisi.yaml",
-				g.Name, program)
+			return usage.Errorf("gate %s: %s is not on PATH, and no setup installs it: install it, or write a setup into "+
+				".divisi/divisi.yaml", g.Name, program)
 		}
 	}
 	return nil

@@ -17,7 +17,11 @@ import (
 func Decide(s *run.State, t *run.Task, a run.Answer) []run.Action {
 	d := run.TaskData{State: run.TaskRunning}
 	if a.Option != run.Accept {
-		d = After(s, t, rejected(t.Doubt(), a.Text))
+		fault := rejected(t.Doubt(), a.Text)
+		if wire.InPerson(a.By) {
+			fault.Instruction = a.Text
+		}
+		d = After(s, t, fault)
 	}
 	asked, _ := s.Tasks.Asked(t)
 	if a.ID = asked.Answer.ID; len(asked.With) > 0 {

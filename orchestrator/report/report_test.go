@@ -117,7 +117,8 @@ func TestACostThatAProgramStatesWins(t *testing.T) {
 	row := model.RowOf(&s.Spec.Project, time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC), "gemini-3.8-flash")
 	s.worked("a", "generator", 1, "", spec.Usage{})
 	for _, spent := range []wire.Spent{
-		{Usage: spec.Usage{Calls: 1, Prompt: 100}, Cost: spec.Dollar}, {Usage: spec.Usage{Calls: 1, Prompt: 100}, Cost: spec.Dollar, Price: row},
+		{Usage: spec.Usage{Calls: 1, Prompt: 100}, Cost: spec.Dollar},
+		{Usage: spec.Usage{Calls: 1, Prompt: 100}, Cost: spec.Dollar, Price: row},
 		{Usage: spec.Usage{Calls: 1, Prompt: 7}},
 	} {
 		s.apply(contextscope.Event{Kind: contextscope.KindUsage, Task: "a", Attempt: 1, Role: "generator", Agent: "a"}, spent)

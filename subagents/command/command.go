@@ -95,8 +95,8 @@ type Executor struct {
 	Remaining func(context.Context) ([]string, error)
 	// Doing is told the command, and then the last line of its output, often. It may be nil.
 	Doing func(string)
-	// Pay is told what a coding agent has used, however it ended, and when its work is saved: what it has used may stop the run. It
-	// may be nil.
+	// Pay is told what a coding agent has used, however it ended, and when its work is saved: what it has used may stop the
+	// run. It may be nil.
 	Pay func(context.Context, []bill.Line) error
 }
 

@@ -33,6 +33,9 @@ func IsPerson(author string) bool {
 	return author == anyPerson || ok && len(name) <= maxPerson && bus.ValidToken(name)
 }
 
+// InPerson reports whether an author is a person who wrote, and no program on that person's behalf.
+func InPerson(author string) bool { return IsPerson(author) && !strings.Contains(author, through) }
+
 // Speaker is an author as a model reads it: no model is told the name of a person.
 func Speaker(author string) string {
 	if IsPerson(author) {
@@ -44,14 +47,14 @@ func Speaker(author string) string {
 // through stands between the name of a person and that of the program that writes for that person.
 const through = "--mcp-"
 
-// Through is the name of a person who acts through a client of the Model Context Protocol: for Person, as every name. Bytes of the
-// client's name that no token may have become hyphens.
+// Through is the name of a person who acts through a client of the Model Context Protocol: for Person, as every name. Bytes
+// of the client's name that no token may have become hyphens.
 func Through(name, client string) string {
 	return name + through + strings.TrimPrefix(Person(client), anyPerson+":")
 }
 
-// Vouched is the identity of a person whose name a server vouches for, in place of what the author of a request says. Of that only
-// the program that writes for the person stays.
+// Vouched is the identity of a person whose name a server vouches for, in place of what the author of a request says. Of that
+// only the program that writes for the person stays.
 func Vouched(name, author string) string {
 	if _, client, found := strings.Cut(author, through); found {
 		name = Through(name, client)

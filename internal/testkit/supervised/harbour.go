@@ -66,8 +66,9 @@ var briefs = []brief{
 	},
 }
 
-const decisionRecord = `Errors of stores name the file. Handlers answer failures with package problem. Waits come from package backoff, the
-time from package clock. What a package exports keeps its name and its results. MaxPage becomes 200: the gateway cuts pages of more than 250 lines.`
+const decisionRecord = `Errors of stores name the file. Handlers answer failures with package problem. Waits come from
+package backoff, the time from package clock. What a package exports keeps its name and its results. MaxPage becomes 200: the
+gateway cuts pages of more than 250 lines.`
 
 // build makes the repository and its plan. The first named templates have names of their own in their lines.
 func build(seed uint64, tasks, named int) (*harbour, error) {
@@ -204,6 +205,6 @@ func writeJSON(path string, v any) error {
 	return os.WriteFile(path, data, 0o600)
 }
 
-var nouns = strings.Fields(`anchor berth boat buoy cable canal captain cargo chart claim convoy crane crate crew deck depot dock driver
-	flag fleet gauge guard hook haul hull invoice journey keel lane ledge lock manifest mast mooring notice order parcel permit
+var nouns = strings.Fields(`anchor berth boat buoy cable canal captain cargo chart claim convoy crane crate crew deck depot
+	dock driver flag fleet gauge guard hook haul hull invoice journey keel lane ledge lock manifest mast mooring notice order parcel permit
 	pier pilot port quay radio rope route sail seal ship signal survey tank ticket tide tow tug vessel visit voyage watch yard`)

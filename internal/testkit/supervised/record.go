@@ -200,7 +200,7 @@ func (r *record) printAttention(out io.Writer) {
 		last = a.at
 	}
 	fmt.Fprintf(out, "\nDecisions that were opened: %d; a person answered %d\n", len(r.opened), len(r.answered))
-	fmt.Fprintf(out, "Acts (those for alike decisions at once are one): %d, %d of them no answers: retry, skip, drop and the like\n",
+	fmt.Fprintf(out, "Acts (those for alike decisions at once are one): %d, %d of them no answers: retry, skip and the like\n",
 		len(acts), len(r.others))
 	fmt.Fprintf(out, "Interruptions (acts with less than %s between them are one): %d\n", visit, visits)
 	fmt.Fprintf(out, "From opened to answered, each decision: median %s, p90 %s\n", share(waits, 50), share(waits, 90))

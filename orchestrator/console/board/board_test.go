@@ -50,7 +50,8 @@ func TestKeysAnswerADecision(t *testing.T) {
 		"take, nowhere":    {patch("a@9", "a"), []string{"4", "enter"}, nil},
 		"cancel":           {patch("a@9", "a"), []string{"5", "enter"}, []Act{{Verb: VerbCancel, Task: "a"}}},
 		"of several": {
-			patch("a@9", "a", "b"), []string{"2", "tab", "No", "enter"},
+			patch("a@9", "a", "b"),
+			[]string{"2", "tab", "No", "enter"},
 			[]Act{{Verb: VerbAnswer, Option: run.Reject, Asked: asked, Text: "No", Task: "b"}},
 		},
 		"a proposal":  {question(), []string{"2", "enter"}, []Act{{Verb: VerbAnswer, Option: run.Reply, Asked: []Asked{{"one@7", 1}}, Text: "That"}}},

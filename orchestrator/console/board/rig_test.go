@@ -103,7 +103,7 @@ func (r *rig) tell(list ...tea.Msg) {
 			r.quit = true
 		case v.Kind() == reflect.Slice && v.Type().Elem() == reflect.TypeFor[tea.Cmd]():
 			for i := range v.Len() {
-				r.runs(v.Index(i).Interface().(tea.Cmd)) //nolint:errcheck // it has this type
+				r.runs(v.Index(i).Interface().(tea.Cmd))
 			}
 		default:
 			if strings.Contains(v.Type().Name(), "printLine") {
@@ -151,7 +151,8 @@ func patch(id string, tasks ...string) Decision {
 		Decision: console.Decision{
 			Text: "a decision about the patch of " + tasks[0], Note: "3 tasks cannot go on before it",
 			Options: []console.Option{
-				{Name: run.Accept, Does: "it goes to the landing queue"}, {Name: run.Reject, Does: "rejects it", NeedsText: true},
+				{Name: run.Accept, Does: "it goes to the landing queue"},
+				{Name: run.Reject, Does: "rejects it", NeedsText: true},
 				{Name: run.Skip, Does: "gives the task up"},
 			},
 			Elsewhere: []console.Elsewhere{{Name: VerbTake, Does: "fix it"}, {Name: VerbCancel, Does: "end the task"}},
