@@ -38,12 +38,12 @@ func (r *Run) Decisions(ctx context.Context) ([]Decision, error) {
 // attempt, is a mistake of the caller and changes nothing. A run that no process carries out keeps the answer.
 func (r *Run) Decide(ctx context.Context, d Decision, c Choice) (string, error) {
 	return r.ask(ctx, conductor.Request{Verb: conductor.VerbDecide, Answer: &run.Answer{
-		ID: d.ID, Attempt: d.Attempt, Option: c.Option, Text: c.Text, Of: c.Task,
+		ID: d.ID, Attempt: d.Attempt, Option: c.Option, Text: c.Text, Of: c.Task, Alike: c.Alike,
 	}})
 }
 
 // TakeBack takes back the answer to a decision, and returns what is open again. It is a mistake of the caller once the run has
-// acted on the answer.
+// acted on the answer, unless it stands for others too: then it stands for no other any more.
 func (r *Run) TakeBack(ctx context.Context, decision string) (string, error) {
 	return r.ask(ctx, conductor.Request{Verb: conductor.VerbDecide, Answer: &run.Answer{ID: decision, Back: true}})
 }
@@ -63,7 +63,7 @@ func (h *conduct) decider() func(context.Context, run.Decision) (run.Answer, err
 			return run.Answer{}, err
 		}
 		c, err := h.Decide(ctx, q)
-		return run.Answer{ID: d.ID, Attempt: d.Attempt, Option: c.Option, Text: c.Text, Of: c.Task}, err
+		return run.Answer{ID: d.ID, Attempt: d.Attempt, Option: c.Option, Text: c.Text, Of: c.Task, Alike: c.Alike}, err
 	}
 }
 
@@ -88,7 +88,8 @@ func shown(ctx context.Context, dir store.Dir, b *bus.Bus, st *run.State, d *run
 			return out, fmt.Errorf("read the patch of %s: %w", task, ctx.Err())
 		}
 	}
-	if t := st.Tasks.ByID[d.About]; t != nil && len(out.Patches) == 1 && out.Patches[0].Fault == "" {
+	t := st.Tasks.ByID[d.About]
+	if t != nil && len(out.Patches) == 1 && out.Patches[0].Task == d.About && out.Patches[0].Fault == "" {
 		out.Alike = decision.Shape(t, d, out.Patches[0].Diff)
 	}
 	return out, nil

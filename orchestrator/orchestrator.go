@@ -86,6 +86,7 @@ type Option struct {
 type Choice struct {
 	Option, Text string
 	Task         string // whose patch is meant, where the decision is about several
+	Alike        bool   // it also accepts each other patch of the run that is alike, held now or later
 }
 
 // Patch is what the newest attempt of a task has changed.

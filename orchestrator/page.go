@@ -299,7 +299,7 @@ func act(ctx context.Context, r *Run, a *dashboard.Act) (outcome string, begins 
 	switch a.Verb {
 	case dashboard.VerbDecide:
 		d := Decision{ID: a.Decision, Attempt: a.Attempt}
-		outcome, err = r.Decide(ctx, d, Choice{Option: a.Option, Text: a.Text, Task: a.Task})
+		outcome, err = r.Decide(ctx, d, Choice{Option: a.Option, Text: a.Text, Task: a.Task, Alike: a.Alike})
 	case dashboard.VerbTakeBack:
 		outcome, err = r.TakeBack(ctx, a.Decision)
 	case dashboard.VerbCancel:

@@ -93,7 +93,7 @@ func (h *Host) isolateIn(ctx context.Context, id string, q conductor.Request) (s
 func (r *Run) isolate(ctx context.Context, q conductor.Request) (string, error) {
 	r.asking.Lock()
 	defer r.asking.Unlock()
-	c, err := r.conductor(ctx, nil)
+	c, err := r.conductor(ctx, nil, nil)
 	if err != nil {
 		return "", err
 	}

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"os/user"
+	"path/filepath"
 
 	"divisi/bus"
+	"divisi/internal/git"
 	"divisi/internal/usage"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/report"
@@ -90,7 +92,17 @@ func (r *Run) put(ctx context.Context, q conductor.Request) (string, error) {
 func (r *Run) putHere(ctx context.Context, q conductor.Request) (string, error) {
 	r.asking.Lock()
 	defer r.asking.Unlock()
-	c, err := r.conductor(ctx, nil)
+	var mirror *git.Repo
+	if q.Answer != nil && q.Answer.Alike {
+		g, err := git.New(ctx)
+		if err != nil {
+			return "", err
+		}
+		if mirror, err = g.OpenMirror(filepath.Join(r.dir.Run(r.id), "repo.git")); err != nil {
+			return "", err
+		}
+	}
+	c, err := r.conductor(ctx, mirror, nil)
 	if err != nil {
 		return "", err
 	}
@@ -113,7 +125,7 @@ func over(st *run.State, why string) error {
 }
 
 func (r *Run) conductor(
-	ctx context.Context, publish func(ctx context.Context, commit, base, had string) (string, error),
+	ctx context.Context, mirror *git.Repo, publish func(ctx context.Context, commit, base, had string) (string, error),
 ) (*conductor.Conductor, error) {
 	b, err := r.writable(ctx)
 	if err != nil {
@@ -125,7 +137,7 @@ func (r *Run) conductor(
 	}
 	c, err := conductor.New(ctx, conductor.Config{
 		Ordered: m.Order != "",
-		Run:     r.id, Bus: b, Clock: now, NewID: newID, Log: r.dir.Log, Publish: publish, Tree: r.trees,
+		Run:     r.id, Bus: b, Clock: now, NewID: newID, Log: r.dir.Log, Mirror: mirror, Publish: publish, Tree: r.trees,
 	})
 	if err != nil {
 		return nil, err

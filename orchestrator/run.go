@@ -147,7 +147,7 @@ func (h *conduct) compare(ctx context.Context, r *Result) error {
 // publish notes in the log where the branch is, so that it moves with the run, where the log can still be appended to.
 func (r *Run) publish(ctx context.Context, h *conduct, st *run.State) (string, error) {
 	if !st.Damaged {
-		c, err := r.conductor(ctx, h.publish)
+		c, err := r.conductor(ctx, nil, h.publish)
 		if err == nil {
 			return asMistake(c.PublishLanded(ctx))
 		}

@@ -16,7 +16,7 @@ import (
 )
 
 func newDecide(g *globals) *cobra.Command {
-	var back bool
+	var back, alike bool
 	c := &cobra.Command{
 		Use:   `decide [RUN [DECISION OPTION ["TEXT"]]]`,
 		Short: "Walk through what a run waits for a person to decide",
@@ -25,9 +25,12 @@ patches and held templates. Without RUN, the newest run. Enter leaves one open, 
 decide shows it again. Decisions that are alike are answered together: their list is shown first.
 Without a terminal the command lists what is open; with the id of a decision and an option it answers
 that one. An answer to a decision that is closed, or about an attempt that another one has replaced,
-is refused. --take-back takes an answer back, as long as the run has not acted on it.` + codes(codeOK, codeUsage, codeMachine),
+is refused. --take-back takes an answer back, as long as the run has not acted on it. accept with --alike
+also accepts each other patch of the run that is alike, held now or later, until that is taken back.` +
+			codes(codeOK, codeUsage, codeMachine),
 		Example: `  divisi decide 1f2e
   divisi decide 1f2e api@120 reject "Keep the old name as an alias"
+  divisi decide 1f2e api@120 accept --alike
   divisi decide 1f2e api@120 --take-back`,
 		Args: cobra.RangeArgs(0, 4),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -35,6 +38,8 @@ is refused. --take-back takes an answer back, as long as the run has not acted o
 			switch {
 			case err != nil:
 				return err
+			case alike && (back || len(args) < 3):
+				return usage.Errorf("--alike is for an answer: divisi decide %s DECISION accept --alike", run)
 			case back && len(args) != 2:
 				return usage.Errorf("name the decision whose answer you take back: divisi decide %s DECISION --take-back", run)
 			case back:
@@ -44,13 +49,14 @@ is refused. --take-back takes an answer back, as long as the run has not acted o
 			case len(args) == 2:
 				return usage.Errorf("name an option too: divisi decide %s %s OPTION", run, args[1])
 			case len(args) > 2:
-				choice := orchestrator.Choice{Option: args[2], Text: strings.Join(args[3:], "")}
+				choice := orchestrator.Choice{Option: args[2], Text: strings.Join(args[3:], ""), Alike: alike}
 				return g.answer(c.Context(), run, orchestrator.Decision{ID: args[1]}, choice)
 			}
 			return g.walk(c.Context(), run)
 		},
 	}
 	c.Flags().BoolVar(&back, "take-back", false, "take the answer to a decision back")
+	c.Flags().BoolVar(&alike, "alike", false, "accept each other patch that is alike too, now and later")
 	return c
 }
 
@@ -63,7 +69,7 @@ func (g *globals) walk(ctx context.Context, run string) error {
 	case !g.interactive():
 		return g.print(func(b *strings.Builder) error { listDecisions(b, run, open); return nil }, open)
 	}
-	left, refused := 0, 0
+	left, refused, others := 0, 0, 0
 	for _, alike := range groups(open) {
 		choice, err := answer(ctx, func() (orchestrator.Choice, error) { return g.askAlike(alike) })
 		if err != nil {
@@ -73,12 +79,19 @@ func (g *globals) walk(ctx context.Context, run string) error {
 			left += len(alike)
 			continue
 		}
+		if choice.Alike {
+			others += len(alike) - 1 // the run gives them the answer
+			alike = alike[:1]
+		}
 		n, err := g.decideAlike(ctx, run, alike, choice)
 		if refused += n; err != nil {
 			return err
 		}
 	}
 	said := "nothing is open"
+	if others > 0 {
+		said = fmt.Sprintf("the run accepts %d more that are alike", others)
+	}
 	switch left += refused; {
 	case left > 0 && left == refused:
 		said = "some answers were not taken: see what is open with: divisi decide " + run

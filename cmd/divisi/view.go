@@ -97,6 +97,9 @@ func (v *view) decide(ctx context.Context, d orchestrator.Decision) (orchestrato
 	})
 }
 
+// always is accept, for all that is alike.
+const always = "always"
+
 // choose shows a decision on a terminal and reads the answer.
 func (g *globals) choose(c *console.Console, d orchestrator.Decision, note string) (orchestrator.Choice, error) {
 	q := g.asked(d, note)
@@ -108,8 +111,17 @@ func (g *globals) choose(c *console.Console, d orchestrator.Decision, note strin
 		q.Note = strings.TrimPrefix(fmt.Sprintf("%s; some lines are not shown, and your answer is for them too: "+
 			"see the whole patch with: divisi diff %s/%s", q.Note, d.Run, task), "; ")
 	}
+	if d.Alike != "" {
+		q.Options = append(q.Options, console.Option{
+			Name: always, Does: "accepts it, and each other one that is alike, now or later",
+		})
+	}
 	said, err := c.Decide(g.in, q)
-	return orchestrator.Choice(said), err
+	choice := orchestrator.Choice{Option: said.Option, Text: said.Text, Task: said.Task, Alike: said.Option == always}
+	if choice.Alike {
+		choice.Option = "accept"
+	}
+	return choice, err
 }
 
 // asked is a decision as a terminal shows it.

@@ -140,6 +140,8 @@ type Conductor struct {
 	enlists chan func(context.Context) error
 	// making are the attempts in which the gates run on the base commit in another environment, by environment.
 	making map[string]making
+	// shapes are those of held patches, by the ids of their decisions.
+	shapes map[string]string
 	// ledger divides the budget among them.
 	ledger *ledger.Ledger
 }
@@ -161,7 +163,7 @@ func New(ctx context.Context, cfg Config) (*Conductor, error) {
 		cfg: cfg, st: st, folded: st.Pos, last: st.ConductorPos, active: map[string]bool{}, imported: map[string]bool{},
 		shown: map[string]bool{}, answers: make(chan func(context.Context) error, 1),
 		muster: newMuster(cfg.Clock, cfg.Patience.Present), enlists: make(chan func(context.Context) error),
-		making: map[string]making{},
+		making: map[string]making{}, shapes: map[string]string{},
 	}
 	c.sealer = assign.NewSealer(cfg.Run, cfg.Bus, cfg.Mirror, c.share)
 	return c, nil
@@ -290,7 +292,7 @@ func (c *Conductor) rules(ctx context.Context) []func(*run.State) []run.Action {
 	return []func(*run.State) []run.Action{
 		c.announceHalt, phase.KeepBudget, goes(phase.Preflight), goes(phase.Baseline), phase.Others, plan.ReadFile, master.Settle,
 		goes(acceptance.Settle), goes(acceptance.SettleVerify), acceptance.AskUnprovable, phase.SettleFlakes,
-		goes(landing.Settle), request.Hold, goes(decision.Carry), request.ReviseAfterPlan, goes(decision.Policy),
+		goes(landing.Settle), request.Hold, goes(decision.Carry), request.ReviseAfterPlan, goes(c.follow), goes(decision.Policy),
 		landing.ParkSets, request.Settle, request.CancelOrphans, request.Follow, goes(landing.ProveRed), goes(landing.Land),
 		request.ReportLate, goes(c.dispatch), goes(phase.Reprove), goes(phase.Flakes), c.askApproval, c.decide,
 		goes(master.Wake), goes(c.finish(ctx)), goes(c.stuck), decision.AnnounceWait,

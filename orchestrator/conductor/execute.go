@@ -60,6 +60,8 @@ func (c *Conductor) executeOne(ctx context.Context, action run.Action) error {
 	case askDecision:
 		c.ask(ctx, a.Decision)
 		return nil
+	case compare:
+		return c.shape(ctx, &a.Decision)
 	case run.Fail:
 		return a.Err
 	case phase.Recall:

@@ -213,7 +213,7 @@ func (c *Conductor) Do(ctx context.Context, q Request) (string, error) {
 		}
 		return q.Task + " is cancelled", c.execute(ctx, actions)
 	case VerbSend, VerbDecide, VerbAccept:
-		return c.act(ctx)(c.decides(q))
+		return c.act(ctx)(c.decides(ctx, q))
 	case VerbRetry:
 		return c.tryAgain(ctx, q)
 	case VerbSkip:
@@ -250,7 +250,7 @@ func (c *Conductor) act(ctx context.Context) func(actions []run.Action, outcome 
 }
 
 // decides is what a person decides, or writes to an agent.
-func (c *Conductor) decides(q Request) (actions []run.Action, outcome string, err error) {
+func (c *Conductor) decides(ctx context.Context, q Request) (actions []run.Action, outcome string, err error) {
 	a := run.Answer{Attempt: q.Attempt, Text: q.Text, By: q.By}
 	switch {
 	case q.Verb == VerbAccept:
@@ -262,7 +262,10 @@ func (c *Conductor) decides(q Request) (actions []run.Action, outcome string, er
 		return decision.TakeBack(c.st, q.Answer.ID, q.By)
 	default:
 		a = *q.Answer
-		a.By = q.By
+		a.By, a.Standing = q.By, ""
+		if a.Alike {
+			return c.stand(ctx, a)
+		}
 		return decision.Take(c.st, a)
 	}
 	actions, outcome, err = decision.TakeAbout(c.st, cmp.Or(q.Task, run.MasterTask), a)
@@ -272,7 +275,7 @@ func (c *Conductor) decides(q Request) (actions []run.Action, outcome string, er
 		return request.Send(c.st, q.Task, q.Text, q.By)
 	default:
 		outcome = "the patch of " + q.Task + " goes on"
-		actions, err = request.Accept(c.st, q.Task, q.By) // which tells why not
+		actions, err = request.Accept(c.st, q.Task, a) // which tells why not
 	}
 	return actions, outcome, err
 }

@@ -109,6 +109,9 @@ func writeReport(w *strings.Builder, r *report.Report, columns int) {
 	for _, d := range r.Decisions {
 		f.add("decide", d.String())
 	}
+	for _, a := range r.Standing {
+		f.add("stands", a.String())
+	}
 	f.add("doubt", r.Doubts...)
 	w.WriteByte('\n')
 	writeTasks(w, r.Tasks, columns)

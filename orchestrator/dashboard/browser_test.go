@@ -397,6 +397,41 @@ func TestBrowserDecides(t *testing.T) {
 	require.Eventually(t, func() bool { return len(acts()) == 3 }, time.Minute, 50*time.Millisecond, "a page that is left sends it")
 }
 
+// TestBrowserAcceptsLaterOnesToo: an answer that stands is sent once for a run, which gives it to the others.
+func TestBrowserAcceptsLaterOnesToo(t *testing.T) {
+	log := newLog()
+	put := func(kind contextscope.Kind, task string, data any) {
+		raw, err := json.Marshal(data)
+		require.NoError(t, err)
+		log.add(contextscope.Event{ID: fmt.Sprint(kind, task), Run: "r1", Task: task, Time: time.Now(), Kind: kind, Data: raw})
+	}
+	put("run", "", run.Data{State: run.Running, Spec: &run.Spec{Run: "r1", Goal: "ask", Review: true}})
+	put("plan", "", run.PlanData{Tasks: []spec.Task{{ID: "a", Role: "generator"}, {ID: "b", Role: "generator"}}})
+	for _, id := range []string{"a", "b"} {
+		put("task", id, run.TaskData{State: run.TaskHeld, Doubt: &run.Doubt{Evidence: []string{"seen"}, Review: true}})
+	}
+	var held *place
+	s := start(t, log, func(s *Server) {
+		held = s.opts.Controller.(*place)
+		s.opts.Controller = deciding{held}
+	})
+	ctx := browse(t, runPage(s))
+	until(ctx, t, `document.querySelectorAll(".need-head").length === 2 && document.querySelectorAll(".alike input").length === 2`)
+	do(ctx, t, chromedp.Click(chromedp.CSS(".alike label:nth-of-type(2) input")))
+	until(ctx, t, `document.querySelectorAll(".alike li").length === 2`)
+	press(ctx, t, "3")
+	until(ctx, t, `document.querySelector(".comment span").textContent.startsWith("Only accept")`)
+	press(ctx, t, "1")
+	until(ctx, t, `document.querySelector(".undo p") !== null`)
+	do(ctx, t, chromedp.Click(chromedp.CSS(".undo .act:not(.strong)")))
+	until(ctx, t, `document.querySelector(".undo p") === null && document.querySelector(".need-head") === null`)
+	held.mu.Lock()
+	defer held.mu.Unlock()
+	require.Len(t, held.acts, 1)
+	require.Equal(t, "accept", held.acts[0].Option)
+	require.True(t, held.acts[0].Alike)
+}
+
 // TestBrowserPictures draws the page in every size and scheme: nothing may stick out sideways. With DIVISI_PICTURES set to a
 // folder it leaves the pictures there.
 func TestBrowserPictures(t *testing.T) {

@@ -90,11 +90,12 @@ type Act struct {
 	Brief string `json:"brief,omitempty"`
 	Role  string `json:"role,omitempty"`
 	Model string `json:"model,omitempty"`
-	// Decision, Attempt, Option and Task are those of an answer.
+	// Decision, Attempt, Option, Task and Alike are those of an answer.
 	Decision string `json:"-"`
 	Attempt  int    `json:"attempt,omitempty"`
 	Option   string `json:"option,omitempty"`
 	Task     string `json:"task,omitempty"`
+	Alike    bool   `json:"alike,omitempty"`
 }
 
 // What a person can ask for.

@@ -18,6 +18,14 @@ import (
 // *request.RefusedError where the decision has an answer or is closed, is about another attempt by now, or has no such option.
 // The number of a proposal stands for it.
 func Take(s *run.State, a run.Answer) ([]run.Action, string, error) {
+	given, outcome, err := take(s, a)
+	if err != nil {
+		return nil, "", err
+	}
+	return []run.Action{decided(given)}, outcome, nil
+}
+
+func take(s *run.State, a run.Answer) (*run.Decided, string, error) {
 	if err := request.Over(s); err != nil {
 		return nil, "", err
 	}
@@ -59,7 +67,7 @@ func Take(s *run.State, a run.Answer) ([]run.Action, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	return []run.Action{decided(&run.Decided{Kind: d.Kind, About: d.About, Plan: d.Plan, Answer: a})}, outcome, nil
+	return &run.Decided{Kind: d.Kind, About: d.About, Plan: d.Plan, Answer: a}, outcome, nil
 }
 
 // Reasoned reports whether an option that needs no text takes one, as the reason.
@@ -78,8 +86,8 @@ func proposed(d *run.Decision, answer string) (string, error) {
 	return d.Choices[n-1], nil
 }
 
-// TakeBack takes back an answer that the run has not acted on, and returns what is open again. The error is a
-// *request.RefusedError.
+// TakeBack takes back an answer that the run has not acted on, and returns what is open again. Of one that stands for others it
+// also ends that, whatever it has answered. The error is a *request.RefusedError.
 func TakeBack(s *run.State, id, by string) ([]run.Action, string, error) {
 	if err := request.Over(s); err != nil {
 		return nil, "", err
@@ -91,7 +99,11 @@ func TakeBack(s *run.State, id, by string) ([]run.Action, string, error) {
 	case given != nil && at >= 0 && !given.Closed:
 		back := *given
 		back.Back = "taken back by " + by
-		return []run.Action{decided(&back)}, id + " is open again: " + open[at].Text, nil
+		return []run.Action{run.SetRun(run.Data{Decision: &back, Standing: fallen(s, id, by)})},
+			id + " is open again: " + open[at].Text, nil
+	case s.Standing.Of(id) != nil:
+		return []run.Action{run.SetRun(run.Data{Standing: fallen(s, id, by)})},
+			"the answer to " + id + " stands for no other decision any more; what it has answered stays answered", nil
 	case at >= 0:
 		return nil, "", request.Refusedf("%s has no answer that could be taken back", id)
 	case given != nil:
@@ -201,7 +213,7 @@ func now(s *run.State, task string) string {
 
 // said is an answer in words.
 func said(d *run.Decided) string {
-	how := d.Answer.Option + " by " + d.Answer.By
+	how := By(d.Answer.Option+" by "+d.Answer.By, &d.Answer)
 	if d.Answer.Text != "" {
 		how += ": " + text.Line(d.Answer.Text)
 	}

@@ -49,6 +49,11 @@ func Open(s *run.State) []run.Decision {
 	return slices.DeleteFunc(All(s), func(d run.Decision) bool { return s.Decisions.Given(d.ID) != nil })
 }
 
+// Patches lists the open decisions about patches.
+func Patches(s *run.State) []run.Decision {
+	return slices.DeleteFunc(Open(s), func(d run.Decision) bool { return d.Kind != run.DecidePatch && d.Kind != run.DecideTest })
+}
+
 // ForPerson are the open ones that only a person can decide.
 func ForPerson(s *run.State) []run.Decision {
 	return slices.DeleteFunc(Open(s), func(d run.Decision) bool { return d.Decider.Who != run.ByPerson })

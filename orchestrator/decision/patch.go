@@ -78,7 +78,7 @@ func rule(s *run.State, d *run.Decision, a run.Answer) ([]run.Action, string, er
 		actions, _, err := request.Skip(s, []string{task}, run.Revision{By: a.By}, cmp.Or(a.Text, "by a person"))
 		return actions, task + " is skipped", err
 	case run.Accept:
-		actions, err := request.Accept(s, task, a.By)
+		actions, err := request.Accept(s, task, a)
 		return actions, "the patch of " + task + " goes on", err
 	default:
 		return request.Send(s, task, a.Text, a.By)

@@ -24,7 +24,7 @@ var template = kind{
 			actions, err = request.Cancel(s, d.About, a.Text, a.By)
 			return actions, "the tasks of " + d.About + " that wait are parked", err
 		case run.Accept:
-			actions, err = request.Accept(s, d.About, a.By)
+			actions, err = request.Accept(s, d.About, a)
 			return actions, "the tasks of " + d.About + " go on", err
 		default:
 			return request.Send(s, d.About, a.Text, a.By)

@@ -72,7 +72,7 @@ func TestASetIsReviewedAsOne(t *testing.T) {
 	require.Equal(t, run.TaskHeld, l.Tasks.ByID["mod"].State)
 	require.Equal(t, run.TaskAccepted, l.Tasks.ByID["idle"].State, "it changed nothing")
 	require.Equal(t, []string{"gen", "mod"}, open[0].Patches)
-	_, err := request.Accept(l.State, "mod", "master/2")
+	_, err := request.Accept(l.State, "mod", run.Answer{By: "master/2"})
 	require.ErrorContains(t, err, "waits for a person")
 
 	actions, _, err := request.Send(l.State, "mod", "Keep the comma.", wire.Person("ada"))
@@ -93,7 +93,7 @@ func TestASetIsReviewedAsOne(t *testing.T) {
 	require.Equal(t, "mod", decision.ForPerson(l.State)[0].About)
 	require.Equal(t, []string{"gen", "mod"}, decision.ForPerson(l.State)[0].Patches, "the whole set is shown")
 
-	actions, err = request.Accept(l.State, "mod", wire.Person("ada"))
+	actions, err = request.Accept(l.State, "mod", run.Answer{By: wire.Person("ada")})
 	require.NoError(t, err)
 	l.Do(actions)
 	l.Append("mod", run.TaskData{State: run.TaskAccepted})

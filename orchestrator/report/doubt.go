@@ -24,7 +24,8 @@ type Decision struct {
 func (d Decision) String() string {
 	who := d.Decider + " decides: " + d.Why
 	if d.Answer != nil {
-		who = "answered by " + d.Answer.By + ": " + strings.TrimSuffix(d.Answer.Option+": "+text.Line(d.Answer.Text), ": ")
+		who = decision.By("answered by "+d.Answer.By, d.Answer) + ": " +
+			strings.TrimSuffix(d.Answer.Option+": "+text.Line(d.Answer.Text), ": ")
 	}
 	return fmt.Sprintf("%s  %s: %s (%s)", d.ID, d.Kind, d.Text, who)
 }
@@ -36,6 +37,25 @@ func decisions(s *run.State) (out []Decision) {
 			shown.Answer = &given.Answer
 		}
 		out = append(out, shown)
+	}
+	return out
+}
+
+// Standing is an answer that stands for each patch that is alike. Given counts the other decisions that it has answered.
+type Standing struct {
+	ID    string `json:"id"`
+	By    string `json:"by"`
+	Given int    `json:"given"`
+}
+
+// String is the answer in a line.
+func (a Standing) String() string {
+	return fmt.Sprintf("%s accepts all that are alike to %s, until that is taken back: %d more so far", a.By, a.ID, a.Given)
+}
+
+func standings(s *run.State) (out []Standing) {
+	for _, a := range s.Standing {
+		out = append(out, Standing{a.ID, a.By, a.Given})
 	}
 	return out
 }
@@ -67,7 +87,7 @@ func Ruling(d *run.Doubt, state run.TaskState) string {
 	case d.Accepted() && d.Size && a.By == run.ByPolicy:
 		return "noted: size alone rejects no patch"
 	case d.Accepted():
-		return "accepted by " + a.By
+		return decision.By("accepted by "+a.By, a)
 	case a.Text == "":
 		return "rejected by " + a.By
 	default:

@@ -10,6 +10,7 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/internal/text"
+	"divisi/orchestrator/decision"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -123,6 +124,9 @@ func runLine(d run.Data) Line {
 	if d.Decision != nil {
 		add("%s", decisionLine(d.Decision))
 	}
+	if d.Standing != nil && d.Standing.Back != "" {
+		add("the answer to %s stands for no other decision any more: %s", d.Standing.ID, text.Line(d.Standing.Back))
+	}
 	if d.Baseline != nil {
 		add("baseline: %s", Verdicts(d.Baseline))
 	}
@@ -161,7 +165,7 @@ func runLine(d run.Data) Line {
 // decisionLine words what became of a decision.
 func decisionLine(d *run.Decided) string {
 	a := d.Answer
-	said := a.Option
+	said := decision.By(a.Option, &a)
 	if a.Text != "" {
 		said += ": " + text.Line(a.Text)
 	}

@@ -77,6 +77,8 @@ type Report struct {
 	Quotas []spec.Wait `json:"quotas,omitempty"`
 	// Decisions are those that are not closed.
 	Decisions []Decision `json:"decisions,omitempty"`
+	// Standing are the answers that stand for later decisions too.
+	Standing []Standing `json:"standing,omitempty"`
 	// Doubts are the patches that were held and are not any more, in plan order, and what was decided about each.
 	Doubts  []string `json:"doubts,omitempty"`
 	Added   int      `json:"added"`
@@ -148,7 +150,8 @@ func Of(s *run.State) Report {
 		Verdicts: verdicts(s),
 		Batches:  s.Batches.Count, GateRuns: s.Batches.GateRuns, OneByOne: s.Tasks.Queued,
 		Flakes: s.Proofs.Flakes(), Times: TimesOf(s),
-		Notices: s.Notices, Decisions: decisions(s), Doubts: doubts(s), Quotas: s.Quotas.UsedUp(time.Now()),
+		Notices: s.Notices, Decisions: decisions(s), Standing: standings(s), Doubts: doubts(s),
+		Quotas: s.Quotas.UsedUp(time.Now()),
 	}
 	r.Reproof, r.Quarantines, r.Next = reproof(s), quarantines(s), Next(s)
 	landed := 0

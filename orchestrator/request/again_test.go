@@ -237,12 +237,12 @@ func TestNothingIsDecidedInARunThatIsOver(t *testing.T) {
 	t.Parallel()
 	l := doubted(t)
 	l.Append("", run.Data{State: run.Cancelled})
-	_, err := Accept(l.State, "b", wire.Person("ada"))
+	_, err := Accept(l.State, "b", run.Answer{By: wire.Person("ada")})
 	require.EqualError(t, err, "run r1 is over: cancelled")
 	h := led(t)
 	h.Append("", run.Data{State: run.Cancelled})
 	for _, decide := range []func() error{
-		func() error { _, err := Accept(h.State, "t", wire.Person("ada")); return err },
+		func() error { _, err := Accept(h.State, "t", run.Answer{By: wire.Person("ada")}); return err },
 		func() error { _, err := Cancel(h.State, "t", "x", wire.Person("ada")); return err },
 		func() error { _, _, err := Send(h.State, "t", "x", wire.Person("ada")); return err },
 	} {

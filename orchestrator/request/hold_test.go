@@ -108,7 +108,7 @@ func TestAHoldIsAnsweredOnce(t *testing.T) {
 	require.Equal(t, []string{"t-001", "t-002", "t-003", "other"}, ready, "the new brief is tried on a few")
 
 	for _, again := range []func() error{
-		func() error { _, err := Accept(l.State, "t", wire.Person("ada")); return err },
+		func() error { _, err := Accept(l.State, "t", run.Answer{By: wire.Person("ada")}); return err },
 		func() error { _, _, err := Send(l.State, "t", "words", wire.Person("ada")); return err },
 		func() error { _, err := Cancel(l.State, "t", "why", wire.Person("ada")); return err },
 	} {
@@ -124,16 +124,16 @@ func TestAHoldIsAnsweredOnce(t *testing.T) {
 func TestATemplateThatIsNotHeldHasNoAnswer(t *testing.T) {
 	t.Parallel()
 	l := template(t, run.OnDoubtAsk, 3)
-	_, err := Accept(l.State, "t", wire.Person("ada"))
+	_, err := Accept(l.State, "t", run.Answer{By: wire.Person("ada")})
 	require.EqualError(t, err, "the shards of t are not held: name one of them, such as t-001")
-	_, err = Accept(l.State, "nothing", wire.Person("ada"))
+	_, err = Accept(l.State, "nothing", run.Answer{By: wire.Person("ada")})
 	require.ErrorContains(t, err, `no task "nothing"`)
 }
 
 func TestAHoldThatIsAcceptedDoesNotComeBack(t *testing.T) {
 	t.Parallel()
 	l := held(t, run.OnDoubtAsk)
-	actions, err := Accept(l.State, "t", wire.Person("ada"))
+	actions, err := Accept(l.State, "t", run.Answer{By: wire.Person("ada")})
 	require.NoError(t, err)
 	l.Do(actions)
 	fails(l, 4, "f")

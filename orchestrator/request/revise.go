@@ -278,9 +278,10 @@ func cancelFor(s *run.State, q *run.Request) ([]run.Action, error) {
 }
 
 // Accept lets a held patch go on, or the shards of a held template. The error is a *RefusedError.
-func Accept(s *run.State, id, by string) ([]run.Action, error) {
+func Accept(s *run.State, id string, a run.Answer) ([]run.Action, error) {
+	a = run.Answer{Option: run.Accept, By: a.By, Alike: a.Alike, Standing: a.Standing}
 	if h, err := heldOnly(s, id); h != nil {
-		return []run.Action{answerHold(h, run.Answer{Option: run.Accept, By: by})}, nil
+		return []run.Action{answerHold(h, a)}, nil
 	} else if err != nil {
 		return nil, err
 	}
@@ -293,7 +294,7 @@ func Accept(s *run.State, id, by string) ([]run.Action, error) {
 	case t.Doubt() == nil:
 		return nil, Refusedf("the patch of %s is not held: the task is %s", id, t.State)
 	}
-	return rule(s, t, run.Answer{Option: run.Accept, By: by})
+	return rule(s, t, a)
 }
 
 // rule decides about a held patch. What a person is to see, only a person decides.

@@ -148,7 +148,7 @@ func pass(s *run.State, q *run.Request) []run.Action {
 		return answer(q, wire.Answer{Text: q.Task + " has it"})
 	}
 	if q.Accept {
-		actions, err := Accept(s, q.Task, q.Agent())
+		actions, err := Accept(s, q.Task, run.Answer{By: q.Agent()})
 		if err != nil {
 			return refuse(q, err.Error())
 		}

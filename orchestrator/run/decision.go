@@ -103,6 +103,10 @@ type Answer struct {
 	Text    string `json:"text,omitempty"`
 	Of      string `json:"of,omitempty"`
 	By      string `json:"by,omitempty"`
+	// Alike has it stand for every other patch that is alike too; Standing is the id of the decision whose answer stood for this
+	// one.
+	Alike    bool   `json:"alike,omitempty"`
+	Standing string `json:"standing,omitempty"`
 	// Back asks to take back the answer that the decision has.
 	Back bool `json:"back,omitempty"`
 }
@@ -147,6 +151,7 @@ func (s *State) applyDecided(e *contextscope.Event, d *Decided) {
 	}
 	if d.Back != "" {
 		delete(s.Decisions, d.Answer.ID)
+		s.Standing.except(d.Answer)
 		return
 	}
 	d.Pos = e.Pos
@@ -154,6 +159,7 @@ func (s *State) applyDecided(e *contextscope.Event, d *Decided) {
 	if !d.Closed {
 		return
 	}
+	s.Standing.given(d.Answer)
 	switch d.Kind {
 	case DecidePatch, DecideTest:
 		s.Tasks.decide(e.Task, d.Answer)

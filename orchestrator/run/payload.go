@@ -77,6 +77,8 @@ type Data struct {
 	Setup string `json:"setup,omitempty"`
 	// Decision is set when something became of a decision.
 	Decision *Decided `json:"decision,omitempty"`
+	// Standing is set when an answer comes to stand for later decisions too, or stands for them no more.
+	Standing *Standing `json:"standing,omitempty"`
 	// Budget is set when a resume changes it, in tokens.
 	Budget *int `json:"budget,omitempty"`
 	// File, Roles and Project are set when a retry read changed files: the plan, the roles that differ, and the whole project.

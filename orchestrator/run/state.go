@@ -84,6 +84,8 @@ type State struct {
 	Messages    Messages
 	// Decisions are the answers to decisions.
 	Decisions Decisions
+	// Standing are the answers that stand for later decisions too.
+	Standing Standings
 	// Queue are the works that have not ended.
 	Queue Queue
 	// ConductorPos is the position of the newest event by a conductor, First and Pos those of the first and the newest event of
@@ -228,6 +230,7 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 	if d.Decision != nil {
 		s.applyDecided(e, d.Decision)
 	}
+	s.Standing.apply(d.Standing)
 	if d.Budget != nil {
 		s.Budget = *d.Budget
 	}

@@ -4,7 +4,8 @@ import { keep, kept } from "./keep";
 import type { Need, Outcome } from "./messages";
 import { say } from "./toast";
 
-export interface Answer { option: string; text: string; task?: string }
+/** Answer is what a person decided; alike has it stand for every other patch of the run that is alike, now and later. */
+export interface Answer { option: string; text: string; task?: string; alike?: boolean }
 export interface Draft { text: string; armed: string; task: string }
 interface Waiting { needs: Need[]; answer: Answer; due: number; timer: number }
 
@@ -87,8 +88,20 @@ export class Answers {
 
   pass(w: Waiting, keepalive = false): void {
     this.undo(w);
-    for (const n of w.needs) void this.send(n, w.answer, keepalive, true);
+    const runs = new Set<string>();
+    for (const n of w.needs) {
+      if (w.answer.alike && runs.has(n.run)) this.hide(n); // the run gives it the answer
+      else void this.send(n, w.answer, keepalive, true);
+      runs.add(n.run);
+    }
     say(`${w.answer.option}: sent for ${w.needs.length} decisions`);
+  }
+
+  /** hide leaves a decision out while its run gives it the answer of another one. */
+  private hide(n: Need): void {
+    const key = keyOf(n);
+    this.sent.add(key);
+    setTimeout(() => { if (this.sent.delete(key)) ask(); }, undoable);
   }
 
   flush(keepalive: boolean): void {
@@ -101,7 +114,7 @@ export class Answers {
     this.faults.delete(key);
     ask();
     try {
-      const body = { attempt: n.attempt ?? 0, option: a.option, text: a.text, task: a.task ?? "" };
+      const body = { attempt: n.attempt ?? 0, option: a.option, text: a.text, task: a.task ?? "", alike: a.alike ?? false };
       const got = await post<Outcome>(at("runs", n.run, "decisions", n.id), body, keepalive);
       this.drafts.delete(key);
       if (!got.error) this.given = [{ need: n, answer: a }, ...this.given.filter((g) => keyOf(g.need) !== key)].slice(0, listed);

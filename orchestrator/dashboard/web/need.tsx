@@ -25,9 +25,9 @@ const reasoned = ["skip", "park"];
 interface Props { need: Need; alike: Need[]; answers: Answers; writes: boolean; elsewhere: boolean; goal: string; there: (card: NeedCard) => void }
 
 /** NeedCard is an open decision with its evidence and the answers to it. */
-export class NeedCard extends Component<Props, { all: string[] | null; ready: boolean; hint: string }> {
+export class NeedCard extends Component<Props, { all: string[] | null; later: boolean; ready: boolean; hint: string }> {
   /** all are the others that the answer is for, as they were when the box was ticked; ready is set once the evidence is there. */
-  state = { all: null as string[] | null, ready: false, hint: "" };
+  state = { all: null as string[] | null, later: false, ready: false, hint: "" };
   private field: HTMLTextAreaElement | null = null;
 
   componentDidMount(): void {
@@ -61,12 +61,15 @@ export class NeedCard extends Component<Props, { all: string[] | null; ready: bo
     const { task } = answers.draft(need);
     const many = (need.tasks?.length ?? 0) > 1 && option.needs_text && need.kind !== "template";
     if (many && !task) return this.setState({ hint: "Choose the task that the sentence is for." });
-    answers.answer([need, ...this.listed()], { option: option.name, text, task: many ? task : "" });
+    const { later } = this.state;
+    if (later && option.name !== "accept") return this.setState({ hint: `Only accept can be for later ones too: ${option.name} is for what is here.` });
+    answers.answer([need, ...this.listed()], { option: option.name, text, task: many ? task : "", alike: later });
   }
 
-  /** listed are the others that the answer is for, and that are open still. */
+  /** listed are the others that the answer is for, and that are open still: with later ones too, all of them. */
   private listed(): Need[] {
-    return this.props.alike.filter((n) => this.state.all?.includes(keyOf(n)));
+    const { all, later } = this.state;
+    return this.props.alike.filter((n) => later || all?.includes(keyOf(n)));
   }
 
   private tick(on: boolean): void {
@@ -100,7 +103,7 @@ export class NeedCard extends Component<Props, { all: string[] | null; ready: bo
     return (
       <form class="answer" onSubmit={(e: Event) => this.submit(e)}>
         <div class="picks" role="group" aria-label={`Answers about the ${need.kind} ${need.about ?? ""}`}>{picks(need).map((p, i) => this.pick(p, i))}</div>
-        {alike.length > 0 && this.alike()}
+        {need.alike && (alike.length > 0 || stands(need)) && this.alike()}
         {(need.tasks?.length ?? 0) > 1 && need.kind !== "template" && (
           <label class="for-task">Sentence for <select value={draft.task} onChange={(e: Event) => this.edit({ task: value(e) })}>
             <option value="">– choose a task –</option>{need.tasks!.map((t) => <option value={t}>{t}</option>)}
@@ -133,13 +136,15 @@ export class NeedCard extends Component<Props, { all: string[] | null; ready: bo
 
   private alike(): ComponentChild {
     const { need, alike } = this.props;
-    const { all } = this.state;
+    const { all, later } = this.state;
     const listed = this.listed();
     return (
       <div class="alike">
-        <label><input type="checkbox" checked={!!all} onChange={(e: Event) => this.tick((e.target as HTMLInputElement).checked)} />
-          {" "}One answer for all {(all ? listed : alike).length + 1} that are alike</label>
-        {all && <AlikeList needs={[need, ...listed]} later={alike.length - listed.length} take={() => this.tick(true)} />}
+        {alike.length > 0 && <label><input type="checkbox" checked={later || !!all} disabled={later} onChange={(e: Event) => this.tick((e.target as HTMLInputElement).checked)} />
+          {" "}One answer for all {(all ? listed : alike).length + 1} that are alike</label>}
+        {stands(need) && <label><input type="checkbox" checked={later} onChange={(e: Event) => this.setState({ later: (e.target as HTMLInputElement).checked, hint: "" })} />
+          {" "}Accept every later one of this run that is alike too, until it is taken back</label>}
+        {(all || later) && alike.length > 0 && <AlikeList needs={[need, ...listed]} later={alike.length - listed.length} take={() => this.tick(true)} />}
       </div>
     );
   }
@@ -162,6 +167,11 @@ export class NeedCard extends Component<Props, { all: string[] | null; ready: bo
     if (pick) this.choose(pick);
     else this.setState({ hint: "Choose an answer." });
   }
+}
+
+/** stands reports whether an answer can be for later decisions too. */
+function stands(n: Need): boolean {
+  return n.options.some((o) => o.name === "accept");
 }
 
 function value(e: Event): string {
