@@ -200,21 +200,14 @@ func (r *room) needs() []Need {
 	if !r.isWhole() {
 		return nil
 	}
-	var open []run.Decision
-	r.board.with(func(s *run.State) {
-		if s.Spec.Run != "" {
-			open = decision.Open(s)
-			decision.Count(s, open)
-		}
-	})
-	out, known, missing, now := make([]Need, 0, len(open)), map[string]bool{}, false, time.Now()
+	open, out := r.open()
+	known, missing, now := map[string]bool{}, false, time.Now()
 	r.mu.Lock()
-	for i := range open {
-		n := needOf(r.id, &open[i])
+	for i := range out {
+		n := &out[i]
 		d, read := r.decisions[n.key()]
 		n.Tasks, n.Files, n.Alike = d.Tasks, d.Files, d.Alike
 		known[n.key()], missing = true, missing || !read || d.faulty && now.Sub(d.read) > faultAfter
-		out = append(out, n)
 	}
 	maps.DeleteFunc(r.decisions, func(key string, _ readDecision) bool { return !known[key] })
 	r.mu.Unlock()
@@ -228,6 +221,24 @@ func (r *room) needs() []Need {
 		}
 	}
 	return out
+}
+
+// open lists what is open as the state of the run has it.
+func (r *room) open() (open []run.Decision, out []Need) {
+	out = []Need{}
+	r.board.with(func(s *run.State) {
+		if s.Spec.Run == "" {
+			return
+		}
+		open = decision.Open(s)
+		decision.Count(s, open)
+		for i := range open {
+			n := needOf(r.id, &open[i])
+			n.count(s, &open[i])
+			out = append(out, n)
+		}
+	})
+	return open, out
 }
 
 // needOf is a decision as the state of its run has it.
@@ -318,6 +329,7 @@ func (r *room) decision(ctx context.Context, id string) (d Decision, open bool, 
 		needs[i].Tasks, needs[i].Files, needs[i].Alike = d.Tasks, d.Files, d.Alike
 	}
 	d.Need = needs[i]
+	r.board.with(d.recall)
 	return d, true, nil
 }
 

@@ -2,6 +2,8 @@ package dashboard
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"time"
 
 	"divisi/internal/spec"
@@ -40,7 +42,10 @@ type view struct {
 	Phases []report.Phase `json:"phases"`
 	Agents []report.Agent `json:"agents"`
 	// Ways are what a person can do next, as commands.
-	Ways    []report.Way    `json:"ways,omitempty"`
+	Ways []report.Way `json:"ways,omitempty"`
+	// Roles are those of the run, Models those that the project or a role names: for another attempt.
+	Roles   []string        `json:"roles,omitempty"`
+	Models  []string        `json:"models,omitempty"`
 	Workers []report.Worker `json:"workers"`
 	Queue   report.Queue    `json:"queue"`
 	Flaky   []report.Flaky  `json:"flaky,omitempty"`
@@ -97,6 +102,13 @@ func viewOf(s *run.State, now time.Time) view {
 		t := taskOf(s, s.Tasks.ByID[id])
 		t.Why = why[id]
 		v.Tasks = append(v.Tasks, t)
+	}
+	v.Roles = slices.Sorted(maps.Keys(s.Spec.Roles))
+	v.Models = slices.Sorted(maps.Keys(s.Spec.Project.Models))
+	for _, name := range v.Roles {
+		if m := s.Spec.Roles[name].Model; m != "" && !slices.Contains(v.Models, m) {
+			v.Models = append(v.Models, m)
+		}
 	}
 	return v
 }

@@ -39,7 +39,8 @@ func began(t testing.TB) []contextscope.Event {
 	return []contextscope.Event{
 		at(t, 1, contextscope.KindRun, "", 0, run.Data{State: run.Created, Spec: &run.Spec{
 			Goal: "g", Repo: "/r", Base: "b", Branch: "main", Parallel: 3, Budget: 9, Created: time.Unix(1, 0),
-			Roles: map[string]spec.Role{"generator": {Writes: true}},
+			Roles:   map[string]spec.Role{"generator": {Writes: true, Model: "fast"}},
+			Project: spec.Project{Models: map[string]spec.Model{"deep": {}}},
 		}}),
 		at(t, 2, contextscope.KindRun, "", 0, run.Data{State: run.Running}),
 		at(t, 3, contextscope.KindPlan, "", 0, run.PlanData{By: run.ByFile, Tasks: []spec.Task{
@@ -78,6 +79,7 @@ func TestHead(t *testing.T) {
 		v.Wait, v.Notices, v.Created, v.Last, v.Waited, v.Ended,
 	})
 	require.Len(t, v.Phases, 5)
+	require.Equal(t, [][]string{{"generator"}, {"deep", "fast"}}, [][]string{v.Roles, v.Models})
 	require.Equal(t, "reads", v.Agents[0].Doing)
 	require.Equal(t, []spec.Step{{State: spec.StepDoing, Text: "read"}}, v.Agents[0].Steps, "the newest plan")
 	require.Equal(t, []any{"a/1", "a", "w1", 12, int64(5000)}, []any{

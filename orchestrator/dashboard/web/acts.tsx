@@ -1,14 +1,14 @@
 import { Component, Fragment, h, type ComponentChild } from "preact";
 import { at, post, words } from "./api";
 import { ask } from "./frame";
-import type { Outcome, Way } from "./messages";
+import type { Outcome, View, Way } from "./messages";
 import { Modal } from "./modal";
 import { say } from "./toast";
 
 /** Act is what a person may have a run do. */
-export interface Act { run: string; verb: string; tasks?: string[]; then?: () => void }
+export interface Act { run: string; verb: string; tasks?: string[]; then?: () => void; view?: View }
 
-interface Verb { label: string; warn?: string; note?: "may" | "must"; noteLabel?: string; fields?: boolean; destroys?: boolean }
+interface Verb { label: string; warn?: string; ofTask?: string; note?: "may" | "must"; noteLabel?: string; fields?: boolean; destroys?: boolean }
 
 /** Verbs without a note act at once. */
 const verbs: Record<string, Verb> = {
@@ -17,7 +17,8 @@ const verbs: Record<string, Verb> = {
   start_line: { label: "Start the line" },
   publish: { label: "Publish" },
   stop_line: { label: "Stop the line", warn: "Nothing lands until the line starts again. Work goes on.", note: "may" },
-  cancel: { label: "Cancel", warn: "Agents and gates stop, and the run cannot be resumed. What has landed stays.", note: "may", destroys: true },
+  cancel: { label: "Cancel", warn: "Agents and gates stop, and the run cannot be resumed. What has landed stays.",
+    ofTask: "The agent and the gates of the task stop, and what depends on the task does not begin. The run goes on; Retry opens the task again.", note: "may", destroys: true },
   skip: { label: "Skip", warn: "The task is given up as not needed; what depends on it goes on.", note: "may", destroys: true },
   drop: { label: "Drop", warn: "A landed change is taken out again, by a task that reverts it and is tested like any other.", note: "must",
     destroys: true },
@@ -59,14 +60,15 @@ export function ActDialog(): ComponentChild {
   return <Ask key={`${a.verb} ${a.tasks?.join()}`} act={a} close={() => { open = null; ask(); }} />;
 }
 
-class Ask extends Component<{ act: Act; close: () => void }, { text: string; brief: string; role: string; model: string; busy: boolean }> {
-  state = { text: "", brief: "", role: "", model: "", busy: false };
+class Ask extends Component<{ act: Act; close: () => void }, { text: string; brief: string; role: string; model: string; busy: boolean; sure: boolean }> {
+  state = { text: "", brief: "", role: "", model: "", busy: false, sure: false };
 
   private async submit(e: Event): Promise<void> {
     e.preventDefault();
-    const { text, brief, role, model } = this.state;
-    this.setState({ busy: true });
+    const { text, brief, role, model, sure } = this.state;
     const body = Object.fromEntries(Object.entries({ text, brief, role, model }).filter(([, v]) => v.trim()));
+    if (verbs[this.props.act.verb]?.fields && Object.keys(body).length === 0 && !sure) return this.setState({ sure: true });
+    this.setState({ busy: true });
     if (await carry(this.props.act, body)) this.props.close();
     else this.setState({ busy: false });
   }
@@ -78,15 +80,16 @@ class Ask extends Component<{ act: Act; close: () => void }, { text: string; bri
     return (
       <Modal title={`${v.label}: ${whom}`} close={close}>
         <form onSubmit={(e: Event) => void this.submit(e)}>
-          {v.warn && <p>{v.warn}</p>}
+          {v.warn && <p>{(a.tasks?.length && v.ofTask) || v.warn}</p>}
           {v.fields && <Fragment>
             {this.area("brief", "What the next attempt should know (added to the brief)", false)}
-            {this.line("role", "Another role")}{this.line("model", "Another model")}
+            {this.line("role", "Another role", a.view?.roles)}{this.line("model", "Another model", a.view?.models)}
+            {this.state.sure && !this.said() && <p class="why" role="alert">Try again with nothing changed? The next attempt gets the same brief, role and model.</p>}
           </Fragment>}
           {v.note && this.area("text", v.noteLabel ?? (v.note === "must" ? "Reason" : "Note: why (kept in the log)"), v.note === "must")}
           <p class="buttons">
             <button type="button" class="act" onClick={close}>Close</button>
-            <button type="submit" class={`act strong ${v.destroys ? "destroys" : ""}`} disabled={this.state.busy}>{v.label}</button>
+            <button type="submit" class={`act strong ${v.destroys ? "destroys" : ""}`} disabled={this.state.busy}>{this.state.sure && !this.said() ? "Retry with nothing changed" : v.label}</button>
           </p>
         </form>
       </Modal>
@@ -98,9 +101,15 @@ class Ask extends Component<{ act: Act; close: () => void }, { text: string; bri
       onInput={(e: Event) => this.setState({ [key]: (e.target as HTMLTextAreaElement).value })} /></label>;
   }
 
-  private line(key: "role" | "model", name: string): ComponentChild {
-    return <label class="comment"><span>{name}</span><input value={this.state[key]}
-      onInput={(e: Event) => this.setState({ [key]: (e.target as HTMLInputElement).value })} /></label>;
+  private said(): boolean {
+    const { brief, role, model } = this.state;
+    return !!(brief + role + model).trim();
+  }
+
+  private line(key: "role" | "model", name: string, known: string[] = []): ComponentChild {
+    return <label class="comment"><span>{name}</span><input value={this.state[key]} list={`known-${key}`}
+      onInput={(e: Event) => this.setState({ [key]: (e.target as HTMLInputElement).value })} />
+      <datalist id={`known-${key}`}>{known.map((k) => <option value={k} />)}</datalist></label>;
   }
 }
 

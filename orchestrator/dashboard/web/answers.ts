@@ -13,6 +13,9 @@ interface Waiting { needs: Need[]; answer: Answer; due: number; timer: number }
 const undoable = 10_000;
 const takable = 30_000;
 
+/** How many of the last answers are listed. */
+const listed = 20;
+
 export function keyOf(n: Need): string {
   return `${n.run} ${n.id} ${n.attempt ?? 0}`;
 }
@@ -20,6 +23,8 @@ export function keyOf(n: Need): string {
 /** Answers sends what a person decided: one answer at once, one for many alike after a time in which it can be undone. */
 export class Answers {
   waiting: Waiting[] = [];
+  /** given are the last answers that were taken, the newest first. */
+  given: { need: Need; answer: Answer }[] = [];
   /** faults are why an answer was refused, by decision. */
   readonly faults = new Map<string, string>();
   private readonly sent = new Set<string>();
@@ -112,6 +117,7 @@ export class Answers {
       const body = { attempt: n.attempt ?? 0, option: a.option, text: a.text, task: a.task ?? "", alike: a.alike ?? false };
       const got = await post<Outcome>(at("runs", n.run, "decisions", n.id), body, keepalive);
       this.drafts.delete(key);
+      if (!got.error) this.given = [{ need: n, answer: a }, ...this.given.filter((g) => keyOf(g.need) !== key)].slice(0, listed);
       const began = got.started ? " A process was started for it; it goes on without this page." : "";
       if (got.error) say(got.error, true);
       else if (!quiet) say(`${got.outcome ?? a.option}.${began}`, false, { label: "Take back", press: () => void this.back(n) }, takable);
@@ -123,14 +129,21 @@ export class Answers {
     ask();
   }
 
-  private async back(n: Need): Promise<void> {
+  /** back takes an answer back. One that is back, or that the run has acted on, is not listed any more. */
+  async back(n: Need): Promise<void> {
     try {
       const got = await post<Outcome>(at("runs", n.run, "decisions", n.id, "back"), {});
       this.sent.delete(keyOf(n));
+      this.forget(n);
       say(got.outcome ?? "It is open again.");
     } catch (err) {
+      if (err instanceof Refused && err.status === 409) this.forget(n);
       say(words(err), true);
     }
+  }
+
+  private forget(n: Need): void {
+    this.given = this.given.filter((g) => keyOf(g.need) !== keyOf(n));
   }
 
   /** there forgets what was sent for decisions that are closed by now, so that a decision that opens again is shown. Why an

@@ -4,6 +4,7 @@ import { Answers, keyOf } from "./answers";
 import { get, Refused, words } from "./api";
 import { Feed } from "./feed";
 import { ask, onFrame } from "./frame";
+import { Given } from "./given";
 import { Help, Keys, listen, move, search } from "./keys";
 import type { Me, Need, Row } from "./messages";
 import { Needs } from "./needs";
@@ -147,6 +148,7 @@ class App {
         <main tabIndex={-1} aria-label={this.title(at)}>
           {feed.refused && <p class="fault" role="alert">{feed.refused}</p>}
           <Needs feed={feed} answers={answers} place={at} writes={me.writes} now={now} />
+          <Given answers={answers} />
           {this.body(at, now)}
         </main>
         <div class="bottom"><Undo answers={answers} now={now} /><Toasts /></div>

@@ -46,7 +46,8 @@ function One(p: { run: string; task: string; attempt: Attempt }): ComponentChild
       <Receipts attempt={a} />
       <Load<TaskLog> path={`${path}/log?attempt=${a.n}`} again={version} draw={(got) => <Gates log={got} />} />
       <h3>Change {(a.added || a.deleted) ? <Fragment><ins>+{a.added}</ins> <del>−{a.deleted}</del></Fragment> : ""}</h3>
-      <Load<{ diff?: string }> path={`${path}/diff?attempt=${a.n}`} again={version} draw={(got) => <Diff diff={got.diff ?? ""} />} />
+      {a.status || a.ended || a.error ? <Load<{ diff?: string }> path={`${path}/diff?attempt=${a.n}`} again={version} draw={(got) => <Diff diff={got.diff ?? ""} />} />
+        : <p class="empty">It has no result yet: the change is here once the attempt ends.</p>}
     </article>
   );
 }

@@ -10,6 +10,7 @@ export function Evidence(p: { need: Whole }): ComponentChild {
   const { need } = p;
   return (
     <div class="evidence">
+      <Told need={need} />
       {need.evidence && need.evidence.length > 0 && (
         <ul class="said-of">{need.evidence.map((e) => <li class={e.includes("\n") ? "block" : ""}>{visible(e)}</li>)}</ul>
       )}
@@ -19,6 +20,24 @@ export function Evidence(p: { need: Whole }): ComponentChild {
       {need.plan && <PlanTable plan={need.plan} />}
       {need.patches?.map((x) => <OnePatch key={x.task} run={need.run} patch={x} many={need.patches!.length > 1} />)}
     </div>
+  );
+}
+
+/** Told is what the task was told: a long brief folded, and what was decided about its earlier patches. */
+function Told(p: { need: Whole }): ComponentChild {
+  const { brief = "", record, before } = p.need;
+  const lines = brief.trim().split("\n");
+  const short = lines.length <= 3 && brief.length <= 400;
+  return (
+    <Fragment>
+      {before?.map((b) => (
+        <p class="before">Attempt {b.attempt}: {visible(b.by || "the policy")} answered <b>{visible(b.option)}</b>{b.text ? <Fragment>: “{visible(b.text)}”</Fragment> : "."}</p>
+      ))}
+      {brief.trim() && (short ? <p class="brief"><b>Brief</b> <span>{visible(brief.trim())}</span></p> : (
+        <details class="brief"><summary><b>Brief</b> {visible(lines[0].slice(0, 160))} …</summary><pre>{visible(brief)}</pre></details>
+      ))}
+      {record && <details class="brief"><summary><b>Decision record</b></summary><pre>{visible(record)}</pre></details>}
+    </Fragment>
   );
 }
 

@@ -81,7 +81,7 @@ function Acts(p: Props): ComponentChild {
   return (
     <div class="acts" role="group" aria-label="What the run is to do">
       {verbsOf(p).map((v) => (
-        <button type="button" key={v} class={`act ${v === "cancel" ? "destroys" : ""}`} onClick={() => act({ run: p.id, verb: v })}>{text(v)}</button>
+        <button type="button" key={v} class={`act ${v === "cancel" ? "destroys" : ""}`} onClick={() => act({ run: p.id, verb: v, view: p.view })}>{text(v)}</button>
       ))}
     </div>
   );

@@ -1,7 +1,9 @@
 import { Component, h, type ComponentChild } from "preact";
 import { get, Refused, words } from "./api";
 
-interface Props<T> { path: string; again?: unknown; draw: (got: T, reload: () => void) => ComponentChild }
+/** done is called each time that the answer is there, or that there is none. */
+interface Props<T> { path: string; again?: unknown; draw: (got: T, reload: () => void) => ComponentChild; done?: () => void }
+/** final is set where it is no failure: there is nothing to show, and asking again does not change that. */
 interface State<T> { got?: T; fault: string; final?: boolean }
 
 /** Load asks the server for something and draws the answer; while it asks again, the answer before stays. */
@@ -30,13 +32,15 @@ export class Load<T> extends Component<Props<T>, State<T>> {
     } catch (err) {
       if (mine === this.asked) this.setState({ fault: words(err), final: err instanceof Refused && err.status === 409 });
     }
+    if (mine === this.asked) this.props.done?.();
   }
 
   render(): ComponentChild {
     const { got, fault, final } = this.state;
     return (
       <div class="load">
-        {fault && <p class="fault" role="alert">{fault} {!final && <button type="button" class="more" onClick={() => void this.load()}>Try again</button>}</p>}
+        {fault && final && <p class="empty" role="status">{fault}</p>}
+        {fault && !final && <p class="fault" role="alert">{fault} <button type="button" class="more" onClick={() => void this.load()}>Try again</button></p>}
         {got !== undefined ? this.props.draw(got, () => void this.load()) : !fault && <p class="empty">Loading …</p>}
       </div>
     );

@@ -50,6 +50,9 @@ export interface Need {
   tasks?: string[];
   files?: string[];
   evidence?: string[];
+  template?: string;
+  added?: number;
+  deleted?: number;
 }
 
 export interface Patch { task: string; files?: string[]; diff?: string; fault?: string }
@@ -77,7 +80,13 @@ export interface Plan {
 }
 
 /** Whole is a decision with what it is about. */
-export interface Whole extends Need { patches?: Patch[]; plan?: Plan }
+export interface Whole extends Need {
+  patches?: Patch[];
+  plan?: Plan;
+  brief?: string;
+  record?: string;
+  before?: { attempt: number; option: string; text?: string; by?: string }[];
+}
 
 export interface Outcome { outcome?: string; started?: boolean; error?: string }
 
@@ -187,6 +196,8 @@ export interface View {
   line?: string;
   alarm?: string;
   ways?: Way[];
+  roles?: string[];
+  models?: string[];
   workers?: { name: string; agents: number; since: number }[];
   queue?: Queue;
   /** series is left out where it has no point more than the page has. */

@@ -1,4 +1,5 @@
 import { Component, h, type ComponentChild } from "preact";
+import { AlikeList } from "./alike";
 import { type Answers, keyOf } from "./answers";
 import { at } from "./api";
 import { Evidence } from "./evidence";
@@ -24,8 +25,9 @@ const reasoned = ["skip", "park"];
 interface Props { need: Need; alike: Need[]; answers: Answers; writes: boolean; elsewhere: boolean; goal: string; there: (card: NeedCard) => void }
 
 /** NeedCard is an open decision with its evidence and the answers to it. */
-export class NeedCard extends Component<Props, { all: boolean; later: boolean; hint: string }> {
-  state = { all: false, later: false, hint: "" };
+export class NeedCard extends Component<Props, { all: string[] | null; later: boolean; ready: boolean; hint: string }> {
+  /** all are the others that the answer is for, as they were when the box was ticked; ready is set once the evidence is there. */
+  state = { all: null as string[] | null, later: false, ready: false, hint: "" };
   private field: HTMLTextAreaElement | null = null;
 
   componentDidMount(): void {
@@ -41,6 +43,7 @@ export class NeedCard extends Component<Props, { all: boolean; later: boolean; h
   private choose(pick: Pick): void {
     const draft = this.props.answers.draft(this.props.need);
     const typed = draft.text.trim();
+    if (!this.state.ready) return this.setState({ hint: "Wait until what it is about is loaded." });
     if (pick.text) return this.send(pick.option, pick.text);
     if (pick.option.needs_text && !typed) {
       draft.armed = pick.option.name;
@@ -54,13 +57,23 @@ export class NeedCard extends Component<Props, { all: boolean; later: boolean; h
   }
 
   private send(option: Option, text: string): void {
-    const { need, alike, answers } = this.props;
+    const { need, answers } = this.props;
     const { task } = answers.draft(need);
     const many = (need.tasks?.length ?? 0) > 1 && option.needs_text && need.kind !== "template";
     if (many && !task) return this.setState({ hint: "Choose the task that the sentence is for." });
-    const { all, later } = this.state;
+    const { later } = this.state;
     if (later && option.name !== "accept") return this.setState({ hint: `Only accept can be for later ones too: ${option.name} is for what is here.` });
-    answers.answer(all || later ? [need, ...alike] : [need], { option: option.name, text, task: many ? task : "", alike: later });
+    answers.answer([need, ...this.listed()], { option: option.name, text, task: many ? task : "", alike: later });
+  }
+
+  /** listed are the others that the answer is for, and that are open still: with later ones too, all of them. */
+  private listed(): Need[] {
+    const { all, later } = this.state;
+    return this.props.alike.filter((n) => later || all?.includes(keyOf(n)));
+  }
+
+  private tick(on: boolean): void {
+    this.setState({ all: on ? this.props.alike.map(keyOf) : null });
   }
 
   render(): ComponentChild {
@@ -77,7 +90,7 @@ export class NeedCard extends Component<Props, { all: boolean; later: boolean; h
           {need.why && <span>Why {need.decider === "person" ? "a person" : `the ${need.decider}`}: {visible(need.why)}.</span>}
         </p>
         {fault && <p class="fault" role="alert">{visible(fault)}</p>}
-        <Load<Whole> path={at("runs", need.run, "decisions", need.id)} again={`${need.since} ${need.attempt} ${fault ?? ""}`}
+        <Load<Whole> path={at("runs", need.run, "decisions", need.id)} again={`${need.since} ${need.attempt} ${fault ?? ""}`} done={() => this.state.ready || this.setState({ ready: true, hint: "" })}
           draw={(whole) => <Evidence need={{ ...need, ...whole }} />} />
         {writes && this.form()}
       </div>
@@ -90,6 +103,7 @@ export class NeedCard extends Component<Props, { all: boolean; later: boolean; h
     return (
       <form class="answer" onSubmit={(e: Event) => this.submit(e)}>
         <div class="picks" role="group" aria-label={`Answers about the ${need.kind} ${need.about ?? ""}`}>{picks(need).map((p, i) => this.pick(p, i))}</div>
+        {need.alike && (alike.length > 0 || stands(need)) && this.alike()}
         {(need.tasks?.length ?? 0) > 1 && need.kind !== "template" && (
           <label class="for-task">Sentence for <select value={draft.task} onChange={(e: Event) => this.edit({ task: value(e) })}>
             <option value="">– choose a task –</option>{need.tasks!.map((t) => <option value={t}>{t}</option>)}
@@ -100,7 +114,6 @@ export class NeedCard extends Component<Props, { all: boolean; later: boolean; h
           <textarea rows={2} value={draft.text} ref={(e: HTMLTextAreaElement | null) => void (this.field = e)}
             onInput={(e: Event) => this.edit({ text: value(e) })} onKeyDown={(e: KeyboardEvent) => this.enter(e)} />
         </label>
-        {need.alike && (alike.length > 0 || stands(need)) && this.alike()}
         <p class="later">
           {draft.armed && <button type="submit" class="act strong">Send “{draft.armed}”</button>}
           <span class="space" />
@@ -114,7 +127,7 @@ export class NeedCard extends Component<Props, { all: boolean; later: boolean; h
   private pick(p: Pick, i: number): ComponentChild {
     const suggested = !p.text && p.label === this.props.need.suggests;
     return (
-      <button type="button" class={`pick ${suggested ? "suggested" : ""}`} key={i} onClick={() => this.choose(p)}>
+      <button type="button" class={`pick ${suggested ? "suggested" : ""}`} key={i} disabled={!this.state.ready} onClick={() => this.choose(p)}>
         <kbd>{i + 1}</kbd><span><b>{visible(p.label)}</b>{p.does && <small> {visible(p.does)}</small>}</span>
         {suggested && <em>suggested</em>}
       </button>
@@ -123,16 +136,15 @@ export class NeedCard extends Component<Props, { all: boolean; later: boolean; h
 
   private alike(): ComponentChild {
     const { need, alike } = this.props;
-    const { later } = this.state;
-    const all = this.state.all || later;
+    const { all, later } = this.state;
+    const listed = this.listed();
     return (
       <div class="alike">
-        {alike.length > 0 && <label><input type="checkbox" checked={all} disabled={later} onChange={(e: Event) => this.setState({ all: (e.target as HTMLInputElement).checked })} />
-          {" "}One answer for all {alike.length + 1} that are alike</label>}
+        {alike.length > 0 && <label><input type="checkbox" checked={later || !!all} disabled={later} onChange={(e: Event) => this.tick((e.target as HTMLInputElement).checked)} />
+          {" "}One answer for all {(all ? listed : alike).length + 1} that are alike</label>}
         {stands(need) && <label><input type="checkbox" checked={later} onChange={(e: Event) => this.setState({ later: (e.target as HTMLInputElement).checked, hint: "" })} />
           {" "}Accept every later one of this run that is alike too, until it is taken back</label>}
-        {all && alike.length > 0 && <ol>{[need, ...alike].map((n) => <li key={keyOf(n)}><b>{visible(n.about || n.run)}</b> {visible(n.text)}</li>)}</ol>}
-        {all && alike.length > 0 && <p class="note">Sent ten seconds after you answer; until then you can undo it.</p>}
+        {(all || later) && alike.length > 0 && <AlikeList needs={[need, ...listed]} later={alike.length - listed.length} take={() => this.tick(true)} />}
       </div>
     );
   }

@@ -13,10 +13,10 @@ export function Landing(p: { run: string; view: View; now: number }): ComponentC
     <section class="panel landing" aria-label="Landing queue">
       <h2>Landing <small>{plural(waiting, "task")} waiting{q?.limit ? `, batches of at most ${q.limit}` : ""}</small></h2>
       <dl class="figures">
-        <Figure name="gate runs" value={count(q?.gate_runs ?? 0)} />
-        <Figure name="one by one" value={count(q?.gate_runs_one_by_one ?? 0)} />
-        <Figure name="saved" value={saved > 0 ? count(saved) : "–"} />
-        <Figure name="suspects" value={count(q?.suspects?.length ?? 0)} />
+        <Figure name="gate runs" hint="How often a gate ran to test patches that were to land" value={count(q?.gate_runs ?? 0)} />
+        <Figure name="one by one" hint="How many gate runs it takes at least to test each patch alone" value={count(q?.gate_runs_one_by_one ?? 0)} />
+        <Figure name="saved" hint="Gate runs that were not needed since patches are tested together: one by one, less gate runs" value={saved > 0 ? count(saved) : "–"} />
+        <Figure name="suspects" hint="Tasks whose patches may be why a batch failed its gates; they are tested apart from the others" value={count(q?.suspects?.length ?? 0)} />
       </dl>
       <div class="scroll">
         {!q?.testing?.length && <p class="empty">No batch is tested now{q?.idle ? `: ${q.idle}` : ""}.</p>}
@@ -32,8 +32,8 @@ export function Landing(p: { run: string; view: View; now: number }): ComponentC
   );
 }
 
-function Figure(p: { name: string; value: string }): ComponentChild {
-  return <div><dt>{p.name}</dt><dd>{p.value}</dd></div>;
+function Figure(p: { name: string; hint: string; value: string }): ComponentChild {
+  return <div title={p.hint}><dt>{p.name}</dt><dd>{p.value}</dd></div>;
 }
 
 function Names(p: { run: string; names: string[]; more?: number }): ComponentChild {

@@ -6,7 +6,7 @@ import { Context } from "./context";
 import { visible } from "./foreign";
 import { Load } from "./load";
 import { Log } from "./log";
-import type { Task, TaskPage as Page, Way } from "./messages";
+import type { Task, TaskPage as Page, View, Way } from "./messages";
 import { type Place, runPath, taskPath } from "./place";
 import type { RunData } from "./rundata";
 import { Tabs } from "./tabs";
@@ -40,7 +40,7 @@ function Body(p: Props & { row?: Task; page: Page; reload: () => void }): Compon
       <header class="head">
         <div class="title"><h1>{visible(t.id)}</h1><Word state={state} /><span class={`role ${t.role}`}>{visible(t.role)}</span></div>
         {t.title && <p class="sub">{visible(t.title)}</p>}
-        {writes && <Acts run={data.id} task={t.id} state={state} row={row} ways={page.ways ?? []} reload={p.reload} />}
+        {writes && <Acts run={data.id} view={data.view} task={t.id} state={state} row={row} ways={page.ways ?? []} reload={p.reload} />}
         <div class="says">
           {(row?.reason || t.reason) && <p class={`why ${row?.alarm ? "alarm" : ""}`}>{state}: {visible(row?.reason || t.reason || "")}</p>}
           {row?.why && <p class="why notice">waits: {visible(row.why)}</p>}
@@ -72,20 +72,20 @@ function Brief(p: { data: RunData; page: Page; open: boolean }): ComponentChild 
 }
 
 /** verbsOf are what a person may do with the task: what the server names, and what its state allows. */
-function verbsOf(state: string, row: Task | undefined, ways: Way[]): string[] {
+function verbsOf(run: View, state: string, row: Task | undefined, ways: Way[]): string[] {
   const over = ["landed", "landed unverified", "done", "dropped", "skipped", "cancelled"].includes(state);
-  const own = over ? [] : state === "parked" ? ["retry", "skip"] : ["send", "skip", "cancel"];
+  const own = state === "cancelled" && !run.ended ? ["retry"] : over ? [] : state === "parked" ? ["retry", "skip"] : ["send", "skip", "cancel"];
   if (row?.landed || state.startsWith("landed")) own.push("drop");
   const named = ways.map((w) => w.verb).filter((v) => ["retry", "skip", "cancel", "send", "drop"].includes(v));
   return [...new Set([...named, ...own])];
 }
 
-function Acts(p: { run: string; task: string; state: string; row?: Task; ways: Way[]; reload: () => void }): ComponentChild {
+function Acts(p: { run: string; view: View; task: string; state: string; row?: Task; ways: Way[]; reload: () => void }): ComponentChild {
   return (
     <div class="acts" role="group" aria-label={`What is to be done with ${p.task}`}>
-      {verbsOf(p.state, p.row, p.ways).map((v) => (
+      {verbsOf(p.view, p.state, p.row, p.ways).map((v) => (
         <button type="button" key={v} class={`act ${["cancel", "skip", "drop"].includes(v) ? "destroys" : ""}`}
-          onClick={() => act({ run: p.run, verb: v, tasks: [p.task], then: p.reload })}>{label(v)}</button>
+          onClick={() => act({ run: p.run, verb: v, tasks: [p.task], then: p.reload, view: p.view })}>{label(v)}</button>
       ))}
     </div>
   );

@@ -79,7 +79,7 @@ export function Group(p: { part: Part; toggle: (name: string) => void }): Compon
     <button type="button" class="group" data-j aria-expanded={open} onClick={() => p.toggle(group!)}>
       <span class="arrow" aria-hidden="true">{open ? "▾" : "▸"}</span>
       <b>{visible(group!)}</b>
-      <span class="sub">{open ? `${of!.length} shards` : `${hidden} of ${of!.length} folded`}</span>
+      <span class="sub" title="Folded tasks are not in the list; those that failed or wait for a decision always are. Click to show or fold them">{open ? `${of!.length} shards` : `${hidden} of ${of!.length} folded`}</span>
       <span class="legend">{states.filter((s) => n.has(s)).map((s) => <span class={`word ${s}`}>{n.get(s)} {s}</span>)}</span>
     </button>
   );

@@ -27,9 +27,9 @@ export function Tools(p: Props): ComponentChild {
         {terms.filter((t) => !t.raw.startsWith("kind:") && t.raw !== "level:problems").map((t) => (
           <button type="button" class={`chip on ${t.not ? "not" : ""}`} title="Take it out of the filter" onClick={() => flip(t.raw)}>{t.raw} ✕</button>
         ))}
-        <button type="button" class="chip problems" aria-pressed={there.has("level:problems")} title="Key p" onClick={() => flip("level:problems")}>problems {count(rows.problems)}</button>
+        <button type="button" class="chip problems" aria-pressed={there.has("level:problems")} title="Lines that tell of a failure or a warning: show these alone. Key p" onClick={() => flip("level:problems")}>problems {count(rows.problems)}</button>
         {shown.folded > 0 && (
-          <button type="button" class="chip folded" aria-pressed={shown.whole} title="Lines that say nothing by themselves"
+          <button type="button" class="chip folded" aria-pressed={shown.whole} title="Lines that tell a person nothing by themselves, such as each turn of a model: show or hide them"
             onClick={() => { shown.fold(!shown.whole); ask(); }}>{shown.whole ? "fold" : "folded"} {count(shown.folded)}</button>
         )}
         {kinds.map(([kind, n]) => (
