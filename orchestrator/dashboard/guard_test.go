@@ -74,5 +74,5 @@ func TestAServerTellsHowToSignIn(t *testing.T) {
 	s.hosts = map[string]bool{"other:8443": true}
 	got := ask(http.MethodGet, "/runs", "", "")
 	require.Equal(t, http.StatusMisdirectedRequest, got.Code)
-	require.Contains(t, got.Body.String(), "--host")
+	require.Contains(t, got.Body.String(), "started with")
 }
