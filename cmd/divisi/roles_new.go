@@ -27,8 +27,9 @@ func newRolesNew(r *rolesCommand) *cobra.Command {
 With --from the role runs a coding agent, and NAME can be left out: keep the file outside the repository, and
 name it with --role, because a role of a repository sees no key.` +
 			codes(codeOK, codeUsage, codeMachine),
-		Example: "  divisi roles new docwriter\n  divisi roles new tester --write\n  divisi roles new --from claude > ../claude.md",
-		Args:    cobra.MaximumNArgs(1),
+		Example: "  divisi roles new docwriter\n  divisi roles new tester --write\n" +
+			"  divisi roles new --from claude > ../claude.md",
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			name := cmp.Or(strings.Join(args, ""), from)
 			switch {

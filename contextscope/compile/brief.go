@@ -71,8 +71,8 @@ func (b Brief) text(n *narrative.Narrator, record string) string {
 	w.section("Goal of the whole run", b.Goal)
 	w.section("Brief", b.Task.Brief)
 	for _, p := range b.Prior {
-		w.section(fmt.Sprintf("A person rejected attempt %d and instructs you; where this differs from the brief or from earlier "+
-			"instructions, it wins", p.Attempt), p.Fault.Instruction)
+		w.section(fmt.Sprintf("A person rejected attempt %d and instructs you; where this differs from the brief or from "+
+			"earlier instructions, it wins", p.Attempt), p.Fault.Instruction)
 	}
 	w.constraints(b.rules())
 	w.list("Files that may be changed, and no others", b.Task.Files)

@@ -44,8 +44,8 @@ func (l Level) run(ctx context.Context, c Command) (*Output, error) {
 		return nil, err
 	}
 	if len(c.Hosts) > 0 && !l.have(Namespaces) {
-		return nil, fmt.Errorf("%w: nothing on this machine holds %s to the hosts of its role, because the proxy needs namespaces "+
-			"of Linux", ErrInvalid, c.Args[0])
+		return nil, fmt.Errorf("%w: nothing on this machine holds %s to the hosts of its role, because the proxy needs "+
+			"namespaces of Linux", ErrInvalid, c.Args[0])
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("run %s: %w", c.Args[0], err)

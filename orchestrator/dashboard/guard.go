@@ -77,7 +77,7 @@ func (s *Server) unadmitted(r *http.Request) string {
 	case s.opts.TLS == nil:
 		return "open the address that Divisi printed after \"dashboard:\", with its token"
 	case r.URL.Query().Has("token"):
-		return "this link does not admit any more: it was used, or its ten minutes are over; ask the server's operator for another"
+		return "this link does not admit any more: it was used, or ten minutes are over; ask the server's operator for another"
 	}
 	return "this browser is not signed in, or not any more: open a link that the server's operator made for you"
 }

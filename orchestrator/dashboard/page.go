@@ -54,7 +54,7 @@ func (s *Server) sendJSON(w http.ResponseWriter, v any) {
 
 // send writes an answer within the time that a browser on this machine may take.
 func (s *Server) send(w http.ResponseWriter, data []byte) {
-	err := errors.Join(s.deadline(w), func() error { _, err := w.Write(data); return err }()) //nolint:gosec // JSON, with its type
+	err := errors.Join(s.deadline(w), func() error { _, err := w.Write(data); return err }()) //nolint:gosec // it is JSON
 	if err != nil {
 		s.opts.Logger.Debug().Err(err).Msg("an answer did not reach the browser")
 	}

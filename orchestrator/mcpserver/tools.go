@@ -11,8 +11,8 @@ func (s *Server) addReads() {
 		s.tasks)
 	add(s, tool{name: "diff", does: "Show the patch of an attempt of a task, landed or not, by parts."}, s.diff)
 	add(s, tool{name: "log", does: "Show what the gates printed that tested an attempt of a task, by parts."}, s.log)
-	add(s, tool{name: "decisions", does: "List the open decisions of a run with options, evidence, patches and plan. What blocks " +
-		"most tasks comes first."}, s.decisions)
+	add(s, tool{name: "decisions", does: "List the open decisions of a run with options, evidence, patches and plan. What " +
+		"blocks most tasks comes first."}, s.decisions)
 	add(s, tool{name: "wait", does: "Wait until a run needs an answer, has ended, or has no process; at most some seconds. " +
 		"Call it " +
 		"again with the position that it returned."}, s.wait)
@@ -26,8 +26,8 @@ func (s *Server) addActs() {
 	add(s, tool{name: "start", acts: true, does: "Start a run on the repository, from a plan file or a goal. It costs tokens " +
 		"where " +
 		"models take part, and goes on without this server. A repository that no person trusts is refused."}, s.start)
-	add(s, tool{name: "decide", acts: true, loses: true, does: "Answer an open decision, for the person who started this server. " +
-		"Look at its evidence and patches first: what you accept goes on to land."}, s.decide)
+	add(s, tool{name: "decide", acts: true, loses: true, does: "Answer an open decision, for the person who started this " +
+		"server. Look at its evidence and patches first: what you accept goes on to land."}, s.decide)
 	add(s, tool{name: "retry", acts: true, does: "Try tasks again that were given up, and have the run go on."}, s.retry)
 	add(s, tool{name: "skip", acts: true, loses: true, does: "Give tasks up as not needed: what depends on them goes on."},
 		s.tasksVerb(dashboard.VerbSkip))

@@ -35,7 +35,9 @@ func (d *decisions) now() *Decision {
 func (d *decisions) show(at int) {
 	d.at, d.way = max(0, at)%max(1, len(d.list)), 0
 	if now := d.now(); now != nil {
-		d.way = max(0, slices.IndexFunc(now.ways(), func(w way) bool { return w.act.Option != "" && w.act.Option == now.Suggests }))
+		d.way = max(0, slices.IndexFunc(now.ways(), func(w way) bool {
+			return w.act.Option != "" && w.act.Option == now.Suggests
+		}))
 	}
 }
 

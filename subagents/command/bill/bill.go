@@ -162,8 +162,8 @@ func opencode(b *Bill, object []byte) {
 		t, sum := e.Part.Tokens, &b.Lines[0]
 		sum.Cost = min(sum.Cost+dollars(e.Part.Cost), mostMoney)
 		sum.Usage = sum.Usage.Add(spec.Usage{
-			Calls: 1, Prompt: tokens(t.Input + t.Cache.Read + t.Cache.Write), Cached: tokens(t.Cache.Read), Output: tokens(t.Output),
-			Thoughts: tokens(t.Reasoning),
+			Calls: 1, Prompt: tokens(t.Input + t.Cache.Read + t.Cache.Write), Cached: tokens(t.Cache.Read),
+			Output: tokens(t.Output), Thoughts: tokens(t.Reasoning),
 		})
 	}
 }
