@@ -20,8 +20,10 @@ import (
 
 // held is a decision as the page has it.
 type held struct {
-	Run, ID, About string
-	Attempt        int
+	Run     string `json:"run"`
+	ID      string `json:"id"`
+	About   string `json:"about"`
+	Attempt int    `json:"attempt"`
 }
 
 // browser asks a page what a browser does.
@@ -113,7 +115,8 @@ func heldPatches(b *testing.B, tasks int, answer func(one *browser, d held, disp
 	defer page.Stop()
 	one, dispatched := browserOf(b, page), make(chan string, 10*tasks)
 	go func() { defer close(dispatched); triedAgain(ctx, run, dispatched) }()
-	for done := map[string]bool{}; len(done) < tasks; time.Sleep(50 * time.Millisecond) { // the page of decisions is made once a second
+	pause := time.Tick(50 * time.Millisecond) // the page's decisions are made anew once a second
+	for done := map[string]bool{}; len(done) < tasks; <-pause {
 		for _, d := range one.decisions() {
 			if !done[d.About] {
 				done[d.About] = true

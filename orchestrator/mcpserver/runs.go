@@ -88,7 +88,8 @@ func (s *Server) runs(ctx context.Context, _ string, in page) (listed, error) {
 		}
 		out.Runs = append(out.Runs, row{
 			Run: id, State: r.State, Goal: text.Clip(r.Goal, text.MaxLine), Repo: r.Repo, Created: date(r.Created),
-			Tasks: r.Tasks, Landed: r.Landed, Parked: r.Parked, Tokens: r.Tokens, Wait: text.Clip(r.Wait, text.MaxLine), Decisions: r.Decisions,
+			Tasks: r.Tasks, Landed: r.Landed, Parked: r.Parked, Tokens: r.Tokens,
+			Wait: text.Clip(r.Wait, text.MaxLine), Decisions: r.Decisions,
 			Problem: text.Clip(r.Problem, maxText),
 		})
 	}

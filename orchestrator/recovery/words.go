@@ -2,6 +2,7 @@ package recovery
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"divisi/internal/spec"
@@ -58,12 +59,17 @@ func whole(s *run.State, t *run.Task, f spec.Fault) string {
 		"one, as tasks with depends_on", shards+1, t.Task.ShardOf, name)
 }
 
+var identifier = regexp.MustCompile("^['\"`‘]?[\\pL_][\\pL\\pN_.:]*['\"`’]?$")
+
 // missing is the name at the end of the first signature that is not a test's: what a compiler does not find. "" for none.
 func missing(f spec.Fault) string {
 	for _, signature := range f.Signatures {
 		words := strings.Fields(signature)
-		if len(words) > 1 && !strings.Contains(signature, "test: ") && !strings.Contains(signature, "package: ") {
-			return words[len(words)-1]
+		if len(words) < 2 || strings.Contains(signature, "test: ") || strings.Contains(signature, "package: ") {
+			continue
+		}
+		if name := words[len(words)-1]; identifier.MatchString(name) {
+			return name
 		}
 	}
 	return ""

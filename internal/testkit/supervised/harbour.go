@@ -207,4 +207,5 @@ func writeJSON(path string, v any) error {
 
 var nouns = strings.Fields(`anchor berth boat buoy cable canal captain cargo chart claim convoy crane crate crew deck depot
 	dock driver flag fleet gauge guard hook haul hull invoice journey keel lane ledge lock manifest mast mooring notice order
-	parcel permit pier pilot port quay radio rope route sail seal ship signal survey tank ticket tide tow tug vessel visit voyage watch yard`)
+	parcel permit pier pilot port quay radio rope route sail seal ship signal survey tank ticket tide tow tug vessel
+	visit voyage watch yard`)
