@@ -6,7 +6,7 @@ import { Modal } from "./modal";
 import { say } from "./toast";
 
 /** Act is what a person may have a run do. */
-export interface Act { run: string; verb: string; tasks?: string[]; then?: () => void; view?: View }
+export interface Act { run: string; verb: string; tasks?: string[]; then?: () => void }
 
 interface Verb { label: string; warn?: string; ofTask?: string; note?: "may" | "must"; noteLabel?: string; fields?: boolean; destroys?: boolean }
 
@@ -53,14 +53,14 @@ async function carry(a: Act, body: Record<string, string>): Promise<boolean> {
   }
 }
 
-/** ActDialog asks for what the open act needs. */
-export function ActDialog(): ComponentChild {
+/** ActDialog asks for what the open act needs. The view may come after the dialog. */
+export function ActDialog(p: { view?: View }): ComponentChild {
   if (!open) return null;
   const a = open;
-  return <Ask key={`${a.verb} ${a.tasks?.join()}`} act={a} close={() => { open = null; ask(); }} />;
+  return <Ask key={`${a.verb} ${a.tasks?.join()}`} act={a} view={p.view} close={() => { open = null; ask(); }} />;
 }
 
-class Ask extends Component<{ act: Act; close: () => void }, { text: string; brief: string; role: string; model: string; busy: boolean; sure: boolean }> {
+class Ask extends Component<{ act: Act; view?: View; close: () => void }, { text: string; brief: string; role: string; model: string; busy: boolean; sure: boolean }> {
   state = { text: "", brief: "", role: "", model: "", busy: false, sure: false };
 
   private async submit(e: Event): Promise<void> {
@@ -83,7 +83,7 @@ class Ask extends Component<{ act: Act; close: () => void }, { text: string; bri
           {v.warn && <p>{(a.tasks?.length && v.ofTask) || v.warn}</p>}
           {v.fields && <Fragment>
             {this.area("brief", "What the next attempt should know (added to the brief)", false)}
-            {this.line("role", "Another role", a.view?.roles)}{this.line("model", "Another model", a.view?.models)}
+            {this.line("role", "Another role", this.props.view?.roles)}{this.line("model", "Another model", this.props.view?.models)}
             {this.state.sure && !this.said() && <p class="why" role="alert">Try again with nothing changed? The next attempt gets the same brief, role and model.</p>}
           </Fragment>}
           {v.note && this.area("text", v.noteLabel ?? (v.note === "must" ? "Reason" : "Note: why (kept in the log)"), v.note === "must")}

@@ -153,7 +153,7 @@ class App {
         </main>
         <div class="bottom"><Undo answers={answers} now={now} /><Toasts /></div>
         <div class="unseen" role="status" aria-live="polite">{this.told}</div>
-        <ActDialog />
+        <ActDialog view={this.data?.view} />
         {this.help && <Help close={() => this.setHelp(false)} />}
         <Keys page list={[
           { keys: "/", help: "search", press: search },

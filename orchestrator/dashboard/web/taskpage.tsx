@@ -85,7 +85,7 @@ function Acts(p: { run: string; view: View; task: string; state: string; row?: T
     <div class="acts" role="group" aria-label={`What is to be done with ${p.task}`}>
       {verbsOf(p.view, p.state, p.row, p.ways).map((v) => (
         <button type="button" key={v} class={`act ${["cancel", "skip", "drop"].includes(v) ? "destroys" : ""}`}
-          onClick={() => act({ run: p.run, verb: v, tasks: [p.task], then: p.reload, view: p.view })}>{label(v)}</button>
+          onClick={() => act({ run: p.run, verb: v, tasks: [p.task], then: p.reload })}>{label(v)}</button>
       ))}
     </div>
   );
