@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -69,7 +70,9 @@ func (o *browser) reject(d held) {
 	req.Header.Set("Origin", o.base)
 	res, err := o.http.Do(req)
 	require.NoError(o.b, err)
-	require.Equal(o.b, http.StatusOK, res.StatusCode)
+	said, err := io.ReadAll(res.Body)
+	require.NoError(o.b, err)
+	require.Equal(o.b, http.StatusOK, res.StatusCode, string(said))
 	require.NoError(o.b, res.Body.Close())
 }
 
@@ -104,8 +107,12 @@ func heldPatches(b *testing.B, tasks int, answer func(one *browser, d held, disp
 	for i := range tasks {
 		fmt.Fprintf(text, "  - {id: note-%d, role: editor, brief: Write a note., files: [note-%d.txt]}\n", i, i)
 	}
+	waits := func(ctx context.Context, _ orchestrator.Approval) (orchestrator.Answer, error) { // for the page
+		<-ctx.Done()
+		return orchestrator.Answer{}, ctx.Err()
+	}
 	run, err := orchestrator.Start(ctx, orchestrator.Options{
-		Machine: orchestrator.Machine{StateDir: stateDir, OnDoubt: "ask"}, Repo: repo, Review: true,
+		Machine: orchestrator.Machine{StateDir: stateDir, OnDoubt: "ask", Approve: waits}, Repo: repo, Review: true,
 		Plan: &orchestrator.File{Name: "plan.yaml", Data: []byte(text.String())}, Roles: []orchestrator.File{role(`[sh, -c, 'cp notes.txt "$DIVISI_FILES"']`)},
 	})
 	require.NoError(b, err)
