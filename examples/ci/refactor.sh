@@ -21,7 +21,7 @@ timeout --preserve-status --signal=TERM --kill-after=2m "${LIMIT:-1h}" \
 
 if [ -d "$state/runs" ]; then # else nothing has begun, and the message above tells why
   if [ "$code" = 3 ] && grep -q '"state":"landed"' "$report/events.jsonl"; then
-    divisi --state-dir "$state" publish "$(ls "$state/runs" | tail -n 1)"
+    divisi --state-dir "$state" publish "$(ls "$state/runs" | tail -n 1)" || echo "nothing was published: see above" >&2
   fi
   divisi --state-dir "$state" show --output markdown >"$report/report.md"
   divisi --state-dir "$state" show --output json >"$report/report.json"
