@@ -18,7 +18,7 @@ func Decide(s *run.State, t *run.Task, a run.Answer) []run.Action {
 	d := run.TaskData{State: run.TaskRunning}
 	if a.Option != run.Accept {
 		fault := rejected(t.Doubt(), a.Text)
-		if wire.InPerson(a.By) {
+		if wire.IsPerson(a.By) && !wire.ByProgram(a.By) {
 			fault.Instruction = a.Text
 		}
 		d = After(s, t, fault)

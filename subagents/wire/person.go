@@ -33,9 +33,6 @@ func IsPerson(author string) bool {
 	return author == anyPerson || ok && len(name) <= maxPerson && bus.ValidToken(name)
 }
 
-// InPerson reports whether an author is a person who wrote, and no program on that person's behalf.
-func InPerson(author string) bool { return IsPerson(author) && !strings.Contains(author, through) }
-
 // Speaker is an author as a model reads it: no model is told the name of a person.
 func Speaker(author string) string {
 	if IsPerson(author) {
