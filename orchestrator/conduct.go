@@ -251,9 +251,9 @@ func (h *conduct) baselines() *baseline.Store {
 	}
 }
 
-// onDoubt is what the run does about a doubt that no master decides: it asks where a person watches.
-func (h *Machine) onDoubt() string {
-	if h.OnDoubt == "" && h.Approve == nil {
+// onDoubt is what the run does about a doubt that no master decides: it asks where a person watches, or reviews every patch.
+func (h *Machine) onDoubt(review bool) string {
+	if h.OnDoubt == "" && h.Approve == nil && !review {
 		return run.OnDoubtReject
 	}
 	return cmp.Or(h.OnDoubt, run.OnDoubtAsk)
