@@ -19,7 +19,7 @@ func newContext(g *globals) *cobra.Command {
 		Short: "Show what a model saw at one turn of a task, and why",
 		Long: `Show the request that was compiled for one turn of a task: its contents, and a trace: which processor
 wrote what from which events, and what was left out and why. RUN/TASK is the newest
-attempt; RUN/TASK/2 is attempt 2. One turn more than there are is what would be sent next.
+attempt; RUN/TASK/2 is attempt 2; TASK alone is a task of the newest run. One turn more than there are is what would be sent next.
 --diff shows what changed from one turn's request to another's, --raw the body that was sent to
 Gemini's API, --sizes the tokens of each part, --compactions the snapshots that replaced older turns, and why.` +
 			codes(codeOK, codeUsage, codeMachine),

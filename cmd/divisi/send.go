@@ -14,7 +14,8 @@ func newSend(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   `send RUN[/TASK] "MESSAGE"`,
 		Short: "Send a message to a running agent, or answer its question",
-		Long: `Send a message to the agent of a task, or to the run's master where no task is named. A running agent
+		Long: `Send a message to the agent of a task, or to the run's master where no task is named; TASK
+alone is a task of the newest run. A running agent
 gets it at its next turn, and a waiting task when it starts; a task that has ended cannot receive
 messages, which is exit code 2. Where an agent waits for an answer the message is the answer: a second
 one is refused until the first is taken back, with divisi decide --take-back, or the agent has it. A
