@@ -43,7 +43,7 @@ func (g *globals) show(ctx context.Context, args []string, times bool) error {
 	case g.output == markdown && (task != "" || times):
 		return usagef("--output markdown is for the report of a run\nSee: divisi show %s --output markdown", run)
 	case g.output == markdown:
-		return g.print(func(b *strings.Builder) error { return console.MarkdownReport(b, s.Report) }, s.Report)
+		return g.print(func(b *strings.Builder) error { return console.MarkdownReport(b, s.Report, g.calls) }, s.Report)
 	case task != "" && times:
 		return usagef("--time is of a run, not of a task\nSee: divisi show --time %s", run)
 	case task != "":
@@ -61,7 +61,7 @@ func (g *globals) show(ctx context.Context, args []string, times bool) error {
 	}
 	err = g.print(func(b *strings.Builder) error {
 		var text strings.Builder
-		err := console.Report(&text, s.Report, width(g.out))
+		err := console.Report(&text, s.Report, width(g.out), g.calls)
 		b.WriteString(g.calls(text.String()))
 		return err
 	}, called)

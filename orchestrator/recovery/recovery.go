@@ -5,6 +5,7 @@ package recovery
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 
 	"divisi/internal/spec"
@@ -26,6 +27,11 @@ func WithOutput(text, file string) string {
 	}
 	return text + " (whole output: " + file + ")"
 }
+
+var output = regexp.MustCompile(` \(whole output: [^)]*\)`)
+
+// WithoutOutput is a text without what WithOutput added.
+func WithoutOutput(text string) string { return output.ReplaceAllLiteralString(text, "") }
 
 var (
 	// ErrAuth reports that the model's service refused the key: every further call would fail the same way.
