@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/nats-io/nats.go"
+
+	"divisi/internal/lazyregexp"
 )
 
 // ErrDenied tells that the server does not permit the call to who is logged in. Nothing was done. It is ErrUnavailable too.
@@ -75,7 +76,7 @@ func deniedIn(ctx context.Context) error {
 }
 
 // violation is how the server names what it forbids.
-var violation = regexp.MustCompile(`Permissions Violation for (Publish|Subscription) to "([^"]+)"`)
+var violation = lazyregexp.New(`Permissions Violation for (Publish|Subscription) to "([^"]+)"`)
 
 // forbidden reads an error of the client library: whether the server forbade something, and what.
 func forbidden(err error) (publish bool, subject string, ok bool) {

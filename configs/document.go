@@ -3,7 +3,6 @@ package configs
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -14,6 +13,8 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"divisi/internal/lazyregexp"
 )
 
 // document is one YAML text on its way into a value. It collects faults and remembers where every value stood.
@@ -144,7 +145,7 @@ func (d *document) err() error {
 	return &FileError{File: d.file, Faults: d.faults}
 }
 
-var placeInText = regexp.MustCompile(`^(.+):(\d{1,9}):(\d{1,9})$`)
+var placeInText = lazyregexp.New(`^(.+):(\d{1,9}):(\d{1,9})$`)
 
 // where finds the place of a path, or of the nearest value around it. A path such as instruction:3:14 ends in a line and a
 // column of the text that the value is.

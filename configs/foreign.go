@@ -1,10 +1,11 @@
 package configs
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"divisi/internal/lazyregexp"
 )
 
 // foreign is the front matter of a file that was written for another program: fields of any shape, read leniently.
@@ -33,7 +34,7 @@ func readForeign(front string) foreign {
 	return foreign{fields: fieldLines(front), loose: true}
 }
 
-var fieldLine = regexp.MustCompile(`^([A-Za-z][A-Za-z_-]*):(?:\s+(.*)|)$`)
+var fieldLine = lazyregexp.New(`^([A-Za-z][A-Za-z_-]*):(?:\s+(.*)|)$`)
 
 // afterProse are the fields that end a description: its lines can look like fields too, such as the user: of an example.
 var afterProse = map[string]bool{

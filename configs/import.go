@@ -7,12 +7,12 @@ import (
 	"maps"
 	"math"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
 )
 
@@ -85,8 +85,8 @@ func (im *importer) noticef(format string, args ...any) {
 }
 
 var (
-	notInRole = regexp.MustCompile(`[^a-z0-9_]+`)
-	blanks    = regexp.MustCompile(`\s+`)
+	notInRole = lazyregexp.New(`[^a-z0-9_]+`)
+	blanks    = lazyregexp.New(`\s+`)
 )
 
 // maxRoleName and maxDescription bound, in characters, what a role has; descriptions of other programs hold whole dialogues.

@@ -2,7 +2,6 @@ package configs
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
 )
 
@@ -51,7 +51,7 @@ func FormatPlan(p spec.Plan) (string, error) {
 }
 
 // blankLine is a line that the library indents although it is empty.
-var blankLine = regexp.MustCompile(`(?m)^ +$`)
+var blankLine = lazyregexp.New(`(?m)^ +$`)
 
 // quoter puts in quotes the texts that the library would write in a form that reads as another text.
 type quoter struct{}
@@ -66,4 +66,4 @@ func (q quoter) Visit(node ast.Node) ast.Visitor {
 
 // misread matches a text with a control character, one line with a tab or a question mark in front, and a block that begins with
 // white space, ends with a blank, or has a line of blanks alone. What the library has quoted has none of these.
-var misread = regexp.MustCompile(`[^\PC\t\n]|^[^\n]*\t[^\n]*$|^\?\s|^\s|\n[ \t]+\n|[ \t]\n*$`)
+var misread = lazyregexp.New(`[^\PC\t\n]|^[^\n]*\t[^\n]*$|^\?\s|^\s|\n[ \t]+\n|[ \t]\n*$`)

@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"regexp"
 	"strings"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
 
 	"github.com/goccy/go-yaml/ast"
@@ -271,7 +271,7 @@ func asList(node ast.Node, items *jsonschema.Schema, path string) string {
 }
 
 // plainWord is what means itself inside brackets; there are more such texts, which lose nothing by quotes.
-var plainWord = regexp.MustCompile(`^-?[A-Za-z0-9_./][A-Za-z0-9_./*+=@%~^-]*$`)
+var plainWord = lazyregexp.New(`^-?[A-Za-z0-9_./][A-Za-z0-9_./*+=@%~^-]*$`)
 
 // flowWord writes a text as an element of a list in brackets.
 func flowWord(text string) string {

@@ -7,12 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"divisi/internal/lazyregexp"
 )
 
 const (
@@ -24,7 +25,7 @@ const (
 var ErrRefused = errors.New("refused")
 
 // inbox is where a member may have answers sent.
-var inbox = regexp.MustCompile(`^_(INBOX|JOIN)_[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+$`)
+var inbox = lazyregexp.New(`^_(INBOX|JOIN)_[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+$`)
 
 // Watch is told what a client says, before the server has it.
 type Watch interface {

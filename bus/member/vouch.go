@@ -3,13 +3,14 @@ package member
 import (
 	"errors"
 	"fmt"
-	"regexp"
 
 	"github.com/nats-io/nkeys"
+
+	"divisi/internal/lazyregexp"
 )
 
 // nonce is what servers have their clients sign: raw base64 for URLs.
-var nonce = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
+var nonce = lazyregexp.New(`^[A-Za-z0-9_-]{1,128}$`)
 
 // vouching begins what a member vouches for. No nonce has it: a server cannot have a member vouch by asking who it is.
 const vouching = "divisi vouches\n"

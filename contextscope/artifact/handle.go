@@ -5,9 +5,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"divisi/internal/lazyregexp"
 )
 
 // ErrHandle is wrapped by the errors of text that is no handle and of names that no artifact can have.
@@ -24,10 +25,10 @@ const nameLength = 200
 
 // names are one or more segments of letters, digits, dots, dashes and underscores, separated by slashes; a segment does
 // not begin with a dot.
-var names = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]*(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$`)
+var names = lazyregexp.New(`^[A-Za-z0-9_-][A-Za-z0-9._-]*(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$`)
 
 // digests are at least the short form, in lower-case hex.
-var digests = regexp.MustCompile(`^[0-9a-f]{8,64}$`)
+var digests = lazyregexp.New(`^[0-9a-f]{8,64}$`)
 
 // Handle refers to one version of an artifact.
 type Handle struct {

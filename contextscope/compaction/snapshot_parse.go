@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
 )
 
@@ -18,7 +18,7 @@ const (
 )
 
 // snapshotBegin is where a snapshot begins in an answer. In a text of JSON it cannot stand: quotes are escaped there.
-var snapshotBegin = regexp.MustCompile(`\{\s*"` + snapshotParts[0] + `"\s*:`)
+var snapshotBegin = lazyregexp.New(`\{\s*"` + snapshotParts[0] + `"\s*:`)
 
 // ParseSnapshot reads a snapshot from a model's answer: what stands around the one object is dropped, and so are facts that
 // pretend to be pinned. The error says what to fix.

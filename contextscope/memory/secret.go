@@ -1,37 +1,38 @@
 package memory
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
+
+	"divisi/internal/lazyregexp"
 )
 
 // secretForms are how keys and tokens of known issuers look.
 var secretForms = []struct {
 	what string
-	form *regexp.Regexp
+	form *lazyregexp.Regexp
 }{
-	{"a PEM block", regexp.MustCompile(`-----BEGIN [A-Z0-9 ]+-----`)},
-	{"a Google API key", regexp.MustCompile(`\bAIza[0-9A-Za-z_-]{30,}`)},
-	{"a Google OAuth token", regexp.MustCompile(`\bya29\.[0-9A-Za-z_-]{20,}`)},
-	{"an API key (sk-…)", regexp.MustCompile(`\bsk-[0-9A-Za-z_-]{20,}`)},
-	{"a Stripe key", regexp.MustCompile(`\b[rs]k_(?:live|test)_[0-9A-Za-z]{16,}`)},
-	{"a GitHub token", regexp.MustCompile(`\b(?:gh[pousr]_[0-9A-Za-z]{30,}|github_pat_[0-9A-Za-z_]{30,})`)},
-	{"a GitLab token", regexp.MustCompile(`\bglpat-[0-9A-Za-z_-]{16,}`)},
-	{"an npm token", regexp.MustCompile(`\bnpm_[0-9A-Za-z]{30,}`)},
-	{"an AWS access key", regexp.MustCompile(`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`)},
-	{"a Slack token", regexp.MustCompile(`\bxox[abeoprs]-[0-9A-Za-z-]{10,}`)},
-	{"a JSON web token", regexp.MustCompile(`\beyJ[0-9A-Za-z_-]{10,}\.eyJ[0-9A-Za-z_-]{10,}\.`)},
-	{"a password in an address", regexp.MustCompile(`\b[a-z][a-z0-9+.-]*://[^\s/:@]+:[^\s/@]{3,}@`)},
+	{"a PEM block", lazyregexp.New(`-----BEGIN [A-Z0-9 ]+-----`)},
+	{"a Google API key", lazyregexp.New(`\bAIza[0-9A-Za-z_-]{30,}`)},
+	{"a Google OAuth token", lazyregexp.New(`\bya29\.[0-9A-Za-z_-]{20,}`)},
+	{"an API key (sk-…)", lazyregexp.New(`\bsk-[0-9A-Za-z_-]{20,}`)},
+	{"a Stripe key", lazyregexp.New(`\b[rs]k_(?:live|test)_[0-9A-Za-z]{16,}`)},
+	{"a GitHub token", lazyregexp.New(`\b(?:gh[pousr]_[0-9A-Za-z]{30,}|github_pat_[0-9A-Za-z_]{30,})`)},
+	{"a GitLab token", lazyregexp.New(`\bglpat-[0-9A-Za-z_-]{16,}`)},
+	{"an npm token", lazyregexp.New(`\bnpm_[0-9A-Za-z]{30,}`)},
+	{"an AWS access key", lazyregexp.New(`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`)},
+	{"a Slack token", lazyregexp.New(`\bxox[abeoprs]-[0-9A-Za-z-]{10,}`)},
+	{"a JSON web token", lazyregexp.New(`\beyJ[0-9A-Za-z_-]{10,}\.eyJ[0-9A-Za-z_-]{10,}\.`)},
+	{"a password in an address", lazyregexp.New(`\b[a-z][a-z0-9+.-]*://[^\s/:@]+:[^\s/@]{3,}@`)},
 }
 
 // assigned is a value under a name that says what it is. One without a letter or a digit is a word about it.
-var assigned = regexp.MustCompile(
+var assigned = lazyregexp.New(
 	"(?i)(?:password|passwd|passphrase|secret|token|api_?key|access_?key|private_?key)[\"'`]?\\s*[:=]\\s*[\"'`]?" +
 		"([0-9A-Za-z+_.!@#$%^&*~-]{8,})(?:[\\s\"'`,;]|$)")
 
 // candidates are runs of characters long enough to be a random key.
-var candidates = regexp.MustCompile(`[0-9A-Za-z+/_=-]{32,}`)
+var candidates = lazyregexp.New(`[0-9A-Za-z+/_=-]{32,}`)
 
 // secretIn says what in a text looks like a key or a token; empty when nothing does.
 func secretIn(text string) string {

@@ -9,7 +9,6 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/net/http/httpproxy"
+
+	"divisi/internal/lazyregexp"
 )
 
 // dialTime bounds one try to connect; a name can have several addresses.
@@ -70,7 +71,7 @@ func (p *Proxy) refuse(host, why string) error {
 // plainName is what every program reads as the same name: what is checked here is what the user's proxy connects to. Other
 // letters are mapped to these (a full-width 1 to 1), and a space, a slash, an @ or a zero byte ends the name for some
 // programs.
-var plainName = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
+var plainName = lazyregexp.New(`^[A-Za-z0-9_.-]+$`)
 
 // check resolves a host; none of the addresses that it returns is refused.
 func (p *Proxy) check(ctx context.Context, host string) ([]netip.Addr, error) {
@@ -128,7 +129,7 @@ func (p *Proxy) mayForward(ctx context.Context, host string) error {
 }
 
 // ownNames are names of the own machine, and of the metadata services of clouds.
-var ownNames = regexp.MustCompile(`(^|\.)(localhost|localdomain)[46]?$|^ip6-(localhost|loopback)$` +
+var ownNames = lazyregexp.New(`(^|\.)(localhost|localdomain)[46]?$|^ip6-(localhost|loopback)$` +
 	`|^metadata(\.google\.internal|\.goog)?$|^instance-data(\.ec2\.internal)?$`)
 
 // leadsBack reports whether a name that does not resolve here can be one of the machine of the user's proxy, as an address in an

@@ -7,9 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/meter"
 )
 
@@ -69,7 +69,7 @@ func (g *Git) Version() string { return g.version }
 // Path returns the absolute path of the git program.
 func (g *Git) Path() string { return g.path }
 
-var versionPattern = regexp.MustCompile(`^git version ((\d+)\.(\d+)[^\s]*)`)
+var versionPattern = lazyregexp.New(`^git version ((\d+)\.(\d+)[^\s]*)`)
 
 func checkVersion(out string) (string, error) {
 	m := versionPattern.FindStringSubmatch(out)

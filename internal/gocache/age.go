@@ -6,8 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"regexp"
 	"time"
+
+	"divisi/internal/lazyregexp"
 )
 
 const (
@@ -22,7 +23,7 @@ const (
 )
 
 // file is the name of an entry, or of an output, in any cache in the format of the go command: linters keep one too.
-var file = regexp.MustCompile(`^[0-9a-f]{64}-[ad]$`)
+var file = lazyregexp.New(`^[0-9a-f]{64}-[ad]$`)
 
 // Renew lets the entries of the caches in a directory look fresh that do not: the go command sets the times of those that it
 // reads, and in an overlay that would copy each. When an entry was used is known by its time of access.

@@ -3,18 +3,19 @@ package model
 import (
 	"encoding/json"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"divisi/internal/lazyregexp"
 )
 
 // What services say of quotas in words alone.
 var (
-	saysWhen = regexp.MustCompile(`(?i)\b(?:(?:retry|try again) in|reset after) ((?:\d+(?:\.\d+)?(?:ms|h|m|s))+)`)
-	saysZero = regexp.MustCompile(`(?i)\blimit: ?0(?:\.0+)?(?:[^\d.]|\.?$|\.\D)`)
-	saysFull = regexp.MustCompile(`(?i)exhausted your capacity on this model|no capacity (?:is )?available for (?:this )?model`)
-	saysName = regexp.MustCompile(`(?i)quota exceeded for metric: ([\w./-]*\w)`)
+	saysWhen = lazyregexp.New(`(?i)\b(?:(?:retry|try again) in|reset after) ((?:\d+(?:\.\d+)?(?:ms|h|m|s))+)`)
+	saysZero = lazyregexp.New(`(?i)\blimit: ?0(?:\.0+)?(?:[^\d.]|\.?$|\.\D)`)
+	saysFull = lazyregexp.New(`(?i)exhausted your capacity on this model|no capacity (?:is )?available for (?:this )?model`)
+	saysName = lazyregexp.New(`(?i)quota exceeded for metric: ([\w./-]*\w)`)
 )
 
 // DelayIn is how long a message of a service asks to wait; 0 when it does not say.

@@ -3,10 +3,10 @@ package sandbox
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/sandbox/stage"
 )
 
@@ -25,7 +25,7 @@ var (
 // addressFiles are settings of the user's home that name where packages come from, and the variable that each becomes.
 var addressFiles = []struct {
 	path string
-	line *regexp.Regexp
+	line *lazyregexp.Regexp
 	name func(key string) string
 }{
 	{".npmrc", npmLine, func(key string) string { return "npm_config_" + key }},
@@ -34,8 +34,8 @@ var addressFiles = []struct {
 }
 
 var (
-	npmLine = regexp.MustCompile(`(?m)^\s*((?:@[\w.-]+:)?registry)\s*=\s*(\S+)\s*$`)
-	pipLine = regexp.MustCompile(`(?m)^\s*(index-url|extra-index-url|trusted-host)\s*[=:]\s*(\S+)\s*$`)
+	npmLine = lazyregexp.New(`(?m)^\s*((?:@[\w.-]+:)?registry)\s*=\s*(\S+)\s*$`)
+	pipLine = lazyregexp.New(`(?m)^\s*(index-url|extra-index-url|trusted-host)\s*[=:]\s*(\S+)\s*$`)
 )
 
 func pipName(key string) string { return "PIP_" + strings.ToUpper(strings.ReplaceAll(key, "-", "_")) }

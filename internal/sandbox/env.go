@@ -6,10 +6,10 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/sandbox/stage"
 	"divisi/internal/spec"
 )
@@ -20,7 +20,7 @@ const ToolsVar = "DIVISI_TOOLS"
 // ErrSecretName reports that a variable was refused because its name looks like that of a secret.
 var ErrSecretName = errors.New("looks like a secret")
 
-var validName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var validName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // Settings are what the environment of a command is made from.
 type Settings struct {

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
+
+	"divisi/internal/lazyregexp"
 )
 
 // MCPServer is a server of tools by the Model Context Protocol: a program that is started for each attempt and runs confined
@@ -23,8 +24,8 @@ type MCPServer struct {
 }
 
 var (
-	serverName = regexp.MustCompile(`^[a-z0-9-]{1,24}$`)
-	headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+	serverName = lazyregexp.New(`^[a-z0-9-]{1,24}$`)
+	headerName = lazyregexp.New("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 )
 
 // Empty reports whether it is not said where the server is: then it is the project's of the same name.

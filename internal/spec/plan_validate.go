@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"divisi/internal/lazyregexp"
 )
 
 // The greatest sizes of a plan. They are far above what a person reads and keep one bad call from filling the log.
@@ -17,8 +19,8 @@ const (
 )
 
 var (
-	taskID   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
-	shardEnd = regexp.MustCompile(`^(.+)-[0-9]+$`)
+	taskID   = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+	shardEnd = lazyregexp.New(`^(.+)-[0-9]+$`)
 )
 
 // Validate returns every fault of the plan, in plan order; none means that it can run.
@@ -132,7 +134,7 @@ func (v *planCheck) id(at string, i int, t *Task) {
 	}
 }
 
-var notIDRunes = regexp.MustCompile(`[^A-Za-z0-9_]+`)
+var notIDRunes = lazyregexp.New(`[^A-Za-z0-9_]+`)
 
 // plainID makes an id of what was written; empty where nothing is left.
 func plainID(id string) string {

@@ -1,8 +1,9 @@
 package spec
 
 import (
-	"regexp"
 	"strconv"
+
+	"divisi/internal/lazyregexp"
 )
 
 // Pointer is what a repository with Git LFS has in the place of a file's content.
@@ -15,7 +16,7 @@ type Pointer struct {
 // MaxPointer is more than a pointer's text can have, in bytes.
 const MaxPointer = 1024
 
-var pointerPattern = regexp.MustCompile(
+var pointerPattern = lazyregexp.New(
 	`\Aversion https://(?:git-lfs\.github\.com|hawser\.github\.com)/spec/v1\n` +
 		`(?:ext-[^\n]*\n)*oid sha256:([0-9a-f]{64})\nsize ([0-9]{1,18})\n\z`)
 

@@ -5,9 +5,10 @@ import (
 	"maps"
 	"net/netip"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"divisi/internal/lazyregexp"
 )
 
 // The words of Policy.Only, Policy.Sandbox and Policy.Environments.
@@ -43,7 +44,7 @@ type PolicyLimits struct {
 }
 
 // personKey is the public half of the key of a person: an nkey of a user.
-var personKey = regexp.MustCompile(`^U[A-Z2-7]{55}$`)
+var personKey = lazyregexp.New(`^U[A-Z2-7]{55}$`)
 
 // Validate returns every fault of the file.
 func (p *Policy) Validate() []Problem {
@@ -93,7 +94,7 @@ func (p *Policy) Validate() []Problem {
 }
 
 // hostName is a name of a host, with *. in front of it for all below it.
-var hostName = regexp.MustCompile(`^(\*\.)?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
+var hostName = lazyregexp.New(`^(\*\.)?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
 
 func hostProblem(host string) string {
 	if strings.Contains(host, "/") {

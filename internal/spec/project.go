@@ -6,10 +6,11 @@ import (
 	"maps"
 	"math"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"divisi/internal/lazyregexp"
 )
 
 // The providers of models.
@@ -208,9 +209,9 @@ func (p *Project) RoleProblems(role *Role) []Problem {
 }
 
 var (
-	envName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	secret   = regexp.MustCompile(`(?i)KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL`)
-	gateName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
+	envName  = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	secret   = lazyregexp.New(`(?i)KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL`)
+	gateName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 )
 
 // SecretName reports whether an environment variable's name looks like that of a secret.

@@ -3,11 +3,12 @@ package spec
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
+
+	"divisi/internal/lazyregexp"
 )
 
-var objectID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+var objectID = lazyregexp.New(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
 // Validate returns every fault of a result: what a worker sent is checked before it enters the log.
 func (r *Result) Validate() []Problem {

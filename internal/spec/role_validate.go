@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
+
+	"divisi/internal/lazyregexp"
 )
 
-var roleName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
+var roleName = lazyregexp.New(`^[a-z][a-z0-9_-]{0,31}$`)
 
 // Validate returns every fault of the role. Of env only the roles count.
 func (r *Role) Validate(env Env) []Problem {

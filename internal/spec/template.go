@@ -3,10 +3,11 @@ package spec
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"divisi/internal/lazyregexp"
 )
 
 // ErrNoValue is what the lookup of Template.Expand answers for a key that has no value: an optional key is empty then, any
@@ -89,7 +90,7 @@ func templateNames() []string {
 	return names
 }
 
-var templateKey = regexp.MustCompile(`^\{(?:artifact\.([A-Za-z0-9._/-]+)|([A-Za-z_][A-Za-z0-9_]*))(\?)?\}`)
+var templateKey = lazyregexp.New(`^\{(?:artifact\.([A-Za-z0-9._/-]+)|([A-Za-z_][A-Za-z0-9_]*))(\?)?\}`)
 
 // ParseTemplate takes an instruction apart. Each use of an unknown key is a problem, whose path is its place in the text,
 // such as 3:14; the template can be used all the same.

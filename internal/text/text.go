@@ -7,12 +7,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"divisi/internal/lazyregexp"
 )
 
 // Short bounds a text in characters; an ellipsis, which counts, is put where something is gone.
@@ -207,4 +208,4 @@ func Flow(command []string) string {
 var flowValues = []string{"true", "false", "yes", "no", "on", "off", "null", "y", "n"}
 
 // flowWord matches what YAML takes as a string without quotes, whatever stands around it.
-var flowWord = regexp.MustCompile(`^[A-Za-z_/][A-Za-z0-9_./=+-]*$|^--?[A-Za-z][A-Za-z0-9_./=+-]*$`)
+var flowWord = lazyregexp.New(`^[A-Za-z_/][A-Za-z0-9_./=+-]*$|^--?[A-Za-z][A-Za-z0-9_./=+-]*$`)

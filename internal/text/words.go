@@ -1,11 +1,12 @@
 package text
 
 import (
-	"regexp"
 	"strings"
+
+	"divisi/internal/lazyregexp"
 )
 
-var word = regexp.MustCompile(`\p{Lu}?[^\P{L}\p{Lu}]+|\p{Lu}+|\p{Nd}+`)
+var word = lazyregexp.New(`\p{Lu}?[^\P{L}\p{Lu}]+|\p{Lu}+|\p{Nd}+`)
 
 // Words splits a text into lower-case words and numbers, and names in it into theirs: LoadRecord2 has three.
 func Words(s string) []string {

@@ -7,11 +7,11 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
 )
 
@@ -134,7 +134,7 @@ func words(texts []string) string {
 	return strings.Join(shown, " ")
 }
 
-var plain = regexp.MustCompile(`^[A-Za-z0-9_./:=@%+-]+$`)
+var plain = lazyregexp.New(`^[A-Za-z0-9_./:=@%+-]+$`)
 
 // word shows a text of the repository so that it cannot be taken for another one: whatever is not plain is quoted, and what a
 // terminal obeys, what is not seen and what resembles a letter is escaped.

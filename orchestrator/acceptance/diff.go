@@ -3,11 +3,11 @@ package acceptance
 import (
 	"bytes"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
 	"divisi/internal/text"
 )
@@ -107,7 +107,7 @@ func constraints(p *Patch) (found []Finding) {
 // pattern finds a kind of line: one that has one of the needles, which are quicker to find, and matches.
 type pattern struct {
 	needles []string
-	*regexp.Regexp
+	*lazyregexp.Regexp
 
 	decision Decision
 	text     string

@@ -2,13 +2,13 @@ package acceptance
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
 	"divisi/orchestrator/acceptance/testsource"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/text"
 )
 
@@ -205,4 +205,4 @@ func has(files []string, name string) bool {
 	return slices.ContainsFunc(files, func(f string) bool { return path.Clean(f) == name })
 }
 
-func re(expression string) *regexp.Regexp { return regexp.MustCompile(expression) }
+func re(expression string) *lazyregexp.Regexp { return lazyregexp.New(expression) }

@@ -2,12 +2,12 @@ package acceptance
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
 )
 
@@ -171,7 +171,7 @@ func (r *ran) makefile(p *Patch, root Root) {
 }
 
 // gateWords are the words of the commands of gates that start a program.
-func (p *Patch) gateWords(program *regexp.Regexp) map[string]bool {
+func (p *Patch) gateWords(program *lazyregexp.Regexp) map[string]bool {
 	words := map[string]bool{}
 	for _, g := range p.Gates {
 		if command := strings.Join(g.Command, " "); program.MatchString(command) {

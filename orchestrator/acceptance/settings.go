@@ -9,10 +9,10 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/text"
 )
 
@@ -20,7 +20,7 @@ import (
 // none.
 type manifest struct {
 	// file is what its path matches; settings returns the settings by their names. An error is a file that cannot be read.
-	file     *regexp.Regexp
+	file     *lazyregexp.Regexp
 	settings func(p *Patch, content []byte) (map[string]string, error)
 	// bounds is set where its directory leaves the package above.
 	bounds bool

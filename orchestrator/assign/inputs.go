@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -13,6 +12,7 @@ import (
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/contextscope/artifact"
+	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/orchestrator/run"
@@ -131,7 +131,7 @@ func artifactOf(handles []string, name string) string {
 }
 
 // keptHandle is the handle of a tool's output: artifact/run/task/attempt/name-digest.
-var keptHandle = regexp.MustCompile(`^artifact/[^/]+/[^/]+/[0-9]+/(.+)-[0-9a-f]{12}$`)
+var keptHandle = lazyregexp.New(`^artifact/[^/]+/[^/]+/[0-9]+/(.+)-[0-9a-f]{12}$`)
 
 // artifactName is what a handle's artifact is called; a handle in no known form is its own name.
 func artifactName(handle string) string {

@@ -1,12 +1,12 @@
 package console
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"divisi/contextscope"
+	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/orchestrator/recovery"
@@ -34,7 +34,7 @@ type causes struct {
 func newCauses() causes { return causes{first: map[string]string{}, shown: map[string]bool{}} }
 
 // digits differ in the same failure of two tasks.
-var digits = regexp.MustCompile(`\d+`)
+var digits = lazyregexp.New(`\d+`)
 
 // shape is a cause without what is a task's own.
 func (v *view) shape(cause, task string) string {

@@ -5,22 +5,22 @@ import (
 	"encoding/hex"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"divisi/internal/lazyregexp"
 	"divisi/orchestrator/run"
 )
 
 var (
 	// alone are the lines of a diff that does not show all that it does: what is in a binary file, and where a rename or a link
 	// leads. A line of a file's text begins with another character.
-	alone = regexp.MustCompile(`(?m)^(?:Binary files |GIT binary patch|(?:rename|copy) from |[a-z].* 120000$)`)
+	alone = lazyregexp.New(`(?m)^(?:Binary files |GIT binary patch|(?:rename|copy) from |[a-z].* 120000$)`)
 	// places are the numbers of a hunk's lines, with the name of a Go package above them, objects the names of a file's contents.
-	places  = regexp.MustCompile(`(?m)^@@ -[\d,]+ \+[\d,]+ @@(?: package \w+$)?`)
-	objects = regexp.MustCompile(`^index [0-9a-f]+\.\.[0-9a-f]+`)
+	places  = lazyregexp.New(`(?m)^@@ -[\d,]+ \+[\d,]+ @@(?: package \w+$)?`)
+	objects = lazyregexp.New(`^index [0-9a-f]+\.\.[0-9a-f]+`)
 	// words are those of a line; its signs and numbers are left.
-	words = regexp.MustCompile(`[\p{L}_][\p{L}\p{N}_]*`)
+	words = lazyregexp.New(`[\p{L}_][\p{L}\p{N}_]*`)
 )
 
 // Shape is the same for decisions that one answer may be for: about patches of the same kind, of tasks with the same role and

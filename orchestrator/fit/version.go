@@ -3,8 +3,9 @@ package fit
 import (
 	"context"
 	"os/exec"
-	"regexp"
 	"time"
+
+	"divisi/internal/lazyregexp"
 )
 
 // asks are the arguments with which a program of a toolchain tells its version. No other program is asked: a run names them.
@@ -13,7 +14,7 @@ var asks = map[string][]string{
 	"ruby": {"--version"}, "php": {"--version"}, "gcc": {"--version"}, "make": {"--version"}, "git": {"--version"},
 }
 
-var number = regexp.MustCompile(`\d+(\.\d+)+`)
+var number = lazyregexp.New(`\d+(\.\d+)+`)
 
 // askTime bounds how long a program takes to tell its version.
 const askTime = 10 * time.Second

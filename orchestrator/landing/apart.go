@@ -3,9 +3,9 @@ package landing
 import (
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 
+	"divisi/internal/lazyregexp"
 	"divisi/orchestrator/run"
 )
 
@@ -110,7 +110,7 @@ func brought(c changed, f failure, id string) bool {
 }
 
 // ownError matches errors of a compiler that no other file can be the cause of: those of syntax, and some of Go.
-var ownError = regexp.MustCompile(`(?i:syntax error|unexpected|unclosed|unterminated|reached end of file while parsing)|` +
+var ownError = lazyregexp.New(`(?i:syntax error|unexpected|unclosed|unterminated|reached end of file while parsing)|` +
 	`\bTS1\d{3}\b|\bexpected (?:one of|` + "`" + `)|[;)}\]'"] expected|` +
 	`declared and not used|imported and not used|missing return|` +
 	`untyped \w+ constant[^)]*\) as \w+ value in (?:variable declaration|return statement)`)

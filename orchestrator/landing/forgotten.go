@@ -2,10 +2,10 @@ package landing
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/orchestrator/acceptance/testsource"
@@ -35,7 +35,7 @@ func goBack(s *run.State, t *run.Task, f spec.Fault, failed []failure) []run.Act
 }
 
 // cannotImport finds a signature of a file that could not import another.
-var cannotImport = regexp.MustCompile(`^load: |\b(?:Import|ModuleNotFound)Error\b|Cannot find module`)
+var cannotImport = lazyregexp.New(`^load: |\b(?:Import|ModuleNotFound)Error\b|Cannot find module`)
 
 // forgotten are the files outside all write sets that failures give with a line, sorted, such as a caller that no task changes. A
 // failure in what the task changed is its own, but for an import that fails, whose stack has all that import; and a test that

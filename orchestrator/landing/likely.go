@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/orchestrator/run"
@@ -61,7 +62,7 @@ func weigh(tasks *run.Tasks, proofs *run.Proofs, d run.LandingData, receipts []s
 }
 
 // kinds are the words before the name of what failed.
-var kinds = regexp.MustCompile(`^(?:test|package|build|FAIL):? `)
+var kinds = lazyregexp.New(`^(?:test|package|build|FAIL):? `)
 
 func titleOf(signature string) string { return kinds.ReplaceAllLiteralString(signature, "") }
 
@@ -226,7 +227,7 @@ func Block(file, name string) string {
 const maxPlain = 8
 
 // titles matches what a line may name a test with: a text in quotes, or the name of a function.
-var titles = regexp.MustCompile(`"([^"]{3,200})"|'([^']{3,200})'|` + "`([^`]{3,200})`|" +
+var titles = lazyregexp.New(`"([^"]{3,200})"|'([^']{3,200})'|` + "`([^`]{3,200})`|" +
 	`\b(?:func|def|fn|void|function)\s+(\w{3,200})`)
 
 func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }

@@ -3,8 +3,9 @@ package landing
 import (
 	"fmt"
 	"iter"
-	"regexp"
 	"strings"
+
+	"divisi/internal/lazyregexp"
 )
 
 // oddness is how much more likely an odd patch is: more than all that words tell.
@@ -34,7 +35,7 @@ func odd(patches map[string]string, tasks []string) map[string]bool {
 }
 
 // tokens are words, and what stands between them.
-var tokens = regexp.MustCompile(`[\pL\pN_]+|[^\pL\pN_\s]+`)
+var tokens = lazyregexp.New(`[\pL\pN_]+|[^\pL\pN_\s]+`)
 
 // tokensChanged are the tokens that a unified diff adds or takes away, each with which; what it moves is neither.
 func tokensChanged(diff string) map[string]bool {

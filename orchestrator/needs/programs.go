@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
 	"divisi/internal/usage"
 	"divisi/orchestrator/run"
@@ -54,7 +54,7 @@ func absentPrograms(s *run.Spec) (list []absent) {
 	return list
 }
 
-var assigns = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
+var assigns = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*=`)
 
 // programOf is the program of a command: behind env and its variables, where it begins so.
 func programOf(command []string) string {

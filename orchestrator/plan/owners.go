@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/text"
 )
 
@@ -81,7 +81,7 @@ func parseOwners(file string, content []byte) (o owners, faults []string) {
 	return o, faults
 }
 
-var ownerName = regexp.MustCompile(`^(@[A-Za-z0-9_-]+(/[A-Za-z0-9._-]+)?|[^@\s]+@[^@\s]+\.[^@\s]+)$`)
+var ownerName = lazyregexp.New(`^(@[A-Za-z0-9_-]+(/[A-Za-z0-9._-]+)?|[^@\s]+@[^@\s]+\.[^@\s]+)$`)
 
 // parseOwnerRule reads a line: a pattern and its owners, with spaces and tabs between, and a comment. A line without a rule
 // is an empty one.

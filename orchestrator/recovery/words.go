@@ -2,9 +2,9 @@ package recovery
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
@@ -59,7 +59,7 @@ func whole(s *run.State, t *run.Task, f spec.Fault) string {
 		"one, as tasks with depends_on", shards+1, t.Task.ShardOf, name)
 }
 
-var identifier = regexp.MustCompile("^['\"`‘]?[\\pL_][\\pL\\pN_.:]*['\"`’]?$")
+var identifier = lazyregexp.New("^['\"`‘]?[\\pL_][\\pL\\pN_.:]*['\"`’]?$")
 
 // missing is the name at the end of the first signature that is not a test's: what a compiler does not find. "" for none.
 func missing(f spec.Fault) string {

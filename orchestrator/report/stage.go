@@ -2,9 +2,9 @@ package report
 
 import (
 	"path"
-	"regexp"
 	"strings"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
 	"divisi/orchestrator/run"
 )
@@ -26,7 +26,7 @@ var verbs = map[string]string{
 }
 
 // word is a part of a command that is neither a flag nor a path, such as test in go test -json ./... .
-var word = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
+var word = lazyregexp.New(`^[a-z][a-z0-9-]*$`)
 
 // doing words what an agent does that does not wait for others.
 func doing(s *run.State, a *run.Attempt, program string) string {

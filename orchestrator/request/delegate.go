@@ -3,10 +3,10 @@ package request
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
 	"divisi/orchestrator/run"
 )
@@ -24,9 +24,9 @@ const maxParentID = 20
 
 var (
 	// callPlace is the end of a request's id: the turn, and the call's place in it.
-	callPlace = regexp.MustCompile(`[0-9]+-[0-9]+$`)
+	callPlace = lazyregexp.New(`[0-9]+-[0-9]+$`)
 	// dashes in a row are kept for tasks that Divisi adds itself.
-	dashes = regexp.MustCompile(`--+`)
+	dashes = lazyregexp.New(`--+`)
 )
 
 // childID names a child after its parent, its role and the call that asked for it, so that the same calls give the same ids

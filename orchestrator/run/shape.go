@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
 	"divisi/subagents/wire"
 )
@@ -15,14 +16,14 @@ import (
 var alone = []string{wire.FaultConflict, wire.FaultInternal, wire.FaultCancelled, wire.FaultAssignment}
 
 var (
-	numbers = regexp.MustCompile(`\d+`)
+	numbers = lazyregexp.New(`\d+`)
 	// kinds are the words of a signature that come with any failure of its kind.
-	kinds = regexp.MustCompile(`(?i)\b(?:build|package|tests?|fail(?:ed|ure)?|errors?|setup)\b`)
+	kinds = lazyregexp.New(`(?i)\b(?:build|package|tests?|fail(?:ed|ure)?|errors?|setup)\b`)
 	// letters is what is left of a signature that says more than its kind.
-	letters = regexp.MustCompile(`\pL{2}`)
-	humps   = regexp.MustCompile(`\p{Lu}?[\p{Ll}\d]+|\p{Lu}+|\d+`)
+	letters = lazyregexp.New(`\pL{2}`)
+	humps   = lazyregexp.New(`\p{Lu}?[\p{Ll}\d]+|\p{Lu}+|\d+`)
 	// affixes mark the file of a test beside the one that it tests.
-	affixes = regexp.MustCompile(`^test_|_test$|[._](?:test|spec|d)$`)
+	affixes = lazyregexp.New(`^test_|_test$|[._](?:test|spec|d)$`)
 )
 
 // common are names of files and directories that are no shard's own.

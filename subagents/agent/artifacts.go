@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/contextscope/artifact"
+	"divisi/internal/lazyregexp"
 	"divisi/subagents/journal"
 	"divisi/subagents/tool"
 	"divisi/subagents/tool/artifacts"
@@ -50,7 +50,7 @@ func (s *ArtifactStore) Put(ctx context.Context, name string, data []byte) (stri
 }
 
 // contentNames are objects that are named by their content: big parts of events, and what gates wrote.
-var contentNames = regexp.MustCompile(`^(?:` + journal.PartPrefix + `|output-)([0-9a-f]{64})$`)
+var contentNames = lazyregexp.New(`^(?:` + journal.PartPrefix + `|output-)([0-9a-f]{64})$`)
 
 // Get implements tool.ArtifactReader. An agent can read the artifacts of its run and nothing else of the store.
 func (s *ArtifactStore) Get(ctx context.Context, handle string) ([]byte, error) {

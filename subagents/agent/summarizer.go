@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
-	"regexp"
 	"slices"
 	"strings"
 
 	"divisi/contextscope/content"
+	"divisi/internal/lazyregexp"
 	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/internal/text"
@@ -131,9 +131,9 @@ func summaryText(o *tool.LongOutput, most int) string {
 
 var (
 	// A line of ls -l, of find, ls and git ls-files, or of tree.
-	listedLine = regexp.MustCompile("^[-dlcbps][-rwxsStT]{9}.? +\\d|" +
+	listedLine = lazyregexp.New("^[-dlcbps][-rwxsStT]{9}.? +\\d|" +
 		"^[│├└─|`\\s-]*[^\\s:;,(){}<>\"'=]*[\\pL\\pN][^\\s:;,(){}<>\"'=]*[/*@=:]?$")
-	listingSum = regexp.MustCompile(`^total \d|^\d+ director(?:y|ies), \d+ files?$`)
+	listingSum = lazyregexp.New(`^total \d|^\d+ director(?:y|ies), \d+ files?$`)
 )
 
 // listing reports whether a text is mostly names of files, one a line.

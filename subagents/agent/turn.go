@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 	"unicode"
 
 	"divisi/contextscope"
 	"divisi/contextscope/content"
+	"divisi/internal/lazyregexp"
 	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/subagents/limit"
@@ -230,7 +230,7 @@ func substance(c *genai.Content) bool {
 }
 
 // comments carry no answer: those of Markdown, which has them as HTML does, and of code.
-var comments = regexp.MustCompile(`(?s)<!--.*?(?:-->|\z)|/\*.*?(?:\*/|\z)|(?m:^[ \t]*//[^\n]*$)`)
+var comments = lazyregexp.New(`(?s)<!--.*?(?:-->|\z)|/\*.*?(?:\*/|\z)|(?m:^[ \t]*//[^\n]*$)`)
 
 // seen says whether a character leaves a mark: a braille pattern and a filler of Hangul can be blank too.
 func seen(r rune) bool {

@@ -10,12 +10,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 
 	"divisi/contextscope/artifact"
+	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
 	"divisi/internal/text"
 )
@@ -260,7 +260,7 @@ func (s *snapshot) relative(f *found) string {
 // maxKeySearch bounds the search for a private key in a file, in bytes.
 const maxKeySearch = 1 << 20
 
-var privateKeyLine = regexp.MustCompile(`(?m)^\s*` + spec.PrivateKey + `\s*$`)
+var privateKeyLine = lazyregexp.New(`(?m)^\s*` + spec.PrivateKey + `\s*$`)
 
 // privateKey reports whether a file has a line that begins a private key, whatever its name is. It leaves the file at its
 // beginning. A program that only names such a line inside another one is kept.

@@ -3,9 +3,10 @@ package environment
 import (
 	"encoding/json"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"divisi/internal/lazyregexp"
 )
 
 var (
@@ -17,15 +18,15 @@ var (
 		"dependencies", "devDependencies", "optionalDependencies", "peerDependencies", "dependenciesMeta", "overrides",
 		"resolutions", "pnpm",
 	}
-	nodeSource = regexp.MustCompile(`^(?:file:|exec:|\.{0,2}/|~/|[^:]*\.(?:tgz|tar|tar\.gz)$)`)
-	nodeConfig = regexp.MustCompile(`(?i)\binject-?workspace-?packages["']?\s*[:=]\s*["']?true|\bfile:`)
+	nodeSource = lazyregexp.New(`^(?:file:|exec:|\.{0,2}/|~/|[^:]*\.(?:tgz|tar|tar\.gz)$)`)
+	nodeConfig = lazyregexp.New(`(?i)\binject-?workspace-?packages["']?\s*[:=]\s*["']?true|\bfile:`)
 	// sources are what tells of sources of the tree in other manifests, by their names.
-	sources = map[string]*regexp.Regexp{
+	sources = map[string]*lazyregexp.Regexp{
 		"pnpm-workspace.yaml": nodeConfig, ".npmrc": nodeConfig, ".yarnrc": nodeConfig, ".yarnrc.yml": nodeConfig,
-		"setup.py": regexp.MustCompile(``),
-		"pyproject.toml": regexp.MustCompile(`[{,.]\s*path\s*=|\[tool\.uv\.sources\.|\beditable\s*=\s*false|\bfile:|` +
+		"setup.py": lazyregexp.New(``),
+		"pyproject.toml": lazyregexp.New(`[{,.]\s*path\s*=|\[tool\.uv\.sources\.|\beditable\s*=\s*false|\bfile:|` +
 			`\bdynamic\s*=|\bbuild\.hooks\b|\bext-modules\b|\[tool\.poetry\.build`),
-		"Gemfile": regexp.MustCompile(`\b(?:path|gemspec|eval_gemfile|instance_eval|require_relative|File|IO|Dir)\b|` +
+		"Gemfile": lazyregexp.New(`\b(?:path|gemspec|eval_gemfile|instance_eval|require_relative|File|IO|Dir)\b|` +
 			`\brequire\s*\(?["']`),
 	}
 	// pureBackends install a project of Python as a link to its sources, and compile nothing unless another file or a table of
@@ -33,7 +34,7 @@ var (
 	pureBackends = []string{
 		"flit_core.buildapi", "hatchling.build", "pdm.backend", "poetry.core.masonry.api", "setuptools.build_meta", "uv_build",
 	}
-	buildBackend = regexp.MustCompile(`\bbuild-backend\s*=\s*["']([^"']*)`)
+	buildBackend = lazyregexp.New(`\bbuild-backend\s*=\s*["']([^"']*)`)
 )
 
 // fromTree reports whether an installation copies or builds what is in the tree, or may do so, because of a file that it reads:

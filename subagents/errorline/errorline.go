@@ -4,9 +4,10 @@
 package errorline
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"divisi/internal/lazyregexp"
 )
 
 // Class is what a line means to a gate.
@@ -40,58 +41,58 @@ const (
 var table = []struct {
 	class   Class
 	sign    bool
-	pattern *regexp.Regexp
+	pattern *lazyregexp.Regexp
 }{
-	{Noise, false, regexp.MustCompile(`(?i)^(?:make(?:\[\d+\])?: \*\*\*|npm (?:ERR!|error)|` +
+	{Noise, false, lazyregexp.New(`(?i)^(?:make(?:\[\d+\])?: \*\*\*|npm (?:ERR!|error)|` +
 		`go: (?:downloading|finding|extracting|warning)|error: (?:test failed, to rerun|could not compile|` +
 		`aborting due to|process completed|command failed|script ".*" exited)|` +
 		`error: process didn't exit|error: \d+ targets? failed|` +
 		`error: (?:subprocess-exited-with-error|metadata-generation-failed)|` +
 		`× (?:.* did not run successfully\.|Encountered error while )|exit status|test at \S.*:\d+:\d+$|✖ \d+ problems|` +
 		`✖ failing tests:|.*: warning:|.*: note:|FAIL$|.*# *(?:todo|skip)\b)`)},
-	{Test, false, regexp.MustCompile(`^\s*--- FAIL: (\S+)`)},                                  // go test
-	{Test, false, regexp.MustCompile(`^(?:FAILED|ERROR) (\S.*?::.+?)(?: - .*)?$`)},            // pytest
-	{Test, false, regexp.MustCompile(`^ERROR (\S.*?\.py)(?: - .*)?$`)},                        // pytest, a broken file
-	{Test, false, regexp.MustCompile(`^(?:FAIL|ERROR): (\S+ \(\S+\))`)},                       // unittest
-	{Test, false, regexp.MustCompile(`^test (\S.*?) \.\.\. FAILED$`)},                         // cargo
-	{Test, false, regexp.MustCompile(`^\s*(?:✕|✖|✗|×) (.+?)(?: \(?\d+(?:\.\d+)? ?m?s\)?)?$`)}, // jest, vitest, node
-	{Test, false, regexp.MustCompile(`^\s*not ok \d+ (?:- )?(.+)$`)},                          // TAP
-	{Test, false, regexp.MustCompile(`^\s*● (.+ › .+)$`)},                                     // jest
+	{Test, false, lazyregexp.New(`^\s*--- FAIL: (\S+)`)},                                  // go test
+	{Test, false, lazyregexp.New(`^(?:FAILED|ERROR) (\S.*?::.+?)(?: - .*)?$`)},            // pytest
+	{Test, false, lazyregexp.New(`^ERROR (\S.*?\.py)(?: - .*)?$`)},                        // pytest, a broken file
+	{Test, false, lazyregexp.New(`^(?:FAIL|ERROR): (\S+ \(\S+\))`)},                       // unittest
+	{Test, false, lazyregexp.New(`^test (\S.*?) \.\.\. FAILED$`)},                         // cargo
+	{Test, false, lazyregexp.New(`^\s*(?:✕|✖|✗|×) (.+?)(?: \(?\d+(?:\.\d+)? ?m?s\)?)?$`)}, // jest, vitest, node
+	{Test, false, lazyregexp.New(`^\s*not ok \d+ (?:- )?(.+)$`)},                          // TAP
+	{Test, false, lazyregexp.New(`^\s*● (.+ › .+)$`)},                                     // jest
 	// A file and a line; a directory can have spaces in its name, and a tool can quote the whole.
-	{Error, false, regexp.MustCompile(`^(?:[^\s:()]*|[^\s:()][^:()]*/[^:()]*)\.[A-Za-z][A-Za-z0-9]*"?` +
+	{Error, false, lazyregexp.New(`^(?:[^\s:()]*|[^\s:()][^:()]*/[^:()]*)\.[A-Za-z][A-Za-z0-9]*"?` +
 		`(?::\d+(?::\d+)?:|\(\d+(?:,\d+)?\):) ?\S`)},
 	{Error, false, Malformed},
-	{Error, false, regexp.MustCompile(`^FAIL\s+\S+`)},
-	{Error, false, regexp.MustCompile(`(?i)^\s*(?:error|fatal|fatal error|panic)(?:\[\w+\])?:`)},
-	{Error, false, regexp.MustCompile(`(?i): (?:fatal )?error(?: \w+)?: `)},
-	{Error, false, regexp.MustCompile(`^(?:E\s+)?(?:\w+\.)*\w*(?:Error|Exception)\b(?::|$)`)},
-	{Error, true, regexp.MustCompile(`^go: `)},
-	{Error, false, regexp.MustCompile(`^\s+\d+:\d+\s+error\s`)}, // eslint
-	{Complaint, false, regexp.MustCompile(`(?i)\b(?:error|err!|failed|failure|cannot|can't|could not|couldn't|unable to|` +
+	{Error, false, lazyregexp.New(`^FAIL\s+\S+`)},
+	{Error, false, lazyregexp.New(`(?i)^\s*(?:error|fatal|fatal error|panic)(?:\[\w+\])?:`)},
+	{Error, false, lazyregexp.New(`(?i): (?:fatal )?error(?: \w+)?: `)},
+	{Error, false, lazyregexp.New(`^(?:E\s+)?(?:\w+\.)*\w*(?:Error|Exception)\b(?::|$)`)},
+	{Error, true, lazyregexp.New(`^go: `)},
+	{Error, false, lazyregexp.New(`^\s+\d+:\d+\s+error\s`)}, // eslint
+	{Complaint, false, lazyregexp.New(`(?i)\b(?:error|err!|failed|failure|cannot|can't|could not|couldn't|unable to|` +
 		`not found|no such|denied|refused|timed out)`)},
-	{Plain, true, regexp.MustCompile(`^\s*(?:✕|✖|✗|✘|×|❌|●)\s|^E\s{2,}\S|^E\d{4} |\*{3} `)}, // test runners, pytest, glog, make
+	{Plain, true, lazyregexp.New(`^\s*(?:✕|✖|✗|✘|×|❌|●)\s|^E\s{2,}\S|^E\d{4} |\*{3} `)}, // test runners, pytest, glog, make
 }
 
 // Malformed is what the go command prints of a package that it cannot import, because of a character in its directory's name.
-var Malformed = regexp.MustCompile(`^malformed import path "(.+)": invalid char `)
+var Malformed = lazyregexp.New(`^malformed import path "(.+)": invalid char `)
 
 // The words by which a summary finds a line. A line too many in a summary costs little, a missing error a lot: in doubt a line
 // is an error.
 var (
 	// A word counts where it is no part of a path, a name or an option.
-	failWords = regexp.MustCompile(`(?i)(?:^|[^\w/.\\-])(?:\w*(?:error|exception)s?|fatal|panic(?:ked)?|` +
+	failWords = lazyregexp.New(`(?i)(?:^|[^\w/.\\-])(?:\w*(?:error|exception)s?|fatal|panic(?:ked)?|` +
 		`fail(?:ed|ures?|s|ing)?|traceback|abort(?:ed|ing)?|crash(?:ed)?|segfault|segmentation fault|critical|killed|` +
 		`unresolved|undefined|unhandled|uncaught|not ok|cannot|can't|could ?n[o']t|unable to|no such file|not found|` +
 		`permission denied|access denied|connection refused|timed out|core dumped|out of memory|stack overflow|` +
 		`data race|exit (?:status|code) [1-9]\d*|exited with (?:code )?[1-9]\d*|(?-i:ERR))(?:$|[^\w/.-]|\.(?:$|\s))|` +
 		`(?:^|[^\w/.\\-])(?:\w+\.)+\w+(?-i:Error|Exception)(?:$|[:\s])`)
-	warnWords = regexp.MustCompile(`(?i)(?:^|[^\w/.\\-])(?:\w*warn(?:ing)?s?|deprecat(?:ed|ion|ions))(?:$|[^\w/.-]|\.(?:$|\s))`)
+	warnWords = lazyregexp.New(`(?i)(?:^|[^\w/.\\-])(?:\w*warn(?:ing)?s?|deprecat(?:ed|ion|ions))(?:$|[^\w/.-]|\.(?:$|\s))`)
 	// A place with a message: file.go:1:2: message, file.ts(1,2): message. A search prints places too, without the blank.
-	diagnostic = regexp.MustCompile(`^[^\s:()]*\.[A-Za-z]\w*(?::\d+(?::\d+)?:|\(\d+(?:,\d+)?\):) \S`)
-	remark     = regexp.MustCompile(`(?i)(?::|\s)(?:note|info|help|hint):`)
-	calm       = regexp.MustCompile(`^go: (?:downloading|finding|extracting|upgraded|added)`)
+	diagnostic = lazyregexp.New(`^[^\s:()]*\.[A-Za-z]\w*(?::\d+(?::\d+)?:|\(\d+(?:,\d+)?\):) \S`)
+	remark     = lazyregexp.New(`(?i)(?::|\s)(?:note|info|help|hint):`)
+	calm       = lazyregexp.New(`^go: (?:downloading|finding|extracting|upgraded|added)`)
 	// Counts of nothing, as in 0 errors or failed: 0.
-	nothing = regexp.MustCompile(`(?i)\b(?:0|no|zero|without)\s+(?:\w+\s+)?` +
+	nothing = lazyregexp.New(`(?i)\b(?:0|no|zero|without)\s+(?:\w+\s+)?` +
 		`(?:errors?|failures?|failed|fail|warnings?|exceptions?)\b|` +
 		`\b(?:errors?|failures?|failed|fail|warnings?|exceptions?)["']?\s*[:=]?\s*0(?:$|[^\w.])`)
 )

@@ -1,8 +1,9 @@
 package gate
 
 import (
-	"regexp"
 	"strings"
+
+	"divisi/internal/lazyregexp"
 )
 
 // maxCause bounds the lines of a message that are read for its cause.
@@ -10,18 +11,18 @@ const maxCause = 400
 
 var (
 	// An error that a JavaScript or Python program ended with. pytest writes E before it.
-	thrown = regexp.MustCompile(`^(?:E\s+)?((?:\w+\.)*\w*(?:Error|Exception)\b(?: \[\w+\])?(?::.*)?)$`)
+	thrown = lazyregexp.New(`^(?:E\s+)?((?:\w+\.)*\w*(?:Error|Exception)\b(?: \[\w+\])?(?::.*)?)$`)
 	// Where something happened: the frames of stacks, and the ways in which runners name the file that they could not read.
-	frame = regexp.MustCompile(`(?:^|[\s('"])((?:[\w@.+-]*/)*[\w@.+\[\]-]+\.[A-Za-z]\w*):(\d+)\b|File "([^"]+)", line (\d+)`)
+	frame = lazyregexp.New(`(?:^|[\s('"])((?:[\w@.+-]*/)*[\w@.+\[\]-]+\.[A-Za-z]\w*):(\d+)\b|File "([^"]+)", line (\d+)`)
 	// A file without a line, and one whose line is at the end.
-	inFile   = regexp.MustCompile(`\b(?:in|from) ['"]?((?:[\w@.+-]*/)*[\w@.+-]+\.\w+)['"]?(?:[\s.:]|$)`)
-	thrownIn = regexp.MustCompile(`Error: ((?:[\w@.+-]*/)*[\w@.+-]+\.\w+): .*\((\d+):\d+\)$`)
+	inFile   = lazyregexp.New(`\b(?:in|from) ['"]?((?:[\w@.+-]*/)*[\w@.+-]+\.\w+)['"]?(?:[\s.:]|$)`)
+	thrownIn = lazyregexp.New(`Error: ((?:[\w@.+-]*/)*[\w@.+-]+\.\w+): .*\((\d+):\d+\)$`)
 	// Code of others.
-	foreign = regexp.MustCompile(`^(?:/|\.\./|node:|<)|(?:^|/)(?:node_modules|site-packages|dist-packages|\.venv)/|^internal/`)
+	foreign = lazyregexp.New(`^(?:/|\.\./|node:|<)|(?:^|/)(?:node_modules|site-packages|dist-packages|\.venv)/|^internal/`)
 	// A traceback of Python: the innermost frame is its last.
-	traceback = regexp.MustCompile(`(?m)^Traceback |^E\s{2,}\S|^\s*File "[^"]+", line \d+`)
+	traceback = lazyregexp.New(`(?m)^Traceback |^E\s{2,}\S|^\s*File "[^"]+", line \d+`)
 	// What jest says before the message that counts.
-	preamble = regexp.MustCompile(`^Jest (?:encountered an unexpected token|failed to parse)|^Details:|^Require stack:`)
+	preamble = lazyregexp.New(`^Jest (?:encountered an unexpected token|failed to parse)|^Details:|^Require stack:`)
 )
 
 // cause returns why a suite could not be loaded, without what differs from run to run, and the line that leads to the innermost

@@ -1,10 +1,10 @@
 package gate
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
 )
 
@@ -96,7 +96,7 @@ func Signatures(receipts []spec.Receipt, baseline map[string]spec.Receipt) []str
 
 // named matches signatures that name the test, the suite, the package or the file that failed. Others, such as "error: lint
 // failed", come with any failure: new damage would hide behind them.
-var named = regexp.MustCompile(`^(?:test|package|build|suite|load): \S|^FAIL |[\pL\pN_-]\.[A-Za-z]\w*\b`)
+var named = lazyregexp.New(`^(?:test|package|build|suite|load): \S|^FAIL |[\pL\pN_-]\.[A-Za-z]\w*\b`)
 
 // kinds are the beginnings of signatures that named matches, and FAIL.
 var kinds = []string{"test: ", "package: ", "build: ", "suite: ", "load: ", "FAIL "}

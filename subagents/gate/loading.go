@@ -1,9 +1,9 @@
 package gate
 
 import (
-	"regexp"
 	"strings"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
 )
 
@@ -13,11 +13,11 @@ const maxBlock = 16 << 10
 var (
 	// Where a report of suites that could not be loaded begins, with their files: those of jest (the file was named before it),
 	// pytest, vitest; and of a whole run that ended before its first test: mocha, and a conftest of pytest.
-	jestSuite    = regexp.MustCompile(`^\s*● Test suite failed to run$`)
-	pytestSuite  = regexp.MustCompile(`^_+ ERROR collecting (\S.*?) _+$`)
-	vitestSuite  = regexp.MustCompile(`^ FAIL  (\S.*?) \[ (\S.*?) \]$`)
-	nothingRan   = regexp.MustCompile(`^\s*Exception during run: ?(.*)$|^ImportError while loading conftest `)
-	endOfLoading = regexp.MustCompile(`^ ?(?:FAIL|PASS) |^(?:Test Suites|Tests): |^[_=]{3,}|^⎯{3,}|^\s*● |^no tests ran|^!{3,} `)
+	jestSuite    = lazyregexp.New(`^\s*● Test suite failed to run$`)
+	pytestSuite  = lazyregexp.New(`^_+ ERROR collecting (\S.*?) _+$`)
+	vitestSuite  = lazyregexp.New(`^ FAIL  (\S.*?) \[ (\S.*?) \]$`)
+	nothingRan   = lazyregexp.New(`^\s*Exception during run: ?(.*)$|^ImportError while loading conftest `)
+	endOfLoading = lazyregexp.New(`^ ?(?:FAIL|PASS) |^(?:Test Suites|Tests): |^[_=]{3,}|^⎯{3,}|^\s*● |^no tests ran|^!{3,} `)
 )
 
 // loading is a report of suites that could not be loaded, which is being read.
@@ -79,9 +79,9 @@ func (p *textParser) unload() {
 }
 
 var (
-	mochaFailing = regexp.MustCompile(`^\s*\d+ failing$`)
-	mochaTitle   = regexp.MustCompile(`^  (\d+)\) (\S.*)$`)
-	mochaHook    = regexp.MustCompile(`^"(?:before|after) (?:all|each)" hook\b`)
+	mochaFailing = lazyregexp.New(`^\s*\d+ failing$`)
+	mochaTitle   = lazyregexp.New(`^  (\d+)\) (\S.*)$`)
+	mochaHook    = lazyregexp.New(`^"(?:before|after) (?:all|each)" hook\b`)
 )
 
 // titles is the list of failed tests that mocha prints at its end: the title of each has a line for each suite.

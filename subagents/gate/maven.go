@@ -7,10 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"regexp"
 	"strings"
 	"time"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/subagents/gate/trace"
@@ -24,21 +24,21 @@ const (
 )
 
 var (
-	surefireReport = regexp.MustCompile(`(?:^|/)(?:surefire|failsafe)-reports/TEST-[^/]*\.xml$`)
+	surefireReport = lazyregexp.New(`(?:^|/)(?:surefire|failsafe)-reports/TEST-[^/]*\.xml$`)
 	// Directories that hold no report of this run: sources, what was built of them, and what others have made.
-	noReports = regexp.MustCompile(`(?:^|/)(?:\.git|node_modules|src/(?:main|test)|(?:test-)?classes)$`)
+	noReports = lazyregexp.New(`(?:^|/)(?:\.git|node_modules|src/(?:main|test)|(?:test-)?classes)$`)
 
 	// javac's errors as Maven prints them, and the line after one that names what was not found.
-	javaError  = regexp.MustCompile(`^\[ERROR\] (\S.*?\.\w+):\[(\d+),(\d+)\] (.+)$`)
-	javaSymbol = regexp.MustCompile(`^(?:\[ERROR\])?\s+symbol:\s+(\S.*)$`)
+	javaError  = lazyregexp.New(`^\[ERROR\] (\S.*?\.\w+):\[(\d+),(\d+)\] (.+)$`)
+	javaSymbol = lazyregexp.New(`^(?:\[ERROR\])?\s+symbol:\s+(\S.*)$`)
 	// Why the build failed: in a module, and as a whole.
-	goalFailed  = regexp.MustCompile(`^\[ERROR\] Failed to execute goal (?:.+? )?on project (\S+?): (.+?)(?: -> \[Help \d+\])?$`)
-	buildFailed = regexp.MustCompile(`^\[ERROR\] (\S.*) -> \[Help \d+\]$`)
+	goalFailed  = lazyregexp.New(`^\[ERROR\] Failed to execute goal (?:.+? )?on project (\S+?): (.+?)(?: -> \[Help \d+\])?$`)
+	buildFailed = lazyregexp.New(`^\[ERROR\] (\S.*) -> \[Help \d+\]$`)
 	// The tests of the module above ended early.
-	forkEnded = regexp.MustCompile(`^\[ERROR\] (?:\S*Exception:? )?` +
+	forkEnded = lazyregexp.New(`^\[ERROR\] (?:\S*Exception:? )?` +
 		`(The forked VM .+|There was a timeout .+|Error occurred in starting fork\b.*)$`)
 	// A module in the summary that was not built.
-	skippedModule = regexp.MustCompile(`^\[INFO\] (\S.*?) (?:\.+ )?SKIPPED$`)
+	skippedModule = lazyregexp.New(`^\[INFO\] (\S.*?) (?:\.+ )?SKIPPED$`)
 )
 
 // mavenParser reads what surefire has reported of the tests, and in the output what Maven did not build.

@@ -2,9 +2,9 @@ package gate
 
 import (
 	"path"
-	"regexp"
 	"strings"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/text"
 	"divisi/subagents/gate/trace"
 )
@@ -13,25 +13,25 @@ import (
 const maxSignature = 240
 
 var (
-	ansiCodes  = regexp.MustCompile("\x1b(?:\\[[0-9;?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[@-Z\\\\^_])")
-	tempPaths  = regexp.MustCompile(`(?:/private)?(?:/tmp|/var/tmp|/var/folders)(?:/[^\s:;,'"()\[\]]*)?`)
-	places     = regexp.MustCompile(`(\.[A-Za-z][A-Za-z0-9]{0,7})(?::\d+(?:[:.]\d+)?|\(\d+(?:,\s*\d+)?\))`)
-	timestamps = regexp.MustCompile(`\b\d{4}[-/]\d\d[-/]\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?`)
-	durations  = regexp.MustCompile(`\b(?:\d+(?:\.\d+)?(?:ns|us|µs|μs|ms|s|m|h))+\b|` +
+	ansiCodes  = lazyregexp.New("\x1b(?:\\[[0-9;?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[@-Z\\\\^_])")
+	tempPaths  = lazyregexp.New(`(?:/private)?(?:/tmp|/var/tmp|/var/folders)(?:/[^\s:;,'"()\[\]]*)?`)
+	places     = lazyregexp.New(`(\.[A-Za-z][A-Za-z0-9]{0,7})(?::\d+(?:[:.]\d+)?|\(\d+(?:,\s*\d+)?\))`)
+	timestamps = lazyregexp.New(`\b\d{4}[-/]\d\d[-/]\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?`)
+	durations  = lazyregexp.New(`\b(?:\d+(?:\.\d+)?(?:ns|us|µs|μs|ms|s|m|h))+\b|` +
 		`\b\d+(?:\.\d+)? (?:milli|micro|nano)?seconds?\b`)
-	uuids    = regexp.MustCompile(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
-	decimals = regexp.MustCompile(`\b\d+(?:\.\d+)+\b`)
-	words    = regexp.MustCompile(`[\pL\pM\pN_]+`)
-	address  = regexp.MustCompile(`^0[xX][0-9a-fA-F]+$`)
-	digest   = regexp.MustCompile(`^[0-9a-f]{7,}$`)
-	digits   = regexp.MustCompile(`^[0-9]+$`)
+	uuids    = lazyregexp.New(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
+	decimals = lazyregexp.New(`\b\d+(?:\.\d+)+\b`)
+	words    = lazyregexp.New(`[\pL\pM\pN_]+`)
+	address  = lazyregexp.New(`^0[xX][0-9a-fA-F]+$`)
+	digest   = lazyregexp.New(`^[0-9a-f]{7,}$`)
+	digits   = lazyregexp.New(`^[0-9]+$`)
 )
 
 // siblings are paths that lead into another slot. Tools that work on file names, go vet above all, print them: under
 // -trimpath their results are cached without the directory, so that a slot can get what was found in another.
 var (
-	slotName = regexp.MustCompile(`^slot\d+$`)
-	siblings = regexp.MustCompile(`(?:/[^\s:;,'"()]*/|(?:\.\./)+(?:[^\s:;,'"()]*/)?)slot\d+/`)
+	slotName = lazyregexp.New(`^slot\d+$`)
+	siblings = lazyregexp.New(`(?:/[^\s:;,'"()]*/|(?:\.\./)+(?:[^\s:;,'"()]*/)?)slot\d+/`)
 )
 
 // normaliser takes out of a line what differs between two runs of the same failure: places, numbers, durations, addresses
@@ -101,7 +101,7 @@ func (n normaliser) test(name string) string {
 }
 
 // varying is what line may take out, seen cheaply: most names of tests have none of it.
-var varying = regexp.MustCompile(`\b\d|/tmp|/var/|\b[0-9a-f]{7}`)
+var varying = lazyregexp.New(`\b\d|/tmp|/var/|\b[0-9a-f]{7}`)
 
 // normaliseWord keeps numbers that are part of a name: parseV1 and parseV2 are two failures.
 func normaliseWord(word string) string {

@@ -1,9 +1,9 @@
 package gate
 
 import (
-	"regexp"
 	"strings"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/text"
 )
 
@@ -12,10 +12,10 @@ const maxSections = 2000
 
 var (
 	// What is below belongs to one test: vitest and unittest name it, pytest gives the end of its name.
-	vitestTest   = regexp.MustCompile(`^ FAIL  (\S.*?\.\w+) > (.+)$`)
-	unittestTest = regexp.MustCompile(`^(?:FAIL|ERROR): (\S+ \(\S+\))(?: .*)?$`)
-	pytestTest   = regexp.MustCompile(`^_{3,} (?:ERROR at (?:setup|teardown) of )?(\S.*?) _{3,}$`)
-	sectionEnd   = regexp.MustCompile(`^={3,}|^⎯{3,}|^-{70}$|^\s*Test Files `)
+	vitestTest   = lazyregexp.New(`^ FAIL  (\S.*?\.\w+) > (.+)$`)
+	unittestTest = lazyregexp.New(`^(?:FAIL|ERROR): (\S+ \(\S+\))(?: .*)?$`)
+	pytestTest   = lazyregexp.New(`^_{3,} (?:ERROR at (?:setup|teardown) of )?(\S.*?) _{3,}$`)
+	sectionEnd   = lazyregexp.New(`^={3,}|^⎯{3,}|^-{70}$|^\s*Test Files `)
 )
 
 // sections are the reports of failed tests: the errors in them are those of the test.

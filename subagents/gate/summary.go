@@ -1,68 +1,69 @@
 package gate
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
+
+	"divisi/internal/lazyregexp"
 )
 
 // summaries are the lines in which test runners count. Groups: p passed, f failed or broken, t all that ran, k skipped.
-var summaries = []*regexp.Regexp{
+var summaries = []*lazyregexp.Regexp{
 	// cargo
-	regexp.MustCompile(`^test result: \w+\. (?P<p>\d+) passed; (?P<f>\d+) failed`),
+	lazyregexp.New(`^test result: \w+\. (?P<p>\d+) passed; (?P<f>\d+) failed`),
 	// jest, vitest
-	regexp.MustCompile(`^\s*Tests:?\s+(?:(?P<f>\d+) failed(?:,| \|) )?(?:\d+ \w+(?:,| \|) )*?(?P<p>\d+) passed`),
+	lazyregexp.New(`^\s*Tests:?\s+(?:(?P<f>\d+) failed(?:,| \|) )?(?:\d+ \w+(?:,| \|) )*?(?P<p>\d+) passed`),
 	// jest, vitest
-	regexp.MustCompile(`^\s*Tests:?\s+(?P<f>\d+) failed`),
+	lazyregexp.New(`^\s*Tests:?\s+(?P<f>\d+) failed`),
 	// pytest
-	regexp.MustCompile(`^=*\s*(?:(?P<f>\d+) failed, )?(?P<p>\d+) passed\b.* in [\d.]+`),
+	lazyregexp.New(`^=*\s*(?:(?P<f>\d+) failed, )?(?P<p>\d+) passed\b.* in [\d.]+`),
 	// pytest
-	regexp.MustCompile(`^=*\s*(?P<f>\d+) failed\b.* in [\d.]+`),
+	lazyregexp.New(`^=*\s*(?P<f>\d+) failed\b.* in [\d.]+`),
 	// mocha
-	regexp.MustCompile(`^\s*(?P<p>\d+) passing\b`),
+	lazyregexp.New(`^\s*(?P<p>\d+) passing\b`),
 	// mocha
-	regexp.MustCompile(`^\s*(?P<f>\d+) failing$`),
+	lazyregexp.New(`^\s*(?P<f>\d+) failing$`),
 	// node, TAP
-	regexp.MustCompile(`^(?:ℹ|#) pass (?P<p>\d+)$`),
+	lazyregexp.New(`^(?:ℹ|#) pass (?P<p>\d+)$`),
 	// node, TAP
-	regexp.MustCompile(`^(?:ℹ|#) fail (?P<f>\d+)$`),
+	lazyregexp.New(`^(?:ℹ|#) fail (?P<f>\d+)$`),
 	// unittest
-	regexp.MustCompile(`^Ran (?P<t>\d+) tests? in `),
+	lazyregexp.New(`^Ran (?P<t>\d+) tests? in `),
 	// surefire
-	regexp.MustCompile(`^(?:\[\w+\] )?Tests run: (?P<t>\d+), Failures: (?P<f>\d+), Errors: (?P<f>\d+), Skipped: (?P<k>\d+)$`),
+	lazyregexp.New(`^(?:\[\w+\] )?Tests run: (?P<t>\d+), Failures: (?P<f>\d+), Errors: (?P<f>\d+), Skipped: (?P<k>\d+)$`),
 	// gradle
-	regexp.MustCompile(`^(?P<t>\d+) tests completed, (?P<f>\d+) failed`),
+	lazyregexp.New(`^(?P<t>\d+) tests completed, (?P<f>\d+) failed`),
 	// rspec
-	regexp.MustCompile(`^(?P<t>\d+) examples?, (?P<f>\d+) failures?`),
+	lazyregexp.New(`^(?P<t>\d+) examples?, (?P<f>\d+) failures?`),
 	// minitest
-	regexp.MustCompile(`^(?P<t>\d+) runs, \d+ assertions, (?P<f>\d+) failures, (?P<f>\d+) errors`),
+	lazyregexp.New(`^(?P<t>\d+) runs, \d+ assertions, (?P<f>\d+) failures, (?P<f>\d+) errors`),
 	// phpunit
-	regexp.MustCompile(`^OK \((?P<p>\d+) tests?, `),
+	lazyregexp.New(`^OK \((?P<p>\d+) tests?, `),
 	// phpunit
-	regexp.MustCompile(`^Tests: (?P<t>\d+), Assertions: \d+(?:, Errors: (?P<f>\d+))?(?:, Failures: (?P<f>\d+))?`),
+	lazyregexp.New(`^Tests: (?P<t>\d+), Assertions: \d+(?:, Errors: (?P<f>\d+))?(?:, Failures: (?P<f>\d+))?`),
 	// ava
-	regexp.MustCompile(`^\s*(?P<p>\d+) tests? passed$`),
+	lazyregexp.New(`^\s*(?P<p>\d+) tests? passed$`),
 	// ctest
-	regexp.MustCompile(`^\d+% tests passed, (?P<f>\d+) tests failed out of (?P<t>\d+)`),
+	lazyregexp.New(`^\d+% tests passed, (?P<f>\d+) tests failed out of (?P<t>\d+)`),
 }
 
 // Other signs of test runners. failedOf follows the "Ran 3 tests" of unittest; goPassed is a Go package whose tests passed.
 var (
-	failedOf = regexp.MustCompile(`^FAILED \((.*)\)$`)
-	numbers  = regexp.MustCompile(`(?:failures|errors)=(\d+)`)
-	goPassed = regexp.MustCompile(`^ok  \t\S+\t.*$`)
-	noTests  = regexp.MustCompile(`(?i)\bno tests? (?:files? )?(?:ran|found|were executed|to run|files?\])|` +
+	failedOf = lazyregexp.New(`^FAILED \((.*)\)$`)
+	numbers  = lazyregexp.New(`(?:failures|errors)=(\d+)`)
+	goPassed = lazyregexp.New(`^ok  \t\S+\t.*$`)
+	noTests  = lazyregexp.New(`(?i)\bno tests? (?:files? )?(?:ran|found|were executed|to run|files?\])|` +
 		`^collected 0 items|^running \d+ tests?$|` +
 		`^1\.\.0\b|^Error: No test files found|^No tests found`)
 )
 
 // passing are the lines that name a test which passed. Groups: g what groups it, n its name.
-var passing = []*regexp.Regexp{
-	regexp.MustCompile(`^(?P<n>ok)  \t(?P<g>\S+)\t`),                        // a Go package
-	regexp.MustCompile(`^\s*--- PASS: (?P<n>\S+) \(`),                       // go test -v
-	regexp.MustCompile(`^test (?P<n>\S.*?)(?: - should panic)? \.\.\. ok$`), // cargo
-	regexp.MustCompile(`^(?P<g>[^\s:]+\.py)::(?P<n>\S.*?) PASSED\b`),        // pytest -v
-	regexp.MustCompile(`^(?P<n>\w+) \((?P<g>[\w.]+)\)(?:\s.*)? \.\.\. ok$`), // unittest -v
+var passing = []*lazyregexp.Regexp{
+	lazyregexp.New(`^(?P<n>ok)  \t(?P<g>\S+)\t`),                        // a Go package
+	lazyregexp.New(`^\s*--- PASS: (?P<n>\S+) \(`),                       // go test -v
+	lazyregexp.New(`^test (?P<n>\S.*?)(?: - should panic)? \.\.\. ok$`), // cargo
+	lazyregexp.New(`^(?P<g>[^\s:]+\.py)::(?P<n>\S.*?) PASSED\b`),        // pytest -v
+	lazyregexp.New(`^(?P<n>\w+) \((?P<g>[\w.]+)\)(?:\s.*)? \.\.\. ok$`), // unittest -v
 }
 
 // name takes from a line the test that it reports as passed.

@@ -2,8 +2,9 @@ package gate
 
 import (
 	"cmp"
-	"regexp"
 	"strings"
+
+	"divisi/internal/lazyregexp"
 )
 
 // maxWaiting bounds the failures that wait for the line that names their package, and the lines of a Python traceback.
@@ -11,13 +12,13 @@ const maxWaiting = 1000
 
 var (
 	// The file of the tests after a line, as jest, vitest and node write it; the package of the errors after it, as go does.
-	testFile  = regexp.MustCompile(`^\s*(?:FAIL|❯) +(\S.*?\.\w+)(?: +[(>[].*)?$|^test at (.+):\d+:\d+$`)
-	goHeading = regexp.MustCompile(`^# ([^\s:\[]+)(?: \[.+\])?$`)
+	testFile  = lazyregexp.New(`^\s*(?:FAIL|❯) +(\S.*?\.\w+)(?: +[(>[].*)?$|^test at (.+):\d+:\d+$`)
+	goHeading = lazyregexp.New(`^# ([^\s:\[]+)(?: \[.+\])?$`)
 	// The package of the Go tests before a line.
-	goResult = regexp.MustCompile(`^FAIL\t(.+?)(?:\t| \[|$)`)
-	goPlace  = regexp.MustCompile(`\.go:\d+(?::\d+)?: `)
+	goResult = lazyregexp.New(`^FAIL\t(.+?)(?:\t| \[|$)`)
+	goPlace  = lazyregexp.New(`\.go:\d+(?::\d+)?: `)
 	// The crate of the Rust tests after a line.
-	crateTests = regexp.MustCompile(`^\s+Running .*deps/([\w-]+)-[0-9a-f]+(?:\.exe)?\)$|^\s+Doc-tests (\S+)$`)
+	crateTests = lazyregexp.New(`^\s+Running .*deps/([\w-]+)-[0-9a-f]+(?:\.exe)?\)$|^\s+Doc-tests (\S+)$`)
 )
 
 // surroundings is what the lines around a failure tell about its place, in output that has no structure.

@@ -1,18 +1,18 @@
 package gate
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
 )
 
 var (
-	tapResult  = regexp.MustCompile(`^( *)(not )?ok\b(?: +\d+)?(?: *-)? *(.*?)(?: *# *(?i:(todo|skip)\S*).*)?$`)
-	tapSubtest = regexp.MustCompile(`^( *)# Subtest: (.*)$`)
-	tapTime    = regexp.MustCompile(` # time=\S+$`)
-	tapPlan    = regexp.MustCompile(`^( *)1\.\.(\d+)`)
+	tapResult  = lazyregexp.New(`^( *)(not )?ok\b(?: +\d+)?(?: *-)? *(.*?)(?: *# *(?i:(todo|skip)\S*).*)?$`)
+	tapSubtest = lazyregexp.New(`^( *)# Subtest: (.*)$`)
+	tapTime    = lazyregexp.New(` # time=\S+$`)
+	tapPlan    = lazyregexp.New(`^( *)1\.\.(\d+)`)
 )
 
 // sniffer reads error lines until the output says that it is TAP: test runners that write it unasked say so first.

@@ -1,9 +1,9 @@
 package gate
 
 import (
-	"regexp"
 	"strings"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/subagents/errorline"
@@ -11,31 +11,31 @@ import (
 
 var (
 	// What eslint prints of a file: its path, then a line for each error.
-	fileHeading = regexp.MustCompile(`^\S[^:]*\.[A-Za-z]\w*$`)
+	fileHeading = lazyregexp.New(`^\S[^:]*\.[A-Za-z]\w*$`)
 	eslintError = "N:N error "
-	goFailed    = regexp.MustCompile(`^FAIL\t(\S.*?)(?:\t\S+| \[(build|setup) failed\])$`)
+	goFailed    = lazyregexp.New(`^FAIL\t(\S.*?)(?:\t\S+| \[(build|setup) failed\])$`)
 	// Signs that something could not be built, so that tests did not run, and which did not is not told.
-	buildSigns = regexp.MustCompile(`^error: could not compile|error TS\d+:|^error\[E\d+\]|compilation terminated|` +
+	buildSigns = lazyregexp.New(`^error: could not compile|error TS\d+:|^error\[E\d+\]|compilation terminated|` +
 		`: fatal error:|errors? during collection|^go: .*(?:no required module|cannot find module|errors parsing)`)
 	// Signs that a test runner did not get to its end.
-	cutSigns = regexp.MustCompile(`^!+ (?:stopping after|Interrupted|_pytest\.outcomes\.Exit)|^INTERNALERROR>|` +
+	cutSigns = lazyregexp.New(`^!+ (?:stopping after|Interrupted|_pytest\.outcomes\.Exit)|^INTERNALERROR>|` +
 		`process didn't exit successfully: .*\(signal`)
 	// Headings under which test runners print what a failed test said.
-	headings = regexp.MustCompile(`^---- (.+) stdout ----$|^\s*● .+$`)
+	headings = lazyregexp.New(`^---- (.+) stdout ----$|^\s*● .+$`)
 	// Where a Rust error is, on the line after it.
-	rustPlace = regexp.MustCompile(`^\s*--> ([^:]+):\d+:\d+`)
+	rustPlace = lazyregexp.New(`^\s*--> ([^:]+):\d+:\d+`)
 )
 
 // jestTest is a failed test below the heading of its file, runTime how long a file took that was slow.
 var (
-	jestTest = regexp.MustCompile(`^  ● (.+)$`)
-	runTime  = regexp.MustCompile(` \([\d.]+ m?s\)$`)
+	jestTest = lazyregexp.New(`^  ● (.+)$`)
+	runTime  = lazyregexp.New(` \([\d.]+ m?s\)$`)
 )
 
 // sourceFile is the whole of a name that is a file's; notLoaded is how unittest names a module in place of its tests.
 var (
-	sourceFile = regexp.MustCompile(`^[^\s:]+\.[A-Za-z]\w*$`)
-	notLoaded  = regexp.MustCompile(`^ERROR: \S+ \(unittest\.loader\._FailedTest\.(\S+)\)`)
+	sourceFile = lazyregexp.New(`^[^\s:]+\.[A-Za-z]\w*$`)
+	notLoaded  = lazyregexp.New(`^ERROR: \S+ \(unittest\.loader\._FailedTest\.(\S+)\)`)
 )
 
 // maxTextLine bounds what is read of one line, in bytes: what is wrong stands at its beginning.

@@ -2,11 +2,11 @@ package gate
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
 )
 
@@ -90,16 +90,16 @@ func Uncached(gates []spec.Gate) []spec.Gate {
 }
 
 var (
-	tscError = regexp.MustCompile(`(\(\d+,\d+\): |:\d+:\d+ - )?error TS(\d+): `)
+	tscError = lazyregexp.New(`(\(\d+,\d+\): |:\d+:\d+ - )?error TS(\d+): `)
 	// A file that could not be read: its other findings are hidden.
-	unreadFile = regexp.MustCompile(`^(\S[^:]*\.\w+):\d+:\d+:? (?:E999|E0001|invalid-syntax|SyntaxError)\b|` +
+	unreadFile = lazyregexp.New(`^(\S[^:]*\.\w+):\d+:\d+:? (?:E999|E0001|invalid-syntax|SyntaxError)\b|` +
 		`^\s+\d+:\d+\s+error\s+Parsing error`)
 	// What could not be checked because of another finding is not told.
-	stopped = regexp.MustCompile(`\(errors prevented further checking\)|\(typecheck\)$|\(compile\)$|` +
+	stopped = lazyregexp.New(`\(errors prevented further checking\)|\(typecheck\)$|\(compile\)$|` +
 		`^error: could not compile|compilation terminated|` +
 		`: fatal error:|^go: |^\S.*\.java:\d+: error: (?:.* expected|illegal start of .*|` +
 		`reached end of file .*|unclosed .*|not a statement|.* without .*)$`)
-	vetHeading = regexp.MustCompile(`^# \[(\S+)\]$`)
+	vetHeading = lazyregexp.New(`^# \[(\S+)\]$`)
 )
 
 // findingsParser reads the lines of a compiler or linter: as text, and which of them hide others.

@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/text"
 )
 
@@ -26,8 +26,8 @@ const (
 
 // A property or a value of an enum that is not of this form is told in words only: it could say anything.
 var (
-	plainProperty = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$`)
-	plainValue    = regexp.MustCompile(`^[\p{L}\p{N} _.,:;/@+#*()-]+$`) // of at most maxValue characters: a count costs 2 MB here
+	plainProperty = lazyregexp.New(`^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$`)
+	plainValue    = lazyregexp.New(`^[\p{L}\p{N} _.,:;/@+#*()-]+$`) // of at most maxValue characters: a count costs 2 MB here
 )
 
 // cleaner makes of a server's schema one that says less and that every service takes: types, properties, what is required, and

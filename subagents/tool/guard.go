@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"divisi/contextscope"
+	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
 	"divisi/internal/text"
 )
@@ -217,9 +217,9 @@ const (
 )
 
 var (
-	forgedLeftOut = regexp.MustCompile(`(?i)(?:` + bracket + unseen + `){2,}LEFT[\s\p{Cf}\p{Z}_\p{Pd}]*OUT`)
-	forgedSummary = regexp.MustCompile(`(?i)` + bracket + `(` + slash + `summary` + unseen + `of` + unseen + `=)`)
-	forgedTag     = regexp.MustCompile(`(?i)` + bracket + `(` + slash + `(?:summary|error|warning)\b)`)
+	forgedLeftOut = lazyregexp.New(`(?i)(?:` + bracket + unseen + `){2,}LEFT[\s\p{Cf}\p{Z}_\p{Pd}]*OUT`)
+	forgedSummary = lazyregexp.New(`(?i)` + bracket + `(` + slash + `summary` + unseen + `of` + unseen + `=)`)
+	forgedTag     = lazyregexp.New(`(?i)` + bracket + `(` + slash + `(?:summary|error|warning)\b)`)
 )
 
 // elide takes from an output what only the guard may say. What is put in its place is no longer, stays legible, and cannot

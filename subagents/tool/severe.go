@@ -2,20 +2,20 @@ package tool
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/text"
 	"divisi/subagents/errorline"
 )
 
 var (
 	// What a stack trace begins with, and its lines that are not indented.
-	traceHead = regexp.MustCompile(`(?i)panic|traceback|goroutine \d|data race|fatal error|backtrace|stack trace|exception in`)
-	traceLine = regexp.MustCompile(`^(?:goroutine \d+ |created by |\[signal |exit status |Previous |Goroutine |` +
+	traceHead = lazyregexp.New(`(?i)panic|traceback|goroutine \d|data race|fatal error|backtrace|stack trace|exception in`)
+	traceLine = lazyregexp.New(`^(?:goroutine \d+ |created by |\[signal |exit status |Previous |Goroutine |` +
 		`[\w.*/()\[\]$·-]+\(.*\)$|={8,}$)`)
 	// Lines that continue the line before.
-	goesOn = regexp.MustCompile(`(?i)^(?:(?:\d+ *)?\||\^|~|-->|= |\+ |> |at \S|\.{3} \d+ more|caused by|` +
+	goesOn = lazyregexp.New(`(?i)^(?:(?:\d+ *)?\||\^|~|-->|= |\+ |> |at \S|\.{3} \d+ more|caused by|` +
 		`note:|help:|hint:|during handling|the above exception)`)
 )
 

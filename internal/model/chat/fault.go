@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/model"
 	"divisi/internal/spec"
 )
@@ -29,7 +30,7 @@ var (
 	saysNoModel  = words(`model.*(not found|not exist|not a valid model)`, `(invalid|unknown|no such) model`)
 	saysNoCredit = words(`insufficient[ _](balance|credit|quota|funds)`, `credit balance is too low`, `billing_`)
 	saysNoRoom   = words(`request too large`) // more than the minute's whole allowance
-	pageTitle    = regexp.MustCompile(`(?is)<title[^>]*>\s*(.*?)\s*</title>`)
+	pageTitle    = lazyregexp.New(`(?is)<title[^>]*>\s*(.*?)\s*</title>`)
 )
 
 func words(patterns ...string) *regexp.Regexp {

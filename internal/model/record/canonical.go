@@ -3,11 +3,11 @@ package record
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"google.golang.org/genai"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/model"
 )
 
@@ -38,21 +38,21 @@ func canonical(req *model.Request, secrets []string) ([]byte, error) {
 // volatile is what differs between two runs of one plan on one commit though nothing is different: it is not compared. Beside it
 // the name of the run is left out. What is Divisi's own comes first, then what commands commonly print.
 var volatile = []struct {
-	re   *regexp.Regexp
+	re   *lazyregexp.Regexp
 	with string
 }{
-	{regexp.MustCompile(`[^\s"'=:]*/runs/<run>`), "<state>"},
-	{regexp.MustCompile(`/slots/slot\d+`), "/slots/<slot>"},
-	{regexp.MustCompile(`\b(?:attempt-\d{5,}|go-build\d+|tmp\.\w{10})\b`), "<temporary>"},
-	{regexp.MustCompile(`@\d+#[0-9a-f]{8}\b`), "@<version>"},                 // of an artifact: it contains such things
-	{regexp.MustCompile(`<<<(BEGIN|END) [0-9a-f]{16}>>>`), "<<<$1>>>"},       // the summarizer's fence: as above
-	{regexp.MustCompile(`\b(?:[0-9a-f]{40}|[0-9a-f]{64})\b`), "<id>"},        // commits and trees: they contain times
-	{regexp.MustCompile(`\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d\S*)?`), "<time>"}, // 2026-11-21T16:53:02Z
-	{regexp.MustCompile(`\b(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? )?(?:` + months + `) +\d{1,2}\b`), "<day>"},
-	{regexp.MustCompile(`(^|[^\w:.])\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?\b`), "$1<time>"},     // 16:53:02, not x.go:4:12
-	{regexp.MustCompile(`\b(?:\d+(?:\.\d+)?(?:ns|µs|us|ms|s|m|h))+\b`), "<duration>"},     // 0.013s, 1m30s
-	{regexp.MustCompile(`(127\.0\.0\.1|localhost|\[::1\]):\d+`), "$1:<port>"},             // a server of a test
-	{regexp.MustCompile(`\b0x[0-9a-f]{6,}\b|\bgoroutine \d+\b|\bpid \d+\b`), "<process>"}, // a stack
+	{lazyregexp.New(`[^\s"'=:]*/runs/<run>`), "<state>"},
+	{lazyregexp.New(`/slots/slot\d+`), "/slots/<slot>"},
+	{lazyregexp.New(`\b(?:attempt-\d{5,}|go-build\d+|tmp\.\w{10})\b`), "<temporary>"},
+	{lazyregexp.New(`@\d+#[0-9a-f]{8}\b`), "@<version>"},                 // of an artifact: it contains such things
+	{lazyregexp.New(`<<<(BEGIN|END) [0-9a-f]{16}>>>`), "<<<$1>>>"},       // the summarizer's fence: as above
+	{lazyregexp.New(`\b(?:[0-9a-f]{40}|[0-9a-f]{64})\b`), "<id>"},        // commits and trees: they contain times
+	{lazyregexp.New(`\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d\S*)?`), "<time>"}, // 2026-11-21T16:53:02Z
+	{lazyregexp.New(`\b(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? )?(?:` + months + `) +\d{1,2}\b`), "<day>"},
+	{lazyregexp.New(`(^|[^\w:.])\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?\b`), "$1<time>"},     // 16:53:02, not x.go:4:12
+	{lazyregexp.New(`\b(?:\d+(?:\.\d+)?(?:ns|µs|us|ms|s|m|h))+\b`), "<duration>"},     // 0.013s, 1m30s
+	{lazyregexp.New(`(127\.0\.0\.1|localhost|\[::1\]):\d+`), "$1:<port>"},             // a server of a test
+	{lazyregexp.New(`\b0x[0-9a-f]{6,}\b|\bgoroutine \d+\b|\bpid \d+\b`), "<process>"}, // a stack
 }
 
 const months = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"

@@ -3,24 +3,25 @@ package testsource
 import (
 	"bytes"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+
+	"divisi/internal/lazyregexp"
 )
 
 // language knows the tests of one language by patterns.
 type language struct {
 	// file is what the paths of test files match, from the root.
-	file *regexp.Regexp
+	file *lazyregexp.Regexp
 	// comment is taken out before the rest is counted; test begins a test. Go has a parser and none of these.
-	comment, test, assertion, skip *regexp.Regexp
+	comment, test, assertion, skip *lazyregexp.Regexp
 	// tail, where it is set, begins the part of a source file that holds its tests.
-	tail *regexp.Regexp
+	tail *lazyregexp.Regexp
 	// script, where it is set, reads assertions one by one.
 	script *script
 }
 
-func re(expression string) *regexp.Regexp { return regexp.MustCompile(expression) }
+func re(expression string) *lazyregexp.Regexp { return lazyregexp.New(expression) }
 
 // slashes are the comments of C and its heirs, hashes those of shells. A comment begins a line, or follows a blank.
 var (
@@ -115,7 +116,7 @@ var (
 		`\bassert\b[^\n]*==|\bmatch=|` +
 		`\b(?:eq|eql|must_equal|match_array)\b|_(?:STR)?EQ\(|\bAreEqual\b`)
 	// itself finds the two sides of a comparison, truth the assertion of a constant.
-	itself = []*regexp.Regexp{
+	itself = []*lazyregexp.Regexp{
 		re(`\bexpect\(([^()\n]*)\)\.to\w+\(([^()\n]*)\)`), re(`\bassert\w*!?\(\s*([^(),\n]+),\s*([^(),\n]+?)\s*[,)]`),
 		re(`(?m)^\s*assert ([^=<>!\n]+?) == ([^\n]+?)\s*$`),
 	}

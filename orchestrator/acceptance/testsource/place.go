@@ -1,9 +1,10 @@
 package testsource
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"divisi/internal/lazyregexp"
 )
 
 // place is where an assertion stands.
@@ -225,7 +226,7 @@ func statements(part string) (out []statement) {
 }
 
 // indented finds assertions in a language whose blocks are indented.
-func indented(part string, assertion *regexp.Regexp) (out []place) {
+func indented(part string, assertion *lazyregexp.Regexp) (out []place) {
 	all := statements(part)
 	var open []int
 	blocks := map[int]*block{}

@@ -1,13 +1,14 @@
 package testsource
 
 import (
-	"regexp"
 	"strings"
+
+	"divisi/internal/lazyregexp"
 )
 
 // script knows where the assertions of a language are, and what they say.
 type script struct {
-	places   func(part string, assertion *regexp.Regexp) []place
+	places   func(part string, assertion *lazyregexp.Regexp) []place
 	strength func(text string) Strength
 	// end is the place behind the test that a text begins with.
 	end func(part string) int
@@ -30,7 +31,7 @@ func endOfBraces(part string) int {
 	return len(part)
 }
 
-func braces(part string, assertion *regexp.Regexp) []place {
+func braces(part string, assertion *lazyregexp.Regexp) []place {
 	return braced(part, assertion.FindAllStringIndex(part, -1))
 }
 

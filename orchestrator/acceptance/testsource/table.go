@@ -1,9 +1,10 @@
 package testsource
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"divisi/internal/lazyregexp"
 )
 
 var (
@@ -39,7 +40,7 @@ func computed(content string, imported map[string]string, used map[string]bool) 
 			}
 		}
 	}
-	for _, pattern := range []*regexp.Regexp{named, marked} {
+	for _, pattern := range []*lazyregexp.Regexp{named, marked} {
 		behind := 0
 		for _, m := range pattern.FindAllStringIndex(content, -1) {
 			if at := m[1] - 1; at >= behind && bracket(content[at]) > 0 {

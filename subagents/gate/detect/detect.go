@@ -5,12 +5,12 @@ import (
 	"context"
 	"os/exec"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"divisi/internal/git"
+	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
 	"divisi/internal/text"
 )
@@ -150,7 +150,7 @@ func (d *detector) add(name, dir string, g spec.Gate) {
 // maxSuffix keeps a gate's name within what a project file may say.
 const maxSuffix = 44
 
-var notInName = regexp.MustCompile(`[^A-Za-z0-9_.]+`)
+var notInName = lazyregexp.New(`[^A-Za-z0-9_.]+`)
 
 // name makes a gate's name from that of its tool and a directory, unlike those that are taken.
 func (d *detector) name(tool, dir string) string {
@@ -175,7 +175,7 @@ func (d *detector) install(dir, line, why string) {
 	d.Why = append(d.Why, why)
 }
 
-var plainLine = regexp.MustCompile(`^[A-Za-z0-9 ._/=@:,+-]+$`)
+var plainLine = lazyregexp.New(`^[A-Za-z0-9 ._/=@:,+-]+$`)
 
 // command makes one command of the steps.
 func command(steps []step) []string {

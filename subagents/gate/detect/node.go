@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
 	"divisi/internal/text"
 )
@@ -100,7 +100,7 @@ func (d *detector) managerOf(dir string, m *manifest) manager {
 	return found
 }
 
-var managerVersion = regexp.MustCompile(`^[a-z]+@(\d+\.\d+\.\d+[A-Za-z0-9.-]*)`)
+var managerVersion = lazyregexp.New(`^[a-z]+@(\d+\.\d+\.\d+[A-Za-z0-9.-]*)`)
 
 // namedVersion is the version of the manager that a package names, "" for none.
 func namedVersion(manager string) string {

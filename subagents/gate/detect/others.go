@@ -2,10 +2,10 @@ package detect
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 	"strings"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
 	"divisi/subagents/gate"
 )
@@ -39,7 +39,7 @@ func (d *detector) maven() {
 	d.install(".", "mvn -B -q -Dmaven.compiler.failOnError=false -Dmaven.test.failure.ignore=true test", "pom.xml")
 }
 
-var testTarget = regexp.MustCompile(`(?m)^test[ \t]*:(?:[^=]|$)`)
+var testTarget = lazyregexp.New(`(?m)^test[ \t]*:(?:[^=]|$)`)
 
 // make comes last: where another tool is found, its test target would run the same tests once more.
 func (d *detector) make() {

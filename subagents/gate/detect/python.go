@@ -2,10 +2,10 @@ package detect
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/subagents/gate"
@@ -15,8 +15,8 @@ import (
 const Report = ".divisi-pytest.xml"
 
 var (
-	requirements = regexp.MustCompile(`^(?:requirements(?:/.*)?|[\w.-]*requirements[\w.-]*)\.(?:txt|in)$`)
-	testGroup    = regexp.MustCompile(`(?m)^\s*(tests?|testing)\s*=\s*\[`)
+	requirements = lazyregexp.New(`^(?:requirements(?:/.*)?|[\w.-]*requirements[\w.-]*)\.(?:txt|in)$`)
+	testGroup    = lazyregexp.New(`(?m)^\s*(tests?|testing)\s*=\s*\[`)
 )
 
 // python: only where pytest is configured, or used by a test file's name in a Python project.

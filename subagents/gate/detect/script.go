@@ -1,10 +1,10 @@
 package detect
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"divisi/internal/lazyregexp"
 	"divisi/subagents/gate"
 )
 
@@ -41,10 +41,10 @@ var runners = []runner{
 
 var (
 	// odd is what makes a script more than a chain of commands.
-	odd = regexp.MustCompile("[|;<>`\n]|\\$\\(|(?:^|[^&])&(?:[^&]|$)")
+	odd = lazyregexp.New("[|;<>`\n]|\\$\\(|(?:^|[^&])&(?:[^&]|$)")
 	// setting is an assignment in front of a command.
-	setting = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=\S*$`)
-	alias   = regexp.MustCompile(`^(?:npm|pnpm|yarn) run (\S+)$`)
+	setting = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*=\S*$`)
+	alias   = lazyregexp.New(`^(?:npm|pnpm|yarn) run (\S+)$`)
 )
 
 // aliasOf is the script that a script only runs; "" for none.

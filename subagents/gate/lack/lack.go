@@ -7,10 +7,10 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
 	"divisi/internal/text"
 )
@@ -30,7 +30,7 @@ type Lack struct {
 // kind is one kind of lack: the line that shows it, and the words for it. A line is the gate's own only where its command, or the
 // line itself, belongs to the tools.
 type kind struct {
-	line  *regexp.Regexp
+	line  *lazyregexp.Regexp
 	tools []string
 	what  string // %s is the first group of line
 	setup []string
@@ -40,34 +40,34 @@ var node = []string{"npm", "npx", "pnpm", "yarn", "bun", "node", "mocha", "jest"
 
 var kinds = []kind{
 	{
-		line: regexp.MustCompile(`module lookup disabled by GOPROXY=off|/@v/[^ "]+": dial tcp|` +
+		line: lazyregexp.New(`module lookup disabled by GOPROXY=off|/@v/[^ "]+": dial tcp|` +
 			`: reading file://\S+: no such file|cannot query module due to -mod=`),
 		what: "the Go modules that the repository needs are not downloaded", setup: []string{"go", "mod", "download"},
 	},
 	{
-		line: regexp.MustCompile(`\bENOTCACHED\b|node_modules missing|node_modules state file|` +
+		line: lazyregexp.New(`\bENOTCACHED\b|node_modules missing|node_modules state file|` +
 			`doesn't seem to have been installed|Cannot find (?:module|package) '[^'./][^']*'|\bERR_MODULE_NOT_FOUND\b`),
 		tools: node, what: "node_modules is not installed", setup: []string{"npm", "install"},
 	},
 	{
-		line: regexp.MustCompile(`(?:^|: )\S+: (?:command )?not found\s*$`),
+		line: lazyregexp.New(`(?:^|: )\S+: (?:command )?not found\s*$`),
 		// A test script finds its programs in node_modules.
 		tools: []string{"npm", "npx", "pnpm", "yarn", "bun"},
 		what:  "node_modules is not installed", setup: []string{"npm", "install"},
 	},
-	{line: regexp.MustCompile(`No module named '?pytest'?`), what: "pytest is not installed for the gate's Python"},
-	{line: regexp.MustCompile(`No module named '?([\w.]+)'?`), what: "the Python module %s is not installed"},
+	{line: lazyregexp.New(`No module named '?pytest'?`), what: "pytest is not installed for the gate's Python"},
+	{line: lazyregexp.New(`No module named '?([\w.]+)'?`), what: "the Python module %s is not installed"},
 	{
-		line: regexp.MustCompile(`--offline was specified|you may (?:be able to )?.*without (?:the )?--offline|net\.offline|` +
+		line: lazyregexp.New(`--offline was specified|you may (?:be able to )?.*without (?:the )?--offline|net\.offline|` +
 			`failed to download .* (?:offline|replaced source)`),
 		tools: []string{"cargo"}, what: "the crates that the repository needs are not downloaded",
 		setup: []string{"cargo", "fetch"},
 	},
 	{
-		line:  regexp.MustCompile(`Cannot access .* in offline mode|has not been downloaded from it before`),
+		line:  lazyregexp.New(`Cannot access .* in offline mode|has not been downloaded from it before`),
 		tools: []string{"mvn", "mvnw"}, what: "Maven's artifacts are not downloaded",
 	},
-	{line: regexp.MustCompile(`(?:^|: )([\w.+-]+): (?:command )?not found\s*$`), what: "the program %s is not installed"},
+	{line: lazyregexp.New(`(?:^|: )([\w.+-]+): (?:command )?not found\s*$`), what: "the program %s is not installed"},
 }
 
 // Of names what red gates lack, each once. proposed is the setup that is proposed for the repository, nil for none; ran reports

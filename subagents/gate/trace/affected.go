@@ -9,9 +9,10 @@ import (
 	"maps"
 	"os"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"divisi/internal/lazyregexp"
 )
 
 // The bounds of what is read to find what a change affects.
@@ -149,8 +150,8 @@ func (t *tree) patterns(module string, packages map[string]bool) (patterns []str
 
 // Options of the go command in a gate's command.
 var (
-	tags   = regexp.MustCompile(`(?:^| )--?tags[ =]['"]?([^ '"]+)`)
-	output = regexp.MustCompile(`(?:^| )-o[ =]`)
+	tags   = lazyregexp.New(`(?:^| )--?tags[ =]['"]?([^ '"]+)`)
+	output = lazyregexp.New(`(?:^| )-o[ =]`)
 )
 
 // builds is how a command builds packages. tests is set for go test and go vet, which accept packages that go build does not, and

@@ -7,11 +7,12 @@ import (
 	"maps"
 	"os"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
+
+	"divisi/internal/lazyregexp"
 )
 
 // The bounds of what is read and returned of Go packages.
@@ -236,7 +237,7 @@ func PassedOver(file string) bool {
 }
 
 // importable matches what the go command takes as a part of an import path.
-var importable = regexp.MustCompile(`^[A-Za-z0-9._~+/-]*$`)
+var importable = lazyregexp.New(`^[A-Za-z0-9._~+/-]*$`)
 
 // Importable reports whether the go command can import a directory by its name.
 func Importable(dir string) bool { return importable.MatchString(dir) }

@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"encoding/xml"
 	"path"
-	"regexp"
 	"strings"
+
+	"divisi/internal/lazyregexp"
 )
 
 // OfModule is before the artifact or the name of a Maven module.
@@ -15,7 +16,7 @@ const OfModule = "module: "
 const maxPoms = 2000
 
 // A frame of a Java stack: the class, and the file with its line. Those of the JDK have its module before them.
-var javaFrame = regexp.MustCompile(`\bat (?:app//)?((?:[\p{L}\w$]+\.)*)[\p{L}\w$]+\.[\p{L}\w$<>]+` +
+var javaFrame = lazyregexp.New(`\bat (?:app//)?((?:[\p{L}\w$]+\.)*)[\p{L}\w$]+\.[\p{L}\w$<>]+` +
 	`\(([\p{L}\w$]+\.(?:java|kt|scala|groovy)):\d+\)`)
 
 // sourceRoots are where a module keeps its classes.

@@ -6,10 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
+
+	"divisi/internal/lazyregexp"
 )
 
 // The bounds of the work on one result.
@@ -60,7 +61,7 @@ func newTree(root *os.Root, command []string) *tree {
 	return t
 }
 
-var changesTo = regexp.MustCompile(`(?:^|[;&|(]\s*)cd\s+([^\s;&|)]+)`)
+var changesTo = lazyregexp.New(`(?:^|[;&|(]\s*)cd\s+([^\s;&|)]+)`)
 
 // placesOf returns the directories that a command works in: values of its options (go -C dir, npm --prefix=dir) and where its
 // script changes to.

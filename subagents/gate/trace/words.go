@@ -1,9 +1,9 @@
 package trace
 
 import (
-	"regexp"
 	"strings"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/text"
 )
 
@@ -16,10 +16,10 @@ const (
 )
 
 // place is a line number at the end of a path.
-var place = regexp.MustCompile(`(?:(?::\d+)+:?|\(\d+(?:, ?\d+)?\):?)$`)
+var place = lazyregexp.New(`(?:(?::\d+)+:?|\(\d+(?:, ?\d+)?\):?)$`)
 
 // inTraceback is how Python writes a place.
-var inTraceback = regexp.MustCompile(`File "([^"]+)", line \d+`)
+var inTraceback = lazyregexp.New(`File "([^"]+)", line \d+`)
 
 // word is a part of a line that can be a path; placed reports whether a line number is with it, java whether it is that of a
 // frame of Java: relative to where classes are kept.

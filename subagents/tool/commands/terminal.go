@@ -3,10 +3,10 @@ package commands
 import (
 	"bytes"
 	"context"
-	"regexp"
 	"strings"
 	"time"
 
+	"divisi/internal/lazyregexp"
 	"divisi/subagents/tool"
 )
 
@@ -33,7 +33,7 @@ func NewestLine(chunk []byte) string {
 }
 
 // escape is a terminal sequence: colours, cursor movements, titles.
-var escape = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)|[@-Z\\\\-_])")
+var escape = lazyregexp.New("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)|[@-Z\\\\-_])")
 
 // Plain is output without terminal sequences, and of lines that were redrawn only what remained.
 func Plain(text string) string {

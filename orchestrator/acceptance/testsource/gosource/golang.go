@@ -9,9 +9,9 @@ import (
 	"go/token"
 	"io"
 	"path"
-	"regexp"
 	"strings"
 
+	"divisi/internal/lazyregexp"
 	"divisi/orchestrator/acceptance/testsource"
 )
 
@@ -143,4 +143,4 @@ func constraintOf(content []byte) string {
 	return ""
 }
 
-func re(expression string) *regexp.Regexp { return regexp.MustCompile(expression) }
+func re(expression string) *lazyregexp.Regexp { return lazyregexp.New(expression) }
