@@ -17,8 +17,8 @@ patch that undoes it: it passes the same checks as every patch, and TASK is drop
 parks drop-TASK, and TASK stays landed; divisi skip gives it up. A task of a change set goes out with
 its whole set. A task that others depend on, or whose lines others have changed since, stays until
 those are dropped. The run continues in this process, unless another one is running it, also when it
-has ended. Of several tasks the newest goes out first; where one cannot, all stay. TASK alone is
-one of the newest run.` +
+has ended. Of several tasks the newest goes out first; where one cannot, all stay. TASK alone is one of
+the newest run.` +
 			codes(codeOK, codeParked, codeUsage, codeStopped, codeMachine),
 		Example: "  divisi drop 1f2e/rewrite-003 --reason 'its callers are slower with it'\n" +
 			"  divisi drop 1f2e/rewrite-003 rewrite-017 rewrite-211",

@@ -12,8 +12,9 @@ func newSkip(g *globals) *cobra.Command {
 		Use:   "skip RUN[/TASK] [TASK...]",
 		Short: "Skip tasks and unblock what depends on them",
 		Long: `Skip tasks that have not landed, parked ones too. Tasks that depend on them continue as if they had
-ended without a change, and a run does not end as parked because of them. A template's name means
-its tasks that have not landed. TASK alone is a task of the newest run. Continue a run that has ended with divisi resume.` +
+ended without a change, and a run does not end as parked because of them. A template's name means its
+tasks that have not landed. TASK alone is a task of the newest run. Continue a run that has ended with
+divisi resume.` +
 			codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi skip 1f2e rewrite-003 --reason 'this file will be deleted'",
 		Args:    cobra.MinimumNArgs(1),

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"time"

@@ -84,8 +84,9 @@ type Console struct {
 	drawn func(bell bool)
 	// pos is where in the log the newest event is.
 	pos uint64
-	// known is where in the log the events end that are not shown; 0 for none.
+	// known is where in the log the events end that are not shown, 0 for none; before is the command that shows them.
 	known  uint64
+	before string
 	err    error
 	closed bool
 	// watch finds what a person is to be told at once.

@@ -11,12 +11,12 @@ import (
 const maxWaits = 3
 
 // Known names the newest event of a run that goes on. What is in the log up to it counts and is not shown again, but with JSON:
-// one line says how far the run was.
-func (c *Console) Known(pos uint64) {
+// one line says how far the run was, and that a command shows it.
+func (c *Console) Known(pos uint64, command string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.opts.JSON {
-		c.known = pos
+		c.known, c.before = pos, command
 	}
 }
 
@@ -34,7 +34,7 @@ func (c *Console) goesOn(at time.Time) {
 	if len(waits) > 0 {
 		said += "; waits for " + text.Some(waits, maxWaits)
 	}
-	words := line{c.stamp(at) + c.opts.Calls(safe(said)+"; all before: divisi watch "+c.view.run), report.Plain}
+	words := line{c.stamp(at) + safe(said+"; all before: "+c.before), report.Plain}
 	if c.known = 0; c.live == nil {
 		c.write([]byte(words.text + "\n"))
 		return

@@ -34,8 +34,8 @@ func TestARunThatGoesOnBeginsWithWhatIsNew(t *testing.T) {
 	t.Parallel()
 	events, old := going()
 	var out bytes.Buffer
-	c := New(Options{Out: &out, Zone: time.UTC, Calls: func(hint string) string { return strings.Replace(hint, "divisi", "./divisi", 1) }})
-	c.Known(old)
+	c := New(Options{Out: &out, Zone: time.UTC})
+	c.Known(old, "./divisi watch r")
 	c.Handle(events)
 	require.NoError(t, c.Close())
 	require.NotContains(t, out.String(), "a is parked")
@@ -49,7 +49,7 @@ func TestATerminalBeginsWithWhatIsNew(t *testing.T) {
 		screen := newTerminal(t, 160)
 		c := New(Options{Out: screen, TTY: true, Width: screen.size})
 		events, old := going()
-		c.Known(old)
+		c.Known(old, "./divisi watch r")
 		c.Handle(events)
 		pass(redrawPause)
 		require.Contains(t, screen.text(), "run r goes on: 1 pending, 1 parked")
@@ -65,7 +65,7 @@ func TestJSONIsWholeWhereARunGoesOn(t *testing.T) {
 	events, old := going()
 	var out bytes.Buffer
 	c := New(Options{Out: &out, JSON: true})
-	c.Known(old)
+	c.Known(old, "./divisi watch r")
 	c.Handle(events)
 	require.NoError(t, c.Close())
 	require.Equal(t, len(events), strings.Count(out.String(), fmt.Sprintf("%q:", "pos")))

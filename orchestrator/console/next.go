@@ -22,7 +22,7 @@ func NextSteps(b *strings.Builder, run string, ways []Way, calls func(hint strin
 	}
 	Next(b, few)
 	if more := len(ways) - len(few); more > 0 {
-		fmt.Fprintf(b, "  # %d more: %s\n", more, calls("divisi show "+run+" --output json"))
+		fmt.Fprintf(b, "  # %d more: %s\n", more, calls(report.All(run)))
 	}
 }
 

@@ -5,9 +5,9 @@ package recovery
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
 	"divisi/orchestrator/run"
 	"divisi/subagents/gate"
@@ -28,7 +28,7 @@ func WithOutput(text, file string) string {
 	return text + " (whole output: " + file + ")"
 }
 
-var output = regexp.MustCompile(` \(whole output: [^)]*\)`)
+var output = lazyregexp.New(` \(whole output: [^)]*\)`)
 
 // WithoutOutput is a text without what WithOutput added.
 func WithoutOutput(text string) string { return output.ReplaceAllLiteralString(text, "") }
