@@ -103,7 +103,7 @@ func (c *closers) release() {
 // launch appends the run's first event, unless it resumes, and begins to conduct. The bus is open; st is the run so far.
 func (h *conduct) launch(ctx context.Context, st *run.State) (*Run, error) {
 	r := newRun(h.spec.Run, h.dir, h.bus)
-	r.held, r.started = h, ctx.Err
+	r.held, r.started, r.resumed = h, ctx.Err, st.Pos
 	ctx, h.full = context.WithCancelCause(ctx)
 	r.stop = func() { h.full(context.Canceled) }
 	h.later(h.mirror.Close)
