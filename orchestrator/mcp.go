@@ -24,6 +24,8 @@ type MCPOptions struct {
 	Begin   func(ctx context.Context, run string) error
 	Preview func(ctx context.Context, plan string) (MCPPreview, error)
 	Start   func(ctx context.Context, w MCPWork) (run string, err error)
+	// Trust decides about the repository of a run that retries tasks, as that of PageOptions.
+	Trust func(ctx context.Context, repo string, requests []string) (bool, error)
 	// Words are an error as the client reads it, and Calls is a text whose commands find the same runs.
 	Words func(error) string
 	Calls func(string) string
@@ -48,7 +50,7 @@ type MCPWork struct {
 // that breaks the protocol is a mistake of the caller.
 func ServeMCP(ctx context.Context, o MCPOptions, in io.ReadCloser, out io.WriteCloser) error {
 	begin := func(ctx context.Context, run, _ string) error { return o.Begin(ctx, run) }
-	d := &pageRuns{Runs: o.Runs, begin: begin, kept: map[string]dashboard.Standing{}}
+	d := &pageRuns{Runs: o.Runs, begin: begin, trust: o.Trust, kept: map[string]dashboard.Standing{}}
 	s := mcpserver.New(mcpserver.Options{
 		Runs: d, Controller: d, Acts: o.Acts, Person: strings.TrimPrefix(account(), wire.Person("")+":"),
 		Words: o.Words, Calls: o.Calls, Version: Version(), Logger: *zerolog.Ctx(ctx),

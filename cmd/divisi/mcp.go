@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"divisi/internal/text"
 	"divisi/orchestrator"
 	"divisi/orchestrator/console"
 )
@@ -62,10 +61,14 @@ func (s *mcpServer) serve(ctx context.Context) error {
 		fmt.Fprintln(s.err, "divisi mcp speaks the Model Context Protocol on standard input: an editor starts it; Ctrl-C ends it")
 	}
 	return orchestrator.ServeMCP(s.log.WithContext(ctx), orchestrator.MCPOptions{
-		Runs: s.runs(), Acts: s.act, Begin: s.begin, Preview: s.preview, Start: s.start, Calls: s.calls,
+		Runs: s.runs(), Acts: s.act, Begin: s.begin, Preview: s.preview, Start: s.start, Trust: s.agreed, Calls: s.calls,
 		Words: func(err error) string { return s.calls(worded(err)) },
 	}, io.NopCloser(s.in), toClient{s.out})
 }
+
+// calls completes the commands of a text. They always name the state directory: the shell of the person can have another one as
+// its usual one than the editor.
+func (s *mcpServer) calls(text string) string { return s.called.ReplaceAllStringFunc(text, s.inState) }
 
 // toClient is standard output, which stays open.
 type toClient struct{ io.Writer }
@@ -140,7 +143,7 @@ func (s *mcpServer) start(ctx context.Context, w orchestrator.MCPWork) (run stri
 		}
 		args = append(args, "--plan", file.Name)
 	}
-	if err := s.agreed(ctx); err != nil {
+	if _, err := s.agreed(ctx, s.repo, nil); err != nil {
 		return "", err
 	}
 	if s.at.URL != "" {
@@ -156,21 +159,6 @@ func (s *mcpServer) start(ctx context.Context, w orchestrator.MCPWork) (run stri
 		args = append(args, "--", w.Goal)
 	}
 	return s.begun(ctx, args)
-}
-
-// agreed refuses a repository whose requests no person has agreed to.
-func (s *mcpServer) agreed(ctx context.Context) error {
-	t, err := s.trusting(ctx, s.repo, nil)
-	switch {
-	case err != nil:
-		return err
-	case t.Fault != nil:
-		return t.Fault
-	case !t.Trusted:
-		return usagef("%sNothing of it was run. Ask the person to read the list, and to agree to it in a terminal: "+
-			"divisi trust --repo %s", t.text(), text.Shell(s.repo))
-	}
-	return nil
 }
 
 // begun starts a process that begins a run. What it printed is kept with the run.
