@@ -159,11 +159,14 @@ func served(t *testing.T, p *place, acts bool) *sdk.ClientSession {
 
 func newServer(p *place, acts bool) *Server {
 	return New(Options{
-		Runs: p, Controller: p, Acts: acts, Person: "ana", Version: "v1", Logger: zerolog.Nop(),
+		Runs: p, Controller: p, Acts: acts, ToAct: "act --now", Person: "ana", Version: "v1", Logger: zerolog.Nop(),
 		Words: func(err error) string { return err.Error() + " (worded)" },
 		Calls: func(s string) string { return strings.Replace(s, "divisi ", "divisi --state-dir s ", 1) },
 		Preview: func(_ context.Context, plan string) (Preview, error) {
-			return Preview{Plan: json.RawMessage(fmt.Sprintf(`{"by":"file","tasks":[{"id":"a","role":"generator","brief":%q}]}`, plan)), Trusted: true}, nil
+			return Preview{
+				Gates: []Gate{{Gate: "ok", Command: []string{"true"}}}, Setup: []string{"npm", "ci"}, Refused: []string{"no key"},
+				Plan: json.RawMessage(fmt.Sprintf(`{"by":"file","tasks":[{"id":"a","role":"generator","brief":%q}]}`, plan)), Trusted: true,
+			}, nil
 		},
 		Start: func(_ context.Context, w Work) (string, error) {
 			p.works = append(p.works, w)

@@ -18,7 +18,7 @@ func (s *Server) addReads() {
 		"again with the position that it returned."}, s.wait)
 	add(s, tool{name: "preview", does: "Expand a plan file of the repository as a run would, and start nothing: tasks, write " +
 		"sets, " +
-		"overlaps, tokens, and whether a person trusts the repository. Commands of shard rules run confined."}, s.preview)
+		"overlaps, tokens, gates, what start would refuse, and whether a person trusts the repository. Commands of shard rules run confined."}, s.preview)
 }
 
 // addActs adds the tools that change something.
