@@ -18,7 +18,7 @@ import (
 	"divisi/orchestrator/run"
 )
 
-var reads = []string{"decisions", "diff", "log", "preview", "report", "runs", "tasks", "wait"}
+var reads = []string{"decisions", "diff", "log", "preview", "report", "roles", "runs", "tasks", "wait"}
 
 func TestAServerThatOnlyReadsHasNoToolThatActs(t *testing.T) {
 	t.Parallel()
