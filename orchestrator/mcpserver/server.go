@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/rs/zerolog"
 
@@ -33,8 +34,8 @@ const (
 type Options struct {
 	// Repo is the top of the repository whose roles are listed, and StateDir where the runs are kept.
 	Repo, StateDir string
-	Runs       dashboard.Runs
-	Controller dashboard.Controller
+	Runs           dashboard.Runs
+	Controller     dashboard.Controller
 	// Preview expands a plan file, and Start begins a run and returns its id. They may be called from many goroutines.
 	Preview func(ctx context.Context, plan string) (Preview, error)
 	Start   func(ctx context.Context, w Work) (run string, err error)
@@ -54,14 +55,17 @@ type Options struct {
 type Server struct {
 	opts Options
 	mcp  *sdk.Server
+	// tools are the schemas of the arguments of the tools that are offered, by name.
+	tools map[string]*jsonschema.Schema
 }
 
 // New makes a server that is not served yet.
 func New(o Options) *Server {
-	s := &Server{opts: o, mcp: sdk.NewServer(&sdk.Implementation{Name: "divisi", Version: o.Version}, &sdk.ServerOptions{
+	s := &Server{opts: o, tools: map[string]*jsonschema.Schema{}}
+	s.mcp = sdk.NewServer(&sdk.Implementation{Name: "divisi", Version: o.Version}, &sdk.ServerOptions{
 		Instructions: instructions(o.Acts, o.ToAct), Logger: logger(o.Logger),
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}},
-	})}
+	})
 	s.addSchemas()
 	s.addReads()
 	if o.Acts {
@@ -74,7 +78,7 @@ func New(o Options) *Server {
 func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	life, end := context.WithCancel(ctx)
 	defer end()
-	s.mcp.AddReceivingMiddleware(bounded(life))
+	s.mcp.AddReceivingMiddleware(s.bounded(life))
 	from, to := &source{ReadCloser: in, gone: end}, &sink{WriteCloser: out, over: make(chan struct{})}
 	defer context.AfterFunc(life, func() { time.AfterFunc(lastWords, func() { close(to.over) }) })()
 	err := s.mcp.Run(ctx, &sdk.IOTransport{Reader: from, Writer: to, MaxLineLength: maxMessage})
@@ -127,8 +131,8 @@ func (s *sink) Write(p []byte) (int, error) {
 	}
 }
 
-// bounded ends calls with the life of the connection, and refuses those that are too large or too many.
-func bounded(life context.Context) sdk.Middleware {
+// bounded ends calls with the life of the connection, and refuses those that are too large, too many, or misspelled.
+func (s *Server) bounded(life context.Context) sdk.Middleware {
 	under := make(chan struct{}, maxCalls)
 	return func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
@@ -141,6 +145,11 @@ func bounded(life context.Context) sdk.Middleware {
 			}
 			if n := len(call.Params.Arguments); n > maxArguments {
 				return refused(fmt.Sprintf("the arguments have %d bytes; at most %d are allowed", n, maxArguments)), nil
+			}
+			if of := s.tools[call.Params.Name]; of != nil {
+				if err := accept(call.Params.Name, of, call.Params.Arguments); err != nil {
+					return refused(err.Error()), nil
+				}
 			}
 			select {
 			case under <- struct{}{}:
@@ -165,12 +174,16 @@ type tool struct {
 	name, does string
 	// acts reports that it changes something, loses that what it does cannot be taken back.
 	acts, loses bool
+	// most bounds the argument limit; 0 for none. oneOf are the values that an argument can have, by its name.
+	most  int
+	oneOf map[string][]string
 }
 
 // add adds a tool. Its answer is bounded, and has no character that is not seen as itself.
 func add[In, Out any](s *Server, t tool, do func(ctx context.Context, by string, in In) (Out, error)) {
 	closed := false
-	of := &sdk.Tool{Name: t.name, Description: t.does, Annotations: &sdk.ToolAnnotations{
+	s.tools[t.name] = arguments[In](t)
+	of := &sdk.Tool{Name: t.name, Description: t.does, InputSchema: s.tools[t.name], Annotations: &sdk.ToolAnnotations{
 		ReadOnlyHint: !t.acts, DestructiveHint: &t.loses, OpenWorldHint: &closed,
 	}}
 	sdk.AddTool(s.mcp, of, func(ctx context.Context, req *sdk.CallToolRequest, in In) (*sdk.CallToolResult, Out, error) {

@@ -4,21 +4,21 @@ import "divisi/orchestrator/dashboard"
 
 // addReads adds the tools that change nothing.
 func (s *Server) addReads() {
-	add(s, tool{name: "runs", does: "List the runs, the newest first: state, goal, progress, and what each " +
+	add(s, tool{name: "runs", most: mostRuns, does: "List the runs, the newest first: state, goal, progress, and what each " +
 		"waits for."}, s.runs)
 	add(s, tool{name: "report", does: "Report on one run: its state and the reason, how many tasks are in each state, gates " +
 		"compared with the base commit, tokens, open decisions, and what can be done next."}, s.show)
-	add(s, tool{name: "tasks", does: "List the tasks of a run, by " +
+	add(s, tool{name: "tasks", most: mostTasks, oneOf: map[string][]string{"state": states}, does: "List the tasks of a run, by " +
 		"page: state, reason, write set, attempts, what each changed."}, s.tasks)
-	add(s, tool{name: "diff", does: "Show the patch of an attempt of a task, landed or not, by parts."}, s.diff)
-	add(s, tool{name: "log", does: "Show what the gates printed that tested an attempt of a task, by parts."},
+	add(s, tool{name: "diff", most: mostBytes, does: "Show the patch of an attempt of a task, landed or not, by parts."}, s.diff)
+	add(s, tool{name: "log", most: mostBytes, does: "Show what the gates printed that tested an attempt of a task, by parts."},
 		s.log)
-	add(s, tool{name: "decisions", does: "List the open decisions of a run with options, evidence, patches and " +
+	add(s, tool{name: "decisions", most: mostOpen, does: "List the open decisions of a run with options, evidence, patches and " +
 		"plan. What blocks most tasks comes first."}, s.decisions)
 	add(s, tool{name: "wait", does: "Wait until a run needs an answer, has ended, or has no process; at most some " +
 		"seconds. Call it again with the position that it returned."}, s.wait)
-	add(s, tool{name: "roles", does: "List the roles that a plan can name on this repository."}, s.roles)
-	add(s, tool{name: "preview", does: "Expand a plan file of the repository as a run would, and start " +
+	add(s, tool{name: "roles", most: mostRoles, does: "List the roles that a plan can name on this repository."}, s.roles)
+	add(s, tool{name: "preview", most: mostPlanned, does: "Expand a plan file of the repository as a run would, and start " +
 		"nothing: tasks, write sets, overlaps, tokens, gates, what start would refuse, and whether a person trusts the repository. Commands " +
 		"of shard rules run confined. " + whatIsAPlan}, s.preview)
 }
