@@ -140,7 +140,7 @@ func TestAnswersAreBoundedAndVisible(t *testing.T) {
 	require.Less(t, len(all.Runs[0].Goal), 400)
 	r := answered[reported](t, s, "report", ofRun{"r1"})
 	require.Equal(t, map[string]int{"landed": 449, "parked": 1}, r.Tasks)
-	require.Equal(t, "divisi --state-dir s show r1", r.Next[0].Command)
+	require.Equal(t, way{Tool: "report", Arguments: map[string]any{"run": "r1"}}, r.Next[0])
 	require.True(t, r.Active)
 
 	seen := 0
