@@ -2,7 +2,6 @@ package orchestrator
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"strings"
 
@@ -15,15 +14,21 @@ import (
 
 // MCPOptions describe a server of the Model Context Protocol for one client, which shows the runs of one place.
 type MCPOptions struct {
-	Runs Runs
+	// Repo is the top of the repository whose roles the client is shown, StateDir where the runs are kept.
+	Repo, StateDir string
+	Runs           Runs
 	// Acts allows the client to start runs, and to act on them, for the person whose account this process has.
 	Acts bool
+	// ToAct is the command of a server that acts.
+	ToAct string
 	// Begin starts a process that resumes a run of this machine, as that of PageOptions. Preview expands a plan file, and Start
 	// starts a process that begins a run, and returns its id. The error is why it did not begin. They are called from many
 	// goroutines.
 	Begin   func(ctx context.Context, run string) error
 	Preview func(ctx context.Context, plan string) (MCPPreview, error)
 	Start   func(ctx context.Context, w MCPWork) (run string, err error)
+	// Trust decides about the repository of a run that retries tasks, as that of PageOptions.
+	Trust func(ctx context.Context, repo string, requests []string) (bool, error)
 	// Words are an error as the client reads it, and Calls is a text whose commands find the same runs.
 	Words func(error) string
 	Calls func(string) string
@@ -32,7 +37,8 @@ type MCPOptions struct {
 // MCPPreview is a plan as Preview returns it, with notes about it, what the repository's files request beyond confined commands
 // without network, and whether a person agreed to that.
 type MCPPreview struct {
-	Plan     json.RawMessage
+	Previewed
+
 	Notes    []string
 	Requests []string
 	Trusted  bool
@@ -48,13 +54,23 @@ type MCPWork struct {
 // that breaks the protocol is a mistake of the caller.
 func ServeMCP(ctx context.Context, o MCPOptions, in io.ReadCloser, out io.WriteCloser) error {
 	begin := func(ctx context.Context, run, _ string) error { return o.Begin(ctx, run) }
-	d := &pageRuns{Runs: o.Runs, begin: begin, kept: map[string]dashboard.Standing{}}
+	d := &pageRuns{Runs: o.Runs, begin: begin, trust: o.Trust, kept: map[string]dashboard.Standing{}}
 	s := mcpserver.New(mcpserver.Options{
-		Runs: d, Controller: d, Acts: o.Acts, Person: strings.TrimPrefix(account(), wire.Person("")+":"),
-		Words: o.Words, Calls: o.Calls, Version: Version(), Logger: *zerolog.Ctx(ctx),
+		Repo: o.Repo, StateDir: o.StateDir, Runs: d, Controller: d, Acts: o.Acts, ToAct: o.ToAct,
+		Person: strings.TrimPrefix(account(), wire.Person("")+":"),
+		Words:  o.Words, Calls: o.Calls, Version: Version(), Logger: *zerolog.Ctx(ctx),
 		Preview: func(ctx context.Context, plan string) (mcpserver.Preview, error) {
 			p, err := o.Preview(ctx, plan)
-			return mcpserver.Preview(p), err
+			out := mcpserver.Preview{
+				Plan: p.Plan, Notes: p.Notes, Requests: p.Requests, Trusted: p.Trusted, Detected: p.Detected, Setup: p.Setup,
+			}
+			for _, g := range p.Gates {
+				out.Gates = append(out.Gates, mcpserver.Gate{Gate: g.Name, Command: g.Command})
+			}
+			for _, why := range p.Refused {
+				out.Refused = append(out.Refused, o.Words(why))
+			}
+			return out, err
 		},
 		Start: func(ctx context.Context, w mcpserver.Work) (string, error) { return o.Start(ctx, MCPWork(w)) },
 	})

@@ -196,16 +196,16 @@ func Start(ctx context.Context, o Options) (*Run, error) {
 	return h.begin(ctx, &o)
 }
 
-// Preview expands a plan file as Start does and returns it as the event plan has it. It writes only to a temporary directory,
+// Preview expands a plan file as Start does, and reports what Start would refuse. It writes only to a temporary directory,
 // which it removes. It runs the commands of shard rules, which without the yes of Trust see none of the variables that the
 // repository requests.
-func Preview(ctx context.Context, o Options) (json.RawMessage, error) {
+func Preview(ctx context.Context, o Options) (p Previewed, err error) {
 	if o.Plan == nil {
-		return nil, usage.Errorf("a preview needs a plan: a goal is planned by a model")
+		return p, usage.Errorf("a preview needs a plan: a goal is planned by a model")
 	}
 	h, err := prepare(ctx, &o, true)
 	if err != nil {
-		return nil, err
+		return p, err
 	}
 	return h.preview(ctx, &o)
 }

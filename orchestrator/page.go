@@ -28,6 +28,8 @@ type PageOptions struct {
 	// Begin starts a process that resumes a run of this machine, and returns when the run goes on. The error is why it does not.
 	// It is needed where the runs are Local.
 	Begin func(ctx context.Context, run string) error
+	// Trust decides about the repository of a run that retries tasks, as that of Retry. It asks nothing: no terminal is there.
+	Trust func(ctx context.Context, repo string, requests []string) (bool, error)
 }
 
 // Page is a web page on which a person follows runs, decides and acts. It reads and does only what Runs offers.
@@ -37,7 +39,7 @@ type Page struct{ server *dashboard.Server }
 // caller: the page is not encrypted.
 func NewPage(ctx context.Context, o PageOptions) (*Page, error) {
 	begin := func(ctx context.Context, run, _ string) error { return o.Begin(ctx, run) }
-	d := &pageRuns{Runs: o.Runs, begin: begin, kept: map[string]dashboard.Standing{}}
+	d := &pageRuns{Runs: o.Runs, begin: begin, trust: o.Trust, kept: map[string]dashboard.Standing{}}
 	s, err := dashboard.New(dashboard.Options{
 		Addr: o.Addr, Runs: d, Controller: d, Version: Version(),
 		Owner:  dashboard.Visitor{Name: strings.TrimPrefix(account(), "user:"), Writes: true, Raw: true},
@@ -73,6 +75,8 @@ type pageRuns struct {
 
 	// begin has a run go on for a visitor.
 	begin func(ctx context.Context, run, by string) error
+	// trust is that of Retry.
+	trust func(ctx context.Context, repo string, requests []string) (bool, error)
 	// vouches reports that the page knows its visitors: requests carry their names as the server's own word.
 	vouches bool
 
@@ -284,7 +288,7 @@ func (d *pageRuns) Act(ctx context.Context, a dashboard.Act) (out dashboard.Outc
 		if d.vouches {
 			r.from = strings.TrimPrefix(r.by, wire.Person("")+":")
 		}
-		out.Outcome, begins, err = act(ctx, r, &a)
+		out.Outcome, begins, err = act(ctx, r, &a, d.trust)
 		return err
 	})
 	if err != nil || !begins {
@@ -294,7 +298,9 @@ func (d *pageRuns) Act(ctx context.Context, a dashboard.Act) (out dashboard.Outc
 }
 
 // act does to a run what a person asks for. begins reports that a process has to go on with it.
-func act(ctx context.Context, r *Run, a *dashboard.Act) (outcome string, begins bool, err error) {
+func act(
+	ctx context.Context, r *Run, a *dashboard.Act, trust func(context.Context, string, []string) (bool, error),
+) (outcome string, begins bool, err error) {
 	task := strings.Join(a.Tasks[:min(1, len(a.Tasks))], "")
 	switch a.Verb {
 	case dashboard.VerbDecide:
@@ -317,7 +323,7 @@ func act(ctx context.Context, r *Run, a *dashboard.Act) (outcome string, begins 
 	case dashboard.VerbStartLine:
 		outcome, err = r.StartLine(ctx)
 	case dashboard.VerbRetry:
-		again, err := r.Retry(ctx, Retry{Tasks: a.Tasks, Brief: a.Brief, Role: a.Role, Model: a.Model})
+		again, err := r.Retry(ctx, Retry{Tasks: a.Tasks, Brief: a.Brief, Role: a.Role, Model: a.Model, Trust: trust})
 		return strings.Join(append([]string{again.Outcome}, again.Changed...), "; "), again.NotRunning, err
 	case dashboard.VerbPublish:
 		var result Result

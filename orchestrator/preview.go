@@ -7,32 +7,74 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
+	"divisi/internal/git"
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/internal/trust"
 	"divisi/internal/usage"
+	"divisi/orchestrator/needs"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
 	"divisi/subagents/gate/detect"
 )
 
+// Previewed is a plan file as a run would expand it, with the gates that would prove its tasks.
+type Previewed struct {
+	Plan  json.RawMessage // as the event plan has it
+	Gates []PreviewedGate
+	// Detected reports that the repository names no gates, and that its files showed these. Setup is the command that its files
+	// show where it names no setup: gates may need it.
+	Detected bool
+	Setup    []string
+	// Refused are the reasons for which Start would refuse the run now, what Trust decides left out. Their codes are those of Start.
+	Refused []error
+}
+
+// PreviewedGate is a gate that a run would have.
+type PreviewedGate struct {
+	Name    string
+	Command []string
+}
+
+// refused are the reasons for which a run of the checkout would not begin as it stands. Nothing is run for them.
+func (h *conduct) refused(ctx context.Context, o *Options) []error {
+	_, err := h.base(ctx, o, false)
+	return slices.DeleteFunc([]error{err, needs.Check(ctx, &h.spec, o.Replay != "")}, func(e error) bool { return e == nil })
+}
+
+// Startable returns why Start refuses the checkout of a repository as it stands. It writes nothing.
+func Startable(ctx context.Context, o Options) error {
+	g, err := git.New(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = (&conduct{git: g}).inspect(ctx, &o, false)
+	return err
+}
+
 // preview expands the plan in a temporary directory.
-func (h *conduct) preview(ctx context.Context, o *Options) (_ json.RawMessage, err error) {
+func (h *conduct) preview(ctx context.Context, o *Options) (p Previewed, err error) {
 	if h.path, err = os.MkdirTemp("", "divisi-dry-run-"); err != nil {
-		return nil, fmt.Errorf("make a temporary directory: %w", err)
+		return p, fmt.Errorf("make a temporary directory: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(h.path)) }()
 	h.caches = filepath.Join(h.path, "caches")
 	data, err := h.tryPlan(ctx, o)
 	if err != nil {
-		return nil, err
+		return p, err
 	}
 	if len(h.spec.Project.Gates) == 0 && !o.AllowUnverified {
 		h.coded("note: "+noGates+"; a run needs a gate", usage.NoGates)
 	}
+	for _, g := range h.spec.Project.Gates {
+		p.Gates = append(p.Gates, PreviewedGate{g.Name, g.Command})
+	}
+	p.Detected, p.Setup, p.Refused = h.spec.Detected, h.spec.Proposed, h.refused(ctx, o)
 	data.By = run.ByFile
-	return spec.JSON(data)
+	p.Plan, err = spec.JSON(data)
+	return p, err
 }
 
 // tryPlan expands a plan file before the run exists, so that its faults are found at once, on the gates that the run will have.

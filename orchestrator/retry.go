@@ -19,6 +19,7 @@ import (
 	"divisi/internal/usage"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/needs"
+	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
 )
@@ -50,6 +51,9 @@ type Retried struct {
 func (r *Run) Retry(ctx context.Context, o Retry) (Retried, error) {
 	st, err := r.dir.Fold(ctx, r.newest(), r.id)
 	if err != nil {
+		return Retried{}, err
+	}
+	if _, err := asMistake("", request.Retriable(st, o.Tasks)); err != nil {
 		return Retried{}, err
 	}
 	var q conductor.Request

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -17,7 +16,6 @@ import (
 	"github.com/rs/zerolog"
 
 	"divisi/configs"
-	"divisi/contextscope/memory"
 	"divisi/internal/git"
 	"divisi/internal/release"
 	"divisi/internal/sandbox"
@@ -149,13 +147,21 @@ func prepare(ctx context.Context, o *Options, dry bool) (*conduct, error) {
 // from the checkout itself is not left behind, wherever it lies. A dry run leaves nothing behind and refuses nothing.
 func (h *conduct) inspect(ctx context.Context, o *Options, dry bool) (base string, err error) {
 	c, err := h.git.Inspect(ctx, o.Repo)
-	if err == nil && !dry {
-		err = errors.Join(c.Writable(), h.git.CheckBranch(ctx, c, conductor.IntegrationRef("x")))
-	}
 	if err != nil {
 		return "", err
 	}
 	h.checkout, h.exclude = c, c.Exclude()
+	return h.base(ctx, o, dry)
+}
+
+// base chooses the base commit of the checkout that was inspected.
+func (h *conduct) base(ctx context.Context, o *Options, dry bool) (base string, err error) {
+	c := h.checkout
+	if !dry {
+		if err := errors.Join(c.Writable(), h.git.CheckBranch(ctx, c, conductor.IntegrationRef("x"))); err != nil {
+			return "", err
+		}
+	}
 	own := []string{o.Record, o.Replay}
 	if o.Plan != nil {
 		own = append(own, o.Plan.Name)
@@ -163,7 +169,7 @@ func (h *conduct) inspect(ctx context.Context, o *Options, dry bool) (base strin
 	for _, f := range o.Roles {
 		own = append(own, f.Name)
 	}
-	dirty := withoutOwn(without(c.Dirty, c.Top, own), c.Top)
+	dirty := left(c, own)
 	switch {
 	case o.Base != "":
 		if base, err = h.git.Resolve(ctx, c, o.Base); err != nil {
@@ -358,35 +364,3 @@ func confinement() []string {
 }
 
 func short(commit string) string { return commit[:min(len(commit), 12)] }
-
-// without returns the paths below dir that are none of the named files.
-func without(paths []string, dir string, files []string) []string {
-	named := map[string]bool{}
-	for _, f := range files {
-		abs, err := filepath.Abs(f)
-		if err != nil || f == "" {
-			continue
-		}
-		if parent, err := filepath.EvalSymlinks(filepath.Dir(abs)); err == nil {
-			abs = filepath.Join(parent, filepath.Base(abs))
-		}
-		named[abs] = true
-	}
-	return slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return named[filepath.Join(dir, p)] })
-}
-
-// ownPlaces are where Divisi reads the checkout itself, committed or not: what lies there is not left behind by a run.
-var ownPlaces = []string{path.Dir(memory.Place), ".claude/agents", ".gemini/agents"}
-
-// withoutOwn leaves those places out of paths; git names a directory without tracked files by itself.
-func withoutOwn(paths []string, dir string) []string {
-	return slices.DeleteFunc(paths, func(p string) bool {
-		return slices.ContainsFunc(ownPlaces, func(own string) bool {
-			if strings.HasPrefix(p, own+"/") {
-				return true
-			}
-			entries, err := os.ReadDir(filepath.Join(dir, p))
-			return p == path.Dir(own)+"/" && err == nil && len(entries) == 1 && entries[0].Name() == path.Base(own)
-		})
-	})
-}

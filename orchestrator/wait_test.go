@@ -93,9 +93,9 @@ func TestPreviewExpandsAPlanAndLeavesNothing(t *testing.T) {
 	o := orchestrator.Options{
 		Machine: orchestrator.Machine{StateDir: stateDir}, Repo: repo, Plan: &plan, Roles: []orchestrator.File{role("[true]")},
 	}
-	text, err := orchestrator.Preview(t.Context(), o)
+	p, err := orchestrator.Preview(t.Context(), o)
 	require.NoError(t, err)
-	require.Contains(t, string(text), `"id":"capitals"`)
+	require.Contains(t, string(p.Plan), `"id":"capitals"`)
 	require.NoDirExists(t, filepath.Join(stateDir, "runs"))
 	o.Plan, o.Goal, o.AutoApprove = nil, "Write the notes in capitals", true
 	_, err = orchestrator.Preview(t.Context(), o)

@@ -57,7 +57,9 @@ func (g *globals) dashboard(ctx context.Context, addr string, args []string) err
 }
 
 func (g *globals) newPage(ctx context.Context, addr string) (*orchestrator.Page, error) {
-	return orchestrator.NewPage(g.log.WithContext(ctx), orchestrator.PageOptions{Addr: addr, Runs: g.runs(), Begin: g.begin})
+	return orchestrator.NewPage(g.log.WithContext(ctx), orchestrator.PageOptions{
+		Addr: addr, Runs: g.runs(), Begin: g.begin, Trust: g.agreed,
+	})
 }
 
 // serve begins to serve the page, where the run has one.

@@ -42,7 +42,12 @@ func (g *globals) command() string {
 	if defaultStateDir() == g.stateDir {
 		return "divisi" + g.nameOn()
 	}
-	return "divisi --state-dir " + text.Shell(g.stateDir) + g.nameOn()
+	return g.inState("divisi")
+}
+
+// inState is the beginning of a command, with the state directory.
+func (g *globals) inState(begins string) string {
+	return "divisi --state-dir " + text.Shell(g.stateDir) + g.nameOn() + strings.TrimPrefix(begins, "divisi")
 }
 
 // calledBy matches the beginning of each command of the program.

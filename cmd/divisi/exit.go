@@ -111,8 +111,8 @@ var coded = map[string]struct {
 	usage.Snapshot:  {0, "To send it, but for files that can hold keys or credentials: --send-environment"},
 	usage.Spent:     {0, "Give it more: divisi resume %s --budget %s"},
 	usage.StateDir:  {0, "Choose another directory with --state-dir"},
-	usage.Unproven: {0, "- land changes without proof, with exit code 1: divisi resume %s --allow-unverified\n" +
-		"divisi init proposes a setup that brings what gates need."},
+	usage.Unproven: {0, "- have a setup proposed that brings what gates need: divisi init\n" +
+		"- land changes without proof, with exit code 1: divisi resume %s --allow-unverified"},
 	usage.Auth: {0, "Set the key to one that works: GEMINI_API_KEY, or the variable that the message names; " +
 		"then: divisi resume"},
 	usage.Branch: {0, "Rename it: git branch -m %s another-name"},

@@ -57,15 +57,22 @@ func (s *mcpServer) serve(ctx context.Context) error {
 	if err != nil {
 		return usagef("--repo %s: %v", s.repo, err)
 	}
-	s.repo = repo
+	s.repo = top(repo)
+	if err := s.inRepository(); err != nil {
+		fmt.Fprintln(s.err, console.Sanitize(s.words(err)))
+	}
 	if isTerminal(s.in) {
 		fmt.Fprintln(s.err, "divisi mcp speaks the Model Context Protocol on standard input: an editor starts it; Ctrl-C ends it")
 	}
 	return orchestrator.ServeMCP(s.log.WithContext(ctx), orchestrator.MCPOptions{
-		Runs: s.runs(), Acts: s.act, Begin: s.begin, Preview: s.preview, Start: s.start, Calls: s.calls,
-		Words: func(err error) string { return s.calls(worded(err)) },
+		Repo: s.repo, StateDir: s.stateDir, Runs: s.runs(), Acts: s.act, Begin: s.begin, Preview: s.preview, Start: s.start,
+		Trust: s.agreed, Calls: s.calls, Words: s.words, ToAct: s.calls("divisi mcp --act --repo " + text.Shell(s.repo)),
 	}, io.NopCloser(s.in), toClient{s.out})
 }
+
+// calls completes the commands of a text. They always name the state directory: the shell of the person can have another one as
+// its usual one than the editor.
+func (s *mcpServer) calls(text string) string { return s.called.ReplaceAllStringFunc(text, s.inState) }
 
 // toClient is standard output, which stays open.
 type toClient struct{ io.Writer }
@@ -81,6 +88,9 @@ func (s *mcpServer) planFile(name string) (f orchestrator.File, err error) {
 	name = filepath.FromSlash(name)
 	if !filepath.IsLocal(name) || !slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(name)) {
 		return f, usagef("plan %.80q: name a YAML file in the repository by its path in it", name)
+	}
+	if err := s.inRepository(); err != nil {
+		return f, err
 	}
 	root, err := os.OpenRoot(s.repo)
 	if err != nil {
@@ -118,14 +128,22 @@ func (s *mcpServer) preview(ctx context.Context, plan string) (p orchestrator.MC
 	o := orchestrator.Options{Repo: s.repo, Plan: &file}
 	o.StateDir = s.stateDir
 	o.Notice = func(text, code string) {
-		p.Notes = append(p.Notes, s.calls(strings.TrimSuffix(text+"\n"+coded[code].next, "\n")))
+		next, ok := clientNext[code]
+		if !ok {
+			next = coded[code].next
+		}
+		p.Notes = append(p.Notes, s.calls(strings.TrimSuffix(text+"\n"+next, "\n")))
 	}
 	o.Trust = func(ctx context.Context, requests []string) (bool, error) {
 		t, err := s.trusting(ctx, s.repo, requests)
 		p.Requests, p.Trusted = t.Requests, t.Trusted
 		return t.Trusted, err
 	}
-	p.Plan, err = orchestrator.Preview(s.log.WithContext(ctx), o)
+	p.Previewed, err = orchestrator.Preview(s.log.WithContext(ctx), o)
+	if p.Detected || len(p.Setup) > 0 {
+		p.Notes = append(p.Notes, s.calls("Gates or setup are not in .divisi/divisi.yaml yet. Ask the person to have them "+
+			"proposed and tried: divisi init --repo "+text.Shell(s.repo)))
+	}
 	return p, err
 }
 
@@ -133,14 +151,18 @@ func (s *mcpServer) preview(ctx context.Context, plan string) (p orchestrator.MC
 // no client agrees for a person.
 func (s *mcpServer) start(ctx context.Context, w orchestrator.MCPWork) (run string, err error) {
 	args := []string{"run", "--repo", s.repo}
+	o := orchestrator.Options{Repo: s.repo, Base: w.Base}
 	if w.Plan != "" {
 		file, err := s.planFile(w.Plan)
 		if err != nil {
 			return "", err
 		}
-		args = append(args, "--plan", file.Name)
+		o.Plan, args = &file, append(args, "--plan", file.Name)
 	}
-	if err := s.agreed(ctx); err != nil {
+	if err := orchestrator.Startable(ctx, o); err != nil {
+		return "", err
+	}
+	if _, err := s.agreed(ctx, s.repo, nil); err != nil {
 		return "", err
 	}
 	if s.at.URL != "" {
@@ -156,21 +178,6 @@ func (s *mcpServer) start(ctx context.Context, w orchestrator.MCPWork) (run stri
 		args = append(args, "--", w.Goal)
 	}
 	return s.begun(ctx, args)
-}
-
-// agreed refuses a repository whose requests no person has agreed to.
-func (s *mcpServer) agreed(ctx context.Context) error {
-	t, err := s.trusting(ctx, s.repo, nil)
-	switch {
-	case err != nil:
-		return err
-	case t.Fault != nil:
-		return t.Fault
-	case !t.Trusted:
-		return usagef("%sNothing of it was run. Ask the person to read the list, and to agree to it in a terminal: "+
-			"divisi trust --repo %s", t.text(), text.Shell(s.repo))
-	}
-	return nil
 }
 
 // begun starts a process that begins a run. What it printed is kept with the run.

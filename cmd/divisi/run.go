@@ -135,11 +135,11 @@ func (g *globals) start(ctx context.Context, o runOptions) error {
 		return usagef("--send-environment sends to a server: name it with --on")
 	}
 	if o.dryRun {
-		plan, err := orchestrator.Preview(logged, o.Options)
+		p, err := orchestrator.Preview(logged, o.Options)
 		if err != nil {
 			return err
 		}
-		return g.printPlan(plan)
+		return g.printPlan(p.Plan)
 	}
 	if g.at.URL != "" {
 		return g.submit(ctx, o)

@@ -93,6 +93,21 @@ func (t *trusting) ask(ctx context.Context, g *globals) error {
 	return t.Agree()
 }
 
+// agreed refuses a repository whose requests, or those of its files where they are nil, no person has agreed to. It asks nothing.
+func (g *globals) agreed(ctx context.Context, repo string, requests []string) (bool, error) {
+	t, err := g.trusting(ctx, repo, requests)
+	switch {
+	case err != nil:
+		return false, err
+	case t.Fault != nil:
+		return false, t.Fault
+	case !t.Trusted:
+		return false, usagef("%sNothing of it was run. Ask the person to read the list, and to agree to it in a terminal: "+
+			"divisi trust --repo %s", t.text(), text.Shell(t.Repo))
+	}
+	return true, nil
+}
+
 // show prints the requests and the decision, where no question is asked.
 func (t *trusting) show(g *globals, list string) error {
 	return g.print(say("%strust: %s\n", list, g.calls(t.state())), map[string]any{"requests": t.Requests, "trusted": t.Trusted})

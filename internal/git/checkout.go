@@ -29,6 +29,8 @@ type Checkout struct {
 	// Top; an untracked directory counts once and ends in a slash. At most MaxDirty; MoreDirty says that there are more.
 	Dirty     []string
 	MoreDirty bool
+	// Untracked are those of Dirty that git does not track.
+	Untracked []string
 	// Submodules are the paths of gitlinks at Head.
 	Submodules []string
 
@@ -212,7 +214,11 @@ func (g *Git) status(ctx context.Context, c *Checkout, v *view, config []string)
 			c.MoreDirty = true
 			return nil
 		}
-		c.Dirty = append(c.Dirty, string(item[3:]))
+		path := string(item[3:])
+		c.Dirty = append(c.Dirty, path)
+		if bytes.HasPrefix(item, []byte("??")) {
+			c.Untracked = append(c.Untracked, path)
+		}
 	}
 	return nil
 }

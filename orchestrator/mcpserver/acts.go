@@ -46,7 +46,7 @@ type someTasks struct {
 	ofRun
 
 	Tasks  []string `json:"tasks" jsonschema:"The ids of the tasks, or of a template for all its shards."`
-	Reason string   `json:"reason,omitempty"`
+	Reason string   `json:"reason,omitempty" jsonschema:"Why, in a sentence for the log and the report."`
 }
 
 // tasksVerb is a tool that does one thing to tasks.
@@ -63,10 +63,13 @@ type again struct {
 	ofRun
 
 	Tasks []string `json:"tasks,omitempty" jsonschema:"The ids of the tasks, or of templates; none for all that were given up."`
-	Brief string   `json:"brief,omitempty" jsonschema:"A new brief for the one task, in place of its own."`
+	Brief string   `json:"brief,omitempty" jsonschema:"A new brief, in place of its own; only with exactly one task."`
 }
 
 func (s *Server) retry(ctx context.Context, by string, in again) (done, error) {
+	if in.Brief != "" && len(in.Tasks) != 1 {
+		return done{}, usage.Errorf("a brief is for one task: give exactly one in tasks, not %d", len(in.Tasks))
+	}
 	return s.act(ctx, by, dashboard.Act{Run: in.Run, Verb: dashboard.VerbRetry, Tasks: in.Tasks, Brief: in.Brief})
 }
 
@@ -74,7 +77,7 @@ type wholeOrTask struct {
 	ofRun
 
 	Task   string `json:"task,omitempty" jsonschema:"The id of one task; left out, the whole run is meant."`
-	Reason string `json:"reason,omitempty"`
+	Reason string `json:"reason,omitempty" jsonschema:"Why, in a sentence for the log and the report."`
 }
 
 func (s *Server) cancel(ctx context.Context, by string, in wholeOrTask) (done, error) {
@@ -89,7 +92,7 @@ type message struct {
 	ofRun
 
 	Task string `json:"task,omitempty" jsonschema:"The id of the task whose agent gets it; left out, the master of the run."`
-	Text string `json:"text"`
+	Text string `json:"text" jsonschema:"The message, in words for the agent: at most 32768 bytes."`
 }
 
 func (s *Server) send(ctx context.Context, by string, in message) (done, error) {

@@ -2,12 +2,14 @@ package mcpserver
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
 	"divisi/internal/text"
 	"divisi/internal/usage"
 	"divisi/orchestrator/dashboard"
+	"divisi/orchestrator/run"
 )
 
 const (
@@ -114,7 +116,7 @@ type answer struct {
 	ofRun
 
 	Decision string `json:"decision" jsonschema:"The id of the decision, as the tool decisions shows it."`
-	Option   string `json:"option" jsonschema:"The name of one of its options."`
+	Option   string `json:"option" jsonschema:"The name of one of its options, or one of the choices of a question."`
 	Attempt  int    `json:"attempt,omitempty" jsonschema:"The attempt that you were shown; an answer to another one is refused."`
 	Text     string `json:"text,omitempty" jsonschema:"The words that the option needs: a reason, or the answer to a question."`
 	Task     string `json:"task,omitempty" jsonschema:"Whose patch is meant, where the decision is about several."`
@@ -140,8 +142,15 @@ func (s *Server) decide(ctx context.Context, by string, in answer) (done, error)
 		return done{}, usage.With(usage.Errorf("decision %s is for a person, not for a program: %s", in.Decision,
 			strings.TrimSpace(all[at].Why)), usage.Person, in.Run, in.Decision)
 	}
-	return s.act(ctx, by, dashboard.Act{
+	if at >= 0 && slices.Contains(all[at].Choices, in.Option) && in.Text == "" {
+		in.Option, in.Text = run.Reply, in.Option
+	}
+	out, err := s.act(ctx, by, dashboard.Act{
 		Run: in.Run, Verb: dashboard.VerbDecide, Decision: in.Decision, Attempt: in.Attempt, Option: in.Option, Text: in.Text,
 		Task: in.Task,
 	})
+	if err != nil && at < 0 {
+		err = fmt.Errorf("decision %.80q is not open: %w", in.Decision, err)
+	}
+	return out, err
 }

@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -45,6 +46,7 @@ type place struct {
 	acts      []dashboard.Act
 	works     []Work
 	fails     error
+	actFails  error
 }
 
 func newPlace() *place {
@@ -138,15 +140,21 @@ func (p *place) Act(_ context.Context, a dashboard.Act) (dashboard.Outcome, erro
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.acts = append(p.acts, a)
-	return dashboard.Outcome{Outcome: a.Verb + " is done"}, p.fails
+	return dashboard.Outcome{Outcome: a.Verb + " is done"}, errors.Join(p.fails, p.actFails)
 }
 
 // served serves a place to the SDK's client until the test ends.
 func served(t *testing.T, p *place, acts bool) *sdk.ClientSession {
 	t.Helper()
+	return connected(t, newServer(p, acts))
+}
+
+// connected serves the SDK's client until the test ends.
+func connected(t *testing.T, s *Server) *sdk.ClientSession {
+	t.Helper()
 	mine, theirs := pipes()
 	over := make(chan error, 1)
-	go func() { over <- newServer(p, acts).Serve(context.Background(), mine.in, mine.out) }()
+	go func() { over <- s.Serve(context.Background(), mine.in, mine.out) }()
 	client := sdk.NewClient(&sdk.Implementation{Name: "an \x1b[31meditor", Version: "1"}, nil)
 	session, err := client.Connect(t.Context(), &sdk.IOTransport{Reader: theirs.in, Writer: theirs.out}, nil)
 	require.NoError(t, err)
@@ -159,11 +167,14 @@ func served(t *testing.T, p *place, acts bool) *sdk.ClientSession {
 
 func newServer(p *place, acts bool) *Server {
 	return New(Options{
-		Runs: p, Controller: p, Acts: acts, Person: "ana", Version: "v1", Logger: zerolog.Nop(),
+		Runs: p, Controller: p, Acts: acts, ToAct: "act --now", Person: "ana", Version: "v1", Logger: zerolog.Nop(),
 		Words: func(err error) string { return err.Error() + " (worded)" },
 		Calls: func(s string) string { return strings.Replace(s, "divisi ", "divisi --state-dir s ", 1) },
 		Preview: func(_ context.Context, plan string) (Preview, error) {
-			return Preview{Plan: json.RawMessage(fmt.Sprintf(`{"by":"file","tasks":[{"id":"a","role":"generator","brief":%q}]}`, plan)), Trusted: true}, nil
+			return Preview{
+				Gates: []Gate{{Gate: "ok", Command: []string{"true"}}}, Setup: []string{"npm", "ci"}, Refused: []string{"no key"},
+				Plan: json.RawMessage(fmt.Sprintf(`{"by":"file","tasks":[{"id":"a","role":"generator","brief":%q}]}`, plan)), Trusted: true,
+			}, nil
 		},
 		Start: func(_ context.Context, w Work) (string, error) {
 			p.works = append(p.works, w)

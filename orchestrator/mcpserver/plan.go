@@ -18,13 +18,25 @@ const (
 	maxName = 4 << 10
 )
 
-// Preview is a plan file that was expanded: the event plan. Requests are what the repository's files request beyond confined
+// Preview is a plan file that was expanded: the event plan, with the gates of a run of it, a setup that the repository's files
+// show and that it does not have, and the reasons for which a run would not begin. Detected reports that the repository names no
+// gates, and that its files showed these. Requests are what the repository's files request beyond confined
 // commands without network; Trusted reports that a person agreed to them, or that there are none.
 type Preview struct {
 	Plan     json.RawMessage
 	Notes    []string
+	Gates    []Gate
+	Detected bool
+	Setup    []string
+	Refused  []string
 	Requests []string
 	Trusted  bool
+}
+
+// Gate is a command that proves changes.
+type Gate struct {
+	Gate    string   `json:"gate"`
+	Command []string `json:"command"`
 }
 
 type whichPlan struct {
@@ -37,6 +49,10 @@ type whichPlan struct {
 type previewed struct {
 	plan
 
+	Gates    []Gate   `json:"gates" jsonschema:"The commands that would prove each change. They were not run: that they work here is known once a run has begun."`
+	Detected bool     `json:"gates_detected,omitempty" jsonschema:"The repository names no gates: its files showed these."`
+	Setup    []string `json:"missing_setup,omitempty" jsonschema:"The repository names no setup, and its files show this one: gates that need it fail without."`
+	Refused  []string `json:"start_refuses,omitempty" jsonschema:"Why start would refuse now, beyond trust: what is not committed, a program or a key that is missing."`
 	Requests []string `json:"requests,omitempty" jsonschema:"What the repository's files request beyond confined commands without network."`
 	Trusted  bool     `json:"trusted" jsonschema:"A person agreed to the requests, or there are none. Else no run can start here."`
 }
@@ -72,7 +88,10 @@ func (s *Server) preview(ctx context.Context, _ string, in whichPlan) (out previ
 	if err != nil {
 		return out, err
 	}
-	out = previewed{Requests: few(p.Requests), Trusted: p.Trusted}
+	out = previewed{
+		Gates: append([]Gate{}, p.Gates[:min(len(p.Gates), maxFew)]...), Detected: p.Detected, Setup: p.Setup, Refused: few(p.Refused),
+		Requests: few(p.Requests), Trusted: p.Trusted,
+	}
 	if out.plan, err = planOf(p.Plan, in.page); err == nil {
 		out.Notes = append(out.Notes, few(p.Notes)...)
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"divisi/internal/text"
-	"divisi/orchestrator/report"
 )
 
 // ofRun names a run.
@@ -36,7 +35,7 @@ type reported struct {
 	Decisions  []string       `json:"decisions,omitempty" jsonschema:"The ids of open decisions: the tool decisions shows them."`
 	Now        []string       `json:"now,omitempty" jsonschema:"What agents and gates are doing."`
 	Notices    []string       `json:"notices,omitempty"`
-	Next       []way          `json:"next,omitempty" jsonschema:"What a person can do next, as commands."`
+	Next       []way          `json:"next,omitempty" jsonschema:"What can be done next, the most useful first."`
 }
 
 type gate struct {
@@ -44,11 +43,6 @@ type gate struct {
 	Verdict string   `json:"verdict"`
 	New     []string `json:"new,omitempty" jsonschema:"Failures that the base commit does not have."`
 	Error   string   `json:"error,omitempty"`
-}
-
-type way struct {
-	Command string `json:"command"`
-	Why     string `json:"why"`
 }
 
 // show reports on a run.
@@ -76,13 +70,6 @@ func (s *Server) show(ctx context.Context, _ string, in ofRun) (reported, error)
 		}
 	}
 	return out, nil
-}
-
-func (s *Server) ways(next []report.Way) (out []way) {
-	for _, w := range next {
-		out = append(out, way{s.opts.Calls(w.Command), w.Why})
-	}
-	return out
 }
 
 // few are the first of some texts, each bounded.

@@ -25,7 +25,7 @@ const (
 // page is a part of a list.
 type page struct {
 	Offset int `json:"offset,omitempty" jsonschema:"How many to leave out at the beginning; 0 for none."`
-	Limit  int `json:"limit,omitempty" jsonschema:"How many to return at most; 0 for the usual number."`
+	Limit  int `json:"limit,omitempty" jsonschema:"How many to return at most; left out, the usual number."`
 }
 
 // of returns the part of a list, and where the next one begins; 0 for none.
@@ -48,9 +48,11 @@ func of[T any](list []T, p page, usual, most int) (part []T, next int, err error
 }
 
 type listed struct {
-	Runs  []row `json:"runs" jsonschema:"The newest first."`
-	Total int   `json:"total"`
-	Next  int   `json:"next_offset,omitempty" jsonschema:"The offset of the next page; left out at the end."`
+	Runs []row `json:"runs" jsonschema:"The newest first."`
+	// StateDir is where the person's shell finds the same runs.
+	StateDir string `json:"state_dir" jsonschema:"The state directory, with which the person finds the same runs in a shell."`
+	Total    int    `json:"total"`
+	Next     int    `json:"next_offset,omitempty" jsonschema:"The offset of the next page; left out at the end."`
 }
 
 // row is a run in the list of all.
@@ -75,7 +77,7 @@ func (s *Server) runs(ctx context.Context, _ string, in page) (listed, error) {
 	if err != nil {
 		return listed{}, err
 	}
-	out := listed{Total: len(ids), Runs: []row{}}
+	out := listed{StateDir: s.opts.StateDir, Total: len(ids), Runs: []row{}}
 	part, next, err := of(ids, in, usualRuns, mostRuns)
 	out.Next = next
 	for _, id := range part {

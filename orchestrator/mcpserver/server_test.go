@@ -18,7 +18,7 @@ import (
 	"divisi/orchestrator/run"
 )
 
-var reads = []string{"decisions", "diff", "log", "preview", "report", "runs", "tasks", "wait"}
+var reads = []string{"decisions", "diff", "log", "preview", "report", "roles", "runs", "tasks", "wait"}
 
 func TestAServerThatOnlyReadsHasNoToolThatActs(t *testing.T) {
 	t.Parallel()
@@ -82,24 +82,31 @@ func TestCallsThatAreRefused(t *testing.T) {
 	}{
 		"another run":       {"report", ofRun{"../r1"}, `there is no run "../r1"`},
 		"a part of an id":   {"wait", waitFor{ofRun: ofRun{"r"}}, `there is no run "r"`},
-		"no run":            {"tasks", map[string]any{}, "run"},
+		"no run":            {"tasks", map[string]any{}, "tasks needs the argument run; it accepts limit, offset, run, state, task"},
 		"an escape":         {"pause", ofRun{"\x1b[2J\u202e"}, `there is no run "\x1b[2J\u202e"`},
-		"an unknown field":  {"pause", map[string]any{"run": "r1", "yes": true}, "yes"},
-		"another type":      {"runs", map[string]any{"limit": "all"}, "limit"},
+		"an unknown field":  {"pause", map[string]any{"run": "r1", "yes": true}, `pause has no argument "yes"; it accepts run`},
+		"another type":      {"runs", map[string]any{"limit": "all"}, "limit must be a whole number"},
 		"a negative offset": {"runs", page{Offset: -1}, "cannot be negative"},
 		"a large page":      {"tasks", whichTasks{ofRun: ofRun{"r1"}, page: page{Limit: 100_000}}, "limit must be at most 200, not 100000"},
 		"a long wait":       {"wait", waitFor{ofRun: ofRun{"r1"}, Seconds: 3600}, "seconds must be between 0 and 300"},
-		"no task":           {"skip", ofRun{"r1"}, "tasks"},
+		"no task":           {"skip", ofRun{"r1"}, "skip needs the argument tasks"},
 		"an empty list":     {"drop", someTasks{ofRun: ofRun{"r1"}, Tasks: []string{}}, "drop needs a task"},
 		"no such task":      {"tasks", whichTasks{ofRun: ofRun{"r1"}, Task: "x"}, `run r1 has no task "x"`},
 		"no text":           {"send", message{ofRun: ofRun{"r1"}}, "send needs a text"},
 		"a large text":      {"send", message{ofRun: ofRun{"r1"}, Text: large}, "at most 32768 are allowed"},
 		"a large answer":    {"decide", answer{ofRun: ofRun{"r1"}, Decision: "b@1", Option: "x", Text: large}, "at most 32768 are allowed"},
-		"a large brief":     {"retry", again{ofRun: ofRun{"r1"}, Brief: large}, "at most 32768 are allowed"},
+		"a large brief":     {"retry", again{ofRun: ofRun{"r1"}, Tasks: []string{"a"}, Brief: large}, "at most 32768 are allowed"},
 		"a megabyte":        {"start", work{Goal: huge}, fmt.Sprintf("the arguments have %d bytes; at most 1048576 are allowed", maxArguments+len(`{"goal":""}`))},
 		"a large goal":      {"start", work{Goal: large + large}, "goal has 65538 bytes"},
 		"a NUL":             {"start", work{Goal: "a\x00b"}, "goal has a NUL character"},
-		"neither":           {"start", work{}, "give a goal or a plan, and not both"},
+		"neither":           {"start", work{}, "give a goal or a plan (worded)"},
+		"both":              {"start", work{Goal: "g", Plan: "p.yaml"}, "give a goal or a plan, and not both"},
+		"a brief for two":   {"retry", again{ofRun: ofRun{"r1"}, Tasks: []string{"a", "b"}, Brief: "b"}, "a brief is for one task: give exactly one in tasks, not 2"},
+		"a brief for all":   {"retry", again{ofRun: ofRun{"r1"}, Brief: "b"}, "give exactly one in tasks, not 0"},
+		"no such state":     {"tasks", whichTasks{ofRun: ofRun{"r1"}, State: "broken"}, "state must be one of pending, running,"},
+		"tasks, not task":   {"send", map[string]any{"run": "r1", "tasks": []string{"a"}, "text": "t"}, `send has no argument "tasks"; it accepts run, task, text`},
+		"an object":         {"runs", []string{"r1"}, "the arguments of runs must be a JSON object"},
+		"words in a list":   {"skip", map[string]any{"run": "r1", "tasks": []int{1}}, "tasks must be a list of texts"},
 		"many tasks":        {"skip", someTasks{ofRun: ofRun{"r1"}, Tasks: make([]string, maxTasks+1)}, "skip takes at most 1000 tasks"},
 		"no option":         {"decide", answer{ofRun: ofRun{"r1"}, Decision: "b@1"}, "an answer names an option"},
 		"a person's":        {"decide", answer{ofRun: ofRun{"r1"}, Decision: "a@1", Option: "accept"}, "decision a@1 is for a person, not for a program: a person sees each patch (worded)"},
@@ -133,7 +140,7 @@ func TestAnswersAreBoundedAndVisible(t *testing.T) {
 	require.Less(t, len(all.Runs[0].Goal), 400)
 	r := answered[reported](t, s, "report", ofRun{"r1"})
 	require.Equal(t, map[string]int{"landed": 449, "parked": 1}, r.Tasks)
-	require.Equal(t, "divisi --state-dir s show r1", r.Next[0].Command)
+	require.Equal(t, way{Tool: "report", Arguments: map[string]any{"run": "r1"}}, r.Next[0])
 	require.True(t, r.Active)
 
 	seen := 0

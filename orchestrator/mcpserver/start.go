@@ -44,8 +44,10 @@ func (w *work) check() error {
 		}
 	}
 	switch {
-	case (w.Goal == "") == (w.Plan == ""):
-		return usage.Errorf("give a goal or a plan, and not both")
+	case w.Goal == "" && w.Plan == "":
+		return usage.Errorf("give a goal or a plan")
+	case w.Goal != "" && w.Plan != "":
+		return usage.Errorf("give a goal or a plan, and not both: a plan file names its own goal")
 	case w.Budget < 0 || w.Parallel < 0:
 		return usage.Errorf("budget and parallel cannot be negative")
 	}

@@ -13,6 +13,7 @@ import (
 	"divisi/orchestrator/console"
 	"divisi/orchestrator/dashboard"
 	"divisi/orchestrator/report"
+	"divisi/orchestrator/run"
 )
 
 const (
@@ -24,11 +25,18 @@ const (
 	mostBytes  = 100 << 10
 )
 
+// states are those in which a task is shown.
+var states = []string{
+	string(run.TaskPending), string(run.TaskRunning), string(run.TaskVerifying), string(run.TaskHeld), string(run.TaskAccepted),
+	string(run.TaskLanding), string(run.TaskDone), string(run.TaskLanded), string(run.TaskLanded) + " unverified",
+	string(run.TaskDropped), string(run.TaskParked), string(run.TaskSkipped), string(run.TaskCancelled),
+}
+
 type whichTasks struct {
 	ofRun
 	page
 
-	State string `json:"state,omitempty" jsonschema:"Only tasks in this state, such as pending, running, held, landed or parked."`
+	State string `json:"state,omitempty" jsonschema:"Only tasks in this state; left out, all."`
 	Task  string `json:"task,omitempty" jsonschema:"Only the task with this id."`
 }
 

@@ -4,28 +4,30 @@ import "divisi/orchestrator/dashboard"
 
 // addReads adds the tools that change nothing.
 func (s *Server) addReads() {
-	add(s, tool{name: "runs", does: "List the runs, the newest first: state, goal, progress, and what each waits for."}, s.runs)
+	add(s, tool{name: "runs", most: mostRuns, does: "List the runs, the newest first: state, goal, progress, and what each " +
+		"waits for."}, s.runs)
 	add(s, tool{name: "report", does: "Report on one run: its state and the reason, how many tasks are in each state, gates " +
-		"compared with the base commit, tokens, open decisions, and what a person can do next."}, s.show)
-	add(s, tool{name: "tasks", does: "List the tasks of a run, by page: state, reason, write set, attempts, what each changed."},
-		s.tasks)
-	add(s, tool{name: "diff", does: "Show the patch of an attempt of a task, landed or not, by parts."}, s.diff)
-	add(s, tool{name: "log", does: "Show what the gates printed that tested an attempt of a task, by parts."}, s.log)
-	add(s, tool{name: "decisions", does: "List the open decisions of a run with options, evidence, patches and plan. What " +
-		"blocks most tasks comes first."}, s.decisions)
-	add(s, tool{name: "wait", does: "Wait until a run needs an answer, has ended, or has no process; at most some seconds. " +
-		"Call it " +
-		"again with the position that it returned."}, s.wait)
-	add(s, tool{name: "preview", does: "Expand a plan file of the repository as a run would, and start nothing: tasks, write " +
-		"sets, " +
-		"overlaps, tokens, and whether a person trusts the repository. Commands of shard rules run confined."}, s.preview)
+		"compared with the base commit, tokens, open decisions, and what can be done next."}, s.show)
+	add(s, tool{name: "tasks", most: mostTasks, oneOf: map[string][]string{"state": states}, does: "List the tasks of a run, by " +
+		"page: state, reason, write set, attempts, what each changed."}, s.tasks)
+	add(s, tool{name: "diff", most: mostBytes, does: "Show the patch of an attempt of a task, landed or not, by parts."}, s.diff)
+	add(s, tool{name: "log", most: mostBytes, does: "Show what the gates printed that tested an attempt of a task, by parts."},
+		s.log)
+	add(s, tool{name: "decisions", most: mostOpen, does: "List the open decisions of a run with options, evidence, patches and " +
+		"plan. What blocks most tasks comes first."}, s.decisions)
+	add(s, tool{name: "wait", does: "Wait until a run needs an answer, has stopped or ended, or has no process; at most some " +
+		"seconds. Call it again with the position that it returned. Stop waiting when why is ended, stopped or not_running: " +
+		"nothing changes then until a person or a tool continues the run."}, s.wait)
+	add(s, tool{name: "roles", most: mostRoles, does: "List the roles that a plan can name on this repository."}, s.roles)
+	add(s, tool{name: "preview", most: mostPlanned, does: "Expand a plan file of the repository as a run would, and start " +
+		"nothing: tasks, write sets, overlaps, tokens, gates, what start would refuse, and whether a person trusts the repository. Commands " +
+		"of shard rules run confined. " + whatIsAPlan}, s.preview)
 }
 
 // addActs adds the tools that change something.
 func (s *Server) addActs() {
 	add(s, tool{name: "start", acts: true, does: "Start a run on the repository, from a plan file or a goal. It costs tokens " +
-		"where " +
-		"models take part, and goes on without this server. A repository that no person trusts is refused."}, s.start)
+		"where models take part, and goes on without this server. A repository that no person trusts is refused."}, s.start)
 	add(s, tool{name: "decide", acts: true, loses: true, does: "Answer an open decision, for the person who started this " +
 		"server. Look at its evidence and patches first: what you accept goes on to land."}, s.decide)
 	add(s, tool{name: "retry", acts: true, does: "Try tasks again that were given up, and have the run go on."}, s.retry)
@@ -36,10 +38,9 @@ func (s *Server) addActs() {
 	add(s, tool{name: "pause", acts: true, does: "Stop a run once its agents have finished their turns; resume continues it."},
 		s.verb(dashboard.VerbPause))
 	add(s, tool{name: "resume", acts: true, does: "Continue a run that was stopped, or whose process was killed. One that has " +
-		"used " +
-		"up its budget needs a person."}, s.verb(dashboard.VerbResume))
+		"used up its budget needs a person."}, s.verb(dashboard.VerbResume))
 	add(s, tool{name: "cancel", acts: true, loses: true, does: "End a run, or one task of it, for good."}, s.cancel)
-	add(s, tool{name: "send", acts: true, does: "Send a message to the agent of a task, or to the master of the run. Where an " +
-		"agent " +
-		"waits for an answer, or a patch for a decision, it is the answer: a patch is rejected with it."}, s.send)
+	add(s, tool{name: "send", acts: true, does: "Send a message to the agent of a task, named by task, or to the master of the " +
+		"run. Where an agent waits for an answer, or a patch for a decision, it is the answer: a patch is rejected with it."},
+		s.send)
 }

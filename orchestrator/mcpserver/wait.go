@@ -26,20 +26,21 @@ type waitFor struct {
 	ofRun
 
 	After   uint64 `json:"after,omitempty" jsonschema:"The position of the answer before: what was open there already is not waited for. 0 at first."`
-	Seconds int    `json:"seconds,omitempty" jsonschema:"How long to wait at most, 1 to 300; 0 for 45."`
+	Seconds int    `json:"seconds,omitempty" jsonschema:"How long to wait at most, 1 to 300; left out, 45."`
 }
 
 // Why wait returns.
 const (
 	whyDecision = "decision"
 	whyEnded    = "ended"
+	whyStopped  = "stopped"
 	whyIdle     = "not_running"
 	whyTime     = "time"
 )
 
 type waited struct {
 	Run       string   `json:"run"`
-	Why       string   `json:"why" jsonschema:"decision: something new waits for an answer. ended: the run has ended. not_running: no process has the run, and nothing changes until it is resumed. time: nothing of this happened yet; call wait again."`
+	Why       string   `json:"why" jsonschema:"decision: something new waits for an answer. ended: the run has ended. stopped: it was paused, has used its budget up, or cannot prove what it would land; reason, notices and next tell more. not_running: no process has the run, and nothing changes until it is resumed. time: nothing of this happened yet; call wait again."`
 	Position  uint64   `json:"position" jsonschema:"Give it as after the next time."`
 	State     string   `json:"state"`
 	Reason    string   `json:"reason,omitempty"`
@@ -47,6 +48,9 @@ type waited struct {
 	Landed    int      `json:"landed"`
 	Parked    int      `json:"parked"`
 	Tokens    int      `json:"tokens"`
+	Now       []string `json:"now,omitempty" jsonschema:"What agents and gates are doing."`
+	Notices   []string `json:"notices,omitempty" jsonschema:"What a person should know of a run that nothing continues now."`
+	Next      []way    `json:"next,omitempty" jsonschema:"What can be done next with a run that nothing continues now, the most useful first."`
 	Decisions []needed `json:"decisions" jsonschema:"All that wait for a person now; the tool decisions shows them whole."`
 }
 
@@ -81,7 +85,7 @@ func (s *Server) wait(ctx context.Context, _ string, in waitFor) (waited, error)
 			return waited{}, err
 		}
 		if why != "" {
-			return w.told(in.Run, why), nil
+			return s.told(&w, in.Run, why), nil
 		}
 		pause := time.NewTimer(reopenPause)
 		select {
@@ -184,18 +188,27 @@ func (w *watch) why(active bool) (why string, over bool) {
 		return "", false
 	case active:
 		return "", true
+	case w.state.Status == run.Stopped:
+		return whyStopped, true
 	}
 	return whyEnded, true
 }
 
 // told is how the run stands, with the reason.
-func (w *watch) told(id, why string) waited {
-	s := w.state
+func (s *Server) told(w *watch, id, why string) waited {
+	st := w.state
+	r := report.Live(st, time.Now())
 	out := waited{
-		Run: id, Why: why, Position: max(w.pos, w.after), State: report.Status(s), Reason: text.Clip(s.Reason, maxText),
-		Tasks: len(s.Tasks.Order), Tokens: s.Usage.Total(), Decisions: []needed{},
+		Run: id, Why: why, Position: max(w.pos, w.after), State: report.Status(st), Reason: text.Clip(st.Reason, maxText),
+		Tasks: len(st.Tasks.Order), Tokens: st.Usage.Total(), Decisions: []needed{},
 	}
-	for _, t := range s.Tasks.ByID {
+	switch why {
+	case whyTime, whyDecision:
+		out.Now = few(r.Now)
+	default:
+		out.Notices, out.Next = few(r.Notices), s.ways(report.Next(st))
+	}
+	for _, t := range st.Tasks.ByID {
 		switch t.State {
 		case run.TaskLanded, run.TaskDone:
 			out.Landed++
@@ -203,7 +216,7 @@ func (w *watch) told(id, why string) waited {
 			out.Parked++
 		}
 	}
-	for _, d := range decision.ForPerson(s) {
+	for _, d := range decision.ForPerson(st) {
 		if len(out.Decisions) < maxFew {
 			out.Decisions = append(out.Decisions, needed{d.ID, text.Clip(d.Text, text.MaxLine), w.had != nil && !w.had[key(&d)]})
 		}

@@ -11,7 +11,11 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/internal/testkit/runtest"
 	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
 )
 
 func TestWaitReturnsWhenSomethingNewNeedsAPerson(t *testing.T) {
@@ -62,6 +66,34 @@ func TestWaitReturnsWhenARunEnds(t *testing.T) {
 	require.Equal(t, whyEnded, out.Why)
 	require.Equal(t, "parked", out.State)
 	require.Equal(t, "2 parked", out.Reason)
+}
+
+// A run that stops because its gates prove nothing tells why, and what can be done about it; landing without proof comes last.
+func TestWaitTellsWhyARunStopped(t *testing.T) {
+	t.Parallel()
+	p := newPlace()
+	l := runtest.New(t, run.Spec{Run: "r1", Base: "b", Repo: "/r", Roles: runtest.Roles(), Plan: &spec.Plan{}}, run.Preflight)
+	l.Append("", run.Data{Notices: []string{"go-test: go.sum is missing"}})
+	l.Append("", run.Data{State: run.Stopped, Reason: "no gate"})
+	p.add(l)
+	p.leave()
+	out := answered[waited](t, served(t, p, false), "wait", waitFor{ofRun: ofRun{"r1"}, Seconds: 60})
+	require.Equal(t, whyStopped, out.Why)
+	require.Equal(t, []string{"go-test: go.sum is missing"}, out.Notices)
+	require.Contains(t, out.Next[0].Command, "divisi --state-dir s init --repo /r")
+	require.Contains(t, out.Next[len(out.Next)-1].Command, "resume r1 --allow-unverified")
+}
+
+func TestWaitTellsWhatARunDoes(t *testing.T) {
+	t.Parallel()
+	p, l := newPlace(), begun(t)
+	l.Dispatched("a", "generator", 1, "b")
+	l.Agent("a", 1, contextscope.KindStarted, wire.Started{Delivery: 1})
+	p.add(l)
+	out := answered[waited](t, served(t, p, false), "wait", waitFor{ofRun: ofRun{"r1"}, Seconds: 1})
+	require.Equal(t, whyTime, out.Why)
+	require.Len(t, out.Now, 1)
+	require.Contains(t, out.Now[0], "a/1")
 }
 
 func TestWaitReturnsWhenNoProcessHasTheRun(t *testing.T) {

@@ -32,6 +32,9 @@ func Next(s *run.State) []Way {
 		return append(landed(s), report)
 	case s.Status == run.Parked:
 		return append(append(repair(s), landed(s)...), report)
+	case s.Status == run.Stopped && proof.Unproven(s) && !s.StoppedByBudget():
+		return append(append(setUp(s), landed(s)...), report,
+			way("after reading the message: changes land without proof", "resume", id, "--allow-unverified"))
 	case s.Status == run.Stopped:
 		return append(append(restart(s), landed(s)...), report)
 	}
@@ -52,14 +55,22 @@ func NextLive(s *run.State) []Way {
 	return []Way{way("follow it", "watch", id), way("stop it after the current turns", "pause", id)}
 }
 
+// setUp brings what gates need. A project file is never changed, and then the proposal is only shown.
+func setUp(s *run.State) []Way {
+	in := []string{"init", "--repo", text.Shell(s.Spec.Repo)}
+	if s.Spec.Detected {
+		return []Way{way("have a setup and gates proposed and tried; commit them, and start a new run", in...)}
+	}
+	return []Way{way("see which setup and gates are proposed, for the project file; commit it, and start a new run",
+		append(in, "--print")...)}
+}
+
 // restart continues a run that has stopped.
 func restart(s *run.State) []Way {
 	id := s.Spec.Run
 	switch {
 	case s.StoppedByBudget():
 		return []Way{way("continue it with more tokens", "resume", id, "--budget", fmt.Sprint(2*max(s.Budget, s.Usage.Total())))}
-	case proof.Unproven(s):
-		return []Way{way("after reading the message: changes land without proof", "resume", id, "--allow-unverified")}
 	case strings.Contains(s.Reason, run.ReasonPreflight):
 		return []Way{way("when what the message names is fixed", "resume", id)}
 	case strings.HasPrefix(s.Reason, run.ReasonWaits):

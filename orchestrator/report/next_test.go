@@ -60,6 +60,12 @@ func TestTheEndNamesTheWayOn(t *testing.T) {
 		"budget":    {run.Stopped, run.ReasonBudget, func(s *run.State) { s.Budget = 700 }, []string{"divisi resume r --budget 1400", "divisi show r"}},
 		"decision":  {run.Stopped, run.ReasonWaits + "a plan", nil, []string{"divisi decide r", "divisi resume r", "divisi show r"}},
 		"preflight": {run.Stopped, "failed: " + run.ReasonPreflight + ": x", nil, []string{"divisi resume r", "divisi show r"}},
+		"unproven": {run.Stopped, "failed", func(s *run.State) { s.Spec.AllowUnverified, s.Head = false, "b2" }, []string{
+			"divisi init --repo /repo --print", "divisi publish r", "divisi show r", "divisi resume r --allow-unverified",
+		}},
+		"unproven by found gates": {run.Stopped, "failed", func(s *run.State) { s.Spec.AllowUnverified, s.Spec.Detected = false, true }, []string{
+			"divisi init --repo /repo", "divisi show r", "divisi resume r --allow-unverified",
+		}},
 		"stopped":   {run.Stopped, "", func(s *run.State) { s.Head = "b2" }, []string{"divisi resume r", "divisi publish r", "divisi show r"}},
 		"cancelled": {run.Cancelled, "", func(s *run.State) { s.Head = "b2" }, []string{"divisi publish r", "divisi show r"}},
 		"killed":    {run.Running, "", nil, []string{"divisi resume r", "divisi show r"}},

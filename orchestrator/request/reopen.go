@@ -15,11 +15,6 @@ import (
 // have not begun; gained are the tasks that it has more, which may be what a change set lacked. It returns the ids of the tasks
 // that it was asked for; the error is a *RefusedError.
 func Retry(s *run.State, refs []string, r run.Revision, edited *spec.Plan, gained run.PlanData) ([]run.Action, []string, error) {
-	for _, ref := range refs {
-		if h := s.Templates.Of[ref].Open(); s.Tasks.ByID[ref] == nil && h != nil {
-			return nil, nil, Refusedf("the template %s is held, and waits for an answer: %s", ref, h.Why())
-		}
-	}
 	ids, err := retried(s, refs, len(gained.Tasks) > 0)
 	if err != nil {
 		return nil, nil, err
@@ -118,10 +113,21 @@ func lasting(s *run.State) error {
 	return nil
 }
 
+// Retriable returns why Retry refuses these tasks, whatever else it is given; the error is a *RefusedError.
+func Retriable(s *run.State, refs []string) error {
+	_, err := retried(s, refs, true)
+	return err
+}
+
 // retried are the ids of the tasks that a retry names. There may be none where the plan has gained some.
 func retried(s *run.State, refs []string, gained bool) (out []string, err error) {
 	if len(refs) == 0 {
 		return parked(s, gained)
+	}
+	for _, ref := range refs {
+		if h := s.Templates.Of[ref].Open(); s.Tasks.ByID[ref] == nil && h != nil {
+			return nil, Refusedf("the template %s is held, and waits for an answer: %s", ref, h.Why())
+		}
 	}
 	for _, ref := range refs {
 		ids, err := members(s, ref)

@@ -1,0 +1,31 @@
+package mcpserver
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/internal/usage"
+	"divisi/orchestrator/dashboard"
+)
+
+// A choice that an agent proposed is an answer to its question.
+func TestAChoiceOfAQuestionIsAnAnswer(t *testing.T) {
+	t.Parallel()
+	p := newPlace()
+	p.decisions = []dashboard.Decision{{Need: dashboard.Need{ID: "a@1", Kind: "question", Choices: []string{"tabs", "spaces"}}}}
+	s := served(t, p, true)
+	answered[done](t, s, "decide", answer{ofRun: ofRun{"r1"}, Decision: "a@1", Option: "spaces"})
+	require.Equal(t, "answer", p.acts[0].Option)
+	require.Equal(t, "spaces", p.acts[0].Text)
+}
+
+func TestADecisionThatThereIsNotIsNamed(t *testing.T) {
+	t.Parallel()
+	p := newPlace()
+	p.actFails = usage.Errorf("run r1 is done")
+	s := served(t, p, true)
+	said, refused := call(t, s, "decide", answer{ofRun: ofRun{"r1"}, Decision: "b@1", Option: "accept"})
+	require.True(t, refused)
+	require.Contains(t, said, `decision "b@1" is not open: run r1 is done`)
+}

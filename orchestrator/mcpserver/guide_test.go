@@ -1,0 +1,65 @@
+package mcpserver
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+
+	"divisi/configs"
+)
+
+// A client that reads nothing but the tools learns what a plan is, from an example that is one.
+func TestAClientLearnsWhatAPlanIs(t *testing.T) {
+	t.Parallel()
+	s := served(t, newPlace(), true)
+	for tool, err := range s.Tools(t.Context(), nil) {
+		require.NoError(t, err)
+		if tool.Name == "preview" {
+			require.Contains(t, tool.Description, examplePlan)
+		}
+	}
+	p, positions, err := configs.ParsePlan("p.yaml", examplePlan)
+	require.NoError(t, err)
+	require.NoError(t, positions.Error(nil))
+	require.NotNil(t, p.Tasks[0].Shard)
+
+	for kind := range schemas {
+		r, err := s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "divisi://schema/" + kind})
+		require.NoError(t, err)
+		want, err := json.Marshal(configs.Schema(kind))
+		require.NoError(t, err)
+		require.JSONEq(t, string(want), r.Contents[0].Text)
+	}
+}
+
+func TestRolesAreThoseThatAPlanCanName(t *testing.T) {
+	t.Parallel()
+	repo := t.TempDir()
+	dir := filepath.Join(repo, ".divisi", "roles")
+	require.NoError(t, os.MkdirAll(dir, 0o755))
+	file := "---\nname: mod\ndescription: Upper\u202e case\ncommand: [sed]\n---\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "mod.md"), []byte(file), 0o600))
+	o := newServer(newPlace(), false).opts
+	o.Repo = repo
+	out := answered[rolePage](t, connected(t, New(o)), "roles", page{})
+	require.Equal(t, out.Total, len(out.Roles))
+	by := map[string]role{}
+	for _, r := range out.Roles {
+		by[r.Name] = r
+	}
+	require.Equal(t, "Upper\uFFFD case", by["mod"].Description)
+	require.Equal(t, "command", by["mod"].Runs)
+	require.True(t, by["mod"].Writes)
+	require.Equal(t, "model", by["generator"].Runs)
+	require.NotEmpty(t, by["generator"].Description)
+}
+
+func TestAServerThatOnlyReadsTellsHowRunsAreStarted(t *testing.T) {
+	t.Parallel()
+	require.Contains(t, served(t, newPlace(), false).InitializeResult().Instructions, "act --now")
+	require.NotContains(t, served(t, newPlace(), true).InitializeResult().Instructions, "act --now")
+}
