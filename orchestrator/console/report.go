@@ -190,6 +190,7 @@ func writeTask(w *strings.Builder, t *report.Task) {
 		f.add("decision", report.Ruling(d, t.State))
 	}
 	f.add("summary", t.Summary)
+	f.addf(!strings.Contains(t.Summary, t.Said), "said", "%s", t.Said)
 	after := ""
 	if t.State == run.TaskLanded {
 		after = "; passes after the change"

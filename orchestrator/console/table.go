@@ -7,6 +7,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 
+	"divisi/internal/text"
 	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
 )
@@ -112,7 +113,8 @@ func table[T any](columns []column[T], things []T, width int) []string {
 	return Columns(rows, 2, right...)
 }
 
-// writeTasks writes a table of tasks; the reason of a task that did not end well is below it.
+// writeTasks writes a table of tasks; below a task that did not end well is the reason, and below one that is unchanged or parked
+// what a coding agent said last.
 func writeTasks(b *strings.Builder, tasks []report.Task, width int) {
 	for i, line := range table(taskColumns, tasks, width) {
 		b.WriteString(line + "\n")
@@ -122,11 +124,18 @@ func writeTasks(b *strings.Builder, tasks []report.Task, width int) {
 	}
 }
 
+// maxSaid bounds, in bytes, what a table of tasks has of the last words of a coding agent.
+const maxSaid = 500
+
 func writeReason(b *strings.Builder, t *report.Task, width int) {
-	if t.State == run.TaskLanded || t.State == run.TaskDone {
-		return
+	var words []string
+	if t.State != run.TaskLanded && t.State != run.TaskDone {
+		words = wrap(safe(t.Reason), width-4)
 	}
-	for _, l := range wrap(safe(t.Reason), width-4) {
+	if t.Said != "" {
+		words = append(words, wrap(safe("its last words: "+text.Clip(t.Said, maxSaid)), width-4)...)
+	}
+	for _, l := range words {
 		b.WriteString("    " + l + "\n")
 	}
 }

@@ -139,3 +139,18 @@ func TestNoTaskOfAStoppedRunIsRunning(t *testing.T) {
 	require.Equal(t, run.TaskPending, got.State)
 	require.Equal(t, "it was running when the run stopped, and goes on with it", got.Reason)
 }
+
+func TestTheLastWordsOfATaskThatDidNotLand(t *testing.T) {
+	t.Parallel()
+	s := newTold(t, spec.Project{})
+	s.apply(contextscope.Event{Kind: contextscope.KindPlan}, run.PlanData{By: run.ByFile, Tasks: []spec.Task{{ID: "a", Role: "generator"}}})
+	s.worked("a", "generator", 1, "", spec.Usage{})
+	s.apply(contextscope.Event{Kind: contextscope.KindResult, Task: "a", Attempt: 1, Role: "generator", Agent: "a"},
+		spec.Result{Task: "a", Attempt: 1, Status: spec.StatusDone, Said: "I cannot do this."})
+	for state, want := range map[run.TaskState]string{
+		run.TaskAccepted: "", run.TaskDone: "I cannot do this.", run.TaskParked: "I cannot do this.",
+	} {
+		s.apply(contextscope.Event{Kind: contextscope.KindTask, Task: "a"}, run.TaskData{State: state})
+		require.Equal(t, want, Of(s.State).Tasks[0].Said, state)
+	}
+}

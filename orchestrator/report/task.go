@@ -55,6 +55,8 @@ type Task struct {
 	// Doubts are why its patches were held, oldest first, and what was decided; the last one is open while the task is held.
 	Doubts  []run.Doubt `json:"doubts,omitempty"`
 	Summary string      `json:"summary,omitempty"`
+	// Said are the last words of the coding agent of a task that is unchanged or parked: they may tell that it could not do it.
+	Said string `json:"said,omitempty"`
 	// Shared is the process that made its result and those of other tasks; nil where it had one of its own.
 	Shared *spec.Shared `json:"shared,omitempty"`
 	// Findings, Deviations and Broken constraints are those of its newest handoff and, but for findings, of its tester's.
@@ -132,6 +134,9 @@ func taskReport(s *run.State, v *run.Task) Task {
 		t.Verdict = verdictOf(r) + ": " + cmp.Or(r.Handoff.Summary, run.FaultOf(r).Message)
 	}
 	t.Executor, t.Uses = executorOf(s, v), v.Choice.String()
+	if r := v.Result; r != nil && (v.State == run.TaskDone || v.State == run.TaskParked) {
+		t.Said = r.Said
+	}
 	tellRequests(s, &t, v)
 	for _, f := range v.Faults {
 		t.Failures = append(t.Failures, fmt.Sprintf("attempt %d: %s: %s", f.Attempt, f.Fault.Class, recovery.Reason(s, f.Fault)))

@@ -13,7 +13,9 @@ import (
 
 // report is what the runs of an attempt have said.
 type report struct {
-	said       strings.Builder
+	said strings.Builder
+	// words are the last ones of a coding agent.
+	words      string
 	deviations []string
 	// used is what coding agents have printed of their use.
 	used []bill.Line
