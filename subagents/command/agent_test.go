@@ -67,9 +67,13 @@ func TestACodingAgentIsBilledHoweverItEnds(t *testing.T) {
 		},
 		"failed without words": {usage: spec.AgentCodex, status: spec.StatusFailed, message: "sh exited with 3", line: `exit 3`},
 		"out of time": {
-			usage: spec.AgentOpencode, status: spec.StatusTimedOut, prompt: 5, message: "",
+			usage: spec.AgentOpencode, status: spec.StatusTimedOut, prompt: 5, message: "no result after 2s",
 			said: "Soon.",
 			line: `trap '' TERM; echo '{"type":"text","part":{"text":"Soon."}}'; echo '{"type":"step_finish","part":{"tokens":{"input":5}}}'; while :; do sleep 1; done`,
+		},
+		"out of time, with its last error": {
+			usage: spec.AgentGemini, status: spec.StatusTimedOut, message: "no result after 2s: Attempt 2 failed with status 429 [A_KEY]",
+			line: `trap '' TERM; for n in 1 2; do echo "Attempt $n failed with status 429 $A_KEY"; done; echo Retrying; while :; do sleep 1; done`,
 		},
 		"megabytes before the figures": {
 			usage: spec.AgentCodex, status: spec.StatusDone, prompt: 5,

@@ -148,7 +148,7 @@ func (c *Executor) once(ctx context.Context, run commandRun, rep *report) (*spec
 	var r spec.Result
 	switch cause := context.Cause(ctx); {
 	case cause != nil:
-		if r, err = c.interrupted(ctx, cause, out); err != nil {
+		if r, err = c.interrupted(ctx, cause, out, printed.Fault); err != nil {
 			return nil, err
 		}
 		return &r, nil
@@ -161,6 +161,7 @@ func (c *Executor) once(ctx context.Context, run commandRun, rep *report) (*spec
 	}
 	out.Head, out.Tail = c.Secrets.hideBytes(out.Head), c.Secrets.hideBytes(out.Tail) // before anything of it is cut off
 	if how := howEnded(run.args, out, printed.Fault); how != "" {
+		how += refusals(out)
 		detail := text.Tail(out.Text(), gate.MaxTail) + c.partial(ctx)
 		r = wire.Failed(wire.FaultCommand, run.on(how), detail)
 		r.Patch = c.left(ctx)
@@ -235,7 +236,7 @@ func (c *Executor) ended(ctx context.Context, said string) (spec.Result, error) 
 	}
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
-			return c.interrupted(ctx, cause, nil)
+			return c.interrupted(ctx, cause, nil, "")
 		}
 		return spec.Result{}, fmt.Errorf("collect the work of %s: %w", c.Assignment.Agent(), err)
 	}
@@ -262,7 +263,7 @@ func (c *Executor) matched(ctx context.Context, r spec.Result) (spec.Result, err
 	left, err := c.Remaining(ctx)
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
-			return c.interrupted(ctx, cause, nil)
+			return c.interrupted(ctx, cause, nil, "")
 		}
 		return spec.Result{}, fmt.Errorf("match the files of %s again: %w", c.Assignment.Agent(), err)
 	}
@@ -308,8 +309,8 @@ func (c *Executor) left(ctx context.Context) *spec.Patch {
 }
 
 // interrupted returns how a command was interrupted. After a time-out the next executor is told what it had printed and
-// changed; out is nil where there is no output.
-func (c *Executor) interrupted(ctx context.Context, cause error, out *sandbox.Output) (spec.Result, error) {
+// changed; out is nil where there is no output. fault is what a coding agent has printed of one.
+func (c *Executor) interrupted(ctx context.Context, cause error, out *sandbox.Output, fault string) (spec.Result, error) {
 	end := limit.EndingOf(cause, c.Bounds)
 	if end == nil {
 		return spec.Result{}, cause
@@ -318,7 +319,12 @@ func (c *Executor) interrupted(ctx context.Context, cause error, out *sandbox.Ou
 	if end.Status == spec.StatusTimedOut {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit.SaveTime)
 		defer cancel()
-		r.Error.Detail = c.heard(out) + c.partial(ctx)
+		heard := c.heard(out)
+		if why := oneLine(cmp.Or(fault, gate.LastError(heard))); why != "" {
+			r.Error.Message += ": " + why
+		}
+		r.Error.Message += refusals(out)
+		r.Error.Detail = heard + c.partial(ctx)
 	}
 	c.Secrets.hideIn(&r)
 	return r, nil

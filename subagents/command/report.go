@@ -35,7 +35,7 @@ func (c *Executor) pay(ctx context.Context, used []bill.Line) error {
 // howEnded is how a command failed, with the fault that a coding agent has printed; empty where it did not. An agent can
 // print one and exit with 0.
 func howEnded(args []string, out *sandbox.Output, fault string) string {
-	fault = text.Clip(strings.Join(strings.Fields(fault), " "), maxFault)
+	fault = oneLine(fault)
 	switch {
 	case fault == "" && out.Success():
 		return ""
@@ -49,3 +49,22 @@ func howEnded(args []string, out *sandbox.Output, fault string) string {
 
 // maxFault bounds, in bytes, what the message of a failed attempt has of the fault that a coding agent printed.
 const maxFault = 500
+
+func oneLine(fault string) string {
+	return text.Clip(strings.Join(strings.Fields(fault), " "), maxFault)
+}
+
+// refusals are the hosts that the proxy did not connect a command to, as the end of a fault's message.
+func refusals(out *sandbox.Output) string {
+	if out == nil || len(out.Refused) == 0 {
+		return ""
+	}
+	var all []string
+	for _, refused := range out.Refused {
+		all = append(all, refused.Error())
+	}
+	return "; " + strings.Join(text.Few(all, maxRefused), "; ")
+}
+
+// maxRefused bounds the refused hosts that the message of a failed attempt names.
+const maxRefused = 4
