@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 
-	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
 	"divisi/internal/usage"
 	"divisi/orchestrator/run"
@@ -39,7 +37,7 @@ func absentPrograms(s *run.Spec) (list []absent) {
 		if len(t.Command) > 0 {
 			command = t.Command
 		}
-		program := programOf(command)
+		program := role.Program(command)
 		if program == "" || !role.Runs(spec.ExecutorCommand) || seen[role.Name+" "+program] {
 			continue
 		}
@@ -52,20 +50,6 @@ func absentPrograms(s *run.Spec) (list []absent) {
 		}
 	}
 	return list
-}
-
-var assigns = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*=`)
-
-// programOf is the program of a command: behind env and its variables, where it begins so.
-func programOf(command []string) string {
-	if len(command) == 0 {
-		return ""
-	}
-	after := slices.IndexFunc(command[1:], func(arg string) bool { return !assigns.MatchString(arg) })
-	if command[0] == "env" && after >= 0 && !strings.HasPrefix(command[1+after], "-") {
-		return command[1+after]
-	}
-	return command[0]
 }
 
 // programsThere fails before anything is written when no task of a role of the plan could be done without a program.

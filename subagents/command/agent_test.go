@@ -57,6 +57,10 @@ func TestACodingAgentIsBilledHoweverItEnds(t *testing.T) {
 			usage: spec.AgentOpencode, status: spec.StatusFailed, message: "sh exited with 3", said: "I give up.",
 			line: `echo '{"type":"text","part":{"text":"I give up."}}'; exit 3`,
 		},
+		"failed in a shell": {
+			usage: spec.AgentGemini, status: spec.StatusFailed, message: "gemini exited with 4: no such model",
+			line: "gemini() { echo no such model; exit 4; }\ngemini --prompt x",
+		},
 		"failed with exit code 0": {
 			usage: spec.AgentCodex, status: spec.StatusFailed, message: "sh exited with 0, and reports: no",
 			line: `echo '{"type":"turn.failed","error":{"message":"no"}}'`,

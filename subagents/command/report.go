@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"divisi/internal/sandbox"
+	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/subagents/command/bill"
 	"divisi/subagents/gate"
@@ -34,8 +35,11 @@ func (c *Executor) pay(ctx context.Context, used []bill.Line) error {
 
 // howEnded is how a command failed, with the fault that a coding agent has printed; empty where it did not. An agent can
 // print one and exit with 0.
-func howEnded(args []string, out *sandbox.Output, fault string) string {
+func howEnded(role *spec.Role, args []string, out *sandbox.Output, fault string) string {
 	fault = oneLine(fault)
+	if role.Usage != "" {
+		args = []string{role.Program(args)}
+	}
 	switch {
 	case fault == "" && out.Success():
 		return ""
