@@ -23,7 +23,7 @@ func writeLog(b *strings.Builder, l *attempt.Log) {
 			fmt.Fprintf(b, "reason: %s\n", Sanitize(why))
 		}
 	}
-	if l.Said != "" {
+	if !strings.Contains(l.Reason, l.Said) {
 		fmt.Fprintf(b, "its last words: %s\n", Sanitize(l.Said))
 	}
 	writeOutput(b, l.Printed)

@@ -132,7 +132,7 @@ func writeReason(b *strings.Builder, t *report.Task, width int) {
 	if t.State != run.TaskLanded && t.State != run.TaskDone {
 		words = wrap(safe(t.Reason), width-4)
 	}
-	if t.Said != "" {
+	if t.Said != "" && !strings.Contains(t.Reason, t.Said) {
 		words = append(words, wrap(safe("its last words: "+text.Clip(t.Said, maxSaid)), width-4)...)
 	}
 	for _, l := range words {

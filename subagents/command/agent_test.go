@@ -54,7 +54,8 @@ func TestACodingAgentIsBilledHoweverItEnds(t *testing.T) {
 			line: `echo '{"type":"turn.completed","usage":{"input_tokens":5}}'; echo '{"type":"turn.failed","error":{"message":"no '$A_KEY'"}}'; exit 1`,
 		},
 		"failed, with last words": {
-			usage: spec.AgentOpencode, status: spec.StatusFailed, message: "sh exited with 3", said: "I give up.",
+			usage: spec.AgentOpencode, status: spec.StatusFailed, message: "sh exited with 3, and reports: I give up.",
+			said: "I give up.",
 			line: `echo '{"type":"text","part":{"text":"I give up."}}'; exit 3`,
 		},
 		"failed in a shell": {

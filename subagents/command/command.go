@@ -160,7 +160,7 @@ func (c *Executor) once(ctx context.Context, run commandRun, rep *report) (*spec
 		return &r, nil
 	}
 	out.Head, out.Tail = c.Secrets.hideBytes(out.Head), c.Secrets.hideBytes(out.Tail) // before anything of it is cut off
-	if how := howEnded(&c.Assignment.Role, run.args, out, printed.Fault); how != "" {
+	if how := howEnded(&c.Assignment.Role, run.args, out, printed); how != "" {
 		how += refusals(out)
 		detail := text.Tail(out.Text(), gate.MaxTail) + c.partial(ctx)
 		r = wire.Failed(wire.FaultCommand, run.on(how), detail)

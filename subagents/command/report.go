@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -33,10 +34,13 @@ func (c *Executor) pay(ctx context.Context, used []bill.Line) error {
 	return nil
 }
 
-// howEnded is how a command failed, with the fault that a coding agent has printed; empty where it did not. An agent can
-// print one and exit with 0.
-func howEnded(role *spec.Role, args []string, out *sandbox.Output, fault string) string {
-	fault = oneLine(fault)
+// howEnded is how a command failed, with the fault that a coding agent has printed, or its last words; empty where it did not. An
+// agent can print a fault and exit with 0.
+func howEnded(role *spec.Role, args []string, out *sandbox.Output, printed bill.Bill) string {
+	fault := oneLine(printed.Fault)
+	if !out.Success() {
+		fault = cmp.Or(fault, oneLine(printed.Answer))
+	}
 	if role.Usage != "" {
 		args = []string{role.Program(args)}
 	}
