@@ -32,6 +32,7 @@ import (
 //	 "prior": [{"attempt": 1, "fault": {"class": "gate", "message": "...", "detail": "..."}, "diff": "..."}],
 //	 "message": "This task was handed over to you by ..."}
 //
+// The task is as the plan has it, without its command and limits of turns and tokens.
 // The command works in the current directory, a clean tree of the integration head. When it exits with 0, what it left there
 // is its patch. Lists are never null.
 type Input struct {
@@ -49,10 +50,16 @@ type Input struct {
 
 func inputOf(a *wire.Assignment) Input {
 	return Input{
-		Task: a.Task, Attempt: a.Attempt, Files: list(a.Task.Files), Constraints: list(a.Task.Constraints),
+		Task: told(a.Task), Attempt: a.Attempt, Files: list(a.Task.Files), Constraints: list(a.Task.Constraints),
 		DecisionRecord: a.DecisionRecord, Goal: a.Goal, Inputs: list(a.Inputs), Prior: list(a.Prior),
 		Message: a.Message,
 	}
+}
+
+// told is a task without what tells its command nothing: the command itself, and limits that bind models alone.
+func told(t spec.Task) spec.Task {
+	t.Command, t.Limits = nil, spec.Limits{Time: t.Limits.Time}
+	return t
 }
 
 func list[T any](s []T) []T {
