@@ -38,8 +38,8 @@ func writeMarkdown(w *strings.Builder, r *report.Report) {
 		row("change", "%s, +%d -%d", text.Count(r.Files, "file"), r.Added, r.Deleted)
 	}
 	row("time", "%s", r.Times.Span())
-	if r.Usage.Calls > 0 {
-		row("tokens", "%d in %d calls", r.Usage.Total(), r.Usage.Calls)
+	if r.Usage.Calls > 0 || r.Unmetered > 0 {
+		row("tokens", "%d in %d calls%s", r.Usage.Total(), r.Usage.Calls, run.Plus(r.Unmetered))
 	}
 	var landed, open, unchanged []report.Task
 	for i := range r.Tasks {

@@ -99,8 +99,8 @@ func writeReport(w *strings.Builder, r *report.Report, columns int) {
 	if r.TokensPerLanded > 0 {
 		landed = fmt.Sprintf(", %d a landed task", r.TokensPerLanded)
 	}
-	f.addf(r.Usage.Calls > 0, "tokens", "%d in %d calls (%d prompt, %d of them cached, %d output, %d thoughts)%s",
-		r.Usage.Total(), r.Usage.Calls, r.Usage.Prompt, r.Usage.Cached, r.Usage.Output, r.Usage.Thoughts, landed)
+	f.addf(r.Usage.Calls > 0 || r.Unmetered > 0, "tokens", "%d in %d calls (%d prompt, %d of them cached, %d output, %d thoughts)%s%s",
+		r.Usage.Total(), r.Usage.Calls, r.Usage.Prompt, r.Usage.Cached, r.Usage.Output, r.Usage.Thoughts, landed, run.Plus(r.Unmetered))
 	f.addf(r.Line != "", "line", "stopped: %s", r.Line)
 	f.add("note", r.Notices...)
 	for _, q := range r.Quotas {

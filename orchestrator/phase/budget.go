@@ -11,7 +11,8 @@ func KeepBudget(s *run.State) []run.Action {
 	if s.Budget <= 0 || s.Usage.Total() < s.Budget || !needsModel(s) {
 		return nil
 	}
-	return []run.Action{run.Stop(fmt.Sprintf("%s: %d of %d tokens", run.ReasonBudget, s.Usage.Total(), s.Budget))}
+	return []run.Action{run.Stop(fmt.Sprintf("%s: %d of %d tokens%s", run.ReasonBudget, s.Usage.Total(), s.Budget,
+		run.Plus(s.Unmetered())))}
 }
 
 // needsModel reports whether what is left to do may cost tokens.

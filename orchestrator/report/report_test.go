@@ -154,3 +154,35 @@ func TestTheLastWordsOfATaskThatDidNotLand(t *testing.T) {
 		require.Equal(t, want, Of(s.State).Tasks[0].Said, state)
 	}
 }
+
+func TestAttemptsOfCodingAgentsWhoseUseIsNotKnown(t *testing.T) {
+	t.Parallel()
+	s := newTold(t, spec.Project{})
+	s.Spec.Roles["gemini"] = spec.Role{Name: "gemini", Executor: spec.ExecutorCommand, Usage: spec.AgentGemini}
+	agent := func(task, role string, kind contextscope.Kind, data any) {
+		s.apply(contextscope.Event{Kind: kind, Task: task, Attempt: 1, Role: role, Agent: task, Worker: "w"}, data)
+	}
+	begin := func(task, role string, delivery int) {
+		if delivery == 1 {
+			s.apply(contextscope.Event{Kind: contextscope.KindTask, Task: task}, run.TaskData{
+				State: run.TaskRunning, Dispatch: &run.Dispatch{Task: task, Attempt: 1, Role: role},
+			})
+		}
+		agent(task, role, contextscope.KindStarted, wire.Started{Delivery: delivery})
+	}
+	begin("interrupted", "gemini", 1)
+	begin("interrupted", "gemini", 2)
+	agent("interrupted", "gemini", contextscope.KindUsage, wire.Spent{Usage: spec.Usage{Calls: 1, Prompt: 5}})
+	agent("interrupted", "gemini", contextscope.KindResult, spec.Result{Status: spec.StatusDone})
+	begin("late", "gemini", 1)
+	agent("late", "gemini", contextscope.KindResult, spec.Result{Status: spec.StatusTimedOut, Unmetered: true})
+	begin("absent", "gemini", 1)
+	agent("absent", "gemini", contextscope.KindResult, spec.Result{Status: spec.StatusFailed})
+	begin("model", "generator", 1)
+	begin("running", "gemini", 1)
+	require.Equal(t, 2, Of(s.State).Unmetered, "what runs may tell it yet")
+	s.apply(contextscope.Event{Kind: contextscope.KindRun}, run.Data{State: run.Stopped})
+	require.Equal(t, 3, Of(s.State).Unmetered)
+	require.Equal(t, ", plus 3 attempts whose use is not known", run.Plus(3))
+	require.Equal(t, ", plus 1 attempt whose use is not known", run.Plus(1))
+}

@@ -175,10 +175,13 @@ type Attempt struct {
 	// Saved are the artifacts that its agent gave a name, the newest of each.
 	Saved []contextscope.Listed
 	Usage spec.Usage
-	// Calls are the paid model calls, oldest first.
-	Calls  []Call
-	Turns  int
-	Result *spec.Result
+	// Calls are the paid model calls, oldest first. Unmetered counts the deliveries whose coding agent ended without figures;
+	// metered reports that the newest one has some.
+	Calls     []Call
+	Unmetered int
+	metered   bool
+	Turns     int
+	Result    *spec.Result
 	// ResultPos is the result's position in the log.
 	ResultPos uint64
 	Receipts  []spec.Receipt

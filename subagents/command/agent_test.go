@@ -104,6 +104,7 @@ func TestACodingAgentIsBilledHoweverItEnds(t *testing.T) {
 			}
 			require.Contains(t, r.Handoff.Summary, c.summary)
 			require.Equal(t, c.said, r.Said)
+			require.Equal(t, c.usage != "" && c.prompt == 0, r.Unmetered)
 			require.Equal(t, c.deviations, r.Handoff.Deviations)
 			prompt := 0
 			for _, line := range paid {
@@ -149,4 +150,15 @@ func TestACodingAgentHasAHomeOfItsOwn(t *testing.T) {
 	require.Equal(t, spec.StatusDone, r.Status, "%+v", r.Error)
 	_, err = os.Stat(filepath.Join(home, ".agent"))
 	require.NoError(t, err)
+}
+
+func TestAnAgentThatCouldNotBeStartedUsedNothing(t *testing.T) {
+	t.Parallel()
+	a := testAssignment()
+	a.Role = spec.Role{Name: "mod", Executor: spec.ExecutorCommand, Command: []string{"no-such-agent"}, Usage: spec.AgentGemini}
+	c := &Executor{Assignment: a, Dir: t.TempDir(), Env: []string{"PATH=/usr/bin:/bin"}, Bounds: limit.Bounds{Time: time.Minute}}
+	r, err := c.Run(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, spec.StatusFailed, r.Status)
+	require.False(t, r.Unmetered)
 }

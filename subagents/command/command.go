@@ -113,7 +113,7 @@ func (c *Executor) Run(ctx context.Context) (spec.Result, error) {
 	defer cancel()
 	var rep report
 	r, err := c.carryOut(ctx, &rep)
-	r.Said = rep.words
+	r.Said, r.Unmetered = rep.words, rep.unmetered
 	if unpaid := c.pay(ctx, rep.used); unpaid != nil {
 		return spec.Result{}, errors.Join(err, unpaid)
 	}
@@ -151,6 +151,7 @@ func (c *Executor) once(ctx context.Context, run commandRun, rep *report) (*spec
 	out, err := c.start(ctx, run, given, reader)
 	printed := c.Secrets.hideInBill(reader.Bill())
 	rep.used = append(rep.used, printed.Lines...)
+	rep.unmetered = rep.unmetered || out != nil && c.Assignment.Role.Usage != "" && len(printed.Lines) == 0
 	rep.words = cmp.Or(text.Tail(printed.Answer, maxOutput), rep.words)
 	var r spec.Result
 	switch cause := context.Cause(ctx); {

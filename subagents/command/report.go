@@ -19,8 +19,9 @@ type report struct {
 	// words are the last ones of a coding agent.
 	words      string
 	deviations []string
-	// used is what coding agents have printed of their use.
-	used []bill.Line
+	// used is what coding agents have printed of their use; unmetered is set where one ran and printed none.
+	used      []bill.Line
+	unmetered bool
 }
 
 // pay tells what was used.

@@ -1,0 +1,30 @@
+package run
+
+import "divisi/internal/text"
+
+// unmetered reports whether the newest delivery of an attempt by a coding agent has begun, and has left neither figures nor a result.
+func (s *State) unmetered(a *Attempt) bool {
+	role := s.Spec.Roles[a.Role]
+	return role.Usage != "" && len(role.Chain) == 0 && a.Started && !a.metered && a.Result == nil
+}
+
+// Unmetered counts the attempts of coding agents that have ended, or were interrupted, and whose use is not known.
+func (s *State) Unmetered() (n int) {
+	for _, w := range s.Works {
+		for _, a := range w.Attempts {
+			n += a.Unmetered
+			if s.Status.Ended() && s.unmetered(a) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// Plus words, behind a number of tokens, how many attempts are not in it; "" for none.
+func Plus(unmetered int) string {
+	if unmetered == 0 {
+		return ""
+	}
+	return ", plus " + text.Count(unmetered, "attempt") + " whose use is not known"
+}
