@@ -167,6 +167,10 @@ func writeTask(w *strings.Builder, t *report.Task) {
 		fmt.Fprintf(w, "files     %s\ninherits  %s\n", Sanitize(strings.Join(t.WriteSet, ", ")), t.Inherits)
 	}
 	fmt.Fprintf(w, "tokens    %d in %d calls, %d turns\n", t.Usage.Total(), t.Usage.Calls, t.Turns)
+	f.addf(t.Usage.Total() > 0, "cost", "%s", cost(t.Cost, t.Unpriced))
+	for _, m := range t.Models {
+		f.addf(m.Model != "", "model", "%s: %d tokens in %d calls, %s", m.Model, m.Usage.Total(), m.Usage.Calls, cost(m.Cost, m.Unpriced))
+	}
 	f.add("executor", t.Executor)
 	f.addf(t.Uses != "", fmt.Sprintf("attempt %d", t.Attempts), "uses %s", t.Uses)
 	f.addf(t.LimitHit != "", "limit", "%s was reached before its result", t.LimitHit)

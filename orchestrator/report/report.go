@@ -224,7 +224,7 @@ func roleReports(s *run.State) []Role {
 				r = &Role{Role: role}
 				byRole[role] = r
 			}
-			sum, unpriced := cost(&s.Spec.Project, a)
+			sum, unpriced := cost(&s.Spec.Project, a.Calls)
 			r.Usage, r.Cost, r.Unpriced = r.Usage.Add(a.Usage), r.Cost+sum, r.Unpriced+unpriced
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -185,4 +186,26 @@ func TestAttemptsOfCodingAgentsWhoseUseIsNotKnown(t *testing.T) {
 	require.Equal(t, 3, Of(s.State).Unmetered)
 	require.Equal(t, ", plus 3 attempts whose use is not known", run.Plus(3))
 	require.Equal(t, ", plus 1 attempt whose use is not known", run.Plus(1))
+}
+
+func TestATaskTellsWhatACodingAgentUsedOfEachModel(t *testing.T) {
+	t.Parallel()
+	s := newTold(t, spec.Project{})
+	s.Spec.Roles["claude"] = spec.Role{Name: "claude", Executor: spec.ExecutorCommand, Usage: spec.AgentClaude}
+	s.apply(contextscope.Event{Kind: contextscope.KindPlan}, run.PlanData{By: run.ByFile, Tasks: []spec.Task{{ID: "a", Role: "claude"}}})
+	for attempt := 1; attempt <= 2; attempt++ {
+		s.worked("a", "claude", attempt, "", spec.Usage{})
+		for _, spent := range []wire.Spent{
+			{Model: "opus", Usage: spec.Usage{Calls: 1, Prompt: 100}, Cost: spec.Dollar}, {Model: "haiku", Usage: spec.Usage{Prompt: 7}},
+		} {
+			s.apply(contextscope.Event{Kind: contextscope.KindUsage, Task: "a", Attempt: attempt, Role: "claude", Agent: "a"}, spent)
+		}
+	}
+	got := Of(s.State).Tasks[0]
+	require.Equal(t, 2*spec.Dollar, got.Cost)
+	require.Equal(t, 14, got.Unpriced)
+	named := slices.DeleteFunc(got.Models, func(m ModelUse) bool { return m.Model == "" })
+	require.Equal(t, []ModelUse{
+		{"opus", spec.Usage{Calls: 2, Prompt: 200}, 2 * spec.Dollar, 0}, {"haiku", spec.Usage{Prompt: 14}, 0, 14},
+	}, named)
 }

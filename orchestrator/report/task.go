@@ -37,6 +37,11 @@ type Task struct {
 	Usage     spec.Usage `json:"usage,omitzero"`
 	Delegated spec.Usage `json:"delegated,omitzero"`
 	Turns     int        `json:"turns,omitempty"`
+	// Cost is by what programs stated, else by the dated prices; Unpriced are the tokens that are not in it. Models is what coding
+	// agents used of each model.
+	Cost     spec.Money `json:"pico_usd,omitempty"`
+	Unpriced int        `json:"unpriced,omitempty"`
+	Models   []ModelUse `json:"models,omitempty"`
 	// Parent is the task whose agent asked for this one, and Children are those that its own agents asked for.
 	Parent   string   `json:"parent,omitempty"`
 	Children []string `json:"children,omitempty"`
@@ -174,6 +179,7 @@ func spent(s *run.State, t *Task, id string) {
 	}
 	for _, a := range w.Attempts {
 		t.Usage, t.Turns = t.Usage.Add(a.Usage), t.Turns+a.Turns
+		t.pay(s, a)
 		if !strings.HasSuffix(id, run.VerifySuffix) {
 			t.Deliveries += a.Delivery
 		}

@@ -69,7 +69,7 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 			s.Spent[e.Worker] += d.Total()
 			s.Times.spend(a, Models, now-d.Took, now)
 			a.metered = true
-			a.Calls = append(a.Calls, Call{d.Price, d.Tier, d.Usage, d.Cost})
+			a.Calls = append(a.Calls, Call{d.Price, d.Tier, d.Usage, d.Cost, d.Model})
 		})
 	case contextscope.KindProgress:
 		return decode(e, func(_ *contextscope.Event, p wire.Progress) {
