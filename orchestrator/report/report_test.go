@@ -138,7 +138,15 @@ func TestNoTaskOfAStoppedRunIsRunning(t *testing.T) {
 	s.apply(contextscope.Event{Kind: contextscope.KindRun}, run.Data{State: run.Stopped, Reason: "stopped by a person"})
 	got := Of(s.State).Tasks[0]
 	require.Equal(t, run.TaskPending, got.State)
-	require.Equal(t, "it was running when the run stopped, and goes on with it", got.Reason)
+	require.Equal(t, "it was running when the run stopped, and continues with the run", got.Reason)
+	s.Spec.Roles["generator"] = spec.Role{Executor: spec.ExecutorCommand}
+	s.Works["a"].Newest().Started = true
+	require.Equal(t, "its command was running when the run stopped: it starts again from nothing when the run continues",
+		Of(s.State).Tasks[0].Reason)
+	s.apply(contextscope.Event{Kind: contextscope.KindResult, Task: "a", Attempt: 1, Role: "generator", Agent: "a"},
+		spec.Result{Status: spec.StatusDone})
+	require.Equal(t, "its attempt had ended when the run stopped: what it left is checked when the run continues",
+		Of(s.State).Tasks[0].Reason)
 }
 
 func TestTheLastWordsOfATaskThatDidNotLand(t *testing.T) {

@@ -127,7 +127,7 @@ func taskReport(s *run.State, v *run.Task) Task {
 		t.Reason = ""
 	}
 	if s.Status == run.Stopped && (v.State == run.TaskRunning || v.State == run.TaskVerifying) {
-		t.State, t.Reason = run.TaskPending, fmt.Sprintf("it was %s when the run stopped, and goes on with it", v.State)
+		t.State, t.Reason = run.TaskPending, whenItStopped(s, v)
 	}
 	t.Unverified = v.State == run.TaskLanded && v.Landed.Unverified != ""
 	t.tellHandoff(v.Result, "")
@@ -149,6 +149,18 @@ func taskReport(s *run.State, v *run.Task) Task {
 	spent(s, &t, v.Task.ID)
 	spent(s, &t, v.Task.ID+run.VerifySuffix)
 	return t
+}
+
+// whenItStopped words what becomes of a task that an agent or a judge worked on when the run stopped.
+func whenItStopped(s *run.State, v *run.Task) string {
+	a := s.Works[v.Task.ID].Newest()
+	switch role := s.Made(v); {
+	case v.State == run.TaskVerifying, a != nil && a.Result != nil:
+		return "its attempt had ended when the run stopped: what it left is checked when the run continues"
+	case role.Executor == spec.ExecutorCommand && a != nil && a.Started:
+		return "its command was running when the run stopped: it starts again from nothing when the run continues"
+	}
+	return fmt.Sprintf("it was %s when the run stopped, and continues with the run", v.State)
 }
 
 // tellHandoff adds the handoff of an agent, or of its tester, which by names.
