@@ -8,6 +8,11 @@ func (s *State) unmetered(a *Attempt) bool {
 	return role.Usage != "" && len(role.Chain) == 0 && a.Started && !a.metered && a.Result == nil
 }
 
+// HandsIn reports whether the newest delivery of an attempt by a coding agent has ended with figures, and its result is to come.
+func (s *State) HandsIn(a *Attempt) bool {
+	return s.Spec.Roles[a.Role].Usage != "" && a.metered && a.Result == nil
+}
+
 // Unmetered counts the attempts of coding agents that have ended, or were interrupted, and whose use is not known.
 func (s *State) Unmetered() (n int) {
 	for _, w := range s.Works {
