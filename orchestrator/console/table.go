@@ -7,6 +7,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 
+	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
@@ -113,29 +114,54 @@ func table[T any](columns []column[T], things []T, width int) []string {
 	return Columns(rows, 2, right...)
 }
 
-// writeTasks writes a table of tasks; below a task that did not end well is the reason, and below one that is unchanged or parked
-// what a coding agent said last.
+// writeTasks writes a table of tasks; the reason of a task that did not end well is below it, that of tasks which were parked by
+// one cause below the first of them, with the others. Below one that is unchanged or parked is what a coding agent said last.
 func writeTasks(b *strings.Builder, tasks []report.Task, width int) {
+	alike := alike(tasks)
 	for i, line := range table(taskColumns, tasks, width) {
 		b.WriteString(line + "\n")
 		if i > 0 {
-			writeReason(b, &tasks[i-1], max(width, 20))
+			writeReason(b, &tasks[i-1], alike[i-1], max(width, 20))
 		}
 	}
 }
 
-// maxSaid bounds, in bytes, what a table of tasks has of the last words of a coding agent.
-const maxSaid = 500
+const (
+	// maxAlike bounds the tasks that are named behind the first one with their cause.
+	maxAlike = 20
+	// maxSaid bounds, in bytes, what a table of tasks has of the last words of a coding agent.
+	maxSaid = 500
+)
 
-func writeReason(b *strings.Builder, t *report.Task, width int) {
-	var words []string
-	if t.State != run.TaskLanded && t.State != run.TaskDone {
-		words = wrap(safe(t.Reason), width-4)
+func writeReason(b *strings.Builder, t *report.Task, alike []string, width int) {
+	var lines []string
+	if t.State != run.TaskLanded && t.State != run.TaskDone && (len(alike) == 0 || alike[0] == t.ID) {
+		lines = wrap(safe(t.Reason), width-4)
+		if len(alike) > 1 {
+			lines = append(lines, wrap(safe("same cause: "+text.Some(alike[1:], maxAlike)), width-4)...)
+		}
 	}
 	if t.Said != "" && !strings.Contains(t.Reason, t.Said) {
-		words = append(words, wrap(safe("its last words: "+text.Clip(t.Said, maxSaid)), width-4)...)
+		lines = append(lines, wrap(safe("its last words: "+text.Clip(t.Said, maxSaid)), width-4)...)
 	}
-	for _, l := range words {
+	for _, l := range lines {
 		b.WriteString("    " + l + "\n")
 	}
+}
+
+// alike are, for each task that was parked, those that were parked by the same cause, itself among them, in their order.
+func alike(tasks []report.Task) [][]string {
+	by, out := map[string][]string{}, make([][]string, len(tasks))
+	shapes := make([]string, len(tasks))
+	for i := range tasks {
+		if t := &tasks[i]; t.State == run.TaskParked && t.Reason != "" {
+			own := run.Task{Task: spec.Task{ID: t.ID, Files: t.WriteSet}}
+			shapes[i] = shapeOf(&own, t.Reason)
+			by[shapes[i]] = append(by[shapes[i]], t.ID)
+		}
+	}
+	for i := range tasks {
+		out[i] = by[shapes[i]]
+	}
+	return out
 }
