@@ -119,8 +119,8 @@ func (a *Attempt) Diff(ctx context.Context, stat bool) (*Patch, error) {
 	return &Patch{a.st.Spec.Run, a.task, a.Attempt.Attempt, a.Head, p.Commit, p.Files, string(out)}, nil
 }
 
-// show returns the differences of a patch. One that the mirror lacks, because it was refused or is new, is shown from a repository
-// beside it.
+// show returns the differences of a patch. One that the mirror lacks, because it was refused or is new, is shown from a
+// repository beside it.
 func (a *Attempt) show(ctx context.Context, mirror *git.Repo, p *spec.Patch, stat bool) (out []byte, err error) {
 	if known, err := mirror.Has(ctx, p.Commit); err != nil {
 		return nil, err

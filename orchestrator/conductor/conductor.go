@@ -286,8 +286,8 @@ func (c *Conductor) loop(ctx context.Context, tail <-chan tailed, asks <-chan in
 }
 
 // rules are the rules in their order. The order matters in three places: settled results go before landing, which goes before
-// dispatching, so that an attempt starts from the newest head; a stop by the budget comes when nothing more lands, and before what
-// would wait for a person; the end comes last.
+// dispatching, so that an attempt starts from the newest head; a stop by the budget comes when nothing more lands, and before
+// what would wait for a person; the end comes last.
 func (c *Conductor) rules(ctx context.Context) []func(*run.State) []run.Action {
 	return []func(*run.State) []run.Action{
 		c.announceHalt, goes(phase.Preflight), goes(phase.Baseline), phase.Others, plan.ReadFile, master.Settle,

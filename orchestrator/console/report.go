@@ -99,8 +99,10 @@ func writeReport(w *strings.Builder, r *report.Report, columns int, calls func(h
 	if r.TokensPerLanded > 0 {
 		landed = fmt.Sprintf(", %d a landed task", r.TokensPerLanded)
 	}
-	f.addf(r.Usage.Calls > 0 || r.Unmetered > 0, "tokens", "%d in %d calls (%d prompt, %d of them cached, %d output, %d thoughts)%s%s",
-		r.Usage.Total(), r.Usage.Calls, r.Usage.Prompt, r.Usage.Cached, r.Usage.Output, r.Usage.Thoughts, landed, run.Plus(r.Unmetered))
+	f.addf(r.Usage.Calls > 0 || r.Unmetered > 0, "tokens",
+		"%d in %d calls (%d prompt, %d of them cached, %d output, %d thoughts)%s%s",
+		r.Usage.Total(), r.Usage.Calls, r.Usage.Prompt, r.Usage.Cached, r.Usage.Output, r.Usage.Thoughts, landed,
+		run.Plus(r.Unmetered))
 	f.addf(r.Line != "", "line", "stopped: %s", r.Line)
 	f.add("note", r.Notices...)
 	for _, q := range r.Quotas {
@@ -169,7 +171,8 @@ func writeTask(w *strings.Builder, t *report.Task) {
 	fmt.Fprintf(w, "tokens    %d in %d calls, %d turns\n", t.Usage.Total(), t.Usage.Calls, t.Turns)
 	f.addf(t.Usage.Total() > 0, "cost", "%s", cost(t.Cost, t.Unpriced))
 	for _, m := range t.Models {
-		f.addf(m.Model != "", "model", "%s: %d tokens in %d calls, %s", m.Model, m.Usage.Total(), m.Usage.Calls, cost(m.Cost, m.Unpriced))
+		f.addf(m.Model != "", "model", "%s: %d tokens in %d calls, %s", m.Model, m.Usage.Total(), m.Usage.Calls,
+			cost(m.Cost, m.Unpriced))
 	}
 	f.add("executor", t.Executor)
 	f.addf(t.Uses != "", fmt.Sprintf("attempt %d", t.Attempts), "uses %s", t.Uses)

@@ -52,8 +52,8 @@ func (a *absent) how() string {
 	return "install it"
 }
 
-// absentPrograms lists the programs of the plan's commands that commands do not find. One in the repository is another matter, and setup
-// may bring any.
+// absentPrograms lists the programs of the plan's commands that commands do not find. One in the repository is another matter, and
+// setup may bring any.
 func absentPrograms(s *run.Spec) (list []absent) {
 	if s.Plan == nil || len(s.Project.Setup.Command) > 0 {
 		return nil

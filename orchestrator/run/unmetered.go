@@ -2,7 +2,8 @@ package run
 
 import "divisi/internal/text"
 
-// unmetered reports whether the newest delivery of an attempt by a coding agent has begun, and has left neither figures nor a result.
+// unmetered reports whether the newest delivery of an attempt by a coding agent has begun, and has left neither figures nor a
+// result.
 func (s *State) unmetered(a *Attempt) bool {
 	role := s.Spec.Roles[a.Role]
 	return role.Usage != "" && len(role.Chain) == 0 && a.Started && !a.metered && a.Result == nil
