@@ -53,7 +53,8 @@ func writeMarkdown(w *strings.Builder, r *report.Report, calls func(hint string)
 	}
 	markdownTable(w, text.Count(len(open), "task")+" did not land", []string{"task", "state", "reason"}, open,
 		func(t *report.Task) []string { return []string{span(t.ID), string(t.State), span(t.Reason)} })
-	markdownTable(w, text.Count(len(unchanged), "task")+" changed nothing", []string{"task", "last words of its agent"}, unchanged,
+	markdownTable(w, text.Count(len(unchanged), "task")+" changed nothing", []string{"task", "last words of its agent"},
+		unchanged,
 		func(t *report.Task) []string { return []string{span(t.ID), span(t.Said)} })
 	markdownTable(w, text.Count(len(landed), "task")+" landed", []string{"task", "commit", "lines", "title"}, landed,
 		func(t *report.Task) []string {

@@ -28,7 +28,8 @@ func TestTheLastWordsOfAnAgentStandBelowItsTask(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	tasks := []report.Task{
-		{ID: "landed", State: run.TaskLanded}, {ID: "silent", State: run.TaskDone},
+		{ID: "landed", State: run.TaskLanded},
+		{ID: "silent", State: run.TaskDone},
 		{ID: "idle", State: run.TaskDone, Said: "I cannot\ndo this.\x1b[31m " + strings.Repeat("x", maxSaid)},
 		{ID: "failed", State: run.TaskParked, Reason: "command: gemini exited with 1", Said: "I gave up."},
 		{ID: "told", State: run.TaskParked, Reason: "command: gemini exited with 1, and reports: I told you.", Said: "I told you."},

@@ -31,8 +31,8 @@ type absent struct {
 // why says of whose program what commands do not find.
 func (a *absent) why() string {
 	if a.leads != "" {
-		return fmt.Sprintf("the program %s of role %s is a link on PATH to %s, which commands do not see, and no setup installs it",
-			a.program, a.role.Name, a.leads)
+		return fmt.Sprintf("the program %s of role %s is a link on PATH to %s, which commands do not see, and no setup "+
+			"installs it", a.program, a.role.Name, a.leads)
 	}
 	return fmt.Sprintf("the program %s of role %s is not on PATH, and no setup installs it", a.program, a.role.Name)
 }
@@ -52,8 +52,8 @@ func (a *absent) how() string {
 	return "install it"
 }
 
-// absentPrograms lists the programs of the plan's commands that commands do not find. One in the repository is another matter, and
-// setup may bring any.
+// absentPrograms lists the programs of the plan's commands that commands do not find. One in the repository is another matter,
+// and setup may bring any.
 func absentPrograms(s *run.Spec) (list []absent) {
 	if s.Plan == nil || len(s.Project.Setup.Command) > 0 {
 		return nil

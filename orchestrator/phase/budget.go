@@ -21,8 +21,8 @@ func KeepBudget(s *run.State) []run.Action {
 		run.Plus(s.Unmetered())))}
 }
 
-// lands reports whether gates test what was accepted, or a coding agent that has ended hands its work in. The run waits for neither
-// while a model is at work, whose next call would cost more.
+// lands reports whether gates test what was accepted, or a coding agent that has ended hands its work in. The run waits for
+// neither while a model is at work, whose next call would cost more.
 func lands(s *run.State) (lands bool) {
 	for _, w := range s.Works {
 		role := s.Spec.Roles[w.RoleAt(w.Last)]

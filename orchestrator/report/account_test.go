@@ -212,7 +212,7 @@ func TestThePartsSumUpToTheWallClock(t *testing.T) {
 func TestACommandThatRanWhenTheRunStoppedIsNoPreflight(t *testing.T) {
 	t.Parallel()
 	l, at := timed(t)
-	l.State.Spec.Roles["mod"] = spec.Role{Name: "mod", Executor: spec.ExecutorCommand}
+	l.Spec.Roles["mod"] = spec.Role{Name: "mod", Executor: spec.ExecutorCommand}
 	at(100 * ms)
 	l.Plan(spec.Task{ID: "a", Role: "mod"})
 	at(300 * ms)

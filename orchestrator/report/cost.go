@@ -8,8 +8,8 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// ModelUse is what a coding agent used of one model. Model is empty where it names none; Unpriced are tokens without a known
-// price.
+// ModelUse is what a coding agent used of one model. Model is empty where it names none; Unpriced are tokens without a
+// known price.
 type ModelUse struct {
 	Model    string     `json:"model,omitempty"`
 	Usage    spec.Usage `json:"usage"`

@@ -37,8 +37,8 @@ type Task struct {
 	Usage     spec.Usage `json:"usage,omitzero"`
 	Delegated spec.Usage `json:"delegated,omitzero"`
 	Turns     int        `json:"turns,omitempty"`
-	// Cost is by what programs stated, else by the dated prices; Unpriced are the tokens that are not in it. Models is what coding
-	// agents used of each model.
+	// Cost is by what programs stated, else by the dated prices; Unpriced are the tokens that are not in it. Models is what
+	// coding agents used of each model.
 	Cost     spec.Money `json:"pico_usd,omitempty"`
 	Unpriced int        `json:"unpriced,omitempty"`
 	Models   []ModelUse `json:"models,omitempty"`

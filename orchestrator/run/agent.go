@@ -45,10 +45,7 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 	switch e.Kind {
 	case contextscope.KindStarted:
 		return decode(e, func(_ *contextscope.Event, _ wire.Started) {
-			if s.unmetered(a) {
-				a.Unmetered++
-			}
-			a.metered = false
+			s.meter(a)
 			a.Started, a.Doing, a.Began = true, "", e.Time.UnixMilli()
 			a.Stopped, a.StartedPos, a.Lacks = false, e.Pos, nil
 			a.Barred = s.Barred(e.Task, a, e.Worker)

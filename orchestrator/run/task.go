@@ -195,8 +195,8 @@ type Attempt struct {
 	Spans []Span
 }
 
-// Call is what one usage event of an attempt reported, with the id of its price row, or with the cost that a program stated.
-// Model is empty where it was the agent's own, and where a program does not name it.
+// Call is what one usage event of an attempt reported, with the id of its price row, or with the cost that a program
+// stated. Model is empty where it was the agent's own, and where a program does not name it.
 type Call struct {
 	Price, Tier string
 	Usage       spec.Usage

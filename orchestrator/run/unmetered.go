@@ -1,9 +1,9 @@
 package run
 
-import "divisi/internal/text"
+import "fmt"
 
-// unmetered reports whether the newest delivery of an attempt by a coding agent has begun, and has left neither figures nor a
-// result.
+// unmetered reports whether the newest delivery of an attempt by a coding agent has begun, and has left neither figures nor
+// a result.
 func (s *State) unmetered(a *Attempt) bool {
 	role := s.Spec.Roles[a.Role]
 	return role.Usage != "" && len(role.Chain) == 0 && a.Started && !a.metered && a.Result == nil
@@ -29,8 +29,19 @@ func (s *State) Unmetered() (n int) {
 
 // Plus words, behind a number of tokens, how many attempts are not in it; "" for none.
 func Plus(unmetered int) string {
-	if unmetered == 0 {
+	switch unmetered {
+	case 0:
 		return ""
+	case 1:
+		return ", plus 1 attempt whose use is not known"
 	}
-	return ", plus " + text.Count(unmetered, "attempt") + " whose use is not known"
+	return fmt.Sprintf(", plus %d attempts whose use is not known", unmetered)
+}
+
+// meter begins to count what the next delivery of an attempt uses.
+func (s *State) meter(a *Attempt) {
+	if s.unmetered(a) {
+		a.Unmetered++
+	}
+	a.metered = false
 }
