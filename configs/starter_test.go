@@ -75,4 +75,21 @@ func TestThePageOfCodingAgentsHasTheirRoleFiles(t *testing.T) {
 	}
 }
 
+// The role of a service of one's own on the page is one, and its program is the agent behind the shell.
+func TestThePageOfCodingAgentsHasARoleForAServiceOfOnesOwn(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../docs/coding-agents.md")
+	require.NoError(t, err)
+	_, section, _ := strings.Cut(string(page), "## A service of your own\n")
+	_, file, _ := strings.Cut(section, "```\n")
+	file, _, found := strings.Cut(file, "```\n")
+	require.True(t, found)
+	role, err := ParseRole("gemini.md", file)
+	require.NoError(t, err)
+	require.Equal(t, spec.AgentGemini, role.Program(role.Command))
+	require.True(t, role.Network && role.Loopback && role.Writes)
+	require.Equal(t, `mkdir -p ~/.gemini && echo '{"security":{"auth":{"selectedType":"gemini-api-key"}}}' > ~/.gemini/settings.json && exec "$@"`,
+		role.Command[2])
+}
+
 var comment = regexp.MustCompile(`(?m)^# .*\n|  +# .*$`)

@@ -99,8 +99,12 @@ func (r *Run) reread(ctx context.Context, st *run.State, o *Retry) (q conductor.
 	case err != nil:
 		return q, err
 	case o.Role != "" && !had && !now:
-		return q, usage.Errorf("run %s has no role %q%s; a new role file takes effect in a run that no process carries out",
-			r.id, o.Role, near(o.Role, slices.Collect(maps.Keys(st.Spec.Roles))))
+		how := "name one of its roles, or a role file (*.md)"
+		if !r.notRunning {
+			how = "a new role file takes effect in a run that no process carries out"
+		}
+		return q, usage.Errorf("run %s has no role %q%s; %s", r.id, o.Role,
+			near(o.Role, slices.Collect(maps.Keys(st.Spec.Roles))), how)
 	}
 	if err := r.rereadPlan(&q, st, m.Plan, set.Skipped); err != nil || !r.notRunning {
 		return q, err

@@ -223,8 +223,12 @@ type Result struct {
 	Status   Status  `json:"status"`
 	Handoff  Handoff `json:"handoff,omitzero"`
 	Patch    *Patch  `json:"patch,omitempty"`
-	Usage    Usage   `json:"usage,omitzero"`
-	Error    *Fault  `json:"error,omitempty"`
+	// Said are the last words of a coding agent.
+	Said  string `json:"said,omitempty"`
+	Usage Usage  `json:"usage,omitzero"`
+	// Unmetered reports that a coding agent ran, and did not tell what it used.
+	Unmetered bool   `json:"unmetered,omitempty"`
+	Error     *Fault `json:"error,omitempty"`
 	// HandedOver reports that the agent gave its task to another role, as it was granted.
 	HandedOver bool `json:"handed_over,omitempty"`
 	// LimitHit is the class of the limit that was reached before the agent handed its result in, such as limit_turns; the

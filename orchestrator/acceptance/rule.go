@@ -24,9 +24,12 @@ type Import struct {
 	Then     func(Verdict) []run.Action
 }
 
-// Settle decides about the first task with a result that has had no consequence yet.
+// Settle decides about the first task with a result that has had no consequence yet. One whose judge costs tokens waits for them.
 func Settle(s *run.State) []run.Action {
 	for t := range s.Tasks.In(run.TaskRunning) {
+		if s.OutOfBudget() && s.Spec.Spends(s.Judge(t)) {
+			continue
+		}
 		if t.Result != nil && t.Result.Attempt == t.Attempt {
 			return settle(s, t)
 		}

@@ -8,14 +8,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"divisi/bus"
+	"divisi/internal/git"
 	"divisi/internal/spec"
 	"divisi/internal/usage"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
 	"divisi/subagents/wire"
+	"divisi/subagents/workspace"
 )
 
 // Attempt is one attempt of a task, with what its run's log has of it.
@@ -109,12 +112,32 @@ func (a *Attempt) Diff(ctx context.Context, stat bool) (*Patch, error) {
 		return nil, err
 	}
 	p := a.Result.Patch
-	out, err := mirror.Show(ctx, a.Head, p.Commit, stat)
+	out, err := a.show(ctx, mirror, p, stat)
 	if err != nil {
-		if known, asked := mirror.Has(ctx, p.Commit); asked == nil && !known {
-			err = none("the patch of %s is not in the mirror: it was refused, or is not there yet", name)
-		}
 		return nil, err
 	}
 	return &Patch{a.st.Spec.Run, a.task, a.Attempt.Attempt, a.Head, p.Commit, p.Files, string(out)}, nil
+}
+
+// show returns the differences of a patch. One that the mirror lacks, because it was refused or is new, is shown from a
+// repository beside it.
+func (a *Attempt) show(ctx context.Context, mirror *git.Repo, p *spec.Patch, stat bool) (out []byte, err error) {
+	if known, err := mirror.Has(ctx, p.Commit); err != nil {
+		return nil, err
+	} else if known {
+		return mirror.Show(ctx, a.Head, p.Commit, stat)
+	}
+	dir, err := os.MkdirTemp("", "divisi-diff-")
+	if err != nil {
+		return nil, fmt.Errorf("make a directory for the patch of %s/%d: %w", a.task, a.Attempt.Attempt, err)
+	}
+	defer func() { err = errors.Join(err, workspace.Remove(dir)) }()
+	beside, err := mirror.Clone(ctx, dir, a.task, a.Head)
+	if err == nil {
+		err = a.fetch(ctx, mirror, beside, p)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return beside.Show(ctx, a.Head, p.Commit, stat)
 }

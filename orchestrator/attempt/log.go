@@ -21,8 +21,8 @@ import (
 )
 
 // Log is what one attempt left for people. Printed is what the command of its role printed, or the longer text of its failure;
-// Rejected is why its result was sent back. Own are the gates that the agent ran itself, Saved the artifacts that it gave
-// a name, Gates those that decided, newest last.
+// Rejected is why its result was sent back, Said are the last words of a coding agent where Printed has them not. Own are the
+// gates that the agent ran itself, Saved the artifacts that it gave a name, Gates those that decided, newest last.
 type Log struct {
 	Run      string      `json:"run"`
 	Task     string      `json:"task"`
@@ -31,6 +31,7 @@ type Log struct {
 	Status   spec.Status `json:"status,omitempty"`
 	Reason   string      `json:"reason,omitempty"`
 	Rejected string      `json:"rejected,omitempty"`
+	Said     string      `json:"said,omitempty"`
 	Printed  string      `json:"printed,omitempty"`
 	Own      []Own       `json:"run_gates,omitempty"`
 	Saved    []Saved     `json:"saved,omitempty"`
@@ -130,7 +131,7 @@ func (a *Attempt) Log(ctx context.Context) (*Log, error) {
 	case r == nil:
 	case r.Status != spec.StatusDone:
 		f := run.FaultOf(r)
-		l.Status, l.Reason, l.Printed = r.Status, f.Message, f.Detail
+		l.Status, l.Reason, l.Said, l.Printed = r.Status, f.Message, r.Said, f.Detail
 	default:
 		if l.Status = r.Status; a.Turns == 0 && role.Runs(spec.ExecutorCommand) {
 			l.Printed = r.Handoff.Summary

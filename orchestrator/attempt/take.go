@@ -131,7 +131,7 @@ func (a *Attempt) fetch(ctx context.Context, mirror, clone *git.Repo, p *spec.Pa
 	}
 	switch {
 	case errors.Is(err, git.ErrPack), errors.Is(err, git.ErrTooLarge), errors.Is(err, bus.ErrNotFound):
-		return usage.Errorf("the patch of %s/%d cannot be checked out: %v", a.task, a.Attempt.Attempt, err)
+		return usage.Errorf("the patch of %s/%d cannot be read: %v", a.task, a.Attempt.Attempt, err)
 	case err != nil:
 		return fmt.Errorf("get the patch of %s/%d: %w", a.task, a.Attempt.Attempt, err)
 	}

@@ -285,17 +285,17 @@ func (c *Conductor) loop(ctx context.Context, tail <-chan tailed, asks <-chan in
 	}
 }
 
-// rules are the rules in their order. The order matters in three places: a stop goes before anything that would start work;
-// settled results go before landing, which goes before dispatching, so that an attempt starts from the newest head; the end
-// comes last.
+// rules are the rules in their order. The order matters in three places: settled results go before landing, which goes before
+// dispatching, so that an attempt starts from the newest head; a stop by the budget comes when nothing more lands, and before
+// what would wait for a person; the end comes last.
 func (c *Conductor) rules(ctx context.Context) []func(*run.State) []run.Action {
 	return []func(*run.State) []run.Action{
-		c.announceHalt, phase.KeepBudget, goes(phase.Preflight), goes(phase.Baseline), phase.Others, plan.ReadFile, master.Settle,
+		c.announceHalt, goes(phase.Preflight), goes(phase.Baseline), phase.Others, plan.ReadFile, master.Settle,
 		goes(acceptance.Settle), goes(acceptance.SettleVerify), acceptance.AskUnprovable, phase.SettleFlakes,
 		goes(landing.Settle), request.Hold, goes(decision.Carry), request.ReviseAfterPlan, goes(c.follow), goes(decision.Policy),
 		landing.ParkSets, request.Settle, request.CancelOrphans, request.Follow, goes(landing.ProveRed), goes(landing.Land),
-		request.ReportLate, goes(c.dispatch), goes(phase.Reprove), goes(phase.Flakes), c.askApproval, c.decide,
-		goes(master.Wake), goes(c.finish(ctx)), goes(c.stuck), decision.AnnounceWait,
+		request.ReportLate, goes(c.dispatch), phase.KeepBudget, goes(phase.Reprove), goes(phase.Flakes), c.askApproval, c.decide,
+		goes(unspent(master.Wake)), goes(c.finish(ctx)), goes(c.stuck), decision.AnnounceWait,
 	}
 }
 
@@ -359,7 +359,17 @@ func (c *Conductor) dispatch(s *run.State) []run.Action {
 	if c.halt.on() {
 		return nil
 	}
-	return schedule.Dispatch(s)
+	return unspent(schedule.Dispatch)(s)
+}
+
+// unspent is a rule that starts what may cost tokens: it proposes nothing once the budget is spent.
+func unspent(rule func(*run.State) []run.Action) func(*run.State) []run.Action {
+	return func(s *run.State) []run.Action {
+		if phase.Spent(s) {
+			return nil
+		}
+		return rule(s)
+	}
 }
 
 // stuck stops no run that a person watches, or whose plan a person is asked about.

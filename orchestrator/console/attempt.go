@@ -24,6 +24,9 @@ func writeLog(b *strings.Builder, l *attempt.Log) {
 			fmt.Fprintf(b, "reason: %s\n", Sanitize(why))
 		}
 	}
+	if !strings.Contains(l.Reason, l.Said) {
+		fmt.Fprintf(b, "its last words: %s\n", Sanitize(l.Said))
+	}
 	writeOutput(b, l.Printed)
 	for _, o := range l.Own {
 		fmt.Fprintf(b, "\nrun_gates by the agent, turn %d: %d red\n", o.Turn, o.Red)

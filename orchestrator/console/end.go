@@ -52,6 +52,12 @@ func ranked(tasks []report.Task) []report.Task {
 	rank := map[run.TaskState]int{
 		run.TaskParked: -2, run.TaskCancelled: -1, run.TaskLanded: 1, run.TaskDone: 2, run.TaskSkipped: 2, run.TaskDropped: 2,
 	}
-	slices.SortStableFunc(tasks, func(a, b report.Task) int { return rank[a.State] - rank[b.State] })
+	of := func(t report.Task) int {
+		if t.State == run.TaskDone && t.Said != "" {
+			return 0 // its agent may say that it could not do it
+		}
+		return rank[t.State]
+	}
+	slices.SortStableFunc(tasks, func(a, b report.Task) int { return of(a) - of(b) })
 	return tasks
 }

@@ -38,19 +38,24 @@ func writeMarkdown(w *strings.Builder, r *report.Report, calls func(hint string)
 		row("change", "%s, +%d -%d", text.Count(r.Files, "file"), r.Added, r.Deleted)
 	}
 	row("time", "%s", r.Times.Span())
-	if r.Usage.Calls > 0 {
-		row("tokens", "%d in %d calls", r.Usage.Total(), r.Usage.Calls)
+	if r.Usage.Calls > 0 || r.Unmetered > 0 {
+		row("tokens", "%d in %d calls%s", r.Usage.Total(), r.Usage.Calls, run.Plus(r.Unmetered))
 	}
-	var landed, open []report.Task
+	var landed, open, unchanged []report.Task
 	for i := range r.Tasks {
 		if t := r.Tasks[i]; t.State == run.TaskLanded {
 			landed = append(landed, t)
 		} else if t.State != run.TaskDone {
 			open = append(open, t)
+		} else if t.Said != "" {
+			unchanged = append(unchanged, t)
 		}
 	}
 	markdownTable(w, text.Count(len(open), "task")+" did not land", []string{"task", "state", "reason"}, open,
 		func(t *report.Task) []string { return []string{span(t.ID), string(t.State), span(t.Reason)} })
+	markdownTable(w, text.Count(len(unchanged), "task")+" changed nothing", []string{"task", "last words of its agent"},
+		unchanged,
+		func(t *report.Task) []string { return []string{span(t.ID), span(t.Said)} })
 	markdownTable(w, text.Count(len(landed), "task")+" landed", []string{"task", "commit", "lines", "title"}, landed,
 		func(t *report.Task) []string {
 			return []string{span(t.ID), span(short(t.Commit)), fmt.Sprintf("+%d -%d", t.Added, t.Deleted), span(t.Title)}

@@ -31,6 +31,7 @@ func TestMarkdownOfARun(t *testing.T) {
 			{ID: "a", State: run.TaskLanded, Commit: "fedcba9876543210", Added: 2, Deleted: 1, Title: "Use os"},
 			{ID: "b", State: run.TaskParked, Reason: "build: undefined: x"},
 			{ID: "c", State: run.TaskDone},
+			{ID: "d", State: run.TaskDone, Said: "I cannot do this."},
 		},
 		Next: []report.Way{{Command: "divisi log r1/b", Why: "why it failed"}},
 	})

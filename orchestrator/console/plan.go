@@ -3,6 +3,8 @@ package console
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"divisi/internal/spec"
@@ -55,11 +57,27 @@ func (p *planText) plan(plan *run.PlanData) {
 	p.text(0, tokensOf(plan))
 }
 
-// tokensOf words what a plan uses: the likely range with its price, and the hard limit.
+// tokensOf words what a plan uses: what is not estimated, the likely range with its price, and the hard limit.
 func tokensOf(plan *run.PlanData) string {
-	if plan.Ceiling == 0 {
-		return "No model takes part: it costs no tokens."
+	var words []string
+	for _, agent := range slices.Sorted(maps.Keys(plan.Agents)) {
+		runs := " run "
+		if plan.Agents[agent] == 1 {
+			runs = " runs "
+		}
+		words = append(words, text.Count(plan.Agents[agent], "task")+runs+agent+": what it spends is not estimated.")
 	}
+	switch {
+	case plan.Ceiling > 0:
+		words = append(words, modelsOf(plan))
+	case len(words) == 0:
+		words = append(words, "No model takes part: it costs no tokens.")
+	}
+	return strings.Join(words, "\n")
+}
+
+// modelsOf words what the models of a plan use.
+func modelsOf(plan *run.PlanData) string {
 	limit := fmt.Sprintf("Hard limit: %s tokens, all attempts counted.", report.Tokens(plan.Ceiling))
 	l := plan.Likely
 	if l == nil {

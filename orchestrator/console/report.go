@@ -99,8 +99,10 @@ func writeReport(w *strings.Builder, r *report.Report, columns int, calls func(h
 	if r.TokensPerLanded > 0 {
 		landed = fmt.Sprintf(", %d a landed task", r.TokensPerLanded)
 	}
-	f.addf(r.Usage.Calls > 0, "tokens", "%d in %d calls (%d prompt, %d of them cached, %d output, %d thoughts)%s",
-		r.Usage.Total(), r.Usage.Calls, r.Usage.Prompt, r.Usage.Cached, r.Usage.Output, r.Usage.Thoughts, landed)
+	f.addf(r.Usage.Calls > 0 || r.Unmetered > 0, "tokens",
+		"%d in %d calls (%d prompt, %d of them cached, %d output, %d thoughts)%s%s",
+		r.Usage.Total(), r.Usage.Calls, r.Usage.Prompt, r.Usage.Cached, r.Usage.Output, r.Usage.Thoughts, landed,
+		run.Plus(r.Unmetered))
 	f.addf(r.Line != "", "line", "stopped: %s", r.Line)
 	f.add("note", r.Notices...)
 	for _, q := range r.Quotas {
@@ -167,6 +169,11 @@ func writeTask(w *strings.Builder, t *report.Task) {
 		fmt.Fprintf(w, "files     %s\ninherits  %s\n", Sanitize(strings.Join(t.WriteSet, ", ")), t.Inherits)
 	}
 	fmt.Fprintf(w, "tokens    %d in %d calls, %d turns\n", t.Usage.Total(), t.Usage.Calls, t.Turns)
+	f.addf(t.Usage.Total() > 0, "cost", "%s", cost(t.Cost, t.Unpriced))
+	for _, m := range t.Models {
+		f.addf(m.Model != "", "model", "%s: %d tokens in %d calls, %s", m.Model, m.Usage.Total(), m.Usage.Calls,
+			cost(m.Cost, m.Unpriced))
+	}
 	f.add("executor", t.Executor)
 	f.addf(t.Uses != "", fmt.Sprintf("attempt %d", t.Attempts), "uses %s", t.Uses)
 	f.addf(t.LimitHit != "", "limit", "%s was reached before its result", t.LimitHit)
@@ -190,6 +197,7 @@ func writeTask(w *strings.Builder, t *report.Task) {
 		f.add("decision", report.Ruling(d, t.State))
 	}
 	f.add("summary", t.Summary)
+	f.addf(!strings.Contains(t.Summary, t.Said), "said", "%s", t.Said)
 	after := ""
 	if t.State == run.TaskLanded {
 		after = "; passes after the change"

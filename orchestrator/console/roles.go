@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"divisi/internal/spec"
 	"divisi/orchestrator/report"
 )
 
@@ -29,17 +30,17 @@ func roleCells(r report.Role) []string {
 	u := r.Usage
 	return []string{
 		fit(safe(r.Role), 24), fmt.Sprint(u.Calls), report.Tokens(u.Prompt), report.Tokens(u.Cached),
-		fmt.Sprintf("%.0f%%", 100*r.Reuse), report.Tokens(u.Output + u.Thoughts), cost(r),
+		fmt.Sprintf("%.0f%%", 100*r.Reuse), report.Tokens(u.Output + u.Thoughts), cost(r.Cost, r.Unpriced),
 	}
 }
 
-// cost is a role's cost; a plus says that some of its tokens have no known price.
-func cost(r report.Role) string {
+// cost words an amount; a plus says that some tokens have no known price.
+func cost(sum spec.Money, unpriced int) string {
 	switch {
-	case r.Unpriced > 0 && r.Cost == 0:
+	case unpriced > 0 && sum == 0:
 		return "?"
-	case r.Unpriced > 0:
-		return r.Cost.String() + "+"
+	case unpriced > 0:
+		return sum.String() + "+"
 	}
-	return r.Cost.String()
+	return sum.String()
 }

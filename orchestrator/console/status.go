@@ -129,7 +129,7 @@ func spent(v *view, now time.Time) string {
 	if v.Budget > 0 {
 		s += " of " + report.Tokens(v.Budget)
 	}
-	return s + " tokens"
+	return s + " tokens" + run.Plus(v.Unmetered())
 }
 
 // about rounds an estimate.

@@ -115,7 +115,7 @@ func table[T any](columns []column[T], things []T, width int) []string {
 }
 
 // writeTasks writes a table of tasks; the reason of a task that did not end well is below it, that of tasks which were parked by
-// one cause below the first of them, with the others.
+// one cause below the first of them, with the others. Below one that is unchanged or parked is what a coding agent said last.
 func writeTasks(b *strings.Builder, tasks []report.Task, width int) {
 	alike := alike(tasks)
 	for i, line := range table(taskColumns, tasks, width) {
@@ -126,16 +126,23 @@ func writeTasks(b *strings.Builder, tasks []report.Task, width int) {
 	}
 }
 
-// maxAlike bounds the tasks that are named behind the first one with their cause.
-const maxAlike = 20
+const (
+	// maxAlike bounds the tasks that are named behind the first one with their cause.
+	maxAlike = 20
+	// maxSaid bounds, in bytes, what a table of tasks has of the last words of a coding agent.
+	maxSaid = 500
+)
 
 func writeReason(b *strings.Builder, t *report.Task, alike []string, width int) {
-	if t.State == run.TaskLanded || t.State == run.TaskDone || len(alike) > 0 && alike[0] != t.ID {
-		return
+	var lines []string
+	if t.State != run.TaskLanded && t.State != run.TaskDone && (len(alike) == 0 || alike[0] == t.ID) {
+		lines = wrap(safe(t.Reason), width-4)
+		if len(alike) > 1 {
+			lines = append(lines, wrap(safe("same cause: "+text.Some(alike[1:], maxAlike)), width-4)...)
+		}
 	}
-	lines := wrap(safe(t.Reason), width-4)
-	if len(alike) > 1 {
-		lines = append(lines, wrap(safe("same cause: "+text.Some(alike[1:], maxAlike)), width-4)...)
+	if t.Said != "" && !strings.Contains(t.Reason, t.Said) {
+		lines = append(lines, wrap(safe("its last words: "+text.Clip(t.Said, maxSaid)), width-4)...)
 	}
 	for _, l := range lines {
 		b.WriteString("    " + l + "\n")

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"strings"
 
+	"divisi/internal/spec"
 	"divisi/internal/usage"
 	"divisi/orchestrator/run"
 )
@@ -16,7 +17,7 @@ func gatesThere(s *run.Spec) error {
 		return nil
 	}
 	for _, g := range s.Project.Gates {
-		program := programOf(g.Command)
+		program := spec.ProgramOf(g.Command)
 		if program == "" || strings.Contains(program, "/") {
 			continue
 		}

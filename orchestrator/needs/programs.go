@@ -3,31 +3,57 @@ package needs
 import (
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 
-	"divisi/internal/lazyregexp"
+	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/internal/usage"
 	"divisi/orchestrator/run"
 )
 
-// agentPackages are where coding agents come from.
+// agentPackages are the packages of npm that coding agents come from.
 var agentPackages = map[string]string{
-	spec.AgentClaude: "npm install -g @anthropic-ai/claude-code", spec.AgentCodex: "npm install -g @openai/codex",
-	spec.AgentGemini: "npm install -g @google/gemini-cli", spec.AgentOpencode: "npm install -g opencode-ai",
+	spec.AgentClaude: "@anthropic-ai/claude-code", spec.AgentCodex: "@openai/codex",
+	spec.AgentGemini: "@google/gemini-cli", spec.AgentOpencode: "opencode-ai",
 }
 
-// absent is a program that a role of the plan runs, and that is not there.
+// absent is a program that a role of the plan runs, and that commands do not find.
 type absent struct {
 	role    *spec.Role
 	program string
+	// leads is where its link on PATH leads to, which commands do not see; "" where it is not on PATH.
+	leads string
 }
 
-// absentPrograms lists the programs of the plan's commands that are not there. One in the repository is another matter, and setup
-// may bring any.
+// why says of whose program what commands do not find.
+func (a *absent) why() string {
+	if a.leads != "" {
+		return fmt.Sprintf("the program %s of role %s is a link on PATH to %s, which commands do not see, and no setup "+
+			"installs it", a.program, a.role.Name, a.leads)
+	}
+	return fmt.Sprintf("the program %s of role %s is not on PATH, and no setup installs it", a.program, a.role.Name)
+}
+
+// how is what a person can do.
+func (a *absent) how() string {
+	from := agentPackages[a.role.Usage]
+	isAgent := from != "" && filepath.Base(a.program) == a.role.Usage
+	switch {
+	case isAgent && a.leads != "":
+		return fmt.Sprintf("install it with npm install -g --prefix DIR %s, put DIR/bin first in PATH", from)
+	case a.leads != "":
+		return "install it where PATH leads to, or put the directory that the link leads to into PATH"
+	case isAgent:
+		return "install it, for example with npm install -g " + from
+	}
+	return "install it"
+}
+
+// absentPrograms lists the programs of the plan's commands that commands do not find. One in the repository is another matter,
+// and setup may bring any.
 func absentPrograms(s *run.Spec) (list []absent) {
 	if s.Plan == nil || len(s.Project.Setup.Command) > 0 {
 		return nil
@@ -39,7 +65,7 @@ func absentPrograms(s *run.Spec) (list []absent) {
 		if len(t.Command) > 0 {
 			command = t.Command
 		}
-		program := programOf(command)
+		program := role.Program(command)
 		if program == "" || !role.Runs(spec.ExecutorCommand) || seen[role.Name+" "+program] {
 			continue
 		}
@@ -47,25 +73,16 @@ func absentPrograms(s *run.Spec) (list []absent) {
 		if strings.Contains(program, "/") && !filepath.IsAbs(program) {
 			continue
 		}
-		if _, err := exec.LookPath(program); err != nil && !errors.Is(err, exec.ErrDot) {
-			list = append(list, absent{&role, program})
+		switch found, err := exec.LookPath(program); {
+		case err != nil && !errors.Is(err, exec.ErrDot):
+			list = append(list, absent{&role, program, ""})
+		case err == nil && !filepath.IsAbs(program):
+			if leads := sandbox.Hides(found, os.Environ()); leads != "" {
+				list = append(list, absent{&role, program, leads})
+			}
 		}
 	}
 	return list
-}
-
-var assigns = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*=`)
-
-// programOf is the program of a command: behind env and its variables, where it begins so.
-func programOf(command []string) string {
-	if len(command) == 0 {
-		return ""
-	}
-	after := slices.IndexFunc(command[1:], func(arg string) bool { return !assigns.MatchString(arg) })
-	if command[0] == "env" && after >= 0 && !strings.HasPrefix(command[1+after], "-") {
-		return command[1+after]
-	}
-	return command[0]
 }
 
 // programsThere fails before anything is written when no task of a role of the plan could be done without a program.
@@ -74,12 +91,7 @@ func programsThere(s *run.Spec) error {
 		if a.role.Runs(spec.ExecutorModel) {
 			continue
 		}
-		how := "install it"
-		if from := agentPackages[a.role.Usage]; from != "" && filepath.Base(a.program) == a.role.Usage {
-			how = fmt.Sprintf("install it, for example with %s", from)
-		}
-		return usage.Errorf("the program %s of role %s is not on PATH, and no setup installs it: %s, and start again",
-			a.program, a.role.Name, how)
+		return usage.Errorf("%s: %s, and start again", a.why(), a.how())
 	}
 	return nil
 }
@@ -92,8 +104,7 @@ func programNotices(s *run.Spec) []string {
 		if a.role.Runs(spec.ExecutorModel) {
 			what = "its tasks all go to the model"
 		}
-		notices = append(notices, fmt.Sprintf("the program %s of role %s is not on PATH, and no setup installs it: %s",
-			a.program, a.role.Name, what))
+		notices = append(notices, a.why()+": "+what)
 	}
 	return notices
 }

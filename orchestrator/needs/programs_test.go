@@ -19,6 +19,8 @@ func TestAProgramThatIsMissingIsFoundBeforeTheRun(t *testing.T) {
 	chain.Chain = []string{spec.ExecutorModel}
 	agent := command("/no/bin/claude")
 	agent.Usage = spec.AgentClaude
+	wrapped := command("sh", "-c", `exec "$@"`, "sh", spec.AgentOpencode, "run")
+	wrapped.Usage = spec.AgentOpencode
 	for name, c := range map[string]struct {
 		role  spec.Role
 		task  []string
@@ -35,6 +37,7 @@ func TestAProgramThatIsMissingIsFoundBeforeTheRun(t *testing.T) {
 		"of the repository":          {role: command("tools/" + absent)},
 		"setup may bring it":         {role: command(absent), setup: []string{"make", "tools"}},
 		"a model goes on without it": {role: chain},
+		"a coding agent in a shell":  {role: wrapped, want: "the program opencode of role mod is not on PATH"},
 		"a coding agent":             {role: agent, want: "install it, for example with npm install -g @anthropic-ai/claude-code, and start again"},
 	} {
 		s := &run.Spec{

@@ -2,16 +2,39 @@ package phase
 
 import (
 	"fmt"
+	"strings"
 
+	"divisi/internal/spec"
 	"divisi/orchestrator/run"
 )
 
-// KeepBudget stops a run that has spent its budget. Calls that are under way are paid; none is begun.
+// Spent reports whether a run has spent its budget, and what is left to do may cost tokens: then no attempt begins.
+func Spent(s *run.State) bool { return s.OutOfBudget() && needsModel(s) }
+
+// KeepBudget stops a run that has spent its budget. It comes behind the rules that test and land what was accepted: that costs no
+// tokens, so the run stops when they have nothing left to do. Calls that are under way are paid; none is begun.
 func KeepBudget(s *run.State) []run.Action {
-	if s.Budget <= 0 || s.Usage.Total() < s.Budget || !needsModel(s) {
+	if !Spent(s) || lands(s) {
 		return nil
 	}
-	return []run.Action{run.Stop(fmt.Sprintf("%s: %d of %d tokens", run.ReasonBudget, s.Usage.Total(), s.Budget))}
+	return []run.Action{run.Stop(fmt.Sprintf("%s: %d of %d tokens%s", run.ReasonBudget, s.Usage.Total(), s.Budget,
+		run.Plus(s.Unmetered())))}
+}
+
+// lands reports whether gates test what was accepted, or a coding agent that has ended hands its work in. The run waits for
+// neither while a model is at work, whose next call would cost more.
+func lands(s *run.State) (lands bool) {
+	for _, w := range s.Works {
+		role := s.Spec.Roles[w.RoleAt(w.Last)]
+		switch {
+		case !w.Outstanding():
+		case w.Batch != nil, strings.HasSuffix(w.ID, run.RedSuffix), s.HandsIn(w.Newest()):
+			lands = true
+		case role.Usage == "" && role.Runs(spec.ExecutorModel):
+			return false
+		}
+	}
+	return lands
 }
 
 // needsModel reports whether what is left to do may cost tokens.

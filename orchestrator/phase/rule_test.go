@@ -244,6 +244,36 @@ func TestBudgetAndQuestions(t *testing.T) {
 	require.Empty(t, phase.KeepBudget(l.State), "nothing that is left to do costs tokens")
 }
 
+func TestWhatIsAcceptedLandsWhenTheBudgetIsSpent(t *testing.T) {
+	t.Parallel()
+	l := newLog(t, run.Running, func(s *run.Spec) {
+		s.Budget = 10
+		s.Roles["gemini"] = spec.Role{Name: "gemini", Executor: spec.ExecutorCommand, Usage: spec.AgentGemini}
+	})
+	l.Plan(spec.Task{ID: "t", Role: "gemini"}, spec.Task{ID: "u", Role: "gemini"}, spec.Task{ID: "v", Role: "generator"})
+	l.Dispatched("t", "gemini", 1, "b")
+	l.Agent("t", 1, contextscope.KindStarted, wire.Started{Delivery: 1})
+	l.Agent("t", 1, contextscope.KindUsage, spec.Usage{Calls: 1, Prompt: 10})
+	require.True(t, phase.Spent(l.State), "no other one begins")
+	require.Empty(t, phase.KeepBudget(l.State), "its result is to come")
+	l.Ended("t", 1, runtest.Patched("c", "tree", "b"))
+	stop := []string{"run stopped the budget is spent: 10 of 10 tokens"}
+	require.Equal(t, stop, runtest.Describe(phase.KeepBudget(l.State)), "the rules before this one have settled it")
+	l.Append("t", run.TaskData{State: run.TaskAccepted})
+	l.Append("", run.LandingData{
+		Batch: 1, State: run.LandingTesting, Tasks: []run.Landed{{Task: "t", Attempt: 1}},
+		Dispatch: &run.Dispatch{Task: "--batch-1", Attempt: 1, Role: "tester"},
+	})
+	require.Empty(t, phase.KeepBudget(l.State), "its gates run")
+	l.Dispatched("v", "generator", 1, "b")
+	require.Equal(t, stop, runtest.Describe(phase.KeepBudget(l.State)), "the next call of a model would cost more")
+	l.Append("v", run.TaskData{State: run.TaskDone})
+	l.Ended("v", 1, spec.Result{Status: spec.StatusDone})
+	require.Empty(t, phase.KeepBudget(l.State))
+	l.Ended("--batch-1", 1, green())
+	require.Equal(t, stop, runtest.Describe(phase.KeepBudget(l.State)))
+}
+
 // A gate of tests that is green without one proves nothing: the start says so, and stops where there is no other gate.
 func TestGreenWithoutATest(t *testing.T) {
 	t.Parallel()

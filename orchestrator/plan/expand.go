@@ -114,3 +114,18 @@ func Ceiling(tasks []spec.Task, roles map[string]spec.Role, project spec.Project
 	}
 	return sum
 }
+
+// agents counts the tasks that each coding agent does; nil where none does any.
+func agents(tasks []spec.Task, roles map[string]spec.Role) (by map[string]int) {
+	for _, t := range tasks {
+		agent := roles[t.Role].Usage
+		if agent == "" {
+			continue
+		}
+		if by == nil {
+			by = map[string]int{}
+		}
+		by[agent]++
+	}
+	return by
+}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"divisi/internal/spec"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -71,7 +72,7 @@ func accountOf(s *run.State, now time.Duration) *account {
 			case w.ID == run.FlakesTask: // nothing waits for it
 			case a.Life.Ended > 0:
 				c.ended = append(c.ended, lived{w, a, a.Life.Ended})
-			case a.Life.Began > 0 && !a.Void && !s.Status.Ended():
+			case a.Life.Began > 0 && !a.Void && (!s.Status.Ended() || s.Status == run.Stopped): // it worked until then
 				c.ended = append(c.ended, lived{w, a, now})
 			}
 		}
@@ -184,6 +185,9 @@ func (c *account) inside(r *lived, from, to time.Duration) {
 	at := c.put(way, from, r.Life.Began, to)
 	if r.Result != nil && r.Life.Began > 0 {
 		at = c.put(partPermit, at, r.Life.Began+r.Result.Queued, to)
+	}
+	if role := c.s.Spec.Roles[r.Role]; r.Result == nil && r.Turns == 0 && role.Executor == spec.ExecutorCommand {
+		rest = partCommands
 	}
 	if strings.HasPrefix(r.work.ID, "--") {
 		rest = partSlots // what its gates see is made ready

@@ -208,3 +208,20 @@ func TestThePartsSumUpToTheWallClock(t *testing.T) {
 		require.Equal(t, wall, sum, "seed %d", seed)
 	}
 }
+
+func TestACommandThatRanWhenTheRunStoppedIsNoPreflight(t *testing.T) {
+	t.Parallel()
+	l, at := timed(t)
+	l.Spec.Roles["mod"] = spec.Role{Name: "mod", Executor: spec.ExecutorCommand}
+	at(100 * ms)
+	l.Plan(spec.Task{ID: "a", Role: "mod"})
+	at(300 * ms)
+	l.Dispatched("a", "mod", 1, "c")
+	at(400 * ms)
+	l.Agent("a", 1, contextscope.KindStarted, wire.Started{Delivery: 1})
+	want := map[string]time.Duration{"preflight": 300 * ms, "log": 100 * ms, "commands": 149600 * ms}
+	require.Equal(t, want, accounted(l.State, 150*time.Second), "it runs")
+	at(150 * time.Second)
+	l.Append("", run.Data{State: run.Stopped})
+	require.Equal(t, want, accounted(l.State, 150*time.Second))
+}

@@ -136,7 +136,7 @@ func callStates(c wire.Calls) string {
 
 func startedLine(e *contextscope.Event, d wire.Started) Line {
 	if d.Delivery > 1 {
-		return of(e, Warn, "continues on worker %s (delivery %d)", e.Worker, d.Delivery)
+		return of(e, Warn, "is given out again, to worker %s (delivery %d)", e.Worker, d.Delivery)
 	}
 	return Line{More: cmp.Or(e.Worker, "a worker") + " began", Tone: Plain, Fold: true}
 }

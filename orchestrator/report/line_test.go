@@ -38,7 +38,7 @@ func TestDetails(t *testing.T) {
 		want Line
 	}{
 		"start":         {contextscope.KindStarted, wire.Started{Delivery: 1}, Line{More: "w1 began", Tone: Plain, Fold: true}},
-		"next delivery": {contextscope.KindStarted, wire.Started{Delivery: 2}, Line{By: "one/1", Text: "continues on worker w1 (delivery 2)", Tone: Warn}},
+		"next delivery": {contextscope.KindStarted, wire.Started{Delivery: 2}, Line{By: "one/1", Text: "is given out again, to worker w1 (delivery 2)", Tone: Warn}},
 		"progress":      {contextscope.KindProgress, wire.Progress{Doing: "reads"}, Line{More: "reads", Fold: true}},
 		"usage":         {contextscope.KindUsage, spec.Usage{Prompt: 9100, Cached: 6400, Output: 400, Thoughts: 10}, Line{More: "9.1k in (6.4k cached), 410 out", Fold: true}},
 		"red gate":      {contextscope.KindReceipt, red, Line{By: "one/1:", Text: "gate test: fail, timed out (4 failures: a, b, c)", More: "1m00s", Tone: Bad}},

@@ -8,6 +8,7 @@ import (
 	"divisi/internal/text"
 	"divisi/orchestrator/proof"
 	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
 )
 
 // Way is a command that continues a run or uses its result, and what it is for.
@@ -159,7 +160,9 @@ func repairOf(s *run.State, t *run.Task) (ways []Way) {
 	switch role := s.Spec.RoleOn(t, t.Choice.At); {
 	case a == nil:
 		ways = append(ways, way("try it again", "retry", id, name))
-	case role.Executor == spec.ExecutorModel:
+	case role.Usage != "" && a.Result != nil && run.FaultOf(a.Result).Class == wire.FaultCommand:
+		ways = append(ways, way("when what it names is mended: a key, a model, PATH", "retry", id, name))
+	case role.Executor == spec.ExecutorModel, role.Usage != "":
 		ways = append(ways, way("try again with a better brief", "retry", id, name, "--brief", `"BRIEF"`))
 	default:
 		ways = append(ways, way("try again with another role", "retry", id, name, "--role", "ROLE"))

@@ -7,6 +7,7 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
 )
 
 // tried adds a task whose only attempt ended, with a patch or without.
@@ -45,6 +46,13 @@ func TestTheEndNamesTheWayOn(t *testing.T) {
 			"divisi log r/a", "divisi diff r/a", "divisi retry r a --role ROLE", "divisi take r/a DIR", "divisi skip r a",
 			"git -C /repo merge divisi/r", "git -C /repo diff --stat b1 divisi/r", "divisi show r",
 		}},
+		"a coding agent that could not work": {run.Parked, "", func(s *run.State) {
+			tried(s, "a", "agent", false)
+			s.Works["a"].Newest().Result.Error = &spec.Fault{Class: wire.FaultCommand}
+		}, []string{"divisi log r/a", "divisi retry r a", "divisi skip r a", "divisi show r"}},
+		"a coding agent whose work was rejected": {run.Parked, "", func(s *run.State) { tried(s, "a", "agent", true) }, []string{
+			"divisi log r/a", "divisi diff r/a", `divisi retry r a --brief "BRIEF"`, "divisi take r/a DIR", "divisi skip r a", "divisi show r",
+		}},
 		"one that was tried, and one that waits for it": {run.Parked, "", func(s *run.State) { waits(s, "b", "model"); tried(s, "a", "model", false) }, []string{
 			"divisi log r/a", `divisi retry r a --brief "BRIEF"`, "divisi skip r a", "divisi retry r", "divisi show r",
 		}},
@@ -73,6 +81,7 @@ func TestTheEndNamesTheWayOn(t *testing.T) {
 		s := run.NewState()
 		s.Spec = run.Spec{Run: "r", Repo: "/repo", Base: "b1", AllowUnverified: true, Roles: map[string]spec.Role{
 			"model": {Executor: spec.ExecutorModel}, "command": {Executor: spec.ExecutorCommand},
+			"agent": {Executor: spec.ExecutorCommand, Usage: spec.AgentGemini},
 		}}
 		s.Head, s.Status, s.Reason = "b1", c.status, c.reason
 		if c.state != nil {

@@ -53,8 +53,10 @@ type Report struct {
 	FirstRed *Batch     `json:"first_red,omitempty"`
 	Usage    spec.Usage `json:"usage"`
 	// Roles are the usage of each role, by name; all attempts count, failed ones too.
-	Roles  []Role `json:"roles,omitempty"`
-	Budget int    `json:"budget,omitempty"`
+	Roles []Role `json:"roles,omitempty"`
+	// Unmetered counts the attempts of coding agents whose use is not known: it is in no sum.
+	Unmetered int `json:"unmetered,omitempty"`
+	Budget    int `json:"budget,omitempty"`
 	// Executors count the landed tasks of roles with a chain, by the executor that made what landed.
 	Executors map[string]int `json:"executors,omitempty"`
 	// Verdicts count those of judges, all attempts together.
@@ -146,7 +148,7 @@ func Of(s *run.State) Report {
 		Unverified: proof.UnverifiedLanded(s),
 		Repo:       s.Spec.Repo, Base: s.Spec.Base, Head: s.Head,
 		Ref: s.Ref, Created: s.Spec.Created, Ended: s.Ended, Last: s.Time,
-		Usage: s.Usage, Roles: roleReports(s), Budget: s.Budget, Executors: executors(s),
+		Usage: s.Usage, Roles: roleReports(s), Unmetered: s.Unmetered(), Budget: s.Budget, Executors: executors(s),
 		Verdicts: verdicts(s),
 		Batches:  s.Batches.Count, GateRuns: s.Batches.GateRuns, OneByOne: s.Tasks.Queued,
 		Flakes: s.Proofs.Flakes(), Times: TimesOf(s),
@@ -222,7 +224,7 @@ func roleReports(s *run.State) []Role {
 				r = &Role{Role: role}
 				byRole[role] = r
 			}
-			sum, unpriced := cost(&s.Spec.Project, a)
+			sum, unpriced := cost(&s.Spec.Project, a.Calls)
 			r.Usage, r.Cost, r.Unpriced = r.Usage.Add(a.Usage), r.Cost+sum, r.Unpriced+unpriced
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -137,5 +138,82 @@ func TestNoTaskOfAStoppedRunIsRunning(t *testing.T) {
 	s.apply(contextscope.Event{Kind: contextscope.KindRun}, run.Data{State: run.Stopped, Reason: "stopped by a person"})
 	got := Of(s.State).Tasks[0]
 	require.Equal(t, run.TaskPending, got.State)
-	require.Equal(t, "it was running when the run stopped, and goes on with it", got.Reason)
+	require.Equal(t, "it was running when the run stopped, and continues with the run", got.Reason)
+	s.Spec.Roles["generator"] = spec.Role{Executor: spec.ExecutorCommand}
+	s.Works["a"].Newest().Started = true
+	require.Equal(t, "its command was running when the run stopped: it starts again from nothing when the run continues",
+		Of(s.State).Tasks[0].Reason)
+	s.apply(contextscope.Event{Kind: contextscope.KindResult, Task: "a", Attempt: 1, Role: "generator", Agent: "a"},
+		spec.Result{Status: spec.StatusDone})
+	require.Equal(t, "its attempt had ended when the run stopped: what it left is checked when the run continues",
+		Of(s.State).Tasks[0].Reason)
+}
+
+func TestTheLastWordsOfATaskThatDidNotLand(t *testing.T) {
+	t.Parallel()
+	s := newTold(t, spec.Project{})
+	s.apply(contextscope.Event{Kind: contextscope.KindPlan}, run.PlanData{By: run.ByFile, Tasks: []spec.Task{{ID: "a", Role: "generator"}}})
+	s.worked("a", "generator", 1, "", spec.Usage{})
+	s.apply(contextscope.Event{Kind: contextscope.KindResult, Task: "a", Attempt: 1, Role: "generator", Agent: "a"},
+		spec.Result{Task: "a", Attempt: 1, Status: spec.StatusDone, Said: "I cannot do this."})
+	for state, want := range map[run.TaskState]string{
+		run.TaskAccepted: "", run.TaskDone: "I cannot do this.", run.TaskParked: "I cannot do this.",
+	} {
+		s.apply(contextscope.Event{Kind: contextscope.KindTask, Task: "a"}, run.TaskData{State: state})
+		require.Equal(t, want, Of(s.State).Tasks[0].Said, state)
+	}
+}
+
+func TestAttemptsOfCodingAgentsWhoseUseIsNotKnown(t *testing.T) {
+	t.Parallel()
+	s := newTold(t, spec.Project{})
+	s.Spec.Roles["gemini"] = spec.Role{Name: "gemini", Executor: spec.ExecutorCommand, Usage: spec.AgentGemini}
+	agent := func(task, role string, kind contextscope.Kind, data any) {
+		s.apply(contextscope.Event{Kind: kind, Task: task, Attempt: 1, Role: role, Agent: task, Worker: "w"}, data)
+	}
+	begin := func(task, role string, delivery int) {
+		if delivery == 1 {
+			s.apply(contextscope.Event{Kind: contextscope.KindTask, Task: task}, run.TaskData{
+				State: run.TaskRunning, Dispatch: &run.Dispatch{Task: task, Attempt: 1, Role: role},
+			})
+		}
+		agent(task, role, contextscope.KindStarted, wire.Started{Delivery: delivery})
+	}
+	begin("interrupted", "gemini", 1)
+	begin("interrupted", "gemini", 2)
+	agent("interrupted", "gemini", contextscope.KindUsage, wire.Spent{Usage: spec.Usage{Calls: 1, Prompt: 5}})
+	agent("interrupted", "gemini", contextscope.KindResult, spec.Result{Status: spec.StatusDone})
+	begin("late", "gemini", 1)
+	agent("late", "gemini", contextscope.KindResult, spec.Result{Status: spec.StatusTimedOut, Unmetered: true})
+	begin("absent", "gemini", 1)
+	agent("absent", "gemini", contextscope.KindResult, spec.Result{Status: spec.StatusFailed})
+	begin("model", "generator", 1)
+	begin("running", "gemini", 1)
+	require.Equal(t, 2, Of(s.State).Unmetered, "what runs may tell it yet")
+	s.apply(contextscope.Event{Kind: contextscope.KindRun}, run.Data{State: run.Stopped})
+	require.Equal(t, 3, Of(s.State).Unmetered)
+	require.Equal(t, ", plus 3 attempts whose use is not known", run.Plus(3))
+	require.Equal(t, ", plus 1 attempt whose use is not known", run.Plus(1))
+}
+
+func TestATaskTellsWhatACodingAgentUsedOfEachModel(t *testing.T) {
+	t.Parallel()
+	s := newTold(t, spec.Project{})
+	s.Spec.Roles["claude"] = spec.Role{Name: "claude", Executor: spec.ExecutorCommand, Usage: spec.AgentClaude}
+	s.apply(contextscope.Event{Kind: contextscope.KindPlan}, run.PlanData{By: run.ByFile, Tasks: []spec.Task{{ID: "a", Role: "claude"}}})
+	for attempt := 1; attempt <= 2; attempt++ {
+		s.worked("a", "claude", attempt, "", spec.Usage{})
+		for _, spent := range []wire.Spent{
+			{Model: "opus", Usage: spec.Usage{Calls: 1, Prompt: 100}, Cost: spec.Dollar}, {Model: "haiku", Usage: spec.Usage{Prompt: 7}},
+		} {
+			s.apply(contextscope.Event{Kind: contextscope.KindUsage, Task: "a", Attempt: attempt, Role: "claude", Agent: "a"}, spent)
+		}
+	}
+	got := Of(s.State).Tasks[0]
+	require.Equal(t, 2*spec.Dollar, got.Cost)
+	require.Equal(t, 14, got.Unpriced)
+	named := slices.DeleteFunc(got.Models, func(m ModelUse) bool { return m.Model == "" })
+	require.Equal(t, []ModelUse{
+		{"opus", spec.Usage{Calls: 2, Prompt: 200}, 2 * spec.Dollar, 0}, {"haiku", spec.Usage{Prompt: 14}, 0, 14},
+	}, named)
 }

@@ -37,6 +37,11 @@ type Task struct {
 	Usage     spec.Usage `json:"usage,omitzero"`
 	Delegated spec.Usage `json:"delegated,omitzero"`
 	Turns     int        `json:"turns,omitempty"`
+	// Cost is by what programs stated, else by the dated prices; Unpriced are the tokens that are not in it. Models is what
+	// coding agents used of each model.
+	Cost     spec.Money `json:"pico_usd,omitempty"`
+	Unpriced int        `json:"unpriced,omitempty"`
+	Models   []ModelUse `json:"models,omitempty"`
 	// Parent is the task whose agent asked for this one, and Children are those that its own agents asked for.
 	Parent   string   `json:"parent,omitempty"`
 	Children []string `json:"children,omitempty"`
@@ -55,6 +60,8 @@ type Task struct {
 	// Doubts are why its patches were held, oldest first, and what was decided; the last one is open while the task is held.
 	Doubts  []run.Doubt `json:"doubts,omitempty"`
 	Summary string      `json:"summary,omitempty"`
+	// Said are the last words of the coding agent of a task that is unchanged or parked: they may tell that it could not do it.
+	Said string `json:"said,omitempty"`
 	// Shared is the process that made its result and those of other tasks; nil where it had one of its own.
 	Shared *spec.Shared `json:"shared,omitempty"`
 	// Findings, Deviations and Broken constraints are those of its newest handoff and, but for findings, of its tester's.
@@ -120,7 +127,7 @@ func taskReport(s *run.State, v *run.Task) Task {
 		t.Reason = ""
 	}
 	if s.Status == run.Stopped && (v.State == run.TaskRunning || v.State == run.TaskVerifying) {
-		t.State, t.Reason = run.TaskPending, fmt.Sprintf("it was %s when the run stopped, and goes on with it", v.State)
+		t.State, t.Reason = run.TaskPending, whenItStopped(s, v)
 	}
 	t.Unverified = v.State == run.TaskLanded && v.Landed.Unverified != ""
 	t.tellHandoff(v.Result, "")
@@ -132,6 +139,9 @@ func taskReport(s *run.State, v *run.Task) Task {
 		t.Verdict = verdictOf(r) + ": " + cmp.Or(r.Handoff.Summary, run.FaultOf(r).Message)
 	}
 	t.Executor, t.Uses = executorOf(s, v), v.Choice.String()
+	if r := v.Result; r != nil && (v.State == run.TaskDone || v.State == run.TaskParked) {
+		t.Said = r.Said
+	}
 	tellRequests(s, &t, v)
 	for _, f := range v.Faults {
 		t.Failures = append(t.Failures, fmt.Sprintf("attempt %d: %s: %s", f.Attempt, f.Fault.Class, recovery.Reason(s, f.Fault)))
@@ -139,6 +149,18 @@ func taskReport(s *run.State, v *run.Task) Task {
 	spent(s, &t, v.Task.ID)
 	spent(s, &t, v.Task.ID+run.VerifySuffix)
 	return t
+}
+
+// whenItStopped words what becomes of a task that an agent or a judge worked on when the run stopped.
+func whenItStopped(s *run.State, v *run.Task) string {
+	a := s.Works[v.Task.ID].Newest()
+	switch role := s.Made(v); {
+	case v.State == run.TaskVerifying, a != nil && a.Result != nil:
+		return "its attempt had ended when the run stopped: what it left is checked when the run continues"
+	case role.Executor == spec.ExecutorCommand && a != nil && a.Started:
+		return "its command was running when the run stopped: it starts again from nothing when the run continues"
+	}
+	return fmt.Sprintf("it was %s when the run stopped, and continues with the run", v.State)
 }
 
 // tellHandoff adds the handoff of an agent, or of its tester, which by names.
@@ -169,6 +191,7 @@ func spent(s *run.State, t *Task, id string) {
 	}
 	for _, a := range w.Attempts {
 		t.Usage, t.Turns = t.Usage.Add(a.Usage), t.Turns+a.Turns
+		t.pay(s, a)
 		if !strings.HasSuffix(id, run.VerifySuffix) {
 			t.Deliveries += a.Delivery
 		}

@@ -45,6 +45,7 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 	switch e.Kind {
 	case contextscope.KindStarted:
 		return decode(e, func(_ *contextscope.Event, _ wire.Started) {
+			s.meter(a)
 			a.Started, a.Doing, a.Began = true, "", e.Time.UnixMilli()
 			a.Stopped, a.StartedPos, a.Lacks = false, e.Pos, nil
 			a.Barred = s.Barred(e.Task, a, e.Worker)
@@ -64,7 +65,8 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 			a.Usage, s.Usage = a.Usage.Add(d.Usage), s.Usage.Add(d.Usage)
 			s.Spent[e.Worker] += d.Total()
 			s.Times.spend(a, Models, now-d.Took, now)
-			a.Calls = append(a.Calls, Call{d.Price, d.Tier, d.Usage, d.Cost})
+			a.metered = true
+			a.Calls = append(a.Calls, Call{d.Price, d.Tier, d.Usage, d.Cost, d.Model})
 		})
 	case contextscope.KindProgress:
 		return decode(e, func(_ *contextscope.Event, p wire.Progress) {
@@ -134,6 +136,9 @@ func (s *State) applyResult(e *contextscope.Event, a *Attempt, r spec.Result) {
 		r.Receipts[i].Pos = e.Pos
 	}
 	s.weed(e, a, &r)
+	if r.Unmetered {
+		a.Unmetered++
+	}
 	a.Result, a.ResultPos, a.Ended, a.Doing = &r, e.Pos, e.Time.UnixMilli(), ""
 	a.Life.Ended = s.Times.Clock(e.Time)
 	if w := s.Works[e.Task]; w != nil {

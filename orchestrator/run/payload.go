@@ -212,6 +212,8 @@ type PlanData struct {
 	Ceiling int `json:"ceiling,omitempty"`
 	// Likely is what one attempt of each task will use, as an estimate; nil when no model takes part.
 	Likely *Likely `json:"likely,omitempty"`
+	// Agents counts the tasks that each coding agent does: what these spend is in neither of the above.
+	Agents map[string]int `json:"agents,omitempty"`
 	// Grant is the most tokens that the one task of a request may use, with all its attempts and testers and what it has others
 	// do; 0 where the agent that asked has no limit.
 	Grant int `json:"grant,omitempty"`

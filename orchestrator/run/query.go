@@ -75,6 +75,9 @@ const ReasonPreflight = "the repository is not ready for a run"
 // ReasonBudget is why a run that has spent its budget stops.
 const ReasonBudget = "the budget is spent"
 
+// OutOfBudget reports whether the run has spent its budget.
+func (s *State) OutOfBudget() bool { return s.Budget > 0 && s.Usage.Total() >= s.Budget }
+
 // StoppedByBudget reports whether a stopped run may continue only with a larger budget.
 func (s *State) StoppedByBudget() bool {
 	return s.Status == Stopped && strings.HasPrefix(s.Reason, ReasonBudget)

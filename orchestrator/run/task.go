@@ -175,10 +175,13 @@ type Attempt struct {
 	// Saved are the artifacts that its agent gave a name, the newest of each.
 	Saved []contextscope.Listed
 	Usage spec.Usage
-	// Calls are the paid model calls, oldest first.
-	Calls  []Call
-	Turns  int
-	Result *spec.Result
+	// Calls are the paid model calls, oldest first. Unmetered counts the deliveries whose coding agent ended without figures;
+	// metered reports that the newest one has some.
+	Calls     []Call
+	Unmetered int
+	metered   bool
+	Turns     int
+	Result    *spec.Result
 	// ResultPos is the result's position in the log.
 	ResultPos uint64
 	Receipts  []spec.Receipt
@@ -192,11 +195,13 @@ type Attempt struct {
 	Spans []Span
 }
 
-// Call is what one usage event of an attempt reported, with the id of its price row, or with the cost that a program stated.
+// Call is what one usage event of an attempt reported, with the id of its price row, or with the cost that a program
+// stated. Model is empty where it was the agent's own, and where a program does not name it.
 type Call struct {
 	Price, Tier string
 	Usage       spec.Usage
 	Cost        spec.Money
+	Model       string
 }
 
 // At is an attempt of the work; nil for none, and for no work.

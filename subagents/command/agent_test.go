@@ -40,18 +40,27 @@ func agentRun(t *testing.T, usage, line string, bounds limit.Bounds, pay error) 
 func TestACodingAgentIsBilledHoweverItEnds(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		usage, line, message, summary string
-		status                        spec.Status
-		prompt                        int
-		deviations                    []string
+		usage, line, message, summary, said string
+		status                              spec.Status
+		prompt                              int
+		deviations                          []string
 	}{
 		"done": {
-			usage: spec.AgentOpencode, status: spec.StatusDone, prompt: 5, summary: "It is [A_KEY].",
+			usage: spec.AgentOpencode, status: spec.StatusDone, prompt: 5, summary: "It is [A_KEY].", said: "It is [A_KEY].",
 			line: `echo '{"type":"text","part":{"text":"It is '$A_KEY'."}}'; echo '{"type":"step_finish","part":{"tokens":{"input":5}}}'`,
 		},
 		"failed, with its reason": {
 			usage: spec.AgentCodex, status: spec.StatusFailed, message: "sh exited with 1, and reports: no [A_KEY]", prompt: 5,
 			line: `echo '{"type":"turn.completed","usage":{"input_tokens":5}}'; echo '{"type":"turn.failed","error":{"message":"no '$A_KEY'"}}'; exit 1`,
+		},
+		"failed, with last words": {
+			usage: spec.AgentOpencode, status: spec.StatusFailed, message: "sh exited with 3, and reports: I give up.",
+			said: "I give up.",
+			line: `echo '{"type":"text","part":{"text":"I give up."}}'; exit 3`,
+		},
+		"failed in a shell": {
+			usage: spec.AgentGemini, status: spec.StatusFailed, message: "gemini exited with 4: no such model",
+			line: "gemini() { echo no such model; exit 4; }\ngemini --prompt x",
 		},
 		"failed with exit code 0": {
 			usage: spec.AgentCodex, status: spec.StatusFailed, message: "sh exited with 0, and reports: no",
@@ -63,8 +72,13 @@ func TestACodingAgentIsBilledHoweverItEnds(t *testing.T) {
 		},
 		"failed without words": {usage: spec.AgentCodex, status: spec.StatusFailed, message: "sh exited with 3", line: `exit 3`},
 		"out of time": {
-			usage: spec.AgentOpencode, status: spec.StatusTimedOut, prompt: 5, message: "",
-			line: `trap '' TERM; echo '{"type":"step_finish","part":{"tokens":{"input":5}}}'; while :; do sleep 1; done`,
+			usage: spec.AgentOpencode, status: spec.StatusTimedOut, prompt: 5, message: "no result after 2s",
+			said: "Soon.",
+			line: `trap '' TERM; echo '{"type":"text","part":{"text":"Soon."}}'; echo '{"type":"step_finish","part":{"tokens":{"input":5}}}'; while :; do sleep 1; done`,
+		},
+		"out of time, with its last error": {
+			usage: spec.AgentGemini, status: spec.StatusTimedOut, message: "no result after 2s: Attempt 2 failed with status 429 [A_KEY]",
+			line: `trap '' TERM; for n in 1 2; do echo "Attempt $n failed with status 429 $A_KEY"; done; echo Retrying; while :; do sleep 1; done`,
 		},
 		"megabytes before the figures": {
 			usage: spec.AgentCodex, status: spec.StatusDone, prompt: 5,
@@ -89,6 +103,8 @@ func TestACodingAgentIsBilledHoweverItEnds(t *testing.T) {
 				require.Equal(t, c.message, r.Error.Message)
 			}
 			require.Contains(t, r.Handoff.Summary, c.summary)
+			require.Equal(t, c.said, r.Said)
+			require.Equal(t, c.usage != "" && c.prompt == 0, r.Unmetered)
 			require.Equal(t, c.deviations, r.Handoff.Deviations)
 			prompt := 0
 			for _, line := range paid {
@@ -134,4 +150,15 @@ func TestACodingAgentHasAHomeOfItsOwn(t *testing.T) {
 	require.Equal(t, spec.StatusDone, r.Status, "%+v", r.Error)
 	_, err = os.Stat(filepath.Join(home, ".agent"))
 	require.NoError(t, err)
+}
+
+func TestAnAgentThatCouldNotBeStartedUsedNothing(t *testing.T) {
+	t.Parallel()
+	a := testAssignment()
+	a.Role = spec.Role{Name: "mod", Executor: spec.ExecutorCommand, Command: []string{"no-such-agent"}, Usage: spec.AgentGemini}
+	c := &Executor{Assignment: a, Dir: t.TempDir(), Env: []string{"PATH=/usr/bin:/bin"}, Bounds: limit.Bounds{Time: time.Minute}}
+	r, err := c.Run(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, spec.StatusFailed, r.Status)
+	require.False(t, r.Unmetered)
 }

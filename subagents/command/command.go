@@ -32,6 +32,7 @@ import (
 //	 "prior": [{"attempt": 1, "fault": {"class": "gate", "message": "...", "detail": "..."}, "diff": "..."}],
 //	 "message": "This task was handed over to you by ..."}
 //
+// The task is as the plan has it, without its command and limits of turns and tokens.
 // The command works in the current directory, a clean tree of the integration head. When it exits with 0, what it left there
 // is its patch. Lists are never null.
 type Input struct {
@@ -49,10 +50,16 @@ type Input struct {
 
 func inputOf(a *wire.Assignment) Input {
 	return Input{
-		Task: a.Task, Attempt: a.Attempt, Files: list(a.Task.Files), Constraints: list(a.Task.Constraints),
+		Task: told(a.Task), Attempt: a.Attempt, Files: list(a.Task.Files), Constraints: list(a.Task.Constraints),
 		DecisionRecord: a.DecisionRecord, Goal: a.Goal, Inputs: list(a.Inputs), Prior: list(a.Prior),
 		Message: a.Message,
 	}
+}
+
+// told is a task without what tells its command nothing: the command itself, and limits that bind models alone.
+func told(t spec.Task) spec.Task {
+	t.Command, t.Limits = nil, spec.Limits{Time: t.Limits.Time}
+	return t
 }
 
 func list[T any](s []T) []T {
@@ -106,6 +113,7 @@ func (c *Executor) Run(ctx context.Context) (spec.Result, error) {
 	defer cancel()
 	var rep report
 	r, err := c.carryOut(ctx, &rep)
+	r.Said, r.Unmetered = rep.words, rep.unmetered
 	if unpaid := c.pay(ctx, rep.used); unpaid != nil {
 		return spec.Result{}, errors.Join(err, unpaid)
 	}
@@ -143,10 +151,12 @@ func (c *Executor) once(ctx context.Context, run commandRun, rep *report) (*spec
 	out, err := c.start(ctx, run, given, reader)
 	printed := c.Secrets.hideInBill(reader.Bill())
 	rep.used = append(rep.used, printed.Lines...)
+	rep.unmetered = rep.unmetered || out != nil && c.Assignment.Role.Usage != "" && len(printed.Lines) == 0
+	rep.words = cmp.Or(text.Tail(printed.Answer, maxOutput), rep.words)
 	var r spec.Result
 	switch cause := context.Cause(ctx); {
 	case cause != nil:
-		if r, err = c.interrupted(ctx, cause, out); err != nil {
+		if r, err = c.interrupted(ctx, cause, out, printed.Fault); err != nil {
 			return nil, err
 		}
 		return &r, nil
@@ -158,7 +168,8 @@ func (c *Executor) once(ctx context.Context, run commandRun, rep *report) (*spec
 		return &r, nil
 	}
 	out.Head, out.Tail = c.Secrets.hideBytes(out.Head), c.Secrets.hideBytes(out.Tail) // before anything of it is cut off
-	if how := howEnded(run.args, out, printed.Fault); how != "" {
+	if how := howEnded(&c.Assignment.Role, run.args, out, printed); how != "" {
+		how += refusals(out)
 		detail := text.Tail(out.Text(), gate.MaxTail) + c.partial(ctx)
 		r = wire.Failed(wire.FaultCommand, run.on(how), detail)
 		r.Patch = c.left(ctx)
@@ -233,7 +244,7 @@ func (c *Executor) ended(ctx context.Context, said string) (spec.Result, error) 
 	}
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
-			return c.interrupted(ctx, cause, nil)
+			return c.interrupted(ctx, cause, nil, "")
 		}
 		return spec.Result{}, fmt.Errorf("collect the work of %s: %w", c.Assignment.Agent(), err)
 	}
@@ -260,7 +271,7 @@ func (c *Executor) matched(ctx context.Context, r spec.Result) (spec.Result, err
 	left, err := c.Remaining(ctx)
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
-			return c.interrupted(ctx, cause, nil)
+			return c.interrupted(ctx, cause, nil, "")
 		}
 		return spec.Result{}, fmt.Errorf("match the files of %s again: %w", c.Assignment.Agent(), err)
 	}
@@ -306,8 +317,8 @@ func (c *Executor) left(ctx context.Context) *spec.Patch {
 }
 
 // interrupted returns how a command was interrupted. After a time-out the next executor is told what it had printed and
-// changed; out is nil where there is no output.
-func (c *Executor) interrupted(ctx context.Context, cause error, out *sandbox.Output) (spec.Result, error) {
+// changed; out is nil where there is no output. fault is what a coding agent has printed of one.
+func (c *Executor) interrupted(ctx context.Context, cause error, out *sandbox.Output, fault string) (spec.Result, error) {
 	end := limit.EndingOf(cause, c.Bounds)
 	if end == nil {
 		return spec.Result{}, cause
@@ -316,7 +327,12 @@ func (c *Executor) interrupted(ctx context.Context, cause error, out *sandbox.Ou
 	if end.Status == spec.StatusTimedOut {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit.SaveTime)
 		defer cancel()
-		r.Error.Detail = c.heard(out) + c.partial(ctx)
+		heard := c.heard(out)
+		if why := oneLine(cmp.Or(fault, gate.LastError(heard))); why != "" {
+			r.Error.Message += ": " + why
+		}
+		r.Error.Message += refusals(out)
+		r.Error.Detail = heard + c.partial(ctx)
 	}
 	c.Secrets.hideIn(&r)
 	return r, nil

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -45,4 +46,21 @@ func TestACommandThatRunsOutOfTimeTellsWhatItHadSaidAndChanged(t *testing.T) {
 		}
 		require.Equal(t, "the key is [A_KEY]\n\nWhat it had changed by then:\n+half", r.Error.Detail)
 	}
+}
+
+func TestACommandIsToldItsTaskWithoutTheCommand(t *testing.T) {
+	t.Parallel()
+	a := testAssignment()
+	a.Role = spec.Role{Name: "mod", Executor: spec.ExecutorCommand, Command: []string{"cat"}}
+	a.Task.Command, a.Task.Brief = []string{"cat"}, "Say done."
+	a.Task.Limits = spec.Limits{Turns: 40, Tokens: 1000, Time: spec.Duration(time.Minute)}
+	c := &Executor{Assignment: a, Dir: t.TempDir(), Env: []string{"PATH=/usr/bin:/bin"}, Bounds: limit.Bounds{Time: time.Minute}}
+	r, err := c.Run(t.Context())
+	require.NoError(t, err)
+	var given Input
+	require.NoError(t, json.Unmarshal([]byte(r.Handoff.Summary), &given), r.Handoff.Summary)
+	require.Equal(t, "Say done.", given.Task.Brief)
+	require.Empty(t, given.Task.Command)
+	require.Equal(t, spec.Limits{Time: spec.Duration(time.Minute)}, given.Task.Limits)
+	require.Equal(t, []string{"cat"}, a.Task.Command, "what is told is a copy")
 }

@@ -1,11 +1,13 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
 
 	"divisi/internal/sandbox"
+	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/subagents/command/bill"
 	"divisi/subagents/gate"
@@ -13,10 +15,13 @@ import (
 
 // report is what the runs of an attempt have said.
 type report struct {
-	said       strings.Builder
+	said strings.Builder
+	// words are the last ones of a coding agent.
+	words      string
 	deviations []string
-	// used is what coding agents have printed of their use.
-	used []bill.Line
+	// used is what coding agents have printed of their use; unmetered is set where one ran and printed none.
+	used      []bill.Line
+	unmetered bool
 }
 
 // pay tells what was used.
@@ -30,10 +35,16 @@ func (c *Executor) pay(ctx context.Context, used []bill.Line) error {
 	return nil
 }
 
-// howEnded is how a command failed, with the fault that a coding agent has printed; empty where it did not. An agent can
-// print one and exit with 0.
-func howEnded(args []string, out *sandbox.Output, fault string) string {
-	fault = text.Clip(strings.Join(strings.Fields(fault), " "), maxFault)
+// howEnded is how a command failed, with the fault that a coding agent has printed, or its last words; empty where it did not. An
+// agent can print a fault and exit with 0.
+func howEnded(role *spec.Role, args []string, out *sandbox.Output, printed bill.Bill) string {
+	fault := oneLine(printed.Fault)
+	if !out.Success() {
+		fault = cmp.Or(fault, oneLine(printed.Answer))
+	}
+	if role.Usage != "" {
+		args = []string{role.Program(args)}
+	}
 	switch {
 	case fault == "" && out.Success():
 		return ""
@@ -47,3 +58,22 @@ func howEnded(args []string, out *sandbox.Output, fault string) string {
 
 // maxFault bounds, in bytes, what the message of a failed attempt has of the fault that a coding agent printed.
 const maxFault = 500
+
+func oneLine(fault string) string {
+	return text.Clip(strings.Join(strings.Fields(fault), " "), maxFault)
+}
+
+// refusals are the hosts that the proxy did not connect a command to, as the end of a fault's message.
+func refusals(out *sandbox.Output) string {
+	if out == nil || len(out.Refused) == 0 {
+		return ""
+	}
+	var all []string
+	for _, refused := range out.Refused {
+		all = append(all, refused.Error())
+	}
+	return "; " + strings.Join(text.Few(all, maxRefused), "; ")
+}
+
+// maxRefused bounds the refused hosts that the message of a failed attempt names.
+const maxRefused = 4

@@ -31,7 +31,10 @@ func (c *Executor) Together(ctx context.Context, tasks []spec.Task) (took time.D
 	if err != nil || why != "" {
 		return 0, false, nil //nolint:nilerr // each of them alone has it as its result
 	}
-	given := together{Tasks: tasks, Input: inputOf(c.Assignment)}
+	given := together{Input: inputOf(c.Assignment)}
+	for _, t := range tasks {
+		given.Tasks = append(given.Tasks, told(t))
+	}
 	given.Files = list(runs[0].files)
 	began := time.Now()
 	out, err := c.start(ctx, runs[0], given, io.Discard)

@@ -42,6 +42,18 @@ func FirstError(output string) string {
 	return text.Head(cmp.Or(found[:]...), maxFirstError)
 }
 
+// LastError returns the last line of an output that reports an error; "" where none does.
+func LastError(output string) (last string) {
+	for line := range strings.Lines(output) {
+		line = strings.TrimSpace(plain(text.Head(line, maxTextLine)))
+		switch class, _ := errorline.Classify(line); class {
+		case errorline.Test, errorline.Error, errorline.Complaint:
+			last = line
+		}
+	}
+	return text.Head(last, maxFirstError)
+}
+
 // Reason returns in one line why a red gate is red: the first error that is not in its receipt on the base commit, which may
 // be nil.
 func Reason(r spec.Receipt, baseline *spec.Receipt) string {

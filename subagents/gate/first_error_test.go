@@ -29,6 +29,19 @@ func TestFirstError(t *testing.T) {
 	require.LessOrEqual(t, len(FirstError(strings.Repeat("é", 5000))), maxFirstError)
 }
 
+func TestLastError(t *testing.T) {
+	t.Parallel()
+	for output, want := range map[string]string{
+		"":                 "",
+		"done\nall good\n": "",
+		"Attempt 1 failed with status 429\nAttempt 2 \x1b[31mfailed\x1b[0m with status 429\nRetrying\n": "Attempt 2 failed with status 429",
+		"a.go:1: bad\nerror: could not compile\n":                                                       "a.go:1: bad",
+	} {
+		require.Equal(t, want, LastError(output), output)
+	}
+	require.LessOrEqual(t, len(LastError("error: "+strings.Repeat("é", 5000))), maxFirstError)
+}
+
 func TestReason(t *testing.T) {
 	t.Parallel()
 	known, fresh := red("test: a"), red("test: a", "test: b")
