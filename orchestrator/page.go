@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"sync"
 
@@ -318,7 +319,7 @@ func act(ctx context.Context, r *Run, a *dashboard.Act) (outcome string, begins 
 		outcome, err = r.StartLine(ctx)
 	case dashboard.VerbRetry:
 		again, err := r.Retry(ctx, Retry{Tasks: a.Tasks, Brief: a.Brief, Role: a.Role, Model: a.Model})
-		return strings.Join(append([]string{again.Outcome}, again.Changed...), "; "), again.NotRunning, err
+		return strings.Join(slices.Concat([]string{again.Outcome}, again.Changed, again.Notes), "; "), again.NotRunning, err
 	case dashboard.VerbPublish:
 		var result Result
 		if result, err = r.Publish(ctx); err == nil {

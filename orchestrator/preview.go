@@ -31,6 +31,15 @@ func (h *conduct) preview(ctx context.Context, o *Options) (_ json.RawMessage, e
 	if len(h.spec.Project.Gates) == 0 && !o.AllowUnverified {
 		h.coded("note: "+noGates+"; a run needs a gate", usage.NoGates)
 	}
+	if err := h.checkPrograms(ctx); err != nil {
+		if !IsUsage(err) {
+			return nil, err
+		}
+		h.notices = append(h.notices, err.Error())
+	}
+	for _, n := range h.notices {
+		h.notice("note: " + n)
+	}
 	data.By = run.ByFile
 	return spec.JSON(data)
 }

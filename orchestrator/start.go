@@ -266,6 +266,9 @@ func (h *conduct) begin(ctx context.Context, o *Options) (r *Run, err error) {
 	if err = h.gated(o); err != nil {
 		return nil, err
 	}
+	if err = h.checkPrograms(ctx); err != nil {
+		return nil, err
+	}
 	m := store.Meta{Repo: h.spec.Repo, NATS: o.NATS, Login: o.Login, Demo: o.Sample, Strict: o.Strict}
 	if o.Plan != nil {
 		if m.Plan, err = filepath.Abs(o.Plan.Name); err != nil {
