@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/internal/trust"
 	"divisi/internal/usage"
+	"divisi/orchestrator/needs"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
 	"divisi/subagents/gate/detect"
@@ -37,11 +39,11 @@ func (h *conduct) preview(ctx context.Context, o *Options) (_ json.RawMessage, e
 		}
 		h.notices = append(h.notices, err.Error())
 	}
-	for _, n := range h.notices {
+	for _, n := range slices.Concat(needs.Notices(&h.spec), h.notices) {
 		h.notice("note: " + n)
 	}
 	data.By = run.ByFile
-	return spec.JSON(data)
+	return spec.JSON(run.PreviewOf(data, h.spec.Roles))
 }
 
 // tryPlan expands a plan file before the run exists, so that its faults are found at once, on the gates that the run will have.
@@ -65,6 +67,10 @@ func (h *conduct) tryPlan(ctx context.Context, o *Options) (data run.PlanData, e
 	data, problems, err := plan.Prepare(ctx, *h.spec.Plan, st, h.tree(h.spec.Base, ""))
 	if err == nil {
 		err = h.positions.Error(problems)
+	}
+	if undone := func(p spec.Problem) bool { return !p.Done }; err != nil && len(problems) == len(h.spec.Plan.Tasks) &&
+		!slices.ContainsFunc(problems, undone) {
+		err = usage.With(usage.Errorf("nothing is left to do: %s: %s", problems[0].Path, problems[0].Message), usage.NothingLeft)
 	}
 	return data, err
 }

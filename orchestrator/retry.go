@@ -195,6 +195,11 @@ func readAgain(top string, st *run.State, o *Retry) (set configs.RoleSet, p spec
 				"Read it, then name it again for the tasks of the role", now.Named, name), usage.Role, st.Spec.Run, now.Named)
 		}
 	}
+	for _, b := range set.Broken {
+		if wanted(st, b.Role) || spec.BuiltInRole(b.Role) {
+			return set, p, b.Err
+		}
+	}
 	for _, s := range set.Skipped {
 		if _, is := set.Roles[s.Role]; !is && wanted(st, s.Role) {
 			return set, p, usage.Errorf("%s was not loaded as a role: %s", s.File, s.Why)

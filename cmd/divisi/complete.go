@@ -98,7 +98,7 @@ func completeRoles(c *cobra.Command, _ []string, _ string) ([]string, cobra.Shel
 	if f := c.Flag("repo"); f != nil {
 		repo = f.Value.String()
 	}
-	set, err := configs.Roles(top(repo), nil)
+	set, err := configs.RolesWith(top(repo), nil)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
