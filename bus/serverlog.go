@@ -21,11 +21,13 @@ type serverLog struct {
 func (l *serverLog) Noticef(format string, v ...any) { l.log.Debug().Msgf(format, v...) }
 
 // Warnf implements server.Logger. That a store was not closed and is read again is no warning: owners are killed, and that is
-// what the log of events is for.
+// what the log of events is for. Nor is an older state of a consumer that the store leaves out, as it has a newer one.
 func (l *serverLog) Warnf(format string, v ...any) {
 	text, level := fmt.Sprintf(format, v...), zerolog.WarnLevel
-	if strings.Contains(text, "Stream state outdated") || strings.Contains(text, "state is outdated") {
-		level = zerolog.DebugLevel
+	for _, quiet := range []string{"Stream state outdated", "state is outdated", "old update ignored"} {
+		if strings.Contains(text, quiet) {
+			level = zerolog.DebugLevel
+		}
 	}
 	l.log.WithLevel(level).Msg(text)
 }

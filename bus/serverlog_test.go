@@ -14,6 +14,7 @@ func TestAStoreThatWasNotClosedIsNoWarning(t *testing.T) {
 	log := &serverLog{log: zerolog.New(&said).Level(zerolog.WarnLevel)}
 	log.Warnf("Filestore [%s] Stream state outdated, last block has additional entries, will rebuild", "EV")
 	log.Warnf("Filestore [%s] TTL state is outdated; attempting to recover using linear scan (seq %d to %d)", "EV", 1, 2)
+	log.Warnf("Consumer '%s > TASKS > %s' error on write store state from purge: old update ignored", "$G", "tester")
 	require.Empty(t, said.String())
 	log.Warnf("Filestore [%s] checkMsgs: %v", "EV", "bad")
 	require.Contains(t, said.String(), "checkMsgs: bad")

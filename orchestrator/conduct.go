@@ -104,7 +104,7 @@ func (c *closers) release() {
 // launch appends the run's first event, unless it resumes, and begins to conduct. The bus is open; st is the run so far.
 func (h *conduct) launch(ctx context.Context, st *run.State) (*Run, error) {
 	r := newRun(h.spec.Run, h.dir, h.bus)
-	r.held, r.started = h, ctx.Err
+	r.held, r.started, r.resumed = h, ctx.Err, st.Pos
 	ctx, h.full = context.WithCancelCause(ctx)
 	r.stop = func() { h.full(context.Canceled) }
 	h.later(h.mirror.Close)
@@ -252,9 +252,9 @@ func (h *conduct) baselines() *baseline.Store {
 	}
 }
 
-// onDoubt is what the run does about a doubt that no master decides: it asks where a person watches.
-func (h *Machine) onDoubt() string {
-	if h.OnDoubt == "" && h.Approve == nil {
+// onDoubt is what the run does about a doubt that no master decides: it asks where a person watches, or reviews every patch.
+func (h *Machine) onDoubt(review bool) string {
+	if h.OnDoubt == "" && h.Approve == nil && !review {
 		return run.OnDoubtReject
 	}
 	return cmp.Or(h.OnDoubt, run.OnDoubtAsk)

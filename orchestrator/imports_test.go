@@ -41,7 +41,7 @@ var arrows = []struct {
 	{"conductor", []string{"acceptance", "acceptance/testsource", "assign", "baseline", "decision", "landing", "ledger", "master", "phase", "plan", "proof", "recovery", "request", "run", "schedule"}},
 	{"store", []string{"conductor", "report", "run"}},
 	{"attempt", []string{"landing", "request", "run", "store"}},
-	{"console", []string{"attempt", "report", "run"}},
+	{"console", []string{"attempt", "recovery", "report", "run"}},
 	{"console/board", []string{"console", "decision", "report", "run", "schedule"}},
 	{"explain", []string{"assign", "console", "plan", "run", "store"}},
 	{"dashboard", []string{"decision", "report", "run", "schedule"}},

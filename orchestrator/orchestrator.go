@@ -32,7 +32,7 @@ type Machine struct {
 	Decide func(ctx context.Context, d Decision) (Choice, error)
 
 	// OnDoubt is what happens to a patch that acceptance doubts and no master decides about: ask, reject or accept. "" is ask
-	// where Approve is set, else reject.
+	// where Approve is set or Review, else reject.
 	OnDoubt string
 
 	// Notice is called with what a person should read at once and no event holds, also by Wait and Close, which it must not

@@ -244,7 +244,8 @@ func (r *Run) rereadPlan(q *conductor.Request, st *run.State, path string, skipp
 	}
 	q.Plan = &p
 	q.Notices = append(q.Notices, "the plan file has changed: the tasks that are tried again get their briefs, roles, files, "+
-		"commands and constraints from it, and what it has gained is added; what else has changed takes effect in another run")
+		"commands, constraints and dependencies from it, those that have not begun too, and what it has gained is added; what "+
+		"else has changed takes effect in another run")
 	if !r.notRunning && slices.ContainsFunc(p.Tasks, func(t spec.Task) bool { return !named(st.Spec.Plan, t.Role) }) {
 		return r.stopFirst("the plan file names a role that it did not name before")
 	}

@@ -126,7 +126,7 @@ func prepare(ctx context.Context, o *Options, dry bool) (*conduct, error) {
 		Submodules: h.checkout.Submodules, Project: project, Roles: set.Roles,
 		Parallel: cmp.Or(o.Parallel, project.Parallel, o.usualParallel()), Budget: cmp.Or(o.Budget, project.Budget),
 		AutoApprove: o.AutoApprove, AllowUnverified: o.AllowUnverified, FreshBaseline: o.FreshBaseline || o.Trial, Created: now(),
-		OnDoubt: o.onDoubt(), Review: o.Review, Trial: o.Trial, Reprove: o.Reprove,
+		OnDoubt: o.onDoubt(o.Review), Review: o.Review, Trial: o.Trial, Reprove: o.Reprove,
 	}
 	if o.Trial {
 		h.spec.Plan, h.spec.Goal = &spec.Plan{}, "try the setup and the gates"

@@ -18,10 +18,11 @@ func newContext(g *globals) *cobra.Command {
 		Use:   "context RUN/TASK",
 		Short: "Show what a model saw at one turn of a task, and why",
 		Long: `Show the request that was compiled for one turn of a task: its contents, and a trace: which processor
-wrote what from which events, and what was left out and why. RUN/TASK is the newest
-attempt; RUN/TASK/2 is attempt 2. One turn more than there are is what would be sent next.
---diff shows what changed from one turn's request to another's, --raw the body that was sent to
-Gemini's API, --sizes the tokens of each part, --compactions the snapshots that replaced older turns, and why.` +
+wrote what from which events, and what was left out and why. RUN/TASK is the newest attempt; RUN/TASK/2
+is attempt 2; TASK alone is a task of the newest run. One turn more than there are is what would be
+sent next. --diff shows what changed from one turn's request to another's, --raw the body that was sent
+to Gemini's API, --sizes the tokens of each part, --compactions the snapshots that replaced older
+turns, and why.` +
 			codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi context 1f2e/rewrite-003 --turn 2\n  divisi context 1f2e/rewrite-003 --diff 2..3\n" +
 			"  divisi context compile session.json",

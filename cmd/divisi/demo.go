@@ -16,7 +16,7 @@ func newDemo(g *globals) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "demo",
 		Short: "Run a sample refactor: no key, no setup",
-		Long: `Make a sample Go repository of 24 packages in a temporary directory and move it off a deprecated helper
+		Long: `Make a sample Go repository of 12 packages in a temporary directory and move it off a deprecated helper
 package with a built-in plan: shards in parallel, a codemod that is wrong once on purpose and is
 caught by its tester, a landing queue, one branch. No key, no network. Go and git are needed. The
 first demo fills a build cache of Divisi's own, and reports on standard error what it compiles.` +

@@ -68,14 +68,14 @@ const lookTries = 5
 func (g *globals) onAttempt(
 	ctx context.Context, name string, do func(r *orchestrator.Run, task string, number int) error,
 ) (err error) {
-	task, number, of := name, 0, []string(nil)
+	run, task, number := "", "", 0
 	if strings.Contains(name, "/") {
-		of = []string{""}
-		if of[0], task, number, err = splitTask(name); err != nil {
-			return err
+		if run, task, number, err = splitTask(name); err == nil {
+			run, err = g.findRun(ctx, []string{run})
 		}
+	} else {
+		run, task, err = g.taskOf(ctx, name)
 	}
-	run, err := g.findRun(ctx, of)
 	if err != nil {
 		return err
 	}

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"divisi/orchestrator"
@@ -19,15 +17,13 @@ patch that undoes it: it passes the same checks as every patch, and TASK is drop
 parks drop-TASK, and TASK stays landed; divisi skip gives it up. A task of a change set goes out with
 its whole set. A task that others depend on, or whose lines others have changed since, stays until
 those are dropped. The run continues in this process, unless another one is running it, also when it
-has ended. Of several tasks the newest goes out first; where one cannot, all stay.` +
+has ended. Of several tasks the newest goes out first; where one cannot, all stay. TASK alone is one of
+the newest run.` +
 			codes(codeOK, codeParked, codeUsage, codeStopped, codeMachine),
 		Example: "  divisi drop 1f2e/rewrite-003 --reason 'its callers are slower with it'\n" +
 			"  divisi drop 1f2e/rewrite-003 rewrite-017 rewrite-211",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if !strings.Contains(args[0], "/") {
-				return usagef("%q names no task: divisi drop RUN/TASK [TASK...]", args[0])
-			}
 			return g.handIn(c.Context(), args[0], o, func(r *orchestrator.Run, task string) (string, bool, error) {
 				return r.Drop(c.Context(), append([]string{task}, args[1:]...), reason)
 			})

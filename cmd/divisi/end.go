@@ -16,9 +16,9 @@ import (
 
 // printEnd prints what the gates found beyond their verdicts, and what to do next. The console has shown how the run stands.
 func (g *globals) printEnd(run string, end *orchestrator.Result) error {
-	ways := make([]console.Way, len(end.Next))
+	ways, called := make([]console.Way, len(end.Next)), make([]console.Way, len(end.Next))
 	for i, w := range end.Next {
-		ways[i] = console.Way{Command: g.calls(w.Command), Why: w.Why}
+		ways[i], called[i] = console.Way(w), console.Way{Command: g.calls(w.Command), Why: w.Why}
 	}
 	return g.print(func(b *strings.Builder) error {
 		for _, notice := range end.Notices {
@@ -32,9 +32,9 @@ func (g *globals) printEnd(run string, end *orchestrator.Result) error {
 			return err
 		}
 		fmt.Fprintf(b, "%s\nNext:\n", g.calls(rest.String()))
-		console.Next(b, ways)
+		console.NextSteps(b, run, ways, g.calls)
 		return nil
-	}, map[string]any{"kind": "next", "run": run, "state": end.State, "next": ways})
+	}, map[string]any{"kind": "next", "run": run, "state": end.State, "next": called})
 }
 
 // command is how this program was called, with the state directory where that is another than usual.

@@ -18,9 +18,6 @@ func (g *globals) explain(ctx context.Context, name, diff string, v orchestrator
 			return err
 		}
 	}
-	if _, _, _, err = splitTask(name); err != nil {
-		return err
-	}
 	v.Text = !g.json() || v.Raw
 	var shown []byte
 	if err = g.onAttempt(ctx, name, func(r *orchestrator.Run, task string, number int) (err error) {

@@ -176,8 +176,21 @@ func (g *globals) writeProject(ctx context.Context, o *initOptions, top, file st
 	}
 	_, err = fmt.Fprintf(g.out, "\nwrote %[1]s\nNext:\n"+
 		"  git -C %[2]s add %[1]s && git -C %[2]s commit -m 'Describe the repository to Divisi'\n"+
-		"%[3]s  divisi plan --help   # a plan for it\n", projectPlace, repo, trust)
-	return err
+		"%[3]s", projectPlace, repo, trust)
+	if err != nil {
+		return err
+	}
+	rows := [][]string{
+		{"run \"GOAL\"" + o.inRepo(), "# with a key of a model: it plans, you approve"},
+		{"run --plan FILE" + o.inRepo(), "# with a plan of your own, without a key: docs/getting-started.md"},
+		{"new codemod NAME" + o.inRepo(), "# begins such a plan, with a program that changes the files"},
+	}
+	for _, line := range console.Columns(rows, 3) {
+		if _, err := fmt.Fprintln(g.out, "  "+g.command()+" "+line); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // propose asks about a setup that no file of the repository names.

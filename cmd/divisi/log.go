@@ -14,7 +14,8 @@ func newLog(g *globals) *cobra.Command {
 		Use:   "log RUN/TASK[/N]",
 		Short: "Show the gate output for an attempt of a task",
 		Long: `Show the gate output for an attempt, newest last: batch and other tasks, verdict, exit code, duration,
-new failures of the task, and the whole output. Before it come the output of the role's command, the
+new failures of the task, and the output; of "go test -json" what failed, as go test prints it
+(--output json has all of it). Before it come the output of the role's command, the
 gates that the agent ran itself, and the artifacts that it saved. RUN/TASK is the newest attempt,
 RUN/TASK/2 is attempt 2, TASK alone is a task of the newest run. divisi context shows the requests to
 a model.` + codes(codeOK, codeUsage, codeMachine),

@@ -15,13 +15,14 @@ func newRetry(g *globals) *cobra.Command {
 	var o resumeOptions
 	var with retryFlags
 	c := &cobra.Command{
-		Use:   "retry RUN [TASK...]",
+		Use:   "retry RUN[/TASK] [TASK...]",
 		Short: "Try parked tasks again, also of a run that has ended",
-		Long: `Retry parked or cancelled tasks: the named ones, those of a named template, or all parked ones. Tasks
-that were parked only because of them are opened too. Their attempts count from 1 again and learn what
-was tried before. Roles, settings and the run's plan file are read again. The run continues from the
-newest commit of its branch, in this process, unless another one is running it. The branch
-divisi/<run> moves forward if it is where Divisi left it, else a new one is made: divisi/<run>-2.` +
+		Long: `Retry parked or cancelled tasks: the named ones, those of a named template, or all parked ones. TASK
+alone is one of the newest run. Tasks that were parked only because of them are opened too. Their
+attempts count from 1 again and learn what was tried before. Roles, settings and the run's plan file
+are read again. The run continues from the newest commit of its branch, in this process, unless another
+one is running it. The branch divisi/<run> moves forward if it is where Divisi left it, else a new one
+is made: divisi/<run>-2.` +
 			codes(codeOK, codeParked, codeUsage, codeStopped, codeMachine),
 		Example: "  divisi retry 1f2e\n  divisi retry 1f2e rewrite-003 api",
 		Args:    cobra.MinimumNArgs(1),
@@ -72,7 +73,7 @@ func (g *globals) retry(ctx context.Context, args []string, o resumeOptions, wit
 	if err := g.fitsHost(&o); err != nil {
 		return err
 	}
-	id, err := g.findRun(ctx, args)
+	id, tasks, err := g.findTasks(ctx, args)
 	if err != nil {
 		return err
 	}
@@ -80,7 +81,7 @@ func (g *globals) retry(ctx context.Context, args []string, o resumeOptions, wit
 	if err != nil {
 		return err
 	}
-	again.Tasks, again.Repo, again.Resume = args[1:], o.Repo, o.ResumeOptions
+	again.Tasks, again.Repo, again.Resume = tasks, o.Repo, o.ResumeOptions
 	again.Trust = func(ctx context.Context, repo string, requests []string) (bool, error) {
 		return g.trusted(ctx, &runOptions{Options: orchestrator.Options{Repo: repo}, trust: with.trust}, requests)
 	}

@@ -98,7 +98,7 @@ func hostFlags(c *cobra.Command, m *orchestrator.Machine, sandbox *string) {
 	f.StringVar(&m.Record, "record", "", "keep every exchange with a model in this directory, for --replay")
 	f.StringVar(&m.Replay, "replay", "", "answer from this recording instead of a model's service: no key, no network")
 	f.StringVar(&m.OnDoubt, "on-doubt", "", "what to do with a questionable patch that the master leaves open: ask (default on "+
-		"a terminal), reject (default without one) or accept")
+		"a terminal, or with --review), reject (default without one) or accept")
 	f.StringVar(sandbox, "sandbox", sandboxAuto,
 		"auto: use every layer of confinement that this machine has; strict: refuse to start unless it has all")
 }

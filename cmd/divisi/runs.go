@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"divisi/internal/spec"
 	"divisi/internal/usage"
 	"divisi/orchestrator"
 	"divisi/orchestrator/console"
@@ -30,7 +31,8 @@ run waits for: a decision, a person, a machine or a quota. On a terminal the tab
 	return c
 }
 
-// findTask resolves RUN[/TASK], or nothing at all: the newest run.
+// findTask resolves RUN[/TASK], TASK alone for a task of the newest run, where no run ends with such a name, or nothing at all:
+// the newest run.
 func (g *globals) findTask(ctx context.Context, args []string) (run, task string, err error) {
 	if len(args) == 0 {
 		run, err = g.findRun(ctx, nil)
@@ -40,7 +42,57 @@ func (g *globals) findTask(ctx context.Context, args []string) (run, task string
 	if parted && task == "" {
 		return "", "", usagef("%q has no task after the slash: is a variable not set?", args[0])
 	}
-	run, err = g.findRun(ctx, []string{name})
+	if parted {
+		run, err = g.findRun(ctx, []string{name})
+		return run, task, err
+	}
+	ids, err := g.runs().List(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	var unread error
+	if !slices.ContainsFunc(ids, func(id string) bool { return id == name || strings.HasSuffix(id, "-"+name) }) && len(ids) > 0 {
+		var has bool
+		if has, unread = g.hasTask(ctx, ids[0], name); has {
+			return ids[0], name, nil
+		}
+	}
+	if run, err = g.findRun(ctx, args[:1]); err != nil && unread != nil {
+		err = unread
+	}
+	return run, "", err
+}
+
+// findTasks resolves RUN[/TASK] TASK..., or TASK... of the newest run.
+func (g *globals) findTasks(ctx context.Context, args []string) (run string, tasks []string, err error) {
+	run, task, err := g.findTask(ctx, args[:1])
+	if task != "" {
+		tasks = append(tasks, task)
+	}
+	return run, append(tasks, args[1:]...), err
+}
+
+// hasTask reports whether a run has a task, or the shards of a template, of a name.
+func (g *globals) hasTask(ctx context.Context, run, name string) (bool, error) {
+	s, err := g.runs().Summary(g.log.WithContext(ctx), run)
+	if err != nil {
+		return false, err
+	}
+	var r glimpse
+	if err := json.Unmarshal(s.Report, &r); err != nil {
+		return false, fmt.Errorf("read the report of run %s: %w", run, err)
+	}
+	return slices.ContainsFunc(r.Tasks, func(t struct{ ID, Title string }) bool {
+		return t.ID == name || t.ID == spec.ShardID(name, 1)
+	}), nil
+}
+
+// taskOf resolves RUN/TASK, or TASK alone.
+func (g *globals) taskOf(ctx context.Context, name string) (run, task string, err error) {
+	run, task, err = g.findTask(ctx, []string{name})
+	if err == nil && task == "" {
+		err = usagef("%q names no task: write %s/TASK", name, run)
+	}
 	return run, task, err
 }
 

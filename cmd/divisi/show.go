@@ -16,10 +16,10 @@ func newShow(g *globals) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show [RUN[/TASK]]",
 		Short: "Show a run's report, or one task of it",
-		Long: `Show a run's report: its state, its tasks with attempts, commits and usage, and its gates against
-the baseline. Without RUN, the newest run. With /TASK, everything about one task.
-With --time, where the wall clock went, along the critical path. With --output markdown, the report of a
-run for a summary of CI or a comment on a code host.` + codes(codeOK, codeUsage, codeMachine),
+		Long: `Show a run's report: its state, its tasks with attempts, commits and usage, and its gates against the
+baseline. Without RUN, the newest run. With /TASK, everything about one task; TASK alone is one of the
+newest run. With --time, where the wall clock went, along the critical path. With --output markdown,
+the report of a run for a summary of CI or a comment on a code host.` + codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi show\n  divisi show 20261121-101500-1f2e\n  divisi show 1f2e/migrate-003\n" +
 			"  divisi show --time\n  divisi show --output json\n  divisi show --output markdown >> \"$GITHUB_STEP_SUMMARY\"",
 		Annotations: map[string]string{outputs: markdown},
@@ -42,7 +42,7 @@ func (g *globals) show(ctx context.Context, args []string, times bool) error {
 	case g.output == markdown && (task != "" || times):
 		return usagef("--output markdown is for the report of a run\nSee: divisi show %s --output markdown", run)
 	case g.output == markdown:
-		return g.print(func(b *strings.Builder) error { return console.MarkdownReport(b, s.Report) }, s.Report)
+		return g.print(func(b *strings.Builder) error { return console.MarkdownReport(b, s.Report, g.calls) }, s.Report)
 	case task != "" && times:
 		return usagef("--time is of a run, not of a task\nSee: divisi show --time %s", run)
 	case task != "":
@@ -60,7 +60,7 @@ func (g *globals) show(ctx context.Context, args []string, times bool) error {
 	}
 	err = g.print(func(b *strings.Builder) error {
 		var text strings.Builder
-		err := console.Report(&text, s.Report, width(g.out))
+		err := console.Report(&text, s.Report, width(g.out), g.calls)
 		b.WriteString(g.calls(text.String()))
 		return err
 	}, called)

@@ -9,19 +9,27 @@ import (
 func newSkip(g *globals) *cobra.Command {
 	var reason string
 	c := &cobra.Command{
-		Use:   "skip RUN TASK...",
+		Use:   "skip RUN[/TASK] [TASK...]",
 		Short: "Skip tasks and unblock what depends on them",
 		Long: `Skip tasks that have not landed, parked ones too. Tasks that depend on them continue as if they had
-ended without a change, and a run does not end as parked because of them. A template's name means
-its tasks that have not landed. Continue a run that has ended with divisi resume.` +
+ended without a change, and a run does not end as parked because of them. A template's name means its
+tasks that have not landed. TASK alone is a task of the newest run. Continue a run that has ended with
+divisi resume.` +
 			codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi skip 1f2e rewrite-003 --reason 'this file will be deleted'",
-		Args:    cobra.MinimumNArgs(2),
+		Args:    cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			run, tasks, err := g.findTasks(c.Context(), args)
+			if err == nil && len(tasks) == 0 {
+				err = usagef("name the tasks: divisi skip %s TASK...", run)
+			}
+			if err != nil {
+				return err
+			}
 			return g.request(c.Context(), func(r *orchestrator.Run) (string, error) {
-				outcome, err := r.Skip(c.Context(), args[1:], reason)
+				outcome, err := r.Skip(c.Context(), tasks, reason)
 				return goesOn(r, outcome, err)
-			}, args...)
+			}, run)
 		},
 	}
 	c.Flags().StringVar(&reason, "reason", "", "why; kept in the log")

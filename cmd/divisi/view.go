@@ -158,6 +158,7 @@ func (v *view) follow(ctx context.Context, r *orchestrator.Run) error {
 		v.printer().aside("dashboard: " + v.page.URL())
 	}
 	show := v.console()
+	show.Known(r.Resumed(), v.calls("divisi watch "+r.ID()))
 	defer v.attend(show)()
 	if show.Live() && isTerminal(v.err) {
 		before := v.logTo.set(zerolog.ConsoleWriter{Out: show, TimeFormat: "15:04:05", NoColor: true})

@@ -26,6 +26,9 @@ func New(expression string) *Regexp {
 
 // The methods of regexp.Regexp that are used:
 
+// String returns the expression.
+func (r *Regexp) String() string { return r.compiled().String() }
+
 func (r *Regexp) MatchString(s string) bool { return r.compiled().MatchString(s) }
 
 func (r *Regexp) Match(b []byte) bool { return r.compiled().Match(b) }

@@ -109,7 +109,7 @@ func (v *planCheck) setCircles(p *Plan, first map[string]int) {
 			n.DependsOn = append(n.DependsOn, cmp.Or(set[dep], dep))
 		}
 	}
-	for _, circle := range cycles(nodes) {
+	for _, circle := range Circles(nodes) {
 		for _, id := range circle {
 			name, isSet := strings.CutPrefix(id, setMark)
 			if i, ours := first[name]; isSet && ours {

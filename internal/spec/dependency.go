@@ -23,9 +23,9 @@ func SplitInput(input string) (task, artifact string) {
 	return task, artifact
 }
 
-// cycles returns the circles in the dependencies of the tasks, each as the ids along it with the first one repeated at
+// Circles returns the circles in the dependencies of the tasks, each as the ids along it with the first one repeated at
 // the end. One circle is reported for each edge that closes one, in plan order.
-func cycles(tasks []Task) [][]string {
+func Circles(tasks []Task) [][]string {
 	d := &circleFinder{edges: make(map[string][]string, len(tasks)), state: make(map[string]int8, len(tasks))}
 	for i := range tasks {
 		if _, twice := d.edges[tasks[i].ID]; !twice {

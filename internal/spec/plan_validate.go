@@ -47,7 +47,7 @@ func (p *Plan) Validate(env Env) []Problem {
 		v.task(i, &p.Tasks[i])
 	}
 	v.changeSets(p)
-	for _, circle := range cycles(p.Tasks) {
+	for _, circle := range Circles(p.Tasks) {
 		v.addf(fmt.Sprintf("tasks[%d].depends_on", v.first[circle[0]]), "",
 			"the tasks wait for each other in a circle: %s", strings.Join(circle, " -> "))
 	}

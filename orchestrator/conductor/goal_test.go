@@ -54,11 +54,11 @@ func TestAGoalFromReadersToLanded(t *testing.T) {
 	server := r.useModel(geminitest.Options{Script: script, KeepBodies: true})
 	st := r.run(t.Context())
 	require.Equal(t, run.Done, st.Status, st.Reason)
-	require.ElementsMatch(t, []string{"g-anchors", "g-berths", "g-cargo", "g-cranes", "readme-a", "readme-b"}, r.landed())
+	require.ElementsMatch(t, []string{"g-ferries", "g-berths", "g-cargo", "g-moorings", "readme-a", "readme-b"}, r.landed())
 	require.Equal(t, 2, st.Tasks.ByID["g-cargo"].Attempt)
 	require.Equal(t, 3, st.Tasks.ByID["readme-a"].Attempt+st.Tasks.ByID["readme-b"].Attempt, "one of the two was regenerated on the new head")
 	readme := sh(t, r.checkout.Top, "git show divisi/r1:README.md | head -1")
-	require.Contains(t, readme, "anchors")
+	require.Contains(t, readme, "ferries")
 	require.Contains(t, readme, "berths")
 	require.Positive(t, st.Usage.Total())
 
@@ -68,7 +68,7 @@ func TestAGoalFromReadersToLanded(t *testing.T) {
 	}
 	require.Contains(t, bodies["g-cargo"], "x.Labl undefined", "the second attempt saw the error")
 	for _, said := range []string{"I send two readers out first", "[survey-types/1]"} {
-		require.Contains(t, bodies["g-anchors"], said, "full inherits the master's and the reader's turns")
+		require.Contains(t, bodies["g-ferries"], said, "full inherits the master's and the reader's turns")
 		require.NotContains(t, bodies["g-berths"], said, "none inherits neither")
 	}
 	require.Contains(t, bodies["g-berths"], "Do not change any other method.")

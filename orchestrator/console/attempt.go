@@ -8,6 +8,7 @@ import (
 
 	"divisi/internal/text"
 	"divisi/orchestrator/attempt"
+	"divisi/subagents/gate"
 )
 
 // AttemptLog writes what the gates printed that tested an attempt, given as JSON.
@@ -67,7 +68,7 @@ func writeGateRun(b *strings.Builder, r *attempt.Gate) {
 	if r.Lost != "" {
 		fmt.Fprintf(b, "the whole output is no longer there (%s): this is its end\n", Sanitize(r.Lost))
 	}
-	writeOutput(b, r.Output)
+	writeOutput(b, gate.Readable(r.Output))
 }
 
 // writeOutput prints what a program printed, indented.

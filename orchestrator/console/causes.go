@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
 	"divisi/internal/text"
+	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
 )
@@ -43,9 +45,16 @@ var digits = lazyregexp.New(`\d+`)
 // shape is a cause without what is a task's own.
 func (v *view) shape(cause, task string) string {
 	if t := v.Tasks.ByID[task]; t != nil {
-		cause = t.Shape(strings.ReplaceAll(cause, task, "·"))
+		return shapeOf(t, cause)
 	}
 	return digits.ReplaceAllLiteralString(cause, "N")
+}
+
+// shapeOf is a cause without what is the own of a task.
+func shapeOf(t *run.Task, cause string) string {
+	name := regexp.MustCompile(`\b` + regexp.QuoteMeta(t.Task.ID) + `\b`)
+	cause = name.ReplaceAllLiteralString(recovery.WithoutOutput(cause), "·")
+	return digits.ReplaceAllLiteralString(t.Shape(cause), "N")
 }
 
 // shorten names the task with which the cause of a line was shown before, in the place of the cause. Where a line was shown too

@@ -12,6 +12,7 @@ import (
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
+	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
 )
 
@@ -106,4 +107,22 @@ func TestACountEnds(t *testing.T) {
 		require.Contains(t, screen.text(), "2 more tasks retried, same cause as move-001: move-002, move-003\n")
 		require.NoError(t, c.Close())
 	})
+}
+
+// A report tells the cause of parked tasks once, with the ids of them all; what is a task's own makes no other cause.
+func TestParkedTasksOfOneCauseAreAGroup(t *testing.T) {
+	t.Parallel()
+	task := func(id, reason string) report.Task {
+		return report.Task{ID: id, State: run.TaskParked, Reason: reason, WriteSet: []string{id + "/file.go"}}
+	}
+	red := func(id string, line int) report.Task {
+		return task(id, fmt.Sprintf("gate red: %s/file.go:%d: undefined: Old (whole output: /r/outputs/output-%x.txt)", id, line, 7919*line))
+	}
+	landed := report.Task{ID: "done", State: run.TaskLanded}
+	var b strings.Builder
+	writeTasks(&b, []report.Task{red("a", 10), landed, red("other", 12), task("full", "the disk is full"), red("b", 14)}, 120)
+	require.Equal(t, 1, strings.Count(b.String(), "undefined: Old"), b.String())
+	require.Contains(t, b.String(), "\n    same cause: other, b\n")
+	require.Contains(t, b.String(), "\n    the disk is full\n")
+	require.Equal(t, 1, strings.Count(b.String(), "same cause"))
 }

@@ -83,7 +83,10 @@ type Console struct {
 	// drawn is called in place of drawing, where a board has the terminal; nil for none.
 	drawn func(bell bool)
 	// pos is where in the log the newest event is.
-	pos    uint64
+	pos uint64
+	// known is where in the log the events end that are not shown, 0 for none; before is the command that shows them.
+	known  uint64
+	before string
 	err    error
 	closed bool
 	// watch finds what a person is to be told at once.
@@ -121,6 +124,9 @@ func (c *Console) Handle(events []contextscope.Event) {
 }
 
 func (c *Console) handle(e *contextscope.Event) {
+	if c.known > 0 && e.Pos > c.known {
+		c.goesOn(e.Time)
+	}
 	before, failures := report.Status(c.view.State), c.view.failures(e)
 	c.view.apply(e)
 	c.pos = max(c.pos, e.Pos)
@@ -129,6 +135,9 @@ func (c *Console) handle(e *contextscope.Event) {
 	}
 	if c.opts.JSON {
 		c.writeJSON(e)
+		return
+	}
+	if c.known > 0 {
 		return
 	}
 	for _, l := range report.Lines(e) {

@@ -14,12 +14,12 @@ import (
 const maxMarkdownRows = 200
 
 // MarkdownReport writes the report of a run, given as JSON, for a summary of CI or a comment on a code host. Foreign text
-// stands in code spans: there it is no markup, link or mention.
-func MarkdownReport(b *strings.Builder, data json.RawMessage) error {
-	return render(data, func(r *report.Report) { writeMarkdown(b, r) })
+// stands in code spans: there it is no markup, link or mention. Calls completes the commands of its next steps.
+func MarkdownReport(b *strings.Builder, data json.RawMessage, calls func(hint string) string) error {
+	return render(data, func(r *report.Report) { writeMarkdown(b, r, calls) })
 }
 
-func writeMarkdown(w *strings.Builder, r *report.Report) {
+func writeMarkdown(w *strings.Builder, r *report.Report, calls func(hint string) string) {
 	fmt.Fprintf(w, "## Divisi: %s\n\n", r.State)
 	row := func(word, format string, args ...any) {
 		fmt.Fprintf(w, "| %s | %s |\n", word, fmt.Sprintf(format, args...))
@@ -61,7 +61,7 @@ func writeMarkdown(w *strings.Builder, r *report.Report) {
 		})
 	if len(r.Next) > 0 {
 		w.WriteString("\n### Next\n\n```sh\n")
-		Next(w, r.Next)
+		NextSteps(w, r.Run, r.Next, calls)
 		w.WriteString("```\n")
 	}
 }

@@ -16,7 +16,9 @@ func markdown(t *testing.T, r *report.Report) string {
 	data, err := json.Marshal(r)
 	require.NoError(t, err)
 	var b strings.Builder
-	require.NoError(t, MarkdownReport(&b, data))
+	require.NoError(t, MarkdownReport(&b, data, func(hint string) string {
+		return strings.Replace(hint, "divisi ", "divisi --on host ", 1)
+	}))
 	return b.String()
 }
 

@@ -1,6 +1,8 @@
 package console
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"divisi/orchestrator/report"
@@ -11,6 +13,18 @@ const maxAligned = 72
 
 // Way is one of what a person can do next.
 type Way = report.Way
+
+// NextSteps writes the most useful of the ways on from a run, completed by calls, and where the others are.
+func NextSteps(b *strings.Builder, run string, ways []Way, calls func(hint string) string) {
+	few := slices.Clone(report.Foremost(ways))
+	for i := range few {
+		few[i].Command = calls(few[i].Command)
+	}
+	Next(b, few)
+	if more := len(ways) - len(few); more > 0 {
+		fmt.Fprintf(b, "  # %d more: %s\n", more, calls(report.All(run)))
+	}
+}
 
 // Next writes commands, each with what it is for, one a line.
 func Next(b *strings.Builder, ways []Way) {

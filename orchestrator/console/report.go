@@ -12,9 +12,9 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// Report writes the report of a run, given as JSON, at most width cells wide.
-func Report(b *strings.Builder, data json.RawMessage, width int) error {
-	return render(data, func(r *report.Report) { writeReport(b, r, width) })
+// Report writes the report of a run, given as JSON, at most width cells wide. Calls completes the commands of its next steps.
+func Report(b *strings.Builder, data json.RawMessage, width int, calls func(hint string) string) error {
+	return render(data, func(r *report.Report) { writeReport(b, r, width, calls) })
 }
 
 // TaskReport writes the report of one task, given as JSON.
@@ -65,7 +65,7 @@ func (f fields) addf(is bool, word, format string, args ...any) {
 }
 
 // writeReport prints a report for people.
-func writeReport(w *strings.Builder, r *report.Report, columns int) {
+func writeReport(w *strings.Builder, r *report.Report, columns int, calls func(hint string) string) {
 	f, state := fields{w, 7}, string(r.State)+report.Because(r.Reason)
 	if r.Wait != "" {
 		state += ", waiting for " + r.Wait
@@ -120,7 +120,7 @@ func writeReport(w *strings.Builder, r *report.Report, columns int) {
 	writeGates(w, r.Gates)
 	if len(r.Next) > 0 {
 		w.WriteString("\nNext:\n")
-		Next(w, r.Next)
+		NextSteps(w, r.Run, r.Next, calls)
 	}
 }
 
@@ -178,7 +178,7 @@ func writeTask(w *strings.Builder, t *report.Task) {
 		f.add("artifact", fmt.Sprintf("%s, %d bytes: %s", l.Name, l.Bytes, l.Handle))
 	}
 	if t.Commit != "" {
-		fmt.Fprintf(w, "commit    %s  %d files, +%d -%d\n", t.Commit, t.Files, t.Added, t.Deleted)
+		fmt.Fprintf(w, "commit    %s  %s, +%d -%d\n", t.Commit, text.Count(t.Files, "file"), t.Added, t.Deleted)
 	}
 	f.add("reason", t.Reason)
 	f.add("failed", t.Failures...)

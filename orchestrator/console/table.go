@@ -7,6 +7,8 @@ import (
 
 	"charm.land/lipgloss/v2"
 
+	"divisi/internal/spec"
+	"divisi/internal/text"
 	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
 )
@@ -112,21 +114,47 @@ func table[T any](columns []column[T], things []T, width int) []string {
 	return Columns(rows, 2, right...)
 }
 
-// writeTasks writes a table of tasks; the reason of a task that did not end well is below it.
+// writeTasks writes a table of tasks; the reason of a task that did not end well is below it, that of tasks which were parked by
+// one cause below the first of them, with the others.
 func writeTasks(b *strings.Builder, tasks []report.Task, width int) {
+	alike := alike(tasks)
 	for i, line := range table(taskColumns, tasks, width) {
 		b.WriteString(line + "\n")
 		if i > 0 {
-			writeReason(b, &tasks[i-1], max(width, 20))
+			writeReason(b, &tasks[i-1], alike[i-1], max(width, 20))
 		}
 	}
 }
 
-func writeReason(b *strings.Builder, t *report.Task, width int) {
-	if t.State == run.TaskLanded || t.State == run.TaskDone {
+// maxAlike bounds the tasks that are named behind the first one with their cause.
+const maxAlike = 20
+
+func writeReason(b *strings.Builder, t *report.Task, alike []string, width int) {
+	if t.State == run.TaskLanded || t.State == run.TaskDone || len(alike) > 0 && alike[0] != t.ID {
 		return
 	}
-	for _, l := range wrap(safe(t.Reason), width-4) {
+	lines := wrap(safe(t.Reason), width-4)
+	if len(alike) > 1 {
+		lines = append(lines, wrap(safe("same cause: "+text.Some(alike[1:], maxAlike)), width-4)...)
+	}
+	for _, l := range lines {
 		b.WriteString("    " + l + "\n")
 	}
+}
+
+// alike are, for each task that was parked, those that were parked by the same cause, itself among them, in their order.
+func alike(tasks []report.Task) [][]string {
+	by, out := map[string][]string{}, make([][]string, len(tasks))
+	shapes := make([]string, len(tasks))
+	for i := range tasks {
+		if t := &tasks[i]; t.State == run.TaskParked && t.Reason != "" {
+			own := run.Task{Task: spec.Task{ID: t.ID, Files: t.WriteSet}}
+			shapes[i] = shapeOf(&own, t.Reason)
+			by[shapes[i]] = append(by[shapes[i]], t.ID)
+		}
+	}
+	for i := range tasks {
+		out[i] = by[shapes[i]]
+	}
+	return out
 }

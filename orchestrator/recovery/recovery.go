@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
 	"divisi/orchestrator/run"
 	"divisi/subagents/gate"
@@ -26,6 +27,11 @@ func WithOutput(text, file string) string {
 	}
 	return text + " (whole output: " + file + ")"
 }
+
+var output = lazyregexp.New(` \(whole output: [^)]*\)`)
+
+// WithoutOutput is a text without what WithOutput added.
+func WithoutOutput(text string) string { return output.ReplaceAllLiteralString(text, "") }
 
 var (
 	// ErrAuth reports that the model's service refused the key: every further call would fail the same way.

@@ -99,8 +99,11 @@ func Remember(repo string, notes int) Way {
 	return way("review "+text.Count(notes, "suggested note"), "memory", "proposals", "--repo", text.Shell(repo))
 }
 
-// maxRepairs bounds the tasks that are named one by one.
-const maxRepairs = 3
+// maxRepairs bounds the tasks that are named one by one; unlisted begins what tells how many are not.
+const (
+	maxRepairs = 3
+	unlisted   = ", also the "
+)
 
 // repair is what can be done about parked tasks: those that were tried, as the others only wait for them.
 func repair(s *run.State) (ways []Way) {
@@ -126,7 +129,7 @@ func repair(s *run.State) (ways []Way) {
 	}
 	why := fmt.Sprintf("try all %d parked tasks again", len(parked))
 	if more := len(tried) - maxRepairs; more > 0 {
-		why += fmt.Sprintf(", also the %d more that are not listed", more)
+		why += fmt.Sprintf("%s%d more that are not listed", unlisted, more)
 	}
 	return append(ways, way(why, "retry", s.Spec.Run))
 }

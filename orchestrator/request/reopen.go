@@ -2,6 +2,7 @@ package request
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"divisi/internal/spec"
@@ -10,9 +11,9 @@ import (
 
 // Retry opens tasks again that were given up, with new attempts: those that are named, by their ids or their template, else all
 // planned ones that are parked. With them it opens the tasks that were given up only because of them, and the run where it has
-// ended. What a person has edited since in the run's plan file, which may be nil, revises them where r does not; gained are the
-// tasks that it has more, which may be what a change set lacked. It returns the ids of the tasks that it was asked for; the error
-// is a *RefusedError.
+// ended. What a person has edited since in the run's plan file, which may be nil, revises them where r does not, and the tasks that
+// have not begun; gained are the tasks that it has more, which may be what a change set lacked. It returns the ids of the tasks
+// that it was asked for; the error is a *RefusedError.
 func Retry(s *run.State, refs []string, r run.Revision, edited *spec.Plan, gained run.PlanData) ([]run.Action, []string, error) {
 	for _, ref := range refs {
 		if h := s.Templates.Of[ref].Open(); s.Tasks.ByID[ref] == nil && h != nil {
@@ -23,22 +24,17 @@ func Retry(s *run.State, refs []string, r run.Revision, edited *spec.Plan, gaine
 	if err != nil {
 		return nil, nil, err
 	}
-	own := map[string]run.Revision{}
-	if edited != nil && s.Spec.Plan != nil {
-		for _, id := range ids {
-			o := editedTask(s, s.Tasks.ByID[id], edited, r)
-			if o.Files != nil {
-				if why := meets(s, s.Tasks.ByID[id], *o.Files); why != "" {
-					return nil, nil, Refusedf("the edited plan: %s", why)
-				}
-			}
-			own[id] = o
-		}
+	own, more, err := edits(s, ids, edited, r)
+	if err != nil {
+		return nil, nil, err
 	}
-	for _, id := range ids {
+	for _, id := range slices.Concat(ids, more) {
 		if why := noProof(s, s.Tasks.ByID[id], cmp.Or(own[id].Role, r.Role)); why != "" {
 			return nil, nil, Refusedf("%s", why)
 		}
+	}
+	if why := waitsInVain(s, maps.Clone(own), gained.Tasks); why != "" {
+		return nil, nil, Refusedf("the edited plan: %s", why)
 	}
 	actions := reopen(s, tried(&r))
 	if len(gained.Tasks) > 0 {
@@ -47,7 +43,7 @@ func Retry(s *run.State, refs []string, r run.Revision, edited *spec.Plan, gaine
 			ids = withoutFinished(s, ids, own, gained)
 		}
 	}
-	return append(actions, begin(s, ids, r, own)...), ids, nil
+	return append(actions, begin(s, slices.Concat(ids, more), r, own)...), ids, nil
 }
 
 // withoutFinished leaves out the tasks of a change set that lacked a task: what they handed in waits for that one.
@@ -60,40 +56,6 @@ func withoutFinished(s *run.State, ids []string, own map[string]run.Revision, ga
 		o := own[id]
 		return lacked[s.Tasks.ByID[id].Task.ChangeSet] && !o.Changes()
 	})
-}
-
-// editedTask adds to a revision what a person has edited of a task since the run read the plan file: brief, role, command,
-// constraints, and files, which a shard has by its rule.
-func editedTask(s *run.State, t *run.Task, edited *spec.Plan, r run.Revision) run.Revision {
-	find := func(p *spec.Plan) (out spec.Task, found bool) {
-		at := slices.IndexFunc(p.Tasks, func(o spec.Task) bool { return o.ID == cmp.Or(t.Task.ShardOf, t.Task.ID) })
-		if at >= 0 {
-			out = p.Tasks[at]
-			out.Constraints = slices.Concat(p.Constraints, out.Constraints)
-		}
-		return out, at >= 0
-	}
-	was, had := find(s.Spec.Plan)
-	now, has := find(edited)
-	if !had || !has {
-		return r
-	}
-	if r.Brief == "" && now.Brief != was.Brief {
-		r.Brief = now.Brief
-	}
-	if r.Role == "" && now.Role != was.Role {
-		r.Role = now.Role
-	}
-	if !slices.Equal(now.Constraints, was.Constraints) {
-		r.Constraints = &now.Constraints
-	}
-	if !slices.Equal(now.Command, was.Command) {
-		r.Command = &now.Command
-	}
-	if now.Shard == nil && !slices.Equal(now.Files, was.Files) {
-		r.Files, r.Unlocked = &now.Files, spec.Unlocks(now.Files, s.Spec.Project.Protected)
-	}
-	return r
 }
 
 // reopen lets a run go on that has come to its end, or to its final gates. A run that no process carries out is stopped then, for

@@ -3,6 +3,8 @@ package run
 import (
 	"cmp"
 	"maps"
+
+	"divisi/internal/spec"
 )
 
 // Revision changes a task that has not landed. It begins again with it, and what failed before does not count.
@@ -11,7 +13,7 @@ type Revision struct {
 	ID string `json:"id,omitempty"`
 	// By is the identity of a person or an attempt of the master.
 	By string `json:"by"`
-	// Brief, Role and Model replace those of the task where they are set; Files, Constraints and Command where they are not nil.
+	// Brief, Role and Model replace those of the task where they are set; Files and the lists below it where they are not nil.
 	// Words end its brief.
 	Brief       string    `json:"brief,omitempty"`
 	Comment     string    `json:"words,omitempty"`
@@ -21,6 +23,19 @@ type Revision struct {
 	Unlocked    []string  `json:"unlocked,omitempty"`
 	Constraints *[]string `json:"constraints,omitempty"`
 	Command     *[]string `json:"command,omitempty"`
+	DependsOn   *[]string `json:"depends_on,omitempty"`
+	Inputs      *[]string `json:"inputs,omitempty"`
+}
+
+// Order is a task with what the revision has it wait for.
+func (r *Revision) Order(t spec.Task) spec.Task {
+	if r.DependsOn != nil {
+		t.DependsOn = *r.DependsOn
+	}
+	if r.Inputs != nil {
+		t.Inputs = *r.Inputs
+	}
+	return t
 }
 
 // Revise is what a revision makes of a brief.
@@ -33,7 +48,8 @@ func (r *Revision) Revise(had string) string {
 
 // Changes reports whether a revision has more than that its task begins again.
 func (r *Revision) Changes() bool {
-	return r.Brief+r.Comment+r.Role+r.Model != "" || r.Files != nil || r.Constraints != nil || r.Command != nil
+	return r.Brief+r.Comment+r.Role+r.Model != "" || r.Files != nil || r.Constraints != nil || r.Command != nil ||
+		r.DependsOn != nil || r.Inputs != nil
 }
 
 // Recent are the failures of a task since it was revised, oldest first.
@@ -57,6 +73,8 @@ func (t *Task) revise(r *Revision, order *Spec) {
 			t.Task.Command = order.Roles[t.Task.Role].Command
 		}
 	}
+	t.Task = r.Order(t.Task)
+	t.After = t.Task.Dependencies()
 	t.Fresh, t.Choice, t.Next = len(t.Faults), Choice{}, Choice{}
 }
 

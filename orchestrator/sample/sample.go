@@ -1,4 +1,4 @@
-// Package sample makes the repository that `divisi demo` works on: 24 Go packages with tests, a git history, a deprecated
+// Package sample makes the repository that `divisi demo` works on: 12 Go packages with tests, a git history, a deprecated
 // helper package, and one test that has failed from the start. Its input is an empty directory, its output the repository and
 // the plan that moves it off the helper and renames a function with its callers. It never touches another directory and needs no
 // network.
@@ -31,26 +31,14 @@ func (t thing) fill(text string) string {
 	).Replace(text)
 }
 
-// things are the packages that use the deprecated helper; with strutil, text, rates and the codemod they make 24.
+// things are the packages that use the deprecated helper; with strutil, text, rates and the codemod they make 12.
 var things = []thing{
-	{Name: "anchors", Things: "anchors", Type: "Anchor", Sep: " / "},
 	{Name: "berths", Things: "berths", Type: "Berth", Sep: " - "},
 	{Name: "cargo", Things: "pieces of cargo", Type: "Piece", Sep: " | "},
-	{Name: "cranes", Things: "cranes", Type: "Crane", Sep: " / "},
-	{Name: "crews", Things: "crews", Type: "Crew", Sep: ": "},
-	{Name: "customs", Things: "customs declarations", Type: "Declaration", Sep: " # "},
-	{Name: "docks", Things: "docks", Type: "Dock", Sep: " - "},
 	{Name: "ferries", Things: "ferries", Type: "Ferry", Sep: " ~ "},
-	{Name: "gates", Things: "gates", Type: "Gate", Sep: " / "},
 	{Name: "invoices", Things: "invoices", Type: "Invoice", Sep: " | "},
-	{Name: "lights", Things: "lights", Type: "Light", Sep: " * "},
 	{Name: "moorings", Things: "moorings", Type: "Mooring", Sep: " - "},
-	{Name: "pilots", Things: "pilots", Type: "Pilot", Sep: " & "},
-	{Name: "quays", Things: "quays", Type: "Quay", Sep: " / "},
-	{Name: "ropes", Things: "ropes", Type: "Rope", Sep: " + "},
 	{Name: "ships", Things: "ships", Type: "Ship", Sep: " | "},
-	{Name: "storage", Things: "places of storage", Type: "Place", Sep: " - "},
-	{Name: "tides", Things: "tides", Type: "Tide", Sep: " ~ "},
 	{Name: "tugs", Things: "tugs", Type: "Tug", Sep: " / "},
 	{Name: "yards", Things: "yards", Type: "Yard", Sep: " - "},
 }

@@ -357,7 +357,8 @@ func (c *Executor) heard(out *sandbox.Output) string {
 func summary(p *spec.Patch, output string) string {
 	what := "nothing to change"
 	if p != nil && len(p.Files) > 0 {
-		what = fmt.Sprintf("%d files changed, %d lines added, %d deleted", len(p.Files), p.Added, p.Deleted)
+		what = fmt.Sprintf("%s changed, %s added, %d deleted", text.Count(len(p.Files), "file"), text.Count(p.Added, "line"),
+			p.Deleted)
 	}
 	if said := strings.TrimSpace(output); said != "" {
 		what += "\n" + text.Tail(said, maxOutput)

@@ -1,12 +1,13 @@
 package errorline
 
 import (
-	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"divisi/internal/lazyregexp"
 )
 
 func TestGrade(t *testing.T) {
@@ -74,7 +75,7 @@ func TestClassify(t *testing.T) {
 
 func TestHintsCoverThePatterns(t *testing.T) {
 	t.Parallel()
-	worded, named := []*regexp.Regexp{failWords, warnWords}, []*regexp.Regexp(nil)
+	worded, named := []*lazyregexp.Regexp{failWords, warnWords}, []*lazyregexp.Regexp(nil)
 	for _, row := range table {
 		if row.class == Test || row.class == Error {
 			named = append(named, row.pattern)

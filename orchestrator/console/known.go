@@ -1,0 +1,43 @@
+package console
+
+import (
+	"time"
+
+	"divisi/internal/text"
+	"divisi/orchestrator/report"
+)
+
+// maxWaits bounds what the line names that the run waits for.
+const maxWaits = 3
+
+// Known names the newest event of a run that goes on. What is in the log up to it counts and is not shown again, but with JSON:
+// one line says how far the run was, and that a command shows it.
+func (c *Console) Known(pos uint64, command string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.opts.JSON {
+		c.known, c.before = pos, command
+	}
+}
+
+// goesOn shows how far the run was, before the first event that is new.
+func (c *Console) goesOn(at time.Time) {
+	done := tally(c.view.Tasks.Counts(), c.view.landedUnverified())
+	if done != "" {
+		done = ": " + done
+	}
+	said := "run " + c.view.run + " goes on" + done + " · " + spent(c.view, at)
+	var waits []string
+	for _, w := range report.Waits(c.view.State, at) {
+		waits = append(waits, w.Text)
+	}
+	if len(waits) > 0 {
+		said += "; waits for " + text.Some(waits, maxWaits)
+	}
+	words := line{c.stamp(at) + safe(said+"; all before: "+c.before), report.Plain}
+	if c.known = 0; c.live == nil {
+		c.write([]byte(words.text + "\n"))
+		return
+	}
+	c.live.above = append(c.live.above, words)
+}
