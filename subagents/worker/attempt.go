@@ -361,7 +361,7 @@ func (at *attempt) lost(ctx context.Context) ([]string, error) {
 	if at.slot == nil {
 		return nil, nil
 	}
-	patch, _, err := at.slot.Collect(ctx, at.assignment.Head, "", author, time.Time{})
+	patch, _, err := at.slot.Collect(ctx, at.assignment.Head, "", author, at.journal.Events()[0].Time)
 	switch content := new(workspace.ContentError); {
 	case errors.As(err, &content):
 		return []string{content.Why}, nil
