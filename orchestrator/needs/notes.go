@@ -27,8 +27,12 @@ func uselessLimits(r *spec.Role) []string {
 		name  string
 		given bool
 	}{
-		{"turns", r.Limits.Turns > 0}, {"tokens", r.Limits.Tokens > 0}, {"tool_calls", r.Limits.ToolCalls > 0},
-		{"idle", r.Limits.Idle > 0}, {"call", r.Limits.Call > 0}, {"tool", r.Limits.Tool > 0},
+		{"turns", r.Limits.Turns > 0},
+		{"tokens", r.Limits.Tokens > 0},
+		{"tool_calls", r.Limits.ToolCalls > 0},
+		{"idle", r.Limits.Idle > 0},
+		{"call", r.Limits.Call > 0},
+		{"tool", r.Limits.Tool > 0},
 	} {
 		if l.given {
 			names = append(names, l.name)
