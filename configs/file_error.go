@@ -43,6 +43,15 @@ func (e *FileError) Error() string {
 	return b.String()
 }
 
+// First is the first error on one line.
+func (e *FileError) First() string {
+	var b strings.Builder
+	f := e.Faults[0]
+	f.Source = ""
+	f.write(&b, printable(e.File, maxMessage))
+	return b.String()
+}
+
 func (f *Fault) write(b *strings.Builder, file string) {
 	b.WriteString(file)
 	if f.Line > 0 {

@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,8 +22,11 @@ type RoleSet struct {
 	// Repository are the roles that the repository's own files define, also where a file that a person names replaces one:
 	// whether the repository is trusted does not depend on the person's files.
 	Repository map[string]spec.Role
-	// own are the documents of the role files, by the name of the role.
-	own map[string]*document
+	// Broken are the role files of the repository that cannot be used. That is an error only for a run that needs the role.
+	Broken []Broken
+	// own are the documents of the role files, by the name of the role; builtIn are the roles that Divisi brings.
+	own     map[string]*document
+	builtIn map[string]spec.Role
 }
 
 // Misfit returns why no task could fit the role in a project, as a *FileError of its file; nil where nothing is wrong.
@@ -37,13 +41,44 @@ func (s RoleSet) Misfit(name string, project *spec.Project) error {
 	return d.err()
 }
 
-// Misfits joins why no task could fit roles of the set in a project.
-func (s RoleSet) Misfits(project *spec.Project) error {
+// Fit takes the repository's roles that no task could fit in a project out of the set, as broken ones; the error joins why no task
+// could fit other roles.
+func (s *RoleSet) Fit(project *spec.Project) error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(s.Roles)) {
-		errs = append(errs, s.Misfit(name, project))
+		if err := s.Misfit(name, project); err != nil {
+			errs = append(errs, s.breaks(s.Roles[name], err))
+		}
 	}
 	return errors.Join(errs...)
+}
+
+// breaks takes a role of the repository out of the set, whose file is wrong: a built-in one of its name stands there again. The
+// error is returned for a role of another file.
+func (s *RoleSet) breaks(role spec.Role, err error) error {
+	if role.Named != "" || path.Dir(role.Source) != RolesDir {
+		return err
+	}
+	s.Broken = append(s.Broken, Broken{Role: role.Name, File: role.Source, Err: err})
+	delete(s.Roles, role.Name)
+	if was, is := s.builtIn[role.Name]; is {
+		s.Roles[role.Name] = was
+	}
+	return nil
+}
+
+// Faults are the errors of the broken role files.
+func (s *RoleSet) Faults() []error {
+	errs := make([]error, len(s.Broken))
+	for i := range s.Broken {
+		errs[i] = s.Broken[i].Err
+	}
+	return errs
+}
+
+// Breaks reports whether a role file of the repository that cannot be used has a role's name.
+func (s *RoleSet) Breaks(role string) bool {
+	return slices.ContainsFunc(s.Broken, func(b Broken) bool { return b.Role == role })
 }
 
 // Skipped is a file that makes no role here. That is an error only for a plan that names the role.
@@ -53,6 +88,22 @@ type Skipped struct {
 	File string `json:"file"`
 	// Why is a part of a sentence, safe for a terminal.
 	Why string `json:"why"`
+}
+
+// Broken is a role file of the repository with errors.
+type Broken struct {
+	// Role is the name that the role would have; Err is a *FileError.
+	Role, File string
+	Err        error
+}
+
+// First is the first error of the file, on one line.
+func (b *Broken) First() string {
+	var file *FileError
+	if !errors.As(b.Err, &file) {
+		return b.Err.Error()
+	}
+	return file.First()
 }
 
 // The most that is imported from one directory, and in all: roles travel in a run's first event.
@@ -67,20 +118,24 @@ const (
 // taken is skipped instead, unless its file is named.
 func Roles(repo string, names []string) (RoleSet, error) {
 	files, errs := readAll(names)
-	return rolesOf(repo, files, errs)
+	set, errs := rolesOf(repo, files, errs)
+	return set, errors.Join(append(errs, set.Faults()...)...)
 }
 
-// RolesWith returns what Roles returns, with role files that have been read.
-func RolesWith(repo string, files []File) (RoleSet, error) { return rolesOf(repo, files, nil) }
+// RolesWith returns what Roles returns, with role files that have been read. The errors of broken files are in the set alone.
+func RolesWith(repo string, files []File) (RoleSet, error) {
+	set, errs := rolesOf(repo, files, nil)
+	return set, errors.Join(errs...)
+}
 
-func rolesOf(repo string, files []File, errs []error) (RoleSet, error) {
+func rolesOf(repo string, files []File, errs []error) (RoleSet, []error) {
 	roles, err := BuiltInRoles()
 	if err != nil {
-		return RoleSet{}, err
+		return RoleSet{}, append(errs, err)
 	}
-	l := roleLoader{set: RoleSet{Roles: roles}, generator: roles[spec.RoleGenerator].Tools, errs: errs}
+	l := roleLoader{set: RoleSet{Roles: roles, builtIn: maps.Clone(roles)}, generator: roles[spec.RoleGenerator].Tools, errs: errs}
 	if err := l.repository(repo); err != nil {
-		return RoleSet{}, err
+		return RoleSet{}, append(errs, err)
 	}
 	l.set.Repository = maps.Clone(l.set.Roles)
 	maps.DeleteFunc(l.set.Repository, func(_ string, role spec.Role) bool { return role.Source == BuiltIn })
@@ -88,7 +143,7 @@ func rolesOf(repo string, files []File, errs []error) (RoleSet, error) {
 		l.named(file)
 	}
 	l.delegates()
-	return l.set, errors.Join(l.errs...)
+	return l.set, l.errs
 }
 
 // roleLoader gathers roles, the last one of a name winning.
@@ -124,7 +179,10 @@ func (l *roleLoader) repository(repo string) (err error) {
 	}
 	sources := map[string]string{}
 	for _, name := range names {
-		l.errs = append(l.errs, l.file(root, name, sources))
+		if role, err := l.file(root, name, sources); err != nil {
+			role = cmp.Or(role, strings.TrimSuffix(path.Base(name), ".md"))
+			l.set.Broken = append(l.set.Broken, Broken{Role: role, File: name, Err: err})
+		}
 	}
 	return nil
 }
@@ -144,27 +202,28 @@ func markdown(root *os.Root, dir string) ([]string, error) {
 	return names, nil
 }
 
-// file takes a role file of the repository. Two of them cannot have one name, which sources knows.
-func (l *roleLoader) file(root *os.Root, name string, sources map[string]string) error {
+// file takes a role file of the repository, and returns the name of its role. Two of them cannot have one name, which sources
+// knows.
+func (l *roleLoader) file(root *os.Root, name string, sources map[string]string) (string, error) {
 	text, err := readInside(root, name, maxRole)
 	if err != nil {
-		return cannotRead(name, err)
+		return "", cannotRead(name, err)
 	}
 	role, d, err := parseRole(name, text)
 	switch {
 	case err != nil:
-		return err
+		return role.Name, err
 	case sources[role.Name] != "":
-		return &FileError{File: name, Faults: []Fault{{
+		return role.Name, &FileError{File: name, Faults: []Fault{{
 			Message: fmt.Sprintf("role %q is in %s already", role.Name, sources[role.Name]),
 		}}}
 	case len(role.Secrets) > 0:
 		l.skip(role.Name, name, "only a role file that you name yourself can use secrets")
-		return nil
+		return role.Name, nil
 	}
 	sources[role.Name] = name
 	l.set.Roles[role.Name], l.set.own[role.Name] = role, d
-	return nil
+	return role.Name, nil
 }
 
 // named takes a file that a person names, which may also be an agent of another program.
@@ -179,6 +238,7 @@ func (l *roleLoader) named(file File) {
 	}
 	l.set.Roles[role.Name], l.set.own[role.Name] = role, d
 	l.set.Skipped = slices.DeleteFunc(l.set.Skipped, func(s Skipped) bool { return s.Role == role.Name })
+	l.set.Broken = slices.DeleteFunc(l.set.Broken, func(b Broken) bool { return b.Role == role.Name })
 }
 
 func (l *roleLoader) read(file File) (spec.Role, *document, error) {
@@ -269,7 +329,9 @@ func (l *roleLoader) delegates() {
 		role := l.set.Roles[name]
 		if d := l.set.own[name]; d != nil {
 			d.problems(role.Validate(spec.Env{Roles: l.set.Roles}))
-			l.errs = append(l.errs, d.err())
+			if err := d.err(); err != nil {
+				l.errs = append(l.errs, l.set.breaks(role, err))
+			}
 			continue
 		}
 		known := slices.DeleteFunc(slices.Clone(role.Delegates), func(other string) bool {

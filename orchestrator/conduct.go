@@ -59,6 +59,7 @@ type conduct struct {
 	// positions are the places in the plan file, skipped the agents of other programs that are no roles here.
 	positions *configs.Positions
 	skipped   []configs.Skipped
+	broken    []configs.Broken
 	// repoRoles are the roles of the repository's own files, whose requests need trust.
 	repoRoles map[string]spec.Role
 	// writePlan is Options.WritePlan.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"sync"
 
@@ -324,7 +325,7 @@ func act(
 		outcome, err = r.StartLine(ctx)
 	case dashboard.VerbRetry:
 		again, err := r.Retry(ctx, Retry{Tasks: a.Tasks, Brief: a.Brief, Role: a.Role, Model: a.Model, Trust: trust})
-		return strings.Join(append([]string{again.Outcome}, again.Changed...), "; "), again.NotRunning, err
+		return strings.Join(slices.Concat([]string{again.Outcome}, again.Changed, again.Notes), "; "), again.NotRunning, err
 	case dashboard.VerbPublish:
 		var result Result
 		if result, err = r.Publish(ctx); err == nil {

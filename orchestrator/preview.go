@@ -72,8 +72,18 @@ func (h *conduct) preview(ctx context.Context, o *Options) (p Previewed, err err
 		p.Gates = append(p.Gates, PreviewedGate{g.Name, g.Command})
 	}
 	p.Detected, p.Setup, p.Refused = h.spec.Detected, h.spec.Proposed, h.refused(ctx, o)
+	if err := h.checkPrograms(ctx); err != nil {
+		if !IsUsage(err) {
+			return p, err
+		}
+		p.Refused = append(p.Refused, err)
+		h.notices = append(h.notices, err.Error())
+	}
+	for _, n := range slices.Concat(needs.Notices(&h.spec), h.notices) {
+		h.notice("note: " + n)
+	}
 	data.By = run.ByFile
-	p.Plan, err = spec.JSON(data)
+	p.Plan, err = spec.JSON(run.PreviewOf(data, h.spec.Roles))
 	return p, err
 }
 
@@ -98,6 +108,10 @@ func (h *conduct) tryPlan(ctx context.Context, o *Options) (data run.PlanData, e
 	data, problems, err := plan.Prepare(ctx, *h.spec.Plan, st, h.tree(h.spec.Base, ""))
 	if err == nil {
 		err = h.positions.Error(problems)
+	}
+	if undone := func(p spec.Problem) bool { return !p.Done }; err != nil && len(problems) == len(h.spec.Plan.Tasks) &&
+		!slices.ContainsFunc(problems, undone) {
+		err = usage.With(usage.Errorf("nothing is left to do: %s: %s", problems[0].Path, problems[0].Message), usage.NothingLeft)
 	}
 	return data, err
 }

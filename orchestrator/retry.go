@@ -44,6 +44,7 @@ type Retry struct {
 type Retried struct {
 	Outcome    string
 	Changed    []string // roles and settings that have changed since the run read them
+	Notes      []string // programs of the repository that the tasks do not have as they are in the checkout
 	NotRunning bool
 }
 
@@ -57,8 +58,9 @@ func (r *Run) Retry(ctx context.Context, o Retry) (Retried, error) {
 		return Retried{}, err
 	}
 	var q conductor.Request
+	var notes []string
 	if r.host == nil && r.served == nil {
-		q, err = r.reread(ctx, st, &o)
+		q, notes, err = r.reread(ctx, st, &o)
 	} else if o.RoleFile != nil || o.Repo != "" {
 		err = usage.Errorf("run %s was submitted, and keeps the roles and settings of that moment", r.id)
 	}
@@ -68,22 +70,24 @@ func (r *Run) Retry(ctx context.Context, o Retry) (Retried, error) {
 	q.Verb, q.Tasks = conductor.VerbRetry, o.Tasks
 	q.Revision = run.Revision{Brief: o.Brief, Role: o.Role, Model: o.Model}
 	becomes, err := r.ask(ctx, q)
-	return Retried{Outcome: becomes, Changed: q.Notices, NotRunning: r.notRunning}, err
+	return Retried{Outcome: becomes, Changed: q.Notices, Notes: notes, NotRunning: r.notRunning}, err
 }
 
-// reread reads the files of roles and of the project, and returns what has changed since the run read them. What it returns may
+// reread reads the files of roles and of the project, and returns what has changed since the run read them, with notes. What it returns may
 // do no more than a new run of these files.
-func (r *Run) reread(ctx context.Context, st *run.State, o *Retry) (q conductor.Request, err error) {
+func (r *Run) reread(
+	ctx context.Context, st *run.State, o *Retry,
+) (q conductor.Request, notes []string, err error) {
 	m, err := store.ReadMeta(r.dir.Run(r.id))
 	if err != nil {
-		return q, err
+		return q, nil, err
 	}
 	h := &conduct{place: place{dir: r.dir, log: r.dir.Log}, path: r.dir.Run(r.id), spec: st.Spec}
 	if h.git, err = git.New(ctx); err != nil {
-		return q, err
+		return q, nil, err
 	}
 	if err := h.openRepositories(ctx, o.Repo, m); err != nil {
-		return q, err
+		return q, nil, err
 	}
 	r.trees = h.tree
 	set, project, err := readAgain(h.checkout.Top, st, o)
@@ -97,19 +101,22 @@ func (r *Run) reread(ctx context.Context, st *run.State, o *Retry) (q conductor.
 	_, now := q.Roles[o.Role]
 	switch {
 	case err != nil:
-		return q, err
+		return q, nil, err
 	case o.Role != "" && !had && !now:
 		how := "name one of its roles, or a role file (*.md)"
 		if !r.notRunning {
 			how = "a new role file takes effect in a run that no process carries out"
 		}
-		return q, usage.Errorf("run %s has no role %q%s; %s", r.id, o.Role,
+		return q, nil, usage.Errorf("run %s has no role %q%s; %s", r.id, o.Role,
 			near(o.Role, slices.Collect(maps.Keys(st.Spec.Roles))), how)
 	}
-	if err := r.rereadPlan(&q, st, m.Plan, set.Skipped); err != nil || !r.notRunning {
-		return q, err
+	if notes, err = h.stale(ctx, st, &q, o); err != nil {
+		return q, nil, err
 	}
-	return q, goesOn(ctx, st, &q, o)
+	if err := r.rereadPlan(&q, st, m.Plan, set.Skipped); err != nil || !r.notRunning {
+		return q, notes, err
+	}
+	return q, notes, goesOn(ctx, st, &q, o)
 }
 
 // trustAgain has a person decide about what the files of the repository request now, as a new run does.
@@ -194,6 +201,11 @@ func readAgain(top string, st *run.State, o *Retry) (set configs.RoleSet, p spec
 			return set, p, usage.With(usage.Errorf("%s has changed, and a pull can have changed it: it lies in the repository. "+
 				"Its role %s has secrets, or what else needs your yes\n"+
 				"Read it, then name it again for the tasks of the role", now.Named, name), usage.Role, st.Spec.Run, now.Named)
+		}
+	}
+	for _, b := range set.Broken {
+		if wanted(st, b.Role) || spec.BuiltInRole(b.Role) {
+			return set, p, b.Err
 		}
 	}
 	for _, s := range set.Skipped {

@@ -118,7 +118,7 @@ func prepare(ctx context.Context, o *Options, dry bool) (*conduct, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.skipped, h.writePlan, h.repoRoles = set.Skipped, o.WritePlan, set.Repository
+	h.skipped, h.broken, h.writePlan, h.repoRoles = set.Skipped, set.Broken, o.WritePlan, set.Repository
 	h.spec = run.Spec{
 		Program: release.Version(), Goal: o.Goal, Repo: h.checkout.Top, Base: base, Branch: h.checkout.Branch,
 		Submodules: h.checkout.Submodules, Project: project, Roles: set.Roles,
@@ -140,6 +140,7 @@ func prepare(ctx context.Context, o *Options, dry bool) (*conduct, error) {
 	if err := h.findCaches(o.Sample); err != nil {
 		return nil, err
 	}
+	h.notices = needs.Replaced(set)
 	return h, h.readPlan(ctx, o.Plan, dry)
 }
 
@@ -219,12 +220,20 @@ func (h *conduct) trust(
 func (h *conduct) readPlan(ctx context.Context, file *File, dry bool) error {
 	if file != nil {
 		p, positions, _ := configs.ParsePlan(file.Name, string(file.Data)) // positions have its faults
+		h.spec.Plan, h.positions = &p, positions
+		if err := h.readBroken(); err != nil {
+			return err
+		}
 		problems := p.Validate(spec.Env{Roles: h.spec.Roles, Gates: gateNames(h.spec.Project)})
 		if err := positions.Error(append(problems, needs.Skipped(p, h.skipped)...)); err != nil {
 			return err
 		}
-		h.spec.Plan, h.positions = &p, positions
 		h.spec.Goal = cmp.Or(p.Goal, filepath.Base(file.Name))
+	}
+	if file == nil {
+		if err := h.readBroken(); err != nil {
+			return err
+		}
 	}
 	switch {
 	case dry:
@@ -233,6 +242,13 @@ func (h *conduct) readPlan(ctx context.Context, file *File, dry bool) error {
 		return nil
 	}
 	return needs.Check(ctx, &h.spec, h.Replay != "")
+}
+
+// readBroken refuses a run that needs a role whose file is wrong.
+func (h *conduct) readBroken() error {
+	notices, err := needs.Broken(&h.spec, h.broken)
+	h.notices = append(h.notices, notices...)
+	return err
 }
 
 // gateNames lists the gates of a project file; nil when they are still to be detected.
@@ -270,6 +286,9 @@ func (h *conduct) begin(ctx context.Context, o *Options) (r *Run, err error) {
 		return nil, err
 	}
 	if err = h.gated(o); err != nil {
+		return nil, err
+	}
+	if err = h.checkPrograms(ctx); err != nil {
 		return nil, err
 	}
 	m := store.Meta{Repo: h.spec.Repo, NATS: o.NATS, Login: o.Login, Demo: o.Sample, Strict: o.Strict}

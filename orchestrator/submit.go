@@ -77,6 +77,9 @@ func (h *conduct) order(ctx context.Context, o *Options) (*order, error) {
 	if err = errors.Join(err, h.gated(o)); err != nil {
 		return nil, err
 	}
+	if err = h.checkPrograms(ctx); err != nil {
+		return nil, err
+	}
 	if err := h.takeAlong(ctx, r, caches); err != nil {
 		return nil, err
 	}

@@ -42,12 +42,12 @@ func TrustOf(ctx context.Context, stateDir, dir string, requests []string) (*Tru
 		t.Repo = checkout.Top
 	}
 	if requests == nil {
-		set, rolesErr := configs.Roles(t.Repo, nil)
+		set, rolesErr := configs.RolesWith(t.Repo, nil)
 		project, projectErr := configs.Project(t.Repo)
 		if projectErr == nil {
 			t.Requests, projectErr = needs.Requests(ctx, checkout, &project, set.Repository)
 			t.Paths = project.Environment.Paths
-			err = set.Misfits(&project)
+			err = set.Fit(&project)
 		}
 		err = errors.Join(rolesErr, projectErr, err)
 	}

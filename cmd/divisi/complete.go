@@ -98,7 +98,10 @@ func completeRoles(c *cobra.Command, _ []string, _ string) ([]string, cobra.Shel
 	if f := c.Flag("repo"); f != nil {
 		repo = f.Value.String()
 	}
-	set, _ := configs.Roles(top(repo), nil) // the roles of the other files are there where one cannot be read
+	set, err := configs.RolesWith(top(repo), nil)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(set.Roles)) {
 		role := set.Roles[name]

@@ -94,6 +94,9 @@ func (g *globals) retry(ctx context.Context, args []string, o resumeOptions, wit
 		return err
 	}
 	err = g.said(id, strings.Join(append([]string{done.Outcome}, done.Changed...), "; "))
+	for _, n := range done.Notes {
+		g.notice("note: " + n)
+	}
 	switch {
 	case err != nil:
 		return err

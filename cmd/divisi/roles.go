@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -66,9 +67,9 @@ func (r *rolesCommand) load() (configs.RoleSet, error) {
 }
 
 func (r *rolesCommand) list() error {
-	set, err := r.load()
-	if err != nil {
-		return err
+	set, broken := r.load()
+	if set.Roles == nil {
+		return broken
 	}
 	names := slices.Sorted(maps.Keys(set.Roles))
 	var values []any
@@ -81,7 +82,7 @@ func (r *rolesCommand) list() error {
 	if err := r.print(say("%s", console.Table(rows)), values...); err != nil {
 		return err
 	}
-	return r.notes(set, func(string) bool { return true })
+	return errors.Join(r.notes(set, func(string) bool { return true }), broken)
 }
 
 // executors names what runs a role.

@@ -11,7 +11,9 @@ import (
 	"divisi/cmd/divisi/internal/doctor"
 	"divisi/configs"
 	"divisi/internal/spec"
+	"divisi/internal/text"
 	"divisi/orchestrator/console"
+	"divisi/orchestrator/needs"
 )
 
 // shownRole is a role as it takes effect in a repository.
@@ -27,10 +29,10 @@ type shownRole struct {
 
 func (r *rolesCommand) show(name string) error {
 	set, err := r.load()
-	if err != nil {
+	role, ok := set.Roles[name]
+	if err != nil && (!ok || set.Breaks(name) || len(r.files) > 0) {
 		return err
 	}
-	role, ok := set.Roles[name]
 	if !ok {
 		return noRole(set, name)
 	}
@@ -38,7 +40,7 @@ func (r *rolesCommand) show(name string) error {
 	if err != nil {
 		return err
 	}
-	shown := shownRole{Role: role, Effective: role.Limits.Or(project.Limits)}
+	shown := shownRole{Role: role, Effective: role.Effective(project.Limits)}
 	if role.Runs(spec.ExecutorModel) {
 		shown.ModelName, shown.Provider = project.ModelName(role.Model), project.Model(role.Model).Provider
 	}
@@ -49,6 +51,7 @@ func (r *rolesCommand) show(name string) error {
 	for _, err := range doctor.MissingVariables(&project, &role) {
 		shown.Problems = append(shown.Problems, err.Error())
 	}
+	shown.Notices = slices.Concat(role.Notices, needs.RoleNotes(&project, &role))
 	return r.print(func(b *strings.Builder) error {
 		for _, f := range shown.lines() {
 			if f[1] != "" {
@@ -68,7 +71,8 @@ func noRole(set configs.RoleSet, name string) error {
 		}
 	}
 	names := slices.Sorted(maps.Keys(set.Roles))
-	return usagef("there is no role %q%s; the roles are %s", name, nearest(name, names), strings.Join(names, ", "))
+	return usagef("there is no role %q%s; the roles are %s\nA role file in another place is named with --role FILE", name,
+		nearest(name, names), strings.Join(names, ", "))
 }
 
 // lines are what is shown of a role above its instruction, empty values included.
@@ -88,7 +92,8 @@ func (r *shownRole) lines() [][2]string {
 		{"source", r.Source},
 		{"description", r.Description},
 		{"executor", executors(&r.Role)},
-		{"command", strings.Join(r.Command, " ")},
+		{"command", text.CommandLine(r.Command)},
+		{"each", shownUnlessZero(r.Each)},
 		{"model", r.modelText()},
 		{"fallback", strings.Join(r.Fallback, ", ")},
 		{"thinking", r.Thinking},
@@ -104,7 +109,7 @@ func (r *shownRole) lines() [][2]string {
 		{"secrets", strings.Join(r.Secrets, ", ")},
 		{"usage", r.Usage},
 		{"inputs", strings.Join(r.Inputs, ", ")},
-		{"limits", limitsText(r.Effective)},
+		{"limits", console.Limits(r.Effective)},
 		{"context", shownUnlessZero(r.Context)},
 		{"tool_output", shownUnlessZero(r.ToolOutput)},
 		{"output", string(r.Output)},
@@ -132,28 +137,6 @@ func (r *shownRole) modelText() string {
 	default:
 		return fmt.Sprintf("%s (the alias %s)", r.ModelName, r.Model)
 	}
-}
-
-// limitsText names the limits that are set.
-func limitsText(l spec.Limits) string {
-	var out []string
-	for _, n := range []struct {
-		count int
-		of    string
-	}{{l.Turns, "turns"}, {l.Tokens, "tokens"}, {l.ToolCalls, "tool calls"}} {
-		if n.count > 0 {
-			out = append(out, fmt.Sprintf("%d %s", n.count, n.of))
-		}
-	}
-	for _, d := range []struct {
-		time spec.Duration
-		of   string
-	}{{l.Time, ""}, {l.Idle, " idle"}, {l.Call, " a model call"}, {l.Tool, " a tool call"}} {
-		if d.time > 0 {
-			out = append(out, d.time.String()+d.of)
-		}
-	}
-	return strings.Join(out, ", ")
 }
 
 // shownUnlessZero is a setting as JSON, empty for its zero value.

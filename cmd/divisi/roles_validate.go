@@ -9,6 +9,7 @@ import (
 
 	"divisi/configs"
 	"divisi/orchestrator/console"
+	"divisi/orchestrator/needs"
 )
 
 func newRolesValidate(r *rolesCommand) *cobra.Command {
@@ -43,6 +44,8 @@ func (r *rolesCommand) validate(files []string) error {
 			faults = append(faults, misfit)
 			continue
 		}
+		role.Notices = slices.Concat(role.Notices, needs.RoleNotes(&project, &role))
+		set.Roles[name] = role
 		err = r.print(say("ok: %s: role %s\n", console.Sanitize(role.Source), name),
 			map[string]any{"file": role.Source, "role": name, "notices": role.Notices})
 		if err != nil {

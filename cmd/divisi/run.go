@@ -8,7 +8,9 @@ import (
 
 	"divisi/configs"
 	"divisi/internal/text"
+	"divisi/internal/usage"
 	"divisi/orchestrator"
+	"divisi/orchestrator/console"
 )
 
 // runOptions are the flags of run, demo and resume.
@@ -110,7 +112,6 @@ func oneGoal(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// start begins a run and shows it to its end; a dry run shows the plan.
 // inRepo is the flag of another command for the same repository.
 func (o *runOptions) inRepo() string {
 	if o.Repo == "." {
@@ -119,7 +120,16 @@ func (o *runOptions) inRepo() string {
 	return " --repo " + text.Shell(o.Repo)
 }
 
+// start begins a run and shows it to its end; a dry run shows the plan. A plan whose work is done is no error.
 func (g *globals) start(ctx context.Context, o runOptions) error {
+	err := g.carryOut(ctx, o)
+	if code, _ := orchestrator.CodeOf(err); code == usage.NothingLeft {
+		return g.print(say("%s\n", console.Sanitize(err.Error())), map[string]string{"outcome": err.Error()})
+	}
+	return err
+}
+
+func (g *globals) carryOut(ctx context.Context, o runOptions) error {
 	v, err := g.prepare(&o)
 	if err != nil {
 		return err

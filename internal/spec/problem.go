@@ -15,6 +15,8 @@ type Problem struct {
 	Message string `json:"message"`
 	// Suggest is the nearest valid value or what to write instead; empty where there is none.
 	Suggest string `json:"suggest,omitempty"`
+	// Done reports that the fault is no mistake where all of the plan has it: its work is done.
+	Done bool `json:"-"`
 }
 
 // String writes the problem in one line: path, message, suggestion.

@@ -172,10 +172,19 @@ func Quote(v any) string {
 
 // Shell quotes a word for a shell where it needs it.
 func Shell(s string) string {
-	if !strings.ContainsAny(s, " \t\n'\"$`\\&|;<>()*?[]{}!#~") {
+	if s != "" && !strings.ContainsAny(s, " \t\n'\"$`\\&|;<>()*?[]{}!#~") {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// CommandLine writes a command as a person would type it.
+func CommandLine(command []string) string {
+	out := make([]string, len(command))
+	for i, arg := range command {
+		out[i] = Shell(arg)
+	}
+	return strings.Join(out, " ")
 }
 
 // maxQuoted bounds, in bytes, what a master is told of one task.

@@ -30,6 +30,7 @@ const (
 	NoGates     = "no-gates"     // nothing could be proven
 	NoOwner     = "no-owner"     // the process that carried the run out has ended
 	NoRepo      = "no-repo"      // the directory is in no repository
+	NothingLeft = "nothing-left" // the work of the plan is done
 	NotApproved = "not-approved" // the plan was not approved
 	Option      = "option"       // an option is wrong, by whose name the text begins
 	Over        = "over"         // the run has ended: what can be done about it, each with a command

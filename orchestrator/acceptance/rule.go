@@ -191,6 +191,7 @@ func judged(s *run.State, t *run.Task) []run.Action {
 	}
 	switch f.Class {
 	case wire.FaultVerdict:
+		f.Message = refusal(s, t) + f.Message
 		return recovery.Failed(s, t, f)
 	case wire.FaultConstraint:
 		var evidence []string
@@ -201,6 +202,15 @@ func judged(s *run.State, t *run.Task) []run.Action {
 	default:
 		return judgeFailed(s, t, f, again)
 	}
+}
+
+// refusal names the judge of a task's patch, and the field of the task that named it.
+func refusal(s *run.State, t *run.Task) string {
+	judge := s.Works[t.Task.ID+run.VerifySuffix].RoleAt(t.Verify)
+	if t.Task.Verify != "" {
+		judge += " (verify)"
+	}
+	return "judge " + judge + " refused: "
 }
 
 // judgeFailed repeats a judge that came to no verdict, a few times. Then the patch is held: it was not judged.

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,13 +27,17 @@ type causes struct {
 	// first are the tasks with which each cause was shown, by its shape; shown has what became of tasks for it, with the shape.
 	first map[string]string
 	shown map[string]bool
+	// newest is the newest cause of each task, as it was worded.
+	newest map[string]string
 	// words are what has become of further tasks for the same cause, the last one at a time; they are counted.
 	words string
 	tasks []string
 	last  time.Time
 }
 
-func newCauses() causes { return causes{first: map[string]string{}, shown: map[string]bool{}} }
+func newCauses() causes {
+	return causes{first: map[string]string{}, shown: map[string]bool{}, newest: map[string]string{}}
+}
 
 // digits differ in the same failure of two tasks.
 var digits = lazyregexp.New(`\d+`)
@@ -63,14 +68,19 @@ func (v *view) shorten(l *report.Line, e *contextscope.Event) (count string) {
 	first, shown := v.causes.first[shape], v.causes.shown[shape+ended]
 	v.causes.shown[shape+ended] = true
 	if first == "" {
-		v.causes.first[shape] = task
+		v.causes.first[shape], v.causes.newest[task] = task, l.Cause
 		return ""
 	}
-	as := "before"
-	if first != task {
-		as = first
+	again := v.causes.newest[task] == l.Cause
+	v.causes.newest[task] = l.Cause
+	as := "same cause as " + first
+	switch {
+	case first == task && !again:
+		return ""
+	case first == task:
+		as = cmp.Or(l.Why, "same cause as before")
 	}
-	l.Text = strings.TrimSuffix(l.Text, l.Cause) + "same cause as " + as
+	l.Text = strings.TrimSuffix(l.Text, l.Cause) + as
 	if shown && first != task {
 		count = ended + ", same cause as " + first
 	}

@@ -48,6 +48,29 @@ func TestACauseIsPrintedOnce(t *testing.T) {
 	require.Contains(t, out.String(), "move-001 is parked: gate: the disk is full\n")
 }
 
+// What a task is parked for stands in the place of a cause that was printed before; a cause that has changed is printed.
+func TestAParkedTaskSaysWhy(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	c := New(Options{Out: &out, Zone: time.UTC})
+	events := []contextscope.Event{event(contextscope.KindPlan, "", run.PlanData{By: run.ByFile, Tasks: []spec.Task{{ID: "a"}}})}
+	fail := func(message string) {
+		f := spec.Fault{Class: "command", Message: message}
+		ended := event(contextscope.KindResult, "a", spec.Result{Status: spec.StatusFailed, Error: &f})
+		ended.Agent = "a/1"
+		parked := run.TaskData{State: run.TaskParked, Fault: &f, Reason: "its command would do the same again: " + message}
+		events = append(events, ended, event(contextscope.KindTask, "a", parked))
+	}
+	fail("sh exited with 3")
+	fail("sh exited with 4")
+	c.Handle(events)
+	require.NoError(t, c.Close())
+	require.Contains(t, out.String(), "a/1 ended: failed: command: sh exited with 3\n")
+	require.Contains(t, out.String(), "a is parked: its command would do the same again\n")
+	require.Contains(t, out.String(), "a/1 ended: failed: command: sh exited with 4\n")
+	require.NotContains(t, out.String(), "same cause")
+}
+
 // A terminal counts the tasks after the first one, and keeps the count where it scrolls once another failure comes.
 func TestATerminalCountsTheTasksWithOneCause(t *testing.T) {
 	t.Parallel()

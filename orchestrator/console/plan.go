@@ -26,9 +26,9 @@ const (
 // what they may write, the overlaps, and what it is likely to use and at most. The shards of a template are written once. No line
 // is wider than width cells.
 func Plan(b *strings.Builder, data json.RawMessage, width int) error {
-	return render(data, func(plan *run.PlanData) {
-		p := &planText{b: b, width: max(width, 30)}
-		p.plan(plan)
+	return render(data, func(plan *run.Preview) {
+		p := &planText{b: b, width: max(width, 30), preview: plan}
+		p.plan(&plan.PlanData)
 	})
 }
 
@@ -114,6 +114,8 @@ type planText struct {
 	b      *strings.Builder
 	width  int
 	common []string
+	// preview has the roles of the tasks, where it is that of a dry run.
+	preview *run.Preview
 }
 
 func (p *planText) line(indent int, text string) {
@@ -184,8 +186,26 @@ func (p *planText) task(shards []spec.Task) {
 	if len(t.DependsOn) > 0 {
 		p.line(6, "depends_on "+text.Some(t.DependsOn, maxShownFiles))
 	}
+	p.how(&t)
+}
+
+// how writes what runs a task, its limits, and who judges its patch; of roles that are not known only the command.
+func (p *planText) how(t *spec.Task) {
+	role, known := p.preview.Roles[t.Role]
 	if len(t.Command) > 0 {
-		p.line(6, "runs "+strings.Join(t.Command, " "))
+		each := ""
+		if role.Each {
+			each = ", once for each file"
+		}
+		p.line(6, "runs "+text.CommandLine(t.Command)+each)
+	}
+	if !known {
+		return
+	}
+	role.Limits = t.Limits
+	p.line(6, "limits "+Limits(role.Effective(spec.Limits{})))
+	if judge := p.preview.Judge(t); judge != "" {
+		p.line(6, "judged by "+judge+", before the gates")
 	}
 }
 
@@ -197,10 +217,10 @@ func (p *planText) writeSets(shards []spec.Task) {
 		unlocked = append(unlocked, t.Unlocked...)
 		switch {
 		case t.ShardOf == "":
-			p.line(6, writes(*t))
+			p.line(6, p.writes(t))
 		case i < maxShownShards:
 			p.line(6, t.ID+": "+t.Title)
-			p.line(8, writes(*t))
+			p.line(8, p.writes(t))
 		}
 	}
 	p.more(6, len(shards)-maxShownShards, "task")
@@ -210,8 +230,12 @@ func (p *planText) writeSets(shards []spec.Task) {
 }
 
 // writes words what a task may write.
-func writes(t spec.Task) string {
-	if len(t.Files) == 0 {
+func (p *planText) writes(t *spec.Task) string {
+	_, known := p.preview.Roles[t.Role]
+	switch {
+	case known && !p.preview.Writes(t):
+		return "changes nothing"
+	case len(t.Files) == 0:
 		return "no write set: conflicts are found when it lands"
 	}
 	return "writes " + text.Some(t.Files, maxShownFiles)

@@ -43,7 +43,7 @@ func Notices(s *run.Spec) []string {
 					name, s.Roles[name].Source, n))
 			}
 		}
-		return slices.Concat(notices, serverNotices(s), programNotices(s))
+		return slices.Concat(notices, serverNotices(s), programNotices(s), testerNotice(s))
 	}
 	seen := map[string]bool{}
 	for _, t := range s.Plan.Tasks {
@@ -54,7 +54,32 @@ func Notices(s *run.Spec) []string {
 			seen[name] = true
 		}
 	}
-	return slices.Concat(notices, serverNotices(s), programNotices(s))
+	return slices.Concat(notices, serverNotices(s), programNotices(s), testerNotice(s))
+}
+
+// Broken returns the errors of the role files that cannot be used and that the run needs: a task or a judge has the role, or one
+// that is built in, which the file would replace. Of the others it returns notices.
+func Broken(s *run.Spec, broken []configs.Broken) (notices []string, err error) {
+	var errs []error
+	for _, b := range broken {
+		if usesRole(s, b.Role) {
+			errs = append(errs, b.Err)
+			continue
+		}
+		notices = append(notices, fmt.Sprintf("role %s of %s cannot be used, and this run does not name it: %s", b.Role, b.File, b.First()))
+	}
+	return notices, errors.Join(errs...)
+}
+
+// usesRole reports whether a run has tasks or judges of a role. A master can name any: only what is built in is sure to be needed.
+func usesRole(s *run.Spec, name string) bool {
+	if s.Plan == nil {
+		return spec.BuiltInRole(name)
+	}
+	return name == spec.RoleTester || slices.ContainsFunc(s.Plan.Tasks, func(t spec.Task) bool {
+		judge := t.Judge(s.Roles[t.Role], s.Roles, len(s.Plan.Constraints)+len(t.Constraints) > 0)
+		return slices.Contains([]string{t.Role, t.Verify, judge}, name)
+	})
 }
 
 // Files reads the project and the roles of a repository, once: what a person is shown of them is what is used.
@@ -64,7 +89,7 @@ func Files(repo string, roles []configs.File) (configs.RoleSet, spec.Project, er
 	if err := errors.Join(rolesErr, projectErr); err != nil {
 		return set, project, err
 	}
-	return set, project, set.Misfits(&project)
+	return set, project, set.Fit(&project)
 }
 
 // Servers fails before anything is written when a role that the plan can come to has a tool server that could not be started

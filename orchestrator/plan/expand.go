@@ -67,7 +67,7 @@ func expand(
 			return Expansion{}, nil, fmt.Errorf("expand task %s: %w", t.ID, err)
 		}
 		if problem != "" {
-			problems = append(problems, spec.Problem{Path: fmt.Sprintf("tasks[%d].shard", i), Message: problem})
+			problems = append(problems, spec.Problem{Path: fmt.Sprintf("tasks[%d].shard", i), Message: problem, Done: s.done})
 			continue
 		}
 		for n, g := range s.groups {

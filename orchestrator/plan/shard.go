@@ -18,6 +18,8 @@ import (
 
 // sharding is one shard rule applied to a tree.
 type sharding struct {
+	// done reports that the glob has files, and that the content of none matches.
+	done bool
 	rule spec.Shard
 	// protected are the globs whose files the shards may not change.
 	protected []string
@@ -218,6 +220,7 @@ func (s *sharding) matching(ctx context.Context, tree Tree, all []string) ([]str
 	files := slices.DeleteFunc(slices.Clone(all), func(f string) bool {
 		return glob != "" && !doublestar.MatchUnvalidated(glob, f)
 	})
+	found := len(files)
 	if s.rule.Match != "" {
 		re, err := regexp.Compile(s.rule.Match)
 		if err != nil {
@@ -237,8 +240,10 @@ func (s *sharding) matching(ctx context.Context, tree Tree, all []string) ([]str
 	if len(files) == 0 && len(s.taken) == 0 {
 		hint := ""
 		if strings.ContainsAny(s.rule.Match, "^$") && !strings.Contains(s.rule.Match, "(?m") {
+			found = 0
 			hint = "; ^ and $ match the ends of a line only after (?m)"
 		}
+		s.done = found > 0 && s.rule.Match != ""
 		return nil, fmt.Sprintf("matches none of %d files (glob %q, match %q)%s", len(all), glob, s.rule.Match, hint), nil
 	}
 	return files, "", nil

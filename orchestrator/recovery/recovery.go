@@ -131,6 +131,8 @@ func after(s *run.State, t *run.Task, f spec.Fault) (choice run.Choice, park str
 		return choice, f.Message
 	case Repeats(s, t) && !byChance[f.Class]:
 		return choice, "its command would do the same again on the same files: " + f.Message
+	case Repeats(s, t) && f.Class == wire.FaultTime && same >= strongerAfter:
+		return choice, "its command ran out of time twice on the same files: " + f.Message
 	case same >= sameFailure:
 		return choice, fmt.Sprintf("failed in the same way %d times: %s", same, f.Message)
 	case own >= t.Task.Attempts:

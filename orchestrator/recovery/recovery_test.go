@@ -97,6 +97,24 @@ func TestACommandIsNotRepeated(t *testing.T) {
 	}
 }
 
+// A program that runs out of time has one more try: that tells a slow machine from a program that hangs.
+func TestACommandThatRunsOutOfTimeHasTwoTries(t *testing.T) {
+	t.Parallel()
+	l := newLog(t, 4, spec.Task{ID: "t", Role: "mod", Files: []string{"a.go"}, Attempts: 5})
+	l.Spec.Roles["mod"] = spec.Role{Name: "mod", Executor: spec.ExecutorCommand, Command: []string{"sed", "{files}"}, Writes: true}
+	slow := spec.Fault{Class: wire.FaultTime, Message: "no result after 30m0s"}
+	for n, want := range []string{
+		"task t pending no result after 30m0s",
+		"task t parked its command ran out of time twice on the same files: no result after 30m0s",
+	} {
+		l.Dispatched("t", "mod", n+1, "b")
+		l.Ended("t", n+1, runtest.Failed("x", "y"))
+		actions := recovery.Failed(l.State, l.Tasks.ByID["t"], slow)
+		require.Equal(t, []string{want}, runtest.Describe(actions), n)
+		l.Do(actions)
+	}
+}
+
 func TestTheNextExecutorOfAChainHasItsOwnAttempts(t *testing.T) {
 	t.Parallel()
 	l := newLog(t, 4, spec.Task{ID: "t", Role: "mod", Attempts: 1})

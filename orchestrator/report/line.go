@@ -39,8 +39,9 @@ type Line struct {
 	// More is what a display adds that has a row for every event.
 	More string
 	Tone Tone
-	// Cause is the end of Text that tells why something failed; empty for other lines.
+	// Cause is the end of Text that tells why something failed; empty for other lines. Why is what a task was parked for beside it.
 	Cause string
+	Why   string
 	// Decide reports that a person can decide what the line tells.
 	Decide bool
 	// Fold reports that the event says nothing to a person by itself: it is a step of work that goes well, and the lines
@@ -241,6 +242,18 @@ func planLine(d run.PlanData) Line {
 	return sentence(Plain, "%s", say)
 }
 
+// beside is what the reason of a parked task has before the message of its fault.
+func beside(d run.TaskData) string {
+	if d.Fault == nil || d.Fault.Message == "" {
+		return ""
+	}
+	before, _, found := strings.Cut(d.Reason, ": "+d.Fault.Message)
+	if !found {
+		return ""
+	}
+	return before
+}
+
 func taskLine(e *contextscope.Event, d run.TaskData) Line {
 	cause := d.Reason
 	if d.Fault != nil {
@@ -261,7 +274,7 @@ func taskLine(e *contextscope.Event, d run.TaskData) Line {
 		}
 		return Line{Text: e.Task + " is held" + why, Tone: Warn, Decide: true}
 	case run.TaskParked:
-		return Line{Text: e.Task + " is parked" + by + why, Tone: Bad, Cause: cause}
+		return Line{Text: e.Task + " is parked" + by + why, Tone: Bad, Cause: cause, Why: beside(d)}
 	case run.TaskPending:
 		if d.Fault != nil {
 			return Line{Text: e.Task + " will be retried" + by + why, Tone: Warn, Cause: cause}

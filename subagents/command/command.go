@@ -94,8 +94,10 @@ type Executor struct {
 	Writable, Readable []string
 	// Secrets are the variables of the role's secrets that are set: for this program alone.
 	Secrets Secrets
-	// Tree is nil where what the command leaves is not wanted.
+	// Tree is nil where what the command leaves is not wanted. Lost then lists the files that it has changed nevertheless; it may be
+	// nil.
 	Tree     Tree
+	Lost     func(context.Context) ([]string, error)
 	WriteSet spec.WriteSet
 	Bounds   limit.Bounds
 	// Remaining finds what of the task's shard still matches its rule; nil where it has none.
@@ -164,14 +166,14 @@ func (c *Executor) once(ctx context.Context, run commandRun, rep *report) (*spec
 		return nil, machine.Of(err, c.Dir)
 	case err != nil:
 		// It could not be started: the role's or the task's mistake, and the same wherever it is tried.
-		r = wire.Failed(wire.FaultCommand, run.on(err.Error()), "")
+		r = wire.Failed(wire.FaultCommand, run.on(err.Error())+c.outside(ctx, run.args), "")
 		return &r, nil
 	}
 	out.Head, out.Tail = c.Secrets.hideBytes(out.Head), c.Secrets.hideBytes(out.Tail) // before anything of it is cut off
 	if how := howEnded(&c.Assignment.Role, run.args, out, printed); how != "" {
 		how += refusals(out)
 		detail := text.Tail(out.Text(), gate.MaxTail) + c.partial(ctx)
-		r = wire.Failed(wire.FaultCommand, run.on(how), detail)
+		r = wire.Failed(wire.FaultCommand, run.on(how)+c.outside(ctx, run.args), detail)
 		r.Patch = c.left(ctx)
 		c.Secrets.hideIn(&r)
 		return &r, nil
@@ -235,7 +237,7 @@ func (c *Executor) said(chunk []byte) {
 // ended makes the result of a command that came to its end, of what it said.
 func (c *Executor) ended(ctx context.Context, said string) (spec.Result, error) {
 	if c.Tree == nil {
-		return spec.Result{Status: spec.StatusDone, Handoff: spec.Handoff{Summary: text.Tail(said, gate.MaxTail)}}, nil
+		return c.looked(ctx, said)
 	}
 	patch, err := c.Tree.Save(ctx)
 	var content *workspace.ContentError
@@ -250,6 +252,26 @@ func (c *Executor) ended(ctx context.Context, said string) (spec.Result, error) 
 	}
 	return c.made(ctx, patch, said)
 }
+
+// looked makes the result of a command that writes nothing: what it has written all the same is a deviation.
+func (c *Executor) looked(ctx context.Context, said string) (spec.Result, error) {
+	r := spec.Result{Status: spec.StatusDone, Handoff: spec.Handoff{Summary: text.Tail(said, gate.MaxTail)}}
+	if c.Lost == nil {
+		return r, nil
+	}
+	files, err := c.Lost(ctx)
+	if err != nil {
+		return spec.Result{}, fmt.Errorf("list what %s has changed: %w", c.Assignment.Agent(), err)
+	}
+	if len(files) > 0 {
+		r.Handoff.Deviations = append(r.Handoff.Deviations,
+			"warning: what it changed is lost, because its role says writes: false: "+text.Some(files, maxLost))
+	}
+	return r, nil
+}
+
+// maxLost bounds the files that a deviation names.
+const maxLost = 5
 
 // made makes the result of a command that came to its end, of its patch.
 func (c *Executor) made(ctx context.Context, patch *spec.Patch, said string) (spec.Result, error) {

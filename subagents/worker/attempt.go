@@ -350,10 +350,25 @@ func writes(r *spec.Role) bool {
 func (at *attempt) command() *command.Executor {
 	return &command.Executor{
 		Assignment: at.assignment, Dir: at.slot.Dir(), Env: at.env, Place: at.ground(), Writable: at.cache.Writable,
-		Readable: at.readable, Tree: at.tree(),
+		Readable: at.readable, Tree: at.tree(), Lost: at.lost,
 		Secrets: command.SecretsOf(&at.assignment.Role, at.worker.cfg.Environ), WriteSet: at.writeSet(), Bounds: at.bounds(),
 		Remaining: at.remaining(), Doing: at.progress.doing, Pay: at.pay,
 	}
+}
+
+// lost lists what differs in the work tree from the commit that the attempt was given.
+func (at *attempt) lost(ctx context.Context) ([]string, error) {
+	if at.slot == nil {
+		return nil, nil
+	}
+	patch, _, err := at.slot.Collect(ctx, at.assignment.Head, "", author, at.journal.Events()[0].Time)
+	switch content := new(workspace.ContentError); {
+	case errors.As(err, &content):
+		return []string{content.Why}, nil
+	case err != nil || patch == nil:
+		return nil, err
+	}
+	return patch.Files, nil
 }
 
 // remaining applies the rule of the task's shard to its files once more; nil for a task without one, or whose tree is not wanted.

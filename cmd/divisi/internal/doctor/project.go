@@ -10,22 +10,26 @@ import (
 	"divisi/configs"
 	"divisi/internal/git"
 	"divisi/internal/spec"
+	"divisi/internal/text"
 	"divisi/subagents/mcp"
 )
 
 // checkProject checks the repository's own files and what they need: keys, gates, roles.
 func (o Options) checkProject(ctx context.Context) []Finding {
-	set, rolesErr := configs.Roles(o.Top, nil)
+	set, rolesErr := configs.RolesWith(o.Top, nil)
 	p, projectErr := configs.Project(o.Top)
 	var found []Finding
 	var misfits error
 	if projectErr == nil {
-		misfits = set.Misfits(&p)
+		misfits = set.Fit(&p)
 	}
 	for _, err := range []error{projectErr, rolesErr, misfits} {
 		if err != nil {
 			found = append(found, bad("config", "fix the file; divisi config and divisi roles validate check it", "%v", err))
 		}
+	}
+	if len(set.Broken) > 0 {
+		found = append(found, broken(set.Broken))
 	}
 	for _, s := range set.Skipped {
 		found = append(found, warn("config", "", "%s was not loaded as a role: %s", s.File, s.Why))
@@ -40,6 +44,17 @@ func (o Options) checkProject(ctx context.Context) []Finding {
 	t := o.Trust(ctx)
 	return slices.Concat(found, t.findings(), o.writable(checkout), o.keys(ctx, p, t.Trusted), toolServers(p, set.Roles),
 		o.gates(ctx, p, g, checkout, unread))
+}
+
+// broken counts the role files with errors, and names the first error. One with the name of a built-in role stops every run that
+// needs it.
+func broken(list []configs.Broken) Finding {
+	find := warn
+	if slices.ContainsFunc(list, func(b configs.Broken) bool { return spec.BuiltInRole(b.Role) }) {
+		find = bad
+	}
+	return find("config", "fix them: divisi roles validate lists every error", "%s with errors, whose roles no run can use; the first: %s",
+		text.Count(len(list), "role file"), list[0].First())
 }
 
 // inspect reads the repository that a directory is in.

@@ -14,6 +14,7 @@ awk -v RS='"' 'on && /^]/ { on = 0 } on && $0 != "," { print } $0 == ":[" && las
   "$scratch/plan.json" >"$scratch/files"
 echo "Files that the plan finds: $(wc -l <"$scratch/files" | tr -d ' '). The first ${1:-3} of them:"
 
+test -s "$scratch/files" || { echo "Nothing is left for the codemod, or match in the plan is wrong." >&2; exit 1; }
 head -n "${1:-3}" "$scratch/files" >"$scratch/sample"
 set --
 while IFS= read -r file; do

@@ -1,0 +1,178 @@
+package orchestrator
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"divisi/internal/git"
+	"divisi/internal/spec"
+	"divisi/internal/text"
+	"divisi/internal/usage"
+	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/run"
+)
+
+// maxProgram bounds, in bytes, a program of the repository that is compared.
+const maxProgram = 4 << 20
+
+// programsIn lists what a command names of a checkout, as git names it: files, and directories that the command runs or that are
+// Divisi's own. A program without a slash is one of PATH.
+func programsIn(top string, command []string) (paths []string) {
+	for i, arg := range command {
+		for _, name := range []string{arg, arg[strings.IndexByte(arg, '=')+1:]} {
+			if i == 0 && !strings.Contains(name, "/") || !filepath.IsLocal(name) {
+				continue
+			}
+			name = filepath.ToSlash(filepath.Clean(name))
+			info, err := os.Stat(filepath.Join(top, name))
+			if err != nil || slices.Contains(paths, name) {
+				continue
+			}
+			runs := slices.Contains(command[:i], "run") && name != "." || strings.HasPrefix(name, ".divisi/")
+			if info.Mode().IsRegular() || info.IsDir() && runs {
+				paths = append(paths, name)
+			}
+		}
+	}
+	return paths
+}
+
+// program is how a program of the checkout compares with that of a commit.
+type program int
+
+const (
+	committed program = iota
+	differing
+	uncommitted
+)
+
+// compareProgram compares a file or a directory of the checkout with a commit. Line ends do not count: git may have changed them.
+// Of a directory only what the commit has is compared.
+func (h *conduct) compareProgram(ctx context.Context, commit, name string) (program, error) {
+	files, err := h.mirror.FilesUnder(ctx, commit, name)
+	if err != nil {
+		return committed, fmt.Errorf("look for the program %s: %w", name, err)
+	}
+	if len(files) == 0 {
+		return uncommitted, nil
+	}
+	is := committed
+	files = slices.DeleteFunc(files, func(e git.Entry) bool {
+		return e.Size > maxProgram || e.Mode != git.ModeFile && e.Mode != git.ModeExec
+	})
+	err = h.mirror.ReadBlobs(ctx, files, func(e git.Entry, content []byte) error {
+		here, err := os.ReadFile(filepath.Join(h.checkout.Top, e.Path))
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("read the program %s: %w", e.Path, err)
+		}
+		if !bytes.Equal(unixLines(here), unixLines(content)) {
+			is = differing
+		}
+		return nil
+	})
+	return is, err
+}
+
+func unixLines(data []byte) []byte { return bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")) }
+
+// checkPrograms refuses a plan with a command that names what is in the checkout and not in the base commit, which its tasks have;
+// what git ignores is of the environment. Of a program that differs it makes a notice.
+func (h *conduct) checkPrograms(ctx context.Context) error {
+	if h.spec.Plan == nil {
+		return nil
+	}
+	seen := map[string]bool{}
+	for _, t := range h.spec.Plan.Tasks {
+		role := h.spec.Roles[t.Role]
+		roles := []spec.Role{role, h.spec.Roles[t.Judge(role, h.spec.Roles, false)]}
+		if len(t.Command) > 0 {
+			roles[0].Command = t.Command
+		}
+		for _, r := range roles {
+			for _, name := range programsIn(h.checkout.Top, r.Command) {
+				if seen[name] || spec.MatchAny(t.Files, name) {
+					continue
+				}
+				seen[name] = true
+				if err := h.checkProgram(ctx, r.Name, name); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (h *conduct) checkProgram(ctx context.Context, role, name string) error {
+	is, err := h.compareProgram(ctx, h.spec.Base, name)
+	switch {
+	case err != nil || is == committed:
+		return err
+	case is == differing:
+		h.notices = append(h.notices, fmt.Sprintf("%s differs from the base commit %s, which this run uses: commit it first to run it "+
+			"as it is here", name, short(h.spec.Base)))
+		return nil
+	}
+	ignored, err := h.git.Ignored(ctx, h.checkout)
+	if err != nil || slices.ContainsFunc(ignored, func(p string) bool {
+		return p == name || strings.HasSuffix(p, "/") && strings.HasPrefix(name+"/", p)
+	}) {
+		return err
+	}
+	return usage.Errorf("the command of role %s names %s, which is in the checkout and not in the base commit %s: commit it first",
+		role, name, short(h.spec.Base))
+}
+
+// stale are the notes about programs of the checkout that differ from those that tasks of a run have when they are tried again.
+func (h *conduct) stale(ctx context.Context, st *run.State, q *conductor.Request, o *Retry) (notes []string, err error) {
+	seen := map[string]bool{}
+	for _, id := range st.Tasks.Order {
+		t := st.Tasks.ByID[id]
+		if t.State != run.TaskParked {
+			continue
+		}
+		if len(o.Tasks) > 0 && !slices.Contains(o.Tasks, t.Task.ID) && !slices.Contains(o.Tasks, t.Task.ShardOf) {
+			continue
+		}
+		for _, name := range programsIn(h.checkout.Top, commandAgain(st, q, t, o.Role)) {
+			if seen[name] || spec.MatchAny(t.Task.Files, name) {
+				continue
+			}
+			seen[name] = true
+			is, err := h.compareProgram(ctx, st.Head, name)
+			if err != nil {
+				return nil, err
+			}
+			if is != committed {
+				notes = append(notes, fmt.Sprintf("%s differs from the base commit %s, which this run uses: commit it, merge what "+
+					"landed, and start a new run", name, short(st.Spec.Base)))
+			}
+		}
+	}
+	return text.Few(notes, maxFields), nil
+}
+
+// commandAgain is the command of a task's next attempt, where it has one: that of its role as it is now, or its own.
+func commandAgain(st *run.State, q *conductor.Request, t *run.Task, other string) []string {
+	name := t.Task.Role
+	if other != "" {
+		name = other
+	}
+	role, changed := q.Roles[name]
+	if !changed {
+		role = st.Spec.Roles[name]
+	}
+	switch {
+	case !role.Runs(spec.ExecutorCommand):
+		return nil
+	case other != "" || slices.Equal(t.Task.Command, st.Spec.Roles[name].Command):
+		return role.Command
+	}
+	return t.Task.Command
+}
