@@ -4,11 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"divisi/internal/lazyregexp"
 	"divisi/internal/usage"
 	"divisi/orchestrator"
 	"divisi/orchestrator/console"
@@ -46,7 +46,7 @@ func (g *globals) diffText(b *strings.Builder, data json.RawMessage) error {
 	return err
 }
 
-var added, deleted = lazyregexp.New(`(?m)^\+.*$`), lazyregexp.New(`(?m)^-.*$`)
+var added, deleted = regexp.MustCompile(`(?m)^\+.*$`), regexp.MustCompile(`(?m)^-.*$`)
 
 // patchText is a patch without what a terminal would obey, on a terminal in colours.
 func (g *globals) patchText(patch string) string {

@@ -8,13 +8,13 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"divisi/configs"
-	"divisi/internal/lazyregexp"
 	"divisi/internal/text"
 )
 
@@ -75,7 +75,7 @@ func (g *globals) newCodemod(name string, o *codemodOptions) error {
 }
 
 // plainPath is a path that needs no quotes in a shell, in YAML and in a comment.
-var plainPath = lazyregexp.New(`^[A-Za-z0-9_.][A-Za-z0-9_./-]*$`)
+var plainPath = regexp.MustCompile(`^[A-Za-z0-9_.][A-Za-z0-9_./-]*$`)
 
 // codemod is what the flags and the repository ask for.
 func (o *codemodOptions) codemod(name, repo string) (*configs.Codemod, error) {
