@@ -1,7 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"divisi/internal/spec"
@@ -133,6 +135,8 @@ func repair(s *run.State) (ways []Way) {
 	if len(parked) == 0 {
 		return replan(s)
 	}
+	// What a change set gave up with another task comes last: that one has the cause.
+	slices.SortStableFunc(tried, func(a, b *run.Task) int { return cmp.Compare(givenUp(s, a), givenUp(s, b)) })
 	for _, t := range tried[:min(len(tried), maxRepairs)] {
 		ways = append(ways, repairOf(s, t)...)
 	}
@@ -144,6 +148,14 @@ func repair(s *run.State) (ways []Way) {
 		why += fmt.Sprintf("%s%d more that are not listed", unlisted, more)
 	}
 	return append(ways, way(why, "retry", s.Spec.Run))
+}
+
+// givenUp is 1 where a task is parked because of another one of its change set, else 0.
+func givenUp(s *run.State, t *run.Task) int {
+	if set := s.Tasks.Set(t); set == nil || set.Lost == nil || set.Lost == t {
+		return 0
+	}
+	return 1
 }
 
 // repairOf is what can be done about one parked task.
