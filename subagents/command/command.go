@@ -25,50 +25,6 @@ import (
 	"divisi/subagents/workspace"
 )
 
-// Input is what a role's command reads on its standard input, as one JSON object:
-//
-//	{"task": {...}, "attempt": 2, "files": ["a.go"], "constraints": ["..."], "decision_record": "...", "goal": "...",
-//	 "inputs": [{"task": "survey", "role": "reader", "handoff": {"summary": "..."}}],
-//	 "prior": [{"attempt": 1, "fault": {"class": "gate", "message": "...", "detail": "..."}, "diff": "..."}],
-//	 "message": "This task was handed over to you by ..."}
-//
-// The task is as the plan has it, without its command and limits of turns and tokens.
-// The command works in the current directory, a clean tree of the integration head. When it exits with 0, what it left there
-// is its patch. Lists are never null.
-type Input struct {
-	Task           spec.Task    `json:"task"`
-	Attempt        int          `json:"attempt"`
-	Files          []string     `json:"files"`
-	Constraints    []string     `json:"constraints"`
-	DecisionRecord string       `json:"decision_record"`
-	Goal           string       `json:"goal"`
-	Inputs         []wire.Input `json:"inputs"`
-	Prior          []wire.Prior `json:"prior"`
-	// Message is what the agent that handed the task over has left; "" where none did.
-	Message string `json:"message"`
-}
-
-func inputOf(a *wire.Assignment) Input {
-	return Input{
-		Task: told(a.Task), Attempt: a.Attempt, Files: list(a.Task.Files), Constraints: list(a.Task.Constraints),
-		DecisionRecord: a.DecisionRecord, Goal: a.Goal, Inputs: list(a.Inputs), Prior: list(a.Prior),
-		Message: a.Message,
-	}
-}
-
-// told is a task without what tells its command nothing: the command itself, and limits that bind models alone.
-func told(t spec.Task) spec.Task {
-	t.Command, t.Limits = nil, spec.Limits{Time: t.Limits.Time}
-	return t
-}
-
-func list[T any](s []T) []T {
-	if s == nil {
-		return []T{}
-	}
-	return s
-}
-
 // MaxNames bounds, in bytes, the names in DIVISI_FILES: systems refuse to start a program with more, Linux from 128 KiB on.
 const MaxNames = 120 << 10
 
