@@ -22,19 +22,20 @@ import (
 const maxProgram = 4 << 20
 
 // programsIn lists what a command names of a checkout, as git names it: files, and directories that the command runs or that are
-// Divisi's own. A program without a slash is one of PATH.
+// Divisi's own. A program without a slash is one of PATH, and "run test" names a script.
 func programsIn(top string, command []string) (paths []string) {
 	for i, arg := range command {
 		for _, name := range []string{arg, arg[strings.IndexByte(arg, '=')+1:]} {
 			if i == 0 && !strings.Contains(name, "/") || !filepath.IsLocal(name) {
 				continue
 			}
+			place := strings.Contains(name, "/")
 			name = filepath.ToSlash(filepath.Clean(name))
 			info, err := os.Stat(filepath.Join(top, name))
 			if err != nil || slices.Contains(paths, name) {
 				continue
 			}
-			runs := slices.Contains(command[:i], "run") && name != "." || strings.HasPrefix(name, ".divisi/")
+			runs := slices.Contains(command[:i], "run") && place && name != "." || strings.HasPrefix(name, ".divisi/")
 			if info.Mode().IsRegular() || info.IsDir() && runs {
 				paths = append(paths, name)
 			}
@@ -43,26 +44,27 @@ func programsIn(top string, command []string) (paths []string) {
 	return paths
 }
 
-// program is how a program of the checkout compares with that of a commit.
-type program int
-
-const (
-	committed program = iota
-	differing
-	uncommitted
-)
-
-// compareProgram compares a file or a directory of the checkout with a commit. Line ends do not count: git may have changed them.
-// Of a directory only what the commit has is compared.
-func (h *conduct) compareProgram(ctx context.Context, commit, name string) (program, error) {
+// compareProgram compares a file or a directory of the checkout with a commit: missing is a file that git lists there and the commit
+// does not have. What git does not list is ignored, or lies beyond a link or in a submodule: it is not compared. Line ends do not
+// count: git may have changed them.
+func (h *conduct) compareProgram(ctx context.Context, commit, name string) (missing string, differs bool, err error) {
 	files, err := h.mirror.FilesUnder(ctx, commit, name)
 	if err != nil {
-		return committed, fmt.Errorf("look for the program %s: %w", name, err)
+		return "", false, fmt.Errorf("look for the program %s: %w", name, err)
+	}
+	tracked, untracked, err := h.git.Listed(ctx, h.checkout, name)
+	if err != nil {
+		return "", false, err
 	}
 	if len(files) == 0 {
-		return uncommitted, nil
+		untracked = append(untracked, tracked...)
 	}
-	is := committed
+	if len(untracked) > 0 {
+		return untracked[0], false, nil
+	}
+	differs = slices.ContainsFunc(tracked, func(p string) bool {
+		return !slices.ContainsFunc(files, func(e git.Entry) bool { return e.Path == p })
+	})
 	files = slices.DeleteFunc(files, func(e git.Entry) bool {
 		return e.Size > maxProgram || e.Mode != git.ModeFile && e.Mode != git.ModeExec
 	})
@@ -71,12 +73,10 @@ func (h *conduct) compareProgram(ctx context.Context, commit, name string) (prog
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("read the program %s: %w", e.Path, err)
 		}
-		if !bytes.Equal(unixLines(here), unixLines(content)) {
-			is = differing
-		}
+		differs = differs || !bytes.Equal(unixLines(here), unixLines(content))
 		return nil
 	})
-	return is, err
+	return "", differs, err
 }
 
 func unixLines(data []byte) []byte { return bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")) }
@@ -110,23 +110,22 @@ func (h *conduct) checkPrograms(ctx context.Context) error {
 }
 
 func (h *conduct) checkProgram(ctx context.Context, role, name string) error {
-	is, err := h.compareProgram(ctx, h.spec.Base, name)
+	missing, differs, err := h.compareProgram(ctx, h.spec.Base, name)
 	switch {
-	case err != nil || is == committed:
+	case err != nil:
 		return err
-	case is == differing:
+	case missing != "":
+		which := ", which"
+		if missing != name {
+			which = ", and " + missing
+		}
+		return usage.Errorf("the command of role %s names %s%s is in the checkout and not in the base commit %s: commit it first",
+			role, name, which, short(h.spec.Base))
+	case differs:
 		h.notices = append(h.notices, fmt.Sprintf("%s differs from the base commit %s, which this run uses: commit it first to run it "+
 			"as it is here", name, short(h.spec.Base)))
-		return nil
 	}
-	ignored, err := h.git.Ignored(ctx, h.checkout)
-	if err != nil || slices.ContainsFunc(ignored, func(p string) bool {
-		return p == name || strings.HasSuffix(p, "/") && strings.HasPrefix(name+"/", p)
-	}) {
-		return err
-	}
-	return usage.Errorf("the command of role %s names %s, which is in the checkout and not in the base commit %s: commit it first",
-		role, name, short(h.spec.Base))
+	return nil
 }
 
 // stale are the notes about programs of the checkout that differ from those that tasks of a run have when they are tried again.
@@ -145,11 +144,11 @@ func (h *conduct) stale(ctx context.Context, st *run.State, q *conductor.Request
 				continue
 			}
 			seen[name] = true
-			is, err := h.compareProgram(ctx, st.Head, name)
+			missing, differs, err := h.compareProgram(ctx, st.Head, name)
 			if err != nil {
 				return nil, err
 			}
-			if is != committed {
+			if missing != "" || differs {
 				notes = append(notes, fmt.Sprintf("%s differs from the base commit %s, which this run uses: commit it, merge what "+
 					"landed, and start a new run", name, short(st.Spec.Base)))
 			}

@@ -193,7 +193,7 @@ func (c *Executor) said(chunk []byte) {
 // ended makes the result of a command that came to its end, of what it said.
 func (c *Executor) ended(ctx context.Context, said string) (spec.Result, error) {
 	if c.Tree == nil {
-		return c.looked(ctx, said)
+		return c.looked(ctx, said), nil
 	}
 	patch, err := c.Tree.Save(ctx)
 	var content *workspace.ContentError
@@ -209,21 +209,25 @@ func (c *Executor) ended(ctx context.Context, said string) (spec.Result, error) 
 	return c.made(ctx, patch, said)
 }
 
-// looked makes the result of a command that writes nothing: what it has written all the same is a deviation.
-func (c *Executor) looked(ctx context.Context, said string) (spec.Result, error) {
+// looked makes the result of a command that writes nothing: what it has written all the same is a deviation. It is listed in a
+// time of its own, and a list that cannot be made is no failure of the command.
+func (c *Executor) looked(ctx context.Context, said string) spec.Result {
 	r := spec.Result{Status: spec.StatusDone, Handoff: spec.Handoff{Summary: text.Tail(said, gate.MaxTail)}}
 	if c.Lost == nil {
-		return r, nil
+		return r
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit.SaveTime)
+	defer cancel()
 	files, err := c.Lost(ctx)
+	what := text.Some(files, maxLost)
 	if err != nil {
-		return spec.Result{}, fmt.Errorf("list what %s has changed: %w", c.Assignment.Agent(), err)
+		what = "it could not be listed: " + err.Error()
 	}
-	if len(files) > 0 {
+	if what != "" {
 		r.Handoff.Deviations = append(r.Handoff.Deviations,
-			"warning: what it changed is lost, because its role says writes: false: "+text.Some(files, maxLost))
+			"warning: what it changed is lost, because its role says writes: false: "+what)
 	}
-	return r, nil
+	return r
 }
 
 // maxLost bounds the files that a deviation names.

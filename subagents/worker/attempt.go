@@ -358,17 +358,11 @@ func (at *attempt) command() *command.Executor {
 
 // lost lists what differs in the work tree from the commit that the attempt was given.
 func (at *attempt) lost(ctx context.Context) ([]string, error) {
-	if at.slot == nil {
-		return nil, nil
-	}
-	patch, _, err := at.slot.Collect(ctx, at.assignment.Head, "", author, at.journal.Events()[0].Time)
-	switch content := new(workspace.ContentError); {
-	case errors.As(err, &content):
+	files, err := at.slot.Changed(ctx)
+	if content := new(workspace.ContentError); errors.As(err, &content) {
 		return []string{content.Why}, nil
-	case err != nil || patch == nil:
-		return nil, err
 	}
-	return patch.Files, nil
+	return files, err
 }
 
 // remaining applies the rule of the task's shard to its files once more; nil for a task without one, or whose tree is not wanted.

@@ -277,14 +277,18 @@ func (s *Slot) list(look func(args ...string) ([]byte, error), dirs []string, un
 func (s *Slot) changed(ctx context.Context, dirs []string, untracked ...string) ([]string, error) {
 	look := func(args ...string) ([]byte, error) { return s.git.Run(ctx, s.at(), nil, args...) }
 	out, err := s.list(look, dirs, untracked...)
-	var paths []string
-	for record := range strings.SplitSeq(out, "\x00") {
+	return pathsOf(out), err
+}
+
+// pathsOf are the paths of records "tag path\0", each once.
+func pathsOf(records string) (paths []string) {
+	for record := range strings.SplitSeq(records, "\x00") {
 		if _, path, ok := strings.Cut(record, " "); ok {
 			paths = append(paths, path)
 		}
 	}
 	slices.Sort(paths)
-	return slices.Compact(paths), err
+	return slices.Compact(paths)
 }
 
 // compare returns an error where the work tree differs from the commit that the index holds, ignored files and empty directories
