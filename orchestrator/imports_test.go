@@ -121,7 +121,7 @@ func TestRulesAndFoldsDoNoInputOrOutput(t *testing.T) {
 func TestRunAndWireImportTypesAlone(t *testing.T) {
 	t.Parallel()
 	for dir, may := range map[string][]string{
-		"run":               {"divisi/contextscope", "divisi/internal/spec", "divisi/subagents/wire"},
+		"run":               {"divisi/contextscope", "divisi/internal/lazyregexp", "divisi/internal/spec", "divisi/subagents/wire"},
 		"../subagents/wire": {"divisi/bus", "divisi/bus/member", "divisi/contextscope", "divisi/internal/spec", "divisi/internal/text"},
 	} {
 		for _, path := range imported(t, dir) {

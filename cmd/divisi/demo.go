@@ -47,7 +47,8 @@ func (g *globals) demo(ctx context.Context, o runOptions) error {
 		return err
 	}
 	o.Sample, o.Repo, o.plan = true, sample.Repo, sample.Plan
-	err = g.print(say("sample repository: %s\nplan: %s\n", o.Repo, o.plan))
+	err = g.print(say("sample repository: %s\nplan: %s\n"+
+		"on purpose: one test fails from the start, and the codemod is wrong once\n", o.Repo, o.plan))
 	var v *view
 	if err == nil {
 		v, err = g.prepare(&o)

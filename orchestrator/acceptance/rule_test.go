@@ -118,7 +118,7 @@ func TestSettleVerify(t *testing.T) {
 		want   []string
 	}{
 		"pass": {spec.Result{Status: spec.StatusDone}, []string{"task t accepted"}},
-		"fail": {runtest.Failed(wire.FaultVerdict, "not what was asked"), []string{"task t pending not what was asked"}},
+		"fail": {runtest.Failed(wire.FaultVerdict, "not what was asked"), []string{"task t pending judge tester refused: not what was asked"}},
 		"a constraint is not kept": {
 			spec.Result{Status: spec.StatusFailed, Error: &spec.Fault{Class: wire.FaultConstraint, Detail: "Not kept: keep the API\nx"}},
 			[]string{

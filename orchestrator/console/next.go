@@ -16,14 +16,20 @@ type Way = report.Way
 
 // NextSteps writes the most useful of the ways on from a run, completed by calls, and where the others are.
 func NextSteps(b *strings.Builder, run string, ways []Way, calls func(hint string) string) {
-	few := slices.Clone(report.Foremost(ways))
-	for i := range few {
-		few[i].Command = calls(few[i].Command)
-	}
-	Next(b, few)
+	few := report.Foremost(ways)
+	Next(b, called(few, calls))
 	if more := len(ways) - len(few); more > 0 {
 		fmt.Fprintf(b, "  # %d more: %s\n", more, calls(report.All(run)))
 	}
+}
+
+// called completes commands by calls.
+func called(ways []Way, calls func(hint string) string) []Way {
+	ways = slices.Clone(ways)
+	for i := range ways {
+		ways[i].Command = calls(ways[i].Command)
+	}
+	return ways
 }
 
 // Next writes commands, each with what it is for, one a line.

@@ -122,7 +122,7 @@ func writeReport(w *strings.Builder, r *report.Report, columns int, calls func(h
 	writeGates(w, r.Gates)
 	if len(r.Next) > 0 {
 		w.WriteString("\nNext:\n")
-		NextSteps(w, r.Run, r.Next, calls)
+		Next(w, called(r.Next, calls))
 	}
 }
 

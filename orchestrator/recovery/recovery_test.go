@@ -286,8 +286,8 @@ func TestShardsThatMissTheSameName(t *testing.T) {
 		runtest.Describe(recovery.Failed(l.State, l.Tasks.ByID["t-001"], first)), "it is the only one")
 	l.Append("t-001", run.TaskData{State: run.TaskParked, Fault: &first})
 	require.Equal(t, []string{
-		"task t-002 parked failed 1 of 1 attempts: red. 2 shards of t fail with legacy.Load. If the change is right only as a whole, set " +
-			"together: true on the template; if the old and the new form can stand side by side, add the new one, move its users, then " +
+		`task t-002 parked failed 1 of 1 attempts: red. 2 shards of t do not find "legacy.Load". If it is an import that they lack, mend ` +
+			"the role or the brief; if the change is right only as a whole, set together: true on the template; if the old and the new form can stand side by side, add the new one, move its users, then " +
 			"remove the old one, as tasks with depends_on",
 	}, runtest.Describe(recovery.Failed(l.State, l.Tasks.ByID["t-002"], red("b.go"))))
 }

@@ -43,8 +43,15 @@ func TestTheEndNamesTheWayOn(t *testing.T) {
 			"divisi log r/a", `divisi retry r a --brief "BRIEF"`, "divisi skip r a", "divisi show r",
 		}},
 		"a patch of a command, and what landed": {run.Parked, "", func(s *run.State) { published(s); tried(s, "a", "command", true) }, []string{
-			"divisi log r/a", "divisi diff r/a", "divisi retry r a --role ROLE", "divisi take r/a DIR", "divisi skip r a",
-			"git -C /repo merge divisi/r", "git -C /repo diff --stat b1 divisi/r", "divisi show r",
+			"divisi log r/a", "divisi diff r/a", "divisi retry r a --role ROLE", "divisi retry r a", "divisi take r/a DIR",
+			"divisi skip r a", "git -C /repo merge divisi/r", "git -C /repo diff --stat b1 divisi/r", "divisi show r",
+		}},
+		"a patch that the policy rejected": {run.Parked, "", func(s *run.State) {
+			tried(s, "a", "command", true)
+			doubt := run.Doubt{Attempt: 1, Answer: &run.Answer{Option: run.Reject, By: run.ByPolicy}}
+			s.Tasks.ByID["a"].Attempt, s.Tasks.ByID["a"].Doubts = 1, []run.Doubt{doubt}
+		}, []string{
+			"divisi log r/a", "divisi diff r/a", "divisi retry r a --on-doubt accept", "divisi take r/a DIR", "divisi skip r a", "divisi show r",
 		}},
 		"a coding agent that could not work": {run.Parked, "", func(s *run.State) {
 			tried(s, "a", "agent", false)

@@ -58,6 +58,13 @@ func (t *Task) accepted() []Doubt {
 // Cleared reports whether a doubt about the patch of the task's newest attempt was decided for it.
 func (t *Task) Cleared() bool { return len(t.accepted()) > 0 }
 
+// Refused reports whether the run's policy rejected the patch of the task's newest attempt, and no person was asked.
+func (t *Task) Refused() bool {
+	return slices.ContainsFunc(t.Doubts, func(d Doubt) bool {
+		return d.Attempt == t.Attempt && d.Answer != nil && d.Answer.Option == Reject && d.Answer.By == ByPolicy
+	})
+}
+
 // Reviewed reports whether a person has accepted the patch of the task's newest attempt.
 func (t *Task) Reviewed() bool {
 	return slices.ContainsFunc(t.accepted(), func(d Doubt) bool { return wire.IsPerson(d.Answer.By) })
