@@ -70,6 +70,8 @@ func parseRole(file, text string) (spec.Role, *document, error) {
 	}
 	var read roleFile
 	d.read(front, roleSchema(), &read)
+	// Where the front matter has faults, one name in it counts, and the file's name does not: the fault may have hidden a name.
+	named := len(d.faults) == 0 || read.Name != "" && strings.Count(front, "\nname:") == 1
 	role := read.Role
 	if len(read.Executor) > 0 {
 		role.Executor, role.Chain = read.Executor[0], read.Executor[1:]
@@ -79,8 +81,12 @@ func parseRole(file, text string) (spec.Role, *document, error) {
 	role.Source = file
 	role.Name = cmp.Or(role.Name, strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)))
 	d.deriveRole(&role)
-	d.problems(role.Validate(spec.Env{}))
+	problems := role.Validate(spec.Env{})
+	d.problems(problems)
 	d.schema("output", role.Output)
+	if !named || slices.ContainsFunc(problems, func(p spec.Problem) bool { return p.Path == "name" }) {
+		role.Name = ""
+	}
 	return role, d, d.err()
 }
 

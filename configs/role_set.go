@@ -1,7 +1,6 @@
 package configs
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,7 +21,8 @@ type RoleSet struct {
 	// Repository are the roles that the repository's own files define, also where a file that a person names replaces one:
 	// whether the repository is trusted does not depend on the person's files.
 	Repository map[string]spec.Role
-	// Broken are the role files of the repository that cannot be used. That is an error only for a run that needs the role.
+	// Broken are the role files of the repository that cannot be used. That is an error only for a run that needs the role, and
+	// for every run where the role has no name.
 	Broken []Broken
 	// own are the documents of the role files, by the name of the role; builtIn are the roles that Divisi brings.
 	own     map[string]*document
@@ -76,9 +76,9 @@ func (s *RoleSet) Faults() []error {
 	return errs
 }
 
-// Breaks reports whether a role file of the repository that cannot be used has a role's name.
+// Breaks reports whether a role file of the repository that cannot be used has a role's name, or one that could not be read.
 func (s *RoleSet) Breaks(role string) bool {
-	return slices.ContainsFunc(s.Broken, func(b Broken) bool { return b.Role == role })
+	return slices.ContainsFunc(s.Broken, func(b Broken) bool { return b.Role == role || b.Role == "" })
 }
 
 // Skipped is a file that makes no role here. That is an error only for a plan that names the role.
@@ -92,7 +92,7 @@ type Skipped struct {
 
 // Broken is a role file of the repository with errors.
 type Broken struct {
-	// Role is the name that the role would have; Err is a *FileError.
+	// Role is the name that the role would have, "" where it could not be read: it can be any. Err is a *FileError.
 	Role, File string
 	Err        error
 }
@@ -180,7 +180,6 @@ func (l *roleLoader) repository(repo string) (err error) {
 	sources := map[string]string{}
 	for _, name := range names {
 		if role, err := l.file(root, name, sources); err != nil {
-			role = cmp.Or(role, strings.TrimSuffix(path.Base(name), ".md"))
 			l.set.Broken = append(l.set.Broken, Broken{Role: role, File: name, Err: err})
 		}
 	}
@@ -202,8 +201,8 @@ func markdown(root *os.Root, dir string) ([]string, error) {
 	return names, nil
 }
 
-// file takes a role file of the repository, and returns the name of its role. Two of them cannot have one name, which sources
-// knows.
+// file takes a role file of the repository, and returns the name of its role, "" where it could not be read. Two of them cannot
+// have one name, which sources knows.
 func (l *roleLoader) file(root *os.Root, name string, sources map[string]string) (string, error) {
 	text, err := readInside(root, name, maxRole)
 	if err != nil {

@@ -340,3 +340,29 @@ func FuzzFrontMatter(f *testing.F) {
 		}
 	})
 }
+
+// A role file with faults has a name only where the fault cannot have hidden another one: a run that does not need it begins.
+func TestTheNameOfABrokenRoleFile(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"---\nname: tester\ntools: [nope]\n---\nDo.":              "tester",
+		"---\nname: tester\ncolour: red\n---\nDo.":                "tester",
+		"---\ntools: [nope]\n---\nDo.":                            "judge",
+		"---\nname: tester\n\tb: 2\n---\nDo.":                     "",
+		"---\nname: tester\na: [\n---\nDo.":                       "",
+		"---\nname: [tester]\n---\nDo.":                           "",
+		"---\nname: Tester\n---\nDo.":                             "",
+		"---\nnmae: tester\n---\nDo.":                             "",
+		"---\nname: judge\nname: tester\n---\nDo.":                "",
+		"---\nname: judge\n...\nname: tester\n---\nDo.":           "",
+		"---\nname: tester\n":                                     "",
+		"name: tester\n":                                          "",
+		"---\nname: tester\n---\n" + strings.Repeat("x", maxRole): "",
+	} {
+		set, err := RolesWith(repository(t, map[string]string{".divisi/roles/judge.md": text}), nil)
+		require.NoError(t, err)
+		require.Len(t, set.Broken, 1, text)
+		require.Equal(t, want, set.Broken[0].Role, text)
+		require.Equal(t, want == "", set.Breaks("other"), text)
+	}
+}

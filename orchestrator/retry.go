@@ -44,7 +44,7 @@ type Retry struct {
 type Retried struct {
 	Outcome    string
 	Changed    []string // roles and settings that have changed since the run read them
-	Notes      []string // programs of the repository that the tasks do not have as they are in the checkout
+	Notes      []string // role files that cannot be used, and programs that the tasks do not have as they are in the checkout
 	NotRunning bool
 }
 
@@ -91,6 +91,10 @@ func (r *Run) reread(
 	}
 	r.trees = h.tree
 	set, project, err := readAgain(h.checkout.Top, st, o)
+	var broken []string
+	if err == nil {
+		broken, err = brokenAgain(st, set, st.Spec.Plan, o.Role)
+	}
 	if err == nil {
 		err = errors.Join(h.findCaches(m.Demo), r.compare(&q, st, set.Roles, &project))
 	}
@@ -113,7 +117,8 @@ func (r *Run) reread(
 	if notes, err = h.stale(ctx, st, &q, o); err != nil {
 		return q, nil, err
 	}
-	if err := r.rereadPlan(&q, st, m.Plan, set.Skipped); err != nil || !r.notRunning {
+	notes = append(notes, broken...)
+	if err := r.rereadPlan(&q, st, m.Plan, set); err != nil || !r.notRunning {
 		return q, notes, err
 	}
 	return q, notes, goesOn(ctx, st, &q, o)
@@ -203,17 +208,36 @@ func readAgain(top string, st *run.State, o *Retry) (set configs.RoleSet, p spec
 				"Read it, then name it again for the tasks of the role", now.Named, name), usage.Role, st.Spec.Run, now.Named)
 		}
 	}
-	for _, b := range set.Broken {
-		if wanted(st, b.Role) || spec.BuiltInRole(b.Role) {
-			return set, p, b.Err
-		}
-	}
 	for _, s := range set.Skipped {
 		if _, is := set.Roles[s.Role]; !is && wanted(st, s.Role) {
 			return set, p, usage.Errorf("%s was not loaded as a role: %s", s.File, s.Why)
 		}
 	}
 	return set, p, nil
+}
+
+// brokenAgain refuses a retry that needs a role whose file is wrong, as a new run of the plan is refused, and returns notices
+// about other files. Tasks that the run has besides those of its plan, and the role that they are to have, count as well.
+func brokenAgain(st *run.State, set configs.RoleSet, plan *spec.Plan, role string) ([]string, error) {
+	s := st.Spec
+	s.Roles = maps.Clone(s.Roles)
+	maps.Copy(s.Roles, set.Roles)
+	if s.Plan = plan; plan == nil { // the master can name what is built in
+		if _, err := needs.Broken(&s, set.Broken); err != nil {
+			return nil, err
+		}
+		s.Plan = &spec.Plan{}
+	}
+	p := *s.Plan
+	p.Tasks = slices.Clone(p.Tasks)
+	for _, id := range st.Tasks.Order {
+		p.Tasks = append(p.Tasks, st.Tasks.ByID[id].Task)
+	}
+	if role != "" {
+		p.Tasks = append(p.Tasks, spec.Task{Role: role})
+	}
+	s.Plan = &p
+	return needs.Broken(&s, set.Broken)
 }
 
 // wanted reports whether a task has a role.
@@ -230,7 +254,7 @@ func pulled(top string, was, now spec.Role) bool {
 
 // rereadPlan adds to a request the plan file, where a person has edited it since the run read it. One that is no longer there has
 // changed nothing.
-func (r *Run) rereadPlan(q *conductor.Request, st *run.State, path string, skipped []configs.Skipped) error {
+func (r *Run) rereadPlan(q *conductor.Request, st *run.State, path string, set configs.RoleSet) error {
 	info, err := os.Stat(path)
 	if st.Spec.Plan == nil || err != nil || !info.Mode().IsRegular() {
 		return nil
@@ -244,10 +268,13 @@ func (r *Run) rereadPlan(q *conductor.Request, st *run.State, path string, skipp
 	if len(fields) == 0 && positions.Error(nil) == nil {
 		return nil
 	}
+	if _, err := brokenAgain(st, set, &p, ""); err != nil {
+		return err
+	}
 	roles := maps.Clone(st.Spec.Roles)
 	maps.Copy(roles, q.Roles)
 	problems := p.Validate(spec.Env{Roles: roles, Gates: gateNames(st.Spec.Project)})
-	if err := positions.Error(append(problems, needs.Skipped(p, skipped)...)); err != nil {
+	if err := positions.Error(append(problems, needs.Skipped(p, set.Skipped)...)); err != nil {
 		return err
 	}
 	q.Plan = &p

@@ -143,6 +143,56 @@ func TestAFileThatAPersonNamedMakesNoOtherRole(t *testing.T) {
 	require.Equal(t, []string{"new"}, set.Roles["x"].Command, "a role of the repository may do as much")
 }
 
+// A retry needs the roles that a new run of the plan needs, and those of the tasks that the run has.
+func TestARetryNeedsWhatARunNeeds(t *testing.T) {
+	t.Parallel()
+	repo := t.TempDir()
+	require.NoError(t, exec.Command("git", "init", "-q", repo).Run())
+	file := filepath.Join(repo, ".divisi", "roles", "x.md")
+	x := spec.Role{Name: "x", Executor: spec.ExecutorCommand, Command: []string{"old"}}
+	mod := spec.Role{Name: "mod", Executor: spec.ExecutorCommand, Command: []string{"sed"}}
+	lead := spec.Role{Name: "lead", Executor: spec.ExecutorModel, Tools: []string{spec.ToolDelegate}, Delegates: []string{"x"}}
+	for name, tt := range map[string]struct {
+		plan  *spec.Plan
+		task  spec.Task
+		role  string // that the tasks are to have
+		front string
+		want  bool
+	}{
+		"no task has it": {&spec.Plan{}, spec.Task{Role: "mod"}, "", "name: x\nnope: 1\n", false},
+		"a task has it":  {&spec.Plan{}, spec.Task{Role: "x"}, "", "name: x\nnope: 1\n", true},
+		"a judge has it": {&spec.Plan{}, spec.Task{Role: "mod", Verify: "x"}, "", "name: x\nnope: 1\n", true},
+		"the plan has it": {
+			&spec.Plan{Tasks: []spec.Task{{Role: "mod", Verify: "x"}}}, spec.Task{Role: "mod"}, "", "name: x\nnope: 1\n", true,
+		},
+		"a delegate has it":              {&spec.Plan{}, spec.Task{Role: "lead"}, "", "name: x\nnope: 1\n", true},
+		"it is to have it":               {&spec.Plan{}, spec.Task{Role: "mod"}, "x", "name: x\nnope: 1\n", true},
+		"the tester":                     {&spec.Plan{}, spec.Task{Role: "mod"}, "", "name: tester\nnope: 1\n", true},
+		"a built-in one":                 {&spec.Plan{}, spec.Task{Role: "mod"}, "", "name: reader\nnope: 1\n", false},
+		"a built-in one, with a goal":    {nil, spec.Task{Role: "mod"}, "", "name: reader\nnope: 1\n", true},
+		"a judge has it, with a goal":    {nil, spec.Task{Role: "mod", Verify: "x"}, "", "name: x\nnope: 1\n", true},
+		"no task has it, with a goal":    {nil, spec.Task{Role: "mod"}, "", "name: x\nnope: 1\n", false},
+		"its name could not be read":     {&spec.Plan{}, spec.Task{Role: "mod"}, "", "name: tester\na: [\n", true},
+		"its name could not, and a goal": {nil, spec.Task{Role: "mod"}, "", "name: tester\na: [\n", true},
+	} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		require.NoError(t, os.WriteFile(file, []byte("---\n"+tt.front+"---\nDo.\n"), 0o600))
+		st := run.NewState()
+		st.Spec.Plan, st.Spec.Roles = tt.plan, map[string]spec.Role{"x": x, "mod": mod, "lead": lead}
+		st.Tasks.Order, st.Tasks.ByID["a"] = []string{"a"}, &run.Task{Task: tt.task}
+		set, _, err := readAgain(repo, st, &Retry{})
+		require.NoError(t, err, name)
+		notes, err := brokenAgain(st, set, tt.plan, tt.role)
+		if tt.want {
+			require.ErrorContains(t, err, ".divisi/roles/x.md", name)
+			continue
+		}
+		require.NoError(t, err, name)
+		require.Len(t, notes, 1, name)
+		require.Contains(t, notes[0], "of .divisi/roles/x.md cannot be used, and this run does not name it", name)
+	}
+}
+
 // A file cannot claim that a person has named it.
 func TestNoFileNamesItself(t *testing.T) {
 	t.Parallel()

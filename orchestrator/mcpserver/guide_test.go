@@ -43,6 +43,9 @@ func TestRolesAreThoseThatAPlanCanName(t *testing.T) {
 	require.NoError(t, os.MkdirAll(dir, 0o755))
 	file := "---\nname: mod\ndescription: Upper\u202e case\ncommand: [sed]\n---\n"
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "mod.md"), []byte(file), 0o600))
+	for name, text := range map[string]string{"bad.md": "---\nname: bad\ntools: [nope]\n---\nDo.\n", "none.md": "Do.\n"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
 	o := newServer(newPlace(), false).opts
 	o.Repo = repo
 	out := answered[rolePage](t, connected(t, New(o)), "roles", page{})
@@ -56,6 +59,10 @@ func TestRolesAreThoseThatAPlanCanName(t *testing.T) {
 	require.True(t, by["mod"].Writes)
 	require.Equal(t, "model", by["generator"].Runs)
 	require.NotEmpty(t, by["generator"].Description)
+	require.NotContains(t, by, "bad")
+	require.Len(t, out.NotLoaded, 2)
+	require.Contains(t, out.NotLoaded[0], `.divisi/roles/bad.md:3:9: there is no tool "nope"`)
+	require.Contains(t, out.NotLoaded[1], ".divisi/roles/none.md:1:1: a role file begins with a line ---")
 }
 
 func TestAServerThatOnlyReadsTellsHowRunsAreStarted(t *testing.T) {

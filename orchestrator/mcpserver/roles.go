@@ -34,7 +34,7 @@ type role struct {
 
 // roles lists what a plan can name.
 func (s *Server) roles(_ context.Context, _ string, in page) (out rolePage, err error) {
-	set, err := configs.Roles(s.opts.Repo, nil)
+	set, err := configs.RolesWith(s.opts.Repo, nil)
 	if err != nil {
 		return out, err
 	}
@@ -49,6 +49,9 @@ func (s *Server) roles(_ context.Context, _ string, in page) (out rolePage, err 
 	}
 	for _, f := range set.Skipped {
 		out.NotLoaded = append(out.NotLoaded, f.File+": "+f.Why)
+	}
+	for _, b := range set.Broken {
+		out.NotLoaded = append(out.NotLoaded, b.First())
 	}
 	out.NotLoaded = few(out.NotLoaded)
 	return out, err

@@ -156,7 +156,7 @@ func rolesOf(s *run.Spec, open bool) []string {
 			return
 		}
 		reached[name] = true
-		if !slices.Contains(role.Tools, spec.ToolDelegate) && !slices.Contains(role.Tools, spec.ToolTransfer) {
+		if !asks(&role) {
 			return
 		}
 		for other := range s.Roles {

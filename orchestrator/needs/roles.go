@@ -57,12 +57,12 @@ func Notices(s *run.Spec) []string {
 	return slices.Concat(notices, serverNotices(s), programNotices(s), testerNotice(s))
 }
 
-// Broken returns the errors of the role files that cannot be used and that the run needs: a task or a judge has the role, or one
-// that is built in, which the file would replace. Of the others it returns notices.
+// Broken returns the errors of the role files that cannot be used and that the run needs: a task, a judge or a delegate has the
+// role, or its name could not be read, so that it can be any. Of the others it returns notices.
 func Broken(s *run.Spec, broken []configs.Broken) (notices []string, err error) {
 	var errs []error
 	for _, b := range broken {
-		if usesRole(s, b.Role) {
+		if b.Role == "" || usesRole(s, b.Role) {
 			errs = append(errs, b.Err)
 			continue
 		}
@@ -71,15 +71,48 @@ func Broken(s *run.Spec, broken []configs.Broken) (notices []string, err error) 
 	return notices, errors.Join(errs...)
 }
 
-// usesRole reports whether a run has tasks or judges of a role. A master can name any: only what is built in is sure to be needed.
+// usesRole reports whether a run can come to tasks or judges of a role. A master can name any: only what is built in is sure to
+// be needed.
 func usesRole(s *run.Spec, name string) bool {
 	if s.Plan == nil {
 		return spec.BuiltInRole(name)
 	}
-	return name == spec.RoleTester || slices.ContainsFunc(s.Plan.Tasks, func(t spec.Task) bool {
-		judge := t.Judge(s.Roles[t.Role], s.Roles, len(s.Plan.Constraints)+len(t.Constraints) > 0)
-		return slices.Contains([]string{t.Role, t.Verify, judge}, name)
-	})
+	all := run.Spec{Roles: maps.Clone(s.Roles)}
+	if _, is := all.Roles[name]; !is {
+		all.Roles[name] = spec.Role{Name: name} // an agent that lists no delegates can name it
+	}
+	used := map[string]bool{spec.RoleTester: true}
+	judged := len(s.Plan.Constraints) > 0
+	for i := range s.Plan.Tasks {
+		judged = judged || len(s.Plan.Tasks[i].Constraints) > 0
+	}
+	var use func(role string)
+	use = func(name string) {
+		role := all.Roles[name]
+		if used[name] {
+			return
+		}
+		used[name] = true
+		if !asks(&role) {
+			return
+		}
+		for _, callee := range all.Callees(&role) {
+			use(callee)
+			use((&spec.Task{}).Judge(all.Roles[callee], all.Roles, judged)) // constraints hold for delegated tasks too
+		}
+	}
+	for i := range s.Plan.Tasks {
+		t := &s.Plan.Tasks[i]
+		use(t.Role)
+		use(t.Verify)
+		use(t.Judge(s.Roles[t.Role], s.Roles, len(s.Plan.Constraints)+len(t.Constraints) > 0))
+	}
+	return used[name]
+}
+
+// asks reports whether the agents of a role can have other agents do tasks.
+func asks(role *spec.Role) bool {
+	return slices.Contains(role.Tools, spec.ToolDelegate) || slices.Contains(role.Tools, spec.ToolTransfer)
 }
 
 // Files reads the project and the roles of a repository, once: what a person is shown of them is what is used.

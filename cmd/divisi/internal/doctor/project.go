@@ -47,10 +47,10 @@ func (o Options) checkProject(ctx context.Context) []Finding {
 }
 
 // broken counts the role files with errors, and names the first error. One with the name of a built-in role stops every run that
-// needs it.
+// needs it, and one whose name could not be read stops every run.
 func broken(list []configs.Broken) Finding {
 	find := warn
-	if slices.ContainsFunc(list, func(b configs.Broken) bool { return spec.BuiltInRole(b.Role) }) {
+	if slices.ContainsFunc(list, func(b configs.Broken) bool { return b.Role == "" || spec.BuiltInRole(b.Role) }) {
 		find = bad
 	}
 	return find("config", "fix them: divisi roles validate lists every error", "%s with errors, whose roles no run can use; the first: %s",
