@@ -39,22 +39,22 @@ func newCauses() causes {
 	return causes{first: map[string]string{}, shown: map[string]bool{}, newest: map[string]string{}}
 }
 
-// digits differ in the same failure of two tasks.
-var digits = lazyregexp.New(`\d+`)
+// digits differ in the same failure of two tasks as it happens; places are those of them that only tell where it happened.
+var digits, places = lazyregexp.New(`\d+`), lazyregexp.New(`(:|\bline )\d+`)
 
 // shape is a cause without what is a task's own.
 func (v *view) shape(cause, task string) string {
 	if t := v.Tasks.ByID[task]; t != nil {
-		return shapeOf(t, cause)
+		cause = shapeOf(t, cause)
 	}
 	return digits.ReplaceAllLiteralString(cause, "N")
 }
 
-// shapeOf is a cause without what is the own of a task.
+// shapeOf is a cause without what is a task's own, and without places.
 func shapeOf(t *run.Task, cause string) string {
 	name := regexp.MustCompile(`\b` + regexp.QuoteMeta(t.Task.ID) + `\b`)
 	cause = name.ReplaceAllLiteralString(recovery.WithoutOutput(cause), "·")
-	return digits.ReplaceAllLiteralString(t.Shape(cause), "N")
+	return places.ReplaceAllString(t.Shape(cause), "${1}N")
 }
 
 // shorten names the task with which the cause of a line was shown before, in the place of the cause. Where a line was shown too

@@ -125,4 +125,7 @@ func TestParkedTasksOfOneCauseAreAGroup(t *testing.T) {
 	require.Contains(t, b.String(), "\n    same cause: other, b\n")
 	require.Contains(t, b.String(), "\n    the disk is full\n")
 	require.Equal(t, 1, strings.Count(b.String(), "same cause"))
+	b.Reset()
+	writeTasks(&b, []report.Task{task("three", "sh exited with 3: limit 3"), task("more", "sh exited with 77: limit 77")}, 120)
+	require.Contains(t, b.String(), "\n    sh exited with 77: limit 77\n", "another number is another cause")
 }

@@ -84,7 +84,7 @@ func editedTask(s *run.State, t *run.Task, before, after *spec.Plan, r run.Revis
 	return r
 }
 
-// waitsInVain returns why a task would never begin with what an edit has it wait for: a task that there is not, one that waits for
+// waitsInVain returns why a task would never begin with what an edit has it wait for: an unknown task, one that waits for
 // it, or one that its change set, which is at work and keeps its files, must not wait for; "" where each can. gained are the tasks
 // that are added.
 func waitsInVain(s *run.State, own map[string]run.Revision, gained []spec.Task) string {

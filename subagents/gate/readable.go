@@ -33,24 +33,28 @@ type goTestText struct {
 
 func (r *goTestText) line(line string) {
 	var e goEvent
-	if !strings.HasPrefix(line, "{") || json.Unmarshal([]byte(line), &e) != nil || e.Action == "" {
+	if !strings.HasPrefix(line, "{") || !strings.Contains(line, `"Action":"`) || json.Unmarshal([]byte(line), &e) != nil {
 		r.out.WriteString(line)
 		return
 	}
-	r.events = true
 	switch e.Action {
 	case "build-output":
 		r.out.WriteString(e.Output)
-	case "start":
-		r.begin(e.Package)
 	case "output":
 		r.begin(e.Package)
 		if !strings.HasPrefix(e.Output, "=== ") {
 			r.packages[e.Package] = append(r.packages[e.Package], e)
 		}
+	case "fail":
+		r.keep(e)
 	case "pass", "skip":
 		r.drop(e)
+	case "start", "run", "pause", "cont", "bench", "attr", "build-fail":
+	default: // a line of another program
+		r.out.WriteString(line)
+		return
 	}
+	r.events = true
 }
 
 func (r *goTestText) begin(pkg string) {
@@ -60,10 +64,19 @@ func (r *goTestText) begin(pkg string) {
 	}
 }
 
+// keep keeps the output of a test that failed, also where it runs again and passes.
+func (r *goTestText) keep(e goEvent) {
+	for i := range r.packages[e.Package] {
+		if o := &r.packages[e.Package][i]; o.Test == e.Test {
+			o.Action = e.Action
+		}
+	}
+}
+
 // drop forgets the output of a test, or of a package, that passed or was skipped.
 func (r *goTestText) drop(e goEvent) {
 	if e.Test != "" {
-		same := func(o goEvent) bool { return o.Test == e.Test }
+		same := func(o goEvent) bool { return o.Test == e.Test && o.Action == "output" }
 		r.packages[e.Package] = slices.DeleteFunc(r.packages[e.Package], same)
 		return
 	}

@@ -38,9 +38,22 @@ FAIL	m/b	0.015s
 `, gate.Readable(events))
 }
 
+func TestReadableKeepsTheFailureOfATestThatPassesAgain(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "bad\nFAIL\n", gate.Readable(`{"Action":"output","Package":"m","Test":"T","Output":"bad\n"}
+{"Action":"fail","Package":"m","Test":"T"}
+{"Action":"output","Package":"m","Test":"T","Output":"fine\n"}
+{"Action":"pass","Package":"m","Test":"T"}
+{"Action":"output","Package":"m","Output":"FAIL\n"}
+{"Action":"fail","Package":"m"}
+`))
+}
+
 func TestReadableLeavesOtherOutput(t *testing.T) {
 	t.Parallel()
-	for _, output := range []string{"", "make: *** [all] Error 2", "{\"Action\":3}\n{not json\n", "a\r\nb"} {
+	for _, output := range []string{"", "make: *** [all] Error 2", "{\"Action\":3}\n{not json\n", "a\r\nb",
+		"{\"action\":\"login\",\"level\":\"error\"}\n", "{\"action\":\"start\",\"package\":\"p\",\"msg\":\"boom\"}\n",
+		"{\"Action\":\"login\",\"Package\":\"p\"}\n"} {
 		require.Equal(t, output, gate.Readable(output))
 	}
 }
