@@ -111,9 +111,24 @@ func (h *conduct) tryPlan(ctx context.Context, o *Options) (data run.PlanData, e
 	}
 	if undone := func(p spec.Problem) bool { return !p.Done }; err != nil && len(problems) == len(h.spec.Plan.Tasks) &&
 		!slices.ContainsFunc(problems, undone) {
-		err = usage.With(usage.Errorf("nothing is left to do: %s: %s", problems[0].Path, problems[0].Message), usage.NothingLeft)
+		err = h.nothingLeft(err, problems[0])
 	}
 	return data, err
+}
+
+// nothingLeft is the error of a plan whose rules all match nothing. Its work is known to be done where an earlier run on the
+// repository landed tasks of each rule with the same match; else match may be wrong.
+func (h *conduct) nothingLeft(err error, first spec.Problem) error {
+	var landed []string
+	for _, r := range h.dir.Earlier(h.checkout.Top) {
+		landed = append(landed, r.Matches...)
+	}
+	for _, t := range h.spec.Plan.Tasks {
+		if !slices.Contains(landed, t.Shard.Match) {
+			return usage.Errorf("nothing is left to do, or match is wrong: %v", err)
+		}
+	}
+	return usage.With(usage.Errorf("nothing is left to do: %s: %s", first.Path, first.Message), usage.NothingLeft)
 }
 
 // gated refuses a run that no gate can prove.

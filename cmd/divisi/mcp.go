@@ -203,6 +203,9 @@ func (s *mcpServer) begun(ctx context.Context, args []string) (run string, err e
 	if run, err = runIn(log.Name()); err != nil {
 		return "", err
 	}
+	if run == "" { // the process has ended well: there was nothing to do
+		return "", errors.Join(usagef("no run was started: %s", console.Visible(reason(log.Name()))), os.Remove(log.Name()))
+	}
 	if s.at.URL != "" {
 		return run, os.Remove(log.Name())
 	}

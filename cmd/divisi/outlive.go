@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -73,7 +74,7 @@ func began(path string) bool {
 	return err == nil && strings.Contains(whole, `"kind":`)
 }
 
-// reason is why the process ended before: its last line tells.
+// reason is why the process ended before a run went on: its last line tells.
 func reason(path string) string {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -81,16 +82,17 @@ func reason(path string) string {
 	}
 	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
 	last := lines[len(lines)-1]
-	var failed struct {
-		Error string `json:"error"`
+	var ended struct {
+		Error   string `json:"error"`
+		Outcome string `json:"outcome"`
 	}
-	if json.Unmarshal([]byte(last), &failed) == nil && failed.Error != "" {
-		last = failed.Error
+	if json.Unmarshal([]byte(last), &ended) == nil {
+		last = cmp.Or(ended.Error, ended.Outcome, last)
 	}
 	return text.Clip(last, maxReason)
 }
 
-// runIn is the run that the log of a process names first.
+// runIn is the run that the log of a process names first; "" where it names none.
 func runIn(path string) (string, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -104,5 +106,5 @@ func runIn(path string) (string, error) {
 			return named.Run, nil
 		}
 	}
-	return "", fmt.Errorf("the process named no run: see %s", path)
+	return "", nil
 }

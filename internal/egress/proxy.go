@@ -18,6 +18,7 @@ import (
 	"golang.org/x/net/http/httpproxy"
 
 	"divisi/internal/lazyregexp"
+	"divisi/internal/text"
 )
 
 // dialTime bounds one try to connect; a name can have several addresses.
@@ -58,10 +59,13 @@ func (p *Proxy) Refused() []*RefusedError {
 	return slices.Clone(p.refused)
 }
 
+// maxHost bounds the name of a refused host, in bytes: a command can ask for a longer one than any host has.
+const maxHost = 255
+
 func (p *Proxy) refuse(host, why string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	refused := &RefusedError{host, why}
+	refused := &RefusedError{text.Clip(host, maxHost), why}
 	if len(p.refused) < 10 && !slices.ContainsFunc(p.refused, func(had *RefusedError) bool { return *had == *refused }) {
 		p.refused = append(p.refused, refused)
 	}

@@ -150,6 +150,18 @@ func TestEveryWayReachesTheNetwork(t *testing.T) {
 	require.Empty(t, w.Refused())
 }
 
+// A command chooses the names: those that are noted have a bound.
+func TestRefusedHostsAreClipped(t *testing.T) {
+	t.Parallel()
+	p := New(nil, nil, false)
+	for _, host := range []string{strings.Repeat("a", 60_000) + " x", strings.Repeat("a", 255)} {
+		require.Error(t, p.refuse(host, "no name"))
+	}
+	require.Equal(t, []*RefusedError{
+		{strings.Repeat("a", 255) + "…", "no name"}, {strings.Repeat("a", 255), "no name"},
+	}, p.Refused())
+}
+
 // Everything that leads to this machine or to a metadata service is refused in every protocol, and nothing is dialled for it.
 func TestRefused(t *testing.T) {
 	t.Parallel()

@@ -15,7 +15,7 @@ type Problem struct {
 	Message string `json:"message"`
 	// Suggest is the nearest valid value or what to write instead; empty where there is none.
 	Suggest string `json:"suggest,omitempty"`
-	// Done reports that the fault is no mistake where all of the plan has it: its work is done.
+	// Done reports that the fault is perhaps no mistake: match found nothing, as it does once the work is done.
 	Done bool `json:"-"`
 }
 

@@ -169,11 +169,14 @@ func judgeIt(t *run.Task, judge string) run.Action {
 	})
 }
 
-// SettleVerify decides about the first verdict of a judge that has had no consequence yet.
+// SettleVerify decides about the first verdict of a judge that has had no consequence yet. Where its judge would be called again,
+// which costs tokens, the task waits for them.
 func SettleVerify(s *run.State) []run.Action {
 	for t := range s.Tasks.In(run.TaskVerifying) {
 		if t.VerifyR != nil && t.VerifyR.Attempt == t.Verify {
-			return judged(s, t)
+			if actions := judged(s, t); len(actions) > 0 {
+				return actions
+			}
 		}
 	}
 	return nil
@@ -185,8 +188,11 @@ func judged(s *run.State, t *run.Task) []run.Action {
 		return enqueue(s, t)
 	}
 	f := run.FaultOf(r)
-	again := judgeIt(t, s.Works[t.Task.ID+run.VerifySuffix].RoleAt(t.Verify))
-	if actions, ok := recovery.Pause(s, t.Task.ID+run.VerifySuffix, f, again); ok {
+	var again []run.Action
+	if judge := s.Works[t.Task.ID+run.VerifySuffix].RoleAt(t.Verify); !s.OutOfBudget() || !s.Spec.Spends(judge) {
+		again = append(again, judgeIt(t, judge))
+	}
+	if actions, ok := recovery.Pause(s, t.Task.ID+run.VerifySuffix, f, again...); ok {
 		return actions
 	}
 	switch f.Class {
@@ -214,7 +220,7 @@ func refusal(s *run.State, t *run.Task) string {
 }
 
 // judgeFailed repeats a judge that came to no verdict, a few times. Then the patch is held: it was not judged.
-func judgeFailed(s *run.State, t *run.Task, f spec.Fault, again run.Action) []run.Action {
+func judgeFailed(s *run.State, t *run.Task, f spec.Fault, again []run.Action) []run.Action {
 	tries := 0
 	for _, a := range s.Works[t.Task.ID+run.VerifySuffix].Attempts {
 		if a.Result != nil && a.Head == t.Result.Patch.Commit {
@@ -224,5 +230,5 @@ func judgeFailed(s *run.State, t *run.Task, f spec.Fault, again run.Action) []ru
 	if tries >= recovery.MaxGateTries || recovery.Hopeless(f) {
 		return hold(t, "its judge came to no verdict: "+f.Message)
 	}
-	return []run.Action{again}
+	return again
 }

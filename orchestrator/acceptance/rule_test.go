@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/internal/testkit/runtest"
 	"divisi/orchestrator/acceptance"
@@ -138,6 +139,46 @@ func TestSettleVerify(t *testing.T) {
 			l.Dispatched("t--verify", "tester", 1, "c")
 			require.Empty(t, acceptance.SettleVerify(l.State), "outstanding")
 			l.Ended("t--verify", 1, c.result)
+			require.Equal(t, c.want, runtest.Describe(acceptance.SettleVerify(l.State)))
+		})
+	}
+}
+
+// A verdict counts at a spent budget, and a judge that costs tokens is not called again: the task waits, and others do not.
+func TestAJudgeIsNotCalledAgainAtASpentBudget(t *testing.T) {
+	t.Parallel()
+	internal := runtest.Failed(wire.FaultInternal, "disk")
+	for name, c := range map[string]struct {
+		judge  string
+		budget int
+		result spec.Result
+		want   []string
+	}{
+		"it failed":              {"reviewer", 10, internal, []string{"task u accepted"}},
+		"tokens are left":        {"reviewer", 51, internal, []string{"assign t--verify/2 to reviewer on c"}},
+		"there is no budget":     {"reviewer", 0, internal, []string{"assign t--verify/2 to reviewer on c"}},
+		"a command judges":       {"free", 10, internal, []string{"assign t--verify/2 to free on c"}},
+		"the key was refused":    {"reviewer", 10, runtest.Failed(wire.FaultAuth, "401"), []string{"fail: the model's service refused the key: 401"}},
+		"it passed":              {"reviewer", 10, spec.Result{Status: spec.StatusDone}, []string{"task t accepted"}},
+		"it refused":             {"reviewer", 10, runtest.Failed(wire.FaultVerdict, "no"), []string{"task t pending judge reviewer refused: no"}},
+		"its input is too large": {"reviewer", 10, runtest.Failed(wire.FaultTooBig, "x"), []string{"task t held its judge came to no verdict: x doubt: its judge came to no verdict: x"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLog(t, func(s *run.Spec) {
+				s.Budget = c.budget
+				s.Roles["free"] = spec.Role{Name: "free", Executor: spec.ExecutorCommand, Command: []string{"x"}}
+			})
+			l.Plan(spec.Task{ID: "u", Role: "generator"})
+			l.Dispatched("u", "generator", 1, "b")
+			for _, id := range []string{"t", "u"} {
+				l.Ended(id, 1, runtest.Patched("c", "tree", "b"))
+			}
+			l.Dispatched("t--verify", c.judge, 1, "c")
+			l.Dispatched("u--verify", "reviewer", 1, "c")
+			l.Agent("t--verify", 1, contextscope.KindUsage, spec.Usage{Calls: 1, Prompt: 50})
+			l.Ended("t--verify", 1, c.result)
+			l.Ended("u--verify", 1, spec.Result{Status: spec.StatusDone})
 			require.Equal(t, c.want, runtest.Describe(acceptance.SettleVerify(l.State)))
 		})
 	}

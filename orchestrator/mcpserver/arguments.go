@@ -54,6 +54,9 @@ func accept(tool string, s *jsonschema.Schema, given json.RawMessage) error {
 	return nil
 }
 
+// maxNumber bounds a whole number, either way: larger ones are not exact in JSON.
+const maxNumber = 1<<53 - 1
+
 // fits reports whether a value is what a schema of an argument demands, and what that is.
 func fits(p *jsonschema.Schema, v any) (must string, ok bool) {
 	switch {
@@ -68,7 +71,10 @@ func fits(p *jsonschema.Schema, v any) (must string, ok bool) {
 		return "a text", ok
 	case p.Type == "integer":
 		n, is := v.(float64)
-		return "a whole number", is && n == math.Trunc(n)
+		return fmt.Sprintf("a whole number between %d and %d", -maxNumber, maxNumber),
+			is && n == math.Trunc(n) && math.Abs(n) <= maxNumber
+	case v == nil && slices.Contains(p.Types, "null"):
+		return "", true
 	}
 	list, ok := v.([]any)
 	for _, e := range list {

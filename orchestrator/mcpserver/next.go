@@ -22,6 +22,9 @@ func (s *Server) ways(next []report.Way) (out []way) {
 			out = append(out, way{Command: s.opts.Calls(w.Command), Why: w.Why})
 			continue
 		}
+		if strings.Contains(w.Command, " --brief ") {
+			w.Why += ": write it as the argument brief"
+		}
 		out = append(out, way{Tool: name, Arguments: args, Why: w.Why})
 	}
 	return out
@@ -54,14 +57,14 @@ func toolFor(command []string) (tool string, args map[string]any) {
 	return tool, args
 }
 
-// tasksFor are the arguments of a command that names tasks, and may give them another brief.
+// tasksFor are the arguments of a command that names tasks, and may ask for another brief. That is a placeholder, which is left
+// out: the client writes the brief.
 func tasksFor(verb string, args map[string]any, rest []string) (string, map[string]any) {
 	flag := slices.IndexFunc(rest, func(a string) bool { return strings.HasPrefix(a, "-") })
 	if flag >= 0 {
 		if rest[flag] != "--brief" || verb != "retry" {
 			return "", nil
 		}
-		args["brief"] = strings.Trim(strings.Join(rest[flag+1:], " "), `"`)
 		rest = rest[:flag]
 	}
 	if len(rest) > 0 {

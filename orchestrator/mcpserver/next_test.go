@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,15 +13,17 @@ import (
 func TestNextStepsAreTools(t *testing.T) {
 	t.Parallel()
 	for command, want := range map[string]way{
-		"divisi show r1":                      {Tool: "report", Arguments: map[string]any{"run": "r1"}},
-		"divisi show r1/a":                    {Tool: "tasks", Arguments: map[string]any{"run": "r1", "task": "a"}},
-		"divisi watch r1":                     {Tool: "wait", Arguments: map[string]any{"run": "r1"}},
-		"divisi decide r1":                    {Tool: "decisions", Arguments: map[string]any{"run": "r1"}},
-		"divisi log r1/a":                     {Tool: "log", Arguments: map[string]any{"run": "r1", "task": "a"}},
-		"divisi resume r1":                    {Tool: "resume", Arguments: map[string]any{"run": "r1"}},
-		"divisi resume r1 --budget 9":         {Command: "divisi --state-dir s resume r1 --budget 9"},
-		"divisi retry r1":                     {Tool: "retry", Arguments: map[string]any{"run": "r1"}},
-		`divisi retry r1 a --brief "BRIEF"`:   {Tool: "retry", Arguments: map[string]any{"run": "r1", "tasks": []any{"a"}, "brief": "BRIEF"}},
+		"divisi show r1":              {Tool: "report", Arguments: map[string]any{"run": "r1"}},
+		"divisi show r1/a":            {Tool: "tasks", Arguments: map[string]any{"run": "r1", "task": "a"}},
+		"divisi watch r1":             {Tool: "wait", Arguments: map[string]any{"run": "r1"}},
+		"divisi decide r1":            {Tool: "decisions", Arguments: map[string]any{"run": "r1"}},
+		"divisi log r1/a":             {Tool: "log", Arguments: map[string]any{"run": "r1", "task": "a"}},
+		"divisi resume r1":            {Tool: "resume", Arguments: map[string]any{"run": "r1"}},
+		"divisi resume r1 --budget 9": {Command: "divisi --state-dir s resume r1 --budget 9"},
+		"divisi retry r1":             {Tool: "retry", Arguments: map[string]any{"run": "r1"}},
+		`divisi retry r1 a --brief "BRIEF"`: {
+			Tool: "retry", Arguments: map[string]any{"run": "r1", "tasks": []any{"a"}}, Why: "do it: write it as the argument brief",
+		},
 		"divisi retry r1 a --role ROLE":       {Command: "divisi --state-dir s retry r1 a --role ROLE"},
 		"divisi skip r1 a":                    {Tool: "skip", Arguments: map[string]any{"run": "r1", "tasks": []any{"a"}}},
 		"divisi take r1/a DIR":                {Command: "divisi --state-dir s take r1/a DIR"},
@@ -32,7 +35,8 @@ func TestNextStepsAreTools(t *testing.T) {
 		"divisi resume r1 --allow-unverified": {Command: "divisi --state-dir s resume r1 --allow-unverified"},
 	} {
 		p := newPlace()
-		p.report = report.Report{Run: "r1", Next: []report.Way{{Command: command}}}
+		want.Why = cmp.Or(want.Why, "do it")
+		p.report = report.Report{Run: "r1", Next: []report.Way{{Command: command, Why: "do it"}}}
 		require.Equal(t, []way{want}, answered[reported](t, served(t, p, true), "report", ofRun{"r1"}).Next, command)
 	}
 	p := newPlace()

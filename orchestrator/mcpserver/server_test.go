@@ -46,13 +46,14 @@ func TestActsAreThoseOfThePersonAndTheClient(t *testing.T) {
 		args string
 		want dashboard.Act
 	}{
-		"pause":  {`{}`, dashboard.Act{Verb: dashboard.VerbPause}},
-		"resume": {`{}`, dashboard.Act{Verb: dashboard.VerbResume}},
-		"retry":  {`{"tasks":["a"],"brief":"b"}`, dashboard.Act{Verb: dashboard.VerbRetry, Tasks: []string{"a"}, Brief: "b"}},
-		"skip":   {`{"tasks":["a"],"reason":"r"}`, dashboard.Act{Verb: dashboard.VerbSkip, Tasks: []string{"a"}, Text: "r"}},
-		"drop":   {`{"tasks":["a"]}`, dashboard.Act{Verb: dashboard.VerbDrop, Tasks: []string{"a"}}},
-		"cancel": {`{"task":"a","reason":"r"}`, dashboard.Act{Verb: dashboard.VerbCancel, Tasks: []string{"a"}, Text: "r"}},
-		"send":   {`{"text":"hello"}`, dashboard.Act{Verb: dashboard.VerbSend, Text: "hello"}},
+		"pause":     {`{}`, dashboard.Act{Verb: dashboard.VerbPause}},
+		"resume":    {`{}`, dashboard.Act{Verb: dashboard.VerbResume}},
+		"retry":     {`{"tasks":["a"],"brief":"b"}`, dashboard.Act{Verb: dashboard.VerbRetry, Tasks: []string{"a"}, Brief: "b"}},
+		"retry all": {`{"tasks":null}`, dashboard.Act{Verb: dashboard.VerbRetry}},
+		"skip":      {`{"tasks":["a"],"reason":"r"}`, dashboard.Act{Verb: dashboard.VerbSkip, Tasks: []string{"a"}, Text: "r"}},
+		"drop":      {`{"tasks":["a"]}`, dashboard.Act{Verb: dashboard.VerbDrop, Tasks: []string{"a"}}},
+		"cancel":    {`{"task":"a","reason":"r"}`, dashboard.Act{Verb: dashboard.VerbCancel, Tasks: []string{"a"}, Text: "r"}},
+		"send":      {`{"text":"hello"}`, dashboard.Act{Verb: dashboard.VerbSend, Text: "hello"}},
 		"decide": {
 			`{"decision":"a@3","option":"reject","text":"no","attempt":2,"task":"a"}`,
 			dashboard.Act{Verb: dashboard.VerbDecide, Decision: "a@3", Option: "reject", Text: "no", Attempt: 2, Task: "a"},
@@ -61,6 +62,7 @@ func TestActsAreThoseOfThePersonAndTheClient(t *testing.T) {
 		var args map[string]any
 		require.NoError(t, json.Unmarshal([]byte(c.args), &args))
 		args["run"] = "r1"
+		tool, _, _ = strings.Cut(tool, " ")
 		require.Equal(t, done{Outcome: c.want.Verb + " is done"}, answered[done](t, s, tool, args))
 		c.want.Run, c.want.By = "r1", by
 		require.Equal(t, c.want, p.acts[len(p.acts)-1], tool)
@@ -86,6 +88,10 @@ func TestCallsThatAreRefused(t *testing.T) {
 		"an escape":         {"pause", ofRun{"\x1b[2J\u202e"}, `there is no run "\x1b[2J\u202e"`},
 		"an unknown field":  {"pause", map[string]any{"run": "r1", "yes": true}, `pause has no argument "yes"; it accepts run`},
 		"another type":      {"runs", map[string]any{"limit": "all"}, "limit must be a whole number"},
+		"a huge number":     {"runs", json.RawMessage(`{"limit":1e300}`), "limit must be a whole number between -9007199254740991 and 9007199254740991"},
+		"a part of a page":  {"runs", json.RawMessage(`{"limit":1.5}`), "limit must be a whole number"},
+		"no list of tasks":  {"skip", json.RawMessage(`{"run":"r1","tasks":null}`), "skip needs a task"},
+		"null for a text":   {"report", json.RawMessage(`{"run":null}`), "run must be a text"},
 		"a negative offset": {"runs", page{Offset: -1}, "cannot be negative"},
 		"a large page":      {"tasks", whichTasks{ofRun: ofRun{"r1"}, page: page{Limit: 100_000}}, "limit must be at most 200, not 100000"},
 		"a long wait":       {"wait", waitFor{ofRun: ofRun{"r1"}, Seconds: 3600}, "seconds must be between 0 and 300"},

@@ -109,6 +109,14 @@ func TestExpandTellsEveryShardThatMatchesNothing(t *testing.T) {
 	require.Contains(t, problems[2].Message, "after (?m)")
 	require.Equal(t, "tasks[1].shard", problems[1].Path)
 	require.Contains(t, problems[1].Message, "matches none of 7 files")
+	require.Equal(t, []bool{false, true, false}, []bool{problems[0].Done, problems[1].Done, problems[2].Done})
+
+	tree := sampleTree()
+	tree.large = map[string]int64{"a/a.go": maxMatched + 1}
+	_, problems, err = expand(t.Context(), spec.Plan{Tasks: []spec.Task{{ID: "b", Shard: &spec.Shard{By: "file", Match: "nowhere"}}}}, tree, nil, nil, nil)
+	require.NoError(t, err)
+	require.Len(t, problems, 1)
+	require.False(t, problems[0].Done, "a file was not searched")
 }
 
 func TestExpandRefusesFilesThatACommandMadeUp(t *testing.T) {

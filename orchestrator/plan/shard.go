@@ -18,7 +18,7 @@ import (
 
 // sharding is one shard rule applied to a tree.
 type sharding struct {
-	// done reports that the glob has files, and that the content of none matches.
+	// done reports that the glob has files, that all were searched, and that the content of none matches.
 	done bool
 	rule spec.Shard
 	// protected are the globs whose files the shards may not change.
@@ -243,7 +243,7 @@ func (s *sharding) matching(ctx context.Context, tree Tree, all []string) ([]str
 			found = 0
 			hint = "; ^ and $ match the ends of a line only after (?m)"
 		}
-		s.done = found > 0 && s.rule.Match != ""
+		s.done = found > 0 && s.rule.Match != "" && len(s.unread) == 0
 		return nil, fmt.Sprintf("matches none of %d files (glob %q, match %q)%s", len(all), glob, s.rule.Match, hint), nil
 	}
 	return files, "", nil

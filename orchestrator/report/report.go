@@ -59,6 +59,8 @@ type Report struct {
 	Budget    int `json:"budget,omitempty"`
 	// Executors count the landed tasks of roles with a chain, by the executor that made what landed.
 	Executors map[string]int `json:"executors,omitempty"`
+	// Matches are what the shard rules match whose tasks have landed, each once.
+	Matches []string `json:"matches,omitempty"`
 	// Verdicts count those of judges, all attempts together.
 	Verdicts map[string]int `json:"verdicts,omitempty"`
 	Batches  int            `json:"batches"`
@@ -161,6 +163,9 @@ func Of(s *run.State) Report {
 	for _, t := range r.Tasks {
 		if t.State == run.TaskLanded {
 			landed++
+			if rule := s.Tasks.ByID[t.ID].Task.Rule; rule != nil && rule.Match != "" && !slices.Contains(r.Matches, rule.Match) {
+				r.Matches = append(r.Matches, rule.Match)
+			}
 			r.Added, r.Deleted, r.Files = r.Added+t.Added, r.Deleted+t.Deleted, r.Files+t.Files
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"divisi/internal/egress"
+	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/subagents/limit"
 
@@ -63,4 +65,14 @@ func TestACommandIsToldItsTaskWithoutTheCommand(t *testing.T) {
 	require.Empty(t, given.Task.Command)
 	require.Equal(t, spec.Limits{Time: spec.Duration(time.Minute)}, given.Task.Limits)
 	require.Equal(t, []string{"cat"}, a.Task.Command, "what is told is a copy")
+}
+
+func TestRefusedHostsInAFaultAreBounded(t *testing.T) {
+	t.Parallel()
+	out := &sandbox.Output{Refused: []*egress.RefusedError{{Host: "a.example", Why: "x"}, {Host: "b.example", Why: "x"}}}
+	require.Equal(t, "; Divisi refuses a.example: it is x; Divisi refuses b.example: it is x", refusals(out))
+	for range 9 {
+		out.Refused = append(out.Refused, &egress.RefusedError{Host: strings.Repeat("h", 255), Why: "x"})
+	}
+	require.LessOrEqual(t, len(refusals(out)), maxFault+len("; …"))
 }

@@ -56,7 +56,8 @@ func howEnded(role *spec.Role, args []string, out *sandbox.Output, printed bill.
 	return fmt.Sprintf("%s exited with %d, and reports: %s", args[0], out.ExitCode, fault)
 }
 
-// maxFault bounds, in bytes, what the message of a failed attempt has of the fault that a coding agent printed.
+// maxFault bounds, in bytes, what the message of a failed attempt has of the fault that a coding agent printed, and of the hosts
+// that were refused.
 const maxFault = 500
 
 func oneLine(fault string) string {
@@ -72,7 +73,7 @@ func refusals(out *sandbox.Output) string {
 	for _, refused := range out.Refused {
 		all = append(all, refused.Error())
 	}
-	return "; " + strings.Join(text.Few(all, maxRefused), "; ")
+	return "; " + text.Clip(strings.Join(text.Few(all, maxRefused), "; "), maxFault)
 }
 
 // maxRefused bounds the refused hosts that the message of a failed attempt names.
