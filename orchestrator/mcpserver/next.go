@@ -22,7 +22,7 @@ func (s *Server) ways(next []report.Way) (out []way) {
 			out = append(out, way{Command: s.opts.Calls(w.Command), Why: w.Why})
 			continue
 		}
-		if strings.Contains(w.Command, " --brief ") {
+		if slices.Contains(strings.Fields(w.Command), "--brief") {
 			w.Why += ": write it as the argument brief"
 		}
 		out = append(out, way{Tool: name, Arguments: args, Why: w.Why})
