@@ -41,8 +41,8 @@ func (s RoleSet) Misfit(name string, project *spec.Project) error {
 	return d.err()
 }
 
-// Fit takes the repository's roles that no task could fit in a project out of the set, as broken ones; the error joins why no task
-// could fit other roles.
+// Fit takes the repository's roles that no task could fit in a project out of the set, as broken ones; the error joins why no
+// task could fit other roles.
 func (s *RoleSet) Fit(project *spec.Project) error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(s.Roles)) {
@@ -133,7 +133,10 @@ func rolesOf(repo string, files []File, errs []error) (RoleSet, []error) {
 	if err != nil {
 		return RoleSet{}, append(errs, err)
 	}
-	l := roleLoader{set: RoleSet{Roles: roles, builtIn: maps.Clone(roles)}, generator: roles[spec.RoleGenerator].Tools, errs: errs}
+	l := roleLoader{
+		set: RoleSet{Roles: roles, builtIn: maps.Clone(roles)}, generator: roles[spec.RoleGenerator].Tools,
+		errs: errs,
+	}
 	if err := l.repository(repo); err != nil {
 		return RoleSet{}, append(errs, err)
 	}

@@ -352,7 +352,7 @@ func TestTheNameOfABrokenRoleFile(t *testing.T) {
 		"---\nname: tester\na: [\n---\nDo.":                       "",
 		"---\nname: [tester]\n---\nDo.":                           "",
 		"---\nname: Tester\n---\nDo.":                             "",
-		"---\nnmae: tester\n---\nDo.":                             "",
+		"---\nnam: tester\n---\nDo.":                              "",
 		"---\nname: judge\nname: tester\n---\nDo.":                "",
 		"---\nname: judge\n...\nname: tester\n---\nDo.":           "",
 		"---\nname: tester\n":                                     "",

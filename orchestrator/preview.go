@@ -28,7 +28,8 @@ type Previewed struct {
 	// show where it names no setup: gates may need it.
 	Detected bool
 	Setup    []string
-	// Refused are the reasons for which Start would refuse the run now, what Trust decides left out. Their codes are those of Start.
+	// Refused are the reasons for which Start would refuse the run now, what Trust decides left out. Their codes are those of
+	// Start.
 	Refused []error
 }
 

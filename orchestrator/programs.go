@@ -44,9 +44,9 @@ func programsIn(top string, command []string) (paths []string) {
 	return paths
 }
 
-// compareProgram compares a file or a directory of the checkout with a commit: missing is a file that git lists there and the commit
-// does not have. What git does not list is ignored, or lies beyond a link or in a submodule: it is not compared. Line ends do not
-// count: git may have changed them.
+// compareProgram compares a file or a directory of the checkout with a commit: missing is a file that git lists there and the
+// commit does not have. What git does not list is ignored, or lies beyond a link or in a submodule: it is not compared. Line
+// ends do not count: git may have changed them.
 func (h *conduct) compareProgram(ctx context.Context, commit, name string) (missing string, differs bool, err error) {
 	files, err := h.mirror.FilesUnder(ctx, commit, name)
 	if err != nil {
@@ -81,8 +81,8 @@ func (h *conduct) compareProgram(ctx context.Context, commit, name string) (miss
 
 func unixLines(data []byte) []byte { return bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")) }
 
-// checkPrograms refuses a plan with a command that names what is in the checkout and not in the base commit, which its tasks have;
-// what git ignores is of the environment. Of a program that differs it makes a notice.
+// checkPrograms refuses a plan with a command that names what is in the checkout and not in the base commit, which its tasks
+// have; what git ignores is of the environment. Of a program that differs it makes a notice.
 func (h *conduct) checkPrograms(ctx context.Context) error {
 	if h.spec.Plan == nil {
 		return nil
@@ -122,8 +122,9 @@ func (h *conduct) checkProgram(ctx context.Context, role, name string) error {
 		return usage.Errorf("the command of role %s names %s%s is in the checkout and not in the base commit %s: commit it first",
 			role, name, which, short(h.spec.Base))
 	case differs:
-		h.notices = append(h.notices, fmt.Sprintf("%s differs from the base commit %s, which this run uses: commit it first to run it "+
-			"as it is here", name, short(h.spec.Base)))
+		h.notices = append(h.notices,
+			fmt.Sprintf("%s differs from the base commit %s, which this run uses: commit it first to run it "+
+				"as it is here", name, short(h.spec.Base)))
 	}
 	return nil
 }
@@ -149,8 +150,9 @@ func (h *conduct) stale(ctx context.Context, st *run.State, q *conductor.Request
 				return nil, err
 			}
 			if missing != "" || differs {
-				notes = append(notes, fmt.Sprintf("%s differs from the base commit %s, which this run uses: commit it, merge what "+
-					"landed, and start a new run", name, short(st.Spec.Base)))
+				notes = append(notes,
+					fmt.Sprintf("%s differs from the base commit %s, which this run uses: commit it, merge what "+
+						"landed, and start a new run", name, short(st.Spec.Base)))
 			}
 		}
 	}

@@ -73,8 +73,8 @@ func (r *Run) Retry(ctx context.Context, o Retry) (Retried, error) {
 	return Retried{Outcome: becomes, Changed: q.Notices, Notes: notes, NotRunning: r.notRunning}, err
 }
 
-// reread reads the files of roles and of the project, and returns what has changed since the run read them, with notes. What it returns may
-// do no more than a new run of these files.
+// reread reads the files of roles and of the project, and returns what has changed since the run read them, with notes. What it
+// returns may do no more than a new run of these files.
 func (r *Run) reread(
 	ctx context.Context, st *run.State, o *Retry,
 ) (q conductor.Request, notes []string, err error) {

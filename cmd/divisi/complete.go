@@ -146,8 +146,15 @@ func (g *globals) completeRun(c *cobra.Command, args []string, word string) ([]s
 
 // glimpse is what completion reads of a report.
 type glimpse struct {
-	Tasks []struct{ ID, Title string }
-	Open  []struct{ ID, Text string } `json:"decisions"`
+	Tasks []glimpsed `json:"tasks"`
+	Open  []glimpsed `json:"decisions"`
+}
+
+// glimpsed is a task with its title, or a decision with its text.
+type glimpsed struct {
+	ID    string `json:"id"`
+	Title string `json:"title"`
+	Text  string `json:"text"`
 }
 
 // glance reads the report of a run; it is empty where that takes a write, or a network that --on does not name.

@@ -68,7 +68,8 @@ const lookTries = 5
 func (g *globals) onAttempt(
 	ctx context.Context, name string, do func(r *orchestrator.Run, task string, number int) error,
 ) (err error) {
-	run, task, number := "", "", 0
+	var run, task string
+	var number int
 	if strings.Contains(name, "/") {
 		if run, task, number, err = splitTask(name); err == nil {
 			run, err = g.findRun(ctx, []string{run})

@@ -117,7 +117,8 @@ func (g *globals) try(ctx context.Context, o *initOptions, p *doctor.Proposal) (
 			return true, t.settle(ctx, g)
 		}
 		return false, usagef("%sThe setup is a proposal, and nothing was run. "+
-			"Read the list, then allow it, and the file: %s --trust-repo --yes\nTo see the whole proposal: %[2]s --print", t.text(), o.again(g))
+			"Read the list, then allow it, and the file: %s --trust-repo --yes\nTo see the whole proposal: %[2]s --print",
+			t.text(), o.again(g))
 	}
 	r, err := orchestrator.Start(g.log.WithContext(ctx), o.Options)
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/orchestrator/console"
-	"divisi/orchestrator/needs"
 )
 
 // shownRole is a role as it takes effect in a repository.
@@ -51,7 +50,7 @@ func (r *rolesCommand) show(name string) error {
 	for _, err := range doctor.MissingVariables(&project, &role) {
 		shown.Problems = append(shown.Problems, err.Error())
 	}
-	shown.Notices = slices.Concat(role.Notices, needs.RoleNotes(&project, &role))
+	shown.Notices = slices.Concat(role.Notices, doctor.RoleNotes(&project, &role))
 	return r.print(func(b *strings.Builder) error {
 		for _, f := range shown.lines() {
 			if f[1] != "" {

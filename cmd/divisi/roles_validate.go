@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"divisi/cmd/divisi/internal/doctor"
 	"divisi/configs"
 	"divisi/orchestrator/console"
-	"divisi/orchestrator/needs"
 )
 
 func newRolesValidate(r *rolesCommand) *cobra.Command {
@@ -44,7 +44,7 @@ func (r *rolesCommand) validate(files []string) error {
 			faults = append(faults, misfit)
 			continue
 		}
-		role.Notices = slices.Concat(role.Notices, needs.RoleNotes(&project, &role))
+		role.Notices = slices.Concat(role.Notices, doctor.RoleNotes(&project, &role))
 		set.Roles[name] = role
 		err = r.print(say("ok: %s: role %s\n", console.Sanitize(role.Source), name),
 			map[string]any{"file": role.Source, "role": name, "notices": role.Notices})

@@ -82,7 +82,7 @@ func (g *globals) hasTask(ctx context.Context, run, name string) (bool, error) {
 	if err := json.Unmarshal(s.Report, &r); err != nil {
 		return false, fmt.Errorf("read the report of run %s: %w", run, err)
 	}
-	return slices.ContainsFunc(r.Tasks, func(t struct{ ID, Title string }) bool {
+	return slices.ContainsFunc(r.Tasks, func(t glimpsed) bool {
 		return t.ID == name || t.ID == spec.ShardID(name, 1)
 	}), nil
 }

@@ -112,8 +112,8 @@ func (r *Role) Executors() []string {
 	return append([]string{r.Executor}, r.Chain...)
 }
 
-// Effective returns the limits that hold for the role's attempts, where the project's are those that it does not set. A command has
-// a time alone.
+// Effective returns the limits that hold for the role's attempts, where the project's are those that it does not set. A command
+// has a time alone.
 func (r *Role) Effective(project Limits) Limits {
 	l := r.Limits.Or(project)
 	if !r.Runs(ExecutorModel) {

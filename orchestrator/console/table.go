@@ -118,11 +118,11 @@ func table[T any](columns []column[T], things []T, width int) []string {
 // one cause below the first of them, with the others. Below one that is unchanged or parked is what a coding agent said last.
 func writeTasks(b *strings.Builder, tasks []report.Task, width int) {
 	alike := alike(tasks)
-	for i, line := range table(taskColumns, tasks, width) {
-		b.WriteString(line + "\n")
-		if i > 0 {
-			writeReason(b, &tasks[i-1], alike[i-1], max(width, 20))
-		}
+	lines := table(taskColumns, tasks, width)
+	b.WriteString(lines[0] + "\n")
+	for i := range tasks {
+		b.WriteString(lines[i+1] + "\n")
+		writeReason(b, &tasks[i], alike[i], max(width, 20))
 	}
 }
 

@@ -49,7 +49,7 @@ func TestRolesAreThoseThatAPlanCanName(t *testing.T) {
 	o := newServer(newPlace(), false).opts
 	o.Repo = repo
 	out := answered[rolePage](t, connected(t, New(o)), "roles", page{})
-	require.Equal(t, out.Total, len(out.Roles))
+	require.Len(t, out.Roles, out.Total)
 	by := map[string]role{}
 	for _, r := range out.Roles {
 		by[r.Name] = r

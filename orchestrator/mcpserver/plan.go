@@ -89,7 +89,8 @@ func (s *Server) preview(ctx context.Context, _ string, in whichPlan) (out previ
 		return out, err
 	}
 	out = previewed{
-		Gates: append([]Gate{}, p.Gates[:min(len(p.Gates), maxFew)]...), Detected: p.Detected, Setup: p.Setup, Refused: few(p.Refused),
+		Gates: append([]Gate{}, p.Gates[:min(len(p.Gates), maxFew)]...), Detected: p.Detected, Setup: p.Setup,
+		Refused:  few(p.Refused),
 		Requests: few(p.Requests), Trusted: p.Trusted,
 	}
 	if out.plan, err = planOf(p.Plan, in.page); err == nil {

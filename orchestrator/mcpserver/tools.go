@@ -8,7 +8,8 @@ func (s *Server) addReads() {
 		"waits for."}, s.runs)
 	add(s, tool{name: "report", does: "Report on one run: its state and the reason, how many tasks are in each state, gates " +
 		"compared with the base commit, tokens, open decisions, and what can be done next."}, s.show)
-	add(s, tool{name: "tasks", most: mostTasks, oneOf: map[string][]string{"state": states}, does: "List the tasks of a run, by " +
+	add(s, tool{name: "tasks", most: mostTasks, oneOf: map[string][]string{"state": states}, does: "List the tasks of a run, " +
+		"by " +
 		"page: state, reason, write set, attempts, what each changed."}, s.tasks)
 	add(s, tool{name: "diff", most: mostBytes, does: "Show the patch of an attempt of a task, landed or not, by parts."}, s.diff)
 	add(s, tool{name: "log", most: mostBytes, does: "Show what the gates printed that tested an attempt of a task, by parts."},
@@ -20,7 +21,8 @@ func (s *Server) addReads() {
 		"nothing changes then until a person or a tool continues the run."}, s.wait)
 	add(s, tool{name: "roles", most: mostRoles, does: "List the roles that a plan can name on this repository."}, s.roles)
 	add(s, tool{name: "preview", most: mostPlanned, does: "Expand a plan file of the repository as a run would, and start " +
-		"nothing: tasks, write sets, overlaps, tokens, gates, what start would refuse, and whether a person trusts the repository. Commands " +
+		"nothing: tasks, write sets, overlaps, tokens, gates, what start would refuse, and whether a person trusts the " +
+		"repository. Commands " +
 		"of shard rules run confined. " + whatIsAPlan}, s.preview)
 }
 

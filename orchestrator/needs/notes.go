@@ -50,8 +50,8 @@ func judges(r *spec.Role) []string {
 	if r.Name != spec.RoleTester || r.Executor == "" {
 		return nil
 	}
-	return []string{"role tester has an executor, so it judges each patch whose task names no judge, before the gates, which run as " +
-		"before; to judge some tasks alone, give it another name and name it in their verify"}
+	return []string{"role tester has an executor, so it judges each patch whose task names no judge, before the gates, which " +
+		"run as before; to judge some tasks alone, give it another name and name it in their verify"}
 }
 
 // Replaced tells which roles of the repository a file that a person names stands in for.
@@ -59,7 +59,8 @@ func Replaced(set configs.RoleSet) []string {
 	var notices []string
 	for _, name := range slices.Sorted(maps.Keys(set.Repository)) {
 		if role := set.Roles[name]; role.Named != "" {
-			notices = append(notices, fmt.Sprintf("role %s is that of %s, in place of %s", name, role.Source, set.Repository[name].Source))
+			notices = append(notices, fmt.Sprintf("role %s is that of %s, in place of %s", name, role.Source,
+				set.Repository[name].Source))
 		}
 	}
 	return notices

@@ -66,7 +66,8 @@ func Broken(s *run.Spec, broken []configs.Broken) (notices []string, err error) 
 			errs = append(errs, b.Err)
 			continue
 		}
-		notices = append(notices, fmt.Sprintf("role %s of %s cannot be used, and this run does not name it: %s", b.Role, b.File, b.First()))
+		notices = append(notices, fmt.Sprintf("role %s of %s cannot be used, and this run does not name it: %s", b.Role,
+			b.File, b.First()))
 	}
 	return notices, errors.Join(errs...)
 }

@@ -55,8 +55,9 @@ func whole(s *run.State, t *run.Task, f spec.Fault) string {
 		return ""
 	}
 	return fmt.Sprintf(". %d shards of %s do not find %q. If it is an import that they lack, mend the role or the brief; if the "+
-		"change is right only as a whole, set together: true on the template; if the old and the new form can stand side by side, add the new one, move its users, then remove the old "+
-		"one, as tasks with depends_on", shards+1, t.Task.ShardOf, name)
+		"change is right only as a whole, set together: true on the template; if the old and the new form can stand side by "+
+		"side, add the new one, move its users, then remove the old one, as tasks with depends_on",
+		shards+1, t.Task.ShardOf, name)
 }
 
 var identifier = lazyregexp.New("^['\"`‘]?[\\pL_][\\pL\\pN_.:]*['\"`’]?$")

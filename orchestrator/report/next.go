@@ -177,7 +177,8 @@ func repairOf(s *run.State, t *run.Task) (ways []Way) {
 	case role.Executor == spec.ExecutorModel, role.Usage != "":
 		ways = append(ways, way("try again with a better brief", "retry", id, name, "--brief", `"BRIEF"`))
 	case t.Refused():
-		ways = append(ways, way("take the patch that no person was asked about", "retry", id, name, "--on-doubt", run.OnDoubtAccept))
+		ways = append(ways, way("take the patch that no person was asked about", "retry", id, name, "--on-doubt",
+			run.OnDoubtAccept))
 	default:
 		ways = append(ways, way("try again with another role", "retry", id, name, "--role", "ROLE"),
 			way("when its role file or its program is mended", "retry", id, name))

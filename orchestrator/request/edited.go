@@ -85,8 +85,8 @@ func editedTask(s *run.State, t *run.Task, before, after *spec.Plan, r run.Revis
 }
 
 // waitsInVain returns why a task would never begin with what an edit has it wait for: an unknown task, one that waits for
-// it, or one that its change set, which is at work and keeps its files, must not wait for; "" where each can. gained are the tasks
-// that are added.
+// it, or one that its change set, which is at work and keeps its files, must not wait for; "" where each can. gained are the
+// tasks that are added.
 func waitsInVain(s *run.State, own map[string]run.Revision, gained []spec.Task) string {
 	maps.DeleteFunc(own, func(_ string, r run.Revision) bool { return r.DependsOn == nil && r.Inputs == nil })
 	if len(own) == 0 {
@@ -115,8 +115,8 @@ func waitsInVain(s *run.State, own map[string]run.Revision, gained []spec.Task) 
 	return ""
 }
 
-// waiting are the tasks of a run that have not ended well, each with what it waits for, and those that are added. A template, and a
-// change set, which lands as one, are one task of it; node is the one that a reference means.
+// waiting are the tasks of a run that have not ended well, each with what it waits for, and those that are added. A template,
+// and a change set, which lands as one, are one task of it; node is the one that a reference means.
 func waiting(s *run.State, own map[string]run.Revision, gained []spec.Task) (tasks []spec.Task, node map[string]string) {
 	open := slices.Clone(gained)
 	for _, id := range s.Tasks.Order {

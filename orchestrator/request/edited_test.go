@@ -87,17 +87,20 @@ func TestRetryRefusesAnOrderThatNeverEnds(t *testing.T) {
 	}{
 		"a circle with a task that keeps its order": {
 			func(p spec.Plan) spec.Plan { return edit(edit(p, 1, "d"), 3) },
-			[]string{"b"}, "the tasks wait for each other in a circle: b -> d -> b",
+			[]string{"b"},
+			"the tasks wait for each other in a circle: b -> d -> b",
 		},
 		"a task that there is not": {
 			func(p spec.Plan) spec.Plan { return edit(p, 0, "gone") }, []string{"a"}, "a depends on gone, which has no task in run r1",
 		},
 		"a task of the same set": {
-			func(p spec.Plan) spec.Plan { return edit(p, 4, "f") }, []string{"e"},
+			func(p spec.Plan) spec.Plan { return edit(p, 4, "f") },
+			[]string{"e"},
 			"e depends on f of the same change set, which lands with it",
 		},
 		"a set that holds its files": {
-			func(p spec.Plan) spec.Plan { return edit(p, 4, "b") }, []string{"e", "b"},
+			func(p spec.Plan) spec.Plan { return edit(p, 4, "b") },
+			[]string{"e", "b"},
 			"e cannot wait for b: its change set set has begun, and keeps its files until it has landed",
 		},
 	} {

@@ -11,9 +11,9 @@ import (
 
 // Retry opens tasks again that were given up, with new attempts: those that are named, by their ids or their template, else all
 // planned ones that are parked. With them it opens the tasks that were given up only because of them, and the run where it has
-// ended. What a person has edited since in the run's plan file, which may be nil, revises them where r does not, and the tasks that
-// have not begun; gained are the tasks that it has more, which may be what a change set lacked. It returns the ids of the tasks
-// that it was asked for; the error is a *RefusedError.
+// ended. What a person has edited since in the run's plan file, which may be nil, revises them where r does not, and the tasks
+// that have not begun; gained are the tasks that it has more, which may be what a change set lacked. It returns the ids of the
+// tasks that it was asked for; the error is a *RefusedError.
 func Retry(s *run.State, refs []string, r run.Revision, edited *spec.Plan, gained run.PlanData) ([]run.Action, []string, error) {
 	ids, err := retried(s, refs, len(gained.Tasks) > 0)
 	if err != nil {

@@ -29,7 +29,8 @@ func PreviewOf(plan PlanData, roles map[string]spec.Role) Preview {
 	return p
 }
 
-// Writes reports whether the work tree of a task becomes a patch: that of a command whose role says that it writes nothing does not.
+// Writes reports whether the work tree of a task becomes a patch: that of a command whose role says that it writes nothing does
+// not.
 func (p *Preview) Writes(t *spec.Task) bool {
 	role := p.Roles[t.Role]
 	return role.Writes || slices.ContainsFunc(role.Tools, spec.WritingTool)

@@ -50,8 +50,8 @@ type Executor struct {
 	Writable, Readable []string
 	// Secrets are the variables of the role's secrets that are set: for this program alone.
 	Secrets Secrets
-	// Tree is nil where what the command leaves is not wanted. Lost then lists the files that it has changed nevertheless; it may be
-	// nil.
+	// Tree is nil where what the command leaves is not wanted. Lost then lists the files that it has changed nevertheless; it
+	// may be nil.
 	Tree     Tree
 	Lost     func(context.Context) ([]string, error)
 	WriteSet spec.WriteSet

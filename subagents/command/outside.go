@@ -21,7 +21,8 @@ func (c *Executor) outside(ctx context.Context, args []string) string {
 			Args: []string{"test", "-e", arg}, Dir: c.Dir, Env: c.Env, Place: c.Place, Writable: c.Writable, Readable: c.Readable,
 		})
 		if err == nil && seen.ExitCode == 1 {
-			return "; " + arg + " is on this machine, and commands do not see it: commit the program to the repository, or put it " +
+			return "; " + arg + " is on this machine, and commands do not see it: commit the program to the repository, or " +
+				"put it " +
 				"into a directory of PATH"
 		}
 	}

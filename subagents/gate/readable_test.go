@@ -51,9 +51,11 @@ func TestReadableKeepsTheFailureOfATestThatPassesAgain(t *testing.T) {
 
 func TestReadableLeavesOtherOutput(t *testing.T) {
 	t.Parallel()
-	for _, output := range []string{"", "make: *** [all] Error 2", "{\"Action\":3}\n{not json\n", "a\r\nb",
+	for _, output := range []string{
+		"", "make: *** [all] Error 2", "{\"Action\":3}\n{not json\n", "a\r\nb",
 		"{\"action\":\"login\",\"level\":\"error\"}\n", "{\"action\":\"start\",\"package\":\"p\",\"msg\":\"boom\"}\n",
-		"{\"Action\":\"login\",\"Package\":\"p\"}\n"} {
+		"{\"Action\":\"login\",\"Package\":\"p\"}\n",
+	} {
 		require.Equal(t, output, gate.Readable(output))
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Changed lists what differs in the work tree from the commit of the last reset, ignored files left out. It stores nothing, however
-// large the files are. Errors: *ContentError, ErrNotReset.
+// Changed lists what differs in the work tree from the commit of the last reset, ignored files left out. It stores nothing,
+// however large the files are. Errors: *ContentError, ErrNotReset.
 func (s *Slot) Changed(ctx context.Context) ([]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

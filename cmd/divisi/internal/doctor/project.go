@@ -11,6 +11,7 @@ import (
 	"divisi/internal/git"
 	"divisi/internal/spec"
 	"divisi/internal/text"
+	"divisi/orchestrator/needs"
 	"divisi/subagents/mcp"
 )
 
@@ -53,7 +54,8 @@ func broken(list []configs.Broken) Finding {
 	if slices.ContainsFunc(list, func(b configs.Broken) bool { return b.Role == "" || spec.BuiltInRole(b.Role) }) {
 		find = bad
 	}
-	return find("config", "fix them: divisi roles validate lists every error", "%s with errors, whose roles no run can use; the first: %s",
+	return find("config", "fix them: divisi roles validate lists every error",
+		"%s with errors, whose roles no run can use; the first: %s",
 		text.Count(len(list), "role file"), list[0].First())
 }
 
@@ -115,4 +117,9 @@ func (o Options) writable(c *git.Checkout) []Finding {
 // MissingVariables are the errors of a role's tool servers that need a variable which is not set.
 func MissingVariables(p *spec.Project, role *spec.Role) []error {
 	return mcp.CheckVariables(p.Servers(role), os.Environ())
+}
+
+// RoleNotes are what a person should know of a role of a project that no fault is.
+func RoleNotes(project *spec.Project, role *spec.Role) []string {
+	return needs.RoleNotes(project, role)
 }
