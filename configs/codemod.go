@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path"
 	"strings"
-	"text/template"
 
 	"divisi/internal/spec"
 )
@@ -88,23 +87,22 @@ func (c *Codemod) command() []string {
 	return []string{"go", "run", file, "--"}
 }
 
-// fill returns the text of a template.
+// fill returns the text of a template. With text/template the linker would keep every exported method of the program.
 func (c *Codemod) fill(name string) (string, error) {
-	t, err := template.ParseFS(codemods, "codemods/"+name+".tmpl")
+	text, err := codemods.ReadFile("codemods/" + name + ".tmpl")
 	if err != nil {
 		return "", fmt.Errorf("read the built-in %s: %w", name, err)
 	}
-	data := map[string]any{
-		"Name": c.Name, "Dir": c.Dir, "Goal": "Run the codemod " + c.Name, "By": "file", "Glob": c.Glob,
-		"Match": `\boldName\b`, "Language": c.Language, "Types": c.Types,
-		"Command": strings.Join(c.command(), ", "), "Try": strings.Join(c.command(), " "),
-	}
+	by, match, rule := "file", `\boldName\b`, "kind: identifier, regex: ^oldName$"
 	if c.Lang == CodemodGo {
-		data["By"], data["Match"] = "package", `\bioutil\.ReadFile\b`
+		by, match = "package", `\bioutil\.ReadFile\b`
 	}
-	var out strings.Builder
-	if err := t.Execute(&out, data); err != nil {
-		return "", fmt.Errorf("fill in the built-in %s: %w", name, err)
+	if c.Types {
+		rule = "any: [{kind: identifier}, {kind: type_identifier}], regex: ^oldName$"
 	}
-	return out.String(), nil
+	return strings.NewReplacer(
+		"{{.Name}}", c.Name, "{{.Dir}}", c.Dir, "{{.Goal}}", "Run the codemod "+c.Name, "{{.By}}", by, "{{.Glob}}", c.Glob,
+		"{{.Match}}", match, "{{.Language}}", c.Language, "{{.Rule}}", rule,
+		"{{.Command}}", strings.Join(c.command(), ", "), "{{.Try}}", strings.Join(c.command(), " "),
+	).Replace(string(text)), nil
 }
