@@ -13,8 +13,8 @@ import (
 	"divisi/orchestrator/schedule"
 )
 
-// ordered is a run whose plan has the tasks a to d, of which a was parked after an attempt and c has never begun, and the change
-// set of e and f, which has begun and was parked.
+// ordered is a run whose plan has the tasks a to d and a change set. Task a was parked after an attempt, c has never begun; the
+// change set, of e and f, has begun and was parked.
 func ordered(t *testing.T) (*runtest.Log, spec.Plan) {
 	t.Helper()
 	task := func(id, set string, after ...string) spec.Task {
@@ -90,7 +90,7 @@ func TestRetryRefusesAnOrderThatNeverEnds(t *testing.T) {
 			[]string{"b"},
 			"the tasks wait for each other in a circle: b -> d -> b",
 		},
-		"a task that there is not": {
+		"an unknown task": {
 			func(p spec.Plan) spec.Plan { return edit(p, 0, "gone") }, []string{"a"}, "a depends on gone, which has no task in run r1",
 		},
 		"a task of the same set": {

@@ -341,8 +341,8 @@ func (at *attempt) tree() agent.Tree {
 	return tree
 }
 
-// writes says whether a role's work tree becomes a patch. What a command leaves behind whose role says that it writes nothing is
-// litter.
+// writes reports whether a role's work tree becomes a patch. What a command leaves behind whose role says that it writes nothing is
+// no patch.
 func writes(r *spec.Role) bool {
 	return r.Writes || slices.ContainsFunc(r.Tools, spec.WritingTool)
 }
