@@ -341,7 +341,7 @@ func (at *attempt) tree() agent.Tree {
 	return tree
 }
 
-// writes reports whether a role's work tree becomes a patch. What a command leaves behind whose role says that it writes nothing is
+// writes reports whether a role's work tree becomes a patch. What the command of a role that writes nothing leaves behind is
 // no patch.
 func writes(r *spec.Role) bool {
 	return r.Writes || slices.ContainsFunc(r.Tools, spec.WritingTool)
