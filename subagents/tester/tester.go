@@ -171,8 +171,11 @@ func (t *Executor) prove(ctx context.Context) (spec.Result, error) {
 			t.noted = append(t.noted, fmt.Sprintf("gate %s changed %d files, which were restored: %s",
 				g.Name, len(changed), text.Tail(strings.Join(changed, ", "), maxChanged)))
 		}
+		if r.Build && r.Verdict == spec.VerdictFail && !t.Assignment.Base {
+			break // the gates after it would fail on what does not build
+		}
 	}
-	r := t.judged(receipts)
+	r := t.judged(gates, receipts)
 	if e != nil {
 		r.Environment, r.Derived, r.Copies = e.ID, e.Derived(t.Assignment.Project.Derived), e.Copies
 	}
@@ -344,45 +347,6 @@ func (t *Executor) doing(what string) {
 	if t.Doing != nil {
 		t.Doing(what)
 	}
-}
-
-// judged makes the result of the gates.
-func (t *Executor) judged(receipts []spec.Receipt) spec.Result {
-	var red []string
-	var first spec.Receipt
-	for _, r := range receipts {
-		if r.Verdict != spec.VerdictFail {
-			continue
-		}
-		if red = append(red, r.Gate); len(red) == 1 {
-			first = r
-		}
-	}
-	notes := t.notes(receipts)
-	if len(red) > 0 {
-		r := wire.Failed(wire.FaultGate,
-			fmt.Sprintf("%d of %d gates did not pass: %s: %s", len(red), len(receipts), strings.Join(red, ", "),
-				gate.Reason(first, gate.Before(t.Assignment.Baseline, first.Gate))),
-			gate.Explain(receipts, t.Assignment.Baseline))
-		r.Error.Output = first.Output
-		r.Error.Signatures = gate.Signatures(receipts, t.Assignment.Baseline)
-		r.Receipts, r.Handoff = receipts, spec.Handoff{Summary: r.Error.Message, Deviations: notes}
-		return r
-	}
-	return spec.Result{Status: spec.StatusDone, Receipts: receipts, Handoff: spec.Handoff{
-		Summary: fmt.Sprintf("%d gates passed", len(receipts)), Deviations: notes,
-	}}
-}
-
-// notes are what a person should know of gates that did not block.
-func (t *Executor) notes(receipts []spec.Receipt) []string {
-	notes := t.noted
-	for _, r := range receipts {
-		if b, ok := t.Assignment.Baseline[r.Gate]; ok && r.Tests < b.Tests && !r.Build && r.Since == "" {
-			notes = append(notes, fmt.Sprintf("gate %s ran %d tests; on the base commit it ran %d", r.Gate, r.Tests, b.Tests))
-		}
-	}
-	return notes
 }
 
 // maxTranscript bounds what is kept of a gate's whole output, in bytes.
