@@ -64,3 +64,28 @@ func TestFlakyFailuresLeadToNoTask(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, []string{"assign --batch-2/1 to tester on l-b"}, runtest.Describe(merge.Then(chainOf(merge.Candidates, nil))))
 }
+
+// A gate that failed may not run again, where one before it that has passed does not build any more: the tries have an end.
+func TestAGateThatDoesNotRunAgainHasAnEnd(t *testing.T) {
+	t.Parallel()
+	l := newLog(t, "a")
+	l.Spec.Project.Gates = []spec.Gate{{Name: "build"}, {Name: "test"}}
+	l.Append("", run.Data{Baseline: []spec.Receipt{{Gate: "build", Verdict: spec.VerdictPass}, {Gate: "test", Verdict: spec.VerdictPass}}})
+	var last []string
+	for try := range 4 {
+		d := run.LandingData{Batch: 1, State: run.LandingTesting, Old: "b", Head: "l", Tree: "tree-l"}
+		d.Tasks = []run.Landed{{Task: "a", Attempt: 1, Commit: "l-a"}}
+		d.Dispatch = &run.Dispatch{Task: "--batch-1", Attempt: try + 1, Role: "tester", Head: "l", Gates: []string{"build", "test"}}
+		l.Append("", d)
+		r := redIn("tree-l", "of-a/x.go")
+		passed := spec.Receipt{Gate: "build", Tree: "tree-l", Verdict: spec.VerdictPass}
+		if try > 0 {
+			r.Receipts[0].Gate, r.Receipts[0].Build = "build", true
+		} else {
+			r.Receipts = append([]spec.Receipt{passed}, r.Receipts...)
+		}
+		l.Ended("--batch-1", try+1, r)
+		last = described(landing.Settle(l.State))
+	}
+	require.Equal(t, []string{"landing split a", "task a pending test is red"}, last)
+}

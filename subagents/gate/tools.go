@@ -75,6 +75,16 @@ func knownTool(command []string) tool {
 	return tool{}
 }
 
+// FailsToo reports whether a gate of Go fails on what an earlier one, in the same directory, could not build. Other tools call it no
+// build failure alone: cargo clippy could not compile what it warns of.
+func FailsToo(g spec.Gate, red spec.Receipt, before *spec.Receipt) bool {
+	known := knownTool(red.Command)
+	verb := slices.IndexFunc(red.Command, func(word string) bool { return verbs["go"][word] != "" })
+	return known == tool{"go", spec.KindFindings} && knownTool(g.Command).name == "go" &&
+		len(g.Command) > verb && slices.Equal(g.Command[:verb], red.Command[:verb]) &&
+		red.Build && red.Verdict == spec.VerdictFail && len(NewHidden(red, before)) > 0
+}
+
 // Uncached returns gates that run tests though their outcome is known: those of go test say so.
 func Uncached(gates []spec.Gate) []spec.Gate {
 	gates = slices.Clone(gates)

@@ -9,8 +9,8 @@ import (
 	"divisi/subagents/wire"
 )
 
-// judged makes the result of the gates.
-func (t *Executor) judged(gates []spec.Gate, receipts []spec.Receipt) spec.Result {
+// judged makes the result of the gates; skipped names those that did not run.
+func (t *Executor) judged(receipts []spec.Receipt, skipped []string) spec.Result {
 	var red []string
 	var first spec.Receipt
 	for _, r := range receipts {
@@ -23,9 +23,13 @@ func (t *Executor) judged(gates []spec.Gate, receipts []spec.Receipt) spec.Resul
 	}
 	notes := t.notes(receipts)
 	if len(red) > 0 {
+		names := strings.Join(red, ", ")
+		if len(skipped) > 0 {
+			names += " (" + strings.Join(skipped, ", ") + " did not run)"
+		}
 		r := wire.Failed(wire.FaultGate,
-			fmt.Sprintf("%d of %d gates did not pass%s: %s: %s", len(red), len(gates), notRun(gates[len(receipts):]),
-				strings.Join(red, ", "), gate.Reason(first, gate.Before(t.Assignment.Baseline, first.Gate))),
+			fmt.Sprintf("%d of %d gates did not pass: %s: %s", len(red), len(receipts)+len(skipped), names,
+				gate.Reason(first, gate.Before(t.Assignment.Baseline, first.Gate))),
 			gate.Explain(receipts, t.Assignment.Baseline))
 		r.Error.Output = first.Output
 		r.Error.Signatures = gate.Signatures(receipts, t.Assignment.Baseline)
@@ -35,18 +39,6 @@ func (t *Executor) judged(gates []spec.Gate, receipts []spec.Receipt) spec.Resul
 	return spec.Result{Status: spec.StatusDone, Receipts: receipts, Handoff: spec.Handoff{
 		Summary: fmt.Sprintf("%d gates passed", len(receipts)), Deviations: notes,
 	}}
-}
-
-// notRun names the gates that a build failure kept from running.
-func notRun(gates []spec.Gate) string {
-	if len(gates) == 0 {
-		return ""
-	}
-	names := make([]string, len(gates))
-	for i := range gates {
-		names[i] = gates[i].Name
-	}
-	return " (" + strings.Join(names, ", ") + " did not run)"
 }
 
 // notes are what a person should know of gates that did not block.

@@ -1,5 +1,5 @@
 // Package tester proves what is in a clean tree with the gates of its task. Its input is an assignment and a prepared work tree,
-// its output the attempt's result with a receipt for each gate. It never changes the tree that it proves.
+// its output the attempt's result with a receipt for each gate that ran. It never changes the tree that it proves.
 package tester
 
 import (
@@ -30,8 +30,8 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// Executor proves what is in a clean tree: it runs all gates of the task, judges each against the baseline and leaves a receipt
-// for each. Receipts that an earlier delivery left on the same tree count. It serves baselines, batches and final gates alike. A
+// Executor proves what is in a clean tree: it runs the gates of the task, judges each against the baseline and leaves a receipt
+// for each that ran. Receipts that an earlier delivery left on the same tree count. It serves baselines, batches and final gates alike. A
 // patch that a role judges has no gate runs here.
 type Executor struct {
 	Assignment *wire.Assignment
@@ -150,8 +150,12 @@ func (t *Executor) prove(ctx context.Context) (spec.Result, error) {
 		return unserviceable(failed), nil
 	}
 	t.hindered = cmp.Or(t.hindered, ofService(failed))
-	receipts := make([]spec.Receipt, 0, len(gates))
+	receipts, skipped := make([]spec.Receipt, 0, len(gates)), []string{}
 	for i, g := range gates {
+		if t.failsToo(g, receipts) {
+			skipped = append(skipped, g.Name)
+			continue
+		}
 		r, err := t.gate(ctx, g, i+1 < len(gates))
 		if missing(err) {
 			return wire.Failed(wire.FaultSetup, fmt.Sprintf("gate %s cannot be run: %v", g.Name, errors.Unwrap(err)), ""), nil
@@ -171,11 +175,8 @@ func (t *Executor) prove(ctx context.Context) (spec.Result, error) {
 			t.noted = append(t.noted, fmt.Sprintf("gate %s changed %d files, which were restored: %s",
 				g.Name, len(changed), text.Tail(strings.Join(changed, ", "), maxChanged)))
 		}
-		if r.Build && r.Verdict == spec.VerdictFail && !t.Assignment.Base {
-			break // the gates after it would fail on what does not build
-		}
 	}
-	r := t.judged(gates, receipts)
+	r := t.judged(receipts, skipped)
 	if e != nil {
 		r.Environment, r.Derived, r.Copies = e.ID, e.Derived(t.Assignment.Project.Derived), e.Copies
 	}
@@ -216,6 +217,13 @@ func GatesOf(a *wire.Assignment) (gates []spec.Gate, unknown []string) {
 		gates = append(gates, a.Project.Gates[i])
 	}
 	return gates, unknown
+}
+
+// failsToo reports whether a gate of a batch need not run: one before it could not build what it would build again.
+func (t *Executor) failsToo(g spec.Gate, receipts []spec.Receipt) bool {
+	return t.Assignment.Since != "" && slices.ContainsFunc(receipts, func(r spec.Receipt) bool {
+		return gate.FailsToo(g, r, gate.Before(t.Assignment.Baseline, r.Gate))
+	})
 }
 
 // missing reports whether a gate could not be started at all, wherever the fault of it lies.

@@ -33,7 +33,7 @@ func TestWorkerGivesTestersWhatGeneratorsMade(t *testing.T) {
 	require.Equal(t, spec.StatusFailed, got.Status)
 	require.Equal(t, "gate", got.Error.Class)
 	require.Contains(t, got.Error.Message, "no-bad")
-	require.Len(t, got.Receipts, 2, "a red gate that builds skips none")
+	require.Len(t, got.Receipts, 2, "a red gate skips none")
 	require.Equal(t, spec.VerdictPass, got.Receipts[1].Verdict)
 	require.Equal(t, r.Patch.Tree, got.Receipts[0].Tree)
 	out, err := s.bus.Get(t.Context(), got.Receipts[0].Output)
@@ -50,28 +50,43 @@ func TestWorkerGivesTestersWhatGeneratorsMade(t *testing.T) {
 	require.NotEmpty(t, got.Receipts[0].Environment)
 }
 
-// The gates after a build failure would fail on it again. On the base commit each gate runs: a change is compared with all.
-func TestABuildFailureSkipsTheOtherGates(t *testing.T) {
+// What go could not build in a batch it would fail to build in the next gate. On the base commit and at the end each gate runs.
+func TestABatchThatDoesNotBuildSkipsOtherGatesOfGo(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.work(nil, "tester")
+	s.work(&modeltest.Script{Steps: []modeltest.Step{
+		writesFile("go.mod", "module x\n"), writesFile("a.go", "package x\n\nvar _ = y\n"), modeltest.Submits("wrote it"),
+	}}, "generator", "tester")
+	gen := s.assignment(writer, "t1")
+	s.enqueue(gen)
+	patch := s.result(gen).Patch
 	project := spec.Project{Gates: []spec.Gate{
-		{Name: "fine", Command: []string{"true"}},
-		{Name: "build", Command: []string{"sh", "-c", "echo '# x/a'; echo 'a.go:1:2: undefined: y'; printf 'FAIL\\tx/a [build failed]\\n'; exit 1"}},
-		{Name: "vet", Command: []string{"true"}}, {Name: "test", Command: []string{"true"}},
+		{Name: "fine", Command: []string{"true"}}, {Name: "build", Command: []string{"go", "build", "./..."}},
+		{Name: "vet", Command: []string{"go", "vet", "./..."}}, {Name: "last", Command: []string{"true"}},
 	}}
-	a := s.assignment(testerRole, "--batch-1")
-	a.Project, a.Base = project, true
-	s.enqueue(a)
-	require.Len(t, s.result(a).Receipts, 4)
-
-	a = s.assignment(testerRole, "--batch-2")
-	a.Project, a.Baseline = project, map[string]spec.Receipt{"build": {Gate: "build"}}
-	s.enqueue(a)
-	r := s.result(a)
-	require.Len(t, r.Receipts, 2)
-	require.True(t, r.Receipts[1].Build)
-	require.Contains(t, r.Error.Message, "1 of 4 gates did not pass (vet, test did not run): build: a.go:1:2: undefined: y")
+	for name, c := range map[string]struct {
+		since   string
+		ran     []string
+		message string
+	}{
+		"--batch-1": {patch.Base, []string{"fine", "build", "last"}, "1 of 4 gates did not pass: build (vet did not run): ./a.go:3:9: undefined: y"},
+		"--final":   {"", []string{"fine", "build", "vet", "last"}, "2 of 4 gates did not pass: build, vet: ./a.go:3:9: undefined: y"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := s.assignment(testerRole, name)
+			a.Head, a.Patch, a.Since, a.Project = patch.Commit, patch, c.since, project
+			s.enqueue(a)
+			r := s.result(a)
+			require.NotNil(t, r.Error)
+			require.Contains(t, r.Error.Message, c.message)
+			var ran []string
+			for _, receipt := range r.Receipts {
+				ran = append(ran, receipt.Gate)
+			}
+			require.Equal(t, c.ran, ran)
+		})
+	}
 }
 
 // A setup runs again when something that it depends on has changed, or what it left is gone.
