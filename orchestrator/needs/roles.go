@@ -82,7 +82,7 @@ func usesRole(s *run.Spec, name string) bool {
 	if _, is := all.Roles[name]; !is {
 		all.Roles[name] = spec.Role{Name: name} // an agent that lists no delegates can name it
 	}
-	used := map[string]bool{spec.RoleTester: true}
+	used := map[string]bool{}
 	judged := len(s.Plan.Constraints) > 0
 	for i := range s.Plan.Tasks {
 		judged = judged || len(s.Plan.Tasks[i].Constraints) > 0
@@ -102,6 +102,7 @@ func usesRole(s *run.Spec, name string) bool {
 			use((&spec.Task{}).Judge(all.Roles[callee], all.Roles, judged)) // constraints hold for delegated tasks too
 		}
 	}
+	use(spec.RoleTester)
 	for i := range s.Plan.Tasks {
 		t := &s.Plan.Tasks[i]
 		use(t.Role)

@@ -78,4 +78,9 @@ func TestABrokenRoleFileStopsTheRunsThatCanComeToIt(t *testing.T) {
 		require.Len(t, notices, 1, name)
 	}
 	require.NotContains(t, roles, "bad", "the run's roles stay")
+
+	roles[spec.RoleTester] = model(spec.RoleTester, asks, []string{"bad"})
+	s := run.Spec{Roles: roles, Plan: &spec.Plan{Tasks: []spec.Task{{Role: "plain"}}}}
+	_, err := Broken(&s, []configs.Broken{{Role: "bad", File: "x.md", Err: errors.New("x.md: wrong")}})
+	require.EqualError(t, err, "x.md: wrong", "a delegate of the tester")
 }

@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -60,17 +61,19 @@ func whole(s *run.State, t *run.Task, f spec.Fault) string {
 		shards+1, t.Task.ShardOf, name)
 }
 
-var identifier = lazyregexp.New("^['\"`‘]?[\\pL_][\\pL\\pN_.:]*['\"`’]?$")
+// unknownName finds, in its first or second group, the name that a compiler or linter does not know.
+var unknownName = lazyregexp.New("(?i)(?:undefined:|undeclared name:|undefined name|unresolved import|no member named|" +
+	"cannot find (?:symbol: )?\\w+|has no \\w+(?: or \\w+)?) ['\"`‘]?([\\pL_][\\pL\\pN_.:]*)|" +
+	"['\"`‘]?([\\pL_][\\pL\\pN_.]*)['\"`’]? (?:is not defined|does not exist on)")
 
-// missing is the name at the end of the first signature that is not a test's: what a compiler does not find. "" for none.
+// missing is the name in the first signature, which is not a test's, of what a compiler does not find. "" for none.
 func missing(f spec.Fault) string {
 	for _, signature := range f.Signatures {
-		words := strings.Fields(signature)
-		if len(words) < 2 || strings.Contains(signature, "test: ") || strings.Contains(signature, "package: ") {
+		if strings.Contains(signature, "test: ") || strings.Contains(signature, "package: ") {
 			continue
 		}
-		if name := words[len(words)-1]; identifier.MatchString(name) {
-			return name
+		if m := unknownName.FindStringSubmatch(signature); m != nil {
+			return cmp.Or(m[1], m[2])
 		}
 	}
 	return ""

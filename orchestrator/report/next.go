@@ -174,11 +174,11 @@ func repairOf(s *run.State, t *run.Task) (ways []Way) {
 		ways = append(ways, way("try it again", "retry", id, name))
 	case role.Usage != "" && a.Result != nil && run.FaultOf(a.Result).Class == wire.FaultCommand:
 		ways = append(ways, way("when what it names is mended: a key, a model, PATH", "retry", id, name))
+	case t.Refused():
+		ways = append(ways, way("try it again, and take what no person is asked about", "retry", id, name, "--on-doubt",
+			run.OnDoubtAccept))
 	case role.Executor == spec.ExecutorModel, role.Usage != "":
 		ways = append(ways, way("try again with a better brief", "retry", id, name, "--brief", `"BRIEF"`))
-	case t.Refused():
-		ways = append(ways, way("take the patch that no person was asked about", "retry", id, name, "--on-doubt",
-			run.OnDoubtAccept))
 	default:
 		ways = append(ways, way("try again with another role", "retry", id, name, "--role", "ROLE"),
 			way("when its role file or its program is mended", "retry", id, name))

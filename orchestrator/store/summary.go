@@ -59,16 +59,18 @@ func (d Dir) Summary(id string) (report.Report, bool) {
 // maxEarlier bounds the earlier runs that are read to estimate the next one.
 const maxEarlier = 20
 
-// Earlier returns the reports of the newest runs that worked on a repository and whose summary is kept.
+// Earlier returns the reports of the newest runs that worked on a repository and whose summary is kept, the newest first.
 func (d Dir) Earlier(repo string) (out []report.Report) {
 	ids, err := d.IDs()
 	if err != nil {
 		d.Log.Info().Err(err).Msg("the usage of earlier runs is not known")
 		return nil
 	}
-	for _, id := range ids[max(0, len(ids)-maxEarlier):] {
+	for _, id := range ids {
 		if r, ok := d.Summary(id); ok && r.Repo == repo {
-			out = append(out, r)
+			if out = append(out, r); len(out) == maxEarlier {
+				break
+			}
 		}
 	}
 	return out

@@ -103,3 +103,25 @@ func FuzzSummary(f *testing.F) {
 		}
 	})
 }
+
+func TestEarlierRunsAreTheNewestOfTheRepository(t *testing.T) {
+	t.Parallel()
+	g := Dir{Path: t.TempDir(), Log: zerolog.Nop()}
+	var want []string
+	for i := range 2*maxEarlier + 4 {
+		r := report.Report{Run: fmt.Sprintf("20261128-1200%02d-0000", i), Repo: []string{"/a", "/b"}[i%2], State: run.Done}
+		require.NoError(t, os.MkdirAll(g.Bus(r.Run), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(g.Bus(r.Run), "lock"), nil, 0o600))
+		held, err := bus.Taken(g.Bus(r.Run))
+		require.NoError(t, err)
+		require.NoError(t, g.writeSummary(r, held))
+		if r.Repo == "/a" {
+			want = append([]string{r.Run}, want...)
+		}
+	}
+	var got []string
+	for _, r := range g.Earlier("/a") {
+		got = append(got, r.Run)
+	}
+	require.Equal(t, want[:maxEarlier], got)
+}

@@ -219,11 +219,12 @@ func (c *Executor) looked(ctx context.Context, said string) spec.Result {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit.SaveTime)
 	defer cancel()
 	files, err := c.Lost(ctx)
-	what := text.Some(files, maxLost)
-	if err != nil {
-		what = "it could not be listed: " + err.Error()
-	}
-	if what != "" {
+	switch what := text.Some(files, maxLost); {
+	case err != nil:
+		r.Handoff.Deviations = append(r.Handoff.Deviations,
+			"warning: what it changed is lost, if it changed anything, because its role says writes: false; the files could not be "+
+				"listed: "+err.Error())
+	case what != "":
 		r.Handoff.Deviations = append(r.Handoff.Deviations,
 			"warning: what it changed is lost, because its role says writes: false: "+what)
 	}

@@ -21,10 +21,12 @@ func TestWhatACommandLosesIsAWarningAndNoFailure(t *testing.T) {
 		err   error
 		want  []string
 	}{
-		"nothing":     {},
-		"one":         {files: []string{"a.txt"}, want: []string{lost + "a.txt"}},
-		"many":        {files: strings.Split("abcdefghij", ""), want: []string{lost + "a, b, c, d, e and 5 more"}},
-		"cannot list": {err: errors.New("no room"), want: []string{lost + "it could not be listed: no room"}},
+		"nothing": {},
+		"one":     {files: []string{"a.txt"}, want: []string{lost + "a.txt"}},
+		"many":    {files: strings.Split("abcdefghij", ""), want: []string{lost + "a, b, c, d, e and 5 more"}},
+		"cannot list": {err: errors.New("no room"), want: []string{
+			"warning: what it changed is lost, if it changed anything, because its role says writes: false; the files could not be listed: no room",
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
