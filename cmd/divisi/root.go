@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
@@ -85,19 +86,34 @@ func signals(parent context.Context) (context.Context, func()) {
 		signal.Notify(got, syscall.SIGHUP)
 	}
 	go func() {
-		select {
-		case s := <-got:
-			cancel(&signalError{s})
-		case <-done:
-			return
-		}
-		select {
-		case <-got:
+		if interrupted(got, done, cancel) {
 			os.Exit(codeStopped) //nolint:forbidigo // a second signal means now
-		case <-done:
 		}
 	}()
 	return ctx, func() { signal.Stop(got); close(done); cancel(nil) }
+}
+
+// sameSignal is how long after the first signal another one counts as the same: timeout(1) and npm signal their child, and then the
+// group that it is in.
+const sameSignal = 500 * time.Millisecond
+
+// interrupted cancels at the first signal, and reports whether a second one came before done.
+func interrupted(got <-chan os.Signal, done <-chan struct{}, cancel context.CancelCauseFunc) bool {
+	var first time.Time
+	for {
+		select {
+		case s := <-got:
+			switch {
+			case first.IsZero():
+				first = time.Now()
+				cancel(&signalError{s})
+			case time.Since(first) > sameSignal:
+				return true
+			}
+		case <-done:
+			return false
+		}
+	}
 }
 
 func newRoot(g *globals) *cobra.Command {
