@@ -2,6 +2,7 @@
 GO      ?= go
 TOOL    := $(GO) tool -modfile=configs/tools.mod
 PKGS    ?= ./...
+GOTEST  := $(GO) test -trimpath -vet=off -ldflags=-w
 # Tests wait for processes: twice as many packages as cores are tested at once.
 SIDE    := -p $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 BENCH   ?= .
@@ -37,20 +38,24 @@ demo: ## run the demo: a sample repository, a built-in plan, no key needed
 	$(GO) run ./cmd/divisi demo
 
 .PHONY: test
-test: ## run the tests, but for the long ones (PKGS=./bus to choose); the linter vets
-	$(GO) test -short -vet=off -ldflags=-w $(SIDE) -timeout 20m $(PKGS)
+test: ## run the tests, but for slow and long ones (PKGS=./bus to choose); the linter vets
+	$(GOTEST) -short -skip '^TestSlow' $(SIDE) -timeout 20m $(PKGS)
+
+.PHONY: slow
+slow: ## run the slow tests, whose names begin with TestSlow
+	$(GOTEST) -short -run '^TestSlow' $(SIDE) -timeout 20m $$(grep -rl '^func TestSlow' --include='*_test.go' . | xargs dirname | sort -u)
 
 .PHONY: full
-full: ## run all tests, the long ones too (PKGS=./bus to choose), and rounds of chaos
-	$(GO) test -vet=off -ldflags=-w $(SIDE) -timeout 90m $(PKGS)
+full: ## run all tests, slow and long ones too (PKGS=./bus to choose), and rounds of chaos
+	$(GOTEST) $(SIDE) -timeout 90m $(PKGS)
 	$(MAKE) race RACES=.
 	$(MAKE) chaos ROUNDS=3
 	$(MAKE) chaos ROUNDS=3 CHAOS=-three
 
 .PHONY: race
 race: ## run tests of packages that start goroutines under the race detector (RACES=. for all of those with whole runs)
-	$(GO) test -race -short -vet=off -ldflags=-w $(SIDE) -timeout 20m $(RACY)
-	$(GO) test -race -short -vet=off -ldflags=-w $(SIDE) -timeout 20m -run '$(RACES)' $(RUNS)
+	$(GOTEST) -race -short -skip '^TestSlow' $(SIDE) -timeout 20m $(RACY)
+	$(GOTEST) -race -short $(SIDE) -timeout 20m -run '$(RACES)' $(RUNS)
 
 .PHONY: bench-page
 bench-page: ## measure the page in a real browser (needs chromium)

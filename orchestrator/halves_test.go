@@ -211,7 +211,7 @@ func TestTheHalvesLandTheDemoInTwoProcesses(t *testing.T) {
 }
 
 // Each half outlives the other: what a killed one leaves, the next one goes on with.
-func TestAHalfThatIsKilledIsReplaced(t *testing.T) {
+func TestSlowAHalfThatIsKilledIsReplaced(t *testing.T) {
 	t.Parallel()
 	url, dir := broker(t), t.TempDir()
 	repo, state, remove := newRepository()

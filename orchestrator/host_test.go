@@ -105,7 +105,7 @@ func decided(t *testing.T, r *orchestrator.Run, kinds map[string]bool) {
 }
 
 // A laptop submits and is gone; a host conducts without a checkout, a worker works, a third machine decides, a fourth publishes.
-func TestARunIsConductedWhereTheRepositoryIsNot(t *testing.T) {
+func TestSlowARunIsConductedWhereTheRepositoryIsNot(t *testing.T) {
 	t.Parallel()
 	url, dir := broker(t), t.TempDir()
 	repo, laptop, remove := newRepository()
@@ -212,7 +212,7 @@ func setUp(t *testing.T, url, id string, times int) {
 
 // A host that is killed, or stopped in order, goes on with its runs when it is started again; a run that a person stopped stays so
 // until a person resumes it.
-func TestAHostGoesOnWithItsRuns(t *testing.T) {
+func TestSlowAHostGoesOnWithItsRuns(t *testing.T) {
 	t.Parallel()
 	url, dir := broker(t), t.TempDir()
 	repo, laptop, remove := newRepository()

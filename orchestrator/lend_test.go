@@ -75,7 +75,7 @@ func addBeside(t *testing.T, repo string, large int) (lib string, p spec.Pointer
 }
 
 // A host gets submodules and what Git LFS keeps once, and of a submodule that moves what is new.
-func TestTheNextSubmissionSendsWhatIsBesideTheCommitOnce(t *testing.T) {
+func TestSlowTheNextSubmissionSendsWhatIsBesideTheCommitOnce(t *testing.T) {
 	t.Parallel()
 	s := newSubmitter(t)
 	s.costs()

@@ -102,7 +102,7 @@ func (s *shared) spent() (total int, by map[string]int) {
 }
 
 // Two workers divide a budget that is enough for one call of each at a time, and both go on: none keeps what it does not need.
-func TestWorkersShareABudget(t *testing.T) {
+func TestSlowWorkersShareABudget(t *testing.T) {
 	t.Parallel()
 	s := share(t, 4, 14_000, `
 rules:
@@ -133,7 +133,7 @@ rules:
 }
 
 // All workers together spend no more than the budget.
-func TestWorkersStopAtOneBudget(t *testing.T) {
+func TestSlowWorkersStopAtOneBudget(t *testing.T) {
 	t.Parallel()
 	s := share(t, 4, 30_000, `
 rules:
@@ -214,7 +214,7 @@ func (s *shared) asked(task string, turn int, l *limited) (at, end time.Time) {
 }
 
 // A 429 on one machine holds the agents of another one at once, and those of a worker with another key not.
-func TestARateLimitHoldsOtherWorkers(t *testing.T) {
+func TestSlowARateLimitHoldsOtherWorkers(t *testing.T) {
 	t.Parallel()
 	l := newLimited(6 * time.Second)
 	s := shareOf(t, 3, 0, geminitest.Options{Handle: l.answer})
@@ -236,7 +236,7 @@ func TestARateLimitHoldsOtherWorkers(t *testing.T) {
 }
 
 // Who joins after a 429 keeps to it too, although the conductor that was there then is no more.
-func TestARateLimitOutlivesTheConductor(t *testing.T) {
+func TestSlowARateLimitOutlivesTheConductor(t *testing.T) {
 	t.Parallel()
 	l := newLimited(20 * time.Second)
 	s := shareOf(t, 2, 0, geminitest.Options{Handle: l.answer})

@@ -68,7 +68,7 @@ func (s *setups) elsewhere() reading {
 }
 
 // What a worker reads of the log through its conductor is what one reads that has the log.
-func TestALogIsTheSameThroughTheConductor(t *testing.T) {
+func TestSlowALogIsTheSameThroughTheConductor(t *testing.T) {
 	t.Parallel()
 	for name, of := range map[string]func(*setups) worker.Log{
 		"the bus":       func(s *setups) worker.Log { return s.bus },

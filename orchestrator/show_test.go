@@ -28,9 +28,9 @@ func viewing(t *testing.T, b *bus.Bus, call string, into any) string {
 	return string(data)
 }
 
-// TestAHostShowsTheLogToAViewer: of a run with signed receipts and a decision a viewer folds the same, whichever page it begins
+// TestSlowAHostShowsTheLogToAViewer: of a run with signed receipts and a decision a viewer folds the same, whichever page it begins
 // with; and nothing that the host answers has what commands and gates printed.
-func TestAHostShowsTheLogToAViewer(t *testing.T) {
+func TestSlowAHostShowsTheLogToAViewer(t *testing.T) {
 	t.Parallel()
 	url, dir := broker(t), t.TempDir()
 	repo, laptop, remove := newRepository()

@@ -11,7 +11,7 @@ import (
 )
 
 // What git ignores in the checkout goes to a host when a person says so, once, and without what can be secret.
-func TestTheEnvironmentOfACheckoutIsSentOnce(t *testing.T) {
+func TestSlowTheEnvironmentOfACheckoutIsSentOnce(t *testing.T) {
 	t.Parallel()
 	s := newSubmitter(t)
 	deps := filepath.Join(s.repo, "deps")

@@ -35,7 +35,7 @@ func open(t *testing.T, r *orchestrator.Run, about string) orchestrator.Decision
 }
 
 // A host is killed between two patches, and its disk is lost: another one, which stood by, lands the second on the first.
-func TestAnotherHostTakesARunOver(t *testing.T) {
+func TestSlowAnotherHostTakesARunOver(t *testing.T) {
 	t.Parallel()
 	url, dir := broker(t), t.TempDir()
 	repo, laptop, remove := newRepository()

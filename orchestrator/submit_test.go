@@ -192,7 +192,7 @@ func (s *submitter) collection() string {
 }
 
 // The host gets each file once, and so does a worker of its runs.
-func TestTheNextSubmissionSendsWhatTheHostLacks(t *testing.T) {
+func TestSlowTheNextSubmissionSendsWhatTheHostLacks(t *testing.T) {
 	t.Parallel()
 	s := newSubmitter(t)
 	first := s.git("rev-parse", "HEAD")
@@ -239,7 +239,7 @@ func TestTheNextSubmissionSendsWhatTheHostLacks(t *testing.T) {
 }
 
 // What the host said that it has, and has not, is sent after all: once.
-func TestASubmissionIsRepeatedWithTheWholePack(t *testing.T) {
+func TestSlowASubmissionIsRepeatedWithTheWholePack(t *testing.T) {
 	t.Parallel()
 	s := newSubmitter(t)
 	s.costs()
@@ -305,7 +305,7 @@ func (s *submitter) accepted() {
 }
 
 // A host that is killed before it has the mirror of a run goes on with it, as long as the server has the pack.
-func TestAHostIsKilledBeforeItHasTheMirror(t *testing.T) {
+func TestSlowAHostIsKilledBeforeItHasTheMirror(t *testing.T) {
 	t.Parallel()
 	s := newSubmitter(t)
 	s.accepted()
@@ -332,7 +332,7 @@ func TestAHostIsKilledBeforeItHasTheMirror(t *testing.T) {
 }
 
 // A pack that is not what was sealed, or is half of one, begins no run and is no harm to the host.
-func TestAHostRefusesADamagedPack(t *testing.T) {
+func TestSlowAHostRefusesADamagedPack(t *testing.T) {
 	t.Parallel()
 	s := newSubmitter(t)
 	harm := func([]byte) (sealed string, stored []byte) { return "", nil }

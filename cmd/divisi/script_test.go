@@ -36,6 +36,12 @@ func TestHarms(t *testing.T) {
 	runScripts(t, "harm")
 }
 
+// Scripts and harms that take seconds of all cores each.
+func TestSlowScripts(t *testing.T) {
+	t.Parallel()
+	runScripts(t, "slow")
+}
+
 func runScripts(t *testing.T, dir string) {
 	t.Helper()
 	testscript.Run(t, testscript.Params{

@@ -34,7 +34,7 @@ func TestProcessesAreBounded(t *testing.T) {
 }
 
 // What uses too much memory is killed, wherever it keeps it, and its neighbours are not.
-func TestMemoryIsBounded(t *testing.T) {
+func TestSlowMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	const most = 200 << 20
 	for name, script := range map[string]string{

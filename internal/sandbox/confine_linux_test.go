@@ -42,7 +42,7 @@ var escapes = map[string]string{
 	"device node in the tree": `mknod node c 1 3`,
 }
 
-func TestWritesOutsideAreDenied(t *testing.T) {
+func TestSlowWritesOutsideAreDenied(t *testing.T) {
 	t.Parallel()
 	onRungs(t, func(t *testing.T, p place) {
 		t.Helper()

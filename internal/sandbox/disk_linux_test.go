@@ -10,7 +10,7 @@ import (
 )
 
 // However a command fills the disk, it is killed, also where it ignores what it is told.
-func TestWhatIsWrittenInAllIsBounded(t *testing.T) {
+func TestSlowWhatIsWrittenInAllIsBounded(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{
 		"one file that grows": `while :; do head -c 1M /dev/zero >> big || exit; sleep 0.05; done`,

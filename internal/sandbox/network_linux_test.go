@@ -52,7 +52,7 @@ func (p place) probe(t *testing.T, loopback bool, address string) *Output {
 }
 
 // A networked command reaches nothing of this machine by itself, and by its proxy only what is trusted.
-func TestHostServices(t *testing.T) {
+func TestSlowHostServices(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("a host service")) }))
 	t.Cleanup(s.Close)

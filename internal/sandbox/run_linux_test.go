@@ -117,7 +117,7 @@ func TestBadCommandsAreRefused(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-func TestTimeoutEndsPolitelyFirst(t *testing.T) {
+func TestSlowTimeoutEndsPolitelyFirst(t *testing.T) {
 	t.Parallel()
 	onRungs(t, func(t *testing.T, p place) {
 		t.Helper()
@@ -162,7 +162,7 @@ func TestCancel(t *testing.T) {
 }
 
 // A command can be ended at any moment, also while its world is still being made.
-func TestCancelAtAnyMoment(t *testing.T) {
+func TestSlowCancelAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	onRungs(t, func(t *testing.T, p place) {
 		t.Helper()
@@ -214,7 +214,7 @@ var survivors = map[string]string{
 
 const untilReady = "\nwhile [ ! -f ready ]; do sleep 0.01; done"
 
-func TestNothingSurvives(t *testing.T) {
+func TestSlowNothingSurvives(t *testing.T) {
 	t.Parallel()
 	for name, script := range survivors {
 		t.Run(name, func(t *testing.T) {

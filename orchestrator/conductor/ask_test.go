@@ -70,7 +70,7 @@ func TestTheMasterIsWokenByAQuestionAndAnswersIt(t *testing.T) {
 }
 
 // A master that says it is done while others are at work, or while they end, is called again with what it has not seen.
-func TestAMasterIsNotDoneBeforeItHasSeenEverything(t *testing.T) {
+func TestSlowAMasterIsNotDoneBeforeItHasSeenEverything(t *testing.T) {
 	t.Parallel()
 	for name, hold := range map[string]string{"at work": "two", "ended meanwhile": "master"} {
 		t.Run(name, func(t *testing.T) {

@@ -49,7 +49,7 @@ func receipts(t *testing.T, b *bus.Bus, task string) map[string]int {
 	return n
 }
 
-func TestAnAgentGoesOnWhileAChildWorksAndReadsItsResult(t *testing.T) {
+func TestSlowAnAgentGoesOnWhileAChildWorksAndReadsItsResult(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files(2), backgroundPlan)
 	said := r.play(backgroundParts())

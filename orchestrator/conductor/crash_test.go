@@ -167,7 +167,7 @@ func (r *rig) keepAssignment(from *rig, e contextscope.Event) {
 	}
 }
 
-func TestAKillBehindAnyAppendLosesAndDoublesNothing(t *testing.T) {
+func TestSlowAKillBehindAnyAppendLosesAndDoublesNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files(7), crashPlan)
 	stop := r.worker(t.Context())
@@ -197,7 +197,7 @@ func TestAKillBehindAnyAppendLosesAndDoublesNothing(t *testing.T) {
 // errKill is what a conductor's id generator panics with: everything after it did not happen.
 var errKill = errors.New("killed")
 
-func TestAKillBeforeAnyAppendLosesAndDoublesNothing(t *testing.T) {
+func TestSlowAKillBeforeAnyAppendLosesAndDoublesNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files(7), crashPlan)
 	cfg, appends := r.quietly(false), 0

@@ -20,7 +20,7 @@ import (
 	"divisi/subagents/worker"
 )
 
-func TestAnAgentHasOthersDoWorkAndGetsTheirHandoffs(t *testing.T) {
+func TestSlowAnAgentHasOthersDoWorkAndGetsTheirHandoffs(t *testing.T) {
 	t.Parallel()
 	for _, parallel := range []int{1, 4} {
 		t.Run(fmt.Sprint(parallel), func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestAChildThatWritesLandsBeforeItsParentGoesOn(t *testing.T) {
 }
 
 // Every refusal is words that the agent reads, and nothing is begun.
-func TestADelegationThatCannotBeIsRefusedInWords(t *testing.T) {
+func TestSlowADelegationThatCannotBeIsRefusedInWords(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		call geminitest.Call

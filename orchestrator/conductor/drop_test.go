@@ -36,7 +36,7 @@ func (r *rig) carryOut() *run.State {
 }
 
 // Killed anywhere behind the request, the resumed run takes the task out once, and comes to the same commit.
-func TestADropLandsAlsoAfterAKill(t *testing.T) {
+func TestSlowADropLandsAlsoAfterAKill(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files(2), func(s *run.Spec) {
 		addRoles(s, command("mod", "echo more >> f00.txt"), command("too", "echo more >> f01.txt"))

@@ -49,7 +49,7 @@ func edits(shown *[]conductor.Proposal) func(context.Context, conductor.Proposal
 	}
 }
 
-func TestAPersonEditsAPlan(t *testing.T) {
+func TestSlowAPersonEditsAPlan(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files(3), asksForApproval)
 	said := r.play(editParts())
@@ -147,7 +147,7 @@ func TestAnEditMayNotTakeTheNameOfALaterTask(t *testing.T) {
 }
 
 // A message that comes while a plan waits is read by the master before anything of the plan starts, whatever was answered.
-func TestAMessageIsReadBeforeThePlanStarts(t *testing.T) {
+func TestSlowAMessageIsReadBeforeThePlanStarts(t *testing.T) {
 	t.Parallel()
 	more := dispatches(map[string]any{"id": "more", "role": "hand", "brief": "b", "files": []any{"f01.txt"}})
 	for name, c := range map[string]struct {

@@ -42,7 +42,7 @@ func (r *rig) useModel(opt geminitest.Options) *geminitest.Server {
 	return server
 }
 
-func TestAGoalFromReadersToLanded(t *testing.T) {
+func TestSlowAGoalFromReadersToLanded(t *testing.T) {
 	t.Parallel()
 	script, err := geminitest.Load("testdata/goal.yaml")
 	require.NoError(t, err)

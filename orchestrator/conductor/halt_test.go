@@ -269,7 +269,7 @@ func TestARunThatWaitsTooLongForItsMachineIsStopped(t *testing.T) {
 }
 
 // What the machine lacked is there again, and the attempt that was given out again takes its time.
-func TestARunWhoseMachineHasRecoveredIsNotStopped(t *testing.T) {
+func TestSlowARunWhoseMachineHasRecoveredIsNotStopped(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files(1), manyReaders(1))
 	var later, asked atomic.Int64

@@ -14,7 +14,7 @@ import (
 )
 
 // A conductor whose lease ends writes nothing more and publishes nothing, wherever it is; the next one goes on.
-func TestAConductorWithoutItsLeaseWritesNothing(t *testing.T) {
+func TestSlowAConductorWithoutItsLeaseWritesNothing(t *testing.T) {
 	t.Parallel()
 	for _, writes := range []int64{2, 5, 9} {
 		r := newRig(t, map[string]string{"a.txt": "a\n"}, func(s *run.Spec) {

@@ -43,7 +43,7 @@ func unverified(t *testing.T, st *run.State) {
 
 // A test that does not run any more is asked about before its patch lands. Killed anywhere from the first batch on, the resumed run
 // asks too, and comes to the same.
-func TestAKillLosesNoQuestionAboutATestThatDidNotRun(t *testing.T) {
+func TestSlowAKillLosesNoQuestionAboutATestThatDidNotRun(t *testing.T) {
 	t.Parallel()
 	r := hidingRig(t, hiding)
 	stop := r.worker(t.Context())

@@ -28,7 +28,7 @@ func chainRig(t *testing.T, script string) *rig {
 }
 
 // What a codemod has done stays done: each attempt of the model behind it begins with it, and only what failed is left to do.
-func TestTheNextExecutorStartsWithTheCommandsTree(t *testing.T) {
+func TestSlowTheNextExecutorStartsWithTheCommandsTree(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{
 		"the gates reject it": "echo BAD > f00.txt; echo moved > f01.txt",
@@ -104,7 +104,7 @@ func templateRig(t *testing.T, onDoubt string) *rig {
 
 // Three shards fail in the same way: the run waits for a person, also when it is resumed, and the words of the person let all
 // shards begin again.
-func TestATemplateIsHeldUntilItsBriefIsCorrected(t *testing.T) {
+func TestSlowATemplateIsHeldUntilItsBriefIsCorrected(t *testing.T) {
 	t.Parallel()
 	r := templateRig(t, run.OnDoubtAsk)
 	defer r.worker(t.Context())()

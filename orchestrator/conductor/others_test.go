@@ -304,7 +304,7 @@ func TestABaselineOfAnotherEnvironmentIsMadeOnce(t *testing.T) {
 
 // The tests of a change set have to fail without it and to pass with it in one environment: its gates run in the first one while
 // that has a worker, although a worker of another one that counts is free.
-func TestAChangeSetIsProvenInTheFirstEnvironment(t *testing.T) {
+func TestSlowAChangeSetIsProvenInTheFirstEnvironment(t *testing.T) {
 	t.Parallel()
 	m := newMixed(t, func(s *run.Spec) {
 		s.Roles["set"] = command("set", "echo $DIVISI_TASK > $DIVISI_FILES")
@@ -339,7 +339,7 @@ func TestAChangeSetIsProvenInTheFirstEnvironment(t *testing.T) {
 
 // A worker that cannot run the gates on the base commit leaves the proofs to others, and says why: what was to be proven there
 // loses nothing by it.
-func TestAWorkerThatCannotRunTheGatesLeavesThem(t *testing.T) {
+func TestSlowAWorkerThatCannotRunTheGatesLeavesThem(t *testing.T) {
 	t.Parallel()
 	m := newMixed(t, func(s *run.Spec) { s.Plan = twoAfterOne() })
 	leave := m.join("a", test(""), "tester", "good")

@@ -38,7 +38,7 @@ func readLog(t *testing.T, r *rig) (log []bus.Message) {
 
 // Tests fail alone, and pass with the change of their set. Killed anywhere from the red run on, the resumed run ends the same, and
 // the red run is neither lost nor made twice.
-func TestAKillBetweenTheRedAndTheGreenRunProvesTheTestsOnce(t *testing.T) {
+func TestSlowAKillBetweenTheRedAndTheGreenRunProvesTheTestsOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files(2), func(s *run.Spec) {
 		prover := command("prover", "echo wanted > f00.txt")

@@ -61,7 +61,7 @@ func (r *rig) keepTrees(from *rig, log []bus.Message) {
 
 // What the master sends is two events: the message, or the answer to a question, and then what the master is told. Killed between
 // them the run sends nothing twice, and what is said twice in the same words is sent twice.
-func TestAKillInTheMiddleOfASendSendsNothingTwice(t *testing.T) {
+func TestSlowAKillInTheMiddleOfASendSendsNothingTwice(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files(2), func(s *run.Spec) {
 		addRoles(s, agentRole("asker", spec.ToolWriteFile, spec.ToolAsk), agentRole("hand", spec.ToolWriteFile))
@@ -120,7 +120,7 @@ func TestAKillInTheMiddleOfASendSendsNothingTwice(t *testing.T) {
 	require.Equal(t, 3, cuts, "two answers and a message")
 }
 
-func TestAKillBehindAnyAppendAsksNothingTwice(t *testing.T) {
+func TestSlowAKillBehindAnyAppendAsksNothingTwice(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files(5), requestPlan)
 	r.play(requestParts())

@@ -29,7 +29,7 @@ func files(n int) map[string]string {
 }
 
 // A watcher on the bus, beside conductor and worker, sees one result for each attempt, and two roles at work at once.
-func TestEveryAttemptHasOneResultAndRolesOverlap(t *testing.T) {
+func TestSlowEveryAttemptHasOneResultAndRolesOverlap(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files(8), func(s *run.Spec) {
 		s.Roles["mod"] = command("mod", "for f in $DIVISI_FILES; do echo new > $f; done; sleep 0.2")
@@ -152,7 +152,7 @@ func TestAConflictIsRegeneratedOnTheNewHead(t *testing.T) {
 	require.True(t, strings.Contains(text, "a\n") && strings.Contains(text, "b\n"), text)
 }
 
-func TestARedBatchIsCutDownToTheOneToBlame(t *testing.T) {
+func TestSlowARedBatchIsCutDownToTheOneToBlame(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files(4), func(s *run.Spec) {
 		s.Roles["mod"] = command("mod", "echo $DIVISI_TASK > $DIVISI_FILES")

@@ -78,11 +78,19 @@ func knownTool(command []string) tool {
 // FailsToo reports whether a gate of Go fails on what an earlier one, in the same directory, could not build. Other tools call it no
 // build failure alone: cargo clippy could not compile what it warns of.
 func FailsToo(g spec.Gate, red spec.Receipt, before *spec.Receipt) bool {
-	known := knownTool(red.Command)
-	verb := slices.IndexFunc(red.Command, func(word string) bool { return verbs["go"][word] != "" })
-	return known == tool{"go", spec.KindFindings} && knownTool(g.Command).name == "go" &&
-		len(g.Command) > verb && slices.Equal(g.Command[:verb], red.Command[:verb]) &&
+	return knownTool(red.Command) == tool{"go", spec.KindFindings} && knownTool(g.Command).name == "go" &&
+		slices.Equal(beforeVerb(red.Command), beforeVerb(g.Command)) &&
 		red.Build && red.Verdict == spec.VerdictFail && len(NewHidden(red, before)) > 0
+}
+
+// beforeVerb is what stands before build, vet or test in a command of go: its directory, also one of such a name.
+func beforeVerb(command []string) []string {
+	for i, word := range command {
+		if verbs["go"][word] != "" && command[max(0, i-1)] != "-C" {
+			return command[:i]
+		}
+	}
+	return nil
 }
 
 // Uncached returns gates that run tests though their outcome is known: those of go test say so.

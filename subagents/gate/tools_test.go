@@ -45,6 +45,7 @@ func TestFailsToo(t *testing.T) {
 		"vet":                      {red, nil, vet, true},
 		"test":                     {red, &spec.Receipt{Hidden: []string{"a/x"}}, "go -C a test -json ./...", true},
 		"another directory":        {red, nil, "go -C b vet ./...", false},
+		"directories called test":  {with(func(r *spec.Receipt) { r.Command = strings.Fields("go -C test build .") }), nil, vet, false},
 		"no directory":             {red, nil, "go vet ./...", false},
 		"a linter":                 {red, nil, "golangci-lint run", false},
 		"hidden before":            {red, &red, vet, false},

@@ -18,7 +18,7 @@ import (
 )
 
 // What the gates of a patch write over the build cache, those of what is built on it find when all were green, and no others.
-func TestAPatchWritesABuildCacheOfItsOwn(t *testing.T) {
+func TestSlowAPatchWritesABuildCacheOfItsOwn(t *testing.T) {
 	t.Parallel()
 	if err := sandbox.Views(); err != nil {
 		t.Skip(err)

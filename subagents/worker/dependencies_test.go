@@ -14,7 +14,7 @@ printf 'package m\n\nimport _ "example.test/far"\n' > m.go`
 
 // The setup runs again in the tree of a patch that changes what it reads: over the environment, without network, and its failure is
 // that of the files that changed. What go lacks its own commands tell: only red gates are led back to it.
-func TestAPatchThatChangesDependencies(t *testing.T) {
+func TestSlowAPatchThatChangesDependencies(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.work(nil, "tester", "mod")

@@ -284,9 +284,9 @@ func TestACallIsExplainedByWhatAnsweredIt(t *testing.T) {
 	require.ErrorIs(t, err, agent.ErrNoTurn)
 }
 
-// TestATurnIsExplainedByTheVeryRequestThatWasSent lets an agent do all that changes its requests, loses its worker on the way,
+// TestSlowATurnIsExplainedByTheVeryRequestThatWasSent lets an agent do all that changes its requests, loses its worker on the way,
 // and wakes its session again.
-func TestATurnIsExplainedByTheVeryRequestThatWasSent(t *testing.T) {
+func TestSlowATurnIsExplainedByTheVeryRequestThatWasSent(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(2) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

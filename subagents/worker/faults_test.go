@@ -132,7 +132,7 @@ func (r *rigged) patch(t *testing.T) *spec.Patch {
 // beyondShort matches what the short form of the test leaves out of the table.
 var beyondShort = regexp.MustCompile(`(?m)^.{25}(always .*|once    (generator|tester) .*)\n`)
 
-func TestEveryFaultOfTheServiceEndsInATypedResult(t *testing.T) { //nolint:tparallel // the table is read once all are done
+func TestSlowEveryFaultOfTheServiceEndsInATypedResult(t *testing.T) { //nolint:tparallel // the table is read once all are done
 	t.Parallel()
 	faults := slices.Concat(geminitest.Faults(), slices.Sorted(maps.Keys(manners)))
 	roles := []string{spec.RoleReader, spec.RoleGenerator, spec.RoleTester}

@@ -134,7 +134,7 @@ func TestAShardOfAGroupFailsAlone(t *testing.T) {
 }
 
 // Programs that treat files independently leave the same trees, however their tasks are put together.
-func TestGroupsMakeTheSamePatches(t *testing.T) {
+func TestSlowGroupsMakeTheSamePatches(t *testing.T) {
 	t.Parallel()
 	const script = `for f; do
 		case "$f" in *x*) rm -f "$f"; continue;; esac

@@ -46,7 +46,7 @@ func declared(r *model.Request) []string {
 	return names
 }
 
-func TestARolesServersAreItsTools(t *testing.T) {
+func TestSlowARolesServersAreItsTools(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.withHello()
@@ -85,7 +85,7 @@ func TestARolesServersAreItsTools(t *testing.T) {
 	require.JSONEq(t, string(sent), string(again), "what the model was told can be told again without the server")
 }
 
-func TestAServerCannotWriteForARoleThatDoesNot(t *testing.T) {
+func TestSlowAServerCannotWriteForARoleThatDoesNot(t *testing.T) {
 	t.Parallel()
 	if !sandbox.Probe().Confined() {
 		t.Skip("this machine does not confine")

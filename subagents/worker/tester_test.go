@@ -61,8 +61,10 @@ func TestABatchThatDoesNotBuildSkipsOtherGatesOfGo(t *testing.T) {
 	s.enqueue(gen)
 	patch := s.result(gen).Patch
 	project := spec.Project{Gates: []spec.Gate{
-		{Name: "fine", Command: []string{"true"}}, {Name: "build", Command: []string{"go", "build", "./..."}},
-		{Name: "vet", Command: []string{"go", "vet", "./..."}}, {Name: "last", Command: []string{"true"}},
+		{Name: "fine", Command: []string{"true"}},
+		{Name: "build", Command: []string{"go", "build", "./..."}},
+		{Name: "vet", Command: []string{"go", "vet", "./..."}},
+		{Name: "last", Command: []string{"true"}},
 	}}
 	for name, c := range map[string]struct {
 		since   string
@@ -90,7 +92,7 @@ func TestABatchThatDoesNotBuildSkipsOtherGatesOfGo(t *testing.T) {
 }
 
 // A setup runs again when something that it depends on has changed, or what it left is gone.
-func TestASetupRunsWhenItHasTo(t *testing.T) {
+func TestSlowASetupRunsWhenItHasTo(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	w := s.work(nil, "tester")

@@ -102,7 +102,7 @@ func tree(t *testing.T, dir string) map[string]string {
 
 // Whatever becomes of an environment in a tree, and of the lists of ignored files, nothing of it enters a patch, and the next reset
 // has it as it was.
-func TestNothingOfAnEnvironmentEntersAPatch(t *testing.T) {
+func TestSlowNothingOfAnEnvironmentEntersAPatch(t *testing.T) {
 	t.Parallel()
 	eachLaid(t, func(t *testing.T, b *bundle, s *workspace.Slot, lay workspace.Lay) {
 		outside := t.TempDir()
@@ -186,7 +186,7 @@ func TestAPackageWithALayerCanBeRenamedAndRemoved(t *testing.T) {
 }
 
 // A commit that has files in the place of a layer would be tested without them.
-func TestACommitWithFilesInALayerIsRefused(t *testing.T) {
+func TestSlowACommitWithFilesInALayerIsRefused(t *testing.T) {
 	t.Parallel()
 	eachLaid(t, func(t *testing.T, b *bundle, s *workspace.Slot, lay workspace.Lay) {
 		s.Lay(workspace.Lay{})

@@ -19,7 +19,7 @@ import (
 	"divisi/subagents/workspace"
 )
 
-func TestResetMakesTheTreeExact(t *testing.T) {
+func TestSlowResetMakesTheTreeExact(t *testing.T) {
 	t.Parallel()
 	for _, more := range []int{0, 200} {
 		t.Run(strconv.Itoa(more), func(t *testing.T) {

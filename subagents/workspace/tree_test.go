@@ -92,9 +92,9 @@ func change(t testing.TB, dir, name, what, content string) {
 	}
 }
 
-// TestTreeIsGits compares with git add, over changes of all kinds and several looks at a work tree. Then the next reset sets all
+// TestSlowTreeIsGits compares with git add, over changes of all kinds and several looks at a work tree. Then the next reset sets all
 // right, from whatever the slot remembers.
-func TestTreeIsGits(t *testing.T) {
+func TestSlowTreeIsGits(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, map[string]string{
 		"a.txt": "a\n", "d/e/f": "f\n", "d/e/g": "g\n", "d/h": "h\n", "d.x": "x\n", "same/e/f": "f\n", "same/h": "h\n", "-x": "x\n",
