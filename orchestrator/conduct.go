@@ -326,8 +326,8 @@ func (h *conduct) remember(ctx context.Context) {
 	h.notes = m
 }
 
-// propose keeps what a run that has ended learnt, for a person to decide about. Agents of models read notes: a run without a model
-// proposes none. A run that cannot is no failure.
+// propose keeps what a run that has ended learnt, for a person to decide about. Agents of models read notes: a run without a
+// model proposes none. A run that cannot is no failure.
 func (h *conduct) propose(ctx context.Context, st *run.State) {
 	h.proposed = 0
 	if h.notes == nil || st.Usage == (spec.Usage{}) || st.Status != run.Done && st.Status != run.Parked {
