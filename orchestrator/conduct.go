@@ -84,7 +84,8 @@ type conduct struct {
 	budget              *int
 	// over is set once the run has ended, which workers elsewhere are told.
 	over atomic.Bool
-	// proposed counts the proposals of notes that wait at the end of the run.
+	// proposed counts the notes that the run and its agents have proposed, and no person has decided about: not those of earlier
+	// runs.
 	proposed int
 	closers
 }
@@ -325,9 +326,11 @@ func (h *conduct) remember(ctx context.Context) {
 	h.notes = m
 }
 
-// propose keeps what a run that has ended learnt, for a person to decide about. A run that cannot is no failure.
+// propose keeps what a run that has ended learnt, for a person to decide about. Agents of models read notes: a run without a
+// model proposes none. A run that cannot is no failure.
 func (h *conduct) propose(ctx context.Context, st *run.State) {
-	if h.notes == nil || st.Status != run.Done && st.Status != run.Parked {
+	h.proposed = 0
+	if h.notes == nil || st.Usage == (spec.Usage{}) || st.Status != run.Done && st.Status != run.Parked {
 		return
 	}
 	for _, n := range report.Notes(st) {
@@ -335,12 +338,15 @@ func (h *conduct) propose(ctx context.Context, st *run.State) {
 			h.log.Warn().Err(err).Str("note", n.Title).Msg("a note could not be proposed")
 		}
 	}
-	// What was decided before is not proposed again, and what agents proposed waits too.
 	waiting, _, err := h.notes.Proposals(ctx)
 	if err != nil {
 		h.log.Warn().Err(err).Msg("the proposals could not be counted")
 	}
-	h.proposed = len(waiting)
+	for _, p := range waiting {
+		if of, _, _ := strings.Cut(p.Note.Source, "/"); of == st.Spec.Run {
+			h.proposed++
+		}
+	}
 }
 
 func now() time.Time { return time.Now().UTC() }

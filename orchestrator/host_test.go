@@ -262,6 +262,7 @@ func TestSlowAHostGoesOnWithItsRuns(t *testing.T) {
 	r, err = orchestrator.ResumeOn(t.Context(), orchestrator.Server{URL: url}, id, nil, false)
 	require.NoError(t, err)
 	require.False(t, r.NotRunning())
+	require.NotZero(t, r.Resumed())
 	_, err = orchestrator.ResumeOn(t.Context(), orchestrator.Server{URL: url}, id, nil, false)
 	require.ErrorContains(t, err, "run "+id+" is active")
 	_, err = orchestrator.RemoveOn(t.Context(), orchestrator.Server{URL: url}, id, true)

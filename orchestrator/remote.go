@@ -84,12 +84,38 @@ func ResumeOn(ctx context.Context, at Server, id string, budget *int, allowUnver
 	if err != nil {
 		return nil, err
 	}
+	before, err := endOfLog(ctx, at, id)
+	if err != nil {
+		return nil, err
+	}
 	if _, err := on(at).ask(ctx, hostCall{
 		Verb: verbResume, Run: id, Budget: budget, AllowUnverified: allowUnverified, Warrant: w,
 	}); err != nil {
 		return nil, err
 	}
-	return On(at).Open(ctx, id)
+	r, err := On(at).Open(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	r.resumed = before
+	return r, nil
+}
+
+// endOfLog is the position of the newest event of a run; 0 for none.
+func endOfLog(ctx context.Context, at Server, id string) (uint64, error) {
+	if !bus.ValidToken(id) {
+		return 0, usage.Errorf("%q is no run's id", id)
+	}
+	b, err := at.open(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	defer (&client{bus: b}).close(ctx)
+	m, err := b.Last(ctx, bus.RunFilter(id))
+	if err != nil || m == nil {
+		return 0, err
+	}
+	return m.Pos, nil
 }
 
 // vouch has the person who logs in to a server sign a run as it was submitted; nil for who has no login of a person.

@@ -46,7 +46,7 @@ type Run struct {
 	// live ends with the run that is held; stop ends it earlier.
 	live       context.Context //nolint:containedctx // it is the life of the run, which outlives Start
 	stop, over context.CancelFunc
-	// resumed is where its log ended when this process took it; 0 for a new run.
+	// resumed is where its log ended when this process took it, or had a host take it; 0 for a new run.
 	resumed uint64
 	// started is the error of the context that the run was started with.
 	started func() error
@@ -91,7 +91,8 @@ func attach(ctx context.Context, dir store.Dir, id string) (*Run, error) {
 // ID is the run's id.
 func (r *Run) ID() string { return r.id }
 
-// Resumed is the position of the newest event when Resume took the run; 0 for a run that Start began, and for others.
+// Resumed is the position of the newest event when Resume or ResumeOn continued the run; 0 for a run that Start began, and for
+// others.
 func (r *Run) Resumed() uint64 { return r.resumed }
 
 // Publish puts what has landed in a run that was stopped or cancelled into the repository, as its branch; or in one whose log is

@@ -89,6 +89,7 @@ func (g *globals) approveOn(ctx context.Context, r *orchestrator.Run) error {
 // followOn shows a run of a server until it has ended, and puts its branch into the repository.
 func (g *globals) followOn(ctx context.Context, r *orchestrator.Run, repo string) error {
 	view := g.newConsole()
+	view.Known(r.Resumed(), g.calls("divisi watch "+r.ID()))
 	defer g.attend(view)()
 	err := errors.Join(console.Follow(r.Events(ctx), view), view.Close())
 	if errors.Is(err, context.Canceled) {
