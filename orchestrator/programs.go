@@ -44,9 +44,9 @@ func programsIn(top string, command []string) (paths []string) {
 	return paths
 }
 
-// compareProgram compares a file or a directory of the checkout with a commit: missing is a file that git lists there, of a program
-// that the commit has nothing of. What git does not list is ignored, or lies beyond a link or in a submodule: it is not compared. Line
-// ends do not count: git may have changed them.
+// compareProgram compares a file or a directory of the checkout with a commit: missing is a file that git lists there, of a
+// program that the commit has nothing of. What git does not list is ignored, or lies beyond a link or in a submodule: it is not
+// compared. Line ends do not count: git may have changed them.
 func (h *conduct) compareProgram(ctx context.Context, commit, name string) (missing string, differs bool, err error) {
 	files, err := h.mirror.FilesUnder(ctx, commit, name)
 	if err != nil {

@@ -93,8 +93,8 @@ func signals(parent context.Context) (context.Context, func()) {
 	return ctx, func() { signal.Stop(got); close(done); cancel(nil) }
 }
 
-// sameSignal is how long after the first signal another one counts as the same: timeout(1) and npm signal their child, and then the
-// group that it is in.
+// sameSignal is how long after the first signal another one counts as the same: timeout(1) and npm signal their child, and then
+// the group that it is in.
 const sameSignal = 500 * time.Millisecond
 
 // interrupted cancels at the first signal, and reports whether a second one came before done.

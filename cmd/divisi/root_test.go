@@ -21,11 +21,11 @@ func TestASignalAtTheSameMomentIsTheFirstOneAgain(t *testing.T) {
 		synctest.Wait()
 		require.ErrorIs(t, ctx.Err(), context.Canceled)
 		got <- syscall.SIGTERM
-		time.Sleep(sameSignal)
+		time.Sleep(sameSignal) //nolint:forbidigo // the bubble's time
 		got <- syscall.SIGTERM
 		synctest.Wait()
 		require.Empty(t, second)
-		time.Sleep(time.Millisecond)
+		time.Sleep(time.Millisecond) //nolint:forbidigo // the bubble's time
 		got <- syscall.SIGTERM
 		require.True(t, <-second)
 

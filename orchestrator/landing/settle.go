@@ -72,8 +72,8 @@ func provedOn(tree string, receipts []spec.Receipt) bool {
 }
 
 // settleRed splits a batch that failed. One that is never cut is tested once more first, unless its failure is known: it may be a
-// flake. So is any batch in which only tests failed that are known to be flaky. What failed may not run again, where a gate before
-// it does not build this time: the tries have an end.
+// flake. So is any batch in which only tests failed that are known to be flaky. What failed may not run again, where a gate
+// before it does not build this time: the tries have an end.
 func settleRed(s *run.State, b *run.Batch, d run.LandingData) []run.Action {
 	in := factsOf(s)
 	failed := in.proofs.Failed(d.Tree, b.Gates, b.Old)

@@ -222,8 +222,8 @@ func (c *Executor) looked(ctx context.Context, said string) spec.Result {
 	switch what := text.Some(files, maxLost); {
 	case err != nil:
 		r.Handoff.Deviations = append(r.Handoff.Deviations,
-			"warning: what it changed is lost, if it changed anything, because its role says writes: false; the files could not be "+
-				"listed: "+err.Error())
+			"warning: what it changed is lost, if it changed anything, because its role says writes: false; the files could "+
+				"not be listed: "+err.Error())
 	case what != "":
 		r.Handoff.Deviations = append(r.Handoff.Deviations,
 			"warning: what it changed is lost, because its role says writes: false: "+what)

@@ -75,8 +75,8 @@ func knownTool(command []string) tool {
 	return tool{}
 }
 
-// FailsToo reports whether a gate of Go fails on what an earlier one, in the same directory, could not build. Other tools call it no
-// build failure alone: cargo clippy could not compile what it warns of.
+// FailsToo reports whether a gate of Go fails on what an earlier one, in the same directory, could not build. A build failure of
+// another tool may be none: cargo clippy could not compile what it warns of.
 func FailsToo(g spec.Gate, red spec.Receipt, before *spec.Receipt) bool {
 	return knownTool(red.Command) == tool{"go", spec.KindFindings} && knownTool(g.Command).name == "go" &&
 		slices.Equal(beforeVerb(red.Command), beforeVerb(g.Command)) &&

@@ -31,8 +31,8 @@ import (
 )
 
 // Executor proves what is in a clean tree: it runs the gates of the task, judges each against the baseline and leaves a receipt
-// for each that ran. Receipts that an earlier delivery left on the same tree count. It serves baselines, batches and final gates alike. A
-// patch that a role judges has no gate runs here.
+// for each that ran. Receipts that an earlier delivery left on the same tree count. It serves baselines, batches and final gates
+// alike. A patch that a role judges has no gate runs here.
 type Executor struct {
 	Assignment *wire.Assignment
 	Journal    *journal.Journal
@@ -167,13 +167,8 @@ func (t *Executor) prove(ctx context.Context) (spec.Result, error) {
 			return unserviceable(err), nil
 		}
 		receipts = append(receipts, r)
-		changed, err := t.Restore(ctx)
-		if err != nil {
-			return spec.Result{}, fmt.Errorf("restore the tree after gate %s: %w", g.Name, err)
-		}
-		if len(changed) > 0 {
-			t.noted = append(t.noted, fmt.Sprintf("gate %s changed %d files, which were restored: %s",
-				g.Name, len(changed), text.Tail(strings.Join(changed, ", "), maxChanged)))
+		if err := t.restore(ctx, g.Name); err != nil {
+			return spec.Result{}, err
 		}
 	}
 	r := t.judged(receipts, skipped)
@@ -181,6 +176,19 @@ func (t *Executor) prove(ctx context.Context) (spec.Result, error) {
 		r.Environment, r.Derived, r.Copies = e.ID, e.Derived(t.Assignment.Project.Derived), e.Copies
 	}
 	return r, nil
+}
+
+// restore takes back what a gate changed, with a note.
+func (t *Executor) restore(ctx context.Context, gate string) error {
+	changed, err := t.Restore(ctx)
+	if err != nil {
+		return fmt.Errorf("restore the tree after gate %s: %w", gate, err)
+	}
+	if len(changed) > 0 {
+		t.noted = append(t.noted, fmt.Sprintf("gate %s changed %d files, which were restored: %s",
+			gate, len(changed), text.Tail(strings.Join(changed, ", "), maxChanged)))
+	}
+	return nil
 }
 
 // outdated returns a gate whose receipt on the base commit is of another environment than that of this run of gates; empty for
