@@ -1,4 +1,4 @@
-// Package sample makes the repository that `divisi demo` works on: 12 Go packages with tests, a git history, a deprecated
+// Package sample makes the repository that `divisi demo` works on: 12 Go packages, six with tests, a git history, a deprecated
 // helper package, and one test that has failed from the start. Its input is an empty directory, its output the repository and
 // the plan that moves it off the helper and renames a function with its callers. It never touches another directory and needs no
 // network.
@@ -22,7 +22,10 @@ var tree embed.FS
 const Wrong = "invoices"
 
 // thing is one generated package.
-type thing struct{ Name, Things, Type, Sep string }
+type thing struct {
+	Name, Things, Type, Sep string
+	Tested                  bool
+}
 
 // fill puts the data of a package into a text. With text/template the linker would keep every exported method of the program.
 func (t thing) fill(text string) string {
@@ -33,14 +36,14 @@ func (t thing) fill(text string) string {
 
 // things are the packages that use the deprecated helper; with strutil, text, rates and the codemod they make 12.
 var things = []thing{
-	{Name: "berths", Things: "berths", Type: "Berth", Sep: " - "},
+	{Name: "berths", Things: "berths", Type: "Berth", Sep: " - ", Tested: true},
 	{Name: "cargo", Things: "pieces of cargo", Type: "Piece", Sep: " | "},
 	{Name: "ferries", Things: "ferries", Type: "Ferry", Sep: " ~ "},
-	{Name: "invoices", Things: "invoices", Type: "Invoice", Sep: " | "},
+	{Name: "invoices", Things: "invoices", Type: "Invoice", Sep: " | ", Tested: true},
 	{Name: "moorings", Things: "moorings", Type: "Mooring", Sep: " - "},
-	{Name: "ships", Things: "ships", Type: "Ship", Sep: " | "},
+	{Name: "ships", Things: "ships", Type: "Ship", Sep: " | ", Tested: true},
 	{Name: "tugs", Things: "tugs", Type: "Tug", Sep: " / "},
-	{Name: "yards", Things: "yards", Type: "Yard", Sep: " - "},
+	{Name: "yards", Things: "yards", Type: "Yard", Sep: " - ", Tested: true},
 }
 
 // PlanFile returns the built-in plan's text.
@@ -79,11 +82,13 @@ type step struct {
 func packages(message string, list []thing) step {
 	s := step{message: message, files: map[string]string{}, things: map[string]thing{}}
 	for _, t := range list {
-		for _, f := range []struct{ path, tmpl string }{
-			{filepath.Join(t.Name, t.Name+".go"), "pkg/code.go"},
-			{filepath.Join(t.Name, t.Name+"_test.go"), "pkg/code_test.go"},
-		} {
-			s.files[f.path], s.things[f.path] = f.tmpl, t
+		add := func(file, tmpl string) {
+			path := filepath.Join(t.Name, file)
+			s.files[path], s.things[path] = tmpl, t
+		}
+		add(t.Name+".go", "pkg/code.go")
+		if t.Tested {
+			add(t.Name+"_test.go", "pkg/code_test.go")
 		}
 	}
 	return s
