@@ -61,7 +61,7 @@ var (
 	fence     = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
 	codeSpans = regexp.MustCompile("`(divisi [^`]+)`")
 	links     = regexp.MustCompile(`\]\(([^)\s]+)\)`)
-	opening   = regexp.MustCompile("^# .*\n\n[\\pL`]+ ")
+	opening   = regexp.MustCompile("^# .*\n\n(\\pL|`[^`])")
 	heading   = regexp.MustCompile(`(?m)^#+ (.*)$`)
 	// placeholder stands for a number.
 	placeholder = regexp.MustCompile(`^[NM]$`)
