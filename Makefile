@@ -35,6 +35,7 @@ systems: ## vet all for each system that dist builds for
 
 .PHONY: demo
 demo: ## run the demo: a sample repository, a built-in plan, no key needed
+	@echo "building divisi: minutes where the build cache is empty"
 	$(GO) run ./cmd/divisi demo
 
 .PHONY: test

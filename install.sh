@@ -65,9 +65,11 @@ main() {
   # fetch URL FILE
   if has curl; then
     # What an encrypted address redirects to is encrypted too.
-    fetch() { curl -fsSL --retry 2 --proto-redir "=$only" -o "$2" -- "$1"; }
+    fetch() {
+      curl -fsSL --retry 2 --connect-timeout 30 --speed-limit 1000 --speed-time 30 --proto-redir "=$only" -o "$2" -- "$1"
+    }
   elif has wget; then
-    fetch() { wget -q -O "$2" -- "$1"; }
+    fetch() { wget -q -T 30 -t 3 -O "$2" -- "$1"; }
   else
     fail 'neither curl nor wget is here: install one of them'
   fi

@@ -112,6 +112,9 @@ func (d *document) bodyPlace(body string) place {
 
 // deriveRole fills what a role file leaves out.
 func (d *document) deriveRole(r *spec.Role) {
+	if at, given := d.at["command"]; given && len(r.Command) == 0 && !d.bad["command"] {
+		d.faultf(at, "", "command is empty: write a program and its arguments, or leave command out")
+	}
 	if r.Executor == "" {
 		switch {
 		case len(r.Command) > 0:

@@ -24,6 +24,9 @@ type RoleSet struct {
 	// Broken are the role files of the repository that cannot be used. That is an error only for a run that needs the role, and
 	// for every run where the role has no name.
 	Broken []Broken
+	// Replaced are the files that a person names whose role a later one of them replaces, each as a *FileError: that is an error
+	// only where the files are checked.
+	Replaced []error
 	// own are the documents of the role files, by the name of the role; builtIn are the roles that Divisi brings.
 	own     map[string]*document
 	builtIn map[string]spec.Role
@@ -237,6 +240,11 @@ func (l *roleLoader) named(file File) {
 	if err != nil {
 		l.errs = append(l.errs, err)
 		return
+	}
+	if was := l.set.Roles[role.Name]; was.Named != "" && was.Named != role.Named {
+		l.set.Replaced = append(l.set.Replaced, &FileError{File: was.Source, Faults: []Fault{{
+			Message: fmt.Sprintf("role %q is in %s too", role.Name, file.Name),
+		}}})
 	}
 	l.set.Roles[role.Name], l.set.own[role.Name] = role, d
 	l.set.Skipped = slices.DeleteFunc(l.set.Skipped, func(s Skipped) bool { return s.Role == role.Name })

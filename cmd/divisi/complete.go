@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"divisi/configs"
+	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/orchestrator"
 	"divisi/orchestrator/console"
@@ -42,7 +43,7 @@ func (g *globals) completeArgs(c *cobra.Command) {
 // completeFlags gives the flags of a command what their values are completed by.
 func completeFlags(c *cobra.Command) {
 	values := map[string]completion{
-		"output": cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp),
+		"output": completeOutput,
 		"log-level": cobra.FixedCompletions(
 			[]string{"trace", "debug", "info", "warn", "error"}, cobra.ShellCompDirectiveNoFileComp),
 		"sandbox":   cobra.FixedCompletions([]string{sandboxAuto, sandboxStrict}, cobra.ShellCompDirectiveNoFileComp),
@@ -57,6 +58,10 @@ func completeFlags(c *cobra.Command) {
 		"role":      files("md"),
 	}
 	switch c.CommandPath() {
+	case "divisi roles new":
+		values["from"] = cobra.FixedCompletions(spec.CodingAgents(), cobra.ShellCompDirectiveNoFileComp)
+	case "divisi new codemod":
+		values["lang"] = cobra.FixedCompletions(configs.CodemodLangs, cobra.ShellCompDirectiveNoFileComp)
 	case "divisi retry":
 		values["role"] = completeRoles
 	case "divisi serve token":
@@ -72,6 +77,15 @@ func completeFlags(c *cobra.Command) {
 			panic(err) // a mistake of this file: two functions for one flag
 		}
 	}
+}
+
+// completeOutput proposes what checkOutput takes.
+func completeOutput(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	out := []string{"text", "json"}
+	if also := c.Annotations[outputs]; also != "" {
+		out = append(out, also)
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
 func directories(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -110,7 +124,8 @@ func completeRoles(c *cobra.Command, _ []string, _ string) ([]string, cobra.Shel
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeRun proposes runs, and behind the slash or the name of a run its tasks or its open decisions.
+// completeRun proposes runs, and behind the slash or the name of a run its tasks or its open decisions. A word that begins no run
+// is of a task of the newest one.
 func (g *globals) completeRun(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	if g.setup() != nil || g.findOn(c) != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -125,6 +140,10 @@ func (g *globals) completeRun(c *cobra.Command, args []string, word string) ([]s
 		ids, err := g.runs().List(ctx)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		begun := func(id string) bool { return strings.HasPrefix(id, word) }
+		if len(ids) > 0 && strings.Contains(c.Use, "/TASK") && !slices.ContainsFunc(ids, begun) {
+			return g.tasksOf(ctx, ids[0]), cobra.ShellCompDirectiveNoFileComp
 		}
 		if strings.Contains(c.Use, "RUN/TASK") {
 			for i := range ids {

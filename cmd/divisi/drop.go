@@ -10,7 +10,7 @@ func newDrop(g *globals) *cobra.Command {
 	var o resumeOptions
 	var reason string
 	c := &cobra.Command{
-		Use:   "drop RUN/TASK [TASK...]",
+		Use:   "drop RUN[/TASK] [TASK...]",
 		Short: "Take landed tasks out again",
 		Long: `Take out what a task has landed, and keep what others have changed since. A task drop-TASK lands the
 patch that undoes it: it passes the same checks as every patch, and TASK is dropped then. A failure
@@ -21,11 +21,15 @@ has ended. Of several tasks the newest goes out first; where one cannot, all sta
 the newest run.` +
 			codes(codeOK, codeParked, codeUsage, codeStopped, codeMachine),
 		Example: "  divisi drop 1f2e/rewrite-003 --reason 'its callers are slower with it'\n" +
-			"  divisi drop 1f2e/rewrite-003 rewrite-017 rewrite-211",
+			"  divisi drop 1f2e rewrite-003 rewrite-017 rewrite-211",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return g.handIn(c.Context(), args[0], o, func(r *orchestrator.Run, task string) (string, bool, error) {
-				return r.Drop(c.Context(), append([]string{task}, args[1:]...), reason)
+			run, tasks, err := g.someTasks(c, args)
+			if err != nil {
+				return err
+			}
+			return g.handIn(c.Context(), run, o, func(r *orchestrator.Run) (string, bool, error) {
+				return r.Drop(c.Context(), tasks, reason)
 			})
 		},
 	}

@@ -22,7 +22,11 @@ does not change. TASK alone is a task of the newest run.` + codes(codeOK, codePa
 		Example: "  divisi give 1f2e/rewrite-003 ../fix",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			return g.handIn(c.Context(), args[0], o, func(r *orchestrator.Run, task string) (string, bool, error) {
+			run, task, err := g.taskOf(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return g.handIn(c.Context(), run, o, func(r *orchestrator.Run) (string, bool, error) {
 				return r.Give(c.Context(), task, args[1])
 			})
 		},
@@ -31,20 +35,16 @@ does not change. TASK alone is a task of the newest run.` + codes(codeOK, codePa
 	return c
 }
 
-// handIn hands a patch in for a task, and continues the run unless another process is running it.
+// handIn hands in patches for tasks of a run, and continues it unless another process is running it.
 func (g *globals) handIn(
-	ctx context.Context, to string, o resumeOptions,
-	hand func(r *orchestrator.Run, task string) (outcome string, notRunning bool, err error),
+	ctx context.Context, id string, o resumeOptions,
+	hand func(r *orchestrator.Run) (outcome string, notRunning bool, err error),
 ) error {
-	id, task, err := g.taskOf(ctx, to)
-	if err != nil {
-		return err
-	}
 	r, err := g.attach(ctx, id)
 	if err != nil {
 		return err
 	}
-	outcome, notRunning, err := hand(r, task)
+	outcome, notRunning, err := hand(r)
 	if err = errors.Join(err, r.Close()); err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -273,6 +274,51 @@ func TestInstallCutShort(t *testing.T) {
 		c.Env, c.Dir = []string{"PATH=" + path, "HOME=" + home}, home
 		_ = c.Run() // it can be a syntax error
 		require.Empty(t, left(t, home), "the first %d lines install something", n)
+	}
+}
+
+// hurried is a downloader that takes one second for every limit of time that it is given, and tries once.
+const hurried = `#!/bin/sh
+option=
+for a do
+  shift
+  case $option in
+    --connect-timeout | --speed-time | -T | -t) a=1 ;;
+    --retry) a=0 ;;
+  esac
+  option=$a
+  set -- "$@" "$a"
+done
+exec %s "$@"
+`
+
+// A server that stalls ends the installation, and does not hold it.
+func TestInstallFromAServerThatStalls(t *testing.T) {
+	t.Parallel()
+	needsDownloader(t)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = w.Write([]byte("0"))
+		_ = http.NewResponseController(w).Flush()
+		select {
+		case <-r.Context().Done(): // the downloader gave up
+		case <-time.After(patience):
+		}
+	}))
+	t.Cleanup(s.Close)
+	for name, other := range map[string]string{"curl": "wget", "wget": "curl"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			program, err := exec.LookPath(name)
+			if err != nil {
+				t.Skip("no " + name)
+			}
+			home := t.TempDir()
+			path := tools(t, []string{other}, map[string]string{name: fmt.Sprintf(hurried, program)})
+			out, err := install(t, path, home, nil, s.URL)
+			require.Error(t, err)
+			require.Contains(t, out, "cannot read "+s.URL+"/SHA256SUMS: check the address")
+			require.Empty(t, left(t, home))
+		})
 	}
 }
 

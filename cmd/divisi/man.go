@@ -11,10 +11,12 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+	"github.com/spf13/pflag"
 )
 
 func main() {
@@ -41,6 +43,7 @@ func write(args []string) error {
 	root := newRoot(&globals{in: os.Stdin, out: io.Discard, err: os.Stderr})
 	root.DisableAutoGenTag = true
 	root.PersistentFlags().Lookup("state-dir").DefValue = "~/.local/state/divisi" // that of a reader, not of this machine
+	escape(root)
 	date := time.Unix(seconds, 0).UTC()
 	return errors.Join(
 		doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "Divisi", Manual: "Divisi", Date: &date}, man),
@@ -48,4 +51,13 @@ func write(args []string) error {
 		root.GenZshCompletionFile(filepath.Join(completions, "_divisi")),
 		root.GenFishCompletionFile(filepath.Join(completions, "divisi.fish"), true),
 	)
+}
+
+// escape keeps what is in angle brackets, as in divisi/<run>: the maker of the pages reads texts as Markdown, and that would be HTML.
+func escape(c *cobra.Command) {
+	c.Long = strings.ReplaceAll(c.Long, "<", `\<`)
+	c.LocalFlags().VisitAll(func(f *pflag.Flag) { f.Usage = strings.ReplaceAll(f.Usage, "<", `\<`) })
+	for _, sub := range c.Commands() {
+		escape(sub)
+	}
 }

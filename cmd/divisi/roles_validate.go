@@ -30,7 +30,7 @@ func (r *rolesCommand) validate(files []string) error {
 	}
 	set, err := configs.Roles(top(r.repo), append(slices.Clone(r.files), files...))
 	wanted := func(file string) bool { return len(files) == 0 || slices.Contains(files, file) }
-	faults := faultsOf(err, wanted)
+	faults := append(faultsOf(errors.Join(set.Replaced...), wanted), faultsOf(err, wanted)...)
 	project, err := configs.Project(top(r.repo))
 	if err != nil {
 		return errors.Join(append(faults, err)...)

@@ -72,6 +72,15 @@ func (g *globals) findTasks(ctx context.Context, args []string) (run string, tas
 	return run, append(tasks, args[1:]...), err
 }
 
+// someTasks resolves what findTasks does, for a command that does nothing with a whole run.
+func (g *globals) someTasks(c *cobra.Command, args []string) (run string, tasks []string, err error) {
+	run, tasks, err = g.findTasks(c.Context(), args)
+	if err == nil && len(tasks) == 0 {
+		err = usagef("name the tasks: %s %s TASK...", c.CommandPath(), run)
+	}
+	return run, tasks, err
+}
+
 // hasTask reports whether a run has a task, or the shards of a template, of a name.
 func (g *globals) hasTask(ctx context.Context, run, name string) (bool, error) {
 	s, err := g.runs().Summary(g.log.WithContext(ctx), run)

@@ -19,10 +19,7 @@ divisi resume.` +
 		Example: "  divisi skip 1f2e rewrite-003 --reason 'this file will be deleted'",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			run, tasks, err := g.findTasks(c.Context(), args)
-			if err == nil && len(tasks) == 0 {
-				err = usagef("name the tasks: divisi skip %s TASK...", run)
-			}
+			run, tasks, err := g.someTasks(c, args)
 			if err != nil {
 				return err
 			}

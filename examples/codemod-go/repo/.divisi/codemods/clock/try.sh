@@ -7,8 +7,10 @@ cd "$(git -C "$(dirname "$0")" rev-parse --show-toplevel)"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-divisi run --plan .divisi/codemods/clock/plan.yaml --base HEAD --dry-run --output json >"$scratch/plan.json" 2>"$scratch/notes" ||
-  { cat "$scratch/notes" >&2; exit 2; }
+divisi run --plan .divisi/codemods/clock/plan.yaml --base HEAD --dry-run --output json >"$scratch/plan.json" 2>/dev/null || {
+  divisi run --plan .divisi/codemods/clock/plan.yaml --base HEAD --dry-run >/dev/null || true # again, for the error in words
+  exit 2
+}
 # Of the JSON the texts between "files":[ and ], one a line.
 awk -v RS='"' 'on && /^]/ { on = 0 } on && $0 != "," { print } $0 == ":[" && last == "files" { on = 1 } { last = $0 }' \
   "$scratch/plan.json" >"$scratch/files"
