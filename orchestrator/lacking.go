@@ -1,0 +1,68 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"divisi/internal/git"
+	"divisi/internal/spec"
+	"divisi/internal/usage"
+	"divisi/orchestrator/needs"
+)
+
+// lacks reports whether trees of the run surely do not have a file when they begin: neither the base commit nor the checkout has
+// it, and no setup or environment may make it. What lies beyond a link or in a submodule is not certain.
+func (h *conduct) lacks(ctx context.Context, name string) (bool, error) {
+	p := &h.spec.Project
+	if len(p.Setup.Command) > 0 || !p.Environment.IsZero() {
+		return false, nil
+	}
+	if _, err := os.Stat(filepath.Join(h.checkout.Top, filepath.FromSlash(name))); err == nil {
+		return false, nil // checkProgram decides
+	}
+	above := []string{name}
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		above = append(above, dir)
+	}
+	files, err := h.mirror.FilesUnder(ctx, h.spec.Base, above...)
+	if err != nil {
+		return false, fmt.Errorf("look for the program %s: %w", name, err)
+	}
+	return !slices.ContainsFunc(files, func(e git.Entry) bool {
+		return slices.Contains(above, e.Path) || strings.HasPrefix(e.Path, name+"/")
+	}), nil
+}
+
+// checkScript refuses a command of a role whose program or script no tree of the run can have. A role that goes on with a model, and
+// a file that a task of the plan may write, are left to the run.
+func (h *conduct) checkScript(ctx context.Context, t *spec.Task, r *spec.Role) error {
+	name := needs.Script(r.Command)
+	if name == "" || !r.Runs(spec.ExecutorCommand) || r.Runs(spec.ExecutorModel) {
+		return nil
+	}
+	for i := range h.spec.Plan.Tasks {
+		u := &h.spec.Plan.Tasks[i]
+		command := h.spec.Roles[u.Role].Command
+		if len(u.Command) > 0 {
+			command = u.Command
+		}
+		if needs.Script(command) != name && (len(u.Files) == 0 || spec.MatchAny(u.Files, name)) {
+			return nil
+		}
+	}
+	lacks, err := h.lacks(ctx, name)
+	if err != nil || !lacks {
+		return err
+	}
+	where := r.Source
+	if r.Name == t.Role && len(t.Command) > 0 {
+		where = "its task " + t.ID
+	}
+	return usage.Errorf("the command of role %s (%s) runs %s, which the base commit %s does not have, and no setup or environment "+
+		"makes: commit it, correct the command, or name it in files of the task that makes it", r.Name, where, name, short(h.spec.Base))
+}
