@@ -66,3 +66,22 @@ func (h *conduct) checkScript(ctx context.Context, t *spec.Task, r *spec.Role) e
 	return usage.Errorf("the command of role %s (%s) runs %s, which the base commit %s does not have, and no setup or environment "+
 		"makes: commit it, correct the command, or name it in files of the task that makes it", r.Name, where, name, short(h.spec.Base))
 }
+
+// checkGates refuses a run whose first gate is a program of the repository that the base commit does not have: no patch could be
+// compared with it. What runs before another gate may make its program.
+func (h *conduct) checkGates(ctx context.Context, o *Options) error {
+	gates := h.spec.Project.Gates
+	if len(gates) == 0 || o.AllowUnverified || o.Trial {
+		return nil
+	}
+	name, program := needs.Script(gates[0].Command), spec.ProgramOf(gates[0].Command)
+	if name == "" || path.Clean(filepath.ToSlash(program)) != name {
+		return nil
+	}
+	lacks, err := h.lacks(ctx, name)
+	if err != nil || !lacks {
+		return err
+	}
+	return usage.Errorf("gate %s: the base commit %s does not have its program %s, and no setup or environment makes it: commit it, "+
+		"or correct the gate in %s", gates[0].Name, short(h.spec.Base), program, projectFile)
+}

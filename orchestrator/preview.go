@@ -76,7 +76,7 @@ func (h *conduct) preview(ctx context.Context, o *Options) (p Previewed, err err
 	if err := needs.Gates(&h.spec); err != nil && !h.Elsewhere {
 		h.notices = append(h.notices, err.Error())
 	}
-	if err := h.checkPrograms(ctx); err != nil {
+	if err := h.checkPrograms(ctx, o); err != nil {
 		if !IsUsage(err) {
 			return p, err
 		}

@@ -83,10 +83,11 @@ func (h *conduct) compareProgram(ctx context.Context, commit, name string) (miss
 func unixLines(data []byte) []byte { return bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")) }
 
 // checkPrograms refuses a plan with a command that names what is in the checkout and not in the base commit, which its tasks
-// have, or in neither; what git ignores is of the environment. Of a program that differs it makes a notice.
-func (h *conduct) checkPrograms(ctx context.Context) error {
-	if h.spec.Plan == nil {
-		return nil
+// have, or in neither; what git ignores is of the environment. Of a program that differs it makes a notice. A gate whose program is in
+// neither is refused first.
+func (h *conduct) checkPrograms(ctx context.Context, o *Options) error {
+	if err := h.checkGates(ctx, o); err != nil || h.spec.Plan == nil {
+		return err
 	}
 	seen := map[string]bool{}
 	for _, t := range h.spec.Plan.Tasks {
