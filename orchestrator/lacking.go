@@ -38,33 +38,33 @@ func (h *conduct) lacks(ctx context.Context, name string) (bool, error) {
 	}), nil
 }
 
-// checkScript refuses a command of a role whose program or script no tree of the run can have. A role that goes on with a model, and
-// a file that a task of the plan may write, are left to the run.
+// checkScript refuses a command of a role whose program or script no tree of the run can have. A role that goes on with a
+// model, and a file that another task of the plan may write, are left to the run.
 func (h *conduct) checkScript(ctx context.Context, t *spec.Task, r *spec.Role) error {
 	name := needs.Script(r.Command)
 	if name == "" || !r.Runs(spec.ExecutorCommand) || r.Runs(spec.ExecutorModel) {
 		return nil
 	}
-	for i := range h.spec.Plan.Tasks {
-		u := &h.spec.Plan.Tasks[i]
-		command := h.spec.Roles[u.Role].Command
-		if len(u.Command) > 0 {
-			command = u.Command
-		}
-		if needs.Script(command) != name && (len(u.Files) == 0 || spec.MatchAny(u.Files, name)) {
-			return nil
-		}
-	}
 	lacks, err := h.lacks(ctx, name)
-	if err != nil || !lacks {
+	if err != nil || !lacks || slices.ContainsFunc(h.spec.Plan.Tasks, func(u spec.Task) bool { return h.writes(&u, name) }) {
 		return err
 	}
 	where := r.Source
 	if r.Name == t.Role && len(t.Command) > 0 {
 		where = "its task " + t.ID
 	}
-	return usage.Errorf("the command of role %s (%s) runs %s, which the base commit %s does not have, and no setup or environment "+
-		"makes: commit it, correct the command, or name it in files of the task that makes it", r.Name, where, name, short(h.spec.Base))
+	return usage.Errorf("the command of role %s (%s) runs %s, which the base commit %s does not have, and no setup or "+
+		"environment makes: commit it, correct the command, or name it in files of the task that makes it",
+		r.Name, where, name, short(h.spec.Base))
+}
+
+// writes reports whether a task may write a program that its own command does not begin with.
+func (h *conduct) writes(t *spec.Task, name string) bool {
+	command := h.spec.Roles[t.Role].Command
+	if len(t.Command) > 0 {
+		command = t.Command
+	}
+	return needs.Script(command) != name && (len(t.Files) == 0 || spec.MatchAny(t.Files, name))
 }
 
 // checkGates refuses a run whose first gate is a program of the repository that the base commit does not have: no patch could be
@@ -82,6 +82,6 @@ func (h *conduct) checkGates(ctx context.Context, o *Options) error {
 	if err != nil || !lacks {
 		return err
 	}
-	return usage.Errorf("gate %s: the base commit %s does not have its program %s, and no setup or environment makes it: commit it, "+
-		"or correct the gate in %s", gates[0].Name, short(h.spec.Base), program, projectFile)
+	return usage.Errorf("gate %s: the base commit %s does not have its program %s, and no setup or environment makes it: commit "+
+		"it, or correct the gate in %s", gates[0].Name, short(h.spec.Base), program, projectFile)
 }

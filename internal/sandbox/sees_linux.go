@@ -7,8 +7,8 @@ import (
 	"divisi/internal/sandbox/stage"
 )
 
-// Hides returns where a program of the machine leads to, which is named by its absolute path, where that is a place which commands
-// with the PATH of an environment do not see; "" else.
+// Hides returns where a program of the machine leads to, which is named by its absolute path, where that is a place that
+// commands with the PATH of an environment do not see; "" else.
 func Hides(program string, env []string) string {
 	target, err := filepath.EvalSymlinks(program)
 	if err != nil {

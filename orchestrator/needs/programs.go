@@ -89,8 +89,8 @@ func absentPrograms(s *run.Spec) (list []absent) {
 	return list
 }
 
-// isAbsent reports whether commands do not find a program: it is not there, and no setup may bring it, or it leads to a place that
-// commands do not see. They find go in its own directory, wherever a link on PATH leads to.
+// isAbsent reports whether commands do not find a program: it is not there, and no setup may bring it, or it leads to a place
+// that commands do not see. They find go in its own directory, wherever a link on PATH leads to.
 func isAbsent(program string, setup bool) (leads string, is bool) {
 	abs := filepath.IsAbs(program)
 	if abs && sandbox.Inside(program) || setup && !abs {

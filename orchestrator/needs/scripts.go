@@ -18,8 +18,8 @@ var (
 	scripts = lazyregexp.New(`\.(?:py|js|cjs|mjs|ts|rb|pl|sh|bash)$`)
 )
 
-// Script is the file of the repository that a command needs to begin, as git names it: its program, where that is a relative path,
-// or the script that an interpreter is given as its first argument; "" where there is none, or where that is not certain.
+// Script is the file of the repository that a command needs to begin, as git names it: its program, where that is a relative
+// path, or the script that an interpreter is given as its first argument; "" where there is none, or where that is not certain.
 func Script(command []string) string {
 	name := spec.ProgramOf(command)
 	if !strings.Contains(name, "/") || filepath.IsAbs(name) {
@@ -31,8 +31,8 @@ func Script(command []string) string {
 	return path.Clean(filepath.ToSlash(name))
 }
 
-// scriptOf is the script that an interpreter is given; "" for another program. Node takes a name without its end, and a shell looks
-// for a name without a slash in PATH too.
+// scriptOf is the script that an interpreter is given; "" for another program. Node takes a name without its end, and a shell
+// looks for a name without a slash in PATH too.
 func scriptOf(program string, args []string) string {
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") || !interpreters.MatchString(program) {
 		return ""
