@@ -73,7 +73,10 @@ func (h *conduct) preview(ctx context.Context, o *Options) (p Previewed, err err
 		p.Gates = append(p.Gates, PreviewedGate{g.Name, g.Command})
 	}
 	p.Detected, p.Setup, p.Refused = h.spec.Detected, h.spec.Proposed, h.refused(ctx, o)
-	if err := h.checkPrograms(ctx); err != nil {
+	if err := needs.Gates(&h.spec); err != nil && !h.Elsewhere {
+		h.notices = append(h.notices, err.Error())
+	}
+	if err := h.checkPrograms(ctx, o); err != nil {
 		if !IsUsage(err) {
 			return p, err
 		}

@@ -82,10 +82,11 @@ func (h *conduct) compareProgram(ctx context.Context, commit, name string) (miss
 func unixLines(data []byte) []byte { return bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")) }
 
 // checkPrograms refuses a plan with a command that names what is in the checkout and not in the base commit, which its tasks
-// have; what git ignores is of the environment. Of a program that differs it makes a notice.
-func (h *conduct) checkPrograms(ctx context.Context) error {
-	if h.spec.Plan == nil {
-		return nil
+// have, or in neither; what git ignores is of the environment. Of a program that differs it makes a notice. A gate whose
+// program is in neither is refused first.
+func (h *conduct) checkPrograms(ctx context.Context, o *Options) error {
+	if err := h.checkGates(ctx, o); err != nil || h.spec.Plan == nil {
+		return err
 	}
 	seen := map[string]bool{}
 	for _, t := range h.spec.Plan.Tasks {
@@ -95,6 +96,9 @@ func (h *conduct) checkPrograms(ctx context.Context) error {
 			roles[0].Command = t.Command
 		}
 		for _, r := range roles {
+			if err := h.checkScript(ctx, &t, &r); err != nil {
+				return err
+			}
 			for _, name := range programsIn(h.checkout.Top, r.Command) {
 				if seen[name] || spec.MatchAny(t.Files, name) {
 					continue

@@ -288,7 +288,7 @@ func (h *conduct) begin(ctx context.Context, o *Options) (r *Run, err error) {
 	if err = h.gated(o); err != nil {
 		return nil, err
 	}
-	if err = h.checkPrograms(ctx); err != nil {
+	if err = h.checkPrograms(ctx, o); err != nil {
 		return nil, err
 	}
 	m := store.Meta{Repo: h.spec.Repo, NATS: o.NATS, Login: o.Login, Demo: o.Sample, Strict: o.Strict}

@@ -77,7 +77,7 @@ func (h *conduct) order(ctx context.Context, o *Options) (*order, error) {
 	if err = errors.Join(err, h.gated(o)); err != nil {
 		return nil, err
 	}
-	if err = h.checkPrograms(ctx); err != nil {
+	if err = h.checkPrograms(ctx, o); err != nil {
 		return nil, err
 	}
 	if err := h.takeAlong(ctx, r, caches); err != nil {

@@ -139,6 +139,9 @@ func (d DownloadDirs) lends() bool {
 // ShowsLayers reports whether commands see what Place.Layers has.
 func ShowsLayers() bool { return Probe().have(Namespaces) }
 
+// Inside reports whether a path is one of those that commands alone have, in place of one of the machine.
+func Inside(path string) bool { return ShowsLayers() && above(filepath.Dir(seenTree), []string{path}) }
+
 // TreePath is where commands see a work tree.
 func TreePath(tree string) string { return Place{Tree: tree}.Seen().Tree }
 

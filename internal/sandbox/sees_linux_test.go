@@ -30,4 +30,13 @@ func TestALinkOfPathThatLeadsOutOfSight(t *testing.T) {
 		want = filepath.Join(far, "g.js")
 	}
 	require.Equal(t, want, Hides(filepath.Join(bin, "gemini"), env))
+	require.NoError(t, os.Symlink(top, filepath.Join(lib, "home")))
+	below := filepath.Join(lib, "home", "node_modules", ".bin")
+	require.Empty(t, Hides(filepath.Join(below, "own"), []string{"PATH=" + below}), "a directory of PATH below a link")
+	require.Equal(t, want, Hides(filepath.Join(below, "gemini"), []string{"PATH=" + below}))
+	rust := filepath.Join(top, ".rustup")
+	require.NoError(t, os.Mkdir(rust, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(rust, "cargo"), nil, 0o755))
+	require.Empty(t, Hides(filepath.Join(rust, "cargo"), []string{"HOME=" + top}), "commands get RUSTUP_HOME")
+	require.Equal(t, want, Hides(filepath.Join(far, "g.js"), env))
 }

@@ -1,8 +1,7 @@
 package needs
 
 import (
-	"errors"
-	"os/exec"
+	"path/filepath"
 	"strings"
 
 	"divisi/internal/spec"
@@ -10,18 +9,24 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// gatesThere fails before anything is written when the program of a gate is not there, and no setup installs it. A program in the
-// repository is found in its trees.
-func gatesThere(s *run.Spec) error {
-	if len(s.Project.Setup.Command) > 0 {
-		return nil
-	}
+// Gates fails before anything is written when commands do not find the program of a gate, and no setup installs it. A program in
+// the repository is found in its trees.
+func Gates(s *run.Spec) error {
 	for _, g := range s.Project.Gates {
 		program := spec.ProgramOf(g.Command)
-		if program == "" || strings.Contains(program, "/") {
+		abs := filepath.IsAbs(program)
+		if program == "" || strings.Contains(program, "/") && !abs {
 			continue
 		}
-		if _, err := exec.LookPath(program); err != nil && !errors.Is(err, exec.ErrDot) {
+		switch leads, is := isAbsent(program, len(s.Project.Setup.Command) > 0); {
+		case !is:
+		case leads != "":
+			return usage.Errorf("gate %s: commands do not see its program %s: commit the program to the repository, or put it "+
+				"into a directory of PATH", g.Name, leads)
+		case abs:
+			return usage.Errorf("gate %s: %s is no executable file of this machine: install it, or commit the program to the "+
+				"repository", g.Name, program)
+		default:
 			return usage.Errorf("gate %s: %s is not on PATH, and no setup installs it: install it, or write a setup into "+
 				".divisi/divisi.yaml", g.Name, program)
 		}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"divisi/internal/sandbox"
@@ -24,13 +25,20 @@ var agentPackages = map[string]string{
 type absent struct {
 	role    *spec.Role
 	program string
-	// leads is where its link on PATH leads to, which commands do not see; "" where it is not on PATH.
+	// leads is where it leads to, which commands do not see; "" where it is not there.
 	leads string
 }
 
 // why says of whose program what commands do not find.
 func (a *absent) why() string {
-	if a.leads != "" {
+	switch abs := filepath.IsAbs(a.program); {
+	case abs && a.leads == a.program:
+		return fmt.Sprintf("the program %s of role %s is on this machine, and commands do not see it", a.program, a.role.Name)
+	case abs && a.leads != "":
+		return fmt.Sprintf("the program %s of role %s leads to %s, which commands do not see", a.program, a.role.Name, a.leads)
+	case abs:
+		return fmt.Sprintf("the program %s of role %s is no executable file of this machine", a.program, a.role.Name)
+	case a.leads != "":
 		return fmt.Sprintf("the program %s of role %s is a link on PATH to %s, which commands do not see, and no setup "+
 			"installs it", a.program, a.role.Name, a.leads)
 	}
@@ -44,6 +52,8 @@ func (a *absent) how() string {
 	switch {
 	case isAgent && a.leads != "":
 		return fmt.Sprintf("install it with npm install -g --prefix DIR %s, put DIR/bin first in PATH", from)
+	case filepath.IsAbs(a.program) && a.leads != "":
+		return "commit the program to the repository, or put it into a directory of PATH"
 	case a.leads != "":
 		return "install it where PATH leads to, or put the directory that the link leads to into PATH"
 	case isAgent:
@@ -52,10 +62,9 @@ func (a *absent) how() string {
 	return "install it"
 }
 
-// absentPrograms lists the programs of the plan's commands that commands do not find. One in the repository is another matter,
-// and setup may bring any.
+// absentPrograms lists the programs of the plan's commands that commands do not find. One in the repository is another matter.
 func absentPrograms(s *run.Spec) (list []absent) {
-	if s.Plan == nil || len(s.Project.Setup.Command) > 0 {
+	if s.Plan == nil {
 		return nil
 	}
 	seen := map[string]bool{}
@@ -73,16 +82,37 @@ func absentPrograms(s *run.Spec) (list []absent) {
 		if strings.Contains(program, "/") && !filepath.IsAbs(program) {
 			continue
 		}
-		switch found, err := exec.LookPath(program); {
-		case err != nil && !errors.Is(err, exec.ErrDot):
-			list = append(list, absent{&role, program, ""})
-		case err == nil && !filepath.IsAbs(program):
-			if leads := sandbox.Hides(found, os.Environ()); leads != "" {
-				list = append(list, absent{&role, program, leads})
-			}
+		if leads, is := isAbsent(program, len(s.Project.Setup.Command) > 0); is {
+			list = append(list, absent{&role, program, leads})
 		}
 	}
 	return list
+}
+
+// isAbsent reports whether commands do not find a program: it is not there, and no setup may bring it, or it leads to a place
+// that commands do not see. They find go in its own directory, wherever a link on PATH leads to.
+func isAbsent(program string, setup bool) (leads string, is bool) {
+	abs := filepath.IsAbs(program)
+	if abs && sandbox.Inside(program) || setup && !abs {
+		return "", false
+	}
+	found, err := exec.LookPath(program)
+	if err != nil {
+		return "", !setup && !errors.Is(err, exec.ErrDot)
+	}
+	if name := filepath.Base(program); !filepath.IsAbs(found) || name == "go" || name == "gofmt" {
+		return "", false
+	}
+	leads = sandbox.Hides(found, os.Environ())
+	return leads, leads != "" && (abs || !later(program))
+}
+
+// later reports whether commands see a program in any directory of PATH: they go on where a link leads to nothing.
+func later(program string) bool {
+	return slices.ContainsFunc(filepath.SplitList(os.Getenv("PATH")), func(dir string) bool {
+		found, err := exec.LookPath(filepath.Join(dir, program))
+		return err == nil && filepath.IsAbs(found) && sandbox.Hides(found, os.Environ()) == ""
+	})
 }
 
 // programsThere fails before anything is written when no task of a role of the plan could be done without a program.

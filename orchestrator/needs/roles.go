@@ -157,7 +157,7 @@ func serverNotices(s *run.Spec) []string {
 // Check fails before anything is written when the run could not work for lack of a variable or of a key; replayed says that its
 // models are not called.
 func Check(ctx context.Context, s *run.Spec, replayed bool) error {
-	err := errors.Join(Servers(s), secretsSet(s), gatesThere(s), programsThere(s))
+	err := errors.Join(Servers(s), secretsSet(s), Gates(s), programsThere(s))
 	if err != nil || replayed || !Model(s) {
 		return err
 	}
