@@ -291,8 +291,8 @@ func defaultStateDir() string {
 // codes is the part of every command's help that lists its exit codes.
 func codes(list ...int) string {
 	words := map[int]string{
-		codeOK:      "0  success: everything landed, no new gate failures",
-		codeParked:  "1  the run ended with parked tasks, gates redder than the baseline, unverified, or no plan or change",
+		codeOK:      "0  success: each task landed or had nothing to change, no new gate failures",
+		codeParked:  "1  the run ended with parked tasks, gates redder than the baseline, unverified, or its goal led to no change",
 		codeUsage:   "2  wrong usage or bad input",
 		codeStopped: "3  stopped by a person or by the budget (resume continues it), or cancelled",
 		codeMachine: "4  the machine or a service failed",
