@@ -31,6 +31,9 @@ func TestPagesAreTrue(t *testing.T) {
 	for name, p := range pages {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if filepath.Dir(name) == "docs" {
+				require.Regexp(t, opening, p.text, "it begins with a sentence")
+			}
 			for _, b := range p.blocks {
 				checkBlock(t, name, b)
 			}
@@ -47,7 +50,8 @@ func TestPagesAreTrue(t *testing.T) {
 // mdPage is one Markdown file: its blocks, and all other text.
 type mdPage struct {
 	blocks []mdBlock
-	prose  string
+	text   string
+	prose  string   // without the blocks
 	slugs  []string // of its headings, as GitHub makes them
 }
 
@@ -57,6 +61,7 @@ var (
 	fence     = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
 	codeSpans = regexp.MustCompile("`(divisi [^`]+)`")
 	links     = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	opening   = regexp.MustCompile("^# .*\n\n(\\pL|`[^`])")
 	heading   = regexp.MustCompile(`(?m)^#+ (.*)$`)
 	// placeholder stands for a number.
 	placeholder = regexp.MustCompile(`^[NM]$`)
@@ -75,7 +80,7 @@ func readPages(t *testing.T) map[string]mdPage {
 	for _, name := range names {
 		data, err := os.ReadFile(name)
 		require.NoError(t, err)
-		p := mdPage{prose: fence.ReplaceAllString(string(data), "")}
+		p := mdPage{text: string(data), prose: fence.ReplaceAllString(string(data), "")}
 		for _, m := range fence.FindAllStringSubmatch(string(data), -1) {
 			p.blocks = append(p.blocks, mdBlock{m[1], m[2]})
 		}
