@@ -40,10 +40,11 @@ func Next(b *strings.Builder, ways []Way) {
 			rows[i] = rows[i][:1]
 		}
 	}
-	for i, line := range Columns(rows, 3) {
+	lines := Columns(rows, 3)
+	for i, w := range ways {
 		if len(rows[i]) == 1 {
-			line += "   " + safe("# "+ways[i].Why)
+			lines[i] += "   " + safe("# "+w.Why)
 		}
-		b.WriteString("  " + line + "\n")
+		b.WriteString("  " + lines[i] + "\n")
 	}
 }
