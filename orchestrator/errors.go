@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 	"syscall"
@@ -21,6 +22,9 @@ import (
 
 // ErrClosed reports that Wait or Close has released the run before its events were read to the end.
 var ErrClosed = errors.New("the run is released")
+
+// Signalled makes the cause of a context that ends by a signal which is not Ctrl-C: a run tells so.
+func Signalled(err error) error { return fmt.Errorf("%w: %w", conductor.ErrSignal, err) }
 
 // IsUsage reports whether an error is a mistake of the caller or in a file, and not a failure of the machine or of a service. The
 // caller has to change something, or to wait for another process that holds the run.

@@ -17,7 +17,8 @@ import (
 // Sample is a repository with a plan for it, to try a run on.
 type Sample struct {
 	Repo, Plan string // where they are
-	made       []string
+	// Made is what was made, without what lies in it: a directory, or what is new in one that was there.
+	Made []string
 }
 
 // NewSample makes a sample below a directory that is new or empty; "" for a temporary one.
@@ -27,16 +28,18 @@ func NewSample(ctx context.Context, stateDir, dir string) (s Sample, err error) 
 		return s, err
 	}
 	if _, err := os.Stat(dir); dir != "" && errors.Is(err, fs.ErrNotExist) {
-		s.made = []string{dir}
+		s.Made = []string{dir}
 	}
 	if dir == "" {
 		if dir, err = os.MkdirTemp("", store.Dir{Path: stateDir}.Demos()); err != nil {
 			return s, fmt.Errorf("make a temporary directory: %w", err)
 		}
-		s.made = []string{dir}
+		s.Made = []string{dir}
 	}
 	s.Repo, s.Plan = filepath.Join(dir, "harbour"), filepath.Join(dir, "plan.yaml")
-	s.made = append(s.made, s.Repo, s.Plan)
+	if s.Made == nil {
+		s.Made = []string{s.Repo, s.Plan}
+	}
 	text, err := sample.PlanFile()
 	if err == nil {
 		err = sample.Make(ctx, g, s.Repo)
@@ -52,7 +55,7 @@ func NewSample(ctx context.Context, stateDir, dir string) (s Sample, err error) 
 
 // Remove removes what was made.
 func (s *Sample) Remove() (err error) {
-	for _, path := range s.made {
+	for _, path := range s.Made {
 		err = errors.Join(err, os.RemoveAll(path))
 	}
 	return err

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"divisi/internal/text"
 	"divisi/orchestrator"
 )
 
@@ -19,7 +21,8 @@ func newDemo(g *globals) *cobra.Command {
 		Long: `Make a sample Go repository of 12 packages in a temporary directory and move it off a deprecated helper
 package with a built-in plan: shards in parallel, a codemod that is wrong once on purpose and is
 caught by its tester, a landing queue, one branch. No key, no network. Go and git are needed. The
-first demo fills a build cache of Divisi's own, and reports on standard error what it compiles.` +
+first demo fills a build cache of Divisi's own, and reports on standard error what it compiles. The
+sample and the run stay; the last line has the command that removes them.` +
 			codes(codeOK, codeParked, codeUsage, codeStopped, codeMachine),
 		Example: "  divisi demo\n  divisi demo --dashboard 127.0.0.1:8080",
 		Args:    cobra.NoArgs,
@@ -55,6 +58,7 @@ func (g *globals) demo(ctx context.Context, o runOptions) error {
 	}
 	var r *orchestrator.Run
 	if err == nil {
+		v.made = sample.Made
 		err = v.serve(ctx, o.dashboard)
 	}
 	if err == nil {
@@ -65,6 +69,19 @@ func (g *globals) demo(ctx context.Context, o runOptions) error {
 		return errors.Join(err, sample.Remove()) // a demo that could not begin leaves nothing behind
 	}
 	return v.follow(ctx, r)
+}
+
+// printMade tells how to remove what a demo made, and its run; nothing for another run. Git makes files that rm -r asks about.
+func (v *view) printMade(run string) error {
+	if len(v.made) == 0 {
+		return nil
+	}
+	var paths []string
+	for _, path := range v.made {
+		paths = append(paths, text.Shell(path))
+	}
+	remove := v.calls("rm -rf " + strings.Join(paths, " ") + " && divisi runs rm " + run)
+	return v.print(say("\nRemove the demo, when you need it no more: %s\n", remove))
 }
 
 // freeDir returns the absolute path of a directory that is new or empty; "" stays.

@@ -59,7 +59,7 @@ func (s *mcpServer) serve(ctx context.Context) error {
 	}
 	s.repo = top(repo)
 	if err := s.inRepository(); err != nil {
-		fmt.Fprintln(s.err, console.Sanitize(s.words(err)))
+		fmt.Fprintln(s.err, console.SanitizeLines(s.words(err)))
 	}
 	if isTerminal(s.in) {
 		fmt.Fprintln(s.err, "divisi mcp speaks the Model Context Protocol on standard input: an editor starts it; Ctrl-C ends it")

@@ -106,7 +106,7 @@ func interrupted(got <-chan os.Signal, done <-chan struct{}, cancel context.Canc
 			switch {
 			case first.IsZero():
 				first = time.Now()
-				cancel(&signalError{s})
+				cancel(causeOf(s))
 			case time.Since(first) > sameSignal:
 				return true
 			}
@@ -114,6 +114,14 @@ func interrupted(got <-chan os.Signal, done <-chan struct{}, cancel context.Canc
 			return false
 		}
 	}
+}
+
+// causeOf is why a context ends at a signal: Ctrl-C is a person's.
+func causeOf(s os.Signal) error {
+	if s == os.Interrupt {
+		return &signalError{s}
+	}
+	return orchestrator.Signalled(&signalError{s})
 }
 
 func newRoot(g *globals) *cobra.Command {
@@ -291,10 +299,10 @@ func defaultStateDir() string {
 // codes is the part of every command's help that lists its exit codes.
 func codes(list ...int) string {
 	words := map[int]string{
-		codeOK:      "0  success: everything landed, no new gate failures",
-		codeParked:  "1  the run ended with parked tasks, gates redder than the baseline, unverified, or no plan or change",
+		codeOK:      "0  success: each task landed or had nothing to change, no new gate failures",
+		codeParked:  "1  the run ended with parked tasks, gates redder than the baseline, unverified, or a goal without a change",
 		codeUsage:   "2  wrong usage or bad input",
-		codeStopped: "3  stopped by a person or by the budget (resume continues it), or cancelled",
+		codeStopped: "3  stopped by a person, a signal or the budget (resume continues it), or cancelled",
 		codeMachine: "4  the machine or a service failed",
 	}
 	var b strings.Builder

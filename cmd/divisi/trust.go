@@ -86,7 +86,8 @@ func (t *trusting) ask(ctx context.Context, g *globals) error {
 		defer tty.Close()
 		to = tty
 	}
-	no := console.Sanitize(t.Repo) + " is not trusted, and nothing of it was run"
+	no := console.Sanitize(t.Repo) + " is not trusted, and nothing of it was run\n" +
+		"To agree to the list later: divisi trust --repo " + text.Shell(t.Repo)
 	if err := g.confirm(ctx, to, t.text()+"Allow this request?", no); err != nil {
 		return err
 	}

@@ -25,6 +25,7 @@ type view struct {
 	draft   draft
 	quiet   bool               // who follows says how it ended
 	page    *orchestrator.Page // nil for none
+	made    []string           // by a demo, for its run
 	// asking is held while a person is asked: one question at a time.
 	asking sync.Mutex
 }
@@ -179,7 +180,7 @@ func (v *view) follow(ctx context.Context, r *orchestrator.Run) error {
 			verr = nil
 		}
 		if verr == nil && !v.quiet {
-			verr = v.printEnd(r.ID(), &result)
+			verr = errors.Join(v.printEnd(r.ID(), &result), v.printMade(r.ID()))
 		}
 		if pipeClosed(verr) {
 			v.log.Info().Err(verr).Msg("the output was closed before its end")

@@ -40,6 +40,9 @@ var ErrHostStops = errors.New("the host that conducts the run was stopped")
 // ErrDisowned is the cause of a context that ends because the server does not admit any more who signed the run.
 var ErrDisowned = errors.New("the server does not admit the person any more who signed the run; another person can resume it")
 
+// ErrSignal is the cause of a context that ends because of a signal that no person has sent from the keyboard.
+var ErrSignal = errors.New("stopped by a signal")
+
 // Config configures a conductor.
 type Config struct {
 	Run string

@@ -3,6 +3,7 @@ package console
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"divisi/internal/text"
@@ -42,12 +43,13 @@ func writeMarkdown(w *strings.Builder, r *report.Report, calls func(hint string)
 		row("tokens", "%d in %d calls%s", r.Usage.Total(), r.Usage.Calls, run.Plus(r.Unmetered))
 	}
 	var landed, open, unchanged []report.Task
-	for i := range r.Tasks {
-		if t := r.Tasks[i]; t.State == run.TaskLanded {
+	for _, t := range ranked(slices.Clone(r.Tasks)) {
+		switch {
+		case t.State == run.TaskLanded:
 			landed = append(landed, t)
-		} else if t.State != run.TaskDone {
+		case t.State != run.TaskDone:
 			open = append(open, t)
-		} else if t.Said != "" {
+		case t.ID != run.MasterTask: // a plan is no change
 			unchanged = append(unchanged, t)
 		}
 	}

@@ -28,6 +28,7 @@ func TestMarkdownOfARun(t *testing.T) {
 		Run: "r1", Goal: "Move", State: run.Parked, Reason: "1 landed, 1 parked", Ref: "refs/heads/divisi/r1", Head: "0123456789abcdef",
 		Files: 1, Added: 2, Deleted: 1, Gates: []report.Gate{{Gate: "test", Verdict: "pass"}},
 		Tasks: []report.Task{
+			{ID: run.MasterTask, State: run.TaskDone},
 			{ID: "a", State: run.TaskLanded, Commit: "fedcba9876543210", Added: 2, Deleted: 1, Title: "Use os"},
 			{ID: "b", State: run.TaskParked, Reason: "build: undefined: x"},
 			{ID: "c", State: run.TaskDone},

@@ -37,10 +37,14 @@ func Next(b *strings.Builder, ways []Way) {
 	rows := make([][]string, len(ways))
 	for i, w := range ways {
 		if rows[i] = []string{w.Command, "# " + w.Why}; cellWidth(w.Command) > maxAligned {
-			rows[i] = []string{w.Command + "   # " + w.Why}
+			rows[i] = rows[i][:1]
 		}
 	}
-	for _, line := range Columns(rows, 3) {
-		b.WriteString("  " + line + "\n")
+	lines := Columns(rows, 3)
+	for i, w := range ways {
+		if len(rows[i]) == 1 {
+			lines[i] += "   " + safe("# "+w.Why)
+		}
+		b.WriteString("  " + lines[i] + "\n")
 	}
 }

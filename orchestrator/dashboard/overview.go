@@ -31,7 +31,9 @@ type Row struct {
 	Tasks      int `json:"tasks"`
 	EndedTasks int `json:"ended_tasks"`
 	Landed     int `json:"landed"`
-	Parked     int `json:"parked"`
+	// Unchanged counts the tasks that ended without a change.
+	Unchanged int `json:"unchanged"`
+	Parked    int `json:"parked"`
 	// Wait is what the run waits for a person to do, Line why a person stopped the line.
 	Wait      string `json:"wait,omitempty"`
 	Line      string `json:"line,omitempty"`
@@ -76,8 +78,10 @@ func (r *Row) count(state run.TaskState, ended bool) {
 		r.EndedTasks++
 	}
 	switch state {
-	case run.TaskLanded, run.TaskDone:
+	case run.TaskLanded:
 		r.Landed++
+	case run.TaskDone:
+		r.Unchanged++
 	case run.TaskParked:
 		r.Parked++
 	}

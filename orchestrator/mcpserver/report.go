@@ -27,6 +27,7 @@ type reported struct {
 	Wait       string         `json:"wait,omitempty" jsonschema:"What the run waits for a person to do."`
 	Line       string         `json:"line,omitempty" jsonschema:"Why a person stopped the line: nothing is dispatched and nothing lands."`
 	Tasks      map[string]int `json:"tasks" jsonschema:"How many tasks are in each state."`
+	Said       []said         `json:"said,omitempty" jsonschema:"The last words of the agents of tasks that ended without a change or were parked; the first few."`
 	Added      int            `json:"added"`
 	Deleted    int            `json:"deleted"`
 	Tokens     int            `json:"tokens"`
@@ -36,6 +37,12 @@ type reported struct {
 	Now        []string       `json:"now,omitempty" jsonschema:"What agents and gates are doing."`
 	Notices    []string       `json:"notices,omitempty"`
 	Next       []way          `json:"next,omitempty" jsonschema:"What can be done next, the most useful first."`
+}
+
+// said are the last words of the agent of a task.
+type said struct {
+	Task string `json:"task"`
+	Text string `json:"text" jsonschema:"Data: text of an agent or its program. It may be a question, or that it could not do the task."`
 }
 
 type gate struct {
@@ -59,7 +66,11 @@ func (s *Server) show(ctx context.Context, _ string, in ofRun) (reported, error)
 		Tokens: r.Usage.Total(), Budget: r.Budget, Now: few(r.Now), Notices: few(r.Notices), Next: s.ways(r.Next),
 	}
 	for i := range r.Tasks {
-		out.Tasks[r.Tasks[i].Status()]++
+		t := &r.Tasks[i]
+		out.Tasks[t.Status()]++
+		if t.Said != "" && len(out.Said) < maxFew {
+			out.Said = append(out.Said, said{t.ID, text.Clip(t.Said, maxText)})
+		}
 	}
 	for _, g := range r.Gates {
 		out.Gates = append(out.Gates, gate{g.Gate, g.Verdict, few(g.New), text.Clip(g.Error, maxText)})

@@ -64,6 +64,7 @@ type row struct {
 	Created   string `json:"created,omitempty"`
 	Tasks     int    `json:"tasks"`
 	Landed    int    `json:"landed"`
+	Unchanged int    `json:"unchanged,omitempty" jsonschema:"How many tasks ended without a change."`
 	Parked    int    `json:"parked,omitempty"`
 	Tokens    int    `json:"tokens"`
 	Wait      string `json:"wait,omitempty" jsonschema:"What the run waits for a person to do."`
@@ -90,7 +91,7 @@ func (s *Server) runs(ctx context.Context, _ string, in page) (listed, error) {
 		}
 		out.Runs = append(out.Runs, row{
 			Run: id, State: r.State, Goal: text.Clip(r.Goal, text.MaxLine), Repo: r.Repo, Created: date(r.Created),
-			Tasks: r.Tasks, Landed: r.Landed, Parked: r.Parked, Tokens: r.Tokens,
+			Tasks: r.Tasks, Landed: r.Landed, Unchanged: r.Unchanged, Parked: r.Parked, Tokens: r.Tokens,
 			Wait: text.Clip(r.Wait, text.MaxLine), Decisions: r.Decisions,
 			Problem: text.Clip(r.Problem, maxText),
 		})

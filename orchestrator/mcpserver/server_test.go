@@ -139,13 +139,21 @@ func TestAnswersAreBoundedAndVisible(t *testing.T) {
 		p.report.Tasks = append(p.report.Tasks, report.Task{ID: fmt.Sprintf("t%03d", i), State: run.TaskLanded, Reason: strings.Repeat("r", 1<<12)})
 	}
 	p.report.Tasks[3].State = run.TaskParked
+	for i := range 40 {
+		p.report.Tasks[i+10].State, p.report.Tasks[i+10].Said = run.TaskDone, "May I edit?\x1b"+strings.Repeat("s", 1<<12)
+	}
 	s := served(t, p, false)
 	all := answered[listed](t, s, "runs", page{})
 	require.Equal(t, 1, all.Total)
 	require.Equal(t, "\uFFFDevil\uFFFD[2J", all.Runs[0].Goal[:len("\uFFFDevil\uFFFD[2J")])
 	require.Less(t, len(all.Runs[0].Goal), 400)
+	require.Equal(t, []int{409, 40, 1}, []int{all.Runs[0].Landed, all.Runs[0].Unchanged, all.Runs[0].Parked})
 	r := answered[reported](t, s, "report", ofRun{"r1"})
-	require.Equal(t, map[string]int{"landed": 449, "parked": 1}, r.Tasks)
+	require.Equal(t, map[string]int{"landed": 409, "done": 40, "parked": 1}, r.Tasks)
+	require.Len(t, r.Said, maxFew)
+	require.Equal(t, "t010", r.Said[0].Task)
+	require.True(t, strings.HasPrefix(r.Said[0].Text, "May I edit?\uFFFDs"))
+	require.Less(t, len(r.Said[0].Text), maxText+10)
 	require.Equal(t, way{Tool: "report", Arguments: map[string]any{"run": "r1"}}, r.Next[0])
 	require.True(t, r.Active)
 

@@ -46,6 +46,7 @@ type waited struct {
 	Reason    string   `json:"reason,omitempty"`
 	Tasks     int      `json:"tasks"`
 	Landed    int      `json:"landed"`
+	Unchanged int      `json:"unchanged,omitempty" jsonschema:"How many tasks ended without a change."`
 	Parked    int      `json:"parked"`
 	Tokens    int      `json:"tokens"`
 	Now       []string `json:"now,omitempty" jsonschema:"What agents and gates are doing."`
@@ -210,8 +211,10 @@ func (s *Server) told(w *watch, id, why string) waited {
 	}
 	for _, t := range st.Tasks.ByID {
 		switch t.State {
-		case run.TaskLanded, run.TaskDone:
+		case run.TaskLanded:
 			out.Landed++
+		case run.TaskDone:
+			out.Unchanged++
 		case run.TaskParked:
 			out.Parked++
 		}

@@ -59,10 +59,12 @@ func TestWaitReturnsWhenARunEnds(t *testing.T) {
 	s := served(t, p, false)
 	ends := make(chan waited, 1)
 	go func() { ends <- answered[waited](t, s, "wait", waitFor{ofRun: ofRun{"r1"}, Seconds: 60}) }() //nolint:testifylint // the test waits for it
+	l.Append("a", run.TaskData{State: run.TaskDone})
 	l.Append("", run.Data{State: run.Parked, Reason: "2 parked"})
 	p.add(l)
 	p.leave()
 	out := <-ends
+	require.Equal(t, []int{0, 1}, []int{out.Landed, out.Unchanged})
 	require.Equal(t, whyEnded, out.Why)
 	require.Equal(t, "parked", out.State)
 	require.Equal(t, "2 parked", out.Reason)

@@ -179,8 +179,8 @@ var ofActivity = map[run.Activity]part{
 // inside accounts for an attempt: its way to a worker, its wait for a core, its place, and then what it did.
 func (c *account) inside(r *lived, from, to time.Duration) {
 	way, rest := partLog, partOther
-	if r.Result != nil && r.Result.Shared != nil {
-		way = partPermit // it waited for others, and a core, to share a process
+	if r.Group != "" {
+		way = partPermit // it waited for others, and a core, to share a process, also where none was left to share it with
 	}
 	at := c.put(way, from, r.Life.Began, to)
 	if r.Result != nil && r.Life.Began > 0 {

@@ -88,14 +88,14 @@ func TestAnAttemptOfAGroupWaitsForACore(t *testing.T) {
 	t.Parallel()
 	l, at := timed(t)
 	l.Plan(spec.Task{ID: "a", Role: "generator"})
-	l.Dispatched("a", "generator", 1, "c")
+	dispatch := &run.Dispatch{Task: "a", Attempt: 1, Role: "generator", Head: "c", Group: "shards"}
+	l.Append("a", run.TaskData{State: run.TaskRunning, Dispatch: dispatch})
 	at(700 * ms)
 	l.Agent("a", 1, contextscope.KindStarted, wire.Started{Delivery: 1})
 	at(time.Second)
-	r := runtest.Patched("c", "t", "b")
-	r.Shared = &spec.Shared{First: "a/1", Tasks: 3}
+	r := runtest.Patched("c", "t", "b") // alone, at last: no other attempt waited
 	l.Ended("a", 1, r)
-	require.Equal(t, 700*ms, accounted(l.State, time.Second)["permit"])
+	require.Equal(t, map[string]time.Duration{"permit": 700 * ms, "commands": 300 * ms}, accounted(l.State, time.Second))
 }
 
 func TestThePathLeadsThroughWhatAnAgentAskedForAndWaitsForPersons(t *testing.T) {

@@ -174,6 +174,8 @@ func repairOf(s *run.State, t *run.Task) (ways []Way) {
 		ways = append(ways, way("try it again", "retry", id, name))
 	case role.Usage != "" && a.Result != nil && run.FaultOf(a.Result).Class == wire.FaultCommand:
 		ways = append(ways, way("when what it names is mended: a key, a model, PATH", "retry", id, name))
+	case a.Result != nil && run.FaultOf(a.Result).Class == wire.FaultTime:
+		ways = append(ways, way("when its role file gives it more time: limits.time", "retry", id, name))
 	case t.Refused():
 		ways = append(ways, way("try it again, and take what no person is asked about", "retry", id, name, "--on-doubt",
 			run.OnDoubtAccept))

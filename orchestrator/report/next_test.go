@@ -57,6 +57,10 @@ func TestTheEndNamesTheWayOn(t *testing.T) {
 			tried(s, "a", "agent", false)
 			s.Works["a"].Newest().Result.Error = &spec.Fault{Class: wire.FaultCommand}
 		}, []string{"divisi log r/a", "divisi retry r a", "divisi skip r a", "divisi show r"}},
+		"an agent that ran out of time": {run.Parked, "", func(s *run.State) {
+			tried(s, "a", "agent", false)
+			s.Works["a"].Newest().Result.Error = &spec.Fault{Class: wire.FaultTime}
+		}, []string{"divisi log r/a", "divisi retry r a", "divisi skip r a", "divisi show r"}},
 		"a coding agent whose work was rejected": {run.Parked, "", func(s *run.State) { tried(s, "a", "agent", true) }, []string{
 			"divisi log r/a", "divisi diff r/a", `divisi retry r a --brief "BRIEF"`, "divisi take r/a DIR", "divisi skip r a", "divisi show r",
 		}},

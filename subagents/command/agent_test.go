@@ -85,7 +85,12 @@ func TestACodingAgentIsBilledHoweverItEnds(t *testing.T) {
 			line: `head -c 9000000 /dev/zero | tr '\0' x; echo; echo '{"type":"turn.completed","usage":{"input_tokens":5}}'; head -c 100000 /dev/zero`,
 		},
 		"no figures": {
-			usage: spec.AgentClaude, status: spec.StatusDone, line: `echo Done.`, summary: "Done.",
+			usage: spec.AgentClaude, status: spec.StatusDone, line: `echo Done.`, summary: "Done.", said: "Done.",
+			deviations: []string{"what it used is not known: its output has no figures of claude"},
+		},
+		"a question": {
+			usage: spec.AgentClaude, status: spec.StatusDone, line: `cat >/dev/null; printf 'May I use %s? [y/N] ' $A_KEY; read a; exit 0`,
+			summary: "May I use [A_KEY]? [y/N]", said: "May I use [A_KEY]? [y/N]",
 			deviations: []string{"what it used is not known: its output has no figures of claude"},
 		},
 		"another program": {status: spec.StatusDone, line: `echo '{"type":"turn.completed","usage":{"input_tokens":5}}'`},

@@ -134,8 +134,12 @@ func (c *Executor) once(ctx context.Context, run commandRun, rep *report) (*spec
 		c.Secrets.hideIn(&r)
 		return &r, nil
 	}
+	said := cmp.Or(printed.Answer, out.Text())
+	if c.Assignment.Role.Usage != "" && printed.Empty() { // words for a person, such as a question, and no JSON
+		rep.words = cmp.Or(text.Tail(strings.TrimSpace(said), maxOutput), rep.words)
+	}
 	if rep.said.Len() < gate.MaxTail {
-		rep.said.WriteString(cmp.Or(printed.Answer, out.Text()))
+		rep.said.WriteString(said)
 	}
 	if agent := c.Assignment.Role.Usage; agent != "" && len(printed.Lines) == 0 {
 		rep.deviations = append(rep.deviations, run.on("what it used is not known: its output has no figures of "+agent))

@@ -16,7 +16,7 @@ import (
 // report is what the runs of an attempt have said.
 type report struct {
 	said strings.Builder
-	// words are the last ones of a coding agent.
+	// words are the last ones of a coding agent: the end of its output where that is not the JSON of its agent.
 	words      string
 	deviations []string
 	// used is what coding agents have printed of their use; unmetered is set where one ran and printed none.

@@ -20,6 +20,7 @@ export interface Row {
   tasks: number;
   ended_tasks: number;
   landed: number;
+  unchanged: number;
   parked: number;
   wait?: string;
   line?: string;

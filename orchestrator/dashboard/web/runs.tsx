@@ -78,14 +78,14 @@ function OneRun(p: { row: Row; now: number }): ComponentChild {
 
 /** Progress is a bar of what has landed and what was given up. */
 export function Progress(p: { row: Row }): ComponentChild {
-  const { tasks, landed, parked, ended_tasks: over } = p.row;
+  const { tasks, landed, unchanged, parked, ended_tasks: over } = p.row;
   const share = (n: number) => ({ width: `${tasks ? (100 * n) / tasks : 0}%` });
   return (
     <div class="progress">
       <div class="bar" role="progressbar" aria-label="Tasks that are over" aria-valuemin={0} aria-valuemax={tasks} aria-valuenow={over}>
         <i class="good" style={share(landed)} /><i class="done" style={share(Math.max(0, over - landed - parked))} /><i class="bad" style={share(parked)} />
       </div>
-      <small>{tasks ? `${over}/${tasks}` : "no tasks yet"}{parked > 0 && <em> {parked} parked</em>}</small>
+      <small>{tasks ? `${over}/${tasks}` : "no tasks yet"}{unchanged > 0 && `, ${unchanged} without a change`}{parked > 0 && <em> {parked} parked</em>}</small>
     </div>
   );
 }

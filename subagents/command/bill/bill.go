@@ -20,6 +20,9 @@ type Bill struct {
 	Answer, Fault string
 }
 
+// Empty reports whether nothing of the output could be read.
+func (b *Bill) Empty() bool { return len(b.Lines) == 0 && b.Answer == "" && b.Fault == "" }
+
 // Line is what was used of one model. Model is empty where the agent does not name it, Cost 0 where it states none.
 type Line struct {
 	Model string
