@@ -199,6 +199,16 @@ func (c *Conductor) State() *run.State { return c.st }
 // log records; it is set when the machine or a service failed, and the run can then be resumed.
 func (c *Conductor) Run(ctx context.Context) error {
 	c.ledger = ledger.New(slices.Collect(maps.Keys(c.st.Crew)), c.cfg.Clock())
+	before := c.st.Epoch
+	err := c.conduct(ctx)
+	if ctx.Err() != nil && !errors.Is(err, ErrDeposed) && (c.st.Epoch > before || c.st.Status.Ended()) {
+		return c.interrupted(ctx)
+	}
+	return err
+}
+
+// conduct takes the run over and leads it until it has ended, it fails, or ctx ends.
+func (c *Conductor) conduct(ctx context.Context) error {
 	if err := c.takeOver(ctx); err != nil {
 		return err
 	}
@@ -228,10 +238,7 @@ func (c *Conductor) Run(ctx context.Context) error {
 	stop()
 	<-tailDone
 	c.askers.Wait()
-	if ctx.Err() != nil && !errors.Is(err, ErrDeposed) {
-		return c.interrupted(ctx)
-	}
-	if err != nil && !errors.Is(err, ErrDeposed) {
+	if err != nil && ctx.Err() == nil && !errors.Is(err, ErrDeposed) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), failTimeout)
 		defer cancel()
 		return errors.Join(err, c.stopped(ctx, "failed: "+err.Error()))

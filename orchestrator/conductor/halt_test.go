@@ -360,3 +360,36 @@ func TestARunWithoutAWorkerTellsThatItWaits(t *testing.T) {
 	require.Equal(t, run.Done, c.State().Status)
 	require.Equal(t, []string{"waiting for a worker: no process works on 2 attempts of the queue"}, c.State().Notices)
 }
+
+// A conductor that has taken a run over records that it was asked to stop, also while it begins.
+func TestAStopWhileAConductorBeginsIsRecorded(t *testing.T) {
+	t.Parallel()
+	taken := 0
+	for k := range int64(10) {
+		r := newRig(t, files(1), manyReaders(1))
+		ctx, cancel := context.WithCancel(t.Context())
+		cfg := r.config(false)
+		clock, calls := cfg.Clock, atomic.Int64{}
+		cfg.Clock = func() time.Time {
+			if calls.Add(1) == k+1 {
+				cancel()
+			}
+			return clock()
+		}
+		c, err := conductor.New(t.Context(), cfg)
+		require.NoError(t, err)
+		require.NoError(t, c.Start(t.Context(), r.spec))
+		calls.Store(0)
+		stop := r.worker(t.Context())
+		err = c.Run(ctx)
+		stop()
+		asked := ctx.Err() != nil
+		cancel()
+		if st := c.State(); st.Epoch > 0 && asked {
+			require.NoError(t, err, "call %d", k)
+			require.Equal(t, run.Stopped, st.Status, "call %d", k)
+			taken++
+		}
+	}
+	require.Positive(t, taken)
+}
