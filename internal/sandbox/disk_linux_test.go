@@ -47,7 +47,7 @@ func TestTheCommandsOfAnAttemptCountTogether(t *testing.T) {
 		t.Helper()
 		old := filepath.Join(p.tree, "old")
 		require.NoError(t, os.WriteFile(old, make([]byte, 80<<20), 0o600))
-		c := p.shell(`head -c 40M /dev/zero > $(cat name); ln $(cat name) link; truncate -s 1G holes; sleep 1.5`)
+		c := p.shell(`head -c 40M /dev/zero > $(cat name); ln $(cat name) link; truncate -s 1G holes; [ $(cat name) = a ] && sleep 1.5 || sleep 60`)
 		c.Place.Disk = NewDisk(64 << 20)
 		c.Place.Disk.since = time.Now()
 		for i, name := range []string{"a", "b"} {
