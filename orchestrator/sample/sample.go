@@ -1,4 +1,4 @@
-// Package sample makes the repository that `divisi demo` works on: 12 Go packages, six with tests, a git history, a deprecated
+// Package sample makes the repository that `divisi demo` works on: 12 Go packages, five with tests, a git history, a deprecated
 // helper package, and one test that has failed from the start. Its input is an empty directory, its output the repository and
 // the plan that moves it off the helper and renames a function with its callers. It never touches another directory and needs no
 // network.
@@ -43,7 +43,7 @@ var things = []thing{
 	{Name: "moorings", Things: "moorings", Type: "Mooring", Sep: " - "},
 	{Name: "ships", Things: "ships", Type: "Ship", Sep: " | ", Tested: true},
 	{Name: "tugs", Things: "tugs", Type: "Tug", Sep: " / "},
-	{Name: "yards", Things: "yards", Type: "Yard", Sep: " - ", Tested: true},
+	{Name: "yards", Things: "yards", Type: "Yard", Sep: " - "},
 }
 
 // PlanFile returns the built-in plan's text.
