@@ -88,8 +88,8 @@ type Bus struct {
 
 	events, tasks, objects, cache, leases jetstream.Stream
 
-	tryPatience, retryPatience time.Duration
-	denials                    denials
+	tryPatience, retryPatience, silence time.Duration
+	denials                             denials
 
 	mu        sync.Mutex
 	listeners map[*listener]struct{}
@@ -191,7 +191,7 @@ func (b *Bus) init() {
 	b.repairing = make(chan struct{}, 1)
 	b.listeners = map[*listener]struct{}{}
 	b.pulls = map[jetstream.MessagesContext]struct{}{}
-	b.tryPatience, b.retryPatience = tryPatience, openPatience
+	b.tryPatience, b.retryPatience, b.silence = tryPatience, openPatience, silence
 }
 
 // reach starts the embedded server, or describes the external one.

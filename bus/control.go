@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go"
 )
@@ -30,42 +31,96 @@ func (b *Bus) Publish(ctx context.Context, subject string, data []byte) error {
 	return nil
 }
 
-// Request sends data and waits for the first reply until ctx ends. ErrNoListener when no process listens, ErrNoAnswer when the
-// connection was lost meanwhile: the reply may have been lost with it.
+// silence is how long who asks hears nothing before it asks again: less than a lease lasts, as who was asked may be gone.
+// WorkingEvery is how often who answers later says that it is at it.
+const (
+	silence      = leaseTime * 4 / 5
+	WorkingEvery = silence / 4
+)
+
+// Request sends data and waits for the reply until ctx ends, or until who was asked has given no sign of life for some seconds.
+// ErrNoListener when no process listens, ErrNoAnswer after such a silence, or when the connection was lost meanwhile: what was
+// asked for may have been done.
 func (b *Bus) Request(ctx context.Context, subject string, data []byte) ([]byte, error) {
 	if err := errors.Join(checkControl(subject), checkSize(data)); err != nil {
 		return nil, fmt.Errorf("request: %w", err)
 	}
-	ctx, end := context.WithCancelCause(ctx)
-	var watch sync.WaitGroup
-	defer watch.Wait()
-	defer end(nil)
-	back := b.Back()
-	watch.Go(func() {
-		select {
-		case <-back:
-			end(ErrNoAnswer)
-		case <-ctx.Done():
+	answer, err := b.ask(ctx, subject, data)
+	if err != nil && !errors.Is(err, ErrNoListener) {
+		err = b.class(ctx, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("request to %s: %w", subject, err)
+	}
+	return answer, nil
+}
+
+func (b *Bus) ask(ctx context.Context, subject string, data []byte) ([]byte, error) {
+	back, inbox, answers := b.Back(), b.nc.NewInbox(), make(chan *nats.Msg, 16)
+	sub, err := b.nc.ChanSubscribe(inbox, answers)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err := sub.Unsubscribe(); err != nil {
+			b.log.Debug().Err(err).Str("subject", subject).Msg("stopped waiting for an answer")
 		}
-	})
+	}()
 	allowed, stop := b.denials.await(ctx, []string{subject})
 	defer stop()
-	m, err := b.nc.RequestWithContext(allowed, subject, data)
-	if denied := deniedIn(allowed); err != nil && denied != nil {
-		err = denied
+	if err := b.nc.PublishRequest(subject, inbox, data); err != nil {
+		return nil, err
 	}
-	switch {
-	case errors.Is(err, nats.ErrNoResponders):
-		return nil, fmt.Errorf("request to %s: %w", subject, ErrNoListener)
-	case err != nil:
-		return nil, fmt.Errorf("request to %s: %w", subject, b.class(ctx, err))
+	quiet := time.NewTimer(b.silence)
+	defer quiet.Stop()
+	for {
+		select {
+		case m := <-answers:
+			switch {
+			case m.Header.Get("Status") == "503":
+				return nil, ErrNoListener
+			case len(m.Data) > 0:
+				return m.Data, nil
+			}
+			quiet.Reset(b.silence)
+		case <-quiet.C:
+			return nil, fmt.Errorf("%w: no sign of life for %s", ErrNoAnswer, b.silence)
+		case <-back:
+			return nil, fmt.Errorf("%w: the connection was lost meanwhile", ErrNoAnswer)
+		case <-b.gone:
+			return nil, nats.ErrConnectionClosed
+		case <-b.closing:
+			return nil, ErrClosed
+		case <-allowed.Done():
+			return nil, context.Cause(allowed)
+		}
 	}
-	return m.Data, nil
+}
+
+// Working has who asked wait for an answer that takes long, until stop, which waits: an empty reply is a sign of life.
+func Working(ctx context.Context, reply func([]byte) error) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var signs sync.WaitGroup
+	signs.Go(func() {
+		tick := time.NewTicker(WorkingEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				if reply(nil) != nil {
+					return // who asked is told nothing then, and asks again
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return func() { cancel(); signs.Wait() }
 }
 
 // Subscribe calls handle for each message to subject, or to those that a filter of presences or of all who ask matches, one after
 // the other, in a goroutine of its own, from before Subscribe returns until stop is called or the Bus closes. reply answers a
-// Request; after Publish it returns an error. stop waits for a running handle, so handle must not call it; it may be called more
+// Request, and is a mere sign of life without data; after Publish it returns an error. stop waits for a running handle, so handle must not call it; it may be called more
 // than once.
 func (b *Bus) Subscribe(
 	ctx context.Context, subject string, handle func(m Message, reply func([]byte) error),

@@ -2,8 +2,11 @@ package bus
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/rs/zerolog"
@@ -112,4 +115,71 @@ func TestNothingSaidWithoutAServerArrivesLater(t *testing.T) {
 	<-back
 	require.NoError(t, b.Enqueue(ctx, TaskSubject("generator", "r", "1"), "id", nil))
 	require.Equal(t, 1, next(t, q).Number)
+}
+
+// TestWhoAnswersNothingIsNotWaitedFor: a host that was killed with a call in flight is still connected for its server. The caller
+// waited in its silence for ten minutes.
+func TestWhoAnswersNothingIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	backends(t, func(t *testing.T, o Options) {
+		b, ctx := open(t, o), soon(t)
+		b.silence = 100 * time.Millisecond
+		took := make(chan func([]byte) error, 2)
+		stop, err := b.Subscribe(ctx, CallFilter("r"), func(_ Message, reply func([]byte) error) { took <- reply })
+		require.NoError(t, err)
+		defer stop()
+		_, err = b.Request(ctx, CallSubject("r", "w1"), []byte("a call"))
+		require.ErrorIs(t, err, ErrNoAnswer)
+		require.ErrorIs(t, err, ErrUnavailable)
+		<-took
+
+		// One that says that it is at it is waited for.
+		answers := make(chan error, 1)
+		go func() {
+			got, err := b.Request(ctx, CallSubject("r", "w1"), []byte("long"))
+			if err == nil && string(got) != "done" {
+				err = errors.New(string(got))
+			}
+			answers <- err
+		}()
+		reply := <-took
+		for range 8 {
+			require.NoError(t, pause(ctx, nil, b.silence/4))
+			require.NoError(t, reply(nil))
+		}
+		require.NoError(t, reply([]byte("done")))
+		require.NoError(t, <-answers)
+	})
+}
+
+func TestWhoAnswersLaterGivesSignsOfLife(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		signs := 0
+		stop := Working(t.Context(), func(data []byte) error {
+			require.Empty(t, data)
+			signs++
+			return nil
+		})
+		time.Sleep(silence + time.Second) //nolint:forbidigo // of a bubble
+		stop()
+		require.Equal(t, 4, signs)
+		failed := 0
+		stop = Working(t.Context(), func([]byte) error { failed++; return ErrClosed })
+		time.Sleep(silence) //nolint:forbidigo // of a bubble
+		stop()
+		require.Equal(t, 1, failed)
+	})
+}
+
+// TestEveryWaitEndsBeforeALease: who waits longer than a lease lasts waits for a process that acts no more.
+func TestEveryWaitEndsBeforeALease(t *testing.T) {
+	t.Parallel()
+	for what, waits := range map[string]time.Duration{
+		"an answer of the server": tryPatience, "a sign of life": silence, "a task": 2 * pullHeartbeat, "the log": 2 * readHeartbeat,
+		"a connection": connectPatience, "the streams": openPatience, "a place of a task": findPatience, "a flush": flushPatience,
+	} {
+		require.Less(t, waits, leaseTime, what)
+	}
+	require.LessOrEqual(t, 3*WorkingEvery, silence, "two signs may be lost")
 }

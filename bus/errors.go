@@ -36,9 +36,9 @@ var (
 	ErrFull = errors.New("bus: the store is full")
 	// ErrUnavailable: the server or its directory cannot be used now. What was being written may or may not be stored.
 	ErrUnavailable = errors.New("bus: not available")
-	// ErrNoAnswer: the connection was lost before a request was answered, and is there again. What was asked for may have been
-	// done. It is ErrUnavailable too.
-	ErrNoAnswer = fmt.Errorf("%w: the connection was lost before the answer came", ErrUnavailable)
+	// ErrNoAnswer: who was asked is silent, or the connection was lost before the answer came, and is there again. What was asked
+	// for may have been done. It is ErrUnavailable too.
+	ErrNoAnswer = fmt.Errorf("%w: no answer came", ErrUnavailable)
 	// ErrDamaged: bytes of the store are not those that were written. OpenFiles reads what is sound.
 	ErrDamaged = errors.New("bus: the store is damaged")
 	// ErrClosed: the bus was closed by this process.

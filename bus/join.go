@@ -74,7 +74,7 @@ func ask(ctx context.Context, t member.Token, login *member.Login, usual string)
 }
 
 func asked(ctx context.Context, nc *nats.Conn, request []byte) (answer joinAnswer, err error) {
-	ctx, cancel := context.WithTimeout(ctx, retryPatience)
+	ctx, cancel := context.WithTimeout(ctx, silence)
 	defer cancel()
 	m, err := nc.RequestWithContext(ctx, member.JoinSubject, request)
 	switch {

@@ -117,7 +117,9 @@ func answerCalls(
 		}
 		under.Go(func() {
 			defer func() { <-room }()
+			still := bus.Working(ctx, reply)
 			data, err := answer(ctx, m)
+			still()
 			if err == nil {
 				err = reply(data)
 			}
