@@ -78,7 +78,7 @@ func (h *conduct) obey(r *order, st *run.State, o *ResumeOptions) error {
 			return err
 		}
 	}
-	h.find(r.Caches)
+	h.find(r.caches())
 	if len(st.Unread) == 0 && st.Spec.Run == "" {
 		h.resumes, h.spec, h.notices = false, r.Spec, append(h.notices, r.Notices...)
 		h.spec.Outputs = filepath.Join(h.path, outputsDir)
@@ -105,7 +105,7 @@ func (h *conduct) received(ctx context.Context, r *order) (*git.Repo, error) {
 		return nil, err
 	}
 	from := h.source(&r.packSent, hostCall{Verb: verbBase, Run: r.Spec.Run, Commit: r.Spec.Base})
-	held, m, err := s.Open(ctx, r.Caches, mirrors.Mirror{Dir: dir, Commit: r.Spec.Base, Exclude: r.Exclude}, from)
+	held, m, err := s.Open(ctx, r.caches(), mirrors.Mirror{Dir: dir, Commit: r.Spec.Base, Exclude: r.Exclude}, from)
 	if err != nil {
 		return nil, fmt.Errorf("get the base commit of run %s: %w", r.Spec.Run, err)
 	}
@@ -170,7 +170,7 @@ func (o ordered) Module(ctx context.Context, m checkout.Module, dir string) (*gi
 		return nil, git.ErrNoModule
 	}
 	ask := hostCall{Verb: verbBase, Run: o.r.Spec.Run, Commit: m.Commit, Module: place}
-	return o.h.module(ctx, o.h.git, o.h.notice, o.r.Caches, m, dir, o.h.source(&o.r.Modules[i].packSent, ask))
+	return o.h.module(ctx, o.h.git, o.h.notice, o.r.caches(), m, dir, o.h.source(&o.r.Modules[i].packSent, ask))
 }
 
 // errNoContent reports that what trees have beside their commits is to be sent.
@@ -186,7 +186,7 @@ func (o ordered) Object(ctx context.Context, p spec.Pointer, take func(context.C
 	case !expired(err):
 		return err
 	case o.h.lender != nil:
-		ask := hostCall{Verb: verbBase, Run: o.r.Spec.Run, Caches: o.r.Caches, Content: &p}
+		ask := hostCall{Verb: verbBase, Run: o.r.Spec.Run, Content: &p}
 		return o.h.lent(ctx, ask, wire.SealedContent, take)
 	}
 	return errNoContent

@@ -199,9 +199,13 @@ func (h *conduct) seal(ctx context.Context, st *run.State) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	caches := filepath.Base(h.caches)
+	if h.Elsewhere && !h.ordered { // where the checkout lies on this machine says nothing to others
+		caches = cachesOf(nil, h.roots(ctx), h.spec.Base, wire.RepositoryName(h.spec.Repo))
+	}
 	s := wire.Setup{
 		Run: h.spec.Run, Key: publicOf(h.signs), Warrant: h.warrant,
-		Base: h.spec.Base, Name: wire.RepositoryName(h.spec.Repo), Caches: filepath.Base(h.caches),
+		Base: h.spec.Base, Name: wire.RepositoryName(h.spec.Repo), Caches: caches,
 		Project: h.spec.Project, Roles: h.spec.Roles, Commands: h.commands,
 		Plan: h.spec.Plan, Environment: h.spec.Environment, Beside: h.beside.Digest(), Lends: lends, Content: content,
 		Exclude: h.exclude,

@@ -70,17 +70,20 @@ type hostCall struct {
 	For string `json:"for,omitempty"`
 	// Order is the object that start begins the run with.
 	Order string `json:"order,omitempty"`
-	// Warrant is the signature of who resumes the run; nil for who has no login.
+	// Warrant is the signature of who resumes the run, or is going to submit it; nil for who has no login.
 	Warrant *wire.Warrant `json:"warrant,omitempty"`
 	// Budget and AllowUnverified are those of ResumeOptions.
 	Budget          *int `json:"budget,omitempty"`
 	AllowUnverified bool `json:"allow_unverified,omitempty"`
 	// Commit is one that has landed: commit packs it for a repository with Have, fetched notes that a person has published it.
 	// For base it is that of the run, or of its submodule at the place Module; Content is what Git LFS keeps of it. For have it
-	// is that of the run to come, Caches names the repository as its order will, and Contents are what Git LFS keeps.
+	// is what is to be sent, of a submodule too; Base, Name and Roots, and Warrant, are those of the order to come, and Contents
+	// what Git LFS keeps.
 	Commit   string         `json:"commit,omitempty"`
 	Have     string         `json:"have,omitempty"`
-	Caches   string         `json:"caches,omitempty"`
+	Base     string         `json:"base,omitempty"`
+	Name     string         `json:"name,omitempty"`
+	Roots    []string       `json:"roots,omitempty"`
 	Module   string         `json:"module,omitempty"`
 	Content  *spec.Pointer  `json:"content,omitempty"`
 	Contents []spec.Pointer `json:"contents,omitempty"`

@@ -82,22 +82,22 @@ func TestAHostTakesAnOrderOnceAndNoOther(t *testing.T) {
 	require.NoError(t, others.Put(t.Context(), "waste", []byte("of an order that is refused")))
 	lying := "order-" + strings.Repeat("0", 64)
 	for call, want := range map[string]string{
-		fmt.Sprintf(`{"verb":"start","run":%q,"order":%q}`, id, lying):               "the host has another run",
-		`{"verb":"start","run":"20261123-000000-aaaa","order":"` + lying + `"}`:      "no such object",
-		`{"verb":"start","run":"20261123-000000-aaaa","order":"../x"}`:               "names no order",
-		`{"verb":"start","run":"../x","order":"` + order + `"}`:                      "is no run's id",
-		`{"verb":"start","run":"serve","order":"` + order + `"}`:                     "no such object",
-		`{"verb":"start","run":"` + id + `","order":"` + order + `","more":1}`:       `unknown field \"more\"`,
-		`{"verb":"commit","run":"` + id + `","commit":"--all","have":""}`:            "is not what has landed",
-		`{"verb":"fetched","run":"` + id + `","commit":"../x"}`:                      "is no commit",
-		`{"verb":"have","caches":"../x","commit":"` + strings.Repeat("a", 40) + `"}`: "name no repository",
-		`{"verb":"have","caches":"x","commit":"--all"}`:                              "name no repository",
-		`{"verb":"remove","run":"` + id + `"}`:                                       "is active",
-		`{"verb":"erase","run":"` + id + `"}`:                                        "does not know what",
-		`{"verb":"context","run":"` + id + `"}`:                                      "names no view",
-		`{"verb":"request","run":"` + id + `"}`:                                      "has no request",
-		`{"verb":"summary","run":".."}`:                                              "is no run's id",
-		`{`:                                                                          "cannot read what is asked", "\x00": "cannot read what is asked",
+		fmt.Sprintf(`{"verb":"start","run":%q,"order":%q}`, id, lying):             "the host has another run",
+		`{"verb":"start","run":"20261123-000000-aaaa","order":"` + lying + `"}`:    "no such object",
+		`{"verb":"start","run":"20261123-000000-aaaa","order":"../x"}`:             "names no order",
+		`{"verb":"start","run":"../x","order":"` + order + `"}`:                    "is no run's id",
+		`{"verb":"start","run":"serve","order":"` + order + `"}`:                   "no such object",
+		`{"verb":"start","run":"` + id + `","order":"` + order + `","more":1}`:     `unknown field \"more\"`,
+		`{"verb":"commit","run":"` + id + `","commit":"--all","have":""}`:          "is not what has landed",
+		`{"verb":"fetched","run":"` + id + `","commit":"../x"}`:                    "is no commit",
+		`{"verb":"have","base":"../x","commit":"` + strings.Repeat("a", 40) + `"}`: "name no repository",
+		`{"verb":"have","name":"x","commit":"--all"}`:                              "name no repository",
+		`{"verb":"remove","run":"` + id + `"}`:                                     "is active",
+		`{"verb":"erase","run":"` + id + `"}`:                                      "does not know what",
+		`{"verb":"context","run":"` + id + `"}`:                                    "names no view",
+		`{"verb":"request","run":"` + id + `"}`:                                    "has no request",
+		`{"verb":"summary","run":".."}`:                                            "is no run's id",
+		`{`:                                                                        "cannot read what is asked", "\x00": "cannot read what is asked",
 	} {
 		said := answered(t, url, call)
 		require.Contains(t, said, want, call)

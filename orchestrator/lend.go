@@ -60,8 +60,11 @@ func (p *place) besides(g *git.Git) *checkout.Store {
 	return checkout.NewStore(g, p.caches, func(dir string) error { return p.trash.Put(dir) }, now)
 }
 
-// moduleCaches names the collection of a submodule, which is a repository of its own.
+// moduleCaches names the collection of a submodule, which is a repository of its own; that of the repository for no place.
 func moduleCaches(caches, place string) string {
+	if place == "" {
+		return caches
+	}
 	sum := sha256.Sum256([]byte(place))
 	return caches + "-" + hex.EncodeToString(sum[:8])
 }

@@ -111,9 +111,11 @@ func TestSlowTheNextSubmissionSendsWhatIsBesideTheCommitOnce(t *testing.T) {
 	there, err := filepath.Glob(filepath.Join(other.dir.Caches(), "*", "checkout", "lfs", p.OID))
 	require.NoError(t, err)
 	require.Len(t, there, 1)
-	_, err = s.host.base(t.Context(), &hostCall{Run: s.last(), Module: "x", Commit: "../../x"})
+	m, err := s.host.submitted(s.last())
+	require.NoError(t, err)
+	_, err = s.host.base(t.Context(), &hostCall{Run: s.last(), Module: "x", Commit: "../../x"}, m)
 	require.ErrorContains(t, err, "does not have what is asked")
-	_, err = s.host.base(t.Context(), &hostCall{Run: s.last(), Caches: "..", Content: &spec.Pointer{OID: p.OID}})
+	_, err = s.host.base(t.Context(), &hostCall{Run: s.last(), Content: &spec.Pointer{OID: strings.Repeat("0", 64)}}, m)
 	require.ErrorContains(t, err, "does not have what is asked")
 
 	// What the host said that it has, and has not, is sent after all.

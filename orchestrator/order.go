@@ -31,8 +31,10 @@ type order struct {
 	Contents []spec.Pointer `json:"contents,omitempty"`
 	// Environment is what was taken of ignored paths of the checkout; nil for nothing.
 	Environment *environmentSent `json:"environment,omitempty"`
-	// Caches is the name of the directory of the repository's build caches and environments.
-	Caches string `json:"caches"`
+	// Roots are the commits that the history of the base begins with, where it ends in a shallow clone; see cachesOf.
+	Roots []string `json:"roots,omitempty"`
+	// Named is how earlier versions named the directory of the repository's build caches. It is not used.
+	Named string `json:"caches,omitempty"`
 	// Exclude are the lists of what git ignores that the base commit does not have.
 	Exclude []byte `json:"exclude,omitempty"`
 	// Strict has commands run only where they can be fully confined.
@@ -149,8 +151,6 @@ func (o *order) check(id string) error {
 		return fmt.Errorf("no run that was made at %s is called %.80q", s.Created, id)
 	case !wire.IsCommit(s.Base):
 		return fmt.Errorf("base %.80q is no commit", s.Base)
-	case !bus.ValidToken(o.Caches):
-		return fmt.Errorf("caches %.80q is no name of a directory", o.Caches)
 	case len(s.Repo) > maxRepo:
 		return fmt.Errorf("the name of the repository has %d bytes", len(s.Repo))
 	case o.Environment == nil && (s.Environment != "" || !s.Project.Environment.IsZero()):
@@ -167,7 +167,7 @@ func (o *order) check(id string) error {
 	case s.Plan == nil && s.Goal == "":
 		return errors.New("it has neither a goal nor a plan")
 	}
-	return errors.Join(o.packSent.check(), o.travels(), o.faults())
+	return errors.Join(checkRoots(o.Roots), o.packSent.check(), o.travels(), o.faults())
 }
 
 // faults validates what files tell: project, roles and plan.

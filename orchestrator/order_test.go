@@ -41,7 +41,7 @@ func goodOrder(t testing.TB) *order {
 			Roles: set.Roles, Project: spec.Project{Gates: []spec.Gate{{Name: "test", Command: []string{"true"}}}},
 			Plan: &spec.Plan{Tasks: []spec.Task{{ID: "one", Role: "generator", Brief: "Do it.", Files: []string{"a.txt"}}}},
 		},
-		packSent: packSent{Pack: "commits-" + strings.Repeat("0", 64)}, Caches: "c0ffee",
+		packSent: packSent{Pack: "commits-" + strings.Repeat("0", 64)}, Roots: []string{strings.Repeat("b", 40)},
 	}
 }
 
@@ -55,6 +55,14 @@ func TestAnOrderIsWhatWasSealed(t *testing.T) {
 	_, again, err := got.seal()
 	require.NoError(t, err)
 	require.JSONEq(t, string(data), string(again))
+
+	// One of an earlier version said how the caches are called, and not where the history begins.
+	earlier := []byte(strings.Replace(string(data), `"roots":["`+o.Roots[0]+`"]`, `"caches":"c0ffee"`, 1))
+	require.NotEqual(t, data, earlier)
+	name = wire.Name(sealedOrder, earlier)
+	got, err = unsealOrder(t.Context(), objects{name: earlier}, o.Spec.Run, name)
+	require.NoError(t, err)
+	require.Equal(t, cachesOf(nil, nil, o.Spec.Base, "repo"), got.caches())
 }
 
 func TestAHostileOrderIsRefused(t *testing.T) {
@@ -77,7 +85,8 @@ func TestAHostileOrderIsRefused(t *testing.T) {
 			o.Contents = append(slices.Repeat([]spec.Pointer{{OID: strings.Repeat("0", 64), Size: wire.MaxCommits}}, 4),
 				spec.Pointer{OID: strings.Repeat("1", 64), Size: 1})
 		},
-		`caches "../x" is no name`:       func(o *order) { o.Caches = "../x" },
+		`begins with "../x", which`:      func(o *order) { o.Roots = []string{"../x"} },
+		"begins with 17 commits":         func(o *order) { o.Roots = slices.Repeat(o.Roots, maxRoots+1) },
 		"the name of the repository has": func(o *order) { o.Spec.Repo = strings.Repeat("x", maxRepo+1) },
 		"takes an environment":           func(o *order) { o.Spec.Environment = "../x" },
 		"environment from a checkout":    func(o *order) { o.Spec.Project.Environment.Word = spec.EnvironmentCheckout },
@@ -140,7 +149,8 @@ func FuzzOrder(f *testing.F) {
 			return
 		}
 		require.Equal(t, o.Spec.Run, got.Spec.Run)
-		require.NotContains(t, got.Caches, "/")
+		require.Len(t, got.caches(), 32)
+		require.NotContains(t, got.caches(), "/")
 		_, err = json.Marshal(got)
 		require.NoError(t, err)
 	})

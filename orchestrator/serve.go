@@ -86,11 +86,7 @@ func (h *Host) do(ctx context.Context, q *hostCall, by string) (a hostAnswer, er
 		}
 		return a, nil
 	case verbHave:
-		if a.Commits, err = h.have(ctx, q); err == nil {
-			a.Contents, err = h.contents(q)
-			a.Environment = h.hasEnvironment(q)
-		}
-		return a, err
+		return h.has(ctx, q, by)
 	}
 	if !bus.ValidToken(q.Run) {
 		return a, usage.Errorf("%.80q is no run's id", q.Run)
@@ -124,7 +120,7 @@ func (h *Host) do(ctx context.Context, q *hostCall, by string) (a hostAnswer, er
 		a.Object, a.Size = p.name, p.size
 		return a, err
 	case verbBase:
-		p, err := h.base(ctx, q)
+		p, err := h.base(ctx, q, m)
 		a.Object, a.Size = p.name, p.size
 		return a, err
 	case verbRemove:
@@ -176,22 +172,32 @@ func (h *Host) resume(ctx context.Context, q *hostCall, m store.Meta, by string)
 // maxOffered bounds the commits that a host says it has: what it keeps beyond them may go before the run is submitted.
 const maxOffered = git.MaxKept / 2
 
-// have lists commits of a repository that the host has, for a pack of another one.
-func (h *Host) have(ctx context.Context, q *hostCall) ([]string, error) {
-	if !bus.ValidToken(q.Caches) || !wire.IsCommit(q.Commit) {
-		return nil, usage.Errorf("caches %.80q and commit %.80q name no repository", q.Caches, q.Commit)
+// has tells what the host has of a repository, for an order to come.
+func (h *Host) has(ctx context.Context, q *hostCall, by string) (a hostAnswer, err error) {
+	caches, err := h.submits(q, by)
+	if err != nil {
+		return a, err
 	}
+	if a.Commits, err = h.have(ctx, q, moduleCaches(caches, q.Module)); err == nil {
+		a.Contents, err = h.contents(q, caches)
+		a.Environment = h.hasEnvironment(q, caches)
+	}
+	return a, err
+}
+
+// have lists commits that the host has in a collection, for a pack of another one.
+func (h *Host) have(ctx context.Context, q *hostCall, collection string) ([]string, error) {
 	g, err := git.New(ctx)
 	if err != nil {
 		return nil, err
 	}
-	kept, err := (&mirrors.Store{Git: g, Dir: h.dir.Mirrors()}).Kept(ctx, q.Caches, q.Commit)
+	kept, err := (&mirrors.Store{Git: g, Dir: h.dir.Mirrors()}).Kept(ctx, collection, q.Commit)
 	return kept[:min(len(kept), maxOffered)], err
 }
 
 // contents lists those of Git LFS that the host has for a repository.
-func (h *Host) contents(q *hostCall) (has []spec.Pointer, err error) {
-	from := h.besides(q.Caches)
+func (h *Host) contents(q *hostCall, caches string) (has []spec.Pointer, err error) {
+	from := h.besides(caches)
 	for _, p := range q.Contents {
 		if !isContent(p.OID) {
 			return nil, usage.Errorf("%.80q is no content of Git LFS", p.OID)
@@ -263,9 +269,9 @@ func (h *Host) restored(ctx context.Context, id string) bool {
 }
 
 // base makes a pack of the base commit of a run, or of what comes with it, for a host that stands by.
-func (h *Host) base(ctx context.Context, q *hostCall) (p sealedPack, err error) {
+func (h *Host) base(ctx context.Context, q *hostCall, m store.Meta) (p sealedPack, err error) {
 	if q.Module != "" || q.Content != nil || q.Environment != nil {
-		return h.lends(ctx, q)
+		return h.lends(ctx, q, m)
 	}
 	mirror, err := h.mirror(ctx, q.Run)
 	if err != nil {
@@ -281,18 +287,21 @@ func (h *Host) base(ctx context.Context, q *hostCall) (p sealedPack, err error) 
 }
 
 // lends is base of a submodule, or of what Git LFS keeps.
-func (h *Host) lends(ctx context.Context, q *hostCall) (p sealedPack, err error) {
+func (h *Host) lends(ctx context.Context, q *hostCall, m store.Meta) (p sealedPack, err error) {
+	caches, err := h.cachesOfRun(ctx, q.Run, m)
 	switch {
-	case q.Environment != nil && bus.ValidToken(q.Caches):
-		return h.lendsEnvironment(ctx, q)
+	case err != nil:
+		return p, err
+	case q.Environment != nil:
+		return h.lendsEnvironment(ctx, q, caches)
 	case q.Content == nil && wire.IsCommit(q.Commit):
 		g, err := git.New(ctx)
 		if err != nil {
 			return p, err
 		}
 		return putModule(ctx, g, h.bus.Cache(), h.dir.Run(q.Run), q.Commit, "", nil)
-	case q.Content != nil && isContent(q.Content.OID) && bus.ValidToken(q.Caches):
-		p, err = putContent(ctx, h.bus.Cache(), h.besides(q.Caches), *q.Content)
+	case q.Content != nil && isContent(q.Content.OID):
+		p, err = putContent(ctx, h.bus.Cache(), h.besides(caches), *q.Content)
 	}
 	if err == nil && p.name == "" {
 		err = usage.Errorf("the host does not have what is asked of run %s", q.Run)

@@ -101,7 +101,7 @@ func (h *conduct) keepSnapshot(ctx context.Context, r *order) error {
 		case !expired(err):
 			return err
 		case h.lender != nil:
-			ask := hostCall{Verb: verbBase, Run: r.Spec.Run, Caches: r.Caches, Environment: s}
+			ask := hostCall{Verb: verbBase, Run: r.Spec.Run, Environment: s}
 			return h.lent(ctx, ask, wire.SealedEnvironment, take)
 		}
 		return errNoContent
@@ -157,19 +157,19 @@ func (h *Host) environments(caches string) *environment.Store {
 }
 
 // hasEnvironment reports whether the host has the environment of an order to come.
-func (h *Host) hasEnvironment(q *hostCall) bool {
+func (h *Host) hasEnvironment(q *hostCall, caches string) bool {
 	if q.Environment == nil {
 		return false
 	}
-	s := h.environments(q.Caches)
+	s := h.environments(caches)
 	defer s.Close()
 	e, err := s.Open(q.Environment.ID)
 	return err == nil && e.Content == q.Environment.Content
 }
 
 // lendsEnvironment is base of the environment that came with a run.
-func (h *Host) lendsEnvironment(ctx context.Context, q *hostCall) (p sealedPack, err error) {
-	s := h.environments(q.Caches)
+func (h *Host) lendsEnvironment(ctx context.Context, q *hostCall, caches string) (p sealedPack, err error) {
+	s := h.environments(caches)
 	defer s.Close()
 	e, err := s.Open(q.Environment.ID)
 	if err != nil {

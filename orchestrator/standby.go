@@ -322,7 +322,7 @@ func stand(ctx context.Context, o *ResumeOptions, peer *client, ended bool) erro
 		return err
 	}
 	h.ordered, h.exclude, h.spec = true, r.Exclude, r.Spec
-	h.find(r.Caches)
+	h.find(r.caches())
 	if err := h.bring(ctx, r); err != nil {
 		return err
 	}

@@ -2,8 +2,6 @@ package orchestrator
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -13,6 +11,7 @@ import (
 	"divisi/contextscope/memory"
 	"divisi/internal/spec"
 	"divisi/internal/usage"
+	"divisi/subagents/wire"
 )
 
 // Submit begins a run that the host on a server conducts. All that Start reads and checks is read and checked on this machine,
@@ -71,7 +70,7 @@ func (h *conduct) hand(ctx context.Context, o *Options, at Server) error {
 
 // order makes the order of a run, without its pack.
 func (h *conduct) order(ctx context.Context, o *Options) (*order, error) {
-	r, caches := &order{Caches: h.sharedCaches(o.Sample), Exclude: h.exclude, Strict: o.Strict}, h.caches
+	r, caches := &order{Roots: h.roots(ctx), Exclude: h.exclude, Strict: o.Strict}, h.caches
 	h.caches = filepath.Join(h.path, "caches")
 	_, err := h.tryPlan(ctx, o)
 	if err = errors.Join(err, h.gated(o)); err != nil {
@@ -86,17 +85,6 @@ func (h *conduct) order(ctx context.Context, o *Options) (*order, error) {
 	h.spec.Outputs = ""
 	r.Spec, r.Notices = h.spec, append(h.notices, h.forgets(ctx)...)
 	return r, nil
-}
-
-// sharedCaches names the caches of the repository for machines that have those of many.
-func (h *conduct) sharedCaches(sample bool) string {
-	name := filepath.Base(h.caches)
-	if sample {
-		return name
-	}
-	machine, _ := os.Hostname() // without one, repositories at the same place share caches
-	digest := sha256.Sum256([]byte(machine + "\x00" + account() + "\x00" + name))
-	return hex.EncodeToString(digest[:8])
 }
 
 // takeAlong takes what trees have of the checkout beside the files that git stores, to be sent, into caches that are held until
@@ -172,14 +160,18 @@ type had struct {
 
 // lacking asks the host what it has, so that only what it lacks is sent.
 func (h *conduct) lacking(ctx context.Context, m *client, r *order) (had, error) {
-	a, err := m.ask(ctx, hostCall{
-		Verb: verbHave, Caches: r.Caches, Commit: r.Spec.Base, Contents: r.Contents, Environment: r.Environment,
-	})
+	q := hostCall{
+		Verb: verbHave, Commit: r.Spec.Base, Base: r.Spec.Base, Name: wire.RepositoryName(r.Spec.Repo), Roots: r.Roots,
+		Warrant: r.Warrant, Contents: r.Contents, Environment: r.Environment,
+	}
+	a, err := m.ask(ctx, q)
+	q.Contents, q.Environment = nil, nil
 	have := had{a.Commits, map[string][]string{}, a.Contents, a.Environment}
 	for i := range r.Modules {
 		s := &r.Modules[i]
 		if err == nil {
-			a, err = m.ask(ctx, hostCall{Verb: verbHave, Caches: moduleCaches(r.Caches, s.Place), Commit: s.Commit})
+			q.Module, q.Commit = s.Place, s.Commit
+			a, err = m.ask(ctx, q)
 		}
 		have.modules[s.Place] = a.Commits
 	}

@@ -67,3 +67,21 @@ func pathspec(path string) []string {
 	}
 	return []string{path}
 }
+
+// Roots lists the commits with which the history of a commit begins, in the order of their ids. In a shallow clone these are where
+// it was cut.
+func (g *Git) Roots(ctx context.Context, c *Checkout, commit string) (roots []string, err error) {
+	if err := checkIDs(commit); err != nil {
+		return nil, err
+	}
+	v, err := c.openView()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, v.close()) }()
+	out, err := g.exec(ctx, call{dir: v.dir, args: []string{"rev-list", "--max-parents=0", commit, "--"}})
+	if err != nil {
+		return nil, fmt.Errorf("find where the history of %s begins: %w", commit, err)
+	}
+	return slices.Sorted(strings.FieldsSeq(string(out))), nil
+}

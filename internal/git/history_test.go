@@ -1,6 +1,8 @@
 package git
 
 import (
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,5 +47,33 @@ func TestLogAndDiffOfAPath(t *testing.T) {
 	require.Contains(t, string(stat), "3 files changed")
 	require.NotContains(t, string(stat), "diff --git")
 	_, err = b.m.Show(t.Context(), "HEAD", two, true)
+	require.ErrorIs(t, err, ErrBadName)
+}
+
+// A history begins where it was begun, each time that it was, and in a shallow clone where it was cut.
+func TestRootsOfAHistory(t *testing.T) {
+	t.Parallel()
+	u := newCommitted(t)
+	g := newGit(t)
+	roots := func(dir, commit string) []string {
+		found, err := g.Roots(t.Context(), inspect(t, dir), commit)
+		require.NoError(t, err)
+		return found
+	}
+	first := u.git("rev-parse", "HEAD")
+	u.git("commit", "-q", "--allow-empty", "-m", "more")
+	require.Equal(t, []string{first}, roots(u.dir, u.git("rev-parse", "HEAD")))
+	u.git("checkout", "-q", "--orphan", "other")
+	u.git("commit", "-q", "--allow-empty", "-m", "another beginning")
+	second := u.git("rev-parse", "HEAD")
+	u.git("merge", "-q", "--allow-unrelated-histories", "-m", "both", "main")
+	both := []string{first, second}
+	slices.Sort(both)
+	head := u.git("rev-parse", "HEAD")
+	require.Equal(t, both, roots(u.dir, head))
+	shallow := filepath.Join(t.TempDir(), "shallow")
+	userGit(t, u.dir, "clone", "-q", "--depth=1", "file://"+u.dir, shallow)
+	require.Equal(t, []string{head}, roots(shallow, head))
+	_, err := g.Roots(t.Context(), inspect(t, u.dir), "--all")
 	require.ErrorIs(t, err, ErrBadName)
 }
