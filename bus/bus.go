@@ -64,6 +64,10 @@ type Options struct {
 	Run string
 	// Replicas of each stream that is created on an external server. Default 3 on a cluster, if it has as many servers, else 1.
 	Replicas int
+	// Speaks is this program's version, which a member and its server compare. Met is told the version of each member that connects
+	// to the embedded server, with why that does not fit, "" where it does; it must not block.
+	Speaks Version
+	Met    func(m member.Member, there Version, why string)
 	// Log receives the server's and the connection's reports.
 	Log zerolog.Logger
 }
@@ -84,7 +88,10 @@ type Bus struct {
 	pages    Pages     // the log, where another process shows it
 	members  *member.Registry
 	login    *member.Login // nil unless this Bus is that of a member of a built-in server
-	name     string        // of the member; empty for who may do everything
+	speaks   Version
+	unfit    atomic.Pointer[error]     // why server and program do not fit any more
+	lost     atomic.Pointer[nats.Conn] // the connection, once it was lost
+	name     string                    // of the member; empty for who may do everything
 
 	events, tasks, objects, cache, leases jetstream.Stream
 
@@ -122,7 +129,7 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 	if o.Dir == "" && o.URL == "" {
 		return nil, fmt.Errorf("%w: neither a directory nor a server address was given", ErrUnavailable)
 	}
-	b := &Bus{dir: o.Dir, run: o.Run, log: o.Log, login: o.Login, name: o.Name, members: o.Members}
+	b := &Bus{dir: o.Dir, run: o.Run, log: o.Log, login: o.Login, name: o.Name, members: o.Members, speaks: o.Speaks}
 	if err := b.open(ctx, o); err != nil {
 		return nil, errors.Join(err, b.Close(context.WithoutCancel(ctx)))
 	}

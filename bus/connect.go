@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -16,6 +17,7 @@ import (
 const (
 	connectPatience = 5 * time.Second
 	reconnectWait   = 250 * time.Millisecond
+	reconnectJitter = 100 * time.Millisecond
 	minPayload      = 1 << 20
 	pingEvery       = 10 * time.Second // two without an answer, and a connection that died silently is lost
 )
@@ -32,6 +34,9 @@ func (b *Bus) connect(h owner) error {
 	if errors.Is(err, nats.ErrAuthorization) && b.login != nil {
 		return b.unknown()
 	}
+	if why := refusedBy(err); why != nil {
+		return why
+	}
 	if errors.Is(err, nats.ErrNoServers) {
 		return fmt.Errorf("%w: no NATS server answers at %s: %w", ErrUnavailable, h.URL, err)
 	}
@@ -39,6 +44,9 @@ func (b *Bus) connect(h owner) error {
 		return fmt.Errorf("%w: connect to %s: %w", ErrUnavailable, h.URL, err)
 	}
 	b.nc = nc
+	if err := b.fits(nc); err != nil {
+		return err
+	}
 	if got := nc.MaxPayload(); got < minPayload {
 		return fmt.Errorf("%w: %s takes messages of %d bytes; its max_payload must be 1MB at least", ErrUnavailable, h.URL, got)
 	}
@@ -52,7 +60,7 @@ func (b *Bus) connect(h owner) error {
 
 func (b *Bus) connectOptions() []nats.Option {
 	opts := []nats.Option{
-		nats.Name("divisi"), nats.Timeout(connectPatience), nats.PingInterval(pingEvery),
+		nats.Name(b.speaks.join("divisi")), nats.Timeout(connectPatience), nats.PingInterval(pingEvery),
 		// What is kept while there is no connection arrives late: a request for a task that no worker waits for any more, or the
 		// heartbeat of an attempt that was interrupted meanwhile.
 		nats.ReconnectBufSize(-1),
@@ -62,7 +70,7 @@ func (b *Bus) connectOptions() []nats.Option {
 	if b.attached {
 		opts = append(opts, nats.NoReconnect()) // the server ends with its owner and never comes back there
 	} else {
-		opts = append(opts, nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait))
+		opts = append(opts, nats.MaxReconnects(-1), nats.CustomReconnectDelay(b.reconnects))
 	}
 	switch {
 	case b.server != nil:
@@ -85,7 +93,8 @@ func (b *Bus) reportAsync(_ *nats.Conn, sub *nats.Subscription, err error) {
 	entry.Msg("the message server reported an error")
 }
 
-func (b *Bus) reportLost(_ *nats.Conn, err error) {
+func (b *Bus) reportLost(nc *nats.Conn, err error) {
+	b.lost.Store(nc)
 	level := zerolog.WarnLevel
 	if len(b.repairing) > 0 { // on purpose
 		level = zerolog.DebugLevel
@@ -95,9 +104,36 @@ func (b *Bus) reportLost(_ *nats.Conn, err error) {
 	}
 }
 
+// reconnects is the pause before each new try to connect. It ends the connection to a server that has another version by now.
+func (b *Bus) reconnects(int) time.Duration {
+	if nc := b.lost.Load(); nc != nil { // no other hook of the library is told what a server answers then
+		if why := refusedBy(nc.LastError()); why != nil {
+			b.leave(nc, why)
+		}
+	}
+	return reconnectWait + rand.N(reconnectJitter)
+}
+
+func (b *Bus) leave(nc *nats.Conn, why error) {
+	b.unfit.Store(&why)
+	nc.Close()
+}
+
+// Unfit is why the connection has ended where program and server do not fit any more, else nil.
+func (b *Bus) Unfit() error {
+	if why := b.unfit.Load(); why != nil {
+		return *why
+	}
+	return nil
+}
+
 // reportBack makes every reader start again: its place on the server may be gone, which it would otherwise learn only
 // from missing heartbeats.
-func (b *Bus) reportBack(_ *nats.Conn) {
+func (b *Bus) reportBack(nc *nats.Conn) {
+	if err := b.fits(nc); err != nil {
+		b.leave(nc, err)
+		return
+	}
 	b.mu.Lock()
 	for p := range b.pulls {
 		p.Stop()

@@ -138,6 +138,8 @@ func (b *Bus) class(ctx context.Context, err error) error {
 		}
 	}
 	switch {
+	case b.Unfit() != nil:
+		return b.Unfit()
 	case refused(err):
 		return ErrFenced
 	case full(err):

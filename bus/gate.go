@@ -39,8 +39,9 @@ type gate struct {
 // openGate listens for members.
 func openGate(o Options, e *embedded) (g *gate, err error) {
 	g = &gate{
-		tls: o.TLS, server: e, guard: &guard{members: o.Members, workers: map[string]*worker{}}, log: o.Log,
-		room: make(chan struct{}, maxGuests),
+		tls: o.TLS, server: e, log: o.Log,
+		guard: &guard{members: o.Members, workers: map[string]*worker{}, speaks: o.Speaks, met: o.Met},
+		room:  make(chan struct{}, maxGuests),
 	}
 	if g.listener, err = net.Listen("tcp", listenAddress(o)); err != nil { //nolint:noctx // the gate closes it
 		return nil, fmt.Errorf("%w: listen for members: %w", ErrUnavailable, err)

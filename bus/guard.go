@@ -34,6 +34,9 @@ type guard struct {
 	share   atomic.Int64        // what a worker may store at once
 	clock   func() time.Time
 	tell    func(worker, what string)
+	// speaks is the server's version, and met is told the version of each member, with why that does not fit.
+	speaks Version
+	met    func(m member.Member, there Version, why string)
 
 	mu      sync.Mutex
 	workers map[string]*worker
@@ -132,7 +135,9 @@ func (g *guard) worker(key string) *worker {
 type watch struct {
 	*guard
 
-	who atomic.Pointer[worker]
+	who    atomic.Pointer[worker]
+	key    string // that the client claims, with its version, from before proven is closed
+	claims Version
 	// proven is closed when the client was let in, over when the connection has ended.
 	proven chan struct{}
 	once   sync.Once
@@ -140,10 +145,20 @@ type watch struct {
 }
 
 // Connect implements member.Watch.
-func (c *watch) Connect(key string) { c.who.Store(c.worker(key)) }
+func (c *watch) Connect(key, name string) {
+	c.key, c.claims = key, versionIn(name)
+	c.who.Store(c.worker(key))
+}
 
 // Proven implements member.Told.
-func (c *watch) Proven() { c.once.Do(func() { close(c.proven) }) }
+func (c *watch) Proven() (err error) {
+	c.once.Do(func() {
+		if err = c.meet(); err == nil {
+			close(c.proven)
+		}
+	})
+	return err
+}
 
 // Deliver implements member.Told. A task that the worker is not to have goes to another.
 func (c *watch) Deliver(subject, answers string) (pass bool) {

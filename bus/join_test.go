@@ -43,6 +43,12 @@ func serve(t testing.TB) *served {
 // serveStore is a server whose store takes so many bytes; 0 for what the disk has.
 func serveStore(t testing.TB, size int64) *served {
 	t.Helper()
+	return serveWith(t, func(o *Options) { o.MaxStore = size })
+}
+
+// serveWith is a server with other options than the usual.
+func serveWith(t testing.TB, edit func(*Options)) *served {
+	t.Helper()
 	dir := t.TempDir()
 	s := &served{}
 	var err error
@@ -52,7 +58,8 @@ func serveStore(t testing.TB, size int64) *served {
 	require.NoError(t, err)
 	o := fast(t)
 	o.Members, o.TLS, s.digest = s.members, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13}, digest
-	o.WebSocket, o.MaxStore = "127.0.0.1:0", size
+	o.WebSocket = "127.0.0.1:0"
+	edit(&o)
 	s.Bus = open(t, o)
 	stop, err := s.ServeJoins(soon(t), func(member.Member, error) {})
 	require.NoError(t, err)

@@ -147,7 +147,7 @@ func serverOptions(o Options, listen string) (*server.Options, error) {
 		return nil, fmt.Errorf("%w: listen address %q has no port number", ErrUnavailable, listen)
 	}
 	so := &server.Options{
-		ServerName: "divisi-" + rand.Text()[:8], Host: host, Port: int(port), NoSigs: true,
+		ServerName: o.Speaks.join("divisi-" + rand.Text()[:8]), Host: host, Port: int(port), NoSigs: true,
 		JetStream: true, StoreDir: o.Dir, SyncAlways: o.Sync == nil || *o.Sync, DisableJetStreamBanner: true,
 		JetStreamMaxMemory: memoryStore, JetStreamMaxStore: o.MaxStore,
 		AlwaysEnableNonce: o.Members != nil,

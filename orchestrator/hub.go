@@ -18,6 +18,7 @@ import (
 	"divisi/internal/usage"
 	"divisi/orchestrator/audit"
 	"divisi/orchestrator/metrics"
+	"divisi/subagents/wire"
 )
 
 // ServeOptions describe a server in this process.
@@ -181,7 +182,9 @@ func openHub(ctx context.Context, stateDir string, o *ServeOptions, book *audit.
 		return nil, err
 	}
 	log := *zerolog.Ctx(ctx)
+	away := turned{notice: o.Notice, members: map[string]turnedMember{}}
 	b, err := bus.Open(ctx, bus.Options{
+		Speaks: wire.Speaks(), Met: away.met,
 		Dir: hubBus(stateDir), Listen: o.Listen, WebSocket: o.WebSocket, Members: members, Log: log,
 		TLS: &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13},
 	})
@@ -193,6 +196,11 @@ func openHub(ctx context.Context, stateDir string, o *ServeOptions, book *audit.
 		return nil, fmt.Errorf("start the server: %w", err)
 	}
 	c.later(func() { closeServer(ctx, b) })
+	quit, err := present(ctx, b, func() { away.say(ctx, &place{log: log}, b) })
+	if err != nil {
+		return nil, err
+	}
+	c.later(quit)
 	b.WaitForRoom(o.Notice)
 	c.later(b.Mend())
 	c.later(b.Guard(now, func(worker, what string) {

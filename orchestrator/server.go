@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/rs/zerolog"
@@ -34,6 +35,9 @@ func (s Server) open(ctx context.Context, id string) (*bus.Bus, error) {
 	}
 	o.Run, o.Log = id, *zerolog.Ctx(ctx)
 	b, err := bus.Open(ctx, o)
+	if errors.Is(err, bus.ErrIncompatible) { // the address is right
+		return nil, fmt.Errorf("use the server: %w", err)
+	}
 	if err != nil {
 		return nil, usage.With(fmt.Errorf("use the server: %w", err), usage.Server)
 	}

@@ -305,6 +305,9 @@ func (w *Worker) serve(ctx context.Context) error {
 	for {
 		select {
 		case <-w.bus.Gone():
+			if err := w.bus.Unfit(); err != nil {
+				return err
+			}
 			return fmt.Errorf("%w: %s does not admit worker %s any more, as its login was revoked or has another key. Join "+
 				"again with a token that its operator makes", bus.ErrDenied, w.bus.URL(), w.o.Name)
 		case c := <-w.found:

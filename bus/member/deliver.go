@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 )
 
 // streamBuffer is as much as one record of TLS has.
@@ -46,7 +47,10 @@ func deliverLine(to io.Writer, r *bufio.Reader, w Told) error {
 	}
 	size, pass := 0, true
 	if bytes.HasPrefix(line, pong) { // a server answers none before it has let the client in
-		w.Proven()
+		if err := w.Proven(); err != nil {
+			_, told := fmt.Fprintf(to, "-ERR '%s'\r\n", strings.ReplaceAll(err.Error(), "'", ""))
+			return errors.Join(err, told)
+		}
 	}
 	if bytes.HasPrefix(line, []byte("MSG ")) || bytes.HasPrefix(line, []byte("HMSG ")) {
 		announced := bytes.TrimRight(line, "\r\n")

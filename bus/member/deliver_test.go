@@ -13,12 +13,13 @@ import (
 type watching struct {
 	unwatched
 
-	told   []string
-	proven int
-	only   string
+	told    []string
+	proven  int
+	only    string
+	refuses error
 }
 
-func (w *watching) Proven() { w.proven++ }
+func (w *watching) Proven() error { w.proven++; return w.refuses }
 
 func (w *watching) Deliver(subject, answers string) bool {
 	w.told = append(w.told, subject+" "+answers)

@@ -29,8 +29,8 @@ var inbox = lazyregexp.New(`^_(INBOX|JOIN)_[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+$`)
 
 // Watch is told what a client says, before the server has it.
 type Watch interface {
-	// Connect is told which key the client says that it has. Nothing proves that yet: see Told.
-	Connect(key string)
+	// Connect is told which key the client says that it has, and the name of its connection. Nothing proves that yet: see Told.
+	Connect(key, name string)
 	// Publish is told a message of the client, and of how many bytes it is. It reports whether the server is to have it; an error
 	// cuts the connection.
 	Publish(subject, reply string, content []byte, size int) (pass bool, err error)
@@ -38,8 +38,8 @@ type Watch interface {
 
 // Told is told what the server says, before the client has it.
 type Told interface {
-	// Proven is told, perhaps often, that the server has let the client in.
-	Proven()
+	// Proven is told, perhaps often, that the server has let the client in. The client hears of an error, which ends the connection.
+	Proven() error
 	// Deliver is told a task, and where it is answered. It reports whether the client is to have it.
 	Deliver(subject, answers string) (pass bool)
 }
@@ -115,7 +115,7 @@ func (f *forwarding) connect(settings string) error {
 		return fmt.Errorf("%w: who connects cannot be read, or connects again (%w)", ErrRefused, err)
 	}
 	f.connected = true
-	f.watch.Connect(o.Nkey)
+	f.watch.Connect(o.Nkey, o.Name)
 	return nil
 }
 

@@ -12,11 +12,11 @@ import (
 // unwatched lets everything pass.
 type unwatched struct{}
 
-func (unwatched) Connect(string) {}
+func (unwatched) Connect(string, string) {}
 
 func (unwatched) Publish(string, string, []byte, int) (bool, error) { return true, nil }
 
-func (unwatched) Proven() {}
+func (unwatched) Proven() error { return nil }
 
 func (unwatched) Deliver(string, string) bool { return true }
 

@@ -102,7 +102,10 @@ func (w *workersCommand) list(ctx context.Context) error {
 	text := console.Table(rows)
 	for i := range list {
 		if why := list[i].Why; why != "" {
-			text += w.calls(fmt.Sprintf("\n%s.\nIt ends with: divisi workers drain %s\n", console.Sanitize(why), list[i].Worker))
+			text += fmt.Sprintf("\n%s.\n", console.Sanitize(why))
+			if list[i].System != "" { // else the server speaks for it, and does not let it in
+				text += w.calls(fmt.Sprintf("It ends with: divisi workers drain %s\n", list[i].Worker))
+			}
 		}
 	}
 	return w.print(say("%s", text+w.calls(limitLines(list))), anys(list)...)
@@ -187,7 +190,10 @@ func (r *workerRow) cells() []string {
 		}
 	}
 	slices.Sort(lacks)
-	system := fmt.Sprintf("%s, %d cores", r.System, r.Cores)
+	system := ""
+	if r.System != "" {
+		system = fmt.Sprintf("%s, %d cores", r.System, r.Cores)
+	}
 	cells := []string{
 		r.Worker, state, fmt.Sprint(r.Agents), fmt.Sprint(r.Gates), fmt.Sprint(at), system, r.Version,
 		strings.Join(r.Tags, " "), strings.Join(lacks, "; "),

@@ -5,6 +5,7 @@ import (
 
 	"divisi/bus"
 	"divisi/bus/member"
+	"divisi/subagents/wire"
 )
 
 // Server is where the halves of a run meet: the URL of a NATS server, and the path of the file that logs in there; "" for
@@ -14,7 +15,7 @@ type Server struct{ URL, Login, Name string }
 
 // Options are those of every connection to the server.
 func (s Server) Options() (bus.Options, error) {
-	o := bus.Options{URL: s.URL, Name: s.Name}
+	o := bus.Options{URL: s.URL, Name: s.Name, Speaks: wire.Speaks()}
 	if s.Login == "" || bus.IsCredentials(s.Login) {
 		o.Credentials = s.Login
 		return o, nil

@@ -45,7 +45,10 @@ func TestEnlistmentCheck(t *testing.T) {
 	require.NoError(t, good.Check(NewConducting("r", "v1")))
 	before := good
 	before.Protocol--
-	require.NoError(t, before.Check(NewConducting("r", "v1")), "the version before is read too")
+	conducts := NewConducting("r", "v1")
+	require.ErrorContains(t, before.Check(conducts), "speaks version 3 of the protocol")
+	conducts.Oldest--
+	require.NoError(t, before.Check(conducts), "one that the conductor understands")
 	for want, change := range map[string]func(*Enlistment){
 		"is no name": func(e *Enlistment) { e.Worker = "a.b" },
 		fmt.Sprintf("speaks version %d", Protocol+1): func(e *Enlistment) { e.Protocol = Protocol + 1 },

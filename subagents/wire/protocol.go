@@ -1,31 +1,46 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	"divisi/bus"
+	"divisi/internal/release"
 )
 
-// Protocol is the version of what workers and conductors say to each other. A conductor takes workers of its own and of the one
-// before. Presence, Conducting and Enlistment have it in each version, at the same place. Tests alone set it. In version 3
-// conductors sign, and a setup has what a person has signed. Version 2 was never released.
-var Protocol = 3
+// Protocol is the version of all that crosses between machines: calls and answers, setups, assignments, events (with
+// contextscope.EventVersion), presences, orders, and their subjects. A test compares it with a fingerprint of them. Programs
+// compare it before anything else, see bus.Version; Presence, Conducting and Enlistment have it in each version, at the same
+// place. Tests alone set it. In version 3 conductors sign, and a setup has what a person has signed; in version 4 programs tell
+// their version when they connect, and who answers late gives signs of life. Version 2 was never released.
+var Protocol = 4
+
+// oldest is the oldest protocol that this program understands. It is raised with Protocol, but for changes that programs of
+// before read as they are meant.
+const oldest = 4
+
+// Speaks is the version of this program.
+func Speaks() bus.Version {
+	return bus.Version{Program: release.Version(), Protocol: Protocol, Oldest: oldest}
+}
 
 // Conducting is what the conductor of a run that takes workers says, every few seconds, on bus.RunPresence.
 type Conducting struct {
 	Run      string `json:"run"`
 	Version  string `json:"version"`
 	Protocol int    `json:"protocol"`
+	// Oldest is the oldest protocol of workers that it takes; 0 for the one before its own.
+	Oldest int `json:"oldest,omitempty"`
 	// Over is set once the run has ended: it takes workers no more.
 	Over bool `json:"over,omitempty"`
 }
 
 // NewConducting is what a conductor of this program says, which has the version; run is "" for none.
 func NewConducting(run, version string) Conducting {
-	return Conducting{Run: run, Version: version, Protocol: Protocol}
+	return Conducting{Run: run, Version: version, Protocol: Protocol, Oldest: oldest}
 }
 
 // DecodeConducting reads what a conductor says of its run.
@@ -36,16 +51,19 @@ func DecodeConducting(m bus.Message) (c Conducting, ok bool) {
 
 // Incompatible returns why a worker cannot work for the conductor, and what to do about it; "" when it can.
 func (c Conducting) Incompatible(worker, version string, protocol int) string {
-	if protocol == c.Protocol || protocol == c.Protocol-1 {
+	if protocol <= c.Protocol && protocol >= cmp.Or(c.Oldest, c.Protocol-1) {
 		return ""
 	}
 	other := "this machine"
 	if c.Run != "" {
 		other = "run " + c.Run
 	}
-	return fmt.Sprintf("worker %s is incompatible: it speaks version %d of the protocol (Divisi %.40s), and %s version %d. "+
-		"Install Divisi %.40s on the worker's machine and start it again",
-		worker, protocol, version, other, c.Protocol, c.Version)
+	speaks := fmt.Sprintf("version %d of the protocol (Divisi %.40s)", protocol, version)
+	if protocol < 1 {
+		speaks = "an earlier version of the protocol, which it does not tell"
+	}
+	return fmt.Sprintf("worker %s is incompatible: it speaks %s, and %s version %d. Install Divisi %.40s on the worker's machine "+
+		"and start it again", worker, speaks, other, c.Protocol, c.Version)
 }
 
 // Meet notes why a worker can work for none of some conductors.

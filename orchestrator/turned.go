@@ -1,0 +1,66 @@
+package orchestrator
+
+import (
+	"context"
+	"crypto/ed25519"
+	"sync"
+	"time"
+
+	"divisi/bus"
+	"divisi/bus/member"
+	"divisi/subagents/wire"
+)
+
+const (
+	// turnedFor is how long one that the server has not let in, as it speaks another version, is listed.
+	turnedFor = 10 * time.Minute
+	maxTurned = 1000
+)
+
+// turned are the members that the server does not let in, as they speak another version. It says of workers what they cannot say
+// themselves, so that commands and conductors tell why they do nothing.
+type turned struct {
+	notice  func(string)
+	mu      sync.Mutex
+	members map[string]turnedMember
+}
+
+type turnedMember struct {
+	role   member.Role
+	speaks bus.Version
+	at     time.Time
+}
+
+// met is the hook of bus.Options. It tells a person once of each member and version.
+func (t *turned) met(m member.Member, there bus.Version, why string) {
+	t.mu.Lock()
+	before, known := t.members[m.Name]
+	if why == "" {
+		delete(t.members, m.Name)
+	} else if known || len(t.members) < maxTurned {
+		t.members[m.Name] = turnedMember{m.Role, there, now()}
+	}
+	t.mu.Unlock()
+	if why != "" && (!known || before.speaks != there) {
+		t.notice("the server does not let " + m.String() + " in: it is incompatible: " + there.String() + ". The server is " +
+			wire.Speaks().String() + ". Install Divisi " + wire.Speaks().Program + " on its machine")
+	}
+}
+
+// say says that the workers are there, and incompatible.
+func (t *turned) say(ctx context.Context, p *place, b *bus.Bus) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for name, w := range t.members {
+		if now().Sub(w.at) > turnedFor {
+			delete(t.members, name)
+		}
+		if now().Sub(w.at) > turnedFor || w.role != member.Worker {
+			continue
+		}
+		p.say(ctx, b, bus.WorkerPresence(name), wire.Presence{
+			Worker: name, Version: w.speaks.Program, Protocol: w.speaks.Protocol, State: wire.WorkerIncompatible, Since: w.at,
+			Key: make([]byte, ed25519.PublicKeySize), // it has not told its own
+		})
+	}
+}
