@@ -31,10 +31,10 @@ func (b *Bus) Publish(ctx context.Context, subject string, data []byte) error {
 	return nil
 }
 
-// silence is how long who asks hears nothing before it asks again: less than a lease lasts, as who was asked may be gone.
-// WorkingEvery is how often who answers later says that it is at it.
+// silence is how long who asks hears nothing before it asks again: less than half of what a lease lasts, as who was asked may be
+// gone, and who takes its place is to be asked soon. WorkingEvery is how often who answers later says that it is at it.
 const (
-	silence      = leaseTime * 4 / 5
+	silence      = leaseTime * 2 / 5
 	WorkingEvery = silence / 4
 )
 

@@ -11,6 +11,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
+
+	"divisi/bus/member"
 )
 
 func TestRequestAndReply(t *testing.T) {
@@ -161,7 +163,7 @@ func TestWhoAnswersLaterGivesSignsOfLife(t *testing.T) {
 			signs++
 			return nil
 		})
-		time.Sleep(silence + time.Second) //nolint:forbidigo // of a bubble
+		time.Sleep(silence + WorkingEvery/2) //nolint:forbidigo // of a bubble
 		stop()
 		require.Equal(t, 4, signs)
 		failed := 0
@@ -182,4 +184,25 @@ func TestEveryWaitEndsBeforeALease(t *testing.T) {
 		require.Less(t, waits, leaseTime, what)
 	}
 	require.LessOrEqual(t, 3*WorkingEvery, silence, "two signs may be lost")
+}
+
+// TestAMemberThatIsRevokedIsAnsweredNothing: its call was under way, and is over at once.
+func TestAMemberThatIsRevokedIsAnsweredNothing(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	s.work(t)
+	b := enters(t, s.joins(t, member.Worker, "w1"))
+	took := make(chan func([]byte) error, 1)
+	stop, err := s.Subscribe(soon(t), CallFilter("r"), func(_ Message, reply func([]byte) error) { took <- reply })
+	require.NoError(t, err)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := b.Request(soon(t), CallSubject("r", "w1"), []byte("a call"))
+		ended <- err
+	}()
+	reply := <-took
+	require.NoError(t, s.Disconnect("w1"))
+	require.ErrorIs(t, <-ended, ErrDenied)
+	require.NoError(t, reply([]byte("too late")))
 }

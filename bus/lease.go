@@ -22,6 +22,10 @@ const (
 // ErrLeaseLost reports that a lease is another's, or may be by now.
 var ErrLeaseLost = errors.New("bus: the lease was lost")
 
+// ErrTwin reports that another process has taken a lease under the name of this holder: they have one identity, as a copy of a
+// directory has. It is ErrLeaseLost too.
+var ErrTwin = fmt.Errorf("%w to another process of the same name", ErrLeaseLost)
+
 // errRecord reports a record that this program cannot read.
 var errRecord = errors.New("another program has written it")
 
@@ -126,6 +130,9 @@ func (l *Lease) Keep(ctx context.Context, note func() any) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("renew lease %s: %w", l.name, err)
+	case rec.Term != l.term && rec.Holder == l.holder:
+		l.lost = true
+		return fmt.Errorf("renew lease %s: %w", l.name, ErrTwin)
 	case rec.Term != l.term:
 		l.lost = true
 		return fmt.Errorf("renew lease %s: %w", l.name, ErrLeaseLost)

@@ -233,7 +233,7 @@ func (h *conduct) packed(ctx context.Context, c *call) (sealedPack, error) {
 // callTimeout bounds a call: the commands of shard rules may take minutes.
 const callTimeout = 10 * time.Minute
 
-// ask calls the conducting half, again where the connection was lost meanwhile: a call does the same when it is done twice.
+// ask calls the conducting half, and again where no answer came: a call does the same when it is done twice.
 func (w *work) ask(ctx context.Context, c call) (a answer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -252,18 +252,20 @@ func (w *work) ask(ctx context.Context, c call) (a answer, err error) {
 	return a, nil
 }
 
-// nextConductor is how long a call waits for another conductor than the one that stops.
+// nextConductor is how long a call waits for a conductor, where there is none or the one that was asked has gone.
 const nextConductor = time.Minute
 
-// request makes a call, again where the connection was lost meanwhile, or its conductor stops.
+// request makes a call, again where its conductor stops or is gone: who conducts next, after the time of a lease, does what is
+// asked.
 func (w *work) request(ctx context.Context, data []byte) (a answer, err error) {
-	for until := now(); ; {
+	for until := now().Add(nextConductor); ; {
 		got, err := w.bus.Request(ctx, bus.CallSubject(w.run, w.worker()), data)
 		if a = (answer{}); err == nil {
 			err = json.Unmarshal(got, &a)
 		}
 		switch {
 		case errors.Is(err, bus.ErrNoAnswer) && ctx.Err() == nil:
+			until = now().Add(nextConductor)
 			continue
 		case err == nil && a.Gone:
 			until = now().Add(nextConductor)

@@ -72,3 +72,34 @@ func answering() int {
 	stacks := make([]byte, 8<<20)
 	return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte("(*conduct).answer("))
 }
+
+// A host was killed, or lost its lease, with a call in flight: the caller waited in its silence for ten minutes.
+func TestSlowWhoConductsNextIsAskedWhatTheHostBeforeLeaves(t *testing.T) { //nolint:paralleltest // see above
+	b, err := bus.Open(t.Context(), bus.Options{Dir: t.TempDir(), Run: "r"})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, b.Close(context.Background())) }()
+	heard := make(chan struct{}, 10)
+	gone := func(context.Context, bus.Message) ([]byte, error) {
+		heard <- struct{}{}
+		return nil, bus.ErrLeaseLost
+	}
+	stop, err := answerCalls(t.Context(), b, bus.CallFilter("r"), zerolog.Nop(), gone)
+	require.NoError(t, err)
+	defer stop()
+	begun, answers := time.Now(), make(chan answer, 1)
+	go func() {
+		w := &work{place: place{log: zerolog.Nop()}, run: "r", bus: b}
+		a, err := w.ask(t.Context(), call{Refresh: true})
+		if err != nil {
+			a.Error = err.Error()
+		}
+		answers <- a
+	}()
+	<-heard
+	next := func(context.Context, bus.Message) ([]byte, error) { return []byte(`{"id":"next"}`), nil }
+	stopNext, err := answerCalls(t.Context(), b, bus.CallFilter("r"), zerolog.Nop(), next)
+	require.NoError(t, err)
+	defer stopNext()
+	require.Equal(t, answer{ID: "next"}, <-answers)
+	require.Less(t, time.Since(begun), 15*time.Second, "the time of a lease")
+}

@@ -143,7 +143,7 @@ func (e *engagement) once(ctx context.Context) error {
 	o := &e.worker.o
 	w := &work{
 		place: place{dir: e.worker.dir, log: e.worker.log}, run: e.run, git: e.worker.git, record: o.Record, replay: o.Replay,
-		notice: o.Notice, engaged: e,
+		notice: o.Notice, engaged: e, look: make(chan struct{}, 1),
 	}
 	var err error
 	if w.bus, err = o.Server.open(ctx, e.run); err != nil {
@@ -156,6 +156,7 @@ func (e *engagement) once(ctx context.Context) error {
 		return err
 	}
 	defer w.release()
+	w.at.Store(pos)
 	e.allowance.use(w)
 	stop, err := e.allowance.listen(ctx, w)
 	if err != nil {
@@ -225,29 +226,21 @@ func (e *engagement) enlist(ctx context.Context, w *work) error {
 	c := call{Enlist: &wire.Enlistment{
 		Worker: p.Worker, Version: p.Version, Protocol: p.Protocol, Key: p.Key, Since: p.Since, Places: p.Places,
 	}}
-	for end := now().Add(wire.PresentFor); ; {
-		rate := e.kept()
-		c.Enlist.Holding, c.Enlist.Limits = e.allowance.holding(), e.ownLimits()
-		a, err := w.ask(ctx, c)
-		switch {
-		case err == nil:
-			e.allowance.take(c.Enlist.Holding, a.Grant)
-			for _, limit := range a.Limits {
-				rate.Take(limit.Taken(now()))
-			}
-			e.worked.Store(true)
-			return nil
-		case errors.As(err, new(*calledError)):
-			return &unfitError{why: err.Error()}
-		case !errors.Is(err, bus.ErrNoListener) || now().After(end): // a conductor that comes back says so
-			return err
-		}
-		select {
-		case <-time.After(enlistRetry):
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+	rate := e.kept()
+	c.Enlist.Holding, c.Enlist.Limits = e.allowance.holding(), e.ownLimits()
+	a, err := w.ask(ctx, c)
+	if errors.As(err, new(*calledError)) {
+		return &unfitError{why: err.Error()}
 	}
+	if err != nil {
+		return err
+	}
+	e.allowance.take(c.Enlist.Holding, a.Grant)
+	for _, limit := range a.Limits {
+		rate.Take(limit.Taken(now()))
+	}
+	e.worked.Store(true)
+	return nil
 }
 
 // equips finds the roles of a setup whose tasks the worker can do. None is an *unfitError.

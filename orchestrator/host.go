@@ -53,6 +53,8 @@ type Host struct {
 	life  context.CancelCauseFunc // ends the host
 	deaf  func()                  // stops listening; nil while it stands by
 	loop  sync.WaitGroup          // waits for the lease, and keeps it
+	// failed gets why the host conducts no more, for good.
+	failed chan error
 	// under are the runs that are conducted; mu guards runs, which has them by id, and noted, which are those that the next host
 	// is to know of.
 	under sync.WaitGroup
@@ -85,7 +87,7 @@ func NewHost(o HostOptions) (*Host, error) {
 	if o.StateDir = dir; o.Notice == nil {
 		o.Notice = func(string, string) {}
 	}
-	return &Host{o: o, runs: map[string]*hosted{}, noted: map[string]known{}, secret: []byte(rand.Text())}, nil
+	return &Host{o: o, runs: map[string]*hosted{}, noted: map[string]known{}, secret: []byte(rand.Text()), failed: make(chan error, 1)}, nil
 }
 
 // Start has the host listen for runs, and go on with those of the state directory, and of the host before it, that have not ended
@@ -134,6 +136,9 @@ func (h *Host) listen(
 	}
 	return stops.release, nil
 }
+
+// Failed gets why the host does not conduct any more although it was not stopped: another process has its identity.
+func (h *Host) Failed() <-chan error { return h.failed }
 
 // Stop ends what Start has begun: the runs are stopped in order and waited for, and the next host goes on with them.
 func (h *Host) Stop() {

@@ -15,6 +15,7 @@ import (
 
 	"divisi/bus"
 	"divisi/bus/member"
+	"divisi/internal/release"
 	"divisi/internal/usage"
 	"divisi/orchestrator/audit"
 	"divisi/orchestrator/metrics"
@@ -131,8 +132,12 @@ func Serve(ctx context.Context, o ServeOptions) (err error) {
 		}
 	}
 	o.Ready(ready)
-	<-ctx.Done()
-	return nil
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-host.Failed():
+		return err
+	}
 }
 
 // book opens the audit log of a state directory.
@@ -182,9 +187,9 @@ func openHub(ctx context.Context, stateDir string, o *ServeOptions, book *audit.
 		return nil, err
 	}
 	log := *zerolog.Ctx(ctx)
-	away := turned{notice: o.Notice, members: map[string]turnedMember{}}
+	away := turned{speaks: wire.Speaks(release.Version()), notice: o.Notice, members: map[string]turnedMember{}}
 	b, err := bus.Open(ctx, bus.Options{
-		Speaks: wire.Speaks(), Met: away.met,
+		Speaks: away.speaks, Met: away.met,
 		Dir: hubBus(stateDir), Listen: o.Listen, WebSocket: o.WebSocket, Members: members, Log: log,
 		TLS: &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13},
 	})

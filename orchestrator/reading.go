@@ -97,8 +97,13 @@ func (r reading) Tail(ctx context.Context, filter string, from uint64) iter.Seq2
 				yield(bus.Message{}, err)
 				return
 			}
+			look := r.w.look
+			if r.task != "" {
+				look = nil // that is for who follows the setups
+			}
 			select {
 			case <-woken:
+			case <-look:
 			case <-back:
 			case <-time.After(lookAgain):
 			case <-ctx.Done():

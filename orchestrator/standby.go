@@ -94,6 +94,13 @@ func (h *Host) serve(ctx context.Context, begun chan<- error) {
 			tell(context.Cause(ctx))
 			return
 		}
+		if errors.Is(err, bus.ErrTwin) {
+			err = fmt.Errorf("another host has the identity of this one, as a copy of %s has, and conducts now: stop one of them. To keep "+
+				"both, remove %s here and start again: %w", h.o.StateDir, filepath.Join(h.o.StateDir, hostDir, "id"), err)
+			tell(err)
+			h.failed <- err
+			return
+		}
 		tell(err)
 		h.o.Notice("", fmt.Sprintf("the host does not conduct any more: %v", err))
 		select {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"divisi/bus"
 	"divisi/orchestrator"
 	"divisi/orchestrator/conductor"
 )
@@ -104,4 +105,30 @@ tasks:
 	gitIn(t, repo, "fsck", "--strict")
 	require.NoError(t, r.Close())
 	third.stopped()
+}
+
+// A host is restored from a backup while its old self lives: they have one identity, and took the lease from each other for ever.
+func TestAHostEndsWhenAnotherOneHasItsIdentity(t *testing.T) {
+	t.Parallel()
+	url, dir := broker(t), t.TempDir()
+	one, two := filepath.Join(dir, "one"), filepath.Join(dir, "two")
+	old := hosts(t, one, url)
+	defer old.Stop()
+	id, err := os.ReadFile(filepath.Join(one, "host", "id"))
+	require.NoError(t, err)
+	require.NoError(t, os.MkdirAll(filepath.Join(two, "host"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(two, "host", "id"), id, 0o600))
+	restored := hosts(t, two, url)
+	defer restored.Stop()
+	select {
+	case err := <-old.Failed():
+		require.ErrorIs(t, err, bus.ErrTwin)
+		require.ErrorContains(t, err, "another host has the identity of this one, as a copy of "+one+" has, and conducts now: stop one of them")
+	case <-time.After(30 * time.Second):
+		require.Fail(t, "the old host does not notice")
+	}
+	runs := orchestrator.On(orchestrator.Server{URL: url})
+	_, err = runs.List(t.Context())
+	require.NoError(t, err, "the other one conducts")
+	require.Empty(t, restored.Failed())
 }

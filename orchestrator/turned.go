@@ -20,6 +20,7 @@ const (
 // turned are the members that the server does not let in, as they speak another version. It says of workers what they cannot say
 // themselves, so that commands and conductors tell why they do nothing.
 type turned struct {
+	speaks  bus.Version // the server's
 	notice  func(string)
 	mu      sync.Mutex
 	members map[string]turnedMember
@@ -43,7 +44,7 @@ func (t *turned) met(m member.Member, there bus.Version, why string) {
 	t.mu.Unlock()
 	if why != "" && (!known || before.speaks != there) {
 		t.notice("the server does not let " + m.String() + " in: it is incompatible: " + there.String() + ". The server is " +
-			wire.Speaks().String() + ". Install Divisi " + wire.Speaks().Program + " on its machine")
+			t.speaks.String() + ". Install Divisi " + t.speaks.Program + " on its machine")
 	}
 }
 

@@ -42,13 +42,15 @@ type work struct {
 	record, replay string
 	// key is the file with the key that signs receipts.
 	key  string
-	lost atomic.Int64 // exchanges that could not be recorded
+	lost atomic.Int64  // exchanges that could not be recorded
+	at   atomic.Uint64 // the position in the log up to which it knows the setups of the run
 
 	// engaged is what a worker of many runs has of this one; nil for the run's own.
 	engaged *engagement
 
-	name    string // of the setup
-	begun   bool   // to take attempts off the queue
+	name    string        // of the setup
+	look    chan struct{} // has follow look for another one at once; nil where the log is followed on the bus
+	begun   bool          // to take attempts off the queue
 	setup   *wire.Setup
 	path    string
 	mirror  *git.Repo
@@ -150,12 +152,32 @@ func (w *work) follow(ctx context.Context, from uint64) error {
 			return nil
 		}
 		if b.setup != "" {
+			w.at.Store(b.pos)
 			if err := w.start(ctx, b.setup); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// outdated reports whether the log names another setup than the one that the worker works by, and has follow begin with it.
+func (w *work) outdated(ctx context.Context) (bool, error) {
+	var b begun
+	for m, err := range w.events(nil).Read(ctx, bus.ConductorSubject(w.run, string(contextscope.KindRun)), w.at.Load()+1) {
+		if err != nil {
+			return false, fmt.Errorf("read the setups of run %s: %w", w.run, err)
+		}
+		b.take(m)
+	}
+	if b.setup == "" || b.setup == w.name {
+		return false, nil
+	}
+	select {
+	case w.look <- struct{}{}:
+	default:
+	}
+	return true, nil
 }
 
 // start begins to take attempts off the queue, as a setup tells. Each setup is of a conductor that has just emptied the queue,
@@ -279,7 +301,7 @@ func (w *work) equip(ctx context.Context) error {
 		Clock: now, IDs: newID, Log: w.log,
 	}
 	if w.engaged != nil {
-		cfg.Events = w.events
+		cfg.Events, cfg.Outdated = w.events, w.outdated
 	}
 	if err := w.sign(&cfg); err != nil {
 		return err

@@ -2,10 +2,13 @@ package conductor_test
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
 	"divisi/bus"
@@ -85,4 +88,67 @@ func TestAConductorClaimsTheAttemptsOfACopiedLog(t *testing.T) {
 		}
 	}
 	require.Contains(t, first, "--batch-1/1")
+}
+
+// A worker that has the setup before looks for a newer one before it throws away what another key has signed: it has to be there.
+func TestASetupIsNamedBeforeItsQueueIsFilled(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(1), func(s *run.Spec) {
+		s.Roles["mod"] = command("mod", "echo new > f00.txt")
+		s.Plan = planOf(spec.Task{ID: "one", Role: "mod", Brief: "b", Files: []string{"f00.txt"}})
+	})
+	r.begun(false)()
+	cfg := r.config(true)
+	cfg.Setup = "setup-2"
+	c, err := conductor.New(t.Context(), cfg)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- c.Run(ctx) }()
+	var named bus.Message
+	for m, err := range r.bus.Tail(ctx, bus.ConductorSubject("r1", string(contextscope.KindRun)), 1) {
+		require.NoError(t, err)
+		if strings.Contains(string(m.Data), "setup-2") {
+			named = m
+			break
+		}
+	}
+	js, err := jetstream.New(r.client())
+	require.NoError(t, err)
+	var queued *jetstream.RawStreamMsg
+	require.Eventually(t, func() bool {
+		tasks, err := js.Stream(ctx, "TASKS")
+		if err == nil {
+			queued, err = tasks.GetLastMsgForSubject(ctx, bus.TaskSubject("mod", "r1", "one--1"))
+		}
+		return err == nil && !queued.Time.Before(named.Time)
+	}, 10*time.Second, 10*time.Millisecond)
+	cancel()
+	<-ended
+}
+
+// Two machines whose clocks are an hour apart: what a person asked was left undone, as if they had stopped waiting.
+func TestAClockThatIsAheadLeavesNoRequestUndone(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(1), func(s *run.Spec) {
+		s.Roles["mod"] = command("mod", "echo new > f00.txt")
+		s.Plan = planOf(spec.Task{ID: "one", Role: "mod", Brief: "b", Files: []string{"f00.txt"}})
+	})
+	cfg := r.config(false)
+	cfg.Clock = func() time.Time { return time.Now().Add(time.Hour) }
+	c, err := conductor.New(t.Context(), cfg)
+	require.NoError(t, err)
+	require.NoError(t, c.Start(t.Context(), r.spec))
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- c.Run(ctx) }()
+	require.Eventually(t, func() bool {
+		_, err := conductor.Ask(ctx, r.bus, "r1", conductor.Request{Verb: conductor.VerbStopLine, Text: "a look"})
+		if !errors.Is(err, bus.ErrNoListener) {
+			require.NoError(t, err)
+		}
+		return err == nil
+	}, time.Minute, 10*time.Millisecond)
+	cancel()
+	<-ended
 }

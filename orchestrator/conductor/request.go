@@ -72,9 +72,10 @@ type Request struct {
 	Roles   map[string]spec.Role `json:"roles,omitempty"`
 	Project *spec.Project        `json:"project,omitempty"`
 	Notices []string             `json:"notices,omitempty"`
-	// Until is when the caller stops waiting: a conductor that reads the request later leaves it undone, because the caller was
-	// told that it was not done, and asks again. Zero means that the caller always waits.
-	Until time.Time `json:"until,omitzero"`
+	// Waits is how long the caller waits, 0 for always, and until is when that is over by the clock of this machine: a conductor
+	// that comes to the request later leaves it undone, because the caller was told that it was not done, and asks again.
+	Waits time.Duration `json:"waits_ns,omitempty"`
+	until time.Time
 }
 
 // Reply is the conductor's answer. Text is what becomes of the request; Refused is set when it cannot be done, also when it
@@ -100,7 +101,8 @@ const askTimeout = 10 * time.Second
 func Ask(ctx context.Context, b *bus.Bus, run string, q Request) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	q.Until, _ = ctx.Deadline()
+	end, _ := ctx.Deadline()
+	q.Waits = time.Until(end)
 	data, err := json.Marshal(q)
 	if err != nil {
 		return "", fmt.Errorf("encode a request to run %s: %w", run, err)
@@ -137,7 +139,9 @@ func unanswered(ctx context.Context, err error, run string) string {
 // listen passes requests to the conductor's goroutine.
 func (c *Conductor) listen(ctx context.Context, asks chan<- incoming) (stop func(), err error) {
 	return c.cfg.Bus.Subscribe(ctx, bus.RequestFilter(c.cfg.Run), func(m bus.Message, reply func([]byte) error) {
+		still := bus.Working(ctx, reply)
 		answer := func(r Reply) {
+			still()
 			data, err := json.Marshal(r)
 			if err == nil {
 				err = reply(data)
@@ -150,6 +154,9 @@ func (c *Conductor) listen(ctx context.Context, asks chan<- incoming) (stop func
 		if err := json.Unmarshal(m.Data, &r); err != nil {
 			answer(Reply{Error: fmt.Sprintf("the request is not JSON: %v", err)})
 			return
+		}
+		if r.Waits > 0 {
+			r.until = c.cfg.Clock().Add(r.Waits)
 		}
 		select {
 		case asks <- incoming{r, c.caller(m.Subject), answer}:
@@ -169,7 +176,7 @@ func (c *Conductor) caller(subject string) string {
 
 // answer executes a request, unless the caller has left.
 func (c *Conductor) answer(ctx context.Context, r incoming) error {
-	if !r.Until.IsZero() && c.cfg.Clock().After(r.Until) {
+	if !r.until.IsZero() && c.cfg.Clock().After(r.until) {
 		r.reply(Reply{Error: "the run was busy for too long and has done nothing: ask again"})
 		return nil
 	}

@@ -54,16 +54,18 @@ func (c *Conductor) takeOver(ctx context.Context) error {
 	if err := c.cfg.Bus.Purge(ctx, bus.TaskFilter(c.cfg.Run)); err != nil {
 		return fmt.Errorf("empty the queue of run %s: %w", c.cfg.Run, err)
 	}
+	if c.cfg.Setup != "" { // before the queue has what is signed by its key: a worker with the setup before looks for it then
+		if err := c.append(ctx, run.Append{Data: run.Data{Setup: c.cfg.Setup}}); err != nil {
+			return err
+		}
+	}
 	if err := c.syncHead(ctx); err != nil {
 		return err
 	}
 	if err := c.lookRestored(ctx); err != nil {
 		return err
 	}
-	if err := c.sweep(ctx, time.Time{}); err != nil || c.cfg.Setup == "" {
-		return err
-	}
-	return c.append(ctx, run.Append{Data: run.Data{Setup: c.cfg.Setup}})
+	return c.sweep(ctx, time.Time{})
 }
 
 // PublishLanded puts what has landed in a run that was stopped or cancelled into the user's repository, and returns the ref.

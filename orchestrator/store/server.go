@@ -5,6 +5,7 @@ import (
 
 	"divisi/bus"
 	"divisi/bus/member"
+	"divisi/internal/release"
 	"divisi/subagents/wire"
 )
 
@@ -15,7 +16,7 @@ type Server struct{ URL, Login, Name string }
 
 // Options are those of every connection to the server.
 func (s Server) Options() (bus.Options, error) {
-	o := bus.Options{URL: s.URL, Name: s.Name, Speaks: wire.Speaks()}
+	o := bus.Options{URL: s.URL, Name: s.Name, Speaks: wire.Speaks(release.Version())}
 	if s.Login == "" || bus.IsCredentials(s.Login) {
 		o.Credentials = s.Login
 		return o, nil

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"divisi/bus"
-	"divisi/internal/release"
 )
 
 // Protocol is the version of all that crosses between machines: calls and answers, setups, assignments, events (with
@@ -22,9 +21,9 @@ var Protocol = 4
 // before read as they are meant.
 const oldest = 4
 
-// Speaks is the version of this program.
-func Speaks() bus.Version {
-	return bus.Version{Program: release.Version(), Protocol: Protocol, Oldest: oldest}
+// Speaks is what a program of a version speaks.
+func Speaks(version string) bus.Version {
+	return bus.Version{Program: version, Protocol: Protocol, Oldest: oldest}
 }
 
 // Conducting is what the conductor of a run that takes workers says, every few seconds, on bus.RunPresence.

@@ -41,6 +41,9 @@ var errUnread = errors.New("what its log has did not come in time")
 // errBadMessage says that a message is no assignment that anybody could carry out.
 var errBadMessage = errors.New("not an assignment")
 
+// errOutdated says that a message is of a conductor whose setup this worker has not begun with yet.
+var errOutdated = errors.New("another setup of the run has begun")
+
 // errUnsigned says that the conductor of the run has not put a message on the queue.
 var errUnsigned = fmt.Errorf("%w: a forged message", errBadMessage)
 
@@ -94,6 +97,9 @@ func (w *Worker) settle(ctx context.Context, d *bus.Delivery, err error, log zer
 		return d.Term(ctx, err.Error())
 	case errors.Is(err, agent.ErrStopped), errors.Is(err, errHalted):
 		return d.Term(ctx, err.Error())
+	case errors.Is(err, errOutdated):
+		log.Info().Msg("an attempt is left to the setup that has begun")
+		return d.NakAfter(ctx, w.cfg.AckWait/12)
 	case errors.Is(err, errForeign), errors.Is(err, errUnread): // who can carry it out may have no place free, or not be there
 		return d.NakAfter(ctx, w.cfg.AckWait/3*time.Duration(min(d.Number, maxYield)))
 	case stopping:
@@ -168,6 +174,22 @@ func (w *Worker) assignment(ctx context.Context, d *bus.Delivery) (*wire.Assignm
 	return sealed, nil
 }
 
+// outdated returns why what is bad by the setup of this worker is not thrown away: the conductor may be another one by now.
+func (w *Worker) outdated(ctx context.Context, bad error) error {
+	if !errors.Is(bad, errBadMessage) || w.cfg.Outdated == nil {
+		return nil
+	}
+	reading, stop := context.WithTimeoutCause(ctx, w.patience, errUnread)
+	defer stop()
+	switch newer, err := w.cfg.Outdated(reading); {
+	case err != nil:
+		return errors.Join(errUnread, err)
+	case newer:
+		return errOutdated
+	}
+	return nil
+}
+
 // accept refuses what the owner of the machine, or the person who began the run, has not agreed to.
 func (w *Worker) accept(a *wire.Assignment) error {
 	if err := w.cfg.Accept(a); err != nil {
@@ -190,6 +212,9 @@ func decodeAssignment(data []byte) (*wire.Assignment, error) {
 // carryOut brings one delivery to its result in the log. A nil error means that the result is there, from this worker or another.
 func (w *Worker) carryOut(ctx context.Context, d *bus.Delivery, place *permit, log zerolog.Logger) error {
 	a, bad := w.assignment(ctx, d)
+	if err := w.outdated(ctx, bad); err != nil {
+		return err
+	}
 	if errors.Is(bad, errBadMessage) && !errors.Is(bad, errUnsigned) { // one who forges ends no attempt
 		a = addressed(d.Subject)
 	}

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"context"
 	"crypto/ed25519"
 	"encoding/json"
 	"errors"
@@ -94,4 +95,51 @@ func TestAWorkerRefusesWhatItsOwnerDoesNotPermit(t *testing.T) {
 		}
 	}
 	require.Len(t, m.Sent(), 1)
+}
+
+// Another host conducts the run by now, and its key is another one: all that it gave out was thrown away as forged, and the run
+// stood still.
+func TestAWorkerLeavesToTheNextSetupWhatAnotherHostHasSigned(t *testing.T) {
+	t.Parallel()
+	before, _, err := ed25519.GenerateKey(nil)
+	require.NoError(t, err)
+	public, private, err := ed25519.GenerateKey(nil)
+	require.NoError(t, err)
+	s := newSite(t)
+	s.conductor = before
+	looked := make(chan struct{}, 100)
+	answers := make(chan error, 1)
+	answers <- errors.New("the conductor is away")
+	s.outdated = func(context.Context) (bool, error) {
+		looked <- struct{}{}
+		select {
+		case err := <-answers:
+			return false, err
+		default:
+			return true, nil
+		}
+	}
+	m := &modeltest.Script{Steps: []modeltest.Step{modeltest.Submits("ok")}}
+	old := s.work(m, "generator")
+	a := s.assignment(writer, "t1")
+	s.queue(a, "t1--1", private)
+	for range 3 { // it comes again
+		<-looked
+	}
+	queued, err := s.bus.Queued(t.Context(), bus.TaskFilter("r1"))
+	require.NoError(t, err)
+	require.Len(t, queued, 1)
+	old.Stop()
+	last, err := s.bus.Last(t.Context(), bus.RunFilter("r1"))
+	require.NoError(t, err)
+	require.Nil(t, last, "nothing has begun")
+
+	s.conductor, s.outdated = public, func(context.Context) (bool, error) { return false, nil }
+	s.work(m, "generator")
+	require.Equal(t, spec.StatusDone, s.result(a).Status)
+	s.emptied()
+	_, strange, err := ed25519.GenerateKey(nil)
+	require.NoError(t, err)
+	s.queue(s.assignment(writer, "t2"), "t2--1", strange)
+	s.emptied() // by the newest setup it is forged
 }
