@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"divisi/bus/member"
 )
 
 // errNoReplyWanted: the message was published, not requested.
@@ -131,11 +134,42 @@ func (b *Bus) Subscribe(
 	return b.listen(ctx, subject, handle)
 }
 
+// Bounds of control messages, in bytes: of a request to join, of one line about a limit or an attempt, of what a worker says of
+// itself, and of a call of a person to a worker.
+const (
+	maxJoin     = 4 << 10
+	maxSaid     = 4 << 10
+	maxPresence = 256 << 10
+	maxAsked    = 64 << 10
+)
+
+// mostOf is how many bytes a message to a subject may have: what listens keeps it until it is done with the one before.
+func mostOf(subject string) int {
+	first, rest, _ := strings.Cut(subject, ".")
+	switch {
+	case subject == member.JoinSubject:
+		return maxJoin
+	case first == prefixPresence && strings.HasPrefix(rest, "w."):
+		return maxPresence
+	case first == prefixPresence, first == prefixControl && strings.HasSuffix(rest, ".active"):
+		return maxSaid
+	case first == prefixControl && strings.HasPrefix(rest, "worker."):
+		return maxAsked
+	}
+	return minPayload
+}
+
+// Messages that wait for one listener: more are lost, as control messages may be. The client library would keep 64 MiB.
+const maxWaitMessages, maxWaitBytes = 4096, 16 << 20
+
 func (b *Bus) listen(
 	ctx context.Context, subject string, handle func(m Message, reply func([]byte) error),
 ) (stop func(), err error) {
 	l := &listener{busy: make(chan struct{}, 1), bus: b}
 	l.sub, err = b.nc.Subscribe(subject, func(m *nats.Msg) { l.hear(m, handle) })
+	if err == nil {
+		err = l.sub.SetPendingLimits(maxWaitMessages, maxWaitBytes)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("subscribe to %s: %w", subject, b.class(ctx, err))
 	}
@@ -183,6 +217,10 @@ func (l *listener) hear(m *nats.Msg, handle func(Message, func([]byte) error)) {
 		return // stopped; messages that were on their way fall away
 	}
 	defer func() { <-l.busy }()
+	if len(m.Data) > mostOf(m.Subject) {
+		l.bus.log.Debug().Str("subject", m.Subject).Int("bytes", len(m.Data)).Msg("a control message was too large")
+		return
+	}
 	handle(Message{Subject: m.Subject, Data: m.Data}, func(data []byte) error {
 		if m.Reply == "" {
 			return fmt.Errorf("reply on %s: %w", m.Subject, errNoReplyWanted)

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -18,8 +19,17 @@ import (
 const (
 	gatePatience = 5 * time.Second // for the handshake
 	gateRest     = 50 * time.Millisecond
-	maxGuests    = 1024
+	// loginPatience is from the connection to the login; joinPatience is how long who joins may stay.
+	loginPatience = 2 * gatePatience
+	joinPatience  = 2 * retryPatience
+	// Before the login: those of one address, and of all.
+	maxSilentEach, maxSilent = 64, 512
+	// Behind it: those of one member, and of all.
+	maxOpenEach, maxOpen = 256, 4096
 )
+
+// errCrowded is what a member is told that has too many connections.
+var errCrowded = errors.New("too many connections are open with this login")
 
 // gate is where members reach the embedded server: it has TLS, and lets through what member.Forward does. It goes on to listen
 // while the server restarts.
@@ -33,16 +43,20 @@ type gate struct {
 	work     sync.WaitGroup
 	ctx      context.Context //nolint:containedctx // that of the gate itself: its end cuts every connection
 	end      context.CancelFunc
-	room     chan struct{}
+	// silent are the connections before their login, by address; open those behind it, by key.
+	silent, open crowd
+	// crowded tells of connections that had to go, refused of those that sent what no member may send or that were not accepted.
+	crowded, refused tally
 }
 
 // openGate listens for members.
 func openGate(o Options, e *embedded) (g *gate, err error) {
 	g = &gate{
 		tls: o.TLS, server: e, log: o.Log,
-		guard: &guard{members: o.Members, workers: map[string]*worker{}, speaks: o.Speaks, met: o.Met},
-		room:  make(chan struct{}, maxGuests),
+		guard:  &guard{members: o.Members, workers: map[string]*worker{}, speaks: o.Speaks, met: o.Met},
+		silent: crowd{each: maxSilentEach, most: maxSilent, oldest: true}, open: crowd{each: maxOpenEach, most: maxOpen},
 	}
+	g.crowded.tell, g.refused.tell = g.tells("connections had to go: too many are open"), g.tells("connections were cut or refused")
 	if g.listener, err = net.Listen("tcp", listenAddress(o)); err != nil { //nolint:noctx // the gate closes it
 		return nil, fmt.Errorf("%w: listen for members: %w", ErrUnavailable, err)
 	}
@@ -57,9 +71,16 @@ func openGate(o Options, e *embedded) (g *gate, err error) {
 	return g, nil
 }
 
+// tells logs what a tally counts.
+func (g *gate) tells(what string) func(times int, last string) {
+	return func(times int, last string) { g.log.Warn().Int("times", times).Str("last", last).Msg(what) }
+}
+
 // close ends every connection.
 func (g *gate) close() error {
 	g.end()
+	defer g.refused.close()
+	defer g.crowded.close()
 	err := g.listener.Close()
 	if g.web != nil {
 		err = errors.Join(err, g.web.Close())
@@ -79,24 +100,53 @@ func (g *gate) accept(l net.Listener, stream func(net.Conn) (io.ReadWriter, erro
 			if pause(g.ctx, nil, gateRest) != nil || errors.Is(err, net.ErrClosed) {
 				return
 			}
-			g.log.Warn().Err(err).Msg("a member could not connect")
+			g.refused.add(err.Error())
 			continue
 		}
-		select {
-		case g.room <- struct{}{}:
-			g.work.Go(func() {
-				defer func() { <-g.room }()
-				g.serve(conn, stream)
-			})
-		default:
-			g.log.Warn().Int("connections", maxGuests).Msg("a member could not connect: too many have")
-			_ = conn.Close()
-		}
+		login, leave := g.meet(conn)
+		g.work.Go(func() {
+			defer leave()
+			g.serve(conn, stream, login)
+		})
 	}
 }
 
+// meet counts a connection in, and cuts it when its login comes too late. login is called once it has logged in with a key, "" for
+// a token; leave when it has ended.
+func (g *gate) meet(conn net.Conn) (login func(key string) error, leave func()) {
+	cut := func() { _ = conn.Close() } // not that of TLS, which would wait for a client that reads nothing
+	from := addressOf(conn.RemoteAddr())
+	at, in := &g.silent, &guest{party: from, cut: cut}
+	enter := func() bool {
+		gone := at.enter(in)
+		if gone != nil && gone != in {
+			gone.cut()
+		}
+		if gone != nil {
+			g.crowded.add("of " + gone.party + ", as " + from + " connected")
+		}
+		return gone != in
+	}
+	enter()
+	late := time.AfterFunc(loginPatience, cut)
+	login = func(key string) error {
+		if key != "" {
+			late.Stop()
+		} else {
+			late.Reset(joinPatience)
+		}
+		at.leave(in)
+		at, in = &g.open, &guest{party: cmp.Or(key, "those who join"), cut: cut}
+		if !enter() {
+			return errCrowded
+		}
+		return nil
+	}
+	return login, func() { late.Stop(); at.leave(in) }
+}
+
 // serve is one connection from its handshake to its end.
-func (g *gate) serve(conn net.Conn, stream func(net.Conn) (io.ReadWriter, error)) {
+func (g *gate) serve(conn net.Conn, stream func(net.Conn) (io.ReadWriter, error), login func(key string) error) {
 	defer func() { _ = conn.Close() }()
 	guest, err := g.greet(conn, stream)
 	if err != nil {
@@ -110,19 +160,19 @@ func (g *gate) serve(conn net.Conn, stream func(net.Conn) (io.ReadWriter, error)
 	}
 	ctx, end := context.WithCancel(g.ctx)
 	stop := context.AfterFunc(ctx, func() {
-		_ = conn.Close() // not that of TLS, which would wait for a client that reads nothing
+		_ = conn.Close()
 		_ = inside.Close()
 	})
 	defer stop()
 	var back sync.WaitGroup
-	w := &watch{guard: g.guard, proven: make(chan struct{}), over: ctx.Done()}
+	w := &watch{guard: g.guard, login: login, proven: make(chan struct{}), over: ctx.Done()}
 	back.Go(func() {
 		defer end()
 		g.answer(guest, inside, w)
 	})
 	err = member.Forward(inside, guest, w)
 	if errors.Is(err, member.ErrRefused) && ctx.Err() == nil {
-		g.log.Warn().Err(err).Stringer("from", conn.RemoteAddr()).Msg("cut a member's connection")
+		g.refused.add(conn.RemoteAddr().String() + ": " + err.Error())
 	}
 	if errors.Is(err, io.ErrClosedPipe) { // by the server: its last words say why
 		defer time.AfterFunc(gatePatience, end).Stop()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -25,6 +26,9 @@ const (
 	findPatience = 2 * time.Second
 	putBack      = `-NAK {"delay": 1000000000}`
 )
+
+// errOver ends the reading of a connection that has ended otherwise.
+var errOver = errors.New("the connection has ended")
 
 // guard bounds what a worker that does not do its part costs the others: the tasks that it holds and does not begin, and what it
 // stores. It knows a worker by its key. Before Guard it only refuses terms of queues.
@@ -138,7 +142,9 @@ type watch struct {
 	who    atomic.Pointer[worker]
 	key    string // that the client claims, with its version, from before proven is closed
 	claims Version
-	// proven is closed when the client was let in, over when the connection has ended.
+	// login is told the key, and returns why there is no room for the client; proven is closed when it was let in, over when the
+	// connection has ended.
+	login  func(key string) error
 	proven chan struct{}
 	once   sync.Once
 	over   <-chan struct{}
@@ -153,7 +159,10 @@ func (c *watch) Connect(key, name string) {
 // Proven implements member.Told.
 func (c *watch) Proven() (err error) {
 	c.once.Do(func() {
-		if err = c.meet(); err == nil {
+		if err = c.login(c.key); err == nil {
+			err = c.meet()
+		}
+		if err == nil {
 			close(c.proven)
 		}
 	})
@@ -170,21 +179,32 @@ func (c *watch) Deliver(subject, answers string) (pass bool) {
 	return false
 }
 
-// Publish implements member.Watch. What a worker publishes waits until the client has proven that it is that worker: another one
-// who knows its key would use up what it may store.
+// Announced implements member.Watch. What a client publishes waits until it has proven who it is: a stranger would have it kept in
+// memory, or use up what a worker may store whose key it knows.
+func (c *watch) Announced(subject string, size int) error {
+	select {
+	case <-c.proven:
+	case <-c.over:
+		return errOver
+	}
+	if most := mostOf(subject); size > most {
+		return fmt.Errorf("%w: %d bytes to %.80q, which takes %d", member.ErrRefused, size, subject, most)
+	}
+	return nil
+}
+
+// Publish implements member.Watch.
 func (c *watch) Publish(subject, reply string, content []byte, size int) (pass bool, err error) {
 	w, b := c.who.Load(), c.bus.Load()
 	if w == nil {
 		return true, nil
 	}
-	select {
-	case <-c.proven:
-	case <-c.over:
-		return false, nil
-	}
 	first, rest, _ := strings.Cut(subject, ".")
 	switch {
 	case first == prefixLog || first == prefixObject || first == prefixCache:
+		if t := strings.Split(subject, "."); first == prefixLog && len(t) > 2 && t[2] == "a" && !OfAttempt(subject) {
+			return false, fmt.Errorf("%w: an event on %.200q, which no attempt has", member.ErrRefused, subject)
+		}
 		if b == nil {
 			return true, nil
 		}
@@ -192,6 +212,8 @@ func (c *watch) Publish(subject, reply string, content []byte, size int) (pass b
 			w.begin(subject)
 		}
 		return c.put(b, w, subject, reply, size)
+	case first == prefixControl && strings.HasSuffix(rest, ".active"):
+		return b == nil || w.holds(string(content)), nil // else it would keep the attempt of a worker that is gone from others
 	case first != "$JS":
 		return true, nil
 	case strings.HasPrefix(rest, "API.CONSUMER.CREATE."+streamTasks+"."):

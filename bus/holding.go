@@ -80,6 +80,14 @@ func (h *holding) leave(t *held, now time.Time) {
 	}
 }
 
+// holds reports whether the worker holds a task now.
+func (h *holding) holds(subject string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t := h.tasks[subject]
+	return t != nil && t.answers != ""
+}
+
 // begin notes that the worker appended an event.
 func (h *holding) begin(event string) {
 	h.mu.Lock()

@@ -117,9 +117,18 @@ func TestAStolenLoginOfAWorker(t *testing.T) {
 		"keep a task from others for a year": {
 			Subject: "$JS.ACK.TASKS.generator.1.1.1.1.0", Data: []byte(`-NAK {"delay": 31536000000000000}`),
 		},
-		"keep it so by another word": {Subject: "$JS.ACK.TASKS.generator.1.1.1.1.0", Data: []byte("-NAK 8760h")},
-		"list the objects":           {Subject: "$JS.API.STREAM.INFO.OBJ", Data: []byte(`{"subjects_filter":">"}`)},
-		"look for objects":           {Subject: "$JS.API.DIRECT.GET.OBJ.obj.>"},
+		"keep it so by another word":   {Subject: "$JS.ACK.TASKS.generator.1.1.1.1.0", Data: []byte("-NAK 8760h")},
+		"append to no attempt":         {Subject: "ev.r.a.w1.generator.t.0"},
+		"append to many attempts":      {Subject: "ev.r.a.w1.*.t.1"},
+		"append below an attempt":      {Subject: "ev.r.a.w1.generator.t.1.x"},
+		"append to an attempt by name": {Subject: "ev.r.a.w1.generator.t.one"},
+		"say of itself what no worker says": {
+			Subject: "pres.w.w1", Data: make([]byte, maxPresence+1),
+		},
+		"report an attempt at length": {Subject: "ctl.r.active", Data: make([]byte, maxSaid+1)},
+		"tell a limit at length":      {Subject: "pres.limits.w1", Data: make([]byte, maxSaid+1)},
+		"list the objects":            {Subject: "$JS.API.STREAM.INFO.OBJ", Data: []byte(`{"subjects_filter":">"}`)},
+		"look for objects":            {Subject: "$JS.API.DIRECT.GET.OBJ.obj.>"},
 	} {
 		t.Run("cut: "+what, func(t *testing.T) {
 			t.Parallel()

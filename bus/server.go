@@ -38,6 +38,7 @@ type embedded struct {
 	dir     string
 	srv     atomic.Pointer[server.Server]
 	starts  atomic.Int64
+	log     *serverLog // that of the server that was started last
 }
 
 // credential admits the clients that know one generated user and password.
@@ -83,7 +84,8 @@ func (e *embedded) start() error {
 	if err != nil {
 		return fmt.Errorf("%w: set up the embedded server: %w", ErrUnavailable, err)
 	}
-	log := &serverLog{log: e.options.Log.With().Str("from", "nats-server").Logger()}
+	log := newServerLog(e.options.Log.With().Str("from", "nats-server").Logger())
+	e.log = log
 	srv.SetLoggerV2(log, e.options.Log.GetLevel() <= zerolog.TraceLevel, false, false)
 	srv.Start()
 	e.srv.Store(srv)
@@ -221,6 +223,7 @@ func (e *embedded) stop() {
 	srv := e.srv.Load()
 	srv.Shutdown()
 	srv.WaitForShutdown()
+	e.log.denied.close()
 }
 
 // stopWithin stops the server and calls then afterwards. When ctx ends first, both still happen, later.

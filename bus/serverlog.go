@@ -12,9 +12,17 @@ import (
 // that startServer can report it.
 type serverLog struct {
 	log zerolog.Logger
+	// denied tells what members tried that they may not.
+	denied tally
 
 	mu   sync.Mutex
 	text string
+}
+
+func newServerLog(log zerolog.Logger) *serverLog {
+	l := &serverLog{log: log}
+	l.denied.tell = func(times int, last string) { log.Error().Int("times", times).Msg(last) }
+	return l
 }
 
 // Noticef implements server.Logger.
@@ -36,6 +44,10 @@ func (l *serverLog) Warnf(format string, v ...any) {
 // that failed is told once, by the stream.
 func (l *serverLog) Errorf(format string, v ...any) {
 	text, level := fmt.Sprintf(format, v...), zerolog.ErrorLevel
+	if strings.Contains(text, " Violation - ") {
+		l.denied.add(text)
+		return
+	}
 	for _, quiet := range []string{
 		"authentication error", "authentication timeout", "maximum authentication attempts", "TLS handshake error",
 		"ritical write error",

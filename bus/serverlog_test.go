@@ -11,7 +11,7 @@ import (
 func TestAStoreThatWasNotClosedIsNoWarning(t *testing.T) {
 	t.Parallel()
 	var said bytes.Buffer
-	log := &serverLog{log: zerolog.New(&said).Level(zerolog.WarnLevel)}
+	log := newServerLog(zerolog.New(&said).Level(zerolog.WarnLevel))
 	log.Warnf("Filestore [%s] Stream state outdated, last block has additional entries, will rebuild", "EV")
 	log.Warnf("Filestore [%s] TTL state is outdated; attempting to recover using linear scan (seq %d to %d)", "EV", 1, 2)
 	log.Warnf("Consumer '%s > TASKS > %s' error on write store state from purge: old update ignored", "$G", "tester")
@@ -24,7 +24,7 @@ func TestAStoreThatWasNotClosedIsNoWarning(t *testing.T) {
 func TestARefusedLoginIsNoError(t *testing.T) {
 	t.Parallel()
 	var said bytes.Buffer
-	log := &serverLog{log: zerolog.New(&said).Level(zerolog.InfoLevel)}
+	log := newServerLog(zerolog.New(&said).Level(zerolog.InfoLevel))
 	for _, text := range []string{
 		"authentication error", "authentication error - User %q", "authentication timeout", "maximum authentication attempts exceeded",
 	} {

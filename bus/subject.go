@@ -60,6 +60,16 @@ func taskOf(event string) string {
 	return strings.Join([]string{prefixTask, t[4], t[1], t[5] + "--" + t[6]}, ".")
 }
 
+// OfAttempt reports whether a subject is one that AttemptSubject makes. Others may be in a store: who writes there may lie.
+func OfAttempt(event string) bool {
+	t := strings.Split(event, ".")
+	if len(t) != 7 || t[2] != "a" || checkSubject(event, prefixLog) != nil {
+		return false
+	}
+	attempt, err := strconv.Atoi(t[6])
+	return err == nil && attempt > 0 && strconv.Itoa(attempt) == t[6]
+}
+
 // eventsOf is where a worker appends what it does for a task of the queue.
 func eventsOf(task, worker string) string {
 	t := strings.Split(task, ".")

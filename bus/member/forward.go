@@ -19,6 +19,8 @@ import (
 const (
 	maxLine = 4096 // of the server, too
 	maxSent = 1 << 20
+	// maxListens bounds the subscriptions of one connection.
+	maxListens = 1000
 )
 
 // ErrRefused tells that a client sent what no member may send. Its connection is cut.
@@ -31,6 +33,8 @@ var inbox = lazyregexp.New(`^_(INBOX|JOIN)_[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+$`)
 type Watch interface {
 	// Connect is told which key the client says that it has, and the name of its connection. Nothing proves that yet: see Told.
 	Connect(key, name string)
+	// Announced is told of a message before it is read, and waits until the client was let in. An error cuts the connection.
+	Announced(subject string, size int) error
 	// Publish is told a message of the client, and of how many bytes it is. It reports whether the server is to have it; an error
 	// cuts the connection.
 	Publish(subject, reply string, content []byte, size int) (pass bool, err error)
@@ -50,6 +54,7 @@ type forwarding struct {
 	from      *bufio.Reader
 	watch     Watch
 	connected bool
+	listens   map[string]bool // by the client's numbers: it may end them itself
 }
 
 // Forward copies what a client sends to a server until its end, and refuses what permissions cannot: the server itself publishes
@@ -57,7 +62,7 @@ type forwarding struct {
 // what it may read published as an event of the conductor, or as a call that removes a stream. Every line is written anew, so
 // that the server reads what was checked.
 func Forward(to io.Writer, from io.Reader, w Watch) error {
-	f := forwarding{to: to, from: bufio.NewReaderSize(from, maxLine), watch: w}
+	f := forwarding{to: to, from: bufio.NewReaderSize(from, maxLine), watch: w, listens: map[string]bool{}}
 	for {
 		line, err := f.from.ReadSlice('\n')
 		if errors.Is(err, io.EOF) && len(line) == 0 {
@@ -92,7 +97,16 @@ func (f *forwarding) line(text string) error {
 			return err
 		}
 		args = []string{op, settings}
-	case (op == "PING" || op == "PONG") && n == 1, op == "SUB" && (n == 3 || n == 4), op == "UNSUB" && (n == 2 || n == 3):
+	case (op == "PING" || op == "PONG") && n == 1:
+	case !f.connected:
+		return fmt.Errorf("%w: %.20q comes before who connects", ErrRefused, text)
+	case op == "SUB" && (n == 3 || n == 4):
+		if f.listens[args[n-1]] = true; len(f.listens) > maxListens {
+			return fmt.Errorf("%w: more than %d subscriptions", ErrRefused, maxListens)
+		}
+	case op == "UNSUB" && n == 2:
+		delete(f.listens, args[1])
+	case op == "UNSUB" && n == 3: // after so many messages: it counts until then
 	case op == "PUB" && (n == 3 || n == 4), op == "HPUB" && (n == 4 || n == 5):
 		var err error
 		if payload, pass, err = f.published(args); err != nil {
@@ -127,6 +141,9 @@ func (f *forwarding) published(args []string) (data []byte, pass bool, err error
 		sizes = 2
 	}
 	rest := args[2:]
+	if !literal(args[1]) {
+		return nil, false, fmt.Errorf("%w: a message to %.200q, which is no one place", ErrRefused, args[1])
+	}
 	reply := strings.Join(rest[:len(rest)-sizes], " ")
 	if reply != "" && !inbox.MatchString(reply) {
 		return nil, false, fmt.Errorf("%w: the answer to %.200q goes to %.200q, which is no inbox", ErrRefused, args[1], reply)
@@ -137,6 +154,9 @@ func (f *forwarding) published(args []string) (data []byte, pass bool, err error
 	}
 	if err != nil || header > size {
 		return nil, false, fmt.Errorf("%w: the size of a message is %q", ErrRefused, rest)
+	}
+	if err := f.watch.Announced(args[1], size); err != nil {
+		return nil, false, err
 	}
 	data = make([]byte, size+2)
 	if _, err := io.ReadFull(f.from, data); err != nil {
@@ -151,6 +171,14 @@ func (f *forwarding) published(args []string) (data []byte, pass bool, err error
 	}
 	pass, err = f.watch.Publish(args[1], reply, content, size)
 	return data, pass, err
+}
+
+// literal reports whether a subject is one place: the server stores what is published to ev.* as such. Calls of the server itself
+// name many places where they need to.
+func literal(subject string) bool {
+	return strings.HasPrefix(subject, "$") || !slices.ContainsFunc(strings.Split(subject, "."), func(t string) bool {
+		return t == "" || t == "*" || t == ">"
+	})
 }
 
 // named refuses to look for objects: their names have digests, and who was not told a name reads nothing.

@@ -3,6 +3,8 @@ package member
 import (
 	"bufio"
 	"bytes"
+	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -13,6 +15,8 @@ import (
 type unwatched struct{}
 
 func (unwatched) Connect(string, string) {}
+
+func (unwatched) Announced(string, int) error { return nil }
 
 func (unwatched) Publish(string, string, []byte, int) (bool, error) { return true, nil }
 
@@ -35,12 +39,18 @@ func TestForward(t *testing.T) {
 		"PUB $JS.API.CONSUMER.CREATE.EV.x 57\r\n" + pull + "\r\n": "PUB $JS.API.CONSUMER.CREATE.EV.x 57\r\n" + pull + "\r\n",
 	} {
 		var out bytes.Buffer
+		if !strings.HasPrefix(in, "CONNECT") {
+			in, want = hello+in, hello+want
+		}
 		require.NoError(t, Forward(&out, strings.NewReader(in), unwatched{}), in)
 		require.Equal(t, want, out.String())
 	}
 	for in, why := range map[string]string{
 		"PUB $JS.API.STREAM.INFO.EV 24\r\n{\"deleted_details\":true}\r\n": "asks for a list of free positions",
 		"PUB $JS.API.STREAM.INFO.EV 1\r\n{\r\n":                           "cannot be read",
+		"PUB ev.r.a.w.*.t.1 0\r\n\r\n":                                    "which is no one place",
+		"PUB ev.r.a.w.> 0\r\n\r\n":                                        "which is no one place",
+		"PUB obj..x 0\r\n\r\n":                                            "which is no one place",
 		"PUB a ev.r.m.x 0\r\n\r\n":                                        "is no inbox",
 		"PUB a $JS.API.STREAM.PURGE.EV 0\r\n\r\n":                         "is no inbox",
 		"PUB a _INBOX.x 0\r\n\r\n":                                        "is no inbox",
@@ -69,11 +79,46 @@ func TestForward(t *testing.T) {
 		"HPUB $JS.API.CONSUMER.CREATE.EV.x 2 43\r\nhh" + push + "\r\n": "pushes to \"ev.r.m.x\"",
 	} {
 		var out bytes.Buffer
-		err := Forward(&out, strings.NewReader(in), unwatched{})
+		said := hello
+		if strings.HasPrefix(in, "CONNECT") {
+			said = ""
+		}
+		err := Forward(&out, strings.NewReader(said+in), unwatched{})
 		require.ErrorIs(t, err, ErrRefused, in)
 		require.ErrorContains(t, err, why, in)
-		require.Empty(t, out.String(), in)
+		require.Equal(t, said, out.String(), in)
 	}
+}
+
+// hello is how a client begins.
+const hello = "CONNECT {}\r\n"
+
+// TestNothingComesBeforeWhoConnects: a stranger has no message kept.
+func TestNothingComesBeforeWhoConnects(t *testing.T) {
+	t.Parallel()
+	for _, in := range []string{"PUB a 1000000\r\n", "HPUB a 1 1000000\r\n", "SUB a 1\r\n", "UNSUB 1\r\n"} {
+		var out bytes.Buffer
+		require.ErrorContains(t, Forward(&out, strings.NewReader(in), unwatched{}), "comes before who connects", in)
+		require.Empty(t, out.String())
+	}
+}
+
+// TestAClientListensToSoMuch: what it has ended itself counts no more, what ends after so many messages counts on.
+func TestAClientListensToSoMuch(t *testing.T) {
+	t.Parallel()
+	var some, many strings.Builder
+	some.WriteString(hello)
+	for i := range 2 * maxListens {
+		fmt.Fprintf(&some, "SUB a %d\r\nUNSUB %d\r\n", i, i)
+	}
+	require.NoError(t, Forward(io.Discard, strings.NewReader(some.String()), unwatched{}))
+	many.WriteString(hello)
+	for i := range maxListens + 1 {
+		fmt.Fprintf(&many, "SUB a %d\r\nUNSUB %d 1\r\n", i, i)
+	}
+	var out bytes.Buffer
+	require.ErrorContains(t, Forward(&out, strings.NewReader(many.String()), unwatched{}), "more than 1000 subscriptions")
+	require.Equal(t, maxListens, strings.Count(out.String(), "\r\nSUB "))
 }
 
 func TestGreet(t *testing.T) {

@@ -100,9 +100,9 @@ func attribute(subject string, e *contextscope.Event) contextscope.Kind {
 	case len(part) == 4 && part[2] == "m": // as bus.ConductorSubject writes it
 		e.Run, e.Agent, e.Worker = part[1], "", ""
 		return contextscope.Kind(part[3])
-	case len(part) == 7 && part[2] == "a": // as bus.AttemptSubject does
+	case bus.OfAttempt(subject):
 		e.Run, e.Worker, e.Role, e.Task, e.Agent = part[1], part[3], part[4], part[5], part[5]+"/"+part[6]
-		e.Attempt, _ = strconv.Atoi(part[6]) // the bus lets nothing else through
+		e.Attempt, _ = strconv.Atoi(part[6]) // it is a number
 	case subject != "":
 		e.Agent = subject // the conductor does not write there
 	}
