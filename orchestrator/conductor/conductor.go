@@ -133,7 +133,7 @@ type Conductor struct {
 	window window
 	// halt is the wait for what the machine lacks, nil while it lacks nothing; heard has the newest sign of life of each subject.
 	halt  *halt
-	heard sync.Map
+	heard signs
 	// reported is when a worker has last reported that it holds an attempt; alone counts the sweeps in a row that found attempts
 	// on the queue and no such report.
 	reported atomic.Pointer[time.Time]

@@ -100,7 +100,7 @@ func (c *Conductor) attend(ctx context.Context) (stop func(), err error) {
 			return
 		}
 		p.Meet(c.conducting())
-		c.muster.take(p)
+		c.muster.take(p.Of(c.cfg.Run))
 	})
 }
 

@@ -201,7 +201,7 @@ func (c *Conductor) enqueue(ctx context.Context, d run.Dispatch) error {
 	if err := c.claim(ctx, d); err != nil {
 		return err
 	}
-	c.heard.Store(subject, c.cfg.Clock())
+	c.heard.begin(subject, c.cfg.Clock())
 	defer spend(&c.own.Log)()
 	err = c.cfg.Bus.Enqueue(ctx, subject, msg, data)
 	if err != nil && !errors.Is(err, bus.ErrQueued) {
@@ -214,10 +214,14 @@ func (c *Conductor) enqueue(ctx context.Context, d run.Dispatch) error {
 // worker has acknowledged the one before.
 func queueToken(id string, attempt int) string { return fmt.Sprintf("%s--%d", id, attempt) }
 
+// subjectOf is the place on the queue of the newest attempt of a work.
+func (c *Conductor) subjectOf(w *run.Work) string {
+	return bus.TaskSubject(w.RoleAt(w.Last), c.cfg.Run, queueToken(w.ID, w.Last))
+}
+
 // takeBack removes the newest attempt of a work from the queue.
 func (c *Conductor) takeBack(ctx context.Context, w *run.Work) error {
-	subject := bus.TaskSubject(w.RoleAt(w.Last), c.cfg.Run, queueToken(w.ID, w.Last))
-	if err := c.cfg.Bus.Purge(ctx, subject); err != nil {
+	if err := c.cfg.Bus.Purge(ctx, c.subjectOf(w)); err != nil {
 		return fmt.Errorf("take %s off the queue: %w", w.ID, err)
 	}
 	return nil
