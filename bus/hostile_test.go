@@ -135,7 +135,7 @@ func TestAStolenLoginOfAWorker(t *testing.T) {
 			nc, _ := raw(t, login)
 			cut := make(chan struct{}, 8)
 			nc.SetDisconnectErrHandler(func(*nats.Conn, error) { cut <- struct{}{} })
-			require.NoError(t, nc.PublishMsg(m))
+			_ = nc.PublishMsg(m) // the gate may cut it while a long message is written
 			select {
 			case <-cut:
 			case <-soon(t).Done():
