@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"divisi/bus"
 	"divisi/internal/text"
@@ -60,9 +61,12 @@ func (c *Conductor) Place(ctx context.Context, f wire.Foreign) (placed wire.Plac
 		delete(c.making, f.Environment) // another worker of it may do better
 		why := text.Short(text.OneLine(f.Unable), maxUnable)
 		found = wire.Placed{Part: wire.PartLeave, Lacks: []string{why}}
-		return c.execute(ctx, []run.Action{run.SetRun(run.Data{Notices: []string{fmt.Sprintf(
-			"the gates could not be run on the base commit in the environment of worker %s (%.12s), which proves nothing "+
-				"because of that: %s", f.Worker, f.Environment, why)}})})
+		notice := fmt.Sprintf("the gates could not be run on the base commit in the environment of worker %s (%.12s), which proves "+
+			"nothing because of that: %s", f.Worker, f.Environment, why)
+		if slices.Contains(c.st.Notices, notice) { // the answer of the conductor before was lost
+			return nil
+		}
+		return c.execute(ctx, []run.Action{run.SetRun(run.Data{Notices: []string{notice}})})
 	})
 	if err == nil { // else the run's goroutine may still be at it
 		placed = found
