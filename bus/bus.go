@@ -64,8 +64,8 @@ type Options struct {
 	Run string
 	// Replicas of each stream that is created on an external server. Default 3 on a cluster, if it has as many servers, else 1.
 	Replicas int
-	// Speaks is this program's version, which a member and its server compare. Met is told the version of each member that connects
-	// to the embedded server, with why that does not fit, "" where it does; it must not block.
+	// Speaks is this program's version, which a member and its server compare. Met is told the version of each member that
+	// connects to the embedded server, with why that does not fit, "" where it does; it must not block.
 	Speaks Version
 	Met    func(m member.Member, there Version, why string)
 	// Log receives the server's and the connection's reports.

@@ -111,7 +111,7 @@ func (b *Bus) reconnects(int) time.Duration {
 			b.leave(nc, why)
 		}
 	}
-	return reconnectWait + rand.N(reconnectJitter)
+	return reconnectWait + rand.N(reconnectJitter) //nolint:gosec // so that not all come at once
 }
 
 func (b *Bus) leave(nc *nats.Conn, why error) {

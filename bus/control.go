@@ -123,8 +123,8 @@ func Working(ctx context.Context, reply func([]byte) error) (stop func()) {
 
 // Subscribe calls handle for each message to subject, or to those that a filter of presences or of all who ask matches, one after
 // the other, in a goroutine of its own, from before Subscribe returns until stop is called or the Bus closes. reply answers a
-// Request, and is a mere sign of life without data; after Publish it returns an error. stop waits for a running handle, so handle must not call it; it may be called more
-// than once.
+// Request, and is a mere sign of life without data; after Publish it returns an error. stop waits for a running handle, so handle
+// must not call it; it may be called more than once.
 func (b *Bus) Subscribe(
 	ctx context.Context, subject string, handle func(m Message, reply func([]byte) error),
 ) (stop func(), err error) {

@@ -23,7 +23,7 @@ type Version struct {
 // versionParts are <name>/<protocol>/<oldest>/<program>.
 const versionParts = 4
 
-// ErrIncompatible: program and server speak different versions. It is ErrUnavailable too, and says what to install where.
+// ErrIncompatible is that program and server speak different versions. It is ErrUnavailable too, and says what to install where.
 var ErrIncompatible = fmt.Errorf("%w: the versions do not fit", ErrUnavailable)
 
 // join puts the version behind a name.
@@ -70,7 +70,8 @@ func (v Version) String() string {
 
 // refusal is what a member of a version is told.
 func (v Version) refusal(m Version) string {
-	return fmt.Sprintf("the server is %s, and this program is %s. Install Divisi %s on this machine and start it again", v, m, v.Program)
+	return fmt.Sprintf("the server is %s, and this program is %s. Install Divisi %s on this machine and start it again",
+		v, m, v.Program)
 }
 
 // fits refuses a server of another version. That of a member alone is sure to tell it.
@@ -86,8 +87,8 @@ func (b *Bus) fits(nc *nats.Conn) error {
 	if there.Program != "" {
 		install = "Divisi " + there.Program
 	}
-	return fmt.Errorf("%w: the server at %s is %s, and this program is %s. Install %s on this machine, or Divisi %s there", ErrIncompatible,
-		b.url, there, b.speaks, install, b.speaks.Program)
+	return fmt.Errorf("%w: the server at %s is %s, and this program is %s. Install %s on this machine, or Divisi %s there",
+		ErrIncompatible, b.url, there, b.speaks, install, b.speaks.Program)
 }
 
 // refusedBy has the words in which a server refuses this version; nil for another error.

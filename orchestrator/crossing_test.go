@@ -60,9 +60,9 @@ func changed(before, after string) (parts []string) {
 // typesThatCross are the messages, events and sealed objects that a process on another machine reads.
 func typesThatCross() []any {
 	return []any{
-		call{}, answer{}, hostCall{}, hostAnswer{}, workerCall{}, order{}, known{}, conductor.Request{}, conductor.Reply{},
+		call{}, answer{}, hostCall{}, hostAnswer{}, workerCall{}, order{}, known{}, conductor.Request{}, conductor.Reply{}, run.Data{},
 		wire.Assignment{}, wire.Setup{}, wire.Mandate{}, wire.Control{}, wire.Conducting{}, wire.Presence{},
-		contextscope.Event{}, contextscope.Compaction{}, run.Data{}, spec.Plan{},
+		contextscope.Event{}, contextscope.Compaction{}, spec.Plan{},
 		wire.Baseline{}, wire.Started{}, wire.Turn{}, wire.Tooled{}, wire.Calls{}, wire.Request{}, wire.Answer{}, wire.Steered{}, wire.Nudge{},
 		wire.ServerTools{}, wire.Unanswered{}, wire.Spent{}, wire.Progress{}, wire.Unreadable{}, spec.Receipt{}, spec.Result{}, spec.Fault{},
 	}

@@ -87,7 +87,9 @@ func NewHost(o HostOptions) (*Host, error) {
 	if o.StateDir = dir; o.Notice == nil {
 		o.Notice = func(string, string) {}
 	}
-	return &Host{o: o, runs: map[string]*hosted{}, noted: map[string]known{}, secret: []byte(rand.Text()), failed: make(chan error, 1)}, nil
+	return &Host{
+		o: o, runs: map[string]*hosted{}, noted: map[string]known{}, secret: []byte(rand.Text()), failed: make(chan error, 1),
+	}, nil
 }
 
 // Start has the host listen for runs, and go on with those of the state directory, and of the host before it, that have not ended

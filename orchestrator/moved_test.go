@@ -79,7 +79,7 @@ func (p *process) signal(s os.Signal) {
 func moved(t *testing.T, cluster bool, move func(*moving)) time.Duration {
 	t.Helper()
 	m, dir := &moving{t: t}, t.TempDir()
-	at := ""
+	var at string
 	if cluster {
 		m.three = startTrio(t)
 		at = m.three.url
@@ -155,7 +155,7 @@ func startTrio(t *testing.T) *trio {
 	var ports []int
 	var held []net.Listener
 	for range 6 {
-		l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // closed at once
+		l, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
 		held, ports = append(held, l), append(ports, l.Addr().(*net.TCPAddr).Port) //nolint:forcetypeassert // of tcp
 	}

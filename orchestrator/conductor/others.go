@@ -61,8 +61,8 @@ func (c *Conductor) Place(ctx context.Context, f wire.Foreign) (placed wire.Plac
 		delete(c.making, f.Environment) // another worker of it may do better
 		why := text.Short(text.OneLine(f.Unable), maxUnable)
 		found = wire.Placed{Part: wire.PartLeave, Lacks: []string{why}}
-		notice := fmt.Sprintf("the gates could not be run on the base commit in the environment of worker %s (%.12s), which proves "+
-			"nothing because of that: %s", f.Worker, f.Environment, why)
+		notice := fmt.Sprintf("the gates could not be run on the base commit in the environment of worker %s (%.12s), which "+
+			"proves nothing because of that: %s", f.Worker, f.Environment, why)
 		if slices.Contains(c.st.Notices, notice) { // the answer of the conductor before was lost
 			return nil
 		}

@@ -61,8 +61,8 @@ func (c Conducting) Incompatible(worker, version string, protocol int) string {
 	if protocol < 1 {
 		speaks = "an earlier version of the protocol, which it does not tell"
 	}
-	return fmt.Sprintf("worker %s is incompatible: it speaks %s, and %s version %d. Install Divisi %.40s on the worker's machine "+
-		"and start it again", worker, speaks, other, c.Protocol, c.Version)
+	return fmt.Sprintf("worker %s is incompatible: it speaks %s, and %s version %d. Install Divisi %.40s on the worker's "+
+		"machine and start it again", worker, speaks, other, c.Protocol, c.Version)
 }
 
 // Meet notes why a worker can work for none of some conductors.
