@@ -201,9 +201,6 @@ func (g *gauges) waits(context.Context) ([]metrics.Family, error) {
 	}
 	number, longest := map[string]int{}, map[string]time.Duration{}
 	for _, w := range g.limits.list() {
-		if !bus.ValidToken(w.For) {
-			continue
-		}
 		number[w.For]++
 		longest[w.For] = max(longest[w.For], time.Until(w.Until))
 	}

@@ -147,7 +147,7 @@ func tokenOf(text, without string) string {
 			return r
 		}
 		return '-'
-	}, text), "-")
+	}, text), "-_")
 	if text == "" {
 		return without
 	}

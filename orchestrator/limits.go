@@ -15,8 +15,8 @@ import (
 	"divisi/internal/spec"
 )
 
-// maxLimits bounds how much a conductor keeps of that, maxLimit one of them in bytes.
-const maxLimits, maxLimit = 256, 1000
+// maxLimits bounds how much a conductor keeps of what one worker tells so, maxLimit one of them in bytes.
+const maxLimits, maxLimit = 32, 1000
 
 // limits are what workers were told of quotas and still holds, for workers that come later. The zero value is ready to use; it
 // is safe for concurrent use.
@@ -38,9 +38,24 @@ func (l *limits) Take(w spec.Wait) {
 		l.by = map[string]spec.Wait{}
 	}
 	large := len(w.Model)+len(w.Quota)+len(w.Account)+len(w.Why)+len(w.Instead) > maxLimit
-	if _, had := l.by[key]; !large && (had || len(l.by) < maxLimits) && w.Account != "" && w.Until.After(l.by[key].Until) {
-		l.by[key] = w
+	had := l.by[key]
+	if large || w.Account == "" || w.For != spec.WaitLimit && w.For != spec.WaitQuota || !w.Until.After(had.Until) {
+		return
 	}
+	if (had.For == "" || had.From != w.From) && l.told(w.From) >= maxLimits {
+		return
+	}
+	l.by[key] = w
+}
+
+// told counts what a worker has told. The caller holds mu.
+func (l *limits) told(worker string) (n int) {
+	for _, w := range l.by {
+		if w.From == worker {
+			n++
+		}
+	}
+	return n
 }
 
 // list returns what holds.

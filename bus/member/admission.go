@@ -3,6 +3,7 @@ package member
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"divisi/internal/usage"
@@ -31,15 +32,24 @@ type Admission struct {
 	Replaces bool
 }
 
-// reserved stand for others than members where it is said who did something.
-var reserved = []string{local, "operator", "unknown", JoinUser}
+// reserved stand for others than members where it is said who did something, or for all.
+var reserved = []string{
+	local, "operator", "unknown", JoinUser, HostName, "conductor", "master", "worker", "person", "viewer", "server", "policy", "all",
+	"divisi",
+}
 
-// admissible accepts a name that a new member can have.
+// admissible accepts a name that a new member can have. Members of before keep theirs.
 func admissible(name string) error {
-	if slices.Contains(reserved, name) {
+	if slices.Contains(reserved, strings.ToLower(name)) {
 		return fmt.Errorf("%s stands for another than a member: choose another name", name)
 	}
-	return validName(name)
+	if err := validName(name); err != nil {
+		return err
+	}
+	if !isToken(strings.Trim(name[:1], "-_")) {
+		return fmt.Errorf("the name of a member begins with a letter or a digit, and %q does not: a command would read an option", name)
+	}
+	return nil
 }
 
 func (a *Admission) check() error {
@@ -64,7 +74,7 @@ func (a *Admission) check() error {
 			return usage.Errorf("%.80q is no tag: letters, digits, - and _", tag)
 		}
 	}
-	if a.Name != "" {
+	if a.Name != "" && !a.Replaces {
 		if err := admissible(a.Name); err != nil {
 			return fmt.Errorf("%w: %w", ErrName, err)
 		}

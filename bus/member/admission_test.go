@@ -1,6 +1,7 @@
 package member
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -121,5 +122,40 @@ func TestWhatNoTokenAdmits(t *testing.T) {
 	for _, name := range []string{"operator", "unknown", JoinUser, local} {
 		_, err = r.Admit(token.Secret, newKey(t), name)
 		require.ErrorIs(t, err, ErrName, name)
+	}
+}
+
+// A name that people, or a command, would take for another is refused when it is given; a member of before that has it keeps it,
+// and gets another key under it.
+func TestNamesThatStandForAnother(t *testing.T) {
+	t.Parallel()
+	r, _ := newRegistry(t, newWall())
+	had := []Member{
+		{Name: "Ada", Role: Person, Key: newKey(t)}, {Name: "-x", Role: Worker, Key: newKey(t)},
+		{Name: "conductor", Role: Worker, Key: newKey(t)}, {Name: "ada", Role: Person, Key: newKey(t)},
+	}
+	require.NoError(t, r.change(func(e *entries) error { e.Members = slices.Clone(had); return nil }))
+	for name, why := range map[string]string{
+		"ADA": "people would take ADA for it", "Conductor": "stands for another", "host": "stands for another", "master": "stands for another",
+		"-y": "begins with a letter or a digit", "_y": "begins with a letter or a digit", "worker": "stands for another",
+		"all": "stands for another", "": "has 1 to 64 characters",
+	} {
+		token, err := r.NewToken(Admission{Role: Person})
+		require.NoError(t, err)
+		_, err = r.Admit(token.Secret, newKey(t), name)
+		require.ErrorIs(t, err, ErrName, name)
+		require.ErrorContains(t, err, why, name)
+		if name != "" && name != "ADA" { // a token may be for a member that is to leave
+			_, err = r.NewToken(Admission{Role: Person, Name: name})
+			require.ErrorContains(t, err, why, name)
+		}
+	}
+	for _, m := range had {
+		_, known := r.ByKey(m.Key)
+		require.True(t, known, m.Name)
+		token, err := r.NewToken(Admission{Name: m.Name, Replaces: true})
+		require.NoError(t, err, m.Name)
+		_, err = r.Admit(token.Secret, newKey(t), m.Name)
+		require.NoError(t, err, m.Name)
 	}
 }

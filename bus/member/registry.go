@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -201,7 +202,7 @@ func (e *entries) candidate(t openToken, publicKey, name string) (Member, error)
 	if t.Name != "" && name != t.Name {
 		return Member{}, fmt.Errorf("%w: the token admits %s alone, not %q", ErrName, t.Name, name)
 	}
-	if err := admissible(name); err != nil {
+	if err := admissible(name); err != nil && t.Replaces == "" {
 		return Member{}, fmt.Errorf("%w: %w", ErrName, err)
 	}
 	if t.Replaces != "" && !slices.ContainsFunc(e.Members, func(m Member) bool { return m.Name == name && m.Key == t.Replaces }) {
@@ -215,6 +216,9 @@ func (e *entries) candidate(t openToken, publicKey, name string) (Member, error)
 		switch same := other.Key == publicKey; {
 		case other.Name == name && !same && t.Replaces == other.Key:
 			m.before = other.Key
+		case other.Name != name && strings.EqualFold(other.Name, name) && t.Replaces == "":
+			return Member{}, fmt.Errorf("%w: %s is a member, and people would take %s for it. Choose another name", ErrName, other.Name,
+				name)
 		case other.Name == name && !same:
 			return Member{}, fmt.Errorf("%w: another member is called %s. Choose another name, or have that one removed",
 				ErrName, name)

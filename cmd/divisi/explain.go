@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"divisi/internal/text"
 	"divisi/orchestrator"
 )
 
@@ -24,6 +25,9 @@ func (g *globals) explain(ctx context.Context, name, diff string, v orchestrator
 		shown, err = r.Context(ctx, task, number, v)
 		return err
 	}); err == nil {
+		if !v.Text {
+			shown = text.JSON(shown)
+		}
 		_, err = g.out.Write(shown)
 	}
 	return err
@@ -44,12 +48,12 @@ func splitTask(name string) (run, task string, attempt int, err error) {
 }
 
 // splitTurns reads N..M.
-func splitTurns(text string) (from, to int, err error) {
-	a, b, ok := strings.Cut(text, "..")
+func splitTurns(turns string) (from, to int, err error) {
+	a, b, ok := strings.Cut(turns, "..")
 	from, errA := strconv.Atoi(a)
 	to, errB := strconv.Atoi(b)
 	if !ok || errA != nil || errB != nil || from < 1 || to < 1 {
-		return 0, 0, usagef("invalid --diff %q: must be two turns, such as 3..4", text)
+		return 0, 0, usagef("invalid --diff %q: must be two turns, such as 3..4", turns)
 	}
 	return from, to, nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -46,9 +45,7 @@ func (g *globals) loopcheck(name string) error {
 		return err
 	}
 	defer in.Close()
-	out := json.NewEncoder(g.out)
-	out.SetEscapeHTML(false)
-	err = orchestrator.CheckLoop(in, func(s orchestrator.Strike) error { return out.Encode(s) })
+	err = orchestrator.CheckLoop(in, func(s orchestrator.Strike) error { return encodeLine(g.out, s) })
 	if code, values := orchestrator.CodeOf(err); code == usage.Line {
 		return usagef("%s:%v: %v\nSee: divisi loopcheck --help", name, values[0], err)
 	}

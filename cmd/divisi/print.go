@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 
+	"divisi/internal/text"
 	"divisi/orchestrator/console"
 )
 
@@ -84,9 +86,14 @@ func (p jsonPrinter) fail(text string, code int) {
 	_ = encodeLine(p.err, map[string]any{"error": text, "exit_code": code})
 }
 
-// encodeLine writes a value as JSON without escaping what HTML would need: prompts hold code.
+// encodeLine writes a value as JSON without escaping what HTML would need: prompts hold code. A terminal may show it.
 func encodeLine(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	return e.Encode(v)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.Write(text.JSON(b.Bytes()))
+	return err
 }

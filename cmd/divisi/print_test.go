@@ -16,7 +16,7 @@ func TestPrinter(t *testing.T) {
 	t.Parallel()
 	for output, want := range map[string]struct{ out, err string }{
 		"text": {"two <\nfor people\naside\n", "divisi: no\n  next\n"},
-		"json": {"{\"a\":\"<\"}\n2\n", "aside\n{\"error\":\"no\\nnext\",\"exit_code\":4}\n"},
+		"json": {"{\"a\":\"<\"}\n2\n\"\\u009b31m\\u202e\"\n", "aside\n{\"error\":\"no\\nnext\",\"exit_code\":4}\n"},
 	} {
 		var out, errs bytes.Buffer
 		g := &globals{out: &out, err: &errs}
@@ -24,6 +24,7 @@ func TestPrinter(t *testing.T) {
 		g.output = output
 		require.NoError(t, g.print(say("two %s\n", "<"), map[string]string{"a": "<"}, 2))
 		require.NoError(t, g.print(say("for people\n")))
+		require.NoError(t, g.print(say(""), "\u009b31m\u202e"))
 		g.printer().aside("aside")
 		g.printer().fail("no\nnext", codeMachine)
 		require.Equal(t, want.out, out.String(), output)

@@ -12,8 +12,6 @@ import (
 const (
 	// tellAgain is how much longer a rate limit has to become, at least, before other processes are told once more.
 	tellAgain = 500 * time.Millisecond
-	// maxUsed bounds for how long another process can have said that a quota is used up.
-	maxUsed = 25 * time.Hour
 	// maxQuotas bounds how many quotas are remembered that other processes tell.
 	maxQuotas = 256
 )
@@ -39,7 +37,7 @@ func (r *RateLimit) Take(w spec.Wait) {
 		w.Until = earlier(w.Until, now.Add(maxShortWait))
 		r.extend(w)
 	case spec.WaitQuota:
-		w.Until = earlier(w.Until, now.Add(maxUsed))
+		w.Until = earlier(w.Until, now.Add(spec.MaxTold))
 		if key := usedKey(w.Model, w.Account); len(r.used) < maxQuotas && w.Until.After(r.used[key].Until) {
 			r.used[key] = w
 		}

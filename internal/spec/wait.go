@@ -44,10 +44,16 @@ func (w Wait) Sent(now time.Time) Wait {
 	return w
 }
 
+// MaxTold bounds for how long another machine can have said that something is to wait: longer than the quota of a day.
+const MaxTold = 25 * time.Hour
+
 // Taken is a wait that another machine has Sent, by the clock of this one.
 func (w Wait) Taken(now time.Time) Wait {
 	if w.In > 0 {
-		w.Until, w.In = now.Add(w.In), 0
+		w.Until, w.In = now.Add(min(w.In, MaxTold)), 0
+	}
+	if most := now.Add(MaxTold); w.Until.After(most) {
+		w.Until = most
 	}
 	return w
 }

@@ -20,3 +20,13 @@ func TestAWaitTravelsBetweenClocks(t *testing.T) {
 	}
 	require.Equal(t, Wait{Until: here}, Wait{Until: here}.Taken(here), "of a program that does not send it")
 }
+
+// What another machine claims ends within a day, whatever it says.
+func TestAWaitThatIsToldHasAnEnd(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	for _, w := range []Wait{{In: 1<<63 - 1}, {Until: now.AddDate(292, 0, 0)}, {In: 1, Until: now.AddDate(292, 0, 0)}, {In: MaxTold + 1}} {
+		require.False(t, w.Taken(now).Until.After(now.Add(MaxTold)), "%v", w)
+	}
+	require.Equal(t, now.Add(MaxTold), Wait{In: MaxTold}.Taken(now).Until)
+}

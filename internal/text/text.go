@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"divisi/internal/lazyregexp"
@@ -72,6 +73,32 @@ func Valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 func Hidden(r rune) bool {
 	return !unicode.IsPrint(r) || unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
+
+// JSON writes as escapes what a terminal would obey or not show of a JSON text: controls of the upper half and characters that change
+// the direction of text. Who reads the JSON finds the same strings.
+func JSON(data []byte) []byte {
+	if utf8.Valid(data) && !bytes.ContainsFunc(data, obeyed) {
+		return data
+	}
+	out := make([]byte, 0, len(data)+64)
+	for len(data) > 0 {
+		r, n := utf8.DecodeRune(data)
+		switch {
+		case !obeyed(r) && (r != utf8.RuneError || n > 1):
+			out = append(out, data[:n]...)
+		case r > 0xFFFF:
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+		data = data[n:]
+	}
+	return out
+}
+
+// obeyed reports whether a character of JSON is hidden. JSON itself lets no control of the lower half through.
+func obeyed(r rune) bool { return r >= 0x7f && Hidden(r) }
 
 // OneLine makes a foreign text one line: valid UTF-8, no control or invisible characters, single blanks.
 func OneLine(s string) string {

@@ -2,6 +2,7 @@ package text
 
 import (
 	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -62,6 +63,37 @@ func TestHidden(t *testing.T) {
 	} {
 		require.Equal(t, want, Hidden(r), "%U", r)
 	}
+}
+
+// Who reads the JSON finds the same, and a terminal obeys nothing of it.
+func TestJSON(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		`{"a":"ä 界 😀"}`:                             `{"a":"ä 界 😀"}`,
+		"\"\u009b31m\u202e\u2066\u007f\U000e0001\"": `"\u009b31m\u202e\u2066\u007f\udb40\udc01"`,
+		"\"a\xffb\"": `"a\ufffdb"`,
+	} {
+		out := JSON([]byte(in))
+		require.Equal(t, want, string(out))
+		var before, after any
+		require.NoError(t, json.Unmarshal([]byte(in), &before))
+		require.NoError(t, json.Unmarshal(out, &after))
+		require.Equal(t, before, after)
+	}
+}
+
+func FuzzJSON(f *testing.F) {
+	f.Add("\u009b\u202e")
+	f.Fuzz(func(t *testing.T, in string) {
+		data, err := json.Marshal(in)
+		require.NoError(t, err)
+		out := JSON(data)
+		require.False(t, bytes.ContainsFunc(out, func(r rune) bool { return r < 0x20 || Hidden(r) }), "%q", out)
+		var before, after string
+		require.NoError(t, json.Unmarshal(data, &before))
+		require.NoError(t, json.Unmarshal(out, &after))
+		require.Equal(t, before, after)
+	})
 }
 
 func TestLines(t *testing.T) {

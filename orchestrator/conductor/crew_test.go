@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -113,6 +114,39 @@ func TestACrewIsCountedOnUntilItIsLost(t *testing.T) {
 	defer w.start(t.Context())()
 	require.NoError(t, <-ended)
 	require.Equal(t, run.Done, c.State().Status)
+}
+
+// What workers report without end is not kept: 300 messages as large as the server takes, and 20,000 small ones, about attempts that
+// no conductor has put on the queue.
+func TestReportsOfNoAttemptAreNotKept(t *testing.T) { //nolint:paralleltest // it measures the memory of all tests
+	r := newRig(t, files(1), manyReaders(1))
+	cfg := r.quick(false)
+	cfg.Elsewhere = true
+	c, err := conductor.New(t.Context(), cfg)
+	require.NoError(t, err)
+	require.NoError(t, c.Start(t.Context(), r.spec))
+	ctx, end := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- c.Run(ctx) }()
+	require.NoError(t, c.Enlist(t.Context(), recruit(t, "w1", 2)))
+	before := heap()
+	for i := range 300 {
+		require.NoError(t, r.bus.Publish(t.Context(), bus.ActiveSubject("r1"), fmt.Appendf(make([]byte, 0, bus.MaxData), "%0*d", bus.MaxData, i)))
+	}
+	for i := range 20_000 {
+		require.NoError(t, r.bus.Publish(t.Context(), bus.ActiveSubject("r1"), fmt.Appendf(nil, "%02000d", i)))
+	}
+	require.Eventually(t, func() bool { return heap()-before < 20<<20 }, time.Minute, 50*time.Millisecond)
+	t.Logf("the heap has grown by %d KiB", (heap()-before)>>10)
+	end()
+	require.NoError(t, <-ended)
+}
+
+func heap() int {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
 }
 
 // A worker in quarantine is out at once: what it had goes on elsewhere, and although it still says that it serves the roles, a

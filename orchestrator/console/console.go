@@ -11,6 +11,7 @@ import (
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
+	"divisi/internal/text"
 	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
 )
@@ -201,7 +202,7 @@ func (c *Console) writeJSON(e *contextscope.Event) {
 		c.fail(fmt.Errorf("write event %s as JSON: %w", e.ID, err))
 		return
 	}
-	c.write(append(line, '\n'))
+	c.write(append(text.JSON(line), '\n'))
 }
 
 func (c *Console) write(p []byte) {

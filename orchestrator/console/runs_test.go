@@ -33,6 +33,10 @@ func TestTheTableOfRunsFitsTheTerminal(t *testing.T) {
 		}
 		require.Contains(t, strings.Join(Runs(rows, width), "\n"), rows[0].Run, "an id is never cut")
 	}
+	rows[1].WaitsFor, rows[2].Status = strings.Repeat("why ", 1250), strings.Repeat("x", 5000)
+	for _, line := range Runs(rows, 10_000) {
+		require.LessOrEqual(t, cellWidth(line), 3*maxCell, "a long reason pads no line")
+	}
 	require.Equal(t, 259200, rows[0].Age)
 	require.Equal(t, "decision", rows[0].WaitsOn)
 }

@@ -13,8 +13,11 @@ import (
 	"divisi/orchestrator/run"
 )
 
+// maxCell bounds the cells of a column that others stand behind: a text from elsewhere would pad each line.
+const maxCell = 200
+
 // Columns aligns the cells of rows, gap blanks apart, and returns a line for each row. Cells are made safe for a terminal, in
-// place; those of the columns in right are flush right. The last cell of a row with fewer cells than others widens no column.
+// place, and cut where they are long, but for the last; those of the columns in right are flush right. The last cell of a row with fewer cells than others widens no column.
 // (The table of lipgloss cuts every cell on a narrow terminal, ids too, and lets the escape sequences of cells through.)
 func Columns(rows [][]string, gap int, right ...int) []string {
 	var widths []int
@@ -23,7 +26,10 @@ func Columns(rows [][]string, gap int, right ...int) []string {
 	}
 	for _, row := range rows {
 		for i, cell := range row {
-			if row[i] = safe(cell); i+1 < len(row) || i+1 == len(widths) {
+			if row[i] = safe(cell); i+1 < len(row) {
+				row[i] = fit(row[i], maxCell)
+			}
+			if i+1 < len(row) || i+1 == len(widths) {
 				widths[i] = max(widths[i], cellWidth(row[i]))
 			}
 		}

@@ -97,7 +97,7 @@ func DecodePresence(m bus.Message) (*Presence, error) {
 		err = fmt.Errorf("it says that it is of worker %.80q", p.Worker)
 	case len(p.Key) != ed25519.PublicKeySize:
 		err = fmt.Errorf("its key has %d bytes", len(p.Key))
-	case p.Agents < 0 || p.Gates < 0:
+	case p.Agents < 0 || p.Gates < 0 || p.Agents > maxPlaces || p.Gates > maxPlaces:
 		err = fmt.Errorf("it has %d and %d places", p.Agents, p.Gates)
 	}
 	if err != nil {

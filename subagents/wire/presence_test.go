@@ -26,17 +26,33 @@ func TestAPresenceIsItsSubjects(t *testing.T) {
 	p, err := DecodePresence(bus.Message{Subject: "pres.w.w1", Data: presenceOf(t, good)})
 	require.NoError(t, err)
 	require.Equal(t, good, *p)
-	short, negative := good, good
-	short.Key, negative.Gates = key[1:], -1
+	short, negative, many := good, good, good
+	short.Key, negative.Gates, many.Agents = key[1:], -1, maxPlaces+1
 	for want, m := range map[string]bus.Message{
 		`of worker "w1"`:    {Subject: "pres.w.w2", Data: presenceOf(t, good)},
 		"has 31 bytes":      {Subject: "pres.w.w1", Data: presenceOf(t, short)},
+		"1001 and 1 places": {Subject: "pres.w.w1", Data: presenceOf(t, many)},
 		"3 and -1 places":   {Subject: "pres.w.w1", Data: presenceOf(t, negative)},
 		"invalid character": {Subject: "pres.w.w1", Data: []byte("x")},
 	} {
 		_, err := DecodePresence(m)
 		require.ErrorContains(t, err, want)
 	}
+}
+
+// A conductor keeps of a worker what its own run needs: the rest may be as much as a message has.
+func TestAConductorKeepsLittleOfAPresence(t *testing.T) {
+	t.Parallel()
+	p := Presence{
+		Worker: "w1", Version: "v", Protocol: 3, Key: []byte("key"), State: WorkerReady, Places: Places{Agents: 1}, Incompatible: "why",
+		Programs: map[string]string{"go": "1"}, Environments: []string{"e"}, Tags: []string{"t"},
+		Runs: map[string]Service{"r": {Serves: []string{"reader"}}, "other": {Base: "b"}},
+	}
+	require.Equal(t, &Presence{
+		Worker: "w1", Version: "v", Protocol: 3, State: WorkerReady, Places: Places{Agents: 1}, Incompatible: "why",
+		Runs: map[string]Service{"r": {Serves: []string{"reader"}}},
+	}, p.Of("r"))
+	require.Nil(t, p.Of("none").Runs, "it does not know the run")
 }
 
 func TestEnlistmentCheck(t *testing.T) {
