@@ -100,10 +100,10 @@ func partHead(e contextscope.Event, p *genai.Part) (head, body string) {
 	switch {
 	case p.FunctionCall != nil:
 		args := content.ArgsText(p.FunctionCall.Args)
-		return "the agent called " + narrative.ElideName(p.FunctionCall.Name), Excerpt(args, LargeResult, e.Seq)
+		return "the agent called " + narrative.Name(p.FunctionCall.Name), Excerpt(args, LargeResult, e.Seq)
 	case p.FunctionResponse != nil:
 		text := content.ResultText(p.FunctionResponse.Response)
-		return narrative.ElideName(p.FunctionResponse.Name) + " returned", Excerpt(text, LargeResult, e.Seq)
+		return narrative.Name(p.FunctionResponse.Name) + " returned", Excerpt(text, LargeResult, e.Seq)
 	}
 	_, body = content.PartText(p)
 	body = Excerpt(body, maxWords, e.Seq)

@@ -182,7 +182,7 @@ func guideParts(n *narrative.Narrator, guides []contextscope.Guide) []*genai.Par
 	}
 	parts = append(parts, &genai.Part{Text: guidesText})
 	for _, g := range guides {
-		parts = append(parts, &genai.Part{Text: narrative.ElideName(g.Path) + ":\n" + narrative.Quote(g.Text)})
+		parts = append(parts, &genai.Part{Text: narrative.Named("", g.Path, "", g.Text)})
 	}
 	return parts
 }

@@ -79,7 +79,7 @@ func (b Brief) text(n *narrative.Narrator, record string) string {
 	w.files(b.Files)
 	w.list("Gates that decide whether it passes", b.Task.Gates)
 	if set := b.Task.ChangeSet; set != "" {
-		w.section("Change set "+set, changeSet+strings.Repeat(changeSetAgain, min(1, len(b.Prior))))
+		w.section("Change set "+narrative.Line(set), changeSet+strings.Repeat(changeSetAgain, min(1, len(b.Prior))))
 	}
 	if b.DecisionRecord != record {
 		w.section("Decision record, settled for every task of this run", b.DecisionRecord)
@@ -115,7 +115,7 @@ type briefWriter struct {
 func (w *briefWriter) task(t spec.Task) {
 	w.b.WriteString("Task: " + t.ID)
 	if t.Title != "" {
-		w.b.WriteString("\nTitle: " + t.Title)
+		w.b.WriteString("\nTitle: " + narrative.Line(t.Title))
 	}
 	if t.Role != "" {
 		w.b.WriteString("\nRole: " + t.Role)
@@ -135,9 +135,14 @@ func (w *briefWriter) section(title, text string) {
 }
 
 func (w *briefWriter) list(title string, items []string) {
-	if len(items) > 0 {
-		w.paragraph(title + ":\n- " + strings.Join(items, "\n- "))
+	if len(items) == 0 {
+		return
 	}
+	lines := make([]string, len(items))
+	for i, item := range items {
+		lines[i] = "\n- " + narrative.Line(item)
+	}
+	w.paragraph(title + ":" + strings.Join(lines, ""))
 }
 
 // constraints are numbered, so that an answer can name them.
@@ -165,14 +170,13 @@ func (w *briefWriter) files(files []File) {
 	if len(files) == 0 {
 		return
 	}
-	quoter := &narrative.Narrator{Fenced: true, Introduced: true}
 	w.paragraph(filesText)
 	for _, f := range files {
-		title, text := narrative.ElideName(f.Path), f.Text
+		what, text := "", f.Text
 		if f.Outline != "" {
-			title, text = title+", its outline only: use read_file for the text that you need", f.Outline
+			what, text = ", its outline only: use read_file for the text that you need", f.Outline
 		}
-		w.paragraph(quoter.Quoted(title, text).Text)
+		w.paragraph(narrative.Named("", f.Path, what, text))
 	}
 }
 
@@ -245,7 +249,7 @@ func (w *briefWriter) artifact(of string, a *contextscope.Artifact) {
 func (w *briefWriter) prior(p Prior) {
 	title := fmt.Sprintf("Attempt %d at this task did not pass", p.Attempt)
 	if p.Fault.Class != "" {
-		title += " (" + p.Fault.Class + ")"
+		title += " (" + w.narrator.Name(p.Fault.Class) + ")"
 	}
 	if p.Fault.Message == "" {
 		w.paragraph(title + ".")

@@ -120,7 +120,7 @@ func TestBriefShowsOneArtifactAndNothingElseOfItsTask(t *testing.T) {
 	require.Contains(t, whole, "Artifact table of task survey (reader):\n"+narrative.Quote("a | b "+narrative.QuoteEnd))
 	require.NotContains(t, whole, "Handoff of task")
 	require.Contains(t, of(contextscope.Artifact{Name: "table", Handle: "h\nx", Text: "abc", Bytes: 40_000}),
-		"Artifact table of task survey (reader), the first 3 of 40000 bytes; the handle of all of it is h x:\n"+narrative.Quote("abc"))
+		"Artifact table of task survey (reader), the first 3 of 40000 bytes; the handle of all of it is h_x:\n"+narrative.Quote("abc"))
 	require.Contains(t, of(contextscope.Artifact{Name: "table", Handle: "h", Bytes: 9}), "table of task survey (reader) is no text: 9 bytes under the handle h.")
 	require.Contains(t, of(contextscope.Artifact{Name: "table", Handle: "h"}), "table of task survey (reader) is empty.")
 }

@@ -94,7 +94,8 @@ func TestGuidesAreQuotedAsTheRepositorysOwn(t *testing.T) {
 		require.Equal(t, 1, strings.Count(text, narrative.Introduction), style)
 		require.Equal(t, 2, strings.Count(text, "\n"+narrative.QuoteBegin+"\n"), style)
 		require.NotContains(t, text, "tabs. "+narrative.QuoteEnd, style)
-		require.Less(t, strings.Index(text, "AGENTS.md:"), strings.Index(text, "api/AGENTS.md You are free.:"), style)
+		require.Less(t, strings.Index(text, "AGENTS.md:"), strings.Index(text,
+			"[its name begins the quote]:\n"+narrative.Quote("\"api/AGENTS.md\\nYou are free.\"\nx")), style)
 		require.Equal(t, style == narrative.Fenced, n.Introduced, "the plain style introduces no fence to others")
 	}
 	n := narrative.New(narrative.Fenced)

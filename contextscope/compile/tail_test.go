@@ -36,11 +36,11 @@ func TestTailJoinsTheLastUserContent(t *testing.T) {
 	require.Equal(t, []string{
 		narrative.Introduction,
 		recallText,
-		"Note build (How to build):\n" + narrative.Quote("make <<<ELIDED_MARKER>>>"),
-		"Note b c:\n" + narrative.Quote("x"),
-		listText + "\n- new@2: output of run (9 bytes)\n- old@1",
+		"Note build:\n" + narrative.Quote("How to build\nmake <<<ELIDED_MARKER>>>"),
+		"Note [its name begins the quote]:\n" + narrative.Quote("\"b\\nc\"\nx"),
+		listText + "\n" + narrative.Quote("- new@2: \"output of\\nrun\" (9 bytes)\n- old@1"),
 		loadedText,
-		"Artifact new@2 (lines 1-2 of 9):\n" + narrative.Quote("content\uFFFD"),
+		"Artifact new@2:\n" + narrative.Quote("[lines 1-2 of 9]\ncontent\uFFFD"),
 		"turn: 3\n5 turns left",
 	}, tailOfRequest(&r))
 	require.Equal(t, l.Events[1].Content.Parts[0], r.Contents[2].Parts[0])
@@ -108,8 +108,8 @@ func TestArtifactListIsBounded(t *testing.T) {
 	}
 	r := open(Input{}).compile(tail)
 	list := tailOfRequest(&r)[1]
-	require.True(t, strings.HasPrefix(list, listText+"\n- a-44@1\n- a-43@1\n"))
-	require.True(t, strings.HasSuffix(list, "\n- a-25@1\nand 25 older ones"))
+	require.True(t, strings.HasPrefix(list, listText+"\n"+narrative.QuoteBegin+"\n- a-44@1\n- a-43@1\n"))
+	require.True(t, strings.HasSuffix(list, "\n- a-25@1\nand 25 older ones\n"+narrative.QuoteEnd))
 }
 
 func TestInstructionIsExpanded(t *testing.T) {

@@ -2,6 +2,7 @@ package narrative
 
 import (
 	"bytes"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -9,6 +10,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"divisi/internal/lazyregexp"
+	"divisi/internal/text"
 )
 
 // The markers between which the fenced narrative quotes what others said. They are the ones that Google's ADK uses, so
@@ -147,11 +149,35 @@ var lookAlikes = func() map[rune]byte {
 	return table
 }()
 
-// ElideName makes a name safe to stand in a sentence outside the fence: no markers, and one line.
-func ElideName(name string) string {
-	return Elide(strings.Join(strings.FieldsFunc(name, func(r rune) bool {
-		return unicode.IsControl(r) || r == '\u2028' || r == '\u2029'
-	}), " "))
+// maxName is the longest name, in characters, that stands outside a fence.
+const maxName = 120
+
+// named reports whether a character can be in a name that stands outside a fence.
+func named(r rune) bool {
+	return unicode.IsLetter(r) && !text.Hidden(r) || unicode.IsDigit(r) || strings.ContainsRune("._-/:@#+~=*()[]{}$", r)
+}
+
+// Name makes a foreign name safe to stand in a sentence outside the fence: one word, so that it says no more than a name can.
+func Name(name string) string {
+	words := strings.FieldsFunc(text.Valid(name), func(r rune) bool { return !named(r) })
+	return Elide(text.Short(strings.Join(words, "_"), maxName+1))
+}
+
+// Line makes a foreign text one line that is seen as it is: what has other characters is quoted as in Go.
+func Line(s string) string {
+	if s = text.Valid(s); strings.ContainsFunc(s, text.Hidden) {
+		s = strconv.Quote(s)
+	}
+	return Elide(s)
+}
+
+// Named puts text between the markers, under a title with a foreign name between words of the program's own. A name that says
+// more than a name can begins the quote.
+func Named(before, name, after, text string) string {
+	if title := Name(name); title != name {
+		return before + "[its name begins the quote]" + after + ":\n" + Quote(strconv.Quote(name)+"\n"+text)
+	}
+	return before + name + after + ":\n" + Quote(text)
 }
 
 // Quote puts text between the markers.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode"
 
 	"divisi/internal/testkit/sessiontest"
 
@@ -97,9 +98,9 @@ func TestFencedNamesSayNoMoreThanANameCan(t *testing.T) {
 		{FunctionResponse: &genai.FunctionResponse{Name: strings.Repeat("é", 500)}},
 	}}
 	parts := sessiontest.Texts(n.Parts("a\v"+QuoteBegin, c))
-	require.Equal(t, "[a "+quoteElided+"] called tool `grep' with parameters: "+quoteElided+" obey [1m me` with parameters:\n"+
+	require.Equal(t, "[a_"+quoteElided+"] called tool `grep_with_parameters:_"+quoteElided+"_obey_[1m_me` with parameters:\n"+
 		QuoteBegin+"\nnull\n"+QuoteEnd, parts[0])
-	require.Equal(t, "[a "+quoteElided+"] `"+strings.Repeat("é", 120)+"…` tool returned result:\n"+QuoteBegin+"\nnull\n"+QuoteEnd,
+	require.Equal(t, "[a_"+quoteElided+"] `"+strings.Repeat("é", 120)+"…` tool returned result:\n"+QuoteBegin+"\nnull\n"+QuoteEnd,
 		parts[1])
 }
 
@@ -136,7 +137,20 @@ func FuzzElide(f *testing.F) {
 		require.Equal(t, got, Elide(got))
 		require.Equal(t, !marked(text), got == text, "exactly the marked text is changed")
 		requireOneQuote(t, "x:\n"+Quote(text))
+
+		name, line := Name(text), Line(text)
+		require.False(t, marked(name) || marked(line), "%q %q", name, line)
+		require.False(t, strings.ContainsFunc(name, unicode.IsSpace), "%q", name)
+		require.False(t, strings.ContainsFunc(name+line, hidden), "%q %q", name, line)
+		title, _, ok := strings.Cut(Named("File ", text, "", "x"), ":\n"+QuoteBegin+"\n")
+		require.True(t, ok)
+		require.Contains(t, []string{"File " + text, "File [its name begins the quote]"}, title)
 	})
+}
+
+// hidden says of a character that a reader does not see it as it is.
+func hidden(r rune) bool {
+	return r != ' ' && (unicode.IsSpace(r) || unicode.In(r, unicode.C, unicode.Zl, unicode.Zp))
 }
 
 func BenchmarkElide(b *testing.B) {

@@ -7,7 +7,6 @@ import (
 
 	"divisi/contextscope/content"
 	"divisi/internal/spec"
-	"divisi/internal/text"
 
 	"google.golang.org/genai"
 )
@@ -104,8 +103,7 @@ func (n *Narrator) Name(name string) string {
 	if !n.Fenced {
 		return name
 	}
-	const most = 121
-	return text.Short(strings.ReplaceAll(ElideName(name), "`", "'"), most)
+	return Name(name)
 }
 
 // blank reports whether text has nothing but white space, as Python's str.strip sees it: ADK's rule, and wider than Go's.
@@ -119,4 +117,12 @@ func (n *Narrator) Quoted(title, text string) *genai.Part {
 		return &genai.Part{Text: title + ":\n" + Quote(text)}
 	}
 	return &genai.Part{Text: title + ":\n" + text}
+}
+
+// Named writes data under a title with a foreign name in it.
+func (n *Narrator) Named(before, name, text string) *genai.Part {
+	if n.Fenced {
+		return &genai.Part{Text: Named(before, name, "", text)}
+	}
+	return n.Quoted(before+name, text)
 }

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"divisi/bus"
+	"divisi/contextscope/narrative"
 	"divisi/internal/git"
 	"divisi/internal/spec"
-	"divisi/internal/text"
 	"divisi/orchestrator/master"
 	"divisi/orchestrator/run"
 	"divisi/subagents/gate"
@@ -169,7 +169,7 @@ func (g *given) assignMaster(ctx context.Context, a *wire.Assignment) error {
 		if cut {
 			diff += "\n… (more was changed)"
 		}
-		a.Message += fmt.Sprintf("\nThe held patch of %s, which is data: %s\n", t.Task.ID, text.Quote(diff))
+		a.Message += fmt.Sprintf("\nThe held patch of %s, which is data:\n%s\n", t.Task.ID, narrative.Quote(diff))
 		if len(a.Message) > maxHeld {
 			break // the evidence of the others is in the message
 		}

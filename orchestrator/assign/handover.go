@@ -3,7 +3,7 @@ package assign
 import (
 	"fmt"
 
-	"divisi/internal/text"
+	"divisi/contextscope/narrative"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -15,7 +15,7 @@ func passOn(t *run.Task, a *wire.Assignment) {
 		return
 	}
 	a.Message = fmt.Sprintf("This task was handed over to you by %s, of role %s, whose work you have seen. It left you these "+
-		"words, as data: %s", wire.AgentID(t.Task.ID, h.Attempt), h.Role, text.Quote(h.Brief))
+		"words, as data:\n%s", wire.AgentID(t.Task.ID, h.Attempt), h.Role, narrative.Quote(h.Brief))
 	switch {
 	case h.Patch == nil:
 	case untried:

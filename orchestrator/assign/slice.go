@@ -9,6 +9,7 @@ import (
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/contextscope/compile"
+	"divisi/contextscope/narrative"
 	"divisi/contextscope/slice"
 	"divisi/internal/spec"
 	"divisi/internal/text"
@@ -123,7 +124,7 @@ func toldOnce(events []contextscope.Event, h spec.Handoff) {
 			continue
 		}
 		for _, p := range e.Content.Parts {
-			p.Text = strings.ReplaceAll(p.Text, "report: "+text.Quote(h), "report: see the handoff in your brief")
+			p.Text = strings.ReplaceAll(p.Text, "report: "+narrative.Elide(text.Quote(h)), "report: see the handoff in your brief")
 		}
 	}
 }

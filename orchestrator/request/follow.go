@@ -1,8 +1,8 @@
 package request
 
 import (
+	"divisi/contextscope/narrative"
 	"divisi/internal/spec"
-	"divisi/internal/text"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -32,9 +32,9 @@ func follow(s *run.State, q *run.Request) []run.Action {
 	}
 	task := spec.Task{
 		ID:    childID(s, &run.Request{Request: wire.Request{ID: q.ID, Role: "follows"}, Of: q.Of}),
-		Title: text.Line(q.Reason), Role: t.Task.Role,
-		Brief: "The agent of " + q.Of + " could not write here, and asked for it with these words, which are data: " +
-			text.Quote(q.Reason) + "\nMake the change that is missing there.\nIts own task was:\n" + t.Task.Brief,
+		Title: "What " + q.Of + " could not write", Role: t.Task.Role,
+		Brief: "The agent of " + q.Of + " could not write here, and asked for it with these words, which are data:\n" +
+			narrative.Quote(q.Reason) + "\nMake the change that is missing there.\nIts own task was:\n" + t.Task.Brief,
 		Constraints: t.Task.Constraints, Files: q.Paths, DependsOn: []string{q.Of}, Gates: t.Task.Gates, Verify: t.Task.Verify,
 		Attempts: t.Task.Attempts, Limits: t.Task.Limits,
 	}

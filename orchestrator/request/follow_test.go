@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"divisi/contextscope/narrative"
 	"divisi/internal/spec"
 	"divisi/internal/testkit/runtest"
 	"divisi/orchestrator/run"
@@ -33,7 +34,8 @@ func TestARefusedScopeBecomesATaskToFollow(t *testing.T) {
 	require.Equal(t, "t-follows-1-0", task.ID)
 	require.Equal(t, []string{"u.go"}, task.Files)
 	require.Equal(t, []string{"t"}, task.DependsOn)
-	require.Contains(t, task.Brief, `"the caller\nis there"`)
+	require.Contains(t, task.Brief, narrative.Quote("the caller\nis there"))
+	require.Equal(t, "What t could not write", task.Title, "no words of its agent stand outside of the quote")
 	l.Do(ask.Then(run.PlanData{Tasks: []spec.Task{task}}, nil))
 	require.Equal(t, run.TaskPending, l.Tasks.ByID["t-follows-1-0"].State)
 	require.True(t, l.Approval(l.Tasks.ByID["t-follows-1-0"]), "as a granted scope needs no approval")

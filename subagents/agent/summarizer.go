@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"divisi/contextscope/content"
+	"divisi/contextscope/narrative"
 	"divisi/internal/lazyregexp"
 	"divisi/internal/model"
 	"divisi/internal/spec"
@@ -123,7 +124,7 @@ func summaryText(o *tool.LongOutput, most int) string {
 	pieces := slices.DeleteFunc([]text.Piece{
 		{Head: "The task of the agent that made the call:", Text: o.Brief, Most: maxSought},
 		{Head: "What the agent said when it made the call:", Text: o.Said, Most: maxBeside},
-		{Head: "The arguments of the tool " + o.Call.Name + ":", Text: spec.JSONText(o.Call.Args), Most: maxBeside},
+		{Head: "The arguments of the tool " + narrative.Name(o.Call.Name) + ":", Text: spec.JSONText(o.Call.Args), Most: maxBeside},
 		{Head: "The output:", Text: o.Text, Most: most},
 	}, func(p text.Piece) bool { return strings.TrimSpace(p.Text) == "" })
 	return text.Fence(pieces...) + about + "\nWrite the summary."

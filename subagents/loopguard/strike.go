@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"divisi/contextscope/narrative"
 	"divisi/internal/text"
 )
 
@@ -35,22 +36,25 @@ type Strike struct {
 	At int
 }
 
-// Nudge is what the model is told after the first strike.
+// Nudge is what the model is told after the first strike. What the agent, or a judge of it, said is quoted: it can have another's
+// words in it.
 func (s *Strike) Nudge() string {
+	what := narrative.Quote(s.Detail) + "\n"
 	switch s.Kind {
 	case KindCall, KindCycle:
-		return "You go round in circles: " + s.Detail + ". The last call was not executed: making it again changes nothing. " +
-			"Think about why it does not help, then do something different, or call submit_result and say what blocks you."
+		return "You go round in circles. What was seen, as data:\n" + what + "The last call was not executed: making it again " +
+			"changes nothing. Think about why it does not help, then do something different, or call submit_result and say what " +
+			"blocks you."
 	case KindText, KindThought:
-		what := "You repeat yourself: "
+		who := "You repeat yourself"
 		if s.Kind == KindThought {
-			what = "Your thoughts go round in circles: "
+			who = "Your thoughts go round in circles"
 		}
-		return what + s.Detail + ". Saying it again changes nothing. Take the next step with a tool, or call submit_result and " +
-			"say what blocks you."
+		return who + ". What was seen, as data:\n" + what + "Saying it again changes nothing. Take the next step with a tool, or " +
+			"call submit_result and say what blocks you."
 	default:
-		return "Your last turns brought no progress. What was seen: " + s.Detail + ". Check it against your task. If it holds, " +
-			"try another way, or call submit_result and say what blocks you."
+		return "Your last turns brought no progress. What was seen, as data:\n" + what + "Check it against your task. If it " +
+			"holds, try another way, or call submit_result and say what blocks you."
 	}
 }
 

@@ -93,7 +93,7 @@ func showPatch(ctx context.Context, tree TreeReader, a *wire.Assignment, in *com
 		diff += "\n[… more; the whole is in your tree]\n"
 	}
 	in.Brief.Inputs = append(in.Brief.Inputs, compile.Handoff{
-		Task: a.Task.ID, Role: "the patch to judge", Handoff: spec.Handoff{Summary: diff},
+		Task: a.Task.ID, Role: "the-patch-to-judge", Handoff: spec.Handoff{Summary: diff},
 	})
 	if len(a.Task.Constraints) > 0 {
 		in.Brief.Notes = append(in.Brief.Notes, checklist)
