@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	guardEvery = 10 * time.Second
+	guardEvery = 5 * time.Second
 	// findPatience is for finding out about a task that the gate did not see on its way.
 	findPatience = 2 * time.Second
 	putBack      = `-NAK {"delay": 1000000000}`
@@ -224,7 +224,7 @@ func (c *watch) Publish(subject, reply string, content []byte, size int) (pass b
 	case strings.HasPrefix(rest, "API.CONSUMER.MSG.NEXT."+streamTasks+"."):
 		return c.pull(b, w, reply)
 	case strings.HasPrefix(rest, "ACK."+streamTasks+"."):
-		return c.settle(b, w, subject, content)
+		return c.settle(b, w, subject, reply, content)
 	}
 	return true, nil
 }
@@ -269,7 +269,7 @@ func (c *watch) refuse(b *Bus, w *worker, reply string, data []byte, header nats
 
 // settle reports whether the server is to have what a worker answers for a task. For a task that the gate did not see on its way,
 // or that the worker sat on, an answer counts when the worker has begun it.
-func (c *watch) settle(b *Bus, w *worker, answers string, content []byte) (bool, error) {
+func (c *watch) settle(b *Bus, w *worker, answers, reply string, content []byte) (bool, error) {
 	t := strings.Split(answers, ".") // $JS.ACK.TASKS.<queue>.<delivery>.<place>.…
 	if len(t) != 9 {
 		return false, fmt.Errorf("%w: %.200q answers for no task", member.ErrRefused, answers)
@@ -278,10 +278,16 @@ func (c *watch) settle(b *Bus, w *worker, answers string, content []byte) (bool,
 	if err != nil {
 		return false, fmt.Errorf("%w: %.200q answers for no task: %w", member.ErrRefused, answers, err)
 	}
-	if !answersTask(content) {
+	rest, sound := answersTask(content)
+	if !sound {
 		return false, fmt.Errorf("%w: %.20q is no answer for a task", member.ErrRefused, content)
 	}
-	if w.answer(answers, content, c.clock()) {
+	soon := rest > maxRest && !w.begun(answers)
+	switch held := w.answer(answers, content, c.clock()); {
+	case held && soon: // in place of the worker
+		b.answer(answers, fmt.Appendf(nil, `%s {"delay": %d}`, ackNak, maxRest.Nanoseconds()), nil)
+		return false, c.refuse(b, w, reply, nil, nil)
+	case held:
 		return true, nil
 	}
 	subject, begun := b.begun(w.Name, place)
@@ -291,14 +297,15 @@ func (c *watch) settle(b *Bus, w *worker, answers string, content []byte) (bool,
 	return begun, nil
 }
 
-// answersTask reports whether an answer is one that a worker of this program gives. The server knows more: one that asks for the
-// next task, and delays of any length.
-func answersTask(content []byte) bool {
-	if rest, ok := bytes.CutPrefix(content, ackNak); ok && len(rest) > 0 {
+// answersTask reports whether an answer is one that a worker of this program gives, and for how long it keeps the task from all. The
+// server knows more: one that asks for the next task, and delays of any length.
+func answersTask(content []byte) (rest time.Duration, ok bool) {
+	if rest, delayed := bytes.CutPrefix(content, ackNak); delayed && len(rest) > 0 {
 		var o server.ConsumerNakOptions
-		return json.Unmarshal(rest, &o) == nil && o.Delay >= 0 && o.Delay <= maxDelay
+		err := json.Unmarshal(rest, &o)
+		return o.Delay, err == nil && o.Delay >= 0 && o.Delay <= maxDelay
 	}
-	return bytes.Equal(content, ackDone) || bytes.Equal(content, ackNak) || bytes.Equal(content, ackProgress) ||
+	return 0, bytes.Equal(content, ackDone) || bytes.Equal(content, ackNak) || bytes.Equal(content, ackProgress) ||
 		bytes.HasPrefix(content, ackTerm)
 }
 

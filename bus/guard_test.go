@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 
 	"divisi/bus/member"
@@ -60,8 +61,8 @@ func sits(t *testing.T, s *served, thief *Bus, clock *handClock, tasks int) {
 	}
 	stop := beating(t, all)
 	back := thief.Back()
-	for range 2 * sitFor / lapse { // the signs of life are never old
-		clock.pass(lapse / 2)
+	for range sitFor / guardEvery { // the signs of life are never old
+		clock.pass(guardEvery)
 		for _, d := range all {
 			require.NoError(t, d.InProgress(soon(t)))
 		}
@@ -106,7 +107,7 @@ func TestAWorkerThatSitsOnTasks(t *testing.T) {
 			require.NoError(t, s.Enqueue(soon(t), TaskSubject("generator", "r", id), id, nil))
 		}
 		sits(t, s, thief, clock, tasks)
-		requireTold(t, told, "w1 has held 3 tasks for 5m0s without beginning any, task.generator.r.t",
+		requireTold(t, told, "w1 has held 3 tasks for 35s without beginning any, task.generator.r.t",
 			fmt.Sprintf("time %d of 3", round+1))
 		for range tasks {
 			require.NoError(t, next(t, q).Ack(soon(t)))
@@ -115,7 +116,7 @@ func TestAWorkerThatSitsOnTasks(t *testing.T) {
 	require.NoError(t, s.Enqueue(soon(t), TaskSubject("generator", "r", "last--1"), "last", nil))
 	_, err := queue(t, thief, "generator", QueueOptions{AckWait: time.Second}).Next(soon(t))
 	require.ErrorIs(t, err, ErrDenied)
-	require.ErrorContains(t, err, "worker w1: it held tasks for 5m0s without beginning them, 3 times")
+	require.ErrorContains(t, err, "worker w1: it held tasks for 35s without beginning them, 3 times")
 	require.NoError(t, next(t, q).Ack(soon(t)))
 	require.Empty(t, told)
 	left, err := s.Queued(soon(t), TaskFilter("r"))
@@ -158,6 +159,37 @@ func TestAWorkerThatBeginsKeepsItsTasks(t *testing.T) {
 	goesOn()
 	require.NoError(t, d.Ack(soon(t)))
 	require.Empty(t, told)
+}
+
+// TestATaskThatIsHandedBackSoonIsAnothers: a worker that has not begun it keeps it from no other for long; the other one has it
+// within a minute of the time that it was taken, whatever its first worker does.
+func TestATaskThatIsHandedBackSoonIsAnothers(t *testing.T) {
+	t.Parallel()
+	require.LessOrEqual(t, sitFor+guardEvery+maxAckWait, time.Minute)
+	s := serve(t)
+	s.guarding(t)
+	thief := enters(t, s.joins(t, member.Worker, "w1"))
+	q := queue(t, thief, "generator", QueueOptions{})
+	for _, begins := range []bool{false, true} {
+		task := fmt.Sprint("t-", begins)
+		require.NoError(t, s.Enqueue(soon(t), TaskSubject("generator", "r", task+"--1"), task, nil))
+		d := next(t, q)
+		if begins {
+			_, err := thief.Append(soon(t), AttemptSubject("r", "w1", "generator", task, 1), []byte("started"), 0)
+			require.NoError(t, err)
+		}
+		naks := make(chan string, 8)
+		sub, err := s.nc.Subscribe(d.AckSubject, func(m *nats.Msg) { naks <- string(m.Data) })
+		require.NoError(t, err)
+		require.NoError(t, s.nc.Flush())
+		require.NoError(t, d.NakAfter(soon(t), maxDelay))
+		want := maxRest
+		if begins {
+			want = maxDelay
+		}
+		require.Equal(t, fmt.Sprintf(`-NAK {"delay": %d}`, want.Nanoseconds()), <-naks)
+		require.NoError(t, sub.Unsubscribe())
+	}
 }
 
 // TestAWorkerHoldsNoMoreTasksThanItMay has it take one after the other, and none of them begun.

@@ -8,8 +8,11 @@ import (
 )
 
 const (
-	// sitFor is how long a worker may hold a task without beginning it, all deliveries of the task together.
-	sitFor = 5 * time.Minute
+	// sitFor is how long a worker may hold a task without beginning it, all deliveries of the task together. With guardEvery and
+	// maxAckWait others have it within a minute.
+	sitFor = 35 * time.Second
+	// maxRest is for how long a task may be kept from others that its worker has not begun and hands back.
+	maxRest = maxAckWait
 	// leastSit is what a delivery that was not begun counts at least.
 	leastSit = time.Second
 	// lapse is after how long without a sign of life a delivery is another's: AckWait is less.
@@ -108,6 +111,14 @@ func (h *holding) adopt(subject, answers string, now time.Time) {
 	h.leave(t, now)
 	*t = held{answers: answers, begun: true, since: now, sign: now}
 	h.answers[answers] = t
+}
+
+// begun reports whether the worker holds a task that it has begun.
+func (h *holding) begun(answers string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t := h.answers[answers]
+	return t != nil && t.begun
 }
 
 // answer notes what the worker answers for a task. It reports false where it does not hold it.

@@ -7,13 +7,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestHolding: what each row does once a minute, as the gate sees it, and after how many minutes the task counts as sat on.
+// TestHolding: what each row does each five seconds, as the gate sees it, and after how many times the task counts as sat on.
 func TestHolding(t *testing.T) {
 	t.Parallel()
 	const task, event = "task.generator.r.t--1", "ev.r.a.w.generator.t.1"
 	type turn struct {
 		h       *holding
-		minute  int
+		turn    int
 		now     time.Time
 		answers string
 	}
@@ -22,28 +22,28 @@ func TestHolding(t *testing.T) {
 		do   func(s *turn)
 		want int // 0 for never
 	}{
-		"only says that it is at it": {func(s *turn) { s.h.answer(s.answers, ackProgress, s.now) }, 5},
-		"lets it come back":          {again, 5},
+		"only says that it is at it": {func(s *turn) { s.h.answer(s.answers, ackProgress, s.now) }, 7},
+		"lets it come back":          {again, 7},
 		"hands it back, and takes it again": {func(s *turn) {
 			s.h.answer(s.answers, []byte("-NAK {}"), s.now)
 			again(s)
-		}, 5},
+		}, 7},
 		"has it queued again": {func(s *turn) {
 			s.h.answer(s.answers, ackDone, s.now)
 			again(s)
-		}, 5},
-		"hands it back at once, each minute": {func(s *turn) {
+		}, 7},
+		"hands it back at once, each time": {func(s *turn) {
 			again(s)
 			s.h.answer(s.answers, ackNak, s.now)
-		}, 240}, // the first minute, and a second for each time
+		}, 30}, // the first time, and a second for each other one
 		"is gone": {func(*turn) {}, 0},
-		"begins it after four minutes": {func(s *turn) {
+		"begins it after twenty seconds": {func(s *turn) {
 			s.h.answer(s.answers, ackProgress, s.now)
-			if s.minute == 4 {
+			if s.turn == 4 {
 				s.h.begin(event)
 			}
 		}, 0},
-		"begins another": {func(s *turn) { s.h.answer(s.answers, ackProgress, s.now); s.h.begin("ev.r.a.w.generator.t.2") }, 5},
+		"begins another": {func(s *turn) { s.h.answer(s.answers, ackProgress, s.now); s.h.begin("ev.r.a.w.generator.t.2") }, 7},
 		"waits for a store that is full": {func(s *turn) {
 			s.h.answer(s.answers, ackProgress, s.now)
 			s.h.excuse(s.now)
@@ -54,13 +54,13 @@ func TestHolding(t *testing.T) {
 			s := turn{h: newHolding(), now: time.Unix(0, 0), answers: "a"}
 			require.True(t, s.h.deliver(task, s.answers, s.now))
 			found := 0
-			for s.minute = 1; s.minute <= 300 && found == 0; s.minute++ {
-				s.now = s.now.Add(time.Minute)
+			for s.turn = 1; s.turn <= 300 && found == 0; s.turn++ {
+				s.now = s.now.Add(guardEvery)
 				tt.do(&s)
 				if sat, times := s.h.judge(s.now); len(sat) > 0 {
 					require.Equal(t, []string{task}, sat)
 					require.Equal(t, 1, times)
-					found = s.minute
+					found = s.turn
 				}
 			}
 			require.Equal(t, tt.want, found)
@@ -73,8 +73,8 @@ func TestHoldingForgets(t *testing.T) {
 	h, now := newHolding(), time.Unix(0, 0)
 	strike := func() int {
 		require.True(t, h.deliver("task.g.r.t--1", "a", now))
-		for range sitFor / time.Minute {
-			now = now.Add(time.Minute)
+		for range sitFor / guardEvery {
+			now = now.Add(guardEvery)
 			h.answer("a", ackProgress, now)
 		}
 		_, times := h.judge(now)

@@ -21,11 +21,11 @@ import (
 const headerTask = "Divisi-Task"
 
 const (
-	defaultAckWait    = time.Minute
+	defaultAckWait    = 15 * time.Second
 	defaultMaxDeliver = 6
 	minAckWait        = time.Second // what a member may set
-	maxAckWait        = time.Minute
-	maxDelay          = 10 * maxAckWait
+	maxAckWait        = 15 * time.Second
+	maxDelay          = 10 * time.Minute
 	maxWaiting        = 4096 // idle workers of one role; the server's default refuses the 513th
 )
 
@@ -88,7 +88,7 @@ type QueueOptions struct {
 	// Run limits the queue to the tasks of one run, so that processes that each own a run can share a server. On one server
 	// a role is served either run by run or all together.
 	Run string
-	// AckWait without a sign of life and the task goes to another worker. Default one minute.
+	// AckWait without a sign of life and the task goes to another worker. Default 15 seconds.
 	AckWait time.Duration
 	// MaxDeliver is how often a task is delivered before it is left in the queue, -1 for no limit. Default 6.
 	MaxDeliver int

@@ -22,8 +22,8 @@ const (
 	// maxGathered is how many attempts wait for a group at most; minGathered how many files they have before it is known how
 	// long one takes. Another worker may take the rest.
 	maxGathered, minGathered = 256, 16
-	// beginPatience is less than a worker may hold a task without beginning it.
-	beginPatience = time.Minute
+	// beginPatience is for waiting, and then for reading: both are less than a worker may hold a task without beginning it.
+	beginPatience = 15 * time.Second
 	// maxShared is above how many deliveries an attempt runs alone: the worker that it shared a process with may have been lost
 	// because of it.
 	maxShared = 2
