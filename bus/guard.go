@@ -24,7 +24,9 @@ const (
 	guardEvery = 5 * time.Second
 	// findPatience is for finding out about a task that the gate did not see on its way.
 	findPatience = 2 * time.Second
-	putBack      = `-NAK {"delay": 1000000000}`
+	// maxQueues is how many queues a worker may open within a day, one for each role of a run.
+	maxQueues = 4096
+	putBack   = `-NAK {"delay": 1000000000}`
 )
 
 // errOver ends the reading of a connection that has ended otherwise.
@@ -44,6 +46,7 @@ type guard struct {
 
 	mu      sync.Mutex
 	workers map[string]*worker
+	readers map[string]readers // by key
 }
 
 // worker is what the guard knows of one.
@@ -52,6 +55,24 @@ type worker struct {
 	*holding
 
 	stored allowance
+	// queues are those that it has opened since a time, by the subjects of its requests.
+	opening sync.Mutex
+	queues  map[string]bool
+	since   time.Time
+}
+
+// open notes a queue that the worker opens, and refuses more than it may: the server keeps each for a day.
+func (w *worker) open(queue string, now time.Time) error {
+	w.opening.Lock()
+	defer w.opening.Unlock()
+	if w.queues == nil || now.Sub(w.since) > idleRun {
+		w.queues, w.since = map[string]bool{}, now
+	}
+	if !w.queues[queue] && len(w.queues) >= maxQueues {
+		return fmt.Errorf("%s has opened %d queues within a day", w, maxQueues)
+	}
+	w.queues[queue] = true
+	return nil
 }
 
 // Guard bounds the workers that are members, until stop. tell is called with the name of one that keeps to no bounds, and with
@@ -193,9 +214,42 @@ func (c *watch) Announced(subject string, size int) error {
 	return nil
 }
 
+// readers counts what a member has begun to read of the log of late.
+type readers struct {
+	minute time.Time
+	begun  int
+}
+
+// maxReaders is how often a minute a member may begin to read the log: the server keeps the place of each reader for a minute.
+const maxReaders = 2000
+
+// follow refuses one more reader than a member may have.
+func (g *guard) follow(key string, now time.Time) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r := g.readers[key]
+	if minute := now.Truncate(time.Minute); !minute.Equal(r.minute) {
+		r = readers{minute: minute}
+	}
+	r.begun++
+	if g.readers == nil {
+		g.readers = map[string]readers{}
+	}
+	g.readers[key] = r
+	if r.begun > maxReaders {
+		return fmt.Errorf("%w: more than %d readers of the log within a minute", member.ErrRefused, maxReaders)
+	}
+	return nil
+}
+
 // Publish implements member.Watch.
 func (c *watch) Publish(subject, reply string, content []byte, size int) (pass bool, err error) {
 	w, b := c.who.Load(), c.bus.Load()
+	if strings.HasPrefix(subject, "$JS.API.CONSUMER.CREATE."+streamEvents+".") {
+		if err := c.follow(c.key, time.Now()); err != nil {
+			return false, err
+		}
+	}
 	if w == nil {
 		return true, nil
 	}
@@ -217,7 +271,11 @@ func (c *watch) Publish(subject, reply string, content []byte, size int) (pass b
 	case first != "$JS":
 		return true, nil
 	case strings.HasPrefix(rest, "API.CONSUMER.CREATE."+streamTasks+"."):
-		if err := sound(content); err != nil {
+		err := sound(content)
+		if err == nil {
+			err = w.open(rest, time.Now())
+		}
+		if err != nil {
 			return false, fmt.Errorf("%w: %w", member.ErrRefused, err)
 		}
 	case b == nil:

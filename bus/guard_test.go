@@ -214,7 +214,7 @@ func TestAWorkerHoldsNoMoreTasksThanItMay(t *testing.T) {
 	sub, err := b.nc.SubscribeSync(inbox)
 	require.NoError(t, err)
 	for range 3 { // it may ask for them now
-		require.NoError(t, b.nc.PublishRequest("$JS.API.CONSUMER.MSG.NEXT.TASKS.generator", inbox, []byte(pullRequest)))
+		require.NoError(t, b.nc.PublishRequest("$JS.API.CONSUMER.MSG.NEXT.TASKS.generator--r", inbox, []byte(pullRequest)))
 	}
 	heard(t, b)
 	add(maxHeld - 1)
@@ -334,4 +334,23 @@ func TestAStrangerUsesUpNothingOfAWorker(t *testing.T) {
 	said, _ := io.ReadAll(conn) // the gate closes it without the last word of TLS
 	require.Contains(t, string(said), "Authorization Violation")
 	require.Zero(t, s.gate.guard.worker(key).stored.level)
+}
+
+// TestAMemberOpensSoMuch: the server keeps a queue for a day, and the place of a reader for a minute.
+func TestAMemberOpensSoMuch(t *testing.T) {
+	t.Parallel()
+	w, g, now := worker{}, guard{}, time.Unix(60, 0)
+	for i := range maxQueues {
+		require.NoError(t, w.open(fmt.Sprint(i), now))
+		require.NoError(t, w.open("0", now), "again is no more")
+	}
+	require.ErrorContains(t, w.open("more", now), "has opened 4096 queues within a day")
+	require.NoError(t, w.open("more", now.Add(idleRun+1)))
+	for range maxReaders {
+		require.NoError(t, g.follow("ada", now))
+	}
+	require.ErrorIs(t, g.follow("ada", now), member.ErrRefused)
+	require.NoError(t, g.follow("eve", now))
+	require.NoError(t, g.follow("ada", now.Add(time.Minute)))
+	require.Len(t, g.readers, 2)
 }

@@ -105,6 +105,9 @@ func TestAStolenLoginOfAWorker(t *testing.T) {
 		"have a queue keep tasks for long": {
 			Subject: "$JS.API.CONSUMER.CREATE.TASKS.generator.task.generator.>", Data: queueTerms(t, time.Hour, "task.generator.>"),
 		},
+		"have one queue for all runs": {
+			Subject: "$JS.API.CONSUMER.CREATE.TASKS.generator.task.generator.>", Data: queueTerms(t, time.Second, "task.generator.>"),
+		},
 		"have a queue forget its tasks": {
 			Subject: "$JS.API.CONSUMER.CREATE.TASKS.generator.task.generator.r.none",
 			Data:    queueTerms(t, time.Minute, "task.generator.r.none"),

@@ -219,7 +219,7 @@ func TestADisconnectedMemberIsCutOff(t *testing.T) {
 	s := serve(t)
 	b := enters(t, s.joins(t, member.Worker, "w1"))
 	other := enters(t, s.joins(t, member.Worker, "w2"))
-	q, err := b.Queue(soon(t), "generator", QueueOptions{})
+	q, err := b.Queue(soon(t), "generator", QueueOptions{Run: "r"})
 	require.NoError(t, err)
 	ended := make(chan error, 1)
 	go func() {

@@ -133,7 +133,8 @@ func (o QueueOptions) terms(role string) jetstream.ConsumerConfig {
 	return c
 }
 
-// sound refuses terms by which no task of a role would come to another worker.
+// sound refuses terms by which no task of a role would come to another worker. A queue of all runs together would keep those of each
+// run from being made.
 func sound(request []byte) error {
 	var asked struct {
 		Stream string                   `json:"stream_name"`
@@ -149,7 +150,7 @@ func sound(request []byte) error {
 	c.Name = ""
 	role, run, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(c.FilterSubject, prefixTask+"."), ".>"), ".")
 	want := QueueOptions{Run: run, AckWait: c.AckWait, MaxDeliver: c.MaxDeliver}.terms(role)
-	if c.AckWait < minAckWait || c.AckWait > maxAckWait || c.MaxDeliver > 0 && c.MaxDeliver < defaultMaxDeliver ||
+	if run == "" || c.AckWait < minAckWait || c.AckWait > maxAckWait || c.MaxDeliver > 0 && c.MaxDeliver < defaultMaxDeliver ||
 		!reflect.DeepEqual(c, want) {
 		return fmt.Errorf("the queue %.80q has other terms than those of a worker", c.Durable)
 	}

@@ -15,6 +15,9 @@ const shortAckWait = 300 * time.Millisecond
 
 func queue(t testing.TB, b *Bus, role string, o QueueOptions) *Queue {
 	t.Helper()
+	if b.login != nil && o.Run == "" { // a member has queues of runs alone
+		o.Run = "r"
+	}
 	q, err := b.Queue(soon(t), role, o)
 	require.NoError(t, err)
 	return q

@@ -53,7 +53,7 @@ func calls(name string) map[string]func(ctx context.Context, b *Bus) error {
 			return err
 		},
 		"take": func(ctx context.Context, b *Bus) error {
-			q, err := b.Queue(ctx, "generator", QueueOptions{})
+			q, err := b.Queue(ctx, "generator", QueueOptions{Run: "r"})
 			if err != nil {
 				return err
 			}

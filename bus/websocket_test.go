@@ -30,7 +30,7 @@ func TestAllThatAMemberDoesGoesByWebSocket(t *testing.T) {
 	got, err := b.Get(soon(t), "large")
 	require.NoError(t, err)
 	require.Equal(t, large, got)
-	q, err := b.Queue(soon(t), "generator", QueueOptions{})
+	q, err := b.Queue(soon(t), "generator", QueueOptions{Run: "r"})
 	require.NoError(t, err)
 	d, err := q.Next(soon(t))
 	require.NoError(t, err)

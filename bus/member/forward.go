@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 
@@ -219,11 +220,19 @@ func pulls(subject string, data []byte) error {
 	if err := json.Unmarshal(data, &request); err != nil {
 		return fmt.Errorf("%w: the request to %.200q cannot be read: %w", ErrRefused, subject, err)
 	}
-	if to := request.Config.DeliverSubject; to != "" {
-		return fmt.Errorf("%w: a consumer pushes to %.200q: pull instead", ErrRefused, to)
+	c := request.Config
+	switch {
+	case c.DeliverSubject != "":
+		return fmt.Errorf("%w: a consumer pushes to %.200q: pull instead", ErrRefused, c.DeliverSubject)
+	case !strings.HasPrefix(subject, api+"CONSUMER.CREATE.EV."):
+	case c.Durable != "" || !c.MemoryStorage || c.AckPolicy != server.AckNone || c.InactiveThreshold > maxIdle:
+		return fmt.Errorf("%w: a reader of the log that the server would keep for longer than %s", ErrRefused, maxIdle)
 	}
 	return nil
 }
+
+// maxIdle is how long the server may keep the place of a reader that went away.
+const maxIdle = time.Minute
 
 func sizeOf(s string) (int, error) {
 	n, err := strconv.ParseUint(s, 10, 31)

@@ -26,7 +26,9 @@ func (unwatched) Deliver(string, string) bool { return true }
 
 func TestForward(t *testing.T) {
 	t.Parallel()
-	pull := `{"stream_name":"EV","config":{"filter_subject":"ev.r.>"}}`
+	pull := `{"config":{"ack_policy":"none","mem_storage":true}}`
+	kept := `{"config":{"durable_name":"x","ack_policy":"none","mem_storage":true}}`
+	idle := `{"config":{"ack_policy":"none","mem_storage":true,"inactive_threshold":60000000001}}`
 	push := `{"config":{"deliver_subject":"ev.r.m.x"}}`
 	for in, want := range map[string]string{
 		"PING\r\nPONG\r\n":                  "PING\r\nPONG\r\n",
@@ -36,7 +38,7 @@ func TestForward(t *testing.T) {
 		"PUB a 3\r\n\r\n\x00\r\n":                                 "PUB a 3\r\n\r\n\x00\r\n",
 		"pub a _INBOX_w1.x.y 0\r\n\r\n":                           "PUB a _INBOX_w1.x.y 0\r\n\r\n",
 		"HPUB a _JOIN_9.x 2 3\r\nhhx\r\n":                         "HPUB a _JOIN_9.x 2 3\r\nhhx\r\n",
-		"PUB $JS.API.CONSUMER.CREATE.EV.x 57\r\n" + pull + "\r\n": "PUB $JS.API.CONSUMER.CREATE.EV.x 57\r\n" + pull + "\r\n",
+		"PUB $JS.API.CONSUMER.CREATE.EV.x 51\r\n" + pull + "\r\n": "PUB $JS.API.CONSUMER.CREATE.EV.x 51\r\n" + pull + "\r\n",
 	} {
 		var out bytes.Buffer
 		if !strings.HasPrefix(in, "CONNECT") {
@@ -71,12 +73,15 @@ func TestForward(t *testing.T) {
 		"RMSG a b 1\r\n":                                                  "the line begins",
 		"PING":                                                            "does not end",
 		"SUB " + strings.Repeat("a", maxLine) + " 1\r\n":                  "does not end",
-		"PUB $JS.API.CONSUMER.CREATE.EV.x 41\r\n" + push + "\r\n":      "pushes to \"ev.r.m.x\"",
-		"PUB $JS.API.CONSUMER.CREATE.EV.x 1\r\n{\r\n":                  "cannot be read",
-		"PUB $JS.API.DIRECT.GET.OBJ.obj.> 0\r\n\r\n":                   "names no object",
-		"PUB $JS.API.DIRECT.GET.CACHE.cache.*.n.x 0\r\n\r\n":           "names no object",
-		"PUB $JS.API.STREAM.INFO.OBJ 2\r\n{}\r\n":                      "a list of what stream OBJ has",
-		"HPUB $JS.API.CONSUMER.CREATE.EV.x 2 43\r\nhh" + push + "\r\n": "pushes to \"ev.r.m.x\"",
+		"PUB $JS.API.CONSUMER.CREATE.EV.x 41\r\n" + push + "\r\n":                     "pushes to \"ev.r.m.x\"",
+		fmt.Sprintf("PUB $JS.API.CONSUMER.CREATE.EV.x %d\r\n%s\r\n", len(kept), kept): "keep for longer than",
+		fmt.Sprintf("PUB $JS.API.CONSUMER.CREATE.EV.x %d\r\n%s\r\n", len(idle), idle): "keep for longer than",
+		"PUB $JS.API.CONSUMER.CREATE.EV.x 2\r\n{}\r\n":                                "keep for longer than",
+		"PUB $JS.API.CONSUMER.CREATE.EV.x 1\r\n{\r\n":                                 "cannot be read",
+		"PUB $JS.API.DIRECT.GET.OBJ.obj.> 0\r\n\r\n":                                  "names no object",
+		"PUB $JS.API.DIRECT.GET.CACHE.cache.*.n.x 0\r\n\r\n":                          "names no object",
+		"PUB $JS.API.STREAM.INFO.OBJ 2\r\n{}\r\n":                                     "a list of what stream OBJ has",
+		"HPUB $JS.API.CONSUMER.CREATE.EV.x 2 43\r\nhh" + push + "\r\n":                "pushes to \"ev.r.m.x\"",
 	} {
 		var out bytes.Buffer
 		said := hello
