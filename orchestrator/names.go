@@ -13,10 +13,11 @@ import (
 	"divisi/subagents/wire"
 )
 
-// cachesOf names what a machine that has it of many repositories keeps of one for later runs: build caches, environments, commits,
-// and what lies beside them. The machine makes the name itself. It is made of the person whose key has signed the run, nil for a
-// process that needs no login, of the commits that the history begins with, and of what the repository is called. Only that person
-// can vouch for the last two, so a wrong word about them reaches nothing of another person. Without roots the base stands alone.
+// cachesOf names what a machine that has it of many repositories keeps of one for later runs: build caches, environments,
+// commits, and what lies beside them. The machine makes the name itself. It is made of the person whose key has signed the run,
+// nil for a process that needs no login, of the commits that the history begins with, and of what the repository is called.
+// Only that person can vouch for the last two, so a wrong word about them reaches nothing of another person. Without roots the
+// base stands alone.
 func cachesOf(w *wire.Warrant, roots []string, base, name string) string {
 	var person, key string
 	if w != nil {
@@ -66,7 +67,8 @@ func (h *Host) submits(q *hostCall, by string) (caches string, err error) {
 	switch m, known := h.member(by); {
 	case by == bus.Local: // the server vouches for no names, or it is a process of this machine
 	case !known || w == nil || w.Person != by || w.Key != m:
-		return "", usage.Errorf("%s does not say with which key of its own it signs the run: use the Divisi of the server's version", by)
+		return "", usage.Errorf("%s does not say with which key of its own it signs the run: use the Divisi of the server's "+
+			"version", by)
 	}
 	if !wire.IsCommit(q.Commit) || !wire.IsCommit(q.Base) {
 		return "", usage.Errorf("commits %.80q and %.80q name no repository", q.Commit, q.Base)

@@ -119,12 +119,13 @@ func (g *given) upstream(ctx context.Context, t *run.Task, in *slice.Input) erro
 
 // toldOnce takes a handoff that the brief has out of the reports that the dispatching agent was woken with.
 func toldOnce(events []contextscope.Event, h spec.Handoff) {
+	report := "report: " + narrative.Elide(text.Quote(h))
 	for _, e := range events {
 		if e.Kind != contextscope.KindUser || e.Content == nil {
 			continue
 		}
 		for _, p := range e.Content.Parts {
-			p.Text = strings.ReplaceAll(p.Text, "report: "+narrative.Elide(text.Quote(h)), "report: see the handoff in your brief")
+			p.Text = strings.ReplaceAll(p.Text, report, "report: see the handoff in your brief")
 		}
 	}
 }

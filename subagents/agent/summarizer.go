@@ -121,10 +121,11 @@ func summaryText(o *tool.LongOutput, most int) string {
 	if listing(o.Text) {
 		about = aboutListing
 	}
+	called := narrative.Name(o.Call.Name)
 	pieces := slices.DeleteFunc([]text.Piece{
 		{Head: "The task of the agent that made the call:", Text: o.Brief, Most: maxSought},
 		{Head: "What the agent said when it made the call:", Text: o.Said, Most: maxBeside},
-		{Head: "The arguments of the tool " + narrative.Name(o.Call.Name) + ":", Text: spec.JSONText(o.Call.Args), Most: maxBeside},
+		{Head: "The arguments of the tool " + called + ":", Text: spec.JSONText(o.Call.Args), Most: maxBeside},
 		{Head: "The output:", Text: o.Text, Most: most},
 	}, func(p text.Piece) bool { return strings.TrimSpace(p.Text) == "" })
 	return text.Fence(pieces...) + about + "\nWrite the summary."

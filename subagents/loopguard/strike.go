@@ -43,15 +43,15 @@ func (s *Strike) Nudge() string {
 	switch s.Kind {
 	case KindCall, KindCycle:
 		return "You go round in circles. What was seen, as data:\n" + what + "The last call was not executed: making it again " +
-			"changes nothing. Think about why it does not help, then do something different, or call submit_result and say what " +
-			"blocks you."
+			"changes nothing. Think about why it does not help, then do something different, or call submit_result and say " +
+			"what blocks you."
 	case KindText, KindThought:
 		who := "You repeat yourself"
 		if s.Kind == KindThought {
 			who = "Your thoughts go round in circles"
 		}
-		return who + ". What was seen, as data:\n" + what + "Saying it again changes nothing. Take the next step with a tool, or " +
-			"call submit_result and say what blocks you."
+		return who + ". What was seen, as data:\n" + what + "Saying it again changes nothing. Take the next step with a tool, " +
+			"or call submit_result and say what blocks you."
 	default:
 		return "Your last turns brought no progress. What was seen, as data:\n" + what + "Check it against your task. If it " +
 			"holds, try another way, or call submit_result and say what blocks you."
