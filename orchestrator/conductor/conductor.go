@@ -141,6 +141,7 @@ type Conductor struct {
 	// muster has what workers elsewhere say of themselves; enlists are what they ask of the loop.
 	muster  *muster
 	enlists chan func(context.Context) error
+	caused  caused
 	// making are the attempts in which the gates run on the base commit in another environment, by environment.
 	making map[string]making
 	// shapes are those of held patches, by the ids of their decisions.
@@ -166,7 +167,7 @@ func New(ctx context.Context, cfg Config) (*Conductor, error) {
 		cfg: cfg, st: st, folded: st.Pos, last: st.ConductorPos, active: map[string]bool{}, imported: map[string]bool{},
 		shown: map[string]bool{}, answers: make(chan func(context.Context) error, 1),
 		muster: newMuster(cfg.Clock, cfg.Patience.Present), enlists: make(chan func(context.Context) error),
-		making: map[string]making{}, shapes: map[string]string{},
+		caused: caused{}, making: map[string]making{}, shapes: map[string]string{},
 	}
 	c.sealer = assign.NewSealer(cfg.Run, cfg.Bus, cfg.Mirror, c.share)
 	return c, nil

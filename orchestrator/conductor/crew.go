@@ -45,20 +45,19 @@ func (m *muster) take(p *wire.Presence) {
 	m.workers[p.Worker], m.at[p.Worker] = p, m.clock()
 }
 
-// sign notes that a worker is there.
-func (m *muster) sign(worker string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.at[worker] = m.clock()
-}
-
-// begins notes the process of a worker, and reports whether the one before it was another.
-func (m *muster) begins(worker string, since time.Time) (again bool) {
+// other reports whether the process of a worker that enlisted before was another one.
+func (m *muster) other(worker string, since time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	before, known := m.began[worker]
-	m.began[worker] = since
 	return known && !before.Equal(since)
+}
+
+// begins notes that a worker is there, and its process.
+func (m *muster) begins(worker string, since time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.at[worker], m.began[worker] = m.clock(), since
 }
 
 // present returns the workers that were there a moment ago, and forgets the others.
@@ -112,7 +111,15 @@ func (c *Conductor) Enlist(ctx context.Context, e wire.Enlistment) error {
 
 // Discharge counts on a worker no more: its attempts are given to others.
 func (c *Conductor) Discharge(ctx context.Context, worker string) error {
-	return c.within(ctx, func(ctx context.Context) error { return c.discharge(ctx, worker, "left") })
+	return c.within(ctx, func(ctx context.Context) error {
+		if _, had := c.st.Crew[worker]; !had {
+			return nil
+		}
+		if err := c.caused.one(worker, c.cfg.Clock()); err != nil {
+			return err // it is lost soon
+		}
+		return c.discharge(ctx, worker, "left")
+	})
 }
 
 // within has the conductor's goroutine do something, and returns what comes of it. A refusal is no failure of the run.
@@ -150,15 +157,20 @@ func (c *Conductor) enlist(ctx context.Context, e wire.Enlistment) error {
 	if known && !bytes.Equal(key, e.Key) {
 		return request.Refusedf("the run knows a worker %s with another key: give one of them another name", e.Worker)
 	}
-	c.muster.sign(e.Worker)
-	if c.muster.begins(e.Worker, e.Since) { // it was gone for less time than counts as lost
+	places, had := c.st.Crew[e.Worker]
+	again := c.muster.other(e.Worker, e.Since) && had // it was gone for less time than counts as lost
+	if !again && known && had && places == e.Places {
+		c.muster.begins(e.Worker, e.Since)
+		return nil
+	}
+	if err := c.caused.one(e.Worker, c.cfg.Clock()); err != nil {
+		return err
+	}
+	c.muster.begins(e.Worker, e.Since)
+	if again {
 		if err := c.discharge(ctx, e.Worker, "began again"); err != nil {
 			return err
 		}
-	}
-	places, had := c.st.Crew[e.Worker]
-	if known && had && places == e.Places {
-		return nil
 	}
 	d := run.Data{Crew: maps.Clone(c.st.Crew)}
 	if d.Crew == nil {

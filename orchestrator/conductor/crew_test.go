@@ -116,6 +116,34 @@ func TestACrewIsCountedOnUntilItIsLost(t *testing.T) {
 	require.Equal(t, run.Done, c.State().Status)
 }
 
+// A worker that says each time that it has other places, and is another process, has no events appended without end; another one
+// enlists all the same.
+func TestAWorkerThatEnlistsWithoutEndWritesNoLog(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(1), manyReaders(1))
+	cfg := r.quick(false)
+	cfg.Elsewhere = true
+	c, err := conductor.New(t.Context(), cfg)
+	require.NoError(t, err)
+	require.NoError(t, c.Start(t.Context(), r.spec))
+	ctx, end := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- c.Run(ctx) }()
+	e, refused := recruit(t, "w1", 1), 0
+	for i := range 200 {
+		e.Agents, e.Since = 1+i%2, time.Unix(int64(i), 0)
+		if err := c.Enlist(t.Context(), e); err != nil {
+			require.ErrorContains(t, err, "it is asked to wait")
+			refused++
+		}
+	}
+	require.Equal(t, 140, refused)
+	require.NoError(t, c.Enlist(t.Context(), recruit(t, "w2", 1)))
+	end()
+	require.NoError(t, <-ended)
+	require.Less(t, c.State().Pos, uint64(200))
+}
+
 // What workers report without end is not kept: 300 messages as large as the server takes, and 20,000 small ones, about attempts that
 // no conductor has put on the queue.
 func TestReportsOfNoAttemptAreNotKept(t *testing.T) { //nolint:paralleltest // it measures the memory of all tests

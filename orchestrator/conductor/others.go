@@ -53,6 +53,9 @@ func (c *Conductor) Place(ctx context.Context, f wire.Foreign) (placed wire.Plac
 		_, there := c.st.Crew[f.Worker]
 		if there && found.Part == wire.PartYield && !f.Barred && c.st.Proofs.At[f.Worker] != f.Environment {
 			// No receipt tells where it works: workers that leave gates to others would wait for it.
+			if err := c.caused.one(f.Worker, c.cfg.Clock()); err != nil {
+				return err
+			}
 			return c.execute(ctx, []run.Action{run.SetRun(run.Data{At: map[string]string{f.Worker: f.Environment}})})
 		}
 		if f.Unable == "" || found.Part != wire.PartMake {
@@ -65,6 +68,9 @@ func (c *Conductor) Place(ctx context.Context, f wire.Foreign) (placed wire.Plac
 			"proves nothing because of that: %s", f.Worker, f.Environment, why)
 		if slices.Contains(c.st.Notices, notice) { // the answer of the conductor before was lost
 			return nil
+		}
+		if err := c.caused.one(f.Worker, c.cfg.Clock()); err != nil {
+			return err
 		}
 		return c.execute(ctx, []run.Action{run.SetRun(run.Data{Notices: []string{notice}})})
 	})

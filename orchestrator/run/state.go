@@ -42,6 +42,7 @@ type State struct {
 	Line string
 	// Unread names the events of a conductor that could not be read: the state can then be shown, but no conductor acts on it.
 	Unread []string
+	unread map[string]int // events that could not be read, by their worker
 	// Damaged is set where some of the log is lost.
 	Damaged bool
 	// Began is the position of the event with which the present conductor began.
@@ -99,7 +100,7 @@ type State struct {
 func NewState() *State {
 	s := &State{
 		Passed: map[Status]bool{}, Tasks: newTasks(), Works: Works{}, Queue: Queue{}, Quotas: Quotas{},
-		Spent: map[string]int{}, Decisions: Decisions{}, Joined: map[string]time.Time{},
+		Spent: map[string]int{}, unread: map[string]int{}, Decisions: Decisions{}, Joined: map[string]time.Time{},
 		Times:       Times{Entered: map[Status]time.Duration{}},
 		Quarantines: map[string]*Quarantine{},
 		Requests:    Requests{ByID: map[string]*Request{}, Of: map[string][]*Request{}},
@@ -267,8 +268,19 @@ func (s *State) enter(status Status, reason string, at time.Time) {
 	}
 }
 
+// maxUnread bounds the events of one worker that cannot be read and are noted each: it can append any number.
+const maxUnread = 100
+
 func (s *State) applyUnreadable(e *contextscope.Event, d wire.Unreadable) {
-	s.Notices, s.Damaged = append(s.Notices, d.Reason), s.Damaged || d.Lost
+	s.Damaged = s.Damaged || d.Lost
+	s.unread[e.Worker]++
+	switch n := s.unread[e.Worker]; {
+	case e.Worker == "" || n <= maxUnread:
+		s.Notices = append(s.Notices, d.Reason)
+	case n == maxUnread+1:
+		s.Notices = append(s.Notices, fmt.Sprintf("more than %d events of worker %.64s cannot be read: the others are not named", maxUnread,
+			e.Worker))
+	}
 	if e.Agent == "" {
 		s.Unread = append(s.Unread, d.Reason)
 	}
