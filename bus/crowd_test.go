@@ -71,10 +71,10 @@ func TestTally(t *testing.T) {
 			tally.add(fmt.Sprint("n", i))
 		}
 		require.Equal(t, []string{"1 n0"}, told)
-		time.Sleep(tallyEvery + time.Second)
+		<-time.After(tallyEvery + time.Second)
 		require.Equal(t, []string{"1 n0", "999 n999"}, told)
 		tally.add("later")
-		time.Sleep(3 * tallyEvery)
+		<-time.After(3 * tallyEvery)
 		tally.add("much later")
 		tally.add("last")
 		tally.close()

@@ -56,7 +56,8 @@ func openGate(o Options, e *embedded) (g *gate, err error) {
 		guard:  &guard{members: o.Members, workers: map[string]*worker{}, speaks: o.Speaks, met: o.Met},
 		silent: crowd{each: maxSilentEach, most: maxSilent, oldest: true}, open: crowd{each: maxOpenEach, most: maxOpen},
 	}
-	g.crowded.tell, g.refused.tell = g.tells("connections had to go: too many are open"), g.tells("connections were cut or refused")
+	g.crowded.tell = g.tells("connections had to go: too many are open")
+	g.refused.tell = g.tells("connections were cut or refused")
 	if g.listener, err = net.Listen("tcp", listenAddress(o)); err != nil { //nolint:noctx // the gate closes it
 		return nil, fmt.Errorf("%w: listen for members: %w", ErrUnavailable, err)
 	}
@@ -111,8 +112,8 @@ func (g *gate) accept(l net.Listener, stream func(net.Conn) (io.ReadWriter, erro
 	}
 }
 
-// meet counts a connection in, and cuts it when its login comes too late. login is called once it has logged in with a key, "" for
-// a token; leave when it has ended.
+// meet counts a connection in, and cuts it when its login comes too late. login is called once it has logged in with a key, ""
+// for a token; leave when it has ended.
 func (g *gate) meet(conn net.Conn) (login func(key string) error, leave func()) {
 	cut := func() { _ = conn.Close() } // not that of TLS, which would wait for a client that reads nothing
 	from := addressOf(conn.RemoteAddr())

@@ -194,7 +194,7 @@ func TestALoginComesInTime(t *testing.T) {
 					_, _ = other.Read(make([]byte, 1))
 					ended <- time.Since(begun)
 				}()
-				time.Sleep(24 * time.Hour)
+				<-time.After(24 * time.Hour)
 				if tt.stay == 0 {
 					require.Empty(t, ended)
 					require.NoError(t, conn.Close())

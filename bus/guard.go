@@ -200,8 +200,8 @@ func (c *watch) Deliver(subject, answers string) (pass bool) {
 	return false
 }
 
-// Announced implements member.Watch. What a client publishes waits until it has proven who it is: a stranger would have it kept in
-// memory, or use up what a worker may store whose key it knows.
+// Announced implements member.Watch. What a client publishes waits until it has proven who it is: a stranger would have it kept
+// in memory, or use up what a worker may store whose key it knows.
 func (c *watch) Announced(subject string, size int) error {
 	select {
 	case <-c.proven:
@@ -355,8 +355,8 @@ func (c *watch) settle(b *Bus, w *worker, answers, reply string, content []byte)
 	return begun, nil
 }
 
-// answersTask reports whether an answer is one that a worker of this program gives, and for how long it keeps the task from all. The
-// server knows more: one that asks for the next task, and delays of any length.
+// answersTask reports whether an answer is one that a worker of this program gives, and for how long it keeps the task from all.
+// The server knows more: one that asks for the next task, and delays of any length.
 func answersTask(content []byte) (rest time.Duration, ok bool) {
 	if rest, delayed := bytes.CutPrefix(content, ackNak); delayed && len(rest) > 0 {
 		var o server.ConsumerNakOptions

@@ -354,3 +354,29 @@ func TestAMemberOpensSoMuch(t *testing.T) {
 	require.NoError(t, g.follow("ada", now.Add(time.Minute)))
 	require.Len(t, g.readers, 2)
 }
+
+// TestAWorkerReportsWhatItHolds: that an attempt is at work the conductor hears of the worker that has it, and of none else.
+func TestAWorkerReportsWhatItHolds(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	s.guarding(t)
+	honest, liar := enters(t, s.joins(t, member.Worker, "w1")), enters(t, s.joins(t, member.Worker, "w2"))
+	reports := make(chan string, 8)
+	stop, err := s.Subscribe(soon(t), ActiveSubject("r"), func(m Message, _ func([]byte) error) { reports <- string(m.Data) })
+	require.NoError(t, err)
+	defer stop()
+	subject := TaskSubject("generator", "r", "t--1")
+	require.NoError(t, s.Enqueue(soon(t), subject, "t", nil))
+	d := next(t, queue(t, honest, "generator", QueueOptions{}))
+	for _, what := range []string{subject, "task.generator.r.other--1", "nothing"} {
+		require.NoError(t, liar.Publish(soon(t), ActiveSubject("r"), []byte(what)))
+	}
+	heard(t, liar)
+	require.NoError(t, honest.Publish(soon(t), ActiveSubject("r"), []byte(subject)))
+	require.Equal(t, subject, <-reports)
+	require.Empty(t, reports)
+	require.NoError(t, d.Ack(soon(t)))
+	require.NoError(t, honest.Publish(soon(t), ActiveSubject("r"), []byte(subject)))
+	heard(t, honest)
+	require.Empty(t, reports, "it holds it no more")
+}

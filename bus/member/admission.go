@@ -34,8 +34,8 @@ type Admission struct {
 
 // reserved stand for others than members where it is said who did something, or for all.
 var reserved = []string{
-	local, "operator", "unknown", JoinUser, HostName, "conductor", "master", "worker", "person", "viewer", "server", "policy", "all",
-	"divisi",
+	local, "operator", "unknown", JoinUser, HostName, "conductor", "master", "worker", "person", "viewer", "server", "policy",
+	"all", "divisi",
 }
 
 // admissible accepts a name that a new member can have. Members of before keep theirs.
@@ -47,7 +47,8 @@ func admissible(name string) error {
 		return err
 	}
 	if !isToken(strings.Trim(name[:1], "-_")) {
-		return fmt.Errorf("the name of a member begins with a letter or a digit, and %q does not: a command would read an option", name)
+		return fmt.Errorf("the name of a member begins with a letter or a digit, and %q does not: a command would see an option",
+			name)
 	}
 	return nil
 }

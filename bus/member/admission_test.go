@@ -131,8 +131,10 @@ func TestNamesThatStandForAnother(t *testing.T) {
 	t.Parallel()
 	r, _ := newRegistry(t, newWall())
 	had := []Member{
-		{Name: "Ada", Role: Person, Key: newKey(t)}, {Name: "-x", Role: Worker, Key: newKey(t)},
-		{Name: "conductor", Role: Worker, Key: newKey(t)}, {Name: "ada", Role: Person, Key: newKey(t)},
+		{Name: "Ada", Role: Person, Key: newKey(t)},
+		{Name: "-x", Role: Worker, Key: newKey(t)},
+		{Name: "conductor", Role: Worker, Key: newKey(t)},
+		{Name: "ada", Role: Person, Key: newKey(t)},
 	}
 	require.NoError(t, r.change(func(e *entries) error { e.Members = slices.Clone(had); return nil }))
 	for name, why := range map[string]string{

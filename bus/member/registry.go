@@ -217,8 +217,8 @@ func (e *entries) candidate(t openToken, publicKey, name string) (Member, error)
 		case other.Name == name && !same && t.Replaces == other.Key:
 			m.before = other.Key
 		case other.Name != name && strings.EqualFold(other.Name, name) && t.Replaces == "":
-			return Member{}, fmt.Errorf("%w: %s is a member, and people would take %s for it. Choose another name", ErrName, other.Name,
-				name)
+			return Member{}, fmt.Errorf("%w: %s is a member, and people would take %s for it. Choose another name",
+				ErrName, other.Name, name)
 		case other.Name == name && !same:
 			return Member{}, fmt.Errorf("%w: another member is called %s. Choose another name, or have that one removed",
 				ErrName, name)

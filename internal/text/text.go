@@ -74,8 +74,8 @@ func Hidden(r rune) bool {
 	return !unicode.IsPrint(r) || unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// JSON writes as escapes what a terminal would obey or not show of a JSON text: controls of the upper half and characters that change
-// the direction of text. Who reads the JSON finds the same strings.
+// JSON writes as escapes what a terminal would obey or not show of a JSON text: controls of the upper half and characters that
+// change the direction of text. Who reads the JSON finds the same strings.
 func JSON(data []byte) []byte {
 	if utf8.Valid(data) && !bytes.ContainsFunc(data, obeyed) {
 		return data

@@ -32,8 +32,8 @@ func (c caused) one(worker string, now time.Time) error {
 		c[worker] = of
 	}
 	if of.events >= mostCaused {
-		return request.Refusedf("worker %s has told other things of itself %d times within %s: it is asked to wait", worker, mostCaused,
-			causedFor)
+		return request.Refusedf("worker %s has told other things of itself %d times within %s: it is asked to wait",
+			worker, mostCaused, causedFor)
 	}
 	of.events++
 	return nil

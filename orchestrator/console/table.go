@@ -17,7 +17,8 @@ import (
 const maxCell = 200
 
 // Columns aligns the cells of rows, gap blanks apart, and returns a line for each row. Cells are made safe for a terminal, in
-// place, and cut where they are long, but for the last; those of the columns in right are flush right. The last cell of a row with fewer cells than others widens no column.
+// place, and cut where they are long, but for the last; those of the columns in right are flush right. The last cell of a row
+// with fewer cells than others widens no column.
 // (The table of lipgloss cuts every cell on a narrow terminal, ids too, and lets the escape sequences of cells through.)
 func Columns(rows [][]string, gap int, right ...int) []string {
 	var widths []int

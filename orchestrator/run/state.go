@@ -278,8 +278,8 @@ func (s *State) applyUnreadable(e *contextscope.Event, d wire.Unreadable) {
 	case e.Worker == "" || n <= maxUnread:
 		s.Notices = append(s.Notices, d.Reason)
 	case n == maxUnread+1:
-		s.Notices = append(s.Notices, fmt.Sprintf("more than %d events of worker %.64s cannot be read: the others are not named", maxUnread,
-			e.Worker))
+		s.Notices = append(s.Notices, fmt.Sprintf("more than %d events of worker %.64s cannot be read: the others are not named",
+			maxUnread, e.Worker))
 	}
 	if e.Agent == "" {
 		s.Unread = append(s.Unread, d.Reason)

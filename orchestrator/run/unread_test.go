@@ -32,8 +32,10 @@ func TestUnreadableEventsOfAWorkerAreNotedSoOften(t *testing.T) {
 // TestAnEventThatNamesManyAttemptsIsOfNone: a store of before, or a cluster, may have one.
 func TestAnEventThatNamesManyAttemptsIsOfNone(t *testing.T) {
 	t.Parallel()
-	for _, subject := range []string{"ev.r.a.w.generator.*.1", "ev.r.a.*.generator.t.1", "ev.r.a.w.generator.t.>", "ev.r.a.w.generator.t.0",
-		"ev.r.a.w.generator.t.01", "ev.r.a.w.generator.t.x", "ev.r.a.w..t.1"} {
+	for _, subject := range []string{
+		"ev.r.a.w.generator.*.1", "ev.r.a.*.generator.t.1", "ev.r.a.w.generator.t.>", "ev.r.a.w.generator.t.0",
+		"ev.r.a.w.generator.t.01", "ev.r.a.w.generator.t.x", "ev.r.a.w..t.1",
+	} {
 		s, data := NewState(), []byte(`[{"kind":"started","data":{"delivery":1}}]`)
 		for _, e := range wire.DecodeEvents(bus.Message{Subject: subject, Pos: 1, Data: data}) {
 			require.NoError(t, s.Apply(&e))

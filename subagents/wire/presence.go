@@ -113,7 +113,8 @@ func DecodePresence(m bus.Message) (*Presence, error) {
 // Of is what the conductor of a run keeps of it: a worker says as much as it wants.
 func (p *Presence) Of(run string) *Presence {
 	kept := &Presence{
-		Worker: p.Worker, Version: p.Version, Protocol: p.Protocol, State: p.State, Places: p.Places, Incompatible: p.Incompatible,
+		Worker: p.Worker, Version: p.Version, Protocol: p.Protocol, State: p.State, Places: p.Places,
+		Incompatible: p.Incompatible,
 	}
 	if s, knows := p.Runs[run]; knows {
 		kept.Runs = map[string]Service{run: s}
