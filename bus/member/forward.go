@@ -43,7 +43,7 @@ type Watch interface {
 
 // Told is told what the server says, before the client has it.
 type Told interface {
-	// Proven is told, perhaps often, that the server has let the client in. The client hears of an error, which ends the
+	// Proven is told, perhaps often, that the server has let the client in. The client is told of an error, which ends the
 	// connection.
 	Proven() error
 	// Deliver is told a task, and where it is answered. It reports whether the client is to have it.
