@@ -105,7 +105,7 @@ func refusedBy(err error) error {
 // refusedMark begins what a gate says to a member of another version.
 const refusedMark = "incompatible: "
 
-// refusalRest is before a member hears that its version does not fit: a program of before connects again at once.
+// refusalRest is before a member is told that its version does not fit: a program of before connects again at once.
 const refusalRest = time.Second
 
 // meet compares the version of a client that has proven who it is.
