@@ -1,13 +1,17 @@
 package git
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"divisi/internal/spec"
+	"divisi/internal/text"
 )
 
 const (
@@ -34,6 +38,8 @@ const (
 	FaultGitFile FaultKind = "gitfile"
 	// FaultSize: too many files or too many bytes.
 	FaultSize FaultKind = "size"
+	// FaultName: a name that no machine can lay out or that deceives, or a symlink that leads to one.
+	FaultName FaultKind = "name"
 )
 
 // PatchFault is one thing that is wrong with a patch.
@@ -42,6 +48,18 @@ type PatchFault struct {
 	// Path is the path concerned; empty when it is the whole patch.
 	Path string
 	Text string
+}
+
+// shownPath bounds what a message shows of a path, in bytes.
+const shownPath = 200
+
+// String is the fault in one line, with the beginning of a long path.
+func (f PatchFault) String() string {
+	p := f.Path
+	if strings.ContainsFunc(p, text.Hidden) || !utf8.ValidString(p) {
+		p = strconv.Quote(p)
+	}
+	return strings.TrimSpace(text.Clip(p, shownPath) + " " + f.Text)
 }
 
 // PatchError lists everything that is wrong with a patch.
@@ -60,7 +78,7 @@ func (e *PatchError) Error() string {
 			fmt.Fprintf(&b, " and %d more", len(e.Faults)-most)
 			break
 		}
-		fmt.Fprintf(&b, " %s %s;", f.Path, f.Text)
+		fmt.Fprintf(&b, " %s;", f)
 	}
 	return strings.TrimSuffix(b.String(), ";")
 }
@@ -99,6 +117,13 @@ func CheckPatch(ctx context.Context, r *Repo, p spec.Patch, allowed func(path st
 	if err != nil {
 		return fmt.Errorf("check patch %s: %w", p.Commit, err)
 	}
+	names, err := r.Names(ctx, p.Base, p.Commit)
+	if err == nil {
+		err = e.checkLinks(ctx, r, blobs)
+	}
+	if err != nil {
+		return fmt.Errorf("check patch %s: %w", p.Commit, err)
+	}
 	if len(c.Parents) != 1 || c.Parents[0] != p.Base {
 		e.addf(FaultCommit, "", "its parents are %v, not %s", c.Parents, p.Base)
 	}
@@ -111,6 +136,7 @@ func CheckPatch(ctx context.Context, r *Repo, p spec.Patch, allowed func(path st
 	}
 	e.checkPaths(p, changes, allowed)
 	e.checkSizes(blobs, infos)
+	e.Faults = append(e.Faults, names.Bad...)
 	if len(e.Faults) > 0 {
 		return e
 	}
@@ -158,6 +184,22 @@ func modeFault(c Change) string {
 	default:
 		return "has the unknown mode " + c.NewMode
 	}
+}
+
+// checkLinks looks at where changed symlinks lead.
+func (e *PatchError) checkLinks(ctx context.Context, r *Repo, blobs []Change) error {
+	var paths, links []string
+	for _, c := range blobs {
+		if c.NewMode == ModeSymlink {
+			paths, links = append(paths, c.Path), append(links, c.NewOID)
+		}
+	}
+	return r.objects(ctx, "contents", links, MaxLink, func(i int, o object) error {
+		if o.size == 0 || o.size > MaxLink || bytes.IndexByte(o.content, 0) >= 0 {
+			e.addf(FaultName, paths[i], "is a symlink to a path of %d bytes; 1 to %d without NUL are allowed", o.size, MaxLink)
+		}
+		return nil
+	})
 }
 
 // gitFile reports paths that say how git itself behaves; nothing that an agent writes may.

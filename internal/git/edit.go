@@ -138,13 +138,9 @@ func (t treeEntry) key() string {
 
 // write makes a tree object.
 func (d *Draft) write(entries []treeEntry) (string, error) {
-	var data []byte
-	for _, entry := range entries {
-		id, err := hex.DecodeString(entry.oid)
-		if err != nil || len(entry.oid) != len(d.r.base) {
-			return "", fmt.Errorf("object id %q: %w", entry.oid, ErrBadName)
-		}
-		data = append(fmt.Appendf(data, "%s %s\x00", entry.mode, entry.name), id...)
+	data, err := treeContent(entries, len(d.r.base))
+	if err != nil {
+		return "", err
 	}
 	id := objectID(len(d.r.base), withHeader("tree", data))
 	_, made := d.trees[id]
@@ -153,4 +149,16 @@ func (d *Draft) write(entries []treeEntry) (string, error) {
 		d.put("tree", data)
 	}
 	return id, nil
+}
+
+// treeContent is a tree object without git's header; format is the length of an id.
+func treeContent(entries []treeEntry, format int) (data []byte, err error) {
+	for _, entry := range entries {
+		id, err := hex.DecodeString(entry.oid)
+		if err != nil || len(entry.oid) != format {
+			return nil, fmt.Errorf("object id %q: %w", entry.oid, ErrBadName)
+		}
+		data = append(fmt.Appendf(data, "%s %s\x00", entry.mode, entry.name), id...)
+	}
+	return data, nil
 }

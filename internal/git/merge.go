@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -66,7 +67,32 @@ func (d *Draft) MergeTree(ctx context.Context, ours, theirs string) (Merge, erro
 	if err != nil {
 		return Merge{}, fmt.Errorf("merge %s into %s: %w", theirs, ours, err)
 	}
-	return d.r.mergeTree(ctx, ours, theirs)
+	m, err := d.r.mergeTree(ctx, ours, theirs)
+	if err == nil && m.Clean() {
+		err = d.r.findNames(ctx, &m, ours, theirs)
+	}
+	return m, err
+}
+
+// findNames adds the conflicts to a merge that git does not see: names that are wrong in the merged tree, and in neither side. Two
+// patches that add Foo.go and foo.go are each right without the other.
+func (r *Repo) findNames(ctx context.Context, m *Merge, ours, theirs string) error {
+	n, err := r.Names(ctx, ours, m.Tree)
+	wrong := slices.Concat(n.Bad, n.Odd)
+	if err != nil || len(wrong) == 0 {
+		return err
+	}
+	c, err := r.Commit(ctx, theirs)
+	if err == nil && len(c.Parents) > 0 {
+		n, err = r.Names(ctx, c.Parents[0], theirs)
+	}
+	for _, f := range wrong {
+		if !slices.Contains(n.Bad, f) && !slices.Contains(n.Odd, f) {
+			m.Conflicts = append(m.Conflicts, Conflict{Path: f.Path, Type: "name", Message: f.String()})
+			m.Paths = append(m.Paths, f.Path)
+		}
+	}
+	return err
 }
 
 func (r *Repo) mergeTree(ctx context.Context, ours, theirs string) (Merge, error) {

@@ -61,6 +61,39 @@ func TestMergeTreeConflicts(t *testing.T) {
 	}
 }
 
+// A merge has names beside each other that neither side has.
+func TestMergeTreeFindsNames(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	root := b.change(b.base, map[string]string{"old/f": strings.Repeat("line\n", 20), "Aux.c": "1\n"})
+	for name, c := range map[string]struct {
+		ours, theirs map[string]string
+		path         string
+	}{
+		"case":      {map[string]string{"pkg/Foo.go": "1\n"}, map[string]string{"pkg/foo.go": "2\n"}, "pkg/foo.go"},
+		"directory": {map[string]string{"Pkg/a": "1\n"}, map[string]string{"pkg/b": "2\n"}, "pkg"},
+		"accents":   {map[string]string{"caf\u00e9": "1\n"}, map[string]string{"cafe\u0301": "2\n"}, "cafe\u0301"},
+		"of one side": {
+			map[string]string{"a.txt": "1\n"}, map[string]string{"foo.go": "2\n", "Foo.go": "3\n", "nul": "4\n", "AUX.c": "5\n"}, "",
+		},
+		"of the other": {map[string]string{"foo.go": "2\n", "Foo.go": "3\n"}, map[string]string{"dir/new": "4\n"}, ""},
+		"a directory where the other has a file": {
+			map[string]string{"thing": "1\n"}, map[string]string{"thing/below": "2\n"}, "thing/below",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m, err := b.m.MergeTree(t.Context(), b.change(root, c.ours), b.change(root, c.theirs))
+			require.NoError(t, err)
+			require.Equal(t, c.path == "", m.Clean(), "%+v", m)
+			if c.path != "" && name != "a directory where the other has a file" {
+				require.Equal(t, []string{c.path}, m.Paths)
+				require.Contains(t, m.Conflicts[0].Message, "is the same name as")
+			}
+		})
+	}
+}
+
 func TestMergeTreeOfAnUnknownCommit(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)

@@ -50,6 +50,9 @@ var checks = []check{
 	{"generated", generated},
 	{"silenced", silenced},
 	// Asks: what is more than the task is about.
+	{"names", func(p *Patch) []Finding {
+		return slices.DeleteFunc(p.Names, func(f Finding) bool { return p.outright(f.Path) })
+	}},
 	{bySize, size},
 	{"files", files},
 }
@@ -72,6 +75,8 @@ type Patch struct {
 	// Siblings are patches of other shards of the same template.
 	Siblings []Sibling
 	Changes  []Change
+	// Names are what is wrong, on other systems, with the names that it adds.
+	Names []Finding
 
 	// files are the changes with what differs in them. Names with words of gone became names with words of come.
 	files      []*file

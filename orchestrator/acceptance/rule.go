@@ -196,6 +196,8 @@ func judged(s *run.State, t *run.Task) []run.Action {
 		return actions
 	}
 	switch f.Class {
+	case wire.FaultTree:
+		return recovery.Failed(s, t, f)
 	case wire.FaultVerdict:
 		f.Message = refusal(s, t) + f.Message
 		return recovery.Failed(s, t, f)

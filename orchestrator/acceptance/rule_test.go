@@ -126,6 +126,9 @@ func TestSettleVerify(t *testing.T) {
 				`task t held its judge reports "Not kept: keep the API" doubt: its judge reports "Not kept: keep the API"; its judge reports "x"`,
 			},
 		},
+		"no work tree can hold it": {runtest.Failed(wire.FaultTree, "its name is too long"), []string{
+			"task t pending its name is too long",
+		}},
 		"its judge failed": {runtest.Failed(wire.FaultInternal, "disk"), []string{"assign t--verify/2 to tester on c"}},
 		"the key was refused": {
 			runtest.Failed(wire.FaultAuth, "401"),

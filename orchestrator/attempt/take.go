@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"divisi/bus"
 	"divisi/internal/git"
@@ -113,7 +114,9 @@ func (t *Taken) leaveOut(ctx context.Context, clone *git.Repo, p *spec.Patch) (w
 			without, t.LeftOut = append(without, f.Path), append(t.LeftOut, f.Path+" "+f.Text)
 		}
 	}
-	t.Files = slices.DeleteFunc(slices.Clone(p.Files), func(path string) bool { return slices.Contains(without, path) })
+	t.Files = slices.DeleteFunc(slices.Clone(p.Files), func(path string) bool {
+		return slices.ContainsFunc(without, func(out string) bool { return path == out || strings.HasPrefix(path, out+"/") })
+	})
 	return without, nil
 }
 

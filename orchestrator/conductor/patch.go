@@ -56,7 +56,14 @@ func (c *Conductor) examine(ctx context.Context, a acceptance.Import) (v accepta
 	case a.Patch == nil:
 		return acceptance.Verdict{Decision: acceptance.Pass}, nil
 	}
-	if a.Patch.Changes, err = changesOf(ctx, c.cfg.Mirror, p); err == nil {
+	names, err := c.cfg.Mirror.Names(ctx, p.Base, p.Commit)
+	for _, f := range names.Odd {
+		a.Patch.Names = append(a.Patch.Names, acceptance.Finding{Path: f.Path, Text: f.Text})
+	}
+	if err == nil {
+		a.Patch.Changes, err = changesOf(ctx, c.cfg.Mirror, p)
+	}
+	if err == nil {
 		a.Patch.Roots, err = rootsOf(ctx, c.cfg.Mirror, p.Base, a.Patch.Gates)
 	}
 	if err != nil {

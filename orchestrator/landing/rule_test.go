@@ -276,6 +276,7 @@ func tasksOf(ids ...string) (out []run.Landed) {
 func TestSettle(t *testing.T) {
 	t.Parallel()
 	disk := runtest.Failed(wire.FaultInternal, "disk")
+	unlaid := runtest.Failed(wire.FaultTree, "its name is too long")
 	for name, c := range map[string]struct {
 		tasks   []string
 		results []spec.Result
@@ -324,6 +325,15 @@ func TestSettle(t *testing.T) {
 		},
 		"gates that cannot be run blame no task": {
 			[]string{"a"}, []spec.Result{disk, disk, disk, disk}, []string{"fail: the gates of batch 1 could not be run: disk"},
+		},
+		"a tree that cannot be laid out is its patch's fault": {
+			[]string{"a"}, []spec.Result{unlaid}, []string{"landing split a", "task a pending its name is too long"},
+		},
+		"in a run that it stopped before": {
+			[]string{"a"}, []spec.Result{disk, disk, disk, disk, unlaid}, []string{"landing split a", "task a pending its name is too long"},
+		},
+		"among others it is looked for": {
+			[]string{"a", "b", "c"}, []spec.Result{unlaid}, []string{"landing split a b c parts a b+c"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

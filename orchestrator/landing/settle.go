@@ -7,6 +7,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
 )
 
 // Settle decides about the first batch whose gates have ended and that waits for no other. A green one moves the branch. A red
@@ -51,6 +52,8 @@ func settle(s *run.State, b *run.Batch, r spec.Result) []run.Action {
 		return again(b, d)
 	case len(d.Receipts) > 0:
 		return settleRed(s, b, d)
+	case run.FaultOf(&r).Class == wire.FaultTree:
+		return unlaid(s, d, run.FaultOf(&r))
 	default:
 		return notRun(in, s.Epoch, b, d, run.FaultOf(&r))
 	}
@@ -83,6 +86,20 @@ func settleRed(s *run.State, b *run.Batch, d run.LandingData) []run.Action {
 		return again(b, d)
 	}
 	return red(s, d, failed)
+}
+
+// unlaid sends a patch back with which no work tree can hold the branch; of several each half is tested without the other. In a
+// change set any may be at fault.
+func unlaid(s *run.State, d run.LandingData, f spec.Fault) []run.Action {
+	in, names := factsOf(s), slices.Compact(run.Names(d.Tasks))
+	if half := len(names) / 2; d.Set == "" && half > 0 {
+		return split(in.works, in.batches, d, [][]string{names[:half], names[half:]}, nil)
+	}
+	actions := split(in.works, in.batches, d, nil, nil)
+	for _, id := range names {
+		actions = append(actions, recovery.Failed(s, in.tasks.ByID[id], f)...)
+	}
+	return actions
 }
 
 // notRun tests a batch again whose gates could not be run. In the end that is the run's fault and no task's: it stops, and a

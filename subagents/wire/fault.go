@@ -32,6 +32,7 @@ const (
 	FaultBudget     = "budget"
 	FaultInternal   = "internal"
 	FaultAssignment = "assignment"
+	FaultTree       = "tree" // no work tree can hold the commit
 	FaultCancelled  = "cancelled"
 	FaultEmpty      = "empty"
 	FaultConflict   = "conflict"

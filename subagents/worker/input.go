@@ -17,6 +17,7 @@ import (
 	"divisi/subagents/journal"
 	"divisi/subagents/tool"
 	"divisi/subagents/wire"
+	"divisi/subagents/workspace"
 )
 
 // TreeReader reads the repository.
@@ -99,6 +100,8 @@ func refusedClass(err error) string {
 		return wire.FaultTooBig
 	case errors.As(err, new(*missingValueError)):
 		return wire.FaultInput
+	case errors.As(err, new(*workspace.ContentError)):
+		return wire.FaultTree
 	}
 	return wire.FaultAssignment
 }

@@ -14,7 +14,7 @@ func (s *Slot) Changed(ctx context.Context) ([]string, error) {
 		return nil, ErrNotReset
 	}
 	dirs := s.touched()
-	if err := s.dropPipes(dirs); err != nil {
+	if err := s.dropPipes(ctx, dirs); err != nil {
 		return nil, err
 	}
 	look := func(args ...string) ([]byte, error) { return s.look(ctx, "", args...) }

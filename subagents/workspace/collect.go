@@ -76,6 +76,13 @@ func (s *Slot) collect(
 		}
 		p.Files = append(p.Files, c.Path)
 	}
+	names, err := s.repo.Names(ctx, base, tree)
+	if err == nil && len(names.Bad) > 0 {
+		err = &ContentError{Why: "no work tree can hold the change: " + names.Bad[0].String()}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
 	p.Added, p.Deleted = git.CountLines(changes)
 	return p, pack, nil
 }

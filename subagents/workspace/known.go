@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,7 +11,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
+
+	"divisi/internal/git"
+	"divisi/internal/text"
 )
 
 // stamp is what a file system changes of a directory when something is created, removed or renamed in it, or its mode changes. No
@@ -115,8 +120,9 @@ func (s *Slot) eachDir(dirs []string, visit func(dir string, info fs.FileInfo)) 
 }
 
 // dropPipes removes what has the name of a file that git obeys and is none, at and below dirs: git would wait for a pipe for
-// ever.
-func (s *Slot) dropPipes(dirs []string) error {
+// ever. The error is a *ContentError where a path is too long to be read: git passes over it, unless it is ignored.
+func (s *Slot) dropPipes(ctx context.Context, dirs []string) error {
+	deep := ""
 	root, err := os.OpenRoot(s.dir)
 	if err != nil {
 		return fmt.Errorf("open the work tree: %w", err)
@@ -126,6 +132,9 @@ func (s *Slot) dropPipes(dirs []string) error {
 		err := filepath.WalkDir(filepath.Join(s.dir, top), func(name string, d fs.DirEntry, err error) error {
 			rel, outside := filepath.Rel(s.dir, name)
 			switch {
+			case errors.Is(err, syscall.ENAMETOOLONG) && !s.laid(filepath.ToSlash(rel)):
+				deep = rel
+				return skip(d)
 			case err != nil || outside != nil || s.laid(filepath.ToSlash(rel)):
 				return skip(d) // git meets what cannot be read, and says why
 			case special(d.Type()) && slices.Contains(obeyed, strings.ToLower(d.Name())):
@@ -139,7 +148,16 @@ func (s *Slot) dropPipes(dirs []string) error {
 			return fmt.Errorf("remove a pipe: %w", err)
 		}
 	}
-	return nil
+	if deep == "" {
+		return nil
+	}
+	above := path.Dir(text.Head(filepath.ToSlash(deep), git.MaxPath/2))
+	shown, err := s.look(ctx, "", "ls-files", "-z", "-o", "--exclude-standard", "--directory", "--", above)
+	if err == nil && len(shown) > 0 {
+		err = &ContentError{Why: fmt.Sprintf("the path %s is too long to be read (%d bytes; %d are allowed): make it shorter, or remove it",
+			text.Clip(deep, text.MaxLine), len(deep), git.MaxPath)}
+	}
+	return err
 }
 
 func dropRepository(name string, d fs.DirEntry) error {

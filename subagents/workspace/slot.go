@@ -12,9 +12,11 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
 	"divisi/internal/git"
 	"divisi/internal/sandbox"
+	"divisi/internal/text"
 )
 
 // Slot is one work tree with a git directory of its own. Its methods may be called from several goroutines; they take
@@ -92,9 +94,23 @@ func (s *Slot) Reset(ctx context.Context, commit string) error {
 	}
 	if err != nil {
 		s.repo = nil
-		return fmt.Errorf("reset %s to %s: %w", s.name, commit, errors.Join(err, first))
+		return fmt.Errorf("reset %s to %s: %w", s.name, commit, s.layError(ctx, commit, errors.Join(err, first)))
 	}
 	return nil
+}
+
+// layError distinguishes a commit that cannot be laid out from a failure of the machine: another machine would fail alike.
+func (s *Slot) layError(ctx context.Context, commit string, err error) error {
+	if names, asked := s.mirror.Names(ctx, s.mirror.Base(), commit); asked == nil && len(names.Bad) > 0 {
+		return &ContentError{Why: "no work tree can hold it: " + names.Bad[0].String()}
+	}
+	said := strings.ToLower(err.Error())
+	for _, errno := range []syscall.Errno{syscall.ENAMETOOLONG, syscall.EILSEQ} {
+		if errors.Is(err, errno) || strings.Contains(said, ": "+errno.Error()) {
+			return &ContentError{Why: "no work tree can hold it: " + text.Clip(err.Error(), text.MaxLine)}
+		}
+	}
+	return err
 }
 
 // Drop removes all that is in the slot; the next reset builds it anew. No process may be working in it.

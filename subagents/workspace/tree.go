@@ -49,7 +49,7 @@ func (s *Slot) draft(ctx context.Context) (string, *git.Draft, error) {
 func (s *Slot) scan(ctx context.Context) (tree string, d *git.Draft, err error) {
 	look := func(args ...string) ([]byte, error) { return s.look(ctx, "", args...) }
 	dirs := s.touched()
-	if err := s.dropPipes(dirs); err != nil {
+	if err := s.dropPipes(ctx, dirs); err != nil {
 		return "", nil, err
 	}
 	found, err := s.list(look, dirs, "--exclude-standard")
