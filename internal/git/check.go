@@ -117,7 +117,10 @@ func CheckPatch(ctx context.Context, r *Repo, p spec.Patch, allowed func(path st
 	if err != nil {
 		return fmt.Errorf("check patch %s: %w", p.Commit, err)
 	}
-	names, err := r.Names(ctx, p.Base, p.Commit)
+	var names Names
+	if slices.ContainsFunc(changes, func(c Change) bool { return c.OldMode == ModeNone }) {
+		names, err = r.Names(ctx, p.Base, c.Tree)
+	}
 	if err == nil {
 		err = e.checkLinks(ctx, r, blobs)
 	}

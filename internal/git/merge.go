@@ -74,8 +74,8 @@ func (d *Draft) MergeTree(ctx context.Context, ours, theirs string) (Merge, erro
 	return m, err
 }
 
-// findNames adds the conflicts to a merge that git does not see: names that are wrong in the merged tree, and in neither side. Two
-// patches that add Foo.go and foo.go are each right without the other.
+// findNames adds the conflicts to a merge that git does not see: names that are wrong in the merged tree, and in neither side.
+// Two patches that add Foo.go and foo.go are each right without the other.
 func (r *Repo) findNames(ctx context.Context, m *Merge, ours, theirs string) error {
 	n, err := r.Names(ctx, ours, m.Tree)
 	wrong := slices.Concat(n.Bad, n.Odd)

@@ -67,6 +67,11 @@ type Names struct{ Bad, Odd []PatchFault }
 // Names looks at the names that one commit or tree has and another, from which it comes, has not. It reads the directories that
 // differ. What was there before may stay: a file beside aux.txt, or in the directory aux, is as good as any.
 func (r *Repo) Names(ctx context.Context, was, is string) (n Names, err error) {
+	for _, id := range []*string{&was, &is} {
+		if c, kept := r.memo.commit(*id); kept {
+			*id = c.Tree // others know it by that
+		}
+	}
 	level := []grown{{was: was, is: is}}
 	for depth := 1; len(level) > 0 && err == nil; depth++ {
 		var trees map[string][]treeEntry
@@ -150,7 +155,8 @@ func (n *Names) add(g grown, was, is []treeEntry, depth int) (below []grown) {
 	return below
 }
 
-// collide finds the new names of a directory that are the same as another one of it where letters have no case, or accents one form.
+// collide finds the new names of a directory that are the same as another one of it where letters have no case, or accents have
+// one form.
 func (n *Names) collide(dir string, added map[string]bool, all []treeEntry) {
 	if len(added) == 0 {
 		return

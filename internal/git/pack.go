@@ -28,22 +28,28 @@ func packError(err error) error {
 	return fmt.Errorf("%w: %w", ErrPack, err)
 }
 
-// Import takes in a pack from elsewhere and checks each object and that nothing is missing. The error is ErrPack when
-// the pack is at fault. What it says is not judged: see CheckPatch.
+// Import takes in the pack of a patch and checks each object, the modes in its trees, and that nothing is missing. What no patch
+// may have is not unpacked. The error is ErrPack or ErrTooLarge when the pack is at fault. What it says is not judged: see
+// CheckPatch.
 func (r *Repo) Import(ctx context.Context, pack []byte) error {
-	if len(pack) > MaxPack {
-		return fmt.Errorf("import a pack of %d bytes: %w", len(pack), ErrTooLarge)
+	err := weigh(pack, len(r.base)/2)
+	if err != nil {
+		return fmt.Errorf("import a pack of %d bytes: %w", len(pack), err)
 	}
-	return r.ImportFrom(ctx, bytes.NewReader(pack))
+	return r.importFrom(ctx, bytes.NewReader(pack), "--strict=badFilemode=error")
 }
 
-// ImportFrom is Import of a pack of any size. It is never in memory as a whole. An error of the reader is
-// returned, and not ErrPack.
+// ImportFrom takes in a pack of any size, of commits that were judged before. It is never in memory as a whole. An error of the
+// reader is returned, and not ErrPack.
 func (r *Repo) ImportFrom(ctx context.Context, pack io.Reader) error {
+	return r.importFrom(ctx, pack, "--strict")
+}
+
+func (r *Repo) importFrom(ctx context.Context, pack io.Reader, strict string) error {
 	in := bufio.NewReaderSize(pack, 1<<16)
-	args := []string{"unpack-objects", "--strict", "-q"}
+	args := []string{"unpack-objects", strict, "-q"}
 	if head, _ := in.Peek(12); len(head) == 12 && binary.BigEndian.Uint32(head[8:]) >= manyObjects { // git meets the error again
-		args = []string{"index-pack", "--stdin", "--fix-thin", "--strict"}
+		args = []string{"index-pack", "--stdin", "--fix-thin", strict}
 	}
 	began := time.Now()
 	if err := r.g.takePack(ctx, r.dir, in, args...); err != nil {

@@ -1,7 +1,12 @@
 package git
 
 import (
+	"bytes"
+	"compress/zlib"
 	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -114,6 +119,75 @@ func TestImportRefuses(t *testing.T) {
 	err = far.m.Import(ctx, pack)
 	require.ErrorIs(t, err, context.Canceled)
 	require.NotErrorIs(t, err, ErrPack)
+}
+
+// What no patch may have is not unpacked: neither a file that is too large nor a mode that git does not write.
+func TestImportRefusesBeforeItUnpacks(t *testing.T) {
+	t.Parallel()
+	b, far := newBundle(t), newBundle(t)
+	large := b.blob(strings.Repeat("\x00", MaxBlob+1))
+	next := b.change(b.base, map[string]string{"a.txt": "1\n"})
+	ids := strings.Join([]string{next, must(b.m.Tree(t.Context(), next)), b.blob("1\n"), large}, "\n")
+	pack := must(b.g.Run(t.Context(), Dir{GitDir: b.m.dir}, strings.NewReader(ids), "pack-objects", "-q", "--stdout"))
+	require.Less(t, len(pack), 100_000)
+	require.ErrorIs(t, far.m.Import(t.Context(), pack), ErrTooLarge)
+	delta := must(b.g.Run(t.Context(), Dir{GitDir: b.m.dir}, strings.NewReader(ids[:len(ids)-len(large)]), "pack-objects", "-q", "--stdout"))
+	delta = append(append(delta[:12:12], bombDelta(far.base, maxTree+1)...), make([]byte, 20)...)
+	delta[11] = 1
+	require.ErrorIs(t, far.m.Import(t.Context(), delta), ErrTooLarge)
+	require.Empty(t, must(far.m.loose()))
+	for mode, good := range map[string]bool{"100644": true, "100755": true, "100664": false, "104755": false, "100600": false, "120755": false} {
+		id := b.commitOf(b.withTop(treeEntry{"odd", mode, b.blob("x\n")}))
+		pack := must(b.m.Pack(t.Context(), id, b.base))
+		if err := far.m.Import(t.Context(), pack); good {
+			require.NoError(t, err, mode)
+		} else {
+			require.ErrorIs(t, err, ErrPack, mode)
+			require.ErrorContains(t, err, "bad file modes", mode)
+		}
+	}
+}
+
+// bombDelta is an object of a pack, a difference from a named one, that becomes so many bytes.
+func bombDelta(base string, size uint64) []byte {
+	data := binary.AppendUvarint(binary.AppendUvarint(nil, 1), size)
+	var out bytes.Buffer
+	out.WriteByte(deltaNamed<<4 | byte(len(data)))
+	out.Write(must(hex.DecodeString(base)))
+	z := zlib.NewWriter(&out)
+	_ = must(z.Write(data))
+	must(0, z.Close())
+	return out.Bytes()
+}
+
+// A base with modes that git does not write any more is as good as any, beside what changes too.
+func TestAPatchOfABaseWithOddModes(t *testing.T) {
+	t.Parallel()
+	u := newCommitted(t)
+	b := u.mirrored()
+	inner := b.treeOf(treeEntry{"f", "100664", b.blob("1\n")}, treeEntry{"g", "100644", b.blob("2\n")})
+	u.git("--git-dir", b.m.Dir(), "push", "-q", u.dir, b.commitOf(b.withTop(treeEntry{"odd", modeTree, inner}))+":refs/heads/odd")
+	u.git("checkout", "-q", "odd")
+	b = u.mirrored()
+	far := u.mirrored()
+	for _, file := range []string{"a.txt", "odd/g", "odd/new"} {
+		id := b.change(b.base, map[string]string{file: "changed\n"})
+		require.NoError(t, far.m.Import(t.Context(), must(b.m.Pack(t.Context(), id, b.base))))
+		p := b.patchOf(b.base, id)
+		require.Equal(t, []string{file}, p.Files)
+		require.NoError(t, CheckPatch(t.Context(), far.m, p, all))
+	}
+}
+
+func FuzzWeigh(f *testing.F) {
+	f.Add([]byte("PACK\x00\x00\x00\x02\x00\x00\x00\x01\x33x\x9cKL*\x04\x00\x02\x4d\x01\x27"))
+	f.Add(append([]byte("PACK\x00\x00\x00\x02\x00\x00\x00\x01"), bombDelta(idA, 1<<40)...))
+	f.Fuzz(func(t *testing.T, pack []byte) {
+		err := weigh(pack, 20)
+		if err != nil && !errors.Is(err, ErrPack) && !errors.Is(err, ErrTooLarge) {
+			t.Fatalf("%v", err)
+		}
+	})
 }
 
 // badTree commits a tree that git itself would not write.

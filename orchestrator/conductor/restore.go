@@ -1,6 +1,7 @@
 package conductor
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -35,7 +36,7 @@ func Restore(ctx context.Context, b *bus.Bus, id string, mirror *git.Repo) error
 			data, err = wire.Open(ctx, b, wire.SealedCommits, m.Pack)
 		}
 		if err == nil {
-			err = mirror.Import(ctx, data)
+			err = mirror.ImportFrom(ctx, bytes.NewReader(data)) // it was judged then
 		}
 		if m.agents && refused(err) {
 			continue

@@ -154,7 +154,8 @@ func (s *Slot) dropPipes(ctx context.Context, dirs []string) error {
 	above := path.Dir(text.Head(filepath.ToSlash(deep), git.MaxPath/2))
 	shown, err := s.look(ctx, "", "ls-files", "-z", "-o", "--exclude-standard", "--directory", "--", above)
 	if err == nil && len(shown) > 0 {
-		err = &ContentError{Why: fmt.Sprintf("the path %s is too long to be read (%d bytes; %d are allowed): make it shorter, or remove it",
+		err = &ContentError{Why: fmt.Sprintf(
+			"the path %s is too long to be read (%d bytes; %d are allowed): make it shorter, or remove it",
 			text.Clip(deep, text.MaxLine), len(deep), git.MaxPath)}
 	}
 	return err
