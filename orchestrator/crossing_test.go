@@ -60,11 +60,42 @@ func changed(before, after string) (parts []string) {
 // typesThatCross are the messages, events and sealed objects that a process on another machine reads.
 func typesThatCross() []any {
 	return []any{
-		call{}, answer{}, hostCall{}, hostAnswer{}, workerCall{}, order{}, known{}, conductor.Request{}, conductor.Reply{}, run.Data{},
-		wire.Assignment{}, wire.Setup{}, wire.Mandate{}, wire.Control{}, wire.Conducting{}, wire.Presence{},
-		contextscope.Event{}, contextscope.Compaction{}, spec.Plan{},
-		wire.Baseline{}, wire.Started{}, wire.Turn{}, wire.Tooled{}, wire.Calls{}, wire.Request{}, wire.Answer{}, wire.Steered{}, wire.Nudge{},
-		wire.ServerTools{}, wire.Unanswered{}, wire.Spent{}, wire.Progress{}, wire.Unreadable{}, spec.Receipt{}, spec.Result{}, spec.Fault{},
+		call{},
+		answer{},
+		hostCall{},
+		hostAnswer{},
+		workerCall{},
+		order{},
+		known{},
+		conductor.Request{},
+		conductor.Reply{},
+		run.Data{},
+		wire.Assignment{},
+		wire.Setup{},
+		wire.Mandate{},
+		wire.Control{},
+		wire.Conducting{},
+		wire.Presence{},
+		contextscope.Event{},
+		contextscope.Compaction{},
+		spec.Plan{},
+		wire.Baseline{},
+		wire.Started{},
+		wire.Turn{},
+		wire.Tooled{},
+		wire.Calls{},
+		wire.Request{},
+		wire.Answer{},
+		wire.Steered{},
+		wire.Nudge{},
+		wire.ServerTools{},
+		wire.Unanswered{},
+		wire.Spent{},
+		wire.Progress{},
+		wire.Unreadable{},
+		spec.Receipt{},
+		spec.Result{},
+		spec.Fault{},
 	}
 }
 
@@ -148,14 +179,20 @@ func TestAFingerprintChangesWithTheTypes(t *testing.T) {
 	type other struct{ B int }
 	seen := map[string]any{}
 	for _, v := range []any{
-		struct{ X int }{}, struct{ X string }{}, struct{ Y int }{},
+		struct{ X int }{},
+		struct{ X string }{},
+		struct{ Y int }{},
 		struct {
 			X int `json:"x"`
 		}{},
 		struct {
 			X int `json:"x,omitempty"`
 		}{},
-		struct{ X *inner }{}, struct{ X []inner }{}, struct{ X map[string]inner }{}, struct{ X map[string]other }{}, struct{ X [2]int }{},
+		struct{ X *inner }{},
+		struct{ X []inner }{},
+		struct{ X map[string]inner }{},
+		struct{ X map[string]other }{},
+		struct{ X [2]int }{},
 	} {
 		c := crossings{}
 		text := c.name(reflect.TypeOf(v)) + fmt.Sprint(map[string]string(c))

@@ -95,8 +95,9 @@ func (h *Host) serve(ctx context.Context, begun chan<- error) {
 			return
 		}
 		if errors.Is(err, bus.ErrTwin) {
-			err = fmt.Errorf("another host has the identity of this one, as a copy of %s has, and conducts now: stop one of them. "+
-				"To keep both, remove %s here and start again: %w", h.o.StateDir, filepath.Join(h.o.StateDir, hostDir, "id"), err)
+			err = fmt.Errorf("another host has the identity of this one, as a copy of %s has, and conducts now: stop one "+
+				"of them. To keep both, remove %s here and start again: %w",
+				h.o.StateDir, filepath.Join(h.o.StateDir, hostDir, "id"), err)
 			tell(err)
 			h.failed <- err
 			return

@@ -69,8 +69,10 @@ func TestHidden(t *testing.T) {
 func TestJSON(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		`{"a":"ä 界 😀"}`:                             `{"a":"ä 界 😀"}`,
+		`{"a":"ä 界 😀"}`: `{"a":"ä 界 😀"}`,
+
 		"\"\u009b31m\u202e\u2066\u007f\U000e0001\"": `"\u009b31m\u202e\u2066\u007f\udb40\udc01"`,
+
 		"\"a\xffb\"": `"a\ufffdb"`,
 	} {
 		out := JSON([]byte(in))

@@ -211,8 +211,8 @@ func retryText(f spec.Fault) string {
 		return "Your last answer was discarded: its tool calls could not be read. None of them ran. Make the call again with " +
 			"smaller, well-formed arguments: several small edits instead of one big one."
 	}
-	return "Your last answer was discarded: " + narrative.Line(f.Message) + ". Nothing of it counts. Answer again, with shorter " +
-		"steps."
+	return "Your last answer was discarded: " + narrative.Line(f.Message) + ". Nothing of it counts. Answer again, with " +
+		"shorter steps."
 }
 
 // spentEvent is what a call cost, with the model where that was not the agent's own.
