@@ -65,20 +65,24 @@ func TestAddressOf(t *testing.T) {
 func TestTally(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var told []string
-		tally := tally{tell: func(times int, last string) { told = append(told, fmt.Sprint(times, " ", last)) }}
+		told := make(chan string, 10)
+		tally := tally{tell: func(times int, last string) { told <- fmt.Sprint(times, " ", last) }}
 		for i := range 1000 {
 			tally.add(fmt.Sprint("n", i))
 		}
-		require.Equal(t, []string{"1 n0"}, told)
+		require.Equal(t, "1 n0", <-told)
+		require.Empty(t, told)
 		<-time.After(tallyEvery + time.Second)
-		require.Equal(t, []string{"1 n0", "999 n999"}, told)
+		require.Equal(t, "999 n999", <-told)
 		tally.add("later")
 		<-time.After(3 * tallyEvery)
+		require.Equal(t, "1 later", <-told)
 		tally.add("much later")
 		tally.add("last")
 		tally.close()
 		tally.add("behind the end")
-		require.Equal(t, []string{"1 n0", "999 n999", "1 later", "1 much later", "1 last"}, told)
+		require.Equal(t, "1 much later", <-told)
+		require.Equal(t, "1 last", <-told)
+		require.Empty(t, told)
 	})
 }
