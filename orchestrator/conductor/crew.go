@@ -157,6 +157,12 @@ func (c *Conductor) enlist(ctx context.Context, e wire.Enlistment) error {
 	if known && !bytes.Equal(key, e.Key) {
 		return request.Refusedf("the run knows a worker %s with another key: give one of them another name", e.Worker)
 	}
+	for other, key := range c.st.Spec.Keys { // one of them could prove again what it has proven as the other one
+		if other != e.Worker && bytes.Equal(key, e.Key) {
+			return request.Refusedf("the run knows the key of worker %s as that of worker %s: "+
+				"give one of them another state directory", e.Worker, other)
+		}
+	}
 	places, had := c.st.Crew[e.Worker]
 	again := c.muster.other(e.Worker, e.Since) && had // it was gone for less time than counts as lost
 	if !again && known && had && places == e.Places {

@@ -68,6 +68,10 @@ func TestACrewIsCountedOnUntilItIsLost(t *testing.T) {
 	require.NoError(t, c.Enlist(t.Context(), one))
 	twin := recruit(t, "w1", 2)
 	require.ErrorContains(t, c.Enlist(t.Context(), twin), "knows a worker w1 with another key")
+	twin = one
+	twin.Worker = "w7"
+	require.ErrorContains(t, c.Enlist(t.Context(), twin),
+		"the run knows the key of worker w7 as that of worker w1: give one of them another state directory")
 	newer := recruit(t, "w9", 2)
 	newer.Protocol++
 	require.ErrorContains(t, c.Enlist(t.Context(), newer), fmt.Sprintf("worker w9 is incompatible: it speaks version %d", wire.Protocol+1))

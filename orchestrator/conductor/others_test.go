@@ -48,7 +48,7 @@ func test(lacks string) string {
 		"[ -z \"$red\" ]\n"
 }
 
-func newMixed(t *testing.T, change func(*run.Spec)) *mixed {
+func newMixed(t testing.TB, change func(*run.Spec)) *mixed {
 	t.Helper()
 	m := &mixed{keys: map[string]ed25519.PrivateKey{}}
 	m.rig = newRig(t, files(3), func(s *run.Spec) {
@@ -98,11 +98,7 @@ func (m *mixed) join(name, script string, roles ...string) (leave func()) {
 		require.NoError(m.t, os.MkdirAll(filepath.Join(dir, d), 0o755))
 	}
 	require.NoError(m.t, os.WriteFile(filepath.Join(dir, "bin", "python3"), []byte(script), 0o755))
-	if m.keys[name] == nil {
-		_, key, err := ed25519.GenerateKey(nil)
-		require.NoError(m.t, err)
-		m.keys[name] = key
-	}
+	m.enlist(name)
 	pool, err := workspace.NewPool(m.git, m.mirror, filepath.Join(dir, "slots"))
 	require.NoError(m.t, err)
 	c, alive := m.conductor, m.alive
@@ -122,15 +118,25 @@ func (m *mixed) join(name, script string, roles ...string) (leave func()) {
 			return p.Part, err
 		},
 	})
-	require.NoError(m.t, c.Enlist(m.t.Context(), wire.Enlistment{
-		Worker: name, Version: "test", Protocol: wire.Protocol, Key: m.keys[name].Public().(ed25519.PublicKey),
-		Places: wire.Places{Agents: 4, Gates: 1},
-	}))
 	require.NoError(m.t, w.Start(m.t.Context()))
 	return func() {
 		w.Stop()
 		_ = c.Discharge(alive, name) // the run may have ended
 	}
+}
+
+// enlist has the run count on a worker.
+func (m *mixed) enlist(name string) {
+	m.t.Helper()
+	if m.keys[name] == nil {
+		_, key, err := ed25519.GenerateKey(nil)
+		require.NoError(m.t, err)
+		m.keys[name] = key
+	}
+	require.NoError(m.t, m.conductor.Enlist(m.t.Context(), wire.Enlistment{
+		Worker: name, Version: "test", Protocol: wire.Protocol, Key: m.keys[name].Public().(ed25519.PublicKey),
+		Places: wire.Places{Agents: 4, Gates: 1},
+	}))
 }
 
 // until follows the log until the state is as wanted.

@@ -34,6 +34,9 @@ func writeMarkdown(w *strings.Builder, r *report.Report, calls func(hint string)
 	if r.Unverified != "" {
 		row("unverified", "%s", span(r.Unverified))
 	}
+	if r.OneWorker != "" {
+		row("proven", "by one worker, %s", span(r.OneWorker))
+	}
 	if r.Ref != "" {
 		row("branch", "%s at %s", span(strings.TrimPrefix(r.Ref, "refs/heads/")), span(short(r.Head)))
 		row("change", "%s, +%d -%d", text.Count(r.Files, "file"), r.Added, r.Deleted)

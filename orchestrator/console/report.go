@@ -76,6 +76,7 @@ func writeReport(w *strings.Builder, r *report.Report, columns int, calls func(h
 		proof = "in part, unverified are"
 	}
 	f.addf(r.Unverified != "", "proof", "%s: %s", proof, r.Unverified)
+	f.addf(r.OneWorker != "", "proof", "by one worker, %s: no other one could run the final gates too", r.OneWorker)
 	fmt.Fprintf(w, "goal    %s\nrepo    %s\nbase    %s\n", Sanitize(r.Goal), Sanitize(r.Repo), short(r.Base))
 	f.addf(r.Ref != "", "branch", "%s at %s%s", strings.TrimPrefix(r.Ref, "refs/heads/"), short(r.Head),
 		UnverifiedNote(r.Unverified))

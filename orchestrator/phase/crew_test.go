@@ -1,6 +1,7 @@
 package phase_test
 
 import (
+	"cmp"
 	"crypto/ed25519"
 	"fmt"
 	"maps"
@@ -59,7 +60,7 @@ func (c *crewed) gates(worker, work string, attempt int, r spec.Receipt) spec.Re
 
 func (c *crewed) handIn(worker, work string, attempt int, r spec.Receipt) spec.Result {
 	c.Helper()
-	r.Gate, r.Environment, r.Agent = "test", "e1", wire.AgentID(work, attempt)
+	r.Gate, r.Environment, r.Agent = cmp.Or(r.Gate, "test"), cmp.Or(r.Environment, "e1"), wire.AgentID(work, attempt)
 	require.NoError(c, wire.Sign(c.Spec.Run, worker, c.keys[worker], &r))
 	c.By(worker, work, attempt, contextscope.KindReceipt, r)
 	result := spec.Result{Task: work, Attempt: attempt, Status: spec.StatusDone, Receipts: []spec.Receipt{r}}
@@ -71,7 +72,10 @@ func (c *crewed) handIn(worker, work string, attempt int, r spec.Receipt) spec.R
 }
 
 // land has a batch of one task proven by a worker, narrowed to its change, and lands it.
-func (c *crewed) land(n int, worker string) {
+func (c *crewed) land(n int, worker string) { c.landed(n, worker, true) }
+
+// landed is land, with gates that are narrowed or in full.
+func (c *crewed) landed(n int, worker string, narrowed bool) {
 	c.Helper()
 	id, old := fmt.Sprintf("task%d", n), "b"
 	if n > 1 {
@@ -86,7 +90,11 @@ func (c *crewed) land(n int, worker string) {
 		Task: fmt.Sprintf("%s-%d", run.BatchTask, n), Attempt: 1, Role: spec.RoleTester, Head: d.Head, Gates: []string{"test"}, Since: old,
 	}
 	c.Append("", d)
-	r := c.gates(worker, d.Dispatch.Task, 1, spec.Receipt{Tree: d.Tree, Since: old, Verdict: spec.VerdictPass})
+	since := ""
+	if narrowed {
+		since = old
+	}
+	r := c.gates(worker, d.Dispatch.Task, 1, spec.Receipt{Tree: d.Tree, Since: since, Verdict: spec.VerdictPass})
 	require.Equal(c, spec.StatusDone, r.Status, r.Error)
 	d.State, d.Dispatch, d.Receipts = run.LandingLanded, nil, r.Receipts
 	c.Append("", d)
@@ -122,9 +130,9 @@ func (c *crewed) end(red func(n int) bool) run.Data {
 				if d.Since == "" {
 					c.runs[d.Head]++
 				}
-				free := slices.DeleteFunc(slices.Sorted(maps.Keys(c.Crew)), func(w string) bool { return slices.Contains(d.Not, w) })
-				worker := append(free, d.Not...)[0]
-				c.gates(worker, d.Task, d.Attempt, r)
+				there := slices.Sorted(maps.Keys(c.Crew))
+				free := slices.DeleteFunc(slices.Clone(there), func(w string) bool { return slices.Contains(d.Not, w) })
+				c.gates(append(free, there...)[0], d.Task, d.Attempt, r)
 			}
 		}
 	}

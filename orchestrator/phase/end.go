@@ -31,37 +31,50 @@ func Finish(s *run.State, tree string) []run.Action {
 func finalGates(s *run.State, tree string) []run.Action {
 	final := run.Data{}
 	var open, red []string
+	var good []spec.Receipt
+	var next run.Closing
 	for _, name := range s.Spec.GateNames() {
-		one := []string{name}
-		good, failed := s.Proofs.Receipts(tree, one, ""), s.Proofs.Failed(tree, one, "")
-		switch {
-		case len(good) > 0 && s.Decides(good[0]):
-			final.Final = append(final.Final, good[0])
-		case len(failed) == 0 || s.Proofs.Runs(tree, one, "") < maxRuns:
-			open = append(open, name)
-		default:
-			red, final.Final = append(red, name), append(final.Final, failed[0].Receipt)
+		switch c := s.Close(s.Head, tree, name); {
+		case len(c.Good) > 0:
+			final.Final, good = append(final.Final, c.Good[0]), append(good, c.Good...)
+		case c.Red != nil:
+			red, final.Final = append(red, name), append(final.Final, *c.Red)
+			final.Notices = append(final.Notices, disputed(&c)...)
+		case len(open) == 0 || slices.Equal(c.Not, next.Not) && c.InFirst == next.InFirst: // others run after these
+			open, next = append(open, name), c
 		}
 	}
 	switch {
 	case len(open)+len(red) > 0 && s.Head == s.Spec.Base:
-		final.Final = baselineReceipts(s)
+		final = run.Data{Final: baselineReceipts(s)}
 	case len(open) > 0:
-		return runInFull(s, s.Head, tree, open)
+		return runInFull(s, s.Head, tree, open, &next)
 	case len(red) > 0:
-		next, first := firstRed(s, red)
+		next, of, first := firstRed(s, red)
 		if next != nil {
-			return runInFull(s, next.Head, next.Tree, red)
+			return runInFull(s, next.Head, next.Tree, red, &of)
 		}
 		final.FirstRed = first
 	}
-	return endFinal(s, final)
+	return endFinal(s, final, good)
 }
 
-// endFinal records the final gates, with the tests of the base commit that did not run in them, and that nothing which landed
-// explains. The gates run on the base commit once more before that counts.
-func endFinal(s *run.State, final run.Data) []run.Action {
-	missing := proof.Missing(final.Final)
+// disputed tells that a gate which is red at the end had passed on other workers.
+func disputed(c *run.Closing) []string {
+	if len(c.Passed) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("gate %s is red on worker %s, and %s signed that it passes on the same tree: if that is a lie, "+
+		"put its worker into quarantine", c.Red.Gate, c.Red.Worker, strings.Join(c.Passed, ", "))}
+}
+
+// endFinal records the final gates, with the tests of the base commit that did not run in one of the runs that passed, and that
+// nothing which landed explains. The gates run on the base commit once more before that counts.
+func endFinal(s *run.State, final run.Data, good []spec.Receipt) []run.Action {
+	if again := excused(s, &final, good); again != nil {
+		return again
+	}
+	missing := proof.Missing(good)
 	if len(missing) == 0 || s.Head == s.Spec.Base {
 		return []run.Action{run.SetRun(final)}
 	}
@@ -78,14 +91,10 @@ func endFinal(s *run.State, final run.Data) []run.Action {
 	}}
 }
 
-// maxRuns is how often a gate runs on the final tree: once more after a failure, to tell it from a flake.
-const maxRuns = 2
-
 // runInFull runs gates in full on a commit of the branch. Runs that left no receipt of its tree are repeated a few times.
-func runInFull(s *run.State, head, tree string, gates []string) []run.Action {
-	d := run.Dispatch{Task: run.FinalTask, Attempt: 1, Role: spec.RoleTester, Head: head, Gates: gates, InFirst: true}
-	if s.Crew != nil {
-		d.Not = s.Batches.ProversOf(head) // where another worker is there its gates tell more
+func runInFull(s *run.State, head, tree string, gates []string, c *run.Closing) []run.Action {
+	d := run.Dispatch{
+		Task: run.FinalTask, Attempt: 1, Role: spec.RoleTester, Head: head, Gates: gates, InFirst: c.InFirst, Not: c.Not,
 	}
 	w := s.Works[run.FinalTask]
 	if w == nil {
@@ -163,7 +172,7 @@ func why(s *run.State, end run.Status) string {
 	if end == run.Done {
 		landed := fmt.Sprintf("%d landed", n[run.TaskLanded])
 		return landed + some(n[run.TaskDone], "unchanged") + some(n[run.TaskSkipped], "skipped") +
-			some(n[run.TaskDropped], "dropped")
+			some(n[run.TaskDropped], "dropped") + oneWorker(s)
 	}
 	if why := s.Master.GaveUp(); why != "" {
 		return why
@@ -187,6 +196,14 @@ func why(s *run.State, end run.Status) string {
 	return strings.TrimSuffix(fmt.Sprintf("%d landed, %d parked%s%s; %s",
 		n[run.TaskLanded], n[run.TaskParked]+n[run.TaskCancelled],
 		some(n[run.TaskSkipped], "skipped"), some(n[run.TaskDropped], "dropped"), redder(s)), "; ")
+}
+
+// oneWorker words that no second worker has proven what landed.
+func oneWorker(s *run.State) string {
+	if s.OneWorker() == "" {
+		return ""
+	}
+	return ", proven by one worker"
 }
 
 // some words a number of tasks behind others; "" for none.

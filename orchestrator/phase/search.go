@@ -1,32 +1,31 @@
 package phase
 
-import (
-	"slices"
-
-	"divisi/internal/spec"
-	"divisi/orchestrator/run"
-)
+import "divisi/orchestrator/run"
 
 // firstRed searches the landed batches for the first one whose head fails the gates in full, by what is known of their trees:
-// next is the one to test, or first is the number of the batch that was found. The last one is red, and the base commit is not.
-func firstRed(s *run.State, gates []string) (next *run.Landing, first int) {
+// next is the one to test, and of its Closing, or first is the number of the batch that was found. The last one is red, and the
+// base commit is not.
+func firstRed(s *run.State, gates []string) (next *run.Landing, of run.Closing, first int) {
 	if len(s.Batches.Landed) == 0 {
-		return nil, 0
+		return nil, of, 0
 	}
-	undecided := func(r spec.Receipt) bool { return !s.Decides(r) }
+	open := map[int]run.Closing{}
 	at, found := halve(len(s.Batches.Landed), func(i int) verdict {
-		switch tree := s.Batches.Landed[i].Tree; {
-		case len(s.Proofs.Failed(tree, gates, "")) > 0:
-			return red
-		case s.Proofs.IsProven(tree, gates, "") && !slices.ContainsFunc(s.Proofs.Receipts(tree, gates, ""), undecided):
-			return green
+		known := green
+		for _, gate := range gates {
+			switch c := s.Close(s.Batches.Landed[i].Head, s.Batches.Landed[i].Tree, gate); {
+			case c.Failed:
+				return red
+			case !c.Second:
+				known, open[i] = unknown, c
+			}
 		}
-		return unknown
+		return known
 	})
 	if !found {
-		return &s.Batches.Landed[at], 0
+		return &s.Batches.Landed[at], open[at], 0
 	}
-	return nil, s.Batches.Landed[at].Batch
+	return nil, of, s.Batches.Landed[at].Batch
 }
 
 // verdict is what is known of a commit.

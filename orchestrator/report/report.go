@@ -35,6 +35,8 @@ type Report struct {
 	Reason string     `json:"reason,omitempty"`
 	// Unverified is why no landed change is proven, or which are not; empty when all are.
 	Unverified string `json:"unverified,omitempty"`
+	// OneWorker is the worker elsewhere on whose word alone the final gates stand; empty where another one has passed them too.
+	OneWorker string `json:"one_worker,omitempty"`
 	// Wait is what the run waits for a person to do.
 	Wait string `json:"wait,omitempty"`
 	// Line is why a person stopped the line.
@@ -147,8 +149,8 @@ func Live(s *run.State, now time.Time) Report {
 func Of(s *run.State) Report {
 	r := Report{
 		Run: s.Spec.Run, Goal: s.Spec.Goal, State: s.Status, Reason: s.Reason, Wait: s.Wait.For, Line: s.Line,
-		Unverified: proof.UnverifiedLanded(s),
-		Repo:       s.Spec.Repo, Base: s.Spec.Base, Head: s.Head,
+		Unverified: proof.UnverifiedLanded(s), OneWorker: s.OneWorker(),
+		Repo: s.Spec.Repo, Base: s.Spec.Base, Head: s.Head,
 		Ref: s.Ref, Created: s.Spec.Created, Ended: s.Ended, Last: s.Time,
 		Usage: s.Usage, Roles: roleReports(s), Unmetered: s.Unmetered(), Budget: s.Budget, Executors: executors(s),
 		Verdicts: verdicts(s),

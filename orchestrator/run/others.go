@@ -100,10 +100,13 @@ func (s *State) Decides(r spec.Receipt) bool {
 
 // ReferenceServed reports whether a worker beside one that is named proves in the environment of the baseline, as its newest
 // receipt tells.
-func (s *State) ReferenceServed(but string) bool {
+func (s *State) ReferenceServed(but string) bool { return s.Serves(s.Proofs.Reference(), but) }
+
+// Serves reports the same of any environment, and of workers beside several.
+func (s *State) Serves(environment string, but ...string) bool {
 	for name, places := range s.Crew {
 		at, known := s.Proofs.At[name]
-		if known && name != but && places.Gates > 0 && at == s.Proofs.Reference() {
+		if known && !slices.Contains(but, name) && places.Gates > 0 && at == environment {
 			return true
 		}
 	}

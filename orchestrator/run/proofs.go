@@ -154,11 +154,12 @@ func (p *Proofs) open(f Failure, since string) bool {
 }
 
 // Failure is a gate that failed on a tree: its newest receipt, the fault of the result that held it, and its runs there that
-// failed in the same environment.
+// failed in the same environment, with all their receipts.
 type Failure struct {
 	Receipt spec.Receipt
 	Fault   spec.Fault
 	Runs    int
+	All     []spec.Receipt
 }
 
 // ReceiptsOf are the receipts of some failures.
@@ -178,7 +179,7 @@ func (p *Proofs) fail(r spec.Receipt, f spec.Fault) {
 	if i < 0 {
 		i, list = len(list), append(list, Failure{})
 	}
-	list[i] = Failure{r, f, list[i].Runs + 1}
+	list[i] = Failure{r, f, list[i].Runs + 1, append(slices.Clip(list[i].All), r)}
 	p.Failures[r.Tree] = list
 }
 

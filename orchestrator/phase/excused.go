@@ -1,0 +1,61 @@
+package phase
+
+import (
+	"fmt"
+	"slices"
+
+	"divisi/internal/spec"
+	"divisi/internal/text"
+	"divisi/orchestrator/proof"
+	"divisi/orchestrator/recovery"
+	"divisi/orchestrator/run"
+	"divisi/subagents/gate"
+)
+
+// excused looks at gates of the end that are red, and pass because the base commit was as red: where one worker alone has told
+// that of the base commit, and another one of its environment is there, the gates run there again on that one. What passes there
+// counts as new, and makes the gate red.
+func excused(s *run.State, final *run.Data, good []spec.Receipt) (again []run.Action) {
+	for _, r := range good {
+		base := s.Proofs.Before(r)
+		if s.Crew == nil || r.Verdict != spec.VerdictBaseline || base == nil || base.Worker == r.Worker {
+			continue
+		}
+		told := s.ToldOfBase(*base)
+		if len(told) == 0 && s.Serves(base.Environment, base.Worker) {
+			if again = onBaseElsewhere(s, base); again != nil {
+				return again
+			}
+		}
+		for _, other := range told {
+			fresh := slices.Concat(gate.NewSignatures(r, &other), gate.NewHidden(r, &other))
+			i := slices.IndexFunc(final.Final, func(f spec.Receipt) bool { return f.Gate == r.Gate })
+			if len(fresh) == 0 || gate.Incomparable(other) != "" || failed(final.Final[i]) {
+				continue
+			}
+			final.Final[i].Verdict = spec.VerdictFail
+			final.Notices = append(final.Notices, text.OneLine(fmt.Sprintf(
+				"gate %s fails at the end, and failed on the base commit on worker %s alone, not on %s: %s",
+				r.Gate, base.Worker, other.Worker, text.Some(few(fresh), maxNamed+1))))
+		}
+	}
+	return nil
+}
+
+// onBaseElsewhere has the gates run on the base commit on another worker than the one of a receipt; nil where that was tried in
+// vain.
+func onBaseElsewhere(s *run.State, base *spec.Receipt) []run.Action {
+	gates := proof.Comparable(s)
+	if !slices.Contains(gates, base.Gate) {
+		gates = append(gates, base.Gate)
+	}
+	d := run.Dispatch{
+		Task: run.AgainTask, Attempt: 1, Role: spec.RoleTester, Head: s.Spec.Base, Gates: gates, Not: []string{base.Worker},
+	}
+	if w := s.Works[run.AgainTask]; w != nil {
+		if d.Attempt = w.Last + 1; vain(s, w) > recovery.MaxGateTries {
+			return nil
+		}
+	}
+	return []run.Action{run.AssignGates(d)}
+}
