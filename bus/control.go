@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -208,6 +209,8 @@ type listener struct {
 	busy chan struct{}
 	once sync.Once
 	err  error
+	// panicked is done once a handler has.
+	panicked sync.Once
 }
 
 func (l *listener) hear(m *nats.Msg, handle func(Message, func([]byte) error)) {
@@ -221,6 +224,7 @@ func (l *listener) hear(m *nats.Msg, handle func(Message, func([]byte) error)) {
 		l.bus.log.Debug().Str("subject", m.Subject).Int("bytes", len(m.Data)).Msg("a control message was too large")
 		return
 	}
+	defer l.survive(m.Subject)
 	handle(Message{Subject: m.Subject, Data: m.Data}, func(data []byte) error {
 		if m.Reply == "" {
 			return fmt.Errorf("reply on %s: %w", m.Subject, errNoReplyWanted)
@@ -236,6 +240,22 @@ func (l *listener) hear(m *nats.Msg, handle func(Message, func([]byte) error)) {
 		}
 		return nil
 	})
+}
+
+// maxStack bounds the stack of a handler that panicked, in bytes.
+const maxStack = 8 << 10
+
+// survive has a panic of a handler end that call of it alone. The first one is logged with its stack.
+func (l *listener) survive(subject string) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	l.panicked.Do(func() {
+		stack := debug.Stack()
+		l.bus.log.Error().Bytes("stack", stack[:min(len(stack), maxStack)]).Str("subject", subject).Msg("a handler panicked")
+	})
+	l.bus.log.Warn().Str("subject", subject).Msgf("a message was not handled: panic: %.500v", p)
 }
 
 func (l *listener) stop(ctx context.Context) error {

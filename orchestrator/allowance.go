@@ -9,6 +9,7 @@ import (
 
 	"divisi/bus"
 	"divisi/internal/model"
+	"divisi/orchestrator/request"
 	"divisi/subagents/wire"
 )
 
@@ -92,7 +93,7 @@ func (a *allowance) ask(ctx context.Context) model.Asked {
 	w := a.work
 	a.mu.Unlock()
 	h := a.holding()
-	answer, err := w.ask(ctx, call{Grant: h})
+	answer, err := w.ask(ctx, call{name: callGrant, body: h})
 	if err != nil {
 		return model.Asked{Wait: err.Error()}
 	}
@@ -110,7 +111,7 @@ func (a *allowance) giveBack(w *work) {
 	}
 	if h := a.holding(); h != nil {
 		h.Need = 0
-		w.tell(call{Grant: h})
+		w.tell(call{name: callGrant, body: h})
 	}
 }
 
@@ -140,8 +141,20 @@ func (h *conduct) grant(ctx context.Context, held *wire.Holding) (*wire.Grant, e
 	return &g, nil
 }
 
+// granted is grant for what a worker says of itself alone.
+func (h *conduct) granted(ctx context.Context, c *call, held *wire.Holding) (a answer, err error) {
+	if held.Worker != c.from {
+		return a, request.Refusedf("worker %s cannot speak for worker %.80q", c.from, held.Worker)
+	}
+	a.Grant, err = h.grant(ctx, held)
+	return a, err
+}
+
 // enlist counts on a worker, settles what it has of the budget, and exchanges with it what services have said of quotas.
-func (h *conduct) enlist(ctx context.Context, e *wire.Enlistment) (a answer, err error) {
+func (h *conduct) enlist(ctx context.Context, c *call, e *wire.Enlistment) (a answer, err error) {
+	if e.Worker != c.from {
+		return a, request.Refusedf("worker %s cannot speak for worker %.80q", c.from, e.Worker)
+	}
 	if err := h.cond.Enlist(ctx, *e); err != nil {
 		return a, err
 	}

@@ -5,17 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
-	"sync"
 	"time"
-
-	"github.com/rs/zerolog"
 
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/contextscope/memory"
 	"divisi/internal/spec"
+	"divisi/internal/text"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/request"
@@ -23,48 +21,131 @@ import (
 	"divisi/subagents/worker"
 )
 
-// call is what the half of a run that works asks of the half that conducts, over the bus: one field is set.
+// call is what the half of a run that works asks of the half that conducts, over the bus: a JSON object with the name of an entry
+// of calls, what that takes, and in at the attempt that it concerns.
 type call struct {
-	// Plan is to be checked on the present run: Checked.
-	Plan *spec.Plan `json:"plan,omitempty"`
-	// Commit is one that the caller's mirror lacks, which has Have: Object, of Size bytes.
-	// With Module it is one of the submodule at that place, without what leads to it; no Object is none that is lent.
-	Commit string   `json:"commit,omitempty"`
-	Have   []string `json:"have,omitempty"`
-	Module string   `json:"module,omitempty"`
-	// Content is of Git LFS: Object likewise.
-	Content *spec.Pointer `json:"content,omitempty"`
-	// Environment is the id of one that was taken from a checkout: Object likewise.
-	Environment string `json:"environment,omitempty"`
-	// Search and Recall are queries of the memory, for at most Most notes or tokens: Hits, or Recalled and Notes.
-	Search string `json:"search,omitempty"`
-	Recall string `json:"recall,omitempty"`
-	Most   int    `json:"most,omitempty"`
-	// Propose is a note for the memory: ID.
-	Propose *memory.Note `json:"propose,omitempty"`
-	// Refresh reads what was noted since: Has.
-	Refresh bool `json:"refresh,omitempty"`
-	// Enlist counts on the worker from now on: Grant and Limits; Leave no more.
-	Enlist *wire.Enlistment `json:"enlist,omitempty"`
-	Leave  bool             `json:"leave,omitempty"`
-	// Grant is what the worker has of the budget, and needs: Grant.
-	Grant *wire.Holding `json:"grant,omitempty"`
-	// Foreign asks what to do about an attempt without a baseline of the worker's environment: Placed.
-	Foreign *wire.Foreign `json:"foreign,omitempty"`
-	// Read asks for messages of the log: Page.
-	Read *wire.Reading `json:"read,omitempty"`
-	// Gap is what a person should know of the recording by now; Full is why the store can take no more events.
-	Gap  string `json:"gap,omitempty"`
-	Full string `json:"full,omitempty"`
+	name string
+	at   *attemptRef
+	body any
 
-	from string // the worker that calls
+	from string          // the worker that calls, as the bus proves
+	raw  json.RawMessage // the body, as it came
+}
+
+// attemptRef names an attempt of a task; 0 for the newest.
+type attemptRef struct {
+	Task    string `json:"task"`
+	Attempt int    `json:"attempt"`
+}
+
+// MarshalJSON writes what parseCall reads.
+func (c call) MarshalJSON() ([]byte, error) {
+	fields := map[string]any{c.name: c.body}
+	if c.at != nil {
+		fields[atField] = c.at
+	}
+	return json.Marshal(fields)
+}
+
+const atField = "at"
+
+// caller is who may make a call.
+type caller int
+
+const (
+	anyWorker caller = iota + 1 // of the server, for itself
+	ownHands                    // the half that works in this process
+	counted                     // that the run counts on
+	holder                      // that has the attempt, which is open, as the log says
+	planner                     // likewise, of a role that may plan
+)
+
+// entry is one call: who may make it, how large it is at most, in bytes, and how often each worker makes it: so many at once,
+// then one more after each time. Which numbers it takes the types of its body say: see spec.Bounds.
+type entry struct {
+	may   caller
+	size  int
+	burst int
+	every time.Duration
+	call  handler
+}
+
+// handler does a call, once its body has been read.
+type handler func(ctx context.Context, h *conduct, c *call) (answer, error)
+
+// takes makes a handler of a function, which gets a body of its type: sound JSON, each number in its range.
+func takes[T any](do func(h *conduct, ctx context.Context, c *call, body *T) (answer, error)) handler {
+	return func(ctx context.Context, h *conduct, c *call) (answer, error) {
+		body := new(T)
+		err := json.Unmarshal(c.raw, body)
+		if err == nil {
+			err = spec.Bounds(body)
+		}
+		if err != nil {
+			return answer{}, request.Refusedf("the call %s of worker %s cannot be read: %v", c.name, c.from, err)
+		}
+		return do(h, ctx, c, body)
+	}
+}
+
+const kib = 1 << 10
+
+// callNames are those of calls. calls are all that a worker can ask of a conductor.
+const (
+	callPlan    = "plan"    // check a plan on the present run: Checked
+	callForeign = "foreign" // what to do about an attempt without a baseline of the worker's environment: Placed
+	callPropose = "propose" // keep a note for the memory: ID
+	callSearch  = "search"  // find notes: Hits
+	callRecall  = "recall"  // find notes for a request: Recalled and Notes
+	callRefresh = "refresh" // read what was noted since: Has
+	callGrant   = "grant"   // what the worker has of the budget, and needs: Grant
+	callFull    = "full"    // look whether the store can take more
+	callEnlist  = "enlist"  // count on the worker from now on: Grant and Limits
+	callLeave   = "leave"   // count on it no more
+	callPack    = "pack"    // lend what the worker's machine lacks: Object, of Size bytes
+	callRead    = "read"    // show messages of the log: Page
+	callGap     = "gap"     // note what a person should know of the recording by now
+)
+
+var calls = map[string]entry{
+	callPlan:    {planner, bus.MaxData, 20, time.Second, takes((*conduct).checkPlan)},
+	callForeign: {holder, 4 * kib, 200, 20 * time.Millisecond, takes((*conduct).placed)},
+	callPropose: {holder, 64 * kib, 20, time.Second, takes((*conduct).keepNote)},
+	callSearch:  {counted, 64 * kib, 200, 20 * time.Millisecond, takes((*conduct).search)},
+	callRecall:  {counted, 256 * kib, 200, 20 * time.Millisecond, takes((*conduct).recall)},
+	callRefresh: {counted, kib, 200, 50 * time.Millisecond, takes((*conduct).refresh)},
+	callGrant:   {counted, 4 * kib, 200, 20 * time.Millisecond, takes((*conduct).granted)},
+	callFull:    {counted, 4 * kib, 1, time.Minute, takes((*conduct).measure)},
+	callEnlist:  {anyWorker, 512 * kib, 30, time.Second, takes((*conduct).enlist)},
+	callLeave:   {anyWorker, kib, 10, time.Second, takes((*conduct).leave)},
+	callPack:    {anyWorker, 8 * kib, 200, 100 * time.Millisecond, takes((*conduct).lendPack)},
+	callRead:    {anyWorker, 4 * kib, 2000, 5 * time.Millisecond, takes((*conduct).show)},
+	callGap:     {ownHands, 4 * kib, 20, time.Second, takes((*conduct).noteGap)},
+}
+
+// asking is a query of the memory, for at most so many notes or tokens.
+type asking struct {
+	Text string `json:"text"`
+	Most int    `json:"most" maximum:"1000000"`
+}
+
+// lacking is what the caller's machine lacks: a commit, of a repository that has some; with Module one of the submodule at that
+// place, without what leads to it; a content of Git LFS; or an environment that was taken from a checkout. No object is none that
+// is lent.
+type lacking struct {
+	Commit      string        `json:"commit,omitempty"`
+	Have        []string      `json:"have,omitempty"`
+	Module      string        `json:"module,omitempty"`
+	Content     *spec.Pointer `json:"content,omitempty"`
+	Environment string        `json:"environment,omitempty"`
 }
 
 // answer is what becomes of a call.
 type answer struct {
-	// Error is why nothing does; Refused reports that what was asked for is at fault.
+	// Error is why nothing does; Refused reports that what was asked for is at fault, Again that it is to be asked again.
 	Error   string `json:"error,omitempty"`
 	Refused bool   `json:"refused,omitempty"`
+	Again   bool   `json:"again,omitempty"`
 	// Gone is the answer of a conductor that stops: who conducts next does what is asked.
 	Gone bool `json:"gone,omitempty"`
 
@@ -82,9 +163,6 @@ type answer struct {
 	Page     wire.Page               `json:"page,omitzero"`
 }
 
-// maxCalls bounds the calls that are answered at once. The others wait on the bus.
-const maxCalls = 64
-
 // listen answers the calls of working halves, until stop, which waits for those under way.
 func (h *conduct) listen(ctx context.Context) (stop func(), err error) {
 	return answerCalls(ctx, h.bus, bus.CallFilter(h.spec.Run), h.log, func(ctx context.Context, m bus.Message) ([]byte, error) {
@@ -98,53 +176,13 @@ func (h *conduct) listen(ctx context.Context) (stop func(), err error) {
 			a = answer{Gone: true, Error: "the conductor stops"}
 		}
 		return json.Marshal(a)
-	})
-}
-
-// answerCalls answers the calls on a subject, until stop, which waits for those under way.
-func answerCalls(
-	ctx context.Context, b *bus.Bus, subject string, log zerolog.Logger,
-	answer func(context.Context, bus.Message) ([]byte, error),
-) (stop func(), err error) {
-	ctx, cancel := context.WithCancel(ctx)
-	var under sync.WaitGroup
-	room := make(chan struct{}, maxCalls)
-	unsubscribe, err := b.Subscribe(ctx, subject, func(m bus.Message, reply func([]byte) error) {
-		select {
-		case room <- struct{}{}:
-		case <-ctx.Done():
-			return
-		}
-		under.Go(func() {
-			defer func() { <-room }()
-			still := bus.Working(ctx, reply)
-			data, err := answer(ctx, m)
-			still()
-			if err == nil {
-				err = reply(data)
-			}
-			if err != nil {
-				log.Warn().Err(err).Str("subject", subject).Msg("a call was not answered")
-			}
-		})
-	})
-	if err != nil {
-		cancel()
-		return nil, err
-	}
-	return func() { cancel(); unsubscribe(); under.Wait() }, nil
+	}, func(why error) ([]byte, error) { return json.Marshal(failed(why)) })
 }
 
 func (h *conduct) answer(ctx context.Context, m bus.Message) answer {
-	var c call
-	err := json.Unmarshal(m.Data, &c)
-	c.from = bus.Caller(m.Subject)
-	var a answer
-	if err == nil {
-		a, err = h.do(ctx, &c)
-	}
+	a, err := h.do(ctx, bus.Caller(m.Subject), m.Data)
 	if err != nil {
-		a = failed(err)
+		return failed(err)
 	}
 	return a
 }
@@ -152,188 +190,180 @@ func (h *conduct) answer(ctx context.Context, m bus.Message) answer {
 // failed is the answer to a call that nothing becomes of.
 func failed(err error) answer {
 	refused := errors.Is(err, memory.ErrRefused) || errors.As(err, new(*request.RefusedError))
-	return answer{Error: err.Error(), Refused: refused}
+	return answer{Error: err.Error(), Refused: refused, Again: errors.As(err, new(*conductor.AgainError))}
 }
 
-func (h *conduct) do(ctx context.Context, c *call) (a answer, err error) {
+// do does what a worker asks, once all of the call has been checked.
+func (h *conduct) do(ctx context.Context, from string, data []byte) (a answer, err error) {
+	c, err := parseCall(data)
+	if err != nil {
+		return a, request.Refusedf("%v", err)
+	}
+	e := calls[c.name]
+	c.from = from
 	switch {
-	case c.Plan != nil:
-		h.planning.Lock()
-		defer h.planning.Unlock()
-		st, err := conductor.Fold(ctx, h.bus, h.spec.Run)
-		if err == nil {
-			a.Checked, err = plan.Check(ctx, *c.Plan, st, h.tree(st.Head, st.Environment()))
-		}
+	case len(data) > e.size:
+		return a, request.Refusedf("the call %s has %d bytes, and may have %d", c.name, len(data), e.size)
+	case !h.pace.take(from+" "+c.name, e.burst, e.every):
+		why := fmt.Sprintf("worker %s asks too often: %s is answered every %s", from, c.name, e.every)
+		return a, &conductor.AgainError{Why: why}
+	}
+	if err := h.may(ctx, e.may, c); err != nil {
 		return a, err
-	case c.Enlist != nil && c.Enlist.Worker != c.from:
-		return a, fmt.Errorf("worker %s cannot speak for worker %.80q", c.from, c.Enlist.Worker)
-	case c.Enlist != nil:
-		return h.enlist(ctx, c.Enlist)
-	case c.Grant != nil && c.Grant.Worker != c.from:
-		return a, fmt.Errorf("worker %s cannot speak for worker %.80q", c.from, c.Grant.Worker)
-	case c.Grant != nil:
-		a.Grant, err = h.grant(ctx, c.Grant)
-		return a, err
-	case c.Foreign != nil:
-		c.Foreign.Worker = c.from
-		if err = c.Foreign.Check(); err == nil {
-			a.Placed, err = h.cond.Place(ctx, *c.Foreign)
-		}
-		return a, err
-	case c.Read != nil:
-		a.Page, err = h.cond.Read(ctx, c.from, *c.Read)
-		return a, err
-	case c.Leave:
-		return a, h.cond.Discharge(ctx, c.from)
-	case c.Commit != "" || c.Content != nil || c.Environment != "":
-		p, err := h.packed(ctx, c)
-		a.Object, a.Size = p.name, p.size
-		return a, err
-	case c.Gap != "":
-		h.gaps.Store(&c.Gap)
-		return a, nil
-	case c.Full != "":
-		h.full(fmt.Errorf("%w: %s", bus.ErrFull, strings.TrimPrefix(c.Full, bus.ErrFull.Error()+": ")))
-		return a, nil
-	case h.notes == nil:
-		return a, errors.New("the run has no memory")
-	case c.Search != "":
-		a.Hits, err = h.notes.Search(ctx, c.Search, c.Most)
-	case c.Recall != "":
-		a.Recalled, a.Notes = h.notes.Recall(ctx, c.Recall, c.Most)
-	case c.Propose != nil:
-		a.ID, err = h.notes.Propose(ctx, *c.Propose)
-	case c.Refresh:
-		var notes []memory.Note
-		if _, err = h.notes.Refresh(ctx); err == nil {
-			notes, err = h.notes.List(ctx)
-		}
-		a.Has = len(notes) > 0
-	default:
-		err = errors.New("the call asks for nothing that is known here")
+	}
+	return e.call(ctx, h, c)
+}
+
+// parseCall finds the name, the attempt and the body of a call.
+func parseCall(data []byte) (*call, error) {
+	fields, err := spec.Object(data, slices.Concat(slices.Sorted(maps.Keys(calls)), []string{atField})...)
+	if err != nil {
+		return nil, err
+	}
+	c := &call{at: &attemptRef{}}
+	if at, there := fields[atField]; there {
+		err = json.Unmarshal(at, c.at)
+		delete(fields, atField)
+	}
+	if err = errors.Join(err, spec.Bounds(c.at)); err != nil {
+		return nil, fmt.Errorf("the attempt of the call cannot be read: %w", err)
+	}
+	if len(fields) != 1 {
+		return nil, fmt.Errorf("a call has one name, and not %d", len(fields))
+	}
+	for c.name, c.raw = range fields {
+	}
+	return c, nil
+}
+
+// may refuses a call of a worker that may not make it.
+func (h *conduct) may(ctx context.Context, may caller, c *call) error {
+	switch {
+	case may == ownHands && (h.Elsewhere || c.from != worker.LocalName):
+		return request.Refusedf("%s is no call of worker %s", c.name, c.from)
+	case !h.Elsewhere && c.from != worker.LocalName:
+		return request.Refusedf("run %s has no other worker than this process, and %s calls", h.spec.Run, c.from)
+	case may == counted && h.Elsewhere:
+		return h.cond.Counts(ctx, c.from)
+	case may == holder || may == planner:
+		return h.cond.Holds(ctx, c.from, c.at.Task, c.at.Attempt, may == planner)
+	}
+	return nil
+}
+
+func (h *conduct) checkPlan(ctx context.Context, _ *call, p *spec.Plan) (a answer, err error) {
+	h.planning.Lock()
+	defer h.planning.Unlock()
+	st, err := conductor.Fold(ctx, h.bus, h.spec.Run)
+	if err == nil {
+		a.Checked, err = plan.Check(ctx, *p, st, h.tree(st.Head, st.Environment()))
 	}
 	return a, err
 }
 
+func (h *conduct) placed(ctx context.Context, c *call, f *wire.Foreign) (a answer, err error) {
+	f.Worker, f.Task, f.Attempt = c.from, c.at.Task, c.at.Attempt
+	if err = f.Check(); err == nil {
+		a.Placed, err = h.cond.Place(ctx, *f)
+	}
+	return a, err
+}
+
+func (h *conduct) show(ctx context.Context, c *call, q *wire.Reading) (a answer, err error) {
+	q.Task, q.Attempt = c.at.Task, c.at.Attempt
+	a.Page, err = h.cond.Read(ctx, c.from, *q)
+	return a, err
+}
+
+func (h *conduct) leave(ctx context.Context, c *call, _ *bool) (answer, error) {
+	return answer{}, h.cond.Discharge(ctx, c.from)
+}
+
+func (h *conduct) lendPack(ctx context.Context, _ *call, l *lacking) (a answer, err error) {
+	p, err := h.packed(ctx, l)
+	a.Object, a.Size = p.name, p.size
+	return a, err
+}
+
+// maxGap bounds what is noted of the recording, in characters.
+const maxGap = 1000
+
+func (h *conduct) noteGap(_ context.Context, _ *call, gap *string) (answer, error) {
+	h.gaps.Store(new(text.Short(text.OneLine(*gap), maxGap)))
+	return answer{}, nil
+}
+
+// measure ends the run where its store takes nothing more. That a worker met it so is no reason: the store is tried here.
+func (h *conduct) measure(ctx context.Context, _ *call, _ *string) (answer, error) {
+	err := h.bus.Cache().Put(ctx, "room-"+now().Format("20060102T1504"), []byte{0})
+	if errors.Is(err, bus.ErrFull) {
+		h.full(err)
+	}
+	return answer{}, err
+}
+
+// noted has the memory, where the run has one.
+func (h *conduct) noted() (*memory.Memory, error) {
+	if h.notes == nil {
+		return nil, errors.New("the run has no memory")
+	}
+	return h.notes, nil
+}
+
+func (h *conduct) search(ctx context.Context, _ *call, q *asking) (a answer, err error) {
+	m, err := h.noted()
+	if err == nil {
+		a.Hits, err = m.Search(ctx, q.Text, q.Most)
+	}
+	return a, err
+}
+
+func (h *conduct) recall(ctx context.Context, _ *call, q *asking) (a answer, err error) {
+	m, err := h.noted()
+	if err == nil {
+		a.Recalled, a.Notes = m.Recall(ctx, q.Text, q.Most)
+	}
+	return a, err
+}
+
+func (h *conduct) keepNote(ctx context.Context, c *call, n *memory.Note) (a answer, err error) {
+	m, err := h.noted()
+	if err == nil {
+		n.Source = h.spec.Run + "/" + c.at.Task
+		a.ID, err = m.Propose(ctx, *n)
+	}
+	return a, err
+}
+
+func (h *conduct) refresh(ctx context.Context, _ *call, _ *bool) (a answer, err error) {
+	m, err := h.noted()
+	if err != nil {
+		return a, err
+	}
+	var notes []memory.Note
+	if _, err = m.Refresh(ctx); err == nil {
+		notes, err = m.List(ctx)
+	}
+	a.Has = len(notes) > 0
+	return a, err
+}
+
 // packed puts what a worker lacks into the cache of the bus.
-func (h *conduct) packed(ctx context.Context, c *call) (sealedPack, error) {
+func (h *conduct) packed(ctx context.Context, l *lacking) (sealedPack, error) {
+	none := func(c string) bool { return !wire.IsCommit(c) }
 	switch {
-	case c.Module != "":
-		return h.packModule(ctx, c.Module, c.Commit, c.Have)
-	case c.Commit != "":
-		return h.pack(ctx, c.Commit, c.Have)
-	case c.Environment != "":
-		return h.packEnvironment(ctx, c.Environment)
-	case !slices.Contains(h.beside.Pointers(), *c.Content):
+	case l.Commit != "" && none(l.Commit) || slices.ContainsFunc(l.Have, none):
+		return sealedPack{}, request.Refusedf("%.80q, or one of what the worker has, is no commit", l.Commit)
+	case l.Module != "":
+		return h.packModule(ctx, l.Module, l.Commit, l.Have)
+	case l.Commit != "":
+		return h.pack(ctx, l.Commit, l.Have)
+	case l.Environment != "":
+		return h.packEnvironment(ctx, l.Environment)
+	case l.Content == nil:
+		return sealedPack{}, request.Refusedf("the call names nothing that the worker lacks")
+	case !slices.Contains(h.beside.Pointers(), *l.Content):
 		return sealedPack{}, nil
 	}
-	return putContent(ctx, h.bus.Cache(), h.besides(h.git), *c.Content)
-}
-
-// callTimeout bounds a call: the commands of shard rules may take minutes.
-const callTimeout = 10 * time.Minute
-
-// ask calls the conducting half, and again where no answer came: a call does the same when it is done twice.
-func (w *work) ask(ctx context.Context, c call) (a answer, err error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	data, err := json.Marshal(c)
-	if err == nil {
-		a, err = w.request(ctx, data)
-	}
-	switch {
-	case err != nil:
-		return a, fmt.Errorf("ask the conductor of run %s: %w", w.run, err)
-	case a.Refused && c.Propose != nil:
-		return a, fmt.Errorf("%w%s", memory.ErrRefused, strings.TrimPrefix(a.Error, memory.ErrRefused.Error()))
-	case a.Error != "":
-		return a, &calledError{a.Error, a.Refused}
-	}
-	return a, nil
-}
-
-// nextConductor is how long a call waits for a conductor, where there is none or the one that was asked has gone.
-const nextConductor = time.Minute
-
-// request makes a call, again where its conductor stops or is gone: who conducts next, after the time of a lease, does what is
-// asked.
-func (w *work) request(ctx context.Context, data []byte) (a answer, err error) {
-	for until := now().Add(nextConductor); ; {
-		got, err := w.bus.Request(ctx, bus.CallSubject(w.run, w.worker()), data)
-		if a = (answer{}); err == nil {
-			err = json.Unmarshal(got, &a)
-		}
-		switch {
-		case errors.Is(err, bus.ErrNoAnswer) && ctx.Err() == nil:
-			until = now().Add(nextConductor)
-			continue
-		case err == nil && a.Gone:
-			until = now().Add(nextConductor)
-		case !errors.Is(err, bus.ErrNoListener) || !now().Before(until):
-			return a, err
-		}
-		select {
-		case <-time.After(enlistRetry):
-		case <-ctx.Done():
-			return a, context.Cause(ctx)
-		}
-	}
-}
-
-// calledError is why the conducting half does not do what a call asks for: it refuses that, or could not.
-type calledError struct {
-	why     string
-	refused bool
-}
-
-func (e *calledError) Error() string { return e.why }
-
-// worker is the name of the worker in this process.
-func (w *work) worker() string {
-	if w.engaged != nil {
-		return w.engaged.worker.o.Name
-	}
-	return worker.LocalName
-}
-
-// check has a plan of the master checked.
-func (w *work) check(ctx context.Context, p spec.Plan) (plan.Checked, error) {
-	a, err := w.ask(ctx, call{Plan: &p})
-	return a.Checked, err
-}
-
-// remote is the memory of the repository, which the conducting half has.
-type remote struct{ w *work }
-
-// Search implements artifacts.Memory.
-func (r remote) Search(ctx context.Context, query string, limit int) ([]memory.Hit, error) {
-	if query == "" {
-		return nil, nil
-	}
-	a, err := r.w.ask(ctx, call{Search: query, Most: limit})
-	return a.Hits, err
-}
-
-// Propose implements artifacts.Memory.
-func (r remote) Propose(ctx context.Context, n memory.Note) (string, error) {
-	a, err := r.w.ask(ctx, call{Propose: &n})
-	return a.ID, err
-}
-
-// Recall implements agent.Memory.
-func (r remote) Recall(ctx context.Context, query string, maxTokens int) ([]contextscope.Recalled, []string) {
-	if query == "" {
-		return nil, nil
-	}
-	a, err := r.w.ask(ctx, call{Recall: query, Most: maxTokens})
-	if err != nil {
-		return nil, []string{"nothing was recalled: " + err.Error()}
-	}
-	return a.Recalled, a.Notes
-}
-
-// Refresh implements worker.Memory.
-func (r remote) Refresh(ctx context.Context) (bool, error) {
-	a, err := r.w.ask(ctx, call{Refresh: true})
-	return a.Has, err
+	return putContent(ctx, h.bus.Cache(), h.besides(h.git), *l.Content)
 }

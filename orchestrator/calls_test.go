@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"runtime"
 	"testing"
 	"time"
@@ -11,28 +12,53 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/bus"
-	"divisi/internal/spec"
+	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/run"
 )
 
-// Who can reach the bus can call as often as they like: no more calls than maxCalls are answered at once, and none is lost.
+// Who can reach the bus can call as often as they like: no more calls than maxCallsOf of one caller are answered at once, the
+// others are told to call again, and another caller has a place meanwhile.
 func TestCallsAreBounded(t *testing.T) { //nolint:paralleltest // it counts the goroutines of all tests
 	b, err := bus.Open(t.Context(), bus.Options{Dir: t.TempDir(), Run: "r"})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, b.Close(context.Background())) }()
 	h := &conduct{place: place{log: zerolog.Nop()}, bus: b, spec: run.Spec{Run: "r"}}
+	held := make(chan struct{})
+	h.held = func() error { <-held; return nil }
 	stop, err := h.listen(t.Context())
 	require.NoError(t, err)
-	h.planning.Lock()
-	for range 2 * maxCalls {
-		require.NoError(t, b.Publish(t.Context(), bus.CallSubject("r", "local"), []byte(`{"plan":{}}`)))
+	answers := make(chan answer, 2*maxCallsOf+1)
+	ask := func(who string) {
+		var a answer
+		data, err := b.Request(t.Context(), bus.CallSubject("r", who), []byte(`{"gap":"x"}`))
+		if err == nil {
+			err = json.Unmarshal(data, &a)
+		}
+		if err != nil {
+			a.Error = err.Error()
+		}
+		answers <- a
 	}
-	require.NoError(t, b.Publish(t.Context(), bus.CallSubject("r", "local"), []byte(`{"gap":"the last call"}`)))
-	require.Eventually(t, func() bool { return answering() >= maxCalls }, time.Minute, time.Millisecond)
-	require.Equal(t, maxCalls, answering())
-	require.Nil(t, h.gaps.Load())
-	h.planning.Unlock()
-	require.Eventually(t, func() bool { return h.gaps.Load() != nil }, time.Minute, time.Millisecond)
+	for range 2 * maxCallsOf {
+		go ask("local")
+	}
+	for range maxCallsOf {
+		require.True(t, (<-answers).Again)
+	}
+	require.Equal(t, maxCallsOf, answering())
+	go ask("w2")
+	require.Eventually(t, func() bool { return answering() == maxCallsOf+1 }, time.Minute, time.Millisecond)
+	close(held)
+	refused, done := 0, 0
+	for range maxCallsOf + 1 {
+		switch a := <-answers; {
+		case a.Refused:
+			refused++
+		case a.Error == "", a.Again: // beyond its pace
+			done++
+		}
+	}
+	require.Equal(t, []int{1, maxCallsOf}, []int{refused, done})
 	stop()
 	require.Zero(t, answering())
 }
@@ -43,14 +69,15 @@ func TestTheNextConductorAnswersWhatOneThatStopsWasAsked(t *testing.T) { //nolin
 	require.NoError(t, err)
 	defer func() { require.NoError(t, b.Close(context.Background())) }()
 	h := &conduct{place: place{log: zerolog.Nop()}, bus: b, spec: run.Spec{Run: "r"}}
+	held := make(chan struct{})
+	h.held = func() error { <-held; return nil }
 	ctx, end := context.WithCancel(t.Context())
 	stop, err := h.listen(ctx)
 	require.NoError(t, err)
-	h.planning.Lock()
 	answers := make(chan answer, 1)
 	go func() {
 		w := &work{place: place{log: zerolog.Nop()}, run: "r", bus: b}
-		a, err := w.ask(t.Context(), call{Plan: &spec.Plan{}})
+		a, err := w.ask(t.Context(), call{name: callGap, body: "x"})
 		if err != nil {
 			a.Error = err.Error()
 		}
@@ -58,10 +85,10 @@ func TestTheNextConductorAnswersWhatOneThatStopsWasAsked(t *testing.T) { //nolin
 	}()
 	require.Eventually(t, func() bool { return answering() > 0 }, time.Minute, time.Millisecond)
 	end()
-	h.planning.Unlock()
+	close(held)
 	stop()
 	next := func(context.Context, bus.Message) ([]byte, error) { return []byte(`{"id":"next"}`), nil }
-	stop, err = answerCalls(t.Context(), b, bus.CallFilter("r"), h.log, next)
+	stop, err = answerCalls(t.Context(), b, bus.CallFilter("r"), h.log, next, nil)
 	require.NoError(t, err)
 	defer stop()
 	require.Equal(t, answer{ID: "next"}, <-answers)
@@ -70,7 +97,7 @@ func TestTheNextConductorAnswersWhatOneThatStopsWasAsked(t *testing.T) { //nolin
 // answering counts the calls that conducting halves are answering.
 func answering() int {
 	stacks := make([]byte, 8<<20)
-	return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte("(*conduct).answer("))
+	return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte("(*conduct).listen.func1("))
 }
 
 // A host was killed, or lost its lease, with a call in flight: the caller waited in its silence for ten minutes.
@@ -83,13 +110,13 @@ func TestSlowWhoConductsNextIsAskedWhatTheHostBeforeLeaves(t *testing.T) { //nol
 		heard <- struct{}{}
 		return nil, bus.ErrLeaseLost
 	}
-	stop, err := answerCalls(t.Context(), b, bus.CallFilter("r"), zerolog.Nop(), gone)
+	stop, err := answerCalls(t.Context(), b, bus.CallFilter("r"), zerolog.Nop(), gone, nil)
 	require.NoError(t, err)
 	defer stop()
 	begun, answers := time.Now(), make(chan answer, 1)
 	go func() {
 		w := &work{place: place{log: zerolog.Nop()}, run: "r", bus: b}
-		a, err := w.ask(t.Context(), call{Refresh: true})
+		a, err := w.ask(t.Context(), call{name: callRefresh, body: true})
 		if err != nil {
 			a.Error = err.Error()
 		}
@@ -97,9 +124,53 @@ func TestSlowWhoConductsNextIsAskedWhatTheHostBeforeLeaves(t *testing.T) { //nol
 	}()
 	<-heard
 	next := func(context.Context, bus.Message) ([]byte, error) { return []byte(`{"id":"next"}`), nil }
-	stopNext, err := answerCalls(t.Context(), b, bus.CallFilter("r"), zerolog.Nop(), next)
+	stopNext, err := answerCalls(t.Context(), b, bus.CallFilter("r"), zerolog.Nop(), next, nil)
 	require.NoError(t, err)
 	defer stopNext()
 	require.Equal(t, answer{ID: "next"}, <-answers)
 	require.Less(t, time.Since(begun), 15*time.Second, "the time of a lease")
+}
+
+// What a shard rule runs is not run on a host that takes no tasks; where the run is the person's own it is.
+func TestAHostWithoutAgentsRunsNoCommandOfARule(t *testing.T) {
+	t.Parallel()
+	h := &conduct{ordered: true}
+	_, err := h.tree("c", "").(*conductor.CommitTree).Run(t.Context(), "c", []string{"touch", "x"})
+	require.ErrorContains(t, err, `a shard rule by: command runs ["touch" "x"] where the run is conducted, and that host runs no commands`)
+	require.ErrorContains(t, err, "--agents 1")
+}
+
+// Each call has its bounds, and what may change a run or have something run is for the worker that has the attempt.
+func TestCallsHaveBounds(t *testing.T) {
+	t.Parallel()
+	for name, e := range calls {
+		require.NotZero(t, e.may, name)
+		require.Positive(t, e.size, name)
+		require.LessOrEqual(t, e.size, bus.MaxData, name)
+		require.Positive(t, e.burst, name)
+		require.Positive(t, e.every, name)
+		require.NotNil(t, e.call, name)
+	}
+	require.Equal(t, planner, calls[callPlan].may)
+	require.Equal(t, holder, calls[callForeign].may)
+	require.Equal(t, holder, calls[callPropose].may)
+	require.Equal(t, ownHands, calls[callGap].may)
+}
+
+// A call that panics is an error of that call: the next one is answered.
+func TestACallThatPanicsIsAnError(t *testing.T) { //nolint:paralleltest // see above
+	b, err := bus.Open(t.Context(), bus.Options{Dir: t.TempDir(), Run: "r"})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, b.Close(context.Background())) }()
+	stop, err := answerCalls(t.Context(), b, bus.CallFilter("r"), zerolog.Nop(), func(_ context.Context, m bus.Message) ([]byte, error) {
+		return m.Data[len(m.Data)-2:], nil
+	}, func(why error) ([]byte, error) { return []byte(why.Error()), nil })
+	require.NoError(t, err)
+	defer stop()
+	got, err := b.Request(t.Context(), bus.CallSubject("r", "w"), []byte("x"))
+	require.NoError(t, err)
+	require.Contains(t, string(got), "answer a call: panic: runtime error: slice bounds out of range")
+	got, err = b.Request(t.Context(), bus.CallSubject("r", "w"), []byte("xyz"))
+	require.NoError(t, err)
+	require.Equal(t, "yz", string(got))
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 
 	"divisi/bus"
@@ -211,14 +210,4 @@ func (h *conduct) guard(do func() error) error {
 		return do()
 	}
 	return guarded("conduct run "+h.spec.Run, do)
-}
-
-// guarded makes an error of a panic.
-func guarded(what string, do func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%s: panic: %v\n%s", what, p, debug.Stack())
-		}
-	}()
-	return do()
 }

@@ -77,6 +77,8 @@ type conduct struct {
 	commands [][]string
 	// cond conducts once the run is launched.
 	cond *conductor.Conductor
+	// pace is how often workers call.
+	pace pace
 	// planning is held while a plan is checked, which folds the log: there is one master.
 	planning sync.Mutex
 	// resumes says that the run goes on: budget, when not nil, is its new budget, unverified lets it land what is not proven.

@@ -17,6 +17,7 @@ import (
 
 	"divisi/bus"
 	"divisi/contextscope"
+	"divisi/contextscope/memory"
 	"divisi/internal/spec"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/run"
@@ -60,7 +61,14 @@ func changed(before, after string) (parts []string) {
 // typesThatCross are the messages, events and sealed objects that a process on another machine reads.
 func typesThatCross() []any {
 	return []any{
-		call{},
+		attemptRef{},
+		asking{},
+		lacking{},
+		memory.Note{},
+		wire.Foreign{},
+		wire.Enlistment{},
+		wire.Holding{},
+		wire.Reading{},
 		answer{},
 		hostCall{},
 		hostAnswer{},
@@ -105,7 +113,7 @@ func subjectsThatCross() string {
 		bus.AttemptFilter("run", "role", "task", 1), bus.ControlSubject("run"), bus.RequestSubject("run", "who"), bus.ActiveSubject("run"),
 		bus.WorkerPresence("worker"), bus.RunPresence("run"), bus.PresenceAsk(), bus.CallSubject("run", "worker"), bus.RecallSubject("run"),
 		bus.LimitsSubject("worker"), bus.FreedSubject("worker"), bus.WorkerControl("worker"), serveSubject("who"), readSubject("who"),
-		viewSubject("who"), credsSubject, "lease " + hostLease, "",
+		viewSubject("who"), credsSubject, "lease " + hostLease, "calls " + strings.Join(slices.Sorted(maps.Keys(calls)), " "), "",
 	}, "\n")
 }
 

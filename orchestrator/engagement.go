@@ -172,7 +172,7 @@ func (e *engagement) once(ctx context.Context) error {
 		repeats.Wait()
 		if gone && e.worked.Load() {
 			e.allowance.giveBack(w)
-			w.tell(call{Leave: true})
+			w.tell(call{name: callLeave, body: true})
 		}
 	}()
 	defer w.stop()
@@ -223,19 +223,19 @@ func (e *engagement) enlist(ctx context.Context, w *work) error {
 	if !slices.Contains(p.Runs[e.run].Serves, spec.RoleTester) {
 		p.Gates = 0
 	}
-	c := call{Enlist: &wire.Enlistment{
+	enlisting := &wire.Enlistment{
 		Worker: p.Worker, Version: p.Version, Protocol: p.Protocol, Key: p.Key, Since: p.Since, Places: p.Places,
-	}}
+	}
 	rate := e.kept()
-	c.Enlist.Holding, c.Enlist.Limits = e.allowance.holding(), e.ownLimits()
-	a, err := w.ask(ctx, c)
+	enlisting.Holding, enlisting.Limits = e.allowance.holding(), e.ownLimits()
+	a, err := w.ask(ctx, call{name: callEnlist, body: enlisting})
 	if errors.As(err, new(*calledError)) {
 		return &unfitError{why: err.Error()}
 	}
 	if err != nil {
 		return err
 	}
-	e.allowance.take(c.Enlist.Holding, a.Grant)
+	e.allowance.take(enlisting.Holding, a.Grant)
 	for _, limit := range a.Limits {
 		rate.Take(limit.Taken(now()))
 	}
@@ -272,8 +272,12 @@ func (e *engagement) equips(w *work, s *wire.Setup) error {
 // foreign asks the conductor what to do about an attempt without a baseline of this worker's environment. One that leaves the
 // proofs to others says so from then on. A conductor that does not answer may be one that stops just now.
 func (e *engagement) foreign(ctx context.Context, w *work, f wire.Foreign) (wire.Part, error) {
-	a, err := w.ask(ctx, call{Foreign: &f})
-	if err != nil && !errors.As(err, new(*calledError)) && ctx.Err() == nil {
+	a, err := w.ask(ctx, call{name: callForeign, at: &attemptRef{f.Task, f.Attempt}, body: f})
+	var called *calledError
+	switch {
+	case errors.As(err, &called) && called.refused: // another worker has the attempt by now
+		return wire.PartYield, nil
+	case err != nil && called == nil && ctx.Err() == nil:
 		return wire.PartWait, nil
 	}
 	if err != nil || a.Placed.Part != wire.PartLeave {

@@ -28,6 +28,7 @@ type HostOptions struct {
 	StateDir string // has the runs that it conducts
 	Server   Server // where runs are submitted, and where they meet their workers
 	Strict   bool   // conduct only where commands can be fully confined
+	Commands bool   // this machine takes tasks too, and runs the commands of shard rules
 	// Keep is how long a run that has ended stays after it began; one whose branch no person has published stays for good. 0
 	// keeps all.
 	Keep time.Duration
@@ -129,7 +130,7 @@ func (h *Host) listen(
 ) (stop func(), err error) {
 	var stops closers
 	for _, subject := range []func(who string) string{serveSubject, readSubject, viewSubject} {
-		stop, err := answerCalls(ctx, h.bus, subject("*"), h.dir.Log, answer)
+		stop, err := answerCalls(ctx, h.bus, subject("*"), h.dir.Log, answer, h.refuse)
 		if err != nil {
 			stops.release()
 			return nil, err
@@ -204,7 +205,7 @@ func (h *Host) begin(ctx context.Context, mine *hosted, fresh bool, o ResumeOpti
 		StateDir: h.o.StateDir, Strict: h.o.Strict, Elsewhere: true, Approve: waits, held: h.lease.Held,
 		Notice:  func(text, _ string) { h.o.Notice(mine.id, text) },
 		asked:   func(by string, q *conductor.Request, err error) { h.runAsked(mine.id, by, q, err) },
-		members: h.o.members != nil, admits: h.admits,
+		members: h.o.members != nil, admits: h.admits, runsCommands: h.o.Commands,
 	}
 	var r *Run
 	conducting, stop := context.WithCancelCause(ctx) // the run's alone: it may be begun again behind it
@@ -241,7 +242,7 @@ func (h *Host) begin(ctx context.Context, mine *hosted, fresh bool, o ResumeOpti
 			case <-ctx.Done():
 			}
 		default:
-			h.dir.Log.Error().Err(err).Str("run", mine.id).Msg("a run has failed")
+			h.dir.Log.Error().Err(err).Bytes("stack", stackOf(err)).Str("run", mine.id).Msg("a run has failed")
 			h.o.Notice(mine.id, err.Error())
 		}
 	})

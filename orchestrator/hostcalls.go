@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -44,9 +43,16 @@ const (
 	verbQuarantine = "quarantine"
 )
 
-// reads are the calls that change nothing, and that answer with what commands printed too.
-var reads = []string{
-	verbList, verbSummary, verbLook, verbCommit, verbHave, verbDiff, verbContext, verbDecisions,
+// hostVerb is one call of a host: reads where it changes nothing, and answers with what commands printed too; views where a
+// viewer to whom that was not granted may make it.
+type hostVerb struct{ reads, views bool }
+
+// hostVerbs are all that a host can be asked. Which numbers a call takes hostCall says: see spec.Bounds.
+var hostVerbs = map[string]hostVerb{
+	verbList: {true, true}, verbSummary: {true, true}, verbLook: {true, true}, verbDiff: {true, true},
+	verbDecisions: {true, true},
+	verbCommit:    {reads: true}, verbHave: {reads: true}, verbContext: {reads: true}, verbLog: {views: true},
+	verbStart: {}, verbResume: {}, verbRequest: {}, verbBase: {}, verbFetched: {}, verbRemove: {}, verbQuarantine: {},
 }
 
 // subjectOf is where a call goes.
@@ -54,7 +60,7 @@ func subjectOf(verb, who string) string {
 	if verb == verbLog {
 		return viewSubject(who)
 	}
-	if slices.Contains(reads, verb) {
+	if hostVerbs[verb].reads {
 		return readSubject(who)
 	}
 	return serveSubject(who)
@@ -108,11 +114,12 @@ type hostCall struct {
 }
 
 // hostAnswer is what becomes of a call. Error is why nothing does, Usage that it is a mistake of the caller, Lacks that the order
-// needs the pack whole.
+// needs the pack whole, Again that the call is to be made again.
 type hostAnswer struct {
 	Error string `json:"error,omitempty"`
 	Usage bool   `json:"usage,omitempty"`
 	Lacks bool   `json:"lacks,omitempty"`
+	Again bool   `json:"again,omitempty"`
 
 	Run     string   `json:"run,omitempty"`
 	Runs    []string `json:"runs,omitempty"`
@@ -187,12 +194,9 @@ func (m *client) close(ctx context.Context) { store.Dir{Log: *zerolog.Ctx(ctx)}.
 func (m *client) ask(ctx context.Context, q hostCall) (a hostAnswer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	var data []byte
-	if data, err = spec.JSON(q); err == nil {
-		data, err = m.request(ctx, q.Verb, data)
-	}
+	data, err := spec.JSON(q)
 	if err == nil {
-		err = wire.Decode(data, &a)
+		a, err = m.place(ctx, q.Verb, data)
 	}
 	if err == nil && a.Large != "" {
 		if data, err = wire.Open(ctx, m.bus.Cache(), sealedAnswer, a.Large); err == nil {
@@ -212,9 +216,27 @@ func (m *client) ask(ctx context.Context, q hostCall) (a hostAnswer, err error) 
 	return a, nil
 }
 
+// place sends a call, and again while there is no place for it.
+func (m *client) place(ctx context.Context, verb string, call []byte) (a hostAnswer, err error) {
+	for pause := soonAgain; ; pause = min(2*pause, tryPause) {
+		data, err := m.request(ctx, verb, call)
+		if a = (hostAnswer{}); err == nil {
+			err = wire.Decode(data, &a)
+		}
+		if err != nil || !a.Again {
+			return a, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return a, context.Cause(ctx)
+		}
+	}
+}
+
 // request sends a call to where this member may ask.
 func (m *client) request(ctx context.Context, verb string, data []byte) (answer []byte, err error) {
-	may := slices.Contains(views, verb)
+	may := hostVerbs[verb].views
 	if !may || !m.viewed.Load() {
 		answer, err = m.bus.Request(ctx, subjectOf(verb, m.bus.Me()), data)
 	}
@@ -225,7 +247,7 @@ func (m *client) request(ctx context.Context, verb string, data []byte) (answer 
 			return nil, denied
 		}
 		m.viewed.Store(true)
-	case slices.Contains(reads, verb) && errors.Is(err, bus.ErrDenied):
+	case hostVerbs[verb].reads && errors.Is(err, bus.ErrDenied):
 		err = fmt.Errorf("%w\nA viewer may ask it who was granted what commands printed", err)
 	}
 	if err != nil {

@@ -83,7 +83,8 @@ func Serve(ctx context.Context, o ServeOptions) (err error) {
 	}
 	at, ready := o.At, Serving{URL: o.At.String()}
 	var k *keeper
-	numbers, hosting := gauges{}, HostOptions{StateDir: stateDir, Strict: o.Strict, Keep: o.Keep, audit: book}
+	numbers := gauges{}
+	hosting := HostOptions{StateDir: stateDir, Strict: o.Strict, Commands: o.Agents > 0, Keep: o.Keep, audit: book}
 	if at.URL == "" {
 		if k, err = openHub(ctx, stateDir, &o, book, &c); err != nil {
 			return err

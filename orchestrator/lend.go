@@ -141,7 +141,7 @@ type asked struct{ w *work }
 // Module implements checkout.Source.
 func (a asked) Module(ctx context.Context, m checkout.Module, dir string) (*git.Repo, error) {
 	ask := func(ctx context.Context, commit string, have []string, take func(context.Context, io.Reader) error) error {
-		p, err := a.sealed(ctx, call{Module: m.Place(), Commit: commit, Have: have}, git.ErrNoModule)
+		p, err := a.sealed(ctx, lacking{Module: m.Place(), Commit: commit, Have: have}, git.ErrNoModule)
 		if err != nil {
 			return err
 		}
@@ -155,15 +155,15 @@ func (a asked) Object(ctx context.Context, p spec.Pointer, take func(context.Con
 	if err := lendable(0, []spec.Pointer{p}); err != nil {
 		return err
 	}
-	if _, err := a.sealed(ctx, call{Content: &p}, fs.ErrNotExist); err != nil {
+	if _, err := a.sealed(ctx, lacking{Content: &p}, fs.ErrNotExist); err != nil {
 		return err
 	}
 	return content(p).read(ctx, wire.SealedContent, a.w.bus.Cache(), take)
 }
 
 // sealed asks for an object; none is an error.
-func (a asked) sealed(ctx context.Context, c call, none error) (sealedPack, error) {
-	got, err := a.w.ask(ctx, c)
+func (a asked) sealed(ctx context.Context, l lacking, none error) (sealedPack, error) {
+	got, err := a.w.ask(ctx, call{name: callPack, body: l})
 	if err == nil && got.Object == "" {
 		err = none
 	}

@@ -227,8 +227,11 @@ func TestWhatIsBesideTheCommitIsChecked(t *testing.T) {
 		"other-content": {nil, func() answer { return answer{Object: "it is not asked for this"} }, wire.ErrSeal, "data.bin"},
 	} {
 		quit, err := a.bus.Subscribe(t.Context(), bus.CallFilter(id), func(m bus.Message, reply func([]byte) error) {
-			var asks call
-			err := json.Unmarshal(m.Data, &asks)
+			var asks lacking
+			sent, err := parseCall(m.Data)
+			if err == nil {
+				err = json.Unmarshal(sent.raw, &asks)
+			}
 			var got answer
 			switch {
 			case asks.Content != nil && c.content != nil:
@@ -261,10 +264,10 @@ func TestWhatIsBesideTheCommitIsChecked(t *testing.T) {
 		quit()
 	}
 	p.OID = strings.Repeat("0", 64)
-	a2, err := h.do(t.Context(), &call{Content: &p})
+	none, err := h.packed(t.Context(), &lacking{Content: &p})
 	require.NoError(t, err)
-	require.Empty(t, a2.Object, "what the base commit does not name is not lent")
-	a2, err = h.do(t.Context(), &call{Module: "../x", Commit: commit})
+	require.Empty(t, none, "what the base commit does not name is not lent")
+	none, err = h.packed(t.Context(), &lacking{Module: "../x", Commit: commit})
 	require.NoError(t, err)
-	require.Empty(t, a2.Object)
+	require.Empty(t, none)
 }

@@ -83,7 +83,7 @@ func (w *work) fetch(ctx context.Context, commit string) error {
 
 // commits implements mirrors.Source: it has a pack made of a commit.
 func (w *work) commits(ctx context.Context, commit string, have []string, take func(context.Context, io.Reader) error) error {
-	a, err := w.ask(ctx, call{Commit: commit, Have: have})
+	a, err := w.ask(ctx, call{name: callPack, body: lacking{Commit: commit, Have: have}})
 	if err != nil {
 		return err
 	}

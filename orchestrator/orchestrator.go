@@ -41,6 +41,8 @@ type Machine struct {
 
 	held    func() error // Config.Held of the conductor
 	members bool         // Config.Members of it
+	// runsCommands reports whether this machine runs commands for a run that was submitted.
+	runsCommands bool
 	// admits returns why the person who signed a run may not have it conducted; nil for all.
 	admits func(*wire.Warrant) error
 	// asked is told what the run was asked, and by whom; nil for no one.

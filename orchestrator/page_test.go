@@ -48,7 +48,7 @@ func told(t *testing.T, answer func(q *hostCall) (*hostAnswer, error)) (*pageRun
 			a = &hostAnswer{Error: err.Error(), Usage: IsUsage(err)}
 		}
 		return spec.JSON(a)
-	})
+	}, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		stop()

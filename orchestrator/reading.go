@@ -146,7 +146,7 @@ func (r reading) pages(
 // page asks the conductor, and again where that is gone, or fails: another one may conduct the run then.
 func (r reading) page(ctx context.Context, q wire.Reading) (wire.Page, error) {
 	for {
-		a, err := r.w.ask(ctx, call{Read: &q})
+		a, err := r.w.ask(ctx, call{name: callRead, at: &attemptRef{q.Task, q.Attempt}, body: q})
 		var called *calledError
 		away := errors.As(err, &called) || errors.Is(err, bus.ErrNoListener) || errors.Is(err, context.DeadlineExceeded)
 		switch {

@@ -170,7 +170,7 @@ func TestWhatAConductorDoesNotShow(t *testing.T) {
 		err := fails
 		fails = request.Refusedf("attempt t/1 has ended")
 		return json.Marshal(failed(err))
-	})
+	}, nil)
 	require.NoError(t, err)
 	defer stop()
 	for _, err := range s.elsewhere().Tail(t.Context(), bus.AttemptFilter("r", "x", "t", 1), 0) {

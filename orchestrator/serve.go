@@ -27,32 +27,7 @@ func (h *Host) answer(ctx context.Context, m bus.Message) ([]byte, error) {
 		return nil, err // another host answers
 	}
 	var q hostCall
-	var a hostAnswer
-	err := guarded("answer a call", func() (err error) {
-		if err = wire.Decode(m.Data, &q); err != nil {
-			return usage.Errorf("the host cannot read what is asked: %v", err)
-		}
-		q.viewed = m.Subject == viewSubject(bus.Caller(m.Subject))
-		if q.viewed && !slices.Contains(views, q.Verb) || !q.viewed && m.Subject != subjectOf(q.Verb, bus.Caller(m.Subject)) {
-			return usage.Errorf("%.80q is no call of those who only read", q.Verb)
-		}
-		by := h.caller(m.Subject)
-		if by == bus.Local && h.o.members != nil {
-			by = cmp.Or(q.For, by)
-		}
-		if q.Request != nil && by != bus.Local {
-			q.Request.By, q.Request.From = wire.Vouched(by, q.Request.By), by // and not who the request says
-		}
-		if q.Verb == verbQuarantine {
-			a.Isolated, err = h.isolate(ctx, by, &q)
-		} else {
-			a, err = h.do(ctx, &q, by)
-		}
-		if !errors.Is(err, errNotBegun) {
-			h.wasAsked(by, &q, err)
-		}
-		return err
-	})
+	a, err := h.asks(ctx, m, &q)
 	if errors.Is(err, errNotBegun) {
 		return nil, err
 	}
@@ -64,6 +39,42 @@ func (h *Host) answer(ctx context.Context, m bus.Message) ([]byte, error) {
 		}
 	}
 	return a.encode(ctx, h.bus, q.viewed)
+}
+
+// refuse answers a call that was not done, and is to be asked again where there was no place for it.
+func (h *Host) refuse(why error) ([]byte, error) {
+	return spec.JSON(&hostAnswer{Error: why.Error(), Again: errors.As(why, new(*conductor.AgainError))})
+}
+
+// asks does what another process asks, once all of the call has been checked. q is what the call is read into.
+func (h *Host) asks(ctx context.Context, m bus.Message, q *hostCall) (a hostAnswer, err error) {
+	if err = wire.Decode(m.Data, q); err != nil {
+		return a, usage.Errorf("the host cannot read what is asked: %v", err)
+	}
+	who := bus.Caller(m.Subject)
+	q.viewed = m.Subject == viewSubject(who)
+	if v := hostVerbs[q.Verb]; q.viewed && !v.views || !q.viewed && m.Subject != subjectOf(q.Verb, who) {
+		return a, usage.Errorf("%.80q is no call of those who only read", q.Verb)
+	}
+	if err = spec.Bounds(q); err != nil {
+		return a, usage.Errorf("the host is asked for what cannot be: %v", err)
+	}
+	by := h.caller(m.Subject)
+	if by == bus.Local && h.o.members != nil {
+		by = cmp.Or(q.For, by)
+	}
+	if q.Request != nil && by != bus.Local {
+		q.Request.By, q.Request.From = wire.Vouched(by, q.Request.By), by // and not who the request says
+	}
+	if q.Verb == verbQuarantine {
+		a.Isolated, err = h.isolate(ctx, by, q)
+	} else {
+		a, err = h.do(ctx, q, by)
+	}
+	if !errors.Is(err, errNotBegun) {
+		h.wasAsked(by, q, err)
+	}
+	return a, err
 }
 
 // caller is the member that asks; bus.Local where the server does not vouch for its name.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"divisi/internal/sandbox"
+	"divisi/orchestrator/request"
 	"divisi/subagents/worker"
 	"divisi/subagents/workspace"
 )
@@ -19,6 +20,11 @@ const shardTimeout = 2 * time.Minute
 // shards runs the command of a shard rule (by: command), confined, in a clean tree of the commit. Its standard output and
 // error are returned together; it must print shards only.
 func (h *conduct) shards(ctx context.Context, commit, environment string, command []string) ([]byte, error) {
+	if h.ordered && !h.runsCommands {
+		return nil, request.Refusedf("a shard rule by: command runs %.80q where the run is conducted, "+
+			"and that host runs no commands: shard by file, dir, package or owner, "+
+			"or start the host with --agents 1 or more", command)
+	}
 	dir, err := os.MkdirTemp("", "divisi-shards-")
 	if err != nil {
 		return nil, fmt.Errorf("make a temporary directory: %w", err)

@@ -24,9 +24,6 @@ import (
 // viewSubject is where such a viewer asks the host.
 func viewSubject(who string) string { return "host.view." + who }
 
-// views are the calls that it may make.
-var views = []string{verbList, verbSummary, verbLook, verbDiff, verbDecisions, verbLog}
-
 // pageSize is from how many bytes on a page is full. One message can be larger.
 const pageSize = 256 << 10
 

@@ -139,7 +139,7 @@ func (w *work) takeLent(ctx context.Context) error {
 	}
 	id := w.setup.Environment
 	from := func(ctx context.Context, take func(context.Context, io.Reader) error) error {
-		p, err := asked{w}.sealed(ctx, call{Environment: id}, errors.New("the conductor does not lend it"))
+		p, err := asked{w}.sealed(ctx, lacking{Environment: id}, errors.New("the conductor does not lend it"))
 		if err != nil {
 			return err
 		}

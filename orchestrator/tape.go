@@ -66,8 +66,8 @@ func (w *work) recorder(secrets []string) (*record.Recorder, error) {
 	}
 	r, err := record.Open(record.Options{Dir: w.record, Run: w.run, Secrets: secrets, OnError: func(err error) {
 		w.log.Error().Err(err).Msg("the recording has a gap")
-		w.tell(call{Gap: fmt.Sprintf("record: %d of the exchanges could not be written to %s: a replay will end there",
-			w.lost.Add(1), w.record)})
+		w.tell(call{name: callGap, body: fmt.Sprintf("record: %d of the exchanges could not be written to %s: "+
+			"a replay will end there", w.lost.Add(1), w.record)})
 	}})
 	if err != nil {
 		return nil, wrong("record: %v", err)

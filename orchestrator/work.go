@@ -297,7 +297,8 @@ func (w *work) equip(ctx context.Context) error {
 		Caches:  sandbox.Caches{Dir: w.caches, Go: toolchain, Lender: w.lend(ctx, toolchain.BuildCache)},
 		Outputs: filepath.Join(w.path, outputsDir), Environments: w.environments, Temp: filepath.Join(w.path, "tmp"),
 		Environ: os.Environ(), Gates: gate.NewLimiter(runtime.NumCPU()), Parallel: w.setup.Parallel, Run: w.run,
-		Tools: w.tools, Checkout: beside, Conductor: w.setup.Key, Full: func(err error) { w.tell(call{Full: err.Error()}) },
+		Tools: w.tools, Checkout: beside, Conductor: w.setup.Key,
+		Full:  func(err error) { w.tell(call{name: callFull, body: err.Error()}) },
 		Clock: now, IDs: newID, Log: w.log,
 	}
 	if w.engaged != nil {
@@ -370,7 +371,7 @@ func (w *work) tools(a *wire.Assignment) []tool.Tool {
 	if !slices.Contains(a.Role.Tools, spec.ToolDispatch) {
 		return nil
 	}
-	return []tool.Tool{plan.NewTool(w.check, w.setup.Roles)}
+	return []tool.Tool{plan.NewTool(w.checks(a), w.setup.Roles)}
 }
 
 // sweep removes what only this process needed: the slots, which can be large, and private directories.

@@ -94,11 +94,22 @@ func (p Price) For(prompt int) Price {
 // Cost is what calls in a service tier cost.
 func (p Price) Cost(u spec.Usage, tier string) spec.Money {
 	p = p.For(u.Prompt / max(1, u.Calls))
-	cost := Rate(u.Prompt-u.Cached)*p.In + Rate(u.Cached)*p.Cached + Rate(u.Output+u.Thoughts)*p.Out
+	cost := p.In.of(u.Prompt - u.Cached).Plus(p.Cached.of(u.Cached)).Plus(p.Out.of(u.Output + u.Thoughts))
 	if percent, known := p.tiers[tier]; known {
-		cost = cost * Rate(percent) / 100
+		cost = Rate(cost).of(percent) / 100
 	}
-	return spec.Money(cost)
+	return cost
+}
+
+// of is what so many cost, at most spec.MaxMoney.
+func (r Rate) of(n int) spec.Money {
+	if n <= 0 || r <= 0 {
+		return 0
+	}
+	if Rate(n) > Rate(spec.MaxMoney)/r {
+		return spec.MaxMoney
+	}
+	return spec.Money(r) * spec.Money(n)
 }
 
 // RowOf is the id of the price, on a day, of the first of some models that has one, each by its name or its alias: MODEL@FROM of

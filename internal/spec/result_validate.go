@@ -3,6 +3,7 @@ package spec
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"divisi/internal/lazyregexp"
@@ -13,6 +14,7 @@ var objectID = lazyregexp.New(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 // Validate returns every fault of a result: what a worker sent is checked before it enters the log.
 func (r *Result) Validate() []Problem {
 	v := &problems{}
+	v.bounds("", reflect.ValueOf(r), 0, 0)
 	if r.Task == "" {
 		v.addf("task", "", "the result names no task")
 	}
@@ -38,9 +40,6 @@ func (r *Result) Validate() []Problem {
 	}
 	if s := r.Shared; s != nil {
 		v.atLeast("shared.tasks", s.Tasks, 2)
-	}
-	if r.Took < 0 {
-		v.addf("took_ns", "", "the attempt took %s", r.Took)
 	}
 	return v.list
 }
@@ -78,28 +77,9 @@ func (p *Patch) problems(v *problems) {
 			v.addf(fmt.Sprintf("patch.files[%d]", i), "", "%q: %s", name, problem)
 		}
 	}
-	v.atLeast("patch.added", p.Added, 0)
-	v.atLeast("patch.deleted", p.Deleted, 0)
-}
-
-// Validate returns what of a cost is less than nothing: it would raise the budget.
-func (u *Usage) Validate() []Problem {
-	v := &problems{}
-	u.negative(v)
-	return v.list
-}
-
-func (u *Usage) negative(v *problems) {
-	v.atLeast("usage.calls", u.Calls, 0)
-	v.atLeast("usage.prompt", u.Prompt, 0)
-	v.atLeast("usage.cached", u.Cached, 0)
-	v.atLeast("usage.output", u.Output, 0)
-	v.atLeast("usage.thoughts", u.Thoughts, 0)
-	v.atLeast("usage.tool_use", u.ToolUse, 0)
 }
 
 func (u *Usage) problems(v *problems) {
-	u.negative(v)
 	if u.Cached > u.Prompt {
 		v.addf("usage.cached", "", "%d cached tokens are more than the prompt's %d", u.Cached, u.Prompt)
 	}
@@ -127,8 +107,5 @@ func (r *Receipt) problems(v *problems, at string) {
 	}
 	if slices.Contains(r.Signatures, "") {
 		v.addf(at+".signatures", "", "a signature is empty")
-	}
-	if r.Duration < 0 {
-		v.addf(at+".duration_ns", "", "the gate took %s", r.Duration)
 	}
 }

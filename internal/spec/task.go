@@ -169,11 +169,11 @@ type Usage struct {
 // Total is prompt plus everything that is billed as output.
 func (u Usage) Total() int { return u.Prompt + u.Output + u.Thoughts }
 
-// Add returns the sum of both.
+// Add returns the sum of both, each part of it at most MaxCount.
 func (u Usage) Add(o Usage) Usage {
 	return Usage{
-		Calls: u.Calls + o.Calls, Prompt: u.Prompt + o.Prompt, Cached: u.Cached + o.Cached,
-		Output: u.Output + o.Output, Thoughts: u.Thoughts + o.Thoughts, ToolUse: u.ToolUse + o.ToolUse,
+		Calls: Plus(u.Calls, o.Calls), Prompt: Plus(u.Prompt, o.Prompt), Cached: Plus(u.Cached, o.Cached),
+		Output: Plus(u.Output, o.Output), Thoughts: Plus(u.Thoughts, o.Thoughts), ToolUse: Plus(u.ToolUse, o.ToolUse),
 	}
 }
 
@@ -267,7 +267,7 @@ type Shared struct {
 type Receipt struct {
 	Gate     string   `json:"gate"`
 	Command  []string `json:"command"`
-	ExitCode int      `json:"exit_code"`
+	ExitCode int      `json:"exit_code" minimum:"-2147483648"`
 	// Worker is the one that ran it, Signature that of its key over all other fields.
 	Worker    string `json:"worker,omitempty"`
 	Signature []byte `json:"signature,omitempty"`

@@ -128,7 +128,7 @@ func (c *Conductor) within(ctx context.Context, do func(context.Context) error) 
 	act := func(ctx context.Context) error {
 		err := do(ctx)
 		done <- err
-		if errors.As(err, new(*request.RefusedError)) {
+		if errors.As(err, new(*request.RefusedError)) || errors.As(err, new(*AgainError)) {
 			return nil
 		}
 		return err

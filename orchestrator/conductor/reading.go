@@ -23,7 +23,12 @@ const (
 // goroutine while Run is under way.
 func (c *Conductor) Read(ctx context.Context, worker string, q wire.Reading) (p wire.Page, err error) {
 	if q.Filter != bus.ConductorSubject(c.cfg.Run, string(contextscope.KindRun)) {
-		err = c.within(ctx, func(context.Context) error { return mayRead(c.st, worker, &q) })
+		err = c.within(ctx, func(context.Context) error {
+			if err := c.counts(worker); err != nil {
+				return err
+			}
+			return mayRead(c.st, &q)
+		})
 	}
 	if err != nil {
 		return p, err
@@ -64,12 +69,10 @@ func (c *Conductor) Read(ctx context.Context, worker string, q wire.Reading) (p 
 
 // mayRead refuses what is not of an attempt that was dispatched and has not ended. Of such an attempt a worker may read the
 // session, the messages to its task and the answers to its requests; the master goes on with the sessions of its attempts
-// before. Each worker of the run may be given such an attempt.
-func mayRead(s *run.State, worker string, q *wire.Reading) error {
+// before. Each worker that the run counts on may be given such an attempt.
+func mayRead(s *run.State, q *wire.Reading) error {
 	w, agent := s.Works[q.Task], wire.AgentID(q.Task, q.Attempt)
 	switch a := w.At(q.Attempt); {
-	case s.Quarantines[worker] != nil:
-		return request.Refusedf("worker %s is in quarantine in this run", worker)
 	case a == nil || a.Role == "":
 		return request.Refusedf("run %s has given out no attempt %.80s", s.Spec.Run, agent)
 	case a.Result != nil:

@@ -20,7 +20,7 @@ type ModelUse struct {
 // pay adds the cost of an attempt's calls to a task, and, of a coding agent, the use of each model.
 func (t *Task) pay(s *run.State, a *run.Attempt) {
 	sum, unpriced := cost(&s.Spec.Project, a.Calls)
-	t.Cost, t.Unpriced = t.Cost+sum, t.Unpriced+unpriced
+	t.Cost, t.Unpriced = t.Cost.Plus(sum), spec.Plus(t.Unpriced, unpriced)
 	if s.Spec.Roles[a.Role].Usage == "" {
 		return
 	}
@@ -31,7 +31,7 @@ func (t *Task) pay(s *run.State, a *run.Attempt) {
 		}
 		m := &t.Models[at]
 		sum, unpriced := cost(&s.Spec.Project, a.Calls[i:i+1])
-		m.Usage, m.Cost, m.Unpriced = m.Usage.Add(c.Usage), m.Cost+sum, m.Unpriced+unpriced
+		m.Usage, m.Cost, m.Unpriced = m.Usage.Add(c.Usage), m.Cost.Plus(sum), spec.Plus(m.Unpriced, unpriced)
 	}
 }
 
@@ -40,11 +40,11 @@ func (t *Task) pay(s *run.State, a *run.Attempt) {
 func cost(project *spec.Project, calls []run.Call) (sum spec.Money, unpriced int) {
 	for _, c := range calls {
 		if c.Cost > 0 {
-			sum += c.Cost
+			sum = sum.Plus(c.Cost)
 		} else if price, known := model.PriceOf(project, c.Price); known {
-			sum += price.Cost(c.Usage, c.Tier)
+			sum = sum.Plus(price.Cost(c.Usage, c.Tier))
 		} else {
-			unpriced += c.Usage.Total()
+			unpriced = spec.Plus(unpriced, c.Usage.Total())
 		}
 	}
 	return sum, unpriced

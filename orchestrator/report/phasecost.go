@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"divisi/internal/spec"
 	"divisi/orchestrator/run"
 )
 
@@ -35,7 +36,7 @@ func costs(s *run.State) (of [phases]phaseCost) {
 			continue
 		}
 		for _, a := range w.Attempts {
-			of[at].tokens += a.Usage.Total()
+			of[at].tokens = spec.Plus(of[at].tokens, a.Usage.Total())
 			of[at].add(a, now)
 		}
 	}

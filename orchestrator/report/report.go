@@ -232,7 +232,7 @@ func roleReports(s *run.State) []Role {
 				byRole[role] = r
 			}
 			sum, unpriced := cost(&s.Spec.Project, a.Calls)
-			r.Usage, r.Cost, r.Unpriced = r.Usage.Add(a.Usage), r.Cost+sum, r.Unpriced+unpriced
+			r.Usage, r.Cost, r.Unpriced = r.Usage.Add(a.Usage), r.Cost.Plus(sum), spec.Plus(r.Unpriced, unpriced)
 		}
 	}
 	var out []Role

@@ -63,7 +63,7 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 	case contextscope.KindUsage:
 		return decode(e, func(_ *contextscope.Event, d wire.Spent) {
 			a.Usage, s.Usage = a.Usage.Add(d.Usage), s.Usage.Add(d.Usage)
-			s.Spent[e.Worker] += d.Total()
+			s.Spent[e.Worker] = spec.Plus(s.Spent[e.Worker], d.Total())
 			s.Times.spend(a, Models, now-d.Took, now)
 			a.metered = true
 			a.Calls = append(a.Calls, Call{d.Price, d.Tier, d.Usage, d.Cost, d.Model})

@@ -124,7 +124,7 @@ func fault(e *contextscope.Event) error {
 	case conductors(e.Kind) && e.Agent != "":
 		return errors.New("no agent writes events of this kind")
 	case into == nil:
-		return nil
+		return spec.Bounds(e)
 	case len(e.Data) > 0:
 		if err := json.Unmarshal(e.Data, into); err != nil {
 			return err
@@ -141,6 +141,9 @@ func fault(e *contextscope.Event) error {
 func faultOfData(e *contextscope.Event, data any) error {
 	if r, ok := data.(*spec.Result); ok && (r.Task != e.Task || r.Attempt != e.Attempt) {
 		return fmt.Errorf("it says that it is of %.80s", AgentID(r.Task, r.Attempt))
+	}
+	if err := errors.Join(spec.Bounds(e), spec.Bounds(data)); err != nil {
+		return err
 	}
 	checked, ok := data.(interface{ Validate() []spec.Problem })
 	if !ok {
@@ -185,7 +188,7 @@ func dataOf(kind contextscope.Kind) (into any, known bool) {
 	case contextscope.KindCompaction:
 		into = new(contextscope.Compaction)
 	case contextscope.KindUsage:
-		into = new(spec.Usage)
+		into = new(Spent)
 	case contextscope.KindProgress:
 		into = new(Progress)
 	case contextscope.KindReceipt:

@@ -33,7 +33,7 @@ func TestADamagedEventKeepsItsPlace(t *testing.T) {
 	for name, c := range map[string]struct{ bad, want string }{
 		"future":       {`{"v":9,"id":"e2","kind":"turn","seq":5}`, "it has version 9, and this program reads up to 4 (turn e2 of t/2)"},
 		"content":      {`{"v":1,"id":"e2","kind":"turn","seq":5,"content":7}`, "cannot unmarshal number into Go struct field Event.content of type genai.Content (turn e2 of t/2)"},
-		"data":         {`{"v":1,"id":"e2","kind":"usage","seq":5,"data":[]}`, "cannot unmarshal array into Go value of type spec.Usage (usage e2 of t/2)"},
+		"data":         {`{"v":1,"id":"e2","kind":"usage","seq":5,"data":[]}`, "cannot unmarshal array into Go value of type wire.Spent (usage e2 of t/2)"},
 		"no data":      {`{"v":1,"id":"e2","kind":"result","seq":5}`, "it holds nothing (result e2 of t/2)"},
 		"time":         {`{"v":1,"id":"e2","seq":5,"time":"noon","kind":"brief"}`, `parsing time "noon"`},
 		"no kind":      {`{"v":1,"id":"e2","seq":5}`, "it has no kind (e2 of t/2)"},
@@ -123,7 +123,7 @@ func TestWhatAWorkerSendsIsChecked(t *testing.T) {
 		`"kind":"result","data":{"task":"t","attempt":2,"delivery":1,"status":"done","receipts":[{"gate":"test","verdict":"ok"}]}`: "it is not " +
 			"well formed: receipts[0].verdict: verdict \"ok\" is not one of",
 		`"kind":"usage","data":{"calls":1,"prompt":5}`:  "",
-		`"kind":"usage","data":{"calls":1,"prompt":-5}`: "it is not well formed: usage.prompt: -5 is below 0",
+		`"kind":"usage","data":{"calls":1,"prompt":-5}`: "prompt: -5 is not from 0 to",
 	} {
 		m := bus.Message{Subject: bus.AttemptSubject("r", "w", "tester", "t", 2), Pos: 7, Data: []byte(`[{"v":4,` + data + `}]`)}
 		e := DecodeEvents(m)[0]

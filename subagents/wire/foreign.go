@@ -5,12 +5,13 @@ import "errors"
 // Foreign is what a worker tells the conductor that has no baseline of its environment for an attempt, or that its assignment
 // names as one which leaves it to others.
 type Foreign struct {
-	Worker      string `json:"worker"`
+	Worker      string `json:"-"` // which calls
 	Environment string `json:"environment"`
 	// Barred is set where the assignment names the worker: its environment is not known then.
-	Barred  bool   `json:"barred,omitempty"`
-	Task    string `json:"task"`
-	Attempt int    `json:"attempt"`
+	Barred bool `json:"barred,omitempty"`
+	// Task and Attempt are those of the call.
+	Task    string `json:"-"`
+	Attempt int    `json:"-"`
 	// Unable is why its gates could not be run on the base commit; empty before they were tried.
 	Unable string `json:"unable,omitempty"`
 }

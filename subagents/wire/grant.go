@@ -5,14 +5,12 @@ import (
 	"time"
 
 	"divisi/bus"
+	"divisi/internal/spec"
 )
 
 // GrantFor is how long a worker may begin calls of models after it has last told its conductor what it has of the budget. Only
 // later is what it had left given to others.
 const GrantFor = time.Minute
-
-// maxTokens bounds what may be said of tokens: sums of it do not overflow.
-const maxTokens = 1 << 50
 
 // Holding is what a worker says of its share of a run's budget, in tokens.
 type Holding struct {
@@ -33,12 +31,7 @@ func (h *Holding) Check() error {
 	if !bus.ValidToken(h.Worker) || !bus.ValidToken(h.Session) {
 		return fmt.Errorf("%.80q and %.80q do not name a worker and its session", h.Worker, h.Session)
 	}
-	for _, n := range []int{h.Seq, h.Granted, h.Spent, h.Base, h.Need} {
-		if n < 0 || n > maxTokens {
-			return fmt.Errorf("worker %s says that it has %d tokens", h.Worker, n)
-		}
-	}
-	return nil
+	return spec.Bounds(h)
 }
 
 // Grant is what the conductor answers to a Holding.

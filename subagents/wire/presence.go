@@ -28,8 +28,8 @@ type Presence struct {
 	// System is its operating system and architecture; Memory and Disk are bytes, Disk what is left.
 	System string `json:"system"`
 	Cores  int    `json:"cores"`
-	Memory uint64 `json:"memory,omitempty"`
-	Disk   uint64 `json:"disk,omitempty"`
+	Memory uint64 `json:"memory,omitempty" maximum:"1152921504606846976"`
+	Disk   uint64 `json:"disk,omitempty" maximum:"1152921504606846976"`
 	// Sandbox is how commands are confined there, Programs are what it found of the programs that runs need, with versions.
 	Sandbox  string            `json:"sandbox"`
 	Programs map[string]string `json:"programs,omitempty"`
@@ -55,8 +55,8 @@ type Said struct {
 
 // Places are how much a worker does at once: agents, and runs of gates.
 type Places struct {
-	Agents int `json:"agents"`
-	Gates  int `json:"gates"`
+	Agents int `json:"agents" maximum:"1000"`
+	Gates  int `json:"gates" maximum:"1000"`
 }
 
 // Service is what a worker does for one run.
@@ -97,8 +97,8 @@ func DecodePresence(m bus.Message) (*Presence, error) {
 		err = fmt.Errorf("it says that it is of worker %.80q", p.Worker)
 	case len(p.Key) != ed25519.PublicKeySize:
 		err = fmt.Errorf("its key has %d bytes", len(p.Key))
-	case p.Agents < 0 || p.Gates < 0 || p.Agents > maxPlaces || p.Gates > maxPlaces:
-		err = fmt.Errorf("it has %d and %d places", p.Agents, p.Gates)
+	default:
+		err = spec.Bounds(&p)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the presence on %.120s: %w", m.Subject, err)
@@ -147,16 +147,11 @@ func (e *Enlistment) Check(c Conducting) error {
 		return fmt.Errorf("%.80q is no name of a worker", e.Worker)
 	case len(e.Key) != ed25519.PublicKeySize:
 		return fmt.Errorf("the key of worker %s has %d bytes", e.Worker, len(e.Key))
-	case e.Agents < 0 || e.Gates < 0 || e.Agents > maxPlaces || e.Gates > maxPlaces:
-		return fmt.Errorf("worker %s has %d places for agents and %d for gates", e.Worker, e.Agents, e.Gates)
 	case e.Holding != nil && e.Holding.Worker != e.Worker:
 		return fmt.Errorf("worker %s says what worker %.80q has of the budget", e.Worker, e.Holding.Worker)
 	}
-	return nil
+	return spec.Bounds(e)
 }
-
-// maxPlaces bounds what one worker does at once.
-const maxPlaces = 1000
 
 // Nearest returns the worker of some that lacks least of what a role of a run needs, and what it lacks; "" where none of them
 // knows the run. served reports that a worker serves the role.

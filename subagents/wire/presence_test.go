@@ -27,13 +27,13 @@ func TestAPresenceIsItsSubjects(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, good, *p)
 	short, negative, many := good, good, good
-	short.Key, negative.Gates, many.Agents = key[1:], -1, maxPlaces+1
+	short.Key, negative.Gates, many.Agents = key[1:], -1, 1001
 	for want, m := range map[string]bus.Message{
-		`of worker "w1"`:    {Subject: "pres.w.w2", Data: presenceOf(t, good)},
-		"has 31 bytes":      {Subject: "pres.w.w1", Data: presenceOf(t, short)},
-		"1001 and 1 places": {Subject: "pres.w.w1", Data: presenceOf(t, many)},
-		"3 and -1 places":   {Subject: "pres.w.w1", Data: presenceOf(t, negative)},
-		"invalid character": {Subject: "pres.w.w1", Data: []byte("x")},
+		`of worker "w1"`:                     {Subject: "pres.w.w2", Data: presenceOf(t, good)},
+		"has 31 bytes":                       {Subject: "pres.w.w1", Data: presenceOf(t, short)},
+		"gates: -1 is not from 0 to 1000":    {Subject: "pres.w.w1", Data: presenceOf(t, negative)},
+		"agents: 1001 is not from 0 to 1000": {Subject: "pres.w.w1", Data: presenceOf(t, many)},
+		"invalid character":                  {Subject: "pres.w.w1", Data: []byte("x")},
 	} {
 		_, err := DecodePresence(m)
 		require.ErrorContains(t, err, want)
@@ -69,9 +69,9 @@ func TestEnlistmentCheck(t *testing.T) {
 		"is no name": func(e *Enlistment) { e.Worker = "a.b" },
 		fmt.Sprintf("speaks version %d", Protocol+1): func(e *Enlistment) { e.Protocol = Protocol + 1 },
 		fmt.Sprintf("speaks version %d", Protocol-2): func(e *Enlistment) { e.Protocol = Protocol - 2 },
-		"has 0 bytes":                  func(e *Enlistment) { e.Key = nil },
-		"has 1001 places":              func(e *Enlistment) { e.Agents = maxPlaces + 1 },
-		"1 places for agents and -1 f": func(e *Enlistment) { e.Gates = -1 },
+		"has 0 bytes":                        func(e *Enlistment) { e.Key = nil },
+		"agents: 1001 is not from 0 to 1000": func(e *Enlistment) { e.Agents = 1001 },
+		"gates: -1 is not from 0 to 1000":    func(e *Enlistment) { e.Gates = -1 },
 	} {
 		e := good
 		change(&e)

@@ -11,10 +11,11 @@ var ErrWithheld = errors.New("the conductor does not show it")
 // Reading asks the conductor of a run for messages of the log, which a worker elsewhere cannot read by itself: those that Filter
 // matches, from position From on, for an attempt of a task. The setups of the run need no attempt.
 type Reading struct {
-	Filter  string `json:"filter"`
-	From    uint64 `json:"from"`
-	Task    string `json:"task,omitempty"`
-	Attempt int    `json:"attempt,omitempty"`
+	Filter string `json:"filter"`
+	From   uint64 `json:"from"`
+	// Task and Attempt are those of the call.
+	Task    string `json:"-"`
+	Attempt int    `json:"-"`
 	// Skip is how many bytes of the message at From the caller has.
 	Skip int `json:"skip,omitempty"`
 }

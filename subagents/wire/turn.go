@@ -33,7 +33,7 @@ type Spent struct {
 	// Price is the id of the price that holds, as model.RowOf makes it; empty where none is known.
 	Price string `json:"price,omitempty"`
 	// Cost is what a program states that its calls cost; 0 where it states nothing. It is counted in place of the price.
-	Cost spec.Money `json:"pico_usd,omitempty"`
+	Cost spec.Money `json:"pico_usd,omitempty" maximum:"1000000000000000000"`
 	// Tier is the service tier of the call, where one was asked for.
 	Tier string `json:"tier,omitempty"`
 	// Took is how long the answer of a turn took, with its retries and without what the service asked all agents to wait.

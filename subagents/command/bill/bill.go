@@ -163,7 +163,7 @@ func opencode(b *Bill, object []byte) {
 			b.Lines = []Line{{}}
 		}
 		t, sum := e.Part.Tokens, &b.Lines[0]
-		sum.Cost = min(sum.Cost+dollars(e.Part.Cost), mostMoney)
+		sum.Cost = sum.Cost.Plus(dollars(e.Part.Cost))
 		sum.Usage = sum.Usage.Add(spec.Usage{
 			Calls: 1, Prompt: tokens(t.Input + t.Cache.Read + t.Cache.Write), Cached: tokens(t.Cache.Read),
 			Output: tokens(t.Output), Thoughts: tokens(t.Reasoning),
@@ -195,11 +195,8 @@ func first(texts ...string) string {
 	return texts[i]
 }
 
-const (
-	// mostTokens and mostMoney bound what is believed of one figure, so that no sum overflows.
-	mostTokens            = 1e9
-	mostMoney  spec.Money = 1e6 * spec.Dollar
-)
+// mostTokens bounds what is believed of one figure.
+const mostTokens = 1e9
 
 // tokens makes a count of a figure; what is no count is none.
 func tokens(figure float64) int {
@@ -214,5 +211,5 @@ func dollars(figure float64) spec.Money {
 	if !(figure > 0) {
 		return 0
 	}
-	return spec.Money(math.Round(min(figure*float64(spec.Dollar), float64(mostMoney))))
+	return spec.Money(math.Round(min(figure*float64(spec.Dollar), float64(spec.MaxMoney))))
 }

@@ -50,7 +50,7 @@ func (r *Reader) Bill() Bill {
 		over := b.Lines[len(b.Lines)-1]
 		b.Lines = b.Lines[:len(b.Lines)-1]
 		sum := &b.Lines[last]
-		sum.Model, sum.Usage, sum.Cost = "", sum.Usage.Add(over.Usage), min(sum.Cost+over.Cost, mostMoney)
+		sum.Model, sum.Usage, sum.Cost = "", sum.Usage.Add(over.Usage), sum.Cost.Plus(over.Cost)
 	}
 	return b
 }

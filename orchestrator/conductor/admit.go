@@ -1,0 +1,80 @@
+package conductor
+
+import (
+	"context"
+	"slices"
+
+	"divisi/bus"
+	"divisi/internal/spec"
+	"divisi/orchestrator/request"
+	"divisi/subagents/wire"
+)
+
+// AgainError is why something is to be asked again.
+type AgainError struct{ Why string }
+
+func (e *AgainError) Error() string { return e.Why + ": ask again" }
+
+// Counts refuses a worker elsewhere that the run does not count on. It may be called from any goroutine while Run is under way.
+func (c *Conductor) Counts(ctx context.Context, worker string) error {
+	return c.within(ctx, func(context.Context) error { return c.counts(worker) })
+}
+
+func (c *Conductor) counts(worker string) error {
+	if c.st.Quarantines[worker] != nil {
+		return request.Refusedf("worker %s is in quarantine in this run", worker)
+	}
+	if _, there := c.st.Crew[worker]; c.cfg.Elsewhere && !there {
+		return &AgainError{"the run does not count on worker " + worker + ", which has to enlist"}
+	}
+	return nil
+}
+
+// Holds refuses a worker that does not have an attempt of a task, 0 for the newest, or whose attempt has ended; and with plans,
+// one whose role may not plan. It may be called from any goroutine while Run is under way.
+func (c *Conductor) Holds(ctx context.Context, worker, task string, attempt int, plans bool) error {
+	var owner wire.Owner
+	var session string
+	var from uint64
+	err := c.within(ctx, func(context.Context) error {
+		w := c.st.Works[task]
+		if attempt == 0 && w != nil {
+			attempt = w.Last
+		}
+		a := w.At(attempt)
+		if err := c.open(worker, task, attempt, plans); err != nil {
+			return err
+		}
+		owner, from, session = a.Owner, a.StartedPos+1, bus.AttemptFilter(c.cfg.Run, w.RoleAt(attempt), task, attempt)
+		return nil
+	})
+	if err != nil || owner.Worker == worker {
+		return err
+	}
+	for m, err := range c.cfg.Bus.Read(ctx, session, from) { // which the conductor may not have folded yet
+		if err != nil {
+			return err
+		}
+		for _, e := range wire.DecodeEvents(m) {
+			_ = owner.Admit(&e) // what it refuses changes no owner
+		}
+	}
+	if owner.Worker != worker {
+		return request.Refusedf("worker %s does not have attempt %.80s", worker, wire.AgentID(task, attempt))
+	}
+	return nil
+}
+
+// open refuses an attempt that a worker can ask nothing about.
+func (c *Conductor) open(worker, task string, attempt int, plans bool) error {
+	a, agent := c.st.Works[task].At(attempt), wire.AgentID(task, attempt)
+	switch {
+	case a == nil || a.Role == "":
+		return request.Refusedf("run %s has given out no attempt %.80s", c.cfg.Run, agent)
+	case a.Result != nil:
+		return request.Refusedf("attempt %.80s has ended", agent)
+	case plans && !slices.Contains(c.st.Spec.Roles[a.Role].Tools, spec.ToolDispatch):
+		return request.Refusedf("role %s of attempt %.80s may not plan: it lacks the tool %s", a.Role, agent, spec.ToolDispatch)
+	}
+	return c.counts(worker)
+}
