@@ -101,7 +101,7 @@ const (
 	callGrant   = "grant"   // what the worker has of the budget, and needs: Grant
 	callFull    = "full"    // look whether the store can take more
 	callEnlist  = "enlist"  // count on the worker from now on: Grant and Limits
-	callLeave   = "leave"   // count on it no more
+	callLeave   = "leave"   // count on it no more, because of what its machine lacks, or "" for another reason
 	callPack    = "pack"    // lend what the worker's machine lacks: Object, of Size bytes
 	callRead    = "read"    // show messages of the log: Page
 	callGap     = "gap"     // note what a person should know of the recording by now
@@ -275,8 +275,8 @@ func (h *conduct) show(ctx context.Context, c *call, q *wire.Reading) (a answer,
 	return a, err
 }
 
-func (h *conduct) leave(ctx context.Context, c *call, _ *bool) (answer, error) {
-	return answer{}, h.cond.Discharge(ctx, c.from)
+func (h *conduct) leave(ctx context.Context, c *call, lacks *string) (answer, error) {
+	return answer{}, h.cond.Discharge(ctx, c.from, *lacks)
 }
 
 func (h *conduct) lendPack(ctx context.Context, _ *call, l *lacking) (a answer, err error) {

@@ -44,6 +44,8 @@ type engagement struct {
 	over  chan struct{}
 	ends  sync.Once
 	heard atomic.Pointer[time.Time]
+	// falters has the worker hand back what it is at, and leave until its machine has what it lacks.
+	falters chan struct{}
 	// again has the conductor told which places the worker has.
 	again chan struct{}
 	// allowance is what the worker has of the run's budget.
@@ -66,7 +68,7 @@ func (w *Worker) engage(ctx context.Context, run string) {
 	ctx, cancel := context.WithCancel(ctx)
 	e := &engagement{
 		worker: w, run: run, cancel: cancel, done: make(chan struct{}), again: make(chan struct{}, 1),
-		over: make(chan struct{}), allowance: newAllowance(w.o.Name),
+		falters: make(chan struct{}, 1), over: make(chan struct{}), allowance: newAllowance(w.o.Name),
 	}
 	e.seen()
 	w.mu.Lock()
@@ -86,9 +88,12 @@ func (w *Worker) engage(ctx context.Context, run string) {
 // serve works for the run until it ends or ctx does. Where the worker can do nothing of it, it looks again now and then.
 func (e *engagement) serve(ctx context.Context) error {
 	for {
-		err := e.untilOver(ctx)
-		var unfit *unfitError
-		if !errors.As(err, &unfit) {
+		unfit, err := e.worker.unwell(), error(nil)
+		if unfit == nil {
+			err = e.untilOver(ctx)
+			unfit = e.worker.unwell()
+		}
+		if unfit == nil && !errors.As(err, &unfit) || e.ended() {
 			return err
 		}
 		e.unable(unfit)
@@ -106,6 +111,7 @@ func (e *engagement) serve(ctx context.Context) error {
 type unfitError struct {
 	lacks map[string][]string
 	why   string
+	soon  bool // it looks again at once
 }
 
 func (e *unfitError) Error() string {
@@ -121,6 +127,9 @@ func (e *unfitError) Error() string {
 
 // again is after how long the worker looks again. A conductor that refuses may be one that stops just now.
 func (e *unfitError) again() time.Duration {
+	if e.soon {
+		return enlistRetry
+	}
 	if e.why != "" {
 		return 2 * wire.PresentEvery
 	}
@@ -172,7 +181,7 @@ func (e *engagement) once(ctx context.Context) error {
 		repeats.Wait()
 		if gone && e.worked.Load() {
 			e.allowance.giveBack(w)
-			w.tell(call{name: callLeave, body: true})
+			w.tell(call{name: callLeave, body: e.worker.lacks()})
 		}
 	}()
 	defer w.stop()

@@ -121,7 +121,9 @@ func (g *gauges) workers(ctx context.Context) ([]metrics.Family, error) {
 		used.Add(float64(agents), p.Worker, "agents")
 		used.Add(float64(gates), p.Worker, "gates")
 	}
-	for _, s := range []wire.WorkerState{wire.WorkerReady, wire.WorkerPaused, wire.WorkerDraining, wire.WorkerIncompatible} {
+	for _, s := range []wire.WorkerState{
+		wire.WorkerReady, wire.WorkerPaused, wire.WorkerLacking, wire.WorkerDraining, wire.WorkerIncompatible,
+	} {
 		states.Add(float64(count[s]), string(s))
 	}
 	return []metrics.Family{states, places, used}, nil

@@ -18,6 +18,7 @@ import (
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/internal/git"
+	"divisi/internal/machine"
 	"divisi/orchestrator"
 	"divisi/orchestrator/sample"
 	"divisi/subagents/wire"
@@ -44,6 +45,7 @@ type half struct {
 	Parallel int    `json:"parallel"`
 	Budget   int    `json:"budget"`
 	Sample   bool   `json:"sample"`
+	Lacks    string `json:"lacks"`
 }
 
 // runHalf prints the id of a run when it has begun, and how it ends.
@@ -108,7 +110,7 @@ func runWorker(ctx context.Context, h *half) int {
 	}
 	w, err := orchestrator.NewWorker(ctx, orchestrator.WorkerOptions{
 		StateDir: h.State, Server: orchestrator.Server{URL: h.NATS}, Once: true, Name: h.Name, Agents: h.Parallel, Gates: 4,
-		Notice: func(text string) { fmt.Fprintln(os.Stderr, text) },
+		Notice: func(text string) { fmt.Fprintln(os.Stderr, text) }, Room: h.room(),
 	})
 	if err == nil {
 		defer w.Close()
@@ -119,6 +121,19 @@ func runWorker(ctx context.Context, h *half) int {
 		return 1
 	}
 	return 0
+}
+
+// room measures a machine whose disk is full while the file Lacks is there.
+func (h *half) room() func(bool, ...string) error {
+	if h.Lacks == "" {
+		return nil
+	}
+	return func(bool, ...string) error {
+		if _, err := os.Stat(h.Lacks); err != nil {
+			return nil
+		}
+		return &machine.Fault{What: "no space left on device", Path: "/data/slots", Missing: 5 << 20}
+	}
 }
 
 // process is a half in a process of its own.

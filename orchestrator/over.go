@@ -37,6 +37,9 @@ func (e *engagement) untilOver(ctx context.Context) error {
 		select {
 		case <-e.over:
 			leave()
+		case <-e.falters:
+			e.yield()
+			leave()
 		case <-inner.Done():
 		}
 	})

@@ -187,7 +187,7 @@ func (w *work) start(ctx context.Context, setup string) error {
 		w.stop()
 		w.release()
 		if err := w.prepare(ctx, setup); err != nil {
-			return err
+			return w.unready(ctx, err)
 		}
 	}
 	w.begun = true
@@ -339,6 +339,7 @@ func (w *work) sign(cfg *worker.Config) (err error) {
 	if e := w.engaged; e != nil {
 		cfg.Name, cfg.Key, cfg.Places, cfg.Roles = e.worker.o.Name, e.worker.key, e.worker.places, e.serves
 		cfg.Owner, cfg.Accept = e.worker.grants(), w.accepts
+		cfg.Broke, cfg.Lacks = e.worker.broke, e.worker.lacking
 		cfg.Foreign = func(ctx context.Context, f wire.Foreign) (wire.Part, error) { return e.foreign(ctx, w, f) }
 		return nil
 	}

@@ -53,7 +53,10 @@ type Worker struct {
 	drain chan struct{}
 	told  map[string]bool // why it could not work for runs; of the goroutine of Run
 
-	mu    sync.Mutex // guards what follows; the goroutine of Run alone writes it
+	hurt chan struct{} // an attempt broke off
+
+	mu sync.Mutex // guards what follows; the goroutine of Run alone writes it, but for some of health
+	health
 	runs  map[string]*engagement
 	state wire.WorkerState
 	until time.Time
@@ -76,7 +79,7 @@ func NewWorker(ctx context.Context, o WorkerOptions) (_ *Worker, err error) {
 		place: place{dir: store.Dir{Path: dir, Log: log}, log: log}, o: o, runs: map[string]*engagement{},
 		state: wire.WorkerReady, told: map[string]bool{},
 		found: make(chan wire.Conducting), ended: make(chan *engagement),
-		asked: make(chan workerCall), drain: make(chan struct{}, 1),
+		asked: make(chan workerCall), drain: make(chan struct{}, 1), hurt: make(chan struct{}, 1),
 	}
 	if err := w.lock(); err != nil {
 		return nil, err
@@ -143,6 +146,9 @@ func (w *Worker) defaults() {
 	}
 	if o.Grace <= 0 {
 		o.Grace = time.Minute
+	}
+	if o.Room == nil {
+		o.Room = machine.Short
 	}
 	if o.Notice == nil {
 		o.Notice = func(string) {}
@@ -331,8 +337,11 @@ func (w *Worker) serve(ctx context.Context) error {
 		case <-w.drain:
 			w.leave(ctx)
 			return nil
+		case <-w.hurt:
+			w.feel()
 		case <-tick.C:
 			w.unpause()
+			w.feel()
 			if len(w.runs) > 0 {
 				idle = now()
 			}
@@ -386,7 +395,10 @@ func (w *Worker) presence() wire.Presence {
 	defer w.mu.Unlock()
 	p := w.facts
 	p.State, p.Until, p.Said, p.Runs = w.state, w.until, w.said, map[string]wire.Service{}
-	if w.state != wire.WorkerReady {
+	if w.lack != nil && p.State == wire.WorkerReady {
+		p.State, p.Short = wire.WorkerLacking, w.lack.Error()
+	}
+	if p.State != wire.WorkerReady {
 		p.Places = wire.Places{}
 	}
 	if free, ok := machine.Free(w.dir.Path); ok {

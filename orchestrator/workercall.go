@@ -76,10 +76,8 @@ func (w *Worker) pause(d time.Duration) {
 	w.mu.Lock()
 	if w.state, w.until = wire.WorkerReady, (time.Time{}); d > 0 {
 		w.state, w.until = wire.WorkerPaused, now().Add(d)
-		w.places.Pause()
-	} else {
-		w.places.Resume()
 	}
+	w.admit()
 	w.mu.Unlock()
 	for _, e := range w.engaged() {
 		e.changed()

@@ -13,15 +13,27 @@ import (
 )
 
 // Fault is something that the machine lacks: room on a disk, memory, processes, open files. It can come back by itself.
-// Path is where a disk is full; empty for everything else.
-type Fault struct{ What, Path string } //nolint:errname // the design's word for a typed failure
+// Path is where a disk is full; empty for everything else. Missing is how many bytes are, 0 where that is not known.
+type Fault struct { //nolint:errname // the design's word for a typed failure
+	What, Path string
+	Missing    int64
+}
 
 // Error names what is missing, and where.
-func (f *Fault) Error() string { return strings.TrimSuffix(f.What+" at "+f.Path, " at ") }
+func (f *Fault) Error() string {
+	why := strings.TrimSuffix(f.What+" at "+f.Path, " at ")
+	if f.Missing > 0 {
+		why += fmt.Sprintf(" (%d KiB more are needed)", (f.Missing+1023)>>10)
+	}
+	return why
+}
 
-// lacking has the disk's errors first. A disk that cannot be read (EIO) is not among them: it does not recover by itself.
+// disk is how many of lacking are errors of a disk. One that cannot be read (EIO) is not among them: it does not recover by
+// itself.
+const disk = 3
+
 var lacking = []syscall.Errno{
-	syscall.ENOSPC, syscall.EDQUOT, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN,
+	syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN,
 }
 
 // Of returns the fault of the machine that an error wraps, or nil. near is where the disk is when the error names no path.
@@ -34,12 +46,12 @@ func Of(err error, near string) *Fault {
 		var at *fs.PathError
 		switch {
 		case !errors.Is(err, e):
-		case i > 1:
+		case i >= disk:
 			return &Fault{What: e.Error()}
 		case errors.As(err, &at):
-			return &Fault{e.Error(), at.Path}
+			return &Fault{What: e.Error(), Path: at.Path}
 		default:
-			return &Fault{e.Error(), near}
+			return &Fault{What: e.Error(), Path: near}
 		}
 	}
 	return nil
@@ -52,19 +64,70 @@ const room = 1 << 20
 func Room(dirs ...string) error {
 	for _, dir := range dirs {
 		if f := Of(write(dir), dir); dir != "" && f != nil {
-			return &Fault{f.What, dir}
+			return &Fault{What: f.What, Path: dir, Missing: missing(dir, room)}
 		}
 	}
 	return nil
 }
 
-// Missing is how many bytes a disk lacks at least for Room; 0 where it lacks none, or that is not known.
-func Missing(path string) int64 {
+// Rooms finds what a machine lacks where something has failed that needed room in some directories; nil is Room. What failed says
+// nothing then of who did it.
+type Rooms func(dirs ...string) error
+
+// Lack returns it.
+func (r Rooms) Lack(dirs ...string) error {
+	if r == nil {
+		return Room(dirs...)
+	}
+	return r(dirs...)
+}
+
+// A machine takes work while it has at least so many bytes on each disk and in memory. It begins again with twice as many, so
+// that what its own work leaves behind and clears away does not have it come and go.
+const (
+	leastDisk   = 4 << 20
+	leastMemory = 32 << 20
+)
+
+// Short returns a *Fault when a machine that works in some directories lacks what work needs: a directory is gone or cannot be
+// written, its disk is nearly full, or memory is. again is for a machine that does not work, and would begin.
+func Short(again bool, dirs ...string) error {
+	more := int64(1)
+	if again {
+		more = 2
+	}
+	for _, dir := range dirs {
+		_, err := os.Stat(dir)
+		if n := missing(dir, more*leastDisk); err == nil && n > 0 {
+			return &Fault{What: syscall.ENOSPC.Error(), Path: dir, Missing: n}
+		}
+		if err == nil {
+			err = write(dir)
+		}
+		var why syscall.Errno
+		switch f := Of(err, dir); {
+		case err == nil:
+		case f != nil && f.Path == "": // open files, not this disk
+			return f
+		case errors.As(err, &why):
+			return &Fault{What: why.Error(), Path: dir}
+		default:
+			return &Fault{What: err.Error(), Path: dir}
+		}
+	}
+	if free := available(); free > 0 && free < more*leastMemory {
+		return &Fault{What: syscall.ENOMEM.Error(), Missing: more*leastMemory - free}
+	}
+	return nil
+}
+
+// missing is how many bytes a disk lacks of some; 0 where it lacks none, or that is not known.
+func missing(path string, of int64) int64 {
 	for {
 		free, ok := Free(path)
 		switch above := filepath.Dir(path); {
 		case ok:
-			return max(0, room-free)
+			return max(0, of-free)
 		case above == path:
 			return 0
 		default:

@@ -142,6 +142,7 @@ type Conductor struct {
 	muster  *muster
 	enlists chan func(context.Context) error
 	caused  caused
+	away    away
 	// making are the attempts in which the gates run on the base commit in another environment, by environment.
 	making map[string]making
 	// shapes are those of held patches, by the ids of their decisions.
@@ -167,7 +168,7 @@ func New(ctx context.Context, cfg Config) (*Conductor, error) {
 		cfg: cfg, st: st, folded: st.Pos, last: st.ConductorPos, active: map[string]bool{}, imported: map[string]bool{},
 		shown: map[string]bool{}, answers: make(chan func(context.Context) error, 1),
 		muster: newMuster(cfg.Clock, cfg.Patience.Present), enlists: make(chan func(context.Context) error),
-		caused: caused{}, making: map[string]making{}, shapes: map[string]string{},
+		caused: caused{}, away: away{leaving: map[string]leaving{}}, making: map[string]making{}, shapes: map[string]string{},
 	}
 	c.sealer = assign.NewSealer(cfg.Run, cfg.Bus, cfg.Mirror, c.share)
 	return c, nil
@@ -264,6 +265,7 @@ func (c *Conductor) loop(ctx context.Context, tail <-chan tailed, asks <-chan in
 		case t := <-tail:
 			if err = c.take(t, tail); err == nil {
 				c.resend(ctx)
+				err = c.handOn(ctx)
 			}
 		case r := <-asks:
 			err = c.answer(ctx, r)

@@ -109,8 +109,9 @@ func (c *Conductor) Enlist(ctx context.Context, e wire.Enlistment) error {
 	return c.within(ctx, func(ctx context.Context) error { return c.enlist(ctx, e) })
 }
 
-// Discharge counts on a worker no more: its attempts are given to others.
-func (c *Conductor) Discharge(ctx context.Context, worker string) error {
+// Discharge counts on a worker no more: its attempts are given to others. lacks is what its machine lacks; "" where it leaves for
+// another reason.
+func (c *Conductor) Discharge(ctx context.Context, worker, lacks string) error {
 	return c.within(ctx, func(ctx context.Context) error {
 		if _, had := c.st.Crew[worker]; !had {
 			return nil
@@ -118,7 +119,10 @@ func (c *Conductor) Discharge(ctx context.Context, worker string) error {
 		if err := c.caused.one(worker, c.cfg.Clock()); err != nil {
 			return err // it is lost soon
 		}
-		return c.discharge(ctx, worker, "left")
+		if lacks != "" {
+			return c.sendAway(ctx, worker, lacks)
+		}
+		return c.discharge(ctx, worker, "left", nil)
 	})
 }
 
@@ -174,11 +178,15 @@ func (c *Conductor) enlist(ctx context.Context, e wire.Enlistment) error {
 	}
 	c.muster.begins(e.Worker, e.Since)
 	if again {
-		if err := c.discharge(ctx, e.Worker, "began again"); err != nil {
+		if err := c.discharge(ctx, e.Worker, "began again", nil); err != nil {
 			return err
 		}
 	}
-	d := run.Data{Crew: maps.Clone(c.st.Crew)}
+	d := run.Data{Crew: maps.Clone(c.st.Crew), Away: maps.Clone(c.st.Away)}
+	if _, away := d.Away[e.Worker]; away {
+		delete(d.Away, e.Worker)
+		d.Notices = []string{fmt.Sprintf("worker %s is back, and takes tasks again", e.Worker)}
+	}
 	if d.Crew == nil {
 		d.Crew = run.Crew{}
 	}
@@ -193,19 +201,31 @@ func (c *Conductor) enlist(ctx context.Context, e wire.Enlistment) error {
 	return c.append(ctx, run.Append{Data: d})
 }
 
-// discharge takes a worker out of the crew, and puts the attempts that it had on the queue again.
-func (c *Conductor) discharge(ctx context.Context, worker, how string) error {
-	if _, had := c.st.Crew[worker]; !had {
+// discharge takes a worker out of the crew, and puts the attempts that it had on the queue again. away are those that lack
+// something from then on; nil for those of before but this one.
+func (c *Conductor) discharge(ctx context.Context, worker, how string, away map[string]string) error {
+	_, had := c.st.Crew[worker]
+	if _, gone := c.st.Away[worker]; !had && !gone {
 		return nil
+	}
+	if away == nil {
+		away = maps.Clone(c.st.Away)
+		delete(away, worker)
 	}
 	crew := maps.Clone(c.st.Crew)
 	delete(crew, worker)
+	return c.without(ctx, run.Data{Crew: crew, Away: away}, worker, how)
+}
+
+// without records that a worker is in the crew no more.
+func (c *Conductor) without(ctx context.Context, d run.Data, worker, how string) error {
 	had := c.heldBy(worker)
 	notice := fmt.Sprintf("worker %s %s", worker, how)
 	if len(had) > 0 {
 		notice += fmt.Sprintf("; %d of its attempts go on elsewhere", len(had))
 	}
-	if err := c.append(ctx, run.Append{Data: run.Data{Crew: crew, Notices: []string{notice}}}); err != nil {
+	d.Notices = []string{notice}
+	if err := c.append(ctx, run.Append{Data: d}); err != nil {
 		return err
 	}
 	return c.giveAgain(ctx, had)
@@ -240,10 +260,13 @@ func (c *Conductor) callRoll(ctx context.Context) error {
 	if !c.cfg.Elsewhere || c.pausing {
 		return nil
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.st.Crew)) {
+	if err := c.sendStayers(ctx); err != nil {
+		return err
+	}
+	for _, name := range append(slices.Sorted(maps.Keys(c.st.Crew)), slices.Sorted(maps.Keys(c.st.Away))...) {
 		if !c.muster.there(name) && c.cfg.Bus.Steady(c.cfg.Patience.Present) {
 			how := fmt.Sprintf("was lost: no sign of life for %s", c.cfg.Patience.Present)
-			if err := c.discharge(ctx, name, how); err != nil {
+			if err := c.discharge(ctx, name, how, nil); err != nil {
 				return err
 			}
 		}
@@ -286,6 +309,8 @@ func whyUnserved(role, worker string, lacks []string, present []*wire.Presence) 
 	switch why := wire.WhyIncompatible(present); {
 	case worker != "":
 		return fmt.Sprintf("no worker can do %s: the nearest, %s, lacks %s", work, worker, strings.Join(lacks, ", "))
+	case wire.WhyLacking(present) != "":
+		return fmt.Sprintf("no worker can do %s now: %s; it goes on by itself", work, wire.WhyLacking(present))
 	case why != "":
 		return fmt.Sprintf("no worker takes %s: %s", work, why)
 	case len(present) > 0:

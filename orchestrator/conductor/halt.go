@@ -21,10 +21,13 @@ var ErrMachine = errors.New("the machine cannot continue the run")
 // Present is for how long a worker elsewhere counts as there that has said so.
 type Patience struct{ Sweep, Lost, Retry, Most, Present time.Duration }
 
+// Retry is how often a machine that lacks something is tried.
+const Retry = 5 * time.Second
+
 func (p Patience) withDefaults() Patience {
 	return Patience{
 		cmp.Or(p.Sweep, sweepEvery), cmp.Or(p.Lost, lostAfter),
-		cmp.Or(p.Retry, 5*time.Second), cmp.Or(p.Most, 30*time.Minute),
+		cmp.Or(p.Retry, Retry), cmp.Or(p.Most, 30*time.Minute),
 		cmp.Or(p.Present, wire.PresentFor),
 	}
 }
@@ -45,7 +48,8 @@ func (c *Conductor) lacks(f machine.Fault) {
 	if c.halt != nil {
 		since = c.halt.since
 	}
-	c.halt = &halt{fault: f, since: since, told: c.halt.on() && c.halt.fault == f}
+	same := c.halt.on() && c.halt.fault.What == f.What && c.halt.fault.Path == f.Path
+	c.halt = &halt{fault: f, since: since, told: same}
 }
 
 // halted begins to wait where an action failed because of the machine: the rules propose again what was not done.
@@ -76,11 +80,11 @@ func (c *Conductor) announceHalt(s *run.State) []run.Action {
 		return nil
 	}
 	c.halt.told = true
-	missing := ""
-	if n := machine.Missing(c.halt.fault.Path); c.halt.fault.Path != "" && n > 0 {
-		missing = fmt.Sprintf(" (%d KiB more are needed)", n>>10)
+	f := c.halt.fault
+	if now := machine.Of(machine.Room(f.Path), ""); now != nil {
+		f.Missing = now.Missing
 	}
-	why := fmt.Sprintf("%s%s%s; tried again every %s", run.ReasonHalt, c.halt.fault.Error(), missing, c.cfg.Patience.Retry)
+	why := fmt.Sprintf("%s%s; tried again every %s", run.ReasonHalt, f.Error(), c.cfg.Patience.Retry)
 	return []run.Action{run.SetRun(run.Data{State: s.Status, Reason: why})}
 }
 

@@ -121,7 +121,7 @@ func (m *mixed) join(name, script string, roles ...string) (leave func()) {
 	require.NoError(m.t, w.Start(m.t.Context()))
 	return func() {
 		w.Stop()
-		_ = c.Discharge(alive, name) // the run may have ended
+		_ = c.Discharge(alive, name, "") // the run may have ended
 	}
 }
 

@@ -115,7 +115,7 @@ func TestAWorkerTellsItsEnvironmentWithoutAReceipt(t *testing.T) {
 	m.until(func(s *run.State) bool { return s.Proofs.At["b"] == "e2" && !s.May([]string{"a"}, true) })
 	close(goOn)
 	m.until(func(s *run.State) bool { return s.Works.Settled(run.FinalTask) != nil }) // now b is to prove it too
-	require.NoError(t, m.conductor.Discharge(t.Context(), "b"))
+	require.NoError(t, m.conductor.Discharge(t.Context(), "b", ""))
 	require.Equal(t, "a", m.end().Final[1].Worker)
 }
 

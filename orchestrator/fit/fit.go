@@ -47,11 +47,7 @@ func (m *Machine) Lacks(s *wire.Setup, role string) (lacks []string) {
 	if s.Environment != "" && !m.Environment(s.Environment) {
 		lacks = append(lacks, "the environment of the checkout that the run began from")
 	}
-	for _, p := range programs(s, &r) {
-		if !m.Find(p) {
-			lacks = append(lacks, "the program "+p)
-		}
-	}
+	lacks = append(lacks, m.absent(s, &r)...)
 	for _, name := range slices.Sorted(maps.Keys(s.Project.Toolchain)) {
 		want := s.Project.Toolchain[name]
 		if have := m.Version(name); !meets(have, want) {
@@ -62,6 +58,25 @@ func (m *Machine) Lacks(s *wire.Setup, role string) (lacks []string) {
 		lacks = append(lacks, "a key: "+err.Error())
 	}
 	return lacks
+}
+
+// Absent lists the programs that some roles need and that are not there any more.
+func (m *Machine) Absent(s *wire.Setup, roles []string) (absent []string) {
+	for _, name := range roles {
+		r := s.Roles[name]
+		absent = append(absent, m.absent(s, &r)...)
+	}
+	slices.Sort(absent)
+	return slices.Compact(absent)
+}
+
+func (m *Machine) absent(s *wire.Setup, r *spec.Role) (absent []string) {
+	for _, p := range programs(s, r) {
+		if !m.Find(p) {
+			absent = append(absent, "the program "+p)
+		}
+	}
+	return absent
 }
 
 func orNone(version string) string {

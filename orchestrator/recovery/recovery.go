@@ -146,6 +146,7 @@ func after(s *run.State, t *run.Task, f spec.Fault) (choice run.Choice, park str
 // byChance are the faults that the same command on the same files need not have again.
 var byChance = map[string]bool{
 	wire.FaultTime: true, wire.FaultIdle: true, wire.FaultInternal: true, wire.FaultSetup: true, wire.FaultAssignment: true,
+	wire.FaultMachine: true,
 }
 
 // Repeats reports whether the next attempt of a task would run the same command on the same files: the newest one was that of a

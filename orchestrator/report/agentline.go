@@ -165,7 +165,12 @@ func nudgeLine(e *contextscope.Event, n wire.Nudge) Line {
 		if n.Class == wire.FaultForeign {
 			return Line{More: "is left to another worker"}
 		}
+		if n.Class == wire.FaultMachine {
+			return Line{More: "is left to another worker: the machine of this one lacks something"}
+		}
 		return Line{More: "stops here; it continues with the run"}
+	case wire.ReasonMachine:
+		return Line{More: "breaks off, and is not at fault: the machine lacks " + n.Lack()}
 	case wire.ReasonTools:
 		return Line{More: "the tools of its MCP servers are noted", Fold: true}
 	default:

@@ -59,7 +59,7 @@ func (s *State) applyCrew(e *contextscope.Event, d Data) {
 		clear(s.Joined)
 	}
 	if d.Crew != nil || d.Epoch > 0 {
-		s.Crew = d.Crew
+		s.Crew, s.Away = d.Crew, d.Away
 		s.joined(e.Time)
 	}
 	if d.Unserved != nil || d.Epoch > 0 {

@@ -100,6 +100,8 @@ type Data struct {
 	Keys map[string][]byte `json:"keys,omitempty"`
 	// Crew is set, to all of it, when workers elsewhere join or leave, and with each epoch of a run whose workers are elsewhere.
 	Crew Crew `json:"crew,omitzero"`
+	// Away is set with Crew, to all of it, when a worker leaves because of what its machine lacks, and when it is back or gone.
+	Away map[string]string `json:"away,omitempty"`
 	// At is set, to the environment of a worker, where that has told it and no receipt has.
 	At map[string]string `json:"at,omitempty"`
 	// Quarantine is set when a person puts a worker into quarantine, Reproved when a second proof of a batch ends without gates.

@@ -48,6 +48,8 @@ type Executor struct {
 	Env                []string
 	Place              sandbox.Place
 	Writable, Readable []string
+	// Room finds what the machine lacks where the program has failed.
+	Room machine.Rooms
 	// Secrets are the variables of the role's secrets that are set: for this program alone.
 	Secrets Secrets
 	// Tree is nil where what the command leaves is not wanted. Lost then lists the files that it has changed nevertheless; it
@@ -160,8 +162,8 @@ func (c *Executor) start(ctx context.Context, run commandRun, given any, heard i
 		Loopback: c.Assignment.Role.Loopback, Hosts: c.Assignment.Role.Hosts,
 		Stdin: input, Timeout: c.Bounds.Left() + sandbox.DefaultGrace, OnOutput: c.said, Sink: heard, MaxSink: math.MaxInt64,
 	})
-	if err == nil && !out.Success() {
-		err = machine.Room(append([]string{c.Place.Temp, c.Dir}, c.Writable...)...)
+	if err != nil || !out.Success() {
+		err = cmp.Or(c.Room.Lack(append([]string{c.Place.Temp, c.Dir}, c.Writable...)...), err)
 	}
 	return out, err
 }

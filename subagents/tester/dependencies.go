@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"divisi/internal/machine"
 	"divisi/internal/sandbox"
 	"divisi/internal/text"
 	"divisi/subagents/environment"
@@ -84,7 +83,7 @@ func (t *Executor) setUpAgain(ctx context.Context, changed []string) (*hindrance
 	default:
 		why = gate.HowEnded(setup.Command, out)
 	}
-	if err := machine.Room(append([]string{g.Place.Temp, t.Dir}, g.Writable...)...); err != nil {
+	if err := t.Room.Lack(append([]string{g.Place.Temp, t.Dir}, g.Writable...)...); err != nil {
 		return nil, err // a full disk is not what the patch has done
 	}
 	h := &hindrance{

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"divisi/contextscope/artifact"
-	"divisi/internal/machine"
 	"divisi/internal/sandbox"
 	"divisi/internal/sandbox/stage"
 	"divisi/internal/spec"
@@ -158,13 +157,16 @@ func (t *Executor) runSetup(ctx context.Context, g Ground, leftOut []string, m *
 		return cause
 	}
 	if missing(err) {
+		if lack := t.Room.Lack(); lack != nil {
+			return lack
+		}
 		return &setupFailedError{wire.Failed(wire.FaultSetup, "setup: "+err.Error(), "")}
 	}
 	if err != nil {
 		return fmt.Errorf("run setup: %w", err)
 	}
 	if !out.Success() {
-		if err := machine.Room(append([]string{g.Place.Temp, g.Place.Tools, t.Dir}, g.Writable...)...); err != nil {
+		if err := t.Room.Lack(append([]string{g.Place.Temp, g.Place.Tools, t.Dir}, g.Writable...)...); err != nil {
 			return fmt.Errorf("run setup: %w", err)
 		}
 		why := "setup: " + gate.HowEnded(args, out) + unlikeYours(out, leftOut)

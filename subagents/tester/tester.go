@@ -63,6 +63,8 @@ type Executor struct {
 	Outputs string
 	Limiter *gate.Limiter
 	Bounds  limit.Bounds
+	// Room finds what the machine lacks where a command has failed.
+	Room machine.Rooms
 	// Services is what the services of the project are started with.
 	Services func() (service.Config, error)
 	// Doing is told what runs. It may be nil.
@@ -276,8 +278,8 @@ func (t *Executor) gate(ctx context.Context, g spec.Gate, more bool) (spec.Recei
 	}
 	r, err := gate.Run(ctx, g, where)
 	r.Environment = t.environment
-	if err == nil && r.Verdict != spec.VerdictPass { // a full disk is not what the patch has done
-		err = machine.Room(append([]string{ground.Place.Temp, t.Dir}, ground.Writable...)...)
+	if missing(err) || err == nil && r.Verdict != spec.VerdictPass { // a full disk is not what the patch has done
+		err = cmp.Or(t.Room.Lack(append([]string{ground.Place.Temp, t.Dir}, ground.Writable...)...), err)
 	}
 	if err != nil {
 		return r, err

@@ -1,5 +1,10 @@
 package wire
 
+import (
+	"fmt"
+	"strings"
+)
+
 // ControlSteer puts a message to a running agent; it arrives at the agent's next turn boundary.
 const ControlSteer = "steer"
 
@@ -36,7 +41,7 @@ const (
 	ReasonJudged   = "judged"   // a model was asked whether there is progress; no words to the agent
 	ReasonRetry    = "retry"    // the answer before was discarded
 	// ReasonMachine: the machine lacks something, class says what and detail where; the attempt goes on when it is delivered
-	// again.
+	// again, elsewhere at once where there are other machines.
 	ReasonMachine = "machine"
 	ReasonStopped = "stopped" // the run stops; the attempt goes on when it is delivered again
 )
@@ -48,12 +53,26 @@ type Nudge struct {
 	Class string `json:"class,omitempty"`
 	// Detail says in a few words what goes round.
 	Detail string `json:"detail,omitempty"`
+	// Missing is how many bytes the machine lacks, for the reason machine; 0 where that is not known.
+	Missing int64 `json:"missing,omitempty"`
 	// Strike is 1 for a loop that the agent is told about, 2 for the one that ends it.
 	Strike int `json:"strike,omitempty"`
 	// Confidence is the first opinion of a judgement, nil where there was none, Second the other model's where it was asked;
 	// Detail is the analysis of the last.
 	Confidence *float64 `json:"confidence,omitempty"`
 	Second     *float64 `json:"second,omitempty"`
+}
+
+// Lack is what a machine lacks, for the reason machine.
+func (n Nudge) Lack() string {
+	if n.Class == FaultInternal || n.Class == FaultSetup {
+		return n.Class + ": " + n.Detail
+	}
+	why := strings.TrimSuffix(n.Class+" at "+n.Detail, " at ")
+	if n.Missing > 0 {
+		why += fmt.Sprintf(" (%d KiB more are needed)", (n.Missing+1023)>>10)
+	}
+	return why
 }
 
 // Steered is the data of a steering event: the receipt of a message.

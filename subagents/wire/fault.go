@@ -25,6 +25,7 @@ const (
 	FaultSetup      = "setup"
 	FaultOutdated   = "outdated" // the baseline is of another environment
 	FaultForeign    = "foreign"  // the worker had no baseline of its environment; with receipts it has made one
+	FaultMachine    = "machine"  // several machines lacked the same for it, each in turn
 	FaultVerdict    = "verdict"
 	FaultRejected   = "rejected"   // the master, a person or the policy of the run decided against a held patch
 	FaultProof      = "proof"      // the tests of a task do not fail without the change

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"divisi/bus"
 	"divisi/internal/spec"
+	"divisi/internal/text"
 )
 
 // Presence is what a worker says of itself every few seconds on bus.WorkerPresence.
@@ -23,8 +25,10 @@ type Presence struct {
 	// State is what it does about new work; Until is when a pause ends.
 	State WorkerState `json:"state"`
 	Until time.Time   `json:"until,omitzero"`
-	Since time.Time   `json:"since"`
-	Tags  []string    `json:"tags,omitempty"`
+	// Short is what its machine lacks, for as long as it takes nothing because of that.
+	Short string    `json:"short,omitempty"`
+	Since time.Time `json:"since"`
+	Tags  []string  `json:"tags,omitempty"`
 	// System is its operating system and architecture; Memory and Disk are bytes, Disk what is left.
 	System string `json:"system"`
 	Cores  int    `json:"cores"`
@@ -72,10 +76,12 @@ type Service struct {
 // WorkerState is what a worker does about new work.
 type WorkerState string
 
-// A worker takes what it can do; takes nothing for a time; takes nothing more and ends; speaks another protocol.
+// A worker takes what it can do; takes nothing for a time, or while its machine lacks something; takes nothing more and ends;
+// speaks another protocol.
 const (
 	WorkerReady        WorkerState = "ready"
 	WorkerPaused       WorkerState = "paused"
+	WorkerLacking      WorkerState = "lacking"
 	WorkerDraining     WorkerState = "draining"
 	WorkerIncompatible WorkerState = "incompatible"
 )
@@ -103,7 +109,7 @@ func DecodePresence(m bus.Message) (*Presence, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the presence on %.120s: %w", m.Subject, err)
 	}
-	p.Incompatible = ""
+	p.Incompatible, p.Short = "", Lacking(p.Short)
 	for i, w := range p.Limits {
 		p.Limits[i] = w.Taken(time.Now())
 	}
@@ -114,12 +120,29 @@ func DecodePresence(m bus.Message) (*Presence, error) {
 func (p *Presence) Of(run string) *Presence {
 	kept := &Presence{
 		Worker: p.Worker, Version: p.Version, Protocol: p.Protocol, State: p.State, Places: p.Places,
-		Incompatible: p.Incompatible,
+		Incompatible: p.Incompatible, Short: p.Short,
 	}
 	if s, knows := p.Runs[run]; knows {
 		kept.Runs = map[string]Service{run: s}
 	}
 	return kept
+}
+
+// maxLacking bounds, in characters, what a worker says that its machine lacks.
+const maxLacking = 300
+
+// Lacking is what a worker says that its machine lacks, as people may be shown it.
+func Lacking(why string) string { return text.Short(text.OneLine(why), maxLacking) }
+
+// WhyLacking tells of each worker whose machine lacks something what that is; "" for none.
+func WhyLacking(workers []*Presence) string {
+	var why []string
+	for _, p := range workers {
+		if p.State == WorkerLacking {
+			why = append(why, fmt.Sprintf("worker %s lacks %s", p.Worker, p.Short))
+		}
+	}
+	return strings.Join(text.Few(why, maxRefused), "; ")
 }
 
 // Enlistment asks the conductor of a run to count on a worker.
@@ -159,7 +182,7 @@ func Nearest(workers []*Presence, run, role string) (worker string, lacks []stri
 	for _, p := range workers {
 		s, knows := p.Runs[run]
 		switch l := s.Lacks[role]; {
-		case p.State == WorkerDraining || p.State == WorkerIncompatible || !knows:
+		case p.State == WorkerDraining || p.State == WorkerIncompatible || p.State == WorkerLacking || !knows:
 		case slices.Contains(s.Serves, role):
 			return p.Worker, nil, true
 		case len(l) > 0 && (worker == "" || len(l) < len(lacks)):

@@ -87,7 +87,10 @@ func (at *attempt) carryOut(ctx context.Context) (r spec.Result, err error) {
 	}
 	var unmade *unmadeError
 	if errors.As(err, &unmade) {
-		return unmade.result, nil
+		r, err = unmade.result, nil
+	}
+	if err == nil && at.setupAlone(&r) {
+		err = &troubleError{wire.FaultSetup, r.Error.Message}
 	}
 	var refused *refusal
 	if errors.As(err, &refused) {
@@ -100,6 +103,21 @@ func (at *attempt) carryOut(ctx context.Context) (r spec.Result, err error) {
 		return spec.Result{Status: end.Status, Error: &end.Fault}, nil
 	}
 	return spec.Result{}, fmt.Errorf("run %s: %w", at.assignment.Agent(), err)
+}
+
+// setupAlone reports whether an attempt failed by what the setup of the run does on this machine: it has passed on another one.
+func (at *attempt) setupAlone(r *spec.Result) bool {
+	return at.worker.cfg.Broke != nil && r.Error != nil && r.Error.Class == wire.FaultSetup && !at.assignment.Base &&
+		len(at.assignment.Setup) == 0
+}
+
+// lacks returns what the machine lacks, where something of the attempt has failed.
+func (at *attempt) lacks(dirs ...string) error {
+	err := machine.Room(dirs...)
+	if lacks := at.worker.cfg.Lacks; err == nil && lacks != nil {
+		err = lacks()
+	}
+	return err
 }
 
 // queue waits for a core and counts the time.
@@ -352,7 +370,7 @@ func (at *attempt) command() *command.Executor {
 		Assignment: at.assignment, Dir: at.slot.Dir(), Env: at.env, Place: at.ground(), Writable: at.cache.Writable,
 		Readable: at.readable, Tree: at.tree(), Lost: at.lost,
 		Secrets: command.SecretsOf(&at.assignment.Role, at.worker.cfg.Environ), WriteSet: at.writeSet(), Bounds: at.bounds(),
-		Remaining: at.remaining(), Doing: at.progress.doing, Pay: at.pay,
+		Room: at.lacks, Remaining: at.remaining(), Doing: at.progress.doing, Pay: at.pay,
 	}
 }
 

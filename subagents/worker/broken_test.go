@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -89,6 +90,44 @@ func TestWhatTheMachineLacksEndsNoAttempt(t *testing.T) {
 	r, err := w.brokenOff(t.Context(), nil, syscall.EIO)
 	require.NoError(t, err)
 	require.Equal(t, wire.FaultInternal, r.Error.Class, "a broken disk does not recover by itself")
+}
+
+// Where there are other machines an attempt that broke off goes on there: it is the task's fault once three lacked the same for it.
+func TestWhatSeveralMachinesLackIsTheFaultOfTheTask(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	w := s.work(&modeltest.Script{}, "generator")
+	var broke []error
+	w.cfg.Broke = func(err error) { broke = append(broke, err) }
+	a := s.assignment(writer, "m")
+	full, own := &fs.PathError{Op: "mkdir", Path: "/full", Err: syscall.ENOSPC}, errors.New("read its mirror: object is missing")
+	for i, c := range []struct {
+		worker string
+		err    error
+		fault  string
+	}{
+		{"one", full, ""},
+		{"one", full, ""}, // it had room before it took it again
+		{"two", own, ""},
+		{"two", full, ""},
+		{"three", own, ""},
+		{"three", full, "it broke off alike on worker one, three, two, which had what it needs before: no space left on device at /full"},
+	} {
+		w.cfg.Name = c.worker
+		j, err := journal.Open(t.Context(), s.bus, s.bus, a, journal.Stamp{Worker: c.worker, Clock: w.cfg.Clock, IDs: w.cfg.IDs})
+		require.NoError(t, err)
+		_, err = j.Append(t.Context(), wire.Draft(contextscope.KindStarted, wire.Started{Delivery: i + 1}))
+		require.NoError(t, err)
+		r, err := w.brokenOff(t.Context(), j, c.err)
+		if c.fault == "" {
+			require.ErrorIs(t, err, errHalted)
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, wire.FaultMachine, r.Error.Class)
+		require.Contains(t, r.Error.Message, c.fault)
+	}
+	require.Len(t, broke, 5)
 }
 
 func TestAnAttemptThatBreaksOffAgainAndAgainEndsWithAFault(t *testing.T) {

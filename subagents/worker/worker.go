@@ -92,6 +92,10 @@ type Config struct {
 	// Foreign asks what to do about an attempt without a baseline of this worker's environment. Nil where there is no other
 	// worker.
 	Foreign func(ctx context.Context, f wire.Foreign) (wire.Part, error)
+	// Lacks returns what the machine lacks. Broke is told why an attempt broke off, a *machine.Fault or another trouble of the
+	// machine, and nil when one has ended by itself. Both are nil where there are no other machines.
+	Lacks func() error
+	Broke func(error)
 	// Full is told that the store can take no more events of attempts. It may be nil, and is called from any goroutine, also
 	// often.
 	Full func(error)
@@ -156,6 +160,9 @@ const maxDeliveries = 5
 
 // errShutdown is the cause of every context of a worker that stops.
 var errShutdown = errors.New("the worker stops")
+
+// errYields is that cause where the machine of the worker lacks something.
+var errYields = errors.New("the worker leaves its attempts to others")
 
 // Worker takes assignments off the queues of its roles and carries them out. One semaphore admits the agents, whatever the
 // role, another the proofs: agents never keep a proof from running.
@@ -244,6 +251,16 @@ func (w *Worker) Stop() {
 	w.mu.Lock()
 	if w.cancel != nil {
 		w.cancel(errShutdown)
+	}
+	w.mu.Unlock()
+	w.done.Wait()
+}
+
+// Yield is Stop for a worker whose machine lacks something: others have its attempts at once, and none of them counts as lost.
+func (w *Worker) Yield() {
+	w.mu.Lock()
+	if w.cancel != nil {
+		w.cancel(errYields)
 	}
 	w.mu.Unlock()
 	w.done.Wait()
