@@ -137,7 +137,7 @@ func TestAHostWithoutAgentsRunsNoCommandOfARule(t *testing.T) {
 	h := &conduct{ordered: true}
 	_, err := h.tree("c", "").(*conductor.CommitTree).Run(t.Context(), "c", []string{"touch", "x"})
 	require.ErrorContains(t, err, `a shard rule by: command runs ["touch" "x"] where the run is conducted, and that host runs no commands`)
-	require.ErrorContains(t, err, "--agents 1")
+	require.ErrorContains(t, err, "have the host take tasks too")
 }
 
 // Each call has its bounds, and what may change a run or have something run is for the worker that has the attempt.

@@ -23,7 +23,7 @@ func (h *conduct) shards(ctx context.Context, commit, environment string, comman
 	if h.ordered && !h.runsCommands {
 		return nil, request.Refusedf("a shard rule by: command runs %.80q where the run is conducted, "+
 			"and that host runs no commands: shard by file, dir, package or owner, "+
-			"or start the host with --agents 1 or more", command)
+			"or have the host take tasks too", command)
 	}
 	dir, err := os.MkdirTemp("", "divisi-shards-")
 	if err != nil {

@@ -40,7 +40,7 @@ func TestAConductorLeavesUndoneWhatNobodyWaitsForAnyMore(t *testing.T) {
 	t.Parallel()
 	c, asks := listening(t)
 	q := Request{Verb: VerbSend, Task: "one", Text: "Keep the old name."}
-	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	short, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
 	defer cancel()
 	_, err := Ask(short, c.cfg.Bus, "r1", q)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
