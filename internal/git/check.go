@@ -100,7 +100,7 @@ func CheckPatch(ctx context.Context, r *Repo, p spec.Patch, allowed func(path st
 		return fmt.Errorf("check patch: %w", err)
 	}
 	e := &PatchError{Commit: p.Commit}
-	changes, err := r.Changed(ctx, p.Base, p.Commit)
+	c, err := r.Commit(ctx, p.Commit)
 	if err != nil {
 		if has, asked := r.Has(ctx, p.Commit); asked == nil && !has {
 			e.addf(FaultCommit, "", "is not in its pack")
@@ -108,18 +108,15 @@ func CheckPatch(ctx context.Context, r *Repo, p spec.Patch, allowed func(path st
 		}
 		return fmt.Errorf("check patch %s: %w", p.Commit, err)
 	}
+	names, err := r.Names(ctx, p.Base, c.Tree) // first: git lists what differs without an end to it
+	var changes []Change
+	if err == nil {
+		changes, err = r.Changed(ctx, p.Base, c.Tree)
+	}
 	blobs, ids := newBlobs(changes)
-	c, err := r.Commit(ctx, p.Commit)
-	if err != nil {
-		return fmt.Errorf("check patch %s: %w", p.Commit, err)
-	}
-	infos, err := r.stat(ctx, ids)
-	if err != nil {
-		return fmt.Errorf("check patch %s: %w", p.Commit, err)
-	}
-	var names Names
-	if slices.ContainsFunc(changes, func(c Change) bool { return c.OldMode == ModeNone }) {
-		names, err = r.Names(ctx, p.Base, c.Tree)
+	var infos []objectInfo
+	if err == nil {
+		infos, err = r.stat(ctx, ids)
 	}
 	if err == nil {
 		err = e.checkLinks(ctx, r, blobs)

@@ -62,10 +62,18 @@ func fold(name string) string {
 
 // Names are what is wrong with the names that come with a change: the bad ones, which no repository may get, and the odd ones,
 // which other systems take for another name or cannot have.
-type Names struct{ Bad, Odd []PatchFault }
+type Names struct {
+	Bad, Odd []PatchFault
+	listed   int
+}
+
+// maxListed bounds the paths of what differs between two trees, in bytes with what is kept of each: a few trees, each of which has
+// the one below it twice, are more directories than can be counted.
+const maxListed, keptOfEach = 32 << 20, 100
 
 // Names looks at the names that one commit or tree has and another, from which it comes, has not. It reads the directories that
-// differ. What was there before may stay: a file beside aux.txt, or in the directory aux, is as good as any.
+// differ, and fails with ErrTooLarge where they are too many. What was there before may stay: a file beside aux.txt, or in the
+// directory aux, is as good as any.
 func (r *Repo) Names(ctx context.Context, was, is string) (n Names, err error) {
 	for _, id := range []*string{&was, &is} {
 		if c, kept := r.memo.commit(*id); kept {
@@ -81,6 +89,9 @@ func (r *Repo) Names(ctx context.Context, was, is string) (n Names, err error) {
 		var below []grown
 		for _, g := range level {
 			below = append(below, n.add(g, trees[g.was], trees[g.is], depth)...)
+			if n.listed > maxListed {
+				return Names{}, fmt.Errorf("look at the names that %s adds to %s: %w", is, was, ErrTooLarge)
+			}
 		}
 		level = below
 	}
@@ -128,6 +139,7 @@ func (n *Names) add(g grown, was, is []treeEntry, depth int) (below []grown) {
 			continue
 		}
 		at := grown{dir: path.Join(g.dir, e.name), is: e.oid}
+		n.listed += len(at.dir) + keptOfEach
 		if old.mode == modeTree {
 			at.was = old.oid
 		}

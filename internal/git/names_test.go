@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+
+	"divisi/internal/spec"
 )
 
 func TestNameFault(t *testing.T) {
@@ -220,4 +222,24 @@ func TestNames(t *testing.T) {
 	}
 	_, err := b.m.Names(t.Context(), base, strings.Repeat("1", 40))
 	require.ErrorIs(t, err, ErrNotFound)
+}
+
+// Few bytes of trees, each of which has the one below it twice, are as many directories as can be named.
+func TestCheckPatchRefusesTreesWithinTrees(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	for name, leaf := range map[string]treeEntry{
+		"of files": {"f", ModeFile, b.blob("x\n")}, "of nothing": {"e", modeTree, b.treeOf()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			id := b.treeOf(leaf)
+			for range 40 {
+				id = b.treeOf(treeEntry{"a", modeTree, id}, treeEntry{"b", modeTree, id})
+			}
+			id = b.commitOf(b.withTop(treeEntry{"bomb", modeTree, id}))
+			p := spec.Patch{Commit: id, Base: b.base, Tree: must(b.m.Commit(t.Context(), id)).Tree, Files: []string{"bomb/a"}}
+			require.ErrorIs(t, CheckPatch(t.Context(), b.m, p, all), ErrTooLarge)
+		})
+	}
 }
