@@ -1,0 +1,235 @@
+package git
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// laid is a work tree of a commit, with the git directory of commands in it.
+type laid struct {
+	t     testing.TB
+	tree  string
+	files DotGit
+}
+
+func (b *bundle) laid(commit string) *laid {
+	b.t.Helper()
+	dir := b.t.TempDir()
+	l := &laid{t: b.t, tree: filepath.Join(dir, "tree")}
+	l.files = DotGit{
+		Refs: Refs{Branch: "main", Remote: "origin", Default: "main"}, Base: b.base, Objects: []string{b.m.Objects()},
+		Shallow: []string{b.base}, From: filepath.Join(dir, "own.git"),
+	}
+	require.NoError(b.t, os.Mkdir(l.tree, 0o755))
+	_, err := b.g.Borrow(l.files.From, b.m)
+	require.NoError(b.t, err)
+	_, err = b.g.Run(b.t.Context(), Dir{GitDir: l.files.From, WorkTree: l.tree}, nil, "read-tree", "-u", "--reset", commit)
+	require.NoError(b.t, err)
+	l.files.Head, l.files.Made, err = b.m.Tested(b.t.Context(), commit)
+	require.NoError(b.t, err)
+	l.write()
+	return l
+}
+
+func (l *laid) write() {
+	l.t.Helper()
+	require.NoError(l.t, os.RemoveAll(l.dir()))
+	require.NoError(l.t, os.Mkdir(l.dir(), 0o755))
+	require.NoError(l.t, l.files.Write(l.dir()))
+}
+
+func (l *laid) dir() string { return filepath.Join(l.tree, ".git") }
+
+func (l *laid) git(args ...string) string {
+	l.t.Helper()
+	return userGit(l.t, l.tree, args...)
+}
+
+func TestDotGitIsACheckoutOfCI(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{nil, {"--object-format=sha256"}} {
+		u := newCommitted(t, args...)
+		u.write("name with\nline \"break\" ü", "odd\n")
+		u.commit("odd")
+		b := u.mirrored()
+		head := b.change(b.base, map[string]string{"a.txt": "changed\n", "new.txt": "new\n"})
+		l := b.laid(head)
+		require.Empty(t, l.git("status", "--porcelain", "--ignored"))
+		require.Equal(t, "main", l.git("branch", "--show-current"))
+		require.Equal(t, "M\ta.txt\nA\tnew.txt", l.git("diff", "--name-status", "origin/main...HEAD"))
+		require.Equal(t, b.base, l.git("rev-parse", "origin/HEAD"))
+		require.Equal(t, b.base, l.git("merge-base", "origin/HEAD", "HEAD"))
+		require.Empty(t, l.git("remote"))
+		require.Empty(t, l.git("fsck", "--strict", "--no-dangling"))
+		require.Equal(t, l.git("log", "-1", "--format=%cI", b.base), l.git("log", "-1", "--format=%cI"))
+		require.Equal(t, l.tree, l.git("rev-parse", "--show-toplevel"))
+
+		// It is one to write, too.
+		l.git("mv", "dir", "other")
+		require.Equal(t, "R  dir/b.txt -> other/b.txt\nR  dir/sub/c.txt -> other/sub/c.txt", l.git("status", "--porcelain"))
+		l.git("stash")
+		l.git("stash", "pop", "--index")
+		l.git("commit", "-q", "-m", "moved")
+		u.write("a.txt", "one\ntwo\n3\n")
+		patch := filepath.Join(t.TempDir(), "p")
+		require.NoError(t, os.WriteFile(patch, []byte(u.git("diff", "a.txt")+"\n"), 0o600))
+		l.git("checkout", "-q", "origin/main")
+		l.git("apply", "--3way", patch)
+		l.git("commit", "-q", "-a", "-m", "applied")
+		l.git("gc", "-q")
+		require.Empty(t, l.git("fsck", "--strict", "--no-dangling"))
+	}
+}
+
+// Whatever commits led to a tree, it is tested on one commit; the tree of the base is tested on the base.
+func TestOneTreeIsTestedOnOneCommit(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	id, made, err := b.m.Tested(t.Context(), b.base)
+	require.NoError(t, err)
+	require.Equal(t, b.base, id)
+	require.Nil(t, made)
+	at := func(commit string) string {
+		id, made, err := b.m.Tested(t.Context(), commit)
+		require.NoError(t, err)
+		require.NotEmpty(t, made)
+		return id
+	}
+	one := b.change(b.base, map[string]string{"a.txt": "1\n"})
+	two := b.change(one, map[string]string{"b.txt": "2\n"})
+	both := b.change(b.base, map[string]string{"a.txt": "1\n", "b.txt": "2\n"})
+	require.NotEqual(t, two, both)
+	require.Equal(t, at(two), at(both))
+	require.NotEqual(t, at(one), at(two))
+	id, _, err = b.m.Tested(t.Context(), b.change(two, map[string]string{"a.txt": "one\ntwo\nthree\n", "b.txt": ""}))
+	require.NoError(t, err)
+	require.Equal(t, b.base, id, "all was taken back")
+}
+
+// The first git status reads no file that is older than the index. To prove it, files are changed as no one sees by size and time.
+func TestDotGitHashesNothing(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	n := 2000
+	for i := range n {
+		u.write(fmt.Sprintf("d%d/f%d", i/100, i), fmt.Sprint(i))
+	}
+	u.commit("many")
+	b := u.mirrored()
+	l := b.laid(b.base)
+	old := time.Now().Add(-time.Hour).Truncate(time.Second)
+	each := func(visit func(name string)) {
+		require.NoError(t, filepath.WalkDir(l.tree, func(name string, d fs.DirEntry, err error) error {
+			if err == nil && name == l.dir() {
+				return fs.SkipDir
+			}
+			if err == nil && !d.IsDir() {
+				visit(name)
+			}
+			return err
+		}))
+	}
+	each(func(name string) { require.NoError(t, os.Chtimes(name, old, old)) })
+	_, err := b.g.Run(t.Context(), Dir{GitDir: l.files.From, WorkTree: l.tree}, nil, "update-index", "-q", "--refresh")
+	require.NoError(t, err)
+	l.write()
+	each(func(name string) {
+		data, err := os.ReadFile(name)
+		require.NoError(t, err)
+		data[0] = 'x'
+		require.NoError(t, os.WriteFile(name, data, 0o644))
+		require.NoError(t, os.Chtimes(name, old, old))
+	})
+	require.Empty(t, l.git("status", "--porcelain"))
+	each(func(name string) { require.NoError(t, os.Chtimes(name, time.Now(), time.Now())) })
+	require.Len(t, strings.Split(l.git("status", "--porcelain"), "\n"), n, "they are seen once their time is another one")
+}
+
+// A change within the second in which the tree was made is seen, although size and second are the same.
+func TestDotGitSeesAChangeOfTheSameSecond(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	l := b.laid(b.base)
+	name := filepath.Join(l.tree, "a.txt")
+	info, err := os.Stat(name)
+	require.NoError(t, err)
+	require.NoError(t, os.Chtimes(filepath.Join(l.dir(), "index"), info.ModTime(), info.ModTime()))
+	require.NoError(t, os.WriteFile(name, []byte("ONE\ntwo\nthree\n"), 0o644))
+	require.NoError(t, os.Chtimes(name, info.ModTime(), info.ModTime()))
+	require.Equal(t, "M a.txt", l.git("status", "--porcelain"))
+}
+
+func TestDotGitIsSmall(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	l := b.laid(b.change(b.base, map[string]string{"a.txt": "changed\n"}))
+	size := int64(0)
+	require.NoError(t, filepath.WalkDir(l.dir(), func(name string, d fs.DirEntry, err error) error {
+		info, err := d.Info()
+		if err == nil && !strings.HasPrefix(d.Name(), sharedIndex) {
+			size += max(info.Size(), 512)
+		}
+		return err
+	}))
+	require.Less(t, size, int64(64<<10))
+}
+
+func TestRefsOfATree(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	refs, err := b.m.Refs()
+	require.NoError(t, err)
+	require.Equal(t, usualRefs, refs)
+	for _, bad := range []Refs{
+		{"", "origin", "main"},
+		{"a\n0000 refs/heads/b", "origin", "main"},
+		{"main", "../../x", "main"},
+		{"main", "origin", "HEAD"},
+		{"main", "origin", "a.lock"},
+	} {
+		require.ErrorIs(t, b.m.KeepRefs(bad), ErrBadName, "%q", bad)
+	}
+	want := Refs{"fix/a-b", "up/stream", "release/1.x"}
+	require.NoError(t, b.m.KeepRefs(want))
+	again, err := b.g.OpenMirror(b.m.Dir())
+	require.NoError(t, err)
+	refs, err = again.Refs()
+	require.NoError(t, err)
+	require.Equal(t, want, refs)
+	l := b.laid(b.base)
+	l.files.Refs = refs
+	l.write()
+	require.Equal(t, "fix/a-b", l.git("branch", "--show-current"))
+	require.Equal(t, b.base, l.git("rev-parse", "refs/remotes/up/stream/release/1.x"))
+	l.files.Branch = "../x"
+	require.ErrorIs(t, l.files.Write(t.TempDir()), ErrBadName)
+}
+
+// BenchmarkDotGit compares the git directory of a tree with git init --bare.
+func BenchmarkDotGit(b *testing.B) {
+	bundle := newBundle(b)
+	l := bundle.laid(bundle.change(bundle.base, map[string]string{"a.txt": "changed\n"}))
+	took := map[string]time.Duration{}
+	timed := func(name string, do func(dir string)) {
+		dir := filepath.Join(b.TempDir(), "x")
+		begin := time.Now()
+		do(dir)
+		took[name] += time.Since(begin)
+	}
+	for b.Loop() {
+		timed("init", func(dir string) { userGit(b, bundle.dir, "init", "-q", "--bare", dir) })
+		timed("write", func(dir string) {
+			require.NoError(b, os.Mkdir(dir, 0o755))
+			require.NoError(b, l.files.Write(dir))
+		})
+	}
+	b.ReportMetric(float64(took["write"].Microseconds())/float64(b.N), "write-us/op")
+	b.ReportMetric(float64(took["write"])/float64(took["init"]), "of-init")
+}
