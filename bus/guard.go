@@ -255,6 +255,8 @@ func (c *watch) Publish(subject, reply string, content []byte, size int) (pass b
 	}
 	first, rest, _ := strings.Cut(subject, ".")
 	switch {
+	case (first == prefixPresence || first == prefixControl) && w.struck():
+		return false, nil // it gets no tasks: a run that counts on it would wait for what is left to it
 	case first == prefixLog || first == prefixObject || first == prefixCache:
 		if t := strings.Split(subject, "."); first == prefixLog && len(t) > 2 && t[2] == "a" && !OfAttempt(subject) {
 			return false, fmt.Errorf("%w: an event on %.200q, which no attempt has", member.ErrRefused, subject)

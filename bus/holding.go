@@ -144,6 +144,13 @@ func (h *holding) refused() string {
 	return h.refusal()
 }
 
+// struck reports whether the worker is to have no more tasks for good.
+func (h *holding) struck() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.strikes) >= maxStrikes
+}
+
 func (h *holding) refusal() string {
 	switch {
 	case len(h.strikes) >= maxStrikes:

@@ -34,6 +34,9 @@ func (p *place) say(ctx context.Context, b *bus.Bus, subject string, what any) {
 	}
 }
 
+// askedAgain is for how long one who is asked who is there is silent then: any member may ask, and all hear the answers.
+const askedAgain = 50 * time.Millisecond
+
 // present calls say at once, every few seconds, and when a process asks who is there, until stop, which waits.
 func present(ctx context.Context, b *bus.Bus, say func()) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -54,6 +57,11 @@ func present(ctx context.Context, b *bus.Bus, say func()) (stop func(), err erro
 		defer tick.Stop()
 		for {
 			say()
+			select {
+			case <-time.After(askedAgain):
+			case <-ctx.Done():
+				return
+			}
 			select {
 			case <-asked:
 			case <-tick.C:

@@ -27,22 +27,27 @@ type turned struct {
 }
 
 type turnedMember struct {
-	role   member.Role
-	speaks bus.Version
-	at     time.Time
+	role     member.Role
+	speaks   bus.Version
+	at, told time.Time
+	fits     bool
 }
 
-// met is the hook of bus.Options. It tells a person once of each member and version.
+// met is the hook of bus.Options. It tells a person once of each member and version, and of one member once a minute.
 func (t *turned) met(m member.Member, there bus.Version, why string) {
 	t.mu.Lock()
 	before, known := t.members[m.Name]
-	if why == "" {
-		delete(t.members, m.Name)
-	} else if known || len(t.members) < maxTurned {
-		t.members[m.Name] = turnedMember{m.Role, there, now()}
+	is := turnedMember{m.Role, there, now(), before.told, why == ""}
+	kept := known || !is.fits && len(t.members) < maxTurned
+	tell := kept && !is.fits && (!known || before.speaks != there) && is.at.Sub(is.told) > time.Minute
+	if tell {
+		is.told = is.at
+	}
+	if kept {
+		t.members[m.Name] = is
 	}
 	t.mu.Unlock()
-	if why != "" && (!known || before.speaks != there) {
+	if tell {
 		t.notice("the server does not let " + m.String() + " in: it is incompatible: " + there.String() + ". The server is " +
 			t.speaks.String() + ". Install Divisi " + t.speaks.Program + " on its machine")
 	}
@@ -56,7 +61,7 @@ func (t *turned) say(ctx context.Context, p *place, b *bus.Bus) {
 		if now().Sub(w.at) > turnedFor {
 			delete(t.members, name)
 		}
-		if now().Sub(w.at) > turnedFor || w.role != member.Worker {
+		if w.fits || now().Sub(w.at) > turnedFor || w.role != member.Worker {
 			continue
 		}
 		p.say(ctx, b, bus.WorkerPresence(name), wire.Presence{

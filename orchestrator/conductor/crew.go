@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -129,8 +130,14 @@ func (c *Conductor) Discharge(ctx context.Context, worker, lacks string) error {
 // within has the conductor's goroutine do something, and returns what comes of it. A refusal is no failure of the run.
 func (c *Conductor) within(ctx context.Context, do func(context.Context) error) error {
 	done := make(chan error, 1)
-	act := func(ctx context.Context) error {
-		err := do(ctx)
+	act := func(ctx context.Context) (err error) {
+		defer func() { // what one worker asks for ends no run
+			if p := recover(); p != nil {
+				c.cfg.Log.Error().Bytes("stack", debug.Stack()).Msg("a call panicked")
+				done <- fmt.Errorf("panic: %.500v", p)
+			}
+		}()
+		err = do(ctx)
 		done <- err
 		if errors.As(err, new(*request.RefusedError)) || errors.As(err, new(*AgainError)) {
 			return nil

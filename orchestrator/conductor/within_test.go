@@ -1,0 +1,17 @@
+package conductor
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A call of a worker that panics where the run is conducted fails, and the run goes on.
+func TestACallThatPanicsEndsNoRun(t *testing.T) {
+	t.Parallel()
+	c, acted := &Conductor{enlists: make(chan func(context.Context) error)}, make(chan error, 1)
+	go func() { acted <- (<-c.enlists)(t.Context()) }()
+	require.ErrorContains(t, c.within(t.Context(), func(context.Context) error { panic("of the call") }), "panic: of the call")
+	require.NoError(t, <-acted)
+}
