@@ -6,6 +6,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -13,5 +14,9 @@ import (
 
 func main() {
 	cobra.EnableCommandSorting = false // those of a group are in the order of use
+	if err := asInShell(); err != nil {
+		fmt.Fprintln(os.Stderr, "divisi:", err)
+		os.Exit(codeMachine)
+	}
 	os.Exit(execute(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

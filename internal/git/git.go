@@ -52,7 +52,7 @@ func New(ctx context.Context) (*Git, error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, fmt.Errorf("find git: %w", err)
 	}
-	g := &Git{path: path, env: cleanEnv(os.Getenv("PATH")), userEnv: userEnv(), uid: os.Geteuid()}
+	g := &Git{path: path, env: cleanEnv(os.Getenv("PATH")), userEnv: userEnv(os.Environ()), uid: os.Geteuid()}
 	out, err := g.exec(ctx, call{dir: Dir{GitDir: nowhere}, args: []string{"version"}})
 	if err != nil {
 		return nil, fmt.Errorf("ask %s for its version: %w", path, err)

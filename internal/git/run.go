@@ -13,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"divisi/internal/spec"
 )
 
 const (
@@ -252,10 +254,9 @@ var ownFlags = []string{
 
 // ownEnv is the environment of this process without what names a repository. Nothing is asked for on its terminal.
 func ownEnv(environ []string) []string {
-	names := []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_NAMESPACE"}
 	environ = slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		return slices.Contains(names, name)
+		return slices.Contains(spec.RepositoryVars, name)
 	})
 	return append(environ, "GIT_TERMINAL_PROMPT=0")
 }
@@ -294,14 +295,18 @@ func cleanEnv(path string) []string {
 	}
 }
 
-// userEnv is what git needs to find the user's own global settings file, and nothing else.
-func userEnv() []string {
+// userEnv is what git needs to find the user's own global settings, in files and in numbered variables, and nothing else. What -c
+// gave to a git that started this process is of that git alone.
+func userEnv(environ []string) []string {
+	names := []string{
+		"PATH", "HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_COUNT",
+	}
 	var env []string
-	for _, name := range []string{
-		"PATH", "HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM",
-	} {
-		if v, ok := os.LookupEnv(name); ok {
-			env = append(env, name+"="+v)
+	for _, kv := range environ {
+		name, _, _ := strings.Cut(kv, "=")
+		numbered := strings.HasPrefix(name, "GIT_CONFIG_KEY_") || strings.HasPrefix(name, "GIT_CONFIG_VALUE_")
+		if numbered || slices.Contains(names, name) {
+			env = append(env, kv)
 		}
 	}
 	return append(env, "LC_ALL=C")

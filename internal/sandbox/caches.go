@@ -267,7 +267,7 @@ func (c Caches) forGo(l Level, who Audience, cache *Cache, seen Place) {
 	// GOENV=off: what is written with "go env -w" must not reach another command.
 	env["GOENV"], env["GOTOOLCHAIN"] = "off", "local"
 	// Where all slots are shown at one path, results fit in every slot as they are.
-	env["GOFLAGS"] = c.Go.flags(who.Proves() && !l.have(Namespaces))
+	env[goFlags] = c.Go.flags(who.Proves() && !l.have(Namespaces))
 	env["GOMODCACHE"] = seen.Downloads.Modules
 	if own.Helper != "" {
 		env["GOCACHEPROG"] = seenHelper + " " + seenLender

@@ -60,10 +60,11 @@ func Downloads(environ []string) (env, readable, leftOut []string) {
 	for _, name := range addressVars {
 		add(name, stage.Lookup(environ, name), name)
 	}
+	home := stage.Lookup(environ, "HOME")
 	for _, f := range addressFiles {
-		path := filepath.Join(stage.Lookup(environ, "HOME"), f.path)
+		path := filepath.Join(home, f.path)
 		data, err := os.ReadFile(path)
-		if err != nil {
+		if err != nil || home == "" {
 			continue // the user has no such settings
 		}
 		for _, found := range f.line.FindAllStringSubmatch(string(data), -1) {

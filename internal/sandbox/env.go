@@ -37,7 +37,8 @@ type Settings struct {
 	Defaults map[string]string
 	// Extra names variables of Base that the project wants to be seen. A name that Base lacks is skipped.
 	Extra []string
-	// Vars are set last and win: a Cache's Env, DIVISI_RUN, DIVISI_TASK and the like.
+	// Vars are set last and win: a Cache's Env, DIVISI_RUN, DIVISI_TASK and the like. The GOFLAGS of Base come after theirs
+	// where Extra names them.
 	Vars map[string]string
 	// Offline is set for a command without network: package managers fail at once in place of asking again and again. A variable
 	// that Extra names is left as it is.
@@ -78,6 +79,9 @@ func Env(s Settings) ([]string, error) {
 	for _, name := range slices.Sorted(maps.Keys(s.Vars)) {
 		errs = append(errs, checkName(name))
 		env[name] = s.Vars[name]
+	}
+	if given := stage.Lookup(s.Base, goFlags); slices.Contains(s.Extra, goFlags) {
+		env[goFlags] = strings.TrimSpace(s.Vars[goFlags] + " " + given) // of two values of a flag the last counts
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err

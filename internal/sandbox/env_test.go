@@ -31,6 +31,21 @@ func TestNothingButTheAllowListPasses(t *testing.T) {
 	}, env)
 }
 
+// The flags of go that a cache needs stay where the project names those of the person's shell, which count.
+func TestNamedFlagsOfGoComeLast(t *testing.T) {
+	t.Parallel()
+	s := Settings{
+		Base: []string{"GOFLAGS=-tags=mine"}, Extra: []string{"GOFLAGS"}, Vars: map[string]string{"GOFLAGS": "-modcacherw"},
+	}
+	env, err := Env(s)
+	require.NoError(t, err)
+	require.Contains(t, env, "GOFLAGS=-modcacherw -tags=mine")
+	s.Extra = nil
+	env, err = Env(s)
+	require.NoError(t, err)
+	require.Contains(t, env, "GOFLAGS=-modcacherw")
+}
+
 // A command without network is not to wait for it, unless the project passes a setting of its own.
 func TestPackageManagersStayOffline(t *testing.T) {
 	t.Parallel()

@@ -12,7 +12,12 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"divisi/internal/sandbox/stage"
 )
+
+// goFlags is the variable with the flags of every go command.
+const goFlags = "GOFLAGS"
 
 // Toolchain is what the user's go command says of itself. Its zero value means that there is no go.
 type Toolchain struct {
@@ -39,16 +44,38 @@ func AskGo(ctx context.Context) (Toolchain, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	// This is the user's own go on their own settings; the root directory keeps any repository's go.mod out of it.
-	cmd := exec.CommandContext(ctx, program, "env", "-json") // the program comes from the user's PATH
-	cmd.Dir, cmd.WaitDelay = string(filepath.Separator), time.Second
+	// Of all its settings go would find some by running a compiler, which wants a build cache.
+	cmd := exec.CommandContext(ctx, program, "env", "-json", "GOROOT", "GOMODCACHE", "GOCACHE", goFlags, "GOPROXY", "GOSUMDB",
+		"GONOSUMDB", "GONOPROXY") // the program comes from the user's PATH
+	cmd.Dir, cmd.WaitDelay, cmd.Env = string(filepath.Separator), time.Second, asksGo(os.Environ())
 	out, err := cmd.Output()
 	if err != nil {
-		return t, fmt.Errorf("run go env: %w", err)
+		return t, fmt.Errorf("run go env: %w%s", err, complaint(err))
 	}
 	if err := json.Unmarshal(out, &t); err != nil {
 		return t, fmt.Errorf("read what go env says: %w", err)
 	}
 	return t, nil
+}
+
+// asksGo is the environment in which go tells its settings: the one of this process without GOFLAGS, which are those of one shell
+// and change what is built; what "go env -w" keeps counts. Without HOME go knows no caches and ends: it gets one that holds none.
+func asksGo(environ []string) []string {
+	env := slices.DeleteFunc(slices.Clone(environ), func(kv string) bool { return strings.HasPrefix(kv, goFlags+"=") })
+	if stage.Lookup(env, "HOME") == "" {
+		env = append(env, "HOME="+os.DevNull)
+	}
+	return env
+}
+
+// complaint is the first line that a failed program printed, to stand behind its error.
+func complaint(err error) string {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		return ""
+	}
+	words, _, _ := strings.Cut(strings.TrimSpace(string(exit.Stderr)), "\n")
+	return ": " + words
 }
 
 // helper is the program that borrows from the user's build cache: this one. It is empty where a command could not start that,

@@ -99,6 +99,8 @@ func (m *MCPServer) variableProblems(v *problems, at string) {
 	for i, name := range m.Env {
 		if !envName.MatchString(name) {
 			v.addf(fmt.Sprintf("%s.env[%d]", at, i), "", fault)
+		} else if slices.Contains(RepositoryVars, name) {
+			v.addf(fmt.Sprintf("%s.env[%d]", at, i), "", namesRepository, name)
 		}
 	}
 	for _, header := range slices.Sorted(maps.Keys(m.Headers)) {

@@ -23,6 +23,7 @@ func TestServerDefinitions(t *testing.T) {
 		"both":           {MCPServer{Command: []string{"x"}, URL: "http://x"}, "mcp_servers.s: a server is a command or a url, not both"},
 		"no program":     {MCPServer{Command: []string{" "}}, "mcp_servers.s.command[0]: the program's name is empty"},
 		"a value":        {MCPServer{Command: []string{"x"}, Env: []string{"A=hunter2"}}, "mcp_servers.s.env[0]: this is not a variable's name"},
+		"a repository":   {MCPServer{Command: []string{"x"}, Env: []string{"GIT_DIR"}}, "mcp_servers.s.env[0]: GIT_DIR names the repository of the shell"},
 		"env for a url":  {MCPServer{URL: "http://x", Env: []string{"A"}}, "mcp_servers.s.env: env belongs to a server with a command"},
 		"headers":        {MCPServer{Headers: map[string]string{"X": "A"}}, "mcp_servers.s.headers: headers belong to a server with a url"},
 		"a header":       {MCPServer{URL: "http://x", Headers: map[string]string{"X Y": "A"}}, `"X Y" is not the name of a header`},

@@ -217,6 +217,17 @@ var (
 // SecretName reports whether an environment variable's name looks like that of a secret.
 func SecretName(name string) bool { return secret.MatchString(name) }
 
+// RepositoryVars are the variables with which git tells what it starts, a hook for one, where its repository is. In another tree
+// they have git work on that repository all the same.
+var RepositoryVars = []string{
+	"GIT_DIR", "GIT_WORK_TREE", "GIT_IMPLICIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY",
+	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_QUARANTINE_PATH", "GIT_SHALLOW_FILE", "GIT_GRAFT_FILE", "GIT_REPLACE_REF_BASE",
+	"GIT_NAMESPACE", "GIT_PREFIX", "GIT_INTERNAL_SUPER_PREFIX", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+}
+
+const namesRepository = "%s names the repository of the shell that starts Divisi, and commands work in a tree of their own: " +
+	"take it out"
+
 // Validate returns every fault of the project file, but for those of Delegation, which has its own: its zero means the default
 // everywhere but in a file.
 func (p *Project) Validate() []Problem {
@@ -248,6 +259,8 @@ func (p *Project) Validate() []Problem {
 			v.addf(at, "", "%q is not a variable's name; values are taken from the environment", name)
 		} else if SecretName(name) {
 			v.addf(at, "", "%s looks like a secret, and commands never see secrets", name)
+		} else if slices.Contains(RepositoryVars, name) {
+			v.addf(at, "", namesRepository, name)
 		}
 	}
 	p.serverProblems(v)

@@ -163,6 +163,8 @@ func (r *Role) secretProblems(v *problems) {
 			v.addf(path, "", "%q is not a variable's name; values are taken from the environment", name)
 		case slices.Index(r.Secrets, name) != i:
 			v.addf(path, "", "%s is listed twice", name)
+		case slices.Contains(RepositoryVars, name):
+			v.addf(path, "", namesRepository, name)
 		}
 	}
 	if len(r.Secrets) > 0 && BuiltInRole(r.Name) {

@@ -142,8 +142,9 @@ func TestChainValidate(t *testing.T) {
 		{"delegates", func(r *Role) { r.Delegates = []string{"a", "a", RoleMaster} }, "delegates[1]: role \"a\" is listed twice\n" +
 			"delegates[2]: role master does no tasks of agents"},
 		{"no delegate", func(r *Role) { r.Tools = []string{ToolEditFile} }, "delegates: role \"mod\" has neither the tool delegate nor transfer"},
-		{"secrets", func(r *Role) { r.Secrets = []string{"A=b", "C", "C"} }, "secrets[0]: \"A=b\" is not a variable's name; " +
-			"values are taken from the environment\nsecrets[2]: C is listed twice"},
+		{"secrets", func(r *Role) { r.Secrets = []string{"A=b", "C", "C", "GIT_DIR"} }, "secrets[0]: \"A=b\" is not a variable's name; " +
+			"values are taken from the environment\nsecrets[2]: C is listed twice\n" +
+			"secrets[3]: GIT_DIR names the repository of the shell that starts Divisi"},
 		{"built-in", func(r *Role) { r.Name = RoleGenerator }, "secrets: role generator is built in, and built-in roles see no secrets"},
 		{"command alone", func(r *Role) { r.Chain = nil }, `tools is for executor model, and role "mod" has executor command`},
 		{"model alone", func(r *Role) { r.Executor, r.Chain = ExecutorModel, nil }, `secrets is for executor command`},
@@ -166,7 +167,7 @@ func TestProjectValidate(t *testing.T) {
 			{Name: "a b", Command: []string{"x"}, Format: "junt"}, {Name: "t"}, {Name: "t", Command: []string{"x"}, Timeout: -1},
 		},
 		Models: map[string]Model{"m": {Window: -1, MaxOutput: -1, Thinking: "high", PriceIn: math.NaN(), PriceOut: -1}},
-		Limits: Limits{Tokens: -1}, Protected: []string{"/x", "[", "app/**"}, Env: []string{"OK", "A=b"},
+		Limits: Limits{Tokens: -1}, Protected: []string{"/x", "[", "app/**"}, Env: []string{"OK", "A=b", "GIT_INDEX_FILE"},
 		Parallel: -1, Budget: -1,
 	}
 	got := said(p.Validate())
@@ -177,11 +178,11 @@ func TestProjectValidate(t *testing.T) {
 		"models.m.name: the model has no name", "models.m.window", "models.m.max_output", `(did you mean "HIGH"?)`,
 		"models.m.price_in", "models.m.price_out", "limits.tokens", `protected[0]: "/x"`,
 		`protected[1]: "[": the glob is malformed`,
-		`env[1]: "A=b" is not a variable's name`, "parallel: -1", "budget: -1",
+		`env[1]: "A=b" is not a variable's name`, "env[2]: GIT_INDEX_FILE names the repository of the shell", "parallel: -1", "budget: -1",
 	} {
 		require.Contains(t, got, want)
 	}
-	require.Len(t, p.Validate(), 18, got)
+	require.Len(t, p.Validate(), 19, got)
 }
 
 func TestResultValidate(t *testing.T) {

@@ -1,0 +1,32 @@
+package git
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// callers are variables of a hook of another repository, and of a shell with settings.
+var callers = []string{
+	"HOME=/me", "GIT_DIR=/planted", "GIT_INDEX_FILE=/planted", "GIT_WORK_TREE=/planted", "GIT_OBJECT_DIRECTORY=/planted",
+	"GIT_ALTERNATE_OBJECT_DIRECTORIES=/planted", "GIT_QUARANTINE_PATH=/planted", "GIT_PREFIX=planted/", "GIT_NAMESPACE=planted",
+	"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=/theirs", "GIT_CONFIG_GLOBAL=/settings",
+}
+
+func TestTheRepositoryOfTheCallerIsNotOurs(t *testing.T) {
+	t.Parallel()
+	wanted := []string{"HOME=/me", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=/theirs", "GIT_CONFIG_GLOBAL=/settings"}
+	require.Equal(t, append(wanted, "GIT_TERMINAL_PROMPT=0"), ownEnv(callers))
+	other := []string{"GIT_CONFIG_PARAMETERS='core.bare=true'", "GIT_SSH_COMMAND=planted", "LD_PRELOAD=planted", "GIT_TRACE=1"}
+	require.Equal(t, append(wanted, "LC_ALL=C"), userEnv(append(other, callers...)))
+}
+
+// Settings in numbered variables are the person's, as a continuous integration gives them.
+func TestNumberedSettingsCount(t *testing.T) {
+	t.Parallel()
+	g := newGit(t)
+	g.userEnv = userEnv([]string{"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=/theirs"})
+	s, err := g.userSettings(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"/theirs"}, s.safeDirectories())
+}
