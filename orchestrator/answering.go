@@ -92,8 +92,8 @@ func answerCalls(
 	var under sync.WaitGroup
 	at, stack := &places{by: map[string]int{}}, sync.Once{}
 	send := func(data []byte, err error, reply func([]byte) error) {
-		if panicked := (*panicError)(nil); errors.As(err, &panicked) {
-			stack.Do(func() { log.Error().Bytes("stack", panicked.stack).Str("subject", subject).Msg("a call panicked") })
+		if trace := stackOf(err); trace != nil {
+			stack.Do(func() { log.Error().Bytes("stack", trace).Str("subject", subject).Msg("a call panicked") })
 			log.Warn().Err(err).Str("subject", subject).Msg("a call has failed")
 			data, err = refuse(err)
 		}
@@ -135,22 +135,21 @@ func answerCalls(
 
 // panicError is what a panic became, with its stack.
 type panicError struct {
-	what, value string
-	stack       []byte
+	text  string
+	stack []byte
 }
 
-func (e *panicError) Error() string { return e.what + ": panic: " + e.value }
+func (e *panicError) Error() string { return e.text }
 
-// maxStack bounds the stack of a panic, maxPanic its value, in bytes.
-const maxStack, maxPanic = 8 << 10, 500
+// maxStack bounds the stack of a panic, in bytes.
+const maxStack = 8 << 10
 
 // guarded makes a *panicError of a panic.
 func guarded(what string, do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			stack := debug.Stack()
-			value := fmt.Sprint(p)
-			err = &panicError{what, value[:min(len(value), maxPanic)], stack[:min(len(stack), maxStack)]}
+			err = &panicError{fmt.Sprintf("%s: panic: %.500v", what, p), stack[:min(len(stack), maxStack)]}
 		}
 	}()
 	return do()

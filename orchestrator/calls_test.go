@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,9 +13,26 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/bus"
+	"divisi/contextscope/memory"
+	"divisi/internal/machine"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
 )
+
+// What a worker tells of a long error, and a note as large as the memory takes, are no larger than their calls may be.
+func TestWhatAWorkerTellsFitsItsCall(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("\"\n\u00fc\\", 15<<10)
+	w := &Worker{health: health{lack: &machine.Fault{What: long}}}
+	for name, body := range map[string]any{
+		callLeave: w.lacks(), callForeign: wire.Foreign{Unable: wire.Lacking(long)}, callPropose: memory.Note{Text: long},
+	} {
+		data, err := json.Marshal(call{name: name, at: &attemptRef{strings.Repeat("t", 100), 1}, body: body})
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(data), calls[name].size, name)
+	}
+}
 
 // Who can reach the bus can call as often as they like: no more calls than maxCallsOf of one caller are answered at once, the
 // others are told to call again, and another caller has a place meanwhile.

@@ -281,6 +281,7 @@ func (e *engagement) equips(w *work, s *wire.Setup) error {
 // foreign asks the conductor what to do about an attempt without a baseline of this worker's environment. One that leaves the
 // proofs to others says so from then on. A conductor that does not answer may be one that stops just now.
 func (e *engagement) foreign(ctx context.Context, w *work, f wire.Foreign) (wire.Part, error) {
+	f.Unable = wire.Lacking(f.Unable)
 	a, err := w.ask(ctx, call{name: callForeign, at: &attemptRef{f.Task, f.Attempt}, body: f})
 	var called *calledError
 	switch {

@@ -154,7 +154,7 @@ func (w *Worker) lacks() string {
 	if w.lack == nil {
 		return ""
 	}
-	return w.lack.Error()
+	return wire.Lacking(w.lack.Error())
 }
 
 // unwell is the same as an error, nil where it works.

@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -29,33 +28,36 @@ func Bounds(v any) error {
 }
 
 func (p *problems) bounds(at string, v reflect.Value, least, most int64) {
-	if !v.IsValid() || !numeric(v.Type()) {
+	if !v.IsValid() {
 		return
 	}
-	switch v.Kind() {
-	case reflect.Pointer:
+	switch t, kind := v.Type(), v.Kind(); {
+	case kind == reflect.Pointer:
 		p.bounds(at, v.Elem(), least, most)
-	case reflect.Struct:
+	case kind == reflect.Struct && (t.PkgPath() == "" || strings.HasPrefix(t.PkgPath(), "divisi/")):
 		for f, field := range v.Fields() {
 			if name := fieldName(f); f.IsExported() && name != "-" {
 				least, most := limitsOf(f)
 				p.bounds(strings.Trim(at+"."+name, "."), field, least, most)
 			}
 		}
-	case reflect.Slice, reflect.Array:
+	case (kind == reflect.Slice || kind == reflect.Array) && !plain(t.Elem()):
 		for i := range v.Len() {
 			p.bounds(fmt.Sprintf("%s[%d]", at, i), v.Index(i), least, most)
 		}
-	case reflect.Map:
+	case kind == reflect.Map && !plain(t.Elem()):
 		for key, value := range v.Seq2() {
 			p.bounds(fmt.Sprintf("%s[%.80q]", at, key.String()), value, least, most)
 		}
-	default:
+	case v.CanInt() || v.CanUint() || v.CanFloat():
 		if n := clamped(v); n < least || n > most {
 			p.addf(at, "", "%v is not from %d to %d", v, least, most)
 		}
 	}
 }
+
+// plain reports whether what lists have most of is no number: words, and bytes.
+func plain(t reflect.Type) bool { return t.Kind() == reflect.String || t.Kind() == reflect.Uint8 }
 
 // clamped is a number as a whole one, nothing far out of every range for what is none.
 func clamped(v reflect.Value) int64 {
@@ -83,41 +85,6 @@ func limitsOf(f reflect.StructField) (least, most int64) {
 		most = n
 	}
 	return least, most
-}
-
-// numerics has which types hold numbers: most parts of an event hold none.
-var numerics sync.Map
-
-func numeric(t reflect.Type) bool {
-	if known, ok := numerics.Load(t); ok {
-		return known == true
-	}
-	found := finds(t, map[reflect.Type]bool{})
-	numerics.Store(t, found)
-	return found
-}
-
-// finds reports whether a type holds numbers; seen are those around it.
-func finds(t reflect.Type, seen map[reflect.Type]bool) bool {
-	if seen[t] {
-		return false
-	}
-	seen[t] = true
-	switch kind := t.Kind(); kind {
-	case reflect.Pointer, reflect.Map:
-		return finds(t.Elem(), seen)
-	case reflect.Slice, reflect.Array:
-		return t.Elem().Kind() != reflect.Uint8 && finds(t.Elem(), seen) // bytes are no numbers
-	case reflect.Struct:
-		for f := range t.Fields() {
-			if (t.PkgPath() == "" || strings.HasPrefix(t.PkgPath(), "divisi/")) && f.IsExported() && finds(f.Type, seen) {
-				return true
-			}
-		}
-		return false
-	default:
-		return kind >= reflect.Int && kind <= reflect.Float64
-	}
 }
 
 // Plus is the sum of two counts, at most MaxCount.

@@ -76,11 +76,5 @@ func (c *Conductor) sendAway(ctx context.Context, worker, lacks string) error {
 		return nil
 	}
 	lacks = wire.Lacking(lacks)
-	gone := maps.Clone(c.st.Away)
-	if gone == nil {
-		gone = map[string]string{}
-	}
-	gone[worker] = lacks
-	how := "lacks " + lacks + ": it takes nothing until it has that"
-	return c.discharge(ctx, worker, how, gone)
+	return c.discharge(ctx, worker, "lacks "+lacks+": it takes nothing until it has that", lacks)
 }

@@ -123,7 +123,7 @@ func (c *Conductor) Discharge(ctx context.Context, worker, lacks string) error {
 		if lacks != "" {
 			return c.sendAway(ctx, worker, lacks)
 		}
-		return c.discharge(ctx, worker, "left", nil)
+		return c.discharge(ctx, worker, "left", "")
 	})
 }
 
@@ -185,7 +185,7 @@ func (c *Conductor) enlist(ctx context.Context, e wire.Enlistment) error {
 	}
 	c.muster.begins(e.Worker, e.Since)
 	if again {
-		if err := c.discharge(ctx, e.Worker, "began again", nil); err != nil {
+		if err := c.discharge(ctx, e.Worker, "began again", ""); err != nil {
 			return err
 		}
 	}
@@ -208,34 +208,31 @@ func (c *Conductor) enlist(ctx context.Context, e wire.Enlistment) error {
 	return c.append(ctx, run.Append{Data: d})
 }
 
-// discharge takes a worker out of the crew, and puts the attempts that it had on the queue again. away are those that lack
-// something from then on; nil for those of before but this one.
-func (c *Conductor) discharge(ctx context.Context, worker, how string, away map[string]string) error {
-	_, had := c.st.Crew[worker]
-	if _, gone := c.st.Away[worker]; !had && !gone {
+// discharge takes a worker out of the crew, and puts the attempts that it had on the queue again. lacks is what its machine lacks
+// from then on; "" for nothing.
+func (c *Conductor) discharge(ctx context.Context, worker, how, lacks string) error {
+	d := run.Data{Crew: maps.Clone(c.st.Crew), Away: maps.Clone(c.st.Away)}
+	_, had := d.Crew[worker]
+	if _, gone := d.Away[worker]; !had && !gone {
 		return nil
 	}
-	if away == nil {
-		away = maps.Clone(c.st.Away)
-		delete(away, worker)
+	delete(d.Crew, worker)
+	delete(d.Away, worker)
+	if d.Away == nil {
+		d.Away = map[string]string{}
 	}
-	crew := maps.Clone(c.st.Crew)
-	delete(crew, worker)
-	return c.without(ctx, run.Data{Crew: crew, Away: away}, worker, how)
-}
-
-// without records that a worker is in the crew no more.
-func (c *Conductor) without(ctx context.Context, d run.Data, worker, how string) error {
-	had := c.heldBy(worker)
-	notice := fmt.Sprintf("worker %s %s", worker, how)
-	if len(had) > 0 {
-		notice += fmt.Sprintf("; %d of its attempts go on elsewhere", len(had))
+	if lacks != "" {
+		d.Away[worker] = lacks
+	}
+	held, notice := c.heldBy(worker), fmt.Sprintf("worker %s %s", worker, how)
+	if len(held) > 0 {
+		notice += fmt.Sprintf("; %d of its attempts go on elsewhere", len(held))
 	}
 	d.Notices = []string{notice}
 	if err := c.append(ctx, run.Append{Data: d}); err != nil {
 		return err
 	}
-	return c.giveAgain(ctx, had)
+	return c.giveAgain(ctx, held)
 }
 
 // giveAgain puts outstanding attempts on the queue again.
@@ -273,7 +270,7 @@ func (c *Conductor) callRoll(ctx context.Context) error {
 	for _, name := range append(slices.Sorted(maps.Keys(c.st.Crew)), slices.Sorted(maps.Keys(c.st.Away))...) {
 		if !c.muster.there(name) && c.cfg.Bus.Steady(c.cfg.Patience.Present) {
 			how := fmt.Sprintf("was lost: no sign of life for %s", c.cfg.Patience.Present)
-			if err := c.discharge(ctx, name, how, nil); err != nil {
+			if err := c.discharge(ctx, name, how, ""); err != nil {
 				return err
 			}
 		}
