@@ -108,6 +108,9 @@ func (h *conduct) received(ctx context.Context, r *order) (*git.Repo, error) {
 	if err != nil {
 		return nil, fmt.Errorf("get the base commit of run %s: %w", r.Spec.Run, err)
 	}
+	if err := keepRefs(m, r.Refs); err != nil {
+		return nil, errors.Join(err, held.Close())
+	}
 	if err := held.Close(); err != nil { // the run does not need it any more
 		h.log.Warn().Err(err).Msg("the mirrors of repositories may take more than they should")
 	}

@@ -44,9 +44,20 @@ func (w *work) base(ctx context.Context) (*git.Repo, error) {
 	if err != nil {
 		return nil, fmt.Errorf("get the base commit of run %s: %w", w.run, err)
 	}
+	if err := keepRefs(r, w.setup.Refs); err != nil {
+		return nil, errors.Join(err, held.Close())
+	}
 	w.brought.clear()
 	w.later(func() { w.leave(held, r) })
 	return r, nil
+}
+
+// keepRefs has a mirror keep the names that came with a run; earlier versions send none.
+func keepRefs(r *git.Repo, refs git.Refs) error {
+	if refs == (git.Refs{}) {
+		return nil
+	}
+	return r.KeepRefs(refs)
 }
 
 // collections are what the machine keeps of repositories. The trash is open.

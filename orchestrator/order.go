@@ -37,6 +37,8 @@ type order struct {
 	Named string `json:"caches,omitempty"`
 	// Exclude are the lists of what git ignores that the base commit does not have.
 	Exclude []byte `json:"exclude,omitempty"`
+	// Refs are the names of branches in trees.
+	Refs git.Refs `json:"refs,omitzero"`
 	// Strict has commands run only where they can be fully confined.
 	Strict  bool     `json:"strict,omitempty"`
 	Notices []string `json:"notices,omitempty"`

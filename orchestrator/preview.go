@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -95,6 +96,10 @@ func (h *conduct) preview(ctx context.Context, o *Options) (p Previewed, err err
 func (h *conduct) tryPlan(ctx context.Context, o *Options) (data run.PlanData, err error) {
 	h.mirror, err = h.git.CreateMirror(ctx, filepath.Join(h.path, "repo.git"), h.checkout, h.spec.Base)
 	if err != nil {
+		return data, err
+	}
+	refs, err := h.git.RefsOf(ctx, h.checkout)
+	if err = cmp.Or(err, h.mirror.KeepRefs(refs)); err != nil {
 		return data, err
 	}
 	if err := h.checkSetup(ctx); err != nil {

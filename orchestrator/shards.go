@@ -46,13 +46,17 @@ func (h *conduct) shards(ctx context.Context, commit, environment string, comman
 	if err := slot.Reset(ctx, commit); err != nil {
 		return nil, err
 	}
+	refs, err := h.mirror.Refs()
+	if err != nil {
+		return nil, err
+	}
 	c, err := h.shardCommand(ctx, environment, sandbox.Place{
-		Tree: slot.Dir(), Home: filepath.Join(dir, "home"), Temp: filepath.Join(dir, "tmp"),
+		Tree: slot.Dir(), Home: filepath.Join(dir, "home"), Temp: filepath.Join(dir, "tmp"), InitBranch: refs.Init,
 	})
 	if err != nil {
 		return nil, err
 	}
-	c.Args = command
+	c.Args, c.Readable = command, append(c.Readable, slot.Objects()...)
 	out, err := sandbox.Run(ctx, c)
 	if err != nil {
 		return nil, fmt.Errorf("run %s: %w", command[0], err)

@@ -79,6 +79,9 @@ func (h *conduct) order(ctx context.Context, o *Options) (*order, error) {
 	if err = h.checkPrograms(ctx, o); err != nil {
 		return nil, err
 	}
+	if r.Refs, err = h.mirror.Refs(); err != nil {
+		return nil, err
+	}
 	if err := h.takeAlong(ctx, r, caches); err != nil {
 		return nil, err
 	}

@@ -272,6 +272,10 @@ func (w *work) equip(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	refs, err := w.mirror.Refs()
+	if err != nil {
+		return err
+	}
 	toolchain, err := sandbox.AskGo(ctx)
 	if err != nil {
 		return err
@@ -297,7 +301,7 @@ func (w *work) equip(ctx context.Context) error {
 		Caches:  sandbox.Caches{Dir: w.caches, Go: toolchain, Lender: w.lend(ctx, toolchain.BuildCache)},
 		Outputs: filepath.Join(w.path, outputsDir), Environments: w.environments, Temp: filepath.Join(w.path, "tmp"),
 		Environ: os.Environ(), Gates: gate.NewLimiter(runtime.NumCPU()), Parallel: w.setup.Parallel, Run: w.run,
-		Tools: w.tools, Checkout: beside, Conductor: w.setup.Key,
+		Tools: w.tools, Checkout: beside, InitBranch: refs.Init, Conductor: w.setup.Key,
 		Full:  func(err error) { w.tell(call{name: callFull, body: err.Error()}) },
 		Clock: now, IDs: newID, Log: w.log,
 	}

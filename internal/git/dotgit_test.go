@@ -188,15 +188,16 @@ func TestRefsOfATree(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, usualRefs, refs)
 	for _, bad := range []Refs{
-		{"", "origin", "main"},
-		{"a\n0000 refs/heads/b", "origin", "main"},
-		{"main", "../../x", "main"},
-		{"main", "origin", "HEAD"},
-		{"main", "origin", "a.lock"},
+		{Branch: "", Remote: "origin", Default: "main"},
+		{Branch: "a\n0000 refs/heads/b", Remote: "origin", Default: "main"},
+		{Branch: "main", Remote: "../../x", Default: "main"},
+		{Branch: "main", Remote: "origin", Default: "HEAD"},
+		{Branch: "main", Remote: "origin", Default: "a.lock"},
+		{Branch: "main", Remote: "origin", Default: "main", Init: "a..b"},
 	} {
 		require.ErrorIs(t, b.m.KeepRefs(bad), ErrBadName, "%q", bad)
 	}
-	want := Refs{"fix/a-b", "up/stream", "release/1.x"}
+	want := Refs{Branch: "fix/a-b", Remote: "up/stream", Default: "release/1.x", Init: "trunk"}
 	require.NoError(t, b.m.KeepRefs(want))
 	again, err := b.g.OpenMirror(b.m.Dir())
 	require.NoError(t, err)

@@ -23,6 +23,9 @@ func compose(l Level, c Command, id string) (config *stage.Config, trees []*os.F
 	}
 	v, err := newView(c, shown)
 	if err == nil {
+		c, err = c.withGitConfig(l)
+	}
+	if err == nil {
 		err = v.addDownloads(l, c.Place.Downloads, shown.Downloads, id)
 	}
 	if err != nil {
@@ -39,7 +42,7 @@ func compose(l Level, c Command, id string) (config *stage.Config, trees []*os.F
 	}
 	config.Env = c.withOwnProxy().environment(shown)
 	config.Root = &stage.Root{
-		Mounts: v.mounts(), Files: files(), Host: userName, MaxTemp: maxTemp,
+		Mounts: v.mounts(), Files: files(c.Place), Host: userName, MaxTemp: maxTemp,
 	}
 	config.Reads, config.Writes = []string{"/"}, []string{"/tmp", "/dev"}
 	for _, m := range v.given {

@@ -56,6 +56,10 @@ func startProcess(_ Level, c Command, std streams) (*process, error) {
 	if !found {
 		return nil, c.missing()
 	}
+	c, err := c.withGitConfig(Probe())
+	if err != nil {
+		return nil, err
+	}
 	p := &process{over: make(chan struct{}), cmd: &exec.Cmd{
 		Path: program, Args: c.Args, Dir: c.Dir, Env: c.withUsersProxies().environment(c.Place),
 		Stdout: std.out, Stderr: std.err, WaitDelay: drainWait,

@@ -50,6 +50,8 @@ type Place struct {
 	Disk *Disk
 	// Owner is what the owner of the machine grants.
 	Owner Owner
+	// InitBranch is how git init names the first branch; empty for git's own choice.
+	InitBranch string
 }
 
 // Owner is what the owner of a machine grants the commands of others. Its zero value is no bound beside those of Divisi.

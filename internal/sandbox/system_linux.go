@@ -123,13 +123,14 @@ func text(path string) string {
 	return string(data)
 }
 
-// files replace those of /etc that name the machine's users: a command finds only its own user in them.
-func files() map[string]string {
+// files replace those of /etc that name the machine's users: a command finds only its own user in them, also as git's author.
+func files(p Place) map[string]string {
 	return map[string]string{
 		"/etc/passwd": "root:x:0:0:root:/root:/bin/sh\n" + userName + ":x:1000:1000::" + seenHome + ":/bin/sh\n" +
 			"nobody:x:65534:65534:nobody:/nonexistent:/bin/false\n",
 		"/etc/group":         "root:x:0:\n" + userName + ":x:1000:\nnogroup:x:65534:\n",
 		"/etc/hosts":         "127.0.0.1 localhost " + userName + "\n::1 localhost\n",
+		seenGitConfig:        p.gitConfig(),
 		"/etc/hostname":      userName + "\n",
 		"/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n",
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -161,34 +162,47 @@ func TestWorksForGoWithoutNamespaces(t *testing.T) {
 	}, oneWorld, noFilter)
 }
 
-// The slot's own git directory can be read, and lies elsewhere.
+// Git works in a tree that is a repository, whoever owns it, and in repositories that commands make: also where they drop every
+// variable, or have a home of their own.
 func TestWorksForGit(t *testing.T) {
 	t.Parallel()
 	onRungs(t, func(t *testing.T, p place) {
 		t.Helper()
 		s := newSlot(t, p, map[string]string{"a.txt": "one\n"})
-		dir := filepath.Join(t.TempDir(), "slot.git")
-		for _, args := range [][]string{
-			{"init", "-q"}, {"add", "a.txt"}, {"-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "-m", "the first"},
+		s.where.InitBranch = `tr"unk`
+		lone := "export PATH=" + os.Getenv("PATH") + "; cd $(mktemp -d) && git init -q . && git branch --show-current && git commit -q --allow-empty -m x"
+		for _, command := range []string{
+			"git init -q . && git add a.txt && git commit -qm first && git log --format=%an:%ae:%s && git status --short",
+			"cd $(mktemp -d) && git init -q . && git branch --show-current && git commit -q --allow-empty -m x",
+			"HOME=$TMPDIR/x; " + lone, `git config user.name own && test "$(git config user.name)" = own`,
 		} {
-			cmd := exec.CommandContext(t.Context(), "git", append([]string{"--git-dir", dir, "--work-tree", s.where.Tree}, args...)...)
-			out, err := cmd.CombinedOutput()
-			require.NoError(t, err, string(out))
+			out := s.run(t, s.shell(command))
+			require.True(t, out.Success(), out.Text())
+			require.NotContains(t, out.Text(), "hint")
+			require.NotContains(t, out.Text(), "GIT_DIR")
 		}
-		require.NoError(t, os.WriteFile(filepath.Join(s.where.Tree, "a.txt"), []byte("two\n"), 0o600))
-		c := s.shell("git status --short && git --no-pager diff && git --no-pager log --format=%s; ! git commit -qam no")
-		seen := s.where
+		out := s.run(t, s.shell("git log --format=%an:%ae:%s; git branch --show-current; env | grep ^GIT_"))
+		require.Equal(t, "Divisi:divisi@localhost:first\ntr\"unk\n", strings.Join(strings.SplitAfter(out.Text(), "\n")[:2], ""))
+		require.NotContains(t, out.Text(), "GIT_DIR")
 		if p.level.have(Namespaces) {
-			seen = s.where.shown(p.level)
-		}
-		c.Env = append(c.Env, "GIT_DIR="+dir, "GIT_WORK_TREE="+seen.Tree, "GIT_OPTIONAL_LOCKS=0")
-		c.Readable = append(c.Readable, dir)
-		out := s.run(t, c)
-		require.True(t, out.Success(), out.Text())
-		for _, text := range []string{" M a.txt", "-one", "+two", "the first"} {
-			require.Contains(t, out.Text(), text)
+			out := s.run(t, s.shell("env -i sh -c '"+strings.ReplaceAll(lone, "'", "")+"'"))
+			require.True(t, out.Success(), out.Text())
 		}
 	}, full, sharedUser, oneWorld, noFilter)
+}
+
+// Where git's settings lie in the home, nothing is written through what a command has put there.
+func TestGitConfigIsNotWrittenThroughALink(t *testing.T) {
+	t.Parallel()
+	onRungs(t, func(t *testing.T, p place) {
+		t.Helper()
+		s := newSlot(t, p, nil)
+		outside := filepath.Join(t.TempDir(), "x")
+		require.NoError(t, os.Symlink(outside, filepath.Join(s.where.Home, ".divisi-gitconfig")))
+		out := s.run(t, s.shell("true"))
+		require.True(t, out.Success(), out.Text())
+		require.NoFileExists(t, outside)
+	}, oneWorld, noFilter, nothing)
 }
 
 func TestWorksForMake(t *testing.T) {

@@ -63,6 +63,8 @@ type Agent struct {
 	Tree Tree
 	// Remaining finds what of the task's shard still matches its rule; nil where it has none.
 	Remaining func(context.Context) ([]string, error)
+	// Held names what the git of the work tree holds and its files do not show. It may be nil.
+	Held func(context.Context) (string, error)
 	// Scope is what the attempt may write now. Delegated is what others have used for the agent, which counts against its tokens.
 	Scope     *files.Scope
 	Delegated func() spec.Usage

@@ -167,6 +167,14 @@ func (a *Agent) conclude(ctx context.Context, done []outcome) (wire.Tooled, erro
 			fault.Message, fault.Detail)
 		return data, nil
 	}
+	held, err := a.held(ctx, &done[ends])
+	if err != nil {
+		return data, err
+	}
+	if held != "" {
+		done[ends].result = instead(done[ends].result, "%s. Then submit again.", held)
+		return data, nil
+	}
 	left, err := a.remaining(ctx, &done[ends])
 	if err != nil {
 		return data, err
@@ -188,6 +196,14 @@ func (a *Agent) conclude(ctx context.Context, done []outcome) (wire.Tooled, erro
 		data.End.Handoff.Deviations = append(slices.Clip(data.End.Handoff.Deviations), told)
 	}
 	return data, nil
+}
+
+// held names what a patch would lack where a call hands the work in.
+func (a *Agent) held(ctx context.Context, o *outcome) (string, error) {
+	if a.Held == nil || a.Tree == nil || o.result.Submit == nil || o.result.HandedOver {
+		return "", nil
+	}
+	return a.Held(ctx)
 }
 
 // remaining is what of the shard still matches its rule where a call hands the work in.

@@ -54,8 +54,10 @@ type Executor struct {
 	Secrets Secrets
 	// Tree is nil where what the command leaves is not wanted. Lost then lists the files that it has changed nevertheless; it
 	// may be nil.
-	Tree     Tree
-	Lost     func(context.Context) ([]string, error)
+	Tree Tree
+	Lost func(context.Context) ([]string, error)
+	// Held names what the git of the tree holds and its files do not show. It may be nil.
+	Held     func(context.Context) (string, error)
 	WriteSet spec.WriteSet
 	Bounds   limit.Bounds
 	// Remaining finds what of the task's shard still matches its rule; nil where it has none.
@@ -201,7 +203,7 @@ func (c *Executor) ended(ctx context.Context, said string) (spec.Result, error) 
 	if c.Tree == nil {
 		return c.looked(ctx, said), nil
 	}
-	patch, err := c.Tree.Save(ctx)
+	patch, err := c.save(ctx)
 	var content *workspace.ContentError
 	if errors.As(err, &content) {
 		return wire.Failed(wire.FaultCommand, content.Error(), ""), nil
@@ -213,6 +215,20 @@ func (c *Executor) ended(ctx context.Context, said string) (spec.Result, error) 
 		return spec.Result{}, fmt.Errorf("collect the work of %s: %w", c.Assignment.Agent(), err)
 	}
 	return c.made(ctx, patch, said)
+}
+
+// save makes the patch of a command that came to its end. What a patch would lack is its mistake.
+func (c *Executor) save(ctx context.Context) (*spec.Patch, error) {
+	if c.Held != nil {
+		held, err := c.Held(ctx)
+		if err == nil && held != "" {
+			err = &workspace.ContentError{Why: held}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return c.Tree.Save(ctx)
 }
 
 // looked makes the result of a command that writes nothing: what it has written all the same is a deviation. It is listed in a

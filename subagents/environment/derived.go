@@ -16,8 +16,8 @@ import (
 // old content of them is taken for the result of the sources.
 var (
 	dependencies = []string{
-		"node_modules", ".venv", "venv", "env", "vendor", "bower_components", ".yarn", ".pnp.cjs", ".pnp.loader.mjs",
-		".pnpm-store", ".bundle", "target", ".gradle", ".gitignore",
+		"node_modules", ".venv", "venv", "env", "vendor", "dep", "deps", "bower_components", ".yarn", ".pnp.cjs",
+		".pnp.loader.mjs", ".pnpm-store", ".bundle", "target", ".gradle", ".gitignore",
 	}
 	selfChecked = []string{
 		"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".tox", ".nox", ".turbo", ".nx", ".parcel-cache", ".cache",

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"divisi/bus"
+	"divisi/internal/git"
 	"divisi/internal/spec"
 )
 
@@ -45,7 +46,9 @@ type Setup struct {
 	// Exclude are the lists of what git ignores that the base commit does not have; Memory reports whether the repository has
 	// one.
 	Exclude []byte `json:"exclude,omitempty"`
-	Memory  bool   `json:"memory,omitempty"`
+	// Refs are the names of branches in trees.
+	Refs   git.Refs `json:"refs,omitzero"`
+	Memory bool     `json:"memory,omitempty"`
 	// Strict has commands run only where they can be fully confined.
 	Strict bool `json:"strict,omitempty"`
 	// Parallel is how many agents work at once; Budget the tokens of the run, 0 for no limit; Spent those that are used already.

@@ -28,7 +28,7 @@ func (at *attempt) agent(ctx context.Context) (a *agent.Agent, done func(), err 
 		Call: agent.CallOf(at.assignment), Compiler: w.compiler, Input: in,
 		Compact:  agent.NewCompactor(w.cfg.Model, at.assignment, w.cfg.RateLimit, at.log),
 		Siblings: w.siblings,
-		Tree:     at.tree(), Remaining: at.remaining(), Scope: at.requests.scope(at.writeSet()), Delegated: at.requests.Delegated,
+		Tree:     at.tree(), Remaining: at.remaining(), Held: at.held, Scope: at.requests.scope(at.writeSet()), Delegated: at.requests.Delegated,
 		Background: at.requests,
 		Rest:       func() func() { return at.place.rest(ctx) },
 		Bounds:     at.bounds(), Inbox: at.inbox, Doing: at.progress.doing,

@@ -315,7 +315,7 @@ func (at *attempt) ground() sandbox.Place {
 	p := sandbox.Place{
 		Tree: at.private, Home: at.home(), Temp: at.temp(), Tools: at.toolsDir, Stores: at.storesDir, Fill: at.fill,
 		Downloads: at.cache.Downloads, Builds: at.copiedBuilds, Owner: at.worker.cfg.Owner,
-		Disk: at.disk,
+		Disk: at.disk, InitBranch: at.worker.cfg.InitBranch,
 	}
 	if at.slot != nil {
 		p.Tree, p.Layers = at.slot.Dir(), slices.Clone(at.beside)
@@ -368,7 +368,7 @@ func writes(r *spec.Role) bool {
 func (at *attempt) command() *command.Executor {
 	return &command.Executor{
 		Assignment: at.assignment, Dir: at.slot.Dir(), Env: at.env, Place: at.ground(), Writable: at.cache.Writable,
-		Readable: at.readable, Tree: at.tree(), Lost: at.lost,
+		Readable: at.readable, Tree: at.tree(), Lost: at.lost, Held: at.held,
 		Secrets: command.SecretsOf(&at.assignment.Role, at.worker.cfg.Environ), WriteSet: at.writeSet(), Bounds: at.bounds(),
 		Room: at.lacks, Remaining: at.remaining(), Doing: at.progress.doing, Pay: at.pay,
 	}

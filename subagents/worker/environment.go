@@ -137,7 +137,11 @@ func (at *attempt) digest() (string, error) {
 	if root := w.cfg.Caches.Go.Root; root != "" {
 		search = filepath.Join(root, "bin") + string(filepath.ListSeparator) + search
 	}
-	level := fmt.Sprint(sandbox.Probe().Name(), at.assignment.Role.Network, at.assignment.Role.Loopback)
+	refs, err := w.cfg.Mirror.Refs()
+	if err != nil {
+		return "", err
+	}
+	level := fmt.Sprint(sandbox.Probe().Name(), at.assignment.Role.Network, at.assignment.Role.Loopback, refs)
 	digest, err := w.cfg.Environments.Digest(at.under, search, level, commands...)
 	if beside := w.cfg.Checkout.Digest(); err == nil && beside != "" {
 		digest = artifact.Digest([]byte(digest + beside))
@@ -181,9 +185,8 @@ func (at *attempt) environment(audience sandbox.Audience) error {
 	if err != nil {
 		return &refusal{err}
 	}
-	if at.slot != nil && (!audience.Proves() || at.judge() != nil) {
-		at.env = append(at.env, at.slot.GitEnv()...)
-		at.readable = append(at.readable, at.slot.GitDir(), at.slot.Borrowed())
+	if at.slot != nil {
+		at.readable = append(at.readable, at.slot.Objects()...)
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func (g gates) Run(ctx context.Context, name string) (commands.GateRun, error) {
 	}
 	defer release()
 	where := gate.Where{
-		Dir: g.at.slot.Dir(), Env: g.env(), Place: g.at.ground(), Writable: g.at.cache.Writable, Readable: g.at.readable,
+		Dir: g.at.slot.Dir(), Env: g.at.env, Place: g.at.ground(), Writable: g.at.cache.Writable, Readable: g.at.readable,
 		Network: g.at.assignment.Role.Network, Loopback: g.at.assignment.Role.Loopback, More: true,
 		OnOutput: commands.BeatOutput(ctx),
 	}
@@ -97,12 +97,6 @@ func (at *attempt) core(ctx context.Context) (release func(), err error) {
 	resume := tool.Queue(ctx)
 	defer resume()
 	return at.worker.commands.Acquire(ctx)
-}
-
-// env is the agents' environment without what points git at the slot: gates never see it.
-func (g gates) env() []string {
-	hidden := g.at.slot.GitEnv()
-	return slices.DeleteFunc(slices.Clone(g.at.env), func(v string) bool { return slices.Contains(hidden, v) })
 }
 
 var _ commands.Gates = gates{}

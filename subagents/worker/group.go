@@ -238,6 +238,9 @@ func (g *gathering) share(ctx context.Context, ms []*member) (results map[*membe
 		return nil, errApart
 	}
 	g.learn(ms, took)
+	if held, err := at.held(ctx); err != nil || held != "" {
+		return nil, cmp.Or(err, errApart)
+	}
 	return at.cut(ctx, ms)
 }
 

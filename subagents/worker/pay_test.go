@@ -2,6 +2,7 @@ package worker
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"divisi/contextscope"
@@ -63,25 +64,37 @@ func TestACodingAgentsUsageIsInTheLog(t *testing.T) {
 	}
 }
 
-// The patch of a program that wants to commit is what differs in its files, whatever it tried.
+// The patch of a program that commits is what differs in its files. What its git holds and its files do not show fails the attempt.
 func TestACommandThatCommitsByItself(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.work(nil, "mod")
-	const commit = "git -c user.name=a -c user.email=a@localhost commit -qm own"
-	for name, line := range map[string]string{
-		"commits":     "echo mine > a.txt; git add -A; " + commit + " -a; git branch mine; git tag mine; true",
-		"stashes":     "echo mine > a.txt; git stash; git checkout -q -b mine; git reset -q --hard HEAD~1; true",
-		"without-dir": "echo mine > a.txt; unset GIT_DIR GIT_WORK_TREE; git add -A; " + commit + " -a; git update-ref HEAD 0; true",
+	for name, c := range map[string]struct{ line, refused string }{
+		"commits":         {"echo mine > a.txt; git add -A; git commit -qm own -a; git branch mine; git tag mine", ""},
+		"renames":         {"git mv a.txt c.txt && git mv c.txt a.txt && echo mine > a.txt && git stash -q && git stash pop", ""},
+		"applies":         {"echo mine > a.txt; git diff >$TMPDIR/p; git checkout a.txt; git apply --3way $TMPDIR/p", ""},
+		"another branch":  {"git checkout -q -b mine; echo mine > a.txt; git commit -qam own", ""},
+		"its own":         {"echo mine > a.txt; rm -rf .git; git init -q; git add -A; git commit -qm own", ""},
+		"no repository":   {"echo mine > a.txt; rm -rf .git; mkdir -p .git/refs/x", ""},
+		"stashes":         {"echo mine > a.txt; git stash", `a stash ("WIP on main: `},
+		"leaves a branch": {"echo mine > a.txt; git checkout -qb wip; git commit -qam \"half's done\"; git checkout -q main", `the branch "wip" ("half's done")`},
+		"goes back":       {"echo mine > a.txt; git commit -qam own; git checkout -q HEAD~1", `the branch "main" ("own")`},
+		"an orphan":       {"echo mine > a.txt; git commit -qam own; git checkout -q --orphan x; git reset -q; git checkout -q main -- a.txt; echo 2 > a.txt", `the branch "main"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := s.assignment(spec.Role{
-				Name: "mod", Executor: spec.ExecutorCommand, Command: []string{"sh", "-c", line}, Writes: true,
-			}, name)
+				Name: "mod", Executor: spec.ExecutorCommand, Command: []string{"sh", "-c", "" + c.line}, Writes: true,
+			}, strings.ReplaceAll(name, " ", "-"))
 			a.Task.Files = []string{"a.txt"}
 			s.enqueue(a)
 			r := s.result(a)
+			if c.refused != "" {
+				require.Equal(t, spec.StatusFailed, r.Status)
+				require.Equal(t, wire.FaultCommand, r.Error.Class)
+				require.Contains(t, r.Error.Message, c.refused)
+				return
+			}
 			require.Equal(t, spec.StatusDone, r.Status, "%+v", r.Error)
 			require.NotNil(t, r.Patch)
 			require.Equal(t, []string{"a.txt"}, r.Patch.Files)

@@ -18,7 +18,7 @@ func (at *attempt) lay(ctx context.Context) error {
 	if err := errors.Join(at.closeKeeper(), workspace.Remove(at.written())); err != nil {
 		return fmt.Errorf("drop what was written over the environment: %w", err)
 	}
-	on := workspace.Lay{Layers: at.under.Layers(), Files: map[string]string{}}
+	on := workspace.Lay{Layers: at.under.Layers(), Files: map[string]string{}, Tested: tests(at.assignment)}
 	if at.under != nil {
 		for _, name := range at.under.Files {
 			on.Files[name] = at.under.Lower(name)

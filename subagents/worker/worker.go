@@ -53,6 +53,8 @@ type Config struct {
 	// commands are taken from, as os.Environ returns it.
 	Caches       sandbox.Caches
 	Environments *environment.Store
+	// InitBranch is how git init names the first branch in commands.
+	InitBranch string
 	// Checkout is what trees have of the user's checkout beside the files that git stores; nil for nothing.
 	Checkout *checkout.Content
 	// Outputs is the directory that keeps the whole output of gates and setup that failed, for people; empty for none.

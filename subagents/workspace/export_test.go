@@ -11,3 +11,6 @@ var Touched = (*Slot).touched
 
 // ReadEntry is readEntry, for tests.
 var ReadEntry = readEntry
+
+// GitDir is the slot's own git directory.
+func (s *Slot) GitDir() string { return s.gitDir }

@@ -201,8 +201,6 @@ func landHostile(t *testing.T, c *canaries, b *bundle) string {
 	t.Helper()
 	one, two := b.slot(t), b.slot(t)
 	write(t, filepath.Join(one.Dir(), "a.txt"), "ONE\n2\n3\n")
-	userGit(t, one.Dir(), "init", "-q", ".")
-	require.NoError(t, os.RemoveAll(filepath.Join(one.Dir(), ".git", "hooks")))
 	c.plant(filepath.Join(one.Dir(), ".git"), "slot")
 	// The submodule is checked out at the very commit that the tree names: only its files are changed.
 	nested(t, filepath.Join(one.Dir(), "sub"), "sub")
@@ -251,7 +249,8 @@ func landHostile(t *testing.T, c *canaries, b *bundle) string {
 		head, err = b.mirror.CommitTree(m.Tree, []string{head, p.Commit}, "land", author, author, noon)
 		require.NoError(t, err)
 		require.NoError(t, s.Reset(t.Context(), head))
-		require.NoDirExists(t, filepath.Join(s.Dir(), ".git"))
+		require.NoDirExists(t, filepath.Join(s.Dir(), ".git", "hooks"))
+		require.NotContains(t, read(t, filepath.Join(s.Dir(), ".git", "config")), "slot-")
 	}
 	return head
 }

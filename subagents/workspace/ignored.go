@@ -21,6 +21,9 @@ func (s *Slot) Ignored(ctx context.Context, commit string) (ignored, gone []stri
 		return nil, nil, ErrNotReset
 	}
 	s.ruined = true // the next reset begins anew, whatever is here
+	if err := os.WriteFile(filepath.Join(s.gitDir, "HEAD"), []byte(commit+"\n"), 0o644); err != nil {
+		return nil, nil, fmt.Errorf("name the commit that setup began on: %w", err)
+	}
 	changed, untracked, _, err := s.status(ctx)
 	if err == nil {
 		_, err = s.git.Run(ctx, s.at(), nil, "read-tree", "-u", "--reset", commit)

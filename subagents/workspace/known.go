@@ -88,6 +88,8 @@ func (s *Slot) eachDir(dirs []string, visit func(dir string, info fs.FileInfo)) 
 			switch {
 			case s.laid(filepath.ToSlash(rel)):
 				return skip(d)
+			case s.isDotGit(name):
+				return skip(d)
 			case errors.Is(err, fs.ErrNotExist) && d == nil:
 				return nil // it was removed
 			case err != nil:
@@ -135,7 +137,7 @@ func (s *Slot) dropPipes(ctx context.Context, dirs []string) error {
 			case errors.Is(err, syscall.ENAMETOOLONG) && !s.laid(filepath.ToSlash(rel)):
 				deep = rel
 				return skip(d)
-			case err != nil || outside != nil || s.laid(filepath.ToSlash(rel)):
+			case err != nil || outside != nil || s.laid(filepath.ToSlash(rel)) || s.isDotGit(name):
 				return skip(d) // git meets what cannot be read, and says why
 			case special(d.Type()) && slices.Contains(obeyed, strings.ToLower(d.Name())):
 				if err := root.Remove(rel); !errors.Is(err, fs.ErrNotExist) {

@@ -25,6 +25,8 @@ type Lay struct {
 	// Files are files and directories of the machine that are copied into the work tree, by the path of the copy. What the
 	// commit has there goes first.
 	Files map[string]string
+	// Tested has HEAD stand on one commit for each tree, whatever commits led to it.
+	Tested bool
 }
 
 // Lay says what lies in the work tree from the next Reset on. Nothing of it is taken for a change, whatever becomes of it.

@@ -139,7 +139,7 @@ func oneHolder(ctx context.Context, g *git.Git, m *git.Repo, slots, outside stri
 		return fmt.Errorf("reset over read-only directories: %w", err)
 	}
 	left, err := os.ReadDir(s.Dir())
-	if err != nil || len(left) != 1 || left[0].Name() != "dir" {
+	if err != nil || len(left) != 2 || left[0].Name() != ".git" || left[1].Name() != "dir" {
 		return fmt.Errorf("the reset left %v, %w", left, err)
 	}
 	if data, err := os.ReadFile(filepath.Join(s.Dir(), "dir", "a.txt")); err != nil || string(data) != "a\n" {
@@ -157,7 +157,7 @@ func lockUp(dir, outside string) error {
 		os.WriteFile(filepath.Join(dir, "dir", "a.txt"), []byte("changed\n"), 0o644),
 		os.Chmod(filepath.Join(dir, "dir", "a.txt"), 0),
 		os.Chmod(deep, 0o555), os.Chmod(filepath.Dir(deep), 0), os.Chmod(filepath.Join(dir, "cache"), 0o555),
-		os.Chmod(filepath.Join(dir, "dir"), 0o500),
+		os.Chmod(filepath.Join(dir, "dir"), 0o500), os.Chmod(filepath.Join(dir, ".git"), 0),
 	)
 }
 

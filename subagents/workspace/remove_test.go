@@ -70,7 +70,7 @@ func TestASlotOfAnyDepthIsReset(t *testing.T) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	require.Equal(t, []string{"a.txt"}, names)
+	require.Equal(t, []string{".git", "a.txt"}, names)
 	_, err = os.Lstat(filepath.Join(s.Dir(), "d"))
 	require.ErrorIs(t, err, fs.ErrNotExist)
 }

@@ -15,7 +15,6 @@ import (
 	"syscall"
 
 	"divisi/internal/git"
-	"divisi/internal/sandbox"
 	"divisi/internal/text"
 )
 
@@ -53,16 +52,8 @@ func (s *Slot) Name() string { return s.name }
 // Dir returns the top of the work tree. It exists after the first Reset.
 func (s *Slot) Dir() string { return s.dir }
 
-// GitDir returns the slot's git directory, outside the work tree. Agents may read it, never write it.
-func (s *Slot) GitDir() string { return s.gitDir }
-
-// Borrowed returns the object directory that the slot reads from beside its own.
-func (s *Slot) Borrowed() string { return s.mirror.Objects() }
-
-// GitEnv is what an agent's own git needs to show status, diffs and the like in the work tree.
-func (s *Slot) GitEnv() []string {
-	return []string{"GIT_DIR=" + s.gitDir, "GIT_WORK_TREE=" + sandbox.TreePath(s.dir), "GIT_OPTIONAL_LOCKS=0"}
-}
+// Objects returns the object directories that the git of commands in the work tree reads, beside the one that is in it.
+func (s *Slot) Objects() []string { return []string{s.mirror.Objects()} }
 
 func (s *Slot) at() git.Dir { return git.Dir{GitDir: s.gitDir, WorkTree: s.dir} }
 
@@ -132,7 +123,7 @@ func (s *Slot) build() error {
 	if err := errors.Join(Remove(s.dir), Remove(s.gitDir)); err != nil {
 		return err
 	}
-	if err := os.Mkdir(s.dir, 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(s.dir, dotGit), 0o755); err != nil {
 		return err
 	}
 	repo, err := s.git.Borrow(s.gitDir, s.mirror)
@@ -158,10 +149,7 @@ func (s *Slot) reset(ctx context.Context, commit string) error {
 		return err
 	}
 	s.indexed, s.held = commit, commit
-	if err := s.setHead(commit); err != nil {
-		return err
-	}
-	return s.dropObjects()
+	return cmp.Or(s.dropObjects(), s.stand(ctx, commit))
 }
 
 // checkout writes what differs where the last attempt left nothing but its change, else everything. Then it cleans first: what
@@ -200,7 +188,10 @@ func (s *Slot) Restore(ctx context.Context, commit string) ([]string, error) {
 		return nil, ErrNotReset
 	}
 	changed, err := s.restore(ctx, commit)
-	if err = cmp.Or(err, s.putLay()); err == nil || ctx.Err() != nil {
+	if err == nil {
+		err = cmp.Or(s.putLay(), s.stand(ctx, commit))
+	}
+	if err == nil || ctx.Err() != nil {
 		return changed, err
 	}
 	if err = errors.Join(s.build(), s.reset(ctx, commit)); err != nil { // whatever was done to it
@@ -324,19 +315,6 @@ func (s *Slot) compare(ctx context.Context, commit string) ([]string, error) {
 // dropLock removes the lock of a git that was killed.
 func (s *Slot) dropLock() error {
 	return os.RemoveAll(filepath.Join(s.gitDir, "index.lock"))
-}
-
-// setHead makes the commit the HEAD that an agent's git sees. The old file is deleted first: some file systems write
-// everything out when a file replaces another.
-func (s *Slot) setHead(commit string) error {
-	path := filepath.Join(s.gitDir, "HEAD")
-	if data, err := os.ReadFile(path); err == nil && string(data) == commit+"\n" {
-		return nil
-	}
-	if err := os.RemoveAll(path); err != nil {
-		return err
-	}
-	return os.WriteFile(path, []byte(commit+"\n"), 0o644)
 }
 
 // dropObjects deletes what earlier attempts wrote: after a reset, everything that is needed is in the mirror.

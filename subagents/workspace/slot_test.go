@@ -10,12 +10,12 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/git"
-	"divisi/internal/sandbox"
 	"divisi/subagents/workspace"
 )
 
@@ -61,7 +61,42 @@ func resetsExactly(t *testing.T, more int) {
 		"deleted":   func(dir string) { require.NoError(t, os.RemoveAll(filepath.Join(dir, "dir"))) },
 		"nested":    func(dir string) { userGit(t, dir, "init", "-q", "nested") },
 		"planted":   func(dir string) { userGit(t, dir, "init", "-q", "dir/deep") },
-		"top":       func(dir string) { userGit(t, dir, "init", "-q", ".") },
+		"a commit": func(dir string) {
+			write(t, filepath.Join(dir, "a.txt"), "Y")
+			userGit(t, dir, "commit", "-q", "-a", "-m", "mine")
+			userGit(t, dir, "config", "core.fsmonitor", "touch "+filepath.Join(outside, "ran"))
+		},
+		"a .git file at the top": func(dir string) {
+			require.NoError(t, os.RemoveAll(filepath.Join(dir, ".git")))
+			write(t, filepath.Join(dir, ".git"), "gitdir: "+outside+"\n")
+		},
+		"a link for .git": func(dir string) {
+			require.NoError(t, os.RemoveAll(filepath.Join(dir, ".git")))
+			require.NoError(t, os.Symlink(outside, filepath.Join(dir, ".git")))
+		},
+		"a pipe for .git": func(dir string) {
+			require.NoError(t, os.RemoveAll(filepath.Join(dir, ".git")))
+			require.NoError(t, syscall.Mkfifo(filepath.Join(dir, ".git"), 0o600))
+		},
+		"links within .git": func(dir string) {
+			for _, name := range []string{"refs", "objects", "info"} {
+				require.NoError(t, os.RemoveAll(filepath.Join(dir, ".git", name)))
+				require.NoError(t, os.Symlink(outside, filepath.Join(dir, ".git", name)))
+			}
+		},
+		"no .git": func(dir string) { require.NoError(t, os.RemoveAll(filepath.Join(dir, ".git"))) },
+		"a .git that may not be written": func(dir string) {
+			deep := filepath.Join(dir, ".git", "a", strings.Repeat("/d", 300))
+			require.NoError(t, os.MkdirAll(deep, 0o755))
+			write(t, filepath.Join(deep, "x"), "x")
+			for up := deep; up != dir; up = filepath.Dir(up) {
+				require.NoError(t, os.Chmod(up, 0o500))
+			}
+		},
+		"a sparse .git of 2 GB": func(dir string) {
+			write(t, filepath.Join(dir, ".git", "objects", "pack", "tmp_pack"), "")
+			require.NoError(t, os.Truncate(filepath.Join(dir, ".git", "objects", "pack", "tmp_pack"), 2<<30))
+		},
 		"a .git file": func(dir string) {
 			write(t, filepath.Join(dir, "dir/.git"), "gitdir: /elsewhere\n")
 		},
@@ -111,6 +146,9 @@ func resetsExactly(t *testing.T, more int) {
 		mess(s.Dir())
 		require.NoError(t, s.Reset(t.Context(), b.base), name)
 		require.Equal(t, files, contents(t, s.Dir()), name)
+		require.Equal(t, b.base+" main", userGit(t, s.Dir(), "for-each-ref", "--format=%(objectname) %(refname:short)", "refs/heads"), name)
+		require.Empty(t, userGit(t, s.Dir(), "status", "--porcelain", "--ignored"), name)
+		require.NotContains(t, userGit(t, s.Dir(), "config", "--local", "--list"), "fsmonitor", name)
 		info, err := os.Stat(filepath.Join(s.Dir(), "dir"))
 		require.NoError(t, err)
 		require.EqualValues(t, 0o700, info.Mode().Perm()&0o700, name)
@@ -118,11 +156,14 @@ func resetsExactly(t *testing.T, more int) {
 	}
 }
 
-// contents are all files below a directory; empty directories and links fail the test.
+// contents are all files of a tree; empty directories and links fail the test.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
 	require.NoError(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && path == filepath.Join(dir, ".git") {
+			return filepath.SkipDir
+		}
 		if err == nil && d.IsDir() {
 			entries, err := os.ReadDir(path)
 			require.NotEmpty(t, entries, "%s is empty", path)
@@ -201,25 +242,6 @@ func TestAUsedSlotMovesToAnotherCommit(t *testing.T) {
 	}
 }
 
-func TestAgentsGitSeesTheSlot(t *testing.T) {
-	t.Parallel()
-	b := newBundle(t, map[string]string{"a.txt": "a\n"})
-	s := b.slot(t)
-	write(t, filepath.Join(s.Dir(), "a.txt"), "b\n")
-	env := map[string]string{}
-	for _, kv := range s.GitEnv() {
-		k, v, _ := strings.Cut(kv, "=")
-		env[k] = v
-	}
-	require.Equal(t, "0", env["GIT_OPTIONAL_LOCKS"])
-	require.Equal(t, sandbox.TreePath(s.Dir()), env["GIT_WORK_TREE"])
-	args := []string{"--git-dir", env["GIT_DIR"], "--work-tree", s.Dir()}
-	require.Equal(t, "M a.txt", userGit(t, s.Dir(), append(args, "status", "--short")...))
-	require.Contains(t, userGit(t, s.Dir(), append(args, "diff", "HEAD")...), "-a\n+b")
-	require.Equal(t, b.base, userGit(t, s.Dir(), append(args, "log", "--format=%H")...))
-	require.NotContains(t, env["GIT_DIR"], s.Dir()+string(filepath.Separator))
-}
-
 func TestPoolLendsEachSlotOnce(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, map[string]string{"a.txt": "a\n"})
@@ -277,6 +299,8 @@ func TestRestoreFindsWhatIsHidden(t *testing.T) {
 	changed, err = s.Restore(t.Context(), b.base)
 	require.NoError(t, err)
 	require.Empty(t, changed, "git shows nothing of it")
+	require.NotContains(t, read(t, filepath.Join(s.Dir(), ".git/config")), "forged")
+	require.NoError(t, os.RemoveAll(filepath.Join(s.Dir(), ".git")))
 	require.Equal(t, []string{".gitignore", "check.txt", "out/built", "pkg/a.go"}, filesIn(t, s.Dir()))
 
 	write(t, filepath.Join(s.Dir(), "check.txt"), "no\n")

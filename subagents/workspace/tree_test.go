@@ -37,6 +37,9 @@ func (b *bundle) byAdd(t testing.TB, own, dir, commit string) string {
 func onDisk(t testing.TB, dir string) (files []string) {
 	t.Helper()
 	require.NoError(t, filepath.WalkDir(dir, func(name string, d os.DirEntry, err error) error {
+		if err == nil && name == filepath.Join(dir, ".git") {
+			return filepath.SkipDir // what commands have there is no file of the tree
+		}
 		if err == nil && !d.IsDir() {
 			rel, _ := filepath.Rel(dir, name)
 			files = append(files, filepath.ToSlash(rel))

@@ -1,0 +1,80 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+
+	"divisi/internal/git"
+)
+
+// dotGit is the directory at the top of a work tree that the git of commands works with. It is new after each reset, whatever was
+// done to it, and git processes of the host pass over it.
+const dotGit = ".git"
+
+// isDotGit reports whether a path of the machine is that directory.
+func (s *Slot) isDotGit(name string) bool { return name == filepath.Join(s.dir, dotGit) }
+
+// stand makes the git directory of commands anew, with HEAD on the commit that the index holds, or on the one that stands for its
+// tree.
+func (s *Slot) stand(ctx context.Context, commit string) error {
+	d := git.DotGit{Head: commit, Base: s.mirror.Base(), Objects: []string{s.mirror.Objects()}, From: s.gitDir}
+	d.Shallow = []string{d.Base}
+	var err error
+	if d.Refs, err = s.mirror.Refs(); err == nil && s.lay.Tested {
+		d.Head, d.Made, err = s.mirror.Tested(ctx, commit)
+	}
+	dir := filepath.Join(s.dir, dotGit)
+	if err == nil {
+		err = s.emptyDotGit(dir)
+	}
+	if err == nil {
+		err = d.Write(dir)
+	}
+	if err != nil {
+		return fmt.Errorf("make %s a repository for commands: %w", s.name, err)
+	}
+	return nil
+}
+
+// emptyDotGit makes an empty directory, or empties the one that is there: then the directory that it is in has not changed.
+func (s *Slot) emptyDotGit(dir string) error {
+	info, err := os.Lstat(dir)
+	if err == nil && info.IsDir() {
+		err = errors.Join(os.Chmod(dir, 0o755), removeAllIn(dir))
+		if err == nil {
+			return nil
+		}
+	}
+	if err = Remove(dir); err == nil || errors.Is(err, fs.ErrNotExist) {
+		s.known["."] = stamp{}
+		err = os.Mkdir(dir, 0o755)
+	}
+	return err
+}
+
+func removeAllIn(dir string) error {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if err == nil {
+			err = Remove(filepath.Join(dir, e.Name()))
+		}
+	}
+	return err
+}
+
+// Referred reports whether commands may have made commits or stashes in their git directory. It lists the names of one directory,
+// which is empty when a git directory is made, and reads nothing in it.
+func (s *Slot) Referred() bool {
+	root, err := os.OpenRoot(s.dir)
+	if err != nil {
+		return false
+	}
+	defer root.Close() // a handle
+	entries, err := fs.ReadDir(root.FS(), path.Join(dotGit, "refs"))
+	return err == nil && len(entries) > 0
+}
