@@ -42,9 +42,8 @@ const (
 	WorkingEvery = silence / 4
 )
 
-// Request sends data and waits for the reply until ctx ends, or until who was asked has given no sign of life for some seconds.
-// ErrNoListener when no process listens, ErrNoAnswer after such a silence, or when the connection was lost meanwhile: what was
-// asked for may have been done.
+// Request sends data and waits for the reply until ctx ends. ErrNoListener when no process listens, ErrNoAnswer after seconds
+// without a sign of life, or when the connection was lost meanwhile: what was asked for may have been done.
 func (b *Bus) Request(ctx context.Context, subject string, data []byte) ([]byte, error) {
 	if err := errors.Join(checkControl(subject), checkSize(data)); err != nil {
 		return nil, fmt.Errorf("request: %w", err)
@@ -135,8 +134,7 @@ func (b *Bus) Subscribe(
 	return b.listen(ctx, subject, handle)
 }
 
-// Bounds of control messages, in bytes: of a request to join, of one line about a limit or an attempt, of what a worker says of
-// itself, and of a call of a person to a worker.
+// Bounds of control messages, in bytes: a request to join, a line of a limit or an attempt, a presence, a call of a person.
 const (
 	maxJoin     = 4 << 10
 	maxSaid     = 4 << 10

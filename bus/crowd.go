@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// crowd is who is connected, by what a connection counts as: an address, or a member. One party has at most each connections, all
-// have most. Its methods may be called by many goroutines.
+// crowd is who is connected, by address or by member: a party has at most each connections, all have most. It may be shared.
 type crowd struct {
 	each, most int
 	oldest     bool // the oldest connection goes first; else the newest

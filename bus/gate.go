@@ -112,8 +112,7 @@ func (g *gate) accept(l net.Listener, stream func(net.Conn) (io.ReadWriter, erro
 	}
 }
 
-// meet counts a connection in, and cuts it when its login comes too late. login is called once it has logged in with a key, ""
-// for a token; leave when it has ended.
+// meet counts a connection in, and cuts it when its login, with a key or "" for a token, comes too late. leave counts it out.
 func (g *gate) meet(conn net.Conn) (login func(key string) error, leave func()) {
 	cut := func() { _ = conn.Close() } // not that of TLS, which would wait for a client that reads nothing
 	from := addressOf(conn.RemoteAddr())

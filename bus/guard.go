@@ -163,8 +163,7 @@ type watch struct {
 	who    atomic.Pointer[worker]
 	key    string // that the client claims, with its version, from before proven is closed
 	claims Version
-	// login is told the key, and returns why there is no room for the client; proven is closed when it was let in, over when the
-	// connection has ended.
+	// login returns why there is no room for who has a key; proven is closed when it was let in, over when the connection ends.
 	login  func(key string) error
 	proven chan struct{}
 	once   sync.Once
@@ -200,8 +199,7 @@ func (c *watch) Deliver(subject, answers string) (pass bool) {
 	return false
 }
 
-// Announced implements member.Watch. What a client publishes waits until it has proven who it is: a stranger would have it kept
-// in memory, or use up what a worker may store whose key it knows.
+// Announced implements member.Watch. What a client publishes waits, unread, until it has proven who it is.
 func (c *watch) Announced(subject string, size int) error {
 	select {
 	case <-c.proven:

@@ -8,8 +8,7 @@ import (
 )
 
 const (
-	// sitFor is how long a worker may hold a task without beginning it, all deliveries of the task together. With guardEvery and
-	// maxAckWait others have it within a minute.
+	// sitFor is how long a worker may hold a task without beginning it, in all deliveries: others have it within a minute.
 	sitFor = 35 * time.Second
 	// maxRest is for how long a task may be kept from others that its worker has not begun and hands back.
 	maxRest = maxAckWait

@@ -22,8 +22,7 @@ const (
 // ErrLeaseLost reports that a lease is another's, or may be by now.
 var ErrLeaseLost = errors.New("bus: the lease was lost")
 
-// ErrTwin reports that another process has taken a lease under the name of this holder: they have one identity, as a copy of a
-// directory has. It is ErrLeaseLost too.
+// ErrTwin is ErrLeaseLost to another process that has the name of this holder, as a copy of its directory has.
 var ErrTwin = fmt.Errorf("%w to another process of the same name", ErrLeaseLost)
 
 // errRecord reports a record that this program cannot read.

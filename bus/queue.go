@@ -133,8 +133,7 @@ func (o QueueOptions) terms(role string) jetstream.ConsumerConfig {
 	return c
 }
 
-// sound refuses terms by which no task of a role would come to another worker. A queue of all runs together would keep those of
-// each run from being made.
+// sound refuses terms by which no task of a role would come to another worker, as those of a queue of all runs together.
 func sound(request []byte) error {
 	var asked struct {
 		Stream string                   `json:"stream_name"`

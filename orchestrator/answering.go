@@ -82,8 +82,7 @@ func (p *pace) take(caller string, burst int, every time.Duration) bool {
 // errBusy is why a call is to be made again.
 var errBusy = &conductor.AgainError{Why: "too many calls are being answered"}
 
-// answerCalls answers the calls on a subject, until stop, which waits for those under way. refuse is the answer to a call that
-// ended in a panic, or for which there is no place.
+// answerCalls answers calls until stop, which waits for those under way. refuse answers what panicked or found no place.
 func answerCalls(
 	ctx context.Context, b *bus.Bus, subject string, log zerolog.Logger,
 	answer func(context.Context, bus.Message) ([]byte, error), refuse func(error) ([]byte, error),

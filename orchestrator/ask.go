@@ -46,8 +46,7 @@ const nextConductor = time.Minute
 // soonAgain is after how long a call is made again for which there was no place; each time it is longer, up to enlistRetry.
 const soonAgain = 50 * time.Millisecond
 
-// request makes a call, again where its conductor stops, is gone or has no place for it: who conducts next, after the time of a
-// lease, does what is asked.
+// request makes a call, and makes it again where its conductor stops, is gone or has no place for it.
 func (w *work) request(ctx context.Context, data []byte) (a answer, err error) {
 	for until, pause := now().Add(nextConductor), soonAgain; ; {
 		got, err := w.bus.Request(ctx, bus.CallSubject(w.run, w.worker()), data)

@@ -21,8 +21,8 @@ import (
 	"divisi/subagents/worker"
 )
 
-// call is what the half of a run that works asks of the half that conducts, over the bus: a JSON object with the name of an entry
-// of calls, what that takes, and in at the attempt that it concerns.
+// call is what the half that works asks of the half that conducts: a JSON object with the name of an entry of calls, what that
+// takes, and the attempt that it concerns.
 type call struct {
 	name string
 	at   *attemptRef
@@ -129,9 +129,8 @@ type asking struct {
 	Most int    `json:"most" maximum:"1000000"`
 }
 
-// lacking is what the caller's machine lacks: a commit, of a repository that has some; with Module one of the submodule at that
-// place, without what leads to it; a content of Git LFS; or an environment that was taken from a checkout. No object is none that
-// is lent.
+// lacking is what the caller's machine lacks: a commit, of a repository that has some; with Module one of that submodule, without
+// what leads to it; a content of Git LFS; or an environment. No object is none that is lent.
 type lacking struct {
 	Commit      string        `json:"commit,omitempty"`
 	Have        []string      `json:"have,omitempty"`

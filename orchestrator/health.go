@@ -23,8 +23,7 @@ const (
 
 // health is what a worker knows of its own machine.
 type health struct {
-	// lack is what the machine lacks; nil while the worker takes tasks. cause is why an attempt broke off, until feel has
-	// taken it.
+	// lack is what the machine lacks; nil while the worker takes tasks. cause is why an attempt broke off, for feel to take.
 	lack, cause *machine.Fault
 	// back is when it may take tasks again, stay how long it was away, well when it came back.
 	back, well time.Time
@@ -41,8 +40,7 @@ func (w *Worker) admit() {
 	}
 }
 
-// broke takes in why an attempt broke off, nil for one that ended by itself. Nothing is taken before feel has measured: it would
-// be the same attempt. It may be called from any goroutine.
+// broke takes in, from any goroutine, why an attempt broke off, nil for one that ended by itself. Nothing is taken before feel.
 func (w *Worker) broke(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -65,8 +63,7 @@ func (w *Worker) broke(err error) {
 	}
 }
 
-// feel measures the machine. While that lacks something the worker takes nothing and has handed back what it was at: others
-// have it.
+// feel measures the machine. While that lacks something the worker takes nothing, and others have what it was at.
 func (w *Worker) feel() {
 	w.mu.Lock()
 	lack, cause, wait := w.lack, w.cause, now().Before(w.back)

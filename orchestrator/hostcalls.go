@@ -43,8 +43,7 @@ const (
 	verbQuarantine = "quarantine"
 )
 
-// hostVerb is one call of a host: reads where it changes nothing, and answers with what commands printed too; views where a
-// viewer to whom that was not granted may make it.
+// hostVerb is one call of a host: reads where it changes nothing; views where it answers nothing that commands printed.
 type hostVerb struct{ reads, views bool }
 
 // hostVerbs are all that a host can be asked. Which numbers a call takes hostCall says: see spec.Bounds.

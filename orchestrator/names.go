@@ -13,11 +13,9 @@ import (
 	"divisi/subagents/wire"
 )
 
-// cachesOf names what a machine that has it of many repositories keeps of one for later runs: build caches, environments,
-// commits, and what lies beside them. The machine makes the name itself. It is made of the person whose key has signed the run,
-// nil for a process that needs no login, of the commits that the history begins with, and of what the repository is called.
-// Only that person can vouch for the last two, so a wrong word about them reaches nothing of another person. Without roots the
-// base stands alone.
+// cachesOf names what a machine keeps of a repository for later runs: build caches, environments, commits, and what lies beside
+// them. It is made of the person whose key has signed the run, nil for a process that needs no login, of the commits that the
+// history begins with, or else the base, and of what the repository is called: a wrong word reaches nothing of another person.
 func cachesOf(w *wire.Warrant, roots []string, base, name string) string {
 	var person, key string
 	if w != nil {

@@ -17,8 +17,7 @@ const (
 	maxTurned = 1000
 )
 
-// turned are the members that the server does not let in, as they speak another version. It says of workers what they cannot say
-// themselves, so that commands and conductors tell why they do nothing.
+// turned are the members that the server does not let in, as they speak another version. It says of workers that they are there.
 type turned struct {
 	speaks  bus.Version // the server's
 	notice  func(string)

@@ -30,8 +30,7 @@ type WorkerOptions struct {
 	Once     bool
 	IdleExit time.Duration
 	Grace    time.Duration
-	// Room measures what the machine lacks to work in some directories, as a *machine.Fault or another error; again is for one
-	// that does not work and would begin. Nil for the machine as it is.
+	// Room measures what the machine lacks, as machine.Short does, which nil is.
 	Room func(again bool, dirs ...string) error
 	// Notice is that of Machine.
 	Notice func(text string)

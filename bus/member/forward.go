@@ -43,8 +43,7 @@ type Watch interface {
 
 // Told is told what the server says, before the client has it.
 type Told interface {
-	// Proven is told, perhaps often, that the server has let the client in. The client is told of an error, which ends the
-	// connection.
+	// Proven is told, perhaps often, that the server has let the client in. The client is told of an error, which is the end.
 	Proven() error
 	// Deliver is told a task, and where it is answered. It reports whether the client is to have it.
 	Deliver(subject, answers string) (pass bool)
@@ -175,8 +174,7 @@ func (f *forwarding) published(args []string) (data []byte, pass bool, err error
 	return data, pass, err
 }
 
-// literal reports whether a subject is one place: the server stores what is published to ev.* as such. Calls of the server itself
-// name many places where they need to.
+// literal reports whether a subject is one place: the server would store what is published to ev.* as such.
 func literal(subject string) bool {
 	return strings.HasPrefix(subject, "$") || !slices.ContainsFunc(strings.Split(subject, "."), func(t string) bool {
 		return t == "" || t == "*" || t == ">"

@@ -171,8 +171,7 @@ func Line(s string) string {
 	return Elide(s)
 }
 
-// Named puts text between the markers, under a title with a foreign name between words of the program's own. A name that says
-// more than a name can begins the quote.
+// Named puts text between the markers, under a title with a foreign name. One that says more than a name can begins the quote.
 func Named(before, name, after, text string) string {
 	if title := Name(name); title != name {
 		return before + "[its name begins the quote]" + after + ":\n" + Quote(strconv.Quote(name)+"\n"+text)

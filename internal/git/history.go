@@ -68,8 +68,7 @@ func pathspec(path string) []string {
 	return []string{path}
 }
 
-// Roots lists the commits with which the history of a commit begins, in the order of their ids. In a shallow clone these are
-// where it was cut.
+// Roots lists the commits with which the history of a commit begins, or where a shallow clone cut it, in the order of their ids.
 func (g *Git) Roots(ctx context.Context, c *Checkout, commit string) (roots []string, err error) {
 	if err := checkIDs(commit); err != nil {
 		return nil, err

@@ -22,8 +22,7 @@ const (
 	MaxLink  = 4095
 )
 
-// nameFault says what is wrong with one name. A bad one cannot be laid out, or deceives who reads it; another one hurts other
-// systems alone.
+// nameFault says what is wrong with a name: a bad one cannot be laid out, or deceives; another one hurts other systems alone.
 func nameFault(name string) (fault string, bad bool) {
 	bad = true
 	hidden := strings.IndexFunc(name, func(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Bidi_Control) })
@@ -60,20 +59,17 @@ func fold(name string) string {
 	return norm.NFC.String(strings.ToLower(strings.ToUpper(norm.NFC.String(name))))
 }
 
-// Names are what is wrong with the names that come with a change: the bad ones, which no repository may get, and the odd ones,
-// which other systems take for another name or cannot have.
+// Names are what is wrong with new names: bad ones, which no repository may get, and odd ones, which hurt other systems.
 type Names struct {
 	Bad, Odd []PatchFault
 	listed   int
 }
 
-// maxListed bounds the paths of what differs between two trees, in bytes with what is kept of each: a few trees, each of which has
-// the one below it twice, are more directories than can be counted.
+// maxListed bounds the paths of what differs, in bytes with what is kept of each: few trees can be endless directories.
 const maxListed, keptOfEach = 32 << 20, 100
 
-// Names looks at the names that one commit or tree has and another, from which it comes, has not. It reads the directories that
-// differ, and fails with ErrTooLarge where they are too many. What was there before may stay: a file beside aux.txt, or in the
-// directory aux, is as good as any.
+// Names looks at the names that one commit or tree has and another, from which it comes, has not: what was there before may stay.
+// It reads the directories that differ, and fails with ErrTooLarge where they are too many.
 func (r *Repo) Names(ctx context.Context, was, is string) (n Names, err error) {
 	for _, id := range []*string{&was, &is} {
 		if c, kept := r.memo.commit(*id); kept {
@@ -167,8 +163,7 @@ func (n *Names) add(g grown, was, is []treeEntry, depth int) (below []grown) {
 	return below
 }
 
-// collide finds the new names of a directory that are the same as another one of it where letters have no case, or accents have
-// one form.
+// collide finds new names that are the same as others of their directory where letters have no case, or accents one form.
 func (n *Names) collide(dir string, added map[string]bool, all []treeEntry) {
 	if len(added) == 0 {
 		return

@@ -28,9 +28,8 @@ func packError(err error) error {
 	return fmt.Errorf("%w: %w", ErrPack, err)
 }
 
-// Import takes in the pack of a patch and checks each object, the modes in its trees, and that nothing is missing. What no patch
-// may have is not unpacked. The error is ErrPack or ErrTooLarge when the pack is at fault. What it says is not judged: see
-// CheckPatch.
+// Import takes in the pack of a patch and checks each object, the modes in its trees, and that nothing is missing. The error is
+// ErrPack or ErrTooLarge when the pack is at fault. What it says is not judged: see CheckPatch.
 func (r *Repo) Import(ctx context.Context, pack []byte) error {
 	err := weigh(pack, len(r.base)/2)
 	if err != nil {

@@ -10,12 +10,10 @@ import (
 	"io"
 )
 
-// maxUnpacked bounds what the objects of a pack have together, in bytes. Trees of a large directory, one for each patch of a
-// group, are many times as large as the pack.
+// maxUnpacked bounds what the objects of a pack have together, in bytes: trees of large directories are much more than it.
 const maxUnpacked = 2 << 30
 
-// weigh looks through a pack (gitformat-pack) for how large its objects will be, before git unpacks any: few bytes can become any
-// number. width is the length of an id.
+// weigh looks through a pack (gitformat-pack) for how large its objects will be, before git unpacks any. width is that of an id.
 func weigh(pack []byte, width int) error {
 	if len(pack) > MaxPack {
 		return ErrTooLarge

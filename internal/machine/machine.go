@@ -28,8 +28,7 @@ func (f *Fault) Error() string {
 	return why
 }
 
-// disk is how many of lacking are errors of a disk. One that cannot be read (EIO) is not among them: it does not recover by
-// itself.
+// disk is how many of lacking are errors of a disk. EIO is not among them: such a disk does not recover by itself.
 const disk = 3
 
 var lacking = []syscall.Errno{
@@ -70,8 +69,7 @@ func Room(dirs ...string) error {
 	return nil
 }
 
-// Rooms finds what a machine lacks where something has failed that needed room in some directories; nil is Room. What failed says
-// nothing then of who did it.
+// Rooms finds what a machine lacks where something has failed that needed room in some directories; nil is Room.
 type Rooms func(dirs ...string) error
 
 // Lack returns it.

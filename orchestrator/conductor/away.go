@@ -31,8 +31,7 @@ type leaving struct {
 	lacks string
 }
 
-// handOn gives the attempts that broke off on machines elsewhere to others at once: it is no failure of theirs. What their
-// workers name of their own disks is a text here.
+// handOn gives the attempts that broke off on machines elsewhere to others at once: it is no failure of theirs.
 func (c *Conductor) handOn(ctx context.Context) error {
 	broke := c.away.broke
 	c.away.broke = nil
@@ -71,8 +70,8 @@ func (c *Conductor) sendStayers(ctx context.Context) error {
 
 // sendAway counts on a worker no more until it says that its machine has what it lacks.
 func (c *Conductor) sendAway(ctx context.Context, worker, lacks string) error {
-	delete(c.away.leaving, worker)
 	if _, had := c.st.Crew[worker]; !had {
+		delete(c.away.leaving, worker)
 		return nil
 	}
 	lacks = wire.Lacking(lacks)

@@ -7,8 +7,7 @@ import (
 	"divisi/orchestrator/request"
 )
 
-// A worker has the conductor append at most mostCaused events within causedFor by what it says of itself: the log keeps each for
-// good, and every reader folds it.
+// A worker has the conductor append at most mostCaused events within causedFor by what it says of itself.
 const (
 	mostCaused = 60
 	causedFor  = 10 * time.Minute

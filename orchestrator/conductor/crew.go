@@ -110,8 +110,7 @@ func (c *Conductor) Enlist(ctx context.Context, e wire.Enlistment) error {
 	return c.within(ctx, func(ctx context.Context) error { return c.enlist(ctx, e) })
 }
 
-// Discharge counts on a worker no more: its attempts are given to others. lacks is what its machine lacks; "" where it leaves for
-// another reason.
+// Discharge counts on a worker no more: its attempts are given to others. lacks is what its machine lacks; "" for nothing.
 func (c *Conductor) Discharge(ctx context.Context, worker, lacks string) error {
 	return c.within(ctx, func(ctx context.Context) error {
 		if _, had := c.st.Crew[worker]; !had {
@@ -208,9 +207,9 @@ func (c *Conductor) enlist(ctx context.Context, e wire.Enlistment) error {
 	return c.append(ctx, run.Append{Data: d})
 }
 
-// discharge takes a worker out of the crew, and puts the attempts that it had on the queue again. lacks is what its machine lacks
-// from then on; "" for nothing.
+// discharge is Discharge on the conductor's goroutine, in words for the log.
 func (c *Conductor) discharge(ctx context.Context, worker, how, lacks string) error {
+	delete(c.away.leaving, worker) // one that comes back need not leave for what it lacked before
 	d := run.Data{Crew: maps.Clone(c.st.Crew), Away: maps.Clone(c.st.Away)}
 	_, had := d.Crew[worker]
 	if _, gone := d.Away[worker]; !had && !gone {

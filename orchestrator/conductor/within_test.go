@@ -5,7 +5,17 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"divisi/orchestrator/run"
 )
+
+// A worker that has left, whatever for, is not sent away after it has come back.
+func TestWhoHasLeftIsNotSentAway(t *testing.T) {
+	t.Parallel()
+	c := &Conductor{st: run.NewState(), away: away{leaving: map[string]leaving{"w1": {}}}}
+	require.NoError(t, c.discharge(t.Context(), "w1", "left", ""))
+	require.Empty(t, c.away.leaving)
+}
 
 // A call of a worker that panics where the run is conducted fails, and the run goes on.
 func TestACallThatPanicsEndsNoRun(t *testing.T) {

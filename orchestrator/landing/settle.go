@@ -88,8 +88,7 @@ func settleRed(s *run.State, b *run.Batch, d run.LandingData) []run.Action {
 	return red(s, d, failed)
 }
 
-// unlaid sends a patch back with which no work tree can hold the branch; of several each half is tested without the other. In a
-// change set any may be at fault.
+// unlaid sends a patch back with which no work tree can hold the branch, or a change set; of others each half is tested alone.
 func unlaid(s *run.State, d run.LandingData, f spec.Fault) []run.Action {
 	in, names := factsOf(s), slices.Compact(run.Names(d.Tasks))
 	if half := len(names) / 2; d.Set == "" && half > 0 {

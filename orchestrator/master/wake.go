@@ -157,8 +157,7 @@ func Message(s *run.State, attempt int) string {
 	return b.String()
 }
 
-// quote writes what others than the run and its person said, under a title. It stands in the fence of the narrative: in it words
-// are JSON, so that no agent's report passes for another's.
+// quote writes what others said in the fence, under a title. Words are JSON in it, so that no report passes for another's.
 func quote(b *strings.Builder, title, words string) {
 	if words = strings.Trim(words, "\n"); words != "" {
 		fmt.Fprintf(b, "%s\n%s\n", title, narrative.Quote(words))

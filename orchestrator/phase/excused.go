@@ -12,9 +12,8 @@ import (
 	"divisi/subagents/gate"
 )
 
-// excused looks at gates of the end that are red, and pass because the base commit was as red: where one worker alone has told
-// that of the base commit, and another one of its environment is there, the gates run there again on that one. What passes there
-// counts as new, and makes the gate red.
+// excused looks at gates of the end that are red, and pass because one worker alone has told that the base commit was as red.
+// They run there again on another one of its environment. What passes there counts as new, and makes the gate red.
 func excused(s *run.State, final *run.Data, good []spec.Receipt) (again []run.Action) {
 	for _, r := range good {
 		base := s.Proofs.Before(r)
@@ -42,8 +41,7 @@ func excused(s *run.State, final *run.Data, good []spec.Receipt) (again []run.Ac
 	return nil
 }
 
-// onBaseElsewhere has the gates run on the base commit on another worker than the one of a receipt; nil where that was tried in
-// vain.
+// onBaseElsewhere has the gates run on the base commit on another worker; nil where that was tried in vain.
 func onBaseElsewhere(s *run.State, base *spec.Receipt) []run.Action {
 	gates := proof.Comparable(s)
 	if !slices.Contains(gates, base.Gate) {

@@ -7,12 +7,10 @@ import (
 	"divisi/internal/spec"
 )
 
-// Closing is what is known of a gate in full on the tree of a commit, where the end of a run depends on it. Where workers are
-// elsewhere the gate has to pass on two of them, as long as another one is there that may run it: one can sign what it did not
-// find.
+// Closing is what is known of a gate in full on the tree of a commit, where the end of a run depends on it. Of workers elsewhere,
+// one of which can sign what it did not find, it has to pass on two, as long as another one is there that may run it.
 type Closing struct {
-	// Good are the receipts that close it, first the one that counts; Red is the one that makes it red. Neither is set while it
-	// is to run.
+	// Good are the receipts that close it, first the one that counts; Red makes it red. Neither is set while it is to run.
 	Good []spec.Receipt
 	Red  *spec.Receipt
 	// Passed are the workers on which it passed. Failed reports that it is red in a run which none of its worker takes back,
@@ -59,8 +57,7 @@ func (s *State) Close(head, tree, gate string) Closing {
 	return c
 }
 
-// rank orders the receipts of a gate that passed: those of the baseline's environment first, of these the ones of workers that
-// have not proven the batch before.
+// rank orders receipts: those of the baseline's environment first, of these the ones of workers that did not prove the batch.
 func (s *State) rank(r spec.Receipt, provers []string) (n int) {
 	if r.Environment != s.Proofs.Reference() {
 		n = 2
@@ -71,8 +68,7 @@ func (s *State) rank(r spec.Receipt, provers []string) (n int) {
 	return n
 }
 
-// leave chooses which workers leave a run to others: all that have told of it where another one is there, else those at least
-// that passed it.
+// leave chooses which workers leave a run to others: all that have told of it, or those at least that passed it.
 func (s *State) leave(passed, red, provers []string) []string {
 	all := slices.Concat(passed, red, provers)
 	slices.Sort(all)
@@ -85,8 +81,7 @@ func (s *State) leave(passed, red, provers []string) []string {
 	return all
 }
 
-// contradict lists the failures of a gate in full on a tree of workers on which it has not passed there in the same environment:
-// one receipt for each run, oldest first.
+// contradict lists the failures of a gate in full on a tree, of workers on which it has not passed there, oldest first.
 func (s *State) contradict(tree, gate string, good []spec.Receipt) (reds []spec.Receipt) {
 	for _, f := range s.Proofs.Failures[tree] {
 		if f.Receipt.Gate != gate || f.Receipt.Since != "" || !s.Proofs.comparable(f.Receipt) {
@@ -107,15 +102,13 @@ func newer(reds, good []spec.Receipt) bool {
 	return slices.MaxFunc(reds, byPos).Pos > slices.MaxFunc(good, byPos).Pos
 }
 
-// trusted reports whether a person has decided for the proof of the batch that landed with a commit, against that of another
-// worker.
+// trusted reports whether a person has decided for the proof of a batch, against that of another worker.
 func (s *State) trusted(head string) bool {
 	l := s.Batches.at(head)
 	return l != nil && l.Second != nil && l.Second.State == SecondTrusted
 }
 
-// OneWorker is the worker whose word alone stands for a gate of the end, on workers elsewhere; "" where another one has passed
-// each.
+// OneWorker is the worker elsewhere whose word alone stands for a gate of the end; "" where another one has passed each.
 func (s *State) OneWorker() string {
 	if s.Crew == nil || s.Head == s.Spec.Base || !s.proven() {
 		return ""
@@ -137,8 +130,7 @@ func workersOf(receipts []spec.Receipt) (names []string) {
 	return slices.Compact(names)
 }
 
-// ToldOfBase are the receipts of a gate on the base commit, of other workers than the one of its baseline, in the same
-// environment.
+// ToldOfBase are the receipts of a gate on the base commit of other workers than that of its baseline, in its environment.
 func (s *State) ToldOfBase(base spec.Receipt) (told []spec.Receipt) {
 	for _, id := range []string{FlakesTask, AgainTask} {
 		if s.Works[id] == nil {

@@ -71,8 +71,7 @@ type State struct {
 	// Spent is what each worker has used, in tokens.
 	Spent  map[string]int
 	Quotas Quotas
-	// Crew are the workers elsewhere, Away those that left because of what their machines lack, with what that is; Unserved
-	// are the roles that none of them serves.
+	// Crew are the workers elsewhere, Away has what the machines of others lack; Unserved are the roles that none serves.
 	Crew     Crew
 	Away     map[string]string
 	Unserved map[string]Unserved

@@ -36,8 +36,7 @@ type Strike struct {
 	At int
 }
 
-// Nudge is what the model is told after the first strike. What the agent, or a judge of it, said is quoted: it can have another's
-// words in it.
+// Nudge is what the model is told after the first strike. What was seen can have another's words in it.
 func (s *Strike) Nudge() string {
 	what := narrative.Quote(s.Detail) + "\n"
 	switch s.Kind {

@@ -17,8 +17,7 @@ import (
 // their version when they connect, and who answers late gives signs of life. Version 2 was never released.
 var Protocol = 4
 
-// oldest is the oldest protocol that this program understands. It is raised with Protocol, but for changes that programs of
-// before read as they are meant.
+// oldest is the oldest protocol that this program understands: raised with Protocol, but for what older programs read as meant.
 const oldest = 4
 
 // Speaks is what a program of a version speaks.

@@ -314,9 +314,8 @@ func addressed(subject string) *wire.Assignment {
 	return &wire.Assignment{Run: t[2], Task: spec.Task{ID: t[3][:dash]}, Attempt: n, Role: spec.Role{Name: t[1]}}
 }
 
-// brokenOff turns what broke an attempt off into its result. What the machine lacks ends no attempt: the log is told, and the
-// error is errHalted. Nor does anything else that is not the task's, where other machines may do better. A worker that stops,
-// and a bus that fails, leave the attempt to its next delivery.
+// brokenOff turns what broke an attempt off into its result. What the machine lacks, or where there are others all that is not the
+// task's, ends none: the error is errHalted. A worker that stops, and a bus that fails, leave it to its next delivery.
 func (w *Worker) brokenOff(ctx context.Context, j *journal.Journal, err error) (spec.Result, error) {
 	if errors.Is(context.Cause(ctx), errYields) && !leftToNext(err) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
@@ -365,8 +364,7 @@ const (
 	maxMachines = 3
 )
 
-// alike is why an attempt ends, which breaks off here as it broke off on several other machines, or on this one each time that it
-// had what was lacking before; empty where it goes on.
+// alike is why an attempt ends that breaks off as it did on several other machines, or each time on this one; empty for others.
 func (w *Worker) alike(j *journal.Journal, now wire.Nudge) string {
 	had := map[string]int{w.cfg.Name: 1}
 	for _, e := range j.Events() {

@@ -88,8 +88,7 @@ type Config struct {
 	Accept func(a *wire.Assignment) error
 	// Conductor is the public key that assignments on the queue are signed with; nil for one that signs none.
 	Conductor []byte
-	// Outdated reports whether the run has another setup by now than the one that Conductor and Accept are of: another host may
-	// conduct it. It may be nil.
+	// Outdated reports whether the run has another setup by now than that of Conductor and Accept. It may be nil.
 	Outdated func(ctx context.Context) (bool, error)
 	// Foreign asks what to do about an attempt without a baseline of this worker's environment. Nil where there is no other
 	// worker.
