@@ -53,7 +53,9 @@ type gate struct {
 func openGate(o Options, e *embedded) (g *gate, err error) {
 	g = &gate{
 		tls: o.TLS, server: e, log: o.Log,
-		guard:  &guard{members: o.Members, workers: map[string]*worker{}, speaks: o.Speaks, met: o.Met},
+		guard: &guard{
+			members: o.Members, workers: map[string]*worker{}, readers: map[string]readers{}, speaks: o.Speaks, met: o.Met,
+		},
 		silent: crowd{each: maxSilentEach, most: maxSilent, oldest: true}, open: crowd{each: maxOpenEach, most: maxOpen},
 	}
 	g.crowded.tell = g.tells("connections had to go: too many are open")

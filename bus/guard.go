@@ -65,7 +65,7 @@ type worker struct {
 func (w *worker) open(queue string, now time.Time) error {
 	w.opening.Lock()
 	defer w.opening.Unlock()
-	if w.queues == nil || now.Sub(w.since) > idleRun {
+	if now.Sub(w.since) > idleRun {
 		w.queues, w.since = map[string]bool{}, now
 	}
 	if !w.queues[queue] && len(w.queues) >= maxQueues {
@@ -230,9 +230,6 @@ func (g *guard) follow(key string, now time.Time) error {
 		r = readers{minute: minute}
 	}
 	r.begun++
-	if g.readers == nil {
-		g.readers = map[string]readers{}
-	}
 	g.readers[key] = r
 	if r.begun > maxReaders {
 		return fmt.Errorf("%w: more than %d readers of the log within a minute", member.ErrRefused, maxReaders)

@@ -347,7 +347,7 @@ func TestAStrangerUsesUpNothingOfAWorker(t *testing.T) {
 // TestAMemberOpensSoMuch: the server keeps a queue for a day, and the place of a reader for a minute.
 func TestAMemberOpensSoMuch(t *testing.T) {
 	t.Parallel()
-	w, g, now := worker{}, guard{}, time.Unix(60, 0)
+	w, g, now := worker{}, guard{readers: map[string]readers{}}, time.Unix(60, 0)
 	for i := range maxQueues {
 		require.NoError(t, w.open(fmt.Sprint(i), now))
 		require.NoError(t, w.open("0", now), "again is no more")

@@ -9,7 +9,6 @@ import (
 	"divisi/bus"
 	"divisi/internal/spec"
 	"divisi/internal/usage"
-	"divisi/orchestrator/store"
 	"divisi/subagents/wire"
 )
 
@@ -86,16 +85,12 @@ func (h *Host) member(by string) (key string, known bool) {
 	return m.Key, known
 }
 
-// cachesOfRun names what this host keeps for a run that was submitted to it.
-func (h *Host) cachesOfRun(ctx context.Context, id string, m store.Meta) (string, error) {
+// ordered is the order that a run was submitted with.
+func (h *Host) ordered(ctx context.Context, id, name string) (*order, error) {
 	b, err := h.o.Server.open(ctx, id)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer h.dir.Close(b)
-	o, err := unsealOrder(ctx, b, id, m.Order)
-	if err != nil {
-		return "", err
-	}
-	return o.caches(), nil
+	return unsealOrder(ctx, b, id, name)
 }

@@ -299,10 +299,11 @@ func (h *Host) base(ctx context.Context, q *hostCall, m store.Meta) (p sealedPac
 
 // lends is base of a submodule, or of what Git LFS keeps.
 func (h *Host) lends(ctx context.Context, q *hostCall, m store.Meta) (p sealedPack, err error) {
-	caches, err := h.cachesOfRun(ctx, q.Run, m)
-	switch {
-	case err != nil:
+	o, err := h.ordered(ctx, q.Run, m.Order)
+	if err != nil {
 		return p, err
+	}
+	switch caches := o.caches(); {
 	case q.Environment != nil:
 		return h.lendsEnvironment(ctx, q, caches)
 	case q.Content == nil && wire.IsCommit(q.Commit):

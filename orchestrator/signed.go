@@ -16,12 +16,7 @@ import (
 // vouched refuses a run that who submits or resumes it has not signed; w is nil for the signature of the order. A process of this
 // machine that needs no login signs nothing, and on a server that vouches for no names a signature is checked alone.
 func (h *Host) vouched(ctx context.Context, id, order, by string, w *wire.Warrant) error {
-	b, err := h.o.Server.open(ctx, id)
-	if err != nil {
-		return err
-	}
-	defer h.dir.Close(b)
-	o, err := unsealOrder(ctx, b, id, order)
+	o, err := h.ordered(ctx, id, order)
 	if err != nil {
 		return err
 	}

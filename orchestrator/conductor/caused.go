@@ -2,6 +2,7 @@ package conductor
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"divisi/orchestrator/request"
@@ -13,27 +14,17 @@ const (
 	causedFor  = 10 * time.Minute
 )
 
-// caused counts the events that workers have the conductor append. It belongs to the conductor's goroutine.
-type caused map[string]*counted
-
-// counted are the events of one worker since a time.
-type counted struct {
-	since  time.Time
-	events int
-}
+// caused has when workers had the conductor append events. It belongs to the conductor's goroutine.
+type caused map[string][]time.Time
 
 // one counts an event that a worker causes now, and refuses one too many.
 func (c caused) one(worker string, now time.Time) error {
-	maps.DeleteFunc(c, func(_ string, of *counted) bool { return now.Sub(of.since) >= causedFor })
-	of := c[worker]
-	if of == nil {
-		of = &counted{since: now}
-		c[worker] = of
-	}
-	if of.events >= mostCaused {
+	maps.DeleteFunc(c, func(_ string, at []time.Time) bool { return now.Sub(at[len(at)-1]) >= causedFor })
+	at := slices.DeleteFunc(c[worker], func(at time.Time) bool { return now.Sub(at) >= causedFor })
+	if len(at) >= mostCaused {
 		return request.Refusedf("worker %s has told other things of itself %d times within %s: it is asked to wait",
 			worker, mostCaused, causedFor)
 	}
-	of.events++
+	c[worker] = append(at, now)
 	return nil
 }

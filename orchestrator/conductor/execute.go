@@ -201,7 +201,7 @@ func (c *Conductor) enqueue(ctx context.Context, d run.Dispatch) error {
 	if err := c.claim(ctx, d); err != nil {
 		return err
 	}
-	c.heard.begin(subject, c.cfg.Clock())
+	c.heard.Store(subject, c.cfg.Clock())
 	defer spend(&c.own.Log)()
 	err = c.cfg.Bus.Enqueue(ctx, subject, msg, data)
 	if err != nil && !errors.Is(err, bus.ErrQueued) {

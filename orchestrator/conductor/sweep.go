@@ -3,9 +3,7 @@ package conductor
 import (
 	"context"
 	"fmt"
-	"maps"
 	"strings"
-	"sync"
 	"time"
 
 	"divisi/bus"
@@ -22,51 +20,12 @@ const (
 	backGrace = 2 * time.Second
 )
 
-// signs has the newest sign of life of each attempt that this conductor has put on the queue. It may be used from any goroutine.
-type signs struct {
-	mu sync.Mutex
-	at map[string]time.Time // by subject
-}
-
-// begin knows an attempt from now on.
-func (s *signs) begin(subject string, now time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.at == nil {
-		s.at = map[string]time.Time{}
-	}
-	s.at[subject] = now
-}
-
-// renew notes a sign of life, and reports whether the attempt is known: a worker may report what it wants.
-func (s *signs) renew(subject []byte, now time.Time) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, known := s.at[string(subject)]
-	if known {
-		s.at[string(subject)] = now
-	}
-	return known
-}
-
-// keep forgets the attempts that are not outstanding.
-func (s *signs) keep(outstanding map[string]bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	maps.DeleteFunc(s.at, func(subject string, _ time.Time) bool { return !outstanding[subject] })
-}
-
-// newest is when there was a sign of life; zero for none.
-func (s *signs) newest(subject string) time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.at[subject]
-}
-
-// hear notes which attempts workers report to hold.
+// hear notes which attempts of those that this conductor has put on the queue workers report to hold.
 func (c *Conductor) hear(ctx context.Context) (stop func(), err error) {
 	return c.cfg.Bus.Subscribe(ctx, bus.ActiveSubject(c.cfg.Run), func(m bus.Message, _ func([]byte) error) {
-		if now := c.cfg.Clock(); c.heard.renew(m.Data, now) {
+		if _, known := c.heard.Load(string(m.Data)); known { // a worker may report what it wants
+			now := c.cfg.Clock()
+			c.heard.Store(string(m.Data), now)
 			c.reported.Store(&now)
 		}
 	})
@@ -106,10 +65,11 @@ func (c *Conductor) sweep(ctx context.Context, quiet time.Time) error {
 	for _, s := range queued {
 		have[s[strings.LastIndexByte(s, '.')+1:]] = s
 	}
-	c.heard.keep(c.outstanding())
+	c.forget()
 	for id, w := range c.st.Queue {
 		subject, there := have[queueToken(id, w.Last)]
-		at := c.heard.newest(subject)
+		sign, _ := c.heard.Load(subject)
+		at, _ := sign.(time.Time)
 		if !w.Outstanding() || c.halt.on() && w.Attempts[w.Last].Lacks != nil || there && at.After(quiet) {
 			continue
 		}
@@ -126,13 +86,16 @@ func (c *Conductor) sweep(ctx context.Context, quiet time.Time) error {
 	return nil
 }
 
-// outstanding has where the attempts wait on the queue, or are with workers, that the log says are outstanding.
-func (c *Conductor) outstanding() map[string]bool {
-	all := map[string]bool{}
+// forget forgets the signs of life of attempts that are not outstanding.
+func (c *Conductor) forget() {
+	outstanding := map[any]bool{}
 	for _, w := range c.st.Queue {
-		if w.Outstanding() {
-			all[c.subjectOf(w)] = true
-		}
+		outstanding[c.subjectOf(w)] = w.Outstanding()
 	}
-	return all
+	c.heard.Range(func(subject, _ any) bool {
+		if !outstanding[subject] {
+			c.heard.Delete(subject)
+		}
+		return true
+	})
 }
