@@ -25,7 +25,7 @@ func (h *conduct) takeCheckout(ctx context.Context) (err error) {
 	user := checkout.User{Git: h.git, Checkout: h.checkout}
 	if h.Elsewhere {
 		err = h.lend(ctx, user)
-	} else {
+	} else if err = h.takePast(ctx); err == nil {
 		h.beside, err = h.besides(h.git).Take(ctx, user, h.mirror, h.spec.Base)
 	}
 	if err != nil {

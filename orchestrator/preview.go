@@ -102,6 +102,9 @@ func (h *conduct) tryPlan(ctx context.Context, o *Options) (data run.PlanData, e
 	if err = cmp.Or(err, h.mirror.KeepRefs(refs)); err != nil {
 		return data, err
 	}
+	if err := h.takePast(ctx); err != nil {
+		return data, err
+	}
 	if err := h.checkSetup(ctx); err != nil {
 		return data, err
 	}

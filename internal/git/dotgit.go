@@ -24,6 +24,8 @@ type DotGit struct {
 	Made []byte
 	// Objects are directories to read objects from, Shallow commits that are to have no parents.
 	Objects, Shallow []string
+	// Tags are lines of packed-refs.
+	Tags string
 	// From is the git directory whose index and list of ignored files are copied.
 	From string
 }
@@ -69,7 +71,7 @@ func (d *DotGit) writeFiles(dir string) error {
 	}
 	files["HEAD"] = "ref: refs/heads/" + d.Branch + "\n"
 	files["packed-refs"] = "# pack-refs with: peeled fully-peeled \n" + d.Head + " refs/heads/" + d.Branch + "\n" +
-		d.Base + " " + remote + "HEAD\n" + d.Base + " " + remote + d.Default + "\n"
+		d.Base + " " + remote + "HEAD\n" + d.Base + " " + remote + d.Default + "\n" + d.Tags
 	for _, name := range []string{"objects/info", "refs"} {
 		if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(name)), 0o755); err != nil {
 			return err

@@ -234,3 +234,109 @@ func BenchmarkDotGit(b *testing.B) {
 	b.ReportMetric(float64(took["write"].Microseconds())/float64(b.N), "write-us/op")
 	b.ReportMetric(float64(took["write"])/float64(took["init"]), "of-init")
 }
+
+// Trees have the history of the base and of tags, and nothing else of the repository.
+func TestPastIsWhatBaseAndTagsReach(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{nil, {"--object-format=sha256"}} {
+		u := newCommitted(t, args...)
+		u.write("secret.txt", "an old secret\n")
+		old := u.commit("with a secret")
+		secret := u.git("rev-parse", "HEAD:secret.txt")
+		words := filepath.Join(t.TempDir(), "words")
+		require.NoError(t, os.WriteFile(words, []byte(strings.Repeat("many words\n", 100_000)), 0o600))
+		u.git("tag", "-a", "v1.0", "-F", words)
+		u.git("rm", "-q", "secret.txt")
+		u.commit("without it")
+		u.git("checkout", "-q", "-b", "side", "v1.0")
+		u.write("side.txt", "side\n")
+		side := u.commit("side")
+		u.git("tag", "light")
+		u.git("tag", "-f", "blob", secret)
+		u.write("other.txt", "other\n")
+		other := u.commit("another branch")
+		u.git("checkout", "-q", "main")
+		u.write("a.txt", "stashed\n")
+		u.git("stash")
+		b := u.mirrored()
+		dir := t.TempDir()
+		past, err := b.g.TakePast(t.Context(), b.c, b.base, dir)
+		require.NoError(t, err)
+		require.NoError(t, b.m.KeepPast(past))
+		kept, err := b.m.Past()
+		require.NoError(t, err)
+		require.Equal(t, past, kept)
+
+		l := b.laid(b.change(b.base, map[string]string{"a.txt": "changed\n"}))
+		with := func(objects string) {
+			l.files.Tags, l.files.Shallow = past.Tags, past.Shallow
+			l.files.Objects = []string{b.m.Objects(), objects}
+			l.write()
+			require.Empty(t, l.git("status", "--porcelain"))
+			require.Equal(t, "v1.0-2-g"+l.files.Head[:7], l.git("describe", "--abbrev=7"))
+			require.Equal(t, "light\nv1.0", l.git("tag"))
+			require.Len(t, strings.Split(l.git("log", "--format=%s"), "\n"), 4)
+			require.Equal(t, old, l.git("merge-base", "light", "HEAD"))
+			require.Error(t, userCommand(t, l.tree, "cat-file", "-e", other).Run())
+			require.Error(t, userCommand(t, l.tree, "cat-file", "-e", u.git("rev-parse", "stash@{0}")).Run())
+		}
+		with(past.Whole)
+		require.Empty(t, l.git("fsck", "--strict", "--no-dangling"))
+		require.Equal(t, "an old secret", l.git("show", "v1.0:secret.txt"))
+		require.Contains(t, l.git("log", "-p", "--", "secret.txt"), "-an old secret")
+		with(past.Commits)
+		require.Error(t, userCommand(t, l.tree, "cat-file", "-e", secret).Run())
+
+		// What was taken is not taken again, what is new is.
+		packs := func() int {
+			list, err := filepath.Glob(filepath.Join(past.Whole, "pack", "*.pack"))
+			require.NoError(t, err)
+			return len(list)
+		}
+		require.Equal(t, 1, packs())
+		again, err := b.g.TakePast(t.Context(), b.c, b.base, dir)
+		require.NoError(t, err)
+		require.Equal(t, past, again)
+		require.Equal(t, 1, packs())
+		u.git("checkout", "-q", "-f", "side")
+		c, err := b.g.Inspect(t.Context(), u.dir)
+		require.NoError(t, err)
+		_, err = b.g.TakePast(t.Context(), c, c.Head, dir)
+		require.NoError(t, err)
+		require.Equal(t, 2, packs())
+		require.Equal(t, side, userGit(t, u.dir, "--git-dir", filepath.Dir(past.Whole), "rev-parse", other+"^"))
+	}
+}
+
+// The history of a shallow clone begins where the clone does; that of a partial one has no files.
+func TestPastOfAClone(t *testing.T) {
+	t.Parallel()
+	u := newCommitted(t)
+	for i := range 4 {
+		u.write("a.txt", fmt.Sprint(i))
+		u.commit(fmt.Sprint(i))
+	}
+	u.git("config", "uploadpack.allowFilter", "true")
+	clone := func(flags ...string) (*bundle, Past, error) {
+		c := &user{t: t, dir: filepath.Join(t.TempDir(), "clone")}
+		u.git(append(append([]string{"clone", "-q"}, flags...), "file://"+u.dir, c.dir)...)
+		b := c.mirrored()
+		past, err := b.g.TakePast(t.Context(), b.c, b.base, t.TempDir())
+		return b, past, err
+	}
+	b, past, err := clone("--depth=2")
+	require.NoError(t, err)
+	l := b.laid(b.base)
+	l.files.Objects, l.files.Shallow = append(l.files.Objects, past.Whole), past.Shallow
+	l.write()
+	require.Equal(t, "3\n2", l.git("log", "--format=%s"))
+	require.Empty(t, l.git("fsck", "--strict", "--no-dangling"))
+
+	b, past, err = clone("--filter=blob:none")
+	require.ErrorIs(t, err, ErrDamaged)
+	require.Empty(t, past.Whole)
+	l = b.laid(b.base)
+	l.files.Objects, l.files.Shallow = append(l.files.Objects, past.Commits), past.Shallow
+	l.write()
+	require.Len(t, strings.Split(l.git("log", "--format=%s"), "\n"), 5)
+}

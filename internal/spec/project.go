@@ -85,6 +85,7 @@ type Project struct {
 	Regenerate  []string          `json:"regenerate,omitempty" jsonschema:"A command without network that makes derived files again in each tested tree, before its gates."`
 	Derived     []string          `json:"derived,omitzero" jsonschema:"Globs of ignored paths that are made from tracked files; default guessed from what setup leaves."`
 	Loopback    bool              `json:"loopback,omitempty" jsonschema:"Lets setup reach this machine's own addresses through the proxy too."`
+	History     string            `json:"history,omitempty" enum:"full" jsonschema:"full: the trees of agents have the files of the whole history, as those of gates do; default its commits alone."`
 	Gates       []Gate            `json:"gates,omitempty" jsonschema:"The commands that decide pass or fail, in their order; default detected."`
 	Services    []Service         `json:"services,omitempty" jsonschema:"Programs that the gates need beside them, such as a database: confined, without network, restarted for each try."`
 	Models      map[string]Model  `json:"models,omitempty" jsonschema:"Names for models; the alias default serves roles that name none."`
@@ -227,6 +228,9 @@ var RepositoryVars = []string{
 
 const namesRepository = "%s names the repository of the shell that starts Divisi, and commands work in a tree of their own: " +
 	"take it out"
+
+// HistoryFull has trees of agents have the files of the whole history.
+const HistoryFull = "full"
 
 // Validate returns every fault of the project file, but for those of Delegation, which has its own: its zero means the default
 // everywhere but in a file.

@@ -137,11 +137,7 @@ func (at *attempt) digest() (string, error) {
 	if root := w.cfg.Caches.Go.Root; root != "" {
 		search = filepath.Join(root, "bin") + string(filepath.ListSeparator) + search
 	}
-	refs, err := w.cfg.Mirror.Refs()
-	if err != nil {
-		return "", err
-	}
-	level := fmt.Sprint(sandbox.Probe().Name(), at.assignment.Role.Network, at.assignment.Role.Loopback, refs)
+	level := fmt.Sprint(sandbox.Probe().Name(), at.assignment.Role.Network, at.assignment.Role.Loopback, w.cfg.Pool.World())
 	digest, err := w.cfg.Environments.Digest(at.under, search, level, commands...)
 	if beside := w.cfg.Checkout.Digest(); err == nil && beside != "" {
 		digest = artifact.Digest([]byte(digest + beside))

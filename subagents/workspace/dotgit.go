@@ -22,13 +22,17 @@ func (s *Slot) isDotGit(name string) bool { return name == filepath.Join(s.dir, 
 // stand makes the git directory of commands anew, with HEAD on the commit that the index holds, or on the one that stands for its
 // tree.
 func (s *Slot) stand(ctx context.Context, commit string) error {
-	d := git.DotGit{Head: commit, Base: s.mirror.Base(), Objects: []string{s.mirror.Objects()}, From: s.gitDir}
-	d.Shallow = []string{d.Base}
-	var err error
-	if d.Refs, err = s.mirror.Refs(); err == nil && s.lay.Tested {
+	d := git.DotGit{
+		Refs: s.pool.refs, Head: commit, Base: s.mirror.Base(), Objects: s.Objects(), Shallow: s.pool.past.Shallow,
+		Tags: s.pool.past.Tags, From: s.gitDir,
+	}
+	if len(d.Objects) == 1 { // nothing is there before the base
+		d.Shallow = []string{d.Base}
+	}
+	dir, err := filepath.Join(s.dir, dotGit), error(nil)
+	if s.lay.Tested {
 		d.Head, d.Made, err = s.mirror.Tested(ctx, commit)
 	}
-	dir := filepath.Join(s.dir, dotGit)
 	if err == nil {
 		err = s.emptyDotGit(dir)
 	}

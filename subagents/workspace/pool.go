@@ -2,6 +2,8 @@ package workspace
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,6 +19,10 @@ type Pool struct {
 	git    *git.Git
 	mirror *git.Repo
 	dir    string
+	refs   git.Refs
+	past   git.Past
+	// world is the digest of both.
+	world string
 
 	mu sync.Mutex
 	// free are the slots that no attempt has; the one that was given back first is lent first. made counts all.
@@ -42,8 +48,21 @@ func NewPool(g *git.Git, mirror *git.Repo, dir string) (*Pool, error) {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return nil, fmt.Errorf("make a pool of slots: %w", err)
 	}
-	return &Pool{git: g, mirror: mirror, dir: dir}, nil
+	p := &Pool{git: g, mirror: mirror, dir: dir}
+	if p.refs, err = mirror.Refs(); err == nil {
+		p.past, err = mirror.Past()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("make a pool of slots: %w", err)
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%v %t %t %q %q", p.refs, p.past.Whole != "", p.past.Commits != "", p.past.Shallow,
+		p.past.Tags))
+	p.world = hex.EncodeToString(sum[:])
+	return p, nil
 }
+
+// World is the same for pools whose trees have the same names of refs and the same history.
+func (p *Pool) World() string { return p.world }
 
 // slot makes one more slot.
 func (p *Pool) slot() *Slot {

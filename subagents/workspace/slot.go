@@ -52,8 +52,18 @@ func (s *Slot) Name() string { return s.name }
 // Dir returns the top of the work tree. It exists after the first Reset.
 func (s *Slot) Dir() string { return s.dir }
 
-// Objects returns the object directories that the git of commands in the work tree reads, beside the one that is in it.
-func (s *Slot) Objects() []string { return []string{s.mirror.Objects()} }
+// Objects returns the object directories that the git of commands in the work tree reads, beside the one that is in it: the mirror's,
+// and that of the history. What proves has all of it, others have commits alone: old files may hold what no model should be sent.
+func (s *Slot) Objects() []string {
+	past := s.pool.past.Commits
+	if s.lay.Tested {
+		past = cmp.Or(s.pool.past.Whole, past)
+	}
+	if past == "" {
+		return []string{s.mirror.Objects()}
+	}
+	return []string{s.mirror.Objects(), past}
+}
 
 func (s *Slot) at() git.Dir { return git.Dir{GitDir: s.gitDir, WorkTree: s.dir} }
 

@@ -1,0 +1,98 @@
+package orchestrator
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"divisi/internal/git"
+	"divisi/internal/sandbox"
+	"divisi/internal/spec"
+	"divisi/internal/usage"
+)
+
+const (
+	// slowPast is from how long on it is told how long the history took; waitPast how often it is tried to become the one who takes it.
+	slowPast = 2 * time.Second
+	waitPast = 50 * time.Millisecond
+)
+
+// takePast takes the history before the base that trees of the run have, once: a run that goes on keeps what it began with. What is
+// taken into caches of this run alone, as of a dry run, only the command of a shard rule can need.
+func (h *conduct) takePast(ctx context.Context) error {
+	p, err := h.mirror.Past()
+	if err != nil || p.Commits != "" && isDir(p.Commits) {
+		return err
+	}
+	if strings.HasPrefix(h.caches, h.path+string(filepath.Separator)) && !h.shardsByCommand() {
+		return nil
+	}
+	dir := filepath.Join(h.caches, "history")
+	unlock, err := lockPast(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	began := time.Now()
+	p, err = h.git.TakePast(ctx, h.checkout, h.spec.Base, dir)
+	whole := h.spec.Project.History == spec.HistoryFull
+	switch {
+	case errors.Is(err, git.ErrDamaged) && whole:
+		return usage.Errorf("history: %s of .divisi/divisi.yaml needs all objects of the history, and the clone lacks some, "+
+			"as a partial clone does\nFetch them: git fetch --refetch --no-filter\n(%v)", spec.HistoryFull, err)
+	case errors.Is(err, git.ErrDamaged) && p.Commits != "":
+		h.notices = append(h.notices, "trees have the commits of the history without their files, because the clone lacks some of "+
+			"them, as a partial clone does; git fetch --refetch --no-filter fetches them")
+	case err != nil:
+		return err
+	}
+	if whole {
+		p.Commits = p.Whole
+	}
+	if took := time.Since(began); took > slowPast {
+		h.notices = append(h.notices, fmt.Sprintf("the history of the repository was taken for trees, in %s; later runs take "+
+			"what is new", took.Round(time.Second)))
+	}
+	return h.mirror.KeepPast(p)
+}
+
+// shardsByCommand reports whether the plan has a shard rule by: command.
+func (h *conduct) shardsByCommand() bool {
+	return h.spec.Plan != nil && slices.ContainsFunc(h.spec.Plan.Tasks, func(t spec.Task) bool {
+		return t.Shard != nil && t.Shard.By == "command"
+	})
+}
+
+// lockPast makes the caller the one who takes the history of a repository.
+func lockPast(ctx context.Context, dir string) (unlock func(), err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the place of the history: %w", err)
+	}
+	tick := time.NewTicker(waitPast)
+	defer tick.Stop()
+	for {
+		lock, err := sandbox.TryLock(filepath.Join(dir, "lock"))
+		if err != nil {
+			return nil, fmt.Errorf("lock the history: %w", err)
+		}
+		if lock != nil {
+			return func() { _ = lock.Close() }, nil // and with it the lock
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil, cmp.Or(context.Cause(ctx), ctx.Err())
+		}
+	}
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
