@@ -131,8 +131,7 @@ type Conductor struct {
 	// waits names the last merge in which all patches had to wait. window is how long a batch waits for tasks that are under way.
 	waits  string
 	window window
-	// halt is the wait for what the machine lacks, nil while it lacks nothing; heard has the newest sign of life of each subject on
-	// the queue.
+	// halt is the wait for what the machine lacks, nil while it lacks nothing; heard has signs of life by subject of the queue.
 	halt  *halt
 	heard sync.Map
 	// reported is when a worker has last reported that it holds an attempt; alone counts the sweeps in a row that found attempts
