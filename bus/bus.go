@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -82,6 +83,8 @@ type Bus struct {
 	nc       *nats.Conn
 	js       jetstream.JetStream
 	lock     *dirLock  // nil unless this Bus owns dir
+	mark     *mark     // nil unless the server runs here
+	cutOff   string    // what is lost of the end of the log
 	server   *embedded // nil unless the server runs here
 	gate     *gate     // nil unless members can reach that
 	files    *files    // the log, where it is read from its files
@@ -172,11 +175,12 @@ func (b *Bus) open(ctx context.Context, o Options) error {
 
 // take locks the directory. A damaged store stays as it is, lock and all: its server would cut off what follows the damage.
 func (b *Bus) take(ctx context.Context, o Options) error {
-	looked := o.URL != ""
+	looked, end := o.URL != "", uint64(0)
 	if !looked {
 		release, err := share(o.Dir)
 		if looked = err == nil; looked {
-			err = errors.Join(undamaged(o.Dir), release())
+			end, err = undamaged(o.Dir)
+			err = errors.Join(err, release())
 		}
 		if err != nil && !errors.Is(err, errLocked) {
 			return err
@@ -188,9 +192,34 @@ func (b *Bus) take(ctx context.Context, o Options) error {
 	}
 	b.lock = lock
 	if !looked {
-		return undamaged(o.Dir)
+		end, err = undamaged(o.Dir)
 	}
-	return nil
+	if err != nil || o.URL != "" {
+		return err
+	}
+	return b.beginMark(end)
+}
+
+// beginMark tells what the owner before this one knew of the log behind its end, and marks its end from now on.
+func (b *Bus) beginMark(end uint64) error {
+	lost, cut, err := cutOff(b.dir, end)
+	if cut { // or another process had the directory until it was locked
+		if end, err = undamaged(b.dir); err == nil {
+			lost, cut, err = cutOff(b.dir, end)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if cut {
+		b.cutOff = lost.String()
+		// By its own notes the server would go on behind what is lost, which is a hole then.
+		if err := os.RemoveAll(filepath.Join(b.dir, streamDir(streamEvents), "msgs", "index.db")); err != nil {
+			return fmt.Errorf("%w: have the log read again: %w", ErrUnavailable, err)
+		}
+	}
+	b.mark, err = openMark(b.dir, end)
+	return err
 }
 
 func (b *Bus) init() {
@@ -365,10 +394,11 @@ func (b *Bus) shutdown(ctx context.Context) error {
 }
 
 func (b *Bus) unlock() error {
+	err := b.mark.close()
 	if b.lock == nil {
-		return nil
+		return err
 	}
-	return b.lock.release()
+	return errors.Join(err, b.lock.release())
 }
 
 func (b *Bus) isClosing() bool {

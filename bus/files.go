@@ -69,24 +69,39 @@ func OpenFiles(dir, run string) (*Bus, error) {
 	if err = errors.Join(events.found(), release()); err != nil {
 		return nil, err
 	}
+	if lost, cut, err := cutOff(dir, events.end()); err != nil {
+		return nil, err
+	} else if cut && len(events.places) > 0 {
+		events.gaps = append(events.gaps, lost)
+	}
 	b := &Bus{dir: dir, run: run, files: events}
 	b.init()
 	b.events, b.objects, b.cache = events, objects, streamIn(dir, streamCache)
 	return b, nil
 }
 
-// undamaged returns an error that wraps ErrDamaged where something of the log or of the objects under a directory is lost.
-func undamaged(dir string) error {
-	for _, name := range []string{streamEvents, streamObjects} {
+// undamaged returns an error that wraps ErrDamaged where something of the log or of the objects under a directory is lost, and
+// else where the log ends.
+func undamaged(dir string) (end uint64, err error) {
+	for _, name := range []string{streamObjects, streamEvents} {
 		s := streamIn(dir, name)
 		if err := s.found(); err != nil {
-			return err
+			return 0, err
 		}
 		if len(s.gaps) > 0 {
-			return fmt.Errorf("%w: of stream %s %s", ErrDamaged, name, s.gaps[0])
+			return 0, fmt.Errorf("%w: of stream %s %s", ErrDamaged, name, s.gaps[0])
 		}
+		end = s.end()
 	}
-	return nil
+	return end, nil
+}
+
+// end is the position of the newest message.
+func (s *files) end() uint64 {
+	if len(s.places) == 0 {
+		return 0
+	}
+	return s.places[len(s.places)-1].seq
 }
 
 // streamDir is where a stream is, below the directory of a store.

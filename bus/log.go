@@ -83,7 +83,10 @@ func (b *Bus) publish(ctx context.Context, s jetstream.Stream, m *nats.Msg, filt
 		again, err = true, b.awaitStore(ctx, err, try)
 	}
 	if again && refused(err) {
-		return b.mine(ctx, s, filter, id)
+		pos, err = b.mine(ctx, s, filter, id)
+	}
+	if err == nil {
+		b.marked(name, pos)
 	}
 	return pos, b.class(ctx, err)
 }

@@ -99,6 +99,33 @@ func (e *embedded) start() error {
 		return fmt.Errorf("%w: the embedded server in %s was not ready within %s", ErrUnavailable, e.dir, startPatience)
 	}
 	e.options.Listen = srv.Addr().String()
+	return e.dropUnread(srv)
+}
+
+// dropUnread removes what the server keeps of readers and queues and could not read again: it would not let them be made anew.
+// What they had not acknowledged is given out again.
+func (e *embedded) dropUnread(srv *server.Server) error {
+	known, err := srv.Jsz(&server.JSzOptions{Accounts: true, Streams: true, Consumer: true})
+	if err != nil {
+		return fmt.Errorf("%w: list what the embedded server in %s has: %w", ErrUnavailable, e.dir, err)
+	}
+	had := map[string]bool{}
+	for _, a := range known.AccountDetails {
+		for _, s := range a.Streams {
+			for _, c := range s.Consumer {
+				had[filepath.Join(streamDir(s.Name), "obs", c.Name)] = true
+			}
+		}
+	}
+	dirs, err := fs.Glob(os.DirFS(e.dir), filepath.ToSlash(filepath.Join(streamDir("*"), "obs", "*")))
+	for _, dir := range dirs {
+		if dir = filepath.FromSlash(dir); err == nil && !had[dir] {
+			err = os.RemoveAll(filepath.Join(e.dir, dir))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%w: remove what cannot be read of the store: %w", ErrUnavailable, err)
+	}
 	return nil
 }
 
@@ -106,7 +133,7 @@ func (e *embedded) start() error {
 // damaged one stays as it is.
 func (e *embedded) restart() error {
 	e.stop()
-	if err := undamaged(e.dir); err != nil {
+	if _, err := undamaged(e.dir); err != nil {
 		return err
 	}
 	return e.start()

@@ -43,7 +43,7 @@ type Contents struct {
 
 // Check reads every message of a store that no process owns. ErrDamaged where something of the log or the objects is lost.
 func Check(dir string) (c Contents, err error) {
-	if err := undamaged(dir); err != nil {
+	if _, err := undamaged(dir); err != nil {
 		return c, err
 	}
 	events, objects := streamIn(dir, streamEvents), streamIn(dir, streamObjects)

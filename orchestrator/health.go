@@ -120,7 +120,7 @@ func (w *Worker) recover(f *machine.Fault) {
 func (w *Worker) measured(again bool) *machine.Fault {
 	dirs := []string{w.dir.Path}
 	for _, e := range w.engaged() {
-		for _, sub := range []string{"slots", "tmp"} {
+		for _, sub := range []string{slotsDir, "tmp"} {
 			dir := filepath.Join(w.dir.Run(e.run), sub)
 			if _, err := os.Stat(dir); err == nil { // they are made when they are needed
 				dirs = append(dirs, dir)

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"divisi/bus"
 	"divisi/contextscope/artifact"
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
@@ -22,6 +24,8 @@ const (
 	cacheLife = 30 * 24 * time.Hour
 	// removeTime bounds how long the end of a run waits until its work trees are removed; the next run removes the rest.
 	removeTime = 2 * time.Second
+	// slotsDir has the work trees of a run, in its directory.
+	slotsDir = "slots"
 )
 
 // place is what a half of a run has of a state directory, which other processes, and the other half, share: the caches of a
@@ -71,6 +75,9 @@ func (p *place) keep(notice func(string)) (release func(), err error) {
 	if err := p.environments.Sweep(now().Add(-cacheLife)); err != nil {
 		p.log.Warn().Err(err).Msg("old environments were left")
 	}
+	if err := p.sweepKilled(); err != nil {
+		p.log.Warn().Err(err).Msg("work trees of killed runs were left")
+	}
 	return func() {
 		p.environments.Close()
 		unlock()
@@ -78,6 +85,25 @@ func (p *place) keep(notice func(string)) (release func(), err error) {
 			notice(fmt.Sprintf("The next run removes the rest of the work trees, in %s", p.dir.Trash()))
 		}
 	}, nil
+}
+
+// sweepKilled removes the work trees of runs with a store of their own that no process holds: one that was killed left them.
+func (p *place) sweepKilled() error {
+	ids, err := p.dir.IDs()
+	for _, id := range ids {
+		_, slots := os.Stat(filepath.Join(p.dir.Run(id), slotsDir))
+		_, own := os.Stat(filepath.Join(p.dir.Bus(id), "jetstream"))
+		if slots != nil || own != nil || bus.Locked(p.dir.Bus(id)) {
+			continue
+		}
+		release, lerr := bus.Lock(p.dir.Bus(id))
+		if lerr == nil {
+			lerr = errors.Join(p.trash.Put(filepath.Join(p.dir.Run(id), slotsDir)),
+				p.trash.Put(filepath.Join(p.dir.Run(id), "tmp")), release())
+		}
+		err = errors.Join(err, lerr)
+	}
+	return err
 }
 
 // gateHost stands for what the gates of the run find on this machine beside the repository: their programs, the variables that

@@ -162,6 +162,7 @@ type Result struct {
 	Repo, Ref  string   // the repository and its new branch; Ref is "" for none
 	Base, Head string   // the commits that the run started from and that it has come to
 	Unverified string   // why nothing that landed is proven; "" when it is
+	Missing    string   // which tasks of those that landed cannot be found any more, of Publish; "" for none
 	Ended      bool     // which a run that was resumed or killed has not
 	Changes    []Change // of the branch against Base, by path; of a run that this process carried out, or Publish
 	Proposals  int      // notes of this run for the repository's memory that wait for a person

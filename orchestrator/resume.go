@@ -60,10 +60,16 @@ func resume(ctx context.Context, o *ResumeOptions) (_ *Run, err error) {
 	}
 	h.spec = st.Spec
 	h.spec.Plan = revised(st)
-	if err := h.openRepositories(ctx, o.Repo, m); err != nil {
+	if err := h.openCheckout(ctx, o.Repo, m); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(h.checkout.Writable(), needs.Servers(&h.spec), h.findCaches(m.Demo)); err != nil {
+		return nil, err
+	}
+	if err = h.wholeMirror(ctx, st); err == nil {
+		err = h.keepCutOff(ctx, st)
+	}
+	if err != nil {
 		return nil, err
 	}
 	release, err := h.keep(h.notice)
@@ -102,6 +108,13 @@ func revised(st *run.State) *spec.Plan {
 
 // openRepositories opens the repository that the run started from, wherever it is now, and the run's mirror of it.
 func (h *conduct) openRepositories(ctx context.Context, moved string, m store.Meta) (err error) {
+	if err = h.openCheckout(ctx, moved, m); err == nil {
+		h.mirror, err = h.git.OpenMirror(filepath.Join(h.path, mirrorDir))
+	}
+	return err
+}
+
+func (h *conduct) openCheckout(ctx context.Context, moved string, m store.Meta) (err error) {
 	if m.Order != "" {
 		return usage.Errorf("run %s was submitted from another machine, and is published from there", h.spec.Run)
 	}
@@ -109,8 +122,7 @@ func (h *conduct) openRepositories(ctx context.Context, moved string, m store.Me
 		return err
 	}
 	h.exclude = h.checkout.Exclude()
-	h.mirror, err = h.git.OpenMirror(filepath.Join(h.path, "repo.git"))
-	return err
+	return nil
 }
 
 func (h *conduct) origin(ctx context.Context, repo string) (*git.Checkout, error) {
@@ -130,7 +142,8 @@ func (h *conduct) origin(ctx context.Context, repo string) (*git.Checkout, error
 // resumed are the notices of a run whose description was lost, or whose recording ends here.
 func resumed(st *run.State, m store.Meta, record string) (notices []string) {
 	if m.Lost {
-		notices = append(notices, "run.json was missing and was written again; a recording of this run was not continued")
+		notices = append(notices, "run.json was missing or damaged, and was written again; a recording of this run was not "+
+			"continued, and whether it was to be strict is not known")
 	}
 	if m.Record == "" || record != "" {
 		return notices

@@ -107,35 +107,67 @@ func (r *Run) Publish(ctx context.Context) (Result, error) {
 	}
 	r.asking.Lock()
 	defer r.asking.Unlock()
-	st, err := r.dir.Fold(ctx, cmp.Or(r.taken, r.bus), r.id)
-	mirrored := errors.As(err, new(*store.FormatError))
+	b := cmp.Or(r.taken, r.bus)
+	st, err := r.dir.Fold(ctx, b, r.id)
+	code, _ := usage.CodeOf(err)
+	mirrored := code == usage.Events || errors.As(err, new(*store.FormatError))
 	if mirrored {
-		st, err = r.dir.Landed(ctx, r.id, "")
+		st, err = r.landed(ctx, err)
 	}
 	if err != nil {
 		return Result{}, err
 	}
 	h := &conduct{place: place{dir: r.dir, log: r.dir.Log}, path: r.dir.Run(r.id), spec: st.Spec}
-	if h.git, err = git.New(ctx); err != nil {
-		return Result{}, err
-	}
-	m, err := store.ReadMeta(h.path)
-	if err == nil {
-		err = h.openRepositories(ctx, "", m)
-	}
+	missing, err := h.openLanded(ctx, b, st, mirrored)
 	if err != nil {
 		return Result{}, err
 	}
-	ref, err := r.publish(ctx, h, st)
+	ref, err := r.publish(ctx, h, st, missing)
 	if err != nil {
 		return Result{}, err
 	}
 	st.Ref = ref
 	result := resultOf(st)
-	if mirrored {
+	if result.Missing = missing; mirrored {
 		result.Unverified = proof.UnverifiedIn(st)
 	}
 	return result, h.compare(ctx, &result)
+}
+
+// landed is what landed by the mirror alone: the log cannot be read, for a reason.
+func (r *Run) landed(ctx context.Context, reason error) (*run.State, error) {
+	st, err := r.dir.Landed(ctx, r.id, "")
+	if errors.Is(err, git.ErrMirror) {
+		err = usage.With(fmt.Errorf("nothing of run %s can be published: %w\n%w", r.id, reason, err), usage.Began, r.id)
+	}
+	return st, err
+}
+
+// openLanded opens the repository and the mirror for what has landed. Of what the mirror does not have any more missing names the
+// tasks, and the state ends before it.
+func (h *conduct) openLanded(ctx context.Context, b *bus.Bus, st *run.State, mirrored bool) (missing string, err error) {
+	m, err := store.ReadMeta(h.path)
+	if err == nil {
+		h.git, err = git.New(ctx)
+	}
+	switch {
+	case err != nil:
+		return "", err
+	case mirrored:
+		return "", h.openRepositories(ctx, "", m)
+	}
+	if err := h.openCheckout(ctx, "", m); err != nil {
+		return "", err
+	}
+	lost, err := h.soundMirror(ctx, b, st)
+	if err == nil && st.Damaged {
+		err = h.findHead(ctx, st)
+	}
+	if lost == nil || err != nil {
+		return "", err
+	}
+	h.log.Warn().Err(lost).Msg("not all that landed can be found")
+	return h.wholeHead(ctx, st)
 }
 
 // compare adds what the branch of a result changes.
@@ -150,9 +182,10 @@ func (h *conduct) compare(ctx context.Context, r *Result) error {
 	return err
 }
 
-// publish notes in the log where the branch is, so that it moves with the run, where the log can still be appended to.
-func (r *Run) publish(ctx context.Context, h *conduct, st *run.State) (string, error) {
-	if !st.Damaged {
+// publish notes in the log where the branch is, so that it moves with the run, where the log can still be appended to; not of a
+// part of what landed.
+func (r *Run) publish(ctx context.Context, h *conduct, st *run.State, missing string) (string, error) {
+	if !st.Damaged && missing == "" {
 		c, err := r.conductor(ctx, nil, h.publish)
 		if err == nil {
 			return asMistake(c.PublishLanded(ctx))
@@ -160,10 +193,12 @@ func (r *Run) publish(ctx context.Context, h *conduct, st *run.State) (string, e
 		if !errors.Is(err, bus.ErrDamaged) && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS) {
 			return "", err
 		}
-	} else if err := h.findHead(ctx, st); err != nil {
-		return "", err
 	}
-	if st.Head == st.Spec.Base {
+	switch {
+	case st.Head == st.Spec.Base && missing != "":
+		return "", usage.With(
+			usage.Errorf("nothing that landed in run %s can be published: %s", r.id, missing), usage.Began, r.id)
+	case st.Head == st.Spec.Base:
 		return "", usage.Errorf("nothing has landed in run %s", r.id)
 	}
 	return h.publish(ctx, st.Head, st.Spec.Base, st.Published)

@@ -20,6 +20,7 @@ import (
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/internal/usage"
+	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
 	"divisi/subagents/gate"
@@ -134,7 +135,7 @@ func (w *work) begin(ctx context.Context, from uint64, fail context.CancelCauseF
 	go func() {
 		defer close(ended)
 		if err := w.follow(ctx, from); err != nil && ctx.Err() == nil {
-			fail(err)
+			fail(fmt.Errorf("%w: %w", conductor.ErrWorker, err))
 		}
 	}()
 	return func() { cancel(); <-ended }
@@ -268,7 +269,7 @@ func (w *work) equip(ctx context.Context) error {
 	if err := os.Mkdir(filepath.Join(w.path, "tmp"), 0o700); err != nil {
 		return fmt.Errorf("make the run's directories: %w", err)
 	}
-	pool, err := workspace.NewPool(w.git, w.mirror, filepath.Join(w.path, "slots"))
+	pool, err := workspace.NewPool(w.git, w.mirror, filepath.Join(w.path, slotsDir))
 	if err != nil {
 		return err
 	}
@@ -381,7 +382,7 @@ func (w *work) tools(a *wire.Assignment) []tool.Tool {
 
 // sweep removes what only this process needed: the slots, which can be large, and private directories.
 func (w *work) sweep() {
-	for _, name := range []string{"slots", "tmp"} {
+	for _, name := range []string{slotsDir, "tmp"} {
 		if err := w.trash.Put(filepath.Join(w.path, name)); err != nil {
 			w.log.Warn().Err(err).Msg("work trees were left behind")
 		}

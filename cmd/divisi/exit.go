@@ -90,12 +90,13 @@ var coded = map[string]struct {
 	exit int
 	next string
 }{
-	usage.Active:    {0, "End it first with: divisi cancel %s"},
-	usage.Approval:  {0, "Run in a terminal, or pass --yes"},
-	usage.Began:     {0, "To remove the run: divisi runs rm %s"},
-	usage.Damaged:   {0, "To save what landed: divisi publish %s"},
-	usage.Dirty:     {0, "Commit or stash them, or start from the last commit without them: --base HEAD"},
-	usage.Events:    {0, "Start again with divisi run; to remove the run: divisi runs rm %s"},
+	usage.Active:   {0, "End it first with: divisi cancel %s"},
+	usage.Approval: {0, "Run in a terminal, or pass --yes"},
+	usage.Began:    {0, "To remove the run: divisi runs rm %s"},
+	usage.Damaged:  {0, "To save what landed: divisi publish %s"},
+	usage.Dirty:    {0, "Commit or stash them, or start from the last commit without them: --base HEAD"},
+	usage.Events: {0, "- save what landed: divisi publish %[1]s\n" +
+		"- start again: divisi run\n- remove the run: divisi runs rm %[1]s"},
 	usage.Goal:      {0, "Give it: divisi run \"GOAL\", or divisi run --plan FILE"},
 	usage.Head:      {0, "Check out a branch, or name the commit: --base HEAD"},
 	usage.Log:       {0, "See what it left: divisi log %s"},

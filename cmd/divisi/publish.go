@@ -18,10 +18,11 @@ func newPublish(g *globals) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "publish RUN",
 		Short: "Publish landed commits of a stopped or cancelled run, or of one on a server",
-		Long: `Publish the landed commits of a stopped or cancelled run in your repository, as the branch
-divisi/<run>. Its final gates have not run. If the run is resumed later, the branch moves with it. With
---on, the branch of a run of a server that has ended, which no repository has before.` +
-			codes(codeOK, codeUsage, codeMachine),
+		Long: `Publish the landed commits of a run that no process carries out in your repository, as the branch
+divisi/<run>. Its final gates have not run. If the run is resumed later, the branch moves with it. Of a
+run with damaged files it publishes what is left, and names the tasks that are missing: exit code 1.
+With --on, the branch of a run of a server that has ended, which no repository has before.` +
+			codes(codeOK, codeParked, codeUsage, codeMachine),
 		Example: "  divisi publish 1f2e\n  divisi publish 1f2e --on host --repo ~/src/app",
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(c *cobra.Command, args []string) error { return g.publish(c.Context(), args, repo) },
@@ -52,12 +53,23 @@ func (g *globals) publish(ctx context.Context, args []string, repo string) error
 		line["unverified"] = end.Unverified
 	}
 	unfinished := "; its final gates have not run"
-	if end.State == "done" || end.State == "parked" {
+	switch end.State {
+	case "done", "parked":
 		unfinished = ""
+	case "":
+		unfinished = "; its log cannot be read, and so not whether its final gates have run"
 	}
-	return g.print(func(b *strings.Builder) error {
+	if end.Missing != "" {
+		line["missing"] = end.Missing
+		unfinished += "\n" + end.Missing
+	}
+	err = g.print(func(b *strings.Builder) error {
 		fmt.Fprintf(b, "published %s%s%s\n", end.Ref, console.UnverifiedNote(end.Unverified), unfinished)
 		writeStat(b, &end)
 		return nil
 	}, line)
+	if err == nil && end.Missing != "" {
+		err = &endError{code: codeParked}
+	}
+	return err
 }

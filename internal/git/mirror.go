@@ -111,25 +111,30 @@ func (g *Git) finishMirror(ctx context.Context, partial, dir, commit string) err
 	if err := writeSynced(filepath.Join(partial, baseFile), commit+"\n"); err != nil {
 		return err
 	}
-	if err := os.Rename(partial, dir); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(dir))
+	return moveSynced(partial, dir)
 }
 
-// OpenMirror opens the mirror that CreateMirror made at dir; fs.ErrNotExist when there is none.
+// moveSynced moves a directory, for good.
+func moveSynced(from, to string) error {
+	if err := os.Rename(from, to); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(to))
+}
+
+// OpenMirror opens the mirror that CreateMirror made at dir. Errors: ErrMirror, with fs.ErrNotExist when there is none.
 func (g *Git) OpenMirror(dir string) (*Repo, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open mirror: %w", err)
 	}
 	data, err := os.ReadFile(filepath.Join(dir, baseFile))
-	if err != nil {
-		return nil, fmt.Errorf("open mirror: %w", err)
-	}
 	base := strings.TrimSpace(string(data))
-	if err := checkIDs(base); err != nil {
-		return nil, fmt.Errorf("open mirror %s: %w", dir, err)
+	if err == nil {
+		err = checkIDs(base)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open mirror %s: %w: %w", dir, ErrMirror, err)
 	}
 	return &Repo{g: g, dir: dir, base: base, memo: &memo{}}, nil
 }

@@ -43,6 +43,9 @@ var ErrDisowned = errors.New("the server does not admit the person any more who 
 // ErrSignal is the cause of a context that ends because of a signal that no person has sent from the keyboard.
 var ErrSignal = errors.New("stopped by a signal")
 
+// ErrWorker is the cause of a context that ends because the half of the process that works has failed.
+var ErrWorker = errors.New("the worker of this process failed")
+
 // Config configures a conductor.
 type Config struct {
 	Run string
@@ -170,7 +173,9 @@ func New(ctx context.Context, cfg Config) (*Conductor, error) {
 		muster: newMuster(cfg.Clock, cfg.Patience.Present), enlists: make(chan func(context.Context) error),
 		caused: caused{}, away: away{leaving: map[string]leaving{}}, making: map[string]making{}, shapes: map[string]string{},
 	}
-	c.sealer = assign.NewSealer(cfg.Run, cfg.Bus, cfg.Mirror, c.share)
+	c.sealer = assign.NewSealer(cfg.Run, cfg.Bus, cfg.Mirror, func(ctx context.Context, commit, onto string) error {
+		return c.share(ctx, commit, onto)
+	})
 	return c, nil
 }
 

@@ -255,7 +255,11 @@ func (c *Conductor) merge(ctx context.Context, a landing.Merge) error {
 	}
 	actions := a.Then(chain)
 	if len(actions) > 0 { // else no event refers to it, and it would be merged again for the event that tells of it
-		if err := c.share(ctx, chain.Head, a.Onto); err != nil {
+		patches := make([]string, len(chain.Merged))
+		for i, m := range chain.Merged {
+			patches[i] = m.Commit
+		}
+		if err := c.share(ctx, chain.Head, a.Onto, patches...); err != nil {
 			return err
 		}
 	}

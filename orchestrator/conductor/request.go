@@ -306,7 +306,7 @@ func (c *Conductor) cancel(ctx context.Context, reason, by string) error {
 // interrupted leaves the run for resume when the process is asked to stop.
 func (c *Conductor) interrupted(ctx context.Context) error {
 	reason := "stopped by a person"
-	for _, cause := range []error{ErrHostStops, ErrDisowned, ErrSignal, bus.ErrFull} {
+	for _, cause := range []error{ErrHostStops, ErrDisowned, ErrSignal, ErrWorker, bus.ErrFull} {
 		if errors.Is(context.Cause(ctx), cause) {
 			reason = cause.Error()
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"divisi/bus"
@@ -14,39 +15,43 @@ import (
 )
 
 // Restore brings into a mirror what the log of its run refers to and the mirror lacks, because the conductor before this one had
-// another: the commits that it made, and the patches that agents made. What a conductor refuses of a patch it has refused then.
+// another, or the mirror is made anew: the commits that it made, and the patches that agents made. What a conductor refuses of a
+// patch it has refused then. What cannot be brought is left out; the error names all of it.
 func Restore(ctx context.Context, b *bus.Bus, id string, mirror *git.Repo) error {
 	made, err := packed(ctx, b, id)
 	if err != nil {
 		return err
 	}
+	var lost error
 	got := map[string]bool{}
 	for _, m := range made {
 		has, err := mirror.Has(ctx, m.Commit)
-		if err != nil {
-			return err
+		if err != nil || ctx.Err() != nil {
+			return errors.Join(err, ctx.Err())
 		}
 		if has || got[m.Pack] {
 			continue
 		}
-		var data []byte
-		if m.agents {
-			data, err = b.Get(ctx, m.Pack)
-		} else {
-			data, err = wire.Open(ctx, b, wire.SealedCommits, m.Pack)
-		}
-		if err == nil {
-			err = mirror.ImportFrom(ctx, bytes.NewReader(data)) // it was judged then
-		}
-		if m.agents && refused(err) {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("get commit %s of run %s: %w", m.Commit, id, err)
-		}
 		got[m.Pack] = true
+		if err := m.bring(ctx, b, mirror); err != nil && (!m.agents || !refused(err)) {
+			lost = errors.Join(lost, fmt.Errorf("get commit %s of run %s: %w", m.Commit, id, err))
+		}
 	}
-	return nil
+	return lost
+}
+
+// bring takes a pack into the mirror. It was judged when it came.
+func (p *pack) bring(ctx context.Context, b *bus.Bus, mirror *git.Repo) (err error) {
+	var data []byte
+	if p.agents {
+		data, err = b.Get(ctx, p.Pack)
+	} else {
+		data, err = wire.Open(ctx, b, wire.SealedCommits, p.Pack)
+	}
+	if err != nil {
+		return err
+	}
+	return mirror.ImportFrom(ctx, bytes.NewReader(data))
 }
 
 // pack is a commit and the object that has it; agents reports that no conductor made it.
@@ -86,17 +91,18 @@ func packed(ctx context.Context, b *bus.Bus, id string) (out []pack, err error) 
 	return out, nil
 }
 
-// share puts what a merge has made where another machine finds it, before an event refers to it.
-func (c *Conductor) share(ctx context.Context, commit, onto string) error {
-	if !c.cfg.Elsewhere || commit == onto {
+// share puts what a merge has made where another machine finds it, or a mirror that is made anew, before an event refers to it.
+// The patches are there already.
+func (c *Conductor) share(ctx context.Context, commit, onto string, patches ...string) error {
+	if commit == onto {
 		return nil
 	}
-	data, err := c.cfg.Mirror.Pack(ctx, commit, onto)
-	if err != nil {
+	var data bytes.Buffer
+	if err := c.cfg.Mirror.PackTo(ctx, &data, commit, append(patches, onto)...); err != nil {
 		return err
 	}
-	name := wire.Name(wire.SealedCommits, data)
-	if err := c.cfg.Bus.Put(ctx, name, data); err != nil {
+	name := wire.Name(wire.SealedCommits, data.Bytes())
+	if err := c.cfg.Bus.Put(ctx, name, data.Bytes()); err != nil {
 		return err
 	}
 	return c.append(ctx, run.Append{Data: run.Data{Made: run.Made{Commit: commit, Pack: name}}})

@@ -68,14 +68,10 @@ func (c *Conductor) takeOver(ctx context.Context) error {
 	return c.sweep(ctx, time.Time{})
 }
 
-// PublishLanded puts what has landed in a run that was stopped or cancelled into the user's repository, and returns the ref.
+// PublishLanded puts what has landed in a run that no process carries out into the user's repository, and returns the ref.
 // Where nothing can be published it is a *RefusedError.
 func (c *Conductor) PublishLanded(ctx context.Context) (string, error) {
-	switch {
-	case !c.st.Status.Ended():
-		return "", request.Refusedf("run %s is active, or was killed: it publishes what landed at its end; pause it first",
-			c.cfg.Run)
-	case c.st.Head == c.st.Spec.Base:
+	if c.st.Head == c.st.Spec.Base {
 		return "", request.Refusedf("nothing has landed in run %s", c.cfg.Run)
 	}
 	ref, err := c.publishHead(ctx)

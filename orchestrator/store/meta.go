@@ -35,7 +35,7 @@ type Meta struct {
 	Demo bool `json:"demo,omitempty"`
 	// Strict says that the run goes on only where commands can be fully confined.
 	Strict bool `json:"strict,omitempty"`
-	// Lost says that the file is not there any more. The run's own store has what is needed.
+	// Lost says that the file is gone or damaged. The run's own store has what is needed.
 	Lost bool `json:"-"`
 }
 
@@ -56,9 +56,11 @@ func ReadMeta(dir string) (m Meta, err error) {
 		return m, fmt.Errorf("read a run's description: %w", err)
 	}
 	if err := json.Unmarshal(data, &m); err != nil {
+		if m, lost := withoutMeta(dir); lost == nil {
+			return m, nil
+		}
 		return Meta{}, fmt.Errorf("the run's description %s is damaged: %w\n"+
-			"Remove this file: the run's log has what is needed. For a run with a server of its own write {\"nats\": "+
-			"\"ADDRESS\"} into it", path, err)
+			"Write {\"nats\": \"ADDRESS\"} into it, with the server of the run", path, err)
 	}
 	return m, nil
 }

@@ -165,8 +165,8 @@ func (d Dir) Check(st *run.State, id string) error {
 	case st.Spec.Run != "":
 		return nil
 	case len(st.Unread) > 0:
-		return fmt.Errorf("the first event of run %s in %s cannot be read: %s\nWhat landed is in %s, as the branch divisi/%[1]s",
-			id, d.Bus(id), st.Unread[0], filepath.Join(d.Run(id), "repo.git"))
+		return usage.With(fmt.Errorf("the first event of run %s in %s cannot be read: %s", id, d.Bus(id), st.Unread[0]),
+			usage.Events, id)
 	}
 	at := "that of its NATS server"
 	if m, err := ReadMeta(d.Run(id)); d.Path != "" && (err != nil || m.NATS == "") {

@@ -26,7 +26,7 @@ func FuzzMeta(f *testing.F) {
 		m, err := ReadMeta(dir)
 		if err != nil {
 			require.ErrorContains(t, err, MetaPath(dir))
-			require.ErrorContains(t, err, "Remove this file")
+			require.ErrorContains(t, err, "with the server of the run")
 			require.Zero(t, m)
 			return
 		}
