@@ -36,8 +36,11 @@ const (
 	maxFields = 2000
 )
 
+// mark is the byte order mark that some editors put before the first letter.
+const mark = "\ufeff"
+
 func newDocument(file, text string) *document {
-	return &document{file: file, lines: strings.Split(text, "\n"), at: map[string]place{}, bad: map[string]bool{}}
+	return &document{file: file, lines: strings.Split(strings.TrimPrefix(text, mark), "\n"), at: map[string]place{}, bad: map[string]bool{}}
 }
 
 // read decodes the text that a schema describes into a pointer. What cannot be read stays zero and is a fault.
@@ -50,7 +53,7 @@ func (d *document) read(text string, schema *jsonschema.Schema, into any) {
 		d.refusef("", place{}, "", "the file contains a NUL character")
 		return
 	}
-	body := d.parse(text)
+	body := d.parse(strings.TrimPrefix(text, mark))
 	if body == nil {
 		d.bad[""] = len(d.faults) > 0 // the author meant more than an empty file
 		return

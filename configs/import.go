@@ -31,7 +31,7 @@ type importer struct {
 // importAgent reads an agent. What cannot be honoured is a notice of the role. An error gives the reason why there is no role at
 // all; the role then has its name alone.
 func importAgent(by *dialect, file, text string, all []string, project *spec.Project) (spec.Role, error) {
-	front, body, ok := frontMatter(strings.Split(strings.TrimPrefix(text, "\ufeff"), "\n"))
+	front, body, ok := frontMatter(strings.Split(strings.TrimPrefix(text, mark), "\n"))
 	im := importer{
 		dialect: by, foreign: readForeign(strings.ToValidUTF8(front, "")), all: all, project: project,
 		renamed: map[string]string{}, role: spec.Role{

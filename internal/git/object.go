@@ -7,9 +7,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"divisi/internal/textfile"
 )
 
 // ReadBlobs reads the contents of files, in order, and calls visit with each. The content is valid only during the call.
@@ -166,10 +167,10 @@ func (r *Repo) object(ctx context.Context, name string, limit int64) (content []
 	return content, kind, cmp.Or(err, refused)
 }
 
-// Match calls visit with those of the named files whose content the expression matches, in the order of the entries. The content
-// is valid only during the call.
+// Match calls visit with those of the named files that the expression matches, in the order of the entries, how often, and
+// whether the file is a binary.
 func (r *Repo) Match(
-	ctx context.Context, entries []Entry, files []string, re *regexp.Regexp, visit func(path string, content []byte),
+	ctx context.Context, entries []Entry, files []string, p *textfile.Pattern, visit func(path string, matches int, binary bool),
 ) error {
 	want := make(map[string]bool, len(files))
 	for _, f := range files {
@@ -182,8 +183,8 @@ func (r *Repo) Match(
 		}
 	}
 	return r.ReadBlobs(ctx, asked, func(e Entry, content []byte) error {
-		if re.Match(content) {
-			visit(e.Path, content)
+		if lines, binary := p.Lines(content, -1); len(lines) > 0 {
+			visit(e.Path, len(lines), binary)
 		}
 		return nil
 	})

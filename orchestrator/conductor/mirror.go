@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
 	"divisi/internal/git"
+	"divisi/internal/textfile"
 )
 
 // landingIdent signs what the landing queue commits.
@@ -50,6 +50,7 @@ type CommitTree struct {
 	Run func(ctx context.Context, commit string, command []string) ([]byte, error)
 
 	entries []git.Entry
+	links   []string
 }
 
 func (t *CommitTree) list(ctx context.Context) ([]git.Entry, error) {
@@ -60,9 +61,13 @@ func (t *CommitTree) list(ctx context.Context) ([]git.Entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the files of %s: %w", t.Commit, err)
 	}
+	t.links = nil
 	for _, e := range all {
-		if e.Mode == git.ModeFile || e.Mode == git.ModeExec {
+		switch e.Mode {
+		case git.ModeFile, git.ModeExec:
 			t.entries = append(t.entries, e)
+		case git.ModeSymlink:
+			t.links = append(t.links, e.Path)
 		}
 	}
 	return t.entries, nil
@@ -79,6 +84,12 @@ func (t *CommitTree) Files(ctx context.Context) ([]string, error) {
 		out[i] = e.Path
 	}
 	return out, nil
+}
+
+// Links implements Tree.
+func (t *CommitTree) Links(ctx context.Context) ([]string, error) {
+	_, err := t.list(ctx)
+	return t.links, err
 }
 
 // Sizes implements Tree.
@@ -103,19 +114,25 @@ func (t *CommitTree) Read(ctx context.Context, file string) ([]byte, error) {
 }
 
 // Match implements Tree.
-func (t *CommitTree) Match(ctx context.Context, re *regexp.Regexp, files []string) (map[string]int, error) {
+func (t *CommitTree) Match(
+	ctx context.Context, p *textfile.Pattern, files []string,
+) (matches map[string]int, binaries []string, err error) {
 	entries, err := t.list(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	out := map[string]int{}
-	err = t.Repo.Match(ctx, entries, files, re, func(path string, content []byte) {
-		out[path] = len(re.FindAllIndex(content, -1))
+	matches = map[string]int{}
+	err = t.Repo.Match(ctx, entries, files, p, func(path string, n int, binary bool) {
+		if binary {
+			binaries = append(binaries, path)
+			return
+		}
+		matches[path] = n
 	})
 	if err != nil {
-		return nil, fmt.Errorf("search the files of %s: %w", t.Commit, err)
+		return nil, nil, fmt.Errorf("search the files of %s: %w", t.Commit, err)
 	}
-	return out, nil
+	return matches, binaries, nil
 }
 
 // Shards implements Tree.

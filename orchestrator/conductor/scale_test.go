@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/internal/spec"
+	"divisi/internal/textfile"
 	"divisi/orchestrator/master"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
@@ -33,13 +33,16 @@ func (m manyTree) Files(context.Context) ([]string, error) {
 }
 
 // Match implements Tree.
-func (m manyTree) Match(_ context.Context, _ *regexp.Regexp, files []string) (map[string]int, error) {
+func (m manyTree) Match(_ context.Context, _ *textfile.Pattern, files []string) (map[string]int, []string, error) {
 	out := map[string]int{}
 	for _, f := range files {
 		out[f] = 1
 	}
-	return out, nil
+	return out, nil, nil
 }
+
+// Links implements Tree.
+func (m manyTree) Links(context.Context) ([]string, error) { return nil, nil }
 
 // Sizes implements Tree.
 func (m manyTree) Sizes(context.Context) (map[string]int64, error) { return nil, nil }

@@ -4,22 +4,24 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 
 	"divisi/internal/spec"
+	"divisi/internal/textfile"
 )
 
 // Tree is one commit, read to expand a plan.
 type Tree interface {
-	// Files returns every regular file's path, sorted.
+	// Files returns every regular file's path, Links that of every symbolic link, sorted.
 	Files(ctx context.Context) ([]string, error)
+	Links(ctx context.Context) ([]string, error)
 	// Sizes returns the size of every regular file, in bytes.
 	Sizes(ctx context.Context) (map[string]int64, error)
 	// Read returns the content of one file.
 	Read(ctx context.Context, file string) ([]byte, error)
-	// Match returns how often the content of each of the given files matches; a file that does not is left out.
-	Match(ctx context.Context, re *regexp.Regexp, files []string) (map[string]int, error)
+	// Match returns how often the text of each of the given files matches, without those that do not, and the binaries that
+	// match.
+	Match(ctx context.Context, p *textfile.Pattern, files []string) (matches map[string]int, binaries []string, err error)
 	// Shards runs the command of a shard rule (by: command) in a clean tree and returns the lines that it printed.
 	Shards(ctx context.Context, command []string) ([]string, error)
 }

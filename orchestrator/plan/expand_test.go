@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -13,11 +12,13 @@ import (
 	"pgregory.net/rapid"
 
 	"divisi/internal/spec"
+	"divisi/internal/textfile"
 )
 
 // memTree is a commit in memory.
 type memTree struct {
 	files  map[string]string
+	links  []string
 	shards []string
 	large  map[string]int64 // sizes of files whose content is not here
 }
@@ -31,17 +32,23 @@ func (m memTree) Files(context.Context) ([]string, error) {
 	return out, nil
 }
 
-func (m memTree) Match(_ context.Context, re *regexp.Regexp, files []string) (map[string]int, error) {
+func (m memTree) Links(context.Context) ([]string, error) { return m.links, nil }
+
+func (m memTree) Match(_ context.Context, p *textfile.Pattern, files []string) (map[string]int, []string, error) {
 	out := map[string]int{}
+	var binaries []string
 	for _, f := range files {
 		if m.large[f] > 0 {
-			return nil, fmt.Errorf("read %s: too large", f) // as git has it
+			return nil, nil, fmt.Errorf("read %s: too large", f) // as git has it
 		}
-		if n := len(re.FindAllString(m.files[f], -1)); n > 0 {
-			out[f] = n
+		switch lines, binary := p.Lines([]byte(m.files[f]), -1); {
+		case binary && len(lines) > 0:
+			binaries = append(binaries, f)
+		case len(lines) > 0:
+			out[f] = len(lines)
 		}
 	}
-	return out, nil
+	return out, binaries, nil
 }
 
 func (m memTree) Sizes(context.Context) (map[string]int64, error) {
@@ -117,6 +124,44 @@ func TestExpandTellsEveryShardThatMatchesNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, problems, 1)
 	require.False(t, problems[0].Done, "a file was not searched")
+}
+
+// A rule that finds something where no shard may be names it.
+func TestExpandNamesBinariesAndLinks(t *testing.T) {
+	t.Parallel()
+	tree := sampleTree()
+	tree.files["a/data.bin"] = "\x00\x01old"
+	tree.links = []string{"a/link.go", "z/link.go"}
+	notes := func(rule spec.Shard) ([]string, []spec.Problem) {
+		x, problems, err := expand(t.Context(), spec.Plan{Tasks: []spec.Task{{ID: "t", Shard: &rule}}}, tree, nil, nil, nil)
+		require.NoError(t, err)
+		for _, task := range x.Tasks {
+			require.NotContains(t, task.Files, "a/data.bin")
+			require.NotContains(t, task.Files, "a/link.go")
+		}
+		return x.Notes, problems
+	}
+	const binary = "t leaves out 1 binary file where match finds something, a/data.bin: write a path into files"
+	got, _ := notes(spec.Shard{By: "file", Match: "old"})
+	require.Len(t, got, 1, "a search of all files means no link")
+	require.Contains(t, got[0], binary)
+	got, _ = notes(spec.Shard{By: "file", Match: "old", Glob: "a/*"})
+	require.Contains(t, got[0], binary)
+	require.Contains(t, got[1], "t leaves out 1 symbolic link, a/link.go: a shard has what it leads to")
+	got, _ = notes(spec.Shard{By: "package"})
+	require.Contains(t, got[0], "2 symbolic links, a/link.go, z/link.go")
+	_, problems := notes(spec.Shard{By: "file", Match: "old", Glob: "**/*.bin"})
+	require.Contains(t, problems[0].Message, "it matches in 1 binary file, which shards leave out: a/data.bin")
+	require.True(t, problems[0].Done)
+
+	command := spec.Shard{By: "command", Command: []string{"x"}}
+	tree.shards = []string{"a/a.go a/link.go", "z/link.go"}
+	got, problems = notes(command)
+	require.Empty(t, problems)
+	require.Contains(t, got[0], "2 symbolic links, a/link.go, z/link.go")
+	tree.shards = []string{"z/link.go"}
+	_, problems = notes(command)
+	require.Contains(t, problems[0].Message, "printed symbolic links alone, such as z/link.go")
 }
 
 func TestExpandRefusesFilesThatACommandMadeUp(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
+	"divisi/internal/textfile"
 )
 
 // sharding is one shard rule applied to a tree.
@@ -37,8 +37,8 @@ type sharding struct {
 	// chosen is the note on sizes that the rule left open and that are not one unit each.
 	chosen string
 	// barred are protected files, which shards leave out, unusable those whose names no patch may hold, unread those that are too
-	// large to be searched.
-	barred, unusable, unread []string
+	// large to be searched, binaries those that match, links the symbolic links where the rule has its files.
+	barred, unusable, unread, binaries, links []string
 }
 
 // maxMatched bounds a file that is searched for what a rule matches, in bytes.
@@ -63,7 +63,7 @@ func (s *sharding) run(ctx context.Context, tree Tree) (problem string, err erro
 	}
 	var groups [][]string
 	if s.rule.By == "command" {
-		groups, problem = s.byCommand(ctx, tree, all)
+		groups, problem, err = s.byCommand(ctx, tree, all)
 	} else {
 		var files []string
 		files, problem, err = s.matching(ctx, tree, all)
@@ -128,6 +128,14 @@ func (s *sharding) notes(template string) (out []string) {
 	if n := len(s.unread); n > 0 {
 		out = append(out, fmt.Sprintf("%s leaves out %s of more than %d MiB, which match does not search, such as %q",
 			template, text.Count(n, "file"), maxMatched>>20, s.unread[0]))
+	}
+	if n := len(s.binaries); n > 0 {
+		out = append(out, fmt.Sprintf("%s leaves out %s where match finds something, %s: write a path into files of a task "+
+			"without a shard rule to have it changed", template, text.Count(n, "binary file"), text.Some(s.binaries, maxBarred)))
+	}
+	if n := len(s.links); n > 0 {
+		out = append(out, fmt.Sprintf("%s leaves out %s, %s: a shard has what it leads to, where that is a file of the rule",
+			template, text.Count(n, "symbolic link"), text.Some(s.links, maxBarred)))
 	}
 	return out
 }
@@ -221,8 +229,13 @@ func (s *sharding) matching(ctx context.Context, tree Tree, all []string) ([]str
 		return glob != "" && !doublestar.MatchUnvalidated(glob, f)
 	})
 	found := len(files)
+	if err := s.leaveLinks(ctx, tree, func(f string) bool {
+		return glob != "" && doublestar.MatchUnvalidated(glob, f) || glob == "" && s.rule.Match == ""
+	}); err != nil {
+		return nil, "", err
+	}
 	if s.rule.Match != "" {
-		re, err := regexp.Compile(s.rule.Match)
+		p, err := textfile.Compile(s.rule.Match)
 		if err != nil {
 			return nil, fmt.Sprintf("match is not a regular expression: %v", err), nil
 		}
@@ -232,7 +245,7 @@ func (s *sharding) matching(ctx context.Context, tree Tree, all []string) ([]str
 			}
 			return s.sizes[f] > maxMatched
 		})
-		if s.matches, err = tree.Match(ctx, re, files); err != nil {
+		if s.matches, s.binaries, err = tree.Match(ctx, p, files); err != nil {
 			return nil, "", err
 		}
 		files = slices.DeleteFunc(files, func(f string) bool { return s.matches[f] == 0 })
@@ -244,21 +257,40 @@ func (s *sharding) matching(ctx context.Context, tree Tree, all []string) ([]str
 			hint = "; ^ and $ match the ends of a line only after (?m)"
 		}
 		s.done = found > 0 && s.rule.Match != "" && len(s.unread) == 0
+		if len(s.binaries) > 0 {
+			hint += "; it matches in " + text.Count(len(s.binaries), "binary file") + ", which shards leave out: " +
+				text.Some(s.binaries, maxBarred)
+		}
 		return nil, fmt.Sprintf("matches none of %d files (glob %q, match %q)%s", len(all), glob, s.rule.Match, hint), nil
 	}
 	return files, "", nil
 }
 
-func (s *sharding) byCommand(ctx context.Context, tree Tree, all []string) ([][]string, string) {
+// leaveLinks notes the symbolic links that a rule means.
+func (s *sharding) leaveLinks(ctx context.Context, tree Tree, meant func(string) bool) error {
+	links, err := tree.Links(ctx)
+	for _, l := range links {
+		if meant(l) {
+			s.links = append(s.links, l)
+		}
+	}
+	return err
+}
+
+func (s *sharding) byCommand(ctx context.Context, tree Tree, all []string) (groups [][]string, problem string, err error) {
 	lines, err := tree.Shards(ctx, s.rule.Command)
 	if err != nil {
-		return nil, err.Error() // the plan's author chose the command: its failure is an error of the plan
+		return nil, err.Error(), nil // the plan's author chose the command: its failure is an error of the plan
 	}
-	printed, problem := printedShards(lines, all)
+	links, err := tree.Links(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	groups, s.links, problem = printedShards(lines, all, links)
 	if problem != "" {
-		return nil, "its command " + problem
+		return nil, "its command " + problem, nil
 	}
-	return printed, ""
+	return groups, "", nil
 }
 
 func byDir(files []string) [][]string { return grouped(files, path.Dir) }

@@ -181,7 +181,7 @@ func TestPrintedShards(t *testing.T) {
 		{"twice", []string{"a b", "a", "b a"}, nil, `printed "a" twice`},
 		{"long", []string{strings.Repeat("x", 1<<20)}, nil, "…"},
 	} {
-		got, problem := printedShards(tc.lines, all)
+		got, _, problem := printedShards(tc.lines, all, nil)
 		require.Equal(t, tc.want, got, tc.name)
 		require.Contains(t, problem, tc.problem, tc.name)
 		require.Less(t, len(problem), 1000, tc.name)
@@ -190,7 +190,7 @@ func TestPrintedShards(t *testing.T) {
 	for i := range maxPrinted + 1 {
 		many = append(many, fmt.Sprintf("f%06d", i))
 	}
-	_, problem := printedShards(many, many)
+	_, _, problem := printedShards(many, many, nil)
 	require.Contains(t, problem, "more than 10000 shards")
 }
 
@@ -203,7 +203,7 @@ func FuzzPrintedShards(f *testing.F) {
 	}
 	all := []string{"-dash", "a", "a b", "b", "caf\xe9", "dir/c", "new\nline"}
 	f.Fuzz(func(t *testing.T, printed string) {
-		groups, problem := printedShards(strings.Split(printed, "\n"), all)
+		groups, _, problem := printedShards(strings.Split(printed, "\n"), all, nil)
 		require.Equal(t, problem == "", len(groups) > 0)
 		require.Less(t, len(problem), 2000)
 		seen := map[string]bool{}

@@ -60,6 +60,8 @@ type Executor struct {
 	Held     func(context.Context) (string, error)
 	WriteSet spec.WriteSet
 	Bounds   limit.Bounds
+	// Tracked lists the files of the commit that the tree is of, its symbolic links too.
+	Tracked func(context.Context) ([]string, error)
 	// Remaining finds what of the task's shard still matches its rule; nil where it has none.
 	Remaining func(context.Context) ([]string, error)
 	// Doing is told the command, and then the last line of its output, often. It may be nil.
@@ -67,6 +69,9 @@ type Executor struct {
 	// Pay is told what a coding agent has used, however it ended, and when its work is saved: what it has used may stop the
 	// run. It may be nil.
 	Pay func(context.Context, []bill.Line) error
+
+	// links are the symbolic links among the files of the task.
+	links []string
 }
 
 // Run carries the attempt out; the errors are those of Agent.Run. A delivery after the first starts anew on a clean tree.
@@ -83,7 +88,7 @@ func (c *Executor) Run(ctx context.Context) (spec.Result, error) {
 }
 
 func (c *Executor) carryOut(ctx context.Context, rep *report) (spec.Result, error) {
-	runs, why, err := c.runs()
+	runs, why, err := c.runs(ctx)
 	if err != nil {
 		return spec.Result{}, fmt.Errorf("list the files of %s: %w", c.Assignment.Agent(), err)
 	}
@@ -100,7 +105,7 @@ func (c *Executor) carryOut(ctx context.Context, rep *report) (spec.Result, erro
 		}
 	}
 	r, err := c.ended(ctx, rep.said.String())
-	r.Handoff.Deviations = append(r.Handoff.Deviations, rep.deviations...)
+	r.Handoff.Deviations = slices.Concat(r.Handoff.Deviations, rep.deviations, c.leftOut())
 	c.Secrets.hideIn(&r)
 	return r, err
 }

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"divisi/internal/spec"
+	"divisi/internal/text"
 )
 
 // commandRun is one run of a role's command, with the files that it is given.
@@ -32,15 +34,16 @@ func (r commandRun) on(what string) string {
 }
 
 // runs are the runs that carry the task out, or why there can be none.
-func (c *Executor) runs() (runs []commandRun, why string, err error) {
+func (c *Executor) runs(ctx context.Context) (runs []commandRun, why string, err error) {
 	args, files := c.args(), c.Assignment.Task.Files
 	each := c.Assignment.Role.Each
 	if each || slices.Contains(args, spec.ArgFiles) {
-		if files, err = filesOf(c.Dir, files); err != nil {
+		if files, err = c.filesOf(ctx, files); err != nil {
 			return nil, "", err
 		}
 		if len(files) == 0 {
-			return nil, "the command is given the files of the task, and there are none", nil
+			why := "the command is given the files of the task, and there are none"
+			return nil, strings.Join(append([]string{why}, c.leftOut()...), "; "), nil
 		}
 	}
 	if each {
@@ -75,14 +78,15 @@ func fill(args, files []string) []string {
 	return out
 }
 
-// filesOf are the files of a write set in a work tree: each entry that is no glob and no directory as it stands, and the regular
-// files that a glob matches or a directory holds, sorted.
-func filesOf(dir string, entries []string) (out []string, err error) {
-	root, err := os.OpenRoot(dir)
+// filesOf are the files of a write set in the work tree: each entry that is no glob and no directory as it stands, and the
+// tracked files that a glob matches or a directory holds, sorted. Symbolic links are left out, and noted.
+func (c *Executor) filesOf(ctx context.Context, entries []string) (out []string, err error) {
+	root, err := os.OpenRoot(c.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("open the work tree: %w", err)
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
+	var tracked []string
 	for _, entry := range entries {
 		info, err := root.Lstat(entry)
 		glob := entry
@@ -93,15 +97,34 @@ func filesOf(dir string, entries []string) (out []string, err error) {
 			out = append(out, entry)
 			continue
 		}
-		found, err := doublestar.Glob(root.FS(), glob, doublestar.WithFilesOnly(), doublestar.WithNoFollow())
-		if err != nil {
-			return nil, fmt.Errorf("list the files of %s: %w", entry, err)
+		if tracked == nil {
+			if tracked, err = c.Tracked(ctx); err != nil {
+				return nil, fmt.Errorf("list the files of %s: %w", entry, err)
+			}
 		}
-		out = append(out, slices.DeleteFunc(found, func(f string) bool {
-			info, err := fs.Stat(root.FS(), f)
-			return err != nil || !info.Mode().IsRegular()
-		})...)
+		for _, f := range tracked {
+			if _, err := root.Lstat(f); err == nil && doublestar.MatchUnvalidated(glob, f) {
+				out = append(out, f)
+			}
+		}
 	}
 	slices.Sort(out)
-	return slices.Compact(out), nil
+	c.links = nil
+	return slices.DeleteFunc(slices.Compact(out), func(f string) bool {
+		info, err := root.Lstat(f)
+		link := err == nil && info.Mode()&fs.ModeSymlink != 0
+		if link {
+			c.links = append(c.links, f)
+		}
+		return link
+	}), nil
+}
+
+// leftOut names the symbolic links that the command is not given.
+func (c *Executor) leftOut() []string {
+	if len(c.links) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("the command is not given %s: %s", text.Count(len(c.links), "symbolic link"),
+		text.Some(c.links, maxLost))}
 }

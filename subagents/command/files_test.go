@@ -1,8 +1,10 @@
 package command
 
 import (
+	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -75,23 +77,35 @@ func TestACommandRunsOncePerFileUntilOneFails(t *testing.T) {
 func TestFilesOfATask(t *testing.T) {
 	t.Parallel()
 	dir := oddTree(t)
-	files, err := filesOf(dir, []string{"sub", "*b.txt", "new.go", "[id].txt", "sub/*.txt", "a b.txt"})
-	require.NoError(t, err)
-	require.Equal(t, []string{"[id].txt", "a b.txt", "new.go", "sub/x.txt"}, files, "no link is followed, and each is there once")
-
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "sub", "untracked.txt"), nil, 0o600))
+	require.NoError(t, os.Symlink("x.txt", filepath.Join(dir, "sub", "x-link.txt")))
+	tracked := slices.Concat(odd, []string{"sub/x.txt", "sub/link", "sub/x-link.txt", "sub/gone.txt"})
 	a := testAssignment()
-	c := &Executor{Assignment: a, Dir: dir}
+	c := &Executor{Assignment: a, Dir: dir, Tracked: func(context.Context) ([]string, error) { return tracked, nil }}
+	files, err := c.filesOf(t.Context(), []string{"sub", "*b.txt", "new.go", "[id].txt", "sub/*.txt", "a b.txt"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"[id].txt", "a b.txt", "new.go", "sub/x.txt"}, files, "those of the commit, without links, each once")
+	require.Equal(t, []string{"the command is not given 2 symbolic links: sub/link, sub/x-link.txt"}, c.leftOut())
+	files, err = c.filesOf(t.Context(), []string{"sub/link", "sub/untracked.txt"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"sub/untracked.txt"}, files, "what is named is given, but for a link")
+	require.Equal(t, []string{"the command is not given 1 symbolic link: sub/link"}, c.leftOut())
+	a.Role.Command, a.Task.Files = []string{"x", spec.ArgFiles}, []string{"sub/link"}
+	_, why, err := c.runs(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, why, "there are none; the command is not given 1 symbolic link: sub/link")
+
 	a.Role.Command, a.Task.Files = []string{"x", spec.ArgFiles}, []string{"*.none"}
-	_, why, err := c.runs()
+	_, why, err = c.runs(t.Context())
 	require.NoError(t, err)
 	require.Contains(t, why, "there are none")
 	a.Task.Files = []string{strings.Repeat("x", MaxNames), "y"}
-	_, why, err = c.runs()
+	_, why, err = c.runs(t.Context())
 	require.NoError(t, err)
 	require.Contains(t, why, "each: true")
 	a.Role.Each = true
 	a.Task.Files = []string{strings.Repeat("x", 200), "y"}
-	runs, why, err := c.runs()
+	runs, why, err := c.runs(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, why)
 	require.Len(t, runs, 2)

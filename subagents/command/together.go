@@ -27,7 +27,7 @@ type together struct {
 func (c *Executor) Together(ctx context.Context, tasks []spec.Task) (took time.Duration, good bool, err error) {
 	ctx, cancel := c.Bounds.Deadline(ctx)
 	defer cancel()
-	runs, why, err := c.runs()
+	runs, why, err := c.runs(ctx)
 	if err != nil || why != "" {
 		return 0, false, nil //nolint:nilerr // each of them alone has it as its result
 	}

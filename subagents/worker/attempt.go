@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"divisi/internal/machine"
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
+	"divisi/internal/textfile"
 	"divisi/subagents/agent"
 	"divisi/subagents/command"
 	"divisi/subagents/environment"
@@ -370,8 +370,19 @@ func (at *attempt) command() *command.Executor {
 		Assignment: at.assignment, Dir: at.slot.Dir(), Env: at.env, Place: at.ground(), Writable: at.cache.Writable,
 		Readable: at.readable, Tree: at.tree(), Lost: at.lost, Held: at.held,
 		Secrets: command.SecretsOf(&at.assignment.Role, at.worker.cfg.Environ), WriteSet: at.writeSet(), Bounds: at.bounds(),
-		Room: at.lacks, Remaining: at.remaining(), Doing: at.progress.doing, Pay: at.pay,
+		Room: at.lacks, Remaining: at.remaining(), Tracked: at.tracked, Doing: at.progress.doing, Pay: at.pay,
 	}
+}
+
+// tracked lists the files of the commit that the attempt was given.
+func (at *attempt) tracked(ctx context.Context) (files []string, err error) {
+	entries, err := at.worker.cfg.Mirror.Files(ctx, at.commit)
+	for _, e := range entries {
+		if e.Mode == git.ModeFile || e.Mode == git.ModeExec || e.Mode == git.ModeSymlink {
+			files = append(files, e.Path)
+		}
+	}
+	return files, err
 }
 
 // lost lists what differs in the work tree from the commit that the attempt was given.
@@ -390,10 +401,10 @@ func (at *attempt) remaining() func(context.Context) ([]string, error) {
 		return nil
 	}
 	return func(context.Context) ([]string, error) {
-		re, err := regexp.Compile(task.Rule.Match)
+		p, err := textfile.Compile(task.Rule.Match)
 		if err != nil {
 			return nil, &refusal{fmt.Errorf("the match of %s: %w", task.ShardOf, err)}
 		}
-		return at.slot.Match(re, task.Files[:min(task.Rule.Files, len(task.Files))])
+		return at.slot.Match(p, task.Files[:min(task.Rule.Files, len(task.Files))])
 	}
 }

@@ -1,19 +1,18 @@
 package workspace
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 
 	"divisi/internal/git"
+	"divisi/internal/textfile"
 )
 
 // DiffPath returns what differs from base in one path of the work tree, or in all of it for ".", as Diff does.
@@ -47,7 +46,7 @@ const maxPlaces = 5
 
 // Match returns where the expression matches in the given files as the work tree holds them now, as path:line. What is no regular
 // file matches nothing. Error: ErrNotReset.
-func (s *Slot) Match(re *regexp.Regexp, files []string) ([]string, error) {
+func (s *Slot) Match(p *textfile.Pattern, files []string) ([]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.repo == nil {
@@ -64,8 +63,9 @@ func (s *Slot) Match(re *regexp.Regexp, files []string) ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("match %s in %s: %w", path, s.name, err)
 		}
-		for _, at := range re.FindAllIndex(content, maxPlaces) {
-			places = append(places, fmt.Sprintf("%s:%d", path, 1+bytes.Count(content[:at[0]], []byte("\n"))))
+		lines, _ := p.Lines(content, maxPlaces)
+		for _, line := range lines {
+			places = append(places, fmt.Sprintf("%s:%d", path, line))
 		}
 	}
 	return places, nil

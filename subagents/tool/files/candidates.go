@@ -4,6 +4,7 @@ import (
 	"context"
 	"os/exec"
 	"path"
+	"regexp"
 	"regexp/syntax"
 	"strconv"
 	"strings"
@@ -26,16 +27,17 @@ func ripgrep(given string) string {
 	return found
 }
 
-// candidates asks ripgrep which files below a directory contain a text. It is asked for plain text alone: the expression itself
-// is always matched here, so that the result does not depend on whether ripgrep is there. ok is false when it could not tell.
+// candidates asks ripgrep which files below a directory contain a text, or what only UTF-16 and binaries do. It is asked for
+// plain text alone: the expression itself is always matched here, so that the result does not depend on whether ripgrep is
+// there. ok is false when it could not tell.
 func (t *tree) candidates(ctx context.Context, dir, needle string) (names map[string]bool, ok bool) {
 	if t.rg == "" || t.Dir == "" || needle == "" || t.layer(dir) != nil {
 		return nil, false
 	}
 	cmd := exec.CommandContext(ctx, t.rg,
 		"--no-config", "--no-ignore", "--hidden", "--text", "--encoding", "none", "--no-messages", "--null",
-		"--files-with-matches", "--fixed-strings", "--glob", "!.git", "--max-filesize", strconv.Itoa(maxSearched),
-		"--regexp", needle, "--", "./"+dir)
+		"--files-with-matches", "--glob", "!.git", "--max-filesize", strconv.Itoa(maxSearched),
+		"--regexp", regexp.QuoteMeta(needle), "--regexp", `(?-u:\x00|\xff\xfe|\xfe\xff)`, "--", "./"+dir)
 	cmd.Dir = t.Root.Name()
 	cmd.Env = []string{"LC_ALL=C.UTF-8"}
 	cmd.WaitDelay = time.Second

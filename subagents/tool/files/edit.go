@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"divisi/internal/text"
+	"divisi/internal/textfile"
 	"divisi/subagents/tool"
 	"divisi/subagents/tool/files/replace"
 )
@@ -78,7 +79,11 @@ func (e *editing) edit(one oneEdit) (report string, err error) {
 	if err != nil {
 		return "", err
 	}
-	done, err := replace.In(c.data, one.Old, one.New, one.All)
+	f, ok := textfile.Read(c.data)
+	if !ok {
+		return "", fmt.Errorf("%s is a binary file and cannot be edited as text", c.target)
+	}
+	done, err := replace.In(f, one.Old, one.New, one.All)
 	if err != nil {
 		return "", fmt.Errorf("%s was not changed: %w", c.target, err)
 	}
@@ -101,9 +106,6 @@ func (e *editing) file(name string) (*change, error) {
 	data, mode, err := e.tree.readReal(target, name, maxEdited)
 	if err != nil {
 		return nil, err
-	}
-	if text.Binary(data) {
-		return nil, fmt.Errorf("%s is a binary file and cannot be edited as text", name)
 	}
 	c := &change{target: target, before: data, data: data, mode: mode}
 	e.changes, e.bytes = append(e.changes, c), e.bytes+len(data)

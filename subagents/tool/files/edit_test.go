@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"divisi/internal/spec"
@@ -27,6 +28,30 @@ func TestEditFileKeepsModeAndReports(t *testing.T) {
 	require.Contains(t, b.Fails(spec.ToolEditFile, again), "s.sh was not changed")
 	require.Contains(t, b.Fails(spec.ToolEditFile, editOf("no", "a", "b")), "does not exist")
 	require.Contains(t, b.Fails(spec.ToolEditFile, editOf("bin", "a", "b")), "binary")
+}
+
+// A file stays what it is, whichever tool changes it, and all of them show its text.
+func TestFilesKeepTheirForm(t *testing.T) {
+	t.Parallel()
+	wide := func(s string) string { return strings.ReplaceAll(s, "", "\x00")[1:] }
+	b := newBench(t, map[string]string{
+		"le.rc": "\xff\xfe" + wide("one\r\ntwo\r\n"), "be.rc": "\x00" + strings.TrimSuffix(wide("one\ntwo\n"), "\x00"),
+		"mark.cs": "\ufeffone\r\ntwo\r\n",
+	}, nil)
+	require.Equal(t, "     1\tone\n     2\ttwo\n[the file has UTF-16, a byte order mark, lines that end with CRLF, which edit_file and "+
+		"write_file keep]\n", b.OK(spec.ToolReadFile, tooltest.Args{"path": "le.rc"}))
+	found := b.OK(spec.ToolSearch, tooltest.Args{"pattern": "^two$"})
+	for _, name := range []string{"le.rc", "be.rc", "mark.cs"} {
+		require.Contains(t, found, name+":2:two\n")
+		require.Contains(t, b.OK(spec.ToolEditFile, editOf(name, "two\n", "2\n3\n")), "2\t2\n     3\t3\n")
+	}
+	require.Equal(t, "\xff\xfe"+wide("one\r\n2\r\n3\r\n"), b.Content("le.rc"))
+	require.Equal(t, "\x00"+strings.TrimSuffix(wide("one\n2\n3\n"), "\x00"), b.Content("be.rc"))
+	require.Equal(t, "\ufeffone\r\n2\r\n3\r\n", b.Content("mark.cs"))
+	b.OK(spec.ToolWriteFile, tooltest.Args{"path": "le.rc", "content": "a\n"})
+	b.OK(spec.ToolWriteFile, tooltest.Args{"path": "mark.cs", "content": "a\n"})
+	require.Equal(t, "\xff\xfe"+wide("a\r\n"), b.Content("le.rc"))
+	require.Equal(t, "\ufeffa\r\n", b.Content("mark.cs"))
 }
 
 func TestEditsOfSeveralFiles(t *testing.T) {

@@ -56,7 +56,7 @@ func TestReadFile(t *testing.T) {
 	require.Contains(t, b.OK(spec.ToolReadFile, tooltest.Args{"path": "three", "start_line": -5, "end_line": 99}), "1\tone")
 	require.Equal(t, "[the file is empty]", b.OK(spec.ToolReadFile, tooltest.Args{"path": "empty"}))
 	require.Contains(t, b.Fails(spec.ToolReadFile, tooltest.Args{"path": "bin"}), "binary file of 3 bytes")
-	require.Contains(t, b.OK(spec.ToolReadFile, tooltest.Args{"path": "crlf"}), "     1\ta\n     2\tb\n[lines end with CRLF")
+	require.Contains(t, b.OK(spec.ToolReadFile, tooltest.Args{"path": "crlf"}), "     1\ta\n     2\tb\n[the file has lines that end with CRLF")
 	require.Contains(t, b.OK(spec.ToolReadFile, tooltest.Args{"path": "latin"}), "caf\uFFFD\n[the file is not UTF-8")
 	require.Contains(t, b.OK(spec.ToolReadFile, tooltest.Args{"path": "long"}), "x… [10 more characters]")
 	require.Contains(t, b.OK(spec.ToolReadFile, tooltest.Args{"path": "many"}), "[lines 1 to 2000 of 2010; continue with start_line 2001]")

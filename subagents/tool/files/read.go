@@ -1,13 +1,13 @@
 package files
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"strings"
 	"unicode/utf8"
 
 	"divisi/internal/text"
+	"divisi/internal/textfile"
 	"divisi/subagents/tool"
 )
 
@@ -32,16 +32,17 @@ func (t *tree) readFile(_ context.Context, a readArgs) tool.Result {
 	if err != nil {
 		return tool.Failed("%s", err)
 	}
-	if text.Binary(data) {
+	f, ok := textfile.Read(data)
+	if !ok {
 		return tool.Failed("%s is a binary file of %d bytes and cannot be shown: use run_command with a program that reads it",
 			a.Path, len(data))
 	}
-	return tool.Text(view(data, a.Start, a.End))
+	return tool.Text(view(f, a.Start, a.End))
 }
 
 // view shows lines start to end (from 1, end 0 for the last) with their numbers, and says how to see more.
-func view(data []byte, start, end int) string {
-	lines := text.Lines(strings.ToValidUTF8(string(data), "\uFFFD"))
+func view(f *textfile.File, start, end int) string {
+	lines := text.Lines(text.Valid(string(f.Text)))
 	if len(lines) == 0 {
 		return "[the file is empty]"
 	}
@@ -71,11 +72,11 @@ func view(data []byte, start, end int) string {
 		}
 		b.WriteString("]\n")
 	}
-	if !utf8.Valid(data) {
+	if !utf8.Valid(f.Text) {
 		b.WriteString("[the file is not UTF-8: some characters are shown as \uFFFD]\n")
 	}
-	if crlf := bytes.Count(data, []byte("\r\n")); crlf > 0 && crlf >= bytes.Count(data, []byte("\n"))/2 {
-		b.WriteString("[lines end with CRLF, which edit_file keeps]\n")
+	if form := f.Form(); form != "" {
+		fmt.Fprintf(&b, "[the file has %s, which edit_file and write_file keep]\n", form)
 	}
 	return b.String()
 }

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"divisi/internal/text"
+	"divisi/internal/textfile"
 	"divisi/subagents/tool"
 )
 
@@ -143,15 +144,17 @@ func newQuery(a searchArgs) (*query, error) {
 
 // file looks for matches in one file's content. The error is the cause of the context when that has ended.
 func (q *query) file(ctx context.Context, name string, data []byte) error {
-	whole := string(data)
-	if q.needle != "" && !strings.Contains(whole, q.needle) {
+	f, ok := textfile.Read(data)
+	switch {
+	case !ok && q.needle != "" && !strings.Contains(string(data), q.needle):
 		return nil
-	}
-	if text.Binary(data) {
+	case !ok:
 		q.skipped++
 		return nil
+	case q.needle != "" && !strings.Contains(string(f.Text), q.needle):
+		return nil
 	}
-	lines := text.Lines(whole)
+	lines := text.Lines(string(f.Text))
 	var hits []int
 	for i, line := range lines {
 		if q.matchesLine(ctx, line) {

@@ -2,6 +2,7 @@ package files
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"divisi/internal/spec"
 	"divisi/internal/testkit/tooltest"
@@ -63,7 +65,15 @@ func plant(t *rapid.T, dir string) {
 		full := filepath.Join(dir, name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(full), 0o750))
 		mark := rapid.SampledFrom([]string{"", "", "\xff\xfe", "\xfe\xff", "\ufeff"}).Draw(t, "byte order mark")
-		content := mark + strings.Join(rapid.SliceOfN(rapid.SampledFrom(words), 0, 12).Draw(t, "content"), "")
+		content := strings.Join(rapid.SliceOfN(rapid.SampledFrom(words), 0, 12).Draw(t, "content"), "")
+		if rapid.Bool().Draw(t, "UTF-16") {
+			var wide []byte
+			for _, u := range utf16.Encode([]rune(content)) {
+				wide = binary.LittleEndian.AppendUint16(wide, u)
+			}
+			content = string(wide)
+		}
+		content = mark + content
 		if strings.HasSuffix(name, "ignore") {
 			content = "ignored\nnode_modules\n*.go\n"
 		}

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"divisi/internal/text"
+	"divisi/internal/textfile"
 	"divisi/subagents/tool"
 )
 
@@ -32,11 +33,16 @@ func (t *tree) writeFile(_ context.Context, a writeArgs) tool.Result {
 	if err != nil {
 		return tool.Failed("%s", err)
 	}
-	mode, did := newFileMode, "created"
+	mode, did, data := newFileMode, "created", []byte(a.Content)
 	if info, err := t.Root.Lstat(target); err == nil {
 		mode, did = info.Mode().Perm(), "replaced"
+		if old, _, err := t.readReal(target, a.Path, maxFile); err == nil { // what cannot be read has nothing to be kept
+			if f, ok := textfile.Read(old); ok {
+				data = f.Whole(a.Content)
+			}
+		}
 	}
-	if err := t.replace(target, []byte(a.Content), mode); err != nil {
+	if err := t.replace(target, data, mode); err != nil {
 		return tool.Failed("%s was not written: %s", a.Path, err)
 	}
 	return tool.Text(fmt.Sprintf("%s %s, %d lines", did, target, len(text.Lines(a.Content))))

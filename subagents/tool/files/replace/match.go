@@ -6,13 +6,11 @@ import (
 	"strings"
 
 	"divisi/internal/text"
+	"divisi/internal/textfile"
 )
 
 // span is one place of the old text: what to replace and by what.
-type span struct {
-	start, end int
-	text       string
-}
+type span = textfile.Change
 
 // find locates the old text in a content whose lines end with \n. It matches exactly, else without regard to spaces at line
 // ends, else without regard to indentation; each only where there is one place. how names what was disregarded. The error
@@ -23,7 +21,7 @@ func find(content, old, replacement string, all bool) (spans []span, how string,
 		return nil, "", ambiguous(content, at)
 	}
 	for _, start := range at {
-		spans = append(spans, span{start, start + len(old), replacement})
+		spans = append(spans, span{Start: start, End: start + len(old), Text: replacement})
 	}
 	if len(at) > 0 {
 		return spans, "", nil
@@ -93,14 +91,14 @@ func byLines(content, old, replacement string, same func(have, want string) bool
 			"the text is at line %d with another indentation, and %w: copy it exactly as it is:\n%s",
 			first+1, err, excerpt(lines, first, first+len(want)))
 	}
-	s := span{start: starts[first], end: starts[first+len(want)-1] + len(lines[first+len(want)-1]), text: text}
+	s := span{Start: starts[first], End: starts[first+len(want)-1] + len(lines[first+len(want)-1]), Text: text}
 	switch {
-	case replacement == "" && s.end < len(content):
-		s.end++ // the lines go, and so does the end of the last one
+	case replacement == "" && s.End < len(content):
+		s.End++ // the lines go, and so does the end of the last one
 	case !strings.HasSuffix(old, "\n") && strings.HasSuffix(replacement, "\n"):
-		s.text += "\n"
-	case strings.HasSuffix(old, "\n") && !strings.HasSuffix(replacement, "\n") && s.end < len(content):
-		s.end++
+		s.Text += "\n"
+	case strings.HasSuffix(old, "\n") && !strings.HasSuffix(replacement, "\n") && s.End < len(content):
+		s.End++
 	}
 	return s, places, nil
 }

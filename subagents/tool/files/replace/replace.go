@@ -8,10 +8,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"sort"
 	"strings"
 
 	"divisi/internal/text"
+	"divisi/internal/textfile"
 )
 
 // Edited is a changed file.
@@ -24,10 +24,10 @@ type Edited struct {
 	line, lines int
 }
 
-// In replaces the old text in the content of a file, everywhere where all is set. What it does not touch stays byte for
-// byte, line ends included; new lines get the line end that most lines of the file have.
-func In(data []byte, old, replacement string, all bool) (*Edited, error) {
-	content := strings.ReplaceAll(string(data), "\r\n", "\n")
+// In replaces the old text in a file, everywhere where all is set. What it does not touch stays byte for byte, line ends and byte
+// order mark included; new text gets the encoding of the file, and new lines the line end that most of its lines have.
+func In(f *textfile.File, old, replacement string, all bool) (*Edited, error) {
+	content := string(f.Text)
 	old, replacement = strings.ReplaceAll(old, "\r\n", "\n"), strings.ReplaceAll(replacement, "\r\n", "\n")
 	if old == "" {
 		return nil, errors.New("old_text is empty: give the text to replace, or use write_file for a new file")
@@ -39,22 +39,14 @@ func In(data []byte, old, replacement string, all bool) (*Edited, error) {
 	if err != nil {
 		return nil, err
 	}
-	ends := newLineEnds(data)
-	var b bytes.Buffer
-	at := 0
-	for _, s := range spans {
-		b.Write(data[at:ends.original(s.start)])
-		b.WriteString(ends.write(s.text))
-		at = ends.original(s.end)
-	}
-	b.Write(data[at:])
-	if bytes.Equal(b.Bytes(), data) {
+	data := f.Replace(spans)
+	if bytes.Equal(data, f.Replace(nil)) {
 		return nil, errors.New("the file says that already")
 	}
 	return &Edited{
-		Data: b.Bytes(), how: how, places: len(spans),
-		line:  1 + strings.Count(content[:spans[0].start], "\n"),
-		lines: 1 + strings.Count(strings.TrimSuffix(spans[0].text, "\n"), "\n"),
+		Data: data, how: how, places: len(spans),
+		line:  1 + strings.Count(content[:spans[0].Start], "\n"),
+		lines: 1 + strings.Count(strings.TrimSuffix(spans[0].Text, "\n"), "\n"),
 	}, nil
 }
 
@@ -69,36 +61,15 @@ func (e *Edited) Report(name string) string {
 		fmt.Fprintf(&b, " (%s)", e.how)
 	}
 	b.WriteString("\n")
-	lines := text.Lines(strings.ToValidUTF8(string(e.Data), "\uFFFD"))
+	lines := text.Lines(text.Valid(seen(e.Data)))
 	b.WriteString(excerpt(lines, max(0, e.line-2), e.line+e.lines))
 	return b.String()
 }
 
-// lineEnds maps a content whose line ends were made \n back to the bytes of the file.
-type lineEnds struct {
-	// crlf are the places in the content whose \n was \r\n.
-	crlf []int
-	most bool
-}
-
-func newLineEnds(data []byte) *lineEnds {
-	l := &lineEnds{}
-	for i := 1; i < len(data); i++ {
-		if data[i] == '\n' && data[i-1] == '\r' {
-			l.crlf = append(l.crlf, i-1-len(l.crlf))
-		}
+// seen is the text of a file as a model reads it.
+func seen(data []byte) string {
+	if f, ok := textfile.Read(data); ok {
+		return string(f.Text)
 	}
-	l.most = len(l.crlf) > 0 && 2*len(l.crlf) > bytes.Count(data, []byte("\n"))
-	return l
-}
-
-// original is the place in the file of a place in the content.
-func (l *lineEnds) original(at int) int { return at + sort.SearchInts(l.crlf, at) }
-
-// write gives a new text the line end that most lines have.
-func (l *lineEnds) write(text string) string {
-	if l.most {
-		return strings.ReplaceAll(text, "\n", "\r\n")
-	}
-	return text
+	return string(data) // what was put in made a binary of it
 }

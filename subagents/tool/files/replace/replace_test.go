@@ -3,6 +3,9 @@ package replace
 import (
 	"strings"
 	"testing"
+	"unicode/utf8"
+
+	"divisi/internal/textfile"
 
 	"github.com/stretchr/testify/require"
 )
@@ -22,6 +25,12 @@ func TestEdit(t *testing.T) {
 		{name: "crlf", content: "a\r\nb\r\nc\r\n", old: "a\nb\n", replacement: "x\ny\nz\n", want: "x\r\ny\r\nz\r\nc\r\n"},
 		{name: "mixed line ends stay", content: "a\nb\r\nc\nd\n", old: "c", replacement: "x\ny", want: "a\nb\r\nx\ny\nd\n"},
 		{name: "crlf in both", content: "a\r\nb\r\n", old: "a\r\nb", replacement: "c\r\nd", want: "c\r\nd\r\n"},
+		{
+			name: "UTF-16 with a mark and CRLF", content: "\xff\xfea\x00\r\x00\n\x00b\x00\r\x00\n\x00", old: "a\nb", replacement: "é\nc",
+			want: "\xff\xfe\xe9\x00\r\x00\n\x00c\x00\r\x00\n\x00",
+		},
+		{name: "UTF-16 without a mark", content: "\x00a\x00b\x00b\x00\n", old: "bb\n", replacement: "c\n", want: "\x00a\x00c\x00\n"},
+		{name: "a mark", content: "\ufeffa\r\nb\r\n", old: "a\n", replacement: "c\nd\n", want: "\ufeffc\r\nd\r\nb\r\n"},
 		{name: "no newline at the end", content: "a\nb", old: "b", replacement: "c", want: "a\nc"},
 		{
 			name: "trailing space", content: "if x {  \n\ty()\n}\n", old: "if x {\n\ty()", replacement: "if z {\n\ty()",
@@ -50,7 +59,7 @@ func TestEdit(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			e, err := In([]byte(c.content), c.old, c.replacement, c.all)
+			e, err := In(file(t, c.content), c.old, c.replacement, c.all)
 			require.NoError(t, err)
 			require.Equal(t, c.want, string(e.Data))
 			require.Contains(t, e.how, c.how)
@@ -92,16 +101,24 @@ func TestEditRefuses(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := In([]byte(c.content), c.old, c.replacement, c.all)
+			_, err := In(file(t, c.content), c.old, c.replacement, c.all)
 			require.ErrorContains(t, err, c.why)
 		})
 	}
 }
 
+// file is a file with a content.
+func file(t *testing.T, content string) *textfile.File {
+	t.Helper()
+	f, ok := textfile.Read([]byte(content))
+	require.True(t, ok)
+	return f
+}
+
 func TestEditOfRepeatedTextEnds(t *testing.T) {
 	t.Parallel()
 	content := strings.Repeat("a\n", 500_000)
-	_, err := In([]byte(content), strings.Repeat("a \n", 20_000)+"b", "x", false)
+	_, err := In(file(t, content), strings.Repeat("a \n", 20_000)+"b", "x", false)
 	require.Error(t, err)
 }
 
@@ -110,7 +127,14 @@ func FuzzEdit(f *testing.F) {
 	f.Add("\tif x {\n\t\ty()\n\t}\n", "if x {\n  y()\n}", "z\n", false)
 	f.Add("aaa", "a", "aa", true)
 	f.Fuzz(func(t *testing.T, content, old, replacement string, all bool) {
-		e, err := In([]byte(content), old, replacement, all)
+		f, ok := textfile.Read([]byte(content))
+		if !ok || !f.Plain() && !utf8.Valid(f.Text) {
+			return
+		}
+		if strings.HasPrefix(content, "\xff\xfe") || strings.HasPrefix(content, "\xfe\xff") || strings.HasPrefix(content, "\ufeff") {
+			return // package textfile is tested with these
+		}
+		e, err := In(f, old, replacement, all)
 		if err != nil {
 			require.NotEmpty(t, err.Error())
 			return
