@@ -49,6 +49,7 @@ var checks = []check{
 	{"runner", runner},
 	{"generated", generated},
 	{"silenced", silenced},
+	{"kind", kinds},
 	// Asks: what is more than the task is about.
 	{"names", func(p *Patch) []Finding {
 		return slices.DeleteFunc(p.Names, func(f Finding) bool { return p.outright(f.Path) })
@@ -106,6 +107,8 @@ type Change struct {
 	Path string
 	// Before and After are the contents; nil where there is no such file.
 	Before, After []byte
+	// Became is what else has become of it, in words; "" for nothing.
+	Became string
 	// Unread is why the contents are missing; "" where they are present.
 	Unread string
 }

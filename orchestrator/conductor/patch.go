@@ -90,6 +90,18 @@ func (c *Conductor) again(ctx context.Context, p *spec.Patch, had []run.AttemptF
 	return nil, nil
 }
 
+// became tells what a rewrite of a file took from it without a word: its executable bit, or that it was a link. A patch of the mode
+// alone means it.
+func became(c *git.Change) string {
+	switch {
+	case c.OldMode == git.ModeExec && c.NewMode == git.ModeFile && c.OldOID != c.NewOID:
+		return "it was executable, and was written anew without that: chmod +x keeps it"
+	case c.OldMode == git.ModeSymlink && (c.NewMode == git.ModeFile || c.NewMode == git.ModeExec):
+		return "it was a symbolic link, and is a file of its own now: the file that it led to stays as it was"
+	}
+	return ""
+}
+
 // changesOf reads the files of a patch, before and after, those that hold tests first.
 func changesOf(ctx context.Context, mirror *git.Repo, p *spec.Patch) ([]acceptance.Change, error) {
 	changed, err := mirror.Changed(ctx, p.Base, p.Commit)
@@ -110,7 +122,7 @@ func changesOf(ctx context.Context, mirror *git.Repo, p *spec.Patch) ([]acceptan
 		}
 	}
 	for i, c := range changed {
-		out[i].Path = c.Path
+		out[i].Path, out[i].Became = c.Path, became(&c)
 		if c.OldOID != c.NewOID { // only its mode differs
 			add(&out[i], c.OldMode, c.OldOID, &out[i].Before)
 			add(&out[i], c.NewMode, c.NewOID, &out[i].After)
