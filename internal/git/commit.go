@@ -209,27 +209,23 @@ var deflaters = sync.Pool{New: func() any {
 	return z
 }}
 
-func deflate(data []byte) ([]byte, error) {
+// writeTemp writes compressed data to a file with a name that git knows as unfinished.
+func writeTemp(dir string, data []byte) (string, error) {
 	var packed bytes.Buffer
 	z, _ := deflaters.Get().(*zlib.Writer) // it holds nothing else
 	defer deflaters.Put(z)
 	z.Reset(&packed)
-	_, err := z.Write(data)
-	err = errors.Join(err, z.Close())
-	return packed.Bytes(), err
-}
-
-// writeTemp writes compressed data to a file with a name that git knows as unfinished.
-func writeTemp(dir string, data []byte) (string, error) {
-	packed, err := deflate(data)
-	if err != nil {
+	if _, err := z.Write(data); err != nil {
+		return "", err
+	}
+	if err := z.Close(); err != nil {
 		return "", err
 	}
 	f, err := os.CreateTemp(dir, "tmp_obj_")
 	if err != nil {
 		return "", err
 	}
-	_, err = f.Write(packed)
+	_, err = f.Write(packed.Bytes())
 	if err = errors.Join(err, f.Chmod(0o444), f.Close()); err != nil {
 		return "", errors.Join(err, os.Remove(f.Name()))
 	}

@@ -20,8 +20,6 @@ type DotGit struct {
 	Refs
 	// Head is the commit of the branch, Base that of the remote's branch.
 	Head, Base string
-	// Made is the content of Head where none of Objects has it; nil where one does.
-	Made []byte
 	// Objects are directories to read objects from, Shallow commits that are to have no parents.
 	Objects, Shallow []string
 	// Tags are lines of packed-refs.
@@ -51,9 +49,6 @@ func (d *DotGit) Write(dir string) error {
 	}
 	if err == nil {
 		err = d.copyIndex(dir)
-	}
-	if err == nil && d.Made != nil {
-		err = d.writeMade(filepath.Join(dir, "objects"))
 	}
 	if err != nil {
 		return fmt.Errorf("write the git directory of a tree: %w", err)
@@ -113,40 +108,36 @@ func hasText(path string) bool {
 	return err == nil && len(bytes.TrimSpace(data)) > 0
 }
 
-func (d *DotGit) writeMade(objects string) error {
-	dir := filepath.Join(objects, d.Head[:2])
-	data, err := deflate(withHeader("commit", d.Made))
-	return cmp.Or(err, os.Mkdir(dir, 0o755), os.WriteFile(filepath.Join(dir, d.Head[2:]), data, 0o444))
-}
-
 // Made commits have fixed authors and words: see Repo.Tested.
 const (
 	madeAuthor  = "Divisi <divisi@localhost>"
 	madeMessage = "The change under test\n"
 )
 
-// Tested returns the commit on which the tree of a commit is tested, with its content where it is not in the repository. It follows
-// the base and has its date, so that one tree has one id, whatever commits led to it: what builds put into programs and versions
-// stays the same. The tree of the base is tested on the base.
-func (r *Repo) Tested(ctx context.Context, commit string) (id string, made []byte, err error) {
+// Tested returns the commit on which the tree of a commit is tested, and writes it where it is not there. It follows the base and has
+// its date, so that one tree has one id, whatever commits led to it: what builds put into programs and versions stays the same. The
+// tree of the base is tested on the base.
+func (r *Repo) Tested(ctx context.Context, commit string) (id string, err error) {
 	base, _, err := r.object(ctx, r.base, maxCommit)
 	if err != nil {
-		return "", nil, fmt.Errorf("read commit %s: %w", r.base, err)
+		return "", fmt.Errorf("read commit %s: %w", r.base, err)
 	}
 	tree, err := r.Tree(ctx, commit)
 	if err != nil {
-		return "", nil, err
+		return "", err
 	}
 	headers, _, _ := strings.Cut(string(base), "\n\n")
 	if strings.HasPrefix(headers, "tree "+tree+"\n") {
-		return r.base, nil, nil
+		return r.base, nil
 	}
-	made = fmt.Appendf(nil, "tree %s\nparent %s\n", tree, r.base)
+	made := fmt.Appendf(nil, "tree %s\nparent %s\n", tree, r.base)
 	for _, who := range []string{"author", "committer"} {
 		made = fmt.Appendf(made, "%s %s %s\n", who, madeAuthor, dateOf(headers))
 	}
-	made = append(made, "\n"+madeMessage...)
-	return objectID(len(tree), withHeader("commit", made)), made, nil
+	if id, err = writeLoose(r.Objects(), len(tree), "commit", append(made, "\n"+madeMessage...)); err != nil {
+		return "", fmt.Errorf("make the commit on which %s is tested: %w", tree, err)
+	}
+	return id, nil
 }
 
 // dateOf is the date of the committer, as a commit has it. One that git would not write counts as the first of all.

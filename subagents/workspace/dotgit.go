@@ -31,7 +31,7 @@ func (s *Slot) stand(ctx context.Context, commit string) error {
 	}
 	dir, err := filepath.Join(s.dir, dotGit), error(nil)
 	if s.lay.Tested {
-		d.Head, d.Made, err = s.mirror.Tested(ctx, commit)
+		d.Head, err = s.mirror.Tested(ctx, commit)
 	}
 	if err == nil {
 		err = s.emptyDotGit(dir)
