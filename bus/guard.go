@@ -15,6 +15,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"divisi/bus/member"
 	"divisi/internal/text"
@@ -260,6 +261,11 @@ func (c *watch) Publish(subject, reply string, content []byte, size int) (pass b
 			return true, nil
 		}
 		if first == prefixLog {
+			task := taskOf(subject)
+			if OfAttempt(subject) && subject == eventsOf(task, w.Name) && !w.holds(task) && !b.stored(subject) {
+				return false, c.deny(b, w, reply, http.StatusBadRequest, jetstream.JSErrCodeStreamWrongLastSequence,
+					"it was not given this attempt")
+			}
 			w.begin(subject)
 		}
 		return c.put(b, w, subject, reply, size)
@@ -302,13 +308,18 @@ func (c *watch) put(b *Bus, w *worker, subject, reply string, size int) (bool, e
 	if first {
 		c.report(b, w.Name, "stores too much: "+why+", and waits. If it is not meant to, revoke it")
 	}
+	return false, c.deny(b, w, reply, http.StatusInternalServerError, codeStorageResources, why)
+}
+
+// deny answers a worker, in place of the server, that a message is not stored.
+func (c *watch) deny(b *Bus, w *worker, reply string, status int, code jetstream.ErrorCode, why string) error {
 	data, err := json.Marshal(server.JSPubAckResponse{Error: &server.ApiError{
-		Code: http.StatusInternalServerError, ErrCode: uint16(codeStorageResources), Description: w.String() + ": " + why,
+		Code: status, ErrCode: uint16(code), Description: w.String() + ": " + why,
 	}})
 	if err != nil {
-		return false, fmt.Errorf("refuse what a worker stores: %w", err)
+		return fmt.Errorf("refuse what a worker stores: %w", err)
 	}
-	return false, c.refuse(b, w, reply, data, nil)
+	return c.refuse(b, w, reply, data, nil)
 }
 
 // refuse answers a worker in place of the server.
@@ -378,6 +389,14 @@ func (b *Bus) begun(name string, place uint64) (task string, begun bool) {
 		return "", true
 	}
 	return m.Subject, event != nil
+}
+
+// stored reports whether an event is on a subject. What cannot be found out counts as one.
+func (b *Bus) stored(subject string) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), findPatience)
+	defer cancel()
+	m, err := b.Last(ctx, subject)
+	return err != nil || m != nil
 }
 
 // answer publishes an answer from the process of the server.

@@ -132,6 +132,29 @@ func TestAWorkerThatSitsOnTasks(t *testing.T) {
 	require.Empty(t, left)
 }
 
+// The events of an attempt come from the workers that it was given to: another one cannot take it over by saying that it began.
+func TestAWorkerBeginsWhatItWasGivenAlone(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	s.guarding(t)
+	thief, honest := enters(t, s.joins(t, member.Worker, "w1")), enters(t, s.joins(t, member.Worker, "w2"))
+	require.NoError(t, s.Enqueue(soon(t), TaskSubject("generator", "r", "t--1"), "t", nil))
+	d := next(t, queue(t, honest, "generator", QueueOptions{}))
+	events := func(b *Bus, worker string, last uint64) (uint64, error) {
+		return b.AppendFiltered(soon(t), AttemptSubject("r", worker, "generator", "t", 1), AttemptFilter("r", "generator", "t", 1), []byte("{}"), last)
+	}
+	_, err := events(thief, "w1", 0)
+	require.ErrorIs(t, err, ErrFenced)
+	pos, err := events(honest, "w2", 0)
+	require.NoError(t, err)
+	_, err = events(thief, "w1", pos)
+	require.ErrorIs(t, err, ErrFenced)
+	require.NoError(t, d.Ack(soon(t)))
+	heard(t, honest)
+	_, err = events(honest, "w2", pos)
+	require.NoError(t, err, "it has begun, and may tell how it ended")
+}
+
 // TestAWorkerThatBeginsKeepsItsTasks for as long as it says that it is at them, also when the gate does not know any more that it
 // got them.
 func TestAWorkerThatBeginsKeepsItsTasks(t *testing.T) {
@@ -262,6 +285,8 @@ func TestAWorkerThatFloodsTheStore(t *testing.T) {
 	require.InDelta(t, storeShare(store), puts*size, 2*size)
 	requireTold(t, told, "w1 stores too much: it has stored 32 MiB", "revoke it")
 	require.NoError(t, put(honest))
+	require.NoError(t, s.Enqueue(soon(t), TaskSubject("generator", "r", "t--1"), "t", nil))
+	next(t, queue(t, flooder, "generator", QueueOptions{}))
 	_, err = flooder.Append(soon(t), AttemptSubject("r", "w1", "generator", "t", 1), []byte("x"), 0)
 	require.NoError(t, err, "it still says what it is at")
 

@@ -1,6 +1,7 @@
 package conductor
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -34,7 +35,7 @@ func (c *Conductor) counts(worker string) error {
 // one whose role may not plan. It may be called from any goroutine while Run is under way.
 func (c *Conductor) Holds(ctx context.Context, worker, task string, attempt int, plans bool) error {
 	var owner wire.Owner
-	var session string
+	var session, own string
 	var from uint64
 	err := c.within(ctx, func(context.Context) error {
 		w := c.st.Works[task]
@@ -46,10 +47,14 @@ func (c *Conductor) Holds(ctx context.Context, worker, task string, attempt int,
 			return err
 		}
 		owner, from, session = a.Owner, a.StartedPos+1, bus.AttemptFilter(c.cfg.Run, w.RoleAt(attempt), task, attempt)
+		own = bus.AttemptSubject(c.cfg.Run, worker, w.RoleAt(attempt), task, attempt)
 		return nil
 	})
 	if err != nil || owner.Worker == worker {
 		return err
+	}
+	if m, err := c.cfg.Bus.Last(ctx, own); err != nil || m == nil { // it never began: the session of another is not read for it
+		return cmp.Or(err, request.Refusedf("worker %s does not have attempt %.80s", worker, wire.AgentID(task, attempt)))
 	}
 	for m, err := range c.cfg.Bus.Read(ctx, session, from) { // which the conductor may not have folded yet
 		if err != nil {
