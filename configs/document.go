@@ -40,7 +40,8 @@ const (
 const mark = "\ufeff"
 
 func newDocument(file, text string) *document {
-	return &document{file: file, lines: strings.Split(strings.TrimPrefix(text, mark), "\n"), at: map[string]place{}, bad: map[string]bool{}}
+	lines := strings.Split(strings.TrimPrefix(text, mark), "\n")
+	return &document{file: file, lines: lines, at: map[string]place{}, bad: map[string]bool{}}
 }
 
 // read decodes the text that a schema describes into a pointer. What cannot be read stays zero and is a fault.

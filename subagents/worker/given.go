@@ -11,7 +11,7 @@ import (
 	"divisi/contextscope/compile"
 	"divisi/internal/git"
 	"divisi/internal/spec"
-	"divisi/internal/text"
+	"divisi/internal/textfile"
 	"divisi/subagents/tool/files"
 	"divisi/subagents/wire"
 )
@@ -57,12 +57,13 @@ func filesOf(ctx context.Context, tree TreeReader, a *wire.Assignment, window in
 		if err != nil {
 			return nil, err
 		}
-		if text.Binary(data) || !utf8.Valid(data) {
+		f, ok := textfile.Read(data)
+		if !ok || !utf8.Valid(f.Text) {
 			continue
 		}
-		if len(data) <= left {
-			left -= len(data)
-			given = append(given, compile.File{Path: e.Path, Text: string(data)})
+		if len(f.Text) <= left {
+			left -= len(f.Text)
+			given = append(given, compile.File{Path: e.Path, Text: string(f.Text)}) // as edit_file finds it
 			continue
 		}
 		if path.Ext(e.Path) != ".go" {
