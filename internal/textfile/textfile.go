@@ -64,8 +64,8 @@ func hasZero(data []byte, units binary.ByteOrder) bool {
 }
 
 // written reports whether bytes without a mark, which git writes for working-tree-encoding=UTF-16LE, are text in UTF-16: at least
-// four characters that people write, and half of them ASCII, or a quarter where there are blanks or lines. Names with zeros between
-// them have less.
+// four characters that people write, and half of them ASCII, or a quarter where there are blanks or lines. Names with zeros
+// between them have less.
 func written(data []byte, units binary.ByteOrder) bool {
 	ascii, all, enough := 0, 0, 2
 	for rest := data; len(rest) > 1; rest = rest[2:] {
