@@ -18,13 +18,14 @@ import (
 )
 
 const (
-	// slowPast is from how long on it is told how long the history took; waitPast how often it is tried to become the one who takes it.
+	// slowPast is from how long on it is told how long the history took; waitPast how often it is tried to become the one who
+	// takes it.
 	slowPast = 2 * time.Second
 	waitPast = 50 * time.Millisecond
 )
 
-// takePast takes the history before the base that trees of the run have, once: a run that goes on keeps what it began with. What is
-// taken into caches of this run alone, as of a dry run, only the command of a shard rule can need.
+// takePast takes the history before the base that trees of the run have, once: a run that goes on keeps what it began with. What
+// is taken into caches of this run alone, as of a dry run, only the command of a shard rule can need.
 func (h *conduct) takePast(ctx context.Context) error {
 	p, err := h.mirror.Past()
 	if err != nil || p.Commits != "" && isDir(p.Commits) {
@@ -47,8 +48,8 @@ func (h *conduct) takePast(ctx context.Context) error {
 		return usage.Errorf("history: %s of .divisi/divisi.yaml needs all objects of the history, and the clone lacks some, "+
 			"as a partial clone does\nFetch them: git fetch --refetch --no-filter\n(%v)", spec.HistoryFull, err)
 	case errors.Is(err, git.ErrDamaged) && p.Commits != "":
-		h.notices = append(h.notices, "trees have the commits of the history without their files, because the clone lacks some of "+
-			"them, as a partial clone does; git fetch --refetch --no-filter fetches them")
+		h.notices = append(h.notices, "trees have the commits of the history without their files, because the clone lacks some "+
+			"of them, as a partial clone does; git fetch --refetch --no-filter fetches them")
 	case err != nil:
 		return err
 	}

@@ -13,8 +13,8 @@ import (
 	"divisi/internal/lazyregexp"
 )
 
-// DotGit is the git directory that commands find at the top of a work tree: theirs alone, to write and to throw away. It is written
-// without a git process, and no git process of Divisi ever reads it.
+// DotGit is the git directory that commands find at the top of a work tree: theirs alone, to write and to throw away. It is
+// written without a git process, and no git process of Divisi ever reads it.
 type DotGit struct {
 	// Refs name the branch that HEAD is on, and the one that others work from.
 	Refs
@@ -83,8 +83,8 @@ func (d *DotGit) writeFiles(dir string) error {
 // sharedIndex begins the name of a part of an index that later ones share; its id ends it.
 const sharedIndex = "sharedindex."
 
-// copyIndex copies the index, the part that it shares with earlier ones, and the list of ignored files. The copy is younger than the
-// files that the index knows, but for those of the same second: these alone git has to read.
+// copyIndex copies the index, the part that it shares with earlier ones, and the list of ignored files. The copy is younger than
+// the files that the index knows, but for those of the same second: these alone git has to read.
 func (d *DotGit) copyIndex(dir string) error {
 	index, err := os.ReadFile(filepath.Join(d.From, "index"))
 	if err != nil {
@@ -97,8 +97,9 @@ func (d *DotGit) copyIndex(dir string) error {
 			err = copyFile(filepath.Join(dir, filepath.Base(part)), part)
 		}
 	}
-	if exclude := filepath.Join("info", "exclude"); err == nil && hasText(filepath.Join(d.From, exclude)) {
-		err = cmp.Or(os.Mkdir(filepath.Join(dir, "info"), 0o755), copyFile(filepath.Join(dir, exclude), filepath.Join(d.From, exclude)))
+	if exclude := filepath.Join(d.From, "info", "exclude"); err == nil && hasText(exclude) {
+		info := filepath.Join(dir, "info")
+		err = cmp.Or(os.Mkdir(info, 0o755), copyFile(filepath.Join(info, "exclude"), exclude))
 	}
 	return cmp.Or(err, os.WriteFile(filepath.Join(dir, "index"), index, 0o644))
 }
@@ -114,9 +115,9 @@ const (
 	madeMessage = "The change under test\n"
 )
 
-// Tested returns the commit on which the tree of a commit is tested, and writes it where it is not there. It follows the base and has
-// its date, so that one tree has one id, whatever commits led to it: what builds put into programs and versions stays the same. The
-// tree of the base is tested on the base.
+// Tested returns the commit on which the tree of a commit is tested, and writes it where it is not there. It follows the base
+// and has its date, so that one tree has one id, whatever commits led to it: what builds put into programs and versions stays
+// the same. The tree of the base is tested on the base.
 func (r *Repo) Tested(ctx context.Context, commit string) (id string, err error) {
 	base, _, err := r.object(ctx, r.base, maxCommit)
 	if err != nil {

@@ -107,7 +107,8 @@ func TestOneTreeIsTestedOnOneCommit(t *testing.T) {
 	require.Equal(t, b.base, at(b.change(two, map[string]string{"a.txt": "one\ntwo\nthree\n", "b.txt": ""})), "all was taken back")
 }
 
-// The first git status reads no file that is older than the index. To prove it, files are changed as no one sees by size and time.
+// The first git status reads no file that is older than the index. To prove it, files are changed as no one sees by size and
+// time.
 func TestDotGitHashesNothing(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
@@ -165,7 +166,8 @@ func TestDotGitIsSmall(t *testing.T) {
 	b := newBundle(t)
 	l := b.laid(b.change(b.base, map[string]string{"a.txt": "changed\n"}))
 	size := int64(0)
-	require.NoError(t, filepath.WalkDir(l.dir(), func(name string, d fs.DirEntry, err error) error {
+	require.NoError(t, filepath.WalkDir(l.dir(), func(_ string, d fs.DirEntry, err error) error {
+		require.NoError(t, err)
 		info, err := d.Info()
 		if err == nil && !strings.HasPrefix(d.Name(), sharedIndex) {
 			size += max(info.Size(), 512)

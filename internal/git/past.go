@@ -19,8 +19,8 @@ import (
 
 // Past is the history before the base that trees of a mirror have. Its zero value is none: trees begin with the base.
 type Past struct {
-	// Whole is a directory of objects with all that the base and the tags reach, Commits one with the commits and tags alone. Each may
-	// be empty where it is not there.
+	// Whole is a directory of objects with all that the base and the tags reach, Commits one with the commits and tags alone.
+	// Each may be empty where it is not there.
 	Whole   string `json:"whole,omitempty"`
 	Commits string `json:"commits,omitempty"`
 	// Shallow are the commits with which the history of the user's clone begins.
@@ -56,11 +56,11 @@ func (r *Repo) Past() (p Past, err error) {
 	return p, nil
 }
 
-// TakePast brings two collections below a directory, which are made where they are not there, to have the history of a commit of the
-// checkout, and of its tags that name commits: one the commits alone, one all of it. Nothing else of the repository gets there: no
-// stash, no other branch. What was taken before is not read again; for a clone whose history begins elsewhere by now there are new
-// ones. One caller at a time may do it, of all processes; others may read. Errors: ErrDamaged where objects of the history are
-// missing, as they are in a partial clone; p has the commits then.
+// TakePast brings two collections below a directory, which are made where they are not there, to have the history of a commit of
+// the checkout, and of its tags that name commits: one the commits alone, one all of it. Nothing else of the repository gets
+// there: no stash, no other branch. What was taken before is not read again; for a clone whose history begins elsewhere by now
+// there are new ones. One caller at a time may do it, of all processes; others may read. Errors: ErrDamaged where objects of the
+// history are missing, as they are in a partial clone; p has the commits then.
 func (g *Git) TakePast(ctx context.Context, c *Checkout, commit, dir string) (p Past, err error) {
 	v, err := c.openView()
 	if err != nil {
@@ -91,7 +91,8 @@ func (g *Git) TakePast(ctx context.Context, c *Checkout, commit, dir string) (p 
 
 // tagged lists the tags that name commits: their objects, and their lines of packed-refs.
 func (r *Repo) tagged(ctx context.Context) (ids []string, lines string, err error) {
-	out, err := r.run(ctx, "for-each-ref", "--format=%(objecttype) %(objectname) %(refname) %(*objecttype) %(*objectname)", "refs/tags")
+	const format = "--format=%(objecttype) %(objectname) %(refname) %(*objecttype) %(*objectname)"
+	out, err := r.run(ctx, "for-each-ref", format, "refs/tags")
 	if err != nil {
 		return nil, "", fmt.Errorf("list the tags: %w", err)
 	}

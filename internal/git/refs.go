@@ -70,8 +70,8 @@ func (r *Repo) Refs() (refs Refs, err error) {
 	return refs, nil
 }
 
-// RefsOf returns the names that a checkout has for trees: the remote that its branch comes from, and that one's main branch. Names
-// that only a hostile repository has count as none.
+// RefsOf returns the names that a checkout has for trees: the remote that its branch comes from, and that one's main branch.
+// Names that only a hostile repository has count as none.
 func (g *Git) RefsOf(ctx context.Context, c *Checkout) (refs Refs, err error) {
 	user, err := g.userSettings(ctx)
 	if err != nil {

@@ -11,8 +11,9 @@ import (
 )
 
 const (
-	// listHeld lists what the git of a work tree holds and its files do not show, a ref and the subject of its commit a line: stashes, and
-	// branches with commits that neither HEAD nor the commit that the attempt began on has. A branch can be without a commit.
+	// listHeld lists what the git of a work tree holds and its files do not show, a ref and the subject of its commit a line:
+	// stashes, and branches with commits that neither HEAD nor the commit that the attempt began on has. A branch can be without
+	// a commit.
 	listHeld = `list() { git for-each-ref --format='%(refname) %(contents:subject)' "$@"; }
 list refs/stash; list --no-merged=HEAD --no-merged="$0" refs/heads || list --no-merged="$0" refs/heads`
 	heldTime = time.Minute

@@ -49,7 +49,7 @@ func (s *Slot) stand(ctx context.Context, commit string) error {
 func (s *Slot) emptyDotGit(dir string) error {
 	info, err := os.Lstat(dir)
 	if err == nil && info.IsDir() {
-		err = errors.Join(os.Chmod(dir, 0o755), removeAllIn(dir))
+		err = errors.Join(os.Chmod(dir, 0o700), removeAllIn(dir))
 		if err == nil {
 			return nil
 		}

@@ -35,7 +35,8 @@ func (s *Slot) lookAt(ctx context.Context, at git.Dir, in string, args ...string
 	var printed bytes.Buffer
 	command := sandbox.Command{
 		Args: line, Env: env, Dir: s.dir, Place: sandbox.Place{Tree: s.dir, KeepTree: true}, Stdin: []byte(in),
-		Writable: []string{s.gitDir}, Readable: []string{s.mirror.Objects()}, Sink: &printed, MaxSink: maxLooked, DropErrors: true,
+		Writable: []string{s.gitDir}, Readable: []string{s.mirror.Objects()}, Sink: &printed,
+		MaxSink: maxLooked, DropErrors: true,
 	}
 	out, err := sandbox.Run(ctx, command)
 	switch {

@@ -52,8 +52,9 @@ func (s *Slot) Name() string { return s.name }
 // Dir returns the top of the work tree. It exists after the first Reset.
 func (s *Slot) Dir() string { return s.dir }
 
-// Objects returns the object directories that the git of commands in the work tree reads, beside the one that is in it: the mirror's,
-// and that of the history. What proves has all of it, others have commits alone: old files may hold what no model should be sent.
+// Objects returns the object directories that the git of commands in the work tree reads, beside the one that is in it: the
+// mirror's, and that of the history. What proves has all of it, others have commits alone: old files may hold what no model
+// should be sent.
 func (s *Slot) Objects() []string {
 	past := s.pool.past.Commits
 	if s.lay.Tested {
