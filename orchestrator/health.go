@@ -93,7 +93,7 @@ func (w *Worker) falter(f *machine.Fault) {
 	w.lack, w.cause, w.back = f, nil, now().Add(w.stay)
 	w.admit()
 	w.mu.Unlock()
-	w.o.Notice(fmt.Sprintf("the machine lacks %s: the worker hands back what it is at, and takes nothing until it has that",
+	w.o.Notice(fmt.Sprintf("the machine is not well: %s; the worker hands back what it is at, and takes nothing until it is",
 		f.Error()))
 	for _, e := range w.engaged() {
 		select {
@@ -112,7 +112,7 @@ func (w *Worker) recover(f *machine.Fault) {
 	}
 	w.mu.Unlock()
 	if f == nil {
-		w.o.Notice("the machine has what it lacked: the worker takes tasks again")
+		w.o.Notice("the machine is well again: the worker takes tasks")
 	}
 }
 

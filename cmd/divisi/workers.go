@@ -117,6 +117,7 @@ type workerRow struct {
 	State    string            `json:"state"`
 	Why      string            `json:"incompatible,omitempty"`
 	Until    time.Time         `json:"until,omitzero"`
+	Short    string            `json:"short,omitempty"`
 	Agents   int               `json:"agents"`
 	Gates    int               `json:"gates"`
 	Version  string            `json:"version"`
@@ -190,6 +191,9 @@ func (r *workerRow) cells() []string {
 		}
 	}
 	slices.Sort(lacks)
+	if r.Short != "" {
+		lacks = append([]string{r.Short}, lacks...)
+	}
 	system := ""
 	if r.System != "" {
 		system = fmt.Sprintf("%s, %d cores", r.System, r.Cores)

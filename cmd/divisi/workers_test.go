@@ -22,3 +22,10 @@ What a worker told that may lie ends with: divisi workers quarantine WORKER --si
 		{Worker: "w1", Limits: []workerLimit{one, {For: "limit", Model: "m", Until: at, From: "w1"}}}, {Worker: "w2", Limits: []workerLimit{later}},
 	}))
 }
+
+func TestARowTellsWhatAMachineIsShortOf(t *testing.T) {
+	t.Parallel()
+	r := workerRow{Worker: "w1", State: "lacking", Short: "no space left on device at /w\u202e (4 KiB more are needed)"}
+	cells := r.cells()
+	require.Equal(t, "no space left on device at /w (4 KiB more are needed)", cells[len(cells)-1])
+}
