@@ -59,11 +59,12 @@ func (d *DotGit) Write(dir string) error {
 // writeFiles makes as few files and directories as git takes for a repository: on some disks each is a third of a millisecond.
 func (d *DotGit) writeFiles(dir string) error {
 	remote := "refs/remotes/" + d.Remote + "/"
-	files := skeleton{format: len(d.Base), borrow: d.Objects, shallow: d.Shallow, asStored: true}.files()
+	files := skeleton{format: len(d.Base), borrow: d.Objects, shallow: d.Shallow, attributes: asStored}.files()
 	files["config"] = fmt.Sprintf(dotConfig, 0)
 	if len(d.Base) == 64 {
 		files["config"] = fmt.Sprintf(dotConfig, 1) + sha256Config
 	}
+	files["config"] += d.Ends.config()
 	files["HEAD"] = "ref: refs/heads/" + d.Branch + "\n"
 	files["packed-refs"] = "# pack-refs with: peeled fully-peeled \n" + d.Head + " refs/heads/" + d.Branch + "\n" +
 		d.Base + " " + remote + "HEAD\n" + d.Base + " " + remote + d.Default + "\n" + d.Tags

@@ -66,7 +66,7 @@ func (r *Repo) filtered(ctx context.Context, commit string, files []LFSFile) (ke
 	defer func() { err = errors.Join(err, remove()) }()
 	at := Dir{GitDir: filepath.Join(tmp, "view")}
 	// The attributes that a repository of Divisi's own has for all files would hide the commit's.
-	s := skeleton{format: len(commit), borrow: []string{r.Objects()}, shallow: []string{r.base}, asStored: true}
+	s := skeleton{format: len(commit), borrow: []string{r.Objects()}, shallow: []string{r.base}, attributes: asStored}
 	if err := s.write(at.GitDir); err != nil {
 		return nil, fmt.Errorf("read the attributes of %s: %w", commit, err)
 	}

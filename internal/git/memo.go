@@ -11,6 +11,8 @@ type memo struct {
 	trees   map[string][]treeEntry
 	entries int
 	commits map[string]Commit
+	// conversions are those of trees and of lists of attributes.
+	conversions map[string]Conversion
 }
 
 func (m *memo) tree(id string) (entries []treeEntry, kept bool) {
@@ -57,4 +59,26 @@ func (m *memo) keepCommit(c Commit) {
 		m.commits = map[string]Commit{}
 	}
 	m.commits[c.ID] = c
+}
+
+func (m *memo) conversion(id string) (c Conversion, kept bool) {
+	if m == nil {
+		return c, false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c, kept = m.conversions[id]
+	return c, kept
+}
+
+func (m *memo) keepConversion(id string, c Conversion) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.conversions == nil || len(m.conversions) >= maxKept {
+		m.conversions = map[string]Conversion{}
+	}
+	m.conversions[id] = c
 }

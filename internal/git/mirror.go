@@ -143,10 +143,23 @@ func (g *Git) OpenMirror(dir string) (*Repo, error) {
 // filter or encoding is converted, whatever a tree's own attributes ask for.
 const rawBytes = "* -text -ident -filter !working-tree-encoding !diff !merge !conflict-marker-size\n"
 
+// asStored is no attributes at all beside those of the tree. treeBytes leaves to them what a checkout converts; no filter, keyword
+// of a merge or kind of difference is theirs to choose.
+const (
+	asStored  = "none"
+	treeBytes = "* -filter !diff !merge !conflict-marker-size\n"
+)
+
 // Borrow makes a private repository directory at dir, which must not exist, that reads the mirror's objects and keeps
-// new ones to itself. Files pass between it and a work tree byte for byte. More lists of ignored files can be named.
+// new ones to itself. Between it and a work tree git converts what attributes and the user's settings ask for. More lists of
+// ignored files can be named.
 func (g *Git) Borrow(dir string, mirror *Repo, ignored ...string) (*Repo, error) {
+	refs, err := mirror.Refs()
+	if err != nil {
+		return nil, fmt.Errorf("borrow from %s: %w", mirror.dir, err)
+	}
 	s := skeleton{
+		attributes: treeBytes, ends: refs.Ends,
 		format: len(mirror.base), borrow: []string{mirror.Objects()}, shallow: []string{mirror.base},
 		exclude: ignoreLists(append(ignored, filepath.Join(mirror.dir, "info", "exclude"))...),
 	}

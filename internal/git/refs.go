@@ -23,15 +23,20 @@ type Refs struct {
 	Default string `json:"default"`
 	// Init is what the user has git init name the first branch; empty for git's own choice.
 	Init string `json:"init,omitempty"`
+	// Ends are the user's settings of line ends, which a clone of theirs obeys.
+	Ends
 }
 
 // usualRefs are those of a repository of which no others are known.
 var usualRefs = Refs{Branch: "main", Remote: "origin", Default: "main"}
 
-// Check refuses names that git does not have.
+// Check refuses names and settings that git does not have.
 func (r Refs) Check() error {
 	if r.Default == "HEAD" {
 		return fmt.Errorf("branch %q of a remote: %w", r.Default, ErrBadName)
+	}
+	if err := r.Ends.check(); err != nil {
+		return err
 	}
 	return cmp.Or(ValidRef("refs/heads/"+r.Branch), ValidRef("refs/remotes/"+r.Remote+"/"+r.Default),
 		ValidRef("refs/heads/"+cmp.Or(r.Init, usualRefs.Branch)))
@@ -95,11 +100,15 @@ func (g *Git) RefsOf(ctx context.Context, c *Checkout) (refs Refs, err error) {
 		name, target, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		there[name] = target
 	}
-	refs = Refs{Branch: c.Branch, Remote: remoteOf(own, c.Branch, there), Init: user.last("init.defaultbranch")}
+	refs = Refs{
+		Branch: c.Branch, Remote: remoteOf(own, c.Branch, there), Init: user.last("init.defaultbranch"), Ends: endsOf(user, own),
+	}
 	refs.Default = mainOf(there, refs.Remote, c.Branch)
 	refs.Branch = cmp.Or(refs.Branch, refs.Default)
 	if refs.Check() != nil {
-		return usualRefs, nil
+		usual := usualRefs
+		usual.Ends = refs.Ends
+		return usual, nil
 	}
 	return refs, nil
 }

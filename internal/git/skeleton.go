@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -20,8 +21,10 @@ type skeleton struct {
 	shallow []string
 	// exclude is the content of info/exclude.
 	exclude []byte
-	// asStored has files compared with their blobs by the tree's own attributes; else they count byte for byte.
-	asStored bool
+	// attributes are those that come before all others: rawBytes where there are none.
+	attributes string
+	// ends are settings of the user.
+	ends Ends
 	// ordinary makes it the repository of a person, with a work tree around it.
 	ordinary bool
 	// links maps names in the directory to what they point at.
@@ -33,6 +36,7 @@ const plainConfig = `[core]
 	bare = true
 	logAllRefUpdates = false
 	splitIndex = true
+	safeCRLF = false
 [gc]
 	auto = 0
 [maintenance]
@@ -96,8 +100,9 @@ func (s skeleton) files() map[string]string {
 	if len(s.exclude) > 0 {
 		files["info/exclude"] = string(s.exclude)
 	}
-	if !s.asStored {
-		files["info/attributes"] = rawBytes
+	files["config"] += s.ends.config()
+	if attributes := cmp.Or(s.attributes, rawBytes); attributes != asStored {
+		files["info/attributes"] = attributes
 	}
 	return files
 }

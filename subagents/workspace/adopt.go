@@ -18,7 +18,13 @@ func Adopt(ctx context.Context, mirror *git.Repo, dir, private, base string, tra
 	g := mirror.Git()
 	s := &Slot{
 		pool: &Pool{mirror: mirror}, git: g, mirror: mirror, name: dir, dir: dir, gitDir: filepath.Join(private, "give.git"),
-		known: map[string]stamp{}, lies: map[string]bool{},
+		known: map[string]stamp{}, lies: map[string]bool{}, written: map[string]fileStamp{},
+	}
+	if s.pool.refs, err = mirror.Refs(); err != nil {
+		return nil, err
+	}
+	if err = s.anew(ctx, base); err != nil {
+		return nil, err
 	}
 	exclude := filepath.Join(dir, ".git", "info", "exclude")
 	if s.repo, err = g.Borrow(s.gitDir, mirror, exclude); err != nil {

@@ -18,7 +18,7 @@ func (s *Slot) Changed(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	look := func(args ...string) ([]byte, error) { return s.look(ctx, "", args...) }
-	records, err := s.list(look, dirs, "--exclude-standard")
+	records, err := s.list(ctx, look, dirs, "--exclude-standard")
 	if err == nil {
 		err = s.checkSubmodules(ctx)
 	}

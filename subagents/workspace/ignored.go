@@ -25,6 +25,11 @@ func (s *Slot) Ignored(ctx context.Context, commit string) (ignored, gone []stri
 		return nil, nil, fmt.Errorf("name the commit that setup began on: %w", err)
 	}
 	changed, untracked, _, err := s.status(ctx)
+	if err == nil && len(changed) > 0 {
+		var records string
+		records, err = s.sift(ctx, "C "+strings.Join(changed, "\x00C ")+"\x00")
+		changed = pathsOf(records)
+	}
 	if err == nil {
 		_, err = s.git.Run(ctx, s.at(), nil, "read-tree", "-u", "--reset", commit)
 	}

@@ -41,6 +41,11 @@ type Slot struct {
 	indexed, held string
 	// known are all directories of the work tree as the last reset left them, with slashes.
 	known map[string]stamp
+	// converts is what git converts in the files of the commit that lies in the work tree; nil where none does. written are files that
+	// git takes for changed and that are as the checkout wrote them, stored those that the index has from the work tree.
+	converts *git.Conversion
+	written  map[string]fileStamp
+	stored   []string
 	// lay is what is to lie in the work tree, lies what does.
 	lay  Lay
 	lies map[string]bool
@@ -142,13 +147,17 @@ func (s *Slot) build() error {
 		return err
 	}
 	s.repo, s.ruined, s.indexed, s.held, s.known, s.lies = repo, false, "", "", map[string]stamp{}, map[string]bool{}
+	s.converts, s.written, s.stored = nil, map[string]fileStamp{}, nil
 	return nil
 }
 
 // reset does it in a slot that is built. The tree is tidied once more with all directories writable when git cannot.
 func (s *Slot) reset(ctx context.Context, commit string) error {
+	if err := s.anew(ctx, commit); err != nil {
+		return err
+	}
 	dirs, err := s.checkout(ctx, commit)
-	if err != nil && ctx.Err() == nil {
+	if err != nil && ctx.Err() == nil && !s.ruined {
 		if err = errors.Join(unlock(s.dir), s.dropLock()); err == nil {
 			dirs, err = s.checkout(ctx, commit)
 		}
@@ -174,10 +183,13 @@ func (s *Slot) checkout(ctx context.Context, commit string) ([]string, error) {
 	if err := cmp.Or(s.tidy(s.touched()), s.unlay()); err != nil {
 		return nil, err
 	}
-	if indexed != "" && s.move(ctx, indexed, held, commit) == nil {
+	if indexed != "" && s.move(ctx, indexed, held, commit) == nil && s.rewrite(ctx) == nil {
 		if dirs, err := s.compare(ctx, commit); err == nil {
 			return dirs, nil
 		}
+	}
+	if err := s.dropStored(); err != nil {
+		return nil, err
 	}
 	s.known = map[string]stamp{}
 	for _, args := range [][]string{{"clean", "-ffdxq"}, {"read-tree", "-u", "--reset", commit}} {
@@ -222,10 +234,16 @@ func (s *Slot) restore(ctx context.Context, commit string) ([]string, error) {
 		return nil, err
 	}
 	hiding, err := s.dropNewIgnores(ctx, dirs)
+	if err == nil && s.ruined {
+		return changed, fmt.Errorf("restore %s: its attributes have changed", s.name)
+	}
 	if err != nil || len(changed) == 0 && !hiding && s.indexed == commit {
-		return nil, err
+		return nil, cmp.Or(err, s.rewrite(ctx))
 	}
 	s.indexed, s.held = "", ""
+	if err := s.dropStored(); err != nil {
+		return changed, err
+	}
 	for _, args := range [][]string{{"read-tree", "-u", "--reset", commit}, {"clean", "-ffdq"}} {
 		if _, err := s.git.Run(ctx, s.at(), nil, args...); err != nil {
 			return changed, fmt.Errorf("restore %s: %w", s.name, err)
@@ -276,7 +294,17 @@ func (s *Slot) others(ctx context.Context, dirs []string) ([]string, error) {
 
 // list runs git ls-files on what differs from the index: on tracked files, and on all others at and below dirs but for what lies
 // in the work tree.
-func (s *Slot) list(look func(args ...string) ([]byte, error), dirs []string, untracked ...string) (string, error) {
+func (s *Slot) list(
+	ctx context.Context, look func(args ...string) ([]byte, error), dirs []string, untracked ...string,
+) (string, error) {
+	records, err := s.records(look, dirs, untracked...)
+	if err == nil {
+		records, err = s.sift(ctx, records)
+	}
+	return records, err
+}
+
+func (s *Slot) records(look func(args ...string) ([]byte, error), dirs []string, untracked ...string) (string, error) {
 	args := []string{"ls-files", "-z", "-t", "-m", "-d"}
 	others := append([]string{"ls-files", "-z", "-t", "-o"}, untracked...)
 	if slices.Contains(dirs, ".") || len(dirs) > 0 && len(s.known) <= maxTouched {
@@ -294,7 +322,7 @@ func (s *Slot) list(look func(args ...string) ([]byte, error), dirs []string, un
 // changed lists what differs from the index. At and below dirs alone are files that are not in it.
 func (s *Slot) changed(ctx context.Context, dirs []string, untracked ...string) ([]string, error) {
 	look := func(args ...string) ([]byte, error) { return s.git.Run(ctx, s.at(), nil, args...) }
-	out, err := s.list(look, dirs, untracked...)
+	out, err := s.list(ctx, look, dirs, untracked...)
 	return pathsOf(out), err
 }
 

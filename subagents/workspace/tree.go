@@ -52,7 +52,7 @@ func (s *Slot) scan(ctx context.Context) (tree string, d *git.Draft, err error) 
 	if err := s.dropPipes(ctx, dirs); err != nil {
 		return "", nil, err
 	}
-	found, err := s.list(look, dirs, "--exclude-standard")
+	found, err := s.list(ctx, look, dirs, "--exclude-standard")
 	if err != nil {
 		return "", nil, err
 	}
@@ -91,7 +91,7 @@ func (r *scanned) few() bool {
 // reports false for everything else, and where a file cannot be read: git says why.
 func (s *Slot) edit(ctx context.Context, d *git.Draft, scan scanned) (tree string, ok bool, err error) {
 	base, err := s.pool.unusual(ctx)
-	if err != nil || base.emptyDirs || len(base.links) > 0 || s.indexed == "" || !scan.few() {
+	if err != nil || base.emptyDirs || len(base.links) > 0 || s.indexed == "" || s.converts.All || !scan.few() {
 		return "", false, err
 	}
 	root, err := os.OpenRoot(s.dir)
@@ -104,7 +104,7 @@ func (s *Slot) edit(ctx context.Context, d *git.Draft, scan scanned) (tree strin
 		changes = append(changes, git.Change{Path: path, NewMode: git.ModeNone})
 	}
 	for _, path := range slices.Concat(scan.tracked, scan.added) {
-		c, err := take(root, d, path)
+		c, err := s.take(root, d, path)
 		if err != nil {
 			return "", false, nil //nolint:nilerr // git meets it too
 		}
@@ -114,10 +114,16 @@ func (s *Slot) edit(ctx context.Context, d *git.Draft, scan scanned) (tree strin
 	return tree, err == nil, err
 }
 
-// take puts a file as it is now into the draft.
-func take(root *os.Root, d *git.Draft, path string) (git.Change, error) {
+// errConverted reports a file that git may convert.
+var errConverted = errors.New("the file may be stored otherwise than it is")
+
+// take puts a file as it is now into the draft. Errors: errConverted.
+func (s *Slot) take(root *os.Root, d *git.Draft, path string) (git.Change, error) {
 	mode, content, err := readEntry(root, path)
 	c := git.Change{Path: path, NewMode: mode}
+	if err == nil && mode != git.ModeSymlink && !s.asStored(content) {
+		err = errConverted
+	}
 	if err == nil && mode != git.ModeNone {
 		c.NewOID = d.Blob(content)
 	}
@@ -158,7 +164,11 @@ func (s *Slot) index(ctx context.Context, scan scanned) (string, error) {
 	if err := s.updateIndex(ctx, scan.beyond, "--force-remove"); err != nil {
 		return "", err
 	}
-	if err := s.updateIndex(ctx, append(scan.tracked, scan.added...), "--add", "--remove", "--replace"); err != nil {
+	taken := append(scan.tracked, scan.added...)
+	if s.converts.Any() {
+		s.stored = append(s.stored, taken...)
+	}
+	if err := s.updateIndex(ctx, taken, "--add", "--remove", "--replace"); err != nil {
 		return "", err
 	}
 	if err := s.checkLeftOut(ctx, scan.added); err != nil {

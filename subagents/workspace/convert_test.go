@@ -1,0 +1,134 @@
+package workspace_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/internal/git"
+	"divisi/subagents/workspace"
+)
+
+// converting is a repository whose attributes have git write other bytes than it stores.
+func converting(t *testing.T) *bundle {
+	t.Helper()
+	user := filepath.Join(t.TempDir(), "user")
+	require.NoError(t, os.Mkdir(user, 0o755))
+	userGit(t, user, "init", "-q", "-b", "main")
+	write(t, filepath.Join(user, "old.win"), "stored\r\nwith CR\r\n")
+	userGit(t, user, "add", "-A")
+	write(t, filepath.Join(user, ".gitattributes"),
+		"*.win text eol=crlf\n*.txt text\n*.u16 text working-tree-encoding=UTF-16LE-BOM\n*.id ident\n")
+	write(t, filepath.Join(user, "a.win"), "one\r\ntwo\r\n")
+	write(t, filepath.Join(user, "a.txt"), "one\ntwo\n")
+	write(t, filepath.Join(user, "a.u16"), utf16("one\n"))
+	write(t, filepath.Join(user, "a.id"), "$Id$\none\n")
+	userGit(t, user, "add", "-A", ":!old.win")
+	userGit(t, user, "commit", "-q", "-m", "first")
+	return mirrorOf(t, user)
+}
+
+func utf16(s string) string {
+	out := "\xff\xfe"
+	for _, c := range s {
+		out += string(rune(c)) + "\x00"
+	}
+	return out
+}
+
+// A tree has the bytes of a plain clone, and an edit lands as git add would store it.
+func TestConvertedFiles(t *testing.T) {
+	t.Parallel()
+	b := converting(t)
+	s := b.slot(t)
+	clone := plainClone(t, b.user)
+	requireSameFiles(t, clone, s.Dir())
+	require.Equal(t, "one\r\ntwo\r\n", read(t, filepath.Join(s.Dir(), "a.win")))
+	p, _, err := s.Collect(t.Context(), b.base, "m", author, noon)
+	require.NoError(t, err)
+	require.Nil(t, p, "what is stored otherwise than its attributes ask is no change")
+
+	for name, content := range map[string]string{
+		"a.win": "one\r\n2\r\n", "a.txt": "one\r\n2\r\n", "a.u16": utf16("two\n"), "a.id": "$Id: x $\ntwo\n", "new.win": "x\r\n",
+		"old.win": "stored\r\nnew\r\n",
+	} {
+		write(t, filepath.Join(s.Dir(), name), content)
+		edit(t, filepath.Join(clone, name), content)
+	}
+	p, _, err = s.Collect(t.Context(), b.base, "m", author, noon)
+	require.NoError(t, err)
+	require.Equal(t, userGit(t, clone, "ls-tree", "-r", addAll(t, clone)), userGit(t, s.Dir()+".git", "ls-tree", "-r", p.Tree))
+	require.NoError(t, s.Reset(t.Context(), b.base))
+	requireSameFiles(t, plainClone(t, b.user), s.Dir())
+}
+
+// A file that git would store as before is written anew all the same: the next attempt begins on the bytes of a checkout.
+func TestResetWritesWhatGitTakesForUnchanged(t *testing.T) {
+	t.Parallel()
+	b := converting(t)
+	s := b.slot(t)
+	same := func() {
+		t.Helper()
+		for name, content := range map[string]string{"a.win": "one\ntwo\n", "a.txt": "one\r\ntwo\r\n"} {
+			write(t, filepath.Join(s.Dir(), name), content)
+		}
+		tree, err := s.Tree(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, userGit(t, b.user, "rev-parse", "HEAD^{tree}"), tree)
+	}
+	same()
+	require.NoError(t, s.Reset(t.Context(), b.base))
+	requireSameFiles(t, plainClone(t, b.user), s.Dir())
+	same()
+	changed, err := s.Restore(t.Context(), b.base)
+	require.NoError(t, err)
+	require.Empty(t, changed)
+	requireSameFiles(t, plainClone(t, b.user), s.Dir())
+}
+
+// Other attributes have all files written anew, whoever changed them.
+func TestResetAfterAttributesChange(t *testing.T) {
+	t.Parallel()
+	b := converting(t)
+	s := b.slot(t)
+	for _, scan := range []bool{true, false} {
+		write(t, filepath.Join(s.Dir(), ".gitattributes"), "*.txt text eol=crlf\n")
+		write(t, filepath.Join(s.Dir(), "a.txt"), "one\r\ntwo\r\nthree\r\n")
+		write(t, filepath.Join(s.Dir(), "a.win"), "one\ntwo\n")
+		if scan {
+			_, _, err := s.Collect(t.Context(), b.base, "m", author, noon)
+			require.NoError(t, err)
+		}
+		require.NoError(t, s.Reset(t.Context(), b.base))
+		requireSameFiles(t, plainClone(t, b.user), s.Dir())
+	}
+	write(t, filepath.Join(s.Dir(), ".gitattributes"), "*.txt text eol=crlf\n")
+	p, pack, err := s.Collect(t.Context(), b.base, "m", author, noon)
+	require.NoError(t, err)
+	require.Equal(t, []string{".gitattributes"}, p.Files)
+	require.NoError(t, b.mirror.Import(t.Context(), pack))
+	require.NoError(t, s.Reset(t.Context(), p.Commit))
+	require.Equal(t, "one\r\ntwo\r\n", read(t, filepath.Join(s.Dir(), "a.txt")))
+	require.Equal(t, "one\ntwo\n", read(t, filepath.Join(s.Dir(), "a.win")))
+}
+
+func TestSettingsOfLineEnds(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, map[string]string{"a.txt": "one\ntwo\n"})
+	require.NoError(t, b.mirror.KeepRefs(git.Refs{
+		Branch: "main", Remote: "origin", Default: "main", Ends: git.Ends{AutoCRLF: "true"},
+	}))
+	pool, err := workspace.NewPool(b.git, b.mirror, filepath.Join(t.TempDir(), "slots"))
+	require.NoError(t, err)
+	b.pool = pool
+	s := b.slot(t)
+	require.Equal(t, "one\r\ntwo\r\n", read(t, filepath.Join(s.Dir(), "a.txt")))
+	require.Equal(t, "true", userGit(t, s.Dir(), "config", "core.autocrlf"))
+	require.Empty(t, userGit(t, s.Dir(), "status", "--porcelain"))
+	write(t, filepath.Join(s.Dir(), "a.txt"), "one\r\nthree\r\n")
+	p, _, err := s.Collect(t.Context(), b.base, "m", author, noon)
+	require.NoError(t, err)
+	require.Equal(t, []int{1, 1}, []int{p.Added, p.Deleted})
+}
