@@ -55,9 +55,9 @@ var devices = strings.Fields("CON PRN AUX NUL CONIN$ CONOUT$ COM0 COM1 COM2 COM3
 	"LPT0 LPT1 LPT2 LPT3 LPT4 LPT5 LPT6 LPT7 LPT8 LPT9 LPT¹ LPT² LPT³")
 
 // fold is the same for names that one file system or another takes for the same.
-func fold(name string) string {
-	return norm.NFC.String(strings.ToLower(strings.ToUpper(norm.NFC.String(name))))
-}
+func fold(name string) string { return norm.NFC.String(caseless(norm.NFC.String(name))) }
+
+func caseless(name string) string { return strings.ToLower(strings.ToUpper(name)) }
 
 // Names are what is wrong with new names: bad ones, which no repository may get, and odd ones, which hurt other systems.
 type Names struct {
@@ -163,7 +163,8 @@ func (n *Names) add(g grown, was, is []treeEntry, depth int) (below []grown) {
 	return below
 }
 
-// collide finds new names that are the same as others of their directory where letters have no case, or accents one form.
+// collide finds new names that are the same as others of their directory where letters have no case, or accents one form. With the
+// first a checkout on many machines has one of the two files alone.
 func (n *Names) collide(dir string, added map[string]bool, all []treeEntry) {
 	if len(added) == 0 {
 		return
@@ -178,10 +179,17 @@ func (n *Names) collide(dir string, added map[string]bool, all []treeEntry) {
 		if !added[e.name] {
 			continue
 		}
-		if other, found := same[fold(e.name)]; found {
-			n.Odd = append(n.Odd, PatchFault{Kind: FaultName, Path: path.Join(dir, e.name), Text: fmt.Sprintf(
-				"is the same name as %q beside it where letters have no case, or accents one form", other)})
-		}
+		other, found := same[fold(e.name)]
 		same[fold(e.name)] = e.name
+		fault := PatchFault{Kind: FaultName, Path: path.Join(dir, e.name)}
+		switch {
+		case !found:
+		case caseless(other) == caseless(e.name):
+			fault.Text = fmt.Sprintf("is the same name as %q beside it where letters have no case", other)
+			n.Bad = append(n.Bad, fault)
+		default:
+			fault.Text = fmt.Sprintf("is the same name as %q beside it where accents have one form", other)
+			n.Odd = append(n.Odd, fault)
+		}
 	}
 }

@@ -186,38 +186,47 @@ func TestNames(t *testing.T) {
 		strings.Repeat("deep/", 300) + "f": "1\n",
 	})
 	for name, c := range map[string]struct {
-		files map[string]string
-		want  []string
+		files     map[string]string
+		want, bad []string
 	}{
 		"old ones": {map[string]string{
 			"aux/con.txt": "2\n", "aux/new.txt": "2\n", "foo.go": "2\n", ModeNone + ":x:y": "", "bar.go": "2\n",
 			strings.Repeat("deep/", 300) + "g": "2\n",
-		}, nil},
-		"a third of a name": {map[string]string{"FOO.go": "2\n"}, []string{"FOO.go is the same name as"}},
-		"of the change": {map[string]string{"new/A": "2\n", "new/a": "2\n"}, []string{
-			`new/a is the same name as "A" beside it where letters have no case, or accents one form`,
+		}, nil, nil},
+		"a third of a name": {map[string]string{"FOO.go": "2\n"}, nil, []string{"FOO.go is the same name as"}},
+		"of the change": {map[string]string{"new/A": "2\n", "new/a": "2\n"}, nil, []string{
+			`new/a is the same name as "A" beside it where letters have no case`,
 		}},
-		"of a directory": {map[string]string{"Pkg/b.go": "2\n"}, []string{`pkg is the same name as "Pkg"`}},
-		"accents":        {map[string]string{"caf\u00e9": "1\n", "cafe\u0301": "2\n"}, []string{"is the same name as"}},
-		"renamed":        {map[string]string{"Foo.go": "", "foo.go": "", "FOO.GO": "1\n"}, nil},
+		"of a directory": {map[string]string{"Pkg/b.go": "2\n"}, nil, []string{`Pkg is the same name as "pkg"`}},
+		"accents": {map[string]string{"caf\u00e9": "1\n", "cafe\u0301": "2\n"}, []string{
+			"is the same name as \"cafe\u0301\" beside it where accents have one form",
+		}, nil},
+		"renamed": {map[string]string{"Foo.go": "", "foo.go": "", "FOO.GO": "1\n"}, nil, nil},
 		"of Windows": {map[string]string{"aux/aux.c": "1\n", "p.go.": "1\n", ModeFile + ":p.go:x": "1\n"}, []string{
 			"p.go. ends in a dot", "p.go:x has ':' in its name", "aux/aux.c has the name of a device",
-		}},
-		"of a new directory": {map[string]string{"nul/a/b": "1\n"}, []string{"nul has the name of a device"}},
+		}, nil},
+		"of a new directory": {map[string]string{"nul/a/b": "1\n"}, []string{"nul has the name of a device"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			id := b.change(base, c.files)
 			n, err := b.m.Names(t.Context(), base, id)
 			require.NoError(t, err)
-			require.Empty(t, n.Bad)
-			require.Len(t, n.Odd, len(c.want), "%v", n.Odd)
-			for i, f := range n.Odd {
-				if name != "of a directory" {
-					require.Contains(t, f.String(), c.want[i])
+			for _, of := range []struct {
+				found []PatchFault
+				want  []string
+			}{{n.Odd, c.want}, {n.Bad, c.bad}} {
+				require.Len(t, of.found, len(of.want), "%v", of.found)
+				for i, f := range of.found {
+					require.Contains(t, f.String(), of.want[i])
 				}
 			}
-			require.NoError(t, CheckPatch(t.Context(), b.m, b.patchOf(base, id), all))
+			err = CheckPatch(t.Context(), b.m, b.patchOf(base, id), all)
+			if c.bad == nil {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorContains(t, err, c.bad[0])
 		})
 	}
 	_, err := b.m.Names(t.Context(), base, strings.Repeat("1", 40))

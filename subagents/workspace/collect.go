@@ -78,7 +78,7 @@ func (s *Slot) collect(
 	}
 	names, err := s.repo.Names(ctx, base, tree)
 	if err == nil && len(names.Bad) > 0 {
-		err = &ContentError{Why: "no work tree can hold the change: " + names.Bad[0].String()}
+		err = &ContentError{Why: "no patch may add such a name: " + names.Bad[0].String()}
 	}
 	if err != nil {
 		return nil, nil, err
