@@ -24,8 +24,8 @@ type DotGit struct {
 	Objects, Shallow []string
 	// Tags are lines of packed-refs.
 	Tags string
-	// From is the git directory whose index and list of ignored files are copied.
-	From string
+	// From is the git directory whose index and list of ignored files are copied; Index takes the place of its index.
+	From, Index string
 }
 
 // dotConfig has unchanged files known by size and second alone: to the git that wrote the index they may have had another owner
@@ -87,7 +87,7 @@ const sharedIndex = "sharedindex."
 // copyIndex copies the index, the part that it shares with earlier ones, and the list of ignored files. The copy is younger than
 // the files that the index knows, but for those of the same second: these alone git has to read.
 func (d *DotGit) copyIndex(dir string) error {
-	index, err := os.ReadFile(filepath.Join(d.From, "index"))
+	index, err := os.ReadFile(cmp.Or(d.Index, filepath.Join(d.From, "index")))
 	if err != nil {
 		return err
 	}

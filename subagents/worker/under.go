@@ -19,6 +19,9 @@ func (at *attempt) lay(ctx context.Context) error {
 		return fmt.Errorf("drop what was written over the environment: %w", err)
 	}
 	on := workspace.Lay{Layers: at.under.Layers(), Files: map[string]string{}, Tested: tests(at.assignment)}
+	if sandbox.ShowsLayers() {
+		on.Shown = at.shown()
+	}
 	if at.under != nil {
 		for _, name := range at.under.Files {
 			on.Files[name] = at.under.Lower(name)
@@ -48,6 +51,16 @@ func (at *attempt) lay(ctx context.Context) error {
 		Place: place, Builds: builds, Scratch: at.written(), Loopback: at.serves(),
 	})
 	return err
+}
+
+// shown are the files that commands see another content of, which Git LFS keeps.
+func (at *attempt) shown() (files []string) {
+	for _, l := range at.beside {
+		if info, err := os.Stat(l.Lower); err == nil && info.Mode().IsRegular() {
+			files = append(files, l.Path)
+		}
+	}
+	return files
 }
 
 // written is the directory of what commands write over the environment and the build cache.

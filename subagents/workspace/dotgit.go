@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 
 	"divisi/internal/git"
 )
@@ -33,6 +34,9 @@ func (s *Slot) stand(ctx context.Context, commit string) error {
 	if s.lay.Tested {
 		d.Head, err = s.mirror.Tested(ctx, commit)
 	}
+	if err == nil && len(s.lay.Shown) > 0 {
+		d.Index, err = s.passOver(ctx, s.lay.Shown)
+	}
 	if err == nil {
 		err = s.emptyDotGit(dir)
 	}
@@ -43,6 +47,22 @@ func (s *Slot) stand(ctx context.Context, commit string) error {
 		return fmt.Errorf("make %s a repository for commands: %w", s.name, err)
 	}
 	return nil
+}
+
+// passOver makes an index for commands in which files count as not checked out: whatever lies in their place is no change. It is
+// made beside the slot's own.
+func (s *Slot) passOver(ctx context.Context, files []string) (index string, err error) {
+	at := s.at()
+	at.Index = filepath.Join(s.gitDir, "index-shown")
+	data, err := os.ReadFile(filepath.Join(s.gitDir, "index"))
+	if err == nil {
+		err = os.WriteFile(at.Index, data, 0o600)
+	}
+	if err == nil {
+		in := strings.NewReader(strings.Join(files, "\x00") + "\x00")
+		_, err = s.git.Run(ctx, at, in, "update-index", "-z", "--skip-worktree", "--stdin")
+	}
+	return at.Index, err
 }
 
 // emptyDotGit makes an empty directory, or empties the one that is there: then the directory that it is in has not changed.

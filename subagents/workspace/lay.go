@@ -25,6 +25,8 @@ type Lay struct {
 	// Files are files and directories of the machine that are copied into the work tree, by the path of the copy. What the
 	// commit has there goes first.
 	Files map[string]string
+	// Shown are files of the commit in whose place commands see others: their git takes them for unchanged.
+	Shown []string
 	// Tested has HEAD stand on one commit for each tree, whatever commits led to it.
 	Tested bool
 }
