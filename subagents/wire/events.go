@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"divisi/bus"
 	"divisi/contextscope"
@@ -77,11 +78,18 @@ func decodeEach(m bus.Message, data []byte) []contextscope.Event {
 	return events
 }
 
+// maxApart is how far the time of an agent's event may be from when the server stored it: a message has the events of seconds.
+const maxApart = time.Minute
+
 // check makes an event its subject's, and one that cannot be read, for which err may be the reason, unreadable.
 func check(m bus.Message, e *contextscope.Event, err error) {
 	e.Pos = m.Pos
 	e.Read()
 	attribute(m.Subject, e)
+	// The clock of a worker is its claim; the server's is the one that all share.
+	if apart := m.Time.Sub(e.Time).Abs(); e.Agent != "" && !m.Time.IsZero() && apart > maxApart {
+		e.Time = m.Time
+	}
 	if err == nil && m.Subject != "" && e.Agent == m.Subject {
 		err = errors.New("its subject is none that a run has")
 	}

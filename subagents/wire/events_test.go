@@ -166,3 +166,20 @@ func TestACallWithoutArgumentsIsReadWithEmptyOnes(t *testing.T) {
 	e := DecodeEvents(bus.Message{Subject: bus.AttemptSubject("r", "local", "reader", "t", 2), Data: call})[0]
 	require.Equal(t, map[string]any{}, e.Content.Parts[0].FunctionCall.Args)
 }
+
+// A worker's clock may be an hour off, and a worker may say what it wants: reports and the times of the run keep to the server's clock.
+func TestTheTimeOfAnAgentIsBoundByTheServers(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
+	for said, want := range map[time.Time]time.Time{
+		at.Add(-30 * time.Second): at.Add(-30 * time.Second), at.Add(30 * time.Second): at.Add(30 * time.Second),
+		at.Add(time.Hour): at, at.Add(-time.Hour): at, at.AddDate(7000, 0, 0): at,
+	} {
+		data, err := json.Marshal([]contextscope.Event{{V: contextscope.EventVersion, ID: "e", Kind: contextscope.KindTurn, Time: said}})
+		require.NoError(t, err)
+		m := bus.Message{Subject: bus.AttemptSubject("r", "w", "generator", "t", 1), Pos: 1, Time: at, Data: data}
+		require.Equal(t, want, DecodeEvents(m)[0].Time)
+		m.Subject = bus.ConductorSubject("r", string(contextscope.KindTurn))
+		require.Equal(t, said, DecodeEvents(m)[0].Time)
+	}
+}
