@@ -69,7 +69,7 @@ func (s *Slot) passOver(ctx context.Context, files []string) (index string, err 
 func (s *Slot) emptyDotGit(dir string) error {
 	info, err := os.Lstat(dir)
 	if err == nil && info.IsDir() {
-		err = errors.Join(os.Chmod(dir, 0o700), removeAllIn(dir))
+		err = errors.Join(os.Chmod(dir, info.Mode().Perm()|0o700), removeAllIn(dir))
 		if err == nil {
 			return nil
 		}
