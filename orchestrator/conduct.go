@@ -214,7 +214,7 @@ func (h *conduct) seal(ctx context.Context, st *run.State) (string, error) {
 		Base: h.spec.Base, Name: wire.RepositoryName(h.spec.Repo), Caches: caches,
 		Project: h.spec.Project, Roles: h.spec.Roles, Commands: h.commands,
 		Plan: h.spec.Plan, Environment: h.spec.Environment, Beside: h.beside.Digest(), Lends: lends, Content: content,
-		Exclude: h.exclude, Refs: refs,
+		Exclude: h.exclude, Refs: wireRefs(refs),
 		Memory: h.notes != nil, Strict: h.Strict, Parallel: max(1, h.spec.Parallel),
 		Budget: h.limit(st), Spent: st.Usage.Total(),
 		Quotas: st.Quotas,

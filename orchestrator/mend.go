@@ -44,7 +44,7 @@ func (h *conduct) soundMirror(ctx context.Context, b *bus.Bus, st *run.State) (l
 	if err := os.RemoveAll(dir + mended); err != nil {
 		return nil, fmt.Errorf("remove an unfinished mirror: %w", err)
 	}
-	m, err := h.git.CreateMirror(ctx, dir+mended, h.checkout, h.spec.Base)
+	m, err := h.newMirror(ctx, dir+mended)
 	if err != nil {
 		return nil, fmt.Errorf("make the mirror of run %s anew: %w", h.spec.Run, err)
 	}

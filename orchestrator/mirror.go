@@ -14,6 +14,7 @@ import (
 	"divisi/internal/git"
 	"divisi/internal/sandbox"
 	"divisi/orchestrator/mirrors"
+	"divisi/subagents/wire"
 )
 
 const (
@@ -44,12 +45,24 @@ func (w *work) base(ctx context.Context) (*git.Repo, error) {
 	if err != nil {
 		return nil, fmt.Errorf("get the base commit of run %s: %w", w.run, err)
 	}
-	if err := keepRefs(r, w.setup.Refs); err != nil {
+	if err := keepRefs(r, gitRefs(w.setup.Refs)); err != nil {
 		return nil, errors.Join(err, held.Close())
 	}
 	w.brought.clear()
 	w.later(func() { w.leave(held, r) })
 	return r, nil
+}
+
+func gitRefs(r wire.Refs) git.Refs {
+	return git.Refs{
+		Branch: r.Branch, Remote: r.Remote, Default: r.Default, Init: r.Init, Ends: git.Ends{AutoCRLF: r.AutoCRLF, EOL: r.EOL},
+	}
+}
+
+func wireRefs(r git.Refs) wire.Refs {
+	return wire.Refs{
+		Branch: r.Branch, Remote: r.Remote, Default: r.Default, Init: r.Init, AutoCRLF: r.AutoCRLF, EOL: r.EOL,
+	}
 }
 
 // keepRefs has a mirror keep the names that came with a run; earlier versions send none.

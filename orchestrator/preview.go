@@ -1,7 +1,6 @@
 package orchestrator
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -92,14 +91,22 @@ func (h *conduct) preview(ctx context.Context, o *Options) (p Previewed, err err
 	return p, err
 }
 
-// tryPlan expands a plan file before the run exists, so that its faults are found at once, on the gates that the run will have.
-func (h *conduct) tryPlan(ctx context.Context, o *Options) (data run.PlanData, err error) {
-	h.mirror, err = h.git.CreateMirror(ctx, filepath.Join(h.path, "repo.git"), h.checkout, h.spec.Base)
+// newMirror makes a mirror of the base commit, with the names that trees have from the checkout.
+func (h *conduct) newMirror(ctx context.Context, dir string) (*git.Repo, error) {
+	m, err := h.git.CreateMirror(ctx, dir, h.checkout, h.spec.Base)
 	if err != nil {
-		return data, err
+		return nil, err
 	}
 	refs, err := h.git.RefsOf(ctx, h.checkout)
-	if err = cmp.Or(err, h.mirror.KeepRefs(refs)); err != nil {
+	if err == nil {
+		err = m.KeepRefs(refs)
+	}
+	return m, err
+}
+
+// tryPlan expands a plan file before the run exists, so that its faults are found at once, on the gates that the run will have.
+func (h *conduct) tryPlan(ctx context.Context, o *Options) (data run.PlanData, err error) {
+	if h.mirror, err = h.newMirror(ctx, filepath.Join(h.path, mirrorDir)); err != nil {
 		return data, err
 	}
 	if err := h.takePast(ctx); err != nil {

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"divisi/bus"
-	"divisi/internal/git"
 	"divisi/internal/spec"
 )
 
@@ -47,8 +46,8 @@ type Setup struct {
 	// one.
 	Exclude []byte `json:"exclude,omitempty"`
 	// Refs are the names of branches in trees.
-	Refs   git.Refs `json:"refs,omitzero"`
-	Memory bool     `json:"memory,omitempty"`
+	Refs   Refs `json:"refs,omitzero"`
+	Memory bool `json:"memory,omitempty"`
 	// Strict has commands run only where they can be fully confined.
 	Strict bool `json:"strict,omitempty"`
 	// Parallel is how many agents work at once; Budget the tokens of the run, 0 for no limit; Spent those that are used already.
