@@ -42,7 +42,7 @@ func IsUsage(err error) bool {
 	unsent := errors.As(err, &fault) && (fault.Class == model.Auth || fault.Class == model.Invalid) && fault.Status == 0
 	return unsent || errors.As(err, new(*usage.Error)) || errors.As(err, new(*configs.FileError)) ||
 		errors.As(err, new(*wire.FormatError)) || errors.As(err, new(*spec.PlanError)) ||
-		errors.As(err, new(*bus.LockedError)) || errors.As(err, new(*git.BranchError))
+		errors.As(err, new(*bus.LockedError)) || errors.As(err, new(*git.BranchError)) || errors.As(err, new(*git.PartialError))
 }
 
 // CodeOf returns what an error is about, for a program that adds its own words about what to do next, and the values that those
@@ -60,6 +60,8 @@ func CodeOf(err error) (code string, values []any) {
 		return usage.Held, nil
 	case errors.As(err, new(*wire.FormatError)):
 		return usage.Format, nil
+	case errors.As(err, new(*git.PartialError)):
+		return usage.Partial, nil
 	case errors.As(err, &branch):
 		return usage.Branch, []any{branch.Branch}
 	}

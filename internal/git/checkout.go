@@ -40,6 +40,9 @@ type Checkout struct {
 	head    string
 	shallow []string
 	exclude []byte
+	// promisor is the remote of a partial clone; lent are the objects of it that were fetched for Divisi alone.
+	promisor promisor
+	lent     []string
 }
 
 // Exclude is the content of the lists, beside the repository's own files, of what git ignores in the checkout.
@@ -94,6 +97,7 @@ func (g *Git) Inspect(ctx context.Context, path string) (*Checkout, error) {
 		return nil, fmt.Errorf("inspect %s: %w", l.top, err)
 	}
 	c := &Checkout{Top: l.top, GitDir: l.gitDir, CommonDir: l.commonDir, Objects: filepath.Join(l.commonDir, "objects")}
+	c.promisor = own.promisor()
 	if err := c.checkFormat(own); err != nil {
 		return nil, fmt.Errorf("inspect %s: %w", l.top, err)
 	}
@@ -115,8 +119,7 @@ func (c *Checkout) checkFormat(own settings) error {
 	if v := own.last("extensions.refstorage"); v != "" && v != "files" {
 		return fmt.Errorf("%w: its refs are stored as %s: git refs migrate --ref-format=files", ErrUnsupported, v)
 	}
-	bare := strings.ToLower(own.last("core.bare"))
-	if c.GitDir == c.CommonDir && (bare == "true" || bare == "yes" || bare == "on" || bare == "1") {
+	if c.GitDir == c.CommonDir && isTrue(own.last("core.bare")) {
 		return ErrBare
 	}
 	return nil

@@ -24,30 +24,44 @@ const oldFaults = "zeroPaddedFilemode=ignore,missingEmail=ignore,badEmail=ignore
 
 // CreateMirror makes a bare repository at dir that holds one commit of the user's repository, without its history. It is
 // built beside dir and moved there when it is complete, so that a creation that was killed can be repeated; a mirror of
-// the same commit that is there already is opened. One caller at a time may create at dir. Errors: ErrDamaged.
+// the same commit that is there already is opened. One caller at a time may create at dir. Errors: ErrDamaged, *PartialError.
 func (g *Git) CreateMirror(ctx context.Context, dir string, c *Checkout, commit string) (r *Repo, err error) {
-	if err := checkIDs(commit); err != nil {
-		return nil, err
-	}
-	tmp, remove, err := scratch()
+	source, remove, err := g.cutOff(c, commit)
 	if err != nil {
 		return nil, fmt.Errorf("make mirror of %s: %w", commit, err)
 	}
 	defer func() { err = errors.Join(err, remove()) }()
-	source := &Repo{g: g, dir: filepath.Join(tmp, "source")}
-	cut := skeleton{format: len(commit), borrow: []string{c.Objects}, shallow: []string{commit}}
-	if err := cut.write(source.dir); err != nil {
-		return nil, fmt.Errorf("make mirror of %s: %w", commit, err)
+	if err := damaged(source.promised(ctx, c, commit), commit); err != nil {
+		return nil, err
 	}
-	r, err = g.createMirror(ctx, dir, commit, skeleton{exclude: c.exclude}, func(gitDir string) error {
-		err := source.send(ctx, gitDir, commit+"\n")
-		if errors.Is(err, ErrPack) {
-			return fmt.Errorf("%w: %s, or an object below it, is missing or damaged (git fsck names it): %w", ErrDamaged,
-				commit, err)
-		}
-		return err
+	return g.createMirror(ctx, dir, commit, skeleton{exclude: c.exclude}, func(gitDir string) error {
+		return damaged(source.send(ctx, gitDir, commit+"\n"), commit)
 	})
-	return r, err
+}
+
+// cutOff makes a repository that reads the objects of a checkout, and has one of its commits without its history.
+func (g *Git) cutOff(c *Checkout, commit string) (r *Repo, remove func() error, err error) {
+	if err := checkIDs(commit); err != nil {
+		return nil, nil, err
+	}
+	tmp, remove, err := scratch()
+	if err != nil {
+		return nil, nil, err
+	}
+	r = &Repo{g: g, dir: filepath.Join(tmp, "source")}
+	cut := skeleton{format: len(commit), borrow: c.borrow(), shallow: []string{commit}}
+	if err := cut.write(r.dir); err != nil {
+		return nil, nil, errors.Join(err, remove())
+	}
+	return r, remove, nil
+}
+
+// damaged calls a failure of git to read a commit whole by its name.
+func damaged(err error, commit string) error {
+	if errors.Is(err, ErrPack) {
+		err = fmt.Errorf("%w: %s, or an object below it, is missing or damaged (git fsck names it): %w", ErrDamaged, commit, err)
+	}
+	return err
 }
 
 // ErrDamaged is a repository with an object that is not there, or whose content does not match its id.
@@ -62,8 +76,7 @@ func (r *Repo) send(ctx context.Context, gitDir, revs string) error {
 		sent <- errors.Join(err, pw.CloseWithError(cmp.Or(err, io.EOF)))
 	}()
 	err := r.g.receive(ctx, gitDir, pr)
-	err = errors.Join(err, pr.Close())
-	return errors.Join(err, <-sent)
+	return cmp.Or(err, pr.Close(), <-sent) // what one of the two meets is the other's error too
 }
 
 // receive fills a repository from a pack. The ids of all objects are computed from their content: what a pack or an object store

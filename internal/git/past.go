@@ -204,7 +204,7 @@ func (p *past) take(ctx context.Context, from *Repo, tips, known []string) error
 		sent <- errors.Join(err, pw.CloseWithError(cmp.Or(err, io.EOF)))
 	}()
 	err = p.g.takePack(ctx, p.dir, pr, "index-pack", "--stdin", "--fix-thin")
-	err = errors.Join(err, pr.Close(), <-sent)
+	err = cmp.Or(err, pr.Close(), <-sent) // what one of the two meets is the other's error too
 	if err = packError(err); errors.Is(err, ErrPack) {
 		err = fmt.Errorf("%w: %w", ErrDamaged, err)
 	}

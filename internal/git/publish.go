@@ -77,8 +77,12 @@ func (g *Git) giveObjects(ctx context.Context, c *Checkout, v *view, r *Repo, co
 		return err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
+	env := []string{"GIT_OBJECT_DIRECTORY=" + filepath.Clean(c.Objects)}
+	if c.promisor.name != "" { // what the clone lacks of the new trees, its remote has
+		env = append(env, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+quoteAlternate(r.Objects()))
+	}
 	_, err = g.exec(ctx, call{
-		dir: v.dir, env: []string{"GIT_OBJECT_DIRECTORY=" + filepath.Clean(c.Objects)}, stdin: pack,
+		dir: v.dir, env: env, stdin: pack,
 		args: []string{"index-pack", "--stdin", "--strict"},
 	})
 	return err

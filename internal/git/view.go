@@ -32,7 +32,7 @@ func (c *Checkout) openView() (*view, error) {
 
 func (c *Checkout) skeleton() skeleton {
 	return skeleton{
-		format: c.format, head: c.head, borrow: []string{c.Objects}, shallow: c.shallow, exclude: c.exclude, attributes: asStored,
+		format: c.format, head: c.head, borrow: c.borrow(), shallow: c.shallow, exclude: c.exclude, attributes: asStored,
 		links: map[string]string{
 			"refs":        filepath.Join(c.CommonDir, "refs"),
 			"packed-refs": filepath.Join(c.CommonDir, "packed-refs"),

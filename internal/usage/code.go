@@ -34,6 +34,7 @@ const (
 	NotApproved = "not-approved" // the plan was not approved
 	Option      = "option"       // an option is wrong, by whose name the text begins
 	Over        = "over"         // the run has ended: what can be done about it, each with a command
+	Partial     = "partial"      // the clone lacks objects of the commit
 	Person      = "person"       // only a person answers the decision: run, decision
 	Preflight   = "preflight"    // the repository is not ready for a run
 	ReadOnly    = "read-only"    // the repository cannot be written

@@ -29,6 +29,8 @@ func (o Options) gates(ctx context.Context, p spec.Project, g *git.Git, checkout
 		switch {
 		case errors.Is(err, git.ErrNotRepository):
 			return []Finding{warn("gates", "name one with --repo", "%s is not a git repository", o.Top)}
+		case errors.As(err, new(*git.PartialError)):
+			return []Finding{warn("gates", "", "they cannot be detected before the clone has what it lacks")}
 		case err != nil:
 			return []Finding{bad("gates", o.Hint(err), "%v", err)}
 		case len(p.Gates) == 0:

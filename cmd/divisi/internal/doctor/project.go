@@ -43,8 +43,8 @@ func (o Options) checkProject(ctx context.Context) []Finding {
 	}
 	g, checkout, unread := inspect(ctx, o.Repo)
 	t := o.Trust(ctx)
-	return slices.Concat(found, t.findings(), o.writable(checkout), o.keys(ctx, p, t.Trusted), toolServers(p, set.Roles),
-		o.gates(ctx, p, g, checkout, unread))
+	return slices.Concat(found, t.findings(), o.writable(checkout), o.partial(ctx, g, checkout),
+		o.keys(ctx, p, t.Trusted), toolServers(p, set.Roles), o.gates(ctx, p, g, checkout, unread))
 }
 
 // broken counts the role files with errors, and names the first error. One with the name of a built-in role stops every run that
@@ -110,6 +110,17 @@ func (o Options) writable(c *git.Checkout) []Finding {
 	}
 	if err := c.Writable(); err != nil {
 		return []Finding{bad("repository", o.Hint(err), "%v", err)}
+	}
+	return nil
+}
+
+// partial reports a partial clone that lacks objects of the commit that is checked out.
+func (o Options) partial(ctx context.Context, g *git.Git, c *git.Checkout) []Finding {
+	if c == nil {
+		return nil
+	}
+	if err := g.Lacks(ctx, c, c.Head); err != nil {
+		return []Finding{bad("clone", o.Hint(err), "%v", err)}
 	}
 	return nil
 }
