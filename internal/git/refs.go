@@ -27,7 +27,7 @@ type Refs struct {
 	Ends
 }
 
-// usualRefs are those of a repository of which no others are known.
+// usualRefs are those of a repository where no others are known.
 var usualRefs = Refs{Branch: "main", Remote: "origin", Default: "main"}
 
 // Check refuses names and settings that git does not have.

@@ -62,7 +62,7 @@ func TestEnlistmentCheck(t *testing.T) {
 	before := good
 	before.Protocol--
 	conducts := NewConducting("r", "v1")
-	require.ErrorContains(t, before.Check(conducts), "speaks version 3 of the protocol")
+	require.ErrorContains(t, before.Check(conducts), fmt.Sprintf("speaks version %d of the protocol", Protocol-1))
 	conducts.Oldest--
 	require.NoError(t, before.Check(conducts), "one that the conductor understands")
 	for want, change := range map[string]func(*Enlistment){
