@@ -77,6 +77,11 @@ func (p *Patch) problems(v *problems) {
 			v.addf(fmt.Sprintf("patch.files[%d]", i), "", "%q: %s", name, problem)
 		}
 	}
+	for i, name := range p.Lost {
+		if !slices.Contains(p.Files, name) {
+			v.addf(fmt.Sprintf("patch.lost[%d]", i), "", "%q is none of its files", name)
+		}
+	}
 }
 
 func (u *Usage) problems(v *problems) {

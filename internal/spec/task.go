@@ -194,6 +194,8 @@ type Patch struct {
 	// Pack is the object-store name of the thin pack; empty when the commit changes nothing.
 	Pack  string   `json:"pack,omitempty"`
 	Files []string `json:"files,omitempty"`
+	// Lost are those that it removes from ignored places, where a new name would have been left out: it has none for them.
+	Lost []string `json:"lost,omitempty"`
 	// Added and Deleted count lines.
 	Added   int `json:"added,omitempty"`
 	Deleted int `json:"deleted,omitempty"`

@@ -76,6 +76,8 @@ type Patch struct {
 	// Siblings are patches of other shards of the same template.
 	Siblings []Sibling
 	Changes  []Change
+	// Lost are files that it removes from ignored places, and that have no other name in it.
+	Lost []string
 	// Names are what is wrong, on other systems, with the names that it adds.
 	Names []Finding
 

@@ -1,11 +1,17 @@
 package acceptance
 
 // kinds asks about files that have become something else beside their content: tools that write a file anew and move it into
-// place do that in silence, and no gate need notice.
+// place do that in silence, and no gate need notice. It asks about removals from ignored places too: git leaves a new name there
+// out, so that what was a move looks like a removal. A task that names the file and a removal means it.
 func kinds(p *Patch) (found []Finding) {
 	for i := range p.Changes {
 		if c := &p.Changes[i]; c.Became != "" {
 			found = append(found, at(c.Path, 0, "%s", c.Became))
+		}
+	}
+	for _, name := range p.Lost {
+		if !p.outright(name) || !removal.MatchString(p.Task.Brief) {
+			found = append(found, at(name, 0, "is removed from a place that a list of ignored files names: what it became is left out"))
 		}
 	}
 	return found

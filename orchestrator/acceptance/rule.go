@@ -92,7 +92,7 @@ func patchOf(s *run.State, t *run.Task) *Patch {
 		return nil
 	}
 	p := &Patch{
-		Task: &t.Task, Role: s.Made(t), Handoff: t.Result.Handoff, Named: t.Named,
+		Task: &t.Task, Role: s.Made(t), Handoff: t.Result.Handoff, Named: t.Named, Lost: t.Result.Patch.Lost,
 		Record: s.Plans.All[t.Plan].DecisionRecord, Gates: s.Spec.Project.Gates,
 		Beside: []Command{{Of: "the setup", Args: s.Spec.Project.Setup.Command}},
 	}

@@ -18,7 +18,7 @@ func Adopt(ctx context.Context, mirror *git.Repo, dir, private, base string, tra
 	g := mirror.Git()
 	s := &Slot{
 		pool: &Pool{mirror: mirror}, git: g, mirror: mirror, name: dir, dir: dir, gitDir: filepath.Join(private, "give.git"),
-		known: map[string]stamp{}, lies: map[string]bool{}, written: map[string]fileStamp{},
+		known: map[string]stamp{}, lies: map[string]bool{}, written: map[string]fileStamp{}, gone: map[string]bool{},
 	}
 	if s.pool.refs, err = mirror.Refs(); err != nil {
 		return nil, err

@@ -83,6 +83,9 @@ func (s *Slot) collect(
 	if err != nil {
 		return nil, nil, err
 	}
+	if p.Lost, err = s.lost(ctx, base, tree, changes); err != nil {
+		return nil, nil, err
+	}
 	p.Added, p.Deleted = git.CountLines(changes)
 	return p, pack, nil
 }
@@ -125,6 +128,8 @@ type scanned struct {
 	// tracked are changed or deleted; beyond are tracked too, but a link has taken the place of their directory, or a pipe
 	// or the like their own.
 	tracked, beyond []string
+	// removed are those of the first that are gone.
+	removed []string
 	// added are new files.
 	added []string
 	// nested are directories that are repositories.
@@ -183,6 +188,9 @@ func (s *Slot) sort(out string) scanned {
 		case s.isRepository(path):
 			r.nested = append(r.nested, path)
 		default:
+			if info == nil {
+				r.removed = append(r.removed, path)
+			}
 			r.tracked = append(r.tracked, path)
 			r.weigh(path, info)
 		}

@@ -135,6 +135,14 @@ func (s *Slot) commitParts(
 	if err := d.Flush(ctx); err != nil || len(commits) == 0 {
 		return patches, nil, err
 	}
+	for i, p := range patches {
+		if p == nil {
+			continue
+		}
+		if p.Lost, err = s.lost(ctx, base, p.Tree, mine[i]); err != nil {
+			return nil, nil, err
+		}
+	}
 	pack, err = s.repo.Pack(ctx, commits[0], base, commits[1:]...)
 	return patches, pack, err
 }

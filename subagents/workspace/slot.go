@@ -46,6 +46,8 @@ type Slot struct {
 	converts *git.Conversion
 	written  map[string]fileStamp
 	stored   []string
+	// gone are tracked files that a list of ignored files names and that were missing at a look.
+	gone map[string]bool
 	// lay is what is to lie in the work tree, lies what does.
 	lay  Lay
 	lies map[string]bool
@@ -147,7 +149,7 @@ func (s *Slot) build() error {
 		return err
 	}
 	s.repo, s.ruined, s.indexed, s.held, s.known, s.lies = repo, false, "", "", map[string]stamp{}, map[string]bool{}
-	s.converts, s.written, s.stored = nil, map[string]fileStamp{}, nil
+	s.converts, s.written, s.stored, s.gone = nil, map[string]fileStamp{}, nil, map[string]bool{}
 	return nil
 }
 
@@ -156,6 +158,7 @@ func (s *Slot) reset(ctx context.Context, commit string) error {
 	if err := s.anew(ctx, commit); err != nil {
 		return err
 	}
+	clear(s.gone)
 	dirs, err := s.checkout(ctx, commit)
 	if err != nil && ctx.Err() == nil && !s.ruined {
 		if err = errors.Join(unlock(s.dir), s.dropLock()); err == nil {

@@ -57,6 +57,9 @@ func (s *Slot) scan(ctx context.Context) (tree string, d *git.Draft, err error) 
 		return "", nil, err
 	}
 	scan := s.sort(found)
+	if err := s.takeRenamed(ctx, &scan); err != nil {
+		return "", nil, err
+	}
 	if why := scan.refused(); why != "" {
 		return "", nil, &ContentError{Why: why}
 	}
