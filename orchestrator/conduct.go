@@ -64,6 +64,8 @@ type conduct struct {
 	repoRoles map[string]spec.Role
 	// writePlan is Options.WritePlan.
 	writePlan func(ctx context.Context, plan File) (string, error)
+	// agreeFetch is Options.Fetch.
+	agreeFetch func(ctx context.Context, clone PartialClone) (bool, error)
 	notes     *memory.Memory
 	notices   []string
 	// gaps are what a person should know of the recording that the working half makes.

@@ -93,7 +93,7 @@ func (h *conduct) preview(ctx context.Context, o *Options) (p Previewed, err err
 
 // newMirror makes a mirror of the base commit, with the names that trees have from the checkout.
 func (h *conduct) newMirror(ctx context.Context, dir string) (*git.Repo, error) {
-	m, err := h.git.CreateMirror(ctx, dir, h.checkout, h.spec.Base)
+	m, err := h.mirrorBase(ctx, dir)
 	if err != nil {
 		return nil, err
 	}

@@ -127,7 +127,7 @@ func (h *conduct) openCheckout(ctx context.Context, moved string, m store.Meta) 
 
 func (h *conduct) origin(ctx context.Context, repo string) (*git.Checkout, error) {
 	id := h.spec.Run
-	c, err := h.git.Inspect(ctx, repo)
+	c, err := h.dir.Inspect(ctx, h.git, repo)
 	if err != nil {
 		return nil, usage.With(usage.Errorf("the repository of run %s: %v", id, err), usage.Moved, id)
 	}

@@ -118,7 +118,8 @@ func prepare(ctx context.Context, o *Options, dry bool) (*conduct, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.skipped, h.broken, h.writePlan, h.repoRoles = set.Skipped, set.Broken, o.WritePlan, set.Repository
+	h.skipped, h.broken, h.repoRoles = set.Skipped, set.Broken, set.Repository
+	h.writePlan, h.agreeFetch = o.WritePlan, o.Fetch
 	h.spec = run.Spec{
 		Program: release.Version(), Goal: o.Goal, Repo: h.checkout.Top, Base: base, Branch: h.checkout.Branch,
 		Submodules: h.checkout.Submodules, Project: project, Roles: set.Roles,
@@ -147,7 +148,7 @@ func prepare(ctx context.Context, o *Options, dry bool) (*conduct, error) {
 // inspect reads the user's checkout and chooses the base commit. What a run would silently leave behind is refused; what it reads
 // from the checkout itself is not left behind, wherever it lies. A dry run leaves nothing behind and refuses nothing.
 func (h *conduct) inspect(ctx context.Context, o *Options, dry bool) (base string, err error) {
-	c, err := h.git.Inspect(ctx, o.Repo)
+	c, err := h.dir.Inspect(ctx, h.git, o.Repo)
 	if err != nil {
 		return "", err
 	}

@@ -105,7 +105,7 @@ var coded = map[string]struct {
 	usage.Moved:     {0, "If it has moved: divisi resume %s --repo DIR"},
 	usage.NoGates:   {0, "Or land changes without proof, with exit code 1: --allow-unverified"},
 	usage.Role:      {0, "To do so: divisi retry %s TASK --role %s"},
-	usage.Partial:   {0, "Then start again; divisi doctor shows whether anything is missing"},
+	usage.Partial:   {0, "Or have a run fetch them for itself: answer yes in a terminal, or pass --yes"},
 	usage.Person:    {0, "Ask the person to answer it: divisi decide %s %s OPTION"},
 	usage.Running:   {0, "Stop it with: divisi pause %s"},
 	usage.Server:    {0, "Check the address given with --nats or --on; without them Divisi brings its own server"},

@@ -55,7 +55,9 @@ func (g *globals) init(ctx context.Context, o *initOptions) error {
 	if err := checkDir(o.Repo); err != nil {
 		return err
 	}
-	p, err := doctor.Propose(ctx, o.Repo)
+	var d doctor.Options
+	d.Store.Path, d.Store.Log = g.stateDir, g.log
+	p, err := d.Propose(ctx, o.Repo)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -51,7 +52,7 @@ plans of command roles need none.` +
 	f := c.Flags()
 	f.StringVar(&o.plan, "plan", "", "a plan file (YAML); see docs/plan.md")
 	f.StringVar(&o.Prove, "prove", "", "batch: run gates on many patches together (default); each: on one patch at a time")
-	f.BoolVar(&o.AutoApprove, "yes", false, "approve the plan without prompting")
+	f.BoolVar(&o.AutoApprove, "yes", false, "approve the plan, and the fetch of what a partial clone lacks, without prompting")
 	f.BoolVar(&o.Review, "review", false, "hold each patch until you accept it: divisi accept, or divisi send to reject it")
 	f.BoolVar(&o.detach, "detach", false, "with --on: leave the run with the host, and come back")
 	f.BoolVar(&o.SendEnvironment, "send-environment", false, "with --on: send what environment: checkout takes to the host")
@@ -202,7 +203,21 @@ func (g *globals) prepare(o *runOptions) (*view, error) {
 	o.Propose = func(ctx context.Context, setup, why, requests []string) (bool, error) {
 		return g.propose(ctx, o, setup, why, requests)
 	}
+	o.Fetch = func(ctx context.Context, clone orchestrator.PartialClone) (bool, error) {
+		return g.fetches(ctx, o, clone)
+	}
 	return g.machine(&o.Machine, o.sandbox)
+}
+
+// fetches decides whether what a partial clone lacks is fetched.
+func (g *globals) fetches(ctx context.Context, o *runOptions, clone orchestrator.PartialClone) (bool, error) {
+	if o.AutoApprove || !g.interactive() {
+		return o.AutoApprove, nil
+	}
+	what := fmt.Sprintf("%s is a partial clone, and lacks %s that the run needs", clone.Repo, text.Count(clone.Missing, "object"))
+	question := fmt.Sprintf("%s. Fetch them from %s (%s), for Divisi alone?", what, clone.Remote, clone.URL)
+	err := g.confirm(ctx, g.out, console.Sanitize(question), console.Sanitize(what)+", and nothing was fetched")
+	return err == nil, err
 }
 
 // trusted decides about the requests of the repository that a run works on. A dry run shows them, and asks no one.

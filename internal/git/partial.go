@@ -85,6 +85,48 @@ func (c *Checkout) Lend(dir string) {
 	}
 }
 
+// FetchMissing brings what a partial clone lacks of a commit from the clone's remote, with the settings and credentials of the user
+// of this process, into a repository of Divisi's own at a directory, which is made where it is not there, and has the checkout
+// read it. Nothing is written to the clone. One caller at a time may make the directory.
+func (g *Git) FetchMissing(ctx context.Context, c *Checkout, lacks *PartialError, dir string) error {
+	if !isDir(dir) {
+		if err := g.makeCollection(dir, len(lacks.Commit)); err != nil {
+			return fmt.Errorf("make a place for what a partial clone lacks: %w", err)
+		}
+	}
+	asked := map[string]bool{}
+	for {
+		for _, id := range lacks.Missing {
+			if asked[id] {
+				return fmt.Errorf("fetch what a partial clone lacks: %w: %s does not have %s", ErrNotFound, lacks.URL(), id)
+			}
+			asked[id] = true
+		}
+		if err := g.fetchObjects(ctx, dir, lacks); err != nil {
+			return err
+		}
+		c.Lend(dir)
+		// What is below a tree that was missing shows only now.
+		if err := g.Lacks(ctx, c, lacks.Commit); err == nil || !errors.As(err, &lacks) {
+			return err
+		}
+	}
+}
+
+func (g *Git) fetchObjects(ctx context.Context, dir string, lacks *PartialError) error {
+	_, err := g.exec(ctx, call{
+		dir: Dir{GitDir: dir}, own: true, config: []string{"fetch.unpackLimit=1"},
+		stdin: strings.NewReader(strings.Join(lacks.Missing, "\n") + "\n"),
+		args: []string{
+			"fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--stdin", "--", lacks.url,
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("fetch what a partial clone lacks: %w", err)
+	}
+	return nil
+}
+
 // Lacks returns a *PartialError where a partial clone lacks objects of a commit, and nil for every other repository.
 func (g *Git) Lacks(ctx context.Context, c *Checkout, commit string) (err error) {
 	source, remove, err := g.cutOff(c, commit)

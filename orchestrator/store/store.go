@@ -43,6 +43,23 @@ func (d Dir) Bus(id string) string { return filepath.Join(d.Run(id), "bus") }
 // Caches is where the build caches of the repositories are.
 func (d Dir) Caches() string { return filepath.Join(d.Path, "caches") }
 
+// Fetched is where the objects are that were fetched for a partial clone: in the caches of its repository.
+func (d Dir) Fetched(c *git.Checkout) (string, error) {
+	id, err := c.Identity()
+	return filepath.Join(d.Caches(), id, "history", "fetched.git"), err
+}
+
+// Inspect reads the repository at a path, with what was fetched for it.
+func (d Dir) Inspect(ctx context.Context, g *git.Git, path string) (*git.Checkout, error) {
+	c, err := g.Inspect(ctx, path)
+	if err != nil || d.Path == "" {
+		return c, err
+	}
+	fetched, err := d.Fetched(c)
+	c.Lend(fetched)
+	return c, err
+}
+
 // Mirrors is where a worker of runs that are conducted elsewhere keeps what it got of each repository.
 func (d Dir) Mirrors() string { return filepath.Join(d.Path, "mirrors") }
 

@@ -12,6 +12,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/orchestrator/needs"
+	"divisi/orchestrator/store"
 	"divisi/subagents/mcp"
 )
 
@@ -41,7 +42,7 @@ func (o Options) checkProject(ctx context.Context) []Finding {
 	if projectErr != nil {
 		return found
 	}
-	g, checkout, unread := inspect(ctx, o.Repo)
+	g, checkout, unread := inspect(ctx, o.Store, o.Repo)
 	t := o.Trust(ctx)
 	return slices.Concat(found, t.findings(), o.writable(checkout), o.partial(ctx, g, checkout),
 		o.keys(ctx, p, t.Trusted), toolServers(p, set.Roles), o.gates(ctx, p, g, checkout, unread))
@@ -60,12 +61,12 @@ func broken(list []configs.Broken) Finding {
 }
 
 // inspect reads the repository that a directory is in.
-func inspect(ctx context.Context, dir string) (*git.Git, *git.Checkout, error) {
+func inspect(ctx context.Context, state store.Dir, dir string) (*git.Git, *git.Checkout, error) {
 	g, err := git.New(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := g.Inspect(ctx, dir)
+	c, err := state.Inspect(ctx, g, dir)
 	if err != nil {
 		return g, nil, err
 	}

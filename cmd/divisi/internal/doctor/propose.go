@@ -25,8 +25,8 @@ type Proposal struct {
 }
 
 // Propose reads the checked out commit of the repository that a directory is in.
-func Propose(ctx context.Context, dir string) (*Proposal, error) {
-	g, checkout, err := inspect(ctx, dir)
+func (o Options) Propose(ctx context.Context, dir string) (*Proposal, error) {
+	g, checkout, err := inspect(ctx, o.Store, dir)
 	if err != nil {
 		return nil, err
 	}
