@@ -125,7 +125,6 @@ func (t *CommitTree) Match(
 	err = t.Repo.Match(ctx, entries, files, p, func(path string, n int, binary bool) {
 		if binary {
 			binaries = append(binaries, path)
-			return
 		}
 		matches[path] = n
 	})

@@ -19,8 +19,8 @@ type Tree interface {
 	Sizes(ctx context.Context) (map[string]int64, error)
 	// Read returns the content of one file.
 	Read(ctx context.Context, file string) ([]byte, error)
-	// Match returns how often the text of each of the given files matches, without those that do not, and the binaries that
-	// match.
+	// Match returns how often the text of each of the given files matches, without those that do not, and which of them are
+	// binaries.
 	Match(ctx context.Context, p *textfile.Pattern, files []string) (matches map[string]int, binaries []string, err error)
 	// Shards runs the command of a shard rule (by: command) in a clean tree and returns the lines that it printed.
 	Shards(ctx context.Context, command []string) ([]string, error)

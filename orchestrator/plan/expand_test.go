@@ -41,11 +41,12 @@ func (m memTree) Match(_ context.Context, p *textfile.Pattern, files []string) (
 		if m.large[f] > 0 {
 			return nil, nil, fmt.Errorf("read %s: too large", f) // as git has it
 		}
-		switch lines, binary := p.Lines([]byte(m.files[f]), -1); {
-		case binary && len(lines) > 0:
+		lines, binary := p.Lines([]byte(m.files[f]), -1)
+		if len(lines) == 0 {
+			continue
+		}
+		if out[f] = len(lines); binary {
 			binaries = append(binaries, f)
-		case len(lines) > 0:
-			out[f] = len(lines)
 		}
 	}
 	return out, binaries, nil
@@ -136,12 +137,11 @@ func TestExpandNamesBinariesAndLinks(t *testing.T) {
 		x, problems, err := expand(t.Context(), spec.Plan{Tasks: []spec.Task{{ID: "t", Shard: &rule}}}, tree, nil, nil, nil)
 		require.NoError(t, err)
 		for _, task := range x.Tasks {
-			require.NotContains(t, task.Files, "a/data.bin")
 			require.NotContains(t, task.Files, "a/link.go")
 		}
 		return x.Notes, problems
 	}
-	const binary = "t leaves out 1 binary file where match finds something, a/data.bin: write a path into files"
+	const binary = "t has 1 binary file where match finds something: a/data.bin"
 	got, _ := notes(spec.Shard{By: "file", Match: "old"})
 	require.Len(t, got, 1, "a search of all files means no link")
 	require.Contains(t, got[0], binary)
@@ -150,9 +150,9 @@ func TestExpandNamesBinariesAndLinks(t *testing.T) {
 	require.Contains(t, got[1], "t leaves out 1 symbolic link, a/link.go: a shard has what it leads to")
 	got, _ = notes(spec.Shard{By: "package"})
 	require.Contains(t, got[0], "2 symbolic links, a/link.go, z/link.go")
-	_, problems := notes(spec.Shard{By: "file", Match: "old", Glob: "**/*.bin"})
-	require.Contains(t, problems[0].Message, "it matches in 1 binary file, which shards leave out: a/data.bin")
-	require.True(t, problems[0].Done)
+	got, problems := notes(spec.Shard{By: "file", Match: "old", Glob: "**/*.bin"})
+	require.Empty(t, problems)
+	require.Equal(t, []string{binary}, got)
 
 	command := spec.Shard{By: "command", Command: []string{"x"}}
 	tree.shards = []string{"a/a.go a/link.go", "z/link.go"}

@@ -130,8 +130,8 @@ func (s *sharding) notes(template string) (out []string) {
 			template, text.Count(n, "file"), maxMatched>>20, s.unread[0]))
 	}
 	if n := len(s.binaries); n > 0 {
-		out = append(out, fmt.Sprintf("%s leaves out %s where match finds something, %s: write a path into files of a task "+
-			"without a shard rule to have it changed", template, text.Count(n, "binary file"), text.Some(s.binaries, maxBarred)))
+		out = append(out, fmt.Sprintf("%s has %s where match finds something: %s", template, text.Count(n, "binary file"),
+			text.Some(s.binaries, maxBarred)))
 	}
 	if n := len(s.links); n > 0 {
 		out = append(out, fmt.Sprintf("%s leaves out %s, %s: a shard has what it leads to, where that is a file of the rule",
@@ -257,10 +257,6 @@ func (s *sharding) matching(ctx context.Context, tree Tree, all []string) ([]str
 			hint = "; ^ and $ match the ends of a line only after (?m)"
 		}
 		s.done = found > 0 && s.rule.Match != "" && len(s.unread) == 0
-		if len(s.binaries) > 0 {
-			hint += "; it matches in " + text.Count(len(s.binaries), "binary file") + ", which shards leave out: " +
-				text.Some(s.binaries, maxBarred)
-		}
 		return nil, fmt.Sprintf("matches none of %d files (glob %q, match %q)%s", len(all), glob, s.rule.Match, hint), nil
 	}
 	return files, "", nil
