@@ -15,7 +15,7 @@ import (
 
 // PartialError reports that a partial clone lacks objects that are needed. Nothing is damaged: its remote has them.
 type PartialError struct {
-	// Top is the clone, and Commit the one of which it lacks the objects Missing.
+	// Top is the clone, which lacks the objects Missing of a commit.
 	Top, Commit string
 	Missing     []string
 	// Remote is the name of the remote that has promised them.
