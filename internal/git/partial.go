@@ -26,7 +26,7 @@ type PartialError struct {
 
 // Error names the cause and the commands that mend it.
 func (e *PartialError) Error() string {
-	return fmt.Sprintf("%s is a partial clone, and lacks %s of the commit %s that a run needs; nothing is damaged\n"+
+	return fmt.Sprintf("%s is a partial clone, and lacks %s of the commit %s that a run needs\n"+
 		"Fetch them into the clone: git fetch --refetch --no-filter %s\nOr work in a full clone: git clone %s",
 		e.Top, text.Count(len(e.Missing), "object"), e.Commit[:12], text.Shell(e.Remote), text.Shell(e.URL()))
 }
