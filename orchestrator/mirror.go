@@ -61,7 +61,7 @@ func gitRefs(r wire.Refs) git.Refs {
 
 func wireRefs(r git.Refs) wire.Refs {
 	return wire.Refs{
-		Branch: r.Branch, Remote: r.Remote, Default: r.Default, Init: r.Init, AutoCRLF: r.AutoCRLF, EOL: r.EOL,
+		Branch: r.Branch, Remote: r.Remote, Default: r.Default, Init: r.Init, AutoCRLF: r.Ends.AutoCRLF, EOL: r.Ends.EOL,
 	}
 }
 

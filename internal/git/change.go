@@ -162,13 +162,14 @@ func parseCounts(record string, changes []Change, at map[string]int) error {
 	return nil
 }
 
-// Renames returns the new names of files that a, a commit or tree, has, and b has under another name alone, alike or the same. Where
-// they are very many it finds those alone that are the same.
+// Renames returns the new names of files that a, a commit or tree, has, and b has under another name alone, alike or the same.
+// Where they are very many it finds those alone that are the same.
 func (r *Repo) Renames(ctx context.Context, a, b string) (map[string]string, error) {
 	if err := checkIDs(a, b); err != nil {
 		return nil, err
 	}
-	args := slices.Concat([]string{"diff-tree", "-z", "-M", "-l1000", "--diff-filter=R", "--name-status"}, diffFlags, []string{a, b})
+	args := append([]string{"diff-tree", "-z", "-M", "-l1000", "--diff-filter=R", "--name-status"}, diffFlags...)
+	args = append(args, a, b)
 	out, err := r.g.exec(ctx, call{dir: Dir{GitDir: r.dir, Index: nowhere}, args: args})
 	if err != nil {
 		return nil, fmt.Errorf("list the renames from %s to %s: %w", a, b, err)

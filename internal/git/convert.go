@@ -40,7 +40,8 @@ func (e Ends) Conversion() Conversion { return Conversion{Lines: e.AutoCRLF != "
 
 // check refuses what are no such settings.
 func (e Ends) check() error {
-	if !slices.Contains([]string{"", "true", "input"}, e.AutoCRLF) || !slices.Contains([]string{"", "lf", "crlf", "native"}, e.EOL) {
+	known := slices.Contains([]string{"", "true", "input"}, e.AutoCRLF)
+	if !known || !slices.Contains([]string{"", "lf", "crlf", "native"}, e.EOL) {
 		return fmt.Errorf("the settings %q and %q of line ends: %w", e.AutoCRLF, e.EOL, ErrBadName)
 	}
 	return nil
@@ -90,8 +91,8 @@ func asks(list []byte) (c Conversion) {
 // maxAttributes bounds a list of attributes, in bytes: git reads no more either.
 const maxAttributes = 100 << 20
 
-// Conversion returns what the attributes of a commit ask for. A mirror remembers the trees that it has read: another commit costs what
-// differs.
+// Conversion returns what the attributes of a commit ask for. A mirror remembers the trees that it has read: another commit costs
+// what differs.
 func (r *Repo) Conversion(ctx context.Context, commit string) (Conversion, error) {
 	tree, err := r.Tree(ctx, commit)
 	if err != nil {
@@ -110,8 +111,8 @@ func (r *Repo) Conversion(ctx context.Context, commit string) (Conversion, error
 	return w.sum(tree), nil
 }
 
-// attributeWalk reads trees and the lists in them. found are those whose sum is known, by id; parts the trees and lists that are in
-// a tree; blobs lists that are not read yet.
+// attributeWalk reads trees and the lists in them. found are those whose sum is known, by id; parts the trees and lists that are
+// in a tree; blobs lists that are not read yet.
 type attributeWalk struct {
 	r     *Repo
 	found map[string]Conversion

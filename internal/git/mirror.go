@@ -156,8 +156,8 @@ func (g *Git) OpenMirror(dir string) (*Repo, error) {
 // filter or encoding is converted, whatever a tree's own attributes ask for.
 const rawBytes = "* -text -ident -filter !working-tree-encoding !diff !merge !conflict-marker-size\n"
 
-// asStored is no attributes at all beside those of the tree. treeBytes leaves to them what a checkout converts; no filter, keyword
-// of a merge or kind of difference is theirs to choose.
+// asStored is no attributes at all beside those of the tree. treeBytes leaves to them what a checkout converts; they choose no
+// filter, no way to merge or to compare.
 const (
 	asStored  = "none"
 	treeBytes = "* -filter !diff !merge !conflict-marker-size\n"

@@ -163,8 +163,8 @@ func (n *Names) add(g grown, was, is []treeEntry, depth int) (below []grown) {
 	return below
 }
 
-// collide finds new names that are the same as others of their directory where letters have no case, or accents one form. With the
-// first a checkout on many machines has one of the two files alone.
+// collide finds new names that are the same as others of their directory where letters have no case, or accents one form. With
+// the first a checkout on many machines has one of the two files alone.
 func (n *Names) collide(dir string, added map[string]bool, all []treeEntry) {
 	if len(added) == 0 {
 		return

@@ -24,7 +24,7 @@ type Refs struct {
 	// Init is what the user has git init name the first branch; empty for git's own choice.
 	Init string `json:"init,omitempty"`
 	// Ends are the user's settings of line ends, which a clone of theirs obeys.
-	Ends
+	Ends Ends `json:"ends"`
 }
 
 // usualRefs are those of a repository where no others are known.

@@ -11,7 +11,8 @@ func kinds(p *Patch) (found []Finding) {
 	}
 	for _, name := range p.Lost {
 		if !p.outright(name) || !removal.MatchString(p.Task.Brief) {
-			found = append(found, at(name, 0, "is removed from a place that a list of ignored files names: what it became is left out"))
+			found = append(found, at(name, 0, "the file is removed from a place that a list of ignored files names: git leaves "+
+				"a new name there out"))
 		}
 	}
 	return found

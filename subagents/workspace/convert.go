@@ -99,8 +99,8 @@ func fileStampOf(info os.FileInfo) fileStamp {
 	return fileStamp{stampOf(info), info.ModTime().UnixNano(), info.Size()}
 }
 
-// verify marks the records of those files that are as a checkout of what the index holds writes them, by one into an empty work tree:
-// attributes are those of the index there.
+// verify marks the records of those files that are as a checkout of what the index holds writes them, by one into an empty work
+// tree: attributes are those of the index there.
 func (s *Slot) verify(ctx context.Context, asked []laidFile, same map[string]bool) (err error) {
 	if len(asked) == 0 {
 		return nil

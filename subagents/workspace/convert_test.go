@@ -33,7 +33,7 @@ func converting(t *testing.T) *bundle {
 func utf16(s string) string {
 	out := "\xff\xfe"
 	for _, c := range s {
-		out += string(rune(c)) + "\x00"
+		out += string(c) + "\x00"
 	}
 	return out
 }

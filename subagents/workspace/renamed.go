@@ -20,8 +20,8 @@ const (
 	maxComparedBytes = 64 << 20
 )
 
-// takeRenamed adds the ignored new files to a scan that are tracked ones under another name: a rename in a directory that is tracked
-// and ignored would else be a removal.
+// takeRenamed adds the ignored new files to a scan that are tracked ones under another name: a rename in a directory that is
+// tracked and ignored would else be a removal.
 func (s *Slot) takeRenamed(ctx context.Context, r *scanned) error {
 	if len(r.removed) == 0 || s.indexed == "" {
 		return nil
@@ -52,8 +52,8 @@ func (s *Slot) takeRenamed(ctx context.Context, r *scanned) error {
 	return nil
 }
 
-// ignored are those of some paths that a list of ignored files names, and where new names of theirs may be: in the topmost ignored
-// directories, which end in a slash, or beside what is ignored alone.
+// ignored are those of some paths that a list of ignored files names, and where new names of theirs may be: in the topmost
+// ignored directories, which end in a slash, or beside what is ignored alone.
 func (s *Slot) ignored(ctx context.Context, paths []string) (ignored, roots []string, err error) {
 	var asked []string
 	for _, name := range paths {
@@ -92,8 +92,8 @@ func (s *Slot) ignored(ctx context.Context, paths []string) (ignored, roots []st
 	return ignored, slices.Compact(roots), nil
 }
 
-// newBelow lists the ignored new files in some directories. In those that are ignored themselves, and end in a slash, it looks into
-// all directories, in others into none that is ignored.
+// newBelow lists the ignored new files in some directories. In those that are ignored themselves, and end in a slash, it looks
+// into all directories, in others into none that is ignored.
 func (s *Slot) newBelow(ctx context.Context, roots []string) (found []string, err error) {
 	whole := func(root string) bool { return strings.HasSuffix(root, "/") }
 	args := []string{"ls-files", "-z", "-o", "-i", "--exclude-standard", "--"}
@@ -118,8 +118,8 @@ func (s *Slot) newBelow(ctx context.Context, roots []string) (found []string, er
 	return slices.Compact(found), nil
 }
 
-// similar returns those of the found files that git takes for the removed ones under another name. What the scan adds takes part: a
-// file can have moved there.
+// similar returns those of the found files that git takes for the removed ones under another name. What the scan adds takes part:
+// a file can have moved there.
 func (s *Slot) similar(ctx context.Context, r *scanned, removed, found []string) (names []string, err error) {
 	root, err := os.OpenRoot(s.dir)
 	if err != nil {

@@ -53,7 +53,8 @@ func TestRenamesInIgnoredPlaces(t *testing.T) {
 		"out of it": {func(dir string) { move(t, dir, "gen/old.txt", "new.txt") }, []string{"gen/old.txt", "new.txt"}, nil},
 		"removed": {
 			func(dir string) { require.NoError(t, os.RemoveAll(filepath.Join(dir, "gen"))) },
-			[]string{"gen/c.txt", "gen/old.txt", "gen/sub/b.txt"}, []string{"gen/c.txt", "gen/old.txt", "gen/sub/b.txt"},
+			[]string{"gen/c.txt", "gen/old.txt", "gen/sub/b.txt"},
+			[]string{"gen/c.txt", "gen/old.txt", "gen/sub/b.txt"},
 		},
 		"removed beside others": {func(dir string) {
 			require.NoError(t, os.Remove(filepath.Join(dir, "gen/old.txt")))

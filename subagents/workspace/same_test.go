@@ -345,7 +345,7 @@ func sameTree(t *testing.T, seed uint64, one, two int) {
 			require.Empty(t, refused)
 			want := addAll(t, clone)
 			if p == nil {
-				require.Equal(t, userGit(t, clone, "rev-parse", "HEAD^{tree}"), want)
+				require.Equal(t, want, userGit(t, clone, "rev-parse", "HEAD^{tree}"))
 			} else if want != p.Tree {
 				require.Equal(t, userGit(t, clone, "ls-tree", "-r", want), userGit(t, s.Dir()+".git", "ls-tree", "-r", p.Tree))
 			}

@@ -41,8 +41,8 @@ type Slot struct {
 	indexed, held string
 	// known are all directories of the work tree as the last reset left them, with slashes.
 	known map[string]stamp
-	// converts is what git converts in the files of the commit that lies in the work tree; nil where none does. written are files that
-	// git takes for changed and that are as the checkout wrote them, stored those that the index has from the work tree.
+	// converts is what git converts in the files of the commit that lies in the work tree; nil where none does. written are files
+	// that git takes for changed and that are as the checkout wrote them, stored those that the index has from the work tree.
 	converts *git.Conversion
 	written  map[string]fileStamp
 	stored   []string
