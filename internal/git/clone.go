@@ -11,15 +11,16 @@ import (
 )
 
 // Clone makes an empty directory an ordinary repository for a person: one branch on a commit of the mirror, and no hooks, no
-// remote and no settings but those of its format. Lay fills its work tree, byte for byte.
+// remote and no settings but those of its format and of line ends. Lay fills its work tree as a checkout does.
 func (r *Repo) Clone(ctx context.Context, dir, branch, commit string) (*Repo, error) {
 	ref := "refs/heads/" + branch
 	c := &Repo{g: r.g, dir: filepath.Join(dir, ".git"), base: r.base}
+	refs, err := r.Refs()
 	s := skeleton{
 		format: len(commit), head: "ref: " + ref, shallow: []string{r.base}, ordinary: true,
-		exclude: ignoreLists(filepath.Join(r.dir, "info", "exclude")),
+		exclude: ignoreLists(filepath.Join(r.dir, "info", "exclude")), attributes: treeBytes, ends: refs.Ends,
 	}
-	err := errors.Join(ValidRef(ref), checkIDs(commit))
+	err = errors.Join(err, ValidRef(ref), checkIDs(commit))
 	if err == nil {
 		err = s.write(c.dir)
 	}

@@ -32,7 +32,7 @@ func TestClone(t *testing.T) {
 			git := func(args ...string) string { return userGit(t, dir, args...) }
 			data, err := os.ReadFile(filepath.Join(dir, "a.txt"))
 			require.NoError(t, err)
-			require.Equal(t, "one\r\nTWO\nthree\n", string(data), "byte for byte")
+			require.Equal(t, "one\r\nTWO\r\nthree\r\n", string(data), "as a checkout writes it")
 			require.Equal(t, b.base, git("rev-parse", "HEAD"))
 			require.Equal(t, "task", git("branch", "--show-current"))
 			require.Equal(t, "a.txt\nnew/n.txt", git("diff", "--name-only"), "git diff shows what was changed and added")

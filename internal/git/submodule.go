@@ -129,12 +129,21 @@ func below(name, dir string) bool {
 	return name == dir || strings.HasPrefix(name, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
 }
 
-// Extract writes the files of a mirror's base into a new directory, byte for byte as they are stored.
-func (r *Repo) Extract(ctx context.Context, to string) error {
+// Extract writes the files of a mirror's base into a new directory, as a checkout does by their attributes.
+func (r *Repo) Extract(ctx context.Context, to string) (err error) {
 	if err := os.Mkdir(to, 0o755); err != nil {
 		return fmt.Errorf("make a tree of %s: %w", r.base, err)
 	}
-	at := Dir{GitDir: r.dir, WorkTree: to, Index: filepath.Join(r.dir, "extract")}
+	tmp, remove, err := scratch()
+	if err != nil {
+		return fmt.Errorf("make a tree of %s: %w", r.base, err)
+	}
+	defer func() { err = errors.Join(err, remove()) }()
+	at := Dir{GitDir: filepath.Join(tmp, "view"), WorkTree: to}
+	s := skeleton{format: len(r.base), borrow: []string{r.Objects()}, shallow: []string{r.base}, attributes: treeBytes}
+	if err := s.write(at.GitDir); err != nil {
+		return fmt.Errorf("make a tree of %s: %w", r.base, err)
+	}
 	if _, err := r.g.exec(ctx, call{dir: at, args: []string{"read-tree", "-u", "--reset", r.base}}); err != nil {
 		return fmt.Errorf("write the files of %s: %w", r.base, err)
 	}

@@ -132,3 +132,28 @@ func TestSettingsOfLineEnds(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []int{1, 1}, []int{p.Added, p.Deleted})
 }
+
+// A person who takes an attempt and gives it back edits the files of a checkout too.
+func TestAdoptConvertedFiles(t *testing.T) {
+	t.Parallel()
+	b := converting(t)
+	dir := t.TempDir()
+	c, err := b.mirror.Clone(t.Context(), dir, "task", b.base)
+	require.NoError(t, err)
+	require.NoError(t, c.Lay(t.Context(), b.base, b.base))
+	requireSameFiles(t, plainClone(t, b.user), dir)
+	adopt := func() *workspace.Slot {
+		s, err := workspace.Adopt(t.Context(), b.mirror, dir, t.TempDir(), b.base, nil)
+		require.NoError(t, err)
+		return s
+	}
+	p, _, err := adopt().Collect(t.Context(), b.base, "m", author, noon)
+	require.NoError(t, err)
+	require.Nil(t, p)
+	write(t, filepath.Join(dir, "a.win"), "one\r\n2\r\n")
+	write(t, filepath.Join(dir, "a.u16"), utf16("two\n"))
+	p, _, err = adopt().Collect(t.Context(), b.base, "m", author, noon)
+	require.NoError(t, err)
+	require.Equal(t, []string{"a.u16", "a.win"}, p.Files)
+	require.Equal(t, []int{2, 2}, []int{p.Added, p.Deleted})
+}
