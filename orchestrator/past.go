@@ -63,6 +63,15 @@ func (h *conduct) takePast(ctx context.Context) error {
 	return h.mirror.KeepPast(p)
 }
 
+// shallow says that the history of trees is as short as that of the clone.
+func (h *conduct) shallow() []string {
+	if !h.checkout.Shallow || h.Elsewhere {
+		return nil
+	}
+	return []string{"the clone is shallow: the history that trees have ends where that of the clone does; " +
+		"git fetch --unshallow fetches the rest"}
+}
+
 // shardsByCommand reports whether the plan has a shard rule by: command.
 func (h *conduct) shardsByCommand() bool {
 	return h.spec.Plan != nil && slices.ContainsFunc(h.spec.Plan.Tasks, func(t spec.Task) bool {

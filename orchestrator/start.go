@@ -152,6 +152,9 @@ func (h *conduct) inspect(ctx context.Context, o *Options, dry bool) (base strin
 	if err != nil {
 		return "", err
 	}
+	if err := h.git.CheckSparse(ctx, c, configDir); err != nil {
+		return "", err
+	}
 	h.checkout, h.exclude = c, c.Exclude()
 	return h.base(ctx, o, dry)
 }
@@ -306,7 +309,7 @@ func (h *conduct) begin(ctx context.Context, o *Options) (r *Run, err error) {
 	if err = m.Write(h.path); err != nil {
 		return nil, err
 	}
-	h.notices = slices.Concat(confinement(), needs.Notices(&h.spec), h.notices)
+	h.notices = slices.Concat(confinement(), h.shallow(), needs.Notices(&h.spec), h.notices)
 	if err = h.takeCheckout(ctx); err != nil {
 		return nil, err
 	}

@@ -43,6 +43,8 @@ type Checkout struct {
 	// promisor is the remote of a partial clone; lent are the objects of it that were fetched for Divisi alone.
 	promisor promisor
 	lent     []string
+	// sparse reports that the work tree has a part of the files alone.
+	sparse bool
 }
 
 // Exclude is the content of the lists, beside the repository's own files, of what git ignores in the checkout.
@@ -97,7 +99,7 @@ func (g *Git) Inspect(ctx context.Context, path string) (*Checkout, error) {
 		return nil, fmt.Errorf("inspect %s: %w", l.top, err)
 	}
 	c := &Checkout{Top: l.top, GitDir: l.gitDir, CommonDir: l.commonDir, Objects: filepath.Join(l.commonDir, "objects")}
-	c.promisor = own.promisor()
+	c.promisor, c.sparse = own.promisor(), isTrue(own.last("core.sparsecheckout"))
 	if err := c.checkFormat(own); err != nil {
 		return nil, fmt.Errorf("inspect %s: %w", l.top, err)
 	}

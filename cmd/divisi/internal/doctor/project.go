@@ -44,7 +44,7 @@ func (o Options) checkProject(ctx context.Context) []Finding {
 	}
 	g, checkout, unread := inspect(ctx, o.Store, o.Repo)
 	t := o.Trust(ctx)
-	return slices.Concat(found, t.findings(), o.writable(checkout), o.partial(ctx, g, checkout),
+	return slices.Concat(found, t.findings(), o.writable(checkout), o.clone(ctx, g, checkout),
 		o.keys(ctx, p, t.Trusted), toolServers(p, set.Roles), o.gates(ctx, p, g, checkout, unread))
 }
 
@@ -115,15 +115,19 @@ func (o Options) writable(c *git.Checkout) []Finding {
 	return nil
 }
 
-// partial reports a partial clone that lacks objects of the commit that is checked out.
-func (o Options) partial(ctx context.Context, g *git.Git, c *git.Checkout) []Finding {
+// clone reports what a partial clone or a sparse checkout lacks for runs on the commit that is checked out.
+func (o Options) clone(ctx context.Context, g *git.Git, c *git.Checkout) []Finding {
 	if c == nil {
 		return nil
 	}
-	if err := g.Lacks(ctx, c, c.Head); err != nil {
-		return []Finding{bad("clone", o.Hint(err), "%v", err)}
+	var found []Finding
+	for _, err := range []error{g.Lacks(ctx, c, c.Head), g.CheckSparse(ctx, c, ".divisi")} {
+		if err != nil {
+			lines := strings.Split(err.Error()+"\n"+o.Hint(err), "\n")
+			found = append(found, bad("clone", strings.Trim(strings.Join(lines[1:], "; "), "; "), "%s", lines[0]))
+		}
 	}
-	return nil
+	return found
 }
 
 // MissingVariables are the errors of a role's tool servers that need a variable which is not set.
