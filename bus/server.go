@@ -87,6 +87,10 @@ func (e *embedded) start() error {
 	log := newServerLog(e.options.Log.With().Str("from", "nats-server").Logger())
 	e.log = log
 	srv.SetLoggerV2(log, e.options.Log.GetLevel() <= zerolog.TraceLevel, false, false)
+	kept, err := fs.Glob(os.DirFS(e.dir), filepath.ToSlash(filepath.Join(streamDir("*"), "obs", "*")))
+	if err != nil {
+		return fmt.Errorf("%w: list readers and queues in %s: %w", ErrUnavailable, e.dir, err)
+	}
 	srv.Start()
 	e.srv.Store(srv)
 	e.starts.Add(1)
@@ -99,12 +103,17 @@ func (e *embedded) start() error {
 		return fmt.Errorf("%w: the embedded server in %s was not ready within %s", ErrUnavailable, e.dir, startPatience)
 	}
 	e.options.Listen = srv.Addr().String()
-	return e.dropUnread(srv)
+	if err := e.dropUnread(srv, kept); err != nil {
+		e.stop() // or it would go on writing a store that another process can take
+		return err
+	}
+	return nil
 }
 
 // dropUnread removes what the server keeps of readers and queues and could not read again: it would not let them be made anew.
-// What they had not acknowledged is given out again.
-func (e *embedded) dropUnread(srv *server.Server) error {
+// What they had not acknowledged is given out again. kept are the directories from before its start: a client that has come
+// back since makes others.
+func (e *embedded) dropUnread(srv *server.Server, kept []string) error {
 	known, err := srv.Jsz(&server.JSzOptions{Accounts: true, Streams: true, Consumer: true})
 	if err != nil {
 		return fmt.Errorf("%w: list what the embedded server in %s has: %w", ErrUnavailable, e.dir, err)
@@ -117,8 +126,7 @@ func (e *embedded) dropUnread(srv *server.Server) error {
 			}
 		}
 	}
-	dirs, err := fs.Glob(os.DirFS(e.dir), filepath.ToSlash(filepath.Join(streamDir("*"), "obs", "*")))
-	for _, dir := range dirs {
+	for _, dir := range kept {
 		if dir = filepath.FromSlash(dir); err == nil && !had[dir] {
 			err = os.RemoveAll(filepath.Join(e.dir, dir))
 		}
