@@ -1,9 +1,11 @@
 package orchestrator
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,21 +28,33 @@ const (
 // what the log refers to. Where that does not have all that landed, lost says why: then h.mirror has what there is, and the
 // damaged one stays where it is.
 func (h *conduct) soundMirror(ctx context.Context, b *bus.Bus, st *run.State) (lost, err error) {
-	dir, ends := filepath.Join(h.path, mirrorDir), []string{h.spec.Base, st.Head}
-	if h.mirror, err = h.git.OpenMirror(dir); err == nil {
-		err = h.mirror.Sound(ctx, ends...)
-	}
-	if !errors.Is(err, git.ErrMirror) {
+	if err = h.openSound(ctx, st); !errors.Is(err, git.ErrMirror) {
 		return nil, err
 	}
-	h.log.Warn().Err(err).Msg("the mirror of the run is made anew")
 	if h.bus == nil { // no process has the run, and two must not mend it at once
-		release, err := bus.Lock(h.dir.Bus(h.spec.Run))
-		if err != nil {
-			return nil, fmt.Errorf("make the mirror of run %s anew: %w", h.spec.Run, err)
+		release, locked := bus.Lock(h.dir.Bus(h.spec.Run))
+		if locked != nil {
+			return nil, fmt.Errorf("make the mirror of run %s anew: %w", h.spec.Run, locked)
 		}
 		defer func() { err = errors.Join(err, release()) }()
+		if err = h.openSound(ctx, st); !errors.Is(err, git.ErrMirror) { // another process has mended it
+			return nil, err
+		}
 	}
+	h.log.Warn().Err(err).Msg("the mirror of the run is made anew")
+	return h.remakeMirror(ctx, b, st)
+}
+
+func (h *conduct) openSound(ctx context.Context, st *run.State) (err error) {
+	if h.mirror, err = h.git.OpenMirror(filepath.Join(h.path, mirrorDir)); err == nil {
+		err = h.mirror.Sound(ctx, h.spec.Base, st.Head)
+	}
+	return err
+}
+
+// remakeMirror is soundMirror where h.mirror is damaged; nil for one that cannot be opened.
+func (h *conduct) remakeMirror(ctx context.Context, b *bus.Bus, st *run.State) (lost, err error) {
+	dir, old := filepath.Join(h.path, mirrorDir), h.mirror
 	if err := os.RemoveAll(dir + mended); err != nil {
 		return nil, fmt.Errorf("remove an unfinished mirror: %w", err)
 	}
@@ -48,7 +62,7 @@ func (h *conduct) soundMirror(ctx context.Context, b *bus.Bus, st *run.State) (l
 	if err != nil {
 		return nil, fmt.Errorf("make the mirror of run %s anew: %w", h.spec.Run, err)
 	}
-	lost = errors.Join(conductor.Restore(ctx, b, h.spec.Run, m), m.Sound(ctx, ends...))
+	lost = errors.Join(conductor.Restore(ctx, b, h.spec.Run, m), m.Sound(ctx, h.spec.Base, st.Head))
 	if ctx.Err() != nil || fullDisk(lost) {
 		return nil, errors.Join(lost, ctx.Err())
 	}
@@ -56,8 +70,50 @@ func (h *conduct) soundMirror(ctx context.Context, b *bus.Bus, st *run.State) (l
 		return lost, nil
 	}
 	h.notices = append(h.notices, "the mirror of the run was damaged, and was made anew from the repository and the log")
+	if st.Damaged || b.CutOff() != "" {
+		if err := h.keepDamaged(ctx, old, m, st.Head); err != nil {
+			return nil, err
+		}
+	}
 	h.mirror, err = m.Replace(dir)
 	return nil, err
+}
+
+// keepDamaged keeps a damaged mirror that may have what the log has lost, and brings what landed by it into the new one, if it
+// can still be read.
+func (h *conduct) keepDamaged(ctx context.Context, old, m *git.Repo, head string) error {
+	if old != nil {
+		if err := h.bringLanded(ctx, old, m, head); err != nil {
+			h.log.Warn().Err(err).Msg("what landed by the damaged mirror was not brought into the new one")
+		}
+		old.Close()
+	}
+	dir := filepath.Join(h.path, mirrorDir)
+	kept := dir + ".damaged-" + newID()
+	if err := os.Rename(dir, kept); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("keep the damaged mirror: %w", err)
+	}
+	h.notices = append(h.notices, "the log is not whole either, so the damaged mirror is kept in "+kept)
+	return nil
+}
+
+func (h *conduct) bringLanded(ctx context.Context, old, m *git.Repo, head string) error {
+	ref := conductor.IntegrationRef(h.spec.Run)
+	at, err := old.Ref(ctx, ref)
+	var data bytes.Buffer
+	if err == nil {
+		err = old.PackTo(ctx, &data, at, head)
+	}
+	if err == nil {
+		err = m.ImportFrom(ctx, &data)
+	}
+	if err == nil {
+		err = m.Whole(ctx, at)
+	}
+	if err != nil {
+		return err
+	}
+	return m.UpdateRef(ctx, ref, at, "")
 }
 
 // wholeMirror is soundMirror for a run that is to go on.
@@ -70,19 +126,20 @@ func (h *conduct) wholeMirror(ctx context.Context, st *run.State) error {
 	return err
 }
 
-// keepCutOff tells that the end of the log is lost, and keeps what landed by it: a run that goes on does that work again.
+// keepCutOff tells that the end of the log is lost, and keeps what landed by it: a run that goes on does that work again. Another
+// process can have appended to the log since, and then only the mirror's branch, which moves after the log, tells so.
 func (h *conduct) keepCutOff(ctx context.Context, st *run.State) error {
-	cut := h.bus.CutOff()
-	if cut == "" {
-		return nil
+	if cut := h.bus.CutOff(); cut != "" {
+		h.notices = append(h.notices, cut+"; what they told is done again")
 	}
-	h.notices = append(h.notices, cut+"; what they told is done again")
-	at, err := h.mirror.Ref(ctx, conductor.IntegrationRef(h.spec.Run))
-	if errors.Is(err, git.ErrNotFound) || err == nil && at == st.Head {
-		return nil
+	found := *st
+	err := h.findHead(ctx, &found)
+	at := found.Head
+	if err != nil || at == st.Head {
+		return err
 	}
 	ref := "refs/divisi/cut-off/" + at
-	if _, had := h.mirror.Ref(ctx, ref); err == nil && errors.Is(had, git.ErrNotFound) {
+	if _, had := h.mirror.Ref(ctx, ref); errors.Is(had, git.ErrNotFound) {
 		err = h.mirror.UpdateRef(ctx, ref, at, "")
 	}
 	h.notices = append(h.notices, fmt.Sprintf("what had landed by then is kept in %s, as %s",
@@ -103,6 +160,9 @@ func (h *conduct) wholeHead(ctx context.Context, st *run.State) (missing string,
 			return "", err
 		}
 		tasks = append(tasks, run.Names(l.Tasks)...)
+	}
+	if len(tasks) == 0 { // what is lost had not landed
+		return "", nil
 	}
 	slices.Sort(tasks)
 	return text.Count(len(tasks), "landed task") + " cannot be found any more: " + text.Some(tasks, maxFields), nil

@@ -1,6 +1,8 @@
 package orchestrator
 
 import (
+	"context"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -8,7 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"divisi/bus"
 	"divisi/internal/git"
+	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/run"
 )
 
@@ -48,4 +52,54 @@ func TestWhatLandedEndsAtTheNewestCommitThatIsThere(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, c.Head, st.Head)
 	require.Equal(t, "1 landed task cannot be found any more: b", missing)
+
+	st.Batches.Landed = []run.Landing{{Head: landed, Tasks: []run.Landed{{Task: "a"}}}}
+	missing, err = h.wholeHead(t.Context(), st)
+	require.NoError(t, err)
+	require.Equal(t, landed, st.Head)
+	require.Empty(t, missing) // what is lost had not landed
+}
+
+// The log has lost a landing, and so only the damaged mirror has it.
+func TestAMirrorIsKeptThatHasWhatTheLogLost(t *testing.T) {
+	t.Parallel()
+	g, err := git.New(t.Context())
+	require.NoError(t, err)
+	repo := t.TempDir()
+	require.NoError(t, exec.Command("git", "init", "-q", repo).Run())
+	require.NoError(t, exec.Command("git", "-C", repo, "-c", "user.name=a", "-c", "user.email=a@b.test", "commit", "-q",
+		"--allow-empty", "-m", "Begin").Run())
+	c, err := g.Inspect(t.Context(), repo)
+	require.NoError(t, err)
+	h := &conduct{git: g, checkout: c, path: t.TempDir(), spec: run.Spec{Run: "r", Base: c.Head}}
+	h.bus, err = bus.Open(t.Context(), bus.Options{Dir: t.TempDir(), Run: "r"})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, h.bus.Close(context.Background())) })
+	dir := filepath.Join(h.path, mirrorDir)
+	old, err := h.newMirror(t.Context(), dir)
+	require.NoError(t, err)
+	tree, err := old.Tree(t.Context(), c.Head)
+	require.NoError(t, err)
+	who := git.Ident{Name: "n", Email: "e"}
+	landed, err := old.CommitTree(tree, []string{c.Head}, "a", who, who, now())
+	require.NoError(t, err)
+	require.NoError(t, old.UpdateRef(t.Context(), conductor.IntegrationRef("r"), landed, ""))
+	old.Close()
+	damaged := filepath.Join(dir, "objects", "11")
+	require.NoError(t, os.MkdirAll(damaged, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(damaged, strings.Repeat("1", 38)), []byte("damaged"), 0o600))
+
+	st := run.NewState()
+	st.Spec, st.Head, st.Damaged = h.spec, c.Head, true
+	lost, err := h.soundMirror(t.Context(), h.bus, st)
+	require.NoError(t, err)
+	require.NoError(t, lost)
+	t.Cleanup(h.mirror.Close)
+	kept, err := filepath.Glob(dir + ".damaged-*")
+	require.NoError(t, err)
+	require.Len(t, kept, 1)
+	require.NoError(t, h.keepCutOff(t.Context(), st)) // the process before appended, and so moved the mark
+	at, err := h.mirror.Ref(t.Context(), "refs/divisi/cut-off/"+landed)
+	require.NoError(t, err)
+	require.Equal(t, landed, at)
 }

@@ -117,7 +117,7 @@ func (r *Run) Publish(ctx context.Context) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	h := &conduct{place: place{dir: r.dir, log: r.dir.Log}, path: r.dir.Run(r.id), spec: st.Spec}
+	h := &conduct{place: place{dir: r.dir, log: r.dir.Log}, path: r.dir.Run(r.id), spec: st.Spec, bus: r.taken}
 	missing, err := h.openLanded(ctx, b, st, mirrored)
 	if err != nil {
 		return Result{}, err
