@@ -66,8 +66,8 @@ type conduct struct {
 	writePlan func(ctx context.Context, plan File) (string, error)
 	// agreeFetch is Options.Fetch.
 	agreeFetch func(ctx context.Context, clone PartialClone) (bool, error)
-	notes     *memory.Memory
-	notices   []string
+	notes      *memory.Memory
+	notices    []string
 	// gaps are what a person should know of the recording that the working half makes.
 	gaps atomic.Pointer[string]
 	// limits are what workers were told of quotas.

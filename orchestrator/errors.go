@@ -42,8 +42,8 @@ func IsUsage(err error) bool {
 	unsent := errors.As(err, &fault) && (fault.Class == model.Auth || fault.Class == model.Invalid) && fault.Status == 0
 	return unsent || errors.As(err, new(*usage.Error)) || errors.As(err, new(*configs.FileError)) ||
 		errors.As(err, new(*wire.FormatError)) || errors.As(err, new(*spec.PlanError)) ||
-		errors.As(err, new(*bus.LockedError)) || errors.As(err, new(*git.BranchError)) || errors.As(err, new(*git.PartialError)) ||
-		errors.As(err, new(*git.SparseError))
+		errors.As(err, new(*bus.LockedError)) || errors.As(err, new(*git.BranchError)) ||
+		errors.As(err, new(*git.PartialError)) || errors.As(err, new(*git.SparseError))
 }
 
 // CodeOf returns what an error is about, for a program that adds its own words about what to do next, and the values that those

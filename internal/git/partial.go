@@ -86,8 +86,8 @@ func (c *Checkout) Lend(dir string) {
 }
 
 // FetchMissing brings what a partial clone lacks of a commit from the clone's remote, with the settings and credentials of the
-// user of this process, into a repository of Divisi's own at a directory, which is made where it is not there, and has the checkout
-// read it. Nothing is written to the clone. One caller at a time may make the directory.
+// user of this process, into a repository of Divisi's own at a directory, which is made where it is not there, and has the
+// checkout read it. Nothing is written to the clone. One caller at a time may make the directory.
 func (g *Git) FetchMissing(ctx context.Context, c *Checkout, lacks *PartialError, dir string) error {
 	if !isDir(dir) {
 		if err := g.makeCollection(dir, len(lacks.Commit)); err != nil {

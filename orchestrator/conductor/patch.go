@@ -90,8 +90,8 @@ func (c *Conductor) again(ctx context.Context, p *spec.Patch, had []run.AttemptF
 	return nil, nil
 }
 
-// became tells what a rewrite of a file took from it without a word: its executable bit, or that it was a link. A patch of the mode
-// alone means it.
+// became tells what a rewrite of a file took from it without a word: its executable bit, or that it was a link. A patch of the
+// mode alone means it.
 func became(c *git.Change) string {
 	switch {
 	case c.OldMode == git.ModeExec && c.NewMode == git.ModeFile && c.OldOID != c.NewOID:

@@ -14,8 +14,8 @@ import (
 // contextscope.EventVersion), presences, orders, and their subjects. A test compares it with a fingerprint of them. Programs
 // compare it before anything else, see bus.Version; Presence, Conducting and Enlistment have it in each version, at the same
 // place. Tests alone set it. In version 3 conductors sign, and a setup has what a person has signed; in version 4 programs tell
-// their version when they connect, and who answers late gives signs of life; in version 5 trees have a git directory, whose names a
-// setup has. Version 2 was never released.
+// their version when they connect, and who answers late gives signs of life; in version 5 a setup has the names for the git
+// directory of trees. Version 2 was never released.
 var Protocol = 5
 
 // oldest is the oldest protocol that this program understands: raised with Protocol, but for what older programs read as meant.

@@ -314,8 +314,8 @@ func addressed(subject string) *wire.Assignment {
 	return &wire.Assignment{Run: t[2], Task: spec.Task{ID: t[3][:dash]}, Attempt: n, Role: spec.Role{Name: t[1]}}
 }
 
-// brokenOff turns what broke an attempt off into its result. What the machine lacks, or where there are others all that is not the
-// task's, ends none: the error is errHalted. A worker that stops, and a bus that fails, leave it to its next delivery.
+// brokenOff turns what broke an attempt off into its result. What the machine lacks, or where there are others all that is not
+// the task's, ends none: the error is errHalted. A worker that stops, and a bus that fails, leave it to its next delivery.
 func (w *Worker) brokenOff(ctx context.Context, j *journal.Journal, err error) (spec.Result, error) {
 	if errors.Is(context.Cause(ctx), errYields) && !leftToNext(err) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
