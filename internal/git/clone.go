@@ -16,11 +16,13 @@ func (r *Repo) Clone(ctx context.Context, dir, branch, commit string) (*Repo, er
 	ref := "refs/heads/" + branch
 	c := &Repo{g: r.g, dir: filepath.Join(dir, ".git"), base: r.base}
 	refs, err := r.Refs()
+	asked, failed := r.Conversion(ctx, commit)
 	s := skeleton{
 		format: len(commit), head: "ref: " + ref, shallow: []string{r.base}, ordinary: true,
-		exclude: ignoreLists(filepath.Join(r.dir, "info", "exclude")), attributes: treeBytes, ends: refs.Ends,
+		exclude:    ignoreLists(filepath.Join(r.dir, "info", "exclude")),
+		attributes: treeAttributes(asked.Encodes()), ends: refs.Ends,
 	}
-	err = errors.Join(err, ValidRef(ref), checkIDs(commit))
+	err = errors.Join(err, failed, ValidRef(ref), checkIDs(commit))
 	if err == nil {
 		err = s.write(c.dir)
 	}

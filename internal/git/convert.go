@@ -4,9 +4,13 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
+
+	"divisi/internal/lazyregexp"
 )
 
 // Conversion is what git may convert between the files of a tree and what is stored of them. The zero value is nothing: files are
@@ -14,6 +18,8 @@ import (
 type Conversion struct {
 	// Lines reports whether a carriage return or an ident keyword can be converted, All whether any content can: by an encoding.
 	Lines, All bool
+	// Foreign reports whether one of the encodings is not of those that trees are converted to.
+	Foreign bool
 	// Key is the same for trees with the same lists of attributes; empty where there is none.
 	Key string
 }
@@ -22,7 +28,7 @@ type Conversion struct {
 func (c Conversion) Any() bool { return c.Lines || c.All }
 
 func (c Conversion) with(other Conversion) Conversion {
-	return Conversion{c.Lines || other.Lines, c.All || other.All, c.Key + other.Key}
+	return Conversion{c.Lines || other.Lines, c.All || other.All, c.Foreign || other.Foreign, c.Key + other.Key}
 }
 
 // Attributes is the name of the lists that say what git does to files.
@@ -74,16 +80,31 @@ func (e Ends) config() (out string) {
 	return out
 }
 
-// asks returns what a list of attributes asks for. It may find more than git does, never less.
-func asks(list []byte) (c Conversion) {
+// encodings are those that trees are converted to. Others are seldom seen, and the code that converts them is not without faults:
+// a repository must not choose it. Their files are as they are stored.
+var encodings = lazyregexp.New(`(?i)^(?:UTF-?(?:8|16|32)(?:[LB]E)?(?:-BOM)?|(?:US-)?ASCII|ISO-?8859-\d+|(?:windows-|CP)\d+|` +
+	`S(?:HIFT)?[-_]?JIS|EUC-(?:JP|KR)|GBK|GB2312|GB18030|BIG-?5|KOI8-[RU]|latin-?1)$`)
+
+// encoding begins the name of one.
+const encoding = "working-tree-encoding"
+
+// AsksFor returns what a list of attributes asks for. It may find more than git does, never less.
+func AsksFor(list []byte) (c Conversion) {
 	between := func(r rune) bool { return !unicode.IsLetter(r) && !strings.ContainsRune("-!", r) }
 	for word := range strings.FieldsFuncSeq(string(list), between) {
 		switch word {
 		case "text", "eol", "crlf", "ident":
 			c.Lines = true
-		case "working-tree-encoding":
+		case encoding:
 			c.All = true
 		}
+	}
+	for _, after := range strings.Split(string(list), encoding)[1:] {
+		name, named := strings.CutPrefix(after, "=")
+		if end := strings.IndexFunc(name, func(r rune) bool { return r <= ' ' }); end >= 0 {
+			name = name[:end]
+		}
+		c.Foreign = c.Foreign || named && !encodings.MatchString(name)
 	}
 	return c
 }
@@ -162,7 +183,7 @@ func (w *attributeWalk) read(ctx context.Context, trees []string) (below []strin
 func (w *attributeWalk) lists(ctx context.Context) error {
 	blobs := slices.DeleteFunc(w.blobs, w.known)
 	return w.r.objects(ctx, "contents", blobs, maxAttributes, func(i int, o object) error {
-		c := asks(o.content)
+		c := AsksFor(o.content)
 		c.Key = blobs[i]
 		w.found[blobs[i]] = c
 		return nil
@@ -189,3 +210,23 @@ func (w *attributeWalk) sum(id string) Conversion {
 	w.r.memo.keepConversion(id, c)
 	return c
 }
+
+// Encode says whether git converts encodings between the repository's work tree and what is stored. Only where a list of
+// attributes is known to ask for one of encodings does it: an attempt can hide others.
+func (r *Repo) Encode(on bool) error {
+	if err := os.WriteFile(filepath.Join(r.dir, "info", "attributes"), []byte(treeAttributes(on)), 0o644); err != nil {
+		return fmt.Errorf("choose what git converts: %w", err)
+	}
+	return nil
+}
+
+// treeAttributes come before those of a tree, which choose no filter, no way to merge or to compare.
+func treeAttributes(encode bool) string {
+	if encode {
+		return treeBytes
+	}
+	return strings.Replace(treeBytes, "-filter", "-filter !"+encoding, 1)
+}
+
+// Encodes reports whether trees are converted to its encodings.
+func (c Conversion) Encodes() bool { return c.All && !c.Foreign }

@@ -22,7 +22,9 @@ func TestConversion(t *testing.T) {
 		{"dir/sub/.gitattributes", "*.png binary\n*.go diff=golang -text\n", Conversion{}},
 		{"dir/.gitattributes", "* text=auto\n", Conversion{Lines: true}},
 		{".gitattributes", "[attr]lines eol=crlf\n", Conversion{Lines: true}},
-		{"dir/.gitattributes", "a working-tree-encoding=UTF-16\n", Conversion{All: true}},
+		{"dir/.gitattributes", "a working-tree-encoding=UTF-16\nb\tworking-tree-encoding=Shift_JIS\n", Conversion{All: true}},
+		{".gitattributes", "a working-tree-encoding=ISO-2022-CN-EXT\r\n", Conversion{All: true, Foreign: true}},
+		{"dir/.gitattributes", "a working-tree-encoding=UTF-16//TRANSLIT", Conversion{All: true, Foreign: true}},
 	} {
 		id := b.change(b.base, map[string]string{c.name: c.list})
 		for range 2 { // the second one is remembered
@@ -34,7 +36,7 @@ func TestConversion(t *testing.T) {
 		other := b.change(id, map[string]string{"a.txt": "another\n"})
 		require.Equal(t, must(b.m.Conversion(t.Context(), id)), must(b.m.Conversion(t.Context(), other)))
 	}
-	require.Len(t, keys, 6, "each set of lists has a key of its own: %v", maps.Keys(keys))
+	require.Len(t, keys, 8, "each set of lists has a key of its own: %v", maps.Keys(keys))
 	_, err := b.m.Conversion(t.Context(), strings.Repeat("1", 40))
 	require.ErrorIs(t, err, ErrNotFound)
 }
@@ -84,7 +86,7 @@ func FuzzAsks(f *testing.F) {
 		u.write(".gitattributes", list)
 		out, err := userCommand(t, u.dir, append([]string{"check-attr"}, append(names, "--", "a", "b/a.txt")...)...).Output()
 		require.NoError(t, err)
-		c := asks([]byte(list))
+		c := AsksFor([]byte(list))
 		for line := range strings.Lines(string(out)) {
 			fields := strings.Split(strings.TrimSuffix(line, "\n"), ": ")
 			asked := fields[2] != "unspecified" && fields[2] != "unset"

@@ -164,15 +164,15 @@ const (
 )
 
 // Borrow makes a private repository directory at dir, which must not exist, that reads the mirror's objects and keeps
-// new ones to itself. Between it and a work tree git converts what attributes and the user's settings ask for. More lists of
-// ignored files can be named.
+// new ones to itself. Between it and a work tree git converts what attributes and the user's settings ask for, encodings once
+// Encode says so. More lists of ignored files can be named.
 func (g *Git) Borrow(dir string, mirror *Repo, ignored ...string) (*Repo, error) {
 	refs, err := mirror.Refs()
 	if err != nil {
 		return nil, fmt.Errorf("borrow from %s: %w", mirror.dir, err)
 	}
 	s := skeleton{
-		attributes: treeBytes, ends: refs.Ends,
+		attributes: treeAttributes(false), ends: refs.Ends,
 		format: len(mirror.base), borrow: []string{mirror.Objects()}, shallow: []string{mirror.base},
 		exclude: ignoreLists(append(ignored, filepath.Join(mirror.dir, "info", "exclude"))...),
 	}

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -140,8 +141,12 @@ func (r *Repo) Extract(ctx context.Context, to string) (err error) {
 	}
 	defer func() { err = errors.Join(err, remove()) }()
 	at := Dir{GitDir: filepath.Join(tmp, "view"), WorkTree: to}
-	s := skeleton{format: len(r.base), borrow: []string{r.Objects()}, shallow: []string{r.base}, attributes: treeBytes}
-	if err := s.write(at.GitDir); err != nil {
+	asked, err := r.Conversion(ctx, r.base)
+	s := skeleton{
+		format: len(r.base), borrow: []string{r.Objects()}, shallow: []string{r.base},
+		attributes: treeAttributes(asked.Encodes()),
+	}
+	if err = cmp.Or(err, s.write(at.GitDir)); err != nil {
 		return fmt.Errorf("make a tree of %s: %w", r.base, err)
 	}
 	if _, err := r.g.exec(ctx, call{dir: at, args: []string{"read-tree", "-u", "--reset", r.base}}); err != nil {

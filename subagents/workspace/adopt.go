@@ -23,11 +23,11 @@ func Adopt(ctx context.Context, mirror *git.Repo, dir, private, base string, tra
 	if s.pool.refs, err = mirror.Refs(); err != nil {
 		return nil, err
 	}
-	if err = s.anew(ctx, base); err != nil {
-		return nil, err
-	}
 	exclude := filepath.Join(dir, ".git", "info", "exclude")
 	if s.repo, err = g.Borrow(s.gitDir, mirror, exclude); err != nil {
+		return nil, err
+	}
+	if err = s.anew(ctx, base); err != nil {
 		return nil, err
 	}
 	if _, err := g.Run(ctx, s.at(), nil, "read-tree", base); err != nil {

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,7 +19,7 @@ import (
 // conversion is what git converts in the files of a commit, by its attributes and the settings of the user.
 func (s *Slot) conversion(ctx context.Context, commit string) (git.Conversion, error) {
 	c, err := s.mirror.Conversion(ctx, commit)
-	c.Lines = c.Lines || s.pool.refs.Ends.Conversion().Lines
+	c.Lines, c.All = c.Lines || s.pool.refs.Ends.Conversion().Lines, c.Encodes()
 	return c, err
 }
 
@@ -29,7 +30,36 @@ func (s *Slot) anew(ctx context.Context, commit string) error {
 		err = s.build()
 	}
 	s.converts = &next
-	return err
+	return cmp.Or(err, s.repo.Encode(next.All))
+}
+
+// obey has git convert encodings by the attributes that the attempt has changed. The error is a *ContentError where it converts
+// to one of them nowhere.
+func (s *Slot) obey(r *scanned) error {
+	root, err := os.OpenRoot(s.dir)
+	if err != nil {
+		return fmt.Errorf("open the work tree: %w", err)
+	}
+	defer root.Close() // a handle
+	for _, name := range slices.Concat(r.tracked, r.added) {
+		if path.Base(name) != git.Attributes {
+			continue
+		}
+		content, _, err := readRegular(root, filepath.FromSlash(name))
+		asked := git.AsksFor(content)
+		switch {
+		case err != nil:
+			return fmt.Errorf("read %s: %w", name, err)
+		case asked.Foreign:
+			return &ContentError{Why: name + " asks for an encoding that no tree is converted to"}
+		case asked.All:
+			err = s.repo.Encode(true)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // asStored reports whether git would store a content as it is, whatever the attributes of its file.

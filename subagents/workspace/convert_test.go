@@ -157,3 +157,33 @@ func TestAdoptConvertedFiles(t *testing.T) {
 	require.Equal(t, []string{"a.u16", "a.win"}, p.Files)
 	require.Equal(t, []int{2, 2}, []int{p.Added, p.Deleted})
 }
+
+// A repository does not choose code that is seldom tried: what it names is left as it is stored, or refused.
+func TestForeignEncodings(t *testing.T) {
+	t.Parallel()
+	const foreign = "*.x working-tree-encoding=ISO-2022-CN-EXT\n"
+	b := newBundle(t, map[string]string{"a.x": "a\n", "b.txt": "b\n"})
+	s := b.slot(t)
+	write(t, filepath.Join(s.Dir(), "sub", ".gitattributes"), foreign)
+	write(t, filepath.Join(s.Dir(), "a.x"), "A\n")
+	var refused *workspace.ContentError
+	_, _, err := s.Collect(t.Context(), b.base, "m", author, noon)
+	require.ErrorAs(t, err, &refused)
+	require.Contains(t, refused.Why, "sub/.gitattributes asks for an encoding")
+	require.NoError(t, s.Reset(t.Context(), b.base))
+
+	// What an attempt hides counts for nothing.
+	write(t, filepath.Join(s.Dir(), ".gitignore"), ".git*\n")
+	write(t, filepath.Join(s.Dir(), ".gitattributes"), "* working-tree-encoding=UTF-16\n")
+	write(t, filepath.Join(s.Dir(), "a.x"), "A\r\n")
+	p, _, err := s.Collect(t.Context(), b.base, "m", author, noon)
+	require.NoError(t, err)
+	require.Equal(t, []string{"a.x"}, p.Files)
+
+	b = newBundle(t, map[string]string{"b.txt": "b\n", "sub/.gitattributes": foreign + "*.u working-tree-encoding=UTF-16LE-BOM\n"})
+	write(t, filepath.Join(b.user, "sub", "a.u"), utf16("a\n"))
+	userGit(t, b.user, "add", "-A")
+	userGit(t, b.user, "commit", "-q", "-m", "encoded")
+	b = mirrorOf(t, b.user)
+	require.Equal(t, "a\n", read(t, filepath.Join(b.slot(t).Dir(), "sub", "a.u")))
+}

@@ -24,7 +24,7 @@ func (s *Slot) look(ctx context.Context, in string, args ...string) ([]byte, err
 }
 
 func (s *Slot) lookAt(ctx context.Context, at git.Dir, in string, args ...string) ([]byte, error) {
-	if !s.shared.Load() {
+	if !s.shared.Load() && !s.converts.All { // or git converts what an attempt wrote, to what its attributes name
 		return s.git.Run(ctx, at, strings.NewReader(in), args...)
 	}
 	at.WorkTree = sandbox.TreePath(s.dir)

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,7 +58,7 @@ func (s *Slot) scan(ctx context.Context) (tree string, d *git.Draft, err error) 
 		return "", nil, err
 	}
 	scan := s.sort(found)
-	if err := s.takeRenamed(ctx, &scan); err != nil {
+	if err := cmp.Or(s.takeRenamed(ctx, &scan), s.obey(&scan)); err != nil {
 		return "", nil, err
 	}
 	if why := scan.refused(); why != "" {
