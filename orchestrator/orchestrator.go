@@ -145,7 +145,8 @@ type Options struct {
 	// requests are those of Trust with it. Without a yes, or when it is nil, the run starts without the setup.
 	Propose func(ctx context.Context, setup, why, requests []string) (bool, error)
 	// Fetch decides whether objects of the base commit that a partial clone lacks are fetched from its remote, with the git
-	// settings and credentials of the account of this process, into StateDir. Without a yes, or when it is nil, the run does not start.
+	// settings and credentials of the account of this process, into StateDir. Without a yes, or when it is nil, the run does
+	// not start.
 	Fetch func(ctx context.Context, clone PartialClone) (bool, error)
 }
 
