@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -84,7 +83,6 @@ type Bus struct {
 	js       jetstream.JetStream
 	lock     *dirLock  // nil unless this Bus owns dir
 	mark     *mark     // nil unless the server runs here
-	cutOff   string    // what is lost of the end of the log
 	server   *embedded // nil unless the server runs here
 	gate     *gate     // nil unless members can reach that
 	files    *files    // the log, where it is read from its files
@@ -110,10 +108,9 @@ type Bus struct {
 	tell      atomic.Pointer[func(string)]
 	unstored  unstored
 
-	spent meter.Meter
-	back  chan struct{} // closed when the connection is there again, and then another one
-	// backAt is when it was there again last; zero where it was never lost.
-	backAt time.Time
+	spent  meter.Meter
+	back   chan struct{} // closed when the connection is there again, and then another one
+	backAt time.Time     // when it was there again last; zero where it was never lost
 	gone   chan struct{} // closed when the connection never comes back
 
 	closing   chan struct{}
@@ -198,28 +195,6 @@ func (b *Bus) take(ctx context.Context, o Options) error {
 		return err
 	}
 	return b.beginMark(end)
-}
-
-// beginMark tells what the owner before this one knew of the log behind its end, and marks its end from now on.
-func (b *Bus) beginMark(end uint64) error {
-	lost, cut, err := cutOff(b.dir, end)
-	if cut { // or another process had the directory until it was locked
-		if end, err = undamaged(b.dir); err == nil {
-			lost, cut, err = cutOff(b.dir, end)
-		}
-	}
-	if err != nil {
-		return err
-	}
-	if cut {
-		b.cutOff = lost.String()
-		// By its own notes the server would go on behind what is lost, which is a hole then.
-		if err := os.RemoveAll(filepath.Join(b.dir, streamDir(streamEvents), "msgs", "index.db")); err != nil {
-			return fmt.Errorf("%w: have the log read again: %w", ErrUnavailable, err)
-		}
-	}
-	b.mark, err = openMark(b.dir, end)
-	return err
 }
 
 func (b *Bus) init() {

@@ -375,30 +375,6 @@ func answersTask(content []byte) (rest time.Duration, ok bool) {
 		bytes.HasPrefix(content, ackTerm)
 }
 
-// begun finds the task at a place of the queue, and reports whether a worker has begun it. What cannot be found out counts as
-// begun, and so does a task that is off the queue: an answer that is given again ends nothing more.
-func (b *Bus) begun(name string, place uint64) (task string, begun bool) {
-	ctx, cancel := context.WithTimeout(context.Background(), findPatience)
-	defer cancel()
-	m, err := b.tasks.GetMsg(ctx, place)
-	if err != nil {
-		return "", true
-	}
-	event, err := b.Last(ctx, eventsOf(m.Subject, name))
-	if err != nil {
-		return "", true
-	}
-	return m.Subject, event != nil
-}
-
-// stored reports whether an event is on a subject. What cannot be found out counts as one.
-func (b *Bus) stored(subject string) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), findPatience)
-	defer cancel()
-	m, err := b.Last(ctx, subject)
-	return err != nil || m != nil
-}
-
 // answer publishes an answer from the process of the server.
 func (b *Bus) answer(to string, data []byte, header nats.Header) {
 	if err := b.nc.PublishMsg(&nats.Msg{Subject: to, Data: data, Header: header}); err != nil {

@@ -20,6 +20,8 @@ type mark struct {
 	mu   sync.Mutex
 	file *os.File
 	pos  uint64
+	// lost are the messages that were cut off before; "" for none.
+	lost string
 }
 
 // openMark begins a mark where a log ends now.
@@ -63,10 +65,38 @@ func cutOff(dir string, end uint64) (g gap, cut bool, err error) {
 	return gap{end + 1, to, "the end of the log was cut off"}, true, nil
 }
 
-// CutOff tells what is lost of the end of the log, by the mark that its owner before this one left; "" for nothing.
-func (b *Bus) CutOff() string { return b.cutOff }
+// beginMark finds out whether the log is cut off, by the mark of its owner before, and begins a mark at its end.
+func (b *Bus) beginMark(end uint64) error {
+	lost, cut, err := cutOff(b.dir, end)
+	if cut { // or another process had the directory until it was locked
+		if end, err = undamaged(b.dir); err == nil {
+			lost, cut, err = cutOff(b.dir, end)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if cut {
+		// By its own notes the server would go on behind the lost messages, and leave a hole.
+		if err := os.RemoveAll(filepath.Join(b.dir, streamDir(streamEvents), "msgs", "index.db")); err != nil {
+			return fmt.Errorf("%w: have the log read again: %w", ErrUnavailable, err)
+		}
+	}
+	if b.mark, err = openMark(b.dir, end); cut && err == nil {
+		b.mark.lost = lost.String()
+	}
+	return err
+}
 
-// marked moves the mark of the owner of a store behind a message of the log. Without it less is told after a damage.
+// CutOff returns a text about the messages that are lost at the end of the log; "" for none.
+func (b *Bus) CutOff() string {
+	if b.mark == nil {
+		return ""
+	}
+	return b.mark.lost
+}
+
+// marked moves the mark of the owner of a store to a message of the log. A mark that stays behind tells less after a damage.
 func (b *Bus) marked(stream string, pos uint64) {
 	if b.mark == nil || stream != streamEvents {
 		return

@@ -110,9 +110,9 @@ func (e *embedded) start() error {
 	return nil
 }
 
-// dropUnread removes what the server keeps of readers and queues and could not read again: it would not let them be made anew.
-// What they had not acknowledged is given out again. kept are the directories from before its start: a client that has come
-// back since makes others.
+// dropUnread removes the directories of readers and queues that the server could not read: it refuses to make those anew. Their
+// unacknowledged messages are given out again. kept are the directories from before its start: a client that has come back since
+// makes others.
 func (e *embedded) dropUnread(srv *server.Server, kept []string) error {
 	known, err := srv.Jsz(&server.JSzOptions{Accounts: true, Streams: true, Consumer: true})
 	if err != nil {

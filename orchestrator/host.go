@@ -391,12 +391,3 @@ func (h *Host) describe(id, order string) (fresh bool, err error) {
 	}
 	return true, store.Meta{NATS: h.o.Server.URL, Login: h.o.Server.Login, Order: order}.Write(dir)
 }
-
-// same refuses another order for a run than the one that it was begun with.
-func (h *Host) same(id, order string) error {
-	m, err := store.ReadMeta(h.dir.Run(id))
-	if err == nil && m.Order != order {
-		err = usage.Errorf("the host has another run %s: submit again", id)
-	}
-	return err
-}

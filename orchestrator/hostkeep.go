@@ -83,3 +83,12 @@ func (h *Host) gone(ctx context.Context, id, order string) bool {
 	_, err = wire.Open(ctx, b, sealedOrder, order)
 	return errors.Is(err, bus.ErrNotFound)
 }
+
+// same refuses another order for a run than the one that it was begun with.
+func (h *Host) same(id, order string) error {
+	m, err := store.ReadMeta(h.dir.Run(id))
+	if err == nil && m.Order != order {
+		err = usage.Errorf("the host has another run %s: submit again", id)
+	}
+	return err
+}

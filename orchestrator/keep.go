@@ -87,6 +87,15 @@ func (p *place) keep(notice func(string)) (release func(), err error) {
 	}, nil
 }
 
+// sweep removes what only this process needed: the slots, which can be large, and private directories.
+func (w *work) sweep() {
+	for _, name := range []string{slotsDir, "tmp"} {
+		if err := w.trash.Put(filepath.Join(w.path, name)); err != nil {
+			w.log.Warn().Err(err).Msg("work trees were left behind")
+		}
+	}
+}
+
 // sweepKilled removes the work trees of runs with a store of their own that no process holds: one that was killed left them.
 func (p *place) sweepKilled() error {
 	ids, err := p.dir.IDs()

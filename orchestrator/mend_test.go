@@ -16,9 +16,9 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// What landed last is nowhere any more: what is left ends before it, and its tasks are named.
-func TestWhatLandedEndsAtTheNewestCommitThatIsThere(t *testing.T) {
-	t.Parallel()
+// ofOneCommit conducts a run of a repository with one commit, which has no mirror yet.
+func ofOneCommit(t *testing.T) *conduct {
+	t.Helper()
 	g, err := git.New(t.Context())
 	require.NoError(t, err)
 	repo := t.TempDir()
@@ -27,16 +27,23 @@ func TestWhatLandedEndsAtTheNewestCommitThatIsThere(t *testing.T) {
 		"--allow-empty", "-m", "Begin").Run())
 	c, err := g.Inspect(t.Context(), repo)
 	require.NoError(t, err)
-	h := &conduct{git: g}
-	h.mirror, err = g.CreateMirror(t.Context(), filepath.Join(t.TempDir(), mirrorDir), c, c.Head)
+	return &conduct{git: g, checkout: c, path: t.TempDir(), spec: run.Spec{Run: "r", Base: c.Head}}
+}
+
+// What landed last is nowhere any more: what is left ends before it, and its tasks are named.
+func TestWhatLandedEndsAtTheNewestCommitThatIsThere(t *testing.T) {
+	t.Parallel()
+	h := ofOneCommit(t)
+	var err error
+	h.mirror, err = h.newMirror(t.Context(), filepath.Join(h.path, mirrorDir))
 	require.NoError(t, err)
-	tree, err := h.mirror.Tree(t.Context(), c.Head)
+	tree, err := h.mirror.Tree(t.Context(), h.spec.Base)
 	require.NoError(t, err)
 	who := git.Ident{Name: "n", Email: "e"}
-	landed, err := h.mirror.CommitTree(tree, []string{c.Head}, "a", who, who, now())
+	landed, err := h.mirror.CommitTree(tree, []string{h.spec.Base}, "a", who, who, now())
 	require.NoError(t, err)
 	st := run.NewState()
-	st.Spec.Base = c.Head
+	st.Spec.Base = h.spec.Base
 	st.Batches.Landed = []run.Landing{
 		{Head: landed, Tasks: []run.Landed{{Task: "a"}}},
 		{Head: strings.Repeat("1", 40), Tasks: []run.Landed{{Task: "c"}}},
@@ -50,7 +57,7 @@ func TestWhatLandedEndsAtTheNewestCommitThatIsThere(t *testing.T) {
 	st.Batches.Landed = st.Batches.Landed[2:]
 	missing, err = h.wholeHead(t.Context(), st)
 	require.NoError(t, err)
-	require.Equal(t, c.Head, st.Head)
+	require.Equal(t, h.spec.Base, st.Head)
 	require.Equal(t, "1 landed task cannot be found any more: b", missing)
 
 	st.Batches.Landed = []run.Landing{{Head: landed, Tasks: []run.Landed{{Task: "a"}}}}
@@ -63,25 +70,18 @@ func TestWhatLandedEndsAtTheNewestCommitThatIsThere(t *testing.T) {
 // The log has lost a landing, and so only the damaged mirror has it.
 func TestAMirrorIsKeptThatHasWhatTheLogLost(t *testing.T) {
 	t.Parallel()
-	g, err := git.New(t.Context())
-	require.NoError(t, err)
-	repo := t.TempDir()
-	require.NoError(t, exec.Command("git", "init", "-q", repo).Run())
-	require.NoError(t, exec.Command("git", "-C", repo, "-c", "user.name=a", "-c", "user.email=a@b.test", "commit", "-q",
-		"--allow-empty", "-m", "Begin").Run())
-	c, err := g.Inspect(t.Context(), repo)
-	require.NoError(t, err)
-	h := &conduct{git: g, checkout: c, path: t.TempDir(), spec: run.Spec{Run: "r", Base: c.Head}}
+	h := ofOneCommit(t)
+	var err error
 	h.bus, err = bus.Open(t.Context(), bus.Options{Dir: t.TempDir(), Run: "r"})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, h.bus.Close(context.Background())) })
 	dir := filepath.Join(h.path, mirrorDir)
 	old, err := h.newMirror(t.Context(), dir)
 	require.NoError(t, err)
-	tree, err := old.Tree(t.Context(), c.Head)
+	tree, err := old.Tree(t.Context(), h.spec.Base)
 	require.NoError(t, err)
 	who := git.Ident{Name: "n", Email: "e"}
-	landed, err := old.CommitTree(tree, []string{c.Head}, "a", who, who, now())
+	landed, err := old.CommitTree(tree, []string{h.spec.Base}, "a", who, who, now())
 	require.NoError(t, err)
 	require.NoError(t, old.UpdateRef(t.Context(), conductor.IntegrationRef("r"), landed, ""))
 	old.Close()
@@ -90,7 +90,7 @@ func TestAMirrorIsKeptThatHasWhatTheLogLost(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(damaged, strings.Repeat("1", 38)), []byte("damaged"), 0o600))
 
 	st := run.NewState()
-	st.Spec, st.Head, st.Damaged = h.spec, c.Head, true
+	st.Spec, st.Head, st.Damaged = h.spec, h.spec.Base, true
 	lost, err := h.soundMirror(t.Context(), h.bus, st)
 	require.NoError(t, err)
 	require.NoError(t, lost)

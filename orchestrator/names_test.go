@@ -27,7 +27,7 @@ func TestWhatIsKeptHasANameThatTheHostMakes(t *testing.T) {
 		return o.caches()
 	}
 	one := named(ada, first, "/home/ada/app", "a")
-	require.Equal(t, one, named(ada, first, "/work/app", "b"), "the same repository at another place, and another commit")
+	require.Equal(t, one, named(ada, first, "/src/app", "b"), "the same repository at another place, and another commit")
 	seen := map[string]string{one: "the first"}
 	for what, name := range map[string]string{
 		"another person":                     named(bob, first, "/home/ada/app", "a"),
@@ -95,7 +95,7 @@ func TestWorkersAreToldOfTheRepositoryAndNotOfItsPlace(t *testing.T) {
 		defer stop()
 		defer h.mirror.Close()
 		h.signs = make(ed25519.PrivateKey, ed25519.PrivateKeySize)
-		h.Elsewhere, h.caches, h.spec.Repo = elsewhere, "/state/caches/0123456789abcdef", "/work/app"
+		h.Elsewhere, h.caches, h.spec.Repo = elsewhere, "/state/caches/0123456789abcdef", "/src/app"
 		name, err := h.seal(t.Context(), &run.State{})
 		require.NoError(t, err)
 		s, err := wire.UnsealSetup(t.Context(), a.bus, "r1", name)

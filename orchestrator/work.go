@@ -380,15 +380,6 @@ func (w *work) tools(a *wire.Assignment) []tool.Tool {
 	return []tool.Tool{plan.NewTool(w.checks(a), w.setup.Roles)}
 }
 
-// sweep removes what only this process needed: the slots, which can be large, and private directories.
-func (w *work) sweep() {
-	for _, name := range []string{slotsDir, "tmp"} {
-		if err := w.trash.Put(filepath.Join(w.path, name)); err != nil {
-			w.log.Warn().Err(err).Msg("work trees were left behind")
-		}
-	}
-}
-
 // tellTimeout bounds what is told to the conducting half on the way.
 const tellTimeout = 5 * time.Second
 

@@ -233,7 +233,7 @@ func TestNames(t *testing.T) {
 	require.ErrorIs(t, err, ErrNotFound)
 }
 
-// Few bytes of trees, each of which has the one below it twice, are as many directories as can be named.
+// Trees of a few bytes that each have the one below twice are as many directories as can be named.
 func TestCheckPatchRefusesTreesWithinTrees(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)

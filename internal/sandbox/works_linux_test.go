@@ -162,7 +162,7 @@ func TestWorksForGoWithoutNamespaces(t *testing.T) {
 	}, oneWorld, noFilter)
 }
 
-// Git works in a tree that is a repository, whoever owns it, and in repositories that commands make: also where they drop every
+// Git works in a tree that is a repository, also where another user owns it, and in repositories that commands make: also where they drop every
 // variable, or have a home of their own.
 func TestWorksForGit(t *testing.T) {
 	t.Parallel()

@@ -33,19 +33,6 @@ import (
 // ErrDeposed reports that another conductor has taken the run: this one must stop at once and write nothing more.
 var ErrDeposed = errors.New("another process has taken over this run")
 
-// ErrHostStops is the cause of a context that ends because the host that conducts the run is stopped: the run says so, and the
-// next host goes on with it.
-var ErrHostStops = errors.New("the host that conducts the run was stopped")
-
-// ErrDisowned is the cause of a context that ends because the server does not admit any more who signed the run.
-var ErrDisowned = errors.New("the server does not admit the person any more who signed the run; another person can resume it")
-
-// ErrSignal is the cause of a context that ends because of a signal that no person has sent from the keyboard.
-var ErrSignal = errors.New("stopped by a signal")
-
-// ErrWorker is the cause of a context that ends because the half of the process that works has failed.
-var ErrWorker = errors.New("the worker of this process failed")
-
 // Config configures a conductor.
 type Config struct {
 	Run string

@@ -25,7 +25,7 @@ func liar(script string) string {
 		strings.TrimPrefix(test(""), "#!/bin/sh\n")
 }
 
-// lie is a run of two tasks, the second of which breaks a test, and one gate that each task names. Its worker a lies as the script
+// lie is a run of two tasks and one gate that each task names; the second task breaks a test. Its worker a lies as the script
 // says, does the tasks, and proves both batches; the honest ones are there beside it from the second one on.
 func lie(t testing.TB, script, beside string, honest ...string) *run.State {
 	t.Helper()

@@ -303,6 +303,19 @@ func (c *Conductor) cancel(ctx context.Context, reason, by string) error {
 	return c.cfg.Bus.Purge(ctx, bus.TaskFilter(c.cfg.Run))
 }
 
+// ErrHostStops is the cause of a context that ends because the host that conducts the run is stopped: the run says so, and the
+// next host goes on with it.
+var ErrHostStops = errors.New("the host that conducts the run was stopped")
+
+// ErrDisowned is the cause of a context that ends because the server does not admit any more who signed the run.
+var ErrDisowned = errors.New("the server does not admit the person any more who signed the run; another person can resume it")
+
+// ErrSignal is the cause of a context that ends because of a signal that no person has sent from the keyboard.
+var ErrSignal = errors.New("stopped by a signal")
+
+// ErrWorker is the cause of a context that ends because the half of the process that works has failed.
+var ErrWorker = errors.New("the worker of this process failed")
+
 // interrupted leaves the run for resume when the process is asked to stop.
 func (c *Conductor) interrupted(ctx context.Context) error {
 	reason := "stopped by a person"

@@ -392,10 +392,5 @@ type Landed struct {
 
 // Ended reports whether the run has ended; a stopped one can be resumed.
 func (s Status) Ended() bool {
-	switch s {
-	case Done, Parked, Stopped, Cancelled:
-		return true
-	default:
-		return false
-	}
+	return s == Done || s == Parked || s == Stopped || s == Cancelled
 }

@@ -88,7 +88,7 @@ func TestResetWritesWhatGitTakesForUnchanged(t *testing.T) {
 	requireSameFiles(t, plainClone(t, b.user), s.Dir())
 }
 
-// Other attributes have all files written anew, whoever changed them.
+// Other attributes have all files written anew, also where a command changed them.
 func TestResetAfterAttributesChange(t *testing.T) {
 	t.Parallel()
 	b := converting(t)

@@ -211,7 +211,7 @@ type world struct {
 	draw *rand.Rand
 	// forced are ignored files that are tracked, later those that were stored before their attributes.
 	forced, later map[string]string
-	// renamed are ignored new names that land, refused paths one of which a refusal names.
+	// renamed are ignored new names that land, refused paths: a refusal names one of them.
 	renamed, refused []string
 }
 

@@ -1,0 +1,28 @@
+package orchestrator
+
+import (
+	"divisi/internal/machine"
+	"divisi/subagents/wire"
+)
+
+// presence is what the worker says of itself now.
+func (w *Worker) presence() wire.Presence {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p := w.facts
+	p.State, p.Until, p.Said, p.Runs = w.state, w.until, w.said, map[string]wire.Service{}
+	if w.lack != nil && p.State == wire.WorkerReady {
+		p.State, p.Short = wire.WorkerLacking, w.lack.Error()
+	}
+	if p.State != wire.WorkerReady {
+		p.Places = wire.Places{}
+	}
+	if free, ok := machine.Free(w.dir.Path); ok {
+		p.Disk = uint64(max(0, free))
+	}
+	for id, e := range w.runs {
+		p.Runs[id] = e.service()
+		p.Limits = e.allLimits(p.Limits)
+	}
+	return p
+}
