@@ -20,7 +20,8 @@ import (
 	"divisi/subagents/wire"
 )
 
-// hands are a worker of the test's own: every attempt ends at once, as do says. The returned function stops them.
+// hands are a worker of the test's own: every attempt ends at once, as do says, or not where its result has no status. The
+// returned function stops them.
 func (r *rig) hands(ctx context.Context, do func(a *wire.Assignment) spec.Result) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
@@ -50,6 +51,9 @@ func (r *rig) handle(ctx context.Context, d *bus.Delivery, do func(a *wire.Assig
 		return
 	}
 	result := do(a)
+	if result.Status == "" { // it hands in none; one that cannot be read would fence all that this worker appends later
+		return
+	}
 	result.Task, result.Attempt, result.Delivery = a.Task.ID, a.Attempt, d.Number
 	if r.append(ctx, a, contextscope.KindResult, result) != nil {
 		return
