@@ -66,9 +66,10 @@ func (d *DotGit) writeFiles(dir string) error {
 	}
 	files["config"] += d.Ends.config()
 	files["HEAD"] = "ref: refs/heads/" + d.Branch + "\n"
+	files[remote+"HEAD"] = "ref: " + remote + d.Default + "\n" // packed refs name no other ones
 	files["packed-refs"] = "# pack-refs with: peeled fully-peeled \n" + d.Head + " refs/heads/" + d.Branch + "\n" +
-		d.Base + " " + remote + "HEAD\n" + d.Base + " " + remote + d.Default + "\n" + d.Tags
-	for _, name := range []string{"objects/info", "refs"} {
+		d.Base + " " + remote + d.Default + "\n" + d.Tags
+	for _, name := range []string{"objects/info", remote} {
 		if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(name)), 0o755); err != nil {
 			return err
 		}

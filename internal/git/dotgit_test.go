@@ -65,6 +65,7 @@ func TestDotGitIsACheckoutOfCI(t *testing.T) {
 		require.Equal(t, "main", l.git("branch", "--show-current"))
 		require.Equal(t, "M\ta.txt\nA\tnew.txt", l.git("diff", "--name-status", "origin/main...HEAD"))
 		require.Equal(t, b.base, l.git("rev-parse", "origin/HEAD"))
+		require.Equal(t, "refs/remotes/origin/main", l.git("symbolic-ref", "refs/remotes/origin/HEAD"), "scripts ask so for the main branch")
 		require.Equal(t, b.base, l.git("merge-base", "origin/HEAD", "HEAD"))
 		require.Empty(t, l.git("remote"))
 		require.Empty(t, l.git("fsck", "--strict", "--no-dangling"))
@@ -205,6 +206,7 @@ func TestRefsOfATree(t *testing.T) {
 	l.write()
 	require.Equal(t, "fix/a-b", l.git("branch", "--show-current"))
 	require.Equal(t, b.base, l.git("rev-parse", "refs/remotes/up/stream/release/1.x"))
+	require.Equal(t, "up/stream/release/1.x", l.git("rev-parse", "--abbrev-ref", "up/stream/HEAD"))
 	l.files.Branch = "../x"
 	require.ErrorIs(t, l.files.Write(t.TempDir()), ErrBadName)
 }

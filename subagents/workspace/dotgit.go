@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"divisi/internal/git"
@@ -92,7 +93,7 @@ func removeAllIn(dir string) error {
 }
 
 // Referred reports whether commands may have made commits or stashes in their git directory. It lists the names of one directory,
-// which is empty when a git directory is made, and reads nothing in it.
+// where a new git directory has those of remotes alone, and reads nothing in it.
 func (s *Slot) Referred() bool {
 	root, err := os.OpenRoot(s.dir)
 	if err != nil {
@@ -100,5 +101,5 @@ func (s *Slot) Referred() bool {
 	}
 	defer root.Close() // a handle
 	entries, err := fs.ReadDir(root.FS(), path.Join(dotGit, "refs"))
-	return err == nil && len(entries) > 0
+	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() != "remotes" })
 }
