@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,14 +30,15 @@ func (e *PartialError) Error() string {
 		e.Top, text.Count(len(e.Missing), "object"), e.Commit[:12], text.Shell(e.Remote), text.Shell(e.URL()))
 }
 
-// URL is that of the remote, without a password.
+// URL is that of the remote, without a password. A name alone can be one too, but for ssh.
 func (e *PartialError) URL() string {
-	u, err := url.Parse(e.url)
-	if err != nil || u.User == nil {
+	scheme, rest, found := strings.Cut(e.url, "://")
+	host, _, _ := strings.Cut(rest, "/")
+	who := host[:strings.LastIndexByte(host, '@')+1]
+	if !found || scheme == "ssh" && !strings.Contains(who, ":") {
 		return e.url
 	}
-	u.User = nil
-	return u.String()
+	return scheme + "://" + strings.TrimPrefix(rest, who)
 }
 
 // promisor is a remote that has what a partial clone lacks; one without a name is none.

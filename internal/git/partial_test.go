@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"divisi/internal/text"
 )
 
 func TestPromisor(t *testing.T) {
@@ -37,7 +39,20 @@ func TestPromisor(t *testing.T) {
 
 func TestPartialErrorHidesPasswords(t *testing.T) {
 	t.Parallel()
-	e := &PartialError{Top: "/src", Commit: "0123456789abcdef", Missing: []string{"x"}, Remote: "o", url: "https://me:secret@x/y"}
-	require.NotContains(t, e.Error(), "secret")
-	require.Contains(t, e.Error(), "git clone https://x/y")
+	for url, want := range map[string]string{
+		"https://me:secret@x/y":     "https://x/y",
+		"https://secret@x/y":        "https://x/y",
+		"https://me:se%cret@x/y@z":  "https://x/y@z", // which is no URL to net/url
+		"ssh://git@x/y":             "ssh://git@x/y",
+		"ssh://git:secret@x:22/y":   "ssh://x:22/y",
+		"git@x:y":                   "git@x:y",
+		"/src/a@b":                  "/src/a@b",
+		"file:///src/a@b":           "file:///src/a@b",
+		"https://me:s@cr:et@x/y?z@": "https://x/y?z@",
+	} {
+		e := &PartialError{Top: "/src", Commit: "0123456789abcdef", Missing: []string{"x"}, Remote: "o", url: url}
+		require.Equal(t, want, e.URL())
+		require.NotContains(t, e.Error(), "cret")
+		require.Contains(t, e.Error(), "git clone "+text.Shell(want))
+	}
 }
