@@ -131,7 +131,7 @@ func (g *Git) exec(ctx context.Context, c call) ([]byte, error) {
 		return nil, err
 	}
 	if cmd.Stdout = io.Writer(out); c.stdout != nil {
-		cmd.Stdout = c.stdout
+		cmd.Stdout, cmd.WaitDelay = c.stdout, 0 // what reads it may be slower than git
 	}
 	err = cmd.Run()
 	if out.cut {

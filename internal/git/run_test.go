@@ -1,7 +1,9 @@
 package git
 
 import (
+	"io"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -29,4 +31,21 @@ func TestNumberedSettingsCount(t *testing.T) {
 	s, err := g.userSettings(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{"/theirs"}, s.safeDirectories())
+}
+
+// The reader of a pack may be busy for longer than a git that has ended waits for its pipes.
+func TestAReaderMayBeSlow(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	pr, pw := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		_, err := b.g.exec(t.Context(), call{dir: Dir{GitDir: b.m.Dir()}, stdout: pw, args: []string{"rev-parse", b.base}})
+		done <- pw.CloseWithError(err)
+	}()
+	<-time.After(waitDelay + waitDelay/2)
+	out, err := io.ReadAll(pr)
+	require.NoError(t, err)
+	require.Equal(t, b.base+"\n", string(out))
+	require.NoError(t, <-done)
 }
