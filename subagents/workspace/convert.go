@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -96,10 +99,10 @@ func (s *Slot) sift(ctx context.Context, records string) (string, error) {
 		case s.written[name] == fileStampOf(info):
 			same[record] = true
 		case !s.asStored(content):
-			asked = append(asked, laidFile{record, name, content, info})
+			asked = append(asked, laidFile{record, name})
 		}
 	}
-	if err := s.verify(ctx, asked, same); err != nil {
+	if err := s.verify(ctx, root, asked, same); err != nil {
 		return "", fmt.Errorf("compare with what the checkout wrote: %w", err)
 	}
 	return strings.Join(slices.DeleteFunc(all, func(record string) bool { return same[record] }), ""), nil
@@ -112,11 +115,7 @@ func attributed(record string) bool {
 }
 
 // laidFile is a file of the work tree that may be as the checkout wrote it.
-type laidFile struct {
-	record, path string
-	content      []byte
-	info         os.FileInfo
-}
+type laidFile struct{ record, path string }
 
 // fileStamp is what a file system changes of a file that is written or gets another mode.
 type fileStamp struct {
@@ -131,7 +130,7 @@ func fileStampOf(info os.FileInfo) fileStamp {
 
 // verify marks the records of those files that are as a checkout of what the index holds writes them, by one into an empty work
 // tree: attributes are those of the index there.
-func (s *Slot) verify(ctx context.Context, asked []laidFile, same map[string]bool) (err error) {
+func (s *Slot) verify(ctx context.Context, root *os.Root, asked []laidFile, same map[string]bool) (err error) {
 	if len(asked) == 0 {
 		return nil
 	}
@@ -147,23 +146,36 @@ func (s *Slot) verify(ctx context.Context, asked []laidFile, same map[string]boo
 	if _, err := s.git.Run(ctx, at, strings.NewReader(in.String()), "checkout-index", "-z", "--stdin"); err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(at.WorkTree)
+	made, err := os.OpenRoot(at.WorkTree)
 	if err != nil {
 		return err
 	}
-	defer root.Close() // a handle
+	defer made.Close() // a handle
 	before := time.Now().Add(-tick).UnixNano()
 	for _, f := range asked {
-		content, info, err := readRegular(root, filepath.FromSlash(f.path))
-		if err != nil || info == nil || !bytes.Equal(content, f.content) || (info.Mode()^f.info.Mode())&0o100 != 0 {
+		as, want, err := sumRegular(made, f.path)
+		is, info, failed := sumRegular(root, f.path)
+		if err != nil || failed != nil || want == nil || info == nil || is != as || (want.Mode()^info.Mode())&0o100 != 0 {
 			continue
 		}
 		same[f.record] = true
-		if is := fileStampOf(f.info); is.changed < before && is.modified < before {
+		if is := fileStampOf(info); is.changed < before && is.modified < before {
 			s.written[f.path] = is
 		}
 	}
 	return nil
+}
+
+// sumRegular is the digest of a file, of which it has a part in memory alone; without an info there is none.
+func sumRegular(root *os.Root, name string) (sum [sha256.Size]byte, info fs.FileInfo, err error) {
+	f, info, err := openRegular(root, filepath.FromSlash(name))
+	if err != nil || info == nil {
+		return sum, nil, err
+	}
+	defer f.Close() // it is only read
+	h := sha256.New()
+	_, err = io.Copy(h, f)
+	return [sha256.Size]byte(h.Sum(nil)), info, err
 }
 
 // rewrite lays files out anew that git takes for unchanged, but not by their stamps alone: it would store the same of them, and a

@@ -1,8 +1,10 @@
 package workspace_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -86,6 +88,34 @@ func TestResetWritesWhatGitTakesForUnchanged(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, changed)
 	requireSameFiles(t, plainClone(t, b.user), s.Dir())
+}
+
+// A change is seen wherever it is in a file, however long that is.
+func TestSlowAChangeAtTheEndOfALongFile(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it stores 256 MiB")
+	}
+	user := filepath.Join(t.TempDir(), "user")
+	require.NoError(t, os.Mkdir(user, 0o755))
+	userGit(t, user, "init", "-q", "-b", "main")
+	write(t, filepath.Join(user, "long.z"), "stored\r\nso\r\n"+strings.Repeat("\x00", git.MaxPatchBytes))
+	userGit(t, user, "add", "-A")
+	write(t, filepath.Join(user, ".gitattributes"), "*.z text\n")
+	userGit(t, user, "add", ".gitattributes")
+	userGit(t, user, "commit", "-q", "-m", "first")
+	s := mirrorOf(t, user).slot(t)
+	long := filepath.Join(s.Dir(), "long.z")
+	changed, err := s.Changed(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, changed)
+	f, err := os.OpenFile(long, os.O_WRONLY, 0)
+	require.NoError(t, err)
+	_, err = f.WriteAt([]byte("x"), git.MaxPatchBytes+5)
+	require.NoError(t, errors.Join(err, f.Close()))
+	changed, err = s.Changed(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"long.z"}, changed)
 }
 
 // Other attributes have all files written anew, also where a command changed them.

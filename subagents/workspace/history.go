@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -73,18 +74,26 @@ func (s *Slot) Match(p *textfile.Pattern, files []string) ([]string, error) {
 
 // readRegular reads at most git.MaxPatchBytes of a file, and not of one that a link leads to; without an info there is none.
 func readRegular(root *os.Root, name string) (content []byte, info fs.FileInfo, err error) {
+	f, info, err := openRegular(root, name)
+	if err != nil || info == nil {
+		return nil, nil, err
+	}
+	defer f.Close() // it is only read
+	content, err = io.ReadAll(io.LimitReader(f, git.MaxPatchBytes))
+	return content, info, err
+}
+
+// openRegular opens a file to read it; without an info there is none.
+func openRegular(root *os.Root, name string) (f *os.File, info fs.FileInfo, err error) {
 	there, err := root.Lstat(name)
 	if err != nil || !there.Mode().IsRegular() {
 		return nil, nil, nil
 	}
-	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be a pipe by now
-	if err != nil {
+	if f, err = root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0); err != nil { // it may be a pipe by now
 		return nil, nil, err
 	}
-	defer f.Close() // it is only read
 	if info, err = f.Stat(); err != nil || !os.SameFile(there, info) {
-		return nil, nil, err
+		return nil, nil, errors.Join(err, f.Close())
 	}
-	content, err = io.ReadAll(io.LimitReader(f, git.MaxPatchBytes))
-	return content, info, err
+	return f, info, nil
 }
