@@ -34,7 +34,7 @@ func LockCaches(dir string) (release func(), err error) {
 }
 
 // current reports whether an open file is still the one of its name.
-func current(f *os.File) bool {
+func current(f *Lock) bool {
 	mine, err := f.Stat()
 	named, namedErr := os.Stat(f.Name())
 	return errors.Join(err, namedErr) == nil && os.SameFile(mine, named)
@@ -93,9 +93,15 @@ func (c Caches) Downloaded() (names []string, err error) {
 	return names, nil
 }
 
+// Lock is a file that its holder has locked.
+type Lock struct{ *os.File }
+
+// Close drops the lock at once, and closes the file: a program that is being started here has the open file too until it begins.
+func (l *Lock) Close() error { return errors.Join(l.unlock(), l.File.Close()) }
+
 // TryLock locks a file for one holder alone until it is closed, and returns nil when there is another. The holder may remove the
 // file before it closes it.
-func TryLock(path string) (*os.File, error) {
+func TryLock(path string) (*Lock, error) {
 	for {
 		f, err := lockFile(path, false, false)
 		if errors.Is(err, errHeld) {

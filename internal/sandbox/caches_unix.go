@@ -9,9 +9,8 @@ import (
 	"syscall"
 )
 
-// lockFile opens a file and locks it, shared or for one holder alone. It waits for other holders, or returns errHeld. Closing
-// the file drops the lock.
-func lockFile(path string, shared, wait bool) (*os.File, error) {
+// lockFile opens a file and locks it, shared or for one holder alone. It waits for other holders, or returns errHeld.
+func lockFile(path string, shared, wait bool) (*Lock, error) {
 	how := syscall.LOCK_EX
 	if shared {
 		how = syscall.LOCK_SH
@@ -27,7 +26,7 @@ func lockFile(path string, shared, wait bool) (*os.File, error) {
 		err := syscall.Flock(int(f.Fd()), how)
 		switch {
 		case err == nil:
-			return f, nil
+			return &Lock{f}, nil
 		case errors.Is(err, syscall.EWOULDBLOCK):
 			return nil, errors.Join(errHeld, f.Close())
 		case !errors.Is(err, syscall.EINTR):
@@ -35,3 +34,5 @@ func lockFile(path string, shared, wait bool) (*os.File, error) {
 		}
 	}
 }
+
+func (l *Lock) unlock() error { return syscall.Flock(int(l.Fd()), syscall.LOCK_UN) }

@@ -154,7 +154,7 @@ func linksOf(ctx context.Context, r *git.Repo, commit string) (map[string]link, 
 }
 
 // lock makes this process the one that writes the store.
-func (s *Store) lock(ctx context.Context) (*os.File, error) {
+func (s *Store) lock(ctx context.Context) (*sandbox.Lock, error) {
 	for _, name := range []string{modulesDir, lfsDir} {
 		if err := os.MkdirAll(filepath.Join(s.dir, name), 0o700); err != nil {
 			return nil, fmt.Errorf("make the store of the checkout's contents: %w", err)

@@ -198,7 +198,7 @@ func (s *Store) use(id string) (release func(), err error) {
 }
 
 // lock makes this process the maker of an environment.
-func (s *Store) lock(ctx context.Context, id string, waiting func()) (*os.File, error) {
+func (s *Store) lock(ctx context.Context, id string, waiting func()) (*sandbox.Lock, error) {
 	var tick *time.Ticker
 	for {
 		lock, err := sandbox.TryLock(filepath.Join(s.dir, id+makeLock))
