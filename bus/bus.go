@@ -28,7 +28,7 @@ const (
 	attachPatience = 3 * time.Second
 	openPatience   = 3 * time.Second  // for a server that is up but whose streams are not
 	tryPatience    = 5 * time.Second  // for one answer of the server
-	retryPatience  = 30 * time.Second // for one append, with all its tries
+	retryPatience  = 30 * time.Second // for one append, with all its tries, and for each stream of a cluster
 )
 
 // Options say where the bus lives. Dir or URL must be set.

@@ -1,7 +1,6 @@
 package bus
 
 import (
-	"context"
 	"fmt"
 	"net"
 	"net/url"
@@ -117,12 +116,7 @@ func losesAServer(t *testing.T, leads string) {
 	require.NoError(t, err)
 	require.Equal(t, "kept", string(data))
 	require.NoError(t, l.Keep(ctx, noting(nil)))
-	var late *Bus
-	require.Eventually(t, func() bool { // servers that are busy elect for longer than one try waits
-		late, err = Open(ctx, o)
-		return err == nil
-	}, time.Minute, 100*time.Millisecond)
-	defer func() { require.NoError(t, late.Close(context.Background())) }()
+	late := open(t, o)
 	require.NoError(t, late.Cache().Put(ctx, "pack", []byte("sent")))
 	data, err = b.Cache().Get(ctx, "pack")
 	require.NoError(t, err)
@@ -159,4 +153,22 @@ func TestASmallClusterKeepsOneCopy(t *testing.T) {
 	o.Dir, o.URL = "", urls
 	b := open(t, o)
 	require.Equal(t, 1, b.events.CachedInfo().Config.Replicas)
+}
+
+// Servers that are busy elect for longer than one answer may take: what their streams are opened with waits for that too.
+func TestTheStreamsOfAClusterMayBeElecting(t *testing.T) {
+	t.Parallel()
+	_, urls := cluster(t, 2)
+	one := externalServer(t, t.TempDir(), 0)
+	for at, patience := range map[string]time.Duration{
+		urls: retryPatience, "nats://ann:secret@" + one.Addr().String(): openPatience,
+	} {
+		h, err := external(Options{URL: at})
+		require.NoError(t, err)
+		b := &Bus{}
+		b.init()
+		require.NoError(t, b.connect(h))
+		require.Equal(t, patience, b.retryPatience)
+		require.NoError(t, b.Close(t.Context()))
+	}
 }

@@ -43,7 +43,9 @@ func (b *Bus) connect(h owner) error {
 	if err != nil {
 		return fmt.Errorf("%w: connect to %s: %w", ErrUnavailable, h.URL, err)
 	}
-	b.nc = nc
+	if b.nc = nc; nc.ConnectedClusterName() != "" { // whose servers may be electing
+		b.retryPatience = retryPatience
+	}
 	if err := b.fits(nc); err != nil {
 		return err
 	}

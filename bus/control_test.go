@@ -179,7 +179,8 @@ func TestEveryWaitEndsBeforeALease(t *testing.T) {
 	t.Parallel()
 	for what, waits := range map[string]time.Duration{
 		"an answer of the server": tryPatience, "a sign of life": silence, "a task": 2 * pullHeartbeat, "the log": 2 * readHeartbeat,
-		"a connection": connectPatience, "the streams": openPatience, "a place of a task": findPatience, "a flush": flushPatience,
+		"a connection": connectPatience, "the streams of a server": openPatience, "a place of a task": findPatience,
+		"a flush": flushPatience,
 	} {
 		require.Less(t, waits, leaseTime, what)
 	}
