@@ -101,6 +101,13 @@ func (r *Receipt) problems(v *problems, at string) {
 	if r.Kind != "" {
 		v.oneOf(at+".kind", "kind", r.Kind, KindTests, KindFindings)
 	}
+	if r.Version < 0 || r.Version > ReceiptVersion {
+		v.addf(at+".version", "", "a newer program has made it: version %d, this program reads up to %d; update this program",
+			r.Version, ReceiptVersion)
+	}
+	if !slices.IsSorted(r.Moved) {
+		v.addf(at+".moved", "", "what moved is not sorted")
+	}
 	if !slices.IsSorted(r.Hidden) {
 		v.addf(at+".hidden", "", "what did not run is not sorted")
 	}

@@ -287,6 +287,14 @@ type Receipt struct {
 	Whole      string        `json:"whole,omitempty"`
 	Signatures []string      `json:"signatures,omitempty"`
 	Duration   time.Duration `json:"duration_ns"`
+	// Version is ReceiptVersion, and 0 in what an older program has signed, which did not count.
+	Version int `json:"version,omitempty"`
+	// Counts has the signatures that were found at more than one place, with how many places these are. Moved are those beyond
+	// the baseline that only changed their file, sorted: what the patch changed has in all no more of their kind than before.
+	Counts map[string]int `json:"counts,omitempty"`
+	Moved  []string       `json:"moved,omitempty"`
+	// Errors are the first of the new failures that follow from no other one, in the order of the output. Bounded.
+	Errors []Finding `json:"errors,omitempty"`
 	// Paths has, for the signatures that are new against the baseline, the paths of the tree that their lines name; of a
 	// test also its package's directory or its file. Imports has, for the directories of Go packages among them, those of
 	// the packages of the tree that they import, directly or through others. All are relative to the top of the tree, ".",
@@ -323,6 +331,20 @@ type Receipt struct {
 	// no verdict until it has come again and again.
 	TimedOut bool `json:"timed_out,omitempty"`
 	Killed   bool `json:"killed,omitempty"`
+}
+
+// ReceiptVersion is the newest form of receipts that this program reads, and the one that it writes.
+const ReceiptVersion = 2
+
+// Count returns at how many places a signature was found.
+func (r *Receipt) Count(signature string) int {
+	if n := r.Counts[signature]; n > 0 {
+		return n
+	}
+	if _, found := slices.BinarySearch(r.Signatures, signature); found {
+		return 1
+	}
+	return 0
 }
 
 // HiddenAll in the hidden of a receipt is a part of the gate that is not known.

@@ -251,7 +251,7 @@ func (a *Attempt) gate(ctx context.Context, of test, r spec.Receipt) (Gate, erro
 		}
 	}
 	g.Failures, g.New = landing.LeadTo(a.st, d.Tasks, r, a.task)
-	g.Signatures, g.Paths, g.Imports, g.Tail = nil, nil, nil, ""
+	g.Signatures, g.Counts, g.Moved, g.Paths, g.Imports, g.Tail = nil, nil, nil, nil, nil, ""
 	if r.Output == "" {
 		return g, nil
 	}

@@ -21,7 +21,7 @@ import (
 
 const (
 	// version changes when receipts mean something else than before.
-	version = 2
+	version = 3
 	// most is how many baselines of a repository are kept, life for how long.
 	most = 20
 	life = 30 * 24 * time.Hour

@@ -14,6 +14,7 @@ import (
 	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/subagents/gate"
 )
 
 const (
@@ -161,10 +162,9 @@ func (v *view) failures(e *contextscope.Event) string {
 	}
 	var failed []string
 	if r := v.Works.Tested(v.Batches.Testing[i]); r != nil {
-		for _, gate := range r.Receipts {
-			if gate.Verdict == spec.VerdictFail {
-				failed = append(failed, "gate "+gate.Gate)
-				failed = append(failed, gate.Signatures...)
+		for _, red := range r.Receipts {
+			if red.Verdict == spec.VerdictFail {
+				failed = append(failed, "gate "+red.Gate, gate.Reason(red, v.Proofs.Before(red)))
 			}
 		}
 	}

@@ -181,7 +181,7 @@ func keepReceipts(s *run.State, r *spec.Result) []run.Action {
 
 // bare is a receipt of the base commit as every assignment holds it: no task is to blame for its failures.
 func bare(r spec.Receipt) spec.Receipt {
-	r.Signature, r.Paths, r.Imports, r.Positions, r.Follows, r.Agent, r.Pos = nil, nil, nil, nil, nil, "", 0
+	r.Signature, r.Paths, r.Imports, r.Positions, r.Follows, r.Errors, r.Agent, r.Pos = nil, nil, nil, nil, nil, nil, "", 0
 	return r
 }
 

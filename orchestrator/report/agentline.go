@@ -13,6 +13,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/orchestrator/run"
+	"divisi/subagents/gate"
 	"divisi/subagents/wire"
 )
 
@@ -187,6 +188,20 @@ func progressLine(e *contextscope.Event, p wire.Progress) Line {
 }
 
 // receiptLine gives a terminal the red gates only: the bars show the green ones.
+// failures are those of a receipt, the first new ones before the others, as the tool printed them.
+func failures(r *spec.Receipt) []string {
+	var shown []string
+	for _, f := range r.Errors {
+		shown = append(shown, gate.Shown(r, f.Signature))
+	}
+	for _, signature := range r.Signatures {
+		if !slices.ContainsFunc(r.Errors, func(f spec.Finding) bool { return f.Signature == signature }) {
+			shown = append(shown, signature)
+		}
+	}
+	return shown
+}
+
 func receiptLine(e *contextscope.Event, r spec.Receipt) Line {
 	say := fmt.Sprintf("gate %s: %s", r.Gate, r.Verdict)
 	more := Span(r.Duration)
@@ -203,7 +218,7 @@ func receiptLine(e *contextscope.Event, r spec.Receipt) Line {
 		say += ", timed out"
 	}
 	if n := len(r.Signatures); n > 0 {
-		say += fmt.Sprintf(" (%s: %s)", text.Count(n, "failure"), strings.Join(r.Signatures[:min(n, 3)], ", "))
+		say += fmt.Sprintf(" (%s: %s)", text.Count(n, "failure"), strings.Join(failures(&r)[:min(n, 3)], ", "))
 	}
 	if r.Verdict == spec.VerdictPass || r.Verdict == spec.VerdictBaseline {
 		return Line{More: say + "; " + more, Tone: Good, Fold: true}

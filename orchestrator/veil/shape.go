@@ -102,6 +102,23 @@ func signatures(v *Veil, x any) any {
 	return slices.Compact(out)
 }
 
+// keyed gives the names of an object's fields the shape of a text.
+func keyed(s shape) shape {
+	return func(v *Veil, x any) any {
+		had, ok := x.(map[string]any)
+		if !ok {
+			return nil
+		}
+		out := map[string]any{}
+		for name, value := range had {
+			if name, ok := s(v, name).(string); ok {
+				out[name] = value
+			}
+		}
+		return out
+	}
+}
+
 // with changes what a shape keeps, by the value that it was made of.
 func with(s shape, change func(v *Veil, had, out map[string]any)) shape {
 	return func(v *Veil, x any) any {

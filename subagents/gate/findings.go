@@ -29,6 +29,9 @@ const (
 // findings is what a parser learns from the output of one gate.
 type findings struct {
 	signatures map[string]struct{}
+	// counted has how many places each signature was found at, order the signatures as they came.
+	counted counted
+	order   []string
 	// names has the lines and owners of the signatures, which lead to paths of the tree. Their sizes add up to named.
 	names map[string]trace.Names
 	named int
@@ -49,7 +52,7 @@ type findings struct {
 
 func newFindings() *findings {
 	return &findings{
-		signatures: map[string]struct{}{}, names: map[string]trace.Names{},
+		signatures: map[string]struct{}{}, names: map[string]trace.Names{}, counted: newCounted(),
 		hidden: map[string]struct{}{}, follows: map[string]string{},
 	}
 }
@@ -60,10 +63,17 @@ func (f *findings) add(signature string, lines ...string) {
 	if strings.TrimSpace(signature) == "" {
 		return
 	}
-	if _, known := f.signatures[signature]; !known && len(f.signatures) >= maxSignatures {
+	_, known := f.signatures[signature]
+	if !known && len(f.signatures) >= maxSignatures {
 		signature = overflowSignature
 	}
+	if !known {
+		f.order = append(f.order, signature)
+	}
 	f.signatures[signature] = struct{}{}
+	if len(lines) > 0 && !f.counted.add(signature, lines[0]) {
+		f.signatures[overflowSignature] = struct{}{}
+	}
 	f.say(signature, lines...)
 }
 
@@ -191,6 +201,7 @@ func (f *findings) sorted() []string { return slices.Sorted(maps.Keys(f.signatur
 func (f *findings) adopt(other *findings) {
 	if len(f.signatures) == 0 {
 		f.signatures, f.names, f.follows = other.signatures, other.names, other.follows
+		f.counted, f.order = other.counted, other.order
 	}
 	if f.build = f.build || other.build; !f.ran.Known() && other.ran.Known() {
 		f.ran = other.ran

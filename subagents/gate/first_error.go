@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"divisi/internal/sandbox"
@@ -62,6 +63,8 @@ func Reason(r spec.Receipt, baseline *spec.Receipt) string {
 	switch {
 	case r.TimedOut:
 		return fmt.Sprintf("killed after %s", r.Duration.Round(1e9))
+	case len(r.Errors) > 0 && slices.Contains(fresh, r.Errors[0].Signature):
+		return text.Head(r.Errors[0].String(), maxFirstError)
 	case len(fresh) > 0 && (first == "" || len(fresh) < len(r.Signatures)):
 		return fresh[0]
 	case first != "":
@@ -69,6 +72,15 @@ func Reason(r spec.Receipt, baseline *spec.Receipt) string {
 	default:
 		return fmt.Sprintf("exit code %d", r.ExitCode)
 	}
+}
+
+// Shown returns a failure as the tool printed it where the receipt has that, else its signature.
+func Shown(r *spec.Receipt, signature string) string {
+	at := slices.IndexFunc(r.Errors, func(f spec.Finding) bool { return f.Signature == signature })
+	if at < 0 {
+		return signature
+	}
+	return text.Head(r.Errors[at].String(), maxFirstError)
 }
 
 // OutputFile returns the file in dir that has the whole output whose object has the name; "" where there is none.

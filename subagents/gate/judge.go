@@ -65,14 +65,18 @@ func Before(baseline map[string]spec.Receipt, gate string) *spec.Receipt {
 	return nil
 }
 
-// NewSignatures are those that the baseline does not have, sorted; all of them without a baseline.
+// NewSignatures are those that the baseline does not have, or has at fewer places, without what only moved to another file,
+// sorted; all of them without a baseline. What an older program has signed was not counted.
 func NewSignatures(r spec.Receipt, baseline *spec.Receipt) []string {
 	if baseline == nil {
 		return slices.Clone(r.Signatures)
 	}
+	counted := r.Version == baseline.Version
 	var fresh []string
 	for _, signature := range r.Signatures {
-		if _, known := slices.BinarySearch(baseline.Signatures, signature); !known {
+		_, known := slices.BinarySearch(baseline.Signatures, signature)
+		_, moved := slices.BinarySearch(r.Moved, signature)
+		if !moved && (!known || counted && r.Count(signature) > baseline.Count(signature)) {
 			fresh = append(fresh, signature)
 		}
 	}

@@ -45,8 +45,10 @@ type Where struct {
 	Targets []string
 	Since   string
 	Whole   string
-	// Baseline is the receipt of the same gate on the base commit; nil while the baseline itself is taken.
+	// Baseline is the receipt of the same gate on the base commit; nil while the baseline itself is taken. Changed returns the
+	// paths in which the tree differs from that commit; nil where they are not known.
 	Baseline *spec.Receipt
+	Changed  func(ctx context.Context) ([]string, error)
 	// Ran is filled with the tests that ran and passed and that the output names; nil where none asks.
 	Ran *testnames.Tests
 	// Sink receives the whole output, bounded as sandbox.Command says, for the object store; nil for none.
@@ -64,7 +66,9 @@ func Run(ctx context.Context, g spec.Gate, where Where) (spec.Receipt, error) {
 		g = g.InFull()
 		args = g.Command
 	}
-	receipt := spec.Receipt{Gate: g.Name, Command: g.Command, Tree: where.Tree, Since: where.Since, Whole: where.Whole}
+	receipt := spec.Receipt{
+		Version: spec.ReceiptVersion, Gate: g.Name, Command: g.Command, Tree: where.Tree, Since: where.Since, Whole: where.Whole,
+	}
 	if len(g.Command) == 0 {
 		return receipt, fmt.Errorf("run gate %s: %w: no command", g.Name, sandbox.ErrInvalid)
 	}
@@ -76,7 +80,7 @@ func Run(ctx context.Context, g spec.Gate, where Where) (spec.Receipt, error) {
 	lines := newLines(newParser(formatOf(g), names, knownTool(g.Command)))
 	begin := time.Now()
 	out, err := sandbox.Run(ctx, sandbox.Command{
-		Args: args, Dir: where.Dir, Env: where.Env, Place: where.Place, Writable: where.Writable,
+		Args: uncapped(args), Dir: where.Dir, Env: where.Env, Place: where.Place, Writable: where.Writable,
 		Readable: where.Readable, Network: where.Network, Loopback: where.Loopback, More: where.More,
 		Idle:    where.Idle,
 		Timeout: timeout, MaxOutput: 2 * maxTail, Sink: where.Sink, OnOutput: func(p []byte) {
@@ -109,6 +113,9 @@ func Run(ctx context.Context, g spec.Gate, where Where) (spec.Receipt, error) {
 	}
 	if silent(&receipt, where.Baseline) {
 		receipt.Signatures = []string{"gate: no test ran"}
+	}
+	if err := moved(ctx, &receipt, names, &where); err != nil {
+		return receipt, fmt.Errorf("run gate %s: %w", g.Name, err)
 	}
 	receipt.Verdict = Judge(receipt, where.Baseline)
 	if err := lead(&receipt, found, names, &where); err != nil {
@@ -157,7 +164,7 @@ func fill(receipt *spec.Receipt, g *spec.Gate, out *sandbox.Output, found *findi
 		found.add("gate: ended by signal " + out.Signal)
 	}
 	receipt.Build = found.build
-	receipt.Signatures = found.sorted()
+	receipt.Signatures, receipt.Counts = found.sorted(), found.counted.several()
 	receipt.Tail = strings.TrimRight(found.kept.String(), "\n")
 	if receipt.Tail == "" {
 		receipt.Tail = text.End(strings.TrimRight(plain(out.Text()), "\n"), maxTail)
@@ -218,6 +225,7 @@ func lead(receipt *spec.Receipt, found *findings, names normaliser, where *Where
 		}
 	}
 	if len(failures) == 0 {
+		receipt.Errors = firstErrors(receipt, found, names, where)
 		return nil
 	}
 	led, err := trace.Find(where.Dir, receipt.Command, failures)
@@ -225,6 +233,7 @@ func lead(receipt *spec.Receipt, found *findings, names normaliser, where *Where
 		return fmt.Errorf("find the paths that the failures name: %w", err)
 	}
 	receipt.Paths, receipt.Positions, receipt.Imports = led.Paths, led.Positions, led.Imports
+	receipt.Errors = firstErrors(receipt, found, names, where)
 	return nil
 }
 

@@ -236,3 +236,24 @@ func TestRunNamesTests(t *testing.T) {
 	run(t, g, where)
 	require.Equal(t, testnames.List{{Name: "adds"}}, where.Ran.List())
 }
+
+// What a person sees first is what the tool printed: with its numbers, its place and the line of the source.
+func TestRunKeepsTheFirstErrors(t *testing.T) {
+	t.Parallel()
+	where := newWhere(t, map[string]string{"src/x.go": "package x\n\nvar y = 12 \n"})
+	g := shell(`echo "$PWD/src/x.go:3:9: the day begins at 12"; echo "src/x.go:3: old"; echo "error: 3 of 4 files"; exit 1`)
+	g.Format = FormatFindings
+	before := spec.Receipt{Version: spec.ReceiptVersion, ExitCode: 1, Kind: spec.KindFindings, Signatures: []string{"src/x.go: old"}}
+	where.Baseline = &before
+	r := run(t, g, where)
+	require.Equal(t, []spec.Finding{
+		{
+			Signature: "src/x.go: the day begins at N", Message: "the day begins at 12", File: "src/x.go", Line: 3, Column: 9,
+			Source: "var y = 12",
+		},
+		{Signature: "error: N of N files", Message: "3 of 4 files"},
+	}, r.Errors)
+	require.Equal(t, "src/x.go:3:9: the day begins at 12", Reason(r, &before))
+	require.Equal(t, "src/x.go:3:9: the day begins at 12", Shown(&r, "src/x.go: the day begins at N"))
+	require.Equal(t, "src/x.go: old", Shown(&r, "src/x.go: old"))
+}

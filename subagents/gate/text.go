@@ -54,8 +54,8 @@ type textParser struct {
 	// findings reports whether the lines are those of a compiler or linter.
 	findings bool
 	left     int
-	// rust is an error that waits for its place.
-	rust string
+	// rust is an error that waits for its place, rustLine the line of it.
+	rust, rustLine string
 	// unimportable are the packages whose name keeps go from importing them, unless go passed over them and ran the others.
 	unimportable map[string]bool
 	// heading is the file that the lines of eslint below it are about.
@@ -112,7 +112,7 @@ func (p *textParser) read(text string) {
 	if signature := p.signature(text); signature != "" {
 		p.left = after
 		if strings.HasPrefix(signature, "error[E") {
-			p.rust = signature
+			p.rust, p.rustLine = signature, text
 		} else {
 			p.found.add(signature, text)
 			p.failed(p.found, signature, text)
@@ -163,10 +163,12 @@ func (p *textParser) placeRust(text string) {
 	if p.rust == "" {
 		return
 	}
+	line := p.rustLine
 	if m := rustPlace.FindStringSubmatch(text); m != nil {
 		p.rust += " in " + p.names.line(m[1])
+		line = strings.TrimLeft(text, " ->") + ": " + line
 	}
-	p.found.add(p.rust, text)
+	p.found.add(p.rust, line)
 	p.current, p.rust = p.rust, ""
 }
 

@@ -75,6 +75,16 @@ func knownTool(command []string) tool {
 	return tool{}
 }
 
+// uncapped lifts the bounds of a tool that leaves findings out without a word: another of the kind would not be seen.
+func uncapped(args []string) []string {
+	at := slices.Index(args, "run") + 1
+	capped := func(arg string) bool { return strings.HasPrefix(arg, "--max-same-issues") }
+	if at == 0 || knownTool(args).name != "golangci-lint" || slices.ContainsFunc(args, capped) {
+		return args
+	}
+	return slices.Insert(slices.Clone(args), at, "--max-issues-per-linter=0", "--max-same-issues=0")
+}
+
 // FailsToo reports whether a gate of Go fails on what an earlier one, in the same directory, could not build. A build failure of
 // another tool may be none: cargo clippy could not compile what it warns of.
 func FailsToo(g spec.Gate, red spec.Receipt, before *spec.Receipt) bool {
@@ -115,7 +125,7 @@ var (
 	// What could not be checked because of another finding is not told.
 	stopped = lazyregexp.New(`\(errors prevented further checking\)|\(typecheck\)$|\(compile\)$|` +
 		`^error: could not compile|compilation terminated|` +
-		`: fatal error:|^go: |^\S.*\.java:\d+: error: (?:.* expected|illegal start of .*|` +
+		`^fatal error: too many errors|^only showing the first \d+ errors|: fatal error:|^go: |^\S.*\.java:\d+: error: (?:.* expected|illegal start of .*|` +
 		`reached end of file .*|unclosed .*|not a statement|.* without .*)$`)
 	vetHeading = lazyregexp.New(`^# \[(\S+)\]$`)
 )

@@ -272,6 +272,7 @@ func (t *Executor) gate(ctx context.Context, g spec.Gate, more bool) (spec.Recei
 		Dir: t.Dir, Tree: t.Tree, Env: ground.Env, Place: ground.Place, Writable: ground.Writable, Readable: ground.Readable,
 		Network: t.Assignment.Role.Network, Loopback: t.Assignment.Role.Loopback, Sink: whole, OnOutput: heard,
 		Baseline: gate.Before(t.Assignment.Baseline, g.Name), More: more, Idle: t.Assignment.Idle, Ran: tests,
+		Changed: func(ctx context.Context) ([]string, error) { return t.Changed(ctx, t.Origin) },
 	}
 	if err := t.narrow(ctx, g, &where); err != nil {
 		return spec.Receipt{}, err

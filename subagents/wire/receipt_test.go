@@ -3,6 +3,8 @@ package wire
 import (
 	"crypto/ed25519"
 	"encoding/json"
+	"fmt"
+	"os"
 	"testing"
 
 	"divisi/internal/spec"
@@ -43,4 +45,22 @@ func TestAReceiptIsWhatItsWorkerSigned(t *testing.T) {
 		require.Contains(t, want, err.Error())
 	}
 	require.Error(t, Verify("r2", keys, read), "a receipt of another run")
+}
+
+// The fixture is what a program has signed that did not count.
+func TestReceiptsOfOtherVersions(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("testdata/receipt_version_0.json")
+	require.NoError(t, err)
+	var r spec.Receipt
+	require.NoError(t, json.Unmarshal(data, &r))
+	key := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
+	require.NoError(t, Verify("r1", map[string][]byte{"a": key.Public().(ed25519.PublicKey)}, r))
+	problems := func() []spec.Problem {
+		result := spec.Result{Task: "--batch-1", Attempt: 1, Delivery: 1, Status: spec.StatusDone, Receipts: []spec.Receipt{r}}
+		return result.Validate()
+	}
+	require.Empty(t, problems())
+	r.Version = spec.ReceiptVersion + 1
+	require.Contains(t, fmt.Sprint(problems()), "a newer program has made it: version 3, this program reads up to 2; update this program")
 }

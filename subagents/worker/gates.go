@@ -51,7 +51,7 @@ func (g gates) Run(ctx context.Context, name string) (commands.GateRun, error) {
 	where := gate.Where{
 		Dir: g.at.slot.Dir(), Env: g.at.env, Place: g.at.ground(), Writable: g.at.cache.Writable, Readable: g.at.readable,
 		Network: g.at.assignment.Role.Network, Loopback: g.at.assignment.Role.Loopback, More: true,
-		OnOutput: commands.BeatOutput(ctx),
+		OnOutput: commands.BeatOutput(ctx), Changed: g.changed,
 	}
 	if b, ok := g.at.assignment.Baseline[name]; ok {
 		where.Baseline = &b
@@ -61,6 +61,16 @@ func (g gates) Run(ctx context.Context, name string) (commands.GateRun, error) {
 		return commands.GateRun{}, err
 	}
 	return commands.GateRun{Receipt: r, New: gate.NewSignatures(r, where.Baseline)}, nil
+}
+
+// changed returns the paths in which the work tree differs from the base commit of the run.
+func (g gates) changed(ctx context.Context) ([]string, error) {
+	landed, err := g.at.changed(ctx, g.at.worker.cfg.Mirror.Base())
+	if err != nil {
+		return nil, err
+	}
+	own, err := g.at.slot.Changed(ctx)
+	return append(landed, own...), err
 }
 
 // awaitBaseline waits for the baseline in the log of the conductor, where it was not known when the attempt was dispatched. The

@@ -1,0 +1,41 @@
+package spec
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Finding is one diagnostic of a checker: an error of a compiler, a remark of a linter, a test that failed.
+type Finding struct {
+	// Signature is what it counts as: without its place, and without what differs from run to run.
+	Signature string `json:"signature"`
+	// Message is what the tool printed of it, in one line, without its place. Code is the tool's own name for the kind.
+	Message string `json:"message"`
+	Code    string `json:"code,omitempty"`
+	// Symbol is the name of the test that failed.
+	Symbol string `json:"symbol,omitempty"`
+	// File is relative to the top of the tree; Line and Column count from 1, and are 0 where they are not known. Source is the
+	// text of the line.
+	File   string `json:"file,omitempty"`
+	Line   int    `json:"line,omitempty"`
+	Column int    `json:"column,omitempty"`
+	Source string `json:"source,omitempty"`
+}
+
+// String returns the test, the place, the message and the code.
+func (f Finding) String() string {
+	said := f.Message
+	if f.Code != "" {
+		said += " (" + f.Code + ")"
+	}
+	place := f.File
+	if f.File != "" && f.Line > 0 {
+		place += fmt.Sprintf(":%d", f.Line)
+	}
+	if f.File != "" && f.Line > 0 && f.Column > 0 {
+		place += fmt.Sprintf(":%d", f.Column)
+	}
+	parts := slices.DeleteFunc([]string{f.Symbol, place, said}, func(part string) bool { return part == "" })
+	return strings.Join(parts, ": ")
+}
