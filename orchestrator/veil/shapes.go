@@ -71,7 +71,8 @@ var (
 
 	receipts = object("gate command exit_code worker agent tree environment since duration_ns kind build tests passed verdict "+
 		"timed_out killed version", fields{
-		"signatures": signatures, "counts": keyed(signature), "moved": signatures, "tail": hidden, "names": each(masked), "missing": masked, "hidden": each(text(unrun)),
+		"signatures": signatures, "counts": keyed(signature), "moved": signatures,
+		"tail": hidden, "names": each(masked), "missing": masked, "hidden": each(text(unrun)),
 	})
 
 	runs = with(object("state allow_unverified on_doubt first_red epoch setup budget file roles project head ref dispatch void "+

@@ -21,7 +21,8 @@ const (
 var (
 	// A file with a line, and its column: a.go:1:2: text, a.ts(1,2): text, A.java:[1,2] text, a.go:1.2,3.4: text. A directory can
 	// have spaces in its name.
-	placed = lazyregexp.New(`^(?:\[\w+\] +|-->\s*|vet: |(?i:fatal error|error|warning): )?"?((?:[^\s:()\[\]"]*|[^\s:()\[\]"][^:()\[\]"]*/[^:()\[\]"]*)\.[A-Za-z]\w*)"?` +
+	placed = lazyregexp.New(`^(?:\[\w+\] +|-->\s*|vet: |(?i:fatal error|error|warning): )?` +
+		`"?((?:[^\s:()\[\]"]*|[^\s:()\[\]"][^:()\[\]"]*/[^:()\[\]"]*)\.[A-Za-z]\w*)"?` +
 		`(?::(\d+)(?:[:.](\d+))?(?:[,-][\d.:]+)?(?:: ?| - |$)|\((\d+)(?:,\s*(\d+))?\)(?:: ?|$)|:\[(\d+),(\d+)\]:? ?)(.*)$`)
 	// A line and a column, as eslint prints them below the name of the file; Python's frames.
 	below    = lazyregexp.New(`^\s+(\d+):(\d+)\s+(.*)$`)

@@ -10,7 +10,7 @@ import (
 // maxPlaces bounds how many places are told apart.
 const maxPlaces = 1 << 17
 
-// counted counts the places of signatures. A place that is printed twice, as in a summary, counts once; a failed test has its name
+// counted counts the places of signatures. A place that is printed twice, as in a summary, counts once; a failed test has a name
 // and counts once too.
 type counted struct {
 	places map[uint64]struct{}

@@ -125,7 +125,8 @@ var (
 	// What could not be checked because of another finding is not told.
 	stopped = lazyregexp.New(`\(errors prevented further checking\)|\(typecheck\)$|\(compile\)$|` +
 		`^error: could not compile|compilation terminated|` +
-		`^fatal error: too many errors|^only showing the first \d+ errors|: fatal error:|^go: |^\S.*\.java:\d+: error: (?:.* expected|illegal start of .*|` +
+		`^fatal error: too many errors|^only showing the first \d+ errors|` +
+		`: fatal error:|^go: |^\S.*\.java:\d+: error: (?:.* expected|illegal start of .*|` +
 		`reached end of file .*|unclosed .*|not a statement|.* without .*)$`)
 	vetHeading = lazyregexp.New(`^# \[(\S+)\]$`)
 )

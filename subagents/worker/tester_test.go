@@ -71,8 +71,8 @@ func TestABatchThatDoesNotBuildSkipsOtherGatesOfGo(t *testing.T) {
 		ran     []string
 		message string
 	}{
-		"--batch-1": {patch.Base, []string{"fine", "build", "last"}, "1 of 4 gates did not pass: build (vet did not run): ./a.go:3:9: undefined: y"},
-		"--final":   {"", []string{"fine", "build", "vet", "last"}, "2 of 4 gates did not pass: build, vet: ./a.go:3:9: undefined: y"},
+		"--batch-1": {patch.Base, []string{"fine", "build", "last"}, "1 of 4 gates did not pass: build (vet did not run): a.go:3:9: undefined: y"},
+		"--final":   {"", []string{"fine", "build", "vet", "last"}, "2 of 4 gates did not pass: build, vet: a.go:3:9: undefined: y"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
