@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -82,23 +81,10 @@ func (d *DotGit) writeFiles(dir string) error {
 	return nil
 }
 
-// sharedIndex begins the name of a part of an index that later ones share; its id ends it.
-const sharedIndex = "sharedindex."
-
-// copyIndex copies the index, the part that it shares with earlier ones, and the list of ignored files. The copy is younger than
-// the files that the index knows, but for those of the same second: these alone git has to read.
+// copyIndex copies the index and the list of ignored files. The copy is younger than the files that the index knows, but for
+// those of the same second: these alone git has to read.
 func (d *DotGit) copyIndex(dir string) error {
-	index, err := os.ReadFile(cmp.Or(d.Index, filepath.Join(d.From, "index")))
-	if err != nil {
-		return err
-	}
-	parts, err := filepath.Glob(filepath.Join(escapeGlob(d.From), sharedIndex+"*"))
-	for _, part := range parts {
-		id, bad := hex.DecodeString(strings.TrimPrefix(filepath.Base(part), sharedIndex))
-		if err == nil && bad == nil && bytes.Contains(index, id) {
-			err = copyFile(filepath.Join(dir, filepath.Base(part)), part)
-		}
-	}
+	index, err := wholeIndex(cmp.Or(d.Index, filepath.Join(d.From, "index")), d.From, len(d.Base)/2)
 	if exclude := filepath.Join(d.From, "info", "exclude"); err == nil && hasText(exclude) {
 		info := filepath.Join(dir, "info")
 		err = cmp.Or(os.Mkdir(info, 0o755), copyFile(filepath.Join(info, "exclude"), exclude))
