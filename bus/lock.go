@@ -39,8 +39,7 @@ func takeLock(ctx context.Context, dir string) (*dirLock, error) {
 	return l, l.write(nil) // the note is of the owner before this one
 }
 
-// awaitLock tries for a short time: a program that is being started here has the lock of an owner that has just released it,
-// until it begins.
+// awaitLock tries for a short time: a program that an owner was starting when it ended has its lock until it begins.
 func awaitLock(ctx context.Context, path string) (*dirLock, error) {
 	deadline := time.Now().Add(lockPatience)
 	for {
@@ -144,8 +143,9 @@ func (l *dirLock) write(data []byte) error {
 	return nil
 }
 
+// release drops the lock at once: a program that is being started here has the open file too until it begins.
 func (l *dirLock) release() error {
-	if err := l.file.Close(); err != nil {
+	if err := errors.Join(unflock(l.file), l.file.Close()); err != nil {
 		return fmt.Errorf("release %s: %w", l.file.Name(), err)
 	}
 	return nil

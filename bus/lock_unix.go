@@ -24,3 +24,5 @@ func flock(f *os.File, shared bool) error {
 		}
 	}
 }
+
+func unflock(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_UN) }
