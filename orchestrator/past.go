@@ -14,6 +14,7 @@ import (
 	"divisi/internal/git"
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
+	"divisi/internal/text"
 	"divisi/internal/usage"
 )
 
@@ -70,6 +71,15 @@ func (h *conduct) shallow() []string {
 	}
 	return []string{"the clone is shallow: the history that trees have ends where that of the clone does; " +
 		"git fetch --unshallow fetches the rest"}
+}
+
+// filtered says that files may have changes that are not committed.
+func (h *conduct) filtered() []string {
+	if h.Elsewhere || len(h.checkout.Filtered) == 0 || h.spec.Base != h.checkout.Head {
+		return nil
+	}
+	return []string{fmt.Sprintf("whether your changes to %s are committed is not known: filters of git, which do not run, store them; "+
+		"git status tells", text.Some(h.checkout.Filtered, 5))}
 }
 
 // shardsByCommand reports whether the plan has a shard rule by: command.

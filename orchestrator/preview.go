@@ -83,7 +83,7 @@ func (h *conduct) preview(ctx context.Context, o *Options) (p Previewed, err err
 		p.Refused = append(p.Refused, err)
 		h.notices = append(h.notices, err.Error())
 	}
-	for _, n := range slices.Concat(h.shallow(), needs.Notices(&h.spec), h.notices) {
+	for _, n := range slices.Concat(h.shallow(), h.filtered(), needs.Notices(&h.spec), h.notices) {
 		h.notice("note: " + n)
 	}
 	data.By = run.ByFile

@@ -309,7 +309,7 @@ func (h *conduct) begin(ctx context.Context, o *Options) (r *Run, err error) {
 	if err = m.Write(h.path); err != nil {
 		return nil, err
 	}
-	h.notices = slices.Concat(confinement(), h.shallow(), needs.Notices(&h.spec), h.notices)
+	h.notices = slices.Concat(confinement(), h.shallow(), h.filtered(), needs.Notices(&h.spec), h.notices)
 	if err = h.takeCheckout(ctx); err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -29,8 +30,9 @@ type Checkout struct {
 	// Top; an untracked directory counts once and ends in a slash. At most MaxDirty; MoreDirty says that there are more.
 	Dirty     []string
 	MoreDirty bool
-	// Untracked are those of Dirty that git does not track.
-	Untracked []string
+	// Untracked are those of Dirty that git does not track. Filtered are none of Dirty: files of a filter that were written since git
+	// last compared them; the filter alone, which does not run, can tell whether they differ.
+	Untracked, Filtered []string
 	// Submodules are the paths of gitlinks at Head.
 	Submodules []string
 
@@ -87,7 +89,7 @@ func (g *Git) Inspect(ctx context.Context, path string) (*Checkout, error) {
 	if err != nil {
 		return nil, err
 	}
-	user, err := g.userSettings(ctx)
+	user, err := g.userSettings(ctx, l.gitDir)
 	if err != nil {
 		return nil, err
 	}
@@ -211,6 +213,7 @@ func (g *Git) status(ctx context.Context, c *Checkout, v *view, config []string)
 	if err != nil {
 		return err
 	}
+	var touched []string // on disk alone
 	for item := range bytes.SplitSeq(out, []byte{0}) {
 		if len(item) < 4 {
 			continue
@@ -224,8 +227,44 @@ func (g *Git) status(ctx context.Context, c *Checkout, v *view, config []string)
 		if bytes.HasPrefix(item, []byte("??")) {
 			c.Untracked = append(c.Untracked, path)
 		}
+		if bytes.HasPrefix(item, []byte(" M")) {
+			touched = append(touched, path)
+		}
 	}
+	return g.setApart(ctx, c, dir, touched)
+}
+
+// setApart moves the files of a filter from Dirty to Filtered.
+func (g *Git) setApart(ctx context.Context, c *Checkout, dir Dir, touched []string) error {
+	if len(touched) == 0 {
+		return nil
+	}
+	given, err := g.filters(ctx, dir, touched)
+	if err != nil {
+		return err
+	}
+	c.Dirty = slices.DeleteFunc(c.Dirty, func(p string) bool {
+		if given[p] {
+			c.Filtered = append(c.Filtered, p)
+		}
+		return given[p]
+	})
 	return nil
+}
+
+// filters are those of some paths to which attributes give a filter.
+func (g *Git) filters(ctx context.Context, dir Dir, paths []string) (map[string]bool, error) {
+	in := strings.NewReader(strings.Join(paths, "\x00") + "\x00")
+	out, err := g.exec(ctx, call{dir: dir, stdin: in, args: []string{"check-attr", "-z", "--stdin", "filter"}})
+	if err != nil {
+		return nil, fmt.Errorf("read the attributes: %w", err)
+	}
+	found := map[string]bool{}
+	fields := strings.Split(string(out), "\x00") // path, attribute and value of each
+	for ; len(fields) >= 3; fields = fields[3:] {
+		found[fields[0]] = !slices.Contains([]string{"unspecified", "unset", "set"}, fields[2])
+	}
+	return found, nil
 }
 
 // Resolve turns a revision of the user's repository (a branch, a tag, HEAD~2, an id) into a commit id. A revision that

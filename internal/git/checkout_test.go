@@ -96,6 +96,60 @@ func TestInspectUsesGlobalIgnoreList(t *testing.T) {
 	require.Empty(t, c.Dirty)
 }
 
+// A filter of the user's decides whether its file differs, and no filter runs: such a file is set apart, and what is staged or
+// removed is no secret.
+func TestInspectSetsFilteredFilesApart(t *testing.T) {
+	t.Parallel()
+	u := newCommitted(t)
+	for _, name := range []string{"touched", "staged", "gone"} {
+		u.write(name+".x", "fgberq\n")
+	}
+	u.write(".gitattributes", "*.x filter=crypt\n")
+	u.git("add", "-A")
+	u.git("commit", "-qm", "filtered")
+	u.write("touched.x", "stored\n") // as the smudge of a checkout would
+	u.write("staged.x", "other\n")
+	u.git("add", "staged.x")
+	require.NoError(t, os.Remove(filepath.Join(u.dir, "gone.x")))
+	u.write("a.txt", "changed\n")
+	c := inspect(t, u.dir)
+	require.Equal(t, []string{"touched.x"}, c.Filtered)
+	require.ElementsMatch(t, []string{"a.txt", "staged.x", "gone.x"}, c.Dirty)
+}
+
+func TestInspectUsesSettingsThatAreIncludedForIt(t *testing.T) {
+	t.Parallel()
+	u := newCommitted(t)
+	require.NoError(t, os.Remove(filepath.Join(u.dir, "a.txt")))
+	u.git("-c", "core.autocrlf=true", "checkout", "-q", "--", "a.txt")
+	require.NoError(t, os.Chtimes(filepath.Join(u.dir, "a.txt"), time.Now(), time.Now().Add(-time.Hour)))
+	home := t.TempDir()
+	crlf := filepath.Join(home, "crlf")
+	require.NoError(t, os.WriteFile(crlf, []byte("[core]\n\tautocrlf = true\n"), 0o644))
+	g := newGit(t)
+	g.userEnv = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "GIT_CONFIG_NOSYSTEM=1"}
+	for dir, dirty := range map[string][]string{u.dir + "/": nil, home + "/": {"a.txt"}} {
+		config := "[includeIf \"gitdir:" + dir + "\"]\n\tpath = " + crlf + "\n"
+		require.NoError(t, os.WriteFile(filepath.Join(home, ".gitconfig"), []byte(config), 0o644))
+		c, err := g.Inspect(t.Context(), u.dir)
+		require.NoError(t, err)
+		require.Equal(t, dirty, c.Dirty, dir)
+	}
+}
+
+func TestInspectWhereLinksAreFiles(t *testing.T) {
+	t.Parallel()
+	u := newCommitted(t)
+	require.NoError(t, os.Symlink("a.txt", filepath.Join(u.dir, "link")))
+	u.git("add", "-A")
+	u.git("commit", "-qm", "a link")
+	require.NoError(t, os.Remove(filepath.Join(u.dir, "link")))
+	u.write("link", "a.txt")
+	require.Equal(t, []string{"link"}, inspect(t, u.dir).Dirty)
+	u.git("config", "core.symlinks", "false")
+	require.Empty(t, inspect(t, u.dir).Dirty)
+}
+
 func TestInspectLinkedWorkTree(t *testing.T) {
 	t.Parallel()
 	u := newCommitted(t)

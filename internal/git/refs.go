@@ -78,7 +78,7 @@ func (r *Repo) Refs() (refs Refs, err error) {
 // RefsOf returns the names that a checkout has for trees: the remote that its branch comes from, and that one's main branch.
 // Names that only a hostile repository has count as none.
 func (g *Git) RefsOf(ctx context.Context, c *Checkout) (refs Refs, err error) {
-	user, err := g.userSettings(ctx)
+	user, err := g.userSettings(ctx, c.GitDir)
 	if err != nil {
 		return refs, err
 	}

@@ -28,7 +28,7 @@ func TestNumberedSettingsCount(t *testing.T) {
 	t.Parallel()
 	g := newGit(t)
 	g.userEnv = userEnv([]string{"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=/theirs"})
-	s, err := g.userSettings(t.Context())
+	s, err := g.userSettings(t.Context(), nowhere)
 	require.NoError(t, err)
 	require.Equal(t, []string{"/theirs"}, s.safeDirectories())
 }

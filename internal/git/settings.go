@@ -1,6 +1,7 @@
 package git
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,7 @@ type settings map[string][]string
 
 // inert are the settings of a user that say how files look on his disk. They can make nothing run.
 var inert = []string{
-	"core.filemode", "core.ignorecase", "core.precomposeunicode", "core.trustctime", "core.checkstat",
+	"core.filemode", "core.symlinks", "core.ignorecase", "core.precomposeunicode", "core.trustctime", "core.checkstat",
 	"core.autocrlf", "core.eol", "core.sparsecheckout", "core.sparsecheckoutcone",
 }
 
@@ -43,11 +44,17 @@ func inertFlags(all ...settings) []string {
 	return out
 }
 
-// userSettings reads the user's own global settings; it reads no repository.
-func (g *Git) userSettings(ctx context.Context) (settings, error) {
-	out, err := g.exec(ctx, call{
-		dir: Dir{GitDir: nowhere}, whole: g.userEnv, args: []string{"config", "--includes", "-z", "--list"},
-	})
+// userSettings reads the user's own global settings, also those for a git directory where he includes some by its path. Of that
+// repository it reads nothing.
+func (g *Git) userSettings(ctx context.Context, gitDir string) (settings, error) {
+	args := []string{"config", "--includes", "-z", "--list"}
+	out, err := g.exec(ctx, call{dir: Dir{GitDir: nowhere}, whole: g.userEnv, args: args})
+	if err == nil && bytes.Contains(out, []byte("includeif.")) {
+		args = []string{"config", "--global", "--includes", "-z", "--list"}
+		var more []byte
+		more, err = g.exec(ctx, call{dir: Dir{GitDir: gitDir}, whole: g.userEnv, args: args})
+		out = append(out, more...)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read your global git settings: %w", err)
 	}
