@@ -157,7 +157,8 @@ func lockUp(dir, outside string) error {
 		os.WriteFile(filepath.Join(dir, "dir", "a.txt"), []byte("changed\n"), 0o644),
 		os.Chmod(filepath.Join(dir, "dir", "a.txt"), 0),
 		os.Chmod(deep, 0o555), os.Chmod(filepath.Dir(deep), 0), os.Chmod(filepath.Join(dir, "cache"), 0o555),
-		os.Chmod(filepath.Join(dir, "dir"), 0o500), os.Chmod(filepath.Join(dir, ".git"), 0),
+		os.Chmod(filepath.Join(dir, "dir"), 0o500), os.Chmod(filepath.Join(dir, ".git", "objects", "info"), 0),
+		os.Chmod(filepath.Join(dir, ".git", "objects"), 0), os.Chmod(filepath.Join(dir, ".git"), 0),
 	)
 }
 

@@ -52,7 +52,7 @@ func resetsExactly(t *testing.T, more int) {
 	}, more)
 	b := newBundle(t, files)
 	s := b.slot(t)
-	outside := t.TempDir()
+	outside, canaries := t.TempDir(), newCanaries(t)
 	write(t, filepath.Join(outside, "b.txt"), "outside\n")
 	for name, mess := range map[string]func(dir string){
 		"edited":    func(dir string) { write(t, filepath.Join(dir, "a.txt"), "X") },
@@ -96,6 +96,21 @@ func resetsExactly(t *testing.T, more int) {
 		"a sparse .git of 2 GB": func(dir string) {
 			write(t, filepath.Join(dir, ".git", "objects", "pack", "tmp_pack"), "")
 			require.NoError(t, os.Truncate(filepath.Join(dir, ".git", "objects", "pack", "tmp_pack"), 2<<30))
+		},
+		"alternates in a circle": func(dir string) {
+			write(t, filepath.Join(dir, ".git", "objects/info/alternates"), "../a\n"+outside+"\n")
+			write(t, filepath.Join(dir, ".git", "a/info/alternates"), "../objects\n")
+			write(t, filepath.Join(dir, ".git", "commondir"), outside+"\n")
+		},
+		"HEAD elsewhere": func(dir string) {
+			write(t, filepath.Join(dir, ".git", "HEAD"), "ref: refs/../../../"+outside+"/b.txt\n")
+			write(t, filepath.Join(dir, ".git", "config.worktree"), "[core]\n\tworktree = "+outside+"\n")
+			write(t, filepath.Join(dir, ".git", "index.lock"), "")
+		},
+		"a program of its own": func(dir string) {
+			canaries.plant(filepath.Join(dir, ".git"), "tree")
+			userGit(t, dir, "config", "core.hooksPath", filepath.Join(dir, ".git", "hooks"))
+			require.NoError(t, os.RemoveAll(filepath.Join(dir, ".git", "index")))
 		},
 		"a .git file": func(dir string) {
 			write(t, filepath.Join(dir, "dir/.git"), "gitdir: /elsewhere\n")
@@ -146,6 +161,7 @@ func resetsExactly(t *testing.T, more int) {
 		mess(s.Dir())
 		require.NoError(t, s.Reset(t.Context(), b.base), name)
 		require.Equal(t, files, contents(t, s.Dir()), name)
+		require.Empty(t, canaries.ran(), name)
 		require.Equal(t, b.base+" main", userGit(t, s.Dir(), "for-each-ref", "--format=%(objectname) %(refname:short)", "refs/heads"), name)
 		require.Empty(t, userGit(t, s.Dir(), "status", "--porcelain", "--ignored"), name)
 		require.NotContains(t, userGit(t, s.Dir(), "config", "--local", "--list"), "fsmonitor", name)
