@@ -191,16 +191,17 @@ func (p *past) take(ctx context.Context, from *Repo, tips, known []string) error
 	if err != nil {
 		return err
 	}
-	revs := strings.Join(tips, "\n") + "\n"
+	var revs strings.Builder // they can be many thousand tags
+	revs.WriteString(strings.Join(tips, "\n") + "\n")
 	for _, i := range infos {
 		if i.kind != "" {
-			revs += "^" + i.id + "\n"
+			revs.WriteString("^" + i.id + "\n")
 		}
 	}
 	pr, pw := io.Pipe()
 	sent := make(chan error, 1)
 	go func() {
-		err := p.fill(ctx, pw, revs)
+		err := p.fill(ctx, pw, revs.String())
 		sent <- errors.Join(err, pw.CloseWithError(cmp.Or(err, io.EOF)))
 	}()
 	err = p.g.takePack(ctx, p.dir, pr, "index-pack", "--stdin", "--fix-thin")
