@@ -1,6 +1,7 @@
 package git
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -254,12 +255,19 @@ func TestPastIsWhatBaseAndTagsReach(t *testing.T) {
 		u.write("side.txt", "side\n")
 		side := u.commit("side")
 		u.git("tag", "light")
+		odd := "odd\u3000`name`"
+		u.git("tag", odd)
 		u.git("tag", "-f", "blob", secret)
 		u.write("other.txt", "other\n")
 		other := u.commit("another branch")
 		u.git("checkout", "-q", "main")
 		u.write("a.txt", "stashed\n")
 		u.git("stash")
+		u.git("pack-refs", "--all")
+		packed, err := os.OpenFile(filepath.Join(u.dir, ".git", "packed-refs"), os.O_APPEND|os.O_WRONLY, 0)
+		require.NoError(t, err)
+		_, err = packed.WriteString(side + " refs/tags/z\xff\n") // no text: trees do without it
+		require.NoError(t, errors.Join(err, packed.Close()))
 		b := u.mirrored()
 		dir := t.TempDir()
 		past, err := b.g.TakePast(t.Context(), b.c, b.base, dir)
@@ -276,7 +284,7 @@ func TestPastIsWhatBaseAndTagsReach(t *testing.T) {
 			l.write()
 			require.Empty(t, l.git("status", "--porcelain"))
 			require.Equal(t, "v1.0-2-g"+l.files.Head[:7], l.git("describe", "--abbrev=7"))
-			require.Equal(t, "light\nv1.0", l.git("tag"))
+			require.Equal(t, "light\n"+odd+"\nv1.0", l.git("tag"))
 			require.Len(t, strings.Split(l.git("log", "--format=%s"), "\n"), 4)
 			require.Equal(t, old, l.git("merge-base", "light", "HEAD"))
 			require.Error(t, userCommand(t, l.tree, "cat-file", "-e", other).Run())

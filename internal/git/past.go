@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Past is the history before the base that trees of a mirror have. Its zero value is none: trees begin with the base.
@@ -98,13 +99,13 @@ func (r *Repo) tagged(ctx context.Context) (ids []string, lines string, err erro
 	}
 	var b strings.Builder
 	for line := range strings.Lines(string(out)) {
-		f := strings.Fields(line)
+		f := strings.Split(strings.TrimSuffix(line, "\n"), " ") // names can have other white space
 		switch {
-		case len(f) < 3 || ValidRef(f[2]) != nil || !ValidID(f[1]):
+		case len(f) != 5 || ValidRef(f[2]) != nil || !utf8.ValidString(f[2]) || !ValidID(f[1]):
 			continue
 		case f[0] == "commit":
 			fmt.Fprintf(&b, "%s %s\n", f[1], f[2])
-		case f[0] == "tag" && len(f) == 5 && f[3] == "commit":
+		case f[0] == "tag" && f[3] == "commit":
 			fmt.Fprintf(&b, "%s %s\n^%s\n", f[1], f[2], f[4])
 		default:
 			continue
