@@ -166,7 +166,7 @@ func (s *Slot) verify(ctx context.Context, root *os.Root, asked []laidFile, same
 	return nil
 }
 
-// sumRegular is the digest of a file, of which it has a part in memory alone; without an info there is none.
+// sumRegular is the digest of a file, which is never in memory as a whole; without an info there is none.
 func sumRegular(root *os.Root, name string) (sum [sha256.Size]byte, info fs.FileInfo, err error) {
 	f, info, err := openRegular(root, filepath.FromSlash(name))
 	if err != nil || info == nil {

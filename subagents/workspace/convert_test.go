@@ -1,11 +1,13 @@
 package workspace_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -216,4 +218,24 @@ func TestForeignEncodings(t *testing.T) {
 	userGit(t, b.user, "commit", "-q", "-m", "encoded")
 	b = mirrorOf(t, b.user)
 	require.Equal(t, "a\n", read(t, filepath.Join(b.slot(t).Dir(), "sub", "a.u")))
+}
+
+// Some patterns keep git busy for ever with the file that they are tried on. What a command has left of them ends no reset.
+func TestPatternsWithoutAnEnd(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	file := strings.Repeat("a/", 60) + "f"
+	b := newBundle(t, map[string]string{file: "f\n"})
+	b.pool.SetPatience(time.Second)
+	s := b.slot(t)
+	for _, end := range []func() error{
+		func() error { _, err := s.Restore(ctx, b.base); return err },
+		func() error { return s.Reset(ctx, b.base) },
+	} {
+		write(t, filepath.Join(s.Dir(), ".gitattributes"), strings.Repeat("**/a/", 12)+"b text\n")
+		write(t, filepath.Join(s.Dir(), file), "g\n") // of the same size, so that git reads it
+		require.NoError(t, end())
+		requireSameFiles(t, b.user, s.Dir())
+	}
 }

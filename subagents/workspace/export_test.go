@@ -1,5 +1,7 @@
 package workspace
 
+import "time"
+
 // Look is look, for tests.
 var Look = (*Slot).look
 
@@ -14,3 +16,6 @@ var ReadEntry = readEntry
 
 // GitDir is the slot's own git directory.
 func (s *Slot) GitDir() string { return s.gitDir }
+
+// SetPatience has slots of a pool made anew that cannot be read in time.
+func (p *Pool) SetPatience(d time.Duration) { p.patience = d }

@@ -9,9 +9,13 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"time"
 
 	"divisi/internal/git"
 )
+
+// patience is far longer than git compares a tree for.
+const patience = 10 * time.Minute
 
 // Pool lends out slots, and makes one where none is free: agents that wait keep theirs, and those that they wait for need some
 // too. How many there are is bounded by who asks. A process that holds its directory is the only one to use it.
@@ -23,6 +27,8 @@ type Pool struct {
 	past   git.Past
 	// world is the digest of both.
 	world string
+	// patience is how long a tree that commands have left is read before it is made anew.
+	patience time.Duration
 
 	mu sync.Mutex
 	// free are the slots that no attempt has; the one that was given back first is lent first. made counts all.
@@ -48,7 +54,7 @@ func NewPool(g *git.Git, mirror *git.Repo, dir string) (*Pool, error) {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return nil, fmt.Errorf("make a pool of slots: %w", err)
 	}
-	p := &Pool{git: g, mirror: mirror, dir: dir}
+	p := &Pool{git: g, mirror: mirror, dir: dir, patience: patience}
 	if p.refs, err = mirror.Refs(); err == nil {
 		p.past, err = mirror.Past()
 	}

@@ -86,7 +86,9 @@ func (s *Slot) Reset(ctx context.Context, commit string) error {
 	defer s.mu.Unlock()
 	var first error
 	if s.repo != nil && !s.ruined {
-		if first = s.reset(ctx, commit); first == nil {
+		soon, cancel := s.soon(ctx)
+		first = s.reset(soon, commit)
+		if cancel(); first == nil {
 			return nil
 		}
 		if _, content := errors.AsType[*ContentError](first); content {
@@ -107,6 +109,13 @@ func (s *Slot) Reset(ctx context.Context, commit string) error {
 	}
 	return nil
 }
+
+// soon bounds how long git reads what a command has left: some patterns of attributes keep it busy for ever.
+func (s *Slot) soon(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, s.pool.patience, errBusy)
+}
+
+var errBusy = errors.New("git took too long to compare the work tree with its commit")
 
 // layError distinguishes a commit that cannot be laid out from a failure of the machine: another machine would fail alike.
 func (s *Slot) layError(ctx context.Context, commit string, err error) error {
@@ -213,9 +222,11 @@ func (s *Slot) Restore(ctx context.Context, commit string) ([]string, error) {
 	if s.repo == nil {
 		return nil, ErrNotReset
 	}
-	changed, err := s.restore(ctx, commit)
+	soon, cancel := s.soon(ctx)
+	defer cancel()
+	changed, err := s.restore(soon, commit)
 	if err == nil {
-		err = cmp.Or(s.putLay(), s.stand(ctx, commit))
+		err = cmp.Or(s.putLay(), s.stand(soon, commit))
 	}
 	if err == nil || ctx.Err() != nil {
 		return changed, err
