@@ -118,7 +118,7 @@ var calls = map[string]entry{
 	callFull:    {counted, 4 * kib, 1, time.Minute, takes((*conduct).measure)},
 	callEnlist:  {anyWorker, 512 * kib, 30, time.Second, takes((*conduct).enlist)},
 	callLeave:   {anyWorker, 4 * kib, 10, time.Second, takes((*conduct).leave)},
-	callPack:    {anyWorker, 8 * kib, 200, 100 * time.Millisecond, takes((*conduct).lendPack)},
+	callPack:    {anyWorker, 512 * kib, 200, 100 * time.Millisecond, takes((*conduct).lendPack)},
 	callRead:    {anyWorker, 4 * kib, 2000, 5 * time.Millisecond, takes((*conduct).show)},
 	callGap:     {ownHands, 4 * kib, 20, time.Second, takes((*conduct).noteGap)},
 }
@@ -130,11 +130,13 @@ type asking struct {
 }
 
 // lacking is what the caller's machine lacks: a commit, of a repository that has some; with Module one of that submodule, without
-// what leads to it; a content of Git LFS; or an environment. No object is none that is lent.
+// what leads to it; with Past the history of the base but for that of some tips; a content of Git LFS; or an environment. No object
+// is none that is lent.
 type lacking struct {
 	Commit      string        `json:"commit,omitempty"`
 	Have        []string      `json:"have,omitempty"`
 	Module      string        `json:"module,omitempty"`
+	Past        bool          `json:"past,omitempty"`
 	Content     *spec.Pointer `json:"content,omitempty"`
 	Environment string        `json:"environment,omitempty"`
 }
@@ -353,6 +355,8 @@ func (h *conduct) packed(ctx context.Context, l *lacking) (sealedPack, error) {
 	switch {
 	case l.Commit != "" && none(l.Commit) || slices.ContainsFunc(l.Have, none):
 		return sealedPack{}, request.Refusedf("%.80q, or one of what the worker has, is no commit", l.Commit)
+	case l.Past:
+		return h.packPast(ctx, l.Have)
 	case l.Module != "":
 		return h.packModule(ctx, l.Module, l.Commit, l.Have)
 	case l.Commit != "":

@@ -95,14 +95,22 @@ func (h *conduct) obey(r *order, st *run.State, o *ResumeOptions) error {
 // received opens the mirror of the run, or makes it from what this machine keeps of the repository and the pack of the order.
 func (h *conduct) received(ctx context.Context, r *order) (*git.Repo, error) {
 	dir := filepath.Join(h.path, "repo.git")
-	m, err := h.git.OpenMirror(dir)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return m, err
-	}
 	s, err := h.collections(h.git, h.notice)
 	if err != nil {
 		return nil, err
 	}
+	m, err := h.git.OpenMirror(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		m, err = h.receivedBase(ctx, r, s, dir)
+	}
+	if err == nil && r.Past != nil {
+		ask := hostCall{Verb: verbBase, Run: r.Spec.Run, Commit: r.Spec.Base, Past: r.Past.git().Cut()}
+		err = keepPast(ctx, s, r.caches(), m, &r.Past.Past, h.source(&r.Past.packSent, ask))
+	}
+	return m, err
+}
+
+func (h *conduct) receivedBase(ctx context.Context, r *order, s *mirrors.Store, dir string) (*git.Repo, error) {
 	from := h.source(&r.packSent, hostCall{Verb: verbBase, Run: r.Spec.Run, Commit: r.Spec.Base})
 	held, m, err := s.Open(ctx, r.caches(), mirrors.Mirror{Dir: dir, Commit: r.Spec.Base, Exclude: r.Exclude}, from)
 	if err != nil {

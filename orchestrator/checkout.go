@@ -23,9 +23,9 @@ const noLayers = "trees have neither the submodules of the repository nor what G
 // takeCheckout takes what the trees of the run have of the user's checkout. Nothing else of a run reads it.
 func (h *conduct) takeCheckout(ctx context.Context) (err error) {
 	user := checkout.User{Git: h.git, Checkout: h.checkout}
-	if h.Elsewhere {
+	if err = h.takePast(ctx); err == nil && h.Elsewhere {
 		err = h.lend(ctx, user)
-	} else if err = h.takePast(ctx); err == nil {
+	} else if err == nil {
 		h.beside, err = h.besides(h.git).Take(ctx, user, h.mirror, h.spec.Base)
 	}
 	if err != nil {

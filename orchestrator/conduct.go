@@ -207,6 +207,10 @@ func (h *conduct) seal(ctx context.Context, st *run.State) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	past, err := h.farPast()
+	if err != nil {
+		return "", err
+	}
 	caches := filepath.Base(h.caches)
 	if h.Elsewhere && !h.ordered { // where the checkout lies on this machine says nothing to others
 		caches = cachesOf(nil, h.roots(ctx), h.spec.Base, wire.RepositoryName(h.spec.Repo))
@@ -216,7 +220,7 @@ func (h *conduct) seal(ctx context.Context, st *run.State) (string, error) {
 		Base: h.spec.Base, Name: wire.RepositoryName(h.spec.Repo), Caches: caches,
 		Project: h.spec.Project, Roles: h.spec.Roles, Commands: h.commands,
 		Plan: h.spec.Plan, Environment: h.spec.Environment, Beside: h.beside.Digest(), Lends: lends, Content: content,
-		Exclude: h.exclude, Refs: wireRefs(refs),
+		Exclude: h.exclude, Refs: wireRefs(refs), Past: past,
 		Memory: h.notes != nil, Strict: h.Strict, Parallel: max(1, h.spec.Parallel),
 		Budget: h.limit(st), Spent: st.Usage.Total(),
 		Quotas: st.Quotas,

@@ -84,12 +84,14 @@ type hostCall struct {
 	// For base it is that of the run, or of its submodule at the place Module; Content is what Git LFS keeps of it. For have it
 	// is what is to be sent, of a submodule too; Base, Name and Roots, and Warrant, are those of the order to come, and Contents
 	// what Git LFS keeps.
-	Commit   string         `json:"commit,omitempty"`
-	Have     string         `json:"have,omitempty"`
-	Base     string         `json:"base,omitempty"`
-	Name     string         `json:"name,omitempty"`
-	Roots    []string       `json:"roots,omitempty"`
-	Module   string         `json:"module,omitempty"`
+	Commit string   `json:"commit,omitempty"`
+	Have   string   `json:"have,omitempty"`
+	Base   string   `json:"base,omitempty"`
+	Name   string   `json:"name,omitempty"`
+	Roots  []string `json:"roots,omitempty"`
+	Module string   `json:"module,omitempty"`
+	// Past is the cut of the history that base or have is about.
+	Past     string         `json:"past,omitempty"`
 	Content  *spec.Pointer  `json:"content,omitempty"`
 	Contents []spec.Pointer `json:"contents,omitempty"`
 	// Environment is for base that of the run, for have that of the run to come.

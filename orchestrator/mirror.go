@@ -45,7 +45,11 @@ func (w *work) base(ctx context.Context) (*git.Repo, error) {
 	if err != nil {
 		return nil, fmt.Errorf("get the base commit of run %s: %w", w.run, err)
 	}
-	if err := keepRefs(r, gitRefs(w.setup.Refs)); err != nil {
+	err = keepRefs(r, gitRefs(w.setup.Refs))
+	if err == nil {
+		err = keepPast(ctx, s, w.setup.Caches, r, w.setup.Past, w.past)
+	}
+	if err != nil {
 		return nil, errors.Join(err, held.Close())
 	}
 	w.brought.clear()

@@ -39,6 +39,8 @@ type order struct {
 	Exclude []byte `json:"exclude,omitempty"`
 	// Refs are the names of branches in trees.
 	Refs git.Refs `json:"refs,omitzero"`
+	// Past is the history that trees have; nil for none.
+	Past *pastSent `json:"past,omitempty"`
 	// Strict has commands run only where they can be fully confined.
 	Strict  bool     `json:"strict,omitempty"`
 	Notices []string `json:"notices,omitempty"`
@@ -84,9 +86,18 @@ type moduleSent struct {
 	packSent
 }
 
-// check refuses what is no pack of commits.
-func (p *packSent) check() error {
-	if len(p.Have) > git.MaxKept || slices.ContainsFunc(p.Have, func(id string) bool { return !wire.IsCommit(id) }) {
+// pastSent is the history of the base.
+type pastSent struct {
+	wire.Past
+	packSent
+}
+
+// git is the history as package git has it, without a place.
+func (p *pastSent) git() git.Past { return git.Past{Tags: p.Tags, Shallow: p.Shallow} }
+
+// check refuses what is no pack of commits, without more than most.
+func (p *packSent) check(most int) error {
+	if len(p.Have) > most || slices.ContainsFunc(p.Have, func(id string) bool { return !wire.IsCommit(id) }) {
 		return fmt.Errorf("the pack is without %d commits, such as %.80q", len(p.Have), p.Have[0])
 	}
 	return nil
@@ -99,7 +110,12 @@ func (o *order) travels() error {
 		if !fs.ValidPath(m.Place) || m.Place == "." || len(m.Place) > maxRepo || !wire.IsCommit(m.Commit) {
 			return fmt.Errorf("%.80q at %.80q is no submodule", m.Commit, m.Place)
 		}
-		if err := m.check(); err != nil {
+		if err := m.check(git.MaxKept); err != nil {
+			return err
+		}
+	}
+	if o.Past != nil {
+		if err := errors.Join(o.Past.git().Check(o.Spec.Base), o.Past.check(git.MaxTips)); err != nil {
 			return err
 		}
 	}
@@ -169,7 +185,7 @@ func (o *order) check(id string) error {
 	case s.Plan == nil && s.Goal == "":
 		return errors.New("it has neither a goal nor a plan")
 	}
-	return errors.Join(checkRoots(o.Roots), o.packSent.check(), o.travels(), o.faults())
+	return errors.Join(checkRoots(o.Roots), o.packSent.check(git.MaxKept), o.travels(), o.faults())
 }
 
 // faults validates what files tell: project, roles and plan.

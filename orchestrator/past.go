@@ -42,8 +42,8 @@ func (h *conduct) takePast(ctx context.Context) error {
 	}
 	defer unlock()
 	began := time.Now()
-	p, err = h.git.TakePast(ctx, h.checkout, h.spec.Base, dir)
-	whole := h.spec.Project.History == spec.HistoryFull
+	p, err = h.git.TakePast(ctx, h.checkout, h.spec.Base, dir, !h.Elsewhere)
+	whole := h.spec.Project.History == spec.HistoryFull && !h.Elsewhere
 	switch {
 	case errors.Is(err, git.ErrDamaged) && whole:
 		return usage.Errorf("history: %s of .divisi/divisi.yaml needs all objects of the history, and the clone lacks some, "+
@@ -57,6 +57,15 @@ func (h *conduct) takePast(ctx context.Context) error {
 	if whole {
 		p.Commits = p.Whole
 	}
+	if h.Elsewhere {
+		if err := p.Check(h.spec.Base); err != nil {
+			h.notices = append(h.notices, fmt.Sprintf("on other machines trees begin at the base: %v", err))
+			return nil
+		}
+		if err := h.noteFar(ctx); err != nil {
+			return err
+		}
+	}
 	if took := time.Since(began); took > slowPast {
 		h.notices = append(h.notices, fmt.Sprintf("the history of the repository was taken for trees, in %s; later runs take "+
 			"what is new", took.Round(time.Second)))
@@ -66,7 +75,7 @@ func (h *conduct) takePast(ctx context.Context) error {
 
 // shallow says that the history of trees is as short as that of the clone.
 func (h *conduct) shallow() []string {
-	if !h.checkout.Shallow || h.Elsewhere {
+	if !h.checkout.Shallow {
 		return nil
 	}
 	return []string{"the clone is shallow: the history that trees have ends where that of the clone does; " +

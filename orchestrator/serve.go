@@ -198,6 +198,12 @@ func (h *Host) has(ctx context.Context, q *hostCall, by string) (a hostAnswer, e
 
 // have lists commits that the host has in a collection, for a pack of another one.
 func (h *Host) have(ctx context.Context, q *hostCall, collection string) ([]string, error) {
+	if q.Past != "" {
+		if !bus.ValidToken(q.Past) {
+			return nil, usage.Errorf("%.80q is no cut of a history", q.Past)
+		}
+		return (&mirrors.Store{Dir: h.dir.Mirrors()}).Tips(mirrors.PastName(collection, q.Past))
+	}
 	g, err := git.New(ctx)
 	if err != nil {
 		return nil, err
@@ -291,6 +297,9 @@ func (h *Host) base(ctx context.Context, q *hostCall, m store.Meta) (p sealedPac
 	defer mirror.Close()
 	if mirror.Base() != q.Commit {
 		return p, usage.Errorf("commit %.64q is not the base of run %s", q.Commit, q.Run)
+	}
+	if q.Past != "" {
+		return putPast(ctx, h.bus.Cache(), h.dir.Run(q.Run), mirror, nil)
 	}
 	return putPack(ctx, h.bus.Cache(), h.dir.Run(q.Run), q.Commit, func(w io.Writer) error {
 		return mirror.PackBase(ctx, w, mirror.Objects())

@@ -93,14 +93,6 @@ func (h *conduct) order(ctx context.Context, o *Options) (*order, error) {
 // takeAlong takes what trees have of the checkout beside the files that git stores, to be sent, into caches that are held until
 // release.
 func (h *conduct) takeAlong(ctx context.Context, r *order, caches string) error {
-	links, err := h.mirror.Links(ctx, h.spec.Base)
-	if err != nil {
-		return err
-	}
-	files, err := h.mirror.LFSFiles(ctx, h.spec.Base)
-	if err != nil || len(links)+len(files) == 0 && h.spec.Project.Environment.IsZero() {
-		return err
-	}
 	h.caches = caches
 	release, err := h.keep(h.notice)
 	if err != nil {
@@ -114,6 +106,13 @@ func (h *conduct) takeAlong(ctx context.Context, r *order, caches string) error 
 		r.Modules = append(r.Modules, moduleSent{Place: m.Place(), Commit: m.Commit})
 	}
 	r.Contents = h.beside.Pointers()
+	past, err := h.farPast()
+	if err != nil {
+		return err
+	}
+	if past != nil {
+		r.Past = &pastSent{Past: *past}
+	}
 	return h.takeSnapshot(r)
 }
 
@@ -152,9 +151,11 @@ func (h *conduct) submit(ctx context.Context, r *order, at Server) error {
 	return err
 }
 
-// had is what a host has of a repository already: commits, those of each submodule by its place, contents of Git LFS.
+// had is what a host has of a repository already: commits, tips of the history, commits of each submodule by its place, contents
+// of Git LFS.
 type had struct {
 	commits  []string
+	tips     []string
 	modules  map[string][]string
 	contents []spec.Pointer
 	// environment reports that it has the environment.
@@ -169,7 +170,12 @@ func (h *conduct) lacking(ctx context.Context, m *client, r *order) (had, error)
 	}
 	a, err := m.ask(ctx, q)
 	q.Contents, q.Environment = nil, nil
-	have := had{a.Commits, map[string][]string{}, a.Contents, a.Environment}
+	have := had{a.Commits, nil, map[string][]string{}, a.Contents, a.Environment}
+	if r.Past != nil && err == nil {
+		q.Past = r.Past.git().Cut()
+		a, err = m.ask(ctx, q)
+		q.Past, have.tips = "", a.Commits
+	}
 	for i := range r.Modules {
 		s := &r.Modules[i]
 		if err == nil {
@@ -208,6 +214,12 @@ func (h *conduct) upload(ctx context.Context, r *order, have had) error {
 		return err
 	}
 	r.packSent = packSent{p.name, p.size, have.commits}
+	if r.Past != nil {
+		if p, err = putPast(ctx, h.bus.Cache(), h.path, h.mirror, have.tips); err != nil {
+			return err
+		}
+		r.Past.packSent = packSent{p.name, p.size, have.tips}
+	}
 	for i := range r.Modules {
 		s := &r.Modules[i]
 		if p, err = h.packModule(ctx, s.Place, s.Commit, have.modules[s.Place]); err != nil {

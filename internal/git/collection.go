@@ -240,15 +240,5 @@ func (c *Collection) Mirror(ctx context.Context, dir, commit string, exclude []b
 	if err := checkIDs(commit); err != nil {
 		return nil, err
 	}
-	return c.r.g.createMirror(ctx, dir, commit, skeleton{exclude: exclude}, func(gitDir string) error {
-		names, err := c.packs()
-		for _, name := range names {
-			for _, end := range []string{".pack", ".idx"} {
-				if err == nil {
-					err = os.Link(filepath.Join(c.r.packs(), name+end), filepath.Join(gitDir, "objects", "pack", name+end))
-				}
-			}
-		}
-		return err
-	})
+	return c.r.g.createMirror(ctx, dir, commit, skeleton{exclude: exclude}, c.link)
 }

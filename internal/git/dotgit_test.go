@@ -270,7 +270,7 @@ func TestPastIsWhatBaseAndTagsReach(t *testing.T) {
 		require.NoError(t, errors.Join(err, packed.Close()))
 		b := u.mirrored()
 		dir := t.TempDir()
-		past, err := b.g.TakePast(t.Context(), b.c, b.base, dir)
+		past, err := b.g.TakePast(t.Context(), b.c, b.base, dir, true)
 		require.NoError(t, err)
 		require.NoError(t, b.m.KeepPast(past))
 		kept, err := b.m.Past()
@@ -304,14 +304,14 @@ func TestPastIsWhatBaseAndTagsReach(t *testing.T) {
 			return len(list)
 		}
 		require.Equal(t, 1, packs())
-		again, err := b.g.TakePast(t.Context(), b.c, b.base, dir)
+		again, err := b.g.TakePast(t.Context(), b.c, b.base, dir, true)
 		require.NoError(t, err)
 		require.Equal(t, past, again)
 		require.Equal(t, 1, packs())
 		u.git("checkout", "-q", "-f", "side")
 		c, err := b.g.Inspect(t.Context(), u.dir)
 		require.NoError(t, err)
-		_, err = b.g.TakePast(t.Context(), c, c.Head, dir)
+		_, err = b.g.TakePast(t.Context(), c, c.Head, dir, true)
 		require.NoError(t, err)
 		require.Equal(t, 2, packs())
 		require.Equal(t, side, userGit(t, u.dir, "--git-dir", filepath.Dir(past.Whole), "rev-parse", other+"^"))
@@ -331,7 +331,7 @@ func TestPastOfAClone(t *testing.T) {
 		c := &user{t: t, dir: filepath.Join(t.TempDir(), "clone")}
 		u.git(append(append([]string{"clone", "-q"}, flags...), "file://"+u.dir, c.dir)...)
 		b := c.mirrored()
-		past, err := b.g.TakePast(t.Context(), b.c, b.base, t.TempDir())
+		past, err := b.g.TakePast(t.Context(), b.c, b.base, t.TempDir(), true)
 		return b, past, err
 	}
 	b, past, err := clone("--depth=2")

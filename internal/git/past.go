@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,7 +11,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -58,11 +55,11 @@ func (r *Repo) Past() (p Past, err error) {
 }
 
 // TakePast brings two collections below a directory, which are made where they are not there, to have the history of a commit of
-// the checkout, and of its tags that name commits: one the commits alone, one all of it. Nothing else of the repository gets
+// the checkout, and of its tags that name commits: one the commits alone, one all of it, if whole. Nothing else of it gets
 // there: no stash, no other branch. What was taken before is not read again; for a clone whose history begins elsewhere by now
 // there are new ones. One caller at a time may do it, of all processes; others may read. Errors: ErrDamaged where objects of the
 // history are missing, as they are in a partial clone; p has the commits then.
-func (g *Git) TakePast(ctx context.Context, c *Checkout, commit, dir string) (p Past, err error) {
+func (g *Git) TakePast(ctx context.Context, c *Checkout, commit, dir string, whole bool) (p Past, err error) {
 	v, err := c.openView()
 	if err != nil {
 		return p, err
@@ -75,13 +72,15 @@ func (g *Git) TakePast(ctx context.Context, c *Checkout, commit, dir string) (p 
 	}
 	p.Shallow, p.Tags = append([]string(nil), c.shallow...), tags
 	tips = append([]string{commit}, tips...)
-	cut := hex.EncodeToString(digest(sha256.Size*2, []byte(strings.Join(slices.Sorted(slices.Values(p.Shallow)), " ")))[:4])
 	for _, part := range []struct {
 		name string
 		as   *string
-		pack func(ctx context.Context, w io.Writer, revs string) error
+		pack packing
 	}{{"commits", &p.Commits, source.packCommits}, {"whole", &p.Whole, source.packWhole}} {
-		at := &past{Repo{g: g, dir: filepath.Join(dir, part.name+"-"+cut+".git")}, part.pack}
+		if part.as == &p.Whole && !whole {
+			continue
+		}
+		at := &past{Repo{g: g, dir: filepath.Join(dir, part.name+"-"+p.Cut()+".git")}, part.pack}
 		if err := at.extend(ctx, source, tips); err != nil {
 			return p, fmt.Errorf("take the history of %s: %w", c.Top, err)
 		}
@@ -90,9 +89,9 @@ func (g *Git) TakePast(ctx context.Context, c *Checkout, commit, dir string) (p 
 	return p, nil
 }
 
-// tagged lists the tags that name commits: their objects, and their lines of packed-refs.
+// tagged lists the tags that name commits: their objects, and their lines of packed-refs. A tag of a tag is none of them.
 func (r *Repo) tagged(ctx context.Context) (ids []string, lines string, err error) {
-	const format = "--format=%(objecttype) %(objectname) %(refname) %(*objecttype) %(*objectname)"
+	const format = "--format=%(objecttype) %(objectname) %(refname) %(type) %(object)"
 	out, err := r.run(ctx, "for-each-ref", format, "refs/tags")
 	if err != nil {
 		return nil, "", fmt.Errorf("list the tags: %w", err)
@@ -115,13 +114,15 @@ func (r *Repo) tagged(ctx context.Context) (ids []string, lines string, err erro
 	return ids, b.String(), nil
 }
 
-// packWhole packs what revisions reach.
-func (r *Repo) packWhole(ctx context.Context, w io.Writer, revs string) error {
-	return r.pack(ctx, w, revs, "--thin")
+// packing packs what revisions reach, with more flags.
+type packing func(ctx context.Context, w io.Writer, revs string, more ...string) error
+
+func (r *Repo) packWhole(ctx context.Context, w io.Writer, revs string, more ...string) error {
+	return r.pack(ctx, w, revs, append(more, "--thin")...)
 }
 
 // packCommits packs the commits and tags alone that revisions reach.
-func (r *Repo) packCommits(ctx context.Context, w io.Writer, revs string) error {
+func (r *Repo) packCommits(ctx context.Context, w io.Writer, revs string, more ...string) error {
 	ids, err := r.g.exec(ctx, call{
 		dir: Dir{GitDir: r.dir}, stdin: strings.NewReader(revs), limit: maxPast, args: []string{"rev-list", "--stdin"},
 	})
@@ -137,7 +138,7 @@ func (r *Repo) packCommits(ctx context.Context, w io.Writer, revs string) error 
 	list.Write(ids)
 	_, err = r.g.exec(ctx, call{
 		dir: Dir{GitDir: r.dir}, config: []string{"pack.threads=1"}, stdin: list, stdout: w,
-		args: []string{"pack-objects", "--stdout", "-q", "--delta-base-offset"},
+		args: append([]string{"pack-objects", "--stdout", "-q", "--delta-base-offset"}, more...),
 	})
 	return err
 }
@@ -149,7 +150,7 @@ const maxPast = 1 << 30
 type past struct {
 	Repo
 
-	fill func(ctx context.Context, w io.Writer, revs string) error
+	fill packing
 }
 
 // tipsFile names in a collection the commits and tags whose history it has, a line each.
@@ -168,16 +169,7 @@ func (p *past) extend(ctx context.Context, from *Repo, tips []string) error {
 		return err
 	}
 	known := strings.Fields(string(data))
-	has := map[string]bool{}
-	for _, tip := range known {
-		has[tip] = true
-	}
-	var lacks []string
-	for _, tip := range tips {
-		if !has[tip] {
-			has[tip], lacks = true, append(lacks, tip)
-		}
-	}
+	lacks := lacked(tips, known)
 	if len(lacks) == 0 {
 		return nil
 	}
@@ -187,22 +179,42 @@ func (p *past) extend(ctx context.Context, from *Repo, tips []string) error {
 	return writeSynced(filepath.Join(p.dir, tipsFile), strings.Join(append(known, lacks...), "\n")+"\n")
 }
 
+// lacked are the tips that are not known, each once.
+func lacked(tips, known []string) (lacks []string) {
+	has := map[string]bool{}
+	for _, tip := range known {
+		has[tip] = true
+	}
+	for _, tip := range tips {
+		if !has[tip] {
+			has[tip], lacks = true, append(lacks, tip)
+		}
+	}
+	return lacks
+}
+
+// except names those of some commits and tags as not wanted that the repository has, as git reads revisions.
+func (r *Repo) except(ctx context.Context, known []string) (revs string, err error) {
+	infos, err := r.stat(ctx, known)
+	var b strings.Builder // they can be many thousand tags
+	for _, i := range infos {
+		if i.kind != "" {
+			b.WriteString("^" + i.id + "\n")
+		}
+	}
+	return b.String(), err
+}
+
 func (p *past) take(ctx context.Context, from *Repo, tips, known []string) error {
-	infos, err := from.stat(ctx, known)
+	except, err := from.except(ctx, known)
 	if err != nil {
 		return err
 	}
-	var revs strings.Builder // they can be many thousand tags
-	revs.WriteString(strings.Join(tips, "\n") + "\n")
-	for _, i := range infos {
-		if i.kind != "" {
-			revs.WriteString("^" + i.id + "\n")
-		}
-	}
+	revs := strings.Join(tips, "\n") + "\n" + except
 	pr, pw := io.Pipe()
 	sent := make(chan error, 1)
 	go func() {
-		err := p.fill(ctx, pw, revs.String())
+		err := p.fill(ctx, pw, revs)
 		sent <- errors.Join(err, pw.CloseWithError(cmp.Or(err, io.EOF)))
 	}()
 	err = p.g.takePack(ctx, p.dir, pr, "index-pack", "--stdin", "--fix-thin")

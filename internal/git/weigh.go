@@ -36,17 +36,23 @@ func weigh(pack []byte, width int) error {
 	return nil
 }
 
-// The types of objects in a pack that matter: a file, and differences, from an object before it or from a named one.
+// The types of objects in a pack that matter: commits, files, tags, and differences, from an object before or from a named one.
 const (
-	packedBlob  = 3
-	deltaBefore = 6
-	deltaNamed  = 7
+	packedCommit = 1
+	packedBlob   = 3
+	packedTag    = 4
+	deltaBefore  = 6
+	deltaNamed   = 7
 )
 
 // scale weighs the objects of a pack one after the other.
 type scale struct {
-	in    *bytes.Reader
+	in interface {
+		io.Reader
+		io.ByteReader
+	}
 	width int
+	past  bool // only whole commits and tags are allowed
 	z     io.ReadCloser
 }
 
@@ -60,6 +66,11 @@ func (s *scale) next() (size, most uint64, err error) {
 		size |= min(more, maxUnpacked) << 4
 	}
 	kind := head >> 4 & 7
+	if s.past {
+		if most = maxPastObject; err == nil && kind != packedCommit && kind != packedTag {
+			err = fmt.Errorf("an object of type %d is no whole commit or tag", kind)
+		}
+	}
 	switch kind {
 	case packedBlob:
 		most = MaxBlob

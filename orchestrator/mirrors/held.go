@@ -41,12 +41,15 @@ type Held struct {
 // Open holds the collection of a name and makes a mirror of it, which does not need it any more. The collection gets the commit
 // where it lacks it; one that is damaged is made again.
 func (s *Store) Open(ctx context.Context, name string, m Mirror, from Source) (*Held, *git.Repo, error) {
-	h := &Held{store: s, dir: filepath.Join(s.Dir, name)}
-	var err error
-	if h.release, err = sandbox.LockCaches(h.dir); err != nil {
-		return nil, nil, fmt.Errorf("use the mirror %s: %w", name, err)
+	h, err := s.hold(name)
+	if err != nil {
+		return nil, nil, err
 	}
-	r, err := h.mirror(ctx, &m, from)
+	var r *git.Repo
+	err = h.change(ctx, func() (err error) {
+		r, err = h.try(ctx, &m, from)
+		return err
+	})
 	if err != nil {
 		h.release()
 		return nil, nil, fmt.Errorf("bring %s to the mirror %s: %w", m.Commit, name, err)
@@ -57,23 +60,52 @@ func (s *Store) Open(ctx context.Context, name string, m Mirror, from Source) (*
 	return h, r, nil
 }
 
-func (h *Held) mirror(ctx context.Context, m *Mirror, from Source) (*git.Repo, error) {
+func (s *Store) hold(name string) (h *Held, err error) {
+	h = &Held{store: s, dir: filepath.Join(s.Dir, name)}
+	if h.release, err = sandbox.LockCaches(h.dir); err != nil {
+		return nil, fmt.Errorf("use the mirror %s: %w", name, err)
+	}
+	return h, nil
+}
+
+// change has try change the collection, and once more from nothing where that is damaged.
+func (h *Held) change(ctx context.Context, try func() error) error {
 	unlock, err := h.lock(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer unlock()
 	_, err = os.Lstat(h.dir)
 	fresh := errors.Is(err, fs.ErrNotExist)
-	r, err := h.try(ctx, m, from)
+	err = try()
 	if fresh || !errors.Is(err, git.ErrPack) && !errors.Is(err, git.ErrDamaged) {
-		return r, err
+		return err
 	}
 	h.store.Notice(fmt.Sprintf("the mirror %s is made again: %v", h.dir, err))
 	if err := h.store.Discard(h.dir); err != nil {
-		return nil, err
+		return err
 	}
-	return h.try(ctx, m, from)
+	return try()
+}
+
+// PastName is the name of the collection of the history of a repository, which begins at a cut.
+func PastName(name, cut string) string { return name + "-history-" + cut }
+
+// Past has the directory p.Commits have the history of a base, which does not need the collection any more that it comes from.
+// That gets from the source what it lacks; one that is damaged is made again.
+func (s *Store) Past(ctx context.Context, name, base string, p git.Past, from Source) error {
+	h, err := s.hold(PastName(name, p.Cut()))
+	if err != nil {
+		return err
+	}
+	err = h.change(ctx, func() error {
+		return s.Git.Bring(ctx, base, p, h.dir, func(
+			ctx context.Context, have []string, take func(context.Context, io.Reader) error,
+		) error {
+			return from(ctx, base, have, take)
+		})
+	})
+	return errors.Join(err, h.Close())
 }
 
 func (h *Held) try(ctx context.Context, m *Mirror, from Source) (*git.Repo, error) {

@@ -59,6 +59,12 @@ func (s *Store) Kept(ctx context.Context, name, commit string) ([]string, error)
 	return slices.DeleteFunc(kept, func(id string) bool { return len(id) != len(commit) }), err
 }
 
+// Tips lists the tips that the collection of a history has, at most those that a machine names.
+func (s *Store) Tips(name string) ([]string, error) {
+	tips, err := git.Tips(filepath.Join(s.Dir, name))
+	return tips[max(0, len(tips)-git.MaxTips):], err
+}
+
 // collection is one in the list of all.
 type collection struct {
 	dir  string

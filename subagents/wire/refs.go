@@ -10,3 +10,10 @@ type Refs struct {
 	AutoCRLF string `json:"autocrlf,omitempty"`
 	EOL      string `json:"eol,omitempty"`
 }
+
+// Past is the history before the base that the trees of other machines have, as commits and tags alone: package git checks it.
+type Past struct {
+	// Tags are lines of git's packed-refs; Shallow are the commits with which it begins, where the user's clone has no more.
+	Tags    string   `json:"tags,omitempty"`
+	Shallow []string `json:"shallow,omitempty"`
+}

@@ -45,9 +45,10 @@ type Setup struct {
 	// Exclude are the lists of what git ignores that the base commit does not have; Memory reports whether the repository has
 	// one.
 	Exclude []byte `json:"exclude,omitempty"`
-	// Refs are the names of branches in trees.
-	Refs   Refs `json:"refs,omitzero"`
-	Memory bool `json:"memory,omitempty"`
+	// Refs are the names of branches in trees, Past is the history that these have; nil for none.
+	Refs   Refs  `json:"refs,omitzero"`
+	Past   *Past `json:"past,omitempty"`
+	Memory bool  `json:"memory,omitempty"`
 	// Strict has commands run only where they can be fully confined.
 	Strict bool `json:"strict,omitempty"`
 	// Parallel is how many agents work at once; Budget the tokens of the run, 0 for no limit; Spent those that are used already.
