@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,9 @@ const (
 	maxCompared      = 1000
 	maxComparedBytes = 64 << 20
 )
+
+// maxRoots is how many paths of the greatest length a command line holds.
+const maxRoots = 400
 
 // takeRenamed adds the ignored new files to a scan that are tracked ones under another name: a rename in a directory that is
 // tracked and ignored would else be a removal.
@@ -96,26 +100,26 @@ func (s *Slot) ignored(ctx context.Context, paths []string) (ignored, roots []st
 // into all directories, in others into none that is ignored.
 func (s *Slot) newBelow(ctx context.Context, roots []string) (found []string, err error) {
 	whole := func(root string) bool { return strings.HasSuffix(root, "/") }
-	args := []string{"ls-files", "-z", "-o", "-i", "--exclude-standard", "--"}
-	for _, in := range [][]string{
-		slices.Concat(args, slices.DeleteFunc(slices.Clone(roots), func(root string) bool { return !whole(root) })),
-		slices.Concat(args[:5], []string{"--directory", "--"}, slices.DeleteFunc(slices.Clone(roots), whole)),
-	} {
-		if in[len(in)-1] == "--" {
-			continue
-		}
-		out, err := s.look(ctx, "", in...)
-		if err != nil {
-			return nil, fmt.Errorf("list ignored files: %w", err)
-		}
-		for name := range strings.SplitSeq(string(out), "\x00") {
-			if name != "" && !whole(name) && !s.laid(name) {
-				found = append(found, name)
+	list := func(roots []string, flags ...string) error {
+		args := append([]string{"ls-files", "-z", "-o", "-i", "--exclude-standard"}, flags...)
+		for some := range slices.Chunk(roots, maxRoots) {
+			out, err := s.look(ctx, "", slices.Concat(args, []string{"--"}, some)...)
+			if err != nil {
+				return fmt.Errorf("list ignored files: %w", err)
+			}
+			for name := range strings.SplitSeq(string(out), "\x00") {
+				if name != "" && !whole(name) && !s.laid(name) {
+					found = append(found, name)
+				}
 			}
 		}
+		return nil
 	}
+	within := slices.DeleteFunc(slices.Clone(roots), func(root string) bool { return !whole(root) })
+	beside := slices.DeleteFunc(slices.Clone(roots), whole)
+	err = cmp.Or(list(within), list(beside, "--directory"))
 	slices.Sort(found)
-	return slices.Compact(found), nil
+	return slices.Compact(found), err
 }
 
 // similar returns those of the found files that git takes for the removed ones under another name. What the scan adds takes part:

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -96,4 +97,28 @@ func TestRenamesInIgnoredPlaces(t *testing.T) {
 			require.Equal(t, c.lost, patches[0].Lost)
 		})
 	}
+}
+
+// The places of very many removed files are more than one command line holds.
+func TestRemovalsFromManyIgnoredPlaces(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, map[string]string{"a.txt": "a\n"})
+	write(t, filepath.Join(b.user, ".gitignore"), "*.gen\n")
+	deep := strings.Repeat(strings.Repeat("d", 200)+"/", 9)
+	const many = 1300
+	for i := range many {
+		write(t, filepath.Join(b.user, deep, strconv.Itoa(i), "x.gen"), "x\n")
+	}
+	userGit(t, b.user, "add", "-A", "-f")
+	userGit(t, b.user, "commit", "-q", "-m", "second")
+	b = mirrorOf(t, b.user)
+	s := b.slot(t)
+	move(t, s.Dir(), deep+"0/x.gen", deep+"0/y.gen")
+	for i := 1; i < many; i++ {
+		require.NoError(t, os.Remove(filepath.Join(s.Dir(), deep, strconv.Itoa(i), "x.gen")))
+	}
+	p, _, err := s.Collect(t.Context(), b.base, "m", author, noon)
+	require.NoError(t, err)
+	require.Len(t, p.Files, many+1)
+	require.Len(t, p.Lost, many-1)
 }
