@@ -59,13 +59,15 @@ func (w *work) base(ctx context.Context) (*git.Repo, error) {
 
 func gitRefs(r wire.Refs) git.Refs {
 	return git.Refs{
-		Branch: r.Branch, Remote: r.Remote, Default: r.Default, Init: r.Init, Ends: git.Ends{AutoCRLF: r.AutoCRLF, EOL: r.EOL},
+		Branch: r.Branch, Remote: r.Remote, Default: r.Default, Main: r.Main, Upstream: r.Upstream, Init: r.Init,
+		Ends: git.Ends{AutoCRLF: r.AutoCRLF, EOL: r.EOL},
 	}
 }
 
 func wireRefs(r git.Refs) wire.Refs {
 	return wire.Refs{
-		Branch: r.Branch, Remote: r.Remote, Default: r.Default, Init: r.Init, AutoCRLF: r.Ends.AutoCRLF, EOL: r.Ends.EOL,
+		Branch: r.Branch, Remote: r.Remote, Default: r.Default, Main: r.Main, Upstream: r.Upstream, Init: r.Init,
+		AutoCRLF: r.Ends.AutoCRLF, EOL: r.Ends.EOL,
 	}
 }
 

@@ -97,7 +97,7 @@ func (h *conduct) newMirror(ctx context.Context, dir string) (*git.Repo, error) 
 	if err != nil {
 		return nil, err
 	}
-	refs, err := h.git.RefsOf(ctx, h.checkout)
+	refs, err := h.git.RefsOf(ctx, h.checkout, h.spec.Base)
 	if err == nil {
 		err = m.KeepRefs(refs)
 	}

@@ -64,7 +64,7 @@ func TestRefsHaveTheUsersLineEnds(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	b.git("config", "core.autocrlf", "input")
-	refs, err := b.g.RefsOf(t.Context(), b.c)
+	refs, err := b.g.RefsOf(t.Context(), b.c, b.base)
 	require.NoError(t, err)
 	require.Equal(t, Ends{AutoCRLF: "input"}, refs.Ends)
 	require.NoError(t, b.m.KeepRefs(refs))

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"divisi/internal/lazyregexp"
 )
@@ -17,8 +18,10 @@ import (
 type DotGit struct {
 	// Refs name the branch that HEAD is on, and the one that others work from.
 	Refs
-	// Head is the commit of the branch, Base that of the remote's branch.
+	// Head is the commit of the branch, Base that of the run, on which the remote's branch stands that has no other one.
 	Head, Base string
+	// At is the time in the log of HEAD.
+	At time.Time
 	// Objects are directories to read objects from, Shallow commits that are to have no parents.
 	Objects, Shallow []string
 	// Tags are lines of packed-refs.
@@ -55,30 +58,42 @@ func (d *DotGit) Write(dir string) error {
 	return nil
 }
 
-// writeFiles makes as few files and directories as git takes for a repository: on some disks each is a third of a millisecond.
+// writeFiles makes the files and directories that tools know of a checkout, and few others: on some disks each is a third of a
+// millisecond.
 func (d *DotGit) writeFiles(dir string) error {
-	remote := "refs/remotes/" + d.Remote + "/"
+	for _, name := range []string{"hooks", "info", "refs/tags"} {
+		if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(name)), 0o755); err != nil {
+			return err
+		}
+	}
+	for name, content := range d.files() {
+		name = filepath.Join(dir, filepath.FromSlash(name))
+		if err := cmp.Or(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(content), 0o644)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *DotGit) files() map[string]string {
+	remote, branch := "refs/remotes/"+d.Remote+"/", "refs/heads/"+d.Branch
 	files := skeleton{format: len(d.Base), borrow: d.Objects, shallow: d.Shallow, attributes: asStored}.files()
 	files["config"] = fmt.Sprintf(dotConfig, 0)
 	if len(d.Base) == 64 {
 		files["config"] = fmt.Sprintf(dotConfig, 1) + sha256Config
 	}
-	files["config"] += d.Ends.config()
-	files["HEAD"] = "ref: refs/heads/" + d.Branch + "\n"
+	files["config"] += d.Ends.config() + d.Refs.config()
+	files["HEAD"] = "ref: " + branch + "\n"
+	files[branch] = d.Head + "\n"
+	files["logs/HEAD"] = fmt.Sprintf("%s %s %s %d +0000\tclone: a commit of the run\n", strings.Repeat("0", len(d.Head)), d.Head,
+		madeAuthor, max(0, d.At.Unix()))
 	files[remote+"HEAD"] = "ref: " + remote + d.Default + "\n" // packed refs name no other ones
-	files["packed-refs"] = "# pack-refs with: peeled fully-peeled \n" + d.Head + " refs/heads/" + d.Branch + "\n" +
-		d.Base + " " + remote + d.Default + "\n" + d.Tags
-	for _, name := range []string{"objects/info", remote} {
-		if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(name)), 0o755); err != nil {
-			return err
-		}
+	files["packed-refs"] = "# pack-refs with: peeled fully-peeled \n"
+	for name, id := range d.tracks(d.Base) {
+		files["packed-refs"] += id + " " + name + "\n"
 	}
-	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), []byte(content), 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
+	files["packed-refs"] += d.Tags
+	return files
 }
 
 // copyIndex copies the index and the list of ignored files. The copy is younger than the files that the index knows, but for
@@ -86,8 +101,7 @@ func (d *DotGit) writeFiles(dir string) error {
 func (d *DotGit) copyIndex(dir string) error {
 	index, err := wholeIndex(cmp.Or(d.Index, filepath.Join(d.From, "index")), d.From, len(d.Base)/2)
 	if exclude := filepath.Join(d.From, "info", "exclude"); err == nil && hasText(exclude) {
-		info := filepath.Join(dir, "info")
-		err = cmp.Or(os.Mkdir(info, 0o755), copyFile(filepath.Join(info, "exclude"), exclude))
+		err = copyFile(filepath.Join(dir, "info", "exclude"), exclude)
 	}
 	return cmp.Or(err, os.WriteFile(filepath.Join(dir, "index"), index, 0o644))
 }

@@ -68,7 +68,12 @@ func TestDotGitIsACheckoutOfCI(t *testing.T) {
 		require.Equal(t, b.base, l.git("rev-parse", "origin/HEAD"))
 		require.Equal(t, "refs/remotes/origin/main", l.git("symbolic-ref", "refs/remotes/origin/HEAD"), "scripts ask so for the main branch")
 		require.Equal(t, b.base, l.git("merge-base", "origin/HEAD", "HEAD"))
-		require.Empty(t, l.git("remote"))
+		require.Equal(t, "origin", l.git("remote"))
+		for _, name := range []string{"hooks", "info", "logs/HEAD", "refs/tags", "refs/heads/main"} {
+			_, err := os.Stat(filepath.Join(l.dir(), name))
+			require.NoError(t, err, "what is in each checkout")
+		}
+		require.Equal(t, l.files.Head, l.git("rev-parse", "HEAD@{0}"))
 		require.Empty(t, l.git("fsck", "--strict", "--no-dangling"))
 		require.Equal(t, l.git("log", "-1", "--format=%cI", b.base), l.git("log", "-1", "--format=%cI"))
 		require.Equal(t, l.tree, l.git("rev-parse", "--show-toplevel"))
@@ -194,6 +199,7 @@ func TestRefsOfATree(t *testing.T) {
 		{Branch: "a\n0000 refs/heads/b", Remote: "origin", Default: "main"},
 		{Branch: "main", Remote: "../../x", Default: "main"},
 		{Branch: "main", Remote: "origin", Default: "HEAD"},
+		{Branch: "main", Remote: "origin", Default: "main", Main: "x\n"},
 		{Branch: "main", Remote: "origin", Default: "a.lock"},
 		{Branch: "main", Remote: "origin", Default: "main", Init: "a..b"},
 	} {
@@ -214,6 +220,56 @@ func TestRefsOfATree(t *testing.T) {
 	require.Equal(t, "up/stream/release/1.x", l.git("rev-parse", "--abbrev-ref", "up/stream/HEAD"))
 	l.files.Branch = "../x"
 	require.ErrorIs(t, l.files.Write(t.TempDir()), ErrBadName)
+}
+
+// The main branch of the remote stands where the user's clone parted from it, the upstream of the branch too. Each clone elsewhere
+// has a remote origin, so that one is chosen.
+func TestRefsStandWhereTheUsersBranchPartedFromThem(t *testing.T) {
+	t.Parallel()
+	u := newCommitted(t)
+	main := u.git("rev-parse", "main")
+	u.git("config", "branch.fix/\"a\".remote", "fork")
+	u.git("config", "remote.fork.fetch", "+refs/heads/*:refs/remotes/fork/*")
+	u.git("checkout", "-q", "-b", `fix/"a"`)
+	u.write("a.txt", "mine\n")
+	pushed := u.commit("mine")
+	refs := func() Refs {
+		b := u.mirrored()
+		refs, err := b.g.RefsOf(t.Context(), b.c, b.base)
+		require.NoError(t, err)
+		return refs
+	}
+	u.git("update-ref", "refs/remotes/fork/main", main)
+	u.git("update-ref", `refs/remotes/fork/fix/"a"`, pushed)
+	require.Equal(t, Refs{Branch: `fix/"a"`, Remote: "fork", Default: "main", Main: main, Upstream: pushed}, refs())
+	u.write("a.txt", "more\n")
+	base := u.commit("more")
+	u.git("checkout", "-q", "main")
+	u.write("b.txt", "theirs\n")
+	theirs := u.commit("theirs")
+	u.git("update-ref", "refs/remotes/origin/main", theirs)
+	u.git("update-ref", `refs/remotes/origin/fix/"a"`, pushed)
+	u.git("checkout", "-q", `fix/"a"`)
+	is := refs()
+	require.Equal(t, Refs{Branch: `fix/"a"`, Remote: "origin", Default: "main", Main: main, Upstream: pushed}, is)
+
+	b := u.mirrored()
+	l := b.laid(b.base)
+	past, err := b.g.TakePast(t.Context(), b.c, b.base, t.TempDir())
+	require.NoError(t, err)
+	l.files.Refs, l.files.Shallow, l.files.Objects = is, nil, []string{b.m.Objects(), past.Whole}
+	l.write()
+	require.Equal(t, main, l.git("rev-parse", "origin/main"))
+	require.Equal(t, pushed, l.git("rev-parse", "@{u}"))
+	require.Equal(t, "more", l.git("log", "--format=%s", "@{u}.."))
+	require.Equal(t, `## fix/"a"...origin/fix/"a" [ahead 1]`, l.git("status", "-sb"))
+	require.Empty(t, l.git("fsck", "--strict", "--no-dangling"))
+
+	u.git("update-ref", "-d", `refs/remotes/origin/fix/"a"`)
+	u.git("update-ref", "refs/remotes/origin/main", base)
+	require.Equal(t, Refs{Branch: `fix/"a"`, Remote: "origin", Default: "main", Main: base}, refs())
+	u.git("update-ref", "refs/remotes/origin/main", u.git("commit-tree", "-m", "another history", "main^{tree}"))
+	require.Equal(t, Refs{Branch: `fix/"a"`, Remote: "origin", Default: "main"}, refs(), "they have nothing in common")
 }
 
 // BenchmarkDotGit compares the git directory of a tree with git init --bare.

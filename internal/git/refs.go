@@ -21,6 +21,11 @@ type Refs struct {
 	// Remote and Default name the branch that others work from: refs/remotes/<Remote>/<Default>. It has no URL.
 	Remote  string `json:"remote"`
 	Default string `json:"default"`
+	// Main is the commit that branch stands on in trees, Upstream the one of refs/remotes/<Remote>/<Branch>: those where the
+	// user's refs and the base part, since trees have nothing that the base does not lead to. Main is empty for the base,
+	// Upstream where the user has no such ref.
+	Main     string `json:"main,omitempty"`
+	Upstream string `json:"upstream,omitempty"`
 	// Init is what the user has git init name the first branch; empty for git's own choice.
 	Init string `json:"init,omitempty"`
 	// Ends are the user's settings of line ends, which a clone of theirs obeys.
@@ -38,9 +43,40 @@ func (r Refs) Check() error {
 	if err := r.Ends.check(); err != nil {
 		return err
 	}
+	for _, id := range []string{r.Main, r.Upstream} {
+		if id != "" && !ValidID(id) {
+			return fmt.Errorf("commit %q of a remote's branch: %w", id, ErrBadName)
+		}
+	}
 	return cmp.Or(ValidRef("refs/heads/"+r.Branch), ValidRef("refs/remotes/"+r.Remote+"/"+r.Default),
 		ValidRef("refs/heads/"+cmp.Or(r.Init, usualRefs.Branch)))
 }
+
+// tracks are the branches of the remote that a tree has, with their commits.
+func (r Refs) tracks(base string) map[string]string {
+	refs := map[string]string{}
+	if r.Upstream != "" {
+		refs["refs/remotes/"+r.Remote+"/"+r.Branch] = r.Upstream
+	}
+	refs["refs/remotes/"+r.Remote+"/"+r.Default] = cmp.Or(r.Main, base)
+	return refs
+}
+
+// config has the branch follow the one of that name, in the remote without a URL.
+func (r Refs) config() string {
+	config := fmt.Sprintf("[remote \"%s\"]\n\tfetch = %s\n", quoteSection(r.Remote), quoteValue("+refs/heads/*:refs/remotes/"+r.Remote+"/*"))
+	if r.Upstream != "" {
+		config += fmt.Sprintf("[branch \"%s\"]\n\tremote = %s\n\tmerge = %s\n", quoteSection(r.Branch), quoteValue(r.Remote),
+			quoteValue("refs/heads/"+r.Branch))
+	}
+	return config
+}
+
+// quoteSection writes what a name may have between the quotes of a section, quoteValue a value: names of refs have neither line
+// breaks nor backslashes.
+func quoteSection(name string) string { return strings.ReplaceAll(name, `"`, `\"`) }
+
+func quoteValue(name string) string { return `"` + quoteSection(name) + `"` }
 
 // refsFile keeps them in a mirror.
 const refsFile = "divisi-refs"
@@ -75,9 +111,9 @@ func (r *Repo) Refs() (refs Refs, err error) {
 	return refs, nil
 }
 
-// RefsOf returns the names that a checkout has for trees: the remote that its branch comes from, and that one's main branch.
+// RefsOf returns the names that a checkout has for trees of a base commit: its branch, a remote, and that one's main branch.
 // Names that only a hostile repository has count as none.
-func (g *Git) RefsOf(ctx context.Context, c *Checkout) (refs Refs, err error) {
+func (g *Git) RefsOf(ctx context.Context, c *Checkout, base string) (refs Refs, err error) {
 	user, err := g.userSettings(ctx, c.GitDir)
 	if err != nil {
 		return refs, err
@@ -91,20 +127,23 @@ func (g *Git) RefsOf(ctx context.Context, c *Checkout) (refs Refs, err error) {
 		return refs, err
 	}
 	defer func() { err = errors.Join(err, v.close()) }()
-	out, err := g.exec(ctx, call{dir: v.dir, args: []string{"for-each-ref", "--format=%(refname) %(symref)", "refs/remotes"}})
+	there, err := g.remoteRefs(ctx, v.dir)
 	if err != nil {
 		return refs, fmt.Errorf("list the branches of remotes in %s: %w", c.Top, err)
-	}
-	there := map[string]string{}
-	for line := range strings.Lines(string(out)) {
-		name, target, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		there[name] = target
 	}
 	refs = Refs{
 		Branch: c.Branch, Remote: remoteOf(own, c.Branch, there), Init: user.last("init.defaultbranch"), Ends: endsOf(user, own),
 	}
 	refs.Default = mainOf(there, refs.Remote, c.Branch)
 	refs.Branch = cmp.Or(refs.Branch, refs.Default)
+	prefix := "refs/remotes/" + refs.Remote + "/"
+	refs.Main, err = g.parting(ctx, v.dir, base, there[prefix+refs.Default].id)
+	if err == nil {
+		refs.Upstream, err = g.parting(ctx, v.dir, base, there[prefix+refs.Branch].id)
+	}
+	if err != nil {
+		return refs, err
+	}
 	if refs.Check() != nil {
 		usual := usualRefs
 		usual.Ends = refs.Ends
@@ -113,9 +152,40 @@ func (g *Git) RefsOf(ctx context.Context, c *Checkout) (refs Refs, err error) {
 	return refs, nil
 }
 
-// remoteOf is the remote that a branch comes from, else origin, else the first that has branches.
-func remoteOf(own settings, branch string, there map[string]string) string {
-	names := []string{own.last("branch." + branch + ".remote"), usualRefs.Remote}
+// remoteRef is a branch of a remote, or another name of one.
+type remoteRef struct{ id, target string }
+
+func (g *Git) remoteRefs(ctx context.Context, d Dir) (map[string]remoteRef, error) {
+	out, err := g.exec(ctx, call{dir: d, args: []string{
+		"for-each-ref", "--format=%(refname) %(objectname) %(symref)", "refs/remotes",
+	}})
+	there := map[string]remoteRef{}
+	for line := range strings.Lines(string(out)) {
+		name, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		id, target, _ := strings.Cut(rest, " ")
+		there[name] = remoteRef{id, target}
+	}
+	return there, err
+}
+
+// parting is the newest commit that a base and a ref have in common; empty where there is none, as without the ref.
+func (g *Git) parting(ctx context.Context, d Dir, base, ref string) (string, error) {
+	if ref == "" || ref == base {
+		return ref, nil
+	}
+	out, err := g.exec(ctx, call{dir: d, args: []string{"merge-base", base, ref}})
+	if exitCode(err) > 0 { // or the ref names what is not there
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("find what %s and %s have in common: %w", base, ref, err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// remoteOf is origin, which a clone elsewhere has too, else the remote that a branch comes from, else the first that has branches.
+func remoteOf(own settings, branch string, there map[string]remoteRef) string {
+	names := []string{usualRefs.Remote, own.last("branch." + branch + ".remote")}
 	for _, key := range slices.Sorted(maps.Keys(own)) {
 		if rest, found := strings.CutPrefix(key, "remote."); found && strings.HasSuffix(rest, ".fetch") {
 			names = append(names, strings.TrimSuffix(rest, ".fetch"))
@@ -132,9 +202,9 @@ func remoteOf(own settings, branch string, there map[string]string) string {
 }
 
 // mainOf is the main branch of a remote: what its HEAD says, else a usual name that it has, else the branch of the user.
-func mainOf(there map[string]string, remote, branch string) string {
+func mainOf(there map[string]remoteRef, remote, branch string) string {
 	prefix := "refs/remotes/" + remote + "/"
-	if name, found := strings.CutPrefix(there[prefix+"HEAD"], prefix); found {
+	if name, found := strings.CutPrefix(there[prefix+"HEAD"].target, prefix); found {
 		return name
 	}
 	for _, name := range []string{"main", "master", "trunk", "develop"} {

@@ -6,6 +6,8 @@ type Refs struct {
 	Branch   string `json:"branch"`
 	Remote   string `json:"remote"`
 	Default  string `json:"default"`
+	Main     string `json:"main,omitempty"`
+	Upstream string `json:"upstream,omitempty"`
 	Init     string `json:"init,omitempty"`
 	AutoCRLF string `json:"autocrlf,omitempty"`
 	EOL      string `json:"eol,omitempty"`

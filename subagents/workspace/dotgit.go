@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"divisi/internal/git"
@@ -29,7 +28,10 @@ func (s *Slot) stand(ctx context.Context, commit string) error {
 		Tags: s.pool.past.Tags, From: s.gitDir,
 	}
 	if len(d.Objects) == 1 { // nothing is there before the base
-		d.Shallow = []string{d.Base}
+		d.Shallow, d.Main = []string{d.Base}, d.Base
+		if d.Upstream != "" {
+			d.Upstream = d.Base
+		}
 	}
 	dir, err := filepath.Join(s.dir, dotGit), error(nil)
 	if s.lay.Tested {
@@ -42,6 +44,7 @@ func (s *Slot) stand(ctx context.Context, commit string) error {
 		err = s.emptyDotGit(dir)
 	}
 	if err == nil {
+		s.stood = d.Head
 		err = d.Write(dir)
 	}
 	if err != nil {
@@ -92,14 +95,27 @@ func removeAllIn(dir string) error {
 	return err
 }
 
-// Referred reports whether commands may have made commits or stashes in their git directory. It lists the names of one directory,
-// where a new git directory has those of remotes alone, and reads nothing in it.
+// Referred reports whether commands may have made commits or stashes in their git directory: it has a branch or another ref that
+// a new one does not have, or its branch has moved.
 func (s *Slot) Referred() bool {
-	root, err := os.OpenRoot(s.dir)
+	root, err := os.OpenRoot(filepath.Join(s.dir, dotGit))
 	if err != nil {
 		return false
 	}
 	defer root.Close() // a handle
-	entries, err := fs.ReadDir(root.FS(), path.Join(dotGit, "refs"))
-	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() != "remotes" })
+	own := path.Join("refs/heads", s.pool.refs.Branch)
+	if head, info, err := readRegular(root, filepath.FromSlash(own)); err != nil || info == nil || string(head) != s.stood+"\n" {
+		return true
+	}
+	more := errors.New("another ref")
+	err = fs.WalkDir(root.FS(), "refs", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case name == "refs/remotes" && err == nil:
+			return skip(d)
+		case err == nil && !d.IsDir() && name != own:
+			return more
+		}
+		return err
+	})
+	return err != nil
 }

@@ -61,7 +61,9 @@ func NewPool(g *git.Git, mirror *git.Repo, dir string) (*Pool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a pool of slots: %w", err)
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%v %t %t %q %q", p.refs, p.past.Whole != "", p.past.Commits != "", p.past.Shallow,
+	names := p.refs
+	names.Main, names.Upstream = "", "" // they move with the base, which is no part of it either
+	sum := sha256.Sum256(fmt.Appendf(nil, "%v %t %t %q %q", names, p.past.Whole != "", p.past.Commits != "", p.past.Shallow,
 		p.past.Tags))
 	p.world = hex.EncodeToString(sum[:])
 	return p, nil

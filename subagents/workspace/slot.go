@@ -51,6 +51,8 @@ type Slot struct {
 	// lay is what is to lie in the work tree, lies what does.
 	lay  Lay
 	lies map[string]bool
+	// stood is the commit on which the branch of commands was at the last reset.
+	stood string
 }
 
 // Name returns the slot's name in its pool.
