@@ -106,6 +106,7 @@ func (x index) over(base []indexEntry, size int) (entries []indexEntry, err erro
 		base[at].head = x.entries[i].head
 	}
 	added := x.entries[len(replaced):]
+	entries = make([]indexEntry, 0, len(base)+len(added))
 	for i, e := range base {
 		for len(added) > 0 && added[0].compare(e) < 0 {
 			entries, added = append(entries, added[0]), added[1:]
@@ -164,11 +165,14 @@ func setBits(data []byte, most int) (set []int, rest []byte, err error) {
 
 // format writes an index as git does.
 func (x index) format(tree []byte, size int) []byte {
-	version := uint32(2)
+	version, length := uint32(2), len(tree)+128
+	for _, e := range x.entries {
+		length += len(e.head) + len(e.name) + 8
+	}
 	if slices.ContainsFunc(x.entries, func(e indexEntry) bool { return e.flags(size)&indexExtended != 0 }) {
 		version = 3
 	}
-	out := binary.BigEndian.AppendUint32([]byte("DIRC"), version)
+	out := binary.BigEndian.AppendUint32(append(make([]byte, 0, length), "DIRC"...), version)
 	out = binary.BigEndian.AppendUint32(out, uint32(len(x.entries)))
 	for _, e := range x.entries {
 		begin := len(out)
