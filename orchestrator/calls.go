@@ -130,8 +130,8 @@ type asking struct {
 }
 
 // lacking is what the caller's machine lacks: a commit, of a repository that has some; with Module one of that submodule, without
-// what leads to it; with Past the history of the base but for that of some tips; a content of Git LFS; or an environment. No object
-// is none that is lent.
+// what leads to it; with Past the history of the base but for that of some tips; a content of Git LFS; or an environment. No
+// object is none that is lent.
 type lacking struct {
 	Commit      string        `json:"commit,omitempty"`
 	Have        []string      `json:"have,omitempty"`
