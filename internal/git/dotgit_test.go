@@ -255,7 +255,7 @@ func TestRefsStandWhereTheUsersBranchPartedFromThem(t *testing.T) {
 
 	b := u.mirrored()
 	l := b.laid(b.base)
-	past, err := b.g.TakePast(t.Context(), b.c, b.base, t.TempDir())
+	past, err := b.g.TakePast(t.Context(), b.c, b.base, t.TempDir(), true)
 	require.NoError(t, err)
 	l.files.Refs, l.files.Shallow, l.files.Objects = is, nil, []string{b.m.Objects(), past.Whole}
 	l.write()
