@@ -18,7 +18,6 @@ import (
 	"divisi/internal/machine"
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
-	"divisi/internal/text"
 	"divisi/subagents/environment"
 	"divisi/subagents/gate"
 	"divisi/subagents/gate/testnames"
@@ -42,6 +41,8 @@ type Executor struct {
 	// Restore takes back what a gate changed of the files that are tested, and returns their paths: the next gate is to test the
 	// tree that lands.
 	Restore func(ctx context.Context) ([]string, error)
+	// Even gives all files of the tree one time, as after a clone.
+	Even func(ctx context.Context) error
 	// Fresh prepares one command, a gate or the setup.
 	Fresh func(sandbox.Audience) (Ground, error)
 	// Environments keeps what setups leave; Places and Caches are what a setup fills. Digest names the environment in receipts.
@@ -169,28 +170,12 @@ func (t *Executor) prove(ctx context.Context) (spec.Result, error) {
 			return unserviceable(err), nil
 		}
 		receipts = append(receipts, r)
-		if err := t.restore(ctx, g.Name); err != nil {
-			return spec.Result{}, err
-		}
 	}
 	r := t.judged(receipts, skipped)
 	if e != nil {
 		r.Environment, r.Derived, r.Copies = e.ID, e.Derived(t.Assignment.Project.Derived), e.Copies
 	}
 	return r, nil
-}
-
-// restore takes back what a gate changed, with a note.
-func (t *Executor) restore(ctx context.Context, gate string) error {
-	changed, err := t.Restore(ctx)
-	if err != nil {
-		return fmt.Errorf("restore the tree after gate %s: %w", gate, err)
-	}
-	if len(changed) > 0 {
-		t.noted = append(t.noted, fmt.Sprintf("gate %s changed %d files, which were restored: %s",
-			gate, len(changed), text.Tail(strings.Join(changed, ", "), maxChanged)))
-	}
-	return nil
 }
 
 // outdated returns a gate whose receipt on the base commit is of another environment than that of this run of gates; empty for
@@ -204,9 +189,6 @@ func (t *Executor) outdated() string {
 	}
 	return ""
 }
-
-// maxChanged bounds, in bytes, the list of files that a gate changed.
-const maxChanged = 200
 
 // GatesOf returns the gates that a task names, all of the project's where it names none, and the names that are unknown. What
 // makes derived files again always runs first.
@@ -278,6 +260,12 @@ func (t *Executor) gate(ctx context.Context, g spec.Gate, more bool) (spec.Recei
 		return spec.Receipt{}, err
 	}
 	r, err := gate.Run(ctx, g, where)
+	if err == nil {
+		r.Wrote, err = t.restore(ctx, g.Name)
+	}
+	if err == nil && t.remade(&r, where.Baseline) {
+		r, err = t.evenly(ctx, g, where, whole, tests)
+	}
 	r.Environment = t.environment
 	if missing(err) || err == nil && r.Verdict != spec.VerdictPass { // a full disk is not what the patch has done
 		err = cmp.Or(t.Room.Lack(append([]string{ground.Place.Temp, t.Dir}, ground.Writable...)...), err)

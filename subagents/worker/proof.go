@@ -53,6 +53,7 @@ func (at *attempt) tester() *tester.Executor {
 		Environ:    at.worker.cfg.Environ,
 		Assignment: at.assignment, Journal: at.journal, Dir: at.slot.Dir(), Tree: at.tested,
 		Restore: func(ctx context.Context) ([]string, error) { return at.slot.Restore(ctx, at.commit) },
+		Even:    func(ctx context.Context) error { return at.slot.Even(ctx, at.commit) },
 		Blobs:   at.blobs, Read: at.read, Origin: at.worker.cfg.Mirror.Base(), Changed: at.changed, Caches: at.worker.cfg.Caches,
 		Environments: at.worker.cfg.Environments, Places: at, Digest: at.digest, Beside: at.worker.cfg.Checkout.Digest(),
 		Fresh: at.fresh, Services: at.services, Outputs: at.worker.cfg.Outputs, Limiter: at.worker.cfg.Gates,

@@ -264,7 +264,7 @@ func TestTesterTestsTheTreeThatLands(t *testing.T) {
 	s.enqueue(a)
 	r := s.result(a)
 	require.Equal(t, spec.StatusDone, r.Status, "%+v", r.Error)
-	require.Contains(t, strings.Join(r.Handoff.Deviations, "\n"), "gate writes changed 2 files, which were restored: a.txt, gen.go")
+	require.Contains(t, strings.Join(r.Handoff.Deviations, "\n"), "gate writes changed 2 files, now restored: a.txt, gen.go")
 }
 
 // The command that maps changed files to targets works in the tested tree. What it leaves there no gate sees.

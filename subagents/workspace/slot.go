@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"divisi/internal/git"
 	"divisi/internal/text"
@@ -39,6 +40,8 @@ type Slot struct {
 	// indexed is the commit or tree that the index holds, held the one that the work tree held when it was looked at last; empty
 	// where that is not known.
 	indexed, held string
+	// resetAt is when the last reset began.
+	resetAt time.Time
 	// known are all directories of the work tree as the last reset left them, with slashes.
 	known map[string]stamp
 	// converts is what git converts in the files of the commit that lies in the work tree; nil where none does. written are files
@@ -170,6 +173,7 @@ func (s *Slot) reset(ctx context.Context, commit string) error {
 		return err
 	}
 	clear(s.gone)
+	s.resetAt = time.Now()
 	dirs, err := s.checkout(ctx, commit)
 	if err != nil && ctx.Err() == nil && !s.ruined {
 		if err = errors.Join(unlock(s.dir), s.dropLock()); err == nil {

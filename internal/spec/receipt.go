@@ -1,0 +1,107 @@
+package spec
+
+import (
+	"slices"
+	"time"
+)
+
+// Receipt is what one gate run left. Signatures are sorted and unique.
+type Receipt struct {
+	Gate     string   `json:"gate"`
+	Command  []string `json:"command"`
+	ExitCode int      `json:"exit_code" minimum:"-2147483648"`
+	// Worker is the one that ran it, Signature that of its key over all other fields.
+	Worker    string `json:"worker,omitempty"`
+	Signature []byte `json:"signature,omitempty"`
+	// Agent is the attempt that it was made in: it counts in no other one. Workers of protocol 1 left it empty.
+	Agent string `json:"agent,omitempty"`
+	// Pos is where in the log it was handed in; 0 before that.
+	Pos uint64 `json:"-"`
+	// Tree is the git tree id that the gate ran on, Environment the digest of the environment: system, architecture, programs,
+	// what setup left, confinement.
+	Tree        string `json:"tree"`
+	Environment string `json:"environment,omitempty"`
+	// Since is the commit whose difference to the tree the gate was narrowed to; empty where it ran in full. Whole is why a gate
+	// that can be narrowed ran in full all the same.
+	Since      string        `json:"since,omitempty"`
+	Whole      string        `json:"whole,omitempty"`
+	Signatures []string      `json:"signatures,omitempty"`
+	Duration   time.Duration `json:"duration_ns"`
+	// Version is ReceiptVersion, and 0 in what an older program has signed, which did not count.
+	Version int `json:"version,omitempty"`
+	// Counts has the signatures that were found at more than one place, with how many places these are. Moved are those beyond
+	// the baseline that only changed their file, sorted: what the patch changed has in all no more of their kind than before.
+	Counts map[string]int `json:"counts,omitempty"`
+	Moved  []string       `json:"moved,omitempty"`
+	// Errors are the first of the new failures that follow from no other one, in the order of the output. Bounded.
+	Errors []Finding `json:"errors,omitempty"`
+	// Paths has, for the signatures that are new against the baseline, the paths of the tree that their lines name; of a
+	// test also its package's directory or its file. Imports has, for the directories of Go packages among them, those of
+	// the packages of the tree that they import, directly or through others. All are relative to the top of the tree, ".",
+	// and both are bounded.
+	Paths   map[string][]string `json:"paths,omitempty"`
+	Imports map[string][]string `json:"imports,omitempty"`
+	// Positions has, for the new signatures whose lines give a file with a line number, those files: a part of Paths.
+	Positions map[string][]string `json:"positions,omitempty"`
+	// Follows has, for each signature that is the consequence of another one, that other one: a package that imports one which
+	// does not build, a suite that could not load a module.
+	Follows map[string]string `json:"follows,omitempty"`
+	// Hidden is what should have run and did not, sorted: "package: DIR" for a Go package (its import path where the tree does
+	// not have it), a file of the tree, a directory of it with all below, a suite as the reporter names it, HiddenAll for an
+	// unknown part. Bounded: HiddenAll is added.
+	Hidden []string `json:"hidden,omitempty"`
+	// Kind is what the gate does, as its command or its output shows: KindTests, KindFindings, or empty for anything else.
+	Kind string `json:"kind,omitempty"`
+	// Build reports that something did not build.
+	Build bool `json:"build,omitempty"`
+	// Tests is the number of tests that ran, Passed how many of them passed, where the gate's output tells.
+	Tests  int `json:"tests,omitempty"`
+	Passed int `json:"passed,omitempty"`
+	// Names are, on the base commit, the objects with the tests that ran and passed, one for each run: a test counts that is in
+	// all of them. Missing is the object with those of the base commit that did not pass in this run, which lets something
+	// through; of a narrowed one those of what it ran. Both are empty where the output names no tests.
+	Names   []string `json:"names,omitempty"`
+	Missing string   `json:"missing,omitempty"`
+	// Verdict is pass, baseline (red, but no redder than the baseline), fail or unattributable.
+	Verdict string `json:"verdict"`
+	// Tail is the end of the output, bounded; Output the object-store name of all of it.
+	Tail   string `json:"tail,omitempty"`
+	Output string `json:"output,omitempty"`
+	// TimedOut reports that the gate was killed at its deadline. Killed reports that a signal ended it that others send: that is
+	// no verdict until it has come again and again.
+	TimedOut bool `json:"timed_out,omitempty"`
+	Killed   bool `json:"killed,omitempty"`
+	// Wrote are the files of the tree that the gate changed, which were restored; the first of them.
+	Wrote []string `json:"wrote,omitempty"`
+}
+
+// ReceiptVersion is the newest form of receipts that this program reads, and the one that it writes.
+const ReceiptVersion = 2
+
+// Count returns at how many places a signature was found.
+func (r *Receipt) Count(signature string) int {
+	if n := r.Counts[signature]; n > 0 {
+		return n
+	}
+	if _, found := slices.BinarySearch(r.Signatures, signature); found {
+		return 1
+	}
+	return 0
+}
+
+// HiddenAll in the hidden of a receipt is a part of the gate that is not known.
+const HiddenAll = "*"
+
+// The kinds of gates: one that runs tests, and a compiler or linter that reports findings with their positions.
+const (
+	KindTests    = "tests"
+	KindFindings = "findings"
+)
+
+// The verdicts of a receipt.
+const (
+	VerdictPass           = "pass"
+	VerdictBaseline       = "baseline"
+	VerdictFail           = "fail"
+	VerdictUnattributable = "unattributable"
+)
