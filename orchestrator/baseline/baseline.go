@@ -41,9 +41,9 @@ type Store struct {
 // Below returns the directory of the baselines of a repository, below that of its caches.
 func Below(caches string) string { return filepath.Join(caches, "baselines") }
 
-// Key stands for everything that decides what gates find on a commit: its tree, the gates, the setup with the id of the
-// environment that it made, and this machine.
-func (s *Store) Key(tree string, p spec.Project, environment string) (string, error) {
+// Key stands for everything that decides what gates find on a commit: what their git has, the gates, the setup with the id of
+// the environment that it made, and this machine.
+func (s *Store) Key(world string, p spec.Project, environment string) (string, error) {
 	host, err := s.Host()
 	if err != nil {
 		return "", fmt.Errorf("find what the gates depend on: %w", err)
@@ -56,7 +56,7 @@ func (s *Store) Key(tree string, p spec.Project, environment string) (string, er
 	p.Models, p.ModelOutage, p.Limits, p.Protected, p.MCPServers = nil, 0, spec.Limits{}, nil, nil
 	p.ToolOutput, p.Summaries, p.Delegation = nil, spec.Summaries{}, spec.Delegation{}
 	p.Prove, p.Commits, p.GatePermits, p.Parallel, p.Budget = "", "", 0, 0, 0
-	return artifact.Digest([]byte(spec.JSONText([]any{version, tree, p, environment, host}))), nil
+	return artifact.Digest([]byte(spec.JSONText([]any{version, world, p, environment, host}))), nil
 }
 
 // file is how a baseline is stored.

@@ -3,10 +3,11 @@ package conductor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
+	"divisi/contextscope/artifact"
+	"divisi/internal/spec"
 	"divisi/orchestrator/run"
 	"divisi/subagents/gate/testnames"
 )
@@ -17,7 +18,7 @@ func (c *Conductor) keptBaseline(ctx context.Context) *run.KeptBaseline {
 	if c.cfg.Baselines == nil {
 		return nil
 	}
-	key, err := c.baselineKey(ctx)
+	key, err := c.baselineKey()
 	if err == nil {
 		var kept *run.KeptBaseline
 		if kept, err = c.cfg.Baselines.Kept(key); err == nil && kept != nil {
@@ -39,7 +40,7 @@ func (c *Conductor) keepBaseline(ctx context.Context) {
 	if c.cfg.Baselines == nil {
 		return
 	}
-	key, err := c.baselineKey(ctx)
+	key, err := c.baselineKey()
 	if err == nil && c.st.Proofs.Flaky != nil {
 		var kept *run.KeptBaseline
 		if kept, err = c.cfg.Baselines.Kept(key); err == nil && kept != nil {
@@ -96,10 +97,16 @@ func (c *Conductor) keep(ctx context.Context, key string, k *run.KeptBaseline) e
 	return c.cfg.Baselines.Keep(key, k)
 }
 
-func (c *Conductor) baselineKey(ctx context.Context) (string, error) {
-	tree, err := c.cfg.Mirror.Tree(ctx, c.st.Spec.Base)
+// baselineKey has the base commit, with all that leads to it, and what trees have of refs and tags: gates ask git.
+func (c *Conductor) baselineKey() (string, error) {
+	refs, err := c.cfg.Mirror.Refs()
 	if err != nil {
-		return "", fmt.Errorf("read the tree of the base commit: %w", err)
+		return "", err
 	}
-	return c.cfg.Baselines.Key(tree, c.st.Spec.Project, c.st.Environment())
+	past, err := c.cfg.Mirror.Past()
+	if err != nil {
+		return "", err
+	}
+	world := artifact.Digest([]byte(spec.JSONText([]any{c.st.Spec.Base, refs, past})))
+	return c.cfg.Baselines.Key(world, c.st.Spec.Project, c.st.Environment())
 }

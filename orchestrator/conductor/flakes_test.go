@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -88,11 +89,10 @@ func TestFlakyTestsAreKeptWithTheBaseline(t *testing.T) {
 	require.Equal(t, map[string][]string{"test": {"test: y"}}, st.Proofs.Flaky)
 	require.Contains(t, st.Notices, "flaky on the base commit, red in one of two runs: test: test: y; where nothing else is red, a "+
 		"batch is tested once more")
-	tree, err := r.mirror.Tree(t.Context(), st.Spec.Base)
+	files, err := filepath.Glob(filepath.Join(cfg.Baselines.Dir, "*.json"))
 	require.NoError(t, err)
-	key, err := cfg.Baselines.Key(tree, st.Spec.Project, "")
-	require.NoError(t, err)
-	kept, err := cfg.Baselines.Kept(key)
+	require.Len(t, files, 1)
+	kept, err := cfg.Baselines.Kept(strings.TrimSuffix(filepath.Base(files[0]), ".json"))
 	require.NoError(t, err)
 	require.Equal(t, st.Proofs.Flaky, kept.Flaky)
 	require.Len(t, kept.Receipts, 1)
