@@ -82,29 +82,21 @@ var unfinished = map[string]string{
 	"rebase-apply": "rebase", "BISECT_LOG": "bisect",
 }
 
-// Unfinished names what a person has begun in a repository and not ended, such as a merge; "" for nothing. Tracked are the paths
-// in its index, sorted.
-func (g *Git) Unfinished(ctx context.Context, gitDir string) (what string, tracked []string, err error) {
+// Unfinished names what a person has begun in a repository and not ended, such as a merge; "" for nothing.
+func (g *Git) Unfinished(ctx context.Context, gitDir string) (what string, err error) {
 	for name, what := range unfinished {
 		if _, err := os.Lstat(filepath.Join(gitDir, name)); !errors.Is(err, fs.ErrNotExist) {
-			return what, nil, err
+			return what, err
 		}
 	}
-	out, err := g.Run(ctx, Dir{GitDir: gitDir}, nil, "ls-files", "-z", "--stage")
+	out, err := g.Run(ctx, Dir{GitDir: gitDir}, nil, "ls-files", "-z", "--unmerged")
 	if err != nil {
-		return "", nil, fmt.Errorf("read the index of %s: %w", gitDir, err)
+		return "", fmt.Errorf("read the index of %s: %w", gitDir, err)
 	}
-	for record := range strings.SplitSeq(string(out), "\x00") {
-		meta, path, ok := strings.Cut(record, "\t")
-		switch {
-		case !ok:
-		case !strings.HasSuffix(meta, " 0"):
-			return "merge", nil, nil
-		default:
-			tracked = append(tracked, path)
-		}
+	if len(out) > 0 {
+		return "merge", nil
 	}
-	return "", tracked, nil
+	return "", nil
 }
 
 // Inside reports whether a path, which need not exist, lies in the repository at or above top or in another work tree of it.

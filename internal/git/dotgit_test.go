@@ -77,7 +77,7 @@ func TestDotGitIsACheckoutOfCI(t *testing.T) {
 		require.Empty(t, l.git("fsck", "--strict", "--no-dangling"))
 		require.Equal(t, l.git("log", "-1", "--format=%cI", b.base), l.git("log", "-1", "--format=%cI"))
 		require.Equal(t, l.tree, l.git("rev-parse", "--show-toplevel"))
-		shared, err := filepath.Glob(filepath.Join(l.files.From, sharedIndex+"*"))
+		shared, err := filepath.Glob(filepath.Join(l.files.From, SharedIndex+"*"))
 		require.NoError(t, err)
 		require.NotEmpty(t, shared)
 		require.NoFileExists(t, filepath.Join(l.dir(), filepath.Base(shared[0])), "libgit2 and others refuse a shared index")

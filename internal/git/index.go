@@ -13,8 +13,8 @@ import (
 	"slices"
 )
 
-// sharedIndex begins the name of a part of an index that later ones share; its id ends it.
-const sharedIndex = "sharedindex."
+// SharedIndex begins the name of a part of an index that later ones share; its id ends it.
+const SharedIndex = "sharedindex."
 
 // wholeIndex reads an index of git as one without a shared part, which lies in dir. Other programs than git, such as all that use
 // libgit2, read no index that has one. size is that of an id, in bytes.
@@ -27,7 +27,7 @@ func wholeIndex(file, dir string, size int) ([]byte, error) {
 	if err != nil || top.link == nil {
 		return data, err
 	}
-	if data, err = os.ReadFile(filepath.Join(dir, sharedIndex+hex.EncodeToString(top.link[:size]))); err != nil {
+	if data, err = os.ReadFile(filepath.Join(dir, SharedIndex+hex.EncodeToString(top.link[:size]))); err != nil {
 		return nil, err
 	}
 	base, err := parseIndex(data, size)

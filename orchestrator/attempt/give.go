@@ -113,12 +113,12 @@ func (a *Attempt) adopt(ctx context.Context, dir, private string) (*workspace.Sl
 	if err != nil {
 		return nil, err
 	}
-	what, tracked, err := mirror.Git().Unfinished(ctx, filepath.Join(dir, ".git"))
+	what, err := mirror.Git().Unfinished(ctx, filepath.Join(dir, ".git"))
 	if what != "" {
 		err = usage.Errorf("%s is in the middle of a %s: finish or abort it, then give it again", dir, what)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return workspace.Adopt(ctx, mirror, dir, private, a.Head, tracked)
+	return workspace.Adopt(ctx, mirror, dir, private, a.Head)
 }

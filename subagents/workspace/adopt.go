@@ -4,17 +4,14 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"divisi/internal/git"
 	"divisi/internal/spec"
 )
 
 // Adopt makes a slot of a directory that a person has worked in since it held base, to collect the changes. What git keeps for
-// that is in private, an empty directory of the caller's. An ignored file counts where tracked, the sorted list of the person's
-// git, names it. The slot belongs to no pool, and is not reset.
-func Adopt(ctx context.Context, mirror *git.Repo, dir, private, base string, tracked []string) (_ *Slot, err error) {
+// that is in private, an empty directory of the caller's. The index of the person's git counts as that of commands does. The slot belongs to no pool, and is not reset.
+func Adopt(ctx context.Context, mirror *git.Repo, dir, private, base string) (_ *Slot, err error) {
 	g := mirror.Git()
 	s := &Slot{
 		pool: &Pool{mirror: mirror}, git: g, mirror: mirror, name: dir, dir: dir, gitDir: filepath.Join(private, "give.git"),
@@ -33,15 +30,8 @@ func Adopt(ctx context.Context, mirror *git.Repo, dir, private, base string, tra
 	if _, err := g.Run(ctx, s.at(), nil, "read-tree", base); err != nil {
 		return nil, fmt.Errorf("read what %s began with: %w", dir, err)
 	}
-	out, err := s.look(ctx, "", "ls-files", "-z", "-o", "-i", "--exclude-standard")
-	if err != nil {
-		return nil, fmt.Errorf("list the ignored files of %s: %w", dir, err)
-	}
-	forced := slices.DeleteFunc(strings.Split(string(out), "\x00"), func(path string) bool {
-		_, is := slices.BinarySearch(tracked, path)
-		return path == "" || !is
-	})
-	return s, s.updateIndex(ctx, forced, "--add")
+	s.indexed, s.stood = base, stood{commit: base, exclude: s.stampIn(excludeFile)}
+	return s, nil
 }
 
 // Check checks a patch that was collected in the slot, as it is checked when a run receives it.

@@ -25,10 +25,10 @@ func taken(t *testing.T, b *bundle) string {
 
 func adopt(t *testing.T, b *bundle, dir string) *workspace.Slot {
 	t.Helper()
-	what, tracked, err := b.git.Unfinished(t.Context(), filepath.Join(dir, ".git"))
+	what, err := b.git.Unfinished(t.Context(), filepath.Join(dir, ".git"))
 	require.NoError(t, err)
 	require.Empty(t, what)
-	s, err := workspace.Adopt(t.Context(), b.mirror, dir, t.TempDir(), b.base, tracked)
+	s, err := workspace.Adopt(t.Context(), b.mirror, dir, t.TempDir(), b.base)
 	require.NoError(t, err)
 	return s
 }

@@ -132,6 +132,8 @@ type scanned struct {
 	removed []string
 	// added are new files.
 	added []string
+	// staged is what the index of commands has otherwise than the slot's.
+	staged []staged
 	// nested are directories that are repositories.
 	nested []string
 	// large are files over git.MaxBlob; bytes is the size of all files that would be taken in.

@@ -175,7 +175,7 @@ func TestAdoptConvertedFiles(t *testing.T) {
 	require.NoError(t, c.Lay(t.Context(), b.base, b.base))
 	requireSameFiles(t, plainClone(t, b.user), dir)
 	adopt := func() *workspace.Slot {
-		s, err := workspace.Adopt(t.Context(), b.mirror, dir, t.TempDir(), b.base, nil)
+		s, err := workspace.Adopt(t.Context(), b.mirror, dir, t.TempDir(), b.base)
 		require.NoError(t, err)
 		return s
 	}

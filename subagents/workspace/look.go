@@ -27,6 +27,11 @@ func (s *Slot) lookAt(ctx context.Context, at git.Dir, in string, args ...string
 	if !s.shared.Load() && !s.converts.All { // or git converts what an attempt wrote, to what its attributes name
 		return s.git.Run(ctx, at, strings.NewReader(in), args...)
 	}
+	return s.confined(ctx, at, in, args...)
+}
+
+// confined runs a git that sees the work tree and its own directory alone, and can write the second one.
+func (s *Slot) confined(ctx context.Context, at git.Dir, in string, args ...string) ([]byte, error) {
 	at.WorkTree = sandbox.TreePath(s.dir)
 	line, env, err := s.git.Command(at, args...)
 	if err != nil {

@@ -53,12 +53,17 @@ func (s *Slot) scan(ctx context.Context) (tree string, d *git.Draft, err error) 
 	if err := s.dropPipes(ctx, dirs); err != nil {
 		return "", nil, err
 	}
+	back, err := s.obeyExclude()
+	if err != nil {
+		return "", nil, err
+	}
+	defer func() { err = errors.Join(err, back()) }()
 	found, err := s.list(ctx, look, dirs, "--exclude-standard")
 	if err != nil {
 		return "", nil, err
 	}
 	scan := s.sort(found)
-	if err := cmp.Or(s.takeRenamed(ctx, &scan), s.obey(&scan)); err != nil {
+	if err := cmp.Or(s.obeyIndex(ctx, &scan), s.takeRenamed(ctx, &scan), s.obey(&scan)); err != nil {
 		return "", nil, err
 	}
 	if why := scan.refused(); why != "" {
@@ -95,7 +100,8 @@ func (r *scanned) few() bool {
 // reports false for everything else, and where a file cannot be read: git says why.
 func (s *Slot) edit(ctx context.Context, d *git.Draft, scan scanned) (tree string, ok bool, err error) {
 	base, err := s.pool.unusual(ctx)
-	if err != nil || base.emptyDirs || len(base.links) > 0 || s.indexed == "" || s.converts.All || !scan.few() {
+	if err != nil || base.emptyDirs || len(base.links) > 0 || s.indexed == "" || s.converts.All || !scan.few() ||
+		len(scan.staged) > 0 && s.converts.Any() {
 		return "", false, err
 	}
 	root, err := os.OpenRoot(s.dir)
@@ -168,8 +174,16 @@ func (s *Slot) index(ctx context.Context, scan scanned) (string, error) {
 	if err := s.updateIndex(ctx, scan.beyond, "--force-remove"); err != nil {
 		return "", err
 	}
+	var unknown []staged
 	taken := append(scan.tracked, scan.added...)
 	if s.converts.Any() {
+		var err error
+		if unknown, err = s.begin(ctx, scan.staged); err != nil {
+			return "", err
+		}
+		for _, e := range scan.staged {
+			taken = append(taken, e.path)
+		}
 		s.stored = append(s.stored, taken...)
 	}
 	if err := s.updateIndex(ctx, taken, "--add", "--remove", "--replace"); err != nil {
@@ -182,8 +196,11 @@ func (s *Slot) index(ctx context.Context, scan scanned) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	s.indexed = strings.TrimSpace(string(out))
-	return s.indexed, nil
+	tree, err := s.settle(ctx, strings.TrimSpace(string(out)), unknown)
+	if err == nil {
+		s.indexed = tree
+	}
+	return tree, err
 }
 
 // odd reports whether git might not take a file in by its name. It passes over some, such as git~1, without a failure.
