@@ -126,7 +126,7 @@ func TestHostileIndexOfCommands(t *testing.T) {
 	replace := func(was, is string) func(t *testing.T, dir string) {
 		return func(t *testing.T, dir string) {
 			t.Helper()
-			inShell(t, dir, "echo x >zzzzzz; git add zzzzzz; git update-index --no-split-index --index-version 2")
+			inShell(t, dir, "echo x >zzzzzz; git add zzzzzz; git update-index --index-version 2")
 			index := filepath.Join(dir, ".git", "index")
 			data, err := os.ReadFile(index)
 			require.NoError(t, err)
