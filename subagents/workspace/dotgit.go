@@ -50,7 +50,7 @@ func (s *Slot) stand(ctx context.Context, commit string) error {
 	if err != nil {
 		return fmt.Errorf("make %s a repository for commands: %w", s.name, err)
 	}
-	s.stood = s.standing(commit)
+	s.handed = s.hand(commit)
 	return nil
 }
 

@@ -42,8 +42,8 @@ type Slot struct {
 	indexed, held string
 	// resetAt is when the last reset began.
 	resetAt time.Time
-	// stood is what the last reset left for the git of commands.
-	stood stood
+	// handed is what the last reset wrote for the git of commands.
+	handed handed
 	// known are all directories of the work tree as the last reset left them, with slashes.
 	known map[string]stamp
 	// converts is what git converts in the files of the commit that lies in the work tree; nil where none does. written are files

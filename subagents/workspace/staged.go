@@ -22,8 +22,8 @@ import (
 // changes though the file is ignored, of one that is not it does the opposite, and the ends of lines stay as the index has them.
 // Git reads a copy of that index, confined, in a repository of the host's making; none of its contents are taken.
 
-// stood is what the last reset wrote for the git of commands: the commit that its index holds, and the stamps of what it reads.
-type stood struct {
+// handed is what the last reset wrote for the git of commands: the commit that its index holds, and the stamps of what it reads.
+type handed struct {
 	commit         string
 	index, exclude fileStamp
 }
@@ -33,8 +33,8 @@ var (
 	excludeFile = path.Join(dotGit, "info", "exclude")
 )
 
-func (s *Slot) standing(commit string) stood {
-	return stood{commit, s.stampIn(indexFile), s.stampIn(excludeFile)}
+func (s *Slot) hand(commit string) handed {
+	return handed{commit, s.stampIn(indexFile), s.stampIn(excludeFile)}
 }
 
 // stampIn is the stamp of a file of the work tree; the zero one where there is none, or a link leads out to it.
@@ -67,14 +67,14 @@ type staged struct {
 // obeyIndex changes a scan to what the index of commands makes of it. The error is a *ContentError where that cannot be read, or
 // has what no patch may hold.
 func (s *Slot) obeyIndex(ctx context.Context, r *scanned) error {
-	if is := s.stampIn(indexFile); is == (fileStamp{}) || is == s.stood.index && s.indexed == s.stood.commit {
+	if is := s.stampIn(indexFile); is == (fileStamp{}) || is == s.handed.index && s.indexed == s.handed.commit {
 		return nil // without an index commands have no repository
 	}
 	if s.indexed == "" { // the last scan came to no end
-		if _, err := s.git.Run(ctx, s.at(), nil, "read-tree", s.stood.commit); err != nil {
+		if _, err := s.git.Run(ctx, s.at(), nil, "read-tree", s.handed.commit); err != nil {
 			return fmt.Errorf("read the index again: %w", err)
 		}
-		s.indexed = s.stood.commit
+		s.indexed = s.handed.commit
 	}
 	foreign := filepath.Join(s.gitDir, "commands")
 	err := s.copyIndex(foreign)
@@ -252,7 +252,7 @@ func (s *Slot) untrack(ctx context.Context, r *scanned, names []string) error {
 func (s *Slot) begin(ctx context.Context, entries []staged) (unknown []staged, err error) {
 	var ids []string
 	for _, e := range entries {
-		ids = append(ids, cmp.Or(e.oid, s.stood.commit)) // which is no content
+		ids = append(ids, cmp.Or(e.oid, s.handed.commit)) // which is no content
 	}
 	has, err := s.repo.HasBlobs(ctx, ids)
 	if err != nil {
@@ -262,7 +262,7 @@ func (s *Slot) begin(ctx context.Context, entries []staged) (unknown []staged, e
 	for i, e := range entries {
 		switch {
 		case e.oid == "":
-			fmt.Fprintf(&lines, "0 %s\t%s\x00", strings.Repeat("0", len(s.stood.commit)), e.path)
+			fmt.Fprintf(&lines, "0 %s\t%s\x00", strings.Repeat("0", len(s.handed.commit)), e.path)
 		case has[i]:
 			fmt.Fprintf(&lines, "%s %s\t%s\x00", e.mode, e.oid, e.path)
 		default:
@@ -323,7 +323,7 @@ func (s *Slot) unlike(ctx context.Context, tree string, entries []staged) (unlik
 // obeyExclude has git pass over what commands have put into their list of ignored files, until back is called.
 func (s *Slot) obeyExclude() (back func() error, err error) {
 	back = func() error { return nil }
-	if is := s.stampIn(excludeFile); is == (fileStamp{}) || is == s.stood.exclude {
+	if is := s.stampIn(excludeFile); is == (fileStamp{}) || is == s.handed.exclude {
 		return back, nil
 	}
 	root, err := os.OpenRoot(s.dir)
