@@ -87,8 +87,8 @@ func (h *conduct) filtered() []string {
 	if h.Elsewhere || len(h.checkout.Filtered) == 0 || h.spec.Base != h.checkout.Head {
 		return nil
 	}
-	return []string{fmt.Sprintf("whether your changes to %s are committed is not known: filters of git, which do not run, store them; "+
-		"git status tells", text.Some(h.checkout.Filtered, 5))}
+	return []string{fmt.Sprintf("whether your changes to %s are committed is not known: filters of git, which do not run, store "+
+		"them; git status tells", text.Some(h.checkout.Filtered, 5))}
 }
 
 // shardsByCommand reports whether the plan has a shard rule by: command.

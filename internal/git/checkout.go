@@ -30,8 +30,8 @@ type Checkout struct {
 	// Top; an untracked directory counts once and ends in a slash. At most MaxDirty; MoreDirty says that there are more.
 	Dirty     []string
 	MoreDirty bool
-	// Untracked are those of Dirty that git does not track. Filtered are none of Dirty: files of a filter that were written since git
-	// last compared them; the filter alone, which does not run, can tell whether they differ.
+	// Untracked are those of Dirty that git does not track. Filtered are none of Dirty: files of a filter that were written since
+	// git last compared them; the filter alone, which does not run, can tell whether they differ.
 	Untracked, Filtered []string
 	// Submodules are the paths of gitlinks at Head.
 	Submodules []string
