@@ -64,7 +64,7 @@ func TestSubmodulesAndLFSTravel(t *testing.T) {
 		require.NoError(t, err)
 		end, err := r.Wait(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, "done 1 landed", end.State+" "+end.Reason)
+		require.Equal(t, "done 1 landed, proven by one worker", end.State+" "+end.Reason)
 		work.ended()
 		require.NoError(t, r.Close())
 		for _, away := range []string{repo, lib, laptop} {

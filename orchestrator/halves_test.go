@@ -217,7 +217,7 @@ func TestTheHalvesLandTheDemoInTwoProcesses(t *testing.T) {
 	id := conduct.line()
 	require.NotEmpty(t, id)
 	work := spawn(t, half{Work: true, State: filepath.Join(dir, "work"), NATS: url})
-	require.Equal(t, "done refs/heads/divisi/"+id+" 13 landed", conduct.line())
+	require.Equal(t, "done refs/heads/divisi/"+id+" 13 landed, proven by one worker", conduct.line())
 	conduct.ended()
 	work.ended()
 	require.NotEmpty(t, gitIn(t, repo, "log", "--oneline", "main..divisi/"+id))

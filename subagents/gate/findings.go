@@ -40,6 +40,8 @@ type findings struct {
 	build         bool
 	tests, passed int
 	runner        bool
+	// text reports whether the failures are from output without structure, failed whether a runner ended it with its failure.
+	text, failed bool
 	// ran has the names of those that passed, where the output gives them.
 	ran testnames.Tests
 	// hidden is what did not run, as the output names it; follows has the cause of each consequence.
@@ -201,7 +203,7 @@ func (f *findings) sorted() []string { return slices.Sorted(maps.Keys(f.signatur
 func (f *findings) adopt(other *findings) {
 	if len(f.signatures) == 0 {
 		f.signatures, f.names, f.follows = other.signatures, other.names, other.follows
-		f.counted, f.order = other.counted, other.order
+		f.counted, f.order, f.text, f.failed = other.counted, other.order, other.text, other.failed
 	}
 	if f.build = f.build || other.build; !f.ran.Known() && other.ran.Known() {
 		f.ran = other.ran

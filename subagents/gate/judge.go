@@ -10,7 +10,7 @@ import (
 
 // Judge returns the verdict on a receipt, compared with the receipt of the same gate on the base commit, which may be nil:
 //
-//   - pass: the gate exited with 0, and ran tests where it did on the base commit.
+//   - pass: the gate exited with 0, reported no failed test, and ran tests where it did on the base commit.
 //   - baseline: it is red, every failure was there before, and it hides nothing that the base commit does not hide.
 //   - unattributable: it is red and names nothing new, but the base commit's failures cannot be compared (see Incomparable). Only
 //     a run that was allowed to go on unverified comes here.
@@ -160,4 +160,5 @@ func Incomparable(r spec.Receipt) string {
 	}
 }
 
-func passed(r spec.Receipt) bool { return r.ExitCode == 0 && !r.TimedOut }
+// passed reports whether a gate is green: a report with failures is red whatever the exit code is.
+func passed(r spec.Receipt) bool { return r.ExitCode == 0 && !r.TimedOut && len(r.Signatures) == 0 }

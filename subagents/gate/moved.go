@@ -9,8 +9,8 @@ import (
 	"divisi/internal/spec"
 )
 
-// moved finds the failures beyond the baseline in files which the patch changed, while these files have in all no more of the kind
-// than before: a line that went to another file, a file that got another name or was split.
+// moved finds the failures beyond the baseline in files which the patch changed, while these files have in all no more of the
+// kind than before: a line that went to another file, a file that got another name or was split.
 func moved(ctx context.Context, r *spec.Receipt, names normaliser, where *Where) error {
 	fresh := NewSignatures(*r, where.Baseline)
 	if where.Baseline == nil || where.Changed == nil || len(where.Baseline.Signatures) == 0 || len(fresh) == 0 {

@@ -106,7 +106,7 @@ func Run(ctx context.Context, g spec.Gate, where Where) (spec.Receipt, error) {
 	found := lines.close()
 	fill(&receipt, &g, out, found)
 	if where.Ran != nil {
-		*where.Ran = found.ranTo(out.Success())
+		*where.Ran = found.ranTo(passed(receipt))
 	}
 	if err := hidden(&receipt, found, &where); err != nil {
 		return receipt, fmt.Errorf("run gate %s: %w", g.Name, err)
@@ -142,14 +142,15 @@ func missingScript(receipt spec.Receipt, missing *sandbox.NotFoundError, baselin
 	return receipt
 }
 
-// fill writes what was measured into the receipt. Only a red gate has signatures: what a green one printed is no failure.
+// fill writes what was measured into the receipt. Only a red gate has signatures: what a green one printed is no failure, but for
+// the failed tests of a report.
 func fill(receipt *spec.Receipt, g *spec.Gate, out *sandbox.Output, found *findings) {
 	receipt.ExitCode, receipt.TimedOut, receipt.Duration = out.ExitCode, out.TimedOut, out.Duration
 	receipt.Tests, receipt.Passed, receipt.Kind = found.tests, found.passed, kindOf(g, found)
 	if receipt.Kind == spec.KindTests && found.tests == 0 && !out.Success() {
 		found.hide(spec.HiddenAll)
 	}
-	if out.Success() {
+	if out.Success() && !found.belie() {
 		receipt.Tail = text.End(strings.TrimRight(plain(out.Text()), "\n"), maxTail)
 		return
 	}

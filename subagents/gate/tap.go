@@ -12,17 +12,18 @@ var (
 	tapResult  = lazyregexp.New(`^( *)(not )?ok\b(?: +\d+)?(?: *-)? *(.*?)(?: *# *(?i:(todo|skip)\S*).*)?$`)
 	tapSubtest = lazyregexp.New(`^( *)# Subtest: (.*)$`)
 	tapTime    = lazyregexp.New(` # time=\S+$`)
+	tapBegins  = lazyregexp.New(`^(?:TAP version \d|1\.\.\d+(?: *#.*)?$|(?:not )?ok \d+(?: |$))`)
 	tapPlan    = lazyregexp.New(`^( *)1\.\.(\d+)`)
 )
 
-// sniffer reads error lines until the output says that it is TAP: test runners that write it unasked say so first.
+// sniffer reads error lines until the output says that it is TAP: by its version, by its plan, or by a result with a number.
 type sniffer struct {
 	tap *tapParser
 	on  bool
 }
 
 func (s *sniffer) line(text string) {
-	if s.on = s.on || strings.HasPrefix(text, "TAP version "); s.on {
+	if s.on = s.on || tapBegins.MatchString(plain(text)); s.on {
 		s.tap.line(text)
 		return
 	}

@@ -67,7 +67,9 @@ type textParser struct {
 }
 
 func newTextParser(names normaliser) *textParser {
-	return &textParser{names: names, found: newFindings(), unimportable: map[string]bool{}}
+	p := &textParser{names: names, found: newFindings(), unimportable: map[string]bool{}}
+	p.found.text = true
+	return p
 }
 
 func (p *textParser) line(from string) {
@@ -77,6 +79,7 @@ func (p *textParser) line(from string) {
 		p.heading, p.file = p.names.line(from), from
 	}
 	p.surroundings.line(p.found, from)
+	p.found.failed = p.found.failed || goEnded.MatchString(from)
 	if p.counts(from) {
 		p.count(from)
 	}

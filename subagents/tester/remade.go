@@ -32,8 +32,8 @@ func (t *Executor) restore(ctx context.Context, gate string) ([]string, error) {
 	return changed[:min(len(changed), maxWrote)], nil
 }
 
-// remade reports whether a gate is green and changed a file of the tree that it does not change on the base commit. It may have made
-// it again because what it is made of is newer here, and in a clone is not: there the file would be as it was committed.
+// remade reports whether a gate is green and changed a file of the tree that it does not change on the base commit. It may have
+// made it again because what it is made of is newer here, and in a clone is not: there the file would be as it was committed.
 func (t *Executor) remade(r, before *spec.Receipt) bool {
 	if t.Assignment.Base || r.Verdict != spec.VerdictPass && r.Verdict != spec.VerdictBaseline {
 		return false

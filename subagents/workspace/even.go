@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Even gives all files of the commit the time of the last reset, as after a clone, where no file is newer than what was made of it.
-// A reset writes only what differs from the commit before: a program that compares times makes again what depends on that.
+// Even gives all files of the commit the time of the last reset, as after a clone: no file is newer than what was made of it. A
+// reset writes only what differs from the commit before: a program that compares times makes again what depends on that.
 func (s *Slot) Even(ctx context.Context, commit string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
