@@ -217,7 +217,7 @@ func (h *conduct) seal(ctx context.Context, st *run.State) (string, error) {
 	}
 	s := wire.Setup{
 		Run: h.spec.Run, Key: publicOf(h.signs), Warrant: h.warrant,
-		Base: h.spec.Base, Name: wire.RepositoryName(h.spec.Repo), Caches: caches,
+		Base: h.spec.Base, Created: h.spec.Created, Name: wire.RepositoryName(h.spec.Repo), Caches: caches,
 		Project: h.spec.Project, Roles: h.spec.Roles, Commands: h.commands,
 		Plan: h.spec.Plan, Environment: h.spec.Environment, Beside: h.beside.Digest(), Lends: lends, Content: content,
 		Exclude: h.exclude, Refs: wireRefs(refs), Past: past,

@@ -34,7 +34,7 @@ func (h *conduct) shards(ctx context.Context, commit, environment string, comman
 			h.log.Warn().Err(err).Msg("the temporary directory of a shard command was not removed")
 		}
 	}()
-	pool, err := workspace.NewPool(h.git, h.mirror, filepath.Join(dir, slotsDir))
+	pool, err := workspace.NewPool(h.git, h.mirror, filepath.Join(dir, slotsDir), h.spec.Created)
 	if err != nil {
 		return nil, err
 	}

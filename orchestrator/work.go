@@ -269,7 +269,7 @@ func (w *work) equip(ctx context.Context) error {
 	if err := os.Mkdir(filepath.Join(w.path, "tmp"), 0o700); err != nil {
 		return fmt.Errorf("make the run's directories: %w", err)
 	}
-	pool, err := workspace.NewPool(w.git, w.mirror, filepath.Join(w.path, slotsDir))
+	pool, err := workspace.NewPool(w.git, w.mirror, filepath.Join(w.path, slotsDir), w.setup.Created)
 	if err != nil {
 		return err
 	}

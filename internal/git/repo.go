@@ -25,6 +25,8 @@ type Repo struct {
 	reads, diffs servers
 	// memo is nil where objects go again.
 	memo *memo
+	// tested are the commits that Tested has made, by their date and the commit of the run.
+	tested sync.Map
 	// packing is held while objects are packed.
 	packing sync.Mutex
 }

@@ -99,7 +99,7 @@ func (m *mixed) join(name, script string, roles ...string) (leave func()) {
 	}
 	require.NoError(m.t, os.WriteFile(filepath.Join(dir, "bin", "python3"), []byte(script), 0o755))
 	m.enlist(name)
-	pool, err := workspace.NewPool(m.git, m.mirror, filepath.Join(dir, "slots"))
+	pool, err := workspace.NewPool(m.git, m.mirror, filepath.Join(dir, "slots"), time.Time{})
 	require.NoError(m.t, err)
 	c, alive := m.conductor, m.alive
 	w := worker.NewWorker(worker.Config{

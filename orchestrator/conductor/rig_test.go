@@ -147,7 +147,7 @@ func (r *rig) tree(commit, _ string) plan.Tree {
 
 // worker starts the hands of the run; the returned function stops them.
 func (r *rig) worker(ctx context.Context) (stop func()) {
-	pool, err := workspace.NewPool(r.git, r.mirror, filepath.Join(r.dir, "slots"))
+	pool, err := workspace.NewPool(r.git, r.mirror, filepath.Join(r.dir, "slots"), time.Time{})
 	require.NoError(r.t, err)
 	for _, d := range []string{"tmp"} {
 		require.NoError(r.t, os.MkdirAll(filepath.Join(r.dir, d), 0o755))

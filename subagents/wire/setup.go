@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"divisi/bus"
 	"divisi/internal/spec"
@@ -23,6 +24,8 @@ type Setup struct {
 	Warrant *Warrant `json:"warrant,omitempty"`
 	// Base is the commit that the run starts from.
 	Base string `json:"base"`
+	// Created is when the run was created: commits that trees are proven on have that day.
+	Created time.Time `json:"created,omitzero"`
 	// Name is what the directory of the repository is called where the run was submitted.
 	Name string `json:"name,omitempty"`
 	// Caches is the name of the directory, one for each repository, of build caches and environments.

@@ -64,7 +64,7 @@ func newSite(t *testing.T) *site {
 	dir := t.TempDir()
 	m, err := g.CreateMirror(t.Context(), filepath.Join(dir, "mirror.git"), c, c.Head)
 	require.NoError(t, err)
-	pool, err := workspace.NewPool(g, m, filepath.Join(dir, "slots"))
+	pool, err := workspace.NewPool(g, m, filepath.Join(dir, "slots"), time.Time{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, workspace.Remove(filepath.Join(dir, "slots"))) })
 	noSync := false

@@ -152,7 +152,7 @@ func TestSettingsOfLineEnds(t *testing.T) {
 	require.NoError(t, b.mirror.KeepRefs(git.Refs{
 		Branch: "main", Remote: "origin", Default: "main", Ends: git.Ends{AutoCRLF: "true"},
 	}))
-	pool, err := workspace.NewPool(b.git, b.mirror, filepath.Join(t.TempDir(), "slots"))
+	pool, err := workspace.NewPool(b.git, b.mirror, filepath.Join(t.TempDir(), "slots"), time.Time{})
 	require.NoError(t, err)
 	b.pool = pool
 	s := b.slot(t)

@@ -25,7 +25,7 @@ func (s *Slot) isDotGit(name string) bool { return name == filepath.Join(s.dir, 
 func (s *Slot) stand(ctx context.Context, commit string) error {
 	d := git.DotGit{
 		Refs: s.pool.refs, Head: commit, Base: s.mirror.Base(), Objects: s.Objects(), Shallow: s.pool.past.Shallow,
-		Tags: s.pool.past.Tags, From: s.gitDir,
+		Tags: s.pool.past.Tags, From: s.gitDir, At: s.pool.day,
 	}
 	if len(d.Objects) == 1 { // nothing is there before the base
 		d.Shallow, d.Main = []string{d.Base}, d.Base
@@ -35,7 +35,7 @@ func (s *Slot) stand(ctx context.Context, commit string) error {
 	}
 	dir, err := filepath.Join(s.dir, dotGit), error(nil)
 	if s.lay.Tested {
-		d.Head, err = s.mirror.Tested(ctx, commit)
+		d.Head, err = s.mirror.Tested(ctx, commit, s.pool.day)
 	}
 	if err == nil && len(s.lay.Shown) > 0 {
 		d.Index, err = s.passOver(ctx, s.lay.Shown)

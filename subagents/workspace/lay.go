@@ -27,7 +27,7 @@ type Lay struct {
 	Files map[string]string
 	// Shown are files of the commit in whose place commands see others: their git takes them for unchanged.
 	Shown []string
-	// Tested has HEAD stand on one commit for each tree, whatever commits led to it.
+	// Tested has HEAD stand on commits as they would land, with a fixed author and date.
 	Tested bool
 }
 

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -114,7 +115,7 @@ func readOnlyStory(ctx context.Context, dir string) error {
 
 // oneHolder makes a pool, resets over read-only directories, leaves new ones and dies without closing anything.
 func oneHolder(ctx context.Context, g *git.Git, m *git.Repo, slots, outside string) error {
-	pool, err := workspace.NewPool(g, m, slots)
+	pool, err := workspace.NewPool(g, m, slots, time.Time{})
 	if err != nil {
 		return err
 	}

@@ -25,6 +25,7 @@ type Pool struct {
 	dir    string
 	refs   git.Refs
 	past   git.Past
+	day    time.Time
 	// world is the digest of both.
 	world string
 	// patience is how long a tree that commands have left is read before it is made anew.
@@ -39,8 +40,9 @@ type Pool struct {
 }
 
 // NewPool makes a pool below dir, which belongs to the pool alone: whatever a holder that died left there is removed, read-only
-// directories too; links are not followed. Slots are built when they are first reset.
-func NewPool(g *git.Git, mirror *git.Repo, dir string) (*Pool, error) {
+// directories too; links are not followed. Slots are built when they are first reset. Commits that are made to prove a tree have the
+// date of the day on which the run was created, on every machine.
+func NewPool(g *git.Git, mirror *git.Repo, dir string, created time.Time) (*Pool, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("make a pool of slots: %w", err)
@@ -54,7 +56,7 @@ func NewPool(g *git.Git, mirror *git.Repo, dir string) (*Pool, error) {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return nil, fmt.Errorf("make a pool of slots: %w", err)
 	}
-	p := &Pool{git: g, mirror: mirror, dir: dir, patience: patience}
+	p := &Pool{git: g, mirror: mirror, dir: dir, day: created.UTC().Truncate(24 * time.Hour), patience: patience}
 	if p.refs, err = mirror.Refs(); err == nil {
 		p.past, err = mirror.Past()
 	}

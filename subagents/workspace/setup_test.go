@@ -53,7 +53,7 @@ func mirrorOf(t testing.TB, user string) *bundle {
 	state := t.TempDir()
 	m, err := g.CreateMirror(t.Context(), filepath.Join(state, "mirror.git"), c, c.Head)
 	require.NoError(t, err)
-	pool, err := workspace.NewPool(g, m, filepath.Join(state, "slots"))
+	pool, err := workspace.NewPool(g, m, filepath.Join(state, "slots"), time.Time{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, workspace.Remove(filepath.Join(state, "slots"))) })
 	return &bundle{git: g, user: user, checkout: c, mirror: m, pool: pool, base: c.Head}
