@@ -73,7 +73,7 @@ func (p *Patch) problems(v *problems) {
 		}
 	}
 	for i, name := range p.Files {
-		if problem := pathProblem(name); problem != "" {
+		if problem := placeProblem(name); problem != "" {
 			v.addf(fmt.Sprintf("patch.files[%d]", i), "", "%q: %s", name, problem)
 		}
 	}

@@ -39,9 +39,18 @@ func Unlocks(files, protected []string) []string {
 	return out
 }
 
-// Refuse returns why a slash-separated path below the root may not be written, or "".
-func (w WriteSet) Refuse(name string) string {
+// RefuseNew returns why a tool may not write a slash-separated path below the root, or "".
+func (w WriteSet) RefuseNew(name string) string {
 	if problem := pathProblem(name); problem != "" {
+		return fmt.Sprintf("%q: %s", name, problem)
+	}
+	return w.Refuse(name)
+}
+
+// Refuse returns why a slash-separated path below the root may not be changed, or "". The repository can have names that none may
+// be given: they can be removed.
+func (w WriteSet) Refuse(name string) string {
+	if problem := placeProblem(name); problem != "" {
 		return fmt.Sprintf("%q: %s", name, problem)
 	}
 	guard := w.guard(name)
@@ -107,14 +116,21 @@ func matches(glob, name string) bool {
 // pathProblem gives the reason why a path or glob cannot stand for something inside the repository, or "".
 func pathProblem(name string) string {
 	switch {
-	case name == "":
-		return "the path is empty"
 	case !utf8.ValidString(name):
 		return "the path is not UTF-8"
 	case strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }):
 		return "the path contains a control character"
 	case strings.Contains(name, `\`):
 		return "the path contains a backslash; separate directories with /"
+	}
+	return placeProblem(name)
+}
+
+// placeProblem gives the reason why a path does not lead to a place in the repository, or "".
+func placeProblem(name string) string {
+	switch {
+	case name == "":
+		return "the path is empty"
 	case strings.HasPrefix(name, "/") || strings.HasPrefix(name, "~"):
 		return "the path is not relative to the repository"
 	case len(name) > 1 && name[1] == ':' && isLetter(name[0]):

@@ -99,7 +99,7 @@ func (s *sharding) keep(files []string) []string {
 			continue
 		}
 		switch {
-		case spec.WriteSet{}.Refuse(f) != "":
+		case spec.WriteSet{}.RefuseNew(f) != "":
 			s.unusable = append(s.unusable, f)
 		case spec.WriteSet{Protected: s.protected}.Refuse(f) != "":
 			s.barred = append(s.barred, f)

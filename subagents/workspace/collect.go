@@ -71,7 +71,11 @@ func (s *Slot) collect(
 		return nil, nil, err
 	}
 	for _, c := range changes {
-		if why := (spec.WriteSet{}).Refuse(c.Path); why != "" {
+		may := spec.WriteSet{}.Refuse
+		if c.OldMode == git.ModeNone {
+			may = spec.WriteSet{}.RefuseNew
+		}
+		if why := may(c.Path); why != "" {
 			return nil, nil, &ContentError{Why: "no patch may hold the file " + why + ": rename it"}
 		}
 		p.Files = append(p.Files, c.Path)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/git"
+	"divisi/internal/spec"
 	"divisi/subagents/workspace"
 )
 
@@ -109,4 +110,21 @@ func run(t *testing.T, b *bundle, in string, args ...string) string {
 	out, err := b.git.Run(t.Context(), git.Dir{GitDir: b.mirror.Dir()}, strings.NewReader(in), args...)
 	require.NoError(t, err)
 	return string(out)
+}
+
+// A name that no patch may add can be removed, changed and given up for a better one.
+func TestCollectTakesBadNamesAway(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, map[string]string{"a.txt": "a\n", "line\nbreak": "1\n2\n3\n", "caf\xe9.txt": "l\n", `back\slash`: "b\n", "sp\xe9": "s\n"})
+	s := b.slot(t)
+	require.NoError(t, os.Rename(filepath.Join(s.Dir(), "line\nbreak"), filepath.Join(s.Dir(), "line")))
+	require.NoError(t, os.Remove(filepath.Join(s.Dir(), "caf\xe9.txt")))
+	require.NoError(t, os.Remove(filepath.Join(s.Dir(), `back\slash`)))
+	write(t, filepath.Join(s.Dir(), "sp\xe9"), "changed\n")
+	p, pack, err := s.Collect(t.Context(), b.base, "m", author, noon)
+	require.NoError(t, err)
+	require.Equal(t, []string{`back\slash`, "caf\xe9.txt", "line", "line\nbreak", "sp\xe9"}, p.Files)
+	require.NoError(t, b.mirror.Import(t.Context(), pack))
+	allowed := func(path string) bool { return spec.WriteSet{}.Refuse(path) == "" }
+	require.NoError(t, git.CheckPatch(t.Context(), b.mirror, *p, allowed))
 }

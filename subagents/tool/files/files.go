@@ -76,7 +76,7 @@ func NewScope(set spec.WriteSet) *Scope { return &Scope{set: set} }
 // Refuse returns why a slash-separated path below the root may not be written now, or "".
 func (s *Scope) Refuse(name string) string {
 	set := s.Set()
-	return set.Refuse(name)
+	return set.RefuseNew(name)
 }
 
 // Set is the write set as it is now.
