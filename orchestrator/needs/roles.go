@@ -43,7 +43,7 @@ func Notices(s *run.Spec) []string {
 					name, s.Roles[name].Source, n))
 			}
 		}
-		return slices.Concat(notices, serverNotices(s), programNotices(s), testerNotice(s))
+		return slices.Concat(notices, serverNotices(s), programNotices(s), testerNotice(s), exitNotices(s))
 	}
 	seen := map[string]bool{}
 	for _, t := range s.Plan.Tasks {
@@ -54,7 +54,7 @@ func Notices(s *run.Spec) []string {
 			seen[name] = true
 		}
 	}
-	return slices.Concat(notices, serverNotices(s), programNotices(s), testerNotice(s))
+	return slices.Concat(notices, serverNotices(s), programNotices(s), testerNotice(s), exitNotices(s))
 }
 
 // Broken returns the errors of the role files that cannot be used and that the run needs: a task, a judge or a delegate has the

@@ -1,0 +1,47 @@
+package needs
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"divisi/internal/lazyregexp"
+	"divisi/orchestrator/run"
+)
+
+var (
+	shells   = lazyregexp.New(`^(?:ba|da|z|k)?sh$`)
+	quoted   = lazyregexp.New(`'[^']*'|"(?:[^"\\]|\\.)*"|\\.`)
+	forgives = lazyregexp.New(`\|\|\s*(?:true|:|exit\s+0)(?:\s|;|$)`)
+	pipes    = lazyregexp.New(`[^|>]\|(?:[^|]|$)`)
+)
+
+// exitNotices tells of gates whose exit code is not that of what they check: they can be green without a failure being seen.
+func exitNotices(s *run.Spec) (notices []string) {
+	for _, g := range s.Project.Gates {
+		switch script := quoted.ReplaceAllLiteralString(scriptIn(g.Command), "x"); {
+		case forgives.MatchString(script):
+			notices = append(notices, fmt.Sprintf("gate %s: || true hides the exit code of the command before it: only what a test report "+
+				"names as failed is seen", g.Name))
+		case pipes.MatchString(script) && !strings.Contains(script, "pipefail"):
+			notices = append(notices, fmt.Sprintf("gate %s: its exit code is that of the last command of a pipe: write bash -o pipefail -c "+
+				"in place of the shell's -c, or leave the pipe out", g.Name))
+		}
+	}
+	return notices
+}
+
+// scriptIn is what a shell is given after -c, with its options before it; "" for another command.
+func scriptIn(command []string) string {
+	at := slices.IndexFunc(command, func(arg string) bool { return shells.MatchString(path.Base(arg)) })
+	if at < 0 {
+		return ""
+	}
+	for i, arg := range command[at+1:] {
+		if strings.HasPrefix(arg, "-") && strings.Contains(arg, "c") && !strings.HasPrefix(arg, "--") {
+			return strings.Join(command[at+1:][:min(i+2, len(command)-at-1)], " ")
+		}
+	}
+	return ""
+}
