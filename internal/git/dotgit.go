@@ -17,6 +17,8 @@ type DotGit struct {
 	Refs
 	// Head is the commit of the branch, Base that of the run, on which the remote's branch stands that has no other one.
 	Head, Base string
+	// Submodules has git see submodules that have a git directory.
+	Submodules bool
 	// At is the time in the log of HEAD.
 	At time.Time
 	// Objects are directories to read objects from, Shallow commits that are to have no parents.
@@ -39,6 +41,19 @@ const dotConfig = `[core]
 [maintenance]
 	auto = false
 `
+
+// activeConfig has git see submodules, as in a clone that has them.
+const activeConfig = "[submodule]\n\tactive = .\n"
+
+const packedHeader = "# pack-refs with: peeled fully-peeled \n"
+
+// dotConfigOf is for ids of a length.
+func dotConfigOf(format int) string {
+	if format == 64 {
+		return fmt.Sprintf(dotConfig, 1) + sha256Config
+	}
+	return fmt.Sprintf(dotConfig, 0)
+}
 
 // Write fills an empty directory.
 func (d *DotGit) Write(dir string) error {
@@ -75,17 +90,16 @@ func (d *DotGit) writeFiles(dir string) error {
 func (d *DotGit) files() map[string]string {
 	remote, branch := "refs/remotes/"+d.Remote+"/", "refs/heads/"+d.Branch
 	files := skeleton{format: len(d.Base), borrow: d.Objects, shallow: d.Shallow, attributes: asStored}.files()
-	files["config"] = fmt.Sprintf(dotConfig, 0)
-	if len(d.Base) == 64 {
-		files["config"] = fmt.Sprintf(dotConfig, 1) + sha256Config
+	files["config"] = dotConfigOf(len(d.Base)) + d.Ends.config() + d.Refs.config()
+	if d.Submodules {
+		files["config"] += activeConfig
 	}
-	files["config"] += d.Ends.config() + d.Refs.config()
 	files["HEAD"] = "ref: " + branch + "\n"
 	files[branch] = d.Head + "\n"
 	files["logs/HEAD"] = fmt.Sprintf("%s %s %s %d +0000\tclone: a commit of the run\n", strings.Repeat("0", len(d.Head)), d.Head,
 		madeAuthor, max(0, d.At.Unix()))
 	files[remote+"HEAD"] = "ref: " + remote + d.Default + "\n" // packed refs name no other ones
-	files["packed-refs"] = "# pack-refs with: peeled fully-peeled \n"
+	files["packed-refs"] = packedHeader
 	for name, id := range d.tracks(d.Base) {
 		files["packed-refs"] += id + " " + name + "\n"
 	}

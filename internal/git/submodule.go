@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // ErrNoModule reports that a checkout does not have a submodule: it was not initialised.
@@ -130,8 +131,9 @@ func below(name, dir string) bool {
 	return name == dir || strings.HasPrefix(name, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
 }
 
-// Extract writes the files of a mirror's base into a new directory, as a checkout does by their attributes.
-func (r *Repo) Extract(ctx context.Context, to string) (err error) {
+// Extract writes the files of a mirror's base into a new directory, as a checkout does by their attributes. The directory is a
+// repository of its own, with HEAD on the base and what there is of the history: its objects are hard links to those of both.
+func (r *Repo) Extract(ctx context.Context, to string, past Past) (err error) {
 	if err := os.Mkdir(to, 0o755); err != nil {
 		return fmt.Errorf("make a tree of %s: %w", r.base, err)
 	}
@@ -152,7 +154,64 @@ func (r *Repo) Extract(ctx context.Context, to string) (err error) {
 	if _, err := r.g.exec(ctx, call{dir: at, args: []string{"read-tree", "-u", "--reset", r.base}}); err != nil {
 		return fmt.Errorf("write the files of %s: %w", r.base, err)
 	}
+	if err := r.settle(at, past); err != nil {
+		return fmt.Errorf("make the tree of %s a repository: %w", r.base, err)
+	}
 	return nil
+}
+
+// settle writes the git directory of a work tree, with the index of the view that wrote the files. It is younger than all of them:
+// commands only read it, and would compare those of its own second each time.
+func (r *Repo) settle(view Dir, past Past) error {
+	dir := filepath.Join(view.WorkTree, ".git")
+	s := skeleton{format: len(r.base), head: r.base, shallow: past.Shallow, attributes: asStored}
+	if past.Commits == "" {
+		s.shallow = []string{r.base}
+	}
+	if err := s.write(dir); err != nil {
+		return err
+	}
+	files := map[string]string{
+		"config": dotConfigOf(len(r.base)) + activeConfig, "packed-refs": packedHeader + past.Tags,
+	}
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+			return err
+		}
+	}
+	for _, from := range []string{r.Objects(), past.Commits} {
+		if err := linkObjects(filepath.Join(dir, "objects"), from); err != nil {
+			return err
+		}
+	}
+	data, err := wholeIndex(filepath.Join(view.GitDir, "index"), view.GitDir, len(r.base)/2)
+	index, later := filepath.Join(dir, "index"), time.Now().Add(2*time.Second)
+	if err == nil {
+		err = os.WriteFile(index, data, 0o644)
+	}
+	return cmp.Or(err, os.Chtimes(index, later, later))
+}
+
+// linkObjects links the objects of one directory into another one.
+func linkObjects(to, from string) error {
+	if from == "" {
+		return nil
+	}
+	return filepath.WalkDir(from, func(name string, d fs.DirEntry, err error) error {
+		rel, outside := filepath.Rel(from, name)
+		switch {
+		case err != nil || outside != nil:
+			return cmp.Or(err, outside)
+		case rel == "info":
+			return fs.SkipDir // it names other directories
+		case d.IsDir():
+			return os.MkdirAll(filepath.Join(to, rel), 0o755)
+		}
+		if err = os.Link(name, filepath.Join(to, rel)); errors.Is(err, fs.ErrExist) {
+			return nil
+		}
+		return err
+	})
 }
 
 // Links lists the submodules of a commit: the commits that it records for them, by their places.

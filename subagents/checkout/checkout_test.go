@@ -139,7 +139,12 @@ func TestSubmodules(t *testing.T) {
 	require.Len(t, layers, 2)
 	require.FileExists(t, filepath.Join(layers["vendor/lib"], "l.txt"))
 	require.FileExists(t, filepath.Join(layers["vendor/lib/deep"], "deep.txt"))
-	require.NoFileExists(t, filepath.Join(layers["vendor/lib"], ".git"))
+	require.FileExists(t, filepath.Join(layers["vendor/lib"], ".git", "HEAD"))
+
+	// What an earlier version took has no git directory, and is taken anew.
+	require.NoError(t, os.RemoveAll(filepath.Join(layers["vendor/lib"], ".git")))
+	c, mirror = r.take(u)
+	require.FileExists(t, filepath.Join(r.layers(c, mirror, mirror.Base())["vendor/lib"], ".git", "HEAD"))
 
 	// What was taken once is not taken again, also when the checkout has it no more.
 	before, err := os.Stat(layers["vendor/lib"])

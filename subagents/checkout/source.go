@@ -20,6 +20,11 @@ type Source interface {
 	Object(ctx context.Context, p spec.Pointer, take func(context.Context, io.Reader) error) error
 }
 
+// historian is a source that has the history of submodules too: their commits and tags, which it brings below a directory.
+type historian interface {
+	Past(ctx context.Context, m Module, dir string) (git.Past, error)
+}
+
 // Module is a submodule at a place of a tree.
 type Module struct {
 	Commit string
@@ -59,6 +64,18 @@ func (u User) Module(ctx context.Context, m Module, dir string) (*git.Repo, erro
 		err = fmt.Errorf("%w: %w", git.ErrNoModule, err)
 	}
 	return r, err
+}
+
+// Past implements historian. What the checkout lacks of it, as a shallow one does, trees lack too.
+func (u User) Past(ctx context.Context, m Module, dir string) (p git.Past, err error) {
+	own, err := u.find(m)
+	if err != nil {
+		return p, err
+	}
+	if p, err = u.Git.TakePast(ctx, own, m.Commit, dir, false); errors.Is(err, git.ErrDamaged) {
+		return git.Past{}, nil
+	}
+	return p, err
 }
 
 // Objects is the directory of all objects of a submodule.

@@ -66,6 +66,12 @@ func (s *Store) Take(ctx context.Context, from Source, mirror *git.Repo, commit 
 	return s.gather(ctx, from, mirror, commit, func(ctx context.Context, m Module) (map[string]link, error) {
 		dir := filepath.Join(s.dir, modulesDir, m.Commit)
 		links, err := readLinks(dir)
+		if err == nil && from != nil && !isRepository(dir) {
+			if err := s.discard(dir); err != nil {
+				return nil, err
+			}
+			return s.extract(ctx, from, m, dir)
+		}
 		switch {
 		case err == nil:
 			return links, s.use(dir)
@@ -205,6 +211,12 @@ const partial = ".partial"
 // use marks a content that is there as used now.
 func (s *Store) use(name string) error { return os.Chtimes(name, s.clock(), s.clock()) }
 
+// isRepository reports whether a submodule has a git directory of its own: earlier versions kept files alone.
+func isRepository(dir string) bool {
+	_, err := os.Lstat(filepath.Join(dir, treeDir, ".git"))
+	return err == nil
+}
+
 func readLinks(dir string) (links map[string]link, err error) {
 	data, err := os.ReadFile(filepath.Join(dir, linksFile))
 	if err == nil {
@@ -230,7 +242,14 @@ func (s *Store) extract(ctx context.Context, from Source, m Module, dir string) 
 		return nil, err
 	}
 	defer r.Close()
-	if err := r.Extract(ctx, filepath.Join(tmp, treeDir)); err != nil {
+	var past git.Past
+	history := filepath.Join(tmp, "history")
+	if h, ok := from.(historian); ok {
+		if past, err = h.Past(ctx, m, history); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.Extract(ctx, filepath.Join(tmp, treeDir), past); err != nil {
 		return nil, err
 	}
 	if links, err = linksOf(ctx, r, m.Commit); err != nil {
@@ -238,7 +257,7 @@ func (s *Store) extract(ctx context.Context, from Source, m Module, dir string) 
 	}
 	data, err := json.Marshal(links)
 	if err == nil {
-		err = errors.Join(os.WriteFile(filepath.Join(tmp, linksFile), data, 0o600), os.RemoveAll(mirror))
+		err = errors.Join(os.WriteFile(filepath.Join(tmp, linksFile), data, 0o600), os.RemoveAll(mirror), os.RemoveAll(history))
 	}
 	if err == nil {
 		err = os.Rename(tmp, dir)

@@ -33,8 +33,12 @@ func (s *Slot) stand(ctx context.Context, commit string) error {
 			d.Upstream = d.Base
 		}
 	}
-	dir, err := filepath.Join(s.dir, dotGit), error(nil)
-	if s.lay.Tested {
+	dir := filepath.Join(s.dir, dotGit)
+	base, err := s.pool.unusual(ctx)
+	if err == nil {
+		d.Submodules = len(base.links) > 0
+	}
+	if err == nil && s.lay.Tested {
 		d.Head, err = s.mirror.Tested(ctx, commit, s.pool.day)
 	}
 	if err == nil && len(s.lay.Shown) > 0 {
