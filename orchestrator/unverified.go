@@ -40,6 +40,9 @@ func unverifiedError(st *run.State) error {
 	if len(lacks) > 0 {
 		b.WriteString("\n- bring what is missing, as it is named above, and start a new run")
 	}
+	for _, g := range proof.GitFailures(st) {
+		fmt.Fprintf(&b, "\n- where gate %s asks git (%s): %s", g.Gate, console.Sanitize(g.Line), proof.WhatGitFinds)
+	}
 	if len(gates) > 0 {
 		fmt.Fprintf(&b, "\n- fix what the gate reports, or have it name the tests and files that fail; commit, "+
 			"and start a new run")

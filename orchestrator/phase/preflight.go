@@ -201,6 +201,9 @@ func stopUnproven(s *run.State, d run.Data) []run.Action {
 			d.Notices = append(d.Notices, g.String())
 		}
 	}
+	for _, g := range proof.GitFailures(with) {
+		d.Notices = append(d.Notices, g.String())
+	}
 	for _, name := range proof.Empty(with) {
 		d.Notices = append(d.Notices, fmt.Sprintf("gate %s runs tests and is green without one: it proves nothing", name))
 	}
