@@ -22,11 +22,11 @@ func exitNotices(s *run.Spec) (notices []string) {
 	for _, g := range s.Project.Gates {
 		switch script := quoted.ReplaceAllLiteralString(scriptIn(g.Command), "x"); {
 		case forgives.MatchString(script):
-			notices = append(notices, fmt.Sprintf("gate %s: || true hides the exit code of the command before it: only what a test report "+
-				"names as failed is seen", g.Name))
+			notices = append(notices, fmt.Sprintf("gate %s: || true hides the exit code of the command before it: only what a test "+
+				"report names as failed is seen", g.Name))
 		case pipes.MatchString(script) && !strings.Contains(script, "pipefail"):
-			notices = append(notices, fmt.Sprintf("gate %s: its exit code is that of the last command of a pipe: write bash -o pipefail -c "+
-				"in place of the shell's -c, or leave the pipe out", g.Name))
+			notices = append(notices, fmt.Sprintf("gate %s: its exit code is that of the last command of a pipe: write bash -o pipefail "+
+				"-c in place of the shell's -c, or leave the pipe out", g.Name))
 		}
 	}
 	return notices

@@ -49,11 +49,12 @@ var table = []struct {
 		`error: process didn't exit|error: \d+ targets? failed|` +
 		`error: (?:subprocess-exited-with-error|metadata-generation-failed)|` +
 		`× (?:.* did not run successfully\.|Encountered error while )|exit status|test at \S.*:\d+:\d+$|✖ \d+ problems|` +
-		`✖ failing tests:|.*: warning:|.*: note:|FAIL$|.*# *(?:todo|skip)\b)`)},
+		`✖ failing tests:|\s*[✓✔√]\s|\S+\.py:\d+: in \S+$|.*: warning:|.*: note:|FAIL$|.*# *(?:todo|skip)\b)`)},
 	{Test, false, lazyregexp.New(`^\s*--- FAIL: (\S+)`)},                                  // go test
 	{Test, false, lazyregexp.New(`^(?:FAILED|ERROR) (\S.*?::.+?)(?: - .*)?$`)},            // pytest
 	{Test, false, lazyregexp.New(`^ERROR (\S.*?\.py)(?: - .*)?$`)},                        // pytest, a broken file
 	{Test, false, lazyregexp.New(`^(?:FAIL|ERROR): (\S+ \(\S+\))`)},                       // unittest
+	{Test, false, lazyregexp.New(`^FAILED: (\S.*)$`)},                                     // reporters of projects
 	{Test, false, lazyregexp.New(`^test (\S.*?) \.\.\. FAILED$`)},                         // cargo
 	{Test, false, lazyregexp.New(`^\s*(?:✕|✖|✗|×) (.+?)(?: \(?\d+(?:\.\d+)? ?m?s\)?)?$`)}, // jest, vitest, node
 	{Test, false, lazyregexp.New(`^\s*not ok \d+ (?:- )?(.+)$`)},                          // TAP

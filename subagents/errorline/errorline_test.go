@@ -47,7 +47,8 @@ func TestClassify(t *testing.T) {
 	for want, lines := range map[Class][]string{
 		Noise: {
 			"make: *** [all] Error 2", "npm ERR! code 1", "go: downloading x v1", "error: could not compile `x`", "exit status 1", "FAIL",
-			"x.c:1:2: warning: error: y", "not ok 3 - later # TODO", "✖ failing tests:",
+			"x.c:1:2: warning: error: y", "not ok 3 - later # TODO", "✖ failing tests:", "  ✓ parser: error: is told", "✔ error: x",
+			"a/b.py:5: in total",
 		},
 		Error: {
 			"x.go:12:3: undefined: y", "src/a.ts(3,5): error TS2304: Cannot find name", "my dir/x.go:1: y", `malformed import path "é": invalid char 'é'`,
@@ -65,7 +66,7 @@ func TestClassify(t *testing.T) {
 	for line, want := range map[string]string{
 		"    --- FAIL: TestA/b (0.00s)": "TestA/b", "FAILED tests/t.py::test_x - assert 1 == 2": "tests/t.py::test_x",
 		"ERROR tests/t.py - x": "tests/t.py", "test a::b ... FAILED": "a::b", "  ✕ adds (3 ms)": "adds", "not ok 3 - works": "works",
-		"● suite › works": "suite › works",
+		"● suite › works": "suite › works", "FAILED: tests/run.sh": "tests/run.sh",
 	} {
 		class, test := Classify(line)
 		require.Equal(t, Test, class, line)

@@ -2,13 +2,14 @@ package gate
 
 import (
 	"bufio"
+	"cmp"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
-	"divisi/subagents/errorline"
 	"divisi/subagents/finding"
 	"divisi/subagents/gate/trace"
 )
@@ -34,16 +35,8 @@ func firstErrors(r *spec.Receipt, found *findings, names normaliser, where *Wher
 		if len(out) == maxErrors {
 			break
 		}
-		f := finding.Read(names.rooted(telling(found.names[signature].Text)))
-		f.Signature = signature
-		switch test, isTest := strings.CutPrefix(signature, "test: "); {
-		case isTest:
-			f.Symbol = test
-		case f.Message == "":
-			f.Message = signature
-		}
-		if placed := r.Positions[signature]; len(placed) > 0 && f.Line > 0 {
-			f.File = placed[0]
+		f := findingOf(r, signature, names.rooted(found.names[signature].Text))
+		if f.File != "" {
 			f.Source = sourceLine(where.Dir, f.File, f.Line)
 		}
 		out = append(out, f)
@@ -51,15 +44,37 @@ func firstErrors(r *spec.Receipt, found *findings, names normaliser, where *Wher
 	return out
 }
 
-// telling is the first of a failure's lines that gives a place, else the first one.
-func telling(lines string) string {
-	for line := range strings.Lines(lines) {
-		if class, _ := errorline.Classify(strings.TrimSpace(line)); class != errorline.Test && finding.Place(line) != "" {
-			return line
+// findingOf reads the lines of a failure.
+func findingOf(r *spec.Receipt, signature, lines string) (f spec.Finding) {
+	placed := r.Positions[signature]
+	at := func(file string) string { // in the tree: a package's files come without its directory
+		i := slices.IndexFunc(placed, func(p string) bool { return p == file || strings.HasSuffix(p, "/"+file) })
+		if i < 0 {
+			return ""
 		}
+		return placed[i]
 	}
 	first, _, _ := strings.Cut(lines, "\n")
-	return first
+	f = finding.Read(first)
+	switch kind, name, _ := strings.Cut(signature, ": "); {
+	case kind == "test", kind == "suite":
+		f = finding.Failed(lines, func(file string) bool { return at(file) != "" })
+		f.Symbol = name
+		if kind == "suite" {
+			f.Message = cmp.Or(f.Message, strings.TrimSpace(first))
+		}
+	case kind == "load" && f.Line == 0:
+		f.Message = name
+	default:
+		f.Message = cmp.Or(f.Message, signature)
+	}
+	if f.File = at(f.File); f.File == "" && len(placed) > 0 && f.Line > 0 {
+		f.File = placed[0]
+	}
+	if f.Signature = signature; f.File == "" {
+		f.Line, f.Column = 0, 0
+	}
+	return f
 }
 
 // sourceLine returns a line of a file of the tree; "" for one that cannot be read.

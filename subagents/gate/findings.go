@@ -151,6 +151,10 @@ func (f *findings) unloaded(names normaliser, message string, suites ...string) 
 		suite = names.rooted(suite)
 		signature := "suite: " + suite
 		f.add(signature)
+		if cause == "" {
+			first, _, _ := strings.Cut(strings.TrimSpace(message), "\n")
+			f.say(signature, first)
+		}
 		f.own(signature, suite)
 		f.hide(suite)
 		f.follow(signature, cause)

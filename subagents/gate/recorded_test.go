@@ -164,6 +164,25 @@ func TestRecordedOutputs(t *testing.T) {
 	require.Equal(t, string(want), got.String())
 }
 
+// What a person sees first is the mistake: one line for each recorded output, with nothing for what reports no failure.
+func TestFirstOfRecordedOutputs(t *testing.T) {
+	t.Parallel()
+	list, err := filepath.Glob("testdata/recorded/*[0-9]-*")
+	require.NoError(t, err)
+	var got strings.Builder
+	for _, file := range list {
+		r := recorded(t, filepath.Base(file))
+		fmt.Fprintf(&got, "%s: %s\n", filepath.Base(file), Reason(r, nil))
+	}
+	golden := filepath.Join("testdata", "recorded", "first.txt")
+	if *update {
+		require.NoError(t, os.WriteFile(golden, []byte(got.String()), 0o600))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	require.Equal(t, string(want), got.String())
+}
+
 // causes are the places of the mistakes. Nothing else than these, and tests that name them in their stacks, is led to.
 func TestCausesOfRecordedOutputs(t *testing.T) {
 	t.Parallel()
