@@ -20,6 +20,8 @@ type Conversion struct {
 	Lines, All bool
 	// Foreign reports whether one of the encodings is not of those that trees are converted to.
 	Foreign bool
+	// Filters reports whether a filter may be chosen for a file.
+	Filters bool
 	// Key is the same for trees with the same lists of attributes; empty where there is none.
 	Key string
 }
@@ -28,7 +30,7 @@ type Conversion struct {
 func (c Conversion) Any() bool { return c.Lines || c.All }
 
 func (c Conversion) with(other Conversion) Conversion {
-	return Conversion{c.Lines || other.Lines, c.All || other.All, c.Foreign || other.Foreign, c.Key + other.Key}
+	return Conversion{c.Lines || other.Lines, c.All || other.All, c.Foreign || other.Foreign, c.Filters || other.Filters, c.Key + other.Key}
 }
 
 // Attributes is the name of the lists that say what git does to files.
@@ -97,6 +99,8 @@ func AsksFor(list []byte) (c Conversion) {
 			c.Lines = true
 		case encoding:
 			c.All = true
+		case "filter":
+			c.Filters = true
 		}
 	}
 	for _, after := range strings.Split(string(list), encoding)[1:] {

@@ -9,7 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
+	"slices"
 	"syscall"
 
 	"divisi/internal/spec"
@@ -54,42 +54,12 @@ func (r *Repo) LFSFiles(ctx context.Context, commit string) ([]LFSFile, error) {
 	}); err != nil || len(files) == 0 {
 		return nil, err
 	}
-	return r.filtered(ctx, commit, files)
-}
-
-// filtered keeps the files to which the attributes of the commit give the filter lfs.
-func (r *Repo) filtered(ctx context.Context, commit string, files []LFSFile) (kept []LFSFile, err error) {
-	tmp, remove, err := scratch()
-	if err != nil {
-		return nil, fmt.Errorf("read the attributes of %s: %w", commit, err)
-	}
-	defer func() { err = errors.Join(err, remove()) }()
-	at := Dir{GitDir: filepath.Join(tmp, "view")}
-	// The attributes that a repository of Divisi's own has for all files would hide the commit's.
-	s := skeleton{format: len(commit), borrow: []string{r.Objects()}, shallow: []string{r.base}, attributes: asStored}
-	if err := s.write(at.GitDir); err != nil {
-		return nil, fmt.Errorf("read the attributes of %s: %w", commit, err)
-	}
-	if _, err := r.g.exec(ctx, call{dir: at, args: []string{"read-tree", commit}}); err != nil {
-		return nil, fmt.Errorf("read the attributes of %s: %w", commit, err)
-	}
-	var in strings.Builder
+	var paths []string
 	for _, f := range files {
-		in.WriteString(f.Path + "\x00")
+		paths = append(paths, f.Path)
 	}
-	out, err := r.g.exec(ctx, call{
-		dir: at, stdin: strings.NewReader(in.String()), args: []string{"check-attr", "--cached", "-z", "--stdin", "filter"},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read the attributes of %s: %w", commit, err)
-	}
-	fields := strings.Split(string(out), "\x00") // path, attribute and value of each file, in their order
-	for i, f := range files {
-		if len(fields) > 3*i+2 && fields[3*i] == f.Path && fields[3*i+2] == "lfs" {
-			kept = append(kept, f)
-		}
-	}
-	return kept, nil
+	filters, err := r.Filters(ctx, commit, paths)
+	return slices.DeleteFunc(files, func(f LFSFile) bool { return filters[f.Path] != "lfs" }), err
 }
 
 // OpenLFS opens the content that a checkout has for a pointer, which is still to be compared with it. No link leads out of its

@@ -109,6 +109,9 @@ type Change struct {
 	Path string
 	// Before and After are the contents; nil where there is no such file.
 	Before, After []byte
+	// Filter is the filter by which git stores what is there after the patch, and that does not run here; "" for none, and where
+	// the content is what the filter has stored elsewhere.
+	Filter string
 	// Became is what else has become of it, in words; "" for nothing.
 	Became string
 	// Unread is why the contents are missing; "" where they are present.

@@ -64,6 +64,9 @@ func (c *Conductor) examine(ctx context.Context, a acceptance.Import) (v accepta
 		a.Patch.Changes, err = changesOf(ctx, c.cfg.Mirror, p)
 	}
 	if err == nil {
+		err = filter(ctx, c.cfg.Mirror, p, a.Patch.Changes)
+	}
+	if err == nil {
 		a.Patch.Roots, err = rootsOf(ctx, c.cfg.Mirror, p.Base, a.Patch.Gates)
 	}
 	if err != nil {
