@@ -9,8 +9,8 @@ import (
 	"divisi/internal/text"
 )
 
-// told are the lines of a failed test's report that tell why it failed, the surest first: pytest's E, an exception, a panic of Go or
-// Rust, the message of TAP, what vitest points at, what an assertion compared.
+// told are the lines of a failed test's report that tell why it failed, the surest first: pytest's E, an exception, a panic of Go
+// or Rust, the message of TAP, what vitest points at, what an assertion compared.
 var told = []*lazyregexp.Regexp{
 	lazyregexp.New(`^E\s{2,}(\S.*)`),
 	lazyregexp.New(`^\s*(?:Caused by: )?((?:[\w$]+\.)*\w*(?:Error|Exception|AssertionFailed\w*)\b(?: \[\w+\])?: ?\S.*)`),
@@ -20,6 +20,9 @@ var told = []*lazyregexp.Regexp{
 	lazyregexp.New(`^\s*→ (.+)`),
 	lazyregexp.New(`^\s*((?:expect\(|expected|Expected:|AssertionError).*)`),
 }
+
+// ofTAP is the message of TAP among them.
+const ofTAP = 4
 
 var (
 	// A block of YAML whose first line is the message.
@@ -36,44 +39,64 @@ var (
 // Failed returns why a test failed, of the lines that a runner printed of it, without a symbol and a signature. The place is the
 // first one of a file that inTree accepts, in Python's tracebacks the innermost one.
 func Failed(lines string, inTree func(file string) bool) spec.Finding {
-	var f spec.Finding
-	at, message, best := spec.Finding{}, "", len(told)
-	var both []string
-	after := false
+	r := report{best: len(told)}
 	for line := range strings.Lines(lines) {
 		line = strings.TrimRight(text.Head(line, maxLine), "\r\n")
-		if place := placeIn(line); place.Line > 0 && inTree(place.File) {
-			if at.File == "" || inPython.MatchString(line) {
-				at = place
-			}
-			if place.Message != "" && !frame.MatchString(place.Message) {
-				message = cmp.Or(message, place.Message)
-			}
-		}
-		if m := compared.FindStringSubmatch(line); m != nil && len(both) < 2 {
-			both = append(both, m[1])
-		}
-		if strings.HasSuffix(f.Message, ":") && strings.TrimSpace(line) != "" {
-			f.Message += " " + strings.TrimSpace(line)
-		}
-		if after && strings.TrimSpace(line) != "" && best > 4 {
-			f.Message, best, after = strings.TrimSpace(line), 4, false
-		}
-		after = after || block.MatchString(line)
-		for i, pattern := range told[:best] {
-			if m := pattern.FindStringSubmatch(line); m != nil {
-				f.Message, best = m[1], i
-				break
-			}
-		}
+		r.place(line, inTree)
+		r.words(line)
 	}
-	f.Message = cmp.Or(f.Message, message)
-	if len(both) == 2 && !strings.Contains(f.Message, both[0]) {
-		f.Message += " (" + strings.Join(both, ", ") + ")"
+	f := r.at
+	f.Message, f.Code = cmp.Or(r.message, r.beside), ""
+	if len(r.both) == 2 && !strings.Contains(f.Message, r.both[0]) {
+		f.Message += " (" + strings.Join(r.both, ", ") + ")"
 	}
 	f.Message = text.Head(strings.Join(strings.Fields(f.Message), " "), maxMessage)
-	f.File, f.Line, f.Column = at.File, at.Line, at.Column
 	return f
+}
+
+// report is what the lines have told so far.
+type report struct {
+	// at is the place, beside what stood there.
+	at     spec.Finding
+	beside string
+	// message is of the pattern best of told; both is what was compared. after reports whether the message is on the next line.
+	message string
+	best    int
+	both    []string
+	after   bool
+}
+
+func (r *report) place(line string, inTree func(file string) bool) {
+	place := placeIn(line)
+	if place.Line == 0 || !inTree(place.File) {
+		return
+	}
+	if r.at.File == "" || inPython.MatchString(line) {
+		r.at = place
+	}
+	if !frame.MatchString(place.Message) {
+		r.beside = cmp.Or(r.beside, place.Message)
+	}
+}
+
+func (r *report) words(line string) {
+	if m := compared.FindStringSubmatch(line); m != nil && len(r.both) < 2 {
+		r.both = append(r.both, m[1])
+	}
+	said := strings.TrimSpace(line)
+	if strings.HasSuffix(r.message, ":") && said != "" {
+		r.message += " " + said
+	}
+	if r.after && said != "" && r.best > ofTAP {
+		r.message, r.best, r.after = said, ofTAP, false
+	}
+	r.after = r.after || block.MatchString(line)
+	for i, pattern := range told[:r.best] {
+		if m := pattern.FindStringSubmatch(line); m != nil {
+			r.message, r.best = m[1], i
+			return
+		}
+	}
 }
 
 // placeIn reads a line of a report, or a frame.
