@@ -11,7 +11,7 @@ import (
 )
 
 // DotGit is the git directory that commands find at the top of a work tree: theirs alone, to write and to throw away. It is
-// written without a git process, and no git process of Divisi ever reads it.
+// written without a git process, and no git process of Divisi works with it.
 type DotGit struct {
 	// Refs name the branch that HEAD is on, and the one that others work from.
 	Refs
