@@ -90,7 +90,7 @@ func (d *DotGit) writeFiles(dir string) error {
 func (d *DotGit) files() map[string]string {
 	remote, branch := "refs/remotes/"+d.Remote+"/", "refs/heads/"+d.Branch
 	files := skeleton{format: len(d.Base), borrow: d.Objects, shallow: d.Shallow, attributes: asStored}.files()
-	files["config"] = dotConfigOf(len(d.Base)) + d.Ends.config() + d.Refs.config()
+	files["config"] = dotConfigOf(len(d.Base)) + d.Ends.config() + d.tracking()
 	if d.Submodules {
 		files["config"] += activeConfig
 	}

@@ -62,9 +62,10 @@ func (r Refs) tracks(base string) map[string]string {
 	return refs
 }
 
-// config has the branch follow the one of that name, in the remote without a URL.
-func (r Refs) config() string {
-	config := fmt.Sprintf("[remote \"%s\"]\n\tfetch = %s\n", quoteSection(r.Remote), quoteValue("+refs/heads/*:refs/remotes/"+r.Remote+"/*"))
+// tracking has the branch follow the one of that name, in the remote without a URL.
+func (r Refs) tracking() string {
+	config := fmt.Sprintf("[remote \"%s\"]\n\tfetch = %s\n", quoteSection(r.Remote),
+		quoteValue("+refs/heads/*:refs/remotes/"+r.Remote+"/*"))
 	if r.Upstream != "" {
 		config += fmt.Sprintf("[branch \"%s\"]\n\tremote = %s\n\tmerge = %s\n", quoteSection(r.Branch), quoteValue(r.Remote),
 			quoteValue("refs/heads/"+r.Branch))
@@ -183,7 +184,8 @@ func (g *Git) parting(ctx context.Context, d Dir, base, ref string) (string, err
 	return strings.TrimSpace(string(out)), nil
 }
 
-// remoteOf is origin, which a clone elsewhere has too, else the remote that a branch comes from, else the first that has branches.
+// remoteOf is origin, which a clone elsewhere has too, else the remote that a branch comes from, else the first that has
+// branches.
 func remoteOf(own settings, branch string, there map[string]remoteRef) string {
 	names := []string{usualRefs.Remote, own.last("branch." + branch + ".remote")}
 	for _, key := range slices.Sorted(maps.Keys(own)) {

@@ -160,8 +160,8 @@ func (r *Repo) Extract(ctx context.Context, to string, past Past) (err error) {
 	return nil
 }
 
-// settle writes the git directory of a work tree, with the index of the view that wrote the files. It is younger than all of them:
-// commands only read it, and would compare those of its own second each time.
+// settle writes the git directory of a work tree, with the index of the view that wrote the files. It is younger than all of
+// them: commands only read it, and would compare those of its own second each time.
 func (r *Repo) settle(view Dir, past Past) error {
 	dir := filepath.Join(view.WorkTree, ".git")
 	s := skeleton{format: len(r.base), head: r.base, shallow: past.Shallow, attributes: asStored}

@@ -40,8 +40,8 @@ type Pool struct {
 }
 
 // NewPool makes a pool below dir, which belongs to the pool alone: whatever a holder that died left there is removed, read-only
-// directories too; links are not followed. Slots are built when they are first reset. Commits that are made to prove a tree have the
-// date of the day on which the run was created, on every machine.
+// directories too; links are not followed. Slots are built when they are first reset. Commits that are made to prove a tree have
+// the date of the day on which the run was created, on every machine.
 func NewPool(g *git.Git, mirror *git.Repo, dir string, created time.Time) (*Pool, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
