@@ -59,10 +59,10 @@ func findingOf(r *spec.Receipt, signature, lines string) (f spec.Finding) {
 	switch kind, name, _ := strings.Cut(signature, ": "); {
 	case kind == "test", kind == "suite":
 		f = finding.Failed(lines, func(file string) bool { return at(file) != "" })
-		f.Symbol = name
-		if kind == "suite" {
+		if f.Symbol = name; kind == "suite" {
 			f.Message = cmp.Or(f.Message, strings.TrimSpace(first))
 		}
+		f.Message = cmp.Or(f.Message, "failed")
 	case kind == "load" && f.Line == 0:
 		f.Message = name
 	default:

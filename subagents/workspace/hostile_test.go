@@ -158,7 +158,7 @@ func TestNothingOfAHostileRepositoryRuns(t *testing.T) {
 	before := everything(t, user)
 
 	b := mirrorOf(t, user)
-	require.Contains(t, b.checkout.Dirty, "a.txt")
+	require.Contains(t, b.checkout.Filtered, "a.txt", "its filter did not run")
 	require.Equal(t, []string{"sub"}, b.checkout.Submodules)
 	_, err := b.git.Resolve(t.Context(), b.checkout, "main")
 	require.NoError(t, err)
