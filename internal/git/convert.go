@@ -30,7 +30,9 @@ type Conversion struct {
 func (c Conversion) Any() bool { return c.Lines || c.All }
 
 func (c Conversion) with(other Conversion) Conversion {
-	return Conversion{c.Lines || other.Lines, c.All || other.All, c.Foreign || other.Foreign, c.Filters || other.Filters, c.Key + other.Key}
+	return Conversion{
+		c.Lines || other.Lines, c.All || other.All, c.Foreign || other.Foreign, c.Filters || other.Filters, c.Key + other.Key,
+	}
 }
 
 // Attributes is the name of the lists that say what git does to files.

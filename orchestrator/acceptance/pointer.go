@@ -19,14 +19,14 @@ func pointers(p *Patch) (found []Finding) {
 		text := ""
 		switch {
 		case kept:
-			text = "Git LFS keeps its content, and a run cannot store another one there: leave the file as it is, and change it " +
-				"in your checkout with git-lfs"
+			text = "Git LFS keeps its content, and a run cannot store another one there: leave the file as it is, and change " +
+				"it in your checkout with git-lfs"
 		case stored(c):
 		case c.Filter == lfs:
 			text = ".gitattributes give it to Git LFS, and a run can store no content there: add it in your checkout with git-lfs"
 		case strings.Contains(c.Filter, "crypt"):
-			text = ".gitattributes give it to the filter " + c.Filter + ", which does not run here: it would be stored as it is, " +
-				"unencrypted. Add it in your checkout"
+			text = ".gitattributes give it to the filter " + c.Filter + ", which does not run here: it would be stored " +
+				"as it is, unencrypted. Add it in your checkout"
 		}
 		if text != "" {
 			f := at(c.Path, 0, "%s", text)

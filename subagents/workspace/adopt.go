@@ -10,7 +10,8 @@ import (
 )
 
 // Adopt makes a slot of a directory that a person has worked in since it held base, to collect the changes. What git keeps for
-// that is in private, an empty directory of the caller's. The index of the person's git counts as that of commands does. The slot belongs to no pool, and is not reset.
+// that is in private, an empty directory of the caller's. The index of the person's git counts as that of commands does.
+// The slot belongs to no pool, and is not reset.
 func Adopt(ctx context.Context, mirror *git.Repo, dir, private, base string) (_ *Slot, err error) {
 	g := mirror.Git()
 	s := &Slot{

@@ -220,7 +220,8 @@ func (s *Slot) leaveAlone(ctx context.Context, foreign string, r *scanned) error
 	}
 	for _, e := range r.staged {
 		if left[e.path] && slices.Contains(r.tracked, e.path) {
-			return &ContentError{Why: fmt.Sprintf("%s has git pass over %q, which has changed: undo that, and add it", indexFile, e.path)}
+			return &ContentError{Why: fmt.Sprintf("%s has git pass over %q, which has changed: undo that, and add it", indexFile,
+				e.path)}
 		}
 	}
 	alone := func(name string) bool { return left[name] }
