@@ -9,6 +9,7 @@ import (
 
 	"divisi/internal/git"
 	"divisi/internal/machine"
+	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -18,8 +19,8 @@ var ErrMachine = errors.New("the machine cannot continue the run")
 
 // Patience bounds how a run waits; a zero field is the default. Sweep is how often queue and log are compared, Lost after which
 // silence of its worker a task is delivered again, Retry how often a machine that lacks something is tried, Most how long.
-// Present is for how long a worker elsewhere counts as there that has said so.
-type Patience struct{ Sweep, Lost, Retry, Most, Present time.Duration }
+// Present is for how long a worker elsewhere counts as there that has said so, Wait how long a command waits for what it needs.
+type Patience struct{ Sweep, Lost, Retry, Most, Present, Wait time.Duration }
 
 // Retry is how often a machine that lacks something is tried.
 const Retry = 5 * time.Second
@@ -28,7 +29,7 @@ func (p Patience) withDefaults() Patience {
 	return Patience{
 		cmp.Or(p.Sweep, sweepEvery), cmp.Or(p.Lost, lostAfter),
 		cmp.Or(p.Retry, Retry), cmp.Or(p.Most, 30*time.Minute),
-		cmp.Or(p.Present, wire.PresentFor),
+		cmp.Or(p.Present, wire.PresentFor), cmp.Or(p.Wait, recovery.Wait),
 	}
 }
 
@@ -104,4 +105,10 @@ func (c *Conductor) retry(ctx context.Context) error {
 		return err
 	}
 	return c.sweep(ctx, time.Time{})
+}
+
+// later lets tasks run once more that waited for what their commands need. The loop wakes at least as often as a machine that lacks
+// something is tried.
+func (c *Conductor) later(s *run.State) []run.Action {
+	return recovery.Again(s, c.cfg.Clock(), c.cfg.Patience.Wait)
 }

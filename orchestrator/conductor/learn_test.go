@@ -139,7 +139,7 @@ func TestATemplateIsParkedWhereNoOneDecides(t *testing.T) {
 	parked := 0
 	for _, id := range st.Tasks.Shards["all"] {
 		require.Equal(t, run.TaskParked, st.Tasks.ByID[id].State, id)
-		if strings.HasPrefix(st.Tasks.ByID[id].Reason, "policy parks what is left of all: ") {
+		if strings.HasPrefix(st.Tasks.ByID[id].Reason, "policy parks what is left of all, as no person is asked: ") {
 			parked++
 		}
 	}
@@ -177,5 +177,27 @@ func BenchmarkTemplateHold(b *testing.B) {
 		all := float64(st.Usage.Total()) / float64(attempts) * float64(len(st.Tasks.Shards["all"])*spec.DefaultAttempts)
 		b.ReportMetric(float64(attempts), "attempts")
 		b.ReportMetric(100*float64(st.Usage.Total())/all, "%-of-all-tokens")
+	}
+}
+
+// A service that all shards need is away when they begin: they run once more, and land. No attempt counts, and nothing is held.
+func TestAServiceThatIsAwayCostsNoAttempt(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files(6), func(s *run.Spec) {
+		mod := command("mod", `if grep -q '"attempt":1[,}]'; then echo 'it answers 502' >&2; exit 1; fi; echo good > $DIVISI_FILES`)
+		mod.Network = true
+		s.Roles["mod"], s.OnDoubt, s.Parallel = mod, run.OnDoubtReject, 6
+		s.Plan = planOf(spec.Task{ID: "all", Role: "mod", Brief: "b", Shard: &spec.Shard{By: "file", MaxFiles: 1}, Attempts: 1})
+	})
+	defer r.worker(t.Context())()
+	cfg := r.config(false)
+	cfg.Patience = conductor.Patience{Wait: time.Millisecond, Retry: 20 * time.Millisecond}
+	st, err := r.conduct(t.Context(), cfg)
+	require.NoError(t, err)
+	require.Equal(t, run.Done, st.Status, st.Reason)
+	require.Empty(t, st.Templates.HoldsOf("all"))
+	require.Len(t, r.landed(), 6)
+	for _, id := range st.Tasks.Order {
+		require.Empty(t, st.Tasks.ByID[id].Faults, id)
 	}
 }

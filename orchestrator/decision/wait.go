@@ -9,7 +9,7 @@ func waitsFor(s *run.State) string {
 	for role := range s.Unserved {
 		active -= byRole[role]
 	}
-	if active > 0 || s.Status != run.Planning && s.Status != run.Running {
+	if active > 0 || len(s.Later) > 0 || s.Status != run.Planning && s.Status != run.Running {
 		return ""
 	}
 	if s.Line != "" {
@@ -38,7 +38,7 @@ func Stuck(s *run.State) []run.Action {
 	}
 	working, _ := s.Queue.AtWork()
 	open := ForPerson(s)
-	if working > 0 || len(open) == 0 {
+	if working > 0 || len(s.Later) > 0 || len(open) == 0 {
 		return nil
 	}
 	return []run.Action{run.Stop(run.ReasonWaits + open[0].Text)}

@@ -93,8 +93,14 @@ func Failed(s *run.State, t *run.Task, f spec.Fault) []run.Action {
 
 // After is what a task becomes after a failure of its own: pending again, or parked.
 func After(s *run.State, t *run.Task, f spec.Fault) run.TaskData {
+	if soon(s, t, f) {
+		return run.TaskData{State: run.TaskPending, Reason: f.Message + onceMore, Fault: &f, Again: true}
+	}
 	choice, why := after(s, t, f)
 	if why != "" {
+		if t.Waited && f.Class == wire.FaultCommand {
+			why += TryLater
+		}
 		return parked(s, why+whole(s, t, f)+outside(s, t, f), &f)
 	}
 	return run.TaskData{State: run.TaskPending, Reason: f.Message, Fault: &f, Choice: &choice}

@@ -122,7 +122,11 @@ func answerHold(h *run.Hold, a run.Answer) run.Action {
 // parkHeld gives up the shards that a hold keeps from starting, with those of their change set. Where the policy of the run
 // decides, the patches that wait are tested: they are there already.
 func parkHeld(s *run.State, h *run.Hold, by, words string) (actions []run.Action) {
-	why := fmt.Sprintf("%s parks what is left of %s: %s", by, h.Template, h.Why())
+	asked := ""
+	if by == run.ByPolicy {
+		asked = ", as no person is asked"
+	}
+	why := fmt.Sprintf("%s parks what is left of %s%s: %s", by, h.Template, asked, h.Why()) + later(s, h)
 	if words != "" {
 		why += ": " + text.Line(words)
 	}
@@ -136,6 +140,16 @@ func parkHeld(s *run.State, h *run.Hold, by, words string) (actions []run.Action
 		}
 	}
 	return append(actions, answerHold(h, run.Answer{Option: run.Park, Text: words, By: by}))
+}
+
+// later says that trying again may do, where a command failed in the way of a hold also after a wait.
+func later(s *run.State, h *run.Hold) string {
+	if slices.ContainsFunc(s.Templates.Of[h.Template].Failed[h.Shape], func(t *run.Task) bool {
+		return t.Waited && t.Faults[len(t.Faults)-1].Fault.Class == wire.FaultCommand
+	}) {
+		return recovery.TryLater
+	}
+	return ""
 }
 
 // heldOnly returns the open hold of a reference that is no task; the error is a *RefusedError where a template is not held.

@@ -25,6 +25,10 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 	if d.State == TaskDone {
 		s.Times.Moved = s.Times.Clock(e.Time)
 	}
+	delete(s.Later, t.Task.ID)
+	if !d.Again && d.State != TaskRunning {
+		s.Templates.back(t)
+	}
 	lost := t.GivenUp()
 	if s.set(t, d.State, e.Pos); lost && !t.Ended() {
 		s.Master.Done = false // a person opened it again: the master leads on
@@ -62,7 +66,12 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 	case d.Head != "":
 		t.restart(d)
 	}
-	if d.Fault == nil {
+	switch {
+	case d.Fault == nil:
+		return
+	case d.Again:
+		s.Later[t.Task.ID], t.Waited = e.Time, true
+		s.Templates.wait(t, *d.Fault)
 		return
 	}
 	// The failure of a command before another executor of its chain is no sign of a wrong brief: the next one has what the

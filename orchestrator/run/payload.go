@@ -258,7 +258,8 @@ type TaskData struct {
 	Kept bool   `json:"kept,omitempty"`
 	// Red is set with state accepted for tests that are run without the change, with the dispatch, and when they have failed.
 	Red *Red `json:"red,omitempty"`
-	// Again is set when an attempt of the master does not count and is repeated.
+	// Again is set when an attempt does not count and is repeated: one of the master, or with state pending one of a command that
+	// failed so soon that what it needs may be away. That has a fault while it waits, and none when it may run.
 	Again bool `json:"again,omitempty"`
 	// Doubt is set with state held; Decision, about the patch, with the state that follows: running where the patch goes on.
 	Doubt    *Doubt   `json:"doubt,omitempty"`

@@ -75,7 +75,7 @@ func (t *Task) revise(r *Revision, order *Spec) {
 	}
 	t.Task = r.Order(t.Task)
 	t.After = t.Task.Dependencies()
-	t.Fresh, t.Choice, t.Next = len(t.Faults), Choice{}, Choice{}
+	t.Fresh, t.Choice, t.Next, t.Waited = len(t.Faults), Choice{}, Choice{}, false
 }
 
 // become gives a task another role. Limits and command are those of the role that it has now, where that names some.

@@ -88,6 +88,8 @@ type State struct {
 	Decisions Decisions
 	// Standing are the answers that stand for later decisions too.
 	Standing Standings
+	// Later are the tasks that wait for what their commands need before these run once more, by id, each since when.
+	Later map[string]time.Time
 	// Queue are the works that have not ended.
 	Queue Queue
 	// ConductorPos is the position of the newest event by a conductor, First and Pos those of the first and the newest event of
@@ -104,6 +106,7 @@ func NewState() *State {
 		Spent: map[string]int{}, unread: map[string]int{}, Decisions: Decisions{}, Joined: map[string]time.Time{},
 		Times:       Times{Entered: map[Status]time.Duration{}},
 		Quarantines: map[string]*Quarantine{},
+		Later:       map[string]time.Time{},
 		Requests:    Requests{ByID: map[string]*Request{}, Of: map[string][]*Request{}},
 		Messages:    Messages{to: map[string][]*Message{}},
 		Batches:     Batches{Gone: map[string]string{}},

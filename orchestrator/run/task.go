@@ -57,6 +57,9 @@ type Task struct {
 	Unprovable bool
 	// Red is the newest run of its tests without the change; nil for none.
 	Red *Red
+	// Waited is set where an attempt of its command was not counted, since it was last revised: what the command needs may have
+	// been away.
+	Waited bool
 	// EndedPos is where in the log it ended; 0 while it has not.
 	EndedPos uint64
 	// place is its place in the plan order.

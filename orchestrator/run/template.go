@@ -51,6 +51,8 @@ func newTemplates(of *Tasks) Templates {
 type Template struct {
 	// Failed has by shape the shards whose attempts failed so, since they were revised, in the order of the log.
 	Failed map[string][]*Task
+	// waits has by shape the shards whose commands failed so and run once more, until they have.
+	waits map[string][]*Task
 	// Often are the shapes that enough shards have had.
 	Often []string
 	// Passed counts the shards that have ended well, landed those of them with a change.
@@ -88,7 +90,7 @@ func (x *Template) red() int {
 func (x *Templates) template(t *Task) *Template {
 	name := t.Task.ShardOf
 	if x.Of[name] == nil {
-		x.Of[name] = &Template{Failed: map[string][]*Task{}}
+		x.Of[name] = &Template{Failed: map[string][]*Task{}, waits: map[string][]*Task{}}
 	}
 	return x.Of[name]
 }
@@ -129,13 +131,51 @@ func (x *Templates) forgive(t *Task) {
 	if of == nil {
 		return
 	}
-	for shape, list := range of.Failed {
+	without(of.Failed, t)
+}
+
+// without removes a shard from lists of them.
+func without(by map[string][]*Task, t *Task) {
+	for shape, list := range by {
 		if list = slices.DeleteFunc(list, func(other *Task) bool { return other == t }); len(list) == 0 {
-			delete(of.Failed, shape)
+			delete(by, shape)
 		} else {
-			of.Failed[shape] = list
+			by[shape] = list
 		}
 	}
+}
+
+// wait notes that a shard runs once more, since what its command needs may be away.
+func (x *Templates) wait(t *Task, f spec.Fault) {
+	if t.Task.ShardOf == "" {
+		return
+	}
+	of := x.template(t)
+	for _, shape := range shapes(&t.Task, f) {
+		of.waits[shape] = append(of.waits[shape], t)
+	}
+}
+
+// back notes that a shard has run once more, or will not.
+func (x *Templates) back(t *Task) {
+	if of := x.Of[t.Task.ShardOf]; of != nil {
+		without(of.waits, t)
+	}
+}
+
+// Waits reports whether what the shards of a template need may be away: some run once more, and with them so many have failed in
+// the same way as would hold the template.
+func (x *Templates) Waits(template string) bool {
+	of := x.Of[template]
+	if of == nil {
+		return false
+	}
+	for shape, list := range of.waits {
+		if n := len(list) + len(of.Failed[shape]); n >= Alike && n >= of.Passed {
+			return true
+		}
+	}
+	return false
 }
 
 // hold folds that a template is held. plans counts those that there are.

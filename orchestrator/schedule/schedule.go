@@ -77,6 +77,9 @@ func (x *turns) hinders(t *run.Task) (h hindrance, of string) {
 	if h := x.Templates.Held[t]; h != nil {
 		return hindrance{by: held, what: h.Template}, ""
 	}
+	if !x.Later[t.Task.ID].IsZero() {
+		return hindrance{by: later}, ""
+	}
 	if set := x.Tasks.Set(t); set != nil && set.Lost != nil {
 		return hindrance{by: setLost, what: set.Lost.Task.ID}, ""
 	}
@@ -102,6 +105,8 @@ func (x *turns) hinders(t *run.Task) (h hindrance, of string) {
 		h.by = waiters
 	case !x.first.lets(t):
 		h = hindrance{by: firstShards, what: t.Task.ShardOf}
+	case t.Attempt == t.Revised && x.Templates.Waits(t.Task.ShardOf):
+		h = hindrance{by: laterShards, what: t.Task.ShardOf}
 	case x.serial && serialized(t):
 		h.by = conflicts
 	}

@@ -24,6 +24,7 @@ const (
 	lost               // a dependency never will be over
 	dependency         // is not over
 	held               // its template waits for a decision
+	later              // what its command needs may be away
 	setLost            // its change set was given up
 	approval           // its plan waits for one
 	process            // as many shards as may share a process do
@@ -32,6 +33,7 @@ const (
 	writeSet           // another task may write the same files
 	waiters            // too many agents wait for others
 	firstShards        // the gates have passed on no shard of its template
+	laterShards        // the same for shards of its template that run once more
 	conflicts          // it takes turns with tasks that conflict as often
 )
 
@@ -77,6 +79,8 @@ func (x *turns) words(h hindrance) string {
 		return "waits for " + h.what
 	case held:
 		return fmt.Sprintf("template %s is held and waits for a decision", h.what)
+	case later:
+		return "waits for what its command needs, and runs once more"
 	case setLost:
 		return "its change set is given up with " + h.what
 	case approval:
@@ -96,6 +100,8 @@ func (x *turns) words(h hindrance) string {
 		return fmt.Sprintf("waits for agents that wait for others: there are %d", x.Queue.Waiting())
 	case firstShards:
 		return fmt.Sprintf("waits for the gates to pass on one of the first shards of %s", h.what)
+	case laterShards:
+		return fmt.Sprintf("waits for shards of %s that run once more: what their command needs may be away", h.what)
 	case conflicts:
 		return "takes turns with another task that has conflicted as often"
 	default: // a dependency that is lost
