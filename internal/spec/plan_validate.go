@@ -274,8 +274,8 @@ func (v *planCheck) canary(at string, t *Task, role *Role, known bool) {
 		v.addf(at, "", "canary belongs to a task with a shard rule: it is how many shards run first")
 	case t.Set() != "":
 		v.addf(at, "", "the shards of a change set pass together: none of them runs first")
-	case known && !role.Runs(ExecutorModel):
-		v.addf(at, "", "canary bounds the attempts of models, and role %q has none", t.Role)
+	case known && !role.Runs(ExecutorModel) && role.Usage == "":
+		v.addf(at, "", "canary bounds the attempts of models and coding agents, and role %q is neither", t.Role)
 	}
 }
 

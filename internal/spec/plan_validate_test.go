@@ -88,7 +88,7 @@ func TestPlanFaults(t *testing.T) {
 		},
 		{
 			"canary of commands", func(t *Task) { t.Canary, t.Shard, t.Role = 2, &Shard{By: "file"}, "codemod" },
-			`tasks[1].canary: canary bounds the attempts of models, and role "codemod" has none`,
+			`tasks[1].canary: canary bounds the attempts of models and coding agents, and role "codemod" is neither`,
 		},
 		{"canary below 1", func(t *Task) { t.Canary, t.Shard = -1, &Shard{By: "file"} }, `tasks[1].canary: `},
 		{"no role", func(t *Task) { t.Role = "" }, `has no role; there are codemod, generator, master, reader, tester`},

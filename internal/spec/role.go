@@ -85,6 +85,9 @@ func (r *Role) ChangesFiles() bool {
 	return r.Writes || r.Runs(ExecutorCommand) || slices.ContainsFunc(r.Tools, WritingTool)
 }
 
+// Thinks reports whether each attempt of the role's executor costs tokens: it is a model, or a coding agent.
+func (r *Role) Thinks() bool { return r.Executor == ExecutorModel || r.Usage != "" }
+
 // The coding agents whose output is read; see Role.Usage.
 const (
 	AgentClaude   = "claude"

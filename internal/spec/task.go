@@ -52,7 +52,7 @@ type ShardRule struct {
 	Bytes   int64 `json:"bytes,omitempty"`
 }
 
-// DefaultCanary is how many shards of a template models work on before the gates have passed on one of them.
+// DefaultCanary is how many shards of a template models and coding agents work on before the gates have passed on one of them.
 const DefaultCanary = 3
 
 // RemainingOK is the value of Task.Remaining that allows a shard to match its rule after the task.
@@ -79,7 +79,7 @@ type Task struct {
 	Limits    Limits   `json:"limits,omitzero" jsonschema:"Limits of one attempt; default the role's."`
 	Shard     *Shard   `json:"shard,omitempty" jsonschema:"Makes the task a template: code expands it to one task per shard. Use it for many alike files."`
 	Together  bool     `json:"together,omitempty" jsonschema:"With shard: the shards are right only together. They are tested as one and land as one, or none does."`
-	Canary    int      `json:"canary,omitempty" jsonschema:"With shard and a model's role: how many shards run before the gates have passed on one. Default 3."`
+	Canary    int      `json:"canary,omitempty" jsonschema:"With shard, for a model or a coding agent: how many shards run before the gates have passed on one. Default 3."`
 	ChangeSet string   `json:"change_set,omitempty" jsonschema:"Name of a set of tasks that are right only together; the same on each of them."`
 	Remaining string   `json:"remaining,omitempty" enum:"ok" jsonschema:"With shard.match: ok lets files match it after the task too. Default: the task fails then."`
 	Command   []string `json:"command,omitempty" jsonschema:"Program and arguments, for roles that run a command."`

@@ -76,7 +76,7 @@ func expand(
 			out.Tasks = append(out.Tasks, s.task(t, s.from+n, g, writes))
 		}
 		out.Notes = append(out.Notes, s.notes(t.ID)...)
-		if first := cmp.Or(t.Canary, spec.DefaultCanary); role.Executor == spec.ExecutorModel && writes && t.ChangeSet == "" &&
+		if first := cmp.Or(t.Canary, spec.DefaultCanary); role.Thinks() && writes && t.ChangeSet == "" &&
 			len(s.groups) > first {
 			out.Notes = append(out.Notes, fmt.Sprintf("%s: %d of its %d shards run until the gates have passed on one",
 				t.ID, first, len(s.groups)))

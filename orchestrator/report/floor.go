@@ -100,7 +100,7 @@ func (f *floor) step(members []string) time.Duration {
 		if role.Concurrency > 0 {
 			agents = min(agents, role.Concurrency)
 		}
-		if role.Executor == spec.ExecutorModel && role.ChangesFiles() && t.Task.ShardOf != "" && t.Task.ChangeSet == "" {
+		if role.Thinks() && role.ChangesFiles() && t.Task.ShardOf != "" && t.Task.ChangeSet == "" {
 			canaries = cmp.Or(t.Task.Canary, spec.DefaultCanary)
 		}
 	}

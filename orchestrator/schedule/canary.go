@@ -14,8 +14,8 @@ const (
 	firstShare = 10
 )
 
-// canaries bounds how many shards of a template models work on before the gates have passed on one of them: the brief may be
-// wrong. Attempts of commands cost no tokens, and a shard of a change set never passes alone.
+// canaries bounds how many shards of a template models and coding agents work on before the gates have passed on one of them: the
+// brief may be wrong. Attempts of other commands cost no tokens, and a shard of a change set never passes alone.
 type canaries struct {
 	*run.State
 
@@ -49,7 +49,7 @@ func (x *canaries) take(t *run.Task) {
 	}
 }
 
-// of returns the template of a task whose next attempt is a model's; nil where all of its shards may begin.
+// of returns the template of a task whose next attempt costs tokens; nil where all of its shards may begin.
 func (x *canaries) of(t *run.Task) *canary {
 	name := t.Task.ShardOf
 	if name == "" || t.Task.ChangeSet != "" || x.Templates.BriefProven(name) {
@@ -59,7 +59,7 @@ func (x *canaries) of(t *run.Task) *canary {
 	if len(role.Chain) > 0 {
 		role = x.Spec.RoleOn(t, t.Next.At)
 	}
-	if role.Executor != spec.ExecutorModel || !role.ChangesFiles() {
+	if !role.Thinks() || !role.ChangesFiles() {
 		return nil
 	}
 	c, known := x.templates[name]
@@ -104,9 +104,10 @@ func (x *canaries) size(shard *run.Task) int {
 	return max(spec.DefaultCanary, (len(x.Tasks.Shards[shard.Task.ShardOf])+firstShare-1)/firstShare)
 }
 
-// begun reports whether a model has had a task since it was last revised.
+// begun reports whether a model or a coding agent has had a task since it was last revised.
 func (x *canaries) begun(t *run.Task) bool {
-	return t.Attempt > t.Revised && x.Made(t).Executor == spec.ExecutorModel
+	made := x.Made(t)
+	return t.Attempt > t.Revised && made.Thinks()
 }
 
 // failedLast reports whether the newest attempt of a task failed.

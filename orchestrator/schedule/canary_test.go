@@ -20,6 +20,7 @@ func template(t *testing.T, n int, change func(*spec.Task)) *runtest.Log {
 	t.Helper()
 	roles := runtest.Roles()
 	roles["codemod"] = spec.Role{Name: "codemod", Executor: spec.ExecutorCommand}
+	roles["agent"] = spec.Role{Name: "agent", Executor: spec.ExecutorCommand, Usage: spec.AgentClaude}
 	roles["both"] = spec.Role{
 		Name: "both", Executor: spec.ExecutorCommand, Chain: []string{spec.ExecutorModel}, Writes: true,
 	}
@@ -137,9 +138,18 @@ func TestCanary(t *testing.T) {
 		"gates of more than a minute, a few": {12, same, slow, []int{1, 2, 3}},
 		"as many as the template allows":     {6, func(t *spec.Task) { t.Canary = 4 }, slow, []int{1, 2, 3, 4}},
 		"commands":                           {5, func(t *spec.Task) { t.Role = "codemod" }, nil, []int{1, 2, 3, 4, 5}},
-		"agents that change nothing":         {5, func(t *spec.Task) { t.Role = "reader" }, nil, []int{1, 2, 3, 4, 5}},
-		"a change set":                       {5, func(t *spec.Task) { t.ChangeSet = "t" }, nil, []int{1, 2, 3, 4, 5}},
-		"commands before models":             {5, func(t *spec.Task) { t.Role = "both" }, nil, []int{1, 2, 3, 4, 5}},
+		"coding agents":                      {5, func(t *spec.Task) { t.Role = "agent" }, nil, []int{1, 2, 3}},
+		"a coding agent has landed one": {
+			5, func(t *spec.Task) { t.Role = "agent" },
+			func(l *runtest.Log) { begin(l, 1, 2, 3); state(l, run.TaskLanded, 2) },
+			[]int{4, 5},
+		},
+		"a coding agent that failed waits": {
+			5, func(t *spec.Task) { t.Role = "agent" }, func(l *runtest.Log) { begin(l, 1, 2, 3); fail(l, 1) }, nil,
+		},
+		"agents that change nothing": {5, func(t *spec.Task) { t.Role = "reader" }, nil, []int{1, 2, 3, 4, 5}},
+		"a change set":               {5, func(t *spec.Task) { t.ChangeSet = "t" }, nil, []int{1, 2, 3, 4, 5}},
+		"commands before models":     {5, func(t *spec.Task) { t.Role = "both" }, nil, []int{1, 2, 3, 4, 5}},
 		"commands before models, which failed": {
 			5, func(t *spec.Task) { t.Role = "both" },
 			func(l *runtest.Log) {
