@@ -28,7 +28,6 @@ tasks:
     brief: |
       Move them.
       All of them.
-    files: ["internal/**/*.go"]
     inputs: [survey]
     include_contents: full
     last: 5
@@ -75,7 +74,7 @@ func TestPlanOfAFile(t *testing.T) {
 			{ID: "survey", Role: "reader", Brief: "find the users"},
 			{
 				ID: "move", Title: "Move", Role: "generator", Brief: "Move them.\nAll of them.\n",
-				Files: []string{"internal/**/*.go"}, Inputs: []string{"survey"}, IncludeContents: "full", Last: 5,
+				Inputs: []string{"survey"}, IncludeContents: "full", Last: 5,
 				MaxTokens: 1000, Gates: []string{"test"}, Verify: "tester", Attempts: 2,
 				Limits: spec.Limits{Turns: 5, Tokens: 100, Time: spec.Duration(90 * time.Minute)},
 				Shard:  &spec.Shard{By: "package", Match: `old\.`, Glob: "**/*.go", MaxFiles: 3},
@@ -85,7 +84,7 @@ func TestPlanOfAFile(t *testing.T) {
 	require.NoError(t, positions.Error(plan.Validate(planEnv(t))))
 
 	require.EqualError(t, positions.Error([]spec.Problem{{Path: "tasks[1].limits.time", Message: "too long", Suggest: "1h"}}),
-		name+": 1 error\n  "+name+`:23:43: too long (did you mean "1h"?)`+
+		name+": 1 error\n  "+name+`:22:43: too long (did you mean "1h"?)`+
 			"\n    |     limits: {turns: 5, tokens: 100, time: 1h30m}\n    |"+
 			strings.Repeat(" ", 43)+"^")
 	require.ErrorContains(t, positions.Error([]spec.Problem{{Path: "tasks[0].attempts", Message: "m"}}), ":6:5: m")

@@ -180,7 +180,17 @@ func (v *planCheck) files(at string, t *Task, role *Role, known bool) {
 			v.addf(fmt.Sprintf("%s.files[%d]", at, i), instead, "%q: %s", entry, problem)
 		}
 	}
-	if known && !role.Writes && len(t.Files) > 0 && t.Shard == nil {
+	switch {
+	case len(t.Files) == 0:
+	case t.Shard != nil && t.Shard.By == "command":
+		v.addf(at+".files", "", "the command of the shard rule prints which files each task has: leave files out")
+	case t.Shard != nil && len(t.Files) == 1:
+		v.addf(at+".files", "", "the shard rule says which files each task has: write glob: %q in shard instead of files",
+			t.Files[0])
+	case t.Shard != nil:
+		v.addf(at+".files", "", "the shard rule says which files each task has: write a glob in shard instead of files, "+
+			"or one task with a shard rule for each of these entries")
+	case known && !role.Writes:
 		v.addf(at+".files", "", "role %q writes nothing, and files is what a task may write: name the files in the brief", t.Role)
 	}
 }

@@ -81,6 +81,19 @@ func TestPlanFaults(t *testing.T) {
 			"template id too long", func(t *Task) { t.ID, t.Shard = strings.Repeat("x", 60), &Shard{By: "file"} },
 			`too long for a template`,
 		},
+		{
+			"files of a template", func(t *Task) { t.Files, t.Shard = []string{"src/*.go"}, &Shard{By: "file"} },
+			`tasks[1].files: the shard rule says which files each task has: write glob: "src/*.go" in shard instead of files`,
+		},
+		{
+			"files beside a command",
+			func(t *Task) { t.Files, t.Shard = []string{"a.go"}, &Shard{By: "command", Command: []string{"ls"}} },
+			`tasks[1].files: the command of the shard rule prints which files each task has: leave files out`,
+		},
+		{
+			"more files of a template", func(t *Task) { t.Files, t.Shard = []string{"a.go", "b.go"}, &Shard{By: "file"} },
+			`tasks[1].files: the shard rule says which files each task has: write a glob in shard instead of files, or one task`,
+		},
 		{"canary of a task", func(t *Task) { t.Canary = 2 }, `tasks[1].canary: canary belongs to a task with a shard rule`},
 		{
 			"canary of a set", func(t *Task) { t.Canary, t.Shard, t.Together = 2, &Shard{By: "file"}, true },

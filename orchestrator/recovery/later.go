@@ -12,9 +12,10 @@ import (
 )
 
 const (
-	// within is how soon a command fails that does not find what it needs; Wait is how long it then waits for that.
+	// within is how soon a command fails that does not find what it needs.
 	within = 30 * time.Second
-	Wait   = 30 * time.Second
+	// Wait is how long it then waits for that.
+	Wait = 30 * time.Second
 	// TryLater is what the end of a task that has waited adds to its reason.
 	TryLater = ", also after a wait: if a service that the command needs is away for longer, trying again later may do"
 )
@@ -36,7 +37,8 @@ func soon(s *run.State, t *run.Task, f spec.Fault) bool {
 func Again(s *run.State, now time.Time, wait time.Duration) (actions []run.Action) {
 	for _, id := range slices.Sorted(maps.Keys(s.Later)) {
 		if had := now.Sub(s.Later[id]); had >= wait || had < 0 {
-			actions = append(actions, run.SetTask(id, run.TaskData{State: run.TaskPending, Reason: "runs once more", Again: true}))
+			d := run.TaskData{State: run.TaskPending, Reason: "runs once more", Again: true}
+			actions = append(actions, run.SetTask(id, d))
 		}
 	}
 	return actions
