@@ -84,6 +84,9 @@ func (g *given) assignment(ctx context.Context, d *run.Dispatch) (*wire.Assignme
 	case d.Task == run.FlakesTask, d.Task == run.AgainTask:
 		a.Base, a.Idle, a.Project.Gates = true, d.Task == run.FlakesTask, gate.Uncached(s.Project.Gates)
 		a.Task = untimed(gateTask(d.Task, "Run the gates on the base commit once more", d.Gates), s.Project.Gates)
+	case d.Task == run.HeadTask:
+		a.Baseline, a.Others, a.Project.Gates = g.st.Proofs.Baseline, g.others(d), gate.Uncached(s.Project.Gates)
+		a.Task = untimed(gateTask(d.Task, "Run gates without a patch that is red", d.Gates), s.Project.Gates)
 	case d.Task == run.FinalTask:
 		a.Baseline, a.Others = g.st.Proofs.Baseline, g.others(d)
 		a.Task = untimed(gateTask(d.Task, "Run the final gates", d.Gates), s.Project.Gates)

@@ -297,6 +297,7 @@ func (c *Conductor) rules(ctx context.Context) []func(*run.State) []run.Action {
 	return []func(*run.State) []run.Action{
 		c.announceHalt, goes(phase.Preflight), goes(phase.Baseline), phase.Others, plan.ReadFile, master.Settle,
 		goes(acceptance.Settle), goes(acceptance.SettleVerify), acceptance.AskUnprovable, phase.SettleFlakes,
+		goes(landing.OnHead),
 		goes(landing.Settle), request.Hold, goes(decision.Carry), request.ReviseAfterPlan, goes(c.follow), goes(decision.Policy),
 		landing.ParkSets, request.Settle, request.CancelOrphans, request.Follow, goes(landing.ProveRed), goes(landing.Land),
 		request.ReportLate, goes(c.later), goes(c.dispatch), phase.KeepBudget, goes(phase.Reprove), goes(phase.Flakes), c.askApproval, c.decide,
@@ -330,7 +331,8 @@ func (c *Conductor) step(ctx context.Context) error {
 		}
 		// A merge of patches that all have to wait changes nothing: the same one is not tried again.
 		merge, merges := actions[0].(landing.Merge)
-		if merges && (merge.Key() == c.waits || c.early(merge)) {
+		later, waits := actions[0].(landing.Later)
+		if merges && (merge.Key() == c.waits || c.early(merge)) || waits && c.before(later.Until, c.cfg.Patience.Outage) {
 			continue
 		}
 		before := c.last

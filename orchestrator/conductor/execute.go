@@ -79,6 +79,8 @@ func (c *Conductor) executeOne(ctx context.Context, action run.Action) error {
 		return c.compare(ctx, a)
 	case landing.Weigh:
 		return c.weigh(ctx, a)
+	case landing.Later:
+		return c.execute(ctx, a.Then)
 	case landing.Merge:
 		return c.merge(ctx, a)
 	default:

@@ -19,8 +19,9 @@ var ErrMachine = errors.New("the machine cannot continue the run")
 
 // Patience bounds how a run waits; a zero field is the default. Sweep is how often queue and log are compared, Lost after which
 // silence of its worker a task is delivered again, Retry how often a machine that lacks something is tried, Most how long.
-// Present is for how long a worker elsewhere counts as there that has said so, Wait how long a command waits for what it needs.
-type Patience struct{ Sweep, Lost, Retry, Most, Present, Wait time.Duration }
+// Present is for how long a worker elsewhere counts as there that has said so, Wait how long a command waits for what it needs,
+// Outage how long a batch does at once.
+type Patience struct{ Sweep, Lost, Retry, Most, Present, Wait, Outage time.Duration }
 
 // Retry is how often a machine that lacks something is tried.
 const Retry = 5 * time.Second
@@ -29,7 +30,7 @@ func (p Patience) withDefaults() Patience {
 	return Patience{
 		cmp.Or(p.Sweep, sweepEvery), cmp.Or(p.Lost, lostAfter),
 		cmp.Or(p.Retry, Retry), cmp.Or(p.Most, 30*time.Minute),
-		cmp.Or(p.Present, wire.PresentFor), cmp.Or(p.Wait, recovery.Wait),
+		cmp.Or(p.Present, wire.PresentFor), cmp.Or(p.Wait, recovery.Wait), cmp.Or(p.Outage, 2*time.Minute),
 	}
 }
 

@@ -23,9 +23,11 @@ func (c *Conductor) early(m landing.Merge) bool {
 	}
 	ready, _ := schedule.Ready(c.st)
 	until, most := m.Window(ready)
-	if until.IsZero() {
-		return false
-	}
+	return !until.IsZero() && c.before(until, most)
+}
+
+// before reports whether a time is still to come, and has the rules asked again then.
+func (c *Conductor) before(until time.Time, most time.Duration) bool {
 	if !until.Equal(c.window.until) {
 		wait := min(most, until.Sub(c.cfg.Clock()))
 		c.window = window{until: until, end: time.After(wait), over: wait <= 0}

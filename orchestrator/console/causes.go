@@ -74,7 +74,7 @@ func (v *view) shorten(l *report.Line, e *contextscope.Event) (count string) {
 	}
 	again := v.causes.newest[task] == l.Cause
 	v.causes.newest[task] = l.Cause
-	as := "same cause as " + first
+	as := sameAs(first)
 	switch {
 	case first == task && !again:
 		return ""
@@ -83,9 +83,18 @@ func (v *view) shorten(l *report.Line, e *contextscope.Event) (count string) {
 	}
 	l.Text = strings.TrimSuffix(l.Text, l.Cause) + as
 	if shown && first != task {
-		count = ended + ", same cause as " + first
+		count = ended + ", " + as
 	}
 	return count
+}
+
+// sameAs names the task that had a cause first, or the gates.
+func sameAs(first string) string {
+	gates, own := strings.CutPrefix(first, "--")
+	if !own {
+		return "same cause as " + first
+	}
+	return "the same failure as " + strings.Replace(gates, "batch-", "batch ", 1)
 }
 
 // ending is what became of the task of a line.

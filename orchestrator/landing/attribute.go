@@ -9,6 +9,7 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
+	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
 	"divisi/subagents/gate"
 )
@@ -48,10 +49,10 @@ func failures(proofs *run.Proofs, receipts []spec.Receipt) []failure {
 	return out
 }
 
-// fresh are the signatures of a receipt that the base commit did not have, causes those that follow from no other one of them.
-// One that is known to be flaky leads to no task.
+// fresh are the signatures of a receipt that neither the base commit nor the head is known to have, causes those that follow from
+// no other one of them. One that is known to be flaky leads to no task.
 func fresh(proofs *run.Proofs, r spec.Receipt) []string {
-	return gate.NewSignatures(r, proofs.Before(r))
+	return recovery.Fresh(proofs, r)
 }
 
 func causes(proofs *run.Proofs, r spec.Receipt) []string {

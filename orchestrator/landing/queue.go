@@ -63,6 +63,10 @@ func barred(in facts, baselined bool) string {
 		return "the gates have not run on the base commit"
 	case in.works.RunsAgain():
 		return "the gates run on the base commit once more"
+	case in.works[run.HeadTask].Outstanding():
+		return "the gates run on the integration head"
+	case slices.ContainsFunc(in.batches.Testing, func(b *run.Batch) bool { return !b.Until.IsZero() }):
+		return "a batch waits for what its gates need"
 	case in.batches.Free(in.crew.Permits(in.spec.Project.GatePermits), in.works) <= 0:
 		return "as many batches are tested as may be at once"
 	}

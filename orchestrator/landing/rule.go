@@ -131,6 +131,9 @@ func candidate(s *run.State, t *run.Task) Candidate {
 		Run: s.Spec.Run, Task: t.Task.ID, Title: t.Task.Title, Role: role.Name, Model: model,
 		Attempt: t.Attempt, Unverified: proof.UnverifiedPatch(s, t),
 	}
+	if c.Unverified == "" && t.Dropped.Attempt == t.Attempt {
+		c.Unverified = t.Dropped.Unverified
+	}
 	if t.Result.Patch != nil {
 		c.Commit = t.Result.Patch.Commit
 	}
@@ -176,12 +179,14 @@ func proveOn(s *run.State, d run.LandingData) []run.Action {
 	if flakes || alone(d.Set, d.Tasks) || in.tasks.ByID[d.Tasks[0].Task].Part == 0 || suspectedOf(in.tasks, d) {
 		times = maxRuns
 	}
-	receipts, same := receiptsOf(in, d, wanted)
+	receipts, lands := landsWith(in, d, wanted)
 	switch {
 	case slices.ContainsFunc(in.batches.Testing, func(b *run.Batch) bool { return b.Tree == d.Tree }):
 		return nil // it is being tested
-	case onHead && in.proofs.IsProven(d.Tree, wanted, d.Old) && same:
-		d.Receipts = receipts
+	case onHead && lands:
+		if d.Receipts = receipts; !saysRed(d) {
+			return sayRed(in, d)
+		}
 		return land(s, d)
 	case len(d.Tasks) > 1 && d.Set == "" && failsAlone(in.tasks, d.Tasks) && onHead:
 		return cutAgain(in, d)

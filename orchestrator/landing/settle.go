@@ -15,7 +15,9 @@ import (
 // built on what is not the head any more, is tested anew at once: what has landed since may change its verdict, whatever that is.
 func Settle(s *run.State) []run.Action {
 	for _, b := range s.Batches.Testing {
-		if r := s.Works.Tested(b); r != nil {
+		if r := s.Works.Tested(b); s.Works[run.HeadTask].Outstanding() || !b.Until.IsZero() {
+			continue // what comes of that decides whose fault a failure is
+		} else if r != nil {
 			if actions := settle(s, b, *r); len(actions) > 0 {
 				return actions
 			}
@@ -33,9 +35,9 @@ func isBased(testing []*run.Batch, b *run.Batch) bool {
 
 func settle(s *run.State, b *run.Batch, r spec.Result) []run.Action {
 	in := factsOf(s)
-	d := run.LandingData{Batch: b.Number, Old: b.Old, Head: b.Head, Tree: b.Tree, Set: b.Set, Tasks: b.Tasks}
+	d := landingOf(b)
 	d.Receipts = r.Receipts
-	proven := in.proofs.IsProven(b.Tree, b.Gates, b.Old)
+	proven := in.proofs.IsProven(b.Tree, b.Gates, b.Old) || noRedder(in, d, b.Gates) != nil
 	apart := r.Status == spec.StatusDone && len(in.proofs.Failed(b.Tree, b.Gates, b.Old)) > 0 // red in another environment
 	if !provedOn(b.Tree, r.Receipts) || r.Status == spec.StatusDone && !proven && !apart {
 		d.Receipts, r.Status = nil, spec.StatusFailed // they prove nothing about the commits that would land
@@ -59,12 +61,16 @@ func settle(s *run.State, b *run.Batch, r spec.Result) []run.Action {
 	}
 }
 
-// settleGreen lets a batch land that is proven. A change set that has passed elsewhere than its tests have failed is dropped.
+// settleGreen lets a batch land that is proven, or no redder than the head. A change set that has passed
+// elsewhere than its tests have failed is dropped.
 func settleGreen(s *run.State, b *run.Batch, d run.LandingData) []run.Action {
 	in := factsOf(s)
-	receipts, same := receiptsOf(in, d, b.Gates)
-	if d.Receipts = receipts; same {
+	receipts, same := landsWith(in, d, b.Gates)
+	switch d.Receipts = receipts; {
+	case same && saysRed(d):
 		return land(s, d)
+	case same:
+		return sayRed(in, d)
 	}
 	return append(append(dropAbove(in.works, in.batches, d.Head), drop(d)), redAgain(s, d)...)
 }
@@ -168,8 +174,7 @@ func dropAbove(works run.Works, batches *run.Batches, commit string) []run.Actio
 
 // dropTested drops a batch, and takes its gates off the queue.
 func dropTested(works run.Works, b *run.Batch) []run.Action {
-	d := run.LandingData{Batch: b.Number, Old: b.Old, Head: b.Head, Tree: b.Tree, Set: b.Set, Tasks: b.Tasks}
-	actions := []run.Action{drop(d)}
+	actions := []run.Action{drop(landingOf(b))}
 	if works.Tested(b) == nil {
 		actions = append(actions, run.TakeBack{Work: works[b.Work]}, run.Tell{Work: b.Work})
 	}

@@ -188,7 +188,8 @@ func why(s *run.State, end run.Status) string {
 		if proof.Unverified(s) == "" {
 			what = "landed, not all verified"
 		}
-		return fmt.Sprintf("%d %s, %d parked: %s", n[run.TaskLanded], what, n[run.TaskParked]+n[run.TaskCancelled], why)
+		return strings.TrimSuffix(fmt.Sprintf("%d %s, %d parked: %s; %s", n[run.TaskLanded], what,
+			n[run.TaskParked]+n[run.TaskCancelled], why, redder(s)), "; ")
 	}
 	if s.Tasks.NoneGivenUp() {
 		return redder(s)

@@ -40,12 +40,23 @@ func rejected(d *run.Doubt, why string) spec.Fault {
 	}
 }
 
+// Fresh are the signatures of a receipt that are new against the base commit, and against an integration head that is known to be
+// red.
+func Fresh(proofs *run.Proofs, r spec.Receipt) []string {
+	fresh, known := gate.NewSignatures(r, proofs.Before(r)), proofs.KnownRed(r)
+	if known == nil {
+		return fresh
+	}
+	more := gate.NewSignatures(r, known)
+	return slices.DeleteFunc(fresh, func(signature string) bool { return !slices.Contains(more, signature) })
+}
+
 // Red is the fault of a patch whose tree has failed these gates.
 func Red(proofs *run.Proofs, failed []run.Failure) spec.Fault {
 	fault := failed[0].Fault
 	fault.Signatures = nil
 	for _, f := range failed {
-		for _, signature := range gate.NewSignatures(f.Receipt, proofs.Before(f.Receipt)) {
+		for _, signature := range Fresh(proofs, f.Receipt) {
 			fault.Signatures = append(fault.Signatures, f.Receipt.Gate+": "+signature)
 		}
 	}

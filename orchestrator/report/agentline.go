@@ -247,7 +247,7 @@ func resultLine(e *contextscope.Event, r spec.Result) Line {
 		return Line{More: strings.Join(append([]string{"done"}, more...), "; "), Tone: Good}
 	case r.Status == "", e.Task == run.FlakesTask && r.Status == spec.StatusCancelled, // a batch needs its place
 		e.Task == run.SetupTask && run.FaultOf(&r).Class == wire.FaultSetup, run.FaultOf(&r).Class == wire.FaultForeign,
-		slices.Contains([]string{run.BaselineTask, run.FlakesTask, run.AgainTask}, e.Task) && len(r.Receipts) > 0:
+		slices.Contains([]string{run.BaselineTask, run.FlakesTask, run.AgainTask, run.HeadTask}, e.Task) && len(r.Receipts) > 0:
 		return Line{More: strings.Join(append([]string{string(r.Status) + why}, more...), "; "), Tone: Plain}
 	}
 	l := of(e, Bad, "ended: %s%s", r.Status, why)

@@ -81,7 +81,7 @@ func stuck(s *run.State, now time.Time) string {
 func longestGates(s *run.State, now time.Time) string {
 	var longest *run.Work
 	for _, w := range s.Queue {
-		gates := w.Batch != nil || w.ID == run.BaselineTask || w.ID == run.AgainTask
+		gates := w.Batch != nil || w.ID == run.BaselineTask || w.ID == run.AgainTask || w.ID == run.HeadTask
 		if gates && w.Outstanding() && w.Newest().Began > 0 && (longest == nil || w.Newest().Began < longest.Newest().Began) {
 			longest = w
 		}
@@ -90,6 +90,9 @@ func longestGates(s *run.State, now time.Time) string {
 		return ""
 	}
 	of := "on the base commit"
+	if longest.ID == run.HeadTask {
+		of = "without a patch that is red"
+	}
 	if longest.Batch != nil {
 		of = fmt.Sprintf("of batch %d", longest.Batch.Number)
 	}

@@ -340,6 +340,9 @@ func landingWords(d run.LandingData) string {
 	case run.LandingSplit:
 		return "did not pass its gates" + retested(d)
 	case run.LandingDropped:
+		if d.Unverified != "" {
+			return "is red as it is without its " + changes + ", whose commits are to say so"
+		}
 		return "is dropped, since what it was built on has changed; testing its " + changes + " again"
 	}
 	if d.Unverified != "" {

@@ -73,7 +73,7 @@ func phaseOf(s *run.State, id string, w *run.Work) int {
 		return ofPreflight
 	case id == run.FinalTask:
 		return ofFinal
-	case w.Batch != nil:
+	case w.Batch != nil, id == run.HeadTask:
 		return ofLanding
 	case id == run.MasterTask, t != nil && s.Passed[run.Planning] && !s.Spec.Roles[t.Task.Role].Writes:
 		return ofPlan

@@ -38,6 +38,9 @@ type Batch struct {
 	Gates           []string
 	Work            string
 	Attempt, Tries  int
+	// Until is when it is tested again after an outage, zero while it does not wait; Waited is how long it does in all.
+	Until  time.Time
+	Waited time.Duration
 }
 
 // Landing is a batch that is on the integration branch: the commit that it was built on, its newest commit, the tree of that, and
@@ -111,6 +114,7 @@ func (s *State) applyLanding(e *contextscope.Event, d LandingData) {
 		s.Works.void(fmt.Sprintf("%s-%d", BatchTask, d.Batch))
 		s.Batches.close(d.Batch)
 		s.setTasks(d.Tasks, TaskAccepted, e.Pos)
+		s.Tasks.putBack(d)
 		s.Tasks.part(d.Parts)
 		s.Tasks.suspect(d, len(s.Proofs.Failures[d.Tree]) > 0)
 	}
@@ -121,6 +125,7 @@ func (b *Batches) test(d LandingData, works Works) {
 	for _, one := range b.Testing {
 		if one.Number == d.Batch {
 			one.Tries, one.Work, one.Attempt = one.Tries+1, d.Dispatch.Task, d.Dispatch.Attempt
+			one.Until = time.Time{}
 			return
 		}
 	}
@@ -139,6 +144,15 @@ func (s *State) setTasks(tasks []Landed, to TaskState, pos uint64) {
 	for _, l := range tasks {
 		if t := s.Tasks.ByID[l.Task]; t != nil {
 			s.set(t, to, pos)
+		}
+	}
+}
+
+// putBack notes why the patches of a batch that was dropped will be unverified.
+func (l *Tasks) putBack(d LandingData) {
+	for _, of := range d.Tasks {
+		if t := l.ByID[of.Task]; t != nil && d.State == LandingDropped {
+			t.Dropped = of
 		}
 	}
 }
@@ -199,8 +213,11 @@ func (s *State) land(d LandingData, e *contextscope.Event) {
 	l.At = s.Times.Clock(e.Time)
 	s.Times.Moved = l.At
 	for _, r := range d.Receipts {
-		l.By[r.Gate] = r.Worker
 		r.Pos = e.Pos
+		if s.Proofs.landed(r); r.Verdict == spec.VerdictFail {
+			continue // red as it was before
+		}
+		l.By[r.Gate] = r.Worker
 		s.Proofs.prove(r)
 	}
 	l.Second = s.again(&l, e.ID)

@@ -58,6 +58,10 @@ type Data struct {
 	Flaky map[string][]string `json:"flaky,omitzero"`
 	// Names is set with it: by gate, the object with the tests that passed in the second of these runs.
 	Names map[string]string `json:"names,omitempty"`
+	// Known is set when gates are red on the integration head because of what has landed: their receipts there, by gate.
+	Known map[string]spec.Receipt `json:"known,omitempty"`
+	// Outage is set when a batch begins to wait, since its gates are red without its patches too.
+	Outage *Outage `json:"outage,omitempty"`
 	// Unverified is set with the baseline: why nothing that lands is proven; and at the end: why not all of it is.
 	Unverified string `json:"unverified,omitempty"`
 	// AllowUnverified is set when a resume allows to land what is not proven.
@@ -89,7 +93,7 @@ type Data struct {
 	Head string `json:"head,omitempty"`
 	Ref  string `json:"ref,omitempty"`
 	// Dispatch is set when setup, the baseline, its second run or the final gates are put on the queue (tasks --setup,
-	// --baseline, --flakes or --again, and --final). Void is set when the second run is given up: its id.
+	// --baseline, --flakes or --again, --head and --final). Void is set when the second run is given up: its id.
 	Dispatch *Dispatch `json:"dispatch,omitempty"`
 	Void     string    `json:"void,omitempty"`
 	// Wait is set when the run begins to wait for a person, to what it waits for, and to "" when it no longer does.
@@ -345,7 +349,8 @@ type LandingData struct {
 	Search *Search `json:"search,omitempty"`
 	// Limit is how many tasks the next batches may hold; 0 where that stays as it is.
 	Limit int `json:"limit,omitempty"`
-	// Unverified is set with state landed: why what landed is not proven; empty when it is.
+	// Unverified is set with state landed: why what landed is not proven; empty when it is. It is set with state dropped where
+	// commits are made anew that have to say so.
 	Unverified string `json:"unverified,omitempty"`
 	// Gone is set with it where patches take tests away: by gate, the object with all tests that landed patches took away.
 	Gone map[string]string `json:"gone,omitempty"`

@@ -53,6 +53,9 @@ type Proofs struct {
 	// runs.
 	Proved   map[string][]spec.Receipt
 	Failures map[string][]Failure
+	// Known are, by gate, the receipts of the integration head that are red because of what has landed: what is red there is no
+	// later patch's fault.
+	Known map[string]spec.Receipt
 	// Outdated is set when gates met another environment in a later epoch than the one in which they ran on the base commit: they
 	// have to run there again. That one is baselined, 0 where an earlier run's count.
 	Outdated  bool
@@ -68,6 +71,7 @@ func newProofs() Proofs {
 	return Proofs{
 		Baseline: map[string]spec.Receipt{}, Proved: map[string][]spec.Receipt{}, Failures: map[string][]Failure{},
 		Others: map[string]Other{}, Made: map[string][]spec.Receipt{}, At: map[string]string{},
+		Known: map[string]spec.Receipt{},
 	}
 }
 

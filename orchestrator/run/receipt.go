@@ -40,14 +40,15 @@ func (s *State) refused(e *contextscope.Event, a *Attempt, r spec.Receipt) error
 	if batch != nil && batch.Tree != r.Tree {
 		return fmt.Errorf("it is of the tree %.12s, and the batch has %.12s", r.Tree, batch.Tree)
 	}
-	if l := s.Batches.at(a.Head); e.Task == FinalTask && l != nil && l.Tree != r.Tree {
-		return fmt.Errorf("it is of the tree %.12s, and the final gates run on %.12s", r.Tree, l.Tree)
+	inFull := e.Task == FinalTask || e.Task == HeadTask
+	if l := s.Batches.at(a.Head); inFull && l != nil && l.Tree != r.Tree {
+		return fmt.Errorf("it is of the tree %.12s, and the gates run on %.12s", r.Tree, l.Tree)
 	}
 	again := s.Batches.reproven(e.Task)
 	if again != nil && again.Tree != r.Tree {
 		return fmt.Errorf("it is of the tree %.12s, and the batch has %.12s", r.Tree, again.Tree)
 	}
-	compared := batch != nil || again != nil || e.Task == FinalTask || strings.HasSuffix(e.Task, RedSuffix)
+	compared := batch != nil || again != nil || inFull || strings.HasSuffix(e.Task, RedSuffix)
 	if compared && !s.Proofs.comparable(r) {
 		return fmt.Errorf("it is of the environment %.12s, and the baseline of %.12s", r.Environment, s.Proofs.Reference())
 	}

@@ -246,9 +246,7 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 	if e.Task != "" {
 		s.Messages.reported(e.Task)
 	}
-	if d.Reproved != nil {
-		s.applyReproved(d.Reproved)
-	}
+	s.applyProven(d, e.Time)
 	if d.Quarantine != nil {
 		s.applyQuarantine(e, *d.Quarantine)
 	}

@@ -76,10 +76,10 @@ var (
 	})
 
 	runs = with(object("state allow_unverified on_doubt first_red epoch setup budget file roles project head ref dispatch void "+
-		"line keys crew at quarantine reproved unserved made own", fields{
+		"line keys crew at quarantine reproved unserved made outage own", fields{
 		"spec": order, "reason": begun, "baseline": each((*Veil).receipt),
 		"other": object("environment", fields{"baseline": each((*Veil).receipt), "lacks": each(masked)}),
-		"flaky": each(signatures), "names": each(masked), "unverified": begun, "final": each((*Veil).receipt),
+		"known": each((*Veil).receipt), "flaky": each(signatures), "names": each(masked), "unverified": begun, "final": each((*Veil).receipt),
 		"missing": each(begun), "decision": decided, "wait": begun, "notices": each(hidden),
 	}), func(_ *Veil, had, out map[string]any) {
 		if !tells(had) && had["notices"] != nil {

@@ -154,7 +154,7 @@ func because(reason string, fault map[string]any) string {
 
 // tells reports whether the notices of a run event quote what gates and setup printed: those that come with what they found.
 func tells(d map[string]any) bool {
-	for _, name := range []string{"baseline", "other", "flaky", "names", "final"} {
+	for _, name := range []string{"baseline", "other", "known", "outage", "flaky", "names", "final"} {
 		if d[name] != nil {
 			return true
 		}
