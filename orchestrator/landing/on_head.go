@@ -105,7 +105,8 @@ func onHead(s *run.State, b *run.Batch, red []spec.Receipt) []run.Action {
 	d := run.Data{Known: map[string]spec.Receipt{}}
 	for _, r := range also {
 		d.Notices = append(d.Notices, text.OneLine(fmt.Sprintf("gate %s is red on the integration head,%s; patches with which "+
-			"nothing else is red land unverified: %s", r.Gate, culprits(factsOf(s), also), text.Some(fresh(&s.Proofs, r), maxMet))))
+			"nothing else is red land unverified: %s", r.Gate, culprits(factsOf(s), also),
+			text.Some(fresh(&s.Proofs, r), maxMet))))
 		r.Paths, r.Imports, r.Positions, r.Follows, r.Errors, r.Names = nil, nil, nil, nil, nil, nil
 		d.Known[r.Gate] = r
 	}
