@@ -300,7 +300,8 @@ func (c *Conductor) rules(ctx context.Context) []func(*run.State) []run.Action {
 		goes(landing.OnHead),
 		goes(landing.Settle), request.Hold, goes(decision.Carry), request.ReviseAfterPlan, goes(c.follow), goes(decision.Policy),
 		landing.ParkSets, request.Settle, request.CancelOrphans, request.Follow, goes(landing.ProveRed), goes(landing.Land),
-		request.ReportLate, goes(c.later), goes(c.dispatch), phase.KeepBudget, goes(phase.Reprove), goes(phase.Flakes), c.askApproval, c.decide,
+		request.ReportLate, goes(c.later), goes(c.dispatch), phase.KeepBudget, goes(phase.Reprove), goes(phase.Flakes),
+		c.askApproval, c.decide,
 		goes(unspent(master.Wake)), goes(c.finish(ctx)), goes(c.stuck), decision.AnnounceWait,
 	}
 }

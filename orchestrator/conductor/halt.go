@@ -108,8 +108,8 @@ func (c *Conductor) retry(ctx context.Context) error {
 	return c.sweep(ctx, time.Time{})
 }
 
-// later lets tasks run once more that waited for what their commands need. The loop wakes at least as often as a machine that lacks
-// something is tried.
+// later lets tasks run once more that waited for what their commands need. The loop wakes at least as often as a machine that
+// lacks something is tried.
 func (c *Conductor) later(s *run.State) []run.Action {
 	return recovery.Again(s, c.cfg.Clock(), c.cfg.Patience.Wait)
 }

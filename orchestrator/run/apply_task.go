@@ -66,10 +66,14 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 	case d.Head != "":
 		t.restart(d)
 	}
-	switch {
-	case d.Fault == nil:
-		return
-	case d.Again:
+	if d.Fault != nil {
+		s.applyFault(e, t, d)
+	}
+}
+
+// applyFault notes that an attempt failed: the task waits, or has one attempt less.
+func (s *State) applyFault(e *contextscope.Event, t *Task, d TaskData) {
+	if d.Again {
 		s.Later[t.Task.ID], t.Waited = e.Time, true
 		s.Templates.wait(t, *d.Fault)
 		return
