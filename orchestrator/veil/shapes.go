@@ -79,7 +79,8 @@ var (
 		"line keys crew at quarantine reproved unserved made outage own", fields{
 		"spec": order, "reason": begun, "baseline": each((*Veil).receipt),
 		"other": object("environment", fields{"baseline": each((*Veil).receipt), "lacks": each(masked)}),
-		"known": each((*Veil).receipt), "flaky": each(signatures), "names": each(masked), "unverified": begun, "final": each((*Veil).receipt),
+		"known": each((*Veil).receipt), "final": each((*Veil).receipt), "flaky": each(signatures), "names": each(masked),
+		"unverified": begun,
 		"missing": each(begun), "decision": decided, "wait": begun, "notices": each(hidden),
 	}), func(_ *Veil, had, out map[string]any) {
 		if !tells(had) && had["notices"] != nil {
