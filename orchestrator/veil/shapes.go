@@ -81,7 +81,7 @@ var (
 		"other": object("environment", fields{"baseline": each((*Veil).receipt), "lacks": each(masked)}),
 		"known": each((*Veil).receipt), "final": each((*Veil).receipt), "flaky": each(signatures), "names": each(masked),
 		"unverified": begun,
-		"missing": each(begun), "decision": decided, "wait": begun, "notices": each(hidden),
+		"missing":    each(begun), "decision": decided, "wait": begun, "notices": each(hidden),
 	}), func(_ *Veil, had, out map[string]any) {
 		if !tells(had) && had["notices"] != nil {
 			out["notices"] = had["notices"]
