@@ -29,9 +29,10 @@ var (
 	inPython = lazyregexp.New(`^\s*File "([^"]+)", line (\d+)`)
 	// How bad it is, which stands before the message, with a code.
 	severity = lazyregexp.New(`^(?i:fatal error|error|warning|note|info|E|W)(?: (TS\d+)|\[(\w+)\]| \[([\w-]+)\])?(?::|\s) *`)
-	// The code of a rule: before the message, or after it in brackets or two blanks.
+	// The code of a rule: before the message, or after it in brackets, and two blanks.
 	ruleBefore = lazyregexp.New(`^([A-Z]{1,4}\d{2,5})\b:? +`)
-	ruleAfter  = lazyregexp.New(`(?: +\[(-W[\w=+-]+|[\w-]+)\]| +\(([\w-]+(?:/[\w-]+)?)\)|\s{2,}([@\w-]+(?:/[\w-]+)*))$`)
+	ruleAfter  = lazyregexp.New(`(?: +\[(-W[\w=+-]+|[\w-]+)\]| +\(([\w-]+(?:/[\w-]+)?)\))$`)
+	rule       = lazyregexp.New(`\s{2,}([@\w-]+(?:/[\w-]+)*)$`) // of eslint
 )
 
 // Read returns the diagnostic in a line, without its signature. What gives no place is a message alone.
@@ -49,7 +50,11 @@ func Read(line string) spec.Finding {
 			f.Line, f.Column, f.Message = number(m[1]), number(m[2]), m[3]
 		}
 	}
-	f.Code, f.Message = code(f.Message)
+	if f.Code, f.Message = code(f.Message); f.Code == "" && f.File == "" && f.Line > 0 {
+		if m := rule.FindStringSubmatch(f.Message); m != nil {
+			f.Code, f.Message = m[1], strings.TrimSuffix(f.Message, m[0])
+		}
+	}
 	f.Message = text.Head(strings.Join(strings.Fields(f.Message), " "), maxMessage)
 	return f
 }
@@ -63,7 +68,7 @@ func code(message string) (code, rest string) {
 		return m[1], message[len(m[0]):]
 	}
 	if m := ruleAfter.FindStringSubmatch(message); m != nil && code == "" {
-		return cmp.Or(m[1], m[2], m[3]), strings.TrimSuffix(message, m[0])
+		return cmp.Or(m[1], m[2]), strings.TrimSuffix(message, m[0])
 	}
 	return code, message
 }

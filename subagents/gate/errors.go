@@ -68,11 +68,15 @@ func findingOf(r *spec.Receipt, signature, lines string) (f spec.Finding) {
 	default:
 		f.Message = cmp.Or(f.Message, signature)
 	}
-	if f.File = at(f.File); f.File == "" && len(placed) > 0 && f.Line > 0 {
+	printed := f.File
+	if f.File = at(printed); f.File == "" && len(placed) > 0 && f.Line > 0 {
 		f.File = placed[0]
 	}
 	if f.Signature = signature; f.File == "" {
 		f.Line, f.Column = 0, 0
+	}
+	if printed != "" && f.File == "" && f.Symbol == "" { // elsewhere: the place stays as it was printed
+		f.Code, f.Message = "", text.Head(strings.TrimSpace(first), maxSource)
 	}
 	return f
 }
