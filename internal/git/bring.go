@@ -189,7 +189,7 @@ func (c *Collection) join(ctx context.Context) error {
 	return nil
 }
 
-// link has another repository have the packs, an index after what it is of. Those that it has stay.
+// link gives another repository the packs, each before its index. Those that it has stay.
 func (c *Collection) link(gitDir string) error {
 	names, err := c.packs()
 	for _, name := range names {
