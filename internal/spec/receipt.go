@@ -73,10 +73,13 @@ type Receipt struct {
 	Killed   bool `json:"killed,omitempty"`
 	// Wrote are the files of the tree that the gate changed, which were restored; the first of them.
 	Wrote []string `json:"wrote,omitempty"`
+	// Unread are the files that differ from the base commit and that this gate did not read as far as their kind needs, by path.
+	Unread []Unread `json:"unread,omitempty"`
 }
 
-// ReceiptVersion is the newest form of receipts that this program reads, and the one that it writes.
-const ReceiptVersion = 2
+// ReceiptVersion is the newest form of receipts that this program reads, and the one that it writes. In version 2 failures count, in
+// version 3 changed files have grades.
+const ReceiptVersion = 3
 
 // Count returns at how many places a signature was found.
 func (r *Receipt) Count(signature string) int {

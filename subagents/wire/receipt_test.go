@@ -62,5 +62,5 @@ func TestReceiptsOfOtherVersions(t *testing.T) {
 	}
 	require.Empty(t, problems())
 	r.Version = spec.ReceiptVersion + 1
-	require.Contains(t, fmt.Sprint(problems()), "a newer program has made it: version 3, this program reads up to 2; update this program")
+	require.Contains(t, fmt.Sprint(problems()), "a newer program has made it: version 4, this program reads up to 3; update this program")
 }
