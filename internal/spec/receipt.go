@@ -73,8 +73,10 @@ type Receipt struct {
 	Killed   bool `json:"killed,omitempty"`
 	// Wrote are the files of the tree that the gate changed, which were restored; the first of them.
 	Wrote []string `json:"wrote,omitempty"`
-	// Unread are the files that differ from the base commit and that this gate did not read as far as their kind needs, by path.
-	Unread []Unread `json:"unread,omitempty"`
+	// Unread are the files that differ from the base commit, of a batch from the commit that it is built on, and that this gate
+	// did not read as far as their kind needs, by path. UnreadRest are so many more after them.
+	Unread     []Unread `json:"unread,omitempty"`
+	UnreadRest int      `json:"unread_rest,omitempty"`
 }
 
 // ReceiptVersion is the newest form of receipts that this program reads, and the one that it writes. In version 2 failures count, in

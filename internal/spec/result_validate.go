@@ -120,4 +120,5 @@ func (r *Receipt) problems(v *problems, at string) {
 	if slices.Contains(r.Signatures, "") {
 		v.addf(at+".signatures", "", "a signature is empty")
 	}
+	r.unreadProblems(v, at)
 }

@@ -70,7 +70,8 @@ var (
 	signaturesOfFault = each(masked)
 
 	receipts = object("gate command exit_code worker agent tree environment since duration_ns kind build tests passed verdict "+
-		"timed_out killed version", fields{
+		"timed_out killed version unread_rest", fields{
+		"unread":     each(object("path grade source", fields{"reason": hidden, "command": each(hidden)})),
 		"signatures": signatures, "counts": keyed(signature), "moved": signatures,
 		"tail": hidden, "names": each(masked), "missing": masked, "hidden": each(text(unrun)),
 	})

@@ -154,7 +154,7 @@ func TestNoTextOfWhatWasPrintedIsLeft(t *testing.T) {
 	t.Parallel()
 	names := []string{
 		"Gate", "Command", "Worker", "Agent", "Tree", "Environment", "Since", "Verdict", "Kind", "Class", "Reason", "Tool", "ID", "State",
-		"Task", "Status", "LimitHit", "Patch", "Plan", "Steps", "Derived", "Copies", "Shared", "Method", "Trigger", "Model", "Name",
+		"Task", "Status", "LimitHit", "Patch", "Plan", "Steps", "Derived", "Copies", "Shared", "Method", "Trigger", "Model", "Name", "Path", "Grade",
 	}
 	spoken := append([]string{"Handoff"}, names...)
 	for kind, into := range map[contextscope.Kind]any{
