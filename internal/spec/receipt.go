@@ -57,11 +57,17 @@ type Receipt struct {
 	// Tests is the number of tests that ran, Passed how many of them passed, where the gate's output tells.
 	Tests  int `json:"tests,omitempty"`
 	Passed int `json:"passed,omitempty"`
+	// Skipped is the number of tests that the runner left out, where the output tells; Skips are the first of them, each with its
+	// reason.
+	Skipped int      `json:"skipped,omitempty"`
+	Skips   []string `json:"skips,omitempty"`
 	// Names are, on the base commit, the objects with the tests that ran and passed, one for each run: a test counts that is in
 	// all of them. Missing is the object with those of the base commit that did not pass in this run, which lets something
-	// through; of a narrowed one those of what it ran. Both are empty where the output names no tests.
-	Names   []string `json:"names,omitempty"`
-	Missing string   `json:"missing,omitempty"`
+	// through; of a narrowed one those of what it ran. MissingSkipped is the object with those of Missing that were skipped. They
+	// are empty where the output tells nothing of tests.
+	Names          []string `json:"names,omitempty"`
+	Missing        string   `json:"missing,omitempty"`
+	MissingSkipped string   `json:"missing_skipped,omitempty"`
 	// Verdict is pass, baseline (red, but no redder than the baseline), fail or unattributable.
 	Verdict string `json:"verdict"`
 	// Tail is the end of the output, bounded; Output the object-store name of all of it.

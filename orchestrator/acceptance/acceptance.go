@@ -12,6 +12,7 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
+	"divisi/orchestrator/acceptance/testsource"
 	"divisi/orchestrator/run"
 )
 
@@ -184,6 +185,16 @@ const bySize = "size"
 // size reports whether all findings are measures of size.
 func (v Verdict) size() bool {
 	return !slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Check != bySize })
+}
+
+// skips is the finding that more tests are skipped; "" for none.
+func (v Verdict) skips() string {
+	for _, f := range v.Findings {
+		if strings.HasPrefix(f.Text, kindNames[testsource.Skips]) {
+			return f.String()
+		}
+	}
+	return ""
 }
 
 // Evidence returns the findings as lines.

@@ -14,7 +14,7 @@ func hold(t *run.Task, evidence ...string) []run.Action {
 
 // ask holds a patch for what was found, unless only its size is questionable, and that of this task was accepted before.
 func ask(s *run.State, t *run.Task, v Verdict) []run.Action {
-	d := run.Doubt{Evidence: v.Evidence(), Size: v.size()}
+	d := run.Doubt{Evidence: v.Evidence(), Size: v.size(), Skips: v.skips()}
 	if d.Size && slices.ContainsFunc(t.Doubts, func(had run.Doubt) bool { return had.Size && had.Accepted() }) {
 		return accept(s, t)
 	}

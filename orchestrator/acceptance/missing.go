@@ -12,8 +12,22 @@ import (
 	"divisi/subagents/gate/testnames"
 )
 
-// MissingIn is the evidence that tests do not run in a gate.
-func MissingIn(gate string, tests testnames.List) string {
+// MissingIn is the evidence that tests do not run in a gate; skipped are those of them that are skipped.
+func MissingIn(gate string, tests, skipped testnames.List) (evidence []string) {
+	if skips := tests.In(skipped); len(skips) > 0 {
+		evidence = append(evidence, withNames(fmt.Sprintf("gate %s skips %s that passed on the base commit",
+			gate, text.Count(len(skips), "test")), skips))
+	}
+	if gone := tests.Without(skipped); len(gone) > 0 {
+		evidence = append(evidence, withNames(fmt.Sprintf(
+			"gate %s passes without %s of the base commit, which no change removes or renames",
+			gate, text.Count(len(gone), "test")), gone))
+	}
+	return evidence
+}
+
+// withNames adds the first names to a sentence.
+func withNames(sentence string, tests testnames.List) string {
 	names := make([]string, 0, maxNamed+1)
 	for _, t := range tests[:min(len(tests), maxNamed+1)] {
 		names = append(names, text.Quote(t.String()))
@@ -21,34 +35,33 @@ func MissingIn(gate string, tests testnames.List) string {
 	if more := len(tests) - maxNamed; more > 0 {
 		names = append(names[:maxNamed], fmt.Sprintf("and %d more", more))
 	}
-	line := fmt.Sprintf("gate %s passes without %s of the base commit, which no change removes or renames: %s",
-		gate, text.Count(len(tests), "test"), strings.Join(names, ", "))
-	return text.Clip(text.OneLine(line), 2*text.MaxLine)
+	return text.Clip(text.OneLine(sentence+": "+strings.Join(names, ", ")), 2*text.MaxLine)
 }
 
 // Explainer finds which of some tests the changes of patches explain, and which patch to ask about each of the others.
 type Explainer struct {
-	left map[string]testnames.List
+	left, skipped map[string]testnames.List
 	// tasks have what each patch changes: its paths, and of these the ones that can decide which tests run.
 	tasks map[string]*explained
 }
 
 type explained struct{ paths, decisive []string }
 
-// NewExplainer begins with the tests that are missing, by gate.
-func NewExplainer(missing map[string]testnames.List) *Explainer {
-	return &Explainer{left: maps.Clone(missing), tasks: map[string]*explained{}}
+// NewExplainer begins with the tests that are missing, by gate, and those of them that are skipped: that these have another name,
+// or none, explains nothing.
+func NewExplainer(missing, skipped map[string]testnames.List) *Explainer {
+	return &Explainer{left: maps.Clone(missing), skipped: skipped, tasks: map[string]*explained{}}
 }
 
 var (
-	// configuring are files that can decide which tests a runner finds and runs, stopping what ends a test program or has it run
-	// others.
+	// configuring are files that can decide which tests a runner finds and runs, stopping what skips tests, ends their program or
+	// has it run others.
 	configuring = re(`(?:^|/)(?:go\.(?:mod|work)|package\.json|\.npmrc|\.mocharc\.\w+|(?:jest|vitest|vite)\.config\.\w+|` +
 		`pyproject\.toml|setup\.cfg|tox\.ini|\.?pytest\.ini|(?:conftest|sitecustomize|usercustomize|unittest|pytest|` +
 		`__init__)\.py|Cargo\.toml|build\.rs|pom\.xml|(?:build|settings)\.gradle(?:\.kts)?|gradle\.properties|` +
 		`(?:GNU)?[Mm]akefile)$|` +
 		`(?:^|/)\.(?:cargo|mvn)/`)
-	stopping = re(`(?i)\bexit\w*\s*\(|\bload_tests\b|//go:build|\+build\b|testing\.Testing\(|-test\.|os\.Args\b|\bGoexit\(`)
+	stopping = re(`(?i)\bexit\w*\s*\(|\bload_tests\b|//go:build|\+build\b|testing\.Testing\(|-test\.|os\.Args\b|\bGoexit\(|skip`)
 )
 
 // Read takes what one patch changes.
@@ -56,7 +69,8 @@ func (e *Explainer) Read(of proof.Span, changes []Change) {
 	s := newSources(changes)
 	for gate, tests := range e.left {
 		e.left[gate] = slices.DeleteFunc(slices.Clone(tests), func(t testnames.Test) bool {
-			return s.explains(t) || of.Accepted && s.changes(t.Group, t.Parent())
+			skips := len(testnames.List{t}.In(e.skipped[gate])) > 0
+			return !skips && s.explains(t) || of.Accepted && s.changes(t.Group, t.Parent())
 		})
 	}
 	t := e.tasks[of.Task]

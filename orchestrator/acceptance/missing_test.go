@@ -79,7 +79,7 @@ func TestWhatExplainsAMissingTest(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := NewExplainer(map[string]testnames.List{"test": {c.test}})
+			e := NewExplainer(map[string]testnames.List{"test": {c.test}}, nil)
 			e.Read(proof.Span{Task: "a"}, c.changes)
 			want := map[string]map[string]testnames.List{"a": {"test": {c.test}}}
 			if c.explains {
@@ -111,7 +111,7 @@ func TestWhichPatchIsAsked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := NewExplainer(map[string]testnames.List{"test": {{Group: "m/p", Name: "TestAdd"}}})
+			e := NewExplainer(map[string]testnames.List{"test": {{Group: "m/p", Name: "TestAdd"}}}, nil)
 			for task, changes := range c.patches {
 				e.Read(proof.Span{Task: task}, changes)
 			}
@@ -139,20 +139,33 @@ func TestNear(t *testing.T) {
 // A person who accepted a patch that weakens a test is not asked about that test again, but about others.
 func TestWhatWasAcceptedIsNotAskedAgain(t *testing.T) {
 	t.Parallel()
-	e := NewExplainer(map[string]testnames.List{"test": {{Group: "m/p", Name: "TestAdd"}, {Group: "m/q", Name: "TestOther"}}})
+	e := NewExplainer(map[string]testnames.List{"test": {{Group: "m/p", Name: "TestAdd"}, {Group: "m/q", Name: "TestOther"}}}, nil)
 	e.Read(proof.Span{Task: "a", Accepted: true}, []Change{changed("p/p_test.go", goTest, strings.ReplaceAll(goTest, "t.Run(", "t.Skip(); t.Run("))})
 	require.Equal(t, map[string]map[string]testnames.List{"a": {"test": {{Group: "m/q", Name: "TestOther"}}}}, e.Asked())
+}
+
+// That a skipped test has cases with other names, or another name itself, is no reason to skip it.
+func TestNothingExplainsASkippedTest(t *testing.T) {
+	t.Parallel()
+	tests := testnames.List{{Group: "m/p", Name: "TestAdd/zero"}, {Group: "m/p", Name: "TestGone"}}
+	e := NewExplainer(map[string]testnames.List{"test": tests}, map[string]testnames.List{"test": tests[:1]})
+	e.Read(proof.Span{Task: "a"}, []Change{changed("p/p_test.go", goTest+"func TestGone(t *testing.T) {}\n", goTest+"// More.\n")})
+	require.Equal(t, map[string]map[string]testnames.List{"a": {"test": tests[:1]}}, e.Asked())
+	require.Equal(t, []string{
+		`gate test skips 1 test that passed on the base commit: "m/p TestAdd/zero"`,
+		`gate test passes without 1 test of the base commit, which no change removes or renames: "m/p TestGone"`,
+	}, MissingIn("test", tests, tests[:1]))
 }
 
 func TestMissingInIsOneBoundedLine(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, `gate test passes without 1 test of the base commit, which no change removes or renames: "m/p TestAdd"`,
-		MissingIn("test", testnames.List{{Group: "m/p", Name: "TestAdd"}}))
+		strings.Join(MissingIn("test", testnames.List{{Group: "m/p", Name: "TestAdd"}}, nil), "\n"))
 	var many testnames.List
 	for i := range 100_000 {
 		many = append(many, testnames.Test{Group: "m/p", Name: fmt.Sprint("Test", i, "\x1b[2J")})
 	}
-	line := MissingIn("test", many)
+	line := strings.Join(MissingIn("test", many, nil), "\n")
 	require.Contains(t, line, "passes without 100000 tests")
 	require.Contains(t, line, "and 99996 more")
 	require.NotContains(t, line, "\x1b")

@@ -16,13 +16,13 @@ import (
 
 // inspect looks up which tests of the base commit did not run, reads the patches that may explain it, and executes what follows.
 func (c *Conductor) inspect(ctx context.Context, a proof.Inspect) error {
-	missing, gone, err := c.missing(ctx, a)
+	missing, skipped, gone, err := c.missing(ctx, a)
 	if err != nil {
 		return fmt.Errorf("find the tests that did not run: %w", err)
 	}
 	var found proof.Inspection
 	if len(missing) > 0 {
-		if found.Doubts, err = c.doubts(ctx, a.Spans, missing); err != nil {
+		if found.Doubts, err = c.doubts(ctx, a.Spans, missing, skipped); err != nil {
 			return fmt.Errorf("find why tests did not run: %w", err)
 		}
 	}
@@ -34,15 +34,19 @@ func (c *Conductor) inspect(ctx context.Context, a proof.Inspect) error {
 	return c.execute(ctx, a.Then(found))
 }
 
-// missing returns, by gate, the tests that no doubt has allowed to be missing, and all that are gone from the base commit with
-// them, where these are others than before.
-func (c *Conductor) missing(ctx context.Context, a proof.Inspect) (missing, gone map[string]testnames.List, err error) {
-	missing, gone = map[string]testnames.List{}, map[string]testnames.List{}
+// missing returns, by gate, the tests that no doubt has allowed to be missing, those of them that are skipped, and all that are
+// gone from the base commit with them, where these are others than before.
+func (c *Conductor) missing(
+	ctx context.Context, a proof.Inspect,
+) (missing, skipped, gone map[string]testnames.List, err error) {
+	missing, skipped, gone = map[string]testnames.List{}, map[string]testnames.List{}, map[string]testnames.List{}
 	for _, r := range a.Receipts {
-		lists, before := make([]testnames.List, 3), cmp.Or(c.st.Proofs.Before(r), &spec.Receipt{})
-		for i, names := range [][]string{named(r.Missing), before.Names, named(c.st.Batches.Gone[r.Gate])} {
+		lists, before := make([]testnames.List, 4), cmp.Or(c.st.Proofs.Before(r), &spec.Receipt{})
+		for i, names := range [][]string{
+			named(r.Missing), before.Names, named(c.st.Batches.Gone[r.Gate]), named(r.MissingSkipped),
+		} {
 			if lists[i], err = testnames.Load(ctx, c.cfg.Bus, names...); err != nil {
-				return nil, nil, err
+				return nil, nil, nil, err
 			}
 		}
 		lost, still := lists[0].In(lists[1]).Without(lists[2]), lists[2]
@@ -52,11 +56,11 @@ func (c *Conductor) missing(ctx context.Context, a proof.Inspect) (missing, gone
 		if len(lost) == 0 && len(still) == len(lists[2]) {
 			continue
 		}
-		gone[r.Gate] = still.And(lost)
+		gone[r.Gate], skipped[r.Gate] = still.And(lost), skipped[r.Gate].And(lists[3])
 		for _, name := range a.Allowed[r.Gate] {
 			allowed, err := testnames.Load(ctx, c.cfg.Bus, name)
 			if err != nil {
-				return nil, nil, err
+				return nil, nil, nil, err
 			}
 			lost = lost.Without(allowed)
 		}
@@ -64,7 +68,7 @@ func (c *Conductor) missing(ctx context.Context, a proof.Inspect) (missing, gone
 			missing[r.Gate] = lost
 		}
 	}
-	return missing, gone, nil
+	return missing, skipped, gone, nil
 }
 
 // named is a list of the one object that a name stands for; empty for no name.
@@ -77,9 +81,9 @@ func named(object string) []string {
 
 // doubts are those about tests that the patches do not explain, by task.
 func (c *Conductor) doubts(
-	ctx context.Context, of []proof.Span, missing map[string]testnames.List,
+	ctx context.Context, of []proof.Span, missing, skipped map[string]testnames.List,
 ) (map[string]run.Doubt, error) {
-	e := acceptance.NewExplainer(missing)
+	e := acceptance.NewExplainer(missing, skipped)
 	for _, span := range of {
 		changes, err := changesOf(ctx, c.cfg.Mirror, &spec.Patch{Base: span.From, Commit: span.To})
 		if err != nil {
@@ -95,7 +99,7 @@ func (c *Conductor) doubts(
 		}
 		d := run.Doubt{Missing: names}
 		for _, gate := range slices.Sorted(maps.Keys(tests)) {
-			d.Evidence = append(d.Evidence, acceptance.MissingIn(gate, tests[gate]))
+			d.Evidence = append(d.Evidence, acceptance.MissingIn(gate, tests[gate], skipped[gate])...)
 		}
 		doubts[task] = d
 	}

@@ -204,6 +204,7 @@ func stopUnproven(s *run.State, d run.Data) []run.Action {
 	for _, g := range proof.GitFailures(with) {
 		d.Notices = append(d.Notices, g.String())
 	}
+	d.Notices = append(d.Notices, skips(with)...)
 	for _, name := range proof.Empty(with) {
 		d.Notices = append(d.Notices, fmt.Sprintf("gate %s runs tests and is green without one: it proves nothing", name))
 	}
@@ -219,6 +220,23 @@ func stopUnproven(s *run.State, d run.Data) []run.Action {
 		return []run.Action{run.SetRun(d), unproven(with)}
 	}
 	return []run.Action{run.SetRun(d)}
+}
+
+// skips names, for the people who watch, the tests that gates skip on the base commit: nothing proves what these would.
+func skips(s *run.State) (notices []string) {
+	for _, g := range s.Spec.Project.Gates {
+		r := s.Proofs.Baseline[g.Name]
+		if r.Skipped == 0 {
+			continue
+		}
+		line := fmt.Sprintf("gate %s skips %s on the base commit, and a skipped test proves nothing",
+			g.Name, text.Count(r.Skipped, "test"))
+		if some := text.Few(r.Skips, maxNamed); len(some) > 0 {
+			line += ": " + strings.Join(some, "; ")
+		}
+		notices = append(notices, text.Clip(text.OneLine(line), 2*text.MaxLine))
+	}
+	return notices
 }
 
 // unprovable names, for the people who watch, what no gate can prove, one line for each reason.

@@ -120,7 +120,7 @@ func UnverifiedPatch(s *run.State, t *run.Task) string {
 		return why
 	}
 	if doubts := t.Without(); len(doubts) > 0 {
-		return text.Clip(doubts[0].Evidence[0], text.MaxLine)
+		return text.Clip(cmp.Or(doubts[0].Skips, doubts[0].Evidence[0]), text.MaxLine)
 	}
 	var parts []string
 	for _, u := range s.Proofs.UnprovableIn(t.Changes()) {

@@ -32,6 +32,8 @@ type Doubt struct {
 	Unprovable bool `json:"unprovable,omitempty"`
 	// Missing is set where tests of the base commit did not run with the patch: by gate, the object with them.
 	Missing map[string]string `json:"missing,omitempty"`
+	// Skips is the evidence that the patch skips tests; "" for none.
+	Skips string `json:"skips,omitempty"`
 	// Pos is where in the log it began; Answer is nil while it is open.
 	Pos    uint64  `json:"-"`
 	Answer *Answer `json:"answer,omitempty"`
@@ -77,7 +79,7 @@ func (t *Task) AllowedUnproven() bool {
 
 // Without returns the accepted doubts about tests that do not run with the patch of the task's newest attempt.
 func (t *Task) Without() []Doubt {
-	return slices.DeleteFunc(t.accepted(), func(d Doubt) bool { return d.Missing == nil })
+	return slices.DeleteFunc(t.accepted(), func(d Doubt) bool { return d.Missing == nil && d.Skips == "" })
 }
 
 // HoldPatch keeps the newest patch of a task from the queue until something was decided about a doubt.

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -24,6 +25,8 @@ const (
 	maxAllNames = 1 << 20
 	maxOwners   = 4
 	maxHidden   = 1000
+	maxSkips    = 5
+	maxNumbered = 100_000
 )
 
 // findings is what a parser learns from the output of one gate.
@@ -40,6 +43,9 @@ type findings struct {
 	build         bool
 	tests, passed int
 	runner        bool
+	// skipped counts the tests that a runner left out, skips are the first of them with the reason.
+	skipped int
+	skips   []string
 	// text reports whether the failures are from output without structure, failed whether a runner ended it with its failure.
 	text, failed bool
 	// ran has the names of those that passed, where the output gives them.
@@ -171,15 +177,42 @@ func (f *findings) count(passed bool) {
 	}
 }
 
-// ranTo returns which tests ran, at the end of a gate that passed or not. What a gate that passed prints of hidden parts is no
-// reason not to miss their tests.
-func (f *findings) ranTo(green bool) testnames.Tests {
+// ranTo returns which tests ran, at the end of a gate. What a gate that passed prints of hidden parts is no reason not to miss
+// their tests. Where the output counts tests and names none, they have numbers: of those that passed on the base commit so many
+// are missing as are skipped beyond it, unless other ones pass in their place.
+func (f *findings) ranTo(r, baseline *spec.Receipt) testnames.Tests {
 	for hidden := range f.hidden {
-		if !green {
+		if !passed(*r) {
 			f.ran.Cut(strings.TrimPrefix(hidden, "package: "))
 		}
 	}
+	if f.ran.Known() {
+		return f.ran
+	}
+	ran := r.Passed
+	if baseline != nil {
+		ran = max(ran, baseline.Passed-max(0, r.Skipped-baseline.Skipped))
+	}
+	for i := range min(ran, maxNumbered) {
+		f.ran.Pass("", fmt.Sprintf("test without a name, %d", i+1))
+	}
 	return f.ran
+}
+
+// skip counts a test that was skipped, with its name where there is one, and the reason.
+func (f *findings) skip(group, name, why string) {
+	f.runner = true
+	f.skipped++
+	f.ran.Skip(group, name)
+	f.skipFor(testnames.Test{Group: group, Name: name}.String(), why)
+}
+
+// skipFor keeps what was skipped with the reason.
+func (f *findings) skipFor(what, why string) {
+	one := strings.Trim(what+": "+strings.TrimSpace(plain(why)), ": ")
+	if one != "" && len(f.skips) < maxSkips {
+		f.skips = append(f.skips, text.Clip(text.OneLine(one), text.MaxLine))
+	}
 }
 
 // show keeps a piece of output for the receipt's tail.
@@ -216,7 +249,7 @@ func (f *findings) adopt(other *findings) {
 		f.show(other.kept.String())
 	}
 	if !f.runner {
-		f.tests, f.passed = other.tests, other.passed
+		f.tests, f.passed, f.skipped, f.skips = other.tests, other.passed, other.skipped, other.skips
 		maps.Copy(f.hidden, other.hidden)
 	} else if _, cut := other.hidden[spec.HiddenAll]; cut {
 		f.hide(spec.HiddenAll)

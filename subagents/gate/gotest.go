@@ -104,12 +104,31 @@ func (p *goTestParser) testEvent(pkg *goPackage, e goEvent) {
 		p.found.ran.Pass(e.Package, p.names.test(e.Test))
 		delete(pkg.running, e.Test)
 	case "skip":
+		p.found.skip(e.Package, p.names.test(e.Test), skipReason(pkg.running[e.Test]))
 		delete(pkg.running, e.Test)
 	case "fail":
 		p.found.count(false)
 		pkg.panicked = pkg.panicked || pkg.running[e.Test].panicked()
 		p.failTest(pkg, e.Package, e.Test)
 	}
+}
+
+// skipReason is the last thing that a test printed which was skipped.
+func skipReason(output *window) string {
+	if output == nil {
+		return ""
+	}
+	lines := strings.Split(strings.TrimSpace(output.String()), "\n")
+	if i := len(lines) - 1; i >= 0 && strings.HasPrefix(strings.TrimSpace(lines[i]), "--- SKIP: ") {
+		lines = lines[:i]
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	if m := logged.FindStringSubmatch(lines[len(lines)-1]); m != nil {
+		return m[1]
+	}
+	return lines[len(lines)-1]
 }
 
 // failTest names the innermost failing tests only: their parents fail because of them.

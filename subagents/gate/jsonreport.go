@@ -32,10 +32,8 @@ type jsonReport struct {
 	Stats *struct {
 		Passes int `json:"passes"`
 	} `json:"stats"`
-	Passes []struct {
-		Full string `json:"fullTitle"`
-		File string `json:"file"`
-	} `json:"passes"`
+	Passes   []mochaTest `json:"passes"`
+	Pending  []mochaTest `json:"pending"`
 	Failures []struct {
 		Title string `json:"title"`
 		Full  string `json:"fullTitle"`
@@ -45,6 +43,12 @@ type jsonReport struct {
 			Stack   string `json:"stack"`
 		} `json:"err"`
 	} `json:"failures"`
+}
+
+// mochaTest is a test that did not fail.
+type mochaTest struct {
+	Full string `json:"fullTitle"`
+	File string `json:"file"`
 }
 
 func (p *jsonParser) line(text string) {
@@ -89,12 +93,13 @@ func (p *jsonParser) jest(found *findings, report *jsonReport) {
 		ran := 0
 		found.ran.Seen(p.names.rooted(suite.Name))
 		for _, test := range suite.Tests {
+			file, name := p.names.rooted(suite.Name), strings.Join(append(test.Above, test.Title), " > ")
 			if test.Status != "passed" && test.Status != "failed" {
+				found.skip(file, p.names.test(name), "")
 				continue
 			}
 			ran++
 			found.count(test.Status == "passed")
-			file, name := p.names.rooted(suite.Name), strings.Join(append(test.Above, test.Title), " > ")
 			if test.Status == "passed" {
 				found.ran.Pass(file, p.names.test(name))
 				continue
@@ -122,6 +127,9 @@ func (p *jsonParser) mocha(found *findings, report *jsonReport) {
 	found.tests, found.passed = found.tests+passed, found.passed+passed
 	for _, test := range report.Passes {
 		found.ran.Pass(p.names.rooted(test.File), p.names.test(test.Full))
+	}
+	for _, test := range report.Pending {
+		found.skip(p.names.rooted(test.File), p.names.test(test.Full), "")
 	}
 	for _, test := range report.Failures {
 		found.count(false)

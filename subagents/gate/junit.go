@@ -75,7 +75,7 @@ type junitCase struct {
 	Name     string         `xml:"name,attr"`
 	Failures []junitProblem `xml:"failure"`
 	Errors   []junitProblem `xml:"error"`
-	Skipped  *struct{}      `xml:"skipped"`
+	Skipped  *junitProblem  `xml:"skipped"`
 	// Suites are those around it, where they tell what its class does not.
 	Suites string `xml:"-"`
 	// Module is the directory of the Maven module that it is in; "" for no such report.
@@ -148,6 +148,7 @@ func (f *findings) addCase(c junitCase, names normaliser) {
 	}
 	f.ran.Seen(group)
 	if c.Skipped != nil {
+		f.skip(group, names.test(name), cmp.Or(c.Skipped.Message, c.Skipped.Text))
 		return
 	}
 	problems := append(append([]junitProblem{}, c.Failures...), c.Errors...)

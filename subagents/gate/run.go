@@ -106,7 +106,7 @@ func Run(ctx context.Context, g spec.Gate, where Where) (spec.Receipt, error) {
 	found := lines.close()
 	fill(&receipt, &g, out, found)
 	if where.Ran != nil {
-		*where.Ran = found.ranTo(passed(receipt))
+		*where.Ran = found.ranTo(&receipt, where.Baseline)
 	}
 	if err := hidden(&receipt, found, &where); err != nil {
 		return receipt, fmt.Errorf("run gate %s: %w", g.Name, err)
@@ -147,6 +147,7 @@ func missingScript(receipt spec.Receipt, missing *sandbox.NotFoundError, baselin
 func fill(receipt *spec.Receipt, g *spec.Gate, out *sandbox.Output, found *findings) {
 	receipt.ExitCode, receipt.TimedOut, receipt.Duration = out.ExitCode, out.TimedOut, out.Duration
 	receipt.Tests, receipt.Passed, receipt.Kind = found.tests, found.passed, kindOf(g, found)
+	receipt.Skipped, receipt.Skips = found.skipped, found.skips
 	if receipt.Kind == spec.KindTests && found.tests == 0 && !out.Success() {
 		found.hide(spec.HiddenAll)
 	}

@@ -66,6 +66,58 @@ var passing = []*lazyregexp.Regexp{
 	lazyregexp.New(`^(?P<n>\w+) \((?P<g>[\w.]+)\)(?:\s.*)? \.\.\. ok$`), // unittest -v
 }
 
+// skipping are the lines that name a test which was skipped. Groups: as above, and w the reason.
+var skipping = []*lazyregexp.Regexp{
+	lazyregexp.New(`^\s*--- SKIP: (?P<n>\S+) \(`),                                           // go test -v
+	lazyregexp.New(`^test (?P<n>\S.*?) \.\.\. ignored(?:, (?P<w>.*))?$`),                    // cargo
+	lazyregexp.New(`^(?P<g>[^\s:]+\.py)::(?P<n>\S.*?) SKIPPED\b(?: \((?P<w>.*)\))?`),        // pytest -v
+	lazyregexp.New(`^(?P<n>\w+) \((?P<g>[\w.]+)\)(?:\s.*)? \.\.\. skipped '?(?P<w>.*?)'?$`), // unittest -v
+}
+
+var (
+	// Lines that count tests, and in them the skipped ones.
+	tallies = lazyregexp.New(`^test result: |^\s*Tests:?\s|^=*\s*\d+ \w+\b.* in [\d.]+m?s|^\s*\d+ pending$|` +
+		`^\d+ (?:examples?|runs), |^(?:ℹ|#) skipped |^(?:OK|FAILED) \(|^(?:\[\w+\] )?Tests run: .*Skipped: \d+$`)
+	tallied      = lazyregexp.New(`\b(\d+) (?:skipped|ignored|pending|skips)\b|\b[Ss]kipped(?:: |=| )(\d+)`)
+	unittestEnds = lazyregexp.New(`^(?:OK|FAILED) \(`)
+	// pytest -rs gives places and reasons, go test -v the reason in the line before.
+	skippedAt = lazyregexp.New(`^SKIPPED \[\d+\] (.*)$`)
+	logged    = lazyregexp.New(`^\s*\S+\.go:\d+: (.*)$`)
+)
+
+// skip takes from a line the tests that it reports as skipped.
+func (p *textParser) skip(line string) {
+	if m := skippedAt.FindStringSubmatch(line); m != nil {
+		p.found.skipFor(p.names.line(m[1]), "")
+	}
+	for i, pattern := range skipping {
+		if m := pattern.FindStringSubmatch(line); m != nil {
+			group, why := p.crate, ""
+			if at := pattern.SubexpIndex("g"); at > 0 {
+				group = m[at]
+			}
+			if at := pattern.SubexpIndex("w"); at > 0 {
+				why = m[at]
+			} else if m := logged.FindStringSubmatch(p.before); i == 0 && m != nil {
+				why = m[1]
+			}
+			p.found.skip(strings.TrimSpace(group), p.names.test(m[pattern.SubexpIndex("n")]), why)
+			return
+		}
+	}
+	if !tallies.MatchString(line) {
+		return
+	}
+	for _, m := range tallied.FindAllStringSubmatch(line, -1) {
+		p.tallied += number(m[1] + m[2])
+		p.found.runner = true
+	}
+	if m := tallied.FindStringSubmatch(line); m != nil && unittestEnds.MatchString(line) { // its count of tests has them
+		n := min(number(m[1]+m[2]), p.found.passed)
+		p.found.tests, p.found.passed = p.found.tests-n, p.found.passed-n
+	}
+}
+
 // name takes from a line the test that it reports as passed.
 func (p *textParser) name(line string) {
 	for i, pattern := range passing {
@@ -87,6 +139,7 @@ func (p *textParser) counts(line string) bool {
 		"test", "Test", "TEST", "passed",
 		"passing", "PASSED", "PASS: ", "... ok", "failed", " failing", "pass ", "fail ",
 		"examples,", " runs, ", "items", "1..0", "ok  \t", "FAILED (",
+		"skipped", "SKIP", "... ignored", " pending", "Skipped: ",
 	} {
 		if strings.Contains(line, hint) {
 			return true
@@ -98,6 +151,7 @@ func (p *textParser) counts(line string) bool {
 // count takes from a line how many tests ran and passed.
 func (p *textParser) count(line string) {
 	p.name(line)
+	p.skip(line)
 	if noTests.MatchString(line) {
 		p.found.runner = true
 	}

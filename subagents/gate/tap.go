@@ -9,7 +9,7 @@ import (
 )
 
 var (
-	tapResult  = lazyregexp.New(`^( *)(not )?ok\b(?: +\d+)?(?: *-)? *(.*?)(?: *# *(?i:(todo|skip)\S*).*)?$`)
+	tapResult  = lazyregexp.New(`^( *)(not )?ok\b(?: +\d+)?(?: *-)? *(.*?)(?: *# *(?i:(todo|skip)\S*) *(.*))?$`)
 	tapSubtest = lazyregexp.New(`^( *)# Subtest: (.*)$`)
 	tapTime    = lazyregexp.New(` # time=\S+$`)
 	tapBegins  = lazyregexp.New(`^(?:TAP version \d|1\.\.\d+(?: *#.*)?$|(?:not )?ok \d+(?: |$))`)
@@ -73,7 +73,7 @@ func (p *tapParser) line(text string) {
 		return
 	}
 	if m := tapResult.FindStringSubmatch(text); m != nil {
-		p.result(len(m[1])/4, m[2] != "", m[3], strings.ToLower(m[4]), text)
+		p.result(len(m[1])/4, m[2] != "", m[3], strings.ToLower(m[4]), m[5], text)
 		p.notes.Reset()
 		return
 	}
@@ -86,7 +86,7 @@ func (p *tapParser) line(text string) {
 	}
 }
 
-func (p *tapParser) result(depth int, failed bool, name, directive, text string) {
+func (p *tapParser) result(depth int, failed bool, name, directive, why, text string) {
 	if depth == 0 {
 		p.seen++
 	}
@@ -105,7 +105,9 @@ func (p *tapParser) result(depth int, failed bool, name, directive, text string)
 		return
 	}
 	path := strings.Join(append(append([]string{}, p.parents[:depth]...), name), " > ")
-	if directive != "skip" && !p.inner[path] {
+	if directive == "skip" {
+		p.found.skip("", p.text.names.test(path), why)
+	} else if !p.inner[path] {
 		p.found.count(!failed || directive != "")
 	}
 	if directive == "" && !failed && !p.inner[path] {

@@ -60,6 +60,9 @@ type textParser struct {
 	unimportable map[string]bool
 	// heading is the file that the lines of eslint below it are about.
 	heading string
+	// before is the line before, tallied how many tests were skipped, as a runner counts them.
+	before  string
+	tallied int
 	surroundings
 	loading
 	titles
@@ -83,6 +86,7 @@ func (p *textParser) line(from string) {
 	if p.counts(from) {
 		p.count(from)
 	}
+	p.before = from
 	likely := from != "" && from[0] == '!' || strings.HasPrefix(from, "INTERNALERROR") ||
 		strings.Contains(from, "exit successfully")
 	if likely && cutSigns.MatchString(from) {
@@ -202,6 +206,7 @@ func (p *textParser) end() *findings {
 		p.titled("")
 	}
 	p.found.build = p.found.build || len(p.unimportable) > 0
+	p.found.skipped = max(p.found.skipped, p.tallied)
 	if len(p.unimportable) > 0 {
 		p.found.hide(spec.HiddenAll)
 	}

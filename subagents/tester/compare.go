@@ -22,8 +22,12 @@ func (t *Executor) compare(ctx context.Context, r, before *spec.Receipt, tests *
 		return nil
 	}
 	known, err := testnames.Load(ctx, t.Objects, before.Names...)
-	if err == nil {
-		r.Missing, err = testnames.Store(ctx, t.Objects, tests.Missing(known, r.Since != ""))
+	if err != nil {
+		return err
+	}
+	missing := tests.Missing(known, r.Since != "")
+	if r.Missing, err = testnames.Store(ctx, t.Objects, missing); err == nil {
+		r.MissingSkipped, err = testnames.Store(ctx, t.Objects, tests.Skipped(missing))
 	}
 	return err
 }

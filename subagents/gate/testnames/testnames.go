@@ -37,7 +37,9 @@ func (t Test) above() Test { return Test{t.Group, t.Parent()} }
 // Tests are those that ran and passed in one run. The zero value is ready for use.
 type Tests struct {
 	passed map[Test]struct{}
-	groups map[string]struct{}
+	// skipped are those that the runner names as skipped.
+	skipped map[Test]struct{}
+	groups  map[string]struct{}
 	// cut are the groups that ended before their last test: which of them ran is chance.
 	cut   map[string]struct{}
 	bytes int
@@ -79,8 +81,31 @@ func (t *Tests) Pass(group, name string) {
 	t.bytes += len(one.Group) + len(name)
 }
 
+// Skip records a test that was skipped.
+func (t *Tests) Skip(group, name string) {
+	one := Test{t.Seen(group), name}
+	if _, known := t.skipped[one]; known || name == "" || t.over() {
+		return
+	}
+	if t.skipped == nil {
+		t.skipped = map[Test]struct{}{}
+	}
+	t.skipped[one] = struct{}{}
+	t.bytes += len(one.Group) + len(name)
+}
+
+// Skipped returns those of a list that were skipped.
+func (t *Tests) Skipped(of List) (skipped List) {
+	for _, one := range of {
+		if _, ok := t.skipped[one]; ok {
+			skipped = append(skipped, one)
+		}
+	}
+	return skipped
+}
+
 func (t *Tests) over() bool {
-	return len(t.passed) > maxTests || len(t.groups) > maxTests || t.bytes > maxBytes
+	return len(t.passed)+len(t.skipped) > maxTests || len(t.groups) > maxTests || t.bytes > maxBytes
 }
 
 // Known reports whether tests were named, and not more than are kept.

@@ -84,7 +84,11 @@ func triedGates(st *run.State) map[string]detect.Tried {
 		case why != "":
 			tried[one.Name] = detect.Tried{Note: "proves nothing yet: on the base commit " + why, Out: true}
 		case r.Verdict == spec.VerdictPass && r.Tests > 0:
-			tried[one.Name] = detect.Tried{Note: fmt.Sprintf("%s passed in %s", text.Count(r.Tests, "test"), took)}
+			note := fmt.Sprintf("%s passed in %s", text.Count(r.Tests, "test"), took)
+			if r.Skipped > 0 {
+				note += fmt.Sprintf(", %d skipped", r.Skipped)
+			}
+			tried[one.Name] = detect.Tried{Note: note}
 		case r.Verdict == spec.VerdictPass:
 			tried[one.Name] = detect.Tried{Note: "passed in " + took + "; it names no tests, so its exit code is the proof"}
 		default:
