@@ -13,7 +13,10 @@ type Finding struct {
 	// Message is what the tool printed of it, in one line, without its place. Code is the tool's own name for the kind.
 	Message string `json:"message"`
 	Code    string `json:"code,omitempty"`
-	// Symbol is the name of the test that failed.
+	// Tool is the program that reports it, where the output says which. Severity is empty for an error, else warning or note.
+	Tool     string `json:"tool,omitempty"`
+	Severity string `json:"severity,omitempty"`
+	// Symbol is the name of the test that failed, or of what a tool says the finding is in.
 	Symbol string `json:"symbol,omitempty"`
 	// File is relative to the top of the tree; Line and Column count from 1, and are 0 where they are not known. Source is the
 	// text of the line.

@@ -16,6 +16,8 @@ import (
 const (
 	maxLine    = 4 << 10
 	maxMessage = 400
+	// maxNumber bounds the number of a line.
+	maxNumber = 1 << 30
 )
 
 var (
@@ -31,7 +33,7 @@ var (
 	severity = lazyregexp.New(`^(?i:fatal error|error|warning|note|info|E|W)(?: (TS\d+)|\[(\w+)\]| \[([\w-]+)\])?(?::|\s) *`)
 	// The code of a rule: before the message, or after it in brackets, and two blanks.
 	ruleBefore = lazyregexp.New(`^([A-Z]{1,4}\d{2,5})\b:? +`)
-	ruleAfter  = lazyregexp.New(`(?: +\[(-W[\w=+-]+|[\w-]+)\]| +\(([\w-]+(?:/[\w-]+)?)\))$`)
+	ruleAfter  = lazyregexp.New(`(?: +\[(-W[\w=+-]+|[\w-]+)\]| +\((@?[\w-]+(?:/[\w-]+)*)\))$`)
 	rule       = lazyregexp.New(`\s{2,}([@\w-]+(?:/[\w-]+)*)$`) // of eslint
 )
 
@@ -76,7 +78,7 @@ func code(message string) (code, rest string) {
 // number reads digits; 0 for what is no sensible number of a line.
 func number(digits string) int {
 	n, err := strconv.Atoi(digits)
-	if err != nil || n > 1<<30 {
+	if err != nil || n > maxNumber {
 		return 0
 	}
 	return n

@@ -3,8 +3,6 @@ package gate
 import (
 	"hash/fnv"
 	"strings"
-
-	"divisi/subagents/finding"
 )
 
 // maxPlaces bounds how many places are told apart.
@@ -19,14 +17,13 @@ type counted struct {
 
 func newCounted() counted { return counted{map[uint64]struct{}{}, map[string]int{}} }
 
-// add counts the place that a line gives. It reports whether there is room for another one.
-func (c *counted) add(signature, line string) bool {
+// add counts a place; "" is none. It reports whether there is room for another one.
+func (c *counted) add(signature, place string) bool {
 	for _, kind := range uncounted {
 		if strings.HasPrefix(signature, kind) {
 			return true
 		}
 	}
-	place := finding.Place(line)
 	if place == "" {
 		return true
 	}

@@ -35,7 +35,12 @@ func firstErrors(r *spec.Receipt, found *findings, names normaliser, where *Wher
 		if len(out) == maxErrors {
 			break
 		}
-		f := findingOf(r, signature, names.rooted(found.names[signature].Text))
+		f, told := found.told[signature]
+		if told {
+			f = toldOf(r, signature, f)
+		} else {
+			f = findingOf(r, signature, names.rooted(found.names[signature].Text))
+		}
 		if f.File != "" {
 			f.Source = sourceLine(where.Dir, f.File, f.Line)
 		}
@@ -44,16 +49,31 @@ func firstErrors(r *spec.Receipt, found *findings, names normaliser, where *Wher
 	return out
 }
 
+// among returns the path of a file: a package's files come without its directory.
+func among(paths []string, file string) string {
+	i := slices.IndexFunc(paths, func(p string) bool { return p == file || strings.HasSuffix(p, "/"+file) })
+	if i < 0 {
+		return ""
+	}
+	return paths[i]
+}
+
+// toldOf is a finding that a tool reported in its own format, with its path in the tree. Another place stays in the message.
+func toldOf(r *spec.Receipt, signature string, f spec.Finding) spec.Finding {
+	f.Signature = signature
+	if file := among(r.Paths[signature], f.File); file != "" || f.File == "" {
+		f.File = file
+		return f
+	}
+	f.Message = text.Head(f.String(), maxSource)
+	f.Code, f.Symbol, f.File, f.Line, f.Column = "", "", "", 0, 0
+	return f
+}
+
 // findingOf reads the lines of a failure.
 func findingOf(r *spec.Receipt, signature, lines string) (f spec.Finding) {
 	placed := r.Positions[signature]
-	at := func(file string) string { // in the tree: a package's files come without its directory
-		i := slices.IndexFunc(placed, func(p string) bool { return p == file || strings.HasSuffix(p, "/"+file) })
-		if i < 0 {
-			return ""
-		}
-		return placed[i]
-	}
+	at := func(file string) string { return among(placed, file) }
 	first, _, _ := strings.Cut(lines, "\n")
 	f = finding.Read(first)
 	switch kind, name, _ := strings.Cut(signature, ": "); {

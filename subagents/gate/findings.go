@@ -9,6 +9,7 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
+	"divisi/subagents/finding"
 	"divisi/subagents/gate/testnames"
 	"divisi/subagents/gate/trace"
 )
@@ -48,6 +49,8 @@ type findings struct {
 	skips   []string
 	// text reports whether the failures are from output without structure, failed whether a runner ended it with its failure.
 	text, failed bool
+	// told has the findings of those signatures that a tool reported in its own format.
+	told map[string]spec.Finding
 	// ran has the names of those that passed, where the output gives them.
 	ran testnames.Tests
 	// hidden is what did not run, as the output names it; follows has the cause of each consequence.
@@ -61,7 +64,7 @@ type findings struct {
 func newFindings() *findings {
 	return &findings{
 		signatures: map[string]struct{}{}, names: map[string]trace.Names{}, counted: newCounted(),
-		hidden: map[string]struct{}{}, follows: map[string]string{},
+		told: map[string]spec.Finding{}, hidden: map[string]struct{}{}, follows: map[string]string{},
 	}
 }
 
@@ -79,10 +82,24 @@ func (f *findings) add(signature string, lines ...string) {
 		f.order = append(f.order, signature)
 	}
 	f.signatures[signature] = struct{}{}
-	if len(lines) > 0 && !f.counted.add(signature, lines[0]) {
+	if len(lines) > 0 && !f.counted.add(signature, finding.Place(lines[0])) {
 		f.signatures[overflowSignature] = struct{}{}
 	}
 	f.say(signature, lines...)
+}
+
+// tell keeps what a tool reported in its own format.
+func (f *findings) tell(names normaliser, one spec.Finding) {
+	unplaced := one
+	unplaced.Line, unplaced.Column, unplaced.Symbol = 0, 0, ""
+	signature := names.line(unplaced.String())
+	if f.add(signature); !f.counted.add(signature, fmt.Sprintf("%s:%d:%d", one.File, one.Line, one.Column)) {
+		f.signatures[overflowSignature] = struct{}{}
+	}
+	if _, known := f.told[signature]; !known && len(f.told) < maxSignatures {
+		f.told[signature] = one
+		f.say(signature, one.String())
+	}
 }
 
 // say adds lines to those of a signature.
@@ -238,9 +255,17 @@ func (f *findings) sorted() []string { return slices.Sorted(maps.Keys(f.signatur
 
 // adopt takes over what another parser found in the same output, where this one found nothing.
 func (f *findings) adopt(other *findings) {
-	if len(f.signatures) == 0 {
+	if len(f.signatures) > 0 { // of two tools in one output
+		for _, signature := range other.order {
+			if one, told := other.told[signature]; told {
+				f.add(signature, other.names[signature].Text)
+				f.told[signature], f.counted.counts[signature] = one, other.counted.counts[signature]
+			}
+		}
+	} else {
 		f.signatures, f.names, f.follows = other.signatures, other.names, other.follows
 		f.counted, f.order, f.text, f.failed = other.counted, other.order, other.text, other.failed
+		f.told = other.told
 	}
 	if f.build = f.build || other.build; !f.ran.Known() && other.ran.Known() {
 		f.ran = other.ran

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"divisi/internal/spec"
+	"divisi/subagents/finding"
 )
 
 // jsonParser collects the output and reads the JSON report of jest, vitest or mocha in it; the report may also come from a file.
@@ -77,8 +78,11 @@ func (p *jsonParser) end() *findings {
 	if err := json.NewDecoder(strings.NewReader(p.data.String())).Decode(&report); err != nil && p.data.Len() > 0 {
 		found.hide(spec.HiddenAll)
 	}
-	if report.Results != nil || report.Stats != nil {
-		found.runner = true
+	found.runner = report.Results != nil || report.Stats != nil
+	if _, known := finding.Parse([]byte(p.data.String())); known && !found.runner { // the report of a linter
+		for line := range strings.Lines(p.data.String()) {
+			p.text.line(strings.TrimRight(line, "\n"))
+		}
 	}
 	p.jest(found, &report)
 	if report.Stats != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"divisi/internal/spec"
+	"divisi/subagents/finding"
 )
 
 // The formats of a gate's output.
@@ -20,8 +21,8 @@ const (
 	FormatFindings = "findings"
 )
 
-// maxLine bounds one line of output; the rest of a longer one is dropped.
-const maxLine = 1 << 20
+// maxLine bounds one line of output; the rest of a longer one is dropped. A report in JSON is one line.
+const maxLine = finding.MaxDocument
 
 // parser understands one format. It is used by one goroutine.
 type parser interface {
@@ -77,7 +78,9 @@ func newParser(format string, names normaliser, of tool) parser {
 		return text
 	case FormatFindings:
 		text.findings = true
-		return &findingsParser{textParser: text, tool: of}
+		p := &findingsParser{textParser: text, tool: of}
+		text.beside = p.more
+		return p
 	default:
 		return &sniffer{tap: newTAPParser(text)}
 	}
@@ -115,40 +118,39 @@ func reportFile(command []string) string {
 	return ""
 }
 
-// newLines returns a writer for a parser. A report in JSON is one line.
-func newLines(to parser) *lineWriter {
-	if _, whole := to.(*jsonParser); whole {
-		return &lineWriter{to: to, limit: maxReport}
-	}
-	return &lineWriter{to: to, limit: maxLine}
-}
+// newLines returns a writer for a parser.
+func newLines(to parser) *lineWriter { return &lineWriter{to: to} }
 
-// lineWriter cuts a stream into lines for a parser.
+// lineWriter cuts a stream into lines for a parser, also at what takes a terminal back to the begin of its line.
 type lineWriter struct {
 	to      parser
 	partial []byte
-	// limit bounds one line; the rest of a longer one is dropped.
-	limit int
+	// returned reports whether the last byte was a carriage return.
+	returned bool
 }
 
 func (w *lineWriter) write(p []byte) {
 	for len(p) > 0 {
-		end := bytes.IndexByte(p, '\n')
+		if w.returned = w.returned && p[0] == '\n'; w.returned { // one end of a line is two bytes
+			w.returned, p = false, p[1:]
+			continue
+		}
+		end := bytes.IndexAny(p, "\r\n")
 		piece := p
 		if end >= 0 {
 			piece = p[:end]
 		}
-		w.partial = append(w.partial, piece[:min(len(piece), w.limit-len(w.partial))]...)
+		w.partial = append(w.partial, piece[:min(len(piece), maxLine-len(w.partial))]...)
 		if end < 0 {
 			return
 		}
 		w.flush()
-		p = p[end+1:]
+		w.returned, p = p[end] == '\r', p[end+1:]
 	}
 }
 
 func (w *lineWriter) flush() {
-	w.to.line(strings.TrimSuffix(string(w.partial), "\r"))
+	w.to.line(string(w.partial))
 	w.partial = w.partial[:0]
 }
 

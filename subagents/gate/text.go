@@ -13,6 +13,7 @@ var (
 	// What eslint prints of a file: its path, then a line for each error.
 	fileHeading = lazyregexp.New(`^\S[^:]*\.[A-Za-z]\w*$`)
 	eslintError = "N:N error "
+	eslintLine  = lazyregexp.New(`^\s+(\d+:\d+)\s+(error\s+.*?)(?:\s{2,}(\S+))?\s*$`)
 	goFailed    = lazyregexp.New(`^FAIL\t(\S.*?)(?:\t\S+| \[(build|setup) failed\])$`)
 	// Signs that something could not be built, so that tests did not run, and which did not is not told.
 	buildSigns = lazyregexp.New(`^error: could not compile|error TS\d+:|^error\[E\d+\]|compilation terminated|` +
@@ -67,6 +68,7 @@ type textParser struct {
 	loading
 	titles
 	sections
+	documents
 }
 
 func newTextParser(names normaliser) *textParser {
@@ -76,6 +78,27 @@ func newTextParser(names normaliser) *textParser {
 }
 
 func (p *textParser) line(from string) {
+	for {
+		taken, ended, rest := p.document.Add(from)
+		if !taken {
+			p.plainLine(from)
+			return
+		}
+		if !ended {
+			return
+		}
+		if p.documented(); rest == "" {
+			return
+		}
+		from = rest
+	}
+}
+
+// plainLine takes a line that is no part of a document.
+func (p *textParser) plainLine(from string) {
+	if p.beside != nil {
+		p.beside(from)
+	}
 	from = strings.TrimPrefix(plain(text.Head(from, maxTextLine)), "vet: ")
 	p.placeRust(from)
 	if dot := strings.LastIndexByte(from, '.'); dot > len(from)-maxExtension && fileHeading.MatchString(from) {
@@ -121,7 +144,7 @@ func (p *textParser) read(text string) {
 		if strings.HasPrefix(signature, "error[E") {
 			p.rust, p.rustLine = signature, text
 		} else {
-			p.found.add(signature, text)
+			p.found.add(signature, p.below(text))
 			p.failed(p.found, signature, text)
 			if test, ok := strings.CutPrefix(signature, "test: "); ok {
 				p.named(test, signature)
@@ -133,6 +156,19 @@ func (p *textParser) read(text string) {
 		if m[1] != "" {
 			p.current = "test: " + p.crate + m[1]
 		}
+	}
+}
+
+// below gives a line of eslint the file above it.
+func (p *textParser) below(line string) string {
+	m := eslintLine.FindStringSubmatch(line)
+	switch {
+	case m == nil || p.file == "":
+		return line
+	case m[3] == "":
+		return p.file + ":" + m[1] + ": " + m[2]
+	default:
+		return p.file + ":" + m[1] + ": " + m[2] + " (" + m[3] + ")"
 	}
 }
 
@@ -199,6 +235,10 @@ func (p *textParser) signature(text string) string {
 }
 
 func (p *textParser) end() *findings {
+	if p.document.Open() {
+		p.documented()
+	}
+	p.remark()
 	p.placeRust("")
 	p.unload()
 	p.unnamed()

@@ -27,6 +27,7 @@ var (
 	}
 	// linters report findings with their places, and one of them hides none in another file; where it does, a line tells.
 	linters = []string{
+		"ast-grep",
 		"tsc", "vue-tsc", "eslint", "golangci-lint", "staticcheck", "mypy", "pyright", "ruff",
 		"flake8", "pylint", "javac", "shellcheck", "rubocop",
 		"stylelint", "biome", "oxlint", "standard", "xo", "yamllint", "revive", "hadolint",
@@ -143,8 +144,8 @@ type findingsParser struct {
 	semantic, refused bool
 }
 
-func (p *findingsParser) line(text string) {
-	p.textParser.line(text)
+// more takes what a line tells beside its finding.
+func (p *findingsParser) more(text string) {
 	text = plain(text)
 	if m := unreadFile.FindStringSubmatch(text); m != nil {
 		if m[1] == "" {
