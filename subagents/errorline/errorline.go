@@ -49,7 +49,8 @@ var table = []struct {
 		`error: process didn't exit|error: \d+ targets? failed|` +
 		`error: (?:subprocess-exited-with-error|metadata-generation-failed)|` +
 		`× (?:.* did not run successfully\.|Encountered error while )|exit status|test at \S.*:\d+:\d+$|✖ \d+ problems|` +
-		`error: \d+ error\(s\) found|\S+:\d+: : # \S+$|✖ failing tests:|\s*[✓✔√]\s|\S+\.py:\d+: in \S+$|.*: warning:|.*: note:|FAIL$|.*# *(?:todo|skip)\b)`)},
+		`error: \d+ error\(s\) found|\S+:\d+: : # \S+$|✖ failing tests:|` +
+		`\s*[✓✔√]\s|\S+\.py:\d+: in \S+$|.*: warning:|.*: note:|FAIL$|.*# *(?:todo|skip)\b)`)},
 	{Test, false, lazyregexp.New(`^\s*--- FAIL: (\S+)`)},                                  // go test
 	{Test, false, lazyregexp.New(`^(?:FAILED|ERROR) (\S.*?::.+?)(?: - .*)?$`)},            // pytest
 	{Test, false, lazyregexp.New(`^ERROR (\S.*?\.py)(?: - .*)?$`)},                        // pytest, a broken file

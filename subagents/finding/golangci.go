@@ -23,8 +23,8 @@ func (g golangci) report() (r Report) {
 			continue
 		}
 		r.Findings = append(r.Findings, spec.Finding{
-			Tool: "golangci-lint", Code: issue.Linter, Severity: severityOf(issue.Severity), Message: issue.Text, File: issue.Pos.File,
-			Line: lineOf(issue.Pos.Line), Column: lineOf(issue.Pos.Column),
+			Tool: "golangci-lint", Code: issue.Linter, Severity: severityOf(issue.Severity), Message: issue.Text,
+			File: issue.Pos.File, Line: lineOf(issue.Pos.Line), Column: lineOf(issue.Pos.Column),
 		})
 	}
 	return r

@@ -75,8 +75,8 @@ func (l listed[T]) report() Report {
 func Parse(document []byte) (r Report, ok bool) {
 	head, list := keysOf(document)
 	for _, format := range formats {
-		known := func(key string) bool { return slices.Contains(head, key) }
-		if len(head) == 0 || list != format.list || slices.ContainsFunc(format.keys, func(key string) bool { return !known(key) }) {
+		lacks := func(key string) bool { return !slices.Contains(head, key) }
+		if len(head) == 0 || list != format.list || slices.ContainsFunc(format.keys, lacks) {
 			continue
 		}
 		r, err := format.read(document)

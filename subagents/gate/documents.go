@@ -25,7 +25,7 @@ func (p *textParser) documented() {
 		p.found.hide(spec.HiddenAll)
 	}
 	if !ok {
-		lines, report.Text = "", lines
+		report.Text = lines
 	}
 	for line := range strings.Lines(report.Text) {
 		p.plainLine(strings.TrimRight(line, "\n"))
