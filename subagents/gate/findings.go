@@ -47,6 +47,8 @@ type findings struct {
 	// skipped counts the tests that a runner left out, skips are the first of them with the reason.
 	skipped int
 	skips   []string
+	// cached are the Go packages whose result is from a cache, and "" for one of another tool.
+	cached []string
 	// text reports whether the failures are from output without structure, failed whether a runner ended it with its failure.
 	text, failed bool
 	// told has the findings of those signatures that a tool reported in its own format.
@@ -270,6 +272,7 @@ func (f *findings) adopt(other *findings) {
 	if f.build = f.build || other.build; !f.ran.Known() && other.ran.Known() {
 		f.ran = other.ran
 	}
+	f.cached = append(f.cached, other.cached...)
 	if f.kept.Len() == 0 {
 		f.show(other.kept.String())
 	}

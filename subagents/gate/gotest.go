@@ -155,6 +155,7 @@ func (p *goTestParser) packageEvent(pkg *goPackage, e goEvent) {
 	switch e.Action {
 	case "output":
 		pkg.output.add(e.Output)
+		p.found.cache(e.Output)
 	case "pass", "skip":
 		delete(p.packages, e.Package)
 	case "fail":

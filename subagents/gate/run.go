@@ -51,6 +51,8 @@ type Where struct {
 	Changed  func(ctx context.Context) ([]string, error)
 	// Ran is filled with the tests that ran and passed and that the output names; nil where none asks.
 	Ran *testnames.Tests
+	// Stale is set where the gate is green by results of a cache that may not know what changed; nil where none asks.
+	Stale *bool
 	// Sink receives the whole output, bounded as sandbox.Command says, for the object store; nil for none.
 	Sink io.Writer
 	// OnOutput sees the output as it comes; nil for no listener.
@@ -118,6 +120,11 @@ func Run(ctx context.Context, g spec.Gate, where Where) (spec.Receipt, error) {
 		return receipt, fmt.Errorf("run gate %s: %w", g.Name, err)
 	}
 	receipt.Verdict = Judge(receipt, where.Baseline)
+	if where.Stale != nil {
+		if *where.Stale, err = stale(ctx, g.Command, found.cached, &where); err != nil {
+			return receipt, fmt.Errorf("run gate %s: %w", g.Name, err)
+		}
+	}
 	if err := lead(&receipt, found, names, &where); err != nil {
 		return receipt, fmt.Errorf("run gate %s: %w", g.Name, err)
 	}

@@ -105,6 +105,7 @@ func (p *textParser) plainLine(from string) {
 		p.heading, p.file = p.names.line(from), from
 	}
 	p.surroundings.line(p.found, from)
+	p.found.cache(from)
 	p.found.failed = p.found.failed || goEnded.MatchString(from)
 	if p.counts(from) {
 		p.count(from)

@@ -18,7 +18,7 @@ func (t *Executor) compare(ctx context.Context, r, before *spec.Receipt, tests *
 		}
 		return err
 	}
-	if before == nil || r.Tests == 0 && r.Since == "" || r.Verdict != spec.VerdictPass && r.Verdict != spec.VerdictBaseline {
+	if before == nil || r.Tests == 0 && r.Since == "" || !passes(r) {
 		return nil
 	}
 	known, err := testnames.Load(ctx, t.Objects, before.Names...)

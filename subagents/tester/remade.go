@@ -35,13 +35,30 @@ func (t *Executor) restore(ctx context.Context, gate string) ([]string, error) {
 // remade reports whether a gate is green and changed a file of the tree that it does not change on the base commit. It may have
 // made it again because what it is made of is newer here, and in a clone is not: there the file would be as it was committed.
 func (t *Executor) remade(r, before *spec.Receipt) bool {
-	if t.Assignment.Base || r.Verdict != spec.VerdictPass && r.Verdict != spec.VerdictBaseline {
+	if t.Assignment.Base || !passes(r) {
 		return false
 	}
 	if len(r.Wrote) == maxWrote { // the others are not known
 		return true
 	}
 	return slices.ContainsFunc(r.Wrote, func(name string) bool { return before == nil || !slices.Contains(before.Wrote, name) })
+}
+
+// passes reports whether a gate lets its tree through.
+func passes(r *spec.Receipt) bool {
+	return r.Verdict == spec.VerdictPass || r.Verdict == spec.VerdictBaseline
+}
+
+// anew runs a gate once more without what caches know of it. This run counts. Where its tool takes results from a cache all the
+// same, a note tells.
+func (t *Executor) anew(
+	ctx context.Context, g spec.Gate, where gate.Where, whole *transcript, tests *testnames.Tests,
+) (r spec.Receipt, err error) {
+	if r, err = t.again(ctx, g, where, whole, tests); err == nil && passes(&r) && *where.Stale {
+		t.noted = append(t.noted, fmt.Sprintf(
+			"gate %s takes results from a cache, which may not know what changed: have its command run all tests", g.Name))
+	}
+	return r, err
 }
 
 // evenly runs a gate once more, in the tree as a clone has it: all files have one time. This run counts.
@@ -51,11 +68,18 @@ func (t *Executor) evenly(
 	if err := t.Even(ctx); err != nil {
 		return spec.Receipt{}, err
 	}
+	return t.again(ctx, g, where, whole, tests)
+}
+
+// again runs a gate in a place of its own, without what caches know of it.
+func (t *Executor) again(
+	ctx context.Context, g spec.Gate, where gate.Where, whole *transcript, tests *testnames.Tests,
+) (spec.Receipt, error) {
 	ground, err := t.beside(sandbox.Gates)
 	if err != nil {
 		return spec.Receipt{}, err
 	}
-	where.Env, where.Place, where.Writable, where.Readable = ground.Env, ground.Place, ground.Writable, ground.Readable
+	where.Env, where.Place, where.Writable, where.Readable = gate.Anew(ground.Env), ground.Place, ground.Writable, ground.Readable
 	*whole, *tests = transcript{}, testnames.Tests{}
 	r, err := gate.Run(ctx, g, where)
 	if err == nil {

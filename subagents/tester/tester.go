@@ -249,11 +249,11 @@ func (t *Executor) gate(ctx context.Context, g spec.Gate, more bool) (spec.Recei
 	if err != nil {
 		return spec.Receipt{}, err
 	}
-	whole, tests := &transcript{}, &testnames.Tests{}
+	whole, tests, stale := &transcript{}, &testnames.Tests{}, false
 	where := gate.Where{
 		Dir: t.Dir, Tree: t.Tree, Env: ground.Env, Place: ground.Place, Writable: ground.Writable, Readable: ground.Readable,
 		Network: t.Assignment.Role.Network, Loopback: t.Assignment.Role.Loopback, Sink: whole, OnOutput: heard,
-		Baseline: gate.Before(t.Assignment.Baseline, g.Name), More: more, Idle: t.Assignment.Idle, Ran: tests,
+		Baseline: gate.Before(t.Assignment.Baseline, g.Name), More: more, Idle: t.Assignment.Idle, Ran: tests, Stale: &stale,
 		Changed: func(ctx context.Context) ([]string, error) { return t.Changed(ctx, t.Origin) },
 	}
 	if err := t.narrow(ctx, g, &where); err != nil {
@@ -262,6 +262,9 @@ func (t *Executor) gate(ctx context.Context, g spec.Gate, more bool) (spec.Recei
 	r, err := gate.Run(ctx, g, where)
 	if err == nil {
 		r.Wrote, err = t.restore(ctx, g.Name)
+	}
+	if err == nil && passes(&r) && stale {
+		r, err = t.anew(ctx, g, where, whole, tests)
 	}
 	if err == nil && t.remade(&r, where.Baseline) {
 		r, err = t.evenly(ctx, g, where, whole, tests)

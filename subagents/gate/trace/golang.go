@@ -32,8 +32,8 @@ const (
 type goPackage struct {
 	imports, tests []string
 	has            int
-	// read reports that a file of it could be read.
-	read bool
+	// read reports that a file of it could be read, starts that one can start programs.
+	read, starts bool
 }
 
 // imports returns, for each directory with Go files that the paths name, those that it imports, if only none, the nearest first
@@ -117,6 +117,7 @@ func (t *tree) goPackage(dir string) *goPackage {
 		}
 		for _, spec := range file.Imports {
 			if name, err := strconv.Unquote(spec.Path.Value); err == nil {
+				pkg.starts = pkg.starts || starter(name)
 				if imported := t.packageDir(name); imported != "" {
 					*list = append(*list, imported)
 				}
