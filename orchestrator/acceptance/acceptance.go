@@ -49,6 +49,7 @@ var checks = []check{
 	{"gates", gates},
 	{"runner", runner},
 	{"generated", generated},
+	{"locks", locks},
 	{"silenced", silenced},
 	{"kind", kinds},
 	// Asks: what is more than the task is about.
@@ -74,6 +75,8 @@ type Patch struct {
 	Gates  []spec.Gate
 	Beside []Command
 	Roots  []Root
+	// Locks are the lock files of the base commit beside and above the manifests that it changes.
+	Locks []string
 	// Siblings are patches of other shards of the same template.
 	Siblings []Sibling
 	Changes  []Change

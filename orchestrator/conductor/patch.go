@@ -69,6 +69,15 @@ func (c *Conductor) examine(ctx context.Context, a acceptance.Import) (v accepta
 	if err == nil {
 		a.Patch.Roots, err = rootsOf(ctx, c.cfg.Mirror, p.Base, a.Patch.Gates)
 	}
+	if locks := acceptance.LocksOf(a.Patch.Changes); err == nil && len(locks) > 0 {
+		var entries []git.Entry
+		entries, err = c.cfg.Mirror.Lookup(ctx, p.Base, locks)
+		for _, e := range entries {
+			if e.Mode != "" { // it is there
+				a.Patch.Locks = append(a.Patch.Locks, e.Path)
+			}
+		}
+	}
 	if err != nil {
 		return v, err
 	}
