@@ -63,8 +63,8 @@ func (r *Receipt) UnreadOf(name string) *Unread {
 	case found:
 		return &r.Unread[at]
 	case r.UnreadRest > 0 && at == len(r.Unread):
-		return &Unread{Path: name, Grade: GradeUnknown, Reason: fmt.Sprintf("one of the last of %d files that its gate did not read",
-			len(r.Unread)+r.UnreadRest)}
+		rest := fmt.Sprintf("one of the last of %d files that its gate did not read", len(r.Unread)+r.UnreadRest)
+		return &Unread{Path: name, Grade: GradeUnknown, Reason: rest}
 	}
 	return nil
 }
@@ -78,8 +78,8 @@ func (r *Receipt) unreadProblems(v *problems, at string) {
 		if i > 0 && u.Path <= r.Unread[i-1].Path {
 			v.addf(at, "", "unread files are not sorted and unique")
 		}
-		v.oneOf(at+".grade", "grade", string(u.Grade), string(GradeRan), string(GradeCompiled), string(GradeOpened), string(GradeUnread),
-			string(GradeUnknown))
+		v.oneOf(at+".grade", "grade", string(u.Grade), string(GradeRan), string(GradeCompiled), string(GradeOpened),
+			string(GradeUnread), string(GradeUnknown))
 	}
 	if len(r.Unread) > MaxUnread {
 		v.addf(at+".unread", "", "%d unread files are more than %d", len(r.Unread), MaxUnread)

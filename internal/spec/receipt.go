@@ -85,8 +85,8 @@ type Receipt struct {
 	UnreadRest int      `json:"unread_rest,omitempty"`
 }
 
-// ReceiptVersion is the newest form of receipts that this program reads, and the one that it writes. In version 2 failures count, in
-// version 3 changed files have grades.
+// ReceiptVersion is the newest form of receipts that this program reads, and the one that it writes. In version 2 failures count,
+// in version 3 changed files have grades.
 const ReceiptVersion = 3
 
 // Count returns at how many places a signature was found.

@@ -55,18 +55,27 @@ type Where struct {
 	Stale *bool
 	// Sink receives the whole output, bounded as sandbox.Command says, for the object store; nil for none.
 	Sink io.Writer
-	// OnOutput sees the output as it comes; nil for no listener.
+	// OnOutput sees the output as it comes; nil for no listener. OnEnd is called when the command has ended, before anything of
+	// the tree is read; it may be nil.
 	OnOutput func([]byte)
+	OnEnd    func()
+}
+
+// Args is the command that a gate runs: on what it is narrowed to, else in full.
+func (w *Where) Args(g spec.Gate) []string {
+	if w.Since == "" {
+		return uncapped(g.InFull().Command)
+	}
+	return uncapped(g.On(w.Targets))
 }
 
 // Run carries one gate out, confined, and judges it. A red gate is a receipt, not an error. Errors are: the gate cannot be
 // started (*sandbox.NotFoundError for a missing program, sandbox.ErrInvalid), the context ended, or the sink failed.
 // Receipt.Output is left to the caller, who knows where the sink went.
 func Run(ctx context.Context, g spec.Gate, where Where) (spec.Receipt, error) {
-	args := g.On(where.Targets)
+	args := where.Args(g)
 	if where.Since == "" {
 		g = g.InFull()
-		args = g.Command
 	}
 	receipt := spec.Receipt{
 		Version: spec.ReceiptVersion, Gate: g.Name, Command: g.Command, Tree: where.Tree, Since: where.Since, Whole: where.Whole,
@@ -82,7 +91,7 @@ func Run(ctx context.Context, g spec.Gate, where Where) (spec.Receipt, error) {
 	lines := newLines(newParser(formatOf(g), names, knownTool(g.Command)))
 	begin := time.Now()
 	out, err := sandbox.Run(ctx, sandbox.Command{
-		Args: uncapped(args), Dir: where.Dir, Env: where.Env, Place: where.Place, Writable: where.Writable,
+		Args: args, Dir: where.Dir, Env: where.Env, Place: where.Place, Writable: where.Writable,
 		Readable: where.Readable, Network: where.Network, Loopback: where.Loopback, More: where.More,
 		Idle:    where.Idle,
 		Timeout: timeout, MaxOutput: 2 * maxTail, Sink: where.Sink, OnOutput: func(p []byte) {
@@ -92,6 +101,9 @@ func Run(ctx context.Context, g spec.Gate, where Where) (spec.Receipt, error) {
 			}
 		},
 	})
+	if where.OnEnd != nil {
+		where.OnEnd()
+	}
 	if missing, ok := errors.AsType[*sandbox.NotFoundError](err); ok && missing.Path == "" && !filepath.IsAbs(missing.Name) {
 		// A script of the tree itself: the change took it away, so the gate failed. 127 is what a shell would say.
 		return missingScript(receipt, missing, where.Baseline), nil

@@ -11,6 +11,7 @@ import (
 	"divisi/internal/text"
 	"divisi/subagents/gate"
 	"divisi/subagents/gate/testnames"
+	"divisi/subagents/grade"
 )
 
 // The bounds of what is told of the files that a gate changed: how many its receipt has, and for a note in bytes.
@@ -52,9 +53,9 @@ func passes(r *spec.Receipt) bool {
 // anew runs a gate once more without what caches know of it. This run counts. Where its tool takes results from a cache all the
 // same, a note tells.
 func (t *Executor) anew(
-	ctx context.Context, g spec.Gate, where gate.Where, whole *transcript, tests *testnames.Tests,
+	ctx context.Context, g spec.Gate, where gate.Where, whole *transcript, tests *testnames.Tests, before *grade.Reading,
 ) (r spec.Receipt, err error) {
-	if r, err = t.again(ctx, g, where, whole, tests); err == nil && passes(&r) && *where.Stale {
+	if r, err = t.again(ctx, g, where, whole, tests, before); err == nil && passes(&r) && *where.Stale {
 		t.noted = append(t.noted, fmt.Sprintf(
 			"gate %s takes results from a cache, which may not know what changed: have its command run all tests", g.Name))
 	}
@@ -63,17 +64,17 @@ func (t *Executor) anew(
 
 // evenly runs a gate once more, in the tree as a clone has it: all files have one time. This run counts.
 func (t *Executor) evenly(
-	ctx context.Context, g spec.Gate, where gate.Where, whole *transcript, tests *testnames.Tests,
+	ctx context.Context, g spec.Gate, where gate.Where, whole *transcript, tests *testnames.Tests, before *grade.Reading,
 ) (spec.Receipt, error) {
 	if err := t.Even(ctx); err != nil {
 		return spec.Receipt{}, err
 	}
-	return t.again(ctx, g, where, whole, tests)
+	return t.again(ctx, g, where, whole, tests, before)
 }
 
 // again runs a gate in a place of its own, without what caches know of it.
 func (t *Executor) again(
-	ctx context.Context, g spec.Gate, where gate.Where, whole *transcript, tests *testnames.Tests,
+	ctx context.Context, g spec.Gate, where gate.Where, whole *transcript, tests *testnames.Tests, before *grade.Reading,
 ) (spec.Receipt, error) {
 	ground, err := t.beside(sandbox.Gates)
 	if err != nil {
@@ -81,9 +82,9 @@ func (t *Executor) again(
 	}
 	where.Env, where.Place, where.Writable, where.Readable = gate.Anew(ground.Env), ground.Place, ground.Writable, ground.Readable
 	*whole, *tests = transcript{}, testnames.Tests{}
-	r, err := gate.Run(ctx, g, where)
-	if err == nil {
-		r.Wrote, err = t.restore(ctx, g.Name)
+	r, reading, err := t.run(ctx, g, where)
+	if err == nil && reading != nil {
+		before.Join(reading)
 	}
 	return r, err
 }

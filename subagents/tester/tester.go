@@ -21,6 +21,7 @@ import (
 	"divisi/subagents/environment"
 	"divisi/subagents/gate"
 	"divisi/subagents/gate/testnames"
+	"divisi/subagents/grade"
 	"divisi/subagents/journal"
 	"divisi/subagents/limit"
 	"divisi/subagents/service"
@@ -86,6 +87,9 @@ type Executor struct {
 	noted []string
 	// services are those of this try; nil for none.
 	services *service.Set
+	// files are the changed files of the tree, once they are known; asked are gates for which a question about some is open.
+	files *[]grade.File
+	asked []asked
 	// hindered is why gates cannot prove the tree; nil where they can.
 	hindered *hindrance
 }
@@ -170,6 +174,9 @@ func (t *Executor) prove(ctx context.Context) (spec.Result, error) {
 			return unserviceable(err), nil
 		}
 		receipts = append(receipts, r)
+	}
+	if err := t.settle(ctx, receipts); err != nil {
+		return spec.Result{}, fmt.Errorf("test %s: %w", t.Assignment.Agent(), err)
 	}
 	r := t.judged(receipts, skipped)
 	if e != nil {
@@ -259,15 +266,12 @@ func (t *Executor) gate(ctx context.Context, g spec.Gate, more bool) (spec.Recei
 	if err := t.narrow(ctx, g, &where); err != nil {
 		return spec.Receipt{}, err
 	}
-	r, err := gate.Run(ctx, g, where)
-	if err == nil {
-		r.Wrote, err = t.restore(ctx, g.Name)
-	}
+	r, reading, err := t.run(ctx, g, where)
 	if err == nil && passes(&r) && stale {
-		r, err = t.anew(ctx, g, where, whole, tests)
+		r, err = t.anew(ctx, g, where, whole, tests, reading)
 	}
 	if err == nil && t.remade(&r, where.Baseline) {
-		r, err = t.evenly(ctx, g, where, whole, tests)
+		r, err = t.evenly(ctx, g, where, whole, tests, reading)
 	}
 	r.Environment = t.environment
 	if missing(err) || err == nil && r.Verdict != spec.VerdictPass { // a full disk is not what the patch has done
@@ -285,6 +289,9 @@ func (t *Executor) gate(ctx context.Context, g spec.Gate, more bool) (spec.Recei
 	}
 	if r.Output, err = t.keep(ctx, whole, r.Verdict != spec.VerdictPass); err != nil {
 		return r, fmt.Errorf("keep the output of gate %s: %w", g.Name, err)
+	}
+	if asked, err := t.grade(ctx, &r, reading, g, where); asked || err != nil {
+		return r, err
 	}
 	return r, t.leave(ctx, &r)
 }
@@ -362,11 +369,14 @@ func (t *Executor) doing(what string) {
 // maxTranscript bounds what is kept of a gate's whole output, in bytes.
 const maxTranscript = 8 << 20
 
-// transcript keeps the beginning of a stream.
-type transcript struct{ kept []byte }
+// transcript keeps the beginning of a stream: so many bytes, or maxTranscript.
+type transcript struct {
+	kept []byte
+	most int
+}
 
 // Write never fails: what is too much is dropped.
 func (t *transcript) Write(p []byte) (int, error) {
-	t.kept = append(t.kept, p[:min(len(p), maxTranscript-len(t.kept))]...)
+	t.kept = append(t.kept, p[:min(len(p), cmp.Or(t.most, maxTranscript)-len(t.kept))]...)
 	return len(p), nil
 }
