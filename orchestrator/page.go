@@ -324,7 +324,9 @@ func act(
 	case dashboard.VerbStartLine:
 		outcome, err = r.StartLine(ctx)
 	case dashboard.VerbRetry:
-		again, err := r.Retry(ctx, Retry{Tasks: a.Tasks, Brief: a.Brief, Role: a.Role, Model: a.Model, Trust: trust})
+		again, err := r.Retry(ctx, Retry{
+			Tasks: a.Tasks, Forgotten: a.Forgotten, Brief: a.Brief, Role: a.Role, Model: a.Model, Trust: trust,
+		})
 		return strings.Join(slices.Concat([]string{again.Outcome}, again.Changed, again.Notes), "; "), again.NotRunning, err
 	case dashboard.VerbPublish:
 		var result Result

@@ -29,6 +29,10 @@ type Retry struct {
 	Tasks []string // ids, or names of templates; none for all that are parked
 	Repo  string   // where the repository is now; "" for where it was
 
+	// Forgotten adds a task for the files that parked tasks fail in and that no task may change, and tests it with what they
+	// handed in; nothing else begins again but what failed by itself too. Brief and Role are then those of the new task.
+	Forgotten bool
+
 	// Brief, Role and Model are those of the tasks from now on; "" leaves them as they are. RoleFile is a role that is read
 	// beside the others, and then the tasks' where Role names none.
 	Brief, Role, Model string
@@ -57,6 +61,9 @@ func (r *Run) Retry(ctx context.Context, o Retry) (Retried, error) {
 	if _, err := asMistake("", request.Retriable(st, o.Tasks)); err != nil {
 		return Retried{}, err
 	}
+	if o.Forgotten && o.Model != "" {
+		return Retried{}, usage.Errorf("the task for a forgotten file has the model of its role: name a role")
+	}
 	var q conductor.Request
 	var notes []string
 	if r.host == nil && r.served == nil {
@@ -67,7 +74,7 @@ func (r *Run) Retry(ctx context.Context, o Retry) (Retried, error) {
 	if err != nil {
 		return Retried{}, err
 	}
-	q.Verb, q.Tasks = conductor.VerbRetry, o.Tasks
+	q.Verb, q.Tasks, q.Forgotten = conductor.VerbRetry, o.Tasks, o.Forgotten
 	q.Revision = run.Revision{Brief: o.Brief, Role: o.Role, Model: o.Model}
 	becomes, err := r.ask(ctx, q)
 	return Retried{Outcome: becomes, Changed: q.Notices, Notes: notes, NotRunning: r.notRunning}, err
@@ -118,7 +125,10 @@ func (r *Run) reread(
 		return q, nil, err
 	}
 	notes = append(notes, broken...)
-	if err := r.rereadPlan(&q, st, m.Plan, set); err != nil || !r.notRunning {
+	if !o.Forgotten { // that adds nothing else
+		err = r.rereadPlan(&q, st, m.Plan, set)
+	}
+	if err != nil || !r.notRunning {
 		return q, notes, err
 	}
 	return q, notes, goesOn(ctx, st, &q, o)

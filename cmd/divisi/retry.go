@@ -33,6 +33,7 @@ is made: divisi/<run>-2.` +
 	f.StringVar(&with.briefFile, "brief-file", "", "a file with their brief")
 	f.StringVar(&with.role, "role", "", "their role from now on: its name, or a role file (*.md)")
 	f.StringVar(&with.model, "model", "", "their model from now on: an alias or a name")
+	f.BoolVar(&with.forgotten, "forgotten", false, "only add a task for files that the gates fail in and no task may change")
 	f.BoolVar(&with.trust, "trust-repo", false, "allow what the repository's changed files request; see divisi trust --help")
 	o.flags(c)
 	groupFlags(c)
@@ -43,12 +44,12 @@ is made: divisi/<run>-2.` +
 // retryFlags are what the tasks of a retry get.
 type retryFlags struct {
 	brief, briefFile, role, model string
-	trust                         bool
+	trust, forgotten              bool
 }
 
 // options reads the files that are named.
 func (f *retryFlags) options() (o orchestrator.Retry, err error) {
-	o.Brief, o.Role, o.Model = f.brief, f.role, f.model
+	o.Brief, o.Role, o.Model, o.Forgotten = f.brief, f.role, f.model, f.forgotten
 	if f.briefFile != "" {
 		read, err := configs.Read(f.briefFile)
 		if err != nil {

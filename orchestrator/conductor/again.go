@@ -3,6 +3,8 @@ package conductor
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"divisi/contextscope"
@@ -17,6 +19,9 @@ import (
 // is one message of the log, so that a kill leaves nothing half done.
 func (c *Conductor) tryAgain(ctx context.Context, q Request) (string, error) {
 	var gained run.PlanData
+	if q.Forgotten {
+		return c.complete(ctx, q)
+	}
 	if c.cfg.Ordered && (q.Plan != nil || q.Roles != nil || q.Project != nil) {
 		return "", request.Refusedf("run %s was submitted: it keeps its plan, roles and settings, which its person has signed",
 			c.cfg.Run)
@@ -52,8 +57,63 @@ func (c *Conductor) tryAgain(ctx context.Context, q Request) (string, error) {
 	if len(opened) > 0 {
 		done = append(done, "tried again: "+text.Some(opened, maxNamed))
 	}
+	if tested := testedAgain(actions); len(tested) > 0 {
+		done = append(done, "tested again: "+text.Some(tested, maxNamed))
+	}
 	if len(gained.Tasks) > 0 {
 		done = append(done, "new: "+plan.Names(gained.Tasks, maxNamed))
+	}
+	return strings.Join(done, "; "), c.atOnce(ctx, actions)
+}
+
+// testedAgain are the tasks whose patches are tested again without another attempt.
+func testedAgain(actions []run.Action) (ids []string) {
+	for _, action := range actions {
+		a, appends := action.(run.Append)
+		if d, ofTask := a.Data.(run.TaskData); appends && ofTask && d.State == run.TaskAccepted {
+			ids = append(ids, a.Task)
+		}
+	}
+	return ids
+}
+
+// complete adds tasks for the files that parked tasks fail in and that no task may change.
+func (c *Conductor) complete(ctx context.Context, q Request) (string, error) {
+	with := *c.st
+	with.Spec.Roles = maps.Clone(with.Spec.Roles)
+	maps.Copy(with.Spec.Roles, q.Roles)
+	tree := c.cfg.Tree(c.st.Head, c.st.Environment())
+	files, err := tree.Files(ctx)
+	if err != nil {
+		return "", fmt.Errorf("list the files of the integration head: %w", err)
+	}
+	f, err := request.FindForgotten(&with, q.Tasks, q.Revision.Role, q.Revision.Brief, func(file string) bool {
+		return slices.Contains(files, file)
+	})
+	if err != nil {
+		return "", err
+	}
+	data, problems, err := plan.Add(ctx, f.Tasks, f.Joins, &with, tree)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("prepare a task for forgotten files: %w", err)
+	case len(problems) > 0:
+		return "", request.Refusedf("a task for %s: %s", text.Some(f.Tasks[0].Files, maxNamed),
+			(&spec.PlanError{Problems: problems}).Error())
+	}
+	actions, again := request.Complete(&with, f, data, q.By)
+	if len(q.Notices) > 0 {
+		changed := run.SetRun(run.Data{Roles: q.Roles, Project: q.Project, Notices: q.Notices})
+		actions = append([]run.Action{changed}, actions...)
+	}
+	done := make([]string, 0, len(data.Tasks)+1)
+	for i := range data.Tasks {
+		t := &data.Tasks[i]
+		done = append(done, fmt.Sprintf("new: %s for %s, tested with what %s handed in", t.ID, text.Some(t.Files, maxNamed),
+			text.Some(f.Waiting(t.ChangeSet), maxNamed)))
+	}
+	if len(again) > 0 {
+		done = append(done, "tried again: "+text.Some(again, maxNamed))
 	}
 	return strings.Join(done, "; "), c.atOnce(ctx, actions)
 }

@@ -140,8 +140,8 @@ func TestAChangeSetThatIsNotWholeParks(t *testing.T) {
 	st, err := r.conduct(t.Context(), r.config(false))
 	require.NoError(t, err)
 	require.Equal(t, run.Parked, st.Status)
-	require.Equal(t, "the change set rename fails in f02.txt, which no task of it may change: undefined: old. "+
-		"Add a task with change_set: rename and these files to the plan, or these files to a task of it; then retry the tasks of run r1", st.Tasks.ByID["a"].Reason)
+	require.Equal(t, "the change set rename fails in f02.txt, which no task of it may change: error: undefined: old. "+
+		"If it must change, a retry of run r1 can add a task for it, tested with what was handed in", st.Tasks.ByID["a"].Reason)
 	require.Equal(t, "its change set rename is given up with a", st.Tasks.ByID["b"].Reason)
 	require.Equal(t, "depends on a, which is parked", st.Tasks.ByID["after"].Reason)
 	require.Equal(t, 2, st.Batches.GateRuns, "red runs once more: it may be a flake")

@@ -59,6 +59,8 @@ type Request struct {
 	// read it.
 	Revision run.Revision `json:"revision,omitzero"`
 	Plan     *spec.Plan   `json:"plan,omitempty"`
+	// Forgotten has a retry add tasks for the files that no task may change and that parked tasks fail in, and nothing else.
+	Forgotten bool `json:"forgotten,omitempty"`
 	// Answer is that of decide.
 	Answer *run.Answer `json:"answer,omitempty"`
 	// Attempt is the one that accept is meant for; 0 for the newest.

@@ -90,6 +90,8 @@ type Act struct {
 	Brief string `json:"brief,omitempty"`
 	Role  string `json:"role,omitempty"`
 	Model string `json:"model,omitempty"`
+	// Forgotten has a retry add a task for the files that no task may change and that the gates fail in.
+	Forgotten bool `json:"forgotten,omitempty"`
 	// Decision, Attempt, Option, Task and Alike are those of an answer.
 	Decision string `json:"-"`
 	Attempt  int    `json:"attempt,omitempty"`

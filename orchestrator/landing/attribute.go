@@ -34,6 +34,8 @@ func LeadTo(s *run.State, batch []run.Landed, r spec.Receipt, task string) (mine
 type failure struct {
 	gate, signature           string
 	paths, positions, imports []string
+	// found is its first error, as the tool printed it; without a file where the receipt has none.
+	found spec.Finding
 	// compile reports that it is an error of a build with its position, traced that it is known what its packages import.
 	compile, traced bool
 }
@@ -90,6 +92,9 @@ const maxFollows = 8
 
 func failureOf(r spec.Receipt, signature string) failure {
 	f := failure{gate: r.Gate, signature: signature, paths: r.Paths[signature], positions: r.Positions[signature]}
+	if at := slices.IndexFunc(r.Errors, func(e spec.Finding) bool { return e.Signature == signature }); at >= 0 {
+		f.found = r.Errors[at]
+	}
 	f.compile = r.Build && len(f.positions) > 0 && !ofPackage(signature)
 	for _, p := range f.paths {
 		imports, directory := r.Imports[p]

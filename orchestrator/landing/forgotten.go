@@ -1,6 +1,7 @@
 package landing
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,48 +14,138 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// goBack sends a task back whose gates failed. Where that parks it, the reason names the files that no task may change.
+// maxForgotten bounds the findings that a parked task keeps of files which no task changes.
+const maxForgotten = 40
+
+// goBack sends a task back whose gates failed. Where that parks it, the reason names what fails in files that no task may change.
 func goBack(s *run.State, t *run.Task, f spec.Fault, failed []failure) []run.Action {
 	actions := recovery.Failed(s, t, f)
+	lacks := forgotten(&s.Tasks, t.Changes(), failed)
+	if lacks == nil {
+		return actions
+	}
+	if lacks.Only && t.Result != nil && t.Result.Patch != nil {
+		lacks.Head = t.Result.Patch.Commit
+	}
 	for i, action := range actions {
 		a, appends := action.(run.Append)
 		d, ofTask := a.Data.(run.TaskData)
 		if !appends || !ofTask || d.State != run.TaskParked {
 			continue
 		}
-		files := forgotten(&s.Tasks, t, failed)
-		if len(files) == 0 {
-			continue
-		}
-		d.Reason += fmt.Sprintf(". It fails in %s, which is in the files of no task. %s", text.Some(files, maxMet),
-			recovery.Widen(s, t))
+		d.Reason += fmt.Sprintf(". It fails in %s, which no task is to change: %s. %s", placesOf(lacks),
+			lineOf(&lacks.Findings[0]), adds(s, recovery.Widen(s, t)))
+		d.Forgotten = lacks
 		a.Data = d
 		actions[i] = a
 	}
 	return actions
 }
 
-// cannotImport finds a signature of a file that could not import another.
-var cannotImport = lazyregexp.New(`^load: |\b(?:Import|ModuleNotFound)Error\b|Cannot find module`)
+var (
+	// cannotImport finds a failure of a file that could not import another.
+	cannotImport = lazyregexp.New(`^load: |\b(?:Import|ModuleNotFound)Error\b|Cannot find module`)
+	// misused finds why a line that runs fails because of what it calls: the name, or its arguments, are others now.
+	misused = lazyregexp.New(`(?i)has no (?:attribute|member)|is not (?:a function|a constructor|defined|callable)|` +
+		`cannot import name|(?:unexpected|invalid) keyword|missing \d+ required|positional arguments? but|No module named|` +
+		`wrong number of arguments|` +
+		`undefined (?:method|local variable|function)|uninitialized constant|NoSuch(?:Method|Field)|NoClassDefFound|` +
+		`does not provide an export|Cannot find module|ImportError`)
+)
 
-// forgotten are the files outside all write sets that failures give with a line, sorted, such as a caller that no task changes. A
-// failure in what the task changed is its own, but for an import that fails, whose stack has all that import; and a test that
-// runs and fails is no file that must change, as one is that does not compile or cannot import.
-func forgotten(tasks *run.Tasks, t *run.Task, failed []failure) (files []string) {
-	own := t.Changes()
+// forgotten are the failures in files that no task changes, or is to change, such as a caller that the plan has not; nil for
+// none. own are the files that the patches under test change: a failure there is theirs.
+func forgotten(tasks *run.Tasks, own []string, failed []failure) *run.Forgotten {
+	lacks := &run.Forgotten{Only: true}
 	for _, f := range failed {
-		mine := slices.ContainsFunc(f.positions, func(p string) bool { return slices.Contains(own, p) })
-		if mine && (f.compile || strings.HasPrefix(f.signature, "test: ")) {
-			continue
+		found := slices.DeleteFunc(f.places(own), func(at spec.Finding) bool {
+			return slices.Contains(own, at.File) || slices.ContainsFunc(tasks.Order, func(id string) bool {
+				t := tasks.ByID[id]
+				return (!t.Ended() || t.GivenUp()) && spec.MatchAny(t.Task.Files, at.File)
+			})
+		})
+		lacks.Only = lacks.Only && len(found) > 0
+		lacks.Findings = append(lacks.Findings, found...)
+	}
+	return bounded(lacks)
+}
+
+// bounded sorts findings by file and leaves out what is twice, and directories of others; nil for none.
+func bounded(lacks *run.Forgotten) *run.Forgotten {
+	slices.SortStableFunc(lacks.Findings, func(a, b spec.Finding) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Message, b.Message))
+	})
+	lacks.Findings = slices.CompactFunc(lacks.Findings, func(a, b spec.Finding) bool {
+		return a.File == b.File && a.Line == b.Line && a.Message == b.Message
+	})
+	if len(lacks.Findings) == 0 {
+		return nil
+	}
+	files := leaves(lacks.Files())
+	lacks.Findings = slices.DeleteFunc(lacks.Findings, func(f spec.Finding) bool { return !slices.Contains(files, f.File) })
+	lacks.Findings = lacks.Findings[:min(len(lacks.Findings), maxForgotten)]
+	return lacks
+}
+
+// places are where a failure asks for a change: the place of its first error, else the files that its lines give with a line,
+// and that are not own. A test that runs and fails is no file that must change, unless it calls what is no longer there; nor is a
+// file that its frames alone name.
+func (f *failure) places(own []string) (found []spec.Finding) {
+	runs := strings.HasPrefix(f.signature, "test: ") && !f.compile
+	if at := f.found; at.File != "" {
+		imports := cannotImport.MatchString(f.signature) || cannotImport.MatchString(at.Message)
+		if runs && !imports && (testsource.IsTest(at.File) || !misused.MatchString(at.Message)) {
+			return nil
 		}
-		for _, p := range f.positions {
-			if !slices.Contains(own, p) && (f.compile || cannotImport.MatchString(f.signature) || !testsource.IsTest(p)) {
-				files = append(files, p)
-			}
+		return []spec.Finding{at}
+	}
+	if runs || f.compile && slices.ContainsFunc(f.positions, func(p string) bool { return slices.Contains(own, p) }) {
+		return nil
+	}
+	for _, p := range f.positions {
+		if f.compile || cannotImport.MatchString(f.signature) || !testsource.IsTest(p) {
+			found = append(found, spec.Finding{Signature: f.signature, Message: f.signature, File: p})
 		}
 	}
-	slices.Sort(files)
-	return slices.DeleteFunc(slices.Compact(files), func(p string) bool {
-		return slices.ContainsFunc(tasks.Order, func(id string) bool { return spec.MatchAny(tasks.ByID[id].Task.Files, p) })
-	})
+	return found
+}
+
+// missing are where a failure is that leads to no task: its first error, or the paths that it names.
+func (f *failure) missing() (found []spec.Finding) {
+	if f.found.File != "" {
+		return []spec.Finding{f.found}
+	}
+	for _, p := range leaves(f.paths) {
+		found = append(found, spec.Finding{Signature: f.signature, Message: f.signature, File: p})
+	}
+	return found
+}
+
+// adds tells how a task for forgotten files is added: the master dispatches it, and reads how.
+func adds(s *run.State, dispatch string) string {
+	if s.Spec.Plan == nil {
+		return dispatch
+	}
+	return fmt.Sprintf("If it must change, a retry of run %s can add a task for it, tested with what was handed in", s.Spec.Run)
+}
+
+// placesOf names the files of findings with their first lines.
+func placesOf(lacks *run.Forgotten) string {
+	var names []string
+	for _, file := range lacks.Files() {
+		at := slices.IndexFunc(lacks.Findings, func(f spec.Finding) bool { return f.File == file })
+		if line := lacks.Findings[at].Line; line > 0 {
+			file += fmt.Sprintf(":%d", line)
+		}
+		names = append(names, file)
+	}
+	return text.Some(names, maxMet)
+}
+
+// lineOf is what a checker printed of a line, with the line.
+func lineOf(f *spec.Finding) string {
+	if f.Source == "" {
+		return text.Line(f.Message)
+	}
+	return fmt.Sprintf("%s, in %q", text.Line(f.Message), f.Source)
 }

@@ -150,17 +150,17 @@ func onSet(s *run.State, t *run.Task, f spec.Fault, head string, kept bool) []ru
 func redSet(s *run.State, d run.LandingData, failed []run.Failure, receipts []spec.Receipt) []run.Action {
 	in := factsOf(s)
 	set := in.tasks.Set(in.tasks.ByID[d.Tasks[0].Task])
-	of, missing := blame(in.proofs, set, receipts)
-	if len(missing) > 0 {
-		return park(s, set, missing, failed[0].Fault)
+	of, missing := blame(in, set, receipts)
+	if missing != nil {
+		return park(s, set, missing, of, d.Head, failed[0].Fault)
 	}
 	blamed := slices.DeleteFunc(slices.Clone(set.Members), func(t *run.Task) bool {
 		return of[t.Task.ID] == nil || recovery.Repeats(s, t) && shared(s, set, of, t)
 	})
 	again := func(t *run.Task) bool { return !recovery.Repeats(s, t) }
-	files := forgotten(in.tasks, set.Members[0], failures(in.proofs, receipts))
-	if len(files) > 0 && !slices.ContainsFunc(blamed, again) {
-		return park(s, set, files, failed[0].Fault)
+	lacks := forgotten(in.tasks, changesOf(set), failures(in.proofs, receipts))
+	if lacks != nil && !slices.ContainsFunc(blamed, again) {
+		return park(s, set, lacks, nil, d.Head, failed[0].Fault)
 	}
 	without := map[string]bool{}
 	for _, t := range blamed {
@@ -170,8 +170,7 @@ func redSet(s *run.State, d run.LandingData, failed []run.Failure, receipts []sp
 		for _, t := range blamed {
 			f := failed[0].Fault
 			f.Signatures = of[t.Task.ID]
-			f.Message = fmt.Sprintf("with all tasks of its change set merged, the gates fail in what this task owns: %s",
-				text.Some(f.Signatures, maxMet))
+			f.Message = failsIn(f.Signatures)
 			actions = append(actions, onSet(s, t, f, head, !without[t.Task.ID])...)
 		}
 		return actions
@@ -199,33 +198,50 @@ func shared(s *run.State, set *run.ChangeSet, of map[string][]string, t *run.Tas
 	})
 }
 
-// park parks a set for what is missing in it. Its first task has the cause.
-func park(s *run.State, set *run.ChangeSet, missing []string, f spec.Fault) []run.Action {
-	reason := fmt.Sprintf("the change set %s fails in %s, which no task of it may change: %s. ", set.Name,
-		text.Some(missing, maxMet), text.Line(f.Message))
-	if s.Spec.Plan == nil {
-		reason += fmt.Sprintf("Dispatch a task with change_set %s and these files: the set is then tested again", set.Name)
-	} else {
-		to := "these files to a task of it"
-		if template := set.Members[0].Task.ShardOf; template != "" {
-			to = fmt.Sprintf("have the shard rule of %s find them (glob, match)", template)
-		}
-		reason += fmt.Sprintf("Add a task with change_set: %s and these files to the plan, or %s; then retry the tasks of run %s",
-			set.Name, to, s.Spec.Run)
+// park parks a set for what is missing in it. Its first task has the cause; those that other failures lead to have these, and
+// what the others handed in is kept.
+func park(
+	s *run.State, set *run.ChangeSet, lacks *run.Forgotten, of map[string][]string, head string, f spec.Fault,
+) (actions []run.Action) {
+	reason := fmt.Sprintf("the change set %s fails in %s, which no task of it may change: %s. %s", set.Name, placesOf(lacks),
+		lineOf(&lacks.Findings[0]), adds(s,
+			fmt.Sprintf("Dispatch a task with change_set %s and these files: the set is then tested again", set.Name)))
+	if lacks.Only = len(of) == 0; lacks.Only {
+		lacks.Head = head
 	}
-	var actions []run.Action
 	reason = recovery.WithOutput(reason, recovery.OutputFile(s, f.Output))
+	d := run.TaskData{State: run.TaskParked, Reason: reason, Forgotten: lacks}
 	for _, t := range set.Members {
-		actions = append(actions, recovery.Park(s, t, reason, nil)...)
-		reason = fmt.Sprintf("its change set %s is given up with %s", set.Name, set.Members[0].Task.ID)
+		if f.Signatures = of[t.Task.ID]; f.Signatures != nil {
+			f.Message = failsIn(f.Signatures)
+			own := f
+			d.Fault = &own
+		}
+		actions = append(actions, run.SetTask(t.Task.ID, d))
+		d = run.TaskData{State: run.TaskParked, Reason: fmt.Sprintf("its change set %s is given up with %s", set.Name,
+			set.Members[0].Task.ID)}
 	}
 	return actions
 }
 
-// blame has for each task of a set the failures that lead to it, and the files of those that lead to none. What does not build
-// belongs to the tasks that may change the file; a test or a whole package also to those that changed what it imports. A failure
-// that names no path belongs to all.
-func blame(proofs *run.Proofs, set *run.ChangeSet, receipts []spec.Receipt) (of map[string][]string, missing []string) {
+// failsIn tells a task of a change set what fails in it.
+func failsIn(signatures []string) string {
+	return "with all tasks of its change set merged, the gates fail in what this task owns: " + text.Some(signatures, maxMet)
+}
+
+// changesOf are the files that the tasks of a set change.
+func changesOf(set *run.ChangeSet) (files []string) {
+	for _, t := range set.Members {
+		files = append(files, t.Changes()...)
+	}
+	return files
+}
+
+// blame has for each task of a set the failures that lead to it, and those that lead to none; nil where each leads to one. What
+// does not build belongs to the tasks that may change the file; a test or a whole package also to those that changed what it
+// imports. A failure that names no path belongs to all.
+func blame(in facts, set *run.ChangeSet, receipts []spec.Receipt) (of map[string][]string, missing *run.Forgotten) {
+	lost := &run.Forgotten{}
 	of = map[string][]string{}
 	own := changed{}
 	for _, t := range set.Members {
@@ -235,18 +251,13 @@ func blame(proofs *run.Proofs, set *run.ChangeSet, receipts []spec.Receipt) (of 
 		}
 	}
 	for _, r := range receipts {
-		signatures := causes(proofs, r)
-		if len(signatures) == 0 { // it cannot be compared, and names nothing
-			signatures = []string{"red"}
-		}
-		allFollow := !slices.ContainsFunc(signatures, func(other string) bool { return !follows(other) })
-		for _, signature := range signatures {
-			if follows(signature) && !allFollow {
-				continue
-			}
+		for _, signature := range blamed(in.proofs, r) {
 			f := failureOf(r, signature)
 			var who []string
+			elsewhere := f.found.File != "" && len(f.places(nil)) > 0 && len(own[f.found.File]) == 0
 			switch places := leaves(f.paths); {
+			case elsewhere:
+				who = matching(set.Members, []string{f.found.File})
 			case len(places) == 0:
 				who = idsOf(set.Members)
 			case ofPackage(signature):
@@ -254,19 +265,30 @@ func blame(proofs *run.Proofs, set *run.ChangeSet, receipts []spec.Receipt) (of 
 			default:
 				who = own.of(places)
 			}
-			if len(who) == 0 {
+			if len(who) == 0 && !elsewhere {
 				who = matching(set.Members, f.paths)
 			}
 			if len(who) == 0 {
-				missing = append(missing, leaves(f.paths)...)
+				lost.Findings = append(lost.Findings, f.missing()...)
 			}
 			for _, id := range who {
 				of[id] = append(of[id], r.Gate+": "+signature)
 			}
 		}
 	}
-	slices.Sort(missing)
-	return of, leaves(slices.Compact(missing))
+	return of, bounded(lost)
+}
+
+// blamed are the failures of a receipt that tasks are blamed for: those that follow from no other one, where there are such.
+func blamed(proofs *run.Proofs, r spec.Receipt) []string {
+	signatures := causes(proofs, r)
+	switch {
+	case len(signatures) == 0: // it cannot be compared, and names nothing
+		return []string{"red"}
+	case slices.ContainsFunc(signatures, func(s string) bool { return !follows(s) }):
+		return slices.DeleteFunc(signatures, follows)
+	}
+	return signatures
 }
 
 // ofPackage reports whether a signature is that of a test or of a whole package: what the package imports may be the cause.

@@ -169,8 +169,8 @@ func TestWhoIsBlamedForARedSet(t *testing.T) {
 			got := runtest.Describe(landing.Settle(l.State))
 			if len(c.want) == 1 {
 				c.want = append(c.want, "task gen parked the change set s fails in user/x.go, which no task of it may change: "+
-					"test is red. Add a task with change_set: s and these files to the plan, or these files to a task of it; then "+
-					"retry the tasks of run r1", "task mod parked its change set s is given up with gen", "task idle parked its change set s is given up with gen")
+					"build: user/x.go: undefined: f. If it must change, a retry of run r1 can add a task for it, "+
+					"tested with what was handed in", "task mod parked its change set s is given up with gen", "task idle parked its change set s is given up with gen")
 			}
 			require.Equal(t, c.want, got)
 		})

@@ -144,13 +144,16 @@ func red(s *run.State, d run.LandingData, failed []run.Failure) []run.Action {
 	}
 	t := in.tasks.ByID[d.Tasks[0].Task]
 	f := recovery.Red(in.proofs, failed)
-	f.Message = together(in, t, receipts) + f.Message
+	found := failures(in.proofs, receipts)
+	if forgotten(in.tasks, t.Changes(), found) == nil { // else it is known what it is red with
+		f.Message = together(in, t, receipts) + f.Message
+	}
 	right := refuted(in.tasks, in.proofs, d)
 	if untried(in.tasks, in.templates, append(run.Names(d.Tasks), right...)) {
 		right = nil // they may be as wrong
 	}
 	return append(split(in.works, in.batches, d, [][]string{right}, &run.Search{Right: right}),
-		goBack(s, t, f, failures(in.proofs, receipts))...)
+		goBack(s, t, f, found)...)
 }
 
 // split puts the tasks of a batch back, in parts.

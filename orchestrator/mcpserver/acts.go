@@ -64,13 +64,17 @@ type again struct {
 
 	Tasks []string `json:"tasks,omitempty" jsonschema:"The ids of the tasks, or of templates; none for all that were given up."`
 	Brief string   `json:"brief,omitempty" jsonschema:"A new brief, in place of its own; only with exactly one task."`
+	// Forgotten is that of an act.
+	Forgotten bool `json:"forgotten,omitempty" jsonschema:"Only add a task for files that the gates fail in and no task may change."`
 }
 
 func (s *Server) retry(ctx context.Context, by string, in again) (done, error) {
 	if in.Brief != "" && len(in.Tasks) != 1 {
 		return done{}, usage.Errorf("a brief is for one task: give exactly one in tasks, not %d", len(in.Tasks))
 	}
-	return s.act(ctx, by, dashboard.Act{Run: in.Run, Verb: dashboard.VerbRetry, Tasks: in.Tasks, Brief: in.Brief})
+	return s.act(ctx, by, dashboard.Act{
+		Run: in.Run, Verb: dashboard.VerbRetry, Tasks: in.Tasks, Brief: in.Brief, Forgotten: in.Forgotten,
+	})
 }
 
 type wholeOrTask struct {

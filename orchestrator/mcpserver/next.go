@@ -62,7 +62,10 @@ func toolFor(command []string) (tool string, args map[string]any) {
 func tasksFor(verb string, args map[string]any, rest []string) (string, map[string]any) {
 	flag := slices.IndexFunc(rest, func(a string) bool { return strings.HasPrefix(a, "-") })
 	if flag >= 0 {
-		if rest[flag] != "--brief" || verb != "retry" {
+		switch {
+		case verb == "retry" && rest[flag] == "--forgotten":
+			args["forgotten"] = true
+		case verb != "retry" || rest[flag] != "--brief":
 			return "", nil
 		}
 		rest = rest[:flag]

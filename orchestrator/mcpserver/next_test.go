@@ -24,6 +24,7 @@ func TestNextStepsAreTools(t *testing.T) {
 		`divisi retry r1 a --brief "BRIEF"`: {
 			Tool: "retry", Arguments: map[string]any{"run": "r1", "tasks": []any{"a"}}, Why: "do it: write it as the argument brief",
 		},
+		"divisi retry r1 --forgotten":         {Tool: "retry", Arguments: map[string]any{"run": "r1", "forgotten": true}},
 		"divisi retry r1 a --role ROLE":       {Command: "divisi --state-dir s retry r1 a --role ROLE"},
 		"divisi skip r1 a":                    {Tool: "skip", Arguments: map[string]any{"run": "r1", "tasks": []any{"a"}}},
 		"divisi take r1/a DIR":                {Command: "divisi --state-dir s take r1/a DIR"},

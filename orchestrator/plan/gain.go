@@ -53,22 +53,40 @@ func Gain(ctx context.Context, edited spec.Plan, st *run.State, tree Tree) (run.
 	return data, problems, err
 }
 
-// mending is a plan whose tasks are added to a run that is tried again: shards are those that its templates have, by template.
+// Add prepares tasks that are added to a run that is tried again, also to change sets that were given up. joins are the tasks of
+// the run, by the change set of a new one, that join it.
+func Add(
+	ctx context.Context, tasks []spec.Task, joins map[string][]string, st *run.State, tree Tree,
+) (run.PlanData, []spec.Problem, error) {
+	data, problems, err := prepare(ctx, spec.Plan{Tasks: tasks}, st, tree, &mending{joins: joins})
+	data.Forgotten, data.Joins = true, joins
+	return data, problems, err
+}
+
+// mending is a plan whose tasks are added to a run that is tried again: shards are those that its templates have, by template,
+// joins the tasks that get a change set, by its name.
 type mending struct {
 	edited spec.Plan
 	shards map[string][]spec.Task
+	joins  map[string][]string
 }
 
 // has reports whether a task is a shard that its template has.
 func (m *mending) has(t spec.Task) bool { return m != nil && len(m.shards[t.ShardOf]) > 0 }
 
-// now returns the tasks of a run with the files that the edited plan gives those that have not ended well.
+// now returns the tasks of a run with the change sets that they join, and the files that the edited plan gives those that have
+// not ended well.
 func (m *mending) now(st *run.State, had []spec.Task) []spec.Task {
 	if m == nil {
 		return had
 	}
 	out := slices.Clone(had)
 	for i := range out {
+		for set, ids := range m.joins {
+			if slices.Contains(ids, out[i].ID) {
+				out[i].ChangeSet = set
+			}
+		}
 		for j := range m.edited.Tasks {
 			if t := &m.edited.Tasks[j]; t.ID == out[i].ID && t.Shard == nil && st.Tasks.ByID[t.ID].GivenUp() {
 				out[i].Files = t.Files

@@ -137,6 +137,10 @@ func repair(s *run.State) (ways []Way) {
 	}
 	// What a change set gave up with another task comes last: that one has the cause.
 	slices.SortStableFunc(tried, func(a, b *run.Task) int { return cmp.Compare(givenUp(s, a), givenUp(s, b)) })
+	if files := forgotten(parked); len(files) > 0 {
+		ways = append(ways, way("add a task for "+text.Some(files, maxRepairs)+", tested with the patches that wait for it",
+			"retry", s.Spec.Run, "--forgotten"))
+	}
 	for _, t := range tried[:min(len(tried), maxRepairs)] {
 		ways = append(ways, repairOf(s, t)...)
 	}
@@ -148,6 +152,17 @@ func repair(s *run.State) (ways []Way) {
 		why += fmt.Sprintf("%s%d more that are not listed", unlisted, more)
 	}
 	return append(ways, way(why, "retry", s.Spec.Run))
+}
+
+// forgotten are the files that parked tasks fail in and that no task may change.
+func forgotten(parked []*run.Task) (files []string) {
+	for _, t := range parked {
+		if t.Forgotten != nil {
+			files = append(files, t.Forgotten.Files()...)
+		}
+	}
+	slices.Sort(files)
+	return slices.Compact(files)
 }
 
 // givenUp is 1 where a task is parked because of another one of its change set, else 0.

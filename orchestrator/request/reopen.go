@@ -12,8 +12,9 @@ import (
 // Retry opens tasks again that were given up, with new attempts: those that are named, by their ids or their template, else all
 // planned ones that are parked. With them it opens the tasks that were given up only because of them, and the run where it has
 // ended. What a person has edited since in the run's plan file, which may be nil, revises them where r does not, and the tasks
-// that have not begun; gained are the tasks that it has more, which may be what a change set lacked. It returns the ids of the
-// tasks that it was asked for; the error is a *RefusedError.
+// that have not begun; gained are the tasks that it has more, which may be what a change set lacked. Of all that are parked, what
+// was handed in by tasks that were given up for another one's cause is tested again as it is. It returns the ids of the tasks
+// that it was asked for and that begin again; the error is a *RefusedError.
 func Retry(s *run.State, refs []string, r run.Revision, edited *spec.Plan, gained run.PlanData) ([]run.Action, []string, error) {
 	ids, err := retried(s, refs, len(gained.Tasks) > 0)
 	if err != nil {
@@ -34,23 +35,25 @@ func Retry(s *run.State, refs []string, r run.Revision, edited *spec.Plan, gaine
 	actions := reopen(s, tried(&r))
 	if len(gained.Tasks) > 0 {
 		actions = append(actions, run.Append{Data: gained})
-		if len(refs) == 0 && !r.Changes() {
-			ids = withoutFinished(s, ids, own, gained)
-		}
 	}
-	return append(actions, begin(s, slices.Concat(ids, more), r, own)...), ids, nil
+	ids, tested := byCause(s, ids, own, len(refs) > 0 || r.Changes())
+	for _, id := range tested {
+		actions = append(actions, run.SetTask(id, reopened(s.Tasks.ByID[id], &run.Revision{By: r.By})))
+	}
+	return append(actions, begin(s, slices.Concat(ids, more), r, own, tested...)...), ids, nil
 }
 
-// withoutFinished leaves out the tasks of a change set that lacked a task: what they handed in waits for that one.
-func withoutFinished(s *run.State, ids []string, own map[string]run.Revision, gained run.PlanData) []string {
-	lacked := map[string]bool{}
-	for i := range gained.Tasks {
-		lacked[gained.Tasks[i].ChangeSet] = s.Tasks.Sets[gained.Tasks[i].ChangeSet].Revives()
+// byCause tells what begins again from what is only tested again: patches of tasks that were given up for another one's cause. A
+// task that is named, or that gets something else, begins again.
+func byCause(s *run.State, ids []string, own map[string]run.Revision, asked bool) (again, tested []string) {
+	for _, id := range ids {
+		if o := own[id]; asked || o.Changes() || !s.Tasks.ByID[id].HandedIn() {
+			again = append(again, id)
+		} else {
+			tested = append(tested, id)
+		}
 	}
-	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
-		o := own[id]
-		return lacked[s.Tasks.ByID[id].Task.ChangeSet] && !o.Changes()
-	})
+	return again, tested
 }
 
 // reopen lets a run go on that has come to its end, or to its final gates. A run that no process carries out is stopped then, for

@@ -98,7 +98,7 @@ func TestRetryOfARunThatHasEnded(t *testing.T) {
 	l.Append("", run.Data{State: run.Parked, Final: []spec.Receipt{{Gate: "g"}}})
 	actions, opened, err := request.Retry(l.State, nil, again, nil, run.PlanData{})
 	require.NoError(t, err)
-	require.Equal(t, []string{"s-1", "last", "other", "a", "b", "c"}, opened)
+	require.Equal(t, []string{"s-1", "last", "other", "a", "c"}, opened)
 	require.Equal(t, "run stopped tried again by user", runtest.Describe(actions)[0])
 	for _, a := range actions {
 		e, ok := a.(run.Append)

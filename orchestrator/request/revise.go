@@ -140,10 +140,13 @@ func revisedBy(t *run.Task) (n int) {
 	return n
 }
 
-// begin lets tasks begin again, each with its own revision where it has one. What was given up because of them is opened before:
-// a kill in between leaves it to be given up again, and the tasks to be opened again.
-func begin(s *run.State, ids []string, all run.Revision, own map[string]run.Revision) (actions []run.Action) {
+// begin lets tasks begin again, each with its own revision where it has one. What was given up because of them, or of others that
+// are opened, is opened before: a kill in between leaves it to be given up again, and the tasks to be opened again.
+func begin(s *run.State, ids []string, all run.Revision, own map[string]run.Revision, opened ...string) (actions []run.Action) {
 	begun := map[string]bool{}
+	for _, id := range opened {
+		begun[id] = true
+	}
 	for _, id := range ids {
 		t, r := s.Tasks.ByID[id], all
 		if o, ok := own[id]; ok {
@@ -177,17 +180,23 @@ func freed(s *run.State, begun map[string]bool, again run.Revision, skipped bool
 				continue
 			}
 			begun[id], more = true, true
-			d := run.TaskData{State: run.TaskPending, Revision: &again}
-			switch undecided := t.Undecided(); {
-			case t.HandedIn() && undecided != nil:
-				d.State, d.Doubt = run.TaskHeld, &run.Doubt{Evidence: undecided.Evidence, Size: undecided.Size}
-			case t.HandedIn():
-				d.State = run.TaskAccepted
-			}
-			actions = append(actions, run.SetTask(id, d))
+			actions = append(actions, run.SetTask(id, reopened(t, &again)))
 		}
 	}
 	return actions
+}
+
+// reopened is how a task begins again that was given up only because of others: what it handed in is tested, or decided about,
+// without another attempt.
+func reopened(t *run.Task, r *run.Revision) run.TaskData {
+	d := run.TaskData{State: run.TaskPending, Revision: r}
+	switch undecided := t.Undecided(); {
+	case t.HandedIn() && undecided != nil:
+		d.State, d.Doubt = run.TaskHeld, &run.Doubt{Evidence: undecided.Evidence, Size: undecided.Size}
+	case t.HandedIn():
+		d.State = run.TaskAccepted
+	}
+	return d
 }
 
 // lostWith reports whether a parked task was given up only since one of others was: it depends on it, and on no other that is

@@ -15,7 +15,7 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 		}
 		return
 	}
-	t.Reason = d.Reason
+	t.Reason, t.Forgotten = d.Reason, d.Forgotten
 	t.Part, t.Suspected = 0, Suspected{}
 	if d.Doubt != nil {
 		t.doubt(*d.Doubt, e.Pos)
@@ -87,7 +87,9 @@ func (s *State) applyFault(e *contextscope.Event, t *Task, d TaskData) {
 
 // failed notes a fault, and reports whether no other executor of a chain of a length comes after it.
 func (t *Task) failed(d TaskData, chain int) (last bool) {
-	t.Faults = append(t.Faults, faultOf(t, *d.Fault))
+	a := faultOf(t, *d.Fault)
+	a.Elsewhere = d.Forgotten != nil && d.Forgotten.Only
+	t.Faults = append(t.Faults, a)
 	if d.Choice != nil {
 		t.Next = *d.Choice
 	}

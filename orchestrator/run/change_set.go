@@ -69,8 +69,10 @@ func (t *Task) ProvedRed() bool {
 // HandedIn reports whether the newest attempt of a task ended well, nothing was found against it, and the task was not revised
 // since.
 func (t *Task) HandedIn() bool {
-	failed := len(t.Faults) > 0 && t.Faults[len(t.Faults)-1].Attempt == t.Attempt
-	r := t.Result
+	r, failed := t.Result, false
+	if n := len(t.Faults); n > 0 {
+		failed = t.Faults[n-1].Attempt == t.Attempt && !t.Faults[n-1].Elsewhere
+	}
 	return !failed && t.Revised != t.Attempt && r != nil && r.Attempt == t.Attempt && r.Status == spec.StatusDone && !r.HandedOver
 }
 
@@ -81,6 +83,38 @@ func (t *Task) Undecided() *Doubt {
 		return &t.Doubts[n-1]
 	}
 	return nil
+}
+
+// Forgotten are failures in files that no task may change, such as a caller that the plan has not.
+type Forgotten struct {
+	Findings []spec.Finding `json:"findings"`
+	// Only reports that nothing else failed: what was handed in may be right. Head is then the commit that failed, which a task
+	// for these files starts from; empty where it has more than the change set, or the task alone.
+	Only bool   `json:"only,omitempty"`
+	Head string `json:"head,omitempty"`
+}
+
+// Files are the files of the findings, sorted.
+func (f *Forgotten) Files() (files []string) {
+	for _, found := range f.Findings {
+		files = append(files, found.File)
+	}
+	slices.Sort(files)
+	return slices.Compact(files)
+}
+
+// enter has a parked task join a change set. What it handed in waits for the set.
+func (l *Tasks) enter(t *Task, set string) {
+	if t.State != TaskParked || t.Task.ChangeSet != "" {
+		return
+	}
+	l.remove(t)
+	t.Task.ChangeSet, t.Reason, t.Forgotten, t.Fresh = set, "", nil, len(t.Faults)
+	l.join(t)
+	l.add(t)
+	if t.HandedIn() && t.Undecided() == nil {
+		l.set(t, TaskAccepted, 0)
+	}
 }
 
 // join adds a planned task to its change set, before it is counted. Where that was parked, its tasks wait again: the new one
@@ -97,7 +131,7 @@ func (l *Tasks) join(t *Task) {
 	}
 	if c.Revives() {
 		for _, m := range c.Members {
-			m.Reason = ""
+			m.Reason, m.Forgotten = "", nil
 			l.set(m, TaskAccepted, 0)
 		}
 	}

@@ -207,6 +207,10 @@ type PlanData struct {
 	Edited         *spec.Plan  `json:"edited,omitempty"`
 	DecisionRecord string      `json:"decision_record,omitempty"`
 	Tasks          []spec.Task `json:"tasks"`
+	// Forgotten reports that the tasks are for files that no task could change: their briefs quote gates. Joins are tasks that
+	// were parked, by the change set of a new task that they join.
+	Forgotten bool                `json:"forgotten,omitempty"`
+	Joins     map[string][]string `json:"joins,omitempty"`
 	// Notes are for the person who approves the plan, such as the protected files that shards leave out.
 	Notes []string `json:"notes,omitempty"`
 	// Overlaps are pairs of tasks whose write sets meet; they take turns.
@@ -248,6 +252,8 @@ type TaskData struct {
 	Dispatch *Dispatch `json:"dispatch,omitempty"`
 	// Fault is shown to the next attempt; set with state pending (again) or parked.
 	Fault *spec.Fault `json:"fault,omitempty"`
+	// Forgotten is set with state parked where the gates fail in files that no task may change.
+	Forgotten *Forgotten `json:"forgotten,omitempty"`
 	// Choice is set with a fault and state pending: the place of the next attempt among the choices of its role,
 	// where that changes.
 	Choice *Choice `json:"choice,omitempty"`

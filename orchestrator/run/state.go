@@ -293,6 +293,13 @@ func (s *State) applyPlan(e *contextscope.Event, d PlanData) {
 		s.replace(e, d)
 		return
 	}
+	for set, ids := range d.Joins {
+		for _, id := range ids {
+			if t := s.Tasks.ByID[id]; t != nil {
+				s.Tasks.enter(t, set)
+			}
+		}
+	}
 	s.addTasks(s.Plans.add(d, &s.Spec), d.Tasks)
 	if d.Follows != "" {
 		s.Requests.Refused = slices.DeleteFunc(s.Requests.Refused, func(q *Request) bool { return q.ID == d.Follows })

@@ -62,6 +62,8 @@ type Task struct {
 	// Waited is set where an attempt of its command was not counted, since it was last revised: what the command needs may have
 	// been away.
 	Waited bool
+	// Forgotten is why it is parked: the gates fail in files that no task may change; nil otherwise.
+	Forgotten *Forgotten
 	// EndedPos is where in the log it ended; 0 while it has not.
 	EndedPos uint64
 	// place is its place in the plan order.
@@ -130,6 +132,8 @@ type AttemptFault struct {
 	Fault   spec.Fault
 	Patch   *spec.Patch
 	Summary string
+	// Elsewhere reports that it failed only in files that no task may change: the patch may be right.
+	Elsewhere bool
 }
 
 // Work is something on the queue: a task, its tester, a batch, setup, the baseline or the final gates.

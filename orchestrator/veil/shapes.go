@@ -95,7 +95,14 @@ var (
 		"trial usual created",
 		nil), func(_ *Veil, _, out map[string]any) { out["concealed"] = true })
 
-	plans = object("by request follows drop replaces edited decision_record tasks notes overlaps ceiling likely grant", nil)
+	plans = with(object("by request follows drop replaces edited decision_record tasks notes overlaps ceiling likely grant "+
+		"forgotten joins", nil), func(_ *Veil, had, out map[string]any) {
+		if quotes, _ := had["forgotten"].(bool); quotes {
+			out["tasks"] = each(quoting)(nil, had["tasks"])
+		}
+	})
+	// quoting is a task whose brief quotes what a gate printed.
+	quoting = object("id title role constraints files gates verify attempts limits change_set command", fields{"brief": hidden})
 
 	tasks = with(object("state dispatch choice role head kept again revision own", fields{
 		"fault": fault,

@@ -90,10 +90,14 @@ func TestEachKindShowsWhatIsListed(t *testing.T) {
 			Template: "all", Shape: "SECRET", Message: "SECRET", Shards: 3,
 		}}}), []string{"all", `"shards":3`}},
 		"decision": {of(contextscope.KindRun, "conductor", run.Data{Decision: &run.Decided{Answer: run.Answer{Text: what, By: "user:ada"}}}), []string{what, "user:ada"}},
-		"plan":     {of(contextscope.KindPlan, "conductor", run.PlanData{By: "file", Tasks: []spec.Task{{ID: "t", Brief: what}}}), []string{what}},
-		"pending":  {of(contextscope.KindTask, "conductor", run.TaskData{State: "pending", Reason: "SECRET", Fault: failed}), []string{"gate: (not shown to viewers)"}},
-		"parked":   {of(contextscope.KindTask, "conductor", run.TaskData{State: "parked", Reason: "failed 3 of 3 attempts: SECRET", Fault: failed}), []string{"failed 3 of 3 attempts: (not"}},
-		"limit":    {of(contextscope.KindTask, "conductor", run.TaskData{State: "pending", Reason: "30 turns", Fault: limit}), []string{"30 turns"}},
+		"plan for forgotten files": {of(contextscope.KindPlan, "conductor", run.PlanData{
+			By: "user:ada", Forgotten: true, Joins: map[string][]string{"f": {"t"}},
+			Tasks: []spec.Task{{ID: "f", Brief: "SECRET", Files: []string{what}, ChangeSet: "f"}},
+		}), []string{what, `"f":["t"]`}},
+		"plan":    {of(contextscope.KindPlan, "conductor", run.PlanData{By: "file", Tasks: []spec.Task{{ID: "t", Brief: what}}}), []string{what}},
+		"pending": {of(contextscope.KindTask, "conductor", run.TaskData{State: "pending", Reason: "SECRET", Fault: failed}), []string{"gate: (not shown to viewers)"}},
+		"parked":  {of(contextscope.KindTask, "conductor", run.TaskData{State: "parked", Reason: "failed 3 of 3 attempts: SECRET", Fault: failed}), []string{"failed 3 of 3 attempts: (not"}},
+		"limit":   {of(contextscope.KindTask, "conductor", run.TaskData{State: "pending", Reason: "30 turns", Fault: limit}), []string{"30 turns"}},
 		"doubt": {of(contextscope.KindTask, "conductor", run.TaskData{State: "held", Reason: `its judge reports "SECRET"`, Doubt: &run.Doubt{
 			Evidence: []string{`its judge reports "SECRET"`}, Missing: map[string]string{"check": "SECRET"},
 		}, Red: &run.Red{Failed: []string{"SECRET"}}}), []string{"its judge reports"}},
