@@ -83,9 +83,10 @@ type conduct struct {
 	pace pace
 	// planning is held while a plan is checked, which folds the log: there is one master.
 	planning sync.Mutex
-	// resumes says that the run goes on: budget, when not nil, is its new budget, unverified lets it land what is not proven.
-	resumes, unverified bool
-	budget              *int
+	// resumes says that the run goes on: budget, when not nil, is its new budget, unverified lets it land what is not proven,
+	// unread what no gate reads.
+	resumes, unverified, unread bool
+	budget                      *int
 	// over is set once the run has ended, which workers elsewhere are told.
 	over atomic.Bool
 	// proposed counts the notes that the run and its agents have proposed, and no person has decided about: not those of earlier
@@ -251,7 +252,8 @@ func (h *conduct) hands(ctx context.Context, setup string) (*work, error) {
 func (h *conduct) conductorConfig(setup string) conductor.Config {
 	return conductor.Config{
 		Run: h.spec.Run, Bus: h.bus, Mirror: h.mirror, Resume: h.resumes, Budget: h.budget, AllowUnverified: h.unverified,
-		Notices: h.notices, Clock: now, NewID: newID, Log: h.log, Tree: h.tree, Approve: h.approver(), Closing: h.recording,
+		AllowUnread: h.unread,
+		Notices:     h.notices, Clock: now, NewID: newID, Log: h.log, Tree: h.tree, Approve: h.approver(), Closing: h.recording,
 		Setup: setup, Interactive: h.Approve != nil, Publish: h.publish, Person: account(), OnDoubt: h.OnDoubt,
 		Baselines: h.baselines(),
 		Decide:    h.decider(), Keys: h.spec.Keys, Elsewhere: h.Elsewhere, Ordered: h.ordered,

@@ -77,9 +77,10 @@ type hostCall struct {
 	Order string `json:"order,omitempty"`
 	// Warrant is the signature of who resumes the run, or is going to submit it; nil for who has no login.
 	Warrant *wire.Warrant `json:"warrant,omitempty"`
-	// Budget and AllowUnverified are those of ResumeOptions.
+	// Budget, AllowUnverified and AllowUnread are those of ResumeOptions.
 	Budget          *int `json:"budget,omitempty"`
 	AllowUnverified bool `json:"allow_unverified,omitempty"`
+	AllowUnread     bool `json:"allow_unread,omitempty"`
 	// Commit is one that has landed: commit packs it for a repository with Have, fetched notes that a person has published it.
 	// For base it is that of the run, or of its submodule at the place Module; Content is what Git LFS keeps of it. For have it
 	// is what is to be sent, of a submodule too; Base, Name and Roots, and Warrant, are those of the order to come, and Contents

@@ -34,8 +34,8 @@ var arrows = []struct {
 	{"request", []string{"recovery", "run"}},
 	{"master", []string{"recovery", "run"}},
 	{"phase", []string{"proof", "recovery", "run"}},
-	{"decision", []string{"recovery", "request", "run"}}, // an answer does what the same request of a person does
-	{"assign", []string{"master", "run"}},                // what the master reads is sealed as its assignment
+	{"decision", []string{"proof", "recovery", "request", "run"}}, // an answer does what the same request of a person does
+	{"assign", []string{"master", "run"}},                         // what the master reads is sealed as its assignment
 	{"report", []string{"decision", "landing", "proof", "recovery", "run"}},
 	{"veil", []string{"run"}},
 	{"conductor", []string{"acceptance", "acceptance/testsource", "assign", "baseline", "decision", "landing", "ledger", "master", "phase", "plan", "proof", "recovery", "request", "run", "schedule"}},

@@ -116,7 +116,7 @@ func TestAViewerReadsAndNoMore(t *testing.T) {
 	runs, err := orchestrator.On(at).List(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, runs)
-	_, err = orchestrator.ResumeOn(t.Context(), at, "r1", nil, false)
+	_, err = orchestrator.ResumeOn(t.Context(), at, orchestrator.ResumeOptions{Run: "r1"})
 	require.ErrorContains(t, err, "the server does not permit it: viewer ")
 }
 

@@ -48,7 +48,7 @@ func TestAHostLeavesARunOfALaterVersion(t *testing.T) {
 	_, err = runs.Summary(t.Context(), later)
 	require.ErrorContains(t, err, why)
 	require.True(t, orchestrator.IsUsage(err))
-	_, err = orchestrator.ResumeOn(t.Context(), at, later, nil, false)
+	_, err = orchestrator.ResumeOn(t.Context(), at, orchestrator.ResumeOptions{Run: later})
 	require.ErrorContains(t, err, why)
 
 	repo, laptop, remove := newRepository()

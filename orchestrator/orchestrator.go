@@ -125,6 +125,7 @@ type Options struct {
 	// Reprove is how many of a hundred batches that workers elsewhere have proven another worker proves a second time.
 	Reprove         float64
 	AllowUnverified bool   // land changes that no gate can prove
+	AllowUnread     bool   // land files that no gate reads; AllowUnverified does so too
 	FreshBaseline   bool   // run the gates on the base commit though an earlier run has kept what they found
 	Review          bool   // a person accepts each patch before it lands
 	SendEnvironment bool   // of Submit: send what the environment of the project takes from the checkout
@@ -157,6 +158,7 @@ type ResumeOptions struct {
 	Repo            string // where the repository is now; "" for where it was
 	Budget          *int   // a new budget for the whole run; 0 for none
 	AllowUnverified bool
+	AllowUnread     bool
 }
 
 // Result is how a run stands.

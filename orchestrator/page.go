@@ -342,7 +342,7 @@ func act(
 // resume has a run go on: the host of its server does it, or a process of its own.
 func (d *pageRuns) resume(ctx context.Context, a *dashboard.Act, outcome string) (dashboard.Outcome, error) {
 	if o, remote := d.Runs.(on); remote {
-		r, err := ResumeOn(ctx, Server(o), a.Run, nil, false)
+		r, err := ResumeOn(ctx, Server(o), ResumeOptions{Run: a.Run})
 		if err == nil {
 			err = r.Close()
 		}

@@ -77,9 +77,10 @@ func (o on) Open(ctx context.Context, id string) (*Run, error) {
 	return r, nil
 }
 
-// ResumeOn has the host on a server go on with a run that was stopped, with a new budget for the whole run where that is not nil,
-// 0 for none.
-func ResumeOn(ctx context.Context, at Server, id string, budget *int, allowUnverified bool) (*Run, error) {
+// ResumeOn has the host on a server go on with a run that was stopped. Of the options Budget, AllowUnverified and AllowUnread
+// count.
+func ResumeOn(ctx context.Context, at Server, o ResumeOptions) (*Run, error) {
+	id := o.Run
 	w, err := vouch(ctx, at, id)
 	if err != nil {
 		return nil, err
@@ -89,7 +90,7 @@ func ResumeOn(ctx context.Context, at Server, id string, budget *int, allowUnver
 		return nil, err
 	}
 	if _, err := on(at).ask(ctx, hostCall{
-		Verb: verbResume, Run: id, Budget: budget, AllowUnverified: allowUnverified, Warrant: w,
+		Verb: verbResume, Run: id, Budget: o.Budget, AllowUnverified: o.AllowUnverified, AllowUnread: o.AllowUnread, Warrant: w,
 	}); err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"divisi/bus"
 	"divisi/internal/git"
+	"divisi/internal/spec"
 	"divisi/internal/usage"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/report"
@@ -55,6 +56,12 @@ func (r *Run) Cancel(ctx context.Context, task, reason string) (string, error) {
 // Skip gives tasks up as not needed: what waits for them goes on as if they were done.
 func (r *Run) Skip(ctx context.Context, tasks []string, reason string) (string, error) {
 	return r.ask(ctx, conductor.Request{Verb: conductor.VerbSkip, Tasks: tasks, Text: reason})
+}
+
+// AddGate adds a gate to a run that has not ended: it runs on the base commit, then on all that lands. Patches that are held for
+// files that no gate reads are tested with it.
+func (r *Run) AddGate(ctx context.Context, name string, command []string) (string, error) {
+	return r.ask(ctx, conductor.Request{Verb: conductor.VerbGate, Gate: &spec.Gate{Name: name, Command: command}})
 }
 
 // account is the identity of the person whose account of the operating system this process has.

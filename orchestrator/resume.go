@@ -34,7 +34,8 @@ func resume(ctx context.Context, o *ResumeOptions) (_ *Run, err error) {
 			h.release()
 		}
 	}()
-	h.path, h.resumes, h.budget, h.unverified, h.notices = h.dir.Run(o.Run), true, o.Budget, o.AllowUnverified, confinement()
+	h.path, h.resumes, h.budget, h.notices = h.dir.Run(o.Run), true, o.Budget, confinement()
+	h.unverified, h.unread = o.AllowUnverified, o.AllowUnread
 	m, err := store.ReadMeta(h.path)
 	if err != nil {
 		return nil, err

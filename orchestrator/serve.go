@@ -177,7 +177,9 @@ func (h *Host) resume(ctx context.Context, q *hostCall, m store.Meta, by string)
 			return h.settle(ctx, mine, err)
 		}
 	}
-	return h.begin(ctx, mine, false, ResumeOptions{Budget: q.Budget, AllowUnverified: q.AllowUnverified})
+	return h.begin(ctx, mine, false, ResumeOptions{
+		Budget: q.Budget, AllowUnverified: q.AllowUnverified, AllowUnread: q.AllowUnread,
+	})
 }
 
 // maxOffered bounds the commits that a host says it has: what it keeps beyond them may go before the run is submitted.

@@ -124,7 +124,8 @@ func prepare(ctx context.Context, o *Options, dry bool) (*conduct, error) {
 		Program: release.Version(), Goal: o.Goal, Repo: h.checkout.Top, Base: base, Branch: h.checkout.Branch,
 		Submodules: h.checkout.Submodules, Project: project, Roles: set.Roles,
 		Parallel: cmp.Or(o.Parallel, project.Parallel, o.usualParallel()), Budget: cmp.Or(o.Budget, project.Budget),
-		AutoApprove: o.AutoApprove, AllowUnverified: o.AllowUnverified, FreshBaseline: o.FreshBaseline || o.Trial, Created: now(),
+		AutoApprove: o.AutoApprove, AllowUnverified: o.AllowUnverified, AllowUnread: o.AllowUnread,
+		FreshBaseline: o.FreshBaseline || o.Trial, Created: now(),
 		OnDoubt: o.onDoubt(o.Review), Review: o.Review, Trial: o.Trial, Reprove: o.Reprove,
 	}
 	if o.Trial {

@@ -180,7 +180,7 @@ func (d *controls) resume(ctx context.Context) (string, error) {
 	if d.at.URL == "" {
 		return "the run goes on", d.begin(ctx, d.run)
 	}
-	r, err := orchestrator.ResumeOn(ctx, d.at, d.run, nil, false)
+	r, err := orchestrator.ResumeOn(ctx, d.at, orchestrator.ResumeOptions{Run: d.run})
 	if err == nil {
 		err = r.Close()
 	}

@@ -23,7 +23,7 @@ func (g *globals) groups() []group {
 			newRuns(g), newShow(g), newWatch(g), newDashboard(g), newMCP(g), newLog(g), newDiff(g), newContext(g),
 		}},
 		{"Decide", []*cobra.Command{
-			newDecide(g), newAccept(g), newSend(g), newSkip(g), newPause(g), newLine(g), newCancel(g),
+			newDecide(g), newAccept(g), newSend(g), newSkip(g), newGate(g), newPause(g), newLine(g), newCancel(g),
 		}},
 		{"Repair", []*cobra.Command{newResume(g), newRetry(g), newTake(g), newGive(g), newDrop(g)}},
 		{"Manage", []*cobra.Command{
@@ -69,7 +69,7 @@ var uses = []struct {
 	flags []string
 }{
 	{"What to do", []string{"plan", "repo", "base", "role", "dry-run", "brief", "brief-file", "model"}},
-	{"Approval and doubt", []string{"yes", "review", "on-doubt", "wait", "trust-repo", "allow-unverified"}},
+	{"Approval and doubt", []string{"yes", "review", "on-doubt", "wait", "trust-repo", "allow-unverified", "allow-unread"}},
 	{"Limits and speed", []string{"budget", "parallel", "prove", "fresh-baseline", "sandbox"}},
 	{"Other machines", []string{"nats", "creds", "elsewhere", "detach", "send-environment", "reprove"}},
 	{"Page, notices and recording", []string{"dashboard", "bell", "notify", "record", "replay"}},

@@ -150,7 +150,8 @@ func (g *globals) fitsHost(o *resumeOptions) error {
 
 // resumeOn has the host go on with a run, and follows it.
 func (g *globals) resumeOn(ctx context.Context, id string, o resumeOptions) error {
-	r, err := orchestrator.ResumeOn(g.log.WithContext(ctx), g.at, id, o.Budget, o.AllowUnverified)
+	o.Run = id
+	r, err := orchestrator.ResumeOn(g.log.WithContext(ctx), g.at, o.ResumeOptions)
 	if err != nil {
 		return err
 	}

@@ -42,6 +42,7 @@ func (o *resumeOptions) flags(c *cobra.Command) {
 	f.StringVar(&o.Repo, "repo", "", "where the repository is now, if it has moved")
 	f.StringVar(&o.dashboard, "dashboard", "", "serve the dashboard at this loopback address")
 	f.BoolVar(&o.AllowUnverified, "allow-unverified", false, allowUnverified)
+	f.BoolVar(&o.AllowUnread, "allow-unread", false, allowUnread)
 	hostFlags(c, &o.Machine, &o.sandbox)
 	c.PreRun = func(c *cobra.Command, _ []string) {
 		if c.Flags().Changed("budget") {

@@ -75,6 +75,7 @@ func (o *runOptions) startFlags(c *cobra.Command) {
 	f.IntVar(&o.Parallel, "parallel", 0, "agents at once (default from the project file, else 16)")
 	f.IntVar(&o.Budget, "budget", 0, "stop the run after this many tokens; resume continues it (default from the project file)")
 	f.BoolVar(&o.AllowUnverified, "allow-unverified", false, allowUnverified)
+	f.BoolVar(&o.AllowUnread, "allow-unread", false, allowUnread)
 	f.BoolVar(&o.FreshBaseline, "fresh-baseline", false,
 		"run the gates on the base commit though an earlier run has kept their results")
 	f.BoolVar(&o.trust, "trust-repo", false, "allow what the repository's files request, in this run; see divisi trust --help")
@@ -92,6 +93,9 @@ const (
 )
 
 const allowUnverified = "land changes that no gate can prove; they are shown as unverified, and the exit code is 1"
+
+const allowUnread = "land files that no gate reads, such as those of another system; they are shown as unverified, and the " +
+	"exit code is 1. --allow-unverified does so too"
 
 // hostFlags are those of every command that runs a run.
 func hostFlags(c *cobra.Command, m *orchestrator.Machine, sandbox *string) {

@@ -22,7 +22,7 @@ const (
 // MaxUnread is how many unread files a receipt has; of those after them it has the number.
 const MaxUnread = 5000
 
-// Unread is a changed file that a gate did not read as far as its kind needs: a source file of a compiled language must be
+// Unread is a changed file that a gate did not read as its kind needs: a source file of a compiled language must be
 // compiled, one of another language run or imported, any other file opened.
 type Unread struct {
 	Path  string `json:"path"`
@@ -55,7 +55,7 @@ func (u *Unread) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// UnreadOf returns how the gate read a changed file: nil where it read it as far as its kind needs, or where the receipt is of a
+// UnreadOf returns how the gate read a changed file: nil where it read it as its kind needs, or where the receipt is of a
 // version without grades.
 func (r *Receipt) UnreadOf(name string) *Unread {
 	at, found := slices.BinarySearchFunc(r.Unread, name, func(u Unread, name string) int { return strings.Compare(u.Path, name) })
@@ -64,7 +64,7 @@ func (r *Receipt) UnreadOf(name string) *Unread {
 		return &r.Unread[at]
 	case r.UnreadRest > 0 && at == len(r.Unread):
 		rest := fmt.Sprintf("one of the last of %d files that its gate did not read", len(r.Unread)+r.UnreadRest)
-		return &Unread{Path: name, Grade: GradeUnknown, Reason: rest}
+		return &Unread{Path: name, Grade: GradeUnknown, Source: true, Reason: rest}
 	}
 	return nil
 }

@@ -80,7 +80,7 @@ type Receipt struct {
 	// Wrote are the files of the tree that the gate changed, which were restored; the first of them.
 	Wrote []string `json:"wrote,omitempty"`
 	// Unread are the files that differ from the base commit, of a batch from the commit that it is built on, and that this gate
-	// did not read as far as their kind needs, by path. UnreadRest are so many more after them.
+	// did not read as their kind needs, by path. UnreadRest are so many more after them.
 	Unread     []Unread `json:"unread,omitempty"`
 	UnreadRest int      `json:"unread_rest,omitempty"`
 }

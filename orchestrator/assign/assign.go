@@ -78,6 +78,9 @@ func (g *given) assignment(ctx context.Context, d *run.Dispatch) (*wire.Assignme
 	case d.Task == run.SetupTask:
 		a.Base, a.Setup, a.Environment, a.Project.Gates = true, s.Project.Setup.Command, "", nil
 		a.Task = gateTask(d.Task, "Set up", nil)
+	case strings.HasPrefix(d.Task, run.GateTask):
+		a.Base = true
+		a.Task = untimed(gateTask(d.Task, "Run an added gate on the base commit", d.Gates), s.Project.Gates)
 	case d.Task == run.BaselineTask:
 		a.Base = true
 		a.Task = gateTask(d.Task, "Run the gates on the base commit", nil)

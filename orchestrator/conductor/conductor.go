@@ -57,10 +57,11 @@ type Config struct {
 	// and nothing older: they begin then. It may be empty.
 	Setup string
 	// Resume continues a stopped run; Budget, when not nil, is its new budget, and AllowUnverified lets it land patches without
-	// proof.
+	// proof, AllowUnread files that no gate reads.
 	Resume          bool
 	Budget          *int
 	AllowUnverified bool
+	AllowUnread     bool
 	// Keys are the public keys of the run's workers.
 	Keys map[string][]byte
 	// Signs is the key that assignments are signed with.

@@ -35,6 +35,8 @@ const (
 	VerbGive = "give"
 	// VerbDrop takes out what a task has landed, with the patch that undoes it.
 	VerbDrop = "drop"
+	// VerbGate adds a gate to the run.
+	VerbGate = "gate"
 	// VerbQuarantine puts a worker into quarantine.
 	VerbQuarantine = "quarantine"
 	// VerbPause stops the run when every agent has finished its turn.
@@ -68,6 +70,8 @@ type Request struct {
 	// Worker and Since are those of quarantine.
 	Worker string    `json:"worker,omitempty"`
 	Since  time.Time `json:"since,omitzero"`
+	// Gate is that of gate.
+	Gate *spec.Gate `json:"gate,omitempty"`
 	// Patch is that of give and drop; its pack is in the object store.
 	Patch *spec.Patch `json:"patch,omitempty"`
 
@@ -236,6 +240,11 @@ func (c *Conductor) Do(ctx context.Context, q Request) (string, error) {
 		return c.act(ctx)(request.Give(c.st, q.Task, q.Patch, q.By))
 	case VerbDrop:
 		return c.act(ctx)(request.Drop(c.st, q.Task, q.Patch, q.Text, q.By))
+	case VerbGate:
+		if q.Gate == nil {
+			return "", request.Refusedf("the request has no gate")
+		}
+		return c.act(ctx)(request.Gate(c.st, *q.Gate, q.By))
 	case VerbQuarantine:
 		return c.isolate(ctx, run.Quarantine{Worker: q.Worker, Since: q.Since, By: q.By})
 	case VerbPause:

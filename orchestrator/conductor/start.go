@@ -30,7 +30,8 @@ func (c *Conductor) takeOver(ctx context.Context) error {
 	if c.st.Status == run.Done || c.st.Status == run.Parked || c.st.Status == run.Cancelled {
 		return nil
 	}
-	d := run.Data{Epoch: c.st.Epoch + 1, Budget: c.cfg.Budget, AllowUnverified: c.cfg.AllowUnverified}
+	d := run.Data{Epoch: c.st.Epoch + 1, Budget: c.cfg.Budget}
+	d.AllowUnverified, d.AllowUnread = c.cfg.AllowUnverified, c.cfg.AllowUnread
 	if c.cfg.Elsewhere {
 		d.Crew = run.Crew{}
 	}

@@ -29,7 +29,7 @@ var test = kind{
 
 func held(s *run.State, missing bool) (out []run.Decision) {
 	for t := range s.Tasks.In(run.TaskHeld) {
-		if d := t.Doubt(); (d.Missing != nil) == missing && (!d.Review || s.Tasks.Reviewing(t)[0] == t) {
+		if d := t.Doubt(); d.Unread == nil && (d.Missing != nil) == missing && (!d.Review || s.Tasks.Reviewing(t)[0] == t) {
 			out = append(out, about(s, t, d))
 		}
 	}

@@ -4,9 +4,6 @@ import "divisi/orchestrator/run"
 
 // Policy answers the first open decision that the policy of the run decides.
 func Policy(s *run.State) []run.Action {
-	if s.Spec.OnDoubt != run.OnDoubtAccept && s.Spec.OnDoubt != run.OnDoubtReject {
-		return nil
-	}
 	for _, d := range Open(s) {
 		if answer := of(d.Kind).policy; answer != nil && d.Decider.Who == run.ByRule {
 			return answer(s, &d, s.Spec.OnDoubt == run.OnDoubtAccept)

@@ -20,7 +20,7 @@ func land(s *run.State, d run.LandingData) []run.Action {
 	case back:
 		missing = d.Receipts
 	case len(missing) == 0:
-		return move(s, d)
+		return landRead(s, d)
 	}
 	if in.works.RunsAgain() {
 		return nil
@@ -40,7 +40,7 @@ func land(s *run.State, d run.LandingData) []run.Action {
 	a.Then = func(found proof.Inspection) []run.Action {
 		if len(found.Doubts) == 0 {
 			d.Gone = found.Gone
-			return move(s, d)
+			return landRead(s, d)
 		}
 		if again := proof.OnBaseAgain(s); again != nil {
 			return again

@@ -251,6 +251,7 @@ func gatesOf(about *run.Spec, tasks []*run.Task) []string {
 		}
 		names = append(names, t.Task.Gates...)
 	}
+	names = append(names, about.AddedNames()...)
 	slices.Sort(names)
 	return slices.Compact(names)
 }

@@ -34,7 +34,7 @@ func troubling(t *run.Task) bool { return t.State == run.TaskParked && t.Parent 
 // held are the tasks whose patches wait for the decision of the master, behind a position of the log.
 func held(s *run.State, from uint64) (out []*run.Task) {
 	for t := range s.Tasks.In(run.TaskHeld) {
-		if d := t.Doubt(); d.Pos > from && !d.Review {
+		if d := t.Doubt(); d.Pos > from && !d.Review && d.Unread == nil {
 			out = append(out, t)
 		}
 	}

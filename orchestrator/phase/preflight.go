@@ -90,6 +90,8 @@ func prove(s *run.State) []run.Action {
 			next = w.Last + 1
 		}
 		return assignBase(s, run.BaselineTask, next)
+	case !s.Proofs.Outdated && len(s.Proofs.Baseline) > 0:
+		return tryGate(s, s.NewGate())
 	case w == nil:
 		return recall(s)
 	}

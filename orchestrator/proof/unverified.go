@@ -119,6 +119,9 @@ func UnverifiedPatch(s *run.State, t *run.Task) string {
 	if why := Unverified(s); why != "" {
 		return why
 	}
+	if why := WhyUnread(t.AllowedUnread()); why != "" {
+		return why
+	}
 	if doubts := t.Without(); len(doubts) > 0 {
 		return text.Clip(cmp.Or(doubts[0].Skips, doubts[0].Evidence[0]), text.MaxLine)
 	}

@@ -308,8 +308,11 @@ func Accept(s *run.State, id string, a run.Answer) ([]run.Action, error) {
 
 // rule decides about a held patch. What a person is to see, only a person decides.
 func rule(s *run.State, t *run.Task, a run.Answer) ([]run.Action, error) {
-	if t.Doubt().Review && !wire.IsPerson(a.By) {
+	switch d := t.Doubt(); {
+	case d.Review && !wire.IsPerson(a.By):
 		return nil, Refusedf("the patch of %s waits for a person, who sees each patch of this run", t.Task.ID)
+	case d.Unread != nil && a.Option == run.Accept && !wire.IsPerson(a.By):
+		return nil, Refusedf("the patch of %s waits for a person: no gate reads files of it", t.Task.ID)
 	}
 	return recovery.Decide(s, t, a), nil
 }

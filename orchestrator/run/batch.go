@@ -200,8 +200,10 @@ func (l *Tasks) suspect(d LandingData, failed bool) {
 }
 
 func (s *State) land(d LandingData, e *contextscope.Event) {
-	for _, l := range d.Tasks {
+	for i, l := range d.Tasks {
 		if t := s.Tasks.ByID[l.Task]; t != nil {
+			l.Unread = UnreadIn(d.Receipts, t.Changes())
+			d.Tasks[i] = l
 			t.Commit, t.Landed, t.Part, t.Suspected = l.Commit, l, 0, Suspected{}
 			t.LandedAt = e.Time
 			s.set(t, endOf(l), e.Pos)

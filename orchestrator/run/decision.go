@@ -56,6 +56,7 @@ const (
 	DecideScope    DecisionKind = "scope"    // an agent asks to write protected files
 	DecideWorker   DecisionKind = "worker"   // no worker serves a role
 	DecideReproof  DecisionKind = "reproof"  // of two workers one proves a batch, and one does not
+	DecideUnread   DecisionKind = "unread"   // no gate reads files of patches as their kind needs
 )
 
 // The names of the options.
@@ -74,6 +75,7 @@ const (
 	Trust   = "trust"  // the worker that proved a batch first
 	// Quarantined is the option to take that worker for lying.
 	Quarantined = "quarantine"
+	AddGate     = "gate" // the gates that would read the files are added, and prove the patches
 )
 
 // Option is a way to answer. NeedsText reports that it needs a text.
@@ -122,7 +124,7 @@ type Decided struct {
 	Hold   *Hold  `json:"hold,omitempty"`
 	Answer Answer `json:"answer,omitzero"`
 	Closed bool   `json:"closed,omitempty"`
-	// With are the other tasks of a change set under review, whose patches continue.
+	// With are the other tasks of a change set under review, whose patches continue; about unread files all tasks whose do.
 	With []string `json:"with,omitempty"`
 	// Back is why the answer does not count.
 	Back string `json:"back,omitempty"`
@@ -168,6 +170,8 @@ func (s *State) applyDecided(e *contextscope.Event, d *Decided) {
 				s.set(t, TaskRunning, e.Pos)
 			}
 		}
+	case DecideUnread:
+		s.decideUnread(e, d)
 	case DecideTemplate:
 		s.Templates.answer(d.About, d.Answer)
 	case DecidePlan:

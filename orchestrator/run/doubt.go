@@ -3,6 +3,7 @@ package run
 import (
 	"slices"
 
+	"divisi/internal/spec"
 	"divisi/subagents/wire"
 )
 
@@ -34,6 +35,8 @@ type Doubt struct {
 	Missing map[string]string `json:"missing,omitempty"`
 	// Skips is the evidence that the patch skips tests; "" for none.
 	Skips string `json:"skips,omitempty"`
+	// Unread are the files of the patch that no gate reads as their kind needs, where the doubt is about those.
+	Unread []spec.Unread `json:"unread,omitempty"`
 	// Pos is where in the log it began; Answer is nil while it is open.
 	Pos    uint64  `json:"-"`
 	Answer *Answer `json:"answer,omitempty"`

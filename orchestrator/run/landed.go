@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"divisi/internal/spec"
 )
 
 // Search is what is known of the tasks of a batch that failed.
@@ -39,4 +41,6 @@ type Landed struct {
 	Files   int    `json:"files,omitempty"`
 	// Unverified is why it is not proven; empty when it is.
 	Unverified string `json:"unverified,omitempty"`
+	// Unread are the files of it that no gate has read as their kind needs, as the receipts tell with which it landed.
+	Unread []spec.Unread `json:"-"`
 }

@@ -63,6 +63,10 @@ type Data struct {
 	Unverified string `json:"unverified,omitempty"`
 	// AllowUnverified is set when a resume allows to land what is not proven.
 	AllowUnverified bool `json:"allow_unverified,omitempty"`
+	// AllowUnread is set when a resume allows to land files that no gate reads.
+	AllowUnread bool `json:"allow_unread,omitempty"`
+	// Gate is set when a person adds a gate to the run, and when one that was added is none any more.
+	Gate *AddedGate `json:"gate,omitempty"`
 	// OnDoubt is set when a resume changes what is done about doubts.
 	OnDoubt string `json:"on_doubt,omitempty"`
 	// Final holds the final gates' receipts on the integration head.
@@ -163,6 +167,10 @@ type Spec struct {
 	AutoApprove bool                 `json:"auto_approve,omitempty"`
 	// AllowUnverified lets changes land that no gate can prove.
 	AllowUnverified bool `json:"allow_unverified,omitempty"`
+	// AllowUnread lets changes land that no gate reads as their kind needs.
+	AllowUnread bool `json:"allow_unread,omitempty"`
+	// Added are the gates that were added to the run, in their order: those that count are among the project's too.
+	Added []AddedGate `json:"-"`
 	// FreshBaseline has the gates run on the base commit though an earlier run has kept what they found.
 	FreshBaseline bool `json:"fresh_baseline,omitempty"`
 	// Reprove is how many of a hundred batches that workers elsewhere have proven are proven a second time, by another one.

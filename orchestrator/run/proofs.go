@@ -12,7 +12,7 @@ import (
 // GatesOf returns the names of the gates that decide about a task.
 func (s *Spec) GatesOf(t spec.Task) []string {
 	if len(t.Gates) > 0 {
-		return t.Gates
+		return append(slices.Clip(t.Gates), s.AddedNames()...)
 	}
 	return s.GateNames()
 }

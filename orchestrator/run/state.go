@@ -198,12 +198,13 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 		s.Spec.Keys = d.Keys
 	}
 	s.applyCrew(e, d)
-	s.Spec.AllowUnverified = s.Spec.AllowUnverified || d.AllowUnverified
+	s.Spec.allow(d)
 	s.Spec.OnDoubt = cmp.Or(d.OnDoubt, s.Spec.OnDoubt)
 	if d.Epoch > 0 {
 		s.Epoch, s.Began = d.Epoch, e.Pos
 	}
 	s.Spec.reread(d, &s.Tasks)
+	s.applyGate(e, d.Gate)
 	if d.Baseline != nil {
 		s.Proofs.rebase(d.Baseline, e.Pos)
 		s.Batches.Limit = 0

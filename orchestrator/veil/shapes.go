@@ -76,12 +76,13 @@ var (
 		"tail": hidden, "names": each(masked), "missing": masked, "hidden": each(text(unrun)),
 	})
 
-	runs = with(object("state allow_unverified on_doubt first_red epoch setup budget file roles project head ref dispatch void "+
-		"line keys crew at quarantine reproved unserved made outage own", fields{
+	runs = with(object("state allow_unverified allow_unread on_doubt first_red epoch setup budget file roles project head ref "+
+		"dispatch void line keys crew at quarantine reproved unserved made outage own", fields{
 		"spec": order, "reason": begun, "baseline": each((*Veil).receipt),
 		"other": object("environment", fields{"baseline": each((*Veil).receipt), "lacks": each(masked)}),
 		"known": each((*Veil).receipt), "final": each((*Veil).receipt), "flaky": each(signatures), "names": each(masked),
 		"unverified": begun,
+		"gate":       object("name command affected full format timeout by", fields{"dropped": begun}),
 		"missing":    each(begun), "decision": decided, "wait": begun, "notices": each(hidden),
 	}), func(_ *Veil, had, out map[string]any) {
 		if !tells(had) && had["notices"] != nil {
@@ -91,8 +92,8 @@ var (
 
 	// order has the mark by which the fold knows a log that was concealed.
 	order = with(object("run program keys goal repo base branch submodules environment derived copies missing plan "+
-		"project roles parallel budget auto_approve allow_unverified fresh_baseline reprove on_doubt review detected proposed "+
-		"trial usual created",
+		"project roles parallel budget auto_approve allow_unverified allow_unread fresh_baseline reprove on_doubt review "+
+		"detected proposed trial usual created",
 		nil), func(_ *Veil, _, out map[string]any) { out["concealed"] = true })
 
 	plans = with(object("by request follows drop replaces edited decision_record tasks notes overlaps ceiling likely grant "+
@@ -106,8 +107,10 @@ var (
 
 	tasks = with(object("state dispatch choice role head kept again revision own", fields{
 		"fault": fault,
-		"doubt": object("attempt review size unprovable", fields{"evidence": each(begun), "missing": each(masked)}),
-		"red":   object("of run tree since again in", fields{"failed": each(masked)}), "decision": decided, "given": patch,
+		"doubt": object("attempt review size unprovable", fields{
+			"evidence": each(begun), "missing": each(masked), "unread": each(object("", fields{"path": masked})),
+		}),
+		"red": object("of run tree since again in", fields{"failed": each(masked)}), "decision": decided, "given": patch,
 	}), func(_ *Veil, had, out map[string]any) {
 		if reason, ok := had["reason"].(string); ok {
 			fault, _ := had["fault"].(map[string]any)

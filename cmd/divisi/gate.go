@@ -1,0 +1,31 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"divisi/orchestrator"
+)
+
+func newGate(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:   "gate RUN NAME -- COMMAND [ARG...]",
+		Short: "Add a gate to a run",
+		Long: `Add a gate to a run that has not ended, for example one that reads files which no other gate reads. It
+runs on the base commit first: a gate that proves nothing there is taken out again. Then it decides about
+all that lands, and held patches with unread files are tested with it. It is a gate of this run alone:
+write it into .divisi/divisi.yaml for later ones.` +
+			codes(codeOK, codeUsage, codeMachine),
+		Example: "  divisi gate 1f2e windows -- env GOOS=windows go vet ./...",
+		Args:    cobra.MinimumNArgs(3),
+		RunE: func(c *cobra.Command, args []string) error {
+			run, err := g.findRun(c.Context(), args[:1])
+			if err != nil {
+				return err
+			}
+			return g.request(c.Context(), func(r *orchestrator.Run) (string, error) {
+				outcome, err := r.AddGate(c.Context(), args[1], args[2:])
+				return goesOn(r, outcome, err)
+			}, run)
+		},
+	}
+}
