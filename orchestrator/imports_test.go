@@ -26,7 +26,7 @@ var arrows = []struct {
 	{"proof", []string{"recovery", "run"}},
 	// Rules know what a failure leads to and what the gates can prove, and no other rule.
 	{"plan", []string{"run"}},
-	{"schedule", []string{"recovery", "run"}},
+	{"schedule", []string{"proof", "recovery", "run"}},
 	{"acceptance/testsource", nil},
 	{"acceptance/testsource/gosource", []string{"acceptance/testsource"}},
 	{"acceptance", []string{"acceptance/testsource", "acceptance/testsource/gosource", "proof", "recovery", "run"}},

@@ -85,6 +85,18 @@ func (t Task) WithDefaults(role Role) Task {
 	return t
 }
 
+// WithMends returns the plan with its mends in each task that has none of its own.
+func (p Plan) WithMends() Plan {
+	p.Tasks = slices.Clone(p.Tasks)
+	for i := range p.Tasks {
+		if len(p.Tasks[i].Mends) == 0 {
+			p.Tasks[i].Mends = p.Mends
+		}
+	}
+	p.Mends = nil
+	return p
+}
+
 // Judge returns the role that judges the task's patch: the one that it names, else a tester with an executor of its own, else the
 // reviewer for what a model made, where constraints hold for the task. "" is none: the gates alone decide. role is the task's.
 func (t *Task) Judge(role Role, roles map[string]Role, constrained bool) string {

@@ -36,6 +36,7 @@ func (p *Plan) Validate(env Env) []Problem {
 	v.text("goal", p.Goal)
 	v.text("decision_record", p.DecisionRecord)
 	v.constraints("constraints", p.Constraints)
+	v.gates("mends", p.Mends)
 	switch {
 	case len(p.Tasks) == 0:
 		v.addf("tasks", "", "the plan has no tasks")
@@ -230,11 +231,8 @@ func (v *planCheck) scope(at string, t *Task, role *Role, known bool) {
 }
 
 func (v *planCheck) verification(at string, t *Task) {
-	if v.env.Gates != nil {
-		for i, gate := range t.Gates {
-			v.known(fmt.Sprintf("%s.gates[%d]", at, i), "gate", gate, v.env.Gates)
-		}
-	}
+	v.gates(at+".gates", t.Gates)
+	v.mends(at+".mends", t)
 	if t.Verify == "" {
 		return
 	}
@@ -244,6 +242,25 @@ func (v *planCheck) verification(at string, t *Task) {
 		v.known(at+".verify", "role", t.Verify, v.roles)
 	case t.Verify == RoleMaster || role.Writes:
 		v.addf(at+".verify", RoleTester, "role %q cannot verify: a tester changes nothing", t.Verify)
+	}
+}
+
+func (v *planCheck) gates(at string, names []string) {
+	if v.env.Gates == nil {
+		return
+	}
+	for i, gate := range names {
+		v.known(fmt.Sprintf("%s[%d]", at, i), "gate", gate, v.env.Gates)
+	}
+}
+
+// mends faults gates that the task does not run, which would prove nothing of what it mends.
+func (v *planCheck) mends(at string, t *Task) {
+	v.gates(at, t.Mends)
+	for i, gate := range t.Mends {
+		if len(t.Gates) > 0 && !slices.Contains(t.Gates, gate) {
+			v.addf(fmt.Sprintf("%s[%d]", at, i), "", "task %q mends gate %s and does not run it: add it to gates", t.ID, gate)
+		}
 	}
 }
 

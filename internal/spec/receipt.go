@@ -68,7 +68,9 @@ type Receipt struct {
 	Names          []string `json:"names,omitempty"`
 	Missing        string   `json:"missing,omitempty"`
 	MissingSkipped string   `json:"missing_skipped,omitempty"`
-	// Verdict is pass, baseline (red, but no redder than the baseline), fail or unattributable.
+	// Appeared are the failures of a gate of a batch that mends which did not run before: no fault of the batch. Sorted.
+	Appeared []string `json:"appeared,omitempty"`
+	// Verdict is pass, better (red, and mended in part), baseline (red, but no redder than the baseline), fail or unattributable.
 	Verdict string `json:"verdict"`
 	// Tail is the end of the output, bounded; Output the object-store name of all of it.
 	Tail   string `json:"tail,omitempty"`
@@ -100,6 +102,25 @@ func (r *Receipt) Count(signature string) int {
 	return 0
 }
 
+// Failures is how many failures the gate has, each place counted.
+func (r *Receipt) Failures() (n int) {
+	for _, signature := range r.Signatures {
+		n += r.Count(signature)
+	}
+	return n
+}
+
+// Bare is a receipt that others are compared with, as every assignment holds it: no task is to blame for its failures.
+func (r Receipt) Bare() Receipt {
+	r.Signature, r.Paths, r.Imports, r.Positions, r.Follows, r.Errors, r.Agent, r.Pos = nil, nil, nil, nil, nil, nil, "", 0
+	return r
+}
+
+// LetsThrough reports whether a gate is green, or known to be no redder than before.
+func (r *Receipt) LetsThrough() bool {
+	return r.Verdict == VerdictPass || r.Verdict == VerdictBetter || r.Verdict == VerdictBaseline
+}
+
 // HiddenAll in the hidden of a receipt is a part of the gate that is not known.
 const HiddenAll = "*"
 
@@ -112,6 +133,7 @@ const (
 // The verdicts of a receipt.
 const (
 	VerdictPass           = "pass"
+	VerdictBetter         = "better"
 	VerdictBaseline       = "baseline"
 	VerdictFail           = "fail"
 	VerdictUnattributable = "unattributable"

@@ -97,7 +97,7 @@ func (r *Receipt) problems(v *problems, at string) {
 	if r.Verdict == "" {
 		v.addf(at+".verdict", "", "the receipt has no verdict")
 	}
-	v.oneOf(at+".verdict", "verdict", r.Verdict, VerdictPass, VerdictBaseline, VerdictFail, VerdictUnattributable)
+	v.oneOf(at+".verdict", "verdict", r.Verdict, VerdictPass, VerdictBetter, VerdictBaseline, VerdictFail, VerdictUnattributable)
 	if r.Kind != "" {
 		v.oneOf(at+".kind", "kind", r.Kind, KindTests, KindFindings)
 	}

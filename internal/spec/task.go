@@ -74,6 +74,7 @@ type Task struct {
 	Last      int      `json:"last,omitempty" jsonschema:"With full: only the last N events."`
 	MaxTokens int      `json:"max_tokens,omitempty" jsonschema:"With full: at most this many tokens, the oldest go first."`
 	Gates     []string `json:"gates,omitempty" jsonschema:"Names of the project's gates to run. Default: all."`
+	Mends     []string `json:"mends,omitempty" jsonschema:"Gates that are red on the base commit and that the task mends: it lands as better when fewer failures are left and none is new."`
 	Verify    string   `json:"verify,omitempty" jsonschema:"Role that judges the patch. Default reviewer where constraints hold."`
 	Attempts  int      `json:"attempts,omitempty" jsonschema:"How often it is tried, 1 to 10. Default 5."`
 	Limits    Limits   `json:"limits,omitzero" jsonschema:"Limits of one attempt; default the role's."`
@@ -95,6 +96,7 @@ type Plan struct {
 	Goal           string   `json:"goal,omitempty" jsonschema:"What the whole plan is for, in one sentence."`
 	DecisionRecord string   `json:"decision_record,omitempty" jsonschema:"Names, API shapes and style that every writer follows, decided once. Copied word for word."`
 	Constraints    []string `json:"constraints,omitempty" jsonschema:"Rules that hold for every task. Copied word for word."`
+	Mends          []string `json:"mends,omitempty" jsonschema:"Red gates that each task mends which has no mends of its own."`
 	Tasks          []Task   `json:"tasks" jsonschema:"The tasks. Those that do not wait for each other run at the same time."`
 }
 

@@ -44,7 +44,7 @@ func unprovable(s *run.State, t *run.Task) []run.Action {
 		return nil
 	}
 	var evidence []string
-	for _, u := range s.Proofs.UnprovableIn(t.Changes()) {
+	for _, u := range s.Proofs.UnprovableOf(t) {
 		evidence = append(evidence, text.OneLine("no gate proves a change of "+u.String()+": "+u.Why))
 	}
 	if len(evidence) == 0 {

@@ -73,8 +73,9 @@ func (g *given) assignment(ctx context.Context, d *run.Dispatch) (*wire.Assignme
 	switch {
 	case strings.HasPrefix(d.Task, run.BatchTask), strings.HasPrefix(d.Task, run.ReproveTask),
 		strings.HasSuffix(d.Task, run.RedSuffix):
-		a.Baseline, a.Others, a.Since = g.st.Proofs.Baseline, g.others(d), d.Since
+		a.Baseline, a.Others, a.Since = g.st.Proofs.AsOf(g.st.Batches.ReprovenAt(d.Task)), g.others(d), d.Since
 		a.Task = untimed(gateTask(d.Task, "Run the gates on a batch", d.Gates), s.Project.Gates)
+		a.Task.Mends = d.Mends
 	case d.Task == run.SetupTask:
 		a.Base, a.Setup, a.Environment, a.Project.Gates = true, s.Project.Setup.Command, "", nil
 		a.Task = gateTask(d.Task, "Set up", nil)
@@ -88,10 +89,10 @@ func (g *given) assignment(ctx context.Context, d *run.Dispatch) (*wire.Assignme
 		a.Base, a.Idle, a.Project.Gates = true, d.Task == run.FlakesTask, gate.Uncached(s.Project.Gates)
 		a.Task = untimed(gateTask(d.Task, "Run the gates on the base commit once more", d.Gates), s.Project.Gates)
 	case d.Task == run.HeadTask:
-		a.Baseline, a.Others, a.Project.Gates = g.st.Proofs.Baseline, g.others(d), gate.Uncached(s.Project.Gates)
+		a.Baseline, a.Others, a.Project.Gates = g.st.Proofs.AsOf(0), g.others(d), gate.Uncached(s.Project.Gates)
 		a.Task = untimed(gateTask(d.Task, "Run gates without a patch that is red", d.Gates), s.Project.Gates)
 	case d.Task == run.FinalTask:
-		a.Baseline, a.Others = g.st.Proofs.Baseline, g.others(d)
+		a.Baseline, a.Others = g.st.Proofs.AsOf(0), g.others(d)
 		a.Task = untimed(gateTask(d.Task, "Run the final gates", d.Gates), s.Project.Gates)
 	case d.Task == run.MasterTask:
 		if err := g.assignMaster(ctx, a); err != nil {
@@ -146,7 +147,7 @@ func (g *given) assignVerify(a *wire.Assignment, id, of string) error {
 	a.Task.Title = "Judge " + of
 	// The task's limits bound its own agent.
 	a.Task.Limits = a.Role.Limits.Or(g.st.Spec.Project.Limits)
-	a.Patch, a.Baseline, a.BaselineFollows = r.Patch, g.st.Proofs.Baseline, !g.st.Baselined()
+	a.Patch, a.Baseline, a.BaselineFollows = r.Patch, g.st.Proofs.AsOf(0), !g.st.Baselined()
 	a.DecisionRecord = g.st.Plans.All[t.Plan].DecisionRecord
 	a.Inputs = []wire.Input{{Task: of, Role: t.Task.Role, Handoff: r.Handoff}} // to a judge a claim
 	return nil
@@ -217,7 +218,7 @@ func (g *given) assignTask(ctx context.Context, a *wire.Assignment, t *run.Task,
 		}
 	}
 	if slices.Contains(a.Role.Tools, spec.ToolRunGates) {
-		a.Baseline, a.BaselineFollows = g.st.Proofs.Baseline, !g.st.Baselined()
+		a.Baseline, a.BaselineFollows = g.st.Proofs.AsOf(0), !g.st.Baselined()
 	}
 	a.Slice, err = g.slice(ctx, a, t)
 	return err

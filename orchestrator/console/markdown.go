@@ -34,6 +34,9 @@ func writeMarkdown(w *strings.Builder, r *report.Report, calls func(hint string)
 	if r.Unverified != "" {
 		row("unverified", "%s", span(r.Unverified))
 	}
+	if r.Better != "" {
+		row("better", "%s", span(r.Better))
+	}
 	if r.OneWorker != "" {
 		row("proven", "by one worker, %s", span(r.OneWorker))
 	}

@@ -66,6 +66,10 @@ func progress(r *report.Report) string {
 	if unverified > 0 && !landed.Unverified {
 		text += fmt.Sprintf(", %d of them unverified", unverified)
 	}
+	better := slices.DeleteFunc(slices.Clone(tasks), func(t report.Task) bool { return !t.Better })
+	if len(better) > 0 {
+		text += fmt.Sprintf(", %d of them as better", len(better))
+	}
 	if done := n[run.TaskDone]; done > 0 {
 		text += fmt.Sprintf(", %d without a change", done)
 	}

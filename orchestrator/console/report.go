@@ -76,6 +76,7 @@ func writeReport(w *strings.Builder, r *report.Report, columns int, calls func(h
 		proof = "in part, unverified are"
 	}
 	f.addf(r.Unverified != "", "proof", "%s: %s", proof, r.Unverified)
+	f.addf(r.Better != "", "better", "%s", r.Better)
 	f.addf(r.OneWorker != "", "proof", "by one worker, %s: no other one could run the final gates too", r.OneWorker)
 	fmt.Fprintf(w, "goal    %s\nrepo    %s\nbase    %s\n", Sanitize(r.Goal), Sanitize(r.Repo), short(r.Base))
 	f.addf(r.Ref != "", "branch", "%s at %s%s", strings.TrimPrefix(r.Ref, "refs/heads/"), short(r.Head),
@@ -146,7 +147,12 @@ func writeGates(w *strings.Builder, gates []report.Gate) {
 		for _, part := range []struct {
 			word string
 			list []string
-		}{{"newly failing", g.New}, {"already failing before this run", g.Known}, {"fixed", g.Fixed}} {
+		}{
+			{"newly failing", g.New},
+			{"failing now, did not run before", g.Appeared},
+			{"already failing before this run", g.Known},
+			{"fixed", g.Fixed},
+		} {
 			if len(part.list) > 0 {
 				fmt.Fprintf(w, "; %s: %s", part.word, Sanitize(strings.Join(part.list, ", ")))
 			}

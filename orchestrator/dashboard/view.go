@@ -121,10 +121,9 @@ func milliseconds(t time.Time) int64 {
 }
 
 func taskOf(s *run.State, t *run.Task) task {
-	shown := report.Task{State: t.State, Unverified: t.State == run.TaskLanded && t.Landed.Unverified != ""}
 	failed := t.State == run.TaskPending && len(t.Faults) > 0 && t.Faults[len(t.Faults)-1].Attempt == t.Attempt
 	row := task{
-		ID: t.Task.ID, Title: t.Task.Title, Role: t.Task.Role, State: shown.Status(), Reason: t.Reason,
+		ID: t.Task.ID, Title: t.Task.Title, Role: t.Task.Role, State: report.StatusOf(s, t), Reason: t.Reason,
 		Alarm: failed || t.State == run.TaskParked || t.State == run.TaskHeld,
 		Notes: report.Said(t.Result, t.VerifyR), Attempt: t.Attempt, Added: t.Landed.Added, Deleted: t.Landed.Deleted,
 		Tokens: s.Works.Used(t.Task.ID).Total(), Template: t.Task.ShardOf, Landed: milliseconds(t.LandedAt),

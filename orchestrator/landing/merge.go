@@ -19,8 +19,8 @@ type Candidate struct {
 	// Commit is the patch, whose parent is the integration commit that the attempt started from. Base is its parent where that is
 	// a merged change set; empty else.
 	Commit, Base string
-	// Unverified is why the patch is not proven; empty when it is.
-	Unverified string
+	// Unverified is why the patch is not proven; empty when it is. Better is what is left of what it mends.
+	Unverified, Better string
 }
 
 // Merged is a candidate's commit in a chain.
@@ -170,9 +170,9 @@ func (a Merge) chain(ctx context.Context, m Merger, out *[]Conflict, at time.Tim
 // message is that of a change set's commit: its trailers name each task once, with its newest attempt, role and model behind it.
 func (a Merge) message(merged []Merged) string {
 	var b strings.Builder
-	tasks, first, unverified := 0, merged[0], ""
+	tasks, first, of := 0, merged[0], Candidate{}
 	for i, c := range merged {
-		unverified = cmp.Or(unverified, c.Unverified)
+		of.Unverified, of.Better = cmp.Or(of.Unverified, c.Unverified), cmp.Or(of.Better, c.Better)
 		if slices.ContainsFunc(merged[i+1:], func(m Merged) bool { return m.Task == c.Task }) {
 			continue // its newest attempt names it
 		}
@@ -181,7 +181,7 @@ func (a Merge) message(merged []Merged) string {
 	}
 	head := fmt.Sprintf("%s (change set of %s)\n\nDivisi-Run: %s\nDivisi-Set: %s\n",
 		a.Set, text.Count(tasks, "task"), first.Run, a.Set)
-	trailers(&b, [][2]string{{"Divisi-Unverified", unverified}})
+	trailers(&b, of.lacks())
 	return head + b.String()
 }
 
@@ -193,8 +193,13 @@ func Message(c Candidate) string {
 	b.WriteString(cmp.Or(strings.TrimSpace(title), c.Task) + "\n\n")
 	trailers(&b, [][2]string{{"Divisi-Run", c.Run}})
 	trailers(&b, c.own())
-	trailers(&b, [][2]string{{"Divisi-Unverified", c.Unverified}})
+	trailers(&b, c.lacks())
 	return b.String()
+}
+
+// lacks are the trailers that tell what is not proven.
+func (c Candidate) lacks() [][2]string {
+	return [][2]string{{"Divisi-Better", c.Better}, {"Divisi-Unverified", c.Unverified}}
 }
 
 // own are the trailers that name a task's part in a commit.

@@ -47,7 +47,7 @@ func OnHead(s *run.State) []run.Action {
 }
 
 func landingOf(b *run.Batch) run.LandingData {
-	return run.LandingData{Batch: b.Number, Old: b.Old, Head: b.Head, Tree: b.Tree, Set: b.Set, Tasks: b.Tasks}
+	return run.LandingData{Batch: b.Number, Old: b.Old, Head: b.Head, Tree: b.Tree, Set: b.Set, Mends: b.Mends, Tasks: b.Tasks}
 }
 
 // unexplained are the red receipts of a batch that is never cut, but for those that are known; none where it is to be tested

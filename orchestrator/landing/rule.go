@@ -89,10 +89,15 @@ func next(in facts) []*run.Task {
 		return nil
 	}
 	waiting = slices.DeleteFunc(waiting, func(t *run.Task) bool { return t.Part != part })
+	if waitsToMend(in, waiting[0]) {
+		return nil
+	}
 	if in.tasks.Set(waiting[0]) != nil {
 		return waiting[:1]
 	}
-	waiting = slices.DeleteFunc(waiting, func(t *run.Task) bool { return in.tasks.Set(t) != nil })
+	waiting = slices.DeleteFunc(waiting, func(t *run.Task) bool {
+		return in.tasks.Set(t) != nil || !slices.Equal(t.Task.Mends, waiting[0].Task.Mends)
+	})
 	if part == 0 {
 		waiting = oneOfEach(in.templates, waiting[:min(len(waiting), limit(in))])
 	}
@@ -131,8 +136,8 @@ func candidate(s *run.State, t *run.Task) Candidate {
 		Run: s.Spec.Run, Task: t.Task.ID, Title: t.Task.Title, Role: role.Name, Model: model,
 		Attempt: t.Attempt, Unverified: proof.UnverifiedPatch(s, t),
 	}
-	if c.Unverified == "" && t.Dropped.Attempt == t.Attempt {
-		c.Unverified = t.Dropped.Unverified
+	if t.Dropped.Attempt == t.Attempt {
+		c.Unverified, c.Better = cmp.Or(c.Unverified, t.Dropped.Unverified), t.Dropped.Better
 	}
 	if t.Result.Patch != nil {
 		c.Commit = t.Result.Patch.Commit
@@ -164,7 +169,7 @@ func merged(s *run.State, onto string, chain Chain) []run.Action {
 		p := in.tasks.ByID[m.Task].Result.Patch
 		d.Tasks = append(d.Tasks, run.Landed{
 			Task: m.Task, Attempt: m.Attempt, Commit: m.Landed, Added: p.Added, Deleted: p.Deleted, Files: len(p.Files),
-			Unverified: m.Unverified,
+			Unverified: m.Unverified, Better: m.Better,
 		})
 	}
 	return append(actions, proveOn(s, d)...)
@@ -173,6 +178,7 @@ func merged(s *run.State, onto string, chain Chain) []run.Action {
 // proveOn proposes what a merged chain needs: its gates, or nothing but their verdict where its tree was tested.
 func proveOn(s *run.State, d run.LandingData) []run.Action {
 	in, names, onHead := factsOf(s), run.Names(d.Tasks), d.Old == s.Head
+	d.Mends = mendsOf(in, in.tasks.ByID[names[0]])
 	wanted := gates(in.tasks, in.spec, d.Tasks)
 	times := 1 // a part of several tasks is cut at once
 	flakes := flakesAlone(in.proofs, run.ReceiptsOf(in.proofs.Failed(d.Tree, wanted, d.Old)))
@@ -184,10 +190,8 @@ func proveOn(s *run.State, d run.LandingData) []run.Action {
 	case slices.ContainsFunc(in.batches.Testing, func(b *run.Batch) bool { return b.Tree == d.Tree }):
 		return nil // it is being tested
 	case onHead && lands:
-		if d.Receipts = receipts; !saysRed(d) {
-			return sayRed(in, d)
-		}
-		return land(s, d)
+		d.Receipts = receipts
+		return landSaying(s, d)
 	case len(d.Tasks) > 1 && d.Set == "" && failsAlone(in.tasks, d.Tasks) && onHead:
 		return cutAgain(in, d)
 	case len(d.Tasks) > 1 && d.Set == "" && onHead && untried(in.tasks, in.templates, names) && weighed(in.tasks, names):
@@ -215,7 +219,7 @@ func test(d run.LandingData, gates []string, try int) run.Action {
 	d.State, d.Receipts = run.LandingTesting, nil
 	d.Dispatch = &run.Dispatch{
 		Task: fmt.Sprintf("%s-%d", run.BatchTask, d.Batch), Attempt: try, Role: spec.RoleTester, Head: d.Head, Gates: gates,
-		Since: d.Old, InFirst: d.Set != "",
+		Since: d.Old, Mends: d.Mends, InFirst: d.Set != "" || len(d.Mends) > 0,
 	}
 	return run.Assign{Append: run.Append{Data: d}, Dispatch: d.Dispatch}
 }

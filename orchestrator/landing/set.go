@@ -125,6 +125,9 @@ func landed(s *run.State, t *run.Task, commit string) run.Landed {
 		Task: t.Task.ID, Attempt: t.Attempt, Commit: commit, Files: len(t.Changes()),
 		Unverified: proof.UnverifiedPatch(s, t),
 	}
+	if t.Dropped.Attempt == t.Attempt {
+		l.Better = t.Dropped.Better
+	}
 	for _, k := range t.Patches() {
 		l.Added, l.Deleted = l.Added+k.Patch.Added, l.Deleted+k.Patch.Deleted
 	}

@@ -66,11 +66,8 @@ func settle(s *run.State, b *run.Batch, r spec.Result) []run.Action {
 func settleGreen(s *run.State, b *run.Batch, d run.LandingData) []run.Action {
 	in := factsOf(s)
 	receipts, same := landsWith(in, d, b.Gates)
-	switch d.Receipts = receipts; {
-	case same && saysRed(d):
-		return land(s, d)
-	case same:
-		return sayRed(in, d)
+	if d.Receipts = receipts; same {
+		return landSaying(s, d)
 	}
 	return append(append(dropAbove(in.works, in.batches, d.Head), drop(d)), redAgain(s, d)...)
 }

@@ -29,6 +29,7 @@ const (
 var states = []string{
 	string(run.TaskPending), string(run.TaskRunning), string(run.TaskVerifying), string(run.TaskHeld), string(run.TaskAccepted),
 	string(run.TaskLanding), string(run.TaskDone), string(run.TaskLanded), string(run.TaskLanded) + " unverified",
+	string(run.TaskLanded) + " better",
 	string(run.TaskDropped), string(run.TaskParked), string(run.TaskSkipped), string(run.TaskCancelled),
 }
 

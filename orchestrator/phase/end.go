@@ -36,7 +36,7 @@ func finalGates(s *run.State, tree string) []run.Action {
 	for _, name := range s.Spec.GateNames() {
 		switch c := s.Close(s.Head, tree, name); {
 		case len(c.Good) > 0:
-			final.Final, good = append(final.Final, c.Good[0]), append(good, c.Good...)
+			final.Final, good = append(final.Final, better(s, c.Good[0])), append(good, c.Good...)
 		case c.Red != nil:
 			red, final.Final = append(red, name), append(final.Final, *c.Red)
 			final.Notices = append(final.Notices, disputed(&c)...)
@@ -57,6 +57,14 @@ func finalGates(s *run.State, tree string) []run.Action {
 		final.FirstRed = first
 	}
 	return endFinal(s, final, good)
+}
+
+// better is a receipt of the end, of a gate that is red and that a task has mended in part.
+func better(s *run.State, r spec.Receipt) spec.Receipt {
+	if r.Verdict == spec.VerdictBaseline && len(s.Proofs.Mended[r.Gate]) > 0 {
+		r.Verdict = spec.VerdictBetter
+	}
+	return r
 }
 
 // disputed tells that a gate which is red at the end had passed on other workers.
@@ -183,6 +191,10 @@ func why(s *run.State, end run.Status) string {
 	if changedNothing(s) && s.Tasks.NoneGivenUp() {
 		return withWords("nothing landed: no task changed a file", s.Works.Settled(run.MasterTask))
 	}
+	if why := proof.BetterLanded(s); why != "" && proof.UnverifiedLanded(s) == "" {
+		parked := some(n[run.TaskParked]+n[run.TaskCancelled], "parked")
+		return strings.TrimSuffix(fmt.Sprintf("%s%s; %s", why, parked, redder(s)), "; ")
+	}
 	if why := proof.UnverifiedLanded(s); why != "" && s.Head != s.Spec.Base {
 		what := "landed unverified"
 		if proof.Unverified(s) == "" {
@@ -249,7 +261,7 @@ func outcome(s *run.State) run.Status {
 	if !s.Tasks.NoneGivenUp() {
 		return run.Parked
 	}
-	unverified := s.Head != s.Spec.Base && proof.UnverifiedLanded(s) != ""
+	unverified := s.Head != s.Spec.Base && proof.UnverifiedLanded(s)+proof.BetterLanded(s) != ""
 	if s.Master.GaveUp() != "" || changedNothing(s) || unverified || len(s.Missing) > 0 || slices.ContainsFunc(s.Final, failed) {
 		return run.Parked
 	}

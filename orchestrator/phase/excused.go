@@ -17,7 +17,8 @@ import (
 func excused(s *run.State, final *run.Data, good []spec.Receipt) (again []run.Action) {
 	for _, r := range good {
 		base := s.Proofs.Before(r)
-		if s.Crew == nil || r.Verdict != spec.VerdictBaseline || base == nil || base.Worker == r.Worker {
+		if s.Crew == nil || r.Verdict != spec.VerdictBaseline || base == nil || base.Worker == r.Worker ||
+			len(s.Proofs.Mended[r.Gate]) > 0 {
 			continue
 		}
 		told := s.ToldOfBase(*base)

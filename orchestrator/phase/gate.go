@@ -35,7 +35,7 @@ func tryGate(s *run.State, g *run.AddedGate) []run.Action {
 			return dropGate(g, cmp.Or(gate.Incomparable(found), "no test ran")+": "+gate.Reason(found, nil))
 		default:
 			return []run.Action{run.SetRun(run.Data{
-				Baseline: []spec.Receipt{bare(found)},
+				Baseline: []spec.Receipt{found.Bare()},
 				Notices:  []string{fmt.Sprintf("the gate %s ran on the base commit: %s", g.Name, found.Verdict)},
 			})}
 		}

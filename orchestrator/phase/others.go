@@ -19,7 +19,7 @@ func Others(s *run.State) []run.Action {
 	return []run.Action{proof.Compare{Receipts: receipts, Then: func(d proof.Difference) []run.Action {
 		o := run.Other{Environment: receipts[0].Environment, Baseline: map[string]spec.Receipt{}, Lacks: few(d.Lost)}
 		for _, r := range receipts {
-			o.Baseline[r.Gate] = bare(r)
+			o.Baseline[r.Gate] = r.Bare()
 		}
 		return []run.Action{run.SetRun(run.Data{Other: &o, Notices: differs(&o, receipts[0].Worker, few(d.Gained))})}
 	}}}

@@ -164,7 +164,7 @@ func assignBase(s *run.State, id string, attempt int) []run.Action {
 func keepReceipts(s *run.State, r *spec.Result) []run.Action {
 	d := run.Data{Baseline: slices.Clone(r.Receipts), Notices: slices.Clone(r.Handoff.Deviations)}
 	for i := range d.Baseline {
-		d.Baseline[i] = bare(d.Baseline[i])
+		d.Baseline[i] = d.Baseline[i].Bare()
 	}
 	if s.Proofs.Distrusted > 0 {
 		d.Notices = append(d.Notices, "the gates ran on the base commit again: "+
@@ -181,12 +181,6 @@ func keepReceipts(s *run.State, r *spec.Result) []run.Action {
 	return append(actions, Keep{})
 }
 
-// bare is a receipt of the base commit as every assignment holds it: no task is to blame for its failures.
-func bare(r spec.Receipt) spec.Receipt {
-	r.Signature, r.Paths, r.Imports, r.Positions, r.Follows, r.Errors, r.Agent, r.Pos = nil, nil, nil, nil, nil, nil, "", 0
-	return r
-}
-
 // stopUnproven completes the event with which the proof of a run is known. The run goes on unless nothing that it lands could be
 // proven.
 func stopUnproven(s *run.State, d run.Data) []run.Action {
@@ -199,8 +193,16 @@ func stopUnproven(s *run.State, d run.Data) []run.Action {
 	for _, g := range proof.Incomparables(with) {
 		if proof.Covered(with, g.Gate) {
 			d.Notices = append(d.Notices, g.String()+"; the tests prove what it would")
+		} else if tasks := with.Mending(g.Gate); len(tasks) > 0 {
+			d.Notices = append(d.Notices, fmt.Sprintf("%s; %s should mend it", g.String(), text.Some(tasks, maxNamed)))
 		} else if !proof.Explained(lacks, g.Gate) {
 			d.Notices = append(d.Notices, g.String())
+		}
+	}
+	for _, name := range with.Spec.GateNames() {
+		if tasks := with.Mending(name); len(tasks) > 0 && with.Proofs.Baseline[name].Verdict == spec.VerdictPass {
+			d.Notices = append(d.Notices, fmt.Sprintf("gate %s is green on the base commit, so there is nothing to mend: "+
+				"take it out of mends of %s", name, text.Some(tasks, maxNamed)))
 		}
 	}
 	for _, g := range proof.GitFailures(with) {

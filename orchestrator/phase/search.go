@@ -12,6 +12,9 @@ func firstRed(s *run.State, gates []string) (next *run.Landing, of run.Closing, 
 	open := map[int]run.Closing{}
 	at, found := halve(len(s.Batches.Landed), func(i int) verdict {
 		known := green
+		if s.Batches.Landed[i].Pos <= mendedAt(s, gates) {
+			return known
+		}
 		for _, gate := range gates {
 			switch c := s.Close(s.Batches.Landed[i].Head, s.Batches.Landed[i].Tree, gate); {
 			case c.Failed:
@@ -26,6 +29,16 @@ func firstRed(s *run.State, gates []string) (next *run.Landing, of run.Closing, 
 		return &s.Batches.Landed[at], open[at], 0
 	}
 	return nil, of, s.Batches.Landed[at].Batch
+}
+
+// mendedAt is where in the log the newest batch landed that one of some gates is compared with; 0 for none.
+func mendedAt(s *run.State, gates []string) (at uint64) {
+	for _, gate := range gates {
+		for _, r := range s.Proofs.Mended[gate] {
+			at = max(at, r.Pos)
+		}
+	}
+	return at
 }
 
 // verdict is what is known of a commit.

@@ -46,9 +46,12 @@ func expand(
 	}
 	var out Expansion
 	var problems []spec.Problem
-	for i, t := range plan.Tasks {
+	for i, t := range plan.WithMends().Tasks {
 		role := roles[t.Role]
 		writes := role.ChangesFiles()
+		if !writes {
+			t.Mends = nil
+		}
 		t.Constraints = append(slices.Clone(plan.Constraints), t.Constraints...)
 		t.ShardOf, t.Rule, t.Unlocked = "", nil, nil
 		t.ChangeSet, t.Together = t.Set(), false

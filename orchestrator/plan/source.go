@@ -105,13 +105,13 @@ func joined(goal string, parts []spec.Plan) spec.Plan {
 	if len(parts) == 1 {
 		return out
 	}
-	out.Constraints, out.Tasks = nil, nil
+	out.Constraints, out.Mends, out.Tasks = nil, nil, nil
 	var records []string
 	for _, p := range parts {
 		if p.DecisionRecord != "" && !slices.Contains(records, p.DecisionRecord) {
 			records = append(records, p.DecisionRecord)
 		}
-		for _, t := range p.Tasks {
+		for _, t := range p.WithMends().Tasks {
 			t.Constraints = slices.Concat(p.Constraints, t.Constraints)
 			out.Tasks = append(out.Tasks, t)
 		}

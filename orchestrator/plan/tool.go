@@ -102,8 +102,8 @@ func (d *dispatch) join(p spec.Plan) spec.Plan {
 	if d.plan == nil {
 		return p
 	}
-	out := *d.plan
-	out.Tasks = append(out.Tasks[:len(out.Tasks):len(out.Tasks)], p.Tasks...)
+	out := d.plan.WithMends()
+	out.Tasks = append(out.Tasks, p.WithMends().Tasks...)
 	out.Constraints = append(out.Constraints[:len(out.Constraints):len(out.Constraints)], p.Constraints...)
 	if p.DecisionRecord != "" && p.DecisionRecord != out.DecisionRecord {
 		out.DecisionRecord = strings.TrimSpace(out.DecisionRecord + "\n\n" + p.DecisionRecord)

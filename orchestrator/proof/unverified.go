@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -33,11 +34,12 @@ func (g *Incomparable) String() string {
 		recovery.WithOutput(g.Error, g.Output))
 }
 
-// Incomparables lists the gates that prove nothing, in the project's order; none before the baseline is known.
+// Incomparables lists the gates that prove nothing, in the project's order; none before the baseline is known. Of one that was
+// mended in part the newest run counts.
 func Incomparables(s *run.State) []Incomparable {
 	var out []Incomparable
 	for _, g := range s.Spec.Project.Gates {
-		r, ok := s.Proofs.Baseline[g.Name]
+		r, ok := s.Proofs.Now(g.Name)
 		if why := gate.Incomparable(r); ok && why != "" {
 			out = append(out, Incomparable{
 				Gate: g.Name, Command: g.Command, Why: why, Error: gate.Reason(r, nil), Output: recovery.OutputFile(s, r.Output),
@@ -80,12 +82,7 @@ func Unverified(s *run.State) string {
 	if len(s.Spec.Project.Gates) == 0 {
 		return "the repository has no gates"
 	}
-	var names []string
-	for _, g := range Incomparables(s) {
-		if !Covered(s, g.Gate) {
-			names = append(names, g.Gate)
-		}
-	}
+	names := unproven(s, func(name string) bool { return len(s.Mending(name)) == 0 })
 	empty := Empty(s)
 	switch {
 	case len(empty) == len(s.Spec.Project.Gates):
@@ -93,14 +90,55 @@ func Unverified(s *run.State) string {
 	case len(names) == 0:
 		return ""
 	}
-	return "no comparison with the base commit for: " + text.Some(names, maxNamed)
+	return noComparison + text.Some(names, maxNamed)
+}
+
+const noComparison = "no comparison with the base commit for: "
+
+// unproven lists some gates that prove nothing.
+func unproven(s *run.State, which func(name string) bool) (names []string) {
+	for _, g := range Incomparables(s) {
+		if which(g.Gate) && !Covered(s, g.Gate) {
+			names = append(names, g.Gate)
+		}
+	}
+	return names
+}
+
+// Needed returns the gates of a task, which does not mend them, that others mend and that prove nothing of it as they are: they
+// cannot be compared, or hide files of the task. All that others mend do before the baseline is known.
+func Needed(s *run.State, t *run.Task) (names []string) {
+	if role := s.Spec.Roles[t.Task.Role]; !role.ChangesFiles() {
+		return nil
+	}
+	for _, name := range s.Spec.GatesOf(t.Task) {
+		if len(s.Mending(name)) == 0 || slices.Contains(t.Task.Mends, name) {
+			continue
+		}
+		now, known := s.Proofs.Now(name)
+		if !known || gate.Incomparable(now) != "" || Hides(now, t.Task.Files) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Hides reports whether a gate may hide files of a write set; an empty one may be anywhere.
+func Hides(r spec.Receipt, files []string) bool {
+	return slices.ContainsFunc(r.Hidden, func(hidden string) bool {
+		if dir, isPackage := strings.CutPrefix(hidden, "package: "); isPackage {
+			hidden = path.Join(dir, "*")
+		}
+		_, meet := spec.Intersect([]string{hidden}, files)
+		return meet || len(files) == 0 || hidden == spec.HiddenAll
+	})
 }
 
 // Covered reports whether a detected gate that cannot be compared proves nothing that another one does not: go builds nothing at
 // all where it cannot load one package, and go test builds all others.
 func Covered(s *run.State, name string) bool {
 	module, build := strings.CutPrefix(name, detect.GoBuild)
-	test, ran := s.Proofs.Baseline[detect.GoTest+module]
+	test, ran := s.Proofs.Now(detect.GoTest + module)
 	return s.Spec.Detected && build && ran && test.Kind == spec.KindTests && test.Tests > 0 && gate.Incomparable(test) == ""
 }
 
@@ -122,11 +160,17 @@ func UnverifiedPatch(s *run.State, t *run.Task) string {
 	if why := WhyUnread(t.AllowedUnread()); why != "" {
 		return why
 	}
+	gates := s.Spec.GatesOf(t.Task)
+	if names := unproven(s, func(name string) bool {
+		return slices.Contains(gates, name) && !slices.Contains(t.Task.Mends, name)
+	}); len(names) > 0 {
+		return noComparison + text.Some(names, maxNamed)
+	}
 	if doubts := t.Without(); len(doubts) > 0 {
 		return text.Clip(cmp.Or(doubts[0].Skips, doubts[0].Evidence[0]), text.MaxLine)
 	}
 	var parts []string
-	for _, u := range s.Proofs.UnprovableIn(t.Changes()) {
+	for _, u := range s.Proofs.UnprovableOf(t) {
 		parts = append(parts, text.OneLine(u.String()+": "+u.Why))
 	}
 	if len(parts) == 0 {

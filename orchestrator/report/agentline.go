@@ -220,7 +220,7 @@ func receiptLine(e *contextscope.Event, r spec.Receipt) Line {
 	if n := len(r.Signatures); n > 0 {
 		say += fmt.Sprintf(" (%s: %s)", text.Count(n, "failure"), strings.Join(failures(&r)[:min(n, 3)], ", "))
 	}
-	if r.Verdict == spec.VerdictPass || r.Verdict == spec.VerdictBaseline {
+	if r.LetsThrough() {
 		return Line{More: say + "; " + more, Tone: Good, Fold: true}
 	}
 	l := reported(e, Warn, say)

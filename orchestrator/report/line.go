@@ -320,7 +320,7 @@ func landingLine(d run.LandingData) Line {
 	l := sentence(Plain, "%s %s: %s", batch, landingWords(d), strings.Join(text.Few(names, 6), ", "))
 	switch d.State {
 	case run.LandingLanded:
-		if l.Tone = Good; unverified {
+		if l.Tone = Good; unverified || d.Better != "" {
 			l.Tone = Warn
 		}
 	case run.LandingRed:
@@ -340,13 +340,19 @@ func landingWords(d run.LandingData) string {
 	case run.LandingSplit:
 		return "did not pass its gates" + retested(d)
 	case run.LandingDropped:
+		if d.Better != "" {
+			return "is better, and the commits of its " + changes + " are to say so"
+		}
 		if d.Unverified != "" {
 			return "is red as it is without its " + changes + ", whose commits are to say so"
 		}
 		return "is dropped, since what it was built on has changed; testing its " + changes + " again"
 	}
-	if d.Unverified != "" {
+	switch {
+	case d.Unverified != "":
 		return d.State + " unverified"
+	case d.Better != "":
+		return d.State + " as better (" + d.Better + ")"
 	}
 	return d.State
 }

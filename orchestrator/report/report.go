@@ -35,6 +35,8 @@ type Report struct {
 	Reason string     `json:"reason,omitempty"`
 	// Unverified is why no landed change is proven, or which are not; empty when all are.
 	Unverified string `json:"unverified,omitempty"`
+	// Better is which landed tasks mend a gate that is not green yet, and what is left of its failures; empty for none.
+	Better string `json:"better,omitempty"`
 	// OneWorker is the worker elsewhere on whose word alone the final gates stand; empty where another one has passed them too.
 	OneWorker string `json:"one_worker,omitempty"`
 	// Wait is what the run waits for a person to do.
@@ -121,7 +123,9 @@ type Gate struct {
 	Verdict string   `json:"verdict"`
 	New     []string `json:"new,omitempty"`
 	Known   []string `json:"known,omitempty"`
-	Fixed   []string `json:"fixed,omitempty"`
+	// Appeared fail, and did not run before a task mended the gate.
+	Appeared []string `json:"appeared,omitempty"`
+	Fixed    []string `json:"fixed,omitempty"`
 	// Error is the first error of a red gate, Output the file with its whole output.
 	Error   string  `json:"error,omitempty"`
 	Output  string  `json:"output,omitempty"`
@@ -149,7 +153,7 @@ func Live(s *run.State, now time.Time) Report {
 func Of(s *run.State) Report {
 	r := Report{
 		Run: s.Spec.Run, Goal: s.Spec.Goal, State: s.Status, Reason: s.Reason, Wait: s.Wait.For, Line: s.Line,
-		Unverified: proof.UnverifiedLanded(s), OneWorker: s.OneWorker(),
+		Unverified: proof.UnverifiedLanded(s), Better: proof.BetterLanded(s), OneWorker: s.OneWorker(),
 		Repo: s.Spec.Repo, Base: s.Spec.Base, Head: s.Head,
 		Ref: s.Ref, Created: s.Spec.Created, Ended: s.Ended, Last: s.Time,
 		Usage: s.Usage, Roles: roleReports(s), Unmetered: s.Unmetered(), Budget: s.Budget, Executors: executors(s),
@@ -254,11 +258,20 @@ func compareGate(s *run.State, final spec.Receipt, base *spec.Receipt) Gate {
 		g.Error, g.Output = gate.Reason(final, base), recovery.OutputFile(s, final.Output)
 	}
 	g.New = gate.NewSignatures(final, base)
+	appeared := s.Proofs.Appeared(final.Gate)
+	if mended := s.Proofs.Mended[final.Gate]; len(mended) > 0 {
+		first := s.Proofs.Baseline[final.Gate]
+		base = &first
+	}
 	if base != nil {
 		g.Fixed = gate.NewSignatures(*base, &final)
 	}
 	for _, sig := range final.Signatures {
-		if !slices.Contains(g.New, sig) {
+		switch {
+		case slices.Contains(g.New, sig):
+		case slices.Contains(appeared, sig):
+			g.Appeared = append(g.Appeared, sig)
+		default:
 			g.Known = append(g.Known, sig)
 		}
 	}

@@ -25,7 +25,9 @@ type Task struct {
 	Inherits spec.IncludeContents `json:"inherits,omitempty"`
 	// Unverified is set where it landed without proof.
 	Unverified bool `json:"unverified,omitempty"`
-	Attempts   int  `json:"attempts"`
+	// Better is set where it landed and mends a gate that is not green yet.
+	Better   bool `json:"better,omitempty"`
+	Attempts int  `json:"attempts"`
 	// Deliveries counts the deliveries of its attempts, without its testers.
 	Deliveries int    `json:"deliveries"`
 	Commit     string `json:"commit,omitempty"`
@@ -81,10 +83,24 @@ type Task struct {
 
 // Status is the task's state for people.
 func (t *Task) Status() string {
-	if t.Unverified {
+	switch {
+	case t.Unverified:
 		return string(t.State) + " unverified"
+	case t.Better:
+		return string(t.State) + " better"
 	}
 	return string(t.State)
+}
+
+// StatusOf is a task's state for people.
+func StatusOf(s *run.State, t *run.Task) string {
+	r := Task{State: t.State}
+	r.grade(s, t)
+	return r.Status()
+}
+
+func (t *Task) grade(s *run.State, v *run.Task) {
+	t.Unverified, t.Better = v.State == run.TaskLanded && v.Landed.Unverified != "", s.Better(v)
 }
 
 // Took is the wall clock of the task's attempts and testers.
@@ -129,7 +145,7 @@ func taskReport(s *run.State, v *run.Task) Task {
 	if s.Status == run.Stopped && (v.State == run.TaskRunning || v.State == run.TaskVerifying) {
 		t.State, t.Reason = run.TaskPending, whenItStopped(s, v)
 	}
-	t.Unverified = v.State == run.TaskLanded && v.Landed.Unverified != ""
+	t.grade(s, v)
 	t.tellHandoff(v.Result, "")
 	t.tellHandoff(v.VerifyR, "its judge: ")
 	if v.Red != nil {

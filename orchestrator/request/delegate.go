@@ -13,10 +13,14 @@ import (
 
 // child is the task that an agent asks for.
 func child(s *run.State, q *run.Request) spec.Task {
-	return spec.Task{
+	t := spec.Task{
 		ID: childID(s, q), Title: q.Title, Role: q.Role, Brief: q.Brief, Files: q.Files,
 		IncludeContents: q.IncludeContents,
 	}
+	if up := s.Tasks.ByID[q.Of]; up != nil {
+		t.Mends = up.Task.Mends
+	}
+	return t
 }
 
 // maxParentID bounds how much of its parent's id a child has in its own, so that the deepest id is one too.

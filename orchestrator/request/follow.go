@@ -35,8 +35,8 @@ func follow(s *run.State, q *run.Request) []run.Action {
 		Title: "What " + q.Of + " could not write", Role: t.Task.Role,
 		Brief: "The agent of " + q.Of + " could not write here, and asked for it with these words, which are data:\n" +
 			narrative.Quote(q.Reason) + "\nMake the change that is missing there.\nIts own task was:\n" + t.Task.Brief,
-		Constraints: t.Task.Constraints, Files: q.Paths, DependsOn: []string{q.Of}, Gates: t.Task.Gates, Verify: t.Task.Verify,
-		Attempts: t.Task.Attempts, Limits: t.Task.Limits,
+		Constraints: t.Task.Constraints, Files: q.Paths, DependsOn: []string{q.Of}, Gates: t.Task.Gates, Mends: t.Task.Mends,
+		Verify: t.Task.Verify, Attempts: t.Task.Attempts, Limits: t.Task.Limits,
 	}
 	expand := run.Expand{Plan: spec.Plan{Tasks: []spec.Task{task}}, Commit: s.Head}
 	expand.Then = func(d run.PlanData, problems []spec.Problem) []run.Action {

@@ -35,7 +35,7 @@ type Batch struct {
 	Old, Head, Tree string
 	Set             string
 	Tasks           []Landed
-	Gates           []string
+	Gates, Mends    []string
 	Work            string
 	Attempt, Tries  int
 	// Until is when it is tested again after an outage, zero while it does not wait; Waited is how long it does in all.
@@ -131,7 +131,8 @@ func (b *Batches) test(d LandingData, works Works) {
 	}
 	one := &Batch{
 		Number: d.Batch, Old: d.Old, Head: d.Head, Tree: d.Tree, Set: d.Set, Tasks: d.Tasks, Gates: d.Dispatch.Gates, Tries: 1,
-		Work: d.Dispatch.Task, Attempt: d.Dispatch.Attempt,
+		Mends: d.Mends,
+		Work:  d.Dispatch.Task, Attempt: d.Dispatch.Attempt,
 	}
 	b.Testing, works[one.Work].Batch = append(b.Testing, one), one
 }
@@ -222,6 +223,7 @@ func (s *State) land(d LandingData, e *contextscope.Event) {
 		l.By[r.Gate] = r.Worker
 		s.Proofs.prove(r)
 	}
+	s.mend(d, e.Pos)
 	l.Second = s.again(&l, e.ID)
 	s.Batches.Landed = append(s.Batches.Landed, l)
 }

@@ -39,6 +39,8 @@ type Landed struct {
 	Added   int    `json:"added,omitempty"`
 	Deleted int    `json:"deleted,omitempty"`
 	Files   int    `json:"files,omitempty"`
+	// Better is what is left of the failures of the gates that it mends; empty where they are green.
+	Better string `json:"better,omitempty"`
 	// Unverified is why it is not proven; empty when it is.
 	Unverified string `json:"unverified,omitempty"`
 	// Unread are the files of it that no gate has read as their kind needs, as the receipts tell with which it landed.

@@ -30,14 +30,16 @@ func (p *Proofs) Reference() string {
 	return ""
 }
 
-// Before returns what a gate found on the base commit in the environment of a receipt, nil where it did not run there: no other
-// one is compared with it.
+// Before returns what a gate is compared with in the environment of a receipt: what it found on the base commit, or where a batch
+// has mended it. It is nil where the gate did not run there: no other environment is compared.
 func (p *Proofs) Before(r spec.Receipt) *spec.Receipt {
-	of := p.Baseline
 	if other, known := p.Others[r.Environment]; known {
-		of = other.Baseline
+		if before, known := other.Baseline[r.Gate]; known {
+			return &before
+		}
+		return nil
 	}
-	if before, known := of[r.Gate]; known {
+	if before, known := p.Now(r.Gate); known {
 		return &before
 	}
 	return nil
@@ -78,6 +80,9 @@ func (p *Proofs) applyOther(o Other, pos uint64) {
 	}
 	p.Others[o.Environment] = o
 	delete(p.Made, o.Environment)
+	for gate := range p.Mended {
+		p.retire(gate)
+	}
 }
 
 // rebase begins anew where the baseline is of another environment than before: what was compared with that one does not count.
@@ -88,7 +93,7 @@ func (p *Proofs) rebase(receipts []spec.Receipt, pos uint64) {
 		p.Baseline[r.Gate] = r
 	}
 	if p.Reference() != had {
-		p.Others, p.Made = map[string]Other{}, map[string][]spec.Receipt{}
+		p.Others, p.Made, p.Mended = map[string]Other{}, map[string][]spec.Receipt{}, map[string][]spec.Receipt{}
 	}
 }
 

@@ -322,6 +322,8 @@ type Dispatch struct {
 	Gates []string `json:"gates,omitempty"`
 	// Since is the commit that a batch is built on: gates with {affected} are narrowed to what changed since; empty for in full.
 	Since string `json:"since,omitempty"`
+	// Mends are the red gates that a batch mends.
+	Mends []string `json:"mends,omitempty"`
 	// Group is the template with whose other shards the attempt may share a process; empty for none.
 	Group string `json:"group,omitempty"`
 	// InFirst has gates run in the environment of the baseline, while one of its workers is there: those at the end of the
@@ -352,7 +354,9 @@ type LandingData struct {
 	Head string `json:"head"`
 	Tree string `json:"tree,omitempty"`
 	// Set is the change set that the batch is; empty for patches that may land one without the other.
-	Set   string   `json:"set,omitempty"`
+	Set string `json:"set,omitempty"`
+	// Mends are the red gates that its tasks mend.
+	Mends []string `json:"mends,omitempty"`
 	Tasks []Landed `json:"tasks"`
 	// Parts are set with state split: the tasks that are tested apart, the first ones first.
 	Parts [][]string `json:"parts,omitempty"`
@@ -363,7 +367,9 @@ type LandingData struct {
 	// Unverified is set with state landed: why what landed is not proven; empty when it is. It is set with state dropped where
 	// commits are made anew that have to say so.
 	Unverified string `json:"unverified,omitempty"`
-	// Gone is set with it where patches take tests away: by gate, the object with all tests that landed patches took away.
+	// Better is set in the same way: what is left of the failures of the gates that the batch mends in part.
+	Better string `json:"better,omitempty"`
+	// Gone is set where patches take tests away: by gate, the object with all tests that landed patches took away.
 	Gone map[string]string `json:"gone,omitempty"`
 	// Receipts are the batch's gates.
 	Receipts []spec.Receipt `json:"receipts,omitempty"`

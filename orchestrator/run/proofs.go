@@ -56,6 +56,9 @@ type Proofs struct {
 	// Known are, by gate, the receipts of the integration head that are red because of what has landed: what is red there is no
 	// later patch's fault.
 	Known map[string]spec.Receipt
+	// Mended are, by gate, its receipts of the batches that left fewer failures, from the first one that mended it on, oldest first.
+	// Later patches are compared with the newest.
+	Mended map[string][]spec.Receipt
 	// Outdated is set when gates met another environment in a later epoch than the one in which they ran on the base commit: they
 	// have to run there again. That one is baselined, 0 where an earlier run's count.
 	Outdated  bool
@@ -71,7 +74,7 @@ func newProofs() Proofs {
 	return Proofs{
 		Baseline: map[string]spec.Receipt{}, Proved: map[string][]spec.Receipt{}, Failures: map[string][]Failure{},
 		Others: map[string]Other{}, Made: map[string][]spec.Receipt{}, At: map[string]string{},
-		Known: map[string]spec.Receipt{},
+		Known: map[string]spec.Receipt{}, Mended: map[string][]spec.Receipt{},
 	}
 }
 
@@ -142,7 +145,7 @@ func (p *Proofs) FailedIn(environment, tree string, gates []string, since string
 // good are the receipts of a gate that passed on a tree.
 func (p *Proofs) good(tree, gate, since string) (good []spec.Receipt) {
 	for _, r := range p.Proved[tree] {
-		if r.Gate == gate && r.Verdict != spec.VerdictFail && holds(r, since) && p.comparable(r) {
+		if r.Gate == gate && r.Verdict != spec.VerdictFail && holds(r, since) && p.comparable(r) && !p.stale(r) {
 			good = append(good, r)
 		}
 	}
@@ -252,8 +255,11 @@ func (p *Proofs) Flakes() []string {
 // prove keeps a gate's receipt under the tree that it ran on, so that nothing is proven twice. A narrowed one stays beside that
 // of a full run, one of a worker beside those of others.
 func (p *Proofs) prove(r spec.Receipt) {
-	for _, had := range p.Proved[r.Tree] {
+	for i, had := range p.Proved[r.Tree] {
 		if had.Gate == r.Gate && had.Since == r.Since && had.Environment == r.Environment && had.Worker == r.Worker {
+			if p.stale(had) {
+				p.Proved[r.Tree][i] = r
+			}
 			return
 		}
 	}

@@ -155,7 +155,11 @@ func (p *Proofs) quarantine(q *Quarantine) (all bool) {
 	if all {
 		p.Outdated, p.Distrusted = true, q.Pos
 	}
-	p.forget(func(r spec.Receipt) bool { return all || q.signed(r) })
+	lost := func(r spec.Receipt) bool { return all || q.signed(r) }
+	p.forget(lost)
+	for gate := range p.Mended {
+		p.Mended[gate] = slices.DeleteFunc(slices.Clone(p.Mended[gate]), lost)
+	}
 	return all
 }
 

@@ -93,6 +93,14 @@ func (b *Batches) reproven(work string) *Landing {
 	return nil
 }
 
+// ReprovenAt is where in the log the batch landed that a work proves a second time; 0 for any other work.
+func (b *Batches) ReprovenAt(work string) uint64 {
+	if l := b.reproven(work); l != nil {
+		return l.Pos
+	}
+	return 0
+}
+
 // reprove folds the result of a second proof. One without a verdict of each gate leaves it open.
 func (s *State) reprove(e *contextscope.Event, r spec.Result) {
 	l := s.Batches.reproven(e.Task)

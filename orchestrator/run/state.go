@@ -345,6 +345,9 @@ func (s *State) addTasks(plan int, tasks []spec.Task) {
 		s.Tasks.placed++
 		s.Tasks.ByID[t.ID] = v
 		s.Tasks.Order = append(s.Tasks.Order, t.ID)
+		if len(t.Mends) > 0 {
+			s.Tasks.mending = append(s.Tasks.mending, t.ID)
+		}
 		s.Tasks.join(v)
 		s.Tasks.add(v)
 		if t.ShardOf != "" {

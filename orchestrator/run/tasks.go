@@ -16,6 +16,8 @@ type Tasks struct {
 	ByID   map[string]*Task
 	Order  []string
 	Shards map[string][]string
+	// mending are those that mend a gate.
+	mending []string
 	// Queued counts the patches that were accepted, those of a change set as one.
 	Queued int
 	// open are the tasks that have not ended, states the same by state; both are in plan order. counts has all tasks by state,

@@ -46,6 +46,24 @@ func (p *Proofs) UnprovableIn(files []string) []Unprovable {
 	return slices.DeleteFunc(slices.Clone(p.Unprovable), func(u Unprovable) bool { return !slices.ContainsFunc(files, u.holds) })
 }
 
+// UnprovableOf returns those that the changes of a task are a part of, without what a gate hides that the task mends.
+func (p *Proofs) UnprovableOf(t *Task) []Unprovable {
+	return slices.DeleteFunc(p.UnprovableIn(t.Changes()), func(u Unprovable) bool {
+		return slices.ContainsFunc(t.Task.Mends, func(gate string) bool {
+			r, _ := p.Now(gate)
+			return slices.Contains(r.Hidden, u.hidden())
+		})
+	})
+}
+
+// hidden is its name in the hidden of a receipt.
+func (u *Unprovable) hidden() string {
+	if u.Package {
+		return hiddenPackage + u.Path
+	}
+	return u.Path
+}
+
 // SetUp returns the result of setup; nil while it has not succeeded, and where there is none.
 func (w Works) SetUp() *spec.Result {
 	if r := w.Settled(SetupTask); r != nil && r.Status == spec.StatusDone {
@@ -57,7 +75,7 @@ func (w Works) SetUp() *spec.Result {
 // WithBaseline returns the state as it is once the receipts of the base commit are known.
 func (s *State) WithBaseline(receipts []spec.Receipt) *State {
 	with := *s
-	with.Proofs.Baseline = map[string]spec.Receipt{}
+	with.Proofs.Baseline, with.Proofs.Mended = map[string]spec.Receipt{}, nil
 	for _, r := range receipts {
 		with.Proofs.Baseline[r.Gate] = r
 	}
@@ -74,13 +92,14 @@ func (s *State) noteUnprovable() {
 }
 
 func (p *Proofs) cannotProve(t *Task) bool {
-	return len(p.Unprovable) > 0 && len(p.UnprovableIn(t.Changes())) > 0
+	return len(p.Unprovable) > 0 && len(p.UnprovableOf(t)) > 0
 }
 
 func (p *Proofs) findUnprovable(order *Spec, setup *spec.Result) (out []Unprovable) {
 	gates := map[Unprovable][]string{}
 	for _, name := range order.GateNames() {
-		for _, hidden := range p.Baseline[name].Hidden {
+		now, _ := p.Now(name)
+		for _, hidden := range now.Hidden {
 			dir, isPackage := strings.CutPrefix(hidden, hiddenPackage)
 			if hidden != spec.HiddenAll {
 				u := Unprovable{Path: dir, Package: isPackage}

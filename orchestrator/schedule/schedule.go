@@ -180,5 +180,8 @@ func dependencies(s *run.State, t *run.Task) (h hindrance) {
 			h.more++
 		}
 	}
+	if h.by == nothing {
+		h = unmended(s, t)
+	}
 	return h
 }

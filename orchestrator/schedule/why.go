@@ -14,6 +14,8 @@ type hindrance struct {
 	by   cause
 	what string
 	more int
+	// gate is what another task mends.
+	gate string
 }
 
 type cause int
@@ -23,6 +25,7 @@ const (
 	nothing      cause = iota
 	lost               // a dependency never will be over
 	dependency         // is not over
+	mending            // a gate that it needs is not mended
 	held               // its template waits for a decision
 	later              // what its command needs may be away
 	setLost            // its change set was given up
@@ -77,6 +80,8 @@ func (x *turns) words(h hindrance) string {
 			return fmt.Sprintf("waits for %s and %d more", h.what, h.more)
 		}
 		return "waits for " + h.what
+	case mending:
+		return fmt.Sprintf("waits for %s, which mends gate %s", h.what, h.gate)
 	case held:
 		return fmt.Sprintf("template %s is held and waits for a decision", h.what)
 	case later:

@@ -66,6 +66,7 @@ func addLanded(ctx context.Context, st *run.State, mirror *git.Repo, c git.Lande
 	landing := run.Landing{Head: c.Commit}
 	for i, id := range c.Trailers["Divisi-Task"] {
 		l := run.Landed{Task: id, Commit: c.Commit, Unverified: strings.Join(c.Trailers["Divisi-Unverified"], "; ")}
+		l.Better = strings.Join(c.Trailers["Divisi-Better"], "; ")
 		if numbers := c.Trailers["Divisi-Attempt"]; i < len(numbers) {
 			l.Attempt, _ = strconv.Atoi(numbers[i]) // one that is no number is not there
 		}

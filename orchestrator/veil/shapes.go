@@ -41,9 +41,9 @@ var shapes = map[contextscope.Kind]shape{
 	contextscope.KindRun:  runs,
 	contextscope.KindPlan: plans,
 	contextscope.KindTask: tasks,
-	contextscope.KindLanding: object("batch state old head tree set parts search limit dispatch own", fields{
-		"tasks":      each(object("task attempt commit added deleted files", fields{"unverified": begun})),
-		"unverified": begun, "gone": each(masked), "receipts": each((*Veil).receipt),
+	contextscope.KindLanding: object("batch state old head tree set mends parts search limit dispatch own", fields{
+		"tasks":      each(object("task attempt commit added deleted files", fields{"unverified": begun, "better": begun})),
+		"unverified": begun, "better": begun, "gone": each(masked), "receipts": each((*Veil).receipt),
 	}),
 	contextscope.KindUnreadable: object("kind lost", nil),
 }
@@ -73,7 +73,8 @@ var (
 		"timed_out killed version unread_rest", fields{
 		"unread":     each(object("path grade source", fields{"reason": hidden, "command": each(hidden)})),
 		"signatures": signatures, "counts": keyed(signature), "moved": signatures,
-		"tail": hidden, "names": each(masked), "missing": masked, "hidden": each(text(unrun)),
+		"appeared": signatures,
+		"tail":     hidden, "names": each(masked), "missing": masked, "hidden": each(text(unrun)),
 	})
 
 	runs = with(object("state allow_unverified allow_unread on_doubt first_red epoch setup budget file roles project head ref "+

@@ -49,6 +49,8 @@ type Where struct {
 	// paths in which the tree differs from that commit; nil where they are not known.
 	Baseline *spec.Receipt
 	Changed  func(ctx context.Context) ([]string, error)
+	// Mending is set in a batch that mends red gates.
+	Mending *Mending
 	// Ran is filled with the tests that ran and passed and that the output names; nil where none asks.
 	Ran *testnames.Tests
 	// Stale is set where the gate is green by results of a cache that may not know what changed; nil where none asks.
@@ -139,6 +141,11 @@ func Run(ctx context.Context, g spec.Gate, where Where) (spec.Receipt, error) {
 	}
 	if err := lead(&receipt, found, names, &where); err != nil {
 		return receipt, fmt.Errorf("run gate %s: %w", g.Name, err)
+	}
+	if where.Mending != nil {
+		if err := where.Mending.judge(ctx, &receipt, where.Baseline); err != nil {
+			return receipt, fmt.Errorf("run gate %s: %w", g.Name, err)
+		}
 	}
 	if out.SinkErr != nil {
 		return receipt, fmt.Errorf("keep the output of gate %s: %w", g.Name, out.SinkErr)

@@ -7,18 +7,20 @@ import (
 	"divisi/subagents/gate/testnames"
 )
 
-// compare keeps, on the base commit, which tests ran and passed, and elsewhere which of those did not. A gate that lets nothing
-// through has failures of its own; one in full that ran no test and passes all the same is a tool that had
-// nothing to do.
+// compare keeps, on the base commit and where a red gate is mended, which tests ran and passed, and elsewhere which of those did
+// not. A gate that lets nothing through has failures of its own; one in full that ran no test and passes all the same is a tool
+// that had nothing to do.
 func (t *Executor) compare(ctx context.Context, r, before *spec.Receipt, tests *testnames.Tests) error {
-	if t.Assignment.Base {
+	if t.Assignment.Base || t.mends() {
 		name, err := testnames.Store(ctx, t.Objects, tests.List())
 		if name != "" {
 			r.Names = []string{name}
 		}
-		return err
+		if err != nil || t.Assignment.Base {
+			return err
+		}
 	}
-	if before == nil || r.Tests == 0 && r.Since == "" || !passes(r) {
+	if before == nil || r.Tests == 0 && r.Since == "" || !r.LetsThrough() {
 		return nil
 	}
 	known, err := testnames.Load(ctx, t.Objects, before.Names...)

@@ -103,7 +103,7 @@ func (t *Executor) grade(
 		return false, fmt.Errorf("grade what gate %s read: %w", g.Name, err)
 	}
 	bound(r, unread)
-	if len(questions) == 0 || !passes(r) {
+	if len(questions) == 0 || !r.LetsThrough() {
 		return false, nil
 	}
 	t.asked = append(t.asked, asked{g, where, questions})

@@ -36,7 +36,7 @@ func (t *Executor) restore(ctx context.Context, gate string) ([]string, error) {
 // remade reports whether a gate is green and changed a file of the tree that it does not change on the base commit. It may have
 // made it again because what it is made of is newer here, and in a clone is not: there the file would be as it was committed.
 func (t *Executor) remade(r, before *spec.Receipt) bool {
-	if t.Assignment.Base || !passes(r) {
+	if t.Assignment.Base || !r.LetsThrough() {
 		return false
 	}
 	if len(r.Wrote) == maxWrote { // the others are not known
@@ -45,17 +45,12 @@ func (t *Executor) remade(r, before *spec.Receipt) bool {
 	return slices.ContainsFunc(r.Wrote, func(name string) bool { return before == nil || !slices.Contains(before.Wrote, name) })
 }
 
-// passes reports whether a gate lets its tree through.
-func passes(r *spec.Receipt) bool {
-	return r.Verdict == spec.VerdictPass || r.Verdict == spec.VerdictBaseline
-}
-
 // anew runs a gate once more without what caches know of it. This run counts. Where its tool takes results from a cache all the
 // same, a note tells.
 func (t *Executor) anew(
 	ctx context.Context, g spec.Gate, where gate.Where, whole *transcript, tests *testnames.Tests, before *grade.Reading,
 ) (r spec.Receipt, err error) {
-	if r, err = t.again(ctx, g, where, whole, tests, before); err == nil && passes(&r) && *where.Stale {
+	if r, err = t.again(ctx, g, where, whole, tests, before); err == nil && r.LetsThrough() && *where.Stale {
 		t.noted = append(t.noted, fmt.Sprintf(
 			"gate %s takes results from a cache, which may not know what changed: have its command run all tests", g.Name))
 	}

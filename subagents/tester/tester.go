@@ -220,7 +220,7 @@ func GatesOf(a *wire.Assignment) (gates []spec.Gate, unknown []string) {
 
 // failsToo reports whether a gate of a batch need not run: one before it could not build what it would build again.
 func (t *Executor) failsToo(g spec.Gate, receipts []spec.Receipt) bool {
-	return t.Assignment.Since != "" && slices.ContainsFunc(receipts, func(r spec.Receipt) bool {
+	return t.Assignment.Since != "" && !t.mends() && slices.ContainsFunc(receipts, func(r spec.Receipt) bool {
 		return gate.FailsToo(g, r, gate.Before(t.Assignment.Baseline, r.Gate))
 	})
 }
@@ -266,8 +266,11 @@ func (t *Executor) gate(ctx context.Context, g spec.Gate, more bool) (spec.Recei
 	if err := t.narrow(ctx, g, &where); err != nil {
 		return spec.Receipt{}, err
 	}
+	if where.Mending, err = t.mending(ctx, g.Name, where.Baseline); err != nil {
+		return spec.Receipt{}, err
+	}
 	r, reading, err := t.run(ctx, g, where)
-	if err == nil && passes(&r) && stale {
+	if err == nil && r.LetsThrough() && stale {
 		r, err = t.anew(ctx, g, where, whole, tests, reading)
 	}
 	if err == nil && t.remade(&r, where.Baseline) {
@@ -309,7 +312,7 @@ func (t *Executor) leave(ctx context.Context, r *spec.Receipt) error {
 // the tree is restored, and the gate begins in a place of its own.
 func (t *Executor) narrow(ctx context.Context, g spec.Gate, where *gate.Where) error {
 	change := gate.Change{Since: t.Assignment.Since}
-	if change.Since == "" || !g.Narrows() {
+	if change.Since == "" || !g.Narrows() || t.mends() {
 		return nil
 	}
 	blobs, err := t.Blobs(ctx)

@@ -57,14 +57,13 @@ func rowsOf(s *run.State) (out []row) {
 	}
 	for _, id := range s.Tasks.Order {
 		t := s.Tasks.ByID[id]
-		shown := report.Task{State: t.State, Unverified: t.State == run.TaskLanded && t.Landed.Unverified != ""}
 		what := doing[id]
 		for _, other := range []string{t.Reason, why[id], t.Task.Title} {
 			if what == "" {
 				what = other
 			}
 		}
-		out = append(out, row{id, shown.Status(), plain(what)})
+		out = append(out, row{id, report.StatusOf(s, t), plain(what)})
 	}
 	return out
 }

@@ -11,7 +11,7 @@ export function again(s: Sort, by: Order): Sort {
 
 /** The order of states when sorted: failures first, then what moves, then what waits, then what is over. */
 export const states = [
-  "parked", "held", "running", "verifying", "accepted", "landing", "pending", "landed unverified", "landed", "done", "dropped", "skipped", "cancelled",
+  "parked", "held", "running", "verifying", "accepted", "landing", "pending", "landed unverified", "landed better", "landed", "done", "dropped", "skipped", "cancelled",
 ];
 
 export function sorted(rows: Task[], s: Sort): Task[] {

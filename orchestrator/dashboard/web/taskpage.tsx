@@ -73,7 +73,7 @@ function Brief(p: { data: RunData; page: Page; open: boolean }): ComponentChild 
 
 /** verbsOf are what a person may do with the task: what the server names, and what its state allows. */
 function verbsOf(run: View, state: string, row: Task | undefined, ways: Way[]): string[] {
-  const over = ["landed", "landed unverified", "done", "dropped", "skipped", "cancelled"].includes(state);
+  const over = ["landed", "landed unverified", "landed better", "done", "dropped", "skipped", "cancelled"].includes(state);
   const own = state === "cancelled" && !run.ended ? ["retry"] : over ? [] : state === "parked" ? ["retry", "skip"] : ["send", "skip", "cancel"];
   if (row?.landed || state.startsWith("landed")) own.push("drop");
   const named = ways.map((w) => w.verb).filter((v) => ["retry", "skip", "cancel", "send", "drop"].includes(v));

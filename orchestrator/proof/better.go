@@ -1,0 +1,45 @@
+package proof
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"divisi/internal/spec"
+	"divisi/internal/text"
+	"divisi/orchestrator/run"
+)
+
+// Better words what is left in gates that a batch mends in part, with what fails now and did not run before; "" for none.
+func Better(p *run.Proofs, receipts []spec.Receipt) string {
+	var parts []string
+	for _, r := range receipts {
+		before := p.Before(r)
+		if r.Verdict != spec.VerdictBetter || before == nil {
+			continue
+		}
+		part := fmt.Sprintf("gate %s has %s, %d before", r.Gate, text.Count(r.Failures(), "failure"), before.Failures())
+		if len(r.Appeared) > 0 {
+			part += fmt.Sprintf("; %d fail now and did not run before: %s", len(r.Appeared), text.Some(r.Appeared, maxNamed))
+		}
+		parts = append(parts, part)
+	}
+	return text.Clip(text.OneLine(strings.Join(parts, "; ")), text.MaxLine)
+}
+
+// BetterLanded words which landed tasks mend a gate that is not green yet, and what it has left; "" for none.
+func BetterLanded(s *run.State) string {
+	names := slices.DeleteFunc(slices.Clone(s.Tasks.Order), func(id string) bool { return !s.Better(s.Tasks.ByID[id]) })
+	if len(names) == 0 {
+		return ""
+	}
+	left := ""
+	for _, g := range s.Spec.GateNames() {
+		now, _ := s.Proofs.Now(g)
+		if len(s.Proofs.Mended[g]) > 0 && now.Verdict != spec.VerdictPass {
+			base, count := s.Proofs.Baseline[g], text.Count(now.Failures(), "failure")
+			left += fmt.Sprintf("; gate %s has %s, %d on the base commit", g, count, base.Failures())
+		}
+	}
+	return fmt.Sprintf("%d landed as better, not proven (%s)%s", len(names), strings.Join(text.Few(names, maxNamed), ", "), left)
+}

@@ -1,0 +1,58 @@
+package schedule
+
+import (
+	"fmt"
+	"strings"
+
+	"divisi/internal/text"
+	"divisi/orchestrator/proof"
+	"divisi/orchestrator/run"
+	"divisi/subagents/gate"
+)
+
+// unmended returns what hinders a task that needs a gate which others mend: the first of them that is not over. Where all are and
+// the gate can still not be compared, nothing would prove the task.
+func unmended(s *run.State, t *run.Task) (h hindrance) {
+	for _, name := range proof.Needed(s, t) {
+		tasks := s.Mending(name)
+		for _, id := range tasks {
+			if m := s.Tasks.ByID[id]; m != nil && !m.Ended() && !waitsFor(s, m, t, map[*run.Task]bool{}) {
+				return hindrance{by: mending, what: id, gate: name}
+			}
+		}
+		now, known := s.Proofs.Now(name)
+		if why := gate.Incomparable(now); known && why != "" && !s.Spec.AllowUnverified && ended(s, tasks) {
+			return hindrance{by: lost, what: fmt.Sprintf("gate %s, which %s should mend, proves nothing yet: %s", name,
+				strings.Join(text.Few(tasks, maxNamed), ", "), why)}
+		}
+	}
+	return h
+}
+
+// maxNamed bounds the tasks that a reason names.
+const maxNamed = 4
+
+func ended(s *run.State, ids []string) bool {
+	for _, id := range ids {
+		if m := s.Tasks.ByID[id]; m == nil || !m.Ended() {
+			return false
+		}
+	}
+	return true
+}
+
+// waitsFor reports whether a task waits for another one, directly or through others.
+func waitsFor(s *run.State, t, other *run.Task, seen map[*run.Task]bool) bool {
+	if t == other || seen[t] {
+		return t == other
+	}
+	seen[t] = true
+	for _, ref := range t.After {
+		for _, id := range s.Tasks.Members(ref) {
+			if waitsFor(s, s.Tasks.ByID[id], other, seen) {
+				return true
+			}
+		}
+	}
+	return false
+}
