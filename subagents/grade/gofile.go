@@ -185,12 +185,16 @@ func suffix(name string) string {
 	return "_" + strings.Join(parts[first:], "_") + path.Ext(name)
 }
 
-// compilesC reports whether a sure call compiles a file of C or assembly as a part of a Go package.
+// compilesC reports whether a sure call compiles a file of C or assembly as a part of a Go package. It opens each header there, and
+// compiles those that another file names.
 func (g *golang) compilesC(name string) bool {
+	if strings.HasPrefix(path.Ext(name), ".h") {
+		return false
+	}
 	dir := path.Dir(name)
 	for _, r := range g.runs {
 		covered, sure := g.covers(r, path.Join(dir, "x.go"))
-		if !covered || !sure || !r.call.Sure || !g.matches(r.context, name) {
+		if !covered || !sure || !r.whole || !r.call.Sure || !g.matches(r.context, name) {
 			continue
 		}
 		assembly := strings.EqualFold(path.Ext(name), ".s")

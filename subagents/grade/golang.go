@@ -35,9 +35,10 @@ type goRun struct {
 	call     calls.Call
 	context  build.Context
 	patterns []string
-	// main are the directories of the modules that ./... has packages of; tests is set where it compiles those.
-	main  []string
-	tests bool
+	// main are the directories of the modules that ./... has packages of; tests is set where it compiles those, whole where it
+	// compiles what is not Go too.
+	main         []string
+	tests, whole bool
 }
 
 // goAnswer is whether a call compiles a file; sure that no opening needs to show it. Else u is why not.
@@ -112,6 +113,7 @@ func (g *golang) runOf(call calls.Call) goRun {
 		}
 	}
 	r.tests = verb != "build" && verb != "install"
+	r.whole = verb == "build" || verb == "install" || verb == "test"
 	if len(r.patterns) == 0 {
 		r.patterns = []string{"."}
 		if verb == "golangci-lint" || verb == "gotestsum" {
