@@ -43,12 +43,15 @@ var table = []struct {
 	sign    bool
 	pattern *lazyregexp.Regexp
 }{
+	{Error, false, lazyregexp.New(`^npm (?:ERR!|error) (?:\S+ )?` +
+		`(?:Invalid|Missing script|Could not|Cannot|No matching version)\b`)},
 	{Noise, false, lazyregexp.New(`(?i)^(?:make(?:\[\d+\])?: \*\*\*|npm (?:ERR!|error)|` +
 		`go: (?:downloading|finding|extracting|warning)|error: (?:test failed, to rerun|could not compile|` +
 		`aborting due to|process completed|command failed|script ".*" exited)|` +
 		`error: process didn't exit|error: \d+ targets? failed|` +
 		`error: (?:subprocess-exited-with-error|metadata-generation-failed)|` +
 		`× (?:.* did not run successfully\.|Encountered error while )|exit status|test at \S.*:\d+:\d+$|✖ \d+ problems|` +
+		`go: errors parsing go\.\w+:$|collect2: error: ld returned|\S+:\d+:\w+:(?:PASS|IGNORE)|clang: error: linker command|` +
 		`error: \d+ error\(s\) found|\S+:\d+: : # \S+$|✖ failing tests:|` +
 		`\s*[✓✔√]\s|\S+\.py:\d+: in \S+$|.*: warning:|.*: note:|FAIL$|.*# *(?:todo|skip)\b)`)},
 	{Test, false, lazyregexp.New(`^\s*--- FAIL: (\S+)`)},                                  // go test
@@ -60,6 +63,10 @@ var table = []struct {
 	{Test, false, lazyregexp.New(`^\s*(?:✕|✖|✗|×) (.+?)(?: \(?\d+(?:\.\d+)? ?m?s\)?)?$`)}, // jest, vitest, node
 	{Test, false, lazyregexp.New(`^\s*not ok \d+ (?:- )?(.+)$`)},                          // TAP
 	{Test, false, lazyregexp.New(`^\s*● (.+ › .+)$`)},                                     // jest
+	{Test, false, lazyregexp.New(`^\s*FAIL  "(.+)"$`)},                                    // uvu
+	{Test, false, lazyregexp.New(`^\d+ - (.+): FAILED$`)},                                 // testhelp.h
+	// A name that no object file has.
+	{Error, false, lazyregexp.New(`: (?:undefined reference to|multiple definition of) `)},
 	// A file and a line; a directory can have spaces in its name, and a tool can quote the whole.
 	{Error, false, lazyregexp.New(`^(?:[^\s:()]*|[^\s:()][^:()]*/[^:()]*)\.[A-Za-z][A-Za-z0-9]*"?` +
 		`(?::\d+(?::\d+)?:|\(\d+(?:,\d+)?\):) ?\S`)},
@@ -110,6 +117,7 @@ var (
 	}
 	nameHints = []string{
 		"error", "fail", "panic", "fatal", "exception", "not ok", "go: ", "pass", "terminated", "stdout ----", "___", "malformed",
+		"undefined reference", "multiple definition", "npm err",
 		"✕", "✖", "✗", "×", "●",
 	}
 )

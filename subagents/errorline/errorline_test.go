@@ -49,11 +49,14 @@ func TestClassify(t *testing.T) {
 			"make: *** [all] Error 2", "npm ERR! code 1", "go: downloading x v1", "error: could not compile `x`", "exit status 1", "FAIL",
 			"x.c:1:2: warning: error: y", "not ok 3 - later # TODO", "✖ failing tests:", "  ✓ parser: error: is told", "✔ error: x",
 			"a/b.py:5: in total",
+			"go: errors parsing go.mod:", "collect2: error: ld returned 1 exit status", "tests/a.c:283:test_x:PASS", "Error: 2 error(s) found in code.",
+			"walker/a.go:1: : # example.com/walker",
 		},
 		Error: {
 			"x.go:12:3: undefined: y", "src/a.ts(3,5): error TS2304: Cannot find name", "my dir/x.go:1: y", `malformed import path "é": invalid char 'é'`,
 			"FAIL\tpkg\t0.1s", "error[E0382]: borrow", "fatal: no repository", "ld: error: no symbol", "E   TypeError: x", "go: x: no module",
 			"   3:14  error  unused", "x.go:12:text of a match",
+			"a.c:(.text+0x1): undefined reference to `b'", "npm error JSON.parse Invalid package.json", "tests/a.c:77:test_y:FAIL: Failed",
 		},
 		Complaint: {"sh: 1: foo: not found", "it failed", "cat: x: No such file or directory", "Permission denied"},
 		Plain:     {"", "ok  pkg 0.2s", "PASS", "12:30:01: started", "compiling fail.c", "Segmentation fault", "undefined"},
@@ -66,7 +69,7 @@ func TestClassify(t *testing.T) {
 	for line, want := range map[string]string{
 		"    --- FAIL: TestA/b (0.00s)": "TestA/b", "FAILED tests/t.py::test_x - assert 1 == 2": "tests/t.py::test_x",
 		"ERROR tests/t.py - x": "tests/t.py", "test a::b ... FAILED": "a::b", "  ✕ adds (3 ms)": "adds", "not ok 3 - works": "works",
-		"● suite › works": "suite › works", "FAILED: tests/run.sh": "tests/run.sh",
+		"● suite › works": "suite › works", `  FAIL  "joins"`: "joins", "1 - Create a string: FAILED": "Create a string", "FAILED: tests/run.sh": "tests/run.sh",
 	} {
 		class, test := Classify(line)
 		require.Equal(t, Test, class, line)

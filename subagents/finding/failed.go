@@ -13,12 +13,13 @@ import (
 // or Rust, the message of TAP, what vitest points at, what an assertion compared.
 var told = []*lazyregexp.Regexp{
 	lazyregexp.New(`^E\s{2,}(\S.*)`),
-	lazyregexp.New(`^\s*(?:Caused by: )?((?:[\w$]+\.)*\w*(?:Error|Exception|AssertionFailed\w*)\b(?: \[\w+\])?: ?\S.*)`),
+	lazyregexp.New(`^\s*(?:Caused by: |Uncaught )?` +
+		`((?:[\w$]+\.)*\w*(?:Error|Exception|AssertionFailed\w*)\b(?: \[\w+\])?: ?\S.*)`),
 	lazyregexp.New(`^(panic: .*)`),
 	lazyregexp.New("^(assertion .*failed.*)"),
 	lazyregexp.New(`^\s*(?:message|error): ['"]?([^'"|>\s].*?)['"]?$`),
 	lazyregexp.New(`^\s*→ (.+)`),
-	lazyregexp.New(`^\s*((?:expect\(|expected|Expected:|AssertionError).*)`),
+	lazyregexp.New(`^\s*((?:expect\(|expected|Expected:|Expected values|AssertionError).*)`),
 }
 
 // ofTAP is the message of TAP among them.
@@ -30,8 +31,12 @@ var (
 	// What an assertion compared, a line each: jest, Rust.
 	compared = lazyregexp.New(`^\s*((?:Expected|Received|left|right): .*)`)
 	// A frame of JavaScript has its place in brackets, or after these.
-	inBrackets = lazyregexp.New(`\(([^()\s]+:\d+:\d+)\)$`)
-	before     = lazyregexp.New(`^\s*(?:at |❯ |> )?`)
+	inBrackets = lazyregexp.New(`\((?:file://)?([^()\s]+:\d+:\d+)\)$`)
+	before     = lazyregexp.New(`^\s*(?:at (?:async )?(?:file://)?|❯ |> )?`)
+	// A place above its message: of a Go test, of a panic of Rust.
+	headed = lazyregexp.New(`^\s+\w+_test\.go:\d+: ?$| panicked at \S+:\d+:\d+:$`)
+	// The last of these is the innermost frame: of Python, and as pytest prints them.
+	innermost = lazyregexp.New(`^\s*File "|^\S+\.py:\d+: (?:in \S+|(?:\w+\.)*\w+)?$`)
 	// A frame says where alone.
 	frame = lazyregexp.New(`^in \S+$|^(?:\w+\.)*\w*(?:Error|Exception)$|^File "|^\d+ \+0x`)
 )
@@ -64,14 +69,20 @@ type report struct {
 	best    int
 	both    []string
 	after   bool
+	// below reports whether what stood beside the place is on the next line.
+	below bool
 }
 
 func (r *report) place(line string, inTree func(file string) bool) {
 	place := placeIn(line)
-	if place.Line == 0 || !inTree(place.File) {
+	if r.below = r.below && r.beside == ""; r.below && place.Line == 0 {
+		r.beside = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "Error:"))
+	}
+	if place.Line == 0 || strings.Contains(place.File, "node_modules/") || !inTree(place.File) {
 		return
 	}
-	if r.at.File == "" || inPython.MatchString(line) {
+	r.below = r.beside == "" && place.Message == "" && headed.MatchString(line)
+	if r.at.File == "" || innermost.MatchString(line) {
 		r.at = place
 	}
 	if !frame.MatchString(place.Message) {
@@ -101,6 +112,9 @@ func (r *report) words(line string) {
 
 // placeIn reads a line of a report, or a frame.
 func placeIn(line string) spec.Finding {
+	if _, at, ok := strings.Cut(line, " panicked at "); ok {
+		return Read(at)
+	}
 	if m := inBrackets.FindStringSubmatch(line); m != nil {
 		return Read(m[1])
 	}

@@ -28,7 +28,11 @@ func TestFailed(t *testing.T) {
 			Message: "AssertionError [ERR]: Expected values: 39 !== 36",
 		},
 		"thread 't' panicked at a.rs:3:82:\nassertion `left == right` failed\n  left: 3\n right: 2\n": {
-			Message: "assertion `left == right` failed (left: 3, right: 2)",
+			Message: "assertion `left == right` failed (left: 3, right: 2)", File: "a.rs", Line: 3, Column: 82,
+		},
+		"    a_test.go:7: \n        --- Got:\n  x\n": {Message: "--- Got:", File: "a_test.go", Line: 7},
+		"     Uncaught ReferenceError: x is not defined\n      at f (a.js:1:2)\n": {
+			Message: "ReferenceError: x is not defined", File: "a.js", Line: 1, Column: 2,
 		},
 	} {
 		require.Equal(t, want, Failed(lines, func(file string) bool { return file != "other.js" }), lines)

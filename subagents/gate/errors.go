@@ -46,8 +46,18 @@ func firstErrors(r *spec.Receipt, found *findings, names normaliser, where *Wher
 		}
 		out = append(out, f)
 	}
+	told := func(f spec.Finding) int { // what tells nothing but its name comes last
+		if f.File == "" && f.Message == failed {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(out, func(a, b spec.Finding) int { return told(a) - told(b) })
 	return out
 }
+
+// failed is the message of a test of which nothing more is known.
+const failed = "failed"
 
 // among returns the path of a file: a package's files come without its directory.
 func among(paths []string, file string) string {
@@ -82,9 +92,14 @@ func findingOf(r *spec.Receipt, signature, lines string) (f spec.Finding) {
 		if f.Symbol = name; kind == "suite" {
 			f.Message = cmp.Or(f.Message, strings.TrimSpace(first))
 		}
-		f.Message = cmp.Or(f.Message, "failed")
+		f.Message = cmp.Or(f.Message, failed)
 	case kind == "load" && f.Line == 0:
 		f.Message = name
+	case f.Line == 0 && (kind == "package" || thrown.MatchString(first) || strings.HasPrefix(first, "panic: ")):
+		at := finding.Failed(lines, func(file string) bool { return at(file) != "" })
+		if f.File, f.Line, f.Column = at.File, at.Line, at.Column; kind == "package" {
+			f.Message = cmp.Or(at.Message, f.Message)
+		}
 	default:
 		f.Message = cmp.Or(f.Message, signature)
 	}

@@ -28,7 +28,7 @@ type goTestParser struct {
 
 type goPackage struct {
 	running     map[string]*window
-	failedBelow map[string]bool
+	failedBelow map[string]string // the first failed test below each
 	// panicked reports whether a test panicked: those after it did not run.
 	failed, panicked bool
 	output           window
@@ -69,7 +69,7 @@ func (p *goTestParser) pkg(path string) *goPackage {
 	known, ok := p.packages[path]
 	if !ok {
 		p.found.ran.Seen(path)
-		known = &goPackage{running: map[string]*window{}, failedBelow: map[string]bool{}, output: window{limit: maxRunning}}
+		known = &goPackage{running: map[string]*window{}, failedBelow: map[string]string{}, output: window{limit: maxRunning}}
 		p.packages[path] = known
 	}
 	return known
@@ -140,14 +140,19 @@ func (p *goTestParser) failTest(pkg *goPackage, path, test string) {
 		p.found.show(output)
 		delete(pkg.running, test)
 	}
+	signature := "test: " + path + " " + plain(test)
 	for i, r := range test {
 		if r == '/' {
-			pkg.failedBelow[test[:i]] = true
+			pkg.failedBelow[test[:i]] = cmp.Or(pkg.failedBelow[test[:i]], signature)
 		}
 	}
-	if !pkg.failedBelow[test] {
-		p.found.add("test: "+path+" "+plain(test), output)
-		p.found.own("test: "+path+" "+plain(test), path)
+	below := pkg.failedBelow[test]
+	switch {
+	case below == "":
+		p.found.add(signature, output)
+		p.found.own(signature, path)
+	case strings.Contains(output, "panic: "): // of the one below
+		p.found.say(below, output)
 	}
 }
 

@@ -193,7 +193,7 @@ func TestSmallOutputs(t *testing.T) {
 		"go.mod": {
 			format: FormatGoTest,
 			output: "go: errors parsing go.mod:\ngo.mod:1: usage: module module/path\n",
-			want:   []string{"go.mod: usage: module module/path", "go: errors parsing go.mod:"},
+			want:   []string{"go.mod: usage: module module/path"},
 			build:  true,
 		},
 		"event cut":    {format: FormatGoTest, output: `{"Action":"fail","Package":"p","Test":"T`},

@@ -14,7 +14,7 @@ var (
 	// What is below belongs to one test: vitest and unittest name it, pytest gives the end of its name.
 	vitestTest   = lazyregexp.New(`^ FAIL  (\S.*?\.\w+) > (.+)$`)
 	unittestTest = lazyregexp.New(`^(?:FAIL|ERROR): (\S+ \(\S+\))(?: .*)?$`)
-	pytestTest   = lazyregexp.New(`^_{3,} (?:ERROR at (?:setup|teardown) of )?(\S.*?) _{3,}$`)
+	pytestTest   = lazyregexp.New(`^_+ (?:ERROR at (?:setup|teardown) of )?(\S.*?) _+$`)
 	sectionEnd   = lazyregexp.New(`^={3,}|^⎯{3,}|^-{70}$|^\s*Test Files `)
 )
 
@@ -41,7 +41,7 @@ func (p *textParser) section(line string) bool {
 			p.reported(p.test(m[1]))
 			return true
 		}
-	case strings.HasPrefix(line, "___"):
+	case strings.HasPrefix(line, "_"):
 		if m := pytestTest.FindStringSubmatch(line); m != nil && len(p.reports) < maxSections {
 			if p.reports == nil {
 				p.reports = map[string]*window{}

@@ -16,6 +16,8 @@ var (
 	goHeading = lazyregexp.New(`^# ([^\s:\[]+)(?: \[.+\])?$`)
 	// The package of the Go tests before a line.
 	goResult = lazyregexp.New(`^FAIL\t(.+?)(?:\t| \[|$)`)
+	// Where node found an error, above it.
+	thrownAt = lazyregexp.New(`^\S+\.[cm]?js:\d+$`)
 	goPlace  = lazyregexp.New(`\.go:\d+(?::\d+)?: `)
 	// The crate of the Rust tests after a line.
 	crateTests = lazyregexp.New(`^\s+Running .*deps/([\w-]+)-[0-9a-f]+(?:\.exe)?\)$|^\s+Doc-tests (\S+)$`)
@@ -27,6 +29,8 @@ type surroundings struct {
 	file, pkg string
 	// waiting are failures of Go tests: the line with their package comes after them.
 	waiting []string
+	// above is the last of them.
+	above string
 	// current is the signature that the next lines are about; frames are the files of a traceback, which come before its error.
 	current string
 	frames  []string
@@ -48,6 +52,8 @@ func (c *surroundings) line(found *findings, line string) {
 		c.frames = nil
 	case strings.HasPrefix(start, `File "`) && len(c.frames) < maxWaiting:
 		c.frames = append(c.frames, line)
+	case strings.Contains(line, "js:") && thrownAt.MatchString(line):
+		c.frames = []string{line}
 	case strings.HasPrefix(line, "# "):
 		if m := goHeading.FindStringSubmatch(line); m != nil {
 			c.pkg = m[1]
@@ -85,7 +91,19 @@ func (c *surroundings) failed(found *findings, signature, line string) {
 		if len(c.waiting) < maxWaiting {
 			c.waiting = append(c.waiting, signature)
 		}
-		c.crashed = c.crashed || strings.HasPrefix(start, "panic: ")
+		if strings.HasPrefix(start, "panic: ") {
+			c.crashed = true
+			found.follow(c.above, signature)
+		}
+		c.above = signature
+		for parent := signature; strings.HasPrefix(start, "--- "); { // it failed because of what is in it
+			at := strings.LastIndexByte(parent, '/')
+			if at < 0 {
+				break
+			}
+			parent = parent[:at]
+			found.follow(parent, signature)
+		}
 	case strings.HasPrefix(line, "FAIL\t"):
 		if m := goResult.FindStringSubmatch(line); m != nil {
 			found.own(signature, m[1])

@@ -142,7 +142,7 @@ func (p *textParser) read(text string) {
 	}
 	if signature := p.signature(text); signature != "" {
 		p.left = after
-		if strings.HasPrefix(signature, "error[E") {
+		if strings.HasPrefix(signature, "error[E") || strings.HasPrefix(signature, "error: ") {
 			p.rust, p.rustLine = signature, text
 		} else {
 			p.found.add(signature, p.below(text))
@@ -213,7 +213,8 @@ func (p *textParser) placeRust(text string) {
 		line = strings.TrimLeft(text, " ->") + ": " + line
 	}
 	p.found.add(p.rust, line)
-	p.current, p.rust = p.rust, ""
+	p.failed(p.found, p.rust, line)
+	p.rust = ""
 }
 
 func (p *textParser) signature(text string) string {
