@@ -299,8 +299,8 @@ func defaultStateDir() string {
 // codes is the part of every command's help that lists its exit codes.
 func codes(list ...int) string {
 	words := map[int]string{
-		codeOK:      "0  success: each task landed or had nothing to change, no new gate failures",
-		codeParked:  "1  the run ended with parked tasks, gates redder than the baseline, unverified, or a goal without a change",
+		codeOK:      "0  success: each task landed, or was a shard with nothing to change; no new gate failures",
+		codeParked:  "1  the run ended with parked tasks, gates redder than the baseline, unverified, or less than was asked for",
 		codeUsage:   "2  wrong usage or bad input",
 		codeStopped: "3  stopped by a person, a signal or the budget (resume continues it), or cancelled",
 		codeMachine: "4  the machine or a service failed",

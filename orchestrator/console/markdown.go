@@ -26,8 +26,6 @@ func writeMarkdown(w *strings.Builder, r *report.Report, calls func(hint string)
 		fmt.Fprintf(w, "| %s | %s |\n", word, fmt.Sprintf(format, args...))
 	}
 	w.WriteString("| | |\n|---|---|\n")
-	row("goal", "%s", span(r.Goal))
-	row("run", "%s", span(r.Run))
 	if r.Reason != "" {
 		row("reason", "%s", span(r.Reason))
 	}
@@ -37,6 +35,8 @@ func writeMarkdown(w *strings.Builder, r *report.Report, calls func(hint string)
 	if r.Better != "" {
 		row("better", "%s", span(r.Better))
 	}
+	row("goal", "%s", span(r.Goal))
+	row("run", "%s", span(r.Run))
 	if r.OneWorker != "" {
 		row("proven", "by one worker, %s", span(r.OneWorker))
 	}

@@ -177,6 +177,7 @@ func baselineReceipts(s *run.State) []spec.Receipt {
 // why is the reason of a run's end.
 func why(s *run.State, end run.Status) string {
 	n := s.Tasks.Counts()
+	did := strings.TrimPrefix(strings.Join(append([]string{redder(s)}, less(s)...), "; "), "; ")
 	if end == run.Done {
 		landed := fmt.Sprintf("%d landed", n[run.TaskLanded])
 		return landed + some(n[run.TaskDone], "unchanged") + some(n[run.TaskSkipped], "skipped") +
@@ -201,14 +202,18 @@ func why(s *run.State, end run.Status) string {
 			what = "landed, not all verified"
 		}
 		return strings.TrimSuffix(fmt.Sprintf("%d %s, %d parked: %s; %s", n[run.TaskLanded], what,
-			n[run.TaskParked]+n[run.TaskCancelled], why, redder(s)), "; ")
+			n[run.TaskParked]+n[run.TaskCancelled], why, did), "; ")
+	}
+	if s.Tasks.NoneGivenUp() && len(less(s)) == 0 {
+		return redder(s)
 	}
 	if s.Tasks.NoneGivenUp() {
-		return redder(s)
+		return fmt.Sprintf("%d landed%s%s%s: %s", n[run.TaskLanded], some(n[run.TaskDone], "unchanged"),
+			some(n[run.TaskSkipped], "skipped"), some(n[run.TaskDropped], "dropped"), did)
 	}
 	return strings.TrimSuffix(fmt.Sprintf("%d landed, %d parked%s%s; %s",
 		n[run.TaskLanded], n[run.TaskParked]+n[run.TaskCancelled],
-		some(n[run.TaskSkipped], "skipped"), some(n[run.TaskDropped], "dropped"), redder(s)), "; ")
+		some(n[run.TaskSkipped], "skipped"), some(n[run.TaskDropped], "dropped"), did), "; ")
 }
 
 // oneWorker words that no second worker has proven what landed.
@@ -262,7 +267,8 @@ func outcome(s *run.State) run.Status {
 		return run.Parked
 	}
 	unverified := s.Head != s.Spec.Base && proof.UnverifiedLanded(s)+proof.BetterLanded(s) != ""
-	if s.Master.GaveUp() != "" || changedNothing(s) || unverified || len(s.Missing) > 0 || slices.ContainsFunc(s.Final, failed) {
+	if s.Master.GaveUp() != "" || changedNothing(s) || unverified || len(s.Missing) > 0 || slices.ContainsFunc(s.Final, failed) ||
+		len(less(s)) > 0 {
 		return run.Parked
 	}
 	return run.Done

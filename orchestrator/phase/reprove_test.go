@@ -51,7 +51,7 @@ func TestSecondProofs(t *testing.T) {
 		l.land(1, "a")
 		l.Plan(spec.Task{ID: "x", Role: "generator"})
 		require.Empty(t, phase.Reprove(l.State), "one may come")
-		l.Append("x", run.TaskData{State: run.TaskDone})
+		l.Append("x", run.TaskData{State: run.TaskSkipped})
 		require.Equal(t, []string{"run batch 1 was not proven a second time: no other worker than a is there"},
 			runtest.Describe(phase.Reprove(l.State)))
 		require.Equal(t, run.Done, l.end(passes).State)
@@ -131,7 +131,7 @@ func TestASecondProofThatDiffers(t *testing.T) {
 		alone []string
 		who   string
 	}{
-		run.Trust:       {state: run.Done, who: "b"},
+		run.Trust:       {state: run.Parked, who: "b"},
 		run.Quarantined: {state: run.Parked, alone: []string{"task1", "task2"}, who: "b"},
 	} {
 		t.Run(option, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/textfile"
+	"divisi/orchestrator/run"
 )
 
 // Tree is one commit, read to expand a plan.
@@ -31,6 +32,8 @@ type Expansion struct {
 	Tasks []spec.Task
 	// Notes are for the person who approves the plan, one sentence each.
 	Notes []string
+	// LeftOut are the files that templates match and whose shards may not change them.
+	LeftOut []run.LeftOut
 }
 
 // expand turns templates into tasks. It returns every error that it finds; with one, no task. The same plan over the same
@@ -79,6 +82,7 @@ func expand(
 			out.Tasks = append(out.Tasks, s.task(t, s.from+n, g, writes))
 		}
 		out.Notes = append(out.Notes, s.notes(t.ID)...)
+		out.LeftOut = append(out.LeftOut, s.leftOut(t.ID)...)
 		if first := cmp.Or(t.Canary, spec.DefaultCanary); role.Thinks() && writes && t.ChangeSet == "" &&
 			len(s.groups) > first {
 			out.Notes = append(out.Notes, fmt.Sprintf("%s: %d of its %d shards run until the gates have passed on one",

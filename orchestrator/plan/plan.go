@@ -61,6 +61,7 @@ func prepare(
 	data := run.PlanData{
 		DecisionRecord: p.DecisionRecord, Tasks: tasks,
 		Notes:    append(expanded.Notes, ungated(tasks, s.Roles, s.Project.Gates, files)...),
+		LeftOut:  expanded.LeftOut,
 		Overlaps: Overlaps(tasks, maxOverlaps), Ceiling: Ceiling(tasks, s.Roles, s.Project), Agents: agents(tasks, s.Roles),
 		Likely: Estimate(p.DecisionRecord, tasks, sizes, st),
 	}

@@ -14,6 +14,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/internal/textfile"
+	"divisi/orchestrator/run"
 )
 
 // sharding is one shard rule applied to a tree.
@@ -112,6 +113,24 @@ func (s *sharding) keep(files []string) []string {
 
 // maxBarred bounds the protected files that a note names.
 const maxBarred = 5
+
+// maxLeftOut bounds the files that a plan names of those that it leaves out.
+const maxLeftOut = 100
+
+// leftOut are the files that match and that the shards do not have.
+func (s *sharding) leftOut(template string) (out []run.LeftOut) {
+	for _, l := range []run.LeftOut{
+		{Kind: "protected file", Files: s.barred},
+		{Kind: "unusable file name", Files: s.unusable},
+		{Kind: "oversized file", Files: s.unread},
+	} {
+		if l.Template, l.More = template, max(0, len(l.Files)-maxLeftOut); len(l.Files) > 0 {
+			l.Files = l.Files[:len(l.Files)-l.More]
+			out = append(out, l)
+		}
+	}
+	return out
+}
 
 func (s *sharding) notes(template string) (out []string) {
 	if s.chosen != "" {

@@ -221,6 +221,8 @@ type PlanData struct {
 	Joins     map[string][]string `json:"joins,omitempty"`
 	// Notes are for the person who approves the plan, such as the protected files that shards leave out.
 	Notes []string `json:"notes,omitempty"`
+	// LeftOut are the files that templates match and whose shards may not change them.
+	LeftOut []LeftOut `json:"left_out,omitempty"`
 	// Overlaps are pairs of tasks whose write sets meet; they take turns.
 	Overlaps []Overlap `json:"overlaps,omitempty"`
 	// Ceiling is the most tokens that the tasks may use, all attempts counted; 0 when no model takes part.
@@ -232,6 +234,14 @@ type PlanData struct {
 	// Grant is the most tokens that the one task of a request may use, with all its attempts and testers and what it has others
 	// do; 0 where the agent that asked has no limit.
 	Grant int `json:"grant,omitempty"`
+}
+
+// LeftOut are files that a template matches and its shards do not have, what kind of file they are, and how many more there are.
+type LeftOut struct {
+	Template string   `json:"template"`
+	Kind     string   `json:"kind"`
+	Files    []string `json:"files"`
+	More     int      `json:"more,omitempty"`
 }
 
 // Likely is an estimated range, in tokens and in money. Unpriced are the tokens of models whose price is not known: they are in

@@ -111,6 +111,12 @@ func (b *bounding) value(ctx context.Context, key string, value any) any {
 			return summary
 		}
 		b.notes[key] = "There is no summary: " + why + "."
+		if left := b.cut(shown, b.limit(false), where); left != shown {
+			failures, warnings := severe(whole)
+			return left + severity(spec.MaxToolOutput-utf8.RuneCountInString(left)-tagRoom,
+				elideTags(failures), elideTags(warnings), where)
+		}
+		return shown
 	}
 	return b.cut(shown, b.limit(false), where)
 }

@@ -76,11 +76,15 @@ func (b *bounding) summary(ctx context.Context, output, handle, where string) (s
 	return whole, ""
 }
 
-// compose writes what the agent sees. Errors have the room before warnings.
+// compose writes what the agent sees.
 func compose(name, handle, where, said, failures, warnings string) string {
+	return fmt.Sprintf("<%s of=%q handle=%q>\n%s\n</%s>", summaryTag, fileSafe(name), handle, said, summaryTag) +
+		severity(spec.MaxToolOutput-utf8.RuneCountInString(said)-tagRoom, failures, warnings, where)
+}
+
+// severity writes the errors and warnings of an output. Errors have the room before warnings.
+func severity(room int, failures, warnings, where string) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "<%s of=%q handle=%q>\n%s\n</%s>", summaryTag, fileSafe(name), handle, said, summaryTag)
-	room := spec.MaxToolOutput - utf8.RuneCountInString(said) - tagRoom
 	if failures != "" {
 		most := room - min(leastWarnings, utf8.RuneCountInString(warnings))
 		failures = cut(failures, most, most-markRoom, where)

@@ -109,6 +109,20 @@ func TestSummaryThatFailsFallsBackToKeep(t *testing.T) {
 	}
 }
 
+// Errors and warnings of what is left out are shown whole where there is no summary.
+func TestErrorsAreShownWithoutASummary(t *testing.T) {
+	t.Parallel()
+	g := summarizing(summarizer(nil))
+	text := manyLines(2000) + "warning: old\n\nerror: broken\n  at f()\n\n" + manyLines(2000)
+	r := g.Bound(t.Context(), Call{Name: "run_command"}, Text(text))
+	require.Contains(t, r.Output["output"], leftOut)
+	require.Contains(t, r.Output["output"], "\n<error>\n[line 2003]\nerror: broken\n  at f()\n</error>\n<warning>\n")
+	require.LessOrEqual(t, len(r.Output["output"].(string)), spec.MaxToolOutput)
+	text = strings.ReplaceAll(text, "line", "error: line")
+	r = g.Bound(t.Context(), Call{Name: "run_command"}, Text(text))
+	require.LessOrEqual(t, len(r.Output["output"].(string)), spec.MaxToolOutput)
+}
+
 func TestSummaryLongerThanTheOutput(t *testing.T) {
 	t.Parallel()
 	g := summarizing(summarizes("all lines are errors"))

@@ -1,0 +1,87 @@
+package phase
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"divisi/internal/text"
+	"divisi/orchestrator/run"
+)
+
+// less tells, one sentence each, what the run did less than it was asked for although no task was given up: tasks without an effect,
+// files that plans left out or agents were refused, and batches that are red on a worker and were trusted.
+func less(s *run.State) []string {
+	return slices.Concat(leftOut(s), ineffective(s), refusals(s), trusted(s))
+}
+
+// leftOut names the files that templates match and may not change, and that no task has.
+func leftOut(s *run.State) (out []string) {
+	given := map[string]bool{}
+	for _, t := range s.Tasks.ByID {
+		for _, file := range t.Task.Files {
+			given[file] = true
+		}
+	}
+	for _, p := range s.Plans.All {
+		for _, l := range p.LeftOut {
+			files := slices.DeleteFunc(slices.Clone(l.Files), func(file string) bool { return given[file] })
+			if len(files) > 0 {
+				out = append(out, fmt.Sprintf("%s left out %s: %s",
+					l.Template, text.Count(len(files)+l.More, l.Kind), text.Some(files, maxNamed)))
+			}
+		}
+	}
+	return out
+}
+
+// ineffective names the tasks that were to change files and changed none, and templates without a shard that did. What agents had others do
+// is their effect. That a shard has nothing to change is ordinary.
+func ineffective(s *run.State) []string {
+	shards := map[string]bool{}
+	var names []string
+	for _, id := range s.Tasks.Order {
+		t := s.Tasks.ByID[id]
+		role := s.Spec.Roles[t.Task.Role]
+		of := t.Task.ShardOf
+		handed := slices.ContainsFunc(s.Requests.Of[id], func(q *run.Request) bool { return q.Child != "" })
+		switch effect := t.State != run.TaskDone || !role.Writes || handed; {
+		case of != "":
+			shards[of] = shards[of] || effect
+		case !effect:
+			names = append(names, id)
+		}
+	}
+	for _, id := range s.Tasks.Order {
+		of := s.Tasks.ByID[id].Task.ShardOf
+		if effect, ok := shards[of]; ok && !effect {
+			names = append(names, of)
+		}
+		delete(shards, of)
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s changed no file: %s", text.Count(len(names), "task"), text.Some(names, maxNamed))}
+}
+
+// refusals names what agents asked to write, did not get, and no task has done since.
+func refusals(s *run.State) (out []string) {
+	for _, q := range s.Requests.Refused {
+		if t := s.Tasks.ByID[q.AskedBy()]; t != nil && !t.GivenUp() {
+			out = append(out, text.Clip(text.OneLine(fmt.Sprintf("%s was refused to write %s: %s",
+				t.Task.ID, strings.Join(text.Few(q.Paths, maxNamed), ", "), q.Answer.Refused)), text.MaxLine))
+		}
+	}
+	return text.Few(out, maxNamed)
+}
+
+// trusted names the batches that failed on another worker, and that were trusted.
+func trusted(s *run.State) (out []string) {
+	for _, l := range s.Batches.Seconds() {
+		if l.Second.State == run.SecondTrusted {
+			out = append(out, fmt.Sprintf("batch %d is red on worker %s, and was accepted", l.Batch, l.Second.Worker))
+		}
+	}
+	return text.Few(out, maxNamed)
+}
