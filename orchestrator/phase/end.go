@@ -194,7 +194,7 @@ func why(s *run.State, end run.Status) string {
 	}
 	if why := proof.BetterLanded(s); why != "" && proof.UnverifiedLanded(s) == "" {
 		parked := some(n[run.TaskParked]+n[run.TaskCancelled], "parked")
-		return strings.TrimSuffix(fmt.Sprintf("%s%s; %s", why, parked, redder(s)), "; ")
+		return strings.TrimSuffix(fmt.Sprintf("%s%s; %s", why, parked, did), "; ")
 	}
 	if why := proof.UnverifiedLanded(s); why != "" && s.Head != s.Spec.Base {
 		what := "landed unverified"
