@@ -19,11 +19,18 @@ func writeEnd(b *strings.Builder, v *view, why string, width int, p paint, now t
 	tasks := report.Tasks(v.State)
 	state := safe(string(v.Status))
 	fmt.Fprintf(b, "\n%s\n  ", p.state(state, "Run "+safe(v.run)+" is "+state+safe(why)))
+	unread, told := report.Unread(v.State)
+	for _, u := range unread {
+		fmt.Fprintf(b, "unread: %s\n  ", safe(u.String()))
+	}
 	if len(tasks) > 0 {
 		n, unverified := count(tasks)
 		b.WriteString(tally(n, unverified > 0) + " · ")
 	}
 	fmt.Fprintf(b, "%s\n  wall clock: %s\n", spent(v, now), report.TimesOf(v.State).Wall())
+	for _, u := range told {
+		fmt.Fprintf(b, "  no gate reads %s\n", safe(u.String()))
+	}
 	if len(v.Final) > 0 {
 		b.WriteString("  final gates: " + safe(report.Verdicts(v.Final)) + "\n")
 	}

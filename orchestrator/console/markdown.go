@@ -22,6 +22,12 @@ func MarkdownReport(b *strings.Builder, data json.RawMessage, calls func(hint st
 
 func writeMarkdown(w *strings.Builder, r *report.Report, calls func(hint string) string) {
 	fmt.Fprintf(w, "## Divisi: %s\n\n", r.State)
+	unread := func(u *report.UnreadFiles) []string {
+		return []string{span(u.Dir), span(strings.Join(u.Files, ", ")), span(u.Reason), span(u.Command)}
+	}
+	columns := []string{"directory", "files", "why", "what would read them"}
+	markdownTable(w, "Landed unverified: no gate reads these files", columns, r.Unread, unread)
+	markdownTable(w, "No gate reads these files, which ask for no proof", columns, r.Told, unread)
 	row := func(word, format string, args ...any) {
 		fmt.Fprintf(w, "| %s | %s |\n", word, fmt.Sprintf(format, args...))
 	}

@@ -26,6 +26,7 @@ func TaskReport(b *strings.Builder, data json.RawMessage) error {
 func EndReport(b *strings.Builder, data json.RawMessage, width int) error {
 	return render(data, func(r *report.Report) {
 		writeHandoffs(b, r)
+		writeNewGates(b, r.NewGates)
 		writeRoles(b, r.Roles, width)
 		writeGates(b, slices.DeleteFunc(r.Gates, func(g report.Gate) bool {
 			return len(g.New)+len(g.Known)+len(g.Fixed) == 0 && g.Error == ""
@@ -71,6 +72,9 @@ func writeReport(w *strings.Builder, r *report.Report, columns int, calls func(h
 		state += ", waiting for " + r.Wait
 	}
 	fmt.Fprintf(w, "run     %s  %s\n", r.Run, Sanitize(state))
+	for _, u := range r.Unread {
+		f.add("unread", u.String())
+	}
 	proof := "none: everything that landed is unverified"
 	if slices.ContainsFunc(r.Tasks, func(t report.Task) bool { return t.State == run.TaskLanded && !t.Unverified }) {
 		proof = "in part, unverified are"
@@ -82,6 +86,12 @@ func writeReport(w *strings.Builder, r *report.Report, columns int, calls func(h
 	f.addf(r.Ref != "", "branch", "%s at %s%s", strings.TrimPrefix(r.Ref, "refs/heads/"), short(r.Head),
 		UnverifiedNote(r.Unverified))
 	f.addf(r.Files > 0, "change", "%s, +%d -%d", text.Count(r.Files, "file"), r.Added, r.Deleted)
+	for _, u := range r.Told {
+		f.addf(true, "told", "no gate reads %s", u)
+	}
+	for _, g := range r.NewGates {
+		f.add("gate", g.String())
+	}
 	f.addf(r.GateRuns > 0, "gates", "%s; one patch at a time takes at least %d", text.Count(r.GateRuns, "run"), r.OneByOne)
 	if r.Reproof != nil {
 		f.add("reprove", r.Reproof.String())
@@ -125,6 +135,17 @@ func writeReport(w *strings.Builder, r *report.Report, columns int, calls func(h
 	if len(r.Next) > 0 {
 		w.WriteString("\nNext:\n")
 		Next(w, called(r.Next, calls))
+	}
+}
+
+// writeNewGates writes the gates that were added to the run as the project file would have them.
+func writeNewGates(w *strings.Builder, gates []report.AddedGate) {
+	gates = slices.DeleteFunc(slices.Clone(gates), func(g report.AddedGate) bool { return g.Dropped != "" })
+	for i, g := range gates {
+		if i == 0 {
+			w.WriteString("\nGates that were added to this run. For later ones, in .divisi/divisi.yaml, below gates:\n")
+		}
+		fmt.Fprintf(w, "  - name: %s\n    command: %s\n", Sanitize(g.Name), Sanitize(text.Flow(g.Command)))
 	}
 }
 

@@ -25,6 +25,8 @@ type view struct {
 	Base       string   `json:"base"`
 	Branch     string   `json:"branch,omitempty"`
 	Unverified string   `json:"unverified,omitempty"`
+	// Unread are the landed files that no gate read, which make their tasks unverified, a line for each directory and reason.
+	Unread     []string `json:"unread,omitempty"`
 	Ref        string   `json:"ref,omitempty"`
 	Published  string   `json:"published,omitempty"`
 	Notices    []string `json:"notices,omitempty"`
@@ -94,6 +96,10 @@ func viewOf(s *run.State, now time.Time) view {
 		Ways:      report.NextLive(s),
 		Projected: milliseconds(report.Projected(s, now)),
 		Tasks:     make([]task, 0, len(s.Tasks.Order)+1),
+	}
+	unread, _ := report.Unread(s)
+	for _, u := range unread {
+		v.Unread = append(v.Unread, u.String())
 	}
 	if w := s.Works[run.MasterTask]; w != nil {
 		v.Tasks = append(v.Tasks, masterOf(s, w))

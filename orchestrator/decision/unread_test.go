@@ -36,9 +36,9 @@ func TestUnreadFilesAreOneDecision(t *testing.T) {
 	d := only(t, l.State, run.DecideUnread)
 	require.Equal(t, []string{"b", "c"}, d.Patches)
 	require.Equal(t, []string{
-		"no gate reads b/x.go: //go:build windows; GOOS=windows go vet ./... would", "no gate reads c/x.go: //go:build windows",
+		"no gate reads b/x.go: //go:build windows; a gate that reads it: GOOS=windows go vet ./...", "no gate reads c/x.go: //go:build windows",
 	}, d.Evidence)
-	require.Equal(t, "a decision about 2 files that no gate reads, of 2 tasks: b/x.go: //go:build windows; GOOS=windows go vet ./... would", d.Text)
+	require.Equal(t, "a decision about 2 files that no gate reads, of 2 tasks: b/x.go: //go:build windows; a gate that reads it: GOOS=windows go vet ./...", d.Text)
 	require.True(t, d.Reserved)
 	require.Equal(t, "add to this run, and prove the patches with it: env GOOS=windows go vet ./...", d.Options[1].Does)
 	require.Len(t, decision.Patches(l.State), 1, "they are no other decisions")

@@ -60,7 +60,7 @@ func TestAGreenBatchWithFilesThatNoGateReads(t *testing.T) {
 		l.Ended("--batch-1", 1, notRead("tree-h", unread...))
 		return l
 	}
-	why := "no gate reads of-b/x.go: //go:build windows; env GOOS=windows go vet ./... would"
+	why := "no gate reads of-b/x.go: //go:build windows; a gate that reads it: env GOOS=windows go vet ./..."
 	t.Run("its task is held, the other one waits for the next batch", func(t *testing.T) {
 		t.Parallel()
 		l := begun(t, notBuilt)

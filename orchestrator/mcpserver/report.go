@@ -24,6 +24,7 @@ type reported struct {
 	Base       string         `json:"base,omitempty" jsonschema:"The commit that the run started from."`
 	Branch     string         `json:"branch,omitempty" jsonschema:"The branch of the repository with what landed, once it is published."`
 	Unverified string         `json:"unverified,omitempty" jsonschema:"Why what landed is not proven; left out when all of it is."`
+	Unread     []string       `json:"unread,omitempty" jsonschema:"Files that landed unverified, since no gate reads them, with why."`
 	Wait       string         `json:"wait,omitempty" jsonschema:"What the run waits for a person to do."`
 	Line       string         `json:"line,omitempty" jsonschema:"Why a person stopped the line: nothing is dispatched and nothing lands."`
 	Tasks      map[string]int `json:"tasks" jsonschema:"How many tasks are in each state."`
@@ -58,10 +59,15 @@ func (s *Server) show(ctx context.Context, _ string, in ofRun) (reported, error)
 	if err != nil {
 		return reported{}, err
 	}
+	var unread []string
+	for _, u := range r.Unread {
+		unread = append(unread, u.String())
+	}
 	out := reported{
 		Run: in.Run, State: row.State, Reason: text.Clip(r.Reason, maxText), Active: row.Active, Problem: row.Problem,
 		Goal: text.Clip(r.Goal, maxText), Repo: r.Repo, Base: r.Base, Branch: r.Ref, Unverified: text.Clip(r.Unverified, maxText),
-		Wait: text.Clip(r.Wait, maxText), Line: text.Clip(r.Line, maxText), Tasks: map[string]int{},
+		Unread: few(unread),
+		Wait:   text.Clip(r.Wait, maxText), Line: text.Clip(r.Line, maxText), Tasks: map[string]int{},
 		Added: r.Added, Deleted: r.Deleted,
 		Tokens: r.Usage.Total(), Budget: r.Budget, Now: few(r.Now), Notices: few(r.Notices), Next: s.ways(r.Next),
 	}

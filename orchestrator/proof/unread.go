@@ -69,8 +69,12 @@ func (g UnreadGroup) String() string {
 		names[i] = path.Join(g.Dir, names[i])
 	}
 	line := text.Some(names, maxNamed) + ": " + g.Reason
-	if g.Command != "" {
-		line += "; " + g.Command + " would"
+	switch {
+	case g.Command == "":
+	case len(names) == 1:
+		line += "; a gate that reads it: " + g.Command
+	default:
+		line += "; a gate that reads them: " + g.Command
 	}
 	return text.OneLine(line)
 }

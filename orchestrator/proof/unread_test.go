@@ -37,7 +37,7 @@ func TestUnreadFilesAreGrouped(t *testing.T) {
 		{Path: "cmd/c.go", Grade: spec.GradeUnknown, Reason: "a\nb"},
 	}
 	require.Equal(t, []string{
-		"no gate reads cmd/a_windows.go, cmd/b_windows.go: //go:build windows; GOOS=windows go vet ./... would",
+		"no gate reads cmd/a_windows.go, cmd/b_windows.go: //go:build windows; a gate that reads them: GOOS=windows go vet ./...",
 		"no gate reads cmd/c.go: a b", "no gate reads z/a.yaml: no gate opens it",
 	}, UnreadLines(list))
 	s := &run.State{}

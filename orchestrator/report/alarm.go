@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"divisi/orchestrator/decision"
@@ -81,7 +82,8 @@ func stuck(s *run.State, now time.Time) string {
 func longestGates(s *run.State, now time.Time) string {
 	var longest *run.Work
 	for _, w := range s.Queue {
-		gates := w.Batch != nil || w.ID == run.BaselineTask || w.ID == run.AgainTask || w.ID == run.HeadTask
+		gates := w.Batch != nil || w.ID == run.BaselineTask || w.ID == run.AgainTask || w.ID == run.HeadTask ||
+			strings.HasPrefix(w.ID, run.GateTask)
 		if gates && w.Outstanding() && w.Newest().Began > 0 && (longest == nil || w.Newest().Began < longest.Newest().Began) {
 			longest = w
 		}

@@ -86,6 +86,8 @@ func Ruling(d *run.Doubt, state run.TaskState) string {
 		return "open"
 	case d.Accepted() && d.Size && a.By == run.ByPolicy:
 		return "noted: size alone rejects no patch"
+	case a.Option == run.AddGate:
+		return "tested with another gate, by " + a.By
 	case d.Accepted():
 		return decision.By("accepted by "+a.By, a)
 	case a.Text == "":

@@ -176,6 +176,8 @@ func decisionLine(d *run.Decided) string {
 		return fmt.Sprintf("template %s is held: %s", d.Hold.Template, d.Hold.Why())
 	case d.Back != "":
 		return fmt.Sprintf("the answer to %s does not count any more: %s", a.ID, text.Line(d.Back))
+	case d.Closed && d.Kind == run.DecideUnread && len(d.With) > 0:
+		return fmt.Sprintf("files that no gate reads: %s by %s for %s", said, a.By, strings.Join(text.Few(d.With, 6), ", "))
 	case d.Closed && d.Kind == run.DecidePlan && a.Option == run.Yes:
 		return "the plan was approved"
 	case d.Closed && d.Kind == run.DecidePlan:

@@ -37,6 +37,12 @@ type Report struct {
 	Unverified string `json:"unverified,omitempty"`
 	// Better is which landed tasks mend a gate that is not green yet, and what is left of its failures; empty for none.
 	Better string `json:"better,omitempty"`
+	// Unread are the files that landed and that no gate read as their kind needs. Told are those that ask for no proof, such as
+	// prose: they make nothing unverified.
+	Unread []UnreadFiles `json:"unread,omitempty"`
+	Told   []UnreadFiles `json:"told,omitempty"`
+	// NewGates are the gates that persons added to the run.
+	NewGates []AddedGate `json:"added_gates,omitempty"`
 	// OneWorker is the worker elsewhere on whose word alone the final gates stand; empty where another one has passed them too.
 	OneWorker string `json:"one_worker,omitempty"`
 	// Wait is what the run waits for a person to do.
@@ -163,6 +169,8 @@ func Of(s *run.State) Report {
 		Notices: s.Notices, Decisions: decisions(s), Standing: standings(s), Doubts: doubts(s),
 		Quotas: s.Quotas.UsedUp(time.Now()),
 	}
+	r.Unread, r.Told = Unread(s)
+	r.NewGates = addedGates(s)
 	r.Reproof, r.Quarantines, r.Next = reproof(s), quarantines(s), Next(s)
 	landed := 0
 	r.Tasks = Tasks(s)

@@ -37,6 +37,7 @@ function Says(p: { view: View; row?: Row }): ComponentChild {
   const { view, row } = p;
   return (
     <div class="says">
+      {view.unread?.map((u) => <p class="why unverified">landed unverified, no gate reads {visible(u)}</p>)}
       {view.alarm && <p class="why alarm">{visible(view.alarm)}</p>}
       {row?.problem && <p class="why alarm">{visible(row.problem)}</p>}
       {view.line && <p class="why stopped">the line is stopped: {visible(view.line)}</p>}

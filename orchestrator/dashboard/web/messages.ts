@@ -178,6 +178,7 @@ export interface View {
   base: string;
   branch?: string;
   unverified?: string;
+  unread?: string[];
   ref?: string;
   published?: string;
   notices?: string[];
