@@ -79,10 +79,7 @@ func (g *given) assignment(ctx context.Context, d *run.Dispatch) (*wire.Assignme
 	case d.Task == run.SetupTask:
 		a.Base, a.Setup, a.Environment, a.Project.Gates = true, s.Project.Setup.Command, "", nil
 		a.Task = gateTask(d.Task, "Set up", nil)
-	case strings.HasPrefix(d.Task, run.GateTask):
-		a.Base = true
-		a.Task = untimed(gateTask(d.Task, "Run an added gate on the base commit", d.Gates), s.Project.Gates)
-	case d.Task == run.BaselineTask:
+	case d.Task == run.BaselineTask, strings.HasPrefix(d.Task, run.GateTask):
 		a.Base = true
 		a.Task = gateTask(d.Task, "Run the gates on the base commit", nil)
 	case d.Task == run.FlakesTask, d.Task == run.AgainTask:

@@ -11,40 +11,46 @@ import (
 	"divisi/subagents/wire"
 )
 
-// tryGate has a gate run on the base commit that was added to the run. One that proves nothing there is no gate of the run.
+// tryGate has the gates run on the base commit again, with one that was added to the run: its program is a part of their environment.
+// One that proves nothing there is no gate of the run.
 func tryGate(s *run.State, g *run.AddedGate) []run.Action {
 	if g == nil {
 		return nil
 	}
 	w := s.Works[g.Work()]
-	d := run.Dispatch{Task: g.Work(), Attempt: 1, Role: spec.RoleTester, Head: s.Spec.Base, Gates: []string{g.Name}}
 	if w == nil {
-		return []run.Action{run.AssignGates(d)}
+		return assignBase(s, g.Work(), 1)
 	}
 	r := s.Works.Settled(g.Work())
-	if r == nil {
+	switch {
+	case r == nil:
 		return nil
+	case w.Newest().Pos < s.Spec.GatesChanged(): // another gate was added or dropped since
+		return assignBase(s, g.Work(), w.Last+1)
+	case len(r.Receipts) >= len(s.Spec.Project.Gates):
+		return adoptGate(s, g, r.Receipts)
+	case run.FaultOf(r).Class == wire.FaultSetup || w.Last >= recovery.MaxGateTries:
+		return dropGate(g, run.FaultOf(r).Message)
 	}
-	why := run.FaultOf(r).Message
-	for _, found := range r.Receipts {
-		switch {
-		case found.Gate != g.Name:
-		case found.Environment != s.Proofs.Reference():
-			why = "it ran in another environment than the other gates"
-		case gate.Incomparable(found) != "" || gate.Empty(found):
-			return dropGate(g, cmp.Or(gate.Incomparable(found), "no test ran")+": "+gate.Reason(found, nil))
-		default:
-			return []run.Action{run.SetRun(run.Data{
-				Baseline: []spec.Receipt{found.Bare()},
-				Notices:  []string{fmt.Sprintf("the gate %s ran on the base commit: %s", g.Name, found.Verdict)},
-			})}
+	return assignBase(s, g.Work(), w.Last+1)
+}
+
+// adoptGate compares with what the gates find on the base commit with an added one, unless they prove less than before.
+func adoptGate(s *run.State, g *run.AddedGate, receipts []spec.Receipt) []run.Action {
+	d := run.Data{Notices: []string{fmt.Sprintf("the gates ran on the base commit again, with the added gate %s", g.Name)}}
+	for _, found := range receipts {
+		before, known := s.Proofs.Baseline[found.Gate]
+		proves := !known || gate.Incomparable(before) == "" && !gate.Empty(before)
+		if lost := gate.Incomparable(found) != "" || gate.Empty(found); lost && proves {
+			if other := s.Spec.AddedGate(found.Gate); other != nil && !known {
+				g = other
+			}
+			return dropGate(g, fmt.Sprintf("%s %s: %s", found.Gate, cmp.Or(gate.Incomparable(found), "ran no test"),
+				gate.Reason(found, nil)))
 		}
+		d.Baseline = append(d.Baseline, found.Bare())
 	}
-	if run.FaultOf(r).Class == wire.FaultSetup || w.Last >= recovery.MaxGateTries {
-		return dropGate(g, why)
-	}
-	d.Attempt = w.Last + 1
-	return []run.Action{run.AssignGates(d)}
+	return []run.Action{run.SetRun(d)}
 }
 
 // dropGate takes an added gate out of the run again.
@@ -52,5 +58,5 @@ func dropGate(g *run.AddedGate, why string) []run.Action {
 	dropped := *g
 	dropped.Dropped = why
 	return []run.Action{run.SetRun(run.Data{Gate: &dropped, Notices: []string{fmt.Sprintf(
-		"the gate %s proves nothing, and is no gate of the run any more: on the base commit %s", g.Name, why)}})}
+		"the gate %s proves nothing, and is no gate of the run any more: on the base commit: %s", g.Name, why)}})}
 }

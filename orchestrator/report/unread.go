@@ -4,7 +4,6 @@ import (
 	"divisi/internal/text"
 	"divisi/orchestrator/proof"
 	"divisi/orchestrator/run"
-	"divisi/subagents/wire"
 )
 
 // UnreadFiles are files that no gate read as their kind needs, of one directory for one reason.
@@ -27,7 +26,7 @@ type AddedGate struct {
 
 // String is the gate in one line.
 func (g AddedGate) String() string {
-	line := g.Name + ", added by " + wire.Speaker(g.By) + ": " + text.CommandLine(g.Command)
+	line := g.Name + ", added by " + g.By + ": " + text.CommandLine(g.Command)
 	if g.Dropped != "" {
 		line += "; it proves nothing, and is no gate of the run any more: " + g.Dropped
 	}

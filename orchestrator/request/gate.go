@@ -7,7 +7,6 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/orchestrator/run"
-	"divisi/subagents/wire"
 )
 
 // Gate adds a gate to a run that has not ended: it runs on the base commit, then on all that lands. Patches that are held for
@@ -65,5 +64,5 @@ func UnreadID(held []*run.Task) string {
 // AddGate puts a gate into the log.
 func AddGate(g spec.Gate, by string) run.Action {
 	return run.SetRun(run.Data{Gate: &run.AddedGate{Gate: g, By: by}, Notices: []string{text.OneLine(fmt.Sprintf(
-		"%s added the gate %s: %s", wire.Speaker(by), g.Name, text.CommandLine(g.Command)))}})
+		"%s added the gate %s: %s", by, g.Name, text.CommandLine(g.Command)))}})
 }

@@ -18,7 +18,7 @@ type AddedGate struct {
 	By string `json:"by,omitempty"`
 	// Dropped is why it is no gate of the run any more: nothing can be compared with what it found on the base commit.
 	Dropped string `json:"dropped,omitempty"`
-	// Number counts the added gates from 1; Pos is where in the log it was added.
+	// Number counts the added gates from 1; Pos is where in the log it was added, or dropped.
 	Number int    `json:"-"`
 	Pos    uint64 `json:"-"`
 }
@@ -34,6 +34,23 @@ func (s *Spec) AddedNames() (names []string) {
 		}
 	}
 	return names
+}
+
+// AddedGate is the gate of a name that was added to the run and counts; nil for none.
+func (s *Spec) AddedGate(name string) *AddedGate {
+	at := slices.IndexFunc(s.Added, func(g AddedGate) bool { return g.Name == name && g.Dropped == "" })
+	if at < 0 {
+		return nil
+	}
+	return &s.Added[at]
+}
+
+// GatesChanged is where in the log a gate was added or dropped last; 0 for never.
+func (s *Spec) GatesChanged() (pos uint64) {
+	for i := range s.Added {
+		pos = max(pos, s.Added[i].Pos)
+	}
+	return pos
 }
 
 // NewGate is the oldest added gate that has not run on the base commit; nil for none.
@@ -59,7 +76,7 @@ func (s *State) applyGate(e *contextscope.Event, d *AddedGate) {
 	added := slices.Clone(s.Spec.Added)
 	for i := range added {
 		if added[i].Name == g.Name && added[i].Dropped == "" {
-			added[i].Dropped = g.Dropped
+			added[i].Dropped, added[i].Pos = g.Dropped, e.Pos
 		}
 	}
 	if g.Dropped == "" {
