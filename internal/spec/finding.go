@@ -16,7 +16,7 @@ type Finding struct {
 	// Tool is the program that reports it, where the output says which. Severity is empty for an error, else warning or note.
 	Tool     string `json:"tool,omitempty"`
 	Severity string `json:"severity,omitempty"`
-	// Symbol is the name of the test that failed, or of what a tool says the finding is in.
+	// Symbol is the name of the test that failed, of what a tool says the finding is in, or that a compiler does not accept.
 	Symbol string `json:"symbol,omitempty"`
 	// File is relative to the top of the tree; Line and Column count from 1, and are 0 where they are not known. Source is the
 	// text of the line.
@@ -26,7 +26,7 @@ type Finding struct {
 	Source string `json:"source,omitempty"`
 }
 
-// String returns the test, the place, the message and the code.
+// String returns the symbol where the message does not have it, the place, the message and the code.
 func (f Finding) String() string {
 	said := f.Message
 	if f.Code != "" {
@@ -39,6 +39,11 @@ func (f Finding) String() string {
 	if f.File != "" && f.Line > 0 && f.Column > 0 {
 		place += fmt.Sprintf(":%d", f.Column)
 	}
-	parts := slices.DeleteFunc([]string{f.Symbol, place, said}, func(part string) bool { return part == "" })
+	symbol := f.Symbol
+	ofTest := strings.HasPrefix(f.Signature, "test: ") || strings.HasPrefix(f.Signature, "suite: ")
+	if !ofTest && strings.Contains(said, symbol) {
+		symbol = ""
+	}
+	parts := slices.DeleteFunc([]string{symbol, place, said}, func(part string) bool { return part == "" })
 	return strings.Join(parts, ": ")
 }

@@ -70,6 +70,7 @@ var table = []struct {
 	// A file and a line; a directory can have spaces in its name, and a tool can quote the whole.
 	{Error, false, lazyregexp.New(`^(?:[^\s:()]*|[^\s:()][^:()]*/[^:()]*)\.[A-Za-z][A-Za-z0-9]*"?` +
 		`(?::\d+(?::\d+)?:|\(\d+(?:,\d+)?\):) ?\S`)},
+	{Error, false, lazyregexp.New(`^\[ERROR\] \S.*\.\w+:\[\d+,\d+\] \S`)}, // javac, as Maven prints it
 	{Error, false, Malformed},
 	{Error, false, lazyregexp.New(`^FAIL\s+\S+`)},
 	{Error, false, lazyregexp.New(`(?i)^\s*(?:error|fatal|fatal error|panic)(?:\[\w+\])?:`)},

@@ -42,7 +42,8 @@ func firstErrors(r *spec.Receipt, found *findings, names normaliser, where *Wher
 			f = findingOf(r, signature, names.rooted(found.names[signature].Text))
 		}
 		if f.File != "" {
-			f.Source = sourceLine(where.Dir, f.File, f.Line)
+			source := sourceLine(where.Dir, f.File, f.Line)
+			f.Source, f.Symbol = text.Head(strings.TrimSpace(source), maxSource), cmp.Or(f.Symbol, finding.Symbol(f, source))
 		}
 		out = append(out, f)
 	}
@@ -135,5 +136,5 @@ func sourceLine(dir, name string, number int) string {
 		}
 	}
 	line, _ := lines.ReadString('\n') // the last line has no end
-	return text.Head(strings.TrimSpace(plain(line)), maxSource)
+	return strings.TrimRight(plain(line), "\n")
 }

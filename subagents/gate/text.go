@@ -160,8 +160,11 @@ func (p *textParser) read(text string) {
 	}
 }
 
-// below gives a line of eslint the file above it.
+// below gives a line of eslint the file above it, and one of Maven the form of others.
 func (p *textParser) below(line string) string {
+	if m := javaError.FindStringSubmatch(line); m != nil {
+		return m[1] + ":" + m[2] + ":" + m[3] + ": " + m[4]
+	}
 	m := eslintLine.FindStringSubmatch(line)
 	switch {
 	case m == nil || p.file == "":
