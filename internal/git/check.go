@@ -95,7 +95,7 @@ func (e *PatchError) addf(kind FaultKind, p, format string, args ...any) {
 // CheckPatch checks a patch, imported before, against what was leased: one commit on exactly its base, with the tree and
 // the files that it says, changing only allowed paths, without new symlinks or submodules, and of bounded size. All
 // faults come at once, as a *PatchError; any other error is a failure to look.
-func CheckPatch(ctx context.Context, r *Repo, p spec.Patch, allowed func(path string) bool) error {
+func CheckPatch(ctx context.Context, r *Repo, p spec.Patch, allowed func(path string, made bool) bool) error {
 	if err := checkIDs(p.Commit, p.Base, p.Tree); err != nil {
 		return fmt.Errorf("check patch: %w", err)
 	}
@@ -143,11 +143,11 @@ func CheckPatch(ctx context.Context, r *Repo, p spec.Patch, allowed func(path st
 	return nil
 }
 
-func (e *PatchError) checkPaths(p spec.Patch, changes []Change, allowed func(string) bool) {
+func (e *PatchError) checkPaths(p spec.Patch, changes []Change, allowed func(path string, made bool) bool) {
 	paths := make([]string, 0, len(changes))
 	for _, c := range changes {
 		paths = append(paths, c.Path)
-		if !allowed(c.Path) {
+		if !allowed(c.Path, c.OldMode == ModeNone) {
 			e.addf(FaultPath, c.Path, "is outside the write set")
 		}
 		if gitFile(c.Path) {

@@ -24,7 +24,7 @@ func (b *bundle) patchOf(base, id string) spec.Patch {
 	return p
 }
 
-func all(string) bool { return true }
+func all(string, bool) bool { return true }
 
 func TestCheckPatch(t *testing.T) {
 	t.Parallel()
@@ -32,7 +32,7 @@ func TestCheckPatch(t *testing.T) {
 	id := b.change(b.base, map[string]string{"a.txt": "new\n", "dir/b.txt": "", "dir/n.txt": "n\n"})
 	p := b.patchOf(b.base, id)
 	require.NoError(t, CheckPatch(t.Context(), b.m, p, all))
-	err := CheckPatch(t.Context(), b.m, p, func(path string) bool { return strings.HasPrefix(path, "dir/") })
+	err := CheckPatch(t.Context(), b.m, p, func(path string, _ bool) bool { return strings.HasPrefix(path, "dir/") })
 	var refused *PatchError
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, []PatchFault{{Kind: FaultPath, Path: "a.txt", Text: "is outside the write set"}}, refused.Faults)

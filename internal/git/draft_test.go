@@ -31,7 +31,7 @@ func TestDraftPack(t *testing.T) {
 		require.NoError(t, d.Flush(t.Context()))
 		for _, m := range []*Repo{b.m, other.m} {
 			require.NoError(t, m.Import(t.Context(), pack))
-			require.NoError(t, CheckPatch(t.Context(), m, *p, func(string) bool { return true }))
+			require.NoError(t, CheckPatch(t.Context(), m, *p, func(string, bool) bool { return true }))
 			data, err := m.ReadFile(t.Context(), p.Commit, "new/file", 100)
 			require.NoError(t, err)
 			require.Equal(t, content, data)

@@ -109,6 +109,7 @@ func (v *planCheck) task(i int, t *Task) {
 	v.values(at, reflect.ValueOf(*t))
 	v.shard(at+".shard", t.Shard)
 	v.remaining(at+".remaining", t)
+	v.creates(at+".creates", t, role, known)
 	v.canary(at+".canary", t, role, known)
 	v.changeSet(at, t)
 	v.command(at, t, role, known)
@@ -290,6 +291,20 @@ func (v *planCheck) shard(at string, s *Shard) {
 func (v *planCheck) remaining(at string, t *Task) {
 	if t.Remaining != "" && (t.Shard == nil || t.Shard.Match == "" || t.Shard.By == "command") {
 		v.addf(at, "", "remaining allows files to match shard.match after the task, and the task has no such match")
+	}
+}
+
+// creates faults globs that are none, and those of a task that needs none, or makes nothing.
+func (v *planCheck) creates(at string, t *Task, role *Role, known bool) {
+	switch {
+	case len(t.Creates) == 0:
+	case t.Shard == nil:
+		v.addf(at, "", "creates belongs to a task with a shard rule: another one makes what its files name, and anything without files")
+	case known && !role.ChangesFiles():
+		v.addf(at, "", "creates lets shards make files, and role %q writes none", t.Role)
+	}
+	for i, glob := range t.Creates {
+		v.glob(fmt.Sprintf("%s[%d]", at, i), glob)
 	}
 }
 

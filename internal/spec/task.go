@@ -82,6 +82,7 @@ type Task struct {
 	Together  bool     `json:"together,omitempty" jsonschema:"With shard: the shards are right only together. They are tested as one and land as one, or none does."`
 	Canary    int      `json:"canary,omitempty" jsonschema:"With shard, for a model or a coding agent: how many shards run before the gates have passed on one. Default 3."`
 	ChangeSet string   `json:"change_set,omitempty" jsonschema:"Name of a set of tasks that are right only together; the same on each of them."`
+	Creates   []string `json:"creates,omitempty" jsonschema:"With shard: globs of new files that the shards may make, also as new names of their own files."`
 	Remaining string   `json:"remaining,omitempty" enum:"ok" jsonschema:"With shard.match: ok lets files match it after the task too. Default: the task fails then."`
 	Command   []string `json:"command,omitempty" jsonschema:"Program and arguments, for roles that run a command."`
 	// ShardOf names the template that this task was expanded from, and Rule is its rule. Set by code only.
@@ -196,6 +197,8 @@ type Patch struct {
 	// Pack is the object-store name of the thin pack; empty when the commit changes nothing.
 	Pack  string   `json:"pack,omitempty"`
 	Files []string `json:"files,omitempty"`
+	// Created are those that the base does not have.
+	Created []string `json:"created,omitempty"`
 	// Lost are those that it removes from ignored places, where a new name would have been left out: it has none for them.
 	Lost []string `json:"lost,omitempty"`
 	// Added and Deleted count lines.

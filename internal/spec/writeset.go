@@ -3,6 +3,7 @@ package spec
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -20,11 +21,13 @@ type WriteSet struct {
 	// Protected are globs that may be written only where an entry of Unlocked matches too.
 	Protected []string
 	Unlocked  []string
+	// Creates are globs of files that the attempt may make where there are none.
+	Creates []string
 }
 
 // WriteSet is what an attempt of the task may write. Every check of a path asks this value, and no other.
 func (t *Task) WriteSet(protected []string) WriteSet {
-	return WriteSet{Files: t.Files, Protected: protected, Unlocked: t.Unlocked}
+	return WriteSet{Files: t.Files, Protected: protected, Unlocked: t.Unlocked, Creates: t.Creates}
 }
 
 // Unlocks returns the entries of a write set that name protected paths: those that lie inside a protected glob. ** does not name
@@ -39,10 +42,21 @@ func Unlocks(files, protected []string) []string {
 	return out
 }
 
-// RefuseNew returns why a tool may not write a slash-separated path below the root, or "".
+// RefuseNew returns why an attempt may not make a file at a slash-separated path below the root, or "".
 func (w WriteSet) RefuseNew(name string) string {
 	if problem := pathProblem(name); problem != "" {
 		return fmt.Sprintf("%q: %s", name, problem)
+	}
+	if MatchAny(w.Creates, name) {
+		w.Files = append(slices.Clip(w.Files), name)
+	}
+	return w.Refuse(name)
+}
+
+// RefuseChange is RefuseNew for a file that was made where some may be, else Refuse.
+func (w WriteSet) RefuseChange(name string, made bool) string {
+	if made && len(w.Creates) > 0 {
+		return w.RefuseNew(name)
 	}
 	return w.Refuse(name)
 }
@@ -58,6 +72,8 @@ func (w WriteSet) Refuse(name string) string {
 		guard = fmt.Sprintf("protected (%s), and the plan does not name it in this task's files", guard)
 	}
 	switch outside := len(w.Files) > 0 && !MatchAny(w.Files, name); {
+	case outside && MatchAny(w.Creates, name) && guard == "":
+		return name + " exists already, and is not this task's: creates lets it make new files alone"
 	case outside && guard != "":
 		return fmt.Sprintf("%s is outside this task's write set, and %s", name, guard)
 	case outside:

@@ -139,6 +139,7 @@ func (g *given) assignVerify(a *wire.Assignment, id, of string) error {
 	}
 	r := t.Result
 	a.Task = t.Task
+	a.Task.Files = t.WriteSet(nil).Files
 	a.Task.Constraints = g.st.Constraints(t)
 	a.Task.ID, a.Task.Role, a.Task.Command = id, a.Role.Name, a.Role.Command
 	a.Task.Title = "Judge " + of

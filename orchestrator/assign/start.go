@@ -70,8 +70,10 @@ func (g *given) importChecked(ctx context.Context, t *run.Task, p *spec.Patch) (
 		}
 	}
 	if err == nil {
-		set := t.Task.WriteSet(g.st.Spec.Project.Protected)
-		err = git.CheckPatch(ctx, g.mirror, *p, func(path string) bool { return set.Refuse(path) == "" })
+		set := t.WriteSet(g.st.Spec.Project.Protected)
+		err = git.CheckPatch(ctx, g.mirror, *p, func(path string, made bool) bool {
+			return set.RefuseChange(path, made) == ""
+		})
 	}
 	switch {
 	case err == nil:

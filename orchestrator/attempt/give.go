@@ -87,8 +87,8 @@ func (a *Attempt) Give(ctx context.Context, taken Taken) (_ *spec.Patch, err err
 	case p == nil:
 		return nil, usage.Errorf("%s changes nothing: it is as the commit that %s/%d started from", dir, a.task, taken.Attempt)
 	}
-	set := t.Task.WriteSet(a.st.Spec.Project.Protected)
-	err = slot.Check(ctx, p, func(path string) bool { return set.Refuse(path) == "" })
+	set := t.WriteSet(a.st.Spec.Project.Protected)
+	err = slot.Check(ctx, p, func(path string, made bool) bool { return set.RefuseChange(path, made) == "" })
 	if errors.As(err, new(*git.PatchError)) {
 		return nil, usage.Errorf("%v\nUndo that in %s, then give it again", err, dir)
 	}

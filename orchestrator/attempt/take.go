@@ -94,7 +94,7 @@ func (a *Attempt) Take(ctx context.Context, dir string) (_ *Taken, err error) {
 // leaveOut takes the files of a patch, but for those that could act on a person's machine, and returns these: links that an agent
 // has made or turned to another place, and what else no patch may have.
 func (t *Taken) leaveOut(ctx context.Context, clone *git.Repo, p *spec.Patch) (without []string, err error) {
-	err = git.CheckPatch(ctx, clone, *p, func(string) bool { return true })
+	err = git.CheckPatch(ctx, clone, *p, func(string, bool) bool { return true })
 	refused := &git.PatchError{}
 	if err != nil && !errors.As(err, &refused) {
 		return nil, err

@@ -223,8 +223,10 @@ func (c *Conductor) importPatch(ctx context.Context, t *run.Task, p *spec.Patch)
 	if err != nil {
 		return err
 	}
-	set := t.Task.WriteSet(c.st.Spec.Project.Protected)
-	err = git.CheckPatch(ctx, c.cfg.Mirror, *p, func(file string) bool { return set.Refuse(file) == "" })
+	set := t.WriteSet(c.st.Spec.Project.Protected)
+	err = git.CheckPatch(ctx, c.cfg.Mirror, *p, func(file string, made bool) bool {
+		return set.RefuseChange(file, made) == ""
+	})
 	var bad *git.PatchError
 	ofCommit := func(f git.PatchFault) bool { return f.Kind == git.FaultCommit }
 	if undone && errors.As(err, &bad) && !slices.ContainsFunc(bad.Faults, ofCommit) {

@@ -3,6 +3,8 @@ package recovery
 import (
 	"cmp"
 	"fmt"
+	"path"
+	"slices"
 	"strings"
 
 	"divisi/internal/lazyregexp"
@@ -37,7 +39,25 @@ func outside(s *run.State, t *run.Task, f spec.Fault) string {
 	if f.Class != wire.FaultWriteSet || s.Works.ByPerson(t) {
 		return ""
 	}
+	if made := madeOutside(s, t); made != "" {
+		return fmt.Sprintf(". If shards must make such files, add creates: ['%s'] to %s in the plan; then retry it in run %s",
+			path.Join(path.Dir(made), "*"+path.Ext(made)), t.Task.ShardOf, s.Spec.Run)
+	}
 	return ". " + Widen(s, t)
+}
+
+// madeOutside is the first file that a shard has made outside its write set; "" for none.
+func madeOutside(s *run.State, t *run.Task) string {
+	a := s.Works[t.Task.ID].Newest()
+	if s.Spec.Plan == nil || t.Task.ShardOf == "" || a == nil || a.Result == nil || a.Result.Patch == nil {
+		return ""
+	}
+	set := t.WriteSet(s.Spec.Project.Protected)
+	i := slices.IndexFunc(a.Result.Patch.Created, func(name string) bool { return set.RefuseChange(name, true) != "" })
+	if i < 0 {
+		return ""
+	}
+	return a.Result.Patch.Created[i]
 }
 
 // whole explains what to do where several shards of a template miss the same name: their change may be right only as a whole. ""

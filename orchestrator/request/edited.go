@@ -40,7 +40,7 @@ func edits(
 }
 
 // editedTask adds to a revision what a person has edited of a task since the run read the plan file: brief, role, command,
-// constraints, what it waits for, and files, which a shard has by its rule.
+// constraints, what it waits for, what it may make and leave, and files, which a shard has by its rule.
 func editedTask(s *run.State, t *run.Task, before, after *spec.Plan, r run.Revision) run.Revision {
 	find := func(p *spec.Plan) (out spec.Task, found bool) {
 		at := slices.IndexFunc(p.Tasks, func(o spec.Task) bool { return o.ID == cmp.Or(t.Task.ShardOf, t.Task.ID) })
@@ -72,11 +72,15 @@ func editedTask(s *run.State, t *run.Task, before, after *spec.Plan, r run.Revis
 		{now.Command, was.Command, &r.Command},
 		{now.DependsOn, was.DependsOn, &r.DependsOn},
 		{now.Inputs, was.Inputs, &r.Inputs},
+		{now.Creates, was.Creates, &r.Creates},
 	} {
 		if !slices.Equal(list.now, list.was) {
 			whole := append([]string{}, list.now...) // none is not the same as unset
 			*list.of = &whole
 		}
+	}
+	if now.Remaining != was.Remaining {
+		r.Remaining = &now.Remaining
 	}
 	if now.Shard == nil && !slices.Equal(now.Files, was.Files) {
 		r.Files, r.Unlocked = &now.Files, spec.Unlocks(now.Files, s.Spec.Project.Protected)

@@ -13,7 +13,7 @@ type Revision struct {
 	ID string `json:"id,omitempty"`
 	// By is the identity of a person or an attempt of the master.
 	By string `json:"by"`
-	// Brief, Role and Model replace those of the task where they are set; Files and the lists below it where they are not nil.
+	// Brief, Role and Model replace those of the task where they are set; Files and what is below it where it is not nil.
 	// Words end its brief.
 	Brief       string    `json:"brief,omitempty"`
 	Comment     string    `json:"words,omitempty"`
@@ -25,6 +25,8 @@ type Revision struct {
 	Command     *[]string `json:"command,omitempty"`
 	DependsOn   *[]string `json:"depends_on,omitempty"`
 	Inputs      *[]string `json:"inputs,omitempty"`
+	Creates     *[]string `json:"creates,omitempty"`
+	Remaining   *string   `json:"remaining,omitempty"`
 }
 
 // Order is a task with what the revision has it wait for.
@@ -49,7 +51,7 @@ func (r *Revision) Revise(had string) string {
 // Changes reports whether a revision has more than that its task begins again.
 func (r *Revision) Changes() bool {
 	return r.Brief+r.Comment+r.Role+r.Model != "" || r.Files != nil || r.Constraints != nil || r.Command != nil ||
-		r.DependsOn != nil || r.Inputs != nil
+		r.DependsOn != nil || r.Inputs != nil || r.Creates != nil || r.Remaining != nil
 }
 
 // Recent are the failures of a task since it was revised, oldest first.
@@ -72,6 +74,12 @@ func (t *Task) revise(r *Revision, order *Spec) {
 		if t.Task.Command = *r.Command; len(*r.Command) == 0 {
 			t.Task.Command = order.Roles[t.Task.Role].Command
 		}
+	}
+	if r.Creates != nil {
+		t.Task.Creates = *r.Creates
+	}
+	if r.Remaining != nil {
+		t.Task.Remaining = *r.Remaining
 	}
 	t.Task = r.Order(t.Task)
 	t.After = t.Task.Dependencies()

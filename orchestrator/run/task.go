@@ -105,6 +105,17 @@ func (t *Task) Patches() []Kept {
 	return append(slices.Clone(t.Kept), Kept{t.Attempt, t.Result.Patch, t.Head != ""})
 }
 
+// WriteSet is what the attempts of a task may write: what earlier ones made, and the next are built on, is its own.
+func (t *Task) WriteSet(protected []string) spec.WriteSet {
+	w := t.Task.WriteSet(protected)
+	for _, k := range t.Kept {
+		if len(w.Files) > 0 {
+			w.Files = slices.Concat(w.Files, k.Patch.Created)
+		}
+	}
+	return w
+}
+
 // Changes are the files that the patches of a task change.
 func (t *Task) Changes() []string {
 	var files []string

@@ -121,7 +121,7 @@ const maxJoined = 256
 func group(s *run.State, t *run.Task) string {
 	role := s.Spec.Roles[t.Task.Role]
 	alike := t.Attempt == 0 && len(t.Task.Inputs) == 0 && slices.Equal(t.Task.Command, role.Command)
-	if !role.Join || !alike || s.Requests.For(t) != nil {
+	if !role.Join || !alike || len(t.Task.Creates) > 0 || s.Requests.For(t) != nil {
 		return ""
 	}
 	return t.Task.ShardOf

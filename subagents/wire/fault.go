@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"divisi/internal/spec"
@@ -69,7 +70,7 @@ func Refuse(set spec.WriteSet, patch *spec.Patch) *spec.Fault {
 	}
 	var reasons []string
 	for _, name := range patch.Files {
-		if why := set.Refuse(name); why != "" {
+		if why := set.RefuseChange(name, slices.Contains(patch.Created, name)); why != "" {
 			reasons = append(reasons, why)
 		}
 	}

@@ -42,7 +42,7 @@ func TestWorkerBringsAModelsWorkToAPatch(t *testing.T) {
 	pack, err := s.bus.Get(t.Context(), r.Patch.Pack)
 	require.NoError(t, err)
 	require.NoError(t, s.mirror.Import(t.Context(), pack))
-	require.NoError(t, git.CheckPatch(t.Context(), s.mirror, *r.Patch, func(string) bool { return true }))
+	require.NoError(t, git.CheckPatch(t.Context(), s.mirror, *r.Patch, func(string, bool) bool { return true }))
 	s.settled(w)
 }
 

@@ -36,6 +36,6 @@ func Adopt(ctx context.Context, mirror *git.Repo, dir, private, base string) (_ 
 }
 
 // Check checks a patch that was collected in the slot, as it is checked when a run receives it.
-func (s *Slot) Check(ctx context.Context, p *spec.Patch, allowed func(path string) bool) error {
+func (s *Slot) Check(ctx context.Context, p *spec.Patch, allowed func(path string, made bool) bool) error {
 	return git.CheckPatch(ctx, s.repo, *p, allowed)
 }

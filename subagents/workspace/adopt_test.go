@@ -56,7 +56,7 @@ func TestAdopt(t *testing.T) {
 	require.Equal(t, []string{"a.txt", "gone.txt", "kept.log", "new/file.txt"}, p.Files)
 	require.Equal(t, before, userGit(t, dir, "status", "--porcelain"), "the directory is as it was")
 	require.NoError(t, b.mirror.Import(t.Context(), pack))
-	anyPath := func(string) bool { return true }
+	anyPath := func(string, bool) bool { return true }
 	require.NoError(t, git.CheckPatch(t.Context(), b.mirror, *p, anyPath))
 
 	s := adopt(t, b, dir)
@@ -65,7 +65,7 @@ func TestAdopt(t *testing.T) {
 	require.Equal(t, p, again, "the same content is the same commit")
 	require.NoError(t, s.Check(t.Context(), again, anyPath))
 	var refused *git.PatchError
-	err = s.Check(t.Context(), again, func(path string) bool { return !strings.HasPrefix(path, "new/") })
+	err = s.Check(t.Context(), again, func(path string, _ bool) bool { return !strings.HasPrefix(path, "new/") })
 	require.ErrorAs(t, err, &refused)
 	require.Len(t, refused.Faults, 1)
 	require.Equal(t, "new/file.txt", refused.Faults[0].Path)

@@ -43,7 +43,7 @@ func TestParallelChurn(t *testing.T) {
 			if err := b.mirror.Import(ctx, pack); err != nil {
 				return err
 			}
-			return git.CheckPatch(ctx, b.mirror, *p, func(string) bool { return true })
+			return git.CheckPatch(ctx, b.mirror, *p, func(string, bool) bool { return true })
 		})
 	}
 	require.NoError(t, group.Wait())

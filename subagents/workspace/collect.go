@@ -73,7 +73,7 @@ func (s *Slot) collect(
 	for _, c := range changes {
 		may := spec.WriteSet{}.Refuse
 		if c.OldMode == git.ModeNone {
-			may = spec.WriteSet{}.RefuseNew
+			may, p.Created = spec.WriteSet{}.RefuseNew, append(p.Created, c.Path)
 		}
 		if why := may(c.Path); why != "" {
 			return nil, nil, &ContentError{Why: "no patch may hold the file " + why + ": rename it"}

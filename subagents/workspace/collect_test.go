@@ -62,7 +62,7 @@ func TestCollect(t *testing.T) {
 	require.Equal(t, []string{"more/001/y.txt", "more/003/x.txt"}, few.Files)
 
 	require.NoError(t, b.mirror.Import(t.Context(), pack))
-	require.NoError(t, git.CheckPatch(t.Context(), b.mirror, *p, func(string) bool { return true }))
+	require.NoError(t, git.CheckPatch(t.Context(), b.mirror, *p, func(string, bool) bool { return true }))
 	data, err := b.mirror.ReadFile(t.Context(), p.Commit, "d/inner", 100)
 	require.NoError(t, err)
 	require.Equal(t, "inner\n", string(data))
@@ -89,7 +89,7 @@ func TestCollectManyFiles(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, packs, 1)
 		require.NoError(t, b.mirror.Import(t.Context(), pack))
-		require.NoError(t, git.CheckPatch(t.Context(), b.mirror, *p, func(string) bool { return true }))
+		require.NoError(t, git.CheckPatch(t.Context(), b.mirror, *p, func(string, bool) bool { return true }))
 		name := p.Files[7]
 		data, err := b.mirror.ReadFile(t.Context(), p.Commit, name, 100)
 		require.NoError(t, err)
@@ -146,7 +146,7 @@ func TestCollectThroughLinks(t *testing.T) {
 	require.NotContains(t, string(pack), "secret")
 	require.NoError(t, b.mirror.Import(t.Context(), pack))
 	var refused *git.PatchError
-	err = git.CheckPatch(t.Context(), b.mirror, *p, func(string) bool { return true })
+	err = git.CheckPatch(t.Context(), b.mirror, *p, func(string, bool) bool { return true })
 	require.ErrorAs(t, err, &refused)
 	require.True(t, refused.Has(git.FaultMode))
 
@@ -277,11 +277,11 @@ func TestAttributesOfAnAttemptStayWithIt(t *testing.T) {
 		require.Equal(t, 1+strings.Count(attributes, "\n"), p.Added)
 		require.Equal(t, 2, p.Deleted)
 		require.NoError(t, b.mirror.Import(t.Context(), pack))
-		require.NoError(t, git.CheckPatch(t.Context(), b.mirror, *p, func(string) bool { return true }))
+		require.NoError(t, git.CheckPatch(t.Context(), b.mirror, *p, func(string, bool) bool { return true }))
 		lying := *p
 		lying.Added = 1
 		var refused *git.PatchError
-		require.ErrorAs(t, git.CheckPatch(t.Context(), b.mirror, lying, func(string) bool { return true }), &refused)
+		require.ErrorAs(t, git.CheckPatch(t.Context(), b.mirror, lying, func(string, bool) bool { return true }), &refused)
 		b.pool.Release(s)
 	}
 }
@@ -349,7 +349,7 @@ func TestSubmodulesAreLeftAlone(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"a.txt"}, p.Files)
 	require.NoError(t, b.mirror.Import(t.Context(), pack))
-	require.NoError(t, git.CheckPatch(t.Context(), b.mirror, *p, func(string) bool { return true }))
+	require.NoError(t, git.CheckPatch(t.Context(), b.mirror, *p, func(string, bool) bool { return true }))
 }
 
 func TestAFullDiskIsNotTheFaultOfTheContent(t *testing.T) {

@@ -235,7 +235,7 @@ func landHostile(t *testing.T, c *canaries, b *bundle) string {
 		_, _, err = s.Diff(t.Context(), b.base, 10_000)
 		require.NoError(t, err)
 		require.NoError(t, b.mirror.Import(t.Context(), pack))
-		err = git.CheckPatch(t.Context(), b.mirror, *p, func(string) bool { return true })
+		err = git.CheckPatch(t.Context(), b.mirror, *p, func(string, bool) bool { return true })
 		if slices.Contains(p.Files, ".gitmodules") {
 			var fault *git.PatchError
 			require.ErrorAs(t, err, &fault)

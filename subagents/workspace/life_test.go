@@ -47,7 +47,7 @@ func patchLife(b *testing.B, files int) {
 		})
 		step("import", func() error { return bundle.mirror.Import(b.Context(), pack) })
 		step("check", func() error {
-			return git.CheckPatch(b.Context(), bundle.mirror, *patch, func(string) bool { return true })
+			return git.CheckPatch(b.Context(), bundle.mirror, *patch, func(string, bool) bool { return true })
 		})
 		var merge git.Merge
 		step("merge", func() (err error) {

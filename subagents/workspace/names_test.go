@@ -125,6 +125,6 @@ func TestCollectTakesBadNamesAway(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{`back\slash`, "caf\xe9.txt", "line", "line\nbreak", "sp\xe9"}, p.Files)
 	require.NoError(t, b.mirror.Import(t.Context(), pack))
-	allowed := func(path string) bool { return spec.WriteSet{}.Refuse(path) == "" }
+	allowed := func(path string, _ bool) bool { return spec.WriteSet{}.Refuse(path) == "" }
 	require.NoError(t, git.CheckPatch(t.Context(), b.mirror, *p, allowed))
 }

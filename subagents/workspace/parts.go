@@ -127,7 +127,9 @@ func (s *Slot) commitParts(
 			return nil, nil, err
 		}
 		for _, c := range changes {
-			p.Files = append(p.Files, c.Path)
+			if p.Files = append(p.Files, c.Path); c.OldMode == git.ModeNone {
+				p.Created = append(p.Created, c.Path)
+			}
 		}
 		p.Added, p.Deleted = git.CountLines(changes)
 		patches[i], commits = p, append(commits, p.Commit)

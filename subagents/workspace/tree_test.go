@@ -198,7 +198,7 @@ func TestTreeOfABaseWithAnEmptyDirectory(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, b.byAdd(t, filepath.Join(t.TempDir(), "own"), s.Dir(), b.base), p.Tree)
 	require.NoError(t, b.mirror.Import(t.Context(), pack))
-	require.NoError(t, git.CheckPatch(t.Context(), b.mirror, *p, func(string) bool { return true }))
+	require.NoError(t, git.CheckPatch(t.Context(), b.mirror, *p, func(string, bool) bool { return true }))
 }
 
 // A command that goes on beside a look can put anything in the place of a file.
