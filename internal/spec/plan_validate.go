@@ -299,7 +299,7 @@ func (v *planCheck) creates(at string, t *Task, role *Role, known bool) {
 	switch {
 	case len(t.Creates) == 0:
 	case t.Shard == nil:
-		v.addf(at, "", "creates belongs to a task with a shard rule: another one makes what its files name, and anything without files")
+		v.addf(at, "", "creates belongs to a task with a shard rule: another one makes what its files name")
 	case known && !role.ChangesFiles():
 		v.addf(at, "", "creates lets shards make files, and role %q writes none", t.Role)
 	}
