@@ -9,8 +9,8 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// less tells, one sentence each, what the run did less than it was asked for although no task was given up: tasks without an effect,
-// files that plans left out or agents were refused, and batches that are red on a worker and were trusted.
+// less tells, one sentence each, what the run did less than it was asked for although no task was given up: tasks without an
+// effect, files that plans left out or agents were refused, and batches that are red on a worker and were trusted.
 func less(s *run.State) []string {
 	return slices.Concat(leftOut(s), ineffective(s), refusals(s), trusted(s))
 }
@@ -35,8 +35,8 @@ func leftOut(s *run.State) (out []string) {
 	return out
 }
 
-// ineffective names the tasks that were to change files and changed none, and templates without a shard that did. What agents had others do
-// is their effect. That a shard has nothing to change is ordinary.
+// ineffective names the tasks that were to change files and changed none, and templates without a shard that did. What agents had
+// others do is their effect. That a shard has nothing to change is ordinary.
 func ineffective(s *run.State) []string {
 	shards := map[string]bool{}
 	var names []string
