@@ -156,6 +156,11 @@ func TestPlanFaults(t *testing.T) {
 			"gate", func(t *Task) { t.Gates = []string{"tests"} },
 			`there is no gate "tests"; there are build, test (did you mean "test"?)`,
 		},
+		{"mends", func(t *Task) { t.Mends = []string{"tests"} }, `tasks[1].mends[0]: there is no gate "tests"; there are build, test`},
+		{
+			"mends what it does not run", func(t *Task) { t.Gates, t.Mends = []string{"test"}, []string{"build"} },
+			`tasks[1].mends[0]: task "second" mends gate build and does not run it: add it to gates`,
+		},
 		{"verify unknown", func(t *Task) { t.Verify = "testr" }, `(did you mean "tester"?)`},
 		{"verify writes", func(t *Task) { t.Verify = RoleGenerator }, `cannot verify`},
 		{"attempts", func(t *Task) { t.Attempts = 11 }, `not between 1 and 10`},

@@ -105,7 +105,7 @@ func (s *State) Better(t *Task) bool {
 	return len(t.Task.Mends) == 0 || slices.ContainsFunc(t.Task.Mends, func(gate string) bool { return !s.green(gate) })
 }
 
-// green reports whether a gate is green on the integration head, as far as that is known.
+// green reports whether a gate is known to be green on the integration head.
 func (s *State) green(gate string) bool {
 	for _, r := range s.Final {
 		if r.Gate == gate {

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -20,8 +21,8 @@ type Mending struct {
 	Changed func(ctx context.Context) ([]string, error)
 }
 
-// notMended is the signature of a gate that was to be mended and has as many failures as before.
-const notMended = "not mended: as many failures as before"
+// notMended begins the signature of a gate that was to be mended and is not better.
+const notMended = "not mended: "
 
 // judge judges a gate that is red, whose failures have their paths.
 func (m *Mending) judge(ctx context.Context, r *spec.Receipt, before *spec.Receipt) error {
@@ -33,15 +34,16 @@ func (m *Mending) judge(ctx context.Context, r *spec.Receipt, before *spec.Recei
 		return fmt.Errorf("list what the batch changes: %w", err)
 	}
 	r.Appeared = m.appeared(r, before, changed)
-	was, is := before.Failures(), r.Failures()-beyond(r, before, r.Appeared)
+	why := Incomparable(*r)
+	better := r.Failures()-beyond(r, before, r.Appeared) < before.Failures() || why == "" && Incomparable(*before) != ""
 	switch {
 	case len(NewSignatures(*r, before)) > len(r.Appeared), len(NewHidden(*r, before)) > 0:
 		r.Verdict = spec.VerdictFail
-	case m.Named && (cut(r) || is >= was):
+	case m.Named && (cut(r) || !better):
 		r.Verdict = spec.VerdictFail
-		r.Signatures = append(r.Signatures, notMended)
+		why = notMended + cmp.Or(why, "as many failures as before")
+		r.Signatures, r.Tail = append(r.Signatures, why), "error: "+why+"\n"+r.Tail
 		slices.Sort(r.Signatures)
-		r.Tail = "error: " + notMended + "\n" + r.Tail
 	case m.Named:
 		r.Verdict = spec.VerdictBetter
 	case Incomparable(*before) == "":

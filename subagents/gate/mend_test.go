@@ -56,6 +56,8 @@ func TestMendedGates(t *testing.T) {
 		"what could not be compared runs":          {receipt: red("test: A", "test: B"), before: opaque, want: spec.VerdictBetter, appeared: []string{"test: A", "test: B"}},
 		"what could not be compared as before":     {receipt: opaque, before: opaque, want: spec.VerdictFail},
 		"what could not be compared, another gate": {receipt: opaque, before: opaque, notNamed: true, want: spec.VerdictUnattributable},
+		"what named nothing is compared":           {receipt: red("test: A"), before: red(), want: spec.VerdictBetter, appeared: []string{"test: A"}},
+		"what named nothing names nothing":         {receipt: red(), before: red(), want: spec.VerdictFail},
 		"out of time as before":                    {receipt: late(red("gate: timed out")), before: late(red("gate: timed out", "test: A")), want: spec.VerdictFail},
 		"in time at last":                          {receipt: red("test: B"), before: late(red("gate: timed out")), want: spec.VerdictBetter, appeared: []string{"test: B"}},
 		"a test of it had passed":                  {receipt: red("test: p Passed"), before: late(red("gate: timed out")), want: spec.VerdictFail},
