@@ -56,7 +56,7 @@ type Proofs struct {
 	// Known are, by gate, the receipts of the integration head that are red because of what has landed: what is red there is no
 	// later patch's fault.
 	Known map[string]spec.Receipt
-	// Mended are, by gate, its receipts of the batches that left fewer failures, from the first one that mended it, oldest first.
+	// Mended are, by gate, its receipts of the batches that left fewer failures, from the first that mended it, oldest first.
 	// Later patches are compared with the newest.
 	Mended map[string][]spec.Receipt
 	// Outdated is set when gates met another environment in a later epoch than the one in which they ran on the base commit: they
