@@ -30,6 +30,7 @@ var arrows = []struct {
 	{"acceptance/testsource", nil},
 	{"acceptance/testsource/gosource", []string{"acceptance/testsource"}},
 	{"acceptance", []string{"acceptance/testsource", "acceptance/testsource/gosource", "proof", "recovery", "run"}},
+	{"outlier", []string{"acceptance/testsource"}},
 	{"landing", []string{"acceptance/testsource", "proof", "recovery", "run"}}, // a leaf: which files are tests
 	{"request", []string{"recovery", "run"}},
 	{"master", []string{"recovery", "run"}},
@@ -38,7 +39,7 @@ var arrows = []struct {
 	{"assign", []string{"master", "run"}},                         // what the master reads is sealed as its assignment
 	{"report", []string{"decision", "landing", "proof", "recovery", "run"}},
 	{"veil", []string{"run"}},
-	{"conductor", []string{"acceptance", "acceptance/testsource", "assign", "baseline", "decision", "landing", "ledger", "master", "phase", "plan", "proof", "recovery", "request", "run", "schedule"}},
+	{"conductor", []string{"acceptance", "acceptance/testsource", "assign", "baseline", "decision", "landing", "ledger", "master", "outlier", "phase", "plan", "proof", "recovery", "request", "run", "schedule"}},
 	{"store", []string{"conductor", "report", "run"}},
 	{"attempt", []string{"landing", "request", "run", "store"}},
 	{"console", []string{"attempt", "recovery", "report", "run"}},
@@ -57,7 +58,7 @@ var arrows = []struct {
 }
 
 // pure are the packages that decide or fold: they know neither NATS nor git, files, processes or the network.
-var pure = []string{"run", "plan", "proof", "recovery", "schedule", "request", "master", "acceptance", "acceptance/testsource", "acceptance/testsource/gosource", "landing", "ledger", "decision", "phase", "report", "veil"}
+var pure = []string{"run", "plan", "proof", "recovery", "schedule", "request", "master", "acceptance", "acceptance/testsource", "acceptance/testsource/gosource", "landing", "ledger", "outlier", "decision", "phase", "report", "veil"}
 
 var impure = []string{"divisi/bus", "divisi/internal/git", "divisi/internal/sandbox", "os", "os/exec", "net", "net/http", "path/filepath"}
 

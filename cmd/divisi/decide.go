@@ -122,6 +122,11 @@ func listDecisions(b *strings.Builder, run string, open []orchestrator.Decision)
 		}
 		fmt.Fprintf(b, "%s  %s  %s (%s; %s decides: %s)\n", d.ID, d.Kind, console.Sanitize(d.Text),
 			strings.Join(names, ", "), d.Decider, d.Why)
+		if d.About == "" && len(d.Patches) > 0 {
+			for _, line := range d.Evidence {
+				b.WriteString("    " + console.Sanitize(line) + "\n")
+			}
+		}
 	}
 }
 

@@ -128,6 +128,9 @@ func (g *globals) choose(c *console.Console, d orchestrator.Decision, note strin
 // asked is a decision as a terminal shows it.
 func (g *globals) asked(d orchestrator.Decision, note string) console.Decision {
 	q := console.Decision{Text: d.Text, Note: note, Choices: d.Choices}
+	if d.About == "" && len(d.Patches) > 0 {
+		q.Lines = d.Evidence
+	}
 	for _, o := range d.Options {
 		q.Options = append(q.Options, console.Option(o))
 	}

@@ -22,6 +22,7 @@ import (
 	"divisi/orchestrator/landing"
 	"divisi/orchestrator/ledger"
 	"divisi/orchestrator/master"
+	"divisi/orchestrator/outlier"
 	"divisi/orchestrator/phase"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/request"
@@ -137,7 +138,8 @@ type Conductor struct {
 	// making are the attempts in which the gates run on the base commit in another environment, by environment.
 	making map[string]making
 	// shapes are those of held patches, by the ids of their decisions.
-	shapes map[string]string
+	shapes   map[string]string
+	siblings siblings
 	// ledger divides the budget among them.
 	ledger *ledger.Ledger
 }
@@ -160,6 +162,7 @@ func New(ctx context.Context, cfg Config) (*Conductor, error) {
 		shown: map[string]bool{}, answers: make(chan func(context.Context) error, 1),
 		muster: newMuster(cfg.Clock, cfg.Patience.Present), enlists: make(chan func(context.Context) error),
 		caused: caused{}, away: away{leaving: map[string]leaving{}}, making: map[string]making{}, shapes: map[string]string{},
+		siblings: siblings{edits: map[string][]outlier.Edit{}, odd: map[string]compared{}},
 	}
 	c.sealer = assign.NewSealer(cfg.Run, cfg.Bus, cfg.Mirror, func(ctx context.Context, commit, onto string) error {
 		return c.share(ctx, commit, onto)
@@ -298,12 +301,12 @@ func (c *Conductor) rules(ctx context.Context) []func(*run.State) []run.Action {
 	return []func(*run.State) []run.Action{
 		c.announceHalt, goes(phase.Preflight), goes(phase.Baseline), phase.Others, plan.ReadFile, master.Settle,
 		goes(acceptance.Settle), goes(acceptance.SettleVerify), acceptance.AskUnprovable, phase.SettleFlakes,
-		goes(landing.OnHead),
+		goes(landing.OnHead), goes(c.unlike),
 		goes(landing.Settle), request.Hold, goes(decision.Carry), request.ReviseAfterPlan, goes(c.follow), goes(decision.Policy),
 		landing.ParkSets, request.Settle, request.CancelOrphans, request.Follow, goes(landing.ProveRed), goes(landing.Land),
 		request.ReportLate, goes(c.later), goes(c.dispatch), phase.KeepBudget, goes(phase.Reprove), goes(phase.Flakes),
 		c.askApproval, c.decide,
-		goes(unspent(master.Wake)), goes(c.finish(ctx)), goes(c.stuck), decision.AnnounceWait,
+		goes(unspent(master.Wake)), goes(c.landedUnlike), goes(c.finish(ctx)), goes(c.stuck), decision.AnnounceWait,
 	}
 }
 

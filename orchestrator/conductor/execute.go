@@ -62,6 +62,8 @@ func (c *Conductor) executeOne(ctx context.Context, action run.Action) error {
 		return nil
 	case compare:
 		return c.shape(ctx, &a.Decision)
+	case readEdits:
+		return c.readEdits(ctx, a.tasks)
 	case run.Fail:
 		return a.Err
 	case phase.Recall:

@@ -64,6 +64,7 @@ func (c *Conductor) examine(ctx context.Context, a acceptance.Import) (v accepta
 		a.Patch.Changes, err = changesOf(ctx, c.cfg.Mirror, p)
 	}
 	if err == nil {
+		c.keepEdits(t, p, a.Patch.Changes)
 		err = filter(ctx, c.cfg.Mirror, p, a.Patch.Changes)
 	}
 	if err == nil {

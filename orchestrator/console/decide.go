@@ -19,9 +19,11 @@ const maxPatchLines = 200
 // that an agent proposes to its question.
 type Decision struct {
 	Text, Note string
-	Choices    []string
-	Patches    []Patch
-	Options    []Option
+	// Lines are what the patches are about, where one decision is about several.
+	Lines   []string
+	Choices []string
+	Patches []Patch
+	Options []Option
 	// Elsewhere are ways that a command of its own takes, while the decision stays open.
 	Elsewhere []Elsewhere
 	// enter is what an empty line does; "" leaves the decision open.
@@ -74,6 +76,9 @@ func (d *Decision) text(width int) string {
 	p := planText{b: &b, width: width}
 	p.line(0, "")
 	p.line(0, "The run waits for "+d.Text)
+	for _, line := range d.Lines {
+		p.line(1, safe(line))
+	}
 	left := maxPatchLines
 	for _, patch := range d.Patches {
 		lines := text.Lines(strings.TrimSuffix(patch.Text, "\n"))

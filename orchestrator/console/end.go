@@ -14,6 +14,17 @@ import (
 // maxFlakes bounds the flaky failures that the end lists.
 const maxFlakes = 5
 
+// maxUnlike bounds the edits that the end lists and that no other shard makes.
+const maxUnlike = 10
+
+// unlike are these edits, a line each.
+func unlike(s *run.State) (lines []string) {
+	for _, u := range report.UnlikeOthers(s) {
+		lines = append(lines, u.String())
+	}
+	return lines
+}
+
 // writeEnd writes the run's state, and why it is so, when the console is closed: a few lines and a short table.
 func writeEnd(b *strings.Builder, v *view, why string, width int, p paint, now time.Time) {
 	tasks := report.Tasks(v.State)
@@ -30,6 +41,9 @@ func writeEnd(b *strings.Builder, v *view, why string, width int, p paint, now t
 	fmt.Fprintf(b, "%s\n  wall clock: %s\n", spent(v, now), report.TimesOf(v.State).Wall())
 	for _, u := range told {
 		fmt.Fprintf(b, "  no gate reads %s\n", safe(u.String()))
+	}
+	for _, u := range text.Few(unlike(v.State), maxUnlike) {
+		b.WriteString("  unlike its siblings: " + safe(u) + "\n")
 	}
 	if len(v.Final) > 0 {
 		b.WriteString("  final gates: " + safe(report.Verdicts(v.Final)) + "\n")

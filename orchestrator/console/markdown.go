@@ -54,6 +54,13 @@ func writeMarkdown(w *strings.Builder, r *report.Report, calls func(hint string)
 	if r.Usage.Calls > 0 || r.Unmetered > 0 {
 		row("tokens", "%d in %d calls%s", r.Usage.Total(), r.Usage.Calls, run.Plus(r.Unmetered))
 	}
+	markdownTable(w, text.Count(len(r.Unlike), "edit")+" that no other shard makes",
+		[]string{"task", "place", "edit", "usual", "how"}, r.Unlike, func(u *report.Unlike) []string {
+			return []string{
+				span(u.Task), span(fmt.Sprintf("%s:%d", u.File, u.Line)), span(u.Was + " → " + u.Is),
+				span(u.UsualWas + " → " + u.UsualIs), span(u.How),
+			}
+		})
 	var landed, open, unchanged []report.Task
 	for _, t := range ranked(slices.Clone(r.Tasks)) {
 		switch {

@@ -75,6 +75,9 @@ func writeReport(w *strings.Builder, r *report.Report, columns int, calls func(h
 	for _, u := range r.Unread {
 		f.add("unread", u.String())
 	}
+	for _, u := range r.Unlike {
+		f.add("unlike", u.String())
+	}
 	proof := "none: everything that landed is unverified"
 	if slices.ContainsFunc(r.Tasks, func(t report.Task) bool { return t.State == run.TaskLanded && !t.Unverified }) {
 		proof = "in part, unverified are"

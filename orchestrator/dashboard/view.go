@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"divisi/internal/spec"
+	"divisi/internal/text"
 	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/schedule"
@@ -18,25 +19,27 @@ type view struct {
 	Reason string     `json:"reason,omitempty"`
 	Wait   string     `json:"wait,omitempty"`
 	// Line is why a person stopped the line, Alarm that nothing has landed for long, and why.
-	Line       string   `json:"line,omitempty"`
-	Alarm      string   `json:"alarm,omitempty"`
-	Goal       string   `json:"goal"`
-	Repo       string   `json:"repo"`
-	Base       string   `json:"base"`
-	Branch     string   `json:"branch,omitempty"`
-	Unverified string   `json:"unverified,omitempty"`
+	Line       string `json:"line,omitempty"`
+	Alarm      string `json:"alarm,omitempty"`
+	Goal       string `json:"goal"`
+	Repo       string `json:"repo"`
+	Base       string `json:"base"`
+	Branch     string `json:"branch,omitempty"`
+	Unverified string `json:"unverified,omitempty"`
 	// Unread are the landed files that no gate read, which make their tasks unverified, a line for each directory and reason.
-	Unread     []string `json:"unread,omitempty"`
-	Ref        string   `json:"ref,omitempty"`
-	Published  string   `json:"published,omitempty"`
-	Notices    []string `json:"notices,omitempty"`
-	Parallel   int      `json:"parallel"`
-	Budget     int      `json:"budget,omitempty"`
-	Tokens     int      `json:"tokens"`
-	Cached     int      `json:"cached"`
-	Calls      int      `json:"calls"`
-	Created    int64    `json:"created"`
-	Ended      int64    `json:"ended"`
+	Unread []string `json:"unread,omitempty"`
+	// Unlike are the landed edits that no other shard of their templates makes, a line each.
+	Unlike    []string `json:"unlike,omitempty"`
+	Ref       string   `json:"ref,omitempty"`
+	Published string   `json:"published,omitempty"`
+	Notices   []string `json:"notices,omitempty"`
+	Parallel  int      `json:"parallel"`
+	Budget    int      `json:"budget,omitempty"`
+	Tokens    int      `json:"tokens"`
+	Cached    int      `json:"cached"`
+	Calls     int      `json:"calls"`
+	Created   int64    `json:"created"`
+	Ended     int64    `json:"ended"`
 	// Last is the newest event's time, Waited how many milliseconds the run had waited for a person, or for a
 	// process, by then.
 	Last   int64          `json:"last"`
@@ -82,6 +85,9 @@ type task struct {
 	Patch  bool  `json:"patch,omitempty"`
 }
 
+// maxUnlike bounds the edits that a view lists and that no other shard makes.
+const maxUnlike = 10
+
 // viewOf makes the view of a run at a time, with all its tasks and without its series.
 func viewOf(s *run.State, now time.Time) view {
 	agents, why := report.Agents(s), schedule.Why(s)
@@ -101,6 +107,10 @@ func viewOf(s *run.State, now time.Time) view {
 	for _, u := range unread {
 		v.Unread = append(v.Unread, u.String())
 	}
+	for _, u := range report.UnlikeOthers(s) {
+		v.Unlike = append(v.Unlike, u.String())
+	}
+	v.Unlike = text.Few(v.Unlike, maxUnlike)
 	if w := s.Works[run.MasterTask]; w != nil {
 		v.Tasks = append(v.Tasks, masterOf(s, w))
 	}

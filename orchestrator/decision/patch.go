@@ -29,7 +29,9 @@ var test = kind{
 
 func held(s *run.State, missing bool) (out []run.Decision) {
 	for t := range s.Tasks.In(run.TaskHeld) {
-		if d := t.Doubt(); d.Unread == nil && (d.Missing != nil) == missing && (!d.Review || s.Tasks.Reviewing(t)[0] == t) {
+		d := t.Doubt()
+		ofRun := d.Unread != nil || d.Unlike != nil
+		if !ofRun && (d.Missing != nil) == missing && (!d.Review || s.Tasks.Reviewing(t)[0] == t) {
 			out = append(out, about(s, t, d))
 		}
 	}

@@ -67,6 +67,8 @@ type Report struct {
 	// Unmetered counts the attempts of coding agents whose use is not known: it is in no sum.
 	Unmetered int `json:"unmetered,omitempty"`
 	Budget    int `json:"budget,omitempty"`
+	// Unlike are landed edits that no other shard of their templates makes.
+	Unlike []Unlike `json:"unlike,omitempty"`
 	// Executors count the landed tasks of roles with a chain, by the executor that made what landed.
 	Executors map[string]int `json:"executors,omitempty"`
 	// Matches are what the shard rules match whose tasks have landed, each once.
@@ -160,7 +162,8 @@ func Of(s *run.State) Report {
 	r := Report{
 		Run: s.Spec.Run, Goal: s.Spec.Goal, State: s.Status, Reason: s.Reason, Wait: s.Wait.For, Line: s.Line,
 		Unverified: proof.UnverifiedLanded(s), Better: proof.BetterLanded(s), OneWorker: s.OneWorker(),
-		Repo: s.Spec.Repo, Base: s.Spec.Base, Head: s.Head,
+		Unlike: UnlikeOthers(s),
+		Repo:   s.Spec.Repo, Base: s.Spec.Base, Head: s.Head,
 		Ref: s.Ref, Created: s.Spec.Created, Ended: s.Ended, Last: s.Time,
 		Usage: s.Usage, Roles: roleReports(s), Unmetered: s.Unmetered(), Budget: s.Budget, Executors: executors(s),
 		Verdicts: verdicts(s),

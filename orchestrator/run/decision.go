@@ -52,6 +52,7 @@ const (
 	DecideQuestion DecisionKind = "question" // of an agent
 	DecidePatch    DecisionKind = "patch"    // a held one
 	DecideTest     DecisionKind = "test"     // tests of the base commit do not run with a patch
+	DecideUnlike   DecisionKind = "unlike"   // patches with edits that no other shard of their templates makes
 	DecideTemplate DecisionKind = "template" // its shards fail alike
 	DecideScope    DecisionKind = "scope"    // an agent asks to write protected files
 	DecideWorker   DecisionKind = "worker"   // no worker serves a role
@@ -163,7 +164,10 @@ func (s *State) applyDecided(e *contextscope.Event, d *Decided) {
 	}
 	s.Standing.given(d.Answer)
 	switch d.Kind {
-	case DecidePatch, DecideTest:
+	case DecidePatch, DecideTest, DecideUnlike:
+		if d.Kind == DecideUnlike {
+			s.Tasks.unliked = e.Pos
+		}
 		s.Tasks.decide(e.Task, d.Answer)
 		for _, id := range d.With {
 			if t := s.Tasks.decide(id, Answer{ID: d.Answer.ID, Option: Accept, By: d.Answer.By}); t != nil {

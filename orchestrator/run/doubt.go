@@ -37,6 +37,8 @@ type Doubt struct {
 	Skips string `json:"skips,omitempty"`
 	// Unread are the files of the patch that no gate reads as their kind needs, where the doubt is about those.
 	Unread []spec.Unread `json:"unread,omitempty"`
+	// Unlike is set where the patch has edits that no other shard of its template makes.
+	Unlike []Unlike `json:"unlike,omitempty"`
 	// Pos is where in the log it began; Answer is nil while it is open.
 	Pos    uint64  `json:"-"`
 	Answer *Answer `json:"answer,omitempty"`
@@ -123,7 +125,12 @@ func (l *Tasks) decide(id string, a Answer) *Task {
 // has the name of the first one; each patch makes it another decision.
 func (l *Tasks) Asked(t *Task) (d Decided, pos uint64) {
 	d, pos = Decided{Kind: DecidePatch, About: t.Task.ID}, t.Doubt().Pos
-	if t.Doubt().Missing != nil {
+	switch doubt := t.Doubt(); {
+	case doubt.Unlike != nil:
+		d.Kind, pos = DecideUnlike, l.unlikeSince()
+		d.Answer.ID = DecisionID(AboutUnlike, pos)
+		return d, pos
+	case doubt.Missing != nil:
 		d.Kind = DecideTest
 	}
 	if t.Doubt().Review {

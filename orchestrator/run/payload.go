@@ -84,6 +84,8 @@ type Data struct {
 	Decision *Decided `json:"decision,omitempty"`
 	// Standing is set when an answer comes to stand for later decisions too, or stands for them no more.
 	Standing *Standing `json:"standing,omitempty"`
+	// Unlike is set, by task, when edits of landed shards turn out to be made by no other shard of their templates.
+	Unlike map[string][]Unlike `json:"unlike,omitempty"`
 	// Budget is set when a resume changes it, in tokens.
 	Budget *int `json:"budget,omitempty"`
 	// File, Roles and Project are set when a retry read changed files: the plan, the roles that differ, and the whole project.

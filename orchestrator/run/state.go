@@ -86,6 +86,8 @@ type State struct {
 	Messages    Messages
 	// Decisions are the answers to decisions.
 	Decisions Decisions
+	// Unlike are, by task, edits that landed and turned out to be made by no other shard.
+	Unlike map[string][]Unlike
 	// Standing are the answers that stand for later decisions too.
 	Standing Standings
 	// Later are the tasks that wait for what their commands need before these run once more, by id, each since when.
@@ -107,6 +109,7 @@ func NewState() *State {
 		Times:       Times{Entered: map[Status]time.Duration{}},
 		Quarantines: map[string]*Quarantine{},
 		Later:       map[string]time.Time{},
+		Unlike:      map[string][]Unlike{},
 		Requests:    Requests{ByID: map[string]*Request{}, Of: map[string][]*Request{}},
 		Messages:    Messages{to: map[string][]*Message{}},
 		Batches:     Batches{Gone: map[string]string{}},
@@ -237,6 +240,7 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 		s.applyDecided(e, d.Decision)
 	}
 	s.Standing.apply(d.Standing)
+	maps.Copy(s.Unlike, d.Unlike)
 	if d.Budget != nil {
 		s.Budget = *d.Budget
 	}

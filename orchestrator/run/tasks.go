@@ -35,6 +35,8 @@ type Tasks struct {
 	Sets map[string]*ChangeSet
 	// parts counts the parts of split batches, placed the tasks of all plans.
 	parts, placed int
+	// unliked is where in the log the newest answer about patches that are unlike others is; 0 for none.
+	unliked uint64
 }
 
 func newTasks() Tasks {

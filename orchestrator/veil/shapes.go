@@ -85,6 +85,7 @@ var (
 		"unverified": begun,
 		"gate":       object("name command affected full format timeout by", fields{"dropped": begun}),
 		"missing":    each(begun), "decision": decided, "wait": begun, "notices": each(hidden),
+		"unlike": each(each(unlike)),
 	}), func(_ *Veil, had, out map[string]any) {
 		if !tells(had) && had["notices"] != nil {
 			out["notices"] = had["notices"]
@@ -110,6 +111,7 @@ var (
 		"fault": fault,
 		"doubt": object("attempt review size unprovable", fields{
 			"evidence": each(begun), "missing": each(masked), "unread": each(object("", fields{"path": masked})),
+			"unlike": each(unlike),
 		}),
 		"red": object("of run tree since again in", fields{"failed": each(masked)}), "decision": decided, "given": patch,
 	}), func(_ *Veil, had, out map[string]any) {
@@ -118,6 +120,8 @@ var (
 			out["reason"] = because(reason, fault)
 		}
 	})
+
+	unlike = object("file line", fields{"was": hidden, "is": hidden, "usual_was": hidden, "usual_is": hidden})
 
 	decided = object("kind about plan answer closed with back", fields{
 		"hold": object("template shards example", fields{"shape": masked, "message": hidden}),

@@ -179,6 +179,7 @@ export interface View {
   branch?: string;
   unverified?: string;
   unread?: string[];
+  unlike?: string[];
   ref?: string;
   published?: string;
   notices?: string[];

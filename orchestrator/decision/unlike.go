@@ -1,0 +1,81 @@
+package decision
+
+import (
+	"fmt"
+	"slices"
+
+	"divisi/internal/text"
+	"divisi/orchestrator/run"
+)
+
+// unlike are all held patches with edits that no other shard of their templates makes, as one decision.
+var unlike = kind{
+	name: run.DecideUnlike,
+	open: func(s *run.State) []run.Decision {
+		held := slices.Collect(s.Tasks.Unlike())
+		if len(held) == 0 || slices.ContainsFunc(held, func(t *run.Task) bool { return siblingsToCome(s, t) }) {
+			return nil
+		}
+		return []run.Decision{unlikeOthers(s, held)}
+	},
+	carry: func(s *run.State, d *run.Decision, a run.Answer) (actions []run.Action, outcome string, err error) {
+		tasks := d.Patches
+		if a.Of != "" {
+			tasks = []string{a.Of}
+		}
+		for _, id := range tasks {
+			var one []run.Action
+			one, outcome, err = rule(s, &run.Decision{About: id}, a)
+			if err != nil {
+				return nil, "", err
+			}
+			actions = append(actions, one...)
+		}
+		if len(tasks) > 1 {
+			outcome = fmt.Sprintf("%s of %s, %s", a.Option, text.Count(len(tasks), "shard"), text.Some(tasks, maxNamed))
+		}
+		return actions, outcome, nil
+	},
+	policy: func(s *run.State, d *run.Decision, accept bool) (actions []run.Action) {
+		for _, id := range d.Patches {
+			actions = append(actions, judge(s, &run.Decision{About: id}, accept)...)
+		}
+		return actions
+	},
+	send: run.Reject,
+}
+
+// siblingsToCome reports whether patches of other shards come without an answer: then they are in the same question. Those of a
+// change set wait for it.
+func siblingsToCome(s *run.State, t *run.Task) bool {
+	return slices.ContainsFunc(s.Tasks.Shards[t.Task.ShardOf], func(id string) bool {
+		switch o := s.Tasks.ByID[id]; o.State {
+		case run.TaskRunning, run.TaskVerifying, run.TaskLanding:
+			return !o.WasUnlike()
+		case run.TaskAccepted:
+			return s.Tasks.Set(o) == nil && !o.WasUnlike() && s.Templates.Held[o] == nil
+		default:
+			return false
+		}
+	})
+}
+
+func unlikeOthers(s *run.State, held []*run.Task) run.Decision {
+	asked, pos := s.Tasks.Asked(held[0])
+	d := run.Decision{
+		ID: asked.Answer.ID, Pos: pos, Decider: decider(s, pos, true),
+		Options: []run.Option{
+			{Name: run.Accept, Does: "they go to the landing queue"},
+			{Name: run.Reject, Does: "your words go to the next attempt", NeedsText: true},
+			{Name: run.Skip, Does: "do without them; dependent tasks continue"},
+		},
+	}
+	for _, t := range held {
+		d.Patches = append(d.Patches, t.Task.ID)
+		for _, line := range t.Doubt().Evidence {
+			d.Evidence = append(d.Evidence, t.Task.ID+": "+line)
+		}
+	}
+	d.Text = fmt.Sprintf("a decision about %s with edits that no other shard makes", text.Count(len(held), "shard"))
+	return d
+}
