@@ -185,8 +185,8 @@ func suffix(name string) string {
 	return "_" + strings.Join(parts[first:], "_") + path.Ext(name)
 }
 
-// compilesC reports whether a sure call compiles a file of C or assembly as a part of a Go package. It opens each header there, and
-// compiles those that another file names.
+// compilesC reports whether a sure call compiles a file of C or assembly as a part of a Go package. It opens each header there,
+// and compiles those that another file names.
 func (g *golang) compilesC(name string) bool {
 	if strings.HasPrefix(path.Ext(name), ".h") {
 		return false

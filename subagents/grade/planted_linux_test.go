@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/spec"
@@ -140,10 +139,10 @@ func TestSlowPlantedErrors(t *testing.T) {
 				counts := map[bool]map[string]int{true: red, false: green}[failed]
 				if grades[file] == "" {
 					counts["read"]++
-					assert.True(t, failed, "%s is read", file)
+					require.True(t, failed, "%s is read", file)
 				} else {
 					counts["unread"]++
-					assert.False(t, failed, "%s: %s", file, grades[file])
+					require.False(t, failed, "%s: %s", file, grades[file])
 				}
 			}
 		})
