@@ -21,7 +21,7 @@ func MarkdownReport(b *strings.Builder, data json.RawMessage, calls func(hint st
 }
 
 func writeMarkdown(w *strings.Builder, r *report.Report, calls func(hint string) string) {
-	fmt.Fprintf(w, "## Divisi: %s\n\n", r.State)
+	fmt.Fprintf(w, "## Divisi: %s\n", r.State)
 	unread := func(u *report.UnreadFiles) []string {
 		return []string{span(u.Dir), span(strings.Join(u.Files, ", ")), span(u.Reason), span(u.Command)}
 	}
@@ -31,7 +31,7 @@ func writeMarkdown(w *strings.Builder, r *report.Report, calls func(hint string)
 	row := func(word, format string, args ...any) {
 		fmt.Fprintf(w, "| %s | %s |\n", word, fmt.Sprintf(format, args...))
 	}
-	w.WriteString("| | |\n|---|---|\n")
+	w.WriteString("\n| | |\n|---|---|\n")
 	if r.Reason != "" {
 		row("reason", "%s", span(r.Reason))
 	}
