@@ -57,7 +57,7 @@ func firstErrors(r *spec.Receipt, found *findings, names normaliser, where *Wher
 	return out
 }
 
-// failed is the message of a test of which nothing more is known.
+// failed is the message of a test about which nothing more is known.
 const failed = "failed"
 
 // among returns the path of a file: a package's files come without its directory.
