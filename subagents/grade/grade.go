@@ -81,7 +81,7 @@ func (r *Reading) Join(other *Reading) {
 	maps.Copy(r.left.compiled, other.left.compiled)
 }
 
-// Grades returns the files that the gate did not read as far as their kind needs, and which of them are a question. The tree is
+// Grades returns the files that the gate did not read as their kind needs, and which of them are a question. The tree is
 // the commit's again.
 func (r *Reading) Grades(ctx context.Context) (unread []spec.Unread, questions []string, err error) {
 	listed, err := r.listed(ctx)

@@ -16,7 +16,7 @@ import (
 	"divisi/subagents/grade"
 )
 
-// asked is a gate of which it is not known whether it reads some files.
+// asked is a gate that may read some files, and may not.
 type asked struct {
 	gate      spec.Gate
 	where     gate.Where

@@ -13,7 +13,7 @@ import (
 type makefile struct {
 	vars    map[string]string
 	rules   map[string]*rule
-	pattern []*rule // rules of patterns, all of which may run
+	pattern []*rule // rules of patterns: each may run
 	first   string
 	// odd reports what cannot be followed: an include, a condition, a function that makes rules.
 	odd bool
