@@ -11,8 +11,8 @@ import (
 	"divisi/subagents/wire"
 )
 
-// tryGate has the gates run on the base commit again, with one that was added to the run: its program is a part of their environment.
-// One that proves nothing there is no gate of the run.
+// tryGate has the gates run on the base commit again, with one that was added to the run: its program is a part of their
+// environment. One that proves nothing there is no gate of the run.
 func tryGate(s *run.State, g *run.AddedGate) []run.Action {
 	if g == nil {
 		return nil

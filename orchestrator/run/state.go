@@ -202,7 +202,6 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 	}
 	s.applyCrew(e, d)
 	s.Spec.allow(d)
-	s.Spec.OnDoubt = cmp.Or(d.OnDoubt, s.Spec.OnDoubt)
 	if d.Epoch > 0 {
 		s.Epoch, s.Began = d.Epoch, e.Pos
 	}

@@ -11,10 +11,11 @@ import (
 // AllowsUnread reports whether patches may land with files that no gate reads as their kind needs.
 func (s *Spec) AllowsUnread() bool { return s.AllowUnread || s.AllowUnverified }
 
-// allow folds what a resume allows to land.
+// allow folds what a resume allows to land, and what it does about doubts.
 func (s *Spec) allow(d Data) {
 	s.AllowUnverified = s.AllowUnverified || d.AllowUnverified
 	s.AllowUnread = s.AllowUnread || d.AllowUnread
+	s.OnDoubt = cmp.Or(d.OnDoubt, s.OnDoubt)
 }
 
 // UnreadIn lists those of some files that none of the gates that left receipts has read as their kind needs, by path.
