@@ -11,8 +11,8 @@ import (
 
 // inputs are the names of data that programs read: settings, schemas, queries, templates, and what builds are made of.
 var inputs = lazyregexp.New(`(?i)(?:^|/)(?:[^/]*\.(?:ya?ml|json[5c]?|jsonnet|toml|cue|ini|conf|cfg|properties|env|xml|xsd|` +
-	`xslt?|sql|proto|thrift|avsc|graphql|gql|tmpl|tpl|gotmpl|j2|jinja2?|hbs|mustache|ejs|erb|haml|pug|liquid|html?|css|s[ac]ss|less|` +
-	`tf|tfvars|hcl|nix|rego|cmake|gradle|mk|bzl|bazel)|(?:gnu)?makefile|(?:docker|container)file|cmakelists\.txt|` +
+	`xslt?|sql|proto|thrift|avsc|graphql|gql|tmpl|tpl|gotmpl|j2|jinja2?|hbs|mustache|ejs|erb|haml|pug|liquid|html?|css|` +
+	`s[ac]ss|less|tf|tfvars|hcl|nix|rego|cmake|gradle|mk|bzl|bazel)|(?:gnu)?makefile|(?:docker|container)file|cmakelists\.txt|` +
 	`[^/]*requirements[^/]*\.txt|go\.(?:mod|work))$`)
 
 // Asks reports whether a person is asked about an unread file before its patch lands: source files, and data that programs read.
