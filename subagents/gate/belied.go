@@ -8,7 +8,7 @@ import (
 )
 
 // reported are the beginnings of signatures in a report of tests. A pipe (go test | tee log) and || true take its exit code.
-var reported = []string{"test: ", "suite: ", "bail out: ", "plan: "}
+var reported = []string{"build: ", "test: ", "suite: ", "bail out: ", "plan: "}
 
 // belie reports whether the output of a gate that exits with 0 has failed tests in the report of a runner; nothing else of what
 // it printed is a failure then. In output without structure the runner's own count decides: what a test prints, or what failed

@@ -21,6 +21,7 @@ func TestAReportWithFailuresIsRedWithExitCode0(t *testing.T) {
 		"tap that bails out":     {FormatTAP, "1..2\nok 1 - a\nBail out! no disk\n", []string{"bail out: no disk", "plan: fewer tests ran than were planned"}},
 		"tap, todo":              {FormatTAP, "1..2\nok 1 - a\nnot ok 2 - b # TODO later\n", nil},
 		"go, json":               {FormatGoTest, `{"Action":"run","Package":"p","Test":"TestA"}` + "\n" + `{"Action":"fail","Package":"p","Test":"TestA"}` + "\n" + `{"Action":"fail","Package":"p"}`, []string{"test: p TestA"}},
+		"go, json, not built":    {FormatGoTest, `{"ImportPath":"p","Action":"build-output","Output":"p.go:3:9: undefined: x\n"}` + "\n" + `{"ImportPath":"p","Action":"build-fail"}` + "\n" + `{"Action":"fail","Package":"p","FailedBuild":"p"}`, []string{"build: p.go: undefined: x", "build: package p"}},
 		"go, run again":          {FormatGoTest, `{"Action":"run","Package":"p","Test":"TestA"}` + "\n" + `{"Action":"fail","Package":"p","Test":"TestA"}` + "\n" + `{"Action":"run","Package":"p","Test":"TestA"}` + "\n" + `{"Action":"pass","Package":"p","Test":"TestA"}`, nil},
 		"go, plain":              {"", "--- FAIL: TestA (0.00s)\n    a_test.go:3: no\nFAIL\nFAIL\tp\t0.01s\nFAIL\n", []string{"test: TestA"}},
 		"pytest":                 {"", "FAILED a.py::test_b - no\n=== 1 failed, 3 passed in 0.1s ===\n", []string{"test: a.py::test_b"}},
