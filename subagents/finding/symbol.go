@@ -10,7 +10,7 @@ var (
 	inMessage = []*lazyregexp.Regexp{
 		lazyregexp.New(`in call to ["']?([\w.]+)`), // go, mypy
 		lazyregexp.New(`(?:undefined: |undefined reference to |cannot find symbol: (?:class|method|variable) )[\x60']?([\w.]+)`),
-		lazyregexp.New(`(?:function|member named|Cannot find name|implicit declaration of function|identifier) ['‘]([\w.:]+)['’]`),
+		lazyregexp.New(`(?:function|member named|Cannot find name|identifier) ['‘]([\w.:]+)['’]`),
 		lazyregexp.New(`^[‘']([\w.:]+)[’'] (?:undeclared|was not declared)`),
 		lazyregexp.New(`\b(?:method|constructor) (\w+) in (?:class|interface|enum|record) `), // javac
 		lazyregexp.New(`\bcannot find (?:function|value|type|struct|macro)[\w, ]* \x60(\w+)\x60`),
