@@ -38,6 +38,31 @@ type Proxy struct {
 
 	mu      sync.Mutex
 	refused []*RefusedError
+	use     Use
+}
+
+// Use is what a command did with its way to the network: Asked reports whether it asked for a connection that was not refused,
+// Away whether one of those could not be made, or led to a service that is out of order.
+type Use struct{ Asked, Away bool }
+
+// Use returns what the command did until now.
+func (p *Proxy) Use() Use {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.use
+}
+
+// asked notes how it went to connect to a host. A name that is not known is more often wrong than away.
+func (p *Proxy) asked(err error) {
+	if _, refused := errors.AsType[*RefusedError](err); refused {
+		return
+	}
+	name, unresolved := errors.AsType[*net.DNSError](err)
+	unknown := unresolved && name.IsNotFound
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.use.Asked = true
+	p.use.Away = p.use.Away || err != nil && !unknown
 }
 
 // New makes a proxy to the hosts that are both in the reach of the machine's owner and among those that a role names. loopback
@@ -145,7 +170,8 @@ func leadsBack(host string) bool {
 }
 
 // connect connects to an address that a command asked for.
-func (p *Proxy) connect(ctx context.Context, scheme, host, port string) (net.Conn, error) {
+func (p *Proxy) connect(ctx context.Context, scheme, host, port string) (conn net.Conn, err error) {
+	defer func() { p.asked(err) }()
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
 		return nil, p.refuse(host, "followed by no port")
 	}

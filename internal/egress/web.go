@@ -1,6 +1,7 @@
 package egress
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -61,6 +63,7 @@ func (p *Proxy) plain(ctx context.Context, here *peeked, r *http.Request) error 
 		if err = p.mayForward(ctx, r.URL.Hostname()); err == nil {
 			there, err = p.reach(ctx, via)
 		}
+		p.asked(err)
 	default:
 		there, err = p.connect(ctx, "http", r.URL.Hostname(), cmp.Or(r.URL.Port(), "80"))
 	}
@@ -77,9 +80,19 @@ func (p *Proxy) plain(ctx context.Context, here *peeked, r *http.Request) error 
 	if err = errors.Join(err, write(there)); err != nil {
 		return answer(here, err)
 	}
-	_, err = io.Copy(here, there)
+	head := bufio.NewReader(there)
+	if line, _ := head.Peek(len("HTTP/1.1 503")); len(line) > 9 && slices.Contains(outOfOrder, string(line[9:])) {
+		p.asked(errOutOfOrder)
+	}
+	_, err = io.Copy(here, head)
 	return err
 }
+
+// outOfOrder are the answers of a service, or of what is before it, that does not work now.
+var (
+	outOfOrder    = []string{"502", "503", "504"}
+	errOutOfOrder = errors.New("the service is out of order")
+)
 
 // answer reports why there is no connection.
 func answer(w io.Writer, why error) error {

@@ -347,7 +347,7 @@ func (p *process) wait(out *Output) error {
 	p.box.close()
 	var closed error
 	if p.way != nil {
-		out.Refused, closed = p.way.close()
+		closed = p.way.close(out)
 	}
 	if r := p.report; r != nil {
 		out.ExitCode, out.Signal = r.Exit, r.Signal

@@ -48,9 +48,10 @@ func (w *way) serve(p *process) {
 }
 
 // close ends the proxy, when the command has ended.
-func (w *way) close() (refused []*egress.RefusedError, err error) {
+func (w *way) close(out *Output) error {
 	w.end()
-	return w.proxy.Refused(), errors.Join(<-w.over, w.ours.Close())
+	out.Refused, out.Network = w.proxy.Refused(), w.proxy.Use()
+	return errors.Join(<-w.over, w.ours.Close())
 }
 
 // receive returns the listening socket; nil where the stage ended before it made one.

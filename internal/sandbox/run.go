@@ -58,6 +58,7 @@ func (l Level) run(ctx context.Context, c Command) (*Output, error) {
 	if err != nil {
 		return nil, startError(c, err)
 	}
+	out.Network.Asked = out.Network.Asked || c.Network && !l.have(Namespaces)
 	return out, nil
 }
 

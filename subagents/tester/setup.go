@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
 	"divisi/contextscope/artifact"
+	"divisi/internal/egress"
 	"divisi/internal/sandbox"
 	"divisi/internal/sandbox/stage"
 	"divisi/internal/spec"
@@ -25,14 +27,54 @@ type Places interface {
 	Fill(m *environment.Making)
 	// Lay puts a complete environment below the tree, which it makes clean again.
 	Lay(ctx context.Context, e *environment.Environment) error
+	// Clean puts the tree back as it was before the setup.
+	Clean(ctx context.Context) error
 	// Ignored returns the topmost paths in the tree that git ignores, and those of other files that setup has changed or left,
 	// which are gone.
 	Ignored(ctx context.Context) (ignored, gone []string, err error)
 }
 
-// Setup makes the environment of a commit with the setup command, or takes the one that a setup before has made of the same.
-// The result is not nil when that failed; without a setup there is no environment.
+// Pauses are how long a setup waits for a service that is away before it runs again: two minutes in all.
+var Pauses = []time.Duration{30 * time.Second, time.Minute, 30 * time.Second}
+
+// Setup is trySetup, and again after pauses where the setup fails and a service that it asked may be away.
 func (t *Executor) Setup(ctx context.Context) (e *environment.Environment, bad *spec.Result, err error) {
+	for n, pause := range append(slices.Clone(t.Pauses), 0) {
+		e, bad, err = t.trySetup(ctx)
+		if bad == nil || err != nil || n >= t.pauses() {
+			break
+		}
+		why := fmt.Sprintf("%s; what it needs may be away: it runs again after %s", text.OneLine(bad.Error.Message), pause)
+		t.noted = append(t.noted, why)
+		t.doing(why)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, bad, context.Cause(ctx)
+		}
+		if err = t.Places.Clean(ctx); err != nil {
+			return nil, bad, err
+		}
+	}
+	return e, bad, err
+}
+
+// pauses is how often a setup that failed waits: not at all where it asked the network for nothing, as long as it may where a
+// service did not answer, and once where all did, because an answer may be that of a service out of order.
+func (t *Executor) pauses() int {
+	switch {
+	case t.used.Away:
+		return len(t.Pauses)
+	case t.used.Asked:
+		return min(1, len(t.Pauses))
+	}
+	return 0
+}
+
+// trySetup makes the environment of a commit with the setup command, or takes the one that a setup before has made of the same.
+// The result is not nil when that failed; without a setup there is no environment.
+func (t *Executor) trySetup(ctx context.Context) (e *environment.Environment, bad *spec.Result, err error) {
+	t.used = egress.Use{}
 	if len(t.Assignment.Setup) == 0 {
 		return nil, nil, nil
 	}
@@ -155,6 +197,9 @@ func (t *Executor) runSetup(ctx context.Context, g Ground, leftOut []string, m *
 	})
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
+	}
+	if err == nil {
+		t.used = out.Network
 	}
 	if missing(err) {
 		if lack := t.Room.Lack(); lack != nil {

@@ -12,9 +12,11 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"divisi/contextscope"
 	"divisi/contextscope/artifact"
+	"divisi/internal/egress"
 	"divisi/internal/machine"
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
@@ -69,6 +71,8 @@ type Executor struct {
 	Room machine.Rooms
 	// Services is what the services of the project are started with.
 	Services func() (service.Config, error)
+	// Pauses are how long a setup waits, each before one more try, for a service that may be away.
+	Pauses []time.Duration
 	// Doing is told what runs. It may be nil.
 	Doing func(string)
 	// Worker is the name of this worker, Sign makes a receipt one of it.
@@ -83,6 +87,8 @@ type Executor struct {
 
 	// environment is what Digest returned.
 	environment string
+	// used is what the newest setup did with the network.
+	used egress.Use
 	// noted are what a person should know of the setup, and of gates that changed the tree.
 	noted []string
 	// services are those of this try; nil for none.

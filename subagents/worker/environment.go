@@ -116,6 +116,9 @@ func (at *attempt) Lay(ctx context.Context, e *environment.Environment) error {
 	return at.lay(ctx)
 }
 
+// Clean implements tester.Places.
+func (at *attempt) Clean(ctx context.Context) error { return at.slot.Reset(ctx, at.commit) }
+
 // Ignored implements tester.Places.
 func (at *attempt) Ignored(ctx context.Context) (ignored, gone []string, err error) {
 	return at.slot.Ignored(ctx, at.commit)

@@ -57,7 +57,7 @@ func (at *attempt) tester() *tester.Executor {
 		Blobs:   at.blobs, Read: at.read, Origin: at.worker.cfg.Mirror.Base(), Changed: at.changed, Caches: at.worker.cfg.Caches,
 		Environments: at.worker.cfg.Environments, Places: at, Digest: at.digest, Beside: at.worker.cfg.Checkout.Digest(),
 		Fresh: at.fresh, Services: at.services, Outputs: at.worker.cfg.Outputs, Limiter: at.worker.cfg.Gates,
-		Bounds: at.bounds(), Room: at.lacks,
+		Bounds: at.bounds(), Room: at.lacks, Pauses: at.worker.cfg.Pauses,
 		Doing:  at.progress.doing,
 		Worker: at.worker.cfg.Name, Sign: at.sign,
 		Judge: at.judge(), Objects: at.worker.cfg.Bus, Log: at.log,

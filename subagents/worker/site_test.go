@@ -41,6 +41,7 @@ type site struct {
 	accept    func(*wire.Assignment) error
 	outdated  func(context.Context) (bool, error)
 	owner     sandbox.Owner
+	pauses    []time.Duration
 }
 
 func newSite(t *testing.T) *site {
@@ -89,7 +90,7 @@ func (s *site) work(m model.Model, roles ...string) *Worker {
 		Bus: s.bus, Name: "w", Model: m, Mirror: s.mirror, Pool: s.pool, Parallel: 2, Roles: roles, AckWait: 2 * time.Second,
 		Caches: sandbox.Caches{Dir: filepath.Join(s.dir, "caches"), Lender: s.lender}, Environments: newEnvironments(s.t, s.dir), Temp: s.t.TempDir(),
 		Environ: []string{"HOME=" + os.Getenv("HOME"), "PATH=" + s.programs + ":" + os.Getenv("PATH")}, Log: zerolog.Nop(),
-		Conductor: s.conductor, Accept: s.accept, Owner: s.owner, Outdated: s.outdated,
+		Conductor: s.conductor, Accept: s.accept, Owner: s.owner, Outdated: s.outdated, Pauses: s.pauses,
 	})
 	require.NoError(s.t, w.Start(s.t.Context()))
 	s.t.Cleanup(w.Stop)

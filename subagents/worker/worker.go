@@ -27,6 +27,7 @@ import (
 	"divisi/subagents/environment"
 	"divisi/subagents/gate"
 	"divisi/subagents/limit"
+	"divisi/subagents/tester"
 	"divisi/subagents/tool"
 	"divisi/subagents/tool/artifacts"
 	"divisi/subagents/wire"
@@ -100,6 +101,8 @@ type Config struct {
 	// Full is told that the store can take no more events of attempts. It may be nil, and is called from any goroutine, also
 	// often.
 	Full func(error)
+	// Pauses are how long a setup waits for a service that may be away, each before one more try; default tester.Pauses.
+	Pauses []time.Duration
 	// AckWait is how long the bus waits for a sign of life; default one minute.
 	AckWait time.Duration
 	// Clock and IDs go into events; default the system's, and ULIDs.
@@ -126,6 +129,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.AckWait <= 0 {
 		c.AckWait = time.Minute
+	}
+	if c.Pauses == nil {
+		c.Pauses = tester.Pauses
 	}
 	if c.Clock == nil {
 		c.Clock = time.Now
