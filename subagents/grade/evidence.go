@@ -23,8 +23,8 @@ const (
 // evidence is what compilers have left: the files that they read.
 type evidence struct{ ran, compiled map[string]bool }
 
-// listing reads lists: dependency files of C and Rust, and the inputs that Maven keeps. A list that is older than the gate does
-// not count.
+// listing reads lists: dependency files of C and Rust, and the inputs that Maven keeps. A list that is older than the gate, or a
+// part of the patch, does not count.
 type listing struct {
 	root   *os.Root
 	seen   string
@@ -64,7 +64,7 @@ func (l *listing) walk() {
 			return nil
 		case d.IsDir() && (d.Name() == ".git" || d.Name() == "node_modules"):
 			return fs.SkipDir
-		case !d.Type().IsRegular():
+		case !d.Type().IsRegular() || l.changed(name):
 		case path.Ext(name) == ".d":
 			lists++
 			l.read(name, depends)
@@ -74,6 +74,12 @@ func (l *listing) walk() {
 		}
 		return nil
 	})
+}
+
+// changed reports whether a patch has a list: no compiler of the gate has left that.
+func (l *listing) changed(name string) bool {
+	_, changed := l.wanted[name]
+	return changed
 }
 
 func (l *listing) read(name string, paths func(text string) []string) {

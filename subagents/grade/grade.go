@@ -132,6 +132,10 @@ func (r *Reading) sweeps(source bool) string {
 	return ""
 }
 
+// Copies reports whether a program of the gate opens source files without compiling or running them: that it is red with an error
+// in one need not be the work of what does.
+func (r *Reading) Copies() bool { return r.sweeps(true) != "" }
+
 // vague is the grade of a file that was opened, where that tells nothing.
 func (r *Reading) vague(f File) *spec.Unread {
 	u := &spec.Unread{Grade: spec.GradeUnknown}

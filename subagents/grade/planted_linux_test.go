@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -172,7 +173,7 @@ func probed(t *testing.T, dir string, files, command []string) map[string]string
 		run := exec.CommandContext(t.Context(), command[0], command[1:]...)
 		run.Dir, run.Env = dir, KeepGoing(append(os.Environ(), "GOFLAGS=-mod=mod", "CI=1"))
 		out, err := run.CombinedOutput()
-		named := Named(marks, string(out))
+		named := Named(marks, string(out), true)
 		for _, file := range open {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, file), []byte(texts[file]), 0o755))
 		}
@@ -185,8 +186,8 @@ func probed(t *testing.T, dir string, files, command []string) map[string]string
 		for _, file := range named {
 			delete(grades, file)
 		}
-		maps.DeleteFunc(marks, func(name, _ string) bool { return grades[name] == "" })
-		open = names(marks)
+		maps.DeleteFunc(marks, func(name string, _ Mark) bool { return grades[name] == "" })
+		open = slices.Sorted(maps.Keys(marks))
 	}
 	return grades
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/sandbox/stage"
 	"divisi/subagents/grade/calls"
 )
@@ -14,41 +15,64 @@ import (
 // MaxRounds bounds how often a gate runs with errors in the files in question.
 const MaxRounds = 5
 
-// Plant writes an error into each of some files of a work tree, and returns the words by which what a gate prints names them.
-// Nothing but a compiler or an interpreter finds the error: it is well formed for formatters. Who plants restores the tree.
-func Plant(dir string, names []string) (marks map[string]string, err error) {
+// Mark is the error in a file: the word by which a compiler or an interpreter names it. lines are those of the text that have the
+// word: what only prints the file prints them as they are. Of a language in framed compilers do so too.
+type Mark struct {
+	word   string
+	lines  []string
+	framed bool
+}
+
+// Plant writes an error into each of some files of a work tree, and returns the marks of all. Nothing but a compiler or an
+// interpreter finds the error: it is well formed for formatters. Who plants restores the tree.
+func Plant(dir string, names []string) (marks map[string]Mark, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open the work tree: %w", err)
 	}
 	defer root.Close() // a handle
-	marks = map[string]string{}
+	marks = map[string]Mark{}
 	for i, name := range names {
-		mark := fmt.Sprintf("divisiProbe%dx", i)
+		m := Mark{word: fmt.Sprintf("divisiProbe%dx", i)}
 		text, err := root.ReadFile(name)
 		if err == nil {
-			err = root.WriteFile(name, []byte(planted(name, string(text), mark)), 0o600)
+			var now string
+			now, m.framed = planted(name, string(text), m.word)
+			m.lines = linesWith(now, m.word)
+			err = root.WriteFile(name, []byte(now), 0o600)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("write an error into %s: %w", name, err)
 		}
-		marks[name] = mark
+		marks[name] = m
 	}
 	return marks, nil
 }
 
-// planted is a text with an error.
-func planted(name, text, mark string) string {
+// linesWith returns the lines of a text that have a word, without what surrounds them.
+func linesWith(text, word string) (lines []string) {
+	for at := strings.Index(text, word); at >= 0; at = strings.Index(text, word) {
+		begin := strings.LastIndexByte(text[:at], '\n') + 1
+		line, rest, _ := strings.Cut(text[begin:], "\n")
+		lines, text = append(lines, strings.TrimSpace(line)), rest
+	}
+	return lines
+}
+
+// planted is a text with an error, and whether compilers of its language print the line alone. Code that runs puts the mark
+// together: no text has it.
+func planted(name, text, mark string) (now string, framed bool) {
 	head, rest := "", text
 	if strings.HasPrefix(text, "#!") {
 		at := strings.IndexByte(text, '\n') + 1
 		head, rest = text[:at], text[at:]
 	}
-	before := func(line string) string { return head + line + "\n" + rest }
-	after := func(line string) string { return strings.TrimRight(text, "\n") + "\n\n" + line + "\n" }
+	before := func(line string) (string, bool) { return head + line + "\n" + rest, false }
+	after := func(line string) (string, bool) { return strings.TrimRight(text, "\n") + "\n\n" + line + "\n", false }
 	if path.Base(name) == "module-info.java" || strings.HasSuffix(name, ".d.ts") {
 		return after("declare const " + mark + "v: " + mark + ";")
 	}
+	apart := strings.Replace(mark, "P", "-P", 1)
 	switch f := kindOf(name); f.Language {
 	case calls.Go:
 		return after("var _ = " + mark)
@@ -56,10 +80,9 @@ func planted(name, text, mark string) string {
 		if strings.EqualFold(path.Ext(name), ".s") || path.Ext(name) == ".asm" {
 			return after("\t." + mark)
 		}
-		if strings.HasPrefix(path.Ext(name), ".f") {
-			return after(mark + " " + mark)
+		if !strings.HasPrefix(path.Ext(name), ".f") {
+			return after("#error " + mark)
 		}
-		return after("#error " + mark)
 	case calls.Rust:
 		return after(`compile_error!("` + mark + `");`)
 	case calls.Java, calls.CSharp:
@@ -73,31 +96,57 @@ func planted(name, text, mark string) string {
 	case calls.TypeScript:
 		return after(mark + "();")
 	case calls.JavaScript:
-		return after(`throw new Error("` + mark + `");`)
+		return after(`throw new Error("` + apart + `".replace("-", ""));`)
 	case calls.Python:
-		return before(`raise Exception("` + mark + `")`)
+		return before(`raise Exception("` + apart + `".replace("-", ""))`)
 	case calls.Ruby:
-		return before(`raise "` + mark + `"`)
+		return before(`raise "` + apart + `".delete("-")`)
 	case calls.Shell:
-		return before("echo " + mark + " >&2\nexit 97")
+		return before("echo " + strings.Replace(apart, "-", "''", 1) + " >&2\nexit 97")
 	case calls.Perl:
-		return before(`die "` + mark + `";`)
+		return before(`die join("", "` + strings.Replace(apart, "-", `", "`, 1) + `");`)
 	case calls.Lua:
-		return before(`error("` + mark + `")`)
+		return before(`error("` + strings.Replace(apart, "-", `" .. "`, 1) + `")`)
 	case calls.PHP:
-		return after("throw new \\Exception('" + mark + "');")
+		return after("throw new \\Exception(str_replace('-', '', '" + apart + "'));")
 	}
-	return after(")) " + mark + " ((")
+	now, _ = after(")) " + mark + " ((")
+	return now, true
 }
 
-// Named returns the files whose marks are in what a gate printed.
-func Named(marks map[string]string, output string) (named []string) {
-	for name, mark := range marks {
-		if strings.Contains(output, mark) {
+// Named returns the files whose marks are in what a gate printed. A line of a file as it is shows that the gate prints the file,
+// such as by git diff. copies reports that it may do so: then it shows nothing of a framed language either.
+func Named(marks map[string]Mark, output string, copies bool) (named []string) {
+	for name, m := range marks {
+		if m.in(output, copies) {
 			named = append(named, name)
 		}
 	}
 	return named
+}
+
+var errorWord = lazyregexp.New(`(?i)\berror\b[^:]{0,20}: `)
+
+// in reports whether a line of an output has the mark, and is no copy of the file.
+func (m *Mark) in(output string, copies bool) bool {
+	for {
+		at := strings.Index(output, m.word)
+		if at < 0 {
+			return false
+		}
+		begin := strings.LastIndexByte(output[:at], '\n') + 1
+		line, rest, _ := strings.Cut(output[begin:], "\n")
+		if m.framed && !copies {
+			return true
+		}
+		if !slices.ContainsFunc(m.lines, func(own string) bool {
+			before, _, copied := strings.Cut(line, own)
+			return copied && !errorWord.MatchString(before)
+		}) {
+			return true
+		}
+		output = rest
+	}
 }
 
 // KeepGoing returns an environment in which make builds what it can after an error, so that one run names more files.

@@ -16,11 +16,13 @@ import (
 	"divisi/subagents/grade"
 )
 
-// asked is a gate that may read some files, and may not.
+// asked is a gate that may read some files, and may not. copies is set where a program of it opens files without understanding
+// them.
 type asked struct {
 	gate      spec.Gate
 	where     gate.Where
 	questions []string
+	copies    bool
 }
 
 // run runs a gate and puts the tree back. It watches the changed files meanwhile; reading is nil on the base commit.
@@ -106,7 +108,7 @@ func (t *Executor) grade(
 	if len(questions) == 0 || !r.LetsThrough() {
 		return false, nil
 	}
-	t.asked = append(t.asked, asked{g, where, questions})
+	t.asked = append(t.asked, asked{g, where, questions, reading.Copies()})
 	return true, nil
 }
 
@@ -208,7 +210,7 @@ func (t *Executor) round(ctx, bounded context.Context, a asked, open []string, h
 	if _, restored := t.Restore(ctx); restored != nil {
 		return round{}, errors.Join(err, restored)
 	}
-	named := grade.Named(marks, string(whole.kept))
+	named := grade.Named(marks, string(whole.kept), a.copies)
 	switch {
 	case err != nil && bounded.Err() != nil && ctx.Err() == nil, r.TimedOut, r.Killed:
 		return round{why: "not found out in the time of the gate"}, nil
@@ -218,8 +220,9 @@ func (t *Executor) round(ctx, bounded context.Context, a asked, open []string, h
 		return round{why: "gate " + a.gate.Name + " prints an error in it and stays green"}, nil
 	case r.Verdict != spec.VerdictFail:
 		return round{}, nil
-	case len(open) == 1:
+	case len(open) == 1 && !a.copies:
 		return round{named: open}, nil
 	}
-	return round{named: named, why: "gate " + a.gate.Name + " turns red with errors in several files, and names none"}, nil
+	return round{named: named, why: "gate " + a.gate.Name + " turns red with errors in " + text.Count(len(open), "file") +
+		", and names none"}, nil
 }

@@ -3,7 +3,9 @@ package tester
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -74,4 +76,19 @@ func TestAProbe(t *testing.T) {
 	require.NotNil(t, r.UnreadOf("first.sh"))
 	require.Equal(t, spec.GradeUnknown, r.UnreadOf("first.sh").Grade)
 	require.Contains(t, r.UnreadOf("first.sh").Reason, "names none")
+}
+
+// A gate that prints every file, and is red where one differs, has not run the only file in question.
+func TestAProbeOfAGateThatComparesFiles(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{
+		"check.sh": "set -e\nsum=$(cat run.py tool.py | cksum)\ncat tool.py\ntest \"$sum\" = \"SUM\"\npython3 run.py\n",
+		"run.py":   "x = 1\n", "tool.py": "y = 1\n",
+	}
+	sum, err := exec.CommandContext(t.Context(), "sh", "-c", `printf 'x = 1\ny = 1\n' | cksum`).Output()
+	require.NoError(t, err)
+	files["check.sh"] = strings.Replace(files["check.sh"], "SUM", strings.TrimSpace(string(sum)), 1)
+	r := graded(t, files, spec.Gate{Name: "compares", Command: []string{"sh", "check.sh"}})
+	require.NotNil(t, r.UnreadOf("tool.py"))
+	require.Equal(t, spec.GradeUnknown, r.UnreadOf("tool.py").Grade)
 }

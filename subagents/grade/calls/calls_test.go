@@ -44,6 +44,8 @@ func TestOf(t *testing.T) {
 		"a loop":                         {nil, "sh -c|for x in a b; do go test ./$x; done", "go", true, ""},
 		"another directory":              {map[string]string{"sub/x": ""}, "sh -c|cd sub && go test", "sub:go", true, ""},
 		"a directory of a subshell":      {map[string]string{"sub/x": ""}, "sh -c|(cd sub; go vet); go test", "sub:go go", true, ""},
+		"a directory of env":             {map[string]string{"a/sub/x": ""}, "env -C a/sub go vet", "a/sub:go", true, ""},
+		"a directory of env outside":     {nil, "env --chdir .. go vet", "go", false, ""},
 		"a directory outside":            {nil, "sh -c|cd .. && go test", "go", false, ""},
 		"a script of the tree":           {map[string]string{"ci.sh": "#!/bin/sh\nset -e\ngo vet ./...\n"}, "./ci.sh", "set go", true, "ci.sh"},
 		"a script that a shell is given": {map[string]string{"ci.sh": "./ci.sh; go vet"}, "bash -e ci.sh", "go", false, "ci.sh"},
@@ -139,6 +141,8 @@ func TestWhatIsSure(t *testing.T) {
 	root, err := os.OpenRoot(dir)
 	require.NoError(t, err)
 	defer root.Close()
+	require.False(t, Of(root, []string{"env", "--chdir=..", "go", "vet"}).List[0].Sure, "a directory that is not known")
+	require.False(t, Of(root, []string{"sh", "-c", `cd "$DIR" && go vet`}).List[0].Sure)
 	require.False(t, Of(root, []string{"make", "a"}).List[0].Sure)
 	require.True(t, Of(root, []string{"make", "b"}).List[0].Sure)
 	require.False(t, Of(root, []string{"make", "c"}).Whole)

@@ -74,11 +74,17 @@ func inDir(f *follower, s scope, words []string) scope {
 			s.dir = at
 			return s
 		} else if ok {
-			f.lost()
+			f.astray(&s)
 			return s
 		}
 	}
 	return s
+}
+
+// astray notes that commands work in a directory that is not known.
+func (f *follower) astray(s *scope) {
+	f.lost()
+	s.sure = false
 }
 
 // below is a directory relative to another one; false for what is not below the tree, or not known.
@@ -107,6 +113,11 @@ func (f *follower) wrapped(s scope, words []string) {
 		switch word := words[0]; {
 		case assignment.MatchString(word):
 			s.env = append(slices.Clone(s.env), word)
+		case name == "env" && (word == "-C" || word == "--chdir") && len(words) > 1:
+			words = words[1:]
+			s = inDir(f, s, []string{"-C", words[0]})
+		case strings.HasPrefix(word, "--chdir="):
+			s = inDir(f, s, []string{"-C", strings.TrimPrefix(word, "--chdir=")})
 		case strings.HasPrefix(word, "-"):
 			if slices.Contains(valued, word) && len(words) > 1 && strings.IndexByte(words[1], '/') < 0 {
 				words = words[1:]

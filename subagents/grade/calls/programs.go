@@ -84,7 +84,7 @@ func table() map[string]Program {
 		{Compiles, []string{Java, Kotlin, Scala}, `mvn mvnw mvnd gradle gradlew javac java kotlinc scalac sbt mill`},
 		{Compiles, []string{CSharp}, `dotnet msbuild csc mcs`},
 		{Compiles, []string{Swift, C}, `swift swiftc xcodebuild`},
-		{Compiles, []string{TypeScript}, `tsc vue-tsc tsgo tspc`},
+		{Compiles, []string{TypeScript}, `tsc vue-tsc tsgo tspc tsd dtslint tstyche attw`},
 		{Compiles, []string{TypeScript, JavaScript}, `esbuild webpack rollup vite parcel swc babel tsup tsdown turbopack
 			next nuxt astro rspack rsbuild`},
 		{Runs, []string{TypeScript, JavaScript}, `jest vitest mocha ava tap tape jasmine karma playwright cypress qunit uvu`},

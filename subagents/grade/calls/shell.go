@@ -109,7 +109,7 @@ func (f *follower) change(s *scope, words []string) {
 		s.dir = at
 		return
 	}
-	f.lost()
+	f.astray(s)
 }
 
 // lexer cuts a script into commands.
