@@ -17,6 +17,7 @@ import (
 	"divisi/internal/text"
 	"divisi/orchestrator/landing"
 	"divisi/orchestrator/run"
+	"divisi/subagents/gate"
 	"divisi/subagents/journal"
 )
 
@@ -251,6 +252,9 @@ func (a *Attempt) gate(ctx context.Context, of test, r spec.Receipt) (Gate, erro
 		}
 	}
 	g.Failures, g.New = landing.LeadTo(a.st, d.Tasks, r, a.task)
+	for i, signature := range g.Failures {
+		g.Failures[i] = gate.InSource(&r, signature)
+	}
 	g.Signatures, g.Counts, g.Moved, g.Paths, g.Imports, g.Tail = nil, nil, nil, nil, nil, ""
 	if r.Output == "" {
 		return g, nil

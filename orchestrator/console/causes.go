@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,6 +22,8 @@ const (
 	// causeOver is how long a count of the same failure stays open for more, maxNamed how many of its tasks are named.
 	causeOver = 30 * time.Second
 	maxNamed  = 6
+	// parked is the ending of a task that has no other attempt.
+	parked = "parked"
 )
 
 // causes keep the cause of a failure from being shown for each task that has it: it is shown once, and then counted.
@@ -72,6 +75,10 @@ func (v *view) shorten(l *report.Line, e *contextscope.Event) (count string) {
 		v.causes.first[shape], v.causes.newest[task] = task, l.Cause
 		return ""
 	}
+	if strings.HasPrefix(first, "--") && ended == parked && !shown {
+		l.Text += v.source(first)
+		return ""
+	}
 	again := v.causes.newest[task] == l.Cause
 	v.causes.newest[task] = l.Cause
 	as := sameAs(first)
@@ -86,6 +93,31 @@ func (v *view) shorten(l *report.Line, e *contextscope.Event) (count string) {
 		count = ended + ", " + as
 	}
 	return count
+}
+
+// source is the line of the source that gates of a work failed in first, with the tasks that changed its file.
+func (v *view) source(work string) string {
+	a := v.Works[work].Newest()
+	if a == nil || a.Result == nil {
+		return ""
+	}
+	for _, r := range a.Result.Receipts {
+		if r.Verdict != spec.VerdictFail || len(r.Errors) == 0 || r.Errors[0].Source == "" {
+			continue
+		}
+		said, by := fmt.Sprintf(", in %q", r.Errors[0].Source), []string(nil)
+		for _, id := range v.Tasks.Order {
+			t := v.Tasks.ByID[id]
+			if t.Result != nil && t.Result.Patch != nil && slices.Contains(t.Result.Patch.Files, r.Errors[0].File) {
+				by = append(by, id)
+			}
+		}
+		if len(by) > 0 {
+			said += "; changed by " + text.Some(by, maxNamed)
+		}
+		return said
+	}
+	return ""
 }
 
 // sameAs names the task that had a cause first, or the gates.
@@ -103,7 +135,7 @@ func ending(l *report.Line, e *contextscope.Event) string {
 	case e.Kind != contextscope.KindTask:
 		return "failed"
 	case l.Tone == report.Bad:
-		return "parked"
+		return parked
 	}
 	return "retried"
 }

@@ -129,3 +129,26 @@ func TestParkedTasksOfOneCauseAreAGroup(t *testing.T) {
 	writeTasks(&b, []report.Task{task("three", "sh exited with 3: limit 3"), task("more", "sh exited with 77: limit 77")}, 120)
 	require.Contains(t, b.String(), "\n    sh exited with 77: limit 77\n", "another number is another cause")
 }
+
+// The first task that is parked for a failure of a batch shows that whole, with the line of the source and who changed the file.
+func TestAParkedTaskNamesTheSource(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	c := New(Options{Out: &out, Zone: time.UTC})
+	c.Handle([]contextscope.Event{event(contextscope.KindPlan, "", run.PlanData{By: run.ByFile, Tasks: []spec.Task{{ID: "a"}, {ID: "b"}, {ID: "d"}}})})
+	const cause = "b.go:3:25: not enough arguments"
+	f := spec.Fault{Class: "gate", Message: cause}
+	red := spec.Receipt{Verdict: spec.VerdictFail, Errors: []spec.Finding{{File: "b.go", Line: 3, Source: "return A()"}}}
+	c.view.Tasks.ByID["b"].Result = &spec.Result{Patch: &spec.Patch{Files: []string{"b.go"}}}
+	c.view.Works["--batch-1"] = &run.Work{Last: 1, Attempts: map[int]*run.Attempt{1: {Result: &spec.Result{Receipts: []spec.Receipt{red}}}}}
+	c.view.causes.first[c.view.shape("gate: "+cause, "a")] = "--batch-1"
+	c.Handle([]contextscope.Event{
+		event(contextscope.KindTask, "a", run.TaskData{State: run.TaskPending, Fault: &f}),
+		event(contextscope.KindTask, "a", run.TaskData{State: run.TaskParked, Fault: &f}),
+		event(contextscope.KindTask, "d", run.TaskData{State: run.TaskParked, Fault: &f}),
+	})
+	require.NoError(t, c.Close())
+	require.Contains(t, out.String(), "a will be retried: the same failure as batch 1\n")
+	require.Contains(t, out.String(), "a is parked: gate: "+cause+`, in "return A()"; changed by b`+"\n")
+	require.Contains(t, out.String(), "d is parked: the same failure as batch 1\n")
+}

@@ -59,7 +59,7 @@ func explainOne(r spec.Receipt, baseline *spec.Receipt) string {
 			fmt.Fprintf(&b, "- and %d more\n", len(fresh)-i)
 			break
 		}
-		fmt.Fprintf(&b, "- %s\n", Shown(&r, signature))
+		fmt.Fprintf(&b, "- %s\n", InSource(&r, signature))
 	}
 	if len(hidden) > 0 {
 		fmt.Fprintf(&b, "What did not run because of them: %s\n", strings.Join(text.Few(hidden, maxListed), ", "))

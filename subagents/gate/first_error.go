@@ -83,6 +83,16 @@ func Shown(r *spec.Receipt, signature string) string {
 	return text.Head(r.Errors[at].String(), maxFirstError)
 }
 
+// InSource is Shown, with the line of the source where the receipt has it.
+func InSource(r *spec.Receipt, signature string) string {
+	shown := Shown(r, signature)
+	at := slices.IndexFunc(r.Errors, func(f spec.Finding) bool { return f.Signature == signature && f.Source != "" })
+	if at < 0 {
+		return shown
+	}
+	return fmt.Sprintf("%s, in %q", shown, r.Errors[at].Source)
+}
+
 // OutputFile returns the file in dir that has the whole output whose object has the name; "" where there is none.
 func OutputFile(dir, object string) string {
 	if dir == "" || object == "" {
