@@ -154,6 +154,39 @@ func TestWhatActsOnMachinesAndAgentsIsHeld(t *testing.T) {
 	}
 }
 
+// A task that mends a gate is asked about what the gate checks, also in a file that it names: a finding can be hidden there.
+func TestATaskThatMendsAGateMayNotHideFindings(t *testing.T) {
+	t.Parallel()
+	const hides = "the task is to mend gate lint, and its brief does not name the file"
+	for name, c := range map[string]struct {
+		path, before, after, brief string
+		mends                      []string
+		want                       string
+	}{
+		"settings of a linter": {".golangci.yml", "version: 2\n", "version: 2\nlinters: {exclusions: {paths: [src]}}\n", "", []string{"lint"}, hides},
+		"new settings":         {".eslintignore", "", "src\n", "", []string{"lint"}, hides},
+		"a key of settings":    {"pyproject.toml", "[tool.ruff]\n", "[tool.ruff]\nexclude = ['src']\n", "", []string{"lint"}, hides},
+		"what the gate runs":   {"ci.sh", "lint src/*\n", "lint src/b*\n", "", []string{"lint"}, hides},
+		"the brief names it":   {".golangci.yml", "version: 1\n", "version: 2\n", "Migrate .golangci.yml.", []string{"lint"}, ""},
+		"it mends nothing":     {".golangci.yml", "version: 1\n", "version: 2\n", "", nil, ""},
+		"another file":         {"a.go", "package a\n", "package a\n\nvar X = 1\n", "", []string{"lint"}, ""},
+		"still lenient":        {"ci.sh", "lint\n", "lint || true\n", "Mend ci.sh.", []string{"lint"}, "lets failures through"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := guardedPatch(c.path, c.before, c.after, c.path)
+			p.Named, p.Task.Mends, p.Task.Brief = p.Task.Files, c.mends, c.brief
+			v := Check(p)
+			if c.want == "" {
+				require.Equal(t, Pass, v.Decision, v.Evidence())
+				return
+			}
+			require.Equal(t, Ask, v.Decision)
+			require.Contains(t, strings.Join(v.Evidence(), "\n"), c.want)
+		})
+	}
+}
+
 // Ordinary work on the same files goes through.
 func TestDependenciesAndTheLikeAreNotHeld(t *testing.T) {
 	t.Parallel()

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"divisi/internal/spec"
+	"divisi/internal/text"
 )
 
 var (
@@ -28,7 +29,7 @@ const goldenFile = "what a test compares with"
 
 // gates asks about changes of what the gates, CI and linters run, of what acts on the machines of those who merge, and of what
 // tests compare with, where neither a person nor the master wrote the file's path into the task's files. It asks about a named
-// file where it becomes more lenient.
+// file where it becomes more lenient, and where a task that mends a gate changes what that gate checks without a word of the brief.
 func gates(p *Patch) (found []Finding) {
 	for _, f := range p.files {
 		change := "changes"
@@ -43,7 +44,11 @@ func gates(p *Patch) (found []Finding) {
 		switch {
 		case !p.named(f.Path):
 			found = append(found, at(f.Path, f.first, "%s %s, and the task does not name the file", f.gate, change))
-		case f.gate != goldenFile && f.gate != spec.GuardsMachines:
+		case f.gate == goldenFile || f.gate == spec.GuardsMachines:
+		case len(p.Task.Mends) > 0 && !strings.Contains(p.Task.Brief, path.Base(f.Path)):
+			found = append(found, at(f.Path, f.first, "%s %s, the task is to mend gate %s, and its brief does not name the file",
+				f.gate, change, text.Some(p.Task.Mends, maxNamed)))
+		default:
 			found = append(found, p.lenient(f)...)
 		}
 	}

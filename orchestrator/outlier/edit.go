@@ -144,6 +144,12 @@ func (g *group) edits(match *regexp.Regexp) (out []Edit) {
 			e := Edit{File: g.file, removed: own(was[s.a0:s.a1]), added: own(is[s.b0:s.b1])}
 			old, now := linesAt(g.was, was, s.a0, s.a1), linesAt(g.is, is, s.b0, s.b1)
 			e.Was, e.Is = shown(old), shown(now)
+			switch {
+			case s.b0 == s.b1 && whole(was, s.a0, s.a1):
+				e.Is = ""
+			case s.a0 == s.a1 && whole(is, s.b0, s.b1):
+				e.Was = ""
+			}
 			if e.Line = g.after; len(is) > 0 {
 				e.Line = is[min(s.b0, len(is)-1)].line
 			}
@@ -153,6 +159,11 @@ func (g *group) edits(match *regexp.Regexp) (out []Edit) {
 	}
 	markMoved(out)
 	return out
+}
+
+// whole reports whether some tokens are all that are in their lines.
+func whole(all []token, from, to int) bool {
+	return from < to && (from == 0 || all[from-1].line != all[from].line) && (to == len(all) || all[to].line != all[to-1].line)
 }
 
 // markMoved notes the words that one edit of some takes away and another one adds.

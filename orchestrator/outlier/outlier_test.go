@@ -90,6 +90,28 @@ func TestWrongEditsAreOdd(t *testing.T) {
 	}
 }
 
+// TestWholeLines has lines that are gone, or new, beside ones that become others: they are shown alone.
+func TestWholeLines(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change  func(string) string
+		was, is string
+	}{
+		"gone":    {replace("	defer s.mu2.Unlock()\n	n, err", "	n, err"), "defer s.mu2.Unlock()", ""},
+		"new":     {replace("	n, err :=", "	s.reset()\n	n, err :="), "", "s.reset()"},
+		"a part":  {replace("ctx, key, limit", "ctx, key"), "n, err := old.Load(ctx, key, limit)", "n, err := fresh.Fetch(ctx, key)"},
+		"changed": {replace("i < n", "i <= n"), "for i := 0; i < n; i++ {", "for i := 0; i <= n; i++ {"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			odd := outlier.Find(shards(8, c.change))["2"]
+			require.Len(t, odd, 1)
+			require.Equal(t, c.was, odd[0].Was)
+			require.Equal(t, c.is, odd[0].Is)
+		})
+	}
+}
+
 // TestHonestEditsAreNot has what formatters, imports and the place of a shard bring about.
 func TestHonestEditsAreNot(t *testing.T) {
 	t.Parallel()
