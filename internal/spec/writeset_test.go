@@ -41,6 +41,43 @@ func TestWriteSet(t *testing.T) {
 	}
 }
 
+// What creates names may be made and no more; a protected path and one outside the repository never.
+func TestWriteSetCreates(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		creates []string
+		path    string
+		// made and changed are why the file may not be made where there is none, and not be changed where there is one.
+		made, changed string
+	}{
+		{nil, "src/a.js", "", ""},
+		{nil, "src/a.ts", "outside this task's write set", "outside this task's write set"},
+		{[]string{"src/*.ts"}, "src/a.js", "", ""},
+		{[]string{"src/*.ts"}, "src/a.ts", "", "exists already, and is not this task's"},
+		{[]string{"src/*.ts"}, "src/deep/a.ts", "outside this task's write set: src/a.js", "outside this task's write set: src/a.js"},
+		{[]string{"src"}, "src/deep/a.ts", "", "exists already"},
+		{[]string{"**"}, "anything", "", "exists already"},
+		{[]string{"**"}, ".github/workflows/x.yml", "protected (.github/**)", "protected (.github/**)"},
+		{[]string{".github/workflows/x.yml"}, ".github/workflows/x.yml", "protected (.github/**)", "protected (.github/**)"},
+		{[]string{"**"}, ".git/config", "reaches into .git", "reaches into .git"},
+		{[]string{"**"}, "../x", "leaves the repository", "leaves the repository"},
+		{[]string{"**"}, "/etc/passwd", "not relative", "not relative"},
+		{[]string{"**"}, "a\nb", "control character", "exists already"},
+		{[]string{"src/[a"}, "src/a", "outside this task's write set", "outside this task's write set"},
+	} {
+		set := WriteSet{Files: []string{"src/a.js"}, Protected: []string{".github/**"}, Creates: c.creates}
+		for made, want := range map[bool]string{true: c.made, false: c.changed} {
+			why := set.RefuseChange(c.path, made)
+			if want == "" {
+				require.Empty(t, why, "%v %q %v", c.creates, c.path, made)
+			} else {
+				require.Contains(t, why, want, "%v %q %v", c.creates, c.path, made)
+			}
+		}
+		require.Equal(t, []string{"src/a.js"}, set.Files, "it is not changed")
+	}
+}
+
 func FuzzWriteSet(f *testing.F) {
 	f.Add("a/**", "a/b")
 	f.Add("{a,..}/*", "../x")
