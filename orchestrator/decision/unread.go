@@ -43,8 +43,8 @@ var unread = kind{
 			return []run.Action{continues(d.Patches, run.Answer{ID: d.ID, Option: run.Accept, By: run.ByPolicy})}
 		}
 		for _, t := range s.Tasks.HeldUnread() {
-			actions = append(actions, recovery.Park(s, t, fmt.Sprintf("%s. Allow it to land unverified, or add a gate that "+
-				"reads it; then retry it in run %s", proof.WhyUnread(t.Doubt().Unread), s.Spec.Run), nil)...)
+			actions = append(actions, recovery.Park(s, t, fmt.Sprintf("%s (divisi retry %s --allow-unread lands it unverified; with "+
+				"--on-doubt ask you decide, or add a gate)", proof.WhyUnread(t.Doubt().Unread), s.Spec.Run), nil)...)
 		}
 		return actions
 	},

@@ -191,6 +191,9 @@ func repairOf(s *run.State, t *run.Task) (ways []Way) {
 		ways = append(ways, way("when what it names is mended: a key, a model, PATH", "retry", id, name))
 	case a.Result != nil && run.FaultOf(a.Result).Class == wire.FaultTime:
 		ways = append(ways, way("when its role file gives it more time: limits.time", "retry", id, name))
+	case t.Undecided() != nil && t.Undecided().Unread != nil:
+		ways = append(ways, way("decide about its unread files, or add a gate", "retry", id, name, "--on-doubt", run.OnDoubtAsk),
+			way("land it unverified", "retry", id, name, "--allow-unread"))
 	case t.Refused():
 		ways = append(ways, way("try it again, and take what no person is asked about", "retry", id, name, "--on-doubt",
 			run.OnDoubtAccept))

@@ -53,6 +53,14 @@ func TestTheEndNamesTheWayOn(t *testing.T) {
 		}, []string{
 			"divisi log r/a", "divisi diff r/a", "divisi retry r a --on-doubt accept", "divisi take r/a DIR", "divisi skip r a", "divisi show r",
 		}},
+		"a patch with files that no gate reads": {run.Parked, "", func(s *run.State) {
+			tried(s, "a", "command", true)
+			s.Tasks.ByID["a"].Attempt = 1
+			s.Tasks.ByID["a"].Doubts = []run.Doubt{{Attempt: 1, Unread: []spec.Unread{{Path: "a"}}}}
+		}, []string{
+			"divisi log r/a", "divisi diff r/a", "divisi retry r a --on-doubt ask", "divisi retry r a --allow-unread",
+			"divisi take r/a DIR", "divisi skip r a", "divisi show r",
+		}},
 		"a coding agent that could not work": {run.Parked, "", func(s *run.State) {
 			tried(s, "a", "agent", false)
 			s.Works["a"].Newest().Result.Error = &spec.Fault{Class: wire.FaultCommand}
