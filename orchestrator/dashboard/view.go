@@ -83,7 +83,12 @@ type task struct {
 	// Landed is when it landed. Patch reports that its newest attempt, or what landed of it, changes files.
 	Landed int64 `json:"landed,omitempty"`
 	Patch  bool  `json:"patch,omitempty"`
+	// Forgotten are the files for which a task can be added: the gates fail in them, and no task may change them.
+	Forgotten []string `json:"forgotten,omitempty"`
 }
+
+// maxForgotten bounds the files of a task that are named.
+const maxForgotten = 3
 
 // maxUnlike bounds the edits that a view lists and that no other shard makes.
 const maxUnlike = 10
@@ -147,6 +152,9 @@ func taskOf(s *run.State, t *run.Task) task {
 	}
 	if t.Commit == "" && !t.GivenUp() && t.Result != nil && t.Result.Patch != nil {
 		row.Added, row.Deleted = t.Result.Patch.Added, t.Result.Patch.Deleted
+	}
+	if t.State == run.TaskParked && t.Forgotten != nil {
+		row.Forgotten = text.Few(t.Forgotten.Files(), maxForgotten)
 	}
 	return row
 }

@@ -146,6 +146,12 @@ func TestTasks(t *testing.T) {
 			[]contextscope.Event{result, at(t, 7, contextscope.KindTask, "a", 0, run.TaskData{State: run.TaskParked, Reason: "red", Fault: fault})},
 			task{State: "parked", Reason: "red", Alarm: true, Notes: notes, Patch: true},
 		},
+		"parked for a forgotten file": {
+			[]contextscope.Event{result, at(t, 7, contextscope.KindTask, "a", 0, run.TaskData{
+				State: run.TaskParked, Reason: "red", Fault: fault, Forgotten: &run.Forgotten{Findings: []spec.Finding{{File: "c.go"}}},
+			})},
+			task{State: "parked", Reason: "red", Alarm: true, Notes: notes, Patch: true, Forgotten: []string{"c.go"}},
+		},
 		"its judge's words": {
 			[]contextscope.Event{
 				at(t, 6, contextscope.KindTask, "a", 0, dispatch("a--verify", "tester", run.TaskVerifying, 1)),

@@ -1,12 +1,13 @@
 import { Component, Fragment, h, type ComponentChild } from "preact";
 import { at, post, words } from "./api";
+import { visible } from "./foreign";
 import { ask } from "./frame";
 import type { Outcome, View, Way } from "./messages";
 import { Modal } from "./modal";
 import { say } from "./toast";
 
 /** Act is what a person may have a run do. */
-export interface Act { run: string; verb: string; tasks?: string[]; then?: () => void }
+export interface Act { run: string; verb: string; tasks?: string[]; forgotten?: boolean; then?: () => void }
 
 interface Verb { label: string; warn?: string; ofTask?: string; note?: "may" | "must"; noteLabel?: string; fields?: boolean; destroys?: boolean }
 
@@ -35,14 +36,14 @@ export function label(verb: string): string {
 /** act does what a person asked for, after a dialog where it destroys or needs words. */
 export function act(a: Act): void {
   const v = verbs[a.verb];
-  if (v && !v.warn && !v.note && !v.fields) return void carry(a, {});
+  if (a.forgotten || (v && !v.warn && !v.note && !v.fields)) return void carry(a, {});
   open = a;
   ask();
 }
 
 async function carry(a: Act, body: Record<string, string>): Promise<boolean> {
   try {
-    const got = await post<Outcome>(at("runs", a.run, "acts"), { verb: a.verb, tasks: a.tasks ?? [], ...body });
+    const got = await post<Outcome>(at("runs", a.run, "acts"), { verb: a.verb, tasks: a.tasks ?? [], forgotten: a.forgotten, ...body });
     if (got.error) say(got.error, true);
     else say((got.outcome || label(a.verb)) + (got.started ? ". A process was started for it; it goes on without this page." : ""));
     a.then?.();
@@ -111,6 +112,13 @@ class Ask extends Component<{ act: Act; view?: View; close: () => void }, { text
       onInput={(e: Event) => this.setState({ [key]: (e.target as HTMLInputElement).value })} />
       <datalist id={`known-${key}`}>{known.map((k) => <option value={k} />)}</datalist></label>;
   }
+}
+
+/** Forgotten has a task added for files that a plan has forgotten, which is tested with the patches that wait for it. */
+export function Forgotten(p: { run: string; task: string; files?: string[]; then: () => void }): ComponentChild {
+  if (!p.files?.length) return null;
+  return <button type="button" class="act strong" onClick={() => act({ run: p.run, verb: "retry", tasks: [p.task], forgotten: true, then: p.then })}>
+    Add a task for {visible(p.files.join(", "))}</button>;
 }
 
 /** Ways are what a person may do next that has no button: as command lines. */

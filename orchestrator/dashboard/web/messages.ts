@@ -123,6 +123,8 @@ export interface Task {
   why?: string;
   landed?: number;
   patch?: boolean;
+  /** forgotten are the files for which a task can be added: the gates fail in them, and no task may change them. */
+  forgotten?: string[];
 }
 
 /** Step is one item of the plan that an agent keeps. */

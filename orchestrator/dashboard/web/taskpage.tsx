@@ -1,5 +1,5 @@
 import { h, type ComponentChild } from "preact";
-import { act, label, Ways } from "./acts";
+import { act, Forgotten, label, Ways } from "./acts";
 import { at } from "./api";
 import { Attempts } from "./attempts";
 import { Context } from "./context";
@@ -83,6 +83,7 @@ function verbsOf(run: View, state: string, row: Task | undefined, ways: Way[]): 
 function Acts(p: { run: string; view: View; task: string; state: string; row?: Task; ways: Way[]; reload: () => void }): ComponentChild {
   return (
     <div class="acts" role="group" aria-label={`What is to be done with ${p.task}`}>
+      <Forgotten run={p.run} task={p.task} files={p.row?.forgotten} then={p.reload} />
       {verbsOf(p.view, p.state, p.row, p.ways).map((v) => (
         <button type="button" key={v} class={`act ${["cancel", "skip", "drop"].includes(v) ? "destroys" : ""}`}
           onClick={() => act({ run: p.run, verb: v, tasks: [p.task], then: p.reload })}>{label(v)}</button>
