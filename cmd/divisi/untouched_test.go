@@ -172,10 +172,11 @@ func atOnce(ts *testscript.TestScript, _ bool, args []string) {
 func processesOf(ts *testscript.TestScript, dir string) []string {
 	environs, err := filepath.Glob("/proc/[0-9]*/environ")
 	ts.Check(err)
+	within := regexp.MustCompile(regexp.QuoteMeta(dir) + `(?:[/:\x00]|$)`) // the name of another script may go on
 	var out []string
 	for _, path := range environs {
 		data, err := os.ReadFile(path)
-		if err != nil || !bytes.Contains(data, []byte(dir)) {
+		if err != nil || !within.Match(data) {
 			continue // it has ended
 		}
 		cmdline, err := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))

@@ -145,7 +145,7 @@ func TestSlowADelegationThatCannotBeIsRefusedInWords(t *testing.T) {
 			})
 			said := r.play(parts{"one": {calls(c.call), submits("gave up")}})
 			st := r.run(t.Context())
-			require.Equal(t, run.Done, st.Status, st.Reason)
+			require.Equal(t, run.Parked, st.Status, st.Reason) // the task changed nothing
 			require.Len(t, st.Tasks.Order, 1, "nothing was made of it")
 			require.Contains(t, said.at("one/1/2"), c.want)
 		})
@@ -228,7 +228,7 @@ func TestTwoThatWouldWaitForEachOtherDoNot(t *testing.T) {
 	}
 	said := r.play(p)
 	st := r.run(t.Context())
-	require.Equal(t, run.Done, st.Status, st.Reason)
+	require.Equal(t, run.Parked, st.Status, st.Reason) // a task changed nothing
 	require.Contains(t, said.at("x/1/2")+said.at("y/1/2"), "which waits itself")
 }
 

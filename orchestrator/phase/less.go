@@ -35,8 +35,8 @@ func leftOut(s *run.State) (out []string) {
 	return out
 }
 
-// ineffective names the tasks that were to change files and changed none, and templates without a shard that did. What agents had
-// others do is their effect. That a shard has nothing to change is ordinary.
+// ineffective names the planned tasks that were to change files and changed none, and templates without a shard that did. What
+// agents had others do is their effect. That a shard has nothing to change is ordinary.
 func ineffective(s *run.State) []string {
 	shards := map[string]bool{}
 	var names []string
@@ -48,7 +48,7 @@ func ineffective(s *run.State) []string {
 		switch effect := t.State != run.TaskDone || !role.Writes || handed; {
 		case of != "":
 			shards[of] = shards[of] || effect
-		case !effect:
+		case !effect && t.Parent == "":
 			names = append(names, id)
 		}
 	}
