@@ -116,6 +116,6 @@ func addGates(s *run.State, a run.Answer) (actions []run.Action, outcome string,
 			tasks = append(tasks, t.Task.ID)
 		}
 	}
-	return append(actions, continues(tasks, a)), "gate " + strings.Join(names, ", ") + " is run on the base commit, then on " +
+	return append(actions, continues(tasks, a)), "added " + strings.Join(names, ", ") + ": run on the base commit, then on " +
 		text.Some(tasks, maxNamed), nil
 }

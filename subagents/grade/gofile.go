@@ -172,7 +172,7 @@ func tagsOf(expr constraint.Expr) (own []string) {
 	return nil
 }
 
-// suffix is the end of a name that is a constraint, such as _windows.go.
+// suffix is why the name of a file keeps it out of a build, such as one that ends in _windows.go; "" where it does not.
 func suffix(name string) string {
 	parts := strings.Split(strings.TrimSuffix(strings.TrimSuffix(path.Base(name), path.Ext(name)), "_test"), "_")
 	first := len(parts)
@@ -182,7 +182,7 @@ func suffix(name string) string {
 	if first == len(parts) {
 		return ""
 	}
-	return "_" + strings.Join(parts[first:], "_") + path.Ext(name)
+	return "its name ends in _" + strings.Join(parts[first:], "_") + path.Ext(name)
 }
 
 // compilesC reports whether a sure call compiles a file of C or assembly as a part of a Go package. It opens each header there,

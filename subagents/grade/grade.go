@@ -122,6 +122,14 @@ const (
 	NotInBuild = "not in the build"
 )
 
+// Outside is why a file is unread with an error in which the gate is green.
+func Outside(name string) string {
+	if f := kindOf(name); f.Language != "" && !f.Compiled {
+		return "neither run nor imported"
+	}
+	return NotInBuild
+}
+
 // sweeps returns the program of the gate that opens files without understanding them; "" for none. Of source code checkers do.
 func (r *Reading) sweeps(source bool) string {
 	for _, call := range r.calls.List {

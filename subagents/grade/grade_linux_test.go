@@ -88,7 +88,7 @@ var gotree = map[string]string{
 func TestGo(t *testing.T) {
 	t.Parallel()
 	outside := map[string]string{
-		"win_windows.go": "unread: _windows.go | env GOOS=windows go vet .",
+		"win_windows.go": "unread: its name ends in _windows.go | env GOOS=windows go vet .",
 		"tag.go":         "unread: //go:build windows && arm64 | env GOOS=windows GOARCH=arm64 go vet .",
 		"slow.go":        "unread: //go:build slow | go vet -tags slow .",
 		"tool.go":        "unread: //go:build ignore | go vet ./tool.go",

@@ -177,7 +177,7 @@ func (t *Executor) probe(ctx context.Context, a asked, open []string, r *spec.Re
 		switch u := &unread[i]; {
 		case !slices.Contains(open, u.Path):
 		case why == "":
-			u.Grade, u.Reason = spec.GradeUnread, grade.NotInBuild
+			u.Grade, u.Reason = spec.GradeUnread, grade.Outside(u.Path)
 		default:
 			u.Reason = why
 		}

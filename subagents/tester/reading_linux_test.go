@@ -68,7 +68,7 @@ func TestAProbe(t *testing.T) {
 	require.Equal(t, []spec.Unread{
 		{Path: "a.txt", Grade: spec.GradeUnknown, Reason: "gate odd also opens files for cat"},
 		{Path: "b.c", Grade: spec.GradeUnread, Reason: "no gate opened it", Source: true},
-		{Path: "other.sh", Grade: spec.GradeUnread, Reason: "not in the build", Source: true},
+		{Path: "other.sh", Grade: spec.GradeUnread, Reason: "neither run nor imported", Source: true},
 	}, r.Unread, "the second error shows once the first is gone")
 
 	files["check.sh"] = "{ cat *.sh\n$NONE . ./first.sh\n$NONE . ./second.sh\n} >/dev/null 2>&1\n"
