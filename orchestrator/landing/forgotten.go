@@ -34,7 +34,7 @@ func goBack(s *run.State, t *run.Task, f spec.Fault, failed []failure) []run.Act
 			continue
 		}
 		d.Reason += fmt.Sprintf(". It fails in %s, which no task is to change: %s. %s", placesOf(lacks),
-			lineOf(&lacks.Findings[0]), adds(s, recovery.Widen(s, t)))
+			lineOf(&lacks.Findings[0]), adds(&s.Spec, lacks, recovery.Widen(s, t)))
 		d.Forgotten = lacks
 		a.Data = d
 		actions[i] = a
@@ -59,7 +59,8 @@ func forgotten(tasks *run.Tasks, own []string, failed []failure) *run.Forgotten 
 	lacks := &run.Forgotten{Only: true}
 	for _, f := range failed {
 		found := slices.DeleteFunc(f.places(own), func(at spec.Finding) bool {
-			return slices.Contains(own, at.File) || slices.ContainsFunc(tasks.Order, func(id string) bool {
+			no := spec.WriteSet{}.RefuseNew(at.File) != "" // no task can name it
+			return no || slices.Contains(own, at.File) || slices.ContainsFunc(tasks.Order, func(id string) bool {
 				t := tasks.ByID[id]
 				return (!t.Ended() || t.GivenUp()) && spec.MatchAny(t.Task.Files, at.File)
 			})
@@ -122,11 +123,14 @@ func (f *failure) missing() (found []spec.Finding) {
 }
 
 // adds tells how a task for forgotten files is added: the master dispatches it, and reads how.
-func adds(s *run.State, dispatch string) string {
-	if s.Spec.Plan == nil {
+func adds(in *run.Spec, lacks *run.Forgotten, dispatch string) string {
+	switch {
+	case in.Plan == nil:
 		return dispatch
+	case len(lacks.Addable(in.Project.Protected)) == 0:
+		return "If it must change, add a task to the plan that names it in its files: it is protected"
 	}
-	return fmt.Sprintf("If it must change, a retry of run %s can add a task for it, tested with what was handed in", s.Spec.Run)
+	return fmt.Sprintf("If it must change, a retry of run %s can add a task for it, tested with what was handed in", in.Run)
 }
 
 // placesOf names the files of findings with their first lines.

@@ -61,12 +61,17 @@ func TestAForgottenCallerIsNamed(t *testing.T) {
 		"a test cannot import":              {loaded, 1, hint("cli/main_test.go", load)},
 		"a test alone":                      {at(false, "cli/main_test.go"), 1, ""},
 		"without a position":                {spec.Receipt{Signatures: []string{"test: t"}}, 1, ""},
-		"it tries again":                    {at(true, "cli/main.go"), 3, ""},
+		"a protected file": {at(true, ".ci/x.go"), 1, ". It fails in .ci/x.go, which no task is to change: build: .ci/x.go: undefined: x. " +
+			"If it must change, add a task to the plan that names it in its files: it is protected"},
+		"a file of git":       {at(true, ".git/config"), 1, ""},
+		"a path out of there": {at(true, "../x.go"), 1, ""},
+		"it tries again":      {at(true, "cli/main.go"), 3, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := newLog(t, "a", "b")
 			l.Tasks.ByID["a"].Task.Attempts, l.Tasks.ByID["b"].Task.Files = c.attempts, []string{"docs/*"}
+			l.Spec.Project.Protected = []string{".ci/**"}
 			for try := range 2 {
 				batch(l, 1, try+1, "b", "l", "a")
 				l.Ended("--batch-1", try+1, broken(c.receipt))

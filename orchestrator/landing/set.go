@@ -207,7 +207,7 @@ func park(
 	s *run.State, set *run.ChangeSet, lacks *run.Forgotten, of map[string][]string, head string, f spec.Fault,
 ) (actions []run.Action) {
 	reason := fmt.Sprintf("the change set %s fails in %s, which no task of it may change: %s. %s", set.Name, placesOf(lacks),
-		lineOf(&lacks.Findings[0]), adds(s,
+		lineOf(&lacks.Findings[0]), adds(&s.Spec, lacks,
 			fmt.Sprintf("Dispatch a task with change_set %s and these files: the set is then tested again", set.Name)))
 	if lacks.Only = len(of) == 0; lacks.Only {
 		lacks.Head = head

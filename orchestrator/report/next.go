@@ -137,7 +137,7 @@ func repair(s *run.State) (ways []Way) {
 	}
 	// What a change set gave up with another task comes last: that one has the cause.
 	slices.SortStableFunc(tried, func(a, b *run.Task) int { return cmp.Compare(givenUp(s, a), givenUp(s, b)) })
-	if files := forgotten(parked); len(files) > 0 {
+	if files := forgotten(s, parked); len(files) > 0 {
 		ways = append(ways, way("add a task for "+text.Some(files, maxRepairs)+", tested with the patches that wait for it",
 			"retry", s.Spec.Run, "--forgotten"))
 	}
@@ -155,10 +155,10 @@ func repair(s *run.State) (ways []Way) {
 }
 
 // forgotten are the files that parked tasks fail in and that no task may change.
-func forgotten(parked []*run.Task) (files []string) {
+func forgotten(s *run.State, parked []*run.Task) (files []string) {
 	for _, t := range parked {
 		if t.Forgotten != nil {
-			files = append(files, t.Forgotten.Files()...)
+			files = append(files, t.Forgotten.Addable(s.Spec.Project.Protected)...)
 		}
 	}
 	slices.Sort(files)

@@ -43,7 +43,7 @@ func FindForgotten(s *run.State, refs []string, role, brief string, has func(fil
 	for _, g := range groups(s, named) {
 		for _, file := range g.files() {
 			switch {
-			case !has(file):
+			case !has(file), spec.WriteSet{}.RefuseNew(file) != "": // no task can name it
 			case spec.WriteSet{Protected: s.Spec.Project.Protected}.RefuseNew(file) != "":
 				barred = append(barred, file)
 			default:

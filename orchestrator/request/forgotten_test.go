@@ -112,5 +112,12 @@ func TestNothingForgottenIsRefused(t *testing.T) {
 	_, err := request.FindForgotten(l.State, []string{"own"}, "", "", func(file string) bool { return file == "Makefile" })
 	require.EqualError(t, err, "Makefile is protected: add a task that names it in its files to the plan")
 	_, err = request.FindForgotten(l.State, []string{"after"}, "", "", func(string) bool { return true })
-	require.EqualError(t, err, "no parked task of run r1 fails in a file that no task may change: there is nothing to add")
+	const nothing = "no parked task of run r1 fails in a file that no task may change: there is nothing to add"
+	require.EqualError(t, err, nothing)
+	l.Append("own", run.TaskData{State: run.TaskParked, Forgotten: &run.Forgotten{Findings: []spec.Finding{
+		{File: "../x.go"}, {File: ".git/config"}, {File: "/etc/passwd"}, {File: "a/{b,..}.go"},
+	}}})
+	_, err = request.FindForgotten(l.State, []string{"own"}, "", "", func(string) bool { return true })
+	require.EqualError(t, err, nothing, "no task can name such files")
+	require.Empty(t, l.Tasks.ByID["own"].Forgotten.Addable(nil))
 }

@@ -103,6 +103,12 @@ func (f *Forgotten) Files() (files []string) {
 	return slices.Compact(files)
 }
 
+// Addable are the files that a task can be added for: none that is protected, or that no task can name.
+func (f *Forgotten) Addable(protected []string) []string {
+	may := spec.WriteSet{Protected: protected}
+	return slices.DeleteFunc(f.Files(), func(file string) bool { return may.RefuseNew(file) != "" })
+}
+
 // enter has a parked task join a change set. What it handed in waits for the set.
 func (l *Tasks) enter(t *Task, set string) {
 	if t.State != TaskParked || t.Task.ChangeSet != "" {
