@@ -100,7 +100,7 @@ func (c *Conductor) landedUnlike(s *run.State) []run.Action {
 		for _, id := range shards {
 			t := s.Tasks.ByID[id]
 			if t.State == run.TaskLanded && len(odd[id]) > 0 && s.Unlike[id] == nil && compares(s, t) {
-				found[id] = told(odd[id])
+				found[id] = told(odd[id][:min(len(odd[id]), maxTold)])
 			}
 		}
 	}
@@ -112,7 +112,7 @@ func (c *Conductor) landedUnlike(s *run.State) []run.Action {
 
 // told are odd edits as the log has them.
 func told(odd []outlier.Odd) (out []run.Unlike) {
-	for _, o := range odd[:min(len(odd), maxTold)] {
+	for _, o := range odd {
 		u := run.Unlike{File: o.File, Line: o.Line, Was: o.Was, Is: o.Is}
 		if o.Usual != nil {
 			u.UsualWas, u.UsualIs = o.Usual.Was, o.Usual.Is
@@ -122,7 +122,7 @@ func told(odd []outlier.Odd) (out []run.Unlike) {
 	return out
 }
 
-// maxTold bounds the edits of a shard that the log has.
+// maxTold bounds the edits of a landed shard that the log has.
 const maxTold = 5
 
 // oddOf returns the odd edits of the shards of a template; missing are those whose edits are not known.

@@ -21,7 +21,8 @@ type line struct {
 
 // imports matches the first line of an import, in the languages that have one.
 var imports = lazyregexp.New(`^(?:import\b|from\s+\S+\s+import\b|(?:pub(?:\(\w+\))?\s+)?use\s+[\w:{\\].*[;{,]$|` +
-	`using\s+[\w.=\s]+;|#\s*include\b|require(?:_relative)?\s+['"]|export\b.*\bfrom\s+['"]|(?:const|let|var)\b[^=]*=\s*require\()`)
+	`using\s+[\w.=\s]+;|` +
+	`#\s*include\b|require(?:_relative)?\s+['"]|export\b.*\bfrom\s+['"]|(?:const|let|var)\b[^=]*=\s*require\()`)
 
 // linesOf are the lines of a file that count, in their order: blank ones, comments and imports do not.
 func linesOf(file string, content []byte) (out []line) {
