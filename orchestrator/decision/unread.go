@@ -43,8 +43,8 @@ var unread = kind{
 			return []run.Action{continues(d.Patches, run.Answer{ID: d.ID, Option: run.Accept, By: run.ByPolicy})}
 		}
 		for _, t := range s.Tasks.HeldUnread() {
-			actions = append(actions, recovery.Park(s, t, fmt.Sprintf("%s (divisi retry %s --allow-unread lands it unverified; with "+
-				"--on-doubt ask you decide, or add a gate)", proof.WhyUnread(t.Doubt().Unread), s.Spec.Run), nil)...)
+			actions = append(actions, recovery.Park(s, t, proof.WhyUnread(t.Doubt().Unread)+
+				" (a retry can land it unverified, or ask you first and add a gate)", nil)...)
 		}
 		return actions
 	},

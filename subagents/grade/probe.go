@@ -1,6 +1,7 @@
 package grade
 
 import (
+	"crypto/rand"
 	"fmt"
 	"os"
 	"path"
@@ -32,8 +33,9 @@ func Plant(dir string, names []string) (marks map[string]Mark, err error) {
 	}
 	defer root.Close() // a handle
 	marks = map[string]Mark{}
+	secret := rand.Text()[:10] // what prints the word has read it from a file
 	for i, name := range names {
-		m := Mark{word: fmt.Sprintf("divisiProbe%dx", i)}
+		m := Mark{word: fmt.Sprintf("divisiProbe%s%dx", secret, i)}
 		text, err := root.ReadFile(name)
 		if err == nil {
 			var now string
