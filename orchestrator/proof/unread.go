@@ -58,6 +58,8 @@ func reason(u spec.Unread) string {
 		return "opened, and neither compiled nor run"
 	case u.Grade == spec.GradeUnknown:
 		return "it is not known whether a gate reads it"
+	case u.Source:
+		return "no gate compiles or runs it"
 	}
 	return "no gate opens it"
 }
