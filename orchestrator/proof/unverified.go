@@ -157,9 +157,6 @@ func UnverifiedPatch(s *run.State, t *run.Task) string {
 	if why := Unverified(s); why != "" {
 		return why
 	}
-	if why := WhyUnread(t.AllowedUnread()); why != "" {
-		return why
-	}
 	gates := s.Spec.GatesOf(t.Task)
 	if names := unproven(s, func(name string) bool {
 		return slices.Contains(gates, name) && !slices.Contains(t.Task.Mends, name)
@@ -168,6 +165,9 @@ func UnverifiedPatch(s *run.State, t *run.Task) string {
 	}
 	if doubts := t.Without(); len(doubts) > 0 {
 		return text.Clip(cmp.Or(doubts[0].Skips, doubts[0].Evidence[0]), text.MaxLine)
+	}
+	if why := WhyUnread(t.AllowedUnread()); why != "" {
+		return why
 	}
 	var parts []string
 	for _, u := range s.Proofs.UnprovableOf(t) {
