@@ -28,8 +28,9 @@ var (
 const goldenFile = "what a test compares with"
 
 // gates asks about changes of what the gates, CI and linters run, of what acts on the machines of those who merge, and of what
-// tests compare with, where neither a person nor the master wrote the file's path into the task's files. It asks about a named
-// file where it becomes more lenient, and where a task that mends a gate changes what that gate checks without a word of the brief.
+// tests compare with, where neither a person nor the master wrote the file's path into the task's files. It asks about a
+// named file where it becomes more lenient, and where a task that mends a gate changes what that gate checks and its brief does
+// not name it.
 func gates(p *Patch) (found []Finding) {
 	for _, f := range p.files {
 		change := "changes"
