@@ -143,8 +143,8 @@ func TestWhatBecomesOfABatch(t *testing.T) {
 		"batch 3 did not pass its gates; testing 2 of its 3 changes again: a, b, c":                        {State: run.LandingSplit, Tasks: three, Parts: [][]string{{"a", "b"}}},
 		"batch 3 did not pass its gates: a":                                                                {State: run.LandingSplit, Tasks: three[:1]},
 		"batch 3, change set s, did not pass its gates: a, b, c":                                           {State: run.LandingSplit, Tasks: three, Set: "s"},
-		"batch 3 is dropped, since what it was built on has changed; testing its 3 changes again: a, b, c": {State: run.LandingDropped, Tasks: three},
-		"batch 3 is dropped, since what it was built on has changed; testing its 1 change again: a":        {State: run.LandingDropped, Tasks: three[:1]},
+		"batch 3 is dropped: its 3 changes will be tested again: a, b, c": {State: run.LandingDropped, Tasks: three},
+		"batch 3 is dropped: its 1 change will be tested again: a":        {State: run.LandingDropped, Tasks: three[:1]},
 	} {
 		data.Batch = 3
 		require.Equal(t, want, landingLine(data).Text)

@@ -348,7 +348,7 @@ func landingWords(d run.LandingData) string {
 		if d.Unverified != "" {
 			return "is red as it is without its " + changes + ", whose commits are to say so"
 		}
-		return "is dropped, since what it was built on has changed; testing its " + changes + " again"
+		return "is dropped: its " + changes + " will be tested again"
 	}
 	switch {
 	case d.Unverified != "":
