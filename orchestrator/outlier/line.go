@@ -30,27 +30,10 @@ func linesOf(file string, content []byte) (out []line) {
 	if mark, ok := comments[strings.ToLower(path.Ext(file))]; ok {
 		comment = mark
 	}
-	until, depth, number := "", 0, 0
+	r, number := reader{comment: comment}, 0
 	for text := range strings.Lines(string(content)) {
 		number++
-		text = strings.TrimSpace(text)
-		switch {
-		case until != "":
-			if strings.Contains(text, until) {
-				until = ""
-			}
-			continue
-		case depth > 0:
-			depth += open(text)
-			continue
-		case imports.MatchString(text):
-			depth = open(text)
-			continue
-		}
-		if until = begins(text, comment); until != "" {
-			if strings.Contains(text[len(until):], until) {
-				until = ""
-			}
+		if text = strings.TrimSpace(text); !r.counts(text) {
 			continue
 		}
 		if len(text) > maxLine {
@@ -63,17 +46,62 @@ func linesOf(file string, content []byte) (out []line) {
 	return out
 }
 
-// begins returns the end of the comment or the text of a documentation that begins a line; "" where none does.
-func begins(text, comment string) string {
+// reader tells the lines that count from comments, documentation and imports.
+type reader struct {
+	comment string
+	// until ends a comment or documentation, text another text of several lines; depth is what an import leaves open.
+	until, text string
+	depth       int
+}
+
+func (r *reader) counts(line string) bool {
 	switch {
-	case comment == "//" && strings.HasPrefix(text, "/*"):
-		return "*/"
-	case comment == "#" && strings.HasPrefix(text, `"""`):
-		return `"""`
-	case comment == "#" && strings.HasPrefix(text, `'''`):
-		return `'''`
+	case r.until != "":
+		if strings.Contains(line, r.until) {
+			r.until = ""
+		}
+		return false
+	case r.depth > 0:
+		r.depth += open(line)
+		return false
+	case r.text != "":
+		if strings.Count(line, r.text)%2 == 1 {
+			r.text = ""
+		}
+		return true
+	case imports.MatchString(line):
+		r.depth = open(line)
+		return false
 	}
-	return ""
+	if end, rest := begins(line, r.comment); end != "" {
+		if !strings.Contains(rest, end) {
+			r.until = end
+		}
+		return false
+	}
+	for _, mark := range texts {
+		if r.comment == "#" && strings.Count(line, mark)%2 == 1 {
+			r.text = mark
+		}
+	}
+	return true
+}
+
+// texts are what texts of several lines begin and end with in Python.
+var texts = []string{`"""`, `'''`}
+
+// begins returns the end of the comment or the text of a documentation that begins a line, and what follows there; "" where none
+// does.
+func begins(line, comment string) (end, rest string) {
+	if rest, ok := strings.CutPrefix(line, "/*"); ok && comment == "//" {
+		return "*/", rest
+	}
+	for _, mark := range texts {
+		if rest, ok := strings.CutPrefix(strings.TrimLeft(line, "rRbBuUfF"), mark); ok && comment == "#" {
+			return mark, rest
+		}
+	}
+	return "", ""
 }
 
 // open counts the brackets that a line leaves open.

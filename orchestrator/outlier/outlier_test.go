@@ -171,6 +171,7 @@ func TestLanguages(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
 		"a.py":   "from old import (\n    load,\n)\nimport os\n\n\ndef get(key):\n    \"\"\"Loads.\n\n    More of it.\n    \"\"\"\n    if key is None:  # none\n        return 7\n    return load(key, os.sep)\n",
+		"b.py":   "SQL = \"\"\"\nselect\n\"\"\"\n\n\ndef get(key):\n    r\"\"\"Loads.\n\n    More of it.\n    \"\"\"\n    if key is None:\n        return 7\n    return load(key)\n",
 		"a.ts":   "import {\n  load,\n} from 'old';\n/* Loads.\n   More. */\nexport function get(key: string): number {\n  if (key === 'x') return 7;\n  return load(key, 'a');\n}\n",
 		"A.java": "import old.Load;\nclass A {\n  int get(String key) {\n    if (key == null) { return 7; }\n    return load(key, \"a\");\n  }\n}\n",
 		"a.rs":   "use old::{\n  load,\n};\nfn get<'a>(key: &'a str) -> i32 {\n  if key == \"\" { return 7; }\n  load(key, \"a\")\n}\n",
