@@ -173,10 +173,12 @@ const brackets = "()[]{}\""
 // word is a token as most shards have it: its text where they change it too, else its class.
 func (c *counted) word(e *Edit, t token) string {
 	switch {
-	case t.class == symbol, c.words[t.text] >= frequent(c.shards):
+	case t.class == symbol:
 		return t.text
-	case e.moved[t.text]:
+	case e.moved[t.text]: // whatever it is: an argument that changes its place is one of the shard's own
 		return "m"
+	case c.words[t.text] >= frequent(c.shards):
+		return t.text
 	}
 	return string(t.class)
 }

@@ -241,3 +241,16 @@ func BenchmarkEdits(b *testing.B) {
 		outlier.Edits(changes, nil)
 	}
 }
+
+// TestOwnLiteralsThatMove has shards whose separators are their own, and change their place with a rename.
+func TestOwnLiteralsThatMove(t *testing.T) {
+	t.Parallel()
+	var all []outlier.Shard
+	for i, sep := range []string{" - ", " | ", " - ", " / ", " | ", " ~ ", " - ", " | "} {
+		before := fmt.Sprintf("x := old.Load([]string{a, b}, %q)\ny := old.Load(tags, \", \")\n", sep)
+		after := fmt.Sprintf("x := fresh.Fetch(%q, a, b)\ny := fresh.Fetch(\", \", tags...)\n", sep)
+		changes := []outlier.Change{{Path: fmt.Sprintf("p%d/p.go", i), Before: []byte(before), After: []byte(after)}}
+		all = append(all, outlier.Shard{ID: fmt.Sprint(i), Edits: outlier.Edits(changes, match)})
+	}
+	require.Empty(t, outlier.Find(all))
+}

@@ -79,10 +79,13 @@ func quoted(line string, mark rune) int {
 	return len(line)
 }
 
-// inside are the tokens of a text in quotes. The marks are one token each, whichever they are.
+// inside are the tokens of a text in quotes. The marks are one token each, whichever they are; a text without a word is one token.
 func inside(quoted string, line int) []token {
 	out := []token{{`"`, symbol, line}}
 	rest := strings.Trim(quoted, quoted[:1])
+	if signs := strings.TrimSpace(rest); signs != "" && strings.IndexFunc(signs, isWord) < 0 {
+		return append(out, token{signs, inText, line}, token{`"`, symbol, line})
+	}
 	for rest != "" {
 		if r, n := utf8.DecodeRuneInString(rest); unicode.IsSpace(r) {
 			rest = rest[n:]

@@ -117,10 +117,11 @@ const maxBarred = 5
 // maxLeftOut bounds the files that a plan names of those that it leaves out.
 const maxLeftOut = 100
 
-// leftOut are the files that match and that the shards do not have.
+// leftOut are the files that match and that the shards do not have. A role or a plan that names the old form does not use it.
 func (s *sharding) leftOut(template string) (out []run.LeftOut) {
+	barred := slices.DeleteFunc(slices.Clone(s.barred), func(f string) bool { return strings.HasPrefix(f, ".divisi/") })
 	for _, l := range []run.LeftOut{
-		{Kind: "protected file", Files: s.barred},
+		{Kind: "protected file", Files: barred},
 		{Kind: "unusable file name", Files: s.unusable},
 		{Kind: "oversized file", Files: s.unread},
 	} {

@@ -136,15 +136,15 @@ func TestWhatBecomesOfABatch(t *testing.T) {
 	t.Parallel()
 	three := []run.Landed{{Task: "a"}, {Task: "b"}, {Task: "c"}}
 	for want, data := range map[string]run.LandingData{
-		"batch 3 testing: a, b, c":                                                                         {State: run.LandingTesting, Tasks: three},
-		"batch 3 landed: a, b, c":                                                                          {State: run.LandingLanded, Tasks: three},
-		"batch 3 did not pass its gates, which run once more: a, b, c":                                     {State: run.LandingRed, Tasks: three},
-		"batch 3 did not pass its gates; testing its 3 changes in 2 parts: a, b, c":                        {State: run.LandingSplit, Tasks: three, Parts: [][]string{{"a", "b"}, {"c"}}},
-		"batch 3 did not pass its gates; testing 2 of its 3 changes again: a, b, c":                        {State: run.LandingSplit, Tasks: three, Parts: [][]string{{"a", "b"}}},
-		"batch 3 did not pass its gates: a":                                                                {State: run.LandingSplit, Tasks: three[:1]},
-		"batch 3, change set s, did not pass its gates: a, b, c":                                           {State: run.LandingSplit, Tasks: three, Set: "s"},
-		"batch 3 is dropped: its 3 changes will be tested again: a, b, c": {State: run.LandingDropped, Tasks: three},
-		"batch 3 is dropped: its 1 change will be tested again: a":        {State: run.LandingDropped, Tasks: three[:1]},
+		"batch 3 testing: a, b, c":                                                  {State: run.LandingTesting, Tasks: three},
+		"batch 3 landed: a, b, c":                                                   {State: run.LandingLanded, Tasks: three},
+		"batch 3 did not pass its gates, which run once more: a, b, c":              {State: run.LandingRed, Tasks: three},
+		"batch 3 did not pass its gates; testing its 3 changes in 2 parts: a, b, c": {State: run.LandingSplit, Tasks: three, Parts: [][]string{{"a", "b"}, {"c"}}},
+		"batch 3 did not pass its gates; testing 2 of its 3 changes again: a, b, c": {State: run.LandingSplit, Tasks: three, Parts: [][]string{{"a", "b"}}},
+		"batch 3 did not pass its gates: a":                                         {State: run.LandingSplit, Tasks: three[:1]},
+		"batch 3, change set s, did not pass its gates: a, b, c":                    {State: run.LandingSplit, Tasks: three, Set: "s"},
+		"batch 3 is dropped: its 3 changes will be tested again: a, b, c":           {State: run.LandingDropped, Tasks: three},
+		"batch 3 is dropped: its 1 change will be tested again: a":                  {State: run.LandingDropped, Tasks: three[:1]},
 	} {
 		data.Batch = 3
 		require.Equal(t, want, landingLine(data).Text)
