@@ -51,8 +51,7 @@ func settle(s *run.State, t *run.Task) []run.Action {
 		return []run.Action{Import{Task: t, Patch: patchOf(s, t), Rejected: rejected(s, t), Then: func(v Verdict) []run.Action {
 			switch v.Decision {
 			case Again:
-				f := v.Again.Fault
-				return recovery.Park(s, t, "its command made the patch again that was rejected: "+f.Message, &f)
+				return again(s, t, v.Again)
 			case Refuse:
 				return recovery.Failed(s, t, v.Fault())
 			case Ask:
@@ -65,6 +64,20 @@ func settle(s *run.State, t *run.Task) []run.Action {
 	default:
 		return recovery.Failed(s, t, run.FaultOf(r))
 	}
+}
+
+// again parks a task whose command made the patch again that failed, with what that failure lacks of other files.
+func again(s *run.State, t *run.Task, had *run.AttemptFault) []run.Action {
+	f := had.Fault
+	actions := recovery.Park(s, t, "its command made the patch again that was rejected: "+f.Message, &f)
+	if a, ok := actions[0].(run.Append); ok && had.Forgotten != nil {
+		if d, ok := a.Data.(run.TaskData); ok {
+			d.Forgotten = had.Forgotten
+			a.Data = d
+			actions[0] = a
+		}
+	}
+	return actions
 }
 
 // rejected are the failures of a command's earlier attempts that are those of their patches. In a change set what the gates found

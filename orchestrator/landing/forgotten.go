@@ -30,12 +30,13 @@ func goBack(s *run.State, t *run.Task, f spec.Fault, failed []failure) []run.Act
 	for i, action := range actions {
 		a, appends := action.(run.Append)
 		d, ofTask := a.Data.(run.TaskData)
-		if !appends || !ofTask || d.State != run.TaskParked {
+		if !appends || !ofTask || d.Fault == nil {
 			continue
 		}
-		d.Reason += fmt.Sprintf(". It fails in %s, which no task is to change: %s. %s", placesOf(lacks),
-			lineOf(&lacks.Findings[0]), adds(&s.Spec, lacks, recovery.Widen(s, t)))
-		d.Forgotten = lacks
+		if d.Forgotten = lacks; d.State == run.TaskParked {
+			d.Reason += fmt.Sprintf(". It fails in %s, which no task is to change: %s. %s", placesOf(lacks),
+				lineOf(&lacks.Findings[0]), adds(&s.Spec, lacks, recovery.Widen(s, t)))
+		}
 		a.Data = d
 		actions[i] = a
 	}

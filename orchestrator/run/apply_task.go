@@ -88,7 +88,7 @@ func (s *State) applyFault(e *contextscope.Event, t *Task, d TaskData) {
 // failed notes a fault, and reports whether no other executor of a chain of a length comes after it.
 func (t *Task) failed(d TaskData, chain int) (last bool) {
 	a := faultOf(t, *d.Fault)
-	a.Elsewhere = d.Forgotten != nil && d.Forgotten.Only
+	a.Forgotten = d.Forgotten
 	t.Faults = append(t.Faults, a)
 	if d.Choice != nil {
 		t.Next = *d.Choice

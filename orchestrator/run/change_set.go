@@ -71,7 +71,7 @@ func (t *Task) ProvedRed() bool {
 func (t *Task) HandedIn() bool {
 	r, failed := t.Result, false
 	if n := len(t.Faults); n > 0 {
-		failed = t.Faults[n-1].Attempt == t.Attempt && !t.Faults[n-1].Elsewhere
+		failed = t.Faults[n-1].Attempt == t.Attempt && !t.Faults[n-1].Elsewhere()
 	}
 	return !failed && t.Revised != t.Attempt && r != nil && r.Attempt == t.Attempt && r.Status == spec.StatusDone && !r.HandedOver
 }

@@ -272,7 +272,7 @@ type TaskData struct {
 	Dispatch *Dispatch `json:"dispatch,omitempty"`
 	// Fault is shown to the next attempt; set with state pending (again) or parked.
 	Fault *spec.Fault `json:"fault,omitempty"`
-	// Forgotten is set with state parked where the gates fail in files that no task may change.
+	// Forgotten is set with a fault where the gates fail in files that no task may change.
 	Forgotten *Forgotten `json:"forgotten,omitempty"`
 	// Choice is set with a fault and state pending: the place of the next attempt among the choices of its role,
 	// where that changes.

@@ -143,9 +143,12 @@ type AttemptFault struct {
 	Fault   spec.Fault
 	Patch   *spec.Patch
 	Summary string
-	// Elsewhere reports that it failed only in files that no task may change: the patch may be right.
-	Elsewhere bool
+	// Forgotten are its failures in files that no task may change; nil for none.
+	Forgotten *Forgotten
 }
+
+// Elsewhere reports whether it failed only in files that no task may change: the patch may be right.
+func (a *AttemptFault) Elsewhere() bool { return a.Forgotten != nil && a.Forgotten.Only }
 
 // Work is something on the queue: a task, its tester, a batch, setup, the baseline or the final gates.
 type Work struct {

@@ -41,7 +41,7 @@ func furthest(receipts []spec.Receipt, file string) *spec.Unread {
 			best = &first
 			continue
 		case slices.Index(graded, u.Grade) < slices.Index(graded, best.Grade):
-			best.Grade = u.Grade
+			best.Grade, best.Reason = u.Grade, cmp.Or(u.Reason, best.Reason)
 		}
 		best.Source = best.Source || u.Source
 		best.Reason = cmp.Or(best.Reason, u.Reason)
