@@ -79,7 +79,7 @@ func quoted(line string, mark rune) int {
 	return len(line)
 }
 
-// inside are the tokens of a text in quotes. The marks are one token each, whichever they are; a text without a word is one token.
+// inside are the tokens of a text in quotes. The marks are one token each, whichever they are; a text without a word is one.
 func inside(quoted string, line int) []token {
 	out := []token{{`"`, symbol, line}}
 	rest := strings.Trim(quoted, quoted[:1])
