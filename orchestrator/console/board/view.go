@@ -2,6 +2,7 @@ package board
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -128,7 +129,11 @@ func (m *model) hint() string {
 
 func (m *model) keyLines() []string {
 	lines := []string{strong.Render(cut("Keys", m.width)), ""}
-	for _, l := range console.Columns(keyTable, 2) {
+	rows := make([][]string, len(keyTable))
+	for i, row := range keyTable {
+		rows[i] = slices.Clone(row) // the cells are made safe in place
+	}
+	for _, l := range console.Columns(rows, 2) {
 		lines = append(lines, cut(l, m.width))
 	}
 	return lines
