@@ -241,3 +241,39 @@ func TestSimulateAnOutage(t *testing.T) {
 		}
 	}
 }
+
+// A change set on a head that is known to be red says so too: it was dropped and made anew without end.
+func TestASetOnARedHeadLandsUnverified(t *testing.T) {
+	t.Parallel()
+	l := newLog(t, "x")
+	l.Plan(spec.Task{ID: "c", Role: "generator", ChangeSet: "s"}, spec.Task{ID: "d", Role: "generator", ChangeSet: "s"})
+	for _, id := range []string{"c", "d"} {
+		l.Dispatched(id, "generator", 1, "b")
+		l.Ended(id, 1, runtest.Patched("c-"+id, "t-"+id, "b"))
+		l.Append(id, run.TaskData{State: run.TaskAccepted})
+	}
+	red := redIn("tree-l", "elsewhere")
+	red.Receipts[0].Kind, red.Receipts[0].Tests = spec.KindTests, 1
+	l.Append("", run.Data{Known: map[string]spec.Receipt{"test": red.Receipts[0]}})
+	set := func(head string) []run.Action {
+		m, ok := landing.Land(l.State)[0].(landing.Merge)
+		for ok && m.Set == "" { // the single patch is first
+			l.Append("x", run.TaskData{State: run.TaskSkipped})
+			m, ok = landing.Land(l.State)[0].(landing.Merge)
+		}
+		require.True(t, ok)
+		var merged []landing.Merged
+		for _, c := range m.Candidates {
+			merged = append(merged, landing.Merged{Candidate: c, Landed: head, Tree: "tree-l"})
+		}
+		return m.Then(landing.Chain{Head: head, Tree: "tree-l", Merged: merged})
+	}
+	l.Do(set("l"))
+	work := l.Batches.Testing[0].Work
+	l.Ended(work, 1, red)
+	l.Do(landing.Settle(l.State))
+	require.Equal(t, run.TaskAccepted, l.Tasks.ByID["c"].State)
+	l.Do(set("l2"))
+	require.Equal(t, run.TaskLanded, l.Tasks.ByID["c"].State)
+	require.NotEmpty(t, l.Tasks.ByID["d"].Landed.Unverified)
+}

@@ -126,7 +126,7 @@ func landed(s *run.State, t *run.Task, commit string) run.Landed {
 		Unverified: proof.UnverifiedPatch(s, t),
 	}
 	if t.Dropped.Attempt == t.Attempt {
-		l.Better = t.Dropped.Better
+		l.Unverified, l.Better = cmp.Or(l.Unverified, t.Dropped.Unverified), t.Dropped.Better
 	}
 	for _, k := range t.Patches() {
 		l.Added, l.Deleted = l.Added+k.Patch.Added, l.Deleted+k.Patch.Deleted

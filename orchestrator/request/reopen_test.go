@@ -211,3 +211,22 @@ func TestRetryTakesTheEditedPlan(t *testing.T) {
 		})
 	}
 }
+
+// What was asked about a patch is asked in the same way: an accepted skip had become proven.
+func TestRetryKeepsTheWholeDoubt(t *testing.T) {
+	t.Parallel()
+	l := reopened(t)
+	doubt := run.Doubt{
+		Evidence: []string{"more tests are skipped"}, Skips: "more tests are skipped", Missing: map[string]string{"test": "object"}, Unprovable: true,
+	}
+	l.Append("b", run.TaskData{State: run.TaskHeld, Doubt: &doubt})
+	l.Append("b", run.TaskData{State: run.TaskParked, Reason: "its change set is given up"})
+	actions, _, err := request.Retry(l.State, []string{"a"}, again, nil, run.PlanData{})
+	require.NoError(t, err)
+	l.Do(actions)
+	held := l.Tasks.ByID["b"].Doubt()
+	require.NotNil(t, held)
+	require.Equal(t, doubt.Skips, held.Skips)
+	require.Equal(t, doubt.Missing, held.Missing)
+	require.True(t, held.Unprovable)
+}

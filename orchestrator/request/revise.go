@@ -192,9 +192,8 @@ func reopened(t *run.Task, r *run.Revision) run.TaskData {
 	d := run.TaskData{State: run.TaskPending, Revision: r}
 	switch undecided := t.Undecided(); {
 	case t.HandedIn() && undecided != nil:
-		d.State, d.Doubt = run.TaskHeld, &run.Doubt{
-			Evidence: undecided.Evidence, Size: undecided.Size, Unread: undecided.Unread, Unlike: undecided.Unlike,
-		}
+		same := *undecided
+		d.State, d.Doubt = run.TaskHeld, &same
 	case t.HandedIn():
 		d.State = run.TaskAccepted
 	}
