@@ -46,6 +46,8 @@ func unverifiedError(st *run.State) error {
 	if len(gates) > 0 {
 		fmt.Fprintf(&b, "\n- fix what the gate reports, or have it name the tests and files that fail; commit, "+
 			"and start a new run")
+		fmt.Fprintf(&b, "\n- have tasks mend it: write mends: [%s] to them in the plan, and start a new run",
+			console.Sanitize(gates[0].Gate))
 		fmt.Fprintf(&b, "\n- leave it out: %s, commit, and start a new run", leaveOut(st.Spec.Project.Gates, all))
 	} else if len(lacks) == 0 {
 		b.WriteString("\n- write a gate to .divisi/divisi.yaml, commit, and start a new run")

@@ -21,8 +21,9 @@ func newDecide(g *globals) *cobra.Command {
 		Use:   `decide [RUN [DECISION OPTION ["TEXT"]]]`,
 		Short: "Walk through what a run waits for a person to decide",
 		Long: `Walk through the open decisions of a run, what blocks most first: plans, questions of agents, held
-patches and held templates. Without RUN, the newest run. Enter leaves one open, and the next divisi
-decide shows it again. Decisions that are alike are answered together: their list is shown first.
+patches, files that no gate reads, shards that are unlike the others, and held templates. Without RUN,
+the newest run. Enter leaves one open, and the next divisi decide shows it again. Decisions that are
+alike are answered together: their list is shown first.
 Without a terminal the command lists what is open; with the id of a decision and an option it answers
 that one. An answer to a decision that is closed, or about an attempt that another one has replaced,
 is refused. --take-back takes an answer back, as long as the run has not acted on it. accept with --alike

@@ -41,11 +41,11 @@ type Proxy struct {
 	use     Use
 }
 
-// Use is what a command did with its way to the network: Asked reports whether it asked for a connection that was not refused,
-// Away whether one of those could not be made, or led to a service that is out of order.
+// Use is a command's use of the network. Asked reports whether it asked for a connection that was not refused, Away whether one of
+// those failed, or led to a service that is out of order.
 type Use struct{ Asked, Away bool }
 
-// Use returns what the command did until now.
+// Use returns the use of the network so far.
 func (p *Proxy) Use() Use {
 	p.mu.Lock()
 	defer p.mu.Unlock()

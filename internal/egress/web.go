@@ -88,7 +88,7 @@ func (p *Proxy) plain(ctx context.Context, here *peeked, r *http.Request) error 
 	return err
 }
 
-// outOfOrder are the answers of a service, or of what is before it, that does not work now.
+// outOfOrder are the status codes of a service, or of the proxy before it, that is out of order.
 var (
 	outOfOrder    = []string{"502", "503", "504"}
 	errOutOfOrder = errors.New("the service is out of order")

@@ -22,7 +22,7 @@ type Output struct {
 	OverDisk *Excess
 	// Refused are hosts to which the command tried to connect and must not, as it named them.
 	Refused []*egress.RefusedError
-	// Network is what the command did with its way to the network. One that had it without Divisi's proxy may have asked.
+	// Network is the command's use of the network. A command that had it without Divisi's proxy may have asked.
 	Network egress.Use
 	// Head and Tail are the first and last bytes of stdout and stderr, in the order written; Omitted bytes lie between.
 	Head    []byte

@@ -16,7 +16,7 @@ type Finding struct {
 	// Tool is the program that reports it, where the output says which. Severity is empty for an error, else warning or note.
 	Tool     string `json:"tool,omitempty"`
 	Severity string `json:"severity,omitempty"`
-	// Symbol is the name of the test that failed, of what a tool says the finding is in, or that a compiler does not accept.
+	// Symbol is the failed test, the function that a tool names, or the name that a compiler does not accept.
 	Symbol string `json:"symbol,omitempty"`
 	// File is relative to the top of the tree; Line and Column count from 1, and are 0 where they are not known. Source is the
 	// text of the line.

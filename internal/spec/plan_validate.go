@@ -255,7 +255,7 @@ func (v *planCheck) gates(at string, names []string) {
 	}
 }
 
-// mends faults gates that the task does not run, which would prove nothing of what it mends.
+// mends faults gates that the task does not run: they would prove nothing of its change.
 func (v *planCheck) mends(at string, t *Task) {
 	v.gates(at, t.Mends)
 	for i, gate := range t.Mends {

@@ -36,7 +36,7 @@ func writeEnd(b *strings.Builder, v *view, why string, width int, p paint, now t
 	}
 	if len(tasks) > 0 {
 		n, unverified := count(tasks)
-		b.WriteString(tally(n, unverified > 0) + " · ")
+		b.WriteString(tally(n, unverified) + " · ")
 	}
 	fmt.Fprintf(b, "%s\n  wall clock: %s\n", spent(v, now), report.TimesOf(v.State).Wall())
 	for _, u := range told {

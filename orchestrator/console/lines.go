@@ -192,13 +192,20 @@ var tallied = []run.TaskState{
 	run.TaskParked, run.TaskCancelled, run.TaskSkipped, run.TaskDropped,
 }
 
-// tally words numbers of tasks by state; unverified marks those that have landed.
-func tally(n map[run.TaskState]int, unverified bool) string {
+// tally words numbers of tasks by state; so many of the landed ones are unverified.
+func tally(n map[run.TaskState]int, unverified int) string {
 	var say []string
 	for _, s := range tallied {
-		if n[s] > 0 {
-			task := report.Task{State: s, Unverified: unverified && s == run.TaskLanded}
-			say = append(say, fmt.Sprintf("%d %s", n[s], task.Status()))
+		count := n[s]
+		if s == run.TaskLanded {
+			count -= unverified
+		}
+		if count > 0 {
+			say = append(say, fmt.Sprintf("%d %s", count, s))
+		}
+		if s == run.TaskLanded && unverified > 0 {
+			task := report.Task{State: s, Unverified: true}
+			say = append(say, fmt.Sprintf("%d %s", unverified, task.Status()))
 		}
 	}
 	return strings.Join(say, ", ")

@@ -64,3 +64,11 @@ func TestNothingOfAnUnverifiedRunIsCalledProven(t *testing.T) {
 		require.NotContains(t, text, "proven")
 	}
 }
+
+func TestTallyTellsTheUnverifiedApart(t *testing.T) {
+	t.Parallel()
+	n := map[run.TaskState]int{run.TaskLanded: 7, run.TaskParked: 1}
+	require.Equal(t, "7 landed, 1 parked", tally(n, 0))
+	require.Equal(t, "3 landed, 4 landed unverified, 1 parked", tally(n, 4))
+	require.Equal(t, "7 landed unverified, 1 parked", tally(n, 7))
+}

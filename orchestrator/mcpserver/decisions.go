@@ -36,7 +36,7 @@ type openPage struct {
 // open is a decision that waits for an answer.
 type open struct {
 	ID       string   `json:"id"`
-	Kind     string   `json:"kind" jsonschema:"plan, question, patch, test, scope, template, worker, reproof or unread."`
+	Kind     string   `json:"kind" jsonschema:"plan, question, patch, test, unlike, scope, template, worker, reproof or unread."`
 	About    string   `json:"about,omitempty" jsonschema:"The task or the template."`
 	Attempt  int      `json:"attempt,omitempty"`
 	Text     string   `json:"text"`

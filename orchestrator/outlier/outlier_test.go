@@ -51,7 +51,7 @@ func replace(old, now string) func(string) string {
 	return func(after string) string { return strings.Replace(after, old, now, 1) }
 }
 
-// shards are some of which one, the third, is changed further.
+// shards makes shards; the third one has a further change.
 func shards(n int, change func(string) string) (out []outlier.Shard) {
 	for i := range n {
 		files := file(i, nil)
