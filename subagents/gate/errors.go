@@ -3,6 +3,7 @@ package gate
 import (
 	"bufio"
 	"cmp"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -44,6 +45,9 @@ func firstErrors(r *spec.Receipt, found *findings, names normaliser, where *Wher
 		if f.File != "" {
 			source := sourceLine(where.Dir, f.File, f.Line)
 			f.Source, f.Symbol = text.Head(strings.TrimSpace(source), maxSource), cmp.Or(f.Symbol, finding.Symbol(f, source))
+		}
+		if before := where.Baseline; before != nil && before.Count(signature) > 0 { // its place may be one of those
+			f.Message += fmt.Sprintf("; at %d places, %d before", r.Count(signature), before.Count(signature))
 		}
 		out = append(out, f)
 	}
