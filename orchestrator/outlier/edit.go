@@ -9,6 +9,7 @@ import (
 
 	"divisi/internal/lazyregexp"
 	"divisi/internal/text"
+	"divisi/internal/textfile"
 	"divisi/orchestrator/acceptance/testsource"
 )
 
@@ -64,11 +65,11 @@ func Edits(changes []Change, match *regexp.Regexp) (out []Edit) {
 	return out
 }
 
-// counts reports whether a file is compared: a program, before and after. Rust has tests and product in one file.
+// counts reports whether a file is compared: a program, before and after, unless it is a binary. Rust has tests and product in one file.
 func (c *Change) counts() bool {
 	isTest := testsource.IsTest(c.Path) && path.Ext(c.Path) != ".rs"
-	isText := func(data []byte) bool { return len(data) > 0 && len(data) <= maxFile && !text.Binary(data) }
-	return !isTest && !apart.MatchString(c.Path) && isText(c.Before) && isText(c.After)
+	fits := func(data []byte) bool { return len(data) > 0 && len(data) <= maxFile }
+	return !isTest && !apart.MatchString(c.Path) && fits(c.Before) && fits(c.After)
 }
 
 // group is some lines of a file that became others. after is the place that they have.
@@ -78,8 +79,14 @@ type group struct {
 	after   int
 }
 
+// groupsOf compares a file as an editor shows it: a byte order mark is no part of its first line. A binary has no groups.
 func groupsOf(c Change) (out []group) {
-	was, is := linesOf(c.Path, c.Before), linesOf(c.Path, c.After)
+	before, isText := textfile.Read(c.Before)
+	after, staysText := textfile.Read(c.After)
+	if !isText || !staysText {
+		return nil
+	}
+	was, is := linesOf(c.Path, before.Text), linesOf(c.Path, after.Text)
 	for _, s := range diff(keysOf(was), keysOf(is), maxLines) {
 		g := group{file: c.Path, was: was[s.a0:s.a1], is: is[s.b0:s.b1], after: 1}
 		switch {

@@ -1,10 +1,12 @@
 package outlier_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"github.com/stretchr/testify/require"
 
@@ -194,6 +196,41 @@ func TestLanguages(t *testing.T) {
 				} else {
 					require.Len(t, odd["4"], 1)
 					require.Contains(t, odd["4"][0].Is, "70")
+				}
+			}
+		})
+	}
+}
+
+// TestEncodings has shards with a byte order mark and in UTF-16: the mark is no edit, and a wrong one of them is found.
+func TestEncodings(t *testing.T) {
+	t.Parallel()
+	utf8 := func(s string) []byte { return []byte(s) }
+	marked := func(s string) []byte { return []byte("\ufeff" + s) }
+	wide := func(s string) (out []byte) {
+		for _, unit := range utf16.Encode([]rune("\ufeff" + s)) {
+			out = binary.LittleEndian.AppendUint16(out, unit)
+		}
+		return out
+	}
+	for name, encode := range map[string]func(string) []byte{"byte order mark": marked, "UTF-16": wide} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, now := range []string{"use fresh\n", "lose fresh\n"} {
+				var all []outlier.Shard
+				for i := range 6 {
+					after, in := "use fresh\n", utf8
+					if i == 4 {
+						after, in = now, encode
+					}
+					changes := []outlier.Change{{Path: fmt.Sprintf("f%d.x", i), Before: in("use old\n"), After: in(after)}}
+					all = append(all, outlier.Shard{ID: fmt.Sprint(i), Edits: outlier.Edits(changes, nil)})
+				}
+				if odd := outlier.Find(all); now == "use fresh\n" {
+					require.Empty(t, odd)
+				} else {
+					require.Len(t, odd["4"], 1)
+					require.Equal(t, []string{"use old", "lose fresh"}, []string{odd["4"][0].Was, odd["4"][0].Is})
 				}
 			}
 		})
