@@ -13,6 +13,7 @@ import (
 	"divisi/orchestrator/outlier"
 	"divisi/orchestrator/phase"
 	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
 )
 
 // siblings compares the shards of a template with each other.
@@ -79,11 +80,27 @@ func decidedBy(s *run.State, t *run.Task) string {
 	return asked.Answer.ID
 }
 
-// compares reports whether a patch is asked about where it is unlike those of other shards: that of a person, and one that a
-// person has seen or that was decided about, is as it is meant.
+// compares reports whether a patch is asked about where it is unlike those of other shards: that of a person, one that a person
+// has seen or that was decided about, and that of a shard with an order of its own, is as it is meant.
 func compares(s *run.State, t *run.Task) bool {
 	seen := s.Spec.Review && t.Reviewed() || s.Works.ByPerson(t)
-	return t.Task.ShardOf != "" && len(t.AllowedUnlike()) == 0 && !seen
+	return t.Task.ShardOf != "" && len(t.AllowedUnlike()) == 0 && !seen && !hasOwnOrder(s, t)
+}
+
+// hasOwnOrder reports whether a person gave a shard another role, brief or command, which too few of its siblings have as well to
+// tell what is usual with it.
+func hasOwnOrder(s *run.State, t *run.Task) bool {
+	if !slices.ContainsFunc(t.Revisions, func(r run.Revision) bool { return wire.IsPerson(r.By) && r.Changes() }) {
+		return false
+	}
+	same := 0
+	for _, id := range s.Tasks.Shards[t.Task.ShardOf] {
+		other := s.Tasks.ByID[id].Task
+		if other.Role == t.Task.Role && other.Brief == t.Task.Brief && slices.Equal(other.Command, t.Task.Command) {
+			same++
+		}
+	}
+	return same < outlier.Fewest
 }
 
 // landedUnlike notes, once all tasks have ended, what landed before its siblings showed that it is unlike them.
