@@ -75,7 +75,7 @@ check: ## build all, lint and test the changed packages (BASE=origin/main for a 
 	.ci/check
 
 .PHONY: house
-house: ## print the size of the product and of its packages
+house: ## print the size of the product, of its packages and their imports (BASE=commit to compare with)
 	.ci/house
 
 .PHONY: fmt
