@@ -9,7 +9,6 @@ import (
 
 	"divisi/bus"
 	"divisi/internal/model"
-	"divisi/orchestrator/request"
 	"divisi/subagents/wire"
 )
 
@@ -127,47 +126,4 @@ func (a *allowance) listen(ctx context.Context, w *work) (stop func(), err error
 		return nil, fmt.Errorf("listen for what is recalled of the budget of run %s: %w", w.run, err)
 	}
 	return stop, nil
-}
-
-// grant answers what a worker says of the budget, and has others return what it waits for.
-func (h *conduct) grant(ctx context.Context, held *wire.Holding) (*wire.Grant, error) {
-	g, err := h.cond.Grant(ctx, *held)
-	if err != nil {
-		return nil, err
-	}
-	if g.Recall != "" {
-		h.say(ctx, h.bus, bus.RecallSubject(h.spec.Run), recall{For: g.Recall})
-	}
-	return &g, nil
-}
-
-// granted is grant for what a worker says of itself alone.
-func (h *conduct) granted(ctx context.Context, c *call, held *wire.Holding) (a answer, err error) {
-	if held.Worker != c.from {
-		return a, request.Refusedf("worker %s cannot speak for worker %.80q", c.from, held.Worker)
-	}
-	a.Grant, err = h.grant(ctx, held)
-	return a, err
-}
-
-// enlist counts on a worker, settles what it has of the budget, and exchanges with it what services have said of quotas.
-func (h *conduct) enlist(ctx context.Context, c *call, e *wire.Enlistment) (a answer, err error) {
-	if e.Worker != c.from {
-		return a, request.Refusedf("worker %s cannot speak for worker %.80q", c.from, e.Worker)
-	}
-	if err := h.cond.Enlist(ctx, *e); err != nil {
-		return a, err
-	}
-	for _, limit := range e.Limits {
-		limit.From = e.Worker
-		h.limits.Take(limit.Taken(now()))
-	}
-	for _, limit := range h.limits.list() {
-		a.Limits = append(a.Limits, limit.Sent(now()))
-	}
-	if e.Holding == nil {
-		return a, nil
-	}
-	a.Grant, err = h.grant(ctx, e.Holding)
-	return a, err
 }

@@ -5,15 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"time"
 
 	"github.com/rs/zerolog"
 
 	"divisi/bus"
-	"divisi/contextscope/artifact"
 	"divisi/internal/sandbox"
-	"divisi/internal/spec"
 	"divisi/orchestrator/store"
 	"divisi/subagents/environment"
 	"divisi/subagents/workspace"
@@ -36,16 +33,6 @@ type place struct {
 	caches       string
 	environments *environment.Store
 	trash        *workspace.Trash
-}
-
-// findCaches finds the directory of a repository's caches. Each sample is another repository, and all have the same caches.
-func (h *conduct) findCaches(sample bool) error {
-	id, err := h.checkout.Identity()
-	if sample {
-		id = sampleCaches
-	}
-	h.find(id)
-	return err
 }
 
 // find finds the caches of a name.
@@ -87,15 +74,6 @@ func (p *place) keep(notice func(string)) (release func(), err error) {
 	}, nil
 }
 
-// sweep removes what only this process needed: the slots, which can be large, and private directories.
-func (w *work) sweep() {
-	for _, name := range []string{slotsDir, "tmp"} {
-		if err := w.trash.Put(filepath.Join(w.path, name)); err != nil {
-			w.log.Warn().Err(err).Msg("work trees were left behind")
-		}
-	}
-}
-
 // sweepKilled removes the work trees of runs with a store of their own that no process holds: one that was killed left them.
 func (p *place) sweepKilled() error {
 	ids, err := p.dir.IDs()
@@ -113,26 +91,4 @@ func (p *place) sweepKilled() error {
 		err = errors.Join(err, lerr)
 	}
 	return err
-}
-
-// gateHost stands for what the gates of the run find on this machine beside the repository: their programs, the variables that
-// they see, how they are confined, and what trees have of the checkout beside the files that git stores.
-func (h *conduct) gateHost() (string, error) {
-	commands := make([][]string, 0, len(h.spec.Project.Gates))
-	for _, g := range h.spec.Project.Gates {
-		commands = append(commands, g.Command)
-	}
-	search := os.Getenv("PATH")
-	programs, err := h.environments.Programs(search, commands...)
-	if err != nil {
-		return "", err
-	}
-	env := []string{search}
-	for _, name := range h.spec.Project.Env {
-		env = append(env, name+"="+os.Getenv(name))
-	}
-	tester := h.spec.Roles[spec.RoleTester] // the gates have its network
-	return artifact.Digest([]byte(spec.JSONText([]any{
-		programs, env, runtime.GOOS, runtime.GOARCH, sandbox.Probe().String(), h.beside.Digest(), tester.Network, tester.Loopback,
-	}))), nil
 }

@@ -19,23 +19,6 @@ type sealedPack struct {
 	size int64
 }
 
-// pack puts a pack of a commit into the cache of the bus, for a repository that has the commits in have.
-func (h *conduct) pack(ctx context.Context, commit string, have []string) (sealedPack, error) {
-	if len(have) > git.MaxKept {
-		return sealedPack{}, fmt.Errorf("pack %s: %d commits are more than %d", commit, len(have), git.MaxKept)
-	}
-	return putPack(ctx, h.bus.Cache(), h.path, commit, func(w io.Writer) error {
-		if commit != h.spec.Base {
-			return h.mirror.PackTo(ctx, w, commit, have...)
-		}
-		objects := h.mirror.Objects() // with what the collection had that it was made of
-		if h.checkout != nil {
-			objects = h.checkout.Objects
-		}
-		return h.mirror.PackBase(ctx, w, objects, have...)
-	})
-}
-
 // putPack puts what write writes of a commit into a cache. It is in a file below dir until it is there, and never in memory as a
 // whole.
 func putPack(ctx context.Context, to bus.Cache, dir, commit string, write func(io.Writer) error) (sealedPack, error) {

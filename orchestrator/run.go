@@ -14,7 +14,6 @@ import (
 	"divisi/internal/git"
 	"divisi/internal/spec"
 	"divisi/internal/usage"
-	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/proof"
 	"divisi/orchestrator/report"
@@ -143,45 +142,6 @@ func (r *Run) landed(ctx context.Context, reason error) (*run.State, error) {
 	return st, err
 }
 
-// openLanded opens the repository and the mirror for what has landed. Of what the mirror does not have any more missing names the
-// tasks, and the state ends before it.
-func (h *conduct) openLanded(ctx context.Context, b *bus.Bus, st *run.State, mirrored bool) (missing string, err error) {
-	m, err := store.ReadMeta(h.path)
-	if err == nil {
-		h.git, err = git.New(ctx)
-	}
-	switch {
-	case err != nil:
-		return "", err
-	case mirrored:
-		return "", h.openRepositories(ctx, "", m)
-	}
-	if err := h.openCheckout(ctx, "", m); err != nil {
-		return "", err
-	}
-	lost, err := h.soundMirror(ctx, b, st)
-	if err == nil && st.Damaged {
-		err = h.findHead(ctx, st)
-	}
-	if lost == nil || err != nil {
-		return "", err
-	}
-	h.log.Warn().Err(lost).Msg("not all that landed can be found")
-	return h.wholeHead(ctx, st)
-}
-
-// compare adds what the branch of a result changes.
-func (h *conduct) compare(ctx context.Context, r *Result) error {
-	if r.Ref == "" {
-		return nil
-	}
-	changes, err := h.mirror.Changed(ctx, r.Base, r.Head)
-	for _, c := range changes {
-		r.Changes = append(r.Changes, Change{c.Path, c.Added, c.Deleted})
-	}
-	return err
-}
-
 // publish notes in the log where the branch is, so that it moves with the run, where the log can still be appended to; not of a
 // part of what landed.
 func (r *Run) publish(ctx context.Context, h *conduct, st *run.State, missing string) (string, error) {
@@ -202,25 +162,6 @@ func (r *Run) publish(ctx context.Context, h *conduct, st *run.State, missing st
 		return "", usage.Errorf("nothing has landed in run %s", r.id)
 	}
 	return h.publish(ctx, st.Head, st.Spec.Base, st.Published)
-}
-
-// findHead finds the newest commit that has landed where the log may have lost its landing: that of the mirror's branch, which
-// moves after the log.
-func (h *conduct) findHead(ctx context.Context, st *run.State) error {
-	at, err := h.mirror.Ref(ctx, conductor.IntegrationRef(st.Spec.Run))
-	if errors.Is(err, git.ErrNotFound) {
-		return nil
-	}
-	if err == nil {
-		var ahead []git.Landed
-		if ahead, err = h.mirror.Log(ctx, st.Head, at, ".", 1); len(ahead) > 0 {
-			st.Head = at
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("find what landed in run %s: %w", st.Spec.Run, err)
-	}
-	return nil
 }
 
 func resultOf(st *run.State) Result {

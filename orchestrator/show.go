@@ -2,11 +2,9 @@ package orchestrator
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"divisi/bus"
 	"divisi/contextscope"
@@ -26,14 +24,6 @@ func viewSubject(who string) string { return "host.view." + who }
 
 // pageSize is from how many bytes on a page is full. One message can be larger.
 const pageSize = 256 << 10
-
-// shownMessage is a message of the log as a viewer is shown it.
-type shownMessage struct {
-	Subject string          `json:"subject"`
-	Pos     uint64          `json:"pos"`
-	Time    time.Time       `json:"time"`
-	Events  json.RawMessage `json:"events"`
-}
 
 // page reads the log of a run from a position on, and conceals it.
 func (h *Host) page(ctx context.Context, run string, from uint64) (page []shownMessage, err error) {
@@ -83,15 +73,6 @@ func (h *Host) learn(ctx context.Context, v *veil.Veil, run string, before uint6
 	return nil
 }
 
-// messages are those of a page as they are read from a log.
-func messages(page []shownMessage) []bus.Message {
-	out := make([]bus.Message, len(page))
-	for i, m := range page {
-		out[i] = bus.Message{Subject: m.Subject, Pos: m.Pos, Time: m.Time, Data: m.Events}
-	}
-	return out
-}
-
 // conceal has a run of this host read its log behind the veil.
 func (h *Host) conceal(r *Run) {
 	r.bus.ReadThrough(func(ctx context.Context, from uint64) ([]bus.Message, error) {
@@ -117,17 +98,4 @@ func (h *Host) viewed(ctx context.Context, id string) (s Summary, err error) {
 	}
 	s, shown := summaryOf(st, r.notRunning)
 	return s, local(h.dir.Path).complete(ctx, id, &s, &shown)
-}
-
-// pages asks the host for the log of a run.
-func (m *client) pages(run string) bus.Pages {
-	return func(ctx context.Context, from uint64) ([]bus.Message, error) {
-		try, end := context.WithTimeout(ctx, tryTime)
-		defer end()
-		a, err := m.ask(try, hostCall{Verb: verbLog, Run: run, From: from})
-		if err != nil && try.Err() != nil && ctx.Err() == nil {
-			err = fmt.Errorf("%w: %w", bus.ErrNoAnswer, err)
-		}
-		return messages(a.Log), err
-	}
 }

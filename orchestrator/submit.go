@@ -240,3 +240,13 @@ func (h *conduct) upload(ctx context.Context, r *order, have had) error {
 	}
 	return h.sendSnapshot(ctx, r.Environment)
 }
+
+// roots are the commits with which the history of the base begins. A history that cannot be read begins with the base.
+func (h *conduct) roots(ctx context.Context) []string {
+	roots, err := h.git.Roots(ctx, h.checkout, h.spec.Base)
+	if err != nil {
+		h.notice(fmt.Sprintf("note: other machines keep nothing of this repository for commits to come: %v", err))
+		return nil
+	}
+	return roots[:min(len(roots), maxRoots)]
+}

@@ -1,0 +1,42 @@
+package orchestrator
+
+import (
+	"os"
+	"runtime"
+
+	"divisi/contextscope/artifact"
+	"divisi/internal/sandbox"
+	"divisi/internal/spec"
+)
+
+// findCaches finds the directory of a repository's caches. Each sample is another repository, and all have the same caches.
+func (h *conduct) findCaches(sample bool) error {
+	id, err := h.checkout.Identity()
+	if sample {
+		id = sampleCaches
+	}
+	h.find(id)
+	return err
+}
+
+// gateHost stands for what the gates of the run find on this machine beside the repository: their programs, the variables that
+// they see, how they are confined, and what trees have of the checkout beside the files that git stores.
+func (h *conduct) gateHost() (string, error) {
+	commands := make([][]string, 0, len(h.spec.Project.Gates))
+	for _, g := range h.spec.Project.Gates {
+		commands = append(commands, g.Command)
+	}
+	search := os.Getenv("PATH")
+	programs, err := h.environments.Programs(search, commands...)
+	if err != nil {
+		return "", err
+	}
+	env := []string{search}
+	for _, name := range h.spec.Project.Env {
+		env = append(env, name+"="+os.Getenv(name))
+	}
+	tester := h.spec.Roles[spec.RoleTester] // the gates have its network
+	return artifact.Digest([]byte(spec.JSONText([]any{
+		programs, env, runtime.GOOS, runtime.GOARCH, sandbox.Probe().String(), h.beside.Digest(), tester.Network, tester.Loopback,
+	}))), nil
+}

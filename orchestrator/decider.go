@@ -1,0 +1,27 @@
+package orchestrator
+
+import (
+	"context"
+
+	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/run"
+)
+
+// decider asks a person about what only a person can decide; it is nil where no person can be asked.
+func (h *conduct) decider() func(context.Context, run.Decision) (run.Answer, error) {
+	if h.Decide == nil {
+		return nil
+	}
+	return func(ctx context.Context, d run.Decision) (run.Answer, error) {
+		st, err := conductor.Fold(ctx, h.bus, h.spec.Run)
+		if err != nil {
+			return run.Answer{}, err
+		}
+		q, err := shown(ctx, h.dir, h.bus, st, &d)
+		if err != nil {
+			return run.Answer{}, err
+		}
+		c, err := h.Decide(ctx, q)
+		return run.Answer{ID: d.ID, Attempt: d.Attempt, Option: c.Option, Text: c.Text, Of: c.Task, Alike: c.Alike}, err
+	}
+}

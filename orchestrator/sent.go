@@ -1,0 +1,54 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+
+	"divisi/bus"
+	"divisi/internal/usage"
+	"divisi/subagents/environment"
+	"divisi/subagents/wire"
+)
+
+// environmentSent is an environment that was taken from a checkout, as an order names it: Content is the digest of what it has,
+// Object the sealed object of the cache, of Size bytes, unless the host has it.
+type environmentSent struct {
+	ID      string `json:"id"`
+	Content string `json:"content"`
+	Object  string `json:"object,omitempty"`
+	Size    int64  `json:"size,omitempty"`
+}
+
+// putEnvironment puts an environment into a cache. It is in a file below dir until it is there.
+func putEnvironment(ctx context.Context, to bus.Cache, dir string, e *environment.Environment) (sealedPack, error) {
+	return putSealed(ctx, to, dir, wire.SealedEnvironment, "environment "+e.ID, func(w io.Writer) error { return e.Send(ctx, w) })
+}
+
+// receive keeps an environment that comes from another machine, unless this one has it. content is the digest of what it has; ""
+// for any, of a conductor of an earlier version.
+func (p *place) receive(
+	ctx context.Context, id, content string, notice func(string),
+	from func(context.Context, func(context.Context, io.Reader) error) error,
+) error {
+	e, err := p.environments.Open(id)
+	switch {
+	case err == nil && content != "" && e.Content != content:
+		return usage.Errorf("this machine has another environment %.80s than the one that is named", id)
+	case !errors.Is(err, environment.ErrNone) && !errors.As(err, new(*environment.DamagedError)):
+		return err
+	}
+	err = from(ctx, func(ctx context.Context, r io.Reader) error {
+		_, err := p.environments.Receive(ctx, id, content, r, func() { notice("waiting for another run, which gets the same") })
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("get the environment %.80s: %w", id, err)
+	}
+	return nil
+}
+
+// system is that of this machine, as a setup names it.
+func system() string { return runtime.GOOS + "/" + runtime.GOARCH }
