@@ -26,8 +26,8 @@ import (
 	"divisi/orchestrator/baseline"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/plan"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 	"divisi/subagents/checkout"
 	"divisi/subagents/wire"
 )
@@ -351,7 +351,7 @@ func (h *conduct) propose(ctx context.Context, st *run.State) {
 	if h.notes == nil || st.Usage == (spec.Usage{}) || st.Status != run.Done && st.Status != run.Parked {
 		return
 	}
-	for _, n := range report.Notes(st) {
+	for _, n := range view.Notes(st) {
 		if _, err := h.notes.Propose(ctx, n); err != nil {
 			h.log.Warn().Err(err).Str("note", n.Title).Msg("a note could not be proposed")
 		}

@@ -6,8 +6,8 @@ import (
 	"errors"
 
 	"divisi/internal/spec"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/store"
+	"divisi/orchestrator/view"
 )
 
 // ErrElsewhere is the error of Glance about a run whose log is on a NATS server.
@@ -36,5 +36,5 @@ func Glance(ctx context.Context, stateDir, id string) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return spec.JSON(report.Live(st, now()))
+	return spec.JSON(view.Live(st, now()))
 }

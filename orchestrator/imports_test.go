@@ -37,16 +37,16 @@ var arrows = []struct {
 	{"phase", []string{"proof", "recovery", "run"}},
 	{"decision", []string{"proof", "recovery", "request", "run"}}, // an answer does what the same request of a person does
 	{"assign", []string{"master", "run"}},                         // what the master reads is sealed as its assignment
-	{"report", []string{"decision", "landing", "proof", "recovery", "run"}},
+	{"view", []string{"decision", "landing", "proof", "recovery", "run"}},
 	{"veil", []string{"run"}},
 	{"conductor", []string{"acceptance", "acceptance/testsource", "assign", "baseline", "decision", "landing", "ledger", "master", "outlier", "phase", "plan", "proof", "recovery", "request", "run", "schedule"}},
-	{"store", []string{"conductor", "report", "run"}},
+	{"store", []string{"conductor", "view", "run"}},
 	{"attempt", []string{"landing", "request", "run", "store"}},
-	{"console", []string{"attempt", "recovery", "report", "run"}},
-	{"console/board", []string{"console", "decision", "report", "run", "schedule"}},
+	{"console", []string{"attempt", "recovery", "view", "run"}},
+	{"console/board", []string{"console", "decision", "view", "run", "schedule"}},
 	{"explain", []string{"assign", "console", "plan", "run", "store"}},
-	{"dashboard", []string{"decision", "report", "run", "schedule"}},
-	{"mcpserver", []string{"attempt", "console", "dashboard", "decision", "report", "run"}},
+	{"dashboard", []string{"decision", "view", "run", "schedule"}},
+	{"mcpserver", []string{"attempt", "console", "dashboard", "decision", "view", "run"}},
 	{"sample", nil},
 	{"needs", []string{"run"}},
 	{"mirrors", nil},
@@ -54,11 +54,11 @@ var arrows = []struct {
 	{"audit", nil},
 	{"backup", []string{"store"}},
 	{"metrics", nil},
-	{".", []string{"attempt", "audit", "backup", "baseline", "conductor", "console", "dashboard", "decision", "explain", "fit", "mcpserver", "metrics", "mirrors", "needs", "phase", "plan", "proof", "recovery", "report", "request", "run", "sample", "store", "veil"}},
+	{".", []string{"attempt", "audit", "backup", "baseline", "conductor", "console", "dashboard", "decision", "explain", "fit", "mcpserver", "metrics", "mirrors", "needs", "phase", "plan", "proof", "recovery", "view", "request", "run", "sample", "store", "veil"}},
 }
 
 // pure are the packages that decide or fold: they know neither NATS nor git, files, processes or the network.
-var pure = []string{"run", "plan", "proof", "recovery", "schedule", "request", "master", "acceptance", "acceptance/testsource", "acceptance/testsource/gosource", "landing", "ledger", "outlier", "decision", "phase", "report", "veil"}
+var pure = []string{"run", "plan", "proof", "recovery", "schedule", "request", "master", "acceptance", "acceptance/testsource", "acceptance/testsource/gosource", "landing", "ledger", "outlier", "decision", "phase", "view", "veil"}
 
 var impure = []string{"divisi/bus", "divisi/internal/git", "divisi/internal/sandbox", "os", "os/exec", "net", "net/http", "path/filepath"}
 

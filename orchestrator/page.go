@@ -17,8 +17,8 @@ import (
 	"divisi/internal/usage"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/dashboard"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/store"
+	"divisi/orchestrator/view"
 	"divisi/subagents/wire"
 )
 
@@ -143,7 +143,7 @@ func (d *pageRuns) Stand(ctx context.Context, id string) (dashboard.Standing, er
 	if err != nil {
 		return dashboard.Standing{Mark: mark, Row: dashboard.Row{State: "unreadable"}}, err
 	}
-	var r report.Report
+	var r view.Report
 	if err := json.Unmarshal(s.Report, &r); err != nil {
 		return dashboard.Standing{Mark: mark}, fmt.Errorf("read the report of run %s: %w", id, err)
 	}

@@ -12,10 +12,10 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/usage"
 	"divisi/orchestrator/conductor"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
+	"divisi/orchestrator/view"
 	"divisi/subagents/wire"
 )
 
@@ -123,7 +123,7 @@ func (r *Run) putHere(ctx context.Context, q conductor.Request) (string, error) 
 
 // over is the error of a request that meets the end of a run, with what can be done about it.
 func over(st *run.State, why string) error {
-	ways := waysOf(report.Next(st))
+	ways := waysOf(view.Next(st))
 	values := make([]any, len(ways))
 	for i, w := range ways {
 		values[i] = w

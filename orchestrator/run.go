@@ -16,9 +16,9 @@ import (
 	"divisi/internal/usage"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/proof"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
+	"divisi/orchestrator/view"
 )
 
 const (
@@ -168,7 +168,7 @@ func resultOf(st *run.State) Result {
 	return Result{
 		State: string(st.Status), Ended: st.Status.Ended(), Reason: st.Reason, Repo: st.Spec.Repo, Ref: st.Ref,
 		Base: st.Spec.Base, Head: st.Head,
-		Unverified: proof.UnverifiedLanded(st), Next: waysOf(report.Next(st)),
+		Unverified: proof.UnverifiedLanded(st), Next: waysOf(view.Next(st)),
 	}
 }
 
@@ -198,10 +198,10 @@ func (r *Run) Wait(ctx context.Context) (Result, error) {
 	result := resultOf(&st)
 	result.Proposals, result.Notices = r.held.proposed, r.held.recording()
 	if n := result.Proposals; n > 0 {
-		result.Next = append(result.Next, Way(report.Remember(result.Repo, n)))
+		result.Next = append(result.Next, Way(view.Remember(result.Repo, n)))
 	}
 	var err error
-	if result.Report, err = spec.JSON(report.Of(&st)); err == nil {
+	if result.Report, err = spec.JSON(view.Of(&st)); err == nil {
 		err = r.held.compare(context.WithoutCancel(ctx), &result)
 	}
 	if errors.Is(r.err, proof.ErrUnverified) {
@@ -211,7 +211,7 @@ func (r *Run) Wait(ctx context.Context) (Result, error) {
 }
 
 // waysOf are the ways of a report.
-func waysOf(ways []report.Way) []Way {
+func waysOf(ways []view.Way) []Way {
 	out := make([]Way, len(ways))
 	for i, w := range ways {
 		out[i] = Way(w)
@@ -246,7 +246,7 @@ func (r *Run) watched(ctx context.Context) (Result, error) {
 	}
 	result := resultOf(st)
 	if err == nil {
-		result.Report, err = spec.JSON(report.Of(st))
+		result.Report, err = spec.JSON(view.Of(st))
 	}
 	return result, err
 }

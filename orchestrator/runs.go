@@ -10,9 +10,9 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/usage"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
+	"divisi/orchestrator/view"
 )
 
 // Runs are the runs of one place. Its methods may be called from many goroutines.
@@ -68,10 +68,10 @@ func (l local) Summary(ctx context.Context, id string) (s Summary, err error) {
 }
 
 // summaryOf is how a run stands, with its report; alone reports that no process carries it out.
-func summaryOf(st *run.State, alone bool) (s Summary, r report.Report) {
-	s.State, r = report.Status(st), report.Live(st, now())
+func summaryOf(st *run.State, alone bool) (s Summary, r view.Report) {
+	s.State, r = view.Status(st), view.Live(st, now())
 	if alone && !st.Status.Ended() {
-		s.State, r = "killed", report.Of(st)
+		s.State, r = "killed", view.Of(st)
 	}
 	switch {
 	case st.Damaged:
@@ -83,12 +83,12 @@ func summaryOf(st *run.State, alone bool) (s Summary, r report.Report) {
 }
 
 // complete adds the report of a run, and what its description tells.
-func (l local) complete(ctx context.Context, id string, s *Summary, r *report.Report) (err error) {
+func (l local) complete(ctx context.Context, id string, s *Summary, r *view.Report) (err error) {
 	if m, err := store.ReadMeta(l.dir(ctx).Run(id)); err == nil && m.Order != "" {
 		s.Unfetched = r.State.Ended() && r.Head != r.Base && m.Fetched != r.Head
 	}
 	if s.Unfetched {
-		r.Next = report.Unfetched(id, r.Next)
+		r.Next = view.Unfetched(id, r.Next)
 	}
 	s.Report, err = spec.JSON(r)
 	return err
@@ -106,9 +106,9 @@ func (r *Run) Report(ctx context.Context) (json.RawMessage, error) {
 		return nil, err
 	}
 	if r.notRunning {
-		return spec.JSON(report.Of(st))
+		return spec.JSON(view.Of(st))
 	}
-	return spec.JSON(report.Live(st, now()))
+	return spec.JSON(view.Live(st, now()))
 }
 
 // Removal says what to remove of a state directory.

@@ -24,9 +24,9 @@ import (
 	"divisi/internal/usage"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/needs"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
+	"divisi/orchestrator/view"
 )
 
 // ErrNotTrusted reports that the repository's files request what Options.Trust did not agree to.
@@ -364,7 +364,7 @@ func (h *conduct) checkSetup(ctx context.Context) error {
 }
 
 // usual is what an attempt of each role used on average in earlier runs.
-func usual(earlier []report.Report) map[string]spec.Usage {
+func usual(earlier []view.Report) map[string]spec.Usage {
 	sum, count := map[string]spec.Usage{}, map[string]int{}
 	for i := range earlier {
 		for _, t := range earlier[i].Tasks {

@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/spec"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
+	"divisi/orchestrator/view"
 )
 
 func TestRunsOfTheSameMomentHaveTheirOwnDirectories(t *testing.T) {
@@ -40,11 +40,11 @@ func TestRunsOfTheSameMomentHaveTheirOwnDirectories(t *testing.T) {
 
 func TestUsual(t *testing.T) {
 	t.Parallel()
-	task := func(role string, attempts, prompt int) report.Task {
-		return report.Task{Role: role, Attempts: attempts, Usage: spec.Usage{Calls: attempts, Prompt: prompt}}
+	task := func(role string, attempts, prompt int) view.Task {
+		return view.Task{Role: role, Attempts: attempts, Usage: spec.Usage{Calls: attempts, Prompt: prompt}}
 	}
 	require.Empty(t, usual(nil))
-	require.Equal(t, map[string]spec.Usage{"gen": {Calls: 1, Prompt: 200}}, usual([]report.Report{
-		{Tasks: []report.Task{task("gen", 2, 300), task("mod", 1, 0), task("gen", 0, 0)}}, {Tasks: []report.Task{task("gen", 1, 300)}},
+	require.Equal(t, map[string]spec.Usage{"gen": {Calls: 1, Prompt: 200}}, usual([]view.Report{
+		{Tasks: []view.Task{task("gen", 2, 300), task("mod", 1, 0), task("gen", 0, 0)}}, {Tasks: []view.Task{task("gen", 1, 300)}},
 	}))
 }

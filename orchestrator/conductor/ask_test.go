@@ -14,8 +14,8 @@ import (
 	"divisi/internal/testkit/geminitest"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/decision"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 	"divisi/subagents/wire"
 )
 
@@ -137,7 +137,7 @@ func TestAPersonAnswersOnALivingRun(t *testing.T) {
 	}, "the other task ran meanwhile, with room for one")
 	st, err := conductor.Fold(t.Context(), r.bus, "r1")
 	require.NoError(t, err)
-	open := report.Of(st).Decisions
+	open := view.Of(st).Decisions
 	require.Len(t, open, 1)
 	require.Equal(t, run.DecideQuestion, open[0].Kind)
 	require.Contains(t, open[0].Text, "May I?")
@@ -350,7 +350,7 @@ func TestAScopeIsGrantedOrRefusedInWords(t *testing.T) {
 	require.Contains(t, said.at("any/1/2"), "has no write set")
 	require.Equal(t, []string{"f00.txt", "f02.txt"}, st.Tasks.ByID["one"].Task.Files)
 	require.Equal(t, "new\n", sh(t, r.checkout.Top, "git show divisi/r1:f02.txt"))
-	require.Len(t, report.Of(st).Tasks[0].Refused, 4)
+	require.Len(t, view.Of(st).Tasks[0].Refused, 4)
 }
 
 // What was granted holds for a later delivery too, and for the next attempt.

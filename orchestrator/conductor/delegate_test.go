@@ -15,8 +15,8 @@ import (
 	"divisi/internal/testkit/geminitest"
 	"divisi/orchestrator/assign"
 	"divisi/orchestrator/conductor"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 	"divisi/subagents/worker"
 )
 
@@ -57,8 +57,8 @@ func TestSlowAnAgentHasOthersDoWorkAndGetsTheirHandoffs(t *testing.T) {
 			require.Equal(t, map[contextscope.Kind]int{contextscope.KindRequest: 2}, map[contextscope.Kind]int{
 				contextscope.KindRequest: kinds(t, r, "lead", "one", 1)[contextscope.KindRequest],
 			})
-			rep := report.Of(st)
-			byID := map[string]report.Task{}
+			rep := view.Of(st)
+			byID := map[string]view.Task{}
 			sum := 0
 			for _, task := range rep.Tasks {
 				byID[task.ID] = task

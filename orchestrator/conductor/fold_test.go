@@ -11,8 +11,8 @@ import (
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/orchestrator/phase"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 	"divisi/subagents/wire"
 )
 
@@ -91,7 +91,7 @@ func FuzzFold(f *testing.F) {
 
 // shown asks a state for what views and the conductor ask it.
 func shown(st *run.State) {
-	report.Of(st)
+	view.Of(st)
 	phase.Over(st)
 	st.Queue.AtWork()
 	st.Queue.Waiting()

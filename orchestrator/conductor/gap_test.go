@@ -9,8 +9,8 @@ import (
 	"divisi/bus"
 	"divisi/internal/spec"
 	"divisi/orchestrator/phase"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 	"divisi/subagents/wire"
 )
 
@@ -46,7 +46,7 @@ func TestALogWithAGapIsFolded(t *testing.T) {
 				}
 			}
 			require.True(t, st.Damaged)
-			require.NotEmpty(t, report.Of(st).Notices)
+			require.NotEmpty(t, view.Of(st).Notices)
 			phase.Over(st)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/testkit/geminitest"
 	"divisi/orchestrator/conductor"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 // chainRig has a task whose codemod changes two files, and leaves the first one bad.
@@ -52,7 +52,7 @@ func TestSlowTheNextExecutorStartsWithTheCommandsTree(t *testing.T) {
 			}
 			require.Contains(t, said.at("one/3/1"), "+BAD too", "what the model changed after that is shown")
 			require.Equal(t, "model: the command failed", st.Tasks.ByID["one"].Choice.String())
-			require.Equal(t, map[string]int{"model": 1}, report.Of(st).Executors)
+			require.Equal(t, map[string]int{"model": 1}, view.Of(st).Executors)
 		})
 	}
 }
@@ -87,7 +87,7 @@ func TestAStrongerModelTakesOverAfterTheSameFailureTwice(t *testing.T) {
 	plain, strong := r.spec.Project.ModelName(""), r.spec.Project.ModelName("strong")
 	require.Equal(t, []string{plain, plain, plain, plain, strong, strong}, used)
 	require.Equal(t, strong+"\n", sh(t, r.checkout.Top, "git log -1 --format='%(trailers:key=Divisi-Model,valueonly,separator=)' divisi/r1"))
-	require.Equal(t, "strong: the same failure twice", report.Of(st).Tasks[0].Uses)
+	require.Equal(t, "strong: the same failure twice", view.Of(st).Tasks[0].Uses)
 }
 
 // The gates of a template whose brief is wrong name the file of each shard.
@@ -114,7 +114,7 @@ func TestSlowATemplateIsHeldUntilItsBriefIsCorrected(t *testing.T) {
 		require.Equal(t, run.Stopped, st.Status, st.Reason)
 		require.Contains(t, st.Reason, "waits for a decision about the template all: ")
 		require.Len(t, st.Templates.Holds(), 1)
-		require.Len(t, report.Of(st).Decisions, 1)
+		require.Len(t, view.Of(st).Decisions, 1)
 	}
 	c, err := conductor.New(t.Context(), r.config(true))
 	require.NoError(t, err)

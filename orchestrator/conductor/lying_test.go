@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/spec"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 // These are gates of worker a that lie, in the environment of the honest workers: all tests pass, or all but one fail on the base
@@ -71,7 +71,7 @@ func TestALyingWorkerDoesNotCloseTheEnd(t *testing.T) {
 			st := lie(t, c.script, cmp.Or(c.beside, c.script), c.honest...)
 			require.Equal(t, c.reason, st.Reason, "%v", st.Notices)
 			require.Equal(t, len(c.honest) == 0, wrong(st))
-			require.Equal(t, len(c.honest) == 0, report.Of(st).OneWorker == "a")
+			require.Equal(t, len(c.honest) == 0, view.Of(st).OneWorker == "a")
 		})
 	}
 }
@@ -87,7 +87,7 @@ func BenchmarkLying(b *testing.B) {
 				if wrong(st) {
 					n++
 				}
-				if report.Of(st).OneWorker != "" {
+				if view.Of(st).OneWorker != "" {
 					told++
 				}
 			}

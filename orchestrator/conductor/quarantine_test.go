@@ -13,8 +13,8 @@ import (
 	"divisi/internal/spec"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/decision"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 	"divisi/subagents/wire"
 )
 
@@ -65,7 +65,7 @@ func TestGatesRunAgainOnAnotherWorker(t *testing.T) {
 		require.Equal(t, run.SecondPassed, l.Second.State)
 		require.NotContains(t, l.Provers(), l.Second.Worker)
 	}
-	require.Equal(t, 2, report.Of(st).Reproof.GateRuns)
+	require.Equal(t, 2, view.Of(st).Reproof.GateRuns)
 }
 
 // With one worker nothing waits for another one.
@@ -158,7 +158,7 @@ func TestAWorkerInQuarantine(t *testing.T) {
 	st := m.end()
 	require.Equal(t, run.Parked, st.Status, st.Reason)
 	require.Equal(t, "the final gates are redder than the baseline, first after batch 2: two", st.Reason)
-	r := report.Of(st)
+	r := view.Of(st)
 	require.Equal(t, []string{"two"}, r.Quarantines[0].Alone)
 	require.False(t, r.Quarantines[0].Proven)
 	require.Equal(t, wire.Person("ann"), r.Quarantines[0].By)

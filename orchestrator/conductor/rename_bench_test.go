@@ -19,7 +19,7 @@ import (
 	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/internal/testkit/renamejob"
-	"divisi/orchestrator/report"
+	"divisi/orchestrator/view"
 )
 
 // BenchmarkRename has the program rename a function that n packages use, with a simulated service in another process: in three
@@ -115,7 +115,7 @@ func accounts(b *testing.B, program, state string) map[string]float64 {
 	b.Helper()
 	out, err := exec.CommandContext(b.Context(), program, "show", "--output", "json", "--state-dir", state).Output()
 	require.NoError(b, err)
-	var r report.Report
+	var r view.Report
 	require.NoError(b, json.Unmarshal(out, &r))
 	units := map[string]float64{"floor-s": r.Times.FloorSeconds}
 	for _, p := range r.Times.Parts {

@@ -14,9 +14,9 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/testkit/geminitest"
 	"divisi/orchestrator/conductor"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 	"divisi/subagents/wire"
 )
 
@@ -69,7 +69,7 @@ func TestAMessageReachesWhoIsAtWorkWhoWaitsAndNobodyWhoHasEnded(t *testing.T) {
 	require.NotContains(t, said.at("runs/1/1"), "Mind the runs.")
 	require.Contains(t, said.at("runs/1/2"), "Mind the runs.")
 	require.Contains(t, said.at("waits/1/1"), "Mind the waits.")
-	for _, task := range report.Of(st).Tasks {
+	for _, task := range view.Of(st).Tasks {
 		switch task.ID {
 		case "runs":
 			require.Equal(t, []run.Receipt{{Agent: "runs/1", Turn: 2}}, task.Messages[0].Receipts)

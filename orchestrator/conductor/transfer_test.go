@@ -11,8 +11,8 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/testkit/geminitest"
 	"divisi/orchestrator/recovery"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 func transfers(role, brief string) geminitest.Answer {
@@ -55,7 +55,7 @@ func TestATaskIsHandedOverWithItsSessionAndItsTree(t *testing.T) {
 	require.Contains(t, said.at("one/2/2"), "this would be a cycle")
 	require.Contains(t, said.at("one/2/3"), "role scout writes nothing")
 	roles := map[string]int{}
-	for _, role := range report.Of(st).Roles {
+	for _, role := range view.Of(st).Roles {
 		roles[role.Role] = role.Usage.Calls
 	}
 	require.Equal(t, map[string]int{"first": 2, "second": 4}, roles, "each role has its own calls")

@@ -15,8 +15,8 @@ import (
 	"divisi/orchestrator/assign"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/console"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 	"divisi/subagents/wire"
 )
 
@@ -89,7 +89,7 @@ func TestALogWithADamagedMessageOfAnAgentIsFolded(t *testing.T) {
 		"event at 4 could not be read: unexpected end of JSON input (of t1/1)",
 		"event at 5 could not be read: it has version 7, and this program reads up to 4 (turn of t1/1)",
 	}, st.Notices)
-	require.Equal(t, st.Notices, report.Of(st).Notices)
+	require.Equal(t, st.Notices, view.Of(st).Notices)
 	require.Equal(t, l.last[bus.ConductorSubject("r1", "task")], st.ConductorPos, "no message of an agent counts as the conductor's")
 	for _, notice := range st.Notices {
 		require.Contains(t, l.shown(), " "+notice+"\n")

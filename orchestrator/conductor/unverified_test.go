@@ -8,8 +8,8 @@ import (
 	"divisi/internal/spec"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/proof"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 // carry carries a run of the rig on, from its first event unless resume is set.
@@ -53,13 +53,13 @@ func TestAGateThatCannotBeComparedStopsTheRunUntilThatIsAllowed(t *testing.T) {
 	require.Equal(t, run.Parked, st.Status, "what is unverified is no success")
 	require.Equal(t, []string{"one"}, r.landed())
 	require.Contains(t, st.Reason, "1 landed unverified")
-	rep := report.Of(st)
+	rep := view.Of(st)
 	require.NotEmpty(t, rep.Unverified)
 	require.True(t, rep.Tasks[0].Unverified)
 	require.Contains(t, sh(t, r.checkout.Top, "git log -1 --format=%B divisi/r1"), "Divisi-Unverified: no comparison")
 	events, err := conductor.Fold(t.Context(), r.bus, "r1")
 	require.NoError(t, err)
-	require.Equal(t, rep, report.Of(events), "the log tells it")
+	require.Equal(t, rep, view.Of(events), "the log tells it")
 }
 
 func TestARunWithoutGatesIsUnverified(t *testing.T) {
@@ -84,7 +84,7 @@ func TestAMasterThatPlansNothingIsNoSuccess(t *testing.T) {
 	st := r.run(t.Context())
 	require.Equal(t, run.Parked, st.Status)
 	require.Equal(t, "the master planned nothing: It is unclear what to tidy up.", st.Reason)
-	require.Equal(t, "It is unclear what to tidy up.", report.Of(st).Tasks[0].Summary)
+	require.Equal(t, "It is unclear what to tidy up.", view.Of(st).Tasks[0].Summary)
 }
 
 func TestAGoalThatChangesNothingIsNoSuccess(t *testing.T) {

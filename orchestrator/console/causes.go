@@ -13,8 +13,8 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/orchestrator/recovery"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 	"divisi/subagents/gate"
 )
 
@@ -47,7 +47,7 @@ func newCauses() causes {
 var digits, places = lazyregexp.New(`\d+`), lazyregexp.New(`(:|\bline )\d+`)
 
 // shape is a cause without what is a task's own.
-func (v *view) shape(cause, task string) string {
+func (v *folded) shape(cause, task string) string {
 	if t := v.Tasks.ByID[task]; t != nil {
 		cause = shapeOf(t, cause)
 	}
@@ -63,7 +63,7 @@ func shapeOf(t *run.Task, cause string) string {
 
 // shorten names the task with which the cause of a line was shown before, in the place of the cause. Where a line was shown too
 // that differs in its task alone, it returns what a count of such lines says.
-func (v *view) shorten(l *report.Line, e *contextscope.Event) (count string) {
+func (v *folded) shorten(l *view.Line, e *contextscope.Event) (count string) {
 	if l.Cause == "" {
 		return ""
 	}
@@ -96,7 +96,7 @@ func (v *view) shorten(l *report.Line, e *contextscope.Event) (count string) {
 }
 
 // source is the line of the source that gates of a work failed in first, with the tasks that changed its file.
-func (v *view) source(work string) string {
+func (v *folded) source(work string) string {
 	a := v.Works[work].Newest()
 	if a == nil || a.Result == nil {
 		return ""
@@ -130,11 +130,11 @@ func sameAs(first string) string {
 }
 
 // ending is what became of the task of a line.
-func ending(l *report.Line, e *contextscope.Event) string {
+func ending(l *view.Line, e *contextscope.Event) string {
 	switch {
 	case e.Kind != contextscope.KindTask:
 		return "failed"
-	case l.Tone == report.Bad:
+	case l.Tone == view.Bad:
 		return parked
 	}
 	return "retried"
@@ -179,8 +179,8 @@ func (c *causes) over(now time.Time) string {
 }
 
 // repeats reports whether another line tells the same: the one about the task of a failed attempt, or the one about its batch.
-func (v *view) repeats(e *contextscope.Event, l *report.Line) bool {
-	if l.Tone < report.Warn || e.Kind != contextscope.KindResult && e.Kind != contextscope.KindReceipt {
+func (v *folded) repeats(e *contextscope.Event, l *view.Line) bool {
+	if l.Tone < view.Warn || e.Kind != contextscope.KindResult && e.Kind != contextscope.KindReceipt {
 		return false
 	}
 	batch := strings.HasPrefix(e.Task, run.BatchTask)
@@ -189,7 +189,7 @@ func (v *view) repeats(e *contextscope.Event, l *report.Line) bool {
 
 // failures names the first failure in the gates of a batch, behind the line about it. It is empty for all other events, and where
 // the failure leads to a task: the line about that names it.
-func (v *view) failures(e *contextscope.Event) string {
+func (v *folded) failures(e *contextscope.Event) string {
 	if e.Kind != contextscope.KindLanding {
 		return ""
 	}

@@ -12,8 +12,8 @@ import (
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 // failing is a run in which twenty shards fail alike, and then one of them in another way.
@@ -112,21 +112,21 @@ func TestACountEnds(t *testing.T) {
 // A report tells the cause of parked tasks once, with the ids of them all; what is a task's own makes no other cause.
 func TestParkedTasksOfOneCauseAreAGroup(t *testing.T) {
 	t.Parallel()
-	task := func(id, reason string) report.Task {
-		return report.Task{ID: id, State: run.TaskParked, Reason: reason, WriteSet: []string{id + "/file.go"}}
+	task := func(id, reason string) view.Task {
+		return view.Task{ID: id, State: run.TaskParked, Reason: reason, WriteSet: []string{id + "/file.go"}}
 	}
-	red := func(id string, line int) report.Task {
+	red := func(id string, line int) view.Task {
 		return task(id, fmt.Sprintf("gate red: %s/file.go:%d: undefined: Old (whole output: /r/outputs/output-%x.txt)", id, line, 7919*line))
 	}
-	landed := report.Task{ID: "done", State: run.TaskLanded}
+	landed := view.Task{ID: "done", State: run.TaskLanded}
 	var b strings.Builder
-	writeTasks(&b, []report.Task{red("a", 10), landed, red("other", 12), task("full", "the disk is full"), red("b", 14)}, 120)
+	writeTasks(&b, []view.Task{red("a", 10), landed, red("other", 12), task("full", "the disk is full"), red("b", 14)}, 120)
 	require.Equal(t, 1, strings.Count(b.String(), "undefined: Old"), b.String())
 	require.Contains(t, b.String(), "\n    same cause: other, b\n")
 	require.Contains(t, b.String(), "\n    the disk is full\n")
 	require.Equal(t, 1, strings.Count(b.String(), "same cause"))
 	b.Reset()
-	writeTasks(&b, []report.Task{task("three", "sh exited with 3: limit 3"), task("more", "sh exited with 77: limit 77")}, 120)
+	writeTasks(&b, []view.Task{task("three", "sh exited with 3: limit 3"), task("more", "sh exited with 77: limit 77")}, 120)
 	require.Contains(t, b.String(), "\n    sh exited with 77: limit 77\n", "another number is another cause")
 }
 

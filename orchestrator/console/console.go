@@ -12,8 +12,8 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/internal/text"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 const (
@@ -78,7 +78,7 @@ type Console struct {
 	opts Options
 
 	mu     sync.Mutex
-	view   *view
+	view   *folded
 	live   *live // nil without a terminal
 	paused bool  // a question is on the terminal
 	// drawn is called in place of drawing, where a board has the terminal; nil for none.
@@ -128,10 +128,10 @@ func (c *Console) handle(e *contextscope.Event) {
 	if c.known > 0 && e.Pos > c.known {
 		c.goesOn(e.Time)
 	}
-	before, failures := report.Status(c.view.State), c.view.failures(e)
+	before, failures := view.Status(c.view.State), c.view.failures(e)
 	c.view.apply(e)
 	c.pos = max(c.pos, e.Pos)
-	if report.Status(c.view.State) != before && c.live != nil && c.drawn == nil {
+	if view.Status(c.view.State) != before && c.live != nil && c.drawn == nil {
 		c.write(fmt.Appendf(nil, setTitle, c.title()))
 	}
 	if c.opts.JSON {
@@ -141,7 +141,7 @@ func (c *Console) handle(e *contextscope.Event) {
 	if c.known > 0 {
 		return
 	}
-	for _, l := range report.Lines(e) {
+	for _, l := range view.Lines(e) {
 		if c.live != nil && c.view.repeats(e, &l) {
 			continue
 		}
@@ -152,7 +152,7 @@ func (c *Console) handle(e *contextscope.Event) {
 }
 
 // show shows a line of an event; on a terminal urgent ones alone, and of those that say the same of another task their count.
-func (c *Console) show(e *contextscope.Event, l *report.Line, count string) {
+func (c *Console) show(e *contextscope.Event, l *view.Line, count string) {
 	words, ok := wordsOf(e, l, c.opts.Decide)
 	if !ok {
 		return
@@ -161,7 +161,7 @@ func (c *Console) show(e *contextscope.Event, l *report.Line, count string) {
 	switch {
 	case c.live == nil:
 		c.write([]byte(words.text + "\n"))
-	case words.tone < report.Warn:
+	case words.tone < view.Warn:
 	case count != "":
 		c.counted(c.view.causes.count(strings.TrimSuffix(e.Task, run.VerifySuffix), count, c.opts.Now()))
 	default:
@@ -173,18 +173,18 @@ func (c *Console) show(e *contextscope.Event, l *report.Line, count string) {
 // counted shows a count of failures that has ended; "" for none.
 func (c *Console) counted(words string) {
 	if words != "" {
-		c.live.above = append(c.live.above, line{c.stamp(c.opts.Now()) + words, report.Warn})
+		c.live.above = append(c.live.above, line{c.stamp(c.opts.Now()) + words, view.Warn})
 	}
 }
 
 // wordsOf returns a line of an event for a terminal, with decide as in Options; ok is false for one that is not worth it. The
 // failure of an agent is a warning there: its task may succeed later.
-func wordsOf(e *contextscope.Event, l *report.Line, decide string) (words line, ok bool) {
+func wordsOf(e *contextscope.Event, l *view.Line, decide string) (words line, ok bool) {
 	if l.Text == "" {
 		return words, false
 	}
 	if l.By != "" {
-		l.Tone = min(l.Tone, report.Warn)
+		l.Tone = min(l.Tone, view.Warn)
 	}
 	if l.Decide && decide != "" {
 		l.Text += "; decide: " + decide + e.Run
@@ -242,7 +242,7 @@ func (c *Console) Write(p []byte) (int, error) {
 	for l := range bytes.Lines(p) {
 		text := safe(string(l))
 		if c.live != nil && !c.closed {
-			c.live.above = append(c.live.above, line{text, report.Plain})
+			c.live.above = append(c.live.above, line{text, view.Plain})
 			continue
 		}
 		c.write([]byte(text + "\n"))
@@ -294,7 +294,7 @@ func (c *Console) Summary(other io.Writer) error {
 		return err //nolint:wrapcheck // the caller names its writer
 	case c.live != nil && !c.closed:
 		for _, row := range rows {
-			c.live.above = append(c.live.above, line{row, report.Plain})
+			c.live.above = append(c.live.above, line{row, view.Plain})
 		}
 		c.wakeUp()
 	default:
@@ -388,6 +388,6 @@ func (c *Console) end() {
 	if c.live != nil {
 		p = c.live.paint
 	}
-	writeEnd(&b, c.view, c.opts.Calls(report.Because(c.view.Reason)), width, p, c.opts.Now())
+	writeEnd(&b, c.view, c.opts.Calls(view.Because(c.view.Reason)), width, p, c.opts.Now())
 	c.write([]byte(b.String()))
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"divisi/internal/text"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 // maxFlakes bounds the flaky failures that the end lists.
@@ -19,18 +19,18 @@ const maxUnlike = 10
 
 // unlike are these edits, a line each.
 func unlike(s *run.State) (lines []string) {
-	for _, u := range report.UnlikeOthers(s) {
+	for _, u := range view.UnlikeOthers(s) {
 		lines = append(lines, u.String())
 	}
 	return lines
 }
 
 // writeEnd writes the run's state, and why it is so, when the console is closed: a few lines and a short table.
-func writeEnd(b *strings.Builder, v *view, why string, width int, p paint, now time.Time) {
-	tasks := report.Tasks(v.State)
+func writeEnd(b *strings.Builder, v *folded, why string, width int, p paint, now time.Time) {
+	tasks := view.Tasks(v.State)
 	state := safe(string(v.Status))
 	fmt.Fprintf(b, "\n%s\n  ", p.state(state, "Run "+safe(v.run)+" is "+state+safe(why)))
-	unread, told := report.Unread(v.State)
+	unread, told := view.Unread(v.State)
 	for _, u := range unread {
 		fmt.Fprintf(b, "unread: %s\n  ", safe(u.String()))
 	}
@@ -38,7 +38,7 @@ func writeEnd(b *strings.Builder, v *view, why string, width int, p paint, now t
 		n, unverified := count(tasks)
 		b.WriteString(tally(n, unverified) + " · ")
 	}
-	fmt.Fprintf(b, "%s\n  wall clock: %s\n", spent(v, now), report.TimesOf(v.State).Wall())
+	fmt.Fprintf(b, "%s\n  wall clock: %s\n", spent(v, now), view.TimesOf(v.State).Wall())
 	for _, u := range told {
 		fmt.Fprintf(b, "  no gate reads %s\n", safe(u.String()))
 	}
@@ -46,7 +46,7 @@ func writeEnd(b *strings.Builder, v *view, why string, width int, p paint, now t
 		b.WriteString("  unlike its siblings: " + safe(u) + "\n")
 	}
 	if len(v.Final) > 0 {
-		b.WriteString("  final gates: " + safe(report.Verdicts(v.Final)) + "\n")
+		b.WriteString("  final gates: " + safe(view.Verdicts(v.Final)) + "\n")
 	}
 	for _, f := range text.Few(v.Proofs.Flakes(), maxFlakes) {
 		b.WriteString("  flaky: " + safe(f) + "\n")
@@ -69,16 +69,16 @@ func writeEnd(b *strings.Builder, v *view, why string, width int, p paint, now t
 }
 
 // ranked orders tasks for the table at the end: those that need attention first, well-ended ones last.
-func ranked(tasks []report.Task) []report.Task {
+func ranked(tasks []view.Task) []view.Task {
 	rank := map[run.TaskState]int{
 		run.TaskParked: -2, run.TaskCancelled: -1, run.TaskLanded: 1, run.TaskDone: 2, run.TaskSkipped: 2, run.TaskDropped: 2,
 	}
-	of := func(t report.Task) int {
+	of := func(t view.Task) int {
 		if t.State == run.TaskDone && t.Said != "" {
 			return 0 // its agent may say that it could not do it
 		}
 		return rank[t.State]
 	}
-	slices.SortStableFunc(tasks, func(a, b report.Task) int { return of(a) - of(b) })
+	slices.SortStableFunc(tasks, func(a, b view.Task) int { return of(a) - of(b) })
 	return tasks
 }

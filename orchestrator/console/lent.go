@@ -3,8 +3,8 @@ package console
 import (
 	"fmt"
 
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 // DrawBy lends the terminal: from now on the console calls drawn when there is something new to draw, with bell where the
@@ -46,7 +46,7 @@ func (c *Console) Title() string {
 }
 
 func (c *Console) title() string {
-	return safe("divisi " + c.view.run + ": " + report.Status(c.view.State))
+	return safe("divisi " + c.view.run + ": " + view.Status(c.view.State))
 }
 
 // With calls do with the state of the run, which does not change meanwhile and is not kept.

@@ -9,8 +9,8 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 const (
@@ -76,10 +76,10 @@ func (l *live) progress(s *status, width int) string {
 }
 
 // sum writes how many of a phase are over.
-func sum(p report.Phase) string { return fmt.Sprintf("%d/%d", p.Good+p.Bad, p.Total) }
+func sum(p view.Phase) string { return fmt.Sprintf("%d/%d", p.Good+p.Bad, p.Total) }
 
 // bar draws good, bad and what is under way; a share that is not nothing is at least one cell.
-func (l *live) bar(p report.Phase, width int) string {
+func (l *live) bar(p view.Phase, width int) string {
 	left := width
 	share := func(n int) int {
 		if n <= 0 || p.Total == 0 {
@@ -101,7 +101,7 @@ func (l *live) bar(p report.Phase, width int) string {
 func wait(list []waiting, now time.Time) string {
 	what, long := safe(list[0].Text), ""
 	if at := list[0].since; !at.IsZero() {
-		long = " " + report.Span(now.Sub(at))
+		long = " " + view.Span(now.Sub(at))
 	}
 	if n := len(list); n > 1 {
 		return fmt.Sprintf("waiting%s for %d things, the first is %s", long, n, what)
@@ -116,7 +116,7 @@ func (l *live) agents(s *status, width int, now time.Time) []string {
 		return nil
 	}
 	columns := min((n+s.room-1)/s.room, max(1, width/wideCell))
-	shown, rest := s.groups, []report.Group(nil)
+	shown, rest := s.groups, []view.Group(nil)
 	if n > columns*s.room {
 		shown, rest = s.groups[:columns*s.room-1], s.groups[columns*s.room-1:]
 	}
@@ -138,8 +138,8 @@ func (l *live) agents(s *status, width int, now time.Time) []string {
 }
 
 // others counts the agents of groups; more reports that there are further ones.
-func others(groups []report.Group, more bool) string {
-	var all report.Group
+func others(groups []view.Group, more bool) string {
+	var all view.Group
 	for i := range groups {
 		all.Add(&groups[i])
 	}
@@ -150,10 +150,10 @@ func others(groups []report.Group, more bool) string {
 }
 
 // title is a group's name in some cells, with its size where it has several agents.
-func title(g *report.Group, width int) string {
+func title(g *view.Group, width int) string {
 	name, size := safe(g.Name), ""
 	if g.One != nil {
-		name = report.Name(safe(g.One.ID))
+		name = view.Name(safe(g.One.ID))
 	}
 	if g.Size() > 1 {
 		size = fmt.Sprintf(" ×%d", g.Size())
@@ -162,7 +162,7 @@ func title(g *report.Group, width int) string {
 }
 
 // nameWidth is the width of the column of names.
-func nameWidth(groups []report.Group, cell int) int {
+func nameWidth(groups []view.Group, cell int) int {
 	widest := 0
 	for i := range groups {
 		widest = max(widest, lipgloss.Width(title(&groups[i], cell)))
@@ -171,7 +171,7 @@ func nameWidth(groups []report.Group, cell int) int {
 }
 
 // group draws what a group does, and how long its oldest agent has run.
-func (l *live) group(g *report.Group, width, names int, now time.Time) string {
+func (l *live) group(g *view.Group, width, names int, now time.Time) string {
 	doing := safe(g.String())
 	if g.One != nil {
 		doing = safe(g.One.Doing)
@@ -181,7 +181,7 @@ func (l *live) group(g *report.Group, width, names int, now time.Time) string {
 	}
 	took := ""
 	if width >= slim && g.Since > 0 {
-		took = fmt.Sprintf("%7s", report.Span(now.Sub(time.UnixMilli(g.Since))))
+		took = fmt.Sprintf("%7s", view.Span(now.Sub(time.UnixMilli(g.Since))))
 	}
 	return l.paint.do("36", pad(title(g, names), names)) + "  " + pad(doing, width-names-2-len(took)) + l.paint.do("2", took)
 }
@@ -204,7 +204,7 @@ func tally(n map[run.TaskState]int, unverified int) string {
 			say = append(say, fmt.Sprintf("%d %s", count, s))
 		}
 		if s == run.TaskLanded && unverified > 0 {
-			task := report.Task{State: s, Unverified: true}
+			task := view.Task{State: s, Unverified: true}
 			say = append(say, fmt.Sprintf("%d %s", unverified, task.Status()))
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"divisi/internal/text"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 // maxMarkdownRows bounds the rows of a table: code hosts cut a summary of more than 1 MiB.
@@ -17,12 +17,12 @@ const maxMarkdownRows = 200
 // MarkdownReport writes the report of a run, given as JSON, for a summary of CI or a comment on a code host. Foreign text
 // stands in code spans: there it is no markup, link or mention. Calls completes the commands of its next steps.
 func MarkdownReport(b *strings.Builder, data json.RawMessage, calls func(hint string) string) error {
-	return render(data, func(r *report.Report) { writeMarkdown(b, r, calls) })
+	return render(data, func(r *view.Report) { writeMarkdown(b, r, calls) })
 }
 
-func writeMarkdown(w *strings.Builder, r *report.Report, calls func(hint string) string) {
+func writeMarkdown(w *strings.Builder, r *view.Report, calls func(hint string) string) {
 	fmt.Fprintf(w, "## Divisi: %s\n", r.State)
-	unread := func(u *report.UnreadFiles) []string {
+	unread := func(u *view.UnreadFiles) []string {
 		return []string{span(u.Dir), span(strings.Join(u.Files, ", ")), span(u.Reason), span(u.Command)}
 	}
 	columns := []string{"directory", "files", "why", "what would read them"}
@@ -55,13 +55,13 @@ func writeMarkdown(w *strings.Builder, r *report.Report, calls func(hint string)
 		row("tokens", "%d in %d calls%s", r.Usage.Total(), r.Usage.Calls, run.Plus(r.Unmetered))
 	}
 	markdownTable(w, text.Count(len(r.Unlike), "edit")+" that no other shard makes",
-		[]string{"task", "place", "edit", "usual", "how"}, r.Unlike, func(u *report.Unlike) []string {
+		[]string{"task", "place", "edit", "usual", "how"}, r.Unlike, func(u *view.Unlike) []string {
 			return []string{
 				span(u.Task), span(fmt.Sprintf("%s:%d", u.File, u.Line)), span(u.Was + " → " + u.Is),
 				span(u.UsualWas + " → " + u.UsualIs), span(u.How),
 			}
 		})
-	var landed, open, unchanged []report.Task
+	var landed, open, unchanged []view.Task
 	for _, t := range ranked(slices.Clone(r.Tasks)) {
 		switch {
 		case t.State == run.TaskLanded:
@@ -73,16 +73,16 @@ func writeMarkdown(w *strings.Builder, r *report.Report, calls func(hint string)
 		}
 	}
 	markdownTable(w, text.Count(len(open), "task")+" did not land", []string{"task", "state", "reason"}, open,
-		func(t *report.Task) []string { return []string{span(t.ID), string(t.State), span(t.Reason)} })
+		func(t *view.Task) []string { return []string{span(t.ID), string(t.State), span(t.Reason)} })
 	markdownTable(w, text.Count(len(unchanged), "task")+" changed nothing", []string{"task", "last words of its agent"},
 		unchanged,
-		func(t *report.Task) []string { return []string{span(t.ID), span(t.Said)} })
+		func(t *view.Task) []string { return []string{span(t.ID), span(t.Said)} })
 	markdownTable(w, text.Count(len(landed), "task")+" landed", []string{"task", "commit", "lines", "title"}, landed,
-		func(t *report.Task) []string {
+		func(t *view.Task) []string {
 			return []string{span(t.ID), span(short(t.Commit)), fmt.Sprintf("+%d -%d", t.Added, t.Deleted), span(t.Title)}
 		})
 	markdownTable(w, text.Count(len(r.Gates), "gate"), []string{"gate", "verdict", "newly failing"}, r.Gates,
-		func(g *report.Gate) []string {
+		func(g *view.Gate) []string {
 			return []string{span(g.Gate), span(g.Verdict), span(strings.Join(g.New, ", "))}
 		})
 	if len(r.Next) > 0 {

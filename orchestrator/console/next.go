@@ -5,21 +5,21 @@ import (
 	"slices"
 	"strings"
 
-	"divisi/orchestrator/report"
+	"divisi/orchestrator/view"
 )
 
 // maxAligned is the width of a command beyond which it moves no comment of others.
 const maxAligned = 72
 
 // Way is one of what a person can do next.
-type Way = report.Way
+type Way = view.Way
 
 // NextSteps writes the most useful of the ways on from a run, completed by calls, and where the others are.
 func NextSteps(b *strings.Builder, run string, ways []Way, calls func(hint string) string) {
-	few := report.Foremost(ways)
+	few := view.Foremost(ways)
 	Next(b, called(few, calls))
 	if more := len(ways) - len(few); more > 0 {
-		fmt.Fprintf(b, "  # %d more: %s\n", more, calls(report.All(run)))
+		fmt.Fprintf(b, "  # %d more: %s\n", more, calls(view.All(run)))
 	}
 }
 

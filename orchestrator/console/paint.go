@@ -1,6 +1,6 @@
 package console
 
-import "divisi/orchestrator/report"
+import "divisi/orchestrator/view"
 
 // paint colours text, or leaves it as it is.
 type paint struct{ color bool }
@@ -12,11 +12,11 @@ func (p paint) do(code, s string) string {
 	return "\x1b[" + code + "m" + s + "\x1b[0m"
 }
 
-func (p paint) tone(t report.Tone, s string) string {
-	if t < report.Good {
+func (p paint) tone(t view.Tone, s string) string {
+	if t < view.Good {
 		return s
 	}
-	return p.do([]string{report.Good: "32", report.Warn: "33", report.Bad: "31"}[t], s)
+	return p.do([]string{view.Good: "32", view.Warn: "33", view.Bad: "31"}[t], s)
 }
 
 func (p paint) state(state, s string) string {

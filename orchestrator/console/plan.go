@@ -9,8 +9,8 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 // maxShown bounds how many tasks, files, overlaps and lines of a text of a plan are written one by one.
@@ -78,7 +78,7 @@ func tokensOf(plan *run.PlanData) string {
 
 // modelsOf words what the models of a plan use.
 func modelsOf(plan *run.PlanData) string {
-	limit := fmt.Sprintf("Hard limit: %s tokens, all attempts counted.", report.Tokens(plan.Ceiling))
+	limit := fmt.Sprintf("Hard limit: %s tokens, all attempts counted.", view.Tokens(plan.Ceiling))
 	l := plan.Likely
 	if l == nil {
 		return limit
@@ -90,7 +90,7 @@ func modelsOf(plan *run.PlanData) string {
 	case l.HighCost > 0:
 		price = fmt.Sprintf(" (%s to %s)", l.LowCost, l.HighCost)
 	}
-	return fmt.Sprintf("Likely %s to %s tokens%s, by an estimate.\n%s", report.Tokens(l.Low), report.Tokens(l.High), price, limit)
+	return fmt.Sprintf("Likely %s to %s tokens%s, by an estimate.\n%s", view.Tokens(l.Low), view.Tokens(l.High), price, limit)
 }
 
 // common are the constraints that all tasks begin with: those of the plan.

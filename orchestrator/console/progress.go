@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"divisi/internal/text"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 // The bounds of the handoffs in a run's report; a task's own report has all of them.
@@ -17,7 +17,7 @@ const (
 )
 
 // writeHandoffs prints the handoffs of all tasks, at most maxHandoffLines lines.
-func writeHandoffs(w *strings.Builder, r *report.Report) {
+func writeHandoffs(w *strings.Builder, r *view.Report) {
 	left, more := maxHandoffLines, 0
 	for i := range r.Tasks {
 		t := &r.Tasks[i]
@@ -46,7 +46,7 @@ func UnverifiedNote(why string) string {
 }
 
 // count counts tasks by their state, and those that landed unverified.
-func count(tasks []report.Task) (n map[run.TaskState]int, unverified int) {
+func count(tasks []view.Task) (n map[run.TaskState]int, unverified int) {
 	n = map[run.TaskState]int{}
 	for i := range tasks {
 		n[tasks[i].State]++
@@ -58,15 +58,15 @@ func count(tasks []report.Task) (n map[run.TaskState]int, unverified int) {
 }
 
 // progress counts the landed and unchanged tasks of a run, and names what it waits for.
-func progress(r *report.Report) string {
-	tasks := slices.DeleteFunc(r.Tasks, func(t report.Task) bool { return t.ID == run.MasterTask })
+func progress(r *view.Report) string {
+	tasks := slices.DeleteFunc(r.Tasks, func(t view.Task) bool { return t.ID == run.MasterTask })
 	n, unverified := count(tasks)
-	landed := report.Task{State: run.TaskLanded, Unverified: unverified > 0 && unverified == n[run.TaskLanded]}
+	landed := view.Task{State: run.TaskLanded, Unverified: unverified > 0 && unverified == n[run.TaskLanded]}
 	text := fmt.Sprintf("%d of %d %s", n[run.TaskLanded], len(tasks), landed.Status())
 	if unverified > 0 && !landed.Unverified {
 		text += fmt.Sprintf(", %d of them unverified", unverified)
 	}
-	better := slices.DeleteFunc(slices.Clone(tasks), func(t report.Task) bool { return !t.Better })
+	better := slices.DeleteFunc(slices.Clone(tasks), func(t view.Task) bool { return !t.Better })
 	if len(better) > 0 {
 		text += fmt.Sprintf(", %d of them as better", len(better))
 	}

@@ -11,8 +11,8 @@ import (
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 func samplePlan(t *testing.T) json.RawMessage {
@@ -132,7 +132,7 @@ func TestRenderTasks(t *testing.T) {
 	for i := range events {
 		v.apply(&events[i])
 	}
-	rows := ranked(report.Tasks(v.State))
+	rows := ranked(view.Tasks(v.State))
 	require.Equal(t, run.TaskParked, rows[0].State, "what needs a look comes first")
 	for _, width := range []int{10, 20, 40, 60, 80, 120, 200} {
 		var out strings.Builder

@@ -8,27 +8,27 @@ import (
 	"strings"
 
 	"divisi/internal/text"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 // Report writes the report of a run, given as JSON, at most width cells wide. Calls completes the commands of its next steps.
 func Report(b *strings.Builder, data json.RawMessage, width int, calls func(hint string) string) error {
-	return render(data, func(r *report.Report) { writeReport(b, r, width, calls) })
+	return render(data, func(r *view.Report) { writeReport(b, r, width, calls) })
 }
 
 // TaskReport writes the report of one task, given as JSON.
 func TaskReport(b *strings.Builder, data json.RawMessage) error {
-	return render(data, func(t *report.Task) { writeTask(b, t) })
+	return render(data, func(t *view.Task) { writeTask(b, t) })
 }
 
 // EndReport writes what the report of a run that has ended, given as JSON, has beyond what Close has written.
 func EndReport(b *strings.Builder, data json.RawMessage, width int) error {
-	return render(data, func(r *report.Report) {
+	return render(data, func(r *view.Report) {
 		writeHandoffs(b, r)
 		writeNewGates(b, r.NewGates)
 		writeRoles(b, r.Roles, width)
-		writeGates(b, slices.DeleteFunc(r.Gates, func(g report.Gate) bool {
+		writeGates(b, slices.DeleteFunc(r.Gates, func(g view.Gate) bool {
 			return len(g.New)+len(g.Known)+len(g.Fixed) == 0 && g.Error == ""
 		}))
 	})
@@ -66,8 +66,8 @@ func (f fields) addf(is bool, word, format string, args ...any) {
 }
 
 // writeReport prints a report for people.
-func writeReport(w *strings.Builder, r *report.Report, columns int, calls func(hint string) string) {
-	f, state := fields{w, 7}, string(r.State)+report.Because(r.Reason)
+func writeReport(w *strings.Builder, r *view.Report, columns int, calls func(hint string) string) {
+	f, state := fields{w, 7}, string(r.State)+view.Because(r.Reason)
 	if r.Wait != "" {
 		state += ", waiting for " + r.Wait
 	}
@@ -79,7 +79,7 @@ func writeReport(w *strings.Builder, r *report.Report, columns int, calls func(h
 		f.add("unlike", u.String())
 	}
 	proof := "none: everything that landed is unverified"
-	if slices.ContainsFunc(r.Tasks, func(t report.Task) bool { return t.State == run.TaskLanded && !t.Unverified }) {
+	if slices.ContainsFunc(r.Tasks, func(t view.Task) bool { return t.State == run.TaskLanded && !t.Unverified }) {
 		proof = "in part, unverified are"
 	}
 	f.addf(r.Unverified != "", "proof", "%s: %s", proof, r.Unverified)
@@ -142,8 +142,8 @@ func writeReport(w *strings.Builder, r *report.Report, columns int, calls func(h
 }
 
 // writeNewGates writes the gates that were added to the run as the project file would have them.
-func writeNewGates(w *strings.Builder, gates []report.AddedGate) {
-	gates = slices.DeleteFunc(slices.Clone(gates), func(g report.AddedGate) bool { return g.Dropped != "" })
+func writeNewGates(w *strings.Builder, gates []view.AddedGate) {
+	gates = slices.DeleteFunc(slices.Clone(gates), func(g view.AddedGate) bool { return g.Dropped != "" })
 	for i, g := range gates {
 		if i == 0 {
 			w.WriteString("\nGates that were added to this run. For later ones, in .divisi/divisi.yaml, below gates:\n")
@@ -161,7 +161,7 @@ func counts(by map[string]int, format string) string {
 	return strings.Join(parts, ", ")
 }
 
-func writeGates(w *strings.Builder, gates []report.Gate) {
+func writeGates(w *strings.Builder, gates []view.Gate) {
 	if len(gates) == 0 {
 		return
 	}
@@ -192,7 +192,7 @@ func writeGates(w *strings.Builder, gates []report.Gate) {
 }
 
 // writeTask prints everything about one task.
-func writeTask(w *strings.Builder, t *report.Task) {
+func writeTask(w *strings.Builder, t *view.Task) {
 	f := fields{w, 9}
 	fmt.Fprintf(w, "task      %s  %s\ntitle     %s\nrole      %s\nattempts  %d, delivered %d times, %.1f s\n",
 		t.ID, t.Status(), Sanitize(t.Title), t.Role, t.Attempts, t.Deliveries, t.Seconds)
@@ -225,7 +225,7 @@ func writeTask(w *strings.Builder, t *report.Task) {
 		for _, e := range d.Evidence {
 			f.add("doubt", fmt.Sprintf("attempt %d: %s", d.Attempt, e))
 		}
-		f.add("decision", report.Ruling(d, t.State))
+		f.add("decision", view.Ruling(d, t.State))
 	}
 	f.add("summary", t.Summary)
 	f.addf(!strings.Contains(t.Summary, t.Said), "said", "%s", t.Said)
@@ -241,7 +241,7 @@ func writeTask(w *strings.Builder, t *report.Task) {
 }
 
 // writeOthers prints a task's parent, children, messages and refused requests.
-func writeOthers(f fields, t *report.Task) {
+func writeOthers(f fields, t *view.Task) {
 	f.add("for", t.Parent)
 	f.addf(len(t.Children) > 0, "delegated", "%d tokens to %s", t.Delegated.Total(), strings.Join(t.Children, ", "))
 	f.add("waits for", t.Waits...)

@@ -11,8 +11,8 @@ import (
 	"google.golang.org/genai"
 
 	"divisi/contextscope"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 	"divisi/subagents/wire"
 )
 
@@ -25,7 +25,7 @@ func eventOf(t *testing.T, kind contextscope.Kind, agent string, data any) *cont
 
 // told are the lines of an event.
 func told(e *contextscope.Event, decide string) (out []line) {
-	for _, l := range report.Lines(e) {
+	for _, l := range view.Lines(e) {
 		if words, ok := wordsOf(e, &l, decide); ok {
 			out = append(out, words)
 		}
@@ -67,7 +67,7 @@ func TestALimitAndACircleAreSaid(t *testing.T) {
 		"one/1 has one turn left to submit its result: limit_time": {Reason: wire.ReasonLimit, Class: "limit_time"},
 		"one/1 repeats itself: ls {}":                              {Reason: wire.ReasonLoop, Class: "call", Detail: "ls {}", Strike: 1},
 	} {
-		require.Equal(t, []line{{want, report.Warn}}, told(eventOf(t, control, "one/1", n), ""))
+		require.Equal(t, []line{{want, view.Warn}}, told(eventOf(t, control, "one/1", n), ""))
 	}
 	for _, reason := range []string{wire.ReasonReminder, wire.ReasonJudged, wire.ReasonStopped, wire.ReasonTools} {
 		require.Empty(t, told(eventOf(t, control, "one/1", wire.Nudge{Reason: reason, Detail: "x"}), ""))
@@ -80,20 +80,20 @@ func TestAnAgentThatWaitsIsSeenToWait(t *testing.T) {
 	d := run.Dispatch{Task: "one", Attempt: 1, Role: "generator"}
 	v.apply(eventOf(t, contextscope.KindTask, "", run.TaskData{State: run.TaskRunning, Dispatch: &d}))
 	v.apply(eventOf(t, contextscope.KindStarted, "one/1", wire.Started{Delivery: 1}))
-	require.Equal(t, "starting", report.Agents(v.State)[0].Doing)
+	require.Equal(t, "starting", view.Agents(v.State)[0].Doing)
 	v.apply(eventOf(t, contextscope.KindTurn, "one/1", nil))
 	v.apply(eventOf(t, contextscope.KindRequest, "one/1", wire.Request{ID: "q", Kind: wire.RequestAsk, Question: "Which?"}))
-	require.Equal(t, "waits for an answer: Which?", report.Agents(v.State)[0].Doing)
+	require.Equal(t, "waits for an answer: Which?", view.Agents(v.State)[0].Doing)
 	v.apply(eventOf(t, contextscope.KindAnswer, "", wire.Answer{Request: "q", Text: "That."}))
-	require.Equal(t, "waiting for the model", report.Agents(v.State)[0].Doing)
+	require.Equal(t, "waiting for the model", view.Agents(v.State)[0].Doing)
 }
 
 func TestAnAgentsOwnPlanIsBeforeWhatItDoes(t *testing.T) {
 	t.Parallel()
 	plan := []spec.Step{{State: spec.StepDone, Text: "read"}, {State: spec.StepDoing, Text: "write \x1b[31mit"}}
 	agent := func(steps []spec.Step) string {
-		one := report.Agent{ID: "a/1", Role: "r", Doing: "runs go test", Steps: steps}
-		return (&live{}).group(&report.Group{Agents: 1, One: &one}, 100, 6, time.UnixMilli(0))
+		one := view.Agent{ID: "a/1", Role: "r", Doing: "runs go test", Steps: steps}
+		return (&live{}).group(&view.Group{Agents: 1, One: &one}, 100, 6, time.UnixMilli(0))
 	}
 	require.Contains(t, agent(plan), "1/2 write it · runs go test")
 	require.Contains(t, agent(plan[:1]), "1/1 · runs go test")

@@ -5,14 +5,14 @@ import (
 	"strings"
 
 	"divisi/internal/spec"
-	"divisi/orchestrator/report"
+	"divisi/orchestrator/view"
 )
 
 // roleHeads are the columns of the table of roles; reuse is the share of the prompt that the service had cached.
 var roleHeads = []string{"role", "calls", "prompt", "cached", "reuse", "output", "cost"}
 
 // writeRoles writes what each role used, one a line, at most width cells wide.
-func writeRoles(b *strings.Builder, roles []report.Role, width int) {
+func writeRoles(b *strings.Builder, roles []view.Role, width int) {
 	if len(roles) == 0 {
 		return
 	}
@@ -26,11 +26,11 @@ func writeRoles(b *strings.Builder, roles []report.Role, width int) {
 	}
 }
 
-func roleCells(r report.Role) []string {
+func roleCells(r view.Role) []string {
 	u := r.Usage
 	return []string{
-		fit(safe(r.Role), 24), fmt.Sprint(u.Calls), report.Tokens(u.Prompt), report.Tokens(u.Cached),
-		fmt.Sprintf("%.0f%%", 100*r.Reuse), report.Tokens(u.Output + u.Thoughts), cost(r.Cost, r.Unpriced),
+		fit(safe(r.Role), 24), fmt.Sprint(u.Calls), view.Tokens(u.Prompt), view.Tokens(u.Cached),
+		fmt.Sprintf("%.0f%%", 100*r.Reuse), view.Tokens(u.Output + u.Thoughts), cost(r.Cost, r.Unpriced),
 	}
 }
 

@@ -7,12 +7,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/spec"
-	"divisi/orchestrator/report"
+	"divisi/orchestrator/view"
 )
 
 func TestRenderRoles(t *testing.T) {
 	t.Parallel()
-	roles := []report.Role{
+	roles := []view.Role{
 		{
 			Role: "generator", Usage: spec.Usage{Calls: 120, Prompt: 1_200_000, Cached: 900_000, Output: 40_000, Thoughts: 2000},
 			Reuse: 0.75, Cost: 1234 * spec.Dollar / 1000,

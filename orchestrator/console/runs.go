@@ -5,7 +5,7 @@ import (
 	"path"
 	"time"
 
-	"divisi/orchestrator/report"
+	"divisi/orchestrator/view"
 )
 
 // Row is a run in the list of runs, beside its report.
@@ -30,14 +30,14 @@ const killed = "killed"
 
 // RowOf makes the row of a run with a status, from its report as JSON.
 func RowOf(id, status string, data json.RawMessage, now time.Time) (row Row, err error) {
-	return row, render(data, func(r *report.Report) {
+	return row, render(data, func(r *view.Report) {
 		row = Row{
 			Run: id, Status: status, Age: int(now.Sub(r.Created).Seconds()), Tokens: r.Usage.Total(),
 			repo: path.Base(r.Repo), goal: r.Goal,
 		}
 		row.WaitsOn, row.WaitsFor = r.Awaits()
 		if status == killed {
-			row.WaitsOn, row.WaitsFor = report.OnPerson, "resume, as its process was killed"
+			row.WaitsOn, row.WaitsFor = view.OnPerson, "resume, as its process was killed"
 		}
 		bare := *r // what it waits for is a column of its own
 		bare.Wait, bare.Quotas, bare.Reason = "", nil, ""
@@ -50,9 +50,9 @@ var runColumns = []column[Row]{
 	{"state", 0, false, func(r *Row) string { return r.Status }},
 	{"progress", 50, false, func(r *Row) string { return r.Progress }},
 	{"age", 60, true, func(r *Row) string {
-		return unless0(r.Age, report.Age(time.Duration(r.Age)*time.Second))
+		return unless0(r.Age, view.Age(time.Duration(r.Age)*time.Second))
 	}},
-	{"tokens", 70, true, func(r *Row) string { return unless0(r.Tokens, report.Tokens(r.Tokens)) }},
+	{"tokens", 70, true, func(r *Row) string { return unless0(r.Tokens, view.Tokens(r.Tokens)) }},
 	{"repository", 90, false, func(r *Row) string { return r.repo }},
 	{"waits for", 0, false, func(r *Row) string {
 		if r.WaitsOn == "" {

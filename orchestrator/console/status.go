@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"divisi/internal/text"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 const (
@@ -21,23 +21,23 @@ const (
 type status struct {
 	run, state, spent string
 	// bar is how far the run, or its present phase, is; done and tally are that in words.
-	bar         report.Phase
+	bar         view.Phase
 	done, tally string
 	// perMinute is how many tasks land a minute, left how long the rest takes at that pace; 0 where it is not known.
 	perMinute float64
 	left      time.Duration
 	waits     []waiting
 	same      string
-	groups    []report.Group
+	groups    []view.Group
 	// rows is how many lines there are at most, room how many of them are for the groups.
 	rows, room int
 }
 
 // status folds the run for a few lines.
-func (v *view) status(now time.Time, height int) status {
+func (v *folded) status(now time.Time, height int) status {
 	s := status{
-		run: v.run, state: report.Status(v.State), spent: spent(v, now), waits: v.waits(now), same: v.causes.more(),
-		groups: report.Groups(v.State),
+		run: v.run, state: view.Status(v.State), spent: spent(v, now), waits: v.waits(now), same: v.causes.more(),
+		groups: view.Groups(v.State),
 	}
 	if v.Unverified != "" {
 		s.state += ", unverified"
@@ -55,9 +55,9 @@ func (v *view) status(now time.Time, height int) status {
 }
 
 // progress fills in how far the run is.
-func (s *status) progress(v *view, now time.Time) {
+func (s *status) progress(v *folded, now time.Time) {
 	phase := func(i int) {
-		s.bar = report.Phases(v.State)[i]
+		s.bar = view.Phases(v.State)[i]
 		s.done = strings.ToLower(s.bar.Name)
 		if s.bar.Total > 0 {
 			s.done += " " + sum(s.bar)
@@ -80,8 +80,8 @@ func (s *status) progress(v *view, now time.Time) {
 }
 
 // tasksBar is how far the tasks of the run are.
-func tasksBar(n map[run.TaskState]int) report.Phase {
-	p := report.Phase{
+func tasksBar(n map[run.TaskState]int) view.Phase {
+	p := view.Phase{
 		Good: n[run.TaskLanded] + n[run.TaskDone], Bad: n[run.TaskParked] + n[run.TaskCancelled],
 		Part: n[run.TaskRunning] + n[run.TaskVerifying] + n[run.TaskHeld] + n[run.TaskAccepted] + n[run.TaskLanding],
 	}
@@ -90,7 +90,7 @@ func tasksBar(n map[run.TaskState]int) report.Phase {
 }
 
 // endings words what the ended tasks of a bar are.
-func endings(n map[run.TaskState]int, bar report.Phase) string {
+func endings(n map[run.TaskState]int, bar view.Phase) string {
 	switch {
 	case bar.Bad > 0:
 		return "ended"
@@ -101,7 +101,7 @@ func endings(n map[run.TaskState]int, bar report.Phase) string {
 }
 
 // pace fills in how fast tasks land, and how long the rest takes at that pace.
-func (s *status) pace(v *view, now time.Time) {
+func (s *status) pace(v *folded, now time.Time) {
 	if v.Wait.For != "" || v.Status != run.Running {
 		return
 	}
@@ -119,15 +119,15 @@ func (s *status) pace(v *view, now time.Time) {
 }
 
 // spent is the run's time and tokens.
-func spent(v *view, now time.Time) string {
+func spent(v *folded, now time.Time) string {
 	now = cmp.Or(v.Ended, now)
 	s := "0s"
 	if !v.Spec.Created.IsZero() {
-		s = report.Span(max(0, v.active(now)))
+		s = view.Span(max(0, v.active(now)))
 	}
-	s += " · " + report.Tokens(v.Usage.Total())
+	s += " · " + view.Tokens(v.Usage.Total())
 	if v.Budget > 0 {
-		s += " of " + report.Tokens(v.Budget)
+		s += " of " + view.Tokens(v.Budget)
 	}
 	return s + " tokens" + run.Plus(v.Unmetered())
 }
@@ -140,5 +140,5 @@ func about(d time.Duration) string {
 	case d < time.Hour:
 		return "about " + text.Count(int(d.Round(time.Minute).Minutes()), "minute") + " left"
 	}
-	return "about " + report.Span(d.Round(5*time.Minute)) + " left"
+	return "about " + view.Span(d.Round(5*time.Minute)) + " left"
 }

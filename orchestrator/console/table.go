@@ -9,8 +9,8 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 // maxCell bounds the cells of a column that others stand behind: a text from elsewhere would pad each line.
@@ -68,18 +68,18 @@ type column[T any] struct {
 	cell  func(*T) string
 }
 
-var taskColumns = []column[report.Task]{
-	{"task", 0, false, func(t *report.Task) string { return t.ID }},
-	{"status", 0, false, func(t *report.Task) string { return t.Status() }},
-	{"role", 60, false, func(t *report.Task) string { return t.Role }},
-	{"try", 50, true, func(t *report.Task) string { return unless0(t.Attempts, fmt.Sprint(t.Attempts)) }},
-	{"lines", 50, true, func(t *report.Task) string {
+var taskColumns = []column[view.Task]{
+	{"task", 0, false, func(t *view.Task) string { return t.ID }},
+	{"status", 0, false, func(t *view.Task) string { return t.Status() }},
+	{"role", 60, false, func(t *view.Task) string { return t.Role }},
+	{"try", 50, true, func(t *view.Task) string { return unless0(t.Attempts, fmt.Sprint(t.Attempts)) }},
+	{"lines", 50, true, func(t *view.Task) string {
 		return unless0(t.Added+t.Deleted, fmt.Sprintf("+%d -%d", t.Added, t.Deleted))
 	}},
-	{"tokens", 70, true, func(t *report.Task) string { return unless0(t.Usage.Total(), report.Tokens(t.Usage.Total())) }},
-	{"took", 90, true, func(t *report.Task) string { return unless0(int(t.Took()), report.Span(t.Took())) }},
-	{"commit", 100, false, func(t *report.Task) string { return fit(t.Commit, 10) }},
-	{"title", 80, false, func(t *report.Task) string { return t.Title }},
+	{"tokens", 70, true, func(t *view.Task) string { return unless0(t.Usage.Total(), view.Tokens(t.Usage.Total())) }},
+	{"took", 90, true, func(t *view.Task) string { return unless0(int(t.Took()), view.Span(t.Took())) }},
+	{"commit", 100, false, func(t *view.Task) string { return fit(t.Commit, 10) }},
+	{"title", 80, false, func(t *view.Task) string { return t.Title }},
 }
 
 func unless0(n int, s string) string {
@@ -123,7 +123,7 @@ func table[T any](columns []column[T], things []T, width int) []string {
 
 // writeTasks writes a table of tasks; the reason of a task that did not end well is below it, that of tasks which were parked by
 // one cause below the first of them, with the others. Below one that is unchanged or parked is what a coding agent said last.
-func writeTasks(b *strings.Builder, tasks []report.Task, width int) {
+func writeTasks(b *strings.Builder, tasks []view.Task, width int) {
 	alike := alike(tasks)
 	lines := table(taskColumns, tasks, width)
 	b.WriteString(lines[0] + "\n")
@@ -140,7 +140,7 @@ const (
 	maxSaid = 500
 )
 
-func writeReason(b *strings.Builder, t *report.Task, alike []string, width int) {
+func writeReason(b *strings.Builder, t *view.Task, alike []string, width int) {
 	var lines []string
 	if t.State != run.TaskLanded && t.State != run.TaskDone && (len(alike) == 0 || alike[0] == t.ID) {
 		lines = wrap(safe(t.Reason), width-4)
@@ -157,7 +157,7 @@ func writeReason(b *strings.Builder, t *report.Task, alike []string, width int) 
 }
 
 // alike are, for each task that was parked, those that were parked by the same cause, itself among them, in their order.
-func alike(tasks []report.Task) [][]string {
+func alike(tasks []view.Task) [][]string {
 	by, out := map[string][]string{}, make([][]string, len(tasks))
 	shapes := make([]string, len(tasks))
 	for i := range tasks {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 func TestColumns(t *testing.T) {
@@ -27,7 +27,7 @@ func TestColumns(t *testing.T) {
 func TestTheLastWordsOfAnAgentStandBelowItsTask(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	tasks := []report.Task{
+	tasks := []view.Task{
 		{ID: "landed", State: run.TaskLanded},
 		{ID: "silent", State: run.TaskDone},
 		{ID: "idle", State: run.TaskDone, Said: "I cannot\ndo this.\x1b[31m " + strings.Repeat("x", maxSaid)},

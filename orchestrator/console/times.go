@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"strings"
 
-	"divisi/orchestrator/report"
+	"divisi/orchestrator/view"
 )
 
 // Times writes where the wall clock of a run went, from its report, given as JSON: the parts of its critical path, one a line,
 // and the longest attempts on it.
 func Times(b *strings.Builder, data json.RawMessage) error {
-	return render(data, func(r *report.Report) {
+	return render(data, func(r *view.Report) {
 		row := func(name string, s float64) {
 			fmt.Fprintf(b, "%10.2f s %5.1f %%  %s\n", s, 100*s/max(r.Times.WallSeconds, 1e-9), Sanitize(name))
 		}

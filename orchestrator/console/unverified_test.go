@@ -10,8 +10,8 @@ import (
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 func TestNothingOfAnUnverifiedRunIsCalledProven(t *testing.T) {
@@ -47,7 +47,7 @@ func TestNothingOfAnUnverifiedRunIsCalledProven(t *testing.T) {
 			said += l.text + "\n"
 		}
 	}
-	tasks := report.Tasks(v.State)
+	tasks := view.Tasks(v.State)
 	require.Equal(t, "landed unverified", tasks[0].Status())
 	require.Equal(t, "accepted", tasks[1].Status(), "also after its batch was split")
 	require.Equal(t, "1 accepted, 1 landed unverified", tally(v.Tasks.Counts(), v.landedUnverified()))

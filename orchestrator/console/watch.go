@@ -3,8 +3,8 @@ package console
 import (
 	"time"
 
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 // The events of notices.
@@ -40,33 +40,33 @@ type watch struct {
 func newWatch(now time.Time) watch { return watch{began: now, told: map[string]bool{}, moved: now} }
 
 // look returns the notices that there are since the last time.
-func (w *watch) look(v *view, now time.Time) (out []Notice) {
-	n := Notice{Run: v.run, State: report.Status(v.State), Landed: len(v.landed), Tasks: len(v.Tasks.Order)}
+func (w *watch) look(v *folded, now time.Time) (out []Notice) {
+	n := Notice{Run: v.run, State: view.Status(v.State), Landed: len(v.landed), Tasks: len(v.Tasks.Order)}
 	add := func(event, decision, text string) {
 		one := n
 		one.Event, one.Decision, one.Text = event, decision, safe(text)
 		out = append(out, one)
 	}
-	for _, wait := range report.Waits(v.State, now) {
+	for _, wait := range view.Waits(v.State, now) {
 		if wait.Decision != "" && !w.told[wait.Decision] {
 			w.told[wait.Decision] = true
 			add(NoticeDecision, wait.Decision, "waiting for "+wait.Text)
 		}
 	}
 	if w.stalls(v, now) {
-		add(NoticeAlarm, "", "nothing has landed for "+report.Span(StallAfter))
+		add(NoticeAlarm, "", "nothing has landed for "+view.Span(StallAfter))
 	}
 	if ended := v.Status.Ended(); ended != w.told[NoticeEnd] {
 		w.told[NoticeEnd] = ended
 		if ended && !v.Ended.Before(w.began) {
-			add(NoticeEnd, "", "run is "+string(v.Status)+report.Because(v.Reason))
+			add(NoticeEnd, "", "run is "+string(v.Status)+view.Because(v.Reason))
 		}
 	}
 	return out
 }
 
 // stalls reports once that nothing has landed for long in a run that has work and waits for no person.
-func (w *watch) stalls(v *view, now time.Time) bool {
+func (w *watch) stalls(v *folded, now time.Time) bool {
 	if len(v.landed) != w.landed || v.Status != run.Running || v.Wait.For != "" || v.Tasks.AllEnded() {
 		w.landed, w.moved, w.alarmed = len(v.landed), now, false
 	}

@@ -11,8 +11,8 @@ import (
 
 	"divisi/contextscope"
 	"divisi/internal/usage"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 // prefix is where the data is; the number changes when a program that reads it would have to.
@@ -119,7 +119,7 @@ func (s *Server) news(ctx context.Context, id string, at time.Time) (lines []str
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var failed error
-	lines, unread := report.Since(func(yield func(contextscope.Event) bool) {
+	lines, unread := view.Since(func(yield func(contextscope.Event) bool) {
 		for b, err := range opened.Tail(ctx, 0) {
 			if err != nil {
 				failed = err

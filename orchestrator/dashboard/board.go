@@ -20,7 +20,7 @@ type board struct {
 	series series
 	// folded counts the batches, built is that count when view was made.
 	folded, built uint64
-	view          view
+	view          pageView
 	// made is the minute of the view: while nothing is written, the words of an alarm change once in a minute.
 	made time.Time
 	// version counts the views; changed is, by task, the version of the view that changed its row.

@@ -7,7 +7,7 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/internal/text"
-	"divisi/orchestrator/report"
+	"divisi/orchestrator/view"
 )
 
 // maxLine bounds a line of the page's log, in characters, and maxWords what is read to make it, in bytes.
@@ -64,8 +64,8 @@ func eventOf(frames []frame) []byte {
 
 func lineOf(e *contextscope.Event) logLine {
 	var words []string
-	tone, fold := report.Quiet, true
-	for _, l := range report.Lines(e) {
+	tone, fold := view.Quiet, true
+	for _, l := range view.Lines(e) {
 		tone, fold = max(tone, l.Tone), fold && l.Fold
 		for _, s := range []string{l.Text, l.More} {
 			if s != "" {

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"sync"
 
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 // Row is a run in the list of all.
@@ -47,7 +47,7 @@ type Row struct {
 // rowOf makes the row of a run that is followed.
 func rowOf(s *run.State) Row {
 	r := Row{
-		ID: s.Spec.Run, State: report.Status(s), Reason: s.Reason, Goal: s.Spec.Goal, Repo: s.Spec.Repo,
+		ID: s.Spec.Run, State: view.Status(s), Reason: s.Reason, Goal: s.Spec.Goal, Repo: s.Spec.Repo,
 		Created: milliseconds(s.Spec.Created), Ended: milliseconds(s.Ended), Last: milliseconds(s.Time),
 		Tokens: s.Usage.Total(), Budget: s.Budget, Tasks: len(s.Tasks.Order), Wait: s.Wait.For, Line: s.Line,
 	}
@@ -61,7 +61,7 @@ func rowOf(s *run.State) Row {
 }
 
 // RowIn makes the row of a run that is not active from its report. The state is the word that `divisi runs` prints.
-func RowIn(id, state string, p *report.Report) Row {
+func RowIn(id, state string, p *view.Report) Row {
 	r := Row{
 		ID: id, State: state, Reason: p.Reason, Goal: p.Goal, Repo: p.Repo, Created: milliseconds(p.Created),
 		Ended: milliseconds(p.Ended), Last: milliseconds(p.Last),

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/contextscope"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 // message reads the next server-sent event of a name.
@@ -103,7 +103,7 @@ func TestTheRowOfARunThatHasEnded(t *testing.T) {
 		at(t, 30, contextscope.KindRun, "", 0, run.Data{State: run.Done, Reason: "all landed"}),
 		at(t, 31, contextscope.KindRun, "", 0, run.Data{Notices: []string{"late"}}),
 	)
-	of := report.Of(st)
+	of := view.Of(st)
 	row := RowIn("r1", "done", &of)
 	require.Equal(t, []int64{1000, 30_000, 31_000}, []int64{row.Created, row.Ended, row.Last})
 	require.Equal(t, rowOf(st), row)

@@ -8,13 +8,13 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/schedule"
+	"divisi/orchestrator/view"
 )
 
-// view is what the page shows beside the log. Times are unix milliseconds; 0 means not yet.
-type view struct {
+// pageView is what the page shows beside the log. Times are unix milliseconds; 0 means not yet.
+type pageView struct {
 	State  run.Status `json:"state"`
 	Reason string     `json:"reason,omitempty"`
 	Wait   string     `json:"wait,omitempty"`
@@ -42,18 +42,18 @@ type view struct {
 	Ended     int64    `json:"ended"`
 	// Last is the newest event's time, Waited how many milliseconds the run had waited for a person, or for a
 	// process, by then.
-	Last   int64          `json:"last"`
-	Waited int64          `json:"waited"`
-	Phases []report.Phase `json:"phases"`
-	Agents []report.Agent `json:"agents"`
+	Last   int64        `json:"last"`
+	Waited int64        `json:"waited"`
+	Phases []view.Phase `json:"phases"`
+	Agents []view.Agent `json:"agents"`
 	// Ways are what a person can do next, as commands.
-	Ways []report.Way `json:"ways,omitempty"`
+	Ways []view.Way `json:"ways,omitempty"`
 	// Roles are those of the run, Models those that the project or a role names: for another attempt.
-	Roles   []string        `json:"roles,omitempty"`
-	Models  []string        `json:"models,omitempty"`
-	Workers []report.Worker `json:"workers"`
-	Queue   report.Queue    `json:"queue"`
-	Flaky   []report.Flaky  `json:"flaky,omitempty"`
+	Roles   []string      `json:"roles,omitempty"`
+	Models  []string      `json:"models,omitempty"`
+	Workers []view.Worker `json:"workers"`
+	Queue   view.Queue    `json:"queue"`
+	Flaky   []view.Flaky  `json:"flaky,omitempty"`
 	// Series are points of the run, the last one now; Projected is when all tasks have probably landed, 0 where that is not
 	// known.
 	Series    []point `json:"series,omitempty"`
@@ -94,25 +94,25 @@ const maxForgotten = 3
 const maxUnlike = 10
 
 // viewOf makes the view of a run at a time, with all its tasks and without its series.
-func viewOf(s *run.State, now time.Time) view {
-	agents, why := report.Agents(s), schedule.Why(s)
-	v := view{
-		State: s.Status, Reason: s.Reason, Wait: s.Wait.For, Line: s.Line, Alarm: report.Alarm(s, now),
+func viewOf(s *run.State, now time.Time) pageView {
+	agents, why := view.Agents(s), schedule.Why(s)
+	v := pageView{
+		State: s.Status, Reason: s.Reason, Wait: s.Wait.For, Line: s.Line, Alarm: view.Alarm(s, now),
 		Goal: s.Spec.Goal, Repo: s.Spec.Repo, Base: s.Spec.Base,
 		Branch: s.Spec.Branch, Unverified: s.Unverified, Ref: s.Ref, Published: s.Published, Notices: s.Notices,
 		Parallel: s.Spec.Parallel, Budget: s.Budget, Tokens: s.Usage.Total(), Cached: s.Usage.Cached, Calls: s.Usage.Calls,
 		Created: milliseconds(s.Spec.Created), Ended: milliseconds(s.Ended), Last: milliseconds(s.Time),
-		Waited: (s.Wait.Until(s.Time) + s.Times.Down).Milliseconds(), Phases: report.Phases(s), Agents: agents,
-		Workers: report.Workers(s, agents), Queue: report.QueueOf(s), Flaky: report.FlakyGates(s),
-		Ways:      report.NextLive(s),
-		Projected: milliseconds(report.Projected(s, now)),
+		Waited: (s.Wait.Until(s.Time) + s.Times.Down).Milliseconds(), Phases: view.Phases(s), Agents: agents,
+		Workers: view.Workers(s, agents), Queue: view.QueueOf(s), Flaky: view.FlakyGates(s),
+		Ways:      view.NextLive(s),
+		Projected: milliseconds(view.Projected(s, now)),
 		Tasks:     make([]task, 0, len(s.Tasks.Order)+1),
 	}
-	unread, _ := report.Unread(s)
+	unread, _ := view.Unread(s)
 	for _, u := range unread {
 		v.Unread = append(v.Unread, u.String())
 	}
-	for _, u := range report.UnlikeOthers(s) {
+	for _, u := range view.UnlikeOthers(s) {
 		v.Unlike = append(v.Unlike, u.String())
 	}
 	v.Unlike = text.Few(v.Unlike, maxUnlike)
@@ -144,9 +144,9 @@ func milliseconds(t time.Time) int64 {
 func taskOf(s *run.State, t *run.Task) task {
 	failed := t.State == run.TaskPending && len(t.Faults) > 0 && t.Faults[len(t.Faults)-1].Attempt == t.Attempt
 	row := task{
-		ID: t.Task.ID, Title: t.Task.Title, Role: t.Task.Role, State: report.StatusOf(s, t), Reason: t.Reason,
+		ID: t.Task.ID, Title: t.Task.Title, Role: t.Task.Role, State: view.StatusOf(s, t), Reason: t.Reason,
 		Alarm: failed || t.State == run.TaskParked || t.State == run.TaskHeld,
-		Notes: report.Said(t.Result, t.VerifyR), Attempt: t.Attempt, Added: t.Landed.Added, Deleted: t.Landed.Deleted,
+		Notes: view.Said(t.Result, t.VerifyR), Attempt: t.Attempt, Added: t.Landed.Added, Deleted: t.Landed.Deleted,
 		Tokens: s.Works.Used(t.Task.ID).Total(), Template: t.Task.ShardOf, Landed: milliseconds(t.LandedAt),
 		Patch: t.Commit != "" || t.Result != nil && t.Result.Patch != nil,
 	}
@@ -166,7 +166,7 @@ func masterOf(s *run.State, w *run.Work) task {
 		Tokens: s.Works.Used(w.ID).Total(),
 	}
 	if a := w.Attempts[w.Last]; a != nil {
-		row.Notes = report.Said(a.Result, nil)
+		row.Notes = view.Said(a.Result, nil)
 	}
 	switch {
 	case s.Master.Done:

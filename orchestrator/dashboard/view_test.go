@@ -12,8 +12,8 @@ import (
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 	"divisi/subagents/wire"
 )
 
@@ -196,8 +196,8 @@ func TestWhatRunsBesideTasks(t *testing.T) {
 	v := viewOf(folded(t, events...), time.Unix(3600, 0))
 	require.Equal(t, line, v.Line)
 	require.Equal(t, "nothing has landed for 59 min: the line is stopped: look first", v.Alarm)
-	require.Equal(t, []report.Worker{{Name: "w1", Agents: 1, Since: 5000}}, v.Workers)
-	require.Equal(t, []report.Flaky{{Gate: "test", Names: []string{"TestA"}}}, v.Flaky)
+	require.Equal(t, []view.Worker{{Name: "w1", Agents: 1, Since: 5000}}, v.Workers)
+	require.Equal(t, []view.Flaky{{Gate: "test", Names: []string{"TestA"}}}, v.Flaky)
 	require.Equal(t, []string{"b"}, v.Queue.Waiting)
 	require.Equal(t, int64(5000), v.Agents[0].Last)
 }
@@ -232,11 +232,11 @@ func TestMasterIsATask(t *testing.T) {
 	}
 }
 
-func decode(t testing.TB, data []byte) view {
+func decode(t testing.TB, data []byte) pageView {
 	t.Helper()
 	const head = "event: view\ndata: "
 	require.Contains(t, string(data), head)
-	var v view
+	var v pageView
 	require.NoError(t, json.Unmarshal(data[len(head):], &v))
 	return v
 }

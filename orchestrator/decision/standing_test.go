@@ -7,8 +7,8 @@ import (
 
 	"divisi/internal/testkit/runtest"
 	"divisi/orchestrator/decision"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 	"divisi/subagents/wire"
 )
 
@@ -55,7 +55,7 @@ func TestAnAnswerStandsForWhatIsAlike(t *testing.T) {
 	require.True(t, l.Tasks.ByID["b"].Reviewed())
 	require.Empty(t, decision.Patches(l.State))
 	require.Equal(t, 2, l.Standing.Of(a.ID).Given)
-	r := report.Of(l.State)
+	r := view.Of(l.State)
 	require.Equal(t, "user:ada accepts all that are alike to "+a.ID+", until that is taken back: 2 more so far", r.Standing[0].String())
 	require.Contains(t, r.Doubts, "b/1: each patch is to be seen (accepted by user:ada, as all that are alike to "+a.ID+")")
 	require.Contains(t, r.Doubts, "a/1: fewer tests (accepted by user:ada for all that are alike)")

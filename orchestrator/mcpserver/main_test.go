@@ -21,8 +21,8 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/testkit/runtest"
 	"divisi/orchestrator/dashboard"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 func TestMain(m *testing.M) {
@@ -40,7 +40,7 @@ type place struct {
 	reads  chan struct{}
 	tailed sync.Once
 
-	report    report.Report
+	report    view.Report
 	decisions []dashboard.Decision
 	shows     map[string]any
 	acts      []dashboard.Act

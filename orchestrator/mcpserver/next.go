@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"divisi/orchestrator/report"
+	"divisi/orchestrator/view"
 )
 
 // way is what can be done next: a call of a tool of this server, or a command for the person.
@@ -15,7 +15,7 @@ type way struct {
 	Why       string         `json:"why"`
 }
 
-func (s *Server) ways(next []report.Way) (out []way) {
+func (s *Server) ways(next []view.Way) (out []way) {
 	for _, w := range next {
 		name, args := toolFor(strings.Fields(w.Command))
 		if s.tools[name] == nil {

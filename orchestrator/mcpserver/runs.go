@@ -10,7 +10,7 @@ import (
 	"divisi/internal/text"
 	"divisi/internal/usage"
 	"divisi/orchestrator/dashboard"
-	"divisi/orchestrator/report"
+	"divisi/orchestrator/view"
 )
 
 const (
@@ -107,7 +107,7 @@ func date(ms int64) string {
 }
 
 // look returns the row of a run. The report is that of one that a process has, which its row is made of; nil else.
-func (s *Server) look(ctx context.Context, id string) (dashboard.Row, *report.Report, error) {
+func (s *Server) look(ctx context.Context, id string) (dashboard.Row, *view.Report, error) {
 	stands, err := s.opts.Runs.Stand(ctx, id)
 	if err != nil || !stands.Active {
 		return stands.Row, nil, err
@@ -122,12 +122,12 @@ func (s *Server) look(ctx context.Context, id string) (dashboard.Row, *report.Re
 }
 
 // report reads the report of a run.
-func (s *Server) report(ctx context.Context, id string) (*report.Report, error) {
+func (s *Server) report(ctx context.Context, id string) (*view.Report, error) {
 	data, err := s.opts.Controller.Show(ctx, dashboard.Query{What: dashboard.ShowReport, Run: id})
 	if err != nil {
 		return nil, err
 	}
-	var r report.Report
+	var r view.Report
 	if err := json.Unmarshal(data, &r); err != nil {
 		return nil, fmt.Errorf("read the report of run %s: %w", id, err)
 	}
@@ -147,7 +147,7 @@ func (s *Server) known(ctx context.Context, id string) error {
 }
 
 // both returns the row and the report of a run.
-func (s *Server) both(ctx context.Context, id string) (dashboard.Row, *report.Report, error) {
+func (s *Server) both(ctx context.Context, id string) (dashboard.Row, *view.Report, error) {
 	if err := s.known(ctx, id); err != nil {
 		return dashboard.Row{}, nil, err
 	}

@@ -14,8 +14,8 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/usage"
 	"divisi/orchestrator/dashboard"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 var reads = []string{"decisions", "diff", "log", "preview", "report", "roles", "runs", "tasks", "wait"}
@@ -134,9 +134,9 @@ func TestCallsThatAreRefused(t *testing.T) {
 func TestAnswersAreBoundedAndVisible(t *testing.T) {
 	t.Parallel()
 	p := newPlace()
-	p.report = report.Report{Run: "r1", Goal: "\u202eevil\x1b[2J" + strings.Repeat("x", 1<<20), State: run.Running, Next: []report.Way{{Command: "divisi show r1"}}}
+	p.report = view.Report{Run: "r1", Goal: "\u202eevil\x1b[2J" + strings.Repeat("x", 1<<20), State: run.Running, Next: []view.Way{{Command: "divisi show r1"}}}
 	for i := range 450 {
-		p.report.Tasks = append(p.report.Tasks, report.Task{ID: fmt.Sprintf("t%03d", i), State: run.TaskLanded, Reason: strings.Repeat("r", 1<<12)})
+		p.report.Tasks = append(p.report.Tasks, view.Task{ID: fmt.Sprintf("t%03d", i), State: run.TaskLanded, Reason: strings.Repeat("r", 1<<12)})
 	}
 	p.report.Tasks[3].State = run.TaskParked
 	for i := range 40 {

@@ -12,8 +12,8 @@ import (
 	"divisi/orchestrator/attempt"
 	"divisi/orchestrator/console"
 	"divisi/orchestrator/dashboard"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 const (
@@ -69,7 +69,7 @@ func (s *Server) tasks(ctx context.Context, _ string, in whichTasks) (taskPage, 
 	if err != nil {
 		return taskPage{}, err
 	}
-	found := slices.DeleteFunc(r.Tasks, func(t report.Task) bool {
+	found := slices.DeleteFunc(r.Tasks, func(t view.Task) bool {
 		return in.State != "" && in.State != string(t.State) && in.State != t.Status() || in.Task != "" && in.Task != t.ID
 	})
 	if in.Task != "" && len(found) == 0 {
@@ -86,7 +86,7 @@ func (s *Server) tasks(ctx context.Context, _ string, in whichTasks) (taskPage, 
 // maxFailures is how many of the newest failures of a task are shown.
 const maxFailures = 3
 
-func taskOf(t *report.Task) task {
+func taskOf(t *view.Task) task {
 	out := task{
 		ID: t.ID, Title: text.Clip(t.Title, text.MaxLine), Role: t.Role, State: t.Status(),
 		Reason:   text.Clip(t.Reason, text.MaxLine),

@@ -10,8 +10,8 @@ import (
 	"divisi/internal/usage"
 	"divisi/orchestrator/dashboard"
 	"divisi/orchestrator/decision"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 const (
@@ -198,16 +198,16 @@ func (w *watch) why(active bool) (why string, over bool) {
 // told is how the run stands, with the reason.
 func (s *Server) told(w *watch, id, why string) waited {
 	st := w.state
-	r := report.Live(st, time.Now())
+	r := view.Live(st, time.Now())
 	out := waited{
-		Run: id, Why: why, Position: max(w.pos, w.after), State: report.Status(st), Reason: text.Clip(st.Reason, maxText),
+		Run: id, Why: why, Position: max(w.pos, w.after), State: view.Status(st), Reason: text.Clip(st.Reason, maxText),
 		Tasks: len(st.Tasks.Order), Tokens: st.Usage.Total(), Decisions: []needed{},
 	}
 	switch why {
 	case whyTime, whyDecision:
 		out.Now = few(r.Now)
 	default:
-		out.Notices, out.Next = few(r.Notices), s.ways(report.Next(st))
+		out.Notices, out.Next = few(r.Notices), s.ways(view.Next(st))
 	}
 	for _, t := range st.Tasks.ByID {
 		switch t.State {

@@ -11,8 +11,8 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/testkit/runtest"
 	"divisi/orchestrator/phase"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 	"divisi/subagents/wire"
 )
 
@@ -151,7 +151,7 @@ func TestAGateOfTheEndPassesOnTwoWorkers(t *testing.T) {
 			require.Equal(t, c.final, l.Final[0].Worker)
 			end := phase.Finish(l.State, "t1")[0].(run.End).Data
 			require.Equal(t, run.Done, end.State)
-			require.Equal(t, c.one, report.Of(l.State).OneWorker)
+			require.Equal(t, c.one, view.Of(l.State).OneWorker)
 			require.Equal(t, c.one != "", strings.Contains(end.Reason, "proven by one worker"), end.Reason)
 		})
 	}
@@ -188,7 +188,7 @@ func TestTheEndOfNothingAsksForNoSecondWorker(t *testing.T) {
 	l.Append("", run.Data{State: run.Final})
 	l.Do(phase.Finish(l.State, "base"))
 	require.Equal(t, "z", l.Final[0].Worker)
-	require.Empty(t, report.Of(l.State).OneWorker)
+	require.Empty(t, view.Of(l.State).OneWorker)
 
 	l = newCrewed(t, 0, "a", "b")
 	l.landed(1, "a", false)
@@ -196,7 +196,7 @@ func TestTheEndOfNothingAsksForNoSecondWorker(t *testing.T) {
 	require.Nil(t, l.Crew)
 	l.Do(phase.Finish(l.State, "t1"))
 	require.Equal(t, "a", l.Final[0].Worker)
-	require.Empty(t, report.Of(l.State).OneWorker)
+	require.Empty(t, view.Of(l.State).OneWorker)
 }
 
 // The search for the first red batch does not take the word of the worker that proved a batch in full: one that lied about batch 2

@@ -11,8 +11,8 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/testkit/runtest"
 	"divisi/orchestrator/phase"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 	"divisi/subagents/wire"
 )
 
@@ -61,7 +61,7 @@ func TestALieInFortyReceiptsIsFound(t *testing.T) {
 			}
 			require.Equal(t, c.runs, total, "%v", l.runs)
 			l.Append("", end)
-			r := report.Of(l.State)
+			r := view.Of(l.State)
 			require.Len(t, r.Quarantines, 1)
 			require.Equal(t, alone, r.Quarantines[0].Alone)
 			require.Equal(t, c.lie == 0, r.Quarantines[0].Proven)

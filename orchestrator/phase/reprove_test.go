@@ -11,8 +11,8 @@ import (
 	"divisi/internal/testkit/runtest"
 	"divisi/orchestrator/decision"
 	"divisi/orchestrator/phase"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 	"divisi/subagents/wire"
 )
 
@@ -33,7 +33,7 @@ func TestSecondProofs(t *testing.T) {
 			require.Equal(t, run.SecondPassed, s.Second.State)
 			require.Equal(t, "b", s.Second.Worker)
 		}
-		require.Equal(t, "4 of 4 batches that landed chosen (100%), 4 passed again; 4 gate runs added", report.Of(l.State).Reproof.String())
+		require.Equal(t, "4 of 4 batches that landed chosen (100%), 4 passed again; 4 gate runs added", view.Of(l.State).Reproof.String())
 	})
 	t.Run("the first worker gives none", func(t *testing.T) {
 		t.Parallel()

@@ -16,8 +16,8 @@ import (
 	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/orchestrator/conductor"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 // summaryVersion is that of the format of a summary. It changes with what a report has or means.
@@ -32,15 +32,15 @@ type summary struct {
 	Version int       `json:"version"`
 	Held    time.Time `json:"held"`
 	// Prices is the table that the report's money was computed with.
-	Prices string        `json:"prices"`
-	Report report.Report `json:"report"`
+	Prices string      `json:"prices"`
+	Report view.Report `json:"report"`
 }
 
 func (d Dir) summaryFile(id string) string { return filepath.Join(d.Run(id), "summary.json") }
 
 // Summary returns the report of a run that has ended. It is false where none is kept, or the one that is kept does not count:
 // what it says is in the log too.
-func (d Dir) Summary(id string) (report.Report, bool) {
+func (d Dir) Summary(id string) (view.Report, bool) {
 	var s summary
 	held, err := bus.Taken(d.Bus(id))
 	if err != nil {
@@ -60,7 +60,7 @@ func (d Dir) Summary(id string) (report.Report, bool) {
 const maxEarlier = 20
 
 // Earlier returns the reports of the newest runs that worked on a repository and whose summary is kept, the newest first.
-func (d Dir) Earlier(repo string) (out []report.Report) {
+func (d Dir) Earlier(repo string) (out []view.Report) {
 	ids, err := d.IDs()
 	if err != nil {
 		d.Log.Info().Err(err).Msg("the usage of earlier runs is not known")
@@ -82,12 +82,12 @@ func (d Dir) summarise(st *run.State, held time.Time) {
 	if !st.Status.Ended() || st.Wait.For != "" || len(st.Unread) > 0 {
 		return
 	}
-	if err := d.writeSummary(report.Of(st), held); err != nil {
+	if err := d.writeSummary(view.Of(st), held); err != nil {
 		d.Log.Info().Err(err).Str("run", st.Spec.Run).Msg("no summary is kept")
 	}
 }
 
-func (d Dir) writeSummary(r report.Report, held time.Time) error {
+func (d Dir) writeSummary(r view.Report, held time.Time) error {
 	data, err := json.Marshal(summary{summaryVersion, held, model.TableID(), r})
 	if err == nil {
 		err = maybe.WriteFile(d.summaryFile(r.Run), append(data, '\n'), 0o600)

@@ -14,12 +14,12 @@ import (
 
 	"divisi/bus"
 	"divisi/internal/spec"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 // summaryOf makes a run that has ended, with its summary.
-func summaryOf(t *testing.T, r report.Report) Dir {
+func summaryOf(t *testing.T, r view.Report) Dir {
 	t.Helper()
 	g := Dir{Path: t.TempDir(), Log: zerolog.Nop()}
 	require.NoError(t, os.MkdirAll(g.Bus(r.Run), 0o700))
@@ -30,11 +30,11 @@ func summaryOf(t *testing.T, r report.Report) Dir {
 	return g
 }
 
-func endedReport() report.Report {
-	return report.Report{
+func endedReport() view.Report {
+	return view.Report{
 		Run: "r1", Goal: "g", State: run.Done, Created: time.Unix(1, 0).UTC(),
 		Quotas: []spec.Wait{{Until: time.Now().Add(-time.Hour)}},
-		Tasks: []report.Task{
+		Tasks: []view.Task{
 			{ID: run.MasterTask, State: run.TaskDone},
 			{ID: "a", State: run.TaskLanded},
 			{ID: "b", State: run.TaskDone},
@@ -109,7 +109,7 @@ func TestEarlierRunsAreTheNewestOfTheRepository(t *testing.T) {
 	g := Dir{Path: t.TempDir(), Log: zerolog.Nop()}
 	var want []string
 	for i := range 2*maxEarlier + 4 {
-		r := report.Report{Run: fmt.Sprintf("20261128-1200%02d-0000", i), Repo: []string{"/a", "/b"}[i%2], State: run.Done}
+		r := view.Report{Run: fmt.Sprintf("20261128-1200%02d-0000", i), Repo: []string{"/a", "/b"}[i%2], State: run.Done}
 		require.NoError(t, os.MkdirAll(g.Bus(r.Run), 0o700))
 		require.NoError(t, os.WriteFile(filepath.Join(g.Bus(r.Run), "lock"), nil, 0o600))
 		held, err := bus.Taken(g.Bus(r.Run))

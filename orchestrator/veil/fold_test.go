@@ -13,9 +13,9 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/orchestrator/decision"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/veil"
+	"divisi/orchestrator/view"
 	"divisi/subagents/wire"
 )
 
@@ -48,7 +48,7 @@ func folded(t *testing.T, events []contextscope.Event) (whole, veiled *run.State
 func TestTheFoldOfAViewerIsThatOfTheLog(t *testing.T) {
 	t.Parallel()
 	whole, veiled := folded(t, recorded(t))
-	a, b := report.Of(whole), report.Of(veiled)
+	a, b := view.Of(whole), view.Of(veiled)
 	require.Equal(t, a.State, b.State)
 	require.Equal(t, a.Times, b.Times)
 	require.Equal(t, a.Usage, b.Usage)

@@ -8,8 +8,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 // readyAfter is when a frame of the live view is drawn for sure: lines above it cannot be printed before.
@@ -126,7 +126,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 func (m *model) drawn(bell bool) tea.Cmd {
 	var waits []string
 	m.Console.With(func(s *run.State) {
-		for _, w := range report.Waits(s, s.Time) {
+		for _, w := range view.Waits(s, s.Time) {
 			if w.Decision != "" {
 				waits = append(waits, w.Decision)
 			}

@@ -9,9 +9,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"divisi/orchestrator/console"
-	"divisi/orchestrator/report"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/schedule"
+	"divisi/orchestrator/view"
 )
 
 // renewEach is how often the list of tasks is made again: a run can have thousands.
@@ -32,24 +32,24 @@ type tasks struct {
 type row struct{ id, state, what string }
 
 // open shows the list as it is now.
-func (l *tasks) open(view *console.Console) {
+func (l *tasks) open(c *console.Console) {
 	l.made = time.Time{}
-	l.renew(view)
+	l.renew(c)
 }
 
 // renew makes the rows again, where they are old.
-func (l *tasks) renew(view *console.Console) {
+func (l *tasks) renew(c *console.Console) {
 	if time.Since(l.made) < renewEach {
 		return
 	}
 	l.made = time.Now()
-	view.With(func(s *run.State) { l.all = rowsOf(s) })
+	c.With(func(s *run.State) { l.all = rowsOf(s) })
 	l.sift()
 }
 
 func rowsOf(s *run.State) (out []row) {
 	doing, why := map[string]string{}, schedule.Why(s)
-	for _, a := range report.Agents(s) {
+	for _, a := range view.Agents(s) {
 		doing[strings.TrimSuffix(a.Task, run.VerifySuffix)] = a.Doing
 	}
 	if s.Works[run.MasterTask] != nil {
@@ -63,7 +63,7 @@ func rowsOf(s *run.State) (out []row) {
 				what = other
 			}
 		}
-		out = append(out, row{id, report.StatusOf(s, t), plain(what)})
+		out = append(out, row{id, view.StatusOf(s, t), plain(what)})
 	}
 	return out
 }

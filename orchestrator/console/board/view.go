@@ -10,7 +10,7 @@ import (
 
 	"divisi/internal/text"
 	"divisi/orchestrator/console"
-	"divisi/orchestrator/report"
+	"divisi/orchestrator/view"
 )
 
 const (
@@ -199,9 +199,9 @@ func (m *model) taskLines(room int) []string {
 	}
 	for i := l.top; i < min(len(l.rows), l.top+room); i++ {
 		r := l.rows[i]
-		row := fmt.Sprintf("%-*s %-*s  %s", stateWidth, r.state, min(idWidth, m.width/3), report.Name(r.id), r.what)
+		row := fmt.Sprintf("%-*s %-*s  %s", stateWidth, r.state, min(idWidth, m.width/3), view.Name(r.id), r.what)
 		if m.width < slim {
-			row = report.Name(r.id) + " " + r.state
+			row = view.Name(r.id) + " " + r.state
 		}
 		lines = append(lines, mark(row, i == at, m.width))
 	}
@@ -211,7 +211,7 @@ func (m *model) taskLines(room int) []string {
 // textLines are what is shown of a task.
 func (m *model) textLines(room int) []string {
 	t := &m.task
-	lines := []string{strong.Render(cut(report.Name(t.id)+" · "+t.what, m.width))}
+	lines := []string{strong.Render(cut(view.Name(t.id)+" · "+t.what, m.width))}
 	if !t.read {
 		return append(lines, cut("reading…", m.width))
 	}

@@ -1,0 +1,98 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"divisi/internal/text"
+	"divisi/orchestrator/decision"
+	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
+)
+
+// Decision is one that is not closed. Answer is one that the run has not acted on.
+type Decision struct {
+	ID      string           `json:"id"`
+	Kind    run.DecisionKind `json:"kind"`
+	Text    string           `json:"text"`
+	Decider string           `json:"decider"`
+	Why     string           `json:"why"`
+	Answer  *run.Answer      `json:"answer,omitempty"`
+}
+
+// String is the decision in a line.
+func (d Decision) String() string {
+	who := d.Decider + " decides: " + d.Why
+	if d.Answer != nil {
+		who = decision.By("answered by "+d.Answer.By, d.Answer) + ": " +
+			strings.TrimSuffix(d.Answer.Option+": "+text.Line(d.Answer.Text), ": ")
+	}
+	return fmt.Sprintf("%s  %s: %s (%s)", d.ID, d.Kind, d.Text, who)
+}
+
+func decisions(s *run.State) (out []Decision) {
+	for _, d := range decision.All(s) {
+		shown := Decision{ID: d.ID, Kind: d.Kind, Text: d.Text, Decider: d.Decider.Who, Why: d.Decider.Why}
+		if given := s.Decisions.Given(d.ID); given != nil {
+			shown.Answer = &given.Answer
+		}
+		out = append(out, shown)
+	}
+	return out
+}
+
+// Standing is an answer that stands for each patch that is alike. Given counts the other decisions that it has answered.
+type Standing struct {
+	ID    string `json:"id"`
+	By    string `json:"by"`
+	Given int    `json:"given"`
+}
+
+// String is the answer in a line.
+func (a Standing) String() string {
+	return fmt.Sprintf("%s accepts all that are alike to %s, until that is taken back: %d more so far", a.By, a.ID, a.Given)
+}
+
+func standings(s *run.State) (out []Standing) {
+	for _, a := range s.Standing {
+		out = append(out, Standing{a.ID, a.By, a.Given})
+	}
+	return out
+}
+
+// doubts lists the patches that were held and are not any more: one line each, the newest doubt of a task for all of it.
+func doubts(s *run.State) (lines []string) {
+	for _, id := range s.Tasks.Order {
+		t := s.Tasks.ByID[id]
+		if len(t.Doubts) == 0 || t.Doubt() != nil {
+			continue
+		}
+		d := &t.Doubts[len(t.Doubts)-1]
+		more := ""
+		if n := len(d.Evidence) - 1; n > 0 {
+			more = fmt.Sprintf(" and %d more", n)
+		}
+		lines = append(lines, fmt.Sprintf("%s: %s%s (%s)", wire.AgentID(id, d.Attempt), d.Evidence[0], more, Ruling(d, t.State)))
+	}
+	return lines
+}
+
+// Ruling words the answer about a held patch, of a task in a state.
+func Ruling(d *run.Doubt, state run.TaskState) string {
+	switch a := d.Answer; {
+	case a == nil && state != run.TaskHeld:
+		return "none: the task is " + string(state)
+	case a == nil:
+		return "open"
+	case d.Accepted() && d.Size && a.By == run.ByPolicy:
+		return "noted: size alone rejects no patch"
+	case a.Option == run.AddGate:
+		return "tested with another gate, by " + a.By
+	case d.Accepted():
+		return decision.By("accepted by "+a.By, a)
+	case a.Text == "":
+		return "rejected by " + a.By
+	default:
+		return fmt.Sprintf("rejected by %s: %s", a.By, a.Text)
+	}
+}

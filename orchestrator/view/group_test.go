@@ -1,0 +1,152 @@
+package view
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/contextscope"
+	"divisi/internal/spec"
+	"divisi/internal/testkit/runtest"
+	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
+)
+
+// begun is a run with a plan file and some tasks.
+func begun(t *testing.T, roles map[string]spec.Role, tasks ...spec.Task) *runtest.Log {
+	l := runtest.New(t, run.Spec{Created: time.Unix(1000, 0), Roles: roles, Plan: &spec.Plan{}}, run.Running)
+	l.Plan(tasks...)
+	return l
+}
+
+// works dispatches a task, and has a worker begin with it; empty words for an agent that reports nothing.
+func works(l *runtest.Log, task, role, group, doing string) {
+	l.Append(task, run.TaskData{
+		State: run.TaskRunning, Dispatch: &run.Dispatch{Task: task, Attempt: 1, Role: role, Group: group},
+	})
+	l.Agent(task, 1, contextscope.KindStarted, wire.Started{Delivery: 1})
+	if doing != "" {
+		l.Agent(task, 1, contextscope.KindProgress, wire.Progress{Doing: doing})
+	}
+}
+
+func shards(template, role string, n int) (out []spec.Task) {
+	for i := range n {
+		out = append(out, spec.Task{ID: fmt.Sprintf("%s-%03d", template, i+1), ShardOf: template, Role: role})
+	}
+	return out
+}
+
+func TestTheAgentsOfATemplateAreOneGroup(t *testing.T) {
+	t.Parallel()
+	roles := map[string]spec.Role{"gen": {Name: "gen", Executor: spec.ExecutorModel, Writes: true}}
+	l := begun(t, roles, append(shards("rename", "gen", 7), spec.Task{ID: "alone", Role: "gen"})...)
+	require.Empty(t, Groups(l.State))
+	works(l, "alone", "gen", "", "reading a/b.go")
+	for i, doing := range []string{"running go test ./a", "thinking", "running go test -json ./b", "writing", "thinking"} {
+		works(l, fmt.Sprintf("rename-%03d", i+1), "gen", "", doing)
+	}
+	l.Append("rename-006", run.TaskData{State: run.TaskRunning, Dispatch: &run.Dispatch{Task: "rename-006", Attempt: 1, Role: "gen"}})
+	groups := Groups(l.State)
+	require.Len(t, groups, 2)
+	require.Equal(t, "rename", groups[0].Name)
+	require.Equal(t, "3 waiting for the model, 2 running go test, 1 queued", groups[0].String())
+	require.Equal(t, 6, groups[0].Size())
+	require.Nil(t, groups[0].One)
+	require.Equal(t, "reading a/b.go", groups[1].One.Doing, "a single agent is shown with its file")
+	groups[0].Add(&groups[1])
+	require.Equal(t, "3 waiting for the model, 2 running go test, 1 reading files, 1 queued", groups[0].String())
+	l.Append("", run.Data{State: run.Stopped})
+	require.Empty(t, Groups(l.State))
+}
+
+// One process works for several tasks, and the first of them reports what it does.
+func TestAGroupThatSharesAProcessHasOneStage(t *testing.T) {
+	t.Parallel()
+	roles := map[string]spec.Role{"mod": {Name: "mod", Executor: spec.ExecutorCommand, Command: []string{"/usr/bin/sed", "-i"}, Join: true}}
+	l := begun(t, roles, shards("move", "mod", 3)...)
+	for i := range 3 {
+		works(l, fmt.Sprintf("move-%03d", i+1), "mod", "move", "")
+	}
+	require.Equal(t, "3 starting", Groups(l.State)[0].String())
+	l.At(l.Time.Add(time.Minute))
+	l.Append("", run.Data{})
+	require.Equal(t, "3 running sed", Groups(l.State)[0].String(), "they began long ago")
+	l.Agent("move-001", 1, contextscope.KindProgress, wire.Progress{Doing: "preparing its work tree"})
+	require.Equal(t, "3 preparing its work tree", Groups(l.State)[0].String())
+	l.Agent("move-001", 1, contextscope.KindProgress, wire.Progress{Doing: "a line of its output"})
+	require.Equal(t, "3 running sed", Groups(l.State)[0].String())
+}
+
+func TestStages(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ doing, program, want string }{
+		{"starting", "", "starting"},
+		{"waiting for the model", "", "waiting for the model"},
+		{"receiving an answer", "", "waiting for the model"},
+		{"waiting for gemini: try 2 of 5 at 10:00:00: no", "", "waiting for gemini"},
+		{"waiting for a free core", "sed", "waiting for a free core"},
+		{"preparing its work tree", "sed", "preparing its work tree"},
+		{"running sed -i s/a/b/ x.go", "sed", "running sed"},
+		{"running /usr/bin/go test ./...", "", "running go test"},
+		{"running the gates build, test", "", "running the gates"},
+		{"running ", "", "running a command"},
+		{"x.go: changed", "sed", "running sed"},
+		{"gate test", "", "gate test"},
+		{"gate test: nothing printed for 1m0s; last line: ok", "", "gate test"},
+		{"reading a.go", "", "reading files"},
+		{"editing a.go and 2 more", "", "editing files"},
+		{"searching x: y", "", "searching"},
+		{"waits for an answer: Which?", "", "waiting for an answer"},
+		{"waits for a reader: look", "", "waiting for other agents"},
+		{"asks for scope", "", "waiting for other agents"},
+		{"setup: npm ci", "", "setup"},
+		{"checking progress", "", "checking progress"},
+	} {
+		require.Equal(t, c.want, stageOf(c.doing, c.program), c.doing)
+	}
+}
+
+func TestWaits(t *testing.T) {
+	t.Parallel()
+	l := begun(t, nil, spec.Task{ID: "a"}, spec.Task{ID: "b"})
+	require.Empty(t, Waits(l.State, l.Time))
+	line := "a release"
+	l.Append("", run.Data{Line: &line})
+	l.Append("b", run.TaskData{State: run.TaskHeld, Doubt: &run.Doubt{Evidence: []string{"it deletes a test"}}})
+	pos := l.Pos
+	waits := Waits(l.State, l.Time)
+	require.Len(t, waits, 2)
+	require.Equal(t, Wait{Text: "the line to be started again: a release"}, waits[0])
+	require.Equal(t, "a decision about the patch of b: it deletes a test", waits[1].Text)
+	require.NotEmpty(t, waits[1].Decision)
+	require.Equal(t, pos, waits[1].Pos)
+	line = ""
+	l.Append("", run.Data{Line: &line, State: run.Running, Reason: "paused: no space"})
+	require.Equal(t, "the machine: no space", Waits(l.State, l.Time)[0].Text)
+	l.Append("", run.Data{State: run.Stopped})
+	require.Len(t, Waits(l.State, l.Time), 1, "a person can decide meanwhile")
+	l.Append("", run.Data{State: run.Cancelled})
+	require.Empty(t, Waits(l.State, l.Time))
+}
+
+func TestWhatBecomesOfABatch(t *testing.T) {
+	t.Parallel()
+	three := []run.Landed{{Task: "a"}, {Task: "b"}, {Task: "c"}}
+	for want, data := range map[string]run.LandingData{
+		"batch 3 testing: a, b, c":                                                  {State: run.LandingTesting, Tasks: three},
+		"batch 3 landed: a, b, c":                                                   {State: run.LandingLanded, Tasks: three},
+		"batch 3 did not pass its gates, which run once more: a, b, c":              {State: run.LandingRed, Tasks: three},
+		"batch 3 did not pass its gates; testing its 3 changes in 2 parts: a, b, c": {State: run.LandingSplit, Tasks: three, Parts: [][]string{{"a", "b"}, {"c"}}},
+		"batch 3 did not pass its gates; testing 2 of its 3 changes again: a, b, c": {State: run.LandingSplit, Tasks: three, Parts: [][]string{{"a", "b"}}},
+		"batch 3 did not pass its gates: a":                                         {State: run.LandingSplit, Tasks: three[:1]},
+		"batch 3, change set s, did not pass its gates: a, b, c":                    {State: run.LandingSplit, Tasks: three, Set: "s"},
+		"batch 3 is dropped: its 3 changes will be tested again: a, b, c":           {State: run.LandingDropped, Tasks: three},
+		"batch 3 is dropped: its 1 change will be tested again: a":                  {State: run.LandingDropped, Tasks: three[:1]},
+	} {
+		data.Batch = 3
+		require.Equal(t, want, landingLine(data).Text)
+	}
+}

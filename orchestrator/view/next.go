@@ -1,0 +1,221 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"divisi/internal/spec"
+	"divisi/internal/text"
+	"divisi/orchestrator/proof"
+	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
+)
+
+// Way is a command that continues a run or uses its result, and what it is for.
+type Way struct {
+	Command string `json:"command"`
+	Why     string `json:"why"`
+}
+
+// program is how a command of this program begins.
+const program = "divisi"
+
+func way(why string, args ...string) Way { return Way{program + " " + strings.Join(args, " "), why} }
+
+// Next lists what a person can do about a run that has ended, or that no process conducts, the most useful first.
+func Next(s *run.State) []Way {
+	id := s.Spec.Run
+	report := way("the whole report", "show", id)
+	switch {
+	case !s.Status.Ended():
+		return []Way{way("continue it", "resume", id), report}
+	case s.Status == run.Done:
+		return append(landed(s), report)
+	case s.Status == run.Parked:
+		return append(append(repair(s), landed(s)...), report)
+	case s.Status == run.Stopped && proof.Unproven(s) && !s.StoppedByBudget():
+		return append(append(setUp(s), landed(s)...), report,
+			way("after reading the message: changes land without proof", "resume", id, "--allow-unverified"))
+	case s.Status == run.Stopped:
+		return append(append(restart(s), landed(s)...), report)
+	}
+	return append(landed(s), report)
+}
+
+// NextLive lists what a person can do about a run that a process conducts.
+func NextLive(s *run.State) []Way {
+	id := s.Spec.Run
+	switch {
+	case s.Status.Ended():
+		return Next(s)
+	case s.Line != "":
+		return []Way{way("let it continue", "line", "start", id)}
+	case s.Wait.For != "":
+		return []Way{way("answer what it waits for", "decide", id), way("follow it", "watch", id)}
+	}
+	return []Way{way("follow it", "watch", id), way("stop it after the current turns", "pause", id)}
+}
+
+// setUp brings what gates need. A project file is never changed, and then the proposal is only shown.
+func setUp(s *run.State) []Way {
+	in := []string{"init", "--repo", text.Shell(s.Spec.Repo)}
+	if s.Spec.Detected {
+		return []Way{way("have a setup and gates proposed and tried; commit them, and start a new run", in...)}
+	}
+	return []Way{way("see which setup and gates are proposed, for the project file; commit it, and start a new run",
+		append(in, "--print")...)}
+}
+
+// restart continues a run that has stopped.
+func restart(s *run.State) []Way {
+	id := s.Spec.Run
+	switch {
+	case s.StoppedByBudget():
+		return []Way{way("continue it with more tokens", "resume", id, "--budget", fmt.Sprint(2*max(s.Budget, s.Usage.Total())))}
+	case strings.Contains(s.Reason, run.ReasonPreflight):
+		return []Way{way("when what the message names is fixed", "resume", id)}
+	case strings.HasPrefix(s.Reason, run.ReasonWaits):
+		return []Way{way("answer what it waits for", "decide", id), way("then continue it", "resume", id)}
+	}
+	return []Way{way("continue it", "resume", id)}
+}
+
+// landed uses what is on the branch of a run, or publishes it.
+func landed(s *run.State) []Way {
+	switch repo := text.Shell(s.Spec.Repo); {
+	case s.Ref != "":
+		branch := strings.TrimPrefix(s.Ref, "refs/heads/")
+		return []Way{
+			{fmt.Sprintf("git -C %s merge %s", repo, branch), "take what landed into your branch"},
+			{fmt.Sprintf("git -C %s diff --stat %.12s %s", repo, s.Spec.Base, branch), "what it changes"},
+		}
+	case s.Head != s.Spec.Base:
+		return []Way{way("put what has landed so far on a branch", "publish", s.Spec.Run)}
+	}
+	return nil
+}
+
+// Unfetched are the ways of a run whose branch is on another machine only.
+func Unfetched(id string, ways []Way) []Way {
+	out := []Way{way("get its branch into the repository of this directory", "publish", id)}
+	for _, w := range ways {
+		if strings.HasPrefix(w.Command, program) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// Remember reviews notes that a run suggests for later ones.
+func Remember(repo string, notes int) Way {
+	return way("review "+text.Count(notes, "suggested note"), "memory", "proposals", "--repo", text.Shell(repo))
+}
+
+// maxRepairs bounds the tasks that are named one by one; unlisted begins what tells how many are not.
+const (
+	maxRepairs = 3
+	unlisted   = ", also the "
+)
+
+// repair is what can be done about parked tasks: those that were tried, as the others only wait for them.
+func repair(s *run.State) (ways []Way) {
+	var tried, parked []*run.Task
+	for _, id := range s.Tasks.Order {
+		if t := s.Tasks.ByID[id]; t.State == run.TaskParked {
+			if parked = append(parked, t); s.Works[id] != nil {
+				tried = append(tried, t)
+			}
+		}
+	}
+	if len(tried) == 0 {
+		tried = parked
+	}
+	if len(parked) == 0 {
+		return replan(s)
+	}
+	// What a change set gave up with another task comes last: that one has the cause.
+	slices.SortStableFunc(tried, func(a, b *run.Task) int { return cmp.Compare(givenUp(s, a), givenUp(s, b)) })
+	if files := forgotten(s, parked); len(files) > 0 {
+		ways = append(ways, way("add a task for "+text.Some(files, maxRepairs)+", tested with the patches that wait for it",
+			"retry", s.Spec.Run, "--forgotten"))
+	}
+	for _, t := range tried[:min(len(tried), maxRepairs)] {
+		ways = append(ways, repairOf(s, t)...)
+	}
+	if len(parked) == 1 {
+		return ways
+	}
+	why := fmt.Sprintf("try all %d parked tasks again", len(parked))
+	if more := len(tried) - maxRepairs; more > 0 {
+		why += fmt.Sprintf("%s%d more that are not listed", unlisted, more)
+	}
+	return append(ways, way(why, "retry", s.Spec.Run))
+}
+
+// forgotten are the files that parked tasks fail in and that no task may change.
+func forgotten(s *run.State, parked []*run.Task) (files []string) {
+	for _, t := range parked {
+		if t.Forgotten != nil {
+			files = append(files, t.Forgotten.Addable(s.Spec.Project.Protected)...)
+		}
+	}
+	slices.Sort(files)
+	return slices.Compact(files)
+}
+
+// givenUp is 1 where a task is parked because of another one of its change set, else 0.
+func givenUp(s *run.State, t *run.Task) int {
+	if set := s.Tasks.Set(t); set == nil || set.Lost == nil || set.Lost == t {
+		return 0
+	}
+	return 1
+}
+
+// repairOf is what can be done about one parked task.
+func repairOf(s *run.State, t *run.Task) (ways []Way) {
+	id, name := s.Spec.Run, t.Task.ID
+	a := s.Works[name].Newest()
+	patch := a != nil && a.Result != nil && a.Result.Patch != nil
+	if a != nil {
+		ways = append(ways, way("why it failed, with the output of its gates", "log", id+"/"+name))
+	}
+	if patch {
+		ways = append(ways, way("what its last attempt changed", "diff", id+"/"+name))
+	}
+	switch role := s.Spec.RoleOn(t, t.Choice.At); {
+	case a == nil:
+		ways = append(ways, way("try it again", "retry", id, name))
+	case role.Usage != "" && a.Result != nil && run.FaultOf(a.Result).Class == wire.FaultCommand:
+		ways = append(ways, way("when what it names is mended: a key, a model, PATH", "retry", id, name))
+	case a.Result != nil && run.FaultOf(a.Result).Class == wire.FaultTime:
+		ways = append(ways, way("when its role file gives it more time: limits.time", "retry", id, name))
+	case t.Undecided() != nil && t.Undecided().Unread != nil:
+		ways = append(ways, way("decide about its unread files, or add a gate", "retry", id, name, "--on-doubt", run.OnDoubtAsk),
+			way("land it unverified", "retry", id, name, "--allow-unread"))
+	case t.Refused():
+		ways = append(ways, way("try it again, and take what no person is asked about", "retry", id, name, "--on-doubt",
+			run.OnDoubtAccept))
+	case role.Executor == spec.ExecutorModel, role.Usage != "":
+		ways = append(ways, way("try again with a better brief", "retry", id, name, "--brief", `"BRIEF"`))
+	default:
+		ways = append(ways, way("try again with another role", "retry", id, name, "--role", "ROLE"),
+			way("when its role file or its program is mended", "retry", id, name))
+	}
+	if patch {
+		ways = append(ways, way("fix it by hand, then submit it", "take", id+"/"+name, "DIR"))
+	}
+	return append(ways, way("do without it", "skip", id, name))
+}
+
+// replan is what can be done about a goal that led to no change.
+func replan(s *run.State) []Way {
+	if s.Spec.Plan != nil || s.Head != s.Spec.Base || s.Works[run.MasterTask] == nil {
+		return nil
+	}
+	return []Way{
+		way("what the master read and answered", "context", s.Spec.Run+"/"+run.MasterTask),
+		way("begin again with a clearer goal", "run", `"GOAL"`, "--repo", text.Shell(s.Spec.Repo)),
+	}
+}
