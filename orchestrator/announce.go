@@ -7,21 +7,8 @@ import (
 	"time"
 
 	"divisi/bus"
-	"divisi/internal/release"
 	"divisi/subagents/wire"
 )
-
-// announce says every few seconds, and when it is asked, that the run takes workers, until stop, which waits.
-func (h *conduct) announce(ctx context.Context) (stop func(), err error) {
-	return present(ctx, h.bus, func() { h.conducting(ctx) })
-}
-
-// conducting says once that the run takes workers, or that it is over.
-func (h *conduct) conducting(ctx context.Context) {
-	what := wire.NewConducting(h.spec.Run, release.Version())
-	what.Over = h.over.Load()
-	h.say(ctx, h.bus, bus.RunPresence(h.spec.Run), what)
-}
 
 // say publishes what is repeated before long, and may be lost.
 func (p *place) say(ctx context.Context, b *bus.Bus, subject string, what any) {

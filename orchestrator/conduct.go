@@ -7,13 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
-	"github.com/oklog/ulid/v2"
 	"golang.org/x/sync/singleflight"
 
 	"divisi/bus"
@@ -93,18 +90,6 @@ type conduct struct {
 	// runs.
 	proposed int
 	closers
-}
-
-// closers release what was taken, the newest first.
-type closers []func()
-
-func (c *closers) later(f func()) { *c = append(*c, f) }
-
-func (c *closers) release() {
-	for _, f := range slices.Backward(*c) {
-		f()
-	}
-	*c = nil
 }
 
 // launch appends the run's first event, unless it resumes, and begins to conduct. The bus is open; st is the run so far.
@@ -366,11 +351,6 @@ func (h *conduct) propose(ctx context.Context, st *run.State) {
 		}
 	}
 }
-
-func now() time.Time { return time.Now().UTC() }
-
-// newID returns a sortable id.
-func newID() string { return ulid.Make().String() }
 
 // notice tells a person.
 func (h *conduct) notice(text string) { h.coded(text, "") }

@@ -305,12 +305,6 @@ func (h *Host) settle(ctx context.Context, mine *hosted, err error) error {
 	return err
 }
 
-// waits is the person of a run that is submitted: each answer comes by a request.
-func waits(ctx context.Context, _ Approval) (Answer, error) {
-	<-ctx.Done()
-	return Answer{}, context.Cause(ctx)
-}
-
 // drop gives up the place of a run, and notes whether it has ended.
 func (h *Host) drop(ctx context.Context, mine *hosted) {
 	ended := !h.goesOn(context.WithoutCancel(ctx), mine.id)

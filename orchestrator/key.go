@@ -6,11 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/google/renameio/v2/maybe"
-
-	"divisi/subagents/worker"
 )
 
 // keyFile is, in a run's directory, the seed of the key that signs the receipts of the run's own worker. No command sees it.
@@ -18,24 +15,6 @@ const keyFile = "worker.key"
 
 // conductorKey is, in a run's directory, the seed of the key that its assignments are signed with.
 const conductorKey = "conductor.key"
-
-// takeKey reads the keys of the run. That of its worker is made with the run; one that is lost or damaged is made again, and what
-// the old one signed since the last fold proves nothing.
-func (h *conduct) takeKey() (err error) {
-	if h.signs, err = ownKey(filepath.Join(h.path, conductorKey)); err != nil {
-		return fmt.Errorf("take the key of the run: %w", err)
-	}
-	if h.Elsewhere {
-		h.spec.Keys = nil // workers elsewhere bring theirs
-		return nil
-	}
-	key, err := ownKey(filepath.Join(h.path, keyFile))
-	if err != nil {
-		return fmt.Errorf("take the key of the run's worker: %w", err)
-	}
-	h.spec.Keys = map[string][]byte{worker.LocalName: publicOf(key)}
-	return nil
-}
 
 func publicOf(key ed25519.PrivateKey) []byte {
 	public, _ := key.Public().(ed25519.PublicKey)

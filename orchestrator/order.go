@@ -206,3 +206,11 @@ func (o *order) faults() error {
 	}
 	return nil
 }
+
+// gateNames lists the gates of a project file; nil when they are still to be detected.
+func gateNames(p spec.Project) (names []string) {
+	for _, g := range p.Gates {
+		names = append(names, g.Name)
+	}
+	return names
+}

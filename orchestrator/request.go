@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"os/user"
 	"path/filepath"
 
 	"divisi/bus"
@@ -16,7 +15,6 @@ import (
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
 	"divisi/orchestrator/view"
-	"divisi/subagents/wire"
 )
 
 // Send sends a message to the agent of a task, or to the master where no task is named, and returns what becomes of it. A run
@@ -62,15 +60,6 @@ func (r *Run) Skip(ctx context.Context, tasks []string, reason string) (string, 
 // files that no gate reads are tested with it.
 func (r *Run) AddGate(ctx context.Context, name string, command []string) (string, error) {
 	return r.ask(ctx, conductor.Request{Verb: conductor.VerbGate, Gate: &spec.Gate{Name: name, Command: command}})
-}
-
-// account is the identity of the person whose account of the operating system this process has.
-func account() string {
-	u, err := user.Current()
-	if err != nil {
-		return wire.Person("")
-	}
-	return wire.Person(u.Username)
 }
 
 // NotRunning reports that no process carries the run out, so that what was asked waits for Resume.

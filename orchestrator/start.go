@@ -32,14 +32,6 @@ import (
 // ErrNotTrusted reports that the repository's files request what Options.Trust did not agree to.
 var ErrNotTrusted = errors.New("the repository is not trusted")
 
-const (
-	// maxParallel bounds the agents at once: each has a work tree of its own.
-	maxParallel     = 1000
-	defaultParallel = 16
-	// outputsDir is where a run's directory has the whole output of gates and setup that failed.
-	outputsDir = "outputs"
-)
-
 // conduct checks what does not depend on a repository, and returns a half that holds nothing yet.
 func (o *Machine) conduct(ctx context.Context) (*conduct, error) {
 	dir, err := filepath.Abs(o.StateDir)
@@ -254,14 +246,6 @@ func (h *conduct) readBroken() error {
 	notices, err := needs.Broken(&h.spec, h.broken)
 	h.notices = append(h.notices, notices...)
 	return err
-}
-
-// gateNames lists the gates of a project file; nil when they are still to be detected.
-func gateNames(p spec.Project) (names []string) {
-	for _, g := range p.Gates {
-		names = append(names, g.Name)
-	}
-	return names
 }
 
 // begin makes the run's directory and starts the run. A run that could not begin leaves nothing behind.
