@@ -86,6 +86,9 @@ type conduct struct {
 	budget                      *int
 	// over is set once the run has ended, which workers elsewhere are told.
 	over atomic.Bool
+	// end is how the run has ended, failed why it could not go on.
+	end    *run.State
+	failed error
 	// proposed counts the notes that the run and its agents have proposed, and no person has decided about: not those of earlier
 	// runs.
 	proposed int
@@ -94,12 +97,11 @@ type conduct struct {
 
 // launch appends the run's first event, unless it resumes, and begins to conduct. The bus is open; st is the run so far.
 func (h *conduct) launch(ctx context.Context, st *run.State) (*Run, error) {
-	r := newRun(h.spec.Run, h.dir, h.bus)
-	r.held, r.started, r.resumed = h, ctx.Err, st.Pos
+	held := &held{started: ctx.Err, warrant: h.warrant, release: h.release, result: h.result}
 	ctx, h.full = context.WithCancelCause(ctx)
-	r.stop = func() { h.full(context.Canceled) }
+	held.stop = func() { h.full(context.Canceled) }
 	h.later(h.mirror.Close)
-	h.later(r.stop)
+	h.later(held.stop)
 	if err := h.takeKey(); err != nil {
 		return nil, err
 	}
@@ -137,20 +139,21 @@ func (h *conduct) launch(ctx context.Context, st *run.State) (*Run, error) {
 	}
 	h.bus.WaitForRoom(h.notice)
 	h.later(func() {
-		if !r.st.Status.Ended() {
+		if !h.end.Status.Ended() {
 			return
 		}
-		if st := h.dir.Conclude(ctx, h.bus, r.id); st != nil {
-			r.st = st
+		if st := h.dir.Conclude(ctx, h.bus, h.spec.Run); st != nil {
+			h.end = st
 		}
 	})
-	r.live, r.over = context.WithCancel(context.Background())
+	live, over := context.WithCancel(context.Background())
+	held.live = live
 	go func() {
-		defer r.over()
+		defer over()
 		stop := hands.begin(ctx, cond.State().Pos, h.full)
-		r.err = h.guard(func() error { return cond.Run(ctx) })
-		if cause := context.Cause(ctx); r.started() == nil && cause != nil && !errors.Is(cause, context.Canceled) {
-			r.err = cause
+		h.failed = h.guard(func() error { return cond.Run(ctx) })
+		if cause := context.Cause(ctx); held.started() == nil && cause != nil && !errors.Is(cause, context.Canceled) {
+			h.failed = cause
 		}
 		stop()
 		if h.Elsewhere && cond.State().Status.Ended() {
@@ -160,9 +163,11 @@ func (h *conduct) launch(ctx context.Context, st *run.State) (*Run, error) {
 		if n, err := h.mirror.PackLoose(ctx); err != nil || n > 0 {
 			h.log.Debug().Err(err).Int("objects", n).Msg("the mirror was packed")
 		}
-		r.st = cond.State()
-		h.propose(ctx, r.st)
+		h.end = cond.State()
+		h.propose(ctx, h.end)
 	}()
+	r := newRun(h.spec.Run, h.dir, h.bus)
+	r.held, r.resumed = held, st.Pos
 	return r, nil
 }
 

@@ -82,7 +82,7 @@ func (r *Run) batches(ctx context.Context) iter.Seq2[conductor.LogBatch, error] 
 	return func(yield func(conductor.LogBatch, error) bool) {
 		tail, cancel := context.WithCancel(ctx)
 		defer cancel()
-		defer context.AfterFunc(r.live, cancel)()
+		defer context.AfterFunc(r.held.live, cancel)()
 		pos := uint64(0)
 		for b, err := range log.Tail(tail, 0) {
 			if tail.Err() != nil {

@@ -41,6 +41,8 @@ func (h hostRuns) Open(ctx context.Context, id string) (*Run, error) {
 	return r, nil
 }
 
+func (h *Host) held() error { return h.lease.Held() }
+
 // put puts a request of a visitor of the page to a run that no process carries out, as answer does for a member.
 func (h *Host) put(ctx context.Context, r *Run, q conductor.Request) (outcome string, err error) {
 	if err = h.lease.Held(); err == nil { // else another host may go on with it

@@ -330,7 +330,7 @@ func act(
 		return strings.Join(slices.Concat([]string{again.Outcome}, again.Changed, again.Notes), "; "), again.NotRunning, err
 	case dashboard.VerbPublish:
 		var result Result
-		if result, err = r.Publish(ctx); err == nil {
+		if result, err = Publish(ctx, r); err == nil {
 			outcome = "published as " + strings.TrimPrefix(result.Ref, "refs/heads/")
 		}
 	default:

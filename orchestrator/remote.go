@@ -3,17 +3,12 @@ package orchestrator
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/rs/zerolog"
 
 	"divisi/bus"
 	"divisi/bus/member"
-	"divisi/internal/git"
 	"divisi/internal/usage"
-	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
 	"divisi/subagents/wire"
 )
@@ -156,74 +151,4 @@ func (r *Run) here(what string) error {
 		return nil
 	}
 	return usage.Errorf("%s where run %s is conducted: run %s was submitted to %s", what, r.id, r.id, r.bus.URL())
-}
-
-// PublishTo puts what has landed in a run that was submitted, and has ended, into a repository that has the commit that the run
-// started from, as Publish does.
-func (r *Run) PublishTo(ctx context.Context, repo string) (_ Result, err error) {
-	if r.host == nil {
-		return Result{}, usage.Errorf("run %s is on this machine, and knows its repository", r.id)
-	}
-	st, err := r.dir.Fold(ctx, r.bus, r.id)
-	switch {
-	case err != nil:
-		return Result{}, err
-	case !st.Status.Ended():
-		return Result{}, usage.Errorf("run %s is active: publish what landed when it has ended", r.id)
-	case st.Head == st.Spec.Base:
-		return Result{}, usage.Errorf("nothing has landed in run %s", r.id)
-	}
-	var notices []string
-	h := &conduct{place: place{dir: r.dir, log: r.dir.Log}, spec: st.Spec}
-	h.Notice = func(text, _ string) { notices = append(notices, text) }
-	tmp, err := os.MkdirTemp("", "divisi-publish-")
-	if err != nil {
-		return Result{}, fmt.Errorf("make a temporary directory: %w", err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
-	if err := r.fetch(ctx, h, repo, filepath.Join(tmp, "repo.git"), st); err != nil {
-		return Result{}, err
-	}
-	defer h.mirror.Close()
-	seen, err := r.host.ask(ctx, hostCall{Verb: verbLook, Run: r.id})
-	if err != nil {
-		return Result{}, err
-	}
-	st.Spec.Repo = h.checkout.Top
-	if st.Ref, err = h.publish(ctx, st.Head, st.Spec.Base, seen.Fetched); err != nil {
-		return Result{}, err
-	}
-	if _, err := r.host.ask(ctx, hostCall{Verb: verbFetched, Run: r.id, Commit: st.Head}); err != nil {
-		return Result{}, fmt.Errorf("%s is in %s; the host was not told: %w", st.Ref, st.Spec.Repo, err)
-	}
-	result := resultOf(st)
-	result.Notices = notices
-	return result, h.compare(ctx, &result)
-}
-
-// fetch opens a repository, and makes a mirror at a directory that has what has landed.
-func (r *Run) fetch(ctx context.Context, h *conduct, repo, dir string, st *run.State) (err error) {
-	if h.git, err = git.New(ctx); err != nil {
-		return err
-	}
-	if h.checkout, err = h.origin(ctx, repo); err != nil {
-		if code, _ := usage.CodeOf(err); code == usage.Moved {
-			err = usage.With(usage.Errorf("%v", err), usage.Elsewhere, r.id)
-		}
-		return err
-	}
-	if err := h.checkout.Writable(); err != nil {
-		return err
-	}
-	a, err := r.host.ask(ctx, hostCall{Verb: verbCommit, Run: r.id, Commit: st.Head, Have: st.Spec.Base})
-	if err != nil {
-		return err
-	}
-	if h.mirror, err = h.git.CreateMirror(ctx, dir, h.checkout, st.Spec.Base); err != nil {
-		return err
-	}
-	if err = (sealedPack{a.Object, a.Size}).copy(ctx, r.host.bus.Cache(), h.mirror.ImportFrom); err != nil {
-		h.mirror.Close()
-	}
-	return err
 }

@@ -3,22 +3,19 @@ package orchestrator
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
 	"sync"
-	"syscall"
 	"time"
 
 	"divisi/bus"
-	"divisi/internal/git"
 	"divisi/internal/spec"
 	"divisi/internal/usage"
+	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/proof"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
 	"divisi/orchestrator/view"
+	"divisi/subagents/wire"
 )
 
 const (
@@ -35,22 +32,15 @@ type Run struct {
 	bus *bus.Bus
 	// held is nil for a run that this process is attached to; notRunning says that then no process carries it out, and taken is
 	// its log once it was taken to append to it, nil before.
-	held       *conduct
+	held       *held
 	notRunning bool
 	taken      *bus.Bus
 	// host is that of a run on another machine; nil for one of this.
 	host *client
 	// served is the host of this process, where the run is one of its page; nil else.
-	served *Host
-	// live ends with the run that is held; stop ends it earlier.
-	live       context.Context //nolint:containedctx // it is the life of the run, which outlives Start
-	stop, over context.CancelFunc
+	served serving
 	// resumed is where its log ended when this process took it, or had a host take it; 0 for a new run.
 	resumed uint64
-	// started is the error of the context that the run was started with.
-	started func() error
-	st      *run.State
-	err     error
 	// by is the person who asks, where that is another than the account of this process; from is the name that the server of the
 	// run vouches for.
 	by, from string
@@ -66,6 +56,25 @@ type Run struct {
 	ending  context.Context //nolint:containedctx // it ends what reads the log
 	end     context.CancelFunc
 	release sync.Once
+}
+
+// held is a run that this process carries out, as the half hands it over that conducts it.
+type held struct {
+	live    context.Context //nolint:containedctx // it is the life of the run, which outlives Start
+	stop    func()          // ends it earlier
+	started func() error    // the error of the context that the run was started with
+	warrant *wire.Warrant   // of who answers for it
+	// release gives up what the run needs in this process, once live has ended. result is how it has ended then.
+	release func()
+	result  func(context.Context) (Result, error)
+}
+
+// serving is a host in this process, which has its runs.
+type serving interface {
+	// held is an error where another host may conduct the runs by now.
+	held() error
+	// put puts a request to a run that no process carries out.
+	put(ctx context.Context, r *Run, q conductor.Request) (outcome string, err error)
 }
 
 func newRun(id string, dir store.Dir, b *bus.Bus) *Run {
@@ -94,76 +103,6 @@ func (r *Run) ID() string { return r.id }
 // others.
 func (r *Run) Resumed() uint64 { return r.resumed }
 
-// Publish puts what has landed in a run that was stopped or cancelled into the repository, as its branch; or in one whose log is
-// damaged, cannot be written, or has another format. Open it first.
-func (r *Run) Publish(ctx context.Context) (Result, error) {
-	if r.host != nil {
-		return Result{}, usage.Errorf("run %s was submitted: name the repository that its branch is published into", r.id)
-	}
-	if !r.notRunning {
-		return Result{}, usage.With(
-			usage.Errorf("run %s is active: it publishes what landed at its end", r.id), usage.Running, r.id)
-	}
-	r.asking.Lock()
-	defer r.asking.Unlock()
-	b := cmp.Or(r.taken, r.bus)
-	st, err := r.dir.Fold(ctx, b, r.id)
-	code, _ := usage.CodeOf(err)
-	mirrored := code == usage.Events || errors.As(err, new(*store.FormatError))
-	if mirrored {
-		st, err = r.landed(ctx, err)
-	}
-	if err != nil {
-		return Result{}, err
-	}
-	h := &conduct{place: place{dir: r.dir, log: r.dir.Log}, path: r.dir.Run(r.id), spec: st.Spec, bus: r.taken}
-	missing, err := h.openLanded(ctx, b, st, mirrored)
-	if err != nil {
-		return Result{}, err
-	}
-	ref, err := r.publish(ctx, h, st, missing)
-	if err != nil {
-		return Result{}, err
-	}
-	st.Ref = ref
-	result := resultOf(st)
-	if result.Missing = missing; mirrored {
-		result.Unverified = proof.UnverifiedIn(st)
-	}
-	return result, h.compare(ctx, &result)
-}
-
-// landed is what landed by the mirror alone: the log cannot be read, for a reason.
-func (r *Run) landed(ctx context.Context, reason error) (*run.State, error) {
-	st, err := r.dir.Landed(ctx, r.id, "")
-	if errors.Is(err, git.ErrMirror) {
-		err = usage.With(fmt.Errorf("nothing of run %s can be published: %w\n%w", r.id, reason, err), usage.Began, r.id)
-	}
-	return st, err
-}
-
-// publish notes in the log where the branch is, so that it moves with the run, where the log can still be appended to; not of a
-// part of what landed.
-func (r *Run) publish(ctx context.Context, h *conduct, st *run.State, missing string) (string, error) {
-	if !st.Damaged && missing == "" {
-		c, err := r.conductor(ctx, nil, h.publish)
-		if err == nil {
-			return asMistake(c.PublishLanded(ctx))
-		}
-		if !errors.Is(err, bus.ErrDamaged) && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS) {
-			return "", err
-		}
-	}
-	switch {
-	case st.Head == st.Spec.Base && missing != "":
-		return "", usage.With(
-			usage.Errorf("nothing that landed in run %s can be published: %s", r.id, missing), usage.Began, r.id)
-	case st.Head == st.Spec.Base:
-		return "", usage.Errorf("nothing has landed in run %s", r.id)
-	}
-	return h.publish(ctx, st.Head, st.Spec.Base, st.Published)
-}
-
 func resultOf(st *run.State) Result {
 	return Result{
 		State: string(st.Status), Ended: st.Status.Ended(), Reason: st.Reason, Repo: st.Spec.Repo, Ref: st.Ref,
@@ -181,33 +120,20 @@ func (r *Run) Wait(ctx context.Context) (Result, error) {
 	if r.held == nil {
 		return r.watched(ctx)
 	}
-	if r.live.Err() != nil { // whatever has become of ctx
-		ctx = r.live
+	live := r.held.live
+	if live.Err() != nil { // whatever has become of ctx
+		ctx = live
 	}
 	select {
-	case <-r.live.Done():
+	case <-live.Done():
 	case <-ctx.Done():
-		if r.live.Err() == nil && r.started() == nil {
+		if live.Err() == nil && r.held.started() == nil {
 			return Result{}, ctx.Err()
 		}
-		<-r.live.Done()
+		<-live.Done()
 	}
 	r.close()
-	st := *r.st
-	st.Spec.Repo = r.held.spec.Repo // where it is now
-	result := resultOf(&st)
-	result.Proposals, result.Notices = r.held.proposed, r.held.recording()
-	if n := result.Proposals; n > 0 {
-		result.Next = append(result.Next, Way(view.Remember(result.Repo, n)))
-	}
-	var err error
-	if result.Report, err = spec.JSON(view.Of(&st)); err == nil {
-		err = r.held.compare(context.WithoutCancel(ctx), &result)
-	}
-	if errors.Is(r.err, proof.ErrUnverified) {
-		return result, unverifiedError(r.st)
-	}
-	return result, errors.Join(r.err, err)
+	return r.held.result(ctx)
 }
 
 // waysOf are the ways of a report.
@@ -254,7 +180,7 @@ func (r *Run) watched(ctx context.Context) (Result, error) {
 // Close releases the run. A run that this process carries out is stopped in order first, and waited for.
 func (r *Run) Close() error {
 	if r.held != nil {
-		r.stop()
+		r.held.stop()
 		_, err := r.Wait(context.Background())
 		return err
 	}
@@ -312,7 +238,7 @@ func (r *Run) writable(ctx context.Context) (*bus.Bus, error) {
 		return r.taken, nil
 	}
 	if r.served != nil {
-		if err := r.served.lease.Held(); err != nil { // another host may go on with it
+		if err := r.served.held(); err != nil { // another host may go on with it
 			return nil, err
 		}
 	}

@@ -98,7 +98,7 @@ tasks:
 	require.NoError(t, err)
 	// Also where the other host was gone before the branch was here.
 	require.NoError(t, os.RemoveAll(filepath.Join(one, "runs", id, "repo.git")))
-	result, err := r.PublishTo(t.Context(), repo)
+	result, err := orchestrator.PublishTo(t.Context(), r, repo)
 	require.NoError(t, err)
 	require.Equal(t, "A NOTE\n", gitIn(t, repo, "show", result.Ref+":notes.txt"))
 	require.Equal(t, "A NOTE\n", gitIn(t, repo, "show", result.Ref+":more.txt"))

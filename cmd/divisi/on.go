@@ -132,7 +132,7 @@ func (g *globals) fetch(ctx context.Context, id, repo string) (end orchestrator.
 
 // publishOn puts the branch of a run of a server into a repository.
 func (g *globals) publishOn(ctx context.Context, r *orchestrator.Run, repo string) (orchestrator.Result, error) {
-	end, err := r.PublishTo(ctx, repo)
+	end, err := orchestrator.PublishTo(ctx, r, repo)
 	for _, n := range end.Notices {
 		g.notice(n)
 	}

@@ -43,7 +43,7 @@ func (g *globals) publish(ctx context.Context, args []string, repo string) error
 	if g.at.URL != "" {
 		end, err = g.publishOn(ctx, r, cmp.Or(repo, "."))
 	} else {
-		end, err = r.Publish(ctx)
+		end, err = orchestrator.Publish(ctx, r)
 	}
 	if err = errors.Join(err, r.Close()); err != nil {
 		return err

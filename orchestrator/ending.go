@@ -7,9 +7,12 @@ import (
 
 	"divisi/bus"
 	"divisi/internal/git"
+	"divisi/internal/spec"
 	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/proof"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
+	"divisi/orchestrator/view"
 )
 
 // openLanded opens the repository and the mirror for what has landed. Of what the mirror does not have any more missing names the
@@ -68,4 +71,23 @@ func (h *conduct) findHead(ctx context.Context, st *run.State) error {
 		return fmt.Errorf("find what landed in run %s: %w", st.Spec.Run, err)
 	}
 	return nil
+}
+
+// result is how the run has ended, once it is released.
+func (h *conduct) result(ctx context.Context) (Result, error) {
+	st := *h.end
+	st.Spec.Repo = h.spec.Repo // where it is now
+	result := resultOf(&st)
+	result.Proposals, result.Notices = h.proposed, h.recording()
+	if n := result.Proposals; n > 0 {
+		result.Next = append(result.Next, Way(view.Remember(result.Repo, n)))
+	}
+	var err error
+	if result.Report, err = spec.JSON(view.Of(&st)); err == nil {
+		err = h.compare(context.WithoutCancel(ctx), &result)
+	}
+	if errors.Is(h.failed, proof.ErrUnverified) {
+		return result, unverifiedError(h.end)
+	}
+	return result, errors.Join(h.failed, err)
 }
