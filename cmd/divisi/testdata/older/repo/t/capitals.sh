@@ -1,0 +1,4 @@
+for f in "$@"; do
+	text=$(tr a-z A-Z <"$f")
+	echo "$text" >"$f"
+done
