@@ -36,6 +36,7 @@ var arrows = []struct {
 	{"master", []string{"recovery", "run"}},
 	{"phase", []string{"proof", "recovery", "run"}},
 	{"decision", []string{"proof", "recovery", "request", "run"}}, // an answer does what the same request of a person does
+	{"act", []string{"decision", "plan", "request", "run"}},       // the table of what rules do for a person
 	{"assign", []string{"master", "run"}},                         // what the master reads is sealed as its assignment
 	{"view", []string{"decision", "landing", "proof", "recovery", "run"}},
 	{"veil", []string{"run"}},

@@ -96,6 +96,24 @@ type Isolate struct {
 	Quarantine Quarantine
 }
 
+// Together appends what some actions append as one message of the log, so that a kill leaves nothing half done, then executes the
+// others.
+type Together struct {
+	Proposal
+
+	Actions []Action
+}
+
+// Pause dispatches nothing more and stops the run when no attempt is Busy. By is the person who asked for it.
+type Pause struct {
+	Proposal
+
+	By string
+}
+
+// Purge empties the queue of a run that is over.
+type Purge struct{ Proposal }
+
 // End publishes the branch, if a patch landed, and appends the last event of the run.
 type End struct {
 	Proposal

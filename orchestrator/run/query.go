@@ -43,6 +43,17 @@ const ReasonHalt = "paused: "
 // Halted reports whether a run waits for its machine.
 func (s *State) Halted() bool { return !s.Status.Ended() && strings.HasPrefix(s.Reason, ReasonHalt) }
 
+// Busy lists the works whose newest attempt a worker runs and which have not stopped at a turn, but for what nothing waits for.
+func (s *State) Busy() (ids []string) {
+	for id, w := range s.Queue {
+		a := w.Attempts[w.Last]
+		if id != FlakesTask && w.Outstanding() && !w.Waits() && a.StartedPos > s.Began && !a.Stopped && a.Lacks == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
 // Approval reports whether the task's plan was approved; a task that an agent asked for has the approval of the agent's own.
 func (s *State) Approval(t *Task) bool {
 	for t.Parent != "" {

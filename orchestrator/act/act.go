@@ -1,0 +1,191 @@
+// Package act is the table of all that a person or a program does to a run. An act has one file: its arguments, and an entry with
+// who may do it, on which runs, how it is undone, and its effect. The input of an effect are the arguments and the state of the
+// run, its output are actions and a sentence. What offers acts (the command line, the page, tools, requests of other machines)
+// reads this table.
+package act
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"divisi/internal/spec"
+	"divisi/orchestrator/plan"
+	"divisi/orchestrator/request"
+	"divisi/orchestrator/run"
+)
+
+// Args are the arguments of an act: a struct of this package, whose tags declare them. json names a field, without omitempty
+// where it has to be given, and jsonschema describes it.
+type Args interface {
+	// Act is the name of the act.
+	Act() string
+}
+
+// Caller is who asks for an act, in what it may do.
+type Caller uint8
+
+// The callers.
+const (
+	Local  Caller = 1 << iota // a process of the machine that has the run
+	Owner                     // a person, as the server of the run vouches
+	Viewer                    // who may read
+	Worker                    // a machine that works for runs
+)
+
+// Standing is whether a process has a run, and whether the run can go on.
+type Standing uint8
+
+// The standings.
+const (
+	Running Standing = 1 << iota // a process conducts it
+	AtRest                       // it can be resumed
+	Ended                        // it is done, parked or cancelled
+)
+
+// Door is where an act is offered.
+type Door uint8
+
+// The doors.
+const (
+	Command Door = 1 << iota // a command of its own
+	Page                     // the page and its API
+	Tools                    // the tools of clients that act for a person
+)
+
+// Entry is an act in the table.
+type Entry struct {
+	Name string
+	// Help is what it does, in one sentence.
+	Help string
+	// Who may do it, and On which runs.
+	Who Caller
+	On  Standing
+	// Undo is the act that undoes it, "" for none; Until is how long that is possible, "" for always.
+	Undo, Until string
+	// Loses has a program ask a person first: what is lost does not come back.
+	Loses bool
+	// Doors offer it; 0 for all.
+	Doors Door
+	// Schema describes its arguments.
+	Schema func() *jsonschema.Schema
+
+	read    func(args, with json.RawMessage) (Args, error)
+	with    func(Args) any
+	propose effect
+}
+
+// effect proposes what an act does to a run for the person by: actions, and what becomes of it in a sentence. The error is a
+// *request.RefusedError where it cannot be done.
+type effect func(ctx context.Context, h Hands, s *run.State, a Args, by string) ([]run.Action, string, error)
+
+// Hands are what a few acts need of the conductor besides the state.
+type Hands interface {
+	// Tree is the tree at the head of the integration branch.
+	Tree() plan.Tree
+	// Signed reports that a person has signed the plan, roles and settings of the run: they stay.
+	Signed() bool
+	// Shape is that of the patch of a decision; "" for none.
+	Shape(ctx context.Context, decision string) (string, error)
+	// Isolate puts a worker into quarantine, and returns what follows.
+	Isolate(ctx context.Context, q run.Quarantine) (string, error)
+}
+
+// table has all acts by name.
+var table = map[string]*Entry{}
+
+// All are all acts, by name.
+func All() []*Entry {
+	return slices.SortedFunc(maps.Values(table), func(a, b *Entry) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// Find returns an act; nil for none of that name.
+func Find(name string) *Entry { return table[name] }
+
+// prepared are arguments with a part that the process which asks makes for a person: no door takes it.
+type prepared interface{ with() any }
+
+// define puts an act with an effect that is a function of the state alone into the table. Without an effect, the process that is
+// asked does it, and no conductor is asked.
+func define[A Args](e Entry, propose func(s *run.State, a A, by string) ([]run.Action, string, error)) *Entry {
+	if propose == nil {
+		return defineWith[A](e, nil)
+	}
+	return defineWith(e, func(_ context.Context, _ Hands, s *run.State, a A, by string) ([]run.Action, string, error) {
+		return propose(s, a, by)
+	})
+}
+
+// defineWith puts an act into the table whose effect needs the conductor.
+func defineWith[A Args](
+	e Entry, propose func(ctx context.Context, h Hands, s *run.State, a A, by string) ([]run.Action, string, error),
+) *Entry {
+	var none A
+	e.Name, e.Schema = none.Act(), spec.Schema[A]
+	if e.Doors == 0 {
+		e.Doors = Command | Page | Tools
+	}
+	e.read = func(args, with json.RawMessage) (Args, error) {
+		var a A
+		err := decode(args, &a)
+		p, is := any(&a).(prepared)
+		if err == nil && len(with) > 0 {
+			if !is {
+				return nil, request.Refusedf("%s takes nothing that is prepared", e.Name)
+			}
+			err = decode(with, p.with())
+		}
+		if err != nil {
+			return nil, request.Refusedf("the arguments of %s cannot be read: %v", e.Name, err)
+		}
+		return a, nil
+	}
+	e.with = func(a Args) any {
+		own, _ := a.(A) // its name is that of no other type
+		if p, is := any(&own).(prepared); is {
+			return p.with()
+		}
+		return nil
+	}
+	if propose != nil {
+		e.propose = func(ctx context.Context, h Hands, s *run.State, a Args, by string) ([]run.Action, string, error) {
+			own, _ := a.(A)
+			return propose(ctx, h, s, own, by)
+		}
+	}
+	table[e.Name] = &e
+	return &e
+}
+
+// May returns why a caller may not do it, as a *request.RefusedError; nil where it may.
+func (e *Entry) May(who Caller) error {
+	if e.Who&who != 0 {
+		return nil
+	}
+	return request.Refusedf("a %s may not do that: %s", names[who], e.Name)
+}
+
+var names = map[Caller]string{Local: "process of this machine", Owner: "person", Viewer: "viewer", Worker: "worker"}
+
+// Conducted reports whether the conductor of the run does it.
+func (e *Entry) Conducted() bool { return e.propose != nil }
+
+// Propose returns what an act does to a run for a person, and what becomes of it. The error is a *request.RefusedError where it
+// cannot be done.
+func Propose(ctx context.Context, h Hands, s *run.State, a Args, by string) ([]run.Action, string, error) {
+	e := table[a.Act()]
+	switch over := request.Over(s); {
+	case !e.Conducted():
+		return nil, "", request.Refusedf("%s is nothing that a run does", e.Name)
+	case over != nil && e.On&Ended == 0:
+		return nil, "", over
+	}
+	if err := check(a); err != nil {
+		return nil, "", err
+	}
+	return e.propose(ctx, h, s, a, by)
+}

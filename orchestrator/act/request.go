@@ -1,0 +1,119 @@
+package act
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+
+	"divisi/internal/spec"
+	"divisi/orchestrator/request"
+	"divisi/subagents/wire"
+)
+
+// Request asks a run for an act: it is how every door hands one on, and what crosses to the process that has the run.
+type Request struct {
+	Act  string          `json:"act"`
+	Args json.RawMessage `json:"args,omitempty"`
+	// With is what the process that asks has prepared, such as a patch. No door takes it from a person or a program.
+	With json.RawMessage `json:"with,omitempty"`
+	// By is the identity of the person who asks; "" for the conductor's own.
+	By string `json:"by,omitempty"`
+	// Waits is how long the caller waits, 0 for always: a conductor that comes to the request later leaves it undone, because the
+	// caller was told that it was not done, and asks again.
+	Waits time.Duration `json:"waits_ns,omitempty"`
+
+	// Run is the run that a door asks; From is the member for which a host asks, "" for this process itself.
+	Run  string `json:"-"`
+	From string `json:"-"`
+}
+
+// NewRequest is a request for an act.
+func NewRequest(a Args, by string) (q Request, err error) {
+	q = Request{Act: a.Act(), By: by}
+	if q.Args, err = json.Marshal(a); err == nil {
+		if with := table[q.Act].with(a); with != nil {
+			q.With, err = json.Marshal(with)
+		}
+	}
+	if err != nil {
+		return q, fmt.Errorf("encode the request to %s: %w", q.Act, err)
+	}
+	return q, nil
+}
+
+// Read returns the arguments of a request from a caller. The error is a *request.RefusedError: the act is not known or not for
+// the caller, or it has no such arguments, needs others, or has bounds for them.
+func (q *Request) Read(who Caller) (Args, error) {
+	e := table[q.Act]
+	if e == nil {
+		return nil, request.Refusedf("unknown request %.40q", q.Act)
+	}
+	if err := e.May(who); err != nil {
+		return nil, err
+	}
+	a, err := e.read(q.Args, q.With)
+	if err == nil {
+		err = check(a)
+	}
+	return a, err
+}
+
+// Task is the one task that a request names; "" where that is none, several, or cannot be read.
+func (q *Request) Task() string {
+	var named struct {
+		Task  string   `json:"task"`
+		Tasks []string `json:"tasks"`
+	}
+	switch err := json.Unmarshal(q.Args, &named); {
+	case err != nil:
+		return ""
+	case named.Task == "" && len(named.Tasks) == 1:
+		return named.Tasks[0]
+	}
+	return named.Task
+}
+
+func decode(data json.RawMessage, into any) error {
+	if len(data) == 0 {
+		return nil
+	}
+	if err := wire.Decode(data, into); err != nil {
+		return err
+	}
+	return spec.Bounds(into)
+}
+
+const (
+	// maxText bounds a text among arguments, in bytes: a brief has as many.
+	maxText = 64 << 10
+	// maxList bounds the elements of a list.
+	maxList = 10_000
+)
+
+// check refuses arguments that lack what their act needs, and what is too much.
+func check(a Args) error {
+	v := reflect.ValueOf(a)
+	for f, field := range v.Fields() {
+		name, optional, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "-" {
+			continue
+		}
+		kind := field.Kind()
+		switch list := kind == reflect.Slice; {
+		case optional == "" && (list || kind == reflect.String) && field.Len() == 0:
+			name = strings.TrimSuffix(name, "s")
+			article := "a"
+			if strings.ContainsRune("aeiou", rune(name[0])) {
+				article = "an"
+			}
+			return request.Refusedf("%s needs %s %s", a.Act(), article, name)
+		case list && field.Len() > maxList:
+			return request.Refusedf("%s takes at most %d %s, not %d", a.Act(), maxList, name, field.Len())
+		case kind == reflect.String && field.Len() > maxText:
+			return request.Refusedf("the %s of %s has %d bytes; at most %d are allowed", name, a.Act(), field.Len(), maxText)
+		}
+	}
+	return nil
+}

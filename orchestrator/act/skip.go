@@ -1,0 +1,29 @@
+package act
+
+import (
+	"strings"
+
+	"divisi/internal/text"
+	"divisi/orchestrator/request"
+	"divisi/orchestrator/run"
+)
+
+// Skip gives tasks up as not needed: what waits for them goes on as if they were done.
+type Skip struct {
+	Tasks  []string `json:"tasks" jsonschema:"The ids of the tasks, or of a template for all its shards."`
+	Reason string   `json:"reason,omitempty" jsonschema:"Why, in a sentence for the log and the report."`
+}
+
+// Act implements Args.
+func (Skip) Act() string { return "skip" }
+
+var _ = define(Entry{
+	Help: "Give tasks up as not needed: what depends on them goes on.",
+	Who:  Local | Owner, On: Running | AtRest | Ended, Loses: true,
+}, func(s *run.State, a Skip, by string) ([]run.Action, string, error) {
+	actions, skipped, err := request.Skip(s, a.Tasks, run.Revision{By: by}, strings.TrimSuffix("by a person: "+a.Reason, ": "))
+	return actions, "skipped: " + text.Some(skipped, maxNamed), err
+})
+
+// maxNamed bounds the tasks that an outcome names.
+const maxNamed = 12
