@@ -65,8 +65,8 @@ func Edits(changes []Change, match *regexp.Regexp) (out []Edit) {
 	return out
 }
 
-// counts reports whether a file is compared: a program, before and after, unless it is a binary. Rust has tests and product in one
-// file.
+// counts reports whether a file is compared: a program, before and after, unless it is a binary. Rust has tests and product in
+// one file.
 func (c *Change) counts() bool {
 	isTest := testsource.IsTest(c.Path) && path.Ext(c.Path) != ".rs"
 	fits := func(data []byte) bool { return len(data) > 0 && len(data) <= maxFile }
