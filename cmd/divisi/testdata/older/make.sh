@@ -1,9 +1,9 @@
 #!/bin/sh
-# make.sh PROGRAM makes run.tar.gz: a run that was killed when it was half done, and its repository, as PROGRAM leaves them. It needs
-# Linux and root, since it hides the names of the machine, of its accounts and of its directories, which the archive must not have.
+# make.sh PROGRAM makes run.tar.gz: a run that was killed when it was half done, and its repository, as PROGRAM leaves them. It
+# needs Linux and root: it hides the names of the machine, of its accounts and directories, which the archive must not have.
 #
-# The archive was made with Divisi at d6e2d52d. It stays as it is while programs read format 4 of the log: the run of an older program
-# must go on. With a new format it is made anew, by the first program that writes the format. Its keys open nothing elsewhere.
+# The archive was made with Divisi at d6e2d52d. It stays as it is while programs read format 4 of the log: the run of an older
+# program must go on. For a new format the first program that writes it makes the archive anew. Its keys open nothing elsewhere.
 set -eu
 here=$(dirname "$(realpath "$0")")
 if [ -z "${APART-}" ]; then
