@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"divisi/internal/machine"
+	"divisi/internal/sandbox/stage"
 )
 
 // Audience is who writes a build cache.
@@ -80,6 +81,15 @@ type Caches struct {
 	Go Toolchain
 	// Lender is the socket of the gocache.Lender of the user's build cache; empty for none.
 	Lender string
+}
+
+// Search is the search path of commands, before what a project adds to it.
+func (c Caches) Search(environ []string) string {
+	search := stage.Lookup(environ, "PATH")
+	if c.Go.Root != "" {
+		search = filepath.Join(c.Go.Root, "bin") + string(filepath.ListSeparator) + search
+	}
+	return search
 }
 
 // Cache is what a command needs to use a cache: for Settings.Vars, Settings.Defaults, Settings.Path, Command.Writable,

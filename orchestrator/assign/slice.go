@@ -15,9 +15,9 @@ import (
 	"divisi/internal/text"
 	"divisi/orchestrator/run"
 	"divisi/subagents/agent"
+	"divisi/subagents/brief"
 	"divisi/subagents/journal"
 	"divisi/subagents/wire"
-	"divisi/subagents/worker"
 )
 
 // slice freezes what a task inherits from upstream and returns its name in the object store. Siblings of one dispatch get
@@ -73,9 +73,9 @@ func sliceCap(a *wire.Assignment) int {
 		return 0
 	}
 	fixed := toolTokens
-	brief := worker.BriefOf(a)
-	brief.DecisionRecord = "" // the slice counts it itself
-	for _, s := range compile.Fixed(compile.Input{Role: a.Role, Brief: brief}) {
+	given := brief.Of(a)
+	given.DecisionRecord = "" // the slice counts it itself
+	for _, s := range compile.Fixed(compile.Input{Role: a.Role, Brief: given}) {
 		fixed += s.Tokens
 	}
 	return max(1, window/2-(fixed+step-1)/step*step)

@@ -13,8 +13,8 @@ import (
 	"divisi/contextscope/slice"
 	"divisi/internal/spec"
 	"divisi/orchestrator/run"
+	"divisi/subagents/brief"
 	"divisi/subagents/wire"
-	"divisi/subagents/worker"
 )
 
 // seen collects the assignments that a run made.
@@ -63,7 +63,7 @@ func (r *rig) compiled(a *wire.Assignment) string {
 	slice, err := slice.Decode(data)
 	require.NoError(r.t, err)
 	req := compile.NewCompiler().Compile(compile.Input{
-		Agent: a.Agent(), Role: spec.Role{Name: a.Role.Name}, Slice: slice, Brief: worker.BriefOf(a),
+		Agent: a.Agent(), Role: spec.Role{Name: a.Role.Name}, Slice: slice, Brief: brief.Of(a),
 	})
 	raw, err := json.Marshal(req.Contents)
 	require.NoError(r.t, err)

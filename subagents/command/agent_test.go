@@ -12,23 +12,24 @@ import (
 
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
-	"divisi/subagents/command/bill"
 	"divisi/subagents/limit"
+
+	"divisi/subagents/wire"
 )
 
 // agentRun runs a shell line as a coding agent that has the secret secret-value, and returns what it was billed.
-func agentRun(t *testing.T, usage, line string, bounds limit.Bounds, pay error) (spec.Result, []bill.Line, error) {
+func agentRun(t *testing.T, usage, line string, bounds limit.Bounds, pay error) (spec.Result, []wire.Spent, error) {
 	t.Helper()
 	a := testAssignment()
 	a.Role = spec.Role{
 		Name: "mod", Executor: spec.ExecutorCommand, Command: []string{"sh", "-c", line}, Usage: usage, Secrets: []string{"A_KEY"},
 	}
 	dir := t.TempDir()
-	var paid []bill.Line
+	var paid []wire.Spent
 	c := &Executor{
 		Assignment: a, Dir: dir, Env: []string{"PATH=/usr/bin:/bin"}, Secrets: Secrets{"A_KEY=secret-value"}, Bounds: bounds,
 		Place: sandbox.Place{Tree: dir, Home: t.TempDir(), Temp: t.TempDir()},
-		Pay: func(_ context.Context, lines []bill.Line) error {
+		Pay: func(_ context.Context, lines []wire.Spent) error {
 			paid = append(paid, lines...)
 			return pay
 		},
@@ -113,7 +114,7 @@ func TestACodingAgentIsBilledHoweverItEnds(t *testing.T) {
 			require.Equal(t, c.deviations, r.Handoff.Deviations)
 			prompt := 0
 			for _, line := range paid {
-				prompt += line.Usage.Prompt
+				prompt += line.Prompt
 			}
 			require.Equal(t, c.prompt, prompt)
 		})

@@ -66,9 +66,9 @@ type Executor struct {
 	Remaining func(context.Context) ([]string, error)
 	// Doing is told the command, and then the last line of its output, often. It may be nil.
 	Doing func(string)
-	// Pay is told what a coding agent has used, however it ended, and when its work is saved: what it has used may stop the
-	// run. It may be nil.
-	Pay func(context.Context, []bill.Line) error
+	// Pay is told what a coding agent has used of each model, with its cost or price, however it ended, and when its work is
+	// saved: what it has used may stop the run. It may be nil.
+	Pay func(context.Context, []wire.Spent) error
 
 	// links are the symbolic links among the files of the task.
 	links []string

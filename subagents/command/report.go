@@ -5,12 +5,17 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/subagents/command/bill"
 	"divisi/subagents/gate"
+
+	"divisi/internal/model"
+
+	"divisi/subagents/wire"
 )
 
 // report is what the runs of an attempt have said.
@@ -24,12 +29,19 @@ type report struct {
 	unmetered bool
 }
 
-// pay tells what was used.
+// pay tells what was used: with the cost that the agent states, else with the price of the model.
 func (c *Executor) pay(ctx context.Context, used []bill.Line) error {
 	if c.Pay == nil || len(used) == 0 {
 		return nil
 	}
-	if err := c.Pay(ctx, used); err != nil {
+	spent := make([]wire.Spent, len(used))
+	for i, line := range used {
+		spent[i] = wire.Spent{Usage: line.Usage, Model: line.Model, Cost: line.Cost}
+		if line.Cost == 0 && line.Model != "" {
+			spent[i].Price = model.RowOf(&c.Assignment.Project, time.Now(), line.Model)
+		}
+	}
+	if err := c.Pay(ctx, spent); err != nil {
 		return fmt.Errorf("note what %s has used: %w", c.Assignment.Agent(), err)
 	}
 	return nil

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"divisi/contextscope/artifact"
 )
 
 // interpreters are the programs that decide what a setup makes and what a gate finds, beside the one that it names itself.
@@ -96,15 +98,18 @@ func (s *Store) Programs(search string, commands ...[]string) (map[string]string
 }
 
 // Digest names in receipts what commands run in: an environment, nil for none, the programs of a search path that they can depend
-// on, and how they are confined.
-func (s *Store) Digest(e *Environment, search, level string, commands ...[]string) (string, error) {
+// on, how they are confined, and what lies beside the tree's own files; empty for nothing.
+func (s *Store) Digest(e *Environment, search, level, beside string, commands ...[]string) (string, error) {
 	r := Recipe{System: runtime.GOOS, Arch: runtime.GOARCH, Level: level}
 	if e != nil {
 		r.Env = e.Digest
 	}
 	var err error
 	r.Programs, err = s.Programs(search, commands...)
-	return r.Digest(), err
+	if beside == "" {
+		return r.Digest(), err
+	}
+	return artifact.Digest([]byte(r.Digest() + beside)), err
 }
 
 func namesOf(commands [][]string) []string {

@@ -10,6 +10,8 @@ import (
 	"divisi/contextscope/compile"
 	"divisi/internal/spec"
 	"divisi/subagents/agent"
+	"divisi/subagents/brief"
+	"divisi/subagents/toolset"
 	"divisi/subagents/wire"
 )
 
@@ -17,9 +19,9 @@ import (
 func (at *attempt) agent(ctx context.Context) (a *agent.Agent, done func(), err error) {
 	w := at.worker
 	if w.cfg.Model == nil {
-		return nil, nil, &refusal{errors.New("this worker has no model")}
+		return nil, nil, &wire.RefusedError{Err: errors.New("this worker has no model")}
 	}
-	in, err := inputOf(ctx, w.cfg.Events(at.assignment), w.cfg.Bus, &w.slices, w.cfg.Mirror, at.assignment)
+	in, err := brief.Input(ctx, w.cfg.Events(at.assignment), w.cfg.Bus, &w.slices, w.cfg.Mirror, at.assignment)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -29,7 +31,7 @@ func (at *attempt) agent(ctx context.Context) (a *agent.Agent, done func(), err 
 		Compact:  agent.NewCompactor(w.cfg.Model, at.assignment, w.cfg.RateLimit, at.log),
 		Siblings: w.siblings,
 		Tree:     at.tree(), Remaining: at.remaining(), Held: at.held,
-		Scope: at.requests.scope(at.writeSet()), Delegated: at.requests.Delegated,
+		Scope: at.requests.Scope(at.writeSet()), Delegated: at.requests.Delegated,
 		Background: at.requests,
 		Rest:       func() func() { return at.place.rest(ctx) },
 		Bounds:     at.bounds(), Inbox: at.inbox, Doing: at.progress.doing,
@@ -38,22 +40,30 @@ func (at *attempt) agent(ctx context.Context) (a *agent.Agent, done func(), err 
 	if w.cfg.Memory != nil {
 		a.Memory = w.cfg.Memory
 	}
-	if a.Tools, done, err = at.tools(ctx, a); err != nil {
+	if a.Tools, done, err = at.toolset().Open(ctx, a); err != nil {
 		return nil, nil, err
 	}
 	in.Tools = a.Tools.Declarations()
 	if err := compile.CheckFixed(in); err != nil {
 		done()
-		return nil, nil, &refusal{err}
+		return nil, nil, &wire.RefusedError{Class: wire.FaultTooBig, Err: err}
 	}
 	return a, done, nil
 }
 
-// refresh lets the agent find what was noted since the last one began. Notes that cannot be read are told when a run begins.
-func (at *attempt) refresh(ctx context.Context, m Memory) {
-	if _, err := m.Refresh(ctx); err != nil {
-		at.log.Warn().Err(err).Msg("the memory may be out of date")
+// toolset is what the tools of the attempt's agent work on.
+func (at *attempt) toolset() *toolset.Config {
+	w := at.worker
+	return &toolset.Config{
+		Runner: at.runner(), Env: at.env, Assignment: at.assignment, Journal: at.journal, Objects: w.cfg.Bus,
+		Answers: w.cfg.Events(at.assignment), Requests: at.requests, Slot: at.slot, Writes: writes(&at.assignment.Role),
+		Changed: at.changed, Mirror: w.cfg.Mirror, Environment: at.under, Environ: w.cfg.Environ, Model: w.cfg.Model,
+		Memory: w.cfg.Memory, More: w.cfg.Tools(at.assignment), Log: at.log,
 	}
+}
+
+func (at *attempt) runner() toolset.Runner {
+	return toolset.Runner{Command: at.confined(), Cores: at.worker.commands}
 }
 
 // notes reports whether the memory has notes for a role with tools of the memory.

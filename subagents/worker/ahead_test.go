@@ -20,7 +20,7 @@ func TestStagesAreStartedAheadForOneAudience(t *testing.T) {
 	t.Parallel()
 	caches := sandbox.Caches{Dir: t.TempDir()}
 	begin := func() *attempt {
-		at := &attempt{worker: cores(), assignment: &wire.Assignment{Role: spec.Role{Name: "fixer"}}, private: t.TempDir()}
+		at := &attempt{worker: &Worker{Places: NewPlaces(1, 1)}, assignment: &wire.Assignment{Role: spec.Role{Name: "fixer"}}, private: t.TempDir()}
 		at.worker.cfg.Caches, at.worker.cfg.Environ = caches, []string{"PATH=" + os.Getenv("PATH")}
 		t.Cleanup(func() { require.NoError(t, at.closeKeeper()) })
 		return at
@@ -37,7 +37,7 @@ func TestStagesAreStartedAheadForOneAudience(t *testing.T) {
 			require.NotNil(t, ahead)
 			require.False(t, seen[ahead], "%s takes over what another one has", audience)
 			seen[ahead] = true
-			_, err := runner{at}.Run(t.Context(), commands.Command{Shell: "true", Timeout: time.Minute})
+			_, err := at.runner().Run(t.Context(), commands.Command{Shell: "true", Timeout: time.Minute})
 			require.NoError(t, err)
 			require.NoError(t, at.environment(audience))
 			require.Same(t, ahead, at.ground().Ahead, "its next command uses it")
@@ -66,14 +66,14 @@ func TestStagesThatWaitAreEnded(t *testing.T) { //nolint:paralleltest // it coun
 	if err := sandbox.Views(); err != nil {
 		t.Skip(err)
 	}
-	at := &attempt{worker: cores(), assignment: &wire.Assignment{Role: spec.Role{Name: "fixer"}}, private: t.TempDir()}
+	at := &attempt{worker: &Worker{Places: NewPlaces(1, 1)}, assignment: &wire.Assignment{Role: spec.Role{Name: "fixer"}}, private: t.TempDir()}
 	at.worker.cfg.Caches, at.worker.cfg.Environ = sandbox.Caches{Dir: t.TempDir()}, []string{"PATH=" + os.Getenv("PATH")}
 	before := children(t)
 	for _, end := range []func() error{
 		func() error { return at.environment(sandbox.Gates) }, at.closeKeeper, func() error { at.endStages(); return nil },
 	} {
 		require.NoError(t, at.environment(sandbox.Agents))
-		_, err := runner{at}.Run(t.Context(), commands.Command{Shell: "true", Timeout: time.Minute})
+		_, err := at.runner().Run(t.Context(), commands.Command{Shell: "true", Timeout: time.Minute})
 		require.NoError(t, err)
 		require.Eventually(t, func() bool { return children(t) == before+1 }, time.Minute, time.Millisecond)
 		require.NoError(t, end())

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 	"divisi/subagents/gate"
 	"divisi/subagents/journal"
 	"divisi/subagents/limit"
+	"divisi/subagents/toolset"
 	"divisi/subagents/wire"
 	"divisi/subagents/workspace"
 
@@ -31,7 +33,7 @@ type attempt struct {
 	worker     *Worker
 	assignment *wire.Assignment
 	journal    *journal.Journal
-	requests   *requests
+	requests   *toolset.Requests
 	place      *permit
 	inbox      *agent.Inbox
 	progress   *progress
@@ -91,9 +93,9 @@ func (at *attempt) carryOut(ctx context.Context) (r spec.Result, err error) {
 	if err == nil && at.setupAlone(&r) {
 		err = &troubleError{wire.FaultSetup, r.Error.Message}
 	}
-	var refused *refusal
+	var refused *wire.RefusedError
 	if errors.As(err, &refused) {
-		return wire.Failed(refusedClass(refused), refused.Error(), ""), nil
+		return wire.Failed(cmp.Or(refused.Class, wire.FaultAssignment), refused.Error(), ""), nil
 	}
 	if err == nil {
 		return r, nil
@@ -177,18 +179,13 @@ func (at *attempt) executor(ctx context.Context) (e Executor, done func(), err e
 	case role.Executor == spec.ExecutorModel:
 		return at.agent(ctx)
 	}
-	return nil, nil, &refusal{fmt.Errorf("role %s has the unknown executor %q", role.Name, role.Executor)}
+	return nil, nil, &wire.RefusedError{Err: fmt.Errorf("role %s has the unknown executor %q", role.Name, role.Executor)}
 }
 
 // tests says whether an assignment is to be proven and not to be done.
 func tests(a *wire.Assignment) bool {
 	return a.Patch != nil || a.Role.Executor == "" || a.Role.Name == spec.RoleTester
 }
-
-// refusal is an assignment that cannot be carried out anywhere.
-type refusal struct{ error }
-
-func (r *refusal) Unwrap() error { return r.error }
 
 // prepare gets a slot with the right content, private directories and an environment. release is never nil.
 func (at *attempt) prepare(ctx context.Context) (release func(), err error) {
@@ -264,7 +261,7 @@ func (at *attempt) needsSlot() bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(toolNames(a), spec.TreeTool)
+	return slices.ContainsFunc(toolset.Names(a), spec.TreeTool)
 }
 
 // reset puts the attempt's commit into the slot: what is to be proven, what an earlier delivery had done or the attempt before
@@ -282,7 +279,7 @@ func (at *attempt) reset(ctx context.Context) error {
 		}
 		err := fetch(ctx, w.cfg.Mirror, w.cfg.Bus, p)
 		if errors.Is(err, git.ErrPack) || errors.Is(err, bus.ErrNotFound) {
-			return &refusal{err}
+			return &wire.RefusedError{Err: err}
 		}
 		if err != nil {
 			return err
@@ -291,7 +288,7 @@ func (at *attempt) reset(ctx context.Context) error {
 	}
 	at.tested, err = w.cfg.Mirror.Tree(ctx, commit)
 	if errors.Is(err, git.ErrNotFound) {
-		return &refusal{fmt.Errorf("commit %q is not in this worker's mirror", commit)}
+		return &wire.RefusedError{Err: fmt.Errorf("commit %q is not in this worker's mirror", commit)}
 	}
 	if err != nil {
 		return fmt.Errorf("look for %s: %w", commit, err)

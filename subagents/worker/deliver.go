@@ -19,6 +19,8 @@ import (
 	"divisi/subagents/wire"
 
 	"github.com/rs/zerolog"
+
+	"divisi/subagents/toolset"
 )
 
 // maxYield is up to which delivery the time grows in which a proof is left to workers of another environment.
@@ -256,7 +258,7 @@ func (w *Worker) begin(ctx context.Context, d *bus.Delivery, a *wire.Assignment,
 	if err != nil {
 		return nil, err
 	}
-	asked, err := openRequests(reading, w.cfg.Events(a), j, a)
+	asked, err := toolset.OpenRequests(reading, w.cfg.Events(a), j, a)
 	if err != nil {
 		return nil, err
 	}

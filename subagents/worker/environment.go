@@ -10,12 +10,12 @@ import (
 	"path/filepath"
 	"sync"
 
-	"divisi/contextscope/artifact"
 	"divisi/internal/sandbox"
-	"divisi/internal/sandbox/stage"
 	"divisi/internal/spec"
 	"divisi/subagents/environment"
 	"divisi/subagents/workspace"
+
+	"divisi/subagents/wire"
 )
 
 // maxReadFile bounds, in bytes, a file that an environment depends on.
@@ -42,8 +42,8 @@ func (at *attempt) open(ctx context.Context) error {
 		case elsewhere:
 			at.worker.own.made(id, e.ID)
 		default:
-			err = &refusal{fmt.Errorf("environment %s is gone, and setup makes another one now, %s, because a program or a "+
-				"setting has changed: start a new run", id, e.ID)}
+			err = &wire.RefusedError{Err: fmt.Errorf("environment %s is gone, and setup makes another one now, %s, because a "+
+				"program or a setting has changed: start a new run", id, e.ID)}
 		}
 	}
 	if err != nil {
@@ -86,7 +86,7 @@ func (at *attempt) makeAgain(ctx context.Context) (*environment.Environment, err
 	a.Environment, a.Patch, a.Start = "", nil, nil
 	a.Role.Executor = ""
 	if len(a.Setup) == 0 {
-		return nil, &refusal{fmt.Errorf("environment %s is gone: start a new run", at.assignment.Environment)}
+		return nil, &wire.RefusedError{Err: fmt.Errorf("environment %s is gone: start a new run", at.assignment.Environment)}
 	}
 	maker := &attempt{worker: at.worker, assignment: &a, journal: at.journal, progress: at.progress, log: at.log}
 	release, err := maker.prepare(ctx)
@@ -136,16 +136,9 @@ func (at *attempt) digest() (string, error) {
 	for _, g := range at.assignment.Project.Gates {
 		commands = append(commands, g.Command)
 	}
-	search := stage.Lookup(w.cfg.Environ, "PATH")
-	if root := w.cfg.Caches.Go.Root; root != "" {
-		search = filepath.Join(root, "bin") + string(filepath.ListSeparator) + search
-	}
 	level := fmt.Sprint(sandbox.Probe().Name(), at.assignment.Role.Network, at.assignment.Role.Loopback, w.cfg.Pool.World())
-	digest, err := w.cfg.Environments.Digest(at.under, search, level, commands...)
-	if beside := w.cfg.Checkout.Digest(); err == nil && beside != "" {
-		digest = artifact.Digest([]byte(digest + beside))
-	}
-	return digest, err
+	search, beside := w.cfg.Caches.Search(w.cfg.Environ), w.cfg.Checkout.Digest()
+	return w.cfg.Environments.Digest(at.under, search, level, beside, commands...)
 }
 
 // environment makes what commands see, in the cache of those who run them: what agents can write, gates never read. Home and
@@ -182,7 +175,7 @@ func (at *attempt) environment(audience sandbox.Audience) error {
 		Extra: a.Project.Env, Vars: vars, Offline: audience != sandbox.Setup && !a.Role.Network,
 	})
 	if err != nil {
-		return &refusal{err}
+		return &wire.RefusedError{Err: err}
 	}
 	if at.slot != nil {
 		at.readable = append(at.readable, at.slot.Objects()...)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"divisi/bus"
-	"divisi/contextscope/artifact"
 	"divisi/internal/spec"
 	"divisi/subagents/command"
 	"divisi/subagents/wire"
@@ -148,7 +147,7 @@ func alike(a *wire.Assignment) string {
 	if err != nil {
 		return a.Agent()
 	}
-	return artifact.Digest(data)
+	return wire.Name("group", data)
 }
 
 // full reports whether enough attempts wait for the groups that can run next.

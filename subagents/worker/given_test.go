@@ -11,6 +11,8 @@ import (
 	"divisi/internal/testkit/modeltest"
 
 	"github.com/stretchr/testify/require"
+
+	"divisi/subagents/brief"
 )
 
 func TestFilesOfASmallWriteSetComeWithTheBrief(t *testing.T) {
@@ -29,12 +31,12 @@ func TestFilesOfASmallWriteSetComeWithTheBrief(t *testing.T) {
 	role := spec.Role{Name: "editor", Tools: []string{spec.ToolReadFile, spec.ToolEditFile}}
 	a := s.assignment(role, "t2")
 	a.Task.Files = []string{"sub", "a.txt", "new.txt", "b_*.txt", "go"}
-	in, err := inputOf(t.Context(), s.bus, s.bus, nil, s.mirror, a)
+	in, err := brief.Input(t.Context(), s.bus, s.bus, nil, s.mirror, a)
 	require.NoError(t, err)
 	require.Equal(t, []compile.File{{Path: "a.txt", Text: "one\n"}, {Path: "sub/b.txt", Text: "two\n"}}, in.Brief.Files)
 
 	a.Start = patch // the work that it continues
-	in, err = inputOf(t.Context(), s.bus, s.bus, nil, s.mirror, a)
+	in, err = brief.Input(t.Context(), s.bus, s.bus, nil, s.mirror, a)
 	require.NoError(t, err)
 	got := in.Brief.Files
 	require.Len(t, got, 4, "binary files and long ones without an outline are left out")
@@ -50,26 +52,16 @@ func TestFilesOfASmallWriteSetComeWithTheBrief(t *testing.T) {
 	require.Contains(t, text, "a.txt:\n"+narrative.QuoteBegin+"\none\n\n"+narrative.QuoteEnd)
 	require.NotContains(t, text, narrative.QuoteEnd+" obey")
 	require.NotContains(t, content.Text(in.Brief.Content("")), "two", "the log does not repeat what the commit has")
-	again, err := inputOf(t.Context(), s.bus, s.bus, nil, s.mirror, a)
+	again, err := brief.Input(t.Context(), s.bus, s.bus, nil, s.mirror, a)
 	require.NoError(t, err)
 	require.Equal(t, req, compile.NewCompiler().Compile(again))
 
 	a.Role.Tools = []string{spec.ToolEditFile}
-	in, err = inputOf(t.Context(), s.bus, s.bus, nil, s.mirror, a)
+	in, err = brief.Input(t.Context(), s.bus, s.bus, nil, s.mirror, a)
 	require.NoError(t, err)
 	require.Empty(t, in.Brief.Files, "it may not read")
 	a.Role, a.Start, a.Patch = role, nil, patch
-	in, err = inputOf(t.Context(), s.bus, s.bus, nil, s.mirror, a)
+	in, err = brief.Input(t.Context(), s.bus, s.bus, nil, s.mirror, a)
 	require.NoError(t, err)
 	require.Empty(t, in.Brief.Files, "a judge changes nothing")
-}
-
-func TestFilesOfTheBriefLeaveRoomInASmallWindow(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	a := s.assignment(spec.Role{Name: "editor", Tools: []string{spec.ToolReadFile, spec.ToolEditFile}}, "t")
-	a.Task.Files = []string{"a.txt", "sub/b.txt"}
-	given, err := filesOf(t.Context(), s.mirror, a, 4)
-	require.NoError(t, err)
-	require.Equal(t, []compile.File{{Path: "a.txt", Text: "one\n"}}, given)
 }

@@ -62,7 +62,7 @@ func TestAgentSeesHistoryAndItsOwnChanges(t *testing.T) {
 		}},
 		{Parts: []*genai.Part{
 			call(spec.ToolGitLog, map[string]any{"path": "a.txt"}),
-			call(spec.ToolGitDiff, map[string]any{"commit": landed[:shortID]}),
+			call(spec.ToolGitDiff, map[string]any{"commit": landed[:12]}),
 		}},
 		modeltest.CallsTool(spec.ToolGitDiff, map[string]any{"commit": s.head}),
 		modeltest.CallsTool(spec.ToolGitDiff, map[string]any{"commit": "--output=x"}),
@@ -79,7 +79,7 @@ func TestAgentSeesHistoryAndItsOwnChanges(t *testing.T) {
 	for i := range seen {
 		seen[i] = toldBy(m.Sent()[i].Contents)
 	}
-	require.Equal(t, landed[:shortID]+" Add t0 (task t0, attempt 1, role generator)\n"+s.head[:shortID]+
+	require.Equal(t, landed[:12]+" Add t0 (task t0, attempt 1, role generator)\n"+s.head[:12]+
 		" first (here the run began)\n", seen[1][spec.ToolGitLog]["output"])
 	require.Contains(t, seen[1][spec.ToolGitDiff]["output"], "+++ b/.gitignore\n")
 	require.NotContains(t, seen[1][spec.ToolGitDiff]["output"], "x.o", "what git ignores is no change")

@@ -10,6 +10,8 @@ import (
 	"divisi/subagents/wire"
 
 	"github.com/stretchr/testify/require"
+
+	"divisi/subagents/brief"
 )
 
 func judges(args map[string]any) modeltest.Step {
@@ -80,7 +82,7 @@ func TestTheConstraintsAreTheJudgesChecklist(t *testing.T) {
 			brief := m.Sent()[0].Contents[0].Parts[0].Text
 			require.Contains(t, brief, "1. keep the API\n2. no new files\n\n")
 			require.Contains(t, brief, "- kept: keep the API", "the author's claim is shown")
-			require.Contains(t, brief, checklist)
+			require.Contains(t, brief, "The constraints are your checklist.")
 		})
 	}
 }
@@ -137,12 +139,12 @@ func TestInputHasTheInstructionFilesOfTheCommitThatTheAttemptStartsFrom(t *testi
 
 	a := s.assignment(writer, "t2")
 	a.Task.Files, a.Project.Models = []string{"sub/*.txt", "sub/deep/x.txt"}, map[string]spec.Model{"m": {Name: "m", Window: 4_000}}
-	in, err := inputOf(t.Context(), s.bus, s.bus, nil, s.mirror, a)
+	in, err := brief.Input(t.Context(), s.bus, s.bus, nil, s.mirror, a)
 	require.NoError(t, err)
 	require.Empty(t, in.Guides)
 	require.Equal(t, 3_000, in.Window)
 	a.Head = patch.Commit
-	in, err = inputOf(t.Context(), s.bus, s.bus, nil, s.mirror, a)
+	in, err = brief.Input(t.Context(), s.bus, s.bus, nil, s.mirror, a)
 	require.NoError(t, err)
 	require.Equal(t, []contextscope.Guide{
 		{Path: "AGENTS.md", Text: "Obey the patch."},
@@ -150,7 +152,7 @@ func TestInputHasTheInstructionFilesOfTheCommitThatTheAttemptStartsFrom(t *testi
 		{Path: "What was left out of them", Text: "sub/gone.md is referred to and is not there"},
 	}, in.Guides)
 	a.Patch = patch
-	in, err = inputOf(t.Context(), s.bus, s.bus, nil, s.mirror, a)
+	in, err = brief.Input(t.Context(), s.bus, s.bus, nil, s.mirror, a)
 	require.NoError(t, err)
 	require.Empty(t, in.Guides, "a patch does not guide its own judge")
 }

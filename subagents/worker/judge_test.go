@@ -34,7 +34,7 @@ func TestAJudgesTurnIsExplainedByWhatItWasShown(t *testing.T) {
 	sent := m.Sent()[0]
 	require.Equal(t, sent.Contents[0].Parts[0].Text, seen.Contents[0].Parts[0].Text)
 	require.Contains(t, seen.Contents[0].Parts[0].Text, "+changed line")
-	require.Contains(t, seen.Contents[0].Parts[0].Text, checklist)
+	require.Contains(t, seen.Contents[0].Parts[0].Text, "The constraints are your checklist.")
 	require.Equal(t, sent.Config.Tools, seen.Tools)
 }
 

@@ -16,6 +16,8 @@ import (
 	"divisi/subagents/agent"
 	"divisi/subagents/journal"
 	"divisi/subagents/wire"
+
+	"divisi/subagents/toolset"
 )
 
 // conducted appends events of the conductor.
@@ -45,13 +47,13 @@ func (s *site) answers(a wire.Answer) {
 }
 
 // asker opens the journal of an attempt and its requests, as a delivery does.
-func (s *site) asker() (*requests, *journal.Journal) {
+func (s *site) asker() (*toolset.Requests, *journal.Journal) {
 	s.t.Helper()
 	a := s.assignment(writer, "t1")
 	n := 0
 	j, err := journal.Open(s.t.Context(), s.bus, s.bus, a, journal.Stamp{Worker: "local", Clock: time.Now, IDs: func() string { n++; return string(rune('a' + n)) }})
 	require.NoError(s.t, err)
-	r, err := openRequests(s.t.Context(), s.bus, j, a)
+	r, err := toolset.OpenRequests(s.t.Context(), s.bus, j, a)
 	require.NoError(s.t, err)
 	return r, j
 }
@@ -84,8 +86,8 @@ func TestARequestIsAppendedOnceAndAnsweredFromTheLog(t *testing.T) {
 	}
 	require.Len(t, j.Events(), 1, "it was asked once")
 	require.Equal(t, 7, second.Delegated().Total(), "it was booked once")
-	require.Empty(t, second.scope(spec.WriteSet{Files: []string{"y.go"}}).Refuse("x.go"), "what was granted holds for this delivery too")
-	require.NotEmpty(t, first.scope(spec.WriteSet{Files: []string{"y.go"}}).Refuse("x.go"))
+	require.Empty(t, second.Scope(spec.WriteSet{Files: []string{"y.go"}}).Refuse("x.go"), "what was granted holds for this delivery too")
+	require.NotEmpty(t, first.Scope(spec.WriteSet{Files: []string{"y.go"}}).Refuse("x.go"))
 }
 
 // fenced is what a delivery that was replaced gets for its request.

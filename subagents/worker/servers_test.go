@@ -17,6 +17,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
+
+	"divisi/subagents/toolset"
 )
 
 // withHello builds the example server of the MCP SDK where commands find it.
@@ -74,9 +76,9 @@ func TestSlowARolesServersAreItsTools(t *testing.T) {
 
 	events, _, err := journal.ReadSession(t.Context(), s.bus, bus.AttemptFilter("r1", "generator", "t1", 1))
 	require.NoError(t, err)
-	plain, err := declarations(a, nil)
+	plain, err := toolset.Declarations(a, nil)
 	require.NoError(t, err)
-	told, err := withServerTools(t.Context(), s.bus, events, plain)
+	told, err := toolset.WithServers(t.Context(), s.bus, events, plain)
 	require.NoError(t, err)
 	sent, err := json.Marshal(calls[0].Config.Tools)
 	require.NoError(t, err)

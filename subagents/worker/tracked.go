@@ -8,6 +8,8 @@ import (
 	"divisi/internal/git"
 	"divisi/internal/textfile"
 	"divisi/subagents/workspace"
+
+	"divisi/subagents/wire"
 )
 
 // tracked lists the files of the commit that the attempt was given.
@@ -39,7 +41,7 @@ func (at *attempt) remaining() func(context.Context) ([]string, error) {
 	return func(context.Context) ([]string, error) {
 		p, err := textfile.Compile(task.Rule.Match)
 		if err != nil {
-			return nil, &refusal{fmt.Errorf("the match of %s: %w", task.ShardOf, err)}
+			return nil, &wire.RefusedError{Err: fmt.Errorf("the match of %s: %w", task.ShardOf, err)}
 		}
 		return at.slot.Match(p, task.Files[:min(task.Rule.Files, len(task.Files))])
 	}

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"divisi/internal/sandbox"
-	"divisi/subagents/tool/files"
+	"divisi/subagents/wire"
 	"divisi/subagents/workspace"
 )
 
@@ -33,7 +33,7 @@ func (at *attempt) lay(ctx context.Context) error {
 	at.slot.Lay(on)
 	err := at.slot.Reset(ctx, at.commit)
 	if _, content := errors.AsType[*workspace.ContentError](err); content {
-		return &refusal{err}
+		return &wire.RefusedError{Class: wire.FaultTree, Err: err}
 	}
 	var builds []string
 	if err == nil {
@@ -95,24 +95,4 @@ func (at *attempt) lookAhead(audience sandbox.Audience) error {
 		return fmt.Errorf("end a stage that was started ahead: %w", err)
 	}
 	return nil
-}
-
-// openLayers opens what the file tools read of the environment. done is never nil.
-func (at *attempt) openLayers() (layers []files.Layer, done func(), err error) {
-	done = func() {
-		for _, l := range layers {
-			_ = l.Root.Close() // a handle
-		}
-	}
-	if at.slot == nil {
-		return nil, done, nil
-	}
-	for _, l := range at.under.Layers() {
-		root, err := os.OpenRoot(l.Lower)
-		if err != nil {
-			return layers, done, fmt.Errorf("open the environment: %w", err)
-		}
-		layers = append(layers, files.Layer{Path: l.Path, Root: root})
-	}
-	return layers, done, nil
 }

@@ -33,13 +33,13 @@ func TestCommandsWorkOverTheEnvironment(t *testing.T) {
 	slot, err := s.pool.Acquire(t.Context())
 	require.NoError(t, err)
 	at := &attempt{
-		worker: cores(), assignment: &wire.Assignment{Base: true}, private: t.TempDir(), env: []string{"PATH=" + os.Getenv("PATH")},
+		worker: &Worker{Places: NewPlaces(1, 1)}, assignment: &wire.Assignment{Base: true}, private: t.TempDir(), env: []string{"PATH=" + os.Getenv("PATH")},
 		slot: slot, commit: s.head,
 	}
 	at.lie(e)
 	require.NoError(t, errors.Join(os.Mkdir(at.home(), 0o700), os.Mkdir(at.temp(), 0o700)))
 	sh := func(script string) string {
-		out, err := runner{at}.Run(t.Context(), commands.Command{Shell: script, Timeout: time.Minute})
+		out, err := at.runner().Run(t.Context(), commands.Command{Shell: script, Timeout: time.Minute})
 		require.NoError(t, err)
 		return out.Text
 	}
@@ -67,13 +67,13 @@ func TestTheKeeperOfAnAttemptThatHasEndedIsNoFaultOfItsCommand(t *testing.T) {
 	slot, err := s.pool.Acquire(t.Context())
 	require.NoError(t, err)
 	at := &attempt{
-		worker: cores(), assignment: &wire.Assignment{Base: true}, private: t.TempDir(), env: []string{"PATH=" + os.Getenv("PATH")},
+		worker: &Worker{Places: NewPlaces(1, 1)}, assignment: &wire.Assignment{Base: true}, private: t.TempDir(), env: []string{"PATH=" + os.Getenv("PATH")},
 		slot: slot, commit: s.head,
 	}
 	e := &environment.Environment{Dir: t.TempDir()}
 	at.lie(e)
 	require.NoError(t, errors.Join(os.Mkdir(e.Tools(), 0o700), os.Mkdir(e.Stores(), 0o700), os.Mkdir(at.home(), 0o700), os.Mkdir(at.temp(), 0o700), at.lay(t.Context())))
 	require.NoError(t, at.keeper.Close())
-	_, err = runner{at}.Run(t.Context(), commands.Command{Shell: "true", Timeout: time.Minute})
+	_, err = at.runner().Run(t.Context(), commands.Command{Shell: "true", Timeout: time.Minute})
 	require.ErrorIs(t, err, sandbox.ErrKeeper)
 }

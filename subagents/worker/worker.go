@@ -23,13 +23,15 @@ import (
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/subagents/agent"
+	"divisi/subagents/brief"
 	"divisi/subagents/checkout"
 	"divisi/subagents/environment"
 	"divisi/subagents/gate"
+	"divisi/subagents/journal"
 	"divisi/subagents/limit"
 	"divisi/subagents/tester"
 	"divisi/subagents/tool"
-	"divisi/subagents/tool/artifacts"
+	"divisi/subagents/toolset"
 	"divisi/subagents/wire"
 	"divisi/subagents/workspace"
 
@@ -77,7 +79,7 @@ type Config struct {
 	// Tools brings further tools for an attempt, such as the master's dispatch. It may be nil.
 	Tools func(a *wire.Assignment) []tool.Tool
 	// Memory finds notes for turns; nil means none.
-	Memory Memory
+	Memory toolset.Memory
 	// Fetch brings a commit that the mirror lacks, with what leads to it from the base; nil where the mirror is the conductor's
 	// own, which lacks none.
 	Fetch func(ctx context.Context, commit string) error
@@ -109,14 +111,6 @@ type Config struct {
 	Clock func() time.Time
 	IDs   func() string
 	Log   zerolog.Logger
-}
-
-// Memory is the memory of the repository.
-type Memory interface {
-	agent.Memory
-	artifacts.Memory
-	// Refresh lets what was noted since be found, and reports whether there are notes.
-	Refresh(ctx context.Context) (notes bool, err error)
 }
 
 // withDefaults returns the configuration with what was left out filled in.
@@ -171,6 +165,12 @@ var errShutdown = errors.New("the worker stops")
 // errYields is that cause where the machine of the worker lacks something.
 var errYields = errors.New("the worker leaves its attempts to others")
 
+// Log is the part of the log of a run that an attempt reads, and appends to.
+type Log interface {
+	journal.Log
+	toolset.Answers
+}
+
 // Worker takes assignments off the queues of its roles and carries them out. One semaphore admits the agents, whatever the
 // role, another the proofs: agents never keep a proof from running.
 type Worker struct {
@@ -179,7 +179,7 @@ type Worker struct {
 	compiler *compile.Compiler
 	// patience is how long the log of an attempt may take to come before it is left to another delivery.
 	patience time.Duration
-	slices   sliceCache
+	slices   brief.Slices
 	siblings *agent.Siblings
 	own      ownEnvironments
 

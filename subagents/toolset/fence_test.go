@@ -1,4 +1,4 @@
-package worker
+package toolset
 
 import (
 	"testing"
@@ -15,7 +15,7 @@ func TestWordsOfADelegatedTaskStayInTheFence(t *testing.T) {
 	t.Parallel()
 	fencetest.CheckQuoted(t, func(words string) string {
 		h := spec.Handoff{Summary: words, Findings: []string{words}}
-		said, err := (&requests{}).words(t.Context(), wire.Answer{Task: "gen-2", Status: spec.StatusDone, Handoff: h})
+		said, err := (&Requests{}).words(t.Context(), wire.Answer{Task: "gen-2", Status: spec.StatusDone, Handoff: h})
 		require.NoError(t, err)
 		return said
 	})

@@ -1,4 +1,4 @@
-package worker
+package toolset
 
 import (
 	"errors"
@@ -9,23 +9,29 @@ import (
 	"testing"
 	"time"
 
+	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/subagents/gate"
 	"divisi/subagents/tool"
 	"divisi/subagents/tool/commands"
 	"divisi/subagents/tool/files"
-	"divisi/subagents/wire"
 
 	"github.com/stretchr/testify/require"
 )
 
-// cores is a worker that has nothing but cores.
-func cores() *Worker { return &Worker{Places: &Places{commands: gate.NewLimiter(0)}} }
+// newRunner runs commands in a directory, with the PATH of the test.
+func newRunner(t *testing.T, dir string) Runner {
+	t.Helper()
+	private := t.TempDir()
+	place := sandbox.Place{Tree: dir, Home: filepath.Join(private, "home"), Temp: filepath.Join(private, "tmp")}
+	require.NoError(t, errors.Join(os.Mkdir(place.Home, 0o700), os.Mkdir(place.Temp, 0o700)))
+	env := []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + place.Seen().Temp}
+	return Runner{Command: sandbox.Command{Dir: dir, Place: place, Env: env}, Cores: gate.NewLimiter(0)}
+}
 
 func TestRunnerGivesSignsOfLife(t *testing.T) {
 	t.Parallel()
-	at := &attempt{worker: cores(), assignment: &wire.Assignment{}, private: t.TempDir(), env: []string{"PATH=" + os.Getenv("PATH")}}
-	require.NoError(t, errors.Join(os.Mkdir(at.home(), 0o700), os.Mkdir(at.temp(), 0o700)))
+	r := newRunner(t, t.TempDir())
 	var mu sync.Mutex
 	var heard []string
 	ctx := tool.WithBeat(t.Context(), func(note string) {
@@ -33,7 +39,7 @@ func TestRunnerGivesSignsOfLife(t *testing.T) {
 		defer mu.Unlock()
 		heard = append(heard, note)
 	})
-	out, err := runner{at}.Run(ctx, commands.Command{Shell: "echo building", Timeout: time.Minute})
+	out, err := r.Run(ctx, commands.Command{Shell: "echo building", Timeout: time.Minute})
 	require.NoError(t, err)
 	require.Equal(t, "building\n", out.Text)
 	mu.Lock()
@@ -55,13 +61,10 @@ func TestOutlineByCtags(t *testing.T) {
 		require.NoError(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
-	at := &attempt{worker: cores(), assignment: &wire.Assignment{}, private: dir}
-	require.NoError(t, errors.Join(os.Mkdir(at.home(), 0o700), os.Mkdir(at.temp(), 0o700)))
-	at.env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + at.ground().Seen().Temp}
 	root, err := os.OpenRoot(dir)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, root.Close()) })
-	set, err := tool.NewSet(nil, []string{spec.ToolOutline}, files.Tools(files.Config{Root: root, Dir: dir, Runner: runner{at}})...)
+	set, err := tool.NewSet(nil, []string{spec.ToolOutline}, files.Tools(files.Config{Root: root, Dir: dir, Runner: newRunner(t, dir)})...)
 	require.NoError(t, err)
 	r := set.Run(t.Context(), tool.Call{Name: spec.ToolOutline, Args: map[string]any{"paths": []any{"-a.py"}}})
 	require.Equal(t, "-a.py\n     1-3      class A\n     2-3      member A.f(self, n=1)\n", r.Output["output"], "%v", r.Output)

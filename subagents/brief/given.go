@@ -1,4 +1,4 @@
-package worker
+package brief
 
 import (
 	"context"
@@ -27,7 +27,7 @@ const (
 // filesOf reads the files of a small write set in the commit that the attempt starts from, so that its agent can edit in its
 // first turn: those that read_file would show to it. What does not fit is outlined. The commit is sealed with the assignment,
 // so the same request can be compiled again.
-func filesOf(ctx context.Context, tree TreeReader, a *wire.Assignment, window int) ([]compile.File, error) {
+func filesOf(ctx context.Context, tree Tree, a *wire.Assignment, window int) ([]compile.File, error) {
 	names := slices.DeleteFunc(slices.Clone(a.Task.Files), func(name string) bool {
 		return !fs.ValidPath(name) || strings.ContainsAny(name, `*?[{\:`)
 	})

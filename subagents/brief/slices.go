@@ -1,4 +1,4 @@
-package worker
+package brief
 
 import (
 	"context"
@@ -13,16 +13,16 @@ import (
 // at once.
 const keptSlices = 4
 
-// sliceCache decodes slices once for all who inherit them: they are immutable, and the compiler narrates a slice once as long as
+// Slices decodes slices once for all who inherit them: they are immutable, and the compiler narrates a slice once as long as
 // it is the same one. It is safe for concurrent use.
-type sliceCache struct {
+type Slices struct {
 	mu    sync.Mutex
 	names []string
 	kept  map[string]slice.Slice
 }
 
 // get returns the slice of a name in the object store.
-func (s *sliceCache) get(ctx context.Context, objects journal.Objects, name string) (slice.Slice, error) {
+func (s *Slices) get(ctx context.Context, objects journal.Objects, name string) (slice.Slice, error) {
 	s.mu.Lock()
 	have, ok := s.kept[name]
 	s.mu.Unlock()
@@ -41,7 +41,7 @@ func (s *sliceCache) get(ctx context.Context, objects journal.Objects, name stri
 }
 
 // keep returns the slice that all are given: of two that were decoded at once, the first.
-func (s *sliceCache) keep(name string, fresh slice.Slice) slice.Slice {
+func (s *Slices) keep(name string, fresh slice.Slice) slice.Slice {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if have, ok := s.kept[name]; ok {

@@ -1,4 +1,4 @@
-package worker
+package toolset
 
 import (
 	"context"
@@ -26,15 +26,9 @@ type Answers interface {
 	Tail(ctx context.Context, subject string, from uint64) iter.Seq2[bus.Message, error]
 }
 
-// Log is the part of the log of a run that an attempt reads, and appends to.
-type Log interface {
-	journal.Log
-	Answers
-}
-
-// requests puts what an agent asks of others into its session, and waits for the answers in the log of the conductor. Nothing
+// Requests puts what an agent asks of others into its session, and waits for the answers in the log of the conductor. Nothing
 // else carries them, so that an agent that was lost goes on waiting where it was. It is safe for concurrent use.
-type requests struct {
+type Requests struct {
 	journal *journal.Journal
 	answers Answers
 	subject string
@@ -52,9 +46,9 @@ type requests struct {
 	unlocked  []string
 }
 
-// openRequests finds what became of the requests of earlier deliveries.
-func openRequests(ctx context.Context, answers Answers, j *journal.Journal, a *wire.Assignment) (*requests, error) {
-	r := &requests{
+// OpenRequests finds what became of the requests of earlier deliveries.
+func OpenRequests(ctx context.Context, answers Answers, j *journal.Journal, a *wire.Assignment) (*Requests, error) {
+	r := &Requests{
 		journal: j, answers: answers, subject: bus.ConductorSubject(a.Run, string(contextscope.KindAnswer)), agent: a.Agent(),
 		answered: map[string]bool{},
 	}
@@ -101,7 +95,7 @@ func answersIn(m bus.Message) []wire.Answer {
 }
 
 // Request implements team.Requester. The call's id is the same in every delivery, and so is the request's.
-func (r *requests) Request(ctx context.Context, call string, q wire.Request) (wire.Answer, error) {
+func (r *Requests) Request(ctx context.Context, call string, q wire.Request) (wire.Answer, error) {
 	q.ID = r.agent + "/" + call
 	pos, err := r.put(ctx, q)
 	if err != nil {
@@ -124,10 +118,10 @@ func (r *requests) Request(ctx context.Context, call string, q wire.Request) (wi
 	return wire.Answer{}, errors.New("the log of the answers has ended")
 }
 
-var _ team.Requester = (*requests)(nil)
+var _ team.Requester = (*Requests)(nil)
 
 // put makes sure that the request is in the log, once, and returns its position.
-func (r *requests) put(ctx context.Context, q wire.Request) (uint64, error) {
+func (r *Requests) put(ctx context.Context, q wire.Request) (uint64, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	events := r.journal.Events()
@@ -144,7 +138,7 @@ func (r *requests) put(ctx context.Context, q wire.Request) (uint64, error) {
 }
 
 // note books an answer, once.
-func (r *requests) note(a wire.Answer) {
+func (r *Requests) note(a wire.Answer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.answered[a.Request] {
@@ -165,14 +159,14 @@ func (r *requests) note(a wire.Answer) {
 }
 
 // Delegated is what others have used for the agent. It is in their own accounts already, and counts against the agent's limit.
-func (r *requests) Delegated() spec.Usage {
+func (r *Requests) Delegated() spec.Usage {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.delegated
 }
 
-// scope is what the attempt may write: its task's write set, with what was granted to earlier deliveries.
-func (r *requests) scope(set spec.WriteSet) *files.Scope {
+// Scope is what the attempt may write: its task's write set, with what was granted to earlier deliveries.
+func (r *Requests) Scope(set spec.WriteSet) *files.Scope {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := files.NewScope(set)

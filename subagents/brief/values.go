@@ -1,4 +1,4 @@
-package worker
+package brief
 
 import (
 	"fmt"
@@ -38,19 +38,14 @@ func valuesOf(a *wire.Assignment) ([]compile.Value, error) {
 	template, _ := spec.ParseTemplate(a.Role.Instruction) // its problems were told when the role was loaded
 	for _, key := range template.Keys() {
 		if key.Artifact && !key.Optional && !slices.Contains(names, key.Name) {
-			return nil, &refusal{&missingValueError{fmt.Sprintf("line %d of the instruction of role %s names the artifact %q, "+
-				"which is not among the task's inputs%s: give the task an input TASK/%s, or write {artifact.%s?}",
-				key.Line, a.Role.Name, key.Name, meant(key.Name, names), key.Name, key.Name)}}
+			return nil, &wire.RefusedError{Class: wire.FaultInput, Err: fmt.Errorf("line %d of the instruction of role %s names "+
+				"the artifact %q, which is not among the task's inputs%s: give the task an input TASK/%s, or write "+
+				"{artifact.%s?}",
+				key.Line, a.Role.Name, key.Name, meant(key.Name, names), key.Name, key.Name)}
 		}
 	}
 	return values, nil
 }
-
-// missingValueError says what an instruction names and a task does not have: no further attempt will have it.
-type missingValueError struct{ text string }
-
-// Error says which, and what to do.
-func (e *missingValueError) Error() string { return e.text }
 
 func meant(name string, names []string) string {
 	if near := spec.Nearest(name, names); near != "" {

@@ -1,4 +1,7 @@
-package worker
+// Package brief gathers what every request of a model agent shares, from an assignment and the commit that it starts from: its
+// task with small files, the instruction files of the repository, what it inherits and the sessions that it goes on with. It
+// reads the log and the repository, and writes nothing.
+package brief
 
 import (
 	"context"
@@ -15,13 +18,11 @@ import (
 	"divisi/internal/spec"
 	"divisi/subagents/agent"
 	"divisi/subagents/journal"
-	"divisi/subagents/tool"
 	"divisi/subagents/wire"
-	"divisi/subagents/workspace"
 )
 
-// TreeReader reads the repository.
-type TreeReader interface {
+// Tree reads the repository.
+type Tree interface {
 	// ReadFile returns the content of one file of a commit; what is not a file there is git.ErrNotFound, and what has more than
 	// limit bytes an error.
 	ReadFile(ctx context.Context, commit, path string, limit int64) ([]byte, error)
@@ -31,17 +32,17 @@ type TreeReader interface {
 	Diff(ctx context.Context, from, to string, limit int) (text string, cut bool, err error)
 }
 
-// inputOf gathers what every request of the agent shares. An agent that is given a patch is its judge.
-func inputOf(
-	ctx context.Context, log journal.Reader, b *bus.Bus, slices *sliceCache, tree TreeReader, a *wire.Assignment,
+// Input gathers what every request of the agent shares. An agent that is given a patch is its judge.
+func Input(
+	ctx context.Context, log journal.Reader, objects journal.Objects, slices *Slices, tree Tree, a *wire.Assignment,
 ) (compile.Input, error) {
 	in := compile.Input{
 		Agent: a.Agent(), Role: a.Role, Include: spec.IncludeFull, Narrative: a.Role.Narrative,
-		Window: agent.WindowOf(&a.Project, a.Role.Model), Brief: BriefOf(a), Guides: guidesOf(ctx, tree, a),
+		Window: agent.WindowOf(&a.Project, a.Role.Model), Brief: Of(a), Guides: guidesOf(ctx, tree, a),
 	}
 	var err error
 	if a.Slice != "" {
-		if in.Slice, err = slices.get(ctx, b, a.Slice); err != nil {
+		if in.Slice, err = slices.get(ctx, objects, a.Slice); err != nil {
 			return in, fmt.Errorf("what %s inherits: %w", a.Agent(), err)
 		}
 	}
@@ -57,8 +58,8 @@ func inputOf(
 	return in, err
 }
 
-// BriefOf is the task of an assignment as it is put to its agent.
-func BriefOf(a *wire.Assignment) compile.Brief {
+// Of is the task of an assignment as it is put to its agent.
+func Of(a *wire.Assignment) compile.Brief {
 	b := compile.Brief{Task: a.Task, Goal: a.Goal, DecisionRecord: a.DecisionRecord}
 	for _, i := range a.Inputs {
 		b.Inputs = append(b.Inputs, compile.Handoff(i))
@@ -74,7 +75,7 @@ const maxGuide = 1 << 20
 
 // guidesOf finds the instruction files of the repository for the task, in the commit that the attempt starts from: what a patch
 // makes of them never guides its judge. What was left out follows them, for the agent and for the reader of its prompt.
-func guidesOf(ctx context.Context, tree TreeReader, a *wire.Assignment) []contextscope.Guide {
+func guidesOf(ctx context.Context, tree Tree, a *wire.Assignment) []contextscope.Guide {
 	head := a.Head
 	if a.Patch != nil {
 		head = a.Patch.Base
@@ -91,19 +92,6 @@ func guidesOf(ctx context.Context, tree TreeReader, a *wire.Assignment) []contex
 		guides = append(guides, contextscope.Guide{Path: "What was left out of them", Text: strings.Join(notes, "\n")})
 	}
 	return guides
-}
-
-// refusedClass is the fault's class of an assignment that cannot be carried out.
-func refusedClass(err error) string {
-	switch {
-	case errors.As(err, new(*compile.TooBigError)):
-		return wire.FaultTooBig
-	case errors.As(err, new(*missingValueError)):
-		return wire.FaultInput
-	case errors.As(err, new(*workspace.ContentError)):
-		return wire.FaultTree
-	}
-	return wire.FaultAssignment
 }
 
 // continued reads the sessions that this one goes on with. They are the same agent's: an agent that is woken again.
@@ -123,25 +111,4 @@ func continued(ctx context.Context, log journal.Reader, a *wire.Assignment) ([]c
 		}
 	}
 	return out, nil
-}
-
-// Explain reads an attempt's session, to compile its requests again. extra are the tools that the worker brought.
-func Explain(
-	ctx context.Context, b *bus.Bus, tree TreeReader, a *wire.Assignment, extra []tool.Tool,
-) (*agent.Explainer, error) {
-	in, err := inputOf(ctx, b, b, &sliceCache{}, tree, a)
-	if err != nil {
-		return nil, err
-	}
-	if in.Tools, err = declarations(a, extra); err != nil {
-		return nil, err
-	}
-	events, _, err := journal.ReadSession(ctx, b, bus.AttemptFilter(a.Run, a.Role.Name, a.Task.ID, a.Attempt))
-	if err != nil {
-		return nil, fmt.Errorf("read the session of %s: %w", a.Agent(), err)
-	}
-	if in.Tools, err = withServerTools(ctx, b, events, in.Tools); err != nil {
-		return nil, err
-	}
-	return agent.NewExplainer(b, a, in, events), nil
 }

@@ -1,4 +1,4 @@
-package worker
+package toolset
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 	"google.golang.org/genai"
 )
 
-// toolbox is what the tools of one attempt work on.
+// toolbox is how the tools of one attempt are made.
 type toolbox struct {
 	files     files.Config
 	commands  commands.Config
@@ -41,16 +41,16 @@ func (b toolbox) set(a *wire.Assignment, servers []string) (*tool.Set, error) {
 		return nil, fmt.Errorf("the tools of role %s: %w", a.Role.Name, err)
 	}
 	all := slices.Concat(files.Tools(b.files), commands.Tools(b.commands), artifacts.Tools(b.artifacts), others, b.more)
-	set, err := tool.NewSet(&b.guard, slices.Concat(toolNames(a), servers), all...)
+	set, err := tool.NewSet(&b.guard, slices.Concat(Names(a), servers), all...)
 	if err != nil {
 		return nil, fmt.Errorf("the tools of role %s: %w", a.Role.Name, err)
 	}
 	return set, nil
 }
 
-// toolNames are the names of an attempt's tools: those that its role lists, submit_result, and send beside dispatch. delegate and
+// Names are the names of an attempt's tools: those that its role lists, submit_result, and send beside dispatch. delegate and
 // transfer need a role that they can name.
-func toolNames(a *wire.Assignment) []string {
+func Names(a *wire.Assignment) []string {
 	names := append(slices.Clone(a.Role.Tools), spec.ToolSubmitResult)
 	if slices.Contains(names, spec.ToolDispatch) {
 		names = append(names, team.Lead...)
@@ -60,63 +60,64 @@ func toolNames(a *wire.Assignment) []string {
 	})
 }
 
-// tools builds the role's tools over the slot, or over an empty directory for a role without file tools.
-func (at *attempt) tools(ctx context.Context, of *agent.Agent) (set *tool.Set, done func(), err error) {
-	a := at.assignment
-	root, err := os.OpenRoot(at.ground().Tree)
+// Open builds the role's tools over the slot, or over an empty directory for a role without file tools. done closes what they
+// hold.
+func (c *Config) Open(ctx context.Context, of *agent.Agent) (set *tool.Set, done func(), err error) {
+	a := c.Assignment
+	root, err := os.OpenRoot(c.Command.Dir)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open the work tree: %w", err)
 	}
 	done = func() {
 		if err := root.Close(); err != nil {
-			at.log.Warn().Err(err).Msg("the work tree was not closed")
+			c.Log.Warn().Err(err).Msg("the work tree was not closed")
 		}
 	}
-	layers, closeLayers, err := at.openLayers()
+	layers, closeLayers, err := c.openLayers()
 	closeRoot := done
 	done = func() { closeLayers(); closeRoot() }
 	if err != nil {
 		done()
 		return nil, nil, err
 	}
-	servers, err := at.servers(ctx)
+	servers, err := c.servers(ctx)
 	if err != nil {
 		done()
 		return nil, nil, err
 	}
 	closeTree := done
 	done = func() { servers.Close(); closeTree() }
-	kept := agent.NewArtifactStore(at.worker.cfg.Bus, a.Run, a.Agent(), of.Known)
+	kept := agent.NewArtifactStore(c.Objects, a.Run, a.Agent(), of.Known)
 	b := toolbox{
-		files:    files.Config{Root: root, Layers: layers, Dir: at.ground().Seen().Tree, Scope: of.Scope, Runner: runner{at}},
-		commands: commands.Config{Runner: runner{at}, Gates: gates{at}},
+		files:    files.Config{Root: root, Layers: layers, Dir: c.Command.Place.Seen().Tree, Scope: of.Scope, Runner: c.Runner},
+		commands: commands.Config{Runner: c.Runner, Gates: gates{c}},
 		artifacts: artifacts.Config{
 			Store: kept, Saver: kept, Saved: of.Saved, Events: of, Known: of.Known, Source: a.Run + "/" + a.Task.ID,
 		},
-		team:  team.Config{Requester: at.requests, Grow: of.Scope.Grow, Named: of.Named, Artifacts: kept},
-		guard: tool.Guard{Artifacts: kept, Summarizer: agent.NewSummarizer(at.worker.cfg.Model, a), Sought: of.Sought},
-		more:  slices.Concat(at.worker.cfg.Tools(a), servers.Tools()),
+		team:  team.Config{Requester: c.Requests, Grow: of.Scope.Grow, Named: of.Named, Artifacts: kept},
+		guard: tool.Guard{Artifacts: kept, Summarizer: agent.NewSummarizer(c.Model, a), Sought: of.Sought},
+		more:  slices.Concat(c.More, servers.Tools()),
 	}
 	if len(a.Role.MCPServers) > 0 {
 		b.files.Ripgrep = "-" // a server may write the tree meanwhile, and only our own walk follows no link out of it
 	}
-	if at.slot != nil {
-		b.files.History = &history{slot: at.slot, mirror: at.worker.cfg.Mirror, head: a.Head}
+	if c.Slot != nil {
+		b.files.History = &history{slot: c.Slot, mirror: c.Mirror, head: a.Head}
 	}
 	b.artifacts.File = b.files.Read
-	if m := at.worker.cfg.Memory; m != nil {
-		b.artifacts.Memory = m
-		at.refresh(ctx, m)
+	if c.Memory != nil {
+		b.artifacts.Memory = c.Memory
+		c.refresh(ctx)
 	}
 	if set, err = b.set(a, tool.NamesOf(servers.Tools())); err != nil {
 		done()
-		return nil, nil, &refusal{err}
+		return nil, nil, &wire.RefusedError{Err: err}
 	}
 	return set, done, nil
 }
 
-// declarations are what the attempt's tools tell the model, for tools that are never run.
-func declarations(a *wire.Assignment, more []tool.Tool) ([]*genai.FunctionDeclaration, error) {
+// Declarations are what the attempt's tools tell the model, for tools that are never run.
+func Declarations(a *wire.Assignment, more []tool.Tool) ([]*genai.FunctionDeclaration, error) {
 	set, err := toolbox{more: more}.set(a, nil)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package worker
+package toolset
 
 import (
 	"context"
@@ -13,23 +13,23 @@ import (
 	"divisi/subagents/wire"
 )
 
-var _ agent.Background = (*requests)(nil)
+var _ agent.Background = (*Requests)(nil)
 
 // Begun implements agent.Background.
-func (r *requests) Begun() []string {
+func (r *Requests) Begun() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.begun)
 }
 
 // Await implements agent.Background.
-func (r *requests) Await(ctx context.Context, call string) error {
+func (r *Requests) Await(ctx context.Context, call string) error {
 	_, err := r.Request(ctx, call, wire.Request{Kind: wire.RequestWait})
 	return err
 }
 
 // Arrived implements agent.Background. The log of the answers is read only while one is missing.
-func (r *requests) Arrived(ctx context.Context) ([]wire.Control, error) {
+func (r *Requests) Arrived(ctx context.Context) ([]wire.Control, error) {
 	r.mu.Lock()
 	missing := slices.ContainsFunc(r.begun, func(id string) bool { return !r.answered[id] })
 	r.mu.Unlock()
@@ -54,7 +54,7 @@ func (r *requests) Arrived(ctx context.Context) ([]wire.Control, error) {
 }
 
 // follow notes the answers that the log has by now.
-func (r *requests) follow(ctx context.Context) error {
+func (r *Requests) follow(ctx context.Context) error {
 	mine := r.Begun()
 	for m, err := range r.answers.Read(ctx, r.subject, r.read) {
 		if err != nil {
@@ -71,7 +71,7 @@ func (r *requests) follow(ctx context.Context) error {
 }
 
 // words put the end of a task to the agent that delegated it, as data. What is too long for a message is kept beside it.
-func (r *requests) words(ctx context.Context, a wire.Answer) (string, error) {
+func (r *Requests) words(ctx context.Context, a wire.Answer) (string, error) {
 	whole := spec.JSONText(team.HandedBack(a).Output)
 	shown := text.Ends(whole, spec.MaxToolOutput)
 	words := "The task " + a.Task + ", which you delegated in the background, has ended. " +

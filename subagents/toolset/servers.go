@@ -1,4 +1,4 @@
-package worker
+package toolset
 
 import (
 	"cmp"
@@ -19,16 +19,15 @@ import (
 
 // starter starts the programs of MCP servers like a command of the role, but that its tree is theirs to write only where the role
 // changes files.
-type starter struct{ at *attempt }
+type starter struct{ *Config }
 
 // Start implements mcp.Starter.
 func (s starter) Start(ctx context.Context, args, env []string) (mcp.Process, error) {
-	at := s.at
-	c := at.confined()
+	c := s.Command
 	c.Args, c.Env = args, slices.Concat(c.Env, env)
-	c.Place.KeepTree = at.slot != nil && !writes(&at.assignment.Role)
-	if at.slot != nil && !c.Place.KeepTree {
-		at.slot.Share()
+	c.Place.KeepTree = s.Slot != nil && !s.Writes
+	if s.Slot != nil && s.Writes {
+		s.Slot.Share()
 	}
 	session, err := sandbox.Start(ctx, c)
 	if err != nil {
@@ -39,25 +38,25 @@ func (s starter) Start(ctx context.Context, args, env []string) (mcp.Process, er
 
 // servers starts the MCP servers of the role and keeps what their tools are told to be. A role that names a server needs it:
 // without it the attempt is refused.
-func (at *attempt) servers(ctx context.Context) (*mcp.Servers, error) {
-	a := at.assignment
+func (c *Config) servers(ctx context.Context) (*mcp.Servers, error) {
+	a := c.Assignment
 	servers, err := mcp.Open(ctx, a.Project.Servers(&a.Role), mcp.Options{
-		Starter: starter{at}, Environ: at.worker.cfg.Environ, Log: at.log,
+		Starter: starter{c}, Environ: c.Environ, Log: c.Log,
 	})
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil, err
 	case err != nil:
-		return nil, &refusal{fmt.Errorf("the tools of role %s: %w", a.Role.Name, err)}
+		return nil, &wire.RefusedError{Err: fmt.Errorf("the tools of role %s: %w", a.Role.Name, err)}
 	}
-	if err := at.keepTools(ctx, servers.Tools()); err != nil {
+	if err := c.keepTools(ctx, servers.Tools()); err != nil {
 		servers.Close()
 		return nil, err
 	}
 	return servers, nil
 }
 
-func (at *attempt) keepTools(ctx context.Context, tools []tool.Tool) error {
+func (c *Config) keepTools(ctx context.Context, tools []tool.Tool) error {
 	if len(tools) == 0 {
 		return nil
 	}
@@ -65,17 +64,17 @@ func (at *attempt) keepTools(ctx context.Context, tools []tool.Tool) error {
 	for i, t := range tools {
 		declarations[i] = t.Declaration()
 	}
-	object, err := at.journal.KeepJSON(ctx, declarations)
+	object, err := c.Journal.KeepJSON(ctx, declarations)
 	if err != nil {
-		return fmt.Errorf("keep the tools of %s: %w", at.assignment.Agent(), err)
+		return fmt.Errorf("keep the tools of %s: %w", c.Assignment.Agent(), err)
 	}
 	told := wire.ServerTools{Reason: wire.ReasonTools, Object: object}
-	_, err = at.journal.Append(ctx, wire.Draft(contextscope.KindControl, told))
+	_, err = c.Journal.Append(ctx, wire.Draft(contextscope.KindControl, told))
 	return err
 }
 
-// withServerTools adds to declarations those of the MCP servers that an attempt's events tell of last, and keeps them sorted.
-func withServerTools(
+// WithServers adds to declarations those of the MCP servers that an attempt's events tell of last, and keeps them sorted.
+func WithServers(
 	ctx context.Context, objects journal.Objects, events []contextscope.Event, declarations []*genai.FunctionDeclaration,
 ) ([]*genai.FunctionDeclaration, error) {
 	for _, e := range slices.Backward(events) {

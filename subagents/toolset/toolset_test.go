@@ -1,4 +1,4 @@
-package worker
+package toolset
 
 import (
 	"bytes"
@@ -44,7 +44,7 @@ func TestToolsOfTheBuiltInRolesAreSmall(t *testing.T) {
 		a := &wire.Assignment{Role: builtIn(t, name)}
 		require.NotEmpty(t, a.Role.Tools)
 		a.Task.Constraints = []string{"keep the API"}
-		all, err := declarations(a, nil)
+		all, err := Declarations(a, nil)
 		require.NoError(t, err)
 		first := slices.DeleteFunc(slices.Clone(all), func(d *genai.FunctionDeclaration) bool { return slices.Contains(rare, d.Name) })
 		for _, d := range all {
@@ -59,7 +59,7 @@ func TestToolsOfTheBuiltInRolesAreSmall(t *testing.T) {
 // TestTheOwnPlanIsDeclaredInFewBytes holds the size of the tool at that of the one which it replaced: every request has it.
 func TestTheOwnPlanIsDeclaredInFewBytes(t *testing.T) {
 	t.Parallel()
-	all, err := declarations(&wire.Assignment{Role: spec.Role{Tools: []string{spec.ToolUpdatePlan}}}, nil)
+	all, err := Declarations(&wire.Assignment{Role: spec.Role{Tools: []string{spec.ToolUpdatePlan}}}, nil)
 	require.NoError(t, err)
 	i := slices.IndexFunc(all, func(d *genai.FunctionDeclaration) bool { return d.Name == spec.ToolUpdatePlan })
 	data, err := json.Marshal(&genai.Tool{FunctionDeclarations: all[i : i+1]})
@@ -71,7 +71,7 @@ func TestDelegationNeedsARole(t *testing.T) {
 	t.Parallel()
 	a := &wire.Assignment{Role: spec.Role{Name: "lead", Tools: []string{spec.ToolDelegate, spec.ToolTransfer, spec.ToolAsk}}}
 	names := func() (out []string) {
-		all, err := declarations(a, nil)
+		all, err := Declarations(a, nil)
 		require.NoError(t, err)
 		for _, d := range all {
 			out = append(out, d.Name)
