@@ -9,6 +9,7 @@ import (
 	"divisi/internal/git"
 	"divisi/internal/spec"
 	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/needs"
 	"divisi/orchestrator/proof"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
@@ -87,7 +88,7 @@ func (h *conduct) result(ctx context.Context) (Result, error) {
 		err = h.compare(context.WithoutCancel(ctx), &result)
 	}
 	if errors.Is(h.failed, proof.ErrUnverified) {
-		return result, unverifiedError(h.end)
+		return result, needs.Unproven(h.end)
 	}
 	return result, errors.Join(h.failed, err)
 }

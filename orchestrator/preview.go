@@ -11,13 +11,10 @@ import (
 
 	"divisi/internal/git"
 	"divisi/internal/spec"
-	"divisi/internal/text"
-	"divisi/internal/trust"
 	"divisi/internal/usage"
 	"divisi/orchestrator/needs"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
-	"divisi/subagents/gate/detect"
 )
 
 // Previewed is a plan file as a run would expand it, with the gates that would prove its tasks.
@@ -115,9 +112,14 @@ func (h *conduct) tryPlan(ctx context.Context, o *Options) (data run.PlanData, e
 	if err := h.checkSetup(ctx); err != nil {
 		return data, err
 	}
-	if err := h.detect(ctx, o); err != nil {
+	if o.Trial {
+		o.Propose = nil
+	}
+	note, err := needs.Detect(ctx, h.mirror, &h.spec, h.repoRoles, o.Propose)
+	if err != nil {
 		return data, err
 	}
+	h.notices = append(h.notices, note...)
 	h.spec.Project.Gates = h.spec.Project.AllGates()
 	if h.spec.Plan == nil || o.Trial {
 		return data, nil
@@ -162,43 +164,7 @@ func (h *conduct) gated(o *Options) error {
 
 const noGates = "the repository has no gates: no change could be proven before it lands"
 
-// detect completes a project that names no gates, or no setup: gates are taken as they are found, and a setup without which they
-// cannot run is proposed to a person.
-func (h *conduct) detect(ctx context.Context, o *Options) error {
-	project := &h.spec.Project
-	has := len(project.Setup.Command) > 0 || !project.Environment.IsZero()
-	if has && len(project.Gates) > 0 {
-		return nil
-	}
-	found, err := detect.At(ctx, h.mirror, h.spec.Base, detect.Options{Has: detect.Installed})
-	if err != nil {
-		return err
-	}
-	named := len(project.Gates) > 0
-	if !named {
-		project.Gates, h.spec.Detected = found.Gates, true
-	}
-	if has {
-		return nil
-	}
-	h.spec.Proposed = found.Setup
-	if named || !found.Needed || o.Propose == nil || o.Trial {
-		return nil
-	}
-	with := *project
-	with.Setup.Command, with.Derived, with.Regenerate = found.Setup, found.Derived, found.Regenerate
-	agreed, err := o.Propose(ctx, found.Setup, found.Why, trust.Requests(&with, h.repoRoles))
-	if agreed {
-		*project, h.spec.Proposed = with, nil
-		h.notices = append(h.notices, fmt.Sprintf("setup is %s, because the repository has %s; it is not in %s yet",
-			text.Flow(found.Setup), text.Some(found.Why, maxWhy), projectFile))
-	}
-	return err
-}
-
 const (
-	// maxWhy is how many files are named that show a need.
-	maxWhy = 3
 	// projectFile is the repository's own configuration.
 	projectFile = ".divisi/divisi.yaml"
 	// configDir is where it is, with the roles.

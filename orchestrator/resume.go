@@ -174,7 +174,7 @@ func allowed(st *run.State, o *ResumeOptions) error {
 	case o.Budget != nil && *o.Budget > 0 && *o.Budget <= used:
 		return wrong("budget %d is for the whole run, which has used %d tokens already", *o.Budget, used)
 	case proof.Unproven(st) && !o.AllowUnverified:
-		return unverifiedError(st)
+		return needs.Unproven(st)
 	}
 	return nil
 }

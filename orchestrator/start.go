@@ -167,7 +167,7 @@ func (h *conduct) base(ctx context.Context, o *Options, dry bool) (base string, 
 	for _, f := range o.Roles {
 		own = append(own, f.Name)
 	}
-	dirty := left(c, own)
+	dirty := needs.Left(c, own)
 	switch {
 	case o.Base != "":
 		if base, err = h.git.Resolve(ctx, c, o.Base); err != nil {

@@ -10,13 +10,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"divisi/internal/text"
-	"divisi/orchestrator"
 	"divisi/orchestrator/console"
+	"divisi/orchestrator/needs"
 )
 
 // trusting is what the files of a repository request, in the words of a terminal.
 type trusting struct {
-	*orchestrator.Trust
+	*needs.Trust
 
 	// proposed reports that no file requests this yet.
 	proposed bool
@@ -24,7 +24,7 @@ type trusting struct {
 
 // trusting compares requests, or nil for those of the files, with the decision about a repository.
 func (g *globals) trusting(ctx context.Context, dir string, requests []string) (*trusting, error) {
-	t, err := orchestrator.TrustOf(g.log.WithContext(ctx), g.stateDir, dir, requests)
+	t, err := needs.TrustOf(g.log.WithContext(ctx), g.stateDir, dir, requests)
 	return &trusting{Trust: t}, err
 }
 

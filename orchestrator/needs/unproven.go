@@ -1,4 +1,4 @@
-package orchestrator
+package needs
 
 import (
 	"fmt"
@@ -13,8 +13,8 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// unverifiedError says why nothing that lands could be proven, and what a person can choose.
-func unverifiedError(st *run.State) error {
+// Unproven says why nothing that lands could be proven, and what a person can choose.
+func Unproven(st *run.State) error {
 	var b strings.Builder
 	gates := proof.Incomparables(st)
 	fmt.Fprintf(&b, "run %s cannot verify what it lands: %s", st.Spec.Run, proof.Unverified(st))

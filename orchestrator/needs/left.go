@@ -1,4 +1,4 @@
-package orchestrator
+package needs
 
 import (
 	"errors"
@@ -18,8 +18,8 @@ var ownPlaces = []string{path.Dir(memory.Place), ".claude/agents", ".gemini/agen
 // editors are the files that name divisi mcp to an editor. Where git does not track them, a run leaves no code behind.
 var editors = []string{".mcp.json", ".vscode/mcp.json", ".cursor/mcp.json"}
 
-// left are the changes of a checkout that a run from its commit leaves behind: not what is in the files that it reads itself.
-func left(c *git.Checkout, files []string) []string {
+// Left are the changes of a checkout that a run from its commit leaves behind: not what is in the files that it reads itself.
+func Left(c *git.Checkout, files []string) []string {
 	own := slices.Concat(ownPlaces, below(c.Top, files))
 	return slices.DeleteFunc(slices.Clone(c.Dirty), func(p string) bool {
 		return within(p, own, c.Top) || slices.Contains(c.Untracked, p) && within(p, slices.Concat(editors, own), c.Top)

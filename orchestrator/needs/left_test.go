@@ -1,4 +1,4 @@
-package orchestrator
+package needs
 
 import (
 	"os"
@@ -18,9 +18,9 @@ func TestNamedFilesAreNotLeftBehind(t *testing.T) {
 	require.NoError(t, os.Symlink(dir, link))
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "roles"), 0o700))
 	c := &git.Checkout{Top: dir, Dirty: []string{"plan.yaml", "roles/a.md", "other.txt"}}
-	require.Equal(t, c.Dirty, left(c, []string{"", "plan.yaml"}), "one of the same name elsewhere")
+	require.Equal(t, c.Dirty, Left(c, []string{"", "plan.yaml"}), "one of the same name elsewhere")
 	require.Equal(t, []string{"other.txt"},
-		left(c, []string{filepath.Join(dir, "roles", "..", "plan.yaml"), filepath.Join(link, "roles", "a.md")}))
+		Left(c, []string{filepath.Join(dir, "roles", "..", "plan.yaml"), filepath.Join(link, "roles", "a.md")}))
 }
 
 // Git names an untracked directory by itself: it is left out where each file in it may be, at any depth.
@@ -35,8 +35,8 @@ func TestAnUntrackedDirectoryIsReadFileByFile(t *testing.T) {
 	}
 	all := []string{".mcp.json", ".vscode/", ".cursor/", "plans/", ".divisi/roles/"}
 	c := &git.Checkout{Top: dir, Dirty: all, Untracked: all}
-	require.Equal(t, []string{".cursor/", "plans/"}, left(c, nil))
-	require.Equal(t, []string{".cursor/"}, left(c, []string{plan}))
+	require.Equal(t, []string{".cursor/", "plans/"}, Left(c, nil))
+	require.Equal(t, []string{".cursor/"}, Left(c, []string{plan}))
 	c.Untracked = nil
-	require.Equal(t, []string{".mcp.json", ".vscode/", ".cursor/"}, left(c, []string{plan}), "what git tracks is the code's")
+	require.Equal(t, []string{".mcp.json", ".vscode/", ".cursor/"}, Left(c, []string{plan}), "what git tracks is the code's")
 }

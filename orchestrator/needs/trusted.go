@@ -1,4 +1,4 @@
-package orchestrator
+package needs
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"divisi/internal/git"
 	"divisi/internal/sandbox"
 	"divisi/internal/trust"
-	"divisi/orchestrator/needs"
 	"divisi/orchestrator/store"
 )
 
@@ -45,7 +44,7 @@ func TrustOf(ctx context.Context, stateDir, dir string, requests []string) (*Tru
 		set, rolesErr := configs.RolesWith(t.Repo, nil)
 		project, projectErr := configs.Project(t.Repo)
 		if projectErr == nil {
-			t.Requests, projectErr = needs.Requests(ctx, checkout, &project, set.Repository)
+			t.Requests, projectErr = Requests(ctx, checkout, &project, set.Repository)
 			t.Paths = project.Environment.Paths
 			err = set.Fit(&project)
 		}
@@ -73,7 +72,7 @@ func (t *Trust) Agree() error {
 	if t.store == nil {
 		return t.Fault
 	}
-	d, err := t.store.Write(t.Requests, now())
+	d, err := t.store.Write(t.Requests, time.Now().UTC())
 	if err == nil {
 		t.Trusted, t.Agreed = true, d.Agreed
 	}
