@@ -2,6 +2,7 @@ package main
 
 import (
 	"crypto/tls"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -25,8 +26,9 @@ func page(ts *testscript.TestScript, _ bool, args []string) {
 	client, at := pageOf(ts, args[0])
 	at.Path = "/api/v1/" + args[2]
 	if args[1] == http.MethodPost {
-		status, body := sent(ts, client, at, args[3])
-		_, err := io.WriteString(ts.Stdout(), body)
+		status, body, err := sent(client, at, args[3])
+		ts.Check(err)
+		_, err = io.WriteString(ts.Stdout(), body)
 		ts.Check(err)
 		if strconv.Itoa(status) != args[4] {
 			ts.Fatalf("%s answers %d to %s: %s", at, status, args[3], body)
@@ -59,59 +61,69 @@ func page(ts *testscript.TestScript, _ bool, args []string) {
 
 // pageOf is a client that the page of a program has admitted, and its address.
 func pageOf(ts *testscript.TestScript, name string) (*http.Client, *url.URL) {
-	if client, signedIn := visitors.Load(name); signedIn {
-		return client.(*http.Client), addressOf(ts, name) //nolint:forcetypeassert // it is stored below
+	address := name
+	if !strings.HasPrefix(name, "https://") {
+		await(ts, name, func() bool {
+			out, _ := jobOf(ts, name).output()
+			m := regexp.MustCompile(`(?m)^dashboard: (\S+)$`).FindSubmatch(out)
+			if m != nil {
+				address = string(m[1])
+			}
+			return m != nil
+		})
 	}
-	if strings.HasPrefix(name, "https://") {
-		client := enter(ts, name)
-		visitors.Store(name, client)
-		return client, addressOf(ts, name)
-	}
-	var address string
-	await(ts, name, func() bool {
-		out, _ := jobOf(ts, name).output()
-		m := regexp.MustCompile(`(?m)^dashboard: (\S+)$`).FindSubmatch(out)
-		if m != nil {
-			address = string(m[1])
-		}
-		return m != nil
-	})
-	return enter(ts, address), addressOf(ts, address)
+	at, err := addressOf(address)
+	ts.Check(err)
+	client, err := entered(address)
+	ts.Check(err)
+	return client, at
 }
 
 // visitors are the clients that a link has admitted, by the link: it admits one.
 var visitors sync.Map
 
-// enter opens a page. That of a server has a certificate that no authority has signed.
-func enter(ts *testscript.TestScript, address string) *http.Client {
+// entered opens a page. That of a server has a certificate that no authority has signed.
+func entered(address string) (*http.Client, error) {
+	if client, signedIn := visitors.Load(address); signedIn {
+		return client.(*http.Client), nil //nolint:forcetypeassert // it is stored below
+	}
 	jar, err := cookiejar.New(nil)
-	ts.Check(err)
+	if err != nil {
+		return nil, err
+	}
 	client := &http.Client{Jar: jar, Timeout: time.Minute, Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
 	}}
 	r, err := client.Get(address)
-	ts.Check(err)
-	_ = r.Body.Close()
-	return client
+	if err != nil {
+		return nil, err
+	}
+	client.CloseIdleConnections()
+	visitors.Store(address, client)
+	return client, r.Body.Close()
 }
 
-func addressOf(ts *testscript.TestScript, address string) *url.URL {
+func addressOf(address string) (*url.URL, error) {
 	at, err := url.Parse(address)
-	ts.Check(err)
-	at.RawQuery = ""
-	return at
+	if err == nil {
+		at.RawQuery = ""
+	}
+	return at, err
 }
 
-func sent(ts *testscript.TestScript, client *http.Client, at *url.URL, body string) (status int, answer string) {
+// sent sends a body as the page's script does.
+func sent(client *http.Client, at *url.URL, body string) (status int, answer string, err error) {
 	req, err := http.NewRequest(http.MethodPost, at.String(), strings.NewReader(body))
-	ts.Check(err)
+	if err != nil {
+		return 0, "", err
+	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Origin", at.Scheme+"://"+at.Host)
 	r, err := client.Do(req)
-	ts.Check(err)
+	if err != nil {
+		return 0, "", err
+	}
 	data, err := io.ReadAll(r.Body)
-	ts.Check(err)
-	_ = r.Body.Close()
 	client.CloseIdleConnections()
-	return r.StatusCode, string(data)
+	return r.StatusCode, string(data), errors.Join(err, r.Body.Close())
 }

@@ -1,0 +1,361 @@
+package main
+
+import (
+	"context"
+
+	"divisi/orchestrator"
+)
+
+// tried is an act, and how each door is asked for it; what is empty the door does not have. All doors give the same outcome, and
+// leave the same events. An act that is refused leaves none, and its outcome is why.
+type tried struct {
+	act string
+	// command is a command line, board an act of the live view, page an address of the run and what is sent there, tool a tool and
+	// its arguments. RUN is the run, DIR a directory, a task in capitals its open decision.
+	command, board, page, tool string
+	api                        func(ctx context.Context, r *orchestrator.Run, dir string) (string, error)
+	outcome                    string   // with … at its end it may go on
+	leaves                     []string // kind, task and data of each event; WHO is the person, HASH a name of git
+	refused                    bool
+	only                       string // where the act is tried, "" for both
+	// goesOn reports that it has a run go on that no process has: the command line does that in its own.
+	goesOn bool
+	// on is why the command line refuses it with --on, onPage why the page of a server does.
+	on, onPage string
+}
+
+const (
+	whenActive = "active"
+	whenAtRest = "at rest"
+)
+
+// here is why a command refuses --on.
+const here = "works on this machine: leave --on out"
+
+// acts are what a person, or a program for one, does to a run, in an order that leaves each something to do.
+var acts = []tried{
+	{
+		act:     "start the line",
+		command: "line start RUN",
+		page:    `acts {"verb":"start_line"}`,
+		api:     func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) { return r.StartLine(ctx) },
+		outcome: "the line goes on",
+		leaves:  []string{`run {"line":""}`},
+	},
+	{
+		act:     "stop the line",
+		command: "line stop RUN --reason 'look first'",
+		page:    `acts {"verb":"stop_line","text":"look first"}`,
+		api: func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) {
+			return r.StopLine(ctx, "look first")
+		},
+		outcome: "the line is stopped: nothing is dispatched, and nothing lands; what is at work goes on",
+		leaves:  []string{`run {"line":"look first"}`},
+	},
+	{
+		act:     "stop the line twice",
+		command: "line stop RUN",
+		page:    `acts {"verb":"stop_line"}`,
+		api:     func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) { return r.StopLine(ctx, "") },
+		refused: true, outcome: "the line of run RUN is stopped already: look first",
+	},
+	{
+		act:     "decide",
+		command: "decide RUN DECIDES accept",
+		board:   `{"Verb":"answer","Asked":[{"ID":"DECIDES"}],"Option":"accept"}`,
+		page:    `decisions/DECIDES {"option":"accept"}`,
+		tool:    `decide {"decision":"DECIDES","option":"accept"}`,
+		api: func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) {
+			open, err := r.Decisions(ctx)
+			if err != nil {
+				return "", err
+			}
+			return r.Decide(ctx, orchestrator.Decision{ID: open[0].ID}, orchestrator.Choice{Option: "accept"})
+		},
+		outcome: "the patch of decides goes on",
+		leaves:  []string{`run {"decision":{"kind":"patch","about":"decides","answer":{"id":"DECIDES","option":"accept","by":"WHO"}}}`},
+	},
+	{
+		act:     "decide again",
+		command: "decide RUN DECIDES reject No",
+		board:   `{"Verb":"answer","Asked":[{"ID":"DECIDES"}],"Option":"reject","Text":"No"}`,
+		page:    `decisions/DECIDES {"option":"reject","text":"No"}`,
+		tool:    `decide {"decision":"DECIDES","option":"reject","text":"No"}`,
+		refused: true, outcome: "DECIDES has an answer: accept by WHO",
+	},
+	{
+		act:     "decide about an attempt that is not there",
+		board:   `{"Verb":"answer","Asked":[{"ID":"ACCEPTS","Attempt":2}],"Option":"accept"}`,
+		page:    `decisions/ACCEPTS {"option":"accept","attempt":2}`,
+		tool:    `decide {"decision":"ACCEPTS","option":"accept","attempt":2}`,
+		refused: true, outcome: "ACCEPTS",
+	},
+	{
+		act:     "decide what is not open",
+		command: "decide RUN nosuch@1 accept",
+		board:   `{"Verb":"answer","Asked":[{"ID":"nosuch@1"}],"Option":"accept"}`,
+		page:    `decisions/nosuch@1 {"option":"accept"}`,
+		tool:    `decide {"decision":"nosuch@1","option":"accept"}`,
+		refused: true, outcome: `run RUN has no decision "nosuch@1"; open are: ACCEPTS, SENDS`,
+	},
+	{
+		act:     "take an answer back",
+		command: "decide RUN DECIDES --take-back",
+		board:   `{"Verb":"take_back","Asked":[{"ID":"DECIDES"}]}`,
+		page:    `decisions/DECIDES/back {}`,
+		outcome: "DECIDES is open again: a decision about the patch of decides: decides_test.go: fewer tests, 2 before and 1 after",
+		leaves: []string{`run {"decision":{"kind":"patch","about":"decides","answer":{"id":"DECIDES","option":"accept","by":"WHO"},` +
+			`"back":"taken back by WHO"}}`},
+	},
+	{
+		act:     "take an answer back twice",
+		command: "decide RUN DECIDES --take-back",
+		board:   `{"Verb":"take_back","Asked":[{"ID":"DECIDES"}]}`,
+		page:    `decisions/DECIDES/back {}`,
+		refused: true, outcome: "DECIDES has no answer that could be taken back",
+	},
+	{
+		act:     "accept",
+		command: "accept RUN/accepts",
+		api: func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) {
+			return r.Accept(ctx, "accepts", 0)
+		},
+		outcome: "the patch of accepts goes on",
+		leaves:  []string{`run {"decision":{"kind":"patch","about":"accepts","answer":{"id":"ACCEPTS","option":"accept","by":"WHO"}}}`},
+	},
+	{
+		act:     "accept what is not held",
+		command: "accept RUN/skips",
+		api: func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) {
+			return r.Accept(ctx, "skips", 0)
+		},
+		refused: true, outcome: "the patch of skips is not held: the task is pending",
+	},
+	{
+		act:     "send",
+		command: "send RUN/sends 'Keep both tests.'",
+		page:    `acts {"verb":"send","tasks":["sends"],"text":"Keep both tests."}`,
+		tool:    `send {"task":"sends","text":"Keep both tests."}`,
+		api: func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) {
+			return r.Send(ctx, "sends", "Keep both tests.")
+		},
+		outcome: "the patch of sends is rejected with these words",
+		leaves: []string{`run {"decision":{"kind":"patch","about":"sends","answer":{"id":"SENDS","option":"reject",` +
+			`"text":"Keep both tests.","by":"WHO"}}}`},
+	},
+	{
+		act:     "send to an unknown task",
+		command: "send RUN/nosuch 'Keep both tests.'",
+		page:    `acts {"verb":"send","tasks":["nosuch"],"text":"Keep both tests."}`,
+		tool:    `send {"task":"nosuch","text":"Keep both tests."}`,
+		api: func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) {
+			return r.Send(ctx, "nosuch", "x")
+		},
+		refused: true, outcome: `run RUN has no task "nosuch"`,
+	},
+	{
+		act:     "send to a command",
+		command: "send RUN/skips hello",
+		page:    `acts {"verb":"send","tasks":["skips"],"text":"hello"}`,
+		tool:    `send {"task":"skips","text":"hello"}`,
+		api: func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) {
+			return r.Send(ctx, "skips", "x")
+		},
+		refused: true, outcome: "skips runs a command, not a model: it cannot receive messages",
+	},
+	{
+		act:     "skip",
+		command: "skip RUN skips --reason why",
+		board:   `{"Verb":"skip","Task":"skips","Text":"why"}`,
+		page:    `acts {"verb":"skip","tasks":["skips"],"text":"why"}`,
+		tool:    `skip {"tasks":["skips"],"reason":"why"}`,
+		api: func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) {
+			return r.Skip(ctx, []string{"skips"}, "why")
+		},
+		outcome: "skipped: skips",
+		leaves:  []string{`task skips {"state":"skipped","reason":"by a person: why"}`},
+	},
+	{
+		act:     "skip an unknown task",
+		command: "skip RUN nosuch",
+		board:   `{"Verb":"skip","Task":"nosuch"}`,
+		page:    `acts {"verb":"skip","tasks":["nosuch"]}`,
+		tool:    `skip {"tasks":["nosuch"]}`,
+		api: func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) {
+			return r.Skip(ctx, []string{"nosuch"}, "")
+		},
+		refused: true, outcome: `run RUN has no task "nosuch"`,
+	},
+	{
+		act:     "cancel a task",
+		command: "cancel RUN/cancels --reason why",
+		board:   `{"Verb":"cancel","Task":"cancels","Text":"why"}`,
+		page:    `acts {"verb":"cancel","tasks":["cancels"],"text":"why"}`,
+		tool:    `cancel {"task":"cancels","reason":"why"}`,
+		api: func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) {
+			return r.Cancel(ctx, "cancels", "why")
+		},
+		outcome: "cancels is cancelled",
+		leaves:  []string{`task cancels {"state":"cancelled","reason":"why"}`},
+	},
+	{
+		act:     "cancel an unknown task",
+		command: "cancel RUN/nosuch",
+		board:   `{"Verb":"cancel","Task":"nosuch"}`,
+		page:    `acts {"verb":"cancel","tasks":["nosuch"]}`,
+		tool:    `cancel {"task":"nosuch"}`,
+		api: func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) {
+			return r.Cancel(ctx, "nosuch", "")
+		},
+		refused: true, outcome: `run RUN has no task "nosuch"`,
+	},
+	{
+		act:     "retry",
+		command: "retry RUN/retries --brief Write.",
+		page:    `acts {"verb":"retry","tasks":["retries"],"brief":"Write."}`,
+		tool:    `retry {"tasks":["retries"],"brief":"Write."}`,
+		api: func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) {
+			again, err := r.Retry(ctx, orchestrator.Retry{Tasks: []string{"retries"}, Brief: "Write."})
+			return again.Outcome, err
+		},
+		outcome: "tried again: retries", goesOn: true,
+		leaves: []string{`task retries {"state":"pending","reason":"revised by user","revision":{"by":"WHO","brief":"Write."}}`},
+	},
+	{
+		act:     "retry an unknown task",
+		command: "retry RUN nosuch",
+		page:    `acts {"verb":"retry","tasks":["nosuch"]}`,
+		tool:    `retry {"tasks":["nosuch"]}`,
+		api: func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) {
+			again, err := r.Retry(ctx, orchestrator.Retry{Tasks: []string{"nosuch"}})
+			return again.Outcome, err
+		},
+		refused: true, outcome: `run RUN has no task "nosuch"`,
+	},
+	{
+		act:     "drop",
+		command: "drop RUN drops --reason why", on: here,
+		page: `acts {"verb":"drop","tasks":["drops"],"text":"why"}`,
+		tool: `drop {"tasks":["drops"],"reason":"why"}`,
+		api: func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) {
+			outcome, _, err := r.Drop(ctx, []string{"drops"}, "why")
+			return outcome, err
+		},
+		outcome: "drop-drops takes out drops", goesOn: true,
+		leaves: []string{`plan {"by":"WHO","drop":{"tasks":["drops"],"patch":{"commit":"HASH","base":"HASH","tree":"HASH",` +
+			`"pack":"pack-HASH","files":["drops.txt"],"deleted":1}},"tasks":[{"id":"drop-drops","title":"take out drops",` +
+			`"role":"writes","brief":"why","files":["drops.txt"]}]}`},
+	},
+	{
+		act:     "drop an unknown task",
+		command: "drop RUN nosuch", on: here,
+		page: `acts {"verb":"drop","tasks":["nosuch"]}`,
+		tool: `drop {"tasks":["nosuch"]}`,
+		api: func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) {
+			_, _, err := r.Drop(ctx, []string{"nosuch"}, "")
+			return "", err
+		},
+		refused: true, outcome: `run RUN has no task "nosuch"`,
+	},
+	{
+		act:     "take",
+		command: "take RUN/gives DIR", on: here,
+		board: `{"Verb":"take","Task":"gives","Text":"DIR"}`,
+		api: func(ctx context.Context, r *orchestrator.Run, dir string) (string, error) {
+			_, err := r.Take(ctx, "gives", 0, dir)
+			return r.ID() + "/gives, attempt 1, is in " + dir, err
+		},
+		outcome: "RUN/gives, attempt 1, is in DIR…",
+	},
+	{
+		act:     "give",
+		command: "give RUN/gives DIR", on: here,
+		api: func(ctx context.Context, r *orchestrator.Run, dir string) (string, error) {
+			outcome, _, err := r.Give(ctx, "gives", dir)
+			return outcome, err
+		},
+		outcome: "gives/2 is the patch of a person", goesOn: true,
+		leaves: []string{`task gives {"state":"running","reason":"a person handed in a patch","dispatch":{"task":"gives","attempt":2,` +
+			`"role":"person","head":"HASH"},"given":{"commit":"HASH","base":"HASH","tree":"HASH","pack":"pack-HASH",` +
+			`"files":["gives.txt"],"created":["gives.txt"],"added":1}}`},
+	},
+	{
+		act:     "gate",
+		command: "gate RUN more -- true", on: here,
+		api: func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) {
+			return r.AddGate(ctx, "more", []string{"true"})
+		},
+		outcome: "gate more is run on the base commit, and on all that lands from now on",
+		leaves:  []string{`run {"gate":{"name":"more","command":["true"],"by":"WHO"},"notices":["WHO added the gate more: true"]}`},
+	},
+	{
+		act:     "publish a run that goes on",
+		command: "publish RUN",
+		page:    `acts {"verb":"publish"}`,
+		refused: true, outcome: "RUN", only: whenActive,
+	},
+	{
+		act:     "pause",
+		command: "pause RUN",
+		board:   `{"Verb":"pause"}`,
+		page:    `acts {"verb":"pause"}`,
+		tool:    `pause {}`,
+		api:     func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) { return r.Pause(ctx) },
+		outcome: "pausing after the current turn of 0 active agents", only: whenActive,
+	},
+	{
+		act:     "pause what does not run",
+		command: "pause RUN",
+		board:   `{"Verb":"pause"}`,
+		page:    `acts {"verb":"pause"}`,
+		tool:    `pause {}`,
+		api:     func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) { return r.Pause(ctx) },
+		refused: true, outcome: "run RUN is not running: there is nothing to pause",
+	},
+	{
+		act:     "resume",
+		page:    `acts {"verb":"resume"}`,
+		tool:    `resume {}`,
+		outcome: "the run goes on", goesOn: true, only: whenAtRest,
+	},
+	{
+		act:     "publish",
+		page:    `acts {"verb":"publish"}`,
+		outcome: "published as divisi/RUN", onPage: "run RUN was submitted from another machine, and is published from there",
+		leaves: []string{`run {"head":"HASH","ref":"refs/heads/divisi/RUN"}`},
+		only:   whenAtRest,
+	},
+	{
+		act:   "cancel the run",
+		board: `{"Verb":"cancel","Text":"over"}`,
+		page:  `acts {"verb":"cancel","text":"over"}`,
+		api: func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) {
+			return r.Cancel(ctx, "", "over")
+		},
+		outcome: "the run is cancelled",
+		leaves:  []string{`run {"state":"cancelled","reason":"over"}`},
+	},
+	{
+		act:     "cancel the run by the command",
+		command: "cancel RUN --reason over",
+		outcome: "RUN is cancelled",
+		leaves:  []string{`run {"state":"cancelled","reason":"over"}`},
+	},
+	{
+		act:     "cancel the run by a program",
+		tool:    `cancel {"reason":"over"}`,
+		outcome: "the run is cancelled",
+		leaves:  []string{`run {"state":"cancelled","reason":"over","notices":["cancelled by WHO"]}`},
+	},
+	{
+		act:     "skip in a run that is over",
+		command: "skip RUN gives",
+		board:   `{"Verb":"skip","Task":"gives"}`,
+		page:    `acts {"verb":"skip","tasks":["gives"]}`,
+		tool:    `skip {"tasks":["gives"]}`,
+		api: func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) {
+			return r.Skip(ctx, []string{"gives"}, "")
+		},
+		refused: true, outcome: "run RUN was cancelled, which is for good: start another run",
+	},
+}
