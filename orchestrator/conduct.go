@@ -22,7 +22,6 @@ import (
 	"divisi/internal/usage"
 	"divisi/orchestrator/baseline"
 	"divisi/orchestrator/conductor"
-	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
 	"divisi/subagents/checkout"
@@ -305,14 +304,6 @@ func (h *conduct) limit(st *run.State) int {
 		return st.Budget // which may have been raised before
 	}
 	return h.spec.Budget
-}
-
-// tree reads a commit for shard rules; their commands run confined in a slot of their own, over an environment.
-func (h *conduct) tree(commit, environment string) plan.Tree {
-	run := func(ctx context.Context, commit string, command []string) ([]byte, error) {
-		return h.shards(ctx, commit, environment, command)
-	}
-	return &conductor.CommitTree{Repo: h.mirror, Commit: commit, Run: run}
 }
 
 // remember opens the memory of the repository; a run goes on without it. Notes that cannot be read are named, and the others

@@ -49,13 +49,14 @@ var arrows = []struct {
 	{"dashboard", []string{"decision", "view", "run", "schedule"}},
 	{"mcpserver", []string{"attempt", "console", "dashboard", "decision", "view", "run"}},
 	{"sample", nil},
-	{"needs", []string{"run"}},
+	{"needs", []string{"console", "proof", "run", "store"}},
+	{"shard", nil},
 	{"mirrors", nil},
 	{"fit", nil},
 	{"audit", nil},
 	{"backup", []string{"store"}},
 	{"metrics", nil},
-	{".", []string{"attempt", "audit", "backup", "baseline", "conductor", "console", "dashboard", "decision", "explain", "fit", "mcpserver", "metrics", "mirrors", "needs", "phase", "plan", "proof", "recovery", "view", "request", "run", "sample", "store", "veil"}},
+	{".", []string{"attempt", "audit", "backup", "baseline", "conductor", "console", "dashboard", "decision", "explain", "fit", "mcpserver", "metrics", "mirrors", "needs", "phase", "plan", "proof", "recovery", "view", "request", "run", "sample", "shard", "store", "veil"}},
 }
 
 // pure are the packages that decide or fold: they know neither NATS nor git, files, processes or the network.
