@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"divisi/orchestrator/view"
+
 	"divisi/bus"
 	"divisi/orchestrator/attempt"
 	"divisi/orchestrator/conductor"
@@ -14,7 +16,7 @@ import (
 )
 
 // Decisions lists what is open: what blocks most first.
-func (r *Run) Decisions(ctx context.Context) ([]Decision, error) {
+func (r *Run) Decisions(ctx context.Context) (Decisions, error) {
 	if r.host != nil {
 		a, err := r.host.ask(ctx, hostCall{Verb: verbDecisions, Run: r.id})
 		return a.Decisions, err
@@ -23,15 +25,13 @@ func (r *Run) Decisions(ctx context.Context) ([]Decision, error) {
 	if err != nil {
 		return nil, err
 	}
-	open := decision.Open(st)
-	decision.Count(st, open)
-	out := make([]Decision, len(open))
+	open := view.Open(st)
 	for i := range open {
-		if out[i], err = shown(ctx, r.dir, r.bus, st, &open[i]); err != nil {
+		if err := complete(ctx, r.dir, r.bus, st, &open[i]); err != nil {
 			return nil, err
 		}
 	}
-	return out, nil
+	return open, nil
 }
 
 // Decide answers a decision as it was shown, and returns what becomes of it. One that has an answer by now, or is about another
@@ -48,32 +48,23 @@ func (r *Run) TakeBack(ctx context.Context, decision string) (string, error) {
 	return r.ask(ctx, conductor.Request{Verb: conductor.VerbDecide, Answer: &run.Answer{ID: decision, Back: true}})
 }
 
-// shown is a decision with what a person needs to see of it.
-func shown(ctx context.Context, dir store.Dir, b *bus.Bus, st *run.State, d *run.Decision) (out Decision, err error) {
-	out = Decision{
-		Run: st.Spec.Run, ID: d.ID, Kind: string(d.Kind), About: d.About, Attempt: d.Attempt, Text: d.Text, Evidence: d.Evidence,
-		Choices: d.Choices, Suggests: d.Suggested, Decider: d.Decider.Who, Why: d.Decider.Why, Blocks: d.Blocks,
-		Reserved: d.Reserved,
-	}
-	for _, o := range d.Options {
-		out.Options = append(out.Options, Option{Name: o.Name, Does: o.Does, NeedsText: o.NeedsText})
-	}
+// complete adds to a decision what a person needs to see of it.
+func complete(ctx context.Context, dir store.Dir, b *bus.Bus, st *run.State, d *Decision) (err error) {
 	if d.Kind == run.DecidePlan {
-		if out.Plan, err = json.Marshal(st.Plans.Now(d.Plan, &st.Tasks)); err != nil {
-			return out, fmt.Errorf("show the plan: %w", err)
+		if d.Plan, err = json.Marshal(st.Plans.Now(d.Planned, &st.Tasks)); err != nil {
+			return fmt.Errorf("show the plan: %w", err)
 		}
 	}
-	for _, task := range d.Patches {
-		out.Patches = append(out.Patches, patchOf(ctx, dir, b, st, task))
-		if ctx.Err() != nil {
-			return out, fmt.Errorf("read the patch of %s: %w", task, ctx.Err())
+	for _, task := range d.Tasks {
+		if d.Patches = append(d.Patches, patchOf(ctx, dir, b, st, task)); ctx.Err() != nil {
+			return fmt.Errorf("read the patch of %s: %w", task, ctx.Err())
 		}
 	}
 	t := st.Tasks.ByID[d.About]
-	if t != nil && len(out.Patches) == 1 && out.Patches[0].Task == d.About && out.Patches[0].Fault == "" {
-		out.Alike = decision.Shape(t, d, out.Patches[0].Diff)
+	if t != nil && len(d.Patches) == 1 && d.Patches[0].Task == d.About && d.Patches[0].Fault == "" {
+		d.Alike = decision.Shape(t, d, d.Patches[0].Diff)
 	}
-	return out, nil
+	return nil
 }
 
 // patchOf is the newest patch of a task, or why it cannot be shown: one that is lost keeps no other from being decided.

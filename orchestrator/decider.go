@@ -17,11 +17,11 @@ func (h *conduct) decider() func(context.Context, run.Decision) (run.Answer, err
 		if err != nil {
 			return run.Answer{}, err
 		}
-		q, err := shown(ctx, h.dir, h.bus, st, &d)
-		if err != nil {
+		d.Run = st.Spec.Run
+		if err := complete(ctx, h.dir, h.bus, st, &d); err != nil {
 			return run.Answer{}, err
 		}
-		c, err := h.Decide(ctx, q)
+		c, err := h.Decide(ctx, d)
 		return run.Answer{ID: d.ID, Attempt: d.Attempt, Option: c.Option, Text: c.Text, Of: c.Task, Alike: c.Alike}, err
 	}
 }

@@ -94,7 +94,7 @@ func decided(t *testing.T, r *orchestrator.Run, kinds map[string]bool) {
 		open, err := r.Decisions(t.Context())
 		require.NoError(t, err)
 		for i := range open {
-			kinds[open[i].Kind] = true
+			kinds[string(open[i].Kind)] = true
 			require.NotEmpty(t, open[i].Patches)
 			require.Empty(t, open[i].Patches[0].Fault)
 			require.NotEmpty(t, open[i].Patches[0].Diff)

@@ -138,13 +138,13 @@ type hostAnswer struct {
 	Commits  []string       `json:"commits,omitempty"`
 	Contents []spec.Pointer `json:"contents,omitempty"`
 	// Environment reports that the host has it.
-	Environment bool       `json:"environment,omitempty"`
-	Object      string     `json:"object,omitempty"`
-	Size        int64      `json:"size,omitempty"`
-	Decisions   []Decision `json:"decisions,omitempty"`
-	Isolated    *Isolated  `json:"isolated,omitempty"`
-	Data        []byte     `json:"data,omitempty"`
-	Text        string     `json:"text,omitempty"`
+	Environment bool      `json:"environment,omitempty"`
+	Object      string    `json:"object,omitempty"`
+	Size        int64     `json:"size,omitempty"`
+	Decisions   Decisions `json:"decisions,omitempty"`
+	Isolated    *Isolated `json:"isolated,omitempty"`
+	Data        []byte    `json:"data,omitempty"`
+	Text        string    `json:"text,omitempty"`
 	// Log is a page of the log of the run; there is no more where it is empty.
 	Log []shownMessage `json:"log,omitempty"`
 	// Large is the object that has the answer, where it does not fit into a message.

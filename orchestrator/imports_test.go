@@ -46,7 +46,7 @@ var arrows = []struct {
 	{"console", []string{"attempt", "recovery", "view", "run"}},
 	{"console/board", []string{"console", "decision", "view", "run", "schedule"}},
 	{"explain", []string{"assign", "console", "plan", "run", "store"}},
-	{"dashboard", []string{"decision", "view", "run", "schedule"}},
+	{"dashboard", []string{"view", "run", "schedule"}},
 	{"mcpserver", []string{"attempt", "console", "dashboard", "decision", "view", "run"}},
 	{"sample", nil},
 	{"needs", []string{"console", "proof", "run", "store"}},

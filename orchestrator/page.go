@@ -223,34 +223,17 @@ func (d *pageRuns) with(ctx context.Context, id string, do func(*Run) error) (er
 }
 
 // Decisions implements dashboard.Controller.
-func (d *pageRuns) Decisions(ctx context.Context, run string) (out []dashboard.Decision, err error) {
-	err = d.with(ctx, run, func(r *Run) error {
-		open, err := r.Decisions(ctx)
+func (d *pageRuns) Decisions(ctx context.Context, run string) (open []view.Decision, err error) {
+	err = d.with(ctx, run, func(r *Run) (err error) {
+		open, err = r.Decisions(ctx)
 		for i := range open {
-			out = append(out, decisionShown(&open[i]))
+			for _, p := range open[i].Patches {
+				open[i].Files = append(open[i].Files, p.Files...)
+			}
 		}
 		return err
 	})
-	return out, err
-}
-
-func decisionShown(q *Decision) dashboard.Decision {
-	out := dashboard.Decision{
-		Need: dashboard.Need{
-			Run: q.Run, ID: q.ID, Kind: q.Kind, About: q.About, Attempt: q.Attempt, Text: q.Text, Blocks: q.Blocks,
-			Alike: q.Alike, Suggests: q.Suggests, Decider: q.Decider, Why: q.Why, Choices: q.Choices, Evidence: q.Evidence,
-			Reserved: q.Reserved,
-		},
-		Plan: q.Plan,
-	}
-	for _, o := range q.Options {
-		out.Options = append(out.Options, dashboard.Option{Name: o.Name, Does: o.Does, NeedsText: o.NeedsText})
-	}
-	for _, p := range q.Patches {
-		out.Patches = append(out.Patches, dashboard.Patch(p))
-		out.Tasks, out.Files = append(out.Tasks, p.Task), append(out.Files, p.Files...)
-	}
-	return out
+	return open, err
 }
 
 // Show implements dashboard.Controller.

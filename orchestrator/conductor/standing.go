@@ -46,7 +46,7 @@ func (c *Conductor) stand(ctx context.Context, a run.Answer) ([]run.Action, stri
 func (c *Conductor) shape(ctx context.Context, d *run.Decision) error {
 	c.shapes[d.ID] = ""
 	t, w := c.st.Tasks.ByID[d.About], c.st.Works[d.About]
-	if t == nil || w == nil || len(d.Patches) != 1 || d.Patches[0] != d.About {
+	if t == nil || w == nil || len(d.Tasks) != 1 || d.Tasks[0] != d.About {
 		return nil
 	}
 	a := w.Attempts[w.Last]

@@ -123,8 +123,8 @@ func writeReport(w *strings.Builder, r *view.Report, columns int, calls func(hin
 	for _, q := range r.Quotas {
 		f.add("quota", q.String())
 	}
-	for _, d := range r.Decisions {
-		f.add("decide", d.String())
+	for i := range r.Decisions {
+		f.add("decide", view.DecisionLine(&r.Decisions[i]))
 	}
 	for _, a := range r.Standing {
 		f.add("stands", a.String())

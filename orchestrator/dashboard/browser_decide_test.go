@@ -13,6 +13,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/usage"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 // slow is a place whose decisions come once a test lets them.
@@ -22,7 +23,7 @@ type slow struct {
 	let chan struct{}
 }
 
-func (d slow) Decisions(ctx context.Context, id string) ([]Decision, error) {
+func (d slow) Decisions(ctx context.Context, id string) ([]view.Decision, error) {
 	select {
 	case <-d.let:
 	case <-ctx.Done():

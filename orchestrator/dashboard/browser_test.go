@@ -21,6 +21,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/orchestrator/decision"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 	"divisi/subagents/wire"
 )
 
@@ -324,7 +325,7 @@ func TestBrowserLine(t *testing.T) {
 // deciding is a place whose decisions are questions that are alike.
 type deciding struct{ *place }
 
-func (d deciding) Decisions(ctx context.Context, id string) (out []Decision, err error) {
+func (d deciding) Decisions(ctx context.Context, id string) (out []view.Decision, err error) {
 	st := run.NewState()
 	for _, b := range d.Log.(*memoryLog).batches {
 		for _, e := range placed(b) {

@@ -8,8 +8,8 @@ import (
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
-	"divisi/orchestrator/decision"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 // A decision tells the shape of its patch, what the task was told, and what was decided about its first patch.
@@ -44,14 +44,13 @@ func TestADecisionTellsItsTask(t *testing.T) {
 		require.Empty(t, b.fold(batch))
 	}
 	b.with(func(s *run.State) {
-		open := decision.Open(s)
+		open := view.Open(s)
 		require.Len(t, open, 1)
-		d := Decision{Need: needOf("r1", &open[0])}
-		d.count(s, &open[0])
+		d := open[0]
 		require.Equal(t, []any{"put", 2, 4}, []any{d.Template, d.Added, d.Deleted})
-		d.recall(s)
+		view.Recall(s, &d)
 		require.Equal(t, "Put a word.", d.Brief)
 		require.Equal(t, "Names stay.", d.Record)
-		require.Equal(t, []Said{{1, run.Reject, "Keep the test.", "user:ana"}}, d.Before)
+		require.Equal(t, []run.Said{{Attempt: 1, Option: run.Reject, Text: "Keep the test.", By: "user:ana"}}, d.Before)
 	})
 }

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"divisi/orchestrator/view"
+
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -188,7 +190,7 @@ func (p *place) Last(context.Context) (uint64, error) {
 
 func (p *place) Close() error { return nil }
 
-func (p *place) Decisions(context.Context, string) ([]Decision, error) { return nil, p.fails }
+func (p *place) Decisions(context.Context, string) ([]view.Decision, error) { return nil, p.fails }
 
 func (p *place) Show(_ context.Context, q Query) (json.RawMessage, error) {
 	return json.Marshal(fmt.Sprintf("%+v", q))

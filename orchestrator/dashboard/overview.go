@@ -94,7 +94,7 @@ type overview struct {
 	version uint64
 	rows    map[string]Row
 	changed map[string]uint64
-	needs   []Need
+	needs   []view.Decision
 	needed  uint64
 }
 
@@ -103,7 +103,7 @@ func newOverview() *overview {
 }
 
 // set notes all runs and decisions. A run that is not among the rows any more is gone.
-func (o *overview) set(rows map[string]Row, needs []Need) {
+func (o *overview) set(rows map[string]Row, needs []view.Decision) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.version++
@@ -123,7 +123,7 @@ func (o *overview) set(rows map[string]Row, needs []Need) {
 }
 
 // since returns the rows that changed after a version, newest run first, the needs where they did, and the version now.
-func (o *overview) since(version uint64) (rows []Row, needs []Need, changed bool, now uint64) {
+func (o *overview) since(version uint64) (rows []Row, needs []view.Decision, changed bool, now uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for id, at := range o.changed {
@@ -149,7 +149,7 @@ func (s *Server) survey(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list the runs: %w", err)
 	}
-	rows, needs := make(map[string]Row, len(ids)), []Need{}
+	rows, needs := make(map[string]Row, len(ids)), []view.Decision{}
 	for _, id := range ids {
 		stands, err := s.opts.Runs.Stand(ctx, id)
 		if ctx.Err() != nil {

@@ -53,7 +53,7 @@ func TestFeed(t *testing.T) {
 	held, err := json.Marshal(run.TaskData{State: run.TaskHeld, Doubt: &run.Doubt{Evidence: []string{"it deletes a test"}}})
 	require.NoError(t, err)
 	log.add(contextscope.Event{Run: "r1", Kind: contextscope.KindTask, Task: "log-web", Data: held})
-	var needs []Need
+	var needs []view.Decision
 	for len(needs) == 0 || needs[len(needs)-1].Kind != "patch" {
 		message(t, r, "decisions", &needs)
 	}
@@ -77,11 +77,11 @@ func TestFeed(t *testing.T) {
 func TestARunThatIsGone(t *testing.T) {
 	t.Parallel()
 	o := newOverview()
-	o.set(map[string]Row{"a": {ID: "a"}, "b": {ID: "b"}}, []Need{})
+	o.set(map[string]Row{"a": {ID: "a"}, "b": {ID: "b"}}, []view.Decision{})
 	rows, _, changed, at := o.since(0)
 	require.Len(t, rows, 2)
 	require.True(t, changed, "a browser is told that nothing is open")
-	o.set(map[string]Row{"b": {ID: "b"}}, []Need{})
+	o.set(map[string]Row{"b": {ID: "b"}}, []view.Decision{})
 	rows, _, changed, at = o.since(at)
 	require.Equal(t, []Row{{ID: "a", Gone: true}}, rows)
 	require.False(t, changed)

@@ -11,8 +11,8 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"divisi/orchestrator/decision"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 // freshFrames is how many positions before its end a log that is read for the first time becomes lines at once.
@@ -196,23 +196,28 @@ func (r *room) watched() bool {
 
 // needs lists what is open in the run, what blocks most first; nothing before the log was read. What only the patches of a
 // decision tell is added once they were read.
-func (r *room) needs() []Need {
+func (r *room) needs() []view.Decision {
 	if !r.isWhole() {
 		return nil
 	}
-	open, out := r.open()
+	open := []view.Decision{}
+	r.board.with(func(s *run.State) {
+		if s.Spec.Run != "" {
+			open = append(open, view.Open(s)...)
+		}
+	})
 	known, missing, now := map[string]bool{}, false, time.Now()
 	r.mu.Lock()
-	for i := range out {
-		n := &out[i]
-		d, read := r.decisions[n.key()]
-		n.Tasks, n.Files, n.Alike = d.Tasks, d.Files, d.Alike
-		known[n.key()], missing = true, missing || !read || d.faulty && now.Sub(d.read) > faultAfter
+	for i := range open {
+		n := &open[i]
+		d, read := r.decisions[n.Key()]
+		n.Run, n.Files, n.Alike = r.id, d.Files, d.Alike
+		known[n.Key()], missing = true, missing || !read || d.faulty && now.Sub(d.read) > faultAfter
 	}
 	maps.DeleteFunc(r.decisions, func(key string, _ readDecision) bool { return !known[key] })
 	r.mu.Unlock()
-	for i := range out {
-		out[i].Since = r.board.timeAt(open[i].Pos)
+	for i := range open {
+		open[i].Since = r.board.timeAt(open[i].Pos)
 	}
 	if missing {
 		select {
@@ -220,42 +225,8 @@ func (r *room) needs() []Need {
 		default:
 		}
 	}
-	return out
+	return open
 }
-
-// open lists what is open as the state of the run has it.
-func (r *room) open() (open []run.Decision, out []Need) {
-	out = []Need{}
-	r.board.with(func(s *run.State) {
-		if s.Spec.Run == "" {
-			return
-		}
-		open = decision.Open(s)
-		decision.Count(s, open)
-		for i := range open {
-			n := needOf(r.id, &open[i])
-			n.count(s, &open[i])
-			out = append(out, n)
-		}
-	})
-	return open, out
-}
-
-// needOf is a decision as the state of its run has it.
-func needOf(id string, d *run.Decision) Need {
-	n := Need{
-		Run: id, ID: d.ID, Kind: string(d.Kind), About: d.About, Attempt: d.Attempt, Text: d.Text, Blocks: d.Blocks,
-		Suggests: d.Suggested, Decider: d.Decider.Who, Why: d.Decider.Why, Choices: d.Choices, Evidence: d.Evidence,
-		Reserved: d.Reserved,
-	}
-	for _, o := range d.Options {
-		n.Options = append(n.Options, Option{Name: o.Name, Does: o.Does, NeedsText: o.NeedsText})
-	}
-	return n
-}
-
-// key names a decision and the attempt that it is about: another patch is another attempt.
-func (n *Need) key() string { return fmt.Sprintf("%s/%d", n.ID, n.Attempt) }
 
 // show reads the patches of decisions when they are wanted, until ctx ends: that can take long, and holds up nothing else.
 func (r *room) show(ctx context.Context) {
@@ -279,7 +250,7 @@ func (r *room) show(ctx context.Context) {
 
 // readDecision is a decision whose patches were read; faulty ones that could not be are read again after faultAfter.
 type readDecision struct {
-	Decision
+	view.Decision
 
 	read   time.Time
 	faulty bool
@@ -300,42 +271,42 @@ func (r *room) showOnce(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, d := range all {
-		faulty := slices.ContainsFunc(d.Patches, func(p Patch) bool { return p.Fault != "" })
-		r.decisions[d.key()] = readDecision{d, time.Now(), faulty}
+		faulty := slices.ContainsFunc(d.Patches, func(p view.Patch) bool { return p.Fault != "" })
+		r.decisions[d.Key()] = readDecision{d, time.Now(), faulty}
 	}
 	return nil
 }
 
 // decision finds one that is open, with its patches.
-func (r *room) decision(ctx context.Context, id string) (d Decision, open bool, err error) {
+func (r *room) decision(ctx context.Context, id string) (d view.Decision, open bool, err error) {
 	needs := r.needs()
-	i := slices.IndexFunc(needs, func(n Need) bool { return n.ID == id })
+	i := slices.IndexFunc(needs, func(n view.Decision) bool { return n.ID == id })
 	if i < 0 {
 		return d, false, nil
 	}
+	d = needs[i]
 	r.mu.Lock()
-	had, read := r.decisions[needs[i].key()]
+	had, read := r.decisions[d.Key()]
 	r.mu.Unlock()
-	if d = had.Decision; !read {
+	if !read {
 		all, err := r.control.Decisions(ctx, r.id)
 		if err != nil {
 			return d, true, err
 		}
-		at := slices.IndexFunc(all, func(d Decision) bool { return d.ID == id && d.Attempt == needs[i].Attempt })
+		at := slices.IndexFunc(all, func(o view.Decision) bool { return o.Key() == d.Key() })
 		if at < 0 {
 			return d, false, nil
 		}
-		d = all[at]
-		needs[i].Tasks, needs[i].Files, needs[i].Alike = d.Tasks, d.Files, d.Alike
+		had.Decision = all[at]
 	}
-	d.Need = needs[i]
-	r.board.with(d.recall)
+	d.Files, d.Alike, d.Patches, d.Plan = had.Files, had.Alike, had.Patches, had.Plan
+	r.board.with(func(s *run.State) { view.Recall(s, &d) })
 	return d, true, nil
 }
 
 // sortNeeds puts what blocks most first, then the oldest.
-func sortNeeds(needs []Need) {
-	slices.SortStableFunc(needs, func(a, b Need) int {
+func sortNeeds(needs []view.Decision) {
+	slices.SortStableFunc(needs, func(a, b view.Decision) int {
 		if a.Blocks != b.Blocks {
 			return b.Blocks - a.Blocks
 		}

@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"divisi/contextscope"
+	"divisi/orchestrator/view"
 )
 
 // Runs are the runs of one place. Its methods may be called from many goroutines.
@@ -56,7 +57,7 @@ type Log interface {
 // goroutines. An error that is a usage.Error is a mistake of the person.
 type Controller interface {
 	// Decisions returns the open decisions of a run as a person sees them, with their patches.
-	Decisions(ctx context.Context, run string) ([]Decision, error)
+	Decisions(ctx context.Context, run string) ([]view.Decision, error)
 	// Show returns what a query asks for, as JSON.
 	Show(ctx context.Context, q Query) (json.RawMessage, error)
 	// Act does something to a run, as the command of the same name does.

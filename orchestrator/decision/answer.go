@@ -38,7 +38,7 @@ func take(s *run.State, a run.Answer) (*run.Decided, string, error) {
 		return nil, "", err
 	}
 	if d.Reserved && wire.ByProgram(a.By) {
-		return nil, "", request.Refusedf("%s is for a person, not for a program: %s", d.ID, d.Decider.Why)
+		return nil, "", request.Refusedf("%s is for a person, not for a program: %s", d.ID, d.Why)
 	}
 	if a.Text, err = proposed(&d, a.Text); err != nil {
 		return nil, "", err
@@ -57,13 +57,13 @@ func take(s *run.State, a run.Answer) (*run.Decided, string, error) {
 		return nil, "", request.Refusedf("%s needs a text", a.Option)
 	case a.Text != "" && !d.Options[at].NeedsText && !Reasoned(a.Option):
 		return nil, "", request.Refusedf("%s takes no text", a.Option)
-	case a.Of != "" && !slices.Contains(d.Patches, a.Of):
+	case a.Of != "" && !slices.Contains(d.Tasks, a.Of):
 		return nil, "", request.Refusedf("%s is not about %s", d.ID, strconv.Quote(text.Line(a.Of)))
-	case a.Of == "" && d.Options[at].NeedsText && len(d.Patches) > 1:
+	case a.Of == "" && d.Options[at].NeedsText && len(d.Tasks) > 1:
 		task, words, _ := strings.Cut(a.Text, ": ")
-		if !slices.Contains(d.Patches, task) || strings.TrimSpace(words) == "" {
+		if !slices.Contains(d.Tasks, task) || strings.TrimSpace(words) == "" {
 			return nil, "", request.Refusedf("%s is about the patches of %s: begin the text with the one that it is for, as "+
-				"%s: why", d.ID, text.Some(d.Patches, maxNamed), d.Patches[0])
+				"%s: why", d.ID, text.Some(d.Tasks, maxNamed), d.Tasks[0])
 		}
 		a.Of, a.Text = task, words
 	}
@@ -71,7 +71,7 @@ func take(s *run.State, a run.Answer) (*run.Decided, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	return &run.Decided{Kind: d.Kind, About: d.About, Plan: d.Plan, Answer: a}, outcome, nil
+	return &run.Decided{Kind: d.Kind, About: d.About, Plan: d.Planned, Answer: a}, outcome, nil
 }
 
 // Reasoned reports whether an option that needs no text takes one, as the reason.
@@ -251,12 +251,12 @@ func TakeAbout(s *run.State, about string, a run.Answer) ([]run.Action, string, 
 	for _, d := range append(Open(s), All(s)...) { // of those with an answer only where no other is open: it is refused
 		option := cmp.Or(a.Option, of(d.Kind).send)
 		one := d.About == about
-		if !one && !slices.Contains(d.Patches, about) ||
+		if !one && !slices.Contains(d.Tasks, about) ||
 			!slices.ContainsFunc(d.Options, func(o run.Option) bool { return o.Name == option }) {
 			continue
 		}
 		a.ID, a.Option = d.ID, option
-		if len(d.Patches) > 1 {
+		if len(d.Tasks) > 1 {
 			a.Of = about
 		}
 		if t := s.Tasks.ByID[about]; !one && a.Attempt > 0 && a.Attempt == t.Attempt {

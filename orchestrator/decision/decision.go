@@ -56,19 +56,19 @@ func Patches(s *run.State) []run.Decision {
 
 // ForPerson are the open ones that only a person can decide.
 func ForPerson(s *run.State) []run.Decision {
-	return slices.DeleteFunc(Open(s), func(d run.Decision) bool { return d.Decider.Who != run.ByPerson })
+	return slices.DeleteFunc(Open(s), func(d run.Decision) bool { return d.Decider != run.ByPerson })
 }
 
 // decider is who decides about what came at a position of the log: the master while its turn with it has not ended, then the
 // policy of the run, then a person.
-func decider(s *run.State, pos uint64, ruled bool) run.Decider {
+func decider(s *run.State, pos uint64, ruled bool) (who, why string) {
 	switch {
 	case s.ForMaster(pos):
-		return run.Decider{Who: run.ByMaster, Why: "its turn with it has not ended"}
+		return run.ByMaster, "its turn with it has not ended"
 	case ruled && (s.Spec.OnDoubt == run.OnDoubtAccept || s.Spec.OnDoubt == run.OnDoubtReject):
-		return run.Decider{Who: run.ByRule, Why: "the run was started to " + s.Spec.OnDoubt + " what is doubted"}
+		return run.ByRule, "the run was started to " + s.Spec.OnDoubt + " what is doubted"
 	case s.Spec.Plan != nil:
-		return run.Decider{Who: run.ByPerson, Why: "the run has a plan file and no master"}
+		return run.ByPerson, "the run has a plan file and no master"
 	}
-	return run.Decider{Who: run.ByPerson, Why: "the master left it open"}
+	return run.ByPerson, "the master left it open"
 }

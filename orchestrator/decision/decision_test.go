@@ -87,9 +87,9 @@ func TestEachKindIsListed(t *testing.T) {
 	require.Equal(t, "a", patch.About)
 	require.Equal(t, 1, patch.Attempt)
 	require.Equal(t, []string{"fewer tests"}, patch.Evidence)
-	require.Equal(t, run.Reject, test.Suggested)
+	require.Equal(t, run.Reject, test.Suggests)
 	for _, d := range decision.Open(l.State) {
-		require.Equal(t, run.Decider{Who: run.ByPerson, Why: "the run has a plan file and no master"}, d.Decider)
+		require.Equal(t, []string{run.ByPerson, "the run has a plan file and no master"}, []string{d.Decider, d.Why})
 		require.False(t, d.Reserved, d.ID)
 		require.NotEmpty(t, d.Options)
 	}
@@ -304,8 +304,8 @@ func TestAnAnswerThatFitsNoMoreIsGivenBack(t *testing.T) {
 func TestThePolicyDecidesWhatTheMasterDoesNot(t *testing.T) {
 	t.Parallel()
 	accepts := started(t, func(s *run.Spec) { s.OnDoubt = run.OnDoubtAccept })
-	require.Equal(t, run.ByRule, only(t, accepts.State, run.DecidePatch).Decider.Who)
-	require.Equal(t, run.ByPerson, only(t, accepts.State, run.DecideQuestion).Decider.Who, "no policy answers a question")
+	require.Equal(t, run.ByRule, only(t, accepts.State, run.DecidePatch).Decider)
+	require.Equal(t, run.ByPerson, only(t, accepts.State, run.DecideQuestion).Decider, "no policy answers a question")
 	accepts.Do(decision.Policy(accepts.State))
 	require.Equal(t, run.TaskRunning, accepts.Tasks.ByID["a"].State)
 	require.Empty(t, decision.Policy(accepts.State))
@@ -315,7 +315,7 @@ func TestThePolicyDecidesWhatTheMasterDoesNot(t *testing.T) {
 	require.Equal(t, run.TaskPending, rejects.Tasks.ByID["a"].State)
 
 	led := started(t, func(s *run.Spec) { s.OnDoubt, s.Plan = run.OnDoubtAccept, nil })
-	require.Equal(t, run.ByMaster, only(t, led.State, run.DecidePatch).Decider.Who)
+	require.Equal(t, run.ByMaster, only(t, led.State, run.DecidePatch).Decider)
 	require.Empty(t, decision.Policy(led.State))
 	require.Empty(t, decision.ForPerson(led.State))
 }
@@ -409,7 +409,7 @@ func TestTheDecisionAboutAChangeSetIsAnotherOneWithEachPatchOfIt(t *testing.T) {
 		return open[at]
 	}
 	shown := of()
-	require.Equal(t, []string{"one", "two"}, shown.Patches)
+	require.Equal(t, []string{"one", "two"}, shown.Tasks)
 	require.True(t, shown.Reserved)
 	l.Append("two", run.TaskData{State: run.TaskPending, Decision: &run.Decided{Kind: run.DecidePatch, About: "two", Closed: true, Answer: run.Answer{Option: run.Reject, Text: "another", By: wire.Person("ada")}}, Fault: &spec.Fault{Class: wire.FaultRejected}})
 	holds(l, "two", 2, toReview)

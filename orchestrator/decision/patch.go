@@ -43,30 +43,31 @@ func about(s *run.State, t *run.Task, doubt *run.Doubt) run.Decision {
 	d := run.Decision{
 		ID: asked.Answer.ID, About: asked.About, Attempt: t.Attempt, Pos: pos,
 		Text:     "a decision about the patch of " + t.Task.ID + ": " + text.Line(doubt.Evidence[0]),
-		Evidence: doubt.Evidence, Patches: []string{t.Task.ID}, Decider: decider(s, doubt.Pos, true),
+		Evidence: doubt.Evidence, Tasks: []string{t.Task.ID},
 		Options: []run.Option{
 			{Name: run.Accept, Does: "it goes to the landing queue"},
 			{Name: run.Reject, Does: "your words go to the next attempt", NeedsText: true},
 			{Name: run.Skip, Does: "do without it; dependent tasks continue"},
 		},
 	}
+	d.Decider, d.Why = decider(s, doubt.Pos, true)
 	switch {
 	case doubt.Missing != nil:
-		d.Suggested = run.Reject
+		d.Suggests = run.Reject
 	case doubt.Size:
-		d.Suggested = run.Accept
+		d.Suggests = run.Accept
 	}
 	if !doubt.Review {
 		return d
 	}
-	d.Decider, d.Reserved = run.Decider{Who: run.ByPerson, Why: "a person sees each patch of this run"}, true
+	d.Decider, d.Why, d.Reserved = run.ByPerson, "a person sees each patch of this run", true
 	if set := s.Tasks.Set(t); set != nil {
 		d.Text = "a decision about the change set " + set.Name + ": " + text.Line(doubt.Evidence[0])
 		d.Options = d.Options[:2]
-		d.Patches = nil
+		d.Tasks = nil
 		for _, o := range set.Members {
 			if o.Result != nil && o.Result.Patch != nil {
-				d.Patches = append(d.Patches, o.Task.ID)
+				d.Tasks = append(d.Tasks, o.Task.ID)
 			}
 		}
 	}

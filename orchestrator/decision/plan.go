@@ -11,7 +11,7 @@ import (
 var plan = kind{
 	name:  run.DecidePlan,
 	open:  plans,
-	waits: func(_ *run.State, d *run.Decision, t *run.Task) bool { return t.Plan == d.Plan },
+	waits: func(_ *run.State, d *run.Decision, t *run.Task) bool { return t.Plan == d.Planned },
 	carry: func(s *run.State, d *run.Decision, a run.Answer) ([]run.Action, string, error) {
 		if a.Option == run.Yes {
 			if s.MasterHasMail() {
@@ -28,13 +28,13 @@ var plan = kind{
 
 // closes is the event that closes a decision.
 func closes(d *run.Decision, a run.Answer) run.Action {
-	return run.SetRun(run.Data{Decision: &run.Decided{Kind: d.Kind, About: d.About, Plan: d.Plan, Answer: a, Closed: true}})
+	return run.SetRun(run.Data{Decision: &run.Decided{Kind: d.Kind, About: d.About, Plan: d.Planned, Answer: a, Closed: true}})
 }
 
 // OfPlan is the id of the decision about a plan, by its index; "" where none is open.
 func OfPlan(s *run.State, at int) string {
 	for _, d := range plans(s) {
-		if d.Plan == at && s.Decisions.Given(d.ID) == nil {
+		if d.Planned == at && s.Decisions.Given(d.ID) == nil {
 			return d.ID
 		}
 	}
@@ -58,16 +58,16 @@ func plans(s *run.State) []run.Decision {
 		changes += len(s.Tasks.ByID[now.Tasks[i].ID].Revisions)
 	}
 	d := run.Decision{
-		ID: fmt.Sprintf("plan-%d.%d%s", at+1, changes, edits), Plan: at,
+		ID: fmt.Sprintf("plan-%d.%d%s", at+1, changes, edits), Planned: at,
 		Text: "approval of the plan",
 		Options: []run.Option{
 			{Name: run.Yes, Does: "start the plan"},
 			{Name: run.Change, Does: "your words go to the master", NeedsText: true},
 		},
-		Decider: run.Decider{Who: run.ByPerson, Why: "the plan writes, and nothing approved it"},
+		Decider: run.ByPerson, Why: "the plan writes, and nothing approved it",
 	}
 	if s.MasterHasMail() {
-		d.Decider = run.Decider{Who: run.ByMaster, Why: "it has a message to read first"}
+		d.Decider, d.Why = run.ByMaster, "it has a message to read first"
 	}
 	return []run.Decision{d}
 }

@@ -5,7 +5,7 @@ import "divisi/orchestrator/run"
 // Policy answers the first open decision that the policy of the run decides.
 func Policy(s *run.State) []run.Action {
 	for _, d := range Open(s) {
-		if answer := of(d.Kind).policy; answer != nil && d.Decider.Who == run.ByRule {
+		if answer := of(d.Kind).policy; answer != nil && d.Decider == run.ByRule {
 			return answer(s, &d, s.Spec.OnDoubt == run.OnDoubtAccept)
 		}
 	}

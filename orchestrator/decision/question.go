@@ -66,10 +66,10 @@ func asks(s *run.State, q *run.Request) run.Decision {
 	d := run.Decision{
 		Text: "an answer to " + q.Agent() + ": " + text.Line(q.Question), Choices: q.Options,
 		Options: []run.Option{{Name: run.Reply, Does: "send your words to the agent", NeedsText: true}},
-		Decider: decider(s, q.Pos, false),
 	}
+	d.Decider, d.Why = decider(s, q.Pos, false)
 	if q.Of == run.MasterTask {
-		d.Decider = run.Decider{Who: run.ByPerson, Why: "the master asks"}
+		d.Decider, d.Why = run.ByPerson, "the master asks"
 	}
 	return d
 }
@@ -84,7 +84,7 @@ func write(_ *run.State, q *run.Request) run.Decision {
 			{Name: run.Grant, Does: "let its task write them"},
 			{Name: run.Refuse, Does: "your words go to the agent", NeedsText: true},
 		},
-		Suggested: run.Refuse, Reserved: true,
-		Decider: run.Decider{Who: run.ByPerson, Why: "only a person or a master unlocks protected files"},
+		Suggests: run.Refuse, Reserved: true,
+		Decider: run.ByPerson, Why: "only a person or a master unlocks protected files",
 	}
 }

@@ -54,6 +54,6 @@ func differs(l *run.Landing) run.Decision {
 			{Name: run.Quarantined, Does: fmt.Sprintf(
 				"puts worker %s into quarantine in this run: what it alone has proven is proven again", first)},
 		},
-		Decider: run.Decider{Who: run.ByPerson, Why: "one of two workers is wrong"}, Reserved: true,
+		Decider: run.ByPerson, Why: "one of two workers is wrong", Reserved: true,
 	}
 }

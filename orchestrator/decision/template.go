@@ -45,10 +45,11 @@ func alike(s *run.State, h *run.Hold) run.Decision {
 			{Name: run.Revise, Does: "add your words to their brief and start them again", NeedsText: true},
 			{Name: run.Park, Does: "park those that wait"},
 		},
-		Suggested: run.Revise, Decider: decider(s, h.Pos, true),
+		Suggests: run.Revise,
 	}
+	d.Decider, d.Why = decider(s, h.Pos, true)
 	if request.PlanAfter(s, h) >= 0 {
-		d.Decider = run.Decider{Who: run.ByMaster, Why: "it has planned tasks that go first"}
+		d.Decider, d.Why = run.ByMaster, "it has planned tasks that go first"
 	}
 	return d
 }

@@ -19,7 +19,7 @@ var unlike = kind{
 		return []run.Decision{unlikeOthers(s, held)}
 	},
 	carry: func(s *run.State, d *run.Decision, a run.Answer) (actions []run.Action, outcome string, err error) {
-		tasks := d.Patches
+		tasks := d.Tasks
 		if a.Of != "" {
 			tasks = []string{a.Of}
 		}
@@ -37,7 +37,7 @@ var unlike = kind{
 		return actions, outcome, nil
 	},
 	policy: func(s *run.State, d *run.Decision, accept bool) (actions []run.Action) {
-		for _, id := range d.Patches {
+		for _, id := range d.Tasks {
 			actions = append(actions, judge(s, &run.Decision{About: id}, accept)...)
 		}
 		return actions
@@ -63,15 +63,16 @@ func siblingsToCome(s *run.State, t *run.Task) bool {
 func unlikeOthers(s *run.State, held []*run.Task) run.Decision {
 	asked, pos := s.Tasks.Asked(held[0])
 	d := run.Decision{
-		ID: asked.Answer.ID, Pos: pos, Decider: decider(s, pos, true),
+		ID: asked.Answer.ID, Pos: pos,
 		Options: []run.Option{
 			{Name: run.Accept, Does: "they go to the landing queue"},
 			{Name: run.Reject, Does: "your words go to the next attempt", NeedsText: true},
 			{Name: run.Skip, Does: "do without them; dependent tasks continue"},
 		},
 	}
+	d.Decider, d.Why = decider(s, pos, true)
 	for _, t := range held {
-		d.Patches = append(d.Patches, t.Task.ID)
+		d.Tasks = append(d.Tasks, t.Task.ID)
 		for _, line := range t.Doubt().Evidence {
 			d.Evidence = append(d.Evidence, t.Task.ID+": "+line)
 		}

@@ -72,7 +72,7 @@ func TestWhenUnlikePatchesAreAskedAbout(t *testing.T) {
 				return
 			}
 			d := only(t, l.State, run.DecideUnlike)
-			require.Equal(t, []string{"t-0", "t-1"}, d.Patches)
+			require.Equal(t, []string{"t-0", "t-1"}, d.Tasks)
 			require.Equal(t, "a decision about 2 shards with edits that no other shard makes", d.Text)
 			require.Equal(t, []string{"t-0: a.go:3: `n = 1` became `n = 10`", "t-1: a.go:3: `n = 1` became `n = 10`"}, d.Evidence)
 			require.Len(t, decision.Open(l.State), 1, "they are no other decisions")
@@ -117,7 +117,7 @@ func TestAnswersAboutUnlikePatches(t *testing.T) {
 				l.Append("t-0", run.TaskData{State: run.TaskLanded})
 			}
 			d := only(t, l.State, run.DecideUnlike)
-			require.Equal(t, c.open, d.Patches, "the other one is still asked about")
+			require.Equal(t, c.open, d.Tasks, "the other one is still asked about")
 			require.NotEqual(t, before.ID, d.ID, "it is another question")
 			_, _, err = decision.Take(l.State, c.answer)
 			require.Error(t, err, "the answer was about more")

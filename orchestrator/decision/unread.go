@@ -25,7 +25,7 @@ var unread = kind{
 		return []run.Decision{unreadOf(s, held)}
 	},
 	carry: func(s *run.State, d *run.Decision, a run.Answer) ([]run.Action, string, error) {
-		tasks := d.Patches
+		tasks := d.Tasks
 		if a.Of != "" {
 			tasks = []string{a.Of}
 		}
@@ -40,7 +40,7 @@ var unread = kind{
 	},
 	policy: func(s *run.State, d *run.Decision, accept bool) (actions []run.Action) {
 		if accept || s.Spec.AllowsUnread() {
-			return []run.Action{continues(d.Patches, run.Answer{ID: d.ID, Option: run.Accept, By: run.ByPolicy})}
+			return []run.Action{continues(d.Tasks, run.Answer{ID: d.ID, Option: run.Accept, By: run.ByPolicy})}
 		}
 		for _, t := range s.Tasks.HeldUnread() {
 			actions = append(actions, recovery.Park(s, t, proof.WhyUnread(t.Doubt().Unread)+
@@ -57,22 +57,23 @@ func continues(tasks []string, a run.Answer) run.Action {
 
 func unreadOf(s *run.State, held []*run.Task) run.Decision {
 	d := run.Decision{
-		Decider: decider(s, 0, true), Reserved: true,
+		Reserved: true,
 		Options: []run.Option{
 			{Name: run.Accept, Does: "they land as unverified"},
 			{Name: run.Skip, Does: "do without these tasks; dependent tasks continue"},
 		},
 	}
+	d.Decider, d.Why = decider(s, 0, true)
 	var files []spec.Unread
 	for _, t := range held {
-		d.Patches, d.Pos = append(d.Patches, t.Task.ID), max(d.Pos, t.Doubt().Pos)
+		d.Tasks, d.Pos = append(d.Tasks, t.Task.ID), max(d.Pos, t.Doubt().Pos)
 		files = append(files, t.Doubt().Unread...)
 	}
 	switch {
 	case s.Spec.AllowsUnread():
-		d.Decider = run.Decider{Who: run.ByRule, Why: "the run may land files that no gate reads"}
-	case d.Decider.Who == run.ByPerson:
-		d.Decider.Why = "no gate tests these files"
+		d.Decider, d.Why = run.ByRule, "the run may land files that no gate reads"
+	case d.Decider == run.ByPerson:
+		d.Why = "no gate tests these files"
 	}
 	d.Evidence = proof.UnreadLines(files)
 	d.ID = request.UnreadID(held)
@@ -87,7 +88,7 @@ func unreadOf(s *run.State, held []*run.Task) run.Decision {
 			Name: run.AddGate,
 			Does: "add to this run, and prove the patches with it: " + text.OneLine(strings.Join(commands, "; ")),
 		})
-		d.Suggested = run.AddGate
+		d.Suggests = run.AddGate
 	}
 	return d
 }

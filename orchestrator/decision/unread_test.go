@@ -34,7 +34,7 @@ func TestUnreadFilesAreOneDecision(t *testing.T) {
 	t.Parallel()
 	l := withUnread(t, nil)
 	d := only(t, l.State, run.DecideUnread)
-	require.Equal(t, []string{"b", "c"}, d.Patches)
+	require.Equal(t, []string{"b", "c"}, d.Tasks)
 	require.Equal(t, []string{
 		"no gate reads b/x.go: //go:build windows; a gate that reads it: GOOS=windows go vet ./...", "no gate reads c/x.go: //go:build windows",
 	}, d.Evidence)
@@ -82,7 +82,7 @@ func TestAnswersAboutUnreadFiles(t *testing.T) {
 			require.Len(t, l.Tasks.HeldUnread(), c.open)
 			if c.open > 0 {
 				d := only(t, l.State, run.DecideUnread)
-				require.Equal(t, []string{"c"}, d.Patches, "the others are asked about")
+				require.Equal(t, []string{"c"}, d.Tasks, "the others are asked about")
 				require.Len(t, d.Options, 2)
 			}
 			require.Equal(t, name != "gate", l.NewGate() == nil)

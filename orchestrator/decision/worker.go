@@ -51,6 +51,6 @@ func unserved(role string, u run.Unserved) run.Decision {
 			{Name: run.StopRun, Does: "stop the run; it can be resumed"},
 			{Name: run.Skip, Does: "skip the tasks of the role"},
 		},
-		Decider: run.Decider{Who: run.ByPerson, Why: "it takes another worker, or a change to one"},
+		Decider: run.ByPerson, Why: "it takes another worker, or a change to one",
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"divisi/internal/usage"
 	"divisi/orchestrator/dashboard"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 const (
@@ -35,35 +36,9 @@ type openPage struct {
 
 // open is a decision that waits for an answer.
 type open struct {
-	ID       string   `json:"id"`
-	Kind     string   `json:"kind" jsonschema:"plan, question, patch, test, unlike, scope, template, worker, reproof or unread."`
-	About    string   `json:"about,omitempty" jsonschema:"The task or the template."`
-	Attempt  int      `json:"attempt,omitempty"`
-	Text     string   `json:"text"`
-	Evidence []string `json:"evidence,omitempty"`
-	Choices  []string `json:"choices,omitempty" jsonschema:"What an agent proposes as answers to its question."`
-	Options  []option `json:"options"`
-	Suggests string   `json:"suggests,omitempty"`
-	Decider  string   `json:"decider" jsonschema:"Who decides if you do not: policy, master or person."`
-	Why      string   `json:"why,omitempty"`
-	Reserved bool     `json:"reserved,omitempty" jsonschema:"A person answers it; this server refuses to."`
-	Blocks   int      `json:"blocks" jsonschema:"How many tasks wait for it."`
-	Patches  []patch  `json:"patches,omitempty"`
-	Plan     *plan    `json:"plan,omitempty"`
-}
+	view.Decision
 
-type option struct {
-	Name      string `json:"name"`
-	Does      string `json:"does" jsonschema:"The end of a sentence that begins with the name."`
-	NeedsText bool   `json:"needs_text,omitempty"`
-}
-
-type patch struct {
-	Task  string   `json:"task"`
-	Files []string `json:"files,omitempty"`
-	Diff  string   `json:"diff,omitempty"`
-	Cut   bool     `json:"cut,omitempty" jsonschema:"The diff is not shown whole: the tool diff shows it."`
-	Fault string   `json:"fault,omitempty" jsonschema:"Why the patch cannot be shown."`
+	Plan *plan `json:"plan,omitempty"`
 }
 
 // decisions lists what is open in a run.
@@ -87,20 +62,17 @@ func (s *Server) decisions(ctx context.Context, _ string, in whichOpen) (out ope
 	return out, err
 }
 
-func openOf(d *dashboard.Decision) (out open, err error) {
-	out = open{
+// openOf has of a decision what a client needs to answer it.
+func openOf(d *view.Decision) (out open, err error) {
+	out.Decision = view.Decision{
 		ID: d.ID, Kind: d.Kind, About: d.About, Attempt: d.Attempt, Text: text.Clip(d.Text, maxText), Evidence: few(d.Evidence),
-		Choices: few(d.Choices), Options: []option{}, Suggests: d.Suggests, Decider: d.Decider, Why: d.Why, Reserved: d.Reserved,
+		Choices: few(d.Choices), Options: d.Options, Suggests: d.Suggests, Decider: d.Decider, Why: d.Why, Reserved: d.Reserved,
 		Blocks: d.Blocks,
 	}
-	for _, o := range d.Options {
-		out.Options = append(out.Options, option(o))
-	}
 	for _, p := range d.Patches[:min(len(d.Patches), maxFew)] {
-		out.Patches = append(out.Patches, patch{
-			p.Task, few(p.Files), text.Head(text.Valid(p.Diff), maxPatch/len(d.Patches)),
-			len(p.Diff) > maxPatch/len(d.Patches), p.Fault,
-		})
+		most := maxPatch / len(d.Patches)
+		p.Files, p.Diff, p.Cut = few(p.Files), text.Head(text.Valid(p.Diff), most), len(p.Diff) > most
+		out.Patches = append(out.Patches, p)
 	}
 	if len(d.Plan) > 0 {
 		p, err := planOf(d.Plan, page{})
@@ -134,7 +106,7 @@ func (s *Server) decide(ctx context.Context, by string, in answer) (done, error)
 	if err != nil {
 		return done{}, err
 	}
-	at := slices.IndexFunc(all, func(d dashboard.Decision) bool { return d.ID == in.Decision })
+	at := slices.IndexFunc(all, func(d view.Decision) bool { return d.ID == in.Decision })
 	switch {
 	case in.Option == "":
 		return done{}, usage.Errorf("an answer names an option")

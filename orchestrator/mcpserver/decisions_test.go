@@ -3,17 +3,18 @@ package mcpserver
 import (
 	"testing"
 
+	"divisi/orchestrator/view"
+
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/usage"
-	"divisi/orchestrator/dashboard"
 )
 
 // A choice that an agent proposed is an answer to its question.
 func TestAChoiceOfAQuestionIsAnAnswer(t *testing.T) {
 	t.Parallel()
 	p := newPlace()
-	p.decisions = []dashboard.Decision{{Need: dashboard.Need{ID: "a@1", Kind: "question", Choices: []string{"tabs", "spaces"}}}}
+	p.decisions = []view.Decision{{ID: "a@1", Kind: "question", Choices: []string{"tabs", "spaces"}}}
 	s := served(t, p, true)
 	answered[done](t, s, "decide", answer{ofRun: ofRun{"r1"}, Decision: "a@1", Option: "spaces"})
 	require.Equal(t, "answer", p.acts[0].Option)

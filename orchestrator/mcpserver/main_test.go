@@ -41,7 +41,7 @@ type place struct {
 	tailed sync.Once
 
 	report    view.Report
-	decisions []dashboard.Decision
+	decisions []view.Decision
 	shows     map[string]any
 	acts      []dashboard.Act
 	works     []Work
@@ -122,7 +122,7 @@ func (p *place) Tail(ctx context.Context, from uint64) iter.Seq2[dashboard.Batch
 	}
 }
 
-func (p *place) Decisions(context.Context, string) ([]dashboard.Decision, error) {
+func (p *place) Decisions(context.Context, string) ([]view.Decision, error) {
 	return p.decisions, p.fails
 }
 

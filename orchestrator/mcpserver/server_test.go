@@ -74,7 +74,7 @@ func TestActsAreThoseOfThePersonAndTheClient(t *testing.T) {
 func TestCallsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	p := newPlace()
-	p.decisions = []dashboard.Decision{{Need: dashboard.Need{ID: "a@1", Reserved: true, Why: "a person sees each patch"}}}
+	p.decisions = []view.Decision{{ID: "a@1", Reserved: true, Why: "a person sees each patch"}}
 	s := served(t, p, true)
 	large, huge := strings.Repeat("x", maxAnswerText+1), strings.Repeat("x", maxArguments)
 	for name, c := range map[string]struct {
@@ -196,9 +196,9 @@ func TestADecisionIsShownWithItsPatchesAndPlan(t *testing.T) {
 	p := newPlace()
 	plan, err := spec.JSON(run.PlanData{Tasks: []spec.Task{{ID: "a", Role: "generator", Brief: "b"}}, Ceiling: 9, Overlaps: []run.Overlap{{A: "a", B: "b", Path: "x"}}})
 	require.NoError(t, err)
-	p.decisions = []dashboard.Decision{
-		{Need: dashboard.Need{ID: "a@1", Kind: "patch", Options: []dashboard.Option{{Name: "accept", Does: "lets it go on"}}, Blocks: 2}, Patches: []dashboard.Patch{{Task: "a", Diff: strings.Repeat("+", 1<<20)}}},
-		{Need: dashboard.Need{ID: "plan-1.0", Kind: "plan"}, Plan: plan},
+	p.decisions = []view.Decision{
+		{ID: "a@1", Kind: "patch", Options: []view.Option{{Name: "accept", Does: "lets it go on"}}, Blocks: 2, Patches: []view.Patch{{Task: "a", Diff: strings.Repeat("+", 1<<20)}}},
+		{ID: "plan-1.0", Kind: "plan", Plan: plan},
 	}
 	s := served(t, p, false)
 	out := answered[openPage](t, s, "decisions", whichOpen{ofRun: ofRun{"r1"}})

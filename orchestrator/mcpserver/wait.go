@@ -168,13 +168,10 @@ func (w *watch) fold(b dashboard.Batch) {
 func (w *watch) open() map[string]bool {
 	open := map[string]bool{}
 	for _, d := range decision.ForPerson(w.state) {
-		open[key(&d)] = true
+		open[d.Key()] = true
 	}
 	return open
 }
-
-// key names a decision and the attempt that it is about: another patch is another attempt.
-func key(d *run.Decision) string { return fmt.Sprintf("%s/%d", d.ID, d.Attempt) }
 
 // why is the reason to return now; over reports whether nothing more is to be read. A run has ended when no process has it any
 // more, either: one that ended before may go on just now.
@@ -221,7 +218,7 @@ func (s *Server) told(w *watch, id, why string) waited {
 	}
 	for _, d := range decision.ForPerson(st) {
 		if len(out.Decisions) < maxFew {
-			out.Decisions = append(out.Decisions, needed{d.ID, text.Clip(d.Text, text.MaxLine), w.had != nil && !w.had[key(&d)]})
+			out.Decisions = append(out.Decisions, needed{d.ID, text.Clip(d.Text, text.MaxLine), w.had != nil && !w.had[d.Key()]})
 		}
 	}
 	return out

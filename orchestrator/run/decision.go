@@ -2,6 +2,7 @@ package run
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,33 +12,75 @@ import (
 )
 
 // Decision is what the policy of the run, the master or a person must decide before some of the work goes on. The rest of the run
-// goes on meanwhile.
+// goes on meanwhile. It is the same from the rule that opens it to the button that answers it: a rule sets what the run decides
+// by, package view what a person sees besides, and who can read them the patches. Its JSON is that of the page.
 type Decision struct {
+	Run string `json:"run,omitempty"`
 	// ID is the same each time the decision is listed, and no other's.
-	ID   string
-	Kind DecisionKind
+	ID   string       `json:"id"`
+	Kind DecisionKind `json:"kind" jsonschema:"plan, question, patch, test, unlike, scope, template, worker, reproof or unread."`
 	// About is the task or the template; "" for the run, as a plan is. Attempt is the task's attempt; 0 where none is meant.
-	About   string
-	Attempt int
+	About   string `json:"about,omitempty" jsonschema:"The task or the template."`
+	Attempt int    `json:"attempt,omitempty"`
 	// Text is what is to be decided, in a line; Evidence is why, a sentence each. Foreign text in them is quoted.
-	Text     string
-	Evidence []string
+	Text     string   `json:"text"`
+	Evidence []string `json:"evidence,omitempty"`
 	// Choices are the answers that an agent proposes to its question.
-	Choices []string
-	// Patches are the tasks whose newest patches it is about; Plan is the index of a plan.
-	Patches []string
-	Plan    int
-	Options []Option
-	// Suggested is the name of the option that needs no attention to be safe; "" for none.
-	Suggested string
-	Decider   Decider
+	Choices []string `json:"choices,omitempty" jsonschema:"What an agent proposes as answers to its question."`
+	Options []Option `json:"options,omitempty"`
+	// Suggests is the name of the option that needs no attention to be safe; "" for none.
+	Suggests string `json:"suggests,omitempty"`
+	// Decider is who decides, Why the reason. A person may always answer.
+	Decider string `json:"decider" jsonschema:"Who decides if you do not: policy, master or person."`
+	Why     string `json:"why,omitempty"`
 	// Reserved reports that a person answers it alone, and no program for that person: it is about what is trusted, or protects a
 	// promise that a person sees each patch.
-	Reserved bool
+	Reserved bool `json:"reserved,omitempty" jsonschema:"A person answers it; this server refuses to."`
 	// Blocks counts the tasks that wait for it.
-	Blocks int
-	// Pos is where in the log it began.
-	Pos uint64
+	Blocks int `json:"blocks" jsonschema:"How many tasks wait for it."`
+	// Tasks are those whose newest patches it is about. Template is the one that About is a shard of; Added and Deleted count the
+	// lines of the patches.
+	Tasks    []string `json:"tasks,omitempty"`
+	Template string   `json:"template,omitempty"`
+	Added    int      `json:"added,omitempty"`
+	Deleted  int      `json:"deleted,omitempty"`
+	// Patches are those of the Tasks, Files all that they change. Alike is the same for decisions that one answer may be for; ""
+	// for one that stands alone.
+	Patches []Patch  `json:"patches,omitempty"`
+	Files   []string `json:"files,omitempty"`
+	Alike   string   `json:"alike,omitempty"`
+	// Plan is one that waits for approval, the Planned one of the run.
+	Plan    json.RawMessage `json:"plan,omitempty"`
+	Planned int             `json:"-"`
+	// Brief is that of the task, Record the decision record of its plan, and Before what was decided about its earlier patches.
+	Brief  string `json:"brief,omitempty"`
+	Record string `json:"record,omitempty"`
+	Before []Said `json:"before,omitempty"`
+	// Answer is one that the run has not acted on.
+	Answer *Answer `json:"answer,omitempty"`
+	// Pos is where in the log it began, Since when, in unix milliseconds.
+	Pos   uint64 `json:"-"`
+	Since int64  `json:"since,omitempty"`
+}
+
+// Key names a decision and the attempt that it is about: another patch is another attempt.
+func (d *Decision) Key() string { return fmt.Sprintf("%s/%d", d.ID, d.Attempt) }
+
+// Patch is what the newest attempt of a task has changed, as git prints it. Fault is why it cannot be shown.
+type Patch struct {
+	Task  string   `json:"task"`
+	Files []string `json:"files,omitempty"`
+	Diff  string   `json:"diff,omitempty"`
+	Cut   bool     `json:"cut,omitempty" jsonschema:"The diff is not shown whole: the tool diff shows it."`
+	Fault string   `json:"fault,omitempty" jsonschema:"Why the patch cannot be shown."`
+}
+
+// Said is what was decided about the patch of an attempt.
+type Said struct {
+	Attempt int    `json:"attempt"`
+	Option  string `json:"option"`
+	Text    string `json:"text,omitempty"`
+	By      string `json:"by,omitempty"`
 }
 
 // DecisionID is the id of a decision about a task or a template that began at a position of the log.
@@ -81,14 +124,11 @@ const (
 
 // Option is a way to answer. NeedsText reports that it needs a text.
 type Option struct {
-	Name string
+	Name string `json:"name"`
 	// Does is what follows, as the end of a sentence that begins with the option's name.
-	Does      string
-	NeedsText bool
+	Does      string `json:"does" jsonschema:"The end of a sentence that begins with the name."`
+	NeedsText bool   `json:"needs_text,omitempty"`
 }
-
-// Decider is who decides, and the reason.
-type Decider struct{ Who, Why string }
 
 // Who decides.
 const (

@@ -2,44 +2,11 @@ package view
 
 import (
 	"fmt"
-	"strings"
 
-	"divisi/internal/text"
 	"divisi/orchestrator/decision"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
-
-// Decision is one that is not closed. Answer is one that the run has not acted on.
-type Decision struct {
-	ID      string           `json:"id"`
-	Kind    run.DecisionKind `json:"kind"`
-	Text    string           `json:"text"`
-	Decider string           `json:"decider"`
-	Why     string           `json:"why"`
-	Answer  *run.Answer      `json:"answer,omitempty"`
-}
-
-// String is the decision in a line.
-func (d Decision) String() string {
-	who := d.Decider + " decides: " + d.Why
-	if d.Answer != nil {
-		who = decision.By("answered by "+d.Answer.By, d.Answer) + ": " +
-			strings.TrimSuffix(d.Answer.Option+": "+text.Line(d.Answer.Text), ": ")
-	}
-	return fmt.Sprintf("%s  %s: %s (%s)", d.ID, d.Kind, d.Text, who)
-}
-
-func decisions(s *run.State) (out []Decision) {
-	for _, d := range decision.All(s) {
-		shown := Decision{ID: d.ID, Kind: d.Kind, Text: d.Text, Decider: d.Decider.Who, Why: d.Decider.Why}
-		if given := s.Decisions.Given(d.ID); given != nil {
-			shown.Answer = &given.Answer
-		}
-		out = append(out, shown)
-	}
-	return out
-}
 
 // Standing is an answer that stands for each patch that is alike. Given counts the other decisions that it has answered.
 type Standing struct {

@@ -1,0 +1,144 @@
+package view
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"divisi/internal/text"
+	"divisi/orchestrator/decision"
+	"divisi/orchestrator/run"
+)
+
+// A decision is the same type from the rule that opens it to the button that answers it.
+type (
+	Decision = run.Decision
+	Option   = run.Option
+	Patch    = run.Patch
+)
+
+// Open lists what is open in a run, as its state has it: what blocks most first.
+func Open(s *run.State) []Decision {
+	open := decision.Open(s)
+	decision.Count(s, open)
+	for i := range open {
+		d := &open[i]
+		d.Run = s.Spec.Run
+		if t := s.Tasks.ByID[d.About]; t != nil {
+			d.Template = t.Task.ShardOf
+		}
+		for _, id := range d.Tasks {
+			if t := s.Tasks.ByID[id]; t != nil && t.Result != nil && t.Result.Patch != nil {
+				d.Added, d.Deleted = d.Added+t.Result.Patch.Added, d.Deleted+t.Result.Patch.Deleted
+			}
+		}
+	}
+	return open
+}
+
+// Recall adds to a decision what its task was told, and what was decided about it before.
+func Recall(s *run.State, d *Decision) {
+	t := s.Tasks.ByID[d.About]
+	if t == nil {
+		return
+	}
+	d.Brief = t.Task.Brief
+	if t.Plan < len(s.Plans.All) {
+		d.Record = s.Plans.All[t.Plan].DecisionRecord
+	}
+	for _, b := range t.Doubts {
+		if a := b.Answer; a != nil && b.Attempt < d.Attempt {
+			d.Before = append(d.Before, run.Said{Attempt: b.Attempt, Option: a.Option, Text: a.Text, By: a.By})
+		}
+	}
+}
+
+// decisions are those that are not closed, as the report has them.
+func decisions(s *run.State) (out []Decision) {
+	all := decision.All(s)
+	for i := range all {
+		d := &all[i]
+		shown := Decision{
+			ID: d.ID, Kind: d.Kind, Text: d.Text, Decider: d.Decider, Why: d.Why, Blocks: decision.Blocks(s, d),
+		}
+		if given := s.Decisions.Given(d.ID); given != nil {
+			shown.Answer = &given.Answer
+		}
+		out = append(out, shown)
+	}
+	return out
+}
+
+// DecisionLine is a decision of a report in a line.
+func DecisionLine(d *Decision) string {
+	who := d.Decider + " decides: " + d.Why
+	if d.Answer != nil {
+		who = decision.By("answered by "+d.Answer.By, d.Answer) + ": " +
+			strings.TrimSuffix(d.Answer.Option+": "+text.Line(d.Answer.Text), ": ")
+	}
+	return fmt.Sprintf("%s  %s: %s (%s)", d.ID, d.Kind, d.Text, who)
+}
+
+// Named are decisions in JSON under the names that their fields have in Go: so hosts tell them to one another, and `divisi decide`
+// to programs.
+type Named []Decision
+
+// MarshalJSON implements json.Marshaler.
+func (n Named) MarshalJSON() ([]byte, error) {
+	out := make([]map[string]any, len(n))
+	for i, d := range n {
+		var options []namedOption
+		for _, o := range d.Options {
+			options = append(options, namedOption(o))
+		}
+		var patches []namedPatch
+		for _, p := range d.Patches {
+			patches = append(patches, namedPatch{p.Task, p.Files, p.Diff, p.Fault})
+		}
+		out[i] = map[string]any{
+			"Run": d.Run, "ID": d.ID, "Kind": d.Kind, "About": d.About, "Attempt": d.Attempt, "Text": d.Text,
+			"Evidence": d.Evidence, "Choices": d.Choices, "Patches": patches, "Options": options, "Suggests": d.Suggests,
+			"Decider": d.Decider, "Why": d.Why, "Blocks": d.Blocks, "Alike": d.Alike,
+		}
+		if len(d.Plan) > 0 {
+			out[i]["Plan"] = d.Plan
+		}
+		if d.Reserved {
+			out[i]["Reserved"] = true
+		}
+	}
+	return json.Marshal(out) //nolint:wrapcheck // it is called by json
+}
+
+// UnmarshalJSON implements json.Unmarshaler. The names of fields are read without regard to case.
+func (n *Named) UnmarshalJSON(data []byte) error {
+	var all []struct {
+		Decision
+
+		Options []namedOption `json:"options"`
+	}
+	if err := json.Unmarshal(data, &all); err != nil {
+		return err //nolint:wrapcheck // it is called by json
+	}
+	*n = nil
+	for i := range all {
+		d := all[i].Decision
+		for _, o := range all[i].Options {
+			d.Options = append(d.Options, Option(o))
+		}
+		*n = append(*n, d)
+	}
+	return nil
+}
+
+type (
+	namedOption struct {
+		Name, Does string
+		NeedsText  bool
+	}
+	namedPatch struct {
+		Task        string
+		Files       []string
+		Diff, Fault string
+	}
+)
