@@ -9,7 +9,7 @@ import (
 
 	"divisi/bus"
 	"divisi/contextscope"
-	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -24,7 +24,7 @@ func TestARunThatAHostBeginsAgainGoesOn(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, b.Close(t.Context())) }()
 	state := func() *run.State {
-		st, err := conductor.Fold(t.Context(), b, id)
+		st, err := eventlog.Fold(t.Context(), b, id)
 		require.NoError(t, err)
 		return st
 	}

@@ -8,6 +8,7 @@ import (
 	"divisi/configs"
 	"divisi/internal/spec"
 	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/plan"
 )
 
@@ -31,7 +32,7 @@ func (h *conduct) approver() func(context.Context, conductor.Proposal) (conducto
 
 // handOut gives the plan that waits to Options.WritePlan.
 func (h *conduct) handOut(ctx context.Context, _ conductor.Proposal) (conductor.Answer, error) {
-	st, err := conductor.Fold(ctx, h.bus, h.spec.Run)
+	st, err := eventlog.Fold(ctx, h.bus, h.spec.Run)
 	if err != nil {
 		return conductor.Answer{}, err
 	}

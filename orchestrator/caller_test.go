@@ -10,6 +10,7 @@ import (
 	"divisi/bus/member"
 	"divisi/internal/spec"
 	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/eventlog"
 )
 
 // What a person does through the host is told of the member that the server vouches for, whatever the request says; without
@@ -34,7 +35,7 @@ func TestWhoAsksIsWhatTheServerVouchesFor(t *testing.T) {
 		require.NoError(t, err)
 		defer func() { require.NoError(t, b.Close(t.Context())) }()
 		last := ""
-		for batch, err := range (conductor.Log{Bus: b, Run: s.last()}).Read(t.Context(), 0) {
+		for batch, err := range (eventlog.Log{Bus: b, Run: s.last()}).Read(t.Context(), 0) {
 			require.NoError(t, err)
 			for _, e := range batch.Events {
 				if e.Task == "write" && strings.Contains(string(e.Data), `"by":`) {

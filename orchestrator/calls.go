@@ -15,6 +15,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/request"
 	"divisi/subagents/wire"
@@ -255,7 +256,7 @@ func (h *conduct) may(ctx context.Context, may caller, c *call) error {
 func (h *conduct) checkPlan(ctx context.Context, _ *call, p *spec.Plan) (a answer, err error) {
 	h.planning.Lock()
 	defer h.planning.Unlock()
-	st, err := conductor.Fold(ctx, h.bus, h.spec.Run)
+	st, err := eventlog.Fold(ctx, h.bus, h.spec.Run)
 	if err == nil {
 		a.Checked, err = plan.Check(ctx, *p, st, h.tree(st.Head, st.Environment()))
 	}

@@ -16,6 +16,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/usage"
 	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/mirrors"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
@@ -29,7 +30,7 @@ func (h *conduct) carry(ctx context.Context, o *ResumeOptions, m store.Meta) (*R
 	if o.Repo != "" {
 		return nil, usage.Errorf("run %s was submitted: it has no repository on this machine", o.Run)
 	}
-	st, err := conductor.Fold(ctx, h.bus, o.Run)
+	st, err := eventlog.Fold(ctx, h.bus, o.Run)
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +205,7 @@ func (o ordered) Object(ctx context.Context, p spec.Pointer, take func(context.C
 
 // keepBranch is publish of a run that was submitted: the branch stays in the run's mirror until a person publishes it.
 func (h *conduct) keepBranch(ctx context.Context, commit string) (string, error) {
-	ref := conductor.IntegrationRef(h.spec.Run)
+	ref := run.IntegrationRef(h.spec.Run)
 	at, err := h.mirror.Ref(ctx, ref)
 	switch {
 	case err != nil && !errors.Is(err, git.ErrNotFound):

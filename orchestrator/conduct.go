@@ -275,7 +275,7 @@ func (h *conduct) publish(ctx context.Context, commit, base, had string) (string
 		return h.keepBranch(ctx, commit)
 	}
 	for n := 1; ; n++ {
-		ref := conductor.IntegrationRef(h.spec.Run)
+		ref := run.IntegrationRef(h.spec.Run)
 		if n > 1 {
 			ref = fmt.Sprintf("%s-%d", ref, n)
 		}

@@ -11,6 +11,7 @@ import (
 	"divisi/orchestrator/attempt"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/decision"
+	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
 )
@@ -21,7 +22,7 @@ func (r *Run) Decisions(ctx context.Context) (Decisions, error) {
 		a, err := r.host.ask(ctx, hostCall{Verb: verbDecisions, Run: r.id})
 		return a.Decisions, err
 	}
-	st, err := conductor.Fold(ctx, r.bus, r.id)
+	st, err := eventlog.Fold(ctx, r.bus, r.id)
 	if err != nil {
 		return nil, err
 	}

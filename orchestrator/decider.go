@@ -3,7 +3,7 @@ package orchestrator
 import (
 	"context"
 
-	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/run"
 )
 
@@ -13,7 +13,7 @@ func (h *conduct) decider() func(context.Context, run.Decision) (run.Answer, err
 		return nil
 	}
 	return func(ctx context.Context, d run.Decision) (run.Answer, error) {
-		st, err := conductor.Fold(ctx, h.bus, h.spec.Run)
+		st, err := eventlog.Fold(ctx, h.bus, h.spec.Run)
 		if err != nil {
 			return run.Answer{}, err
 		}

@@ -8,7 +8,6 @@ import (
 	"divisi/bus"
 	"divisi/internal/git"
 	"divisi/internal/spec"
-	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/needs"
 	"divisi/orchestrator/proof"
 	"divisi/orchestrator/run"
@@ -58,7 +57,7 @@ func (h *conduct) compare(ctx context.Context, r *Result) error {
 // findHead finds the newest commit that has landed where the log may have lost its landing: that of the mirror's branch, which
 // moves after the log.
 func (h *conduct) findHead(ctx context.Context, st *run.State) error {
-	at, err := h.mirror.Ref(ctx, conductor.IntegrationRef(st.Spec.Run))
+	at, err := h.mirror.Ref(ctx, run.IntegrationRef(st.Spec.Run))
 	if errors.Is(err, git.ErrNotFound) {
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
-	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/run"
 )
 
@@ -71,15 +71,15 @@ func (r *Run) enter(ctx context.Context) (context.Context, func(), error) {
 }
 
 // batches yields the log until the run has ended.
-func (r *Run) batches(ctx context.Context) iter.Seq2[conductor.LogBatch, error] {
-	log := conductor.Log{Bus: r.newest(), Run: r.id}
+func (r *Run) batches(ctx context.Context) iter.Seq2[eventlog.Batch, error] {
+	log := eventlog.Log{Bus: r.newest(), Run: r.id}
 	switch {
 	case r.notRunning:
 		return log.Read(ctx, 0)
 	case r.held == nil:
 		return untilEnd(ctx, log.Tail)
 	}
-	return func(yield func(conductor.LogBatch, error) bool) {
+	return func(yield func(eventlog.Batch, error) bool) {
 		tail, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(r.held.live, cancel)()
@@ -99,9 +99,9 @@ func (r *Run) batches(ctx context.Context) iter.Seq2[conductor.LogBatch, error] 
 
 // untilEnd follows a log until endGrace behind the end of its run. An error, that of ctx too, ends the sequence.
 func untilEnd(
-	ctx context.Context, follow func(context.Context, uint64) iter.Seq2[conductor.LogBatch, error],
-) iter.Seq2[conductor.LogBatch, error] {
-	return func(yield func(conductor.LogBatch, error) bool) {
+	ctx context.Context, follow func(context.Context, uint64) iter.Seq2[eventlog.Batch, error],
+) iter.Seq2[eventlog.Batch, error] {
+	return func(yield func(eventlog.Batch, error) bool) {
 		tail, cancel := context.WithCancel(ctx)
 		defer cancel()
 		grace := time.AfterFunc(endGrace, cancel)
@@ -121,7 +121,7 @@ func untilEnd(
 			}
 		}
 		if ctx.Err() != nil {
-			yield(conductor.LogBatch{}, ctx.Err())
+			yield(eventlog.Batch{}, ctx.Err())
 		}
 	}
 }

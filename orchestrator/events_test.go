@@ -12,19 +12,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/contextscope"
-	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/run"
 )
 
 // playedLog is a log that is played: each batch after its pause; then it waits for the end, or ends with err.
 type playedLog struct {
-	batches []conductor.LogBatch
+	batches []eventlog.Batch
 	pauses  map[uint64]time.Duration
 	err     error
 }
 
-func (l *playedLog) Tail(ctx context.Context, from uint64) iter.Seq2[conductor.LogBatch, error] {
-	return func(yield func(conductor.LogBatch, error) bool) {
+func (l *playedLog) Tail(ctx context.Context, from uint64) iter.Seq2[eventlog.Batch, error] {
+	return func(yield func(eventlog.Batch, error) bool) {
 		for _, b := range l.batches {
 			select {
 			case <-ctx.Done():
@@ -36,23 +36,23 @@ func (l *playedLog) Tail(ctx context.Context, from uint64) iter.Seq2[conductor.L
 			}
 		}
 		if l.err != nil {
-			yield(conductor.LogBatch{}, l.err)
+			yield(eventlog.Batch{}, l.err)
 			return
 		}
 		<-ctx.Done()
-		yield(conductor.LogBatch{}, ctx.Err())
+		yield(eventlog.Batch{}, ctx.Err())
 	}
 }
 
-func state(t *testing.T, pos uint64, s run.Status) conductor.LogBatch {
+func state(t *testing.T, pos uint64, s run.Status) eventlog.Batch {
 	t.Helper()
 	data, err := json.Marshal(run.Data{State: s})
 	require.NoError(t, err)
-	return conductor.LogBatch{Pos: pos, Events: []contextscope.Event{{Kind: contextscope.KindRun, Data: data}}}
+	return eventlog.Batch{Pos: pos, Events: []contextscope.Event{{Kind: contextscope.KindRun, Data: data}}}
 }
 
 // positions reads a sequence to its end.
-func positions(seq iter.Seq2[conductor.LogBatch, error]) (seen []uint64, err error) {
+func positions(seq iter.Seq2[eventlog.Batch, error]) (seen []uint64, err error) {
 	for b, err := range seq {
 		if err != nil {
 			return seen, err
@@ -66,7 +66,7 @@ func TestEventsOfAnotherProcessEndWithTheRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		log := &playedLog{
-			batches: []conductor.LogBatch{
+			batches: []eventlog.Batch{
 				state(t, 3, run.Running), state(t, 5, run.Stopped), {Pos: 6}, state(t, 8, run.Running), state(t, 9, run.Done),
 			},
 			pauses: map[uint64]time.Duration{8: endGrace / 2, 9: time.Hour},
@@ -82,7 +82,7 @@ func TestEventsOfAnotherProcessEndWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		log := &playedLog{batches: []conductor.LogBatch{state(t, 1, run.Running)}}
+		log := &playedLog{batches: []eventlog.Batch{state(t, 1, run.Running)}}
 		seen, err := positions(untilEnd(ctx, log.Tail))
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Equal(t, []uint64{1}, seen)
@@ -92,7 +92,7 @@ func TestEventsOfAnotherProcessEndWithTheContext(t *testing.T) {
 func TestEventsOfAnotherProcessEndWithAnError(t *testing.T) {
 	t.Parallel()
 	gone := errors.New("the store is gone")
-	log := &playedLog{batches: []conductor.LogBatch{state(t, 1, run.Running)}, err: gone}
+	log := &playedLog{batches: []eventlog.Batch{state(t, 1, run.Running)}, err: gone}
 	seen, err := positions(untilEnd(t.Context(), log.Tail))
 	require.ErrorIs(t, err, gone)
 	require.Equal(t, []uint64{1}, seen)

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"divisi/bus"
-	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/decision"
+	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/metrics"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
@@ -177,7 +177,7 @@ func (g *gauges) runNow(ctx context.Context, id string) (status run.Status, deci
 	if st == nil {
 		st = run.NewState()
 	}
-	for batch, err := range (conductor.Log{Bus: g.bus, Run: id}).Read(ctx, st.Pos) {
+	for batch, err := range (eventlog.Log{Bus: g.bus, Run: id}).Read(ctx, st.Pos) {
 		for i := 0; err == nil && i < len(batch.Events); i++ {
 			err = st.Apply(&batch.Events[i])
 		}

@@ -18,6 +18,7 @@ import (
 	"divisi/internal/usage"
 	"divisi/orchestrator/audit"
 	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
 	"divisi/subagents/wire"
@@ -289,7 +290,7 @@ func (h *Host) orderOf(id string) string {
 // undo removes what a run without events has here and on the server.
 func (h *Host) undo(ctx context.Context, id string) error {
 	ctx = context.WithoutCancel(ctx)
-	st, err := conductor.Fold(ctx, h.bus, id)
+	st, err := eventlog.Fold(ctx, h.bus, id)
 	if err == nil && st.Spec.Run == "" && len(st.Unread) == 0 && h.lease.Held() == nil { // else another host may begin it
 		_, err = h.bus.Forget(ctx, id)
 	}

@@ -98,7 +98,7 @@ func (h *conduct) keepDamaged(ctx context.Context, old, m *git.Repo, head string
 }
 
 func (h *conduct) bringLanded(ctx context.Context, old, m *git.Repo, head string) error {
-	ref := conductor.IntegrationRef(h.spec.Run)
+	ref := run.IntegrationRef(h.spec.Run)
 	at, err := old.Ref(ctx, ref)
 	var data bytes.Buffer
 	if err == nil {

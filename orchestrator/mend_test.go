@@ -12,7 +12,6 @@ import (
 
 	"divisi/bus"
 	"divisi/internal/git"
-	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/run"
 )
 
@@ -83,7 +82,7 @@ func TestAMirrorIsKeptThatHasWhatTheLogLost(t *testing.T) {
 	who := git.Ident{Name: "n", Email: "e"}
 	landed, err := old.CommitTree(tree, []string{h.spec.Base}, "a", who, who, now())
 	require.NoError(t, err)
-	require.NoError(t, old.UpdateRef(t.Context(), conductor.IntegrationRef("r"), landed, ""))
+	require.NoError(t, old.UpdateRef(t.Context(), run.IntegrationRef("r"), landed, ""))
 	old.Close()
 	damaged := filepath.Join(dir, "objects", "11")
 	require.NoError(t, os.MkdirAll(damaged, 0o700))

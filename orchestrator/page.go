@@ -15,8 +15,8 @@ import (
 	"divisi/bus"
 	"divisi/internal/spec"
 	"divisi/internal/usage"
-	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/dashboard"
+	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/store"
 	"divisi/orchestrator/view"
 	"divisi/subagents/wire"
@@ -196,7 +196,7 @@ type opened struct{ *Run }
 
 // Tail implements dashboard.Log.
 func (o opened) Tail(ctx context.Context, from uint64) iter.Seq2[dashboard.Batch, error] {
-	log := conductor.Log{Bus: o.bus, Run: o.id}
+	log := eventlog.Log{Bus: o.bus, Run: o.id}
 	if o.notRunning {
 		return log.Read(ctx, from)
 	}

@@ -11,6 +11,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/usage"
 	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
@@ -147,7 +148,7 @@ func (r *Run) askHolder(ctx context.Context, q conductor.Request) (string, error
 	if !errors.Is(err, bus.ErrNoListener) {
 		return outcome, err
 	}
-	st, ferr := conductor.Fold(ctx, r.bus, r.id)
+	st, ferr := eventlog.Fold(ctx, r.bus, r.id)
 	switch {
 	case ferr != nil:
 		return "", errors.Join(err, ferr)

@@ -16,6 +16,7 @@ import (
 	"divisi/internal/usage"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/mirrors"
+	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
 	"divisi/subagents/checkout"
 	"divisi/subagents/wire"
@@ -342,7 +343,7 @@ func (h *Host) mirror(ctx context.Context, id string) (*git.Repo, error) {
 
 // landedAt refuses a commit that is not the newest one of the run.
 func landedAt(ctx context.Context, mirror *git.Repo, id, commit string) error {
-	at, err := mirror.Ref(ctx, conductor.IntegrationRef(id))
+	at, err := mirror.Ref(ctx, run.IntegrationRef(id))
 	if errors.Is(err, git.ErrNotFound) || err == nil && at != commit {
 		return usage.Errorf("commit %.64q is not what has landed in run %s", commit, id)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"divisi/bus"
 	"divisi/contextscope"
-	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/veil"
 	"divisi/subagents/wire"
 )
@@ -66,7 +66,7 @@ func (h *Host) learn(ctx context.Context, v *veil.Veil, run string, before uint6
 		if m.Pos >= before {
 			break
 		}
-		for _, e := range wire.DecodeEvents(m) {
+		for _, e := range eventlog.Events(m) {
 			v.Learn(&e)
 		}
 	}
@@ -89,7 +89,7 @@ func (h *Host) viewed(ctx context.Context, id string) (s Summary, err error) {
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	h.conceal(r)
-	st, err := conductor.Fold(ctx, r.bus, id)
+	st, err := eventlog.Fold(ctx, r.bus, id)
 	if err == nil {
 		err = r.dir.Check(st, id)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"divisi/bus"
 	"divisi/orchestrator"
-	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -55,7 +55,7 @@ func TestSlowAHostShowsTheLogToAViewer(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, r.Close())
 
-	whole, err := conductor.Fold(t.Context(), b, id)
+	whole, err := eventlog.Fold(t.Context(), b, id)
 	require.NoError(t, err)
 	st, from, pages := run.NewState(), uint64(1), 0
 	for ; ; pages++ {

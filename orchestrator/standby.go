@@ -17,7 +17,7 @@ import (
 
 	"divisi/bus"
 	"divisi/internal/usage"
-	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
 )
@@ -337,7 +337,7 @@ func stand(ctx context.Context, o *ResumeOptions, peer *client, ended bool) erro
 	if !ended {
 		return h.borrow(ctx, r)
 	}
-	st, err := conductor.Fold(ctx, h.bus, o.Run)
+	st, err := eventlog.Fold(ctx, h.bus, o.Run)
 	if err == nil && st.Head != st.Spec.Base {
 		_, err = h.keepBranch(ctx, st.Head)
 	}

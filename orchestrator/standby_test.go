@@ -12,7 +12,7 @@ import (
 
 	"divisi/bus"
 	"divisi/orchestrator"
-	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/run"
 )
 
 // open waits until the run asks about a task.
@@ -86,7 +86,7 @@ tasks:
 	require.NoError(t, r.Close())
 	require.Eventually(t, func() bool {
 		at, err := exec.CommandContext(t.Context(), "git", "--git-dir", filepath.Join(one, "runs", id, "repo.git"), "rev-parse",
-			conductor.IntegrationRef(id)).Output()
+			run.IntegrationRef(id)).Output()
 		return err == nil && strings.TrimSpace(string(at)) == end.Head
 	}, time.Minute, 50*time.Millisecond)
 	second.stopped()

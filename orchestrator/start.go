@@ -22,7 +22,6 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/internal/usage"
-	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/needs"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
@@ -156,7 +155,7 @@ func (h *conduct) inspect(ctx context.Context, o *Options, dry bool) (base strin
 func (h *conduct) base(ctx context.Context, o *Options, dry bool) (base string, err error) {
 	c := h.checkout
 	if !dry {
-		if err := errors.Join(c.Writable(), h.git.CheckBranch(ctx, c, conductor.IntegrationRef("x"))); err != nil {
+		if err := errors.Join(c.Writable(), h.git.CheckBranch(ctx, c, run.IntegrationRef("x"))); err != nil {
 			return "", err
 		}
 	}

@@ -28,6 +28,8 @@ import (
 	"divisi/subagents/wire"
 	"divisi/subagents/worker"
 	"divisi/subagents/workspace"
+
+	"divisi/orchestrator/eventlog"
 )
 
 // work is the half of a run that works: queue, slots, executors, models. See conduct.
@@ -69,7 +71,7 @@ type begun struct {
 
 func (b *begun) take(m bus.Message) {
 	b.pos = m.Pos
-	for _, e := range wire.DecodeEvents(m) {
+	for _, e := range eventlog.Events(m) {
 		var d run.Data
 		if e.Kind != contextscope.KindRun || json.Unmarshal(e.Data, &d) != nil {
 			continue

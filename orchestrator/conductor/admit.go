@@ -9,6 +9,8 @@ import (
 	"divisi/internal/spec"
 	"divisi/orchestrator/request"
 	"divisi/subagents/wire"
+
+	"divisi/orchestrator/eventlog"
 )
 
 // AgainError is why something is to be asked again.
@@ -60,7 +62,7 @@ func (c *Conductor) Holds(ctx context.Context, worker, task string, attempt int,
 		if err != nil {
 			return err
 		}
-		for _, e := range wire.DecodeEvents(m) {
+		for _, e := range eventlog.Events(m) {
 			_ = owner.Admit(&e) // what it refuses changes no owner
 		}
 	}

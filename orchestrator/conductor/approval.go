@@ -11,6 +11,8 @@ import (
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
+
+	"divisi/orchestrator/eventlog"
 )
 
 // ErrNotApproved reports that the plan was not approved.
@@ -173,7 +175,7 @@ func (c *Conductor) outdated(ctx context.Context, id, why string) error {
 // edited replaces a plan by what a person made of it, and shows that; where it is invalid, the person is asked again.
 func (c *Conductor) edited(ctx context.Context, a answer) error {
 	at := a.plan - 1
-	st, err := Fold(ctx, c.cfg.Bus, c.cfg.Run)
+	st, err := eventlog.Fold(ctx, c.cfg.Bus, c.cfg.Run)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"divisi/internal/testkit/geminitest"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/decision"
+	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
 	"divisi/subagents/wire"
@@ -135,7 +136,7 @@ func TestAPersonAnswersOnALivingRun(t *testing.T) {
 	r.until(func(st *run.State) bool {
 		return len(decision.ForPerson(st)) == 1 && st.Tasks.ByID["two"].State == run.TaskDone
 	}, "the other task ran meanwhile, with room for one")
-	st, err := conductor.Fold(t.Context(), r.bus, "r1")
+	st, err := eventlog.Fold(t.Context(), r.bus, "r1")
 	require.NoError(t, err)
 	open := view.Of(st).Decisions
 	require.Len(t, open, 1)
@@ -215,7 +216,7 @@ func (r *rig) until(ok func(st *run.State) bool, why string) {
 	ctx, cancel := context.WithTimeout(r.t.Context(), 5*time.Minute)
 	defer cancel()
 	st := run.NewState()
-	for b, err := range (conductor.Log{Bus: r.bus, Run: r.spec.Run}).Tail(ctx, 0) {
+	for b, err := range (eventlog.Log{Bus: r.bus, Run: r.spec.Run}).Tail(ctx, 0) {
 		require.NoError(r.t, err)
 		for i := range b.Events {
 			require.NoError(r.t, st.Apply(&b.Events[i]))

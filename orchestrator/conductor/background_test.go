@@ -10,7 +10,7 @@ import (
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/internal/spec"
-	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -85,7 +85,7 @@ func TestSlowAnAgentGoesOnWhileAChildWorksAndReadsItsResult(t *testing.T) {
 			f.keepTrees(r, log[:k])
 			f.play(backgroundParts())
 			f.goOn(want)
-			st, err := conductor.Fold(t.Context(), f.bus, "r1")
+			st, err := eventlog.Fold(t.Context(), f.bus, "r1")
 			require.NoError(t, err)
 			require.Len(t, st.Tasks.Order, 2, "the child is made once")
 			require.Equal(t, map[string]int{"one-scout-1-0": 1}, receipts(t, f.bus, "one"), "its result is neither lost nor doubled")

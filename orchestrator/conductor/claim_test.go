@@ -15,6 +15,7 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/run"
 	"divisi/subagents/journal"
 	"divisi/subagents/wire"
@@ -75,7 +76,7 @@ func TestAConductorClaimsTheAttemptsOfACopiedLog(t *testing.T) {
 	_, err = lost.Append(ctx, wire.Draft(contextscope.KindStarted, wire.Started{Delivery: 1}))
 	require.ErrorIs(t, err, bus.ErrFenced)
 	first := map[string]contextscope.Event{}
-	for b, err := range (conductor.Log{Bus: r.bus, Run: at.Run}).Read(ctx, restored) {
+	for b, err := range (eventlog.Log{Bus: r.bus, Run: at.Run}).Read(ctx, restored) {
 		require.NoError(t, err)
 		for _, e := range b.Events {
 			require.NotEqual(t, contextscope.KindUnreadable, e.Kind)

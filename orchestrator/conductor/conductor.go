@@ -28,7 +28,8 @@ import (
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/schedule"
-	"divisi/subagents/wire"
+
+	"divisi/orchestrator/eventlog"
 )
 
 // ErrDeposed reports that another conductor has taken the run: this one must stop at once and write nothing more.
@@ -148,7 +149,7 @@ type Conductor struct {
 // moves tasks, the integration branch or the budget, and a conductor that misses one dispatches or lands twice. An unreadable
 // event of an agent costs at most work that is repeated.
 func New(ctx context.Context, cfg Config) (*Conductor, error) {
-	st, err := Fold(ctx, cfg.Bus, cfg.Run)
+	st, err := eventlog.Fold(ctx, cfg.Bus, cfg.Run)
 	if err != nil {
 		return nil, err
 	}
@@ -168,26 +169,6 @@ func New(ctx context.Context, cfg Config) (*Conductor, error) {
 		return c.share(ctx, commit, onto)
 	})
 	return c, nil
-}
-
-// Fold reads a run's whole log into a state. The state's notices name each event that cannot be read. A log of another format is
-// a *wire.FormatError.
-func Fold(ctx context.Context, b *bus.Bus, runID string) (*run.State, error) {
-	st := run.NewState()
-	for batch, err := range (Log{Bus: b, Run: runID}).Read(ctx, 0) {
-		switch {
-		case errors.As(err, new(*wire.FormatError)):
-			return nil, err
-		case err != nil:
-			return nil, fmt.Errorf("read the log of run %s: %w", runID, err)
-		}
-		for i := range batch.Events {
-			if err := st.Apply(&batch.Events[i]); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return st, nil
 }
 
 // State returns the folded state. It may be read once Run has returned.

@@ -65,7 +65,7 @@ func (r *rig) outcome(head string) crashed {
 func (r *rig) quietly(resume bool) conductor.Config {
 	cfg := r.config(resume)
 	cfg.Publish = func(context.Context, string, string, string) (string, error) {
-		return conductor.IntegrationRef(r.spec.Run), nil
+		return run.IntegrationRef(r.spec.Run), nil
 	}
 	return cfg
 }

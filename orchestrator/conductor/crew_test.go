@@ -18,6 +18,7 @@ import (
 	"divisi/contextscope"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/decision"
+	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -84,7 +85,7 @@ func TestACrewIsCountedOnUntilItIsLost(t *testing.T) {
 
 	dispatched, lost := map[string]bool{}, false
 	st := run.NewState()
-	for b, err := range (conductor.Log{Bus: r.bus, Run: "r1"}).Tail(t.Context(), 0) {
+	for b, err := range (eventlog.Log{Bus: r.bus, Run: "r1"}).Tail(t.Context(), 0) {
 		require.NoError(t, err)
 		for i := range b.Events {
 			e := b.Events[i]
@@ -200,7 +201,7 @@ func TestAWorkerInQuarantineServesNothing(t *testing.T) {
 	idle := &rough{r: r, what: func(*wire.Assignment) string { return "started nothing" }, wait: time.Minute, name: "w1"}
 	stop := idle.start(t.Context())
 	asked, st := false, run.NewState()
-	for b, err := range (conductor.Log{Bus: r.bus, Run: "r1"}).Tail(t.Context(), 0) {
+	for b, err := range (eventlog.Log{Bus: r.bus, Run: "r1"}).Tail(t.Context(), 0) {
 		require.NoError(t, err)
 		for i := range b.Events {
 			require.NoError(t, st.Apply(&b.Events[i]))
@@ -249,7 +250,7 @@ func TestAWorkerThatBeganAgainHasNothing(t *testing.T) {
 	idle := &rough{r: r, what: func(*wire.Assignment) string { return "started nothing" }, wait: time.Minute, name: "w1"}
 	stop := idle.start(t.Context())
 	started := 0
-	for b, err := range (conductor.Log{Bus: r.bus, Run: "r1"}).Tail(t.Context(), 0) {
+	for b, err := range (eventlog.Log{Bus: r.bus, Run: "r1"}).Tail(t.Context(), 0) {
 		require.NoError(t, err)
 		for i := range b.Events {
 			if b.Events[i].Kind == contextscope.KindStarted {

@@ -14,6 +14,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/testkit/geminitest"
 	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/run"
 )
 
@@ -254,7 +255,7 @@ func (r *rig) decidePlan(id string) error {
 
 // untilText waits for an event that has a text.
 func (r *rig) untilText(text string) {
-	for b, err := range (conductor.Log{Bus: r.bus, Run: "r1"}).Tail(r.t.Context(), 0) {
+	for b, err := range (eventlog.Log{Bus: r.bus, Run: "r1"}).Tail(r.t.Context(), 0) {
 		require.NoError(r.t, err)
 		for i := range b.Events {
 			if strings.Contains(string(b.Events[i].Data), text) {

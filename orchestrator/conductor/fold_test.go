@@ -14,6 +14,8 @@ import (
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
 	"divisi/subagents/wire"
+
+	"divisi/orchestrator/eventlog"
 )
 
 // foldedKinds are the kinds of events that a log can have: those of the conductor, then the workers'.
@@ -76,7 +78,7 @@ func FuzzFold(f *testing.F) {
 		}
 		st = begunState(t)
 		for _, subject := range []string{bus.ConductorSubject("r1", string(e.Kind)), bus.AttemptSubject("r1", "local", "reader", "t1", 1)} {
-			read := events(bus.Message{Subject: subject, Pos: 10, Data: raw})
+			read := eventlog.Events(bus.Message{Subject: subject, Pos: 10, Data: raw})
 			for i := range read {
 				require.NoError(t, st.Apply(&read[i]), "what cannot be read of a log is an event of its own")
 				if read[i].Kind == contextscope.KindUnreadable {

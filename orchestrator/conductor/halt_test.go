@@ -22,6 +22,7 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -327,7 +328,7 @@ func TestWhatTheConductorCannotDoWaitsForTheMachine(t *testing.T) {
 	require.Equal(t, run.Done, c.State().Status)
 	require.Equal(t, 3, tries)
 	paused := 0
-	for b, err := range (conductor.Log{Bus: r.bus, Run: "r1"}).Read(t.Context(), 0) {
+	for b, err := range (eventlog.Log{Bus: r.bus, Run: "r1"}).Read(t.Context(), 0) {
 		require.NoError(t, err)
 		for i := range b.Events {
 			if strings.Contains(string(b.Events[i].Data), run.ReasonHalt+"no space left on device at "+r.dir) {
@@ -348,7 +349,7 @@ func TestARunWithoutAWorkerTellsThatItWaits(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- c.Run(t.Context()) }()
 	said := func(e contextscope.Event) bool { return strings.Contains(string(e.Data), "waiting for a worker: ") }
-	for b, err := range (conductor.Log{Bus: r.bus, Run: "r1"}).Tail(t.Context(), 0) {
+	for b, err := range (eventlog.Log{Bus: r.bus, Run: "r1"}).Tail(t.Context(), 0) {
 		require.NoError(t, err)
 		if slices.ContainsFunc(b.Events, said) {
 			break

@@ -9,6 +9,7 @@ import (
 
 	"divisi/internal/git"
 	"divisi/internal/textfile"
+	"divisi/orchestrator/run"
 )
 
 // landingIdent signs what the landing queue commits.
@@ -148,7 +149,7 @@ func (t *CommitTree) Shards(ctx context.Context, command []string) ([]string, er
 
 // syncHead puts the mirror's integration branch where the log says that it is. It keeps the commits reachable.
 func (c *Conductor) syncHead(ctx context.Context) error {
-	ref := IntegrationRef(c.cfg.Run)
+	ref := run.IntegrationRef(c.cfg.Run)
 	if c.synced != "" && c.cfg.Mirror.UpdateRef(ctx, ref, c.st.Head, c.synced) == nil {
 		c.synced = c.st.Head
 		return nil
@@ -177,6 +178,3 @@ func (c *Conductor) pack(ctx context.Context) {
 		c.cfg.Log.Debug().Err(err).Int("objects", n).Msg("the mirror was packed")
 	})
 }
-
-// IntegrationRef is the ref of a run's integration branch, in Divisi's mirror and, at the end, in the user's repository.
-func IntegrationRef(run string) string { return "refs/heads/divisi/" + run }

@@ -19,6 +19,7 @@ import (
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/run"
 	"divisi/subagents/environment"
 	"divisi/subagents/gate"
@@ -143,7 +144,7 @@ func (m *mixed) enlist(name string) {
 func (m *mixed) until(wanted func(*run.State) bool) {
 	m.t.Helper()
 	st := run.NewState()
-	for b, err := range (conductor.Log{Bus: m.bus, Run: m.spec.Run}).Tail(m.t.Context(), 0) {
+	for b, err := range (eventlog.Log{Bus: m.bus, Run: m.spec.Run}).Tail(m.t.Context(), 0) {
 		require.NoError(m.t, err)
 		for i := range b.Events {
 			require.NoError(m.t, st.Apply(&b.Events[i]))
@@ -160,7 +161,7 @@ func (m *mixed) onBase() map[string]int {
 	tree, err := m.mirror.Tree(m.t.Context(), m.spec.Base)
 	require.NoError(m.t, err)
 	runs := map[string]int{}
-	for b, err := range (conductor.Log{Bus: m.bus, Run: m.spec.Run}).Read(m.t.Context(), 0) {
+	for b, err := range (eventlog.Log{Bus: m.bus, Run: m.spec.Run}).Read(m.t.Context(), 0) {
 		require.NoError(m.t, err)
 		for _, e := range b.Events {
 			var r spec.Receipt
@@ -331,7 +332,7 @@ func TestSlowAChangeSetIsProvenInTheFirstEnvironment(t *testing.T) {
 	st := m.end()
 	require.Equal(t, run.Done, st.Status, st.Reason)
 	require.Len(t, st.Batches.Landed, 5)
-	for b, err := range (conductor.Log{Bus: m.bus, Run: m.spec.Run}).Read(t.Context(), 0) {
+	for b, err := range (eventlog.Log{Bus: m.bus, Run: m.spec.Run}).Read(t.Context(), 0) {
 		require.NoError(t, err)
 		for _, e := range b.Events {
 			var r spec.Receipt

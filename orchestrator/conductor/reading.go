@@ -11,6 +11,8 @@ import (
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
+
+	"divisi/orchestrator/eventlog"
 )
 
 const (
@@ -98,7 +100,7 @@ func show(q *wire.Reading, m *bus.Message) (shows bool, err error) {
 		return true, nil
 	}
 	var out []contextscope.Event
-	for _, e := range wire.DecodeEvents(*m) {
+	for _, e := range eventlog.Events(*m) {
 		switch e.Kind {
 		case contextscope.KindUser:
 			if e.Task == q.Task {

@@ -12,7 +12,7 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/internal/testkit/geminitest"
-	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -148,7 +148,7 @@ func TestSlowAKillBehindAnyAppendAsksNothingTwice(t *testing.T) {
 			f.keepTrees(r, log[:k])
 			f.play(requestParts())
 			f.goOn(want)
-			st, err := conductor.Fold(t.Context(), f.bus, "r1")
+			st, err := eventlog.Fold(t.Context(), f.bus, "r1")
 			require.NoError(t, err)
 			require.Len(t, st.Requests.Order, 4, "each was asked once: %v", st.Requests.Order)
 			require.Len(t, st.Tasks.Order, 4)

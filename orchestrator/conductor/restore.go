@@ -12,6 +12,8 @@ import (
 	"divisi/internal/git"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
+
+	"divisi/orchestrator/eventlog"
 )
 
 // Restore brings into a mirror what the log of its run refers to and the mirror lacks, because the conductor before this one had
@@ -68,7 +70,7 @@ func packed(ctx context.Context, b *bus.Bus, id string) (out []pack, err error) 
 			seen[m], out = true, append(out, pack{m, agents})
 		}
 	}
-	for batch, err := range (Log{Bus: b, Run: id}).Read(ctx, 0) {
+	for batch, err := range (eventlog.Log{Bus: b, Run: id}).Read(ctx, 0) {
 		if err != nil {
 			return nil, fmt.Errorf("read the log of run %s: %w", id, err)
 		}

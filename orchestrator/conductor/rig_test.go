@@ -24,6 +24,7 @@ import (
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
 	"divisi/subagents/environment"
@@ -135,7 +136,7 @@ func (r *rig) config(resume bool) conductor.Config {
 		Clock: func() time.Time { return time.Now().UTC() }, NewID: r.newID,
 		Publish: func(ctx context.Context, commit, base, had string) (string, error) {
 			r.publishes.Add(1)
-			ref := conductor.IntegrationRef(r.spec.Run)
+			ref := run.IntegrationRef(r.spec.Run)
 			return ref, r.git.Publish(ctx, r.checkout, r.mirror, ref, commit, base, had)
 		},
 	}
@@ -172,7 +173,7 @@ func (r *rig) worker(ctx context.Context) (stop func()) {
 }
 
 func (r *rig) fold(ctx context.Context) (*run.State, error) {
-	return conductor.Fold(ctx, r.bus, r.spec.Run)
+	return eventlog.Fold(ctx, r.bus, r.spec.Run)
 }
 
 func (r *rig) check(ctx context.Context, p spec.Plan) (plan.Checked, error) {

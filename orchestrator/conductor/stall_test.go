@@ -16,6 +16,7 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/phase"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
@@ -58,7 +59,7 @@ func TestWhatFailedBeforeAResumeDoesNotStopItAgain(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, st.StoppedByBudget())
 	require.Eventually(t, func() bool {
-		st, err := conductor.Fold(t.Context(), r.bus, "r1")
+		st, err := eventlog.Fold(t.Context(), r.bus, "r1")
 		require.NoError(t, err)
 		all, _ := st.Queue.AtWork()
 		return all == 0

@@ -7,6 +7,8 @@ import (
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/internal/machine"
+
+	"divisi/orchestrator/eventlog"
 )
 
 type tailed struct {
@@ -24,7 +26,7 @@ func (c *Conductor) tail(ctx context.Context) (<-chan tailed, <-chan struct{}) {
 		for m, err := range c.cfg.Bus.Tail(ctx, bus.RunFilter(c.cfg.Run), from) {
 			t := tailed{err: err}
 			if err == nil {
-				t.events = events(m)
+				t.events = eventlog.Events(m)
 			}
 			select {
 			case out <- t:

@@ -15,6 +15,7 @@ import (
 	"divisi/orchestrator/assign"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/console"
+	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
 	"divisi/subagents/wire"
@@ -63,7 +64,7 @@ func (l *damagedLog) begun() {
 func (l *damagedLog) shown() string {
 	var out bytes.Buffer
 	c := console.New(console.Options{Out: &out, Zone: time.UTC})
-	for b, err := range (conductor.Log{Bus: l.bus, Run: "r1"}).Read(l.t.Context(), 0) {
+	for b, err := range (eventlog.Log{Bus: l.bus, Run: "r1"}).Read(l.t.Context(), 0) {
 		require.NoError(l.t, err)
 		c.Handle(b.Events)
 	}
@@ -80,7 +81,7 @@ func TestALogWithADamagedMessageOfAnAgentIsFolded(t *testing.T) {
 		`[{"v":7,"kind":"turn"},{"v":1,"task":"t1","attempt":1,"agent":"t1/1","kind":"usage","data":{"calls":1,"prompt":5}}]`)
 	l.conductor(contextscope.KindTask, "t1", run.TaskData{State: run.TaskDone})
 
-	st, err := conductor.Fold(t.Context(), l.bus, "r1")
+	st, err := eventlog.Fold(t.Context(), l.bus, "r1")
 	require.NoError(t, err)
 	require.Equal(t, run.TaskDone, st.Tasks.ByID["t1"].State, "what comes after it is read")
 	require.Equal(t, 5, st.Usage.Prompt, "and what stands beside it")
@@ -115,7 +116,7 @@ func TestAnEventOfAWorkerThatDoesNotHaveTheAttemptIsReportedAndNotFolded(t *test
 	l.append(a, `[{"v":4,"kind":"started","data":{"delivery":2}}]`)
 	l.append(b, `[{"v":4,"kind":"usage","data":{"calls":1,"prompt":4}}]`)
 
-	st, err := conductor.Fold(t.Context(), l.bus, "r1")
+	st, err := eventlog.Fold(t.Context(), l.bus, "r1")
 	require.NoError(t, err)
 	require.Nil(t, st.Works.Attempt("t1", 1).Result)
 	require.Equal(t, wire.Owner{Worker: "b", Delivery: 2}, st.Works.Attempt("t1", 1).Owner)
@@ -144,7 +145,7 @@ func TestAnEventUnderAnotherRoleIsReportedAndNotFolded(t *testing.T) {
 	l.append(a, `[{"v":4,"kind":"started","data":{"delivery":1}}]`)
 	l.append(a, `[{"v":4,"kind":"usage","data":{"calls":1,"prompt":1}}]`)
 
-	st, err := conductor.Fold(t.Context(), l.bus, "r1")
+	st, err := eventlog.Fold(t.Context(), l.bus, "r1")
 	require.NoError(t, err)
 	require.Nil(t, st.Works.Attempt("t1", 1).Result)
 	require.Equal(t, wire.Owner{Worker: "a", Delivery: 1}, st.Works.Attempt("t1", 1).Owner)
@@ -167,7 +168,7 @@ func TestNobodyConductsARunWithoutAnEventOfItsConductor(t *testing.T) {
 			l := newDamagedLog(t)
 			l.begun()
 			l.append("ev.r1.m."+c.kind, c.message)
-			st, err := conductor.Fold(t.Context(), l.bus, "r1")
+			st, err := eventlog.Fold(t.Context(), l.bus, "r1")
 			require.NoError(t, err, "it can be looked at")
 			require.Len(t, st.Notices, 1)
 			require.Contains(t, st.Notices[0], c.want)

@@ -7,6 +7,7 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/proof"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
@@ -57,7 +58,7 @@ func TestAGateThatCannotBeComparedStopsTheRunUntilThatIsAllowed(t *testing.T) {
 	require.NotEmpty(t, rep.Unverified)
 	require.True(t, rep.Tasks[0].Unverified)
 	require.Contains(t, sh(t, r.checkout.Top, "git log -1 --format=%B divisi/r1"), "Divisi-Unverified: no comparison")
-	events, err := conductor.Fold(t.Context(), r.bus, "r1")
+	events, err := eventlog.Fold(t.Context(), r.bus, "r1")
 	require.NoError(t, err)
 	require.Equal(t, rep, view.Of(events), "the log tells it")
 }

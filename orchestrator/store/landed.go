@@ -11,7 +11,6 @@ import (
 	"divisi/internal/git"
 	"divisi/internal/spec"
 	"divisi/internal/usage"
-	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -43,7 +42,7 @@ func (d Dir) Landed(ctx context.Context, id, task string) (*run.State, error) {
 	}
 	st := run.NewState()
 	st.Spec, st.Damaged = run.Spec{Run: id, Repo: m.Repo, Base: mirror.Base()}, true
-	if st.Head, err = mirror.Ref(ctx, conductor.IntegrationRef(id)); errors.Is(err, git.ErrNotFound) {
+	if st.Head, err = mirror.Ref(ctx, run.IntegrationRef(id)); errors.Is(err, git.ErrNotFound) {
 		st.Head, err = mirror.Base(), nil
 	}
 	if err != nil {

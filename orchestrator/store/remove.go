@@ -17,7 +17,7 @@ import (
 	"divisi/bus"
 	"divisi/internal/git"
 	"divisi/internal/usage"
-	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/run"
 	"divisi/subagents/workspace"
 )
 
@@ -150,13 +150,13 @@ func published(ctx context.Context, repo, id string) (branches []string) {
 	if err != nil {
 		return nil
 	}
-	ref := conductor.IntegrationRef(id)
+	ref := run.IntegrationRef(id)
 	for n := 2; ; n++ {
 		if _, err := g.Resolve(ctx, c, ref); err != nil {
 			return branches
 		}
 		branches = append(branches, strings.TrimPrefix(ref, "refs/heads/"))
-		ref = fmt.Sprintf("%s-%d", conductor.IntegrationRef(id), n)
+		ref = fmt.Sprintf("%s-%d", run.IntegrationRef(id), n)
 	}
 }
 

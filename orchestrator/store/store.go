@@ -21,7 +21,7 @@ import (
 	"divisi/internal/machine"
 	"divisi/internal/trust"
 	"divisi/internal/usage"
-	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/run"
 )
 
@@ -169,7 +169,7 @@ func (d Dir) State(ctx context.Context, id string) (st *run.State, alone bool, e
 
 // Fold reads the log of a run that has begun.
 func (d Dir) Fold(ctx context.Context, b *bus.Bus, id string) (*run.State, error) {
-	st, err := conductor.Fold(ctx, b, id)
+	st, err := eventlog.Fold(ctx, b, id)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 	"divisi/bus"
 	"divisi/internal/model"
 	"divisi/internal/spec"
-	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
 )
@@ -103,7 +103,7 @@ func (d Dir) writeSummary(r view.Report, held time.Time) error {
 func (d Dir) Conclude(ctx context.Context, b *bus.Bus, id string) *run.State {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), concludeTime)
 	defer cancel()
-	st, err := conductor.Fold(ctx, b, id)
+	st, err := eventlog.Fold(ctx, b, id)
 	held, terr := bus.Taken(d.Bus(id))
 	if err = errors.Join(err, terr); err != nil {
 		d.Log.Info().Err(err).Str("run", id).Msg("no summary is kept")

@@ -1,8 +1,12 @@
-package conductor
+// Package eventlog reads the log of a run: its messages become events, checked alike for all who read, and the events a state.
+// What this program cannot read is an event of kind unreadable in its place. It writes nothing.
+package eventlog
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"iter"
 
 	"divisi/bus"
@@ -11,39 +15,59 @@ import (
 	"divisi/subagents/wire"
 )
 
-// LogBatch is one message of a run's log. It is an alias, so that it is also the batch of every package that reads a log.
-type LogBatch = struct {
+// Batch is one message of a run's log. It is an alias, so that it is also the batch of every package that shows a log.
+type Batch = struct {
 	Pos    uint64
 	Events []contextscope.Event
 }
 
-// Log is a run's event log as watchers read it.
+// Log is the whole log of a run.
 type Log struct {
 	Bus *bus.Bus
 	Run string
 }
 
-// Tail yields the batches after position from, oldest first, and then those to come, until ctx ends. What this
-// program cannot read of them is an event of kind unreadable in its place; a log of another format is a *wire.FormatError.
-func (l Log) Tail(ctx context.Context, from uint64) iter.Seq2[LogBatch, error] {
+// Tail yields the batches after position from, oldest first, and then those to come, until ctx ends. A log of another format is a
+// *wire.FormatError.
+func (l Log) Tail(ctx context.Context, from uint64) iter.Seq2[Batch, error] {
 	return l.batches(from, l.Bus.Tail(ctx, bus.RunFilter(l.Run), from+1))
 }
 
 // Read yields the batches after position from that are in the log now, and ends.
-func (l Log) Read(ctx context.Context, from uint64) iter.Seq2[LogBatch, error] {
+func (l Log) Read(ctx context.Context, from uint64) iter.Seq2[Batch, error] {
 	return l.batches(from, l.Bus.Read(ctx, bus.RunFilter(l.Run), from+1))
 }
 
-func (l Log) batches(from uint64, messages iter.Seq2[bus.Message, error]) iter.Seq2[LogBatch, error] {
-	return func(yield func(LogBatch, error) bool) {
+// Fold reads a run's whole log into a state. The state's notices name each event that cannot be read. A log of another format is
+// a *wire.FormatError.
+func Fold(ctx context.Context, b *bus.Bus, runID string) (*run.State, error) {
+	st := run.NewState()
+	for batch, err := range (Log{Bus: b, Run: runID}).Read(ctx, 0) {
+		switch {
+		case errors.As(err, new(*wire.FormatError)):
+			return nil, err
+		case err != nil:
+			return nil, fmt.Errorf("read the log of run %s: %w", runID, err)
+		}
+		for i := range batch.Events {
+			if err := st.Apply(&batch.Events[i]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return st, nil
+}
+
+func (l Log) batches(from uint64, messages iter.Seq2[bus.Message, error]) iter.Seq2[Batch, error] {
+	return func(yield func(Batch, error) bool) {
 		first, owners := from == 0, map[string]*wire.Owner{}
 		for m, err := range messages {
-			b := LogBatch{Pos: m.Pos}
+			b := Batch{Pos: m.Pos}
 			if err == nil && first && m.Lost == "" {
 				first, err = false, wire.CheckFormat(l.Run, m)
 			}
 			if err == nil {
-				b.Events = events(m)
+				b.Events = Events(m)
 				disown(b.Events, owners)
 			}
 			if !yield(b, err) || err != nil {
@@ -68,8 +92,9 @@ func disown(events []contextscope.Event, owners map[string]*wire.Owner) {
 	}
 }
 
-// events reads one message of a run's log, the data of the conductor's events too.
-func events(m bus.Message) []contextscope.Event {
+// Events reads one message of a run's log, the data of the conductor's events too. Which worker has an attempt is for the fold to
+// tell.
+func Events(m bus.Message) []contextscope.Event {
 	out := wire.DecodeEvents(m)
 	for i := range out {
 		var err error
