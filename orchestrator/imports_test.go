@@ -38,7 +38,7 @@ var arrows = []struct {
 	{"decision", []string{"proof", "recovery", "request", "run"}}, // an answer does what the same request of a person does
 	{"act", []string{"decision", "plan", "request", "run"}},       // the table of what rules do for a person
 	{"assign", []string{"master", "run"}},                         // what the master reads is sealed as its assignment
-	{"view", []string{"decision", "landing", "proof", "recovery", "run"}},
+	{"view", []string{"decision", "landing", "proof", "recovery", "run", "schedule"}},
 	{"veil", []string{"run"}},
 	{"conductor", []string{"acceptance", "acceptance/testsource", "assign", "baseline", "decision", "landing", "ledger", "master", "outlier", "phase", "plan", "proof", "recovery", "request", "run", "schedule"}},
 	{"store", []string{"conductor", "view", "run"}},
@@ -46,8 +46,8 @@ var arrows = []struct {
 	{"console", []string{"attempt", "recovery", "view", "run"}},
 	{"console/board", []string{"console", "decision", "view", "run", "schedule"}},
 	{"explain", []string{"assign", "console", "plan", "run", "store"}},
-	{"dashboard", []string{"view", "run", "schedule"}},
-	{"mcpserver", []string{"attempt", "console", "dashboard", "decision", "view", "run"}},
+	{"dashboard", []string{"view"}},
+	{"mcpserver", []string{"attempt", "console", "dashboard", "view"}},
 	{"sample", nil},
 	{"needs", []string{"console", "proof", "run", "store"}},
 	{"shard", nil},

@@ -141,13 +141,13 @@ func (d *pageRuns) Stand(ctx context.Context, id string) (dashboard.Standing, er
 	}
 	s, err := d.Summary(ctx, id)
 	if err != nil {
-		return dashboard.Standing{Mark: mark, Row: dashboard.Row{State: "unreadable"}}, err
+		return dashboard.Standing{Mark: mark, Row: view.Row{State: "unreadable"}}, err
 	}
 	var r view.Report
 	if err := json.Unmarshal(s.Report, &r); err != nil {
 		return dashboard.Standing{Mark: mark}, fmt.Errorf("read the report of run %s: %w", id, err)
 	}
-	kept = dashboard.Standing{Mark: mark, Row: dashboard.RowIn(id, s.State, &r)}
+	kept = dashboard.Standing{Mark: mark, Row: view.RowIn(id, s.State, &r)}
 	kept.Row.Problem = s.Problem
 	d.mu.Lock()
 	defer d.mu.Unlock()

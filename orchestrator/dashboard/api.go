@@ -11,7 +11,6 @@ import (
 
 	"divisi/contextscope"
 	"divisi/internal/usage"
-	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
 )
 
@@ -227,11 +226,9 @@ func (s *Server) task(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, err)
 		return
 	}
-	var (
-		page  taskPage
-		known bool
-	)
-	one.board.with(func(st *run.State) { page, known = taskPageOf(st, r.PathValue("task")) })
+	var page view.TaskPage
+	var known bool
+	one.board.with(func(st *view.State) { page, known = view.TaskPageOf(st, r.PathValue("task")) })
 	if !known {
 		s.refuse(w, http.StatusNotFound, "the run has no such task, or no more: its plan was edited")
 		return

@@ -3,24 +3,25 @@ package dashboard
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"sync"
 	"time"
 
 	"divisi/internal/spec"
-	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 // board holds the fold of the run for all browsers. The tailer alone feeds it; the streams read views.
 type board struct {
 	mu     sync.Mutex
 	clock  func() time.Time
-	state  *run.State
-	series series
+	state  *view.State
+	series view.Series
 	// folded counts the batches, built is that count when view was made.
 	folded, built uint64
-	view          pageView
+	view          view.Page
 	// made is the minute of the view: while nothing is written, the words of an alarm change once in a minute.
 	made time.Time
 	// version counts the views; changed is, by task, the version of the view that changed its row.
@@ -28,7 +29,7 @@ type board struct {
 	// drawn is the version of the view that had a point more, and points tells which points the series had then.
 	drawn   uint64
 	points  [2]int64
-	rows    map[string]task
+	rows    map[string]view.TaskRow
 	changed map[string]uint64
 	// times are when the batches were written, oldest first.
 	times []written
@@ -41,7 +42,7 @@ type written struct {
 }
 
 func newBoard() *board {
-	return &board{clock: time.Now, state: run.NewState(), rows: map[string]task{}, changed: map[string]uint64{}, folded: 1}
+	return &board{clock: time.Now, state: view.NewState(), rows: map[string]view.TaskRow{}, changed: map[string]uint64{}, folded: 1}
 }
 
 // fold applies a batch. An event that the fold cannot read is an error; the others of its batch count.
@@ -54,14 +55,14 @@ func (b *board) fold(batch Batch) (unread []error) {
 			unread = append(unread, err)
 		}
 	}
-	b.series.add(b.state)
+	b.series.Add(b.state)
 	b.folded++
-	b.times = append(b.times, written{batch.Pos, milliseconds(b.state.Time)})
+	b.times = append(b.times, written{batch.Pos, max(0, b.state.Time.UnixMilli())})
 	return unread
 }
 
 // with calls do with the state, which does not change meanwhile and is not kept.
-func (b *board) with(do func(s *run.State)) {
+func (b *board) with(do func(s *view.State)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	do(b.state)
@@ -98,7 +99,7 @@ func (b *board) after(version uint64) ([]byte, uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := b.clock()
-	if b.built < b.folded || b.state.Status == run.Running && !b.made.Equal(now.Truncate(time.Minute)) {
+	if b.built < b.folded || b.view.Ages() && !b.made.Equal(now.Truncate(time.Minute)) {
 		b.build(now)
 	}
 	if version == b.version {
@@ -108,7 +109,7 @@ func (b *board) after(version uint64) ([]byte, uint64) {
 	if b.drawn <= version {
 		v.Series = nil
 	}
-	v.Tasks = []task{}
+	v.Tasks = []view.TaskRow{}
 	for _, t := range b.view.Tasks {
 		if b.changed[t.ID] > version {
 			v.Tasks = append(v.Tasks, t)
@@ -118,11 +119,11 @@ func (b *board) after(version uint64) ([]byte, uint64) {
 }
 
 func (b *board) build(now time.Time) {
-	b.view, b.built, b.made = viewOf(b.state, now), b.folded, now.Truncate(time.Minute)
-	b.view.Series = b.series.until(b.state, now)
+	b.view, b.built, b.made = view.PageOf(b.state, now), b.folded, now.Truncate(time.Minute)
+	b.view.Series = b.series.Until(b.state, now)
 	b.view.Tasks = append(b.view.Tasks, b.removed()...)
 	b.version++
-	if points := [2]int64{b.series.added, b.view.Ended}; b.drawn == 0 || b.points != points {
+	if points := [2]int64{b.series.Added, b.view.Ended}; b.drawn == 0 || b.points != points {
 		b.drawn, b.points = b.version, points
 	}
 	for _, t := range b.view.Tasks {
@@ -133,13 +134,13 @@ func (b *board) build(now time.Time) {
 }
 
 // removed are the tasks that pages still show and that the run no longer has.
-func (b *board) removed() (out []task) {
-	for id, row := range b.rows {
-		if b.state.Tasks.ByID[id] == nil && id != run.MasterTask {
-			row.State, row.Reason = string(run.TaskCancelled), "its plan was sent back or edited"
-			out = append(out, row)
-		}
+func (b *board) removed() (out []view.TaskRow) {
+	gone := maps.Clone(b.rows)
+	for i := range b.view.Tasks {
+		delete(gone, b.view.Tasks[i].ID)
 	}
-	slices.SortFunc(out, func(a, b task) int { return cmp.Compare(a.ID, b.ID) })
+	for _, id := range slices.Sorted(maps.Keys(gone)) {
+		out = append(out, gone[id].Removed())
+	}
 	return out
 }

@@ -161,7 +161,7 @@ type place struct {
 
 	mu sync.Mutex
 	// ended is the row of the run once no process has it.
-	ended *Row
+	ended *view.Row
 	acts  []Act
 	// fails is why nothing can be shown or done.
 	fails error

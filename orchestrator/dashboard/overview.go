@@ -10,106 +10,32 @@ import (
 	"slices"
 	"sync"
 
-	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
 )
-
-// Row is a run in the list of all.
-type Row struct {
-	ID     string `json:"id"`
-	State  string `json:"state"`
-	Reason string `json:"reason,omitempty"`
-	Goal   string `json:"goal,omitempty"`
-	Repo   string `json:"repo,omitempty"`
-	// Created, Ended and Last are unix milliseconds: the begin, the end, the newest event; 0 for none.
-	Created int64 `json:"created,omitempty"`
-	Ended   int64 `json:"ended,omitempty"`
-	Last    int64 `json:"last,omitempty"`
-	Tokens  int   `json:"tokens"`
-	Budget  int   `json:"budget,omitempty"`
-	// Tasks counts all of the plan, EndedTasks those that will not change any more.
-	Tasks      int `json:"tasks"`
-	EndedTasks int `json:"ended_tasks"`
-	Landed     int `json:"landed"`
-	// Unchanged counts the tasks that ended without a change.
-	Unchanged int `json:"unchanged"`
-	Parked    int `json:"parked"`
-	// Wait is what the run waits for a person to do, Line why a person stopped the line.
-	Wait      string `json:"wait,omitempty"`
-	Line      string `json:"line,omitempty"`
-	Decisions int    `json:"decisions"`
-	Active    bool   `json:"active"`
-	Problem   string `json:"problem,omitempty"`
-	// Gone reports that the run was removed; nothing else is set then.
-	Gone bool `json:"gone,omitempty"`
-}
-
-// rowOf makes the row of a run that is followed.
-func rowOf(s *run.State) Row {
-	r := Row{
-		ID: s.Spec.Run, State: view.Status(s), Reason: s.Reason, Goal: s.Spec.Goal, Repo: s.Spec.Repo,
-		Created: milliseconds(s.Spec.Created), Ended: milliseconds(s.Ended), Last: milliseconds(s.Time),
-		Tokens: s.Usage.Total(), Budget: s.Budget, Tasks: len(s.Tasks.Order), Wait: s.Wait.For, Line: s.Line,
-	}
-	if r.Goal == "" && s.Spec.Plan != nil {
-		r.Goal = s.Spec.Plan.Goal
-	}
-	for _, id := range s.Tasks.Order {
-		r.count(s.Tasks.ByID[id].State, s.Tasks.ByID[id].Ended())
-	}
-	return r
-}
-
-// RowIn makes the row of a run that is not active from its report. The state is the word that `divisi runs` prints.
-func RowIn(id, state string, p *view.Report) Row {
-	r := Row{
-		ID: id, State: state, Reason: p.Reason, Goal: p.Goal, Repo: p.Repo, Created: milliseconds(p.Created),
-		Ended: milliseconds(p.Ended), Last: milliseconds(p.Last),
-		Wait: p.Wait, Line: p.Line, Tokens: p.Usage.Total(), Budget: p.Budget, Tasks: len(p.Tasks), Decisions: len(p.Decisions),
-	}
-	for i := range p.Tasks {
-		r.count(p.Tasks[i].State, (&run.Task{State: p.Tasks[i].State}).Ended())
-	}
-	return r
-}
-
-func (r *Row) count(state run.TaskState, ended bool) {
-	if ended {
-		r.EndedTasks++
-	}
-	switch state {
-	case run.TaskLanded:
-		r.Landed++
-	case run.TaskDone:
-		r.Unchanged++
-	case run.TaskParked:
-		r.Parked++
-	}
-}
 
 // overview is how all runs stand, and what is open in them. The survey alone writes it; the streams read it.
 type overview struct {
 	mu sync.Mutex
 	// version counts the changes; changed is, by run, the version that changed its row, and needed the one that changed needs.
 	version uint64
-	rows    map[string]Row
+	rows    map[string]view.Row
 	changed map[string]uint64
 	needs   []view.Decision
 	needed  uint64
 }
 
 func newOverview() *overview {
-	return &overview{version: 1, rows: map[string]Row{}, changed: map[string]uint64{}, needed: 1}
+	return &overview{version: 1, rows: map[string]view.Row{}, changed: map[string]uint64{}, needed: 1}
 }
 
 // set notes all runs and decisions. A run that is not among the rows any more is gone.
-func (o *overview) set(rows map[string]Row, needs []view.Decision) {
+func (o *overview) set(rows map[string]view.Row, needs []view.Decision) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.version++
 	for id := range o.rows {
 		if _, there := rows[id]; !there {
-			rows[id] = Row{ID: id, Gone: true}
+			rows[id] = view.Row{ID: id, Gone: true}
 		}
 	}
 	for id, r := range rows {
@@ -123,7 +49,7 @@ func (o *overview) set(rows map[string]Row, needs []view.Decision) {
 }
 
 // since returns the rows that changed after a version, newest run first, the needs where they did, and the version now.
-func (o *overview) since(version uint64) (rows []Row, needs []view.Decision, changed bool, now uint64) {
+func (o *overview) since(version uint64) (rows []view.Row, needs []view.Decision, changed bool, now uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for id, at := range o.changed {
@@ -131,12 +57,12 @@ func (o *overview) since(version uint64) (rows []Row, needs []view.Decision, cha
 			rows = append(rows, o.rows[id])
 		}
 	}
-	slices.SortFunc(rows, func(a, b Row) int { return cmp.Compare(b.ID, a.ID) })
+	slices.SortFunc(rows, func(a, b view.Row) int { return cmp.Compare(b.ID, a.ID) })
 	return rows, o.needs, o.needed > version, o.version
 }
 
 // has returns the row of a run.
-func (o *overview) has(id string) (Row, bool) {
+func (o *overview) has(id string) (view.Row, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	r, known := o.rows[id]
@@ -149,7 +75,7 @@ func (s *Server) survey(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list the runs: %w", err)
 	}
-	rows, needs := make(map[string]Row, len(ids)), []view.Decision{}
+	rows, needs := make(map[string]view.Row, len(ids)), []view.Decision{}
 	for _, id := range ids {
 		stands, err := s.opts.Runs.Stand(ctx, id)
 		if ctx.Err() != nil {
@@ -161,9 +87,9 @@ func (s *Server) survey(ctx context.Context) error {
 		}
 		if one := s.keep(id, &stands, err == nil); one != nil {
 			open := one.needs()
-			one.board.with(func(st *run.State) {
-				if st.Spec.Run != "" && one.isWhole() {
-					r = rowOf(st)
+			one.board.with(func(st *view.State) {
+				if row := view.RowOf(st); row.ID != "" && one.isWhole() {
+					r = row
 				}
 			})
 			r.ID, r.Active, r.Problem, r.Decisions = id, stands.Active, stands.Row.Problem, len(open)
@@ -223,7 +149,7 @@ func (s *Server) share() {
 }
 
 // leave stops following the runs that were removed.
-func (s *Server) leave(there map[string]Row) {
+func (s *Server) leave(there map[string]view.Row) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id, one := range maps.Clone(s.rooms) {

@@ -42,7 +42,7 @@ func TestFeed(t *testing.T) {
 	s := start(t, log, func(s *Server) { s.surveyPause = 10 * time.Millisecond })
 	body := get(t, base(s)+"api/v1/feed", nil).Body
 	r := bufio.NewReader(body)
-	var rows []Row
+	var rows []view.Row
 	for len(rows) == 0 || rows[0].State != "running" {
 		message(t, r, "runs", &rows)
 	}
@@ -62,7 +62,7 @@ func TestFeed(t *testing.T) {
 	p, ok := s.opts.Runs.(*place)
 	require.True(t, ok)
 	p.mu.Lock()
-	p.ended = &Row{State: "done", Tasks: 14}
+	p.ended = &view.Row{State: "done", Tasks: 14}
 	p.mu.Unlock()
 	for rows[0].Active {
 		message(t, r, "runs", &rows)
@@ -77,20 +77,20 @@ func TestFeed(t *testing.T) {
 func TestARunThatIsGone(t *testing.T) {
 	t.Parallel()
 	o := newOverview()
-	o.set(map[string]Row{"a": {ID: "a"}, "b": {ID: "b"}}, []view.Decision{})
+	o.set(map[string]view.Row{"a": {ID: "a"}, "b": {ID: "b"}}, []view.Decision{})
 	rows, _, changed, at := o.since(0)
 	require.Len(t, rows, 2)
 	require.True(t, changed, "a browser is told that nothing is open")
-	o.set(map[string]Row{"b": {ID: "b"}}, []view.Decision{})
+	o.set(map[string]view.Row{"b": {ID: "b"}}, []view.Decision{})
 	rows, _, changed, at = o.since(at)
-	require.Equal(t, []Row{{ID: "a", Gone: true}}, rows)
+	require.Equal(t, []view.Row{{ID: "a", Gone: true}}, rows)
 	require.False(t, changed)
 	rows, _, changed, _ = o.since(at)
 	require.Empty(t, rows)
 	require.False(t, changed)
 	rows, _, changed, _ = o.since(0)
 	require.True(t, changed)
-	require.Equal(t, []Row{{ID: "b"}}, rows)
+	require.Equal(t, []view.Row{{ID: "b"}}, rows)
 	_, there := o.has("a")
 	require.False(t, there)
 }
@@ -104,9 +104,9 @@ func TestTheRowOfARunThatHasEnded(t *testing.T) {
 		at(t, 31, contextscope.KindRun, "", 0, run.Data{Notices: []string{"late"}}),
 	)
 	of := view.Of(st)
-	row := RowIn("r1", "done", &of)
+	row := view.RowIn("r1", "done", &of)
 	require.Equal(t, []int64{1000, 30_000, 31_000}, []int64{row.Created, row.Ended, row.Last})
-	require.Equal(t, rowOf(st), row)
+	require.Equal(t, view.RowOf(st), row)
 }
 
 // A browser whose session has ended gets nothing more, also on the streams that it has open.

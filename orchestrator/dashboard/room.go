@@ -11,7 +11,6 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
 )
 
@@ -201,11 +200,7 @@ func (r *room) needs() []view.Decision {
 		return nil
 	}
 	open := []view.Decision{}
-	r.board.with(func(s *run.State) {
-		if s.Spec.Run != "" {
-			open = append(open, view.Open(s)...)
-		}
-	})
+	r.board.with(func(s *view.State) { open = append(open, view.Open(s)...) })
 	known, missing, now := map[string]bool{}, false, time.Now()
 	r.mu.Lock()
 	for i := range open {
@@ -300,7 +295,7 @@ func (r *room) decision(ctx context.Context, id string) (d view.Decision, open b
 		had.Decision = all[at]
 	}
 	d.Files, d.Alike, d.Patches, d.Plan = had.Files, had.Alike, had.Patches, had.Plan
-	r.board.with(func(s *run.State) { view.Recall(s, &d) })
+	r.board.with(func(s *view.State) { view.Recall(s, &d) })
 	return d, true, nil
 }
 

@@ -25,8 +25,8 @@ type Standing struct {
 	Mark string
 	// Active reports that a process has the run, so that its log grows.
 	Active bool
-	// Row is that of a run that is not active: see RowIn.
-	Row Row
+	// Row is that of a run that is not active: see view.RowIn.
+	Row view.Row
 }
 
 // Run is a run that is open.

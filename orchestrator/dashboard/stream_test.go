@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"divisi/orchestrator/view"
+
 	"github.com/stretchr/testify/require"
 
 	"divisi/contextscope"
@@ -285,9 +287,9 @@ func FuzzEncode(f *testing.F) {
 }
 
 // views reads the views of a stream until one is as wanted, and returns them.
-func views(t *testing.T, body io.Reader, wanted func(pageView) bool) []pageView {
+func views(t *testing.T, body io.Reader, wanted func(view.Page) bool) []view.Page {
 	t.Helper()
-	var out []pageView
+	var out []view.Page
 	r := bufio.NewReader(body)
 	for {
 		line, err := r.ReadString('\n')
@@ -296,7 +298,7 @@ func views(t *testing.T, body io.Reader, wanted func(pageView) bool) []pageView 
 		if !ok {
 			continue
 		}
-		var v pageView
+		var v view.Page
 		require.NoError(t, json.Unmarshal([]byte("{"+data), &v))
 		if out = append(out, v); wanted(v) {
 			return out
@@ -310,15 +312,15 @@ func TestViews(t *testing.T) {
 	log := sampleLog(t, 255)
 	s := start(t, log, func(s *Server) { s.viewPause = time.Millisecond })
 	require.NoError(t, read(t, s, 0, 255).Close())
-	first := views(t, get(t, data(s)+"events?after=9999", nil).Body, func(pageView) bool { return true })[0]
+	first := views(t, get(t, data(s)+"events?after=9999", nil).Body, func(view.Page) bool { return true })[0]
 	require.Equal(t, run.Running, first.State)
 	require.Len(t, first.Tasks, 15, "fourteen and the master")
 
 	stream := get(t, data(s)+"events?after=9999", nil).Body
 	end := contextscope.Event{Run: "r1", Kind: contextscope.KindTask, Task: "log-web", Data: json.RawMessage(`{"state":"parked","reason":"x"}`)}
-	_ = views(t, stream, func(pageView) bool { return true })
+	_ = views(t, stream, func(view.Page) bool { return true })
 	log.add(end)
-	last := views(t, stream, func(v pageView) bool { return len(v.Tasks) > 0 })
+	last := views(t, stream, func(v view.Page) bool { return len(v.Tasks) > 0 })
 	require.Equal(t, []string{"log-web"}, ids(last[len(last)-1].Tasks), "only the row that changed")
 	require.NotEmpty(t, first.Series)
 	require.Empty(t, last[len(last)-1].Series, "there is no point more")
@@ -330,16 +332,16 @@ func TestLastView(t *testing.T) {
 	log := sampleLog(t, 255)
 	s := start(t, log, func(s *Server) { s.viewPause = time.Hour })
 	stream := get(t, data(s)+"events", nil).Body
-	_ = views(t, stream, func(pageView) bool { return true })
+	_ = views(t, stream, func(view.Page) bool { return true })
 	log.add(contextscope.Event{Run: "r1", Kind: contextscope.KindRun, Data: json.RawMessage(`{"state":"done"}`)})
 	c := &seen{}
 	c.take(t, get(t, data(s)+"events", nil).Body, 256)
 	require.Len(t, c.ids, 256, "the server has the end")
 	s.Stop()
-	require.Equal(t, run.Done, views(t, stream, func(v pageView) bool { return v.Ended > 0 || v.State == run.Done })[0].State)
+	require.Equal(t, run.Done, views(t, stream, func(v view.Page) bool { return v.Ended > 0 || v.State == run.Done })[0].State)
 }
 
-func ids(tasks []task) []string {
+func ids(tasks []view.TaskRow) []string {
 	out := make([]string, len(tasks))
 	for i, t := range tasks {
 		out[i] = t.ID

@@ -9,7 +9,6 @@ import (
 	"divisi/internal/text"
 	"divisi/internal/usage"
 	"divisi/orchestrator/dashboard"
-	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
 )
 
@@ -115,7 +114,7 @@ func (s *Server) decide(ctx context.Context, by string, in answer) (done, error)
 			strings.TrimSpace(all[at].Why)), usage.Person, in.Run, in.Decision)
 	}
 	if at >= 0 && slices.Contains(all[at].Choices, in.Option) && in.Text == "" {
-		in.Option, in.Text = run.Reply, in.Option
+		in.Option, in.Text = view.Reply, in.Option
 	}
 	out, err := s.act(ctx, by, dashboard.Act{
 		Run: in.Run, Verb: dashboard.VerbDecide, Decision: in.Decision, Attempt: in.Attempt, Option: in.Option, Text: in.Text,

@@ -81,7 +81,7 @@ func (p *place) Stand(context.Context, string) (dashboard.Standing, error) {
 	if p.active {
 		return dashboard.Standing{Mark: "active", Active: true}, nil
 	}
-	return dashboard.Standing{Mark: "ended", Row: dashboard.RowIn("r1", "killed", &p.report)}, nil
+	return dashboard.Standing{Mark: "ended", Row: view.RowIn("r1", "killed", &p.report)}, nil
 }
 
 func (p *place) Open(context.Context, string) (dashboard.Run, error) { return p, nil }

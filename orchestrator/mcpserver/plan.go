@@ -7,7 +7,7 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
-	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 const (
@@ -101,7 +101,7 @@ func (s *Server) preview(ctx context.Context, _ string, in whichPlan) (out previ
 
 // planOf is a page of an expanded plan.
 func planOf(data json.RawMessage, p page) (out plan, err error) {
-	var d run.PlanData
+	var d view.Plan
 	if err := json.Unmarshal(data, &d); err != nil {
 		return out, fmt.Errorf("read the plan: %w", err)
 	}

@@ -107,16 +107,16 @@ func date(ms int64) string {
 }
 
 // look returns the row of a run. The report is that of one that a process has, which its row is made of; nil else.
-func (s *Server) look(ctx context.Context, id string) (dashboard.Row, *view.Report, error) {
+func (s *Server) look(ctx context.Context, id string) (view.Row, *view.Report, error) {
 	stands, err := s.opts.Runs.Stand(ctx, id)
 	if err != nil || !stands.Active {
 		return stands.Row, nil, err
 	}
 	r, err := s.report(ctx, id)
 	if err != nil {
-		return dashboard.Row{State: "unreadable", Active: true}, nil, err
+		return view.Row{State: "unreadable", Active: true}, nil, err
 	}
-	row := dashboard.RowIn(id, string(r.State), r)
+	row := view.RowIn(id, string(r.State), r)
 	row.Active = true
 	return row, r, nil
 }
@@ -147,9 +147,9 @@ func (s *Server) known(ctx context.Context, id string) error {
 }
 
 // both returns the row and the report of a run.
-func (s *Server) both(ctx context.Context, id string) (dashboard.Row, *view.Report, error) {
+func (s *Server) both(ctx context.Context, id string) (view.Row, *view.Report, error) {
 	if err := s.known(ctx, id); err != nil {
-		return dashboard.Row{}, nil, err
+		return view.Row{}, nil, err
 	}
 	row, r, err := s.look(ctx, id)
 	if err == nil && r == nil {

@@ -12,7 +12,6 @@ import (
 	"divisi/orchestrator/attempt"
 	"divisi/orchestrator/console"
 	"divisi/orchestrator/dashboard"
-	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
 )
 
@@ -24,14 +23,6 @@ const (
 	usualBytes = 32 << 10
 	mostBytes  = 100 << 10
 )
-
-// states are those in which a task is shown.
-var states = []string{
-	string(run.TaskPending), string(run.TaskRunning), string(run.TaskVerifying), string(run.TaskHeld), string(run.TaskAccepted),
-	string(run.TaskLanding), string(run.TaskDone), string(run.TaskLanded), string(run.TaskLanded) + " unverified",
-	string(run.TaskLanded) + " better",
-	string(run.TaskDropped), string(run.TaskParked), string(run.TaskSkipped), string(run.TaskCancelled),
-}
 
 type whichTasks struct {
 	ofRun

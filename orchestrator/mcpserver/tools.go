@@ -1,6 +1,9 @@
 package mcpserver
 
-import "divisi/orchestrator/dashboard"
+import (
+	"divisi/orchestrator/dashboard"
+	"divisi/orchestrator/view"
+)
 
 // addReads adds the tools that change nothing.
 func (s *Server) addReads() {
@@ -8,7 +11,7 @@ func (s *Server) addReads() {
 		"waits for."}, s.runs)
 	add(s, tool{name: "report", does: "Report on one run: its state and the reason, how many tasks are in each state, gates " +
 		"compared with the base commit, tokens, open decisions, and what can be done next."}, s.show)
-	add(s, tool{name: "tasks", most: mostTasks, oneOf: map[string][]string{"state": states}, does: "List the tasks of a run, " +
+	add(s, tool{name: "tasks", most: mostTasks, oneOf: map[string][]string{"state": view.TaskWords}, does: "List the tasks of a run, " +
 		"by " +
 		"page: state, reason, write set, attempts, what each changed."}, s.tasks)
 	add(s, tool{name: "diff", most: mostBytes, does: "Show the patch of an attempt of a task, landed or not, by parts."}, s.diff)

@@ -9,8 +9,6 @@ import (
 	"divisi/internal/text"
 	"divisi/internal/usage"
 	"divisi/orchestrator/dashboard"
-	"divisi/orchestrator/decision"
-	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
 )
 
@@ -74,7 +72,7 @@ func (s *Server) wait(ctx context.Context, _ string, in waitFor) (waited, error)
 	}
 	limit, cancel := context.WithTimeout(ctx, time.Duration(in.Seconds)*time.Second)
 	defer cancel()
-	w := watch{state: run.NewState(), after: in.After}
+	w := watch{state: view.NewState(), after: in.After}
 	for {
 		why, err := s.watch(limit, in.Run, &w)
 		switch {
@@ -142,7 +140,7 @@ func (s *Server) watch(ctx context.Context, id string, w *watch) (why string, er
 
 // watch is a run that is waited for, up to a position of its log. One goroutine uses it.
 type watch struct {
-	state      *run.State
+	state      *view.State
 	pos, after uint64
 	// had is what was open at after.
 	had map[string]bool
@@ -167,7 +165,7 @@ func (w *watch) fold(b dashboard.Batch) {
 // open are the decisions that wait for a person.
 func (w *watch) open() map[string]bool {
 	open := map[string]bool{}
-	for _, d := range decision.ForPerson(w.state) {
+	for _, d := range view.ForPerson(w.state) {
 		open[d.Key()] = true
 	}
 	return open
@@ -182,23 +180,24 @@ func (w *watch) why(active bool) (why string, over bool) {
 		}
 	}
 	switch {
-	case !w.state.Status.Ended():
+	case !view.AtRest(w.state):
 		return "", false
 	case active:
 		return "", true
-	case w.state.Status == run.Stopped:
-		return whyStopped, true
+	case view.Over(w.state):
+		return whyEnded, true
 	}
-	return whyEnded, true
+	return whyStopped, true
 }
 
 // told is how the run stands, with the reason.
 func (s *Server) told(w *watch, id, why string) waited {
 	st := w.state
-	r := view.Live(st, time.Now())
+	r, row := view.Live(st, time.Now()), view.RowOf(st)
 	out := waited{
-		Run: id, Why: why, Position: max(w.pos, w.after), State: view.Status(st), Reason: text.Clip(st.Reason, maxText),
-		Tasks: len(st.Tasks.Order), Tokens: st.Usage.Total(), Decisions: []needed{},
+		Run: id, Why: why, Position: max(w.pos, w.after), State: row.State, Reason: text.Clip(row.Reason, maxText),
+		Tasks: row.Tasks, Landed: row.Landed, Unchanged: row.Unchanged, Parked: row.Parked, Tokens: row.Tokens,
+		Decisions: []needed{},
 	}
 	switch why {
 	case whyTime, whyDecision:
@@ -206,17 +205,7 @@ func (s *Server) told(w *watch, id, why string) waited {
 	default:
 		out.Notices, out.Next = few(r.Notices), s.ways(view.Next(st))
 	}
-	for _, t := range st.Tasks.ByID {
-		switch t.State {
-		case run.TaskLanded:
-			out.Landed++
-		case run.TaskDone:
-			out.Unchanged++
-		case run.TaskParked:
-			out.Parked++
-		}
-	}
-	for _, d := range decision.ForPerson(st) {
+	for _, d := range view.ForPerson(st) {
 		if len(out.Decisions) < maxFew {
 			out.Decisions = append(out.Decisions, needed{d.ID, text.Clip(d.Text, text.MaxLine), w.had != nil && !w.had[d.Key()]})
 		}

@@ -17,6 +17,19 @@ type (
 	Patch    = run.Patch
 )
 
+// Options that a display knows by name.
+const (
+	Yes    = run.Yes
+	Change = run.Change
+	Reply  = run.Reply
+)
+
+// Reasoned reports whether an option that needs no text takes one.
+var Reasoned = decision.Reasoned
+
+// ForPerson are the open ones that only a person can decide.
+var ForPerson = decision.ForPerson
+
 // Open lists what is open in a run, as its state has it: what blocks most first.
 func Open(s *run.State) []Decision {
 	open := decision.Open(s)

@@ -81,6 +81,14 @@ type Task struct {
 	LimitHit string `json:"limit_hit,omitempty"`
 }
 
+// TaskWords are the states in which a task is shown.
+var TaskWords = []string{
+	string(run.TaskPending), string(run.TaskRunning), string(run.TaskVerifying), string(run.TaskHeld), string(run.TaskAccepted),
+	string(run.TaskLanding), string(run.TaskDone), string(run.TaskLanded), string(run.TaskLanded) + " unverified",
+	string(run.TaskLanded) + " better",
+	string(run.TaskDropped), string(run.TaskParked), string(run.TaskSkipped), string(run.TaskCancelled),
+}
+
 // Status is the task's state for people.
 func (t *Task) Status() string {
 	switch {

@@ -11,6 +11,18 @@ import (
 	"divisi/subagents/wire"
 )
 
+// State is that of a run, from which the functions of this package make what displays show.
+type State = run.State
+
+// NewState is the state of a run before its first event.
+var NewState = run.NewState
+
+// AtRest reports whether nothing continues a run: it has ended, or was stopped. Over reports that it has ended for good.
+func AtRest(s *State) bool { return s.Status.Ended() }
+
+// Over reports whether a run has ended. One that was stopped can go on.
+func Over(s *State) bool { return s.Status.Ended() && s.Status != run.Stopped }
+
 // Status is the run's status for people: a run that waits for a person is waiting, one that waits for its machine is paused,
 // whatever its phase.
 func Status(s *run.State) string {

@@ -1,4 +1,4 @@
-package dashboard
+package view
 
 import (
 	"time"
@@ -9,29 +9,29 @@ import (
 // mostPoints bounds the points of a series, with that of now.
 const mostPoints = 240
 
-// point is a time in unix milliseconds, how many tasks had landed by then, and how many tokens were used.
-type point [3]int64
+// Point is a time in unix milliseconds, how many tasks had landed by then, and how many tokens were used.
+type Point [3]int64
 
-// series are points of a run, at least step milliseconds apart. When there are too many, every second one is dropped and the
+// Series are points of a run, at least step milliseconds apart. When there are too many, every second one is dropped and the
 // step doubles, so that a run of any length has between half of them and all.
-type series struct {
-	points []point
+type Series struct {
+	points []Point
 	step   int64
-	last   point
-	// added counts the points that were added ever.
-	added int64
+	last   Point
+	// Added counts the points that were added ever.
+	Added int64
 }
 
-// add notes where a run is.
-func (x *series) add(s *run.State) {
+// Add notes where a run is.
+func (x *Series) Add(s *run.State) {
 	if s.Time.IsZero() {
 		return
 	}
-	x.last = point{s.Time.UnixMilli(), int64(s.Tasks.Count(run.TaskLanded)), int64(s.Usage.Total())}
+	x.last = Point{s.Time.UnixMilli(), int64(s.Tasks.Count(run.TaskLanded)), int64(s.Usage.Total())}
 	if n := len(x.points); n > 0 && x.last[0]-x.points[n-1][0] < max(1, x.step) {
 		return
 	}
-	x.added++
+	x.Added++
 	if x.points = append(x.points, x.last); len(x.points) < mostPoints {
 		return
 	}
@@ -43,9 +43,9 @@ func (x *series) add(s *run.State) {
 	x.step = max(2*x.step, 2*(kept[len(kept)-1][0]-kept[0][0])/mostPoints)
 }
 
-// until returns the points up to a time, at which the run is as it was last; of a run that has ended up to its end.
-func (x *series) until(s *run.State, now time.Time) []point {
-	out := append([]point{}, x.points...)
+// Until returns the points up to a time, at which the run is as it was last; of a run that has ended up to its end.
+func (x *Series) Until(s *run.State, now time.Time) []Point {
+	out := append([]Point{}, x.points...)
 	if len(out) == 0 {
 		return out
 	}

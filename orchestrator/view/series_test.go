@@ -1,4 +1,4 @@
-package dashboard
+package view
 
 import (
 	"testing"
@@ -27,22 +27,22 @@ func TestSeriesOfAnyLength(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, x := run.NewState(), series{}
+			s, x := run.NewState(), Series{}
 			begin := time.Unix(1000, 0)
 			at := begin
 			for i := range c.batches {
 				at = at.Add(c.apart(i))
 				s.Time, s.Usage.Output = at, i+1
-				x.add(s)
+				x.Add(s)
 			}
-			points := x.until(s, at)
+			points := x.Until(s, at)
 			require.LessOrEqual(t, len(points), mostPoints)
 			require.GreaterOrEqual(t, len(points), c.least)
 			if c.batches == 0 {
 				return
 			}
 			last := points[len(points)-1]
-			require.Equal(t, point{at.UnixMilli(), 0, int64(c.batches)}, last)
+			require.Equal(t, Point{at.UnixMilli(), 0, int64(c.batches)}, last)
 			for i := 1; i < len(points); i++ {
 				require.Greater(t, points[i][0], points[i-1][0])
 				require.GreaterOrEqual(t, points[i][2], points[i-1][2])

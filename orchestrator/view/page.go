@@ -1,4 +1,4 @@
-package dashboard
+package view
 
 import (
 	"cmp"
@@ -10,11 +10,10 @@ import (
 	"divisi/internal/text"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/schedule"
-	"divisi/orchestrator/view"
 )
 
-// pageView is what the page shows beside the log. Times are unix milliseconds; 0 means not yet.
-type pageView struct {
+// Page is what the page of a run shows beside the log. Times are unix milliseconds; 0 means not yet.
+type Page struct {
 	State  run.Status `json:"state"`
 	Reason string     `json:"reason,omitempty"`
 	Wait   string     `json:"wait,omitempty"`
@@ -42,28 +41,28 @@ type pageView struct {
 	Ended     int64    `json:"ended"`
 	// Last is the newest event's time, Waited how many milliseconds the run had waited for a person, or for a
 	// process, by then.
-	Last   int64        `json:"last"`
-	Waited int64        `json:"waited"`
-	Phases []view.Phase `json:"phases"`
-	Agents []view.Agent `json:"agents"`
+	Last   int64   `json:"last"`
+	Waited int64   `json:"waited"`
+	Phases []Phase `json:"phases"`
+	Agents []Agent `json:"agents"`
 	// Ways are what a person can do next, as commands.
-	Ways []view.Way `json:"ways,omitempty"`
+	Ways []Way `json:"ways,omitempty"`
 	// Roles are those of the run, Models those that the project or a role names: for another attempt.
-	Roles   []string      `json:"roles,omitempty"`
-	Models  []string      `json:"models,omitempty"`
-	Workers []view.Worker `json:"workers"`
-	Queue   view.Queue    `json:"queue"`
-	Flaky   []view.Flaky  `json:"flaky,omitempty"`
+	Roles   []string `json:"roles,omitempty"`
+	Models  []string `json:"models,omitempty"`
+	Workers []Worker `json:"workers"`
+	Queue   Queue    `json:"queue"`
+	Flaky   []Flaky  `json:"flaky,omitempty"`
 	// Series are points of the run, the last one now; Projected is when all tasks have probably landed, 0 where that is not
 	// known.
-	Series    []point `json:"series,omitempty"`
+	Series    []Point `json:"series,omitempty"`
 	Projected int64   `json:"projected"`
 	// Tasks are in plan order, the master's first. A message holds those that changed since the message before.
-	Tasks []task `json:"tasks"`
+	Tasks []TaskRow `json:"tasks"`
 }
 
-// task is a row of the page's table of tasks.
-type task struct {
+// TaskRow is a row of the page's table of tasks.
+type TaskRow struct {
 	ID     string `json:"id"`
 	Title  string `json:"title,omitempty"`
 	Role   string `json:"role"`
@@ -93,34 +92,34 @@ const maxForgotten = 3
 // maxUnlike bounds the edits that a view lists and that no other shard makes.
 const maxUnlike = 10
 
-// viewOf makes the view of a run at a time, with all its tasks and without its series.
-func viewOf(s *run.State, now time.Time) pageView {
-	agents, why := view.Agents(s), schedule.Why(s)
-	v := pageView{
-		State: s.Status, Reason: s.Reason, Wait: s.Wait.For, Line: s.Line, Alarm: view.Alarm(s, now),
+// PageOf makes the view of a run at a time, with all its tasks and without its series.
+func PageOf(s *run.State, now time.Time) Page {
+	agents, why := Agents(s), schedule.Why(s)
+	v := Page{
+		State: s.Status, Reason: s.Reason, Wait: s.Wait.For, Line: s.Line, Alarm: Alarm(s, now),
 		Goal: s.Spec.Goal, Repo: s.Spec.Repo, Base: s.Spec.Base,
 		Branch: s.Spec.Branch, Unverified: s.Unverified, Ref: s.Ref, Published: s.Published, Notices: s.Notices,
 		Parallel: s.Spec.Parallel, Budget: s.Budget, Tokens: s.Usage.Total(), Cached: s.Usage.Cached, Calls: s.Usage.Calls,
 		Created: milliseconds(s.Spec.Created), Ended: milliseconds(s.Ended), Last: milliseconds(s.Time),
-		Waited: (s.Wait.Until(s.Time) + s.Times.Down).Milliseconds(), Phases: view.Phases(s), Agents: agents,
-		Workers: view.Workers(s, agents), Queue: view.QueueOf(s), Flaky: view.FlakyGates(s),
-		Ways:      view.NextLive(s),
-		Projected: milliseconds(view.Projected(s, now)),
-		Tasks:     make([]task, 0, len(s.Tasks.Order)+1),
+		Waited: (s.Wait.Until(s.Time) + s.Times.Down).Milliseconds(), Phases: Phases(s), Agents: agents,
+		Workers: Workers(s, agents), Queue: QueueOf(s), Flaky: FlakyGates(s),
+		Ways:      NextLive(s),
+		Projected: milliseconds(Projected(s, now)),
+		Tasks:     make([]TaskRow, 0, len(s.Tasks.Order)+1),
 	}
-	unread, _ := view.Unread(s)
+	unread, _ := Unread(s)
 	for _, u := range unread {
 		v.Unread = append(v.Unread, u.String())
 	}
-	for _, u := range view.UnlikeOthers(s) {
+	for _, u := range UnlikeOthers(s) {
 		v.Unlike = append(v.Unlike, u.String())
 	}
 	v.Unlike = text.Few(v.Unlike, maxUnlike)
 	if w := s.Works[run.MasterTask]; w != nil {
-		v.Tasks = append(v.Tasks, masterOf(s, w))
+		v.Tasks = append(v.Tasks, rowOfMaster(s, w))
 	}
 	for _, id := range s.Tasks.Order {
-		t := taskOf(s, s.Tasks.ByID[id])
+		t := rowOfTask(s, s.Tasks.ByID[id])
 		t.Why = why[id]
 		v.Tasks = append(v.Tasks, t)
 	}
@@ -134,6 +133,9 @@ func viewOf(s *run.State, now time.Time) pageView {
 	return v
 }
 
+// Ages reports whether time alone can change it.
+func (p *Page) Ages() bool { return p.State == run.Running }
+
 func milliseconds(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -141,12 +143,12 @@ func milliseconds(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
-func taskOf(s *run.State, t *run.Task) task {
+func rowOfTask(s *run.State, t *run.Task) TaskRow {
 	failed := t.State == run.TaskPending && len(t.Faults) > 0 && t.Faults[len(t.Faults)-1].Attempt == t.Attempt
-	row := task{
-		ID: t.Task.ID, Title: t.Task.Title, Role: t.Task.Role, State: view.StatusOf(s, t), Reason: t.Reason,
+	row := TaskRow{
+		ID: t.Task.ID, Title: t.Task.Title, Role: t.Task.Role, State: StatusOf(s, t), Reason: t.Reason,
 		Alarm: failed || t.State == run.TaskParked || t.State == run.TaskHeld,
-		Notes: view.Said(t.Result, t.VerifyR), Attempt: t.Attempt, Added: t.Landed.Added, Deleted: t.Landed.Deleted,
+		Notes: Said(t.Result, t.VerifyR), Attempt: t.Attempt, Added: t.Landed.Added, Deleted: t.Landed.Deleted,
 		Tokens: s.Works.Used(t.Task.ID).Total(), Template: t.Task.ShardOf, Landed: milliseconds(t.LandedAt),
 		Patch: t.Commit != "" || t.Result != nil && t.Result.Patch != nil,
 	}
@@ -159,14 +161,14 @@ func taskOf(s *run.State, t *run.Task) task {
 	return row
 }
 
-// masterOf makes the row of the master, which the plan does not list.
-func masterOf(s *run.State, w *run.Work) task {
-	row := task{
+// rowOfMaster makes the row of the master, which the plan does not list.
+func rowOfMaster(s *run.State, w *run.Work) TaskRow {
+	row := TaskRow{
 		ID: run.MasterTask, Role: spec.RoleMaster, State: string(run.TaskPending), Attempt: w.Last,
 		Tokens: s.Works.Used(w.ID).Total(),
 	}
 	if a := w.Attempts[w.Last]; a != nil {
-		row.Notes = view.Said(a.Result, nil)
+		row.Notes = Said(a.Result, nil)
 	}
 	switch {
 	case s.Master.Done:
@@ -179,4 +181,10 @@ func masterOf(s *run.State, w *run.Work) task {
 		row.Reason = "waits for its tasks"
 	}
 	return row
+}
+
+// Removed is the row of a task that the run no longer has.
+func (t TaskRow) Removed() TaskRow {
+	t.State, t.Reason = string(run.TaskCancelled), "its plan was sent back or edited"
+	return t
 }

@@ -1,4 +1,4 @@
-package dashboard
+package view
 
 import (
 	"slices"
@@ -7,15 +7,15 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// taskPage is a task with its attempts.
-type taskPage struct {
+// TaskPage is a task with its attempts.
+type TaskPage struct {
 	Task     taskFacts      `json:"task"`
 	Attempts []attemptFacts `json:"attempts"`
 }
 
 // taskFacts are what a task is to do, and where it is.
 type taskFacts struct {
-	task
+	TaskRow
 
 	Brief       string   `json:"brief"`
 	Constraints []string `json:"constraints,omitempty"`
@@ -57,15 +57,15 @@ type receiptFacts struct {
 	DurationMS int64  `json:"duration_ms"`
 }
 
-// taskPageOf makes the page of a task; it reports false where the plan has none of the name.
-func taskPageOf(s *run.State, id string) (taskPage, bool) {
+// TaskPageOf makes the page of a task; it reports false where the plan has none of the name.
+func TaskPageOf(s *run.State, id string) (TaskPage, bool) {
 	t, w := s.Tasks.ByID[id], s.Works[id]
-	var page taskPage
+	var page TaskPage
 	switch {
 	case t != nil:
 		page.Task = factsOf(s, t)
 	case w != nil && id == run.MasterTask:
-		page.Task.task = masterOf(s, w)
+		page.Task.TaskRow = rowOfMaster(s, w)
 	default:
 		return page, false
 	}
@@ -82,7 +82,7 @@ func taskPageOf(s *run.State, id string) (taskPage, bool) {
 
 func factsOf(s *run.State, t *run.Task) taskFacts {
 	f := taskFacts{
-		task: taskOf(s, t), Brief: t.Task.Brief, Constraints: t.Task.Constraints, Files: t.Task.Files, Depends: t.After,
+		TaskRow: rowOfTask(s, t), Brief: t.Task.Brief, Constraints: t.Task.Constraints, Files: t.Task.Files, Depends: t.After,
 		Command: t.Task.Command, Commit: t.Commit,
 	}
 	for _, d := range t.Doubts {
