@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"divisi/orchestrator/fault"
+
 	"github.com/rs/zerolog"
 
 	"divisi/bus"
@@ -95,7 +97,7 @@ func (k *keeper) answer(data []byte) ([]byte, error) {
 		k.keep(&q, err)
 	}
 	if err != nil {
-		a = credsAnswer{Error: err.Error(), Usage: IsUsage(err) || errors.Is(err, member.ErrUnknown)}
+		a = credsAnswer{Error: err.Error(), Usage: fault.IsUsage(err) || errors.Is(err, member.ErrUnknown)}
 	}
 	return json.Marshal(a)
 }

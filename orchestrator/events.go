@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"time"
@@ -12,6 +13,9 @@ import (
 	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/run"
 )
+
+// ErrClosed reports that Wait or Close has released the run before its events were read to the end.
+var ErrClosed = errors.New("the run is released")
 
 // Events yields the events of the run's log, each as docs/log.md has it, from the first on: those to come too, while a process
 // carries the run out. An error ends the sequence; a log without the event that a run begins with is one.

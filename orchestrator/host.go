@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"divisi/orchestrator/fault"
+
 	"github.com/rs/zerolog"
 
 	"divisi/bus"
@@ -267,7 +269,7 @@ func (h *Host) goOn(ctx context.Context, mine *hosted) {
 		if !told {
 			h.o.Notice(mine.id, fmt.Sprintf("the run does not go on: %v", err))
 		}
-		if told = true; IsUsage(err) || !h.goesOn(ctx, mine.id) {
+		if told = true; fault.IsUsage(err) || !h.goesOn(ctx, mine.id) {
 			return
 		}
 		select {

@@ -78,7 +78,7 @@ func (k *keeper) open(ctx context.Context, host *Host, at Server, c *closers) (s
 		Logger: *zerolog.Ctx(ctx),
 	})
 	if err != nil {
-		return "", wrong("page: %s", strings.TrimPrefix(err.Error(), "dashboard: "))
+		return "", usage.Wrong("page: %s", strings.TrimPrefix(err.Error(), "dashboard: "))
 	}
 	if err := s.Start(context.WithoutCancel(ctx)); err != nil {
 		return "", err

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"divisi/orchestrator/fault"
+
 	"github.com/rs/zerolog"
 
 	"divisi/bus"
@@ -118,7 +120,7 @@ func Serve(ctx context.Context, o ServeOptions) (err error) {
 	if o.Agents > 0 {
 		stop, err := o.work(ctx, stateDir, at)
 		switch {
-		case IsUsage(err): // the server is there for other workers
+		case fault.IsUsage(err): // the server is there for other workers
 			o.Notice(fmt.Sprintf("the server has no worker of its own: %v", err))
 		case err != nil:
 			return err

@@ -56,7 +56,8 @@ var arrows = []struct {
 	{"audit", nil},
 	{"backup", []string{"store"}},
 	{"metrics", nil},
-	{".", []string{"attempt", "audit", "backup", "baseline", "conductor", "dashboard", "decision", "explain", "fit", "mcpserver", "metrics", "mirrors", "needs", "phase", "plan", "proof", "recovery", "view", "request", "run", "sample", "shard", "store", "veil"}},
+	{"fault", []string{"conductor", "phase", "recovery"}},
+	{".", []string{"attempt", "audit", "backup", "baseline", "conductor", "dashboard", "decision", "explain", "fault", "fit", "mcpserver", "metrics", "mirrors", "needs", "plan", "proof", "view", "request", "run", "sample", "shard", "store", "veil"}},
 }
 
 // pure are the packages that decide or fold: they know neither NATS nor git, files, processes or the network.

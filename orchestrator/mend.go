@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"divisi/orchestrator/fault"
+
 	"divisi/bus"
 	"divisi/internal/git"
 	"divisi/internal/text"
@@ -63,7 +65,7 @@ func (h *conduct) remakeMirror(ctx context.Context, b *bus.Bus, st *run.State) (
 		return nil, fmt.Errorf("make the mirror of run %s anew: %w", h.spec.Run, err)
 	}
 	lost = errors.Join(conductor.Restore(ctx, b, h.spec.Run, m), m.Sound(ctx, h.spec.Base, st.Head))
-	if ctx.Err() != nil || fullDisk(lost) {
+	if ctx.Err() != nil || fault.FullDisk(lost) {
 		return nil, errors.Join(lost, ctx.Err())
 	}
 	if h.mirror = m; lost != nil {

@@ -6,6 +6,7 @@ import (
 
 	"divisi/internal/model"
 	"divisi/internal/model/record"
+	"divisi/internal/usage"
 	"divisi/orchestrator/needs"
 	"divisi/orchestrator/run"
 )
@@ -20,7 +21,7 @@ func (w *work) models(ctx context.Context, rate *model.RateLimit) (model.Model, 
 	if w.replay != "" {
 		replay, err := record.Load(w.replay, needs.Secrets(s))
 		if err != nil {
-			return nil, wrong("replay: %v", err)
+			return nil, usage.Wrong("replay: %v", err)
 		}
 		return replay, nil
 	}
@@ -58,7 +59,7 @@ func (w *work) recorder(secrets []string) (*record.Recorder, error) {
 			"a replay will end there", w.lost.Add(1), w.record)})
 	}})
 	if err != nil {
-		return nil, wrong("record: %v", err)
+		return nil, usage.Wrong("record: %v", err)
 	}
 	return r, nil
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 
+	"divisi/orchestrator/fault"
+
 	"github.com/rs/zerolog"
 
 	"divisi/bus"
@@ -47,7 +49,7 @@ func NewPage(ctx context.Context, o PageOptions) (*Page, error) {
 		Logger: *zerolog.Ctx(ctx),
 	})
 	if err != nil {
-		return nil, wrong("dashboard: %s", strings.TrimPrefix(err.Error(), "dashboard: "))
+		return nil, usage.Wrong("dashboard: %s", strings.TrimPrefix(err.Error(), "dashboard: "))
 	}
 	return &Page{s}, nil
 }
@@ -118,7 +120,7 @@ func (d *pageRuns) List(ctx context.Context) ([]string, error) {
 	a, err := o.ask(ctx, hostCall{Verb: verbList, Stands: true})
 	d.mu.Lock()
 	d.stands = a.Stands
-	d.alone = IsUsage(err) && !errors.Is(err, bus.ErrNoListener) // a host of an earlier version cannot read the call
+	d.alone = fault.IsUsage(err) && !errors.Is(err, bus.ErrNoListener) // a host of an earlier version cannot read the call
 	alone = d.alone
 	d.mu.Unlock()
 	if alone {

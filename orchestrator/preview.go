@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"divisi/orchestrator/fault"
+
 	"divisi/internal/git"
 	"divisi/internal/spec"
 	"divisi/internal/usage"
@@ -74,7 +76,7 @@ func (h *conduct) preview(ctx context.Context, o *Options) (p Previewed, err err
 		h.notices = append(h.notices, err.Error())
 	}
 	if err := h.checkPrograms(ctx, o); err != nil {
-		if !IsUsage(err) {
+		if !fault.IsUsage(err) {
 			return p, err
 		}
 		p.Refused = append(p.Refused, err)

@@ -25,7 +25,7 @@ func resume(ctx context.Context, o *ResumeOptions) (_ *Run, err error) {
 	case err != nil:
 		return nil, err
 	case o.Budget != nil && *o.Budget < 0:
-		return nil, wrong("budget cannot be negative")
+		return nil, usage.Wrong("budget cannot be negative")
 	case !bus.ValidToken(o.Run):
 		return nil, usage.Errorf("%q is no run's id", o.Run)
 	}
@@ -172,7 +172,7 @@ func allowed(st *run.State, o *ResumeOptions) error {
 	case st.StoppedByBudget() && o.Budget == nil:
 		return usage.With(usage.Errorf("run %s has used %d of %d tokens", id, used, st.Budget), usage.Spent, id, 2*st.Budget)
 	case o.Budget != nil && *o.Budget > 0 && *o.Budget <= used:
-		return wrong("budget %d is for the whole run, which has used %d tokens already", *o.Budget, used)
+		return usage.Wrong("budget %d is for the whole run, which has used %d tokens already", *o.Budget, used)
 	case proof.Unproven(st) && !o.AllowUnverified:
 		return needs.Unproven(st)
 	}

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"divisi/orchestrator/fault"
+
 	"divisi/bus"
 	"divisi/internal/git"
 	"divisi/internal/spec"
@@ -35,7 +37,7 @@ func (h *Host) answer(ctx context.Context, m bus.Message) ([]byte, error) {
 	if err != nil {
 		h.dir.Log.Info().Err(err).Str("verb", q.Verb).Str("run", q.Run).Msg("a call was refused")
 		a = hostAnswer{
-			Error: err.Error(), Usage: IsUsage(err) || errors.Is(err, wire.ErrSeal),
+			Error: err.Error(), Usage: fault.IsUsage(err) || errors.Is(err, wire.ErrSeal),
 			Lacks: errors.Is(err, errLacks) || errors.Is(err, errNoContent),
 		}
 	}

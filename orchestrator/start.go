@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"divisi/orchestrator/fault"
+
 	"github.com/rs/zerolog"
 
 	"divisi/configs"
@@ -28,9 +30,6 @@ import (
 	"divisi/orchestrator/view"
 )
 
-// ErrNotTrusted reports that the repository's files request what Options.Trust did not agree to.
-var ErrNotTrusted = errors.New("the repository is not trusted")
-
 // conduct checks what does not depend on a repository, and returns a half that holds nothing yet.
 func (o *Machine) conduct(ctx context.Context) (*conduct, error) {
 	dir, err := filepath.Abs(o.StateDir)
@@ -38,7 +37,7 @@ func (o *Machine) conduct(ctx context.Context) (*conduct, error) {
 		return nil, usage.Errorf("StateDir %q cannot hold runs: name a directory", o.StateDir)
 	}
 	if o.OnDoubt != "" && !slices.Contains(run.OnDoubts, o.OnDoubt) {
-		return nil, wrong("on-doubt %q: must be %s", o.OnDoubt, strings.Join(run.OnDoubts, ", "))
+		return nil, usage.Wrong("on-doubt %q: must be %s", o.OnDoubt, strings.Join(run.OnDoubts, ", "))
 	}
 	sandbox.TryIn(dir)
 	err = sandbox.Probe().Strict()
@@ -65,13 +64,13 @@ func (o *Options) check() error {
 	case o.Goal != "" && o.Plan != nil:
 		return usage.Errorf("use a goal or a plan, not both: the plan file names its own goal")
 	case o.Prove != "" && o.Prove != spec.ProveBatch && o.Prove != spec.ProveEach:
-		return wrong("prove %q is neither batch nor each", o.Prove)
+		return usage.Wrong("prove %q is neither batch nor each", o.Prove)
 	case o.Reprove < 0 || o.Reprove > 100:
-		return wrong("reprove %g%% is not between 0%% and 100%%", o.Reprove)
+		return usage.Wrong("reprove %g%% is not between 0%% and 100%%", o.Reprove)
 	case o.Parallel < 0, o.Budget < 0:
-		return wrong("parallel and budget cannot be negative")
+		return usage.Wrong("parallel and budget cannot be negative")
 	case o.Parallel > maxParallel:
-		return wrong("parallel must be at most %d, not %d", maxParallel, o.Parallel)
+		return usage.Wrong("parallel must be at most %d, not %d", maxParallel, o.Parallel)
 	case o.Plan == nil && !o.Trial && !o.AutoApprove && o.Approve == nil && o.WritePlan == nil:
 		return usage.With(usage.Errorf("the plan must be approved"), usage.Approval)
 	}
@@ -170,7 +169,7 @@ func (h *conduct) base(ctx context.Context, o *Options, dry bool) (base string, 
 	switch {
 	case o.Base != "":
 		if base, err = h.git.Resolve(ctx, c, o.Base); err != nil {
-			return "", wrong("base %s: %v", o.Base, err)
+			return "", usage.Wrong("base %s: %v", o.Base, err)
 		}
 		return base, nil
 	case dry:
@@ -209,7 +208,7 @@ func (h *conduct) trust(
 		return nil
 	}
 	return fmt.Errorf("%w: %s; nothing of it was run. Its files request:\n  %s",
-		ErrNotTrusted, h.checkout.Top, strings.Join(requests, "\n  "))
+		fault.ErrNotTrusted, h.checkout.Top, strings.Join(requests, "\n  "))
 }
 
 // readPlan takes the plan file, and checks what the run needs of the environment.

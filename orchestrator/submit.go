@@ -43,7 +43,7 @@ func (h *conduct) hand(ctx context.Context, o *Options, at Server) error {
 		return usage.With(usage.Errorf("the environment of .divisi/divisi.yaml is taken from this checkout, which another "+
 			"machine does not have: write a setup that makes it, start the run here, or have what it takes sent"), usage.Snapshot)
 	case !takes && o.SendEnvironment:
-		return wrong("send-environment: .divisi/divisi.yaml takes no environment from the checkout")
+		return usage.Wrong("send-environment: .divisi/divisi.yaml takes no environment from the checkout")
 	}
 	var err error
 	if h.path, err = os.MkdirTemp("", "divisi-submit-"); err != nil {

@@ -80,3 +80,6 @@ func CodeOf(err error) (string, []any) {
 	}
 	return "", nil
 }
+
+// Wrong is a mistake in an option, by whose name the text begins.
+func Wrong(format string, args ...any) error { return With(Errorf(format, args...), Option) }
