@@ -85,7 +85,7 @@ func exported(file *ast.File) (nodes []ast.Node) {
 // rooms are those whose types the façade may name anew.
 var rooms = []string{
 	"divisi/orchestrator/view", "divisi/orchestrator/client", "divisi/orchestrator/host", "divisi/orchestrator/station",
-	"divisi/orchestrator/act",
+	"divisi/orchestrator/act", "divisi/orchestrator/conduct", "divisi/orchestrator/fault",
 }
 
 // leaks are the names in a node that belong to another package of divisi, and the hidden types of its own.
@@ -107,6 +107,12 @@ func leaks(file *ast.File, node ast.Node) (found []string) {
 		case *ast.TypeSpec:
 			of, named := n.Type.(*ast.SelectorExpr)
 			return !n.Assign.IsValid() || !named || !next[of.X.(*ast.Ident).Name]
+		case *ast.ValueSpec: // an error of a room behind this one has the type error
+			if n.Type != nil || len(n.Values) == 0 {
+				return true
+			}
+			of, named := n.Values[0].(*ast.SelectorExpr)
+			return !named || !next[of.X.(*ast.Ident).Name]
 		case *ast.SelectorExpr:
 			if x, ok := n.X.(*ast.Ident); ok && foreign[x.Name] {
 				found = append(found, x.Name+"."+n.Sel.Name)
