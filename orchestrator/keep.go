@@ -92,3 +92,6 @@ func (p *place) sweepKilled() error {
 	}
 	return err
 }
+
+// sampleCaches is the name of the caches of all samples.
+const sampleCaches = "demo"

@@ -73,6 +73,3 @@ func SampleCache(stateDir string) (entries int) {
 	})
 	return entries
 }
-
-// sampleCaches is the name of the caches of all samples.
-const sampleCaches = "demo"
