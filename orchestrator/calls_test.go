@@ -15,9 +15,10 @@ import (
 	"divisi/bus"
 	"divisi/contextscope/memory"
 	"divisi/internal/machine"
-	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
+
+	"divisi/orchestrator/evidence"
 )
 
 // What a worker tells of a long error, and a note as large as the memory takes, are no larger than their calls may be.
@@ -153,7 +154,7 @@ func TestSlowWhoConductsNextIsAskedWhatTheHostBeforeLeaves(t *testing.T) { //nol
 func TestAHostWithoutAgentsRunsNoCommandOfARule(t *testing.T) {
 	t.Parallel()
 	h := &conduct{ordered: true}
-	_, err := h.tree("c", "").(*conductor.CommitTree).Run(t.Context(), "c", []string{"touch", "x"})
+	_, err := h.tree("c", "").(*evidence.CommitTree).Run(t.Context(), "c", []string{"touch", "x"})
 	require.ErrorContains(t, err, `a shard rule by: command runs ["touch" "x"] where the run is conducted, and that host runs no commands`)
 	require.ErrorContains(t, err, "have the host take tasks too")
 }

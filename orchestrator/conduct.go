@@ -26,6 +26,8 @@ import (
 	"divisi/orchestrator/view"
 	"divisi/subagents/checkout"
 	"divisi/subagents/wire"
+
+	"divisi/internal/release"
 )
 
 // conduct is the half of a run that conducts it: plan, rules, landing, publishing. It shares nothing in memory with the half that
@@ -245,7 +247,7 @@ func (h *conduct) conductorConfig(setup string) conductor.Config {
 		Notices:     h.notices, Clock: now, NewID: newID, Log: h.log, Tree: h.tree, Approve: h.approver(), Closing: h.recording,
 		Setup: setup, Interactive: h.Approve != nil, Publish: h.publish, Person: account(), OnDoubt: h.OnDoubt,
 		Baselines: h.baselines(),
-		Decide:    h.decider(), Keys: h.spec.Keys, Elsewhere: h.Elsewhere, Ordered: h.ordered,
+		Decide:    h.decider(), Keys: h.spec.Keys, Elsewhere: h.Elsewhere, Version: release.Version(), Ordered: h.ordered,
 		Signs: h.signs, Held: h.held, Asked: h.asked, Members: h.members,
 	}
 }

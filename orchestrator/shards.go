@@ -3,10 +3,11 @@ package orchestrator
 import (
 	"context"
 
-	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/shard"
+
+	"divisi/orchestrator/evidence"
 )
 
 // tree reads a commit for shard rules; their commands run confined in a slot of their own, over an environment.
@@ -23,5 +24,5 @@ func (h *conduct) tree(commit, environment string) plan.Tree {
 		}
 		return r.Shards(ctx, commit, environment, command)
 	}
-	return &conductor.CommitTree{Repo: h.mirror, Commit: commit, Run: run}
+	return &evidence.CommitTree{Repo: h.mirror, Commit: commit, Run: run}
 }

@@ -6,10 +6,8 @@ import (
 	"maps"
 	"slices"
 
-	"divisi/contextscope/artifact"
-	"divisi/internal/spec"
+	"divisi/orchestrator/baseline"
 	"divisi/orchestrator/run"
-	"divisi/subagents/gate/testnames"
 )
 
 // keptBaseline returns the baseline that an earlier run of the same commit, gates and environment left; nil where there is none.
@@ -45,7 +43,7 @@ func (c *Conductor) keepBaseline(ctx context.Context) {
 		var kept *run.KeptBaseline
 		if kept, err = c.cfg.Baselines.Kept(key); err == nil && kept != nil {
 			kept.Flaky = c.st.Proofs.Flaky
-			err = c.keep(ctx, key, kept)
+			err = c.cfg.Baselines.KeepTests(ctx, c.cfg.Bus, key, kept, c.st.Proofs.Baseline)
 		}
 	} else if err == nil {
 		kept := &run.KeptBaseline{Run: c.cfg.Run, Commit: c.st.Spec.Base, Made: c.cfg.Clock()}
@@ -54,47 +52,11 @@ func (c *Conductor) keepBaseline(ctx context.Context) {
 			r.Output = "" // it is in the store of this run
 			kept.Receipts = append(kept.Receipts, r)
 		}
-		err = c.keep(ctx, key, kept)
+		err = c.cfg.Baselines.KeepTests(ctx, c.cfg.Bus, key, kept, c.st.Proofs.Baseline)
 	}
 	if err != nil {
 		c.cfg.Log.Warn().Err(err).Msg("a later run of this commit runs its gates again")
 	}
-}
-
-// keep keeps a baseline with the tests that passed in every run on the base commit: those of this run, and those that another
-// baseline of its key is of.
-func (c *Conductor) keep(ctx context.Context, key string, k *run.KeptBaseline) error {
-	had, err := c.cfg.Baselines.Kept(key)
-	if err != nil || had == nil {
-		had = &run.KeptBaseline{} // what is damaged is replaced
-	}
-	k.Tests = map[string][]byte{}
-	for i := range k.Receipts {
-		r := &k.Receipts[i]
-		tests, err := testnames.Load(ctx, c.cfg.Bus, c.st.Proofs.Baseline[r.Gate].Names...)
-		if err != nil {
-			return err
-		}
-		for _, other := range had.Receipts {
-			if other.Gate != r.Gate || len(other.Names) == 0 {
-				continue
-			}
-			known, err := testnames.Decode(had.Tests[other.Names[0]])
-			if err != nil {
-				return err
-			}
-			tests = tests.In(known)
-		}
-		if r.Names = nil; len(tests) > 0 {
-			data, err := tests.Encode()
-			if err != nil {
-				return err
-			}
-			r.Names = []string{testnames.Name(data)}
-			k.Tests[r.Names[0]] = data
-		}
-	}
-	return c.cfg.Baselines.Keep(key, k)
 }
 
 // baselineKey has the base commit, with all that leads to it, and what trees have of refs and tags: gates ask git.
@@ -107,6 +69,5 @@ func (c *Conductor) baselineKey() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	world := artifact.Digest([]byte(spec.JSONText([]any{c.st.Spec.Base, refs, past})))
-	return c.cfg.Baselines.Key(world, c.st.Spec.Project, c.st.Environment())
+	return c.cfg.Baselines.Key(baseline.World(c.st.Spec.Base, refs, past), c.st.Spec.Project, c.st.Environment())
 }

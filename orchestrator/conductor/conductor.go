@@ -72,6 +72,8 @@ type Config struct {
 	Ordered bool
 	// Elsewhere is set where the workers are other processes, which enlist.
 	Elsewhere bool
+	// Version is that of this program, as workers are told it.
+	Version string
 	// Held returns an error once another machine may conduct the run: nothing is written after it. nil where no other one can.
 	Held func() error
 	// Members reports that the server vouches for the names under which it is asked; else all are bus.Local.

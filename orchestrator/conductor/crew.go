@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"divisi/bus"
-	"divisi/internal/release"
 	"divisi/internal/spec"
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
@@ -84,7 +83,7 @@ func (m *muster) there(worker string) bool {
 
 // conducting is what workers are compared with.
 func (c *Conductor) conducting() wire.Conducting {
-	return wire.NewConducting(c.cfg.Run, release.Version())
+	return wire.NewConducting(c.cfg.Run, c.cfg.Version)
 }
 
 // attend listens to what workers say of themselves until stop.

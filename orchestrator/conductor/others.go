@@ -2,16 +2,12 @@ package conductor
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
-	"divisi/bus"
 	"divisi/internal/text"
-	"divisi/orchestrator/proof"
 	"divisi/orchestrator/run"
-	"divisi/subagents/gate/testnames"
 	"divisi/subagents/wire"
 )
 
@@ -20,28 +16,6 @@ type making struct {
 	task    string
 	attempt int
 	worker  string
-}
-
-// compare looks up the tests that passed on the base commit in two environments, and executes what follows from what differs.
-func (c *Conductor) compare(ctx context.Context, a proof.Compare) error {
-	var d proof.Difference
-	for _, r := range a.Receipts {
-		first := c.st.Proofs.Baseline[r.Gate]
-		passed, err := testnames.Load(ctx, c.cfg.Bus, first.Names...)
-		var there testnames.List
-		if err == nil {
-			there, err = testnames.Load(ctx, c.cfg.Bus, r.Names...)
-		}
-		switch {
-		case err == nil:
-			d = d.And(proof.Differ(first, r, passed, there))
-		case ctx.Err() != nil, errors.Is(err, bus.ErrUnavailable) && !errors.Is(err, bus.ErrBroken):
-			return fmt.Errorf("compare the base commit in environment %.12s: %w", r.Environment, err)
-		default: // what a worker has left is no reason to end the run
-			d.Lost = append(d.Lost, r.Gate+": its tests cannot be compared: "+text.Short(text.OneLine(err.Error()), maxUnable))
-		}
-	}
-	return c.execute(ctx, a.Then(d))
 }
 
 // Place tells a worker, which has no baseline of its environment for an attempt, what to do about it. It may be called from any

@@ -33,6 +33,8 @@ import (
 	"divisi/subagents/wire"
 	"divisi/subagents/worker"
 	"divisi/subagents/workspace"
+
+	"divisi/orchestrator/evidence"
 )
 
 // The worker of opencensus is started by an init function of a dependency of the model client and never ends.
@@ -143,7 +145,7 @@ func (r *rig) config(resume bool) conductor.Config {
 }
 
 func (r *rig) tree(commit, _ string) plan.Tree {
-	return &conductor.CommitTree{Repo: r.mirror, Commit: commit}
+	return &evidence.CommitTree{Repo: r.mirror, Commit: commit}
 }
 
 // worker starts the hands of the run; the returned function stops them.

@@ -14,6 +14,8 @@ import (
 	"divisi/orchestrator/phase"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
+
+	"divisi/orchestrator/evidence"
 )
 
 // siblings compares the shards of a template with each other.
@@ -181,7 +183,7 @@ func (c *Conductor) readEdits(ctx context.Context, tasks []*run.Task) error {
 	defer spend(&c.own.Git)()
 	for _, t := range tasks {
 		for _, k := range t.Patches() {
-			changes, err := changesOf(ctx, c.cfg.Mirror, k.Patch)
+			changes, err := evidence.Changes(ctx, c.cfg.Mirror, k.Patch)
 			if err != nil {
 				return fmt.Errorf("read the patch of %s: %w", t.Task.ID, err)
 			}

@@ -1,4 +1,4 @@
-package conductor
+package evidence
 
 import (
 	"context"
@@ -19,38 +19,38 @@ const (
 	maxTestFiles    = 5000
 )
 
-// weigh reads patches and the tests that fail, and executes what follows.
-func (c *Conductor) weigh(ctx context.Context, a landing.Weigh) error {
+// Weigh reads patches and the tests that fail.
+func Weigh(ctx context.Context, mirror *git.Repo, a landing.Weigh) (landing.Evidence, error) {
 	e := landing.Evidence{Patches: map[string]string{}, Sources: make([]landing.Source, len(a.Failures))}
 	for task, p := range a.Patches {
-		diff, _, err := c.cfg.Mirror.Diff(ctx, p.Base, p.Commit, maxWeighedPatch)
+		diff, _, err := mirror.Diff(ctx, p.Base, p.Commit, maxWeighedPatch)
 		if err != nil {
-			return fmt.Errorf("read the patch of %s: %w", task, err)
+			return e, fmt.Errorf("read the patch of %s: %w", task, err)
 		}
 		e.Patches[task] = diff
 	}
 	for i, f := range a.Failures {
 		for _, file := range f.Files {
-			data, err := c.cfg.Mirror.ReadFile(ctx, a.Head, file, maxTestFile)
+			data, err := mirror.ReadFile(ctx, a.Head, file, maxTestFile)
 			if errors.Is(err, git.ErrNotFound) || errors.Is(err, git.ErrTooLarge) || errors.Is(err, git.ErrBadName) {
 				continue
 			}
 			if err != nil {
-				return fmt.Errorf("read a test that fails: %w", err)
+				return e, fmt.Errorf("read a test that fails: %w", err)
 			}
 			if e.Sources[i].Text == "" || testsource.IsTest(file) {
 				e.Sources[i] = landing.Source{Path: file, Text: landing.Block(string(data), f.Name)}
 			}
 		}
 	}
-	if err := c.findTests(ctx, a, e.Sources); err != nil {
-		return fmt.Errorf("look for the tests that fail: %w", err)
+	if err := findTests(ctx, mirror, a, e.Sources); err != nil {
+		return e, fmt.Errorf("look for the tests that fail: %w", err)
 	}
-	return c.execute(ctx, a.Then(e))
+	return e, nil
 }
 
 // findTests looks in the test files of the tree for the tests of failures that name no file of it.
-func (c *Conductor) findTests(ctx context.Context, a landing.Weigh, sources []landing.Source) error {
+func findTests(ctx context.Context, mirror *git.Repo, a landing.Weigh, sources []landing.Source) error {
 	names := map[int]*regexp.Regexp{}
 	for i, f := range a.Failures {
 		if re := landing.NameIn(f.Name); re != nil && sources[i].Text == "" {
@@ -60,7 +60,7 @@ func (c *Conductor) findTests(ctx context.Context, a landing.Weigh, sources []la
 	if len(names) == 0 {
 		return nil
 	}
-	files, err := c.cfg.Mirror.Files(ctx, a.Head)
+	files, err := mirror.Files(ctx, a.Head)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (c *Conductor) findTests(ctx context.Context, a landing.Weigh, sources []la
 			tests, left = append(tests, f), left-f.Size
 		}
 	}
-	return c.cfg.Mirror.ReadBlobs(ctx, tests, func(f git.Entry, content []byte) error {
+	return mirror.ReadBlobs(ctx, tests, func(f git.Entry, content []byte) error {
 		for i, re := range names {
 			if sources[i].Text == "" && re.Match(content) {
 				sources[i] = landing.Source{Path: f.Path, Text: landing.Block(string(content), a.Failures[i].Name)}

@@ -1,4 +1,4 @@
-package conductor
+package evidence
 
 import (
 	"context"
@@ -9,9 +9,9 @@ import (
 	"divisi/orchestrator/acceptance"
 )
 
-// filter notes by which filters git would store the files of a patch. One that has moved, from where the same filter stored it,
+// Filter notes by which filters git would store the files of a patch. One that has moved, from where the same filter stored it,
 // needs none.
-func filter(ctx context.Context, mirror *git.Repo, p *spec.Patch, changes []acceptance.Change) error {
+func Filter(ctx context.Context, mirror *git.Repo, p *spec.Patch, changes []acceptance.Change) error {
 	if c, err := mirror.Conversion(ctx, p.Commit); err != nil || !c.Filters {
 		return err
 	}
