@@ -40,8 +40,10 @@ var arrows = []struct {
 	{"assign", []string{"master", "run"}},                         // what the master reads is sealed as its assignment
 	{"view", []string{"decision", "landing", "proof", "recovery", "run", "schedule"}},
 	{"veil", []string{"run"}},
-	{"conductor", []string{"acceptance", "acceptance/testsource", "assign", "baseline", "decision", "landing", "ledger", "master", "outlier", "phase", "plan", "proof", "recovery", "request", "run", "schedule"}},
-	{"store", []string{"conductor", "view", "run"}},
+	{"eventlog", []string{"run"}},
+	{"evidence", []string{"acceptance", "acceptance/testsource", "landing", "proof", "run"}},
+	{"conductor", []string{"acceptance", "assign", "baseline", "decision", "eventlog", "evidence", "landing", "ledger", "master", "outlier", "phase", "plan", "proof", "recovery", "request", "run", "schedule"}},
+	{"store", []string{"eventlog", "run", "view"}},
 	{"attempt", []string{"landing", "request", "run", "store"}},
 	{"console", []string{"attempt", "recovery", "view", "run"}},
 	{"console/board", []string{"console", "decision", "view", "run", "schedule"}},
@@ -57,7 +59,7 @@ var arrows = []struct {
 	{"backup", []string{"store"}},
 	{"metrics", nil},
 	{"fault", []string{"conductor", "phase", "recovery"}},
-	{".", []string{"attempt", "audit", "backup", "baseline", "conductor", "dashboard", "decision", "explain", "fault", "fit", "mcpserver", "metrics", "mirrors", "needs", "plan", "proof", "view", "request", "run", "sample", "shard", "store", "veil"}},
+	{".", []string{"attempt", "audit", "backup", "baseline", "conductor", "dashboard", "decision", "eventlog", "evidence", "explain", "fault", "fit", "mcpserver", "metrics", "mirrors", "needs", "plan", "proof", "request", "run", "sample", "shard", "store", "veil", "view"}},
 }
 
 // pure are the packages that decide or fold: they know neither NATS nor git, files, processes or the network.
