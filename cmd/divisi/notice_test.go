@@ -32,8 +32,8 @@ func TestTheCommandOfNotifyGetsTheEventOneAtATime(t *testing.T) {
 	n := newNotices(`test ! -e '`+out+`.busy' && touch '`+out+`.busy' && `+
 		`echo "$DIVISI_EVENT $DIVISI_RUN $DIVISI_DECISION $DIVISI_STATE $DIVISI_LANDED/$DIVISI_TASKS: $DIVISI_TEXT" >> '`+out+`'; `+
 		`sleep 0.1; rm '`+out+`.busy'`, r.add)
-	n.add(console.Notice{Run: "r1", Event: console.NoticeDecision, Decision: "x@7", State: "waiting", Landed: 1, Tasks: 3, Text: "a $(rm) 'b'"})
-	n.add(console.Notice{Run: "r1", Event: console.NoticeEnd, State: "done", Landed: 3, Tasks: 3, Text: "run is done"})
+	n.add(console.Notice{Run: "r1", Event: "decision", Decision: "x@7", State: "waiting", Landed: 1, Tasks: 3, Text: "a $(rm) 'b'"})
+	n.add(console.Notice{Run: "r1", Event: "end", State: "done", Landed: 3, Tasks: 3, Text: "run is done"})
 	n.close()
 	n.close()
 	n.add(console.Notice{Event: "late"})
@@ -48,7 +48,7 @@ func TestACommandOfNotifyThatFailsIsReportedOnce(t *testing.T) {
 	var r reports
 	n := newNotices(`printf 'no \033[31mnet'; exit 3`, r.add)
 	for range 3 {
-		n.add(console.Notice{Event: console.NoticeAlarm})
+		n.add(console.Notice{Event: "alarm"})
 	}
 	n.close()
 	require.Equal(t, []string{"the command of --notify failed: exit status 3: no net; later failures are not reported"}, r.all)
@@ -61,7 +61,7 @@ func TestACommandOfNotifyThatHangsIsKilled(t *testing.T) {
 	left := filepath.Join(t.TempDir(), "left")
 	began := time.Now()
 	n := newNotices(`(sleep 8; touch '`+left+`') & wait`, r.add)
-	n.add(console.Notice{Event: console.NoticeEnd})
+	n.add(console.Notice{Event: "end"})
 	n.close()
 	require.Less(t, time.Since(began), noticeTime+4*time.Second)
 	require.Len(t, r.all, 1)

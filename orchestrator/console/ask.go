@@ -9,7 +9,7 @@ import (
 	"io"
 	"strings"
 
-	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 // Question is a plan, as JSON, that a person is asked about. Refused is what is wrong with the plan as the person edited it
@@ -29,8 +29,8 @@ type Approval struct {
 // approval is the question for one of the answers to a plan.
 func (q *Question) approval() Decision {
 	return Decision{enter: "stops the run", Options: []Option{
-		{run.Yes, "starts the plan", false},
-		{run.Change, "sends it back to the master with your sentence", true},
+		{view.Yes, "starts the plan", false},
+		{view.Change, "sends it back to the master with your sentence", true},
 		{answerEdit, "opens it in your editor", false},
 		{answerStop, "stops the run; a resume asks again", false},
 	}}
@@ -59,9 +59,9 @@ func (c *Console) Approve(in io.Reader, q Question) (said Approval, err error) {
 	return said, c.converse(in, shown.String(), func(words string) (again string) {
 		answer, again := d.answer(cmp.Or(letters[strings.ToLower(words)], words))
 		switch answer.Option {
-		case run.Yes:
+		case view.Yes:
 			said.Yes = true
-		case run.Change:
+		case view.Change:
 			said.Comment = answer.Text
 		case answerEdit:
 			if err := q.Edit(); err != nil {

@@ -103,7 +103,7 @@ func TestACountEnds(t *testing.T) {
 		c.Handle(failing()[:7])
 		pass(redrawPause)
 		require.Contains(t, screen.text(), "2 more tasks retried, same cause as move-001\n")
-		pass(causeOver + 2*time.Second)
+		pass(30*time.Second + 2*time.Second)
 		require.Contains(t, screen.text(), "2 more tasks retried, same cause as move-001: move-002, move-003\n")
 		require.NoError(t, c.Close())
 	})
@@ -141,7 +141,7 @@ func TestAParkedTaskNamesTheSource(t *testing.T) {
 	red := spec.Receipt{Verdict: spec.VerdictFail, Errors: []spec.Finding{{File: "b.go", Line: 3, Source: "return A()"}}}
 	c.view.Tasks.ByID["b"].Result = &spec.Result{Patch: &spec.Patch{Files: []string{"b.go"}}}
 	c.view.Works["--batch-1"] = &run.Work{Last: 1, Attempts: map[int]*run.Attempt{1: {Result: &spec.Result{Receipts: []spec.Receipt{red}}}}}
-	c.view.causes.first[c.view.shape("gate: "+cause, "a")] = "--batch-1"
+	require.Empty(t, c.view.Shorten(&view.Line{Cause: "gate: " + cause}, &contextscope.Event{Task: "--batch-1"}))
 	c.Handle([]contextscope.Event{
 		event(contextscope.KindTask, "a", run.TaskData{State: run.TaskPending, Fault: &f}),
 		event(contextscope.KindTask, "a", run.TaskData{State: run.TaskParked, Fault: &f}),

@@ -12,7 +12,6 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/internal/text"
-	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
 )
 
@@ -72,13 +71,16 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// Notice is what a person is to be told at once.
+type Notice = view.Notice
+
 // Console shows one run. Its methods may be called from many goroutines. Out is written to under its lock: a terminal that
 // stands still delays the caller of Handle alone.
 type Console struct {
 	opts Options
 
 	mu     sync.Mutex
-	view   *folded
+	view   *view.Followed
 	live   *live // nil without a terminal
 	paused bool  // a question is on the terminal
 	// drawn is called in place of drawing, where a board has the terminal; nil for none.
@@ -91,7 +93,7 @@ type Console struct {
 	err    error
 	closed bool
 	// watch finds what a person is to be told at once.
-	watch watch
+	watch view.Watch
 
 	wake chan struct{}
 	quit chan struct{}
@@ -100,11 +102,11 @@ type Console struct {
 
 // New returns a console. On a terminal, and for notices, a goroutine watches it until Close.
 func New(o Options) *Console {
-	c := &Console{opts: o.withDefaults(), view: newView(), wake: make(chan struct{}, 1), quit: make(chan struct{})}
+	c := &Console{opts: o.withDefaults(), view: view.Follow(), wake: make(chan struct{}, 1), quit: make(chan struct{})}
 	if o.TTY && !o.JSON {
 		c.live = &live{paint: paint{color: o.Color}}
 	}
-	c.watch = newWatch(c.opts.Now())
+	c.watch = view.NewWatch(c.opts.Now())
 	if c.live != nil || o.Notify != nil {
 		c.done.Go(c.redraw)
 	}
@@ -128,8 +130,8 @@ func (c *Console) handle(e *contextscope.Event) {
 	if c.known > 0 && e.Pos > c.known {
 		c.goesOn(e.Time)
 	}
-	before, failures := view.Status(c.view.State), c.view.failures(e)
-	c.view.apply(e)
+	before, failures := view.Status(c.view.State), c.view.Failures(e)
+	c.view.Apply(e)
 	c.pos = max(c.pos, e.Pos)
 	if view.Status(c.view.State) != before && c.live != nil && c.drawn == nil {
 		c.write(fmt.Appendf(nil, setTitle, c.title()))
@@ -142,10 +144,10 @@ func (c *Console) handle(e *contextscope.Event) {
 		return
 	}
 	for _, l := range view.Lines(e) {
-		if c.live != nil && c.view.repeats(e, &l) {
+		if c.live != nil && c.view.Repeats(e, &l) {
 			continue
 		}
-		count := c.view.shorten(&l, e)
+		count := c.view.Shorten(&l, e)
 		l.Text += failures
 		c.show(e, &l, count)
 	}
@@ -163,9 +165,9 @@ func (c *Console) show(e *contextscope.Event, l *view.Line, count string) {
 		c.write([]byte(words.text + "\n"))
 	case words.tone < view.Warn:
 	case count != "":
-		c.counted(c.view.causes.count(strings.TrimSuffix(e.Task, run.VerifySuffix), count, c.opts.Now()))
+		c.counted(c.view.Count(e, count, c.opts.Now()))
 	default:
-		c.counted(c.view.causes.flush())
+		c.counted(c.view.Flush())
 		c.live.above = append(c.live.above, words)
 	}
 }
@@ -173,7 +175,7 @@ func (c *Console) show(e *contextscope.Event, l *view.Line, count string) {
 // counted shows a count of failures that has ended; "" for none.
 func (c *Console) counted(words string) {
 	if words != "" {
-		c.live.above = append(c.live.above, line{c.stamp(c.opts.Now()) + words, view.Warn})
+		c.live.above = append(c.live.above, line{c.stamp(c.opts.Now()) + safe(words), view.Warn})
 	}
 }
 
@@ -262,7 +264,7 @@ func (c *Console) wakeUp() {
 // notify passes on what a person is to be told.
 func (c *Console) notify() {
 	c.mu.Lock()
-	notices := c.watch.look(c.view, c.opts.Now())
+	notices := c.watch.Look(c.view, c.opts.Now())
 	bell, drawn := len(notices) > 0 && c.live != nil && c.opts.Bell, c.drawn
 	if bell && drawn == nil {
 		c.write([]byte{'\a'})
@@ -272,7 +274,7 @@ func (c *Console) notify() {
 		drawn(true)
 	}
 	for _, n := range notices {
-		if c.opts.Notify != nil {
+		if n.Text = safe(n.Text); c.opts.Notify != nil {
 			c.opts.Notify(n)
 		}
 	}
@@ -284,7 +286,7 @@ func (c *Console) Summary(other io.Writer) error {
 	defer c.mu.Unlock()
 	width, _ := c.size()
 	now := c.opts.Now()
-	s := c.view.status(now, maxLines)
+	s := statusOf(c.view, now, maxLines)
 	s.rows, s.room = summaryRows, summaryRows-2
 	rows := (&live{}).lines(s, width-1-hang, now) // behind the time
 	rows[0] = c.stamp(now) + rows[0]
@@ -334,11 +336,11 @@ func (c *Console) draw() {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.live == nil || c.paused || c.closed || c.view.run == "" && len(c.live.above) == 0 {
+	if c.live == nil || c.paused || c.closed || c.view.Run == "" && len(c.live.above) == 0 {
 		return
 	}
 	width, height := c.size()
-	c.counted(c.view.causes.over(c.opts.Now()))
+	c.counted(c.view.FlushOld(c.opts.Now()))
 	c.write(c.live.frame(c.view, width, height, c.opts.Now()))
 }
 
@@ -377,10 +379,10 @@ func (c *Console) end() {
 	}
 	width, _ := c.size()
 	if c.live != nil {
-		c.counted(c.view.causes.flush())
+		c.counted(c.view.Flush())
 		c.write(append(c.live.wipe(width), fmt.Sprintf(setTitle, "")...))
 	}
-	if c.opts.JSON || c.view.run == "" || c.view.Spec.Trial { // divisi init says what it found
+	if c.opts.JSON || c.view.Run == "" || c.view.Spec.Trial { // divisi init says what it found
 		return
 	}
 	var b strings.Builder

@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"divisi/orchestrator/view"
+
 	"github.com/stretchr/testify/require"
 
 	"divisi/contextscope"
@@ -81,12 +83,12 @@ func TestLivePart(t *testing.T) {
 	for _, width := range []int{200, 120, 80, 40, 20} {
 		t.Run(fmt.Sprint(width), func(t *testing.T) {
 			t.Parallel()
-			v := newView()
+			v := view.Follow()
 			for i := range events {
-				v.apply(&events[i])
+				v.Apply(&events[i])
 			}
 			l := &live{}
-			lines := l.lines(v.status(at(events)(), 23), width-1, at(events)())
+			lines := l.lines(statusOf(v, at(events)(), 23), width-1, at(events)())
 			for _, s := range lines {
 				require.Less(t, cellWidth(s), width, "%q", s)
 			}
@@ -100,11 +102,11 @@ func TestNoSizeBreaks(t *testing.T) {
 	t.Parallel()
 	events := readSample(t)
 	for _, size := range [][2]int{{1, 1}, {10, 3}, {20, 7}, {33, 24}, {300, 9}} {
-		v, l := newView(), &live{paint: paint{color: true}}
+		v, l := view.Follow(), &live{paint: paint{color: true}}
 		for i := range events {
-			v.apply(&events[i])
+			v.Apply(&events[i])
 			if i%5 == 0 {
-				require.LessOrEqual(t, len(l.lines(v.status(events[i].Time, size[1]), size[0], events[i].Time)), size[1])
+				require.LessOrEqual(t, len(l.lines(statusOf(v, events[i].Time, size[1]), size[0], events[i].Time)), size[1])
 			}
 		}
 	}

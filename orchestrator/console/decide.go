@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"divisi/internal/text"
-	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 // maxPatchLines bounds the lines of patches that are shown with a question.
@@ -183,7 +183,7 @@ func (d *Decision) answer(words string) (said Answer, again string) {
 		if len(d.Patches) > 1 {
 			return said, whichTask
 		}
-		if d.why.Name == run.Change {
+		if d.why.Name == view.Change {
 			return said, "What is to change, in words? " + d.empty()
 		}
 		return said, "Why, in words? " + d.empty()

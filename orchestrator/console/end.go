@@ -2,12 +2,10 @@ package console
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"divisi/internal/text"
-	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
 )
 
@@ -18,7 +16,7 @@ const maxFlakes = 5
 const maxUnlike = 10
 
 // unlike are these edits, a line each.
-func unlike(s *run.State) (lines []string) {
+func unlike(s *view.State) (lines []string) {
 	for _, u := range view.UnlikeOthers(s) {
 		lines = append(lines, u.String())
 	}
@@ -26,19 +24,18 @@ func unlike(s *run.State) (lines []string) {
 }
 
 // writeEnd writes the run's state, and why it is so, when the console is closed: a few lines and a short table.
-func writeEnd(b *strings.Builder, v *folded, why string, width int, p paint, now time.Time) {
+func writeEnd(b *strings.Builder, v *view.Followed, why string, width int, p paint, now time.Time) {
 	tasks := view.Tasks(v.State)
 	state := safe(string(v.Status))
-	fmt.Fprintf(b, "\n%s\n  ", p.state(state, "Run "+safe(v.run)+" is "+state+safe(why)))
+	fmt.Fprintf(b, "\n%s\n  ", p.state(state, "Run "+safe(v.Run)+" is "+state+safe(why)))
 	unread, told := view.Unread(v.State)
 	for _, u := range unread {
 		fmt.Fprintf(b, "unread: %s\n  ", safe(u.String()))
 	}
 	if len(tasks) > 0 {
-		n, unverified := count(tasks)
-		b.WriteString(tally(n, unverified) + " · ")
+		b.WriteString(view.Tally(tasks) + " · ")
 	}
-	fmt.Fprintf(b, "%s\n  wall clock: %s\n", spent(v, now), view.TimesOf(v.State).Wall())
+	fmt.Fprintf(b, "%s\n  wall clock: %s\n", v.Spent(now), view.TimesOf(v.State).Wall())
 	for _, u := range told {
 		fmt.Fprintf(b, "  no gate reads %s\n", safe(u.String()))
 	}
@@ -62,23 +59,8 @@ func writeEnd(b *strings.Builder, v *folded, why string, width int, p paint, now
 		return
 	}
 	b.WriteByte('\n')
-	writeTasks(b, ranked(tasks)[:min(len(tasks), maxEndRows)], width-1)
+	writeTasks(b, view.Ranked(tasks)[:min(len(tasks), maxEndRows)], width-1)
 	if n := len(tasks) - maxEndRows; n > 0 {
 		fmt.Fprintf(b, "… and %d more\n", n)
 	}
-}
-
-// ranked orders tasks for the table at the end: those that need attention first, well-ended ones last.
-func ranked(tasks []view.Task) []view.Task {
-	rank := map[run.TaskState]int{
-		run.TaskParked: -2, run.TaskCancelled: -1, run.TaskLanded: 1, run.TaskDone: 2, run.TaskSkipped: 2, run.TaskDropped: 2,
-	}
-	of := func(t view.Task) int {
-		if t.State == run.TaskDone && t.Said != "" {
-			return 0 // its agent may say that it could not do it
-		}
-		return rank[t.State]
-	}
-	slices.SortStableFunc(tasks, func(a, b view.Task) int { return of(a) - of(b) })
-	return tasks
 }

@@ -22,11 +22,11 @@ func (c *Console) Known(pos uint64, command string) {
 
 // goesOn shows how far the run was, before the first event that is new.
 func (c *Console) goesOn(at time.Time) {
-	done := tally(c.view.Tasks.Counts(), c.view.landedUnverified())
+	done := c.view.Tally()
 	if done != "" {
 		done = ": " + done
 	}
-	said := "run " + c.view.run + " goes on" + done + " · " + spent(c.view, at)
+	said := "run " + c.view.Run + " goes on" + done + " · " + c.view.Spent(at)
 	var waits []string
 	for _, w := range view.Waits(c.view.State, at) {
 		waits = append(waits, w.Text)

@@ -3,7 +3,6 @@ package console
 import (
 	"fmt"
 
-	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
 )
 
@@ -23,7 +22,7 @@ func (c *Console) DrawBy(drawn func(bell bool)) {
 func (c *Console) Above(width int) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.counted(c.view.causes.over(c.opts.Now()))
+	c.counted(c.view.FlushOld(c.opts.Now()))
 	return c.live.takeAbove(width)
 }
 
@@ -31,11 +30,11 @@ func (c *Console) Above(width int) []string {
 func (c *Console) Status(width, height int) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.view.run == "" {
+	if c.view.Run == "" {
 		return nil
 	}
 	now := c.opts.Now()
-	return c.live.lines(c.view.status(now, height-1), width-1, now)
+	return c.live.lines(statusOf(c.view, now, height-1), width-1, now)
 }
 
 // Title is that of the terminal's window.
@@ -46,11 +45,11 @@ func (c *Console) Title() string {
 }
 
 func (c *Console) title() string {
-	return safe("divisi " + c.view.run + ": " + view.Status(c.view.State))
+	return safe("divisi " + c.view.Run + ": " + view.Status(c.view.State))
 }
 
 // With calls do with the state of the run, which does not change meanwhile and is not kept.
-func (c *Console) With(do func(s *run.State)) {
+func (c *Console) With(do func(s *view.State)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	do(c.view.State)
@@ -58,7 +57,7 @@ func (c *Console) With(do func(s *run.State)) {
 
 // Over reports whether the run has ended. One that was stopped can go on.
 func (c *Console) Over() (over bool) {
-	c.With(func(s *run.State) { over = s.Status.Ended() && s.Status != run.Stopped })
+	c.With(func(s *view.State) { over = view.Over(s) })
 	return over
 }
 

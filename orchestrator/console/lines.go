@@ -9,7 +9,6 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
-	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
 )
 
@@ -23,11 +22,11 @@ const (
 // lines draws a status: the run, how far it is, what it waits for, which failures repeat, and its agents.
 func (l *live) lines(s status, width int, now time.Time) []string {
 	out := []string{l.head(&s, width), l.progress(&s, width)}
-	if len(s.waits) > 0 {
-		out = append(out, l.paint.do("33", fit(wait(s.waits, now), width)))
+	if len(s.Waits) > 0 {
+		out = append(out, l.paint.do("33", fit(wait(s.Waits, now), width)))
 	}
-	if s.same != "" {
-		out = append(out, l.paint.do("33", fit(s.same, width)))
+	if s.Same != "" {
+		out = append(out, l.paint.do("33", fit(safe(s.Same), width)))
 	}
 	out = append(out, l.agents(&s, width, now)...)
 	return out[:min(len(out), s.rows)]
@@ -35,13 +34,13 @@ func (l *live) lines(s status, width int, now time.Time) []string {
 
 // head names the run, its state, and what it has used; on a narrow terminal the state comes first.
 func (l *live) head(s *status, width int) string {
-	state := l.paint.state(s.state, safe(s.state))
+	state := l.paint.state(s.State, safe(s.State))
 	if width < slim {
-		return l.join(width, state, s.spent)
+		return l.join(width, state, s.Spent)
 	}
-	used := lipgloss.Width(safe(s.state)) + lipgloss.Width(s.spent) + 2 + len(dot)
-	name := fit("divisi "+safe(s.run), max(width-used, 12))
-	return l.join(width, l.paint.do("1", name)+"  "+state, s.spent)
+	used := lipgloss.Width(safe(s.State)) + lipgloss.Width(s.Spent) + 2 + len(dot)
+	name := fit("divisi "+safe(s.Run), max(width-used, 12))
+	return l.join(width, l.paint.do("1", name)+"  "+state, s.Spent)
 }
 
 // join puts dots between parts, and cuts what does not fit. The first part is painted already.
@@ -61,22 +60,19 @@ func (l *live) join(width int, first string, rest ...string) string {
 
 // progress is the bar, and in words how far the run is, how fast it is, and how long it may take.
 func (l *live) progress(s *status, width int) string {
-	first := s.done
+	first := s.Done
 	if width >= slim {
-		first = l.bar(s.bar, min(max(width/4, minBar), maxBar)) + " " + s.done
+		first = l.bar(s.Bar, min(max(width/4, minBar), maxBar)) + " " + s.Done
 	}
 	fast, left := "", ""
-	if s.perMinute > 0 {
-		fast = fmt.Sprintf("%.1f a minute", s.perMinute)
+	if s.PerMinute > 0 {
+		fast = fmt.Sprintf("%.1f a minute", s.PerMinute)
 	}
-	if s.left > 0 {
-		left = about(s.left)
+	if s.Left > 0 {
+		left = about(s.Left)
 	}
-	return l.join(width, first, fast, left, s.tally)
+	return l.join(width, first, fast, left, s.Tally)
 }
-
-// sum writes how many of a phase are over.
-func sum(p view.Phase) string { return fmt.Sprintf("%d/%d", p.Good+p.Bad, p.Total) }
 
 // bar draws good, bad and what is under way; a share that is not nothing is at least one cell.
 func (l *live) bar(p view.Phase, width int) string {
@@ -98,9 +94,9 @@ func (l *live) bar(p view.Phase, width int) string {
 }
 
 // wait words what the run waits for, and since when.
-func wait(list []waiting, now time.Time) string {
+func wait(list []view.Waiting, now time.Time) string {
 	what, long := safe(list[0].Text), ""
-	if at := list[0].since; !at.IsZero() {
+	if at := list[0].Since; !at.IsZero() {
 		long = " " + view.Span(now.Sub(at))
 	}
 	if n := len(list); n > 1 {
@@ -111,14 +107,14 @@ func wait(list []waiting, now time.Time) string {
 
 // agents draws the groups in the rows that are left, in several columns on a wide terminal; what has no place is counted.
 func (l *live) agents(s *status, width int, now time.Time) []string {
-	n := len(s.groups)
+	n := len(s.Groups)
 	if n == 0 || s.room < 1 {
 		return nil
 	}
 	columns := min((n+s.room-1)/s.room, max(1, width/wideCell))
-	shown, rest := s.groups, []view.Group(nil)
+	shown, rest := s.Groups, []view.Group(nil)
 	if n > columns*s.room {
-		shown, rest = s.groups[:columns*s.room-1], s.groups[columns*s.room-1:]
+		shown, rest = s.Groups[:columns*s.room-1], s.Groups[columns*s.room-1:]
 	}
 	cell := (width - 2*(columns-1)) / columns
 	cells := make([]string, 0, n)
@@ -184,29 +180,4 @@ func (l *live) group(g *view.Group, width, names int, now time.Time) string {
 		took = fmt.Sprintf("%7s", view.Span(now.Sub(time.UnixMilli(g.Since))))
 	}
 	return l.paint.do("36", pad(title(g, names), names)) + "  " + pad(doing, width-names-2-len(took)) + l.paint.do("2", took)
-}
-
-var tallied = []run.TaskState{
-	run.TaskHeld, run.TaskRunning, run.TaskVerifying, run.TaskAccepted,
-	run.TaskLanding, run.TaskPending, run.TaskLanded, run.TaskDone,
-	run.TaskParked, run.TaskCancelled, run.TaskSkipped, run.TaskDropped,
-}
-
-// tally words numbers of tasks by state; so many of the landed ones are unverified.
-func tally(n map[run.TaskState]int, unverified int) string {
-	var say []string
-	for _, s := range tallied {
-		count := n[s]
-		if s == run.TaskLanded {
-			count -= unverified
-		}
-		if count > 0 {
-			say = append(say, fmt.Sprintf("%d %s", count, s))
-		}
-		if s == run.TaskLanded && unverified > 0 {
-			task := view.Task{State: s, Unverified: true}
-			say = append(say, fmt.Sprintf("%d %s", unverified, task.Status()))
-		}
-	}
-	return strings.Join(say, ", ")
 }

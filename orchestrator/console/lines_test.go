@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"divisi/orchestrator/view"
+
 	"github.com/stretchr/testify/require"
 
 	"divisi/contextscope"
@@ -17,7 +19,7 @@ func TestLiveCrowd(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_770_000_000, 0)
 	for _, width := range []int{200, 80, 20} {
-		v := newView()
+		v := view.Follow()
 		events, second := crowd(now)
 		for i := range 8 {
 			events = append(events, second(now.Add(time.Duration(i)*time.Second))...)
@@ -33,11 +35,13 @@ func TestLiveCrowd(t *testing.T) {
 			events = append(events, landed, held)
 		}
 		for i := range events {
-			v.apply(&events[i])
+			v.Apply(&events[i])
 		}
-		v.causes.words, v.causes.tasks = "retried, same cause as move-0100", []string{"move-0101", "move-0102"}
+		for _, id := range []string{"move-0101", "move-0102"} {
+			require.Empty(t, v.Count(&contextscope.Event{Task: id}, "retried, same cause as move-0100", now))
+		}
 		now := now.Add(5 * time.Minute)
-		lines := (&live{}).lines(v.status(now, 30), width-1, now)
+		lines := (&live{}).lines(statusOf(v, now, 30), width-1, now)
 		require.Len(t, lines, maxLines)
 		for _, s := range lines {
 			require.Less(t, cellWidth(s), width, "%q", s)

@@ -38,12 +38,12 @@ type live struct {
 }
 
 // frame returns one redraw: up to the first line of the live part, the lines above, the new live part.
-func (l *live) frame(v *folded, width, height int, now time.Time) []byte {
+func (l *live) frame(v *view.Followed, width, height int, now time.Time) []byte {
 	var b bytes.Buffer
 	b.WriteString(beginFrame)
 	l.up(&b, width)
 	l.flush(&b, width)
-	for _, s := range l.lines(v.status(now, height-1), width-1, now) {
+	for _, s := range l.lines(statusOf(v, now, height-1), width-1, now) {
 		b.WriteString(s + eraseLine + "\n")
 		l.drawn = append(l.drawn, lipgloss.Width(s))
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"divisi/internal/text"
-	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
 )
 
@@ -52,7 +51,7 @@ func writeMarkdown(w *strings.Builder, r *view.Report, calls func(hint string) s
 	}
 	row("time", "%s", r.Times.Span())
 	if r.Usage.Calls > 0 || r.Unmetered > 0 {
-		row("tokens", "%d in %d calls%s", r.Usage.Total(), r.Usage.Calls, run.Plus(r.Unmetered))
+		row("tokens", "%d in %d calls%s", r.Usage.Total(), r.Usage.Calls, view.Plus(r.Unmetered))
 	}
 	markdownTable(w, text.Count(len(r.Unlike), "edit")+" that no other shard makes",
 		[]string{"task", "place", "edit", "usual", "how"}, r.Unlike, func(u *view.Unlike) []string {
@@ -62,13 +61,13 @@ func writeMarkdown(w *strings.Builder, r *view.Report, calls func(hint string) s
 			}
 		})
 	var landed, open, unchanged []view.Task
-	for _, t := range ranked(slices.Clone(r.Tasks)) {
+	for _, t := range view.Ranked(slices.Clone(r.Tasks)) {
 		switch {
-		case t.State == run.TaskLanded:
+		case t.Landed():
 			landed = append(landed, t)
-		case t.State != run.TaskDone:
+		case !t.Unchanged():
 			open = append(open, t)
-		case t.ID != run.MasterTask: // a plan is no change
+		case !t.IsMaster(): // a plan is no change
 			unchanged = append(unchanged, t)
 		}
 	}

@@ -9,7 +9,6 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
-	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
 )
 
@@ -26,13 +25,13 @@ const (
 // what they may write, the overlaps, and what it is likely to use and at most. The shards of a template are written once. No line
 // is wider than width cells.
 func Plan(b *strings.Builder, data json.RawMessage, width int) error {
-	return render(data, func(plan *run.Preview) {
+	return render(data, func(plan *view.Preview) {
 		p := &planText{b: b, width: max(width, 30), preview: plan}
 		p.plan(&plan.PlanData)
 	})
 }
 
-func (p *planText) plan(plan *run.PlanData) {
+func (p *planText) plan(plan *view.Plan) {
 	by := plan.By
 	if plan.Replaces > 0 {
 		by += ", edited by a person"
@@ -58,7 +57,7 @@ func (p *planText) plan(plan *run.PlanData) {
 }
 
 // tokensOf words what a plan uses: what is not estimated, the likely range with its price, and the hard limit.
-func tokensOf(plan *run.PlanData) string {
+func tokensOf(plan *view.Plan) string {
 	var words []string
 	for _, agent := range slices.Sorted(maps.Keys(plan.Agents)) {
 		runs := " run "
@@ -77,7 +76,7 @@ func tokensOf(plan *run.PlanData) string {
 }
 
 // modelsOf words what the models of a plan use.
-func modelsOf(plan *run.PlanData) string {
+func modelsOf(plan *view.Plan) string {
 	limit := fmt.Sprintf("Hard limit: %s tokens, all attempts counted.", view.Tokens(plan.Ceiling))
 	l := plan.Likely
 	if l == nil {
@@ -115,7 +114,7 @@ type planText struct {
 	width  int
 	common []string
 	// preview has the roles of the tasks, where it is that of a dry run.
-	preview *run.Preview
+	preview *view.Preview
 }
 
 func (p *planText) line(indent int, text string) {
@@ -251,7 +250,7 @@ func (p *planText) notes(list []string) {
 	p.more(2, len(list)-maxShownTasks, "note")
 }
 
-func (p *planText) overlaps(list []run.Overlap) {
+func (p *planText) overlaps(list []view.Overlap) {
 	if len(list) == 0 {
 		return
 	}

@@ -127,12 +127,12 @@ func TestTheTokensOfAPlan(t *testing.T) {
 
 func TestRenderTasks(t *testing.T) {
 	t.Parallel()
-	v := newView()
+	v := view.Follow()
 	events := readSample(t)
 	for i := range events {
-		v.apply(&events[i])
+		v.Apply(&events[i])
 	}
-	rows := ranked(view.Tasks(v.State))
+	rows := view.Ranked(view.Tasks(v.State))
 	require.Equal(t, run.TaskParked, rows[0].State, "what needs a look comes first")
 	for _, width := range []int{10, 20, 40, 60, 80, 120, 200} {
 		var out strings.Builder
@@ -155,14 +155,14 @@ func narrow(t *testing.T, text string, width int) {
 // The time in which no process held a run is not the run's, at its end as in its report.
 func TestTheTimeOfARunThatWasResumed(t *testing.T) {
 	t.Parallel()
-	v := newView()
+	v := view.Follow()
 	created := time.Unix(1000, 0)
 	for after, d := range []run.Data{
 		{Spec: &run.Spec{Created: created}, State: run.Running, Epoch: 1}, {State: run.Stopped}, {State: run.Running, Epoch: 2}, {State: run.Done},
 	} {
 		raw, err := json.Marshal(d)
 		require.NoError(t, err)
-		v.apply(&contextscope.Event{Run: "r", Kind: contextscope.KindRun, Data: raw, Time: created.Add(time.Duration(after) * 10 * time.Second)})
+		v.Apply(&contextscope.Event{Run: "r", Kind: contextscope.KindRun, Data: raw, Time: created.Add(time.Duration(after) * 10 * time.Second)})
 	}
-	require.Equal(t, "20s · 0 tokens", spent(v, time.Time{}))
+	require.Equal(t, "20s · 0 tokens", v.Spent(time.Time{}))
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"divisi/internal/text"
-	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
 )
 
@@ -79,7 +78,7 @@ func writeReport(w *strings.Builder, r *view.Report, columns int, calls func(hin
 		f.add("unlike", u.String())
 	}
 	proof := "none: everything that landed is unverified"
-	if slices.ContainsFunc(r.Tasks, func(t view.Task) bool { return t.State == run.TaskLanded && !t.Unverified }) {
+	if slices.ContainsFunc(r.Tasks, func(t view.Task) bool { return t.Landed() && !t.Unverified }) {
 		proof = "in part, unverified are"
 	}
 	f.addf(r.Unverified != "", "proof", "%s: %s", proof, r.Unverified)
@@ -117,7 +116,7 @@ func writeReport(w *strings.Builder, r *view.Report, columns int, calls func(hin
 	f.addf(r.Usage.Calls > 0 || r.Unmetered > 0, "tokens",
 		"%d in %d calls (%d prompt, %d of them cached, %d output, %d thoughts)%s%s",
 		r.Usage.Total(), r.Usage.Calls, r.Usage.Prompt, r.Usage.Cached, r.Usage.Output, r.Usage.Thoughts, landed,
-		run.Plus(r.Unmetered))
+		view.Plus(r.Unmetered))
 	f.addf(r.Line != "", "line", "stopped: %s", r.Line)
 	f.add("note", r.Notices...)
 	for _, q := range r.Quotas {
@@ -230,7 +229,7 @@ func writeTask(w *strings.Builder, t *view.Task) {
 	f.add("summary", t.Summary)
 	f.addf(!strings.Contains(t.Summary, t.Said), "said", "%s", t.Said)
 	after := ""
-	if t.State == run.TaskLanded {
+	if t.Landed() {
 		after = "; passes after the change"
 	}
 	f.addf(len(t.Red) > 0, "proof", "failed on the base: %s%s", strings.Join(t.Red, ", "), after)

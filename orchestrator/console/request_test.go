@@ -76,15 +76,15 @@ func TestALimitAndACircleAreSaid(t *testing.T) {
 
 func TestAnAgentThatWaitsIsSeenToWait(t *testing.T) {
 	t.Parallel()
-	v := newView()
+	v := view.Follow()
 	d := run.Dispatch{Task: "one", Attempt: 1, Role: "generator"}
-	v.apply(eventOf(t, contextscope.KindTask, "", run.TaskData{State: run.TaskRunning, Dispatch: &d}))
-	v.apply(eventOf(t, contextscope.KindStarted, "one/1", wire.Started{Delivery: 1}))
+	v.Apply(eventOf(t, contextscope.KindTask, "", run.TaskData{State: run.TaskRunning, Dispatch: &d}))
+	v.Apply(eventOf(t, contextscope.KindStarted, "one/1", wire.Started{Delivery: 1}))
 	require.Equal(t, "starting", view.Agents(v.State)[0].Doing)
-	v.apply(eventOf(t, contextscope.KindTurn, "one/1", nil))
-	v.apply(eventOf(t, contextscope.KindRequest, "one/1", wire.Request{ID: "q", Kind: wire.RequestAsk, Question: "Which?"}))
+	v.Apply(eventOf(t, contextscope.KindTurn, "one/1", nil))
+	v.Apply(eventOf(t, contextscope.KindRequest, "one/1", wire.Request{ID: "q", Kind: wire.RequestAsk, Question: "Which?"}))
 	require.Equal(t, "waits for an answer: Which?", view.Agents(v.State)[0].Doing)
-	v.apply(eventOf(t, contextscope.KindAnswer, "", wire.Answer{Request: "q", Text: "That."}))
+	v.Apply(eventOf(t, contextscope.KindAnswer, "", wire.Answer{Request: "q", Text: "That."}))
 	require.Equal(t, "waiting for the model", view.Agents(v.State)[0].Doing)
 }
 

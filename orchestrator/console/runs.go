@@ -41,7 +41,7 @@ func RowOf(id, status string, data json.RawMessage, now time.Time) (row Row, err
 		}
 		bare := *r // what it waits for is a column of its own
 		bare.Wait, bare.Quotas, bare.Reason = "", nil, ""
-		row.Progress = progress(&bare)
+		row.Progress = Sanitize(bare.Progress())
 	})
 }
 

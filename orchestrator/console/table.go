@@ -7,9 +7,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 
-	"divisi/internal/spec"
 	"divisi/internal/text"
-	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
 )
 
@@ -124,7 +122,7 @@ func table[T any](columns []column[T], things []T, width int) []string {
 // writeTasks writes a table of tasks; the reason of a task that did not end well is below it, that of tasks which were parked by
 // one cause below the first of them, with the others. Below one that is unchanged or parked is what a coding agent said last.
 func writeTasks(b *strings.Builder, tasks []view.Task, width int) {
-	alike := alike(tasks)
+	alike := view.Alike(tasks)
 	lines := table(taskColumns, tasks, width)
 	b.WriteString(lines[0] + "\n")
 	for i := range tasks {
@@ -142,7 +140,7 @@ const (
 
 func writeReason(b *strings.Builder, t *view.Task, alike []string, width int) {
 	var lines []string
-	if t.State != run.TaskLanded && t.State != run.TaskDone && (len(alike) == 0 || alike[0] == t.ID) {
+	if !t.Landed() && !t.Unchanged() && (len(alike) == 0 || alike[0] == t.ID) {
 		lines = wrap(safe(t.Reason), width-4)
 		if len(alike) > 1 {
 			lines = append(lines, wrap(safe("same cause: "+text.Some(alike[1:], maxAlike)), width-4)...)
@@ -154,21 +152,4 @@ func writeReason(b *strings.Builder, t *view.Task, alike []string, width int) {
 	for _, l := range lines {
 		b.WriteString("    " + l + "\n")
 	}
-}
-
-// alike are, for each task that was parked, those that were parked by the same cause, itself among them, in their order.
-func alike(tasks []view.Task) [][]string {
-	by, out := map[string][]string{}, make([][]string, len(tasks))
-	shapes := make([]string, len(tasks))
-	for i := range tasks {
-		if t := &tasks[i]; t.State == run.TaskParked && t.Reason != "" {
-			own := run.Task{Task: spec.Task{ID: t.ID, Files: t.WriteSet}}
-			shapes[i] = shapeOf(&own, t.Reason)
-			by[shapes[i]] = append(by[shapes[i]], t.ID)
-		}
-	}
-	for i := range tasks {
-		out[i] = by[shapes[i]]
-	}
-	return out
 }

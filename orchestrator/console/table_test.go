@@ -34,7 +34,7 @@ func TestTheLastWordsOfAnAgentStandBelowItsTask(t *testing.T) {
 		{ID: "failed", State: run.TaskParked, Reason: "command: gemini exited with 1", Said: "I gave up."},
 		{ID: "told", State: run.TaskParked, Reason: "command: gemini exited with 1, and reports: I told you.", Said: "I told you."},
 	}
-	writeTasks(&b, ranked(tasks), 80)
+	writeTasks(&b, view.Ranked(tasks), 80)
 	got := b.String()
 	require.Contains(t, got, "\n    its last words: I cannot do this.")
 	require.Contains(t, got, "    command: gemini exited with 1\n    its last words: I gave up.\n")

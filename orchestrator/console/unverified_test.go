@@ -17,7 +17,7 @@ import (
 func TestNothingOfAnUnverifiedRunIsCalledProven(t *testing.T) {
 	t.Parallel()
 	landed := []run.Landed{{Task: "a", Commit: "c", Unverified: "gate lint"}}
-	v, said := newView(), ""
+	v, said := view.Follow(), ""
 	for _, d := range []struct {
 		kind contextscope.Kind
 		task string
@@ -42,7 +42,7 @@ func TestNothingOfAnUnverifiedRunIsCalledProven(t *testing.T) {
 		raw, err := json.Marshal(d.data)
 		require.NoError(t, err)
 		e := contextscope.Event{Run: "r", Kind: d.kind, Task: d.task, Data: raw}
-		v.apply(&e)
+		v.Apply(&e)
 		for _, l := range told(&e, "") {
 			said += l.text + "\n"
 		}
@@ -50,7 +50,7 @@ func TestNothingOfAnUnverifiedRunIsCalledProven(t *testing.T) {
 	tasks := view.Tasks(v.State)
 	require.Equal(t, "landed unverified", tasks[0].Status())
 	require.Equal(t, "accepted", tasks[1].Status(), "also after its batch was split")
-	require.Equal(t, "1 accepted, 1 landed unverified", tally(v.Tasks.Counts(), v.landedUnverified()))
+	require.Equal(t, "1 accepted, 1 landed unverified", v.Tally())
 	var end strings.Builder
 	writeEnd(&end, v, "", 100, paint{}, time.Time{})
 	require.Contains(t, end.String(), "1 accepted, 1 landed unverified")
@@ -58,17 +58,9 @@ func TestNothingOfAnUnverifiedRunIsCalledProven(t *testing.T) {
 	require.Contains(t, said, "unverified: gate lint")
 	require.Contains(t, said, "batch 2 landed unverified: a")
 	require.Contains(t, said, "published unverified refs/heads/divisi/r")
-	live := (&live{}).lines(v.status(time.Time{}, 30), 100, time.Time{})
+	live := (&live{}).lines(statusOf(v, time.Time{}, 30), 100, time.Time{})
 	require.Contains(t, live[0], "parked, unverified")
 	for _, text := range append(live, said, end.String()) {
 		require.NotContains(t, text, "proven")
 	}
-}
-
-func TestTallyTellsTheUnverifiedApart(t *testing.T) {
-	t.Parallel()
-	n := map[run.TaskState]int{run.TaskLanded: 7, run.TaskParked: 1}
-	require.Equal(t, "7 landed, 1 parked", tally(n, 0))
-	require.Equal(t, "3 landed, 4 landed unverified, 1 parked", tally(n, 4))
-	require.Equal(t, "7 landed unverified, 1 parked", tally(n, 7))
 }

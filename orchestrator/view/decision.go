@@ -66,6 +66,15 @@ func Recall(s *run.State, d *Decision) {
 	}
 }
 
+// Answered words the answer that a decision has, and who gave it; "" for none.
+func Answered(s *State, id string) string {
+	given := s.Decisions.Given(id)
+	if given == nil {
+		return ""
+	}
+	return given.Answer.Option + " by " + given.Answer.By
+}
+
 // decisions are those that are not closed, as the report has them.
 func decisions(s *run.State) (out []Decision) {
 	all := decision.All(s)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"divisi/orchestrator/schedule"
+
 	"divisi/internal/spec"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
@@ -80,6 +82,25 @@ func Agents(s *run.State) []Agent {
 		})
 	}
 	slices.SortFunc(out, func(a, b Agent) int { return cmp.Or(cmp.Compare(a.Since, b.Since), cmp.Compare(a.ID, b.ID)) })
+	return out
+}
+
+// Listed is a task in a list: its state, and what it does, waits for, or is.
+type Listed struct{ ID, State, What string }
+
+// List lists the tasks of a run, the master first.
+func List(s *State) (out []Listed) {
+	doing, why := map[string]string{}, schedule.Why(s)
+	for _, a := range Agents(s) {
+		doing[strings.TrimSuffix(a.Task, run.VerifySuffix)] = a.Doing
+	}
+	if s.Works[run.MasterTask] != nil {
+		out = append(out, Listed{run.MasterTask, "", doing[run.MasterTask]})
+	}
+	for _, id := range s.Tasks.Order {
+		t := s.Tasks.ByID[id]
+		out = append(out, Listed{id, StatusOf(s, t), cmp.Or(doing[id], t.Reason, why[id], t.Task.Title)})
+	}
 	return out
 }
 

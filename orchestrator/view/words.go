@@ -3,6 +3,8 @@ package view
 import (
 	"fmt"
 	"time"
+
+	"divisi/orchestrator/run"
 )
 
 // Tokens writes a number of tokens in at most five characters.
@@ -45,3 +47,6 @@ func Age(d time.Duration) string {
 		return fmt.Sprintf("%dd", int(d.Hours()/24))
 	}
 }
+
+// Plus words what is used besides by attempts whose use is not known.
+var Plus = run.Plus

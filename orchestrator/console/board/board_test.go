@@ -149,7 +149,7 @@ func TestTheTasks(t *testing.T) {
 		r.press("/", "LANDED q", "backspace", "backspace", "enter")
 		require.Less(t, len(r.tasks.rows), all)
 		for _, row := range r.tasks.rows {
-			require.Contains(t, row.state+row.what, "landed")
+			require.Contains(t, row.State+row.What, "landed")
 		}
 		id := r.tasks.chosen()
 		r.press("enter")

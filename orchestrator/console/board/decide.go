@@ -1,6 +1,7 @@
 package board
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -9,8 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"divisi/orchestrator/console"
-	"divisi/orchestrator/decision"
-	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 // decisions are those that are open; one is shown.
@@ -57,7 +57,7 @@ func (d *Decision) ways() (out []way) {
 	}
 	for _, o := range d.Options {
 		w := way{label: o.Name + ": " + o.Does, act: d.answer(o.Name, ""), needs: o.NeedsText}
-		w.takes = o.NeedsText || decision.Reasoned(o.Name)
+		w.takes = o.NeedsText || view.Reasoned(o.Name)
 		if o.NeedsText && len(d.Patches) > 1 {
 			for _, p := range d.Patches {
 				w.tasks = append(w.tasks, p.Task)
@@ -143,11 +143,7 @@ func (m *model) list(list []Decision) {
 // gone tells that a decision is not open any more, and who has answered it.
 func (m *model) gone(id string) string {
 	how := "it is not open any more"
-	m.Console.With(func(s *run.State) {
-		if given := s.Decisions.Given(id); given != nil {
-			how = given.Answer.Option + " by " + given.Answer.By
-		}
-	})
+	m.Console.With(func(s *view.State) { how = cmp.Or(view.Answered(s, id), how) })
 	return id + ": " + how
 }
 

@@ -8,7 +8,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
 )
 
@@ -125,7 +124,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 // drawn takes in what the view has folded.
 func (m *model) drawn(bell bool) tea.Cmd {
 	var waits []string
-	m.Console.With(func(s *run.State) {
+	m.Console.With(func(s *view.State) {
 		for _, w := range view.Waits(s, s.Time) {
 			if w.Decision != "" {
 				waits = append(waits, w.Decision)

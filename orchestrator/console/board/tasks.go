@@ -9,8 +9,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"divisi/orchestrator/console"
-	"divisi/orchestrator/run"
-	"divisi/orchestrator/schedule"
 	"divisi/orchestrator/view"
 )
 
@@ -19,7 +17,7 @@ const renewEach = time.Second
 
 // tasks is the list of tasks of the run.
 type tasks struct {
-	all, rows []row
+	all, rows []view.Listed
 	// id is the task that is marked, top the first row that is shown.
 	id     string
 	top    int
@@ -27,9 +25,6 @@ type tasks struct {
 	typing bool
 	made   time.Time
 }
-
-// row is a task: its state, and what it does, waits for, or is.
-type row struct{ id, state, what string }
 
 // open shows the list as it is now.
 func (l *tasks) open(c *console.Console) {
@@ -43,36 +38,18 @@ func (l *tasks) renew(c *console.Console) {
 		return
 	}
 	l.made = time.Now()
-	c.With(func(s *run.State) { l.all = rowsOf(s) })
+	c.With(func(s *view.State) { l.all = view.List(s) })
+	for i := range l.all {
+		l.all[i].What = plain(l.all[i].What)
+	}
 	l.sift()
-}
-
-func rowsOf(s *run.State) (out []row) {
-	doing, why := map[string]string{}, schedule.Why(s)
-	for _, a := range view.Agents(s) {
-		doing[strings.TrimSuffix(a.Task, run.VerifySuffix)] = a.Doing
-	}
-	if s.Works[run.MasterTask] != nil {
-		out = append(out, row{run.MasterTask, "", plain(doing[run.MasterTask])})
-	}
-	for _, id := range s.Tasks.Order {
-		t := s.Tasks.ByID[id]
-		what := doing[id]
-		for _, other := range []string{t.Reason, why[id], t.Task.Title} {
-			if what == "" {
-				what = other
-			}
-		}
-		out = append(out, row{id, view.StatusOf(s, t), plain(what)})
-	}
-	return out
 }
 
 // sift keeps the rows that have all words of the filter. What is marked stays marked, if it is there.
 func (l *tasks) sift() {
 	words := strings.Fields(strings.ToLower(l.filter))
-	l.rows = slices.DeleteFunc(slices.Clone(l.all), func(r row) bool {
-		has := strings.ToLower(r.id + " " + r.state + " " + r.what)
+	l.rows = slices.DeleteFunc(slices.Clone(l.all), func(r view.Listed) bool {
+		has := strings.ToLower(r.ID + " " + r.State + " " + r.What)
 		return slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(has, w) })
 	})
 	l.mark(l.at())
@@ -80,14 +57,14 @@ func (l *tasks) sift() {
 
 // at is the place of the row that is marked.
 func (l *tasks) at() int {
-	return max(0, slices.IndexFunc(l.rows, func(r row) bool { return r.id == l.id }))
+	return max(0, slices.IndexFunc(l.rows, func(r view.Listed) bool { return r.ID == l.id }))
 }
 
 // mark marks a row.
 func (l *tasks) mark(at int) {
 	l.id = ""
 	if at = max(0, min(at, len(l.rows)-1)); len(l.rows) > 0 {
-		l.id = l.rows[at].id
+		l.id = l.rows[at].ID
 	}
 }
 

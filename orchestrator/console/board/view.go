@@ -195,13 +195,13 @@ func (m *model) taskLines(room int) []string {
 	l.top = max(0, min(l.top, at, len(l.rows)-room), at-room+1)
 	idWidth := 0
 	for _, r := range l.rows {
-		idWidth = max(idWidth, lipgloss.Width(r.id))
+		idWidth = max(idWidth, lipgloss.Width(r.ID))
 	}
 	for i := l.top; i < min(len(l.rows), l.top+room); i++ {
 		r := l.rows[i]
-		row := fmt.Sprintf("%-*s %-*s  %s", stateWidth, r.state, min(idWidth, m.width/3), view.Name(r.id), r.what)
+		row := fmt.Sprintf("%-*s %-*s  %s", stateWidth, r.State, min(idWidth, m.width/3), view.Name(r.ID), r.What)
 		if m.width < slim {
-			row = view.Name(r.id) + " " + r.state
+			row = view.Name(r.ID) + " " + r.State
 		}
 		lines = append(lines, mark(row, i == at, m.width))
 	}

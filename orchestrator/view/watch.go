@@ -1,10 +1,9 @@
-package console
+package view
 
 import (
 	"time"
 
 	"divisi/orchestrator/run"
-	"divisi/orchestrator/view"
 )
 
 // The events of notices.
@@ -27,8 +26,8 @@ type Notice struct {
 	Landed, Tasks int
 }
 
-// watch finds the notices of a run. What was over before it began, as in the replay of a log, is none.
-type watch struct {
+// Watch finds the notices of a run. What was over before it began, as in the replay of a log, is none.
+type Watch struct {
 	began time.Time
 	told  map[string]bool
 	// moved is when something has landed, or work has begun; alarmed is set until it does again.
@@ -37,36 +36,37 @@ type watch struct {
 	alarmed bool
 }
 
-func newWatch(now time.Time) watch { return watch{began: now, told: map[string]bool{}, moved: now} }
+// NewWatch begins to watch at a time.
+func NewWatch(now time.Time) Watch { return Watch{began: now, told: map[string]bool{}, moved: now} }
 
-// look returns the notices that there are since the last time.
-func (w *watch) look(v *folded, now time.Time) (out []Notice) {
-	n := Notice{Run: v.run, State: view.Status(v.State), Landed: len(v.landed), Tasks: len(v.Tasks.Order)}
+// Look returns the notices that there are since the last time.
+func (w *Watch) Look(v *Followed, now time.Time) (out []Notice) {
+	n := Notice{Run: v.Run, State: Status(v.State), Landed: len(v.landed), Tasks: len(v.Tasks.Order)}
 	add := func(event, decision, text string) {
 		one := n
-		one.Event, one.Decision, one.Text = event, decision, safe(text)
+		one.Event, one.Decision, one.Text = event, decision, text
 		out = append(out, one)
 	}
-	for _, wait := range view.Waits(v.State, now) {
+	for _, wait := range Waits(v.State, now) {
 		if wait.Decision != "" && !w.told[wait.Decision] {
 			w.told[wait.Decision] = true
 			add(NoticeDecision, wait.Decision, "waiting for "+wait.Text)
 		}
 	}
 	if w.stalls(v, now) {
-		add(NoticeAlarm, "", "nothing has landed for "+view.Span(StallAfter))
+		add(NoticeAlarm, "", "nothing has landed for "+Span(StallAfter))
 	}
 	if ended := v.Status.Ended(); ended != w.told[NoticeEnd] {
 		w.told[NoticeEnd] = ended
 		if ended && !v.Ended.Before(w.began) {
-			add(NoticeEnd, "", "run is "+string(v.Status)+view.Because(v.Reason))
+			add(NoticeEnd, "", "run is "+string(v.Status)+Because(v.Reason))
 		}
 	}
 	return out
 }
 
 // stalls reports once that nothing has landed for long in a run that has work and waits for no person.
-func (w *watch) stalls(v *folded, now time.Time) bool {
+func (w *Watch) stalls(v *Followed, now time.Time) bool {
 	if len(v.landed) != w.landed || v.Status != run.Running || v.Wait.For != "" || v.Tasks.AllEnded() {
 		w.landed, w.moved, w.alarmed = len(v.landed), now, false
 	}

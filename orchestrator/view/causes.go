@@ -1,4 +1,4 @@
-package console
+package view
 
 import (
 	"cmp"
@@ -14,14 +14,13 @@ import (
 	"divisi/internal/text"
 	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
-	"divisi/orchestrator/view"
 	"divisi/subagents/gate"
 )
 
 const (
-	// causeOver is how long a count of the same failure stays open for more, maxNamed how many of its tasks are named.
+	// causeOver is how long a count of the same failure stays open for more, maxSame how many of its tasks are named.
 	causeOver = 30 * time.Second
-	maxNamed  = 6
+	maxSame   = 6
 	// parked is the ending of a task that has no other attempt.
 	parked = "parked"
 )
@@ -47,7 +46,7 @@ func newCauses() causes {
 var digits, places = lazyregexp.New(`\d+`), lazyregexp.New(`(:|\bline )\d+`)
 
 // shape is a cause without what is a task's own.
-func (v *folded) shape(cause, task string) string {
+func (v *Followed) shape(cause, task string) string {
 	if t := v.Tasks.ByID[task]; t != nil {
 		cause = shapeOf(t, cause)
 	}
@@ -61,9 +60,9 @@ func shapeOf(t *run.Task, cause string) string {
 	return places.ReplaceAllString(t.Shape(cause), "${1}N")
 }
 
-// shorten names the task with which the cause of a line was shown before, in the place of the cause. Where a line was shown too
+// Shorten names the task with which the cause of a line was shown before, in the place of the cause. Where a line was shown too
 // that differs in its task alone, it returns what a count of such lines says.
-func (v *folded) shorten(l *view.Line, e *contextscope.Event) (count string) {
+func (v *Followed) Shorten(l *Line, e *contextscope.Event) (count string) {
 	if l.Cause == "" {
 		return ""
 	}
@@ -96,7 +95,7 @@ func (v *folded) shorten(l *view.Line, e *contextscope.Event) (count string) {
 }
 
 // source is the line of the source that gates of a work failed in first, with the tasks that changed its file.
-func (v *folded) source(work string) string {
+func (v *Followed) source(work string) string {
 	a := v.Works[work].Newest()
 	if a == nil || a.Result == nil {
 		return ""
@@ -113,7 +112,7 @@ func (v *folded) source(work string) string {
 			}
 		}
 		if len(by) > 0 {
-			said += "; changed by " + text.Some(by, maxNamed)
+			said += "; changed by " + text.Some(by, maxSame)
 		}
 		return said
 	}
@@ -130,20 +129,21 @@ func sameAs(first string) string {
 }
 
 // ending is what became of the task of a line.
-func ending(l *view.Line, e *contextscope.Event) string {
+func ending(l *Line, e *contextscope.Event) string {
 	switch {
 	case e.Kind != contextscope.KindTask:
 		return "failed"
-	case l.Tone == view.Bad:
+	case l.Tone == Bad:
 		return parked
 	}
 	return "retried"
 }
 
-// count counts a task whose line is not shown, and returns what was counted for another cause before.
-func (c *causes) count(task, words string, at time.Time) (done string) {
+// Count counts the task of an event whose line is not shown, and returns what was counted for another cause before.
+func (v *Followed) Count(e *contextscope.Event, words string, at time.Time) (done string) {
+	c, task := &v.causes, strings.TrimSuffix(e.Task, run.VerifySuffix)
 	if c.words != words {
-		done = c.flush()
+		done = v.Flush()
 		c.words = words
 	}
 	if c.last = at; !slices.Contains(c.tasks, task) {
@@ -157,39 +157,40 @@ func (c *causes) more() string {
 	if len(c.tasks) == 0 {
 		return ""
 	}
-	return safe(text.Count(len(c.tasks), "more task") + " " + c.words)
+	return text.Count(len(c.tasks), "more task") + " " + c.words
 }
 
-// flush ends the present count, and returns it with some of its tasks.
-func (c *causes) flush() string {
+// Flush ends the present count, and returns it with some of its tasks.
+func (v *Followed) Flush() string {
+	c := &v.causes
 	said := c.more()
 	if said != "" {
-		said += safe(": " + text.Some(c.tasks, maxNamed))
+		said += ": " + text.Some(c.tasks, maxSame)
 	}
 	c.words, c.tasks = "", nil
 	return said
 }
 
-// over ends a count that has had no more for a while.
-func (c *causes) over(now time.Time) string {
-	if now.Sub(c.last) < causeOver {
+// FlushOld ends a count that has had no more for a while.
+func (v *Followed) FlushOld(now time.Time) string {
+	if now.Sub(v.causes.last) < causeOver {
 		return ""
 	}
-	return c.flush()
+	return v.Flush()
 }
 
-// repeats reports whether another line tells the same: the one about the task of a failed attempt, or the one about its batch.
-func (v *folded) repeats(e *contextscope.Event, l *view.Line) bool {
-	if l.Tone < view.Warn || e.Kind != contextscope.KindResult && e.Kind != contextscope.KindReceipt {
+// Repeats reports whether another line tells the same: the one about the task of a failed attempt, or the one about its batch.
+func (v *Followed) Repeats(e *contextscope.Event, l *Line) bool {
+	if l.Tone < Warn || e.Kind != contextscope.KindResult && e.Kind != contextscope.KindReceipt {
 		return false
 	}
 	batch := strings.HasPrefix(e.Task, run.BatchTask)
 	return batch || e.Kind == contextscope.KindResult && v.Tasks.ByID[strings.TrimSuffix(e.Task, run.VerifySuffix)] != nil
 }
 
-// failures names the first failure in the gates of a batch, behind the line about it. It is empty for all other events, and where
+// Failures names the first failure in the gates of a batch, behind the line about it. It is empty for all other events, and where
 // the failure leads to a task: the line about that names it.
-func (v *folded) failures(e *contextscope.Event) string {
+func (v *Followed) Failures(e *contextscope.Event) string {
 	if e.Kind != contextscope.KindLanding {
 		return ""
 	}
@@ -213,4 +214,21 @@ func (v *folded) failures(e *contextscope.Event) string {
 		return ""
 	}
 	return " (" + strings.Join(failed[:min(2, len(failed))], ": ") + ")"
+}
+
+// Alike are, for each task that was parked, those that were parked by the same cause, itself among them, in their order.
+func Alike(tasks []Task) [][]string {
+	by, out := map[string][]string{}, make([][]string, len(tasks))
+	shapes := make([]string, len(tasks))
+	for i := range tasks {
+		if t := &tasks[i]; t.State == run.TaskParked && t.Reason != "" {
+			own := run.Task{Task: spec.Task{ID: t.ID, Files: t.WriteSet}}
+			shapes[i] = shapeOf(&own, t.Reason)
+			by[shapes[i]] = append(by[shapes[i]], t.ID)
+		}
+	}
+	for i := range tasks {
+		out[i] = by[shapes[i]]
+	}
+	return out
 }

@@ -1,4 +1,4 @@
-package console
+package view
 
 import (
 	"cmp"
@@ -7,16 +7,15 @@ import (
 
 	"divisi/contextscope"
 	"divisi/orchestrator/run"
-	"divisi/orchestrator/view"
 )
 
-// folded is the state of a run, with what a display needs beyond it. It passes over events that the fold cannot read, because a
+// Followed is the state of a run, with what a display that follows its log needs beyond it. It passes over events that the fold cannot read, because a
 // display must not end a run.
-type folded struct {
-	*run.State
+type Followed struct {
+	*State
 
-	// run is the run's id, before the log names it.
-	run string
+	// Run is the run's id, before the log names it.
+	Run string
 	// moments are the times of the events with which a wait can begin, in the order of the log.
 	moments []moment
 	// ended and landed are when tasks ended, and landed or were done, on the run's active clock.
@@ -52,14 +51,16 @@ func (p pace) since(at time.Duration) int {
 	return len(p) - i
 }
 
-func newView() *folded {
-	return &folded{State: run.NewState(), open: map[string]time.Time{}, causes: newCauses()}
+// Follow begins to follow a run.
+func Follow() *Followed {
+	return &Followed{State: NewState(), open: map[string]time.Time{}, causes: newCauses()}
 }
 
-func (v *folded) apply(e *contextscope.Event) {
-	v.run = cmp.Or(v.run, e.Run)
+// Apply takes in an event of the log.
+func (v *Followed) Apply(e *contextscope.Event) {
+	v.Run = cmp.Or(v.Run, e.Run)
 	before, stood := v.Passed[run.Running], v.Line != "" || v.Halted()
-	_ = v.Apply(e)
+	_ = v.State.Apply(e)
 	switch e.Kind {
 	case contextscope.KindRun, contextscope.KindTask, contextscope.KindPlan, contextscope.KindLanding, contextscope.KindRequest:
 	default:
@@ -81,20 +82,10 @@ func (v *folded) apply(e *contextscope.Event) {
 }
 
 // active is a time on the run's clock, without the time in which the run waited for a person.
-func (v *folded) active(at time.Time) time.Duration { return v.Times.Clock(at) - v.Wait.Until(at) }
-
-// landedUnverified counts the tasks that have landed and that nothing proves.
-func (v *folded) landedUnverified() (n int) {
-	for _, t := range v.Tasks.ByID {
-		if t.State == run.TaskLanded && t.Landed.Unverified != "" {
-			n++
-		}
-	}
-	return n
-}
+func (v *Followed) active(at time.Time) time.Duration { return v.Times.Clock(at) - v.Wait.Until(at) }
 
 // at is when the event at a position of the log was written, or the one before it.
-func (v *folded) at(pos uint64) time.Time {
+func (v *Followed) at(pos uint64) time.Time {
 	i, found := slices.BinarySearchFunc(v.moments, pos, func(m moment, pos uint64) int { return cmp.Compare(m.pos, pos) })
 	switch {
 	case found:
@@ -105,15 +96,16 @@ func (v *folded) at(pos uint64) time.Time {
 	return v.Time
 }
 
-// waiting is something that the run waits for, since a time; zero where that is not known.
-type waiting struct {
-	view.Wait
-	since time.Time
+// Waiting is something that the run waits for, since a time; zero where that is not known.
+type Waiting struct {
+	Wait
+
+	Since time.Time
 }
 
-func (v *folded) waits(now time.Time) []waiting {
-	var out []waiting
-	for _, w := range view.Waits(v.State, now) {
+func (v *Followed) waits(now time.Time) []Waiting {
+	var out []Waiting
+	for _, w := range Waits(v.State, now) {
 		var since time.Time // that of a quota is not known, but its end
 		switch {
 		case w.Pos > 0:
@@ -126,7 +118,7 @@ func (v *folded) waits(now time.Time) []waiting {
 		case v.Line != "" || v.Halted():
 			since = v.stopped
 		}
-		out = append(out, waiting{w, since})
+		out = append(out, Waiting{w, since})
 	}
 	return out
 }
