@@ -185,7 +185,7 @@ type Worker struct {
 
 	*Places
 
-	builds *builds
+	builds *workspace.Builds
 	router *controlRouter
 	// cancel ends all work, pull the taking of more.
 	cancel context.CancelCauseFunc
@@ -206,7 +206,7 @@ func NewWorker(cfg Config) *Worker {
 	cfg = cfg.withDefaults()
 	w := &Worker{
 		cfg: cfg, compiler: compile.NewCompiler(), siblings: agent.NewSiblings(), Places: cfg.Places,
-		builds: newBuilds(filepath.Join(cfg.Temp, "builds"), cfg.Clock, cfg.Log),
+		builds: workspace.NewBuilds(filepath.Join(cfg.Temp, "builds"), cfg.Clock, cfg.Log),
 		router: newControlRouter(cfg.Bus, cfg.Log), broken: map[string]int{}, active: map[string]bool{},
 		patience: beginPatience,
 	}
