@@ -9,6 +9,7 @@ import (
 
 	"divisi/bus"
 	"divisi/contextscope"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
@@ -47,7 +48,7 @@ func TestARunThatAHostBeginsAgainGoesOn(t *testing.T) {
 	}, time.Minute, 10*time.Millisecond)
 	require.Eventually(t, func() bool { return state().Epoch > began }, time.Minute, 10*time.Millisecond)
 	require.Eventually(t, func() bool {
-		_, err := r.Send(t.Context(), "write", "go on")
+		_, err := r.Act(t.Context(), act.Send{Task: "write", Text: "go on"})
 		return err != nil && strings.Contains(err.Error(), "write runs a command")
 	}, time.Minute, 10*time.Millisecond, "the new conductor answers")
 	require.True(t, s.host.active(id))

@@ -14,7 +14,7 @@ import (
 )
 
 // A program that embeds the package cannot name the types of divisi's other packages: none stands in what is exported, but as an
-// alias, which has a name here, of the rooms next to the façade.
+// alias, which has a name here, of the rooms next to the façade. Only the arguments of an act are those of the table of acts.
 func TestTheAPINamesNoOtherPackageOfDivisi(t *testing.T) {
 	t.Parallel()
 	entries, err := os.ReadDir(".")
@@ -93,7 +93,7 @@ func leaks(file *ast.File, node ast.Node) (found []string) {
 	foreign, next := map[string]bool{}, map[string]bool{}
 	for _, i := range file.Imports {
 		path, err := strconv.Unquote(i.Path.Value)
-		if err != nil || !strings.HasPrefix(path, "divisi/") {
+		if err != nil || !strings.HasPrefix(path, "divisi/") || path == "divisi/orchestrator/act" {
 			continue
 		}
 		name := path[strings.LastIndex(path, "/")+1:]

@@ -10,8 +10,8 @@ import (
 	"divisi/bus"
 	"divisi/internal/spec"
 	"divisi/internal/usage"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/attempt"
-	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/run"
 )
 
@@ -39,42 +39,44 @@ func (r *Run) Take(ctx context.Context, task string, number int, dir string) (js
 	return r.look(ctx, task, number, func(ctx context.Context, a *attempt.Attempt) (any, error) { return a.Take(ctx, dir) })
 }
 
-// Give hands in what a person has changed in a directory that Take filled, as the next attempt of its task. Where notRunning is
-// set no process carries the run out: Resume continues it.
-func (r *Run) Give(ctx context.Context, task, dir string) (outcome string, notRunning bool, err error) {
+// give hands in what a person has changed in a directory that Take filled.
+func (r *Run) give(ctx context.Context, g act.Give) (out act.Outcome, err error) {
 	if err := r.here("an attempt is given back"); err != nil {
-		return "", false, err
+		return out, err
 	}
-	taken, err := attempt.ReadTaken(dir)
+	taken, err := attempt.ReadTaken(g.Dir)
 	if err != nil {
-		return "", false, err
+		return out, err
 	}
-	if taken.Run != r.id || taken.Task != task {
-		return "", false, usage.Errorf("%s is an attempt of %s/%s, not of %s/%s", dir, taken.Run, taken.Task, r.id, task)
+	if taken.Run != r.id || taken.Task != g.Task {
+		return out, usage.Errorf("%s is an attempt of %s/%s, not of %s/%s", g.Dir, taken.Run, taken.Task, r.id, g.Task)
 	}
-	return r.handIn(ctx, conductor.Request{Verb: conductor.VerbGive, Task: task}, taken.Attempt,
-		func(ctx context.Context, a *attempt.Attempt) (*spec.Patch, error) { return a.Give(ctx, taken) })
+	return r.handIn(ctx, g.Task, taken.Attempt, func(ctx context.Context, a *attempt.Attempt) (act.Args, error) {
+		g.Patch, err = a.Give(ctx, taken)
+		return g, err
+	})
 }
 
-// Drop takes out what tasks have landed, the newest first, each with its whole change set where it is of one: the patch that
-// undoes it lands as a task of its own. Nothing is done where one of them cannot be taken out. Where notRunning is set no
-// process carries the run out: Resume continues it.
-func (r *Run) Drop(ctx context.Context, tasks []string, reason string) (outcome string, notRunning bool, err error) {
+// drop takes out what tasks have landed, the newest first, with the patch that undoes each. Nothing is done where one of them
+// cannot be taken out.
+func (r *Run) drop(ctx context.Context, d act.Drop) (out act.Outcome, err error) {
 	if err := r.here("a landed task is dropped"); err != nil {
-		return "", false, err
+		return out, err
 	}
-	if tasks, err = r.droppable(ctx, tasks); err != nil {
-		return "", false, err
-	}
+	tasks, err := r.droppable(ctx, d.Tasks)
 	var outcomes []string
 	for _, task := range tasks {
-		outcome, notRunning, err = r.handIn(ctx, conductor.Request{Verb: conductor.VerbDrop, Task: task, Text: reason}, 0,
-			func(ctx context.Context, a *attempt.Attempt) (*spec.Patch, error) { return a.Undo(ctx) })
-		if outcomes = append(outcomes, outcome); err != nil {
+		d.Tasks = []string{task}
+		out, err = r.handIn(ctx, task, 0, func(ctx context.Context, a *attempt.Attempt) (act.Args, error) {
+			d.Patch, err = a.Undo(ctx)
+			return d, err
+		})
+		if outcomes = append(outcomes, out.Text); err != nil {
 			break
 		}
 	}
-	return strings.TrimPrefix(strings.Join(outcomes, "\n"), "\n"), notRunning, err
+	out.Text = strings.TrimPrefix(strings.Join(outcomes, "\n"), "\n")
+	return out, err
 }
 
 // droppable returns tasks in the order in which they are taken out, or why one of them cannot be. Two of one change set are one.
@@ -114,27 +116,29 @@ func (r *Run) droppable(ctx context.Context, tasks []string) ([]string, error) {
 	return slices.Compact(tasks), nil
 }
 
-// handIn makes a patch from an attempt, 0 for the newest, stores it, and puts the request with it to the run.
+// handIn has an act made with the patch of an attempt, 0 for the newest, and puts it to the run.
 func (r *Run) handIn(
-	ctx context.Context, q conductor.Request, number int, patch func(context.Context, *attempt.Attempt) (*spec.Patch, error),
-) (outcome string, notRunning bool, err error) {
+	ctx context.Context, task string, number int, with func(context.Context, *attempt.Attempt) (act.Args, error),
+) (out act.Outcome, err error) {
 	r.asking.Lock()
 	b, err := r.writable(ctx)
 	r.asking.Unlock()
 	if err != nil {
-		return "", false, err
+		return out, err
 	}
-	if err := r.find(ctx, b, q.Task, number, func(ctx context.Context, a *attempt.Attempt) (err error) {
-		q.Patch, err = patch(ctx, a)
+	var asked act.Args
+	if err := r.find(ctx, b, task, number, func(ctx context.Context, a *attempt.Attempt) (err error) {
+		asked, err = with(ctx, a)
 		return err
 	}); err != nil {
-		return "", false, err
+		return out, err
 	}
-	if outcome, err = r.ask(ctx, q); err != nil || !r.notRunning {
-		return outcome, false, err
+	if out.Text, err = r.ask(ctx, asked); err != nil || !r.notRunning {
+		return out, err
 	}
 	st, err := r.dir.Fold(ctx, b, r.id)
-	return outcome, err == nil && (st.Status == run.Stopped || !st.Status.Ended()), err
+	out.Begins = err == nil && (st.Status == run.Stopped || !st.Status.Ended())
+	return out, err
 }
 
 func (r *Run) look(

@@ -9,8 +9,8 @@ import (
 
 	"divisi/bus/member"
 	"divisi/internal/usage"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/audit"
-	"divisi/orchestrator/conductor"
 )
 
 // auditFile is where a server of a state directory keeps who did what.
@@ -53,14 +53,14 @@ func (h *Host) wasAsked(by string, q *hostCall, err error) {
 		e.Name, e.Detail = q.Worker, "since "+q.Since.UTC().Format(time.RFC3339)
 	}
 	if q.Request != nil {
-		e.Verb, e.Task = q.Request.Verb, q.Request.Task
+		e.Verb, e.Task = q.Request.Act, q.Request.Task()
 	}
 	h.o.audit.Add(e)
 }
 
 // runAsked keeps what the conductor of a run was asked.
-func (h *Host) runAsked(run, by string, q *conductor.Request, err error) {
-	h.o.audit.Add(audit.Entry{By: by, What: audit.Asked, Run: run, Task: q.Task, Verb: q.Verb, Refused: refusal(err)})
+func (h *Host) runAsked(run, by string, q *act.Request, err error) {
+	h.o.audit.Add(audit.Entry{By: by, What: audit.Asked, Run: run, Task: q.Task(), Verb: q.Act, Refused: refusal(err)})
 }
 
 func refusal(err error) string {

@@ -9,7 +9,7 @@ import (
 	"divisi/bus"
 	"divisi/bus/member"
 	"divisi/internal/spec"
-	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/eventlog"
 )
 
@@ -20,14 +20,14 @@ func TestWhoAsksIsWhatTheServerVouchesFor(t *testing.T) {
 	s := newSubmitter(t)
 	require.NoError(t, s.submit())
 	s.pause()
-	said := func(members bool, verb string) string {
+	said := func(members bool, a act.Args) string {
 		s.host.o.members = nil
 		if members {
 			s.host.o.members = &member.Registry{}
 		}
-		q := hostCall{Verb: verbRequest, Run: s.last(), Request: &conductor.Request{
-			Verb: verb, By: "user:ann", Task: "write", Tasks: []string{"write"}, Text: "by " + verb,
-		}}
+		asked, err := act.NewRequest(a, "user:ann")
+		require.NoError(t, err)
+		q := hostCall{Verb: verbRequest, Run: s.last(), Request: &asked}
 		data, err := s.host.answer(t.Context(), bus.Message{Subject: "host.act.bob", Data: []byte(spec.JSONText(q))})
 		require.NoError(t, err)
 		require.NotContains(t, string(data), `"error"`)
@@ -46,7 +46,7 @@ func TestWhoAsksIsWhatTheServerVouchesFor(t *testing.T) {
 		return last
 	}
 	for members, who := range map[bool]string{true: `"by":"user:bob"`, false: `"by":"user:ann"`} {
-		said(members, conductor.VerbCancel)
-		require.Contains(t, said(members, conductor.VerbRetry), who)
+		said(members, act.Cancel{Task: "write"})
+		require.Contains(t, said(members, act.Retry{Tasks: []string{"write"}}), who)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"divisi/contextscope"
 	"divisi/contextscope/memory"
 	"divisi/internal/spec"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
@@ -59,8 +60,12 @@ func changed(before, after string) (parts []string) {
 }
 
 // typesThatCross are the messages, events and sealed objects that a process on another machine reads.
-func typesThatCross() []any {
-	return []any{
+func typesThatCross() (all []any) {
+	for _, e := range act.All() {
+		all = append(all, e.Args)
+	}
+	return append(
+		all,
 		attemptRef{},
 		asking{},
 		lacking{},
@@ -75,7 +80,8 @@ func typesThatCross() []any {
 		workerCall{},
 		order{},
 		known{},
-		conductor.Request{},
+		act.Request{},
+		act.Changed{},
 		conductor.Reply{},
 		run.Data{},
 		wire.Assignment{},
@@ -104,7 +110,7 @@ func typesThatCross() []any {
 		spec.Receipt{},
 		spec.Result{},
 		spec.Fault{},
-	}
+	)
 }
 
 func subjectsThatCross() string {

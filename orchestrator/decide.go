@@ -9,7 +9,6 @@ import (
 
 	"divisi/bus"
 	"divisi/orchestrator/attempt"
-	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/decision"
 	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/run"
@@ -33,20 +32,6 @@ func (r *Run) Decisions(ctx context.Context) (Decisions, error) {
 		}
 	}
 	return open, nil
-}
-
-// Decide answers a decision as it was shown, and returns what becomes of it. One that has an answer by now, or is about another
-// attempt, is a mistake of the caller and changes nothing. A run that no process carries out keeps the answer.
-func (r *Run) Decide(ctx context.Context, d Decision, c Choice) (string, error) {
-	return r.ask(ctx, conductor.Request{Verb: conductor.VerbDecide, Answer: &run.Answer{
-		ID: d.ID, Attempt: d.Attempt, Option: c.Option, Text: c.Text, Of: c.Task, Alike: c.Alike,
-	}})
-}
-
-// TakeBack takes back the answer to a decision, and returns what is open again. It is a mistake of the caller once the run has
-// acted on the answer, unless it stands for others too: then it stands for no other any more.
-func (r *Run) TakeBack(ctx context.Context, decision string) (string, error) {
-	return r.ask(ctx, conductor.Request{Verb: conductor.VerbDecide, Answer: &run.Answer{ID: decision, Back: true}})
 }
 
 // complete adds to a decision what a person needs to see of it.

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/orchestrator"
+	"divisi/orchestrator/act"
 )
 
 // The machine that ran the setup is gone. Another one, of another person with other settings, makes its own environment and proves.
@@ -42,7 +43,7 @@ func TestAWorkerMakesItsOwnEnvironment(t *testing.T) {
 	q := open(t, r, "capitals")
 	one.kill()
 	two := worker("two")
-	_, err = r.Decide(t.Context(), q, orchestrator.Choice{Option: q.Options[0].Name})
+	_, err = r.Act(t.Context(), act.Decide{Decision: q.ID, Attempt: q.Attempt, Option: q.Options[0].Name})
 	require.NoError(t, err)
 	end, err := r.Wait(t.Context())
 	require.NoError(t, err)

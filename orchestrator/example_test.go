@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"divisi/orchestrator"
+	"divisi/orchestrator/act"
 )
 
 // newRepository makes a repository of one file and one gate, and a place for runs beside it.
@@ -151,9 +152,9 @@ func ExampleLocal() {
 	try(run.Close()) // stops the run; Resume would go on with it
 
 	attached := must(orchestrator.Local(stateDir).Open(ctx, run.ID()))
-	_, err := attached.Send(ctx, "capitals", "Leave the first line out")
+	_, err := attached.Act(ctx, act.Send{Task: "capitals", Text: "Leave the first line out"})
 	fmt.Println(orchestrator.IsUsage(err), err)
-	fmt.Println(must(attached.Cancel(ctx, "", "not needed any more")))
+	fmt.Println(must(attached.Act(ctx, act.Cancel{Reason: "not needed any more"})).Text)
 	end := must(attached.Wait(ctx))
 	fmt.Println(end.State+":", end.Reason)
 	// Output:

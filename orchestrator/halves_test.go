@@ -20,6 +20,7 @@ import (
 	"divisi/internal/git"
 	"divisi/internal/machine"
 	"divisi/orchestrator"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/sample"
 	"divisi/subagents/wire"
 )
@@ -251,7 +252,7 @@ func TestSlowAHalfThatIsKilledIsReplaced(t *testing.T) {
 	until(t, url, h.Run, contextscope.KindStarted, contextscope.KindStarted, contextscope.KindStarted)
 	r, err := orchestrator.Local(state).Open(t.Context(), h.Run)
 	require.NoError(t, err)
-	_, err = r.Cancel(t.Context(), "", "it was enough")
+	_, err = r.Act(t.Context(), act.Cancel{Reason: "it was enough"})
 	require.NoError(t, err)
 	require.NoError(t, r.Close())
 	require.Equal(t, "cancelled  it was enough", third.line())

@@ -18,6 +18,7 @@ import (
 	"divisi/bus"
 	"divisi/bus/member"
 	"divisi/internal/usage"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/audit"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/eventlog"
@@ -207,7 +208,7 @@ func (h *Host) begin(ctx context.Context, mine *hosted, fresh bool, o ResumeOpti
 	o.Run, o.Machine = mine.id, Machine{
 		StateDir: h.o.StateDir, Strict: h.o.Strict, Elsewhere: true, Approve: waits, held: h.lease.Held,
 		Notice:  func(text, _ string) { h.o.Notice(mine.id, text) },
-		asked:   func(by string, q *conductor.Request, err error) { h.runAsked(mine.id, by, q, err) },
+		asked:   func(by string, q *act.Request, err error) { h.runAsked(mine.id, by, q, err) },
 		members: h.o.members != nil, admits: h.admits, runsCommands: h.o.Commands,
 	}
 	var r *Run

@@ -18,6 +18,7 @@ import (
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/orchestrator"
+	"divisi/orchestrator/act"
 )
 
 // serve hosts runs until its input ends; then it stops in order.
@@ -98,7 +99,7 @@ func decided(t *testing.T, r *orchestrator.Run, kinds map[string]bool) {
 			require.NotEmpty(t, open[i].Patches)
 			require.Empty(t, open[i].Patches[0].Fault)
 			require.NotEmpty(t, open[i].Patches[0].Diff)
-			_, err := r.Decide(t.Context(), open[i], orchestrator.Choice{Option: open[i].Options[0].Name})
+			_, err := r.Act(t.Context(), act.Decide{Decision: open[i].ID, Option: open[i].Options[0].Name})
 			require.True(t, err == nil || orchestrator.IsUsage(err), "%v", err)
 		}
 	}
@@ -243,7 +244,7 @@ func TestSlowAHostGoesOnWithItsRuns(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, r.NotRunning())
 	require.Eventually(t, func() bool { // it has just begun
-		_, err = r.Pause(t.Context())
+		_, err = r.Act(t.Context(), act.Pause{})
 		return err == nil
 	}, time.Minute, 10*time.Millisecond)
 	end, err := r.Wait(t.Context())
@@ -255,7 +256,7 @@ func TestSlowAHostGoesOnWithItsRuns(t *testing.T) {
 	r, err = runs.Open(t.Context(), id)
 	require.NoError(t, err)
 	require.True(t, r.NotRunning())
-	_, err = r.Send(t.Context(), "capitals", "Hurry up.") // the host answers for a run without a conductor
+	_, err = r.Act(t.Context(), act.Send{Task: "capitals", Text: "Hurry up."}) // the host answers for a run without a conductor
 	require.ErrorContains(t, err, "it cannot receive messages")
 	require.True(t, orchestrator.IsUsage(err))
 	require.NoError(t, r.Close())
@@ -271,7 +272,7 @@ func TestSlowAHostGoesOnWithItsRuns(t *testing.T) {
 	work = spawn(t, w)
 	started = append(started, contextscope.KindStarted)
 	until(t, url, id, started...)
-	_, err = r.Cancel(t.Context(), "", "it was enough")
+	_, err = r.Act(t.Context(), act.Cancel{Reason: "it was enough"})
 	require.NoError(t, err)
 	end, err = r.Wait(t.Context())
 	require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 	"divisi/bus"
 	"divisi/internal/spec"
 	"divisi/internal/usage"
-	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/store"
 	"divisi/subagents/wire"
 )
@@ -100,7 +100,7 @@ type hostCall struct {
 	// Unfetched has remove take a run whose branch no person has published.
 	Unfetched bool `json:"unfetched,omitempty"`
 	// Request is for a run that is not being conducted.
-	Request *conductor.Request `json:"request,omitempty"`
+	Request *act.Request `json:"request,omitempty"`
 	// Worker and Since are those of quarantine.
 	Worker string    `json:"worker,omitempty"`
 	Since  time.Time `json:"since,omitzero"`

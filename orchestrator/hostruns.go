@@ -3,7 +3,7 @@ package orchestrator
 import (
 	"context"
 
-	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/act"
 )
 
 // hostRuns are the runs of a host in this process; veiled ones without what commands printed.
@@ -31,9 +31,9 @@ func (h hostRuns) Open(ctx context.Context, id string) (*Run, error) {
 func (h *Host) held() error { return h.lease.Held() }
 
 // put puts a request of a visitor of the page to a run that no process carries out, as answer does for a member.
-func (h *Host) put(ctx context.Context, r *Run, q conductor.Request) (outcome string, err error) {
+func (h *Host) put(ctx context.Context, r *Run, q act.Request) (outcome string, err error) {
 	if err = h.lease.Held(); err == nil { // else another host may go on with it
-		outcome, err = r.putHere(ctx, q)
+		outcome, err = r.put(ctx, q)
 	}
 	h.wasAsked(q.From, &hostCall{Verb: verbRequest, Run: r.id, Request: &q}, err)
 	return outcome, err

@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
-	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/act"
 	"divisi/subagents/wire"
 )
 
@@ -39,7 +39,7 @@ type Machine struct {
 	// admits returns why the person who signed a run may not have it conducted; nil for all.
 	admits func(*wire.Warrant) error
 	// asked is told what the run was asked, and by whom; nil for no one.
-	asked func(by string, q *conductor.Request, err error)
+	asked func(by string, q *act.Request, err error)
 }
 
 // Approval is a plan that a person is asked about.

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,6 +18,7 @@ import (
 	"divisi/bus"
 	"divisi/internal/spec"
 	"divisi/internal/usage"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/dashboard"
 	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/store"
@@ -268,60 +270,53 @@ func (d *pageRuns) Act(ctx context.Context, a dashboard.Act) (out dashboard.Outc
 	if a.Verb == dashboard.VerbResume {
 		return d.resume(ctx, &a, "the run goes on")
 	}
-	begins := false
+	args, err := asMistake(requestOf(&a).Read(act.Local))
+	if err != nil {
+		return out, err
+	}
+	var done act.Outcome
 	err = d.with(ctx, a.Run, func(r *Run) (err error) {
 		r.by = wire.Person(a.By)
 		if d.vouches {
 			r.from = strings.TrimPrefix(r.by, wire.Person("")+":")
 		}
-		out.Outcome, begins, err = act(ctx, r, &a, d.trust)
+		switch a := args.(type) {
+		case act.Retry:
+			done, err = TryAgain(ctx, r, Retry{Retry: a, Trust: d.trust})
+		case act.Publish:
+			var result Result
+			result, err = Publish(ctx, r)
+			done.Text = "published as " + strings.TrimPrefix(result.Ref, "refs/heads/")
+		default:
+			done, err = r.Act(ctx, a)
+		}
 		return err
 	})
-	if err != nil || !begins {
+	out.Outcome = strings.Join(slices.Concat([]string{done.Text}, done.Changed, done.Notes), "; ")
+	if err != nil || !done.Begins {
 		return out, err
 	}
 	return d.resume(ctx, &a, out.Outcome)
 }
 
-// act does to a run what a person asks for. begins reports that a process has to go on with it.
-func act(
-	ctx context.Context, r *Run, a *dashboard.Act, trust func(context.Context, string, []string) (bool, error),
-) (outcome string, begins bool, err error) {
-	task := strings.Join(a.Tasks[:min(1, len(a.Tasks))], "")
-	switch a.Verb {
-	case dashboard.VerbDecide:
-		d := Decision{ID: a.Decision, Attempt: a.Attempt}
-		outcome, err = r.Decide(ctx, d, Choice{Option: a.Option, Text: a.Text, Task: a.Task, Alike: a.Alike})
-	case dashboard.VerbTakeBack:
-		outcome, err = r.TakeBack(ctx, a.Decision)
-	case dashboard.VerbCancel:
-		outcome, err = r.Cancel(ctx, task, a.Text)
-	case dashboard.VerbPause:
-		outcome, err = r.Pause(ctx)
-	case dashboard.VerbSkip:
-		outcome, err = r.Skip(ctx, a.Tasks, a.Text)
-	case dashboard.VerbSend:
-		outcome, err = r.Send(ctx, task, a.Text)
-	case dashboard.VerbDrop:
-		return r.Drop(ctx, a.Tasks, a.Text)
-	case dashboard.VerbStopLine:
-		outcome, err = r.StopLine(ctx, a.Text)
-	case dashboard.VerbStartLine:
-		outcome, err = r.StartLine(ctx)
-	case dashboard.VerbRetry:
-		again, err := r.Retry(ctx, Retry{
-			Tasks: a.Tasks, Forgotten: a.Forgotten, Brief: a.Brief, Role: a.Role, Model: a.Model, Trust: trust,
-		})
-		return strings.Join(slices.Concat([]string{again.Outcome}, again.Changed, again.Notes), "; "), again.NotRunning, err
-	case dashboard.VerbPublish:
-		var result Result
-		if result, err = Publish(ctx, r); err == nil {
-			outcome = "published as " + strings.TrimPrefix(result.Ref, "refs/heads/")
+// requestOf is what a page asks for as a request.
+func requestOf(a *dashboard.Act) act.Request {
+	args := map[string]any{}
+	e := act.Find(a.Verb)
+	for name, v := range map[string]any{
+		"tasks": a.Tasks, "task": cmp.Or(a.Task, strings.Join(a.Tasks[:min(1, len(a.Tasks))], "")), "text": a.Text,
+		"reason": a.Text, "brief": a.Brief, "role": a.Role, "model": a.Model, "forgotten": a.Forgotten, "decision": a.Decision,
+		"attempt": a.Attempt, "option": a.Option, "alike": a.Alike,
+	} {
+		if e != nil && e.Schema().Properties[name] != nil {
+			args[name] = v
 		}
-	default:
-		err = usage.Errorf("unknown verb %q", a.Verb)
 	}
-	return outcome, false, err
+	data, err := json.Marshal(args)
+	if err != nil {
+		panic(fmt.Sprintf("encode an act: %v", err))
+	}
+	return act.Request{Act: a.Verb, Args: data}
 }
 
 // resume has a run go on: the host of its server does it, or a process of its own.

@@ -14,6 +14,7 @@ import (
 	"divisi/bus"
 	"divisi/internal/spec"
 	"divisi/internal/usage"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/store"
 	"divisi/subagents/wire"
 )
@@ -110,9 +111,9 @@ func TestAPageOfAHostWithoutItsLeaseAppendsNothing(t *testing.T) {
 	h := &Host{lease: b.NewLease(hostLease, "ours", 0)}
 	r := newRun("r", store.Dir{Path: t.TempDir()}, b)
 	r.notRunning, r.served, r.by = true, h, "user:ana"
-	_, err = r.StopLine(t.Context(), "why")
+	_, err = r.Act(t.Context(), act.StopLine{Reason: "why"})
 	require.ErrorIs(t, err, bus.ErrLeaseLost)
-	_, _, err = r.Drop(t.Context(), []string{"a"}, "why")
+	_, err = r.Act(t.Context(), act.Drop{Tasks: []string{"a"}, Reason: "why"})
 	require.ErrorIs(t, err, bus.ErrLeaseLost)
 	require.Nil(t, r.taken, "the store is left to the other host")
 }

@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +15,6 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/internal/usage"
-	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/run"
 )
 
@@ -134,7 +134,7 @@ func (h *conduct) checkProgram(ctx context.Context, role, name string) error {
 }
 
 // stale are the notes about programs of the checkout that differ from those that tasks of a run have when they are tried again.
-func (h *conduct) stale(ctx context.Context, st *run.State, q *conductor.Request, o *Retry) (notes []string, err error) {
+func (h *conduct) stale(ctx context.Context, st *run.State, o *Retry) (notes []string, err error) {
 	seen := map[string]bool{}
 	for _, id := range st.Tasks.Order {
 		t := st.Tasks.ByID[id]
@@ -144,7 +144,7 @@ func (h *conduct) stale(ctx context.Context, st *run.State, q *conductor.Request
 		if len(o.Tasks) > 0 && !slices.Contains(o.Tasks, t.Task.ID) && !slices.Contains(o.Tasks, t.Task.ShardOf) {
 			continue
 		}
-		for _, name := range programsIn(h.checkout.Top, commandAgain(st, q, t, o.Role)) {
+		for _, name := range programsIn(h.checkout.Top, commandAgain(st, o, t)) {
 			if seen[name] || spec.MatchAny(t.Task.Files, name) {
 				continue
 			}
@@ -164,19 +164,16 @@ func (h *conduct) stale(ctx context.Context, st *run.State, q *conductor.Request
 }
 
 // commandAgain is the command of a task's next attempt, where it has one: that of its role as it is now, or its own.
-func commandAgain(st *run.State, q *conductor.Request, t *run.Task, other string) []string {
-	name := t.Task.Role
-	if other != "" {
-		name = other
-	}
-	role, changed := q.Roles[name]
+func commandAgain(st *run.State, o *Retry, t *run.Task) []string {
+	name := cmp.Or(o.Role, t.Task.Role)
+	role, changed := o.Changed.Roles[name]
 	if !changed {
 		role = st.Spec.Roles[name]
 	}
 	switch {
 	case !role.Runs(spec.ExecutorCommand):
 		return nil
-	case other != "" || slices.Equal(t.Task.Command, st.Spec.Roles[name].Command):
+	case o.Role != "" || slices.Equal(t.Task.Command, st.Spec.Roles[name].Command):
 		return role.Command
 	}
 	return t.Task.Command

@@ -8,6 +8,7 @@ import (
 
 	"divisi/bus"
 	"divisi/internal/usage"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/request"
 	"divisi/subagents/wire"
@@ -58,7 +59,10 @@ func (h *Host) isolate(ctx context.Context, by string, q *hostCall) (*Isolated, 
 	if err := h.bus.Publish(ctx, bus.FreedSubject(q.Worker), nil); err != nil {
 		return nil, fmt.Errorf("end the limits that worker %s told others: %w", q.Worker, err)
 	}
-	ask := conductor.Request{Verb: conductor.VerbQuarantine, Worker: q.Worker, Since: q.Since, By: account()}
+	ask, err := act.NewRequest(act.Quarantine{Worker: q.Worker, Since: q.Since}, account())
+	if err != nil {
+		return nil, err
+	}
 	if by != bus.Local {
 		ask.By, ask.From = wire.Person(by), by
 	}
@@ -77,7 +81,7 @@ func (h *Host) isolate(ctx context.Context, by string, q *hostCall) (*Isolated, 
 }
 
 // isolateIn puts a worker into quarantine in a run.
-func (h *Host) isolateIn(ctx context.Context, id string, q conductor.Request) (string, error) {
+func (h *Host) isolateIn(ctx context.Context, id string, q act.Request) (string, error) {
 	if h.active(id) {
 		return conductor.Ask(ctx, h.bus, id, q)
 	}
@@ -85,17 +89,6 @@ func (h *Host) isolateIn(ctx context.Context, id string, q conductor.Request) (s
 	if err != nil {
 		return "", err
 	}
-	text, err := r.isolate(ctx, q)
+	text, _, err := r.do(ctx, q)
 	return text, errors.Join(err, r.Close())
-}
-
-// isolate puts a worker into quarantine in a run that is not conducted: this process is its conductor for a moment.
-func (r *Run) isolate(ctx context.Context, q conductor.Request) (string, error) {
-	r.asking.Lock()
-	defer r.asking.Unlock()
-	c, err := r.conductor(ctx, nil, nil)
-	if err != nil {
-		return "", err
-	}
-	return c.Do(ctx, q)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/bus"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/store"
 )
 
@@ -15,7 +16,7 @@ func TestAConductorThatDoesNotListenYetIsAskedLater(t *testing.T) {
 	require.NoError(t, err)
 	r := newRun("r1", store.Dir{}, b)
 	t.Cleanup(func() { require.NoError(t, r.Close()) })
-	_, err = r.Pause(t.Context())
+	_, err = r.Act(t.Context(), act.Pause{})
 	require.ErrorContains(t, err, "try again in a moment")
 	require.True(t, IsUsage(err))
 }

@@ -17,26 +17,20 @@ import (
 	"divisi/internal/text"
 	"divisi/internal/trust"
 	"divisi/internal/usage"
-	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/needs"
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
 )
 
-// Retry says which tasks are tried again, and with what.
+// Retry is an act that tries tasks again, with what else it reads here.
 type Retry struct {
-	Tasks []string // ids, or names of templates; none for all that are parked
-	Repo  string   // where the repository is now; "" for where it was
+	act.Retry
 
-	// Forgotten adds a task for the files that parked tasks fail in and that no task may change, and tests it with what they
-	// handed in; nothing else begins again but what failed by itself too. Brief and Role are then those of the new task.
-	Forgotten bool
-
-	// Brief, Role and Model are those of the tasks from now on; "" leaves them as they are. RoleFile is a role that is read
-	// beside the others, and then the tasks' where Role names none.
-	Brief, Role, Model string
-	RoleFile           *File
+	Repo string // where the repository is now; "" for where it was
+	// RoleFile is a role that is read beside the others, and then the tasks' where Role names none.
+	RoleFile *File
 
 	// Trust decides, as that of Options, about what the files of the repository request now; repo is its checkout.
 	Trust func(ctx context.Context, repo string, requests []string) (bool, error)
@@ -44,57 +38,44 @@ type Retry struct {
 	Resume ResumeOptions
 }
 
-// Retried is what became of a retry. NotRunning reports that no process carries the run out: Resume continues it.
-type Retried struct {
-	Outcome    string
-	Changed    []string // roles and settings that have changed since the run read them
-	Notes      []string // role files that cannot be used, and programs that the tasks do not have as they are in the checkout
-	NotRunning bool
-}
-
-// Retry opens tasks again that were given up. Roles and settings are read again from the files that they came from.
-func (r *Run) Retry(ctx context.Context, o Retry) (Retried, error) {
+// TryAgain opens tasks again that were given up. Roles and settings are read again from the files that they came from.
+func TryAgain(ctx context.Context, r *Run, o Retry) (out act.Outcome, err error) {
 	st, err := r.dir.Fold(ctx, r.newest(), r.id)
 	if err != nil {
-		return Retried{}, err
+		return out, err
 	}
 	if _, err := asMistake("", request.Retriable(st, o.Tasks)); err != nil {
-		return Retried{}, err
+		return out, err
 	}
 	if o.Forgotten && o.Model != "" {
-		return Retried{}, usage.Errorf("the task for a forgotten file has the model of its role: name a role")
+		return out, usage.Errorf("the task for a forgotten file has the model of its role: name a role")
 	}
-	var q conductor.Request
-	var notes []string
 	if r.host == nil && r.served == nil {
-		q, notes, err = r.reread(ctx, st, &o)
+		out.Notes, err = o.reread(ctx, r, st)
 	} else if o.RoleFile != nil || o.Repo != "" {
 		err = usage.Errorf("run %s was submitted, and keeps the roles and settings of that moment", r.id)
 	}
 	if err != nil {
-		return Retried{}, err
+		return act.Outcome{}, err
 	}
-	q.Verb, q.Tasks, q.Forgotten = conductor.VerbRetry, o.Tasks, o.Forgotten
-	q.Revision = run.Revision{Brief: o.Brief, Role: o.Role, Model: o.Model}
-	becomes, err := r.ask(ctx, q)
-	return Retried{Outcome: becomes, Changed: q.Notices, Notes: notes, NotRunning: r.notRunning}, err
+	done, err := r.Act(ctx, o.Retry)
+	done.Changed, done.Notes = o.Changed.Notices, out.Notes
+	return done, err
 }
 
-// reread reads the files of roles and of the project, and returns what has changed since the run read them, with notes. What it
-// returns may do no more than a new run of these files.
-func (r *Run) reread(
-	ctx context.Context, st *run.State, o *Retry,
-) (q conductor.Request, notes []string, err error) {
+// reread reads the files of roles and of the project, adds what has changed since the run read them, and returns notes. What it
+// adds may do no more than a new run of these files.
+func (o *Retry) reread(ctx context.Context, r *Run, st *run.State) (notes []string, err error) {
 	m, err := store.ReadMeta(r.dir.Run(r.id))
 	if err != nil {
-		return q, nil, err
+		return nil, err
 	}
 	h := &conduct{place: place{dir: r.dir, log: r.dir.Log}, path: r.dir.Run(r.id), spec: st.Spec}
 	if h.git, err = git.New(ctx); err != nil {
-		return q, nil, err
+		return nil, err
 	}
 	if err := h.openRepositories(ctx, o.Repo, m); err != nil {
-		return q, nil, err
+		return nil, err
 	}
 	r.trees = h.tree
 	set, project, err := readAgain(h.checkout.Top, st, o)
@@ -103,35 +84,35 @@ func (r *Run) reread(
 		broken, err = brokenAgain(st, set, st.Spec.Plan, o.Role)
 	}
 	if err == nil {
-		err = errors.Join(h.findCaches(m.Demo), r.compare(&q, st, set.Roles, &project))
+		err = errors.Join(h.findCaches(m.Demo), o.compare(r, st, set.Roles, &project))
 	}
 	if err == nil {
 		err = h.trustAgain(ctx, set.Repository, &project, o)
 	}
 	_, had := st.Spec.Roles[o.Role]
-	_, now := q.Roles[o.Role]
+	_, now := o.Changed.Roles[o.Role]
 	switch {
 	case err != nil:
-		return q, nil, err
+		return nil, err
 	case o.Role != "" && !had && !now:
 		how := "name one of its roles, or a role file (*.md)"
 		if !r.notRunning {
 			how = "a new role file takes effect in a run that no process carries out"
 		}
-		return q, nil, usage.Errorf("run %s has no role %q%s; %s", r.id, o.Role,
+		return nil, usage.Errorf("run %s has no role %q%s; %s", r.id, o.Role,
 			near(o.Role, slices.Collect(maps.Keys(st.Spec.Roles))), how)
 	}
-	if notes, err = h.stale(ctx, st, &q, o); err != nil {
-		return q, nil, err
+	if notes, err = h.stale(ctx, st, o); err != nil {
+		return nil, err
 	}
 	notes = append(notes, broken...)
 	if !o.Forgotten { // that adds nothing else
-		err = r.rereadPlan(&q, st, m.Plan, set)
+		err = o.rereadPlan(r, st, m.Plan, set)
 	}
 	if err != nil || !r.notRunning {
-		return q, notes, err
+		return notes, err
 	}
-	return q, notes, goesOn(ctx, st, &q, o)
+	return notes, goesOn(ctx, st, o)
 }
 
 // trustAgain has a person decide about what the files of the repository request now, as a new run does.
@@ -149,8 +130,9 @@ func (h *conduct) trustAgain(ctx context.Context, roles map[string]spec.Role, pr
 	return h.trust(ctx, decide, requests, project, false)
 }
 
-// goesOn returns why the run could not go on with what a request changes.
-func goesOn(ctx context.Context, st *run.State, q *conductor.Request, o *Retry) error {
+// goesOn returns why the run could not go on with what a retry changes.
+func goesOn(ctx context.Context, st *run.State, o *Retry) error {
+	q := &o.Changed
 	if err := allowed(st, &o.Resume); err != nil {
 		return err
 	}
@@ -262,9 +244,10 @@ func pulled(top string, was, now spec.Role) bool {
 	return more && git.Inside(now.Named, top) && len(differs(was, now)) > 0
 }
 
-// rereadPlan adds to a request the plan file, where a person has edited it since the run read it. One that is no longer there has
+// rereadPlan adds the plan file, where a person has edited it since the run read it. One that is no longer there has
 // changed nothing.
-func (r *Run) rereadPlan(q *conductor.Request, st *run.State, path string, set configs.RoleSet) error {
+func (o *Retry) rereadPlan(r *Run, st *run.State, path string, set configs.RoleSet) error {
+	q := &o.Changed
 	info, err := os.Stat(path)
 	if st.Spec.Plan == nil || err != nil || !info.Mode().IsRegular() {
 		return nil
@@ -292,7 +275,7 @@ func (r *Run) rereadPlan(q *conductor.Request, st *run.State, path string, set c
 		"commands, constraints and dependencies from it, those that have not begun too, and what it has gained is added; what "+
 		"else has changed takes effect in another run")
 	if !r.notRunning && slices.ContainsFunc(p.Tasks, func(t spec.Task) bool { return !named(st.Spec.Plan, t.Role) }) {
-		return r.stopFirst("the plan file names a role that it did not name before")
+		return stopFirst(r, "the plan file names a role that it did not name before")
 	}
 	return nil
 }
@@ -302,9 +285,10 @@ func named(p *spec.Plan, role string) bool {
 	return slices.ContainsFunc(p.Tasks, func(t spec.Task) bool { return t.Role == role })
 }
 
-// compare adds to a request what differs from the run's roles and project. Gates and what they run in stay: their baseline was
+// compare adds what differs from the run's roles and project. Gates and what they run in stay: their baseline was
 // taken with them.
-func (r *Run) compare(q *conductor.Request, st *run.State, roles map[string]spec.Role, p *spec.Project) error {
+func (o *Retry) compare(r *Run, st *run.State, roles map[string]spec.Role, p *spec.Project) error {
+	q := &o.Changed
 	q.Roles = map[string]spec.Role{}
 	for _, name := range slices.Sorted(maps.Keys(roles)) {
 		had, role := st.Spec.Roles[name], roles[name]
@@ -318,7 +302,7 @@ func (r *Run) compare(q *conductor.Request, st *run.State, roles map[string]spec
 			q.Notices = append(q.Notices, fmt.Sprintf("role %s has changed: %s", name, text.Some(fields, maxFields)))
 		}
 		if !r.notRunning && slices.ContainsFunc(fields, func(f string) bool { return slices.Contains(connected, f) }) {
-			return r.stopFirst(q.Notices[len(q.Notices)-1])
+			return stopFirst(r, q.Notices[len(q.Notices)-1])
 		}
 		q.Roles[name] = role
 	}
@@ -335,7 +319,7 @@ func (r *Run) compare(q *conductor.Request, st *run.State, roles map[string]spec
 	if fields := differs(st.Spec.Project, now); len(fields) > 0 {
 		q.Notices = append(q.Notices, "the project file has changed: "+text.Some(fields, maxFields))
 		if q.Project = &now; !r.notRunning {
-			return r.stopFirst(q.Notices[len(q.Notices)-1])
+			return stopFirst(r, q.Notices[len(q.Notices)-1])
 		}
 	}
 	return nil
@@ -349,7 +333,7 @@ var connected = []string{
 // maxFields bounds the fields that a notice names.
 const maxFields = 12
 
-func (r *Run) stopFirst(what string) error {
+func stopFirst(r *Run, what string) error {
 	return usage.With(usage.Errorf("%s; the process that carries run %s out cannot change that: stop it, then retry", what, r.id),
 		usage.Running, r.id)
 }

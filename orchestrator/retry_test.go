@@ -10,6 +10,7 @@ import (
 
 	"divisi/configs"
 	"divisi/internal/spec"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/run"
 )
 
@@ -72,7 +73,7 @@ func TestWhatIsReadAgain(t *testing.T) {
 		"one that lies in the repository, and has had secrets": {
 			had:    spec.Role{Source: own, Named: filepath.Join(here, "repo", own), Secrets: []string{"A_KEY"}},
 			files:  map[string][2]string{"repo/" + own: {"evil", "secrets: [A_KEY]\n"}},
-			retry:  Retry{Role: "x"},
+			retry:  Retry{Retry: act.Retry{Role: "x"}},
 			refuse: "a pull can have changed it",
 		},
 		"one that lies in the repository, and is named again": {

@@ -9,7 +9,7 @@ import (
 	"divisi/bus"
 	"divisi/internal/spec"
 	"divisi/internal/usage"
-	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/proof"
 	"divisi/orchestrator/run"
@@ -74,7 +74,7 @@ type serving interface {
 	// held is an error where another host may conduct the runs by now.
 	held() error
 	// put puts a request to a run that no process carries out.
-	put(ctx context.Context, r *Run, q conductor.Request) (outcome string, err error)
+	put(ctx context.Context, r *Run, q act.Request) (outcome string, err error)
 }
 
 func newRun(id string, dir store.Dir, b *bus.Bus) *Run {

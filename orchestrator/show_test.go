@@ -12,6 +12,7 @@ import (
 
 	"divisi/bus"
 	"divisi/orchestrator"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
@@ -49,7 +50,7 @@ func TestSlowAHostShowsTheLogToAViewer(t *testing.T) {
 	defer func() { require.NoError(t, b.Close(t.Context())) }()
 	asked := viewing(t, b, fmt.Sprintf(`{"verb":"decisions","run":%q}`, id), nil)
 	require.Contains(t, asked, q.ID)
-	_, err = r.Decide(t.Context(), q, orchestrator.Choice{Option: q.Options[0].Name})
+	_, err = r.Act(t.Context(), act.Decide{Decision: q.ID, Attempt: q.Attempt, Option: q.Options[0].Name})
 	require.NoError(t, err)
 	_, err = r.Wait(t.Context())
 	require.NoError(t, err)

@@ -12,6 +12,7 @@ import (
 
 	"divisi/bus"
 	"divisi/orchestrator"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/run"
 )
 
@@ -61,7 +62,7 @@ tasks:
 	r, err := runs.Open(t.Context(), id)
 	require.NoError(t, err)
 	q := open(t, r, "capitals")
-	_, err = r.Decide(t.Context(), q, orchestrator.Choice{Option: q.Options[0].Name})
+	_, err = r.Act(t.Context(), act.Decide{Decision: q.ID, Attempt: q.Attempt, Option: q.Options[0].Name})
 	require.NoError(t, err)
 	open(t, r, "more")
 	first.kill()
@@ -72,7 +73,7 @@ tasks:
 	r, err = runs.Open(t.Context(), id)
 	require.NoError(t, err)
 	q = open(t, r, "more")
-	_, err = r.Decide(t.Context(), q, orchestrator.Choice{Option: q.Options[0].Name})
+	_, err = r.Act(t.Context(), act.Decide{Decision: q.ID, Attempt: q.Attempt, Option: q.Options[0].Name})
 	require.NoError(t, err)
 	end, err := r.Wait(t.Context())
 	require.NoError(t, err)

@@ -22,6 +22,8 @@ import (
 	"divisi/internal/git"
 	"divisi/internal/spec"
 	"divisi/subagents/wire"
+
+	"divisi/orchestrator/act"
 )
 
 // largePack is less than a pack with all files of a submitter's repository has, smallPack more than a pack of a change.
@@ -156,7 +158,7 @@ func (s *submitter) pause() {
 	r, err := On(s.at).Open(s.t.Context(), s.last())
 	require.NoError(s.t, err)
 	require.Eventually(s.t, func() bool {
-		_, err = r.Pause(s.t.Context())
+		_, err = r.Act(s.t.Context(), act.Pause{})
 		return err == nil
 	}, time.Minute, 10*time.Millisecond)
 	require.NoError(s.t, r.Close())

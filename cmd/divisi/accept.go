@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"divisi/internal/usage"
-	"divisi/orchestrator"
+	"divisi/orchestrator/act"
 )
 
 func newAccept(g *globals) *cobra.Command {
@@ -39,5 +39,5 @@ func (g *globals) accept(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	return g.request(ctx, func(r *orchestrator.Run) (string, error) { return r.Accept(ctx, task, attempt) }, run)
+	return g.act(ctx, act.Accept{Task: task, Attempt: attempt}, run)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"divisi/orchestrator"
+	"divisi/orchestrator/act"
 )
 
 // tried is an act, and how each door is asked for it; what is empty the door does not have. All doors give the same outcome, and
@@ -32,13 +33,21 @@ const (
 // here is why a command refuses --on.
 const here = "works on this machine: leave --on out"
 
+// does does an act by the API.
+func does(a act.Args) func(context.Context, *orchestrator.Run, string) (string, error) {
+	return func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) {
+		out, err := r.Act(ctx, a)
+		return out.Text, err
+	}
+}
+
 // acts are what a person, or a program for one, does to a run, in an order that leaves each something to do.
 var acts = []tried{
 	{
 		act:     "start the line",
 		command: "line start RUN",
 		page:    `acts {"verb":"start_line"}`,
-		api:     func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) { return r.StartLine(ctx) },
+		api:     does(act.StartLine{}),
 		outcome: "the line goes on",
 		leaves:  []string{`run {"line":""}`},
 	},
@@ -46,9 +55,7 @@ var acts = []tried{
 		act:     "stop the line",
 		command: "line stop RUN --reason 'look first'",
 		page:    `acts {"verb":"stop_line","text":"look first"}`,
-		api: func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) {
-			return r.StopLine(ctx, "look first")
-		},
+		api:     does(act.StopLine{Reason: "look first"}),
 		outcome: "the line is stopped: nothing is dispatched, and nothing lands; what is at work goes on",
 		leaves:  []string{`run {"line":"look first"}`},
 	},
@@ -56,7 +63,7 @@ var acts = []tried{
 		act:     "stop the line twice",
 		command: "line stop RUN",
 		page:    `acts {"verb":"stop_line"}`,
-		api:     func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) { return r.StopLine(ctx, "") },
+		api:     does(act.StopLine{}),
 		refused: true, outcome: "the line of run RUN is stopped already: look first",
 	},
 	{
@@ -70,7 +77,7 @@ var acts = []tried{
 			if err != nil {
 				return "", err
 			}
-			return r.Decide(ctx, orchestrator.Decision{ID: open[0].ID}, orchestrator.Choice{Option: "accept"})
+			return does(act.Decide{Decision: open[0].ID, Option: "accept"})(ctx, r, "")
 		},
 		outcome: "the patch of decides goes on",
 		leaves:  []string{`run {"decision":{"kind":"patch","about":"decides","answer":{"id":"DECIDES","option":"accept","by":"WHO"}}}`},
@@ -117,18 +124,14 @@ var acts = []tried{
 	{
 		act:     "accept",
 		command: "accept RUN/accepts",
-		api: func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) {
-			return r.Accept(ctx, "accepts", 0)
-		},
+		api:     does(act.Accept{Task: "accepts"}),
 		outcome: "the patch of accepts goes on",
 		leaves:  []string{`run {"decision":{"kind":"patch","about":"accepts","answer":{"id":"ACCEPTS","option":"accept","by":"WHO"}}}`},
 	},
 	{
 		act:     "accept what is not held",
 		command: "accept RUN/skips",
-		api: func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) {
-			return r.Accept(ctx, "skips", 0)
-		},
+		api:     does(act.Accept{Task: "skips"}),
 		refused: true, outcome: "the patch of skips is not held: the task is pending",
 	},
 	{
@@ -136,9 +139,7 @@ var acts = []tried{
 		command: "send RUN/sends 'Keep both tests.'",
 		page:    `acts {"verb":"send","tasks":["sends"],"text":"Keep both tests."}`,
 		tool:    `send {"task":"sends","text":"Keep both tests."}`,
-		api: func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) {
-			return r.Send(ctx, "sends", "Keep both tests.")
-		},
+		api:     does(act.Send{Task: "sends", Text: "Keep both tests."}),
 		outcome: "the patch of sends is rejected with these words",
 		leaves: []string{`run {"decision":{"kind":"patch","about":"sends","answer":{"id":"SENDS","option":"reject",` +
 			`"text":"Keep both tests.","by":"WHO"}}}`},
@@ -148,9 +149,7 @@ var acts = []tried{
 		command: "send RUN/nosuch 'Keep both tests.'",
 		page:    `acts {"verb":"send","tasks":["nosuch"],"text":"Keep both tests."}`,
 		tool:    `send {"task":"nosuch","text":"Keep both tests."}`,
-		api: func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) {
-			return r.Send(ctx, "nosuch", "x")
-		},
+		api:     does(act.Send{Task: "nosuch", Text: "x"}),
 		refused: true, outcome: `run RUN has no task "nosuch"`,
 	},
 	{
@@ -158,9 +157,7 @@ var acts = []tried{
 		command: "send RUN/skips hello",
 		page:    `acts {"verb":"send","tasks":["skips"],"text":"hello"}`,
 		tool:    `send {"task":"skips","text":"hello"}`,
-		api: func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) {
-			return r.Send(ctx, "skips", "x")
-		},
+		api:     does(act.Send{Task: "skips", Text: "x"}),
 		refused: true, outcome: "skips runs a command, not a model: it cannot receive messages",
 	},
 	{
@@ -169,9 +166,7 @@ var acts = []tried{
 		board:   `{"Verb":"skip","Task":"skips","Text":"why"}`,
 		page:    `acts {"verb":"skip","tasks":["skips"],"text":"why"}`,
 		tool:    `skip {"tasks":["skips"],"reason":"why"}`,
-		api: func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) {
-			return r.Skip(ctx, []string{"skips"}, "why")
-		},
+		api:     does(act.Skip{Tasks: []string{"skips"}, Reason: "why"}),
 		outcome: "skipped: skips",
 		leaves:  []string{`task skips {"state":"skipped","reason":"by a person: why"}`},
 	},
@@ -181,9 +176,7 @@ var acts = []tried{
 		board:   `{"Verb":"skip","Task":"nosuch"}`,
 		page:    `acts {"verb":"skip","tasks":["nosuch"]}`,
 		tool:    `skip {"tasks":["nosuch"]}`,
-		api: func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) {
-			return r.Skip(ctx, []string{"nosuch"}, "")
-		},
+		api:     does(act.Skip{Tasks: []string{"nosuch"}}),
 		refused: true, outcome: `run RUN has no task "nosuch"`,
 	},
 	{
@@ -192,9 +185,7 @@ var acts = []tried{
 		board:   `{"Verb":"cancel","Task":"cancels","Text":"why"}`,
 		page:    `acts {"verb":"cancel","tasks":["cancels"],"text":"why"}`,
 		tool:    `cancel {"task":"cancels","reason":"why"}`,
-		api: func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) {
-			return r.Cancel(ctx, "cancels", "why")
-		},
+		api:     does(act.Cancel{Task: "cancels", Reason: "why"}),
 		outcome: "cancels is cancelled",
 		leaves:  []string{`task cancels {"state":"cancelled","reason":"why"}`},
 	},
@@ -204,9 +195,7 @@ var acts = []tried{
 		board:   `{"Verb":"cancel","Task":"nosuch"}`,
 		page:    `acts {"verb":"cancel","tasks":["nosuch"]}`,
 		tool:    `cancel {"task":"nosuch"}`,
-		api: func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) {
-			return r.Cancel(ctx, "nosuch", "")
-		},
+		api:     does(act.Cancel{Task: "nosuch"}),
 		refused: true, outcome: `run RUN has no task "nosuch"`,
 	},
 	{
@@ -215,8 +204,8 @@ var acts = []tried{
 		page:    `acts {"verb":"retry","tasks":["retries"],"brief":"Write."}`,
 		tool:    `retry {"tasks":["retries"],"brief":"Write."}`,
 		api: func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) {
-			again, err := r.Retry(ctx, orchestrator.Retry{Tasks: []string{"retries"}, Brief: "Write."})
-			return again.Outcome, err
+			again, err := orchestrator.TryAgain(ctx, r, orchestrator.Retry{Retry: act.Retry{Tasks: []string{"retries"}, Brief: "Write."}})
+			return again.Text, err
 		},
 		outcome: "tried again: retries", goesOn: true,
 		leaves: []string{`task retries {"state":"pending","reason":"revised by user","revision":{"by":"WHO","brief":"Write."}}`},
@@ -227,20 +216,17 @@ var acts = []tried{
 		page:    `acts {"verb":"retry","tasks":["nosuch"]}`,
 		tool:    `retry {"tasks":["nosuch"]}`,
 		api: func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) {
-			again, err := r.Retry(ctx, orchestrator.Retry{Tasks: []string{"nosuch"}})
-			return again.Outcome, err
+			again, err := orchestrator.TryAgain(ctx, r, orchestrator.Retry{Retry: act.Retry{Tasks: []string{"nosuch"}}})
+			return again.Text, err
 		},
 		refused: true, outcome: `run RUN has no task "nosuch"`,
 	},
 	{
 		act:     "drop",
 		command: "drop RUN drops --reason why", on: here,
-		page: `acts {"verb":"drop","tasks":["drops"],"text":"why"}`,
-		tool: `drop {"tasks":["drops"],"reason":"why"}`,
-		api: func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) {
-			outcome, _, err := r.Drop(ctx, []string{"drops"}, "why")
-			return outcome, err
-		},
+		page:    `acts {"verb":"drop","tasks":["drops"],"text":"why"}`,
+		tool:    `drop {"tasks":["drops"],"reason":"why"}`,
+		api:     does(act.Drop{Tasks: []string{"drops"}, Reason: "why"}),
 		outcome: "drop-drops takes out drops", goesOn: true,
 		leaves: []string{`plan {"by":"WHO","drop":{"tasks":["drops"],"patch":{"commit":"HASH","base":"HASH","tree":"HASH",` +
 			`"pack":"pack-HASH","files":["drops.txt"],"deleted":1}},"tasks":[{"id":"drop-drops","title":"take out drops",` +
@@ -249,12 +235,9 @@ var acts = []tried{
 	{
 		act:     "drop an unknown task",
 		command: "drop RUN nosuch", on: here,
-		page: `acts {"verb":"drop","tasks":["nosuch"]}`,
-		tool: `drop {"tasks":["nosuch"]}`,
-		api: func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) {
-			_, _, err := r.Drop(ctx, []string{"nosuch"}, "")
-			return "", err
-		},
+		page:    `acts {"verb":"drop","tasks":["nosuch"]}`,
+		tool:    `drop {"tasks":["nosuch"]}`,
+		api:     does(act.Drop{Tasks: []string{"nosuch"}}),
 		refused: true, outcome: `run RUN has no task "nosuch"`,
 	},
 	{
@@ -271,8 +254,7 @@ var acts = []tried{
 		act:     "give",
 		command: "give RUN/gives DIR", on: here,
 		api: func(ctx context.Context, r *orchestrator.Run, dir string) (string, error) {
-			outcome, _, err := r.Give(ctx, "gives", dir)
-			return outcome, err
+			return does(act.Give{Task: "gives", Dir: dir})(ctx, r, "")
 		},
 		outcome: "gives/2 is the patch of a person", goesOn: true,
 		leaves: []string{`task gives {"state":"running","reason":"a person handed in a patch","dispatch":{"task":"gives","attempt":2,` +
@@ -282,9 +264,7 @@ var acts = []tried{
 	{
 		act:     "gate",
 		command: "gate RUN more -- true", on: here,
-		api: func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) {
-			return r.AddGate(ctx, "more", []string{"true"})
-		},
+		api:     does(act.Gate{Name: "more", Command: []string{"true"}}),
 		outcome: "gate more is run on the base commit, and on all that lands from now on",
 		leaves:  []string{`run {"gate":{"name":"more","command":["true"],"by":"WHO"},"notices":["WHO added the gate more: true"]}`},
 	},
@@ -300,7 +280,7 @@ var acts = []tried{
 		board:   `{"Verb":"pause"}`,
 		page:    `acts {"verb":"pause"}`,
 		tool:    `pause {}`,
-		api:     func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) { return r.Pause(ctx) },
+		api:     does(act.Pause{}),
 		outcome: "pausing after the current turn of 0 active agents", only: whenActive,
 	},
 	{
@@ -309,7 +289,7 @@ var acts = []tried{
 		board:   `{"Verb":"pause"}`,
 		page:    `acts {"verb":"pause"}`,
 		tool:    `pause {}`,
-		api:     func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) { return r.Pause(ctx) },
+		api:     does(act.Pause{}),
 		refused: true, outcome: "run RUN is not running: there is nothing to pause",
 	},
 	{
@@ -326,12 +306,10 @@ var acts = []tried{
 		only:   whenAtRest,
 	},
 	{
-		act:   "cancel the run",
-		board: `{"Verb":"cancel","Text":"over"}`,
-		page:  `acts {"verb":"cancel","text":"over"}`,
-		api: func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) {
-			return r.Cancel(ctx, "", "over")
-		},
+		act:     "cancel the run",
+		board:   `{"Verb":"cancel","Text":"over"}`,
+		page:    `acts {"verb":"cancel","text":"over"}`,
+		api:     does(act.Cancel{Reason: "over"}),
 		outcome: "the run is cancelled",
 		leaves:  []string{`run {"state":"cancelled","reason":"over"}`},
 	},
@@ -353,9 +331,7 @@ var acts = []tried{
 		board:   `{"Verb":"skip","Task":"gives"}`,
 		page:    `acts {"verb":"skip","tasks":["gives"]}`,
 		tool:    `skip {"tasks":["gives"]}`,
-		api: func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) {
-			return r.Skip(ctx, []string{"gives"}, "")
-		},
+		api:     does(act.Skip{Tasks: []string{"gives"}}),
 		refused: true, outcome: "run RUN was cancelled, which is for good: start another run",
 	},
 }

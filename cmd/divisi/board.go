@@ -8,6 +8,7 @@ import (
 
 	"divisi/internal/usage"
 	"divisi/orchestrator"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/console"
 	"divisi/orchestrator/console/board"
 )
@@ -112,17 +113,19 @@ func (d *controls) Do(ctx context.Context, a board.Act) (out string, err error) 
 	err = d.with(ctx, func(r *orchestrator.Run) (err error) {
 		switch a.Verb {
 		case board.VerbAnswer:
-			out, err = answerAll(ctx, r, a)
+			out, err = each(ctx, r, a.Asked, func(q board.Asked) act.Args {
+				return act.Decide{Decision: q.ID, Attempt: q.Attempt, Option: a.Option, Text: a.Text, Task: a.Task}
+			})
 		case board.VerbTakeBack:
-			out, err = each(a.Asked, func(q board.Asked) (string, error) { return r.TakeBack(ctx, q.ID) })
+			out, err = each(ctx, r, a.Asked, func(q board.Asked) act.Args { return act.TakeBack{Decision: q.ID} })
 		case board.VerbTake:
 			out, err = d.take(ctx, r, a)
 		case board.VerbCancel:
-			out, err = r.Cancel(ctx, a.Task, a.Text)
+			out, err = done(r.Act(ctx, act.Cancel{Task: a.Task, Reason: a.Text}))
 		case board.VerbSkip:
-			out, err = r.Skip(ctx, []string{a.Task}, a.Text)
+			out, err = done(r.Act(ctx, act.Skip{Tasks: []string{a.Task}, Reason: a.Text}))
 		case board.VerbPause:
-			out, err = r.Pause(ctx)
+			out, err = done(r.Act(ctx, act.Pause{}))
 		default:
 			err = fmt.Errorf("unknown verb %q", a.Verb)
 		}
@@ -131,20 +134,14 @@ func (d *controls) Do(ctx context.Context, a board.Act) (out string, err error) 
 	return out, err
 }
 
-// answerAll gives one answer to decisions that are alike.
-func answerAll(ctx context.Context, r *orchestrator.Run, a board.Act) (string, error) {
-	choice := orchestrator.Choice{Option: a.Option, Text: a.Text, Task: a.Task}
-	return each(a.Asked, func(q board.Asked) (string, error) {
-		return r.Decide(ctx, orchestrator.Decision{ID: q.ID, Attempt: q.Attempt}, choice)
-	})
-}
+func done(out act.Outcome, err error) (string, error) { return out.Text, err }
 
 // each does something to decisions. One that refuses it does not stop the others.
-func each(asked []board.Asked, do func(board.Asked) (string, error)) (string, error) {
+func each(ctx context.Context, r *orchestrator.Run, asked []board.Asked, do func(board.Asked) act.Args) (string, error) {
 	var said []string
 	var refused error
 	for _, q := range asked {
-		outcome, err := do(q)
+		outcome, err := done(r.Act(ctx, do(q)))
 		var mistake *usage.Error
 		switch {
 		case err == nil:

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"divisi/orchestrator"
+	"divisi/orchestrator/act"
 )
 
 func newCancel(g *globals) *cobra.Command {
@@ -36,15 +36,15 @@ func (g *globals) cancel(ctx context.Context, args []string, reason string) erro
 			return err
 		}
 	}
-	cancel := func(r *orchestrator.Run) (string, error) { return r.Cancel(ctx, task, reason) }
+	cancel := act.Cancel{Task: task, Reason: reason}
 	if task != "" {
-		return g.request(ctx, cancel, runID)
+		return g.act(ctx, cancel, runID)
 	}
 	r, err := g.attach(ctx, runID)
 	if err != nil {
 		return err
 	}
-	_, err = cancel(r)
+	_, err = r.Act(ctx, cancel)
 	if err = errors.Join(err, r.Close()); err != nil {
 		return err
 	}

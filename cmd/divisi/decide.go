@@ -12,6 +12,7 @@ import (
 	"divisi/internal/text"
 	"divisi/internal/usage"
 	"divisi/orchestrator"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/console"
 )
 
@@ -44,9 +45,7 @@ also accepts each other patch of the run that is alike, held now or later, until
 			case back && len(args) != 2:
 				return usage.Errorf("name the decision whose answer you take back: divisi decide %s DECISION --take-back", run)
 			case back:
-				return g.request(c.Context(), func(r *orchestrator.Run) (string, error) {
-					return r.TakeBack(c.Context(), args[1])
-				}, run)
+				return g.act(c.Context(), act.TakeBack{Decision: args[1]}, run)
 			case len(args) == 2:
 				return usage.Errorf("name an option too: divisi decide %s %s OPTION", run, args[1])
 			case len(args) > 2:
@@ -191,10 +190,12 @@ func noteOn(alike []orchestrator.Decision) string {
 
 // answer puts the answer to a decision into the log of its run.
 func (g *globals) answer(ctx context.Context, run string, d orchestrator.Decision, c orchestrator.Choice) error {
-	return g.request(ctx, func(r *orchestrator.Run) (string, error) {
-		outcome, err := r.Decide(ctx, d, c)
-		return goesOn(r, outcome, err)
-	}, run)
+	return g.act(ctx, decide(d, c), run)
+}
+
+// decide is the act that answers a decision as it was shown.
+func decide(d orchestrator.Decision, c orchestrator.Choice) act.Args {
+	return act.Decide{Decision: d.ID, Attempt: d.Attempt, Option: c.Option, Text: c.Text, Task: c.Task, Alike: c.Alike}
 }
 
 // decideAlike gives one answer to decisions that are alike. One that does not take it is told, counted, and does not stop the

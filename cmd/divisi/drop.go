@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"divisi/orchestrator"
+	"divisi/orchestrator/act"
 )
 
 func newDrop(g *globals) *cobra.Command {
@@ -28,9 +28,7 @@ the newest run.` +
 			if err != nil {
 				return err
 			}
-			return g.handIn(c.Context(), run, o, func(r *orchestrator.Run) (string, bool, error) {
-				return r.Drop(c.Context(), tasks, reason)
-			})
+			return g.handIn(c.Context(), run, o, act.Drop{Tasks: tasks, Reason: reason})
 		},
 	}
 	o.flags(c)

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"divisi/orchestrator"
+	"divisi/orchestrator/act"
 )
 
 func newGate(g *globals) *cobra.Command {
@@ -22,10 +22,7 @@ write it into .divisi/divisi.yaml for later ones.` +
 			if err != nil {
 				return err
 			}
-			return g.request(c.Context(), func(r *orchestrator.Run) (string, error) {
-				outcome, err := r.AddGate(c.Context(), args[1], args[2:])
-				return goesOn(r, outcome, err)
-			}, run)
+			return g.act(c.Context(), act.Gate{Name: args[1], Command: args[2:]}, run)
 		},
 	}
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"divisi/orchestrator"
+	"divisi/orchestrator/act"
 )
 
 func newGive(g *globals) *cobra.Command {
@@ -26,9 +26,7 @@ does not change. TASK alone is a task of the newest run.` + codes(codeOK, codePa
 			if err != nil {
 				return err
 			}
-			return g.handIn(c.Context(), run, o, func(r *orchestrator.Run) (string, bool, error) {
-				return r.Give(c.Context(), task, args[1])
-			})
+			return g.handIn(c.Context(), run, o, act.Give{Task: task, Dir: args[1]})
 		},
 	}
 	o.flags(c)
@@ -36,19 +34,16 @@ does not change. TASK alone is a task of the newest run.` + codes(codeOK, codePa
 }
 
 // handIn hands in patches for tasks of a run, and continues it unless another process is running it.
-func (g *globals) handIn(
-	ctx context.Context, id string, o resumeOptions,
-	hand func(r *orchestrator.Run) (outcome string, notRunning bool, err error),
-) error {
+func (g *globals) handIn(ctx context.Context, id string, o resumeOptions, patches act.Args) error {
 	r, err := g.attach(ctx, id)
 	if err != nil {
 		return err
 	}
-	outcome, notRunning, err := hand(r)
+	out, err := r.Act(ctx, patches)
 	if err = errors.Join(err, r.Close()); err != nil {
 		return err
 	}
-	if err := g.said(id, outcome); err != nil || !notRunning {
+	if err := g.said(id, out.Text); err != nil || !out.Begins {
 		return err
 	}
 	return g.resume(ctx, []string{id}, o)

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"divisi/orchestrator"
+	"divisi/orchestrator/act"
 )
 
 func newLine(g *globals) *cobra.Command {
@@ -29,10 +29,7 @@ func newLineStop(g *globals) *cobra.Command {
 		Example: "  divisi line stop 1f2e --reason 'the tests are wrong'",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return g.request(c.Context(), func(r *orchestrator.Run) (string, error) {
-				outcome, err := r.StopLine(c.Context(), reason)
-				return outcome + "; start it again with: divisi line start " + r.ID(), err
-			}, args...)
+			return g.act(c.Context(), act.StopLine{Reason: reason}, args...)
 		},
 	}
 	c.Flags().StringVar(&reason, "reason", "", "why; kept in the log")
@@ -45,11 +42,6 @@ func newLineStart(g *globals) *cobra.Command {
 		Long:    "Let work be dispatched, and land, again. Without RUN, the newest run." + codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi line start 1f2e",
 		Args:    cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			return g.request(c.Context(), func(r *orchestrator.Run) (string, error) {
-				outcome, err := r.StartLine(c.Context())
-				return goesOn(r, outcome, err)
-			}, args...)
-		},
+		RunE:    func(c *cobra.Command, args []string) error { return g.act(c.Context(), act.StartLine{}, args...) },
 	}
 }

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"divisi/orchestrator"
+	"divisi/orchestrator/act"
 )
 
 func newPause(g *globals) *cobra.Command {
@@ -15,11 +15,6 @@ divisi resume continues it. Ctrl-C where it runs stops it at once. Without RUN, 
 			codes(codeOK, codeUsage, codeMachine),
 		Example: "  divisi pause\n  divisi pause 1f2e && divisi watch 1f2e",
 		Args:    cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			return g.request(c.Context(), func(r *orchestrator.Run) (string, error) {
-				outcome, err := r.Pause(c.Context())
-				return outcome + "; resume with: divisi resume " + r.ID(), err
-			}, args...)
-		},
+		RunE:    func(c *cobra.Command, args []string) error { return g.act(c.Context(), act.Pause{}, args...) },
 	}
 }

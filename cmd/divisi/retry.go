@@ -9,6 +9,7 @@ import (
 
 	"divisi/configs"
 	"divisi/orchestrator"
+	"divisi/orchestrator/act"
 )
 
 func newRetry(g *globals) *cobra.Command {
@@ -49,7 +50,7 @@ type retryFlags struct {
 
 // options reads the files that are named.
 func (f *retryFlags) options() (o orchestrator.Retry, err error) {
-	o.Brief, o.Role, o.Model, o.Forgotten = f.brief, f.role, f.model, f.forgotten
+	o.Retry = act.Retry{Brief: f.brief, Role: f.role, Model: f.model, Forgotten: f.forgotten}
 	if f.briefFile != "" {
 		read, err := configs.Read(f.briefFile)
 		if err != nil {
@@ -90,18 +91,18 @@ func (g *globals) retry(ctx context.Context, args []string, o resumeOptions, wit
 	if err != nil {
 		return err
 	}
-	done, err := attached.Retry(ctx, again)
+	done, err := orchestrator.TryAgain(ctx, attached, again)
 	if err = errors.Join(err, attached.Close()); err != nil {
 		return err
 	}
-	err = g.said(id, strings.Join(append([]string{done.Outcome}, done.Changed...), "; "))
+	err = g.said(id, strings.Join(append([]string{done.Text}, done.Changed...), "; "))
 	for _, n := range done.Notes {
 		g.notice("note: " + n)
 	}
 	switch {
 	case err != nil:
 		return err
-	case done.NotRunning:
+	case done.Begins:
 		return g.resume(ctx, []string{id}, o)
 	case g.notify != "":
 		g.notice(g.calls("another process has the run, and --notify does nothing here: use divisi watch --notify"))

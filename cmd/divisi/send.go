@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"divisi/orchestrator"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/console"
 )
 
@@ -32,28 +33,35 @@ func (g *globals) send(ctx context.Context, to, text string) error {
 	if err != nil {
 		return err
 	}
-	return g.request(ctx, func(r *orchestrator.Run) (string, error) { return r.Send(ctx, task, text) }, run)
+	return g.act(ctx, act.Send{Task: task, Text: text}, run)
 }
 
-// request puts a request to the run that args name, as findRun does, and prints what becomes of it.
-func (g *globals) request(ctx context.Context, ask func(*orchestrator.Run) (string, error), args ...string) error {
+// act does something to the run that args name, as findRun does, and prints what becomes of it.
+func (g *globals) act(ctx context.Context, a act.Args, args ...string) error {
 	r, err := g.open(ctx, args)
 	if err != nil {
 		return err
 	}
-	outcome, err := ask(r)
+	out, err := r.Act(ctx, a)
 	if err = errors.Join(err, r.Close()); err != nil {
 		return err
 	}
-	return g.said(r.ID(), outcome)
+	return g.said(r.ID(), out.Text+next(r, a))
 }
 
-// goesOn adds how a run is continued that no process carries out.
-func goesOn(r *orchestrator.Run, outcome string, err error) (string, error) {
-	if r.NotRunning() {
-		outcome += "; continue with: divisi resume " + r.ID()
+// next is how a person goes on after an act.
+func next(r *orchestrator.Run, a act.Args) string {
+	switch a.(type) {
+	case act.StopLine:
+		return "; start it again with: divisi line start " + r.ID()
+	case act.Pause:
+		return "; resume with: divisi resume " + r.ID()
+	case act.Skip, act.Gate, act.Decide, act.StartLine:
+		if r.NotRunning() {
+			return "; continue with: divisi resume " + r.ID()
+		}
 	}
-	return outcome, err
+	return ""
 }
 
 // open connects to the run that args name, as findRun does.

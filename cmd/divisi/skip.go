@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"divisi/orchestrator"
+	"divisi/orchestrator/act"
 )
 
 func newSkip(g *globals) *cobra.Command {
@@ -23,10 +23,7 @@ divisi resume.` +
 			if err != nil {
 				return err
 			}
-			return g.request(c.Context(), func(r *orchestrator.Run) (string, error) {
-				outcome, err := r.Skip(c.Context(), tasks, reason)
-				return goesOn(r, outcome, err)
-			}, run)
+			return g.act(c.Context(), act.Skip{Tasks: tasks, Reason: reason}, run)
 		},
 	}
 	c.Flags().StringVar(&reason, "reason", "", "why; kept in the log")

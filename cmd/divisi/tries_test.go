@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/orchestrator"
+	"divisi/orchestrator/act"
 )
 
 // One run that waits for decisions is acted on through each door: where no process has it, and where one has.
@@ -66,7 +67,7 @@ func (a *acted) still(t *testing.T) {
 	t.Helper()
 	r, err := a.runs.Open(t.Context(), a.run)
 	require.NoError(t, err)
-	_, err = r.StopLine(t.Context(), "first")
+	_, err = r.Act(t.Context(), act.StopLine{Reason: "first"})
 	require.NoError(t, err)
 	open, err := r.Decisions(t.Context())
 	require.NoError(t, err)

@@ -71,7 +71,8 @@ type Entry struct {
 	Loses bool
 	// Doors offer it; 0 for all.
 	Doors Door
-	// Schema describes its arguments.
+	// Args are its arguments, none of them given; Schema describes them.
+	Args   Args
 	Schema func() *jsonschema.Schema
 
 	read    func(args, with json.RawMessage) (Args, error)
@@ -125,7 +126,7 @@ func defineWith[A Args](
 	e Entry, propose func(ctx context.Context, h Hands, s *run.State, a A, by string) ([]run.Action, string, error),
 ) *Entry {
 	var none A
-	e.Name, e.Schema = none.Act(), spec.Schema[A]
+	e.Name, e.Args, e.Schema = none.Act(), none, spec.Schema[A]
 	if e.Doors == 0 {
 		e.Doors = Command | Page | Tools
 	}

@@ -9,7 +9,7 @@ import (
 // Give hands in what a person has changed in a directory that was taken, as the next attempt of its task.
 type Give struct {
 	Task string `json:"task" jsonschema:"The id of the task."`
-	Dir  string `json:"dir,omitempty" jsonschema:"The directory, as divisi take has filled it."`
+	Dir  string `json:"dir,omitempty" jsonschema:"The directory into which the attempt was taken."`
 	// Patch is what was changed there.
 	Patch *spec.Patch `json:"-"`
 }

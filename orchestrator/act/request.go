@@ -29,6 +29,14 @@ type Request struct {
 	From string `json:"-"`
 }
 
+// Outcome is what becomes of an act: in words, with the roles and settings that have changed since the run read them, and notes.
+// Begins reports that a process has to go on with the run.
+type Outcome struct {
+	Text           string
+	Changed, Notes []string
+	Begins         bool
+}
+
 // NewRequest is a request for an act.
 func NewRequest(a Args, by string) (q Request, err error) {
 	q = Request{Act: a.Act(), By: by}
@@ -45,7 +53,7 @@ func NewRequest(a Args, by string) (q Request, err error) {
 
 // Read returns the arguments of a request from a caller. The error is a *request.RefusedError: the act is not known or not for
 // the caller, or it has no such arguments, needs others, or has bounds for them.
-func (q *Request) Read(who Caller) (Args, error) {
+func (q Request) Read(who Caller) (Args, error) {
 	e := table[q.Act]
 	if e == nil {
 		return nil, request.Refusedf("unknown request %.40q", q.Act)
@@ -61,7 +69,7 @@ func (q *Request) Read(who Caller) (Args, error) {
 }
 
 // Task is the one task that a request names; "" where that is none, several, or cannot be read.
-func (q *Request) Task() string {
+func (q Request) Task() string {
 	var named struct {
 		Task  string   `json:"task"`
 		Tasks []string `json:"tasks"`

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"divisi/internal/spec"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/decision"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/request"
@@ -126,11 +127,11 @@ func (c *Conductor) ask(ctx context.Context, d run.Decision) {
 
 // answered does what a person answered on the terminal of this process. Without an option the decision stays open. An answer
 // about one that was decided meanwhile is about nothing else.
-func (c *Conductor) answered(ctx context.Context, a run.Answer) error {
+func (c *Conductor) answered(ctx context.Context, a act.Decide) error {
 	if a.Option == "" {
 		return nil
 	}
-	_, err := c.Do(ctx, Request{Verb: VerbDecide, Answer: &a})
+	_, err := c.Do(ctx, a, "")
 	var no *request.RefusedError
 	if errors.As(err, &no) {
 		return c.append(ctx, run.Append{Data: run.Data{Notices: []string{"your answer was not applied: " + no.Reason}}})

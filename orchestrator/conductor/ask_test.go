@@ -9,9 +9,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/internal/testkit/geminitest"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/decision"
 	"divisi/orchestrator/eventlog"
@@ -142,7 +144,7 @@ func TestAPersonAnswersOnALivingRun(t *testing.T) {
 	require.Len(t, open, 1)
 	require.Equal(t, run.DecideQuestion, open[0].Kind)
 	require.Contains(t, open[0].Text, "May I?")
-	text, err := conductor.Ask(t.Context(), r.bus, "r1", conductor.Request{Verb: conductor.VerbSend, Task: "one", Text: "You may."})
+	text, err := askFor(t.Context(), r.bus, "r1", act.Send{Task: "one", Text: "You may."}, "")
 	require.NoError(t, err)
 	require.Equal(t, "answers the question of one/1: May I?", text)
 	st = <-ended
@@ -171,21 +173,21 @@ func TestAPersonIsAskedAtTheTerminal(t *testing.T) {
 	cfg := r.config(false)
 	cfg.Interactive = true
 	answers := func(task, words string) {
-		_, err := conductor.Ask(t.Context(), r.bus, "r1", conductor.Request{Verb: conductor.VerbSend, Task: task, Text: words})
+		_, err := askFor(t.Context(), r.bus, "r1", act.Send{Task: task, Text: words}, "")
 		if err != nil {
 			panic(err)
 		}
 	}
-	cfg.Decide = func(_ context.Context, d run.Decision) (run.Answer, error) {
+	cfg.Decide = func(_ context.Context, d run.Decision) (act.Decide, error) {
 		asked = append(asked, d.About)
-		said := run.Answer{ID: d.ID, Attempt: d.Attempt, Option: run.Reply}
+		said := act.Decide{Decision: d.ID, Attempt: d.Attempt, Option: run.Reply}
 		switch d.About {
 		case "one":
 			said.Text = "You may."
 			return said, nil
 		case "two": // left for later
 			go answers("two", "You too.")
-			return run.Answer{}, nil
+			return act.Decide{}, nil
 		}
 		if strings.Contains(d.Text, "And then?") {
 			said.Text = "Stop."
@@ -229,10 +231,19 @@ func (r *rig) until(ok func(st *run.State) bool, why string) {
 }
 
 // do is what a person does about a run that nobody carries out.
-func (r *rig) do(q conductor.Request) (string, error) {
+func (r *rig) do(a act.Args) (string, error) {
 	c, err := conductor.New(r.t.Context(), r.config(false))
 	require.NoError(r.t, err)
-	return c.Do(r.t.Context(), q)
+	return c.Do(r.t.Context(), a, "")
+}
+
+// askFor asks the conductor of a run, as another process does.
+func askFor(ctx context.Context, b *bus.Bus, id string, a act.Args, by string) (string, error) {
+	q, err := act.NewRequest(a, by)
+	if err != nil {
+		return "", err
+	}
+	return conductor.Ask(ctx, b, id, q)
 }
 
 func TestARunWithoutAnybodyStopsForAnAnswerAndGoesOnWithIt(t *testing.T) {
@@ -255,7 +266,7 @@ func TestARunWithoutAnybodyStopsForAnAnswerAndGoesOnWithIt(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, run.Stopped, st.Status, "no person has answered")
 
-	text, err := r.do(conductor.Request{Verb: conductor.VerbSend, Task: "one-asker-1-0", Text: "The second."})
+	text, err := r.do(act.Send{Task: "one-asker-1-0", Text: "The second."})
 	require.NoError(t, err)
 	require.Equal(t, "answers the question of one-asker-1-0/1: Which one?", text)
 	defer r.worker(t.Context())()
@@ -279,7 +290,7 @@ func TestWhatTheMasterLeavesOpenGoesToAPerson(t *testing.T) {
 	require.Equal(t, run.Stopped, st.Status)
 	require.Contains(t, st.Reason, "waits for an answer to one/1")
 	require.Equal(t, 1, said.count("master/2/1"))
-	_, err := r.do(conductor.Request{Verb: conductor.VerbSend, Task: "one", Text: "Mine."})
+	_, err := r.do(act.Send{Task: "one", Text: "Mine."})
 	require.NoError(t, err)
 	defer r.worker(t.Context())()
 	st, err = r.conduct(t.Context(), r.config(true))
@@ -298,7 +309,7 @@ func TestAMasterAsksAPerson(t *testing.T) {
 	said := r.play(parts{"master": {asks("Which packages?"), submits("then there is nothing to do")}})
 	st := r.run(t.Context())
 	require.Equal(t, run.Stopped, st.Status)
-	_, err := r.do(conductor.Request{Verb: conductor.VerbSend, Text: "None."})
+	_, err := r.do(act.Send{Text: "None."})
 	require.NoError(t, err)
 	defer r.worker(t.Context())()
 	st, err = r.conduct(t.Context(), r.config(true))

@@ -14,6 +14,7 @@ import (
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/internal/spec"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/run"
@@ -144,7 +145,7 @@ func TestAClockThatIsAheadLeavesNoRequestUndone(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- c.Run(ctx) }()
 	require.Eventually(t, func() bool {
-		_, err := conductor.Ask(ctx, r.bus, "r1", conductor.Request{Verb: conductor.VerbStopLine, Text: "a look"})
+		_, err := askFor(ctx, r.bus, "r1", act.StopLine{Reason: "a look"}, "")
 		if !errors.Is(err, bus.ErrNoListener) {
 			require.NoError(t, err)
 		}

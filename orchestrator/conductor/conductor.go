@@ -16,6 +16,7 @@ import (
 	"divisi/bus"
 	"divisi/internal/git"
 	"divisi/orchestrator/acceptance"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/assign"
 	"divisi/orchestrator/baseline"
 	"divisi/orchestrator/decision"
@@ -50,7 +51,7 @@ type Config struct {
 	// Approve shows a plan to a person, and returns when ctx ends; nil where no person can be asked.
 	Approve func(ctx context.Context, p Proposal) (Answer, error)
 	// Decide asks a person about what only a person can decide, and returns when ctx ends; nil where answers come by requests.
-	Decide func(ctx context.Context, d run.Decision) (run.Answer, error)
+	Decide func(ctx context.Context, d run.Decision) (act.Decide, error)
 	// Person is the identity of the person who answers on the terminal of this process.
 	Person string
 	// Interactive is set while a person watches who can answer questions: the run then waits for answers, and does not stop.
@@ -79,7 +80,7 @@ type Config struct {
 	// Members reports that the server vouches for the names under which it is asked; else all are bus.Local.
 	Members bool
 	// Asked is told what another process has asked, who did, and why nothing came of it. It may be nil.
-	Asked func(by string, q *Request, err error)
+	Asked func(by string, q *act.Request, err error)
 	// OnDoubt replaces what the run does about doubts when it is resumed; "" leaves it.
 	OnDoubt string
 	// Notices are recorded at the start of the run, e.g. that commands are not confined here; Closing, which may be nil, returns

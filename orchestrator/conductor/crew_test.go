@@ -16,6 +16,7 @@ import (
 
 	"divisi/bus"
 	"divisi/contextscope"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/decision"
 	"divisi/orchestrator/eventlog"
@@ -207,9 +208,7 @@ func TestAWorkerInQuarantineServesNothing(t *testing.T) {
 			require.NoError(t, st.Apply(&b.Events[i]))
 		}
 		if a := st.Works["t0000"].At(1); !asked && a != nil && a.Started {
-			outcome, err := conductor.Ask(t.Context(), r.bus, "r1", conductor.Request{
-				Verb: conductor.VerbQuarantine, Worker: "w1", By: wire.Person("ann"),
-			})
+			outcome, err := askFor(t.Context(), r.bus, "r1", act.Quarantine{Worker: "w1"}, wire.Person("ann"))
 			require.NoError(t, err)
 			require.Equal(t, "no landed change has the proof of worker w1 alone", outcome)
 			asked = true

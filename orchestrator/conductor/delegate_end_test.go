@@ -11,6 +11,7 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/internal/testkit/geminitest"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/run"
 )
@@ -50,7 +51,7 @@ func cancelsAllBelow(t *testing.T, background bool) {
 	ended := make(chan error, 1)
 	go func() { ended <- c.Run(t.Context()) }()
 	<-deepest
-	text, err := conductor.Ask(t.Context(), r.bus, "r1", conductor.Request{Verb: conductor.VerbCancel, Task: "t", Text: "wrong"})
+	text, err := askFor(t.Context(), r.bus, "r1", act.Cancel{Task: "t", Reason: "wrong"}, "")
 	require.NoError(t, err)
 	require.Equal(t, "t is cancelled", text)
 	require.NoError(t, <-ended)
@@ -82,9 +83,7 @@ func TestCancellingAChildAnswersItsParent(t *testing.T) {
 	defer close(release)
 	go func() {
 		<-begun
-		_, err := conductor.Ask(t.Context(), r.bus, "r1", conductor.Request{
-			Verb: conductor.VerbCancel, Task: "t-c-1-0", Text: "enough",
-		})
+		_, err := askFor(t.Context(), r.bus, "r1", act.Cancel{Task: "t-c-1-0", Reason: "enough"}, "")
 		if err != nil {
 			panic(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/spec"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/run"
 	"divisi/subagents/gate/testnames"
@@ -22,7 +23,7 @@ func (r *rig) dropWith(st *run.State, id, file, text string) (*spec.Patch, error
 	p := r.patch(st.Tasks.ByID[id].Commit, file, text)
 	c, err := conductor.New(r.t.Context(), r.quietly(false))
 	require.NoError(r.t, err)
-	_, err = c.Do(r.t.Context(), conductor.Request{Verb: conductor.VerbDrop, Task: id, Patch: p})
+	_, err = c.Do(r.t.Context(), act.Drop{Tasks: []string{id}, Patch: p}, "")
 	return p, err
 }
 
@@ -133,18 +134,14 @@ func TestASubmittedRunKeepsItsRolesAndSettings(t *testing.T) {
 	cfg.Ordered = true
 	c, err := conductor.New(t.Context(), cfg)
 	require.NoError(t, err)
-	again := conductor.Request{Verb: conductor.VerbRetry, Tasks: []string{"one"}, Notices: []string{"x"}, Revision: run.Revision{By: wire.Person("eve")}}
-	for _, change := range []func(q *conductor.Request){
-		func(q *conductor.Request) { q.Project = &spec.Project{} },
-		func(q *conductor.Request) { q.Roles = map[string]spec.Role{"fails": command("fails", "true")} },
+	for _, files := range []act.Changed{
+		{Notices: []string{"x"}, Project: &spec.Project{}},
+		{Notices: []string{"x"}, Roles: map[string]spec.Role{"fails": command("fails", "true")}},
 	} {
-		q := again
-		change(&q)
-		_, err = c.Do(t.Context(), q)
+		_, err = c.Do(t.Context(), act.Retry{Tasks: []string{"one"}, Changed: files}, wire.Person("eve"))
 		require.ErrorContains(t, err, "it keeps its plan, roles and settings, which its person has signed")
 	}
-	again.Notices = nil
-	_, err = c.Do(t.Context(), again)
+	_, err = c.Do(t.Context(), act.Retry{Tasks: []string{"one"}}, wire.Person("eve"))
 	require.NoError(t, err)
 }
 
@@ -184,7 +181,7 @@ func TestADependentOfADroppedTaskParks(t *testing.T) {
 	require.Equal(t, run.TaskDropped, st.Tasks.ByID["one"].State)
 	c, err := conductor.New(t.Context(), r.quietly(false))
 	require.NoError(t, err)
-	_, err = c.Do(t.Context(), conductor.Request{Verb: conductor.VerbRetry, Tasks: []string{"late"}, Revision: run.Revision{By: wire.Person("ada")}})
+	_, err = c.Do(t.Context(), act.Retry{Tasks: []string{"late"}}, wire.Person("ada"))
 	require.NoError(t, err)
 	st = r.carryOut()
 	late := st.Tasks.ByID["late"]

@@ -13,6 +13,7 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/internal/testkit/geminitest"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/run"
@@ -234,7 +235,7 @@ func TestAYesToAPlanThatHasChangedDoesNotCount(t *testing.T) {
 		require.Len(t, p.Source.Tasks, len(p.Plan.Tasks))
 		var err error
 		if len(shown) == 1 {
-			_, err = conductor.Ask(t.Context(), r.bus, "r1", conductor.Request{Verb: conductor.VerbCancel, Task: "other"})
+			_, err = askFor(t.Context(), r.bus, "r1", act.Cancel{Task: "other"}, "")
 		}
 		return conductor.Answer{Yes: true}, err
 	}
@@ -247,9 +248,7 @@ func TestAYesToAPlanThatHasChangedDoesNotCount(t *testing.T) {
 
 // decidePlan answers the decision about a plan as another process does.
 func (r *rig) decidePlan(id string) error {
-	_, err := conductor.Ask(r.t.Context(), r.bus, "r1", conductor.Request{
-		Verb: conductor.VerbDecide, Answer: &run.Answer{ID: id, Option: run.Yes},
-	})
+	_, err := askFor(r.t.Context(), r.bus, "r1", act.Decide{Decision: id, Option: run.Yes}, "")
 	return err
 }
 
@@ -308,17 +307,17 @@ func TestAPlanThatIsAnsweredWhileTheLineIsStopped(t *testing.T) {
 		"do":       {writes("f00.txt", "new\n"), submits("done")},
 	})
 	cfg := r.quietly(false)
-	line := func(verb string) {
-		_, err := conductor.Ask(t.Context(), r.bus, "r1", conductor.Request{Verb: verb})
+	line := func(a act.Args) {
+		_, err := askFor(t.Context(), r.bus, "r1", a, "")
 		require.NoError(t, err)
 	}
 	var started sync.WaitGroup
 	cfg.Approve = func(context.Context, conductor.Proposal) (conductor.Answer, error) {
-		line(conductor.VerbStopLine)
+		line(act.StopLine{})
 		require.NoError(t, r.decidePlan("plan-1.0"))
 		started.Go(func() {
 			r.untilText("the answer to the plan does not count")
-			line(conductor.VerbStartLine)
+			line(act.StartLine{})
 		})
 		return conductor.Answer{Yes: true}, nil
 	}

@@ -52,6 +52,12 @@ func (c *Conductor) executeOne(ctx context.Context, action run.Action) error {
 	case run.Isolate:
 		_, err := c.isolate(ctx, a.Quarantine)
 		return err
+	case run.Together:
+		return c.together(ctx, a.Actions)
+	case run.Pause:
+		return c.pause(ctx, a.By)
+	case run.Purge:
+		return c.cfg.Bus.Purge(ctx, bus.TaskFilter(c.cfg.Run))
 	case run.End:
 		return c.end(ctx, a.Data)
 	case run.Approve:
@@ -88,6 +94,30 @@ func (c *Conductor) executeOne(ctx context.Context, action run.Action) error {
 	default:
 		return fmt.Errorf("no way to execute a %T", a)
 	}
+}
+
+// together appends what actions append as one message, then executes the others.
+func (c *Conductor) together(ctx context.Context, actions []run.Action) error {
+	var events []contextscope.Event
+	var others []run.Action
+	for _, action := range actions {
+		a, ok := action.(run.Append)
+		if !ok {
+			others = append(others, action)
+			continue
+		}
+		e, err := eventOf(a)
+		if err != nil {
+			return err
+		}
+		events = append(events, e)
+	}
+	if len(events) > 0 {
+		if err := c.commit(ctx, events...); err != nil {
+			return err
+		}
+	}
+	return c.execute(ctx, others)
 }
 
 // append writes one event of the conductor and folds it in. It is refused when another conductor has written.

@@ -6,9 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/spec"
-	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/run"
-	"divisi/subagents/wire"
 )
 
 // A caller was forgotten, and a person adds a task for it. Killed anywhere from there on, the resumed run lands both, and neither
@@ -27,7 +26,7 @@ func TestSlowAKillWhileAForgottenCallerIsAdded(t *testing.T) {
 	stop()
 	require.NoError(t, err)
 	require.Equal(t, run.Parked, st.Status, st.Reason)
-	_, err = r.do(conductor.Request{Verb: conductor.VerbRetry, Forgotten: true, Revision: run.Revision{By: wire.Person("ada")}})
+	_, err = r.do(act.Retry{Forgotten: true})
 	require.NoError(t, err)
 	stop = r.worker(t.Context())
 	st, err = r.conduct(t.Context(), r.quietly(true))

@@ -8,6 +8,7 @@ import (
 
 	"divisi/bus"
 	"divisi/internal/spec"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
@@ -42,7 +43,7 @@ func (r *rig) give(p *spec.Patch) *run.State {
 	r.t.Helper()
 	c, err := conductor.New(r.t.Context(), r.quietly(false))
 	require.NoError(r.t, err)
-	_, err = c.Do(r.t.Context(), conductor.Request{Verb: conductor.VerbGive, Task: "hard", Patch: p})
+	_, err = c.Do(r.t.Context(), act.Give{Task: "hard", Patch: p}, "")
 	require.NoError(r.t, err)
 	return r.giveOn()
 }

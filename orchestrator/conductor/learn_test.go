@@ -10,6 +10,7 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/testkit/geminitest"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
@@ -118,7 +119,7 @@ func TestSlowATemplateIsHeldUntilItsBriefIsCorrected(t *testing.T) {
 	}
 	c, err := conductor.New(t.Context(), r.config(true))
 	require.NoError(t, err)
-	becomes, err := c.Do(t.Context(), conductor.Request{Verb: conductor.VerbSend, Task: "all", Text: "Do it the right way."})
+	becomes, err := c.Do(t.Context(), act.Send{Task: "all", Text: "Do it the right way."}, "")
 	require.NoError(t, err)
 	require.Contains(t, becomes, "begin again with these words")
 	st, err := r.conduct(t.Context(), r.config(true))

@@ -55,6 +55,9 @@ func (c *Conductor) isolateNow(ctx context.Context, q run.Quarantine) error {
 	return c.giveAgain(ctx, had)
 }
 
+// maxNamed bounds the tasks that an answer names.
+const maxNamed = 12
+
 // isolated tells what a quarantine means for a run.
 func isolated(s *run.State, q *run.Quarantine) string {
 	what := fmt.Sprintf("%s with the proof of worker %s alone (%s)",

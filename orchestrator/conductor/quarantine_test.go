@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/spec"
-	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/decision"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
@@ -136,9 +136,7 @@ func TestAWorkerInQuarantine(t *testing.T) {
 	since := time.Now()
 	m.until(landed("two"))
 	ask := func() (string, error) {
-		return conductor.Ask(t.Context(), m.bus, m.spec.Run, conductor.Request{
-			Verb: conductor.VerbQuarantine, Worker: "a", Since: since, By: wire.Person("ann"),
-		})
+		return askFor(t.Context(), m.bus, m.spec.Run, act.Quarantine{Worker: "a", Since: since}, wire.Person("ann"))
 	}
 	outcome, err := ask()
 	require.NoError(t, err)
@@ -187,9 +185,7 @@ func TestASecondProofFindsALie(t *testing.T) {
 	require.Equal(t, "waits for a decision about batch 2: its gates passed on worker a, and failed on worker b", st.Reason)
 	open := decision.Open(st)
 	require.Len(t, open, 1)
-	_, err := m.conductor.Do(t.Context(), conductor.Request{Verb: conductor.VerbDecide, By: wire.Person("ann"), Answer: &run.Answer{
-		ID: open[0].ID, Option: run.Quarantined,
-	}})
+	_, err := m.conductor.Do(t.Context(), act.Decide{Decision: open[0].ID, Option: run.Quarantined}, wire.Person("ann"))
 	require.NoError(t, err)
 	m.conduct(true)
 	defer m.join("b", machineOf(test("")))()

@@ -9,6 +9,7 @@ import (
 
 	"divisi/bus"
 	"divisi/internal/spec"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -39,10 +40,11 @@ func listening(t *testing.T) (*Conductor, chan incoming) {
 func TestAConductorLeavesUndoneWhatNobodyWaitsForAnyMore(t *testing.T) {
 	t.Parallel()
 	c, asks := listening(t)
-	q := Request{Verb: VerbSend, Task: "one", Text: "Keep the old name."}
+	q, err := act.NewRequest(act.Send{Task: "one", Text: "Keep the old name."}, "")
+	require.NoError(t, err)
 	short, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
 	defer cancel()
-	_, err := Ask(short, c.cfg.Bus, "r1", q)
+	_, err = Ask(short, c.cfg.Bus, "r1", q)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.ErrorContains(t, err, "does nothing that it had not started by now: see the report of run r1, then ask again")
 	require.NoError(t, c.answer(t.Context(), <-asks))
@@ -63,8 +65,10 @@ func TestWhoGivesARequestUpIsToldThatItMayStillBeDone(t *testing.T) {
 	c, asks := listening(t)
 	ctx, giveUp := context.WithCancel(t.Context())
 	gaveUp := make(chan error, 1)
+	q, err := act.NewRequest(act.Send{Task: "one", Text: "Keep the old name."}, "")
+	require.NoError(t, err)
 	go func() {
-		_, err := Ask(ctx, c.cfg.Bus, "r1", Request{Verb: VerbSend, Task: "one", Text: "Keep the old name."})
+		_, err := Ask(ctx, c.cfg.Bus, "r1", q)
 		gaveUp <- err
 	}()
 	r := <-asks
@@ -78,7 +82,7 @@ func TestARequestIsOfAPerson(t *testing.T) {
 	t.Parallel()
 	c, _ := listening(t)
 	for _, by := range []string{"policy", "one/1", "user:", "user:a b"} {
-		_, err := c.Do(t.Context(), Request{Verb: VerbSend, Task: "one", Text: "Yes.", By: by})
+		_, err := c.Do(t.Context(), act.Send{Task: "one", Text: "Yes."}, by)
 		require.ErrorContains(t, err, "is no person", by)
 	}
 	require.Empty(t, c.st.Messages.All)

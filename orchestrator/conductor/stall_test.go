@@ -15,6 +15,7 @@ import (
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/internal/spec"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/phase"
@@ -344,10 +345,10 @@ func TestManyTasksThatWantTheSameLineAllLand(t *testing.T) {
 // What a program asks for in the place of a person is in the log with its name.
 func TestTheLogNamesTheProgramThatEndsARun(t *testing.T) {
 	t.Parallel()
-	for verb, want := range map[string]string{
-		conductor.VerbCancel: "cancelled by user:ada--mcp-vim", conductor.VerbPause: "; asked by user:ada--mcp-vim",
+	for a, want := range map[act.Args]string{
+		act.Cancel{}: "cancelled by user:ada--mcp-vim", act.Pause{}: "; asked by user:ada--mcp-vim",
 	} {
-		t.Run(verb, func(t *testing.T) {
+		t.Run(a.Act(), func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, files(1), func(s *run.Spec) { s.AutoApprove = false })
 			defer r.hands(t.Context(), func(a *wire.Assignment) spec.Result {
@@ -363,7 +364,7 @@ func TestTheLogNamesTheProgramThatEndsARun(t *testing.T) {
 			cfg.Approve = func(ctx context.Context, _ conductor.Proposal) (conductor.Answer, error) {
 				go func() {
 					by := wire.Person(wire.Through("ada", "vim"))
-					_, err := conductor.Ask(t.Context(), r.bus, "r1", conductor.Request{Verb: verb, By: by})
+					_, err := askFor(t.Context(), r.bus, "r1", a, by)
 					answered <- err
 				}()
 				<-ctx.Done()
@@ -383,7 +384,7 @@ func TestTheLogNamesTheProgramThatEndsARun(t *testing.T) {
 
 // cancelRun asks the conductor as the command line does.
 func cancelRun(ctx context.Context, b *bus.Bus, reason string) error {
-	_, err := conductor.Ask(ctx, b, "r1", conductor.Request{Verb: conductor.VerbCancel, Text: reason})
+	_, err := askFor(ctx, b, "r1", act.Cancel{Reason: reason}, "")
 	return err
 }
 

@@ -2,7 +2,6 @@ package conductor
 
 import (
 	"context"
-	"slices"
 
 	"divisi/orchestrator/decision"
 	"divisi/orchestrator/run"
@@ -29,17 +28,6 @@ func (c *Conductor) follow(s *run.State) []run.Action {
 		}
 	}
 	return nil
-}
-
-// stand takes an answer that is also for what is alike.
-func (c *Conductor) stand(ctx context.Context, a run.Answer) ([]run.Action, string, error) {
-	open := decision.Patches(c.st)
-	if at := slices.IndexFunc(open, func(d run.Decision) bool { return d.ID == a.ID }); at >= 0 {
-		if err := c.shape(ctx, &open[at]); err != nil {
-			return nil, "", err
-		}
-	}
-	return decision.Stand(c.st, a, c.shapes[a.ID])
 }
 
 // shape finds the shape of the patch that a decision is about. One that cannot be read has none.

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/spec"
-	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/decision"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
@@ -40,9 +40,7 @@ func TestAnAnswerStandsForPatchesThatComeLater(t *testing.T) {
 	require.Equal(t, run.Stopped, st.Status, st.Reason)
 	open := decision.Open(st)
 	require.Len(t, open, 1)
-	_, err = r.do(conductor.Request{Verb: conductor.VerbDecide, Answer: &run.Answer{
-		ID: open[0].ID, Option: run.Accept, Alike: true, Standing: "forged@1",
-	}})
+	_, err = r.do(act.Decide{Decision: open[0].ID, Option: run.Accept, Alike: true})
 	require.NoError(t, err)
 
 	st, err = r.conduct(t.Context(), r.quietly(true))
@@ -78,7 +76,7 @@ func TestNoAnswerStandsForAPatchThatCannotBeRead(t *testing.T) {
 	require.NoError(t, err)
 	open := decision.Open(st)
 	sh(t, r.dir, "rm -r repo.git/objects && mkdir repo.git/objects")
-	_, err = r.do(conductor.Request{Verb: conductor.VerbDecide, Answer: &run.Answer{ID: open[0].ID, Option: run.Accept, Alike: true}})
+	_, err = r.do(act.Decide{Decision: open[0].ID, Option: run.Accept, Alike: true})
 	require.ErrorContains(t, err, "no other patch is alike to that of "+open[0].ID)
 	st, err = r.fold(t.Context())
 	require.NoError(t, err)

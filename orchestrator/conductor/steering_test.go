@@ -13,7 +13,7 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/internal/testkit/geminitest"
-	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
@@ -22,7 +22,7 @@ import (
 
 // send is what a person does while the run goes on.
 func (r *rig) send(task, text string) (string, error) {
-	return conductor.Ask(r.t.Context(), r.bus, "r1", conductor.Request{Verb: conductor.VerbSend, Task: task, Text: text})
+	return askFor(r.t.Context(), r.bus, "r1", act.Send{Task: task, Text: text}, "")
 }
 
 func TestAMessageReachesWhoIsAtWorkWhoWaitsAndNobodyWhoHasEnded(t *testing.T) {
@@ -103,7 +103,7 @@ func TestAMessageOutlivesWorkersAndAttempts(t *testing.T) {
 	require.NoError(t, err)
 	said.hold = nil
 	stop()
-	text, err := r.do(conductor.Request{Verb: conductor.VerbSend, Task: "one", Text: "Keep it short."})
+	text, err := r.do(act.Send{Task: "one", Text: "Keep it short."})
 	require.NoError(t, err)
 	require.Equal(t, "one/1 receives it at its next turn", text)
 	defer r.worker(t.Context())()
@@ -149,7 +149,7 @@ func TestAMessageToTheMasterWakesIt(t *testing.T) {
 	require.Contains(t, said.at("one/1/2"), "Message of master/2:")
 	require.Contains(t, said.at("one/1/2"), "Leave the vendor directory out.")
 	require.Empty(t, st.Messages.All[0].Receipts, "what it was woken with it is not told again")
-	_, err := r.do(conductor.Request{Verb: conductor.VerbSend, Text: "Anybody?"})
+	_, err := r.do(act.Send{Text: "Anybody?"})
 	require.ErrorContains(t, err, "is over: parked")
 }
 
@@ -171,7 +171,7 @@ func TestAPausedRunComesToATurnBoundaryAndGoesOn(t *testing.T) {
 	})
 	said.hold = func(q geminitest.Request) {
 		if q.Task == "one" && q.Turn == 1 {
-			text, err := conductor.Ask(t.Context(), r.bus, "r1", conductor.Request{Verb: conductor.VerbPause})
+			text, err := askFor(t.Context(), r.bus, "r1", act.Pause{}, "")
 			require.NoError(t, err)
 			require.Contains(t, text, "pausing after")
 		}
@@ -262,7 +262,7 @@ func TestAPauseEndsWithAnAttemptThatBreaksOffMeanwhile(t *testing.T) {
 	<-told
 	require.NoError(t, r.append(ctx, a, contextscope.KindStarted, wire.Started{Delivery: 1, Time: time.Now()}))
 	<-told // it is said again to who has begun: the conductor has seen that it did
-	text, err = conductor.Ask(ctx, r.bus, "r1", conductor.Request{Verb: conductor.VerbPause})
+	text, err = askFor(ctx, r.bus, "r1", act.Pause{}, "")
 	require.NoError(t, err)
 	require.Equal(t, "pausing after the current turn of 1 active agent", text)
 	require.NoError(t, d.Nak(ctx))
