@@ -7,10 +7,8 @@ import (
 	"github.com/rs/zerolog"
 
 	"divisi/bus"
-	"divisi/bus/member"
 	"divisi/internal/usage"
 	"divisi/orchestrator/store"
-	"divisi/subagents/wire"
 )
 
 // On returns the runs of the host on a server. Those that it opens are watched in the log on the server, and asked like those of
@@ -70,69 +68,6 @@ func (o on) Open(ctx context.Context, id string) (*Run, error) {
 	r := newRun(id, dir, b)
 	r.host, r.notRunning = m, !a.Active
 	return r, nil
-}
-
-// ResumeOn has the host on a server go on with a run that was stopped. Of the options Budget, AllowUnverified and AllowUnread
-// count.
-func ResumeOn(ctx context.Context, at Server, o ResumeOptions) (*Run, error) {
-	id := o.Run
-	w, err := vouch(ctx, at, id)
-	if err != nil {
-		return nil, err
-	}
-	before, err := endOfLog(ctx, at, id)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := on(at).ask(ctx, hostCall{
-		Verb: verbResume, Run: id, Budget: o.Budget, AllowUnverified: o.AllowUnverified, AllowUnread: o.AllowUnread, Warrant: w,
-	}); err != nil {
-		return nil, err
-	}
-	r, err := On(at).Open(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	r.resumed = before
-	return r, nil
-}
-
-// endOfLog is the position of the newest event of a run; 0 for none.
-func endOfLog(ctx context.Context, at Server, id string) (uint64, error) {
-	if !bus.ValidToken(id) {
-		return 0, usage.Errorf("%q is no run's id", id)
-	}
-	b, err := at.open(ctx, id)
-	if err != nil {
-		return 0, err
-	}
-	defer (&client{bus: b}).close(ctx)
-	m, err := b.Last(ctx, bus.RunFilter(id))
-	if err != nil || m == nil {
-		return 0, err
-	}
-	return m.Pos, nil
-}
-
-// vouch has the person who logs in to a server sign a run as it was submitted; nil for who has no login of a person.
-func vouch(ctx context.Context, at Server, id string) (*wire.Warrant, error) {
-	if s, err := store.Server(at).Options(); err != nil || s.Login == nil || s.Login.Role != member.Person {
-		return nil, err
-	}
-	a, err := on(at).ask(ctx, hostCall{Verb: verbLook, Run: id})
-	if err != nil {
-		return nil, err
-	}
-	b, err := at.open(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	defer (&client{bus: b}).close(ctx)
-	o, err := unsealOrder(ctx, b, id, a.Order)
-	if err != nil {
-		return nil, err
-	}
-	return o.sign(at)
 }
 
 // RemoveOn has the host on a server remove a run that is not active, there and on the server, and its copies of the repository's
