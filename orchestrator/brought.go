@@ -2,22 +2,13 @@ package orchestrator
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
 	"sync"
-	"time"
 
 	"divisi/internal/git"
-	"divisi/orchestrator/mirrors"
-)
-
-const (
-	// leftHeads bounds the commits that a run leaves for the next one; leaveTime how long that may take.
-	leftHeads = 4
-	leaveTime = 10 * time.Second
 )
 
 // base opens the mirror of the run's base commit: the conductor's own, or one that is made anew from what this machine keeps of
@@ -30,39 +21,17 @@ func (w *work) base(ctx context.Context) (*git.Repo, error) {
 	if err := w.trash.Put(dir); err != nil {
 		return nil, fmt.Errorf("remove the mirror of an earlier worker: %w", err)
 	}
-	s, err := w.collections(w.git, w.notice)
+	remote := ""
+	if w.engaged != nil {
+		remote = w.engaged.worker.o.Remotes[w.setup.Name]
+	}
+	r, leave, err := w.take(ctx, w.git, w.notice, remote, w.setup, dir, w.commits, w.past)
 	if err != nil {
 		return nil, err
 	}
-	if w.engaged != nil {
-		s.Remote = w.engaged.worker.o.Remotes[w.setup.Name]
-	}
-	m := mirrors.Mirror{Dir: dir, Commit: w.setup.Base, Exclude: w.setup.Exclude}
-	held, r, err := s.Open(ctx, w.setup.Caches, m, w.commits)
-	if err != nil {
-		return nil, fmt.Errorf("get the base commit of run %s: %w", w.run, err)
-	}
-	err = keepRefs(r, gitRefs(w.setup.Refs))
-	if err == nil {
-		err = keepPast(ctx, s, w.setup.Caches, r, w.setup.Past, w.past)
-	}
-	if err != nil {
-		return nil, errors.Join(err, held.Close())
-	}
 	w.brought.clear()
-	w.later(func() { w.leave(held, r) })
+	w.later(func() { leave(w.brought.list()) })
 	return r, nil
-}
-
-// leave has the next run on this machine find what this one has got.
-func (w *work) leave(held *mirrors.Held, r *git.Repo) {
-	ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
-	defer cancel()
-	heads := w.brought.list()
-	err := held.Leave(ctx, r, heads[max(0, len(heads)-leftHeads):]...)
-	if err = errors.Join(err, held.Close()); err != nil {
-		w.log.Warn().Err(err).Msg("the mirror of the repository was not brought up to date")
-	}
 }
 
 // fetch brings a commit into the working half's own mirror.

@@ -151,7 +151,9 @@ func (h *conduct) launch(ctx context.Context, st *run.State) (*Run, error) {
 	held.live = live
 	go func() {
 		defer over()
-		stop := hands.begin(ctx, cond.State().Pos, h.full)
+		stop := hands.begin(ctx, cond.State().Pos, func(err error) {
+			h.full(fmt.Errorf("%w: %w", conductor.ErrWorker, err))
+		})
 		h.failed = h.guard(func() error { return cond.Run(ctx) })
 		if cause := context.Cause(ctx); held.started() == nil && cause != nil && !errors.Is(cause, context.Canceled) {
 			h.failed = cause

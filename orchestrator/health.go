@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"divisi/internal/machine"
-	"divisi/orchestrator/conductor"
 	"divisi/subagents/wire"
 )
 
@@ -55,7 +54,7 @@ func (w *Worker) broke(err error) {
 	if w.lack != nil {
 		return
 	}
-	w.cause, w.back = f, now().Add(conductor.Retry)
+	w.cause, w.back = f, now().Add(machine.Retry)
 	w.admit()
 	select {
 	case w.hurt <- struct{}{}:
@@ -88,7 +87,7 @@ func (w *Worker) falter(f *machine.Fault) {
 	}
 	w.mu.Lock()
 	if w.stay = min(2*w.stay, mostAway); w.stay == 0 || now().Sub(w.well) > mostAway {
-		w.stay = conductor.Retry
+		w.stay = machine.Retry
 	}
 	w.lack, w.cause, w.back = f, nil, now().Add(w.stay)
 	w.admit()
@@ -106,7 +105,7 @@ func (w *Worker) falter(f *machine.Fault) {
 // recover has the worker take tasks again where the machine lacks nothing any more.
 func (w *Worker) recover(f *machine.Fault) {
 	w.mu.Lock()
-	w.lack, w.back = f, now().Add(conductor.Retry)
+	w.lack, w.back = f, now().Add(machine.Retry)
 	if f == nil {
 		w.well, w.back, w.troubles = now(), time.Time{}, 0
 	}

@@ -97,11 +97,11 @@ func CanWork(ctx context.Context, o WorkerOptions) error {
 	if err != nil {
 		return err
 	}
-	p, err := o.policy()
+	p, err := o.owner().Policy()
 	if err != nil {
 		return err
 	}
-	return o.strict(p)
+	return o.owner().Strict(p)
 }
 
 // room finds out whether a login can be kept, before a token is used up for it: no other login has its name then.

@@ -1,6 +1,9 @@
 package orchestrator
 
 import (
+	"context"
+	"time"
+
 	"errors"
 	"fmt"
 	"os"
@@ -9,6 +12,12 @@ import (
 	"divisi/internal/sandbox"
 	"divisi/orchestrator/mirrors"
 	"divisi/subagents/wire"
+)
+
+const (
+	// leftHeads bounds the commits that a run leaves for the next one; leaveTime how long that may take.
+	leftHeads = 4
+	leaveTime = 10 * time.Second
 )
 
 func gitRefs(r wire.Refs) git.Refs {
@@ -43,4 +52,37 @@ func (p *place) collections(g *git.Git, notice func(string)) (*mirrors.Store, er
 		return nil, fmt.Errorf("make the place of mirrors: %w", err)
 	}
 	return s, nil
+}
+
+// take makes the mirror of the base commit that a setup names, at a directory, from what this machine keeps of the repository, from
+// its remote there, "" for none, and from packs with what is not there. leave has the next run on this machine find what this one
+// has got: the heads that it was brought, the last one last.
+func (p *place) take(
+	ctx context.Context, g *git.Git, notice func(string), remote string, setup *wire.Setup, dir string, commits, past mirrors.Source,
+) (r *git.Repo, leave func(heads []string), err error) {
+	s, err := p.collections(g, notice)
+	if err != nil {
+		return nil, nil, err
+	}
+	s.Remote = remote
+	m := mirrors.Mirror{Dir: dir, Commit: setup.Base, Exclude: setup.Exclude}
+	held, r, err := s.Open(ctx, setup.Caches, m, commits)
+	if err != nil {
+		return nil, nil, fmt.Errorf("get the base commit of run %s: %w", setup.Run, err)
+	}
+	err = keepRefs(r, gitRefs(setup.Refs))
+	if err == nil {
+		err = keepPast(ctx, s, setup.Caches, r, setup.Past, past)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, held.Close())
+	}
+	return r, func(heads []string) {
+		ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
+		defer cancel()
+		err := held.Leave(ctx, r, heads[max(0, len(heads)-leftHeads):]...)
+		if err = errors.Join(err, held.Close()); err != nil {
+			p.log.Warn().Err(err).Msg("the mirror of the repository was not brought up to date")
+		}
+	}, nil
 }

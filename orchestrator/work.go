@@ -18,13 +18,11 @@ import (
 	"divisi/internal/gocache"
 	"divisi/internal/model"
 	"divisi/internal/sandbox"
-	"divisi/internal/spec"
 	"divisi/internal/usage"
-	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/fit"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
 	"divisi/subagents/gate"
-	"divisi/subagents/tool"
 	"divisi/subagents/wire"
 	"divisi/subagents/worker"
 	"divisi/subagents/workspace"
@@ -128,7 +126,7 @@ func (w *work) await(ctx context.Context) (setup string, pos uint64, err error) 
 
 // begin works until what it returns is called, which waits for it: from behind a position of the log on, when the setup that
 // was prepared is named there. What keeps it from working goes to fail. A nil work does nothing.
-func (w *work) begin(ctx context.Context, from uint64, fail context.CancelCauseFunc) (stop func()) {
+func (w *work) begin(ctx context.Context, from uint64, fail func(error)) (stop func()) {
 	if w == nil {
 		return func() {}
 	}
@@ -137,7 +135,7 @@ func (w *work) begin(ctx context.Context, from uint64, fail context.CancelCauseF
 	go func() {
 		defer close(ended)
 		if err := w.follow(ctx, from); err != nil && ctx.Err() == nil {
-			fail(fmt.Errorf("%w: %w", conductor.ErrWorker, err))
+			fail(err)
 		}
 	}()
 	return func() { cancel(); <-ended }
@@ -304,7 +302,7 @@ func (w *work) equip(ctx context.Context) error {
 		Caches:  sandbox.Caches{Dir: w.caches, Go: toolchain, Lender: w.lend(ctx, toolchain.BuildCache)},
 		Outputs: filepath.Join(w.path, outputsDir), Environments: w.environments, Temp: filepath.Join(w.path, "tmp"),
 		Environ: os.Environ(), Gates: gate.NewLimiter(runtime.NumCPU()), Parallel: w.setup.Parallel, Run: w.run,
-		Tools: w.tools, Checkout: beside, InitBranch: refs.Init, Conductor: w.setup.Key,
+		Tools: plan.Tools(w.checks, w.setup.Roles), Checkout: beside, InitBranch: refs.Init, Conductor: w.setup.Key,
 		Full:  func(err error) { w.tell(call{name: callFull, body: err.Error()}) },
 		Clock: now, IDs: newID, Log: w.log,
 	}
@@ -345,7 +343,7 @@ func (w *work) hide() error {
 func (w *work) sign(cfg *worker.Config) (err error) {
 	if e := w.engaged; e != nil {
 		cfg.Name, cfg.Key, cfg.Places, cfg.Roles = e.worker.o.Name, e.worker.key, e.worker.places, e.serves
-		cfg.Owner, cfg.Accept = e.worker.grants(), w.accepts
+		cfg.Owner, cfg.Accept = fit.Grants(e.worker.policy), w.accepts
 		cfg.Broke, cfg.Lacks = e.worker.broke, e.worker.lacking
 		cfg.Foreign = func(ctx context.Context, f wire.Foreign) (wire.Part, error) { return e.foreign(ctx, w, f) }
 		return nil
@@ -372,14 +370,6 @@ func (w *work) lend(ctx context.Context, builds string) string {
 		w.log.Debug().Err(err).Int("asked", lender.Asked).Int("lent", lender.Lent).Msg("entries of the user's Go build cache")
 	})
 	return lender.Socket
-}
-
-// tools brings the master's dispatch: subagents knows only the tool interface.
-func (w *work) tools(a *wire.Assignment) []tool.Tool {
-	if !slices.Contains(a.Role.Tools, spec.ToolDispatch) {
-		return nil
-	}
-	return []tool.Tool{plan.NewTool(w.checks(a), w.setup.Roles)}
 }
 
 // tellTimeout bounds what is told to the conducting half on the way.

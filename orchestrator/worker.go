@@ -100,7 +100,7 @@ func NewWorker(ctx context.Context, o WorkerOptions) (_ *Worker, err error) {
 	}
 	w.defaults()
 	w.places = worker.NewPlaces(w.o.Agents, w.o.Gates)
-	if w.policy, err = w.o.policy(); err != nil {
+	if w.policy, err = w.o.owner().Policy(); err != nil {
 		return nil, err
 	}
 	w.measure(ctx)
@@ -191,13 +191,13 @@ func (w *Worker) confines() error {
 		return usage.Errorf("commands of runs could read the login of this worker, %s: work on another machine, or with another "+
 			"state directory. %s", w.o.Server.Login, level.String())
 	}
-	if err := w.o.strict(w.policy); err != nil {
+	if err := w.o.owner().Strict(w.policy); err != nil {
 		return err
 	}
 	if level.Strict() != nil {
 		w.o.Notice(level.String())
 	}
-	if text := w.o.unpermitted(); text != "" {
+	if text := w.o.owner().Unpermitted(); text != "" {
 		w.o.Notice(text)
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // Fault is something that the machine lacks: room on a disk, memory, processes, open files. It can come back by itself.
@@ -34,6 +35,9 @@ const disk = 3
 var lacking = []syscall.Errno{
 	syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN,
 }
+
+// Retry is how often a machine that lacks something is tried.
+const Retry = 5 * time.Second
 
 // Of returns the fault of the machine that an error wraps, or nil. near is where the disk is when the error names no path.
 func Of(err error, near string) *Fault {

@@ -23,13 +23,10 @@ var ErrMachine = errors.New("the machine cannot continue the run")
 // Outage how long a batch does at once.
 type Patience struct{ Sweep, Lost, Retry, Most, Present, Wait, Outage time.Duration }
 
-// Retry is how often a machine that lacks something is tried.
-const Retry = 5 * time.Second
-
 func (p Patience) withDefaults() Patience {
 	return Patience{
 		cmp.Or(p.Sweep, sweepEvery), cmp.Or(p.Lost, lostAfter),
-		cmp.Or(p.Retry, Retry), cmp.Or(p.Most, 30*time.Minute),
+		cmp.Or(p.Retry, machine.Retry), cmp.Or(p.Most, 30*time.Minute),
 		cmp.Or(p.Present, wire.PresentFor), cmp.Or(p.Wait, recovery.Wait), cmp.Or(p.Outage, 2*time.Minute),
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"divisi/internal/text"
 	"divisi/orchestrator/run"
 	"divisi/subagents/tool"
+	"divisi/subagents/wire"
 )
 
 // dispatch is the tool with which a master plans: its argument is a plan, in the schema of plan files. It checks and expands the
@@ -46,6 +47,19 @@ func NewTool(check func(ctx context.Context, p spec.Plan) (Checked, error), role
 	d := &dispatch{check: check}
 	// It writes: what it plans must come after everything else of its turn.
 	return tool.New(spec.ToolDispatch, strings.ReplaceAll(dispatchDescription, "\n", " ")+listRoles(roles), tool.Writes, d.run)
+}
+
+// Tools returns what makes the tools of an attempt beside those that every worker has: dispatch, where its role has that. checks
+// returns Check on the run of the attempt.
+func Tools(
+	checks func(*wire.Assignment) func(ctx context.Context, p spec.Plan) (Checked, error), roles map[string]spec.Role,
+) func(*wire.Assignment) []tool.Tool {
+	return func(a *wire.Assignment) []tool.Tool {
+		if !slices.Contains(a.Role.Tools, spec.ToolDispatch) {
+			return nil
+		}
+		return []tool.Tool{NewTool(checks(a), roles)}
+	}
 }
 
 // maxRoleText bounds, in characters, the description of one role.
