@@ -14,6 +14,8 @@ import (
 	"divisi/orchestrator/metrics"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
+
+	"divisi/contextscope"
 )
 
 // maxRunLabels bounds the runs that have numbers of their own: the newest ones. Those of the others are together, without a run.
@@ -177,13 +179,8 @@ func (g *gauges) runNow(ctx context.Context, id string) (status run.Status, deci
 	if st == nil {
 		st = run.NewState()
 	}
-	for batch, err := range (eventlog.Log{Bus: g.bus, Run: id}).Read(ctx, st.Pos) {
-		for i := 0; err == nil && i < len(batch.Events); i++ {
-			err = st.Apply(&batch.Events[i])
-		}
-		if err != nil {
-			return "", 0, fmt.Errorf("read the log of run %s: %w", id, err)
-		}
+	if err := (eventlog.Log{Bus: g.bus, Run: id}).Into(ctx, st, func(*contextscope.Event) {}); err != nil {
+		return "", 0, err
 	}
 	if g.folded[id] = st; st.Status.Ended() {
 		if !active {

@@ -3,6 +3,7 @@ package orchestrator_test
 import (
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -112,6 +113,27 @@ func TestImportsPointOneWay(t *testing.T) {
 			require.Contains(t, known, e.Name(), "a package that the table does not know")
 		}
 	}
+}
+
+// A package that knows many others changes with each of them: what has grown too far hands over to a package behind it. The façade
+// still knows more.
+func TestNoPackageImportsTooManyOthers(t *testing.T) {
+	t.Parallel()
+	const most = 25
+	require.NoError(t, filepath.WalkDir("..", func(dir string, e fs.DirEntry, err error) error {
+		files, _ := filepath.Glob(filepath.Join(dir, "*.go"))
+		switch {
+		case err != nil || !e.IsDir():
+			return err
+		case dir != ".." && strings.HasPrefix(e.Name(), "."), e.Name() == "testdata", e.Name() == "testkit":
+			return fs.SkipDir
+		case len(files) == 0 || dir == "../orchestrator":
+			return nil
+		}
+		own := slices.DeleteFunc(imported(t, dir), func(path string) bool { return !strings.HasPrefix(path, "divisi/") })
+		require.LessOrEqual(t, len(own), most, dir)
+		return nil
+	}))
 }
 
 func TestRulesAndFoldsDoNoInputOrOutput(t *testing.T) {

@@ -70,27 +70,18 @@ func packed(ctx context.Context, b *bus.Bus, id string) (out []pack, err error) 
 			seen[m], out = true, append(out, pack{m, agents})
 		}
 	}
-	for batch, err := range (eventlog.Log{Bus: b, Run: id}).Read(ctx, 0) {
-		if err != nil {
-			return nil, fmt.Errorf("read the log of run %s: %w", id, err)
-		}
-		for i := range batch.Events {
-			e := &batch.Events[i]
-			if err := st.Apply(e); err != nil {
-				return nil, err
-			}
-			if e.Kind == contextscope.KindRun {
-				var d run.Data
-				if json.Unmarshal(e.Data, &d) == nil { // Apply has counted what cannot be read
-					add(d.Made, false)
-				}
-			}
-			if t := st.Tasks.ByID[e.Task]; t != nil && t.Result != nil && t.Result.Patch != nil {
-				add(run.Made{Commit: t.Result.Patch.Commit, Pack: t.Result.Patch.Pack}, true)
+	err = eventlog.Log{Bus: b, Run: id}.Into(ctx, st, func(e *contextscope.Event) {
+		if e.Kind == contextscope.KindRun {
+			var d run.Data
+			if json.Unmarshal(e.Data, &d) == nil { // Apply has counted what cannot be read
+				add(d.Made, false)
 			}
 		}
-	}
-	return out, nil
+		if t := st.Tasks.ByID[e.Task]; t != nil && t.Result != nil && t.Result.Patch != nil {
+			add(run.Made{Commit: t.Result.Patch.Commit, Pack: t.Result.Patch.Pack}, true)
+		}
+	})
+	return out, err
 }
 
 // share puts what a merge has made where another machine finds it, or a mirror that is made anew, before an event refers to it.

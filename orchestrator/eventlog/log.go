@@ -42,20 +42,30 @@ func (l Log) Read(ctx context.Context, from uint64) iter.Seq2[Batch, error] {
 // a *wire.FormatError.
 func Fold(ctx context.Context, b *bus.Bus, runID string) (*run.State, error) {
 	st := run.NewState()
-	for batch, err := range (Log{Bus: b, Run: runID}).Read(ctx, 0) {
-		switch {
-		case errors.As(err, new(*wire.FormatError)):
-			return nil, err
-		case err != nil:
-			return nil, fmt.Errorf("read the log of run %s: %w", runID, err)
-		}
-		for i := range batch.Events {
-			if err := st.Apply(&batch.Events[i]); err != nil {
-				return nil, err
-			}
-		}
+	if err := (Log{Bus: b, Run: runID}).Into(ctx, st, func(*contextscope.Event) {}); err != nil {
+		return nil, err
 	}
 	return st, nil
+}
+
+// Into folds into a state what the log has behind it, and calls then after each event.
+func (l Log) Into(ctx context.Context, st *run.State, then func(e *contextscope.Event)) error {
+	for batch, err := range l.Read(ctx, st.Pos) {
+		switch {
+		case errors.As(err, new(*wire.FormatError)):
+			return err
+		case err != nil:
+			return fmt.Errorf("read the log of run %s: %w", l.Run, err)
+		}
+		for i := range batch.Events {
+			e := &batch.Events[i]
+			if err := st.Apply(e); err != nil {
+				return err
+			}
+			then(e)
+		}
+	}
+	return nil
 }
 
 func (l Log) batches(from uint64, messages iter.Seq2[bus.Message, error]) iter.Seq2[Batch, error] {

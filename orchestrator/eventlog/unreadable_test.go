@@ -1,4 +1,4 @@
-package conductor_test
+package eventlog_test
 
 import (
 	"bytes"
