@@ -34,6 +34,7 @@ import (
 // works: they meet on the bus, in the object store and in one sealed wire.Setup.
 type conduct struct {
 	Machine
+	hosting
 	place
 
 	// spec is what the run is to do; path is its directory.

@@ -206,15 +206,17 @@ func (h *Host) goesOn(ctx context.Context, id string) bool {
 // a fresh one that cannot begin leaves is removed.
 func (h *Host) begin(ctx context.Context, mine *hosted, fresh bool, o ResumeOptions) error {
 	o.Run, o.Machine = mine.id, Machine{
-		StateDir: h.o.StateDir, Strict: h.o.Strict, Elsewhere: true, Approve: waits, held: h.lease.Held,
-		Notice:  func(text, _ string) { h.o.Notice(mine.id, text) },
-		asked:   func(by string, q *act.Request, err error) { h.runAsked(mine.id, by, q, err) },
-		members: h.o.members != nil, admits: h.admits, runsCommands: h.o.Commands,
+		StateDir: h.o.StateDir, Strict: h.o.Strict, Elsewhere: true, Approve: waits,
+		Notice: func(text, _ string) { h.o.Notice(mine.id, text) },
+	}
+	from := hosting{
+		held: h.lease.Held, members: h.o.members != nil, admits: h.admits, runsCommands: h.o.Commands,
+		asked: func(by string, q *act.Request, err error) { h.runAsked(mine.id, by, q, err) },
 	}
 	var r *Run
 	conducting, stop := context.WithCancelCause(ctx) // the run's alone: it may be begun again behind it
 	err := guarded("begin run "+mine.id, func() (err error) {
-		r, err = Resume(conducting, o)
+		r, err = resume(conducting, &o, from)
 		return err
 	})
 	if err != nil {

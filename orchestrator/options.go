@@ -3,9 +3,6 @@ package orchestrator
 import (
 	"context"
 	"encoding/json"
-
-	"divisi/orchestrator/act"
-	"divisi/subagents/wire"
 )
 
 // Machine is what this process brings to a run that it carries out.
@@ -31,15 +28,6 @@ type Machine struct {
 	// Notice is called with what a person should read at once and no event holds, also by Wait and Close, which it must not
 	// call. A code, as CodeOf returns one, is about what to do next; "" is none. It may be nil.
 	Notice func(text, code string)
-
-	held    func() error // Config.Held of the conductor
-	members bool         // Config.Members of it
-	// runsCommands reports whether this machine runs commands for a run that was submitted.
-	runsCommands bool
-	// admits returns why the person who signed a run may not have it conducted; nil for all.
-	admits func(*wire.Warrant) error
-	// asked is told what the run was asked, and by whom; nil for no one.
-	asked func(by string, q *act.Request, err error)
 }
 
 // Approval is a plan that a person is asked about.

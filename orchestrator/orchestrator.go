@@ -42,6 +42,3 @@ func Preview(ctx context.Context, o Options) (p Previewed, err error) {
 	}
 	return h.preview(ctx, &o)
 }
-
-// Resume goes on with a run, as Start does. Its state is computed from its log.
-func Resume(ctx context.Context, o ResumeOptions) (*Run, error) { return resume(ctx, &o) }

@@ -19,8 +19,8 @@ import (
 	"divisi/orchestrator/store"
 )
 
-func resume(ctx context.Context, o *ResumeOptions) (_ *Run, err error) {
-	h, err := o.conduct(ctx)
+func resume(ctx context.Context, o *ResumeOptions, from hosting) (_ *Run, err error) {
+	h, err := newHalf(ctx, &o.Machine)
 	switch {
 	case err != nil:
 		return nil, err
@@ -34,6 +34,7 @@ func resume(ctx context.Context, o *ResumeOptions) (_ *Run, err error) {
 			h.release()
 		}
 	}()
+	h.hosting = from
 	h.path, h.resumes, h.budget, h.notices = h.dir.Run(o.Run), true, o.Budget, confinement()
 	h.unverified, h.unread = o.AllowUnverified, o.AllowUnread
 	m, err := store.ReadMeta(h.path)

@@ -311,7 +311,7 @@ func (h *Host) bring(ctx context.Context, k known) error {
 
 // stand brings the base commit of a submitted run to a machine that does not conduct it; for one that has ended its branch too.
 func stand(ctx context.Context, o *ResumeOptions, peer *client, ended bool) error {
-	h, err := o.conduct(ctx)
+	h, err := newHalf(ctx, &o.Machine)
 	if err != nil {
 		return err
 	}

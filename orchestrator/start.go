@@ -30,8 +30,8 @@ import (
 	"divisi/orchestrator/view"
 )
 
-// conduct checks what does not depend on a repository, and returns a half that holds nothing yet.
-func (o *Machine) conduct(ctx context.Context) (*conduct, error) {
+// newHalf checks what does not depend on a repository, and returns a half that holds nothing yet.
+func newHalf(ctx context.Context, o *Machine) (*conduct, error) {
 	dir, err := filepath.Abs(o.StateDir)
 	if err != nil || o.StateDir == "" {
 		return nil, usage.Errorf("StateDir %q cannot hold runs: name a directory", o.StateDir)
@@ -82,7 +82,7 @@ func prepare(ctx context.Context, o *Options, dry bool) (*conduct, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	h, err := o.conduct(ctx)
+	h, err := newHalf(ctx, &o.Machine)
 	if err != nil {
 		return nil, err
 	}
