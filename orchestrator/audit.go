@@ -9,6 +9,10 @@ import (
 
 // wasAsked keeps what a host was asked that changes something.
 func (h *Host) wasAsked(by string, q *hostCall, err error) {
+	if q.Verb == verbRequest && q.Request != nil {
+		h.runAsked(q.Run, by, q.Request, err)
+		return
+	}
 	what, known := map[string]string{
 		verbStart: audit.Submitted, verbResume: audit.Resumed, verbRemove: audit.Removed, verbFetched: audit.Published,
 		verbRequest: audit.Asked, verbQuarantine: audit.Isolated,
@@ -22,9 +26,6 @@ func (h *Host) wasAsked(by string, q *hostCall, err error) {
 	}
 	if q.Verb == verbQuarantine {
 		e.Name, e.Detail = q.Worker, "since "+q.Since.UTC().Format(time.RFC3339)
-	}
-	if q.Request != nil {
-		e.Verb, e.Task = q.Request.Act, q.Request.Task()
 	}
 	h.o.audit.Add(e)
 }

@@ -64,7 +64,7 @@ var arrows = []struct {
 }
 
 // pure are the packages that decide or fold: they know neither NATS nor git, files, processes or the network.
-var pure = []string{"run", "plan", "proof", "recovery", "schedule", "request", "master", "acceptance", "acceptance/testsource", "acceptance/testsource/gosource", "landing", "ledger", "outlier", "decision", "phase", "view", "veil"}
+var pure = []string{"run", "plan", "proof", "recovery", "schedule", "request", "act", "master", "acceptance", "acceptance/testsource", "acceptance/testsource/gosource", "landing", "ledger", "outlier", "decision", "phase", "view", "veil"}
 
 var impure = []string{"divisi/bus", "divisi/internal/git", "divisi/internal/sandbox", "os", "os/exec", "net", "net/http", "path/filepath"}
 

@@ -18,7 +18,7 @@ type Machine struct {
 	AutoApprove bool // every plan is approved, and Approve is not called
 
 	// Decide answers what only a person can, but for plans. It is called once for each decision, one after the other, on a
-	// goroutine of its own, and returns when ctx ends. It may be nil: Run.Decide answers too.
+	// goroutine of its own, and returns when ctx ends. It may be nil: Run.Act answers too.
 	Decide func(ctx context.Context, d Decision) (Choice, error)
 
 	// OnDoubt is what happens to a patch that acceptance doubts and no master decides about: ask, reject or accept. "" is ask

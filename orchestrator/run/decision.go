@@ -150,8 +150,6 @@ type Answer struct {
 	// one.
 	Alike    bool   `json:"alike,omitempty"`
 	Standing string `json:"standing,omitempty"`
-	// Back asks to take back the answer that the decision has.
-	Back bool `json:"back,omitempty"`
 }
 
 // Decided is what became of a decision: a template is held (Hold), an answer has come, the run has acted on it (Closed), or it
