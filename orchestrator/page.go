@@ -1,7 +1,6 @@
 package orchestrator
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -249,21 +248,17 @@ func (d *pageRuns) Show(ctx context.Context, q dashboard.Query) (data json.RawMe
 }
 
 // Act implements dashboard.Controller.
-func (d *pageRuns) Act(ctx context.Context, a dashboard.Act) (out dashboard.Outcome, err error) {
-	if a.Verb == dashboard.VerbResume {
-		return d.resume(ctx, &a, "the run goes on")
-	}
-	args, err := asMistake(requestOf(&a).Read(act.Local))
-	if err != nil {
-		return out, err
+func (d *pageRuns) Act(ctx context.Context, run, by string, a act.Args) (out dashboard.Outcome, err error) {
+	if _, goesOn := a.(act.Resume); goesOn {
+		return d.resume(ctx, run, by, "the run goes on")
 	}
 	var done act.Outcome
-	err = d.with(ctx, a.Run, func(r *Run) (err error) {
-		r.by = wire.Person(a.By)
+	err = d.with(ctx, run, func(r *Run) (err error) {
+		r.by = wire.Person(by)
 		if d.vouches {
 			r.from = strings.TrimPrefix(r.by, wire.Person("")+":")
 		}
-		switch a := args.(type) {
+		switch a := a.(type) {
 		case act.Retry:
 			done, err = TryAgain(ctx, r, Retry{Retry: a, Trust: d.trust})
 		case act.Publish:
@@ -279,39 +274,19 @@ func (d *pageRuns) Act(ctx context.Context, a dashboard.Act) (out dashboard.Outc
 	if err != nil || !done.Begins {
 		return out, err
 	}
-	return d.resume(ctx, &a, out.Outcome)
-}
-
-// requestOf is what a page asks for as a request.
-func requestOf(a *dashboard.Act) act.Request {
-	args := map[string]any{}
-	e := act.Find(a.Verb)
-	for name, v := range map[string]any{
-		"tasks": a.Tasks, "task": cmp.Or(a.Task, strings.Join(a.Tasks[:min(1, len(a.Tasks))], "")), "text": a.Text,
-		"reason": a.Text, "brief": a.Brief, "role": a.Role, "model": a.Model, "forgotten": a.Forgotten, "decision": a.Decision,
-		"attempt": a.Attempt, "option": a.Option, "alike": a.Alike,
-	} {
-		if e != nil && e.Schema().Properties[name] != nil {
-			args[name] = v
-		}
-	}
-	data, err := json.Marshal(args)
-	if err != nil {
-		panic(fmt.Sprintf("encode an act: %v", err))
-	}
-	return act.Request{Act: a.Verb, Args: data}
+	return d.resume(ctx, run, by, out.Outcome)
 }
 
 // resume has a run go on: the host of its server does it, or a process of its own.
-func (d *pageRuns) resume(ctx context.Context, a *dashboard.Act, outcome string) (dashboard.Outcome, error) {
+func (d *pageRuns) resume(ctx context.Context, run, by, outcome string) (dashboard.Outcome, error) {
 	if o, remote := d.Runs.(on); remote {
-		r, err := ResumeOn(ctx, Server(o), ResumeOptions{Run: a.Run})
+		r, err := ResumeOn(ctx, Server(o), ResumeOptions{Run: run})
 		if err == nil {
 			err = r.Close()
 		}
 		return dashboard.Outcome{Outcome: outcome, Started: err == nil}, err
 	}
-	if err := d.begin(ctx, a.Run, a.By); err != nil {
+	if err := d.begin(ctx, run, by); err != nil {
 		return dashboard.Outcome{}, err
 	}
 	return dashboard.Outcome{Outcome: outcome, Started: true}, nil

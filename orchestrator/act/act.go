@@ -69,8 +69,9 @@ type Entry struct {
 	Undo, Until string
 	// Loses has a program ask a person first: what is lost does not come back.
 	Loses bool
-	// Doors offer it; 0 for all.
-	Doors Door
+	// Doors offer it; 0 for all. NoTool are the arguments that no tool takes.
+	Doors  Door
+	NoTool []string
 	// Args are its arguments, none of them given; Schema describes them.
 	Args   Args
 	Schema func() *jsonschema.Schema

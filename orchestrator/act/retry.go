@@ -43,7 +43,7 @@ func (r *Retry) with() any { return &r.Changed }
 
 var _ = defineWith(Entry{
 	Help: "Try tasks again that were given up, and have the run go on.",
-	Who:  Local | Owner, On: Running | AtRest | Ended, Undo: "cancel",
+	Who:  Local | Owner, On: Running | AtRest | Ended, Undo: "cancel", NoTool: []string{"role", "model"},
 }, tryAgain)
 
 // tryAgain opens tasks again, with what their files have now: roles, the project, and the plan with what it has gained. All of it

@@ -7,84 +7,127 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"unicode/utf8"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"divisi/internal/spec"
+	"divisi/orchestrator/act"
 )
 
+// maxBody bounds what a browser sends, in bytes.
+const maxBody = 64 << 10
+
+// Arguments of acts that a browser does not send as the table calls them.
 const (
-	// maxBody bounds what a browser sends, in bytes.
-	maxBody = 64 << 10
-	// maxTasks bounds the tasks that one act names.
-	maxTasks = 10_000
+	ofDecision = "decision" // is in the address
+	ofTask     = "task"     // is the one of tasks
+	ofReason   = "reason"   // is the text
+	sentTasks  = "tasks"
+	sentText   = "text"
 )
 
-// verbs are what can be asked of a run as a whole, and how many tasks each takes at most.
-var verbs = map[string]int{
-	VerbCancel: 1, VerbPause: 0, VerbResume: 0, VerbSkip: maxTasks, VerbRetry: maxTasks, VerbSend: 1, VerbDrop: maxTasks,
-	VerbStopLine: 0, VerbStartLine: 0, VerbPublish: 0,
+// errForeign is told of what no act of the page takes.
+var errForeign = errors.New("the request is not the JSON that this address takes")
+
+// fields are what a browser may send of acts about a decision, or of the others.
+func fields(decides bool) map[string]*jsonschema.Schema {
+	out := map[string]*jsonschema.Schema{}
+	for _, e := range act.All() {
+		takes := e.Schema().Properties
+		if e.Doors&act.Page == 0 || decides != (takes[ofDecision] != nil) {
+			continue
+		}
+		for name, p := range takes {
+			switch {
+			case name == ofDecision:
+			case decides:
+				out[name] = p
+			case name == ofReason || name == sentText:
+				out[sentText] = &jsonschema.Schema{Type: p.Type, Description: "a reason or a message"}
+			case name == ofTask || name == sentTasks:
+				out[sentTasks] = &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "string"}}
+			default:
+				out[name] = p
+			}
+		}
+	}
+	return out
 }
 
-// needsTask are the verbs that are about tasks alone, and needsText those that say nothing without words.
-var (
-	needsTask = []string{VerbSkip, VerbDrop}
-	needsText = []string{VerbSend}
-)
+// asked are the arguments of an act, of what a browser has sent.
+func asked(e *act.Entry, decision string, sent map[string]json.RawMessage) (act.Args, error) {
+	known, takes, args := fields(decision != ""), e.Schema().Properties, map[string]any{}
+	for name, v := range sent {
+		switch {
+		case known[name] == nil:
+			return nil, errForeign
+		case takes[name] != nil:
+			args[name] = v
+		case name == sentText && takes[ofReason] != nil:
+			args[ofReason] = v
+		case name == sentTasks:
+			var tasks []string
+			if err := json.Unmarshal(v, &tasks); err != nil {
+				return nil, errForeign
+			}
+			if len(tasks) > 1 || len(tasks) == 1 && takes[ofTask] == nil {
+				return nil, fmt.Errorf("%s is for no task, or for one", e.Name)
+			}
+			if len(tasks) == 1 {
+				args[ofTask] = tasks[0]
+			}
+		}
+	}
+	if decision != "" {
+		args[ofDecision] = decision
+	}
+	data, err := spec.JSON(args)
+	if err != nil {
+		return nil, errForeign
+	}
+	q := act.Request{Act: e.Name, Args: data}
+	return q.Read(act.Local)
+}
 
 // act does something to a run, or to tasks of it.
 func (s *Server) act(w http.ResponseWriter, r *http.Request) {
-	var a Act
-	if !s.body(w, r, &a) {
+	sent, ok := s.body(w, r)
+	if !ok {
 		return
 	}
-	most, known := verbs[a.Verb]
-	switch {
-	case !known:
-		s.refuse(w, http.StatusBadRequest, fmt.Sprintf("unknown verb %.80q", a.Verb))
-		return
-	case len(a.Tasks) > most:
-		s.refuse(w, http.StatusBadRequest, fmt.Sprintf("%s takes at most %d tasks", a.Verb, most))
-		return
-	case len(a.Tasks) == 0 && slices.Contains(needsTask, a.Verb):
-		s.refuse(w, http.StatusBadRequest, a.Verb+" needs a task")
-		return
-	case a.Text == "" && slices.Contains(needsText, a.Verb):
-		s.refuse(w, http.StatusBadRequest, a.Verb+" needs a text")
+	var verb string
+	err := json.Unmarshal(sent["verb"], &verb)
+	delete(sent, "verb")
+	e := act.Find(verb)
+	if err != nil || e == nil || e.Doors&act.Page == 0 || e.Schema().Properties[ofDecision] != nil {
+		s.refuse(w, http.StatusBadRequest, fmt.Sprintf("unknown verb %.80q", verb))
 		return
 	}
-	s.do(w, r, a)
+	s.do(w, r, e, sent)
 }
 
-// decide answers a decision as the browser showed it.
-func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
-	var a Act
-	if !s.body(w, r, &a) {
-		return
+// decide answers a decision as the browser showed it, or takes the answer to it back.
+func (s *Server) decide(name string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if sent, ok := s.body(w, r); ok {
+			s.do(w, r, act.Find(name), sent)
+		}
 	}
-	if a.Option == "" {
-		s.refuse(w, http.StatusBadRequest, "an answer names an option")
-		return
-	}
-	a.Verb, a.Decision = VerbDecide, r.PathValue("id")
-	s.do(w, r, a)
 }
 
-// takeBack takes the answer to a decision back.
-func (s *Server) takeBack(w http.ResponseWriter, r *http.Request) {
-	var a Act
-	if !s.body(w, r, &a) {
+func (s *Server) do(w http.ResponseWriter, r *http.Request, e *act.Entry, sent map[string]json.RawMessage) {
+	run := r.PathValue("run")
+	a, err := asked(e, r.PathValue("id"), sent)
+	if err != nil {
+		s.refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	a.Verb, a.Decision = VerbTakeBack, r.PathValue("id")
-	s.do(w, r, a)
-}
-
-func (s *Server) do(w http.ResponseWriter, r *http.Request, a Act) {
-	a.Run, a.By = r.PathValue("run"), by(r.Context()).Name
-	if _, known := s.overview.has(a.Run); !known {
+	if _, known := s.overview.has(run); !known {
 		s.fail(w, errNoRun)
 		return
 	}
-	out, err := s.opts.Controller.Act(r.Context(), a)
+	out, err := s.opts.Controller.Act(r.Context(), run, by(r.Context()).Name, a)
 	s.soon()
 	if err != nil {
 		s.fail(w, err)
@@ -94,25 +137,24 @@ func (s *Server) do(w http.ResponseWriter, r *http.Request, a Act) {
 }
 
 // body reads what a browser sends; where it cannot be read it answers, and reports false.
-func (s *Server) body(w http.ResponseWriter, r *http.Request, a *Act) bool {
+func (s *Server) body(w http.ResponseWriter, r *http.Request) (sent map[string]json.RawMessage, ok bool) {
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
 		s.refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("a request has at most %d bytes", maxBody))
-		return false
+		return nil, false
 	case err != nil:
 		s.refuse(w, http.StatusBadRequest, "the request did not arrive whole")
-		return false
+		return nil, false
 	case !utf8.Valid(data):
 		s.refuse(w, http.StatusBadRequest, "a request is UTF-8")
-		return false
+		return nil, false
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(a); err != nil || d.More() {
-		s.refuse(w, http.StatusBadRequest, "the request is not the JSON that this address takes")
-		return false
+	if err := d.Decode(&sent); err != nil || d.More() {
+		s.refuse(w, http.StatusBadRequest, errForeign.Error())
+		return nil, false
 	}
-	return true
+	return sent, true
 }

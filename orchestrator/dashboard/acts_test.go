@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/usage"
+	"divisi/orchestrator/act"
 )
 
 // post sends a body to the page as its own script does; change may alter the request.
@@ -48,18 +49,21 @@ func TestActs(t *testing.T) {
 	p := known(t, s)
 	for _, c := range []struct {
 		path, body string
-		want       Act
+		want       act.Args
 	}{
-		{"acts", `{"verb":"pause"}`, Act{Run: "r1", By: "ana", Verb: VerbPause}},
-		{"acts", `{"verb":"retry","tasks":["a"],"brief":"b","role":"r","model":"m"}`, Act{Run: "r1", By: "ana", Verb: VerbRetry, Tasks: []string{"a"}, Brief: "b", Role: "r", Model: "m"}},
-		{"acts", `{"verb":"cancel","tasks":["a"],"text":"not needed"}`, Act{Run: "r1", By: "ana", Verb: VerbCancel, Tasks: []string{"a"}, Text: "not needed"}},
-		{"decisions/a@12", `{"option":"reject","text":"no","attempt":2,"task":"a"}`, Act{Run: "r1", By: "ana", Verb: VerbDecide, Decision: "a@12", Attempt: 2, Option: "reject", Text: "no", Task: "a"}},
-		{"decisions/a@12/back", `{}`, Act{Run: "r1", By: "ana", Verb: VerbTakeBack, Decision: "a@12"}},
+		{"acts", `{"verb":"pause"}`, act.Pause{}},
+		{"acts", `{"verb":"pause","tasks":[],"text":"ignored"}`, act.Pause{}},
+		{"acts", `{"verb":"retry","tasks":["a"],"brief":"b","role":"r","model":"m"}`, act.Retry{Tasks: []string{"a"}, Brief: "b", Role: "r", Model: "m"}},
+		{"acts", `{"verb":"cancel","tasks":["a"],"text":"not needed"}`, act.Cancel{Task: "a", Reason: "not needed"}},
+		{"acts", `{"verb":"send","tasks":["a"],"text":"go on"}`, act.Send{Task: "a", Text: "go on"}},
+		{"acts", `{"verb":"stop_line","text":"why"}`, act.StopLine{Reason: "why"}},
+		{"decisions/a@12", `{"option":"reject","text":"no","attempt":2,"task":"a"}`, act.Decide{Decision: "a@12", Attempt: 2, Option: "reject", Text: "no", Task: "a"}},
+		{"decisions/a@12/back", `{}`, act.TakeBack{Decision: "a@12"}},
 	} {
 		status, body := post(t, s, "api/v1/runs/r1/"+c.path, c.body, nil)
 		require.Equal(t, http.StatusOK, status, body)
-		require.JSONEq(t, fmt.Sprintf(`{"outcome":"%s is done"}`, c.want.Verb), body)
-		require.Equal(t, c.want, p.acts[len(p.acts)-1])
+		require.JSONEq(t, fmt.Sprintf(`{"outcome":"%s is done"}`, c.want.Act()), body)
+		require.Equal(t, did{"r1", "ana", c.want}, p.acts[len(p.acts)-1])
 	}
 }
 
@@ -79,6 +83,10 @@ func TestActsThatAreRefused(t *testing.T) {
 		"a task for a run":  {"r1/acts", `{"verb":"pause","tasks":["a"]}`, nil, 400},
 		"no task":           {"r1/acts", `{"verb":"skip"}`, nil, 400},
 		"no text":           {"r1/acts", `{"verb":"send"}`, nil, 400},
+		"another decision":  {"r1/decisions/a@1", `{"option":"accept","decision":"b@1"}`, nil, 400},
+		"a reason by name":  {"r1/acts", `{"verb":"skip","tasks":["a"],"reason":"why"}`, nil, 400},
+		"no list of tasks":  {"r1/acts", `{"verb":"skip","tasks":"a"}`, nil, 400},
+		"no text for words": {"r1/acts", `{"verb":"send","text":1}`, nil, 400},
 		"no option":         {"r1/decisions/a@1", `{}`, nil, 400},
 		"unknown field":     {"r1/acts", `{"verb":"pause","run":"r2"}`, nil, 400},
 		"no JSON":           {"r1/acts", `verb=pause`, nil, 400},
@@ -126,14 +134,17 @@ func FuzzBody(f *testing.F) {
 		w := recorder{header: http.Header{}}
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(string(body)))
 		require.NoError(t, err)
-		var a Act
-		if !s.body(&w, req, &a) {
+		sent, ok := s.body(&w, req)
+		if !ok {
 			require.GreaterOrEqual(t, w.status, 400)
 			return
 		}
 		require.Zero(t, w.status)
-		require.Empty(t, a.Run, "the address names the run")
-		require.Empty(t, a.Decision)
+		for _, e := range act.All() {
+			if a, err := asked(e, "", sent); err == nil {
+				require.Equal(t, e.Name, a.Act())
+			}
+		}
 	})
 }
 

@@ -35,8 +35,8 @@ func (s *Server) api() map[string]http.HandlerFunc {
 		"GET /runs/{run}/tasks/{task}/log":     s.show(ShowLog),
 		"GET /runs/{run}/tasks/{task}/context": s.show(ShowContext),
 		"POST /runs/{run}/acts":                s.act,
-		"POST /runs/{run}/decisions/{id}":      s.decide,
-		"POST /runs/{run}/decisions/{id}/back": s.takeBack,
+		"POST /runs/{run}/decisions/{id}":      s.decide("decide"),
+		"POST /runs/{run}/decisions/{id}/back": s.decide("take_back"),
 	}
 }
 

@@ -4,6 +4,7 @@ package dashboard
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -62,7 +63,7 @@ func TestBrowserAlike(t *testing.T) {
 		held = s.opts.Controller.(*place)
 		s.opts.Controller = slow{deciding{held}, let}
 	})
-	acts := func() []Act {
+	acts := func() []did {
 		held.mu.Lock()
 		defer held.mu.Unlock()
 		return held.acts
@@ -91,12 +92,12 @@ func TestBrowserAlike(t *testing.T) {
 	do(ctx, t, chromedp.Click(chromedp.CSS(".undo .act:not(.strong)")))
 	require.Eventually(t, func() bool { return len(acts()) == 2 }, time.Minute, 50*time.Millisecond)
 	for _, a := range acts() {
-		require.NotEqual(t, "c", a.Decision[:1])
+		require.NotContains(t, fmt.Sprint(a.Args), "c@")
 	}
 	until(ctx, t, `document.querySelectorAll(".given li").length === 2`)
 	js[bool](ctx, t, `document.querySelector(".given button").click() || true`)
 	until(ctx, t, `document.querySelectorAll(".given li").length === 1 && document.querySelectorAll(".need-head").length === 2`)
-	require.Equal(t, VerbTakeBack, acts()[2].Verb)
+	require.Equal(t, "take_back", acts()[2].Act())
 }
 
 // TestBrowserRows: a row tells its task and template; many rows can be filtered, and stay unfolded after a reload.
@@ -136,7 +137,7 @@ func TestBrowserActsOnATask(t *testing.T) {
 	log.put(t, "task", "b", run.TaskData{State: run.TaskParked, Reason: "it failed"})
 	var held *place
 	s := start(t, log, func(s *Server) { held = s.opts.Controller.(*place) })
-	acts := func() []Act {
+	acts := func() []did {
 		held.mu.Lock()
 		defer held.mu.Unlock()
 		return held.acts

@@ -17,6 +17,7 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/internal/usage"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -43,11 +44,11 @@ func spoken(ctx context.Context, t *testing.T) (all []string) {
 // late is a place where another page has answered the agent of task c already.
 type late struct{ deciding }
 
-func (l late) Act(ctx context.Context, a Act) (Outcome, error) {
-	if strings.HasPrefix(a.Decision, "c") {
+func (l late) Act(ctx context.Context, run, by string, a act.Args) (Outcome, error) {
+	if d, is := a.(act.Decide); is && strings.HasPrefix(d.Decision, "c") {
 		return Outcome{}, usage.Errorf("it has an answer: left, by ben")
 	}
-	return l.deciding.Act(ctx, a)
+	return l.deciding.Act(ctx, run, by, a)
 }
 
 // put appends an event of the run, or of the first attempt of a task.

@@ -19,6 +19,7 @@ import (
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/decision"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
@@ -367,7 +368,7 @@ func TestBrowserDecides(t *testing.T) {
 		held = s.opts.Controller.(*place)
 		s.opts.Controller = deciding{held}
 	})
-	acts := func() []Act {
+	acts := func() []did {
 		held.mu.Lock()
 		defer held.mu.Unlock()
 		return held.acts
@@ -379,7 +380,7 @@ func TestBrowserDecides(t *testing.T) {
 	press(ctx, t, "2")
 	until(ctx, t, `document.querySelector(".toast") !== null && document.querySelectorAll(".need-head").length === 2`)
 	require.Len(t, acts(), 1)
-	require.Equal(t, "answer right", acts()[0].Option+" "+acts()[0].Text)
+	require.Equal(t, "answer right", acts()[0].Args.(act.Decide).Option+" "+acts()[0].Args.(act.Decide).Text)
 
 	do(ctx, t, chromedp.Click(chromedp.CSS(".alike input")))
 	until(ctx, t, `document.querySelectorAll(".alike li").length === 2`)
@@ -429,8 +430,9 @@ func TestBrowserAcceptsLaterOnesToo(t *testing.T) {
 	held.mu.Lock()
 	defer held.mu.Unlock()
 	require.Len(t, held.acts, 1)
-	require.Equal(t, "accept", held.acts[0].Option)
-	require.True(t, held.acts[0].Alike)
+	answer, _ := held.acts[0].Args.(act.Decide)
+	require.Equal(t, "accept", answer.Option)
+	require.True(t, answer.Alike)
 }
 
 // TestBrowserPictures draws the page in every size and scheme: nothing may stick out sideways. With DIVISI_PICTURES set to a

@@ -10,10 +10,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"divisi/orchestrator/act"
 )
 
 // server makes the page of a server, with TLS before it, and returns what asks it and what was done to its runs.
-func server(t *testing.T) (s *Server, ask func(method, path, browser, body string) *httptest.ResponseRecorder, done func() []Act) {
+func server(t *testing.T) (s *Server, ask func(method, path, browser, body string) *httptest.ResponseRecorder, done func() []did) {
 	t.Helper()
 	o := options(sampleLog(t, 20))
 	o.TLS, o.Hosts = &tls.Config{MinVersion: tls.VersionTLS12}, []string{"build"}
@@ -29,7 +31,7 @@ func server(t *testing.T) (s *Server, ask func(method, path, browser, body strin
 		page.ServeHTTP(w, r)
 		return w
 	}
-	return s, ask, func() []Act { return o.Controller.(*place).acts } //nolint:forcetypeassert // options
+	return s, ask, func() []did { return o.Controller.(*place).acts } //nolint:forcetypeassert // options
 }
 
 // A viewer is refused at every address that writes, with each verb, and nothing is done.
@@ -45,14 +47,14 @@ func TestAViewerWritesNowhere(t *testing.T) {
 			continue
 		}
 		path = strings.NewReplacer("{run}", "r1", "{id}", "log-web@3").Replace(path)
-		for verb := range verbs {
+		for _, e := range act.All() {
 			writes++
-			got := ask(http.MethodPost, prefix+path, browser, fmt.Sprintf(`{"verb":%q,"option":"accept"}`, verb))
+			got := ask(http.MethodPost, prefix+path, browser, fmt.Sprintf(`{"verb":%q,"option":"accept"}`, e.Name))
 			require.Equal(t, http.StatusForbidden, got.Code, address)
 			require.JSONEq(t, `{"error":"guest may look, and do nothing here"}`, got.Body.String())
 		}
 	}
-	require.Equal(t, 3*len(verbs), writes)
+	require.Equal(t, 3*len(act.All()), writes)
 	require.Empty(t, done())
 }
 

@@ -23,6 +23,7 @@ import (
 	"go.uber.org/goleak"
 
 	"divisi/contextscope"
+	"divisi/orchestrator/act"
 )
 
 // The model library's statistics start a worker when they are linked in, and offer no way to stop it.
@@ -162,7 +163,7 @@ type place struct {
 	mu sync.Mutex
 	// ended is the row of the run once no process has it.
 	ended *view.Row
-	acts  []Act
+	acts  []did
 	// fails is why nothing can be shown or done.
 	fails error
 }
@@ -196,11 +197,17 @@ func (p *place) Show(_ context.Context, q Query) (json.RawMessage, error) {
 	return json.Marshal(fmt.Sprintf("%+v", q))
 }
 
-func (p *place) Act(_ context.Context, a Act) (Outcome, error) {
+// did is an act of a visitor.
+type did struct {
+	Run, By string
+	act.Args
+}
+
+func (p *place) Act(_ context.Context, run, by string, a act.Args) (Outcome, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.acts = append(p.acts, a)
-	return Outcome{Outcome: a.Verb + " is done"}, p.fails
+	p.acts = append(p.acts, did{run, by, a})
+	return Outcome{Outcome: a.Act() + " is done"}, p.fails
 }
 
 // options are those of a server of one run.

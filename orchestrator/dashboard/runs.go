@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"divisi/contextscope"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/view"
 )
 
@@ -60,8 +61,8 @@ type Controller interface {
 	Decisions(ctx context.Context, run string) ([]view.Decision, error)
 	// Show returns what a query asks for, as JSON.
 	Show(ctx context.Context, q Query) (json.RawMessage, error)
-	// Act does something to a run, as the command of the same name does.
-	Act(ctx context.Context, a Act) (Outcome, error)
+	// Act does something to a run for the visitor by, as the command of the same name does.
+	Act(ctx context.Context, run, by string, a act.Args) (Outcome, error)
 }
 
 // What a Query can ask for.
@@ -78,44 +79,6 @@ type Query struct {
 	What, Run, Task string
 	Attempt, Turn   int
 }
-
-// Act is what a person asks for. Its verb is one of Verbs.
-type Act struct {
-	Run string `json:"-"`
-	// By is the name of the visitor who asks.
-	By    string   `json:"-"`
-	Verb  string   `json:"verb"`
-	Tasks []string `json:"tasks,omitempty"`
-	// Text is a reason, a message, or what an option needs.
-	Text  string `json:"text,omitempty"`
-	Brief string `json:"brief,omitempty"`
-	Role  string `json:"role,omitempty"`
-	Model string `json:"model,omitempty"`
-	// Forgotten has a retry add a task for the files that no task may change and that the gates fail in.
-	Forgotten bool `json:"forgotten,omitempty"`
-	// Decision, Attempt, Option, Task and Alike are those of an answer.
-	Decision string `json:"-"`
-	Attempt  int    `json:"attempt,omitempty"`
-	Option   string `json:"option,omitempty"`
-	Task     string `json:"task,omitempty"`
-	Alike    bool   `json:"alike,omitempty"`
-}
-
-// What a person can ask for.
-const (
-	VerbDecide    = "decide"
-	VerbTakeBack  = "take_back"
-	VerbCancel    = "cancel"
-	VerbPause     = "pause"
-	VerbResume    = "resume"
-	VerbSkip      = "skip"
-	VerbRetry     = "retry"
-	VerbSend      = "send"
-	VerbDrop      = "drop"
-	VerbStopLine  = "stop_line"
-	VerbStartLine = "start_line"
-	VerbPublish   = "publish"
-)
 
 // Outcome is what becomes of an act, in words. Started reports that a process was started for it, which goes on without the page.
 type Outcome struct {

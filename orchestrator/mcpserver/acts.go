@@ -2,9 +2,13 @@ package mcpserver
 
 import (
 	"context"
+	"encoding/json"
+	"reflect"
+	"slices"
 
+	"divisi/internal/spec"
 	"divisi/internal/usage"
-	"divisi/orchestrator/dashboard"
+	"divisi/orchestrator/act"
 )
 
 // maxTasks bounds the tasks that one act names.
@@ -16,96 +20,68 @@ type done struct {
 	Started bool   `json:"started,omitempty" jsonschema:"A process was started for it, which goes on without this server."`
 }
 
-// act does something to a run for a client.
-func (s *Server) act(ctx context.Context, by string, a dashboard.Act) (done, error) {
-	if err := s.known(ctx, a.Run); err != nil {
-		return done{}, err
+// addAct adds the tool that does an act: its arguments are those of the act, and the run.
+func (s *Server) addAct(e *act.Entry) {
+	takes := arguments[ofRun](tool{name: e.Name})
+	own := e.Schema()
+	for name, p := range own.Properties {
+		if p.Type == "array" { // models write null for none
+			p.Type, p.Types = "", []string{"null", "array"}
+		}
+		if !slices.Contains(e.NoTool, name) {
+			takes.Properties[name] = p
+		}
 	}
-	if len(a.Tasks) > maxTasks {
-		return done{}, usage.Errorf("%s takes at most %d tasks, not %d", a.Verb, maxTasks, len(a.Tasks))
-	}
-	for _, said := range []string{a.Text, a.Brief} {
-		if err := within("the text", said, maxAnswerText); err != nil {
+	takes.Required = append(takes.Required, own.Required...)
+	t := tool{name: e.Name, does: e.Help, acts: true, loses: e.Loses, takes: takes}
+	add(s, t, func(ctx context.Context, by string, in map[string]json.RawMessage) (done, error) {
+		var run string
+		if err := json.Unmarshal(in["run"], &run); err != nil {
+			return done{}, usage.Errorf("run must be a text")
+		}
+		delete(in, "run")
+		data, err := spec.JSON(in)
+		if err != nil {
 			return done{}, err
 		}
-	}
-	a.By = by
-	out, err := s.opts.Controller.Act(ctx, a)
-	s.opts.Logger.Info().Err(err).Str("run", a.Run).Str("verb", a.Verb).Str("by", by).Msg("a client acted on a run")
-	return done(out), err
-}
-
-// verb is a tool that does one thing to a run as a whole.
-func (s *Server) verb(verb string) func(context.Context, string, ofRun) (done, error) {
-	return func(ctx context.Context, by string, in ofRun) (done, error) {
-		return s.act(ctx, by, dashboard.Act{Run: in.Run, Verb: verb})
-	}
-}
-
-type someTasks struct {
-	ofRun
-
-	Tasks  []string `json:"tasks" jsonschema:"The ids of the tasks, or of a template for all its shards."`
-	Reason string   `json:"reason,omitempty" jsonschema:"Why, in a sentence for the log and the report."`
-}
-
-// tasksVerb is a tool that does one thing to tasks.
-func (s *Server) tasksVerb(verb string) func(context.Context, string, someTasks) (done, error) {
-	return func(ctx context.Context, by string, in someTasks) (done, error) {
-		if len(in.Tasks) == 0 {
-			return done{}, usage.Errorf("%s needs a task", verb)
+		q := act.Request{Act: e.Name, Args: data}
+		a, err := q.Read(act.Local)
+		if err != nil {
+			return done{}, usage.Errorf("%v", err)
 		}
-		return s.act(ctx, by, dashboard.Act{Run: in.Run, Verb: verb, Tasks: in.Tasks, Text: in.Reason})
-	}
-}
-
-type again struct {
-	ofRun
-
-	Tasks []string `json:"tasks,omitempty" jsonschema:"The ids of the tasks, or of templates; none for all that were given up."`
-	Brief string   `json:"brief,omitempty" jsonschema:"A new brief, in place of its own; only with exactly one task."`
-	// Forgotten is that of an act.
-	Forgotten bool `json:"forgotten,omitempty" jsonschema:"Only add a task for files that the gates fail in and no task may change."`
-}
-
-func (s *Server) retry(ctx context.Context, by string, in again) (done, error) {
-	if in.Brief != "" && len(in.Tasks) != 1 {
-		return done{}, usage.Errorf("a brief is for one task: give exactly one in tasks, not %d", len(in.Tasks))
-	}
-	return s.act(ctx, by, dashboard.Act{
-		Run: in.Run, Verb: dashboard.VerbRetry, Tasks: in.Tasks, Brief: in.Brief, Forgotten: in.Forgotten,
+		return s.act(ctx, by, run, a)
 	})
 }
 
-type wholeOrTask struct {
-	ofRun
-
-	Task   string `json:"task,omitempty" jsonschema:"The id of one task; left out, the whole run is meant."`
-	Reason string `json:"reason,omitempty" jsonschema:"Why, in a sentence for the log and the report."`
+// act does something to a run for a client.
+func (s *Server) act(ctx context.Context, by, run string, a act.Args) (done, error) {
+	if err := s.known(ctx, run); err != nil {
+		return done{}, err
+	}
+	if err := bounds(a); err != nil {
+		return done{}, err
+	}
+	out, err := s.opts.Controller.Act(ctx, run, by, a)
+	s.opts.Logger.Info().Err(err).Str("run", run).Str("verb", a.Act()).Str("by", by).Msg("a client acted on a run")
+	return done(out), err
 }
 
-func (s *Server) cancel(ctx context.Context, by string, in wholeOrTask) (done, error) {
-	a := dashboard.Act{Run: in.Run, Verb: dashboard.VerbCancel, Text: in.Reason}
-	if in.Task != "" {
-		a.Tasks = []string{in.Task}
+// bounds refuses an act that is larger than a client needs.
+func bounds(a act.Args) error {
+	for _, v := range reflect.ValueOf(a).Fields() {
+		switch of := v.Interface().(type) {
+		case string:
+			if err := within("the text", of, maxAnswerText); err != nil {
+				return err
+			}
+		case []string:
+			if len(of) > maxTasks {
+				return usage.Errorf("%s takes at most %d tasks, not %d", a.Act(), maxTasks, len(of))
+			}
+		}
 	}
-	return s.act(ctx, by, a)
-}
-
-type message struct {
-	ofRun
-
-	Task string `json:"task,omitempty" jsonschema:"The id of the task whose agent gets it; left out, the master of the run."`
-	Text string `json:"text" jsonschema:"The message, in words for the agent: at most 32768 bytes."`
-}
-
-func (s *Server) send(ctx context.Context, by string, in message) (done, error) {
-	if in.Text == "" {
-		return done{}, usage.Errorf("send needs a text")
+	if r, again := a.(act.Retry); again && r.Brief != "" && len(r.Tasks) != 1 {
+		return usage.Errorf("a brief is for one task: give exactly one in tasks, not %d", len(r.Tasks))
 	}
-	a := dashboard.Act{Run: in.Run, Verb: dashboard.VerbSend, Text: in.Text}
-	if in.Task != "" {
-		a.Tasks = []string{in.Task}
-	}
-	return s.act(ctx, by, a)
+	return nil
 }

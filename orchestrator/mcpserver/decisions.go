@@ -8,7 +8,7 @@ import (
 
 	"divisi/internal/text"
 	"divisi/internal/usage"
-	"divisi/orchestrator/dashboard"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/view"
 )
 
@@ -116,9 +116,8 @@ func (s *Server) decide(ctx context.Context, by string, in answer) (done, error)
 	if at >= 0 && slices.Contains(all[at].Choices, in.Option) && in.Text == "" {
 		in.Option, in.Text = view.Reply, in.Option
 	}
-	out, err := s.act(ctx, by, dashboard.Act{
-		Run: in.Run, Verb: dashboard.VerbDecide, Decision: in.Decision, Attempt: in.Attempt, Option: in.Option, Text: in.Text,
-		Task: in.Task,
+	out, err := s.act(ctx, by, in.Run, act.Decide{
+		Decision: in.Decision, Attempt: in.Attempt, Option: in.Option, Text: in.Text, Task: in.Task,
 	})
 	if err != nil && at < 0 {
 		err = fmt.Errorf("decision %.80q is not open: %w", in.Decision, err)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/usage"
+	"divisi/orchestrator/act"
 )
 
 // A choice that an agent proposed is an answer to its question.
@@ -17,8 +18,7 @@ func TestAChoiceOfAQuestionIsAnAnswer(t *testing.T) {
 	p.decisions = []view.Decision{{ID: "a@1", Kind: "question", Choices: []string{"tabs", "spaces"}}}
 	s := served(t, p, true)
 	answered[done](t, s, "decide", answer{ofRun: ofRun{"r1"}, Decision: "a@1", Option: "spaces"})
-	require.Equal(t, "answer", p.acts[0].Option)
-	require.Equal(t, "spaces", p.acts[0].Text)
+	require.Equal(t, act.Decide{Decision: "a@1", Option: "answer", Text: "spaces"}, p.acts[0].Args)
 }
 
 func TestADecisionThatThereIsNotIsNamed(t *testing.T) {

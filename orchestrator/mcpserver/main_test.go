@@ -20,6 +20,7 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/internal/testkit/runtest"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/dashboard"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
@@ -43,7 +44,7 @@ type place struct {
 	report    view.Report
 	decisions []view.Decision
 	shows     map[string]any
-	acts      []dashboard.Act
+	acts      []did
 	works     []Work
 	fails     error
 	actFails  error
@@ -136,11 +137,17 @@ func (p *place) Show(_ context.Context, q dashboard.Query) (json.RawMessage, err
 	return spec.JSON(p.shows[q.What])
 }
 
-func (p *place) Act(_ context.Context, a dashboard.Act) (dashboard.Outcome, error) {
+// did is an act of a client.
+type did struct {
+	run, by string
+	act.Args
+}
+
+func (p *place) Act(_ context.Context, run, by string, a act.Args) (dashboard.Outcome, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.acts = append(p.acts, a)
-	return dashboard.Outcome{Outcome: a.Verb + " is done"}, errors.Join(p.fails, p.actFails)
+	p.acts = append(p.acts, did{run, by, a})
+	return dashboard.Outcome{Outcome: a.Act() + " is done"}, errors.Join(p.fails, p.actFails)
 }
 
 // served serves a place to the SDK's client until the test ends.

@@ -177,12 +177,16 @@ type tool struct {
 	// most bounds the argument limit; 0 for none. oneOf are the values that an argument can have, by its name.
 	most  int
 	oneOf map[string][]string
+	// takes describes its arguments; nil where the type of its input does.
+	takes *jsonschema.Schema
 }
 
 // add adds a tool. Its answer is bounded, and has no character that is not seen as itself.
 func add[In, Out any](s *Server, t tool, do func(ctx context.Context, by string, in In) (Out, error)) {
 	closed := false
-	s.tools[t.name] = arguments[In](t)
+	if s.tools[t.name] = t.takes; t.takes == nil {
+		s.tools[t.name] = arguments[In](t)
+	}
 	of := &sdk.Tool{Name: t.name, Description: t.does, InputSchema: s.tools[t.name], Annotations: &sdk.ToolAnnotations{
 		ReadOnlyHint: !t.acts, DestructiveHint: &t.loses, OpenWorldHint: &closed,
 	}}

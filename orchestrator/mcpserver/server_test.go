@@ -13,6 +13,7 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/usage"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/dashboard"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
@@ -44,28 +45,27 @@ func TestActsAreThoseOfThePersonAndTheClient(t *testing.T) {
 	const by = "ana--mcp-an---31meditor"
 	for tool, c := range map[string]struct {
 		args string
-		want dashboard.Act
+		want act.Args
 	}{
-		"pause":     {`{}`, dashboard.Act{Verb: dashboard.VerbPause}},
-		"resume":    {`{}`, dashboard.Act{Verb: dashboard.VerbResume}},
-		"retry":     {`{"tasks":["a"],"brief":"b"}`, dashboard.Act{Verb: dashboard.VerbRetry, Tasks: []string{"a"}, Brief: "b"}},
-		"retry all": {`{"tasks":null}`, dashboard.Act{Verb: dashboard.VerbRetry}},
-		"skip":      {`{"tasks":["a"],"reason":"r"}`, dashboard.Act{Verb: dashboard.VerbSkip, Tasks: []string{"a"}, Text: "r"}},
-		"drop":      {`{"tasks":["a"]}`, dashboard.Act{Verb: dashboard.VerbDrop, Tasks: []string{"a"}}},
-		"cancel":    {`{"task":"a","reason":"r"}`, dashboard.Act{Verb: dashboard.VerbCancel, Tasks: []string{"a"}, Text: "r"}},
-		"send":      {`{"text":"hello"}`, dashboard.Act{Verb: dashboard.VerbSend, Text: "hello"}},
+		"pause":     {`{}`, act.Pause{}},
+		"resume":    {`{}`, act.Resume{}},
+		"retry":     {`{"tasks":["a"],"brief":"b"}`, act.Retry{Tasks: []string{"a"}, Brief: "b"}},
+		"retry all": {`{"tasks":null}`, act.Retry{}},
+		"skip":      {`{"tasks":["a"],"reason":"r"}`, act.Skip{Tasks: []string{"a"}, Reason: "r"}},
+		"drop":      {`{"tasks":["a"]}`, act.Drop{Tasks: []string{"a"}}},
+		"cancel":    {`{"task":"a","reason":"r"}`, act.Cancel{Task: "a", Reason: "r"}},
+		"send":      {`{"text":"hello"}`, act.Send{Text: "hello"}},
 		"decide": {
 			`{"decision":"a@3","option":"reject","text":"no","attempt":2,"task":"a"}`,
-			dashboard.Act{Verb: dashboard.VerbDecide, Decision: "a@3", Option: "reject", Text: "no", Attempt: 2, Task: "a"},
+			act.Decide{Decision: "a@3", Option: "reject", Text: "no", Attempt: 2, Task: "a"},
 		},
 	} {
 		var args map[string]any
 		require.NoError(t, json.Unmarshal([]byte(c.args), &args))
 		args["run"] = "r1"
 		tool, _, _ = strings.Cut(tool, " ")
-		require.Equal(t, done{Outcome: c.want.Verb + " is done"}, answered[done](t, s, tool, args))
-		c.want.Run, c.want.By = "r1", by
-		require.Equal(t, c.want, p.acts[len(p.acts)-1], tool)
+		require.Equal(t, done{Outcome: c.want.Act() + " is done"}, answered[done](t, s, tool, args))
+		require.Equal(t, did{"r1", by, c.want}, p.acts[len(p.acts)-1], tool)
 	}
 	require.Equal(t, started{"r2"}, answered[started](t, s, "start", work{Goal: "Greet.", Budget: 7}))
 	require.Equal(t, []Work{{Goal: "Greet.", Budget: 7}}, p.works)
@@ -96,24 +96,24 @@ func TestCallsThatAreRefused(t *testing.T) {
 		"a large page":      {"tasks", whichTasks{ofRun: ofRun{"r1"}, page: page{Limit: 100_000}}, "limit must be at most 200, not 100000"},
 		"a long wait":       {"wait", waitFor{ofRun: ofRun{"r1"}, Seconds: 3600}, "seconds must be between 0 and 300"},
 		"no task":           {"skip", ofRun{"r1"}, "skip needs the argument tasks"},
-		"an empty list":     {"drop", someTasks{ofRun: ofRun{"r1"}, Tasks: []string{}}, "drop needs a task"},
+		"an empty list":     {"drop", map[string]any{"run": "r1", "tasks": []string{}}, "drop needs a task"},
 		"no such task":      {"tasks", whichTasks{ofRun: ofRun{"r1"}, Task: "x"}, `run r1 has no task "x"`},
-		"no text":           {"send", message{ofRun: ofRun{"r1"}}, "send needs a text"},
-		"a large text":      {"send", message{ofRun: ofRun{"r1"}, Text: large}, "at most 32768 are allowed"},
+		"no text":           {"send", map[string]any{"run": "r1", "text": ""}, "send needs a text"},
+		"a large text":      {"send", map[string]any{"run": "r1", "text": large}, "at most 32768 are allowed"},
 		"a large answer":    {"decide", answer{ofRun: ofRun{"r1"}, Decision: "b@1", Option: "x", Text: large}, "at most 32768 are allowed"},
-		"a large brief":     {"retry", again{ofRun: ofRun{"r1"}, Tasks: []string{"a"}, Brief: large}, "at most 32768 are allowed"},
+		"a large brief":     {"retry", map[string]any{"run": "r1", "tasks": []string{"a"}, "brief": large}, "at most 32768 are allowed"},
 		"a megabyte":        {"start", work{Goal: huge}, fmt.Sprintf("the arguments have %d bytes; at most 1048576 are allowed", maxArguments+len(`{"goal":""}`))},
 		"a large goal":      {"start", work{Goal: large + large}, "goal has 65538 bytes"},
 		"a NUL":             {"start", work{Goal: "a\x00b"}, "goal has a NUL character"},
 		"neither":           {"start", work{}, "give a goal or a plan (worded)"},
 		"both":              {"start", work{Goal: "g", Plan: "p.yaml"}, "give a goal or a plan, and not both"},
-		"a brief for two":   {"retry", again{ofRun: ofRun{"r1"}, Tasks: []string{"a", "b"}, Brief: "b"}, "a brief is for one task: give exactly one in tasks, not 2"},
-		"a brief for all":   {"retry", again{ofRun: ofRun{"r1"}, Brief: "b"}, "give exactly one in tasks, not 0"},
+		"a brief for two":   {"retry", map[string]any{"run": "r1", "tasks": []string{"a", "b"}, "brief": "b"}, "a brief is for one task: give exactly one in tasks, not 2"},
+		"a brief for all":   {"retry", map[string]any{"run": "r1", "brief": "b"}, "give exactly one in tasks, not 0"},
 		"no such state":     {"tasks", whichTasks{ofRun: ofRun{"r1"}, State: "broken"}, "state must be one of pending, running,"},
 		"tasks, not task":   {"send", map[string]any{"run": "r1", "tasks": []string{"a"}, "text": "t"}, `send has no argument "tasks"; it accepts run, task, text`},
 		"an object":         {"runs", []string{"r1"}, "the arguments of runs must be a JSON object"},
 		"words in a list":   {"skip", map[string]any{"run": "r1", "tasks": []int{1}}, "tasks must be a list of texts"},
-		"many tasks":        {"skip", someTasks{ofRun: ofRun{"r1"}, Tasks: make([]string, maxTasks+1)}, "skip takes at most 1000 tasks"},
+		"many tasks":        {"skip", map[string]any{"run": "r1", "tasks": make([]string, maxTasks+1)}, "skip takes at most 1000 tasks"},
 		"no option":         {"decide", answer{ofRun: ofRun{"r1"}, Decision: "b@1"}, "an answer names an option"},
 		"a person's":        {"decide", answer{ofRun: ofRun{"r1"}, Decision: "a@1", Option: "accept"}, "decision a@1 is for a person, not for a program: a person sees each patch (worded)"},
 		"attempt -1":        {"diff", whichAttempt{ofRun: ofRun{"r1"}, Task: "a", Attempt: -1}, "attempts are counted from 1"},

@@ -1,7 +1,7 @@
 package mcpserver
 
 import (
-	"divisi/orchestrator/dashboard"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/view"
 )
 
@@ -35,17 +35,9 @@ func (s *Server) addActs() {
 		"where models take part, and goes on without this server. A repository that no person trusts is refused."}, s.start)
 	add(s, tool{name: "decide", acts: true, loses: true, does: "Answer an open decision, for the person who started this " +
 		"server. Look at its evidence and patches first: what you accept goes on to land."}, s.decide)
-	add(s, tool{name: "retry", acts: true, does: "Try tasks again that were given up, and have the run go on."}, s.retry)
-	add(s, tool{name: "skip", acts: true, loses: true, does: "Give tasks up as not needed: what depends on them goes on."},
-		s.tasksVerb(dashboard.VerbSkip))
-	add(s, tool{name: "drop", acts: true, loses: true, does: "Take what tasks have landed off the branch of the run again."},
-		s.tasksVerb(dashboard.VerbDrop))
-	add(s, tool{name: "pause", acts: true, does: "Stop a run once its agents have finished their turns; resume continues it."},
-		s.verb(dashboard.VerbPause))
-	add(s, tool{name: "resume", acts: true, does: "Continue a run that was stopped, or whose process was killed. One that has " +
-		"used up its budget needs a person."}, s.verb(dashboard.VerbResume))
-	add(s, tool{name: "cancel", acts: true, loses: true, does: "End a run, or one task of it, for good."}, s.cancel)
-	add(s, tool{name: "send", acts: true, does: "Send a message to the agent of a task, named by task, or to the master of the " +
-		"run. Where an agent waits for an answer, or a patch for a decision, it is the answer: a patch is rejected with it."},
-		s.send)
+	for _, e := range act.All() {
+		if e.Doors&act.Tools != 0 && s.tools[e.Name] == nil {
+			s.addAct(e)
+		}
+	}
 }
