@@ -22,11 +22,11 @@ func (g *globals) groups() []group {
 		{"Watch", []*cobra.Command{
 			newRuns(g), newShow(g), newWatch(g), newDashboard(g), newMCP(g), newLog(g), newDiff(g), newContext(g),
 		}},
-		{"Decide", []*cobra.Command{
-			newDecide(g), newAccept(g), newSend(g), newSkip(g), newGate(g), newPause(g), newLine(g), newCancel(g),
+		{decides, []*cobra.Command{
+			newDecide(g), newAccept(g), newSend(g), g.newAct("skip"), newGate(g), g.newAct("pause"), newLine(g), newCancel(g),
 		}},
 		{"Repair", []*cobra.Command{newResume(g), newRetry(g), newTake(g), newGive(g), newDrop(g)}},
-		{"Manage", []*cobra.Command{
+		{manage, []*cobra.Command{
 			newPublish(g), newRoles(g), newConfig(g), newEnv(g), newMemory(g), newTrust(g), newLoopcheck(g), newVersion(g),
 		}},
 		{"Other machines", []*cobra.Command{
@@ -35,8 +35,12 @@ func (g *globals) groups() []group {
 	}
 }
 
-// manage is the group of the commands that cobra adds.
-const manage = "Manage"
+const (
+	// manage is the group of the commands that cobra adds.
+	manage = "Manage"
+	// decides is the group of commands that act on a run.
+	decides = "Decide"
+)
 
 // addGroups adds every command in its group.
 func (g *globals) addGroups(root *cobra.Command) {
@@ -47,6 +51,7 @@ func (g *globals) addGroups(root *cobra.Command) {
 			root.AddCommand(c)
 		}
 	}
+	g.addActs(root)
 	root.SetCompletionCommandGroupID(manage)
 	root.AddCommand(newExitCodes())
 }

@@ -1,10 +1,6 @@
 package main
 
-import (
-	"github.com/spf13/cobra"
-
-	"divisi/orchestrator/act"
-)
+import "github.com/spf13/cobra"
 
 func newLine(g *globals) *cobra.Command {
 	c := &cobra.Command{
@@ -16,32 +12,10 @@ and so does the process. It stays stopped through divisi resume, until divisi li
 		Example: "  divisi line stop 1f2e --reason 'the tests are wrong'\n  divisi line start 1f2e",
 		RunE:    needsCommand,
 	}
-	c.AddCommand(newLineStop(g), newLineStart(g))
-	return c
-}
-
-func newLineStop(g *globals) *cobra.Command {
-	var reason string
-	c := &cobra.Command{
-		Use: "stop [RUN]", Short: "Let nothing be dispatched, and nothing land",
-		Long: "Let nothing be dispatched, and nothing land. Without RUN, the newest run." +
-			codes(codeOK, codeUsage, codeMachine),
-		Example: "  divisi line stop 1f2e --reason 'the tests are wrong'",
-		Args:    cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			return g.act(c.Context(), act.StopLine{Reason: reason}, args...)
-		},
+	for name, use := range map[string]string{"stop_line": "stop [RUN]", "start_line": "start [RUN]"} {
+		of := g.newAct(name)
+		of.Use = use
+		c.AddCommand(of)
 	}
-	c.Flags().StringVar(&reason, "reason", "", "why; kept in the log")
 	return c
-}
-
-func newLineStart(g *globals) *cobra.Command {
-	return &cobra.Command{
-		Use: "start [RUN]", Short: "Let work be dispatched, and land, again",
-		Long:    "Let work be dispatched, and land, again. Without RUN, the newest run." + codes(codeOK, codeUsage, codeMachine),
-		Example: "  divisi line start 1f2e",
-		Args:    cobra.MaximumNArgs(1),
-		RunE:    func(c *cobra.Command, args []string) error { return g.act(c.Context(), act.StartLine{}, args...) },
-	}
 }

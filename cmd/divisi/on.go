@@ -16,9 +16,12 @@ import (
 	"divisi/orchestrator/console"
 )
 
-// onServer are the commands that can be about the runs of a server.
+// atServer is an annotation of commands that can be about the runs of a server.
+const atServer = "server"
+
+// onServer are other commands that can be about the runs of a server.
 var onServer = []string{
-	"run", "runs", "show", "watch", "decide", "publish", "send", "accept", "pause", "line", "cancel", "skip", "log", "diff",
+	"run", "runs", "show", "watch", "decide", "publish", "send", "accept", "line", "cancel", "log", "diff",
 	"context", "resume", "retry", "worker", "workers", "mcp",
 }
 
@@ -31,7 +34,7 @@ func (g *globals) findOn(c *cobra.Command) (err error) {
 	for top.HasParent() && top.Parent().HasParent() {
 		top = top.Parent()
 	}
-	if !slices.Contains(onServer, top.Name()) {
+	if !slices.Contains(onServer, top.Name()) && top.Annotations[atServer] == "" {
 		return usagef("%s works on this machine: leave --on out", c.CommandPath())
 	}
 	g.at, err = orchestrator.FindServer(g.stateDir, g.on)

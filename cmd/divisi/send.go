@@ -56,10 +56,11 @@ func next(r *orchestrator.Run, a act.Args) string {
 		return "; start it again with: divisi line start " + r.ID()
 	case act.Pause:
 		return "; resume with: divisi resume " + r.ID()
-	case act.Skip, act.Gate, act.Decide, act.StartLine:
-		if r.NotRunning() {
-			return "; continue with: divisi resume " + r.ID()
-		}
+	case act.Accept, act.Send, act.TakeBack, act.Cancel:
+		return ""
+	}
+	if r.NotRunning() {
+		return "; continue with: divisi resume " + r.ID()
 	}
 	return ""
 }

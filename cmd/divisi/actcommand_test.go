@@ -1,0 +1,59 @@
+package main
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+
+	"divisi/orchestrator/act"
+)
+
+// Each act of the table that the command line offers has a command, of its own, made of the table, or as a part of another.
+func TestEachActHasACommand(t *testing.T) {
+	t.Parallel()
+	root := newRoot(&globals{out: &bytes.Buffer{}, err: &bytes.Buffer{}})
+	for _, e := range act.All() {
+		name := e.Name
+		if in := actsIn[name]; in != "" {
+			name = in
+		}
+		c, _, err := root.Find([]string{name})
+		require.NoError(t, err, name)
+		require.Equal(t, e.Doors&act.Command != 0, c != root, name)
+	}
+}
+
+// A command that is made of the table takes the run with its tasks, then what is needed, and has flags for the rest.
+func TestCommandsMadeOfTheTable(t *testing.T) {
+	t.Parallel()
+	g := &globals{out: &bytes.Buffer{}, err: &bytes.Buffer{}}
+	for name, use := range map[string]string{
+		"skip": "skip RUN[/TASK] [TASK...]", "retry": "retry RUN[/TASK] [TASK...]", "pause": "pause [RUN]", "send": "send RUN[/TASK] TEXT",
+		"accept": "accept RUN/TASK", "cancel": "cancel RUN[/TASK]", "stop_line": "stop-line [RUN]", "take_back": "take-back RUN DECISION",
+	} {
+		c := g.newAct(name)
+		require.Equal(t, use, c.Use)
+		require.NotEmpty(t, c.Long)
+		require.Contains(t, c.Example, "divisi ")
+	}
+	flags := map[string]string{}
+	for _, name := range []string{"retry", "accept"} {
+		c := g.newAct(name)
+		require.NoError(t, c.ParseFlags(nil))
+		for _, f := range []string{"brief", "forgotten", "attempt", "tasks", "task"} {
+			if f := c.Flags().Lookup(f); f != nil {
+				flags[f.Name] = f.Value.Type()
+			}
+		}
+	}
+	require.Equal(t, map[string]string{"brief": "string", "forgotten": "bool", "attempt": "int"}, flags)
+	for name, counts := range map[string][2]int{"pause": {0, 1}, "skip": {1, 99}, "send": {2, 2}, "accept": {1, 1}} {
+		c := g.newAct(name)
+		for n := range 4 {
+			err := c.Args(&cobra.Command{}, make([]string, n))
+			require.Equal(t, n >= counts[0] && n <= counts[1], err == nil, "%s %d", name, n)
+		}
+	}
+}
