@@ -23,8 +23,7 @@ func (h *conduct) decider() func(context.Context, run.Decision) (act.Decide, err
 			return act.Decide{}, err
 		}
 		c, err := h.Decide(ctx, d)
-		return act.Decide{
-			Decision: d.ID, Attempt: d.Attempt, Option: c.Option, Text: c.Text, Task: c.Task, Alike: c.Alike,
-		}, err
+		c.Decision, c.Attempt = d.ID, d.Attempt
+		return c, err
 	}
 }

@@ -43,7 +43,7 @@ func (d *controls) with(ctx context.Context, do func(*orchestrator.Run) error) e
 }
 
 // Decisions implements board.Controller.
-func (d *controls) Decisions(ctx context.Context) (out []board.Decision, err error) {
+func (d *controls) Decisions(ctx context.Context) (out []board.Open, err error) {
 	err = d.with(ctx, func(r *orchestrator.Run) error {
 		open, err := r.Decisions(ctx)
 		for _, alike := range groups(open) {
@@ -55,20 +55,10 @@ func (d *controls) Decisions(ctx context.Context) (out []board.Decision, err err
 }
 
 // shown is what decisions that are alike have in common, as the first of them.
-func (d *controls) shown(alike []orchestrator.Decision) board.Decision {
-	first := alike[0]
-	out := board.Decision{
-		Decision: d.asked(first, noteOn(alike)), About: first.About, Evidence: first.Evidence,
-		Plan: first.Plan, Suggests: first.Suggests,
-	}
-	if len(first.Patches) == 1 {
-		out.About = first.Patches[0].Task
-	}
-	for i := range alike {
-		out.Asked = append(out.Asked, board.Asked{ID: alike[i].ID, Attempt: alike[i].Attempt})
-	}
-	if len(alike) > 1 {
-		out.Alike = patched(alike)
+func (d *controls) shown(alike []orchestrator.Decision) board.Open {
+	out := board.Open{Asked: d.asked(alike[0], noteOn(alike)), All: alike}
+	if len(out.Patches) == 1 {
+		out.About = out.Patches[0].Task
 	}
 	return out
 }
@@ -113,11 +103,11 @@ func (d *controls) Do(ctx context.Context, a board.Act) (out string, err error) 
 	err = d.with(ctx, func(r *orchestrator.Run) (err error) {
 		switch a.Verb {
 		case board.VerbAnswer:
-			out, err = each(ctx, r, a.Asked, func(q board.Asked) act.Args {
+			out, err = each(ctx, r, a.Asked, func(q orchestrator.Decision) act.Args {
 				return act.Decide{Decision: q.ID, Attempt: q.Attempt, Option: a.Option, Text: a.Text, Task: a.Task}
 			})
 		case board.VerbTakeBack:
-			out, err = each(ctx, r, a.Asked, func(q board.Asked) act.Args { return act.TakeBack{Decision: q.ID} })
+			out, err = each(ctx, r, a.Asked, func(q orchestrator.Decision) act.Args { return act.TakeBack{Decision: q.ID} })
 		case board.VerbTake:
 			out, err = d.take(ctx, r, a)
 		case board.VerbCancel:
@@ -137,7 +127,7 @@ func (d *controls) Do(ctx context.Context, a board.Act) (out string, err error) 
 func done(out act.Outcome, err error) (string, error) { return out.Text, err }
 
 // each does something to decisions. One that refuses it does not stop the others.
-func each(ctx context.Context, r *orchestrator.Run, asked []board.Asked, do func(board.Asked) act.Args) (string, error) {
+func each(ctx context.Context, r *orchestrator.Run, asked []orchestrator.Decision, do func(orchestrator.Decision) act.Args) (string, error) {
 	var said []string
 	var refused error
 	for _, q := range asked {

@@ -134,7 +134,7 @@ func listDecisions(b *strings.Builder, run string, open []orchestrator.Decision)
 func groups(open []orchestrator.Decision) (out [][]orchestrator.Decision) {
 	for _, d := range open {
 		at := slices.IndexFunc(out, func(had []orchestrator.Decision) bool {
-			return d.Alike != "" && had[0].Alike == d.Alike && console.Whole(console.Patch{Text: d.Patches[0].Diff})
+			return d.Alike != "" && had[0].Alike == d.Alike && console.Whole(d.Patches[0])
 		})
 		if at >= 0 {
 			out[at] = append(out[at], d)
@@ -150,7 +150,7 @@ func (g *globals) askAlike(alike []orchestrator.Decision) (orchestrator.Choice, 
 	d := alike[0]
 	if len(alike) > 1 {
 		fmt.Fprintf(g.out, "\n%d decisions are alike, and one answer is for all:\n  %s\n", len(alike),
-			strings.Join(patched(alike), "\n  "))
+			strings.Join(console.Patched(alike), "\n  "))
 	}
 	if d.Plan != nil {
 		if err := g.printPlan(d.Plan); err != nil {
@@ -160,16 +160,6 @@ func (g *globals) askAlike(alike []orchestrator.Decision) (orchestrator.Choice, 
 	show := g.newConsole()
 	choice, err := g.choose(show, d, noteOn(alike))
 	return choice, errors.Join(err, show.Close())
-}
-
-// patched are the patches of decisions, with their files.
-func patched(alike []orchestrator.Decision) (out []string) {
-	for i := range alike {
-		for _, p := range alike[i].Patches {
-			out = append(out, p.Task+": "+console.Sanitize(strings.Join(p.Files, ", ")))
-		}
-	}
-	return out
 }
 
 // noteOn is what helps to decide about decisions that are alike.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -113,33 +114,26 @@ func (g *globals) choose(c *console.Console, d orchestrator.Decision, note strin
 			"see the whole patch with: divisi diff %s/%s", q.Note, d.Run, task), "; ")
 	}
 	if d.Alike != "" {
-		q.Options = append(q.Options, console.Option{
+		q.Options = append(slices.Clone(q.Options), orchestrator.Option{
 			Name: always, Does: "accepts it, and each other one that is alike, now or later",
 		})
 	}
-	said, err := c.Decide(g.in, q)
-	choice := orchestrator.Choice{Option: said.Option, Text: said.Text, Task: said.Task, Alike: said.Option == always}
-	if choice.Alike {
+	choice, err := c.Decide(g.in, q)
+	if choice.Alike = choice.Option == always; choice.Alike {
 		choice.Option = "accept"
 	}
 	return choice, err
 }
 
 // asked is a decision as a terminal shows it.
-func (g *globals) asked(d orchestrator.Decision, note string) console.Decision {
-	q := console.Decision{Text: d.Text, Note: note, Choices: d.Choices}
-	if d.About == "" && len(d.Patches) > 0 {
-		q.Lines = d.Evidence
-	}
-	for _, o := range d.Options {
-		q.Options = append(q.Options, console.Option(o))
-	}
-	for _, p := range d.Patches {
-		shown := g.patchText(p.Diff)
-		if p.Fault != "" {
-			shown = "It cannot be shown: " + console.Sanitize(p.Fault)
+func (g *globals) asked(d orchestrator.Decision, note string) console.Asked {
+	q := console.Asked{Decision: d, Note: note}
+	q.Patches = slices.Clone(d.Patches)
+	for i := range q.Patches {
+		p := &q.Patches[i]
+		if p.Diff = g.patchText(p.Diff); p.Fault != "" {
+			p.Diff = "It cannot be shown: " + console.Sanitize(p.Fault)
 		}
-		q.Patches = append(q.Patches, console.Patch{Task: p.Task, Text: shown})
 	}
 	if len(d.Patches) == 1 {
 		of := d.Run + "/" + d.Patches[0].Task

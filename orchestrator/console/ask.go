@@ -27,13 +27,13 @@ type Approval struct {
 }
 
 // approval is the question for one of the answers to a plan.
-func (q *Question) approval() Decision {
-	return Decision{enter: "stops the run", Options: []Option{
-		{view.Yes, "starts the plan", false},
-		{view.Change, "sends it back to the master with your sentence", true},
-		{answerEdit, "opens it in your editor", false},
-		{answerStop, "stops the run; a resume asks again", false},
-	}}
+func (q *Question) approval() Asked {
+	return Asked{enter: "stops the run", Decision: view.Decision{Options: []view.Option{
+		{Name: view.Yes, Does: "starts the plan"},
+		{Name: view.Change, Does: "sends it back to the master with your sentence", NeedsText: true},
+		{Name: answerEdit, Does: "opens it in your editor"},
+		{Name: answerStop, Does: "stops the run; a resume asks again"},
+	}}}
 }
 
 // Answers to a plan on the terminal of its run alone.

@@ -262,7 +262,7 @@ func TestCloseBelowAQuestion(t *testing.T) {
 		in, answer := io.Pipe()
 		asked := make(chan error)
 		go func() {
-			_, err := c.Decide(in, Decision{Text: "an answer"})
+			_, err := c.Decide(in, Asked{})
 			asked <- err
 		}()
 		synctest.Wait()

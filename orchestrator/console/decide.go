@@ -9,47 +9,32 @@ import (
 	"strings"
 
 	"divisi/internal/text"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/view"
 )
 
 // maxPatchLines bounds the lines of patches that are shown with a question.
 const maxPatchLines = 200
 
-// Decision is what a person is asked: Text is what is to be decided, Note what else helps, with commands. Choices are answers
-// that an agent proposes to its question.
-type Decision struct {
-	Text, Note string
-	// Lines are what the patches are about, where one decision is about several.
-	Lines   []string
-	Choices []string
-	Patches []Patch
-	Options []Option
+// Asked is a decision as a person is asked about it: the diffs of its patches are fit for a terminal, and Note is what else helps,
+// with commands.
+type Asked struct {
+	view.Decision
+
+	Note string
 	// Elsewhere are ways that a command of its own takes, while the decision stays open.
 	Elsewhere []Elsewhere
 	// enter is what an empty line does; "" leaves the decision open.
 	enter string
 	// why is the option that was chosen and whose text is asked for; nil for none.
-	why *Option
+	why *view.Option
 }
 
 // Elsewhere is a way that a command takes.
 type Elsewhere struct{ Name, Does, Command string }
 
-// Patch is what the newest attempt of a task has changed, fit for a terminal.
-type Patch struct{ Task, Text string }
-
-// Option is a way to answer: what it Does ends a sentence. With Words it is chosen by writing them.
-type Option struct {
-	Name, Does string
-	NeedsText  bool
-}
-
-// Answer is the option that was chosen, with its text, for the patch of Task where there are several. Without an option the
-// decision stays open.
-type Answer struct{ Option, Text, Task string }
-
 // Decide shows a decision and asks, on a line of in. Meanwhile events are taken in, but not drawn. The end of in is no answer.
-func (c *Console) Decide(in io.Reader, d Decision) (said Answer, err error) {
+func (c *Console) Decide(in io.Reader, d Asked) (said act.Decide, err error) {
 	d.Note = c.opts.Calls(d.Note)
 	d.Elsewhere = slices.Clone(d.Elsewhere)
 	for i := range d.Elsewhere {
@@ -63,25 +48,27 @@ func (c *Console) Decide(in io.Reader, d Decision) (said Answer, err error) {
 }
 
 // Whole reports whether the text of patches is shown whole with a question.
-func Whole(patches ...Patch) bool {
+func Whole(patches ...view.Patch) bool {
 	n := 0
 	for _, p := range patches {
-		n += strings.Count(p.Text, "\n")
+		n += strings.Count(p.Diff, "\n")
 	}
 	return n <= maxPatchLines
 }
 
-func (d *Decision) text(width int) string {
+func (d *Asked) text(width int) string {
 	var b strings.Builder
 	p := planText{b: &b, width: width}
 	p.line(0, "")
 	p.line(0, "The run waits for "+d.Text)
-	for _, line := range d.Lines {
-		p.line(1, safe(line))
+	if d.About == "" && len(d.Patches) > 0 {
+		for _, line := range d.Evidence {
+			p.line(1, safe(line))
+		}
 	}
 	left := maxPatchLines
 	for _, patch := range d.Patches {
-		lines := text.Lines(strings.TrimSuffix(patch.Text, "\n"))
+		lines := text.Lines(strings.TrimSuffix(patch.Diff, "\n"))
 		n := min(left, len(lines))
 		p.line(0, "The patch of "+patch.Task+":")
 		b.WriteString(strings.Join(lines[:n], "\n") + "\n")
@@ -102,7 +89,7 @@ func (d *Decision) text(width int) string {
 }
 
 // ways writes the numbered options.
-func (d *Decision) ways(p *planText) {
+func (d *Asked) ways(p *planText) {
 	for i, o := range d.Options {
 		p.line(1, fmt.Sprintf("%d %s: %s", i+1, o.Name, o.Does))
 	}
@@ -121,8 +108,8 @@ func wrapPrompt(prompt string, width int) string {
 }
 
 // yes is the option that a yes means: the first one without words; nil for none.
-func (d *Decision) yes() *Option {
-	at := slices.IndexFunc(d.Options, func(o Option) bool { return !o.NeedsText })
+func (d *Asked) yes() *view.Option {
+	at := slices.IndexFunc(d.Options, func(o view.Option) bool { return !o.NeedsText })
 	if at < 0 {
 		return nil
 	}
@@ -130,7 +117,7 @@ func (d *Decision) yes() *Option {
 }
 
 // prompt names the answers.
-func (d *Decision) prompt() string {
+func (d *Asked) prompt() string {
 	yes := d.yes()
 	if yes == nil {
 		if len(d.Choices) > 0 {
@@ -150,11 +137,11 @@ func (d *Decision) prompt() string {
 }
 
 // empty ends a prompt with what an empty line does.
-func (d *Decision) empty() string { return "Enter " + cmp.Or(d.enter, "leaves it open") + ": " }
+func (d *Asked) empty() string { return "Enter " + cmp.Or(d.enter, "leaves it open") + ": " }
 
 // takes is the option that a sentence means; nil for none.
-func (d *Decision) takes() *Option {
-	at := slices.IndexFunc(d.Options, func(o Option) bool { return o.NeedsText })
+func (d *Asked) takes() *view.Option {
+	at := slices.IndexFunc(d.Options, func(o view.Option) bool { return o.NeedsText })
 	if at < 0 {
 		return nil
 	}
@@ -162,7 +149,7 @@ func (d *Decision) takes() *Option {
 }
 
 // answer reads a line. One word that is no answer is more likely a slip than a reason.
-func (d *Decision) answer(words string) (said Answer, again string) {
+func (d *Asked) answer(words string) (said act.Decide, again string) {
 	lower := strings.ToLower(words)
 	yes, takes := d.yes(), d.takes()
 	at := d.named(lower)
@@ -174,7 +161,7 @@ func (d *Decision) answer(words string) (said Answer, again string) {
 	case d.why != nil:
 		return d.sentence(d.why, words)
 	case lower == "y" || lower == "yes":
-		return Answer{Option: yes.Name}, ""
+		return act.Decide{Option: yes.Name}, ""
 	case at >= len(d.Options):
 		e := d.Elsewhere[at-len(d.Options)]
 		return said, fmt.Sprintf("To %s, leave it open and run: %s. %s", e.Name, e.Command, d.prompt())
@@ -188,7 +175,7 @@ func (d *Decision) answer(words string) (said Answer, again string) {
 		}
 		return said, "Why, in words? " + d.empty()
 	case at >= 0:
-		return Answer{Option: d.Options[at].Name}, ""
+		return act.Decide{Option: d.Options[at].Name}, ""
 	case takes == nil:
 		return said, fmt.Sprintf("%q is none of the answers. %s", words, d.prompt())
 	case !strings.Contains(words, " "):
@@ -201,7 +188,7 @@ func (d *Decision) answer(words string) (said Answer, again string) {
 const whichTask = "Which task, and why? Enter leaves it open: "
 
 // named is the place of the option, among all ways, that a number or a word names; -1 for none.
-func (d *Decision) named(word string) int {
+func (d *Asked) named(word string) int {
 	var names []string
 	for _, o := range d.Options {
 		names = append(names, o.Name)
@@ -216,20 +203,20 @@ func (d *Decision) named(word string) int {
 }
 
 // reply answers a question, in words or by the number of a proposed answer.
-func (d *Decision) reply(takes *Option, words string) (said Answer, again string) {
+func (d *Asked) reply(takes *view.Option, words string) (said act.Decide, again string) {
 	if n, err := strconv.Atoi(words); err == nil && len(d.Choices) > 0 && !slices.Contains(d.Choices, words) {
 		if n < 1 || n > len(d.Choices) {
 			return said, fmt.Sprintf("%d is the number of none. %s", n, d.prompt())
 		}
 		words = d.Choices[n-1]
 	}
-	return Answer{Option: takes.Name, Text: words}, ""
+	return act.Decide{Option: takes.Name, Text: words}, ""
 }
 
 // sentence is an option with its text; where there are several patches it begins with the name of a task.
-func (d *Decision) sentence(o *Option, words string) (said Answer, again string) {
+func (d *Asked) sentence(o *view.Option, words string) (said act.Decide, again string) {
 	if len(d.Patches) < 2 {
-		return Answer{Option: o.Name, Text: words}, ""
+		return act.Decide{Option: o.Name, Text: words}, ""
 	}
 	first, rest, _ := strings.Cut(words, " ")
 	first, rest = strings.TrimSuffix(first, ":"), strings.TrimSpace(rest)
@@ -238,10 +225,20 @@ func (d *Decision) sentence(o *Option, words string) (said Answer, again string)
 		ask = whichTask
 	}
 	switch {
-	case !slices.ContainsFunc(d.Patches, func(p Patch) bool { return p.Task == first }):
+	case !slices.ContainsFunc(d.Patches, func(p view.Patch) bool { return p.Task == first }):
 		return said, fmt.Sprintf("%s is not one of these tasks. %s", first, ask)
 	case rest == "":
 		return said, fmt.Sprintf("No reason is behind the name of %s. %s", first, ask)
 	}
-	return Answer{Option: o.Name, Text: rest, Task: first}, ""
+	return act.Decide{Option: o.Name, Text: rest, Task: first}, ""
+}
+
+// Patched are the patches of decisions, with their files.
+func Patched(all []view.Decision) (out []string) {
+	for i := range all {
+		for _, p := range all[i].Patches {
+			out = append(out, p.Task+": "+Sanitize(strings.Join(p.Files, ", ")))
+		}
+	}
+	return out
 }

@@ -5,50 +5,58 @@ import (
 	"strings"
 	"testing"
 
+	"divisi/orchestrator/act"
+	"divisi/orchestrator/view"
+
 	"github.com/stretchr/testify/require"
 )
 
 func TestDecide(t *testing.T) {
 	t.Parallel()
-	one, two := Patch{Task: "one", Text: "+a\n"}, Patch{Task: "two", Text: strings.Repeat("+b\n", 300)}
-	patch := func(patches ...Patch) Decision {
-		return Decision{Patches: patches, Note: "later: divisi decide", Options: []Option{
-			{"accept", "it goes to the landing queue", false}, {"reject", "rejects it", true}, {"skip", "gives it up", false},
-		}}
+	one, two := view.Patch{Task: "one", Diff: "+a\n"}, view.Patch{Task: "two", Diff: strings.Repeat("+b\n", 300)}
+	patch := func(patches ...view.Patch) Asked {
+		return Asked{Note: "later: divisi decide", Decision: view.Decision{Patches: patches, Options: []view.Option{
+			{Name: "accept", Does: "it goes to the landing queue"},
+			{Name: "reject", Does: "rejects it", NeedsText: true},
+			{Name: "skip", Does: "gives it up"},
+		}}}
 	}
-	taken := func(d Decision) Decision {
+	taken := func(d Asked) Asked {
 		d.Elsewhere = []Elsewhere{{"take", "fix it by hand", "divisi take r/one DIR"}}
 		return d
 	}
-	question := func(choices ...string) Decision {
-		return Decision{Text: "an answer to a/1: Which?", Choices: choices, Options: []Option{{"answer", "goes to the agent", true}}}
+	question := func(choices ...string) Asked {
+		return Asked{Decision: view.Decision{
+			Text: "an answer to a/1: Which?", Choices: choices,
+			Options: []view.Option{{Name: "answer", Does: "goes to the agent", NeedsText: true}},
+		}}
 	}
 	for name, c := range map[string]struct {
-		d     Decision
+		d     Asked
 		lines string
-		want  Answer
+		want  act.Decide
 		shows string
 	}{
-		"a yes":                  {patch(one), "Y\n", Answer{Option: "accept"}, "The patch of one:\n+a\n"},
-		"a reason":               {patch(one), "the comma stays\n", Answer{Option: "reject", Text: "the comma stays"}, ""},
-		"an option by its name":  {patch(one), "skip\n", Answer{Option: "skip"}, "3 skip: gives it up"},
-		"a number":               {patch(one), "3\n", Answer{Option: "skip"}, "1 to 3, or the word; a sentence means reject; Enter leaves it open: "},
-		"a number that asks why": {patch(one), "2\nugly\n", Answer{Option: "reject", Text: "ugly"}, "Why, in words? Enter leaves it open: "},
-		"a word that asks why":   {patch(one), "reject\n\n", Answer{}, "Why, in words?"},
-		"why of a set":           {patch(one, two), "2\nbad\none\none: bad\n", Answer{"reject", "bad", "one"}, "No reason is behind the name of one."},
-		"a command":              {taken(patch(one)), "take\n5\n4\n1\n", Answer{Option: "accept"}, "To take, leave it open and run: divisi -d take r/one DIR."},
+		"a yes":                  {patch(one), "Y\n", act.Decide{Option: "accept"}, "The patch of one:\n+a\n"},
+		"a reason":               {patch(one), "the comma stays\n", act.Decide{Option: "reject", Text: "the comma stays"}, ""},
+		"an option by its name":  {patch(one), "skip\n", act.Decide{Option: "skip"}, "3 skip: gives it up"},
+		"a number":               {patch(one), "3\n", act.Decide{Option: "skip"}, "1 to 3, or the word; a sentence means reject; Enter leaves it open: "},
+		"a number that asks why": {patch(one), "2\nugly\n", act.Decide{Option: "reject", Text: "ugly"}, "Why, in words? Enter leaves it open: "},
+		"a word that asks why":   {patch(one), "reject\n\n", act.Decide{}, "Why, in words?"},
+		"why of a set":           {patch(one, two), "2\nbad\none\none: bad\n", act.Decide{Option: "reject", Text: "bad", Task: "one"}, "No reason is behind the name of one."},
+		"a command":              {taken(patch(one)), "take\n5\n4\n1\n", act.Decide{Option: "accept"}, "To take, leave it open and run: divisi -d take r/one DIR."},
 
-		"a slip":                    {patch(one), "no\nyes\n", Answer{Option: "accept"}, "\"no\" is none of the answers, and one word is no sentence."},
-		"later":                     {patch(one), "\ny\n", Answer{}, "(later: divisi -d decide)"},
-		"the end":                   {patch(one), "", Answer{}, ""},
-		"one of a set":              {patch(one, two), "two: too long\n", Answer{"reject", "too long", "two"}, ""},
-		"none of a set":             {patch(one, two), "it is bad\ny\n", Answer{Option: "accept"}, "it is not one of these tasks"},
-		"a long patch is cut":       {patch(two), "", Answer{}, "+b\n… and 100 more lines\n"},
-		"one word is an answer":     {question(), "y\n", Answer{Option: "answer", Text: "y"}, "The run waits for an answer to a/1: Which?"},
-		"the number of a choice":    {question("left", "right"), "2\n", Answer{Option: "answer", Text: "right"}, "2: right"},
-		"a number that is none":     {question("left", "right"), "3\n1\n", Answer{Option: "answer", Text: "left"}, "3 is the number of none. Your answer,"},
-		"a number that is proposed": {question("80", "443"), "443\n", Answer{Option: "answer", Text: "443"}, ""},
-		"control characters do not": {question("a\x1b[2J"), "a\x1b[2Jb\n", Answer{Option: "answer", Text: "ab"}, "1: a\n"},
+		"a slip":                    {patch(one), "no\nyes\n", act.Decide{Option: "accept"}, "\"no\" is none of the answers, and one word is no sentence."},
+		"later":                     {patch(one), "\ny\n", act.Decide{}, "(later: divisi -d decide)"},
+		"the end":                   {patch(one), "", act.Decide{}, ""},
+		"one of a set":              {patch(one, two), "two: too long\n", act.Decide{Option: "reject", Text: "too long", Task: "two"}, ""},
+		"none of a set":             {patch(one, two), "it is bad\ny\n", act.Decide{Option: "accept"}, "it is not one of these tasks"},
+		"a long patch is cut":       {patch(two), "", act.Decide{}, "+b\n… and 100 more lines\n"},
+		"one word is an answer":     {question(), "y\n", act.Decide{Option: "answer", Text: "y"}, "The run waits for an answer to a/1: Which?"},
+		"the number of a choice":    {question("left", "right"), "2\n", act.Decide{Option: "answer", Text: "right"}, "2: right"},
+		"a number that is none":     {question("left", "right"), "3\n1\n", act.Decide{Option: "answer", Text: "left"}, "3 is the number of none. Your answer,"},
+		"a number that is proposed": {question("80", "443"), "443\n", act.Decide{Option: "answer", Text: "443"}, ""},
+		"control characters do not": {question("a\x1b[2J"), "a\x1b[2Jb\n", act.Decide{Option: "answer", Text: "ab"}, "1: a\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

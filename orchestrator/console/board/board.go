@@ -8,10 +8,11 @@ package board
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"sync"
+
+	"divisi/orchestrator/view"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -39,34 +40,21 @@ const (
 // Act is what a person asks for. Asked and Option are those of an answer; Task is the one that is meant, "" for the run.
 type Act struct {
 	Verb, Option, Task, Text string
-	Asked                    []Asked
+	Asked                    []view.Decision
 }
 
-// Asked is a decision, about an attempt; 0 where none is meant.
-type Asked struct {
-	ID      string
-	Attempt int
-}
+// Open are decisions that are alike, and that one answer is for. The first is shown; its About is the task that ways of a command
+// of its own are for.
+type Open struct {
+	console.Asked
 
-// Decision is what is open.
-type Decision struct {
-	console.Decision
-
-	// Asked are those that are alike, and that one answer is for. The first is shown.
-	Asked []Asked
-	// About is the task that ways of a command of its own are for.
-	About string
-	// Evidence is why it is asked, Alike what the answer is for too, a line each. Plan is one that waits for approval, as JSON.
-	Evidence, Alike []string
-	Plan            json.RawMessage
-	// Suggests is the name of an option; "" for none.
-	Suggests string
+	All []view.Decision
 }
 
 // Controller shows more of a run than its log, and acts on it. Its errors are shown to the person, and end nothing.
 type Controller interface {
 	// Decisions lists what is open, what blocks most first. Those that are alike are one.
-	Decisions(ctx context.Context) ([]Decision, error)
+	Decisions(ctx context.Context) ([]Open, error)
 	// Text is something of the newest attempt of a task, as a terminal may print it.
 	Text(ctx context.Context, what, task string) (string, error)
 	// Do does what a person asks for, and returns what becomes of it.

@@ -12,6 +12,8 @@ import (
 	"time"
 	"unicode"
 
+	"divisi/orchestrator/view"
+
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 	"github.com/stretchr/testify/require"
@@ -33,9 +35,9 @@ func inBubble(t *testing.T, test func(t *testing.T)) {
 
 func TestKeysAnswerADecision(t *testing.T) {
 	t.Parallel()
-	asked := []Asked{{"a@9", 2}}
+	asked := patch("a@9", "a").All
 	for name, c := range map[string]struct {
-		open Decision
+		open Open
 		keys []string
 		want []Act
 	}{
@@ -52,16 +54,16 @@ func TestKeysAnswerADecision(t *testing.T) {
 		"of several": {
 			patch("a@9", "a", "b"),
 			[]string{"2", "tab", "No", "enter"},
-			[]Act{{Verb: VerbAnswer, Option: run.Reject, Asked: asked, Text: "No", Task: "b"}},
+			[]Act{{Verb: VerbAnswer, Option: run.Reject, Asked: patch("a@9", "a", "b").All, Text: "No", Task: "b"}},
 		},
-		"a proposal":  {question(), []string{"2", "enter"}, []Act{{Verb: VerbAnswer, Option: run.Reply, Asked: []Asked{{"one@7", 1}}, Text: "That"}}},
-		"in words":    {question(), []string{"3", "Both", "enter"}, []Act{{Verb: VerbAnswer, Option: run.Reply, Asked: []Asked{{"one@7", 1}}, Text: "Both"}}},
+		"a proposal":  {question(), []string{"2", "enter"}, []Act{{Verb: VerbAnswer, Option: run.Reply, Asked: question().All, Text: "That"}}},
+		"in words":    {question(), []string{"3", "Both", "enter"}, []Act{{Verb: VerbAnswer, Option: run.Reply, Asked: question().All, Text: "Both"}}},
 		"taken back":  {patch("a@9", "a"), []string{"1", "enter", "u"}, []Act{{Verb: VerbAnswer, Option: run.Accept, Asked: asked}, {Verb: VerbTakeBack, Asked: asked}}},
 		"none so far": {patch("a@9", "a"), []string{"u"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
-				r := newRig(t, &fake{open: []Decision{c.open}})
+				r := newRig(t, &fake{open: []Open{c.open}})
 				r.press("n")
 				r.press(c.keys...)
 				require.Equal(t, c.want, r.controller.acts)
@@ -74,8 +76,10 @@ func TestKeysAnswerADecision(t *testing.T) {
 func TestADecisionIsShownWhole(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		d := patch("a@9", "a")
-		d.Suggests, d.Alike = run.Reject, []string{"a: x.go", "b: y.go"}
-		r := newRig(t, &fake{open: []Decision{d, question()}})
+		d.Suggests, d.All = run.Reject, []view.Decision{
+			{Patches: []view.Patch{{Task: "a", Files: []string{"x.go"}}}}, {Patches: []view.Patch{{Task: "b", Files: []string{"y.go"}}}},
+		}
+		r := newRig(t, &fake{open: []Open{d, question()}})
 		r.press("n")
 		for _, want := range []string{
 			"Decision 1 of 2: a@9", "The run waits for a decision about the patch of a", "(3 tasks cannot go on before it)",
@@ -95,9 +99,9 @@ func TestADecisionIsShownWhole(t *testing.T) {
 
 func TestAStaleAnswerNamesWhoAnswered(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		r := newRig(t, &fake{open: []Decision{patch("a@9", "a")}, refusal: errors.New("a@9 has an answer: accept by user:bo")})
+		r := newRig(t, &fake{open: []Open{patch("a@9", "a")}, refusal: errors.New("a@9 has an answer: accept by user:bo")})
 		r.press("n", "2", "No")
-		r.controller.open = []Decision{question()}
+		r.controller.open = []Open{question()}
 		r.press("enter")
 		require.Contains(t, r.screen(), "a@9 has an answer: accept by user:bo")
 		require.Contains(t, r.screen(), "one@7")
@@ -107,7 +111,7 @@ func TestAStaleAnswerNamesWhoAnswered(t *testing.T) {
 
 func TestAnAnswerFromElsewhereIsShown(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		r := newRig(t, &fake{open: []Decision{patch("a@9", "a"), question()}})
+		r := newRig(t, &fake{open: []Open{patch("a@9", "a"), question()}})
 		r.press("n")
 		r.happens("a", contextscope.KindRun, run.Data{Decision: &run.Decided{
 			Kind: run.DecidePatch, About: "a", Answer: run.Answer{ID: "a@9", Option: run.Skip, By: "user:bo"},
@@ -128,7 +132,7 @@ func TestAListThatChangesWhileItIsReadIsReadAgain(t *testing.T) {
 		r := newRig(t, &fake{})
 		first := r.read()
 		require.Nil(t, r.read())
-		r.controller.open = []Decision{question()}
+		r.controller.open = []Open{question()}
 		r.tell(openMsg{}) // what was read before
 		require.NotNil(t, first)
 		require.Len(t, r.decisions.list, 1)
@@ -206,7 +210,7 @@ func TestLeavingAsksNothingOfTheRun(t *testing.T) {
 	for _, keys := range [][]string{{"q"}, {"n", "q"}, {"l", "q"}, {"l", "enter", "q"}, {"n", "2", "ctrl+c"}, {"p", "ctrl+c"}} {
 		t.Run(strings.Join(keys, " "), func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
-				r := newRig(t, &fake{open: []Decision{patch("a@9", "a")}})
+				r := newRig(t, &fake{open: []Open{patch("a@9", "a")}})
 				r.press(keys...)
 				require.True(t, r.quit)
 				require.ErrorIs(t, r.err, context.Canceled)
@@ -281,9 +285,10 @@ func TestHostileTextHarmsNoTerminal(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {20, 24}, {20, 6}, {1, 1}, {300, 60}} {
 		inRig := func(t *testing.T) {
 			d := patch("a@9"+bad, bad)
-			d.Text, d.Note, d.Evidence, d.Choices, d.Alike = bad, bad, []string{bad}, []string{bad}, []string{bad}
-			d.Patches[0].Text = "-old\n+new" // made safe by the controller, as a patch is
-			r := newRig(t, &fake{open: []Decision{d}, refusal: errors.New(bad)})
+			d.Text, d.Note, d.Evidence, d.Choices = bad, bad, []string{bad}, []string{bad}
+			d.All = append(d.All, view.Decision{Patches: []view.Patch{{Task: bad, Files: []string{bad}}}})
+			d.Patches[0].Diff = "-old\n+new" // made safe by the controller, as a patch is
+			r := newRig(t, &fake{open: []Open{d}, refusal: errors.New(bad)})
 			r.tell(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
 			r.happens("evil", contextscope.KindTask, run.TaskData{State: run.TaskParked, Reason: bad})
 			for _, keys := range [][]string{{}, {"n"}, {"j"}, {"1"}, {"enter"}, {"3"}, {"esc", "esc", "l"}, {"/"}, {"enter"}, {"?"}} {
@@ -306,7 +311,7 @@ func TestHostileTextHarmsNoTerminal(t *testing.T) {
 
 func TestAnASCIITerminalGetsASCII(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		r := newRig(t, &fake{open: []Decision{patch("a@9", "a")}})
+		r := newRig(t, &fake{open: []Open{patch("a@9", "a")}})
 		c := console.New(console.Options{Out: io.Discard, TTY: true, ASCII: true})
 		defer func() { require.NoError(t, c.Close()) }()
 		c.DrawBy(func(bool) {})
@@ -320,7 +325,7 @@ func TestAnASCIITerminalGetsASCII(t *testing.T) {
 
 func TestTheProgram(t *testing.T) {
 	t.Parallel()
-	controller := &fake{open: []Decision{patch("a@9", "a")}}
+	controller := &fake{open: []Open{patch("a@9", "a")}}
 	c := console.New(console.Options{Out: io.Discard, TTY: true, ASCII: true})
 	events := sample(t)
 	keys, hand := io.Pipe()

@@ -15,7 +15,7 @@ import (
 
 // decisions are those that are open; one is shown.
 type decisions struct {
-	list []Decision
+	list []Open
 	// at is the one that is shown, way the answer that is marked.
 	at, way int
 	pane    pane
@@ -24,7 +24,7 @@ type decisions struct {
 }
 
 // now is the decision that is shown; nil for none.
-func (d *decisions) now() *Decision {
+func (d *decisions) now() *Open {
 	if d.at >= len(d.list) {
 		return nil
 	}
@@ -50,9 +50,9 @@ type way struct {
 }
 
 // ways are the answers that an agent proposes, the options, and what commands of their own do.
-func (d *Decision) ways() (out []way) {
+func (d *Open) ways() (out []way) {
 	for _, c := range d.Choices {
-		option := d.Options[max(0, slices.IndexFunc(d.Options, func(o console.Option) bool { return o.NeedsText }))]
+		option := d.Options[max(0, slices.IndexFunc(d.Options, func(o view.Option) bool { return o.NeedsText }))]
 		out = append(out, way{label: plain(c), act: d.answer(option.Name, c)})
 	}
 	for _, o := range d.Options {
@@ -73,12 +73,12 @@ func (d *Decision) ways() (out []way) {
 	return out
 }
 
-func (d *Decision) answer(option, text string) Act {
-	return Act{Verb: VerbAnswer, Asked: d.Asked, Option: option, Text: text}
+func (d *Open) answer(option, text string) Act {
+	return Act{Verb: VerbAnswer, Asked: d.All, Option: option, Text: text}
 }
 
 // id is that of the decision that is shown.
-func (d *Decision) id() string { return d.Asked[0].ID }
+func (d *Open) id() string { return d.ID }
 
 // next shows the next decision; what blocks most where none is shown.
 func (m *model) next() tea.Cmd {
@@ -121,7 +121,7 @@ func (m *model) opened(msg openMsg) tea.Cmd {
 }
 
 // list puts another list in place of the one that is shown.
-func (m *model) list(list []Decision) {
+func (m *model) list(list []Open) {
 	d := &m.decisions
 	was := d.now()
 	d.list, d.read = list, true
@@ -129,7 +129,7 @@ func (m *model) list(list []Decision) {
 		d.show(0)
 		return
 	}
-	at := slices.IndexFunc(d.list, func(o Decision) bool { return o.id() == was.id() })
+	at := slices.IndexFunc(d.list, func(o Open) bool { return o.id() == was.id() })
 	if at >= 0 {
 		d.at = at
 		return
@@ -186,7 +186,7 @@ func (m *model) choose(w way) {
 }
 
 // text is all that is known of a decision but for the ways to answer, at a width.
-func (d *Decision) text(width int) string {
+func (d *Open) text(width int) string {
 	var b strings.Builder
 	b.WriteString("The run waits for " + plain(d.Text) + "\n")
 	if d.Note != "" {
@@ -197,9 +197,9 @@ func (d *Decision) text(width int) string {
 			b.WriteString("- " + e + "\n")
 		}
 	}
-	if len(d.Alike) > 0 {
-		fmt.Fprintf(&b, "%d are alike, and one answer is for all:\n", len(d.Alike))
-		for _, a := range d.Alike {
+	if len(d.All) > 1 {
+		fmt.Fprintf(&b, "%d are alike, and one answer is for all:\n", len(d.All))
+		for _, a := range console.Patched(d.All) {
 			b.WriteString("  " + plain(a) + "\n")
 		}
 	}
@@ -210,7 +210,7 @@ func (d *Decision) text(width int) string {
 		}
 	}
 	for _, p := range d.Patches {
-		fmt.Fprintf(&b, "\nThe patch of %s:\n%s\n", plain(p.Task), p.Text)
+		fmt.Fprintf(&b, "\nThe patch of %s:\n%s\n", plain(p.Task), p.Diff)
 	}
 	return b.String()
 }

@@ -21,7 +21,7 @@ type (
 	readyMsg struct{}            // lines above were printed, or the first frame was drawn
 	overMsg  struct{ err error } // no process has the run any more
 	openMsg  struct {
-		list []Decision
+		list []Open
 		err  error
 	}
 	textMsg struct {
@@ -64,7 +64,7 @@ type model struct {
 	// waits are the ids of the decisions that wait for a person.
 	waits []string
 	// answered is what was answered here last.
-	answered  []Asked
+	answered  []view.Decision
 	decisions decisions
 	tasks     tasks
 	task      task

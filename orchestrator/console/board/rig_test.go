@@ -18,11 +18,12 @@ import (
 	"divisi/contextscope"
 	"divisi/orchestrator/console"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 // fake is a controller that notes what is asked of it.
 type fake struct {
-	open    []Decision
+	open    []Open
 	text    string
 	refusal error
 	acts    []Act
@@ -31,7 +32,7 @@ type fake struct {
 }
 
 // Decisions implements Controller.
-func (f *fake) Decisions(context.Context) ([]Decision, error) { return f.open, nil }
+func (f *fake) Decisions(context.Context) ([]Open, error) { return f.open, nil }
 
 // Text implements Controller.
 func (f *fake) Text(_ context.Context, what, task string) (string, error) {
@@ -146,31 +147,29 @@ func (r *rig) screen() string {
 	return sgr.ReplaceAllString(r.View().Content, "")
 }
 
-func patch(id string, tasks ...string) Decision {
-	d := Decision{
-		Decision: console.Decision{
-			Text: "a decision about the patch of " + tasks[0], Note: "3 tasks cannot go on before it",
-			Options: []console.Option{
-				{Name: run.Accept, Does: "it goes to the landing queue"},
-				{Name: run.Reject, Does: "rejects it", NeedsText: true},
-				{Name: run.Skip, Does: "gives the task up"},
-			},
-			Elsewhere: []console.Elsewhere{{Name: VerbTake, Does: "fix it"}, {Name: VerbCancel, Does: "end the task"}},
+func patch(id string, tasks ...string) Open {
+	d := view.Decision{
+		ID: id, Attempt: 2, About: tasks[0], Text: "a decision about the patch of " + tasks[0],
+		Evidence: []string{"a test does not run any more"},
+		Options: []view.Option{
+			{Name: run.Accept, Does: "it goes to the landing queue"},
+			{Name: run.Reject, Does: "rejects it", NeedsText: true},
+			{Name: run.Skip, Does: "gives the task up"},
 		},
-		Asked: []Asked{{id, 2}}, About: tasks[0], Evidence: []string{"a test does not run any more"},
 	}
 	for _, task := range tasks {
-		d.Patches = append(d.Patches, console.Patch{Task: task, Text: "-old\n+new of " + task})
+		d.Patches = append(d.Patches, view.Patch{Task: task, Diff: "-old\n+new of " + task})
 	}
-	return d
+	return Open{All: []view.Decision{d}, Asked: console.Asked{
+		Decision: d, Note: "3 tasks cannot go on before it",
+		Elsewhere: []console.Elsewhere{{Name: VerbTake, Does: "fix it"}, {Name: VerbCancel, Does: "end the task"}},
+	}}
 }
 
-func question() Decision {
-	return Decision{
-		Decision: console.Decision{
-			Text: "an answer to one/1: Which?", Choices: []string{"This", "That"},
-			Options: []console.Option{{Name: run.Reply, Does: "send your words to the agent", NeedsText: true}},
-		},
-		Asked: []Asked{{"one@7", 1}},
+func question() Open {
+	d := view.Decision{
+		ID: "one@7", Attempt: 1, Text: "an answer to one/1: Which?", Choices: []string{"This", "That"},
+		Options: []view.Option{{Name: run.Reply, Does: "send your words to the agent", NeedsText: true}},
 	}
+	return Open{Asked: console.Asked{Decision: d}, All: []view.Decision{d}}
 }

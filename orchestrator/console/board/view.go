@@ -160,7 +160,7 @@ func (m *model) decisionLines(room int) []string {
 }
 
 // answers are the ways to answer, numbered.
-func (m *model) answers(d *Decision) (lines []string) {
+func (m *model) answers(d *Open) (lines []string) {
 	lines = append(lines, faint.Render(strings.Repeat("─", m.width)))
 	for i, w := range d.ways() {
 		label := fmt.Sprintf("%d %s", i+1, w.label)
