@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/view"
 )
 

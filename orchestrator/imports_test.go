@@ -46,7 +46,7 @@ var arrows = []struct {
 	{"conductor", []string{"acceptance", "act", "assign", "baseline", "decision", "eventlog", "evidence", "landing", "ledger", "master", "outlier", "phase", "plan", "proof", "recovery", "request", "run", "schedule"}},
 	{"store", []string{"eventlog", "run", "view"}},
 	{"attempt", []string{"landing", "request", "run", "store"}},
-	{"console", []string{"attempt", "view"}},
+	{"console", []string{"act", "attempt", "view"}},
 	{"console/board", []string{"console", "view"}},
 	{"explain", []string{"assign", "console", "plan", "run", "store"}},
 	{"dashboard", []string{"act", "view"}},

@@ -185,7 +185,8 @@ func (g *globals) answer(ctx context.Context, run string, d orchestrator.Decisio
 
 // decide is the act that answers a decision as it was shown.
 func decide(d orchestrator.Decision, c orchestrator.Choice) act.Args {
-	return act.Decide{Decision: d.ID, Attempt: d.Attempt, Option: c.Option, Text: c.Text, Task: c.Task, Alike: c.Alike}
+	c.Decision, c.Attempt = d.ID, d.Attempt
+	return c
 }
 
 // decideAlike gives one answer to decisions that are alike. One that does not take it is told, counted, and does not stop the
