@@ -34,7 +34,7 @@ func (r *Requests) Arrived(ctx context.Context) ([]wire.Control, error) {
 	missing := slices.ContainsFunc(r.begun, func(id string) bool { return !r.answered[id] })
 	r.mu.Unlock()
 	if missing {
-		if err := r.follow(ctx); err != nil {
+		if err := r.follow(ctx, r.Begun()); err != nil {
 			return nil, err
 		}
 	}
@@ -53,9 +53,8 @@ func (r *Requests) Arrived(ctx context.Context) ([]wire.Control, error) {
 	return out, nil
 }
 
-// follow notes the answers that the log has by now.
-func (r *Requests) follow(ctx context.Context) error {
-	mine := r.Begun()
+// follow notes the answers to some requests that the log has by now.
+func (r *Requests) follow(ctx context.Context, mine []string) error {
 	for m, err := range r.answers.Read(ctx, r.subject, r.read) {
 		if err != nil {
 			return fmt.Errorf("read the answers to %s: %w", r.agent, err)

@@ -1,6 +1,7 @@
 package toolset
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -52,30 +53,16 @@ func OpenRequests(ctx context.Context, answers Answers, j *journal.Journal, a *w
 		journal: j, answers: answers, subject: bus.ConductorSubject(a.Run, string(contextscope.KindAnswer)), agent: a.Agent(),
 		answered: map[string]bool{},
 	}
-	mine := map[string]bool{}
-	var first uint64
+	var mine []string
 	for _, e := range j.Events() {
 		if q, ok := requestOf(&e); ok {
-			mine[q.ID] = true
-			if first == 0 {
-				first = e.Pos
-			}
+			mine, r.read = append(mine, q.ID), cmp.Or(r.read, e.Pos)
 		}
 	}
-	if r.read = first; first == 0 {
+	if len(mine) == 0 {
 		return r, nil
 	}
-	for m, err := range answers.Read(ctx, r.subject, first) {
-		if err != nil {
-			return nil, fmt.Errorf("read the answers to %s: %w", r.agent, err)
-		}
-		for _, answer := range answersIn(m) {
-			if mine[answer.Request] {
-				r.note(answer)
-			}
-		}
-	}
-	return r, nil
+	return r, r.follow(ctx, mine)
 }
 
 // requestOf reads a request event; ok is false for any other.
