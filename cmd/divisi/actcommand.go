@@ -13,8 +13,8 @@ import (
 	"divisi/orchestrator/act"
 )
 
-// actCommand is a command that is made of the arguments of an act: RUN with its tasks, then each argument that is needed. What may
-// be left out is a flag.
+// actCommand is a command that is made of the arguments of an act: RUN with its tasks, then each argument that is needed. What
+// may be left out is a flag.
 type actCommand struct {
 	*globals
 

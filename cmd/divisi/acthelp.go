@@ -20,7 +20,8 @@ divisi resume continues it. Ctrl-C where it runs stops it at once. Without RUN, 
 		"  divisi pause\n  divisi pause 1f2e && divisi watch 1f2e",
 	},
 	"stop_line": {
-		"Let nothing be dispatched, and nothing land", "Let nothing be dispatched, and nothing land. Without RUN, the newest run.",
+		"Let nothing be dispatched, and nothing land",
+		"Let nothing be dispatched, and nothing land. Without RUN, the newest run.",
 		"  divisi line stop 1f2e --reason 'the tests are wrong'",
 	},
 	"start_line": {

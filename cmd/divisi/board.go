@@ -127,7 +127,9 @@ func (d *controls) Do(ctx context.Context, a board.Act) (out string, err error) 
 func done(out act.Outcome, err error) (string, error) { return out.Text, err }
 
 // each does something to decisions. One that refuses it does not stop the others.
-func each(ctx context.Context, r *orchestrator.Run, asked []orchestrator.Decision, do func(orchestrator.Decision) act.Args) (string, error) {
+func each(
+	ctx context.Context, r *orchestrator.Run, asked []orchestrator.Decision, do func(orchestrator.Decision) act.Args,
+) (string, error) {
 	var said []string
 	var refused error
 	for _, q := range asked {

@@ -20,7 +20,6 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/orchestrator/act"
-	"divisi/orchestrator/decision"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
 	"divisi/subagents/wire"
@@ -335,10 +334,9 @@ func (d deciding) Decisions(ctx context.Context, id string) (out []view.Decision
 			}
 		}
 	}
-	for _, open := range decision.Open(st) {
-		n := needOf(id, &open)
-		n.Alike = "x"
-		out = append(out, Decision{Need: n})
+	out = view.Open(st)
+	for i := range out {
+		out[i].Run, out[i].Alike = id, "x"
 	}
 	return out, ctx.Err()
 }

@@ -11,9 +11,8 @@ func (s *Server) addReads() {
 		"waits for."}, s.runs)
 	add(s, tool{name: "report", does: "Report on one run: its state and the reason, how many tasks are in each state, gates " +
 		"compared with the base commit, tokens, open decisions, and what can be done next."}, s.show)
-	add(s, tool{name: "tasks", most: mostTasks, oneOf: map[string][]string{"state": view.TaskWords}, does: "List the tasks of a run, " +
-		"by " +
-		"page: state, reason, write set, attempts, what each changed."}, s.tasks)
+	add(s, tool{name: "tasks", most: mostTasks, oneOf: map[string][]string{"state": view.TaskWords}, does: "List the tasks " +
+		"of a run, by page: state, reason, write set, attempts, what each changed."}, s.tasks)
 	add(s, tool{name: "diff", most: mostBytes, does: "Show the patch of an attempt of a task, landed or not, by parts."}, s.diff)
 	add(s, tool{name: "log", most: mostBytes, does: "Show what the gates printed that tested an attempt of a task, by parts."},
 		s.log)
