@@ -19,8 +19,8 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 	t.Part, t.Suspected = 0, Suspected{}
 	if d.Doubt != nil {
 		t.doubt(*d.Doubt, e.Pos)
-	} else if d.Decision != nil {
-		s.applyDecided(e, d.Decision)
+	} else {
+		s.applyDecided(e, d.Decision, nil)
 	}
 	if d.State == TaskDone {
 		s.Times.Moved = s.Times.Clock(e.Time)

@@ -184,8 +184,13 @@ func (x Decisions) Waiting() []*Decided {
 	return open
 }
 
-// applyDecided folds what became of a decision. What follows from an answer is folded with the event that closes it.
-func (s *State) applyDecided(e *contextscope.Event, d *Decided) {
+// applyDecided folds what became of a decision, whichever payload tells it: that of the run, that of a task, the answer to a request
+// (see answered), or an answer that stands for others too. What follows from an answer is folded with the event that closes it.
+func (s *State) applyDecided(e *contextscope.Event, d *Decided, stands *Standing) {
+	defer s.Standing.apply(stands) // it is about the decisions after this one
+	if d == nil {
+		return
+	}
 	if d.Hold != nil {
 		s.Templates.hold(*d.Hold, e.Pos, len(s.Plans.All))
 		return
@@ -202,18 +207,20 @@ func (s *State) applyDecided(e *contextscope.Event, d *Decided) {
 	}
 	s.Standing.given(d.Answer)
 	switch d.Kind {
-	case DecidePatch, DecideTest, DecideUnlike:
+	case DecidePatch, DecideTest, DecideUnlike, DecideUnread:
 		if d.Kind == DecideUnlike {
 			s.Tasks.unliked = e.Pos
 		}
 		s.Tasks.decide(e.Task, d.Answer)
+		with := d.Answer // about unread files it is for all of them
+		if d.Kind != DecideUnread {
+			with = Answer{ID: d.Answer.ID, Option: Accept, By: d.Answer.By}
+		}
 		for _, id := range d.With {
-			if t := s.Tasks.decide(id, Answer{ID: d.Answer.ID, Option: Accept, By: d.Answer.By}); t != nil {
+			if t := s.Tasks.decide(id, with); t != nil {
 				s.set(t, TaskRunning, e.Pos)
 			}
 		}
-	case DecideUnread:
-		s.decideUnread(e, d)
 	case DecideTemplate:
 		s.Templates.answer(d.About, d.Answer)
 	case DecidePlan:

@@ -82,7 +82,7 @@ func (s *State) applyAnswer(e *contextscope.Event, d wire.Answer) {
 		return
 	}
 	if q.Answer = &d; d.From != "" {
-		s.applyDecided(e, q.answered(d))
+		s.applyDecided(e, q.answered(d), nil)
 	}
 	s.Requests.Unanswered = slices.DeleteFunc(s.Requests.Unanswered, func(other *Request) bool { return other == q })
 	if q.Kind == wire.RequestScope && d.Refused != "" && s.Tasks.ByID[q.Of] != nil {

@@ -235,10 +235,7 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 		}
 		s.Final, s.Batches.firstRed, s.Missing = d.Final, d.FirstRed, d.Missing
 	}
-	if d.Decision != nil {
-		s.applyDecided(e, d.Decision)
-	}
-	s.Standing.apply(d.Standing)
+	s.applyDecided(e, d.Decision, d.Standing)
 	maps.Copy(s.Unlike, d.Unlike)
 	if d.Budget != nil {
 		s.Budget = *d.Budget

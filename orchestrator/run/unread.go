@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"divisi/contextscope"
 	"divisi/internal/spec"
 )
 
@@ -80,13 +79,4 @@ func (l *Tasks) HeldUnread() (held []*Task) {
 		}
 	}
 	return held
-}
-
-// decideUnread folds the answer about the unread files of tasks: their patches continue.
-func (s *State) decideUnread(e *contextscope.Event, d *Decided) {
-	for _, id := range d.With {
-		if t := s.Tasks.decide(id, d.Answer); t != nil {
-			s.set(t, TaskRunning, e.Pos)
-		}
-	}
 }
