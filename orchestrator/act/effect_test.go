@@ -1,0 +1,65 @@
+package act
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/internal/spec"
+	"divisi/orchestrator/run"
+)
+
+// What an act makes of a state that has no tasks: the events, in the order in which they are written, and the outcome.
+func TestEffects(t *testing.T) {
+	t.Parallel()
+	const ada, program = "user:ada", "user:ada--mcp-vim"
+	stopped := func(s *run.State) { s.Line = "look" }
+	for name, c := range map[string]struct {
+		a       Args
+		by      string
+		state   func(*run.State)
+		want    []run.Action
+		outcome string
+		refused string
+	}{
+		"stop the line": {
+			a: StopLine{Reason: "look\nhere " + strings.Repeat("x", maxLineReason)}, by: ada,
+			want:    []run.Action{run.SetRun(run.Data{Line: new("look here " + strings.Repeat("x", maxLineReason-10))})},
+			outcome: "the line is stopped: nothing is dispatched, and nothing lands; what is at work goes on",
+		},
+		"stop the line twice":   {a: StopLine{}, by: ada, state: stopped, refused: "the line of run r1 is stopped already: look"},
+		"start the line":        {a: StartLine{}, by: ada, state: stopped, want: []run.Action{run.SetRun(run.Data{Line: new("")})}, outcome: "the line goes on"},
+		"start one that runs":   {a: StartLine{}, by: ada, refused: "the line of run r1 is not stopped"},
+		"pause":                 {a: Pause{}, by: program, want: []run.Action{run.Pause{By: program}}, outcome: "pausing after the current turn of 0 active agents"},
+		"cancel":                {a: Cancel{Reason: "why"}, by: ada, want: []run.Action{run.SetRun(run.Data{State: run.Cancelled, Reason: "why"}), run.Purge{}}, outcome: "the run is cancelled"},
+		"cancel an unknown one": {a: Cancel{Task: "a"}, by: ada, refused: `run r1 has no task "a"`},
+		"cancel by a program": {
+			a: Cancel{}, by: program, outcome: "the run is cancelled", want: []run.Action{run.SetRun(run.Data{
+				State: run.Cancelled, Reason: "cancelled by a person", Notices: []string{"cancelled by " + program},
+			}), run.Purge{}},
+		},
+		"give nothing":    {a: Give{Task: "a"}, by: ada, refused: "the request has no patch"},
+		"drop two":        {a: Drop{Tasks: []string{"a", "b"}, Patch: &spec.Patch{}}, by: ada, refused: "a patch undoes one task, not 2"},
+		"skip an unknown": {a: Skip{Tasks: []string{"a"}}, by: ada, refused: `run r1 has no task "a"`},
+		"accept nothing":  {a: Accept{Task: "a"}, by: ada, refused: `run r1 has no task "a"`},
+		"no such answer":  {a: Decide{Decision: "a@1", Option: "accept"}, by: ada, refused: `run r1 has no decision "a@1"; open are: none`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := run.NewState()
+			s.Spec.Run, s.Status = "r1", run.Running
+			if c.state != nil {
+				c.state(s)
+			}
+			actions, outcome, err := Propose(t.Context(), nil, s, c.a, c.by)
+			if c.refused != "" {
+				require.EqualError(t, err, c.refused)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, c.want, actions)
+			require.Equal(t, c.outcome, outcome)
+		})
+	}
+}
