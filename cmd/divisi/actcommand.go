@@ -53,7 +53,7 @@ func (g *globals) newAct(name string) *cobra.Command {
 		c.Args = cobra.ExactArgs(1 + len(a.behind))
 	}
 	for name, p := range a.takes.Properties {
-		does := strings.TrimSuffix(p.Description, ".")
+		does := strings.TrimSuffix(strings.ToLower(p.Description[:1])+p.Description[1:], ".")
 		switch {
 		case a.needs(name) || name == "task" || name == "tasks":
 		case p.Type == "boolean":
