@@ -9,6 +9,7 @@ import (
 
 	"divisi/bus"
 	"divisi/internal/model"
+	"divisi/orchestrator/call"
 	"divisi/subagents/wire"
 )
 
@@ -92,15 +93,18 @@ func (a *allowance) ask(ctx context.Context) model.Asked {
 	w := a.work
 	a.mu.Unlock()
 	h := a.holding()
-	answer, err := w.ask(ctx, call{name: callGrant, body: h})
+	if h == nil {
+		return model.Asked{Wait: "the conductor granted nothing"}
+	}
+	g, err := asks(ctx, w, call.ConductorGrant, *h)
 	if err != nil {
 		return model.Asked{Wait: err.Error()}
 	}
-	a.take(h, answer.Grant)
-	if answer.Grant == nil {
+	a.take(h, g)
+	if g == nil {
 		return model.Asked{Wait: "the conductor granted nothing"}
 	}
-	return model.Asked{Wait: answer.Grant.Wait, Over: answer.Grant.Over}
+	return model.Asked{Wait: g.Wait, Over: g.Over}
 }
 
 // giveBack returns what no call has reserved.
@@ -110,7 +114,7 @@ func (a *allowance) giveBack(w *work) {
 	}
 	if h := a.holding(); h != nil {
 		h.Need = 0
-		w.tell(call{name: callGrant, body: h})
+		tells(w, call.ConductorGrant, *h)
 	}
 }
 

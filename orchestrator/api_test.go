@@ -85,7 +85,7 @@ func exported(file *ast.File) (nodes []ast.Node) {
 // rooms are those whose types the façade may name anew.
 var rooms = []string{
 	"divisi/orchestrator/view", "divisi/orchestrator/client", "divisi/orchestrator/host", "divisi/orchestrator/station",
-	"divisi/orchestrator/act", "divisi/orchestrator/conduct", "divisi/orchestrator/fault",
+	"divisi/orchestrator/act", "divisi/orchestrator/call", "divisi/orchestrator/conduct", "divisi/orchestrator/fault",
 }
 
 // leaks are the names in a node that belong to another package of divisi, and the hidden types of its own.

@@ -12,6 +12,7 @@ import (
 	"divisi/internal/usage"
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/attempt"
+	"divisi/orchestrator/call"
 	"divisi/orchestrator/run"
 )
 
@@ -19,8 +20,8 @@ import (
 // attempt.
 func (r *Run) Diff(ctx context.Context, task string, number int, stat bool) (json.RawMessage, error) {
 	if r.host != nil {
-		a, err := r.host.ask(ctx, hostCall{Verb: verbDiff, Run: r.id, Task: task, Attempt: number, Stat: stat})
-		return a.Data, err
+		of := call.Head{Run: r.id, At: call.At{Task: task, Attempt: number}}
+		return call.Ask(ctx, r.host.line(), call.HostDiff, of, call.Diff{Stat: stat})
 	}
 	return r.look(ctx, task, number, func(ctx context.Context, a *attempt.Attempt) (any, error) { return a.Diff(ctx, stat) })
 }

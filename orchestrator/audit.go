@@ -1,33 +1,30 @@
 package orchestrator
 
 import (
-	"time"
+	"context"
+	"errors"
 
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/audit"
+	"divisi/orchestrator/call"
 )
 
-// wasAsked keeps what a host was asked that changes something.
-func (h *Host) wasAsked(by string, q *hostCall, err error) {
-	if q.Verb == verbRequest && q.Request != nil {
-		h.runAsked(q.Run, by, q.Request, err)
-		return
+// kept keeps what a host is asked that changes something; with more adds what it is about.
+func kept[Q, A any](
+	what string, do func(*Host, context.Context, *call.In, *Q) (A, error), more func(*Host, *call.In, *Q, *audit.Entry),
+) func(*Host, context.Context, *call.In, *Q) (A, error) {
+	return func(h *Host, ctx context.Context, in *call.In, q *Q) (A, error) {
+		a, err := do(h, ctx, in, q)
+		if errors.Is(err, call.ErrUnanswered) {
+			return a, err
+		}
+		e := audit.Entry{By: h.by(in), What: what, Run: in.Run, Refused: refusal(err)}
+		if more != nil {
+			more(h, in, q, &e)
+		}
+		h.o.audit.Add(e)
+		return a, err
 	}
-	what, known := map[string]string{
-		verbStart: audit.Submitted, verbResume: audit.Resumed, verbRemove: audit.Removed, verbFetched: audit.Published,
-		verbRequest: audit.Asked, verbQuarantine: audit.Isolated,
-	}[q.Verb]
-	if !known {
-		return
-	}
-	e := audit.Entry{By: by, What: what, Run: q.Run, Refused: refusal(err)}
-	if q.Verb == verbFetched {
-		e.Detail = q.Commit
-	}
-	if q.Verb == verbQuarantine {
-		e.Name, e.Detail = q.Worker, "since "+q.Since.UTC().Format(time.RFC3339)
-	}
-	h.o.audit.Add(e)
 }
 
 // runAsked keeps what the conductor of a run was asked.

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"divisi/internal/git"
+	"divisi/orchestrator/call"
 )
 
 // base opens the mirror of the run's base commit: the conductor's own, or one that is made anew from what this machine keeps of
@@ -45,11 +46,11 @@ func (w *work) fetch(ctx context.Context, commit string) error {
 
 // commits implements mirrors.Source: it has a pack made of a commit.
 func (w *work) commits(ctx context.Context, commit string, have []string, take func(context.Context, io.Reader) error) error {
-	a, err := w.ask(ctx, call{name: callPack, body: lacking{Commit: commit, Have: have}})
+	p, err := asks(ctx, w, call.ConductorPack, call.Lacking{Commit: commit, Have: have})
 	if err != nil {
 		return err
 	}
-	return sealedPack{a.Object, a.Size}.copy(ctx, w.bus.Cache(), take)
+	return sealedPack(p).copy(ctx, w.bus.Cache(), take)
 }
 
 // brought are the commits that a mirror got after its base, the last one last, each with all that leads to it.

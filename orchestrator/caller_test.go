@@ -8,8 +8,8 @@ import (
 
 	"divisi/bus"
 	"divisi/bus/member"
-	"divisi/internal/spec"
 	"divisi/orchestrator/act"
+	"divisi/orchestrator/call"
 	"divisi/orchestrator/eventlog"
 )
 
@@ -27,8 +27,9 @@ func TestWhoAsksIsWhatTheServerVouchesFor(t *testing.T) {
 		}
 		asked, err := act.NewRequest(a, "user:ann")
 		require.NoError(t, err)
-		q := hostCall{Verb: verbRequest, Run: s.last(), Request: &asked}
-		data, err := s.host.answer(t.Context(), bus.Message{Subject: "host.act.bob", Data: []byte(spec.JSONText(q))})
+		data, err := s.host.answerer().Answer(t.Context(), bus.Message{
+			Subject: "host.act.bob", Data: told(call.ConductorAct, call.Head{Run: s.last()}, asked),
+		})
 		require.NoError(t, err)
 		require.NotContains(t, string(data), `"error"`)
 		b, err := s.at.open(t.Context(), s.last())

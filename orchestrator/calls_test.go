@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"runtime"
 	"strings"
 	"testing"
@@ -15,27 +16,39 @@ import (
 	"divisi/bus"
 	"divisi/contextscope/memory"
 	"divisi/internal/machine"
+	"divisi/internal/spec"
+	"divisi/orchestrator/call"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 
 	"divisi/orchestrator/evidence"
 )
 
+// told is a call as it is sent.
+func told[Q, A any](k call.Kind[Q, A], of call.Head, q Q) []byte {
+	return []byte(spec.JSONText(call.In{Name: k.Name, Head: of, Body: []byte(spec.JSONText(q))}))
+}
+
+// became is an answer as it is sent, with a result.
+func became(result any) []byte {
+	return []byte(spec.JSONText(call.Answer{Result: []byte(spec.JSONText(result))}))
+}
+
 // What a worker tells of a long error, and a note as large as the memory takes, are no larger than their calls may be.
 func TestWhatAWorkerTellsFitsItsCall(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("\"\n\u00fc\\", 15<<10)
 	w := &Worker{health: health{lack: &machine.Fault{What: long}}}
-	for name, body := range map[string]any{
-		callLeave: w.lacks(), callForeign: wire.Foreign{Unable: wire.Lacking(long)}, callPropose: memory.Note{Text: long},
+	at := call.Head{At: call.At{Task: strings.Repeat("t", 100), Attempt: 1}}
+	for name, data := range map[string][]byte{
+		"leave": told(call.ConductorLeave, at, w.lacks()), "propose": told(call.ConductorPropose, at, memory.Note{Text: long}),
+		"foreign": told(call.ConductorForeign, at, wire.Foreign{Unable: wire.Lacking(long)}),
 	} {
-		data, err := json.Marshal(call{name: name, at: &attemptRef{strings.Repeat("t", 100), 1}, body: body})
-		require.NoError(t, err)
-		require.LessOrEqual(t, len(data), calls[name].size, name)
+		require.LessOrEqual(t, len(data), conductorCalls[name].Size, name)
 	}
 }
 
-// Who can reach the bus can call as often as they like: no more calls than maxCallsOf of one caller are answered at once, the
+// Who can reach the bus can call as often as they like: no more calls than MaxOfOne of one caller are answered at once, the
 // others are told to call again, and another caller has a place meanwhile.
 func TestCallsAreBounded(t *testing.T) { //nolint:paralleltest // it counts the goroutines of all tests
 	b, err := bus.Open(t.Context(), bus.Options{Dir: t.TempDir(), Run: "r"})
@@ -46,10 +59,10 @@ func TestCallsAreBounded(t *testing.T) { //nolint:paralleltest // it counts the 
 	h.held = func() error { <-held; return nil }
 	stop, err := h.listen(t.Context())
 	require.NoError(t, err)
-	answers := make(chan answer, 2*maxCallsOf+1)
+	answers := make(chan call.Answer, 2*call.MaxOfOne+1)
 	ask := func(who string) {
-		var a answer
-		data, err := b.Request(t.Context(), bus.CallSubject("r", who), []byte(`{"gap":"x"}`))
+		var a call.Answer
+		data, err := b.Request(t.Context(), bus.CallSubject("r", who), told(call.ConductorGap, call.Head{}, "x"))
 		if err == nil {
 			err = json.Unmarshal(data, &a)
 		}
@@ -58,26 +71,26 @@ func TestCallsAreBounded(t *testing.T) { //nolint:paralleltest // it counts the 
 		}
 		answers <- a
 	}
-	for range 2 * maxCallsOf {
+	for range 2 * call.MaxOfOne {
 		go ask("local")
 	}
-	for range maxCallsOf {
-		require.True(t, (<-answers).Again)
+	for range call.MaxOfOne {
+		require.Equal(t, call.Again, (<-answers).Class)
 	}
-	require.Eventually(t, func() bool { return answering() == maxCallsOf }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return answering() == call.MaxOfOne }, time.Minute, time.Millisecond)
 	go ask("w2")
-	require.Eventually(t, func() bool { return answering() == maxCallsOf+1 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return answering() == call.MaxOfOne+1 }, time.Minute, time.Millisecond)
 	close(held)
 	refused, done := 0, 0
-	for range maxCallsOf + 1 {
+	for range call.MaxOfOne + 1 {
 		switch a := <-answers; {
-		case a.Refused:
+		case a.Class == call.Refused:
 			refused++
-		case a.Error == "", a.Again: // beyond its pace
+		case a.Error == "", a.Class == call.Again: // beyond its pace
 			done++
 		}
 	}
-	require.Equal(t, []int{1, maxCallsOf}, []int{refused, done})
+	require.Equal(t, []int{1, call.MaxOfOne}, []int{refused, done})
 	stop()
 	require.Zero(t, answering())
 }
@@ -93,30 +106,27 @@ func TestTheNextConductorAnswersWhatOneThatStopsWasAsked(t *testing.T) { //nolin
 	ctx, end := context.WithCancel(t.Context())
 	stop, err := h.listen(ctx)
 	require.NoError(t, err)
-	answers := make(chan answer, 1)
+	answers := make(chan string, 1)
 	go func() {
 		w := &work{place: place{log: zerolog.Nop()}, run: "r", bus: b}
-		a, err := w.ask(t.Context(), call{name: callGap, body: "x"})
-		if err != nil {
-			a.Error = err.Error()
-		}
-		answers <- a
+		id, err := asks(t.Context(), w, call.Kind[string, string](call.ConductorGap), "x")
+		answers <- fmt.Sprint(id, err)
 	}()
 	require.Eventually(t, func() bool { return answering() > 0 }, time.Minute, time.Millisecond)
 	end()
 	close(held)
 	stop()
-	next := func(context.Context, bus.Message) ([]byte, error) { return []byte(`{"id":"next"}`), nil }
-	stop, err = answerCalls(t.Context(), b, bus.CallFilter("r"), h.log, next, nil)
+	next := func(context.Context, bus.Message) ([]byte, error) { return became("next"), nil }
+	stop, err = call.Listen(t.Context(), b, bus.CallFilter("r"), h.log, next)
 	require.NoError(t, err)
 	defer stop()
-	require.Equal(t, answer{ID: "next"}, <-answers)
+	require.Equal(t, "next<nil>", <-answers)
 }
 
 // answering counts the calls that conducting halves are answering.
 func answering() int {
 	stacks := make([]byte, 8<<20)
-	return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte("(*conduct).listen.func1("))
+	return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte("Answerer[...]).Answer("))
 }
 
 // A host was killed, or lost its lease, with a call in flight: the caller waited in its silence for ten minutes.
@@ -129,24 +139,21 @@ func TestSlowWhoConductsNextIsAskedWhatTheHostBeforeLeaves(t *testing.T) { //nol
 		heard <- struct{}{}
 		return nil, bus.ErrLeaseLost
 	}
-	stop, err := answerCalls(t.Context(), b, bus.CallFilter("r"), zerolog.Nop(), gone, nil)
+	stop, err := call.Listen(t.Context(), b, bus.CallFilter("r"), zerolog.Nop(), gone)
 	require.NoError(t, err)
 	defer stop()
-	begun, answers := time.Now(), make(chan answer, 1)
+	begun, answers := time.Now(), make(chan string, 1)
 	go func() {
 		w := &work{place: place{log: zerolog.Nop()}, run: "r", bus: b}
-		a, err := w.ask(t.Context(), call{name: callRefresh, body: true})
-		if err != nil {
-			a.Error = err.Error()
-		}
-		answers <- a
+		id, err := asks(t.Context(), w, call.Kind[string, string](call.ConductorGap), "x")
+		answers <- fmt.Sprint(id, err)
 	}()
 	<-heard
-	next := func(context.Context, bus.Message) ([]byte, error) { return []byte(`{"id":"next"}`), nil }
-	stopNext, err := answerCalls(t.Context(), b, bus.CallFilter("r"), zerolog.Nop(), next, nil)
+	next := func(context.Context, bus.Message) ([]byte, error) { return became("next"), nil }
+	stopNext, err := call.Listen(t.Context(), b, bus.CallFilter("r"), zerolog.Nop(), next)
 	require.NoError(t, err)
 	defer stopNext()
-	require.Equal(t, answer{ID: "next"}, <-answers)
+	require.Equal(t, "next<nil>", <-answers)
 	require.Less(t, time.Since(begun), 15*time.Second, "the time of a lease")
 }
 
@@ -162,18 +169,26 @@ func TestAHostWithoutAgentsRunsNoCommandOfARule(t *testing.T) {
 // Each call has its bounds, and what may change a run or have something run is for the worker that has the attempt.
 func TestCallsHaveBounds(t *testing.T) {
 	t.Parallel()
-	for name, e := range calls {
-		require.NotZero(t, e.may, name)
-		require.Positive(t, e.size, name)
-		require.LessOrEqual(t, e.size, bus.MaxData, name)
-		require.Positive(t, e.burst, name)
-		require.Positive(t, e.every, name)
-		require.NotNil(t, e.call, name)
+	hasBounds(t, conductorCalls)
+	hasBounds(t, hostCalls)
+	hasBounds(t, keeperCalls)
+	hasBounds(t, workerCalls)
+	require.Equal(t, call.Planner, conductorCalls["plan"].May)
+	require.Equal(t, call.Holder, conductorCalls["foreign"].May)
+	require.Equal(t, call.Holder, conductorCalls["propose"].May)
+	require.Equal(t, call.OwnHands, conductorCalls["gap"].May)
+}
+
+func hasBounds[S any](t *testing.T, table call.Table[S]) {
+	t.Helper()
+	require.NotEmpty(t, table)
+	for name, e := range table {
+		require.NotZero(t, e.May, name)
+		require.Positive(t, e.Size, name)
+		require.LessOrEqual(t, e.Size, bus.MaxData, name)
+		require.Positive(t, e.Burst, name)
+		require.Positive(t, e.Every, name)
 	}
-	require.Equal(t, planner, calls[callPlan].may)
-	require.Equal(t, holder, calls[callForeign].may)
-	require.Equal(t, holder, calls[callPropose].may)
-	require.Equal(t, ownHands, calls[callGap].may)
 }
 
 // A call that panics is an error of that call: the next one is answered.
@@ -181,9 +196,9 @@ func TestACallThatPanicsIsAnError(t *testing.T) { //nolint:paralleltest // see a
 	b, err := bus.Open(t.Context(), bus.Options{Dir: t.TempDir(), Run: "r"})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, b.Close(context.Background())) }()
-	stop, err := answerCalls(t.Context(), b, bus.CallFilter("r"), zerolog.Nop(), func(_ context.Context, m bus.Message) ([]byte, error) {
+	stop, err := call.Listen(t.Context(), b, bus.CallFilter("r"), zerolog.Nop(), func(_ context.Context, m bus.Message) ([]byte, error) {
 		return m.Data[len(m.Data)-2:], nil
-	}, func(why error) ([]byte, error) { return []byte(why.Error()), nil })
+	})
 	require.NoError(t, err)
 	defer stop()
 	got, err := b.Request(t.Context(), bus.CallSubject("r", "w"), []byte("x"))

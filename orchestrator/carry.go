@@ -15,6 +15,7 @@ import (
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/internal/usage"
+	"divisi/orchestrator/call"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/mirrors"
@@ -105,14 +106,14 @@ func (h *conduct) received(ctx context.Context, r *order) (*git.Repo, error) {
 		m, err = h.receivedBase(ctx, r, s, dir)
 	}
 	if err == nil && r.Past != nil {
-		ask := hostCall{Verb: verbBase, Run: r.Spec.Run, Commit: r.Spec.Base, Past: r.Past.git().Cut()}
-		err = keepPast(ctx, s, r.caches(), m, &r.Past.Past, h.source(&r.Past.packSent, ask))
+		ask := call.Base{Commit: r.Spec.Base, Past: r.Past.git().Cut()}
+		err = keepPast(ctx, s, r.caches(), m, &r.Past.Past, h.source(&r.Past.packSent, r.Spec.Run, ask))
 	}
 	return m, err
 }
 
 func (h *conduct) receivedBase(ctx context.Context, r *order, s *mirrors.Store, dir string) (*git.Repo, error) {
-	from := h.source(&r.packSent, hostCall{Verb: verbBase, Run: r.Spec.Run, Commit: r.Spec.Base})
+	from := h.source(&r.packSent, r.Spec.Run, call.Base{Commit: r.Spec.Base})
 	held, m, err := s.Open(ctx, r.caches(), mirrors.Mirror{Dir: dir, Commit: r.Spec.Base, Exclude: r.Exclude}, from)
 	if err != nil {
 		return nil, fmt.Errorf("get the base commit of run %s: %w", r.Spec.Run, err)
@@ -127,21 +128,21 @@ func (h *conduct) receivedBase(ctx context.Context, r *order, s *mirrors.Store, 
 }
 
 // errLacks reports that a pack is of no use here.
-var errLacks = errors.New("the host no longer has the commits that the pack builds on: submit again")
+var errLacks = &call.Error{Class: call.Lacks, Text: "the host no longer has the commits that the pack builds on: submit again"}
 
 // source is a pack of an order. It is on the server for a day; a host that stands by can ask the other one then.
-func (h *conduct) source(p *packSent, ask hostCall) mirrors.Source {
+func (h *conduct) source(p *packSent, run string, ask call.Base) mirrors.Source {
 	return func(ctx context.Context, _ string, have []string, take func(context.Context, io.Reader) error) error {
-		err := errLacks
+		var err error = errLacks
 		if !slices.ContainsFunc(p.Have, func(id string) bool { return !slices.Contains(have, id) }) {
 			err = sealedPack{p.Pack, p.Size}.copy(ctx, h.bus.Cache(), take)
 		}
 		gone := expired(err)
 		switch {
 		case (gone || errors.Is(err, errLacks)) && h.lender != nil:
-			return h.lent(ctx, ask, wire.SealedCommits, take)
+			return h.lent(ctx, run, ask, wire.SealedCommits, take)
 		case gone:
-			return usage.Errorf("the server no longer has the files of run %s, which it keeps for a day: submit again", ask.Run)
+			return usage.Errorf("the server no longer has the files of run %s, which it keeps for a day: submit again", run)
 		}
 		return err
 	}
@@ -151,12 +152,14 @@ func (h *conduct) source(p *packSent, ask hostCall) mirrors.Source {
 func expired(err error) bool { return errors.Is(err, bus.ErrNotFound) || errors.Is(err, bus.ErrBroken) }
 
 // lent has take read what the host that conducts the run has.
-func (h *conduct) lent(ctx context.Context, ask hostCall, kind string, take func(context.Context, io.Reader) error) error {
-	a, err := h.lender.ask(ctx, ask)
+func (h *conduct) lent(
+	ctx context.Context, run string, ask call.Base, kind string, take func(context.Context, io.Reader) error,
+) error {
+	p, err := askHost(ctx, h.lender, call.HostBase, run, ask)
 	if err != nil {
 		return err
 	}
-	return sealedPack{a.Object, a.Size}.read(ctx, kind, h.lender.bus.Cache(), take)
+	return sealedPack(p).read(ctx, kind, h.lender.bus.Cache(), take)
 }
 
 // ordered is what comes with an order, as a source.
@@ -180,12 +183,14 @@ func (o ordered) Module(ctx context.Context, m checkout.Module, dir string) (*gi
 	if i < 0 {
 		return nil, git.ErrNoModule
 	}
-	ask := hostCall{Verb: verbBase, Run: o.r.Spec.Run, Commit: m.Commit, Module: place}
-	return o.h.module(ctx, o.h.git, o.h.notice, o.r.caches(), m, dir, o.h.source(&o.r.Modules[i].packSent, ask))
+	ask := call.Base{Commit: m.Commit, Module: place}
+	return o.h.module(ctx, o.h.git, o.h.notice, o.r.caches(), m, dir, o.h.source(&o.r.Modules[i].packSent, o.r.Spec.Run, ask))
 }
 
 // errNoContent reports that what trees have beside their commits is to be sent.
-var errNoContent = errors.New("neither the host nor the server has all that trees have beside their commits: submit again")
+var errNoContent = &call.Error{
+	Class: call.Lacks, Text: "neither the host nor the server has all that trees have beside their commits: submit again",
+}
 
 // Object implements checkout.Source.
 func (o ordered) Object(ctx context.Context, p spec.Pointer, take func(context.Context, io.Reader) error) error {
@@ -197,8 +202,7 @@ func (o ordered) Object(ctx context.Context, p spec.Pointer, take func(context.C
 	case !expired(err):
 		return err
 	case o.h.lender != nil:
-		ask := hostCall{Verb: verbBase, Run: o.r.Spec.Run, Content: &p}
-		return o.h.lent(ctx, ask, wire.SealedContent, take)
+		return o.h.lent(ctx, o.r.Spec.Run, call.Base{Content: &p}, wire.SealedContent, take)
 	}
 	return errNoContent
 }
@@ -221,5 +225,5 @@ func (h *conduct) guard(do func() error) error {
 	if !h.ordered {
 		return do()
 	}
-	return guarded("conduct run "+h.spec.Run, do)
+	return call.Guarded("conduct run "+h.spec.Run, do)
 }

@@ -21,6 +21,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/usage"
 	"divisi/orchestrator/baseline"
+	"divisi/orchestrator/call"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
@@ -79,7 +80,7 @@ type conduct struct {
 	// cond conducts once the run is launched.
 	cond *conductor.Conductor
 	// pace is how often workers call.
-	pace pace
+	pace call.Pace
 	// planning is held while a plan is checked, which folds the log: there is one master.
 	planning sync.Mutex
 	// resumes says that the run goes on: budget, when not nil, is its new budget, unverified lets it land what is not proven,
@@ -256,7 +257,7 @@ func (h *conduct) conductorConfig(setup string) conductor.Config {
 }
 
 // baselines keeps what the gates found where they run on this machine: nothing of workers elsewhere.
-func (h *conduct) baselines() *baseline.Store {
+func (h *conduct) baselines() conductor.Baselines {
 	if h.Elsewhere {
 		return nil
 	}

@@ -3,7 +3,6 @@ package orchestrator
 import (
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -11,69 +10,24 @@ import (
 	"sync/atomic"
 	"time"
 
-	"divisi/orchestrator/fault"
-
 	"github.com/rs/zerolog"
 
 	"divisi/bus"
 	"divisi/bus/member"
 	"divisi/internal/usage"
 	"divisi/orchestrator/audit"
+	"divisi/orchestrator/call"
 	"divisi/orchestrator/dashboard"
 )
 
 // credsSubject is where the process of a server is asked for tokens, and to change who may use it: no member may publish there.
 const credsSubject = "creds.ask"
 
-// TokenOptions are what a token is for: a worker, a person or a viewer, under a name that may be empty. It admits Uses members, 0
-// for one, for Life, 0 for ten minutes; workers have the Tags, and a viewer with Raw reads what commands printed. With WebSocket
-// it has that address of the server.
-type TokenOptions struct {
-	Role      string        `json:"role,omitempty"`
-	Name      string        `json:"name,omitempty"`
-	WebSocket bool          `json:"websocket,omitempty"`
-	Uses      int           `json:"uses,omitempty"`
-	Life      time.Duration `json:"life,omitempty"`
-	Tags      []string      `json:"tags,omitempty"`
-	Raw       bool          `json:"raw,omitempty"`
-}
-
-// Credential is a member of a server, or a token that can still be used, which has an end and a number of uses.
-type Credential struct {
-	Name   string    `json:"name"`
-	Role   string    `json:"role"`
-	Tags   []string  `json:"tags,omitempty"`
-	Raw    bool      `json:"raw,omitempty"` // it reads what commands printed, as a viewer may who was granted it
-	Joined time.Time `json:"joined,omitzero"`
-	// Key is the public key of a member.
-	Key string `json:"key,omitempty"`
-	// Connections counts those that the member has open.
-	Connections int `json:"connections"`
-	// For is the only name that a token admits; Uses is how many members it still does, until Ends.
-	For  string    `json:"for,omitempty"`
-	Uses int       `json:"uses,omitempty"`
-	Ends time.Time `json:"ends,omitzero"`
-}
-
-// credsCall is what the process of a server is asked; one field is set. Rotate and Revoke name a member, Revoke a token too.
-type credsCall struct {
-	Token     *TokenOptions `json:"token,omitempty"`
-	Rotate    string        `json:"rotate,omitempty"`
-	WebSocket bool          `json:"websocket,omitempty"` // of the address of Rotate's token
-	Revoke    string        `json:"revoke,omitempty"`
-	// Link is a visitor of the page, a person or a viewer.
-	Link *TokenOptions `json:"link,omitempty"`
-	List bool          `json:"list,omitempty"`
-}
-
-// credsAnswer is what became of it; Usage reports that Error is a mistake of the caller.
-type credsAnswer struct {
-	Token string       `json:"token,omitempty"`
-	All   []Credential `json:"all,omitempty"`
-	Ends  time.Time    `json:"ends,omitzero"` // of the certificate
-	Error string       `json:"error,omitempty"`
-	Usage bool         `json:"usage,omitempty"`
-}
+// TokenOptions are what a token is for, Credential is a member of a server, or a token that can still be used.
+type (
+	TokenOptions = call.TokenOptions
+	Credential   = call.Credential
+)
 
 // keeper changes who may use the server of this process.
 type keeper struct {
@@ -88,68 +42,71 @@ type keeper struct {
 	page        atomic.Pointer[dashboard.Server]
 }
 
-func (k *keeper) answer(data []byte) ([]byte, error) {
-	var q credsCall
-	var a credsAnswer
-	err := json.Unmarshal(data, &q)
-	if err == nil {
-		a, err = k.do(&q)
-		k.keep(&q, err)
-	}
-	if err != nil {
-		a = credsAnswer{Error: err.Error(), Usage: fault.IsUsage(err) || errors.Is(err, member.ErrUnknown)}
-	}
-	return json.Marshal(a)
+// keeperCalls is all that the process of a server is asked by its operator.
+var keeperCalls = call.TableOf(
+	call.On(call.KeeperToken, changes(audit.TokenMade, (*keeper).token, func(q *TokenOptions) (name, detail string) {
+		detail = fmt.Sprintf("%s, %d uses", q.Role, max(1, q.Uses))
+		if q.Raw {
+			detail += ", raw"
+		}
+		return q.Name, detail
+	})),
+	call.On(call.KeeperLink, changes(audit.TokenMade, (*keeper).link, func(q *TokenOptions) (name, detail string) {
+		return q.Name, q.Role + ", a link to the page"
+	})),
+	call.On(call.KeeperRotate, changes(audit.Rotated, (*keeper).rotate, func(q *call.Rotation) (string, string) { return q.Name, "" })),
+	call.On(call.KeeperRevoke, changes(audit.Revoked, (*keeper).revoke, func(name *string) (string, string) { return *name, "" })),
+	call.On(call.KeeperMembers, (*keeper).list),
+)
+
+// listen answers the operator, until stop.
+func (k *keeper) listen(ctx context.Context) (stop func(), err error) {
+	d := call.Answerer[*keeper]{Table: keeperCalls, As: k, Bus: k.bus, Log: *zerolog.Ctx(ctx), Pace: &call.Pace{}}
+	return d.Listen(ctx, credsSubject)
 }
 
-// keep keeps what the operator has changed.
-func (k *keeper) keep(q *credsCall, err error) {
-	e := audit.Entry{By: audit.Operator, Refused: refusal(err)}
-	switch {
-	case q.Token != nil:
-		e.What, e.Name = audit.TokenMade, q.Token.Name
-		e.Detail = fmt.Sprintf("%s, %d uses", q.Token.Role, max(1, q.Token.Uses))
-		if q.Token.Raw {
-			e.Detail += ", raw"
-		}
-	case q.Link != nil:
-		e.What, e.Name, e.Detail = audit.TokenMade, q.Link.Name, q.Link.Role+", a link to the page"
-	case q.Rotate != "":
-		e.What, e.Name = audit.Rotated, q.Rotate
-	case q.Revoke != "":
-		e.What, e.Name = audit.Revoked, q.Revoke
-	default:
-		return
+// changes keeps what the operator has changed.
+func changes[Q, A any](
+	what string, do func(*keeper, context.Context, *call.In, *Q) (A, error), of func(*Q) (name, detail string),
+) func(*keeper, context.Context, *call.In, *Q) (A, error) {
+	return func(k *keeper, ctx context.Context, in *call.In, q *Q) (A, error) {
+		a, err := do(k, ctx, in, q)
+		e := audit.Entry{By: audit.Operator, What: what, Refused: refusal(err)}
+		e.Name, e.Detail = of(q)
+		k.audit.Add(e)
+		return a, err
 	}
-	k.audit.Add(e)
 }
 
-func (k *keeper) do(q *credsCall) (a credsAnswer, err error) {
-	switch {
-	case q.Token != nil:
-		a.Token, err = k.issue(q.Token.WebSocket, member.Admission{
-			Role: member.Role(q.Token.Role), Name: q.Token.Name, Uses: q.Token.Uses, Life: q.Token.Life, Tags: q.Token.Tags,
-			Raw: q.Token.Raw,
-		})
-	case q.Link != nil:
-		a.Token, err = k.link(q.Link)
-	case q.Rotate != "":
-		a.Token, err = k.issue(q.WebSocket, member.Admission{Name: q.Rotate, Replaces: true})
-	case strings.HasPrefix(q.Revoke, "token:"):
-		err = k.registry.Cancel(q.Revoke)
-	case q.Revoke != "":
-		page := k.page.Load()
-		ended := page != nil && page.End(q.Revoke)
-		if err = k.bus.Disconnect(q.Revoke); ended && errors.Is(err, member.ErrUnknown) {
-			err = nil // who opens the page alone is no member
-		}
-	case q.List:
-		a.Ends = k.ends
-		a.All, err = k.list()
-	default:
-		err = usage.Errorf("the server is asked for nothing that it knows: use the version of the server")
+func (k *keeper) token(_ context.Context, _ *call.In, q *TokenOptions) (string, error) {
+	return k.issue(q.WebSocket, member.Admission{
+		Role: member.Role(q.Role), Name: q.Name, Uses: q.Uses, Life: q.Life, Tags: q.Tags, Raw: q.Raw,
+	})
+}
+
+func (k *keeper) rotate(_ context.Context, _ *call.In, q *call.Rotation) (string, error) {
+	token, err := k.issue(q.WebSocket, member.Admission{Name: q.Name, Replaces: true})
+	return token, unknown(err)
+}
+
+func (k *keeper) revoke(_ context.Context, _ *call.In, name *string) (none call.None, err error) {
+	if strings.HasPrefix(*name, "token:") {
+		return none, unknown(k.registry.Cancel(*name))
 	}
-	return a, err
+	page := k.page.Load()
+	ended := page != nil && page.End(*name)
+	if err = k.bus.Disconnect(*name); ended && errors.Is(err, member.ErrUnknown) {
+		err = nil // who opens the page alone is no member
+	}
+	return none, unknown(err)
+}
+
+// unknown makes the name of no member a mistake of the caller.
+func unknown(err error) error {
+	if errors.Is(err, member.ErrUnknown) {
+		return usage.Errorf("%v", err)
+	}
+	return err
 }
 
 // revokeWorker admits a worker no more, and cuts its connections; it reports whether it was a member.
@@ -182,28 +139,29 @@ func (k *keeper) issue(webSocket bool, what member.Admission) (string, error) {
 	return t.String(), nil
 }
 
-func (k *keeper) list() (all []Credential, err error) {
+func (k *keeper) list(context.Context, *call.In, *call.None) (m call.Members, err error) {
 	open, err := k.bus.Connected()
 	if err != nil {
-		return nil, err
+		return m, err
 	}
-	for _, m := range k.registry.Members() {
-		all = append(all, Credential{
-			Name: m.Name, Role: string(m.Role), Tags: m.Tags, Raw: m.Raw, Joined: m.Joined, Key: m.Key, Connections: open[m.Key],
+	m.Ends = k.ends
+	for _, one := range k.registry.Members() {
+		m.All = append(m.All, Credential{
+			Name: one.Name, Role: string(one.Role), Tags: one.Tags, Raw: one.Raw, Joined: one.Joined, Key: one.Key,
+			Connections: open[one.Key],
 		})
 	}
 	for _, t := range k.registry.Tokens() {
-		all = append(all, Credential{
+		m.All = append(m.All, Credential{
 			Name: t.ID, Role: string(t.Role), Tags: t.Tags, Raw: t.Raw, For: t.Name, Uses: t.Uses, Ends: t.Ends,
 		})
 	}
-	return all, nil
+	return m, nil
 }
 
 // NewToken has the process that serves a state directory make a token.
 func NewToken(ctx context.Context, stateDir string, what TokenOptions) (string, error) {
-	a, err := askKeeper(ctx, stateDir, credsCall{Token: &what})
-	return a.Token, err
+	return askKeeper(ctx, stateDir, call.KeeperToken, what)
 }
 
 // Rotate has the process that serves a state directory make a token that gives a member another key. The one before is good until
@@ -212,8 +170,7 @@ func Rotate(ctx context.Context, stateDir, name string, webSocket bool) (string,
 	if name == "" {
 		return "", usage.Errorf("the name of the member is empty")
 	}
-	a, err := askKeeper(ctx, stateDir, credsCall{Rotate: name, WebSocket: webSocket})
-	return a.Token, err
+	return askKeeper(ctx, stateDir, call.KeeperRotate, call.Rotation{Name: name, WebSocket: webSocket})
 }
 
 // Revoke has the process that serves a state directory admit a member no more, and cut its connections; or end a token.
@@ -221,14 +178,14 @@ func Revoke(ctx context.Context, stateDir, name string) error {
 	if name == "" {
 		return usage.Errorf("the name of the member is empty")
 	}
-	_, err := askKeeper(ctx, stateDir, credsCall{Revoke: name})
+	_, err := askKeeper(ctx, stateDir, call.KeeperRevoke, name)
 	return err
 }
 
 // Credentials lists who may use the server of a state directory, and the tokens that can still be used. expiry is what a person
 // should know of the end of the server's certificate; "" while that is far.
 func Credentials(ctx context.Context, stateDir string) (all []Credential, expiry string, err error) {
-	a, err := askKeeper(ctx, stateDir, credsCall{List: true})
+	a, err := askKeeper(ctx, stateDir, call.KeeperMembers, call.None{})
 	if err != nil {
 		return nil, "", err
 	}
@@ -236,7 +193,7 @@ func Credentials(ctx context.Context, stateDir string) (all []Credential, expiry
 }
 
 // askKeeper asks the process that serves a state directory.
-func askKeeper(ctx context.Context, stateDir string, q credsCall) (a credsAnswer, err error) {
+func askKeeper[Q, A any](ctx context.Context, stateDir string, k call.Kind[Q, A], q Q) (a A, err error) {
 	o, err := bus.OwnerOptions(hubBus(stateDir))
 	if errors.Is(err, os.ErrNotExist) {
 		return a, usage.Errorf("no server runs in %s: start one first. On a NATS cluster its operator's tools make and revoke "+
@@ -251,23 +208,13 @@ func askKeeper(ctx context.Context, stateDir string, q credsCall) (a credsAnswer
 		return a, fmt.Errorf("reach the server of %s: %w", stateDir, err)
 	}
 	defer closeServer(ctx, b)
-	data, err := json.Marshal(q)
-	if err != nil {
-		return a, fmt.Errorf("ask the server: %w", err)
+	line := call.To(b, credsSubject)
+	line.Timeout = tellTimeout
+	line.Wrap = func(err error) error {
+		if errors.As(err, new(*call.Error)) {
+			return err
+		}
+		return fmt.Errorf("ask the server: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
-	defer cancel()
-	if data, err = b.Request(ctx, credsSubject, data); err != nil {
-		return a, fmt.Errorf("ask the server: %w", err)
-	}
-	if err := json.Unmarshal(data, &a); err != nil {
-		return a, fmt.Errorf("read the answer of the server: %w", err)
-	}
-	switch {
-	case a.Error != "" && a.Usage:
-		return a, usage.Errorf("%s", a.Error)
-	case a.Error != "":
-		return a, errors.New(a.Error)
-	}
-	return a, nil
+	return call.Ask(ctx, line, k, call.Head{}, q)
 }

@@ -17,10 +17,9 @@ import (
 
 	"divisi/bus"
 	"divisi/contextscope"
-	"divisi/contextscope/memory"
 	"divisi/internal/spec"
 	"divisi/orchestrator/act"
-	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/call"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -64,25 +63,12 @@ func typesThatCross() (all []any) {
 	for _, e := range act.All() {
 		all = append(all, e.Args)
 	}
-	return append(
-		all,
-		attemptRef{},
-		asking{},
-		lacking{},
-		memory.Note{},
-		wire.Foreign{},
-		wire.Enlistment{},
-		wire.Holding{},
-		wire.Reading{},
-		answer{},
-		hostCall{},
-		hostAnswer{},
-		workerCall{},
+	return append(all, slices.Concat(bodies(conductorCalls), bodies(hostCalls), bodies(keeperCalls), bodies(workerCalls), []any{
+		call.In{},
+		call.Answer{},
 		order{},
 		known{},
-		act.Request{},
 		act.Changed{},
-		conductor.Reply{},
 		run.Data{},
 		wire.Assignment{},
 		wire.Setup{},
@@ -110,7 +96,7 @@ func typesThatCross() (all []any) {
 		spec.Receipt{},
 		spec.Result{},
 		spec.Fault{},
-	)
+	})...)
 }
 
 func subjectsThatCross() string {
@@ -119,8 +105,26 @@ func subjectsThatCross() string {
 		bus.AttemptFilter("run", "role", "task", 1), bus.ControlSubject("run"), bus.RequestSubject("run", "who"), bus.ActiveSubject("run"),
 		bus.WorkerPresence("worker"), bus.RunPresence("run"), bus.PresenceAsk(), bus.CallSubject("run", "worker"), bus.RecallSubject("run"),
 		bus.LimitsSubject("worker"), bus.FreedSubject("worker"), bus.WorkerControl("worker"), serveSubject("who"), readSubject("who"),
-		viewSubject("who"), credsSubject, "lease " + hostLease, "calls " + strings.Join(slices.Sorted(maps.Keys(calls)), " "), "",
+		viewSubject("who"), credsSubject, "lease " + hostLease, calls(conductorCalls), calls(hostCalls), calls(keeperCalls),
+		calls(workerCalls), "",
 	}, "\n")
+}
+
+// bodies are the types of the bodies and results of a table.
+func bodies[S any](t call.Table[S]) (types []any) {
+	for _, e := range t {
+		types = append(types, e.Body, e.Result)
+	}
+	return types
+}
+
+// calls describes the calls of a table.
+func calls[S any](t call.Table[S]) string {
+	text := ""
+	for _, name := range slices.Sorted(maps.Keys(t)) {
+		text += fmt.Sprintf("call %s %T %T\n", name, t[name].Body, t[name].Result)
+	}
+	return text
 }
 
 // crossed describes types as they are encoded, with all of this program that they are made of.
@@ -214,5 +218,5 @@ func TestAFingerprintChangesWithTheTypes(t *testing.T) {
 		seen[text] = v
 	}
 	require.Contains(t, crossed(wire.Assignment{}), "internal/spec.Task {")
-	require.NotContains(t, crossed(call{}), "\tfrom ", "what is not sent is no part of it")
+	require.NotContains(t, crossed(call.In{}), "\tFrom ", "what is not sent is no part of it")
 }

@@ -9,6 +9,7 @@ import (
 
 	"divisi/bus"
 	"divisi/orchestrator/attempt"
+	"divisi/orchestrator/call"
 	"divisi/orchestrator/decision"
 	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/run"
@@ -18,8 +19,7 @@ import (
 // Decisions lists what is open: what blocks most first.
 func (r *Run) Decisions(ctx context.Context) (Decisions, error) {
 	if r.host != nil {
-		a, err := r.host.ask(ctx, hostCall{Verb: verbDecisions, Run: r.id})
-		return a.Decisions, err
+		return askHost(ctx, r.host, call.HostDecisions, r.id, call.None{})
 	}
 	st, err := eventlog.Fold(ctx, r.bus, r.id)
 	if err != nil {

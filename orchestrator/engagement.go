@@ -15,6 +15,7 @@ import (
 	"divisi/bus"
 	"divisi/internal/model"
 	"divisi/internal/spec"
+	"divisi/orchestrator/call"
 	"divisi/orchestrator/needs"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
@@ -181,7 +182,7 @@ func (e *engagement) once(ctx context.Context) error {
 		repeats.Wait()
 		if gone && e.worked.Load() {
 			e.allowance.giveBack(w)
-			w.tell(call{name: callLeave, body: e.worker.lacks()})
+			tells(w, call.ConductorLeave, e.worker.lacks())
 		}
 	}()
 	defer w.stop()
@@ -237,8 +238,8 @@ func (e *engagement) enlist(ctx context.Context, w *work) error {
 	}
 	rate := e.kept()
 	enlisting.Holding, enlisting.Limits = e.allowance.holding(), e.ownLimits()
-	a, err := w.ask(ctx, call{name: callEnlist, body: enlisting})
-	if errors.As(err, new(*calledError)) {
+	a, err := asks(ctx, w, call.ConductorEnlist, *enlisting)
+	if errors.As(err, new(*call.Error)) {
 		return &unfitError{why: err.Error()}
 	}
 	if err != nil {
@@ -282,16 +283,16 @@ func (e *engagement) equips(w *work, s *wire.Setup) error {
 // proofs to others says so from then on. A conductor that does not answer may be one that stops just now.
 func (e *engagement) foreign(ctx context.Context, w *work, f wire.Foreign) (wire.Part, error) {
 	f.Unable = wire.Lacking(f.Unable)
-	a, err := w.ask(ctx, call{name: callForeign, at: &attemptRef{f.Task, f.Attempt}, body: f})
-	var called *calledError
+	placed, err := call.Ask(ctx, w.line(), call.ConductorForeign, call.Head{At: call.At{Task: f.Task, Attempt: f.Attempt}}, f)
+	var called *call.Error
 	switch {
-	case errors.As(err, &called) && called.refused: // another worker has the attempt by now
+	case errors.As(err, &called) && called.Class == call.Refused: // another worker has the attempt by now
 		return wire.PartYield, nil
 	case err != nil && called == nil && ctx.Err() == nil:
 		return wire.PartWait, nil
 	}
-	if err != nil || a.Placed.Part != wire.PartLeave {
-		return a.Placed.Part, err
+	if err != nil || placed.Part != wire.PartLeave {
+		return placed.Part, err
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -302,10 +303,10 @@ func (e *engagement) foreign(ctx context.Context, w *work, f wire.Foreign) (wire
 	}
 	e.lacks[spec.RoleTester] = []string{
 		"an environment in which all passes on the base commit that passed in the first one: " +
-			strings.Join(a.Placed.Lacks, ", "),
+			strings.Join(placed.Lacks, ", "),
 	}
 	e.changed()
-	return a.Placed.Part, nil
+	return placed.Part, nil
 }
 
 // service is what the worker says of the run.

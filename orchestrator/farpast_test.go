@@ -13,7 +13,7 @@ import (
 
 	"divisi/bus"
 	"divisi/internal/git"
-	"divisi/internal/spec"
+	"divisi/orchestrator/call"
 	"divisi/orchestrator/store"
 	"divisi/subagents/wire"
 )
@@ -92,40 +92,31 @@ func TestAForgedHistoryMakesNoWorker(t *testing.T) {
 		return data
 	}
 	id := func(name string) string { return a.in(a.repo, "rev-parse", name) }
-	put := func(data []byte) answer {
+	put := func(data []byte) call.Pack {
 		name := wire.Name(wire.SealedCommits, data)
 		require.NoError(t, a.bus.Cache().Put(t.Context(), name, data))
-		return answer{Object: name, Size: int64(len(data))}
+		return call.Pack{Object: name, Size: int64(len(data))}
 	}
 	whole := put(pack(id("HEAD"), id("HEAD^")))
 	for run, c := range map[string]struct {
-		answer answer
+		answer call.Pack
 		want   error
 	}{
 		"blob":    {put(pack(id("HEAD"), id("HEAD^"), id("HEAD:a.txt"))), git.ErrPack},
 		"lacks":   {put(pack(id("HEAD"))), git.ErrPack},
-		"digest":  {answer{Object: wire.Name(wire.SealedCommits, []byte("other")), Size: whole.Size}, bus.ErrNotFound},
-		"smaller": {answer{Object: whole.Object, Size: whole.Size + 1}, wire.ErrSeal},
-		"larger":  {answer{Object: whole.Object, Size: whole.Size - 1}, bus.ErrTooLarge},
-		"vast":    {answer{Object: whole.Object, Size: wire.MaxCommits + 1}, git.ErrTooLarge},
-		"none":    {answer{}, nil},
+		"digest":  {call.Pack{Object: wire.Name(wire.SealedCommits, []byte("other")), Size: whole.Size}, bus.ErrNotFound},
+		"smaller": {call.Pack{Object: whole.Object, Size: whole.Size + 1}, wire.ErrSeal},
+		"larger":  {call.Pack{Object: whole.Object, Size: whole.Size - 1}, bus.ErrTooLarge},
+		"vast":    {call.Pack{Object: whole.Object, Size: wire.MaxCommits + 1}, git.ErrTooLarge},
+		"none":    {call.Pack{}, nil},
 	} {
 		quit, err := a.bus.Subscribe(t.Context(), bus.CallFilter(run), func(m bus.Message, reply func([]byte) error) {
-			var asks lacking
-			sent, err := parseCall(m.Data)
-			if err == nil {
-				err = json.Unmarshal(sent.raw, &asks)
-			}
-			got := c.answer
-			if !asks.Past {
-				got = h.answer(t.Context(), m)
-			}
-			if err == nil {
-				err = reply([]byte(spec.JSONText(got)))
-			}
-			if err != nil {
-				t.Error(err)
-			}
+			answers(t, h, m, reply, func(asks *call.Lacking) any {
+				if asks.Past {
+					return c.answer
+				}
+				return nil
+			})
 		})
 		require.NoError(t, err)
 		w, err := a.recalls(h, run)
@@ -167,10 +158,11 @@ func TestSlowAHostGetsTheHistoryOnce(t *testing.T) {
 	require.Equal(t, "23", s.git("--git-dir", at(other), "rev-list", "--count", s.git("rev-parse", "HEAD")))
 
 	// What the host said that it has, and has not, is sent after all.
-	s.between(func(_ context.Context, q hostCall, next func(hostCall) ([]byte, error)) ([]byte, error) {
+	s.between(func(_ context.Context, q call.In, next func(call.In) ([]byte, error)) ([]byte, error) {
 		data, err := next(q)
-		if q.Verb == verbHave && q.Past != "" {
-			kept, _ := filepath.Glob(filepath.Join(s.hostDir, "mirrors", "*-history-"+q.Past))
+		var of call.Having
+		if q.Name == "have" && json.Unmarshal(q.Body, &of) == nil && of.Past != "" {
+			kept, _ := filepath.Glob(filepath.Join(s.hostDir, "mirrors", "*-history-"+of.Past))
 			require.Len(t, kept, 1)
 			err = os.RemoveAll(kept[0])
 		}

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"divisi/bus"
-	"divisi/orchestrator/request"
+	"divisi/orchestrator/call"
 	"divisi/subagents/wire"
 )
 
@@ -21,18 +21,17 @@ func (h *conduct) grant(ctx context.Context, held *wire.Holding) (*wire.Grant, e
 }
 
 // granted is grant for what a worker says of itself alone.
-func (h *conduct) granted(ctx context.Context, c *call, held *wire.Holding) (a answer, err error) {
-	if held.Worker != c.from {
-		return a, request.Refusedf("worker %s cannot speak for worker %.80q", c.from, held.Worker)
+func (h *conduct) granted(ctx context.Context, c *call.In, held *wire.Holding) (*wire.Grant, error) {
+	if held.Worker != c.From {
+		return nil, call.Refusedf("worker %s cannot speak for worker %.80q", c.From, held.Worker)
 	}
-	a.Grant, err = h.grant(ctx, held)
-	return a, err
+	return h.grant(ctx, held)
 }
 
 // enlist counts on a worker, settles what it has of the budget, and exchanges with it what services have said of quotas.
-func (h *conduct) enlist(ctx context.Context, c *call, e *wire.Enlistment) (a answer, err error) {
-	if e.Worker != c.from {
-		return a, request.Refusedf("worker %s cannot speak for worker %.80q", c.from, e.Worker)
+func (h *conduct) enlist(ctx context.Context, c *call.In, e *wire.Enlistment) (a call.Enlisted, err error) {
+	if e.Worker != c.From {
+		return a, call.Refusedf("worker %s cannot speak for worker %.80q", c.From, e.Worker)
 	}
 	if err := h.cond.Enlist(ctx, *e); err != nil {
 		return a, err

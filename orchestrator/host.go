@@ -20,6 +20,7 @@ import (
 	"divisi/internal/usage"
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/audit"
+	"divisi/orchestrator/call"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/run"
@@ -57,6 +58,7 @@ type Host struct {
 	free  func() error            // gives the directory up
 	life  context.CancelCauseFunc // ends the host
 	deaf  func()                  // stops listening; nil while it stands by
+	pace  call.Pace               // how often it is asked
 	loop  sync.WaitGroup          // waits for the lease, and keeps it
 	// failed gets why the host conducts no more, for good.
 	failed chan error
@@ -134,7 +136,7 @@ func (h *Host) listen(
 ) (stop func(), err error) {
 	var stops closers
 	for _, subject := range []func(who string) string{serveSubject, readSubject, viewSubject} {
-		stop, err := answerCalls(ctx, h.bus, subject("*"), h.dir.Log, answer, h.refuse)
+		stop, err := call.Listen(ctx, h.bus, subject("*"), h.dir.Log, answer)
 		if err != nil {
 			stops.release()
 			return nil, err
@@ -215,7 +217,7 @@ func (h *Host) begin(ctx context.Context, mine *hosted, fresh bool, o ResumeOpti
 	}
 	var r *Run
 	conducting, stop := context.WithCancelCause(ctx) // the run's alone: it may be begun again behind it
-	err := guarded("begin run "+mine.id, func() (err error) {
+	err := call.Guarded("begin run "+mine.id, func() (err error) {
 		r, err = resume(conducting, &o, from)
 		return err
 	})
@@ -231,7 +233,7 @@ func (h *Host) begin(ctx context.Context, mine *hosted, fresh bool, o ResumeOpti
 	close(mine.begun)
 	h.under.Go(func() {
 		defer stop(nil)
-		err := guarded("conduct run "+mine.id, func() error {
+		err := call.Guarded("conduct run "+mine.id, func() error {
 			_, err := r.Wait(context.WithoutCancel(ctx))
 			return err
 		})
@@ -248,7 +250,7 @@ func (h *Host) begin(ctx context.Context, mine *hosted, fresh bool, o ResumeOpti
 			case <-ctx.Done():
 			}
 		default:
-			h.dir.Log.Error().Err(err).Bytes("stack", stackOf(err)).Str("run", mine.id).Msg("a run has failed")
+			h.dir.Log.Error().Err(err).Bytes("stack", call.StackOf(err)).Str("run", mine.id).Msg("a run has failed")
 			h.o.Notice(mine.id, err.Error())
 		}
 	})
@@ -343,7 +345,14 @@ func (h *Host) active(id string) bool {
 
 // accept begins the run of an order, which its person has signed. The same order twice is as good as once; it waits no longer
 // than the caller that sent it.
-func (h *Host) accept(ctx context.Context, id, order, by string) error {
+func (h *Host) accept(ctx context.Context, in *call.In, order *string) (none call.None, err error) {
+	if !bus.ValidToken(in.Run) {
+		return none, usage.Errorf("%.80q is no run's id", in.Run)
+	}
+	return none, h.accepts(ctx, in.Run, *order, h.by(in))
+}
+
+func (h *Host) accepts(ctx context.Context, id, order, by string) error {
 	mine, taken := h.place(id)
 	if taken {
 		ctx, cancel := context.WithTimeout(ctx, tryTime)
@@ -376,7 +385,7 @@ func (h *Host) accept(ctx context.Context, id, order, by string) error {
 }
 
 // errNotBegun leaves a call unanswered: its caller asks again.
-var errNotBegun = errors.New("the run has not begun yet")
+var errNotBegun = fmt.Errorf("%w: the run has not begun yet", call.ErrUnanswered)
 
 // describe writes the description of a run that is new here; fresh reports that it is.
 func (h *Host) describe(id, order string) (fresh bool, err error) {

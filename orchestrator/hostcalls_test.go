@@ -19,7 +19,7 @@ import (
 // subjectIn is where a call goes: to those that change nothing, or may.
 func subjectIn(call string) string {
 	for _, verb := range []string{"hello", "list", "summary", "look", "commit", "diff", "context", "decisions", "have"} {
-		if strings.Contains(call, `"verb":"`+verb+`"`) {
+		if strings.Contains(call, `"call":"`+verb+`"`) {
 			return "host.read.local"
 		}
 	}
@@ -70,10 +70,10 @@ func TestAHostTakesAnOrderOnceAndNoOther(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal(must(os.ReadFile(filepath.Join(state, "runs", id, "run.json"))), &meta))
 	order := meta.Order
-	start := fmt.Sprintf(`{"verb":"start","run":%q,"order":%q}`, id, order)
+	start := fmt.Sprintf(`{"call":"start","run":%q,"body":%q}`, id, order)
 	setUp(t, url, id, 1)
 	for range 3 {
-		require.JSONEq(t, fmt.Sprintf(`{"run":%q}`, id), answered(t, url, start))
+		require.JSONEq(t, `{"result":{}}`, answered(t, url, start))
 	}
 	require.Equal(t, 1, setUps(t, url, id))
 	others, err := bus.Open(t.Context(), bus.Options{URL: url, Run: "20261123-000000-aaaa"})
@@ -82,32 +82,35 @@ func TestAHostTakesAnOrderOnceAndNoOther(t *testing.T) {
 	require.NoError(t, others.Put(t.Context(), "waste", []byte("of an order that is refused")))
 	lying := "order-" + strings.Repeat("0", 64)
 	for call, want := range map[string]string{
-		fmt.Sprintf(`{"verb":"start","run":%q,"order":%q}`, id, lying):             "the host has another run",
-		`{"verb":"start","run":"20261123-000000-aaaa","order":"` + lying + `"}`:    "no such object",
-		`{"verb":"start","run":"20261123-000000-aaaa","order":"../x"}`:             "names no order",
-		`{"verb":"start","run":"../x","order":"` + order + `"}`:                    "is no run's id",
-		`{"verb":"start","run":"serve","order":"` + order + `"}`:                   "no such object",
-		`{"verb":"start","run":"` + id + `","order":"` + order + `","more":1}`:     `unknown field \"more\"`,
-		`{"verb":"commit","run":"` + id + `","commit":"--all","have":""}`:          "is not what has landed",
-		`{"verb":"fetched","run":"` + id + `","commit":"../x"}`:                    "is no commit",
-		`{"verb":"have","base":"../x","commit":"` + strings.Repeat("a", 40) + `"}`: "name no repository",
-		`{"verb":"have","name":"x","commit":"--all"}`:                              "name no repository",
-		`{"verb":"remove","run":"` + id + `"}`:                                     "is active",
-		`{"verb":"erase","run":"` + id + `"}`:                                      "does not know what",
-		`{"verb":"context","run":"` + id + `"}`:                                    "names no view",
-		`{"verb":"request","run":"` + id + `"}`:                                    "has no request",
-		`{"verb":"summary","run":".."}`:                                            "is no run's id",
-		`{`:                                                                        "cannot read what is asked", "\x00": "cannot read what is asked",
+		fmt.Sprintf(`{"call":"start","run":%q,"body":%q}`, id, lying):                       "the host has another run",
+		`{"call":"start","run":"20261123-000000-aaaa","body":"` + lying + `"}`:              "no such object",
+		`{"call":"start","run":"20261123-000000-aaaa","body":"../x"}`:                       "names no order",
+		`{"call":"start","run":"../x","body":"` + order + `"}`:                              "is no run's id",
+		`{"call":"start","run":"serve","body":"` + order + `"}`:                             "no such object",
+		`{"call":"start","run":"` + id + `","body":"` + order + `","more":1}`:               "more",
+		`{"call":"base","run":"` + id + `","body":{"more":1}}`:                              `unknown field \"more\"`,
+		`{"call":"commit","run":"` + id + `","body":{"commit":"--all","have":""}}`:          "is not what has landed",
+		`{"call":"fetched","run":"` + id + `","body":"../x"}`:                               "is no commit",
+		`{"call":"have","body":{"base":"../x","commit":"` + strings.Repeat("a", 40) + `"}}`: "name no repository",
+		`{"call":"have","body":{"name":"x","commit":"--all"}}`:                              "name no repository",
+		`{"call":"remove","run":"` + id + `"}`:                                              "is active",
+		`{"call":"erase","run":"` + id + `"}`:                                               "does not know what",
+		`{"call":"context","run":"` + id + `","body":{"Turn":-1}}`:                          "is not from 0 to",
+		`{"call":"act","run":"` + id + `","body":7}`:                                        "cannot be read",
+		`{"call":"summary","run":".."}`:                                                     "is no run's id",
+		`{`:                                                                                 "cannot be read", "\x00": "cannot be read",
+		`{"verb":"list"}`: "another version of Divisi",
 	} {
 		said := answered(t, url, call)
 		require.Contains(t, said, want, call)
-		require.Equal(t, want != "no such object", strings.Contains(said, `"usage":true`), call)
+		refused := want != "no such object" && strings.HasPrefix(call, `{"call"`) && want != "more"
+		require.Equal(t, refused, strings.Contains(said, `"class":"refused"`), call)
 	}
 	_, err = others.Get(t.Context(), "waste")
 	require.ErrorIs(t, err, bus.ErrNotFound, "what was refused is removed")
-	require.JSONEq(t, fmt.Sprintf(`{"runs":[%q]}`, id), answered(t, url, `{"verb":"list"}`), "nothing was left behind")
-	require.JSONEq(t, fmt.Sprintf(`{"runs":[%q],"stands":{%[1]q:{"mark":"active","active":true}}}`, id),
-		answered(t, url, `{"verb":"list","stands":true}`))
+	require.JSONEq(t, fmt.Sprintf(`{"result":{"runs":[%q]}}`, id), answered(t, url, `{"call":"list"}`), "nothing was left behind")
+	require.JSONEq(t, fmt.Sprintf(`{"result":{"runs":[%q],"stands":{%[1]q:{"mark":"active","active":true}}}}`, id),
+		answered(t, url, `{"call":"list","body":{"stands":true}}`))
 
 	// An answer that was lost: the order is sent again, by many at once, to a host that has only the server.
 	first.Stop()
@@ -123,7 +126,7 @@ func TestAHostTakesAnOrderOnceAndNoOther(t *testing.T) {
 		}()
 	}
 	for range cap(said) {
-		require.Equal(t, fmt.Sprintf(`{"run":%q}<nil>`, id), <-said)
+		require.Equal(t, `{"result":{}}<nil>`, <-said)
 	}
 	setUp(t, url, id, 2)
 	require.Equal(t, 2, setUps(t, url, id))

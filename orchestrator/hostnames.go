@@ -5,11 +5,12 @@ import (
 
 	"divisi/bus"
 	"divisi/internal/usage"
+	"divisi/orchestrator/call"
 	"divisi/subagents/wire"
 )
 
 // submits names what this host keeps for a run that a member is going to submit, as its order will.
-func (h *Host) submits(q *hostCall, by string) (caches string, err error) {
+func (h *Host) submits(q *call.Having, by string) (caches string, err error) {
 	w := q.Warrant
 	switch m, known := h.member(by); {
 	case by == bus.Local: // the server vouches for no names, or it is a process of this machine

@@ -11,6 +11,7 @@ import (
 	"divisi/bus"
 	"divisi/bus/member"
 	"divisi/internal/usage"
+	"divisi/orchestrator/call"
 	"divisi/orchestrator/dashboard"
 	"divisi/subagents/wire"
 )
@@ -21,7 +22,7 @@ const linkLife = 10 * time.Minute
 // open serves the page of the runs of a host, and returns its address. A person signs in with a link.
 func (k *keeper) open(ctx context.Context, host *Host, at Server, c *closers) (string, error) {
 	begin := func(ctx context.Context, run, by string) error {
-		_, err := on(at).ask(ctx, hostCall{Verb: verbResume, Run: run, For: by})
+		_, err := askOn(ctx, at, call.HostResume, run, call.Resumption{For: by})
 		return err
 	}
 	runs := func(veiled bool) *pageRuns {
@@ -47,7 +48,7 @@ func (k *keeper) open(ctx context.Context, host *Host, at Server, c *closers) (s
 }
 
 // link makes an address with which a person or a viewer opens the page once.
-func (k *keeper) link(what *TokenOptions) (string, error) {
+func (k *keeper) link(_ context.Context, _ *call.In, what *TokenOptions) (string, error) {
 	page := k.page.Load()
 	role := member.Role(what.Role)
 	switch {
@@ -65,6 +66,5 @@ func (k *keeper) link(what *TokenOptions) (string, error) {
 // NewLink has the process that serves a state directory make an address with which one browser opens its page within ten
 // minutes.
 func NewLink(ctx context.Context, stateDir string, what TokenOptions) (string, error) {
-	a, err := askKeeper(ctx, stateDir, credsCall{Link: &what})
-	return a.Token, err
+	return askKeeper(ctx, stateDir, call.KeeperLink, what)
 }

@@ -35,7 +35,7 @@ func (h *Host) put(ctx context.Context, r *Run, q act.Request) (outcome string, 
 	if err = h.lease.Held(); err == nil { // else another host may go on with it
 		outcome, err = r.put(ctx, q)
 	}
-	h.wasAsked(q.From, &hostCall{Verb: verbRequest, Run: r.id, Request: &q}, err)
+	h.runAsked(r.id, q.From, &q, err)
 	return outcome, err
 }
 

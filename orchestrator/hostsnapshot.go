@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 
+	"divisi/orchestrator/call"
 	"divisi/subagents/environment"
 )
 
@@ -13,7 +14,7 @@ func (h *Host) environments(caches string) *environment.Store {
 }
 
 // hasEnvironment reports whether the host has the environment of an order to come.
-func (h *Host) hasEnvironment(q *hostCall, caches string) bool {
+func (h *Host) hasEnvironment(q *call.Having, caches string) bool {
 	if q.Environment == nil {
 		return false
 	}
@@ -24,12 +25,12 @@ func (h *Host) hasEnvironment(q *hostCall, caches string) bool {
 }
 
 // lendsEnvironment is base of the environment that came with a run.
-func (h *Host) lendsEnvironment(ctx context.Context, q *hostCall, caches string) (p sealedPack, err error) {
+func (h *Host) lendsEnvironment(ctx context.Context, id, of, caches string) (p sealedPack, err error) {
 	s := h.environments(caches)
 	defer s.Close()
-	e, err := s.Open(q.Environment.ID)
+	e, err := s.Open(of)
 	if err != nil {
 		return p, err
 	}
-	return putEnvironment(ctx, h.bus.Cache(), h.dir.Run(q.Run), e)
+	return putEnvironment(ctx, h.bus.Cache(), h.dir.Run(id), e)
 }

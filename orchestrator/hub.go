@@ -224,16 +224,7 @@ func openHub(ctx context.Context, stateDir string, o *ServeOptions, book *audit.
 	k := &keeper{
 		o: o, registry: members, bus: b, digest: digest, audit: book, ends: cert.Leaf.NotAfter, certificate: cert,
 	}
-	stop, err = b.Subscribe(ctx, credsSubject, func(m bus.Message, reply func([]byte) error) {
-		data, err := k.answer(m.Data)
-		if err == nil {
-			err = reply(data)
-		}
-		if err != nil {
-			log.Warn().Err(err).Msg("a request to change who may use the server was not answered")
-		}
-	})
-	if err != nil {
+	if stop, err = k.listen(ctx); err != nil {
 		return nil, err
 	}
 	c.later(stop)

@@ -43,7 +43,8 @@ var arrows = []struct {
 	{"veil", []string{"run"}},
 	{"eventlog", []string{"run"}},
 	{"evidence", []string{"acceptance", "acceptance/testsource", "landing", "proof", "run"}},
-	{"conductor", []string{"acceptance", "act", "assign", "baseline", "decision", "eventlog", "evidence", "landing", "ledger", "master", "outlier", "phase", "plan", "proof", "recovery", "request", "run", "schedule"}},
+	{"call", []string{"act", "plan", "request", "view"}},
+	{"conductor", []string{"acceptance", "act", "assign", "call", "decision", "eventlog", "evidence", "landing", "ledger", "master", "outlier", "phase", "plan", "proof", "recovery", "request", "run", "schedule"}},
 	{"store", []string{"eventlog", "run", "view"}},
 	{"attempt", []string{"landing", "request", "run", "store"}},
 	{"console", []string{"act", "attempt", "view"}},
@@ -60,7 +61,7 @@ var arrows = []struct {
 	{"backup", []string{"store"}},
 	{"metrics", nil},
 	{"fault", []string{"conductor", "phase", "recovery"}},
-	{".", []string{"act", "attempt", "audit", "backup", "baseline", "conductor", "dashboard", "decision", "eventlog", "evidence", "explain", "fault", "fit", "mcpserver", "metrics", "mirrors", "needs", "plan", "proof", "request", "run", "sample", "shard", "store", "veil", "view"}},
+	{".", []string{"act", "attempt", "audit", "backup", "baseline", "call", "conductor", "dashboard", "decision", "eventlog", "evidence", "explain", "fault", "fit", "mcpserver", "metrics", "mirrors", "needs", "plan", "proof", "request", "run", "sample", "shard", "store", "veil", "view"}},
 }
 
 // pure are the packages that decide or fold: they know neither NATS nor git, files, processes or the network.

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -19,6 +20,7 @@ import (
 	"divisi/bus"
 	"divisi/internal/git"
 	"divisi/internal/spec"
+	"divisi/orchestrator/call"
 	"divisi/orchestrator/store"
 	"divisi/subagents/checkout"
 	"divisi/subagents/wire"
@@ -111,21 +113,20 @@ func TestSlowTheNextSubmissionSendsWhatIsBesideTheCommitOnce(t *testing.T) {
 	there, err := filepath.Glob(filepath.Join(other.dir.Caches(), "*", "checkout", "lfs", p.OID))
 	require.NoError(t, err)
 	require.Len(t, there, 1)
-	m, err := s.host.submitted(s.last())
-	require.NoError(t, err)
-	_, err = s.host.base(t.Context(), &hostCall{Run: s.last(), Module: "x", Commit: "../../x"}, m)
+	of := &call.In{Head: call.Head{Run: s.last()}}
+	_, err = s.host.base(t.Context(), of, &call.Base{Module: "x", Commit: "../../x"})
 	require.ErrorContains(t, err, "does not have what is asked")
-	_, err = s.host.base(t.Context(), &hostCall{Run: s.last(), Content: &spec.Pointer{OID: strings.Repeat("0", 64)}}, m)
+	_, err = s.host.base(t.Context(), of, &call.Base{Content: &spec.Pointer{OID: strings.Repeat("0", 64)}})
 	require.ErrorContains(t, err, "does not have what is asked")
 
 	// What the host said that it has, and has not, is sent after all.
 	starts := 0
-	s.between(func(_ context.Context, q hostCall, next func(hostCall) ([]byte, error)) ([]byte, error) {
+	s.between(func(_ context.Context, q call.In, next func(call.In) ([]byte, error)) ([]byte, error) {
 		data, err := next(q)
-		if q.Verb == verbStart {
+		if q.Name == "start" {
 			starts++
 		}
-		if q.Verb == verbHave && len(q.Contents) > 0 {
+		if q.Name == "have" && bytes.Contains(q.Body, []byte(`"contents"`)) {
 			require.Contains(t, string(data), p.OID)
 			err = os.Remove(stored[0])
 		}
@@ -135,6 +136,25 @@ func TestSlowTheNextSubmissionSendsWhatIsBesideTheCommitOnce(t *testing.T) {
 	require.Equal(t, 2, starts)
 	require.FileExists(t, stored[0])
 	require.Empty(t, s.hostSaid)
+}
+
+// answers has a conducting half lend what do returns; nil is what it lends itself.
+func answers(t *testing.T, h *conduct, m bus.Message, reply func([]byte) error, do func(*call.Lacking) any) {
+	var in call.In
+	var asks call.Lacking
+	err := json.Unmarshal(m.Data, &in)
+	if err == nil {
+		err = json.Unmarshal(in.Body, &asks)
+	}
+	var data []byte
+	if got := do(&asks); got != nil {
+		data = became(got)
+	} else if err == nil {
+		data, err = h.answerer().Answer(t.Context(), m)
+	}
+	if err = errors.Join(err, reply(data)); err != nil {
+		t.Error(err)
+	}
 }
 
 // lends is the conducting half of a run that lends what its checkout has.
@@ -201,52 +221,43 @@ func TestWhatIsBesideTheCommitIsChecked(t *testing.T) {
 	h, stop := a.lends("r")
 	defer stop()
 	cache := a.bus.Cache()
-	put := func(data []byte) answer {
+	put := func(data []byte) call.Pack {
 		name := wire.Name(wire.SealedCommits, data)
 		require.NoError(t, cache.Put(t.Context(), name, data))
-		return answer{Object: name, Size: int64(len(data))}
+		return call.Pack{Object: name, Size: int64(len(data))}
 	}
 	commit := gitAt(t, lib, "rev-parse", "HEAD")
 	tree, err := a.git.Run(t.Context(), git.Dir{GitDir: filepath.Join(lib, ".git")},
 		strings.NewReader(commit+"\n"+gitAt(t, lib, "rev-parse", "HEAD^{tree}")+"\n"), "pack-objects", "--stdout", "-q")
 	require.NoError(t, err)
-	require.NoError(t, cache.Put(t.Context(), content(p).name, bytes.Repeat([]byte("x"), int(p.Size))))
+	require.NoError(t, cache.Put(t.Context(), content(p).Object, bytes.Repeat([]byte("x"), int(p.Size))))
 	for id, c := range map[string]struct {
-		module, content func() answer
+		module, content func() call.Pack
 		want            error
 		told            string
 	}{
-		"no-module":     {func() answer { return answer{} }, nil, nil, "have other submodules"},
-		"lacks-objects": {func() answer { return put(tree) }, nil, git.ErrPack, "take the submodule vendor/lib"},
-		"no-pack":       {func() answer { return put([]byte("PACK")) }, nil, git.ErrPack, "take the submodule vendor/lib"},
-		"other-kind":    {func() answer { return answer{Object: "setup-1", Size: 1} }, nil, wire.ErrSeal, "names no commits"},
+		"no-module":     {func() call.Pack { return call.Pack{} }, nil, nil, "have other submodules"},
+		"lacks-objects": {func() call.Pack { return put(tree) }, nil, git.ErrPack, "take the submodule vendor/lib"},
+		"no-pack":       {func() call.Pack { return put([]byte("PACK")) }, nil, git.ErrPack, "take the submodule vendor/lib"},
+		"other-kind":    {func() call.Pack { return call.Pack{Object: "setup-1", Size: 1} }, nil, wire.ErrSeal, "names no commits"},
 		"vast": {
-			func() answer { return answer{Object: put(tree).Object, Size: wire.MaxCommits + 1} }, nil, git.ErrTooLarge, "vendor/lib",
+			func() call.Pack { return call.Pack{Object: put(tree).Object, Size: wire.MaxCommits + 1} }, nil, git.ErrTooLarge, "vendor/lib",
 		},
-		"no-content":    {nil, func() answer { return answer{} }, nil, "have other submodules"},
-		"other-content": {nil, func() answer { return answer{Object: "it is not asked for this"} }, wire.ErrSeal, "data.bin"},
+		"no-content":    {nil, func() call.Pack { return call.Pack{} }, nil, "have other submodules"},
+		"other-content": {nil, func() call.Pack { return call.Pack{Object: "it is not asked for this"} }, wire.ErrSeal, "data.bin"},
 	} {
 		quit, err := a.bus.Subscribe(t.Context(), bus.CallFilter(id), func(m bus.Message, reply func([]byte) error) {
-			var asks lacking
-			sent, err := parseCall(m.Data)
-			if err == nil {
-				err = json.Unmarshal(sent.raw, &asks)
-			}
-			var got answer
-			switch {
-			case asks.Content != nil && c.content != nil:
-				got = c.content()
-			case asks.Module == "vendor/lib" && c.module != nil:
-				got = c.module()
-			case asks.Module != "":
-				got = h.answer(t.Context(), m)
-			}
-			if err == nil {
-				err = reply([]byte(spec.JSONText(got)))
-			}
-			if err != nil {
-				t.Error(err)
-			}
+			answers(t, h, m, reply, func(asks *call.Lacking) any {
+				switch {
+				case asks.Content != nil && c.content != nil:
+					return c.content()
+				case asks.Module == "vendor/lib" && c.module != nil:
+					return c.module()
+				case asks.Module != "":
+					return nil
+				}
+				return call.Pack{}
+			})
 		})
 		require.NoError(t, err)
 		w := a.borrows(h, id, id)
@@ -264,10 +275,10 @@ func TestWhatIsBesideTheCommitIsChecked(t *testing.T) {
 		quit()
 	}
 	p.OID = strings.Repeat("0", 64)
-	none, err := h.packed(t.Context(), &lacking{Content: &p})
+	none, err := h.packed(t.Context(), &call.Lacking{Content: &p})
 	require.NoError(t, err)
 	require.Empty(t, none, "what the base commit does not name is not lent")
-	none, err = h.packed(t.Context(), &lacking{Module: "../x", Commit: commit})
+	none, err = h.packed(t.Context(), &call.Lacking{Module: "../x", Commit: commit})
 	require.NoError(t, err)
 	require.Empty(t, none)
 }

@@ -10,6 +10,7 @@ import (
 	"divisi/internal/git"
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
+	"divisi/orchestrator/call"
 	"divisi/subagents/checkout"
 	"divisi/subagents/wire"
 )
@@ -20,7 +21,7 @@ type asked struct{ w *work }
 // Module implements checkout.Source.
 func (a asked) Module(ctx context.Context, m checkout.Module, dir string) (*git.Repo, error) {
 	ask := func(ctx context.Context, commit string, have []string, take func(context.Context, io.Reader) error) error {
-		p, err := a.sealed(ctx, lacking{Module: m.Place(), Commit: commit, Have: have}, git.ErrNoModule)
+		p, err := a.sealed(ctx, call.Lacking{Module: m.Place(), Commit: commit, Have: have}, git.ErrNoModule)
 		if err != nil {
 			return err
 		}
@@ -34,19 +35,19 @@ func (a asked) Object(ctx context.Context, p spec.Pointer, take func(context.Con
 	if err := lendable(0, []spec.Pointer{p}); err != nil {
 		return err
 	}
-	if _, err := a.sealed(ctx, lacking{Content: &p}, fs.ErrNotExist); err != nil {
+	if _, err := a.sealed(ctx, call.Lacking{Content: &p}, fs.ErrNotExist); err != nil {
 		return err
 	}
 	return content(p).read(ctx, wire.SealedContent, a.w.bus.Cache(), take)
 }
 
 // sealed asks for an object; none is an error.
-func (a asked) sealed(ctx context.Context, l lacking, none error) (sealedPack, error) {
-	got, err := a.w.ask(ctx, call{name: callPack, body: l})
+func (a asked) sealed(ctx context.Context, l call.Lacking, none error) (sealedPack, error) {
+	got, err := asks(ctx, a.w, call.ConductorPack, l)
 	if err == nil && got.Object == "" {
 		err = none
 	}
-	return sealedPack{got.Object, got.Size}, err
+	return sealedPack(got), err
 }
 
 // takeBeside takes what the conducting half lends. Where it lends it, this machine has it, or cannot work.
@@ -74,7 +75,7 @@ func (w *work) takeBeside(ctx context.Context) (*checkout.Content, error) {
 
 // past implements mirrors.Source for the history of the run.
 func (w *work) past(ctx context.Context, _ string, have []string, take func(context.Context, io.Reader) error) error {
-	p, err := asked{w}.sealed(ctx, lacking{Past: true, Have: have}, errors.New("the conductor does not lend it"))
+	p, err := asked{w}.sealed(ctx, call.Lacking{Past: true, Have: have}, errors.New("the conductor does not lend it"))
 	if err != nil {
 		return err
 	}
@@ -88,7 +89,7 @@ func (w *work) takeLent(ctx context.Context) error {
 	}
 	id := w.setup.Environment
 	from := func(ctx context.Context, take func(context.Context, io.Reader) error) error {
-		p, err := asked{w}.sealed(ctx, lacking{Environment: id}, errors.New("the conductor does not lend it"))
+		p, err := asked{w}.sealed(ctx, call.Lacking{Environment: id}, errors.New("the conductor does not lend it"))
 		if err != nil {
 			return err
 		}

@@ -33,24 +33,27 @@ var madeUp = []any{
 
 // forms are what workers send, by subject. %s is the run.
 var forms = map[string]string{
-	"ctl.%s.conduct.w9": `{"at":{"task":"capitals-001","attempt":1},"plan":{"tasks":[{"id":"a","title":"a","role":"codemod","brief":"b",` +
-		`"shard":{"by":"command","command":["sh","-c","touch /tmp/x"],"max_files":1}}]}}` + "\n" +
-		`{"at":{"task":"capitals-001","attempt":1},"read":{"filter":"ev.%[1]s.m.run","from":0,"skip":0}}` + "\n" +
-		`{"read":{"filter":"ev.%[1]s.m.run","from":1,"skip":1},"at":{"task":"","attempt":0}}` + "\n" +
-		`{"at":{"task":"capitals-001","attempt":1},"foreign":{"environment":"e","barred":false,"unable":"x"}}` + "\n" +
-		`{"enlist":{"worker":"w9","version":"1","protocol":4,"key":"eA==","since":"2026-01-01T00:00:00Z","places":{"agents":1,"gates":1},` +
-		`"holding":{"worker":"w9","need":5},"limits":[{"kind":"x","for":5}]}}` + "\n" +
-		`{"grant":{"worker":"w9","need":1,"spent":5,"open":3}}` + "\n" + `{"leave":true}` + "\n" + `{"full":"x"}` + "\n" + `{"gap":"x"}` + "\n" +
-		`{"search":{"text":"a","most":5}}` + "\n" + `{"recall":{"text":"a","most":5}}` + "\n" + `{"refresh":true}` + "\n" +
-		`{"pack":{"commit":"x","have":["y"],"module":"m","environment":"e"}}` + "\n" + `{"propose":{"id":"n","title":"t","text":"x"},"at":{"task":"a"}}`,
-	"host.act.w9":  `{"verb":"start","run":"x","order":"o"}` + "\n" + `{"verb":"request","run":"%[1]s","request":{"kind":"cancel"}}`,
-	"host.read.w9": `{"verb":"list","run":"x","from":1,"most":5}` + "\n" + `{"verb":"have","commit":"x"}` + "\n" + `{"verb":"diff","run":"%[1]s","task":"a"}`,
-	"host.view.w9": `{"verb":"log","run":"%[1]s","from":5}`,
+	"ctl.%s.conduct.w9": `{"call":"plan","at":{"task":"capitals-001","attempt":1},"body":{"tasks":[{"id":"a","title":"a","role":"codemod",` +
+		`"brief":"b","shard":{"by":"command","command":["sh","-c","touch /tmp/x"],"max_files":1}}]}}` + "\n" +
+		`{"call":"read","at":{"task":"capitals-001","attempt":1},"body":{"filter":"ev.%[1]s.m.run","from":0,"skip":0}}` + "\n" +
+		`{"call":"read","body":{"filter":"ev.%[1]s.m.run","from":1,"skip":1},"at":{"task":"","attempt":0}}` + "\n" +
+		`{"call":"foreign","at":{"task":"capitals-001","attempt":1},"body":{"environment":"e","barred":false,"unable":"x"}}` + "\n" +
+		`{"call":"enlist","body":{"worker":"w9","version":"1","protocol":4,"key":"eA==","since":"2026-01-01T00:00:00Z",` +
+		`"places":{"agents":1,"gates":1},"holding":{"worker":"w9","need":5},"limits":[{"kind":"x","for":5}]}}` + "\n" +
+		`{"call":"grant","body":{"worker":"w9","need":1,"spent":5,"open":3}}` + "\n" + `{"call":"leave","body":true}` + "\n" +
+		`{"call":"full","body":"x"}` + "\n" + `{"call":"gap","body":"x"}` + "\n" + `{"call":"search","body":{"text":"a","most":5}}` + "\n" +
+		`{"call":"recall","body":{"text":"a","most":5}}` + "\n" + `{"call":"refresh","body":true}` + "\n" +
+		`{"call":"pack","body":{"commit":"x","have":["y"],"module":"m","environment":"e"}}` + "\n" +
+		`{"call":"propose","body":{"id":"n","title":"t","text":"x"},"at":{"task":"a"}}`,
+	"host.act.w9": `{"call":"start","run":"x","body":"o"}` + "\n" + `{"call":"act","run":"%[1]s","body":{"verb":"cancel_run"}}`,
+	"host.read.w9": `{"call":"list","run":"x","body":{"stands":true}}` + "\n" + `{"call":"have","body":{"commit":"x"}}` + "\n" +
+		`{"call":"diff","run":"%[1]s","at":{"task":"a"}}`,
+	"host.view.w9": `{"call":"log","run":"%[1]s","body":{"from":5}}`,
 	"pres.w.w9": `{"worker":"w9","key":"eA==","version":"1","protocol":4,"agents":5,"gates":1,"busy":1,"disk":5,"memory":7,` +
 		`"runs":{"%[1]s":{"serves":["a"],"lacks":{}}}}`,
 	"pres.limits.w9":         `{"worker":"w9","limits":[{"kind":"rate","for":5,"key":"k"}]}`,
 	"ctl.%s.active":          `task.codemod.%[1]s.capitals-001--1`,
-	"ctl.%s.conductor.w9":    `{"kind":"cancel","id":"x","waits_ns":5}`,
+	"ctl.%s.conductor.w9":    `{"call":"act","body":{"verb":"x","waits_ns":5}}`,
 	"ev.%s.a.w9.codemod.x.1": `[{"v":5,"id":"x","run":"%[1]s","kind":"result","task":"x","seq":1,"data":{"status":"done","usage":{"input":5,"output":7}}}]`,
 	"ev.%s.a.w9.tester.y.1":  `[{"v":5,"id":"y","run":"%[1]s","kind":"usage","task":"y","seq":1,"data":{"usage":{"input":5,"output":7},"model":"m"}}]`,
 }
@@ -118,22 +121,22 @@ func TestSlowAHostStandsWhatWorkersMakeUp(t *testing.T) {
 	require.NoError(t, err)
 	defer nc.Close()
 	standing := func() {
-		_, err := nc.Request(bus.CallSubject(id, "w8"), []byte(`{"read":{"filter":"ev.`+id+`.m.run","from":0}}`), time.Minute)
+		_, err := nc.Request(bus.CallSubject(id, "w8"), []byte(`{"call":"read","body":{"filter":"ev.`+id+`.m.run","from":0}}`), time.Minute)
 		require.NoError(t, err)
 		_, err = orchestrator.On(orchestrator.Server{URL: url}).List(t.Context())
 		require.NoError(t, err)
 	}
 	standing()
 	for call, want := range map[string]string{ // of a worker that no attempt was given to
-		`{"at":{"task":"no","attempt":1},"plan":{"tasks":[{"shard":{"by":"command","command":["touch"]}}]}}`: "has given out no attempt no/1",
-		`{"full":"x"}`: "does not count on worker w9",
-		`{"gap":"x"}`:  "gap is no call of worker w9",
-		`{"read":{"filter":"ev.` + id + `.m.run","from":1,"skip":-5}}`:     "skip: -5 is not from 0 to",
-		`{"grant":{"worker":"honest"}}`:                                    "does not count on worker w9",
-		`{"leave":true,"full":"x"}`:                                        "a call has one name, and not 2",
-		`{"enlist":{"worker":"honest"}}`:                                   "worker w9 cannot speak for worker",
-		`{"read":{"filter":"` + strings.Repeat("y", 5000) + `","from":1}}`: "bytes, and may have 4096",
-		`{"nothing":1}`: "nothing",
+		`{"call":"plan","at":{"task":"no","attempt":1},"body":{"tasks":[{"shard":{"by":"command"}}]}}`: "has given out no attempt no/1",
+		`{"call":"full","body":"x"}`: "does not count on worker w9",
+		`{"call":"gap","body":"x"}`:  "gap is no call of worker w9",
+		`{"call":"read","body":{"filter":"ev.` + id + `.m.run","from":1,"skip":-5}}`:     "skip: -5 is not from 0 to",
+		`{"call":"grant","body":{"worker":"honest"}}`:                                    "does not count on worker w9",
+		`{"call":"leave","call":"full","body":"x"}`:                                      "cannot be read",
+		`{"call":"enlist","body":{"worker":"honest"}}`:                                   "worker w9 cannot speak for worker",
+		`{"call":"read","body":{"filter":"` + strings.Repeat("y", 5000) + `","from":1}}`: "bytes, and may have 4096",
+		`{"call":"nothing"}`: "nothing", `{"nothing":1}`: "nothing",
 	} {
 		m, err := nc.Request(bus.CallSubject(id, "w9"), []byte(call), time.Minute)
 		require.NoError(t, err)

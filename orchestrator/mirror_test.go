@@ -2,7 +2,6 @@ package orchestrator
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 
 	"divisi/bus"
 	"divisi/internal/git"
+	"divisi/orchestrator/call"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
 	"divisi/subagents/wire"
@@ -137,26 +137,22 @@ func TestAPackThatIsNotWhatWasSealed(t *testing.T) {
 	defer stop()
 	p, err := h.pack(t.Context(), h.spec.Base, nil)
 	require.NoError(t, err)
-	name, size := p.name, p.size
+	name, size := p.Object, p.Size
 	forged := wire.Name(wire.SealedCommits, []byte("forged"))
 	require.NoError(t, a.bus.Cache().Put(t.Context(), forged, []byte(strings.Repeat("x", int(size)))))
 	for id, c := range map[string]struct {
-		answer answer
+		answer call.Pack
 		want   error
 	}{
-		"digest":  {answer{Object: forged, Size: size}, wire.ErrSeal},
-		"kind":    {answer{Object: "setup-1", Size: size}, wire.ErrSeal},
-		"missing": {answer{Object: wire.Name(wire.SealedCommits, nil), Size: size}, bus.ErrNotFound},
-		"larger":  {answer{Object: name, Size: size - 1}, bus.ErrTooLarge},
-		"smaller": {answer{Object: name, Size: size + 1}, wire.ErrSeal},
-		"vast":    {answer{Object: name, Size: wire.MaxCommits + 1}, git.ErrTooLarge},
+		"digest":  {call.Pack{Object: forged, Size: size}, wire.ErrSeal},
+		"kind":    {call.Pack{Object: "setup-1", Size: size}, wire.ErrSeal},
+		"missing": {call.Pack{Object: wire.Name(wire.SealedCommits, nil), Size: size}, bus.ErrNotFound},
+		"larger":  {call.Pack{Object: name, Size: size - 1}, bus.ErrTooLarge},
+		"smaller": {call.Pack{Object: name, Size: size + 1}, wire.ErrSeal},
+		"vast":    {call.Pack{Object: name, Size: wire.MaxCommits + 1}, git.ErrTooLarge},
 	} {
 		stop, err := a.bus.Subscribe(t.Context(), bus.CallFilter(id), func(_ bus.Message, reply func([]byte) error) {
-			data, err := json.Marshal(c.answer)
-			if err == nil {
-				err = reply(data)
-			}
-			if err != nil {
+			if err := reply(became(c.answer)); err != nil {
 				t.Error(err)
 			}
 		})

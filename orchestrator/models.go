@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"divisi/internal/model"
+	"divisi/orchestrator/call"
 	"divisi/orchestrator/needs"
 	"divisi/orchestrator/run"
 )
@@ -33,6 +34,6 @@ func (w *work) models(ctx context.Context, rate *model.RateLimit) (model.Model, 
 // gap tells the conducting half of exchanges that could not be recorded.
 func (w *work) gap(err error) {
 	w.log.Error().Err(err).Msg("the recording has a gap")
-	w.tell(call{name: callGap, body: fmt.Sprintf("record: %d of the exchanges could not be written to %s: "+
-		"a replay will end there", w.lost.Add(1), w.record)})
+	tells(w, call.ConductorGap, fmt.Sprintf("record: %d of the exchanges could not be written to %s: "+
+		"a replay will end there", w.lost.Add(1), w.record))
 }

@@ -106,5 +106,5 @@ func putContent(ctx context.Context, to bus.Cache, from *checkout.Store, p spec.
 	if err != nil {
 		return sealedPack{}, fmt.Errorf("open the content %s of Git LFS: %w", p.OID, err)
 	}
-	return content(p), errors.Join(to.PutFrom(ctx, content(p).name, f), f.Close())
+	return content(p), errors.Join(to.PutFrom(ctx, content(p).Object, f), f.Close())
 }

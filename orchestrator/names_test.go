@@ -11,6 +11,7 @@ import (
 
 	"divisi/bus"
 	"divisi/bus/member"
+	"divisi/orchestrator/call"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -62,11 +63,11 @@ func TestAMemberIsToldWhatIsKeptForItself(t *testing.T) {
 		require.NoError(t, err)
 	}
 	h := &Host{o: HostOptions{members: registry}}
-	q := func(name string) *hostCall {
+	q := func(name string) *call.Having {
 		key, err := logins[name].Key()
 		require.NoError(t, err)
 		id := strings.Repeat("a", 40)
-		return &hostCall{Commit: id, Base: id, Name: "app", Roots: []string{id}, Warrant: &wire.Warrant{Person: name, Key: key}}
+		return &call.Having{Commit: id, Base: id, Name: "app", Roots: []string{id}, Warrant: &wire.Warrant{Person: name, Key: key}}
 	}
 	told, err := h.submits(q("ada"), "ada")
 	require.NoError(t, err)
@@ -75,7 +76,7 @@ func TestAMemberIsToldWhatIsKeptForItself(t *testing.T) {
 	require.Equal(t, o.caches(), told)
 	stolen := q("bob")
 	stolen.Warrant.Person = "ada"
-	for what, c := range map[string]*hostCall{"of another": q("bob"), "another's key": stolen, "none": {Commit: o.Spec.Base, Base: o.Spec.Base}} {
+	for what, c := range map[string]*call.Having{"of another": q("bob"), "another's key": stolen, "none": {Commit: o.Spec.Base, Base: o.Spec.Base}} {
 		_, err := h.submits(c, "ada")
 		require.ErrorContains(t, err, "ada does not say with which key of its own", what)
 	}

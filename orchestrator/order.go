@@ -11,6 +11,7 @@ import (
 	"divisi/bus"
 	"divisi/internal/git"
 	"divisi/internal/spec"
+	"divisi/orchestrator/call"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
 	"divisi/subagents/wire"
@@ -30,7 +31,7 @@ type order struct {
 	Modules  []moduleSent   `json:"modules,omitempty"`
 	Contents []spec.Pointer `json:"contents,omitempty"`
 	// Environment is what was taken of ignored paths of the checkout; nil for nothing.
-	Environment *environmentSent `json:"environment,omitempty"`
+	Environment *call.Environment `json:"environment,omitempty"`
 	// Roots are the commits that the history of the base begins with, where it ends in a shallow clone; see cachesOf.
 	Roots []string `json:"roots,omitempty"`
 	// Named is how earlier versions named the directory of the repository's build caches. It is not used.

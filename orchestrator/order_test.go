@@ -13,6 +13,7 @@ import (
 
 	"divisi/configs"
 	"divisi/internal/spec"
+	"divisi/orchestrator/call"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
 	"divisi/subagents/wire"
@@ -90,9 +91,9 @@ func TestAHostileOrderIsRefused(t *testing.T) {
 		"the name of the repository has": func(o *order) { o.Spec.Repo = strings.Repeat("x", maxRepo+1) },
 		"takes an environment":           func(o *order) { o.Spec.Environment = "../x" },
 		"environment from a checkout":    func(o *order) { o.Spec.Project.Environment.Word = spec.EnvironmentCheckout },
-		"the run does not take":          func(o *order) { o.Environment = &environmentSent{ID: "e1"} },
+		"the run does not take":          func(o *order) { o.Environment = &call.Environment{ID: "e1"} },
 		`the environment "../x", which`: func(o *order) {
-			o.Environment, o.Spec.Environment = &environmentSent{ID: "../x"}, "../x"
+			o.Environment, o.Spec.Environment = &call.Environment{ID: "../x"}, "../x"
 			o.Spec.Project.Environment.Word = spec.EnvironmentCheckout
 		},
 		"the machine that conducts":      func(o *order) { o.Spec.Outputs = "/etc" },

@@ -10,14 +10,12 @@ import (
 
 	"divisi/bus"
 	"divisi/internal/git"
+	"divisi/orchestrator/call"
 	"divisi/subagents/wire"
 )
 
 // sealedPack is a pack of a commit in the cache of a bus.
-type sealedPack struct {
-	name string
-	size int64
-}
+type sealedPack call.Pack
 
 // putPack puts what write writes of a commit into a cache. It is in a file below dir until it is there, and never in memory as a
 // whole.
@@ -51,7 +49,7 @@ func putSealed(
 		return p, fmt.Errorf("pack %s: %w", what, err)
 	}
 	p = sealedPack{wire.NameOf(kind, sum.Sum(nil)), out.n}
-	return p, to.PutFrom(ctx, p.name, f)
+	return p, to.PutFrom(ctx, p.Object, f)
 }
 
 // copy has take read the pack while it comes. One that is not what was sealed is wire.ErrSeal.
@@ -61,13 +59,13 @@ func (p sealedPack) copy(ctx context.Context, from wire.Streams, take func(conte
 
 // read is copy of an object of a kind.
 func (p sealedPack) read(ctx context.Context, kind string, from wire.Streams, take func(context.Context, io.Reader) error) error {
-	if p.size < 0 || p.size > wire.MaxCommits {
-		return fmt.Errorf("the pack %.80s has %d bytes: %w", p.name, p.size, git.ErrTooLarge)
+	if p.Size < 0 || p.Size > wire.MaxCommits {
+		return fmt.Errorf("the pack %.80s has %d bytes: %w", p.Object, p.Size, git.ErrTooLarge)
 	}
 	in, out := io.Pipe()
 	sent := make(chan error, 1)
 	go func() {
-		err := wire.Copy(ctx, from, kind, p.name, p.size, out)
+		err := wire.Copy(ctx, from, kind, p.Object, p.Size, out)
 		_ = out.CloseWithError(err) // it never fails
 		sent <- err
 	}()

@@ -10,14 +10,13 @@ import (
 	"strings"
 	"sync"
 
-	"divisi/orchestrator/fault"
-
 	"github.com/rs/zerolog"
 
 	"divisi/bus"
 	"divisi/internal/spec"
 	"divisi/internal/usage"
 	"divisi/orchestrator/act"
+	"divisi/orchestrator/call"
 	"divisi/orchestrator/dashboard"
 	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/view"
@@ -86,30 +85,20 @@ type pageRuns struct {
 	mu sync.Mutex
 	// kept is how the runs that are not active stood last.
 	kept map[string]dashboard.Standing
-	// stands is what the host on a server told of all its runs last. alone reports that it tells nothing of the kind, so that
-	// the page opens each run.
-	stands map[string]standing
-	alone  bool
+	// stands is what the host on a server told of all its runs last.
+	stands map[string]call.Standing
 }
 
 // List implements dashboard.Runs.
 func (d *pageRuns) List(ctx context.Context) ([]string, error) {
 	o, remote := d.Runs.(on)
-	d.mu.Lock()
-	alone := d.alone
-	d.mu.Unlock()
-	if !remote || alone {
+	if !remote {
 		return d.Runs.List(ctx)
 	}
-	a, err := o.ask(ctx, hostCall{Verb: verbList, Stands: true})
+	a, err := askOn(ctx, Server(o), call.HostList, "", call.Listing{Stands: true})
 	d.mu.Lock()
 	d.stands = a.Stands
-	d.alone = fault.IsUsage(err) && !errors.Is(err, bus.ErrNoListener) // a host of an earlier version cannot read the call
-	alone = d.alone
 	d.mu.Unlock()
-	if alone {
-		return d.Runs.List(ctx)
-	}
 	return a.Runs, err
 }
 

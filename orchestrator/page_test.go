@@ -2,8 +2,6 @@ package orchestrator
 
 import (
 	"context"
-	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -12,16 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/bus"
-	"divisi/internal/spec"
-	"divisi/internal/usage"
 	"divisi/orchestrator/act"
+	"divisi/orchestrator/call"
 	"divisi/orchestrator/store"
-	"divisi/subagents/wire"
 )
 
-// told is a page of a host, and the verbs that the host was asked. Calls are answered one at a time.
-func told(t *testing.T, answer func(q *hostCall) (*hostAnswer, error)) (*pageRuns, func() []string) {
-	t.Helper()
+// One survey of the runs of a server is one call, however many have ended.
+func TestAPageAsksTheHostOnceHowAllRunsStand(t *testing.T) {
+	t.Parallel()
 	broker, err := server.NewServer(&server.Options{
 		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true,
 	})
@@ -32,44 +28,19 @@ func told(t *testing.T, answer func(q *hostCall) (*hostAnswer, error)) (*pageRun
 	url := broker.ClientURL()
 	b, err := bus.Open(t.Context(), bus.Options{URL: url})
 	require.NoError(t, err)
-	var mu sync.Mutex
-	var asked []string
-	stop, err := answerCalls(t.Context(), b, readSubject("*"), zerolog.Nop(), func(
-		_ context.Context, m bus.Message,
-	) ([]byte, error) {
-		var q hostCall
-		if err := wire.Decode(m.Data, &q); err != nil {
-			return nil, err
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		asked = append(asked, q.Verb)
-		a, err := answer(&q)
-		if err != nil {
-			a = &hostAnswer{Error: err.Error(), Usage: IsUsage(err)}
-		}
-		return spec.JSON(a)
-	}, nil)
+	asked := make(chan string, 10)
+	stop, err := call.Listen(t.Context(), b, readSubject("*"), zerolog.Nop(), func(_ context.Context, m bus.Message) ([]byte, error) {
+		asked <- string(m.Data)
+		return became(call.Listed{
+			Runs: []string{"r2", "r1"}, Stands: map[string]call.Standing{"r2": {Mark: "active", Active: true}, "r1": {Mark: "yesterday"}},
+		}), nil
+	})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		stop()
 		require.NoError(t, b.Close(context.Background()))
 	})
-	return &pageRuns{Runs: On(Server{URL: url})}, func() []string {
-		mu.Lock()
-		defer mu.Unlock()
-		return slices.Clone(asked)
-	}
-}
-
-// One survey of the runs of a server is one call, however many have ended.
-func TestAPageAsksTheHostOnceHowAllRunsStand(t *testing.T) {
-	t.Parallel()
-	d, asked := told(t, func(*hostCall) (*hostAnswer, error) {
-		return &hostAnswer{
-			Runs: []string{"r2", "r1"}, Stands: map[string]standing{"r2": {"active", true}, "r1": {Mark: "yesterday"}},
-		}, nil
-	})
+	d := &pageRuns{Runs: On(Server{URL: url})}
 	ids, err := d.List(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{"r2", "r1"}, ids)
@@ -79,27 +50,8 @@ func TestAPageAsksTheHostOnceHowAllRunsStand(t *testing.T) {
 	mark, active = d.mark(t.Context(), "r2")
 	require.Equal(t, "active", mark)
 	require.True(t, active)
-	require.Equal(t, []string{verbList}, asked())
-}
-
-// A host of an earlier version refuses the call.
-func TestAPageOpensEachRunWhereTheHostDoesNotTellHowTheyStand(t *testing.T) {
-	t.Parallel()
-	d, asked := told(t, func(q *hostCall) (*hostAnswer, error) {
-		if q.Stands {
-			return nil, usage.Errorf("the host cannot read what is asked")
-		}
-		return &hostAnswer{Runs: []string{"r1"}}, nil
-	})
-	for range 2 {
-		ids, err := d.List(t.Context())
-		require.NoError(t, err)
-		require.Equal(t, []string{"r1"}, ids)
-	}
-	mark, active := d.mark(t.Context(), "r1")
-	require.Equal(t, "ended", mark)
-	require.False(t, active)
-	require.Equal(t, []string{verbList, verbList, verbList, verbLook}, asked(), "it is asked once whether it can")
+	require.JSONEq(t, `{"call":"list","body":{"stands":true}}`, <-asked)
+	require.Empty(t, asked)
 }
 
 // Another host may have gone on with the run already.

@@ -13,6 +13,7 @@ import (
 	"divisi/bus"
 	"divisi/internal/git"
 	"divisi/internal/usage"
+	"divisi/orchestrator/call"
 	"divisi/orchestrator/proof"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
@@ -115,7 +116,7 @@ func PublishTo(ctx context.Context, r *Run, repo string) (_ Result, err error) {
 		return Result{}, err
 	}
 	defer h.mirror.Close()
-	seen, err := r.host.ask(ctx, hostCall{Verb: verbLook, Run: r.id})
+	seen, err := askHost(ctx, r.host, call.HostLook, r.id, call.None{})
 	if err != nil {
 		return Result{}, err
 	}
@@ -123,7 +124,7 @@ func PublishTo(ctx context.Context, r *Run, repo string) (_ Result, err error) {
 	if st.Ref, err = h.publish(ctx, st.Head, st.Spec.Base, seen.Fetched); err != nil {
 		return Result{}, err
 	}
-	if _, err := r.host.ask(ctx, hostCall{Verb: verbFetched, Run: r.id, Commit: st.Head}); err != nil {
+	if _, err := askHost(ctx, r.host, call.HostFetched, r.id, st.Head); err != nil {
 		return Result{}, fmt.Errorf("%s is in %s; the host was not told: %w", st.Ref, st.Spec.Repo, err)
 	}
 	result := resultOf(st)
@@ -145,14 +146,14 @@ func (h *conduct) fetchLanded(ctx context.Context, r *Run, repo, dir string, st 
 	if err := h.checkout.Writable(); err != nil {
 		return err
 	}
-	a, err := r.host.ask(ctx, hostCall{Verb: verbCommit, Run: r.id, Commit: st.Head, Have: st.Spec.Base})
+	p, err := askHost(ctx, r.host, call.HostCommit, r.id, call.Landed{Commit: st.Head, Have: st.Spec.Base})
 	if err != nil {
 		return err
 	}
 	if h.mirror, err = h.git.CreateMirror(ctx, dir, h.checkout, st.Spec.Base); err != nil {
 		return err
 	}
-	if err = (sealedPack{a.Object, a.Size}).copy(ctx, r.host.bus.Cache(), h.mirror.ImportFrom); err != nil {
+	if err = sealedPack(p).copy(ctx, r.host.bus.Cache(), h.mirror.ImportFrom); err != nil {
 		h.mirror.Close()
 	}
 	return err

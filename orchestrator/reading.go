@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"divisi/bus"
+	"divisi/orchestrator/call"
 	"divisi/subagents/wire"
 	"divisi/subagents/worker"
 )
@@ -146,13 +147,13 @@ func (r reading) pages(
 // page asks the conductor, and again where that is gone, or fails: another one may conduct the run then.
 func (r reading) page(ctx context.Context, q wire.Reading) (wire.Page, error) {
 	for {
-		a, err := r.w.ask(ctx, call{name: callRead, at: &attemptRef{q.Task, q.Attempt}, body: q})
-		var called *calledError
+		p, err := call.Ask(ctx, r.w.line(), call.ConductorRead, call.Head{At: call.At{Task: q.Task, Attempt: q.Attempt}}, q)
+		var called *call.Error
 		away := errors.As(err, &called) || errors.Is(err, bus.ErrNoListener) || errors.Is(err, context.DeadlineExceeded)
 		switch {
 		case err == nil:
-			return a.Page, nil
-		case called != nil && called.refused:
+			return p, nil
+		case called != nil && called.Class == call.Refused:
 			return wire.Page{}, fmt.Errorf("%w: %w", wire.ErrWithheld, err)
 		case ctx.Err() != nil:
 			return wire.Page{}, context.Cause(ctx)

@@ -3,7 +3,6 @@ package orchestrator
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"strings"
 	"testing"
 
@@ -12,8 +11,8 @@ import (
 
 	"divisi/bus"
 	"divisi/contextscope"
+	"divisi/orchestrator/call"
 	"divisi/orchestrator/conductor"
-	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 	"divisi/subagents/worker"
@@ -165,12 +164,15 @@ func TestAReaderOutlivesConductors(t *testing.T) {
 func TestWhatAConductorDoesNotShow(t *testing.T) {
 	t.Parallel()
 	s := newSetups(t)
-	fails := errors.New("the log could not be read")
-	stop, err := answerCalls(t.Context(), s.bus, bus.CallFilter("r"), zerolog.Nop(), func(context.Context, bus.Message) ([]byte, error) {
-		err := fails
-		fails = request.Refusedf("attempt t/1 has ended")
-		return json.Marshal(failed(err))
-	}, nil)
+	fails := "the log could not be read"
+	stop, err := call.Listen(t.Context(), s.bus, bus.CallFilter("r"), zerolog.Nop(), func(context.Context, bus.Message) ([]byte, error) {
+		a := call.Answer{Error: fails}
+		if fails == "" {
+			a = call.Answer{Error: "attempt t/1 has ended", Class: call.Refused}
+		}
+		fails = ""
+		return json.Marshal(a)
+	})
 	require.NoError(t, err)
 	defer stop()
 	for _, err := range s.elsewhere().Tail(t.Context(), bus.AttemptFilter("r", "x", "t", 1), 0) {

@@ -8,6 +8,7 @@ import (
 
 	"divisi/bus"
 	"divisi/internal/usage"
+	"divisi/orchestrator/call"
 	"divisi/orchestrator/store"
 )
 
@@ -20,26 +21,13 @@ type on Server
 
 // List implements Runs.
 func (o on) List(ctx context.Context) ([]string, error) {
-	a, err := o.ask(ctx, hostCall{Verb: verbList})
+	a, err := askOn(ctx, Server(o), call.HostList, "", call.Listing{})
 	return a.Runs, err
 }
 
 // Summary implements Runs.
 func (o on) Summary(ctx context.Context, id string) (Summary, error) {
-	a, err := o.ask(ctx, hostCall{Verb: verbSummary, Run: id})
-	if err != nil || a.Summary == nil {
-		return Summary{}, err
-	}
-	return *a.Summary, nil
-}
-
-func (o on) ask(ctx context.Context, q hostCall) (hostAnswer, error) {
-	m, err := Server(o).reach(ctx)
-	if err != nil {
-		return hostAnswer{}, err
-	}
-	defer m.close(ctx)
-	return m.ask(ctx, q)
+	return askOn(ctx, Server(o), call.HostSummary, id, call.None{})
 }
 
 // Open implements Runs.
@@ -52,7 +40,7 @@ func (o on) Open(ctx context.Context, id string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := m.ask(ctx, hostCall{Verb: verbLook, Run: id})
+	a, err := askHost(ctx, m, call.HostLook, id, call.None{})
 	if err != nil && !errors.Is(err, bus.ErrNoListener) {
 		m.close(ctx)
 		return nil, err
@@ -73,11 +61,7 @@ func (o on) Open(ctx context.Context, id string) (*Run, error) {
 // RemoveOn has the host on a server remove a run that is not active, there and on the server, and its copies of the repository's
 // commits. One whose branch no person has published is refused without unfetched.
 func RemoveOn(ctx context.Context, at Server, id string, unfetched bool) (Removed, error) {
-	a, err := on(at).ask(ctx, hostCall{Verb: verbRemove, Run: id, Unfetched: unfetched})
-	if err != nil || a.Removed == nil {
-		return Removed{}, err
-	}
-	return *a.Removed, nil
+	return askOn(ctx, at, call.HostRemove, id, unfetched)
 }
 
 // here refuses what needs the directory of a run on another machine.

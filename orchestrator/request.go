@@ -10,6 +10,7 @@ import (
 	"divisi/internal/git"
 	"divisi/internal/usage"
 	"divisi/orchestrator/act"
+	"divisi/orchestrator/call"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/request"
@@ -43,8 +44,7 @@ func (r *Run) ask(ctx context.Context, a act.Args) (string, error) {
 	case err != nil:
 		return "", err
 	case r.notRunning && r.host != nil:
-		a, err := r.host.ask(ctx, hostCall{Verb: verbRequest, Run: r.id, Request: &q})
-		return a.Text, err
+		return askHost(ctx, r.host, call.ConductorAct, r.id, q)
 	case r.notRunning && r.served != nil:
 		return r.served.put(ctx, r, q)
 	}

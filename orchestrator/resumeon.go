@@ -6,6 +6,7 @@ import (
 	"divisi/bus"
 	"divisi/bus/member"
 	"divisi/internal/usage"
+	"divisi/orchestrator/call"
 	"divisi/orchestrator/store"
 	"divisi/subagents/wire"
 )
@@ -22,8 +23,8 @@ func ResumeOn(ctx context.Context, at Server, o ResumeOptions) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := on(at).ask(ctx, hostCall{
-		Verb: verbResume, Run: id, Budget: o.Budget, AllowUnverified: o.AllowUnverified, AllowUnread: o.AllowUnread, Warrant: w,
+	if _, err := askOn(ctx, at, call.HostResume, id, call.Resumption{
+		Budget: o.Budget, AllowUnverified: o.AllowUnverified, AllowUnread: o.AllowUnread, Warrant: w,
 	}); err != nil {
 		return nil, err
 	}
@@ -57,7 +58,7 @@ func vouch(ctx context.Context, at Server, id string) (*wire.Warrant, error) {
 	if s, err := store.Server(at).Options(); err != nil || s.Login == nil || s.Login.Role != member.Person {
 		return nil, err
 	}
-	a, err := on(at).ask(ctx, hostCall{Verb: verbLook, Run: id})
+	a, err := askOn(ctx, at, call.HostLook, id, call.None{})
 	if err != nil {
 		return nil, err
 	}

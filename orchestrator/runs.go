@@ -10,6 +10,7 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/usage"
+	"divisi/orchestrator/call"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
 	"divisi/orchestrator/view"
@@ -29,13 +30,7 @@ type Runs interface {
 }
 
 // Summary is how a run stands.
-type Summary struct {
-	State   string          // in one word; killed where it has not ended and no process carries it out
-	Report  json.RawMessage // as `show` prints it
-	Problem string          // why no process can continue one that was killed: damaged or unreadable; "" for none
-	// Unfetched reports that the run was submitted, and that no person has published its branch into a repository since it ended.
-	Unfetched bool
-}
+type Summary = call.Summary
 
 // Local returns the runs of a state directory on this machine.
 func Local(stateDir string) Runs { return local(stateDir) }
@@ -121,13 +116,7 @@ type Removal struct {
 }
 
 // Removed is a run, or a directory, that was removed.
-type Removed struct {
-	What               string // the id of the run, or the directory
-	Bytes, ServerBytes uint64
-	OnServer           bool     // it has data on a NATS server too, whose size a preview does not know
-	Repo               string   // has the branches
-	Branches           []string // of the run, which stay
-}
+type Removed = call.Removed
 
 // Remove removes runs, one after the other, and yields each. One that a process carries out is refused. An error ends the
 // sequence; a run that is not removed whole can still be removed.

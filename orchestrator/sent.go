@@ -13,15 +13,6 @@ import (
 	"divisi/subagents/wire"
 )
 
-// environmentSent is an environment that was taken from a checkout, as an order names it: Content is the digest of what it has,
-// Object the sealed object of the cache, of Size bytes, unless the host has it.
-type environmentSent struct {
-	ID      string `json:"id"`
-	Content string `json:"content"`
-	Object  string `json:"object,omitempty"`
-	Size    int64  `json:"size,omitempty"`
-}
-
 // putEnvironment puts an environment into a cache. It is in a file below dir until it is there.
 func putEnvironment(ctx context.Context, to bus.Cache, dir string, e *environment.Environment) (sealedPack, error) {
 	return putSealed(ctx, to, dir, wire.SealedEnvironment, "environment "+e.ID, func(w io.Writer) error { return e.Send(ctx, w) })

@@ -3,20 +3,22 @@ package orchestrator
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
-
-	"divisi/orchestrator/fault"
+	"time"
 
 	"divisi/bus"
 	"divisi/internal/git"
 	"divisi/internal/spec"
 	"divisi/internal/usage"
-	"divisi/orchestrator/conductor"
+	"divisi/orchestrator/act"
+	"divisi/orchestrator/audit"
+	"divisi/orchestrator/call"
 	"divisi/orchestrator/mirrors"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
@@ -24,127 +26,142 @@ import (
 	"divisi/subagents/wire"
 )
 
-// answer answers what another process asks. Nothing that is asked ends the host.
-func (h *Host) answer(ctx context.Context, m bus.Message) ([]byte, error) {
-	if err := h.lease.Held(); err != nil {
-		return nil, err // another host answers
+// hostCalls is all that a host can be asked.
+var hostCalls = call.TableOf(
+	call.On(call.HostList, (*Host).listed), call.On(call.HostHave, (*Host).has), call.On(call.HostSummary, (*Host).summary),
+	call.On(call.HostLook, (*Host).look), call.On(call.HostLog, (*Host).log), call.On(call.HostCommit, (*Host).pack),
+	call.On(call.HostBase, (*Host).base), call.On(call.HostDecisions, reads(decisions)), call.On(call.HostDiff, reads(diff)),
+	call.On(call.HostContext, reads(shownContext)),
+	call.On(call.HostStart, kept(audit.Submitted, (*Host).accept, nil)),
+	call.On(call.HostResume, kept(audit.Resumed, (*Host).resume, func(h *Host, in *call.In, q *call.Resumption, e *audit.Entry) {
+		e.By = h.resumer(in, q)
+	})),
+	call.On(call.HostRemove, kept(audit.Removed, (*Host).removes, nil)),
+	call.On(call.HostFetched, kept(audit.Published, (*Host).fetched, func(_ *Host, _ *call.In, commit *string, e *audit.Entry) {
+		e.Detail = *commit
+	})),
+	call.On(call.HostQuarantine, kept(audit.Isolated, (*Host).isolate, func(_ *Host, _ *call.In, q *call.Quarantine, e *audit.Entry) {
+		e.Name, e.Detail = q.Worker, "since "+q.Since.UTC().Format(time.RFC3339)
+	})),
+	call.On(call.ConductorAct, kept(audit.Asked, (*Host).acts, func(_ *Host, _ *call.In, q *act.Request, e *audit.Entry) {
+		e.Verb, e.Task = q.Act, q.Task()
+	})),
+)
+
+// answerer answers what another process asks. Nothing that is asked ends the host.
+func (h *Host) answerer() *call.Answerer[*Host] {
+	return &call.Answerer[*Host]{
+		Table: hostCalls, As: h, Bus: h.bus, Log: h.dir.Log, Pace: &h.pace, Held: h.lease.Held, May: h.may,
+		Viewed: func(subject, from string) bool { return subject == viewSubject(from) },
+		Refused: func(in *call.In, err error) {
+			h.dir.Log.Info().Err(err).Str("call", in.Name).Str("run", in.Run).Msg("a call was refused")
+		},
 	}
-	var q hostCall
-	a, err := h.asks(ctx, m, &q)
-	if errors.Is(err, errNotBegun) {
-		return nil, err
-	}
-	if err != nil {
-		h.dir.Log.Info().Err(err).Str("verb", q.Verb).Str("run", q.Run).Msg("a call was refused")
-		a = hostAnswer{
-			Error: err.Error(), Usage: fault.IsUsage(err) || errors.Is(err, wire.ErrSeal),
-			Lacks: errors.Is(err, errLacks) || errors.Is(err, errNoContent),
-		}
-	}
-	return a.encode(ctx, h.bus, q.viewed)
 }
 
-// refuse answers a call that was not done, and is to be asked again where there was no place for it.
-func (h *Host) refuse(why error) ([]byte, error) {
-	return spec.JSON(&hostAnswer{Error: why.Error(), Again: errors.As(why, new(*conductor.AgainError))})
+// may refuses a call where who only reads may not make it.
+func (h *Host) may(_ context.Context, may call.Who, in *call.In) error {
+	if in.Viewed && may != call.Viewer && may != call.LogViewer || !in.Viewed && in.Subject != subjectOf(may, in.From) {
+		return call.Refusedf("%.80q is no call of those who only read", in.Name)
+	}
+	return nil
 }
 
-// asks does what another process asks, once all of the call has been checked. q is what the call is read into.
-func (h *Host) asks(ctx context.Context, m bus.Message, q *hostCall) (a hostAnswer, err error) {
-	if err = wire.Decode(m.Data, q); err != nil {
-		return a, usage.Errorf("the host cannot read what is asked: %v", err)
-	}
-	who := bus.Caller(m.Subject)
-	q.viewed = m.Subject == viewSubject(who)
-	if v := hostVerbs[q.Verb]; q.viewed && !v.views || !q.viewed && m.Subject != subjectOf(q.Verb, who) {
-		return a, usage.Errorf("%.80q is no call of those who only read", q.Verb)
-	}
-	if err = spec.Bounds(q); err != nil {
-		return a, usage.Errorf("the host is asked for what cannot be: %v", err)
-	}
-	by := h.caller(m.Subject)
-	if by == bus.Local && h.o.members != nil {
-		by = cmp.Or(q.For, by)
-	}
-	if q.Request != nil && by != bus.Local {
-		q.Request.By, q.Request.From = wire.Vouched(by, q.Request.By), by // and not who the request says
-	}
-	if q.Verb == verbQuarantine {
-		a.Isolated, err = h.isolate(ctx, by, q)
-	} else {
-		a, err = h.do(ctx, q, by)
-	}
-	if !errors.Is(err, errNotBegun) {
-		h.wasAsked(by, q, err)
-	}
-	return a, err
-}
-
-// caller is the member that asks; bus.Local where the server does not vouch for its name.
-func (h *Host) caller(subject string) string {
+// by is the member that asks; bus.Local where the server does not vouch for its name.
+func (h *Host) by(in *call.In) string {
 	if h.o.members == nil {
 		return bus.Local
 	}
-	return bus.Caller(subject)
+	return in.From
 }
 
-func (h *Host) do(ctx context.Context, q *hostCall, by string) (a hostAnswer, err error) {
-	a.Run = q.Run
-	switch q.Verb {
-	case verbList:
-		if a.Runs = h.list(); q.Stands {
-			a.Stands = make(map[string]standing, len(a.Runs))
-			for _, id := range a.Runs {
-				a.Stands[id] = standOf(h.dir, id)
-			}
+// resumer is who resumes a run: for a visitor of its page the server itself asks.
+func (h *Host) resumer(in *call.In, q *call.Resumption) string {
+	by := h.by(in)
+	if by == bus.Local && h.o.members != nil {
+		by = cmp.Or(q.For, by)
+	}
+	return by
+}
+
+// reads answers with what needs the log and the repository of a run.
+func reads[Q, A any](do func(context.Context, *Run, *call.In, *Q) (A, error)) func(*Host, context.Context, *call.In, *Q) (A, error) {
+	return func(h *Host, ctx context.Context, in *call.In, q *Q) (a A, err error) {
+		if _, err := h.submitted(in.Run); err != nil {
+			return a, err
 		}
-		return a, nil
-	case verbHave:
-		return h.has(ctx, q, by)
-	}
-	if !bus.ValidToken(q.Run) {
-		return a, usage.Errorf("%.80q is no run's id", q.Run)
-	}
-	if q.Verb == verbStart {
-		return a, h.accept(ctx, q.Run, q.Order, by)
-	}
-	m, err := h.submitted(q.Run)
-	if err != nil {
-		return a, err
-	}
-	switch q.Verb {
-	case verbLog:
-		a.Log, err = h.page(ctx, q.Run, q.From)
-		return a, err
-	case verbSummary:
-		summary := local(h.dir.Path).Summary
-		if q.viewed {
-			summary = h.viewed
+		r, err := attach(ctx, h.dir, in.Run)
+		if err != nil {
+			return a, err
 		}
-		s, err := summary(ctx, q.Run)
-		a.Summary = &s
-		return a, err
-	case verbLook:
-		a.Active, a.Fetched, a.Order = h.active(q.Run), m.Fetched, m.Order
-		return a, nil
-	case verbResume:
-		return a, h.resume(ctx, q, m, by)
-	case verbCommit:
-		p, err := h.pack(ctx, q)
-		a.Object, a.Size = p.name, p.size
-		return a, err
-	case verbBase:
-		p, err := h.base(ctx, q, m)
-		a.Object, a.Size = p.name, p.size
-		return a, err
-	case verbRemove:
-		r, err := h.remove(ctx, q.Run, q.Unfetched)
-		a.Removed = &r
-		return a, err
-	case verbFetched:
-		return a, h.fetched(q, m)
+		defer func() { err = errors.Join(err, r.Close()) }()
+		if in.Viewed {
+			h.conceal(r)
+		}
+		return do(ctx, r, in, q)
 	}
-	return h.read(ctx, q)
+}
+
+func decisions(ctx context.Context, r *Run, _ *call.In, _ *call.None) (Decisions, error) {
+	return r.Decisions(ctx)
+}
+
+func diff(ctx context.Context, r *Run, in *call.In, q *call.Diff) (json.RawMessage, error) {
+	return r.Diff(ctx, in.At.Task, in.At.Attempt, q.Stat)
+}
+
+func shownContext(ctx context.Context, r *Run, in *call.In, v *ContextView) ([]byte, error) {
+	return r.Context(ctx, in.At.Task, in.At.Attempt, *v)
+}
+
+// acts puts a request to a run that is not conducted.
+func (h *Host) acts(ctx context.Context, in *call.In, q *act.Request) (string, error) {
+	if by := h.by(in); by != bus.Local {
+		q.By, q.From = wire.Vouched(by, q.By), by // and not who the request says
+	}
+	return reads(func(ctx context.Context, r *Run, _ *call.In, q *act.Request) (string, error) {
+		return r.put(ctx, *q)
+	})(h, ctx, in, q)
+}
+
+func (h *Host) listed(_ context.Context, _ *call.In, q *call.Listing) (call.Listed, error) {
+	l := call.Listed{Runs: h.list()}
+	if q.Stands {
+		l.Stands = make(map[string]call.Standing, len(l.Runs))
+		for _, id := range l.Runs {
+			l.Stands[id] = standOf(h.dir, id)
+		}
+	}
+	return l, nil
+}
+
+func (h *Host) summary(ctx context.Context, in *call.In, _ *call.None) (Summary, error) {
+	if _, err := h.submitted(in.Run); err != nil {
+		return Summary{}, err
+	}
+	if in.Viewed {
+		return h.viewed(ctx, in.Run)
+	}
+	return local(h.dir.Path).Summary(ctx, in.Run)
+}
+
+func (h *Host) look(_ context.Context, in *call.In, _ *call.None) (call.Looked, error) {
+	m, err := h.submitted(in.Run)
+	return call.Looked{Active: h.active(in.Run), Fetched: m.Fetched, Order: m.Order}, err
+}
+
+func (h *Host) log(ctx context.Context, in *call.In, q *call.From) ([]call.Shown, error) {
+	if _, err := h.submitted(in.Run); err != nil {
+		return nil, err
+	}
+	return h.page(ctx, in.Run, q.From)
+}
+
+func (h *Host) removes(ctx context.Context, in *call.In, unfetched *bool) (Removed, error) {
+	if _, err := h.submitted(in.Run); err != nil {
+		return Removed{}, err
+	}
+	return h.remove(ctx, in.Run, *unfetched)
 }
 
 // list lists the runs that were submitted, the newest first.
@@ -158,6 +175,9 @@ func (h *Host) list() []string {
 
 // submitted returns the description of a run that was submitted here.
 func (h *Host) submitted(id string) (store.Meta, error) {
+	if !bus.ValidToken(id) {
+		return store.Meta{}, usage.Errorf("%.80q is no run's id", id)
+	}
 	m, err := store.ReadMeta(h.dir.Run(id))
 	if err != nil || m.Order == "" {
 		return m, usage.Errorf("there is no run %q on %s", id, h.bus.URL())
@@ -165,22 +185,26 @@ func (h *Host) submitted(id string) (store.Meta, error) {
 	return m, nil
 }
 
-func (h *Host) resume(ctx context.Context, q *hostCall, m store.Meta, by string) error {
-	mine, taken := h.place(q.Run)
+func (h *Host) resume(ctx context.Context, in *call.In, q *call.Resumption) (none call.None, err error) {
+	m, err := h.submitted(in.Run)
+	if err != nil {
+		return none, err
+	}
+	mine, taken := h.place(in.Run)
 	if taken {
-		return usage.With(usage.Errorf("run %s is active", q.Run), usage.Active, q.Run)
+		return none, usage.With(usage.Errorf("run %s is active", in.Run), usage.Active, in.Run)
 	}
 	if q.Warrant != nil { // who resumes it answers for it from now on
 		m.Warrant = q.Warrant
-		err := h.vouched(ctx, q.Run, m.Order, by, q.Warrant)
+		err := h.vouched(ctx, in.Run, m.Order, h.resumer(in, q), q.Warrant)
 		if err == nil {
-			err = m.Write(h.dir.Run(q.Run))
+			err = m.Write(h.dir.Run(in.Run))
 		}
 		if err != nil {
-			return h.settle(ctx, mine, err)
+			return none, h.settle(ctx, mine, err)
 		}
 	}
-	return h.begin(ctx, mine, false, ResumeOptions{
+	return none, h.begin(ctx, mine, false, ResumeOptions{
 		Budget: q.Budget, AllowUnverified: q.AllowUnverified, AllowUnread: q.AllowUnread,
 	})
 }
@@ -189,8 +213,8 @@ func (h *Host) resume(ctx context.Context, q *hostCall, m store.Meta, by string)
 const maxOffered = git.MaxKept / 2
 
 // has tells what the host has of a repository, for an order to come.
-func (h *Host) has(ctx context.Context, q *hostCall, by string) (a hostAnswer, err error) {
-	caches, err := h.submits(q, by)
+func (h *Host) has(ctx context.Context, in *call.In, q *call.Having) (a call.Has, err error) {
+	caches, err := h.submits(q, h.by(in))
 	if err != nil {
 		return a, err
 	}
@@ -202,7 +226,7 @@ func (h *Host) has(ctx context.Context, q *hostCall, by string) (a hostAnswer, e
 }
 
 // have lists commits that the host has in a collection, for a pack of another one.
-func (h *Host) have(ctx context.Context, q *hostCall, collection string) ([]string, error) {
+func (h *Host) have(ctx context.Context, q *call.Having, collection string) ([]string, error) {
 	if q.Past != "" {
 		if !bus.ValidToken(q.Past) {
 			return nil, usage.Errorf("%.80q is no cut of a history", q.Past)
@@ -218,7 +242,7 @@ func (h *Host) have(ctx context.Context, q *hostCall, collection string) ([]stri
 }
 
 // contents lists those of Git LFS that the host has for a repository.
-func (h *Host) contents(q *hostCall, caches string) (has []spec.Pointer, err error) {
+func (h *Host) contents(q *call.Having, caches string) (has []spec.Pointer, err error) {
 	from := h.besides(caches)
 	for _, p := range q.Contents {
 		if !isContent(p.OID) {
@@ -245,18 +269,22 @@ func (h *Host) besides(caches string) *checkout.Store {
 }
 
 // pack makes a pack of what has landed, for a repository that has another commit.
-func (h *Host) pack(ctx context.Context, q *hostCall) (p sealedPack, err error) {
-	mirror, err := h.landed(ctx, q.Run, q.Commit)
-	if err != nil && h.restored(ctx, q.Run) { // the host before had its branch alone
-		mirror, err = h.landed(ctx, q.Run, q.Commit)
+func (h *Host) pack(ctx context.Context, in *call.In, q *call.Landed) (none call.Pack, err error) {
+	if _, err := h.submitted(in.Run); err != nil {
+		return none, err
+	}
+	mirror, err := h.landed(ctx, in.Run, q.Commit)
+	if err != nil && h.restored(ctx, in.Run) { // the host before had its branch alone
+		mirror, err = h.landed(ctx, in.Run, q.Commit)
 	}
 	if err != nil {
-		return p, err
+		return none, err
 	}
 	defer mirror.Close()
-	return putPack(ctx, h.bus.Cache(), h.dir.Run(q.Run), q.Commit, func(w io.Writer) error {
+	p, err := putPack(ctx, h.bus.Cache(), h.dir.Run(in.Run), q.Commit, func(w io.Writer) error {
 		return mirror.PackTo(ctx, w, q.Commit, q.Have)
 	})
+	return call.Pack(p), err
 }
 
 // landed opens the mirror of a run whose branch is at a commit.
@@ -291,46 +319,56 @@ func (h *Host) restored(ctx context.Context, id string) bool {
 }
 
 // base makes a pack of the base commit of a run, or of what comes with it, for a host that stands by.
-func (h *Host) base(ctx context.Context, q *hostCall, m store.Meta) (p sealedPack, err error) {
-	if q.Module != "" || q.Content != nil || q.Environment != nil {
-		return h.lends(ctx, q, m)
+func (h *Host) base(ctx context.Context, in *call.In, q *call.Base) (call.Pack, error) {
+	m, err := h.submitted(in.Run)
+	if err != nil {
+		return call.Pack{}, err
 	}
-	mirror, err := h.mirror(ctx, q.Run)
+	lend := h.lendsBase
+	if q.Module != "" || q.Content != nil || q.Environment != nil {
+		lend = h.lends
+	}
+	p, err := lend(ctx, in.Run, q, m)
+	return call.Pack(p), err
+}
+
+func (h *Host) lendsBase(ctx context.Context, id string, q *call.Base, _ store.Meta) (p sealedPack, err error) {
+	mirror, err := h.mirror(ctx, id)
 	if err != nil {
 		return p, err
 	}
 	defer mirror.Close()
 	if mirror.Base() != q.Commit {
-		return p, usage.Errorf("commit %.64q is not the base of run %s", q.Commit, q.Run)
+		return p, usage.Errorf("commit %.64q is not the base of run %s", q.Commit, id)
 	}
 	if q.Past != "" {
-		return putPast(ctx, h.bus.Cache(), h.dir.Run(q.Run), mirror, nil)
+		return putPast(ctx, h.bus.Cache(), h.dir.Run(id), mirror, nil)
 	}
-	return putPack(ctx, h.bus.Cache(), h.dir.Run(q.Run), q.Commit, func(w io.Writer) error {
+	return putPack(ctx, h.bus.Cache(), h.dir.Run(id), q.Commit, func(w io.Writer) error {
 		return mirror.PackBase(ctx, w, mirror.Objects())
 	})
 }
 
 // lends is base of a submodule, or of what Git LFS keeps.
-func (h *Host) lends(ctx context.Context, q *hostCall, m store.Meta) (p sealedPack, err error) {
-	o, err := h.ordered(ctx, q.Run, m.Order)
+func (h *Host) lends(ctx context.Context, id string, q *call.Base, m store.Meta) (p sealedPack, err error) {
+	o, err := h.ordered(ctx, id, m.Order)
 	if err != nil {
 		return p, err
 	}
 	switch caches := o.caches(); {
 	case q.Environment != nil:
-		return h.lendsEnvironment(ctx, q, caches)
+		return h.lendsEnvironment(ctx, id, q.Environment.ID, caches)
 	case q.Content == nil && wire.IsCommit(q.Commit):
 		g, err := git.New(ctx)
 		if err != nil {
 			return p, err
 		}
-		return putModule(ctx, g, h.bus.Cache(), h.dir.Run(q.Run), q.Commit, "", nil)
+		return putModule(ctx, g, h.bus.Cache(), h.dir.Run(id), q.Commit, "", nil)
 	case q.Content != nil && isContent(q.Content.OID):
 		p, err = putContent(ctx, h.bus.Cache(), h.besides(caches), *q.Content)
 	}
-	if err == nil && p.name == "" {
-		err = usage.Errorf("the host does not have what is asked of run %s", q.Run)
+	if err == nil && p.Object == "" {
+		err = usage.Errorf("the host does not have what is asked of run %s", id)
 	}
 	return p, err
 }
@@ -353,50 +391,23 @@ func landedAt(ctx context.Context, mirror *git.Repo, id, commit string) error {
 }
 
 // fetched notes that a person has published a commit.
-func (h *Host) fetched(q *hostCall, m store.Meta) error {
-	if !wire.IsCommit(q.Commit) {
-		return usage.Errorf("%.80q is no commit", q.Commit)
+func (h *Host) fetched(_ context.Context, in *call.In, commit *string) (none call.None, err error) {
+	m, err := h.submitted(in.Run)
+	if err != nil {
+		return none, err
 	}
-	m.Fetched = q.Commit
-	if err := m.Write(h.dir.Run(q.Run)); err != nil {
-		return err
+	if !wire.IsCommit(*commit) {
+		return none, usage.Errorf("%.80q is no commit", *commit)
+	}
+	m.Fetched = *commit
+	if err := m.Write(h.dir.Run(in.Run)); err != nil {
+		return none, err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if k, ok := h.noted[q.Run]; ok {
-		k.Fetched = q.Commit
-		h.noted[q.Run] = k
+	if k, ok := h.noted[in.Run]; ok {
+		k.Fetched = *commit
+		h.noted[in.Run] = k
 	}
-	return nil
-}
-
-// read answers what needs the log and the repository of a run, and puts requests to one that is not conducted.
-func (h *Host) read(ctx context.Context, q *hostCall) (a hostAnswer, err error) {
-	r, err := attach(ctx, h.dir, q.Run)
-	if err != nil {
-		return a, err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	if q.viewed {
-		h.conceal(r)
-	}
-	switch q.Verb {
-	case verbDiff:
-		a.Data, err = r.Diff(ctx, q.Task, q.Attempt, q.Stat)
-	case verbContext:
-		if q.View == nil {
-			return a, usage.Errorf("the call names no view")
-		}
-		a.Data, err = r.Context(ctx, q.Task, q.Attempt, *q.View)
-	case verbDecisions:
-		a.Decisions, err = r.Decisions(ctx)
-	case verbRequest:
-		if q.Request == nil {
-			return a, usage.Errorf("the call has no request")
-		}
-		a.Text, err = r.put(ctx, *q.Request)
-	default:
-		err = usage.Errorf("the host does not know what %.80q is", q.Verb)
-	}
-	return a, err
+	return none, nil
 }

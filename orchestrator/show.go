@@ -8,6 +8,7 @@ import (
 
 	"divisi/bus"
 	"divisi/contextscope"
+	"divisi/orchestrator/call"
 	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/veil"
 	"divisi/subagents/wire"
@@ -19,14 +20,11 @@ import (
 //	viewer ── host.view.<name>: log, from a position ──▶ host ──▶ reads ev.<run>.> ──▶ veil ──▶ a page
 //	viewer ── host.view.<name>: summary, decisions, diff ──▶ host ──▶ folds the log behind the veil
 
-// viewSubject is where such a viewer asks the host.
-func viewSubject(who string) string { return "host.view." + who }
-
 // pageSize is from how many bytes on a page is full. One message can be larger.
 const pageSize = 256 << 10
 
 // page reads the log of a run from a position on, and conceals it.
-func (h *Host) page(ctx context.Context, run string, from uint64) (page []shownMessage, err error) {
+func (h *Host) page(ctx context.Context, run string, from uint64) (page []call.Shown, err error) {
 	v, size, knows := veil.New(run, h.secret), 0, from <= 1
 	for m, err := range h.bus.Read(ctx, bus.RunFilter(run), from) {
 		if err == nil && from <= 1 && len(page) == 0 {
@@ -52,7 +50,7 @@ func (h *Host) page(ctx context.Context, run string, from uint64) (page []shownM
 		if size += len(data); size > pageSize && len(page) > 0 {
 			break
 		}
-		page = append(page, shownMessage{m.Subject, m.Pos, m.Time, data})
+		page = append(page, call.Shown{Subject: m.Subject, Pos: m.Pos, Time: m.Time, Events: data})
 	}
 	return page, nil
 }

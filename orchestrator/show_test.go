@@ -48,7 +48,7 @@ func TestSlowAHostShowsTheLogToAViewer(t *testing.T) {
 	b, err := bus.Open(t.Context(), bus.Options{URL: url, Run: id})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, b.Close(t.Context())) }()
-	asked := viewing(t, b, fmt.Sprintf(`{"verb":"decisions","run":%q}`, id), nil)
+	asked := viewing(t, b, fmt.Sprintf(`{"call":"decisions","run":%q}`, id), nil)
 	require.Contains(t, asked, q.ID)
 	_, err = r.Act(t.Context(), act.Decide{Decision: q.ID, Attempt: q.Attempt, Option: q.Options[0].Name})
 	require.NoError(t, err)
@@ -61,19 +61,20 @@ func TestSlowAHostShowsTheLogToAViewer(t *testing.T) {
 	st, from, pages := run.NewState(), uint64(1), 0
 	for ; ; pages++ {
 		var a struct {
-			Log []struct {
+			Result []struct {
 				Subject string
 				Pos     uint64
 				Time    time.Time
 				Events  json.RawMessage
 			}
 		}
-		said := viewing(t, b, fmt.Sprintf(`{"verb":"log","run":%q,"from":%d}`, id, from), &a)
+		said := viewing(t, b, fmt.Sprintf(`{"call":"log","run":%q,"body":{"from":%d}}`, id, from), &a)
 		require.NotContains(t, said, "PRINTED")
-		if len(a.Log) == 0 {
+		require.NotContains(t, said, `"error"`)
+		if len(a.Result) == 0 {
 			break
 		}
-		m := a.Log[0] // each message begins a page once: the keys of the workers are learnt from those before
+		m := a.Result[0] // each message begins a page once: the keys of the workers are learnt from those before
 		from = m.Pos + 1
 		for _, e := range wire.DecodeEvents(bus.Message{Subject: m.Subject, Pos: m.Pos, Time: m.Time, Data: m.Events}) {
 			require.NoError(t, st.Apply(&e))
@@ -102,8 +103,8 @@ func TestSlowAHostShowsTheLogToAViewer(t *testing.T) {
 	}()
 	require.Contains(t, log, "PRINTED")
 	for _, call := range []string{
-		`{"verb":"summary","run":%q}`, `{"verb":"decisions","run":%q}`, `{"verb":"look","run":%q}`,
-		`{"verb":"diff","run":%q,"task":"capitals"}`, `{"verb":"context","run":%q,"task":"capitals","view":{}}`,
+		`{"call":"summary","run":%q}`, `{"call":"decisions","run":%q}`, `{"call":"look","run":%q}`,
+		`{"call":"diff","run":%q,"at":{"task":"capitals"}}`, `{"call":"context","run":%q,"at":{"task":"capitals"}}`,
 	} {
 		said := viewing(t, b, fmt.Sprintf(call, id), nil)
 		require.NotContains(t, said, "PRINTED", call)

@@ -7,6 +7,7 @@ import (
 
 	"divisi/bus"
 	"divisi/internal/usage"
+	"divisi/orchestrator/call"
 	"divisi/subagents/wire"
 )
 
@@ -23,12 +24,12 @@ func (h *conduct) takeSnapshot(r *order) error {
 		return usage.Errorf("the environment that is taken from the checkout has %d bytes, and at most %d travel: name the "+
 			"paths that gates need without it in .divisi/divisi.yaml", e.Bytes, int64(wire.MaxCommits))
 	}
-	r.Environment = &environmentSent{ID: e.ID, Content: e.Content}
+	r.Environment = &call.Environment{ID: e.ID, Content: e.Content}
 	return nil
 }
 
 // sendSnapshot puts the environment of an order into the cache of the bus, and says before how large it is.
-func (h *conduct) sendSnapshot(ctx context.Context, s *environmentSent) error {
+func (h *conduct) sendSnapshot(ctx context.Context, s *call.Environment) error {
 	e, err := h.environments.Open(s.ID)
 	if err != nil {
 		return err
@@ -36,7 +37,7 @@ func (h *conduct) sendSnapshot(ctx context.Context, s *environmentSent) error {
 	h.notice(fmt.Sprintf("note: sending %d files of the checkout that git ignores, %.1f MiB", e.Entries,
 		float64(e.Bytes)/(1<<20)))
 	p, err := putEnvironment(ctx, h.bus.Cache(), h.path, e)
-	s.Object, s.Size = p.name, p.size
+	s.Object, s.Size = p.Object, p.Size
 	return err
 }
 
@@ -83,8 +84,7 @@ func (h *conduct) keepSnapshot(ctx context.Context, r *order) error {
 		case !expired(err):
 			return err
 		case h.lender != nil:
-			ask := hostCall{Verb: verbBase, Run: r.Spec.Run, Environment: s}
-			return h.lent(ctx, ask, wire.SealedEnvironment, take)
+			return h.lent(ctx, r.Spec.Run, call.Base{Environment: s}, wire.SealedEnvironment, take)
 		}
 		return errNoContent
 	}

@@ -17,6 +17,7 @@ import (
 
 	"divisi/bus"
 	"divisi/internal/usage"
+	"divisi/orchestrator/call"
 	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
@@ -166,7 +167,7 @@ func (h *Host) conduct(ctx context.Context, note []byte) error {
 	for i, id := range open {
 		places[i], _ = h.place(id)
 	}
-	if h.deaf, err = h.listen(ctx, h.answer); err != nil {
+	if h.deaf, err = h.listen(ctx, h.answerer().Answer); err != nil {
 		return err
 	}
 	for _, mine := range places {
@@ -303,7 +304,7 @@ func (h *Host) bring(ctx context.Context, k known) error {
 	if err := h.know(k); err != nil || k.Ended && k.Fetched != "" {
 		return err
 	}
-	return guarded("stand by for run "+k.Run, func() error {
+	return call.Guarded("stand by for run "+k.Run, func() error {
 		o := &ResumeOptions{Run: k.Run, Machine: Machine{StateDir: h.o.StateDir, Elsewhere: true}}
 		return stand(ctx, o, &client{bus: h.bus}, k.Ended)
 	})

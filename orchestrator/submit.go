@@ -11,6 +11,7 @@ import (
 	"divisi/contextscope/memory"
 	"divisi/internal/spec"
 	"divisi/internal/usage"
+	"divisi/orchestrator/call"
 	"divisi/subagents/wire"
 )
 
@@ -164,23 +165,23 @@ type had struct {
 
 // lacking asks the host what it has, so that only what it lacks is sent.
 func (h *conduct) lacking(ctx context.Context, m *client, r *order) (had, error) {
-	q := hostCall{
-		Verb: verbHave, Commit: r.Spec.Base, Base: r.Spec.Base, Name: wire.RepositoryName(r.Spec.Repo), Roots: r.Roots,
+	q := call.Having{
+		Commit: r.Spec.Base, Base: r.Spec.Base, Name: wire.RepositoryName(r.Spec.Repo), Roots: r.Roots,
 		Warrant: r.Warrant, Contents: r.Contents, Environment: r.Environment,
 	}
-	a, err := m.ask(ctx, q)
+	a, err := askHost(ctx, m, call.HostHave, "", q)
 	q.Contents, q.Environment = nil, nil
 	have := had{a.Commits, nil, map[string][]string{}, a.Contents, a.Environment}
 	if r.Past != nil && err == nil {
 		q.Past = r.Past.git().Cut()
-		a, err = m.ask(ctx, q)
+		a, err = askHost(ctx, m, call.HostHave, "", q)
 		q.Past, have.tips = "", a.Commits
 	}
 	for i := range r.Modules {
 		s := &r.Modules[i]
 		if err == nil {
 			q.Module, q.Commit = s.Place, s.Commit
-			a, err = m.ask(ctx, q)
+			a, err = askHost(ctx, m, call.HostHave, "", q)
 		}
 		have.modules[s.Place] = a.Commits
 	}
@@ -200,11 +201,13 @@ func (h *conduct) send(ctx context.Context, m *client, r *order, have had) (lack
 	if err != nil {
 		return false, err
 	}
-	a, err := m.insist(ctx, hostCall{Verb: verbStart, Run: r.Spec.Run, Order: name})
-	if err != nil && a.Error == "" {
+	line := m.line()
+	line.Insists = true
+	_, err = call.Ask(ctx, line, call.HostStart, call.Head{Run: r.Spec.Run}, name)
+	if err != nil && !errors.As(err, new(*call.Error)) {
 		err = fmt.Errorf("run %s: whether the host has begun it is not known; list its runs: %w", r.Spec.Run, err)
 	}
-	return a.Lacks, err
+	return call.ClassOf(err) == call.Lacks, err
 }
 
 // upload puts what a host lacks into the cache, and the names of it into the order.
@@ -213,19 +216,19 @@ func (h *conduct) upload(ctx context.Context, r *order, have had) error {
 	if err != nil {
 		return err
 	}
-	r.packSent = packSent{p.name, p.size, have.commits}
+	r.packSent = packSent{p.Object, p.Size, have.commits}
 	if r.Past != nil {
 		if p, err = putPast(ctx, h.bus.Cache(), h.path, h.mirror, have.tips); err != nil {
 			return err
 		}
-		r.Past.packSent = packSent{p.name, p.size, have.tips}
+		r.Past.packSent = packSent{p.Object, p.Size, have.tips}
 	}
 	for i := range r.Modules {
 		s := &r.Modules[i]
 		if p, err = h.packModule(ctx, s.Place, s.Commit, have.modules[s.Place]); err != nil {
 			return err
 		}
-		s.packSent = packSent{p.name, p.size, have.modules[s.Place]}
+		s.packSent = packSent{p.Object, p.Size, have.modules[s.Place]}
 	}
 	for _, p := range r.Contents {
 		if slices.Contains(have.contents, p) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"io"
 	"os"
 	"os/exec"
@@ -21,6 +22,7 @@ import (
 	"divisi/bus"
 	"divisi/internal/git"
 	"divisi/internal/spec"
+	"divisi/orchestrator/call"
 	"divisi/subagents/wire"
 
 	"divisi/orchestrator/act"
@@ -91,20 +93,27 @@ func (s *submitter) serve() {
 }
 
 // between has do answer the calls of the host: next is the host's own answer.
-func (s *submitter) between(do func(ctx context.Context, q hostCall, next func(hostCall) ([]byte, error)) ([]byte, error)) {
+func (s *submitter) between(do func(ctx context.Context, in call.In, next func(call.In) ([]byte, error)) ([]byte, error)) {
 	s.t.Helper()
 	s.host.deaf()
 	var err error
 	s.host.deaf, err = s.host.listen(context.WithoutCancel(s.t.Context()), func(ctx context.Context, m bus.Message) ([]byte, error) {
-		var q hostCall
-		if err := wire.Decode(m.Data, &q); err != nil {
+		var in call.In
+		if err := wire.Decode(m.Data, &in); err != nil {
 			return nil, err
 		}
-		return do(ctx, q, func(q hostCall) ([]byte, error) {
-			return s.host.answer(ctx, bus.Message{Subject: subjectOf(q.Verb, "local"), Data: []byte(spec.JSONText(q))})
+		return do(ctx, in, func(in call.In) ([]byte, error) {
+			return s.host.answerer().Answer(ctx, bus.Message{Subject: m.Subject, Data: []byte(spec.JSONText(in))})
 		})
 	})
 	require.NoError(s.t, err)
+}
+
+// nameIn is the name of an order in a call.
+func nameIn(t *testing.T, in *call.In) (name string) {
+	t.Helper()
+	require.NoError(t, json.Unmarshal(in.Body, &name))
+	return name
 }
 
 func (s *submitter) git(args ...string) string {
@@ -216,10 +225,10 @@ func TestSlowTheNextSubmissionSendsWhatTheHostLacks(t *testing.T) {
 	h.spec.Base = second
 	whole, err := h.pack(t.Context(), second, nil)
 	require.NoError(t, err)
-	require.Greater(t, whole.size, int64(largePack))
+	require.Greater(t, whole.Size, int64(largePack))
 	more, err := h.pack(t.Context(), second, []string{strings.Repeat("1", 40), first})
 	require.NoError(t, err)
-	require.Less(t, more.size, int64(smallPack))
+	require.Less(t, more.Size, int64(smallPack))
 	c, err := g.OpenCollection(filepath.Join(t.TempDir(), "worker"), first)
 	require.NoError(t, err)
 	defer c.Close()
@@ -249,12 +258,12 @@ func TestSlowASubmissionIsRepeatedWithTheWholePack(t *testing.T) {
 	s.costs()
 	starts := 0
 	remove := func() error { return os.RemoveAll(s.collection()) }
-	s.between(func(_ context.Context, q hostCall, next func(hostCall) ([]byte, error)) ([]byte, error) {
+	s.between(func(_ context.Context, q call.In, next func(call.In) ([]byte, error)) ([]byte, error) {
 		data, err := next(q)
 		switch {
-		case q.Verb == verbStart:
+		case q.Name == "start":
 			starts++
-		case q.Verb == verbHave && q.Past == "" && bytes.Contains(data, []byte(`"commits":["`)):
+		case q.Name == "have" && !bytes.Contains(q.Body, []byte(`"past"`)) && bytes.Contains(data, []byte(`"commits":["`)):
 			err = remove()
 		}
 		return data, err
@@ -282,12 +291,12 @@ func TestSlowASubmissionIsRepeatedWithTheWholePack(t *testing.T) {
 	require.Equal(t, 5, starts)
 
 	// A host that lacks it whatever it gets is not asked for ever.
-	s.between(func(_ context.Context, q hostCall, next func(hostCall) ([]byte, error)) ([]byte, error) {
-		if q.Verb != verbStart {
+	s.between(func(_ context.Context, q call.In, next func(call.In) ([]byte, error)) ([]byte, error) {
+		if q.Name != "start" {
 			return next(q)
 		}
 		starts++
-		return []byte(`{"error":"it lacks it","lacks":true}`), nil
+		return []byte(`{"error":"it lacks it","class":"lacks"}`), nil
 	})
 	require.ErrorContains(t, s.submit(), "it lacks it")
 	require.Equal(t, 7, starts)
@@ -296,11 +305,11 @@ func TestSlowASubmissionIsRepeatedWithTheWholePack(t *testing.T) {
 // accepted submits a run to a host that is killed when it has accepted the order.
 func (s *submitter) accepted() {
 	s.t.Helper()
-	s.between(func(_ context.Context, q hostCall, next func(hostCall) ([]byte, error)) ([]byte, error) {
-		if q.Verb != verbStart {
+	s.between(func(_ context.Context, q call.In, next func(call.In) ([]byte, error)) ([]byte, error) {
+		if q.Name != "start" {
 			return next(q)
 		}
-		_, err := s.host.describe(q.Run, q.Order)
+		_, err := s.host.describe(q.Run, nameIn(s.t, &q))
 		return []byte("{}"), err
 	})
 	require.NoError(s.t, s.submit())
@@ -340,8 +349,8 @@ func TestSlowAHostRefusesADamagedPack(t *testing.T) {
 	t.Parallel()
 	s := newSubmitter(t)
 	harm := func([]byte) (sealed string, stored []byte) { return "", nil }
-	s.between(func(ctx context.Context, q hostCall, next func(hostCall) ([]byte, error)) ([]byte, error) {
-		if q.Verb != verbStart {
+	s.between(func(ctx context.Context, q call.In, next func(call.In) ([]byte, error)) ([]byte, error) {
+		if q.Name != "start" {
 			return next(q)
 		}
 		b, err := s.at.open(ctx, q.Run)
@@ -349,7 +358,7 @@ func TestSlowAHostRefusesADamagedPack(t *testing.T) {
 			return nil, err
 		}
 		defer (&client{bus: b}).close(ctx)
-		o, err := unsealOrder(ctx, b, q.Run, q.Order)
+		o, err := unsealOrder(ctx, b, q.Run, nameIn(s.t, &q))
 		if err != nil {
 			return nil, err
 		}
@@ -369,7 +378,7 @@ func TestSlowAHostRefusesADamagedPack(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		q.Order = name
+		q.Body = []byte(spec.JSONText(name))
 		return next(q)
 	})
 	for want, how := range map[string]func([]byte) (string, []byte){

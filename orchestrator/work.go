@@ -19,6 +19,7 @@ import (
 	"divisi/internal/model"
 	"divisi/internal/sandbox"
 	"divisi/internal/usage"
+	"divisi/orchestrator/call"
 	"divisi/orchestrator/fit"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
@@ -303,7 +304,7 @@ func (w *work) equip(ctx context.Context) error {
 		Outputs: filepath.Join(w.path, outputsDir), Environments: w.environments, Temp: filepath.Join(w.path, "tmp"),
 		Environ: os.Environ(), Gates: gate.NewLimiter(runtime.NumCPU()), Parallel: w.setup.Parallel, Run: w.run,
 		Tools: plan.Tools(w.checks, w.setup.Roles), Checkout: beside, InitBranch: refs.Init, Conductor: w.setup.Key,
-		Full:  func(err error) { w.tell(call{name: callFull, body: err.Error()}) },
+		Full:  func(err error) { tells(w, call.ConductorFull, err.Error()) },
 		Clock: now, IDs: newID, Log: w.log,
 	}
 	if w.engaged != nil {
@@ -370,16 +371,4 @@ func (w *work) lend(ctx context.Context, builds string) string {
 		w.log.Debug().Err(err).Int("asked", lender.Asked).Int("lent", lender.Lent).Msg("entries of the user's Go build cache")
 	})
 	return lender.Socket
-}
-
-// tellTimeout bounds what is told to the conducting half on the way.
-const tellTimeout = 5 * time.Second
-
-// tell calls the conducting half about what is not worth a failure.
-func (w *work) tell(c call) {
-	ctx, cancel := context.WithTimeout(context.Background(), tellTimeout)
-	defer cancel()
-	if _, err := w.ask(ctx, c); err != nil {
-		w.log.Warn().Err(err).Msg("the conductor was not told")
-	}
 }

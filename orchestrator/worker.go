@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -26,6 +27,7 @@ import (
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/internal/usage"
+	"divisi/orchestrator/call"
 	"divisi/orchestrator/fit"
 	"divisi/orchestrator/store"
 	"divisi/subagents/wire"
@@ -49,9 +51,12 @@ type Worker struct {
 	// found are runs that conductors say they conduct, ended those that an engagement has ended, asked what people ask.
 	found chan wire.Conducting
 	ended chan *engagement
-	asked chan workerCall
+	asked chan bus.Message
 	drain chan struct{}
-	told  map[string]bool // why it could not work for runs; of the goroutine of Run
+	told  map[string]bool // why it could not work for runs; of the goroutine of Run, as what follows
+	pace  call.Pace       // how often people ask
+	// leaves is set once a person has asked it to leave.
+	leaves bool
 
 	hurt chan struct{} // an attempt broke off
 
@@ -60,7 +65,7 @@ type Worker struct {
 	runs  map[string]*engagement
 	state wire.WorkerState
 	until time.Time
-	said  *wire.Said
+	said  json.RawMessage
 }
 
 // NewWorker connects to the server. Close releases it.
@@ -79,7 +84,7 @@ func NewWorker(ctx context.Context, o WorkerOptions) (_ *Worker, err error) {
 		place: place{dir: store.Dir{Path: dir, Log: log}, log: log}, o: o, runs: map[string]*engagement{},
 		state: wire.WorkerReady, told: map[string]bool{},
 		found: make(chan wire.Conducting), ended: make(chan *engagement),
-		asked: make(chan workerCall), drain: make(chan struct{}, 1), hurt: make(chan struct{}, 1),
+		asked: make(chan bus.Message), drain: make(chan struct{}, 1), hurt: make(chan struct{}, 1),
 	}
 	if err := w.lock(); err != nil {
 		return nil, err
@@ -284,7 +289,10 @@ func (w *Worker) listen(ctx context.Context) (stop func(), err error) {
 	if err == nil {
 		stops.later(quit)
 		quit, err = w.bus.Subscribe(ctx, bus.WorkerControl(w.o.Name), func(m bus.Message, _ func([]byte) error) {
-			w.take(ctx, m.Data)
+			select {
+			case w.asked <- m:
+			case <-ctx.Done():
+			}
 		})
 	}
 	if err == nil {

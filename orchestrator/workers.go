@@ -15,6 +15,7 @@ import (
 	"divisi/bus"
 	"divisi/internal/release"
 	"divisi/internal/usage"
+	"divisi/orchestrator/call"
 	"divisi/subagents/wire"
 )
 
@@ -64,7 +65,7 @@ func CallWorkers(ctx context.Context, at Server, c WorkerCall) (answers []string
 		return nil, usage.Errorf("no such worker is on the server: see the list of workers")
 	}
 	for _, p := range list {
-		text, err := askWorker(ctx, b, p.Worker, workerCall{ID: newID(), Verb: c.Verb, For: c.For})
+		text, err := c.ask(ctx, b, p.Worker)
 		if err != nil {
 			return answers, err
 		}
@@ -73,38 +74,51 @@ func CallWorkers(ctx context.Context, at Server, c WorkerCall) (answers []string
 	return answers, nil
 }
 
-// askWorker asks something of a worker and returns what it says.
-func askWorker(ctx context.Context, b *bus.Bus, worker string, c workerCall) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
-	defer cancel()
-	said := make(chan *wire.Said, 1)
+// ask asks something of a worker and returns what it says.
+func (c *WorkerCall) ask(ctx context.Context, b *bus.Bus, worker string) (string, error) {
+	of := call.Head{ID: newID()}
+	line := call.Line{Timeout: tellTimeout, Request: func(ctx context.Context, _ call.Who, data []byte) ([]byte, error) {
+		return tellWorker(ctx, b, worker, of.ID, data)
+	}, Wrap: func(err error) error {
+		if errors.As(err, new(*call.Error)) {
+			return fmt.Errorf("worker %s: %w", worker, err)
+		}
+		return err
+	}}
+	switch c.Verb {
+	case call.WorkerDrain.Name:
+		return call.Ask(ctx, line, call.WorkerDrain, of, call.None{})
+	case call.WorkerPause.Name:
+		return call.Ask(ctx, line, call.WorkerPause, of, call.Pause{For: c.For})
+	case call.WorkerResume.Name:
+		return call.Ask(ctx, line, call.WorkerResume, of, call.None{})
+	}
+	return "", usage.Errorf("a worker does not know what %.80q is", c.Verb)
+}
+
+// tellWorker sends a call to a worker, and returns the answer in its next presence.
+func tellWorker(ctx context.Context, b *bus.Bus, worker, id string, data []byte) ([]byte, error) {
+	said := make(chan []byte, 1)
 	stop, err := b.Subscribe(ctx, bus.WorkerPresence(worker), func(m bus.Message, _ func([]byte) error) {
-		if p, err := wire.DecodePresence(m); err == nil && p.Said != nil && p.Said.ID == c.ID {
+		if p, err := wire.DecodePresence(m); err == nil && call.Answers(p.Said, id) {
 			select {
 			case said <- p.Said:
 			default:
 			}
 		}
 	})
-	if err != nil {
-		return "", fmt.Errorf("ask worker %s: %w", worker, err)
-	}
-	defer stop()
-	data, err := json.Marshal(c)
 	if err == nil {
+		defer stop()
 		err = b.Publish(ctx, bus.WorkerControl(worker), data)
 	}
 	if err != nil {
-		return "", fmt.Errorf("ask worker %s: %w", worker, err)
+		return nil, fmt.Errorf("ask worker %s: %w", worker, err)
 	}
 	select {
 	case s := <-said:
-		if s.Error != "" {
-			return "", usage.Errorf("worker %s: %s", worker, s.Error)
-		}
-		return s.Text, nil
+		return s, nil
 	case <-ctx.Done():
-		return "", fmt.Errorf("worker %s does not answer: %w", worker, context.Cause(ctx))
+		return nil, fmt.Errorf("worker %s does not answer: %w", worker, context.Cause(ctx))
 	}
 }
 

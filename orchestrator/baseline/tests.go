@@ -3,6 +3,7 @@ package baseline
 import (
 	"context"
 
+	"divisi/bus"
 	"divisi/contextscope/artifact"
 	"divisi/internal/spec"
 	"divisi/orchestrator/run"
@@ -10,12 +11,12 @@ import (
 )
 
 // World stands for what git has in a work tree: the commit, refs and tags, and all that leads to it.
-func World(parts ...any) string { return artifact.Digest([]byte(spec.JSONText(parts))) }
+func (s *Store) World(parts ...any) string { return artifact.Digest([]byte(spec.JSONText(parts))) }
 
 // KeepTests keeps a baseline with the tests that passed in every run on the base commit: those in the receipts of this run,
 // by gate, and those that another baseline of its key is of.
 func (s *Store) KeepTests(
-	ctx context.Context, objects testnames.Objects, key string, k *run.KeptBaseline, receipts map[string]spec.Receipt,
+	ctx context.Context, objects *bus.Bus, key string, k *run.KeptBaseline, receipts map[string]spec.Receipt,
 ) error {
 	had, err := s.Kept(key)
 	if err != nil || had == nil {

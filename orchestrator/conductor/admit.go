@@ -7,16 +7,12 @@ import (
 
 	"divisi/bus"
 	"divisi/internal/spec"
+	"divisi/orchestrator/call"
 	"divisi/orchestrator/request"
 	"divisi/subagents/wire"
 
 	"divisi/orchestrator/eventlog"
 )
-
-// AgainError is why something is to be asked again.
-type AgainError struct{ Why string }
-
-func (e *AgainError) Error() string { return e.Why + ": ask again" }
 
 // Counts refuses a worker elsewhere that the run does not count on. It may be called from any goroutine while Run is under way.
 func (c *Conductor) Counts(ctx context.Context, worker string) error {
@@ -28,7 +24,7 @@ func (c *Conductor) counts(worker string) error {
 		return request.Refusedf("worker %s is in quarantine in this run", worker)
 	}
 	if _, there := c.st.Crew[worker]; c.cfg.Elsewhere && !there {
-		return &AgainError{"the run does not count on worker " + worker + ", which has to enlist"}
+		return call.AskAgain("the run does not count on worker " + worker + ", which has to enlist")
 	}
 	return nil
 }

@@ -6,9 +6,20 @@ import (
 	"maps"
 	"slices"
 
-	"divisi/orchestrator/baseline"
+	"divisi/bus"
+	"divisi/internal/spec"
 	"divisi/orchestrator/run"
 )
+
+// Baselines keeps what the gates found on base commits, by a key of all that decides it.
+type Baselines interface {
+	World(parts ...any) string
+	Key(world string, p spec.Project, environment string) (string, error)
+	Kept(key string) (*run.KeptBaseline, error)
+	KeepTests(
+		ctx context.Context, objects *bus.Bus, key string, k *run.KeptBaseline, receipts map[string]spec.Receipt,
+	) error
+}
 
 // keptBaseline returns the baseline that an earlier run of the same commit, gates and environment left; nil where there is none.
 // One that cannot be read costs no more than another run of the gates.
@@ -69,5 +80,5 @@ func (c *Conductor) baselineKey() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return c.cfg.Baselines.Key(baseline.World(c.st.Spec.Base, refs, past), c.st.Spec.Project, c.st.Environment())
+	return c.cfg.Baselines.Key(c.cfg.Baselines.World(c.st.Spec.Base, refs, past), c.st.Spec.Project, c.st.Environment())
 }

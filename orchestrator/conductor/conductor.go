@@ -18,7 +18,6 @@ import (
 	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/assign"
-	"divisi/orchestrator/baseline"
 	"divisi/orchestrator/decision"
 	"divisi/orchestrator/landing"
 	"divisi/orchestrator/ledger"
@@ -47,7 +46,7 @@ type Config struct {
 	// Tree reads the content of a commit for expanding shard rules, whose commands see the environment of that id.
 	Tree func(commit, environment string) plan.Tree
 	// Baselines keeps what the gates found on base commits; nil keeps nothing.
-	Baselines *baseline.Store
+	Baselines Baselines
 	// Approve shows a plan to a person, and returns when ctx ends; nil where no person can be asked.
 	Approve func(ctx context.Context, p Proposal) (Answer, error)
 	// Decide asks a person about what only a person can decide, and returns when ctx ends; nil where answers come by requests.
@@ -202,15 +201,14 @@ func (c *Conductor) conduct(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	defer stop()
 	deaf, err := c.hear(inner)
 	if err != nil {
-		stop()
 		return err
 	}
 	defer deaf()
 	dismiss, err := c.attend(inner)
 	if err != nil {
-		stop()
 		return err
 	}
 	defer dismiss()

@@ -14,6 +14,7 @@ import (
 
 	"divisi/bus"
 	"divisi/internal/spec"
+	"divisi/orchestrator/call"
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
@@ -137,7 +138,7 @@ func (c *Conductor) within(ctx context.Context, do func(context.Context) error) 
 		}()
 		err = do(ctx)
 		done <- err
-		if errors.As(err, new(*request.RefusedError)) || errors.As(err, new(*AgainError)) {
+		if errors.As(err, new(*request.RefusedError)) || call.ClassOf(err) == call.Again {
 			return nil
 		}
 		return err

@@ -80,16 +80,17 @@ func TestFlakyTestsAreKeptWithTheBaseline(t *testing.T) {
 		return spec.Result{Status: spec.StatusDone, Patch: r.patch(a.Head, fileOf(0), "good")}
 	})()
 	cfg := r.config(false)
-	cfg.Baselines = &baseline.Store{
+	store := &baseline.Store{
 		Dir: filepath.Join(r.dir, "baselines"), Cache: t.TempDir(), Host: func() (string, error) { return "host", nil }, Clock: time.Now,
 	}
+	cfg.Baselines = store
 	st, err := r.conduct(t.Context(), cfg)
 	require.NoError(t, err)
 	require.Equal(t, run.Done, st.Status, st.Reason)
 	require.Equal(t, map[string][]string{"test": {"test: y"}}, st.Proofs.Flaky)
 	require.Contains(t, st.Notices, "flaky on the base commit, red in one of two runs: test: test: y; where nothing else is red, a "+
 		"batch is tested once more")
-	files, err := filepath.Glob(filepath.Join(cfg.Baselines.Dir, "*.json"))
+	files, err := filepath.Glob(filepath.Join(store.Dir, "*.json"))
 	require.NoError(t, err)
 	require.Len(t, files, 1)
 	kept, err := cfg.Baselines.Kept(strings.TrimSuffix(filepath.Base(files[0]), ".json"))

@@ -3,15 +3,14 @@ package conductor
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"divisi/bus"
-	"divisi/internal/spec"
 	"divisi/orchestrator/act"
+	"divisi/orchestrator/call"
 	"divisi/orchestrator/decision"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/request"
@@ -19,21 +18,18 @@ import (
 	"divisi/subagents/wire"
 )
 
-// Reply is the conductor's answer. Text is what becomes of the request; Refused is set when it cannot be done, also when it
-// is repeated.
-type Reply struct {
-	OK      bool   `json:"ok"`
-	Text    string `json:"text,omitempty"`
-	Error   string `json:"error,omitempty"`
-	Refused bool   `json:"refused,omitempty"`
-}
-
+// incoming is a request on its way to the conductor's goroutine, and to the answer that is waited for.
 type incoming struct {
 	act.Request
 
 	from  string    // who asks, as the bus proves
 	until time.Time // when the caller waits no longer, by the clock of this machine
-	reply func(Reply)
+	reply chan<- outcome
+}
+
+type outcome struct {
+	text string
+	err  error
 }
 
 // askTimeout is how long another process waits for a conductor's answer.
@@ -46,25 +42,18 @@ func Ask(ctx context.Context, b *bus.Bus, run string, q act.Request) (string, er
 	defer cancel()
 	end, _ := ctx.Deadline()
 	q.Waits = time.Until(end) * 4 / 5 // how long the request is on its way counts too, and no clock is the same there
-	data, err := json.Marshal(q)
-	if err != nil {
-		return "", fmt.Errorf("encode a request to run %s: %w", run, err)
+	line := call.To(b, bus.RequestSubject(run, cmp.Or(q.From, b.Me())))
+	line.Wrap = func(err error) error {
+		var e *call.Error
+		switch {
+		case !errors.As(err, &e):
+			return fmt.Errorf("ask run %s to %s: %w%s", run, q.Act, err, unanswered(ctx, err, run))
+		case e.Class == call.Refused:
+			return &request.RefusedError{Reason: e.Text}
+		}
+		return fmt.Errorf("run %s: %w", run, e)
 	}
-	raw, err := b.Request(ctx, bus.RequestSubject(run, cmp.Or(q.From, b.Me())), data)
-	if err != nil {
-		return "", fmt.Errorf("ask run %s to %s: %w%s", run, q.Act, err, unanswered(ctx, err, run))
-	}
-	var r Reply
-	if err := json.Unmarshal(raw, &r); err != nil {
-		return "", fmt.Errorf("read the answer of run %s: %w", run, err)
-	}
-	switch {
-	case r.Refused:
-		return "", &request.RefusedError{Reason: r.Error}
-	case !r.OK:
-		return "", fmt.Errorf("run %s: %s", run, r.Error)
-	}
-	return r.Text, nil
+	return call.Ask(ctx, line, call.ConductorAct, call.Head{Run: run}, q)
 }
 
 // unanswered returns what may have become of a request without an answer, and what to do; "" where it cannot have arrived.
@@ -79,34 +68,37 @@ func unanswered(ctx context.Context, err error, run string) string {
 	return ""
 }
 
-// listen passes requests to the conductor's goroutine.
+var errStopping = errors.New("the run is stopping")
+
+// listen passes requests to the conductor's goroutine, until stop, which is called when that has ended.
 func (c *Conductor) listen(ctx context.Context, asks chan<- incoming) (stop func(), err error) {
-	return c.cfg.Bus.Subscribe(ctx, bus.RequestFilter(c.cfg.Run), func(m bus.Message, reply func([]byte) error) {
-		still := bus.Working(ctx, reply)
-		answer := func(r Reply) {
-			still()
-			data, err := json.Marshal(r)
-			if err == nil {
-				err = reply(data)
-			}
-			if err != nil {
-				c.cfg.Log.Warn().Err(err).Str("run", c.cfg.Run).Msg("a request could not be answered")
-			}
-		}
-		r := incoming{from: c.caller(m.Subject), reply: answer}
-		if err := cmp.Or(wire.Decode(m.Data, &r.Request), spec.Bounds(&r.Request)); err != nil {
-			answer(Reply{Error: fmt.Sprintf("the request cannot be read: %v", err)})
-			return
-		}
+	pass := func(c *Conductor, stopped context.Context, in *call.In, q *act.Request) (string, error) {
+		done := make(chan outcome, 1)
+		r := incoming{Request: *q, from: c.caller(in.Subject), reply: done}
 		if r.Waits > 0 {
 			r.until = c.cfg.Clock().Add(r.Waits)
 		}
 		select {
 		case asks <- r:
-		case <-ctx.Done():
-			answer(Reply{Error: "the run is stopping"})
+		case <-stopped.Done():
+			return "", errStopping
 		}
-	})
+		select {
+		case o := <-done:
+			return o.text, o.err
+		case <-stopped.Done(): // the conductor has ended: what it has not answered by now it does not answer
+		}
+		select {
+		case o := <-done:
+			return o.text, o.err
+		default:
+			return "", errStopping
+		}
+	}
+	d := call.Answerer[*Conductor]{
+		Table: call.TableOf(call.On(call.ConductorAct, pass)), As: c, Bus: c.cfg.Bus, Log: c.cfg.Log, Pace: &call.Pace{},
+	}
+	return d.Listen(context.WithoutCancel(ctx), bus.RequestFilter(c.cfg.Run))
 }
 
 // caller is the member that asks; bus.Local where the server does not vouch for its name.
@@ -117,10 +109,10 @@ func (c *Conductor) caller(subject string) string {
 	return bus.Caller(subject)
 }
 
-// answer executes a request, unless the caller has left.
+// answer executes a request, unless the caller has left. What is refused is no error of the conductor.
 func (c *Conductor) answer(ctx context.Context, r incoming) error {
 	if !r.until.IsZero() && c.cfg.Clock().After(r.until) {
-		r.reply(Reply{Error: "the run was busy for too long and has done nothing: ask again"})
+		r.reply <- outcome{err: errors.New("the run was busy for too long and has done nothing: ask again")}
 		return nil
 	}
 	who := act.Local
@@ -135,17 +127,11 @@ func (c *Conductor) answer(ctx context.Context, r incoming) error {
 	if c.cfg.Asked != nil {
 		c.cfg.Asked(r.from, &r.Request, err)
 	}
-	var no *request.RefusedError
-	switch {
-	case errors.As(err, &no):
-		r.reply(Reply{Error: no.Reason, Refused: true})
+	r.reply <- outcome{text, err}
+	if errors.As(err, new(*request.RefusedError)) {
 		return nil
-	case err != nil:
-		r.reply(Reply{Error: err.Error()})
-		return err
 	}
-	r.reply(Reply{OK: true, Text: text})
-	return nil
+	return err
 }
 
 // Do does what a person asks, "" for the one at the terminal of this process, and returns what becomes of it. It is for a

@@ -45,16 +45,9 @@ type Presence struct {
 	// Limits are those of model services that it keeps to, each with the worker that told it.
 	Limits []spec.Wait `json:"limits,omitempty"`
 	// Said is the answer to the newest call of a person: a worker may publish to no inbox.
-	Said *Said `json:"said,omitempty"`
+	Said json.RawMessage `json:"said,omitempty"`
 	// Incompatible is why no conductor can work with it: set by Meet, and never sent by a worker.
 	Incompatible string `json:"incompatible,omitempty"`
-}
-
-// Said is what became of a call, by its id: one of Text and Error.
-type Said struct {
-	ID    string `json:"id"`
-	Text  string `json:"text,omitempty"`
-	Error string `json:"error,omitempty"`
 }
 
 // Places are how much a worker does at once: agents, and runs of gates.

@@ -15,8 +15,8 @@ import (
 // compare it before anything else, see bus.Version; Presence, Conducting and Enlistment have it in each version, at the same
 // place. Tests alone set it. In version 3 conductors sign, and a setup has what a person has signed; in version 4 programs tell
 // their version when they connect, and who answers late gives signs of life; in version 5 a setup has the names for the git
-// directory of trees; in version 6 receipts have the files that gates did not read; in version 7 a request to a conductor is the
-// name of an act with its arguments. Version 2 was never released.
+// directory of trees; in version 6 receipts have the files that gates did not read; in version 7 all calls have one envelope, and
+// what is done to a run is the name of an act with its arguments. Version 2 was never released.
 var Protocol = 7
 
 // oldest is the oldest protocol that this program understands: raised with Protocol, but for what older programs read as meant.
