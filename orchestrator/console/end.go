@@ -12,17 +12,6 @@ import (
 // maxFlakes bounds the flaky failures that the end lists.
 const maxFlakes = 5
 
-// maxUnlike bounds the edits that the end lists and that no other shard makes.
-const maxUnlike = 10
-
-// unlike are these edits, a line each.
-func unlike(s *view.State) (lines []string) {
-	for _, u := range view.UnlikeOthers(s) {
-		lines = append(lines, u.String())
-	}
-	return lines
-}
-
 // writeEnd writes the run's state, and why it is so, when the console is closed: a few lines and a short table.
 func writeEnd(b *strings.Builder, v *view.Followed, why string, width int, p paint, now time.Time) {
 	tasks := view.Tasks(v.State)
@@ -39,7 +28,7 @@ func writeEnd(b *strings.Builder, v *view.Followed, why string, width int, p pai
 	for _, u := range told {
 		fmt.Fprintf(b, "  no gate reads %s\n", safe(u.String()))
 	}
-	for _, u := range text.Few(unlike(v.State), maxUnlike) {
+	for _, u := range view.UnlikeLines(v.State) {
 		b.WriteString("  unlike its siblings: " + safe(u) + "\n")
 	}
 	if len(v.Final) > 0 {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"divisi/orchestrator/view"
+
 	"divisi/internal/text"
 )
 
@@ -59,14 +61,10 @@ func (s *Server) show(ctx context.Context, _ string, in ofRun) (reported, error)
 	if err != nil {
 		return reported{}, err
 	}
-	var unread []string
-	for _, u := range r.Unread {
-		unread = append(unread, u.String())
-	}
 	out := reported{
 		Run: in.Run, State: row.State, Reason: text.Clip(r.Reason, maxText), Active: row.Active, Problem: row.Problem,
 		Goal: text.Clip(r.Goal, maxText), Repo: r.Repo, Base: r.Base, Branch: r.Ref, Unverified: text.Clip(r.Unverified, maxText),
-		Unread: few(unread),
+		Unread: few(view.Each(r.Unread)),
 		Wait:   text.Clip(r.Wait, maxText), Line: text.Clip(r.Line, maxText), Tasks: map[string]int{},
 		Added: r.Added, Deleted: r.Deleted,
 		Tokens: r.Usage.Total(), Budget: r.Budget, Now: few(r.Now), Notices: few(r.Notices), Next: s.ways(r.Next),

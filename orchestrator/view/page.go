@@ -89,9 +89,6 @@ type TaskRow struct {
 // maxForgotten bounds the files of a task that are named.
 const maxForgotten = 3
 
-// maxUnlike bounds the edits that a view lists and that no other shard makes.
-const maxUnlike = 10
-
 // PageOf makes the view of a run at a time, with all its tasks and without its series.
 func PageOf(s *run.State, now time.Time) Page {
 	agents, why := Agents(s), schedule.Why(s)
@@ -108,13 +105,7 @@ func PageOf(s *run.State, now time.Time) Page {
 		Tasks:     make([]TaskRow, 0, len(s.Tasks.Order)+1),
 	}
 	unread, _ := Unread(s)
-	for _, u := range unread {
-		v.Unread = append(v.Unread, u.String())
-	}
-	for _, u := range UnlikeOthers(s) {
-		v.Unlike = append(v.Unlike, u.String())
-	}
-	v.Unlike = text.Few(v.Unlike, maxUnlike)
+	v.Unread, v.Unlike = Each(unread), UnlikeLines(s)
 	if w := s.Works[run.MasterTask]; w != nil {
 		v.Tasks = append(v.Tasks, rowOfMaster(s, w))
 	}

@@ -3,6 +3,8 @@ package view
 import (
 	"fmt"
 
+	"divisi/internal/text"
+
 	"divisi/orchestrator/landing"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
@@ -40,3 +42,9 @@ func UnlikeOthers(s *run.State) (out []Unlike) {
 	}
 	return out
 }
+
+// maxUnlike bounds the edits that a display lists and that no other shard makes.
+const maxUnlike = 10
+
+// UnlikeLines are the first of these edits, a line each.
+func UnlikeLines(s *State) []string { return text.Few(Each(UnlikeOthers(s)), maxUnlike) }

@@ -50,3 +50,11 @@ func Age(d time.Duration) string {
 
 // Plus words what is used besides by attempts whose use is not known.
 var Plus = run.Plus
+
+// Each words some things, a line each.
+func Each[T fmt.Stringer](list []T) (lines []string) {
+	for _, one := range list {
+		lines = append(lines, one.String())
+	}
+	return lines
+}
