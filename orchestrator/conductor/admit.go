@@ -8,10 +8,9 @@ import (
 	"divisi/bus"
 	"divisi/internal/spec"
 	"divisi/orchestrator/call"
+	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/request"
 	"divisi/subagents/wire"
-
-	"divisi/orchestrator/eventlog"
 )
 
 // Counts refuses a worker elsewhere that the run does not count on. It may be called from any goroutine while Run is under way.

@@ -9,11 +9,10 @@ import (
 	"divisi/internal/spec"
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/decision"
+	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
-
-	"divisi/orchestrator/eventlog"
 )
 
 // ErrNotApproved reports that the plan was not approved.

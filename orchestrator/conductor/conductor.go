@@ -19,17 +19,17 @@ import (
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/assign"
 	"divisi/orchestrator/decision"
+	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/landing"
 	"divisi/orchestrator/ledger"
 	"divisi/orchestrator/master"
-	"divisi/orchestrator/outlier"
 	"divisi/orchestrator/phase"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/schedule"
 
-	"divisi/orchestrator/eventlog"
+	"divisi/orchestrator/evidence"
 )
 
 // ErrDeposed reports that another conductor has taken the run: this one must stop at once and write nothing more.
@@ -142,7 +142,7 @@ type Conductor struct {
 	making map[string]making
 	// shapes are those of held patches, by the ids of their decisions.
 	shapes   map[string]string
-	siblings siblings
+	siblings *evidence.Siblings
 	// ledger divides the budget among them.
 	ledger *ledger.Ledger
 }
@@ -165,7 +165,7 @@ func New(ctx context.Context, cfg Config) (*Conductor, error) {
 		shown: map[string]bool{}, answers: make(chan func(context.Context) error, 1),
 		muster: newMuster(cfg.Clock, cfg.Patience.Present), enlists: make(chan func(context.Context) error),
 		caused: caused{}, away: away{leaving: map[string]leaving{}}, making: map[string]making{}, shapes: map[string]string{},
-		siblings: siblings{edits: map[string][]outlier.Edit{}, odd: map[string]compared{}},
+		siblings: evidence.NewSiblings(),
 	}
 	c.sealer = assign.NewSealer(cfg.Run, cfg.Bus, cfg.Mirror, func(ctx context.Context, commit, onto string) error {
 		return c.share(ctx, commit, onto)

@@ -10,12 +10,11 @@ import (
 
 	"divisi/bus"
 	"divisi/contextscope"
+	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/phase"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
 	"divisi/subagents/wire"
-
-	"divisi/orchestrator/eventlog"
 )
 
 // foldedKinds are the kinds of events that a log can have: those of the conductor, then the workers'.

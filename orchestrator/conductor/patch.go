@@ -10,10 +10,9 @@ import (
 	"divisi/internal/git"
 	"divisi/internal/spec"
 	"divisi/orchestrator/acceptance"
+	"divisi/orchestrator/evidence"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
-
-	"divisi/orchestrator/evidence"
 )
 
 // receive examines a patch, and executes what follows.
@@ -56,7 +55,7 @@ func (c *Conductor) examine(ctx context.Context, a acceptance.Import) (v accepta
 		a.Patch.Changes, err = evidence.Changes(ctx, c.cfg.Mirror, p)
 	}
 	if err == nil {
-		c.keepEdits(t, p, a.Patch.Changes)
+		c.siblings.Keep(t, p, a.Patch.Changes)
 		err = evidence.Filter(ctx, c.cfg.Mirror, p, a.Patch.Changes)
 	}
 	if err == nil {

@@ -8,11 +8,10 @@ import (
 
 	"divisi/bus"
 	"divisi/contextscope"
+	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
-
-	"divisi/orchestrator/eventlog"
 )
 
 const (

@@ -10,10 +10,9 @@ import (
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/internal/git"
+	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
-
-	"divisi/orchestrator/eventlog"
 )
 
 // Restore brings into a mirror what the log of its run refers to and the mirror lacks, because the conductor before this one had

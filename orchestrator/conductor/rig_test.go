@@ -25,6 +25,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/eventlog"
+	"divisi/orchestrator/evidence"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
 	"divisi/subagents/environment"
@@ -33,8 +34,6 @@ import (
 	"divisi/subagents/wire"
 	"divisi/subagents/worker"
 	"divisi/subagents/workspace"
-
-	"divisi/orchestrator/evidence"
 )
 
 // The worker of opencensus is started by an init function of a dependency of the model client and never ends.

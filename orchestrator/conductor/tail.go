@@ -7,7 +7,6 @@ import (
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/internal/machine"
-
 	"divisi/orchestrator/eventlog"
 )
 

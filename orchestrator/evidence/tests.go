@@ -7,13 +7,12 @@ import (
 	"maps"
 	"slices"
 
+	"divisi/internal/git"
 	"divisi/internal/spec"
 	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/proof"
 	"divisi/orchestrator/run"
 	"divisi/subagents/gate/testnames"
-
-	"divisi/internal/git"
 )
 
 // Objects are where the bus keeps blobs by name.

@@ -13,7 +13,6 @@ import (
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/subagents/limit"
-
 	"divisi/subagents/wire"
 )
 

@@ -7,14 +7,12 @@ import (
 	"strings"
 	"time"
 
+	"divisi/internal/model"
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/subagents/command/bill"
 	"divisi/subagents/gate"
-
-	"divisi/internal/model"
-
 	"divisi/subagents/wire"
 )
 

@@ -16,11 +16,10 @@ import (
 	"divisi/internal/spec"
 	"divisi/subagents/agent"
 	"divisi/subagents/journal"
+	"divisi/subagents/toolset"
 	"divisi/subagents/wire"
 
 	"github.com/rs/zerolog"
-
-	"divisi/subagents/toolset"
 )
 
 // maxYield is up to which delivery the time grows in which a proof is left to workers of another environment.

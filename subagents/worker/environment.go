@@ -13,9 +13,8 @@ import (
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/subagents/environment"
-	"divisi/subagents/workspace"
-
 	"divisi/subagents/wire"
+	"divisi/subagents/workspace"
 )
 
 // maxReadFile bounds, in bytes, a file that an environment depends on.

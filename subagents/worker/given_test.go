@@ -9,10 +9,9 @@ import (
 	"divisi/contextscope/narrative"
 	"divisi/internal/spec"
 	"divisi/internal/testkit/modeltest"
+	"divisi/subagents/brief"
 
 	"github.com/stretchr/testify/require"
-
-	"divisi/subagents/brief"
 )
 
 func TestFilesOfASmallWriteSetComeWithTheBrief(t *testing.T) {

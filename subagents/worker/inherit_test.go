@@ -7,11 +7,10 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/internal/testkit/modeltest"
+	"divisi/subagents/brief"
 	"divisi/subagents/wire"
 
 	"github.com/stretchr/testify/require"
-
-	"divisi/subagents/brief"
 )
 
 func judges(args map[string]any) modeltest.Step {

@@ -15,9 +15,8 @@ import (
 	"divisi/internal/spec"
 	"divisi/subagents/agent"
 	"divisi/subagents/journal"
-	"divisi/subagents/wire"
-
 	"divisi/subagents/toolset"
+	"divisi/subagents/wire"
 )
 
 // conducted appends events of the conductor.

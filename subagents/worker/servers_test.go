@@ -14,11 +14,10 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/testkit/modeltest"
 	"divisi/subagents/journal"
+	"divisi/subagents/toolset"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
-
-	"divisi/subagents/toolset"
 )
 
 // withHello builds the example server of the MCP SDK where commands find it.

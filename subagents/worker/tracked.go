@@ -7,9 +7,8 @@ import (
 
 	"divisi/internal/git"
 	"divisi/internal/textfile"
-	"divisi/subagents/workspace"
-
 	"divisi/subagents/wire"
+	"divisi/subagents/workspace"
 )
 
 // tracked lists the files of the commit that the attempt was given.
