@@ -42,7 +42,9 @@ type written struct {
 }
 
 func newBoard() *board {
-	return &board{clock: time.Now, state: view.NewState(), rows: map[string]view.TaskRow{}, changed: map[string]uint64{}, folded: 1}
+	return &board{
+		clock: time.Now, state: view.NewState(), rows: map[string]view.TaskRow{}, changed: map[string]uint64{}, folded: 1,
+	}
 }
 
 // fold applies a batch. An event that the fold cannot read is an error; the others of its batch count.
