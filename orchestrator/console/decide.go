@@ -16,8 +16,8 @@ import (
 // maxPatchLines bounds the lines of patches that are shown with a question.
 const maxPatchLines = 200
 
-// Asked is a decision as a person is asked about it: the diffs of its patches are fit for a terminal, and Note is what else helps,
-// with commands.
+// Asked is a decision as a person is asked about it: the diffs of its patches are fit for a terminal, and Note is what else
+// helps, with commands.
 type Asked struct {
 	view.Decision
 

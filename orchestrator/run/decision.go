@@ -184,8 +184,9 @@ func (x Decisions) Waiting() []*Decided {
 	return open
 }
 
-// applyDecided folds what became of a decision, whichever payload tells it: that of the run, that of a task, the answer to a request
-// (see answered), or an answer that stands for others too. What follows from an answer is folded with the event that closes it.
+// applyDecided folds what became of a decision, whichever payload tells it: that of the run, that of a task, the answer to a
+// request (see answered), or an answer that stands for others too. What follows from an answer is folded with the event that
+// closes it.
 func (s *State) applyDecided(e *contextscope.Event, d *Decided, stands *Standing) {
 	defer s.Standing.apply(stands) // it is about the decisions after this one
 	if d == nil {

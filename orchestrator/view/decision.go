@@ -10,11 +10,13 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// A decision is the same type from the rule that opens it to the button that answers it.
 type (
+	// Decision is the same from the rule that opens it to the button that answers it.
 	Decision = run.Decision
-	Option   = run.Option
-	Patch    = run.Patch
+	// Option is a way to answer one.
+	Option = run.Option
+	// Patch is what one is about.
+	Patch = run.Patch
 )
 
 // Options that a display knows by name.
@@ -101,8 +103,8 @@ func DecisionLine(d *Decision) string {
 	return fmt.Sprintf("%s  %s: %s (%s)", d.ID, d.Kind, d.Text, who)
 }
 
-// Named are decisions in JSON under the names that their fields have in Go: so hosts tell them to one another, and `divisi decide`
-// to programs.
+// Named are decisions in JSON under the names that their fields have in Go: so hosts tell them to one another, and `divisi
+// decide` to programs.
 type Named []Decision
 
 // MarshalJSON implements json.Marshaler.
@@ -139,7 +141,7 @@ func (n *Named) UnmarshalJSON(data []byte) error {
 
 		Options []namedOption `json:"options"`
 	}
-	if err := json.Unmarshal(data, &all); err != nil {
+	if err := json.Unmarshal(data, &all); err != nil { //nolint:musttag // options are read under the names of their fields
 		return err //nolint:wrapcheck // it is called by json
 	}
 	*n = nil

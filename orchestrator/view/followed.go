@@ -9,8 +9,8 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// Followed is the state of a run, with what a display that follows its log needs beyond it. It passes over events that the fold cannot read, because a
-// display must not end a run.
+// Followed is the state of a run, with what a display that follows its log needs beyond it. It passes over events that the fold
+// cannot read, because a display must not end a run.
 type Followed struct {
 	*State
 

@@ -1,9 +1,10 @@
 package view
 
 import (
+	"fmt"
 	"slices"
 	"strings"
-	"fmt"
+
 	"divisi/orchestrator/run"
 )
 

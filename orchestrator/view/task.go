@@ -111,11 +111,14 @@ func (t *Task) grade(s *run.State, v *run.Task) {
 	t.Unverified, t.Better = v.State == run.TaskLanded && v.Landed.Unverified != "", s.Better(v)
 }
 
-// Landed reports whether its change is on the branch, Unchanged whether it ended well without one, IsMaster whether it is that of
-// the master, which plans and changes nothing.
-func (t *Task) Landed() bool    { return t.State == run.TaskLanded }
+// Landed reports whether its change is on the branch.
+func (t *Task) Landed() bool { return t.State == run.TaskLanded }
+
+// Unchanged reports whether it ended well without a change.
 func (t *Task) Unchanged() bool { return t.State == run.TaskDone }
-func (t *Task) IsMaster() bool  { return t.ID == run.MasterTask }
+
+// IsMaster reports whether it is that of the master, which plans and changes nothing.
+func (t *Task) IsMaster() bool { return t.ID == run.MasterTask }
 
 // Took is the wall clock of the task's attempts and testers.
 func (t *Task) Took() time.Duration { return seconds(t.Seconds) }
