@@ -18,9 +18,9 @@ import (
 	"divisi/subagents/wire"
 )
 
-// Kind is one call with a body of type Q and a result of type A: its name, who may make it, how large it is at most, in bytes, and
-// how often each caller makes it: so many at once, then one more after each time. Which numbers it takes the types of its body say:
-// see spec.Bounds.
+// Kind is one call with a body of type Q and a result of type A: its name, who may make it, how large it is at most, in bytes,
+// and how often each caller makes it: so many at once, then one more after each time. Which numbers it takes the types of its
+// body say: see spec.Bounds.
 type Kind[Q, A any] struct {
 	Name  string
 	May   Who
@@ -89,8 +89,8 @@ func (in *In) read(data []byte) error {
 	return nil
 }
 
-// Answer is what becomes of a call, as it is sent: a result, which is the object Large where it does not fit into a message; or why
-// nothing does.
+// Answer is what becomes of a call, as it is sent: a result, which is the object Large where it does not fit into a message; or
+// why nothing does.
 type Answer struct {
 	ID     string          `json:"id,omitempty"`
 	Error  string          `json:"error,omitempty"`
@@ -157,5 +157,5 @@ func ClassOf(err error) Class {
 var ErrUnanswered = errors.New("the call is not answered")
 
 // errVersion is the error of an answer that this program cannot read.
-var errVersion = errors.New("the process that answers is of another version of Divisi than this program: use that version, or end " +
-	"the process and start it with this one")
+var errVersion = errors.New("the process that answers is of another version of Divisi than this program: use that version, or " +
+	"end the process and start it with this one")

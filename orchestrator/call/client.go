@@ -31,7 +31,8 @@ var (
 	HostContext = Kind[ContextView, []byte]{"context", Reader, 4 * kib, burst, every}
 	// HostLog shows a page of the log from a position on; there is no more where it is empty.
 	HostLog = Kind[From, []Shown]{"log", LogViewer, 4 * kib, burst, every}
-	// HostHave tells what the host has of a repository, for an order to come. HostStart begins the run of one: the name of an object.
+	// HostHave tells what the host has of a repository, for an order to come. HostStart begins the run of one, by the name of its
+	// object.
 	HostHave  = Kind[Having, Has]{"have", Reader, bus.MaxData, burst, every}
 	HostStart = Kind[string, None]{"start", Actor, 4 * kib, burst, every}
 	// HostCommit packs what has landed, HostFetched notes that a person has published a commit.
@@ -45,7 +46,8 @@ var (
 	HostQuarantine = Kind[Quarantine, Isolated]{"quarantine", Actor, 4 * kib, burst, every}
 )
 
-// ConductorAct has something done to a run, by its conductor or, where none conducts it, by its host. It returns what becomes of it.
+// ConductorAct has something done to a run, by its conductor or, where none conducts it, by its host. It returns what becomes of
+// it.
 var ConductorAct = Kind[act.Request, string]{"act", Actor, bus.MaxData, burst, every}
 
 // These are what the operator of a server asks of its process: tokens, and to change who may use the server.
@@ -148,8 +150,8 @@ type Has struct {
 	Environment bool           `json:"environment,omitempty"`
 }
 
-// Environment is an environment that was taken from a checkout, as an order names it: Content is the digest of what it has, Object
-// the sealed object of the cache, of Size bytes, unless the host has it.
+// Environment is an environment that was taken from a checkout, as an order names it: Content is the digest of what it has,
+// Object the sealed object of the cache, of Size bytes, unless the host has it.
 type Environment struct {
 	ID      string `json:"id"`
 	Content string `json:"content"`
@@ -163,8 +165,8 @@ type Landed struct {
 	Have   string `json:"have"`
 }
 
-// Base is what came with an order: the base commit, that of its submodule at the place Module, the history with a cut, what Git LFS
-// keeps, or the environment.
+// Base is what came with an order: the base commit, that of its submodule at the place Module, the history with a cut, what Git
+// LFS keeps, or the environment.
 type Base struct {
 	Commit      string        `json:"commit,omitempty"`
 	Module      string        `json:"module,omitempty"`

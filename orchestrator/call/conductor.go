@@ -30,8 +30,8 @@ var (
 	ConductorGrant = Kind[wire.Holding, *wire.Grant]{"grant", Counted, 4 * kib, 200, 20 * time.Millisecond}
 	// ConductorFull has the conductor look whether the store can take more; the body is what the worker met.
 	ConductorFull = Kind[string, None]{"full", Counted, 4 * kib, 1, time.Minute}
-	// ConductorEnlist has the run count on the worker from now on, ConductorLeave no more: because of what its machine lacks, or ""
-	// for another reason.
+	// ConductorEnlist has the run count on the worker from now on, ConductorLeave no more: because of what its machine lacks, or
+	// "" for another reason.
 	ConductorEnlist = Kind[wire.Enlistment, Enlisted]{"enlist", AnyWorker, 512 * kib, 30, time.Second}
 	ConductorLeave  = Kind[string, None]{"leave", AnyWorker, 4 * kib, 10, time.Second}
 	// ConductorPack lends what the worker's machine lacks.

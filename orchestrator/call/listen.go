@@ -10,7 +10,8 @@ import (
 	"divisi/internal/spec"
 )
 
-// Listen answers calls until stop, which waits for those under way. A call that panics, or finds no place, gets that as its answer.
+// Listen answers calls until stop, which waits for those under way. A call that panics, or finds no place, gets that as its
+// answer.
 func Listen(
 	ctx context.Context, b *bus.Bus, subject string, log zerolog.Logger,
 	answer func(context.Context, bus.Message) ([]byte, error),

@@ -6,9 +6,12 @@ import (
 	"time"
 )
 
+// MaxOfOne bounds the calls of one who calls that are answered at once.
+const MaxOfOne = 32
+
 const (
-	// maxCalls bounds the calls that are answered at once, MaxOfOne those of one who calls.
-	maxCalls, MaxOfOne = 128, 32
+	// maxCalls bounds the calls that are answered at once.
+	maxCalls = 128
 	// maxPaced bounds for how many callers it is known how often they called.
 	maxPaced = 4096
 )
