@@ -122,7 +122,9 @@ func writeReport(w *strings.Builder, r *view.Report, columns int, calls func(hin
 	for _, q := range r.Quotas {
 		f.add("quota", q.String())
 	}
-	f.add("decide", view.Each(r.Decisions)...)
+	for i := range r.Decisions {
+		f.add("decide", view.DecisionLine(&r.Decisions[i]))
+	}
 	for _, a := range r.Standing {
 		f.add("stands", a.String())
 	}

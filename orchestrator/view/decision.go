@@ -77,17 +77,14 @@ func Answered(s *State, id string) string {
 	return given.Answer.Option + " by " + given.Answer.By
 }
 
-// Reported is a decision as a report has it: in a line, and without the count of what waits for it, which takes long to make.
-type Reported struct {
-	Decision
-
-	Blocks any `json:"blocks,omitempty"`
-}
-
-// decisions are those that are not closed.
-func decisions(s *run.State) (out []Reported) {
-	for _, d := range decision.All(s) {
-		shown := Reported{Decision: Decision{ID: d.ID, Kind: d.Kind, Text: d.Text, Decider: d.Decider, Why: d.Why}}
+// decisions are those that are not closed, as the report has them.
+func decisions(s *run.State) (out []Decision) {
+	all := decision.All(s)
+	for i := range all {
+		d := &all[i]
+		shown := Decision{
+			ID: d.ID, Kind: d.Kind, Text: d.Text, Decider: d.Decider, Why: d.Why, Blocks: decision.Blocks(s, d),
+		}
 		if given := s.Decisions.Given(d.ID); given != nil {
 			shown.Answer = &given.Answer
 		}
@@ -96,8 +93,8 @@ func decisions(s *run.State) (out []Reported) {
 	return out
 }
 
-// String is the decision in a line.
-func (d Reported) String() string {
+// DecisionLine is a decision of a report in a line.
+func DecisionLine(d *Decision) string {
 	who := d.Decider + " decides: " + d.Why
 	if d.Answer != nil {
 		who = decision.By("answered by "+d.Answer.By, d.Answer) + ": " +
