@@ -122,9 +122,7 @@ func writeReport(w *strings.Builder, r *view.Report, columns int, calls func(hin
 	for _, q := range r.Quotas {
 		f.add("quota", q.String())
 	}
-	for i := range r.Decisions {
-		f.add("decide", view.DecisionLine(&r.Decisions[i]))
-	}
+	f.add("decide", view.Each(r.Decisions)...)
 	for _, a := range r.Standing {
 		f.add("stands", a.String())
 	}

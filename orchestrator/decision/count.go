@@ -9,13 +9,13 @@ import (
 // Count sets how many tasks wait for each of some decisions, and sorts them: what blocks most comes first.
 func Count(s *run.State, list []run.Decision) {
 	for i := range list {
-		list[i].Blocks = Blocks(s, &list[i])
+		list[i].Blocks = blocks(s, &list[i])
 	}
 	slices.SortStableFunc(list, func(a, b run.Decision) int { return b.Blocks - a.Blocks })
 }
 
-// Blocks counts the open tasks that cannot go on before a decision: those that it is about, and what depends on them.
-func Blocks(s *run.State, d *run.Decision) int {
+// blocks counts the open tasks that cannot go on before a decision: those that it is about, and what depends on them.
+func blocks(s *run.State, d *run.Decision) int {
 	waits := map[string]bool{}
 	for t := range s.Tasks.Open() {
 		if wait := of(d.Kind).waits; wait != nil {

@@ -77,14 +77,17 @@ func Answered(s *State, id string) string {
 	return given.Answer.Option + " by " + given.Answer.By
 }
 
-// decisions are those that are not closed, as the report has them.
-func decisions(s *run.State) (out []Decision) {
-	all := decision.All(s)
-	for i := range all {
-		d := &all[i]
-		shown := Decision{
-			ID: d.ID, Kind: d.Kind, Text: d.Text, Decider: d.Decider, Why: d.Why, Blocks: decision.Blocks(s, d),
-		}
+// Reported is a decision as a report has it: in a line, and without the count of what waits for it, which takes long to make.
+type Reported struct {
+	Decision
+
+	Blocks any `json:"blocks,omitempty"`
+}
+
+// decisions are those that are not closed.
+func decisions(s *run.State) (out []Reported) {
+	for _, d := range decision.All(s) {
+		shown := Reported{Decision: Decision{ID: d.ID, Kind: d.Kind, Text: d.Text, Decider: d.Decider, Why: d.Why}}
 		if given := s.Decisions.Given(d.ID); given != nil {
 			shown.Answer = &given.Answer
 		}
@@ -93,8 +96,8 @@ func decisions(s *run.State) (out []Decision) {
 	return out
 }
 
-// DecisionLine is a decision of a report in a line.
-func DecisionLine(d *Decision) string {
+// String is the decision in a line.
+func (d Reported) String() string {
 	who := d.Decider + " decides: " + d.Why
 	if d.Answer != nil {
 		who = decision.By("answered by "+d.Answer.By, d.Answer) + ": " +

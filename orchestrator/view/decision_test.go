@@ -31,3 +31,10 @@ func TestDecisionsAreToldUnderTheNamesOfTheirFields(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(told), &read))
 	require.Equal(t, all, read)
 }
+
+func TestAReportDoesNotCountWhatWaits(t *testing.T) {
+	t.Parallel()
+	data, err := json.Marshal(Reported{Decision: Decision{ID: "a@9", Kind: run.DecidePatch, Text: "t", Decider: "person", Why: "w"}})
+	require.NoError(t, err)
+	require.JSONEq(t, `{"id":"a@9","kind":"patch","text":"t","decider":"person","why":"w"}`, string(data))
+}

@@ -92,7 +92,7 @@ type Report struct {
 	// Quotas are those that are used up now, by model.
 	Quotas []spec.Wait `json:"quotas,omitempty"`
 	// Decisions are those that are not closed.
-	Decisions []Decision `json:"decisions,omitempty"`
+	Decisions []Reported `json:"decisions,omitempty"`
 	// Standing are the answers that stand for later decisions too.
 	Standing []Standing `json:"standing,omitempty"`
 	// Doubts are the patches that were held and are not any more, in plan order, and what was decided about each.

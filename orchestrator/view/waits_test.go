@@ -12,8 +12,8 @@ import (
 
 func TestWhatARunWaitsFor(t *testing.T) {
 	t.Parallel()
-	open := []Decision{{Text: "a plan", Decider: "master"}, {Text: "a patch", Decider: run.ByPerson}}
-	answered := []Decision{{Text: "a patch", Decider: run.ByPerson, Answer: &run.Answer{}}}
+	open := []Reported{{Decision: Decision{Text: "a plan", Decider: "master"}}, {Decision: Decision{Text: "a patch", Decider: run.ByPerson}}}
+	answered := []Reported{{Decision: Decision{Text: "a patch", Decider: run.ByPerson, Answer: &run.Answer{}}}}
 	used := []spec.Wait{{For: "quota", Model: "m", Until: time.Unix(9, 0)}}
 	for name, c := range map[string]struct {
 		r        Report
