@@ -4,7 +4,6 @@ import (
 	"os"
 	"runtime"
 
-	"divisi/contextscope/artifact"
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 )
@@ -36,7 +35,7 @@ func (h *conduct) gateHost() (string, error) {
 		env = append(env, name+"="+os.Getenv(name))
 	}
 	tester := h.spec.Roles[spec.RoleTester] // the gates have its network
-	return artifact.Digest([]byte(spec.JSONText([]any{
+	return spec.JSONText([]any{
 		programs, env, runtime.GOOS, runtime.GOARCH, sandbox.Probe().String(), h.beside.Digest(), tester.Network, tester.Loopback,
-	}))), nil
+	}), nil
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"path/filepath"
@@ -18,7 +17,6 @@ import (
 	"divisi/orchestrator/call"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/eventlog"
-	"divisi/orchestrator/mirrors"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
 	"divisi/subagents/checkout"
@@ -97,41 +95,23 @@ func (h *conduct) obey(r *order, st *run.State, o *ResumeOptions) error {
 // received opens the mirror of the run, or makes it from what this machine keeps of the repository and the pack of the order.
 func (h *conduct) received(ctx context.Context, r *order) (*git.Repo, error) {
 	dir := filepath.Join(h.path, "repo.git")
-	s, err := h.collections(h.git, h.notice)
-	if err != nil {
-		return nil, err
-	}
 	m, err := h.git.OpenMirror(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		m, err = h.receivedBase(ctx, r, s, dir)
+		from := h.source(&r.packSent, r.Spec.Run, call.Base{Commit: r.Spec.Base})
+		m, err = h.receiveBase(ctx, h.git, h.notice, r, dir, from)
 	}
 	if err == nil && r.Past != nil {
 		ask := call.Base{Commit: r.Spec.Base, Past: r.Past.git().Cut()}
-		err = keepPast(ctx, s, r.caches(), m, &r.Past.Past, h.source(&r.Past.packSent, r.Spec.Run, ask))
+		err = h.receivePast(ctx, h.git, h.notice, r, m, h.source(&r.Past.packSent, r.Spec.Run, ask))
 	}
 	return m, err
-}
-
-func (h *conduct) receivedBase(ctx context.Context, r *order, s *mirrors.Store, dir string) (*git.Repo, error) {
-	from := h.source(&r.packSent, r.Spec.Run, call.Base{Commit: r.Spec.Base})
-	held, m, err := s.Open(ctx, r.caches(), mirrors.Mirror{Dir: dir, Commit: r.Spec.Base, Exclude: r.Exclude}, from)
-	if err != nil {
-		return nil, fmt.Errorf("get the base commit of run %s: %w", r.Spec.Run, err)
-	}
-	if err := keepRefs(m, r.Refs); err != nil {
-		return nil, errors.Join(err, held.Close())
-	}
-	if err := held.Close(); err != nil { // the run does not need it any more
-		h.log.Warn().Err(err).Msg("the mirrors of repositories may take more than they should")
-	}
-	return m, nil
 }
 
 // errLacks reports that a pack is of no use here.
 var errLacks = &call.Error{Class: call.Lacks, Text: "the host no longer has the commits that the pack builds on: submit again"}
 
 // source is a pack of an order. It is on the server for a day; a host that stands by can ask the other one then.
-func (h *conduct) source(p *packSent, run string, ask call.Base) mirrors.Source {
+func (h *conduct) source(p *packSent, run string, ask call.Base) source {
 	return func(ctx context.Context, _ string, have []string, take func(context.Context, io.Reader) error) error {
 		var err error = errLacks
 		if !slices.ContainsFunc(p.Have, func(id string) bool { return !slices.Contains(have, id) }) {

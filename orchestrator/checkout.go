@@ -2,11 +2,8 @@ package orchestrator
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -14,7 +11,6 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/usage"
 	"divisi/subagents/checkout"
-	"divisi/subagents/environment"
 )
 
 const noLayers = "trees have neither the submodules of the repository nor what Git LFS keeps: " +
@@ -47,8 +43,7 @@ func (h *conduct) takeCheckout(ctx context.Context) (err error) {
 // with.
 func (h *conduct) takeEnvironment(ctx context.Context) error {
 	if h.resumes {
-		_, err := h.environments.Open(h.spec.Environment)
-		if damaged := new(environment.DamagedError); !errors.Is(err, environment.ErrNone) && !errors.As(err, &damaged) {
+		if there, err := h.has(h.spec.Environment); there || err != nil {
 			return err
 		}
 	}
@@ -61,19 +56,8 @@ func (h *conduct) takeEnvironment(ctx context.Context) error {
 		return fmt.Errorf("open the checkout: %w", err)
 	}
 	defer root.Close() // a handle
-	r := environment.Recipe{System: runtime.GOOS, Arch: runtime.GOARCH, Level: sandbox.Probe().Name()}
-	e, _, err := h.environments.FromCheckout(ctx, r, root, paths, func() {
-		h.notice("waiting for another run, which takes the same")
-	})
-	var changed *environment.ChangedError
-	var bad *environment.BadContentError
+	e, err := h.fromCheckout(ctx, root, paths, h.notice)
 	switch {
-	case errors.As(err, &changed):
-		return usage.Errorf("environment: %v", changed)
-	case errors.As(err, &bad):
-		return usage.Errorf("environment: what the checkout has cannot be taken: %s", bad.Why)
-	case errors.Is(err, fs.ErrPermission):
-		return usage.Errorf("environment: %v\nName the paths that gates need without it in .divisi/divisi.yaml", err)
 	case err != nil:
 		return err
 	case h.resumes && e.ID != h.spec.Environment:

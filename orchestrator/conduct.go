@@ -17,10 +17,8 @@ import (
 	"divisi/configs"
 	"divisi/contextscope/memory"
 	"divisi/internal/git"
-	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/internal/usage"
-	"divisi/orchestrator/baseline"
 	"divisi/orchestrator/call"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/run"
@@ -245,25 +243,18 @@ func (h *conduct) hands(ctx context.Context, setup string) (*work, error) {
 }
 
 func (h *conduct) conductorConfig(setup string) conductor.Config {
-	return conductor.Config{
+	c := conductor.Config{
 		Run: h.spec.Run, Bus: h.bus, Mirror: h.mirror, Resume: h.resumes, Budget: h.budget, AllowUnverified: h.unverified,
 		AllowUnread: h.unread,
 		Notices:     h.notices, Clock: now, NewID: newID, Log: h.log, Tree: h.tree, Approve: h.approver(), Closing: h.recording,
 		Setup: setup, Interactive: h.Approve != nil, Publish: h.publish, Person: account(), OnDoubt: h.OnDoubt,
-		Baselines: h.baselines(),
-		Decide:    h.decider(), Keys: h.spec.Keys, Elsewhere: h.Elsewhere, Version: release.Version(), Ordered: h.ordered,
+		Decide: h.decider(), Keys: h.spec.Keys, Elsewhere: h.Elsewhere, Version: release.Version(), Ordered: h.ordered,
 		Signs: h.signs, Held: h.held, Asked: h.asked, Members: h.members,
 	}
-}
-
-// baselines keeps what the gates found where they run on this machine: nothing of workers elsewhere.
-func (h *conduct) baselines() conductor.Baselines {
-	if h.Elsewhere {
-		return nil
+	if !h.Elsewhere { // nothing of workers elsewhere is kept
+		c.Baselines = h.baselines(h.gateHost)
 	}
-	return &baseline.Store{
-		Dir: baseline.Below(h.caches), Cache: filepath.Join(h.caches, string(sandbox.Gates)), Host: h.gateHost, Clock: now,
-	}
+	return c
 }
 
 // onDoubt is what the run does about a doubt that no master decides: it asks where a person watches, or reviews every patch.

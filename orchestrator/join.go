@@ -14,7 +14,6 @@ import (
 
 	"divisi/bus"
 	"divisi/bus/member"
-	"divisi/internal/git"
 	"divisi/internal/usage"
 )
 
@@ -89,19 +88,6 @@ func ofServer(had *member.Login, t member.Token) bool {
 func TokenRole(token string) (role string, replaces bool, err error) {
 	t, err := member.ParseToken(token)
 	return string(t.Role), t.Replaces, err
-}
-
-// CanWork returns why a worker cannot begin on this machine, or must not as its owner has it: git, the policy, confinement.
-func CanWork(ctx context.Context, o WorkerOptions) error {
-	_, err := git.New(ctx)
-	if err != nil {
-		return err
-	}
-	p, err := o.owner().Policy()
-	if err != nil {
-		return err
-	}
-	return o.owner().Strict(p)
 }
 
 // room finds out whether a login can be kept, before a token is used up for it: no other login has its name then.

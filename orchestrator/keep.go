@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"divisi/orchestrator/baseline"
+
 	"github.com/rs/zerolog"
 
 	"divisi/bus"
@@ -95,3 +97,10 @@ func (p *place) sweepKilled() error {
 
 // sampleCaches is the name of the caches of all samples.
 const sampleCaches = "demo"
+
+// baselines keeps what the gates found that run on this machine. host stands for what they find here beside the repository.
+func (p *place) baselines(host func() (string, error)) *baseline.Store {
+	return &baseline.Store{
+		Dir: baseline.Below(p.caches), Cache: filepath.Join(p.caches, string(sandbox.Gates)), Host: host, Clock: now,
+	}
+}

@@ -60,20 +60,9 @@ func moduleCaches(caches, place string) string {
 
 // module makes the mirror of a submodule from what this machine keeps of it, and from packs.
 func (p *place) module(
-	ctx context.Context, g *git.Git, notice func(string), caches string, m checkout.Module, dir string, from mirrors.Source,
+	ctx context.Context, g *git.Git, notice func(string), caches string, m checkout.Module, dir string, from source,
 ) (*git.Repo, error) {
-	s, err := p.collections(g, notice)
-	if err != nil {
-		return nil, err
-	}
-	held, r, err := s.Open(ctx, moduleCaches(caches, m.Place()), mirrors.Mirror{Dir: dir, Commit: m.Commit}, from)
-	if err != nil {
-		return nil, err
-	}
-	if err := held.Close(); err != nil { // the mirror does not need it any more
-		p.log.Warn().Err(err).Msg("the mirrors of repositories may take more than they should")
-	}
-	return r, nil
+	return p.collected(ctx, g, notice, moduleCaches(caches, m.Place()), mirrors.Mirror{Dir: dir, Commit: m.Commit}, from)
 }
 
 // putModule puts a pack of a submodule that a run lends into a cache. objects is the directory of more objects; "" for none.

@@ -1,9 +1,11 @@
 package orchestrator
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
+	"divisi/internal/git"
 	"divisi/orchestrator/fit"
 	"divisi/subagents/wire"
 )
@@ -20,4 +22,17 @@ func (w *work) accepts(a *wire.Assignment) error {
 		return fmt.Errorf("it lacks %s", strings.Join(lacks, ", "))
 	}
 	return nil
+}
+
+// CanWork returns why a worker cannot begin on this machine, or must not as its owner has it: git, the policy, confinement.
+func CanWork(ctx context.Context, o WorkerOptions) error {
+	_, err := git.New(ctx)
+	if err != nil {
+		return err
+	}
+	p, err := o.owner().Policy()
+	if err != nil {
+		return err
+	}
+	return o.owner().Strict(p)
 }

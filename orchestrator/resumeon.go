@@ -4,10 +4,8 @@ import (
 	"context"
 
 	"divisi/bus"
-	"divisi/bus/member"
 	"divisi/internal/usage"
 	"divisi/orchestrator/call"
-	"divisi/orchestrator/store"
 	"divisi/subagents/wire"
 )
 
@@ -55,7 +53,7 @@ func endOfLog(ctx context.Context, at Server, id string) (uint64, error) {
 
 // vouch has the person who logs in to a server sign a run as it was submitted; nil for who has no login of a person.
 func vouch(ctx context.Context, at Server, id string) (*wire.Warrant, error) {
-	if s, err := store.Server(at).Options(); err != nil || s.Login == nil || s.Login.Role != member.Person {
+	if person, err := at.person(); err != nil || !person {
 		return nil, err
 	}
 	a, err := askOn(ctx, at, call.HostLook, id, call.None{})

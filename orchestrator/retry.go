@@ -15,7 +15,6 @@ import (
 	"divisi/internal/git"
 	"divisi/internal/spec"
 	"divisi/internal/text"
-	"divisi/internal/trust"
 	"divisi/internal/usage"
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/needs"
@@ -240,8 +239,7 @@ func wanted(st *run.State, role string) bool {
 // pulled reports whether a file of the repository that a person had named is another one now, with more than any role of the
 // repository may do unasked: the person named what it was.
 func pulled(top string, was, now spec.Role) bool {
-	more := len(now.Secrets) > 0 || len(trust.Requests(&spec.Project{}, map[string]spec.Role{now.Name: now})) > 0
-	return more && git.Inside(now.Named, top) && len(differs(was, now)) > 0
+	return needs.More(now) && git.Inside(now.Named, top) && len(differs(was, now)) > 0
 }
 
 // rereadPlan adds the plan file, where a person has edited it since the run read it. One that is no longer there has

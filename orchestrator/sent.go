@@ -1,6 +1,11 @@
 package orchestrator
 
 import (
+	"io/fs"
+	"os"
+
+	"divisi/internal/sandbox"
+
 	"context"
 	"errors"
 	"fmt"
@@ -43,3 +48,31 @@ func (p *place) receive(
 
 // system is that of this machine, as a setup names it.
 func system() string { return runtime.GOOS + "/" + runtime.GOARCH }
+
+// has reports whether an environment is there, whole.
+func (p *place) has(id string) (bool, error) {
+	_, err := p.environments.Open(id)
+	if errors.Is(err, environment.ErrNone) || errors.As(err, new(*environment.DamagedError)) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// fromCheckout makes an environment of ignored paths of a checkout.
+func (p *place) fromCheckout(
+	ctx context.Context, root *os.Root, paths []string, notice func(string),
+) (*environment.Environment, error) {
+	r := environment.Recipe{System: runtime.GOOS, Arch: runtime.GOARCH, Level: sandbox.Probe().Name()}
+	e, _, err := p.environments.FromCheckout(ctx, r, root, paths, func() { notice("waiting for another run, which takes the same") })
+	var changed *environment.ChangedError
+	var bad *environment.BadContentError
+	switch {
+	case errors.As(err, &changed):
+		return nil, usage.Errorf("environment: %v", changed)
+	case errors.As(err, &bad):
+		return nil, usage.Errorf("environment: what the checkout has cannot be taken: %s", bad.Why)
+	case errors.Is(err, fs.ErrPermission):
+		return nil, usage.Errorf("environment: %v\nName the paths that gates need without it in .divisi/divisi.yaml", err)
+	}
+	return e, err
+}

@@ -1,6 +1,8 @@
 package orchestrator
 
 import (
+	"divisi/bus/member"
+
 	"context"
 	"errors"
 	"fmt"
@@ -42,4 +44,10 @@ func (s Server) open(ctx context.Context, id string) (*bus.Bus, error) {
 		return nil, usage.With(fmt.Errorf("use the server: %w", err), usage.Server)
 	}
 	return b, nil
+}
+
+// person reports whether a person logs in to it, by a login of their own.
+func (s Server) person() (bool, error) {
+	o, err := store.Server(s).Options()
+	return err == nil && o.Login != nil && o.Login.Role == member.Person, err
 }

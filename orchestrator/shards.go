@@ -6,8 +6,6 @@ import (
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/shard"
-
-	"divisi/orchestrator/evidence"
 )
 
 // tree reads a commit for shard rules; their commands run confined in a slot of their own, over an environment.
@@ -24,5 +22,5 @@ func (h *conduct) tree(commit, environment string) plan.Tree {
 		}
 		return r.Shards(ctx, commit, environment, command)
 	}
-	return &evidence.CommitTree{Repo: h.mirror, Commit: commit, Run: run}
+	return shard.Tree(h.mirror, commit, run)
 }

@@ -30,3 +30,8 @@ func Requests(
 	}
 	return trust.Requests(project, roles), nil
 }
+
+// More reports whether a role may do more than any role of a repository may do unasked.
+func More(r spec.Role) bool {
+	return len(r.Secrets) > 0 || len(trust.Requests(&spec.Project{}, map[string]spec.Role{r.Name: r})) > 0
+}
