@@ -146,7 +146,7 @@ func (r *Run) look(
 	ctx context.Context, task string, number int, show func(context.Context, *attempt.Attempt) (any, error),
 ) (json.RawMessage, error) {
 	var v any
-	if err := r.find(ctx, r.newest(), task, number, func(ctx context.Context, a *attempt.Attempt) (err error) {
+	if err := r.find(ctx, newest(r), task, number, func(ctx context.Context, a *attempt.Attempt) (err error) {
 		v, err = show(ctx, a)
 		return err
 	}); err != nil {

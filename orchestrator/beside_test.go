@@ -50,7 +50,7 @@ func TestSubmodulesAndLFSTravel(t *testing.T) {
 	gitIn(t, repo, "-c", "filter.lfs.clean=cat", "add", "-A")
 	gitIn(t, repo, append(me, "commit", "-qm", "Have a submodule")...)
 	state, runs := filepath.Join(dir, "host"), orchestrator.On(orchestrator.Server{URL: url})
-	hosting := host(t, state, url)
+	hosting := hostAt(t, state, url)
 	for range 2 {
 		id := submitted(t, half{
 			State: laptop, NATS: url, Repo: repo, Plan: plan.Name, PlanText: string(plan.Data), Role: "[sed, -i, 's/.*/A NOTE/', '{files}']",

@@ -13,9 +13,6 @@ import (
 	"divisi/subagents/checkout"
 )
 
-const noLayers = "trees have neither the submodules of the repository nor what Git LFS keeps: " +
-	"on this machine commands have no namespaces"
-
 // takeCheckout takes what the trees of the run have of the user's checkout. Nothing else of a run reads it.
 func (h *conduct) takeCheckout(ctx context.Context) (err error) {
 	user := checkout.User{Git: h.git, Checkout: h.checkout}

@@ -21,5 +21,5 @@ func (r *Run) Context(ctx context.Context, task string, number int, v ContextVie
 		return nil, err
 	}
 	defer leave()
-	return explain.Show(ctx, r.dir, r.newest(), r.id, task, number, explain.View(v))
+	return explain.Show(ctx, r.dir, newest(r), r.id, task, number, explain.View(v))
 }

@@ -25,7 +25,7 @@ func TestAWorkerMakesItsOwnEnvironment(t *testing.T) {
 		"gates:\n  - {name: test, command: [sh, -c, 'cat \"$DIVISI_TOOLS/made\" && grep -iq note notes.txt']}\n"
 	require.NoError(t, os.WriteFile(filepath.Join(repo, ".divisi", "divisi.yaml"), []byte(project), 0o600))
 	gitIn(t, repo, "-c", "user.name=a", "-c", "user.email=a@b.test", "commit", "-qam", "Set up")
-	h := host(t, filepath.Join(dir, "host"), url)
+	h := hostAt(t, filepath.Join(dir, "host"), url)
 	id := submitted(t, half{
 		State: laptop, NATS: url, Repo: repo, Plan: plan.Name, PlanText: string(plan.Data), Review: true,
 		Role: "[sed, -i, 's/.*/A NOTE/', '{files}']",

@@ -76,7 +76,7 @@ func (r *Run) enter(ctx context.Context) (context.Context, func(), error) {
 
 // batches yields the log until the run has ended.
 func (r *Run) batches(ctx context.Context) iter.Seq2[eventlog.Batch, error] {
-	log := eventlog.Log{Bus: r.newest(), Run: r.id}
+	log := eventlog.Log{Bus: newest(r), Run: r.id}
 	switch {
 	case r.notRunning:
 		return log.Read(ctx, 0)

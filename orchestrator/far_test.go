@@ -48,7 +48,7 @@ func TestSlowCommitsAndTagsAreOnEveryMachine(t *testing.T) {
 	work.ended()
 	require.Equal(t, want, gitIn(t, repo, "show", "divisi/"+id+":notes.txt"))
 
-	hosting := host(t, filepath.Join(dir, "host"), url)
+	hosting := hostAt(t, filepath.Join(dir, "host"), url)
 	id = submitted(t, h)
 	work = spawn(t, half{Work: true, State: filepath.Join(dir, "other"), NATS: url})
 	r, err = orchestrator.On(orchestrator.Server{URL: url}).Open(t.Context(), id)

@@ -156,9 +156,9 @@ func TestAServerShowsItsNumbers(t *testing.T) {
 	}
 	require.Greater(t, got["divisi_store_bytes"], none["divisi_store_bytes"])
 	require.Greater(t, got["divisi_store_ceiling_bytes"], got["divisi_store_bytes"])
-	_, host, err := orchestrator.Join(ctx, t.TempDir(), tokenFrom(t, stateDir, "person"), "", "ada")
+	_, there, err := orchestrator.Join(ctx, t.TempDir(), tokenFrom(t, stateDir, "person"), "", "ada")
 	require.NoError(t, err)
-	_, err = orchestrator.Quarantine(ctx, host, "w1", time.Now().Add(-time.Hour))
+	_, err = orchestrator.Quarantine(ctx, there, "w1", time.Now().Add(-time.Hour))
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		return numbers(t, at.Metrics)[`divisi_limits{for="`+spec.WaitQuota+`"}`] == 0
@@ -177,7 +177,7 @@ func TestAServerTellsThatItsCertificateEndsSoon(t *testing.T) {
 	_, expiry, err := orchestrator.Credentials(t.Context(), stateDir)
 	require.NoError(t, err)
 	require.Contains(t, expiry, "the certificate of the server ends on ")
-	_, expiry, err = orchestrator.Credentials(t.Context(), hub(t))
+	_, expiry, err = orchestrator.Credentials(t.Context(), served(t))
 	require.NoError(t, err)
 	require.Empty(t, expiry)
 }

@@ -110,7 +110,7 @@ func (h *Host) Start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	at, err := h.o.Server.reach(ctx)
+	at, err := reach(ctx, h.o.Server)
 	if err != nil {
 		return errors.Join(err, free())
 	}

@@ -23,14 +23,14 @@ import (
 
 // serve hosts runs until its input ends; then it stops in order.
 func serve(ctx context.Context, h *half) int {
-	host := must(orchestrator.NewHost(orchestrator.HostOptions{
+	it := must(orchestrator.NewHost(orchestrator.HostOptions{
 		StateDir: h.State, Server: orchestrator.Server{URL: h.NATS},
 		Notice: func(run, text string) { fmt.Fprintln(os.Stderr, run, text) },
 	}))
-	try(host.Start(ctx))
+	try(it.Start(ctx))
 	fmt.Fprintln(os.Stdout, "ready")
 	_ = must(io.ReadAll(os.Stdin))
-	host.Stop()
+	it.Stop()
 	return 0
 }
 
@@ -53,7 +53,7 @@ type hosting struct {
 	stop io.Closer
 }
 
-func host(t *testing.T, state, url string) hosting {
+func hostAt(t *testing.T, state, url string) hosting {
 	t.Helper()
 	var in io.WriteCloser
 	p := spawn(t, half{Serve: true, State: state, NATS: url}, func(cmd *exec.Cmd) {
@@ -116,7 +116,7 @@ func TestSlowARunIsConductedWhereTheRepositoryIsNot(t *testing.T) {
 		Review: true,
 	}
 	state := filepath.Join(dir, "host")
-	hosting := host(t, state, url)
+	hosting := hostAt(t, state, url)
 	id := submitted(t, h)
 	require.NoDirExists(t, filepath.Join(laptop, "runs", id))
 	require.NoError(t, os.Rename(h.Repo, h.Repo+"-away")) // nothing of it is read any more
@@ -219,7 +219,7 @@ func TestSlowAHostGoesOnWithItsRuns(t *testing.T) {
 	repo, laptop, remove := newRepository()
 	defer remove()
 	state := filepath.Join(dir, "host")
-	first := host(t, state, url)
+	first := hostAt(t, state, url)
 	id := submitted(t, half{
 		State: laptop, NATS: url, Repo: repo, Plan: plan.Name, PlanText: string(plan.Data), Role: "[sleep, '3600']",
 	})
@@ -231,12 +231,12 @@ func TestSlowAHostGoesOnWithItsRuns(t *testing.T) {
 	started := []contextscope.Kind{contextscope.KindStarted}
 	until(t, url, id, started...)
 	first.kill()
-	second := host(t, state, url)
+	second := hostAt(t, state, url)
 	started = append(started, contextscope.KindStarted)
 	until(t, url, id, started...)
 	second.stopped()
 	work.ended() // the run was stopped
-	third := host(t, state, url)
+	third := hostAt(t, state, url)
 	setUp(t, url, id, 3)
 
 	runs := orchestrator.On(orchestrator.Server{URL: url})
@@ -252,7 +252,7 @@ func TestSlowAHostGoesOnWithItsRuns(t *testing.T) {
 	require.Equal(t, "stopped paused by a person", end.State+" "+end.Reason)
 	third.stopped()
 
-	fourth := host(t, state, url)
+	fourth := hostAt(t, state, url)
 	r, err = runs.Open(t.Context(), id)
 	require.NoError(t, err)
 	require.True(t, r.NotRunning())

@@ -40,7 +40,7 @@ type client struct {
 }
 
 // reach connects to the server of a host.
-func (s Server) reach(ctx context.Context) (*client, error) {
+func reach(ctx context.Context, s Server) (*client, error) {
 	b, err := s.open(ctx, "")
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func askHost[Q, A any](ctx context.Context, m *client, k call.Kind[Q, A], run st
 
 // askOn asks the host on a server once.
 func askOn[Q, A any](ctx context.Context, at Server, k call.Kind[Q, A], run string, q Q) (a A, err error) {
-	m, err := at.reach(ctx)
+	m, err := reach(ctx, at)
 	if err != nil {
 		return a, err
 	}

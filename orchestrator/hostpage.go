@@ -20,14 +20,14 @@ import (
 const linkLife = 10 * time.Minute
 
 // open serves the page of the runs of a host, and returns its address. A person signs in with a link.
-func (k *keeper) open(ctx context.Context, host *Host, at Server, c *closers) (string, error) {
+func (k *keeper) open(ctx context.Context, of *Host, at Server, c *closers) (string, error) {
 	begin := func(ctx context.Context, run, by string) error {
 		_, err := askOn(ctx, at, call.HostResume, run, call.Resumption{For: by})
 		return err
 	}
 	runs := func(veiled bool) *pageRuns {
 		return &pageRuns{
-			Runs: hostRuns{host, veiled}, begin: begin, vouches: true, kept: map[string]dashboard.Standing{},
+			Runs: hostRuns{of, veiled}, begin: begin, vouches: true, kept: map[string]dashboard.Standing{},
 		}
 	}
 	whole, veiled := runs(false), runs(true)

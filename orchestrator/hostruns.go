@@ -33,7 +33,7 @@ func (h *Host) held() error { return h.lease.Held() }
 // put puts a request of a visitor of the page to a run that no process carries out, as answer does for a member.
 func (h *Host) put(ctx context.Context, r *Run, q act.Request) (outcome string, err error) {
 	if err = h.lease.Held(); err == nil { // else another host may go on with it
-		outcome, err = r.put(ctx, q)
+		outcome, err = put(ctx, r, q)
 	}
 	h.runAsked(r.id, q.From, &q, err)
 	return outcome, err

@@ -12,8 +12,8 @@ import (
 	"divisi/orchestrator"
 )
 
-// hub serves a state directory until the test ends.
-func hub(t *testing.T) (stateDir string) {
+// served serves a state directory until the test ends.
+func served(t *testing.T) (stateDir string) {
 	t.Helper()
 	stateDir = t.TempDir()
 	_, stop := servingAt(t, stateDir, "127.0.0.1:0")
@@ -50,7 +50,7 @@ func tokenFrom(t *testing.T, stateDir, role string) string {
 func TestAServerIsFoundByItsHost(t *testing.T) {
 	t.Parallel()
 	state := t.TempDir()
-	name, at, err := orchestrator.Join(t.Context(), state, tokenFrom(t, hub(t), "person"), "", "")
+	name, at, err := orchestrator.Join(t.Context(), state, tokenFrom(t, served(t), "person"), "", "")
 	require.NoError(t, err)
 	for _, called := range []string{name, "127.0.0.1"} {
 		found, err := orchestrator.FindServer(state, called)
@@ -62,7 +62,7 @@ func TestAServerIsFoundByItsHost(t *testing.T) {
 // A token whose login cannot be kept would be lost, and so would the name of the member.
 func TestATokenIsNotUsedWhereItsLoginCannotBeKept(t *testing.T) {
 	t.Parallel()
-	text, state := tokenFrom(t, hub(t), "worker"), t.TempDir()
+	text, state := tokenFrom(t, served(t), "worker"), t.TempDir()
 	inTheWay := filepath.Join(state, "servers")
 	require.NoError(t, os.WriteFile(inTheWay, nil, 0o600))
 	_, _, err := orchestrator.Join(t.Context(), state, text, "", "w1")
@@ -94,7 +94,7 @@ func TestATokenForAnotherKeyBringsTheNewCertificate(t *testing.T) {
 
 	other, err := orchestrator.Rotate(t.Context(), serveDir, "ada", false)
 	require.NoError(t, err)
-	stranger := hub(t)
+	stranger := served(t)
 	_, _, err = orchestrator.Join(t.Context(), state, tokenFrom(t, stranger, "person"), "other", "ada")
 	require.NoError(t, err)
 	_, _, err = orchestrator.Join(t.Context(), state, other, "other", "")
@@ -103,7 +103,7 @@ func TestATokenForAnotherKeyBringsTheNewCertificate(t *testing.T) {
 
 func TestAStateDirectoryHasOneServer(t *testing.T) {
 	t.Parallel()
-	err := orchestrator.Serve(t.Context(), orchestrator.ServeOptions{StateDir: hub(t), Listen: "127.0.0.1:0"})
+	err := orchestrator.Serve(t.Context(), orchestrator.ServeOptions{StateDir: served(t), Listen: "127.0.0.1:0"})
 	require.True(t, orchestrator.IsUsage(err), "%v", err)
 	require.ErrorContains(t, err, "runs already")
 }
@@ -111,7 +111,7 @@ func TestAStateDirectoryHasOneServer(t *testing.T) {
 // A viewer asks the host what changes nothing, and no more.
 func TestAViewerReadsAndNoMore(t *testing.T) {
 	t.Parallel()
-	_, at, err := orchestrator.Join(t.Context(), t.TempDir(), tokenFrom(t, hub(t), "viewer"), "", "")
+	_, at, err := orchestrator.Join(t.Context(), t.TempDir(), tokenFrom(t, served(t), "viewer"), "", "")
 	require.NoError(t, err)
 	runs, err := orchestrator.On(at).List(t.Context())
 	require.NoError(t, err)
@@ -123,7 +123,7 @@ func TestAViewerReadsAndNoMore(t *testing.T) {
 // Two workers in one directory would remove each other's work trees, and one in that of a host the host's repositories.
 func TestAWorkerHasADirectoryOfItsOwn(t *testing.T) {
 	t.Parallel()
-	state := hub(t)
+	state := served(t)
 	_, at, err := orchestrator.Join(t.Context(), state, tokenFrom(t, state, "worker"), "", "")
 	require.NoError(t, err)
 	o := orchestrator.WorkerOptions{StateDir: state, Server: at}
@@ -142,7 +142,7 @@ func TestAWorkerHasADirectoryOfItsOwn(t *testing.T) {
 // A worker is started again with the token of its unit: that is used up, and need not be asked for. A token of another server is.
 func TestAWorkerThatHasJoinedIsFoundByAnyTokenOfItsServer(t *testing.T) {
 	t.Parallel()
-	one, other, state := hub(t), hub(t), t.TempDir()
+	one, other, state := served(t), served(t), t.TempDir()
 	used := tokenFrom(t, one, "worker")
 	as, _, err := orchestrator.Joined(state, used)
 	require.NoError(t, err)

@@ -15,7 +15,7 @@ import (
 // member has the same there from two clones of a repository, wherever they lie.
 func TestMembersShareNothingThatTheServerKeeps(t *testing.T) {
 	t.Parallel()
-	serveDir := hub(t)
+	serveDir := served(t)
 	at := map[string]orchestrator.Server{}
 	for _, name := range []string{"ada", "bob"} {
 		var err error

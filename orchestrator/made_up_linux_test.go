@@ -113,7 +113,7 @@ func TestSlowAHostStandsWhatWorkersMakeUp(t *testing.T) {
 	url, dir := broker(t), t.TempDir()
 	repo, laptop, remove := newRepository()
 	defer remove()
-	h := host(t, filepath.Join(dir, "host"), url)
+	h := hostAt(t, filepath.Join(dir, "host"), url)
 	id := submitted(t, half{
 		State: laptop, NATS: url, Repo: repo, Plan: plan.Name, PlanText: string(plan.Data), Role: "[sed, -i, 's/.*/A NOTE/', '{files}']",
 	})

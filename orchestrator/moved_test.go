@@ -88,8 +88,8 @@ func moved(t *testing.T, cluster bool, move func(*moving)) time.Duration {
 	}
 	repo, laptop, remove := newRepository()
 	defer remove()
-	m.conducts = host(t, filepath.Join(dir, "one"), at)
-	other := host(t, filepath.Join(dir, "two"), at)
+	m.conducts = hostAt(t, filepath.Join(dir, "one"), at)
+	other := hostAt(t, filepath.Join(dir, "two"), at)
 	var plan strings.Builder
 	plan.WriteString("goal: Write files\ntasks:\n")
 	for i := range 200 {

@@ -71,7 +71,7 @@ func landed(ctx context.Context, r *Run, reason error) (*run.State, error) {
 // part of what landed.
 func (h *conduct) publishLanded(ctx context.Context, r *Run, st *run.State, missing string) (string, error) {
 	if !st.Damaged && missing == "" {
-		c, err := r.conductor(ctx, nil, h.publish)
+		c, err := conductorOf(ctx, r, nil, h.publish)
 		if err == nil {
 			return asMistake(c.PublishLanded(ctx))
 		}

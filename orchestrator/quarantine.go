@@ -76,6 +76,6 @@ func (h *Host) isolateIn(ctx context.Context, id string, q act.Request) (string,
 	if err != nil {
 		return "", err
 	}
-	text, _, err := r.do(ctx, q)
+	text, _, err := do(ctx, r, q)
 	return text, errors.Join(err, r.Close())
 }

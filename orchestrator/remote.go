@@ -36,7 +36,7 @@ func (o on) Open(ctx context.Context, id string) (*Run, error) {
 		return nil, usage.Errorf("%q is no run's id", id)
 	}
 	dir := store.Dir{Log: *zerolog.Ctx(ctx)}
-	m, err := Server(o).reach(ctx)
+	m, err := reach(ctx, Server(o))
 	if err != nil {
 		return nil, err
 	}

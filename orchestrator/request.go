@@ -48,15 +48,15 @@ func (r *Run) ask(ctx context.Context, a act.Args) (string, error) {
 	case r.notRunning && r.served != nil:
 		return r.served.put(ctx, r, q)
 	}
-	return r.put(ctx, q)
+	return put(ctx, r, q)
 }
 
 // put puts a request to the process that holds the run, or does what it asks.
-func (r *Run) put(ctx context.Context, q act.Request) (string, error) {
+func put(ctx context.Context, r *Run, q act.Request) (string, error) {
 	if !r.notRunning {
 		return r.askHolder(ctx, q)
 	}
-	outcome, st, err := r.do(ctx, q)
+	outcome, st, err := do(ctx, r, q)
 	var no *request.RefusedError
 	if errors.As(err, &no) && no.Over {
 		return "", over(st, no.Reason)
@@ -66,7 +66,7 @@ func (r *Run) put(ctx context.Context, q act.Request) (string, error) {
 
 // do makes this process the conductor of a run that no process carries out, for one request. It returns the state of the run
 // too.
-func (r *Run) do(ctx context.Context, q act.Request) (string, *run.State, error) {
+func do(ctx context.Context, r *Run, q act.Request) (string, *run.State, error) {
 	who := act.Local
 	if q.From != "" {
 		who = act.Owner
@@ -90,7 +90,7 @@ func (r *Run) do(ctx context.Context, q act.Request) (string, *run.State, error)
 			return "", nil, err
 		}
 	}
-	c, err := r.conductor(ctx, mirror, nil)
+	c, err := conductorOf(ctx, r, mirror, nil)
 	if err != nil {
 		return "", nil, err
 	}
@@ -108,8 +108,8 @@ func over(st *run.State, why string) error {
 	return usage.With(usage.Errorf("%s", why), usage.Over, values...)
 }
 
-func (r *Run) conductor(
-	ctx context.Context, mirror *git.Repo, publish func(ctx context.Context, commit, base, had string) (string, error),
+func conductorOf(
+	ctx context.Context, r *Run, mirror *git.Repo, publish func(ctx context.Context, commit, base, had string) (string, error),
 ) (*conductor.Conductor, error) {
 	b, err := r.writable(ctx)
 	if err != nil {

@@ -3,6 +3,8 @@ package orchestrator
 import (
 	"testing"
 
+	"divisi/orchestrator/fault"
+
 	"github.com/stretchr/testify/require"
 
 	"divisi/bus"
@@ -18,5 +20,5 @@ func TestAConductorThatDoesNotListenYetIsAskedLater(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, r.Close()) })
 	_, err = r.Act(t.Context(), act.Pause{})
 	require.ErrorContains(t, err, "try again in a moment")
-	require.True(t, IsUsage(err))
+	require.True(t, fault.IsUsage(err))
 }

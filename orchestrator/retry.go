@@ -39,7 +39,7 @@ type Retry struct {
 
 // TryAgain opens tasks again that were given up. Roles and settings are read again from the files that they came from.
 func TryAgain(ctx context.Context, r *Run, o Retry) (out act.Outcome, err error) {
-	st, err := r.dir.Fold(ctx, r.newest(), r.id)
+	st, err := r.dir.Fold(ctx, newest(r), r.id)
 	if err != nil {
 		return out, err
 	}

@@ -14,8 +14,8 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// put writes a role file with a command, and with what else its front matter has.
-func put(t *testing.T, file, command, more string) {
+// write writes a role file with a command, and with what else its front matter has.
+func write(t *testing.T, file, command, more string) {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
 	text := "---\nname: x\nexecutor: command\ncommand: [" + command + "]\n" + more + "---\n"
@@ -97,7 +97,7 @@ func TestWhatIsReadAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for file, text := range tt.files {
-				put(t, filepath.Join(here, file), text[0], text[1])
+				write(t, filepath.Join(here, file), text[0], text[1])
 				t.Cleanup(func() { require.NoError(t, os.Remove(filepath.Join(here, file))) })
 			}
 			tt.had.Name, tt.had.Executor, tt.had.Command = "x", spec.ExecutorCommand, []string{"old"}
@@ -129,7 +129,7 @@ func TestAFileThatAPersonNamedMakesNoOtherRole(t *testing.T) {
 	repo := t.TempDir()
 	require.NoError(t, exec.Command("git", "init", "-q", repo).Run())
 	file := filepath.Join(repo, "own.md")
-	put(t, file, "evil", "secrets: [A_KEY]\n")
+	write(t, file, "evil", "secrets: [A_KEY]\n")
 	st := run.NewState()
 	st.Spec.Roles = map[string]spec.Role{
 		"fix": {Name: "fix", Source: "own.md", Named: file, Executor: spec.ExecutorCommand, Command: []string{"old"}},
@@ -138,7 +138,7 @@ func TestAFileThatAPersonNamedMakesNoOtherRole(t *testing.T) {
 	_, _, err := readAgain(repo, st, &Retry{})
 	require.ErrorContains(t, err, "a pull can have changed it")
 	require.ErrorContains(t, err, "role x has secrets")
-	put(t, file, "new", "")
+	write(t, file, "new", "")
 	set, _, err := readAgain(repo, st, &Retry{})
 	require.NoError(t, err)
 	require.Equal(t, []string{"new"}, set.Roles["x"].Command, "a role of the repository may do as much")

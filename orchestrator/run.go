@@ -27,6 +27,20 @@ const (
 
 // Run is a run that this process carries out, or that it is attached to. Its methods may be called from many goroutines.
 type Run struct {
+	inside
+
+	// closing is closed when nothing more is read, idle when the last reader has left after that.
+	mu      sync.Mutex
+	readers int
+	closing bool
+	idle    chan struct{}
+	ending  context.Context //nolint:containedctx // it ends what reads the log
+	end     context.CancelFunc
+	release sync.Once
+}
+
+// inside is what the rooms behind the façade know of a run. An embedding program does not see it.
+type inside struct {
 	id  string
 	dir store.Dir
 	bus *bus.Bus
@@ -48,14 +62,6 @@ type Run struct {
 	trees func(commit, environment string) plan.Tree
 	// asking is held by who is the conductor of a run that no process carries out, and guards taken.
 	asking sync.Mutex
-	// closing is closed when nothing more is read, idle when the last reader has left after that.
-	mu      sync.Mutex
-	readers int
-	closing bool
-	idle    chan struct{}
-	ending  context.Context //nolint:containedctx // it ends what reads the log
-	end     context.CancelFunc
-	release sync.Once
 }
 
 // held is a run that this process carries out, as the half hands it over that conducts it.
@@ -78,7 +84,7 @@ type serving interface {
 }
 
 func newRun(id string, dir store.Dir, b *bus.Bus) *Run {
-	r := &Run{id: id, dir: dir, bus: b, idle: make(chan struct{})}
+	r := &Run{inside: inside{id: id, dir: dir, bus: b}, idle: make(chan struct{})}
 	r.ending, r.end = context.WithCancel(context.Background())
 	return r
 }
@@ -223,7 +229,7 @@ func (r *Run) close() {
 }
 
 // newest returns the log to read: once this process has taken it, not as its files were when the run was attached.
-func (r *Run) newest() *bus.Bus {
+func newest(r *Run) *bus.Bus {
 	r.asking.Lock()
 	defer r.asking.Unlock()
 	return cmp.Or(r.taken, r.bus)

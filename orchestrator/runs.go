@@ -96,7 +96,7 @@ func (r *Run) Report(ctx context.Context) (json.RawMessage, error) {
 		return nil, err
 	}
 	defer leave()
-	st, err := r.dir.Fold(ctx, r.newest(), r.id)
+	st, err := r.dir.Fold(ctx, newest(r), r.id)
 	if err != nil {
 		return nil, err
 	}

@@ -120,7 +120,7 @@ func (h *Host) acts(ctx context.Context, in *call.In, q *act.Request) (string, e
 		q.By, q.From = wire.Vouched(by, q.By), by // and not who the request says
 	}
 	return reads(func(ctx context.Context, r *Run, _ *call.In, q *act.Request) (string, error) {
-		return r.put(ctx, *q)
+		return put(ctx, r, *q)
 	})(h, ctx, in, q)
 }
 

@@ -36,7 +36,7 @@ func TestSlowAHostShowsTheLogToAViewer(t *testing.T) {
 	url, dir := broker(t), t.TempDir()
 	repo, laptop, remove := newRepository()
 	defer remove()
-	h := host(t, filepath.Join(dir, "host"), url)
+	h := hostAt(t, filepath.Join(dir, "host"), url)
 	id := submitted(t, half{
 		State: laptop, NATS: url, Repo: repo, Plan: plan.Name, PlanText: string(plan.Data), Review: true,
 		Role: `[sh, -c, 'echo "PRINT""ED"; sed -i "s/.*/A NOTE/" "$@"', sh, '{files}']`,

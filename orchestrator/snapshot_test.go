@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"divisi/orchestrator/fault"
+
 	"github.com/stretchr/testify/require"
 
 	"divisi/orchestrator/store"
@@ -25,7 +27,7 @@ func TestSlowTheEnvironmentOfACheckoutIsSentOnce(t *testing.T) {
 	s.commit("deps")
 	err := s.submit()
 	require.ErrorContains(t, err, "or have what it takes sent")
-	code, _ := CodeOf(err)
+	code, _ := fault.CodeOf(err)
 	require.Equal(t, "snapshot", code)
 	require.Zero(t, s.cached())
 

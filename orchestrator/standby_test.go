@@ -46,8 +46,8 @@ func TestSlowAnotherHostTakesARunOver(t *testing.T) {
 	gitIn(t, repo, "add", "-A")
 	gitIn(t, repo, "-c", "user.name=a", "-c", "user.email=a@b.test", "commit", "-qm", "Add more")
 	one, two := filepath.Join(dir, "one"), filepath.Join(dir, "two")
-	first := host(t, one, url)
-	second := host(t, two, url)
+	first := hostAt(t, one, url)
+	second := hostAt(t, two, url)
 	id := submitted(t, half{
 		State: laptop, NATS: url, Repo: repo, Plan: "plan.yaml", Review: true, Role: "[sed, -i, 's/.*/A NOTE/', '{files}']", PlanText: `
 goal: Write the notes in capitals
@@ -81,7 +81,7 @@ tasks:
 	work.ended()
 
 	// A third one gets what has ended too.
-	third := host(t, one, url)
+	third := hostAt(t, one, url)
 	r, err = runs.Open(t.Context(), id)
 	require.NoError(t, err)
 	require.NoError(t, r.Close())

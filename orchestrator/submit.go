@@ -132,7 +132,7 @@ func (h *conduct) forgets(ctx context.Context) []string {
 
 // submit sends an order without the commits that the host has, and the whole of it where the host has not.
 func (h *conduct) submit(ctx context.Context, r *order, at Server) error {
-	m, err := at.reach(ctx)
+	m, err := reach(ctx, at)
 	if err != nil {
 		return err
 	}
