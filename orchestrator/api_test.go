@@ -84,8 +84,8 @@ func exported(file *ast.File) (nodes []ast.Node) {
 
 // rooms are those whose types the façade may name anew.
 var rooms = []string{
-	"divisi/orchestrator/view", "divisi/orchestrator/client", "divisi/orchestrator/host", "divisi/orchestrator/station",
-	"divisi/orchestrator/act", "divisi/orchestrator/call", "divisi/orchestrator/conduct", "divisi/orchestrator/fault",
+	"divisi/orchestrator/act", "divisi/orchestrator/client", "divisi/orchestrator/conduct", "divisi/orchestrator/depot",
+	"divisi/orchestrator/door", "divisi/orchestrator/fault", "divisi/orchestrator/view",
 }
 
 // leaks are the names in a node that belong to another package of divisi, and the hidden types of its own.

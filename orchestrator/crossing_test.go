@@ -20,7 +20,13 @@ import (
 	"divisi/internal/spec"
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/call"
+	"divisi/orchestrator/client"
+	"divisi/orchestrator/conduct"
+	"divisi/orchestrator/depot"
+	"divisi/orchestrator/host"
+	"divisi/orchestrator/hub"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/station"
 	"divisi/subagents/wire"
 )
 
@@ -63,11 +69,11 @@ func typesThatCross() (all []any) {
 	for _, e := range act.All() {
 		all = append(all, e.Args)
 	}
-	return append(all, slices.Concat(bodies(conductorCalls), bodies(hostCalls), bodies(keeperCalls), bodies(workerCalls), []any{
+	return append(all, slices.Concat(bodies(conduct.ConductorCalls), bodies(host.HostCalls), bodies(hub.KeeperCalls), bodies(station.WorkerCalls), []any{
 		call.In{},
 		call.Answer{},
-		order{},
-		known{},
+		depot.Order{},
+		host.Known{},
 		act.Changed{},
 		run.Data{},
 		wire.Assignment{},
@@ -104,9 +110,9 @@ func subjectsThatCross() string {
 		bus.TaskSubject("role", "run", "task"), bus.ConductorSubject("run", "kind"), bus.AttemptSubject("run", "worker", "role", "task", 1),
 		bus.AttemptFilter("run", "role", "task", 1), bus.ControlSubject("run"), bus.RequestSubject("run", "who"), bus.ActiveSubject("run"),
 		bus.WorkerPresence("worker"), bus.RunPresence("run"), bus.PresenceAsk(), bus.CallSubject("run", "worker"), bus.RecallSubject("run"),
-		bus.LimitsSubject("worker"), bus.FreedSubject("worker"), bus.WorkerControl("worker"), serveSubject("who"), readSubject("who"),
-		viewSubject("who"), credsSubject, "lease " + hostLease, calls(conductorCalls), calls(hostCalls), calls(keeperCalls),
-		calls(workerCalls), "",
+		bus.LimitsSubject("worker"), bus.FreedSubject("worker"), bus.WorkerControl("worker"), client.ServeSubject("who"), client.ReadSubject("who"),
+		client.ViewSubject("who"), hub.CredsSubject, "lease " + host.HostLease, calls(conduct.ConductorCalls), calls(host.HostCalls), calls(hub.KeeperCalls),
+		calls(station.WorkerCalls), "",
 	}, "\n")
 }
 

@@ -18,27 +18,29 @@ import (
 	"divisi/bus"
 	"divisi/bus/member"
 	"divisi/internal/spec"
-	"divisi/orchestrator"
+	"divisi/orchestrator/depot"
+	"divisi/orchestrator/host"
+	"divisi/orchestrator/hub"
 	"divisi/subagents/wire"
 )
 
 // serving serves a state directory until stop, and returns how it is reached and what it has told.
-func serving(t *testing.T, stateDir string) (at orchestrator.Serving, told func() []string) {
+func serving(t *testing.T, stateDir string) (at hub.Serving, told func() []string) {
 	t.Helper()
 	return servingWith(t, stateDir, 0)
 }
 
 // servingWith serves with a worker of its own, where it has agents.
-func servingWith(t *testing.T, stateDir string, agents int) (at orchestrator.Serving, told func() []string) {
+func servingWith(t *testing.T, stateDir string, agents int) (at hub.Serving, told func() []string) {
 	t.Helper()
 	var mu sync.Mutex
 	var all []string
 	ctx, cancel := context.WithCancel(t.Context())
-	ready, ended := make(chan orchestrator.Serving, 1), make(chan error, 1)
+	ready, ended := make(chan hub.Serving, 1), make(chan error, 1)
 	go func() {
-		ended <- orchestrator.Serve(ctx, orchestrator.ServeOptions{
+		ended <- hub.Serve(ctx, hub.ServeOptions{
 			StateDir: stateDir, Listen: "127.0.0.1:0", Metrics: "127.0.0.1:0", Agents: agents, Gates: agents,
-			Ready: func(at orchestrator.Serving) { ready <- at },
+			Ready: func(at hub.Serving) { ready <- at },
 			Notice: func(text string) {
 				mu.Lock()
 				defer mu.Unlock()
@@ -156,9 +158,9 @@ func TestAServerShowsItsNumbers(t *testing.T) {
 	}
 	require.Greater(t, got["divisi_store_bytes"], none["divisi_store_bytes"])
 	require.Greater(t, got["divisi_store_ceiling_bytes"], got["divisi_store_bytes"])
-	_, there, err := orchestrator.Join(ctx, t.TempDir(), tokenFrom(t, stateDir, "person"), "", "ada")
+	_, there, err := depot.Join(ctx, t.TempDir(), tokenFrom(t, stateDir, "person"), "", "ada")
 	require.NoError(t, err)
-	_, err = orchestrator.Quarantine(ctx, there, "w1", time.Now().Add(-time.Hour))
+	_, err = host.Quarantine(ctx, there, "w1", time.Now().Add(-time.Hour))
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		return numbers(t, at.Metrics)[`divisi_limits{for="`+spec.WaitQuota+`"}`] == 0
@@ -174,10 +176,10 @@ func TestAServerTellsThatItsCertificateEndsSoon(t *testing.T) {
 	require.NoError(t, err)
 	_, told := serving(t, stateDir)
 	require.Eventually(t, func() bool { return strings.Contains(strings.Join(told(), "\n"), "in 9 days") }, time.Minute, 5*time.Millisecond)
-	_, expiry, err := orchestrator.Credentials(t.Context(), stateDir)
+	_, expiry, err := hub.Credentials(t.Context(), stateDir)
 	require.NoError(t, err)
 	require.Contains(t, expiry, "the certificate of the server ends on ")
-	_, expiry, err = orchestrator.Credentials(t.Context(), served(t))
+	_, expiry, err = hub.Credentials(t.Context(), served(t))
 	require.NoError(t, err)
 	require.Empty(t, expiry)
 }

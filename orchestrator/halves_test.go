@@ -22,6 +22,7 @@ import (
 	"divisi/orchestrator"
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/sample"
+	"divisi/orchestrator/station"
 	"divisi/subagents/wire"
 )
 
@@ -109,7 +110,7 @@ func runWorker(ctx context.Context, h *half) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	w, err := orchestrator.NewWorker(ctx, orchestrator.WorkerOptions{
+	w, err := station.NewWorker(ctx, station.WorkerOptions{
 		StateDir: h.State, Server: orchestrator.Server{URL: h.NATS}, Once: true, Name: h.Name, Agents: h.Parallel, Gates: 4,
 		Notice: func(text string) { fmt.Fprintln(os.Stderr, text) }, Room: h.room(),
 	})

@@ -19,11 +19,12 @@ import (
 	"divisi/contextscope"
 	"divisi/orchestrator"
 	"divisi/orchestrator/act"
+	"divisi/orchestrator/host"
 )
 
 // serve hosts runs until its input ends; then it stops in order.
 func serve(ctx context.Context, h *half) int {
-	it := must(orchestrator.NewHost(orchestrator.HostOptions{
+	it := must(host.NewHost(host.HostOptions{
 		StateDir: h.State, Server: orchestrator.Server{URL: h.NATS},
 		Notice: func(run, text string) { fmt.Fprintln(os.Stderr, run, text) },
 	}))
@@ -282,9 +283,9 @@ func TestSlowAHostGoesOnWithItsRuns(t *testing.T) {
 }
 
 // hosts is a host in this process.
-func hosts(t *testing.T, dir, url string) *orchestrator.Host {
+func hosts(t *testing.T, dir, url string) *host.Host {
 	t.Helper()
-	h, err := orchestrator.NewHost(orchestrator.HostOptions{StateDir: dir, Server: orchestrator.Server{URL: url}})
+	h, err := host.NewHost(host.HostOptions{StateDir: dir, Server: orchestrator.Server{URL: url}})
 	require.NoError(t, err)
 	require.NoError(t, h.Start(t.Context()))
 	return h

@@ -52,16 +52,24 @@ var arrows = []struct {
 	{"explain", []string{"assign", "console", "plan", "run", "store"}},
 	{"dashboard", []string{"act", "view"}},
 	{"mcpserver", []string{"act", "attempt", "console", "dashboard", "view"}},
-	{"sample", nil},
 	{"needs", []string{"console", "proof", "run", "store"}},
-	{"shard", nil},
+	{"shard", []string{"evidence", "plan", "request"}},
 	{"mirrors", nil},
 	{"fit", nil},
 	{"audit", nil},
 	{"backup", []string{"store"}},
 	{"metrics", nil},
 	{"fault", []string{"conductor", "phase", "recovery"}},
-	{".", []string{"act", "attempt", "audit", "backup", "baseline", "call", "conductor", "dashboard", "decision", "eventlog", "evidence", "explain", "fault", "fit", "mcpserver", "metrics", "mirrors", "needs", "plan", "proof", "request", "run", "sample", "shard", "store", "veil", "view"}},
+	// The rooms behind the façade: what machines keep and lend, who asks, what works, what conducts, for whom.
+	{"depot", []string{"baseline", "call", "mirrors", "run", "store"}},
+	{"client", []string{"act", "attempt", "call", "conductor", "decision", "depot", "eventlog", "explain", "plan", "proof", "request", "run", "store", "view"}},
+	{"station", []string{"call", "depot", "eventlog", "fit", "needs", "plan", "run", "store"}},
+	{"conduct", []string{"act", "call", "client", "conductor", "depot", "eventlog", "fault", "needs", "plan", "run", "shard", "station", "store", "view"}},
+	{"host", []string{"act", "audit", "call", "client", "conduct", "conductor", "depot", "eventlog", "fault", "mirrors", "request", "run", "store", "veil"}},
+	{"door", []string{"act", "call", "client", "conduct", "dashboard", "depot", "eventlog", "host", "mcpserver", "view"}},
+	{"hub", []string{"audit", "backup", "call", "client", "dashboard", "decision", "depot", "door", "eventlog", "fault", "host", "metrics", "run", "station"}},
+	{"sample", []string{"depot", "store"}},
+	{".", []string{"act", "client", "conduct", "depot", "door", "fault"}},
 }
 
 // pure are the packages that decide or fold: they know neither NATS nor git, files, processes or the network.
@@ -116,11 +124,10 @@ func TestImportsPointOneWay(t *testing.T) {
 	}
 }
 
-// A package that knows many others changes with each of them: what has grown too far hands over to a package behind it. The façade
-// still knows more.
+// A package that knows many others changes with each of them: what has grown too far hands over to a package behind it.
 func TestNoPackageImportsTooManyOthers(t *testing.T) {
 	t.Parallel()
-	const most = 25
+	const most, facade = 25, 15
 	require.NoError(t, filepath.WalkDir("..", func(dir string, e fs.DirEntry, err error) error {
 		files, _ := filepath.Glob(filepath.Join(dir, "*.go"))
 		switch {
@@ -128,11 +135,15 @@ func TestNoPackageImportsTooManyOthers(t *testing.T) {
 			return err
 		case dir != ".." && strings.HasPrefix(e.Name(), "."), e.Name() == "testdata", e.Name() == "testkit":
 			return fs.SkipDir
-		case len(files) == 0 || dir == "../orchestrator":
+		case len(files) == 0:
 			return nil
 		}
 		own := slices.DeleteFunc(imported(t, dir), func(path string) bool { return !strings.HasPrefix(path, "divisi/") })
-		require.LessOrEqual(t, len(own), most, dir)
+		may := most
+		if dir == "../orchestrator" {
+			may = facade
+		}
+		require.LessOrEqual(t, len(own), may, dir)
 		return nil
 	}))
 }

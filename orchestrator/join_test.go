@@ -10,6 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/orchestrator"
+	"divisi/orchestrator/depot"
+	"divisi/orchestrator/hub"
+	"divisi/orchestrator/station"
 )
 
 // served serves a state directory until the test ends.
@@ -27,8 +30,8 @@ func servingAt(t *testing.T, stateDir, listen string) (url string, stop func()) 
 	ctx, cancel := context.WithCancel(t.Context())
 	ready, ended := make(chan string, 1), make(chan error, 1)
 	go func() {
-		ended <- orchestrator.Serve(ctx, orchestrator.ServeOptions{
-			StateDir: stateDir, Listen: listen, Ready: func(at orchestrator.Serving) { ready <- at.URL }, Notice: func(string) {},
+		ended <- hub.Serve(ctx, hub.ServeOptions{
+			StateDir: stateDir, Listen: listen, Ready: func(at hub.Serving) { ready <- at.URL }, Notice: func(string) {},
 		})
 	}()
 	select {
@@ -42,7 +45,7 @@ func servingAt(t *testing.T, stateDir, listen string) (url string, stop func()) 
 
 func tokenFrom(t *testing.T, stateDir, role string) string {
 	t.Helper()
-	text, err := orchestrator.NewToken(t.Context(), stateDir, orchestrator.TokenOptions{Role: role})
+	text, err := hub.NewToken(t.Context(), stateDir, hub.TokenOptions{Role: role})
 	require.NoError(t, err)
 	return text
 }
@@ -50,7 +53,7 @@ func tokenFrom(t *testing.T, stateDir, role string) string {
 func TestAServerIsFoundByItsHost(t *testing.T) {
 	t.Parallel()
 	state := t.TempDir()
-	name, at, err := orchestrator.Join(t.Context(), state, tokenFrom(t, served(t), "person"), "", "")
+	name, at, err := depot.Join(t.Context(), state, tokenFrom(t, served(t), "person"), "", "")
 	require.NoError(t, err)
 	for _, called := range []string{name, "127.0.0.1"} {
 		found, err := orchestrator.FindServer(state, called)
@@ -65,10 +68,10 @@ func TestATokenIsNotUsedWhereItsLoginCannotBeKept(t *testing.T) {
 	text, state := tokenFrom(t, served(t), "worker"), t.TempDir()
 	inTheWay := filepath.Join(state, "servers")
 	require.NoError(t, os.WriteFile(inTheWay, nil, 0o600))
-	_, _, err := orchestrator.Join(t.Context(), state, text, "", "w1")
+	_, _, err := depot.Join(t.Context(), state, text, "", "w1")
 	require.ErrorContains(t, err, "directory of logins")
 	require.NoError(t, os.Remove(inTheWay))
-	_, _, err = orchestrator.Join(t.Context(), state, text, "", "w1")
+	_, _, err = depot.Join(t.Context(), state, text, "", "w1")
 	require.NoError(t, err)
 }
 
@@ -77,7 +80,7 @@ func TestATokenForAnotherKeyBringsTheNewCertificate(t *testing.T) {
 	t.Parallel()
 	serveDir, state := t.TempDir(), t.TempDir()
 	at, stop := servingAt(t, serveDir, "127.0.0.1:0")
-	_, before, err := orchestrator.Join(t.Context(), state, tokenFrom(t, serveDir, "person"), "host", "ada")
+	_, before, err := depot.Join(t.Context(), state, tokenFrom(t, serveDir, "person"), "host", "ada")
 	require.NoError(t, err)
 	stop()
 	require.NoError(t, os.Remove(filepath.Join(serveDir, "serve", "server.pem")))
@@ -85,25 +88,25 @@ func TestATokenForAnotherKeyBringsTheNewCertificate(t *testing.T) {
 	defer stop()
 	_, err = orchestrator.On(before).List(t.Context())
 	require.ErrorContains(t, err, "the server has another certificate")
-	token, err := orchestrator.Rotate(t.Context(), serveDir, "ada", false)
+	token, err := hub.Rotate(t.Context(), serveDir, "ada", false)
 	require.NoError(t, err)
-	_, after, err := orchestrator.Join(t.Context(), state, token, "host", "")
+	_, after, err := depot.Join(t.Context(), state, token, "host", "")
 	require.NoError(t, err)
 	_, err = orchestrator.On(after).List(t.Context())
 	require.NoError(t, err)
 
-	other, err := orchestrator.Rotate(t.Context(), serveDir, "ada", false)
+	other, err := hub.Rotate(t.Context(), serveDir, "ada", false)
 	require.NoError(t, err)
 	stranger := served(t)
-	_, _, err = orchestrator.Join(t.Context(), state, tokenFrom(t, stranger, "person"), "other", "ada")
+	_, _, err = depot.Join(t.Context(), state, tokenFrom(t, stranger, "person"), "other", "ada")
 	require.NoError(t, err)
-	_, _, err = orchestrator.Join(t.Context(), state, other, "other", "")
+	_, _, err = depot.Join(t.Context(), state, other, "other", "")
 	require.ErrorContains(t, err, "has the login of another member")
 }
 
 func TestAStateDirectoryHasOneServer(t *testing.T) {
 	t.Parallel()
-	err := orchestrator.Serve(t.Context(), orchestrator.ServeOptions{StateDir: served(t), Listen: "127.0.0.1:0"})
+	err := hub.Serve(t.Context(), hub.ServeOptions{StateDir: served(t), Listen: "127.0.0.1:0"})
 	require.True(t, orchestrator.IsUsage(err), "%v", err)
 	require.ErrorContains(t, err, "runs already")
 }
@@ -111,7 +114,7 @@ func TestAStateDirectoryHasOneServer(t *testing.T) {
 // A viewer asks the host what changes nothing, and no more.
 func TestAViewerReadsAndNoMore(t *testing.T) {
 	t.Parallel()
-	_, at, err := orchestrator.Join(t.Context(), t.TempDir(), tokenFrom(t, served(t), "viewer"), "", "")
+	_, at, err := depot.Join(t.Context(), t.TempDir(), tokenFrom(t, served(t), "viewer"), "", "")
 	require.NoError(t, err)
 	runs, err := orchestrator.On(at).List(t.Context())
 	require.NoError(t, err)
@@ -124,17 +127,17 @@ func TestAViewerReadsAndNoMore(t *testing.T) {
 func TestAWorkerHasADirectoryOfItsOwn(t *testing.T) {
 	t.Parallel()
 	state := served(t)
-	_, at, err := orchestrator.Join(t.Context(), state, tokenFrom(t, state, "worker"), "", "")
+	_, at, err := depot.Join(t.Context(), state, tokenFrom(t, state, "worker"), "", "")
 	require.NoError(t, err)
-	o := orchestrator.WorkerOptions{StateDir: state, Server: at}
-	w, err := orchestrator.NewWorker(t.Context(), o)
+	o := station.WorkerOptions{StateDir: state, Server: at}
+	w, err := station.NewWorker(t.Context(), o)
 	require.NoError(t, err)
 	require.NoFileExists(t, filepath.Join(state, "worker.key"))
-	_, err = orchestrator.NewWorker(t.Context(), o)
+	_, err = station.NewWorker(t.Context(), o)
 	require.True(t, orchestrator.IsUsage(err), "%v", err)
 	require.ErrorContains(t, err, "another worker works in")
 	w.Close()
-	w, err = orchestrator.NewWorker(t.Context(), o)
+	w, err = station.NewWorker(t.Context(), o)
 	require.NoError(t, err)
 	w.Close()
 }
@@ -144,21 +147,21 @@ func TestAWorkerThatHasJoinedIsFoundByAnyTokenOfItsServer(t *testing.T) {
 	t.Parallel()
 	one, other, state := served(t), served(t), t.TempDir()
 	used := tokenFrom(t, one, "worker")
-	as, _, err := orchestrator.Joined(state, used)
+	as, _, err := depot.Joined(state, used)
 	require.NoError(t, err)
 	require.Empty(t, as)
-	as, at, err := orchestrator.Join(t.Context(), state, used, "", "w1")
+	as, at, err := depot.Join(t.Context(), state, used, "", "w1")
 	require.NoError(t, err)
 	for _, token := range []string{used, tokenFrom(t, one, "worker")} {
-		name, found, err := orchestrator.Joined(state, token)
+		name, found, err := depot.Joined(state, token)
 		require.NoError(t, err)
 		require.Equal(t, as, name)
 		require.Equal(t, at, found)
 	}
-	rotated, err := orchestrator.Rotate(t.Context(), one, "w1", false)
+	rotated, err := hub.Rotate(t.Context(), one, "w1", false)
 	require.NoError(t, err)
 	for _, token := range []string{tokenFrom(t, other, "worker"), tokenFrom(t, one, "person"), rotated} {
-		name, _, err := orchestrator.Joined(state, token)
+		name, _, err := depot.Joined(state, token)
 		require.NoError(t, err)
 		require.Empty(t, name)
 	}

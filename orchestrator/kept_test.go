@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/orchestrator"
+	"divisi/orchestrator/depot"
 )
 
 // Two members with a machine, an account and a place of the repository that are called alike share nothing on the server; one
@@ -19,7 +20,7 @@ func TestMembersShareNothingThatTheServerKeeps(t *testing.T) {
 	at := map[string]orchestrator.Server{}
 	for _, name := range []string{"ada", "bob"} {
 		var err error
-		_, at[name], err = orchestrator.Join(t.Context(), t.TempDir(), tokenFrom(t, serveDir, "person"), "", name)
+		_, at[name], err = depot.Join(t.Context(), t.TempDir(), tokenFrom(t, serveDir, "person"), "", name)
 		require.NoError(t, err)
 	}
 	dir := t.TempDir()

@@ -18,6 +18,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/testkit/geminitest"
 	"divisi/orchestrator"
+	"divisi/orchestrator/hub"
 	"divisi/subagents/wire"
 )
 
@@ -271,7 +272,7 @@ func (s *shared) limitsOf(worker string, refused <-chan struct{}) <-chan string 
 		defer close(told)
 		<-refused
 		for s.t.Context().Err() == nil {
-			data, err := orchestrator.Workers(s.t.Context(), orchestrator.Server{URL: s.url})
+			data, err := hub.Workers(s.t.Context(), orchestrator.Server{URL: s.url})
 			var list []*wire.Presence
 			if err != nil || json.Unmarshal(data, &list) != nil {
 				return

@@ -5,3 +5,128 @@
 // models from the environment, and on Linux starts this program again as the first process of each confined command; on other
 // systems commands run with the rights of this process.
 package orchestrator
+
+import (
+	"context"
+	"iter"
+
+	"divisi/orchestrator/act"
+	"divisi/orchestrator/client"
+	"divisi/orchestrator/conduct"
+	"divisi/orchestrator/depot"
+	"divisi/orchestrator/door"
+)
+
+// What a run is made of, and what it asks the program that carries it out.
+type (
+	// Options describe a new run, ResumeOptions how a stopped or killed run goes on; Machine is what this process brings to both.
+	Options       = conduct.Options
+	ResumeOptions = conduct.ResumeOptions
+	Machine       = conduct.Machine
+	// File is a file in a documented format.
+	File         = conduct.File
+	PartialClone = conduct.PartialClone
+	// Approval is a plan that a person is asked about, Answer what the person says.
+	Approval = conduct.Approval
+	Answer   = conduct.Answer
+	// Decision is what must be decided before some of the work goes on, Option a way to answer it, Choice the answer, Patch what
+	// the newest attempt of a task has changed.
+	Decision = client.Decision
+	Option   = client.Option
+	Choice   = client.Choice
+	Patch    = client.Patch
+)
+
+// What is known of runs.
+type (
+	// Run is a run that this process carries out, or that it is attached to, here or on a server.
+	Run = client.Run
+	// Runs are the runs of one place, Server a place on another machine.
+	Runs   = client.Runs
+	Server = depot.Server
+	// Summary is how a run stands, Result how it ended.
+	Summary     = client.Summary
+	Result      = client.Result
+	Change      = client.Change
+	Way         = client.Way
+	ContextView = client.ContextView
+	// Previewed is a plan as a run would carry it out.
+	Previewed = conduct.Previewed
+	Removal   = client.Removal
+	Removed   = client.Removed
+)
+
+// What is done to a run.
+type (
+	// Act is one entry of the table of acts with its arguments: see Run.Act. Outcome is what becomes of it.
+	Act     = act.Args
+	Outcome = act.Outcome
+	// Retry is the act of that name, with what else is read here.
+	Retry = conduct.Retry
+)
+
+// Page is a web page on which a person follows runs, decides and acts.
+type (
+	Page        = door.Page
+	PageOptions = door.PageOptions
+)
+
+// Start begins a run. It returns once the run's first event is in the log; an error before leaves nothing behind. The run goes on
+// until it ends or ctx does, which stops it in order. Without Wait or Close it keeps its log open until the process ends.
+func Start(ctx context.Context, o Options) (*Run, error) { return conduct.Start(ctx, o) }
+
+// Startable reports what would keep Start from beginning a run.
+func Startable(ctx context.Context, o Options) error { return conduct.Startable(ctx, o) }
+
+// Preview expands a plan file as Start does, and reports what Start would refuse. It writes only to a temporary directory.
+func Preview(ctx context.Context, o Options) (Previewed, error) { return conduct.Preview(ctx, o) }
+
+// Resume goes on with a run, as Start does. Its state is computed from its log.
+func Resume(ctx context.Context, o ResumeOptions) (*Run, error) { return conduct.Resume(ctx, o) }
+
+// Submit has the host on a server carry out a run of a repository of this machine.
+func Submit(ctx context.Context, o Options, at Server) (*Run, error) {
+	return conduct.Submit(ctx, o, at)
+}
+
+// ResumeOn has the host on a server go on with a run that was stopped. Of the options Budget, AllowUnverified and AllowUnread
+// count.
+func ResumeOn(ctx context.Context, at Server, o ResumeOptions) (*Run, error) {
+	return conduct.ResumeOn(ctx, at, o)
+}
+
+// TryAgain opens tasks again that were given up. Roles and settings are read again from the files that they came from.
+func TryAgain(ctx context.Context, r *Run, o Retry) (Outcome, error) {
+	return conduct.TryAgain(ctx, r, o)
+}
+
+// Publish puts what has landed in a run that was stopped or cancelled into the repository, as its branch.
+func Publish(ctx context.Context, r *Run) (Result, error) { return conduct.Publish(ctx, r) }
+
+// PublishTo puts what has landed in a run that was submitted, and has ended, into a repository that has its base commit.
+func PublishTo(ctx context.Context, r *Run, repo string) (Result, error) {
+	return conduct.PublishTo(ctx, r, repo)
+}
+
+// Local returns the runs of a state directory on this machine.
+func Local(stateDir string) Runs { return client.Local(stateDir) }
+
+// On returns the runs of the host on a server.
+func On(at Server) Runs { return client.On(at) }
+
+// FindServer returns the server that a state directory knows under a name.
+func FindServer(stateDir, name string) (Server, error) { return depot.FindServer(stateDir, name) }
+
+// Remove removes runs of a state directory, one after the other, and yields each.
+func Remove(ctx context.Context, stateDir string, what Removal) iter.Seq2[Removed, error] {
+	return client.Remove(ctx, stateDir, what)
+}
+
+// RemoveOn has the host on a server remove a run that is not active. One whose branch no person has published is refused without
+// unfetched.
+func RemoveOn(ctx context.Context, at Server, id string, unfetched bool) (Removed, error) {
+	return client.RemoveOn(ctx, at, id, unfetched)
+}
+
+// NewPage checks the options and returns a page that is not served yet.
+func NewPage(ctx context.Context, o PageOptions) (*Page, error) { return door.NewPage(ctx, o) }

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/configs"
-	"divisi/orchestrator"
+	"divisi/orchestrator/depot"
+	"divisi/orchestrator/hub"
 )
 
 // A file of the owner that refuses the machine, or that is refused itself, takes the server's own worker from it, and not the server.
@@ -35,9 +36,9 @@ func TestAServerBeginsWithoutAWorkerOfItsOwn(t *testing.T) {
 			require.Contains(t, all, "the server has no worker of its own: ")
 			require.Contains(t, all, file)
 			require.Contains(t, all, c.why)
-			_, host, err := orchestrator.Join(t.Context(), t.TempDir(), tokenFrom(t, stateDir, "person"), "", "ada")
+			_, host, err := depot.Join(t.Context(), t.TempDir(), tokenFrom(t, stateDir, "person"), "", "ada")
 			require.NoError(t, err)
-			list, err := orchestrator.Workers(t.Context(), host)
+			list, err := hub.Workers(t.Context(), host)
 			require.NoError(t, err)
 			require.JSONEq(t, "[]", string(list))
 		})

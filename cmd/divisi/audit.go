@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"divisi/orchestrator"
 	"divisi/orchestrator/console"
+	"divisi/orchestrator/hub"
 )
 
 func newAudit(g *globals) *cobra.Command {
@@ -33,7 +33,7 @@ func (g *globals) showAudit(since string) error {
 	if err != nil {
 		return err
 	}
-	entries, err := orchestrator.AuditLog(g.stateDir, time.Now().Add(-age))
+	entries, err := hub.AuditLog(g.stateDir, time.Now().Add(-age))
 	if err != nil {
 		return err
 	}

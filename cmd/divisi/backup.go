@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"divisi/internal/text"
-	"divisi/orchestrator"
+	"divisi/orchestrator/hub"
 )
 
 func (s *serveCommand) backup() *cobra.Command {
@@ -22,7 +22,7 @@ serve meanwhile. Who can read DIR can be the server. See docs/backup.md.` +
 		Example: "  divisi serve backup /backup/divisi-$(date +%F)",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			saved, err := orchestrator.Backup(s.log.WithContext(c.Context()), s.stateDir, args[0])
+			saved, err := hub.Backup(s.log.WithContext(c.Context()), s.stateDir, args[0])
 			if err != nil {
 				return err
 			}
@@ -43,7 +43,7 @@ it. What happened after the backup is lost. See docs/backup.md.` +
 		Example: "  divisi serve restore /backup/divisi-2026-11-28 --state-dir /var/lib/divisi",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			saved, err := orchestrator.Restore(s.log.WithContext(c.Context()), args[0], s.stateDir)
+			saved, err := hub.Restore(s.log.WithContext(c.Context()), args[0], s.stateDir)
 			if err != nil {
 				return err
 			}
@@ -58,7 +58,7 @@ it. What happened after the backup is lost. See docs/backup.md.` +
 }
 
 // savedLine counts what a backup has.
-func savedLine(s orchestrator.Saved) string {
+func savedLine(s hub.Saved) string {
 	return fmt.Sprintf("%s, %s, %s, %d MiB", text.Count(s.Runs, "run"), text.Count(s.Events, "message"),
 		text.Count(s.Objects, "object"), s.Bytes>>20)
 }

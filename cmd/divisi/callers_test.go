@@ -11,6 +11,8 @@ import (
 
 	"divisi/internal/sandbox"
 	"divisi/orchestrator"
+	"divisi/orchestrator/depot"
+	"divisi/orchestrator/hub"
 )
 
 // A run on a server is acted on by a person through each door that reaches it, and by no one else through any.
@@ -20,7 +22,7 @@ func TestWhoMayActOnAServer(t *testing.T) {
 		t.Skip("a worker refuses to work where commands could read its login")
 	}
 	server := servedHere(t)
-	for _, d := range []door{doors[0], doors[2]} {
+	for _, d := range []way{doors[0], doors[2]} {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			a := submittedTo(t, server, strings.Fields(d.name)[0])
@@ -43,9 +45,9 @@ func servedHere(t *testing.T) string {
 	ctx, cancel := context.WithCancel(t.Context())
 	ready, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
-		ended <- orchestrator.Serve(ctx, orchestrator.ServeOptions{
+		ended <- hub.Serve(ctx, hub.ServeOptions{
 			StateDir: state, Listen: "127.0.0.1:0", Hosts: []string{"localhost"}, Page: "127.0.0.1:0", Agents: 8,
-			Ready: func(orchestrator.Serving) { close(ready) }, Notice: func(string) {},
+			Ready: func(hub.Serving) { close(ready) }, Notice: func(string) {},
 		})
 	}()
 	select {
@@ -62,16 +64,16 @@ func servedHere(t *testing.T) string {
 func member(t *testing.T, server, role, name string) (state string, at orchestrator.Server) {
 	t.Helper()
 	state = t.TempDir()
-	token, err := orchestrator.NewToken(t.Context(), server, orchestrator.TokenOptions{Role: role})
+	token, err := hub.NewToken(t.Context(), server, hub.TokenOptions{Role: role})
 	require.NoError(t, err)
-	_, at, err = orchestrator.Join(t.Context(), state, token, "host", name)
+	_, at, err = depot.Join(t.Context(), state, token, "host", name)
 	require.NoError(t, err)
 	return state, at
 }
 
 func link(t *testing.T, server, role, name string) string {
 	t.Helper()
-	address, err := orchestrator.NewLink(t.Context(), server, orchestrator.TokenOptions{Role: role, Name: name})
+	address, err := hub.NewLink(t.Context(), server, hub.TokenOptions{Role: role, Name: name})
 	require.NoError(t, err)
 	return address
 }
@@ -106,7 +108,7 @@ func submittedTo(t *testing.T, server, name string) *acted {
 // other is a way of one who may not act on the run, and what that is told.
 type other struct {
 	acted
-	door
+	way
 
 	why string
 }
@@ -115,11 +117,11 @@ type other struct {
 func (a *acted) others(t *testing.T, server string) (out []other) {
 	t.Helper()
 	for _, role := range []string{"viewer", "worker"} {
-		o := other{*a, door{}, "the server does not permit it: " + role}
+		o := other{*a, way{}, "the server does not permit it: " + role}
 		var at orchestrator.Server
 		o.state, at = member(t, server, role, role+"-"+a.who[len("user:"):])
 		o.runs = orchestrator.On(at)
-		for _, o.door = range []door{doors[0], doors[3], doors[4]} {
+		for _, o.way = range []way{doors[0], doors[3], doors[4]} {
 			out = append(out, o)
 		}
 	}

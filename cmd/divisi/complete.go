@@ -13,7 +13,7 @@ import (
 	"divisi/configs"
 	"divisi/internal/spec"
 	"divisi/internal/text"
-	"divisi/orchestrator"
+	"divisi/orchestrator/client"
 	"divisi/orchestrator/console"
 )
 
@@ -189,7 +189,7 @@ func (g *globals) glance(ctx context.Context, name string) (out glimpse) {
 			return out
 		}
 		data = s.Report
-	} else if data, err = orchestrator.Glance(ctx, g.stateDir, id); err != nil {
+	} else if data, err = client.Glance(ctx, g.stateDir, id); err != nil {
 		return out
 	}
 	if json.Unmarshal(data, &out) != nil {

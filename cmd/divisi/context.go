@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"divisi/orchestrator"
+	"divisi/orchestrator/explain"
 )
 
 func newContext(g *globals) *cobra.Command {
@@ -78,7 +79,7 @@ func (g *globals) compile(_ context.Context, name string) error {
 	if len(data) > maxSession {
 		return usagef("%s is larger than %d MB", name, maxSession>>20)
 	}
-	compiled, err := orchestrator.Compile(data)
+	compiled, err := explain.Compile(data)
 	if err != nil {
 		return usagef("%s: %v", name, err)
 	}

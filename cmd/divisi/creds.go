@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"divisi/orchestrator"
 	"divisi/orchestrator/console"
+	"divisi/orchestrator/hub"
 )
 
 func newCreds(g *globals) *cobra.Command {
@@ -34,7 +34,7 @@ connections are cut. A worker that is started with it waits for the one whose ke
 		Example: "  divisi creds rotate build7 | ssh build7 divisi worker --join -",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			token, err := orchestrator.Rotate(g.log.WithContext(c.Context()), g.stateDir, args[0], webSocket)
+			token, err := hub.Rotate(g.log.WithContext(c.Context()), g.stateDir, args[0], webSocket)
 			if err != nil {
 				return err
 			}
@@ -59,7 +59,7 @@ be a token of the list too: then it admits no more members, and those that it ha
 		Example: "  divisi creds revoke build7",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := orchestrator.Revoke(g.log.WithContext(c.Context()), g.stateDir, args[0]); err != nil {
+			if err := hub.Revoke(g.log.WithContext(c.Context()), g.stateDir, args[0]); err != nil {
 				return err
 			}
 			return g.print(say("%s is admitted no more\n", args[0]), map[string]string{"revoked": args[0]})
@@ -69,7 +69,7 @@ be a token of the list too: then it admits no more members, and those that it ha
 }
 
 func (g *globals) listCreds(ctx context.Context) error {
-	all, expiry, err := orchestrator.Credentials(g.log.WithContext(ctx), g.stateDir)
+	all, expiry, err := hub.Credentials(g.log.WithContext(ctx), g.stateDir)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func when(t time.Time) string {
 }
 
 func newJoinKey(g *globals) *cobra.Command {
-	o := orchestrator.TokenOptions{Role: "worker"}
+	o := hub.TokenOptions{Role: "worker"}
 	c := &cobra.Command{
 		Use:   "joinkey",
 		Short: "Make a token that many machines join with",
@@ -128,7 +128,7 @@ the tags of --tag, whatever it says of itself.` + codes(codeOK, codeUsage, codeM
 			if o.Uses < 1 || o.Life <= 0 {
 				return usagef("--uses and --ttl must be more than 0")
 			}
-			token, err := orchestrator.NewToken(g.log.WithContext(c.Context()), g.stateDir, o)
+			token, err := hub.NewToken(g.log.WithContext(c.Context()), g.stateDir, o)
 			if err != nil {
 				return err
 			}

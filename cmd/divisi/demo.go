@@ -11,6 +11,7 @@ import (
 
 	"divisi/internal/text"
 	"divisi/orchestrator"
+	"divisi/orchestrator/sample"
 )
 
 func newDemo(g *globals) *cobra.Command {
@@ -45,7 +46,7 @@ func (g *globals) demo(ctx context.Context, o runOptions) error {
 		return err
 	}
 	defer g.fillNotes()()
-	sample, err := orchestrator.NewSample(ctx, g.stateDir, dir)
+	sample, err := sample.NewSample(ctx, g.stateDir, dir)
 	if err != nil {
 		return err
 	}

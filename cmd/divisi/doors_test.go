@@ -19,6 +19,7 @@ import (
 
 	"divisi/orchestrator"
 	"divisi/orchestrator/console/board"
+	"divisi/orchestrator/door"
 )
 
 // actedPlan has a task for each act, by its name.
@@ -79,8 +80,8 @@ func (a *acted) begin(context.Context, string) error {
 	return nil
 }
 
-// door is a way to a run. do does what a cell of the table asks for, and returns the outcome, or why not.
-type door struct {
+// way leads to a run, through a door of it. do does what a cell of the table asks for, and returns the outcome, or why not.
+type way struct {
 	name string
 	as   string // what the log has behind the name of the person
 	has  func(*tried) bool
@@ -88,7 +89,7 @@ type door struct {
 }
 
 // doors are all ways to a run.
-var doors = []door{
+var doors = []way{
 	{"command line", "", func(a *tried) bool { return a.command != "" }, commandLine},
 	{"terminal board", "", func(a *tried) bool { return a.board != "" }, theBoard},
 	{"page", "", func(a *tried) bool { return a.page != "" }, thePage},
@@ -176,7 +177,7 @@ func theTools(t *testing.T, a *acted, what *tried) (string, error) {
 	ours, out := io.Pipe()
 	over := make(chan error, 1)
 	go func() {
-		over <- orchestrator.ServeMCP(t.Context(), orchestrator.MCPOptions{
+		over <- door.ServeMCP(t.Context(), door.MCPOptions{
 			Repo: a.repo, StateDir: a.state, Runs: a.runs, Acts: true, Begin: a.begin, Trust: agrees,
 			Words: error.Error, Calls: func(text string) string { return text },
 		}, in, out)

@@ -10,8 +10,8 @@ import (
 
 	"divisi/cmd/divisi/internal/doctor"
 	"divisi/internal/text"
-	"divisi/orchestrator"
 	"divisi/orchestrator/console"
+	"divisi/orchestrator/depot"
 )
 
 // envs shows and removes the environments of a repository.
@@ -66,9 +66,9 @@ used for 30 days goes by itself.` + codes(codeOK, codeUsage, codeMachine),
 }
 
 // chosen are the environments that names begin.
-func chosen(list []orchestrator.Environment, names []string) (found []orchestrator.Environment, err error) {
+func chosen(list []depot.Environment, names []string) (found []depot.Environment, err error) {
 	for _, name := range names {
-		match := slices.DeleteFunc(slices.Clone(list), func(l orchestrator.Environment) bool {
+		match := slices.DeleteFunc(slices.Clone(list), func(l depot.Environment) bool {
 			return !strings.HasPrefix(l.ID, name)
 		})
 		switch {
@@ -83,7 +83,7 @@ func chosen(list []orchestrator.Environment, names []string) (found []orchestrat
 }
 
 func (e *envs) show(ctx context.Context, args []string) error {
-	list, err := orchestrator.Environments(ctx, e.stateDir, e.repo, e.verify)
+	list, err := depot.Environments(ctx, e.stateDir, e.repo, e.verify)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (e *envs) show(ctx context.Context, args []string) error {
 }
 
 // environmentCells are an environment in a row.
-func environmentCells(l *orchestrator.Environment) []string {
+func environmentCells(l *depot.Environment) []string {
 	state := "used " + l.Used.Format(time.DateOnly)
 	switch {
 	case l.Damage != "":
@@ -132,7 +132,7 @@ func environmentCells(l *orchestrator.Environment) []string {
 }
 
 // environmentText is all that is known of an environment beyond its row.
-func environmentText(l *orchestrator.Environment) string {
+func environmentText(l *depot.Environment) string {
 	lines := []string{"id " + l.ID, "digest " + l.Digest, "made " + l.Made.Format(time.DateTime), "in " + l.Dir}
 	for _, place := range l.Lays {
 		lines = append(lines, "lays "+place)
@@ -152,7 +152,7 @@ func (e *envs) remove(ctx context.Context, args []string) error {
 	if len(args) == 0 && !e.all {
 		return usagef("name the environments to remove, or give --all; see: divisi env show")
 	}
-	list, err := orchestrator.Environments(ctx, e.stateDir, e.repo, false)
+	list, err := depot.Environments(ctx, e.stateDir, e.repo, false)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"divisi/orchestrator"
+	"divisi/orchestrator/depot"
 )
 
 func newJoin(g *globals) *cobra.Command {
@@ -50,7 +51,7 @@ func (g *globals) join(
 		return "", at, false, err
 	}
 	token := strings.TrimSpace(string(data))
-	role, replaces, err := orchestrator.TokenRole(token)
+	role, replaces, err := depot.TokenRole(token)
 	switch {
 	case err != nil:
 		return "", at, false, err
@@ -64,7 +65,7 @@ func (g *globals) join(
 		}()
 	}
 	if worker {
-		if name, at, err = orchestrator.Joined(g.stateDir, token); err != nil {
+		if name, at, err = depot.Joined(g.stateDir, token); err != nil {
 			return "", at, false, err
 		}
 		if name != "" {
@@ -73,6 +74,6 @@ func (g *globals) join(
 			return name, at, false, nil
 		}
 	}
-	name, at, err = orchestrator.Join(g.log.WithContext(ctx), g.stateDir, token, as, me)
+	name, at, err = depot.Join(g.log.WithContext(ctx), g.stateDir, token, as, me)
 	return name, at, replaces, err
 }

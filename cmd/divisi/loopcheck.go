@@ -10,6 +10,7 @@ import (
 
 	"divisi/internal/usage"
 	"divisi/orchestrator"
+	"divisi/orchestrator/explain"
 )
 
 func newLoopcheck(g *globals) *cobra.Command {
@@ -45,7 +46,7 @@ func (g *globals) loopcheck(name string) error {
 		return err
 	}
 	defer in.Close()
-	err = orchestrator.CheckLoop(in, func(s orchestrator.Strike) error { return encodeLine(g.out, s) })
+	err = explain.CheckLoop(in, func(s explain.Strike) error { return encodeLine(g.out, s) })
 	if code, values := orchestrator.CodeOf(err); code == usage.Line {
 		return usagef("%s:%v: %v\nSee: divisi loopcheck --help", name, values[0], err)
 	}

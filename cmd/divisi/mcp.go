@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"divisi/orchestrator/door"
+
 	"github.com/spf13/cobra"
 
 	"divisi/internal/text"
@@ -64,7 +66,7 @@ func (s *mcpServer) serve(ctx context.Context) error {
 	if isTerminal(s.in) {
 		fmt.Fprintln(s.err, "divisi mcp speaks the Model Context Protocol on standard input: an editor starts it; Ctrl-C ends it")
 	}
-	return orchestrator.ServeMCP(s.log.WithContext(ctx), orchestrator.MCPOptions{
+	return door.ServeMCP(s.log.WithContext(ctx), door.MCPOptions{
 		Repo: s.repo, StateDir: s.stateDir, Runs: s.runs(), Acts: s.act, Begin: s.begin, Preview: s.preview, Start: s.start,
 		Trust: s.agreed, Calls: s.calls, Words: s.words, ToAct: s.calls("divisi mcp --act --repo " + text.Shell(s.repo)),
 	}, io.NopCloser(s.in), toClient{s.out})
@@ -119,7 +121,7 @@ func (s *mcpServer) planFile(name string) (f orchestrator.File, err error) {
 }
 
 // preview expands a plan file as a dry run does.
-func (s *mcpServer) preview(ctx context.Context, plan string) (p orchestrator.MCPPreview, err error) {
+func (s *mcpServer) preview(ctx context.Context, plan string) (p door.MCPPreview, err error) {
 	file, err := s.planFile(plan)
 	if err != nil {
 		return p, err
@@ -149,7 +151,7 @@ func (s *mcpServer) preview(ctx context.Context, plan string) (p orchestrator.MC
 
 // start starts a process that begins a run, and returns its id. What the repository's files request has been agreed to by then:
 // no client agrees for a person.
-func (s *mcpServer) start(ctx context.Context, w orchestrator.MCPWork) (run string, err error) {
+func (s *mcpServer) start(ctx context.Context, w door.MCPWork) (run string, err error) {
 	args := []string{"run", "--repo", s.repo}
 	o := orchestrator.Options{Repo: s.repo, Base: w.Base}
 	if w.Plan != "" {

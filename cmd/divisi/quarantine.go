@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"divisi/orchestrator"
 	"divisi/orchestrator/console"
+	"divisi/orchestrator/host"
 )
 
 func (w *workersCommand) quarantine() *cobra.Command {
@@ -40,7 +40,7 @@ func (w *workersCommand) isolate(ctx context.Context, worker, since string) erro
 	if err != nil {
 		return err
 	}
-	a, err := orchestrator.Quarantine(w.log.WithContext(ctx), w.at, worker, at)
+	a, err := host.Quarantine(w.log.WithContext(ctx), w.at, worker, at)
 	if err != nil {
 		return err
 	}

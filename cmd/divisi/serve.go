@@ -10,17 +10,19 @@ import (
 	"github.com/spf13/cobra"
 
 	"divisi/orchestrator"
+	"divisi/orchestrator/depot"
+	"divisi/orchestrator/hub"
 )
 
 // serveCommand are the flags of serve and of serve token.
 type serveCommand struct {
 	*globals
 
-	o           orchestrator.ServeOptions
+	o           hub.ServeOptions
 	nats, creds string
 	sandbox     string
-	token       orchestrator.TokenOptions
-	link        orchestrator.TokenOptions // to the page
+	token       hub.TokenOptions
+	link        hub.TokenOptions // to the page
 	keep        string
 }
 
@@ -66,7 +68,7 @@ revoke NAME ends it. The page shows the server's own certificate, which browsers
 		Example: "  divisi serve link --name ana\n  divisi serve link --name guests --role viewer",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			link, err := orchestrator.NewLink(s.log.WithContext(c.Context()), s.stateDir, s.link)
+			link, err := hub.NewLink(s.log.WithContext(c.Context()), s.stateDir, s.link)
 			if err != nil {
 				return err
 			}
@@ -91,7 +93,7 @@ what commands, gates and tools printed, but with a token that was made with --ra
 			"  divisi serve token --role viewer --raw > token",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			token, err := orchestrator.NewToken(s.log.WithContext(c.Context()), s.stateDir, s.token)
+			token, err := hub.NewToken(s.log.WithContext(c.Context()), s.stateDir, s.token)
 			if err != nil {
 				return err
 			}
@@ -124,8 +126,8 @@ func (s *serveCommand) serve(ctx context.Context) error {
 	}
 	s.o.At, s.o.StateDir, s.o.Strict, s.o.Notice = at, s.stateDir, s.sandbox == sandboxStrict, s.notice
 	var failed error
-	s.o.Ready = func(at orchestrator.Serving) { failed = s.ready(at) }
-	if err := orchestrator.Serve(s.log.WithContext(ctx), s.o); err != nil {
+	s.o.Ready = func(at hub.Serving) { failed = s.ready(at) }
+	if err := hub.Serve(s.log.WithContext(ctx), s.o); err != nil {
 		return err
 	}
 	return failed
@@ -136,7 +138,7 @@ func externalServer(url, creds string) (orchestrator.Server, error) {
 	if creds == "" {
 		return orchestrator.Server{URL: url}, nil
 	}
-	if !orchestrator.IsCredentials(creds) {
+	if !depot.IsCredentials(creds) {
 		return orchestrator.Server{}, usagef("--creds %s: a file of NATS credentials ends in .creds, or in .nk for a seed", creds)
 	}
 	if _, err := os.Stat(creds); err != nil {
@@ -147,7 +149,7 @@ func externalServer(url, creds string) (orchestrator.Server, error) {
 }
 
 // ready says how to join.
-func (s *serveCommand) ready(at orchestrator.Serving) error {
+func (s *serveCommand) ready(at hub.Serving) error {
 	return s.print(func(b *strings.Builder) error {
 		fmt.Fprintf(b, "serving at %s\n", at.URL)
 		if at.WebSocket != "" {

@@ -96,7 +96,7 @@ func (a *acted) resumed(t *testing.T) {
 }
 
 // tries does what a door has, one act after the other.
-func (a *acted) tries(t *testing.T, d door) {
+func (a *acted) tries(t *testing.T, d way) {
 	t.Helper()
 	acted := a.active
 	var leaves []string

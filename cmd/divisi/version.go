@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"divisi/orchestrator"
+	"divisi/internal/release"
 )
 
 func newVersion(g *globals) *cobra.Command {
@@ -18,9 +18,9 @@ func newVersion(g *globals) *cobra.Command {
 		Example: "  divisi version\n  divisi version --output json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			commit, time := orchestrator.Commit()
+			commit, time := release.Commit()
 			return g.print(say("divisi %s\n", versionLine()), map[string]string{
-				"version": orchestrator.Version(), "commit": commit, "commit_time": time,
+				"version": release.Version(), "commit": commit, "commit_time": time,
 				"go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH,
 			})
 		},
@@ -30,8 +30,8 @@ func newVersion(g *globals) *cobra.Command {
 // versionLine is all that the build recorded, in one line.
 func versionLine() string {
 	of := "built without version control"
-	if commit, time := orchestrator.Commit(); commit != "" {
+	if commit, time := release.Commit(); commit != "" {
 		of = fmt.Sprintf("commit %s of %s", commit, time)
 	}
-	return fmt.Sprintf("%s %s %s/%s, %s", orchestrator.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, of)
+	return fmt.Sprintf("%s %s %s/%s, %s", release.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, of)
 }

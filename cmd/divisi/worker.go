@@ -8,12 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"divisi/orchestrator"
 	"divisi/orchestrator/console"
+	"divisi/orchestrator/station"
 )
 
 func newWorker(g *globals) *cobra.Command {
-	var o orchestrator.WorkerOptions
+	var o station.WorkerOptions
 	var toolchain, remotes []string
 	var with workerServer
 	c := &cobra.Command{
@@ -77,7 +77,7 @@ func pairs(flag string, list []string) (map[string]string, error) {
 type workerServer struct{ nats, creds, join string }
 
 // workOn finds the server of a worker.
-func (g *globals) workOn(ctx context.Context, o *orchestrator.WorkerOptions, with workerServer) (err error) {
+func (g *globals) workOn(ctx context.Context, o *station.WorkerOptions, with workerServer) (err error) {
 	named := 0
 	for _, by := range []string{g.on, with.nats, with.join} {
 		if by != "" {
@@ -95,7 +95,7 @@ func (g *globals) workOn(ctx context.Context, o *orchestrator.WorkerOptions, wit
 		o.Server, err = externalServer(with.nats, with.creds)
 	default:
 		o.StateDir = g.stateDir
-		if err := orchestrator.CanWork(ctx, *o); err != nil { // else the token would be used up
+		if err := station.CanWork(ctx, *o); err != nil { // else the token would be used up
 			return err
 		}
 		var replaces bool
@@ -113,10 +113,10 @@ const succession = 20 * time.Second
 func (g *globals) notice(text string) { fmt.Fprintln(&g.notes, console.Visible(text)) }
 
 // work serves runs until it is stopped: the end of ctx drains the worker.
-func (g *globals) work(ctx context.Context, o orchestrator.WorkerOptions) error {
+func (g *globals) work(ctx context.Context, o station.WorkerOptions) error {
 	o.StateDir, o.Notice = g.stateDir, g.notice
 	inner := g.log.WithContext(context.WithoutCancel(ctx))
-	w, err := orchestrator.NewWorker(inner, o)
+	w, err := station.NewWorker(inner, o)
 	if err != nil {
 		return err
 	}

@@ -10,15 +10,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"divisi/orchestrator"
 	"divisi/orchestrator/console"
+	"divisi/orchestrator/hub"
 )
 
 // workersCommand are the flags of workers and of what it can ask of them.
 type workersCommand struct {
 	*globals
 
-	call orchestrator.WorkerCall
+	call hub.WorkerCall
 }
 
 func newWorkers(g *globals) *cobra.Command {
@@ -71,7 +71,7 @@ func (w *workersCommand) ask(ctx context.Context) error {
 	if err := w.server(); err != nil {
 		return err
 	}
-	answers, err := orchestrator.CallWorkers(w.log.WithContext(ctx), w.at, w.call)
+	answers, err := hub.CallWorkers(w.log.WithContext(ctx), w.at, w.call)
 	for _, a := range answers {
 		if err := w.print(say("%s\n", console.Sanitize(a)), map[string]string{"answer": a}); err != nil {
 			return err
@@ -84,7 +84,7 @@ func (w *workersCommand) list(ctx context.Context) error {
 	if err := w.server(); err != nil {
 		return err
 	}
-	data, err := orchestrator.Workers(w.log.WithContext(ctx), w.at)
+	data, err := hub.Workers(w.log.WithContext(ctx), w.at)
 	if err != nil {
 		return err
 	}

@@ -39,6 +39,9 @@ type Changed struct {
 // Act implements Args.
 func (Retry) Act() string { return "retry" }
 
+// Retriable returns why the tasks cannot be tried again, which is known before any file is read.
+func (r *Retry) Retriable(s *run.State) error { return request.Retriable(s, r.Tasks) }
+
 func (r *Retry) with() any { return &r.Changed }
 
 var _ = defineWith(Entry{

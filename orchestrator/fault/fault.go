@@ -4,6 +4,7 @@ package fault
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 	"syscall"
@@ -106,3 +107,6 @@ func FullDisk(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, bus.ErrFull) ||
 		strings.Contains(said, "no space left on device") || strings.Contains(said, "out of diskspace")
 }
+
+// Signalled makes the cause of a context that ends by a signal which is not Ctrl-C: a run tells so.
+func Signalled(err error) error { return fmt.Errorf("%w: %w", conductor.ErrSignal, err) }

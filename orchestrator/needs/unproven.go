@@ -1,6 +1,7 @@
 package needs
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -53,6 +54,22 @@ func Unproven(st *run.State) error {
 		b.WriteString("\n- write a gate to .divisi/divisi.yaml, commit, and start a new run")
 	}
 	return usage.With(usage.Errorf("%s", b.String()), usage.Unproven, st.Spec.Run)
+}
+
+// Unprovable is Unproven of a run that ended with an error because it could not be verified; nil for another error.
+func Unprovable(err error, st *run.State) error {
+	if !errors.Is(err, proof.ErrUnverified) {
+		return nil
+	}
+	return Unproven(st)
+}
+
+// Provable is Unproven of a run that waits because of that; nil for another one.
+func Provable(st *run.State) error {
+	if !proof.Unproven(st) {
+		return nil
+	}
+	return Unproven(st)
 }
 
 // leaveOut words how to leave the gates that prove nothing out of .divisi/divisi.yaml.

@@ -193,3 +193,6 @@ func Sorted(workers map[string]*Presence) []*Presence {
 	}
 	return list
 }
+
+// LocalName is the name of the worker in the process of a run.
+const LocalName = "local"

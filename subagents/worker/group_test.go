@@ -325,7 +325,7 @@ func TestAThirdDeliveryRunsAlone(t *testing.T) {
 		begun.Time = time.Now()
 		data, err := wire.EncodeEvents([]contextscope.Event{begun})
 		require.NoError(t, err)
-		_, err = s.bus.Append(t.Context(), bus.AttemptSubject("r1", LocalName, "mod", a.Task.ID, 1), data, 0)
+		_, err = s.bus.Append(t.Context(), bus.AttemptSubject("r1", wire.LocalName, "mod", a.Task.ID, 1), data, 0)
 		require.NoError(t, err)
 	}
 	for i, r := range s.results(all) {

@@ -116,7 +116,7 @@ type Config struct {
 // withDefaults returns the configuration with what was left out filled in.
 func (c Config) withDefaults() Config {
 	if c.Name == "" {
-		c.Name = LocalName
+		c.Name = wire.LocalName
 	}
 	if c.Parallel <= 0 {
 		c.Parallel = defaultParallel
@@ -149,9 +149,6 @@ func (c Config) withDefaults() Config {
 }
 
 const defaultParallel = 16
-
-// LocalName is the name of the worker in the process of a run.
-const LocalName = "local"
 
 // maxName bounds a worker's name.
 const maxName = 64

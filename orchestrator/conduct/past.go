@@ -1,0 +1,127 @@
+package conduct
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"divisi/internal/git"
+	"divisi/internal/sandbox"
+	"divisi/internal/spec"
+	"divisi/internal/text"
+	"divisi/internal/usage"
+)
+
+const (
+	// slowPast is from how long on it is told how long the history took; waitPast how often it is tried to become the one who
+	// takes it.
+	slowPast = 2 * time.Second
+	waitPast = 50 * time.Millisecond
+)
+
+// TakePast takes the history before the base that trees of the run have, once: a run that goes on keeps what it began with. What
+// is taken into caches of this run alone, as of a dry run, only the command of a shard rule can need.
+func (h *Half) TakePast(ctx context.Context) error {
+	p, err := h.Mirror.Past()
+	if err != nil || p.Commits != "" && isDir(p.Commits) {
+		return err
+	}
+	if strings.HasPrefix(h.Caches, h.Path+string(filepath.Separator)) && !h.shardsByCommand() {
+		return nil
+	}
+	dir := filepath.Join(h.Caches, "history")
+	unlock, err := lockPast(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	began := time.Now()
+	p, err = h.Git.TakePast(ctx, h.Checkout, h.Spec.Base, dir, !h.Elsewhere)
+	whole := h.Spec.Project.History == spec.HistoryFull && !h.Elsewhere
+	switch {
+	case errors.Is(err, git.ErrDamaged) && whole:
+		return usage.Errorf("history: %s of .divisi/divisi.yaml needs all objects of the history, and the clone lacks some, "+
+			"as a partial clone does\nFetch them: git fetch --refetch --no-filter\n(%v)", spec.HistoryFull, err)
+	case errors.Is(err, git.ErrDamaged) && p.Commits != "":
+		h.Notices = append(h.Notices, "trees have the commits of the history without their files, because the clone lacks some "+
+			"of them, as a partial clone does; git fetch --refetch --no-filter fetches them")
+	case err != nil:
+		return err
+	}
+	if whole {
+		p.Commits = p.Whole
+	}
+	if h.Elsewhere {
+		if err := p.Check(h.Spec.Base); err != nil {
+			h.Notices = append(h.Notices, fmt.Sprintf("on other machines trees begin at the base: %v", err))
+			return nil
+		}
+		if err := h.noteFar(ctx); err != nil {
+			return err
+		}
+	}
+	if took := time.Since(began); took > slowPast {
+		h.Notices = append(h.Notices, fmt.Sprintf("the history of the repository was taken for trees, in %s; later runs take "+
+			"what is new", took.Round(time.Second)))
+	}
+	return h.Mirror.KeepPast(p)
+}
+
+// shallow says that the history of trees is as short as that of the clone.
+func (h *Half) shallow() []string {
+	if !h.Checkout.Shallow {
+		return nil
+	}
+	return []string{"the clone is shallow: the history that trees have ends where that of the clone does; " +
+		"git fetch --unshallow fetches the rest"}
+}
+
+// filtered says that files may have changes that are not committed.
+func (h *Half) filtered() []string {
+	if h.Elsewhere || len(h.Checkout.Filtered) == 0 || h.Spec.Base != h.Checkout.Head {
+		return nil
+	}
+	return []string{fmt.Sprintf("whether your changes to %s are committed is not known: filters of git, which do not run, store "+
+		"them; git status tells", text.Some(h.Checkout.Filtered, 5))}
+}
+
+// shardsByCommand reports whether the plan has a shard rule by: command.
+func (h *Half) shardsByCommand() bool {
+	return h.Spec.Plan != nil && slices.ContainsFunc(h.Spec.Plan.Tasks, func(t spec.Task) bool {
+		return t.Shard != nil && t.Shard.By == "command"
+	})
+}
+
+// lockPast makes the caller the one who takes the history of a repository.
+func lockPast(ctx context.Context, dir string) (unlock func(), err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the place of the history: %w", err)
+	}
+	tick := time.NewTicker(waitPast)
+	defer tick.Stop()
+	for {
+		lock, err := sandbox.TryLock(filepath.Join(dir, "lock"))
+		if err != nil {
+			return nil, fmt.Errorf("lock the history: %w", err)
+		}
+		if lock != nil {
+			return func() { _ = lock.Close() }, nil // and with it the lock
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil, cmp.Or(context.Cause(ctx), ctx.Err())
+		}
+	}
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}

@@ -1,0 +1,12 @@
+package depot
+
+const (
+	// MaxParallel bounds the agents at once: each has a work tree of its own.
+	MaxParallel     = 1000
+	DefaultParallel = 16
+	// OutputsDir is where a run's directory has the whole output of gates and setup that failed.
+	OutputsDir = "outputs"
+)
+
+const NoLayers = "trees have neither the submodules of the repository nor what Git LFS keeps: " +
+	"on this machine commands have no namespaces"

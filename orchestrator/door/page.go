@@ -1,0 +1,287 @@
+package door
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/rs/zerolog"
+
+	"divisi/bus"
+	"divisi/internal/release"
+	"divisi/internal/spec"
+	"divisi/internal/usage"
+	"divisi/orchestrator/act"
+	"divisi/orchestrator/call"
+	"divisi/orchestrator/client"
+	"divisi/orchestrator/conduct"
+	"divisi/orchestrator/dashboard"
+	"divisi/orchestrator/depot"
+	"divisi/orchestrator/eventlog"
+	"divisi/orchestrator/host"
+	"divisi/orchestrator/view"
+	"divisi/subagents/wire"
+)
+
+// PageOptions describe the page of the runs of one place.
+type PageOptions struct {
+	Addr string // a loopback address or port; "" for a free port
+	Runs client.Runs
+	// Begin starts a process that resumes a run of this machine, and returns when the run goes on. The error is why it does not.
+	// It is needed where the runs are Local.
+	Begin func(ctx context.Context, run string) error
+	// Trust decides about the repository of a run that retries tasks, as that of Retry. It asks nothing: no terminal is there.
+	Trust func(ctx context.Context, repo string, requests []string) (bool, error)
+}
+
+// Page is a web page on which a person follows runs, decides and acts. It reads and does only what Runs offers.
+type Page struct{ server *dashboard.Server }
+
+// NewPage checks the options and returns a page that is not served yet. An address that other machines reach is a mistake of the
+// caller: the page is not encrypted.
+func NewPage(ctx context.Context, o PageOptions) (*Page, error) {
+	begin := func(ctx context.Context, run, _ string) error { return o.Begin(ctx, run) }
+	d := &PageRuns{Runs: o.Runs, Begin: begin, trust: o.Trust, Kept: map[string]dashboard.Standing{}}
+	s, err := dashboard.New(dashboard.Options{
+		Addr: o.Addr, Runs: d, Controller: d, Version: release.Version(),
+		Owner:  dashboard.Visitor{Name: strings.TrimPrefix(depot.Account(), "user:"), Writes: true, Raw: true},
+		Logger: *zerolog.Ctx(ctx),
+	})
+	if err != nil {
+		return nil, usage.Wrong("dashboard: %s", strings.TrimPrefix(err.Error(), "dashboard: "))
+	}
+	return &Page{s}, nil
+}
+
+// Start serves the page until Stop or the end of ctx.
+func (p *Page) Start(ctx context.Context) error { return p.server.Start(ctx) }
+
+// Begin has the page begin with a run, in place of the list of all.
+func (p *Page) Begin(run string) { p.server.Begin(run) }
+
+// Stop ends the page; it may be called twice.
+func (p *Page) Stop() { p.server.Stop() }
+
+// URL is the address, with the token that it needs.
+func (p *Page) URL() string { return p.server.URL() }
+
+// Shown reports whether a browser shows the page.
+func (p *Page) Shown() bool { return p.server.Shown() }
+
+// Closed waits until no browser shows the page any more, or ctx ends.
+func (p *Page) Closed(ctx context.Context) { p.server.Closed(ctx) }
+
+// PageRuns is Runs as the page uses them.
+type PageRuns struct {
+	client.Runs
+
+	// Begin has a run go on for a visitor.
+	Begin func(ctx context.Context, run, by string) error
+	// trust is that of Retry.
+	trust func(ctx context.Context, repo string, requests []string) (bool, error)
+	// Vouches reports that the page knows its visitors: requests carry their names as the server's own word.
+	Vouches bool
+
+	mu sync.Mutex
+	// Kept is how the runs that are not active stood last.
+	Kept map[string]dashboard.Standing
+	// stands is what the host on a server told of all its runs last.
+	stands map[string]call.Standing
+}
+
+// List implements dashboard.Runs.
+func (d *PageRuns) List(ctx context.Context) ([]string, error) {
+	o, remote := d.Runs.(client.Remote)
+	if !remote {
+		return d.Runs.List(ctx)
+	}
+	a, err := client.AskOn(ctx, depot.Server(o), call.HostList, "", call.Listing{Stands: true})
+	d.mu.Lock()
+	d.stands = a.Stands
+	d.mu.Unlock()
+	return a.Runs, err
+}
+
+// Stand implements dashboard.Runs.
+func (d *PageRuns) Stand(ctx context.Context, id string) (dashboard.Standing, error) {
+	mark, active := d.Mark(ctx, id)
+	if active {
+		return dashboard.Standing{Mark: mark, Active: true}, nil
+	}
+	d.mu.Lock()
+	kept, known := d.Kept[id]
+	d.mu.Unlock()
+	if known && kept.Mark == mark {
+		return kept, nil
+	}
+	s, err := d.Summary(ctx, id)
+	if err != nil {
+		return dashboard.Standing{Mark: mark, Row: view.Row{State: "unreadable"}}, err
+	}
+	var r view.Report
+	if err := json.Unmarshal(s.Report, &r); err != nil {
+		return dashboard.Standing{Mark: mark}, fmt.Errorf("read the report of run %s: %w", id, err)
+	}
+	kept = dashboard.Standing{Mark: mark, Row: view.RowIn(id, s.State, &r)}
+	kept.Row.Problem = s.Problem
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.Kept[id] = kept
+	return kept, nil
+}
+
+// Mark changes where a run may stand otherwise than before; active reports that a process has it.
+func (d *PageRuns) Mark(ctx context.Context, id string) (mark string, active bool) {
+	l, here := d.Runs.(client.Place)
+	if h, served := d.Runs.(host.Hosted); served {
+		l, here = client.Place(h.Host.Dir.Path), true
+	}
+	if here {
+		at := client.StandOf(l.Dir(ctx), id)
+		return at.Mark, at.Active
+	}
+	d.mu.Lock()
+	at, told := d.stands[id]
+	d.mu.Unlock()
+	if told {
+		return at.Mark, at.Active
+	}
+	r, err := d.Runs.Open(ctx, id)
+	if err != nil {
+		return "away", false
+	}
+	defer func() { _ = r.Close() }()
+	if !r.NotRunning() {
+		return "active", true
+	}
+	return "ended", false
+}
+
+// Open implements dashboard.Runs.
+func (d *PageRuns) Open(ctx context.Context, id string) (dashboard.Run, error) {
+	r, err := d.Runs.Open(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return opened{r}, nil
+}
+
+// opened is a run as the page reads it.
+type opened struct{ *client.Run }
+
+// Tail implements dashboard.Log.
+func (o opened) Tail(ctx context.Context, from uint64) iter.Seq2[dashboard.Batch, error] {
+	log := eventlog.Log{Bus: o.Bus, Run: o.Name}
+	if o.AtRest {
+		return log.Read(ctx, from)
+	}
+	return log.Tail(ctx, from)
+}
+
+// Last implements dashboard.Run.
+func (o opened) Last(ctx context.Context) (uint64, error) {
+	m, err := o.Bus.Last(ctx, bus.RunFilter(o.Name))
+	if err != nil || m == nil {
+		return 0, err
+	}
+	return m.Pos, nil
+}
+
+// with opens a run for one thing.
+func (d *PageRuns) with(ctx context.Context, id string, do func(*client.Run) error) (err error) {
+	r, err := d.Runs.Open(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	return do(r)
+}
+
+// Decisions implements dashboard.Controller.
+func (d *PageRuns) Decisions(ctx context.Context, run string) (open []view.Decision, err error) {
+	err = d.with(ctx, run, func(r *client.Run) (err error) {
+		open, err = r.Decisions(ctx)
+		for i := range open {
+			for _, p := range open[i].Patches {
+				open[i].Files = append(open[i].Files, p.Files...)
+			}
+		}
+		return err
+	})
+	return open, err
+}
+
+// Show implements dashboard.Controller.
+func (d *PageRuns) Show(ctx context.Context, q dashboard.Query) (data json.RawMessage, err error) {
+	h, served := d.Runs.(host.Hosted)
+	if served && h.Veiled && (q.What == dashboard.ShowLog || q.What == dashboard.ShowContext) {
+		return nil, usage.Errorf("what commands and gates printed is not shown to viewers")
+	}
+	err = d.with(ctx, q.Run, func(r *client.Run) (err error) {
+		switch q.What {
+		case dashboard.ShowReport:
+			data, err = r.Report(ctx)
+		case dashboard.ShowDiff:
+			data, err = r.Diff(ctx, q.Task, q.Attempt, false)
+		case dashboard.ShowLog:
+			data, err = r.Log(ctx, q.Task, q.Attempt)
+		case dashboard.ShowContext:
+			var text []byte
+			if text, err = r.Context(ctx, q.Task, q.Attempt, client.ContextView{Turn: q.Turn, Text: true}); err == nil {
+				data, err = spec.JSON(map[string]string{"text": string(text)})
+			}
+		}
+		return err
+	})
+	return data, err
+}
+
+// Act implements dashboard.Controller.
+func (d *PageRuns) Act(ctx context.Context, run, by string, a act.Args) (out dashboard.Outcome, err error) {
+	if _, goesOn := a.(act.Resume); goesOn {
+		return d.resume(ctx, run, by, "the run goes on")
+	}
+	var done act.Outcome
+	err = d.with(ctx, run, func(r *client.Run) (err error) {
+		r.By = wire.Person(by)
+		if d.Vouches {
+			r.From = strings.TrimPrefix(r.By, wire.Person("")+":")
+		}
+		switch a := a.(type) {
+		case act.Retry:
+			done, err = conduct.TryAgain(ctx, r, conduct.Retry{Retry: a, Trust: d.trust})
+		case act.Publish:
+			var result client.Result
+			result, err = conduct.Publish(ctx, r)
+			done.Text = "published as " + strings.TrimPrefix(result.Ref, "refs/heads/")
+		default:
+			done, err = r.Act(ctx, a)
+		}
+		return err
+	})
+	out.Outcome = strings.Join(slices.Concat([]string{done.Text}, done.Changed, done.Notes), "; ")
+	if err != nil || !done.Begins {
+		return out, err
+	}
+	return d.resume(ctx, run, by, out.Outcome)
+}
+
+// resume has a run go on: the host of its server does it, or a process of its own.
+func (d *PageRuns) resume(ctx context.Context, run, by, outcome string) (dashboard.Outcome, error) {
+	if o, remote := d.Runs.(client.Remote); remote {
+		r, err := conduct.ResumeOn(ctx, depot.Server(o), conduct.ResumeOptions{Run: run})
+		if err == nil {
+			err = r.Close()
+		}
+		return dashboard.Outcome{Outcome: outcome, Started: err == nil}, err
+	}
+	if err := d.Begin(ctx, run, by); err != nil {
+		return dashboard.Outcome{}, err
+	}
+	return dashboard.Outcome{Outcome: outcome, Started: true}, nil
+}

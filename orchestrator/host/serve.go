@@ -1,0 +1,416 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"divisi/bus"
+	"divisi/internal/git"
+	"divisi/internal/spec"
+	"divisi/internal/usage"
+	"divisi/orchestrator/act"
+	"divisi/orchestrator/audit"
+	"divisi/orchestrator/call"
+	"divisi/orchestrator/client"
+	"divisi/orchestrator/conduct"
+	"divisi/orchestrator/depot"
+	"divisi/orchestrator/mirrors"
+	"divisi/orchestrator/run"
+	"divisi/orchestrator/store"
+	"divisi/subagents/checkout"
+	"divisi/subagents/wire"
+)
+
+// HostCalls is all that a host can be asked.
+var HostCalls = call.TableOf(
+	call.On(call.HostList, (*Host).listed), call.On(call.HostHave, (*Host).has), call.On(call.HostSummary, (*Host).summary),
+	call.On(call.HostLook, (*Host).look), call.On(call.HostLog, (*Host).log), call.On(call.HostCommit, (*Host).pack),
+	call.On(call.HostBase, (*Host).base), call.On(call.HostDecisions, reads(decisions)), call.On(call.HostDiff, reads(diff)),
+	call.On(call.HostContext, reads(shownContext)),
+	call.On(call.HostStart, kept(audit.Submitted, (*Host).accept, nil)),
+	call.On(call.HostResume, kept(audit.Resumed, (*Host).resume, func(h *Host, in *call.In, q *call.Resumption, e *audit.Entry) {
+		e.By = h.resumer(in, q)
+	})),
+	call.On(call.HostRemove, kept(audit.Removed, (*Host).removes, nil)),
+	call.On(call.HostFetched, kept(audit.Published, (*Host).fetched, func(_ *Host, _ *call.In, commit *string, e *audit.Entry) {
+		e.Detail = *commit
+	})),
+	call.On(call.HostQuarantine, kept(audit.Isolated, (*Host).isolate, func(_ *Host, _ *call.In, q *call.Quarantine, e *audit.Entry) {
+		e.Name, e.Detail = q.Worker, "since "+q.Since.UTC().Format(time.RFC3339)
+	})),
+	call.On(call.ConductorAct, kept(audit.Asked, (*Host).acts, func(_ *Host, _ *call.In, q *act.Request, e *audit.Entry) {
+		e.Verb, e.Task = q.Act, q.Task()
+	})),
+)
+
+// answerer answers what another process asks. Nothing that is asked ends the host.
+func (h *Host) answerer() *call.Answerer[*Host] {
+	return &call.Answerer[*Host]{
+		Table: HostCalls, As: h, Bus: h.bus, Log: h.Dir.Log, Pace: &h.pace, Held: h.Lease.Held, May: h.may,
+		Viewed: func(subject, from string) bool { return subject == client.ViewSubject(from) },
+		Refused: func(in *call.In, err error) {
+			h.Dir.Log.Info().Err(err).Str("call", in.Name).Str("run", in.Run).Msg("a call was refused")
+		},
+	}
+}
+
+// may refuses a call where who only reads may not make it.
+func (h *Host) may(_ context.Context, may call.Who, in *call.In) error {
+	if in.Viewed && may != call.Viewer && may != call.LogViewer || !in.Viewed && in.Subject != client.SubjectOf(may, in.From) {
+		return call.Refusedf("%.80q is no call of those who only read", in.Name)
+	}
+	return nil
+}
+
+// by is the member that asks; bus.Local where the server does not vouch for its name.
+func (h *Host) by(in *call.In) string {
+	if h.o.Members == nil {
+		return bus.Local
+	}
+	return in.From
+}
+
+// resumer is who resumes a run: for a visitor of its page the server itself asks.
+func (h *Host) resumer(in *call.In, q *call.Resumption) string {
+	by := h.by(in)
+	if by == bus.Local && h.o.Members != nil {
+		by = cmp.Or(q.For, by)
+	}
+	return by
+}
+
+// reads answers with what needs the log and the repository of a run.
+func reads[Q, A any](do func(context.Context, *client.Run, *call.In, *Q) (A, error)) func(*Host, context.Context, *call.In, *Q) (A, error) {
+	return func(h *Host, ctx context.Context, in *call.In, q *Q) (a A, err error) {
+		if _, err := h.submitted(in.Run); err != nil {
+			return a, err
+		}
+		r, err := client.Attach(ctx, h.Dir, in.Run)
+		if err != nil {
+			return a, err
+		}
+		defer func() { err = errors.Join(err, r.Close()) }()
+		if in.Viewed {
+			h.conceal(r)
+		}
+		return do(ctx, r, in, q)
+	}
+}
+
+func decisions(ctx context.Context, r *client.Run, _ *call.In, _ *call.None) (client.Decisions, error) {
+	return r.Decisions(ctx)
+}
+
+func diff(ctx context.Context, r *client.Run, in *call.In, q *call.Diff) (json.RawMessage, error) {
+	return r.Diff(ctx, in.At.Task, in.At.Attempt, q.Stat)
+}
+
+func shownContext(ctx context.Context, r *client.Run, in *call.In, v *client.ContextView) ([]byte, error) {
+	return r.Context(ctx, in.At.Task, in.At.Attempt, *v)
+}
+
+// acts puts a request to a run that is not conducted.
+func (h *Host) acts(ctx context.Context, in *call.In, q *act.Request) (string, error) {
+	if by := h.by(in); by != bus.Local {
+		q.By, q.From = wire.Vouched(by, q.By), by // and not who the request says
+	}
+	return reads(func(ctx context.Context, r *client.Run, _ *call.In, q *act.Request) (string, error) {
+		return client.Put(ctx, r, *q)
+	})(h, ctx, in, q)
+}
+
+func (h *Host) listed(_ context.Context, _ *call.In, q *call.Listing) (call.Listed, error) {
+	l := call.Listed{Runs: h.List()}
+	if q.Stands {
+		l.Stands = make(map[string]call.Standing, len(l.Runs))
+		for _, id := range l.Runs {
+			l.Stands[id] = client.StandOf(h.Dir, id)
+		}
+	}
+	return l, nil
+}
+
+func (h *Host) summary(ctx context.Context, in *call.In, _ *call.None) (client.Summary, error) {
+	if _, err := h.submitted(in.Run); err != nil {
+		return client.Summary{}, err
+	}
+	if in.Viewed {
+		return h.viewed(ctx, in.Run)
+	}
+	return client.Place(h.Dir.Path).Summary(ctx, in.Run)
+}
+
+func (h *Host) look(_ context.Context, in *call.In, _ *call.None) (call.Looked, error) {
+	m, err := h.submitted(in.Run)
+	return call.Looked{Active: h.Active(in.Run), Fetched: m.Fetched, Order: m.Order}, err
+}
+
+func (h *Host) log(ctx context.Context, in *call.In, q *call.From) ([]call.Shown, error) {
+	if _, err := h.submitted(in.Run); err != nil {
+		return nil, err
+	}
+	return h.page(ctx, in.Run, q.From)
+}
+
+func (h *Host) removes(ctx context.Context, in *call.In, unfetched *bool) (client.Removed, error) {
+	if _, err := h.submitted(in.Run); err != nil {
+		return client.Removed{}, err
+	}
+	return h.remove(ctx, in.Run, *unfetched)
+}
+
+// List lists the runs that were submitted, the newest first.
+func (h *Host) List() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	ids := slices.Sorted(maps.Keys(h.noted))
+	slices.Reverse(ids)
+	return ids
+}
+
+// submitted returns the description of a run that was submitted here.
+func (h *Host) submitted(id string) (store.Meta, error) {
+	if !bus.ValidToken(id) {
+		return store.Meta{}, usage.Errorf("%.80q is no run's id", id)
+	}
+	m, err := store.ReadMeta(h.Dir.Run(id))
+	if err != nil || m.Order == "" {
+		return m, usage.Errorf("there is no run %q on %s", id, h.bus.URL())
+	}
+	return m, nil
+}
+
+func (h *Host) resume(ctx context.Context, in *call.In, q *call.Resumption) (none call.None, err error) {
+	m, err := h.submitted(in.Run)
+	if err != nil {
+		return none, err
+	}
+	mine, taken := h.place(in.Run)
+	if taken {
+		return none, usage.With(usage.Errorf("run %s is active", in.Run), usage.Active, in.Run)
+	}
+	if q.Warrant != nil { // who resumes it answers for it from now on
+		m.Warrant = q.Warrant
+		err := h.vouched(ctx, in.Run, m.Order, h.resumer(in, q), q.Warrant)
+		if err == nil {
+			err = m.Write(h.Dir.Run(in.Run))
+		}
+		if err != nil {
+			return none, h.settle(ctx, mine, err)
+		}
+	}
+	return none, h.begin(ctx, mine, false, conduct.ResumeOptions{
+		Budget: q.Budget, AllowUnverified: q.AllowUnverified, AllowUnread: q.AllowUnread,
+	})
+}
+
+// maxOffered bounds the commits that a host says it has: what it keeps beyond them may go before the run is submitted.
+const maxOffered = git.MaxKept / 2
+
+// has tells what the host has of a repository, for an order to come.
+func (h *Host) has(ctx context.Context, in *call.In, q *call.Having) (a call.Has, err error) {
+	caches, err := h.submits(q, h.by(in))
+	if err != nil {
+		return a, err
+	}
+	if a.Commits, err = h.have(ctx, q, depot.ModuleCaches(caches, q.Module)); err == nil {
+		a.Contents, err = h.contents(q, caches)
+		a.Environment = h.hasEnvironment(q, caches)
+	}
+	return a, err
+}
+
+// have lists commits that the host has in a collection, for a pack of another one.
+func (h *Host) have(ctx context.Context, q *call.Having, collection string) ([]string, error) {
+	if q.Past != "" {
+		if !bus.ValidToken(q.Past) {
+			return nil, usage.Errorf("%.80q is no cut of a history", q.Past)
+		}
+		return (&mirrors.Store{Dir: h.Dir.Mirrors()}).Tips(mirrors.PastName(collection, q.Past))
+	}
+	g, err := git.New(ctx)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := (&mirrors.Store{Git: g, Dir: h.Dir.Mirrors()}).Kept(ctx, collection, q.Commit)
+	return kept[:min(len(kept), maxOffered)], err
+}
+
+// contents lists those of Git LFS that the host has for a repository.
+func (h *Host) contents(q *call.Having, caches string) (has []spec.Pointer, err error) {
+	from := h.besides(caches)
+	for _, p := range q.Contents {
+		if !depot.IsContent(p.OID) {
+			return nil, usage.Errorf("%.80q is no content of Git LFS", p.OID)
+		}
+		f, err := from.Open(p)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = f.Close()
+		}
+		if err != nil {
+			return nil, err
+		}
+		has = append(has, p)
+	}
+	return has, nil
+}
+
+// besides has what trees of a repository have beside the files that git stores; it is only read.
+func (h *Host) besides(caches string) *checkout.Store {
+	return checkout.NewStore(nil, filepath.Join(h.Dir.Caches(), caches), nil, depot.Now)
+}
+
+// pack makes a pack of what has landed, for a repository that has another commit.
+func (h *Host) pack(ctx context.Context, in *call.In, q *call.Landed) (none call.Pack, err error) {
+	if _, err := h.submitted(in.Run); err != nil {
+		return none, err
+	}
+	mirror, err := h.landed(ctx, in.Run, q.Commit)
+	if err != nil && h.restored(ctx, in.Run) { // the host before had its branch alone
+		mirror, err = h.landed(ctx, in.Run, q.Commit)
+	}
+	if err != nil {
+		return none, err
+	}
+	defer mirror.Close()
+	p, err := depot.PutPack(ctx, h.bus.Cache(), h.Dir.Run(in.Run), q.Commit, func(w io.Writer) error {
+		return mirror.PackTo(ctx, w, q.Commit, q.Have)
+	})
+	return call.Pack(p), err
+}
+
+// landed opens the mirror of a run whose branch is at a commit.
+func (h *Host) landed(ctx context.Context, id, commit string) (*git.Repo, error) {
+	mirror, err := h.mirror(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := landedAt(ctx, mirror, id, commit); err != nil {
+		mirror.Close()
+		return nil, err
+	}
+	return mirror, nil
+}
+
+// restored reports whether the branch of a run that is not active was brought here, from the log and its objects.
+func (h *Host) restored(ctx context.Context, id string) bool {
+	mine, taken := h.place(id)
+	if taken {
+		return false
+	}
+	mine.err = usage.Errorf("the branch of run %s is being restored: try again", id)
+	defer func() {
+		h.drop(ctx, mine)
+		close(mine.begun)
+	}()
+	err := h.bring(ctx, Known{Run: id, Order: h.orderOf(id), Ended: true})
+	if err != nil {
+		h.Dir.Log.Warn().Err(err).Str("run", id).Msg("the branch of the run was not restored")
+	}
+	return err == nil
+}
+
+// base makes a pack of the base commit of a run, or of what comes with it, for a host that stands by.
+func (h *Host) base(ctx context.Context, in *call.In, q *call.Base) (call.Pack, error) {
+	m, err := h.submitted(in.Run)
+	if err != nil {
+		return call.Pack{}, err
+	}
+	lend := h.lendsBase
+	if q.Module != "" || q.Content != nil || q.Environment != nil {
+		lend = h.lends
+	}
+	p, err := lend(ctx, in.Run, q, m)
+	return call.Pack(p), err
+}
+
+func (h *Host) lendsBase(ctx context.Context, id string, q *call.Base, _ store.Meta) (p depot.SealedPack, err error) {
+	mirror, err := h.mirror(ctx, id)
+	if err != nil {
+		return p, err
+	}
+	defer mirror.Close()
+	if mirror.Base() != q.Commit {
+		return p, usage.Errorf("commit %.64q is not the base of run %s", q.Commit, id)
+	}
+	if q.Past != "" {
+		return depot.PutPast(ctx, h.bus.Cache(), h.Dir.Run(id), mirror, nil)
+	}
+	return depot.PutPack(ctx, h.bus.Cache(), h.Dir.Run(id), q.Commit, func(w io.Writer) error {
+		return mirror.PackBase(ctx, w, mirror.Objects())
+	})
+}
+
+// lends is base of a submodule, or of what Git LFS keeps.
+func (h *Host) lends(ctx context.Context, id string, q *call.Base, m store.Meta) (p depot.SealedPack, err error) {
+	o, err := h.ordered(ctx, id, m.Order)
+	if err != nil {
+		return p, err
+	}
+	switch caches := o.Caches(); {
+	case q.Environment != nil:
+		return h.lendsEnvironment(ctx, id, q.Environment.ID, caches)
+	case q.Content == nil && wire.IsCommit(q.Commit):
+		g, err := git.New(ctx)
+		if err != nil {
+			return p, err
+		}
+		return depot.PutModule(ctx, g, h.bus.Cache(), h.Dir.Run(id), q.Commit, "", nil)
+	case q.Content != nil && depot.IsContent(q.Content.OID):
+		p, err = depot.PutContent(ctx, h.bus.Cache(), h.besides(caches), *q.Content)
+	}
+	if err == nil && p.Object == "" {
+		err = usage.Errorf("the host does not have what is asked of run %s", id)
+	}
+	return p, err
+}
+
+func (h *Host) mirror(ctx context.Context, id string) (*git.Repo, error) {
+	g, err := git.New(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return g.OpenMirror(filepath.Join(h.Dir.Run(id), "repo.git"))
+}
+
+// landedAt refuses a commit that is not the newest one of the run.
+func landedAt(ctx context.Context, mirror *git.Repo, id, commit string) error {
+	at, err := mirror.Ref(ctx, run.IntegrationRef(id))
+	if errors.Is(err, git.ErrNotFound) || err == nil && at != commit {
+		return usage.Errorf("commit %.64q is not what has landed in run %s", commit, id)
+	}
+	return err
+}
+
+// fetched notes that a person has published a commit.
+func (h *Host) fetched(_ context.Context, in *call.In, commit *string) (none call.None, err error) {
+	m, err := h.submitted(in.Run)
+	if err != nil {
+		return none, err
+	}
+	if !wire.IsCommit(*commit) {
+		return none, usage.Errorf("%.80q is no commit", *commit)
+	}
+	m.Fetched = *commit
+	if err := m.Write(h.Dir.Run(in.Run)); err != nil {
+		return none, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if k, ok := h.noted[in.Run]; ok {
+		k.Fetched = *commit
+		h.noted[in.Run] = k
+	}
+	return none, nil
+}

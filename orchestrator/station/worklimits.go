@@ -1,0 +1,80 @@
+package station
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"divisi/bus"
+	"divisi/internal/model"
+	"divisi/internal/spec"
+	"divisi/orchestrator/depot"
+)
+
+// shareLimits has this process and the others of the server keep to the rate limits that services tell any of them.
+func (w *Work) shareLimits(ctx context.Context, rate *model.RateLimit) error {
+	if w.Bus.Embedded() {
+		return nil
+	}
+	stop, err := depot.ListenLimits(ctx, w.Bus, rate)
+	if err != nil {
+		return err
+	}
+	w.Later(stop)
+	rate.Share(func(wait spec.Wait) { w.Say(ctx, w.Bus, bus.LimitsSubject(w.as()), wait.Sent(time.Now())) })
+	if w.engaged != nil {
+		w.engaged.keepTo(rate)
+	}
+	return nil
+}
+
+// keepTo has an engagement tell its conductors what holds of a rate limit, and keep to what they tell. What holds of the one
+// before goes on.
+func (e *engagement) keepTo(rate *model.RateLimit) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.rate != nil {
+		for _, limit := range e.rate.Limits() {
+			rate.Take(limit)
+		}
+	}
+	e.rate = rate
+}
+
+// ownLimits are the limits that services told this worker itself: each worker answers for its own.
+func (e *engagement) ownLimits() (own []spec.Wait) {
+	for _, w := range e.kept().Limits() {
+		if w.From == "" || w.From == e.worker.o.Name {
+			own = append(own, w.Sent(depot.Now()))
+		}
+	}
+	return own
+}
+
+// maxShown bounds how many limits a worker says that it keeps to.
+const maxShown = 20
+
+// allLimits adds to a list the limits that the engagement keeps to and that it lacks.
+func (e *engagement) allLimits(list []spec.Wait) []spec.Wait {
+	rate := e.kept()
+	if rate == nil {
+		return list
+	}
+	for _, w := range rate.Limits() {
+		w.From = cmp.Or(w.From, e.worker.o.Name)
+		if len(list) < maxShown && !slices.ContainsFunc(list, func(had spec.Wait) bool {
+			return had.For == w.For && had.Model == w.Model && had.Account == w.Account && had.From == w.From
+		}) {
+			list = append(list, w.Sent(depot.Now()))
+		}
+	}
+	return list
+}
+
+// kept is the rate limit of the engagement; nil before it has one.
+func (e *engagement) kept() *model.RateLimit {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.rate
+}
