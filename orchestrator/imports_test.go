@@ -62,7 +62,7 @@ var arrows = []struct {
 	{"fault", []string{"conductor", "phase", "recovery"}},
 	// The rooms behind the façade: what machines keep and lend, who asks, what works, what conducts, for whom.
 	{"depot", []string{"baseline", "call", "mirrors", "run", "store"}},
-	{"client", []string{"act", "attempt", "call", "conductor", "decision", "depot", "eventlog", "explain", "plan", "proof", "request", "run", "store", "view"}},
+	{"client", []string{"act", "attempt", "call", "conductor", "decision", "depot", "eventlog", "explain", "plan", "proof", "request", "run", "shard", "store", "view"}},
 	{"station", []string{"call", "depot", "eventlog", "fit", "needs", "plan", "run", "store"}},
 	{"conduct", []string{"act", "call", "client", "conductor", "depot", "eventlog", "fault", "needs", "plan", "run", "shard", "station", "store", "view"}},
 	{"host", []string{"act", "audit", "call", "client", "conduct", "conductor", "depot", "eventlog", "fault", "mirrors", "request", "run", "store", "veil"}},

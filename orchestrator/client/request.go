@@ -14,8 +14,10 @@ import (
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/depot"
 	"divisi/orchestrator/eventlog"
+	"divisi/orchestrator/plan"
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/shard"
 	"divisi/orchestrator/store"
 	"divisi/orchestrator/view"
 )
@@ -81,15 +83,12 @@ func Do(ctx context.Context, r *Run, q act.Request) (string, *run.State, error) 
 	}
 	r.Asking.Lock()
 	defer r.Asking.Unlock()
-	var mirror *git.Repo
-	if d, answers := a.(act.Decide); answers && d.Alike {
-		g, err := git.New(ctx)
-		if err != nil {
-			return "", nil, err
-		}
-		if mirror, err = g.OpenMirror(filepath.Join(r.Dir.Run(r.Name), "repo.git")); err != nil {
-			return "", nil, err
-		}
+	mirror, err := r.mirrorFor(ctx, a)
+	if err != nil {
+		return "", nil, err
+	}
+	if mirror != nil {
+		defer mirror.Close()
 	}
 	c, err := ConductorOf(ctx, r, mirror, nil)
 	if err != nil {
@@ -97,6 +96,29 @@ func Do(ctx context.Context, r *Run, q act.Request) (string, *run.State, error) 
 	}
 	outcome, err := c.Do(ctx, a, q.By)
 	return outcome, c.State(), err
+}
+
+// mirrorFor opens the repository of the run where an act reads patches or files of it; nil for another act.
+func (r *Run) mirrorFor(ctx context.Context, a act.Args) (*git.Repo, error) {
+	d, _ := a.(act.Decide)
+	again, _ := a.(act.Retry)
+	reads := r.Trees == nil && (again.Forgotten || again.Changed.Plan != nil)
+	if !d.Alike && !reads {
+		return nil, nil
+	}
+	g, err := git.New(ctx)
+	if err != nil {
+		return nil, err
+	}
+	mirror, err := g.OpenMirror(filepath.Join(r.Dir.Run(r.Name), "repo.git"))
+	if err == nil && reads { // no half that conducts is here to run commands
+		r.Trees = func(commit, _ string) plan.Tree {
+			return shard.Tree(mirror, commit, func(_ context.Context, _ string, command []string) ([]byte, error) {
+				return nil, shard.NoCommands(command)
+			})
+		}
+	}
+	return mirror, err
 }
 
 // Over is the error of a request that meets the end of a run, with what can be done about it.
