@@ -63,3 +63,23 @@ func TestEffects(t *testing.T) {
 		})
 	}
 }
+
+// signed are hands of a run that its person has signed, which have nothing else.
+type signed struct{ Hands }
+
+func (signed) Signed() bool { return true }
+
+// What a person has signed stays, also where a task is added for forgotten files alone.
+func TestASignedRunKeepsWhatItWasSignedWith(t *testing.T) {
+	t.Parallel()
+	s := run.NewState()
+	s.Spec.Run, s.Status = "r1", run.Running
+	for name, changed := range map[string]Changed{
+		"plan": {Plan: &spec.Plan{}}, "roles": {Roles: map[string]spec.Role{"hand": {}}}, "project": {Project: &spec.Project{}},
+	} {
+		for _, forgotten := range []bool{false, true} {
+			_, _, err := Propose(t.Context(), signed{}, s, Retry{Forgotten: forgotten, Changed: changed}, "user:ada")
+			require.ErrorContains(t, err, "which its person has signed", name)
+		}
+	}
+}

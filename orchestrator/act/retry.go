@@ -52,13 +52,13 @@ var _ = defineWith(Entry{
 // tryAgain opens tasks again, with what their files have now: roles, the project, and the plan with what it has gained. All of it
 // is one message of the log, so that a kill leaves nothing half done.
 func tryAgain(ctx context.Context, h Hands, s *run.State, a Retry, by string) ([]run.Action, string, error) {
-	if a.Forgotten {
-		return complete(ctx, h, s, a, by)
-	}
 	files := a.Changed
 	if (files.Plan != nil || files.Roles != nil || files.Project != nil) && h.Signed() {
 		return nil, "", request.Refusedf(
 			"run %s was submitted: it keeps its plan, roles and settings, which its person has signed", s.Spec.Run)
+	}
+	if a.Forgotten {
+		return complete(ctx, h, s, a, by)
 	}
 	var gained run.PlanData
 	if files.Plan != nil {
