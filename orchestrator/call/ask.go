@@ -32,6 +32,8 @@ type Line struct {
 	Timeout time.Duration
 	// Insists has a call made again that got no answer: it does the same when it is done twice.
 	Insists bool
+	// Once has a call without a place made once: who asks makes it again.
+	Once bool
 	// Waits has a call wait for a minute for who answers, where there is none, or the one that was asked has gone.
 	Waits bool
 	// Wrap adds to the error of a call whom it was put to.
@@ -75,7 +77,7 @@ func (l *Line) result(ctx context.Context, may Who, data []byte) ([]byte, error)
 		case l.Insists && errors.Is(err, bus.ErrNoAnswer) && ctx.Err() == nil:
 			until = time.Now().Add(patience)
 			continue
-		case class == Again:
+		case class == Again && !l.Once:
 			pause = min(2*pause, laterAgain)
 		case class == Gone && l.Waits:
 			until, pause = time.Now().Add(patience), laterAgain

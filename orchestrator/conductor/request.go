@@ -40,9 +40,8 @@ const askTimeout = 10 * time.Second
 func Ask(ctx context.Context, b *bus.Bus, run string, q act.Request) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	end, _ := ctx.Deadline()
-	q.Waits = time.Until(end) * 4 / 5 // how long the request is on its way counts too, and no clock is the same there
 	line := call.To(b, bus.RequestSubject(run, cmp.Or(q.From, b.Me())))
+	line.Once = true
 	line.Wrap = func(err error) error {
 		var e *call.Error
 		switch {
@@ -53,8 +52,22 @@ func Ask(ctx context.Context, b *bus.Bus, run string, q act.Request) (string, er
 		}
 		return fmt.Errorf("run %s: %w", run, e)
 	}
-	return call.Ask(ctx, line, call.ConductorAct, call.Head{Run: run}, q)
+	for end, _ := ctx.Deadline(); ; {
+		q.Waits = time.Until(end) * 4 / 5 // how long the request is on its way counts too, and no clock is the same there
+		text, err := call.Ask(ctx, line, call.ConductorAct, call.Head{Run: run}, q)
+		if call.ClassOf(err) != call.Again {
+			return text, err
+		}
+		select {
+		case <-time.After(placePause):
+		case <-ctx.Done():
+			return "", err
+		}
+	}
 }
+
+// placePause is after how long a request is made again for which there was no place. It says anew how long its caller waits.
+const placePause = 100 * time.Millisecond
 
 // unanswered returns what may have become of a request without an answer, and what to do; "" where it cannot have arrived.
 func unanswered(ctx context.Context, err error, run string) string {

@@ -10,6 +10,7 @@ import (
 	"divisi/bus"
 	"divisi/internal/spec"
 	"divisi/orchestrator/act"
+	"divisi/orchestrator/call"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -86,4 +87,31 @@ func TestARequestIsOfAPerson(t *testing.T) {
 		require.ErrorContains(t, err, "is no person", by)
 	}
 	require.Empty(t, c.st.Messages.All)
+}
+
+// Who finds no place asks again, and says anew how long it waits: the conductor counts from when the request arrives.
+func TestARequestWithoutAPlaceSaysAnewHowLongItsCallerWaits(t *testing.T) {
+	t.Parallel()
+	b, err := bus.Open(t.Context(), bus.Options{Dir: t.TempDir()})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, b.Close(context.Background())) })
+	var waits []time.Duration
+	answer := func(_ *Conductor, _ context.Context, _ *call.In, q *act.Request) (string, error) {
+		if waits = append(waits, q.Waits); len(waits) < 3 {
+			return "", call.AskAgain("there is no place")
+		}
+		return "done", nil
+	}
+	d := call.Answerer[*Conductor]{Table: call.TableOf(call.On(call.ConductorAct, answer)), Bus: b, Pace: &call.Pace{}}
+	stop, err := d.Listen(t.Context(), bus.RequestFilter("r1"))
+	require.NoError(t, err)
+	q, err := act.NewRequest(act.Send{Task: "one", Text: "Keep the old name."}, "")
+	require.NoError(t, err)
+	text, err := Ask(t.Context(), b, "r1", q)
+	stop()
+	require.NoError(t, err)
+	require.Equal(t, "done", text)
+	require.Len(t, waits, 3)
+	require.Greater(t, waits[0], waits[1])
+	require.Greater(t, waits[1], waits[2])
 }
