@@ -126,7 +126,7 @@ func TestAHostTakesAnOrderOnceAndNoOther(t *testing.T) {
 		}()
 	}
 	for range cap(said) {
-		require.Equal(t, `{"result":{}}<nil>`, <-said)
+		require.JSONEq(t, `{"result":{}}`, <-said)
 	}
 	setUp(t, url, id, 2)
 	require.Equal(t, 2, setUps(t, url, id))

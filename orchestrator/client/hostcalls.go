@@ -16,11 +16,14 @@ import (
 	"divisi/orchestrator/store"
 )
 
-// ServeSubject is where the host on a server is asked, readSubject where those ask that only read, viewSubject where viewers do who
-// are not shown what commands printed. Who asks is what the subject says.
+// ServeSubject is where the host on a server is asked by members who may act. The subject names who asks.
 func ServeSubject(who string) string { return "host.act." + who }
-func ReadSubject(who string) string  { return "host.read." + who }
-func ViewSubject(who string) string  { return "host.view." + who }
+
+// ReadSubject is where members ask it who only read.
+func ReadSubject(who string) string { return "host.read." + who }
+
+// ViewSubject is where viewers ask it who are not shown what commands printed.
+func ViewSubject(who string) string { return "host.view." + who }
 
 // SubjectOf is where a call goes, by who may make it.
 func SubjectOf(may call.Who, who string) string {

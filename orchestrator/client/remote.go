@@ -18,6 +18,7 @@ import (
 // viewer whom the host shows them.
 func On(at depot.Server) Runs { return Remote(at) }
 
+// Remote is the place of the runs of the host on a server.
 type Remote depot.Server
 
 // List implements Runs.

@@ -131,6 +131,7 @@ func Over(st *run.State, why string) error {
 	return usage.With(usage.Errorf("%s", why), usage.Over, values...)
 }
 
+// ConductorOf conducts a run that no process carries out, for one request: it takes the log of the run.
 func ConductorOf(
 	ctx context.Context, r *Run, mirror *git.Repo, publish func(ctx context.Context, commit, base, had string) (string, error),
 ) (*conductor.Conductor, error) {

@@ -83,12 +83,14 @@ type serving interface {
 	Put(ctx context.Context, r *Run, q act.Request) (outcome string, err error)
 }
 
+// NewRun is a run whose log is open already. Wait and Close close it.
 func NewRun(id string, dir store.Dir, b *bus.Bus) *Run {
 	r := &Run{inside: inside{Name: id, Dir: dir, Bus: b}, idle: make(chan struct{})}
 	r.ending, r.end = context.WithCancel(context.Background())
 	return r
 }
 
+// Attach connects to a run of a state directory: to the process that carries it out, else to its log.
 func Attach(ctx context.Context, dir store.Dir, id string) (*Run, error) {
 	if !bus.ValidToken(id) {
 		return nil, usage.Errorf("%q is no run's id", id)
@@ -109,6 +111,7 @@ func (r *Run) ID() string { return r.Name }
 // others.
 func (r *Run) Resumed() uint64 { return r.Since }
 
+// ResultOf is the result of a run as its log tells it.
 func ResultOf(st *run.State) Result {
 	return Result{
 		State: string(st.Status), Ended: st.Status.Ended(), Reason: st.Reason, Repo: st.Spec.Repo, Ref: st.Ref,

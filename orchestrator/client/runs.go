@@ -36,8 +36,10 @@ type Summary = call.Summary
 // Local returns the runs of a state directory on this machine.
 func Local(stateDir string) Runs { return Place(stateDir) }
 
+// Place is a state directory of this machine, as the place of its runs.
 type Place string
 
+// Dir is the state directory, which logs to the logger of ctx.
 func (l Place) Dir(ctx context.Context) store.Dir {
 	return store.Dir{Path: string(l), Log: *zerolog.Ctx(ctx)}
 }

@@ -149,6 +149,7 @@ func (h *Half) lendPack(ctx context.Context, _ *call.In, l *call.Lacking) (call.
 	return call.Pack(p), err
 }
 
+// Packed puts what a worker lacks into the cache of the bus, and returns where it is.
 func (h *Half) Packed(ctx context.Context, l *call.Lacking) (depot.SealedPack, error) {
 	none := func(c string) bool { return !wire.IsCommit(c) }
 	switch {

@@ -19,6 +19,7 @@ import (
 	"divisi/orchestrator/store"
 )
 
+// ResumeHosted goes on with a run as Resume does, for the host that conducts it.
 func ResumeHosted(ctx context.Context, o *ResumeOptions, from Hosting) (_ *client.Run, err error) {
 	h, err := newHalf(ctx, &o.Machine)
 	switch {

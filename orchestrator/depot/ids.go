@@ -9,6 +9,7 @@ import (
 	"divisi/subagents/wire"
 )
 
+// Now is the time as logs have it.
 func Now() time.Time { return time.Now().UTC() }
 
 // NewID returns a sortable id.

@@ -16,6 +16,7 @@ const KeyFile = "worker.key"
 // ConductorKey is, in a run's directory, the seed of the key that its assignments are signed with.
 const ConductorKey = "conductor.key"
 
+// PublicOf is the public half of a key.
 func PublicOf(key ed25519.PrivateKey) []byte {
 	public, _ := key.Public().(ed25519.PublicKey)
 	return public

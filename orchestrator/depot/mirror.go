@@ -26,6 +26,7 @@ func gitRefs(r wire.Refs) git.Refs {
 	}
 }
 
+// WireRefs are the names that commits have in a repository, as a setup carries them.
 func WireRefs(r git.Refs) wire.Refs {
 	return wire.Refs{
 		Branch: r.Branch, Remote: r.Remote, Default: r.Default, Main: r.Main, Upstream: r.Upstream, Init: r.Init,
@@ -53,11 +54,12 @@ func (p *Place) collections(g *git.Git, notice func(string)) (*mirrors.Store, er
 	return s, nil
 }
 
-// Take makes the mirror of the base commit that a setup names, at a directory, from what this machine keeps of the repository, from
-// its remote there, "" for none, and from packs with what is not there. leave has the next run on this machine find what this one
-// has got: the heads that it was brought, the last one last.
+// Take makes the mirror of the base commit that a setup names, at a directory, from what this machine keeps of the repository,
+// from its remote there, "" for none, and from packs with what is not there. leave has the next run on this machine find what
+// this one has got: the heads that it was brought, the last one last.
 func (p *Place) Take(
-	ctx context.Context, g *git.Git, notice func(string), remote string, setup *wire.Setup, dir string, commits, past mirrors.Source,
+	ctx context.Context, g *git.Git, notice func(string), remote string, setup *wire.Setup, dir string,
+	commits, past mirrors.Source,
 ) (r *git.Repo, leave func(heads []string), err error) {
 	s, err := p.collections(g, notice)
 	if err != nil {

@@ -62,7 +62,9 @@ func (p *Place) FromCheckout(
 	ctx context.Context, root *os.Root, paths []string, notice func(string),
 ) (*environment.Environment, error) {
 	r := environment.Recipe{System: runtime.GOOS, Arch: runtime.GOARCH, Level: sandbox.Probe().Name()}
-	e, _, err := p.Environments.FromCheckout(ctx, r, root, paths, func() { notice("waiting for another run, which takes the same") })
+	e, _, err := p.Environments.FromCheckout(ctx, r, root, paths, func() {
+		notice("waiting for another run, which takes the same")
+	})
 	var changed *environment.ChangedError
 	var bad *environment.BadContentError
 	switch {

@@ -32,6 +32,7 @@ func (h *Host) runAsked(run, by string, q *act.Request, err error) {
 	h.o.Audit.Add(audit.Entry{By: by, What: audit.Asked, Run: run, Task: q.Task(), Verb: q.Act, Refused: Refusal(err)})
 }
 
+// Refusal is an error as the audit keeps it, "" for none.
 func Refusal(err error) string {
 	if err == nil {
 		return ""

@@ -17,9 +17,10 @@ import (
 	"divisi/subagents/wire"
 )
 
-// Isolated is what came of the quarantine of a worker, IsolatedRun what follows in one run.
 type (
-	Isolated    = call.Isolated
+	// Isolated is what came of the quarantine of a worker.
+	Isolated = call.Isolated
+	// IsolatedRun is what follows in one run.
 	IsolatedRun = call.IsolatedRun
 )
 

@@ -26,10 +26,11 @@ import (
 // CredsSubject is where the process of a server is asked for tokens, and to change who may use it: no member may publish there.
 const CredsSubject = "creds.ask"
 
-// TokenOptions are what a token is for, Credential is a member of a server, or a token that can still be used.
 type (
+	// TokenOptions are what a token is for.
 	TokenOptions = call.TokenOptions
-	Credential   = call.Credential
+	// Credential is a member of a server, or a token that can still be used.
+	Credential = call.Credential
 )
 
 // keeper changes who may use the server of this process.
@@ -57,8 +58,12 @@ var KeeperCalls = call.TableOf(
 	call.On(call.KeeperLink, changes(audit.TokenMade, (*keeper).link, func(q *TokenOptions) (name, detail string) {
 		return q.Name, q.Role + ", a link to the page"
 	})),
-	call.On(call.KeeperRotate, changes(audit.Rotated, (*keeper).rotate, func(q *call.Rotation) (string, string) { return q.Name, "" })),
-	call.On(call.KeeperRevoke, changes(audit.Revoked, (*keeper).revoke, func(name *string) (string, string) { return *name, "" })),
+	call.On(call.KeeperRotate, changes(audit.Rotated, (*keeper).rotate, func(q *call.Rotation) (name, detail string) {
+		return q.Name, ""
+	})),
+	call.On(call.KeeperRevoke, changes(audit.Revoked, (*keeper).revoke, func(q *string) (name, detail string) {
+		return *q, ""
+	})),
 	call.On(call.KeeperMembers, (*keeper).list),
 )
 

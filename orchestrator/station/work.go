@@ -68,6 +68,7 @@ type Begun struct {
 	pos   uint64
 }
 
+// Take takes in the events of one message of the run's log.
 func (b *Begun) Take(m bus.Message) {
 	b.pos = m.Pos
 	for _, e := range eventlog.Events(m) {
