@@ -69,6 +69,9 @@ func fits(p *jsonschema.Schema, v any) (must string, ok bool) {
 	case p.Type == "string":
 		_, ok = v.(string)
 		return "a text", ok
+	case p.Type == "boolean":
+		_, ok = v.(bool)
+		return "true or false", ok
 	case p.Type == "integer":
 		n, is := v.(float64)
 		return fmt.Sprintf("a whole number between %d and %d", -maxNumber, maxNumber),
