@@ -247,10 +247,8 @@ const nowhere = "/nonexistent"
 
 // flags come before every subcommand. They switch off what a repository could make git run or fetch, and fix what would
 // otherwise depend on the machine.
-var ownFlags = []string{
-	"--no-pager", "-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
-	"-c", "submodule.recurse=false",
-}
+var ownFlags = strings.Fields(`--no-pager -c core.hooksPath=/dev/null -c gc.auto=0 -c maintenance.auto=false
+	-c submodule.recurse=false`)
 
 // ownEnv is the environment of this process without what names a repository. Nothing is asked for on its terminal.
 func ownEnv(environ []string) []string {
@@ -261,27 +259,12 @@ func ownEnv(environ []string) []string {
 	return append(environ, "GIT_TERMINAL_PROMPT=0")
 }
 
-var flags = []string{
-	"--no-pager", "--literal-pathspecs",
-	"-c", "core.hooksPath=/dev/null",
-	"-c", "core.fsmonitor=false",
-	"-c", "core.untrackedCache=false",
-	"-c", "core.logAllRefUpdates=false",
-	"-c", "core.symlinks=true",
-	"-c", "core.protectHFS=true",
-	"-c", "core.protectNTFS=true",
-	"-c", "core.quotePath=false",
-	"-c", "submodule.recurse=false",
-	"-c", "diff.ignoreSubmodules=all",
-	"-c", "diff.renames=true",
-	"-c", "safe.bareRepository=explicit",
-	"-c", "protocol.allow=never",
-	"-c", "gc.auto=0",
-	"-c", "maintenance.auto=false",
-	"-c", "commit.gpgsign=false",
-	"-c", "log.showSignature=false",
-	"-c", "credential.helper=",
-}
+var flags = strings.Fields(`--no-pager --literal-pathspecs
+	-c core.hooksPath=/dev/null -c core.fsmonitor=false -c core.untrackedCache=false
+	-c core.logAllRefUpdates=false -c core.symlinks=true -c core.protectHFS=true -c core.protectNTFS=true
+	-c core.quotePath=false -c submodule.recurse=false -c diff.ignoreSubmodules=all -c diff.renames=true
+	-c safe.bareRepository=explicit -c protocol.allow=never -c gc.auto=0 -c maintenance.auto=false
+	-c commit.gpgsign=false -c log.showSignature=false -c credential.helper=`)
 
 // cleanEnv is the whole environment of every git process but for the variables that name its repository.
 func cleanEnv(path string) []string {

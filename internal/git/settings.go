@@ -15,10 +15,8 @@ import (
 type settings map[string][]string
 
 // inert are the settings of a user that say how files look on his disk. They can make nothing run.
-var inert = []string{
-	"core.filemode", "core.symlinks", "core.ignorecase", "core.precomposeunicode", "core.trustctime", "core.checkstat",
-	"core.autocrlf", "core.eol", "core.sparsecheckout", "core.sparsecheckoutcone",
-}
+var inert = strings.Fields(`core.filemode core.symlinks core.ignorecase core.precomposeunicode core.trustctime core.checkstat
+	core.autocrlf core.eol core.sparsecheckout core.sparsecheckoutcone`)
 
 func (s settings) last(key string) string {
 	if v := s[key]; len(v) > 0 {

@@ -12,14 +12,10 @@ import (
 
 // certificateVars name files or directories with the certificates of authorities; addressVars name where packages come from.
 var (
-	certificateVars = []string{
-		"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO",
-		"PIP_CERT", "CARGO_HTTP_CAINFO",
-	}
-	addressVars = []string{
-		"npm_config_registry", "NPM_CONFIG_REGISTRY", "YARN_NPM_REGISTRY_SERVER", "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL",
-		"PIP_TRUSTED_HOST", "UV_DEFAULT_INDEX", "UV_INDEX_URL",
-	}
+	certificateVars = strings.Fields(`SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS REQUESTS_CA_BUNDLE CURL_CA_BUNDLE
+		GIT_SSL_CAINFO PIP_CERT CARGO_HTTP_CAINFO`)
+	addressVars = strings.Fields(`npm_config_registry NPM_CONFIG_REGISTRY YARN_NPM_REGISTRY_SERVER PIP_INDEX_URL
+		PIP_EXTRA_INDEX_URL PIP_TRUSTED_HOST UV_DEFAULT_INDEX UV_INDEX_URL`)
 )
 
 // addressFiles are settings of the user's home that name where packages come from, and the variable that each becomes.

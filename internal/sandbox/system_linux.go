@@ -12,17 +12,14 @@ import (
 
 // systemPaths are what every command may read of the machine. Of /etc it is what programs need to run and nothing that could
 // hold a secret: keys and settings of services, mail and registries are left out.
-var systemPaths = []string{
-	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store", "/gnu/store", "/var/lib/gems",
-	"/sys/devices/system/cpu", "/sys/devices/system/node", "/sys/kernel/mm/transparent_hugepage",
-	"/etc/alternatives", "/etc/bash.bashrc", "/etc/ca-certificates", "/etc/ca-certificates.conf", "/etc/crypto-policies",
-	"/etc/debian_version", "/etc/fonts", "/etc/gai.conf", "/etc/host.conf", "/etc/inputrc", "/etc/java", "/etc/java-*",
-	"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/locale.alias", "/etc/localtime", "/etc/login.defs",
-	"/etc/magic", "/etc/maven", "/etc/mime.types", "/etc/networks", "/etc/os-release", "/etc/perl", "/etc/php",
-	"/etc/pki/ca-trust/extracted", "/etc/pki/tls/certs", "/etc/pki/tls/cert.pem", "/etc/pki/tls/openssl.cnf", "/etc/profile",
-	"/etc/protocols", "/etc/python3", "/etc/python3.*", "/etc/R", "/etc/redhat-release", "/etc/rpc", "/etc/services",
-	"/etc/shells", "/etc/static", "/etc/ssl/cert.pem", "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/terminfo", "/etc/timezone",
-}
+var systemPaths = strings.Fields(`/usr /bin /sbin /lib /lib32 /lib64 /libx32 /opt /nix/store /gnu/store /var/lib/gems
+	/sys/devices/system/cpu /sys/devices/system/node /sys/kernel/mm/transparent_hugepage /etc/alternatives /etc/bash.bashrc
+	/etc/ca-certificates /etc/ca-certificates.conf /etc/crypto-policies /etc/debian_version /etc/fonts /etc/gai.conf
+	/etc/host.conf /etc/inputrc /etc/java /etc/java-* /etc/ld.so.cache /etc/ld.so.conf /etc/ld.so.conf.d /etc/locale.alias
+	/etc/localtime /etc/login.defs /etc/magic /etc/maven /etc/mime.types /etc/networks /etc/os-release /etc/perl /etc/php
+	/etc/pki/ca-trust/extracted /etc/pki/tls/certs /etc/pki/tls/cert.pem /etc/pki/tls/openssl.cnf /etc/profile /etc/protocols
+	/etc/python3 /etc/python3.* /etc/R /etc/redhat-release /etc/rpc /etc/services /etc/shells /etc/static /etc/ssl/cert.pem
+	/etc/ssl/certs /etc/ssl/openssl.cnf /etc/terminfo /etc/timezone`)
 
 // system lists those of systemPaths that this machine has, as parts of a root. A symbolic link stays one.
 var system = sync.OnceValue(func() []stage.Mount {
@@ -79,14 +76,10 @@ func public(dir string) (whole bool, parts []string) {
 }
 
 // toolVars are variables that name the home of a toolchain; what a command is told that way it may read.
-var toolVars = []string{
-	"RUSTUP_HOME", "GOROOT", "JAVA_HOME", "PYENV_ROOT", "NVM_DIR", "VOLTA_HOME", "VIRTUAL_ENV", "CONDA_PREFIX", "RBENV_ROOT",
-}
+var toolVars = strings.Fields(`RUSTUP_HOME GOROOT JAVA_HOME PYENV_ROOT NVM_DIR VOLTA_HOME VIRTUAL_ENV CONDA_PREFIX RBENV_ROOT`)
 
 // beside are what programs find next to the bin directory that they are in.
-var beside = []string{
-	"lib", "lib32", "lib64", "libexec", "include", "conf", "jmods", "ssl", "etc/ssl", "release", "pyvenv.cfg",
-}
+var beside = strings.Fields(`lib lib32 lib64 libexec include conf jmods ssl etc/ssl release pyvenv.cfg`)
 
 // toolchains are the directories of programs that an environment leads to.
 func toolchains(env []string) []string {

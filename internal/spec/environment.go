@@ -43,10 +43,8 @@ func (e Environment) MarshalJSON() ([]byte, error) {
 }
 
 // litter are names of ignored paths that no gate needs: caches that tools make again, and what editors leave.
-var litter = []string{
-	"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".eslintcache", ".DS_Store", ".idea", ".vscode", ".coverage",
-	"*.pyc", "*.swp", "*~", "*.log", "*.tsbuildinfo",
-}
+var litter = strings.Fields(`__pycache__ .pytest_cache .mypy_cache .ruff_cache .eslintcache .DS_Store .idea .vscode .coverage
+	*.pyc *.swp *~ *.log *.tsbuildinfo`)
 
 // Name names the paths in the place of the word: those that git ignores, where a directory may end in a slash. What is never
 // taken, and what no gate needs, is left out. The word stays where nothing is left.

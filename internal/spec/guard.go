@@ -33,16 +33,12 @@ var ofGates = []string{
 
 // ofMachines are globs of files that programs on the machine of a person who merges them act on unasked, or that steer later
 // agents.
-var ofMachines = []string{
-	"**/.envrc", "**/{mise.toml,.mise.toml}", "**/.vscode/**", "**/*.code-workspace", "**/.idea/**", "**/.husky/**",
-	"**/.githooks/**", "**/{lefthook,.lefthook}.y*ml", "**/.devcontainer/**", "**/.devcontainer.json",
-	"**/.mcp.json", "**/.claude/**", "**/.gemini/**", "**/.cursor/**", "**/.cursorrules", "**/.windsurf/**", "**/.windsurfrules",
-	"**/.{codex,kiro,continue,roo,clinerules,opencode,junie,zed}/**", "**/{.clinerules,.aider.conf.yml,opencode.json}",
-	"**/{.dir-locals.el,.exrc,.nvim.lua}",
-	"**/{AGENTS,CLAUDE,CLAUDE.local,GEMINI}.md",
-	"**/.npmrc", "**/.yarnrc*", "**/.yarn/{plugins,releases}/**", "**/.pnpmfile.cjs", "**/.cargo/**", "**/pip.conf",
-	"**/.gitconfig", "**/.git-blame-ignore-revs",
-}
+var ofMachines = strings.Fields(`**/.envrc **/{mise.toml,.mise.toml} **/.vscode/** **/*.code-workspace **/.idea/**
+	**/.husky/** **/.githooks/** **/{lefthook,.lefthook}.y*ml **/.devcontainer/** **/.devcontainer.json **/.mcp.json
+	**/.claude/** **/.gemini/** **/.cursor/** **/.cursorrules **/.windsurf/** **/.windsurfrules
+	**/.{codex,kiro,continue,roo,clinerules,opencode,junie,zed}/** **/{.clinerules,.aider.conf.yml,opencode.json}
+	**/{.dir-locals.el,.exrc,.nvim.lua} **/{AGENTS,CLAUDE,CLAUDE.local,GEMINI}.md **/.npmrc **/.yarnrc*
+	**/.yarn/{plugins,releases}/** **/.pnpmfile.cjs **/.cargo/** **/pip.conf **/.gitconfig **/.git-blame-ignore-revs`)
 
 // Guarded are the globs of the files that are protected where a project names none.
 func Guarded() []string { return slices.Concat(ofGates, ofMachines) }

@@ -220,11 +220,10 @@ func SecretName(name string) bool { return secret.MatchString(name) }
 
 // RepositoryVars are the variables with which git tells what it starts, a hook for one, where its repository is. In another tree
 // they have git work on that repository all the same.
-var RepositoryVars = []string{
-	"GIT_DIR", "GIT_WORK_TREE", "GIT_IMPLICIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY",
-	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_QUARANTINE_PATH", "GIT_SHALLOW_FILE", "GIT_GRAFT_FILE", "GIT_REPLACE_REF_BASE",
-	"GIT_NAMESPACE", "GIT_PREFIX", "GIT_INTERNAL_SUPER_PREFIX", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM",
-}
+var RepositoryVars = strings.Fields(`GIT_DIR GIT_WORK_TREE GIT_IMPLICIT_WORK_TREE GIT_INDEX_FILE GIT_COMMON_DIR
+	GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_QUARANTINE_PATH GIT_SHALLOW_FILE GIT_GRAFT_FILE
+	GIT_REPLACE_REF_BASE GIT_NAMESPACE GIT_PREFIX GIT_INTERNAL_SUPER_PREFIX GIT_CEILING_DIRECTORIES
+	GIT_DISCOVERY_ACROSS_FILESYSTEM`)
 
 const namesRepository = "%s names the repository of the shell that starts Divisi, and commands work in a tree of their own: " +
 	"take it out"

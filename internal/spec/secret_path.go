@@ -9,16 +9,11 @@ import (
 // Names of files and directories, in lower case, that hold keys, credentials or variables: whole names, a directory with the name
 // in it, ends, and beginnings, some of them with the end that belongs to them.
 var (
-	secretNames = []string{
-		".git", ".netrc", "_netrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pypirc", ".pgpass", ".my.cnf", ".git-credentials",
-		".dockercfg", ".docker", ".htpasswd", ".aws", ".azure", ".ssh", ".gnupg", ".kube", ".boto", ".s3cfg", ".vault-token",
-		".pulumi", ".sentryclirc", ".gem", ".databrickscfg", ".snowsql", ".config/gcloud", ".config/gh", ".cargo/credentials",
-		".cargo/credentials.toml", "application_default_credentials.json", "credentials.json", "client_secret.json",
-		"terraform.tfvars", "secring.gpg",
-	}
-	secretEnds = []string{
-		".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk", ".tfstate", ".tfstate.backup", ".agekey",
-	}
+	secretNames = strings.Fields(`.git .netrc _netrc .npmrc .yarnrc .yarnrc.yml .pypirc .pgpass .my.cnf .git-credentials
+		.dockercfg .docker .htpasswd .aws .azure .ssh .gnupg .kube .boto .s3cfg .vault-token .pulumi .sentryclirc .gem
+		.databrickscfg .snowsql .config/gcloud .config/gh .cargo/credentials .cargo/credentials.toml
+		application_default_credentials.json credentials.json client_secret.json terraform.tfvars secring.gpg`)
+	secretEnds   = strings.Fields(`.pem .key .p12 .pfx .jks .keystore .kdbx .ppk .tfstate .tfstate.backup .agekey`)
 	secretStarts = map[string]string{
 		".env": "", "id_rsa": "", "id_dsa": "", "id_ecdsa": "", "id_ed25519": "", "client_secret_": ".json",
 		"service-account": ".json", "service_account": ".json",

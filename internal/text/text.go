@@ -241,7 +241,7 @@ func Flow(command []string) string {
 }
 
 // flowValues are words that YAML takes as another value than a string.
-var flowValues = []string{"true", "false", "yes", "no", "on", "off", "null", "y", "n"}
+var flowValues = strings.Fields(`true false yes no on off null y n`)
 
 // flowWord matches what YAML takes as a string without quotes, whatever stands around it.
 var flowWord = lazyregexp.New(`^[A-Za-z_/][A-Za-z0-9_./=+-]*$|^--?[A-Za-z][A-Za-z0-9_./=+-]*$`)

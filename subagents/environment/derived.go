@@ -15,14 +15,10 @@ import (
 // Names of ignored files and directories that hold dependencies, or what a tool makes again by itself when its sources change: no
 // old content of them is taken for the result of the sources.
 var (
-	dependencies = []string{
-		"node_modules", ".venv", "venv", "env", "vendor", "dep", "deps", "bower_components", ".yarn", ".pnp.cjs",
-		".pnp.loader.mjs", ".pnpm-store", ".bundle", "target", ".gradle", ".gitignore",
-	}
-	selfChecked = []string{
-		"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".tox", ".nox", ".turbo", ".nx", ".parcel-cache", ".cache",
-		".eslintcache", ".stylelintcache", ".hypothesis", ".coverage", "coverage", ".nyc_output", ".idea", ".vscode", ".DS_Store",
-	}
+	dependencies = strings.Fields(`node_modules .venv venv env vendor dep deps bower_components .yarn .pnp.cjs .pnp.loader.mjs
+		.pnpm-store .bundle target .gradle .gitignore`)
+	selfChecked = strings.Fields(`__pycache__ .pytest_cache .mypy_cache .ruff_cache .tox .nox .turbo .nx .parcel-cache .cache
+		.eslintcache .stylelintcache .hypothesis .coverage coverage .nyc_output .idea .vscode .DS_Store`)
 	selfCheckedEnds = []string{".egg-info", ".dist-info", ".pyc", ".tsbuildinfo", ".log", ".lock"}
 )
 

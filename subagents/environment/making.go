@@ -231,10 +231,7 @@ func (c *cleaning) look(name string, d fs.DirEntry) error {
 }
 
 // systemDirs are seen by every command, where they are on the machine.
-var systemDirs = []string{
-	"/bin", "/etc", "/lib", "/lib32", "/lib64", "/nix", "/opt", "/sbin",
-	"/snap", "/usr", "/divisi", "/dev", "/proc",
-}
+var systemDirs = strings.Fields(`/bin /etc /lib /lib32 /lib64 /nix /opt /sbin /snap /usr /divisi /dev /proc`)
 
 // link leaves out a link that leads neither to the tree, the tools or the stores, nor to the system's programs. Where it leads by
 // its words is enough: only commands follow it, and those see nothing else.

@@ -20,12 +20,8 @@ import (
 )
 
 // interpreters are the programs that decide what a setup makes and what a gate finds, beside the one that it names itself.
-var interpreters = []string{
-	"bash", "bun", "bundle", "cargo", "cc", "composer", "corepack", "deno", "dotnet", "gcc",
-	"go", "gradle", "java", "javac", "make", "mvn", "node", "npm", "npx", "php",
-	"pip", "pip3", "pnpm", "poetry", "python", "python3", "ruby", "rustc", "sh", "uv",
-	"yarn",
-}
+var interpreters = strings.Fields(`bash bun bundle cargo cc composer corepack deno dotnet gcc go gradle java javac make mvn
+	node npm npx php pip pip3 pnpm poetry python python3 ruby rustc sh uv yarn`)
 
 // families are the programs that decide where a command begins with one of them.
 var families = [][]string{

@@ -14,10 +14,8 @@ var (
 	installScripts = []string{"preinstall", "install", "postinstall", "prepublish", "preprepare", "prepare", "postprepare"}
 	// nodeSections are where a package.json names packages, and nodeSource is one that is copied out of the tree or made by a
 	// program of it.
-	nodeSections = []string{
-		"dependencies", "devDependencies", "optionalDependencies", "peerDependencies", "dependenciesMeta", "overrides",
-		"resolutions", "pnpm",
-	}
+	nodeSections = strings.Fields(`dependencies devDependencies optionalDependencies peerDependencies dependenciesMeta
+		overrides resolutions pnpm`)
 	nodeSource = lazyregexp.New(`^(?:file:|exec:|\.{0,2}/|~/|[^:]*\.(?:tgz|tar|tar\.gz)$)`)
 	nodeConfig = lazyregexp.New(`(?i)\binject-?workspace-?packages["']?\s*[:=]\s*["']?true|\bfile:`)
 	// sources are what tells of sources of the tree in other manifests, by their names.

@@ -15,23 +15,13 @@ type tool struct{ name, kind string }
 
 var (
 	// wrappers run another program, which a later argument names.
-	wrappers = []string{
-		"env", "npx", "pnpm", "yarn", "npm", "bunx", "bun", "uv", "poetry", "pipenv", "pdm",
-		"hatch", "bundle", "exec", "run", "dlx", "x", "--",
-		"python", "python3", "node", "nice", "time", "tool",
-	}
-	runners = []string{
-		"pytest", "py.test", "jest", "vitest", "mocha", "ava", "rspec", "phpunit", "bats",
-		"ctest", "gotestsum", "unittest", "tox", "nox", "stestr",
-		"karma", "tap", "minitest", "prove",
-	}
+	wrappers = strings.Fields(`env npx pnpm yarn npm bunx bun uv poetry pipenv pdm hatch bundle exec run dlx x -- python
+		python3 node nice time tool`)
+	runners = strings.Fields(`pytest py.test jest vitest mocha ava rspec phpunit bats ctest gotestsum unittest tox nox stestr
+		karma tap minitest prove`)
 	// linters report findings with their places, and one of them hides none in another file; where it does, a line tells.
-	linters = []string{
-		"ast-grep",
-		"tsc", "vue-tsc", "eslint", "golangci-lint", "staticcheck", "mypy", "pyright", "ruff",
-		"flake8", "pylint", "javac", "shellcheck", "rubocop",
-		"stylelint", "biome", "oxlint", "standard", "xo", "yamllint", "revive", "hadolint",
-	}
+	linters = strings.Fields(`ast-grep tsc vue-tsc eslint golangci-lint staticcheck mypy pyright ruff flake8 pylint javac
+		shellcheck rubocop stylelint biome oxlint standard xo yamllint revive hadolint`)
 	// verbs of programs that do several things.
 	verbs = map[string]map[string]string{
 		"go": {

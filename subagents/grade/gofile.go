@@ -66,11 +66,9 @@ func place(dir string) string {
 
 // systems are those that a file which is not built here may be for, the likely ones first; chips their processors.
 var (
-	systems = []string{
-		"linux", "windows", "darwin", "freebsd", "openbsd", "netbsd", "solaris", "plan9", "android", "ios", "aix",
-		"dragonfly", "illumos", "js", "wasip1",
-	}
-	chips = []string{"amd64", "arm64", "386", "arm", "wasm", "riscv64", "ppc64le", "s390x", "ppc64", "mips64", "mips", "loong64"}
+	systems = strings.Fields(`linux windows darwin freebsd openbsd netbsd solaris plan9 android ios aix dragonfly illumos js
+		wasip1`)
+	chips = strings.Fields(`amd64 arm64 386 arm wasm riscv64 ppc64le s390x ppc64 mips64 mips loong64`)
 )
 
 // elsewhere is the grade of a file that is not in a build: the constraint that keeps it out, and what would compile it.

@@ -36,7 +36,7 @@ type kind struct {
 	setup []string
 }
 
-var node = []string{"npm", "npx", "pnpm", "yarn", "bun", "node", "mocha", "jest", "vitest"}
+var node = strings.Fields(`npm npx pnpm yarn bun node mocha jest vitest`)
 
 var kinds = []kind{
 	{

@@ -20,10 +20,8 @@ var javaFrame = lazyregexp.New(`\bat (?:app//)?((?:[\p{L}\w$]+\.)*)[\p{L}\w$]+\.
 	`\(([\p{L}\w$]+\.(?:java|kt|scala|groovy)):\d+\)`)
 
 // sourceRoots are where a module keeps its classes.
-var sourceRoots = []string{
-	"src/main/java", "src/test/java", "src/main/kotlin", "src/test/kotlin", "src/main/scala", "src/test/scala",
-	"src/main/groovy", "src/test/groovy",
-}
+var sourceRoots = strings.Fields(`src/main/java src/test/java src/main/kotlin src/test/kotlin src/main/scala src/test/scala
+	src/main/groovy src/test/groovy`)
 
 // pom is what is read of a pom.xml.
 type pom struct {

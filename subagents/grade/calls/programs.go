@@ -103,30 +103,34 @@ func table() map[string]Program {
 }
 
 // verbs of programs that do several things.
-var verbs = map[string]map[string]Program{
-	"go": {
-		"build": {Compiles, []string{Go}}, "vet": {Compiles, []string{Go}}, "test": {Compiles, []string{Go}},
-		"install": {Compiles, []string{Go}}, "fmt": {Role: Touches}, "fix": {Role: Touches}, "list": {Role: Checks},
-		"mod": {Role: Neutral}, "env": {Role: Neutral}, "version": {Role: Neutral}, "clean": {Role: Neutral},
-	},
-	"cargo": {
-		"build": {Compiles, []string{Rust}}, "check": {Compiles, []string{Rust}}, "test": {Compiles, []string{Rust}},
-		"clippy": {Compiles, []string{Rust}}, "nextest": {Compiles, []string{Rust}}, "doc": {Compiles, []string{Rust}},
-		"bench": {Compiles, []string{Rust}}, "rustc": {Compiles, []string{Rust}}, "fmt": {Role: Touches}, "deny": {Role: Neutral},
-		"b": {Compiles, []string{Rust}}, "c": {Compiles, []string{Rust}}, "t": {Compiles, []string{Rust}},
-		"audit": {Role: Neutral},
-	},
-	"deno": {
-		"test": {Runs, []string{TypeScript, JavaScript}}, "check": {Compiles, []string{TypeScript}}, "fmt": {Role: Touches},
-		"lint": {Role: Checks},
-	},
-	"bun":           {"test": {Runs, []string{TypeScript, JavaScript}}, "install": {Role: Neutral}},
-	"npm":           {"ci": {Role: Neutral}, "install": {Role: Neutral}, "audit": {Role: Neutral}},
-	"ruff":          {"format": {Role: Touches}},
-	"biome":         {"format": {Role: Touches}, "check": {Role: Touches}, "ci": {Role: Touches}},
-	"dotnet":        {"format": {Role: Touches}},
-	"golangci-lint": {"fmt": {Role: Touches}},
-	"composer":      {"install": {Role: Neutral}, "validate": {Role: Neutral}},
+var verbs = verbTable()
+
+func verbTable() map[string]map[string]Program {
+	all := map[string]map[string]Program{}
+	for _, group := range []struct {
+		Program
+		calls string
+	}{
+		{Program{Compiles, []string{Go}}, `go/build go/vet go/test go/install`},
+		{Program{Compiles, []string{Rust}}, `cargo/build cargo/check cargo/test cargo/clippy cargo/nextest cargo/doc cargo/bench
+			cargo/rustc cargo/b cargo/c cargo/t`},
+		{Program{Compiles, []string{TypeScript}}, `deno/check`},
+		{Program{Runs, []string{TypeScript, JavaScript}}, `deno/test bun/test`},
+		{Program{Role: Touches}, `go/fmt go/fix cargo/fmt deno/fmt ruff/format biome/format biome/check biome/ci dotnet/format
+			golangci-lint/fmt`},
+		{Program{Role: Checks}, `go/list deno/lint`},
+		{Program{Role: Neutral}, `go/mod go/env go/version go/clean cargo/deny cargo/audit bun/install npm/ci npm/install
+			npm/audit composer/install composer/validate`},
+	} {
+		for call := range strings.FieldsSeq(group.calls) {
+			name, verb, _ := strings.Cut(call, "/")
+			if all[name] == nil {
+				all[name] = map[string]Program{}
+			}
+			all[name][verb] = group.Program
+		}
+	}
+	return all
 }
 
 // programOf is what the words of a call do: a program, one of its verbs, or a search or copy that a word of them names.

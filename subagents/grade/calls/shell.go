@@ -8,7 +8,7 @@ import (
 )
 
 // reserved are words of a shell before a command.
-var reserved = []string{"if", "then", "else", "elif", "fi", "do", "done", "while", "until", "esac", "{", "}", "!", "in"}
+var reserved = strings.Fields(`if then else elif fi do done while until esac { } ! in`)
 
 // conditions are words with which what follows may not run, or may fail.
 var conditions = strings.Fields("case if then else elif fi do done while until esac ! in")
