@@ -68,3 +68,6 @@ func (h *Host) describe(id, order string) (fresh bool, err error) {
 	}
 	return true, store.Meta{NATS: h.o.Server.URL, Login: h.o.Server.Login, Order: order}.Write(dir)
 }
+
+// errNotBegun leaves a call unanswered: its caller asks again.
+var errNotBegun = fmt.Errorf("%w: the run has not begun yet", call.ErrUnanswered)

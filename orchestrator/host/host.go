@@ -344,6 +344,3 @@ func (h *Host) Active(id string) bool {
 	defer h.mu.Unlock()
 	return h.runs[id] != nil
 }
-
-// errNotBegun leaves a call unanswered: its caller asks again.
-var errNotBegun = fmt.Errorf("%w: the run has not begun yet", call.ErrUnanswered)
