@@ -31,10 +31,11 @@ type (
 	Answer   = conduct.Answer
 	// Decision is what must be decided before some of the work goes on, Option a way to answer it, Choice the answer, Patch what
 	// the newest attempt of a task has changed.
-	Decision = client.Decision
-	Option   = client.Option
-	Choice   = client.Choice
-	Patch    = client.Patch
+	Decision  = client.Decision
+	Decisions = client.Decisions
+	Option    = client.Option
+	Choice    = client.Choice
+	Patch     = client.Patch
 )
 
 // What is known of runs.

@@ -102,12 +102,12 @@ func (g *globals) walk(ctx context.Context, run string) error {
 }
 
 // openDecisions are those of a run.
-func (g *globals) openDecisions(ctx context.Context, run string) ([]orchestrator.Decision, error) {
+func (g *globals) openDecisions(ctx context.Context, run string) (open orchestrator.Decisions, err error) {
 	r, err := g.attach(ctx, run)
 	if err != nil {
 		return nil, err
 	}
-	open, err := r.Decisions(ctx)
+	open, err = r.Decisions(ctx)
 	return open, errors.Join(err, r.Close())
 }
 

@@ -153,6 +153,9 @@ func (n *Named) UnmarshalJSON(data []byte) error {
 		for _, o := range all[i].Options {
 			d.Options = append(d.Options, Option(o))
 		}
+		for _, p := range d.Patches {
+			d.Tasks = append(d.Tasks, p.Task)
+		}
 		*n = append(*n, d)
 	}
 	return nil

@@ -22,7 +22,7 @@ func TestDecisionsAreToldUnderTheNamesOfTheirFields(t *testing.T) {
 		Run: "r", ID: "a@9", Kind: run.DecidePatch, About: "a", Attempt: 2, Text: "t", Evidence: []string{"e"}, Suggests: "accept",
 		Patches: []Patch{{Task: "a", Files: []string{"f"}, Diff: `+ "NeedsText":`}}, Plan: json.RawMessage(`{"tasks":[]}`),
 		Options: []Option{{Name: "reject", Does: "d", NeedsText: true}}, Decider: "person", Why: "w", Reserved: true, Blocks: 3,
-		Alike: "s",
+		Alike: "s", Tasks: []string{"a"},
 	}, {ID: "b@1"}}
 	data, err := json.Marshal(all)
 	require.NoError(t, err)
