@@ -18,9 +18,8 @@ func newAccept(g *globals) *cobra.Command {
 (divisi show RUN/TASK explains why), and --review holds every patch; divisi diff RUN/TASK shows it. To
 reject it, send the reason: divisi send RUN/TASK "MESSAGE"; the task's next attempt gets it. A stopped
 run keeps the answer and acts on it after resume. Name the attempt that you read, so that a newer patch
-is not accepted by mistake. TASK alone is a task of the newest run.` + codes(codeOK, codeUsage, codeMachine),
+is not accepted by mistake. TASK alone is a task of the newest run.`,
 		Example: "  divisi accept 1f2e/api",
-		Args:    cobra.ExactArgs(1),
 		RunE:    func(c *cobra.Command, args []string) error { return g.accept(c.Context(), args) },
 	}
 }

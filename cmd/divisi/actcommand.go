@@ -34,24 +34,15 @@ func (g *globals) newAct(name string) *cobra.Command {
 	}
 	c := &cobra.Command{
 		Short: cmp.Or(h.short, strings.TrimSuffix(a.entry.Help, ".")),
-		Long:  cmp.Or(h.long, a.entry.Help) + codes(codeOK, codeUsage, codeMachine),
+		Long:  cmp.Or(h.long, a.entry.Help),
 		RunE:  a.run,
 	}
 	if a.entry.Who&act.Owner != 0 {
 		c.Annotations = map[string]string{atServer: "true"}
 	}
-	begin := a.begin()
-	c.Use = strings.Join(append([]string{strings.ReplaceAll(name, "_", "-"), begin}, upper(a.behind)...), " ")
+	c.Use = strings.Join(append([]string{strings.ReplaceAll(name, "_", "-"), a.begin()}, upper(a.behind)...), " ")
 	c.Example = cmp.Or(h.example, "  divisi "+strings.NewReplacer("[RUN]", "1f2e", "RUN", "1f2e", "[/TASK] [TASK...]", "/TASK",
 		"[/TASK]", "/TASK").Replace(c.Use))
-	switch {
-	case strings.HasSuffix(begin, "...]"):
-		c.Args = cobra.MinimumNArgs(1 + len(a.behind))
-	case begin == "[RUN]":
-		c.Args = cobra.MaximumNArgs(1)
-	default:
-		c.Args = cobra.ExactArgs(1 + len(a.behind))
-	}
 	for name, p := range a.takes.Properties {
 		does := strings.TrimSuffix(strings.ToLower(p.Description[:1])+p.Description[1:], ".")
 		switch {

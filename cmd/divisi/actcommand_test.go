@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
 	"divisi/orchestrator/act"
@@ -52,7 +51,7 @@ func TestCommandsMadeOfTheTable(t *testing.T) {
 	for name, counts := range map[string][2]int{"pause": {0, 1}, "skip": {1, 99}, "send": {2, 2}, "accept": {1, 1}} {
 		c := g.newAct(name)
 		for n := range 4 {
-			err := c.Args(&cobra.Command{}, make([]string, n))
+			err := fits(c, make([]string, n))
 			require.Equal(t, n >= counts[0] && n <= counts[1], err == nil, "%s %d", name, n)
 		}
 	}

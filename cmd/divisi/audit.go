@@ -18,10 +18,8 @@ func newAudit(g *globals) *cobra.Command {
 		Use:   "audit",
 		Short: "Show who joined, submitted, decided, published or was revoked on the server of this machine",
 		Long: `Show what was done on the server of this state directory (divisi serve), and by whom: the names are those
-that the server's permissions prove. The file, serve/audit.jsonl, has one line of JSON for each.` +
-			codes(codeOK, codeUsage, codeMachine),
+that the server's permissions prove. The file, serve/audit.jsonl, has one line of JSON for each.`,
 		Example: "  divisi audit --since 24h\n  divisi audit --since 30d --output json",
-		Args:    cobra.NoArgs,
 		RunE:    func(*cobra.Command, []string) error { return g.showAudit(since) },
 	}
 	c.Flags().StringVar(&since, "since", "7d", "how far back, such as 24h or 30d")

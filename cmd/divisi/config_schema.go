@@ -17,7 +17,6 @@ func newConfigSchema(g *globals) *cobra.Command {
 An editor with it completes and checks fields as you type; what only the whole can show is found by
 divisi config, divisi roles validate and divisi run --dry-run.` + codes(codeOK, codeUsage),
 		Example:   "  divisi config schema > ../project.schema.json\n  divisi config schema plan",
-		Args:      cobra.MaximumNArgs(1),
 		ValidArgs: configs.SchemaKinds(),
 		RunE: func(_ *cobra.Command, args []string) error {
 			kind := "project"

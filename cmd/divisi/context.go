@@ -23,8 +23,7 @@ wrote what from which events, and what was left out and why. RUN/TASK is the new
 is attempt 2; TASK alone is a task of the newest run. One turn more than there are is what would be
 sent next. --diff shows what changed from one turn's request to another's, --raw the body that was sent
 to Gemini's API, --sizes the tokens of each part, --compactions the snapshots that replaced older
-turns, and why.` +
-			codes(codeOK, codeUsage, codeMachine),
+turns, and why.`,
 		Example: "  divisi context 1f2e/rewrite-003 --turn 2\n  divisi context 1f2e/rewrite-003 --diff 2..3\n" +
 			"  divisi context compile session.json",
 		Args: cobra.ExactArgs(1),
@@ -52,9 +51,8 @@ func newCompile(g *globals) *cobra.Command {
 with parts as the Gemini API writes them. It prints {"contents":[…],"trace":[…]}. Any history compiles;
 the trace names what was broken in it. The contents have the shape that Google's ADK gives them; with
 "strict":true they are healed as the API demands: the user begins, roles alternate, and every call is
-answered once, in call order, in the content after it.` + codes(codeOK, codeUsage, codeMachine),
+answered once, in call order, in the content after it.`,
 		Example: "  divisi context compile session.json\n  divisi context compile - < session.json | jq .trace",
-		Args:    cobra.ExactArgs(1),
 		RunE:    func(c *cobra.Command, args []string) error { return g.compile(c.Context(), args[0]) },
 	}
 }

@@ -17,8 +17,7 @@ func newCreds(g *globals) *cobra.Command {
 		Use:   "creds",
 		Short: "List, revoke or rotate who may use the server of this machine",
 		Long: `List who may use the server of this state directory (divisi serve): workers, people, viewers, and the
-tokens that can still be used. Who is revoked is disconnected at once, and admitted no more.` +
-			codes(codeOK, codeUsage, codeMachine),
+tokens that can still be used. Who is revoked is disconnected at once, and admitted no more.`,
 		Example: "  divisi creds list\n  divisi creds revoke build7",
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return g.listCreds(c.Context()) },
@@ -29,10 +28,8 @@ tokens that can still be used. Who is revoked is disconnected at once, and admit
 		Short: "Make a token that gives a member another key",
 		Long: `Print a token that gives the member NAME another key, for divisi join or divisi worker --join on its
 machine; it lives ten minutes, and ends the one before. When it is used, the key before ends, and its
-connections are cut. A worker that is started with it waits for the one whose key it has replaced.` +
-			codes(codeOK, codeUsage, codeMachine),
+connections are cut. A worker that is started with it waits for the one whose key it has replaced.`,
 		Example: "  divisi creds rotate build7 | ssh build7 divisi worker --join -",
-		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			token, err := hub.Rotate(g.log.WithContext(c.Context()), g.stateDir, args[0], webSocket)
 			if err != nil {
@@ -46,18 +43,15 @@ connections are cut. A worker that is started with it waits for the one whose ke
 		Use:   "list",
 		Short: "List members, and tokens that can still be used",
 		Long: "List the members of the server of this state directory with their open connections, and the tokens that can\n" +
-			"still be used." + codes(codeOK, codeUsage, codeMachine),
+			"still be used.",
 		Example: "  divisi creds list --output json",
-		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return g.listCreds(c.Context()) },
 	}, &cobra.Command{
 		Use:   "revoke NAME",
 		Short: "Disconnect a member and admit it no more, or end a token",
 		Long: `Disconnect the member NAME, and admit its key no more. What a worker was at goes on elsewhere. NAME may
-be a token of the list too: then it admits no more members, and those that it has admitted stay.` +
-			codes(codeOK, codeUsage, codeMachine),
+be a token of the list too: then it admits no more members, and those that it has admitted stay.`,
 		Example: "  divisi creds revoke build7",
-		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := hub.Revoke(g.log.WithContext(c.Context()), g.stateDir, args[0]); err != nil {
 				return err
@@ -109,7 +103,7 @@ func newJoinKey(g *globals) *cobra.Command {
 		Short: "Make a token that many machines join with",
 		Long: `A key for machines that come and go, such as those of CI: each of them joins with it as a worker of its
 own, as long as it lives and has uses left. divisi creds list shows what is left of it, and divisi creds
-revoke ends it.` + codes(codeOK, codeUsage, codeMachine),
+revoke ends it.`,
 		Example: "  divisi joinkey create --uses 50 --ttl 24h --tag ci > key",
 		Args:    cobra.NoArgs,
 	}
@@ -118,9 +112,8 @@ revoke ends it.` + codes(codeOK, codeUsage, codeMachine),
 		Use:   "create",
 		Short: "Print a token for many workers",
 		Long: `Print a token with which --uses workers join the server of this state directory within --ttl. Each has
-the tags of --tag, whatever it says of itself.` + codes(codeOK, codeUsage, codeMachine),
+the tags of --tag, whatever it says of itself.`,
 		Example: "  divisi joinkey create --uses 50 --ttl 24h --tag ci > key",
-		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
 			if o.Life, err = parseAge("--ttl", life); err != nil {
 				return err

@@ -22,7 +22,6 @@ See docs/bus.md, "Members of a cluster", for what an account does not deny.` +
 			codes(codeOK, codeUsage),
 		Example: "  divisi creds template --worker build7=UABC… --person ada > accounts.conf\n" +
 			"  divisi creds template --space red --space blue --format nsc",
-		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if len(t.Workers)+len(t.Persons)+len(t.Viewers) == 0 {
 				t.Workers, t.Persons, t.Viewers = []string{"w1"}, []string{"p1"}, []string{"v1"}

@@ -23,9 +23,8 @@ func newDashboard(g *globals) *cobra.Command {
 		Long: `Serve a page of all runs of this machine, or of the server of --on, live and ended, until Ctrl-C. It lists
 what needs you first; there you answer decisions, and pause, resume, retry or cancel runs and tasks as
 the commands do. With RUN it begins with that run. Only this machine reaches it: from elsewhere use
-ssh -L. See docs/dashboard.md.` + codes(codeOK, codeUsage, codeMachine),
+ssh -L. See docs/dashboard.md.`,
 		Example: "  divisi dashboard\n  divisi dashboard 1f2e --addr 8080",
-		Args:    cobra.MaximumNArgs(1),
 		RunE:    func(c *cobra.Command, args []string) error { return g.dashboard(c.Context(), addr, args) },
 	}
 	c.Flags().StringVar(&addr, "addr", "0", "loopback address or port of the page; 0 for a free port")

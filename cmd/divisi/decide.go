@@ -28,13 +28,11 @@ alike are answered together: their list is shown first.
 Without a terminal the command lists what is open; with the id of a decision and an option it answers
 that one. An answer to a decision that is closed, or about an attempt that another one has replaced,
 is refused. --take-back takes an answer back, as long as the run has not acted on it. accept with --alike
-also accepts each other patch of the run that is alike, held now or later, until that is taken back.` +
-			codes(codeOK, codeUsage, codeMachine),
+also accepts each other patch of the run that is alike, held now or later, until that is taken back.`,
 		Example: `  divisi decide 1f2e
   divisi decide 1f2e api@120 reject "Keep the old name as an alias"
   divisi decide 1f2e api@120 accept --alike
   divisi decide 1f2e api@120 --take-back`,
-		Args: cobra.RangeArgs(0, 4),
 		RunE: func(c *cobra.Command, args []string) error {
 			run, err := g.findRun(c.Context(), args)
 			switch {

@@ -24,9 +24,8 @@ package with a built-in plan: shards in parallel, a codemod that is wrong once o
 caught by its tester, a landing queue, one branch. No key, no network. Go and git are needed. The
 first demo fills a build cache of Divisi's own, and reports on standard error what it compiles. The
 sample and the run stay; the last line has the command that removes them.` +
-			codes(codeOK, codeParked, codeUsage, codeStopped, codeMachine),
+			codesOfRuns(),
 		Example: "  divisi demo\n  divisi demo --dashboard 127.0.0.1:8080",
-		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return g.demo(c.Context(), o) },
 	}
 	f := c.Flags()

@@ -21,10 +21,8 @@ func newDiff(g *globals) *cobra.Command {
 		Short: "Show the patch of one attempt of a task",
 		Long: `Show the changes of an attempt since the commit that it started from, landed or not. RUN/TASK is the
 newest attempt, RUN/TASK/2 is attempt 2, TASK alone is a task of the newest run. Terminal escape
-sequences are replaced; --output json prints the original text.` +
-			codes(codeOK, codeUsage, codeMachine),
+sequences are replaced; --output json prints the original text.`,
 		Example: "  divisi diff 1f2e/rewrite-003\n  divisi diff 1f2e/rewrite-003/1 --stat",
-		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			look := func(r *orchestrator.Run, task string, number int) (json.RawMessage, error) {
 				return r.Diff(c.Context(), task, number, stat)

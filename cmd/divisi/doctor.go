@@ -25,7 +25,6 @@ Exit codes:
   1  a problem was found
   2  wrong usage or bad input`,
 		Example: "  divisi doctor\n  divisi doctor --call --repo ../other\n  divisi doctor --output json",
-		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return g.examine(c.Context(), o) },
 	}
 	c.Flags().StringVar(&o.Repo, "repo", ".", "the repository whose gates, models and roles are checked")

@@ -177,10 +177,10 @@ func theTools(t *testing.T, a *acted, what *tried) (string, error) {
 	ours, out := io.Pipe()
 	over := make(chan error, 1)
 	go func() {
-		over <- door.ServeMCP(t.Context(), door.MCPOptions{
-			Repo: a.repo, StateDir: a.state, Runs: a.runs, Acts: true, Begin: a.begin, Trust: agrees,
-			Words: error.Error, Calls: func(text string) string { return text },
-		}, in, out)
+		o := door.MCPOptions{Place: a.runs, Begin: a.begin, Trust: agrees}
+		o.Repo, o.StateDir, o.Acts = a.repo, a.state, true
+		o.Words, o.Calls = error.Error, func(text string) string { return text }
+		over <- door.ServeMCP(t.Context(), o, in, out)
 	}()
 	client := mcp.NewClient(&mcp.Implementation{Name: "vim", Version: "1"}, nil)
 	session, err := client.Connect(t.Context(), &mcp.IOTransport{Reader: ours, Writer: theirs}, nil)

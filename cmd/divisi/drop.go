@@ -19,10 +19,9 @@ its whole set. A task that others depend on, or whose lines others have changed 
 those are dropped. The run continues in this process, unless another one is running it, also when it
 has ended. Of several tasks the newest goes out first; where one cannot, all stay. TASK alone is one of
 the newest run.` +
-			codes(codeOK, codeParked, codeUsage, codeStopped, codeMachine),
+			codesOfRuns(),
 		Example: "  divisi drop 1f2e/rewrite-003 --reason 'its callers are slower with it'\n" +
 			"  divisi drop 1f2e rewrite-003 rewrite-017 rewrite-211",
-		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			run, tasks, err := g.someTasks(c, args)
 			if err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,9 +17,9 @@ import (
 
 // printEnd prints what the gates found beyond their verdicts, and what to do next. The console has shown how the run stands.
 func (g *globals) printEnd(run string, end *orchestrator.Result) error {
-	ways, called := make([]console.Way, len(end.Next)), make([]console.Way, len(end.Next))
-	for i, w := range end.Next {
-		ways[i], called[i] = console.Way(w), console.Way{Command: g.calls(w.Command), Why: w.Why}
+	called := slices.Clone(end.Next)
+	for i := range called {
+		called[i].Command = g.calls(called[i].Command)
 	}
 	return g.print(func(b *strings.Builder) error {
 		for _, notice := range end.Notices {
@@ -32,7 +33,7 @@ func (g *globals) printEnd(run string, end *orchestrator.Result) error {
 			return err
 		}
 		fmt.Fprintf(b, "%s\nNext:\n", g.calls(rest.String()))
-		console.NextSteps(b, run, ways, g.calls)
+		console.NextSteps(b, run, end.Next, g.calls)
 		return nil
 	}, map[string]any{"kind": "next", "run": run, "state": end.State, "next": called})
 }

@@ -26,7 +26,7 @@ func newEnv(g *globals) *cobra.Command {
 		Use:   "env",
 		Short: "Show and remove what setup has left for later runs",
 		Long: `Show and remove environments: what the setup of a repository has left in ignored paths, with its tools and the
-stores of package managers.` + codes(codeOK, codeUsage, codeMachine),
+stores of package managers.`,
 		Example: "  divisi env show\n  divisi env rm 3f2a",
 		RunE:    needsCommand,
 	}
@@ -40,8 +40,7 @@ func newEnvShow(g *globals) *cobra.Command {
 		Use:   "show [ENVIRONMENT...]",
 		Short: "List the environments of a repository, the last used first",
 		Long: `List what setup has left in ignored paths, the tools and the stores of package managers, which later runs
-use while what setup depends on is the same. With names: those, with what they were made of.` +
-			codes(codeOK, codeUsage, codeMachine),
+use while what setup depends on is the same. With names: those, with what they were made of.`,
 		Example: "  divisi env show\n  divisi env show --verify 3f2a",
 		RunE:    func(c *cobra.Command, args []string) error { return e.show(c.Context(), args) },
 	}
@@ -56,7 +55,7 @@ func newEnvRm(g *globals) *cobra.Command {
 		Use:   "rm [ENVIRONMENT...]",
 		Short: "Remove environments that no run uses",
 		Long: `Remove environments that no run uses: the next run whose setup needs one makes it again. What no run has
-used for 30 days goes by itself.` + codes(codeOK, codeUsage, codeMachine),
+used for 30 days goes by itself.`,
 		Example: "  divisi env rm 3f2a\n  divisi env rm --all",
 		RunE:    func(c *cobra.Command, args []string) error { return e.remove(c.Context(), args) },
 	}

@@ -13,10 +13,8 @@ func newGate(g *globals) *cobra.Command {
 		Long: `Add a gate to a run that has not ended, for example one that reads files which no other gate reads. It
 runs on the base commit first: a gate that proves nothing there is taken out again. Then it decides about
 all that lands, and held patches with unread files are tested with it. It is a gate of this run alone:
-write it into .divisi/divisi.yaml for later ones.` +
-			codes(codeOK, codeUsage, codeMachine),
+write it into .divisi/divisi.yaml for later ones.`,
 		Example: "  divisi gate 1f2e windows -- env GOOS=windows go vet ./...",
-		Args:    cobra.MinimumNArgs(3),
 		RunE: func(c *cobra.Command, args []string) error {
 			run, err := g.findRun(c.Context(), args[:1])
 			if err != nil {

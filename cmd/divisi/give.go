@@ -18,9 +18,8 @@ func newGive(g *globals) *cobra.Command {
 ignored files, as the next attempt of the task. They pass the same checks as every patch: write set,
 acceptance, judge, gates. A failure parks the task, with the reason. The run continues from the newest
 commit of its branch, in this process, unless another one is running it, also when it has ended. DIR
-does not change. TASK alone is a task of the newest run.` + codes(codeOK, codeParked, codeUsage, codeStopped, codeMachine),
+does not change. TASK alone is a task of the newest run.` + codesOfRuns(),
 		Example: "  divisi give 1f2e/rewrite-003 ../fix",
-		Args:    cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			run, task, err := g.taskOf(c.Context(), args[0])
 			if err != nil {

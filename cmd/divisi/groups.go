@@ -62,7 +62,7 @@ func newExitCodes() *cobra.Command {
 		Use:   "exit-codes",
 		Short: "What the exit code of a command means",
 		Long: "What the exit code of a command means; with --output json an error has it as exit_code." +
-			codes(codeOK, codeParked, codeUsage, codeStopped, codeMachine),
+			codesOfRuns(),
 	}
 	c.SetHelpFunc(func(c *cobra.Command, _ []string) { fmt.Fprintln(c.OutOrStdout(), c.Long) })
 	return c

@@ -36,9 +36,8 @@ func newInit(g *globals) *cobra.Command {
 commit, and name what is missing, red or hidden there. Then write .divisi/divisi.yaml, the one file
 that it writes to your checkout, after you agree; an existing file is never changed. Setup has the
 network: before it runs you are asked whether you trust the repository.` +
-			codes(codeOK, codeParked, codeUsage, codeStopped, codeMachine),
+			codesOfRuns(),
 		Example: "  divisi init\n  divisi init --print\n  divisi init --repo ../clone --trust-repo --yes",
-		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return g.init(c.Context(), &o) },
 	}
 	f := c.Flags()

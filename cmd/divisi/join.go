@@ -18,9 +18,8 @@ func newJoin(g *globals) *cobra.Command {
 		Short: "Join a server with a token, for --on",
 		Long: `Exchange a token, which divisi serve token prints, for a login that this machine keeps. The key of the
 login is made here and never sent. FILE is a file with the token, or - for standard input. Other
-commands then reach the server with --on NAME.` + codes(codeOK, codeUsage, codeMachine),
+commands then reach the server with --on NAME.`,
 		Example: "  divisi join - < token\n  divisi run \"Move from log to slog\" --on build.example.com --detach",
-		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			name, at, _, err := g.join(c.Context(), args[0], as, me, false)
 			if err != nil {

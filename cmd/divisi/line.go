@@ -8,7 +8,7 @@ func newLine(g *globals) *cobra.Command {
 		Short: "Stop the line of a run, or start it again",
 		Long: `A stopped line dispatches nothing and lands nothing. Attempts and gates that run go on to their end,
 and so does the process. It stays stopped through divisi resume, until divisi line start.
-` + codes(codeOK, codeUsage, codeMachine),
+`,
 		Example: "  divisi line stop 1f2e --reason 'the tests are wrong'\n  divisi line start 1f2e",
 		RunE:    needsCommand,
 	}

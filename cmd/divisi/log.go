@@ -18,9 +18,8 @@ new failures of the task, and the output; of "go test -json" what failed, as go 
 (--output json has all of it). Before it come the output of the role's command, the
 gates that the agent ran itself, and the artifacts that it saved. RUN/TASK is the newest attempt,
 RUN/TASK/2 is attempt 2, TASK alone is a task of the newest run. divisi context shows the requests to
-a model.` + codes(codeOK, codeUsage, codeMachine),
+a model.`,
 		Example: "  divisi log 1f2e/rewrite-003\n  divisi log 1f2e/rewrite-003/1 --output json",
-		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			look := func(r *orchestrator.Run, task string, number int) (json.RawMessage, error) {
 				return r.Log(c.Context(), task, number)

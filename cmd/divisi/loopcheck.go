@@ -33,9 +33,8 @@ Events count from 0, one a line; blank lines count too. A turn of the agent ends
 follows, and the next begins with the event behind it. Strike 1 is a nudge and clears the events that
 led to it; strike 2 ends the agent: the rest is read, but nothing of it counts until a prompt. Strikes are
 printed as their lines are read. Kinds are call, cycle, text and thought; the verdicts of a judging model
-are not replayed. A line that cannot be read ends the replay.` + codes(codeOK, codeUsage, codeMachine),
+are not replayed. A line that cannot be read ends the replay.`,
 		Example: "  divisi loopcheck events.jsonl\n  tail -f events.jsonl | divisi loopcheck -",
-		Args:    cobra.ExactArgs(1),
 		RunE:    func(_ *cobra.Command, args []string) error { return g.loopcheck(args[0]) },
 	}
 }

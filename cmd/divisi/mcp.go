@@ -32,7 +32,6 @@ With --act the agent also starts runs on the repository, answers decisions for y
 skips, drops, pauses, resumes and cancels. Trust in a repository stays with you: divisi trust. Runs go
 on when the agent is gone. See docs/mcp-server.md.` + codes(codeOK, codeUsage, codeStopped, codeMachine),
 		Example: "  divisi mcp\n  divisi mcp --act --repo ~/src/app",
-		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			s.globals = g
 			return s.serve(c.Context())
@@ -66,10 +65,10 @@ func (s *mcpServer) serve(ctx context.Context) error {
 	if isTerminal(s.in) {
 		fmt.Fprintln(s.err, "divisi mcp speaks the Model Context Protocol on standard input: an editor starts it; Ctrl-C ends it")
 	}
-	return door.ServeMCP(s.log.WithContext(ctx), door.MCPOptions{
-		Repo: s.repo, StateDir: s.stateDir, Runs: s.runs(), Acts: s.act, Begin: s.begin, Preview: s.preview, Start: s.start,
-		Trust: s.agreed, Calls: s.calls, Words: s.words, ToAct: s.calls("divisi mcp --act --repo " + text.Shell(s.repo)),
-	}, io.NopCloser(s.in), toClient{s.out})
+	o := door.MCPOptions{Place: s.runs(), Begin: s.begin, Trust: s.agreed}
+	o.Repo, o.StateDir, o.Acts, o.ToAct = s.repo, s.stateDir, s.act, s.calls("divisi mcp --act --repo "+text.Shell(s.repo))
+	o.Preview, o.Start, o.Calls, o.Words = s.preview, s.start, s.calls, s.words
+	return door.ServeMCP(s.log.WithContext(ctx), o, io.NopCloser(s.in), toClient{s.out})
 }
 
 // calls completes the commands of a text. They always name the state directory: the shell of the person can have another one as
@@ -132,7 +131,7 @@ func (s *mcpServer) preview(ctx context.Context, plan string) (p door.MCPPreview
 	o.Notice = func(text, code string) {
 		next, ok := clientNext[code]
 		if !ok {
-			next = coded[code].next
+			next = coded[code]
 		}
 		p.Notes = append(p.Notes, s.calls(strings.TrimSuffix(text+"\n"+next, "\n")))
 	}
@@ -141,7 +140,14 @@ func (s *mcpServer) preview(ctx context.Context, plan string) (p door.MCPPreview
 		p.Requests, p.Trusted = t.Requests, t.Trusted
 		return t.Trusted, err
 	}
-	p.Previewed, err = orchestrator.Preview(s.log.WithContext(ctx), o)
+	got, err := orchestrator.Preview(s.log.WithContext(ctx), o)
+	p.Plan, p.Detected, p.Setup = got.Plan, got.Detected, got.Setup
+	for _, g := range got.Gates {
+		p.Gates = append(p.Gates, door.MCPGate{Gate: g.Name, Command: g.Command})
+	}
+	for _, why := range got.Refused {
+		p.Refused = append(p.Refused, s.words(why))
+	}
 	if p.Detected || len(p.Setup) > 0 {
 		p.Notes = append(p.Notes, s.calls("Gates or setup are not in .divisi/divisi.yaml yet. Ask the person to have them "+
 			"proposed and tried: divisi init --repo "+text.Shell(s.repo)))

@@ -31,8 +31,7 @@ func newMemory(g *globals) *cobra.Command {
 		Long: `Manage notes kept between runs. Notes are Markdown files in .divisi/memory of the repository, for
 people and git to read, write and delete; agents search them. What agents and finished runs propose
 waits in the state directory. "memory accept" copies it to .divisi/memory; nothing else writes to the
-checkout.` +
-			codes(codeOK, codeUsage, codeMachine),
+checkout.`,
 		Example: "  divisi memory list\n  divisi memory search http header",
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 && removedMemory[args[0]] != "" {
@@ -68,12 +67,10 @@ func (m *memoryCommand) with(ctx context.Context, do func(*memory.Memory) error)
 
 func (m *memoryCommand) list() *cobra.Command {
 	return &cobra.Command{
-		Use:   "list",
-		Short: "List the notes",
-		Long: "List the notes by name, with titles and tags, and report files that cannot be read." +
-			codes(codeOK, codeUsage, codeMachine),
+		Use:     "list",
+		Short:   "List the notes",
+		Long:    "List the notes by name, with titles and tags, and report files that cannot be read.",
 		Example: "  divisi memory list\n  divisi memory list --output json",
-		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return m.with(c.Context(), func(mem *memory.Memory) error {
 				notes, err := mem.List(c.Context())
@@ -106,7 +103,7 @@ func (m *memoryCommand) search() *cobra.Command {
 		Use:   "search QUERY",
 		Short: "Search the notes",
 		Long: `Search the notes, as agents do: the best first. The query is words and identifiers; parts of names
-count, so that http header finds parseHTTPHeader.` + codes(codeOK, codeUsage, codeMachine),
+count, so that http header finds parseHTTPHeader.`,
 		Example: "  divisi memory search http header\n  divisi memory search 'flaky tests' --limit 3 --output json",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

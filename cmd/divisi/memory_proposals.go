@@ -19,9 +19,8 @@ func (m *memoryCommand) proposals() *cobra.Command {
 		Use:   "proposals",
 		Short: "List notes proposed by agents and runs",
 		Long: `List the notes that agents and finished runs propose. Searches and the repository do not have them
-until you accept them.` + codes(codeOK, codeUsage, codeMachine),
+until you accept them.`,
 		Example: "  divisi memory proposals\n  divisi memory proposals --output json",
-		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return m.with(c.Context(), func(mem *memory.Memory) error {
 				all, problems, err := mem.Proposals(c.Context())
@@ -66,9 +65,8 @@ func (m *memoryCommand) accept() *cobra.Command {
 		Use:   "accept ID...",
 		Short: "Copy proposals to .divisi/memory",
 		Long: `Copy proposals to .divisi/memory, where git and later runs see them. Nothing is overwritten, and
-nothing is committed. The beginning of an id is enough.` + codes(codeOK, codeUsage, codeMachine),
+nothing is committed. The beginning of an id is enough.`,
 		Example: "  divisi memory accept 1f2e 77ab",
-		Args:    cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return m.resolve(c.Context(), args, func(mem *memory.Memory, ids []string) error {
 				names, err := mem.Accept(c.Context(), ids...)
@@ -92,12 +90,10 @@ func (m *memoryCommand) sayAccepted(names []string) error {
 
 func (m *memoryCommand) reject() *cobra.Command {
 	return &cobra.Command{
-		Use:   "reject ID...",
-		Short: "Reject proposals",
-		Long: "Reject proposals. The same notes are not proposed again. The beginning of an id is enough." +
-			codes(codeOK, codeUsage, codeMachine),
+		Use:     "reject ID...",
+		Short:   "Reject proposals",
+		Long:    "Reject proposals. The same notes are not proposed again. The beginning of an id is enough.",
 		Example: "  divisi memory reject 1f2e",
-		Args:    cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return m.resolve(c.Context(), args, func(mem *memory.Memory, ids []string) error {
 				err := mem.Reject(c.Context(), ids...)

@@ -36,9 +36,8 @@ func newCodemod(g *globals) *cobra.Command {
 it on a few of them in a scratch copy and shows the diff, and its role, .divisi/roles/NAME.md. The
 program is Go with the standard library, or a rule of ast-grep, or a transform of jscodeshift; without
 --lang, what the repository's manifest and the installed programs suggest. An existing file is
-overwritten only with --force.` + codes(codeOK, codeUsage, codeMachine),
+overwritten only with --force.`,
 		Example: "  divisi new codemod readfile\n  divisi new codemod rename-hook --lang jscodeshift --dir tools/rename-hook",
-		Args:    cobra.ExactArgs(1),
 		RunE:    func(_ *cobra.Command, args []string) error { return g.newCodemod(args[0], &o) },
 	}
 	f := c.Flags()

@@ -32,7 +32,7 @@ func newPlan(g *globals) *cobra.Command {
 Nothing of the plan starts, and the run stops. Read the file, change it, and run it with divisi run
 --plan FILE. It has the tasks that change files, and the tasks that these depend on.
 
-An existing file is kept: --force overwrites it.` + codes(codeOK, codeParked, codeUsage, codeStopped, codeMachine),
+An existing file is kept: --force overwrites it.` + codesOfRuns(),
 		Example: `  divisi plan "Move every package from log to slog" -o plan.yaml
   divisi run --plan plan.yaml`,
 		Args: oneGoal,

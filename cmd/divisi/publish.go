@@ -24,7 +24,6 @@ run with damaged files it publishes what is left, and names the tasks that are m
 With --on, the branch of a run of a server that has ended, which no repository has before.` +
 			codes(codeOK, codeParked, codeUsage, codeMachine),
 		Example: "  divisi publish 1f2e\n  divisi publish 1f2e --on host --repo ~/src/app",
-		Args:    cobra.ExactArgs(1),
 		RunE:    func(c *cobra.Command, args []string) error { return g.publish(c.Context(), args, repo) },
 	}
 	c.Flags().StringVar(&repo, "repo", "", "with --on: the repository that gets the branch (default the current directory)")

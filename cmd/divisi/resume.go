@@ -15,9 +15,8 @@ func newResume(g *globals) *cobra.Command {
 		Short: "Resume a run that was stopped or killed",
 		Long: `Resume a run that was stopped, ran out of budget, or whose process was killed at any moment. Its
 state is computed from its event log; nothing lands twice, and no paid model answer is paid again.
-Without RUN, the newest run.` + codes(codeOK, codeParked, codeUsage, codeStopped, codeMachine),
+Without RUN, the newest run.` + codesOfRuns(),
 		Example: "  divisi resume\n  divisi resume 1f2e --budget 3000000",
-		Args:    cobra.MaximumNArgs(1),
 		RunE:    func(c *cobra.Command, args []string) error { return g.resume(c.Context(), args, o) },
 	}
 	o.flags(c)

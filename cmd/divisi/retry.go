@@ -24,9 +24,8 @@ attempts count from 1 again and learn what was tried before. Roles, settings and
 are read again. The run continues from the newest commit of its branch, in this process, unless another
 one is running it. The branch divisi/<run> moves forward if it is where Divisi left it, else a new one
 is made: divisi/<run>-2.` +
-			codes(codeOK, codeParked, codeUsage, codeStopped, codeMachine),
+			codesOfRuns(),
 		Example: "  divisi retry 1f2e\n  divisi retry 1f2e rewrite-003 api",
-		Args:    cobra.MinimumNArgs(1),
 		RunE:    func(c *cobra.Command, args []string) error { return g.retry(c.Context(), args, o, with) },
 	}
 	f := c.Flags()

@@ -45,14 +45,12 @@ name. Every error of a role file is reported.` + codes(codeOK, codeUsage),
 		Long: "List the roles with what runs them and where they come from, then the fields of imported files that\n" +
 			"are ignored." + codes(codeOK, codeUsage),
 		Example: "  divisi roles list\n  divisi roles list --output json",
-		Args:    cobra.NoArgs,
 		RunE:    func(*cobra.Command, []string) error { return r.list() },
 	}, &cobra.Command{
 		Use: "show NAME", Short: "Show a role as it takes effect",
 		Long: "Show a role with every default filled in: its source, its model, tools and limits, its errors in this\n" +
 			"repository, and its instruction." + codes(codeOK, codeUsage),
 		Example: "  divisi roles show generator\n  divisi roles show reviewer --output json",
-		Args:    cobra.ExactArgs(1),
 		RunE:    func(_ *cobra.Command, args []string) error { return r.show(args[0]) },
 	}, newRolesValidate(r), newRolesNew(r))
 	return c

@@ -25,8 +25,7 @@ func newRolesNew(r *rolesCommand) *cobra.Command {
 		Long: `Print a role file: a commented template, or for the name of a built-in role that role's own text. With
 --write it is written to .divisi/roles/NAME.md in the repository; an existing file is never overwritten.
 With --from the role runs a coding agent, and NAME can be left out: keep the file outside the repository, and
-name it with --role, because a role of a repository sees no key.` +
-			codes(codeOK, codeUsage, codeMachine),
+name it with --role, because a role of a repository sees no key.`,
 		Example: "  divisi roles new docwriter\n  divisi roles new tester --write\n" +
 			"  divisi roles new --from claude > ../claude.md",
 		Args: cobra.MaximumNArgs(1),

@@ -175,28 +175,58 @@ func flagError(err error) string {
 	return fmt.Sprintf("--%s: %v", value.GetFlag().Name, errors.Unwrap(err))
 }
 
-// describeArgs has every command name what it takes when it is given too many or too few arguments, and completes words.
+// describeArgs has every command take the arguments that its usage names, and complete words. A command with others below it
+// checks its own. A command's help has the usual exit codes, unless it names its own.
 func (g *globals) describeArgs(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		g.describeArgs(sub)
 		g.completeArgs(sub)
 		completeFlags(sub)
+		if !strings.Contains(sub.Long, "\n\nExit codes:") {
+			sub.Long += codes(codeOK, codeUsage, codeMachine)
+		}
 		check := sub.Args
+		if check == nil && !sub.HasSubCommands() {
+			sub.Args = fits
+		}
 		if check == nil {
 			continue
 		}
 		sub.Args = func(c *cobra.Command, args []string) error {
 			err := check(c, args)
-			if err == nil || errors.As(err, new(*usageError)) || !isCobraUsage(err) {
+			if err == nil || !isCobraUsage(err) || strings.HasPrefix(err.Error(), "unknown command") && c.HasSubCommands() {
 				return err
 			}
-			if len(args) > 0 && strings.HasPrefix(err.Error(), "unknown command") && c.HasSubCommands() {
-				return err
-			}
-			return usagef("%s takes %s, not %s\nSee: %s --help", c.CommandPath(), takes(c), text.Count(len(args), "argument"),
-				c.CommandPath())
+			return takesNot(c, args)
 		}
 	}
+}
+
+// fits refuses more or fewer arguments than the usage of a command names: each word of it is one, in brackets one that can be
+// left out, and before dots one or more.
+func fits(c *cobra.Command, args []string) error {
+	least, most, depth := 0, 0, 0
+	for _, word := range strings.Fields(c.Use)[1:] {
+		if word == "--" {
+			continue
+		}
+		if most++; depth == 0 && word[0] != '[' {
+			least++
+		}
+		if strings.HasSuffix(strings.TrimRight(word, "]"), "...") {
+			most = len(args)
+		}
+		depth += strings.Count(word, "[") - strings.Count(word, "]")
+	}
+	if len(args) < least || len(args) > most {
+		return takesNot(c, args)
+	}
+	return nil
+}
+
+// takesNot is the error of a command that is given too many or too few arguments.
+func takesNot(c *cobra.Command, args []string) error {
+	return usagef("%s takes %s, not %s\nSee: %s --help", c.CommandPath(), takes(c), text.Count(len(args), "argument"), c.CommandPath())
 }
 
 // takes names a command's arguments.
@@ -295,6 +325,9 @@ func defaultStateDir() string {
 	}
 	return filepath.Join(home, ".local", "state", "divisi")
 }
+
+// codesOfRuns are codes of a command that conducts a run.
+func codesOfRuns() string { return codes(codeOK, codeParked, codeUsage, codeStopped, codeMachine) }
 
 // codes is the part of every command's help that lists its exit codes.
 func codes(list ...int) string {

@@ -39,7 +39,7 @@ branch, divisi/<run>.
 
 A model role needs GEMINI_API_KEY (or GOOGLE_API_KEY), or a service of your own (docs/model.md);
 plans of command roles need none.` +
-			codes(codeOK, codeParked, codeUsage, codeStopped, codeMachine),
+			codesOfRuns(),
 		Example: `  divisi run --plan refactor.yaml --dry-run
   divisi run --plan refactor.yaml --parallel 8 --dashboard 127.0.0.1:8080
   divisi run "Move every package from log to slog" --budget 2000000`,

@@ -22,7 +22,7 @@ func newRuns(g *globals) *cobra.Command {
 		Short: "List the runs",
 		Long: `List the runs here, or on the server of --on, newest first: state, progress, age, tokens, repository, and what a
 run waits for: a decision, a person, a machine or a quota. On a terminal the table fits its width. With
---output json each run is its report, with the same fields.` + codes(codeOK, codeUsage, codeMachine),
+--output json each run is its report, with the same fields.`,
 		Example: "  divisi runs\n  divisi runs --output json",
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return g.listRuns(c.Context()) },

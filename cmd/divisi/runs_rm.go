@@ -35,7 +35,7 @@ that is active is refused; one that is removed cannot be resumed, shown or publi
 repository is not touched: a branch that was published stays. On a terminal it lists what goes, and asks;
 --yes does not ask, and neither does a command without a terminal, such as one of a script. --dry-run lists
 what would go, and removes nothing. With --on the server's host removes the run; one whose branch is in no
-repository yet needs --unfetched.` + codes(codeOK, codeUsage, codeMachine),
+repository yet needs --unfetched.`,
 		Example: "  divisi runs rm 1f2e\n  divisi runs rm --older-than 30d --leftovers --dry-run",
 		RunE:    func(c *cobra.Command, args []string) error { return r.remove(c.Context(), args) },
 	}

@@ -20,10 +20,9 @@ task of the newest run. A running agent gets it at its next turn, and a waiting 
 task that has ended cannot receive messages, which is exit code 2. Where an agent waits for an answer
 the message is the answer: a second one is refused until the first is taken back, with divisi decide
 --take-back, or the agent has it. A message is kept in the log first: a stopped run accepts messages
-too, and delivers them after resume. divisi show RUN/TASK shows when the agent got it.` + codes(codeOK, codeUsage, codeMachine),
+too, and delivers them after resume. divisi show RUN/TASK shows when the agent got it.`,
 		Example: `  divisi send 1f2e/api "Keep the old name as an alias"
   divisi send 1f2e "Leave the generated files out"`,
-		Args: cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error { return g.send(c.Context(), args[0], args[1]) },
 	}
 }

@@ -35,8 +35,7 @@ func newServe(g *globals) *cobra.Command {
 stopped. It conducts the runs that are submitted with divisi run --on, goes on with them when it is
 started again, and works itself (--agents 0 for not). With --nats it uses a NATS server or cluster that is
 there already; a second one there stands by, and takes the runs over when the first is gone.
-See docs/machines.md.` +
-			codes(codeOK, codeUsage, codeMachine),
+See docs/machines.md.`,
 		Example: "  divisi serve\n  divisi serve --listen 0.0.0.0:4222 --host build.example.com --agents 0",
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return s.serve(c.Context()) },
@@ -63,10 +62,8 @@ func (s *serveCommand) links() *cobra.Command {
 		Short: "Make a link with which a person opens the page of the server",
 		Long: `Print an address of the page of divisi serve --page. It opens one browser within ten minutes, which then
 stays signed in for twelve hours: a person decides and acts there under the name, a viewer looks. divisi creds
-revoke NAME ends it. The page shows the server's own certificate, which browsers ask about once.` +
-			codes(codeOK, codeUsage, codeMachine),
+revoke NAME ends it. The page shows the server's own certificate, which browsers ask about once.`,
 		Example: "  divisi serve link --name ana\n  divisi serve link --name guests --role viewer",
-		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			link, err := hub.NewLink(s.log.WithContext(c.Context()), s.stateDir, s.link)
 			if err != nil {
@@ -87,11 +84,9 @@ func (s *serveCommand) tokens() *cobra.Command {
 		Short: "Make a token with which a worker or a person joins",
 		Long: `Print a token for the server of this state directory. It lives ten minutes and admits one member: a
 worker (takes tasks), a person (starts runs, decides, reads) or a viewer (reads). A viewer is not shown
-what commands, gates and tools printed, but with a token that was made with --raw.` +
-			codes(codeOK, codeUsage, codeMachine),
+what commands, gates and tools printed, but with a token that was made with --raw.`,
 		Example: "  divisi serve token --role worker | ssh build7 divisi worker --join -\n" +
 			"  divisi serve token --role viewer --raw > token",
-		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			token, err := hub.NewToken(s.log.WithContext(c.Context()), s.stateDir, s.token)
 			if err != nil {

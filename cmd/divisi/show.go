@@ -19,11 +19,10 @@ func newShow(g *globals) *cobra.Command {
 		Long: `Show a run's report: its state, its tasks with attempts, commits and usage, and its gates against the
 baseline. Without RUN, the newest run. With /TASK, everything about one task; TASK alone is one of the
 newest run. With --time, where the wall clock went, along the critical path. With --output markdown,
-the report of a run for a summary of CI or a comment on a code host.` + codes(codeOK, codeUsage, codeMachine),
+the report of a run for a summary of CI or a comment on a code host.`,
 		Example: "  divisi show\n  divisi show 20261121-101500-1f2e\n  divisi show 1f2e/migrate-003\n" +
 			"  divisi show --time\n  divisi show --output json\n  divisi show --output markdown >> \"$GITHUB_STEP_SUMMARY\"",
 		Annotations: map[string]string{outputs: markdown},
-		Args:        cobra.MaximumNArgs(1),
 		RunE:        func(c *cobra.Command, args []string) error { return g.show(c.Context(), args, times) },
 	}
 	c.Flags().BoolVar(&times, "time", false, "show where the wall clock went")

@@ -19,9 +19,8 @@ func newTake(g *globals) *cobra.Command {
 		Long: `Check an attempt of a task out into a directory, for a person to fix: a repository of its own, on the
 commit that the attempt started from, with what it changed as changes that are not committed. DIR is
 new or empty, and outside the repository. RUN/TASK is the newest attempt, RUN/TASK/2 is attempt 2, TASK
-alone is a task of the newest run. divisi give then hands it in.` + codes(codeOK, codeUsage, codeMachine),
+alone is a task of the newest run. divisi give then hands it in.`,
 		Example: "  divisi take 1f2e/rewrite-003 ../fix",
-		Args:    cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			look := func(r *orchestrator.Run, task string, number int) (json.RawMessage, error) {
 				return r.Take(c.Context(), task, number, args[1])

@@ -126,7 +126,6 @@ terminal it is stored after a yes; elsewhere the command itself is the yes. A ru
 decision is kept in the state directory, for this repository and exactly this list.` +
 			codes(codeOK, codeUsage, codeStopped, codeMachine),
 		Example: "  divisi trust\n  divisi trust --repo ../clone\n  divisi trust --revoke",
-		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return g.trust(c.Context(), repo, revoke)
 		},

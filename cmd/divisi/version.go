@@ -16,7 +16,6 @@ func newVersion(g *globals) *cobra.Command {
 		Long: "Print the version, the commit it was built of with the time of that commit, the Go release it was built\n" +
 			"with, and the platform." + codes(codeOK, codeUsage),
 		Example: "  divisi version\n  divisi version --output json",
-		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			commit, time := release.Commit()
 			return g.print(say("divisi %s\n", versionLine()), map[string]string{

@@ -39,7 +39,7 @@ func (g *globals) machine(h *orchestrator.Machine, sandbox string) (*view, error
 		return nil, usagef("invalid --sandbox %q: must be %s or %s", sandbox, sandboxAuto, sandboxStrict)
 	}
 	h.Notice = func(text, code string) {
-		fmt.Fprintln(&g.notes, g.calls(strings.TrimSuffix(text+"\n  "+coded[code].next, "\n  ")))
+		fmt.Fprintln(&g.notes, g.calls(strings.TrimSuffix(text+"\n  "+coded[code], "\n  ")))
 	}
 	switch {
 	case g.interactive():

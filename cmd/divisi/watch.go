@@ -21,7 +21,6 @@ Without RUN, the newest run. On a terminal keys decide, open the tasks, pause an
 and q leaves the run as it is. SIGUSR1 prints a summary of the run.` + codes(codeOK, codeUsage, codeStopped, codeMachine),
 		Example: "  divisi watch\n  divisi watch --notify 'notify-send divisi \"$DIVISI_TEXT\"'\n" +
 			"  divisi watch 1f2e --output json | jq .kind",
-		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return g.watch(c.Context(), args) },
 	}
 	g.noticeFlags(c)

@@ -24,10 +24,8 @@ The worker has work trees, caches and copies of repositories of its own below --
 models with the keys in its own environment. It needs git, and what the gates of the repositories need.
 
 The first SIGTERM or Ctrl-C takes nothing more, lets agents end their turn (at most --grace) and hands
-back what is left; the second ends at once.` +
-			codes(codeOK, codeUsage, codeMachine),
+back what is left; the second ends at once.`,
 		Example: "  divisi worker --join - < token\n  divisi worker --on build.example.com --tag big --idle-exit 10m",
-		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
 			if o.Toolchain, err = pairs("--toolchain", toolchain); err == nil {
 				o.Remotes, err = pairs("--remote", remotes)

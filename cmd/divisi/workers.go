@@ -27,7 +27,7 @@ func newWorkers(g *globals) *cobra.Command {
 		Use:   "workers",
 		Short: "List the workers of a server (drain, pause, resume, quarantine)",
 		Long: `List the workers of a server: what they are, how much they do at once, what they work on, and what they
-lack for the runs that they know, and which limits of model services they keep to.` + codes(codeOK, codeUsage, codeMachine),
+lack for the runs that they know, and which limits of model services they keep to.`,
 		Example: "  divisi workers --on build.example.com\n  divisi workers pause --tag big --for 30m --on build.example.com",
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return w.list(c.Context()) },
@@ -45,9 +45,8 @@ func (w *workersCommand) verb(name, short string) *cobra.Command {
 	c := &cobra.Command{
 		Use:     name + " [WORKER]",
 		Short:   short,
-		Long:    short + ".\nWithout WORKER, all workers with the tag of --tag." + codes(codeOK, codeUsage, codeMachine),
+		Long:    short + ".\nWithout WORKER, all workers with the tag of --tag.",
 		Example: fmt.Sprintf("  divisi workers %s build-7 --on build.example.com", name),
-		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			w.call.Verb, w.call.Name = name, strings.Join(args, "")
 			return w.ask(c.Context())

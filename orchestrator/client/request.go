@@ -123,7 +123,7 @@ func (r *Run) mirrorFor(ctx context.Context, a act.Args) (*git.Repo, error) {
 
 // Over is the error of a request that meets the end of a run, with what can be done about it.
 func Over(st *run.State, why string) error {
-	ways := waysOf(view.Next(st))
+	ways := view.Next(st)
 	values := make([]any, len(ways))
 	for i, w := range ways {
 		values[i] = w

@@ -2,6 +2,8 @@ package client
 
 import (
 	"encoding/json"
+
+	"divisi/orchestrator/view"
 )
 
 // Result is how a run stands.
@@ -21,10 +23,7 @@ type Result struct {
 }
 
 // Way is a command of the program divisi, without its global flags, that continues a run or uses its result, and what it is for.
-type Way struct {
-	Command string `json:"command"`
-	Why     string `json:"why"`
-}
+type Way = view.Way
 
 // Change is how many lines of a file changed.
 type Change struct {

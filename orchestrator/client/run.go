@@ -116,7 +116,7 @@ func ResultOf(st *run.State) Result {
 	return Result{
 		State: string(st.Status), Ended: st.Status.Ended(), Reason: st.Reason, Repo: st.Spec.Repo, Ref: st.Ref,
 		Base: st.Spec.Base, Head: st.Head,
-		Unverified: proof.UnverifiedLanded(st), Next: waysOf(view.Next(st)),
+		Unverified: proof.UnverifiedLanded(st), Next: view.Next(st),
 	}
 }
 
@@ -146,15 +146,6 @@ func (r *Run) Wait(ctx context.Context) (Result, error) {
 	}
 	r.close()
 	return r.Held.Outcome(ctx)
-}
-
-// waysOf are the ways of a report.
-func waysOf(ways []view.Way) []Way {
-	out := make([]Way, len(ways))
-	for i, w := range ways {
-		out[i] = Way(w)
-	}
-	return out
 }
 
 // watched follows the log of a run that this process does not carry out.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
-	"time"
 
 	"github.com/rs/zerolog"
 
@@ -110,13 +109,7 @@ func (r *Run) Report(ctx context.Context) (json.RawMessage, error) {
 }
 
 // Removal says what to remove of a state directory.
-type Removal struct {
-	Runs      []string
-	Before    time.Time // also runs that began earlier and that no process carries out; zero for none
-	Leftovers bool      // also what demos, dry runs and killed processes left more than a day ago
-	Local     bool      // leave runs on their NATS servers
-	Preview   bool      // remove nothing, and yield what would be removed
-}
+type Removal = store.Removal
 
 // Removed is a run, or a directory, that was removed.
 type Removed = call.Removed
@@ -125,7 +118,7 @@ type Removed = call.Removed
 // sequence; a run that is not removed whole can still be removed.
 func Remove(ctx context.Context, stateDir string, what Removal) iter.Seq2[Removed, error] {
 	return func(yield func(Removed, error) bool) {
-		for r, err := range Place(stateDir).Dir(ctx).Remove(ctx, store.Removal(what), depot.Now()) {
+		for r, err := range Place(stateDir).Dir(ctx).Remove(ctx, what, depot.Now()) {
 			if !yield(Removed(r), err) {
 				return
 			}

@@ -80,7 +80,7 @@ func (h *Half) result(ctx context.Context) (client.Result, error) {
 	result := client.ResultOf(&st)
 	result.Proposals, result.Notices = h.proposed, h.recording()
 	if n := result.Proposals; n > 0 {
-		result.Next = append(result.Next, client.Way(view.Remember(result.Repo, n)))
+		result.Next = append(result.Next, view.Remember(result.Repo, n))
 	}
 	var err error
 	if result.Report, err = spec.JSON(view.Of(&st)); err == nil {

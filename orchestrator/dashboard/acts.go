@@ -28,7 +28,7 @@ const (
 )
 
 // errForeign is told of what no act of the page takes.
-var errForeign = errors.New("the request is not the JSON that this address takes")
+var errForeign = wrong("the request is not the JSON that this address takes")
 
 // fields are what a browser may send of acts about a decision, or of the others.
 func fields(decides bool) map[string]*jsonschema.Schema {
@@ -91,70 +91,59 @@ func asked(e *act.Entry, decision string, sent map[string]json.RawMessage) (act.
 }
 
 // act does something to a run, or to tasks of it.
-func (s *Server) act(w http.ResponseWriter, r *http.Request) {
-	sent, ok := s.body(w, r)
-	if !ok {
-		return
+func (s *Server) act(r *http.Request) (any, error) {
+	sent, err := bodyOf(r)
+	if err != nil {
+		return nil, err
 	}
 	var verb string
-	err := json.Unmarshal(sent["verb"], &verb)
+	err = json.Unmarshal(sent["verb"], &verb)
 	delete(sent, "verb")
 	e := act.Find(verb)
 	if err != nil || e == nil || e.Doors&act.Page == 0 || e.Schema().Properties[ofDecision] != nil {
-		s.refuse(w, http.StatusBadRequest, fmt.Sprintf("unknown verb %.80q", verb))
-		return
+		return nil, wrong(fmt.Sprintf("unknown verb %.80q", verb))
 	}
-	s.do(w, r, e, sent)
+	return s.do(r, e, sent)
 }
 
 // decide answers a decision as the browser showed it, or takes the answer to it back.
-func (s *Server) decide(name string) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		if sent, ok := s.body(w, r); ok {
-			s.do(w, r, act.Find(name), sent)
+func (s *Server) decide(name string) answer {
+	return func(r *http.Request) (any, error) {
+		sent, err := bodyOf(r)
+		if err != nil {
+			return nil, err
 		}
+		return s.do(r, act.Find(name), sent)
 	}
 }
 
-func (s *Server) do(w http.ResponseWriter, r *http.Request, e *act.Entry, sent map[string]json.RawMessage) {
+func (s *Server) do(r *http.Request, e *act.Entry, sent map[string]json.RawMessage) (any, error) {
 	run := r.PathValue("run")
 	a, err := asked(e, r.PathValue("id"), sent)
 	if err != nil {
-		s.refuse(w, http.StatusBadRequest, err.Error())
-		return
+		return nil, wrong(err.Error())
 	}
 	if _, known := s.overview.has(run); !known {
-		s.fail(w, errNoRun)
-		return
+		return nil, errNoRun
 	}
-	out, err := s.opts.Controller.Act(r.Context(), run, by(r.Context()).Name, a)
-	s.soon()
-	if err != nil {
-		s.fail(w, err)
-		return
-	}
-	s.sendJSON(w, out)
+	defer s.soon()
+	return s.opts.Controller.Act(r.Context(), run, by(r.Context()).Name, a)
 }
 
-// body reads what a browser sends; where it cannot be read it answers, and reports false.
-func (s *Server) body(w http.ResponseWriter, r *http.Request) (sent map[string]json.RawMessage, ok bool) {
-	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	var large *http.MaxBytesError
+// bodyOf reads what a browser sends.
+func bodyOf(r *http.Request) (sent map[string]json.RawMessage, err error) {
+	data, err := io.ReadAll(r.Body)
 	switch {
-	case errors.As(err, &large):
-		s.refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("a request has at most %d bytes", maxBody))
-		return nil, false
+	case errors.As(err, new(*http.MaxBytesError)):
+		return nil, &refusedError{http.StatusRequestEntityTooLarge, fmt.Sprintf("a request has at most %d bytes", maxBody)}
 	case err != nil:
-		s.refuse(w, http.StatusBadRequest, "the request did not arrive whole")
-		return nil, false
+		return nil, wrong("the request did not arrive whole")
 	case !utf8.Valid(data):
-		s.refuse(w, http.StatusBadRequest, "a request is UTF-8")
-		return nil, false
+		return nil, wrong("a request is UTF-8")
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	if err := d.Decode(&sent); err != nil || d.More() {
-		s.refuse(w, http.StatusBadRequest, errForeign.Error())
-		return nil, false
+		return nil, errForeign
 	}
-	return sent, true
+	return sent, nil
 }

@@ -19,14 +19,16 @@ const prefix = "/api/v1"
 
 // api are the addresses below prefix; docs/openapi.yaml describes them.
 func (s *Server) api() map[string]http.HandlerFunc {
-	return map[string]http.HandlerFunc{
+	all := map[string]http.HandlerFunc{
+		"GET /feed":              s.feed,
+		"GET /runs/{run}/events": s.events,
+		"GET /runs/{run}/lines":  s.lines,
+	}
+	for address, do := range map[string]answer{
 		"GET /me":                              s.me,
-		"GET /feed":                            s.feed,
 		"GET /runs":                            s.list,
 		"GET /decisions":                       s.decisions,
 		"GET /runs/{run}":                      s.about,
-		"GET /runs/{run}/events":               s.events,
-		"GET /runs/{run}/lines":                s.lines,
 		"GET /runs/{run}/since":                s.since,
 		"GET /runs/{run}/batch":                s.batch,
 		"GET /runs/{run}/decisions/{id}":       s.decision,
@@ -37,6 +39,24 @@ func (s *Server) api() map[string]http.HandlerFunc {
 		"POST /runs/{run}/acts":                s.act,
 		"POST /runs/{run}/decisions/{id}":      s.decide("decide"),
 		"POST /runs/{run}/decisions/{id}/back": s.decide("take_back"),
+	} {
+		all[address] = s.answers(do)
+	}
+	return all
+}
+
+// answer is what a request is answered with, as JSON, or why it cannot be.
+type answer = func(r *http.Request) (any, error)
+
+func (s *Server) answers(do answer) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		v, err := do(r)
+		if err != nil {
+			s.fail(w, err)
+			return
+		}
+		s.sendJSON(w, v)
 	}
 }
 
@@ -45,7 +65,7 @@ func (s *Server) unknown(w http.ResponseWriter, _ *http.Request) {
 }
 
 // me tells who opened the page, what that person may do, and on what the page begins.
-func (s *Server) me(w http.ResponseWriter, r *http.Request) {
+func (s *Server) me(r *http.Request) (any, error) {
 	s.mu.Lock()
 	first := s.first
 	s.mu.Unlock()
@@ -53,192 +73,151 @@ func (s *Server) me(w http.ResponseWriter, r *http.Request) {
 	if who.Writes {
 		role = "person"
 	}
-	s.sendJSON(w, map[string]any{
+	return map[string]any{
 		"name": who.Name, "role": role, "writes": who.Writes, "raw": who.Raw, "version": s.opts.Version, "run": first,
-	})
+	}, nil
 }
 
 // list answers with the rows of all runs, decisions with all that is open, what blocks most first.
-func (s *Server) list(w http.ResponseWriter, _ *http.Request) {
+func (s *Server) list(*http.Request) (any, error) {
 	rows, _, _, _ := s.overview.since(0) //nolint:dogsled // the rest is the feed's
-	s.sendJSON(w, rows)
+	return rows, nil
 }
 
-func (s *Server) decisions(w http.ResponseWriter, _ *http.Request) {
+func (s *Server) decisions(*http.Request) (any, error) {
 	_, needs, _, _ := s.overview.since(0) //nolint:dogsled // the rest is the feed's
-	s.sendJSON(w, needs)
+	return needs, nil
 }
 
 // about answers with the report of a run, and its row.
-func (s *Server) about(w http.ResponseWriter, r *http.Request) {
+func (s *Server) about(r *http.Request) (any, error) {
 	id := r.PathValue("run")
 	row, known := s.overview.has(id)
 	if !known {
-		s.fail(w, errNoRun)
-		return
+		return nil, errNoRun
 	}
 	report, err := s.opts.Controller.Show(r.Context(), Query{What: ShowReport, Run: id})
-	if err != nil {
-		s.fail(w, err)
-		return
-	}
-	s.sendJSON(w, map[string]any{"row": row, "report": report})
+	return map[string]any{"row": row, "report": report}, err
 }
 
 // since answers with what has become of a run since a time.
-func (s *Server) since(w http.ResponseWriter, r *http.Request) {
+func (s *Server) since(r *http.Request) (any, error) {
 	at, err := strconv.ParseInt(r.URL.Query().Get("time"), 10, 64)
 	if err != nil {
-		s.refuse(w, http.StatusBadRequest, "time is in unix milliseconds")
-		return
+		return nil, wrong("time is in unix milliseconds")
 	}
 	lines, err := s.news(r.Context(), r.PathValue("run"), time.UnixMilli(at))
-	if err != nil {
-		s.fail(w, err)
-		return
-	}
-	s.sendJSON(w, map[string]any{"lines": lines})
+	return map[string]any{"lines": lines}, err
 }
 
 // news reads the log again: what the browser missed may be long ago.
 func (s *Server) news(ctx context.Context, id string, at time.Time) (lines []string, err error) {
-	one, leave, err := s.watch(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	if err := one.whole(ctx); err != nil {
-		return nil, err
-	}
-	opened, err := s.opts.Runs.Open(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, opened.Close()) }()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var failed error
-	lines, unread := view.Since(func(yield func(contextscope.Event) bool) {
-		for b, err := range opened.Tail(ctx, 0) {
-			if err != nil {
-				failed = err
-				return
-			}
-			for _, e := range placed(b) {
-				if !yield(e) {
+	err = s.read(ctx, id, func(ctx context.Context, last uint64, opened Run) (failed error) {
+		var unread []error
+		lines, unread = view.Since(func(yield func(contextscope.Event) bool) {
+			for b, err := range opened.Tail(ctx, 0) {
+				if err != nil {
+					failed = err
+					return
+				}
+				for _, e := range placed(b) {
+					if !yield(e) {
+						return
+					}
+				}
+				if b.Pos >= last { // what comes later is no news of the time away
 					return
 				}
 			}
-			if b.Pos >= one.hub.last() { // what comes later is no news of the time away
-				return
-			}
+		}, at)
+		for _, err := range unread {
+			s.opts.Logger.Debug().Err(err).Str("run", id).Msg("what has become of the run leaves out an event")
 		}
-	}, at)
-	for _, err := range unread {
-		s.opts.Logger.Debug().Err(err).Str("run", id).Msg("what has become of the run leaves out an event")
-	}
-	return lines, failed
+		return failed
+	})
+	return lines, err
 }
 
-// batch answers with the events at one position, whole.
-func (s *Server) batch(w http.ResponseWriter, r *http.Request) {
-	pos, err := strconv.ParseUint(r.URL.Query().Get("pos"), 10, 64)
-	if err != nil || pos == 0 {
-		s.refuse(w, http.StatusBadRequest, "pos is a position in the log, from 1")
-		return
-	}
-	b, err := s.batchAt(r.Context(), r.PathValue("run"), pos)
+// read opens the log of a run that was read up to its last position, for one thing.
+func (s *Server) read(ctx context.Context, id string, do func(ctx context.Context, last uint64, opened Run) error) (err error) {
+	one, leave, err := s.whole(ctx, id)
 	if err != nil {
-		s.fail(w, err)
-		return
-	}
-	s.sendJSON(w, placed(b))
-}
-
-// errNoBatch reports that the log has no message at a position.
-var errNoBatch = errors.New("there is no batch at that position")
-
-func (s *Server) batchAt(ctx context.Context, id string, pos uint64) (b Batch, err error) {
-	one, leave, err := s.watch(ctx, id)
-	if err != nil {
-		return b, err
+		return err
 	}
 	defer leave()
-	if err := one.whole(ctx); err != nil {
-		return b, err
-	}
-	if pos > one.hub.last() {
-		return b, errNoBatch
-	}
 	opened, err := s.opts.Runs.Open(ctx, id)
 	if err != nil {
-		return b, err
+		return err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	for b, err := range opened.Tail(ctx, pos-1) {
-		switch {
-		case err != nil:
-			return b, fmt.Errorf("read the log at %d: %w", pos, err)
-		case b.Pos == pos:
-			return b, nil
-		case b.Pos > pos:
-			return b, errNoBatch
-		}
-	}
-	return b, errNoBatch
+	return do(ctx, one.hub.last(), opened)
 }
 
+// batch answers with the events at one position, whole.
+func (s *Server) batch(r *http.Request) (any, error) {
+	pos, err := strconv.ParseUint(r.URL.Query().Get("pos"), 10, 64)
+	if err != nil || pos == 0 {
+		return nil, wrong("pos is a position in the log, from 1")
+	}
+	var events []contextscope.Event
+	err = s.read(r.Context(), r.PathValue("run"), func(ctx context.Context, last uint64, opened Run) error {
+		if pos > last {
+			return errNoBatch
+		}
+		for b, err := range opened.Tail(ctx, pos-1) {
+			switch {
+			case err != nil:
+				return fmt.Errorf("read the log at %d: %w", pos, err)
+			case b.Pos == pos:
+				events = placed(b)
+				return nil
+			case b.Pos > pos:
+				return errNoBatch
+			}
+		}
+		return errNoBatch
+	})
+	return events, err
+}
+
+// errNoBatch reports that the log has no message at a position.
+var errNoBatch = &refusedError{http.StatusNotFound, "there is no batch at that position"}
+
 // decision answers with one that is open, whole.
-func (s *Server) decision(w http.ResponseWriter, r *http.Request) {
-	one, leave, err := s.watch(r.Context(), r.PathValue("run"))
+func (s *Server) decision(r *http.Request) (any, error) {
+	one, leave, err := s.whole(r.Context(), r.PathValue("run"))
 	if err != nil {
-		s.fail(w, err)
-		return
+		return nil, err
 	}
 	defer leave()
-	if err := one.whole(r.Context()); err != nil {
-		s.fail(w, err)
-		return
-	}
 	d, open, err := one.decision(r.Context(), r.PathValue("id"))
-	if err != nil {
-		s.fail(w, err)
-		return
+	if err == nil && !open {
+		err = &refusedError{http.StatusNotFound, "this decision is not open any more"}
 	}
-	if !open {
-		s.refuse(w, http.StatusNotFound, "this decision is not open any more")
-		return
-	}
-	s.sendJSON(w, d)
+	return d, err
 }
 
 // task answers with a task and its attempts.
-func (s *Server) task(w http.ResponseWriter, r *http.Request) {
-	one, leave, err := s.watch(r.Context(), r.PathValue("run"))
+func (s *Server) task(r *http.Request) (any, error) {
+	one, leave, err := s.whole(r.Context(), r.PathValue("run"))
 	if err != nil {
-		s.fail(w, err)
-		return
+		return nil, err
 	}
 	defer leave()
-	if err := one.whole(r.Context()); err != nil {
-		s.fail(w, err)
-		return
-	}
 	var page view.TaskPage
 	var known bool
 	one.board.with(func(st *view.State) { page, known = view.TaskPageOf(st, r.PathValue("task")) })
 	if !known {
-		s.refuse(w, http.StatusNotFound, "the run has no such task, or no more: its plan was edited")
-		return
+		return nil, &refusedError{http.StatusNotFound, "the run has no such task, or no more: its plan was edited"}
 	}
-	s.sendJSON(w, page)
+	return page, nil
 }
 
 // show answers with more of an attempt of a task.
-func (s *Server) show(what string) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
+func (s *Server) show(what string) answer {
+	return func(r *http.Request) (any, error) {
 		q := Query{What: what, Run: r.PathValue("run"), Task: r.PathValue("task")}
 		for name, to := range map[string]*int{"attempt": &q.Attempt, "turn": &q.Turn} {
 			value := r.URL.Query().Get(name)
@@ -247,31 +226,35 @@ func (s *Server) show(what string) http.HandlerFunc {
 			}
 			var err error
 			if *to, err = strconv.Atoi(value); err != nil || *to < 0 {
-				s.refuse(w, http.StatusBadRequest, name+" is a number, from 1")
-				return
+				return nil, wrong(name + " is a number, from 1")
 			}
 		}
 		if _, known := s.overview.has(q.Run); !known {
-			s.fail(w, errNoRun)
-			return
+			return nil, errNoRun
 		}
-		data, err := s.opts.Controller.Show(r.Context(), q)
-		if err != nil {
-			s.fail(w, err)
-			return
-		}
-		s.sendJSON(w, data)
+		return s.opts.Controller.Show(r.Context(), q)
 	}
 }
+
+// refusedError is why a request is refused, with the status that says so.
+type refusedError struct {
+	status int
+	why    string
+}
+
+func (e *refusedError) Error() string { return e.why }
+
+// wrong is the error of a request that no browser of the page makes.
+func wrong(why string) error { return &refusedError{http.StatusBadRequest, why} }
 
 // fail answers with why something cannot be done.
 func (s *Server) fail(w http.ResponseWriter, err error) {
 	status := http.StatusBadGateway
-	var mistake *usage.Error
+	var refused *refusedError
 	switch {
-	case errors.Is(err, errNoRun), errors.Is(err, errNoBatch):
-		status = http.StatusNotFound
-	case errors.As(err, &mistake):
+	case errors.As(err, &refused):
+		status = refused.status
+	case errors.As(err, new(*usage.Error)):
 		status = http.StatusConflict
 	}
 	s.refuse(w, status, err.Error())

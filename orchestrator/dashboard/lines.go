@@ -21,16 +21,12 @@ func (s *Server) lines(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, http.StatusBadRequest, "before is a position in the log, from 1")
 		return
 	}
-	one, leave, err := s.watch(r.Context(), r.PathValue("run"))
+	one, leave, err := s.whole(r.Context(), r.PathValue("run"))
 	if err != nil {
 		s.fail(w, err)
 		return
 	}
 	defer leave()
-	if err := one.whole(r.Context()); err != nil {
-		s.fail(w, err)
-		return
-	}
 	rows, err := s.older(r.Context(), one, before)
 	if err != nil {
 		s.fail(w, err)

@@ -3,9 +3,9 @@ package dashboard
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"reflect"
 	"slices"
 	"sync"
@@ -193,5 +193,16 @@ func (s *Server) watch(ctx context.Context, id string) (one *room, leave func(),
 	return one, one.watch(), nil
 }
 
+// whole is watch of a run whose log was read.
+func (s *Server) whole(ctx context.Context, id string) (one *room, leave func(), err error) {
+	if one, leave, err = s.watch(ctx, id); err != nil {
+		return nil, nil, err
+	}
+	if err = one.whole(ctx); err != nil {
+		leave()
+	}
+	return one, leave, err
+}
+
 // errNoRun reports that there is no such run, or no more.
-var errNoRun = errors.New("there is no such run: it was removed, or its name is wrong")
+var errNoRun = &refusedError{http.StatusNotFound, "there is no such run: it was removed, or its name is wrong"}

@@ -34,10 +34,10 @@ func (h *Host) tidy(ctx context.Context, now time.Time) {
 
 // remove removes a run that is not active, here and on the server. One whose branch is in no repository yet stays, unless
 // unfetched says that it may go.
-func (h *Host) remove(ctx context.Context, id string, unfetched bool) (client.Removed, error) {
+func (h *Host) remove(ctx context.Context, id string, unfetched bool) (r client.Removed, err error) {
 	mine, taken := h.place(id) // nothing begins it meanwhile
 	if taken {
-		return client.Removed{}, usage.Errorf("run %s is active: cancel it first", id)
+		return r, usage.Errorf("run %s is active: cancel it first", id)
 	}
 	defer func() {
 		close(mine.begun)
@@ -46,28 +46,28 @@ func (h *Host) remove(ctx context.Context, id string, unfetched bool) (client.Re
 	mine.err = usage.Errorf("run %s is being removed", id)
 	m, err := h.submitted(id)
 	if err != nil {
-		return client.Removed{}, err
+		return r, err
 	}
 	if !unfetched {
 		st, _, err := h.Dir.State(ctx, id)
 		switch {
 		case err != nil:
-			return client.Removed{}, err
+			return r, err
 		case st.Head != st.Spec.Base && st.Head != m.Fetched:
-			return client.Removed{}, usage.Errorf("the branch of run %s is in no repository yet: publish it, or remove the run with it",
+			return r, usage.Errorf("the branch of run %s is in no repository yet: publish it, or remove the run with it",
 				id)
 		}
 	}
 	if err := h.Lease.Held(); err != nil { // another host may go on with it
-		return client.Removed{}, err
+		return r, err
 	}
-	for r, err := range h.Dir.Remove(ctx, store.Removal{Runs: []string{id}}, depot.Now()) {
+	for removed, err := range h.Dir.Remove(ctx, store.Removal{Runs: []string{id}}, depot.Now()) {
 		if err == nil {
 			h.unnote(id)
 		}
-		return client.Removed(r), err
+		return client.Removed(removed), err
 	}
-	return client.Removed{}, nil
+	return r, nil
 }
 
 // gone reports whether the server has nothing of a run any more.
