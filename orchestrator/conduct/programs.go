@@ -136,8 +136,7 @@ func (h *Half) checkProgram(ctx context.Context, role, name string) error {
 // stale are the notes about programs of the checkout that differ from those that tasks of a run have when they are tried again.
 func (h *Half) stale(ctx context.Context, st *run.State, o *Retry) (notes []string, err error) {
 	seen := map[string]bool{}
-	for _, id := range st.Tasks.Order {
-		t := st.Tasks.ByID[id]
+	for t := range st.Tasks.All() {
 		if t.State != run.TaskParked {
 			continue
 		}

@@ -101,8 +101,8 @@ func revised(st *run.State) *spec.Plan {
 	}
 	p := *st.Spec.Plan
 	p.Tasks = slices.Clone(p.Tasks)
-	for _, id := range st.Tasks.Order {
-		if t := st.Tasks.ByID[id]; len(t.Revisions) > 0 {
+	for t := range st.Tasks.All() {
+		if len(t.Revisions) > 0 {
 			p.Tasks = append(p.Tasks, t.Task)
 		}
 	}

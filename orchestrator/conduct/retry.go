@@ -222,8 +222,8 @@ func brokenAgain(st *run.State, set configs.RoleSet, plan *spec.Plan, role strin
 	}
 	p := *s.Plan
 	p.Tasks = slices.Clone(p.Tasks)
-	for _, id := range st.Tasks.Order {
-		p.Tasks = append(p.Tasks, st.Tasks.ByID[id].Task)
+	for t := range st.Tasks.All() {
+		p.Tasks = append(p.Tasks, t.Task)
 	}
 	if role != "" {
 		p.Tasks = append(p.Tasks, spec.Task{Role: role})

@@ -40,20 +40,19 @@ func leftOut(s *run.State) (out []string) {
 func ineffective(s *run.State) []string {
 	shards := map[string]bool{}
 	var names []string
-	for _, id := range s.Tasks.Order {
-		t := s.Tasks.ByID[id]
+	for t := range s.Tasks.All() {
 		role := s.Spec.Roles[t.Task.Role]
 		of := t.Task.ShardOf
-		handed := slices.ContainsFunc(s.Requests.Of[id], func(q *run.Request) bool { return q.Child != "" })
+		handed := slices.ContainsFunc(s.Requests.Of[t.Task.ID], func(q *run.Request) bool { return q.Child != "" })
 		switch effect := t.State != run.TaskDone || !role.Writes || handed; {
 		case of != "":
 			shards[of] = shards[of] || effect
 		case !effect && t.Parent == "":
-			names = append(names, id)
+			names = append(names, t.Task.ID)
 		}
 	}
-	for _, id := range s.Tasks.Order {
-		of := s.Tasks.ByID[id].Task.ShardOf
+	for t := range s.Tasks.All() {
+		of := t.Task.ShardOf
 		if effect, ok := shards[of]; ok && !effect {
 			names = append(names, of)
 		}

@@ -81,8 +81,7 @@ type group struct {
 func (g *group) files() []string { return (&run.Forgotten{Findings: g.findings}).Files() }
 
 func groups(s *run.State, named map[string]bool) (out []group) {
-	for _, id := range s.Tasks.Order {
-		t := s.Tasks.ByID[id]
+	for t := range s.Tasks.All() {
 		if t.State != run.TaskParked || t.Forgotten == nil || t.Parent != "" {
 			continue
 		}

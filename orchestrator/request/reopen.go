@@ -160,13 +160,13 @@ func parked(s *run.State, gained bool) (out []string, err error) {
 		return nil, err
 	}
 	var drops *run.Task
-	for _, id := range s.Tasks.Order {
-		switch t := s.Tasks.ByID[id]; {
+	for t := range s.Tasks.All() {
+		switch {
 		case t.State != run.TaskParked || t.Parent != "":
 		case t.Drops != nil:
 			drops = t
 		default:
-			out = append(out, id)
+			out = append(out, t.Task.ID)
 		}
 	}
 	switch {

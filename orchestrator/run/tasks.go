@@ -142,6 +142,17 @@ func (l *Tasks) lost(of func(*Task) bool) *Task {
 	return l.ended[i]
 }
 
+// All yields the tasks in plan order.
+func (l *Tasks) All() iter.Seq[*Task] {
+	return func(yield func(*Task) bool) {
+		for _, id := range l.Order {
+			if !yield(l.ByID[id]) {
+				return
+			}
+		}
+	}
+}
+
 // In yields the tasks in a state that is no end, in plan order.
 func (l *Tasks) In(state TaskState) iter.Seq[*Task] { return slices.Values(l.states[state]) }
 
@@ -185,8 +196,8 @@ func (l *Tasks) Counts() map[TaskState]int {
 // Planned are all of the run's, in plan order.
 func (l *Tasks) Planned() []spec.Task {
 	out := make([]spec.Task, 0, len(l.Order))
-	for _, id := range l.Order {
-		out = append(out, l.ByID[id].Task)
+	for t := range l.All() {
+		out = append(out, t.Task)
 	}
 	return out
 }
@@ -235,8 +246,8 @@ func (l *Tasks) dropOrphans() {
 // drop removes the tasks that a function names, and reports whether there was one.
 func (l *Tasks) drop(which func(*Task) bool) bool {
 	had := len(l.Order)
-	for _, id := range l.Order {
-		if t := l.ByID[id]; which(t) {
+	for t := range l.All() {
+		if which(t) {
 			l.forget(t)
 		}
 	}

@@ -105,10 +105,9 @@ func (v *Followed) source(work string) string {
 			continue
 		}
 		said, by := fmt.Sprintf(", in %q", r.Errors[0].Source), []string(nil)
-		for _, id := range v.Tasks.Order {
-			t := v.Tasks.ByID[id]
+		for t := range v.Tasks.All() {
 			if t.Result != nil && t.Result.Patch != nil && slices.Contains(t.Result.Patch.Files, r.Errors[0].File) {
-				by = append(by, id)
+				by = append(by, t.Task.ID)
 			}
 		}
 		if len(by) > 0 {

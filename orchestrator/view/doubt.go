@@ -29,8 +29,7 @@ func standings(s *run.State) (out []Standing) {
 
 // doubts lists the patches that were held and are not any more: one line each, the newest doubt of a task for all of it.
 func doubts(s *run.State) (lines []string) {
-	for _, id := range s.Tasks.Order {
-		t := s.Tasks.ByID[id]
+	for t := range s.Tasks.All() {
 		if len(t.Doubts) == 0 || t.Doubt() != nil {
 			continue
 		}
@@ -39,7 +38,7 @@ func doubts(s *run.State) (lines []string) {
 		if n := len(d.Evidence) - 1; n > 0 {
 			more = fmt.Sprintf(" and %d more", n)
 		}
-		lines = append(lines, fmt.Sprintf("%s: %s%s (%s)", wire.AgentID(id, d.Attempt), d.Evidence[0], more, Ruling(d, t.State)))
+		lines = append(lines, fmt.Sprintf("%s: %s%s (%s)", wire.AgentID(t.Task.ID, d.Attempt), d.Evidence[0], more, Ruling(d, t.State)))
 	}
 	return lines
 }

@@ -24,8 +24,8 @@ type floor struct {
 func floorOf(s *run.State) (least time.Duration) {
 	f := floor{s: s, gates: map[string]time.Duration{}, least: map[string]time.Duration{}, until: map[string]time.Duration{}}
 	f.took()
-	for _, id := range s.Tasks.Order {
-		least = max(least, f.over(stepOf(s.Tasks.ByID[id])))
+	for t := range s.Tasks.All() {
+		least = max(least, f.over(stepOf(t)))
 	}
 	return least
 }

@@ -122,9 +122,9 @@ const (
 // repair is what can be done about parked tasks: those that were tried, as the others only wait for them.
 func repair(s *run.State) (ways []Way) {
 	var tried, parked []*run.Task
-	for _, id := range s.Tasks.Order {
-		if t := s.Tasks.ByID[id]; t.State == run.TaskParked {
-			if parked = append(parked, t); s.Works[id] != nil {
+	for t := range s.Tasks.All() {
+		if t.State == run.TaskParked {
+			if parked = append(parked, t); s.Works[t.Task.ID] != nil {
 				tried = append(tried, t)
 			}
 		}

@@ -99,8 +99,7 @@ func decisionsNote(s *run.State) memory.Note {
 // conflictsNote names the tasks whose patches did not merge with what landed before them: their files belong together.
 func conflictsNote(s *run.State) memory.Note {
 	var lines, paths []string
-	for _, id := range s.Tasks.Order {
-		t := s.Tasks.ByID[id]
+	for t := range s.Tasks.All() {
 		for _, f := range t.Faults {
 			if f.Fault.Class == wire.FaultConflict {
 				lines = append(lines, fmt.Sprintf("- %s: %s", text.Line(name(t)), text.Line(f.Fault.Message)))
@@ -126,8 +125,8 @@ func conflictsNote(s *run.State) memory.Note {
 // failureNotes describes tasks that failed first and landed later: those that took the most attempts.
 func failureNotes(s *run.State) []memory.Note {
 	var late []*run.Task
-	for _, id := range s.Tasks.Order {
-		if t := s.Tasks.ByID[id]; t.State == run.TaskLanded && len(ownFaults(t)) > 0 {
+	for t := range s.Tasks.All() {
+		if t.State == run.TaskLanded && len(ownFaults(t)) > 0 {
 			late = append(late, t)
 		}
 	}

@@ -44,8 +44,8 @@ func RowOf(s *run.State) Row {
 	if r.Goal == "" && s.Spec.Plan != nil {
 		r.Goal = s.Spec.Plan.Goal
 	}
-	for _, id := range s.Tasks.Order {
-		r.count(s.Tasks.ByID[id].State, s.Tasks.ByID[id].Ended())
+	for t := range s.Tasks.All() {
+		r.count(t.State, t.Ended())
 	}
 	return r
 }

@@ -144,8 +144,8 @@ var explained = []run.TaskState{
 
 // Tasks makes the reports of the planned tasks, in plan order.
 func Tasks(s *run.State) (out []Task) {
-	for _, id := range s.Tasks.Order {
-		out = append(out, taskReport(s, s.Tasks.ByID[id]))
+	for t := range s.Tasks.All() {
+		out = append(out, taskReport(s, t))
 	}
 	return out
 }
