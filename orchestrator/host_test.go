@@ -24,7 +24,7 @@ import (
 
 // serve hosts runs until its input ends; then it stops in order.
 func serve(ctx context.Context, h *half) int {
-	it := must(host.NewHost(host.HostOptions{
+	it := must(host.NewHost(host.Options{
 		StateDir: h.State, Server: orchestrator.Server{URL: h.NATS},
 		Notice: func(run, text string) { fmt.Fprintln(os.Stderr, run, text) },
 	}))
@@ -285,7 +285,7 @@ func TestSlowAHostGoesOnWithItsRuns(t *testing.T) {
 // hosts is a host in this process.
 func hosts(t *testing.T, dir, url string) *host.Host {
 	t.Helper()
-	h, err := host.NewHost(host.HostOptions{StateDir: dir, Server: orchestrator.Server{URL: url}})
+	h, err := host.NewHost(host.Options{StateDir: dir, Server: orchestrator.Server{URL: url}})
 	require.NoError(t, err)
 	require.NoError(t, h.Start(t.Context()))
 	return h

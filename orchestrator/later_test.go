@@ -36,7 +36,7 @@ func TestAHostLeavesARunOfALaterVersion(t *testing.T) {
 
 	const why = "the log of run " + later + " has format 99, and this program reads format 4 alone: Divisi v9.1.0 wrote it"
 	notices := make(chan string, 9)
-	h, err := host.NewHost(host.HostOptions{StateDir: state, Server: at, Notice: func(run, text string) {
+	h, err := host.NewHost(host.Options{StateDir: state, Server: at, Notice: func(run, text string) {
 		if run == later {
 			notices <- text
 		}

@@ -17,58 +17,74 @@ import (
 	"divisi/orchestrator/door"
 )
 
-// What a run is made of, and what it asks the program that carries it out.
+// These are what a run is made of, and what it asks the program that carries it out.
 type (
-	// Options describe a new run, ResumeOptions how a stopped or killed run goes on; Machine is what this process brings to both.
-	Options       = conduct.Options
+	// Options describe a new run.
+	Options = conduct.Options
+	// ResumeOptions describe how a stopped or killed run goes on.
 	ResumeOptions = conduct.ResumeOptions
-	Machine       = conduct.Machine
+	// Machine is what this process brings to both.
+	Machine = conduct.Machine
 	// File is a file in a documented format.
-	File         = conduct.File
+	File = conduct.File
+	// PartialClone is a clone that lacks objects of the base commit: see Options.Fetch.
 	PartialClone = conduct.PartialClone
-	// Approval is a plan that a person is asked about, Answer what the person says.
+	// Approval is a plan that a person is asked about.
 	Approval = conduct.Approval
-	Answer   = conduct.Answer
-	// Decision is what must be decided before some of the work goes on, Option a way to answer it, Choice the answer, Patch what
-	// the newest attempt of a task has changed.
-	Decision  = client.Decision
+	// Answer is what the person says to it.
+	Answer = conduct.Answer
+	// Decision is what must be decided before some of the work goes on.
+	Decision = client.Decision
+	// Decisions are several, as JSON has them.
 	Decisions = client.Decisions
-	Option    = client.Option
-	Choice    = client.Choice
-	Patch     = client.Patch
+	// Option is a way to answer a decision.
+	Option = client.Option
+	// Choice is the answer to a decision.
+	Choice = client.Choice
+	// Patch is what the newest attempt of a task has changed.
+	Patch = client.Patch
 )
 
-// What is known of runs.
+// These are what is known of runs.
 type (
 	// Run is a run that this process carries out, or that it is attached to, here or on a server.
 	Run = client.Run
-	// Runs are the runs of one place, Server a place on another machine.
-	Runs   = client.Runs
+	// Runs are the runs of one place.
+	Runs = client.Runs
+	// Server is a place on another machine.
 	Server = depot.Server
-	// Summary is how a run stands, Result how it ended.
-	Summary     = client.Summary
-	Result      = client.Result
-	Change      = client.Change
-	Way         = client.Way
+	// Summary is how a run stands.
+	Summary = client.Summary
+	// Result is how a run ended.
+	Result = client.Result
+	// Change is how many lines of a file changed.
+	Change = client.Change
+	// Way is a command that continues a run or uses its result.
+	Way = client.Way
+	// ContextView chooses what Run.Context shows.
 	ContextView = client.ContextView
 	// Previewed is a plan as a run would carry it out.
 	Previewed = conduct.Previewed
-	Removal   = client.Removal
-	Removed   = client.Removed
+	// Removal says what to remove of a state directory.
+	Removal = client.Removal
+	// Removed is a run, or a directory, that was removed.
+	Removed = client.Removed
 )
 
-// What is done to a run.
+// These are what is done to a run.
 type (
-	// Act is one entry of the table of acts with its arguments: see Run.Act. Outcome is what becomes of it.
-	Act     = act.Args
+	// Act is one entry of the table of acts with its arguments: see Run.Act.
+	Act = act.Args
+	// Outcome is what becomes of an act.
 	Outcome = act.Outcome
 	// Retry is the act of that name, with what else is read here.
 	Retry = conduct.Retry
 )
 
-// Page is a web page on which a person follows runs, decides and acts.
 type (
-	Page        = door.Page
+	// Page is a web page on which a person follows runs, decides and acts.
+	Page = door.Page
+	// PageOptions describe it.
 	PageOptions = door.PageOptions
 )
 

@@ -42,7 +42,7 @@ func (f *filling) tell() {
 
 // fillNotes has a first demo tell what it waits for, until the end.
 func (g *globals) fillNotes() (end func()) {
-	f := &filling{say: g.notice, size: func() int { return sample.SampleCache(g.stateDir) }}
+	f := &filling{say: g.notice, size: func() int { return sample.Cache(g.stateDir) }}
 	if !f.begin() {
 		return func() {}
 	}

@@ -11,13 +11,12 @@ import (
 	"slices"
 	"strings"
 
-	"divisi/orchestrator/door"
-
 	"github.com/spf13/cobra"
 
 	"divisi/internal/text"
 	"divisi/orchestrator"
 	"divisi/orchestrator/console"
+	"divisi/orchestrator/door"
 )
 
 func newMCP(g *globals) *cobra.Command {

@@ -3,9 +3,9 @@ package main
 import (
 	"context"
 
-	"divisi/orchestrator"
-
 	"github.com/spf13/cobra"
+
+	"divisi/orchestrator"
 )
 
 func newResume(g *globals) *cobra.Command {

@@ -41,8 +41,8 @@ type Proxy struct {
 	use     Use
 }
 
-// Use is a command's use of the network. Asked reports whether it asked for a connection that was not refused, Away whether one of
-// those failed, or led to a service that is out of order.
+// Use is a command's use of the network. Asked reports whether it asked for a connection that was not refused, Away whether one
+// of those failed, or led to a service that is out of order.
 type Use struct{ Asked, Away bool }
 
 // Use returns the use of the network so far.

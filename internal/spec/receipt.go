@@ -33,8 +33,8 @@ type Receipt struct {
 	// the baseline that only changed their file, sorted: what the patch changed has in all no more of their kind than before.
 	Counts map[string]int `json:"counts,omitempty"`
 	Moved  []string       `json:"moved,omitempty"`
-	// Errors are the first of the new failures that follow from no other one, in the order of the output. Bounded. Where the baseline
-	// has some of a kind, the message ends with their numbers: which of the places are new is not known.
+	// Errors are the first of the new failures that follow from no other one, in the order of the output. Bounded. Where the
+	// baseline has some of a kind, the message ends with their numbers: which of the places are new is not known.
 	Errors []Finding `json:"errors,omitempty"`
 	// Paths has, for the signatures that are new against the baseline, the paths of the tree that their lines name; of a
 	// test also its package's directory or its file. Imports has, for the directories of Go packages among them, those of

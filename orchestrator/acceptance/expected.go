@@ -5,9 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"divisi/orchestrator/acceptance/testsource"
-
 	"divisi/internal/text"
+	"divisi/orchestrator/acceptance/testsource"
 )
 
 // maxPairs bounds the pairs of values that the checks compare: of more the rest is not explained.

@@ -6,10 +6,9 @@ import (
 	"strings"
 	"unicode"
 
-	"divisi/orchestrator/acceptance/testsource"
-
 	"divisi/internal/lazyregexp"
 	"divisi/internal/text"
+	"divisi/orchestrator/acceptance/testsource"
 )
 
 // line is a line of a file, without the white space around it.

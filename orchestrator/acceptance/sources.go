@@ -6,9 +6,8 @@ import (
 	"strings"
 	"unicode"
 
-	"divisi/orchestrator/acceptance/testsource"
-
 	"divisi/internal/text"
+	"divisi/orchestrator/acceptance/testsource"
 	"divisi/subagents/gate/testnames"
 )
 

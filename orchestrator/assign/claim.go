@@ -15,9 +15,9 @@ import (
 // maxClaims bounds how often a conductor tries to claim an attempt whose worker appends meanwhile.
 const maxClaims = 10
 
-// Claim takes an attempt over, as a worker that hands it back at once, unless that was done behind a position of the log. A worker
-// that was at it on the server before, or at another one of its number that a copy of the log does not have, is fenced from then
-// on: the newest event of the attempt is the claim's.
+// Claim takes an attempt over, as a worker that hands it back at once, unless that was done behind a position of the log. A
+// worker that was at it on the server before, or at another one of its number that a copy of the log does not have, is fenced
+// from then on: the newest event of the attempt is the claim's.
 func Claim(ctx context.Context, b *bus.Bus, a *wire.Assignment, behind uint64, clock func() time.Time, id func() string) error {
 	stamp := journal.Stamp{Worker: bus.Local, Clock: clock, IDs: id}
 	var err error

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/genai"
 
 	"divisi/contextscope"
 	"divisi/contextscope/narrative"
@@ -12,8 +13,6 @@ import (
 	"divisi/internal/text"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
-
-	"google.golang.org/genai"
 )
 
 // What the role before left for the one that takes over stands in the fence.

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"divisi/orchestrator/view"
-
 	"divisi/bus"
 	"divisi/orchestrator/attempt"
 	"divisi/orchestrator/call"
@@ -14,6 +12,7 @@ import (
 	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
+	"divisi/orchestrator/view"
 )
 
 // Decisions lists what is open: what blocks most first.

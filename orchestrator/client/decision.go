@@ -8,8 +8,9 @@ import (
 type (
 	// Decision is what must be decided before some of the work goes on: a plan, a question of an agent, a held patch or template.
 	Decision = view.Decision
-	// Option is a way to answer it, Choice the answer.
+	// Option is a way to answer it.
 	Option = view.Option
+	// Choice is the answer.
 	Choice = act.Decide
 	// Patch is what the newest attempt of a task has changed.
 	Patch = view.Patch

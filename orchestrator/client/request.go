@@ -144,8 +144,8 @@ func ConductorOf(
 		return nil, err
 	}
 	c, err := conductor.New(ctx, conductor.Config{
-		Ordered: m.Order != "",
-		Run:     r.Name, Bus: b, Clock: depot.Now, NewID: depot.NewID, Log: r.Dir.Log, Mirror: mirror, Publish: publish, Tree: r.Trees,
+		Run: r.Name, Bus: b, Clock: depot.Now, NewID: depot.NewID, Log: r.Dir.Log, Ordered: m.Order != "",
+		Mirror: mirror, Publish: publish, Tree: r.Trees,
 	})
 	if err != nil {
 		return nil, err

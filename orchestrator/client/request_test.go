@@ -3,12 +3,11 @@ package client
 import (
 	"testing"
 
-	"divisi/orchestrator/fault"
-
 	"github.com/stretchr/testify/require"
 
 	"divisi/bus"
 	"divisi/orchestrator/act"
+	"divisi/orchestrator/fault"
 	"divisi/orchestrator/store"
 )
 

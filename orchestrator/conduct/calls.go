@@ -30,7 +30,8 @@ var ConductorCalls = call.TableOf(
 // Answerer answers the calls of working halves.
 func (h *Half) Answerer() *call.Answerer[*Half] {
 	return &call.Answerer[*Half]{
-		Table: ConductorCalls, As: h, Bus: h.Bus, Log: h.Log, Pace: &h.pace, Held: h.Held, May: h.may, Gone: "the conductor stops",
+		Table: ConductorCalls, As: h, Bus: h.Bus, Log: h.Log, Pace: &h.pace, Held: h.Held, May: h.may,
+		Gone: "the conductor stops",
 	}
 }
 

@@ -1,3 +1,7 @@
+// Package conduct is the half of a run that conducts it. Its input are the options of a run, or the directory of one that goes
+// on; its output is the run, whose log is open, and in the end one new branch. It reads and checks what a run is made of,
+// settles trust, makes the mirror and answers what the half that works asks. It runs no agent: that half meets it on the bus,
+// as package station, in this process or in others.
 package conduct
 
 import (
@@ -247,9 +251,8 @@ func (h *Half) hands(ctx context.Context, setup string) (*station.Work, error) {
 func (h *Half) conductorConfig(setup string) conductor.Config {
 	c := conductor.Config{
 		Run: h.Spec.Run, Bus: h.Bus, Mirror: h.Mirror, Resume: h.resumes, Budget: h.budget, AllowUnverified: h.unverified,
-		AllowUnread: h.unread,
-		Notices:     h.Notices, Clock: depot.Now, NewID: depot.NewID, Log: h.Log, Tree: h.Tree, Approve: h.approver(), Closing: h.recording,
-		Setup: setup, Interactive: h.Approve != nil, Publish: h.publish, Person: depot.Account(), OnDoubt: h.OnDoubt,
+		AllowUnread: h.unread, Notices: h.Notices, Clock: depot.Now, NewID: depot.NewID, Log: h.Log, Tree: h.Tree,
+		Approve: h.approver(), Closing: h.recording, Setup: setup, Interactive: h.Approve != nil, Publish: h.publish, Person: depot.Account(), OnDoubt: h.OnDoubt,
 		Decide: h.decider(), Keys: h.Spec.Keys, Elsewhere: h.Elsewhere, Version: release.Version(), Ordered: h.Ordered,
 		Signs: h.Signs, Held: h.Held, Asked: h.Asked, Members: h.Members,
 	}

@@ -82,7 +82,8 @@ type Options struct {
 	Project *File
 
 	// Trust decides about what the repository's files request beyond confined commands without network, before anything of it
-	// runs. Start calls it; Resume does not ask again. Without a yes, or when it is nil, the run does not start: fault.ErrNotTrusted.
+	// runs. Start calls it; Resume does not ask again. Without a yes, or when it is nil, the run does not start:
+	// fault.ErrNotTrusted.
 	Trust func(ctx context.Context, requests []string) (bool, error)
 	// Propose decides about a setup that no file names and without which the detected gates cannot run, as the files in why show.
 	// requests are those of Trust with it. Without a yes, or when it is nil, the run starts without the setup.

@@ -9,11 +9,10 @@ import (
 	"path/filepath"
 	"slices"
 
-	"divisi/orchestrator/fault"
-
 	"divisi/internal/git"
 	"divisi/internal/spec"
 	"divisi/internal/usage"
+	"divisi/orchestrator/fault"
 	"divisi/orchestrator/needs"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"

@@ -24,7 +24,8 @@ import (
 // damaged, cannot be written, or has another format. Open it first.
 func Publish(ctx context.Context, r *client.Run) (client.Result, error) {
 	if r.Host != nil {
-		return client.Result{}, usage.Errorf("run %s was submitted: name the repository that its branch is published into", r.Name)
+		return client.Result{}, usage.Errorf("run %s was submitted: name the repository that its branch is published into",
+			r.Name)
 	}
 	if !r.AtRest {
 		return client.Result{}, usage.With(
@@ -68,8 +69,8 @@ func landed(ctx context.Context, r *client.Run, reason error) (*run.State, error
 	return st, err
 }
 
-// publishLanded notes in the log where the branch is, so that it moves with the run, where the log can still be appended to; not of a
-// part of what landed.
+// publishLanded notes in the log where the branch is, so that it moves with the run, where the log can still be appended to; not
+// of a part of what landed.
 func (h *Half) publishLanded(ctx context.Context, r *client.Run, st *run.State, missing string) (string, error) {
 	if !st.Damaged && missing == "" {
 		c, err := client.ConductorOf(ctx, r, nil, h.publish)

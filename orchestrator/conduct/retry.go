@@ -333,8 +333,8 @@ var connected = []string{
 const maxFields = 12
 
 func stopFirst(r *client.Run, what string) error {
-	return usage.With(usage.Errorf("%s; the process that carries run %s out cannot change that: stop it, then retry", what, r.Name),
-		usage.Running, r.Name)
+	err := usage.Errorf("%s; the process that carries run %s out cannot change that: stop it, then retry", what, r.Name)
+	return usage.With(err, usage.Running, r.Name)
 }
 
 // differs names the fields, in JSON, in which two values differ.

@@ -20,6 +20,7 @@ import (
 	"divisi/orchestrator/assign"
 	"divisi/orchestrator/decision"
 	"divisi/orchestrator/eventlog"
+	"divisi/orchestrator/evidence"
 	"divisi/orchestrator/landing"
 	"divisi/orchestrator/ledger"
 	"divisi/orchestrator/master"
@@ -28,8 +29,6 @@ import (
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/schedule"
-
-	"divisi/orchestrator/evidence"
 )
 
 // ErrDeposed reports that another conductor has taken the run: this one must stop at once and write nothing more.

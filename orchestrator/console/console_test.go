@@ -13,13 +13,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"divisi/orchestrator/view"
-
 	"github.com/stretchr/testify/require"
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 // middle is where in the sample four agents are at work.

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/view"
-
-	"github.com/stretchr/testify/require"
 )
 
 func TestDecide(t *testing.T) {

@@ -6,12 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"divisi/orchestrator/view"
-
 	"github.com/stretchr/testify/require"
 
 	"divisi/contextscope"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 // A crowd of agents is folded by template, below what the run waits for and a failure of many tasks.

@@ -5,12 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"divisi/internal/spec"
-
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
 
 	"divisi/contextscope"
+	"divisi/internal/spec"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
 	"divisi/subagents/wire"

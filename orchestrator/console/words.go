@@ -3,9 +3,9 @@ package console
 import (
 	"strings"
 
-	"divisi/internal/text"
-
 	"charm.land/lipgloss/v2"
+
+	"divisi/internal/text"
 )
 
 // maxText bounds one foreign text, in bytes, before it is cleaned.

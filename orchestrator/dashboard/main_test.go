@@ -16,14 +16,13 @@ import (
 	"testing"
 	"time"
 
-	"divisi/orchestrator/view"
-
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"divisi/contextscope"
 	"divisi/orchestrator/act"
+	"divisi/orchestrator/view"
 )
 
 // The model library's statistics start a worker when they are linked in, and offer no way to stop it.

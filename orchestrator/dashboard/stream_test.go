@@ -13,12 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"divisi/orchestrator/view"
-
 	"github.com/stretchr/testify/require"
 
 	"divisi/contextscope"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 // seen is what a client took from a stream: only whole server-sent events count, as in a browser.

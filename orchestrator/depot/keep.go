@@ -1,3 +1,6 @@
+// Package depot is what a machine keeps for later runs and lends others: caches, environments, mirrors, submodules, the limits
+// of model services, its keys, and how it logs in to a server. Its input are a state directory, and what a run needs; its
+// output are places, packs and sealed content. It reads and writes no log of a run.
 package depot
 
 import (
@@ -7,12 +10,11 @@ import (
 	"path/filepath"
 	"time"
 
-	"divisi/orchestrator/baseline"
-
 	"github.com/rs/zerolog"
 
 	"divisi/bus"
 	"divisi/internal/sandbox"
+	"divisi/orchestrator/baseline"
 	"divisi/orchestrator/store"
 	"divisi/subagents/environment"
 	"divisi/subagents/workspace"

@@ -9,9 +9,8 @@ import (
 	"os"
 	"runtime"
 
-	"divisi/internal/sandbox"
-
 	"divisi/bus"
+	"divisi/internal/sandbox"
 	"divisi/internal/usage"
 	"divisi/subagents/environment"
 	"divisi/subagents/wire"

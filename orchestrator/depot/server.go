@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"divisi/bus/member"
-
 	"github.com/rs/zerolog"
 
 	"divisi/bus"
+	"divisi/bus/member"
 	"divisi/internal/usage"
 	"divisi/orchestrator/store"
 )

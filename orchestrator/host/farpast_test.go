@@ -151,7 +151,7 @@ func TestSlowAHostGetsTheHistoryOnce(t *testing.T) {
 	at := func(h *Host) string { return filepath.Join(h.Dir.Run(s.last()), depot.PastDir) }
 	require.Equal(t, "tag", s.git("--git-dir", at(s.host), "cat-file", "-t", s.git("rev-parse", "v1.0")))
 
-	other, err := NewHost(HostOptions{StateDir: t.TempDir(), Server: s.at})
+	other, err := NewHost(Options{StateDir: t.TempDir(), Server: s.at})
 	require.NoError(t, err)
 	other.Dir, other.bus = store.Dir{Path: other.o.StateDir}, s.host.bus
 	stream, err := s.js.Stream(t.Context(), "CACHE")

@@ -1,3 +1,6 @@
+// Package host conducts the runs that other machines submit to a server, one host at a time. Its input is the directory of its
+// runs, and a server; its output are the runs, conducted, and answers to clients that ask about them. Who stands by takes over
+// when the lease of the host ends. It has no checkout of the repositories, and carries out no task.
 package host
 
 import (
@@ -30,8 +33,8 @@ import (
 	"divisi/subagents/wire"
 )
 
-// HostOptions describe a host.
-type HostOptions struct {
+// Options describe a host.
+type Options struct {
 	StateDir string       // has the runs that it conducts
 	Server   depot.Server // where runs are submitted, and where they meet their workers
 	Strict   bool         // conduct only where commands can be fully confined
@@ -53,7 +56,7 @@ type HostOptions struct {
 // see Work. What goes wrong with one run ends no other. One host at a time has the lease of the server; the others stand by, and
 // one of them goes on with the runs when it is gone.
 type Host struct {
-	o     HostOptions
+	o     Options
 	Dir   store.Dir
 	bus   *bus.Bus
 	Lease *bus.Lease
@@ -85,7 +88,7 @@ type hosted struct {
 }
 
 // NewHost returns a host that does nothing yet.
-func NewHost(o HostOptions) (*Host, error) {
+func NewHost(o Options) (*Host, error) {
 	dir, err := filepath.Abs(o.StateDir)
 	switch {
 	case err != nil || o.StateDir == "":

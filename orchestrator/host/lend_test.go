@@ -105,7 +105,7 @@ func TestSlowTheNextSubmissionSendsWhatIsBesideTheCommitOnce(t *testing.T) {
 	gitAt(t, at, "fsck", "--strict", "--no-dangling")
 
 	// A host that stands by gets it from the one that conducts, when the server has it no more.
-	other, err := NewHost(HostOptions{StateDir: t.TempDir(), Server: s.at})
+	other, err := NewHost(Options{StateDir: t.TempDir(), Server: s.at})
 	require.NoError(t, err)
 	other.Dir, other.bus = store.Dir{Path: other.o.StateDir}, s.host.bus
 	stream, err := s.js.Stream(t.Context(), "CACHE")

@@ -63,7 +63,7 @@ func TestAMemberIsToldWhatIsKeptForItself(t *testing.T) {
 		_, err = registry.Admit(token.Secret, key, name)
 		require.NoError(t, err)
 	}
-	h := &Host{o: HostOptions{Members: registry}}
+	h := &Host{o: Options{Members: registry}}
 	q := func(name string) *call.Having {
 		key, err := logins[name].Key()
 		require.NoError(t, err)

@@ -34,9 +34,10 @@ var HostCalls = call.TableOf(
 	call.On(call.HostFetched, kept(audit.Published, (*Host).fetched, func(_ *Host, _ *call.In, commit *string, e *audit.Entry) {
 		e.Detail = *commit
 	})),
-	call.On(call.HostQuarantine, kept(audit.Isolated, (*Host).isolate, func(_ *Host, _ *call.In, q *call.Quarantine, e *audit.Entry) {
-		e.Name, e.Detail = q.Worker, "since "+q.Since.UTC().Format(time.RFC3339)
-	})),
+	call.On(call.HostQuarantine, kept(audit.Isolated, (*Host).isolate,
+		func(_ *Host, _ *call.In, q *call.Quarantine, e *audit.Entry) {
+			e.Name, e.Detail = q.Worker, "since "+q.Since.UTC().Format(time.RFC3339)
+		})),
 	call.On(call.ConductorAct, kept(audit.Asked, (*Host).acts, func(_ *Host, _ *call.In, q *act.Request, e *audit.Entry) {
 		e.Verb, e.Task = q.Act, q.Task()
 	})),
@@ -79,7 +80,9 @@ func (h *Host) resumer(in *call.In, q *call.Resumption) string {
 }
 
 // reads answers with what needs the log and the repository of a run.
-func reads[Q, A any](do func(context.Context, *client.Run, *call.In, *Q) (A, error)) func(*Host, context.Context, *call.In, *Q) (A, error) {
+func reads[Q, A any](
+	do func(context.Context, *client.Run, *call.In, *Q) (A, error),
+) func(*Host, context.Context, *call.In, *Q) (A, error) {
 	return func(h *Host, ctx context.Context, in *call.In, q *Q) (a A, err error) {
 		if _, err := h.submitted(in.Run); err != nil {
 			return a, err

@@ -5,10 +5,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"divisi/orchestrator/fault"
-
 	"github.com/stretchr/testify/require"
 
+	"divisi/orchestrator/fault"
 	"divisi/orchestrator/store"
 )
 
@@ -49,7 +48,7 @@ func TestSlowTheEnvironmentOfACheckoutIsSentOnce(t *testing.T) {
 	has(s.host.Dir)
 
 	// A host that stands by gets it from the one that conducts.
-	other, err := NewHost(HostOptions{StateDir: t.TempDir(), Server: s.at})
+	other, err := NewHost(Options{StateDir: t.TempDir(), Server: s.at})
 	require.NoError(t, err)
 	other.Dir, other.bus = store.Dir{Path: other.o.StateDir}, s.host.bus
 	stream, err := s.js.Stream(t.Context(), "CACHE")
@@ -60,7 +59,7 @@ func TestSlowTheEnvironmentOfACheckoutIsSentOnce(t *testing.T) {
 
 	// So does one that begins after the run was stopped: a person may go on with it.
 	s.pause()
-	third, err := NewHost(HostOptions{StateDir: t.TempDir(), Server: s.at})
+	third, err := NewHost(Options{StateDir: t.TempDir(), Server: s.at})
 	require.NoError(t, err)
 	third.Dir, third.bus = store.Dir{Path: third.o.StateDir}, s.host.bus
 	require.NoError(t, third.bring(t.Context(), Known{Run: s.last(), Order: s.host.orderOf(s.last()), Ended: true}))

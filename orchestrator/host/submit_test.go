@@ -87,7 +87,7 @@ func newSubmitter(t *testing.T) *submitter {
 func (s *submitter) serve() {
 	s.t.Helper()
 	var err error
-	s.host, err = NewHost(HostOptions{
+	s.host, err = NewHost(Options{
 		StateDir: s.hostDir, Server: s.at, Notice: func(_, text string) { s.hostSaid <- text },
 	})
 	require.NoError(s.t, err)

@@ -38,8 +38,8 @@ func (k *keeper) open(ctx context.Context, of *host.Host, at depot.Server, c *de
 	whole, veiled := runs(false), runs(true)
 	s, err := dashboard.New(dashboard.Options{
 		Addr: k.o.Page, TLS: &tls.Config{Certificates: []tls.Certificate{k.certificate}, MinVersion: tls.VersionTLS12},
-		Hosts: k.o.Hosts, Runs: whole, Controller: whole, VeiledRuns: veiled, VeiledController: veiled, Version: release.Version(),
-		Logger: *zerolog.Ctx(ctx),
+		Hosts: k.o.Hosts, Runs: whole, Controller: whole, VeiledRuns: veiled, VeiledController: veiled,
+		Version: release.Version(), Logger: *zerolog.Ctx(ctx),
 	})
 	if err != nil {
 		return "", usage.Wrong("page: %s", strings.TrimPrefix(err.Error(), "dashboard: "))

@@ -1,3 +1,6 @@
+// Package hub is the server of a team: the bus where its members meet, who may use it, its audit, its gauges, its page and its
+// backup. Its input are the options of the server, and what its operator asks; its output is a server that runs until it is
+// stopped, with a host and, where it has places, a worker. It conducts no run itself.
 package hub
 
 import (
@@ -40,7 +43,7 @@ type ServeOptions struct {
 	// Agents and Gates are the places of a worker in this process; no agents for none.
 	Agents, Gates int
 	Strict        bool
-	Keep          time.Duration // see HostOptions
+	Keep          time.Duration // see host.Options
 	// Metrics is a loopback host:port that programs of this machine read numbers from; "" for none.
 	Metrics string
 	// Page is where people open the page of the server's runs, with TLS; "" for not.
@@ -88,7 +91,7 @@ func Serve(ctx context.Context, o ServeOptions) (err error) {
 	at, ready := o.At, Serving{URL: o.At.String()}
 	var k *keeper
 	numbers := gauges{}
-	hosting := host.HostOptions{StateDir: stateDir, Strict: o.Strict, Commands: o.Agents > 0, Keep: o.Keep, Audit: book}
+	hosting := host.Options{StateDir: stateDir, Strict: o.Strict, Commands: o.Agents > 0, Keep: o.Keep, Audit: book}
 	if at.URL == "" {
 		if k, err = openHub(ctx, stateDir, &o, book, &c); err != nil {
 			return err

@@ -3,12 +3,11 @@ package mcpserver
 import (
 	"testing"
 
-	"divisi/orchestrator/view"
-
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/usage"
 	"divisi/orchestrator/act"
+	"divisi/orchestrator/view"
 )
 
 // A choice that an agent proposed is an answer to its question.

@@ -4,9 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"divisi/orchestrator/view"
-
 	"divisi/internal/text"
+	"divisi/orchestrator/view"
 )
 
 // ofRun names a run.

@@ -3,10 +3,10 @@ package needs
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"divisi/internal/spec"
 	"divisi/orchestrator/run"
-
-	"github.com/stretchr/testify/require"
 )
 
 func TestGatesWhoseExitCodeIsTaken(t *testing.T) {

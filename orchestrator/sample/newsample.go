@@ -61,9 +61,9 @@ func (s *Sample) Remove() (err error) {
 	return err
 }
 
-// SampleCache counts the entries of the build cache that all samples of a state directory share. A first run fills it: what it
+// Cache counts the entries of the build cache that all samples of a state directory share. A first run fills it: what it
 // compiles then, later ones find.
-func SampleCache(stateDir string) (entries int) {
+func Cache(stateDir string) (entries int) {
 	cache := filepath.Join(store.Dir{Path: stateDir}.Caches(), depot.SampleCaches, string(sandbox.Gates))
 	_ = filepath.WalkDir(cache, func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {

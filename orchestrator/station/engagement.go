@@ -153,8 +153,8 @@ func (e *engagement) unable(unfit *unfitError) {
 func (e *engagement) once(ctx context.Context) error {
 	o := &e.worker.o
 	w := &Work{
-		Place: depot.Place{Dir: e.worker.Dir, Log: e.worker.Log}, Run: e.run, Git: e.worker.git, Record: o.Record, Replay: o.Replay,
-		Notice: o.Notice, engaged: e, look: make(chan struct{}, 1),
+		Place: depot.Place{Dir: e.worker.Dir, Log: e.worker.Log}, Run: e.run, Git: e.worker.git,
+		Record: o.Record, Replay: o.Replay, Notice: o.Notice, engaged: e, look: make(chan struct{}, 1),
 	}
 	var err error
 	if w.Bus, err = o.Server.Open(ctx, e.run); err != nil {

@@ -1,3 +1,6 @@
+// Package station is the half of a run that works, and a worker, which works for all runs of a server. Its input is a bus, and
+// the setup that a conductor has sealed; its output are the events of the attempts that it carries out. What it lacks, it asks
+// the half that conducts. It knows nothing of that half but its calls, and decides nothing about a run.
 package station
 
 import (
@@ -31,7 +34,7 @@ import (
 	"divisi/subagents/workspace"
 )
 
-// Work is the half of a run that works: queue, slots, executors, models. See conduct.
+// Work is the half of a run that works: queue, slots, executors, models.
 type Work struct {
 	depot.Place
 

@@ -3,11 +3,10 @@ package station
 import (
 	"time"
 
-	"divisi/subagents/wire"
-
 	"divisi/bus"
 	"divisi/internal/usage"
 	"divisi/orchestrator/depot"
+	"divisi/subagents/wire"
 )
 
 // WorkerOptions describe a worker that serves the runs of a server.
@@ -47,7 +46,8 @@ func (o *WorkerOptions) check() error {
 	case o.Name != "" && (!bus.ValidToken(o.Name) || o.Name == wire.LocalName):
 		return usage.Errorf("%.80q is no name of a worker: letters, digits, - and _, and not %s", o.Name, wire.LocalName)
 	case o.Agents < 0 || o.Gates < 0 || o.Agents > depot.MaxParallel || o.Gates > depot.MaxParallel:
-		return usage.Errorf("a worker has 1 to %d places, not %d for agents and %d for gates", depot.MaxParallel, o.Agents, o.Gates)
+		return usage.Errorf("a worker has 1 to %d places, not %d for agents and %d for gates",
+			depot.MaxParallel, o.Agents, o.Gates)
 	case o.Record != "" && o.Replay != "":
 		return usage.Errorf("Record and Replay exclude each other: a replay makes no new exchanges")
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"divisi/internal/text"
-
 	"divisi/orchestrator/landing"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"

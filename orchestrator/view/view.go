@@ -6,10 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"divisi/orchestrator/schedule"
-
 	"divisi/internal/spec"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/schedule"
 	"divisi/subagents/wire"
 )
 

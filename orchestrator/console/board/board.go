@@ -12,11 +12,10 @@ import (
 	"io"
 	"sync"
 
-	"divisi/orchestrator/view"
-
 	tea "charm.land/bubbletea/v2"
 
 	"divisi/orchestrator/console"
+	"divisi/orchestrator/view"
 )
 
 // What a person asks for.

@@ -12,8 +12,6 @@ import (
 	"time"
 	"unicode"
 
-	"divisi/orchestrator/view"
-
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 	"github.com/stretchr/testify/require"
@@ -21,6 +19,7 @@ import (
 	"divisi/contextscope"
 	"divisi/orchestrator/console"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view"
 )
 
 // sgr are the sequences that colour and mark text: the only ones that a view may have.
