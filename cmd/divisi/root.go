@@ -226,7 +226,7 @@ func fits(c *cobra.Command, args []string) error {
 
 // takesNot is the error of a command that is given too many or too few arguments.
 func takesNot(c *cobra.Command, args []string) error {
-	return usagef("%s takes %s, not %s\nSee: %s --help", c.CommandPath(), takes(c), text.Count(len(args), "argument"), c.CommandPath())
+	return usagef("%s takes %s, not %s\nSee: %[1]s --help", c.CommandPath(), takes(c), text.Count(len(args), "argument"))
 }
 
 // takes names a command's arguments.

@@ -15,8 +15,8 @@ import (
 	"divisi/subagents/wire"
 )
 
-// MCPOptions describe a server of the Model Context Protocol for one client, which shows the runs of one place. Of its own options
-// ServeMCP sets Runs, Controller, Person, Version and Logger.
+// MCPOptions describe a server of the Model Context Protocol for one client, which shows the runs of one place. ServeMCP sets
+// Runs, Controller, Person, Version and Logger of its own options.
 type MCPOptions struct {
 	mcpserver.Options
 

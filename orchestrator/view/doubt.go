@@ -38,7 +38,8 @@ func doubts(s *run.State) (lines []string) {
 		if n := len(d.Evidence) - 1; n > 0 {
 			more = fmt.Sprintf(" and %d more", n)
 		}
-		lines = append(lines, fmt.Sprintf("%s: %s%s (%s)", wire.AgentID(t.Task.ID, d.Attempt), d.Evidence[0], more, Ruling(d, t.State)))
+		of := wire.AgentID(t.Task.ID, d.Attempt)
+		lines = append(lines, fmt.Sprintf("%s: %s%s (%s)", of, d.Evidence[0], more, Ruling(d, t.State)))
 	}
 	return lines
 }
