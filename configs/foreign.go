@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -37,12 +38,8 @@ func readForeign(front string) foreign {
 var fieldLine = lazyregexp.New(`^([A-Za-z][A-Za-z_-]*):(?:\s+(.*)|)$`)
 
 // afterProse are the fields that end a description: its lines can look like fields too, such as the user: of an example.
-var afterProse = map[string]bool{
-	"name": true, "tools": true, "disallowedTools": true, "model": true, "color": true, "permissionMode": true, "maxTurns": true,
-	"kind": true, "mcpServers": true, "mcp_servers": true, "skills": true, "hooks": true, "memory": true, "temperature": true,
-	"max_turns": true, "timeout_mins": true, "effort": true, "display_name": true, "background": true, "isolation": true,
-	"agent_card_url": true, "agent_card_json": true,
-}
+var afterProse = strings.Fields(`name tools disallowedTools model color permissionMode maxTurns kind mcpServers mcp_servers skills hooks memory
+	temperature max_turns timeout_mins effort display_name background isolation agent_card_url agent_card_json`)
 
 // fieldLines takes fields from the lines that begin with one; every other line continues with the field before it.
 func fieldLines(front string) map[string]any {
@@ -56,7 +53,7 @@ func fieldLines(front string) map[string]any {
 		}
 		_, twice := found[name]
 		switch {
-		case name != "" && !twice && (at != "description" || afterProse[name]):
+		case name != "" && !twice && (at != "description" || slices.Contains(afterProse, name)):
 			at, found[name] = name, strings.TrimSpace(rest)
 		case at != "":
 			text, _ := found[at].(string)

@@ -313,7 +313,7 @@ func (im *importer) rest() {
 	for _, name := range slices.Sorted(maps.Keys(im.fields)) {
 		why, known := im.unkept[name]
 		switch {
-		case honoured[name] || im.fields[name] == nil || im.fields[name] == "":
+		case slices.Contains(honoured, name) || im.fields[name] == nil || im.fields[name] == "":
 		case name == "mcpServers" || name == "mcp_servers":
 			im.servers(im.fields[name])
 		case !known:
@@ -325,10 +325,8 @@ func (im *importer) rest() {
 }
 
 // honoured are the fields that importer reads.
-var honoured = map[string]bool{
-	"name": true, "description": true, "tools": true, "disallowedTools": true, "model": true, "permissionMode": true,
-	"maxTurns": true, "max_turns": true, "timeout_mins": true, "effort": true,
-}
+var honoured = strings.Fields(`name description tools disallowedTools model permissionMode maxTurns max_turns timeout_mins
+	effort`)
 
 // servers takes the servers of the project that the agent names. What it defines itself is not run: it could name any program
 // of this machine.

@@ -31,13 +31,16 @@ type Past struct {
 const pastFile = "divisi-past"
 
 // KeepPast has a mirror keep what trees have of the history.
-func (r *Repo) KeepPast(p Past) error {
-	data, err := json.Marshal(p)
+func (r *Repo) KeepPast(p Past) error { return r.keepJSON(pastFile, p, "the history of trees") }
+
+// keepJSON has a mirror keep a value in a file of its own.
+func (r *Repo) keepJSON(file string, value any, what string) error {
+	data, err := json.Marshal(value)
 	if err == nil {
-		err = writeSynced(filepath.Join(r.dir, pastFile), string(data))
+		err = writeSynced(filepath.Join(r.dir, file), string(data))
 	}
 	if err != nil {
-		return fmt.Errorf("keep the history of trees: %w", err)
+		return fmt.Errorf("keep %s: %w", what, err)
 	}
 	return nil
 }

@@ -87,14 +87,7 @@ func (r *Repo) KeepRefs(refs Refs) error {
 	if err := refs.Check(); err != nil {
 		return err
 	}
-	data, err := json.Marshal(refs)
-	if err == nil {
-		err = writeSynced(filepath.Join(r.dir, refsFile), string(data))
-	}
-	if err != nil {
-		return fmt.Errorf("keep the names of refs: %w", err)
-	}
-	return nil
+	return r.keepJSON(refsFile, refs, "the names of refs")
 }
 
 // Refs returns the names that the mirror keeps; usual ones where it keeps none.

@@ -30,22 +30,22 @@ const (
 // formats are told apart by the keys of the object, or of the first one in the list. The last one has no keys of its own.
 var formats = []struct {
 	list bool
-	keys []string
+	keys string
 	read func(document []byte) (Report, error)
 }{
-	{false, []string{"runs", "version"}, reader(sarif.report)},
-	{false, []string{"generalDiagnostics"}, reader(pyright.report)},
-	{false, []string{"Issues", "Report"}, reader(golangci.report)},
-	{false, []string{"reason"}, reader(cargo.report)},
-	{false, []string{"Action", "ImportPath"}, reader(goBuild.report)},
-	{false, []string{"file", "line", "message", "severity", "hint"}, reader(mypy.report)},
-	{false, []string{"code", "location", "message", "severity"}, reader(staticcheck.report)},
-	{false, []string{"ruleId", "file", "range"}, reader(astGrep.report)},
-	{true, []string{"ruleId", "file", "range"}, reader(listed[astGrep].report)},
-	{true, []string{"filePath", "messages"}, reader(eslint.report)},
-	{true, []string{"filename", "location", "message"}, reader(ruff.report)},
-	{true, []string{"kind", "locations", "message"}, reader(gcc.report)},
-	{false, nil, reader(goVet.report)},
+	{false, "runs version", reader(sarif.report)},
+	{false, "generalDiagnostics", reader(pyright.report)},
+	{false, "Issues Report", reader(golangci.report)},
+	{false, "reason", reader(cargo.report)},
+	{false, "Action ImportPath", reader(goBuild.report)},
+	{false, "file line message severity hint", reader(mypy.report)},
+	{false, "code location message severity", reader(staticcheck.report)},
+	{false, "ruleId file range", reader(astGrep.report)},
+	{true, "ruleId file range", reader(listed[astGrep].report)},
+	{true, "filePath messages", reader(eslint.report)},
+	{true, "filename location message", reader(ruff.report)},
+	{true, "kind locations message", reader(gcc.report)},
+	{false, "", reader(goVet.report)},
 }
 
 func reader[T any](report func(T) Report) func([]byte) (Report, error) {
@@ -76,11 +76,11 @@ func Parse(document []byte) (r Report, ok bool) {
 	head, list := keysOf(document)
 	for _, format := range formats {
 		lacks := func(key string) bool { return !slices.Contains(head, key) }
-		if len(head) == 0 || list != format.list || slices.ContainsFunc(format.keys, lacks) {
+		if len(head) == 0 || list != format.list || slices.ContainsFunc(strings.Fields(format.keys), lacks) {
 			continue
 		}
 		r, err := format.read(document)
-		if err != nil || format.keys == nil && len(r.Findings) == 0 {
+		if err != nil || format.keys == "" && len(r.Findings) == 0 {
 			return Report{}, false
 		}
 		r.tidy()

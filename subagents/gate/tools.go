@@ -23,21 +23,27 @@ var (
 	linters = strings.Fields(`ast-grep tsc vue-tsc eslint golangci-lint staticcheck mypy pyright ruff flake8 pylint javac
 		shellcheck rubocop stylelint biome oxlint standard xo yamllint revive hadolint`)
 	// verbs of programs that do several things.
-	verbs = map[string]map[string]string{
-		"go": {
-			"build": spec.KindFindings, "vet": spec.KindFindings, "install": spec.KindFindings,
-			"test": spec.KindTests,
-		},
-		"cargo": {
-			"build": spec.KindFindings, "check": spec.KindFindings, "clippy": spec.KindFindings,
-			"test": spec.KindTests, "nextest": spec.KindTests,
-		},
-		"mvn":    {"test": spec.KindTests, "verify": spec.KindTests},
-		"gradle": {"test": spec.KindTests, "check": spec.KindTests},
-		"dotnet": {"test": spec.KindTests}, "swift": {"test": spec.KindTests}, "mix": {"test": spec.KindTests},
-		"deno": {"test": spec.KindTests},
-	}
+	verbs = verbsOf(map[string]string{
+		spec.KindFindings: `go/build go/vet go/install cargo/build cargo/check cargo/clippy`,
+		spec.KindTests: `go/test cargo/test cargo/nextest mvn/test mvn/verify gradle/test gradle/check dotnet/test swift/test
+			mix/test deno/test`,
+	})
 )
+
+// verbsOf are the kinds of gates by programs and their verbs.
+func verbsOf(kinds map[string]string) map[string]map[string]string {
+	all := map[string]map[string]string{}
+	for kind, calls := range kinds {
+		for call := range strings.FieldsSeq(calls) {
+			name, verb, _ := strings.Cut(call, "/")
+			if all[name] == nil {
+				all[name] = map[string]string{}
+			}
+			all[name][verb] = kind
+		}
+	}
+	return all
+}
 
 // knownTool returns what a command runs; its zero value where the words do not tell: a script may run anything.
 func knownTool(command []string) tool {

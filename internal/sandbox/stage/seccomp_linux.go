@@ -67,6 +67,8 @@ func (p *program) when(comparison int, k uint32, body func(*program)) {
 }
 
 func (p *program) refuse(errno unix.Errno) { p.ret(unix.SECCOMP_RET_ERRNO | uint32(errno)) }
+func (p *program) forbid()                 { p.refuse(unix.EPERM) }
+func (p *program) allow()                  { p.ret(unix.SECCOMP_RET_ALLOW) }
 
 // rules writes the filter for this processor: everything but what is denied is allowed. own says that the command has
 // namespaces of its own: then what is local to a machine is local to it, unix sockets and shared memory. inet allows the
@@ -85,31 +87,31 @@ func rules(own, inet bool, thread, last uint32) program {
 		calls = append(calls, shared...)
 	}
 	for _, call := range calls {
-		p.when(unix.BPF_JEQ, call, func(p *program) { p.refuse(unix.EPERM) })
+		p.when(unix.BPF_JEQ, call, (*program).forbid)
 	}
 	for _, call := range absent {
 		p.when(unix.BPF_JEQ, call, func(p *program) { p.refuse(unix.ENOSYS) })
 	}
 	p.when(unix.BPF_JEQ, unix.SYS_CLONE, func(p *program) {
 		p.load(argument(0))
-		p.when(unix.BPF_JSET, namespaceFlags, func(p *program) { p.refuse(unix.EPERM) })
-		p.ret(unix.SECCOMP_RET_ALLOW)
+		p.when(unix.BPF_JSET, namespaceFlags, (*program).forbid)
+		p.allow()
 	})
 	p.when(unix.BPF_JEQ, unix.SYS_IOCTL, func(p *program) {
 		p.load(argument(1))
 		for _, request := range []uint32{unix.TIOCSTI, unix.TIOCLINUX} { // both type into a terminal
-			p.when(unix.BPF_JEQ, request, func(p *program) { p.refuse(unix.EPERM) })
+			p.when(unix.BPF_JEQ, request, (*program).forbid)
 		}
-		p.ret(unix.SECCOMP_RET_ALLOW)
+		p.allow()
 	})
 	p.when(unix.BPF_JEQ, unix.SYS_SOCKET, func(p *program) { p.sockets(own, inet) })
 	p.keepStage(own, thread)
-	p.when(unix.BPF_JEQ, unix.SYS_PRLIMIT64, func(p *program) { p.limits() })
+	p.when(unix.BPF_JEQ, unix.SYS_PRLIMIT64, (*program).limits)
 	p.keepPriority(own, last)
 	for call, mode := range deviceCalls {
 		p.when(unix.BPF_JEQ, call, func(p *program) { p.noDevices(mode) })
 	}
-	p.ret(unix.SECCOMP_RET_ALLOW)
+	p.allow()
 	return p
 }
 
@@ -126,8 +128,8 @@ func (p *program) keepStage(own bool, thread uint32) {
 	for call, at := range signalCalls {
 		p.when(unix.BPF_JEQ, call, func(p *program) {
 			p.load(argument(at))
-			p.when(unix.BPF_JEQ, thread, func(p *program) { p.refuse(unix.EPERM) })
-			p.ret(unix.SECCOMP_RET_ALLOW)
+			p.when(unix.BPF_JEQ, thread, (*program).forbid)
+			p.allow()
 		})
 	}
 	if own { // nothing outlives process 1, whatever ends it
@@ -138,8 +140,8 @@ func (p *program) keepStage(own bool, thread uint32) {
 	// An owner of a file is signalled when it can be read. Only the signal that this is by itself does a stage no harm.
 	p.when(unix.BPF_JEQ, unix.SYS_FCNTL, func(p *program) {
 		p.load(argument(1))
-		p.when(unix.BPF_JEQ, unix.F_SETSIG, func(p *program) { p.refuse(unix.EPERM) })
-		p.ret(unix.SECCOMP_RET_ALLOW)
+		p.when(unix.BPF_JEQ, unix.F_SETSIG, (*program).forbid)
+		p.allow()
 	})
 }
 
@@ -159,14 +161,14 @@ func (p *program) keepPriority(own bool, last uint32) {
 		p.when(unix.BPF_JEQ, call, func(p *program) {
 			if kind, ok := everyProcess[call]; ok {
 				p.load(argument(0))
-				p.when(unix.BPF_JEQ, kind, func(p *program) { p.refuse(unix.EPERM) })
+				p.when(unix.BPF_JEQ, kind, (*program).forbid)
 			}
 			p.load(argument(at))
-			p.when(unix.BPF_JEQ, 0, func(p *program) { p.ret(unix.SECCOMP_RET_ALLOW) })
+			p.when(unix.BPF_JEQ, 0, (*program).allow)
 			if own {
-				p.when(unix.BPF_JGT, last, func(p *program) { p.ret(unix.SECCOMP_RET_ALLOW) })
+				p.when(unix.BPF_JGT, last, (*program).allow)
 			}
-			p.refuse(unix.EPERM)
+			p.forbid()
 		})
 	}
 }
@@ -190,12 +192,12 @@ func lastThread() (uint32, error) {
 // for what to end.
 func (p *program) limits() {
 	p.load(argument(0))
-	p.when(unix.BPF_JEQ, 0, func(p *program) { p.ret(unix.SECCOMP_RET_ALLOW) })
+	p.when(unix.BPF_JEQ, 0, (*program).allow)
 	for _, half := range []uint32{argument(2), argument(2) + 4} { // where the new limits are, if any
 		p.load(half)
-		p.when(unix.BPF_JGT, 0, func(p *program) { p.refuse(unix.EPERM) })
+		p.when(unix.BPF_JGT, 0, (*program).forbid)
 	}
-	p.ret(unix.SECCOMP_RET_ALLOW)
+	p.allow()
 }
 
 // sockets allows the families that were asked for, and of netlink the one that lists the network's interfaces.
@@ -209,11 +211,11 @@ func (p *program) sockets(unixSockets, inet bool) {
 	}
 	p.load(argument(0))
 	for _, family := range families {
-		p.when(unix.BPF_JEQ, family, func(p *program) { p.ret(unix.SECCOMP_RET_ALLOW) })
+		p.when(unix.BPF_JEQ, family, (*program).allow)
 	}
 	p.when(unix.BPF_JEQ, unix.AF_NETLINK, func(p *program) {
 		p.load(argument(2))
-		p.when(unix.BPF_JEQ, unix.NETLINK_ROUTE, func(p *program) { p.ret(unix.SECCOMP_RET_ALLOW) })
+		p.when(unix.BPF_JEQ, unix.NETLINK_ROUTE, (*program).allow)
 		p.refuse(unix.EAFNOSUPPORT)
 	})
 	p.refuse(unix.EAFNOSUPPORT)
@@ -224,9 +226,9 @@ func (p *program) noDevices(mode int) {
 	p.load(argument(mode))
 	p.step(unix.BPF_ALU|unix.BPF_AND|unix.BPF_K, unix.S_IFMT, 0, 0)
 	for _, kind := range []uint32{unix.S_IFCHR, unix.S_IFBLK} {
-		p.when(unix.BPF_JEQ, kind, func(p *program) { p.refuse(unix.EPERM) })
+		p.when(unix.BPF_JEQ, kind, (*program).forbid)
 	}
-	p.ret(unix.SECCOMP_RET_ALLOW)
+	p.allow()
 }
 
 // filter puts the filter on the calling thread, and on whatever it starts, for ever.

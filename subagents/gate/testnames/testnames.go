@@ -69,28 +69,20 @@ func (t *Tests) Cut(group string) {
 }
 
 // Pass records a test that ran and passed. One without a name is left out.
-func (t *Tests) Pass(group, name string) {
-	one := Test{t.Seen(group), name}
-	if _, known := t.passed[one]; known || name == "" || t.over() {
-		return
-	}
-	if t.passed == nil {
-		t.passed = map[Test]struct{}{}
-	}
-	t.passed[one] = struct{}{}
-	t.bytes += len(one.Group) + len(name)
-}
+func (t *Tests) Pass(group, name string) { t.record(&t.passed, group, name) }
 
 // Skip records a test that was skipped.
-func (t *Tests) Skip(group, name string) {
+func (t *Tests) Skip(group, name string) { t.record(&t.skipped, group, name) }
+
+func (t *Tests) record(in *map[Test]struct{}, group, name string) {
 	one := Test{t.Seen(group), name}
-	if _, known := t.skipped[one]; known || name == "" || t.over() {
+	if _, known := (*in)[one]; known || name == "" || t.over() {
 		return
 	}
-	if t.skipped == nil {
-		t.skipped = map[Test]struct{}{}
+	if *in == nil {
+		*in = map[Test]struct{}{}
 	}
-	t.skipped[one] = struct{}{}
+	(*in)[one] = struct{}{}
 	t.bytes += len(one.Group) + len(name)
 }
 
