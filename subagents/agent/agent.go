@@ -158,7 +158,7 @@ func (a *Agent) step(ctx context.Context) (*spec.Result, error) {
 	case s.open != nil:
 		return nil, a.runCalls(ctx)
 	case s.silent && a.plans():
-		return a.spoken()
+		return &spec.Result{Status: spec.StatusDone, Handoff: spec.Handoff{Summary: s.said}, LimitHit: s.limit}, nil
 	}
 	if moved, err := a.boundary(ctx); moved || err != nil {
 		return nil, err

@@ -87,7 +87,9 @@ func (a *Agent) results(ctx context.Context, done []outcome) (contextscope.Event
 		if data.Loads, err = a.load(ctx, data.Loads, r.Load); err != nil {
 			return none, err
 		}
-		content.Parts = append(content.Parts, answer(&done[i]))
+		content.Parts = append(content.Parts, &genai.Part{FunctionResponse: &genai.FunctionResponse{
+			ID: done[i].call.ID, Name: done[i].call.Name, Response: r.Output, // the id is echoed when the model gave one
+		}})
 	}
 	e := wire.Draft(contextscope.KindTool, data)
 	e.Content = content
@@ -129,12 +131,6 @@ func instead(r tool.Result, format string, args ...any) tool.Result {
 	failed := tool.Failed(format, args...)
 	failed.Kept, failed.Usage = r.Kept, r.Usage
 	return failed
-}
-
-// callID names a call within its attempt, the same in every delivery: by the turn and its place there. What the model calls it is
-// no name: it may give none, or the same one twice.
-func (a *Agent) callID(call *genai.FunctionCall, n int) string {
-	return fmt.Sprintf("%s-%d-%d", call.Name, a.session.calls, n)
 }
 
 // conclude saves the tree where a call wrote, and accepts the first call that ends the attempt, unless what is in the tree is
@@ -251,9 +247,4 @@ func withSaved(handles []string, saved []contextscope.Listed) []string {
 		}
 	}
 	return handles
-}
-
-// answer is a call's result as the model reads it: the id is echoed when the model gave one.
-func answer(o *outcome) *genai.Part {
-	return &genai.Part{FunctionResponse: &genai.FunctionResponse{ID: o.call.ID, Name: o.call.Name, Response: o.result.Output}}
 }

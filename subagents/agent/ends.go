@@ -93,12 +93,6 @@ func (a *Agent) plans() bool {
 	return err == nil
 }
 
-func (a *Agent) spoken() (*spec.Result, error) {
-	return &spec.Result{
-		Status: spec.StatusDone, Handoff: spec.Handoff{Summary: a.session.said}, LimitHit: a.session.limit,
-	}, nil
-}
-
 // finished makes the result of an agent that ended by itself. Nothing is computed anew: the turn's tool event holds it all.
 func (a *Agent) finished() (*spec.Result, error) {
 	end := a.session.end

@@ -81,7 +81,9 @@ func (a *Agent) batch(calls []*genai.FunctionCall) *batch {
 		},
 	}
 	for i, call := range calls {
-		b.ids = append(b.ids, a.callID(call, i))
+		// A call has the same name in every delivery. The id that the model gives it is no name: there may be none, or the same
+		// one twice.
+		b.ids = append(b.ids, fmt.Sprintf("%s-%d-%d", call.Name, a.session.calls, i))
 		b.done[i].call = call
 	}
 	return b

@@ -113,7 +113,8 @@ func (w *writing) run(ctx context.Context) (contextscope.Compaction, *spec.Fault
 	if repaired {
 		w.cfg.Log.Info().Strs("faults", faults).Msg("snapshot refused, asked for again")
 		w.meta.Turn++
-		if answer, fault = w.ask(ctx, w.repair(answer, faults)); fault != nil {
+		repair := func() (string, []*genai.Content) { return w.job.Repair(answer, faults) }
+		if answer, fault = w.ask(ctx, repair); fault != nil {
 			return contextscope.Compaction{}, fault
 		}
 		if snapshot, faults = w.judge(answer); len(faults) > 0 {
@@ -134,10 +135,6 @@ func (w *writing) judge(answer string) (compaction.Snapshot, []string) {
 		return snapshot, []string{err.Error()}
 	}
 	return snapshot, w.job.Check(snapshot)
-}
-
-func (w *writing) repair(answer string, faults []string) func() (string, []*genai.Content) {
-	return func() (string, []*genai.Content) { return w.job.Repair(answer, faults) }
 }
 
 // ask returns the text of one answer.

@@ -44,7 +44,7 @@ func (s *server) connect(ctx context.Context) (c *connection, err error) {
 		if c.process, err = s.opts.Starter.Start(ctx, s.def.Command, s.vars.env); err != nil {
 			return nil, err
 		}
-		way = transportOver(c.process)
+		way = &sdk.IOTransport{Reader: newLines(c.process), Writer: c.process, MaxLineLength: maxMessage}
 	}
 	options := &sdk.ClientSessionOptions{}
 	if s.deaths > 0 {

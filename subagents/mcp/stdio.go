@@ -5,8 +5,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // Starter starts the programs of servers, confined.
@@ -28,10 +26,6 @@ type Process interface {
 
 // maxMessage bounds one message of a server, in bytes.
 const maxMessage = 16 << 20
-
-func transportOver(p Process) sdk.Transport {
-	return &sdk.IOTransport{Reader: newLines(p), Writer: p, MaxLineLength: maxMessage}
-}
 
 // lines passes on what of a program's output can be a message: lines that begin with a brace or a bracket. Many programs greet or
 // log where only messages belong; that is passed over.
