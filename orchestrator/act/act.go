@@ -163,6 +163,11 @@ func defineWith[A Args](
 	return &e
 }
 
+// together makes one message of what a rule proposes, so that a kill leaves nothing half done.
+func together(actions []run.Action, outcome string, err error) ([]run.Action, string, error) {
+	return []run.Action{run.Together{Actions: actions}}, outcome, err
+}
+
 // May returns why a caller may not do it, as a *request.RefusedError; nil where it may.
 func (e *Entry) May(who Caller) error {
 	if e.Who&who != 0 {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/spec"
+	"divisi/internal/testkit/runtest"
 	"divisi/orchestrator/run"
 )
 
@@ -82,4 +83,19 @@ func TestASignedRunKeepsWhatItWasSignedWith(t *testing.T) {
 			require.ErrorContains(t, err, "which its person has signed", name)
 		}
 	}
+}
+
+// A kill in the middle would leave what waits for a skipped task given up, and the task could not be skipped again.
+func TestWhatBelongsTogetherIsOneMessage(t *testing.T) {
+	t.Parallel()
+	l := runtest.New(t, run.Spec{Roles: runtest.Roles(), Plan: &spec.Plan{}}, run.Running)
+	l.Plan(spec.Task{ID: "a", Role: "generator"}, spec.Task{ID: "b", Role: "generator", DependsOn: []string{"a"}})
+	l.Append("a", run.TaskData{State: run.TaskParked, Reason: "red"})
+	l.Append("b", run.TaskData{State: run.TaskParked, Reason: "a is parked"})
+	actions, outcome, err := Propose(t.Context(), nil, l.State, Skip{Tasks: []string{"a"}}, "user:ada")
+	require.NoError(t, err)
+	require.Equal(t, "skipped: a", outcome)
+	require.Len(t, actions, 1)
+	require.IsType(t, run.Together{}, actions[0])
+	require.Greater(t, len(actions[0].(run.Together).Actions), 1) //nolint:forcetypeassert // it is of that type
 }

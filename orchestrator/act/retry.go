@@ -95,7 +95,7 @@ func tryAgain(ctx context.Context, h Hands, s *run.State, a Retry, by string) ([
 	if len(gained.Tasks) > 0 {
 		done = append(done, "new: "+plan.Names(gained.Tasks, maxNamed))
 	}
-	return []run.Action{run.Together{Actions: actions}}, strings.Join(done, "; "), nil
+	return together(actions, strings.Join(done, "; "), nil)
 }
 
 // events are what a run notes of the files.
@@ -151,5 +151,5 @@ func complete(ctx context.Context, h Hands, s *run.State, a Retry, by string) ([
 	if len(again) > 0 {
 		done = append(done, "tried again: "+text.Some(again, maxNamed))
 	}
-	return []run.Action{run.Together{Actions: append(a.Changed.events(), actions...)}}, strings.Join(done, "; "), nil
+	return together(append(a.Changed.events(), actions...), strings.Join(done, "; "), nil)
 }
