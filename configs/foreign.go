@@ -39,8 +39,8 @@ var fieldLine = lazyregexp.New(`^([A-Za-z][A-Za-z_-]*):(?:\s+(.*)|)$`)
 
 // afterProse are the fields that end a description: its lines can look like fields too, such as the user: of an example.
 var afterProse = strings.Fields(`name tools disallowedTools model color permissionMode maxTurns kind mcpServers
-	mcp_servers skills hooks memory
-	temperature max_turns timeout_mins effort display_name background isolation agent_card_url agent_card_json`)
+	mcp_servers skills hooks memory temperature max_turns timeout_mins effort display_name background isolation
+	agent_card_url agent_card_json`)
 
 // fieldLines takes fields from the lines that begin with one; every other line continues with the field before it.
 func fieldLines(front string) map[string]any {
