@@ -48,7 +48,7 @@ type inside struct {
 	Name string
 	Dir  store.Dir
 	Bus  *bus.Bus
-	// Held is nil for a run that this process is attached to; notRunning says that then no process carries it out, and taken is
+	// Held is nil for a run that this process is attached to; AtRest reports that then no process carries it out, and Taken is
 	// its log once it was taken to append to it, nil before.
 	Held   *Held
 	AtRest bool
@@ -59,12 +59,12 @@ type inside struct {
 	Served serving
 	// Since is where its log ended when this process took it, or had a host take it; 0 for a new run.
 	Since uint64
-	// By is the person who asks, where that is another than the account of this process; from is the name that the server of the
+	// By is the person who asks, where that is another than the account of this process; From is the name that the server of the
 	// run vouches for.
 	By, From string
 	// Trees reads commits for what a plan file has gained, where no process carries the run out.
 	Trees func(commit, environment string) plan.Tree
-	// Asking is held by who is the conductor of a run that no process carries out, and guards taken.
+	// Asking is held by who is the conductor of a run that no process carries out, and guards Taken.
 	Asking sync.Mutex
 }
 
@@ -74,7 +74,7 @@ type Held struct {
 	Stop    func()          // ends it earlier
 	Started func() error    // the error of the context that the run was started with
 	Warrant *wire.Warrant   // of who answers for it
-	// Release gives up what the run needs in this process, once live has ended. result is how it has ended then.
+	// Release gives up what the run needs in this process, once Live has ended. Outcome is how it has ended then.
 	Release func()
 	Outcome func(context.Context) (Result, error)
 }

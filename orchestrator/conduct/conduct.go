@@ -42,7 +42,7 @@ type Half struct {
 	Hosting
 	depot.Place
 
-	// Spec is what the run is to do; path is its directory.
+	// Spec is what the run is to do; Path is its directory.
 	Spec     run.Spec
 	Path     string
 	Git      *git.Git
@@ -252,7 +252,8 @@ func (h *Half) conductorConfig(setup string) conductor.Config {
 	c := conductor.Config{
 		Run: h.Spec.Run, Bus: h.Bus, Mirror: h.Mirror, Resume: h.resumes, Budget: h.budget, AllowUnverified: h.unverified,
 		AllowUnread: h.unread, Notices: h.Notices, Clock: depot.Now, NewID: depot.NewID, Log: h.Log, Tree: h.Tree,
-		Approve: h.approver(), Closing: h.recording, Setup: setup, Interactive: h.Approve != nil, Publish: h.publish, Person: depot.Account(), OnDoubt: h.OnDoubt,
+		Approve: h.approver(), Closing: h.recording, Setup: setup, Interactive: h.Approve != nil, Publish: h.publish,
+		Person: depot.Account(), OnDoubt: h.OnDoubt,
 		Decide: h.decider(), Keys: h.Spec.Keys, Elsewhere: h.Elsewhere, Version: release.Version(), Ordered: h.Ordered,
 		Signs: h.Signs, Held: h.Held, Asked: h.Asked, Members: h.Members,
 	}

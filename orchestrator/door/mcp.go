@@ -28,11 +28,13 @@ type MCPOptions struct {
 	Trust func(ctx context.Context, repo string, requests []string) (bool, error)
 }
 
-// MCPPreview is a plan as a run would carry it out, with its MCPGates; MCPWork is what a client asks a new run to do.
 type (
+	// MCPPreview is a plan as a run would carry it out.
 	MCPPreview = mcpserver.Preview
-	MCPGate    = mcpserver.Gate
-	MCPWork    = mcpserver.Work
+	// MCPGate is one of its gates.
+	MCPGate = mcpserver.Gate
+	// MCPWork is what a client asks a new run to do.
+	MCPWork = mcpserver.Work
 )
 
 // ServeMCP serves the client at the other end of in and out until it closes them, or ctx ends. It carries no run out. A client

@@ -179,7 +179,8 @@ func (w *Worker) measure(ctx context.Context) {
 	maps.Copy(versions, w.o.Toolchain)
 	w.facts = wire.Presence{
 		Worker: w.o.Name, Version: release.Version(), Protocol: wire.Protocol, Key: depot.PublicOf(w.key),
-		Since: depot.Now(), Tags: w.o.Tags, System: runtime.GOOS + "/" + runtime.GOARCH, Cores: runtime.NumCPU(), Memory: machine.Memory(), Sandbox: level.Name(),
+		Since: depot.Now(), Tags: w.o.Tags, System: runtime.GOOS + "/" + runtime.GOARCH,
+		Cores: runtime.NumCPU(), Memory: machine.Memory(), Sandbox: level.Name(),
 		Programs: versions, Places: wire.Places{Agents: w.o.Agents, Gates: w.o.Gates},
 	}
 	w.fit = fit.Machine{
