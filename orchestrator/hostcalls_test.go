@@ -122,7 +122,10 @@ func TestAHostTakesAnOrderOnceAndNoOther(t *testing.T) {
 	for range cap(said) {
 		go func() {
 			data, err := b.Request(t.Context(), subjectIn(start), []byte(start))
-			said <- fmt.Sprint(string(data), err)
+			if err != nil {
+				data = []byte(err.Error())
+			}
+			said <- string(data)
 		}()
 	}
 	for range cap(said) {

@@ -71,7 +71,7 @@ func TestASetIsReviewedAsOne(t *testing.T) {
 	require.Equal(t, "gen", open[0].About)
 	require.Equal(t, run.TaskHeld, l.Tasks.ByID["mod"].State)
 	require.Equal(t, run.TaskAccepted, l.Tasks.ByID["idle"].State, "it changed nothing")
-	require.Equal(t, []string{"gen", "mod"}, open[0].Patches)
+	require.Equal(t, []string{"gen", "mod"}, open[0].Tasks)
 	_, err := request.Accept(l.State, "mod", run.Answer{By: "master/2"})
 	require.ErrorContains(t, err, "waits for a person")
 
@@ -91,7 +91,7 @@ func TestASetIsReviewedAsOne(t *testing.T) {
 	l.Append("mod", run.TaskData{State: run.TaskAccepted})
 	l.Do(landing.Land(l.State))
 	require.Equal(t, "mod", decision.ForPerson(l.State)[0].About)
-	require.Equal(t, []string{"gen", "mod"}, decision.ForPerson(l.State)[0].Patches, "the whole set is shown")
+	require.Equal(t, []string{"gen", "mod"}, decision.ForPerson(l.State)[0].Tasks, "the whole set is shown")
 
 	actions, err = request.Accept(l.State, "mod", run.Answer{By: wire.Person("ada")})
 	require.NoError(t, err)
