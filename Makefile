@@ -9,7 +9,8 @@ BENCH   ?= .
 ROUNDS  ?= 1
 SEED    ?= 1
 # What starts goroutines, but for packages whose tests are mostly other processes; of those with whole runs a part.
-RACY    := ./bus ./internal/egress ./internal/gocache ./internal/sandbox/stage ./orchestrator/console/... ./orchestrator/dashboard \
+RACY    := ./bus ./internal/egress ./internal/gocache ./internal/sandbox/stage ./orchestrator/call ./orchestrator/client \
+	./orchestrator/conduct ./orchestrator/console/... ./orchestrator/dashboard ./orchestrator/host ./orchestrator/hub \
 	./orchestrator/mcpserver ./subagents/agent ./subagents/compact ./subagents/mcp ./subagents/service
 RUNS    := ./orchestrator/conductor ./subagents/worker
 RACES   := Crew|Grant|Lease|Pause|Cancel|Goal
