@@ -34,7 +34,7 @@ func (g *globals) newAct(name string) *cobra.Command {
 	}
 	c := &cobra.Command{
 		Short: cmp.Or(h.short, strings.TrimSuffix(a.entry.Help, ".")),
-		Long:  cmp.Or(h.long, a.entry.Help),
+		Long:  strings.TrimSpace(cmp.Or(h.long, a.entry.Help) + "\n\n" + undone(a.entry)),
 		RunE:  a.run,
 	}
 	if a.entry.Who&act.Owner != 0 {
@@ -69,6 +69,11 @@ func (g *globals) addActs(root *cobra.Command) {
 		made.GroupID = decides
 		root.AddCommand(made)
 	}
+}
+
+// undone says by which command an act is undone.
+func undone(e *act.Entry) string {
+	return strings.Replace(e.Undone(), "with "+e.Undo, "with divisi "+cmp.Or(actsIn[e.Undo], e.Undo), 1)
 }
 
 func (a *actCommand) needs(name string) bool { return slices.Contains(a.takes.Required, name) }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,13 +19,13 @@ func TestEachActHasACommand(t *testing.T) {
 		if in := actsIn[name]; in != "" {
 			name = in
 		}
-		c, _, err := root.Find([]string{name})
+		c, _, err := root.Find(strings.Fields(name))
 		require.NoError(t, err, name)
 		require.Equal(t, e.Doors&act.Command != 0, c != root, name)
 	}
 }
 
-// A command that is made of the table takes the run with its tasks, then what is needed, and has flags for the rest.
+// A command of the table takes the run with its tasks, then the required arguments, and has flags for the others.
 func TestCommandsMadeOfTheTable(t *testing.T) {
 	t.Parallel()
 	g := &globals{out: &bytes.Buffer{}, err: &bytes.Buffer{}}
@@ -55,4 +56,10 @@ func TestCommandsMadeOfTheTable(t *testing.T) {
 			require.Equal(t, n >= counts[0] && n <= counts[1], err == nil, "%s %d", name, n)
 		}
 	}
+}
+
+func TestACommandTellsHowItsActIsUndone(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "Undo it with divisi line start.", undone(act.Find("stop_line")))
+	require.Empty(t, undone(act.Find("skip")))
 }

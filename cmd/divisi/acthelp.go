@@ -1,6 +1,6 @@
 package main
 
-// actHelp is what the help of a command has in place of what the table of acts has.
+// actHelp replaces the words of the table of acts in the help of a command.
 type actHelp struct{ short, long, example string }
 
 // actHelps are those of commands that are made of the table, by the name of the act.
@@ -32,5 +32,5 @@ divisi resume continues it. Ctrl-C where it runs stops it at once. Without RUN, 
 
 // actsIn are the acts that a part of another command does.
 var actsIn = map[string]string{
-	"stop_line": "line", "start_line": "line", "take_back": "decide", "quarantine": "workers",
+	"stop_line": "line stop", "start_line": "line start", "take_back": "decide", "quarantine": "workers",
 }

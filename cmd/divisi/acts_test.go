@@ -7,7 +7,7 @@ import (
 	"divisi/orchestrator/act"
 )
 
-// tried is an act, and how each door is asked for it; what is empty the door does not have. All doors give the same outcome, and
+// tried is an act with its request at each door; a door with an empty one lacks the act. All doors give the same outcome, and
 // leave the same events. An act that is refused leaves none, and its outcome is why.
 type tried struct {
 	act string
@@ -41,7 +41,7 @@ func does(a act.Args) func(context.Context, *orchestrator.Run, string) (string, 
 	}
 }
 
-// acts are what a person, or a program for one, does to a run, in an order that leaves each something to do.
+// acts are the rows of the table, in an order in which each finds something to do.
 var acts = []tried{
 	{
 		act:     "start the line",

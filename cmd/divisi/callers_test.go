@@ -130,7 +130,7 @@ func (a *acted) others(t *testing.T, server string) (out []other) {
 	return append(out, guest)
 }
 
-// mayNot tries what a caller may not do.
+// mayNot tries each act as a caller without the right to it.
 func (o *other) mayNot(t *testing.T) {
 	t.Helper()
 	for i := range acts {

@@ -97,6 +97,17 @@ type Hands interface {
 	Isolate(ctx context.Context, q run.Quarantine) (string, error)
 }
 
+// Undone says how the act is undone, in one sentence; "" where it is not.
+func (e *Entry) Undone() string {
+	switch {
+	case e.Undo == "":
+		return ""
+	case e.Until == "":
+		return "Undo it with " + e.Undo + "."
+	}
+	return "Undo it with " + e.Undo + " until " + e.Until + "."
+}
+
 // table has all acts by name.
 var table = map[string]*Entry{}
 

@@ -162,3 +162,10 @@ func TestArgumentsArePlain(t *testing.T) {
 		}
 	}
 }
+
+func TestUndone(t *testing.T) {
+	t.Parallel()
+	require.Empty(t, Find("skip").Undone())
+	require.Equal(t, "Undo it with start_line.", Find("stop_line").Undone())
+	require.Equal(t, "Undo it with take_back until the run acts on it.", Find("decide").Undone())
+}

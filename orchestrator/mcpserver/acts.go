@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
+	"strings"
 
 	"divisi/internal/spec"
 	"divisi/internal/usage"
@@ -33,7 +34,7 @@ func (s *Server) addAct(e *act.Entry) {
 		}
 	}
 	takes.Required = append(takes.Required, own.Required...)
-	t := tool{name: e.Name, does: e.Help, acts: true, loses: e.Loses, takes: takes}
+	t := tool{name: e.Name, does: strings.TrimSpace(e.Help + " " + e.Undone()), acts: true, loses: e.Loses, takes: takes}
 	add(s, t, func(ctx context.Context, by string, in map[string]json.RawMessage) (done, error) {
 		var run string
 		if err := json.Unmarshal(in["run"], &run); err != nil {
