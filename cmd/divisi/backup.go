@@ -17,7 +17,7 @@ func (s *serveCommand) backup() *cobra.Command {
 		Short: "Copy the server into a directory, also while it serves",
 		Long: `Copy what the server of this state directory has acknowledged into DIR, which must be new or empty: log, objects,
 leases, members, certificate and key, the audit log, and the repositories of its runs. The server may
-serve meanwhile. Who can read DIR can be the server. See docs/backup.md.`,
+serve meanwhile. Who can read DIR can be the server. See docs/operate.md.`,
 		Example: "  divisi serve backup /backup/divisi-$(date +%F)",
 		RunE: func(c *cobra.Command, args []string) error {
 			saved, err := hub.Backup(s.log.WithContext(c.Context()), s.stateDir, args[0])
@@ -36,7 +36,7 @@ func (s *serveCommand) restore() *cobra.Command {
 		Long: `Put the backup DIR into this state directory, which must be new or empty, after each of its files was found
 to be whole. Then start divisi serve with the same --listen and --host: members come back by themselves. The
 log goes on far behind the backup, so that nothing which an old worker still does can be taken for a part of
-it. What happened after the backup is lost. See docs/backup.md.`,
+it. What happened after the backup is lost. See docs/operate.md.`,
 		Example: "  divisi serve restore /backup/divisi-2026-11-28 --state-dir /var/lib/divisi",
 		RunE: func(c *cobra.Command, args []string) error {
 			saved, err := hub.Restore(s.log.WithContext(c.Context()), args[0], s.stateDir)

@@ -29,7 +29,7 @@ standard input and output, for an agent in an editor that starts this command. T
 report, show tasks, patches, logs and decisions, preview a plan file, and wait for what needs you.
 With --act the agent also starts runs on the repository, answers decisions for you, and retries,
 skips, drops, pauses, resumes and cancels. Trust in a repository stays with you: divisi trust. Runs go
-on when the agent is gone. See docs/mcp-server.md.` + codes(codeOK, codeUsage, codeStopped, codeMachine),
+on when the agent is gone. See docs/mcp.md.` + codes(codeOK, codeUsage, codeStopped, codeMachine),
 		Example: "  divisi mcp\n  divisi mcp --act --repo ~/src/app",
 		RunE: func(c *cobra.Command, _ []string) error {
 			s.globals = g

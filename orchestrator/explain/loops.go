@@ -19,7 +19,7 @@ type Strike struct {
 	Detail string `json:"detail"`
 }
 
-// CheckLoop replays the words and calls of an agent, a line of JSON each (docs/loopguard.md), and reports each strike as it is
+// CheckLoop replays the words and calls of an agent, a line of JSON each (docs/agent.md), and reports each strike as it is
 // found. The error of a line that cannot be read is a mistake of the caller, with the code line.
 func CheckLoop(events io.Reader, report func(Strike) error) error {
 	err := loopguard.Replay(events, func(event int, s *loopguard.Strike) error {

@@ -36,7 +36,7 @@ func savedOf(m *backup.Manifest, from uint64) Saved {
 	}
 }
 
-// Backup copies the server of a state directory into a directory that is new or empty, also while it serves; see docs/backup.md.
+// Backup copies the server of a state directory into a directory that is new or empty, also while it serves; see docs/operate.md.
 func Backup(ctx context.Context, stateDir, dir string) (Saved, error) {
 	m, err := backup.Save(ctx, stateDir, dir, release.Version(), depot.Now())
 	what := audit.Entry{By: audit.Operator, What: audit.BackedUp, Detail: dir, Refused: host.Refusal(err)}
