@@ -171,8 +171,8 @@ func inPath(b byte) bool {
 // Repair is the one more request that a refused answer gets.
 func (j Job) Repair(answer string, faults []string) (system string, contents []*genai.Content) {
 	system, contents = j.Prompt()
-	text := "This snapshot cannot be taken:\n- " + strings.Join(faults, "\n- ") +
-		"\nWrite the whole snapshot again, all five parts, with this put right and nothing else lost."
+	text := "This snapshot is refused:\n- " + strings.Join(faults, "\n- ") +
+		"\nWrite the whole snapshot again, all five parts, with this fixed and nothing else lost."
 	return system, append(contents,
 		genai.NewContentFromText(answer, genai.RoleModel), genai.NewContentFromText(text, genai.RoleUser))
 }

@@ -149,8 +149,8 @@ func Message(s *run.State, attempt int) string {
 			"ends.")
 	}
 	if n.left > 0 {
-		fmt.Fprintf(&b, "\n%d tasks have not ended yet, and go on meanwhile. Answer with send, correct with revise, give "+
-			"up with cancel, dispatch what is missing, or end your turn with a short message.\n", n.left)
+		fmt.Fprintf(&b, "\n%d tasks continue meanwhile. Answer with send, correct with revise, end tasks with "+
+			"cancel, dispatch missing ones, or end your turn with a short message.\n", n.left)
 	} else {
 		b.WriteString("\nDispatch more tasks if the goal needs them, or call submit_result when it is reached.\n")
 	}
@@ -196,7 +196,7 @@ func (n *news) doubt(b *strings.Builder) {
 func (n *news) alike(b *strings.Builder) {
 	for _, h := range n.holds {
 		quote(b, fmt.Sprintf("%d shards of %s failed in the same way, such as %s. The other shards wait for you: revise %s with "+
-			"a corrected brief, dispatch a task for what is missing (they begin again after it), cancel %s, or send it accept: "+
+			"a corrected brief, dispatch the missing task (they restart after it), cancel %s, or send it accept: "+
 			"true. The error, as data:", h.Shards, h.Template, h.Example, h.Template, h.Template), text.Quote(h.Message))
 	}
 }

@@ -39,7 +39,7 @@ func TestMessageOfATroubledRun(t *testing.T) {
 	require.Contains(t, words, "3 shards of m failed in the same way, such as m-001/1.")
 	require.Contains(t, words, "The error, as data:\n"+narrative.Quote(`"red"`))
 	require.Contains(t, words, "revise m with a corrected brief")
-	require.Contains(t, words, "3 tasks have not ended yet, and go on meanwhile")
+	require.Contains(t, words, "3 tasks continue meanwhile")
 	called(l, 3)
 	require.Empty(t, master.Message(l.State, 3), "it was told once")
 }

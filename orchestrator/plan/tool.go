@@ -84,11 +84,11 @@ func listRoles(roles map[string]spec.Role) string {
 	return " The roles that a task can have:" + b.String()
 }
 
-const dispatchDescription = `Hand out tasks. They run in parallel as soon as their dependencies and write sets allow;
-each patch is tested and landed by the runtime. A task with a shard rule is a template: code expands it into one task for
-each group of files, so never list alike files by hand. Readers take questions and give back findings; generators change
+const dispatchDescription = `Dispatch tasks. They run in parallel as soon as their dependencies and write sets allow;
+the runtime tests and lands each patch. A task with a shard rule is a template: code expands it into one task for
+each group of files, so never list similar files by hand. Readers answer questions with findings; generators change
 files. Your turn ends with this call; you are called again, with all their reports, when every task has ended. Put
-everything of one step into one call.`
+all tasks of one step into one call.`
 
 func (d *dispatch) run(ctx context.Context, p spec.Plan) tool.Result {
 	d.mu.Lock()

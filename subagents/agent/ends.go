@@ -59,11 +59,11 @@ func (a *Agent) nudge() (text string, why wire.Nudge) {
 	}
 	if s.silent {
 		return "You stopped without calling submit_result. If your work is done, call submit_result now; if not, continue with " +
-			"it. Text alone is not read by anyone.", wire.Nudge{Reason: wire.ReasonReminder}
+			"it. Text alone has no reader.", wire.Nudge{Reason: wire.ReasonReminder}
 	}
 	near := a.Bounds.Near(a.spent(), a.Clock().Sub(a.began)-a.waited)
 	if near != "" && !s.wrapped && s.limit == "" {
-		return "Your limit is near: " + near + ". Come to an end now: finish what you have begun and call submit_result with " +
+		return "Your limit is near: " + near + ". Finish now: complete your current step and call submit_result with " +
 			"what is done and what is left.", wire.Nudge{Reason: wire.ReasonWrapUp}
 	}
 	return "", wire.Nudge{}

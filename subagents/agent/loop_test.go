@@ -78,7 +78,7 @@ func TestTheRepeatThatCompletesALoopIsNotExecuted(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, spec.StatusDone, r.Status)
 	require.Equal(t, 4, ran)
-	require.Contains(t, lastResponse(s.Sent()[5])["error"], "You go round in circles. What was seen")
+	require.Contains(t, lastResponse(s.Sent()[5])["error"], "You repeat the same calls. The loop, as data")
 	steps := make([]modeltest.Step, 0, 13)
 	for range 12 {
 		steps = append(steps, modeltest.CallsTool("poll", nil))

@@ -125,5 +125,5 @@ func JudgePrompt(brief string, entries []Entry) string {
 		pieces = append(pieces, text.Piece{Head: fmt.Sprintf("%s%d. %s:", head, i+1, e.From), Text: e.Text, Most: maxEntry})
 		head = ""
 	}
-	return text.Fence(pieces...) + "Judge whether the agent goes round in circles."
+	return text.Fence(pieces...) + "Judge whether the agent loops."
 }

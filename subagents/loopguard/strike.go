@@ -41,19 +41,19 @@ func (s *Strike) Nudge() string {
 	what := narrative.Quote(s.Detail) + "\n"
 	switch s.Kind {
 	case KindCall, KindCycle:
-		return "You go round in circles. What was seen, as data:\n" + what + "The last call was not executed: making it again " +
-			"changes nothing. Think about why it does not help, then do something different, or call submit_result and say " +
+		return "You repeat the same calls. The loop, as data:\n" + what + "The last call was not executed: repeating it " +
+			"changes nothing. Think about why it does not help, then do something different, or call submit_result and report " +
 			"what blocks you."
 	case KindText, KindThought:
 		who := "You repeat yourself"
 		if s.Kind == KindThought {
-			who = "Your thoughts go round in circles"
+			who = "You repeat your thoughts"
 		}
-		return who + ". What was seen, as data:\n" + what + "Saying it again changes nothing. Take the next step with a tool, " +
-			"or call submit_result and say what blocks you."
+		return who + ". The loop, as data:\n" + what + "Repetition changes nothing. Take the next step with a tool, " +
+			"or call submit_result and report what blocks you."
 	default:
-		return "Your last turns brought no progress. What was seen, as data:\n" + what + "Check it against your task. If it " +
-			"holds, try another way, or call submit_result and say what blocks you."
+		return "Your last turns made no progress. The analysis, as data:\n" + what + "Check it against your task. If it " +
+			"is right, try another way, or call submit_result and report what blocks you."
 	}
 }
 

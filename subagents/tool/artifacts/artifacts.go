@@ -42,7 +42,7 @@ func Tools(c Config) []tool.Tool {
 	t := &tools{c}
 	return []tool.Tool{
 		tool.New(spec.ToolLoadArtifact,
-			"Show what a handle stands for, or a part of it, at the end of the next request only: a long output, "+
+			"Show the content of a handle, or a part of it, at the end of the next request only: a long output, "+
 				"an artifact, an earlier event (event:12). Up to 40,000 characters.", tool.Reads, t.loadArtifact),
 		tool.New(spec.ToolSaveArtifact, "Keep content or a file under a name, for others.", tool.Reads, t.saveArtifact),
 		tool.New(spec.ToolLoadMemory,

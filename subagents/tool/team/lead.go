@@ -21,14 +21,14 @@ var Lead = []string{Send, Revise, Cancel}
 func (t *tools) leadTools() []tool.Tool {
 	return []tool.Tool{
 		tool.New(Send,
-			"Tell the agent of a task something, answer its question, or decide about its held patch: with accept the patch "+
-				"goes on, without it is rejected, and text is the reason. It is no new task.",
+			"Message the agent of a task, answer its question, or decide about its held patch: accept approves it, else it is "+
+				"rejected and text is the reason. This starts no task.",
 			tool.Waits, t.send),
 		tool.New(Revise,
-			"Change a task that has not landed, or all such shards of a template; what you leave out stays. It begins again "+
-				"with fresh attempts, also where it was parked, and what was given up because of it too.",
+			"Change a task that has not landed, or all such shards of a template; omitted fields stay. It restarts "+
+				"with fresh attempts, even if parked, and so do tasks that were parked because of it.",
 			tool.Waits, t.revise),
-		tool.New(Cancel, "Give a task up for good that the goal does not need.", tool.Waits, t.cancel),
+		tool.New(Cancel, "Cancel for good a task that the goal does not need.", tool.Waits, t.cancel),
 	}
 }
 

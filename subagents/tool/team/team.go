@@ -51,14 +51,14 @@ func Tools(c Config) ([]tool.Tool, error) {
 		submit,
 		tool.New(spec.ToolUpdatePlan, "Plan big work: items begin done:, doing:, todo:", tool.Reads, t.updatePlan),
 		tool.New(spec.ToolDelegate,
-			"Have another role do a piece of work and wait for its handoff. It knows only the brief, and nothing of "+
-				"this conversation unless include_contents is full. Its tokens count as yours. "+callees(c.Roles),
+			"Have another role do a piece of work and wait for its handoff. It sees only the brief, not "+
+				"this conversation, unless include_contents is full. Its tokens count as yours. "+callees(c.Roles),
 			tool.Waits, t.delegate),
 		tool.New(spec.ToolTransfer,
-			"Hand your whole task over to another role, with your work tree and conversation, and end. Only when "+
-				"the task is another role's. "+callees(c.Roles), tool.Waits, t.transfer),
+			"Transfer your whole task to another role, with your work tree and conversation, and end. Only if "+
+				"the task belongs to that role. "+callees(c.Roles), tool.Waits, t.transfer),
 		tool.New(spec.ToolAsk,
-			"Ask the master or a person, and wait, perhaps long. Only what you can neither find out nor decide. One "+
+			"Ask the master or a person, and wait, perhaps long. Only if you can neither find out nor decide. One "+
 				"question a call.", tool.Asks, t.ask),
 		tool.New(spec.ToolRequestScope, "Ask for more files that you may write. If refused, name them in deviations.", tool.Asks,
 			t.requestScope),
@@ -70,7 +70,7 @@ type tools struct{ Config }
 // callees lists the roles that can be named. It is the same for all tasks of a role.
 func callees(roles []wire.Callee) string {
 	if len(roles) == 0 {
-		return "There is no role that you could name."
+		return "No role can be named."
 	}
 	var b strings.Builder
 	b.WriteString("The roles:")
