@@ -83,7 +83,7 @@ func again(s *run.State, t *run.Task, had *run.AttemptFault) []run.Action {
 // rejected are the failures of a command's earlier attempts that are those of their patches. In a change set what the gates found
 // may be the others'.
 func rejected(s *run.State, t *run.Task) (out []run.AttemptFault) {
-	if s.Made(t).Executor != spec.ExecutorCommand || t.Cleared() {
+	if s.Spec.Made(t, s.Works).Executor != spec.ExecutorCommand || t.Cleared() {
 		return nil
 	}
 	for _, had := range t.Recent() {
@@ -105,7 +105,7 @@ func patchOf(s *run.State, t *run.Task) *Patch {
 		return nil
 	}
 	p := &Patch{
-		Task: &t.Task, Role: s.Made(t), Handoff: t.Result.Handoff, Named: t.Named, Lost: t.Result.Patch.Lost,
+		Task: &t.Task, Role: s.Spec.Made(t, s.Works), Handoff: t.Result.Handoff, Named: t.Named, Lost: t.Result.Patch.Lost,
 		Record: s.Plans.All[t.Plan].DecisionRecord, Gates: s.Spec.Project.Gates,
 		Beside: []Command{{Of: "the setup", Args: s.Spec.Project.Setup.Command}},
 	}

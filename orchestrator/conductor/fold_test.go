@@ -96,7 +96,7 @@ func shown(st *run.State) {
 	phase.Over(st)
 	st.Queue.AtWork()
 	st.Queue.Waiting()
-	st.OpenRequests()
+	st.OpenRequests(&st.Tasks)
 	phase.Resumed(st)
 	st.Quotas.UsedUp(time.Unix(2, 0))
 }

@@ -63,7 +63,7 @@ func ForPerson(s *run.State) []run.Decision {
 // policy of the run, then a person.
 func decider(s *run.State, pos uint64, ruled bool) (who, why string) {
 	switch {
-	case s.ForMaster(pos):
+	case s.ForMaster(pos, &s.Spec):
 		return run.ByMaster, "its turn with it has not ended"
 	case ruled && (s.Spec.OnDoubt == run.OnDoubtAccept || s.Spec.OnDoubt == run.OnDoubtReject):
 		return run.ByRule, "the run was started to " + s.Spec.OnDoubt + " what is doubted"

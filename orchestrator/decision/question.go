@@ -17,7 +17,7 @@ var question = kind{
 		return asked(s, func(q *run.Request) bool { return q.Kind == wire.RequestAsk }, asks)
 	},
 	carry: func(s *run.State, d *run.Decision, a run.Answer) ([]run.Action, string, error) {
-		for _, q := range s.OpenRequests() {
+		for _, q := range s.OpenRequests(&s.Tasks) {
 			if q.Pos == d.Pos {
 				actions, outcome := request.Reply(q, a.Text, a.By)
 				return actions, outcome, nil
@@ -35,7 +35,7 @@ var scope = kind{
 		return asked(s, func(q *run.Request) bool { return request.ForPerson(s, q) }, write)
 	},
 	carry: func(s *run.State, d *run.Decision, a run.Answer) ([]run.Action, string, error) {
-		for _, q := range s.OpenRequests() {
+		for _, q := range s.OpenRequests(&s.Tasks) {
 			switch {
 			case q.Pos != d.Pos:
 			case a.Option == run.Grant:
@@ -51,7 +51,7 @@ var scope = kind{
 
 // asked are the decisions about some open requests.
 func asked(s *run.State, is func(*run.Request) bool, as func(*run.State, *run.Request) run.Decision) (out []run.Decision) {
-	for _, q := range s.OpenRequests() {
+	for _, q := range s.OpenRequests(&s.Tasks) {
 		if is(q) {
 			d := as(s, q)
 			d.ID, d.About = run.DecisionID(q.AskedBy(), q.Pos), q.AskedBy()

@@ -127,7 +127,7 @@ func limit(in facts) int {
 }
 
 func candidate(s *run.State, t *run.Task) Candidate {
-	role := s.Made(t)
+	role := s.Spec.Made(t, s.Works)
 	model := ""
 	if role.Executor == spec.ExecutorModel {
 		model = s.Spec.Project.ModelName(role.Model)

@@ -167,7 +167,7 @@ func redSet(s *run.State, d run.LandingData, failed []run.Failure, receipts []sp
 	}
 	without := map[string]bool{}
 	for _, t := range blamed {
-		without[t.Task.ID] = s.Made(t).Executor == spec.ExecutorCommand && t.Choice.At >= len(in.spec.Roles[t.Task.Role].Chain)
+		without[t.Task.ID] = s.Spec.Made(t, s.Works).Executor == spec.ExecutorCommand && t.Choice.At >= len(in.spec.Roles[t.Task.Role].Chain)
 	}
 	then := func(head string) (actions []run.Action) {
 		for _, t := range blamed {

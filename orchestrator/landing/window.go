@@ -48,7 +48,7 @@ func evenly(s *run.State, waiting, under []*run.Task) time.Duration {
 	name := under[0].Task.ShardOf
 	other := func(t *run.Task) bool { return t.Task.ShardOf != name }
 	if name == "" || slices.ContainsFunc(under, func(t *run.Task) bool {
-		return other(t) || s.Made(t).Executor != spec.ExecutorCommand || s.Judge(t) != ""
+		return other(t) || s.Spec.Made(t, s.Works).Executor != spec.ExecutorCommand || s.Judge(t) != ""
 	}) {
 		return 0
 	}

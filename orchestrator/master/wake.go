@@ -79,7 +79,7 @@ func messages(s *run.State, from uint64) []*run.Message {
 // questions are those that agents have asked behind a position of the log and wait for.
 func questions(s *run.State, from uint64) (open []*run.Request) {
 	for _, q := range s.Requests.Unanswered {
-		if q.Pos > from && q.Kind == wire.RequestAsk && q.Of != run.MasterTask && s.Alive(q) {
+		if q.Pos > from && q.Kind == wire.RequestAsk && q.Of != run.MasterTask && s.Alive(q, &s.Tasks) {
 			open = append(open, q)
 		}
 	}

@@ -28,7 +28,7 @@ func lands(s *run.State) (lands bool) {
 		role := s.Spec.Roles[w.RoleAt(w.Last)]
 		switch {
 		case !w.Outstanding():
-		case w.Batch != nil, w.ID == run.HeadTask, strings.HasSuffix(w.ID, run.RedSuffix), s.HandsIn(w.Newest()):
+		case w.Batch != nil, w.ID == run.HeadTask, strings.HasSuffix(w.ID, run.RedSuffix), s.Spec.HandsIn(w.Newest()):
 			lands = true
 		case role.Usage == "" && role.Runs(spec.ExecutorModel):
 			return false

@@ -158,7 +158,7 @@ func quietBut(s *run.State, id string) bool {
 		all, _ := s.Queue.AtWork()
 		return all == 1 && s.Queue.Waiting() == 0 && s.Tasks.AllEnded()
 	}
-	return s.Quiet()
+	return s.Quiet(&s.Tasks)
 }
 
 // baselineReceipts are the base commit's, in the project's order, as the final ones of a run in which nothing landed.

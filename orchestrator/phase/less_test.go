@@ -49,7 +49,7 @@ func TestLess(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := &run.State{Requests: c.requests}
+			s := &run.State{Agents: run.Agents{Requests: c.requests}}
 			s.Spec.Roles = map[string]spec.Role{"writes": {Writes: true}, "reads": {}}
 			s.Tasks.ByID = map[string]*run.Task{}
 			for _, one := range c.tasks {

@@ -25,7 +25,7 @@ var onceMore = fmt.Sprintf("; what it needs may be away: it runs once more after
 // soon reports whether an attempt failed so soon that a service which its command needs may be away, and the task has not waited
 // for that. A command without network needs none, and a command before another executor leaves its task to that.
 func soon(s *run.State, t *run.Task, f spec.Fault) bool {
-	role, a := s.Made(t), s.Works[t.Task.ID].Newest()
+	role, a := s.Spec.Made(t, s.Works), s.Works[t.Task.ID].Newest()
 	if t.Waited || f.Class != wire.FaultCommand || role.Executor != spec.ExecutorCommand || !role.Network ||
 		t.Choice.At < len(s.Spec.Roles[t.Task.Role].Chain) {
 		return false

@@ -123,7 +123,7 @@ func after(s *run.State, t *run.Task, f spec.Fault) (choice run.Choice, park str
 	used := fmt.Sprintf("failed %d of %d attempts", own, t.Task.Attempts)
 	if t.Choice.At < len(role.Chain) { // another executor follows
 		switch {
-		case s.Made(t).Executor == spec.ExecutorCommand:
+		case s.Spec.Made(t, s.Works).Executor == spec.ExecutorCommand:
 			return next(s, t, "the command failed"), ""
 		case same >= strongerAfter:
 			return next(s, t, sameTwice), ""
@@ -159,7 +159,7 @@ var byChance = map[string]bool{
 // command without network which is given its files in its arguments, and no other executor follows. A command that reads its task
 // from its input finds there what failed before.
 func Repeats(s *run.State, t *run.Task) bool {
-	role := s.Made(t)
+	role := s.Spec.Made(t, s.Works)
 	if role.Executor != spec.ExecutorCommand || role.Network || t.Choice.At < len(s.Spec.Roles[t.Task.Role].Chain) {
 		return false
 	}

@@ -132,7 +132,7 @@ func TestTheNextExecutorOfAChainHasItsOwnAttempts(t *testing.T) {
 		{red, spec.ExecutorModel, "task t parked failed 1 of 1 attempts: red"},
 	} {
 		l.Dispatched("t", "mod", n+1, "b")
-		require.Equal(t, c.executor, l.Made(l.Tasks.ByID["t"]).Executor, n)
+		require.Equal(t, c.executor, l.Spec.Made(l.Tasks.ByID["t"], l.Works).Executor, n)
 		l.Ended("t", n+1, runtest.Failed("x", "y"))
 		actions := recovery.Failed(l.State, l.Tasks.ByID["t"], c.fault)
 		require.Equal(t, []string{c.want}, runtest.Describe(actions), n)

@@ -229,7 +229,7 @@ func TestAMasterLeadsWhatWasOpenedAgain(t *testing.T) {
 	require.NoError(t, err)
 	l.Dispatched("a", "generator", 1, "b")
 	l.Append("a", run.TaskData{State: run.TaskHeld, Doubt: &run.Doubt{Evidence: []string{"e"}}})
-	require.True(t, l.ForMaster(l.Tasks.ByID["a"].Doubt().Pos))
+	require.True(t, l.ForMaster(l.Tasks.ByID["a"].Doubt().Pos, &l.Spec))
 }
 
 // Nothing is decided in a run that is over.

@@ -116,7 +116,7 @@ func TestAGivenPatchIsAnAttemptWithItsResult(t *testing.T) {
 	t.Parallel()
 	l := given(t)
 	s1 := l.Tasks.ByID["s-1"]
-	require.Equal(t, []any{run.TaskRunning, 2, spec.Person}, []any{s1.State, s1.Attempt, l.Made(s1).Name})
+	require.Equal(t, []any{run.TaskRunning, 2, spec.Person}, []any{s1.State, s1.Attempt, l.Spec.Made(s1, l.Works).Name})
 	require.True(t, l.Works.ByPerson(s1))
 	require.Equal(t, patchOn("h"), s1.Result.Patch)
 	require.False(t, l.Works["s-1"].Outstanding(), "no worker gets it")

@@ -69,7 +69,7 @@ func PlanAfter(s *run.State, h *run.Hold) int {
 // ReviseAfterPlan has the shards of the first held template begin again for which the master planned tasks that have ended.
 func ReviseAfterPlan(s *run.State) []run.Action {
 	for _, h := range s.Templates.Holds() {
-		if s.ForMaster(h.Pos) {
+		if s.ForMaster(h.Pos, &s.Spec) {
 			continue
 		}
 		plan := PlanAfter(s, h)

@@ -80,7 +80,7 @@ func deliveryOf(s *run.State, id string) (string, error) {
 
 // spokenTo reports whether a model runs the task's newest attempt.
 func spokenTo(s *run.State, t *run.Task) bool {
-	return s.Made(t).Executor == spec.ExecutorModel
+	return s.Spec.Made(t, s.Works).Executor == spec.ExecutorModel
 }
 
 func masterDelivery(s *run.State) (string, error) {
@@ -99,7 +99,7 @@ func masterDelivery(s *run.State) (string, error) {
 
 // question is the oldest open question of a task's agent, or its tester's.
 func question(s *run.State, task string) *run.Request {
-	for _, q := range s.OpenRequests() {
+	for _, q := range s.OpenRequests(&s.Tasks) {
 		if q.Kind == wire.RequestAsk && q.AskedBy() == task {
 			return q
 		}

@@ -14,7 +14,7 @@ import (
 
 // Settle decides about the first open request that can be answered or made a task.
 func Settle(s *run.State) []run.Action {
-	for _, q := range s.OpenRequests() {
+	for _, q := range s.OpenRequests(&s.Tasks) {
 		if actions := settle(s, q); len(actions) > 0 {
 			return actions
 		}
@@ -202,7 +202,7 @@ func Reply(q *run.Request, words, from string) (actions []run.Action, outcome st
 // that is landing is left to land.
 func CancelOrphans(s *run.State) []run.Action {
 	for _, q := range s.Requests.Unanswered {
-		if q.Child == "" || s.Alive(q) {
+		if q.Child == "" || s.Alive(q, &s.Tasks) {
 			continue
 		}
 		if t := s.Tasks.ByID[q.Child]; !t.Ended() && t.State != run.TaskLanding {

@@ -177,7 +177,7 @@ func (x *Tasks) hand(work string, a *Attempt) {
 }
 
 // keepReceipts keeps what the gates left of a tree, so that nothing is tested again without need.
-func (s *State) keepReceipts(work string, r spec.Result) {
+func (s *Branch) keepReceipts(work string, r spec.Result) {
 	if r.Status == spec.StatusDone {
 		for _, rc := range r.Receipts {
 			s.Proofs.prove(rc)

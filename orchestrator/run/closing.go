@@ -26,7 +26,7 @@ type Closing struct {
 const maxRuns = 2
 
 // Close tells what is known of a gate in full on the tree of a commit of the branch.
-func (s *State) Close(head, tree, gate string) Closing {
+func (s *Branch) Close(head, tree, gate string) Closing {
 	one := []string{gate}
 	good, failed := s.Proofs.good(tree, gate, ""), s.Proofs.Failed(tree, one, "")
 	c := Closing{Passed: workersOf(good)}
@@ -58,7 +58,7 @@ func (s *State) Close(head, tree, gate string) Closing {
 }
 
 // rank orders receipts: those of the baseline's environment first, of these the ones of workers that did not prove the batch.
-func (s *State) rank(r spec.Receipt, provers []string) (n int) {
+func (s *Branch) rank(r spec.Receipt, provers []string) (n int) {
 	if r.Environment != s.Proofs.Reference() {
 		n = 2
 	}
@@ -69,7 +69,7 @@ func (s *State) rank(r spec.Receipt, provers []string) (n int) {
 }
 
 // leave chooses which workers leave a run to others: all that have told of it, or those at least that passed it.
-func (s *State) leave(passed, red, provers []string) []string {
+func (s *Branch) leave(passed, red, provers []string) []string {
 	all := slices.Concat(passed, red, provers)
 	slices.Sort(all)
 	all = slices.Compact(all)
@@ -82,7 +82,7 @@ func (s *State) leave(passed, red, provers []string) []string {
 }
 
 // contradict lists the failures of a gate in full on a tree, of workers on which it has not passed there, oldest first.
-func (s *State) contradict(tree, gate string, good []spec.Receipt) (reds []spec.Receipt) {
+func (s *Branch) contradict(tree, gate string, good []spec.Receipt) (reds []spec.Receipt) {
 	for _, f := range s.Proofs.Failures[tree] {
 		if f.Receipt.Gate != gate || f.Receipt.Since != "" || !s.Proofs.comparable(f.Receipt) {
 			continue
@@ -103,7 +103,7 @@ func newer(reds, good []spec.Receipt) bool {
 }
 
 // trusted reports whether a person has decided for the proof of a batch, against that of another worker.
-func (s *State) trusted(head string) bool {
+func (s *Branch) trusted(head string) bool {
 	l := s.Batches.at(head)
 	return l != nil && l.Second != nil && l.Second.State == SecondTrusted
 }

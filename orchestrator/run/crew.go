@@ -54,7 +54,7 @@ func (c Crew) Permits(own int) int {
 }
 
 // applyCrew takes in who has joined and left, and which roles are not served. Each conductor begins with none.
-func (s *State) applyCrew(e *contextscope.Event, d Data) {
+func (s *Branch) applyCrew(e *contextscope.Event, d Data) {
 	if d.Epoch > 0 {
 		clear(s.Joined)
 	}
@@ -68,7 +68,7 @@ func (s *State) applyCrew(e *contextscope.Event, d Data) {
 }
 
 // joined notes which workers of the crew have come, and which have gone.
-func (s *State) joined(at time.Time) {
+func (s *Branch) joined(at time.Time) {
 	if s.Crew == nil {
 		return
 	}
@@ -79,7 +79,7 @@ func (s *State) joined(at time.Time) {
 }
 
 // came notes that a worker is there.
-func (s *State) came(worker string, at time.Time) {
+func (s *Branch) came(worker string, at time.Time) {
 	if s.Joined[worker].IsZero() {
 		s.Joined[worker] = at
 	}

@@ -70,9 +70,23 @@ func (s *Spec) Callees(role *spec.Role) []string {
 }
 
 // Made is the role of a task's newest attempt, with the executor and the model that it had.
-func (s *State) Made(t *Task) spec.Role {
-	if s.Works.ByPerson(t) {
+func (s *Spec) Made(t *Task, works Works) spec.Role {
+	if works.ByPerson(t) {
 		return spec.Role{Name: spec.Person, Executor: spec.Person}
 	}
-	return s.Spec.RoleOn(t, t.Choice.At)
+	return s.RoleOn(t, t.Choice.At)
+}
+
+// Spends reports whether a role uses a model, its own or that of a coding agent which prints its usage, and with it tokens.
+func (s *Spec) Spends(role string) bool {
+	r := s.Roles[role]
+	return r.Runs(spec.ExecutorModel) || r.Usage != ""
+}
+
+// Writes reports whether any task of a plan changes files.
+func (s *Spec) Writes(plan PlanData) bool {
+	return slices.ContainsFunc(plan.Tasks, func(t spec.Task) bool {
+		role := s.Roles[t.Role]
+		return role.ChangesFiles()
+	})
 }

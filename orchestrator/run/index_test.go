@@ -120,11 +120,11 @@ func TestAnAnsweredRequestIsNotWalkedAgain(t *testing.T) {
 	for _, id := range []string{"q1", "q2"} {
 		l.Agent("a", 1, "request", wire.Request{ID: id, Kind: wire.RequestAsk})
 	}
-	require.Len(t, l.OpenRequests(), 2)
+	require.Len(t, l.OpenRequests(&l.Tasks), 2)
 	l.Append("a", wire.Answer{Request: "q1"})
 	require.Len(t, l.Requests.Unanswered, 1)
-	require.Equal(t, "q2", l.OpenRequests()[0].ID)
+	require.Equal(t, "q2", l.OpenRequests(&l.Tasks)[0].ID)
 	require.Len(t, l.Requests.Of["a"], 2)
 	l.Append("a", run.TaskData{State: run.TaskCancelled})
-	require.Empty(t, l.OpenRequests(), "its agent does not wait any more")
+	require.Empty(t, l.OpenRequests(&l.Tasks), "its agent does not wait any more")
 }

@@ -68,7 +68,7 @@ func (w Works) CalledAt(attempt int) uint64 {
 }
 
 // MasterHasMail reports whether there is a message to the master that no turn of it which succeeded has received, and one will.
-func (s *State) MasterHasMail() bool {
+func (s *Agents) MasterHasMail() bool {
 	all := s.Messages.to[MasterTask]
 	if len(all) == 0 || s.Master.Done || s.Master.GaveUp() != "" {
 		return false
@@ -80,8 +80,8 @@ func (s *State) MasterHasMail() bool {
 
 // ForMaster reports whether what came at a position of the log is the master's to answer. What it leaves open when its turn has
 // ended is a person's.
-func (s *State) ForMaster(pos uint64) bool {
-	if s.Spec.Plan != nil || s.Master.Done || s.Master.GaveUp() != "" {
+func (s *Agents) ForMaster(pos uint64, order *Spec) bool {
+	if order.Plan != nil || s.Master.Done || s.Master.GaveUp() != "" {
 		return false
 	}
 	first := 0 // the first turn that begins with it

@@ -80,25 +80,8 @@ func (p *Proofs) stale(r spec.Receipt) bool {
 	return r.Pos < newest.Pos && r.Tree != newest.Tree
 }
 
-// Mending lists the tasks that mend a gate, in plan order, and those of the plan file while that is not expanded yet.
-func (s *State) Mending(gate string) (ids []string) {
-	if len(s.Plans.All) == 0 && s.Spec.Plan != nil {
-		for _, t := range s.Spec.Plan.WithMends().Tasks {
-			if slices.Contains(t.Mends, gate) {
-				ids = append(ids, t.ID)
-			}
-		}
-	}
-	for _, id := range s.Tasks.mending {
-		if t := s.Tasks.ByID[id]; t != nil && slices.Contains(t.Task.Mends, gate) {
-			ids = append(ids, id)
-		}
-	}
-	return ids
-}
-
 // Better reports whether a task has landed that mends a gate, and the gate is not green yet.
-func (s *State) Better(t *Task) bool {
+func (s *Branch) Better(t *Task) bool {
 	if t.State != TaskLanded || t.Landed.Better == "" {
 		return false
 	}
@@ -106,7 +89,7 @@ func (s *State) Better(t *Task) bool {
 }
 
 // green reports whether a gate is known to be green on the integration head.
-func (s *State) green(gate string) bool {
+func (s *Branch) green(gate string) bool {
 	for _, r := range s.Final {
 		if r.Gate == gate {
 			return r.Verdict == spec.VerdictPass

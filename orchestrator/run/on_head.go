@@ -18,7 +18,7 @@ type Outage struct {
 }
 
 // applyProven folds what is known of batches, and of the head that they are built on.
-func (s *State) applyProven(d Data, at time.Time) {
+func (s *Branch) applyProven(d Data, at time.Time) {
 	if d.Reproved != nil {
 		s.applyReproved(d.Reproved)
 	}
@@ -59,7 +59,7 @@ func (p *Proofs) landed(r spec.Receipt) {
 }
 
 // TreeOf is the tree of a landed head in which a gate ran; of the base commit that of its baseline.
-func (s *State) TreeOf(head, gate string) string {
+func (s *Branch) TreeOf(head, gate string) string {
 	if l := s.Batches.at(head); l != nil {
 		return l.Tree
 	}

@@ -99,16 +99,16 @@ func (p *Proofs) rebase(receipts []spec.Receipt, pos uint64) {
 
 // Decides reports whether a receipt counts at the end of the run: one of the environment of the baseline does, and where no
 // worker of that one is there, of any other that counts.
-func (s *State) Decides(r spec.Receipt) bool {
+func (s *Branch) Decides(r spec.Receipt) bool {
 	return r.Environment == s.Proofs.Reference() || !s.ReferenceServed("")
 }
 
 // ReferenceServed reports whether a worker beside one that is named proves in the environment of the baseline, as its newest
 // receipt tells.
-func (s *State) ReferenceServed(but string) bool { return s.Serves(s.Proofs.Reference(), but) }
+func (s *Branch) ReferenceServed(but string) bool { return s.Serves(s.Proofs.Reference(), but) }
 
 // Serves reports the same of any environment, and of workers beside several.
-func (s *State) Serves(environment string, but ...string) bool {
+func (s *Branch) Serves(environment string, but ...string) bool {
 	for name, places := range s.Crew {
 		at, known := s.Proofs.At[name]
 		if known && !slices.Contains(but, name) && places.Gates > 0 && at == environment {
@@ -120,13 +120,13 @@ func (s *State) Serves(environment string, but ...string) bool {
 
 // Barred reports whether a worker leaves an attempt to others, as the log tells: the dispatch names it, and another worker is
 // there that may do it. A second proof is never of the worker that has given the first.
-func (s *State) Barred(work string, a *Attempt, worker string) bool {
+func (s *Branch) Barred(work string, a *Attempt, worker string) bool {
 	return slices.Contains(a.Not, worker) && (strings.HasPrefix(work, ReproveTask) || s.May(a.Not, a.InFirst))
 }
 
 // May reports whether a worker is there that may run gates which some workers leave to others. One whose environment no receipt
 // has told may be of the right one.
-func (s *State) May(not []string, inFirst bool) bool {
+func (s *Branch) May(not []string, inFirst bool) bool {
 	for name, places := range s.Crew {
 		if places.Gates > 0 && !slices.Contains(not, name) && s.fits(name, inFirst) {
 			return true
@@ -135,7 +135,7 @@ func (s *State) May(not []string, inFirst bool) bool {
 	return false
 }
 
-func (s *State) fits(worker string, inFirst bool) bool {
+func (s *Branch) fits(worker string, inFirst bool) bool {
 	at, known := s.Proofs.At[worker]
 	return !known || at == s.Proofs.Reference() ||
 		len(s.Proofs.Others[at].Lacks) == 0 && (!inFirst || !s.ReferenceServed(""))

@@ -31,7 +31,7 @@ type Quarantine struct {
 func (q *Quarantine) signed(r spec.Receipt) bool { return r.Worker == q.Worker && r.Pos > q.From }
 
 // InQuarantine lists the workers in quarantine, by name.
-func (s *State) InQuarantine() (list []*Quarantine) {
+func (s *Branch) InQuarantine() (list []*Quarantine) {
 	for _, name := range slices.Sorted(maps.Keys(s.Quarantines)) {
 		list = append(list, s.Quarantines[name])
 	}
@@ -40,18 +40,18 @@ func (s *State) InQuarantine() (list []*Quarantine) {
 
 // Suspect reports whether something has landed with the proof of a worker in quarantine alone, or the final gates had passed on
 // its word, and they have not passed since.
-func (s *State) Suspect() bool {
+func (s *Branch) Suspect() bool {
 	return !s.proven() && slices.ContainsFunc(s.InQuarantine(), func(q *Quarantine) bool { return len(q.Alone) > 0 || q.Final })
 }
 
 // proven reports whether the final gates have passed on the head.
-func (s *State) proven() bool {
+func (s *Branch) proven() bool {
 	return len(s.Final) > 0 && !slices.ContainsFunc(s.Final, func(r spec.Receipt) bool { return r.Verdict == spec.VerdictFail })
 }
 
 // Trusts reports whether a run relies on what a worker signed behind a position of the log: a proof of what landed, a second one,
 // the final gates, or what it found on the base commit.
-func (s *State) Trusts(worker string, from uint64) bool {
+func (s *Branch) Trusts(worker string, from uint64) bool {
 	q := &Quarantine{Worker: worker, From: from}
 	for i := range s.Batches.Landed {
 		l := &s.Batches.Landed[i]
@@ -106,7 +106,7 @@ func (s *State) applyQuarantine(e *contextscope.Event, q Quarantine) {
 }
 
 // alone lists what has landed without the proof of a worker that is trusted.
-func (s *State) alone(q *Quarantine) {
+func (s *Branch) alone(q *Quarantine) {
 	q.Alone = nil
 	for i := range s.Batches.Landed {
 		l := &s.Batches.Landed[i]
@@ -127,7 +127,7 @@ func (q *Quarantine) first(l *Landing) bool {
 }
 
 // distrust notes what becomes of the second proof of a landed batch.
-func (s *State) distrust(l *Landing, q *Quarantine) {
+func (s *Branch) distrust(l *Landing, q *Quarantine) {
 	second := l.Second
 	if second == nil {
 		return
@@ -174,7 +174,7 @@ func (p *Proofs) forget(is func(spec.Receipt) bool) {
 }
 
 // failed replaces the result of an attempt, which does not count.
-func (s *State) failed(a *Attempt, why string) {
+func (s *Branch) failed(a *Attempt, why string) {
 	a.Result = &spec.Result{
 		Task: a.Result.Task, Attempt: a.Attempt, Status: spec.StatusFailed,
 		Error: &spec.Fault{Class: wire.FaultInternal, Message: why},
@@ -183,7 +183,7 @@ func (s *State) failed(a *Attempt, why string) {
 
 // lapsed returns why nothing of a result counts: its worker is in quarantine, or its gates were compared with a baseline that is
 // not trusted any more.
-func (s *State) lapsed(e *contextscope.Event, a *Attempt, r *spec.Result) error {
+func (s *Branch) lapsed(e *contextscope.Event, a *Attempt, r *spec.Result) error {
 	switch {
 	case s.Quarantines[e.Worker] != nil:
 		return fmt.Errorf("worker %.40s is in quarantine", e.Worker)

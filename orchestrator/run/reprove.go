@@ -102,7 +102,7 @@ func (b *Batches) ReprovenAt(work string) uint64 {
 }
 
 // reprove folds the result of a second proof. One without a verdict of each gate leaves it open.
-func (s *State) reprove(e *contextscope.Event, r spec.Result) {
+func (s *Branch) reprove(e *contextscope.Event, r spec.Result) {
 	l := s.Batches.reproven(e.Task)
 	if l == nil || len(r.Receipts) == 0 {
 		return
@@ -131,7 +131,7 @@ func (s *State) reprove(e *contextscope.Event, r spec.Result) {
 	l.Second = &second
 }
 
-func (s *State) applyReproved(d *Reproved) {
+func (s *Branch) applyReproved(d *Reproved) {
 	for _, l := range s.Batches.Seconds() {
 		if l.Batch == d.Batch {
 			l.Second.State = d.State

@@ -143,21 +143,6 @@ func (r *Requests) For(t *Task) *Request {
 	return nil
 }
 
-// Alive reports whether the agent of a request still waits for the answer.
-func (s *State) Alive(q *Request) bool {
-	w := s.Works[q.Of]
-	if q.Answer != nil || !w.Outstanding() || w.Last != q.Attempt {
-		return false
-	}
-	t := s.Tasks.ByID[q.AskedBy()]
-	return t == nil || !t.Ended()
-}
-
-// OpenRequests lists the requests whose agents still wait, oldest first.
-func (s *State) OpenRequests() []*Request {
-	return slices.DeleteFunc(slices.Clone(s.Requests.Unanswered), func(q *Request) bool { return !s.Alive(q) })
-}
-
 // Used is the usage of the attempts of a task and of its testers.
 func (w Works) Used(id string) (sum spec.Usage) {
 	for _, of := range []string{id, id + VerifySuffix} {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"divisi/contextscope"
-	"divisi/internal/spec"
 	"divisi/subagents/wire"
 )
 
@@ -27,93 +26,40 @@ const (
 	MasterTask = "master"
 )
 
-// State is a run, folded from its log. Apply is its only writer; it does no I/O and reads no clock.
+// State is a run, folded from its log: the parts that rules and displays read. Apply is its only writer; it does no I/O and reads no
+// clock.
 type State struct {
-	Spec   Spec
-	Status Status
-	Reason string
-	// Passed are the statuses that the run has had. Ended is when it ended; zero while it goes on.
-	Passed map[Status]bool
-	Ended  time.Time
-	Epoch  int
-	// Wait is what the run waits for a person to do.
-	Wait Wait
-	// Line is why the line was stopped: nothing is dispatched, and nothing lands; empty where it goes.
-	Line string
-	// Unread names the events of a conductor that could not be read: the state can then be shown, but no conductor acts on it.
-	Unread []string
-	unread map[string]int // events that could not be read, by their worker
-	// Damaged is set where some of the log is lost.
-	Damaged bool
-	// Began is the position of the event with which the present conductor began.
-	Began   uint64
-	Notices []string
-	Proofs  Proofs
-	Final   []spec.Receipt
-	// Missing are the tests of the base commit that did not run in the final gates, one sentence a gate.
-	Missing []string
-	// Unverified is why nothing that lands is proven, or at the end not all of it, in the words of the log; empty before the
-	// baseline.
-	Unverified string
-	// Head is the integration commit.
-	Head string
-	Ref  string
-	// Published is the commit that Ref was put at.
-	Published string
-	Plans     Plans
-	Tasks     Tasks
-	// Works are the attempts of everything that was ever on the queue, by queue id.
-	Works   Works
-	Batches Batches
-	Times   Times
-	Budget  int
-	Usage   spec.Usage
-	// Spent is what each worker has used, in tokens.
-	Spent  map[string]int
-	Quotas Quotas
-	// Crew are the workers elsewhere, Away has what the machines of others lack; Unserved are the roles that none serves.
-	Crew     Crew
-	Away     map[string]string
-	Unserved map[string]Unserved
-	// Joined is when each worker that the present conductor knows came; those of the run's own process come with their first
-	// attempt.
-	Joined map[string]time.Time
-	// Quarantines are the workers in quarantine, by name.
-	Quarantines map[string]*Quarantine
-	Templates   Templates
-	Master      Master
-	Requests    Requests
-	Messages    Messages
-	// Decisions are the answers to decisions.
+	Agenda
+	Agents
+	Branch
+	Reading
+	// Decisions are the answers to decisions, Standing those that stand for later decisions too.
 	Decisions Decisions
+	Standing  Standings
 	// Unlike are, by task, edits that landed and turned out to be made by no other shard.
 	Unlike map[string][]Unlike
-	// Standing are the answers that stand for later decisions too.
-	Standing Standings
-	// Later are the tasks that wait for what their commands need before these run once more, by id, each since when.
-	Later map[string]time.Time
-	// Queue are the works that have not ended.
-	Queue Queue
+}
+
+// Reading is what a state knows of the log that it is folded from.
+type Reading struct {
 	// ConductorPos is the position of the newest event by a conductor, First and Pos those of the first and the newest event of
 	// all, Time is the time of that.
 	ConductorPos uint64
 	First, Pos   uint64
 	Time         time.Time
+	// Unread names the events of a conductor that could not be read: the state can then be shown, but no conductor acts on it.
+	Unread []string
+	unread map[string]int // events that could not be read, by their worker
+	// Damaged is set where some of the log is lost.
+	Damaged bool
+	Notices []string
 }
 
 // NewState returns the state of a run with an empty log.
 func NewState() *State {
 	s := &State{
-		Passed: map[Status]bool{}, Tasks: newTasks(), Works: Works{}, Queue: Queue{}, Quotas: Quotas{},
-		Spent: map[string]int{}, unread: map[string]int{}, Decisions: Decisions{}, Joined: map[string]time.Time{},
-		Times:       Times{Entered: map[Status]time.Duration{}},
-		Quarantines: map[string]*Quarantine{},
-		Later:       map[string]time.Time{},
-		Unlike:      map[string][]Unlike{},
-		Requests:    Requests{ByID: map[string]*Request{}, Of: map[string][]*Request{}},
-		Messages:    Messages{to: map[string][]*Message{}},
-		Batches:     Batches{Gone: map[string]string{}},
-		Proofs:      newProofs(),
+		Agenda: newAgenda(), Agents: newAgents(), Branch: newBranch(), Reading: Reading{unread: map[string]int{}},
+		Decisions: Decisions{}, Unlike: map[string][]Unlike{},
 	}
 	s.Templates = newTemplates(&s.Tasks)
 	return s
@@ -274,7 +220,7 @@ func (s *State) enter(status Status, reason string, at time.Time) {
 // maxUnread bounds the events of one worker that cannot be read and are noted each: it can append any number.
 const maxUnread = 100
 
-func (s *State) applyUnreadable(e *contextscope.Event, d wire.Unreadable) {
+func (s *Reading) applyUnreadable(e *contextscope.Event, d wire.Unreadable) {
 	s.Damaged = s.Damaged || d.Lost
 	s.unread[e.Worker]++
 	switch n := s.unread[e.Worker]; {
@@ -326,32 +272,5 @@ func (s *State) set(t *Task, to TaskState, pos uint64) {
 	s.Templates.ended(t)
 	if !t.GivenUp() && t.State != TaskSkipped {
 		s.Messages.ended(t.Task.ID)
-	}
-}
-
-// addTasks adds the tasks of a plan.
-func (s *State) addTasks(plan int, tasks []spec.Task) {
-	for _, t := range tasks {
-		if _, twice := s.Tasks.ByID[t.ID]; twice {
-			continue
-		}
-		v := &Task{Task: t, Plan: plan, State: TaskPending, After: t.Dependencies(), place: s.Tasks.placed}
-		if drop := s.Plans.All[plan].Drop; drop != nil {
-			v.Drops = drop.Tasks
-		}
-		if p := &s.Plans.All[plan]; t.ShardOf == "" && p.Request == "" && p.Follows == "" {
-			v.Named = t.Files
-		}
-		s.Tasks.placed++
-		s.Tasks.ByID[t.ID] = v
-		s.Tasks.Order = append(s.Tasks.Order, t.ID)
-		if len(t.Mends) > 0 {
-			s.Tasks.mending = append(s.Tasks.mending, t.ID)
-		}
-		s.Tasks.join(v)
-		s.Tasks.add(v)
-		if t.ShardOf != "" {
-			s.Tasks.Shards[t.ShardOf] = append(s.Tasks.Shards[t.ShardOf], t.ID)
-		}
 	}
 }

@@ -106,7 +106,7 @@ func (x *canaries) size(shard *run.Task) int {
 
 // begun reports whether a model or a coding agent has had a task since it was last revised.
 func (x *canaries) begun(t *run.Task) bool {
-	made := x.Made(t)
+	made := x.Spec.Made(t, x.Works)
 	return t.Attempt > t.Revised && made.Thinks()
 }
 

@@ -139,16 +139,16 @@ func TestAnAttemptHasTheExecutorAndTheModelOfItsRung(t *testing.T) {
 	l.Spec.Project.Models = map[string]spec.Model{"default": {Name: "d", Stronger: "strong"}, "strong": {Name: "s"}}
 	red := spec.Fault{Class: wire.FaultGate, Message: "red"}
 	l.Dispatched("t", "r", 1, "b")
-	require.Equal(t, spec.ExecutorCommand, l.Made(l.Tasks.ByID["t"]).Executor)
+	require.Equal(t, spec.ExecutorCommand, l.Spec.Made(l.Tasks.ByID["t"], l.Works).Executor)
 	for n := 2; n < 5; n++ { // one step
 		l.Append("t", run.TaskData{State: run.TaskPending, Fault: &red, Choice: &run.Choice{At: 1}})
 		l.Dispatched("t", "r", n, "b")
-		require.Equal(t, spec.ExecutorModel, l.Made(l.Tasks.ByID["t"]).Executor, n)
-		require.Empty(t, l.Made(l.Tasks.ByID["t"]).Model, n)
+		require.Equal(t, spec.ExecutorModel, l.Spec.Made(l.Tasks.ByID["t"], l.Works).Executor, n)
+		require.Empty(t, l.Spec.Made(l.Tasks.ByID["t"], l.Works).Model, n)
 	}
 	l.Append("t", run.TaskData{State: run.TaskPending, Fault: &red, Choice: &run.Choice{At: 2, Uses: "strong", Why: "the same failure twice"}})
 	require.Equal(t, []string{"assign t/5 to r on b uses strong: the same failure twice"}, runtest.Describe(schedule.Dispatch(l.State)))
 	l.Dispatched("t", "r", 5, "b")
-	made := l.Made(l.Tasks.ByID["t"])
+	made := l.Spec.Made(l.Tasks.ByID["t"], l.Works)
 	require.Equal(t, []string{spec.ExecutorModel, "strong", "", ""}, append([]string{made.Executor, made.Model, made.Thinking, ""}, made.Fallback...))
 }

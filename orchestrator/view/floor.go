@@ -94,7 +94,7 @@ func (f *floor) step(members []string) time.Duration {
 		if t == nil || t.Result == nil {
 			continue
 		}
-		role, took := f.s.Made(t), worked(f.s.Works[id], t)
+		role, took := f.s.Spec.Made(t, f.s.Works), worked(f.s.Works[id], t)
 		handed, longest, all = append(handed, t), max(longest, took), all+took
 		gates = max(gates, f.gatesOf(t))
 		if role.Concurrency > 0 {
@@ -117,7 +117,7 @@ func (f *floor) step(members []string) time.Duration {
 
 // gatesOf is what the gates take that a task needs to land; nothing for one that changes no file.
 func (f *floor) gatesOf(t *run.Task) (sum time.Duration) {
-	if role := f.s.Made(t); !role.ChangesFiles() {
+	if role := f.s.Spec.Made(t, f.s.Works); !role.ChangesFiles() {
 		return 0
 	}
 	if took, ran := f.gates[t.Task.ID]; ran {

@@ -30,7 +30,7 @@ func tellRequests(s *run.State, t *Task, v *run.Task) {
 		if q.Child != "" {
 			t.Children = append(t.Children, q.Child)
 		}
-		if s.Alive(q) && !q.Begun && q.Kind != wire.RequestWait {
+		if s.Alive(q, &s.Tasks) && !q.Begun && q.Kind != wire.RequestWait {
 			t.Waits = append(t.Waits, waitsFor(q))
 		}
 		if q.Kind == wire.RequestScope && q.Answer != nil && q.Answer.Refused != "" {

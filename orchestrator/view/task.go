@@ -187,7 +187,7 @@ func taskReport(s *run.State, v *run.Task) Task {
 // whenItStopped words what becomes of a task that an agent or a judge worked on when the run stopped.
 func whenItStopped(s *run.State, v *run.Task) string {
 	a := s.Works[v.Task.ID].Newest()
-	switch role := s.Made(v); {
+	switch role := s.Spec.Made(v, s.Works); {
 	case v.State == run.TaskVerifying, a != nil && a.Result != nil:
 		return "its attempt had ended when the run stopped: what it left is checked when the run continues"
 	case role.Executor == spec.ExecutorCommand && a != nil && a.Started:
@@ -239,5 +239,5 @@ func executorOf(s *run.State, t *run.Task) string {
 	if len(s.Spec.Roles[t.Task.Role].Chain) == 0 || t.Attempt == 0 {
 		return ""
 	}
-	return s.Made(t).Executor
+	return s.Spec.Made(t, s.Works).Executor
 }
