@@ -174,11 +174,6 @@ func defineWith[A Args](
 	return &e
 }
 
-// together makes one message of what a rule proposes, so that a kill leaves nothing half done.
-func together(actions []run.Action, outcome string, err error) ([]run.Action, string, error) {
-	return []run.Action{run.Together{Actions: actions}}, outcome, err
-}
-
 // May returns why a caller may not do it, as a *request.RefusedError; nil where it may.
 func (e *Entry) May(who Caller) error {
 	if e.Who&who != 0 {
@@ -192,8 +187,8 @@ var names = map[Caller]string{Local: "process of this machine", Owner: "person",
 // Conducted reports whether the conductor of the run does it.
 func (e *Entry) Conducted() bool { return e.propose != nil }
 
-// Propose returns what an act does to a run for a person, and what becomes of it. The error is a *request.RefusedError where it
-// cannot be done.
+// Propose returns what an act does to a run for a person, as one message of the log, so that a kill leaves nothing half done, and
+// what becomes of it. The error is a *request.RefusedError where it cannot be done.
 func Propose(ctx context.Context, h Hands, s *run.State, a Args, by string) ([]run.Action, string, error) {
 	e := table[a.Act()]
 	switch over := request.Over(s); {
@@ -205,5 +200,9 @@ func Propose(ctx context.Context, h Hands, s *run.State, a Args, by string) ([]r
 	if err := check(a); err != nil {
 		return nil, "", err
 	}
-	return e.propose(ctx, h, s, a, by)
+	actions, outcome, err := e.propose(ctx, h, s, a, by)
+	if len(actions) > 1 {
+		actions = []run.Action{run.Together{Actions: actions}}
+	}
+	return actions, outcome, err
 }

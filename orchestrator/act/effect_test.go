@@ -33,12 +33,12 @@ func TestEffects(t *testing.T) {
 		"start the line":        {a: StartLine{}, by: ada, state: stopped, want: []run.Action{run.SetRun(run.Data{Line: new("")})}, outcome: "the line goes on"},
 		"start one that runs":   {a: StartLine{}, by: ada, refused: "the line of run r1 is not stopped"},
 		"pause":                 {a: Pause{}, by: program, want: []run.Action{run.Pause{By: program}}, outcome: "pausing after the current turn of 0 active agents"},
-		"cancel":                {a: Cancel{Reason: "why"}, by: ada, want: []run.Action{run.SetRun(run.Data{State: run.Cancelled, Reason: "why"}), run.Purge{}}, outcome: "the run is cancelled"},
+		"cancel":                {a: Cancel{Reason: "why"}, by: ada, want: one(run.SetRun(run.Data{State: run.Cancelled, Reason: "why"}), run.Purge{}), outcome: "the run is cancelled"},
 		"cancel an unknown one": {a: Cancel{Task: "a"}, by: ada, refused: `run r1 has no task "a"`},
 		"cancel by a program": {
-			a: Cancel{}, by: program, outcome: "the run is cancelled", want: []run.Action{run.SetRun(run.Data{
+			a: Cancel{}, by: program, outcome: "the run is cancelled", want: one(run.SetRun(run.Data{
 				State: run.Cancelled, Reason: "cancelled by a person", Notices: []string{"cancelled by " + program},
-			}), run.Purge{}},
+			}), run.Purge{}),
 		},
 		"give nothing":    {a: Give{Task: "a"}, by: ada, refused: "the request has no patch"},
 		"drop two":        {a: Drop{Tasks: []string{"a", "b"}, Patch: &spec.Patch{}}, by: ada, refused: "a patch undoes one task, not 2"},
@@ -85,17 +85,27 @@ func TestASignedRunKeepsWhatItWasSignedWith(t *testing.T) {
 	}
 }
 
-// A kill in the middle would leave what waits for a skipped task given up, and the task could not be skipped again.
-func TestWhatBelongsTogetherIsOneMessage(t *testing.T) {
+// one are actions as an act makes one message of them.
+func one(actions ...run.Action) []run.Action { return []run.Action{run.Together{Actions: actions}} }
+
+// A kill in the middle would leave half of an act done, and it could not be done again.
+func TestAnActIsOneMessage(t *testing.T) {
 	t.Parallel()
 	l := runtest.New(t, run.Spec{Roles: runtest.Roles(), Plan: &spec.Plan{}}, run.Running)
 	l.Plan(spec.Task{ID: "a", Role: "generator"}, spec.Task{ID: "b", Role: "generator", DependsOn: []string{"a"}})
+	l.Append("a", run.TaskData{State: run.TaskRunning, Dispatch: &run.Dispatch{Task: "a", Attempt: 1, Role: "generator", Head: "h"}})
+	many := func(a Args) {
+		t.Helper()
+		actions, _, err := Propose(t.Context(), nil, l.State, a, "user:ada")
+		require.NoError(t, err, a.Act())
+		require.Len(t, actions, 1, a.Act())
+		require.IsType(t, run.Together{}, actions[0])
+		require.Greater(t, len(actions[0].(run.Together).Actions), 1) //nolint:forcetypeassert // it is of that type
+	}
+	many(Cancel{Task: "a"})
 	l.Append("a", run.TaskData{State: run.TaskParked, Reason: "red"})
 	l.Append("b", run.TaskData{State: run.TaskParked, Reason: "a is parked"})
-	actions, outcome, err := Propose(t.Context(), nil, l.State, Skip{Tasks: []string{"a"}}, "user:ada")
-	require.NoError(t, err)
-	require.Equal(t, "skipped: a", outcome)
-	require.Len(t, actions, 1)
-	require.IsType(t, run.Together{}, actions[0])
-	require.Greater(t, len(actions[0].(run.Together).Actions), 1) //nolint:forcetypeassert // it is of that type
+	many(Skip{Tasks: []string{"a"}})
+	many(Retry{})
+	many(Give{Task: "a", Patch: &spec.Patch{Base: "h", Commit: "c"}})
 }

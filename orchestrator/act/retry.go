@@ -49,8 +49,7 @@ var _ = defineWith(Entry{
 	Who:  Local | Owner, On: Running | AtRest | Ended, Undo: "cancel", NoTool: []string{"role", "model"},
 }, tryAgain)
 
-// tryAgain opens tasks again, with what their files have now: roles, the project, and the plan with what it has gained. All of it
-// is one message of the log, so that a kill leaves nothing half done.
+// tryAgain opens tasks again, with what their files have now: roles, the project, and the plan with what it has gained.
 func tryAgain(ctx context.Context, h Hands, s *run.State, a Retry, by string) ([]run.Action, string, error) {
 	files := a.Changed
 	if (files.Plan != nil || files.Roles != nil || files.Project != nil) && h.Signed() {
@@ -95,7 +94,7 @@ func tryAgain(ctx context.Context, h Hands, s *run.State, a Retry, by string) ([
 	if len(gained.Tasks) > 0 {
 		done = append(done, "new: "+plan.Names(gained.Tasks, maxNamed))
 	}
-	return together(actions, strings.Join(done, "; "), nil)
+	return actions, strings.Join(done, "; "), nil
 }
 
 // events are what a run notes of the files.
@@ -151,5 +150,5 @@ func complete(ctx context.Context, h Hands, s *run.State, a Retry, by string) ([
 	if len(again) > 0 {
 		done = append(done, "tried again: "+text.Some(again, maxNamed))
 	}
-	return together(append(a.Changed.events(), actions...), strings.Join(done, "; "), nil)
+	return append(a.Changed.events(), actions...), strings.Join(done, "; "), nil
 }

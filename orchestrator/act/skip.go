@@ -22,7 +22,7 @@ var _ = define(Entry{
 	Who:  Local | Owner, On: Running | AtRest | Ended, Loses: true,
 }, func(s *run.State, a Skip, by string) ([]run.Action, string, error) {
 	actions, skipped, err := request.Skip(s, a.Tasks, run.Revision{By: by}, strings.TrimSuffix("by a person: "+a.Reason, ": "))
-	return together(actions, "skipped: "+text.Some(skipped, maxNamed), err)
+	return actions, "skipped: " + text.Some(skipped, maxNamed), err
 })
 
 // maxNamed bounds the tasks that an outcome names.

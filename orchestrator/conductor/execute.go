@@ -96,28 +96,48 @@ func (c *Conductor) executeOne(ctx context.Context, action run.Action) error {
 	}
 }
 
-// together appends what actions append as one message, then executes the others.
+// together appends what actions append as one message, behind those that stand before the first of them, and before the others.
 func (c *Conductor) together(ctx context.Context, actions []run.Action) error {
 	var events []contextscope.Event
-	var others []run.Action
+	var before, behind []run.Action
+	var data []any
+	size := 0
 	for _, action := range actions {
-		a, ok := action.(run.Append)
-		if !ok {
-			others = append(others, action)
+		var e contextscope.Event
+		var err error
+		switch a := action.(type) {
+		case run.Append:
+			e, err = eventOf(a)
+			data = append(data, a.Data)
+		case run.Write:
+			e = written(a)
+		default:
+			if len(events) == 0 {
+				before = append(before, a)
+			} else {
+				behind = append(behind, a)
+			}
 			continue
 		}
-		e, err := eventOf(a)
+		if size += len(e.Data); err == nil && size > wire.MaxLoose {
+			err = fmt.Errorf("%w: %d events have more than %d bytes", bus.ErrTooLarge, len(actions), wire.MaxLoose)
+		}
 		if err != nil {
 			return err
 		}
 		events = append(events, e)
 	}
-	if len(events) > 0 {
-		if err := c.commit(ctx, events...); err != nil {
-			return err
-		}
+	err := c.execute(ctx, before)
+	if err == nil && len(events) > 0 {
+		err = c.commit(ctx, events...)
 	}
-	return c.execute(ctx, others)
+	if err != nil {
+		return err
+	}
+	for _, d := range data {
+		c.wake(ctx, d)
+	}
+	return c.execute(ctx, behind)
 }
 
 // append writes one event of the conductor and folds it in. It is refused when another conductor has written.
@@ -146,9 +166,13 @@ const authorConductor = "conductor"
 
 // write appends a message.
 func (c *Conductor) write(ctx context.Context, w run.Write) error {
-	return c.commit(ctx, contextscope.Event{
+	return c.commit(ctx, written(w))
+}
+
+func written(w run.Write) contextscope.Event {
+	return contextscope.Event{
 		Kind: contextscope.KindUser, Task: w.Task, Author: w.From, Content: genai.NewContentFromText(w.Text, genai.RoleUser),
-	})
+	}
 }
 
 // commit completes events, appends them as one message, and folds them in.

@@ -38,8 +38,7 @@ func Give(s *run.State, id string, p *spec.Patch, by string) (actions []run.Acti
 			ID: of, Option: run.Reject, Text: "a person handed in another patch", By: by,
 		}}
 	}
-	// What waits for the task is opened first: after a kill before the last event it is parked again, as if nothing was given.
-	actions = append(reopen(s, d.Reason), callBack(s, id)...)
+	actions = append(callBack(s, id), reopen(s, d.Reason)...) // before there is another attempt, which is the newest
 	actions = append(actions, freed(s, map[string]bool{id: true}, run.Revision{By: by}, false)...)
 	if notices != nil {
 		actions = append(actions, run.SetRun(run.Data{Notices: notices}))

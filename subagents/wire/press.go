@@ -17,9 +17,9 @@ const (
 	MaxMessage = bus.MaxData
 	// maxPlain is the size, in bytes, from which a message is pressed: a message of the bus holds 900,000.
 	maxPlain = 768 << 10
-	// maxLoose bounds, in bytes, what a pressed message of the conductor may come to, maxWorker one of a worker, and maxEvents
+	// MaxLoose bounds, in bytes, what a pressed message of the conductor may come to, maxWorker one of a worker, and maxEvents
 	// how many events that has: a short message that comes to much, or to many, would take the memory of each reader.
-	maxLoose, maxWorker = 64 << 20, 8 << 20
+	MaxLoose, maxWorker = 64 << 20, 8 << 20
 	maxEvents           = 1024
 )
 
@@ -34,7 +34,7 @@ func room(subject string) int {
 	if ofWorker(subject) {
 		return maxWorker
 	}
-	return maxLoose
+	return MaxLoose
 }
 
 // ofWorker reports whether a worker can write to a subject of the log. "" stands for the conductor's.

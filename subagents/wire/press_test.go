@@ -51,7 +51,7 @@ func TestWhatIsNotPressedSoundlyIsRefused(t *testing.T) {
 	var bomb bytes.Buffer
 	w, err := gzip.NewWriterLevel(&bomb, gzip.BestSpeed)
 	require.NoError(t, err)
-	_, err = w.Write(make([]byte, maxLoose+1))
+	_, err = w.Write(make([]byte, MaxLoose+1))
 	require.NoError(t, err)
 	require.NoError(t, w.Close())
 	for _, bad := range [][]byte{bomb.Bytes(), gzipMagic, bomb.Bytes()[:100]} {
