@@ -60,6 +60,26 @@ func clusterOf(t *testing.T, n int, options func() *server.Options) ([]*server.S
 	return all, strings.Join(urls, ",")
 }
 
+// A cluster whose third server joins while the streams are made waits for it, and has three copies.
+func TestAClusterWaitsForItsServers(t *testing.T) {
+	t.Parallel()
+	var first *server.Options
+	all, _ := clusterOf(t, 2, func() *server.Options {
+		first = &server.Options{}
+		return first
+	})
+	third := first.Clone()
+	third.ServerName, third.StoreDir, third.Port, third.Cluster.Port = "s2", t.TempDir(), server.RANDOM_PORT, server.RANDOM_PORT
+	late, err := server.NewServer(third)
+	require.NoError(t, err)
+	t.Cleanup(func() { late.Shutdown(); late.WaitForShutdown() })
+	defer time.AfterFunc(time.Second, late.Start).Stop()
+	o := fast(t)
+	o.Dir, o.URL = "", all[0].ClientURL()
+	b := open(t, o)
+	require.Equal(t, 3, b.events.CachedInfo().Config.Replicas)
+}
+
 // All is on three servers, and one of them may go while it is used.
 func TestAClusterLosesAServer(t *testing.T) {
 	t.Parallel()

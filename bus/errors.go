@@ -71,6 +71,9 @@ const (
 	codeNoReplicas       jetstream.ErrorCode = 10074
 )
 
+// errJoining is the error of a stream for whose copies a cluster may still come to see the servers.
+var errJoining = errors.New("the cluster does not see all of its servers yet")
+
 // fewServers reports whether a cluster has fewer servers than a stream is to have copies.
 func fewServers(err error) bool {
 	code := apiCode(err)
@@ -100,7 +103,7 @@ func refused(err error) bool {
 func transient(err error) bool {
 	for _, t := range []error{
 		context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, jetstream.ErrNoStreamResponse,
-		nats.ErrReconnectBufExceeded, nats.ErrDisconnected, nats.ErrStaleConnection, nats.ErrConnectionReconnecting,
+		nats.ErrReconnectBufExceeded, nats.ErrDisconnected, nats.ErrStaleConnection, nats.ErrConnectionReconnecting, errJoining,
 	} {
 		if errors.Is(err, t) {
 			return true

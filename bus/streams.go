@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -56,9 +58,9 @@ func streamConfigs(replicas int) []jetstream.StreamConfig {
 }
 
 // ensureStreams makes the streams that are missing. replicas 0 is as many as the server can have: a cluster of three and more has
-// three of each.
+// three of each. One that has just begun may not see all of its servers yet, which is waited for once.
 func (b *Bus) ensureStreams(ctx context.Context, replicas int) error {
-	all := streamConfigs(max(replicas, 1))
+	all, begun := streamConfigs(max(replicas, 1)), time.Now()
 	if replicas == 0 && b.server == nil && b.nc.ConnectedClusterName() != "" {
 		all = streamConfigs(clusterReplicas)
 	}
@@ -67,6 +69,9 @@ func (b *Bus) ensureStreams(ctx context.Context, replicas int) error {
 		_, err := b.attempt(ctx, []string{"$JS.API.STREAM.*." + want.Name}, func(ctx context.Context) (err error) {
 			s, err = b.ensureStream(ctx, want)
 			if replicas == 0 && want.Replicas > 1 && fewServers(err) {
+				if time.Since(begun) < b.joining(err) {
+					return fmt.Errorf("%w: %w", errJoining, err)
+				}
 				b.log.Warn().Str("stream", want.Name).Msg("the cluster has not enough servers for three copies: one is kept")
 				s, err = b.ensureStream(ctx, streamConfigs(1)[i])
 			}
@@ -78,6 +83,14 @@ func (b *Bus) ensureStreams(ctx context.Context, replicas int) error {
 		b.keepStream(s)
 	}
 	return nil
+}
+
+// joining is how long a cluster may still come to see servers that it lacks for a stream: longer where it knows of them.
+func (b *Bus) joining(lack error) time.Duration {
+	if strings.Contains(lack.Error(), "offline") || strings.Contains(lack.Error(), "miscellaneous") { // nats-server 2.15
+		return b.retryPatience / 2
+	}
+	return b.retryPatience / 6
 }
 
 // ensureStream leaves a stream alone that will do: on a shared server its owner may have tuned it, and the right to
