@@ -98,7 +98,10 @@ func (a *acted) resumed(t *testing.T) {
 // tries does what a door has, one act after the other.
 func (a *acted) tries(t *testing.T, d way) {
 	t.Helper()
-	acted := a.active
+	acted, asks := a.active, d.name == doors[0].name
+	if asks {
+		a.asks(t)
+	}
 	var leaves []string
 	for i := range acts {
 		what := &acts[i]
@@ -135,7 +138,9 @@ func (a *acted) tries(t *testing.T, d way) {
 		case "take":
 			require.NoError(t, os.WriteFile(filepath.Join(a.dir, "gives.txt"), []byte("more\n"), 0o600))
 		case "pause":
-			a.ended(t)
+			if a.ended(t); asks {
+				a.asks(t)
+			}
 		}
 	}
 	left := a.log(t)[a.before:]

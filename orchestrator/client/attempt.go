@@ -12,18 +12,13 @@ import (
 	"divisi/internal/usage"
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/attempt"
-	"divisi/orchestrator/call"
 	"divisi/orchestrator/run"
 )
 
 // Diff returns the patch of an attempt of a task, or with stat its size for each file, as JSON (docs/landing.md); 0 is the newest
 // attempt.
 func (r *Run) Diff(ctx context.Context, task string, number int, stat bool) (json.RawMessage, error) {
-	if r.Host != nil {
-		of := call.Head{Run: r.Name, At: call.At{Task: task, Attempt: number}}
-		return call.Ask(ctx, r.Host.Line(), call.HostDiff, of, call.Diff{Stat: stat})
-	}
-	return r.look(ctx, task, number, func(ctx context.Context, a *attempt.Attempt) (any, error) { return a.Diff(ctx, stat) })
+	return r.diff(ctx, task, number, stat)
 }
 
 // Log returns what the gates printed that tested an attempt of a task, as JSON (docs/landing.md); 0 is the newest attempt.
@@ -34,7 +29,7 @@ func (r *Run) Log(ctx context.Context, task string, number int) (json.RawMessage
 // Take checks an attempt of a task out into a directory that is new or empty and outside the repository, for a person to change,
 // and returns what it is as JSON (docs/states.md); 0 is the newest attempt.
 func (r *Run) Take(ctx context.Context, task string, number int, dir string) (json.RawMessage, error) {
-	if err := r.here("an attempt is taken"); err != nil {
+	if err := r.local("an attempt is taken"); err != nil {
 		return nil, err
 	}
 	return r.look(ctx, task, number, func(ctx context.Context, a *attempt.Attempt) (any, error) { return a.Take(ctx, dir) })
@@ -42,7 +37,7 @@ func (r *Run) Take(ctx context.Context, task string, number int, dir string) (js
 
 // give hands in what a person has changed in a directory that Take filled.
 func (r *Run) give(ctx context.Context, g act.Give) (out act.Outcome, err error) {
-	if err := r.here("an attempt is given back"); err != nil {
+	if err := r.local("an attempt is given back"); err != nil {
 		return out, err
 	}
 	taken, err := attempt.ReadTaken(g.Dir)
@@ -61,7 +56,7 @@ func (r *Run) give(ctx context.Context, g act.Give) (out act.Outcome, err error)
 // drop takes out what tasks have landed, the newest first, with the patch that undoes each. Nothing is done where one of them
 // cannot be taken out.
 func (r *Run) drop(ctx context.Context, d act.Drop) (out act.Outcome, err error) {
-	if err := r.here("a landed task is dropped"); err != nil {
+	if err := r.local("a landed task is dropped"); err != nil {
 		return out, err
 	}
 	tasks, err := r.droppable(ctx, d.Tasks)
@@ -82,9 +77,7 @@ func (r *Run) drop(ctx context.Context, d act.Drop) (out act.Outcome, err error)
 
 // droppable returns tasks in the order in which they are taken out, or why one of them cannot be. Two of one change set are one.
 func (r *Run) droppable(ctx context.Context, tasks []string) ([]string, error) {
-	r.Asking.Lock()
-	b, err := r.writable(ctx)
-	r.Asking.Unlock()
+	b, err := r.At.take(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -121,9 +114,7 @@ func (r *Run) droppable(ctx context.Context, tasks []string) ([]string, error) {
 func (r *Run) handIn(
 	ctx context.Context, task string, number int, with func(context.Context, *attempt.Attempt) (act.Args, error),
 ) (out act.Outcome, err error) {
-	r.Asking.Lock()
-	b, err := r.writable(ctx)
-	r.Asking.Unlock()
+	b, err := r.At.take(ctx)
 	if err != nil {
 		return out, err
 	}
@@ -134,7 +125,7 @@ func (r *Run) handIn(
 	}); err != nil {
 		return out, err
 	}
-	if out.Text, err = r.ask(ctx, asked); err != nil || !r.AtRest {
+	if out.Text, err = r.ask(ctx, asked); err != nil || !r.NotRunning() {
 		return out, err
 	}
 	st, err := r.Dir.Fold(ctx, b, r.Name)
@@ -146,7 +137,7 @@ func (r *Run) look(
 	ctx context.Context, task string, number int, show func(context.Context, *attempt.Attempt) (any, error),
 ) (json.RawMessage, error) {
 	var v any
-	if err := r.find(ctx, Newest(r), task, number, func(ctx context.Context, a *attempt.Attempt) (err error) {
+	if err := r.find(ctx, r.At.Log().Bus, task, number, func(ctx context.Context, a *attempt.Attempt) (err error) {
 		v, err = show(ctx, a)
 		return err
 	}); err != nil {

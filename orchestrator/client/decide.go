@@ -7,31 +7,13 @@ import (
 
 	"divisi/bus"
 	"divisi/orchestrator/attempt"
-	"divisi/orchestrator/call"
 	"divisi/orchestrator/decision"
-	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
-	"divisi/orchestrator/view"
 )
 
 // Decisions lists what is open: what blocks most first.
-func (r *Run) Decisions(ctx context.Context) (Decisions, error) {
-	if r.Host != nil {
-		return AskHost(ctx, r.Host, call.HostDecisions, r.Name, call.None{})
-	}
-	st, err := eventlog.Fold(ctx, r.Bus, r.Name)
-	if err != nil {
-		return nil, err
-	}
-	open := view.Open(st)
-	for i := range open {
-		if err := Complete(ctx, r.Dir, r.Bus, st, &open[i]); err != nil {
-			return nil, err
-		}
-	}
-	return open, nil
-}
+func (r *Run) Decisions(ctx context.Context) (Decisions, error) { return r.decisions(ctx) }
 
 // Complete adds to a decision what a person needs to see of it.
 func Complete(ctx context.Context, dir store.Dir, b *bus.Bus, st *run.State, d *Decision) (err error) {

@@ -28,7 +28,7 @@ func (r *Run) Events(ctx context.Context) iter.Seq2[json.RawMessage, error] {
 		}
 		defer leave()
 		begin := run.NewState()
-		for b, err := range r.batches(ctx) {
+		for b, err := range r.At.events(ctx) {
 			if err != nil {
 				if r.ending.Err() != nil {
 					err = fmt.Errorf("%w: %w", ErrClosed, err)
@@ -72,33 +72,6 @@ func (r *Run) enter(ctx context.Context) (context.Context, func(), error) {
 			close(r.idle)
 		}
 	}, nil
-}
-
-// batches yields the log until the run has ended.
-func (r *Run) batches(ctx context.Context) iter.Seq2[eventlog.Batch, error] {
-	log := eventlog.Log{Bus: Newest(r), Run: r.Name}
-	switch {
-	case r.AtRest:
-		return log.Read(ctx, 0)
-	case r.Held == nil:
-		return untilEnd(ctx, log.Tail)
-	}
-	return func(yield func(eventlog.Batch, error) bool) {
-		tail, cancel := context.WithCancel(ctx)
-		defer cancel()
-		defer context.AfterFunc(r.Held.Live, cancel)()
-		pos := uint64(0)
-		for b, err := range log.Tail(tail, 0) {
-			if tail.Err() != nil {
-				break
-			}
-			if !yield(b, err) || err != nil {
-				return
-			}
-			pos = b.Pos
-		}
-		log.Read(ctx, pos)(yield)
-	}
 }
 
 // untilEnd follows a log until endGrace behind the end of its run. An error, that of ctx too, ends the sequence.

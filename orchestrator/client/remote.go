@@ -2,14 +2,18 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"iter"
 
 	"github.com/rs/zerolog"
 
 	"divisi/bus"
 	"divisi/internal/usage"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/call"
 	"divisi/orchestrator/depot"
+	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/store"
 )
 
@@ -55,8 +59,11 @@ func (o Remote) Open(ctx context.Context, id string) (*Run, error) {
 	if m.viewed.Load() {
 		b.ReadThrough(m.pages(id))
 	}
-	r := NewRun(id, dir, b)
-	r.Host, r.AtRest = m, !a.Active
+	r := AttachedTo(id, dir, b)
+	if !a.Active {
+		r.At = &away{attached{eventlog.Log{Bus: b, Run: id}, dir}, m}
+	}
+	r.records, r.Sent = onHost{r, m}, true
 	return r, nil
 }
 
@@ -66,10 +73,61 @@ func RemoveOn(ctx context.Context, at depot.Server, id string, unfetched bool) (
 	return AskOn(ctx, at, call.HostRemove, id, unfetched)
 }
 
-// here refuses what needs the directory of a run on another machine.
-func (r *Run) here(what string) error {
-	if r.Host == nil {
-		return nil
-	}
-	return usage.Errorf("%s where run %s is conducted: run %s was submitted to %s", what, r.Name, r.Name, r.Bus.URL())
+// HostOf is the host that has a run of another machine; nil for one of this.
+func HostOf(r *Run) *Host {
+	on, _ := r.records.(onHost)
+	return on.host
 }
+
+// away is a run on a server that no process carries out.
+type away struct {
+	attached
+
+	host *Host
+}
+
+// Tail implements reader.
+func (a *away) Tail(ctx context.Context, from uint64) iter.Seq2[eventlog.Batch, error] {
+	return a.log.Read(ctx, from)
+}
+
+func (a *away) events(ctx context.Context) iter.Seq2[eventlog.Batch, error] {
+	return a.log.Read(ctx, 0)
+}
+
+// NotRunning implements asker.
+func (*away) NotRunning() bool { return true }
+
+// Put has the host do it.
+func (a *away) Put(ctx context.Context, q act.Request) (string, error) {
+	return AskHost(ctx, a.host, call.ConductorAct, a.log.Run, q)
+}
+
+// onHost are the records of a run as its host shows them.
+type onHost struct {
+	*Run
+
+	host *Host
+}
+
+func (o onHost) decisions(ctx context.Context) (Decisions, error) {
+	return AskHost(ctx, o.host, call.HostDecisions, o.Name, call.None{})
+}
+
+func (o onHost) diff(ctx context.Context, task string, number int, stat bool) (json.RawMessage, error) {
+	return call.Ask(ctx, o.host.Line(), call.HostDiff, o.of(task, number), call.Diff{Stat: stat})
+}
+
+func (o onHost) context(ctx context.Context, task string, number int, v ContextView) ([]byte, error) {
+	return call.Ask(ctx, o.host.Line(), call.HostContext, o.of(task, number), v)
+}
+
+func (o onHost) of(task string, number int) call.Head {
+	return call.Head{Run: o.Name, At: call.At{Task: task, Attempt: number}}
+}
+
+func (o onHost) local(what string) error {
+	return usage.Errorf("%s where run %s is conducted: run %s was submitted to %s", what, o.Name, o.Name, o.At.Log().Bus.URL())
+}
+
+func (o onHost) close() { o.Dir.Close(o.host.Bus) }

@@ -98,11 +98,11 @@ func (r *Run) Report(ctx context.Context) (json.RawMessage, error) {
 		return nil, err
 	}
 	defer leave()
-	st, err := r.Dir.Fold(ctx, Newest(r), r.Name)
+	st, err := r.Dir.Fold(ctx, r.At.Log().Bus, r.Name)
 	if err != nil {
 		return nil, err
 	}
-	if r.AtRest {
+	if r.NotRunning() {
 		return spec.JSON(view.Of(st))
 	}
 	return spec.JSON(view.Live(st, depot.Now()))

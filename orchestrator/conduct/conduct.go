@@ -104,7 +104,7 @@ type Half struct {
 
 // launch appends the run's first event, unless it resumes, and begins to conduct. The bus is open; st is the run so far.
 func (h *Half) launch(ctx context.Context, st *run.State) (*client.Run, error) {
-	held := &client.Held{Started: ctx.Err, Warrant: h.warrant, Release: h.Release, Outcome: h.result}
+	held := &client.Held{Started: ctx.Err, Release: h.Release, Outcome: h.result}
 	ctx, h.full = context.WithCancelCause(ctx)
 	held.Stop = func() { h.full(context.Canceled) }
 	h.Later(h.Mirror.Close)
@@ -175,9 +175,7 @@ func (h *Half) launch(ctx context.Context, st *run.State) (*client.Run, error) {
 		h.end = cond.State()
 		h.propose(ctx, h.end)
 	}()
-	r := client.NewRun(h.Spec.Run, h.Dir, h.Bus)
-	r.Held, r.Since = held, st.Pos
-	return r, nil
+	return held.Run(h.Spec.Run, h.Dir, h.Bus, st.Pos, h.warrant), nil
 }
 
 // answers begins to answer the working halves, and to learn what they were told of quotas.

@@ -40,7 +40,7 @@ type Retry struct {
 
 // TryAgain opens tasks again that were given up. Roles and settings are read again from the files that they came from.
 func TryAgain(ctx context.Context, r *client.Run, o Retry) (out act.Outcome, err error) {
-	st, err := r.Dir.Fold(ctx, client.Newest(r), r.Name)
+	st, err := r.Dir.Fold(ctx, r.At.Log().Bus, r.Name)
 	if err != nil {
 		return out, err
 	}
@@ -50,7 +50,7 @@ func TryAgain(ctx context.Context, r *client.Run, o Retry) (out act.Outcome, err
 	if o.Forgotten && o.Model != "" {
 		return out, usage.Errorf("the task for a forgotten file has the model of its role: name a role")
 	}
-	if r.Host == nil && r.Served == nil {
+	if !r.Sent {
 		out.Notes, err = o.reread(ctx, r, st)
 	} else if o.RoleFile != nil || o.Repo != "" {
 		err = usage.Errorf("run %s was submitted, and keeps the roles and settings of that moment", r.Name)
@@ -77,7 +77,9 @@ func (o *Retry) reread(ctx context.Context, r *client.Run, st *run.State) (notes
 	if err := h.openRepositories(ctx, o.Repo, m); err != nil {
 		return nil, err
 	}
-	r.Trees = h.Tree
+	if rest, ok := r.At.(*client.Rest); ok {
+		rest.Trees = h.Tree
+	}
 	set, project, err := readAgain(h.Checkout.Top, st, o)
 	var broken []string
 	if err == nil {
@@ -96,7 +98,7 @@ func (o *Retry) reread(ctx context.Context, r *client.Run, st *run.State) (notes
 		return nil, err
 	case o.Role != "" && !had && !now:
 		how := "name one of its roles, or a role file (*.md)"
-		if !r.AtRest {
+		if !r.NotRunning() {
 			how = "a new role file takes effect in a run that no process carries out"
 		}
 		return nil, usage.Errorf("run %s has no role %q%s; %s", r.Name, o.Role,
@@ -109,7 +111,7 @@ func (o *Retry) reread(ctx context.Context, r *client.Run, st *run.State) (notes
 	if !o.Forgotten { // that adds nothing else
 		err = o.rereadPlan(r, st, m.Plan, set)
 	}
-	if err != nil || !r.AtRest {
+	if err != nil || !r.NotRunning() {
 		return notes, err
 	}
 	return notes, goesOn(ctx, st, o)
@@ -273,7 +275,7 @@ func (o *Retry) rereadPlan(r *client.Run, st *run.State, path string, set config
 	q.Notices = append(q.Notices, "the plan file has changed: the tasks that are tried again get their briefs, roles, files, "+
 		"commands, constraints and dependencies from it, those that have not begun too, and what it has gained is added; what "+
 		"else has changed takes effect in another run")
-	if !r.AtRest && slices.ContainsFunc(p.Tasks, func(t spec.Task) bool { return !named(st.Spec.Plan, t.Role) }) {
+	if !r.NotRunning() && slices.ContainsFunc(p.Tasks, func(t spec.Task) bool { return !named(st.Spec.Plan, t.Role) }) {
 		return stopFirst(r, "the plan file names a role that it did not name before")
 	}
 	return nil
@@ -293,14 +295,14 @@ func (o *Retry) compare(r *client.Run, st *run.State, roles map[string]spec.Role
 		had, role := st.Spec.Roles[name], roles[name]
 		fields := differs(had, role)
 		switch {
-		case len(fields) == 0 || had.Name == "" && !r.AtRest: // nothing can name a new one yet
+		case len(fields) == 0 || had.Name == "" && !r.NotRunning(): // nothing can name a new one yet
 			continue
 		case had.Name == "":
 			q.Notices = append(q.Notices, fmt.Sprintf("role %s is new", name))
 		default:
 			q.Notices = append(q.Notices, fmt.Sprintf("role %s has changed: %s", name, text.Some(fields, maxFields)))
 		}
-		if !r.AtRest && slices.ContainsFunc(fields, func(f string) bool { return slices.Contains(connected, f) }) {
+		if !r.NotRunning() && slices.ContainsFunc(fields, func(f string) bool { return slices.Contains(connected, f) }) {
 			return stopFirst(r, q.Notices[len(q.Notices)-1])
 		}
 		q.Roles[name] = role
@@ -317,7 +319,7 @@ func (o *Retry) compare(r *client.Run, st *run.State, roles map[string]spec.Role
 	now.ToolOutput, now.Summaries = p.ToolOutput, p.Summaries
 	if fields := differs(st.Spec.Project, now); len(fields) > 0 {
 		q.Notices = append(q.Notices, "the project file has changed: "+text.Some(fields, maxFields))
-		if q.Project = &now; !r.AtRest {
+		if q.Project = &now; !r.NotRunning() {
 			return stopFirst(r, q.Notices[len(q.Notices)-1])
 		}
 	}

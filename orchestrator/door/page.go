@@ -25,7 +25,6 @@ import (
 	"divisi/orchestrator/conduct"
 	"divisi/orchestrator/dashboard"
 	"divisi/orchestrator/depot"
-	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/host"
 	"divisi/orchestrator/view"
 	"divisi/subagents/wire"
@@ -179,16 +178,12 @@ type opened struct{ *client.Run }
 
 // Tail implements dashboard.Log.
 func (o opened) Tail(ctx context.Context, from uint64) iter.Seq2[dashboard.Batch, error] {
-	log := eventlog.Log{Bus: o.Bus, Run: o.Name}
-	if o.AtRest {
-		return log.Read(ctx, from)
-	}
-	return log.Tail(ctx, from)
+	return o.At.Tail(ctx, from)
 }
 
 // Last implements dashboard.Run.
 func (o opened) Last(ctx context.Context) (uint64, error) {
-	m, err := o.Bus.Last(ctx, bus.RunFilter(o.Name))
+	m, err := o.At.Log().Bus.Last(ctx, bus.RunFilter(o.Name))
 	if err != nil || m == nil {
 		return 0, err
 	}

@@ -234,7 +234,7 @@ func (h *Host) begin(ctx context.Context, mine *hosted, fresh bool, o conduct.Re
 		return h.settle(ctx, mine, err)
 	}
 	h.note(Known{Run: mine.id, Order: h.orderOf(mine.id)})
-	h.signed(mine, r.Held.Warrant, stop)
+	h.signed(mine, r.Warrant, stop)
 	close(mine.begun)
 	h.under.Go(func() {
 		defer stop(nil)

@@ -22,23 +22,19 @@ func (h Hosted) Open(ctx context.Context, id string) (*client.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Served = h.Host
-	if h.Veiled {
+	if r.Sent = true; h.Veiled {
 		h.Host.conceal(r)
 	}
+	h.Host.Serve(r)
 	return r, nil
 }
 
-// Held is an error where another host may conduct the runs by now.
-func (h *Host) Held() error { return h.Lease.Held() }
-
-// Put puts a request of a visitor of the page to a run that no process carries out, as answer does for a member.
-func (h *Host) Put(ctx context.Context, r *client.Run, q act.Request) (outcome string, err error) {
-	if err = h.Lease.Held(); err == nil { // else another host may go on with it
-		outcome, err = client.Put(ctx, r, q)
+// Serve has a visitor of the page act on a run that no process carries out, as a member does.
+func (h *Host) Serve(r *client.Run) {
+	if rest, ok := r.At.(*client.Rest); ok {
+		rest.Free = h.Lease.Held // else another host may go on with it
+		rest.Asked = func(q *act.Request, err error) { h.runAsked(r.Name, q.From, q, err) }
 	}
-	h.runAsked(r.Name, q.From, &q, err)
-	return outcome, err
 }
 
 // Summary implements Runs.

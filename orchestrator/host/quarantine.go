@@ -79,6 +79,11 @@ func (h *Host) isolateIn(ctx context.Context, id string, q act.Request) (string,
 	if err != nil {
 		return "", err
 	}
-	text, _, err := client.Do(ctx, r, q)
+	var text string
+	if rest, ok := r.At.(*client.Rest); ok {
+		text, _, err = rest.Do(ctx, q)
+	} else { // it has begun meanwhile
+		text, err = conductor.Ask(ctx, h.bus, id, q)
+	}
 	return text, errors.Join(err, r.Close())
 }

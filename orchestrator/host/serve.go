@@ -117,7 +117,7 @@ func (h *Host) acts(ctx context.Context, in *call.In, q *act.Request) (string, e
 		q.By, q.From = wire.Vouched(by, q.By), by // and not who the request says
 	}
 	return reads(func(ctx context.Context, r *client.Run, _ *call.In, q *act.Request) (string, error) {
-		return client.Put(ctx, r, *q)
+		return r.At.Put(ctx, *q)
 	})(h, ctx, in, q)
 }
 

@@ -74,7 +74,7 @@ func (h *Host) learn(ctx context.Context, v *veil.Veil, run string, before uint6
 
 // conceal has a run of this host read its log behind the veil.
 func (h *Host) conceal(r *client.Run) {
-	r.Bus.ReadThrough(func(ctx context.Context, from uint64) ([]bus.Message, error) {
+	r.At.Log().Bus.ReadThrough(func(ctx context.Context, from uint64) ([]bus.Message, error) {
 		page, err := h.page(ctx, r.Name, from)
 		return client.Messages(page), err
 	})
@@ -88,13 +88,13 @@ func (h *Host) viewed(ctx context.Context, id string) (s client.Summary, err err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	h.conceal(r)
-	st, err := eventlog.Fold(ctx, r.Bus, id)
+	st, err := eventlog.Fold(ctx, r.At.Log().Bus, id)
 	if err == nil {
 		err = r.Dir.Check(st, id)
 	}
 	if err != nil {
 		return s, err
 	}
-	s, shown := client.SummaryOf(st, r.AtRest)
+	s, shown := client.SummaryOf(st, r.NotRunning())
 	return s, client.Place(h.Dir.Path).Complete(ctx, id, &s, &shown)
 }

@@ -65,11 +65,12 @@ func TestAPageOfAHostWithoutItsLeaseAppendsNothing(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, b.Close(context.Background())) }()
 	h := &host.Host{Lease: b.NewLease(host.HostLease, "ours", 0)}
-	r := client.NewRun("r", store.Dir{Path: t.TempDir()}, b)
-	r.AtRest, r.Served, r.By = true, h, "user:ana"
+	r := client.AtRest("r", store.Dir{Path: t.TempDir()}, b)
+	h.Serve(r)
+	r.By = "user:ana"
 	_, err = r.Act(t.Context(), act.StopLine{Reason: "why"})
 	require.ErrorIs(t, err, bus.ErrLeaseLost)
 	_, err = r.Act(t.Context(), act.Drop{Tasks: []string{"a"}, Reason: "why"})
 	require.ErrorIs(t, err, bus.ErrLeaseLost)
-	require.Nil(t, r.Taken, "the store is left to the other host")
+	require.Nil(t, r.At.(*client.Rest).Taken, "the store is left to the other host")
 }
