@@ -16,6 +16,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
+
+	"divisi/internal/testkit/chantest"
 )
 
 func TestOneOwner(t *testing.T) {
@@ -144,7 +146,7 @@ func TestCloseIsQuickAndMayBeRepeated(t *testing.T) {
 				tailErr = err
 			}
 		})
-		<-asking
+		chantest.Next(t, asking)
 		begun := time.Now()
 		for range 3 {
 			wg.Go(func() {
@@ -179,7 +181,7 @@ func TestHandlerThatHangs(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.NoError(t, b.Publish(soon(t), "ctl.r", nil))
-	<-entered
+	chantest.Next(t, entered)
 	short, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()
 	require.ErrorIs(t, b.Close(short), context.DeadlineExceeded)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/bus/member"
+	"divisi/internal/testkit/chantest"
 )
 
 func TestRequestAndReply(t *testing.T) {
@@ -35,7 +36,7 @@ func TestRequestAndReply(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "re: pause", string(answer))
 		require.NoError(t, b.Publish(ctx, s, []byte("x")))
-		require.ErrorIs(t, <-unasked, errNoReplyWanted)
+		require.ErrorIs(t, chantest.Next(t, unasked), errNoReplyWanted)
 
 		stop()
 		stop()
@@ -59,7 +60,7 @@ func TestStopWaitsForTheHandler(t *testing.T) {
 		})
 		require.NoError(t, err)
 		require.NoError(t, b.Publish(ctx, "ctl.r", nil))
-		<-entered
+		chantest.Next(t, entered)
 		stopped := make(chan bool)
 		go func() {
 			stop()
@@ -70,7 +71,7 @@ func TestStopWaitsForTheHandler(t *testing.T) {
 			t.Fatal("stop did not wait")
 		case leave <- struct{}{}:
 		}
-		require.True(t, <-stopped)
+		require.True(t, chantest.Next(t, stopped))
 	})
 }
 
@@ -114,7 +115,7 @@ func TestNothingSaidWithoutAServerArrivesLater(t *testing.T) {
 	require.ErrorIs(t, err, nats.ErrReconnectBufExceeded)
 
 	externalServer(t, dir, port)
-	<-back
+	chantest.Next(t, back)
 	require.NoError(t, b.Enqueue(ctx, TaskSubject("generator", "r", "1"), "id", nil))
 	require.Equal(t, 1, next(t, q).Number)
 }
@@ -133,7 +134,7 @@ func TestWhoAnswersNothingIsNotWaitedFor(t *testing.T) {
 		_, err = b.Request(ctx, CallSubject("r", "w1"), []byte("a call"))
 		require.ErrorIs(t, err, ErrNoAnswer)
 		require.ErrorIs(t, err, ErrUnavailable)
-		<-took
+		chantest.Next(t, took)
 
 		// One that says that it is at it is waited for.
 		answers := make(chan error, 1)
@@ -144,13 +145,13 @@ func TestWhoAnswersNothingIsNotWaitedFor(t *testing.T) {
 			}
 			answers <- err
 		}()
-		reply := <-took
+		reply := chantest.Next(t, took)
 		for range 8 {
 			require.NoError(t, pause(ctx, nil, b.silence/4))
 			require.NoError(t, reply(nil))
 		}
 		require.NoError(t, reply([]byte("done")))
-		require.NoError(t, <-answers)
+		require.NoError(t, chantest.Next(t, answers))
 	})
 }
 
@@ -202,8 +203,8 @@ func TestAMemberThatIsRevokedIsAnsweredNothing(t *testing.T) {
 		_, err := b.Request(soon(t), CallSubject("r", "w1"), []byte("a call"))
 		ended <- err
 	}()
-	reply := <-took
+	reply := chantest.Next(t, took)
 	require.NoError(t, s.Disconnect("w1"))
-	require.ErrorIs(t, <-ended, ErrDenied)
+	require.ErrorIs(t, chantest.Next(t, ended), ErrDenied)
 	require.NoError(t, reply([]byte("too late")))
 }

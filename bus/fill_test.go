@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"divisi/internal/testkit/chantest"
 )
 
 func TestAFullStoreIsToldInTime(t *testing.T) {
@@ -69,5 +71,5 @@ func TestMendTellsThatTheStoreWillBeFull(t *testing.T) {
 		require.NoError(t, err)
 	}
 	defer b.Mend()()
-	require.Contains(t, <-told, "% of the 8 MiB that it can have. Remove runs that need not be kept")
+	require.Contains(t, chantest.Next(t, told), "% of the 8 MiB that it can have. Remove runs that need not be kept")
 }

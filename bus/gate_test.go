@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/bus/member"
+	"divisi/internal/testkit/chantest"
 )
 
 // TestNoAnswerGoesWhereAMemberMayNotWrite: the server publishes its answers with all rights, wherever a request wants them. So
@@ -140,7 +141,7 @@ func TestStrangersTakeNoPlaceOfOthers(t *testing.T) {
 	b := enters(t, s.joins(t, member.Person, "ada"))
 	_, err := b.Queued(soon(t), TaskFilter("r"))
 	require.NoError(t, err)
-	require.Equal(t, 1, <-told)
+	require.Equal(t, 1, chantest.Next(t, told))
 	require.Empty(t, told, "the others are told a minute later")
 }
 
@@ -265,7 +266,7 @@ func TestSlowAPersonConnectsBesideAFlood(t *testing.T) {
 		command()
 	}
 	for range 8 {
-		<-many
+		chantest.Next(t, many)
 	}
 	for range commands / 2 { // when all have tried
 		command()
@@ -285,5 +286,5 @@ func TestNoReplyLeavesTheInboxes(t *testing.T) {
 	require.NoError(t, err)
 	defer stop()
 	require.NoError(t, b.nc.PublishRequest(ControlSubject("r"), ConductorSubject("r", "forged"), nil))
-	require.ErrorIs(t, <-replied, ErrSubject)
+	require.ErrorIs(t, chantest.Next(t, replied), ErrSubject)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/bus/member"
+	"divisi/internal/testkit/chantest"
 )
 
 // handClock is a clock that stands until a test sets it forward.
@@ -125,7 +126,7 @@ func TestAWorkerThatSitsOnTasks(t *testing.T) {
 	require.NoError(t, thief.Publish(soon(t), WorkerPresence("w1"), []byte("{}")))
 	heard(t, thief)
 	require.NoError(t, honest.Publish(soon(t), WorkerPresence("w2"), []byte("{}")))
-	require.Equal(t, WorkerPresence("w2"), <-there, "no run counts on the thief any more")
+	require.Equal(t, WorkerPresence("w2"), chantest.Next(t, there), "no run counts on the thief any more")
 	require.Empty(t, told)
 	left, err := s.Queued(soon(t), TaskFilter("r"))
 	require.NoError(t, err)
@@ -218,7 +219,7 @@ func TestATaskThatIsHandedBackSoonIsAnothers(t *testing.T) {
 		if begins {
 			want = maxDelay
 		}
-		require.Equal(t, fmt.Sprintf(`-NAK {"delay": %d}`, want.Nanoseconds()), <-naks)
+		require.Equal(t, fmt.Sprintf(`-NAK {"delay": %d}`, want.Nanoseconds()), chantest.Next(t, naks))
 		require.NoError(t, sub.Unsubscribe())
 	}
 }
@@ -304,10 +305,10 @@ func TestAWorkerThatFloodsTheStore(t *testing.T) {
 	flooder.WaitForRoom(func(text string) { waits <- text })
 	stored := make(chan error, 1)
 	go func() { stored <- put(flooder) }()
-	require.Contains(t, <-waits, "stores nothing")
+	require.Contains(t, chantest.Next(t, waits), "stores nothing")
 	clock.pass(30 * time.Minute)
-	require.Contains(t, <-waits, "stores again")
-	require.NoError(t, <-stored)
+	require.Contains(t, chantest.Next(t, waits), "stores again")
+	require.NoError(t, chantest.Next(t, stored))
 	require.Empty(t, told)
 }
 
@@ -406,7 +407,7 @@ func TestAWorkerReportsWhatItHolds(t *testing.T) {
 	}
 	heard(t, liar)
 	require.NoError(t, honest.Publish(soon(t), ActiveSubject("r"), []byte(subject)))
-	require.Equal(t, subject, <-reports)
+	require.Equal(t, subject, chantest.Next(t, reports))
 	require.Empty(t, reports)
 	require.NoError(t, d.Ack(soon(t)))
 	require.NoError(t, honest.Publish(soon(t), ActiveSubject("r"), []byte(subject)))

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"divisi/internal/testkit/chantest"
 )
 
 // leaseOf is a short lease on a bus.
@@ -35,7 +37,7 @@ func TestALeaseHasOneHolder(t *testing.T) {
 			_, err := two.Take(ctx, func(note []byte) { seen <- string(note) })
 			taken <- err
 		}()
-		require.Equal(t, `"a"`, <-seen)
+		require.Equal(t, `"a"`, chantest.Next(t, seen))
 		kept := make(chan error, 1)
 		go func() {
 			for {
@@ -52,14 +54,14 @@ func TestALeaseHasOneHolder(t *testing.T) {
 			}
 		}()
 		for range 6 { // longer than the lease lasts
-			require.Equal(t, `"b"`, <-seen)
+			require.Equal(t, `"b"`, chantest.Next(t, seen))
 		}
 		require.NoError(t, one.Held())
 		close(stop)
-		require.NoError(t, <-kept)
+		require.NoError(t, chantest.Next(t, kept))
 		require.Empty(t, taken)
 
-		require.NoError(t, <-taken)
+		require.NoError(t, chantest.Next(t, taken))
 		require.ErrorIs(t, one.Held(), ErrLeaseLost)
 		require.ErrorIs(t, one.Keep(ctx, noting(nil)), ErrLeaseLost)
 		require.NoError(t, one.Release(ctx, noting(nil)), "of what is not held")

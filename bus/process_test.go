@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"divisi/internal/testkit/chantest"
 )
 
 // runChild is the test binary as another process. Its first argument is what to do, the second the directory.
@@ -162,7 +164,7 @@ func TestAttachFromAnotherProcess(t *testing.T) {
 		require.NoError(t, err)
 		cmd.Stdout = io.Discard
 		require.NoError(t, cmd.Run())
-		require.Equal(t, strconv.Itoa(cmd.Process.Pid), <-asked)
+		require.Equal(t, strconv.Itoa(cmd.Process.Pid), chantest.Next(t, asked))
 		last, err := b.Last(ctx, RunFilter("r"))
 		require.NoError(t, err)
 		require.Equal(t, "hello", string(last.Data))

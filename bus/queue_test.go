@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"divisi/internal/testkit/chantest"
 )
 
 const shortAckWait = 300 * time.Millisecond
@@ -253,7 +255,7 @@ func TestLateTaskIsHandedBack(t *testing.T) {
 			var wg sync.WaitGroup
 			wg.Go(cancel)
 			require.NoError(t, b.Enqueue(ctx, s, s, nil))
-			d := <-got
+			d := chantest.Next(t, got)
 			wg.Wait()
 			if d == nil {
 				d = next(t, q) // an hour would not be enough if it had been lost

@@ -8,6 +8,8 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
+
+	"divisi/internal/testkit/chantest"
 )
 
 // TestCallsWaitForRoomElsewhere: what is to be stored waits while the store of a server elsewhere is full, and is stored once. A
@@ -29,13 +31,13 @@ func TestCallsWaitForRoomElsewhere(t *testing.T) {
 			stored <- err
 		}()
 	}
-	require.Contains(t, <-told, "stores nothing: ")
+	require.Contains(t, chantest.Next(t, told), "stores nothing: ")
 	require.ErrorIs(t, b.NewLease("l", "me", 0).begin(ctx, bytes.Repeat([]byte("1"), 800<<10), 0), ErrFull)
 	require.Empty(t, stored)
 	require.NoError(t, b.js.DeleteStream(ctx, "FILL"))
 
-	require.NoError(t, errors.Join(<-stored, <-stored))
-	require.Contains(t, <-told, "stores again")
+	require.NoError(t, errors.Join(chantest.Next(t, stored), chantest.Next(t, stored)))
+	require.Contains(t, chantest.Next(t, told), "stores again")
 	require.Empty(t, told)
 	require.Len(t, collect(t, b, ctx, RunFilter("r"), 0), 2)
 }
@@ -70,8 +72,8 @@ func TestAStoreThatHasReachedItsCeilingIsMended(t *testing.T) {
 		_, err := elsewhere.Append(ctx, AttemptSubject("r", "local", "generator", "a", i+1), make([]byte, 600<<10), 0)
 		require.NoError(t, err)
 	}
-	require.Contains(t, <-told, "stores nothing: ")
-	require.Contains(t, <-told, "stores again")
+	require.Contains(t, chantest.Next(t, told), "stores nothing: ")
+	require.Contains(t, chantest.Next(t, told), "stores again")
 	require.Greater(t, b.starts(), int64(1))
 }
 

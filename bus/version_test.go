@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/bus/member"
+	"divisi/internal/testkit/chantest"
 )
 
 func TestAVersionCrossesInAName(t *testing.T) {
@@ -56,7 +57,7 @@ func TestVersionsMeetAtTheDoor(t *testing.T) {
 		require.ErrorIs(t, err, ErrUnavailable)
 		require.ErrorContains(t, err, "the server is Divisi v9.0, which speaks version 9 of the protocol, and this program is "+there.String()+
 			". Install Divisi v9.0 on this machine and start it again")
-		at := <-met
+		at := chantest.Next(t, met)
 		require.Equal(t, meeting{"w1", there, at.why}, at)
 		require.NotEmpty(t, at.why)
 	}
@@ -67,11 +68,11 @@ func TestVersionsMeetAtTheDoor(t *testing.T) {
 	_, err = nats.Connect(at, append(opts, nats.Name("divisi"), nats.Nkey(key, login.Sign))...)
 	require.ErrorContains(t, err, "the server is Divisi v9.0, which speaks version 9")
 	require.NotErrorIs(t, err, nats.ErrAuthorization)
-	<-met
+	chantest.Next(t, met)
 
 	for _, there := range []Version{{"v8.3", 8, 8}, {"v9.0", 9, 8}} {
 		b := open(t, Options{Login: login, Log: zerolog.Nop(), Speaks: there})
-		require.Equal(t, meeting{"w1", there, ""}, <-met)
+		require.Equal(t, meeting{"w1", there, ""}, chantest.Next(t, met))
 		require.NoError(t, b.Unfit())
 	}
 }

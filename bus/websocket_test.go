@@ -57,7 +57,7 @@ func TestARequestForNoWebSocketIsRefused(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
 	at := "https" + strings.TrimPrefix(s.WebSocketURL(), "wss")
-	client := http.Client{Transport: &http.Transport{TLSClientConfig: member.Pinned(s.digest, time.Now), DisableKeepAlives: true}}
+	client := http.Client{Timeout: time.Minute, Transport: &http.Transport{TLSClientConfig: member.Pinned(s.digest, time.Now), DisableKeepAlives: true}}
 	upgrade := http.Header{
 		"Connection": {"Upgrade"}, "Upgrade": {"websocket"}, "Sec-Websocket-Version": {"13"},
 		"Sec-Websocket-Key": {"AAAAAAAAAAAAAAAAAAAAAA=="},

@@ -18,6 +18,7 @@ import (
 	"divisi/bus"
 	"divisi/bus/member"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/chantest"
 	"divisi/orchestrator/depot"
 	"divisi/orchestrator/host"
 	"divisi/orchestrator/hub"
@@ -48,7 +49,7 @@ func servingWith(t *testing.T, stateDir string, agents int) (at hub.Serving, tol
 			},
 		})
 	}()
-	t.Cleanup(func() { cancel(); require.NoError(t, <-ended) })
+	t.Cleanup(func() { cancel(); require.NoError(t, chantest.Next(t, ended)) })
 	select {
 	case at = <-ready:
 	case err := <-ended:
@@ -73,7 +74,7 @@ func numbers(t *testing.T, url string) map[string]float64 {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
 	require.NoError(t, err)
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}
 	a, err := client.Do(r)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, a.Body.Close()) }()

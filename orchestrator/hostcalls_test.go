@@ -13,6 +13,7 @@ import (
 
 	"divisi/bus"
 	"divisi/contextscope"
+	"divisi/internal/testkit/chantest"
 	"divisi/orchestrator"
 )
 
@@ -129,7 +130,7 @@ func TestAHostTakesAnOrderOnceAndNoOther(t *testing.T) {
 		}()
 	}
 	for range cap(said) {
-		require.JSONEq(t, `{"result":{}}`, <-said)
+		require.JSONEq(t, `{"result":{}}`, chantest.Next(t, said))
 	}
 	setUp(t, url, id, 2)
 	require.Equal(t, 2, setUps(t, url, id))

@@ -16,6 +16,7 @@ import (
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/chantest"
 	"divisi/internal/testkit/geminitest"
 	"divisi/orchestrator"
 	"divisi/orchestrator/hub"
@@ -220,14 +221,14 @@ func TestSlowARateLimitHoldsOtherWorkers(t *testing.T) {
 	l := newLimited(6 * time.Second)
 	s := shareOf(t, 3, 0, geminitest.Options{Handle: l.answer})
 	s.worker("w1", "key")
-	<-l.begun
+	chantest.Next(t, l.begun)
 	s.worker("w2", "key")
-	held := <-l.begun
+	held := chantest.Next(t, l.begun)
 	told := s.limitsOf("w2", l.refused)
 	s.worker("w3", "another")
-	free := <-l.begun
+	free := chantest.Next(t, l.begun)
 	close(l.proceed)
-	require.Equal(t, "w1", <-told, "which worker told of it")
+	require.Equal(t, "w1", chantest.Next(t, told), "which worker told of it")
 	require.Equal(t, "done refs/heads/divisi/"+s.id+" 3 landed", s.conduct.line(), "%s", &s.conduct.err)
 	s.conduct.ended()
 	at, end := s.asked(held, 2, l)
@@ -242,9 +243,9 @@ func TestSlowARateLimitOutlivesTheConductor(t *testing.T) {
 	l := newLimited(20 * time.Second)
 	s := shareOf(t, 2, 0, geminitest.Options{Handle: l.answer})
 	s.worker("w1", "key")
-	<-l.begun
+	chantest.Next(t, l.begun)
 	close(l.proceed)
-	<-l.refused
+	chantest.Next(t, l.refused)
 	s.until(func(e *contextscope.Event) bool { return strings.Contains(string(e.Data), `"for":"limit"`) })
 	s.conduct.kill()
 	s.half.Resume, s.half.Run = true, s.id
@@ -258,7 +259,7 @@ func TestSlowARateLimitOutlivesTheConductor(t *testing.T) {
 		return begun == 2
 	})
 	s.worker("w2", "key")
-	late := <-l.begun
+	late := chantest.Next(t, l.begun)
 	require.Equal(t, "done refs/heads/divisi/"+s.id+" 2 landed", s.conduct.line(), "%s", &s.conduct.err)
 	s.conduct.ended()
 	at, end := s.asked(late, 1, l)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/sandbox"
+	"divisi/internal/testkit/chantest"
 	"divisi/orchestrator"
 	"divisi/orchestrator/depot"
 	"divisi/orchestrator/hub"
@@ -56,7 +57,7 @@ func servedHere(t *testing.T) string {
 		cancel()
 		require.NoError(t, err)
 	}
-	t.Cleanup(func() { cancel(); require.NoError(t, <-ended) })
+	t.Cleanup(func() { cancel(); require.NoError(t, chantest.Next(t, ended)) })
 	return state
 }
 

@@ -264,7 +264,7 @@ func served(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("%s told no address:\n%s", args[0], out)
 	}
 	bare, _, _ := strings.Cut(string(m[1]), "?")
-	refused, err := http.Get(bare)
+	refused, err := (&http.Client{Timeout: time.Minute}).Get(bare)
 	ts.Check(err)
 	_ = refused.Body.Close()
 	if refused.StatusCode != http.StatusUnauthorized {
@@ -272,7 +272,7 @@ func served(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	jar, err := cookiejar.New(nil)
 	ts.Check(err)
-	r, err := (&http.Client{Jar: jar}).Get(string(m[1]))
+	r, err := (&http.Client{Jar: jar, Timeout: time.Minute}).Get(string(m[1]))
 	ts.Check(err)
 	defer func() { _ = r.Body.Close() }()
 	http.DefaultClient.CloseIdleConnections()

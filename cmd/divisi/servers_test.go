@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nkeys"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -34,7 +35,7 @@ func fetch(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: fetch URL-FILE FILE")
 	}
-	a, err := http.Get(strings.TrimSpace(ts.ReadFile(args[0])))
+	a, err := (&http.Client{Timeout: time.Minute}).Get(strings.TrimSpace(ts.ReadFile(args[0])))
 	ts.Check(err)
 	data, err := io.ReadAll(a.Body)
 	ts.Check(errors.Join(err, a.Body.Close()))

@@ -18,6 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 	"golang.org/x/net/proxy"
+
+	"divisi/internal/testkit/chantest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -78,7 +80,7 @@ func (w *world) serve(t *testing.T) {
 	go func() { done <- w.Serve(ctx, l) }()
 	t.Cleanup(func() {
 		cancel()
-		require.NoError(t, <-done)
+		require.NoError(t, chantest.Next(t, done))
 	})
 }
 
@@ -395,7 +397,7 @@ func TestTheEndOfACommandEndsItsTunnels(t *testing.T) {
 	conn, err := w.tunnelTo(site + ":443")
 	require.NoError(t, err)
 	cancel()
-	require.NoError(t, <-done)
+	require.NoError(t, chantest.Next(t, done))
 	_, err = io.ReadAll(conn)
 	require.NoError(t, err, "the tunnel ended")
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"divisi/internal/testkit/chantest"
 )
 
 func TestNew(t *testing.T) {
@@ -80,9 +82,9 @@ func TestRunIsCancelled(t *testing.T) {
 		})
 		done <- err
 	}()
-	<-answered.ch
+	chantest.Next(t, answered.ch)
 	cancel(stop)
-	require.ErrorIs(t, <-done, stop)
+	require.ErrorIs(t, chantest.Next(t, done), stop)
 }
 
 // endless is an input that repeats itself: git ends only when it is killed.

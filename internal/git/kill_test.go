@@ -16,6 +16,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"divisi/internal/testkit/chantest"
 )
 
 // The child of TestCreateMirrorIsKilled finds its task in these variables.
@@ -108,7 +110,7 @@ func TestCancelKillsTheWholeGroup(t *testing.T) {
 	n, err := pr.Read(pid)
 	require.NoError(t, err)
 	cancel()
-	require.ErrorIs(t, <-done, context.Canceled)
+	require.ErrorIs(t, chantest.Next(t, done), context.Canceled)
 	out, _ := exec.CommandContext(t.Context(), "ps", "-o", "stat=", "-p", strings.TrimSpace(string(pid[:n]))).Output()
 	state := strings.TrimSpace(string(out))
 	require.True(t, state == "" || strings.HasPrefix(state, "Z"), "the grandchild is %q", state)

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"divisi/internal/testkit/chantest"
 )
 
 // callers are variables of a hook of another repository, and of a shell with settings.
@@ -47,5 +49,5 @@ func TestAReaderMayBeSlow(t *testing.T) {
 	out, err := io.ReadAll(pr)
 	require.NoError(t, err)
 	require.Equal(t, b.base+"\n", string(out))
-	require.NoError(t, <-done)
+	require.NoError(t, chantest.Next(t, done))
 }

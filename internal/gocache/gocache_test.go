@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"divisi/internal/testkit/chantest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -267,7 +269,7 @@ func TestManyAtOnce(t *testing.T) {
 		}()
 	}
 	for range cap(done) {
-		require.NoError(t, <-done)
+		require.NoError(t, chantest.Next(t, done))
 	}
 	require.Len(t, files(t, b.own), 4, "two entries, their outputs, and nothing else")
 	require.NoError(t, b.lender.Close())

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/genai"
 
 	"divisi/internal/model"
+	"divisi/internal/testkit/chantest"
 	"divisi/internal/testkit/geminitest"
 	"divisi/internal/testkit/modeltest"
 )
@@ -353,7 +354,7 @@ func TestEncodersAreFreedOnceSent(t *testing.T) {
 		wg.Go(func() { modeltest.Collect(t.Context(), g, modeltest.Ask("t", "x")) })
 	}
 	for range calls {
-		<-inside
+		chantest.Next(t, inside)
 	}
 	close(goOn)
 	wg.Wait()

@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"divisi/internal/testkit/chantest"
 )
 
 // leaky is what gets through on the lower rungs, and why: what is not named here is refused there too. On the full rung nothing
@@ -62,7 +64,7 @@ func listeners(t *testing.T) []string {
 			_, _ = packets.WriteTo([]byte("in"), from)
 		}
 	}()
-	t.Cleanup(func() { _ = packets.Close(); <-done })
+	t.Cleanup(func() { _ = packets.Close(); chantest.Next(t, done) })
 	return append(vars, "UDP="+packets.LocalAddr().String(), fmt.Sprintf("SHARED=%d", shareMemory(t)))
 }
 

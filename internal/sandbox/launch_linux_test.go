@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/sandbox/stage"
+	"divisi/internal/testkit/chantest"
 )
 
 // A caller that waits for the beginning of a command that cannot begin gets the error, however the goroutines are scheduled.
@@ -24,7 +25,7 @@ func TestACommandThatCannotBeginIsToldToWhoeverWaitsForItsBeginning(t *testing.T
 		var missing *NotFoundError
 		require.ErrorAs(t, p.begun(), &missing)
 		require.NoError(t, theirs.Close())
-		<-p.over
+		chantest.Next(t, p.over)
 		require.NoError(t, ours.Close())
 	}
 }

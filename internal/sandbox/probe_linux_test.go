@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"divisi/internal/testkit/chantest"
 )
 
 // An overlay leaves a directory that an ordinary user owns and cannot list.
@@ -27,6 +29,6 @@ func TestATryOutLeavesNothing(t *testing.T) {
 		}
 		done <- err
 	}()
-	require.NoError(t, <-done)
+	require.NoError(t, chantest.Next(t, done))
 	require.NoDirExists(t, dir)
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"divisi/internal/sandbox/stage"
+	"divisi/internal/testkit/chantest"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -390,7 +391,7 @@ func TestSweepKillsWhatARunLeft(t *testing.T) {
 			}
 			ended <- out
 		}()
-		<-ready
+		chantest.Next(t, ready)
 		n, err := Sweep(t.Name()[:len(t.Name())-1], "w1")
 		require.NoError(t, err)
 		require.Zero(t, n, "a run whose id begins the same is another one")
@@ -400,6 +401,6 @@ func TestSweepKillsWhatARunLeft(t *testing.T) {
 		n, err = Sweep(t.Name(), "w1")
 		require.NoError(t, err)
 		require.Equal(t, 1, n)
-		require.Equal(t, "killed", (<-ended).Signal)
+		require.Equal(t, "killed", chantest.Next(t, ended).Signal)
 	}, oneWorld, nothing)
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"divisi/internal/testkit/chantest"
 )
 
 // open starts a session of a shell script; it is closed when the test ends.
@@ -90,7 +92,7 @@ func TestASessionThatEndsByItself(t *testing.T) {
 	out, err := io.ReadAll(s)
 	require.NoError(t, err)
 	require.Equal(t, "bye\n", string(out), "what it left behind does not hold its output open")
-	<-s.ended
+	chantest.Next(t, s.ended)
 	require.Len(t, s.Tail(), maxTail)
 	require.True(t, strings.HasSuffix(s.Tail(), "last\n"))
 }
@@ -119,7 +121,7 @@ func TestClosingASessionEndsReads(t *testing.T) {
 		read <- err
 	}()
 	require.NoError(t, s.Close())
-	require.Error(t, <-read)
+	require.Error(t, chantest.Next(t, read))
 }
 
 func TestSessionsThatCannotStart(t *testing.T) {

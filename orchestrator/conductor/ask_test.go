@@ -12,6 +12,7 @@ import (
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/chantest"
 	"divisi/internal/testkit/geminitest"
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/conductor"
@@ -147,7 +148,7 @@ func TestAPersonAnswersOnALivingRun(t *testing.T) {
 	text, err := askFor(t.Context(), r.bus, "r1", act.Send{Task: "one", Text: "You may."}, "")
 	require.NoError(t, err)
 	require.Equal(t, "answers the question of one/1: May I?", text)
-	st = <-ended
+	st = chantest.Next(t, ended)
 	require.Equal(t, run.Done, st.Status, st.Reason)
 	require.Contains(t, said.at("one/1/2"), "You may.")
 	require.Contains(t, said.at("one/1/2"), "user")

@@ -14,6 +14,7 @@ import (
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/chantest"
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/eventlog"
@@ -126,7 +127,7 @@ func TestASetupIsNamedBeforeItsQueueIsFilled(t *testing.T) {
 		return err == nil && !queued.Time.Before(named.Time)
 	}, 10*time.Second, 10*time.Millisecond)
 	cancel()
-	<-ended
+	chantest.Next(t, ended)
 }
 
 // Two machines whose clocks are an hour apart: what a person asked was left undone, as if they had stopped waiting.
@@ -152,5 +153,5 @@ func TestAClockThatIsAheadLeavesNoRequestUndone(t *testing.T) {
 		return err == nil
 	}, time.Minute, 10*time.Millisecond)
 	cancel()
-	<-ended
+	chantest.Next(t, ended)
 }

@@ -16,6 +16,7 @@ import (
 
 	"divisi/bus"
 	"divisi/contextscope"
+	"divisi/internal/testkit/chantest"
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/decision"
@@ -118,7 +119,7 @@ func TestACrewIsCountedOnUntilItIsLost(t *testing.T) {
 	require.NoError(t, c.Enlist(t.Context(), two))
 	w := &rough{r: r, what: func(*wire.Assignment) string { return "started result ack" }, name: "w2", had: 1}
 	defer w.start(t.Context())()
-	require.NoError(t, <-ended)
+	require.NoError(t, chantest.Next(t, ended))
 	require.Equal(t, run.Done, c.State().Status)
 }
 
@@ -146,7 +147,7 @@ func TestAWorkerThatEnlistsWithoutEndWritesNoLog(t *testing.T) {
 	require.Equal(t, 140, refused)
 	require.NoError(t, c.Enlist(t.Context(), recruit(t, "w2", 1)))
 	end()
-	require.NoError(t, <-ended)
+	require.NoError(t, chantest.Next(t, ended))
 	require.Less(t, c.State().Pos, uint64(200))
 }
 
@@ -173,7 +174,7 @@ func TestReportsOfNoAttemptAreNotKept(t *testing.T) { //nolint:paralleltest // i
 	require.Eventually(t, func() bool { return heap()-before < 20<<20 }, time.Minute, 50*time.Millisecond)
 	t.Logf("the heap has grown by %d KiB", (heap()-before)>>10)
 	end()
-	require.NoError(t, <-ended)
+	require.NoError(t, chantest.Next(t, ended))
 }
 
 func heap() int {
@@ -228,7 +229,7 @@ func TestAWorkerInQuarantineServesNothing(t *testing.T) {
 	require.NoError(t, c.Enlist(t.Context(), two))
 	w := &rough{r: r, what: func(*wire.Assignment) string { return "started result ack" }, name: "w2", had: 1}
 	defer w.start(t.Context())()
-	require.NoError(t, <-ended)
+	require.NoError(t, chantest.Next(t, ended))
 	require.Equal(t, run.Done, c.State().Status)
 }
 
@@ -266,7 +267,7 @@ func TestAWorkerThatBeganAgainHasNothing(t *testing.T) {
 	require.NoError(t, c.Enlist(t.Context(), one))
 	again := &rough{r: r, what: func(*wire.Assignment) string { return "started result ack" }, name: "w1", had: 1}
 	defer again.start(t.Context())()
-	require.NoError(t, <-ended)
+	require.NoError(t, chantest.Next(t, ended))
 	require.Equal(t, run.Done, c.State().Status)
 	// The conductor may not have read of both of them by then.
 	began := func(n string) bool {

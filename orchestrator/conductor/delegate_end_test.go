@@ -10,6 +10,7 @@ import (
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/chantest"
 	"divisi/internal/testkit/geminitest"
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/conductor"
@@ -50,11 +51,11 @@ func cancelsAllBelow(t *testing.T, background bool) {
 	defer r.worker(t.Context())()
 	ended := make(chan error, 1)
 	go func() { ended <- c.Run(t.Context()) }()
-	<-deepest
+	chantest.Next(t, deepest)
 	text, err := askFor(t.Context(), r.bus, "r1", act.Cancel{Task: "t", Reason: "wrong"}, "")
 	require.NoError(t, err)
 	require.Equal(t, "t is cancelled", text)
-	require.NoError(t, <-ended)
+	require.NoError(t, chantest.Next(t, ended))
 	st := c.State()
 	require.Equal(t, run.Parked, st.Status, st.Reason)
 	for _, id := range []string{"t", "t-b-1-0", "t-b-1-0-c-1-0"} {

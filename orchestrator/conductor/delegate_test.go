@@ -12,6 +12,7 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/model"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/chantest"
 	"divisi/internal/testkit/geminitest"
 	"divisi/orchestrator/assign"
 	"divisi/orchestrator/conductor"
@@ -335,5 +336,5 @@ func TestAParentReadsTheArtifactsOfItsChild(t *testing.T) {
 	}})
 	st := r.run(t.Context())
 	require.Equal(t, run.Done, st.Status, st.Reason)
-	require.Contains(t, <-loaded, "the needle")
+	require.Contains(t, chantest.Next(t, loaded), "the needle")
 }

@@ -21,6 +21,7 @@ import (
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/chantest"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/run"
@@ -357,7 +358,7 @@ func TestARunWithoutAWorkerTellsThatItWaits(t *testing.T) {
 	}
 	w := &rough{r: r, what: func(*wire.Assignment) string { return "started result ack" }}
 	defer w.start(t.Context())()
-	require.NoError(t, <-ended)
+	require.NoError(t, chantest.Next(t, ended))
 	require.Equal(t, run.Done, c.State().Status)
 	require.Equal(t, []string{"waiting for a worker: no process works on 2 attempts of the queue"}, c.State().Notices)
 }

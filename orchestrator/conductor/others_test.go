@@ -18,6 +18,7 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/chantest"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/run"
@@ -244,7 +245,7 @@ func TestAWeakerEnvironmentProvesNothing(t *testing.T) {
 		}
 	}
 	defer m.join("b", test("f01"))()
-	<-left
+	chantest.Next(t, left)
 	st, err := m.fold(t.Context())
 	require.NoError(t, err)
 	require.Len(t, st.Batches.Landed, 1)
@@ -274,9 +275,9 @@ func TestABaselineOfAnotherEnvironmentIsMadeOnce(t *testing.T) {
 	asked := m.holdMakers()
 	other := test("") + "# another program\n"
 	stop := []func(){m.join("b", other), m.join("c", other)}
-	<-asked
+	chantest.Next(t, asked)
 	m.cancel()
-	<-m.ended
+	chantest.Next(t, m.ended)
 	for _, f := range stop {
 		f()
 	}
@@ -362,7 +363,7 @@ func TestSlowAWorkerThatCannotRunTheGatesLeavesThem(t *testing.T) {
 		}
 	}
 	defer m.join("b", "#!/nowhere/python3\n")()
-	require.NotEmpty(t, <-left)
+	require.NotEmpty(t, chantest.Next(t, left))
 	require.Equal(t, 3, tries, "a service may fail to start once")
 	defer m.join("a", test(""))()
 	st := m.end()
@@ -385,7 +386,7 @@ func TestAMakerIsReplacedByItsNextDelivery(t *testing.T) {
 	leave()
 	asked := m.holdMakers()
 	stop := m.join("b", test("")+"# another program\n")
-	<-asked
+	chantest.Next(t, asked)
 	st, err := m.fold(t.Context())
 	require.NoError(t, err)
 	f := wire.Foreign{Worker: "b", Environment: "e", Attempt: 1}
@@ -411,7 +412,7 @@ func TestAMakerIsReplacedByItsNextDelivery(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, wire.PartYield, p.Part)
 	m.cancel()
-	<-m.ended
+	chantest.Next(t, m.ended)
 	stop()
 	require.Nil(t, m.conductor.State().Works[f.Task].At(999))
 }

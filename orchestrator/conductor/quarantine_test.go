@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/spec"
+	"divisi/internal/testkit/chantest"
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/decision"
 	"divisi/orchestrator/run"
@@ -100,7 +101,7 @@ func TestAWorkerTellsItsEnvironmentWithoutAReceipt(t *testing.T) {
 		<-goOn
 	}
 	defer m.join("a", machineOf(test("")))()
-	<-asked
+	chantest.Next(t, asked)
 	_, key, err := ed25519.GenerateKey(nil)
 	require.NoError(t, err)
 	require.NoError(t, m.conductor.Enlist(t.Context(), wire.Enlistment{
@@ -143,7 +144,7 @@ func TestAWorkerInQuarantine(t *testing.T) {
 	require.Equal(t, "1 landed change with the proof of worker a alone (two): the gates run on them again before the run ends", outcome)
 	leave()
 	m.cancel()
-	<-m.ended
+	chantest.Next(t, m.ended)
 
 	m.conduct(true)
 	require.ErrorContains(t, m.conductor.Enlist(t.Context(), wire.Enlistment{

@@ -13,6 +13,7 @@ import (
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/chantest"
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
@@ -261,7 +262,7 @@ func TestWhoWaitsForAnAnswerIsWoken(t *testing.T) {
 	tell(wire.Answer{Request: "one/1/a", Text: "so"})
 	tell(run.Data{Notices: []string{"nothing for workers"}})
 	tell(run.Data{Setup: "setup-2"})
-	require.Equal(t, wire.Control{Verb: wire.ControlRead, Task: "one", Attempt: 1}, <-heard)
-	require.Equal(t, wire.Control{Verb: wire.ControlRead}, <-heard)
+	require.Equal(t, wire.Control{Verb: wire.ControlRead, Task: "one", Attempt: 1}, chantest.Next(t, heard))
+	require.Equal(t, wire.Control{Verb: wire.ControlRead}, chantest.Next(t, heard))
 	require.Empty(t, heard)
 }

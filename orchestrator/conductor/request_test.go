@@ -9,6 +9,7 @@ import (
 
 	"divisi/bus"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/chantest"
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/call"
 	"divisi/orchestrator/run"
@@ -48,7 +49,7 @@ func TestAConductorLeavesUndoneWhatNobodyWaitsForAnyMore(t *testing.T) {
 	_, err = Ask(short, c.cfg.Bus, "r1", q)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.ErrorContains(t, err, "does nothing that it had not started by now: see the report of run r1, then ask again")
-	require.NoError(t, c.answer(t.Context(), <-asks))
+	require.NoError(t, c.answer(t.Context(), chantest.Next(t, asks)))
 	require.Empty(t, c.st.Messages.All)
 
 	again := make(chan error, 1)
@@ -56,8 +57,8 @@ func TestAConductorLeavesUndoneWhatNobodyWaitsForAnyMore(t *testing.T) {
 		_, err := Ask(t.Context(), c.cfg.Bus, "r1", q)
 		again <- err
 	}()
-	require.NoError(t, c.answer(t.Context(), <-asks))
-	require.NoError(t, <-again)
+	require.NoError(t, c.answer(t.Context(), chantest.Next(t, asks)))
+	require.NoError(t, chantest.Next(t, again))
 	require.Len(t, c.st.Messages.All, 1)
 }
 
@@ -72,9 +73,9 @@ func TestWhoGivesARequestUpIsToldThatItMayStillBeDone(t *testing.T) {
 		_, err := Ask(ctx, c.cfg.Bus, "r1", q)
 		gaveUp <- err
 	}()
-	r := <-asks
+	r := chantest.Next(t, asks)
 	giveUp()
-	require.ErrorContains(t, <-gaveUp, "it may still be done: see the report of run r1 before you ask again")
+	require.ErrorContains(t, chantest.Next(t, gaveUp), "it may still be done: see the report of run r1 before you ask again")
 	require.NoError(t, c.answer(t.Context(), r))
 	require.Len(t, c.st.Messages.All, 1)
 }

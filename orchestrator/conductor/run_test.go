@@ -14,6 +14,7 @@ import (
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/chantest"
 	"divisi/orchestrator/run"
 	"divisi/subagents/gate"
 	"divisi/subagents/wire"
@@ -41,7 +42,7 @@ func TestSlowEveryAttemptHasOneResultAndRolesOverlap(t *testing.T) {
 	go func() { watching <- seen.follow(t.Context(), r.bus) }()
 	st := r.run(t.Context())
 	require.Equal(t, run.Done, st.Status, st.Reason)
-	require.NoError(t, <-watching)
+	require.NoError(t, chantest.Next(t, watching))
 	dispatched := map[string]int{}
 	for id, w := range st.Works {
 		for n := range w.Attempts {

@@ -15,6 +15,7 @@ import (
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/chantest"
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/eventlog"
@@ -250,7 +251,7 @@ func TestARequestAtTheVeryEndHoldsNobodyUp(t *testing.T) {
 	st, err := r.conduct(t.Context(), cfg)
 	require.NoError(t, err)
 	require.Equal(t, run.Done, st.Status)
-	require.ErrorContains(t, <-answered, "stopping")
+	require.ErrorContains(t, chantest.Next(t, answered), "stopping")
 }
 
 func TestARunThatIsCancelledTakesItsQuestionBack(t *testing.T) {
@@ -277,7 +278,7 @@ func TestARunThatIsCancelledTakesItsQuestionBack(t *testing.T) {
 	st, err := r.conduct(t.Context(), cfg)
 	require.NoError(t, err)
 	require.Equal(t, run.Cancelled, st.Status)
-	require.NoError(t, <-answered)
+	require.NoError(t, chantest.Next(t, answered))
 	select {
 	case <-taken:
 	default:
@@ -372,7 +373,7 @@ func TestTheLogNamesTheProgramThatEndsARun(t *testing.T) {
 			}
 			_, err := r.conduct(t.Context(), cfg)
 			require.NoError(t, err)
-			require.NoError(t, <-answered)
+			require.NoError(t, chantest.Next(t, answered))
 			log := ""
 			for _, m := range r.messages() {
 				log += string(m.Data) + "\n"

@@ -12,6 +12,7 @@ import (
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/chantest"
 	"divisi/internal/testkit/geminitest"
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/request"
@@ -259,15 +260,15 @@ func TestAPauseEndsWithAnAttemptThatBreaksOffMeanwhile(t *testing.T) {
 	text, err := r.send("one", "Mind the gap.")
 	require.NoError(t, err)
 	require.Equal(t, "one/1 receives it at its next turn", text)
-	<-told
+	chantest.Next(t, told)
 	require.NoError(t, r.append(ctx, a, contextscope.KindStarted, wire.Started{Delivery: 1, Time: time.Now()}))
-	<-told // it is said again to who has begun: the conductor has seen that it did
+	chantest.Next(t, told) // it is said again to who has begun: the conductor has seen that it did
 	text, err = askFor(ctx, r.bus, "r1", act.Pause{}, "")
 	require.NoError(t, err)
 	require.Equal(t, "pausing after the current turn of 1 active agent", text)
 	require.NoError(t, d.Nak(ctx))
 	defer r.worker(ctx)()
-	st := <-ended
+	st := chantest.Next(t, ended)
 	require.NotNil(t, st)
 	require.Equal(t, "paused by a person", st.Reason)
 	require.Equal(t, 2, st.Works["one"].Attempts[1].Delivery)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/spec"
+	"divisi/internal/testkit/chantest"
 	"divisi/internal/testkit/geminitest"
 	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
@@ -169,7 +170,7 @@ func TestAHandoverOutlivesAnAttemptThatWasBrokenOff(t *testing.T) {
 	st, err := r.conduct(t.Context(), r.config(true))
 	require.NoError(t, err)
 	require.Equal(t, run.Done, st.Status, st.Reason)
-	require.Contains(t, <-begins, "is in your work tree")
+	require.Contains(t, chantest.Next(t, begins), "is in your work tree")
 	require.Empty(t, st.Tasks.ByID["one"].Faults)
 	require.Equal(t, r.spec.Base, st.Works["one"].Attempts[3].Head)
 	for file, text := range map[string]string{"f00.txt": "by the first\n", "f01.txt": "by the second\n", "f02.txt": "meanwhile\n"} {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"divisi/internal/testkit/chantest"
 	"divisi/orchestrator/run"
 )
 
@@ -23,5 +24,5 @@ func TestACallThatPanicsEndsNoRun(t *testing.T) {
 	c, acted := &Conductor{enlists: make(chan func(context.Context) error)}, make(chan error, 1)
 	go func() { acted <- (<-c.enlists)(t.Context()) }()
 	require.ErrorContains(t, c.within(t.Context(), func(context.Context) error { panic("of the call") }), "panic: of the call")
-	require.NoError(t, <-acted)
+	require.NoError(t, chantest.Next(t, acted))
 }

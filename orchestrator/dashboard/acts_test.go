@@ -27,7 +27,7 @@ func post(t *testing.T, s *Server, path, body string, change func(*http.Request)
 	if change != nil {
 		change(req)
 	}
-	res, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	res, err := client().Do(req)
 	require.NoError(t, err)
 	data, err := io.ReadAll(res.Body)
 	require.NoError(t, errors.Join(err, res.Body.Close()))

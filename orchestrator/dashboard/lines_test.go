@@ -72,6 +72,18 @@ func TestNewestOfNothing(t *testing.T) {
 	require.Empty(t, older(t, s, c.first).ids)
 }
 
+// TestNewestOfATornLog: a log that ends before its newest message is whole where it ends.
+func TestNewestOfATornLog(t *testing.T) {
+	t.Parallel()
+	log := newLog()
+	log.bulk(0, 100)
+	s := start(t, torn{log}, nil)
+	c := &seen{}
+	c.take(t, get(t, data(s)+"events?newest=1000", nil).Body, 100)
+	same(t, log.ids(), c.ids)
+	require.Empty(t, older(t, s, c.first).ids)
+}
+
 func TestRefusedLines(t *testing.T) {
 	t.Parallel()
 	s := start(t, sampleLog(t, 5), nil)

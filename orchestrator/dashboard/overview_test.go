@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/contextscope"
+	"divisi/internal/testkit/chantest"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
 )
@@ -149,7 +150,7 @@ func TestARunIsOpenedAnewWithEachMark(t *testing.T) {
 	for _, mark := range []string{"ended", "active"} {
 		r.stands(mark)
 		require.Len(t, r.again, 1, mark)
-		<-r.again
+		chantest.Next(t, r.again)
 		r.stands(mark)
 		require.Empty(t, r.again, mark)
 	}

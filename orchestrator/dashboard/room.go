@@ -106,6 +106,9 @@ func (r *room) followOnce(ctx context.Context) (err error) {
 		}
 		r.caughtUp(end)
 	}
+	if ctx.Err() == nil {
+		r.caughtUp(r.hub.last()) // a log at rest ends before its newest message where that is lost
+	}
 	return nil
 }
 

@@ -153,8 +153,7 @@ func TestOnlyGetAndPost(t *testing.T) {
 	for _, method := range []string{"PUT", "DELETE", "OPTIONS", "HEAD", "PATCH"} {
 		req, err := http.NewRequestWithContext(t.Context(), method, base(s)+"api/v1/me", nil)
 		require.NoError(t, err)
-		c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-		res, err := c.Do(req)
+		res, err := client().Do(req)
 		require.NoError(t, err)
 		require.NoError(t, res.Body.Close())
 		require.Equal(t, http.StatusMethodNotAllowed, res.StatusCode, method)
@@ -186,9 +185,8 @@ func TestBatchInFull(t *testing.T) {
 func TestToken(t *testing.T) {
 	t.Parallel()
 	s := start(t, sampleLog(t, 5), nil)
-	bare := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: func(*http.Request, []*http.Request) error {
-		return http.ErrUseLastResponse
-	}}
+	bare := client()
+	bare.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	ask := func(url string, cookie *http.Cookie) *http.Response {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 		require.NoError(t, err)

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/contextscope"
+	"divisi/internal/testkit/chantest"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
 )
@@ -35,6 +37,7 @@ func (c *seen) take(t testing.TB, body io.Reader, enough int) {
 	view := false
 	for len(c.ids) < enough {
 		line, err := r.ReadString('\n')
+		require.NotErrorIs(t, err, context.DeadlineExceeded, "after %d events", len(c.ids))
 		if err != nil {
 			return
 		}
@@ -109,7 +112,7 @@ func TestReconnect(t *testing.T) {
 				c.take(t, res.Body, 5000)
 				require.NoError(t, res.Body.Close())
 			}
-			<-done
+			chantest.Next(t, done)
 			same(t, log.ids(), c.ids)
 			require.Zero(t, cuts.remaining())
 			require.Equal(t, 51, connections)
@@ -158,7 +161,7 @@ func TestSlowBrowser(t *testing.T) {
 	})
 	slow := get(t, data(s)+"events", nil)
 	require.Equal(t, 200, messages(t, get(t, data(s)+"events", nil).Body, 200), "another browser is not held up")
-	<-dropped
+	chantest.Next(t, dropped)
 	c := &seen{}
 	c.take(t, slow.Body, 200)
 	require.Less(t, len(c.ids), 200)
@@ -230,7 +233,7 @@ func TestHubForgets(t *testing.T) {
 	frames, changed, _ := h.after(20, 3)
 	require.Len(t, frames, 3)
 	h.add(frame{pos: 41, data: make([]byte, 1000)})
-	<-changed
+	chantest.Next(t, changed)
 	frames, _, ok = h.after(40, 9)
 	require.True(t, ok)
 	require.Len(t, frames, 1, "the newest always stays")

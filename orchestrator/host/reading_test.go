@@ -11,6 +11,7 @@ import (
 
 	"divisi/bus"
 	"divisi/contextscope"
+	"divisi/internal/testkit/chantest"
 	"divisi/orchestrator/call"
 	"divisi/orchestrator/conduct"
 	"divisi/orchestrator/conductor"
@@ -155,11 +156,11 @@ func TestAReaderOutlivesConductors(t *testing.T) {
 		}
 	}()
 	stop := s.listens()
-	require.Equal(t, "first", <-got)
+	require.Equal(t, "first", chantest.Next(t, got))
 	stop()
 	s.append("second")
 	stop = s.listens()
-	require.Equal(t, "second", <-got)
+	require.Equal(t, "second", chantest.Next(t, got))
 	stop()
 }
 

@@ -22,6 +22,7 @@ import (
 	"divisi/bus"
 	"divisi/internal/git"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/chantest"
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/call"
 	"divisi/orchestrator/client"
@@ -286,7 +287,7 @@ func TestSlowASubmissionIsRepeatedWithTheWholePack(t *testing.T) {
 	s.commit("three")
 	require.Greater(t, s.costs(), uint64(largePack))
 	require.Equal(t, 4, starts)
-	require.Contains(t, <-s.hostSaid, "is made again")
+	require.Contains(t, chantest.Next(t, s.hostSaid), "is made again")
 	remove = func() error { return nil }
 	s.commit("four")
 	require.Less(t, s.costs(), uint64(smallPack))
@@ -327,7 +328,7 @@ func TestSlowAHostIsKilledBeforeItHasTheMirror(t *testing.T) {
 	s.serve()
 	mine, conducted := s.host.place(s.last())
 	require.True(t, conducted)
-	<-mine.begun
+	chantest.Next(t, mine.begun)
 	require.NoError(t, mine.err)
 	require.Equal(t, s.git("ls-tree", "-r", "HEAD"), s.onHost(s.last(), "ls-tree", "-r", s.git("rev-parse", "HEAD")))
 
@@ -336,12 +337,12 @@ func TestSlowAHostIsKilledBeforeItHasTheMirror(t *testing.T) {
 	s.accepted()
 	require.NoError(t, os.RemoveAll(s.collection()))
 	s.serve()
-	require.Contains(t, <-s.hostSaid, "no longer has the commits that the pack builds on: submit again")
+	require.Contains(t, chantest.Next(t, s.hostSaid), "no longer has the commits that the pack builds on: submit again")
 	s.accepted()
 	lost := s.last()
 	require.NoError(t, s.js.DeleteStream(t.Context(), "CACHE"))
 	s.serve()
-	said := <-s.hostSaid + <-s.hostSaid
+	said := chantest.Next(t, s.hostSaid) + chantest.Next(t, s.hostSaid)
 	require.Contains(t, said, "the server no longer has the files of run "+lost+", which it keeps for a day: submit again")
 	require.NoError(t, s.submit(), "the host goes on")
 }

@@ -17,6 +17,7 @@ import (
 	"divisi/contextscope/memory"
 	"divisi/internal/machine"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/chantest"
 	"divisi/orchestrator/call"
 	"divisi/orchestrator/conduct"
 	"divisi/orchestrator/depot"
@@ -78,7 +79,7 @@ func TestCallsAreBounded(t *testing.T) { //nolint:paralleltest // it counts the 
 		go ask("local")
 	}
 	for range call.MaxOfOne {
-		require.Equal(t, call.Again, (<-answers).Class)
+		require.Equal(t, call.Again, chantest.Next(t, answers).Class)
 	}
 	require.Eventually(t, func() bool { return answering() == call.MaxOfOne }, time.Minute, time.Millisecond)
 	go ask("w2")
@@ -86,7 +87,7 @@ func TestCallsAreBounded(t *testing.T) { //nolint:paralleltest // it counts the 
 	close(held)
 	refused, done := 0, 0
 	for range call.MaxOfOne + 1 {
-		switch a := <-answers; {
+		switch a := chantest.Next(t, answers); {
 		case a.Class == call.Refused:
 			refused++
 		case a.Error == "", a.Class == call.Again: // beyond its pace
@@ -123,7 +124,7 @@ func TestTheNextConductorAnswersWhatOneThatStopsWasAsked(t *testing.T) { //nolin
 	stop, err = call.Listen(t.Context(), b, bus.CallFilter("r"), h.Log, next)
 	require.NoError(t, err)
 	defer stop()
-	require.Equal(t, "next<nil>", <-answers)
+	require.Equal(t, "next<nil>", chantest.Next(t, answers))
 }
 
 // answering counts the calls that conducting halves are answering.
@@ -151,12 +152,12 @@ func TestSlowWhoConductsNextIsAskedWhatTheHostBeforeLeaves(t *testing.T) { //nol
 		id, err := station.Asks(t.Context(), w, call.Kind[string, string](call.ConductorGap), "x")
 		answers <- fmt.Sprint(id, err)
 	}()
-	<-heard
+	chantest.Next(t, heard)
 	next := func(context.Context, bus.Message) ([]byte, error) { return became("next"), nil }
 	stopNext, err := call.Listen(t.Context(), b, bus.CallFilter("r"), zerolog.Nop(), next)
 	require.NoError(t, err)
 	defer stopNext()
-	require.Equal(t, "next<nil>", <-answers)
+	require.Equal(t, "next<nil>", chantest.Next(t, answers))
 	require.Less(t, time.Since(begun), 15*time.Second, "the time of a lease")
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/bus"
+	"divisi/internal/testkit/chantest"
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/call"
 	"divisi/orchestrator/client"
@@ -54,7 +55,7 @@ func TestAPageAsksTheHostOnceHowAllRunsStand(t *testing.T) {
 	mark, active = d.Mark(t.Context(), "r2")
 	require.Equal(t, "active", mark)
 	require.True(t, active)
-	require.JSONEq(t, `{"call":"list","body":{"stands":true}}`, <-asked)
+	require.JSONEq(t, `{"call":"list","body":{"stands":true}}`, chantest.Next(t, asked))
 	require.Empty(t, asked)
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/chantest"
 	"divisi/internal/testkit/runtest"
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/dashboard"
@@ -167,7 +168,7 @@ func connected(t *testing.T, s *Server) *sdk.ClientSession {
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		require.NoError(t, session.Close())
-		require.NoError(t, <-over)
+		require.NoError(t, chantest.Next(t, over))
 	})
 	return session
 }

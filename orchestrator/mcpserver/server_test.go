@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/spec"
+	"divisi/internal/testkit/chantest"
 	"divisi/internal/usage"
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/dashboard"
@@ -237,7 +238,7 @@ func TestAClientThatDisappearsEndsTheServer(t *testing.T) {
 		_, err := session.CallTool(context.Background(), &sdk.CallToolParams{Name: "wait", Arguments: waitFor{ofRun: ofRun{"r1"}, Seconds: 300}})
 		called <- err
 	}()
-	<-p.reads
+	chantest.Next(t, p.reads)
 	require.NoError(t, theirs.out.Close())
 	require.NoError(t, theirs.in.Close())
 	select {
@@ -246,7 +247,7 @@ func TestAClientThatDisappearsEndsTheServer(t *testing.T) {
 	case <-time.After(30 * time.Second):
 		require.Fail(t, "the server goes on")
 	}
-	require.Error(t, <-called)
+	require.Error(t, chantest.Next(t, called))
 	_ = session.Close()
 }
 
@@ -263,7 +264,7 @@ func TestWhatIsNoProtocolEndsTheServer(t *testing.T) {
 			_ = theirs.out.Close()
 		}()
 		var mistake *usage.Error
-		require.ErrorAs(t, <-over, &mistake, name)
+		require.ErrorAs(t, chantest.Next(t, over), &mistake, name)
 		require.Contains(t, mistake.Text, "the client broke the protocol", name)
 		require.NoError(t, mine.in.Close())
 	}

@@ -13,6 +13,7 @@ import (
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/chantest"
 	"divisi/internal/testkit/runtest"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
@@ -35,7 +36,7 @@ func TestWaitReturnsWhenSomethingNewNeedsAPerson(t *testing.T) {
 	go func() { later <- wait(none.Position, 60) }()
 	hold(l, "a")
 	p.add(l)
-	held := <-later
+	held := chantest.Next(t, later)
 	require.Equal(t, whyDecision, held.Why)
 	require.Len(t, held.Decisions, 1)
 	require.True(t, held.Decisions[0].New)
@@ -63,7 +64,7 @@ func TestWaitReturnsWhenARunEnds(t *testing.T) {
 	l.Append("", run.Data{State: run.Parked, Reason: "2 parked"})
 	p.add(l)
 	p.leave()
-	out := <-ends
+	out := chantest.Next(t, ends)
 	require.Equal(t, []int{0, 1}, []int{out.Landed, out.Unchanged})
 	require.Equal(t, whyEnded, out.Why)
 	require.Equal(t, "parked", out.State)
@@ -120,7 +121,7 @@ func TestWaitFollowsARunThatGoesOnAgain(t *testing.T) {
 	l.Append("", run.Data{State: run.Running})
 	hold(l, "a")
 	p.add(l)
-	require.Equal(t, whyDecision, (<-ends).Why)
+	require.Equal(t, whyDecision, chantest.Next(t, ends).Why)
 }
 
 // A client that reads no answer does not keep a server that is told to end, or whose client has said all.

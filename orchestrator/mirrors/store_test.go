@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"divisi/internal/git"
+	"divisi/internal/testkit/chantest"
 	"divisi/orchestrator/mirrors"
 )
 
@@ -391,13 +392,13 @@ func TestTheEndOfARunThatBegins(t *testing.T) {
 		_, _, err := r.store.Open(stopped, "a", m, from)
 		result <- err
 	}()
-	<-began
+	chantest.Next(t, began)
 	late, cancel := context.WithCancelCause(ctx)
 	cancel(errors.New("it was stopped"))
 	_, _, err := r.store.Open(late, "a", r.mirror(commit), from)
 	require.ErrorContains(t, err, "wait for the mirror "+filepath.Join(r.store.Dir, "a")+": it was stopped")
 	stop()
-	require.ErrorIs(t, <-result, context.Canceled)
+	require.ErrorIs(t, chantest.Next(t, result), context.Canceled)
 	require.NoError(t, os.WriteFile(filepath.Join(r.store.Dir, "a", "objects", "pack", "tmp_pack_x"), []byte("half"), 0o600))
 	held, _ := r.open("a")
 	require.NoError(t, held.Close())

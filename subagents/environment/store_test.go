@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"divisi/internal/testkit/chantest"
 	"divisi/subagents/environment"
 )
 
@@ -235,12 +236,12 @@ func TestOneOfManyMakersMakesIt(t *testing.T) {
 		errs <- err
 	}
 	go make1()
-	<-begun
+	chantest.Next(t, begun)
 	for range 3 {
 		go make1()
 	}
 	for range 4 {
-		require.NoError(t, <-errs)
+		require.NoError(t, chantest.Next(t, errs))
 	}
 	require.EqualValues(t, 1, made.Load())
 }

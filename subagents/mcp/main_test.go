@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"divisi/internal/spec"
+	"divisi/internal/testkit/chantest"
 	"divisi/subagents/tool"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -310,7 +311,7 @@ func newStage(t *testing.T, servers map[string]spec.MCPServer, environ ...string
 	t.Cleanup(func() {
 		s.servers.Close()
 		for _, p := range s.starter.started {
-			<-p.gone
+			chantest.Next(t, p.gone)
 		}
 	})
 	s.set, err = tool.NewSet(nil, nil, s.servers.Tools()...)

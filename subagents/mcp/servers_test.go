@@ -14,6 +14,7 @@ import (
 
 	"divisi/contextscope/narrative"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/chantest"
 	"divisi/subagents/tool"
 
 	"github.com/stretchr/testify/require"
@@ -84,9 +85,9 @@ func TestProgressIsPassedOn(t *testing.T) {
 	ctx := tool.WithBeat(t.Context(), func(note string) { notes <- note })
 	done := make(chan string, 1)
 	go func() { done <- s.call(ctx, "mcp_s_progress", `{}`) }()
-	require.Equal(t, "3 of 10 half way", <-notes)
+	require.Equal(t, "3 of 10 half way", chantest.Next(t, notes))
 	require.Equal(t, "finished", s.run("mcp_s_finish", `{}`))
-	require.Equal(t, "done", <-done)
+	require.Equal(t, "done", chantest.Next(t, done))
 }
 
 func TestAServerThatDiesIsStartedOnceMore(t *testing.T) {
@@ -113,7 +114,7 @@ func TestADeathBetweenCallsIsNoticedBeforeTheNext(t *testing.T) {
 	for i, want := range []string{"hello", "the MCP server s failed twice and is not started again: it ended by itself; it wrote nothing " +
 		"to its standard error"} {
 		require.NoError(t, s.starter.started[i].cmd.Process.Kill())
-		<-s.servers.servers[0].live.gone
+		chantest.Next(t, s.servers.servers[0].live.gone)
 		require.Equal(t, want, s.run("mcp_s_echo", `{"text":"hello"}`))
 	}
 }
@@ -189,7 +190,7 @@ func TestStarts(t *testing.T) {
 				servers.Close()
 			}
 			for _, p := range s.starter.started {
-				<-p.gone
+				chantest.Next(t, p.gone)
 			}
 		})
 	}
@@ -203,7 +204,7 @@ func TestOpenEndsWithItsContext(t *testing.T) {
 	time.AfterFunc(200*time.Millisecond, func() { cancel(cause) })
 	_, err := Open(ctx, map[string]spec.MCPServer{"s": command("silent")}, s.options())
 	require.ErrorIs(t, err, cause)
-	<-s.starter.started[0].gone
+	chantest.Next(t, s.starter.started[0].gone)
 }
 
 // lister opens a server that lists what a test says.
@@ -217,7 +218,7 @@ func lister(t *testing.T, list string, tools ...string) (*stage, error) {
 	var err error
 	if s.servers, err = Open(t.Context(), map[string]spec.MCPServer{"s": def}, s.options()); err != nil {
 		for _, p := range s.starter.started {
-			<-p.gone
+			chantest.Next(t, p.gone)
 		}
 		return s, err
 	}

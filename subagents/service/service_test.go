@@ -12,6 +12,7 @@ import (
 
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/chantest"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -200,7 +201,7 @@ func TestServiceThatDies(t *testing.T) {
 	require.NoError(t, err)
 	defer s.Close()
 	gate(t, &c, "ask", "/die")
-	<-s.running[0].ended
+	chantest.Next(t, s.running[0].ended)
 	require.ErrorContains(t, s.Failed(), "service web ended by itself (exit code 3)")
 }
 

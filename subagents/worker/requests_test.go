@@ -13,6 +13,7 @@ import (
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/chantest"
 	"divisi/subagents/agent"
 	"divisi/subagents/journal"
 	"divisi/subagents/toolset"
@@ -72,7 +73,7 @@ func TestARequestIsAppendedOnceAndAnsweredFromTheLog(t *testing.T) {
 	}()
 	require.Eventually(t, func() bool { return len(j.Events()) == 1 }, time.Minute, time.Millisecond)
 	stop(stopped)
-	require.ErrorIs(t, <-ended, stopped)
+	require.ErrorIs(t, chantest.Next(t, ended), stopped)
 
 	// Answers to others, and one to this request, while no call waits.
 	s.answers(wire.Answer{Request: "t1/1/delegate-2-0", Refused: "no"})

@@ -13,6 +13,7 @@ import (
 
 	"divisi/bus"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/chantest"
 	"divisi/internal/testkit/modeltest"
 	"divisi/subagents/wire"
 )
@@ -124,7 +125,7 @@ func TestAWorkerLeavesToTheNextSetupWhatAnotherHostHasSigned(t *testing.T) {
 	a := s.assignment(writer, "t1")
 	s.queue(a, "t1--1", private)
 	for range 3 { // it comes again
-		<-looked
+		chantest.Next(t, looked)
 	}
 	queued, err := s.bus.Queued(t.Context(), bus.TaskFilter("r1"))
 	require.NoError(t, err)

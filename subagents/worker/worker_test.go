@@ -15,6 +15,7 @@ import (
 	"divisi/internal/git"
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
+	"divisi/internal/testkit/chantest"
 	"divisi/internal/testkit/modeltest"
 	"divisi/subagents/journal"
 	"divisi/subagents/tool"
@@ -61,7 +62,7 @@ func TestWorkerStopsAndAnotherGoesOn(t *testing.T) {
 	w := s.work(first, "generator")
 	a := s.assignment(writer, "t1")
 	s.enqueue(a)
-	<-reached
+	chantest.Next(t, reached)
 	close(hold)
 	w.Stop()
 	s.work(m, "generator")
@@ -173,8 +174,8 @@ func TestWorkerHearsControl(t *testing.T) {
 	a, b := s.assignment(writer, "t1"), s.assignment(writer, "t2")
 	s.enqueue(a)
 	s.enqueue(b)
-	<-reached
-	<-reached
+	chantest.Next(t, reached)
+	chantest.Next(t, reached)
 	cancel := func(c wire.Control) {
 		data, err := json.Marshal(c)
 		require.NoError(t, err)
@@ -296,7 +297,7 @@ func TestAgentsNeverKeepAProofFromRunning(t *testing.T) {
 	t.Cleanup(w.Stop)
 	agent := s.assignment(writer, "t1")
 	s.enqueue(agent)
-	<-begun
+	chantest.Next(t, begun)
 	proof := s.assignment(testerRole, "--baseline")
 	proof.Project.Gates = []spec.Gate{{Name: "g", Command: []string{"true"}}}
 	s.enqueue(proof)

@@ -32,7 +32,7 @@ func post(t *testing.T, url, body string, change ...func(*http.Request)) (int, s
 	for _, c := range change {
 		c(req)
 	}
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := client.Do(req)
 	require.NoError(t, err)
 	text, readErr := io.ReadAll(resp.Body)

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/contextscope"
+	"divisi/internal/testkit/chantest"
 	"divisi/orchestrator/console"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
@@ -345,7 +346,7 @@ func TestTheProgram(t *testing.T) {
 		_, err := io.WriteString(hand, step[1])
 		require.NoError(t, err)
 	}
-	require.ErrorIs(t, <-ended, context.Canceled)
+	require.ErrorIs(t, chantest.Next(t, ended), context.Canceled)
 	require.NoError(t, hand.Close())
 	require.Len(t, controller.acts, 1)
 	require.NoError(t, c.Close())

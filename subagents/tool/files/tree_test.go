@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"divisi/internal/spec"
+	"divisi/internal/testkit/chantest"
 	"divisi/internal/testkit/tooltest"
 
 	"github.com/stretchr/testify/require"
@@ -132,7 +133,7 @@ func TestDirectorySwap(t *testing.T) {
 		require.NotContains(t, fmt.Sprint(b.Run(spec.ToolReadFile, tooltest.Args{"path": "dir/x"}).Output), "secret")
 	}
 	close(stop)
-	require.NoError(t, <-swapped)
+	require.NoError(t, chantest.Next(t, swapped))
 	require.Positive(t, worked)
 	left, err := os.ReadDir(outside)
 	require.NoError(t, err)

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"divisi/internal/testkit/chantest"
 )
 
 func TestRunServesUntilStopped(t *testing.T) {
@@ -41,7 +43,7 @@ func TestRunServesUntilStopped(t *testing.T) {
 	require.NoError(t, resp.Body.Close())
 	require.Contains(t, string(text), "hello")
 	stop()
-	require.NoError(t, <-done)
+	require.NoError(t, chantest.Next(t, done))
 }
 
 func TestRunRefuses(t *testing.T) {
