@@ -69,7 +69,7 @@ func typesThatCross() (all []any) {
 	for _, e := range act.All() {
 		all = append(all, e.Args)
 	}
-	return append(all, slices.Concat(bodies(conduct.ConductorCalls), bodies(host.HostCalls), bodies(hub.KeeperCalls), bodies(station.WorkerCalls), []any{
+	return append(all, slices.Concat(bodies(conduct.ConductorCalls), bodies(host.Calls), bodies(hub.KeeperCalls), bodies(station.WorkerCalls), []any{
 		call.In{},
 		call.Answer{},
 		depot.Order{},
@@ -111,7 +111,7 @@ func subjectsThatCross() string {
 		bus.AttemptFilter("run", "role", "task", 1), bus.ControlSubject("run"), bus.RequestSubject("run", "who"), bus.ActiveSubject("run"),
 		bus.WorkerPresence("worker"), bus.RunPresence("run"), bus.PresenceAsk(), bus.CallSubject("run", "worker"), bus.RecallSubject("run"),
 		bus.LimitsSubject("worker"), bus.FreedSubject("worker"), bus.WorkerControl("worker"), client.ServeSubject("who"), client.ReadSubject("who"),
-		client.ViewSubject("who"), hub.CredsSubject, "lease " + host.HostLease, calls(conduct.ConductorCalls), calls(host.HostCalls), calls(hub.KeeperCalls),
+		client.ViewSubject("who"), hub.CredsSubject, "lease " + host.LeaseName, calls(conduct.ConductorCalls), calls(host.Calls), calls(hub.KeeperCalls),
 		calls(station.WorkerCalls), "",
 	}, "\n")
 }

@@ -66,7 +66,7 @@ var arrows = []struct {
 	{"station", []string{"call", "depot", "eventlog", "fit", "needs", "plan", "run", "store"}},
 	{"conduct", []string{"act", "call", "client", "conductor", "depot", "eventlog", "fault", "needs", "plan", "run", "shard", "station", "store", "view"}},
 	{"host", []string{"act", "audit", "call", "client", "conduct", "conductor", "depot", "eventlog", "fault", "mirrors", "request", "run", "store", "veil"}},
-	{"door", []string{"act", "call", "client", "conduct", "dashboard", "depot", "eventlog", "host", "mcpserver", "view"}},
+	{"door", []string{"act", "call", "client", "conduct", "dashboard", "depot", "host", "mcpserver", "view"}},
 	{"hub", []string{"audit", "backup", "call", "client", "dashboard", "decision", "depot", "door", "eventlog", "fault", "host", "metrics", "run", "station"}},
 	{"sample", []string{"depot", "store"}},
 	{".", []string{"act", "client", "conduct", "depot", "door", "fault"}},

@@ -23,8 +23,8 @@ import (
 const (
 	// cacheLife is how long caches stay that no run uses.
 	cacheLife = 30 * 24 * time.Hour
-	// RemoveTime bounds how long the end of a run waits until its work trees are removed; the next run removes the rest.
-	RemoveTime = 2 * time.Second
+	// removeTime bounds how long the end of a run waits until its work trees are removed; the next run removes the rest.
+	removeTime = 2 * time.Second
 	// SlotsDir has the work trees of a run, in its directory.
 	SlotsDir = "slots"
 )
@@ -72,7 +72,7 @@ func (p *Place) Keep(notice func(string)) (release func(), err error) {
 	return func() {
 		p.Environments.Close()
 		unlock()
-		if !p.Trash.Close(RemoveTime, func() { notice("removing work trees…") }) {
+		if !p.Trash.Close(removeTime, func() { notice("removing work trees…") }) {
 			notice(fmt.Sprintf("The next run removes the rest of the work trees, in %s", p.Dir.Trash()))
 		}
 	}, nil

@@ -13,8 +13,8 @@ import (
 	"divisi/internal/spec"
 )
 
-// MaxLimits bounds how much a conductor keeps of what one worker tells so, maxLimit one of them in bytes.
-const MaxLimits, maxLimit = 32, 1000
+// maxLimits bounds how much a conductor keeps of what one worker tells so, maxLimit one of them in bytes.
+const maxLimits, maxLimit = 32, 1000
 
 // Limits are what workers were told of quotas and still holds, for workers that come later. The zero value is ready to use; it
 // is safe for concurrent use.
@@ -40,7 +40,7 @@ func (l *Limits) Take(w spec.Wait) {
 	if large || w.Account == "" || w.For != spec.WaitLimit && w.For != spec.WaitQuota || !w.Until.After(had.Until) {
 		return
 	}
-	if (had.For == "" || had.From != w.From) && l.told(w.From) >= MaxLimits {
+	if (had.For == "" || had.From != w.From) && l.told(w.From) >= maxLimits {
 		return
 	}
 	l.by[key] = w

@@ -111,7 +111,7 @@ func (d *PageRuns) List(ctx context.Context) ([]string, error) {
 
 // Stand implements dashboard.Runs.
 func (d *PageRuns) Stand(ctx context.Context, id string) (dashboard.Standing, error) {
-	mark, active := d.Mark(ctx, id)
+	mark, active := d.mark(ctx, id)
 	if active {
 		return dashboard.Standing{Mark: mark, Active: true}, nil
 	}
@@ -137,8 +137,8 @@ func (d *PageRuns) Stand(ctx context.Context, id string) (dashboard.Standing, er
 	return kept, nil
 }
 
-// Mark changes where a run may stand otherwise than before; active reports that a process has it.
-func (d *PageRuns) Mark(ctx context.Context, id string) (mark string, active bool) {
+// mark changes where a run may stand otherwise than before; active reports that a process has it.
+func (d *PageRuns) mark(ctx context.Context, id string) (mark string, active bool) {
 	l, here := d.Runs.(client.Place)
 	if h, served := d.Runs.(host.Hosted); served {
 		l, here = client.Place(h.Host.Dir.Path), true

@@ -46,7 +46,7 @@ func (h *Host) accepts(ctx context.Context, id, order, by string) error {
 		return h.settle(ctx, mine, err)
 	}
 	h.note(Known{Run: id, Order: order})
-	if err := h.Lease.Keep(ctx, h.notes); err != nil { // the next host has to know of it before the person does
+	if err := h.lease.Keep(ctx, h.notes); err != nil { // the next host has to know of it before the person does
 		if fresh {
 			err = errors.Join(err, h.undo(ctx, id))
 		}

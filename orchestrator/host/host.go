@@ -59,7 +59,7 @@ type Host struct {
 	o     Options
 	Dir   store.Dir
 	bus   *bus.Bus
-	Lease *bus.Lease
+	lease *bus.Lease
 	free  func() error            // gives the directory up
 	life  context.CancelCauseFunc // ends the host
 	deaf  func()                  // stops listening; nil while it stands by
@@ -119,7 +119,7 @@ func (h *Host) Start(ctx context.Context) (err error) {
 	if err != nil {
 		return errors.Join(err, free())
 	}
-	h.bus, h.free, h.Lease = at.Bus, free, at.Bus.NewLease(HostLease, holder, h.o.leaseTime)
+	h.bus, h.free, h.lease = at.Bus, free, at.Bus.NewLease(LeaseName, holder, h.o.leaseTime)
 	begun := make(chan error, 1)
 	waited := ctx
 	ctx, h.life = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -217,7 +217,7 @@ func (h *Host) begin(ctx context.Context, mine *hosted, fresh bool, o conduct.Re
 		Notice: func(text, _ string) { h.o.Notice(mine.id, text) },
 	}
 	from := conduct.Hosting{
-		Held: h.Lease.Held, Members: h.o.Members != nil, Admits: h.admits, RunsCommands: h.o.Commands,
+		Held: h.lease.Held, Members: h.o.Members != nil, Admits: h.admits, RunsCommands: h.o.Commands,
 		Asked: func(by string, q *act.Request, err error) { h.runAsked(mine.id, by, q, err) },
 	}
 	var r *client.Run
@@ -244,7 +244,7 @@ func (h *Host) begin(ctx context.Context, mine *hosted, fresh bool, o conduct.Re
 		})
 		h.drop(ctx, mine)
 		switch {
-		case err == nil || h.Lease.Held() != nil: // then another host goes on with it
+		case err == nil || h.lease.Held() != nil: // then another host goes on with it
 		case errors.Is(err, conductor.ErrDeposed): // what the host before still wrote came first
 			h.again(ctx, mine.id)
 		case errors.Is(err, bus.ErrFull), errors.Is(err, bus.ErrUnavailable):
@@ -303,7 +303,7 @@ func (h *Host) orderOf(id string) string {
 func (h *Host) undo(ctx context.Context, id string) error {
 	ctx = context.WithoutCancel(ctx)
 	st, err := eventlog.Fold(ctx, h.bus, id)
-	if err == nil && st.Spec.Run == "" && len(st.Unread) == 0 && h.Lease.Held() == nil { // else another host may begin it
+	if err == nil && st.Spec.Run == "" && len(st.Unread) == 0 && h.lease.Held() == nil { // else another host may begin it
 		_, err = h.bus.Forget(ctx, id)
 	}
 	h.unnote(id)

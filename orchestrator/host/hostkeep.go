@@ -58,7 +58,7 @@ func (h *Host) remove(ctx context.Context, id string, unfetched bool) (r client.
 				id)
 		}
 	}
-	if err := h.Lease.Held(); err != nil { // another host may go on with it
+	if err := h.lease.Held(); err != nil { // another host may go on with it
 		return r, err
 	}
 	for removed, err := range h.Dir.Remove(ctx, store.Removal{Runs: []string{id}}, depot.Now()) {

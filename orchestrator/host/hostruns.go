@@ -25,14 +25,14 @@ func (h Hosted) Open(ctx context.Context, id string) (*client.Run, error) {
 	if r.Sent = true; h.Veiled {
 		h.Host.conceal(r)
 	}
-	h.Host.Serve(r)
+	h.Host.visited(r)
 	return r, nil
 }
 
-// Serve has a visitor of the page act on a run that no process carries out, as a member does.
-func (h *Host) Serve(r *client.Run) {
+// visited has a visitor of the page act on a run that no process carries out, as a member does.
+func (h *Host) visited(r *client.Run) {
 	if rest, ok := r.At.(*client.Rest); ok {
-		rest.Free = h.Lease.Held // else another host may go on with it
+		rest.Free = h.lease.Held // else another host may go on with it
 		rest.Asked = func(q *act.Request, err error) { h.runAsked(r.Name, q.From, q, err) }
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
@@ -93,7 +94,7 @@ func (a *apart) work(id, base string) *station.Work {
 	var err error
 	w.Trash, err = workspace.OpenTrash(w.Dir.Trash(), w.Log)
 	require.NoError(a.t, err)
-	w.Later(func() { w.Trash.Close(depot.RemoveTime, func() {}) })
+	w.Later(func() { w.Trash.Close(time.Second, func() {}) })
 	return w
 }
 

@@ -20,8 +20,8 @@ import (
 	"divisi/subagents/wire"
 )
 
-// HostCalls is all that a host can be asked.
-var HostCalls = call.TableOf(
+// Calls is all that a host can be asked.
+var Calls = call.TableOf(
 	call.On(call.HostList, (*Host).listed), call.On(call.HostHave, (*Host).has), call.On(call.HostSummary, (*Host).summary),
 	call.On(call.HostLook, (*Host).look), call.On(call.HostLog, (*Host).log), call.On(call.HostCommit, (*Host).pack),
 	call.On(call.HostBase, (*Host).base), call.On(call.HostDecisions, reads(decisions)), call.On(call.HostDiff, reads(diff)),
@@ -46,7 +46,7 @@ var HostCalls = call.TableOf(
 // answerer answers what another process asks. Nothing that is asked ends the host.
 func (h *Host) answerer() *call.Answerer[*Host] {
 	return &call.Answerer[*Host]{
-		Table: HostCalls, As: h, Bus: h.bus, Log: h.Dir.Log, Pace: &h.pace, Held: h.Lease.Held, May: h.may,
+		Table: Calls, As: h, Bus: h.bus, Log: h.Dir.Log, Pace: &h.pace, Held: h.lease.Held, May: h.may,
 		Viewed: func(subject, from string) bool { return subject == client.ViewSubject(from) },
 		Refused: func(in *call.In, err error) {
 			h.Dir.Log.Info().Err(err).Str("call", in.Name).Str("run", in.Run).Msg("a call was refused")

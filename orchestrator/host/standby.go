@@ -24,8 +24,8 @@ import (
 	"divisi/orchestrator/store"
 )
 
-// HostLease names the lease of the host that conducts what is submitted on a server.
-const HostLease = "host"
+// LeaseName names the lease of the host that conducts what is submitted on a server.
+const LeaseName = "host"
 
 const (
 	// keepPause is between two renewals of the lease.
@@ -117,7 +117,7 @@ func (h *Host) serve(ctx context.Context, begun chan<- error) {
 func (h *Host) term(ctx context.Context, begun func(error)) error {
 	s := standby{host: h}
 	following, stop := context.WithCancel(ctx)
-	note, err := h.Lease.Take(ctx, func(note []byte) {
+	note, err := h.lease.Take(ctx, func(note []byte) {
 		s.follow(following, note)
 		begun(nil)
 	})
@@ -189,8 +189,8 @@ func (h *Host) keep(ctx context.Context, end context.CancelCauseFunc) {
 			h.under.Go(func() { h.tidy(ctx, depot.Now()) })
 		case <-tick.C:
 			h.disown()
-			err := h.Lease.Keep(ctx, h.notes)
-			if lost := h.Lease.Held(); lost != nil && ctx.Err() == nil {
+			err := h.lease.Keep(ctx, h.notes)
+			if lost := h.lease.Held(); lost != nil && ctx.Err() == nil {
 				end(errors.Join(lost, err))
 			} else if err != nil {
 				h.Dir.Log.Warn().Err(err).Msg("the lease was not renewed")
@@ -202,7 +202,7 @@ func (h *Host) keep(ctx context.Context, end context.CancelCauseFunc) {
 func (h *Host) release(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
 	defer cancel()
-	return h.Lease.Release(ctx, h.notes)
+	return h.lease.Release(ctx, h.notes)
 }
 
 func (h *Host) note(k Known) {

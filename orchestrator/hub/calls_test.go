@@ -174,7 +174,7 @@ func TestAHostWithoutAgentsRunsNoCommandOfARule(t *testing.T) {
 func TestCallsHaveBounds(t *testing.T) {
 	t.Parallel()
 	hasBounds(t, conduct.ConductorCalls)
-	hasBounds(t, host.HostCalls)
+	hasBounds(t, host.Calls)
 	hasBounds(t, KeeperCalls)
 	hasBounds(t, station.WorkerCalls)
 	require.Equal(t, call.Planner, conduct.ConductorCalls["plan"].May)

@@ -1,4 +1,4 @@
-package conduct
+package depot
 
 import (
 	"fmt"
@@ -8,24 +8,23 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/spec"
-	"divisi/orchestrator/depot"
 )
 
 // One worker that tells limits without end fills what is kept of it alone.
 func TestLimitsOfOneWorkerLeaveRoomForOthers(t *testing.T) {
 	t.Parallel()
-	var l depot.Limits
+	var l Limits
 	until := time.Now().Add(time.Hour)
-	for i := range 10 * depot.MaxLimits {
+	for i := range 10 * maxLimits {
 		l.Take(spec.Wait{For: spec.WaitQuota, Model: fmt.Sprint("m", i), Account: "a", From: "liar", Until: until})
 		l.Take(spec.Wait{For: fmt.Sprint("for", i), Account: "a", From: "w1", Until: until})
 	}
-	require.Len(t, l.List(), depot.MaxLimits)
+	require.Len(t, l.List(), maxLimits)
 	honest := spec.Wait{For: spec.WaitLimit, Account: "b", From: "w2", Until: until}
 	l.Take(honest)
 	require.Contains(t, l.List(), honest)
 	honest.Until = until.Add(time.Minute)
 	l.Take(honest)
 	require.Contains(t, l.List(), honest, "a longer one takes its place")
-	require.Len(t, l.List(), depot.MaxLimits+1)
+	require.Len(t, l.List(), maxLimits+1)
 }
