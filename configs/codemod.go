@@ -22,7 +22,7 @@ const (
 // CodemodLangs lists them, the default first.
 var CodemodLangs = []string{CodemodGo, CodemodAstGrep, CodemodJscodeshift}
 
-// Codemod is what the files of a new codemod are made from.
+// Codemod holds the values for the files of a new codemod.
 type Codemod struct {
 	// Name is that of the codemod and of its role.
 	Name string

@@ -8,7 +8,7 @@ import (
 
 // dialect is the form in which another program defines its agents.
 type dialect struct {
-	// program is who reads such files otherwise, dir where a repository keeps them.
+	// program is the other reader of such files, dir their directory in a repository.
 	program, dir string
 	// tools maps that program's tools to ours; one of ours may stand for several of theirs.
 	tools map[string]string

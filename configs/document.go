@@ -102,7 +102,7 @@ func (d *document) syntax(err error) {
 	}
 	where, message := tokenPlace(at.GetToken()), at.GetMessage()
 	if col := d.tab(where.line); col > 0 {
-		where.col, message = col, "a tab stands here, and YAML is indented with spaces: write spaces instead"
+		where.col, message = col, "YAML is indented with spaces: replace this tab"
 	}
 	if strings.Contains(message, "is not allowed in this context") { // the parser's own words tell a person nothing
 		message = "YAML cannot read this here: put a text with a colon, such as `a: b`, in quotes, and indent a " +
@@ -111,7 +111,7 @@ func (d *document) syntax(err error) {
 	d.faultf(where, "", "%s", message)
 }
 
-// tab is the column of the first tab in the indentation of a line, which goes on behind the - of a list; 0 where it has none.
+// tab is the column of the first tab in the indentation of a line, which continues behind the - of a list; 0 where it has none.
 func (d *document) tab(line int) int {
 	if line < 1 || line > len(d.lines) {
 		return 0

@@ -22,7 +22,7 @@ type FileError struct {
 type Fault struct {
 	// Line and Col count from 1; both are 0 where the fault has no place, such as a file that cannot be read.
 	Line, Col int
-	// Message says what is wrong.
+	// Message reports what is wrong.
 	Message string
 	// Suggest is the nearest valid name or what to write instead; may be empty.
 	Suggest string

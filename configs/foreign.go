@@ -89,7 +89,7 @@ func (f *foreign) text(name string) string {
 	return strings.TrimSpace(text)
 }
 
-// words is a field as a list: a list, or a text with commas or lines between. What stands in parentheses stays together.
+// words is a field as a list: a list, or a text with commas or lines between. What is in parentheses stays together.
 func (f *foreign) words(name string) (words []string, given bool) {
 	switch value := f.fields[name].(type) {
 	case nil:

@@ -261,8 +261,8 @@ func (im *importer) model() {
 	}
 }
 
-// standIn is what is used for a model of theirs; empty for the default model. A model of another service than the default's
-// would want another key.
+// standIn replaces one of their models; empty for the default model. A model of another service than the default's would want
+// another key.
 func (im *importer) standIn(name string) string {
 	model, known := im.dialect.model(name)
 	switch {
@@ -308,7 +308,7 @@ func (im *importer) count(name string, most int) int {
 	return n
 }
 
-// rest tells of every field that is not honoured.
+// rest reports every field that is not honoured.
 func (im *importer) rest() {
 	for _, name := range slices.Sorted(maps.Keys(im.fields)) {
 		why, known := im.unkept[name]

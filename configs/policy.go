@@ -10,11 +10,11 @@ import (
 	"divisi/internal/spec"
 )
 
-// PolicyFile is what the file of a machine's owner is called.
+// PolicyFile is the name of the policy file of a machine's owner.
 const PolicyFile = "worker.yaml"
 
 // Policy reads the file of a machine's owner; fs.ErrNotExist where there is none. One that other users can read or change is
-// refused, but for the group of one that root owns: it says which secrets and hosts a stranger's run can have. The error is a
+// refused, but for the group of one that root owns: it reports which secrets and hosts a stranger's run can have. The error is a
 // *FileError with every fault when the file is wrong.
 func Policy(file string) (*spec.Policy, error) {
 	info, err := os.Stat(file)

@@ -176,7 +176,7 @@ func TestATabInTheIndentationIsCalledOne(t *testing.T) {
 	} {
 		_, err := ParseProject("d.yaml", text)
 		require.ErrorContains(t, err, "d.yaml: 1 error\n  d.yaml:"+where+
-			": a tab stands here, and YAML is indented with spaces: write spaces instead\n", "%q", text)
+			": YAML is indented with spaces: replace this tab\n", "%q", text)
 	}
 	_, err := ParseProject("d.yaml", "limits: {turns: 5,\n\ttokens: 6\n")
 	require.ErrorContains(t, err, "d.yaml:1:9: could not find", "another fault is told as what it is")

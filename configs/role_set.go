@@ -14,7 +14,7 @@ import (
 	"divisi/internal/spec"
 )
 
-// RoleSet is what a plan can name, and what was passed over on the way.
+// RoleSet holds the roles that a plan can name, and the files that were skipped.
 type RoleSet struct {
 	Roles   map[string]spec.Role
 	Skipped []Skipped
@@ -56,7 +56,7 @@ func (s *RoleSet) Fit(project *spec.Project) error {
 	return errors.Join(errs...)
 }
 
-// breaks takes a role of the repository out of the set, whose file is wrong: a built-in one of its name stands there again. The
+// breaks takes a role of the repository out of the set, whose file is wrong: a built-in one of its name is there again. The
 // error is returned for a role of another file.
 func (s *RoleSet) breaks(role spec.Role, err error) error {
 	if role.Named != "" || path.Dir(role.Source) != RolesDir {

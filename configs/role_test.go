@@ -135,7 +135,7 @@ func TestExecutorChain(t *testing.T) {
 	_, err = ParseRole("bad.md", "---\nexecutor: {a: b}\n---\nDo.")
 	require.ErrorContains(t, err, "2:11: executor is neither a text nor a list")
 	_, err = ParseRole("bad.md", "---\nexecutor: [command, model]\n---\nDo.")
-	require.ErrorContains(t, err, `bad.md:2:1: the model in a chain fixes what the gates rejected, and role "bad" has no tool that writes`)
+	require.ErrorContains(t, err, `bad.md:2:1: the model in a chain fixes rejected work, and role "bad" has no tool that writes`)
 }
 
 func TestRoleFaultsAllAtOnce(t *testing.T) {
@@ -221,7 +221,7 @@ func TestRoleFilesThatCannotBeRead(t *testing.T) {
 		{"---\nname: x\n", "a role file begins with a line ---"},
 		{"---\n- a\n---\nDo.", "the file is not a set of fields: it has the fields name, description"},
 		{"---\na: [\n---\nDo.", "2:4: "},
-		{"---\na: 1\n\tb: 2\n---\nDo.", "3:1: a tab stands here"},
+		{"---\na: 1\n\tb: 2\n---\nDo.", "3:1: YAML is indented with spaces"},
 		{"---\nname: &a x\n---\nDo.", "2:7: anchors and aliases are not read here"},
 		{"---\n<<: {a: b}\n---\nDo.", "only plain keys"},
 		{"---\nname: !!str x\n---\nDo.", "tags are not read here"},

@@ -270,7 +270,7 @@ func asList(node ast.Node, items *jsonschema.Schema, path string) string {
 	return "[" + strings.Join(words, ", ") + "]"
 }
 
-// plainWord is what means itself inside brackets; there are more such texts, which lose nothing by quotes.
+// plainWord matches text without a meaning of its own inside brackets; there are more such texts, which lose nothing by quotes.
 var plainWord = lazyregexp.New(`^-?[A-Za-z0-9_./][A-Za-z0-9_./*+=@%~^-]*$`)
 
 // flowWord writes a text as an element of a list in brackets.

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/genai"
 )
 
-// Kind is what an event is. The set is closed and versioned.
+// Kind is the kind of an event. The set is closed and versioned.
 type Kind string
 
 // EventVersion is the format of logs that this program writes, and the only one that it reads.

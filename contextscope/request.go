@@ -19,7 +19,7 @@ type Request struct {
 	// Prefix is the number of contents, from the first, that background and brief make up. What this agent sends
 	// later begins with them.
 	Prefix int `json:"prefix"`
-	// PrefixDigest tells what every sibling of the role sends byte for byte, which is the instruction, the tools and the shared
+	// PrefixDigest reports what every sibling of the role sends byte for byte, which is the instruction, the tools and the shared
 	// parts, from that of others: their SHA-256 in hex. PrefixTokens is its calibrated estimate.
 	PrefixDigest string `json:"prefix_digest,omitempty"`
 	PrefixTokens int    `json:"prefix_tokens,omitempty"`
@@ -49,7 +49,7 @@ type Recalled struct {
 
 // Listed is one artifact as the tail lists it.
 type Listed struct {
-	// Handle is what load_artifact takes.
+	// Handle is an argument of load_artifact.
 	Handle string `json:"handle"`
 	// What says in a few words what it is.
 	What  string `json:"what,omitempty"`
@@ -88,6 +88,6 @@ type Trace struct {
 	// Parts and Tokens are the size of what was added; tokens are estimated (bytes/4).
 	Parts  int `json:"parts,omitempty"`
 	Tokens int `json:"tokens,omitempty"`
-	// Notes say what was left out, healed or made up, one line each.
+	// Notes report what was left out, healed or made up, one line each.
 	Notes []string `json:"notes,omitempty"`
 }

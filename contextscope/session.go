@@ -12,7 +12,7 @@ import (
 type Session []Event
 
 // Numbered returns the session of a conversation that several attempts have carried on with its numbers in one row, so that a
-// number names one event in all of it: each attempt's own count goes on from the last of the attempt before.
+// number names one event in all of it: each attempt's own count continues from the last of the attempt before.
 func (s Session) Numbered() Session {
 	out := make(Session, len(s))
 	offset, last, attempt := 0, 0, 0

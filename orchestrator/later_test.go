@@ -45,7 +45,7 @@ func TestAHostLeavesARunOfALaterVersion(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, h.Start(t.Context()))
 	defer h.Stop()
-	require.Contains(t, chantest.Next(t, notices), "the run does not go on: "+why)
+	require.Contains(t, chantest.Next(t, notices), "the run does not continue: "+why)
 	runs := orchestrator.On(at)
 	_, err = runs.Summary(t.Context(), later)
 	require.ErrorContains(t, err, why)

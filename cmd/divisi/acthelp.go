@@ -21,11 +21,11 @@ divisi resume continues it. Ctrl-C where it runs stops it at once. Without RUN, 
 	},
 	"stop_line": {
 		"Let nothing be dispatched, and nothing land",
-		"Let nothing be dispatched, and nothing land. Without RUN, the newest run.",
+		"Stop dispatch and landing. Without RUN, the newest run.",
 		"  divisi line stop 1f2e --reason 'the tests are wrong'",
 	},
 	"start_line": {
-		"Let work be dispatched, and land, again", "Let work be dispatched, and land, again. Without RUN, the newest run.",
+		"Resume dispatch and landing", "Resume dispatch and landing. Without RUN, the newest run.",
 		"  divisi line start 1f2e",
 	},
 }

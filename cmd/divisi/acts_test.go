@@ -15,11 +15,11 @@ type tried struct {
 	// its arguments. RUN is the run, DIR a directory, a task in capitals its open decision.
 	command, board, page, tool string
 	api                        func(ctx context.Context, r *orchestrator.Run, dir string) (string, error)
-	outcome                    string   // with … at its end it may go on
+	outcome                    string   // with … at its end it may continue
 	leaves                     []string // kind, task and data of each event; WHO is the person, HASH a name of git
 	refused                    bool
 	only                       string // where the act is tried, "" for both
-	// goesOn reports that it has a run go on that no process has: the command line does that in its own.
+	// goesOn reports that it has a run continue that no process has: the command line does that in its own.
 	goesOn bool
 	// on is why the command line refuses it with --on, onPage why the page of a server does.
 	on, onPage string
@@ -56,7 +56,7 @@ var acts = []tried{
 		command: "line stop RUN --reason 'look first'",
 		page:    `acts {"verb":"stop_line","text":"look first"}`,
 		api:     does(act.StopLine{Reason: "look first"}),
-		outcome: "the line is stopped: nothing is dispatched, and nothing lands; what is at work goes on",
+		outcome: "the line is stopped: nothing is dispatched, and nothing lands; active work continues",
 		leaves:  []string{`run {"line":"look first"}`},
 	},
 	{

@@ -51,7 +51,7 @@ func (g *globals) showAudit(since string) error {
 	return nil
 }
 
-// auditEntry is what is shown of a line of the audit log.
+// auditEntry is a line of the audit log as it is shown.
 type auditEntry struct {
 	Time    time.Time `json:"time"`
 	By      string    `json:"by"`

@@ -54,7 +54,7 @@ func (d *controls) Decisions(ctx context.Context) (out []board.Open, err error) 
 	return out, err
 }
 
-// shown is what decisions that are alike have in common, as the first of them.
+// shown holds the common data of decisions that are alike, taken from the first of them.
 func (d *controls) shown(alike []orchestrator.Decision) board.Open {
 	out := board.Open{Asked: d.asked(alike[0], noteOn(alike)), All: alike}
 	if len(out.Patches) == 1 {
@@ -164,7 +164,7 @@ func (d *controls) take(ctx context.Context, r *orchestrator.Run, a board.Act) (
 	return strings.ReplaceAll(strings.TrimSpace(b.String()), "\n", "; "), err
 }
 
-// resume has the run go on: the host of its server does it, or a process of its own that outlives this one.
+// resume has the run continue: the host of its server does it, or a process of its own that outlives this one.
 func (d *controls) resume(ctx context.Context) (string, error) {
 	if d.at.URL == "" {
 		return "the run goes on", d.begin(ctx, d.run)

@@ -114,7 +114,7 @@ type other struct {
 	why string
 }
 
-// others are a viewer and a worker of the server, and one who may look at its page.
+// others are a viewer and a worker of the server, and one who may inspect its page.
 func (a *acted) others(t *testing.T, server string) (out []other) {
 	t.Helper()
 	for _, role := range []string{"viewer", "worker"} {

@@ -163,7 +163,7 @@ func (g *globals) completeRun(c *cobra.Command, args []string, word string) ([]s
 	return nil, cobra.ShellCompDirectiveNoFileComp
 }
 
-// glimpse is what completion reads of a report.
+// glimpse is the part of a report that completion reads.
 type glimpse struct {
 	Tasks []glimpsed `json:"tasks"`
 	Open  []glimpsed `json:"decisions"`

@@ -14,7 +14,7 @@ func newConfigSchema(g *globals) *cobra.Command {
 		Use:   "schema [role|project|plan|worker]",
 		Short: "Print the JSON Schema of a file that you write, for your editor",
 		Long: `Print the JSON Schema (draft 2020-12) of the project file (default), of a role's front matter, or of a plan.
-An editor with it completes and checks fields as you type; what only the whole can show is found by
+An editor with it completes and checks fields as you type; errors of the whole are found by
 divisi config, divisi roles validate and divisi run --dry-run.` + codes(codeOK, codeUsage),
 		Example:   "  divisi config schema > ../project.schema.json\n  divisi config schema plan",
 		ValidArgs: configs.SchemaKinds(),

@@ -15,7 +15,7 @@ import (
 func newCreds(g *globals) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "creds",
-		Short: "List, revoke or rotate who may use the server of this machine",
+		Short: "List, revoke or rotate members of this machine's server",
 		Long: `List who may use the server of this state directory (divisi serve): workers, people, viewers, and the
 tokens that can still be used. Who is revoked is disconnected at once, and admitted no more.`,
 		Example: "  divisi creds list\n  divisi creds revoke build7",

@@ -93,7 +93,7 @@ func (v *view) stay(ctx context.Context) {
 }
 
 const (
-	// beginTime bounds how long a process may take to go on with a run.
+	// beginTime bounds how long a process may take to continue a run.
 	beginTime = 30 * time.Second
 	// maxResumeLogs is how many logs of processes that resumed a run stay.
 	maxResumeLogs = 5
@@ -115,7 +115,7 @@ func (g *globals) begin(ctx context.Context, run string) (err error) {
 	case why != "":
 		return usage.Errorf("run %s was not resumed: %s", run, why)
 	case errors.Is(err, errLate):
-		return fmt.Errorf("run %s does not go on after %s: see %s", run, beginTime, log.Name())
+		return fmt.Errorf("run %s does not continue after %s: see %s", run, beginTime, log.Name())
 	case err != nil:
 		return fmt.Errorf("resume run %s: %w", run, err)
 	}
@@ -129,7 +129,7 @@ func (g *globals) idle(ctx context.Context, run string) error {
 		return err
 	}
 	if !r.NotRunning() {
-		err = usage.With(usage.Errorf("run %s is active: it goes on already", run), usage.Active, run)
+		err = usage.With(usage.Errorf("run %s is active already", run), usage.Active, run)
 	}
 	return errors.Join(err, r.Close())
 }

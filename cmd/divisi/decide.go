@@ -20,7 +20,7 @@ func newDecide(g *globals) *cobra.Command {
 	var back, alike bool
 	c := &cobra.Command{
 		Use:   `decide [RUN [DECISION OPTION ["TEXT"]]]`,
-		Short: "Walk through what a run waits for a person to decide",
+		Short: "Walk through pending decisions",
 		Long: `Walk through the open decisions of a run, what blocks most first: plans, questions of agents, held
 patches, files that no gate reads, shards that are unlike the others, and held templates. Without RUN,
 the newest run. Enter leaves one open, and the next divisi decide shows it again. Decisions that are
@@ -92,7 +92,7 @@ func (g *globals) walk(ctx context.Context, run string) error {
 	}
 	switch left += refused; {
 	case left > 0 && left == refused:
-		said = "some answers were not taken: see what is open with: divisi decide " + run
+		said = "some answers were not applied; list open decisions: divisi decide " + run
 	case left > 0:
 		said = fmt.Sprintf("%s: see them again with: divisi decide %s", text.Count(left, "decision")+" left open", run)
 	}
@@ -160,13 +160,13 @@ func (g *globals) askAlike(alike []orchestrator.Decision) (orchestrator.Choice, 
 	return choice, errors.Join(err, show.Close())
 }
 
-// noteOn is what helps to decide about decisions that are alike.
+// noteOn helps a person to decide about decisions that are alike.
 func noteOn(alike []orchestrator.Decision) string {
 	d, blocks := alike[0], 0
 	for i := range alike {
 		blocks += alike[i].Blocks
 	}
-	note := text.Count(blocks, "task") + " cannot go on before it"
+	note := "blocks " + text.Count(blocks, "task")
 	if d.Suggests != "" {
 		note += "; suggested: " + d.Suggests
 	}

@@ -71,7 +71,7 @@ func (g *globals) demo(ctx context.Context, o runOptions) error {
 	return v.follow(ctx, r)
 }
 
-// printMade tells how to remove what a demo made, and its run; nothing for another run. Git makes files that rm -r asks about.
+// printMade reports how to remove what a demo made, and its run; nothing for another run. Git makes files that rm -r asks about.
 func (v *view) printMade(run string) error {
 	if len(v.made) == 0 {
 		return nil

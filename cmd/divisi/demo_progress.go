@@ -14,7 +14,7 @@ const (
 	filled = 1000
 )
 
-// filling tells what a first demo waits for: the go command says nothing while it compiles the sample and its tests.
+// filling reports what a first demo waits for: the go command says nothing while it compiles the sample and its tests.
 type filling struct {
 	say  func(string)
 	size func() int

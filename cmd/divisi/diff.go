@@ -97,7 +97,7 @@ func (g *globals) onRun(ctx context.Context, run string, do func(*orchestrator.R
 	return err
 }
 
-// lookAt has a run look at the attempt that a name stands for, and prints what it returns: as JSON, or as text writes it.
+// lookAt has a run inspect the attempt that a name stands for, and prints what it returns: as JSON, or as text writes it.
 func (g *globals) lookAt(
 	ctx context.Context, name string, look func(*orchestrator.Run, string, int) (json.RawMessage, error),
 	text func(*strings.Builder, json.RawMessage) error,

@@ -39,7 +39,7 @@ func unmount(dir string) error {
 	return nil
 }
 
-// canMount says whether this user may mount a file system here, which takes root in most places.
+// canMount reports whether this user may mount a file system here, which takes root in most places.
 var canMount = sync.OnceValue(func() bool {
 	dir, err := os.MkdirTemp("", "divisi-mount-")
 	if err != nil {

@@ -15,7 +15,7 @@ func newDoctor(g *globals) *cobra.Command {
 	var o doctor.Options
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check that this machine can run Divisi, and print how to fix what is missing",
+		Short: "Check this machine and print fixes",
 		Long: `Check git, the sandbox, the message server, keys, gates, disk, caches, optional programs and what
 earlier runs left behind. Each finding is ok, a warning (runs work, with less than there could be)
 or a problem (runs fail), with the next step. No gate is run, and no model is called without --call.

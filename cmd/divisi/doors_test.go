@@ -118,7 +118,7 @@ func commandLine(_ *testing.T, a *acted, what *tried) (string, error) {
 	return strings.TrimPrefix(further.ReplaceAllString(strings.TrimSpace(out.String()), ""), a.run+": "), nil
 }
 
-// further is what a command adds to an outcome: how a person goes on.
+// further is what a command adds to an outcome: how a person continues.
 var further = regexp.MustCompile(`; (continue|resume|start it again) with: .*`)
 
 // theBoard is the controller of the live view.

@@ -24,8 +24,8 @@ type envs struct {
 func newEnv(g *globals) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "env",
-		Short: "Show and remove what setup has left for later runs",
-		Long: `Show and remove environments: what the setup of a repository has left in ignored paths, with its tools and the
+		Short: "Show and remove environments of setup",
+		Long: `Show and remove environments: ignored paths that the setup of a repository filled, with its tools and the
 stores of package managers.`,
 		Example: "  divisi env show\n  divisi env rm 3f2a",
 		RunE:    needsCommand,
@@ -45,7 +45,7 @@ use while what setup depends on is the same. With names: those, with what they w
 		RunE:    func(c *cobra.Command, args []string) error { return e.show(c.Context(), args) },
 	}
 	c.Flags().StringVar(&e.repo, "repo", ".", "a directory of the repository")
-	c.Flags().BoolVar(&e.verify, "verify", false, "read all files, and compare them with what was made")
+	c.Flags().BoolVar(&e.verify, "verify", false, "read all files, and compare them with the manifest")
 	return c
 }
 

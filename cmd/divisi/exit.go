@@ -82,7 +82,7 @@ func printError(g *globals, err error) {
 	g.printer().fail(g.calls(worded(err)), exitCode(err))
 }
 
-// coded is what a person can do next about each code of an error: the one place that knows which flag and which command that is.
+// coded is the next step of a person for each code of an error: the one place that knows which flag and which command that is.
 var coded = map[string]string{
 	usage.Active:   "End it first with: divisi cancel %s",
 	usage.Approval: "Run in a terminal, or pass --yes",
@@ -93,7 +93,7 @@ var coded = map[string]string{
 		"- start again: divisi run\n- remove the run: divisi runs rm %[1]s",
 	usage.Goal:      "Give it: divisi run \"GOAL\", or divisi run --plan FILE",
 	usage.Head:      "Check out a branch, or name the commit: --base HEAD",
-	usage.Log:       "See what it left: divisi log %s",
+	usage.Log:       "See its output: divisi log %s",
 	usage.Elsewhere: "Name the repository that the run was submitted from: divisi publish %s --repo DIR",
 	usage.Joined:    "It is reached with --on %s",
 	usage.Moved:     "If it has moved: divisi resume %s --repo DIR",
@@ -107,18 +107,18 @@ var coded = map[string]string{
 	usage.Snapshot:  "To send it, but for files that can hold keys or credentials: --send-environment",
 	usage.Spent:     "Give it more: divisi resume %s --budget %s",
 	usage.StateDir:  "Choose another directory with --state-dir",
-	usage.Unproven: "- have a setup proposed that brings what gates need: divisi init\n" +
+	usage.Unproven: "- detect a setup for the gates: divisi init\n" +
 		"- land changes without proof, with exit code 1: divisi resume %s --allow-unverified",
 	usage.Auth: "Set the key to one that works: GEMINI_API_KEY, or the variable that the message names; " +
 		"then: divisi resume",
 	usage.Branch: "Rename it: git branch -m %s another-name",
 	usage.Denied: "Choose a directory that you can write with --state-dir.",
-	usage.Format: "divisi publish, diff and take find what landed without the log; divisi runs rm removes the run.",
+	usage.Format: "divisi publish, diff and take find landed commits without the log; divisi runs rm removes the run.",
 	usage.Full:   "Free some space, or move the state with --state-dir. Then resume a run that had begun: divisi resume",
 	usage.Held:   "Another process holds this run. Follow it with: divisi watch, or stop it with: divisi cancel.",
 	usage.Key: "Get a key at https://aistudio.google.com/apikey and set GEMINI_API_KEY. " +
 		"`divisi demo` and plans of commands need none.",
-	usage.Machine:     "Free what the message names (disk, memory, processes, open files); then: divisi resume",
+	usage.Machine:     "Free the named resource (disk, memory, processes, open files); then: divisi resume",
 	usage.NoCommits:   "Commit first: git add -A && git commit",
 	usage.NoRepo:      "Run in a clone of a repository, or name one with --repo DIR.",
 	usage.NotApproved: "Answer it with divisi decide, run in a terminal, or pass --yes",
@@ -128,8 +128,7 @@ var coded = map[string]string{
 		"divisi init proposes a setup and tries it; divisi doctor checks this machine.",
 	usage.ReadOnly:    "The result is a new branch there: make it writable for you, or work in a clone of it.",
 	usage.ServerKeeps: "To remove only its local files: divisi runs rm --local %s",
-	usage.Service: "Check what the message names (a quota, a service, a recording) and your network, " +
-		"then: divisi resume",
+	usage.Service:     "Check the named quota, service or recording and your network, then: divisi resume",
 }
 
 // worded is an error with the next step. The text about an option begins with its name.

@@ -29,7 +29,7 @@ func newHelp() *cobra.Command {
 	}
 }
 
-// needsCommand is what a command does that has only commands below it.
+// needsCommand is the action of a command that only has subcommands.
 func needsCommand(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return usagef("unknown command %q for %s%s\nSee: %[2]s --help", args[0], c.CommandPath(), nearest(args[0], names(c)))

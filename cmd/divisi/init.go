@@ -31,7 +31,7 @@ func newInit(g *globals) *cobra.Command {
 	var o initOptions
 	c := &cobra.Command{
 		Use:   "init",
-		Short: "Find out what a repository needs, try it once, and write .divisi/divisi.yaml",
+		Short: "Detect setup and gates, try them once, and write .divisi/divisi.yaml",
 		Long: `Propose setup and gates from lock files, manifests and test scripts, run them once on the checked out
 commit, and name what is missing, red or hidden there. Then write .divisi/divisi.yaml, the one file
 that it writes to your checkout, after you agree; an existing file is never changed. Setup has the
@@ -61,8 +61,8 @@ func (g *globals) init(ctx context.Context, o *initOptions) error {
 		return err
 	}
 	if _, err := os.Lstat(filepath.Join(p.Top, projectPlace)); err == nil && !o.print {
-		return usagef("%s exists already, and init never changes it\nWhat would be proposed: %s --print; what it says: "+
-			"divisi config%s", projectPlace, o.again(g), o.inRepo())
+		return usagef("%s exists already, and init never changes it\nSee the proposal: %s --print; see the file: divisi "+
+			"config%s", projectPlace, o.again(g), o.inRepo())
 	}
 	switch {
 	case o.print:
@@ -85,7 +85,7 @@ func (g *globals) init(ctx context.Context, o *initOptions) error {
 	}
 	if !p.Proves(tried) {
 		return &endError{codeParked, "no gate proves anything on this commit, and nothing was written\n" +
-			"Mend what is named above, or take the proposal as a beginning: " + o.again(g) + " --print"}
+			"Fix the problems above, or start from the proposal: " + o.again(g) + " --print"}
 	}
 	return g.writeProject(ctx, o, p.Top, p.File(tried))
 }
@@ -163,7 +163,7 @@ func (g *globals) writeProject(ctx context.Context, o *initOptions, top, file st
 	}
 	err := writeNew(top, projectPlace, file)
 	if errors.Is(err, fs.ErrExist) {
-		return usagef("%s exists already, and was not changed", projectPlace)
+		return usagef("%s already exists, and was not changed", projectPlace)
 	}
 	if err != nil {
 		return err
@@ -212,7 +212,7 @@ func (g *globals) propose(ctx context.Context, o *runOptions, setup, why, reques
 		console.Sanitize(text.Some(why, maxShown)), console.Sanitize(text.Flow(setup)))
 	err = t.ask(ctx, g)
 	if stop := new(endError); errors.As(err, &stop) {
-		return false, nil // the gates will say what is missing
+		return false, nil // the gates will report what is missing
 	}
 	return err == nil, err
 }

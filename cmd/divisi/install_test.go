@@ -174,7 +174,7 @@ func TestInstallByWget(t *testing.T) {
 	require.NoError(t, err, out)
 }
 
-// What cannot be installed leaves nothing behind, and the message says what to do.
+// What cannot be installed leaves nothing behind, and the message reports what to do.
 func TestInstallRefuses(t *testing.T) {
 	t.Parallel()
 	needsDownloader(t)

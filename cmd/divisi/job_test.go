@@ -256,7 +256,7 @@ func await(ts *testscript.TestScript, name string, so func() bool) {
 	}
 }
 
-// served: served NAME says that the page whose address the spawned program told answers.
+// served: served NAME reports that the page whose address the spawned program told answers.
 func served(ts *testscript.TestScript, _ bool, args []string) {
 	out, _ := jobOf(ts, args[0]).output()
 	m := regexp.MustCompile(`(?m)^dashboard: (\S+)$`).FindSubmatch(out)

@@ -202,7 +202,7 @@ func (s *mcpServer) begun(ctx context.Context, args []string) (run string, err e
 	case why != "":
 		return "", errors.Join(usagef("no run was started: %s", console.Visible(why)), os.Remove(log.Name()))
 	case errors.Is(err, errLate):
-		return "", usagef("the run has not begun after %s, and may still do so: list the runs; what it printed is in %s",
+		return "", usagef("the run has not begun after %s, and may still begin: list the runs; its output is in %s",
 			beginTime, log.Name())
 	case err != nil:
 		return "", fmt.Errorf("start a run: %w", err)

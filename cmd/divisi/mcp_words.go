@@ -18,14 +18,14 @@ var clientNext = map[string]string{
 	usage.Held:   "Another process has this run: follow it with the tool wait",
 	usage.Key: "Ask the person to set GEMINI_API_KEY under env of this server in the editor's configuration; plans of commands " +
 		"need none",
-	usage.Log:      "The tool log shows what it left",
+	usage.Log:      "The tool log shows its output",
 	usage.NoGates:  "Ask the person to run divisi init, which finds gates and tries them",
 	usage.NoRepo:   "Ask the person to start this server in a repository, or with its path: divisi mcp --repo DIR",
-	usage.Over:     "The tool report names under next what can be done now",
+	usage.Over:     "The tool report lists the next steps under next",
 	usage.Running:  "Stop it with the tool pause",
-	usage.Show:     "The tools report and tasks tell more",
+	usage.Show:     "See the tools report and tasks",
 	usage.Spent:    "Ask the person to give it more: divisi resume %s --budget %s",
-	usage.Unproven: "Ask the person to run divisi init, which proposes a setup that brings what gates need; then start a new run",
+	usage.Unproven: "Ask the user to run divisi init to detect a setup; then start a new run",
 }
 
 // words are an error as an agent in an editor reads it, with its next step.

@@ -11,7 +11,7 @@ import (
 	"divisi/orchestrator/console"
 )
 
-// memoryCommand is what the commands about the memory share.
+// memoryCommand holds the shared flags of the memory commands.
 type memoryCommand struct {
 	*globals
 	repo string
@@ -40,7 +40,7 @@ checkout.`,
 			return needsCommand(c, args)
 		},
 	}
-	c.PersistentFlags().StringVar(&m.repo, "repo", ".", "the repository whose memory it is")
+	c.PersistentFlags().StringVar(&m.repo, "repo", ".", "the repository")
 	c.AddCommand(m.list(), m.search(), m.proposals(), m.accept(), m.reject())
 	return c
 }

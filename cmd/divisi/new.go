@@ -7,7 +7,7 @@ import (
 func newNew(g *globals) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "new",
-		Short: "Create what a run needs from a template: a codemod",
+		Short: "Create files from a template: a codemod",
 		Long: `Create the files of a codemod: program, plan, role, and a script that tries it on a few files. A role for
 a model: divisi roles new.` + codes(codeOK, codeUsage),
 		Example: "  divisi new codemod readfile\n  divisi roles new docwriter",

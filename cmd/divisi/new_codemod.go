@@ -42,7 +42,7 @@ overwritten only with --force.`,
 	}
 	f := c.Flags()
 	f.StringVar(&o.repo, "repo", ".", "the repository")
-	f.StringVar(&o.lang, "lang", "", "what the program is written in: "+strings.Join(configs.CodemodLangs, ", "))
+	f.StringVar(&o.lang, "lang", "", "the language of the program: "+strings.Join(configs.CodemodLangs, ", "))
 	f.StringVar(&o.dir, "dir", "", "the folder of the repository for all but the role (default "+codemodsDir+"/NAME)")
 	f.BoolVar(&o.force, "force", false, "overwrite files that exist")
 	return c
@@ -76,7 +76,7 @@ func (g *globals) newCodemod(name string, o *codemodOptions) error {
 // plainPath is a path that needs no quotes in a shell, in YAML and in a comment.
 var plainPath = regexp.MustCompile(`^[A-Za-z0-9_.][A-Za-z0-9_./-]*$`)
 
-// codemod is what the flags and the repository ask for.
+// codemod holds the flags and the findings about the repository.
 func (o *codemodOptions) codemod(name, repo string) (*configs.Codemod, error) {
 	c := &configs.Codemod{Name: name, Lang: o.lang, Dir: path.Join(codemodsDir, name)}
 	if o.dir != "" {
@@ -133,7 +133,7 @@ func kindOf(repo string) kind {
 	return kinds[0]
 }
 
-// suggest is what a codemod for a kind of repository is written in.
+// suggest returns the language of a codemod for a kind of repository.
 func suggest(repo string, k kind) string {
 	script := k.language == "TypeScript" || k.language == "JavaScript"
 	switch {
@@ -180,7 +180,7 @@ func (o *codemodOptions) write(repo string, files []configs.StarterFile) error {
 	}
 	for _, f := range files {
 		if err := writeOver(repo, f.Path, f.Text, o.force); errors.Is(err, fs.ErrExist) {
-			return usagef("%s exists already, and was not changed", f.Path)
+			return usagef("%s already exists, and was not changed", f.Path)
 		} else if err != nil {
 			return err
 		}

@@ -33,7 +33,7 @@ func (g *globals) noticeFlags(c *cobra.Command) {
 	f.StringVar(&g.notify, "notify", "", "run this shell command then; DIVISI_EVENT and DIVISI_TEXT tell why (docs/watch.md)")
 }
 
-// notifier is what passes notices to the command of --notify; nil without one.
+// notifier passes notices to the command of --notify; nil without one.
 func (g *globals) notifier() func(console.Notice) {
 	if g.notify == "" {
 		return nil

@@ -96,7 +96,7 @@ func (g *globals) followOn(ctx context.Context, r *orchestrator.Run, repo string
 	defer g.attend(view)()
 	err := errors.Join(console.Follow(r.Events(ctx), view), view.Close())
 	if errors.Is(err, context.Canceled) {
-		return &endError{codeStopped, g.calls("run " + r.ID() + " goes on; follow it with: divisi watch " + r.ID())}
+		return &endError{codeStopped, g.calls("run " + r.ID() + " continues; follow it with: divisi watch " + r.ID())}
 	}
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ func (g *globals) fitsHost(o *resumeOptions) error {
 	return nil
 }
 
-// resumeOn has the host go on with a run, and follows it.
+// resumeOn has the host continue a run, and follows it.
 func (g *globals) resumeOn(ctx context.Context, id string, o resumeOptions) error {
 	o.Run = id
 	r, err := orchestrator.ResumeOn(g.log.WithContext(ctx), g.at, o.ResumeOptions)

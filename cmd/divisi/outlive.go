@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// beginPause is between two looks at a process that begins.
+	// beginPause is between two inspects a process that begins.
 	beginPause = 50 * time.Millisecond
 	// maxReason bounds what is told of why a process ended before it began, in bytes.
 	maxReason = 4 << 10
 )
 
-// errLate reports that a process takes too long until it begins. It goes on.
+// errLate reports that a process takes too long until it begins. It continues.
 var errLate = errors.New("it takes too long")
 
 // outlive starts a process of this program that outlives this one, with the same runs. It prints to a log, and outlive returns
@@ -74,7 +74,7 @@ func began(path string) bool {
 	return err == nil && strings.Contains(whole, `"kind":`)
 }
 
-// reason is why the process ended before a run went on: its last line tells.
+// reason is why the process ended before a run continued: its last line tells.
 func reason(path string) string {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -96,7 +96,7 @@ func reason(path string) string {
 func runIn(path string) (string, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return "", fmt.Errorf("read what a process printed: %w", err)
+		return "", fmt.Errorf("read the output of a process: %w", err)
 	}
 	for line := range strings.Lines(string(data)) {
 		var named struct {

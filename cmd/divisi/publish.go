@@ -18,7 +18,7 @@ func newPublish(g *globals) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "publish RUN",
 		Short: "Publish landed commits of a stopped or cancelled run, or of one on a server",
-		Long: `Publish the landed commits of a run that no process carries out in your repository, as the branch
+		Long: `Publish the landed commits of an inactive run in your repository, as the branch
 divisi/<run>. Its final gates have not run. If the run is resumed later, the branch moves with it. Of a
 run with damaged files it publishes what is left, and names the tasks that are missing: exit code 1.
 With --on, the branch of a run of a server that has ended, which no repository has before.` +

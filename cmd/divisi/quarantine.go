@@ -15,8 +15,8 @@ func (w *workersCommand) quarantine() *cobra.Command {
 	var since string
 	c := &cobra.Command{
 		Use:   "quarantine WORKER --since TIME",
-		Short: "Stop a worker that may lie, and have proven again what it alone has proven",
-		Long: `Stop a worker that may lie, and have proven again what it alone has proven.
+		Short: "Stop a worker that may lie, and prove again its changes",
+		Long: `Stop a worker that may lie, and prove again the changes that it alone has proven.
 The server admits it no more, what it has at work goes on elsewhere, and the limits of model services that it
 told other workers hold no more. In each run of the host, what it has
 signed since TIME proves nothing. What has landed with its proof alone is proven again by the final gates, on
@@ -26,7 +26,7 @@ another worker, before the run ends. A run that had ended is stopped: divisi res
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return w.isolate(c.Context(), args[0], since) },
 	}
-	c.Flags().StringVar(&since, "since", "", "since when it may lie: how long ago, such as 2h or 30d, or a time (RFC 3339)")
+	c.Flags().StringVar(&since, "since", "", "start of the doubt: how long ago, such as 2h or 30d, or a time (RFC 3339)")
 	return c
 }
 

@@ -34,14 +34,14 @@ is made: divisi/<run>-2.` +
 	f.StringVar(&with.role, "role", "", "their role from now on: its name, or a role file (*.md)")
 	f.StringVar(&with.model, "model", "", "their model from now on: an alias or a name")
 	f.BoolVar(&with.forgotten, "forgotten", false, "only add a task for files that the gates fail in and no task may change")
-	f.BoolVar(&with.trust, "trust-repo", false, "allow what the repository's changed files request; see divisi trust --help")
+	f.BoolVar(&with.trust, "trust-repo", false, "allow the requests of the repository's changed files; see divisi trust --help")
 	o.flags(c)
 	groupFlags(c)
 	g.noticeFlags(c)
 	return c
 }
 
-// retryFlags are what the tasks of a retry get.
+// retryFlags are the changes that a retry makes to its tasks.
 type retryFlags struct {
 	brief, briefFile, role, model string
 	trust, forgotten              bool

@@ -38,7 +38,7 @@ name. Every error of a role file is reported.` + codes(codeOK, codeUsage),
 			return r.list()
 		},
 	}
-	c.PersistentFlags().StringVar(&r.repo, "repo", ".", "the repository whose roles are listed too")
+	c.PersistentFlags().StringVar(&r.repo, "repo", ".", "also list the roles of this repository")
 	c.PersistentFlags().StringSliceVar(&r.files, "role", nil, "additional role file (repeatable)")
 	c.AddCommand(&cobra.Command{
 		Use: "list", Short: "List roles, and files that could not be loaded",

@@ -66,7 +66,7 @@ func (r *rolesCommand) begin(name, from string, write bool) error {
 	file := path.Join(configs.RolesDir, name+".md")
 	err = writeNew(top(r.repo), file, text)
 	if errors.Is(err, fs.ErrExist) {
-		return usagef("%s exists already, and was not changed; see: divisi roles show %s", file, name)
+		return usagef("%s already exists, and was not changed; see: divisi roles show %s", file, name)
 	}
 	if err != nil {
 		return err

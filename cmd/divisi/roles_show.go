@@ -74,7 +74,7 @@ func noRole(set configs.RoleSet, name string) error {
 		nearest(name, names), strings.Join(names, ", "))
 }
 
-// lines are what is shown of a role above its instruction, empty values included.
+// lines are the fields of a role that are shown above its instruction, empty values included.
 func (r *shownRole) lines() [][2]string {
 	network := ""
 	if r.Network {

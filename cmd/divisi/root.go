@@ -23,7 +23,7 @@ import (
 	"divisi/orchestrator"
 )
 
-// globals are what every command has: the streams it was started with, and the persistent flags.
+// globals holds the shared state of every command: the streams it was started with, and the persistent flags.
 type globals struct {
 	in       io.Reader
 	out, err io.Writer

@@ -52,10 +52,10 @@ plans of command roles need none.` +
 	f := c.Flags()
 	f.StringVar(&o.plan, "plan", "", "a plan file (YAML); see docs/plan.md")
 	f.StringVar(&o.Prove, "prove", "", "batch: run gates on many patches together (default); each: on one patch at a time")
-	f.BoolVar(&o.AutoApprove, "yes", false, "approve the plan, and the fetch of what a partial clone lacks, without prompting")
+	f.BoolVar(&o.AutoApprove, "yes", false, "approve the plan, and the fetch for a partial clone, without prompting")
 	f.BoolVar(&o.Review, "review", false, "hold each patch until you accept it: divisi accept, or divisi send to reject it")
 	f.BoolVar(&o.detach, "detach", false, "with --on: leave the run with the host, and come back")
-	f.BoolVar(&o.SendEnvironment, "send-environment", false, "with --on: send what environment: checkout takes to the host")
+	f.BoolVar(&o.SendEnvironment, "send-environment", false, "with --on: upload the checkout's environment to the host")
 	f.Var((*percent)(&o.Reprove), "reprove", "with workers elsewhere: how many of the proven batches another worker "+
 		"proves again, chosen at random, such as 5%")
 	f.BoolVar(&o.dryRun, "dry-run", false, "print what --plan would do, and change nothing")
@@ -78,7 +78,7 @@ func (o *runOptions) startFlags(c *cobra.Command) {
 	f.BoolVar(&o.AllowUnread, "allow-unread", false, allowUnread)
 	f.BoolVar(&o.FreshBaseline, "fresh-baseline", false,
 		"run the gates on the base commit though an earlier run has kept their results")
-	f.BoolVar(&o.trust, "trust-repo", false, "allow what the repository's files request, in this run; see divisi trust --help")
+	f.BoolVar(&o.trust, "trust-repo", false, "allow the requests of the repository's files, in this run; see divisi trust --help")
 	f.StringVar(&o.NATS, "nats", "", "use the NATS server or cluster at this URL instead of the built-in one")
 	f.StringVar(&o.creds, "creds", "", "file of NATS credentials for --nats")
 	f.BoolVar(&o.Elsewhere, "elsewhere", false, "leave tasks and gates to the workers of the server of --nats")
@@ -102,7 +102,8 @@ func hostFlags(c *cobra.Command, m *orchestrator.Machine, sandbox *string) {
 	f := c.Flags()
 	f.StringVar(&m.Record, "record", "", "keep every exchange with a model in this directory, for --replay")
 	f.StringVar(&m.Replay, "replay", "", "answer from this recording instead of a model's service: no key, no network")
-	f.StringVar(&m.OnDoubt, "on-doubt", "", "what to do with a questionable patch that the master leaves open: ask (default on "+
+	f.StringVar(&m.OnDoubt, "on-doubt", "", "how to handle a questionable patch when the master does not decide: ask (default "+
+		"on "+
 		"a terminal, or with --review), reject (default without one) or accept")
 	f.StringVar(sandbox, "sandbox", sandboxAuto,
 		"auto: use every layer of confinement that this machine has; strict: refuse to start unless it has all")

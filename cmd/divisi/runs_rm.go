@@ -41,7 +41,7 @@ repository yet needs --unfetched.`,
 	}
 	f := c.Flags()
 	f.StringVar(&r.olderThan, "older-than", "", "also remove inactive runs that began longer ago, such as 30d or 12h")
-	f.BoolVar(&r.leftovers, "leftovers", false, "also what demos, dry runs and killed processes left more than a day ago")
+	f.BoolVar(&r.leftovers, "leftovers", false, "also leftovers of demos, dry runs and killed processes, older than a day")
 	f.BoolVar(&r.local, "local", false, "remove only the local files, and leave the run on its NATS server")
 	f.BoolVar(&r.unfetched, "unfetched", false, "with --on: also a run whose branch is in no repository yet")
 	f.BoolVar(&r.yes, "yes", false, "remove without asking")

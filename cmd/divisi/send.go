@@ -48,7 +48,7 @@ func (g *globals) act(ctx context.Context, a act.Args, args ...string) error {
 	return g.said(r.ID(), out.Text+next(r, a))
 }
 
-// next is how a person goes on after an act.
+// next is how a person continues after an act.
 func next(r *orchestrator.Run, a act.Args) string {
 	switch a.(type) {
 	case act.StopLine:

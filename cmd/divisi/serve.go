@@ -50,7 +50,7 @@ See docs/machines.md.`,
 	f.IntVar(&s.o.Gates, "gates", 0, "runs of gates at once of it (default one for every 4 cores)")
 	f.StringVar(&s.o.Page, "page", "", "where people open the page of its runs, by TLS, e.g. 0.0.0.0:8443 (see serve link)")
 	f.StringVar(&s.o.Metrics, "metrics", "", "loopback address where Prometheus or others read metrics, e.g. 127.0.0.1:9100")
-	f.StringVar(&s.keep, "keep", "14d", "how long runs stay whose branch was published; 0d keeps all")
+	f.StringVar(&s.keep, "keep", "14d", "how long to keep runs with a published branch; 0d keeps all")
 	f.StringVar(&s.sandbox, "sandbox", sandboxAuto, "auto, or strict: conduct only where commands can be fully confined")
 	c.AddCommand(s.tokens(), s.links(), s.backup(), s.restore())
 	return c
@@ -73,8 +73,8 @@ revoke NAME ends it. The page shows the server's own certificate, which browsers
 		},
 	}
 	c.Flags().StringVar(&s.link.Role, "role", "person", "person or viewer")
-	c.Flags().StringVar(&s.link.Name, "name", "", "who opens the page: what that person decides has this name")
-	c.Flags().BoolVar(&s.link.Raw, "raw", false, "the viewer is shown what commands, gates and tools printed too")
+	c.Flags().StringVar(&s.link.Name, "name", "", "name of the person, for decisions and the audit")
+	c.Flags().BoolVar(&s.link.Raw, "raw", false, "also show the viewer the output of commands, gates and tools")
 	return c
 }
 
@@ -97,7 +97,7 @@ what commands, gates and tools printed, but with a token that was made with --ra
 	}
 	c.Flags().StringVar(&s.token.Role, "role", "worker", "worker, person or viewer")
 	c.Flags().StringVar(&s.token.Name, "name", "", "the name that the member has to join under")
-	c.Flags().BoolVar(&s.token.Raw, "raw", false, "the viewer is shown what commands, gates and tools printed too")
+	c.Flags().BoolVar(&s.token.Raw, "raw", false, "also show the viewer the output of commands, gates and tools")
 	c.Flags().BoolVar(&s.token.WebSocket, "websocket", false, "the member connects by WebSocket, and the proxy of HTTPS_PROXY")
 	return c
 }
@@ -143,7 +143,7 @@ func externalServer(url, creds string) (orchestrator.Server, error) {
 	return orchestrator.Server{URL: url, Login: path}, err
 }
 
-// ready says how to join.
+// ready reports how to join.
 func (s *serveCommand) ready(at hub.Serving) error {
 	return s.print(func(b *strings.Builder) error {
 		fmt.Fprintf(b, "serving at %s\n", at.URL)

@@ -14,7 +14,7 @@ import (
 	"divisi/orchestrator/needs"
 )
 
-// trusting is what the files of a repository request, in the words of a terminal.
+// trusting lists the permission requests of a repository's files in the words of a terminal.
 type trusting struct {
 	*needs.Trust
 

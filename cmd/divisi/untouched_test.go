@@ -83,7 +83,7 @@ func untouched(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// landed: landed REPO TASK… says that the branch of $RUN has one commit more than main for each of the tasks, and no other.
+// landed: landed REPO TASK… reports that the branch of $RUN has one commit more than main for each of the tasks, and no other.
 func landed(ts *testscript.TestScript, _ bool, args []string) {
 	const format = "--format=%(trailers:key=Divisi-Task,valueonly,separator=%x20)"
 	lines := strings.Fields(gitOut(ts, args[0], "log", format, "main..divisi/"+ts.Getenv("RUN")))
@@ -93,7 +93,7 @@ func landed(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// sameTree: sametree REPO REV REV says that both revisions have the same files.
+// sameTree: sametree REPO REV REV reports that both revisions have the same files.
 func sameTree(ts *testscript.TestScript, neg bool, args []string) {
 	a, b := gitOut(ts, args[0], "rev-parse", args[1]+"^{tree}"), gitOut(ts, args[0], "rev-parse", args[2]+"^{tree}")
 	if (a == b) == neg {
@@ -111,7 +111,7 @@ func gitOut(ts *testscript.TestScript, dir string, args ...string) string {
 	return string(out)
 }
 
-// noProcess: noprocess says that soon no process is left that was started for this script. Only Linux can tell.
+// noProcess: noprocess reports that soon no process is left that was started for this script. Only Linux can tell.
 func noProcess(ts *testscript.TestScript, _ bool, _ []string) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -144,7 +144,7 @@ func process(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// atOnce: atonce FILE N says that by the events of the file exactly N agents were at work at once, at most.
+// atOnce: atonce FILE N reports that by the events of the file exactly N agents were at work at once, at most.
 func atOnce(ts *testscript.TestScript, _ bool, args []string) {
 	working, most := map[string]bool{}, 0
 	for line := range strings.Lines(ts.ReadFile(args[0])) {

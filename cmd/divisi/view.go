@@ -19,12 +19,12 @@ import (
 	"divisi/orchestrator/console"
 )
 
-// view shows a run that this process carries out.
+// view shows a run that this process executes.
 type view struct {
 	*globals
 	console func() *console.Console
 	draft   draft
-	quiet   bool               // who follows says how it ended
+	quiet   bool               // who follows reports how it ended
 	page    *orchestrator.Page // nil for none
 	made    []string           // by a demo, for its run
 	// asking is held while a person is asked: one question at a time.
@@ -207,7 +207,7 @@ func ending(id, state string) error {
 	}
 }
 
-// keepPipes makes a closed output an error of writing: a run that is piped into head goes on to its end.
+// keepPipes makes a closed output an error of writing: a run that is piped into head continues to its end.
 func keepPipes() (stop func()) {
 	ignored := make(chan os.Signal, 1)
 	signal.Notify(ignored, syscall.SIGPIPE)

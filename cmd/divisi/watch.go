@@ -44,7 +44,7 @@ func (g *globals) watch(ctx context.Context, args []string) error {
 	}
 	err = errors.Join(err, view.Close())
 	if errors.Is(err, context.Canceled) {
-		return &endError{codeStopped, g.calls("run " + r.ID() + " is followed no more: its process goes on without this one")}
+		return &endError{codeStopped, g.calls("run " + r.ID() + " is no longer followed: its process continues")}
 	}
 	if code, _ := orchestrator.CodeOf(err); err != nil && code != usage.NoOwner { // the owner may just have ended in order
 		return err
@@ -52,7 +52,7 @@ func (g *globals) watch(ctx context.Context, args []string) error {
 	s, err := g.runs().Summary(g.log.WithContext(ctx), r.ID())
 	if code, _ := orchestrator.CodeOf(err); code == usage.Server {
 		return &endError{codeStopped, g.calls("the server has just ended: run " + r.ID() +
-			" goes on when it is started again; follow it then with: divisi watch " + r.ID())}
+			" continues when it is started again; follow it then with: divisi watch " + r.ID())}
 	}
 	if err != nil {
 		return err

@@ -110,7 +110,7 @@ func (w *workersCommand) list(ctx context.Context) error {
 	return w.print(say("%s", text+w.calls(limitLines(list))), anys(list)...)
 }
 
-// workerRow is what is shown of a worker.
+// workerRow is a worker as it is shown.
 type workerRow struct {
 	Worker   string            `json:"worker"`
 	State    string            `json:"state"`

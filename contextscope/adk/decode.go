@@ -47,7 +47,7 @@ func located(data []byte, t reflect.Type, err error) error {
 	return err
 }
 
-// misfit says that a value is not of its type.
+// misfit reports that a value is not of its type.
 func misfit(value string, t reflect.Type) string {
 	return fmt.Sprintf("a JSON %s does not fit, want %s", value, wanted(t))
 }

@@ -30,5 +30,5 @@ func ExampleCompile() {
 	// user [reader] called tool `grep` with parameters: {"pattern":"Foo<T>"} false false
 	// model  true false
 	// user  false true
-	// event 2: call "c2" was never answered: a placeholder stands for its result
+	// event 2: call "c2" was never answered: its result is a placeholder
 }

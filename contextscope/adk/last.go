@@ -9,7 +9,7 @@ import (
 	"google.golang.org/genai"
 )
 
-// latest is the rule for a history that ends in results of a call that is not right before them: the model goes on from
+// latest is the rule for a history that ends in results of a call that is not right before them: the model continues from
 // that call, so what was said between call and result is dropped, and all results of the call become one. Other calls in between,
 // and their results, stay.
 func latest(p *pairing.Pairing, items []pairing.Item) []pairing.Item {
@@ -121,7 +121,7 @@ func answerAll(p *pairing.Pairing, items []pairing.Item) []pairing.Item {
 			out = append(out, p.AllMissing(it))
 			continue
 		}
-		// The results can hold calls themselves: they are written back, to be looked at in their turn.
+		// The results can hold calls themselves: they are written back, to be inspected in their turn.
 		next := &items[i+1]
 		if made := p.Missing(it, next.Content); len(made) > 0 {
 			answers, rest := pairing.Sorted(next.Content)

@@ -71,9 +71,9 @@ func (f *sessionFile) fault() (path, fault string) {
 	case f.Agent == "":
 		return ".agent", "agent is missing: whose request is it?"
 	case !slices.Contains([]string{"", string(spec.IncludeNone), string(spec.IncludeFull)}, f.IncludeContents):
-		return ".include_contents", fmt.Sprintf("include_contents is %q: want none or full", f.IncludeContents)
+		return ".include_contents", fmt.Sprintf("include_contents must be none or full, not %q", f.IncludeContents)
 	case !slices.Contains([]string{"", narrative.Plain, narrative.Fenced}, f.Narrative):
-		return ".narrative", fmt.Sprintf("narrative is %q: want plain or fenced", f.Narrative)
+		return ".narrative", fmt.Sprintf("narrative must be plain or fenced, not %q", f.Narrative)
 	}
 	for i, e := range f.Events {
 		path := fmt.Sprintf(".events[%d]", i)
@@ -81,7 +81,7 @@ func (f *sessionFile) fault() (path, fault string) {
 			return path, fmt.Sprintf("events[%d]: author is missing", i)
 		}
 		if !slices.Contains([]string{"", genai.RoleUser, genai.RoleModel}, e.Role) {
-			return path + ".role", fmt.Sprintf("events[%d]: role is %q: want user or model", i, e.Role)
+			return path + ".role", fmt.Sprintf("events[%d]: role must be user or model, not %q", i, e.Role)
 		}
 		if n := slices.Index(e.Parts, nil); n >= 0 {
 			return fmt.Sprintf("%s.parts[%d]", path, n), fmt.Sprintf("events[%d]: parts[%d] is null", i, n)
@@ -169,7 +169,7 @@ func (v viewer) selection(items []pairing.Item) ([]pairing.Item, contextscope.Tr
 	return kept, t
 }
 
-// narration tells what others did. A result of another agent's call is that agent's business too, whichever agent posted it.
+// narration reports what others did. A result of another agent's call is that agent's business too, whichever agent posted it.
 func (v viewer) narration(items []pairing.Item, n *narrative.Narrator) ([]pairing.Item, contextscope.Trace) {
 	authors := map[string]string{}
 	for _, it := range items {

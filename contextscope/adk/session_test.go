@@ -87,7 +87,7 @@ func TestCompileSessionReadsBytesThatAreNoUTF8(t *testing.T) {
 	}
 	_, trace, err := adk.Compile([]byte("{\"agent\":\"\xff\",\"events\":[]}"))
 	require.NoError(t, err)
-	require.Equal(t, contextscope.Trace{Processor: "read", What: "U+FFFD stands for text that is no Unicode"}, trace[0])
+	require.Equal(t, contextscope.Trace{Processor: "read", What: "U+FFFD replaces invalid Unicode"}, trace[0])
 }
 
 // Numbers are compared as text here: JSONEq would take 1.0 for 1 and lose digits.
@@ -115,7 +115,7 @@ func TestCompileSessionExplainsWhatIsMissing(t *testing.T) {
 		"event 1 was left out: branch r.reader is not visible from r.coder",
 		"event 5 was left out: nothing in it that a model can see",
 		"event 2 was left out: nothing in it to tell",
-		`event 3: call "c1" was never answered: a placeholder stands for its result`,
+		`event 3: call "c1" was never answered: its result is a placeholder`,
 		`event 4: the result of call "c9" was left out: no call before it`,
 	}, notes(trace))
 }
@@ -151,16 +151,16 @@ func TestCompileSessionFaults(t *testing.T) {
 		"no agent": {" {}", "line 1, column 2: agent is missing: whose request is it?"},
 		"bad include": {
 			`{"agent":"a","include_contents":"all"}`,
-			`line 1, column 33: include_contents is "all": want none or full`,
+			`line 1, column 33: include_contents must be none or full, not "all"`,
 		},
 		"bad narrative": {
 			"{\"agent\":\"a\",\n\"narrative\":\"prose\"}",
-			`line 2, column 13: narrative is "prose": want plain or fenced`,
+			`line 2, column 13: narrative must be plain or fenced, not "prose"`,
 		},
 		"no author": {`{"agent":"a","events":[{"parts":[]}]}`, `line 1, column 24: events[0]: author is missing`},
 		"bad role": {
 			event(`"role":"system"`),
-			`line 1, column 45: events[0]: role is "system": want user or model`,
+			`line 1, column 45: events[0]: role must be user or model, not "system"`,
 		},
 		"null part": {event(`"parts":[{"text":"x"},null]`), `line 1, column 60: events[0]: parts[1] is null`},
 		"null":      {`null`, "line 1, column 1: agent is missing: whose request is it?"},

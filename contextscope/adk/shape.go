@@ -87,12 +87,12 @@ func doubled(p *pairing.Pairing, items []pairing.Item) {
 	}
 }
 
-// garbled says which events of a session hold text that is no Unicode: reading JSON puts U+FFFD in its place.
+// garbled reports which events of a session hold text that is no Unicode: reading JSON puts U+FFFD in its place.
 func garbled(data []byte) (t contextscope.Trace, found bool) {
 	if !notUnicode(data) {
 		return t, false
 	}
-	t = contextscope.Trace{Processor: "read", What: "U+FFFD stands for text that is no Unicode"}
+	t = contextscope.Trace{Processor: "read", What: "U+FFFD replaces invalid Unicode"}
 	var file struct {
 		Events []json.RawMessage `json:"events"`
 	}

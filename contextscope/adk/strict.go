@@ -9,7 +9,7 @@ import (
 	"google.golang.org/genai"
 )
 
-// strictly heals the items as the model's interface demands: calls stand in model contents and results in user contents,
+// strictly heals the items as the model's interface demands: calls are in model contents and results in user contents,
 // nothing is empty, and every call is answered once, in call order, in the content after it. Unlike ADK's rule for results
 // that come last, nothing between a call and its late result is dropped.
 func strictly(p *pairing.Pairing, items []pairing.Item) []pairing.Item {
@@ -65,7 +65,7 @@ func proper(p *pairing.Pairing, it pairing.Item) []pairing.Item {
 }
 
 // alternate puts neighbours of one role together, each group being one content to come, with a user content first. Of
-// narratives side by side the first alone says what they are.
+// narratives side by side the first alone reports what they are.
 func alternate(items []pairing.Item) [][]pairing.Item {
 	var groups [][]pairing.Item
 	if len(items) == 0 || items[0].Content.Role != genai.RoleUser {

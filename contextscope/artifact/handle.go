@@ -48,7 +48,7 @@ func (h Handle) String() string {
 	return prefix + h.Name + "@" + strconv.Itoa(h.Version) + "#" + h.Digest[:min(len(h.Digest), shortDigest)]
 }
 
-// ParseHandle reads the text form. Its errors wrap ErrHandle and say what is wrong.
+// ParseHandle reads the text form. Its errors wrap ErrHandle and report what is wrong.
 func ParseHandle(text string) (Handle, error) {
 	rest, ok := strings.CutPrefix(text, prefix)
 	if !ok {
@@ -67,7 +67,7 @@ func ParseHandle(text string) (Handle, error) {
 	}
 	version, err := strconv.Atoi(number)
 	if err != nil || version < 1 || strconv.Itoa(version) != number {
-		return Handle{}, fmt.Errorf("%w: %q has the version %q, want a number from 1", ErrHandle, text, number)
+		return Handle{}, fmt.Errorf("%w: %q has the version %q, which must be a number from 1", ErrHandle, text, number)
 	}
 	return Handle{Name: name, Version: version, Digest: digest}, nil
 }

@@ -23,7 +23,7 @@ type Artifact struct {
 	Data   []byte
 }
 
-// Objects is what a store of artifacts needs of a store of blobs. Both methods may be called by many goroutines at once.
+// Objects is the part of a blob store that a store of artifacts uses. Both methods may be called by many goroutines at once.
 type Objects interface {
 	// Put binds a name to a copy of data for good. The same bytes again are no error. A name that holds other bytes keeps
 	// them, and the error is the one that NewStore was given for that.

@@ -10,7 +10,7 @@ import (
 	"divisi/internal/testkit/fencetest"
 )
 
-// All of the session that a model summarises stands in the fence; the name of a tool is one word.
+// All of the session that a model summarises is in the fence; the name of a tool is one word.
 func TestWordsOfASessionStayInTheFence(t *testing.T) {
 	t.Parallel()
 	material := func(kind contextscope.Kind, p *genai.Part) string {

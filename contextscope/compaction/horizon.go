@@ -7,8 +7,8 @@ import (
 	"divisi/contextscope"
 )
 
-// Horizon is what the compactions of a session come to: which of its events a request still shows, and which text replaces the
-// others. Requests, slices and the plan of the next compaction all read this one model.
+// Horizon is the combined effect of the compactions of a session: which of its events a request still shows, and which text
+// replaces the others. Requests, slices and the plan of the next compaction all read this one model.
 type Horizon struct {
 	// Floor is the place of the first event that is shown. Of several compactions the greatest range decides.
 	Floor int

@@ -27,7 +27,7 @@ const maxWords = 8000
 type Job struct {
 	Trigger                  string
 	From, To, Turns, Overlap int
-	// Before is what leaves the request, in estimated tokens: the events that are still shown and the snapshot before.
+	// Before is the size of the removed part, in estimated tokens: the events that are still shown and the snapshot before.
 	Before int
 	// Pinned are the facts that code copies into the snapshot.
 	Pinned []Fact
@@ -125,11 +125,11 @@ func (j Job) Check(s Snapshot) []string {
 	var faults []string
 	words := strings.Join(strings.Fields(s.words()), " ")
 	if s.OverallGoal == "" {
-		faults = append(faults, "overall_goal is empty: say what the agent is to achieve")
+		faults = append(faults, "overall_goal is empty: describe the goal of the agent")
 	}
 	for _, name := range j.paths {
 		if !namesPath(words, name) {
-			faults = append(faults, fmt.Sprintf("the changed file %q is not named: say what was done to it", name))
+			faults = append(faults, fmt.Sprintf("the changed file %q is not named: describe its change", name))
 		}
 	}
 	for _, name := range j.red {
@@ -201,7 +201,7 @@ func (j Job) record(method string) contextscope.Compaction {
 // maxKeptWords bounds, in characters, how a person is told of one fact.
 const maxKeptWords = 80
 
-// keptWords tells people of the facts, but for those that stand in the task anyway.
+// keptWords tells people of the facts, but for those that are in the task anyway.
 func keptWords(facts []Fact) []string {
 	var kept []string
 	for _, f := range facts {

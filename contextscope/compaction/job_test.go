@@ -17,7 +17,7 @@ import (
 	"google.golang.org/genai"
 )
 
-// work is a session that changes files, runs gates and is steered, and then goes on for a while.
+// work is a session that changes files, runs gates and is steered, and then continues for a while.
 func work() *story {
 	s := (&story{}).brief()
 	run := func(command string, code any, output string) {

@@ -102,10 +102,10 @@ func (l *ledger) sums() []int {
 // costOf estimates the events from one place up to another that are still shown.
 func (l *ledger) costOf(from, to int) int { return l.shown[to] - l.shown[from] }
 
-// total is what all that is still shown costs.
+// total is the cost of everything that is still shown.
 func (l *ledger) total() int { return l.shown[len(l.events)] }
 
-// maskedTokens is what results cost when each large one is replaced by its handle.
+// maskedTokens is the cost of results when each large one is replaced by its handle.
 func maskedTokens(e contextscope.Event) int {
 	c := content.Keep(e.Content, func(*genai.Part) bool { return true })
 	if c == nil {

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/genai"
 )
 
-// Facts are what the caller knows that no snapshot may lose. What the session itself shows (files changed, commands that
+// Facts are known to the caller, and no snapshot may lose them. What the session itself shows (files changed, commands that
 // failed) is found by code and need not be given; steering stays beside every snapshot as it is.
 type Facts struct {
 	// Constraints are the brief's.
@@ -190,7 +190,7 @@ type red struct {
 	seq    int
 }
 
-// evidence is what code finds in a session up to an event.
+// evidence is found by code in a session, up to an event.
 type evidence struct {
 	// changed are the paths in order of their first change, with the event of each change.
 	changed []change

@@ -12,7 +12,7 @@ import (
 // minSnapshot is the least that a snapshot costs, in estimated tokens: a range must be worth more.
 const minSnapshot = 128
 
-// PlanInput is what a compaction is planned from, beside the session.
+// PlanInput is the input of a compaction plan, beside the session.
 type PlanInput struct {
 	// Rules have their defaults applied.
 	Rules spec.CompactionRules

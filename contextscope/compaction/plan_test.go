@@ -253,7 +253,7 @@ func drawStory(t *rapid.T) *story {
 	return s
 }
 
-// requireClosed says that no call up to an event has its result after it, and that the newest turn is after it.
+// requireClosed reports that no call up to an event has its result after it, and that the newest turn is after it.
 func requireClosed(t *rapid.T, events []contextscope.Event, to int) {
 	nearest := map[content.Key]int{}
 	newest := 0

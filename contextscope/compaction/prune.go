@@ -15,9 +15,9 @@ import (
 // maxPruneNotes is how many of the turns that a prune removes are told of, the newest.
 const maxPruneNotes = 30
 
-// PruneInput is what a prune is planned from, beside the session.
+// PruneInput is the input of a prune, beside the session.
 type PruneInput struct {
-	// Target is what all that is still shown and the snapshot before it may cost, in estimated tokens.
+	// Target is the bound in estimated tokens for the shown history and the snapshot before it.
 	Target  int
 	Trigger string
 	Facts   Facts
@@ -31,7 +31,7 @@ func ShownTokens(events []contextscope.Event) int {
 }
 
 // Prune shortens a session without a model: first large old results give way to their handles, oldest first, then old
-// turns go as a whole, and a snapshot made by code says which and keeps the pinned facts. The newest turn stays as it is.
+// turns go as a whole, and a snapshot made by code reports which and keeps the pinned facts. The newest turn stays as it is.
 // It does what it can where the target is out of reach, and is false when it can do nothing.
 func Prune(events []contextscope.Event, in PruneInput) (contextscope.Compaction, bool) {
 	l := openLedger(events)

@@ -10,7 +10,7 @@ import (
 	"divisi/internal/spec"
 )
 
-// Snapshot is what stands for old turns: a model's distillate in five parts, and facts that code has pinned to it.
+// Snapshot replaces old turns: a model's distillate in five parts, and facts that code has pinned to it.
 type Snapshot struct {
 	OverallGoal     string `json:"overall_goal"`
 	KeyKnowledge    string `json:"key_knowledge"`

@@ -21,7 +21,7 @@ const (
 var snapshotBegin = lazyregexp.New(`\{\s*"` + snapshotParts[0] + `"\s*:`)
 
 // ParseSnapshot reads a snapshot from a model's answer: what stands around the one object is dropped, and so are facts that
-// pretend to be pinned. The error says what to fix.
+// pretend to be pinned. The error reports what to fix.
 func ParseSnapshot(answer string) (Snapshot, error) {
 	begins := snapshotBegin.FindAllStringIndex(answer, -1)
 	switch len(begins) {
@@ -75,7 +75,7 @@ func readSnapshot(body []byte, parts []string) (s Snapshot, err error) {
 	return s.plain(), nil
 }
 
-// check says what is wrong with the plan or the facts.
+// check reports what is wrong with the plan or the facts.
 func (s *Snapshot) check() error {
 	for _, step := range s.CurrentPlan {
 		if !slices.Contains(stepStates, step.Status) || plainText(step.Text) == "" {

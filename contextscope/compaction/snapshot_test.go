@@ -80,7 +80,7 @@ func TestReadSnapshotReadsOneObjectAlone(t *testing.T) {
 	_, err = ReadSnapshot(Snapshot{}.Render() + "\n" + Snapshot{}.Render())
 	require.ErrorContains(t, err, "something behind")
 	_, err = ReadSnapshot("<state_snapshot></state_snapshot>")
-	require.ErrorContains(t, err, "want one JSON object")
+	require.ErrorContains(t, err, "must be one JSON object")
 	_, err = ReadSnapshot(strings.Replace(Snapshot{Pinned: []Fact{{FactRedGate, "x"}}}.Render(), FactRedGate, "made_up", 1))
 	require.ErrorContains(t, err, `no kind of fact "made_up"`)
 	_, err = ReadSnapshot(strings.Repeat(" ", maxStored+1))

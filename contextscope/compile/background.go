@@ -126,7 +126,7 @@ func (k *narratedSlice) tell(in *Input) {
 	k.trace.Parts, k.trace.Tokens = len(k.parts), content.TokensOf(k.bytes)
 }
 
-// events narrates the slice's events, and says for each part which it tells of.
+// events narrates the slice's events, and says for each part which it reports.
 func (k *narratedSlice) events(n *narrative.Narrator, s *slice.Slice) (told []*genai.Part, about []string) {
 	for _, e := range s.Events {
 		parts := n.Parts(Speaker(e), e.Content)
@@ -154,7 +154,7 @@ func upstreamText(left int) string {
 	return text
 }
 
-// Speaker is who an upstream event is told of: its agent for what the model did and got, its author otherwise.
+// Speaker is the name under which an upstream event is told: its agent for what the model did and got, its author otherwise.
 func Speaker(e contextscope.Event) string {
 	if e.Agent != "" && (e.Kind == contextscope.KindTurn || e.Kind == contextscope.KindTool) || e.Author == "" {
 		return e.Agent

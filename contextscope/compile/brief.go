@@ -15,7 +15,7 @@ import (
 // Brief is the task as it is put to its agent. It comes after the background and is never trimmed.
 type Brief struct {
 	Task spec.Task
-	// Goal is what the whole run is for.
+	// Goal is the goal of the whole run.
 	Goal string
 	// DecisionRecord is written only where the slice does not carry the same one.
 	DecisionRecord string
@@ -31,7 +31,7 @@ type Brief struct {
 	Notes []string
 }
 
-// Handoff is what an earlier task gave back.
+// Handoff is the report of an earlier task.
 type Handoff struct {
 	Task    string
 	Role    string

@@ -228,7 +228,7 @@ func (d *draft) count(c *genai.Content, sign int) {
 type Origin struct {
 	// Processor is the name of the processor that wrote the part.
 	Processor string `json:"processor"`
-	// Event is the id of the event whose part it is, or that it tells of; empty where it is no event's.
+	// Event is the id of the event whose part it is, or that it reports; empty where it is no event's.
 	Event string `json:"event,omitempty"`
 }
 

@@ -160,7 +160,7 @@ func TestCompileHeals(t *testing.T) {
 	require.Equal(t, []string{
 		`event e2: merged with 1 later events of results of the same calls`,
 		`event e2: the result of call "zz" was left out: no call before it`,
-		`event e5: call "c" was never answered: a placeholder stands for its result`,
+		`event e5: call "c" was never answered: its result is a placeholder`,
 	}, r.Trace[4].Notes)
 }
 

@@ -21,7 +21,7 @@ func told(author string, parts ...*genai.Part) slice.Slice {
 	}}}
 }
 
-// Whatever a repository, a tool or another agent wrote stands in the fence, and a name of theirs is one word, or in it too.
+// Whatever a repository, a tool or another agent wrote is in the fence, and a name of theirs is one word, or in it too.
 func TestWordsOfOthersStayInTheFence(t *testing.T) {
 	t.Parallel()
 	handoff := func(in *Input, h spec.Handoff) {

@@ -88,7 +88,7 @@ func (t *transcript) lastTurns(n int) int {
 	return t.turns[len(t.turns)-n-1] + 1
 }
 
-// lastTrace says what the rule of the newest turns left out.
+// lastTrace reports what the rule of the newest turns left out.
 func (t *transcript) lastTrace() contextscope.Trace {
 	gone := max(0, len(t.turns)-t.in.Role.Context.Last)
 	what := fmt.Sprintf("the newest %d turns; %d older ones are left out, steering stays", t.in.Role.Context.Last, gone)

@@ -31,8 +31,8 @@ func fit(st *state) {
 	st.trace(t)
 }
 
-// trims are what may go, in this order: what is cheapest to miss first. Each step takes something of its kind out and says
-// how much; 0 when there is nothing left of it.
+// trims lists the removable parts, in this order: what is cheapest to miss first. Each step takes something of its kind out and
+// reports how much; 0 when there is nothing left of it.
 var trims = []struct {
 	what string
 	step func(*fitting) int
@@ -56,7 +56,7 @@ type fitting struct {
 	cut  bool
 }
 
-// trim takes out what may go until the rest fits, and says what went.
+// trim takes out what may go until the rest fits, and reports what went.
 func (f *fitting) trim() []string {
 	var notes []string
 	for _, trim := range trims {

@@ -71,7 +71,7 @@ const compactionStep = "compaction"
 const snapshotText = "Your own earlier work on this task, as a snapshot that was made by summarising it. " +
 	`The events themselves can still be read: load_artifact "event:N" shows the one with number N.`
 
-// leftOutText says what a prune left out.
+// leftOutText reports what a prune left out.
 func leftOutText(n, first, last int) string {
 	return fmt.Sprintf("[%d events of your earlier work are left out here, with numbers from %d to %d; "+
 		"load_artifact \"event:N\" shows the one with number N]", n, first, last)

@@ -195,7 +195,7 @@ func steered(events []contextscope.Event, src int) (pairing.Item, bool) {
 }
 
 // ownContent is what an event says in the role that its kind has, nil where that is nothing, without parts that a model's
-// interface refuses; a note says what was left out. The event itself is not touched.
+// interface refuses; a note reports what was left out. The event itself is not touched.
 func ownContent(e *contextscope.Event) (c *genai.Content, note string) {
 	role := genai.RoleUser
 	switch e.Kind {

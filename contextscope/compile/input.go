@@ -8,7 +8,7 @@ import (
 	"google.golang.org/genai"
 )
 
-// Input is what a request is made of. It is read only. All but Events and Tail is the same for every request of one agent.
+// Input is the input of a request. It is read only. All but Events and Tail is the same for every request of one agent.
 type Input struct {
 	// Agent is the identity of the agent: task/attempt.
 	Agent string
@@ -19,9 +19,9 @@ type Input struct {
 	Narrative string
 	// Window is how many tokens a request may have; 0 means no bound.
 	Window int
-	// Values are what the instruction's template can name.
+	// Values are the names that an instruction's template can use.
 	Values []Value
-	// Slice is what the task inherits from upstream.
+	// Slice is the inheritance of the task from upstream.
 	Slice slice.Slice
 	// Guides are the instruction files of the target repository, the widest first.
 	Guides []contextscope.Guide
@@ -31,7 +31,7 @@ type Input struct {
 	Events []contextscope.Event
 	// Tools are the declarations in any order, with ParametersJsonSchema as the tools give it.
 	Tools []*genai.FunctionDeclaration
-	// Tail is what this request alone has.
+	// Tail belongs to this request alone.
 	Tail Tail
 }
 
@@ -45,7 +45,7 @@ type Value struct {
 	Stable bool
 }
 
-// Tail is what one request has beyond everything that stays: it comes last, so that it never costs the cached prefix.
+// Tail belongs to one request, beyond everything that stays: it comes last, so that it never costs the cached prefix.
 type Tail struct {
 	// Values are the changing values that the instruction names.
 	Values []Value
@@ -53,7 +53,7 @@ type Tail struct {
 	Recall []contextscope.Recalled
 	// Artifacts are handles of what the agent can load, oldest first.
 	Artifacts []contextscope.Listed
-	// Loaded is what was asked for with load_artifact, for this one request.
+	// Loaded was requested with load_artifact, for this one request.
 	Loaded []Loaded
 	// Reminders are the runtime's words for this turn: budget left, turn count.
 	Reminders []string
@@ -62,7 +62,7 @@ type Tail struct {
 // Loaded is one artifact, or a part of it, as text.
 type Loaded struct {
 	Handle string `json:"handle"`
-	// What says which part of the artifact this is, such as "lines 1-200 of 900".
+	// What reports which part of the artifact this is, such as "lines 1-200 of 900".
 	What string `json:"what,omitempty"`
 	Text string `json:"text"`
 }

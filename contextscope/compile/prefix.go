@@ -112,8 +112,8 @@ func tools(st *state) {
 	})
 }
 
-// shared is what all siblings of a role send byte for byte: its size, the digest by which it can be told from others, and the
-// ids of the events that its parts tell of.
+// shared is sent byte for byte by all siblings of a role: its size, the digest by which it can be told from others, and the ids
+// of the events that its parts tell of.
 type shared struct {
 	bytes  int
 	digest string

@@ -45,7 +45,7 @@ func measured(tokens, bytes int) (ratio, bool) {
 	}
 }
 
-// ratioOf is what the newest usage event that can be believed says of a prompt of known size. Events that summaries or
+// ratioOf returns the bytes per token of the newest believable usage event for a prompt of known size. Events that summaries or
 // retries left have no size.
 func ratioOf(events []contextscope.Event) ratio {
 	for i := range slices.Backward(events) {
@@ -142,7 +142,7 @@ type TooBigError struct {
 	Sizes []Size
 }
 
-// Error lists the parts, the largest first, and says what to do.
+// Error lists the parts, the largest first, and reports what to do.
 func (e *TooBigError) Error() string {
 	sizes := slices.Clone(e.Sizes)
 	slices.SortStableFunc(sizes, func(a, b Size) int { return cmp.Compare(b.Tokens, a.Tokens) })

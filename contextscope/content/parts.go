@@ -93,7 +93,7 @@ func Unsigned(p *genai.Part) *genai.Part {
 	return &bare
 }
 
-// Key is what a call and its result have in common: the id, or the tool's name where a model gives no ids.
+// Key matches a call and its result: the id, or the tool's name where a model gives no ids.
 type Key struct{ id, name string }
 
 func keyOf(id, name string) Key {

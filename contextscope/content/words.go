@@ -36,7 +36,7 @@ func PartText(p *genai.Part) (head, body string) {
 	}
 }
 
-// Text is what a content says, without its thoughts.
+// Text returns the words of a content, without its thoughts.
 func Text(c *genai.Content) string {
 	if c == nil {
 		return ""

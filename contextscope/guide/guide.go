@@ -33,7 +33,7 @@ const (
 )
 
 // Find returns the instruction files for work in the directories: those of the root, then of each directory on the way, the
-// nearest last. Notes say what was left out and why. read returns a file of the repository by its slash-separated path; a path
+// nearest last. Notes report what was left out and why. read returns a file of the repository by its slash-separated path; a path
 // that is no file is fs.ErrNotExist. The same repository gives the same answer.
 func Find(read func(path string) ([]byte, error), dirs []string) (guides []contextscope.Guide, notes []string) {
 	f := &finder{read: read, seen: map[string]bool{}}

@@ -164,7 +164,7 @@ func TestFencesAndSpans(t *testing.T) {
 	}
 }
 
-// Whatever stands in the files, the search ends, stays inside, is bounded, and says the same again.
+// Whatever is in the files, the search ends, stays inside, is bounded, and says the same again.
 func FuzzFind(f *testing.F) {
 	f.Add("Begin\n@a.md\n`@b.md`\n```\n@a.md\n```\n", "@AGENTS.md @b.md", "b.md")
 	f.Add("a.md", "b.md", "a.md")

@@ -60,7 +60,7 @@ func (e *entry) weight(keys []string) float64 {
 	return least
 }
 
-// keys are what a term is found by: the stem of a word; of a run of characters each two that follow each other.
+// keys are the search keys of a term: the stem of a word; of a run of characters each two that follow each other.
 func keys(term string) []string {
 	chars := strings.Fields(term)
 	if len(chars) == 1 {

@@ -188,7 +188,7 @@ func TestAFileThatWasJustWrittenIsReadAgain(t *testing.T) {
 	require.Equal(t, []string{"a"}, found(t, m, "peach"))
 }
 
-// However an index came to be, by changes or anew, it gives the same hits with the same scores.
+// However an index came to be, by changes or rebuilt, it gives the same hits with the same scores.
 func TestAnIndexThatWasChangedIsLikeANewOne(t *testing.T) {
 	t.Parallel()
 	words := strings.Fields("alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho")

@@ -92,7 +92,7 @@ func enter(dir *os.Root, name string, create bool) (*os.Root, error) {
 	return next, nil
 }
 
-// files lists the notes in the order of their paths, and says what it passed over.
+// files lists the notes in the order of their paths, and reports what it passed over.
 func files(dir *os.Root) (found []file, problems []Problem, err error) {
 	seen, over, total := 0, 0, int64(0)
 	err = fs.WalkDir(dir.FS(), ".", func(name string, d fs.DirEntry, err error) error {

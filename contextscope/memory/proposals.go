@@ -77,7 +77,7 @@ func (m *Memory) Propose(ctx context.Context, n Note) (string, error) {
 	return id, nil
 }
 
-// proposable cleans a note by an agent, or says what is wrong with it.
+// proposable cleans a note by an agent, or reports what is wrong with it.
 func proposable(n Note) (Note, error) {
 	n.Name, n.Text = "", visible(strings.ToValidUTF8(n.Text, "\ufffd"))
 	title := oneLine(n.Title, maxTitle)

@@ -25,7 +25,7 @@ type Hit struct {
 	Title string `json:"title"`
 	// Text is the note's text where it is short, else the part of it that holds most of what was asked for.
 	Text string `json:"text"`
-	// Score says how well it fits, the higher the better. It compares hits of one search only.
+	// Score reports how well it fits, the higher the better. It compares hits of one search only.
 	Score float64 `json:"score"`
 	// Path is the file below the repository's top.
 	Path string `json:"path"`

@@ -26,7 +26,7 @@ var secretForms = []struct {
 	{"a password in an address", lazyregexp.New(`\b[a-z][a-z0-9+.-]*://[^\s/:@]+:[^\s/@]{3,}@`)},
 }
 
-// assigned is a value under a name that says what it is. One without a letter or a digit is a word about it.
+// assigned is a value under a name that reports what it is. One without a letter or a digit is a word about it.
 var assigned = lazyregexp.New(
 	"(?i)(?:password|passwd|passphrase|secret|token|api_?key|access_?key|private_?key)[\"'`]?\\s*[:=]\\s*[\"'`]?" +
 		"([0-9A-Za-z+_.!@#$%^&*~-]{8,})(?:[\\s\"'`,;]|$)")
@@ -34,7 +34,7 @@ var assigned = lazyregexp.New(
 // candidates are runs of characters long enough to be a random key.
 var candidates = lazyregexp.New(`[0-9A-Za-z+/_=-]{32,}`)
 
-// secretIn says what in a text looks like a key or a token; empty when nothing does.
+// secretIn reports what in a text looks like a key or a token; empty when nothing does.
 func secretIn(text string) string {
 	for _, s := range secretForms {
 		if s.form.MatchString(text) {

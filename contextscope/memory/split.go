@@ -11,7 +11,7 @@ import (
 // maxTerm bounds a term in bytes: what is longer is a blob that no query asks for.
 const maxTerm = 64
 
-// stopWords are too common to say what a note is about.
+// stopWords are too common to report what a note is about.
 var stopWords = setOf(`a about after all also an and any are as at be been before but by can could did do does for from
 	had has have how i if in into is it its just like more most no nor not now of on only or other our out over should so
 	some such than that the their them then there these they this those to too under up was we were what when where which

@@ -79,7 +79,7 @@ func isASCII(text string) bool {
 	return true
 }
 
-// asciiBones is what skeleton makes of ASCII; 0 is nothing.
+// asciiBones is the skeleton of ASCII; 0 is nothing.
 var asciiBones = func() (table [utf8.RuneSelf]byte) {
 	for r := range rune(utf8.RuneSelf) {
 		switch {
@@ -94,7 +94,7 @@ var asciiBones = func() (table [utf8.RuneSelf]byte) {
 	return table
 }()
 
-// bone is what skeleton makes of a character; 0 is nothing.
+// bone is the skeleton of a character; 0 is nothing.
 func bone(r rune) byte {
 	if r < utf8.RuneSelf {
 		return asciiBones[r]
@@ -157,7 +157,7 @@ func named(r rune) bool {
 	return unicode.IsLetter(r) && !text.Hidden(r) || unicode.IsDigit(r) || strings.ContainsRune("._-/:@#+~=*()[]{}$", r)
 }
 
-// Name makes a foreign name safe to stand in a sentence outside the fence: one word, so that it says no more than a name can.
+// Name makes a foreign name safe to are in a sentence outside the fence: one word, so that it says no more than a name can.
 func Name(name string) string {
 	words := strings.FieldsFunc(text.Valid(name), func(r rune) bool { return !named(r) })
 	return Elide(text.Short(strings.Join(words, "_"), maxName+1))

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// marked says whether a text holds something that looks like a marker.
+// marked reports whether a text holds something that looks like a marker.
 func marked(text string) bool { return forged.Match(skeleton(text)) }
 
 // requireOneQuote demands that a text is a sentence of one line and one quote, and that nothing else looks like a marker.

@@ -20,7 +20,7 @@ const (
 // plainPreamble opens every narrated event of the plain style.
 const plainPreamble = "For context:"
 
-// Narrator tells what another agent did as background in the user role: a model must never take another agent's turns
+// Narrator reports what another agent did as background in the user role: a model must never take another agent's turns
 // for its own. It serves one request and knows whether the fence has been introduced in it.
 type Narrator struct {
 	Fenced     bool

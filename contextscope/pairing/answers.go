@@ -22,7 +22,7 @@ func (p *Pairing) Missing(call Item, results *genai.Content) []*genai.Part {
 			answers[k]--
 			return
 		}
-		p.Notef(call.Src, "%s was never answered: a placeholder stands for its result", k)
+		p.Notef(call.Src, "%s was never answered: its result is a placeholder", k)
 		made = append(made, placeholderPart(fc))
 	})
 	return made

@@ -15,7 +15,8 @@ import (
 	"google.golang.org/genai"
 )
 
-// Placeholder is what a model is told of a call whose result was never recorded. It names no cause: there is none to name.
+// Placeholder is shown to a model as the result of a call whose result was never recorded. It names no cause: there is none to
+// name.
 const Placeholder = "No response available for this function call."
 
 // placeholderPart answers a call that nothing answered.
@@ -262,7 +263,7 @@ func inCallOrder(call *genai.Content, parts []*genai.Part) []*genai.Part {
 	return out
 }
 
-// note is what was healed in the event at a place.
+// note describes a repair in the event at a place.
 type note struct {
 	about int
 	text  string

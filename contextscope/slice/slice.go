@@ -27,12 +27,12 @@ const sliceVersion = 1
 // dispatchTool is the tool with which a master hands tasks out.
 const dispatchTool = "dispatch"
 
-// Slice is what a task inherits from upstream, frozen when it was dispatched. The same slice has the same bytes and the
-// same digest wherever it is encoded, so siblings share one object.
+// Slice is the frozen inheritance of a task from upstream, made at dispatch. The same slice has the same bytes and the same
+// digest wherever it is encoded, so siblings share one object.
 type Slice struct {
 	// DecisionRecord is verbatim and never trimmed.
 	DecisionRecord string
-	// Events are what upstream agents said, were told and got from their tools, without thoughts and signatures.
+	// Events are the words, prompts and tool results of upstream agents, without thoughts and signatures.
 	Events []contextscope.Event
 	// Left counts the events that were trimmed, oldest first.
 	Left int
@@ -76,7 +76,7 @@ func Decode(data []byte) (Slice, error) {
 	return Slice{DecisionRecord: e.DecisionRecord, Events: e.Events, Left: e.Left}, nil
 }
 
-// Input is what a slice is built from.
+// Input is the input of a slice.
 type Input struct {
 	// Include none yields the decision record alone.
 	Include        spec.IncludeContents

@@ -97,8 +97,8 @@ func (p *Proxy) refuse(host, why string) error {
 	return refused
 }
 
-// plainName is what every program reads as the same name: what is checked here is what the user's proxy connects to. Other
-// letters are mapped to these (a full-width 1 to 1), and a space, a slash, an @ or a zero byte ends the name for some
+// plainName returns the form of a name that every program reads alike: what is checked here is what the user's proxy connects to.
+// Other letters are mapped to these (a full-width 1 to 1), and a space, a slash, an @ or a zero byte ends the name for some
 // programs.
 var plainName = lazyregexp.New(`^[A-Za-z0-9_.-]+$`)
 

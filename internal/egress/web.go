@@ -70,7 +70,7 @@ func (p *Proxy) plain(ctx context.Context, here *peeked, r *http.Request) error 
 	if err != nil {
 		return answer(here, err)
 	}
-	defer there.Close() // all of the response was copied, or an error says why not
+	defer there.Close() // all of the response was copied, or an error reports why not
 	stop := context.AfterFunc(ctx, func() { _ = there.Close() })
 	defer stop()
 	if r.Header.Get("Expect") != "" { // the body is wanted, whatever the server thinks

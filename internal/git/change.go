@@ -99,7 +99,7 @@ func CountLines(changes []Change) (added, deleted int) {
 	return added, deleted
 }
 
-// Diff returns the differences from a to b as a unified diff with renames, at most limit bytes of it; cut says that
+// Diff returns the differences from a to b as a unified diff with renames, at most limit bytes of it; cut reports that
 // there was more.
 func (r *Repo) Diff(ctx context.Context, a, b string, limit int) (text string, cut bool, err error) {
 	return r.DiffPath(ctx, a, b, ".", limit)

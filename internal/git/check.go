@@ -23,7 +23,7 @@ const (
 	MaxPatchBytes = 256 << 20
 )
 
-// FaultKind says what is wrong with a patch.
+// FaultKind reports what is wrong with a patch.
 type FaultKind string
 
 // The faults of a patch.
@@ -166,7 +166,7 @@ func (e *PatchError) checkPaths(p spec.Patch, changes []Change, allowed func(pat
 	}
 }
 
-// modeFault says what is wrong with the mode that a path gets.
+// modeFault reports what is wrong with the mode that a path gets.
 func modeFault(c Change) string {
 	if c.OldMode == ModeGitlink {
 		return "is a submodule, which a patch may not change"
@@ -186,7 +186,7 @@ func modeFault(c Change) string {
 	}
 }
 
-// checkLinks looks at where changed symlinks lead.
+// checkLinks inspects where changed symlinks lead.
 func (e *PatchError) checkLinks(ctx context.Context, r *Repo, blobs []Change) error {
 	var paths, links []string
 	for _, c := range blobs {
@@ -202,7 +202,7 @@ func (e *PatchError) checkLinks(ctx context.Context, r *Repo, blobs []Change) er
 	})
 }
 
-// gitFile reports paths that say how git itself behaves; nothing that an agent writes may.
+// gitFile reports paths that report how git itself behaves; nothing that an agent writes may.
 func gitFile(p string) bool {
 	if strings.EqualFold(path.Base(p), ".gitmodules") {
 		return true

@@ -17,7 +17,7 @@ import (
 // MaxDirty bounds the paths in Checkout.Dirty.
 const MaxDirty = 1000
 
-// Checkout is what is known of a user's checkout at the time of Inspect.
+// Checkout describes a user's checkout at the time of Inspect.
 type Checkout struct {
 	// Top is the top of the work tree; GitDir its repository directory; CommonDir what linked work trees share;
 	// Objects the object store. All are absolute.
@@ -27,7 +27,7 @@ type Checkout struct {
 	// Shallow reports whether the history is cut off.
 	Shallow bool
 	// Dirty are paths that differ from Head, in the index or on disk, or that are untracked and not ignored, relative to
-	// Top; an untracked directory counts once and ends in a slash. At most MaxDirty; MoreDirty says that there are more.
+	// Top; an untracked directory counts once and ends in a slash. At most MaxDirty; MoreDirty reports that there are more.
 	Dirty     []string
 	MoreDirty bool
 	// Untracked are those of Dirty that git does not track. Filtered are none of Dirty: files of a filter that were written since
@@ -82,7 +82,7 @@ func (c *Checkout) known(common string) bool {
 	return err == nil && filepath.Join(back, ".git") == dot
 }
 
-// Inspect finds the repository at path or above it and looks at it without running anything of it and without
+// Inspect finds the repository at path or above it and inspects it without running anything of it and without
 // writing to it. Errors: ErrNotRepository, ErrBare, ErrNoCommits, ErrOwner, ErrUnsupported.
 func (g *Git) Inspect(ctx context.Context, path string) (*Checkout, error) {
 	l, err := discover(path)

@@ -13,8 +13,8 @@ import (
 	"divisi/internal/lazyregexp"
 )
 
-// Conversion is what git may convert between the files of a tree and what is stored of them. The zero value is nothing: files are
-// stored byte for byte.
+// Conversion lists the conversions of git between the files of a tree and its blobs. The zero value is nothing: files are stored
+// byte for byte.
 type Conversion struct {
 	// Lines reports whether a carriage return or an ident keyword can be converted, All whether any content can: by an encoding.
 	Lines, All bool
@@ -35,7 +35,7 @@ func (c Conversion) with(other Conversion) Conversion {
 	}
 }
 
-// Attributes is the name of the lists that say what git does to files.
+// Attributes is the name of the lists that report what git does to files.
 const Attributes = ".gitattributes"
 
 // Ends are the settings of a user by which git converts the ends of lines; empty for git's own choice.
@@ -217,7 +217,7 @@ func (w *attributeWalk) sum(id string) Conversion {
 	return c
 }
 
-// Encode says whether git converts encodings between the repository's work tree and what is stored. Only where a list of
+// Encode reports whether git converts encodings between the repository's work tree and what is stored. Only where a list of
 // attributes is known to ask for one of encodings does it: an attempt can hide others.
 func (r *Repo) Encode(on bool) error {
 	if err := os.WriteFile(filepath.Join(r.dir, "info", "attributes"), []byte(treeAttributes(on)), 0o644); err != nil {

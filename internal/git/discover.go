@@ -67,7 +67,7 @@ func gitDirIn(dir string) (string, error) {
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("look at %s: %w", dot, err)
+		return "", fmt.Errorf("inspect %s: %w", dot, err)
 	}
 	if info.IsDir() {
 		return filepath.EvalSymlinks(dot)
@@ -146,7 +146,7 @@ func (g *Git) checkOwner(l layout, safe []string) error {
 	for _, path := range []string{l.top, filepath.Join(l.top, ".git"), l.gitDir, l.commonDir} {
 		info, err := os.Lstat(path)
 		if err != nil {
-			return fmt.Errorf("look at %s: %w", path, err)
+			return fmt.Errorf("inspect %s: %w", path, err)
 		}
 		if uid, ok := OwnerOf(info); ok && uid != g.uid && !sudoOwner(g.uid, uid) {
 			return fmt.Errorf("%w: %s belongs to user id %d, you are %d; if you trust it: "+

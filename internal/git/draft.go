@@ -174,7 +174,7 @@ func (d *Draft) Pack() []byte {
 // packTypes are the numbers of the kinds of objects in a pack.
 var packTypes = map[string]byte{"commit": 1, "tree": 2, "blob": 3}
 
-// pack is what is held back as a pack of version 2 (gitformat-pack).
+// pack holds objects back as a pack of version 2 (gitformat-pack).
 func (d *Draft) pack() []byte {
 	var out bytes.Buffer
 	out.WriteString("PACK\x00\x00\x00\x02")

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Foreign makes a directory, which must not exist, a repository that reads the objects of this one: in it git looks at an index
+// Foreign makes a directory, which must not exist, a repository that reads the objects of this one: in it git inspects an index
 // that others wrote, with the parts that such an index names, and with no settings of theirs.
 func (r *Repo) Foreign(dir string) error {
 	return skeleton{format: len(r.base), borrow: []string{r.Objects()}, shallow: []string{r.base}}.write(dir)

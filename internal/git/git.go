@@ -34,7 +34,7 @@ type Git struct {
 	env     []string
 	// userEnv lets git find the user's own global settings, from which a few harmless values are read.
 	userEnv []string
-	// uid is who owns what we trust; -1 where the system has no such thing.
+	// uid is the owner of trusted files; -1 where the system has no such thing.
 	uid int
 	// spent counts the processes.
 	spent meter.Meter

@@ -40,7 +40,7 @@ func wholeIndex(file, dir string, size int) ([]byte, error) {
 	return base.format(top.tree, size), nil
 }
 
-// index is what is in the file of an index: its entries, the trees that are known to be in it, and what it has of a shared part.
+// index is the content of an index file: its entries, the trees that are known to be in it, and what it has of a shared part.
 type index struct {
 	entries    []indexEntry
 	tree, link []byte

@@ -22,7 +22,7 @@ const (
 	MaxLink  = 4095
 )
 
-// nameFault says what is wrong with a name: a bad one cannot be laid out, or deceives; another one hurts other systems alone.
+// nameFault reports what is wrong with a name: a bad one cannot be laid out, or deceives; another one hurts other systems alone.
 func nameFault(name string) (fault string, bad bool) {
 	bad = true
 	hidden := strings.IndexFunc(name, func(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Bidi_Control) })
@@ -59,7 +59,7 @@ func fold(name string) string { return norm.NFC.String(caseless(norm.NFC.String(
 
 func caseless(name string) string { return strings.ToLower(strings.ToUpper(name)) }
 
-// Names are what is wrong with new names: bad ones, which no repository may get, and odd ones, which hurt other systems.
+// Names lists problems of new names: bad ones, which no repository may get, and odd ones, which hurt other systems.
 type Names struct {
 	Bad, Odd []PatchFault
 	listed   int
@@ -68,7 +68,7 @@ type Names struct {
 // maxListed bounds the paths of what differs, in bytes with what is kept of each: few trees can be endless directories.
 const maxListed, keptOfEach = 32 << 20, 100
 
-// Names looks at the names that one commit or tree has and another, from which it comes, has not: what was there before may stay.
+// Names inspects the names that one commit or tree has and another, from which it comes, has not: what was there before may stay.
 // It reads the directories that differ, and fails with ErrTooLarge where they are too many.
 func (r *Repo) Names(ctx context.Context, was, is string) (n Names, err error) {
 	for _, id := range []*string{&was, &is} {
@@ -80,13 +80,13 @@ func (r *Repo) Names(ctx context.Context, was, is string) (n Names, err error) {
 	for depth := 1; len(level) > 0 && err == nil; depth++ {
 		var trees map[string][]treeEntry
 		if trees, err = r.treesOf(ctx, level); err != nil {
-			return Names{}, fmt.Errorf("look at the names that %s adds to %s: %w", is, was, err)
+			return Names{}, fmt.Errorf("inspect the names that %s adds to %s: %w", is, was, err)
 		}
 		var below []grown
 		for _, g := range level {
 			below = append(below, n.add(g, trees[g.was], trees[g.is], depth)...)
 			if n.listed > maxListed {
-				return Names{}, fmt.Errorf("look at the names that %s adds to %s: %w", is, was, ErrTooLarge)
+				return Names{}, fmt.Errorf("inspect the names that %s adds to %s: %w", is, was, ErrTooLarge)
 			}
 		}
 		level = below
@@ -122,7 +122,7 @@ func (r *Repo) treesOf(ctx context.Context, level []grown) (map[string][]treeEnt
 	})
 }
 
-// add looks at one directory and returns those below it that differ too.
+// add inspects one directory and returns those below it that differ too.
 func (n *Names) add(g grown, was, is []treeEntry, depth int) (below []grown) {
 	had := make(map[string]treeEntry, len(was))
 	for _, e := range was {

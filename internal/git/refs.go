@@ -26,7 +26,7 @@ type Refs struct {
 	// Upstream where the user has no such ref.
 	Main     string `json:"main,omitempty"`
 	Upstream string `json:"upstream,omitempty"`
-	// Init is what the user has git init name the first branch; empty for git's own choice.
+	// Init is the user's setting for the name of the first branch; empty for git's own choice.
 	Init string `json:"init,omitempty"`
 	// Ends are the user's settings of line ends, which a clone of theirs obeys.
 	Ends Ends `json:"ends"`

@@ -139,7 +139,7 @@ func (g *Git) updateRef(ctx context.Context, d Dir, ref, to, from string) error 
 	return fmt.Errorf("update %s: %w", ref, err)
 }
 
-// objectInfo is what is known of an object without reading it; kind is "" when it is missing.
+// objectInfo describes an object without its content; kind is "" when it is missing.
 type objectInfo struct {
 	id, kind string
 	size     int64

@@ -221,7 +221,7 @@ func (c *capture) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// ReadFrom is what os/exec calls, which would make a buffer for each call.
+// ReadFrom is called by os/exec, which would make a buffer for each call.
 func (c *capture) ReadFrom(r io.Reader) (int64, error) {
 	buffer, _ := buffers.Get().(*[32 << 10]byte) // it holds nothing else
 	defer buffers.Put(buffer)
@@ -278,8 +278,8 @@ func cleanEnv(path string) []string {
 	}
 }
 
-// userEnv is what git needs to find the user's own global settings, in files and in numbered variables, and nothing else. What -c
-// gave to a git that started this process is of that git alone.
+// userEnv lists the variables with which git finds the user's global settings, in files and in numbered variables, and no others.
+// What -c gave to a git that started this process is of that git alone.
 func userEnv(environ []string) []string {
 	names := []string{
 		"PATH", "HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_COUNT",

@@ -44,7 +44,7 @@ type servers struct {
 }
 
 // ask puts a question to a process of a kind and has the answer read to its end. A process that died is replaced and asked once
-// more: read then begins anew. Any other failure ends the process, whose answer may be half read.
+// more: read then restarts. Any other failure ends the process, whose answer may be half read.
 func (r *Repo) ask(ctx context.Context, kind *servers, c call, question []byte, read func(*bufio.Reader) error) error {
 	for again := true; ; again = false {
 		var s *server

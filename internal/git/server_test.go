@@ -126,7 +126,7 @@ func TestAServerThatComplainsALot(t *testing.T) {
 	require.Equal(t, "commit", infos[1000].kind, "it answers what comes after")
 }
 
-// A newer git says that a path is a submodule where others call it missing.
+// A newer git reports that a path is a submodule where others call it missing.
 func TestASubmoduleIsNoObject(t *testing.T) {
 	t.Parallel()
 	info, err := parseInfo(strings.Repeat("6", 40) + " submodule")

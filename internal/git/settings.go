@@ -14,7 +14,7 @@ import (
 // settings are values of git's configuration by lower-case key, in the order in which they were set.
 type settings map[string][]string
 
-// inert are the settings of a user that say how files look on his disk. They can make nothing run.
+// inert are the settings of a user that report how files look on his disk. They can make nothing run.
 var inert = strings.Fields(`core.filemode core.symlinks core.ignorecase core.precomposeunicode core.trustctime core.checkstat
 	core.autocrlf core.eol core.sparsecheckout core.sparsecheckoutcone`)
 

@@ -24,7 +24,7 @@ func toID(digest []byte) (id, error) {
 	return id(digest), nil
 }
 
-// entry is what a cache has recorded of an action: its output, and when that was made.
+// entry is the record of a cache about an action: its output, and when that was made.
 type entry struct {
 	output id
 	size   int64

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A machine that cannot write where it works lacks that directory, and says how much a full one lacks.
+// A machine that cannot write where it works lacks that directory, and reports how much a full one lacks.
 func TestShort(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

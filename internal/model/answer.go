@@ -70,7 +70,7 @@ func appendPart(parts []*genai.Part, p *genai.Part) []*genai.Part {
 		parts[n-1].Text += p.Text
 		return parts
 	}
-	own := *p // the delta that was handed out stays as it is when this one grows
+	own := *p // the delta that was dispatched stays as it is when this one grows
 	return append(parts, &own)
 }
 
@@ -89,10 +89,10 @@ func (a *Answer) substance() bool {
 	return false
 }
 
-// spent is what the server reported so far.
+// spent is the usage that the server reported so far.
 func (a *Answer) spent() spec.Usage { return UsageOf(a.usage) }
 
-// UsageOf is what one call cost as the API reports it; nothing for nil.
+// UsageOf returns the cost of one call as the API reports it; nothing for nil.
 func UsageOf(u *genai.GenerateContentResponseUsageMetadata) spec.Usage {
 	if u == nil {
 		return spec.Usage{}

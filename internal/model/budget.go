@@ -11,7 +11,7 @@ import (
 // bytesPerToken is the estimate of how much JSON makes a token.
 const bytesPerToken = 3.5
 
-// defaultExpected is the output that is reserved for a call that does not say how much it may write, in tokens.
+// defaultExpected is the output that is reserved for a call that does not report how much it may write, in tokens.
 const defaultExpected = 4096
 
 // Budget is a hard limit of tokens for the process. Before a call its estimate is reserved; after it what the server

@@ -19,7 +19,7 @@ type Policy struct {
 	RateLimit *RateLimit
 	// Budget is shared by all models of the process; nil means none.
 	Budget *Budget
-	// Outage is how long a call goes on asking a service that is away; 0 means not beyond its tries.
+	// Outage is how long a call continues asking a service that is away; 0 means not beyond its tries.
 	Outage time.Duration
 }
 
@@ -110,9 +110,9 @@ type loop struct {
 	candidates candidates
 	now        asked
 	hop        hop
-	// wasted is what everything cost that is not part of the answer.
+	// wasted is the cost of everything outside the answer.
 	wasted spec.Usage
-	// void says that deltas were shown which count no more.
+	// void reports that deltas were shown which count no more.
 	void bool
 
 	// round counts how often all candidates were asked; end is when the wait for a service that is away ends.
@@ -124,10 +124,10 @@ type loop struct {
 type asked struct {
 	Candidate
 	req *Request
-	// once allows a single send; probe says that the candidate's breaker is half open. unsigned reports that signatures were
+	// once allows a single send; probe reports that the candidate's breaker is half open. unsigned reports that signatures were
 	// refused, and left out.
 	once, probe, unsigned bool
-	// answer is what the hops before this one gave.
+	// answer is the answer of the hops before this one.
 	answer joined
 	hops   int
 }
@@ -179,7 +179,7 @@ func (c *loop) run(ctx context.Context) (*Result, *Error) {
 	}
 }
 
-// send sends once and shows what arrives. The first delta after a send that was given up says that the deltas before are void;
+// send sends once and shows what arrives. The first delta after a send that was given up reports that the deltas before are void;
 // to a caller the hops of a candidate are one answer, so those before this one are shown again.
 func (c *loop) send(ctx context.Context) (*Result, *Error) {
 	for ev, err := range c.base.Generate(ctx, c.now.req) {

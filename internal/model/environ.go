@@ -17,9 +17,9 @@ type target struct {
 	key     string
 	baseURL string // empty on Vertex: the SDK derives it from the location
 	from    string // the variable that baseURL came from
-	// custom says that the base URL is not Google's own.
+	// custom reports that the base URL is not Google's own.
 	custom bool
-	// adc says that Vertex needs application default credentials; place is the project there, and its location.
+	// adc reports that Vertex needs application default credentials; place is the project there, and its location.
 	adc   bool
 	place string
 }
@@ -92,7 +92,7 @@ func (t target) check() *Error {
 	return nil
 }
 
-// account is what the quotas are of: a key, or on Vertex a project.
+// account is the owner of the quotas: a key, or on Vertex a project.
 func (t target) account() string {
 	if t.vertex {
 		return Account("vertex", t.baseURL, cmp.Or(t.place, t.key))

@@ -16,7 +16,7 @@ type Class string
 
 // The classes.
 const (
-	// RateLimited is a quota that no short wait helps: Quota names it and RetryAfter says how long.
+	// RateLimited is a quota that no short wait helps: Quota names it and RetryAfter reports how long.
 	RateLimited Class = "rate_limited"
 	// Overloaded is a server that is too busy (503).
 	Overloaded Class = "overloaded"
@@ -54,17 +54,17 @@ type Error struct {
 	Status int
 	// Err is the cause, where there is one that a caller may test. It never contains the key.
 	Err error
-	// Usage is what the failed call cost nevertheless, all tries summed; the prompt is estimated where a stream broke
-	// before the server told.
+	// Usage is the cost of the failed call, all tries summed; the prompt is estimated where a stream broke before the server
+	// told.
 	Usage spec.Usage
 
 	// tries bounds the tries of this very failure; zero leaves it to the policy.
 	tries int
-	// signature says that the server refused a thought signature.
+	// signature reports that the server refused a thought signature.
 	signature bool
 	// wait reports that every call is to wait for RetryAfter.
 	wait bool
-	// project says that the quota is of the whole project and not of a model.
+	// project reports that the quota is of the whole project and not of a model.
 	project bool
 }
 

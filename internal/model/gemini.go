@@ -53,7 +53,7 @@ type Gemini struct {
 	where  string
 	from   string // the variable with the address; empty for the usual one
 	slots  chan struct{}
-	// account is what the quotas are of.
+	// account is the owner of the quotas.
 	account string
 }
 
@@ -172,7 +172,7 @@ func (s *send) run(ctx context.Context) (*Result, *Error) {
 	return nil, fault
 }
 
-// stream ranges over the SDK's chunks. A panic of the SDK becomes an error; one of the consumer goes on its way.
+// stream ranges over the SDK's chunks. A panic of the SDK becomes an error; one of the consumer continues its way.
 func (s *send) stream(ctx context.Context) (err error) {
 	defer func() {
 		if s.yielding {

@@ -9,7 +9,7 @@ import (
 // grantRetry is after how long a call that waits for a grant asks again.
 const grantRetry = time.Second
 
-// Asked is what comes of asking for a larger grant: nothing when the budget has it by now; else why it does not yet, or never
+// Asked is the reply to a request for a larger grant: nothing when the budget has it by now; else why it does not yet, or never
 // will.
 type Asked struct{ Wait, Over string }
 
@@ -21,7 +21,7 @@ func NewGrant(ask func(ctx context.Context) Asked) *Budget {
 	return b
 }
 
-// Standing is what a budget has of grants, in tokens: all that was granted, what is spent, and what calls need beyond that.
+// Standing is the state of a budget's grants, in tokens: all that was granted, what is spent, and what calls need beyond that.
 type Standing struct{ Granted, Spent, Need int }
 
 // Grant sets how many tokens may be spent in all, by calls that are begun until a time.
@@ -46,7 +46,7 @@ func (b *Budget) Standing() Standing {
 	return s
 }
 
-// Return gives up what no call has reserved, and reports whether there was something. Standing tells what is left.
+// Return gives up what no call has reserved, and reports whether there was something. Standing reports what is left.
 func (b *Budget) Return() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

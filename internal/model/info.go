@@ -25,7 +25,7 @@ const geminiMinCache = 4096
 //go:embed models.yaml
 var modelsYAML []byte
 
-// Info is what is known of a model. It is dated data, not truth: a user's own figures win.
+// Info describes a model. It is dated data, not truth: a user's own figures win.
 type Info struct {
 	Name string `yaml:"-"`
 	// Known is false for a model that is not in the table, whose figures are defaults.
@@ -37,7 +37,7 @@ type Info struct {
 	Thinking []string `yaml:"thinking"`
 	// Tiers are the service tiers that the model can be called in, with their price in percent of standard; nil means not known.
 	Tiers map[string]int `yaml:"tiers"`
-	// JSONWithTools says that an answer in JSON can be asked for beside tools. It is false where nothing is known.
+	// JSONWithTools reports that an answer in JSON can be asked for beside tools. It is false where nothing is known.
 	JSONWithTools bool `yaml:"json_with_tools"`
 	// MinCache is the smallest prefix, in tokens, that the service caches; 0 means that nothing is known of caching.
 	MinCache int `yaml:"min_cache"`
@@ -57,7 +57,7 @@ type Price struct {
 	tiers map[string]int
 }
 
-// LongPrice is what a call with a long prompt costs.
+// LongPrice is the price of a call with a long prompt.
 type LongPrice struct {
 	Above  int  `yaml:"above"`
 	In     Rate `yaml:"in"`
@@ -91,7 +91,7 @@ func (p Price) For(prompt int) Price {
 	return p
 }
 
-// Cost is what calls in a service tier cost.
+// Cost is the price of calls in a service tier.
 func (p Price) Cost(u spec.Usage, tier string) spec.Money {
 	p = p.For(u.Prompt / max(1, u.Calls))
 	cost := p.In.of(u.Prompt - u.Cached).Plus(p.Cached.of(u.Cached)).Plus(p.Out.of(u.Output + u.Thoughts))
@@ -101,7 +101,7 @@ func (p Price) Cost(u spec.Usage, tier string) spec.Money {
 	return cost
 }
 
-// of is what so many cost, at most spec.MaxMoney.
+// of returns the price of that many tokens, at most spec.MaxMoney.
 func (r Rate) of(n int) spec.Money {
 	if n <= 0 || r <= 0 {
 		return 0
@@ -184,7 +184,7 @@ func Lookup(name string) Info {
 	return Info{Name: name, Window: 1 << 17, MaxOutput: 1 << 13}
 }
 
-// Thinks says whether the model takes a thinking level. What is not known is left to the server.
+// Thinks reports whether the model takes a thinking level. What is not known is left to the server.
 func (i Info) Thinks(level string) bool {
 	return len(i.Thinking) == 0 || slices.Contains(i.Thinking, level)
 }
@@ -204,7 +204,7 @@ func (i Info) nearest(level string) string {
 	return best
 }
 
-// Serves says whether the model can be called in a tier. What is not known is left to the service.
+// Serves reports whether the model can be called in a tier. What is not known is left to the service.
 func (i Info) Serves(tier string) bool {
 	_, ok := i.Tiers[tier]
 	return ok || tier == "" || i.Tiers == nil

@@ -71,9 +71,9 @@ type Result struct {
 	Content *genai.Content `json:"content"`
 	// Finish is STOP, MAX_TOKENS or a reason that this package does not know.
 	Finish genai.FinishReason `json:"finish"`
-	// Usage is what the answer cost, summed over its continuations (Calls counts them).
+	// Usage is the cost of the answer, summed over its continuations (Calls counts them).
 	Usage spec.Usage `json:"usage"`
-	// Wasted is what the discarded tries before the answer cost, where the server reported it.
+	// Wasted is the cost of the discarded tries before the answer, where the server reported it.
 	Wasted spec.Usage `json:"wasted,omitzero"`
 	// Model is the version that answered; ResponseID the server's name for the answer.
 	Model      string `json:"model,omitempty"`
@@ -84,7 +84,7 @@ type Result struct {
 	Unsigned bool `json:"unsigned,omitempty"`
 	// Tier is the service tier that the answer was asked for in; empty when it was left to the service.
 	Tier string `json:"tier,omitempty"`
-	// Continuation is the token to go on with when Finish is CONTINUATION. Models made by New never return one.
+	// Continuation is the token to continue with when Finish is CONTINUATION. Models made by New never return one.
 	Continuation []byte `json:"-"`
 }
 

@@ -41,7 +41,7 @@ func (p *Poster) Close() {
 }
 
 // Post sends the request req as post and hands take the data of each event of the answer, good for that call only, until take
-// returns false. done says that the server marked the end of the stream.
+// returns false. done reports that the server marked the end of the stream.
 func (p *Poster) Post(post *http.Request, req *Request, take func(data []byte) bool) (done bool, fault *Error) {
 	parent := post.Context()
 	ctx, stop := context.WithCancelCause(parent)
@@ -96,7 +96,7 @@ func drain(body io.Reader, c *call) {
 	}
 }
 
-// deep says that the model thinks for long: it was told to, or, where it was told nothing, it is not of the quick kind.
+// deep reports that the model thinks for long: it was told to, or, where it was told nothing, it is not of the quick kind.
 func (req *Request) deep() bool {
 	if req.Config != nil && req.Config.ThinkingConfig != nil && req.Config.ThinkingConfig.ThinkingLevel != "" {
 		return req.Config.ThinkingConfig.ThinkingLevel == genai.ThinkingLevelHigh

@@ -69,7 +69,7 @@ func parseFault(body []byte) apiFault {
 	return apiFault{Message: string(body)}
 }
 
-// retryDelay is what RetryInfo says, else the Retry-After header, else the message, else zero.
+// retryDelay returns the delay of RetryInfo, else the Retry-After header, else the message, else zero.
 func (f apiFault) retryDelay(h http.Header, now time.Time) time.Duration {
 	for _, d := range f.Details {
 		if wait, err := time.ParseDuration(d.RetryDelay); err == nil && wait > 0 {
@@ -100,7 +100,7 @@ func (f apiFault) hasReason(reason string) bool {
 	return false
 }
 
-// quota names the exceeded quota and says whether it is one that a short wait cannot help: per day, a limit of zero, or
+// quota names the exceeded quota and reports whether it is one that a short wait cannot help: per day, a limit of zero, or
 // a spending limit. The worst of several wins.
 func (f apiFault) quota() (id string, kind quotaKind) {
 	for _, d := range f.Details {

@@ -47,7 +47,7 @@ func newTransport() *http.Transport {
 // callKey finds the call in a request's context.
 type callKey struct{}
 
-// call is what the transport knows of one send: status, headers and body of a refusal, how the stream broke.
+// call is the state of one send in the transport: status, headers and body of a refusal, how the stream broke.
 type call struct {
 	req     *Request
 	plain   bool   // the answer is one document, not a stream
@@ -110,7 +110,7 @@ type wire struct {
 	// patience may be nil; silence is for models that it does not know.
 	patience func(model string) (first, silence time.Duration)
 	silence  time.Duration
-	// tell says that the base URL is not Google's own, so that our headers may be sent.
+	// tell reports that the base URL is not Google's own, so that our headers may be sent.
 	tell bool
 }
 

@@ -56,7 +56,7 @@ func validateContent(c *genai.Content, i int) *Error {
 	return nil
 }
 
-// partFault says what is wrong with a part; "" when nothing is.
+// partFault reports what is wrong with a part; "" when nothing is.
 func partFault(p *genai.Part) string {
 	if p == nil {
 		return "is nil"
@@ -84,12 +84,12 @@ func partFault(p *genai.Part) string {
 	return ""
 }
 
-// emptyPart says whether the part would be sent as {} or as nothing but flags.
+// emptyPart reports whether the part would be sent as {} or as nothing but flags.
 func emptyPart(p *genai.Part) bool {
 	return p.Text == "" && len(p.ThoughtSignature) == 0 && !hasData(p)
 }
 
-// hasData says whether the part carries anything beside text and signature.
+// hasData reports whether the part carries anything beside text and signature.
 func hasData(p *genai.Part) bool {
 	return p.FunctionCall != nil || p.FunctionResponse != nil || p.InlineData != nil || p.FileData != nil ||
 		p.ExecutableCode != nil || p.CodeExecutionResult != nil || p.ToolCall != nil || p.ToolResponse != nil ||

@@ -12,7 +12,7 @@ import (
 )
 
 // Ahead starts the stage of the next command while the one before runs: see Command.More. The stage waits in namespaces of its
-// own with nothing of any command. What it carries out, with environment, limits and mounts, arrives before it gives up its
+// own with nothing of any command. What it executes, with environment, limits and mounts, arrives before it gives up its
 // rights; then it is a stage like any other, of one command.
 //
 // An Ahead belongs to one attempt, role and audience. The caller makes one for each, puts it into their places, and closes it

@@ -194,7 +194,7 @@ func TestACommandOutlastsTheHandOver(t *testing.T) {
 	}, full)
 }
 
-// A stage that waits carries out no command but one of its Ahead and its keeper.
+// A stage that waits executes no command but one of its Ahead and its keeper.
 func TestAStageCarriesOutNoOthersCommand(t *testing.T) {
 	t.Parallel()
 	onRungs(t, func(t *testing.T, p place) {

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attackVar makes the test program a command in the sandbox: it carries out attacks, and prints a line for each that succeeds.
+// attackVar makes the test program a command in the sandbox: it executes attacks, and prints a line for each that succeeds.
 // What it needs to know of the machine is in its environment too: OUT is a directory with the files "victim" and "secret", HOST
 // the id of the process that started the sandbox, and the others are addresses of listeners outside.
 const attackVar = "DIVISI_ATTACK"
@@ -323,7 +323,7 @@ func clone3() error {
 	var arguments [88]byte
 	_, _, errno := unix.RawSyscall(unix.SYS_CLONE3, uintptr(unsafe.Pointer(&arguments)), 1, 0)
 	if errno == unix.EINVAL {
-		return nil // the kernel looked at it
+		return nil // the kernel inspected it
 	}
 	return errno
 }

@@ -14,7 +14,7 @@ import (
 	"divisi/internal/sandbox/stage"
 )
 
-// Audience is who writes a build cache.
+// Audience is the writer of a build cache.
 type Audience string
 
 // The audiences. What agents can write is never read by gates: a forged cache entry would be a forged test result. The setup
@@ -77,7 +77,7 @@ func Apart(role string, network, secrets bool) Audience {
 type Caches struct {
 	// Dir is an absolute directory that Divisi owns, of this repository alone.
 	Dir string
-	// Go is what AskGo returned.
+	// Go is the result of AskGo.
 	Go Toolchain
 	// Lender is the socket of the gocache.Lender of the user's build cache; empty for none.
 	Lender string
@@ -92,8 +92,8 @@ func (c Caches) Search(environ []string) string {
 	return search
 }
 
-// Cache is what a command needs to use a cache: for Settings.Vars, Settings.Defaults, Settings.Path, Command.Writable,
-// Command.Readable and Place.Downloads.
+// Cache describes a cache for a command: for Settings.Vars, Settings.Defaults, Settings.Path, Command.Writable, Command.Readable
+// and Place.Downloads.
 type Cache struct {
 	Env, Defaults      map[string]string
 	Downloads          DownloadDirs
@@ -105,7 +105,7 @@ type Cache struct {
 const downloaded = "cache/download"
 
 // makeCache makes the directories of a cache. A command may have put anything in their place, links that lead out of it too:
-// such a cache is removed. One at a time: else a second maker would throw away what the first made anew.
+// such a cache is removed. One at a time: else a second maker would throw away what the first made again.
 func makeCache(root string, dirs []string) error {
 	if err := os.MkdirAll(filepath.Dir(root), 0o700); err != nil {
 		return err

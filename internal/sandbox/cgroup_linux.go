@@ -19,7 +19,7 @@ import (
 // the user delegated one to it alone, as "systemd-run --user --scope -p Delegate=yes divisi run …" does.
 var ownCgroup = sync.OnceValue(func() string { return divide("/sys/fs/cgroup", "/proc/self/cgroup", os.Getpid()) })
 
-// controllers are what bounds a command.
+// controllers are the bounds of a command.
 var controllers = []string{"memory", "pids"}
 
 // divide moves this process down into a group of its own, so that the one above can have others beside it: a group with processes

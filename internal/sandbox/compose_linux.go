@@ -15,7 +15,7 @@ import (
 	"divisi/internal/sandbox/stage"
 )
 
-// compose says what a stage does, and opens the trees that only this process can open.
+// compose reports what a stage does, and opens the trees that only this process can open.
 func compose(l Level, c Command, id string) (config *stage.Config, trees []*os.File, err error) {
 	shown := c.Place
 	if l.have(Namespaces) {

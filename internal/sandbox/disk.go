@@ -9,15 +9,16 @@ import (
 // diskPause is how often the free space of the disks is read that a command writes to.
 const diskPause = time.Second
 
-// Disk is what the commands of one attempt have written to disks, and may write together. It is measured only when the disks have
-// lost so much free space that the bound can be near: that is cheap to know, and a disk loses what a command writes there.
+// Disk counts the bytes that the commands of one attempt have written to disks, and bounds them. It is measured only when the
+// disks have lost so much free space that the bound can be near: that is cheap to know, and a disk loses what a command writes
+// there.
 type Disk struct {
 	most int64
 	// since is when the attempt began: what has not changed since then its commands have not written.
 	since time.Time
 
 	mu sync.Mutex
-	// known is what they had when that was measured last, lost the free space that went since, to any process of the machine.
+	// known is their last measured use, plus the free space lost since then to any process of the machine.
 	known, lost int64
 }
 
@@ -52,7 +53,7 @@ func (d *Disk) take(size, lost int64, whole bool) *Excess {
 	return &Excess{Wrote: size, Most: d.most}
 }
 
-// Excess is what the commands of an attempt had written, at least, when they had written more than Most, in bytes.
+// Excess is the least number of bytes that the commands of an attempt wrote beyond Most.
 type Excess struct{ Wrote, Most int64 }
 
 // String names both, and where the bound comes from.

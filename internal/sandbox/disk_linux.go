@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// leastFile is what an entry of a directory counts for at least, in bytes: empty files fill a disk too.
+	// leastFile is the least size at which a directory entry counts, in bytes: empty files fill a disk too.
 	leastFile = 4 << 10
 	// deepest is how far below a directory that a command may write its files are counted, one descriptor for each step.
 	deepest = 256

@@ -22,7 +22,7 @@ var ErrSecretName = errors.New("looks like a secret")
 
 var validName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// Settings are what the environment of a command is made from.
+// Settings are the input of a command's environment.
 type Settings struct {
 	// Base is the environment that PATH and the Extra names are taken from, as os.Environ returns it. Nothing else of it
 	// is passed on.

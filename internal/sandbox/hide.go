@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// hidden is what no command of this process may read.
+// hidden lists the paths that no command of this process may read.
 var hidden struct {
 	mu     sync.Mutex
 	dirs   []string
@@ -33,7 +33,7 @@ func Hide(dir string, except ...string) error {
 	hidden.mu.Lock()
 	defer hidden.mu.Unlock()
 	if slices.Contains(hidden.dirs, found[0]) && len(found) == 1 {
-		return nil // a program that carries out several runs hides them once
+		return nil // a program that executes several runs hides them once
 	}
 	hidden.dirs = append(hidden.dirs, found[0])
 	hidden.except = append(hidden.except, found[1:]...)

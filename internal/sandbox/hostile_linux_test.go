@@ -209,7 +209,7 @@ func TestACommandCannotSignalItsStage(t *testing.T) {
 	}, full, sharedUser, oneWorld, noFilter)
 }
 
-// Where the bound on processes is met, the command is told, and the stage goes on.
+// Where the bound on processes is met, the command is told, and the stage continues.
 func TestTheBoundOnProcessesEndsNoStage(t *testing.T) {
 	t.Parallel()
 	onRungs(t, func(t *testing.T, p place) {

@@ -28,7 +28,7 @@ type Keeper struct {
 	scratch  string
 	// held are its views: where each is seen, as a part of a root.
 	held []stage.Mount
-	// built is what Built returns.
+	// built is the result of Built.
 	built string
 
 	mu      sync.Mutex
@@ -39,7 +39,7 @@ type Keeper struct {
 	lost error
 }
 
-// KeeperConfig is what a keeper holds.
+// KeeperConfig holds the resources of a keeper.
 type KeeperConfig struct {
 	// Place names the layers and stores; the directories of both are only read.
 	Place Place

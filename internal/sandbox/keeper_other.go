@@ -10,7 +10,7 @@ import (
 // Keeper holds what the commands of one attempt share; there is none on this system.
 type Keeper struct{}
 
-// KeeperConfig is what a keeper holds.
+// KeeperConfig holds the resources of a keeper.
 type KeeperConfig struct {
 	Place    Place
 	Builds   []string
@@ -26,7 +26,7 @@ var errNoKeeper = errors.New("only Linux has namespaces")
 // StartKeeper fails.
 func StartKeeper(context.Context, KeeperConfig) (*Keeper, error) { return nil, errNoKeeper }
 
-// Views says that there are none.
+// Views reports that there are none.
 func Views() error { return errNoKeeper }
 
 func (*Keeper) holds(string) bool { return false }

@@ -46,7 +46,7 @@ type process struct {
 	way *way
 	// box is the control group that it runs in; nil where there is none.
 	box *box
-	// scratch is what views keep of it; empty for nothing.
+	// scratch is the part that views keep of it; empty for nothing.
 	scratch string
 }
 
@@ -65,13 +65,13 @@ func perform(l Level, c Command, trial *stage.Trial) (*stage.Report, error) {
 		return nil, err
 	}
 	<-p.over
-	_ = p.collect() // the result says how it ended
+	_ = p.collect() // the result reports how it ended
 	p.box.close()
 	return p.result()
 }
 
-// result is what an ended trial has shown. If the stage reports nothing (no thread, no memory), that shows nothing of the
-// machine either, unless a filter that the machine has put on it was what ended it.
+// result is the outcome of an ended trial. If the stage reports nothing (no thread, no memory), that shows nothing of the machine
+// either, unless a filter that the machine has put on it was what ended it.
 func (p *process) result() (*stage.Report, error) {
 	switch r := p.report; {
 	case r == nil:
@@ -255,7 +255,7 @@ func socketPair() (ours, theirs *os.File, err error) {
 // hear reads what the stage says: that the command began, then how it ended, or at once why it could not begin. The socket ends
 // with the stage. A caller that waits for the beginning finds the end already set where there was no beginning.
 func (p *process) hear() {
-	said := bufio.NewReader(p.control) // the one buffer of all decoders: each report describes itself anew
+	said := bufio.NewReader(p.control) // the one buffer of all decoders: each report describes itself again
 	began := p.hearOne(said)
 	if began {
 		p.lived = true

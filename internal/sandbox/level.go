@@ -28,12 +28,12 @@ type Protection struct {
 	Why, Advice string
 }
 
-// Level is what confinement this machine gives. Its zero value is none.
+// Level is the confinement of this machine. Its zero value is none.
 type Level struct {
 	layers []Protection
 	// abi is the version of Landlock.
 	abi int
-	// leaks are what a try-out could do that it should not.
+	// leaks are the forbidden successes of a try-out.
 	leaks []string
 	// viewless is why commands have no private views of downloads.
 	viewless error
@@ -127,7 +127,7 @@ func (l Level) String() string {
 	return text + ": " + strings.Join(why, "; ") + "."
 }
 
-// gaps are what an old kernel, or what was tried out, leaves open.
+// gaps are the holes that an old kernel, or the try-out, leaves open.
 func (l Level) gaps() []string {
 	var gaps []string
 	for _, leak := range l.leaks {
@@ -156,15 +156,15 @@ const (
 // UntriedError is why nothing can be said of the machine: that is no reason to go without what it may have, and no command runs.
 type UntriedError struct{ err error }
 
-// Error says what kept the machine from being tried out.
+// Error reports what kept the machine from being tried out.
 func (e *UntriedError) Error() string {
 	return "what this machine gives to confine commands could not be tried out: " + e.err.Error()
 }
 
-// Unwrap is what kept it.
+// Unwrap returns the cause.
 func (e *UntriedError) Unwrap() error { return e.err }
 
-// Probe says what this machine gives. The first call tries it out: it runs what must fail, confined.
+// Probe reports what this machine gives. The first call tries it out: it runs what must fail, confined.
 func Probe() Level { return probed() }
 
 var probed = sync.OnceValue(probe)

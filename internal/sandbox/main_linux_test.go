@@ -77,7 +77,7 @@ type place struct {
 	tree    string
 	outside string
 	env     []string
-	// ahead, where there is one, has each command carried out by a stage that was started ahead.
+	// ahead, where there is one, has each command executed by a stage that was started ahead.
 	ahead *Ahead
 }
 

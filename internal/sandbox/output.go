@@ -13,12 +13,12 @@ type Output struct {
 	// ExitCode is -1 when a signal ended the command; Signal names it then ("killed", "terminated").
 	ExitCode int
 	Signal   string
-	// TimedOut and Cancelled say why this package ended it: its Timeout, or the context.
+	// TimedOut and Cancelled report why this package ended it: its Timeout, or the context.
 	TimedOut  bool
 	Cancelled bool
 	// OutOfMemory reports whether it was killed because its processes together used more than MaxMemory.
 	OutOfMemory bool
-	// OverDisk is what it was killed for where the commands of its attempt have written more than they may; see Disk.
+	// OverDisk is the cause of a kill when the commands of an attempt wrote more than they may; see Disk.
 	OverDisk *Excess
 	// Refused are hosts to which the command tried to connect and must not, as it named them.
 	Refused []*egress.RefusedError
@@ -50,7 +50,7 @@ func (o *Output) Exceeded() string {
 	return ""
 }
 
-// Text is the kept output as one string; a line between head and tail tells how much is missing.
+// Text is the kept output as one string; a line between head and tail reports how much is missing.
 func (o *Output) Text() string {
 	if o.Omitted == 0 {
 		return string(o.Head) + string(o.Tail)

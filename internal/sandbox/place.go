@@ -26,7 +26,7 @@ const (
 	seenHelper    = "/divisi/" + gocache.Marker
 )
 
-// Place is what a command has to itself: a work tree, a home and a directory for temporary files. It may write them, but for the
+// Place is the private room of a command: a work tree, a home and a directory for temporary files. It may write them, but for the
 // tree where KeepTree says so. Each is an absolute path or, where there is none, empty.
 type Place struct {
 	Tree, Home, Temp string
@@ -42,19 +42,19 @@ type Place struct {
 	Keeper *Keeper
 	// Ahead, where there is one, starts stages of commands ahead for one attempt, role and audience.
 	Ahead *Ahead
-	// Downloads are what a setup has downloaded; see Cache.
+	// Downloads are the files that a setup downloaded; see Cache.
 	Downloads DownloadDirs
 	// Builds is the directory that is the build cache of gates in the place of the one that Caches has; empty for that one.
 	Builds string
 	// Disk, where there is one, bounds what the commands of one attempt write together.
 	Disk *Disk
-	// Owner is what the owner of the machine grants.
+	// Owner holds the grants of the machine's owner.
 	Owner Owner
 	// InitBranch is how git init names the first branch; empty for git's own choice.
 	InitBranch string
 }
 
-// Owner is what the owner of a machine grants the commands of others. Its zero value is no bound beside those of Divisi.
+// Owner holds the grants of a machine's owner to the commands of others. Its zero value is no bound beside those of Divisi.
 type Owner struct {
 	// Reach are the hosts that commands with the network reach.
 	Reach egress.Reach

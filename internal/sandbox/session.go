@@ -19,7 +19,7 @@ const (
 	maxTail = 4 << 10
 )
 
-// Session is a confined command that goes on until it is closed: a server that is spoken to over its standard input and output.
+// Session is a confined command that continues until it is closed: a server that is spoken to over its standard input and output.
 type Session struct {
 	in, out  *os.File
 	errors   tail
@@ -150,7 +150,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String is what is kept.
+// String returns the kept text.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

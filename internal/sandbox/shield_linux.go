@@ -47,7 +47,7 @@ func shownEnviron() []byte {
 		return nil
 	}
 	at := uintptr(from)
-	return unsafe.Slice(*(**byte)(unsafe.Pointer(&at)), to-from) //nolint:gosec // the kernel says that it is ours
+	return unsafe.Slice(*(**byte)(unsafe.Pointer(&at)), to-from) //nolint:gosec // the kernel reports that it is ours
 }
 
 // wipe blanks an environment in place. The marks of Divisi stay, so that an outer Divisi still finds this process.

@@ -10,8 +10,8 @@ import (
 	"divisi/internal/sandbox/stage"
 )
 
-// systemPaths are what every command may read of the machine. Of /etc it is what programs need to run and nothing that could
-// hold a secret: keys and settings of services, mail and registries are left out.
+// systemPaths are the paths of the machine that every command may read. Of /etc it is what programs need to run and nothing that
+// could hold a secret: keys and settings of services, mail and registries are left out.
 var systemPaths = strings.Fields(`/usr /bin /sbin /lib /lib32 /lib64 /libx32 /opt /nix/store /gnu/store /var/lib/gems
 	/sys/devices/system/cpu /sys/devices/system/node /sys/kernel/mm/transparent_hugepage /etc/alternatives /etc/bash.bashrc
 	/etc/ca-certificates /etc/ca-certificates.conf /etc/crypto-policies /etc/debian_version /etc/fonts /etc/gai.conf
@@ -78,7 +78,7 @@ func public(dir string) (whole bool, parts []string) {
 // toolVars are variables that name the home of a toolchain; what a command is told that way it may read.
 var toolVars = strings.Fields(`RUSTUP_HOME GOROOT JAVA_HOME PYENV_ROOT NVM_DIR VOLTA_HOME VIRTUAL_ENV CONDA_PREFIX RBENV_ROOT`)
 
-// beside are what programs find next to the bin directory that they are in.
+// beside lists the files that programs expect next to their bin directory.
 var beside = strings.Fields(`lib lib32 lib64 libexec include conf jmods ssl etc/ssl release pyvenv.cfg`)
 
 // toolchains are the directories of programs that an environment leads to.

@@ -19,7 +19,7 @@ import (
 // goFlags is the variable with the flags of every go command.
 const goFlags = "GOFLAGS"
 
-// Toolchain is what the user's go command says of itself. Its zero value means that there is no go.
+// Toolchain is the self-description of the user's go command. Its zero value means that there is no go.
 type Toolchain struct {
 	Root       string `json:"GOROOT"`
 	ModCache   string `json:"GOMODCACHE"`
@@ -43,7 +43,7 @@ func AskGo(ctx context.Context) (Toolchain, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	// This is the user's own go on their own settings; the root directory keeps any repository's go.mod out of it.
+	// This is the user's own continue their own settings; the root directory keeps any repository's go.mod out of it.
 	// Of all its settings go would find some by running a compiler, which wants a build cache.
 	cmd := exec.CommandContext(ctx, program, "env", "-json", "GOROOT", "GOMODCACHE", "GOCACHE", goFlags, "GOPROXY", "GOSUMDB",
 		"GONOSUMDB", "GONOPROXY") // the program comes from the user's PATH

@@ -13,16 +13,16 @@ import (
 	"divisi/internal/sandbox/stage"
 )
 
-// view is what a command may see of the machine's files, beside the system's.
+// view lists the files of the machine that a command may see, beside the system's.
 type view struct {
-	// given is what it was given to write, and its tree, with the place where it sees each.
+	// given lists the writable directories and the tree, each with the place where the command sees it.
 	given []stage.Mount
 	// reads are the given paths that it may read, tools those that its environment leads to.
 	reads, tools []string
 	hidden       []string
 }
 
-// newView looks at the paths of a command. Those to be written must exist, and not be links.
+// newView inspects the paths of a command. Those to be written must exist, and not be links.
 func newView(c Command, shown Place) (*view, error) {
 	hidden, except := whatIsHidden()
 	v := &view{hidden: hidden, tools: toolchains(c.Env)}

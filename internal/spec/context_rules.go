@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// ContextRules say how a role's requests are compiled. Zero values mean the defaults.
+// ContextRules report how a role's requests are compiled. Zero values mean the defaults.
 type ContextRules struct {
 	Last         int      `json:"last,omitempty" jsonschema:"Only the newest N turns of its own history; 0 for all."`
 	DropTools    []string `json:"drop_tools,omitempty" jsonschema:"Tools whose results become handles as soon as one turn has seen them."`
@@ -75,7 +75,7 @@ const (
 	DefaultSummarizeLimit = 2_000
 )
 
-// ToolOutput says what becomes of a tool's large output.
+// ToolOutput reports what becomes of a tool's large output.
 type ToolOutput struct {
 	Policy string `json:"policy,omitempty" enum:"keep,summarize,raw" jsonschema:"keep (default): head, tail and a handle. summarize: a summary and the handle. raw: all of it."`
 	Limit  int    `json:"limit,omitempty" jsonschema:"Characters above which the policy applies, 1,000 to 40,000."`
@@ -99,7 +99,7 @@ func (o ToolOutput) WithDefaults() ToolOutput {
 	return o
 }
 
-// Summaries say how long tool output is summarised. Zero values mean the defaults.
+// Summaries report how long tool output is summarised. Zero values mean the defaults.
 type Summaries struct {
 	Model  string `json:"model,omitempty" jsonschema:"Model that summarises; default the alias cheap."`
 	Tokens int    `json:"tokens,omitempty" jsonschema:"Longest summary, in tokens, 100 to 3,000; default 2,000."`

@@ -8,12 +8,12 @@ import (
 
 // Finding is one diagnostic of a checker: an error of a compiler, a remark of a linter, a test that failed.
 type Finding struct {
-	// Signature is what it counts as: without its place, and without what differs from run to run.
+	// Signature is the name under which it counts: without its place, and without what differs from run to run.
 	Signature string `json:"signature"`
-	// Message is what the tool printed of it, in one line, without its place. Code is the tool's own name for the kind.
+	// Message is the text of the tool about it, in one line, without its place. Code is the tool's own name for the kind.
 	Message string `json:"message"`
 	Code    string `json:"code,omitempty"`
-	// Tool is the program that reports it, where the output says which. Severity is empty for an error, else warning or note.
+	// Tool is the program that reports it, where the output reports which. Severity is empty for an error, else warning or note.
 	Tool     string `json:"tool,omitempty"`
 	Severity string `json:"severity,omitempty"`
 	// Symbol is the failed test, the function that a tool names, or the name that a compiler does not accept.

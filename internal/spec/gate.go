@@ -9,14 +9,14 @@ import (
 // Gate is a command that decides pass or fail.
 type Gate struct {
 	Name     string   `json:"name" jsonschema:"Name of the gate, unique."`
-	Command  []string `json:"command" jsonschema:"Program and arguments; no shell line. The argument {affected} stands for what a change affects."`
-	Affected []string `json:"affected,omitempty" jsonschema:"Command that reads the changed files, a line each, and prints what {affected} stands for, a line each. Without it that are Go packages."`
-	Full     []string `json:"full,omitempty" jsonschema:"What {affected} stands for when the gate runs in full; ./... for Go, default nothing with a command in affected."`
+	Command  []string `json:"command" jsonschema:"Program and arguments; no shell line. The argument {affected} becomes the parts that a change affects."`
+	Affected []string `json:"affected,omitempty" jsonschema:"Command that reads the changed files, a line each, and prints the values of {affected}, a line each; default Go packages."`
+	Full     []string `json:"full,omitempty" jsonschema:"Value of {affected} when the gate runs in full; ./... for Go, default nothing with a command in affected."`
 	Format   string   `json:"format,omitempty" enum:"go-test-json,junit,tap,json,text,findings" jsonschema:"What its output speaks; default guessed from the command. json: the report of jest, vitest or mocha. findings: lines of a compiler or linter with the place of each finding."`
 	Timeout  Duration `json:"timeout,omitzero" jsonschema:"Then it is killed and red; default 15m."`
 }
 
-// ArgAffected stands in a gate's command for what a change affects.
+// ArgAffected is in a gate's command for what a change affects.
 const ArgAffected = "{affected}"
 
 // Narrows reports whether the gate can be run on what a change affects.

@@ -97,7 +97,7 @@ func mayMeet(a, b string) bool {
 	return strings.HasPrefix(pa, pb) || strings.HasPrefix(pb, pa)
 }
 
-// FixedPrefix is what a glob begins with before its first wildcard.
+// FixedPrefix returns the part of a glob before its first wildcard.
 func FixedPrefix(glob string) string {
 	if i := strings.IndexAny(glob, `*?[{\`); i >= 0 {
 		return glob[:i]

@@ -13,7 +13,7 @@ import (
 
 // MCPServer is a server of tools by the Model Context Protocol: a program that is started for each attempt and runs confined
 // like every command of the role, or an address that Divisi itself calls, whether or not the role's commands have a network.
-// Env and Headers name variables of Divisi's environment, secrets too. Values never stand in a file.
+// Env and Headers name variables of Divisi's environment, secrets too. Values never are in a file.
 type MCPServer struct {
 	Command []string          `json:"command,omitempty" jsonschema:"Program and arguments, spoken to over its standard input and output."`
 	Env     []string          `json:"env,omitempty" jsonschema:"Variables of your environment that the program is given."`
@@ -112,7 +112,7 @@ func (m *MCPServer) variableProblems(v *problems, at string) {
 	}
 }
 
-// addressFault says what is wrong with an address; empty when nothing is. The address is not shown: it may hold a password.
+// addressFault reports what is wrong with an address; empty when nothing is. The address is not shown: it may hold a password.
 func addressFault(address string) string {
 	u, err := url.Parse(address)
 	switch {

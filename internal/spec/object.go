@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// Object reads a JSON object whose fields are all known and there once, and nothing behind it. The error says what to fix.
+// Object reads a JSON object whose fields are all known and there once, and nothing behind it. The error reports what to fix.
 func Object(body []byte, known ...string) (map[string]json.RawMessage, error) {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return nil, fmt.Errorf("want one JSON object, not: %.160q", bytes.TrimSpace(body))
+		return nil, fmt.Errorf("must be one JSON object, not: %.160q", bytes.TrimSpace(body))
 	}
 	fields := map[string]json.RawMessage{}
 	for dec.More() {

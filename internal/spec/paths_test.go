@@ -9,7 +9,7 @@ import (
 	"divisi/internal/spec"
 )
 
-// A repository can have names that JSON has no words for: a patch that removes them says which.
+// A repository can have names that JSON has no words for: a patch that removes them reports which.
 func TestNamesOfAPatchTravel(t *testing.T) {
 	t.Parallel()
 	p := spec.Patch{

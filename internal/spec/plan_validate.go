@@ -91,7 +91,7 @@ func (v *planCheck) task(i int, t *Task) {
 	v.id(at, i, t)
 	role, known := v.role(at, t)
 	if strings.TrimSpace(t.Brief) == "" {
-		v.addf(at+".brief", "", "task %q has no brief: say what is to be done", t.ID)
+		v.addf(at+".brief", "", "task %q has no brief: describe the work", t.ID)
 	}
 	if len(t.Brief) > maxBrief {
 		v.addf(at+".brief", "", "the brief has %d bytes, more than %d", len(t.Brief), maxBrief)
@@ -193,7 +193,7 @@ func (v *planCheck) files(at string, t *Task, role *Role, known bool) {
 		v.addf(at+".files", "", "the shard rule says which files each task has: write a glob in shard instead of files, "+
 			"or one task with a shard rule for each of these entries")
 	case known && !role.Writes:
-		v.addf(at+".files", "", "role %q writes nothing, and files is what a task may write: name the files in the brief", t.Role)
+		v.addf(at+".files", "", "role %q writes nothing, and files is a write set: name the files in the brief", t.Role)
 	}
 }
 
@@ -270,7 +270,7 @@ func (v *planCheck) shard(at string, s *Shard) {
 		return
 	}
 	if s.By == "" {
-		v.addf(at+".by", "", "the shard rule does not say by what: file, dir, package, owner or command")
+		v.addf(at+".by", "", "the shard rule has no by: file, dir, package, owner or command")
 	}
 	if _, err := regexp.Compile(s.Match); err != nil {
 		v.addf(at+".match", "", "match is not an RE2 expression: %v", err)
@@ -299,7 +299,7 @@ func (v *planCheck) creates(at string, t *Task, role *Role, known bool) {
 	switch {
 	case len(t.Creates) == 0:
 	case t.Shard == nil:
-		v.addf(at, "", "creates belongs to a task with a shard rule: another one makes what its files name")
+		v.addf(at, "", "creates belongs to a task with a shard rule: another task may make the files that it names")
 	case known && !role.ChangesFiles():
 		v.addf(at, "", "creates lets shards make files, and role %q writes none", t.Role)
 	}

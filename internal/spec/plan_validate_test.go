@@ -168,7 +168,7 @@ func TestPlanFaults(t *testing.T) {
 			"limits", func(t *Task) { t.Limits = Limits{Turns: -1, Tokens: -1, Time: Duration(-time.Second)} },
 			"tasks[1].limits.turns: -1 is below 0\ntasks[1].limits.tokens: -1 is below 0\ntasks[1].limits.time: -1s is negative",
 		},
-		{"shard empty", func(t *Task) { t.Shard = &Shard{} }, `does not say by what`},
+		{"shard empty", func(t *Task) { t.Shard = &Shard{} }, `the shard rule has no by`},
 		{
 			"shard by", func(t *Task) { t.Shard = &Shard{By: "team"} },
 			`by "team" is not one of file, dir, package, owner, command`,

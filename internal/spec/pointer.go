@@ -6,7 +6,7 @@ import (
 	"divisi/internal/lazyregexp"
 )
 
-// Pointer is what a repository with Git LFS has in the place of a file's content.
+// Pointer replaces a file's content in a repository with Git LFS.
 type Pointer struct {
 	// OID is the SHA-256 of the content in hex, Size its length.
 	OID  string `json:"oid"`

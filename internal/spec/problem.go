@@ -11,7 +11,7 @@ import (
 type Problem struct {
 	// Path leads to the faulty value, e.g. tasks[2].files[0]; empty means the whole.
 	Path string `json:"path,omitempty"`
-	// Message says what is wrong, in one sentence without a full stop.
+	// Message reports what is wrong, in one sentence without a full stop.
 	Message string `json:"message"`
 	// Suggest is the nearest valid value or what to write instead; empty where there is none.
 	Suggest string `json:"suggest,omitempty"`
@@ -44,7 +44,7 @@ func (e *PlanError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Env is what a plan or a role is checked against.
+// Env is the context in which a plan or a role is checked.
 type Env struct {
 	// Roles are the known roles by name.
 	Roles map[string]Role
@@ -80,7 +80,7 @@ func (p *problems) oneOf(path, what, value string, set ...string) {
 	p.addf(path, Nearest(value, set), "%s %q is not one of %s", what, value, strings.Join(set, ", "))
 }
 
-// known faults a name that is not in the set, and says which names there are.
+// known faults a name that is not in the set, and reports which names there are.
 func (p *problems) known(path, what, name string, set []string) {
 	if slices.Contains(set, name) {
 		return

@@ -80,7 +80,7 @@ type Model struct {
 type Project struct {
 	Setup       Setup       `json:"setup,omitzero" jsonschema:"A command that runs once, before the baseline; or command and key."`
 	Environment Environment `json:"environment,omitzero" jsonschema:"Ignored paths of your own checkout that every tree gets in place of a setup: the word checkout, or a list."`
-	// Toolchain is what workers elsewhere are held to.
+	// Toolchain lists requirements for workers elsewhere.
 	Toolchain   map[string]string `json:"toolchain,omitempty" jsonschema:"What workers elsewhere must have: versions by program, e.g. {go: 1.26, node: 20.11}, or what they were started inside of, e.g. {image: sha256:...}."`
 	Regenerate  []string          `json:"regenerate,omitempty" jsonschema:"A command without network that makes derived files again in each tested tree, before its gates."`
 	Derived     []string          `json:"derived,omitzero" jsonschema:"Globs of ignored paths that are made from tracked files; default guessed from what setup leaves."`
@@ -155,7 +155,7 @@ func (p *Project) ModelName(model string) string {
 	return model
 }
 
-// Outage is how long a call goes on asking a service that is away.
+// Outage is how long a call continues asking a service that is away.
 func (p *Project) Outage() time.Duration { return cmp.Or(p.ModelOutage.Std(), 10*time.Minute) }
 
 // Patience is how long a call of a model, by its name, may wait for its first byte and for each later one; 0 leaves it to the

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Receipt is what one gate run left. Signatures are sorted and unique.
+// Receipt is the record of one gate run. Signatures are sorted and unique.
 type Receipt struct {
 	Gate     string   `json:"gate"`
 	Command  []string `json:"command"`
@@ -47,11 +47,11 @@ type Receipt struct {
 	// Follows has, for each signature that is the consequence of another one, that other one: a package that imports one which
 	// does not build, a suite that could not load a module.
 	Follows map[string]string `json:"follows,omitempty"`
-	// Hidden is what should have run and did not, sorted: "package: DIR" for a Go package (its import path where the tree does
-	// not have it), a file of the tree, a directory of it with all below, a suite as the reporter names it, HiddenAll for an
-	// unknown part. Bounded: HiddenAll is added.
+	// Hidden lists the tests that should have run and did not, sorted: "package: DIR" for a Go package (its import path where the
+	// tree does not have it), a file of the tree, a directory of it with all below, a suite as the reporter names it, HiddenAll
+	// for an unknown part. Bounded: HiddenAll is added.
 	Hidden []string `json:"hidden,omitempty"`
-	// Kind is what the gate does, as its command or its output shows: KindTests, KindFindings, or empty for anything else.
+	// Kind is the kind of the gate by its command or its output: KindTests, KindFindings, or empty for anything else.
 	Kind string `json:"kind,omitempty"`
 	// Build reports that something did not build.
 	Build bool `json:"build,omitempty"`

@@ -30,7 +30,7 @@ func (r *Result) Validate() []Problem {
 			v.addf(at+".text", "", "the echo names no constraint")
 		}
 		if !c.Kept && c.Note == "" {
-			v.addf(at+".note", "", "a constraint was broken, and nothing says why")
+			v.addf(at+".note", "", "a constraint was broken without a reason")
 		}
 	}
 	r.Patch.problems(v)

@@ -22,7 +22,7 @@ const ProvesRedGreen = "red-green"
 const (
 	ExecutorModel   = "model"
 	ExecutorCommand = "command"
-	// Person stands in place of a role, and of its executor, where a person made a patch.
+	// Person is in place of a role, and of its executor, where a person made a patch.
 	Person = "person"
 )
 
@@ -54,7 +54,7 @@ type Role struct {
 	Concurrency int             `json:"concurrency,omitempty" jsonschema:"At most so many attempts of the role at once; default no cap."`
 	Output      json.RawMessage `json:"output,omitempty" jsonschema:"JSON Schema (type object) of what submit_result takes as output."`
 
-	MCPServers map[string]MCPServer `json:"mcp_servers,omitempty" jsonschema:"Tool servers by name; an empty definition stands for the project's of that name."`
+	MCPServers map[string]MCPServer `json:"mcp_servers,omitempty" jsonschema:"Tool servers by name; an empty definition is the project's of that name."`
 
 	Delegates []string `json:"delegates,omitempty" jsonschema:"Roles that delegate and transfer may name; default every role that does tasks."`
 	Network   bool     `json:"network,omitempty" jsonschema:"Opens the network to the role's commands."`

@@ -109,7 +109,7 @@ func (r *Role) chainProblems(v *problems) {
 		v.addf("command", "", "role %q falls back to executor %s but has no command", r.Name, ExecutorCommand)
 	case r.Runs(ExecutorModel) && !slices.ContainsFunc(r.Tools, WritingTool):
 		v.addf("tools", ToolEditFile,
-			"the model in a chain fixes what the gates rejected, and role %q has no tool that writes", r.Name)
+			"the model in a chain fixes rejected work, and role %q has no tool that writes", r.Name)
 	case !r.Writes:
 		v.addf("writes", "", "the executors of a chain take over when the gates reject a patch, so role %q writes", r.Name)
 	}

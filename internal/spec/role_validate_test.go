@@ -131,7 +131,7 @@ func TestChainValidate(t *testing.T) {
 			`command: role "mod" falls back to executor command but has no command`,
 		},
 		{"master", func(r *Role) { r.Name = RoleMaster }, "the master is a model"},
-		{"no tool", func(r *Role) { r.Tools = []string{ToolDelegate, ToolSearch} }, `tools: the model in a chain fixes what the gates rejected`},
+		{"no tool", func(r *Role) { r.Tools = []string{ToolDelegate, ToolSearch} }, `tools: the model in a chain fixes rejected work`},
 		{"writes", func(r *Role) { r.Writes = false }, `writes: the executors of a chain take over when the gates reject a patch`},
 		{"no instruction", func(r *Role) { r.Instruction = "" }, "has no instruction"},
 		{"thinking", func(r *Role) { r.Thinking = "low" }, `(did you mean "LOW"?)`},

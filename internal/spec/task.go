@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// IncludeContents says how much upstream context a task inherits.
+// IncludeContents reports how much upstream context a task inherits.
 type IncludeContents string
 
 // The two scopes of a slice.
@@ -41,7 +41,7 @@ type Shard struct {
 	Command   []string `json:"command,omitempty" jsonschema:"With by command: prints one shard a line, paths separated by spaces."`
 }
 
-// ShardRule is what a task keeps of the rule that it comes from. Set by code only.
+// ShardRule is the part of its rule that a task keeps. Set by code only.
 type ShardRule struct {
 	// Match is the rule's expression, which no file of the shard is to match after the task; "" for none.
 	Match string `json:"match"`
@@ -92,7 +92,7 @@ type Task struct {
 	Unlocked []string `json:"unlocked,omitempty" file:"-"`
 }
 
-// Plan is what a plan file holds and what the dispatch tool takes.
+// Plan is the content of a plan file and of a dispatch call.
 type Plan struct {
 	Goal           string   `json:"goal,omitempty" jsonschema:"What the whole plan is for, in one sentence."`
 	DecisionRecord string   `json:"decision_record,omitempty" jsonschema:"Names, API shapes and style that every writer follows, decided once. Copied word for word."`
@@ -113,7 +113,7 @@ const (
 	StatusCancelled Status = "cancelled"
 )
 
-// Handoff is what an agent gives back: never its transcript.
+// Handoff is the report of an agent: never its transcript.
 type Handoff struct {
 	Summary    string   `json:"summary"`
 	Findings   []string `json:"findings,omitempty"`
@@ -121,11 +121,11 @@ type Handoff struct {
 	// Constraints say of each constraint of the task whether it was kept, in their order; none where the task has none.
 	Constraints []ConstraintEcho `json:"constraints,omitempty"`
 	Artifacts   []string         `json:"artifacts,omitempty"`
-	// Output is what the role's own output schema asked for, verbatim.
+	// Output is the answer to the role's own output schema, verbatim.
 	Output json.RawMessage `json:"output,omitempty"`
 }
 
-// ConstraintEcho is what an agent says of one constraint. It is a claim of the author, and a judgement of a tester.
+// ConstraintEcho is an agent's report about one constraint. It is a claim of the author, and a judgement of a tester.
 type ConstraintEcho struct {
 	// Text is the constraint, word for word.
 	Text string `json:"text"`
@@ -159,7 +159,7 @@ func Rules(lists ...[]string) []string {
 	return rules
 }
 
-// Usage is what model calls cost, in tokens. Prompt includes Cached, and ToolUse: what the service's own tools put into it.
+// Usage is the cost of model calls, in tokens. Prompt includes Cached, and ToolUse: what the service's own tools put into it.
 type Usage struct {
 	Calls    int `json:"calls,omitempty"`
 	Prompt   int `json:"prompt,omitempty"`
@@ -214,9 +214,9 @@ type Fault struct {
 	Message string `json:"message"`
 	// Detail is the longer text that the next attempt is given, already bounded.
 	Detail string `json:"detail,omitempty"`
-	// Instruction is what a person wrote to reject the patch: the next attempt obeys it, before the brief.
+	// Instruction is the text with which a person rejected the patch: the next attempt obeys it, before the brief.
 	Instruction string `json:"instruction,omitempty"`
-	// Signatures are what was newly red, so that the same failure can be known again.
+	// Signatures are the new failures, to recognise the same failure again.
 	Signatures []string `json:"signatures,omitempty"`
 	// Output is the object-store name of the whole output that shows it; empty for none.
 	Output string `json:"output,omitempty"`
@@ -249,7 +249,7 @@ type Result struct {
 	Derived     []string `json:"derived,omitempty"`
 	// Copies are the directories of the tree whose packages the environment has a copy of.
 	Copies []string `json:"copies,omitempty"`
-	// Plan is what a call of dispatch asked for (role master).
+	// Plan is the argument of a dispatch call (role master).
 	Plan *Plan `json:"plan,omitempty"`
 	// Final reports that the master has nothing left to do.
 	Final bool `json:"final,omitempty"`

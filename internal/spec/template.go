@@ -10,8 +10,8 @@ import (
 	"divisi/internal/lazyregexp"
 )
 
-// ErrNoValue is what the lookup of Template.Expand answers for a key that has no value: an optional key is empty then, any
-// other is an error.
+// ErrNoValue is returned by the lookup of Template.Expand for a key without a value: an optional key is empty then, any other is
+// an error.
 var ErrNoValue = errors.New("it has no value")
 
 // Template is an instruction with keys in braces, taken apart:
@@ -46,7 +46,7 @@ type TemplateKey struct {
 	Line, Col int
 }
 
-// String writes the key as it stands in the template.
+// String writes the key as it is in the template.
 func (k TemplateKey) String() string {
 	name := k.Name
 	if k.Artifact {
@@ -128,7 +128,7 @@ func (p *problems) template(path, text string) {
 	}
 }
 
-// nextPiece reads one key, one escape, or literal text up to the next brace, and says how many bytes it took.
+// nextPiece reads one key, one escape, or literal text up to the next brace, and reports how many bytes it took.
 func nextPiece(text string, open bool) (n int, piece templatePiece) {
 	switch {
 	case strings.HasPrefix(text, "{{"):

@@ -149,7 +149,7 @@ func FuzzTemplate(f *testing.F) {
 	})
 }
 
-// escaped writes a text so that a template of it alone expands to the text, whatever stands in it.
+// escaped writes a text so that a template of it alone expands to the text, whatever is in it.
 func escaped(text string) string {
 	var b strings.Builder
 	open := 0

@@ -12,7 +12,7 @@ import (
 	"divisi/internal/text"
 )
 
-// WriteSet says which paths of the repository an attempt may write. The tools and the check of the finished patch ask
+// WriteSet reports which paths of the repository an attempt may write. The tools and the check of the finished patch ask
 // the same value, so that they cannot disagree.
 type WriteSet struct {
 	// Files are the task's paths and globs (doublestar); empty means anything that is not protected. A path without
@@ -25,7 +25,7 @@ type WriteSet struct {
 	Creates []string
 }
 
-// WriteSet is what an attempt of the task may write. Every check of a path asks this value, and no other.
+// WriteSet bounds the writes of an attempt. Every check of a path asks this value, and no other.
 func (t *Task) WriteSet(protected []string) WriteSet {
 	return WriteSet{Files: t.Files, Protected: protected, Unlocked: t.Unlocked, Creates: t.Creates}
 }

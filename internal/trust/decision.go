@@ -16,7 +16,7 @@ import (
 // format is the version of the files that are written and read.
 const format = 1
 
-// Decision is what a person agreed to for one repository: the real path of its common git directory, and a list of Requests.
+// Decision is a person's agreement for one repository: the real path of its common git directory, and a list of Requests.
 type Decision struct {
 	Format     int       `json:"format"`
 	Repository string    `json:"repository"`

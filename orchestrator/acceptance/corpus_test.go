@@ -12,7 +12,7 @@ import (
 	"divisi/internal/spec"
 )
 
-// markers stand in the corpus for what must not be in a repository: tools search for such things.
+// markers are in the corpus for what must not be in a repository: tools search for such things.
 var markers = strings.NewReplacer(
 	"%OURS%", strings.Repeat("<", 7), "%MIDDLE%", strings.Repeat("=", 7), "%THEIRS%", strings.Repeat(">", 7),
 	"%PEM%", "-----BEGIN RSA "+"PRIVATE KEY-----", "%GITHUB%", "gh"+"p_"+strings.Repeat("a1B2c3", 6), "%AWS%", "AKIA"+"Q3EGRIRXZ5NTUL4V",

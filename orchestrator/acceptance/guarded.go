@@ -125,7 +125,7 @@ var (
 	generating = re(`(?i)\b(?:re)?gen(?:erat\w*)?\b|protoc|\bbuf\b|mockgen|stringer|sqlc|codegen`)
 )
 
-// header is where a file says that it is generated.
+// header is where a file reports that it is generated.
 const header = 2 << 10
 
 // generated asks about generated files that change without what they are made of.

@@ -38,7 +38,7 @@ func AskUnprovable(s *run.State) []run.Action {
 	return nil
 }
 
-// unprovable holds a patch that has a part which no gate can prove, unless that was decided about; nil lets it go on.
+// unprovable holds a patch that has a part which no gate can prove, unless that was decided about; nil lets it continue.
 func unprovable(s *run.State, t *run.Task) []run.Action {
 	if s.Spec.AllowUnverified || t.AllowedUnproven() {
 		return nil

@@ -1,6 +1,6 @@
 package acceptance
 
-// kinds asks about files that have become something else beside their content: tools that write a file anew and move it into
+// kinds asks about files that have become something else beside their content: tools that write a file again and move it into
 // place do that in silence, and no gate need notice. It asks about removals from ignored places too: git leaves a new name there
 // out, so that what was a move looks like a removal. A task that names the file and a removal means it.
 func kinds(p *Patch) (found []Finding) {

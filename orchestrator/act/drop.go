@@ -20,7 +20,7 @@ func (Drop) Act() string { return "drop" }
 func (d *Drop) with() any { return &d.Patch }
 
 var _ = define(Entry{
-	Help: "Take what tasks have landed off the branch of the run again.",
+	Help: "Remove the landed changes of tasks from the branch of the run.",
 	Who:  Local | Owner, On: Running | AtRest | Ended, Undo: "skip", Until: "the task that takes them out has landed",
 	Loses: true,
 }, func(s *run.State, a Drop, by string) ([]run.Action, string, error) {

@@ -27,7 +27,7 @@ func TestEffects(t *testing.T) {
 		"stop the line": {
 			a: StopLine{Reason: "look\nhere " + strings.Repeat("x", maxLineReason)}, by: ada,
 			want:    []run.Action{run.SetRun(run.Data{Line: new("look here " + strings.Repeat("x", maxLineReason-10))})},
-			outcome: "the line is stopped: nothing is dispatched, and nothing lands; what is at work goes on",
+			outcome: "the line is stopped: nothing is dispatched, and nothing lands; active work continues",
 		},
 		"stop the line twice":   {a: StopLine{}, by: ada, state: stopped, refused: "the line of run r1 is stopped already: look"},
 		"start the line":        {a: StartLine{}, by: ada, state: stopped, want: []run.Action{run.SetRun(run.Data{Line: new("")})}, outcome: "the line goes on"},

@@ -20,7 +20,7 @@ func (Give) Act() string { return "give" }
 func (g *Give) with() any { return &g.Patch }
 
 var _ = define(Entry{
-	Help: "Hand in what a person has changed in a directory that was taken, as the next attempt of its task.",
+	Help: "Submit the edits in a taken directory as the next attempt of its task.",
 	Who:  Local, On: Running | AtRest | Ended, Doors: Command,
 }, func(s *run.State, a Give, by string) ([]run.Action, string, error) {
 	if a.Patch == nil {

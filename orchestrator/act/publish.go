@@ -7,6 +7,6 @@ type Publish struct{}
 func (Publish) Act() string { return "publish" }
 
 var _ = define[Publish](Entry{
-	Help: "Publish what has landed in a stopped or cancelled run as its branch.",
+	Help: "Publish the landed commits of a stopped or cancelled run as its branch.",
 	Who:  Local, On: AtRest | Ended, Doors: Command | Page,
 }, nil)

@@ -7,6 +7,6 @@ type Resume struct{}
 func (Resume) Act() string { return "resume" }
 
 var _ = define[Resume](Entry{
-	Help: "Continue a run that was stopped, or whose process was killed. One that has used up its budget needs a person.",
+	Help: "Continue a stopped or killed run. Only a person can raise a budget that is used up.",
 	Who:  Local | Owner, On: AtRest, Undo: "pause",
 }, nil)

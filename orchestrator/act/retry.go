@@ -45,7 +45,7 @@ func (r *Retry) Retriable(s *run.State) error { return request.Retriable(s, r.Ta
 func (r *Retry) with() any { return &r.Changed }
 
 var _ = defineWith(Entry{
-	Help: "Try tasks again that were given up, and have the run go on.",
+	Help: "Retry parked or cancelled tasks, and continue the run.",
 	Who:  Local | Owner, On: Running | AtRest | Ended, Undo: "cancel", NoTool: []string{"role", "model"},
 }, tryAgain)
 

@@ -18,7 +18,7 @@ type Skip struct {
 func (Skip) Act() string { return "skip" }
 
 var _ = define(Entry{
-	Help: "Give tasks up as not needed: what depends on them goes on.",
+	Help: "Skip tasks that are not needed; dependent tasks continue.",
 	Who:  Local | Owner, On: Running | AtRest | Ended, Loses: true,
 }, func(s *run.State, a Skip, by string) ([]run.Action, string, error) {
 	actions, skipped, err := request.Skip(s, a.Tasks, run.Revision{By: by}, strings.TrimSuffix("by a person: "+a.Reason, ": "))

@@ -12,7 +12,7 @@ type StartLine struct{}
 func (StartLine) Act() string { return "start_line" }
 
 var _ = define(Entry{
-	Help: "Let work be dispatched, and land, again.",
+	Help: "Resume dispatch and landing.",
 	Who:  Local | Owner, On: Running | AtRest, Undo: "stop_line", Doors: Command | Page,
 }, func(s *run.State, _ StartLine, _ string) ([]run.Action, string, error) {
 	if s.Line == "" {

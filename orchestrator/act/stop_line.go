@@ -17,7 +17,7 @@ type StopLine struct {
 func (StopLine) Act() string { return "stop_line" }
 
 var _ = define(Entry{
-	Help: "Let nothing be dispatched, and nothing land.",
+	Help: "Stop dispatch and landing.",
 	Who:  Local | Owner, On: Running | AtRest, Undo: "start_line", Doors: Command | Page,
 }, func(s *run.State, a StopLine, _ string) ([]run.Action, string, error) {
 	if s.Line != "" {
@@ -25,7 +25,7 @@ var _ = define(Entry{
 	}
 	reason := cmp.Or(text.Head(text.OneLine(a.Reason), maxLineReason), "by a person")
 	return []run.Action{run.SetRun(run.Data{Line: &reason})},
-		"the line is stopped: nothing is dispatched, and nothing lands; what is at work goes on", nil
+		"the line is stopped: nothing is dispatched, and nothing lands; active work continues", nil
 })
 
 // maxLineReason bounds, in bytes, why a line is stopped.

@@ -15,7 +15,7 @@ import (
 	"divisi/subagents/wire"
 )
 
-// What the role before left for the one that takes over stands in the fence.
+// What the role before left for the one that takes over is in the fence.
 func TestWordsOfTheRoleBeforeStayInTheFence(t *testing.T) {
 	t.Parallel()
 	fencetest.CheckQuoted(t, func(words string) string {

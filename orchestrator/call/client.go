@@ -21,7 +21,7 @@ const (
 var (
 	// HostList lists the runs that were submitted, the newest first.
 	HostList = Kind[Listing, Listed]{"list", Viewer, 4 * kib, burst, every}
-	// HostSummary tells how a run stands, HostLook whether it is conducted and what was submitted and published.
+	// HostSummary reports how a run stands, HostLook whether it is conducted and what was submitted and published.
 	HostSummary = Kind[None, Summary]{"summary", Viewer, 4 * kib, burst, every}
 	HostLook    = Kind[None, Looked]{"look", Viewer, 4 * kib, burst, every}
 	// HostDecisions lists what is open: what blocks most first.

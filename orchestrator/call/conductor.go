@@ -17,7 +17,7 @@ const kib = 1 << 10
 var (
 	// ConductorPlan checks a plan on the present run.
 	ConductorPlan = Kind[spec.Plan, plan.Checked]{"plan", Planner, bus.MaxData, 20, time.Second}
-	// ConductorForeign tells what to do about an attempt without a baseline of the worker's environment.
+	// ConductorForeign reports what to do about an attempt without a baseline of the worker's environment.
 	ConductorForeign = Kind[wire.Foreign, wire.Placed]{"foreign", Holder, 4 * kib, 200, 20 * time.Millisecond}
 	// ConductorPropose keeps a note for the memory, and returns its id.
 	ConductorPropose = Kind[memory.Note, string]{"propose", Holder, 256 * kib, 20, time.Second}
@@ -26,7 +26,7 @@ var (
 	ConductorSearch  = Kind[Asking, []memory.Hit]{"search", Counted, 64 * kib, 200, 20 * time.Millisecond}
 	ConductorRecall  = Kind[Asking, Recalled]{"recall", Counted, 256 * kib, 200, 20 * time.Millisecond}
 	ConductorRefresh = Kind[None, bool]{"refresh", Counted, kib, 200, 50 * time.Millisecond}
-	// ConductorGrant tells what the worker has of the budget, and needs.
+	// ConductorGrant reports what the worker has of the budget, and needs.
 	ConductorGrant = Kind[wire.Holding, *wire.Grant]{"grant", Counted, 4 * kib, 200, 20 * time.Millisecond}
 	// ConductorFull has the conductor look whether the store can take more; the body is what the worker met.
 	ConductorFull = Kind[string, None]{"full", Counted, 4 * kib, 1, time.Minute}

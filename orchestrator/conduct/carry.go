@@ -25,7 +25,7 @@ import (
 	"divisi/subagents/wire"
 )
 
-// carry conducts a run that was submitted: it begins the run where the log has no events, else it goes on. The order stands for
+// carry conducts a run that was submitted: it begins the run where the log has no events, else it continues. The order stands for
 // the checkout. The bus is open.
 func (h *Half) carry(ctx context.Context, o *ResumeOptions, m store.Meta) (*client.Run, error) {
 	if o.Repo != "" {

@@ -37,7 +37,7 @@ func (h *Half) takeCheckout(ctx context.Context) (err error) {
 	return h.takeEnvironment(ctx)
 }
 
-// takeEnvironment takes the ignored paths of the checkout that the project names. A run that goes on keeps those that it began
+// takeEnvironment takes the ignored paths of the checkout that the project names. A run that continues keeps those that it began
 // with.
 func (h *Half) takeEnvironment(ctx context.Context) error {
 	if h.resumes {

@@ -93,7 +93,7 @@ type Half struct {
 	budget                      *int
 	// over is set once the run has ended, which workers elsewhere are told.
 	over atomic.Bool
-	// end is how the run has ended, failed why it could not go on.
+	// end is how the run has ended, failed why it could not continue.
 	end    *run.State
 	failed error
 	// proposed counts the notes that the run and its agents have proposed, and no person has decided about: not those of earlier
@@ -307,7 +307,7 @@ func (h *Half) limit(st *run.State) int {
 	return h.Spec.Budget
 }
 
-// remember opens the memory of the repository; a run goes on without it. Notes that cannot be read are named, and the others
+// remember opens the memory of the repository; a run continues without it. Notes that cannot be read are named, and the others
 // serve.
 func (h *Half) remember(ctx context.Context) {
 	if h.Ordered {

@@ -11,7 +11,7 @@ import (
 	"divisi/subagents/wire"
 )
 
-// noteFar says what fails on other machines, where anything is before the base.
+// noteFar reports what fails on other machines, where anything is before the base.
 func (h *Half) noteFar(ctx context.Context) error {
 	base, err := h.Mirror.Commit(ctx, h.Spec.Base)
 	if err != nil || len(base.Parents) == 0 {

@@ -20,7 +20,7 @@ type Hosting struct {
 	Asked func(by string, q *act.Request, err error)
 }
 
-// Resume goes on with a run, as Start does. Its state is computed from its log.
+// Resume continues a run, as Start does. Its state is computed from its log.
 func Resume(ctx context.Context, o ResumeOptions) (*client.Run, error) {
 	return ResumeHosted(ctx, &o, Hosting{})
 }

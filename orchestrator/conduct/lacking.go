@@ -38,7 +38,7 @@ func (h *Half) lacks(ctx context.Context, name string) (bool, error) {
 	}), nil
 }
 
-// checkScript refuses a command of a role whose program or script no tree of the run can have. A role that goes on with a
+// checkScript refuses a command of a role whose program or script no tree of the run can have. A role that continues with a
 // model, and a file that another task of the plan may write, are left to the run.
 func (h *Half) checkScript(ctx context.Context, t *spec.Task, r *spec.Role) error {
 	name := needs.Script(r.Command)

@@ -26,8 +26,8 @@ const (
 	mended    = ".mended"
 )
 
-// soundMirror opens the mirror of the run whose log is b, and makes it anew where it is damaged: from the repository, and from
-// what the log refers to. Where that does not have all that landed, lost says why: then h.mirror has what there is, and the
+// soundMirror opens the mirror of the run whose log is b, and makes it again where it is damaged: from the repository, and from
+// what the log refers to. Where that does not have all that landed, lost reports why: then h.mirror has what there is, and the
 // damaged one stays where it is.
 func (h *Half) soundMirror(ctx context.Context, b *bus.Bus, st *run.State) (lost, err error) {
 	if err = h.openSound(ctx, st); !errors.Is(err, git.ErrMirror) {
@@ -43,7 +43,7 @@ func (h *Half) soundMirror(ctx context.Context, b *bus.Bus, st *run.State) (lost
 			return nil, err
 		}
 	}
-	h.Log.Warn().Err(err).Msg("the mirror of the run is made anew")
+	h.Log.Warn().Err(err).Msg("the mirror of the run is rebuilt")
 	return h.remakeMirror(ctx, b, st)
 }
 
@@ -71,7 +71,7 @@ func (h *Half) remakeMirror(ctx context.Context, b *bus.Bus, st *run.State) (los
 	if h.Mirror = m; lost != nil {
 		return lost, nil
 	}
-	h.Notices = append(h.Notices, "the mirror of the run was damaged, and was made anew from the repository and the log")
+	h.Notices = append(h.Notices, "the mirror of the run was damaged, and was rebuilt from the repository and the log")
 	if st.Damaged || b.CutOff() != "" {
 		if err := h.keepDamaged(ctx, old, m, st.Head); err != nil {
 			return nil, err
@@ -86,7 +86,7 @@ func (h *Half) remakeMirror(ctx context.Context, b *bus.Bus, st *run.State) (los
 func (h *Half) keepDamaged(ctx context.Context, old, m *git.Repo, head string) error {
 	if old != nil {
 		if err := h.bringLanded(ctx, old, m, head); err != nil {
-			h.Log.Warn().Err(err).Msg("what landed by the damaged mirror was not brought into the new one")
+			h.Log.Warn().Err(err).Msg("the landed commits of the damaged mirror were not copied to the new one")
 		}
 		old.Close()
 	}
@@ -118,7 +118,7 @@ func (h *Half) bringLanded(ctx context.Context, old, m *git.Repo, head string) e
 	return m.UpdateRef(ctx, ref, at, "")
 }
 
-// wholeMirror is soundMirror for a run that is to go on.
+// wholeMirror is soundMirror for a run that is to continue.
 func (h *Half) wholeMirror(ctx context.Context, st *run.State) error {
 	lost, err := h.soundMirror(ctx, h.Bus, st)
 	if lost != nil {

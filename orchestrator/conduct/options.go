@@ -7,12 +7,12 @@ import (
 	"divisi/orchestrator/client"
 )
 
-// Machine is what this process brings to a run that it carries out.
+// Machine is what this process brings to a run that it executes.
 type Machine struct {
 	StateDir       string // has runs, caches and memory; one directory serves many runs
 	Record, Replay string // directories: keep the exchanges with models, or answer from kept ones
 	Strict         bool   // start only where commands can be fully confined
-	Elsewhere      bool   // agents and gates are carried out by other processes, see Work; the run needs a NATS server
+	Elsewhere      bool   // agents and gates are executed by other processes, see Work; the run needs a NATS server
 
 	// Approve decides about the plan of a master, on a goroutine of its own. It is nil where no person can be asked. While it is
 	// set, the run waits for Send to answer its agents' questions.
@@ -41,14 +41,14 @@ type Approval struct {
 	Refused error           // what is wrong with the Plan of the answer before, which File then is; nil else
 }
 
-// Answer is a person's answer about a plan: without any of the fields the run stops, and asks again when it goes on.
+// Answer is a person's answer about a plan: without any of the fields the run stops, and asks again when it continues.
 type Answer struct {
 	Yes     bool
 	Comment string // send the plan back to the master
 	Plan    *File  // takes the plan's place, and is asked about in turn
 }
 
-// File is a file in a documented format. Its name stands in messages.
+// File is a file in a documented format. Its name is in messages.
 type File struct {
 	Name string
 	Data []byte
@@ -94,7 +94,7 @@ type Options struct {
 	Fetch func(ctx context.Context, clone PartialClone) (bool, error)
 }
 
-// ResumeOptions describe how a stopped or killed run goes on.
+// ResumeOptions describe how a stopped or killed run continues.
 type ResumeOptions struct {
 	Machine
 	Run             string

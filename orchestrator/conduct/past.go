@@ -73,7 +73,7 @@ func (h *Half) TakePast(ctx context.Context) error {
 	return h.Mirror.KeepPast(p)
 }
 
-// shallow says that the history of trees is as short as that of the clone.
+// shallow reports that the history of trees is as short as that of the clone.
 func (h *Half) shallow() []string {
 	if !h.Checkout.Shallow {
 		return nil
@@ -82,7 +82,7 @@ func (h *Half) shallow() []string {
 		"git fetch --unshallow fetches the rest"}
 }
 
-// filtered says that files may have changes that are not committed.
+// filtered reports that files may have changes that are not committed.
 func (h *Half) filtered() []string {
 	if h.Elsewhere || len(h.Checkout.Filtered) == 0 || h.Spec.Base != h.Checkout.Head {
 		return nil

@@ -154,8 +154,8 @@ func (h *Half) stale(ctx context.Context, st *run.State, o *Retry) (notes []stri
 			}
 			if missing != "" || differs {
 				notes = append(notes,
-					fmt.Sprintf("%s differs from the base commit %s, which this run uses: commit it, merge what "+
-						"landed, and start a new run", name, short(st.Spec.Base)))
+					fmt.Sprintf("%s differs from the base commit %s, which this run uses: commit it, merge the landed "+
+						"commits, and start a new run", name, short(st.Spec.Base)))
 			}
 		}
 	}

@@ -29,7 +29,7 @@ func Publish(ctx context.Context, r *client.Run) (client.Result, error) {
 	rest, ok := r.At.(*client.Rest)
 	if !ok {
 		return client.Result{}, usage.With(
-			usage.Errorf("run %s is active: it publishes what landed at its end", r.Name), usage.Running, r.Name)
+			usage.Errorf("run %s is active: it publishes landed commits at its end", r.Name), usage.Running, r.Name)
 	}
 	rest.Asking.Lock()
 	defer rest.Asking.Unlock()
@@ -103,7 +103,7 @@ func PublishTo(ctx context.Context, r *client.Run, repo string) (_ client.Result
 	case err != nil:
 		return client.Result{}, err
 	case !st.Status.Ended():
-		return client.Result{}, usage.Errorf("run %s is active: publish what landed when it has ended", r.Name)
+		return client.Result{}, usage.Errorf("run %s is active: publish landed commits when it has ended", r.Name)
 	case st.Head == st.Spec.Base:
 		return client.Result{}, usage.Errorf("nothing has landed in run %s", r.Name)
 	}

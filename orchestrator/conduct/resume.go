@@ -19,7 +19,7 @@ import (
 	"divisi/orchestrator/store"
 )
 
-// ResumeHosted goes on with a run as Resume does, for the host that conducts it.
+// ResumeHosted continues a run as Resume does, for the host that conducts it.
 func ResumeHosted(ctx context.Context, o *ResumeOptions, from Hosting) (_ *client.Run, err error) {
 	h, err := newHalf(ctx, &o.Machine)
 	switch {
@@ -159,7 +159,7 @@ func resumed(st *run.State, m store.Meta, record string) (notices []string) {
 	return append(notices, ends)
 }
 
-// resumable returns why a run cannot go on, if it cannot.
+// resumable returns why a run cannot continue, if it cannot.
 func resumable(st *run.State, o *ResumeOptions) error {
 	if st.Status == run.Done || st.Status == run.Parked || st.Status == run.Cancelled {
 		return client.Over(st, fmt.Sprintf("run %s is over: %s", st.Spec.Run, st.Status))
@@ -167,7 +167,7 @@ func resumable(st *run.State, o *ResumeOptions) error {
 	return allowed(st, o)
 }
 
-// allowed returns which option a run needs to go on, if it needs one.
+// allowed returns which option a run needs to continue, if it needs one.
 func allowed(st *run.State, o *ResumeOptions) error {
 	id, used := st.Spec.Run, st.Usage.Total()
 	switch {

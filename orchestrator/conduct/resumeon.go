@@ -11,7 +11,7 @@ import (
 	"divisi/subagents/wire"
 )
 
-// ResumeOn has the host on a server go on with a run that was stopped. Of the options Budget, AllowUnverified and AllowUnread
+// ResumeOn has the host on a server continue a run that was stopped. Of the options Budget, AllowUnverified and AllowUnread
 // count.
 func ResumeOn(ctx context.Context, at depot.Server, o ResumeOptions) (*client.Run, error) {
 	id := o.Run

@@ -34,7 +34,7 @@ type Retry struct {
 
 	// Trust decides, as that of Options, about what the files of the repository request now; repo is its checkout.
 	Trust func(ctx context.Context, repo string, requests []string) (bool, error)
-	// Resume is how the run goes on afterwards. What Resume would refuse then is refused before anything is written.
+	// Resume is how the run continues afterwards. What Resume would refuse then is refused before anything is written.
 	Resume ResumeOptions
 }
 
@@ -132,7 +132,7 @@ func (h *Half) trustAgain(ctx context.Context, roles map[string]spec.Role, proje
 	return h.trust(ctx, decide, requests, project, false)
 }
 
-// goesOn returns why the run could not go on with what a retry changes.
+// goesOn returns why the run could not continue with what a retry changes.
 func goesOn(ctx context.Context, st *run.State, o *Retry) error {
 	q := &o.Changed
 	if err := allowed(st, &o.Resume); err != nil {

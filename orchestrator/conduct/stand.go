@@ -45,5 +45,5 @@ func Stand(ctx context.Context, o *ResumeOptions, peer *client.Host, ended bool)
 	if err != nil || st.Status != run.Stopped {
 		return err
 	}
-	return h.borrow(ctx, r) // a person may go on with it
+	return h.borrow(ctx, r) // a person may continue with it
 }

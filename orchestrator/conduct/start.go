@@ -362,7 +362,7 @@ func usual(earlier []view.Report) map[string]spec.Usage {
 	return sum
 }
 
-// confinement says what a person should know of this machine before commands run.
+// confinement reports what a person should know of this machine before commands run.
 func confinement() []string {
 	if level := sandbox.Probe(); level.Strict() != nil {
 		return []string{level.String()}

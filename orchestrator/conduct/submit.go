@@ -119,7 +119,7 @@ func (h *Half) takeAlong(ctx context.Context, r *depot.Order, caches string) err
 	return h.takeSnapshot(r)
 }
 
-// forgets says that agents elsewhere do not see the notes of the repository.
+// forgets reports that agents elsewhere do not see the notes of the repository.
 func (h *Half) forgets(ctx context.Context) []string {
 	m, _, err := memory.Open(ctx, memory.Options{Repo: h.Spec.Repo, Clock: depot.Now})
 	if err != nil {

@@ -225,7 +225,7 @@ func (c *Conductor) discharge(ctx context.Context, worker, how, lacks string) er
 	}
 	held, notice := c.heldBy(worker), fmt.Sprintf("worker %s %s", worker, how)
 	if len(held) > 0 {
-		notice += fmt.Sprintf("; %d of its attempts go on elsewhere", len(held))
+		notice += fmt.Sprintf("; %d of its attempts continue elsewhere", len(held))
 	}
 	d.Notices = []string{notice}
 	if err := c.append(ctx, run.Append{Data: d}); err != nil {
@@ -313,7 +313,7 @@ func whyUnserved(role, worker string, lacks []string, present []*wire.Presence) 
 	case worker != "":
 		return fmt.Sprintf("no worker can do %s: the nearest, %s, lacks %s", work, worker, strings.Join(lacks, ", "))
 	case wire.WhyLacking(present) != "":
-		return fmt.Sprintf("no worker can do %s now: %s; it goes on by itself", work, wire.WhyLacking(present))
+		return fmt.Sprintf("no worker can do %s now: %s; it continues by itself", work, wire.WhyLacking(present))
 	case why != "":
 		return fmt.Sprintf("no worker takes %s: %s", work, why)
 	case len(present) > 0:

@@ -102,7 +102,7 @@ func TestACrewIsCountedOnUntilItIsLost(t *testing.T) {
 		}
 	}
 	require.Len(t, dispatched, 2)
-	require.Contains(t, st.Notices, "worker w1 was lost: no sign of life for 3s; 2 of its attempts go on elsewhere")
+	require.Contains(t, st.Notices, "worker w1 was lost: no sign of life for 3s; 2 of its attempts continue elsewhere")
 	open := decision.Open(st)
 	require.Len(t, open, 1)
 	require.Contains(t, open[0].Text, fmt.Sprintf("a worker for the role reader: no worker takes the tasks of role reader: worker w9 is "+
@@ -271,7 +271,7 @@ func TestAWorkerThatBeganAgainHasNothing(t *testing.T) {
 	require.Equal(t, run.Done, c.State().Status)
 	// The conductor may not have read of both of them by then.
 	began := func(n string) bool {
-		return strings.HasPrefix(n, "worker w1 began again; ") && strings.HasSuffix(n, " of its attempts go on elsewhere")
+		return strings.HasPrefix(n, "worker w1 began again; ") && strings.HasSuffix(n, " of its attempts continue elsewhere")
 	}
 	require.Len(t, slices.DeleteFunc(slices.Clone(c.State().Notices), func(n string) bool { return !began(n) }), 1)
 }

@@ -48,7 +48,7 @@ func TestACauseIsPrintedOnce(t *testing.T) {
 	require.Contains(t, out.String(), "move-001 is parked: gate: the disk is full\n")
 }
 
-// What a task is parked for stands in the place of a cause that was printed before; a cause that has changed is printed.
+// What a task is parked for is in the place of a cause that was printed before; a cause that has changed is printed.
 func TestAParkedTaskSaysWhy(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

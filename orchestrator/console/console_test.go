@@ -111,7 +111,7 @@ func TestNoSizeBreaks(t *testing.T) {
 	}
 }
 
-// TestTerminal plays the run on a terminal that changes its width, and looks at what is left on it.
+// TestTerminal plays the run on a terminal that changes its width, and inspects what is left on it.
 func TestTerminal(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 // maxWaits bounds what the line names that the run waits for.
 const maxWaits = 3
 
-// Known names the newest event of a run that goes on. What is in the log up to it counts and is not shown again, but with JSON:
-// one line says how far the run was, and that a command shows it.
+// Known names the newest event of a run that continues. What is in the log up to it counts and is not shown again, but with JSON:
+// one line reports how far the run was, and that a command shows it.
 func (c *Console) Known(pos uint64, command string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -59,7 +59,7 @@ func TestATerminalBeginsWithWhatIsNew(t *testing.T) {
 	})
 }
 
-// A program gets the whole log of a run that goes on.
+// A program gets the whole log of a run that continues.
 func TestJSONIsWholeWhereARunGoesOn(t *testing.T) {
 	t.Parallel()
 	events, old := going()

@@ -55,7 +55,7 @@ func (c *Console) With(do func(s *view.State)) {
 	do(c.view.State)
 }
 
-// Over reports whether the run has ended. One that was stopped can go on.
+// Over reports whether the run has ended. One that was stopped can continue.
 func (c *Console) Over() (over bool) {
 	c.With(func(s *view.State) { over = view.Over(s) })
 	return over

@@ -14,7 +14,7 @@ import (
 const maxMarkdownRows = 200
 
 // MarkdownReport writes the report of a run, given as JSON, for a summary of CI or a comment on a code host. Foreign text
-// stands in code spans: there it is no markup, link or mention. Calls completes the commands of its next steps.
+// is in code spans: there it is no markup, link or mention. Calls completes the commands of its next steps.
 func MarkdownReport(b *strings.Builder, data json.RawMessage, calls func(hint string) string) error {
 	return render(data, func(r *view.Report) { writeMarkdown(b, r, calls) })
 }

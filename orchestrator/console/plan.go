@@ -64,7 +64,7 @@ func tokensOf(plan *view.Plan) string {
 		if plan.Agents[agent] == 1 {
 			runs = " runs "
 		}
-		words = append(words, text.Count(plan.Agents[agent], "task")+runs+agent+": what it spends is not estimated.")
+		words = append(words, text.Count(plan.Agents[agent], "task")+runs+agent+": its cost is not estimated.")
 	}
 	switch {
 	case plan.Ceiling > 0:

@@ -112,11 +112,11 @@ func TestTheTokensOfAPlan(t *testing.T) {
 	for want, plan := range map[string]run.PlanData{
 		"No model takes part: it costs no tokens.": {},
 		limit: {Ceiling: 500},
-		"1 task runs codex: what it spends is not estimated.\n8 tasks run gemini: what it spends is not estimated.": {
+		"1 task runs codex: its cost is not estimated.\n8 tasks run gemini: its cost is not estimated.": {
 			Agents: map[string]int{"gemini": 8, "codex": 1},
 		},
-		"1 task runs codex: what it spends is not estimated.\n" + limit: {Agents: map[string]int{"codex": 1}, Ceiling: 500},
-		"Likely 10 to 20 tokens, by an estimate.\n" + limit:             {Ceiling: 500, Likely: &run.Likely{Low: 10, High: 20, Unpriced: 20}},
+		"1 task runs codex: its cost is not estimated.\n" + limit: {Agents: map[string]int{"codex": 1}, Ceiling: 500},
+		"Likely 10 to 20 tokens, by an estimate.\n" + limit:       {Ceiling: 500, Likely: &run.Likely{Low: 10, High: 20, Unpriced: 20}},
 		"Likely 10 to 20 tokens ($0.10 to $0.20 and models without a known price), by an estimate.\n" + limit: {
 			Ceiling: 500, Likely: &run.Likely{Low: 10, High: 20, LowCost: spec.Dollar / 10, HighCost: spec.Dollar / 5, Unpriced: 5},
 		},

@@ -34,7 +34,7 @@ func roleCells(r view.Role) []string {
 	}
 }
 
-// cost words an amount; a plus says that some tokens have no known price.
+// cost words an amount; a plus reports that some tokens have no known price.
 func cost(sum spec.Money, unpriced int) string {
 	switch {
 	case unpriced > 0 && sum == 0:

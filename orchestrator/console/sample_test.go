@@ -209,7 +209,7 @@ func (s *scribe) plan() {
 	s.run(run.Data{Decision: &run.Decided{Kind: run.DecidePlan, Plan: 1, Closed: true, Answer: run.Answer{ID: "plan-2.0", Option: run.Yes, By: "user:ada"}}})
 }
 
-// work lets four tasks go on in turn, one step at a time.
+// work lets four tasks continue in turn, one step at a time.
 func (s *scribe) work() {
 	var waiting, busy [][]func()
 	for i := range sampleWork {

@@ -3,12 +3,12 @@ package depot
 const (
 	// MaxParallel bounds the agents at once: each has a work tree of its own.
 	MaxParallel = 1000
-	// DefaultParallel is how many work at once where no file says how many.
+	// DefaultParallel is how many work at once where no file reports how many.
 	DefaultParallel = 16
 	// OutputsDir is where a run's directory has the whole output of gates and setup that failed.
 	OutputsDir = "outputs"
 )
 
-// NoLayers tells what a machine lacks that cannot lay trees over one another.
+// NoLayers reports what a machine lacks that cannot lay trees over one another.
 const NoLayers = "trees have neither the submodules of the repository nor what Git LFS keeps: " +
 	"on this machine commands have no namespaces"

@@ -13,7 +13,7 @@ import (
 	"divisi/orchestrator/store"
 )
 
-// Server is where machines meet to carry out runs: the URL of a NATS server, and the path of the file that logs in there; "" for
+// Server is where machines meet to execute runs: the URL of a NATS server, and the path of the file that logs in there; "" for
 // none. Name is the member that the credentials of a NATS account are for; "" for who may do everything there, and where the
 // login tells.
 type Server struct{ URL, Login, Name string }

@@ -82,7 +82,7 @@ func (p *Page) Closed(ctx context.Context) { p.server.Closed(ctx) }
 type PageRuns struct {
 	client.Runs
 
-	// Begin has a run go on for a visitor.
+	// Begin has a run continue for a visitor.
 	Begin func(ctx context.Context, run, by string) error
 	// trust is that of Retry.
 	trust func(ctx context.Context, repo string, requests []string) (bool, error)
@@ -269,7 +269,7 @@ func (d *PageRuns) Act(ctx context.Context, run, by string, a act.Args) (out das
 	return d.resume(ctx, run, by, out.Outcome)
 }
 
-// resume has a run go on: the host of its server does it, or a process of its own.
+// resume has a run continue: the host of its server does it, or a process of its own.
 func (d *PageRuns) resume(ctx context.Context, run, by, outcome string) (dashboard.Outcome, error) {
 	if o, remote := d.Runs.(client.Remote); remote {
 		r, err := conduct.ResumeOn(ctx, depot.Server(o), conduct.ResumeOptions{Run: run})

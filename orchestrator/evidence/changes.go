@@ -69,12 +69,12 @@ func Changes(ctx context.Context, mirror *git.Repo, p *spec.Patch) ([]acceptance
 	return out, nil
 }
 
-// became tells what a rewrite of a file took from it without a word: its executable bit, or that it was a link. A patch of the
+// became reports what a rewrite of a file took from it without a word: its executable bit, or that it was a link. A patch of the
 // mode alone means it.
 func became(c *git.Change) string {
 	switch {
 	case c.OldMode == git.ModeExec && c.NewMode == git.ModeFile && c.OldOID != c.NewOID:
-		return "it was executable, and was written anew without that: chmod +x keeps it"
+		return "it was executable, and was rewritten without that: chmod +x keeps it"
 	case c.OldMode == git.ModeSymlink && (c.NewMode == git.ModeFile || c.NewMode == git.ModeExec):
 		return "it was a symbolic link, and is a file of its own now: the file that it led to stays as it was"
 	}

@@ -126,7 +126,7 @@ func storeTests(
 	return names, nil
 }
 
-// Compare tells how the tests differ that passed on the base commit in two environments.
+// Compare reports how the tests differ that passed on the base commit in two environments.
 func Compare(ctx context.Context, objects Objects, first, second spec.Receipt) (d proof.Difference, err error) {
 	var lists [2]testnames.List
 	for i, r := range []spec.Receipt{first, second} {

@@ -15,7 +15,7 @@ import (
 	"divisi/internal/usage"
 )
 
-// Owner is where the owner of a machine says what runs may do there: File, or where that is "" the usual one of StateDir.
+// Owner is where the owner of a machine reports what runs may do there: File, or where that is "" the usual one of StateDir.
 type Owner struct{ File, StateDir string }
 
 func (o Owner) file() string { return cmp.Or(o.File, filepath.Join(o.StateDir, configs.PolicyFile)) }

@@ -183,7 +183,7 @@ func (h *Host) unfinished(ctx context.Context) (open []string, err error) {
 		if at := store.Server(h.o.Server); m.Server() != at {
 			m.NATS, m.Login = at.URL, at.Login
 			if err := m.Write(h.Dir.Run(id)); err != nil {
-				h.o.Notice(id, fmt.Sprintf("the run does not go on: %v", err))
+				h.o.Notice(id, fmt.Sprintf("the run does not continue: %v", err))
 				continue
 			}
 		}
@@ -277,7 +277,7 @@ func (h *Host) goOn(ctx context.Context, mine *hosted) {
 			return
 		}
 		if !told {
-			h.o.Notice(mine.id, fmt.Sprintf("the run does not go on: %v", err))
+			h.o.Notice(mine.id, fmt.Sprintf("the run does not continue: %v", err))
 		}
 		if told = true; fault.IsUsage(err) || !h.goesOn(ctx, mine.id) {
 			return

@@ -14,12 +14,12 @@ import (
 	"divisi/orchestrator/host"
 )
 
-// Saved tells what a backup of a server has.
+// Saved reports what a backup of a server has.
 type Saved struct {
 	Server  string    `json:"server"`  // the id of the server
 	Version string    `json:"version"` // of the program that made the backup
 	Time    time.Time `json:"time"`
-	// Position is the newest one of the log; From, where it was restored, from which one it goes on.
+	// Position is the newest one of the log; From, where it was restored, from which one it continues.
 	Position uint64 `json:"position"`
 	From     uint64 `json:"from,omitempty"`
 	Events   int    `json:"events"`
@@ -46,7 +46,7 @@ func Backup(ctx context.Context, stateDir, dir string) (Saved, error) {
 	return savedOf(m, 0), nil
 }
 
-// Restore puts a backup into a state directory that is new or empty. A server that is started there goes on with it.
+// Restore puts a backup into a state directory that is new or empty. A server that is started there continues with it.
 func Restore(ctx context.Context, dir, stateDir string) (Saved, error) {
 	m, from, err := backup.Restore(ctx, dir, stateDir, depot.Now())
 	if err != nil {
@@ -59,7 +59,7 @@ func Restore(ctx context.Context, dir, stateDir string) (Saved, error) {
 // keepOne appends a line to the audit log of a server, where there is one.
 func keepOne(stateDir string, e audit.Entry) (err error) {
 	if _, err := os.Stat(filepath.Join(stateDir, hubDir)); err != nil {
-		return nil //nolint:nilerr // what follows says that there is no server
+		return nil //nolint:nilerr // what follows reports that there is no server
 	}
 	book, err := audit.Open(auditFile(stateDir), depot.Now, func(failed error) { err = errors.Join(err, failed) })
 	if err != nil {

@@ -38,7 +38,7 @@ func became(result any) []byte {
 	return []byte(spec.JSONText(call.Answer{Result: []byte(spec.JSONText(result))}))
 }
 
-// What a worker tells of a long error, and a note as large as the memory takes, are no larger than their calls may be.
+// What a worker reports a long error, and a note as large as the memory takes, are no larger than their calls may be.
 func TestWhatAWorkerTellsFitsItsCall(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("\"\n\u00fc\\", 15<<10)

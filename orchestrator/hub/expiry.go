@@ -9,7 +9,7 @@ import (
 	"divisi/orchestrator/depot"
 )
 
-// expiryPause is between two times that a server tells that its certificate ends soon.
+// expiryPause is between two times that a server reports that its certificate ends soon.
 const expiryPause = 24 * time.Hour
 
 // watchEnd tells at once, and then every day, that the certificate of the server ends soon, until stop, which waits.

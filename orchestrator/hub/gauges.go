@@ -31,7 +31,7 @@ type gauges struct {
 	certificate time.Time
 	// limits are what services have told workers since this process began.
 	limits depot.Limits
-	// folded has the runs that go on, folded from what was read of their logs; ended has how the others ended.
+	// folded has the runs that continue, folded from what was read of their logs; ended has how the others ended.
 	folded map[string]*run.State
 	ended  map[string]run.Status
 }
@@ -211,7 +211,7 @@ func (g *gauges) waits(context.Context) ([]metrics.Family, error) {
 	return []metrics.Family{count, left}, nil
 }
 
-// store tells how full the server's own store is, and when its certificate ends.
+// store reports how full the server's own store is, and when its certificate ends.
 func (g *gauges) store(context.Context) ([]metrics.Family, error) {
 	if g.filled == nil {
 		return nil, nil

@@ -53,7 +53,7 @@ func (t *turned) met(m member.Member, there bus.Version, why string) {
 	}
 }
 
-// say says that the workers are there, and incompatible.
+// say reports that the workers are there, and incompatible.
 func (t *turned) say(ctx context.Context, p *depot.Place, b *bus.Bus) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -20,7 +20,7 @@ type step struct {
 	session string
 	// left has it report that much of its grant as returned; spent adds to what it has spent, logged to what the log has of it.
 	left, spent, logged, need int
-	// forget has the conductor begin anew.
+	// forget has the conductor begin again.
 	forget string
 
 	granted            int

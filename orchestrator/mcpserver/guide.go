@@ -35,7 +35,7 @@ func instructions(acts bool, toAct string) string {
 	if acts {
 		return text + "To hand over a refactor: write a plan file into the repository (preview explains it), preview it, " +
 			"start the " +
-			"run, then call wait with the position of the answer before, again and again; answer what decisions lists, or " +
+			"run, then call wait with the position of the answer before, again and again; answer the decisions, or " +
 			"ask your " +
 			"person; report at the end."
 	}

@@ -7,14 +7,13 @@ import (
 
 // addReads adds the tools that change nothing.
 func (s *Server) addReads() {
-	add(s, tool{name: "runs", most: mostRuns, does: "List the runs, the newest first: state, goal, progress, and what each " +
-		"waits for."}, s.runs)
+	add(s, tool{name: "runs", most: mostRuns, does: "List the runs, the newest first: state, goal, progress and waits."}, s.runs)
 	add(s, tool{name: "report", does: "Report on one run: its state and the reason, how many tasks are in each state, gates " +
-		"compared with the base commit, tokens, open decisions, and what can be done next."}, s.show)
+		"compared with the base commit, tokens, open decisions, and next steps."}, s.show)
 	add(s, tool{name: "tasks", most: mostTasks, oneOf: map[string][]string{"state": view.TaskWords}, does: "List the tasks " +
-		"of a run, by page: state, reason, write set, attempts, what each changed."}, s.tasks)
+		"of a run, by page: state, reason, write set, attempts, changes."}, s.tasks)
 	add(s, tool{name: "diff", most: mostBytes, does: "Show the patch of an attempt of a task, landed or not, by parts."}, s.diff)
-	add(s, tool{name: "log", most: mostBytes, does: "Show what the gates printed that tested an attempt of a task, by parts."},
+	add(s, tool{name: "log", most: mostBytes, does: "Show the gate output for an attempt of a task, by parts."},
 		s.log)
 	add(s, tool{name: "decisions", most: mostOpen, does: "List the open decisions of a run with options, evidence, patches and " +
 		"plan. What blocks most tasks comes first."}, s.decisions)
@@ -23,17 +22,17 @@ func (s *Server) addReads() {
 		"nothing changes then until a person or a tool continues the run."}, s.wait)
 	add(s, tool{name: "roles", most: mostRoles, does: "List the roles that a plan can name on this repository."}, s.roles)
 	add(s, tool{name: "preview", most: mostPlanned, does: "Expand a plan file of the repository as a run would, and start " +
-		"nothing: tasks, write sets, overlaps, tokens, gates, what start would refuse, and whether a person trusts the " +
-		"repository. Commands " +
+		"nothing: tasks, write sets, overlaps, tokens, gates, refusals of start, and whether the repository is trusted. " +
+		"Commands " +
 		"of shard rules run confined. " + whatIsAPlan}, s.preview)
 }
 
 // addActs adds the tools that change something.
 func (s *Server) addActs() {
 	add(s, tool{name: "start", acts: true, does: "Start a run on the repository, from a plan file or a goal. It costs tokens " +
-		"where models take part, and goes on without this server. A repository that no person trusts is refused."}, s.start)
+		"if models take part, and outlives this server. An untrusted repository is refused."}, s.start)
 	add(s, tool{name: "decide", acts: true, loses: true, does: "Answer an open decision, for the person who started this " +
-		"server. Look at its evidence and patches first: what you accept goes on to land."}, s.decide)
+		"server. Check its evidence and patches first: an accepted patch continues to the gates."}, s.decide)
 	for _, e := range act.All() {
 		if e.Doors&act.Tools != 0 && s.tools[e.Name] == nil {
 			s.addAct(e)

@@ -16,7 +16,7 @@ const (
 	// usualWait and mostWait bound how long wait waits, in seconds. Many clients give a call one minute.
 	usualWait = 45
 	mostWait  = 300
-	// reopenPause is between two looks at a run whose process has just ended or begun.
+	// reopenPause is between two inspects a run whose process has just ended or begun.
 	reopenPause = 200 * time.Millisecond
 )
 
@@ -172,7 +172,7 @@ func (w *watch) open() map[string]bool {
 }
 
 // why is the reason to return now; over reports whether nothing more is to be read. A run has ended when no process has it any
-// more, either: one that ended before may go on just now.
+// more, either: one that ended before may continue just now.
 func (w *watch) why(active bool) (why string, over bool) {
 	for now := range w.open() {
 		if w.had != nil && !w.had[now] {

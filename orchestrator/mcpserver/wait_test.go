@@ -71,7 +71,7 @@ func TestWaitReturnsWhenARunEnds(t *testing.T) {
 	require.Equal(t, "2 parked", out.Reason)
 }
 
-// A run that stops because its gates prove nothing tells why, and what can be done about it; landing without proof comes last.
+// A run that stops because its gates prove nothing reports why, and what can be done about it; landing without proof comes last.
 func TestWaitTellsWhyARunStopped(t *testing.T) {
 	t.Parallel()
 	p := newPlace()
@@ -109,7 +109,7 @@ func TestWaitReturnsWhenNoProcessHasTheRun(t *testing.T) {
 	require.Equal(t, "running", out.State)
 }
 
-// A run that has ended and goes on, because tasks are tried again, is followed until its process is gone.
+// A run that has ended and continues, because tasks are tried again, is followed until its process is gone.
 func TestWaitFollowsARunThatGoesOnAgain(t *testing.T) {
 	t.Parallel()
 	p, l := newPlace(), begun(t)

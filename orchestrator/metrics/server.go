@@ -89,7 +89,7 @@ func handler(gather func(context.Context) ([]Family, error), log *zerolog.Logger
 		all, err := gather(r.Context())
 		if err != nil {
 			log.Warn().Err(err).Msg("the metrics could not be gathered")
-			http.Error(w, "the numbers could not be gathered; the log of the server says why", http.StatusServiceUnavailable)
+			http.Error(w, "the numbers could not be gathered; see the log of the server", http.StatusServiceUnavailable)
 			return
 		}
 		w.Header().Set("Content-Type", format)

@@ -405,7 +405,7 @@ func TestTheEndOfARunThatBegins(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(r.store.Dir, "a", "objects", "pack", "tmp_pack_x"))
 }
 
-// waiting tells that it is read, and has nothing until its end.
+// waiting reports that it is read, and has nothing until its end.
 type waiting struct {
 	began chan<- struct{}
 	end   <-chan struct{}

@@ -17,13 +17,13 @@ var (
 	pipes    = lazyregexp.New(`[^|>]\|(?:[^|]|$)`)
 )
 
-// exitNotices tells of gates whose exit code is not that of what they check: they can be green without a failure being seen.
+// exitNotices reports gates whose exit code is not that of what they check: they can be green without a failure being seen.
 func exitNotices(s *run.Spec) (notices []string) {
 	for _, g := range s.Project.Gates {
 		var why string
 		switch script := quoted.ReplaceAllLiteralString(scriptIn(g.Command), "x"); {
 		case forgives.MatchString(script):
-			why = "|| true hides the exit code of the command before it: only what a test report names as failed is seen"
+			why = "|| true hides the exit code of the command before it: only failures named in a test report are seen"
 		case pipes.MatchString(script) && !strings.Contains(script, "pipefail"):
 			why = "its exit code is that of the last command of a pipe: write bash -o pipefail -c in place of the shell's -c, " +
 				"or leave the pipe out"

@@ -11,7 +11,7 @@ import (
 
 func TestGatesWhoseExitCodeIsTaken(t *testing.T) {
 	t.Parallel()
-	const forgiven = "gate g: || true hides the exit code of the command before it: only what a test report names as failed is seen"
+	const forgiven = "gate g: || true hides the exit code of the command before it: only failures named in a test report are seen"
 	const piped = "gate g: its exit code is that of the last command of a pipe: write bash -o pipefail -c in place of the shell's -c, " +
 		"or leave the pipe out"
 	for _, c := range []struct {

@@ -97,7 +97,7 @@ func (p Place) Connect(patience func(string) (first, silence time.Duration)) (*c
 	return chat.New(chat.Options{BaseURL: p.BaseURL, Key: key, KeyEnv: p.KeyEnv, Patience: patience})
 }
 
-// needed are the models that a run can come to call: its roles' own, those that stand in for them, and those that write
+// needed are the models that a run can come to call: its roles' own, those that are in for them, and those that write
 // snapshots and summaries and judge progress for them.
 func needed(s *run.Spec) []need {
 	var list []need

@@ -45,7 +45,7 @@ func uselessLimits(r *spec.Role) []string {
 		strings.Join(names, ", "), r.Name)}
 }
 
-// judges tells of a tester with an executor what it does.
+// judges reports a tester with an executor what it does.
 func judges(r *spec.Role) []string {
 	if r.Name != spec.RoleTester || r.Executor == "" {
 		return nil
@@ -54,7 +54,7 @@ func judges(r *spec.Role) []string {
 		"run as before; to judge some tasks alone, give it another name and name it in their verify"}
 }
 
-// Replaced tells which roles of the repository a file that a person names stands in for.
+// Replaced reports which roles of the repository a file that a person names stands in for.
 func Replaced(set configs.RoleSet) []string {
 	var notices []string
 	for _, name := range slices.Sorted(maps.Keys(set.Repository)) {
@@ -66,7 +66,7 @@ func Replaced(set configs.RoleSet) []string {
 	return notices
 }
 
-// testerNotice tells of the tester of a plan what it does.
+// testerNotice reports the tester of a plan what it does.
 func testerNotice(s *run.Spec) []string {
 	role := s.Roles[spec.RoleTester]
 	return judges(&role)

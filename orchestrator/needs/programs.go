@@ -107,7 +107,7 @@ func isAbsent(program string, setup bool) (leads string, is bool) {
 	return leads, leads != "" && (abs || !later(program))
 }
 
-// later reports whether commands see a program in any directory of PATH: they go on where a link leads to nothing.
+// later reports whether commands see a program in any directory of PATH: they continue where a link leads to nothing.
 func later(program string) bool {
 	return slices.ContainsFunc(filepath.SplitList(os.Getenv("PATH")), func(dir string) bool {
 		found, err := exec.LookPath(filepath.Join(dir, program))
@@ -126,7 +126,7 @@ func programsThere(s *run.Spec) error {
 	return nil
 }
 
-// programNotices say of the plan's commands which programs are not there, where a model goes on without them, and of a dry run.
+// programNotices say of the plan's commands which programs are not there, where a model continues without them, and of a dry run.
 func programNotices(s *run.Spec) []string {
 	var notices []string
 	for _, a := range absentPrograms(s) {

@@ -14,7 +14,7 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// Unproven says why nothing that lands could be proven, and what a person can choose.
+// Unproven reports why nothing that lands could be proven, and what a person can choose.
 func Unproven(st *run.State) error {
 	var b strings.Builder
 	gates := proof.Incomparables(st)
@@ -39,15 +39,14 @@ func Unproven(st *run.State) error {
 	}
 	b.WriteString("\nChoose one:")
 	if len(lacks) > 0 {
-		b.WriteString("\n- bring what is missing, as it is named above, and start a new run")
+		b.WriteString("\n- add the missing things named above, and start a new run")
 	}
 	for _, g := range proof.GitFailures(st) {
 		fmt.Fprintf(&b, "\n- where gate %s asks git (%s): %s", g.Gate, console.Sanitize(g.Line), proof.WhatGitFinds)
 	}
 	if len(gates) > 0 {
-		fmt.Fprintf(&b, "\n- fix what the gate reports, or have it name the tests and files that fail; commit, "+
-			"and start a new run")
-		fmt.Fprintf(&b, "\n- have tasks mend it: write mends: [%s] to them in the plan, and start a new run",
+		fmt.Fprintf(&b, "\n- fix the failures, or have the gate name the tests and files that fail; commit, and start a new run")
+		fmt.Fprintf(&b, "\n- have tasks fix it: add mends: [%s] to them in the plan, and start a new run",
 			console.Sanitize(gates[0].Gate))
 		fmt.Fprintf(&b, "\n- leave it out: %s, commit, and start a new run", leaveOut(st.Spec.Project.Gates, all))
 	} else if len(lacks) == 0 {

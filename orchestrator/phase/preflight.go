@@ -167,8 +167,7 @@ func keepReceipts(s *run.State, r *spec.Result) []run.Action {
 		d.Baseline[i] = d.Baseline[i].Bare()
 	}
 	if s.Proofs.Distrusted > 0 {
-		d.Notices = append(d.Notices, "the gates ran on the base commit again: "+
-			"what a worker in quarantine found there does not count")
+		d.Notices = append(d.Notices, "the gates ran on the base commit again: results of a worker in quarantine do not count")
 	} else if s.Proofs.Outdated {
 		d.Notices = append(d.Notices, "the gates ran on the base commit again: their environment has changed")
 	}

@@ -200,7 +200,7 @@ func TestAQuarantine(t *testing.T) {
 		l.gates("b", run.BaselineTask, 2, spec.Receipt{Tree: "base", Verdict: spec.VerdictPass})
 		l.Do(phase.Baseline(l.State))
 		require.True(t, l.Baselined())
-		require.Contains(t, strings.Join(l.Notices, "\n"), "what a worker in quarantine found there does not count")
+		require.Contains(t, strings.Join(l.Notices, "\n"), "results of a worker in quarantine do not count")
 		require.Equal(t, run.Done, l.end(passes).State)
 		require.Equal(t, map[string]int{"h1": 2}, l.runs, "in full, on two workers")
 	})

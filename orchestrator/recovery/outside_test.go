@@ -12,7 +12,7 @@ import (
 	"divisi/subagents/wire"
 )
 
-// A task that is given up for a file outside its write set tells how the file gets into one.
+// A task that is given up for a file outside its write set reports how the file gets into one.
 func TestAWriteSetThatIsTooSmallNamesTheWayOut(t *testing.T) {
 	t.Parallel()
 	fault := wire.Refuse(spec.WriteSet{Files: []string{"a.go"}, Protected: []string{"**/Makefile"}},

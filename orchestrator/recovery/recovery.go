@@ -114,7 +114,7 @@ func after(s *run.State, t *run.Task, f spec.Fault) (choice run.Choice, park str
 	}
 	if f.Class == wire.FaultConflict {
 		if n := Conflicts(t) + 1; n > maxConflicts {
-			return choice, fmt.Sprintf("conflicted with what landed before it %d times", n)
+			return choice, fmt.Sprintf("conflicted with landed changes %d times", n)
 		}
 		return t.Next, ""
 	}

@@ -38,7 +38,7 @@ func TestFailed(t *testing.T) {
 		"conflicts have a bound": {
 			[]spec.Fault{conflict, conflict, conflict, conflict, conflict, conflict, conflict, conflict, conflict, conflict},
 			conflict,
-			[]string{"task t parked conflicted with what landed before it 11 times"},
+			[]string{"task t parked conflicted with landed changes 11 times"},
 		},
 		"another attempt would fail too": {nil, spec.Fault{Class: wire.FaultTooBig, Message: "big"}, []string{"task t parked big"}},
 		"a spent budget stops the run":   {nil, spec.Fault{Class: wire.FaultBudget, Message: "9"}, []string{"task t pending 9", "run stopped the budget is spent: 9"}},

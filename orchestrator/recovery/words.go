@@ -13,7 +13,7 @@ import (
 	"divisi/subagents/wire"
 )
 
-// Widen tells how a file becomes one that a task may change.
+// Widen reports how a file becomes one that a task may change.
 func Widen(s *run.State, t *run.Task) string {
 	again := "; then retry it in run " + s.Spec.Run
 	task := "a task"

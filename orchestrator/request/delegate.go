@@ -68,12 +68,12 @@ func mayDelegate(s *run.State, q *run.Request) string {
 		if unmade(s, q) > 1 {
 			advice = "ask for less at once, or " + advice
 		}
-		return fmt.Sprintf("of your limit in tokens, which what others do for you counts against, %d are left for this, and no "+
+		return fmt.Sprintf("of your token limit, which your delegates share, %d are left for this, and no "+
 			"agent finishes with fewer than %d: %s", tokens, run.LeastTokens, advice)
 	}
 	role := s.Spec.Roles[q.Role]
 	if len(q.Artifacts) > 0 && !slices.Contains(role.Tools, spec.ToolLoadArtifact) {
-		return fmt.Sprintf("role %s has no load_artifact and can read no artifact: put what it needs into the brief", q.Role)
+		return fmt.Sprintf("role %s has no load_artifact: put the text of the artifact into the brief", q.Role)
 	}
 	if role.ChangesFiles() {
 		return cmp.Or(unplanned(s, q.Files), mayWrite(s, parent, q.Files))
@@ -96,7 +96,7 @@ func atWorkFor(s *run.State, q *run.Request) int {
 // its write set, so that no task that it waits for can have a part of it.
 func mayWrite(s *run.State, parent *run.Task, files []string) string {
 	if !s.Approval(parent) {
-		return "your plan only reads and was not approved for writing: report in your findings what must change"
+		return "your plan only reads and was not approved for writing: report the needed change in your findings"
 	}
 	for _, l := range s.Tasks.Locked() {
 		above := above(s, parent, l.Task)

@@ -27,19 +27,19 @@ func Droppable(s *run.State, id string) (l Landed, err error) {
 		return l, err
 	}
 	if t.Drops != nil {
-		return l, Refusedf("%s: add another task for what is to come back", onlyDrops(t))
+		return l, Refusedf("%s: add another task to restore it", onlyDrops(t))
 	}
 	if by := s.Tasks.Dropping(id); by != nil && t.State == run.TaskLanded {
-		return l, Refusedf("%s takes %s out already, and is %s: skip that one first to drop it anew", by.Task.ID, id, by.State)
+		return l, Refusedf("%s drops %s already, and is %s: skip that one first to drop it again", by.Task.ID, id, by.State)
 	}
 	if t.State != run.TaskLanded {
-		return l, Refusedf("%s is %s: only what has landed can be dropped", id, t.State)
+		return l, Refusedf("%s is %s: only landed tasks can be dropped", id, t.State)
 	}
 	if l.Tasks, l.Old, l.Head = s.Batches.LandedWith(t, s.Spec.Base); len(l.Tasks) == 0 {
 		return l, Refusedf("%s has no commit", id)
 	}
 	if on := standing(s, l.Tasks); len(on) > 0 {
-		return l, Refusedf("%s stands on %s: drop what has landed of that first, and skip what has not",
+		return l, Refusedf("%s depends on %s: first drop the landed ones of these, and skip the others",
 			text.Some(on, maxStanding), id)
 	}
 	return l, nil

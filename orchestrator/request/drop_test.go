@@ -52,21 +52,21 @@ func TestDropRefuses(t *testing.T) {
 	}{
 		"a task that another one depends on": {
 			task: "first", patch: undo("c-first", "first.go"),
-			no: "second stands on first: drop what has landed of that first, and skip what has not",
+			no: "second depends on first: first drop the landed ones of these, and skip the others",
 		},
 		"a change set with a member that one depends on which has not begun": {
 			task: "left", patch: undo("c-right", "left.go"),
-			no: "waits stands on left: drop what has landed of that first, and skip what has not",
+			no: "waits depends on left: first drop the landed ones of these, and skip the others",
 		},
 		"a task that another one depends on through one without a change": {
 			task: "first", patch: undo("c-first", "first.go"), before: func(l *runtest.Log) {
 				l.Append("second", run.TaskData{State: run.TaskDone})
 				l.Plan(spec.Task{ID: "far", Role: "generator", DependsOn: []string{"second"}})
 			},
-			no: "far stands on first: drop what has landed of that first, and skip what has not",
+			no: "far depends on first: first drop the landed ones of these, and skip the others",
 		},
-		"a task without a commit":    {task: "loose", patch: undo("c-first"), no: "loose is done: only what has landed can be dropped"},
-		"a task that has not landed": {task: "waits", patch: undo("x"), no: "waits is pending: only what has landed can be dropped"},
+		"a task without a commit":    {task: "loose", patch: undo("c-first"), no: "loose is done: only landed tasks can be dropped"},
+		"a task that has not landed": {task: "waits", patch: undo("x"), no: "waits is pending: only landed tasks can be dropped"},
 		"an unknown task":            {task: "secnd", patch: undo("x"), no: `run r1 has no task "secnd" (did you mean "second"?)`},
 		"a patch on another commit":  {task: "second", patch: undo("c-right", "second.go"), no: "the patch does not begin at c-second, the commit of second"},
 		"no patch":                   {task: "second", no: "the patch does not begin at c-second, the commit of second"},
@@ -77,11 +77,11 @@ func TestDropRefuses(t *testing.T) {
 		},
 		"what takes another one out": {
 			task: "drop-second", patch: undo("undo"), before: func(l *runtest.Log) { dropped(l, "second", "c-second", "second.go") },
-			no: "drop-second takes second out, with the patch that undoes it, and has no agent: add another task for what is to come back",
+			no: "drop-second takes second out, with the patch that undoes it, and has no agent: add another task to restore it",
 		},
 		"what is being taken out": {
 			task: "second", patch: undo("c-second", "second.go"), before: func(l *runtest.Log) { dropped(l, "second", "c-second", "second.go") },
-			no: "drop-second takes second out already, and is running: skip that one first to drop it anew",
+			no: "drop-second drops second already, and is running: skip that one first to drop it again",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -109,7 +109,7 @@ func fixed(t *run.Task, by string) string {
 	id := t.Task.ID
 	switch {
 	case kept(t):
-		return fmt.Sprintf("%s is %s: dispatch another task for what is still to change", id, t.State)
+		return fmt.Sprintf("%s is %s: dispatch another task for the remaining change", id, t.State)
 	case t.Drops != nil:
 		return onlyDrops(t)
 	case t.State == run.TaskLanding:
@@ -246,7 +246,7 @@ func reviseFor(s *run.State, q *run.Request) []run.Action {
 		outcome = q.Task + " is cancelled"
 		actions, err = cancelFor(s, q)
 	case q.Brief == "" && q.Files == nil && q.Constraints == nil:
-		return refuse(q, "say what changes: brief, files or constraints")
+		return refuse(q, "name the change: brief, files or constraints")
 	default:
 		r := run.Revision{ID: q.ID, By: q.Agent(), Brief: q.Brief}
 		if q.Files != nil {

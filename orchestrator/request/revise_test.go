@@ -73,7 +73,7 @@ func TestRevise(t *testing.T) {
 		},
 		"what landed": {
 			log: func(l *runtest.Log) { l.Append("a", run.TaskData{State: run.TaskLanded}) }, ref: "a", r: byMaster("new"),
-			refused: "a is landed: dispatch another task for what is still to change",
+			refused: "a is landed: dispatch another task for the remaining change",
 		},
 		"what is tested": {
 			log: func(l *runtest.Log) { l.Append("a", run.TaskData{State: run.TaskLanding}) }, ref: "a", r: byMaster("new"),
@@ -179,7 +179,7 @@ func TestTheMasterRevisesAndCancels(t *testing.T) {
 		want []string
 	}{
 		"a brief":                       {wire.Request{Kind: wire.RequestRevise, Task: "a", Brief: "new"}, []string{"task a pending revised by master/1", "answer master a begins again"}},
-		"nothing":                       {wire.Request{Kind: wire.RequestRevise, Task: "a"}, []string{"answer master say what changes: brief, files or constraints"}},
+		"nothing":                       {wire.Request{Kind: wire.RequestRevise, Task: "a"}, []string{"answer master name the change: brief, files or constraints"}},
 		"itself":                        {wire.Request{Kind: wire.RequestCancel, Task: "master", Reason: "x"}, []string{"answer master name the task: the master itself ends with submit_result"}},
 		"a task":                        {wire.Request{Kind: wire.RequestCancel, Task: "c", Reason: "not needed"}, []string{"task c skipped not needed", "answer master c is cancelled"}},
 		"a task that another waits for": {wire.Request{Kind: wire.RequestCancel, Task: "b", Reason: "not needed"}, []string{"answer master c depends on b: cancel or revise that one first"}},

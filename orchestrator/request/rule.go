@@ -143,7 +143,7 @@ func pass(s *run.State, q *run.Request) []run.Action {
 	case q.Of != run.MasterTask:
 		return refuse(q, "only the master can write to others")
 	case q.Task == run.MasterTask || q.Task == "":
-		return refuse(q, "name the task whose agent is meant")
+		return refuse(q, "name the task of the agent")
 	case sent(s, q):
 		return answer(q, wire.Answer{Text: q.Task + " has it"})
 	}
@@ -171,7 +171,7 @@ func Send(s *run.State, task, words, from string) (actions []run.Action, outcome
 	}
 	if h, err := heldOnly(s, task); h != nil && strings.TrimSpace(words) != "" {
 		actions, err = reviseBy(s, h, words, from)
-		return actions, "the shards of " + task + " begin again with these words in their brief", err
+		return actions, "the shards of " + task + " restart with these words in their brief", err
 	} else if err != nil {
 		return nil, "", err
 	}

@@ -60,7 +60,7 @@ func TestSettle(t *testing.T) {
 		"an unknown role":       {wire.Request{Kind: wire.RequestDelegate, Role: "reeder", Brief: "look"}, []string{`answer t role "reeder" is not one that you can name; these are generator, reader, reviewer (did you mean "reader"?)`}},
 		"a transfer":            {wire.Request{Kind: wire.RequestTransfer, Role: "reader"}, []string{"answer t role reader writes nothing, and your task is one that writes"}},
 		"a free path":           {wire.Request{Kind: wire.RequestScope, Paths: []string{"b.go"}}, []string{"answer t yours to write from now on: b.go"}},
-		"a path that is locked": {wire.Request{Kind: wire.RequestScope, Paths: []string{"u.go"}}, []string{"answer t u.go is locked by u. Do not work around it: finish what you can, and report in deviations what must change there, as a task to follow"}},
+		"a path that is locked": {wire.Request{Kind: wire.RequestScope, Paths: []string{"u.go"}}, []string{"answer t u.go is locked by u. Do not work around it: finish the rest, and report the needed change in deviations, as a follow-up task"}},
 		"a message":             {wire.Request{Kind: wire.RequestSend, Task: "u", Text: "x"}, []string{"answer t only the master can write to others"}},
 		"a question":            {wire.Request{Kind: wire.RequestAsk, Question: "Which?"}, []string{}},
 		"an unknown kind":       {wire.Request{Kind: "x"}, []string{`answer t unknown request kind "x"`}},

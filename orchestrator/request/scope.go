@@ -28,7 +28,7 @@ func Grant(s *run.State, q *run.Request, by string) ([]run.Action, string, error
 
 // Deny refuses such a request; its agent reads why.
 func Deny(q *run.Request, why, by string) ([]run.Action, string) {
-	return answer(q, wire.Answer{Refused: why, From: by}), "the agent goes on without it"
+	return answer(q, wire.Answer{Refused: why, From: by}), "the agent continues without it"
 }
 
 // mayGrow returns why a task's write set may not grow as its agent asks, but for protected paths; "" when it may.
@@ -38,15 +38,15 @@ func mayGrow(s *run.State, t *run.Task, q *run.Request) string {
 	}
 	role := s.Spec.Roles[t.Task.Role]
 	if !role.ChangesFiles() {
-		return fmt.Sprintf("role %s writes nothing: report in your findings what must change", role.Name)
+		return fmt.Sprintf("role %s writes nothing: report the needed change in your findings", role.Name)
 	}
 	if problems := pathProblems(q.Paths); problems != "" {
 		return problems
 	}
 	for _, l := range s.Tasks.Locked() {
 		if at, meet := spec.Intersect(l.Files, q.Paths); meet && l.Task != t.Task.ID {
-			return fmt.Sprintf("%s is locked by %s. Do not work around it: finish what you can, and report in deviations what "+
-				"must change there, as a task to follow", at, l.Task)
+			return fmt.Sprintf("%s is locked by %s. Do not work around it: finish the rest, and report the needed change in "+
+				"deviations, as a follow-up task", at, l.Task)
 		}
 	}
 	// A delegated task that has not begun locks nothing yet, but an agent waits for it, perhaps the one that asks here: what it
@@ -57,8 +57,8 @@ func mayGrow(s *run.State, t *run.Task, q *run.Request) string {
 			continue
 		}
 		if at, meet := spec.Intersect(child.Task.Files, q.Paths); meet {
-			return fmt.Sprintf("%s is for %s to write, which an agent waits for. Leave it to that one, or report in deviations "+
-				"what must change there", at, id)
+			return fmt.Sprintf("%s belongs to %s, which an agent waits for. Leave it to that task, or report the needed "+
+				"change in deviations", at, id)
 		}
 	}
 	return ""

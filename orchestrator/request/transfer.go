@@ -27,10 +27,10 @@ func mayTransfer(s *run.State, q *run.Request) string {
 	case from.ChangesFiles() && !to.ChangesFiles():
 		return fmt.Sprintf("role %s writes nothing, and your task is one that writes", q.Role)
 	case !from.ChangesFiles() && to.ChangesFiles() && !s.Approval(t):
-		return "your plan only reads and was not approved for writing: report in your findings what must change"
+		return "your plan only reads and was not approved for writing: report the needed change in your findings"
 	case !from.ChangesFiles() && to.ChangesFiles() && t.Parent != "" && mayWrite(s, s.Tasks.ByID[t.Parent], t.Task.Files) != "":
-		return "your task names no files to write, and an agent above you locks its own while it waits: report in your " +
-			"findings what must change"
+		return "your task names no files to write, and an agent above you locks its own while it waits: report the needed " +
+			"change in your findings"
 	case to.Executor == spec.ExecutorCommand && len(to.Command) == 0:
 		return fmt.Sprintf("role %s runs the command of its task, and yours has none", q.Role)
 	}

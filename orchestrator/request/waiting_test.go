@@ -95,7 +95,7 @@ func TestWhatAChildIsToWriteIsGrantedToNobodyElse(t *testing.T) {
 	require.Zero(t, child.Attempt)
 	q := &run.Request{Request: wire.Request{Paths: []string{"f01.txt"}}}
 	for _, id := range []string{"t0", "t1"} {
-		require.Contains(t, mayGrow(st, st.Tasks.ByID[id], q), "f01.txt is for t0-reader-1-0 to write, which an agent waits for", id)
+		require.Contains(t, mayGrow(st, st.Tasks.ByID[id], q), "f01.txt belongs to t0-reader-1-0, which an agent waits for", id)
 	}
 	other := &run.Request{Request: wire.Request{Paths: []string{"f03.txt"}}}
 	require.Empty(t, mayGrow(st, st.Tasks.ByID["t0"], other))

@@ -28,7 +28,7 @@ func (d *PlanData) dropping(e *contextscope.Event) (*contextscope.Event, TaskDat
 	of := *e
 	of.Task = d.Tasks[0].ID
 	return &of, TaskData{
-		State: TaskRunning, Reason: "a person drops what has landed", Given: d.Drop.Patch,
+		State: TaskRunning, Reason: "a person drops landed changes", Given: d.Drop.Patch,
 		Dispatch: &Dispatch{Task: of.Task, Attempt: 1, Role: spec.Person, Head: d.Drop.Patch.Base},
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"divisi/orchestrator/depot"
 )
 
-// Base opens the mirror of the run's base commit: the conductor's own, or one that is made anew from what this machine keeps of
+// Base opens the mirror of the run's base commit: the conductor's own, or one that is made again from what this machine keeps of
 // the repository, and from a pack with what is not there.
 func (w *Work) Base(ctx context.Context) (*git.Repo, error) {
 	dir := filepath.Join(w.Path, "repo.git")

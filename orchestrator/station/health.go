@@ -93,7 +93,8 @@ func (w *Worker) falter(f *machine.Fault) {
 	w.Lack, w.cause, w.back = f, nil, depot.Now().Add(w.stay)
 	w.admit()
 	w.mu.Unlock()
-	w.o.Notice(fmt.Sprintf("the machine is not well: %s; the worker hands back what it is at, and takes nothing until it is",
+	w.o.Notice(fmt.Sprintf("the machine lacks something: %s; the worker returns its attempts, and takes nothing until this is "+
+		"fixed",
 		f.Error()))
 	for _, e := range w.engaged() {
 		select {

@@ -26,7 +26,7 @@ func (e *engagement) seen() {
 }
 
 // abandoned reports whether nothing is at work and the conductor has said nothing for long, although the server is there: it may
-// have been killed before it could say that the run is over. One that comes back says so, and the worker works for it anew.
+// have been killed before it could say that the run is over. One that comes back says so, and the worker works for it again.
 func (e *engagement) abandoned(w *Work) bool {
 	return depot.Now().Sub(*e.heard.Load()) > setupTime && w.Bus.Steady(setupTime) && len(e.service().At) == 0
 }

@@ -10,13 +10,13 @@ import (
 	"divisi/subagents/wire"
 )
 
-// owner says what runs may do on the machine.
+// owner reports what runs may do on the machine.
 func (o *WorkerOptions) owner() fit.Owner { return fit.Owner{File: o.Policy, StateDir: o.StateDir} }
 
 // accepts refuses an assignment that asks for more than its run, or than the owner of the machine permits.
 func (w *Work) accepts(a *wire.Assignment) error {
 	if more := fit.Beyond(w.Setup, a); len(more) > 0 {
-		return fmt.Errorf("it asks for what the run does not: %s", strings.Join(more, "; "))
+		return fmt.Errorf("it asks for more than the run: %s", strings.Join(more, "; "))
 	}
 	if lacks := fit.Denied(w.engaged.worker.policy, w.Setup.Name, &a.Project, &a.Role); len(lacks) > 0 {
 		return fmt.Errorf("it lacks %s", strings.Join(lacks, ", "))

@@ -114,7 +114,7 @@ func (r Reading) Tail(ctx context.Context, filter string, from uint64) iter.Seq2
 	}
 }
 
-// concerns reports whether a control message tells that there is more to read.
+// concerns reports whether a control message reports that there is more to read.
 func (r Reading) concerns(data []byte) bool {
 	var c wire.Control
 	return json.Unmarshal(data, &c) == nil && c.Verb == wire.ControlRead && c.Concerns(r.task, r.attempt)
@@ -125,7 +125,7 @@ func (r Reading) pages(
 	ctx context.Context, filter string, from uint64, yield func(bus.Message, error) bool,
 ) (next uint64, on bool, err error) {
 	q := wire.Reading{Filter: filter, From: from, Task: r.task, Attempt: r.attempt}
-	var begun []byte // of a message that goes on in the next page
+	var begun []byte // of a message that continues in the next page
 	for more := true; more; {
 		p, err := r.page(ctx, q)
 		if err != nil {

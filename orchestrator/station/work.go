@@ -1,5 +1,5 @@
 // Package station is the half of a run that works, and a worker, which works for all runs of a server. Its input is a bus, and
-// the setup that a conductor has sealed; its output are the events of the attempts that it carries out. What it lacks, it asks
+// the setup that a conductor has sealed; its output are the events of the attempts that it executes. What it lacks, it asks
 // the half that conducts. It knows nothing of that half but its calls, and decides nothing about a run.
 package station
 
@@ -126,7 +126,7 @@ func (w *Work) await(ctx context.Context) (setup string, pos uint64, err error) 
 		return "", 0, ctx.Err()
 	}
 	return "", 0, usage.Errorf("no process has begun to conduct run %s on %s within %s: "+
-		"look at the run's id, and whether it uses that server", w.Run, w.Bus.URL(), setupTime)
+		"check the run's id, and whether it uses that server", w.Run, w.Bus.URL(), setupTime)
 }
 
 // Begin works until what it returns is called, which waits for it: from behind a position of the log on, when the setup that

@@ -191,7 +191,7 @@ func (w *Worker) measure(ctx context.Context) {
 }
 
 // confines refuses a machine on which commands of a run could read how the worker logs in, or are less confined than its owner
-// wants, and tells what is missing where that is permitted.
+// wants, and reports what is missing where that is permitted.
 func (w *Worker) confines() error {
 	level := sandbox.Probe()
 	if w.o.Server.Login != "" && !level.Confined() {
@@ -232,7 +232,7 @@ func (w *Worker) lock() error {
 	}
 	unlock, err := bus.Lock(w.Dir.Path)
 	for end := depot.Now().Add(w.o.Succeeds); errors.As(err, new(*bus.LockedError)) && depot.Now().Before(end); {
-		time.Sleep(lockPoll) //nolint:forbidigo // no one tells when another process ends
+		time.Sleep(lockPoll) //nolint:forbidigo // no one reports when another process ends
 		unlock, err = bus.Lock(w.Dir.Path)
 	}
 	if errors.As(err, new(*bus.LockedError)) {
@@ -273,7 +273,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	return err
 }
 
-// listen learns of runs and of what people ask, and says what the worker is, until stop.
+// listen learns of runs and of what people ask, and reports what the worker is, until stop.
 func (w *Worker) listen(ctx context.Context) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var stops depot.Closers
@@ -383,7 +383,7 @@ func (w *Worker) leave(ctx context.Context) {
 	w.mu.Lock()
 	w.state = wire.WorkerDraining
 	w.mu.Unlock()
-	w.o.Notice("the worker takes nothing more, and ends what it has begun at the next turn")
+	w.o.Notice("the worker takes nothing more, and ends its attempts at their next turn")
 	ctx, cancel := context.WithTimeout(ctx, w.o.Grace)
 	defer cancel()
 	var done sync.WaitGroup

@@ -26,7 +26,7 @@ func (w *Worker) answer(ctx context.Context, m bus.Message) (leave bool) {
 	d := call.Answerer[*Worker]{Table: WorkerCalls, As: w, Bus: w.bus, Log: w.Log, Pace: &w.pace}
 	said, err := d.Answer(ctx, m)
 	if err != nil {
-		w.Log.Warn().Err(err).Msg("what is asked of the worker was not answered")
+		w.Log.Warn().Err(err).Msg("the request to the worker was not answered")
 		return false
 	}
 	w.mu.Lock()

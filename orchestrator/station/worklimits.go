@@ -30,7 +30,7 @@ func (w *Work) shareLimits(ctx context.Context, rate *model.RateLimit) error {
 }
 
 // keepTo has an engagement tell its conductors what holds of a rate limit, and keep to what they tell. What holds of the one
-// before goes on.
+// before continues.
 func (e *engagement) keepTo(rate *model.RateLimit) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -52,7 +52,7 @@ func (e *engagement) ownLimits() (own []spec.Wait) {
 	return own
 }
 
-// maxShown bounds how many limits a worker says that it keeps to.
+// maxShown bounds how many limits a worker reports that it keeps to.
 const maxShown = 20
 
 // allLimits adds to a list the limits that the engagement keeps to and that it lacks.

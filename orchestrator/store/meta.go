@@ -31,11 +31,11 @@ type Meta struct {
 	Record string `json:"record,omitempty"`
 	// Plan is the absolute path of the plan file; empty where a master planned.
 	Plan string `json:"plan,omitempty"`
-	// Demo says that the repository is the demo's.
+	// Demo reports that the repository is the demo's.
 	Demo bool `json:"demo,omitempty"`
-	// Strict says that the run goes on only where commands can be fully confined.
+	// Strict reports that the run continues only where commands can be fully confined.
 	Strict bool `json:"strict,omitempty"`
-	// Lost says that the file is gone or damaged. The run's own store has what is needed.
+	// Lost reports that the file is gone or damaged. The run's own store has what is needed.
 	Lost bool `json:"-"`
 }
 

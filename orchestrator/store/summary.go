@@ -59,7 +59,7 @@ func (d Dir) Summary(id string) (view.Report, bool) {
 // maxEarlier bounds the earlier runs that are read to estimate the next one.
 const maxEarlier = 20
 
-// Earlier returns the reports of the newest runs that worked on a repository and whose summary is kept, the newest first.
+// Earlier returns the reports the newest runs that worked on a repository and whose summary is kept, the newest first.
 func (d Dir) Earlier(repo string) (out []view.Report) {
 	ids, err := d.IDs()
 	if err != nil {
@@ -98,7 +98,7 @@ func (d Dir) writeSummary(r view.Report, held time.Time) error {
 	return nil
 }
 
-// Conclude keeps the summary of a run that this process has carried out, with what its agents appended last, and returns the
+// Conclude keeps the summary of a run that this process has executed, with what its agents appended last, and returns the
 // state that has it; nil where the log cannot be read.
 func (d Dir) Conclude(ctx context.Context, b *bus.Bus, id string) *run.State {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), concludeTime)

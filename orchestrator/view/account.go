@@ -55,7 +55,7 @@ type account struct {
 	path  []PathStep
 }
 
-// lived is an attempt with its end, or where it goes on what the clock is.
+// lived is an attempt with its end, or where it continues what the clock is.
 type lived struct {
 	work *run.Work
 	*run.Attempt

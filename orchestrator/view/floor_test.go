@@ -28,7 +28,7 @@ func worksFor(l *runtest.Log, at func(time.Duration), id string, from, took time
 	l.Append(id, run.TaskData{State: run.TaskAccepted})
 }
 
-// A batch that let a task land tells what its gates take; one that failed does not.
+// A batch that let a task land reports what its gates take; one that failed does not.
 func TestTheFloorHasTheGatesThatLetTasksLand(t *testing.T) {
 	t.Parallel()
 	l, at := timed(t)

@@ -49,7 +49,7 @@ func (r *told) plan(record string, tasks ...spec.Task) {
 	r.event(contextscope.KindPlan, "", 0, run.PlanData{By: run.ByFile, DecisionRecord: record, Tasks: tasks})
 }
 
-// attempt tells of one attempt: its handoff, and the fault that it ended with, if any.
+// attempt reports one attempt: its handoff, and the fault that it ended with, if any.
 func (r *told) attempt(task string, n int, h spec.Handoff, fault *spec.Fault) {
 	d := run.Dispatch{Task: task, Attempt: n, Role: "generator"}
 	r.event(contextscope.KindTask, task, n, run.TaskData{State: run.TaskRunning, Dispatch: &d})

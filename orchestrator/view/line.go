@@ -39,7 +39,7 @@ type Line struct {
 	// More is what a display adds that has a row for every event.
 	More string
 	Tone Tone
-	// Cause is the end of Text that tells why something failed; empty for other lines. Why is what a task was parked for beside
+	// Cause is the end of Text that reports why something failed; empty for other lines. Why is what a task was parked for beside
 	// it.
 	Cause string
 	Why   string

@@ -113,7 +113,7 @@ func Remember(repo string, notes int) Way {
 	return way("review "+text.Count(notes, "suggested note"), "memory", "proposals", "--repo", text.Shell(repo))
 }
 
-// maxRepairs bounds the tasks that are named one by one; unlisted begins what tells how many are not.
+// maxRepairs bounds the tasks that are named one by one; unlisted begins what reports how many are not.
 const (
 	maxRepairs = 3
 	unlisted   = ", also the "

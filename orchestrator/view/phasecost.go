@@ -19,7 +19,7 @@ const (
 	phases
 )
 
-// phaseCost is from when until when a phase went on, on the run's clock, and what its models used.
+// phaseCost is from when until when a phase continued, on the run's clock, and what its models used.
 type phaseCost struct {
 	from, to time.Duration
 	tokens   int
@@ -51,7 +51,7 @@ func costs(s *run.State) (of [phases]phaseCost) {
 	return of
 }
 
-// add has the phase go on while an attempt does.
+// add has the phase continue while an attempt does.
 func (c *phaseCost) add(a *run.Attempt, now time.Duration) {
 	end := a.Life.Ended
 	if a.Result == nil && !a.Void {

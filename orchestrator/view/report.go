@@ -84,7 +84,7 @@ type Report struct {
 	// Quarantines are the workers in quarantine, by name.
 	Quarantines []Quarantine `json:"quarantines,omitempty"`
 	Times       Times        `json:"times"`
-	// Now is what the agents and gates of a run that goes on are doing, the longest first.
+	// Now is what the agents and gates of a run that continues are doing, the longest first.
 	Now []string `json:"now,omitempty"`
 	// Flakes are failures of gates on a tree that they passed on when they ran once more.
 	Flakes  []string `json:"flakes,omitempty"`
@@ -143,7 +143,7 @@ type Gate struct {
 // maxNow bounds what a report names of those that work.
 const maxNow = 8
 
-// Live makes the report of a run that goes on, as it stands at a time.
+// Live makes the report of a run that continues, as it stands at a time.
 func Live(s *run.State, now time.Time) Report {
 	r := Of(s)
 	if s.Status.Ended() {

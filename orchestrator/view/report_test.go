@@ -34,7 +34,7 @@ func (s told) apply(e contextscope.Event, data any) {
 	require.NoError(s.t, s.Apply(&e))
 }
 
-// worked tells of an attempt of a task: dispatched, answered by a model where it names one, and paid for.
+// worked reports an attempt of a task: dispatched, answered by a model where it names one, and paid for.
 func (s told) worked(task, role string, attempt int, called string, u spec.Usage, day ...time.Time) {
 	s.t.Helper()
 	s.apply(contextscope.Event{Kind: contextscope.KindTask, Task: task}, run.TaskData{

@@ -46,7 +46,7 @@ func doing(s *run.State, a *run.Attempt, program string) string {
 // stillStarts is how long, in milliseconds, an attempt without progress is starting: longer ones of a group are with its command.
 const stillStarts = 4000
 
-// programOf is the program that carries out a task's attempt; empty where a model or a tester does.
+// programOf is the program that executes a task's attempt; empty where a model or a tester does.
 func programOf(s *run.State, id string) string {
 	t := s.Tasks.ByID[id]
 	if t == nil {

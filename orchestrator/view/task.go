@@ -142,7 +142,7 @@ var explained = []run.TaskState{
 	run.TaskParked, run.TaskPending, run.TaskHeld, run.TaskCancelled, run.TaskSkipped, run.TaskDropped,
 }
 
-// Tasks makes the reports of the planned tasks, in plan order.
+// Tasks makes the reports the planned tasks, in plan order.
 func Tasks(s *run.State) (out []Task) {
 	for t := range s.Tasks.All() {
 		out = append(out, taskReport(s, t))

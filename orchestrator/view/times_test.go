@@ -23,7 +23,7 @@ func TestTimesReportWhatTheyAddUp(t *testing.T) {
 	require.Equal(t, "model 25m10s, gates 15m00s, waiting 1m00s", times.Sum())
 }
 
-// The report of a run that goes on counts up to now, and names what runs.
+// The report of a run that continues counts up to now, and names what runs.
 func TestALiveRunIsCountedUpToNow(t *testing.T) {
 	t.Parallel()
 	l := runtest.New(t, run.Spec{Created: time.Unix(0, 0), Roles: runtest.Roles()}, run.Running)

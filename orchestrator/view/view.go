@@ -21,7 +21,7 @@ var NewState = run.NewState
 // AtRest reports whether nothing continues a run: it has ended, or was stopped. Over reports that it has ended for good.
 func AtRest(s *State) bool { return s.Status.Ended() }
 
-// Over reports whether a run has ended. One that was stopped can go on.
+// Over reports whether a run has ended. One that was stopped can continue.
 func Over(s *State) bool { return s.Status.Ended() && s.Status != run.Stopped }
 
 // Status is the run's status for people: a run that waits for a person is waiting, one that waits for its machine is paused,
@@ -111,7 +111,7 @@ type Worker struct {
 	Since int64 `json:"since"`
 }
 
-// Workers lists the workers of a run that goes on, by name.
+// Workers lists the workers of a run that continues, by name.
 func Workers(s *run.State, agents []Agent) []Worker {
 	out := []Worker{}
 	if s.Status.Ended() {

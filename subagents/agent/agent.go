@@ -25,7 +25,7 @@ import (
 	"google.golang.org/genai"
 )
 
-// ErrStopped says that an agent stopped at a turn boundary because its run stops. It is no result: the attempt goes on when
+// ErrStopped reports that an agent stopped at a turn boundary because its run stops. It is no result: the attempt continues when
 // it is delivered again.
 var ErrStopped = errors.New("the run stops")
 
@@ -34,7 +34,7 @@ type Tree interface {
 	// Save makes one commit on the attempt's head of what is in the tree and stores its pack; nil when nothing differs from
 	// the head. A *workspace.ContentError is the agent's to fix.
 	Save(ctx context.Context) (*spec.Patch, error)
-	// Diff is what differs from the head, as a unified diff of about limit bytes at most.
+	// Diff is the difference to the head, as a unified diff of about limit bytes at most.
 	Diff(ctx context.Context, limit int) (string, error)
 }
 
@@ -46,7 +46,7 @@ type Memory interface {
 }
 
 // Agent carries one attempt out with a model: the turn loop. It holds no truth of its own: each step is computed from the
-// session, which is a fold over the journal, so that an agent that was lost goes on where its last append left off.
+// session, which is a fold over the journal, so that an agent that was lost continues where its last append left off.
 type Agent struct {
 	Assignment *wire.Assignment
 	Journal    *journal.Journal
@@ -54,7 +54,7 @@ type Agent struct {
 	Call       Call
 	Compiler   *compile.Compiler
 	Tools      *tool.Set
-	// Input is what every request shares: role, brief and slice; its events are those of the sessions that this one continues.
+	// Input is shared by every request: role, brief and slice; its events are those of the sessions that this one continues.
 	Input compile.Input
 	// Memory and Compact may be nil: then nothing is recalled, and a history that outgrows its window ends the attempt.
 	Memory  Memory
@@ -65,7 +65,8 @@ type Agent struct {
 	Remaining func(context.Context) ([]string, error)
 	// Held names what the git of the work tree holds and its files do not show. It may be nil.
 	Held func(context.Context) (string, error)
-	// Scope is what the attempt may write now. Delegated is what others have used for the agent, which counts against its tokens.
+	// Scope is the current write set of the attempt. Delegated is what others have used for the agent, which counts against its
+	// tokens.
 	Scope     *files.Scope
 	Delegated func() spec.Usage
 	Bounds    limit.Bounds
@@ -74,7 +75,7 @@ type Agent struct {
 	Doing func(string)
 	// Background may be nil.
 	Background Background
-	// Rest is called when all that the agent does is wait for others; what it returns is called before the agent goes on, and
+	// Rest is called when all that the agent does is wait for others; what it returns is called before the agent continues, and
 	// returns when there is room for it again.
 	Rest func() (resume func())
 	// RateLimit may be nil: then waiting for it counts like other time.
@@ -94,7 +95,7 @@ type Agent struct {
 	tools []*genai.FunctionDeclaration
 	// named are the values that the instruction names.
 	named []string
-	// kept is what the other calls of a turn kept that ends with submit_result.
+	// kept is the list of results that the other calls of a turn kept when it ends with submit_result.
 	kept []contextscope.Listed
 	// whole is the newest turn as the model gave it, while the session may hold a shrunk copy.
 	whole *genai.Content
@@ -107,7 +108,7 @@ type Agent struct {
 }
 
 // Run carries the attempt out. The error is ErrStopped, bus.ErrFenced, a cause of the context, or a fault of the machinery:
-// then there is no result, and another delivery goes on. A result comes without an error, whatever its status.
+// then there is no result, and another delivery continues. A result comes without an error, whatever its status.
 func (a *Agent) Run(ctx context.Context) (spec.Result, error) {
 	a.began = a.Clock()
 	s, err := restore(a.Journal.Events())
@@ -134,7 +135,7 @@ func (a *Agent) Run(ctx context.Context) (spec.Result, error) {
 	return *result, nil
 }
 
-// until goes on step by step until there is a result. When the time is over the error is limit.ErrTime.
+// until continues step by step until there is a result. When the time is over the error is limit.ErrTime.
 func (a *Agent) until(ctx context.Context, left time.Duration) (*spec.Result, error) {
 	ctx, a.limit = limit.NewDeadline(ctx, max(0, left), limit.ErrTime, a.RateLimit)
 	defer a.limit.Stop()
@@ -216,7 +217,7 @@ func (a *Agent) boundary(ctx context.Context) (bool, error) {
 	return true, a.append(ctx, events...)
 }
 
-// opening is what an attempt's session begins with: the brief, and what wakes a session that goes on.
+// opening is the beginning of an attempt's session: the brief, and what wakes a session that continues.
 func (a *Agent) opening() []contextscope.Event {
 	brief := contextscope.Event{Kind: contextscope.KindBrief, Author: "user", Content: a.Input.Brief.Content(a.Input.Narrative)}
 	if a.Assignment.Message == "" {
@@ -259,14 +260,14 @@ func (a *Agent) open() {
 	a.tools = a.Tools.Declarations()
 }
 
-// input is what the next request is made of, without its tail.
+// input is the input of the next request, without its tail.
 func (a *Agent) input() compile.Input {
 	in := a.Input
 	in.Events, in.Tools = a.events, declared(a.tools, &a.Input, a.session)
 	return in
 }
 
-// spent is what of its limits the attempt has used, what it had others do included.
+// spent is the attempt's use of its limits, its delegates included.
 func (a *Agent) spent() limit.Spent {
 	s := a.session
 	return limit.Spent{Calls: s.calls, ToolCalls: s.toolCalls, Usage: s.usage.Add(a.Delegated()), Request: s.prompt}

@@ -81,7 +81,7 @@ func inRun(handle, run string) bool {
 
 var _ tool.ArtifactReader = (*ArtifactStore)(nil)
 
-// Event implements artifacts.EventReader: an agent can look at each event of its conversation again. Like Known and Sought it is
+// Event implements artifacts.EventReader: an agent can inspect each event of its conversation again. Like Known and Sought it is
 // called while the agent waits for its tools, when nothing is appended.
 func (a *Agent) Event(_ context.Context, seq int) (string, error) {
 	for i := range a.events {

@@ -11,7 +11,7 @@ import (
 	"divisi/subagents/wire"
 )
 
-// Background is what an agent has delegated without waiting for it.
+// Background is a task that an agent delegated without waiting for it.
 type Background interface {
 	// Begun are the ids of its requests, whose tasks run or have ended.
 	Begun() []string

@@ -22,7 +22,7 @@ type Call struct {
 	MaxOutput int
 	// Tier is standard or priority; empty leaves it to the service.
 	Tier string
-	// Fallback are the models that stand in, in their order, while Model is overloaded.
+	// Fallback are the models that are in, in their order, while Model is overloaded.
 	Fallback []model.Candidate
 }
 

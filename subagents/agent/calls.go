@@ -24,7 +24,7 @@ type outcome struct {
 }
 
 // runCalls runs the open turn's calls and appends all results, in call order, in one message, with the states that the calls
-// went through. Where a call wrote, the tree goes with it, so that another delivery can go on from here.
+// went through. Where a call wrote, the tree goes with it, so that another delivery can continue from here.
 func (a *Agent) runCalls(ctx context.Context) error {
 	calls, err := a.openCalls(ctx)
 	if err != nil {
@@ -63,7 +63,7 @@ func (a *Agent) closing(ctx context.Context) (context.Context, context.CancelFun
 	return ctx, func() {}
 }
 
-// results makes the tool event of calls that were carried out. The error is the cause of the context where it has ended: then
+// results makes the tool event of calls that were executed. The error is the cause of the context where it has ended: then
 // the calls may have been cut short.
 func (a *Agent) results(ctx context.Context, done []outcome) (contextscope.Event, error) {
 	var none contextscope.Event
@@ -202,7 +202,7 @@ func (a *Agent) held(ctx context.Context, o *outcome) (string, error) {
 	return a.Held(ctx)
 }
 
-// remaining is what of the shard still matches its rule where a call hands the work in.
+// remaining lists the files of the shard that still match its rule when a call submits the work.
 func (a *Agent) remaining(ctx context.Context, o *outcome) ([]string, error) {
 	if a.Remaining == nil || o.result.Submit == nil || o.result.HandedOver {
 		return nil, nil

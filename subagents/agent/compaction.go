@@ -23,7 +23,7 @@ const (
 )
 
 // compacted lets the history become shorter where its size asks for it. It reports whether it did: then the session is
-// looked at again. The background attempt that it may begin lives as long as ctx.
+// inspected again. The background attempt that it may begin lives as long as ctx.
 func (a *Agent) compacted(ctx context.Context) (bool, error) {
 	if a.Compact == nil {
 		return false, nil

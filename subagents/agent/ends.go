@@ -19,7 +19,7 @@ const (
 	maxSaid = 4 << 10
 )
 
-// exhausted returns how the attempt ends now, or nil when it goes on.
+// exhausted returns how the attempt ends now, or nil when it continues.
 func (a *Agent) exhausted() *limit.Ending {
 	s := a.session
 	switch {
@@ -86,14 +86,14 @@ func limitText(message string) string {
 		"call. Call it now, with what is done, what you found, and what is left to do."
 }
 
-// plans says whether the role has the dispatch tool. For such a role words are an answer: a turn without a call ends the
+// plans reports whether the role has the dispatch tool. For such a role words are an answer: a turn without a call ends the
 // attempt, and only submit_result ends the work.
 func (a *Agent) plans() bool {
 	_, err := a.Tools.Lookup(spec.ToolDispatch)
 	return err == nil
 }
 
-// finished makes the result of an agent that ended by itself. Nothing is computed anew: the turn's tool event holds it all.
+// finished makes the result of an agent that ended by itself. Nothing is computed again: the turn's tool event holds it all.
 func (a *Agent) finished() (*spec.Result, error) {
 	end := a.session.end
 	return &spec.Result{

@@ -17,10 +17,10 @@ import (
 	"divisi/subagents/wire"
 )
 
-// ErrNoTurn says that an attempt has not come to the turn that was asked for.
+// ErrNoTurn reports that an attempt has not come to the turn that was asked for.
 var ErrNoTurn = errors.New("there is no such turn")
 
-// Explained is what a model saw at one turn of an attempt.
+// Explained is the view of a model at one turn of an attempt.
 type Explained struct {
 	Agent string `json:"agent"`
 	// Turn counts the model's answers from 1; Turns is how many the log has. Turn may be one more: a call without an answer, or
@@ -31,14 +31,14 @@ type Explained struct {
 	Model string `json:"model"`
 	// Window is how many tokens a request may have; 0 means that it is not known.
 	Window int `json:"window,omitempty"`
-	// Reported is what the service said that the turn cost; nil where it has not answered. Fault is why the last call of an
-	// attempt that has ended has no answer.
+	// Reported is the cost of the turn as the service reported it; nil where it has not answered. Fault is why the last call of
+	// an attempt that has ended has no answer.
 	Reported *spec.Usage `json:"reported,omitempty"`
 	Fault    *spec.Fault `json:"fault,omitempty"`
 	contextscope.Request
 	// Origins says of each part of each content which processor wrote it, and from which event.
 	Origins [][]compile.Origin `json:"origins"`
-	// Handles are what load_artifact takes for the events that Origins name, by their ids.
+	// Handles are the arguments of load_artifact for the events that Origins name, by their ids.
 	Handles map[string]string `json:"-"`
 	// Sent is the request as the client of the models was called with it, Answered as the model was sent it that answered.
 	Sent     *model.Request `json:"-"`
@@ -107,7 +107,7 @@ func (e *Explainer) Turn(ctx context.Context, turn int) (Explained, error) {
 	return out, nil
 }
 
-// answered says which model answered a call, and what it was sent.
+// answered reports which model answered a call, and what it was sent.
 func (x *Explained) answered(c *explainedCall) {
 	x.Model, x.Answered = x.Sent.Model, x.Sent
 	if c.spent == nil {
@@ -138,8 +138,8 @@ func (e *Explainer) handles() map[string]string {
 	return handles
 }
 
-// explainedCall is what the log has of one call of the model: the events before it, what its answer has of the request beside
-// them, and what it cost. spent is nil for a call without an answer, fault is why it has none where the log tells.
+// explainedCall is the record of one model call in the log: the events before it, what its answer has of the request beside them,
+// and what it cost. spent is nil for a call without an answer, fault is why it has none where the log tells.
 type explainedCall struct {
 	before []contextscope.Event
 	turn   wire.Turn

@@ -11,7 +11,7 @@ import (
 // maxDiscarded is how many answers in a row are discarded before the attempt fails.
 const maxDiscarded = 3
 
-// policy is what becomes of an attempt when a model call fails with a class.
+// policy is the consequence for an attempt of a model call that failed with a class.
 type policy struct {
 	// retry asks again, with a nudge, up to maxDiscarded times; once asks again one time, with the request healed.
 	retry  bool

@@ -182,7 +182,7 @@ func TestAgentGoesOnWhateverBecomesOfItsSnapshots(t *testing.T) {
 	}
 }
 
-// checkPruned looks at what a run without any snapshot has left.
+// checkPruned inspects what a run without any snapshot has left.
 func checkPruned(t *testing.T, a *Agent, server *geminitest.Server) {
 	t.Helper()
 	done := methods(t, a)

@@ -75,7 +75,7 @@ func (s *session) judged(d wire.Nudge) {
 	s.struck(s.guard.Judged(s.turns+1, opinion(d.Confidence), opinion(d.Second)))
 }
 
-// opinion asks one model; nil where it gives none that can be read. The events say what it cost.
+// opinion asks one model; nil where it gives none that can be read. The events report what it cost.
 func (a *Agent) opinion(ctx context.Context, name string) (*loopguard.Opinion, []contextscope.Event) {
 	ctx, limit := limit.NewDeadline(ctx, opinionTime, limit.ErrCall, a.RateLimit)
 	defer limit.Stop()

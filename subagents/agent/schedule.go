@@ -21,11 +21,11 @@ import (
 )
 
 const (
-	// maxCalls is how many calls of one turn are carried out; the others are told so.
+	// maxCalls is how many calls of one turn are executed; the others are told so.
 	maxCalls = 64
 	// showCalls is after what time the states of calls that still run go into the log, instead of with their results.
 	showCalls = time.Second
-	// stopGrace is how long a call may take to return when it has been ended; then the agent goes on without it.
+	// stopGrace is how long a call may take to return when it has been ended; then the agent continues without it.
 	stopGrace = 15 * time.Second
 )
 
@@ -89,7 +89,7 @@ func (a *Agent) batch(calls []*genai.FunctionCall) *batch {
 	return b
 }
 
-// refusals says, call by call, why it is not carried out; "" for those that are. The repeat that completes a loop is not: its
+// refusals says, call by call, why it is not executed; "" for those that are. The repeat that completes a loop is not: its
 // result is known.
 func (a *Agent) refusals(calls []*genai.FunctionCall) []string {
 	out := make([]string, len(calls))
@@ -292,7 +292,7 @@ func (b *batch) call(ctx context.Context, c tool.Call, effect tool.Effect) (tool
 	return r, wire.CallSuccess, ""
 }
 
-// timed gives a call its own time and its longest silence. Neither goes on while the call stands in a queue.
+// timed gives a call its own time and its longest silence. Neither continues while the call is in a queue.
 func (b *batch) timed(ctx context.Context) (_ context.Context, stop func()) {
 	ctx, whole := limit.NewDeadline(ctx, b.Bounds.Tool, limit.ErrTool, nil)
 	ctx, mute := limit.NewDeadline(ctx, b.Bounds.Idle, limit.ErrMute, nil)

@@ -30,7 +30,7 @@ type waiter struct{ probe }
 
 func (w *waiter) Effect(tool.Call) tool.Effect { return tool.Asks }
 
-// transitions tells how the calls of a session went, one line a call.
+// transitions reports how the calls of a session went, one line a call.
 func transitions(t *testing.T, events []contextscope.Event) []string {
 	t.Helper()
 	byCall, last := map[[2]int]string{}, map[[2]int]wire.CallState{}

@@ -15,20 +15,20 @@ import (
 	"google.golang.org/genai"
 )
 
-// session is what the turn loop knows about its agent: a fold over the journal, so that a resumed agent and one that never
-// stopped cannot differ. It is owned by the agent's goroutine.
+// session is the turn loop's knowledge of its agent: a fold over the journal, so that a resumed agent and one that never stopped
+// cannot differ. It is owned by the agent's goroutine.
 type session struct {
 	usage spec.Usage
 	// calls counts the answers asked for, discarded ones too; discarded those since the last good one.
 	calls     int
 	discarded int
-	// open is the newest turn while its calls have no results; silent says that the newest turn made no call.
+	// open is the newest turn while its calls have no results; silent reports that the newest turn made no call.
 	open   *genai.Content
 	silent bool
-	// reminders counts those since the last turn with a call; wrapped says that the agent was told that a limit is near.
+	// reminders counts those since the last turn with a call; wrapped reports that the agent was told that a limit is near.
 	reminders int
 	wrapped   bool
-	// limit is the class of the limit that was reached, overtime the turns since then; submitting says that the newest turn
+	// limit is the class of the limit that was reached, overtime the turns since then; submitting reports that the newest turn
 	// called submit_result.
 	limit      string
 	overtime   int
@@ -48,7 +48,7 @@ type session struct {
 	turns   int
 	steered map[string]bool
 	briefed bool
-	// remained says that the agent was told what of its shard still matches.
+	// remained reports that the agent was told what of its shard still matches.
 	remained bool
 	// kept are the artifacts that the agent's tools made, oldest first; loads what the newest turn asked to be shown.
 	kept []contextscope.Listed
@@ -234,12 +234,12 @@ func (s *session) applyNudge(d wire.Nudge) {
 	}
 }
 
-// tooLong says that the newest request was too long, and that shortening it may still help.
+// tooLong reports that the newest request was too long, and that shortening it may still help.
 func (s *session) tooLong() bool {
 	return s.fault != nil && s.fault.Class == string(model.TooLong) && s.discarded < maxDiscarded
 }
 
-// invalid says that the service called the newest request wrong, and that one more is to be tried.
+// invalid reports that the service called the newest request wrong, and that one more is to be tried.
 func (s *session) invalid() bool { return s.fault != nil && s.fault.Class == string(model.Invalid) }
 
 func (s *session) applyFault(f spec.Fault) {
@@ -267,7 +267,7 @@ func sequence(events []contextscope.Event) (numbered []contextscope.Event, last 
 	return numbered, last
 }
 
-// shifted returns the events with their numbers moved up, for an attempt that goes on with a conversation.
+// shifted returns the events with their numbers moved up, for an attempt that continues with a conversation.
 func shifted(events []contextscope.Event, offset int) []contextscope.Event {
 	if offset == 0 {
 		return events

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/genai"
 )
 
-// nextStates says which states of a call follow which; docs/agent.md draws them.
+// nextStates reports which states of a call follow which; docs/agent.md draws them.
 var nextStates = map[wire.CallState][]wire.CallState{
 	"":                  {wire.CallValidating},
 	wire.CallValidating: {wire.CallScheduled, wire.CallError, wire.CallCancelled},

@@ -21,10 +21,10 @@ import (
 
 const (
 	purposeSummary = "summary"
-	// summaryPrompt is what the words around the output take of a window, in tokens.
+	// summaryPrompt is the size of the prompt around the output, in tokens.
 	summaryPrompt = 6_000
 	// maxSummarized bounds, in bytes, what is sent of one output, whatever the window: beyond it reading costs more than it
-	// saves. The bounds of what says what is sought are in bytes, too.
+	// saves. The bounds of what reports what is sought are in bytes, too.
 	maxSummarized = 1 << 20
 	maxSought     = 6_000
 	maxBeside     = 2_000
@@ -53,7 +53,7 @@ type Summarizer struct {
 	window   int
 	thinking string
 	rules    spec.Summaries
-	// fallback stands in while the model is overloaded.
+	// fallback is in while the model is overloaded.
 	fallback []model.Candidate
 	meta     model.Meta
 }

@@ -137,7 +137,7 @@ func (a *Agent) ask(ctx context.Context, req *model.Request) (*model.Result, err
 	return nil, &model.Error{Class: model.Truncated, Message: "the answer ended without a result"}
 }
 
-// broken says why a call failed, where the reason is one of ours.
+// broken reports why a call failed, where the reason is one of ours.
 func (a *Agent) broken(cause, err error, heard *listener) error {
 	f := spec.Fault{}
 	switch {
@@ -159,7 +159,7 @@ type unusableError struct {
 	paid  spec.Usage
 }
 
-// Error says why it does not count.
+// Error reports why it does not count.
 func (e *unusableError) Error() string { return e.fault.Class + ": " + e.fault.Message }
 
 func unusable(err error) *unusableError {
@@ -215,7 +215,7 @@ func retryText(f spec.Fault) string {
 		"shorter steps."
 }
 
-// spentEvent is what a call cost, with the model where that was not the agent's own.
+// spentEvent is the cost of a call, with the model where that was not the agent's own.
 func (a *Agent) spentEvent(u spec.Usage, name string) contextscope.Event {
 	row := a.row(cmp.Or(name, a.Assignment.Role.Model))
 	return wire.Draft(contextscope.KindUsage, wire.Spent{Usage: u, Model: name, Price: row})
@@ -226,7 +226,7 @@ func (a *Agent) row(names ...string) string {
 	return model.RowOf(&a.Assignment.Project, a.Clock(), names...)
 }
 
-// substance says whether an answer holds anything to act on: a call, or words that can be seen and are no comment.
+// substance reports whether an answer holds anything to act on: a call, or words that can be seen and are no comment.
 func substance(c *genai.Content) bool {
 	return c != nil && (len(callsOf(c)) > 0 || strings.ContainsFunc(comments.ReplaceAllString(content.Text(c), ""), seen))
 }
@@ -234,7 +234,7 @@ func substance(c *genai.Content) bool {
 // comments carry no answer: those of Markdown, which has them as HTML does, and of code.
 var comments = lazyregexp.New(`(?s)<!--.*?(?:-->|\z)|/\*.*?(?:\*/|\z)|(?m:^[ \t]*//[^\n]*$)`)
 
-// seen says whether a character leaves a mark: a braille pattern and a filler of Hangul can be blank too.
+// seen reports whether a character leaves a mark: a braille pattern and a filler of Hangul can be blank too.
 func seen(r rune) bool {
 	return unicode.IsGraphic(r) && !unicode.IsSpace(r) && r != '\u2800' &&
 		!unicode.In(r, unicode.M, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)

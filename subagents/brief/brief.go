@@ -1,5 +1,5 @@
 // Package brief gathers what every request of a model agent shares, from an assignment and the commit that it starts from: its
-// task with small files, the instruction files of the repository, what it inherits and the sessions that it goes on with. It
+// task with small files, the instruction files of the repository, what it inherits and the sessions that it continues with. It
 // reads the log and the repository, and writes nothing.
 package brief
 
@@ -28,7 +28,7 @@ type Tree interface {
 	ReadFile(ctx context.Context, commit, path string, limit int64) ([]byte, error)
 	// FilesUnder lists the files of a commit at and below the paths, sorted by path.
 	FilesUnder(ctx context.Context, commit string, paths ...string) ([]git.Entry, error)
-	// Diff returns at most limit bytes of what changed from one commit to another; cut says that there was more.
+	// Diff returns at most limit bytes of what changed from one commit to another; cut reports that there was more.
 	Diff(ctx context.Context, from, to string, limit int) (text string, cut bool, err error)
 }
 
@@ -94,7 +94,7 @@ func guidesOf(ctx context.Context, tree Tree, a *wire.Assignment) []contextscope
 	return guides
 }
 
-// continued reads the sessions that this one goes on with. They are the same agent's: an agent that is woken again.
+// continued reads the sessions that this one continues with. They are the same agent's: an agent that is woken again.
 func continued(ctx context.Context, log journal.Reader, a *wire.Assignment) ([]contextscope.Event, error) {
 	var out []contextscope.Event
 	for _, n := range a.Continues {

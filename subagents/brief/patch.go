@@ -15,8 +15,8 @@ const maxJudged = 200 << 10
 
 // verdictSchema is the output of a tester's model.
 const verdictSchema = `{"type": "object", "required": ["verdict", "reasons"], "properties": {
-	"verdict": {"type": "string", "enum": ["pass", "fail"], "description": "pass when the patch is what was asked for."},
-	"reasons": {"type": "array", "items": {"type": "string"}, "description": "One fault each, with its place; empty on pass."}
+	"verdict": {"type": "string", "enum": ["pass", "fail"], "description": "pass when the patch is the requested change."},
+	"reasons": {"type": "array", "items": {"type": "string"}, "description": "One error each, with its place; empty on pass."}
 }}`
 
 // showPatch puts the patch into a judge's brief, tells it to go through the constraints one by one, and wants a verdict where

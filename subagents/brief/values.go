@@ -11,8 +11,8 @@ import (
 	"divisi/subagents/wire"
 )
 
-// valuesOf are what the role's instruction can name. What is not the same for every agent of the role in the run is marked as
-// changing, and so never enters the prefix.
+// valuesOf returns the values that the role's instruction can name. What is not the same for every agent of the role in the run
+// is marked as changing, and so never enters the prefix.
 func valuesOf(a *wire.Assignment) ([]compile.Value, error) {
 	values := []compile.Value{
 		{Name: "goal", Text: a.Goal, Stable: true},

@@ -141,7 +141,7 @@ func TestSubmodules(t *testing.T) {
 	require.FileExists(t, filepath.Join(layers["vendor/lib/deep"], "deep.txt"))
 	require.FileExists(t, filepath.Join(layers["vendor/lib"], ".git", "HEAD"))
 
-	// What an earlier version took has no git directory, and is taken anew.
+	// What an earlier version took has no git directory, and is taken again.
 	require.NoError(t, os.RemoveAll(filepath.Join(layers["vendor/lib"], ".git")))
 	c, mirror = r.take(u)
 	require.FileExists(t, filepath.Join(r.layers(c, mirror, mirror.Base())["vendor/lib"], ".git", "HEAD"))

@@ -20,7 +20,7 @@ import (
 	"divisi/internal/text"
 )
 
-// Content is what the trees of one run have of the checkout. Nil has nothing.
+// Content is the part of the checkout in the trees of one run. Nil has nothing.
 type Content struct {
 	dir string
 	// links are the submodules of the base commit, files the files that Git LFS keeps, by their paths.
@@ -131,8 +131,8 @@ func (c *Content) Missing() (messages []string) {
 	return messages
 }
 
-// Layers are what a tree that holds a commit of the mirror has, parents first. A file that is no longer the base's stays as it
-// is.
+// Layers are the layers of a tree that holds a commit of the mirror, parents first. A file that is no longer the base's stays as
+// it is.
 func (c *Content) Layers(ctx context.Context, mirror *git.Repo, commit string) ([]sandbox.Layer, error) {
 	if c.Empty() {
 		return nil, nil
@@ -172,7 +172,7 @@ func (c *Content) lay(layers []sandbox.Layer, place, commit string, depth int) (
 		return layers, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("look at the submodule %s: %w", place, err)
+		return nil, fmt.Errorf("inspect the submodule %s: %w", place, err)
 	}
 	layers = append(layers, sandbox.Layer{Path: place, Lower: filepath.Join(dir, treeDir), ReadOnly: true})
 	for _, inner := range slices.Sorted(maps.Keys(links)) {

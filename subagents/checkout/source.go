@@ -11,7 +11,7 @@ import (
 	"divisi/internal/spec"
 )
 
-// Source is what trees get submodules and the contents of Git LFS from: the user's checkout, or another machine.
+// Source provides trees with submodules and the contents of Git LFS: the user's checkout, or another machine.
 type Source interface {
 	// Module makes the mirror of a submodule's commit in a new directory. git.ErrNoModule where the source does not have it.
 	Module(ctx context.Context, m Module, dir string) (*git.Repo, error)

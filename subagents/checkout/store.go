@@ -189,7 +189,7 @@ func (s *Store) sweep() error {
 	for _, kind := range []string{modulesDir, lfsDir} {
 		entries, err := os.ReadDir(filepath.Join(s.dir, kind))
 		if err != nil {
-			return fmt.Errorf("look at the contents of the checkout: %w", err)
+			return fmt.Errorf("inspect the contents of the checkout: %w", err)
 		}
 		for _, e := range entries {
 			name := filepath.Join(s.dir, kind, e.Name())

@@ -33,7 +33,7 @@ type Tree interface {
 	// Save makes one commit on the attempt's head of what is in the tree and stores its pack; nil when nothing differs from
 	// the head. A *workspace.ContentError is the command's mistake.
 	Save(ctx context.Context) (*spec.Patch, error)
-	// Diff is what differs from the head, as a unified diff of about limit bytes at most.
+	// Diff is the difference to the head, as a unified diff of about limit bytes at most.
 	Diff(ctx context.Context, limit int) (string, error)
 }
 
@@ -74,7 +74,7 @@ type Executor struct {
 	links []string
 }
 
-// Run carries the attempt out; the errors are those of Agent.Run. A delivery after the first starts anew on a clean tree.
+// Run carries the attempt out; the errors are those of Agent.Run. A delivery after the first starts again on a clean tree.
 func (c *Executor) Run(ctx context.Context) (spec.Result, error) {
 	ctx, cancel := c.Bounds.Deadline(ctx)
 	defer cancel()
@@ -298,7 +298,7 @@ func (c *Executor) matched(ctx context.Context, r spec.Result) (spec.Result, err
 	return r, nil
 }
 
-// partial is what a command that failed had changed, for the next executor.
+// partial is the change of a failed command, for the next executor.
 func (c *Executor) partial(ctx context.Context) string {
 	if c.Tree == nil {
 		return ""
@@ -357,7 +357,7 @@ func (c *Executor) heard(out *sandbox.Output) string {
 	return text.Tail(out.Text(), gate.MaxTail)
 }
 
-// summary tells what a command changed, and then what it said: that is how a command reports.
+// summary reports what a command changed, and then what it said: that is how a command reports.
 func summary(p *spec.Patch, output string) string {
 	what := "nothing to change"
 	if p != nil && len(p.Files) > 0 {

@@ -5,7 +5,7 @@ import (
 	"divisi/subagents/wire"
 )
 
-// Input is what a role's command reads on its standard input, as one JSON object:
+// Input is the standard input of a role's command, as one JSON object:
 //
 //	{"task": {...}, "attempt": 2, "files": ["a.go"], "constraints": ["..."], "decision_record": "...", "goal": "...",
 //	 "inputs": [{"task": "survey", "role": "reader", "handoff": {"summary": "..."}}],
@@ -24,7 +24,7 @@ type Input struct {
 	Goal           string       `json:"goal"`
 	Inputs         []wire.Input `json:"inputs"`
 	Prior          []wire.Prior `json:"prior"`
-	// Message is what the agent that handed the task over has left; "" where none did.
+	// Message comes from the agent that transferred the task; "" where none did.
 	Message string `json:"message"`
 }
 

@@ -16,18 +16,18 @@ import (
 	"divisi/subagents/wire"
 )
 
-// report is what the runs of an attempt have said.
+// report collects the output of an attempt's runs.
 type report struct {
 	said strings.Builder
 	// words are the last ones of a coding agent: the end of its output where that is not the JSON of its agent.
 	words      string
 	deviations []string
-	// used is what coding agents have printed of their use; unmetered is set where one ran and printed none.
+	// used is the use that coding agents printed; unmetered is set where one ran and printed none.
 	used      []bill.Line
 	unmetered bool
 }
 
-// pay tells what was used: with the cost that the agent states, else with the price of the model.
+// pay reports what was used: with the cost that the agent states, else with the price of the model.
 func (c *Executor) pay(ctx context.Context, used []bill.Line) error {
 	if c.Pay == nil || len(used) == 0 {
 		return nil

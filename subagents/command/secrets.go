@@ -27,7 +27,7 @@ func SecretsOf(role *spec.Role, environ []string) Secrets {
 	return found
 }
 
-// missing says which variables of a role are not set; empty when all are.
+// missing reports which variables of a role are not set; empty when all are.
 func (s Secrets) missing(role *spec.Role) string {
 	var names []string
 	for _, name := range role.Secrets {

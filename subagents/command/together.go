@@ -11,8 +11,8 @@ import (
 	"divisi/subagents/limit"
 )
 
-// together is what a command reads on its standard input that runs once for several tasks: the Input that each of them alone
-// would have, with all of their files, and the tasks in place of one task and its attempt.
+// together is the standard input of a command that runs once for several tasks: the Input that each of them alone would have,
+// with all of their files, and the tasks in place of one task and its attempt.
 type together struct {
 	Tasks []spec.Task `json:"tasks"`
 	Input

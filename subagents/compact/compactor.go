@@ -32,13 +32,13 @@ const (
 	outputShare = 4
 )
 
-// Config says which model writes snapshots. Model and ModelName are needed.
+// Config reports which model writes snapshots. Model and ModelName are needed.
 type Config struct {
 	Model     model.Model
 	ModelName string
 	// Window is the model's window in tokens; 0 means what is known of it.
 	Window int
-	// Fallback stands in while the model is overloaded.
+	// Fallback is in while the model is overloaded.
 	Fallback []model.Candidate
 	// MaxOutput bounds one answer in tokens; 0 means the default.
 	MaxOutput int
@@ -128,7 +128,7 @@ func (w *writing) run(ctx context.Context) (contextscope.Compaction, *spec.Fault
 	return rec, nil
 }
 
-// judge reads an answer and says what is wrong with it.
+// judge reads an answer and reports what is wrong with it.
 func (w *writing) judge(answer string) (compaction.Snapshot, []string) {
 	snapshot, err := compaction.ParseSnapshot(answer)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"divisi/internal/spec"
 )
 
-// Action is what is to be done before a model call.
+// Action is the step before a model call.
 type Action string
 
 // The actions.
@@ -35,14 +35,14 @@ const (
 	Ready   Phase = "ready"
 )
 
-// State is what a decision depends on, beside sizes.
+// State is the input of a decision, beside sizes.
 type State struct {
 	Phase Phase
-	// Taken says that a model's snapshot was taken lately, Failed that the last attempt failed lately.
+	// Taken reports that a model's snapshot was taken lately, Failed that the last attempt failed lately.
 	Taken, Failed bool
-	// TooLong says that the server refused the request as too long.
+	// TooLong reports that the server refused the request as too long.
 	TooLong bool
-	// Due says that as many turns have come since the newest attempt as the role's compact_after.
+	// Due reports that as many turns have come since the newest attempt as the role's compact_after.
 	Due bool
 }
 
@@ -72,7 +72,7 @@ func Decide(tokens, window int, rules spec.CompactionRules, s State) Action {
 // growth is the share of the window, in percent, by which a session has to grow before another attempt is paid for.
 const growth = 10
 
-// lately says how the newest attempt ended, if the session has grown little since.
+// lately reports how the newest attempt ended, if the session has grown little since.
 func lately(events []contextscope.Event, window int) (taken, failed bool) {
 	for i := len(events) - 1; i >= 0; i-- {
 		c, ok := contextscope.CompactionOf(events[i])

@@ -16,7 +16,7 @@ type Session struct {
 	// Tokens is the estimate of the whole request that would be sent now, Window the window of the agent's own model.
 	Tokens, Window int
 	Facts          compaction.Facts
-	// TooLong says that the server refused that request as too long.
+	// TooLong reports that the server refused that request as too long.
 	TooLong bool
 }
 
@@ -40,7 +40,7 @@ type attempt struct {
 	usage spec.Usage
 	err   error
 
-	// effective counts the compactions that were in effect when it began, paid says that its usage was handed out.
+	// effective counts the compactions that were in effect when it began, paid reports that its usage was dispatched.
 	effective int
 	paid      bool
 }

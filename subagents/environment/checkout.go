@@ -36,8 +36,8 @@ type found struct {
 	target string
 }
 
-// stamp is what tells an entry from a changed one. The time of its inode is part of it: package managers give all versions of a
-// file the same time.
+// stamp identifies the state of an entry. The time of its inode is part of it: package managers give all versions of a file the
+// same time.
 func (f *found) stamp() string {
 	return fmt.Sprintf("%o %d %d %d %q %q\n", uint32(f.info.Mode()), sizeOf(f.info), f.info.ModTime().UnixNano(),
 		changeTime(f.info), f.target, f.path)
@@ -51,7 +51,7 @@ func sizeOf(info fs.FileInfo) int64 {
 	return 0
 }
 
-// snapshot is a look at paths of the user's checkout: what is there, and what of it is never taken.
+// snapshot is a inspect paths of the user's checkout: what is there, and what of it is never taken.
 type snapshot struct {
 	root *os.Root
 	// top is the checkout as links name it.
@@ -70,7 +70,7 @@ func lookAt(ctx context.Context, root *os.Root, paths []string) (*snapshot, erro
 	s := &snapshot{root: root, top: root.Name()}
 	for _, name := range paths {
 		if err := s.path(ctx, name); err != nil {
-			return nil, fmt.Errorf("look at %s of the checkout: %w", name, err)
+			return nil, fmt.Errorf("inspect %s of the checkout: %w", name, err)
 		}
 	}
 	return s, nil
@@ -173,7 +173,7 @@ func (s *snapshot) digest() string {
 	return artifact.Digest(list.Bytes())
 }
 
-// changed returns the first path that differs in another look at the same paths; empty for none.
+// changed returns the first path that differs in another inspect the same paths; empty for none.
 func (s *snapshot) changed(later *snapshot) string {
 	for i := range s.entries {
 		if i >= len(later.entries) || s.entries[i].stamp() != later.entries[i].stamp() {
@@ -276,7 +276,7 @@ func (s *snapshot) privateKey(file *os.File) (bool, error) {
 	return bytes.Contains(head, []byte("-----BEGIN ")) && privateKeyLine.Match(head), err
 }
 
-// notes are what a person should know of what was left out.
+// notes are hints about the parts that were left out.
 func (s *snapshot) notes() (notes []string) {
 	for _, left := range []struct {
 		what  string

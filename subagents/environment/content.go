@@ -77,7 +77,7 @@ func eachEntry(dir string, visit func(name, file string, info fs.FileInfo) error
 			return visit(filepath.ToSlash(name), file, info)
 		})
 		if err != nil {
-			return fmt.Errorf("look at the environment in %s: %w", dir, err)
+			return fmt.Errorf("inspect the environment in %s: %w", dir, err)
 		}
 	}
 	return nil

@@ -29,7 +29,7 @@ func topOfPackage(name string) bool {
 	return plain || scoped
 }
 
-// look notes what a file of the environment tells of copies of the tree's own packages.
+// look notes what a file of the environment reports copies of the tree's own packages.
 func (m *Making) look(name, file string, info fs.FileInfo) error {
 	if !info.Mode().IsRegular() || info.Size() > maxDescription {
 		return nil

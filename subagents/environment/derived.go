@@ -61,7 +61,7 @@ func (m *Making) copySmall() error {
 			small, err = isSmall(filepath.Join(m.Dir, treeDir, filepath.FromSlash(name)))
 		}
 		if err != nil {
-			return fmt.Errorf("look at %s: %w", name, err)
+			return fmt.Errorf("inspect %s: %w", name, err)
 		}
 		if small {
 			m.manifest.Files = append(m.manifest.Files, name)

@@ -23,7 +23,7 @@ type Manifest struct {
 	ID     string `json:"id"`
 	Key    string `json:"key"`
 	Digest string `json:"digest"`
-	// Recipe is what Key stands for.
+	// Recipe is the content behind Key.
 	Recipe Recipe    `json:"recipe"`
 	Made   time.Time `json:"made"`
 	// Places are the directories that it lays under a work tree, Files the single files, and the small directories that a build
@@ -32,10 +32,10 @@ type Manifest struct {
 	Files  []string `json:"files,omitempty"`
 	// Copies are the directories of the tree whose packages it has a copy of.
 	Copies []string `json:"copies,omitempty"`
-	// Downloads are what the setup has left in the caches of the repository, from their directory on; without it gates may lack
-	// something.
+	// Downloads are the files that the setup left in the caches of the repository, from their directory on; without it gates may
+	// lack something.
 	Downloads []string `json:"downloads,omitempty"`
-	// Notes are what a person should know of the making.
+	// Notes are hints about the making.
 	Notes []string `json:"notes,omitempty"`
 	// Entries and Bytes are the size of it all; Content is the digest of the list of it.
 	Entries int    `json:"entries"`
@@ -58,7 +58,7 @@ func (e *Environment) Lower(path string) string {
 	return filepath.Join(e.Dir, treeDir, filepath.FromSlash(path))
 }
 
-// Layers are what it has below a tree; nil for no environment.
+// Layers are its directories below a tree; nil for no environment.
 func (e *Environment) Layers() (layers []sandbox.Layer) {
 	if e == nil {
 		return nil

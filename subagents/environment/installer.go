@@ -109,7 +109,7 @@ func Reads(setup *spec.Setup) func(name string) bool {
 	return shellReads(setup.Command)
 }
 
-// pipInShell is what pip installs from where a shell calls it.
+// pipInShell matches the sources of pip where a shell calls it.
 var pipInShell = installer{argv: []string{"pip", "install"}, files: []string{"pyproject.toml", "setup.py", "setup.cfg"}}
 
 // shellReads is Reads for a line of a shell that calls known package managers.
@@ -132,7 +132,7 @@ func shellReads(command []string) func(name string) bool {
 	}
 }
 
-// InstallsItself reports whether later commands find what a setup would install, or say what is missing, without it: go does.
+// InstallsItself reports whether later commands find what a setup would install, or report what is missing, without it: go does.
 func InstallsItself(setup *spec.Setup) bool {
 	return len(setup.Command) > 0 && setup.Command[0] == "go" && installerOf(setup.Command) != nil
 }

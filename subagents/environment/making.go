@@ -25,8 +25,8 @@ const (
 // BadContentError reports that what a setup left cannot become an environment.
 type BadContentError struct{ Why string }
 
-// Error says why.
-func (e *BadContentError) Error() string { return "what setup left cannot be kept: " + e.Why }
+// Error reports why.
+func (e *BadContentError) Error() string { return "the environment cannot be kept: " + e.Why }
 
 // Making is an environment that is being made. It is not complete before its fill has returned.
 type Making struct {
@@ -44,7 +44,7 @@ type Making struct {
 	own map[string][]string
 }
 
-// Tools is what the setup sees as $DIVISI_TOOLS.
+// Tools is $DIVISI_TOOLS of the setup.
 func (m *Making) Tools() string { return filepath.Join(m.Dir, toolsDir) }
 
 // Stores is where package managers keep what they would keep in a home.
@@ -155,7 +155,7 @@ func (m *Making) seal() error {
 // maxNamed bounds the paths that a note names.
 const maxNamed = 5
 
-// cleaning looks at everything that a setup has left, and sets right what must not stay.
+// cleaning inspects everything that a setup has left, and sets right what must not stay.
 type cleaning struct {
 	making               *Making
 	entries              int
@@ -195,7 +195,7 @@ func (c *cleaning) seen(name string) string {
 func (c *cleaning) look(name string, d fs.DirEntry) error {
 	info, err := d.Info()
 	if err != nil {
-		return fmt.Errorf("look at %s: %w", name, err)
+		return fmt.Errorf("inspect %s: %w", name, err)
 	}
 	if c.entries++; c.entries > maxEntries {
 		return &BadContentError{fmt.Sprintf("there are more than %d files", maxEntries)}
@@ -238,7 +238,7 @@ var systemDirs = strings.Fields(`/bin /etc /lib /lib32 /lib64 /nix /opt /sbin /s
 func (c *cleaning) link(name string) error {
 	target, err := os.Readlink(name)
 	if err != nil {
-		return fmt.Errorf("look at %s: %w", name, err)
+		return fmt.Errorf("inspect %s: %w", name, err)
 	}
 	if filepath.IsAbs(target) {
 		allowed := slices.Concat(systemDirs, c.making.search, []string{c.making.Dir})

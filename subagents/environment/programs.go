@@ -30,7 +30,7 @@ var families = [][]string{
 	{"node", "npm", "npx", "pnpm", "yarn", "corepack", "bun", "deno"},
 }
 
-// digested is what the digests of programs are remembered by.
+// digested is the key for remembered digests of programs.
 type digested struct {
 	Size    int64     `json:"size"`
 	Changed time.Time `json:"changed"`
@@ -48,7 +48,7 @@ func (s *Store) Programs(search string, commands ...[]string) (map[string]string
 	known := map[string]digested{}
 	memo := filepath.Join(s.dir, "programs.json")
 	if data, err := os.ReadFile(memo); err == nil {
-		_ = json.Unmarshal(data, &known) // what is cut short is made anew
+		_ = json.Unmarshal(data, &known) // what is cut short is made again
 	}
 	found, fresh := map[string]string{}, false
 	for _, name := range namesOf(commands) {
@@ -58,7 +58,7 @@ func (s *Store) Programs(search string, commands ...[]string) (map[string]string
 		}
 		info, err := os.Stat(file)
 		if err != nil {
-			return nil, fmt.Errorf("look at %s: %w", file, err)
+			return nil, fmt.Errorf("inspect %s: %w", file, err)
 		}
 		had, ok := known[file]
 		if !ok {

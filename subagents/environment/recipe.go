@@ -16,7 +16,7 @@ type Recipe struct {
 	Files map[string]string `json:"files,omitempty"`
 	// Programs are the digests of the programs that it may call, by their names.
 	Programs map[string]string `json:"programs,omitempty"`
-	// System, Arch and Level are those of the machine: of its commands Level says how they are confined.
+	// System, Arch and Level are those of the machine: of its commands Level reports how they are confined.
 	System string `json:"system"`
 	Arch   string `json:"arch"`
 	Level  string `json:"level"`

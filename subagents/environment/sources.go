@@ -18,7 +18,7 @@ var (
 		overrides resolutions pnpm`)
 	nodeSource = lazyregexp.New(`^(?:file:|exec:|\.{0,2}/|~/|[^:]*\.(?:tgz|tar|tar\.gz)$)`)
 	nodeConfig = lazyregexp.New(`(?i)\binject-?workspace-?packages["']?\s*[:=]\s*["']?true|\bfile:`)
-	// sources are what tells of sources of the tree in other manifests, by their names.
+	// sources are marks of tree sources in other manifests, by their names.
 	sources = map[string]*lazyregexp.Regexp{
 		"pnpm-workspace.yaml": nodeConfig, ".npmrc": nodeConfig, ".yarnrc": nodeConfig, ".yarnrc.yml": nodeConfig,
 		"setup.py": lazyregexp.New(``),

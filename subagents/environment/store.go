@@ -25,7 +25,7 @@ var ErrInUse = errors.New("a run uses it")
 // DamagedError reports that an environment is not what its making left.
 type DamagedError struct{ ID, Why string }
 
-// Error says what is damaged, and how.
+// Error reports what is damaged, and how.
 func (e *DamagedError) Error() string {
 	return fmt.Sprintf("environment %s was changed after it was made: %s", e.ID, e.Why)
 }
@@ -72,7 +72,7 @@ func (s *Store) Newest() *Environment {
 const poll = 100 * time.Millisecond
 
 // Open opens an environment, which stays where it is until Close, and marks it as used now. The error is ErrNone, or a
-// *DamagedError where a look at its entries, the first time, shows that they are not those that were made.
+// *DamagedError where a inspect its entries, the first time, shows that they are not those that were made.
 func (s *Store) Open(id string) (*Environment, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,8 +134,8 @@ func (e *Environment) downloads(caches string) error {
 }
 
 // Make returns the environment of a recipe. It is there, or fill makes it: once, however many processes ask for it at the same
-// time; waiting is told when another one makes it. made tells which. What fill leaves counts when it returns nil, and is whole.
-// A damaged environment, and one whose making was broken off, is made anew.
+// time; waiting is told when another one makes it. made reports which. What fill leaves counts when it returns nil, and is whole.
+// A damaged environment, and one whose making was broken off, is made again.
 func (s *Store) Make(
 	ctx context.Context, r Recipe, waiting func(), fill func(context.Context, *Making) error,
 ) (e *Environment, made bool, err error) {

@@ -10,7 +10,7 @@ import (
 	"divisi/internal/lazyregexp"
 )
 
-// Class is what a line means to a gate.
+// Class is the meaning of a line for a gate.
 type Class int
 
 // The classes.
@@ -83,7 +83,7 @@ var table = []struct {
 	{Plain, true, lazyregexp.New(`^\s*(?:✕|✖|✗|✘|×|❌|●)\s|^E\s{2,}\S|^E\d{4} |\*{3} `)}, // test runners, pytest, glog, make
 }
 
-// Malformed is what the go command prints of a package that it cannot import, because of a character in its directory's name.
+// Malformed is printed by the go command about a package that it cannot import, because of a character in its directory's name.
 var Malformed = lazyregexp.New(`^malformed import path "(.+)": invalid char `)
 
 // The words by which a summary finds a line. A line too many in a summary costs little, a missing error a lot: in doubt a line

@@ -2,7 +2,7 @@ package finding
 
 import "divisi/internal/spec"
 
-// eslint is what eslint writes with -f json.
+// eslint is the output of eslint with -f json.
 type eslint []struct {
 	File     string `json:"filePath"`
 	Messages []struct {

@@ -59,7 +59,7 @@ func Failed(lines string, inTree func(file string) bool) spec.Finding {
 	return f
 }
 
-// report is what the lines have told so far.
+// report collects the lines so far.
 type report struct {
 	// at is the place, beside what stood there.
 	at     spec.Finding

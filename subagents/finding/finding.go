@@ -84,7 +84,7 @@ func number(digits string) int {
 	return n
 }
 
-// Place returns where a line says that something is, as one word, and "" where it gives no line number. Two findings of one
+// Place returns where a line reports that something is, as one word, and "" where it gives no line number. Two findings of one
 // signature are two when their places differ.
 func Place(line string) string {
 	f := Read(line)

@@ -6,7 +6,7 @@ import (
 	"divisi/internal/spec"
 )
 
-// gcc is what gcc writes with -fdiagnostics-format=json.
+// gcc is the output of gcc with -fdiagnostics-format=json.
 type gcc []struct {
 	part
 	Kind      string `json:"kind"`

@@ -21,7 +21,7 @@ func (b goBuild) report() (r Report) {
 	return r
 }
 
-// goVet is what go vet writes with -json: the findings of each analyzer by package, or why it failed.
+// goVet is the output of go vet with -json: the findings of each analyzer by package, or why it failed.
 type goVet map[string]json.RawMessage
 
 func (v goVet) report() (r Report) {

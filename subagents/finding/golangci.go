@@ -2,7 +2,7 @@ package finding
 
 import "divisi/internal/spec"
 
-// golangci is what golangci-lint writes with --output.json.path stdout.
+// golangci is the output of golangci-lint with --output.json.path stdout.
 type golangci struct {
 	Issues []struct {
 		part

@@ -2,7 +2,7 @@ package finding
 
 import "divisi/internal/spec"
 
-// pyright is what pyright writes with --outputjson.
+// pyright is the output of pyright with --outputjson.
 type pyright struct {
 	Diagnostics []struct {
 		part

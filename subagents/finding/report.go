@@ -11,11 +11,11 @@ import (
 	"divisi/internal/text"
 )
 
-// Report is what a tool reports in a document.
+// Report is a tool's report in a document.
 type Report struct {
 	// Findings are as the tool has them: their files can be absolute. Those with a severity are no errors.
 	Findings []spec.Finding
-	// Hidden are the files whose other findings the tool does not report, and spec.HiddenAll where it does not say which.
+	// Hidden are the files whose other findings the tool does not report, and spec.HiddenAll where it does not report which.
 	Hidden []string
 	// Text are lines that the document holds.
 	Text string

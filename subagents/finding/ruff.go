@@ -2,7 +2,7 @@ package finding
 
 import "divisi/internal/spec"
 
-// ruff is what ruff writes with --output-format json.
+// ruff is the output of ruff with --output-format json.
 type ruff []struct {
 	part
 	Code     *string `json:"code"`

@@ -27,7 +27,7 @@ const (
 	maxTargetBytes  = 64 << 10
 )
 
-// Change is what differs between two trees.
+// Change is the difference between two trees.
 type Change struct {
 	// Since is the commit of the older one, Paths are those that differ, and Files those of the newer one.
 	Since        string

@@ -7,7 +7,7 @@ import (
 	"divisi/subagents/finding"
 )
 
-// documents are what tools report in formats of their own.
+// documents are the reports tools in formats of their own.
 type documents struct {
 	document finding.Document
 	// remarks are the findings that are no errors, known reports whether there was a document of a known tool.

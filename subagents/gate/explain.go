@@ -16,9 +16,9 @@ const (
 	maxPerReceipt = 6 << 10
 )
 
-// Explain is what the next attempt is told about the gates that were not passed: gate, command, the failures that are new
-// against the baseline (by the gate's name), and the output that shows them. It is empty when no gate was red, bounded, and
-// plain text for a prompt; what is quoted comes from the repository and is data.
+// Explain describes the failed gates for the next attempt: gate, command, the failures that are new against the baseline (by the
+// gate's name), and the output that shows them. It is empty when no gate was red, bounded, and plain text for a prompt; what is
+// quoted comes from the repository and is data.
 func Explain(receipts []spec.Receipt, baseline map[string]spec.Receipt) string {
 	red := slices.DeleteFunc(slices.Clone(receipts), func(r spec.Receipt) bool {
 		return r.Verdict != spec.VerdictFail && r.Verdict != spec.VerdictUnattributable

@@ -30,7 +30,7 @@ const (
 	maxNumbered = 100_000
 )
 
-// findings is what a parser learns from the output of one gate.
+// findings is the result of a parser for the output of one gate.
 type findings struct {
 	signatures map[string]struct{}
 	// counted has how many places each signature was found at, order the signatures as they came.
@@ -55,7 +55,7 @@ type findings struct {
 	told map[string]spec.Finding
 	// ran has the names of those that passed, where the output gives them.
 	ran testnames.Tests
-	// hidden is what did not run, as the output names it; follows has the cause of each consequence.
+	// hidden lists tests that did not run, as the output names them; follows has the cause of each consequence.
 	hidden  map[string]struct{}
 	follows map[string]string
 	// kept is the part of the output that shows the failures, the first ones first.

@@ -105,7 +105,7 @@ func OutputFile(dir, object string) string {
 // MaxTail bounds, in bytes, the output that the fault of a failed command keeps.
 const MaxTail = 8 << 10
 
-// HowEnded tells how a command that failed ended, with its first error line.
+// HowEnded reports how a command that failed ended, with its first error line.
 func HowEnded(args []string, out *sandbox.Output) string {
 	switch {
 	case out.Exceeded() != "":

@@ -13,7 +13,7 @@ import (
 //   - pass: the gate exited with 0, reported no failed test, and ran tests where it did on the base commit.
 //   - baseline: it is red, every failure was there before, and it hides nothing that the base commit does not hide.
 //   - unattributable: it is red and names nothing new, but the base commit's failures cannot be compared (see Incomparable). Only
-//     a run that was allowed to go on unverified comes here.
+//     a run that was allowed to continue unverified comes here.
 //   - fail: everything else, also a red gate that cannot be compared although the base commit's can.
 func Judge(r spec.Receipt, baseline *spec.Receipt) string {
 	switch {
@@ -46,7 +46,7 @@ func silent(r, baseline *spec.Receipt) bool {
 // Empty reports whether a gate is green and proves nothing: it runs tests, and none ran.
 func Empty(r spec.Receipt) bool { return passed(r) && r.Kind == spec.KindTests && r.Tests == 0 }
 
-// NewHidden is what did not run and is not hidden by the baseline, sorted; everything without a baseline.
+// NewHidden lists tests that did not run and are not hidden by the baseline, sorted; everything without a baseline.
 func NewHidden(r spec.Receipt, baseline *spec.Receipt) []string {
 	if baseline == nil {
 		return slices.Clone(r.Hidden)

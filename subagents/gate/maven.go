@@ -139,7 +139,7 @@ func (p *mavenParser) end() *findings {
 }
 
 // readReports reads what surefire has written since the gate began: in the tree, where what was read is removed so that the tree
-// is what was tested, and over the layers of the environment. What setup has left in these is below, and is not looked at.
+// is what was tested, and over the layers of the environment. What setup has left in these is below, and is not inspected.
 func (p *mavenParser) readReports(where *Where, begin time.Time) error {
 	for _, place := range append([]sandbox.Layer{{Path: ".", Lower: where.Dir}}, where.Place.Keeper.Written()...) {
 		if err := p.readBelow(place, begin); err != nil {

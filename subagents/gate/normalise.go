@@ -100,7 +100,7 @@ func (n normaliser) test(name string) string {
 	return text.Head(name, maxSignature)
 }
 
-// varying is what line may take out, seen cheaply: most names of tests have none of it.
+// varying reports cheaply whether line may remove something: most names of tests have none of it.
 var varying = lazyregexp.New(`\b\d|/tmp|/var/|\b[0-9a-f]{7}`)
 
 // normaliseWord keeps numbers that are part of a name: parseV1 and parseV2 are two failures.

@@ -40,8 +40,8 @@ type Where struct {
 	More bool
 	// Idle reports whether nothing waits for the gate: everything else goes first.
 	Idle bool
-	// Targets are what the gate is narrowed to, which changed since the commit Since; without that it runs in full.
-	// Whole is why, where it could be narrowed.
+	// Targets are the narrowed scope of the gate, which changed since the commit Since; without that it runs in full. Whole is
+	// why, where it could be narrowed.
 	Targets []string
 	Since   string
 	Whole   string
@@ -209,7 +209,7 @@ var (
 	sentCodes = map[int]bool{129: true, 130: true, 137: true, 143: true}
 )
 
-// kindOf is what a gate does: as its format or command shows, else its output.
+// kindOf returns the kind of a gate: as its format or command shows, else its output.
 func kindOf(g *spec.Gate, found *findings) string {
 	switch known := knownTool(g.Command); {
 	case g.Format == FormatFindings:

@@ -18,7 +18,7 @@ var (
 	sectionEnd   = lazyregexp.New(`^={3,}|^⎯{3,}|^-{70}$|^\s*Test Files `)
 )
 
-// sections are the reports of failed tests: the errors in them are those of the test.
+// sections are the reports failed tests: the errors in them are those of the test.
 type sections struct {
 	// inside reports whether the line is in a report.
 	inside bool

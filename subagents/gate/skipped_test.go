@@ -10,7 +10,7 @@ import (
 	"divisi/subagents/gate/testnames"
 )
 
-// Each format tells how many tests were skipped, most of them which and why, and a test that passed before is missing.
+// Each format reports how many tests were skipped, most of them which and why, and a test that passed before is missing.
 func TestSkippedTests(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

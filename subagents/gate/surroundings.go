@@ -23,7 +23,7 @@ var (
 	crateTests = lazyregexp.New(`^\s+Running .*deps/([\w-]+)-[0-9a-f]+(?:\.exe)?\)$|^\s+Doc-tests (\S+)$`)
 )
 
-// surroundings is what the lines around a failure tell about its place, in output that has no structure.
+// surroundings is the place of a failure as the lines around it show it, in output without structure.
 type surroundings struct {
 	// file is that of the tests below a heading, pkg the Go package of the errors below one.
 	file, pkg string

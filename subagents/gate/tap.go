@@ -16,7 +16,7 @@ var (
 	tapPlan    = lazyregexp.New(`^( *)1\.\.(\d+)`)
 )
 
-// sniffer reads error lines until the output says that it is TAP: by its version, by its plan, or by a result with a number.
+// sniffer reads error lines until the output reports that it is TAP: by its version, by its plan, or by a result with a number.
 type sniffer struct {
 	tap *tapParser
 	on  bool

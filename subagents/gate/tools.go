@@ -90,7 +90,7 @@ func FailsToo(g spec.Gate, red spec.Receipt, before *spec.Receipt) bool {
 		red.Build && red.Verdict == spec.VerdictFail && len(NewHidden(red, before)) > 0
 }
 
-// beforeVerb is what stands before build, vet or test in a command of go: its directory, also one of such a name.
+// beforeVerb matches the words before build, vet or test in a command of go: its directory, also one of such a name.
 func beforeVerb(command []string) []string {
 	for i, word := range command {
 		if verbs["go"][word] != "" && command[max(0, i-1)] != "-C" {

@@ -20,7 +20,7 @@ const (
 	maxWalked    = 500_000
 )
 
-// evidence is what compilers have left: the files that they read.
+// evidence is left by compilers: the files that they read.
 type evidence struct{ ran, compiled map[string]bool }
 
 // listing reads lists: dependency files of C and Rust, and the inputs that Maven keeps. A list that is older than the gate, or a

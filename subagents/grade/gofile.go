@@ -13,7 +13,7 @@ import (
 	"divisi/subagents/grade/calls"
 )
 
-// answer is what the calls of the gate do with a file of Go.
+// answer is the use of a Go file by the calls of the gate.
 func (g *golang) answer(name string) goAnswer {
 	var best goAnswer
 	for _, r := range g.runs {

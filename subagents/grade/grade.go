@@ -21,7 +21,7 @@ import (
 // Gate is a gate that is about to run.
 type Gate struct {
 	Name string
-	// Command is what runs, at the top of the work tree Dir, which the gate sees at Seen. Env is its environment.
+	// Command runs at the top of the work tree Dir, which the gate sees at Seen. Env is its environment.
 	Command   []string
 	Dir, Seen string
 	Env       []string

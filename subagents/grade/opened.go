@@ -12,7 +12,7 @@ import (
 	"divisi/subagents/grade/calls"
 )
 
-// opened is what was opened while a gate ran: files of the tree, and compiled modules of Python.
+// opened lists the files that were opened while a gate ran: files of the tree, and compiled modules of Python.
 type opened struct {
 	paths map[string]bool
 	// lack has, for files that could not be watched, why.

@@ -118,7 +118,7 @@ func newestSeq(events []contextscope.Event) int {
 
 // Append commits the events in one message: all of them or none. It fills in everything but Kind, Content, Data and, where it
 // is not the agent itself, Author; the events that it returns are what a later reader sees, big parts replaced.
-// After an error, which leaves open whether the message was stored, every later Append fails too: the attempt goes on with its
+// After an error, which leaves open whether the message was stored, every later Append fails too: the attempt continues with its
 // next delivery. Only after bus.ErrTooLarge, when nothing was stored, may smaller events be appended. A context that has ended
 // is no such error: the append has appendGrace even then, because an attempt that ends has something to say.
 func (j *Journal) Append(ctx context.Context, drafts ...contextscope.Event) ([]contextscope.Event, error) {
@@ -144,13 +144,13 @@ func (j *Journal) Append(ctx context.Context, drafts ...contextscope.Event) ([]c
 		}
 		return nil, fmt.Errorf("append to %s: %w", j.base.Agent, err)
 	}
-	// Numbers and lists of a tool are others when they come back: who goes on must know what a later reader will.
+	// Numbers and lists of a tool are others when they come back: who continues must know what a later reader will.
 	stored := wire.DecodeEvents(bus.Message{Subject: j.subject, Pos: pos, Data: whole})
 	j.last, j.seq, j.events = pos, j.seq+len(stored), append(j.events, stored...)
 	return stored, nil
 }
 
-// appendGrace is how long an append may go on when its attempt is already ending: what was paid for is to be kept.
+// appendGrace is how long an append may continue when its attempt is already ending: what was paid for is to be kept.
 const appendGrace = 3 * time.Second
 
 // linger returns a context that ends appendGrace after its parent.
@@ -247,7 +247,7 @@ func (j *Journal) Deliveries() (newest int, worked time.Duration, err error) {
 			if err := json.Unmarshal(e.Data, &s); err != nil {
 				return 0, 0, fmt.Errorf("decode started event %s: %w", e.ID, err)
 			}
-			// A delivery that takes a waiting attempt over goes on waiting: its request is in the log already.
+			// A delivery that takes a waiting attempt over continues waiting: its request is in the log already.
 			newest, worked, began, seen = max(newest, s.Delivery), worked+max(0, seen.Sub(began)), e.Time, e.Time
 		case contextscope.KindControl:
 			var n wire.Nudge

@@ -82,14 +82,14 @@ const (
 // Grace is the part of the wall clock that is kept for the wrap-up turn.
 func (b Bounds) Grace() time.Duration { return min(maxGrace, b.Time/graceShare) }
 
-// Spent is what an attempt has used of its limits. Request is about what its next call takes, in tokens.
+// Spent is the use of an attempt's limits. Request is about what its next call takes, in tokens.
 type Spent struct {
 	Calls, ToolCalls int
 	Usage            spec.Usage
 	Request          int
 }
 
-// answerReserve is what the wrap-up turn's answer is reckoned with, in tokens.
+// answerReserve is the estimate for the wrap-up turn's answer, in tokens.
 const answerReserve = 4096
 
 // Reached returns the class of the limit before which only the wrap-up turn has room, or "".
@@ -128,7 +128,7 @@ func (b Bounds) Over(class string, s Spent) spec.Fault {
 // wrapUp is the share of a limit, in percent, after which an agent is told to come to an end.
 const wrapUp = 85
 
-// Near says which limit is near, in words, or "".
+// Near reports which limit is near, in words, or "".
 func (b Bounds) Near(s Spent, worked time.Duration) string {
 	switch {
 	case b.Turns > 2 && b.Turns-s.Calls <= 2:

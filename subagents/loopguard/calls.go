@@ -29,7 +29,7 @@ type call struct {
 	state        int
 }
 
-// same says whether nothing tells two calls of a cycle apart. A result that is still to come says nothing.
+// same reports whether nothing tells two calls of a cycle apart. A result that is still to come says nothing.
 func (c *call) same(d *call) bool {
 	return c.what == d.what && (c.state == open || d.state == open || c.state == d.state && c.result == d.result)
 }
@@ -63,7 +63,7 @@ func (c *calls) add(name string, what digest) int {
 	return 0
 }
 
-// frequent says whether the newest call came often lately, each time with the same result.
+// frequent reports whether the newest call came often lately, each time with the same result.
 func (c *calls) frequent() bool {
 	n := 1
 	var last *call

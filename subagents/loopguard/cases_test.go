@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// section is a line of a case that says what becomes of those behind it: they come Times times, with {i} for the number of
-// the round, {i%3} for its rest and {iii} for as many times x. The first one says what the case is about and which strikes are
+// section is a line of a case that reports what becomes of those behind it: they come Times times, with {i} for the number of
+// the round, {i%3} for its rest and {iii} for as many times x. The first one reports what the case is about and which strikes are
 // wanted: line, kind and number.
 type section struct {
 	About string   `json:"about"`
@@ -106,7 +106,7 @@ func parse(t *testing.T, lines []string) []event {
 	return events
 }
 
-// rechunk cuts the texts of events anew, in pieces of so many characters: neighbours of one kind are one stream.
+// rechunk cuts the texts of events again, in pieces of so many characters: neighbours of one kind are one stream.
 func rechunk(events []event, size int) []event {
 	var out []event
 	for i := 0; i < len(events); i++ {
@@ -170,13 +170,13 @@ func TestReplayBadLines(t *testing.T) {
 		`{"txt":"a"}`:                          `line 1: unknown field "txt" (did you mean "text"?)`,
 		`{"Text":"a"}`:                         `line 1: unknown field "Text" (did you mean "text"?)`,
 		`{"steering":"a"}`:                     `line 1: unknown field "steering"; the fields are text, thought, call, result, prompt`,
-		`{"text":"a","thought":"b"}`:           `line 1: want one of text, thought, call, result, prompt in a line; there are 2`,
-		`{}`:                                   `line 1: want one of text, thought, call, result, prompt in a line; there are 0`,
+		`{"text":"a","thought":"b"}`:           `line 1: a line must have one of text, thought, call, result, prompt, not 2`,
+		`{}`:                                   `line 1: a line must have one of text, thought, call, result, prompt, not 0`,
 		`{"text":"a","text":"b"}`:              `line 1: field "text" is there twice`,
 		`{"text":1}`:                           `line 1: "text" has to be a string`,
 		`{"thought":null}`:                     `line 1: "thought" has to be a string`,
-		`[1]`:                                  `line 1: want one JSON object, not: "[1]"`,
-		"plain \x1b[31m words":                 `line 1: want one JSON object, not: "plain \x1b[31m words"`,
+		`[1]`:                                  `line 1: must be one JSON object, not: "[1]"`,
+		"plain \x1b[31m words":                 `line 1: must be one JSON object, not: "plain \x1b[31m words"`,
 		`{"text":"a"} {"text":"b"}`:            `line 1: there is something behind the JSON object`,
 		`{"text":"a"`:                          `line 1: the JSON object has no end`,
 		`{"text":}`:                            `line 1: field "text" is not JSON: `,
@@ -184,7 +184,7 @@ func TestReplayBadLines(t *testing.T) {
 		`{"call":{"args":{}}}`:                 `line 1: call: want a "name" that is a string`,
 		`{"call":{"name":"","args":{}}}`:       `line 1: call: want a "name" that is a string`,
 		`{"call":{"name":"a","args":[1]}}`:     `line 1: call: "args" has to be an object`,
-		`{"call":"a"}`:                         `line 1: call: want one JSON object, not: "\"a\""`,
+		`{"call":"a"}`:                         `line 1: call: must be one JSON object, not: "\"a\""`,
 		`{"text":"` + strings.Repeat("a", maxLine): `line 1: the line is longer than 16777216 bytes`,
 	} {
 		err := Replay(strings.NewReader(line), func(int, *Strike) error { return nil })

@@ -18,7 +18,7 @@
 //   - code between fences, and tables; an unclosed fence ends with the model's turn, or at a call;
 //   - a ruler: where one character repeats, or punctuation follows punctuation, the 41st to the 80th of a row.
 //
-// The text goes on over turns: who says the same again each turn is found. A call and a result stand in it as one character
+// The text continues over turns: who says the same again each turn is found. A call and a result are in it as one character
 // each, made of what they are, so that the same sentence before each of many different calls is no loop.
 //
 // The newest 4,096 characters are kept, 80 KiB each for text and thoughts. That loses nothing: ten windows within a mean

@@ -6,7 +6,7 @@ import (
 	"divisi/internal/testkit/fencetest"
 )
 
-// What an agent called or said can be another's words: in a nudge it stands in the fence.
+// What an agent called or said can be another's words: in a nudge it is in the fence.
 func TestWordsOfTheAgentStayInTheFence(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{KindCall, KindCycle, KindText, KindThought, KindJudge} {

@@ -12,7 +12,7 @@ type Guard struct {
 	text, thought stream
 	calls         calls
 	judge         schedule
-	// ended says that the model's turn is over, and that results may come.
+	// ended reports that the model's turn is over, and that results may come.
 	ended   bool
 	strikes int
 	// stopped is the last strike. It is never taken back but by a new task.
@@ -85,14 +85,14 @@ func (g *Guard) Result(result any) {
 	g.calls.answer(d)
 }
 
-// EndTurn says that the model's turn is over: an unclosed fence ends, and half a line.
+// EndTurn reports that the model's turn is over: an unclosed fence ends, and half a line.
 func (g *Guard) EndTurn() {
 	g.ended = true
 	g.text.end()
 	g.thought.end()
 }
 
-// Clone returns a guard that goes on from here by itself, to watch a stream that may yet be discarded.
+// Clone returns a guard that continues from here by itself, to watch a stream that may yet be discarded.
 func (g *Guard) Clone() *Guard {
 	c := *g
 	c.text, c.thought = g.text.clone(), g.thought.clone()

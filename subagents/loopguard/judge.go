@@ -18,7 +18,7 @@ const (
 	minInterval   = 5
 	maxInterval   = 15
 	firstInterval = 10
-	// sure is the confidence from which on an opinion says that there is a loop.
+	// sure is the confidence from which on an opinion reports that there is a loop.
 	sure = 0.9
 	// maxEntries is how many entries the judge sees.
 	maxEntries = 20
@@ -40,7 +40,7 @@ type Opinion struct {
 	Confidence float64 `json:"confidence"`
 }
 
-// Loop says whether the opinion is sure of a loop. A first opinion that is needs a second one.
+// Loop reports whether the opinion is sure of a loop. A first opinion that is needs a second one.
 func (o Opinion) Loop() bool { return o.Confidence >= sure }
 
 // ParseOpinion reads a judge's answer: one JSON object with an analysis and a confidence, and nothing else.
@@ -99,7 +99,7 @@ func (g *Guard) Judged(turn int, first, second *Opinion) *Strike {
 	return g.strike(KindJudge, fmt.Sprintf("%q", shown(second.Analysis, maxAnalysis)))
 }
 
-// Author is who an entry of a session comes from.
+// Author is the author of a session entry.
 type Author string
 
 // The authors of entries.

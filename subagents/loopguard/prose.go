@@ -16,7 +16,7 @@ const (
 )
 
 // prose passes on the characters of a Markdown text that stand outside of fenced code and tables. It sees one character at a
-// time and looks at nothing but what came before.
+// time and inspects nothing but what came before.
 type prose struct {
 	place int
 	// pending are the characters at the beginning of a line that go where the next one goes.
@@ -191,7 +191,7 @@ func (p *prose) span(r rune) {
 
 func isBlank(r rune) bool { return r == ' ' || r == '\t' || r == '\r' }
 
-// rowStart says whether a line that begins so is one of a table: a pipe, or a bar or corner of those that are drawn.
+// rowStart reports whether a line that begins so is one of a table: a pipe, or a bar or corner of those that are drawn.
 func rowStart(r rune) bool {
 	switch r {
 	case '|', '│', '┃', '║', '┌', '┏', '╔', '├', '┣', '╠', '└', '┗', '╚':

@@ -107,7 +107,7 @@ func parseEvent(line []byte) (event, error) {
 		return event{}, err
 	}
 	if len(fields) != 1 {
-		return event{}, fmt.Errorf("want one of %s in a line; there are %d", strings.Join(names, ", "), len(fields))
+		return event{}, fmt.Errorf("a line must have one of %s, not %d", strings.Join(names, ", "), len(fields))
 	}
 	e := event{kind: slices.Collect(maps.Keys(fields))[0]}
 	switch body := fields[e.kind]; e.kind {

@@ -8,7 +8,7 @@ import (
 )
 
 // A ruler is a row of one character or of punctuation. Its first characters count, then some that do not, so that no ruler,
-// frame or progress bar of usual length is a loop; what goes on behind them is one.
+// frame or progress bar of usual length is a loop; what continues behind them is one.
 const (
 	rulerShown  = 40
 	rulerFolded = 80
@@ -86,7 +86,7 @@ func (s *stream) scan(chunk string) (int, bool) {
 	return len(chunk), false
 }
 
-// take takes a character and says whether it completes a loop.
+// take takes a character and reports whether it completes a loop.
 func (s *stream) take(r rune) bool {
 	s.since.add(uint32(r))
 	if s.prose.place == inLine && s.prose.ticks == 0 && r != '`' && r != '\n' {
@@ -178,7 +178,7 @@ func (s *stream) end() {
 	s.last, s.ornament = 0, false
 }
 
-// isOrnament says whether a character is neither of a word or number nor the end of a line.
+// isOrnament reports whether a character is neither of a word or number nor the end of a line.
 func isOrnament(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r != '\n' && (r < '0' || r > '9') && (r|0x20 < 'a' || r|0x20 > 'z')

@@ -31,12 +31,12 @@ type Strike struct {
 	N int
 	// Detail names the loop in one line. It quotes the agent.
 	Detail string
-	// At is, for text and thoughts, how many bytes of the chunk had been read. What is behind them was not taken: who goes on
+	// At is, for text and thoughts, how many bytes of the chunk had been read. What is behind them was not taken: who continues
 	// after the strike feeds it.
 	At int
 }
 
-// Nudge is what the model is told after the first strike. What was seen can have another's words in it.
+// Nudge is the message to the model after the first strike. What was seen can have another's words in it.
 func (s *Strike) Nudge() string {
 	what := narrative.Quote(s.Detail) + "\n"
 	switch s.Kind {
@@ -72,7 +72,7 @@ func shown(said string, most int) string {
 	return plain
 }
 
-// loops words the repetition of calls; known says that they had results to compare.
+// loops words the repetition of calls; known reports that they had results to compare.
 func loops(names []string, args string, known bool) string {
 	what := names[0] + " " + args
 	results := "each without a result"

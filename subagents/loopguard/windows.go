@@ -44,7 +44,7 @@ type windowMemory struct {
 	text [kept]uint32
 	// sums are the hashes of everything up to a character, from which that of any piece follows.
 	sums [kept]uint64
-	// heads is the place of the newest window of a hash's bucket; older and equal say how many characters before a window the
+	// heads is the place of the newest window of a hash's bucket; older and equal report how many characters before a window the
 	// next one of its bucket ended, and the next equal one. 0 is none.
 	heads        [kept]uint32
 	older, equal [kept]uint16
@@ -60,7 +60,7 @@ func (w windows) clone() windows {
 	return w
 }
 
-// add takes a character and says whether the window that it ends is the tenth of a loop.
+// add takes a character and reports whether the window that it ends is the tenth of a loop.
 func (w *windows) add(c uint32) bool {
 	if w.windowMemory == nil {
 		w.windowMemory = new(windowMemory)
@@ -147,7 +147,7 @@ func (w *windows) gaps(last uint32) (gaps [windowTimes - 1]gap, ok bool) {
 	return gaps, true
 }
 
-// loops says whether the newest window is one of a loop. Hashes tell what differs; what they take for equal is compared.
+// loops reports whether the newest window is one of a loop. Hashes tell what differs; what they take for equal is compared.
 func (w *windows) loops(last uint32) bool {
 	gaps, ok := w.gaps(last)
 	if !ok {

@@ -67,7 +67,7 @@ func (s *server) connect(ctx context.Context) (c *connection, err error) {
 	return nil, errors.New(wordsOf(err) + c.lastWords())
 }
 
-// wordsOf says what a failed session means.
+// wordsOf reports what a failed session means.
 func wordsOf(err error) string {
 	if errors.Is(err, sdk.ErrConnectionClosed) || errors.Is(err, io.EOF) {
 		return "it ended, or closed its standard output"
@@ -85,7 +85,7 @@ func (s *server) client() *sdk.Client {
 	return c
 }
 
-// refuse answers what servers ask for. Tools that change while an attempt goes on would change what its model was told.
+// refuse answers what servers ask for. Tools that change while an attempt continues would change what its model was told.
 func refuse(log zerolog.Logger) sdk.Middleware {
 	return func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
@@ -116,7 +116,7 @@ func list(ctx context.Context, session *sdk.ClientSession) ([]*sdk.Tool, error) 
 	return tools, nil
 }
 
-// over says whether the session has ended.
+// over reports whether the session has ended.
 func (c *connection) over() bool {
 	select {
 	case <-c.gone:
@@ -134,7 +134,7 @@ func (c *connection) answers(ctx context.Context) bool {
 	return err == nil || answered(err)
 }
 
-// lastWords is what a program wrote to its standard error at last, as the end of a sentence.
+// lastWords returns the end of a program's standard error, as the end of a sentence.
 func (c *connection) lastWords() string {
 	if c.process == nil {
 		return ""

@@ -16,7 +16,8 @@ const (
 	maxWhy         = 2000
 )
 
-// description is what the model is told of a tool: whose words follow, and the words, quoted, with those about its arguments.
+// description returns the description of a tool for the model: whose words follow, and the words, quoted, with those about its
+// arguments.
 func description(server, about string, arguments []string) string {
 	words := text.Short(visible(about), maxDescription)
 	if len(arguments) > 0 {

@@ -62,7 +62,7 @@ func (r *remote) Run(ctx context.Context, call tool.Call) tool.Result {
 	return r.server.hidden(resultOf(result))
 }
 
-// hidden takes what the server was given out of a result.
+// hidden takes what the server was dispatched of a result.
 func (s *server) hidden(r tool.Result) tool.Result {
 	for key, value := range r.Output {
 		if text, ok := value.(string); ok {

@@ -12,7 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// resultOf is what a server answered as an agent reads it: its texts, what else there was in words, and its structured content
+// resultOf returns a server's answer as an agent reads it: its texts, what else there was in words, and its structured content
 // where no text says the same. Pictures, sounds and other bytes are named and not shown.
 func resultOf(r *sdk.CallToolResult) tool.Result {
 	var parts []string
@@ -26,7 +26,7 @@ func resultOf(r *sdk.CallToolResult) tool.Result {
 	text := strings.Join(parts, "\n")
 	if r.IsError {
 		if text == "" {
-			text = "the tool failed and does not say why"
+			text = "the tool failed without a reason"
 		}
 		return tool.Result{Output: map[string]any{"error": text}, Err: true}
 	}

@@ -190,7 +190,7 @@ func variantsOf(m map[string]any) []any {
 	return nil
 }
 
-// kindOf is the one type that a schema allows beside null, also where only its other words say which; "" when it is not one.
+// kindOf is the one type that a schema allows beside null, also where only its other words report which; "" when it is not one.
 func kindOf(m map[string]any) string {
 	var types []string
 	switch t := m["type"].(type) {

@@ -127,7 +127,7 @@ func FuzzClean(f *testing.F) {
 	})
 }
 
-// fits says whether arguments fit a server's schema; a schema that is none takes nothing.
+// fits reports whether arguments fit a server's schema; a schema that is none takes nothing.
 func fits(schema string, args any) bool {
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader([]byte(schema)))
 	if err != nil {

@@ -38,7 +38,7 @@ type server struct {
 	// turn is held to read or change what follows: a lock that can be waited for with a context.
 	turn chan struct{}
 	live *connection
-	// deaths counts, why says how it died last, and given that it is given up.
+	// deaths counts, why reports how it died last, and given that it is given up.
 	deaths int
 	why    string
 	given  error
@@ -121,7 +121,7 @@ func (s *server) mourn(why string) {
 	s.opts.Log.Warn().Str("server", s.name).Int("times", s.deaths).Str("why", s.why).Msg("an MCP server failed")
 }
 
-// lose gives a connection up, unless another call did that already, and says what that means for the call.
+// lose gives a connection up, unless another call did that already, and reports what that means for the call.
 func (s *server) lose(c *connection, how string, hangs bool) error {
 	s.turn <- struct{}{} // the start of the server has Options.Start
 	defer func() { <-s.turn }()
@@ -135,7 +135,7 @@ func (s *server) lose(c *connection, how string, hangs bool) error {
 		"The server is started again for the next call", s.name, s.why)
 }
 
-// call carries out one call. The error says in words for the model what went wrong.
+// call executes one call. The error says in words for the model what went wrong.
 func (s *server) call(ctx context.Context, name string, args map[string]any) (*sdk.CallToolResult, error) {
 	c, err := s.connection(ctx)
 	if err != nil {
@@ -175,7 +175,7 @@ func (s *server) blame(ctx context.Context, c *connection, err error) error {
 	return s.lose(c, wordsOf(err), false)
 }
 
-// answered says whether an error is what the server itself answered, and not what the way to it came to.
+// answered reports whether an error is what the server itself answered, and not what the way to it came to.
 func answered(err error) bool {
 	const rejected, closing = -32005, -32003 // the SDK's own errors, down to this one, look like a server's
 	wire, ok := errors.AsType[*jsonrpc.Error](err)

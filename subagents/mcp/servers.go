@@ -21,7 +21,7 @@ import (
 // with every request.
 const maxTools = 200
 
-// Options are what servers are started with.
+// Options are the dependencies of servers.
 type Options struct {
 	// Starter starts the programs.
 	Starter Starter

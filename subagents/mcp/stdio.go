@@ -32,7 +32,7 @@ const maxMessage = 16 << 20
 type lines struct {
 	io.Closer
 	from *bufio.Reader
-	// rest is what is left of the current piece of a line; inside says that the next piece continues that line, kept that the
+	// rest is the remainder of the current piece of a line; inside reports that the next piece continues that line, kept that the
 	// line is passed on.
 	rest         []byte
 	inside, kept bool

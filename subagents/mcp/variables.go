@@ -13,7 +13,7 @@ import (
 // minSecret is how long a value is at least, in bytes, to be taken out of what a server says: shorter ones are words.
 const minSecret = 8
 
-// variables are what a server is given of Divisi's environment.
+// variables are the variables of Divisi's environment that a server gets.
 type variables struct {
 	env     []string
 	headers http.Header

@@ -23,11 +23,11 @@ const (
 	maxOutput      = 1 << 20
 )
 
-// Config is what the services of one try are started with.
+// Config is the input of the services of one try.
 type Config struct {
 	Services []spec.Service
-	// Command is what all commands of the services have in common: tree, environment, keeper. Each has a home and a directory for
-	// temporary files of its own, below Dir, which is the try's alone.
+	// Command is shared by all commands of the services: tree, environment, keeper. Each has a home and a directory for temporary
+	// files of its own, below Dir, which is the try's alone.
 	Command sandbox.Command
 	Dir     string
 	// Prepared keeps what the prepare commands left; it is the same for tries on one tree alone.
@@ -249,7 +249,7 @@ func (s *Set) Close() {
 	}
 }
 
-// Output is what the services have printed, the end of it each.
+// Output is the end of the output of each service.
 func (s *Set) Output() (text string) {
 	for _, r := range s.running {
 		if said := r.said.String(); said != "" {
@@ -285,7 +285,7 @@ func (t *transcript) write(p []byte) {
 	}
 }
 
-// String is what is kept.
+// String returns the kept text.
 func (t *transcript) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 // mends reports whether the gates prove a batch that mends red ones. They run in full then: later batches are compared with them.
 func (t *Executor) mends() bool { return t.Assignment.Since != "" && len(t.Assignment.Task.Mends) > 0 }
 
-// mending is what a gate of such a batch is judged by; nil in any other run.
+// mending holds the criteria of a gate of such a batch; nil in any other run.
 func (t *Executor) mending(ctx context.Context, name string, before *spec.Receipt) (*gate.Mending, error) {
 	if !t.mends() || before == nil {
 		return nil, nil

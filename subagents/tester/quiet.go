@@ -75,7 +75,7 @@ func (q *quiet) wait() {
 	}
 }
 
-// words say how long a command has printed nothing, and what it printed last.
+// words report how long a command has printed nothing, and what it printed last.
 func words(what string, silence time.Duration, line string) string {
 	said := fmt.Sprintf("%s: nothing printed for %s", what, silence.Round(time.Second))
 	if line == "" {

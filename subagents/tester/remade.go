@@ -45,7 +45,7 @@ func (t *Executor) remade(r, before *spec.Receipt) bool {
 	return slices.ContainsFunc(r.Wrote, func(name string) bool { return before == nil || !slices.Contains(before.Wrote, name) })
 }
 
-// anew runs a gate once more without what caches know of it. This run counts. Where its tool takes results from a cache all the
+// again runs a gate once more without what caches know of it. This run counts. Where its tool takes results from a cache all the
 // same, a note tells.
 func (t *Executor) anew(
 	ctx context.Context, g spec.Gate, where gate.Where, whole *transcript, tests *testnames.Tests, before *grade.Reading,

@@ -41,7 +41,7 @@ func (t *Executor) judged(receipts []spec.Receipt, skipped []string) spec.Result
 	}}
 }
 
-// notes are what a person should know of gates that did not block.
+// notes are hints about gates that did not block.
 func (t *Executor) notes(receipts []spec.Receipt) []string {
 	notes := t.noted
 	for _, r := range receipts {

@@ -68,7 +68,7 @@ func unserviceable(failed *service.FailedError) spec.Result {
 	return wire.Failed(wire.FaultSetup, failed.Error(), text.Tail(failed.Output, gate.MaxTail))
 }
 
-// ofService is what a service that failed means to the gates; nil for none.
+// ofService is the meaning of a failed service for the gates; nil for none.
 func ofService(failed *service.FailedError) *hindrance {
 	if failed == nil {
 		return nil

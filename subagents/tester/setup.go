@@ -21,7 +21,7 @@ import (
 	"divisi/subagents/wire"
 )
 
-// Places are what a setup works with beside its tree.
+// Places are the directories of a setup beside its tree.
 type Places interface {
 	// Fill lets the commands that are prepared from now on write the directories of an environment that is being made.
 	Fill(m *environment.Making)

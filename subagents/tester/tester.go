@@ -69,7 +69,7 @@ type Executor struct {
 	Bounds  limit.Bounds
 	// Room finds what the machine lacks where a command has failed.
 	Room machine.Rooms
-	// Services is what the services of the project are started with.
+	// Services is the input of the project's services.
 	Services func() (service.Config, error)
 	// Pauses are how long a setup waits, each before one more try, for a service that may be away.
 	Pauses []time.Duration
@@ -78,18 +78,18 @@ type Executor struct {
 	// Worker is the name of this worker, Sign makes a receipt one of it.
 	Worker string
 	Sign   func(*spec.Receipt) error
-	// Foreign is what comes of an attempt without a baseline of this environment, whose digest it gets; nil where only a
-	// baseline that is made again can be compared.
+	// Foreign handles an attempt without a baseline of this environment, whose digest it gets; nil where only a baseline that is
+	// made again can be compared.
 	Foreign func(ctx context.Context, environment string) (spec.Result, error)
 	// Judge has a patch judged in place of the gates; nil where the gates decide.
 	Judge func(ctx context.Context) (spec.Result, error)
 	Log   zerolog.Logger
 
-	// environment is what Digest returned.
+	// environment is the result of Digest.
 	environment string
-	// used is what the newest setup did with the network.
+	// used is the network use of the newest setup.
 	used egress.Use
-	// noted are what a person should know of the setup, and of gates that changed the tree.
+	// noted are hints about the setup, and about gates that changed the tree.
 	noted []string
 	// services are those of this try; nil for none.
 	services *service.Set
@@ -100,7 +100,7 @@ type Executor struct {
 	hindered *hindrance
 }
 
-// Ground is what a command sees, writes and reads.
+// Ground holds the views and directories of a command.
 type Ground struct {
 	Env                []string
 	Place              sandbox.Place

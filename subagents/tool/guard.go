@@ -179,7 +179,7 @@ func (b *bounding) keep(ctx context.Context, key, whole string) (handle, where s
 	return handle, fmt.Sprintf("load_artifact %q has all of it", handle)
 }
 
-// elideValue is a value as it is, unless a text somewhere in it says what only the guard may say.
+// elideValue is a value as it is, unless a text somewhere in it reports what only the guard may say.
 func elideValue(value any, encoded string) any {
 	elided := elide(encoded)
 	if elided == encoded {
@@ -203,7 +203,7 @@ func fileSafe(id string) string {
 	return safe[:min(len(safe), 48)]
 }
 
-// What the guard writes into an output says what is left out, and that a text is a summary. No output may say the same of
+// What the guard writes into an output reports what is left out, and that a text is a summary. No output may say the same of
 // itself: whatever a reader might take for these words is elided from it first.
 const (
 	leftOut       = "<<<LEFT_OUT"
@@ -242,7 +242,7 @@ func elideTags(text string) string { return forgedTag.ReplaceAllString(elide(tex
 func tagged(tag, text string) string { return fmt.Sprintf("<%s>\n%s\n</%s>", tag, text, tag) }
 
 // cut returns an elided text of more than most characters as its head and its tail, shown characters of it at most, and
-// between them a marker that says how much is missing and where it is. The marker needs markRoom. Errors mostly stand at the
+// between them a marker that reports how much is missing and where it is. The marker needs markRoom. Errors mostly stand at the
 // end, so that the tail is the larger part.
 func cut(text string, most, shown int, where string) string {
 	runes := []rune(text)

@@ -101,7 +101,7 @@ func (s *Set) Refuse(call Call, why string) Result {
 	return r
 }
 
-// Effect is what a call touches. A call of an unknown tool counts as one that writes: what it was meant to do is not known.
+// Effect is the effect of a call. A call of an unknown tool counts as one that writes: what it was meant to do is not known.
 func (s *Set) Effect(call Call) Effect {
 	t, ok := s.tools[call.Name]
 	if !ok {
@@ -134,7 +134,7 @@ func (s *Set) checked(call Call) (Call, error) {
 // misfit lists what is wrong with the arguments of a call.
 func misfit(name string, faults []string) string {
 	const most = 30
-	return fmt.Sprintf("the arguments of %s do not fit; put right:\n- ", name) + strings.Join(text.Few(faults, most), "\n- ")
+	return fmt.Sprintf("the arguments of %s do not fit; fix:\n- ", name) + strings.Join(text.Few(faults, most), "\n- ")
 }
 
 // maxDoing bounds what people are shown of a call, in characters.

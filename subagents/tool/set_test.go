@@ -28,7 +28,7 @@ type item struct {
 
 func (l line) Doing() string { return "running " + l.Text }
 
-// echo says what it was called with.
+// echo reports what it was called with.
 func echo(name string, effect Effect) Tool {
 	return New(name, "Echoes a line.", effect, func(ctx context.Context, l line) Result {
 		data, err := json.Marshal(l)

@@ -20,7 +20,7 @@ type Summarizer interface {
 	Summarize(ctx context.Context, o LongOutput) (Summary, error)
 }
 
-// LongOutput is what is to be summarised.
+// LongOutput is the output to be summarised.
 type LongOutput struct {
 	// Call is the call that the output answers.
 	Call Call
@@ -29,7 +29,7 @@ type LongOutput struct {
 	Sought
 }
 
-// Sought is what a reader of an output looks for.
+// Sought is the need of an output's reader.
 type Sought struct {
 	// Brief is the task; Said is the text of the newest turn, which gives the reason why the call was made.
 	Brief, Said string
@@ -107,7 +107,7 @@ func (b *bounding) summarize(ctx context.Context, text string) (said string, err
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			said, err = "", fmt.Errorf("what makes summaries broke down: %v", r)
+			said, err = "", fmt.Errorf("the summary model failed: %v", r)
 		}
 	}()
 	ctx, cancel := context.WithTimeoutCause(ctx, summaryTime, errSummaryTime)

@@ -80,7 +80,7 @@ func TestSummaryThatFailsFallsBackToKeep(t *testing.T) {
 		}, "model: overloaded (LEFT_OUT."},
 		"empty":      {func(g *Guard) { g.Summarizer = summarizes(" \n") }, "it was empty."},
 		"too long":   {func(g *Guard) { g.Summarizer = summarizes(strings.Repeat("x", 12_001)) }, "it has 12001 characters."},
-		"panic":      {func(g *Guard) { g.Summarizer = summarizer(nil) }, "broke down"},
+		"panic":      {func(g *Guard) { g.Summarizer = summarizer(nil) }, "the summary model failed"},
 		"nobody":     {func(g *Guard) { g.Summarizer = nil }, "nothing makes summaries here."},
 		"no store":   {func(g *Guard) { g.Artifacts = nil }, "the whole output is not kept."},
 		"full store": {func(g *Guard) { g.Artifacts = &keeper{fail: broken} }, "the whole output is not kept."},

@@ -1,6 +1,6 @@
 // Package tool runs the tool calls of a model: Set checks the arguments of a call against the tool's schema, with all errors at
 // once, runs it, and bounds what it returns; New makes a tool of a Go function, whose argument struct is its declaration.
-// Its input is a call and its output a result that the model reads, also where the call failed: then it says what to do
+// Its input is a call and its output a result that the model reads, also where the call failed: then it reports what to do
 // instead. The tools themselves are in the packages below. It never panics, and knows neither the bus nor the turn loop.
 package tool
 
@@ -24,7 +24,7 @@ type Call struct {
 	Args map[string]any
 }
 
-// Result is what a call returned.
+// Result is the result of a call.
 type Result struct {
 	// Output becomes the function response. By convention its key is "output", or "error" when the call failed; others
 	// carry facts such as an exit code.
@@ -41,11 +41,11 @@ type Result struct {
 	HandedOver bool
 	// Steps are the agent's own plan, where the call changed it.
 	Steps []spec.Step
-	// Load is what load_artifact shows in the next request, and in no other.
+	// Load is shown by load_artifact in the next request, and in no other.
 	Load *Load
 	// Kept are the artifacts that were made of outputs too large to show.
 	Kept []contextscope.Listed
-	// Usage is what model calls on the way cost.
+	// Usage is the cost of model calls on the way.
 	Usage spec.Usage
 	// Doing describes in a few words what the call did, for the people who watch.
 	Doing string
@@ -62,17 +62,17 @@ type Load struct {
 
 // Tool is one function that an agent can call.
 type Tool interface {
-	// Declaration is what the model is told. The schema of the arguments is in ParametersJsonSchema, as a map that is flat
-	// and has no bounds. It is called often and must always return an equal value, which the caller does not change.
+	// Declaration is a tool's description for the model. The schema of the arguments is in ParametersJsonSchema, as a map that is
+	// flat and has no bounds. It is called often and must always return an equal value, which the caller does not change.
 	Declaration() *genai.FunctionDeclaration
-	// Effect is what a call touches, and so what may run beside it. The arguments of a call that will not run do not fit.
+	// Effect is the effect of a call, which decides what may run beside it. The arguments of a call that will not run do not fit.
 	Effect(call Call) Effect
 	// Run runs one call whose arguments fit the schema. It must return soon after ctx ends, and reports an error as a result
-	// that says what to do. It must allow calls from several goroutines, unless it writes.
+	// that reports what to do. It must allow calls from several goroutines, unless it writes.
 	Run(ctx context.Context, call Call) Result
 }
 
-// Effect is what a call touches.
+// Effect is the effect of a call.
 type Effect int
 
 const (
@@ -99,7 +99,7 @@ type Doer interface {
 // Text is a result that succeeded.
 func Text(output string) Result { return Result{Output: map[string]any{"output": output}} }
 
-// Failed is a result of a call that failed; the message says what to do instead.
+// Failed is a result of a call that failed; the message reports what to do instead.
 func Failed(format string, args ...any) Result {
 	return Result{Output: map[string]any{"error": fmt.Sprintf(format, args...)}, Err: true}
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// Config is what the tools of one attempt work on.
+// Config is the input of one attempt's tools.
 type Config struct {
 	// Runner runs all commands of the agent. Env is their environment without the task's: gates have that.
 	Runner
@@ -39,7 +39,7 @@ type Config struct {
 	Changed     func(ctx context.Context, since string) ([]string, error)
 	Mirror      *git.Repo
 	Environment *environment.Environment
-	// Environ is what MCP servers take their variables from.
+	// Environ is the source of variables for MCP servers.
 	Environ []string
 	Model   model.Model
 	// Memory may be nil; More are further tools.

@@ -10,7 +10,7 @@ import (
 	"divisi/subagents/wire"
 )
 
-// What a task that was delegated in the background gives back stands in the fence.
+// What a task that was delegated in the background gives back is in the fence.
 func TestWordsOfADelegatedTaskStayInTheFence(t *testing.T) {
 	t.Parallel()
 	fencetest.CheckQuoted(t, func(words string) string {

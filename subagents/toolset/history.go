@@ -49,7 +49,7 @@ func (h *history) Log(ctx context.Context, path string, limit int) (string, erro
 	return b.String(), nil
 }
 
-// trailers says which task a commit comes from.
+// trailers reports which task a commit comes from.
 func trailers(c git.Landed) string {
 	var words []string
 	for _, key := range []string{"Task", "Attempt", "Role"} {

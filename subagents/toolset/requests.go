@@ -28,7 +28,7 @@ type Answers interface {
 }
 
 // Requests puts what an agent asks of others into its session, and waits for the answers in the log of the conductor. Nothing
-// else carries them, so that an agent that was lost goes on waiting where it was. It is safe for concurrent use.
+// else carries them, so that an agent that was lost continues waiting where it was. It is safe for concurrent use.
 type Requests struct {
 	journal *journal.Journal
 	answers Answers
@@ -145,14 +145,14 @@ func (r *Requests) note(a wire.Answer) {
 	r.granted, r.unlocked = append(r.granted, a.Granted...), append(r.unlocked, a.Unlocked...)
 }
 
-// Delegated is what others have used for the agent. It is in their own accounts already, and counts against the agent's limit.
+// Delegated is the use of others for the agent. It is in their own accounts already, and counts against the agent's limit.
 func (r *Requests) Delegated() spec.Usage {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.delegated
 }
 
-// Scope is what the attempt may write: its task's write set, with what was granted to earlier deliveries.
+// Scope bounds the writes of the attempt: its task's write set, with what was granted to earlier deliveries.
 func (r *Requests) Scope(set spec.WriteSet) *files.Scope {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -116,7 +116,7 @@ func (c *Config) Open(ctx context.Context, of *agent.Agent) (set *tool.Set, done
 	return set, done, nil
 }
 
-// Declarations are what the attempt's tools tell the model, for tools that are never run.
+// Declarations are the descriptions of the attempt's tools for the model, for tools that are never run.
 func Declarations(a *wire.Assignment, more []tool.Tool) ([]*genai.FunctionDeclaration, error) {
 	set, err := toolbox{more: more}.set(a, nil)
 	if err != nil {

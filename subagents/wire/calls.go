@@ -19,7 +19,7 @@ const (
 
 // Calls is the data of a calls event: transitions of a turn's calls, in the order in which they happened.
 type Calls struct {
-	// Turn is the turn that made the calls, from 1; Began is when they were looked at first.
+	// Turn is the turn that made the calls, from 1; Began is when they were inspected first.
 	Turn    int       `json:"turn"`
 	Began   time.Time `json:"began"`
 	Changes []Change  `json:"changes"`

@@ -13,7 +13,7 @@ const ControlRead = "read"
 
 // Control is a message to the workers of a run. It is at most once: what came of it is seen in the log. A cancelled agent
 // leaves a result with status cancelled; a stopped one leaves a control event with reason stopped and no result, gives its
-// message up, and goes on when the same attempt is put on the queue again; a steering message leaves a steering event.
+// message up, and continues when the same attempt is put on the queue again; a steering message leaves a steering event.
 type Control struct {
 	// ID makes a steering message count once, however often it is sent.
 	ID   string `json:"id,omitempty"`
@@ -23,7 +23,7 @@ type Control struct {
 	Attempt int    `json:"attempt,omitempty"`
 	// Text is the message of a steering, or the reason of a cancel.
 	Text string `json:"text,omitempty"`
-	// From is who sent it: user or conductor.
+	// From is its sender: user or conductor.
 	From string `json:"from,omitempty"`
 }
 
@@ -40,7 +40,7 @@ const (
 	ReasonLoop     = "loop"     // the agent repeats itself
 	ReasonJudged   = "judged"   // a model was asked whether there is progress; no words to the agent
 	ReasonRetry    = "retry"    // the answer before was discarded
-	// ReasonMachine: the machine lacks something, class says what and detail where; the attempt goes on when it is delivered
+	// ReasonMachine: the machine lacks something, class reports what and detail where; the attempt continues when it is delivered
 	// again, elsewhere at once where there are other machines.
 	ReasonMachine = "machine"
 	ReasonStopped = "stopped" // the run stops; the attempt goes on when it is delivered again
@@ -63,7 +63,7 @@ type Nudge struct {
 	Second     *float64 `json:"second,omitempty"`
 }
 
-// Lack is what a machine lacks, for the reason machine.
+// Lack is the missing resource of a machine, for the reason machine.
 func (n Nudge) Lack() string {
 	if n.Class == FaultInternal || n.Class == FaultSetup {
 		return n.Class + ": " + n.Detail

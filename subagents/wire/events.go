@@ -17,9 +17,9 @@ import (
 // Unreadable is the data of an event of kind unreadable, which stands where an event of the log could not be read: every fold
 // passes over it, and every view shows its reason.
 type Unreadable struct {
-	// Reason is a sentence that names the place and says what is wrong.
+	// Reason is a sentence that names the place and reports what is wrong.
 	Reason string `json:"reason"`
-	// Kind is what the event was, where that can be told.
+	// Kind is the kind of the event, where that is known.
 	Kind contextscope.Kind `json:"kind,omitempty"`
 	// Lost is set where the store is damaged and what was there is lost.
 	Lost bool `json:"lost,omitempty"`
@@ -101,7 +101,7 @@ func check(m bus.Message, e *contextscope.Event, err error) {
 	}
 }
 
-// attribute makes an event that of whose subject it is on, which the bus has checked, whatever stands in the event. It returns
+// attribute makes an event that of whose subject it is on, which the bus has checked, whatever is in the event. It returns
 // the kind that a subject of the conductor names.
 func attribute(subject string, e *contextscope.Event) contextscope.Kind {
 	switch part := strings.Split(subject, "."); {
@@ -117,7 +117,7 @@ func attribute(subject string, e *contextscope.Event) contextscope.Kind {
 	return ""
 }
 
-// fault says why this program cannot read an event that is sound JSON.
+// fault reports why this program cannot read an event that is sound JSON.
 func fault(e *contextscope.Event) error {
 	if e.V > contextscope.EventVersion {
 		return fmt.Errorf("it has version %d, and this program reads up to %d", e.V, contextscope.EventVersion)
@@ -145,7 +145,7 @@ func fault(e *contextscope.Event) error {
 	}
 }
 
-// faultOfData says why what a worker sent is not what it may send; nil for what cannot do harm.
+// faultOfData reports why what a worker sent is not what it may send; nil for what cannot do harm.
 func faultOfData(e *contextscope.Event, data any) error {
 	if r, ok := data.(*spec.Result); ok && (r.Task != e.Task || r.Attempt != e.Attempt) {
 		return fmt.Errorf("it says that it is of %.80s", AgentID(r.Task, r.Attempt))
@@ -163,7 +163,7 @@ func faultOfData(e *contextscope.Event, data any) error {
 	return nil
 }
 
-// conductors says whether the conductor alone writes events of a kind.
+// conductors reports whether the conductor alone writes events of a kind.
 func conductors(kind contextscope.Kind) bool {
 	switch kind {
 	case contextscope.KindRun, contextscope.KindPlan, contextscope.KindTask, contextscope.KindLanding,

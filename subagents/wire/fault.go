@@ -87,7 +87,7 @@ func Refuse(set spec.WriteSet, patch *spec.Patch) *spec.Fault {
 // Bounded writes the first of the lines, and how many more there are.
 func Bounded(lines []string) string { return strings.Join(text.Few(lines, maxRefused), "\n") }
 
-// StillMatches tells of the places where files of a shard match its rule after the task.
+// StillMatches reports the places where files of a shard match its rule after the task.
 func StillMatches(left []string) string {
 	return fmt.Sprintf("shard.match still matches in %s of the task's files, the first is %s",
 		text.Count(len(left), "place"), left[0])

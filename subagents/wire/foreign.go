@@ -2,8 +2,8 @@ package wire
 
 import "errors"
 
-// Foreign is what a worker tells the conductor that has no baseline of its environment for an attempt, or that its assignment
-// names as one which leaves it to others.
+// Foreign is sent by a worker that has no baseline of its environment for an attempt, or whose assignment names it as one that
+// leaves it to others.
 type Foreign struct {
 	Worker      string `json:"-"` // which calls
 	Environment string `json:"environment"`
@@ -27,13 +27,13 @@ func (f *Foreign) Check() error {
 	return nil
 }
 
-// Placed is what such a worker does. Lacks is why it leaves the proofs to others.
+// Placed is the placement of such a worker. Lacks is why it leaves the proofs to others.
 type Placed struct {
 	Part  Part     `json:"part,omitempty"`
 	Lacks []string `json:"lacks,omitempty"`
 }
 
-// Part is what such a worker does with the attempt.
+// Part is the reaction of such a worker to the attempt.
 type Part string
 
 // It has the gates run on the base commit; asks again, while another attempt has them run there; ends the attempt, which is given

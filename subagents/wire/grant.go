@@ -12,7 +12,7 @@ import (
 // later is what it had left given to others.
 const GrantFor = time.Minute
 
-// Holding is what a worker says of its share of a run's budget, in tokens.
+// Holding is a worker's report of its share of a run's budget, in tokens.
 type Holding struct {
 	Worker string `json:"worker"`
 	// Session is new each time that the worker begins with nothing; Seq counts what it says in it. An older one is passed over.
@@ -34,7 +34,7 @@ func (h *Holding) Check() error {
 	return spec.Bounds(h)
 }
 
-// Grant is what the conductor answers to a Holding.
+// Grant is the conductor's answer to a Holding.
 type Grant struct {
 	// Granted and Base are what holds from now on. A Stale one changes nothing: a newer Holding came first.
 	Granted int  `json:"granted"`

@@ -6,7 +6,7 @@ import (
 	"divisi/bus"
 )
 
-// anyPerson is what a model reads in place of a person's identity, and what each identity of a person begins with.
+// anyPerson replaces a person's identity for a model, and begins each identity of a person.
 const anyPerson = "user"
 
 // maxPerson bounds the name of a person, in bytes.

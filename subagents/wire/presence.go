@@ -15,17 +15,17 @@ import (
 	"divisi/internal/text"
 )
 
-// Presence is what a worker says of itself every few seconds on bus.WorkerPresence.
+// Presence is a worker's report about itself every few seconds on bus.WorkerPresence.
 type Presence struct {
 	Worker   string `json:"worker"`
 	Version  string `json:"version"`
 	Protocol int    `json:"protocol"`
 	// Key is the public key that its receipts are signed with.
 	Key []byte `json:"key"`
-	// State is what it does about new work; Until is when a pause ends.
+	// State is its readiness for new work; Until is when a pause ends.
 	State WorkerState `json:"state"`
 	Until time.Time   `json:"until,omitzero"`
-	// Short is what its machine lacks, for as long as it takes nothing because of that.
+	// Short is the missing resource of its machine, for as long as it takes nothing because of that.
 	Short string    `json:"short,omitempty"`
 	Since time.Time `json:"since"`
 	Tags  []string  `json:"tags,omitempty"`
@@ -56,7 +56,7 @@ type Places struct {
 	Gates  int `json:"gates" maximum:"1000"`
 }
 
-// Service is what a worker does for one run.
+// Service is a worker's work for one run.
 type Service struct {
 	// Serves are the roles whose tasks it takes; Lacks says of each other role what it would need.
 	Serves []string            `json:"serves,omitempty"`
@@ -66,7 +66,7 @@ type Service struct {
 	At   []string `json:"at,omitempty"`
 }
 
-// WorkerState is what a worker does about new work.
+// WorkerState is a worker's readiness for new work.
 type WorkerState string
 
 // A worker takes what it can do; takes nothing for a time, or while its machine lacks something; takes nothing more and ends;
@@ -109,7 +109,7 @@ func DecodePresence(m bus.Message) (*Presence, error) {
 	return &p, nil
 }
 
-// Of is what the conductor of a run keeps of it: a worker says as much as it wants.
+// Of is the conductor's record of it: a worker says as much as it wants.
 func (p *Presence) Of(run string) *Presence {
 	kept := &Presence{
 		Worker: p.Worker, Version: p.Version, Protocol: p.Protocol, State: p.State, Places: p.Places,
@@ -121,13 +121,13 @@ func (p *Presence) Of(run string) *Presence {
 	return kept
 }
 
-// maxLacking bounds, in characters, what a worker says that its machine lacks.
+// maxLacking bounds, in characters, what a worker reports that its machine lacks.
 const maxLacking = 300
 
-// Lacking is what a worker says that its machine lacks, as people may be shown it.
+// Lacking is a worker's report of its machine's missing resources, as people may be shown it.
 func Lacking(why string) string { return text.Short(text.OneLine(why), maxLacking) }
 
-// WhyLacking tells of each worker whose machine lacks something what that is; "" for none.
+// WhyLacking reports each worker whose machine lacks something what that is; "" for none.
 func WhyLacking(workers []*Presence) string {
 	var why []string
 	for _, p := range workers {
@@ -147,7 +147,7 @@ type Enlistment struct {
 	// Since is when its process began, by its own clock: it tells two of them apart.
 	Since time.Time `json:"since,omitzero"`
 	Places
-	// Holding is what it has of the run's budget, nil without one.
+	// Holding is its share of the run's budget, nil without one.
 	Holding *Holding `json:"holding,omitempty"`
 	// Limits are the rate limits that services told it: a conductor that has just begun knows none.
 	Limits []spec.Wait `json:"limits,omitempty"`

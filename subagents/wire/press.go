@@ -23,13 +23,13 @@ const (
 	maxEvents           = 1024
 )
 
-// errLoose says that a pressed message comes to more than a message may.
+// errLoose reports that a pressed message comes to more than a message may.
 var errLoose = errors.New("the message is too large")
 
 // gzipMagic begins every pressed message, and no JSON.
 var gzipMagic = []byte{0x1f, 0x8b}
 
-// room is what a message on a subject may come to, in bytes.
+// room is the size limit of a message on a subject, in bytes.
 func room(subject string) int {
 	if ofWorker(subject) {
 		return maxWorker

@@ -22,12 +22,12 @@ var Protocol = 7
 // oldest is the oldest protocol that this program understands: raised with Protocol, but for what older programs read as meant.
 const oldest = 7
 
-// Speaks is what a program of a version speaks.
+// Speaks is the protocol of a version.
 func Speaks(version string) bus.Version {
 	return bus.Version{Program: version, Protocol: Protocol, Oldest: oldest}
 }
 
-// Conducting is what the conductor of a run that takes workers says, every few seconds, on bus.RunPresence.
+// Conducting is sent every few seconds on bus.RunPresence by the conductor of a run that takes workers.
 type Conducting struct {
 	Run      string `json:"run"`
 	Version  string `json:"version"`
@@ -38,7 +38,7 @@ type Conducting struct {
 	Over bool `json:"over,omitempty"`
 }
 
-// NewConducting is what a conductor of this program says, which has the version; run is "" for none.
+// NewConducting returns the message of a conductor of this program, with the version; run is "" for none.
 func NewConducting(run, version string) Conducting {
 	return Conducting{Run: run, Version: version, Protocol: Protocol, Oldest: oldest}
 }

@@ -21,7 +21,7 @@ type Reading struct {
 }
 
 // Page is the answer: some messages, oldest first. Next and Skip are those of the reading that goes on. Skip above 0 tells that
-// the last message goes on there; More that the log has more by now.
+// the last message continues there; More that the log has more by now.
 type Page struct {
 	Messages []Stored `json:"messages,omitempty"`
 	Next     uint64   `json:"next"`

@@ -40,7 +40,7 @@ func Verify(run string, keys map[string][]byte, r spec.Receipt) error {
 	return nil
 }
 
-// signed is what the signature of a receipt is of: the run, so that it counts in no other one, and all that the log keeps of it.
+// signed is the signed content of a receipt: the run, so that it counts in no other one, and all that the log keeps of it.
 func signed(run string, r spec.Receipt) ([]byte, error) {
 	r.Signature = nil
 	// What is no UTF-8 is written in another way once it was read.

@@ -1,6 +1,6 @@
 package wire
 
-// RefusedError is an assignment that cannot be carried out anywhere. Class is the class of its fault; empty for FaultAssignment.
+// RefusedError is an assignment that cannot be executed anywhere. Class is the class of its fault; empty for FaultAssignment.
 type RefusedError struct {
 	Class string
 	Err   error

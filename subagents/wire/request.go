@@ -36,7 +36,7 @@ type Request struct {
 	Brief           string               `json:"brief,omitempty"`
 	Files           []string             `json:"files,omitempty"`
 	IncludeContents spec.IncludeContents `json:"include_contents,omitempty"`
-	// Background says that the agent goes on while the task that it delegates runs.
+	// Background reports that the agent continues while the task that it delegates runs.
 	Background bool `json:"background,omitempty"`
 	// Artifacts are the handles that the task which delegate asks for is given.
 	Artifacts []string `json:"artifacts,omitempty"`
@@ -45,7 +45,7 @@ type Request struct {
 	Reason   string   `json:"reason,omitempty"`
 	Question string   `json:"question,omitempty"`
 	Options  []string `json:"options,omitempty"`
-	// Task is whose agent a message is for, Text the message; with Accept its held patch goes on. Revise and cancel are for a
+	// Task is whose agent a message is for, Text the message; with Accept its held patch continues. Revise and cancel are for a
 	// task too: Brief, Files and Constraints are what changes, Reason is why.
 	Task        string   `json:"task,omitempty"`
 	Text        string   `json:"text,omitempty"`
@@ -56,7 +56,7 @@ type Request struct {
 // Answer is the data of an answer event, which the conductor appends: what became of a request.
 type Answer struct {
 	Request string `json:"request"`
-	// Refused says why nothing was done; the agent reads it.
+	// Refused reports why nothing was done; the agent reads it.
 	Refused string `json:"refused,omitempty"`
 	// Task is the task that was made of the request, Status and Handoff how it ended, Commit what of it has landed, Usage what
 	// it cost, its descendants included.
@@ -66,7 +66,7 @@ type Answer struct {
 	Handoff spec.Handoff `json:"handoff,omitzero"`
 	Commit  string       `json:"commit,omitempty"`
 	Usage   spec.Usage   `json:"usage,omitzero"`
-	// Begun says that the task runs in the background: another answer follows when it has ended.
+	// Begun reports that the task runs in the background: another answer follows when it has ended.
 	Begun bool `json:"begun,omitempty"`
 	// Granted are the paths of a scope request that the task may write from now on.
 	Granted []string `json:"granted,omitempty"`

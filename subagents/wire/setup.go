@@ -14,8 +14,8 @@ import (
 // maxDecode bounds a setup or an order, in bytes: a plan of thousands of tasks takes a few MiB.
 const maxDecode = 64 << 20
 
-// Setup is what the half of a run that works is made of, beside what its machine has: the conducting half seals it each time that
-// it begins, and a run event names it.
+// Setup is the input of the working half of a run, beside its machine: the conducting half seals it each time that it begins, and
+// a run event names it.
 type Setup struct {
 	Run string `json:"run"`
 	// Key is the public key that the conductor signs assignments with. Warrant is the signature of the person who began the run;
@@ -26,7 +26,7 @@ type Setup struct {
 	Base string `json:"base"`
 	// Created is when the run was created: commits that trees are proven on have that day.
 	Created time.Time `json:"created,omitzero"`
-	// Name is what the directory of the repository is called where the run was submitted.
+	// Name is the name of the repository's directory where the run was submitted.
 	Name string `json:"name,omitempty"`
 	// Caches is the name of the directory, one for each repository, of build caches and environments.
 	Caches string `json:"caches"`

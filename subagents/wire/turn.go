@@ -32,7 +32,7 @@ type Spent struct {
 	Model string `json:"model,omitempty"`
 	// Price is the id of the price that holds, as model.RowOf makes it; empty where none is known.
 	Price string `json:"price,omitempty"`
-	// Cost is what a program states that its calls cost; 0 where it states nothing. It is counted in place of the price.
+	// Cost is the cost of its calls as a program states it; 0 where it states nothing. It is counted in place of the price.
 	Cost spec.Money `json:"pico_usd,omitempty" maximum:"1000000000000000000"`
 	// Tier is the service tier of the call, where one was asked for.
 	Tier string `json:"tier,omitempty"`
@@ -46,7 +46,7 @@ type Spent struct {
 type Tooled struct {
 	// Failed counts the calls that ended in an error.
 	Failed int `json:"failed,omitempty"`
-	// Tree is the work tree after the turn's writing calls, as a commit on the attempt's head: what a later delivery goes on
+	// Tree is the work tree after the turn's writing calls, as a commit on the attempt's head: what a later delivery continues
 	// from. Nil when it was not saved, or, with Clean, when nothing differs from the head.
 	Tree  *spec.Patch `json:"tree,omitempty"`
 	Clean bool        `json:"clean,omitempty"`
@@ -56,18 +56,18 @@ type Tooled struct {
 	Loads []Load                `json:"loads,omitempty"`
 	// Steps are the agent's own plan, where a call changed it.
 	Steps []spec.Step `json:"steps,omitempty"`
-	// Remaining says that a submission was refused because files of the shard still match its rule, which happens once.
+	// Remaining reports that a submission was refused because files of the shard still match its rule, which happens once.
 	Remaining bool `json:"remaining,omitempty"`
 	// End is set by the turn that ended the attempt.
 	End *End `json:"end,omitempty"`
 }
 
-// End is what the agent ended with.
+// End is the end of the agent.
 type End struct {
 	Handoff spec.Handoff `json:"handoff,omitzero"`
 	Plan    *spec.Plan   `json:"plan,omitempty"`
 	Final   bool         `json:"final,omitempty"`
-	// HandedOver says that the task goes to another role.
+	// HandedOver reports that the task goes to another role.
 	HandedOver bool `json:"handed_over,omitempty"`
 }
 

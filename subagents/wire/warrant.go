@@ -11,7 +11,8 @@ import (
 	"divisi/internal/spec"
 )
 
-// Mandate is what a person signs of a run: where it begins, and all that it may ask of workers. Which tasks it has is not in it.
+// Mandate is the part of a run that a person signs: where it begins, and all that it may ask of workers. Which tasks it has is
+// not in it.
 type Mandate struct {
 	Run     string               `json:"run"`
 	Base    string               `json:"base"`
@@ -20,12 +21,12 @@ type Mandate struct {
 	Roles   map[string]spec.Role `json:"roles"`
 	// Commands are those of tasks of roles with the network or secrets.
 	Commands [][]string `json:"commands"`
-	// Environment is what was taken from the person's checkout, Content the digest of its manifest; empty for nothing.
+	// Environment comes from the person's checkout, Content is the digest of its manifest; empty for nothing.
 	Environment string `json:"environment"`
 	Content     string `json:"content"`
 }
 
-// Mandate is what the person who began the run has signed, where the conductor has not changed it.
+// Mandate is the signature of the person who began the run, where the conductor has not changed it.
 func (s *Setup) Mandate() Mandate {
 	return Mandate{
 		Run: s.Run, Base: s.Base, Name: s.Name, Project: s.Project, Roles: s.Roles, Environment: s.Environment,
@@ -50,10 +51,10 @@ func Commands(p *spec.Plan, roles map[string]spec.Role) (commands [][]string) {
 	return commands
 }
 
-// RepositoryName is what a repository is called in a mandate and in the policies of workers.
+// RepositoryName is the name of a repository in a mandate and in the policies of workers.
 func RepositoryName(repo string) string { return filepath.Base(repo) }
 
-// message is what is signed: it is the same before and after a mandate was sent.
+// message is the signed text: it is the same before and after a mandate was sent.
 func (m Mandate) message(person string) ([]byte, error) {
 	var sent Mandate
 	data, err := json.Marshal(m)

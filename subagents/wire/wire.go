@@ -36,7 +36,7 @@ type Assignment struct {
 	Base bool `json:"base,omitempty"`
 	// Idle reports whether nothing waits for what the gates find.
 	Idle bool `json:"idle,omitempty"`
-	// Patch is what a tester proves: put on a clean tree, its gates run.
+	// Patch is the object of a tester's proof: put on a clean tree, its gates run.
 	Patch *spec.Patch `json:"patch,omitempty"`
 	// Since is the commit that a batch is built on: gates that can be narrowed are, to what changed since; empty for in full.
 	Since string `json:"since,omitempty"`
@@ -54,11 +54,11 @@ type Assignment struct {
 	Inputs []Input `json:"inputs,omitempty"`
 	// Prior are the ends of the attempts before this one, oldest first, bounded.
 	Prior []Prior `json:"prior,omitempty"`
-	// Continues names the earlier agents whose sessions this one goes on with (master only), oldest first.
+	// Continues names the earlier agents whose sessions this one continues with (master only), oldest first.
 	Continues []int `json:"continues,omitempty"`
 	// Message is the user event that wakes a continued session: all reasons since its last turn.
 	Message string `json:"message,omitempty"`
-	// Start is what the attempt before left, where that handed the task over: the work tree begins with it, on its base, Head.
+	// Start is left by the attempt before, where that transferred the task: the work tree begins with it, on its base, Head.
 	Start *spec.Patch `json:"start,omitempty"`
 	// Roles are those that delegate and transfer can name, for agents with one of them.
 	Roles []Callee `json:"roles,omitempty"`
@@ -83,7 +83,7 @@ func (a *Assignment) Agent() string { return AgentID(a.Task.ID, a.Attempt) }
 // AgentID names one attempt of one task: task/attempt.
 func AgentID(task string, attempt int) string { return task + "/" + strconv.Itoa(attempt) }
 
-// Baseline is what workers read of the run events of the conductor: the receipts of the gates on the base commit.
+// Baseline is read by workers from the run events of the conductor: the receipts of the gates on the base commit.
 type Baseline struct {
 	Receipts []spec.Receipt `json:"baseline,omitempty"`
 }

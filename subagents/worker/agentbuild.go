@@ -51,7 +51,7 @@ func (at *attempt) agent(ctx context.Context) (a *agent.Agent, done func(), err 
 	return a, done, nil
 }
 
-// toolset is what the tools of the attempt's agent work on.
+// toolset is the input of the tools of the attempt's agent.
 func (at *attempt) toolset() *toolset.Config {
 	w := at.worker
 	return &toolset.Config{

@@ -28,7 +28,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// attempt is one delivery being carried out: what the executors are built from. It belongs to its goroutine.
+// attempt is one delivery being executed: what the executors are built from. It belongs to its goroutine.
 type attempt struct {
 	worker     *Worker
 	assignment *wire.Assignment
@@ -42,12 +42,12 @@ type attempt struct {
 	worked time.Duration
 	// queued and slotted are what waiting for cores and the work tree took before the work began.
 	queued, slotted time.Duration
-	// saved is what it took to make patches of the work tree.
+	// saved is the time spent on making patches of the work tree.
 	saved time.Duration
 	log   zerolog.Logger
 
 	slot *workspace.Slot
-	// commit is what the slot was reset to, tested its tree.
+	// commit is the commit to which the slot was reset, tested its tree.
 	commit, tested string
 	// beside are the submodules, and the contents that Git LFS keeps, of that commit.
 	beside []sandbox.Layer
@@ -71,7 +71,7 @@ type attempt struct {
 	copiedBuilds string
 	// disk bounds what its commands write together; nil for no bound.
 	disk *sandbox.Disk
-	// readable is what commands may read beside their place and the system.
+	// readable lists the readable paths of commands beside their place and the system.
 	readable []string
 }
 
@@ -154,7 +154,7 @@ func (at *attempt) inPlace(ctx context.Context) (spec.Result, error) {
 }
 
 // Executor carries one attempt out, in the place that the worker has prepared. Run is called once. An error without a result is a
-// cause of ctx, agent.ErrStopped, bus.ErrFenced or a fault of the machinery: another delivery goes on.
+// cause of ctx, agent.ErrStopped, bus.ErrFenced or a fault of the machinery: another delivery continues.
 type Executor interface {
 	Run(ctx context.Context) (spec.Result, error)
 }
@@ -168,7 +168,7 @@ func (at *attempt) execute(ctx context.Context) (spec.Result, error) {
 	return executor.Run(ctx)
 }
 
-// executor is what carries the role out. done closes what it holds, after its Run.
+// executor runs the role. done closes what it holds, after its Run.
 func (at *attempt) executor(ctx context.Context) (e Executor, done func(), err error) {
 	role := &at.assignment.Role
 	switch {
@@ -182,7 +182,7 @@ func (at *attempt) executor(ctx context.Context) (e Executor, done func(), err e
 	return nil, nil, &wire.RefusedError{Err: fmt.Errorf("role %s has the unknown executor %q", role.Name, role.Executor)}
 }
 
-// tests says whether an assignment is to be proven and not to be done.
+// tests reports whether an assignment is to be proven and not to be done.
 func tests(a *wire.Assignment) bool {
 	return a.Patch != nil || a.Role.Executor == "" || a.Role.Name == spec.RoleTester
 }
@@ -306,7 +306,7 @@ func (at *attempt) reset(ctx context.Context) error {
 	return at.lay(ctx)
 }
 
-// ground is what the attempt's commands have to themselves; an attempt without a slot works in its private directory.
+// ground holds the private directories of the attempt's commands; an attempt without a slot works in its private directory.
 func (at *attempt) ground() sandbox.Place {
 	p := sandbox.Place{
 		Tree: at.private, Home: at.home(), Temp: at.temp(), Tools: at.toolsDir, Stores: at.storesDir, Fill: at.fill,
@@ -325,7 +325,7 @@ func (at *attempt) ground() sandbox.Place {
 	return p
 }
 
-// confined is what all commands of the attempt's agent have in common.
+// confined is shared by all commands of the attempt's agent.
 func (at *attempt) confined() sandbox.Command {
 	return sandbox.Command{
 		Dir: at.ground().Tree, Place: at.ground(),

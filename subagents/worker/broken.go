@@ -57,7 +57,7 @@ func (w *Worker) brokenOff(ctx context.Context, j *journal.Journal, err error) (
 	return spec.Result{}, errors.Join(errHalted, err)
 }
 
-// troubleError is what kept an attempt from its work that says nothing of its task: on another machine it may not be so.
+// troubleError kept an attempt from its work without saying anything about its task: on another machine it may not be so.
 type troubleError struct{ class, why string }
 
 func (e *troubleError) Error() string { return e.why }
@@ -83,11 +83,11 @@ func (w *Worker) alike(j *journal.Journal, now wire.Nudge) string {
 		return ""
 	}
 	names := slices.Sorted(maps.Keys(had))
-	return fmt.Sprintf("it broke off alike on worker %s, which had what it needs before: %s",
+	return fmt.Sprintf("it failed alike on worker %s, which lacked nothing before: %s",
 		text.Some(names, maxMachines), now.Lack())
 }
 
-// leftToNext reports whether an attempt that broke off so goes on with its next delivery.
+// leftToNext reports whether an attempt that broke off so continues with its next delivery.
 func leftToNext(err error) bool {
 	next := []error{
 		bus.ErrFenced, bus.ErrUnavailable, bus.ErrFull, bus.ErrClosed, bus.ErrNoOwner, bus.ErrNoListener, agent.ErrStopped,

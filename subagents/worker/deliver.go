@@ -28,25 +28,25 @@ const maxYield = 24
 // settleTime bounds what is still said to the bus about a delivery when the worker stops.
 const settleTime = 2 * time.Second
 
-// errHalted says that the machine lacks something: the conductor gives the attempt out again when that is over.
+// errHalted reports that the machine lacks something: the conductor gives the attempt out again when that is over.
 var errHalted = errors.New("the machine cannot carry it out now")
 
-// errForeign says that another worker is to prove it: one of another environment, or that has not proven the same before.
+// errForeign reports that another worker is to prove it: one of another environment, or that has not proven the same before.
 var errForeign = errors.New("it is left to another worker")
 
-// errUnread says that the log of an attempt could not be read soon enough to begin it: its conductor may be away.
+// errUnread reports that the log of an attempt could not be read soon enough to begin it: its conductor may be away.
 var errUnread = errors.New("what its log has did not come in time")
 
-// errBadMessage says that a message is no assignment that anybody could carry out.
+// errBadMessage reports that a message is no assignment that anybody could execute.
 var errBadMessage = errors.New("not an assignment")
 
-// errOutdated says that a message is of a conductor whose setup this worker has not begun with yet.
+// errOutdated reports that a message is of a conductor whose setup this worker has not begun with yet.
 var errOutdated = errors.New("another setup of the run has begun")
 
-// errUnsigned says that the conductor of the run has not put a message on the queue.
+// errUnsigned reports that the conductor of the run has not put a message on the queue.
 var errUnsigned = fmt.Errorf("%w: a forged message", errBadMessage)
 
-// deliver keeps a delivery alive, has it carried out and tells the bus what became of it. admitted is closed as soon as there
+// deliver keeps a delivery alive, has it executed and tells the bus what became of it. admitted is closed as soon as there
 // is room, or never will be.
 func (w *Worker) deliver(ctx context.Context, d *bus.Delivery, place *permit, admitted chan<- struct{}) {
 	log := w.cfg.Log.With().Str("task", d.ID).Int("delivery", d.Number).Logger()
@@ -271,8 +271,8 @@ func (w *Worker) begin(ctx context.Context, d *bus.Delivery, a *wire.Assignment,
 	return &attempt{worker: w, assignment: a, journal: j, requests: asked, began: began, worked: worked, log: log}, nil
 }
 
-// deliveries counts how often an attempt was given out, with those that broke off here. On a queue that others take from as well
-// the bus counts what was handed back, and not what a conductor has given out again: there the log tells.
+// deliveries counts how often an attempt was dispatched, with those that broke off here. On a queue that others take from as well
+// the bus counts what was handed back, and not what a conductor has dispatched again: there the log tells.
 func (w *Worker) deliveries(d *bus.Delivery, at *attempt) int {
 	if w.cfg.Places != nil {
 		return at.journal.Lost()
@@ -300,7 +300,7 @@ func (w *Worker) end(ctx context.Context, at *attempt, r spec.Result, err error)
 	return w.conclude(ctx, at.assignment, at.journal, r, w.cfg.Clock().Sub(at.began))
 }
 
-// addressed is what the subject of a message that is no assignment says of its attempt; nil where it says nothing.
+// addressed is the attempt in the subject of a message that is not an assignment; nil where it says nothing.
 func addressed(subject string) *wire.Assignment {
 	t := strings.Split(subject, ".") // task.<role>.<run>.<task>--<attempt>
 	dash := strings.LastIndex(t[len(t)-1], "--")
@@ -329,7 +329,7 @@ func (w *Worker) conclude(ctx context.Context, a *wire.Assignment, j *journal.Jo
 	return err
 }
 
-// broken is what is left of a result that cannot be stored.
+// broken is the remainder of a result that cannot be stored.
 func broken(r spec.Result, why string) spec.Result {
 	f := wire.Failed(wire.FaultInternal, why, "")
 	f.Task, f.Attempt, f.Delivery, f.Usage, f.Took = r.Task, r.Attempt, r.Delivery, r.Usage, r.Took

@@ -82,7 +82,7 @@ func (at *attempt) barred(ctx context.Context) error {
 	}
 }
 
-// why tells why the gates left no receipts.
+// why reports why the gates left no receipts.
 func why(r *spec.Result, err error) string {
 	switch {
 	case err != nil:
@@ -93,7 +93,7 @@ func why(r *spec.Result, err error) string {
 	return "they left no receipts"
 }
 
-// onBase runs all gates on the base commit, in a slot of its own. The attempt ends with their receipts: it is given out again,
+// onBase runs all gates on the base commit, in a slot of its own. The attempt ends with their receipts: it is dispatched again,
 // with what they found.
 func (at *attempt) onBase(ctx context.Context) (spec.Result, error) {
 	a := *at.assignment

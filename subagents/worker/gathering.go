@@ -51,7 +51,7 @@ type member struct {
 	*attempt
 
 	delivery *bus.Delivery
-	// alike is what it has in common with those that it may share a process with.
+	// alike is shared with the tasks with which it may share a process.
 	alike string
 	log   zerolog.Logger
 	// ctx ends with the attempt; leave ends its control messages, quiet its heartbeat.

@@ -11,7 +11,7 @@ import (
 	"divisi/subagents/wire"
 )
 
-// verdict is what a judge submits beside its handoff.
+// verdict is submitted by a judge beside its handoff.
 type verdict struct {
 	Verdict string   `json:"verdict"`
 	Reasons []string `json:"reasons"`
@@ -87,7 +87,7 @@ func decided(r spec.Result) spec.Result {
 	case len(broken) > 0:
 		return failed(r, wire.FaultConstraint, "its judge reports: "+strings.Join(broken, "; "), strings.Join(reasons, "\n"))
 	default:
-		return failed(r, wire.FaultVerdict, "the patch is not what was asked for: "+r.Handoff.Summary,
+		return failed(r, wire.FaultVerdict, "the patch is not the requested change: "+r.Handoff.Summary,
 			strings.Join(reasons, "\n"))
 	}
 }

@@ -30,7 +30,7 @@ func NewPlaces(agents, proofs int) *Places {
 	return p
 }
 
-// Pause has nothing more taken until Resume; what is being worked on goes on.
+// Pause has nothing more taken until Resume; what is being worked on continues.
 func (p *Places) Pause() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -67,7 +67,7 @@ type progress struct {
 	mu   sync.Mutex
 	last time.Time
 	said string
-	// next is what timer appends; empty for nothing.
+	// next is appended by timer; empty for nothing.
 	next   string
 	timer  *time.Timer
 	closed bool

@@ -16,7 +16,7 @@ func (at *attempt) serves() bool {
 	return tests(a) && len(a.Project.Services) > 0 && !a.Role.Network && sandbox.Views() == nil
 }
 
-// services is what the services of the project are started with: they see the tree as the gates do, and write their homes alone.
+// services is the input of the project's services: they see the tree as the gates do, and write their homes alone.
 func (at *attempt) services() (service.Config, error) {
 	list := at.assignment.Project.Services
 	if !at.serves() {

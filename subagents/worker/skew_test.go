@@ -22,7 +22,7 @@ func TestAClockThatIsSetBackFailsNoAttempt(t *testing.T) {
 	w := NewWorker(Config{
 		Bus: s.bus, Name: "w", Mirror: s.mirror, Pool: s.pool, Roles: []string{"mod"}, Environments: newEnvironments(s.t, s.dir), Environ: os.Environ(),
 		Caches: sandbox.Caches{Dir: filepath.Join(s.dir, "caches")}, Temp: t.TempDir(), Log: zerolog.Nop(),
-		// Each look at the clock is an hour earlier.
+		// Each inspect the clock is an hour earlier.
 		Clock: func() time.Time { return time.Unix(2_000_000_000, 0).Add(-time.Duration(n.Add(1)) * time.Hour).UTC() },
 	})
 	require.NoError(t, w.Start(t.Context()))

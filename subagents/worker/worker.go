@@ -39,7 +39,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// Config is what a worker works with. Bus, Git, Mirror, Pool, Caches.Dir and Environments are needed; Model only for model roles.
+// Config is the input of a worker. Bus, Git, Mirror, Pool, Caches.Dir and Environments are needed; Model only for model roles.
 type Config struct {
 	Bus *bus.Bus
 	// Events is the log as an attempt may read it; nil where the worker reads it on the bus by itself.
@@ -58,7 +58,7 @@ type Config struct {
 	Environments *environment.Store
 	// InitBranch is how git init names the first branch in commands.
 	InitBranch string
-	// Checkout is what trees have of the user's checkout beside the files that git stores; nil for nothing.
+	// Checkout is the content of trees from the user's checkout beside the files that git stores; nil for nothing.
 	Checkout *checkout.Content
 	// Outputs is the directory that keeps the whole output of gates and setup that failed, for people; empty for none.
 	Outputs string
@@ -85,8 +85,8 @@ type Config struct {
 	Fetch func(ctx context.Context, commit string) error
 	// RateLimit reports when the model's service asked every caller to wait. It may be nil: then such time counts like any other.
 	RateLimit limit.RateLimit
-	// Owner is what the owner of the machine grants commands; Accept returns why an assignment must not be carried out here, nil
-	// for all of them.
+	// Owner holds the grants of the machine's owner to commands; Accept returns why an assignment must not be executed here,
+	// nil for all of them.
 	Owner  sandbox.Owner
 	Accept func(a *wire.Assignment) error
 	// Conductor is the public key that assignments on the queue are signed with; nil for one that signs none.
@@ -153,7 +153,7 @@ const defaultParallel = 16
 // maxName bounds a worker's name.
 const maxName = 64
 
-// maxDeliveries is how often an attempt is given out before it counts as poison: each of its workers was lost.
+// maxDeliveries is how often an attempt is dispatched before it counts as poison: each of its workers was lost.
 const maxDeliveries = 5
 
 // errShutdown is the cause of every context of a worker that stops.
@@ -213,7 +213,7 @@ func NewWorker(cfg Config) *Worker {
 	return w
 }
 
-// Start opens the queues and returns; the work goes on until Stop, or until ctx ends, which Stop still has to wait for. A
+// Start opens the queues and returns; the work continues until Stop, or until ctx ends, which Stop still has to wait for. A
 // worker is started once.
 func (w *Worker) Start(ctx context.Context) error {
 	w.mu.Lock()

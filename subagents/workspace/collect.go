@@ -121,7 +121,7 @@ func (s *Slot) Tree(ctx context.Context) (string, error) {
 	return tree, nil
 }
 
-// Diff returns what differs from base in the work tree as a unified diff of at most limit bytes; cut says that there
+// Diff returns what differs from base in the work tree as a unified diff of at most limit bytes; cut reports that there
 // was more. Errors: *ContentError, ErrNotReset.
 func (s *Slot) Diff(ctx context.Context, base string, limit int) (text string, cut bool, err error) {
 	return s.DiffPath(ctx, base, ".", limit)
@@ -136,7 +136,7 @@ type scanned struct {
 	removed []string
 	// added are new files.
 	added []string
-	// staged is what the index of commands has otherwise than the slot's.
+	// staged is the difference between the index of commands and the slot's.
 	staged []staged
 	// nested are directories that are repositories.
 	nested []string

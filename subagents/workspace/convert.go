@@ -19,14 +19,14 @@ import (
 	"divisi/internal/git"
 )
 
-// conversion is what git converts in the files of a commit, by its attributes and the settings of the user.
+// conversion lists git's conversions in the files of a commit, by its attributes and the settings of the user.
 func (s *Slot) conversion(ctx context.Context, commit string) (git.Conversion, error) {
 	c, err := s.mirror.Conversion(ctx, commit)
 	c.Lines, c.All = c.Lines || s.pool.refs.Ends.Conversion().Lines, c.Encodes()
 	return c, err
 }
 
-// anew builds the slot anew for a commit with other attributes: a checkout writes files of the same content otherwise then.
+// again builds the slot again for a commit with other attributes: a checkout writes files of the same content otherwise then.
 func (s *Slot) anew(ctx context.Context, commit string) error {
 	next, err := s.conversion(ctx, commit)
 	if err == nil && s.converts != nil && s.converts.Key != next.Key {
@@ -72,7 +72,7 @@ func (s *Slot) asStored(content []byte) bool {
 
 // sift leaves out of the records of list what git takes for changed, and is as the checkout wrote it: what was stored before an
 // attribute asked for another form. In a plain clone git finds or passes over it by the second in which the file was written.
-// Where attributes have changed, any file may be converted from then on, and the slot is built anew for the next commit.
+// Where attributes have changed, any file may be converted from then on, and the slot is built again for the next commit.
 func (s *Slot) sift(ctx context.Context, records string) (string, error) {
 	all := strings.SplitAfter(records, "\x00")
 	if slices.ContainsFunc(all, attributed) {
@@ -117,7 +117,7 @@ func attributed(record string) bool {
 // laidFile is a file of the work tree that may be as the checkout wrote it.
 type laidFile struct{ record, path string }
 
-// fileStamp is what a file system changes of a file that is written or gets another mode.
+// fileStamp changes when a file is written or gets another mode.
 type fileStamp struct {
 	stamp
 

@@ -68,7 +68,7 @@ func TestConvertedFiles(t *testing.T) {
 	requireSameFiles(t, plainClone(t, b.user), s.Dir())
 }
 
-// A file that git would store as before is written anew all the same: the next attempt begins on the bytes of a checkout.
+// A file that git would store as before is rewritten all the same: the next attempt begins on the bytes of a checkout.
 func TestResetWritesWhatGitTakesForUnchanged(t *testing.T) {
 	t.Parallel()
 	b := converting(t)
@@ -120,7 +120,7 @@ func TestSlowAChangeAtTheEndOfALongFile(t *testing.T) {
 	require.Equal(t, []string{"long.z"}, changed)
 }
 
-// Other attributes have all files written anew, also where a command changed them.
+// Other attributes have all files rewritten, also where a command changed them.
 func TestResetAfterAttributesChange(t *testing.T) {
 	t.Parallel()
 	b := converting(t)

@@ -17,5 +17,5 @@ var ReadEntry = readEntry
 // GitDir is the slot's own git directory.
 func (s *Slot) GitDir() string { return s.gitDir }
 
-// SetPatience has slots of a pool made anew that cannot be read in time.
+// SetPatience has slots of a pool made again that cannot be read in time.
 func (p *Pool) SetPatience(d time.Duration) { p.patience = d }

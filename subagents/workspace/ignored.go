@@ -20,7 +20,7 @@ func (s *Slot) Ignored(ctx context.Context, commit string) (ignored, gone []stri
 	if s.repo == nil {
 		return nil, nil, ErrNotReset
 	}
-	s.ruined = true // the next reset begins anew, whatever is here
+	s.ruined = true // the next reset restarts, whatever is here
 	if err := os.WriteFile(filepath.Join(s.gitDir, "HEAD"), []byte(commit+"\n"), 0o644); err != nil {
 		return nil, nil, fmt.Errorf("name the commit that setup began on: %w", err)
 	}

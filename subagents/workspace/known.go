@@ -18,8 +18,8 @@ import (
 	"divisi/internal/text"
 )
 
-// stamp is what a file system changes of a directory when something is created, removed or renamed in it, or its mode changes. No
-// process can set it. The zero stamp is no directory's.
+// stamp changes when something is created, removed or renamed in a directory, or its mode changes. No process can set it. The
+// zero stamp is no directory's.
 type stamp struct {
 	changed int64
 	inode   uint64
@@ -138,7 +138,7 @@ func (s *Slot) dropPipes(ctx context.Context, dirs []string) error {
 				deep = rel
 				return skip(d)
 			case err != nil || outside != nil || s.laid(filepath.ToSlash(rel)) || s.isDotGit(name):
-				return skip(d) // git meets what cannot be read, and says why
+				return skip(d) // git meets what cannot be read, and reports why
 			case special(d.Type()) && slices.Contains(obeyed, strings.ToLower(d.Name())):
 				if err := root.Remove(rel); !errors.Is(err, fs.ErrNotExist) {
 					return err
@@ -170,7 +170,7 @@ func dropRepository(name string, d fs.DirEntry) error {
 	return skip(d)
 }
 
-// skip has a walk go on behind an entry.
+// skip has a walk continue behind an entry.
 func skip(d fs.DirEntry) error {
 	if d != nil && d.IsDir() {
 		return fs.SkipDir

@@ -16,7 +16,7 @@ import (
 	"divisi/internal/sandbox"
 )
 
-// Lay is what lies in a work tree beside the files of its commit. Paths have slashes.
+// Lay is the content of a work tree beside the files of its commit. Paths have slashes.
 type Lay struct {
 	// Layers are seen by commands alone: the work tree has an empty directory in the place of each, unless Copy is set.
 	Layers []sandbox.Layer
@@ -31,7 +31,7 @@ type Lay struct {
 	Tested bool
 }
 
-// Lay says what lies in the work tree from the next Reset on. Nothing of it is taken for a change, whatever becomes of it.
+// Lay reports what lies in the work tree from the next Reset on. Nothing of it is taken for a change, whatever becomes of it.
 // Restore leaves it alone, and makes again what is gone.
 func (s *Slot) Lay(l Lay) {
 	s.mu.Lock()
@@ -113,7 +113,7 @@ func (s *Slot) unlay() error {
 	return nil
 }
 
-// maxSame bounds, in bytes, the files that are compared rather than copied anew.
+// maxSame bounds, in bytes, the files that are compared rather than copied again.
 const maxSame = 1 << 20
 
 // same reports whether a small file of the work tree, or all of a directory, is as one of the machine.

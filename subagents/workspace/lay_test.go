@@ -40,7 +40,7 @@ func laidBundle(t *testing.T, dirs int, byCopy bool) (*bundle, *workspace.Slot, 
 	return b, s, lay
 }
 
-// laySettled resets a slot as settled does. Copies are made anew by each reset.
+// laySettled resets a slot as settled does. Copies are made again by each reset.
 func laySettled(t *testing.T, s *workspace.Slot, commit string, lay workspace.Lay) {
 	t.Helper()
 	if lay.Copy {

@@ -13,7 +13,7 @@ import (
 // maxLooked bounds, in bytes, what git may print of a work tree.
 const maxLooked = 512 << 20
 
-// Share declares that a program may write the work tree while its files are read, until the slot is released. Git looks at the
+// Share declares that a program may write the work tree while its files are read, until the slot is released. Git inspects the
 // directories above a file before it opens the file, and a link to anywhere may be put in their place in between: from now on git
 // reads the tree confined, where such a link leads nowhere.
 func (s *Slot) Share() { s.shared.Store(true) }

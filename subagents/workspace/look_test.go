@@ -11,7 +11,7 @@ import (
 	"divisi/subagents/workspace"
 )
 
-// A git that looks at a shared tree cannot follow a link out of it, even where it does not know that there is one.
+// A git that inspects a shared tree cannot follow a link out of it, even where it does not know that there is one.
 func TestGitFollowsNoLinkOutOfASharedTree(t *testing.T) {
 	t.Parallel()
 	if !sandbox.Probe().Confined() {

@@ -13,7 +13,7 @@ import (
 )
 
 // move brings the index and the work tree, each from what it holds, to a commit by the files that differ. The work tree is still
-// to be compared: the last attempt may have left more than was looked at. An error leaves both in any state.
+// to be compared: the last attempt may have left more than was inspected. An error leaves both in any state.
 func (s *Slot) move(ctx context.Context, indexed, held, to string) error {
 	index, err := s.repo.Changed(ctx, indexed, to)
 	files := index

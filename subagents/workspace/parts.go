@@ -22,7 +22,7 @@ var (
 
 var obeyed = []string{".gitignore", ".gitattributes", ".gitmodules"}
 
-// Part is what one of those who share a work tree may have changed there.
+// Part is the possible change of one of those who share a work tree.
 type Part struct {
 	// Files are paths that are surely its own; Owns decides about others.
 	Files   []string

@@ -28,14 +28,14 @@ type Pool struct {
 	day    time.Time
 	// world is the digest of both.
 	world string
-	// patience is how long a tree that commands have left is read before it is made anew.
+	// patience is how long a tree that commands have left is read before it is made again.
 	patience time.Duration
 
 	mu sync.Mutex
 	// free are the slots that no attempt has; the one that was given back first is lent first. made counts all.
 	free []*Slot
 	made int
-	// base is what is unusual in the base; nil until it was looked up.
+	// base lists the unusual entries of the base; nil until it was looked up.
 	base *unusual
 }
 

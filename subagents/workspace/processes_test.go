@@ -48,7 +48,7 @@ func TestProcessesOfAPatch(t *testing.T) {
 	require.LessOrEqual(t, strings.Count(ran, "\n"), 20*(4+1)+4, ran)
 }
 
-// A git that is killed, before it does anything or when it has done all, costs no more than a slot that is made anew.
+// A git that is killed, before it does anything or when it has done all, costs no more than a slot that is made again.
 func TestAKilledGit(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a kill at each of many places")

@@ -156,7 +156,7 @@ func unlockBelow(root *os.Root, dir string) error {
 				return fmt.Errorf("make %s writable: %w", name, err)
 			}
 		}
-		if !info.IsDir() || name == dotGit { // which is made anew as a whole
+		if !info.IsDir() || name == dotGit { // which is made again as a whole
 			continue
 		}
 		if err := unlockBelow(root, name); err != nil {

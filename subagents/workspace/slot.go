@@ -37,23 +37,23 @@ type Slot struct {
 	repo *git.Repo
 	// ruined is set when the tree could not be collected: the next reset rebuilds the slot.
 	ruined bool
-	// indexed is the commit or tree that the index holds, held the one that the work tree held when it was looked at last; empty
+	// indexed is the commit or tree that the index holds, held the one that the work tree held when it was inspected last; empty
 	// where that is not known.
 	indexed, held string
 	// resetAt is when the last reset began.
 	resetAt time.Time
-	// handed is what the last reset wrote for the git of commands.
+	// handed was written by the last reset for the git of commands.
 	handed handed
 	// known are all directories of the work tree as the last reset left them, with slashes.
 	known map[string]stamp
-	// converts is what git converts in the files of the commit that lies in the work tree; nil where none does. written are files
-	// that git takes for changed and that are as the checkout wrote them, stored those that the index has from the work tree.
+	// converts lists git's conversions in the files of the commit in the work tree; nil where none does. written are files that
+	// git takes for changed and that are as the checkout wrote them, stored those that the index has from the work tree.
 	converts *git.Conversion
 	written  map[string]fileStamp
 	stored   []string
 	// gone are tracked files that a list of ignored files names and that were missing at a look.
 	gone map[string]bool
-	// lay is what is to lie in the work tree, lies what does.
+	// lay is the wanted content of the work tree, lies the present one.
 	lay  Lay
 	lies map[string]bool
 	// stood is the commit on which the branch of commands was at the last reset.
@@ -138,7 +138,7 @@ func (s *Slot) layError(ctx context.Context, commit string, err error) error {
 	return err
 }
 
-// Drop removes all that is in the slot; the next reset builds it anew. No process may be working in it.
+// Drop removes all that is in the slot; the next reset builds it again. No process may be working in it.
 func (s *Slot) Drop() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,7 +152,7 @@ func (s *Slot) Drop() error {
 	return nil
 }
 
-// build makes the slot anew.
+// build makes the slot again.
 func (s *Slot) build() error {
 	if err := errors.Join(Remove(s.dir), Remove(s.gitDir)); err != nil {
 		return err
@@ -223,7 +223,7 @@ func (s *Slot) checkout(ctx context.Context, commit string) ([]string, error) {
 // Restore puts a work tree that Reset made back to its commit where files that the commit does not ignore have changed since, and
 // returns the paths of those that git shows. Ignored files stay; lists of ignored files that the commit does not have,
 // repositories, and what is in the places of submodules go: git would step around what they hide. A tree that cannot be put back
-// is made anew.
+// is made again.
 func (s *Slot) Restore(ctx context.Context, commit string) ([]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

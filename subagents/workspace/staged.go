@@ -22,7 +22,7 @@ import (
 // changes though the file is ignored, of one that is not it does the opposite, and the ends of lines stay as the index has them.
 // Git reads a copy of that index, confined, in a repository of the host's making; none of its contents are taken.
 
-// handed is what the last reset wrote for the git of commands: the commit that its index holds, and the stamps of what it reads.
+// handed was written by the last reset for the git of commands: the commit that its index holds, and the stamps of what it reads.
 type handed struct {
 	commit         string
 	index, exclude fileStamp
@@ -57,7 +57,7 @@ const (
 	maxExclude = 1 << 20
 )
 
-// staged is what the index of commands has of a file where it differs from the slot's own; without an id it has no entry. added
+// staged is a file's entry in the index of commands where it differs from the slot's own; without an id it has no entry. added
 // reports whether the slot's has none.
 type staged struct {
 	path, mode, oid string

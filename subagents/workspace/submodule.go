@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// unusual is what a commit has that no patch adds or removes.
+// unusual lists entries of a commit that no patch adds or removes.
 type unusual struct {
 	// links are the places of submodules. Their content is never checked out.
 	links []string

@@ -97,7 +97,7 @@ func (r *scanned) few() bool {
 }
 
 // edit makes the tree of a few files as git would, which stores them byte for byte here, and leaves the index as it is. It
-// reports false for everything else, and where a file cannot be read: git says why.
+// reports false for everything else, and where a file cannot be read: git reports why.
 func (s *Slot) edit(ctx context.Context, d *git.Draft, scan scanned) (tree string, ok bool, err error) {
 	base, err := s.pool.unusual(ctx)
 	if err != nil || base.emptyDirs || len(base.links) > 0 || s.indexed == "" || s.converts.All || !scan.few() ||

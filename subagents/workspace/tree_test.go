@@ -201,7 +201,7 @@ func TestTreeOfABaseWithAnEmptyDirectory(t *testing.T) {
 	require.NoError(t, git.CheckPatch(t.Context(), b.mirror, *p, func(string, bool) bool { return true }))
 }
 
-// A command that goes on beside a look can put anything in the place of a file.
+// A command that continues beside a look can put anything in the place of a file.
 func TestReadEntryStaysInTheTree(t *testing.T) {
 	t.Parallel()
 	dir, outside := t.TempDir(), t.TempDir()

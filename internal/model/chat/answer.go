@@ -24,7 +24,7 @@ type chunk struct {
 	Error   json.RawMessage `json:"error"`
 }
 
-// failed says that the event is an error in the place of a chunk.
+// failed reports that the event is an error in the place of a chunk.
 func (c *chunk) failed() bool {
 	return c.Object == "error" || len(c.Error) > 0 && string(c.Error) != "null"
 }
@@ -81,7 +81,7 @@ func (t *text) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*string)(t))
 }
 
-// usage is what an answer cost. The prompt includes what was cached, the completion mostly what was thought.
+// usage is the cost of an answer. The prompt includes what was cached, the completion mostly what was thought.
 type usage struct {
 	Prompt     float64 `json:"prompt_tokens"`
 	Completion float64 `json:"completion_tokens"`

@@ -68,7 +68,7 @@ func (c *calls) find(d callDelta) *pending {
 	return nil
 }
 
-// ended says whether the piece begins another call: there are services that give all calls one index, or none.
+// ended reports whether the piece begins another call: there are services that give all calls one index, or none.
 func (p *pending) ended(d callDelta) bool {
 	switch {
 	case d.Function.Name == "" || p.name == "":

@@ -40,7 +40,7 @@ func words(patterns ...string) *regexp.Regexp {
 // fault is an error as services write it.
 type fault struct {
 	message, kind, code string
-	// header is what a gateway passes on of the headers that it was sent.
+	// header holds the headers that a gateway passes on.
 	header http.Header
 }
 
@@ -95,7 +95,7 @@ func word(v any) string {
 	return string(raw)
 }
 
-// plain is what a body that is no JSON says; of a page its title.
+// plain returns the message of a body that is not JSON; of a page its title.
 func plain(body []byte) string {
 	text := strings.TrimSpace(string(body))
 	if !strings.HasPrefix(text, "<") {
@@ -130,7 +130,7 @@ func (f fault) status() int {
 	return http.StatusInternalServerError
 }
 
-// refuse is the error of a refused request. It says what to do where only this client knows.
+// refuse is the error of a refused request. It reports what to do where only this client knows.
 func (c *Client) refuse(status int, h http.Header, body []byte) *model.Error {
 	f := parseFault(body)
 	e := f.refusal(status, h)
@@ -141,7 +141,7 @@ func (c *Client) refuse(status int, h http.Header, body []byte) *model.Error {
 		e.Message = fmt.Sprintf("%s refuses the key%s: %s", c.base, strings.TrimRight(" "+c.keyWhere(), " "), e.Message)
 	case e.Class != model.Invalid:
 	case (status == http.StatusNotFound || status == http.StatusBadRequest) && f.says(saysNoModel):
-		e.Message = fmt.Sprintf("%s does not have this model: look at its name in models of .divisi/divisi.yaml, "+
+		e.Message = fmt.Sprintf("%s does not have this model: check its name in models of .divisi/divisi.yaml, "+
 			"or load it there first: %s", c.base, e.Message)
 	case status == http.StatusNotFound || status == http.StatusMethodNotAllowed:
 		e.Message = fmt.Sprintf("there is no /chat/completions at %s: base_url mostly ends in /v1: %s", c.base, e.Message)
@@ -173,7 +173,7 @@ func (f fault) says(re *regexp.Regexp) bool {
 	return re.MatchString(f.code) || re.MatchString(f.kind) || re.MatchString(f.message)
 }
 
-// headers are those of the answer, with Retry-After made of whatever else says how long to wait.
+// headers are those of the answer, with Retry-After made of whatever else reports how long to wait.
 func (f fault) headers(h http.Header, now time.Time) http.Header {
 	all := http.Header{}
 	maps.Copy(all, f.header)

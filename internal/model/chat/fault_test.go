@@ -67,7 +67,7 @@ func TestRefusals(t *testing.T) {
 
 		{
 			"no model", 404, errorBody(`model "q" not found, try pulling it first`, "api_error", ""), model.Invalid,
-			"does not have this model: look at its name in models of .divisi/divisi.yaml",
+			"does not have this model: check its name in models of .divisi/divisi.yaml",
 		},
 		{"no such model", 404, errorBody("The model `q` does not exist", "", "model_not_found"), model.Invalid, "does not have this model"},
 		{"a model's odd name", 400, `{"error":{"message":"q is not a valid model ID","code":400}}`, model.Invalid, "is not a valid"},

@@ -92,7 +92,7 @@ func (r *request) setConfig(c *genai.GenerateContentConfig, known trait) *model.
 	return nil
 }
 
-// setTools declares the tools and says which are to be called.
+// setTools declares the tools and reports which are to be called.
 func (r *request) setTools(c *genai.GenerateContentConfig, known trait) *model.Error {
 	choice := toolChoice(c.ToolConfig)
 	for i, t := range c.Tools {
@@ -136,7 +136,7 @@ func toolChoice(c *genai.ToolConfig) choice {
 	return choice{c.FunctionCallingConfig.Mode, c.FunctionCallingConfig.AllowedFunctionNames}
 }
 
-// allows says whether a tool is declared at all. One tool of many is asked for by name, so that the declarations, which the
+// allows reports whether a tool is declared at all. One tool of many is asked for by name, so that the declarations, which the
 // service may have cached, stay the same.
 func (c choice) allows(name string, known trait) bool {
 	if len(c.allowed) == 0 || c.named() && known&noToolChoice == 0 {

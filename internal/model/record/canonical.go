@@ -11,8 +11,8 @@ import (
 	"divisi/internal/model"
 )
 
-// request is what of a model.Request is kept and compared: all that a caller says to the model. Headers are left out, because
-// they may contain keys.
+// request is the part of a model.Request that is kept and compared: all that a caller says to the model. Headers are left out,
+// because they may contain keys.
 type request struct {
 	Model    string                       `json:"model"`
 	Config   *genai.GenerateContentConfig `json:"config,omitempty"`
@@ -35,8 +35,8 @@ func canonical(req *model.Request, secrets []string) ([]byte, error) {
 	return bytes.TrimSpace(data), nil
 }
 
-// volatile is what differs between two runs of one plan on one commit though nothing is different: it is not compared. Beside it
-// the name of the run is left out. What is Divisi's own comes first, then what commands commonly print.
+// volatile lists values that differ between two equal runs of one plan on one commit: it is not compared. Beside it the name of
+// the run is left out. What is Divisi's own comes first, then what commands commonly print.
 var volatile = []struct {
 	re   *lazyregexp.Regexp
 	with string

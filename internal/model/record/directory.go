@@ -23,7 +23,7 @@ const (
 	maxFile = 256 << 20
 )
 
-// marker says what a recording is of.
+// marker reports what a recording is of.
 type marker struct {
 	Format int    `json:"format"`
 	Run    string `json:"run"`

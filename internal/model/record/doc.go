@@ -2,7 +2,7 @@
 // is a request, its output the answer or the failure that the caller got in the end, after retries and fallbacks. It never
 // keeps a header or a secret, and a replay never calls a service.
 //
-// A recording is a directory. Its file recording.json says which run it is of. Every exchange is one more file of JSON, named
+// A recording is a directory. Its file recording.json reports which run it is of. Every exchange is one more file of JSON, named
 // by task, attempt, turn, purpose and occurrence, and complete as soon as it is there.
 //
 // A replay answers by those names, so that agents may run side by side in any order, and only what was asked the same: a request

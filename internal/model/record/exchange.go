@@ -18,7 +18,7 @@ import (
 	"divisi/internal/spec"
 )
 
-// key says what an exchange was for. Several exchanges may have one key: their occurrences count from 1.
+// key reports what an exchange was for. Several exchanges may have one key: their occurrences count from 1.
 type key struct {
 	Task    string `json:"task"`
 	Attempt int    `json:"attempt"`
@@ -33,7 +33,7 @@ func (k key) String() string {
 	return fmt.Sprintf("%s, attempt %d, turn %d (%s)", k.Task, k.Attempt, k.Turn, k.Purpose)
 }
 
-// stem is what the names of the key's files begin with.
+// stem is the common beginning of the names of the key's files.
 func (k key) stem() string {
 	return fmt.Sprintf("%s.%d.%03d.%s.", inName(k.Task), k.Attempt, k.Turn, inName(k.Purpose))
 }
@@ -54,7 +54,7 @@ type exchange struct {
 	// Request is as request has it.
 	Request json.RawMessage `json:"request"`
 	Events  []event         `json:"events,omitempty"`
-	// Ms is how long it took, in milliseconds. One of Result, Error and BrokenOff says how it ended; BrokenOff is the caller's
+	// Ms is how long it took, in milliseconds. One of Result, Error and BrokenOff reports how it ended; BrokenOff is the caller's
 	// doing.
 	Ms        int64         `json:"ms"`
 	Result    *model.Result `json:"result,omitempty"`
@@ -100,7 +100,7 @@ type fault struct {
 	Quota      string        `json:"quota,omitempty"`
 	Status     int           `json:"status,omitempty"`
 	Usage      spec.Usage    `json:"usage,omitzero"`
-	// Cause says why the caller ended the call, where it did.
+	// Cause reports why the caller ended the call, where it did.
 	Cause string `json:"cause,omitempty"`
 }
 
@@ -123,7 +123,7 @@ func parse(name string, data []byte) (*exchange, error) {
 	return &x, nil
 }
 
-// defect says what of an exchange is missing or cannot be; "" when nothing is.
+// defect reports what of an exchange is missing or cannot be; "" when nothing is.
 func (x *exchange) defect() string {
 	ends := 0
 	for _, is := range []bool{x.Result != nil, x.Error != nil, x.BrokenOff} {

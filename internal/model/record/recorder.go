@@ -18,7 +18,7 @@ import (
 	"divisi/internal/spec"
 )
 
-// Options say what is recorded where.
+// Options report what is recorded where.
 type Options struct {
 	// Dir is made where there is none. One that contains anything but a recording of this run is refused.
 	Dir string
@@ -50,7 +50,7 @@ type Recorder struct {
 	seen map[string]int // the newest occurrence, by stem
 }
 
-// Open begins a recording, or goes on with one of the same run.
+// Open begins a recording, or continues with one of the same run.
 func Open(opt Options) (*Recorder, error) {
 	r := &Recorder{dir: directory(opt.Dir), onError: opt.OnError, seen: map[string]int{}, secrets: long(opt.Secrets)}
 	m, err := r.dir.marker()

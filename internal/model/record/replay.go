@@ -28,7 +28,7 @@ type Replay struct {
 type slot struct {
 	name                string
 	session, occurrence int
-	// over says that its caller broke it off.
+	// over reports that its caller broke it off.
 	over  bool
 	given bool
 }
@@ -189,7 +189,7 @@ func (r *Replay) take(same []*slot) *slot {
 	return best
 }
 
-// missing says that the recording has no answer, and how far it goes.
+// missing reports that the recording has no answer, and how far it goes.
 func (r *Replay) missing(k key) string {
 	what := fmt.Sprintf("the recording %s has no answer for %s", r.dir, k)
 	turns, attempts := 0, 0

@@ -26,8 +26,8 @@ const (
 	Begin = 'B'
 )
 
-// Hold is what a keeper holds for the stages that it starts. Its parent writes to its control socket a byte with the descriptors
-// of a stage, from standard input on, and gets a Started. The keeper ends when the parent's end closes.
+// Hold is the state that a keeper holds for its stages. Its parent writes to its control socket a byte with the descriptors of a
+// stage, from standard input on, and gets a Started. The keeper ends when the parent's end closes.
 type Hold struct {
 	// Mounts are made once. A stage gets a copy of each, in this order, behind its other descriptors.
 	Mounts []Mount
@@ -35,14 +35,14 @@ type Hold struct {
 	Loopback bool
 }
 
-// Started is what a keeper says of a stage that it was asked for: the process, which is a child of the keeper's parent, or why
-// there is none. The first one, without a process, says that it holds all or why not; Layer is as in a Report.
+// Started is the reply of a keeper about a requested stage: the process, which is a child of the keeper's parent, or why there is
+// none. The first one, without a process, reports that it holds all or why not; Layer is as in a Report.
 type Started struct {
 	Process      int
 	Error, Layer string
 }
 
-// Config is what a stage does. All paths are absolute.
+// Config is the work of a stage. All paths are absolute.
 type Config struct {
 	// Hold, when not nil, is what a keeper holds; the rest is empty then.
 	Hold *Hold
@@ -51,7 +51,7 @@ type Config struct {
 	Ahead bool
 	// Root is the file system that the command sees; nil leaves the machine's own, and starts without namespaces.
 	Root *Root
-	// Landlock and Seccomp say which of the two the kernel can do.
+	// Landlock and Seccomp report which of the two the kernel can do.
 	Landlock bool
 	Seccomp  bool
 	// Reads and Writes are the paths, as the command sees them, below which Landlock lets it read and write.
@@ -120,14 +120,14 @@ type Limits struct {
 	CPU       uint64
 	// Processes bounds processes and threads where the command has a user namespace of its own.
 	Processes uint64
-	// Memory is what all processes together may use, in bytes; it is checked every Look.
+	// Memory is the memory bound of all processes together, in bytes; it is checked every Look.
 	Memory int64
 	Look   time.Duration
 	// Idle gives the command the processors when nothing else wants them.
 	Idle bool
 }
 
-// Trial is what must fail inside: it is tried once, to see whether the machine really denies.
+// Trial lists the actions that must fail inside: it is tried once, to see whether the machine really denies.
 type Trial struct {
 	// Write is a file that must not be written, Read one that must not be read, Port a TCP port of the machine's loopback that
 	// must not be reached.
@@ -136,7 +136,7 @@ type Trial struct {
 	Port  int
 }
 
-// Report is what a stage says: that the command began, and how it ended.
+// Report is the message of a stage: that the command began, and how it ended.
 type Report struct {
 	// Began reports whether the command runs; the rest is empty then.
 	Began bool
@@ -150,7 +150,7 @@ type Report struct {
 	// Error is why the command could not be started, Layer what failed: one of the names below, or empty.
 	Error string
 	Layer string
-	// Leaks are what a Trial could do.
+	// Leaks are the forbidden successes of a Trial.
 	Leaks []string
 }
 

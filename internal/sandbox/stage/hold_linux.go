@@ -35,7 +35,7 @@ func (h *Hold) perform() {
 	}
 }
 
-// take makes the mounts. They stand in a file system of their own that lies below the machine's /proc, where no path leads: a
+// take makes the mounts. They are in a file system of their own that lies below the machine's /proc, where no path leads: a
 // keeper has no other directory that is certain to be there and that none of its stages needs.
 func (h *Hold) take() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {

@@ -57,7 +57,7 @@ func warm() {
 }
 
 // begin starts the command on the calling thread, whose restrictions it inherits. child is 0 where it could not be started, and
-// the report says why.
+// the report reports why.
 func (k *keeper) begin() (child int, r Report) {
 	c := k.config
 	if err := unix.Chdir(c.Dir); err != nil {

@@ -144,7 +144,7 @@ func kilobytes(file string, names ...string) int64 {
 	return total
 }
 
-// inMemory is what the files of the root's own file systems use, in bytes.
+// inMemory is the size of the files in the root's own file systems, in bytes.
 func (r *Root) inMemory() int64 {
 	if r == nil {
 		return 0

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// devices are what a command finds in /dev, beside terminals of its own.
+// devices are the entries of a command's /dev, beside terminals of its own.
 var devices = []string{"null", "zero", "full", "random", "urandom", "tty"}
 
 // below is where the new root stands while it is built. Every machine has the directory, for this program was started by it.
@@ -240,7 +240,7 @@ func alike(a, b int) (bool, error) {
 	for i, fd := range []int{a, b} {
 		var stat unix.Stat_t
 		if err := unix.Fstat(fd, &stat); err != nil {
-			return false, fmt.Errorf("look at the place of a layer: %w", err)
+			return false, fmt.Errorf("inspect the place of a layer: %w", err)
 		}
 		kinds[i] = stat.Mode & unix.S_IFMT
 	}

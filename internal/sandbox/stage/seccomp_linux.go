@@ -70,7 +70,7 @@ func (p *program) refuse(errno unix.Errno) { p.ret(unix.SECCOMP_RET_ERRNO | uint
 func (p *program) forbid()                 { p.refuse(unix.EPERM) }
 func (p *program) allow()                  { p.ret(unix.SECCOMP_RET_ALLOW) }
 
-// rules writes the filter for this processor: everything but what is denied is allowed. own says that the command has
+// rules writes the filter for this processor: everything but what is denied is allowed. own reports that the command has
 // namespaces of its own: then what is local to a machine is local to it, unix sockets and shared memory. inet allows the
 // network's sockets; thread is the one that starts the command, last the highest id of those of the stage.
 func rules(own, inet bool, thread, last uint32) program {

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func init() { //nolint:gochecknoinits // the package's comment says why
+func init() { //nolint:gochecknoinits // the package's comment reports why
 	if len(os.Args) > 0 && os.Args[0] == Marker {
 		runtime.LockOSThread()
 		perform()

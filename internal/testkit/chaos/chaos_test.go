@@ -36,7 +36,7 @@ func TestFaultsAreDrawn(t *testing.T) {
 	}
 }
 
-// The rounds go on behind the last one of the table.
+// The rounds continue behind the last one of the table.
 func TestTableIsResumed(t *testing.T) {
 	t.Parallel()
 	table := table{filepath.Join(t.TempDir(), "table.tsv")}

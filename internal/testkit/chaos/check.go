@@ -14,7 +14,7 @@ import (
 	"divisi/internal/testkit/fleet"
 )
 
-// shown is what divisi show prints of the run.
+// shown is the output of divisi show for the run.
 type shown struct {
 	State  string `json:"state"`
 	Reason string `json:"reason"`
@@ -29,7 +29,7 @@ type shown struct {
 	} `json:"decisions"`
 }
 
-// ended reports whether nothing will go on by itself: a run that was stopped with its host does, with the next one.
+// ended reports whether nothing will continue by itself: a run that was stopped with its host does, with the next one.
 func (s *shown) ended() bool {
 	switch s.State {
 	case "done", "parked", "cancelled", "failed":

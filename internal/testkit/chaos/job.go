@@ -132,7 +132,7 @@ func (j *job) git(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// state is what no run may change: the refs that are not its own, the branch that is checked out, and the files.
+// state must stay equal in every run: the refs that are not its own, the branch that is checked out, and the files.
 func (j *job) state(ctx context.Context) (string, error) {
 	refs, err := j.git(ctx, "for-each-ref", "--format=%(refname) %(objectname)")
 	if err != nil {

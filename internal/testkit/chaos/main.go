@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// trial is what the program was asked to do.
+// trial is the request to the program.
 type trial struct {
 	divisi, dir string
 	rounds      int

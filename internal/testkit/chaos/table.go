@@ -17,7 +17,7 @@ const (
 	verdictWrong = "WRONG"
 )
 
-// line is what the table has of a round.
+// line is the entry of a round in the table.
 type line struct {
 	seed    int64
 	took    time.Duration

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/genai"
 )
 
-// body is what the API knows in a request.
+// body is the part of a request that the API knows.
 type body struct {
 	Model               string          `json:"model"`
 	Messages            []message       `json:"messages"`
@@ -146,7 +146,7 @@ func (b *body) checkMessages() error {
 	return nil
 }
 
-// follows says which roles may stand in front of a role.
+// follows reports which roles may are in front of a role.
 var follows = map[string][]string{
 	"system": {""}, "user": {"", "system", "assistant", "tool"}, "assistant": {"user", "tool"}, "tool": {"assistant", "tool"},
 }

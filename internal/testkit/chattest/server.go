@@ -127,7 +127,7 @@ func (s *Server) violation(req *geminitest.Request, err error) geminitest.Outgoi
 	return refusal(http.StatusBadRequest, "invalid_request_error", "", err.Error())
 }
 
-// request is what the script sees of a body.
+// request is a body as the script sees it.
 func (b *body) request(h http.Header, raw json.RawMessage) geminitest.Request {
 	system, contents := b.contents()
 	r := geminitest.Request{

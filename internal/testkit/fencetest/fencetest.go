@@ -23,7 +23,7 @@ var Hostile = []string{
 
 var quote = regexp.MustCompile(`(?s)` + narrative.QuoteBegin + "\n.*?\n" + narrative.QuoteEnd)
 
-// outside is what a prompt says outside of its quotes; what a name or a line of the words is made into stands for itself.
+// outside returns the text of a prompt outside its quotes; what a name or a line of the words is made into stands for itself.
 func outside(t *testing.T, prompt, words string) string {
 	left := quote.ReplaceAllString(strings.ReplaceAll(prompt, narrative.Introduction, ""), "QUOTE")
 	for _, as := range []string{narrative.Line(words), narrative.Name(words)} {

@@ -27,7 +27,7 @@ type Fleet struct {
 	Env          []string
 }
 
-// Hub is what the members call the server.
+// Hub is the server's name for the members.
 const Hub = "hub"
 
 // Serve is the server's state directory.
@@ -39,7 +39,7 @@ func New(dir, program string) *Fleet {
 	return &Fleet{Dir: dir, Program: program, Env: env}
 }
 
-// Make makes the directory anew.
+// Make makes the directory again.
 func (f *Fleet) Make() error {
 	if err := os.RemoveAll(f.Dir); err != nil {
 		return err
@@ -125,7 +125,7 @@ func (f *Fleet) Join(ctx context.Context, role, name, addr string) error {
 	return err
 }
 
-// Serves waits until a process says that it serves.
+// Serves waits until a process reports that it serves.
 func Serves(ctx context.Context, p *Process) error {
 	return Again(ctx, CommandTime, func() error {
 		said, err := os.ReadFile(p.Log())

@@ -38,7 +38,7 @@ func check(b *body, raw []byte, issued func(id string) ([]string, bool)) error {
 	return checkTools(b.Tools)
 }
 
-// checkParts looks at the parts as they came: {} and {"text": ""} are the same once they are parsed.
+// checkParts inspects the parts as they came: {} and {"text": ""} are the same once they are parsed.
 func checkParts(raw []byte) error {
 	type content struct {
 		Parts []map[string]json.RawMessage `json:"parts"`

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Frame is what this server and that of chattest share: it listens for the length of a test, remembers breaches, and writes
+// Frame is shared by this server and that of chattest: it listens for the length of a test, remembers breaches, and writes
 // answers, which may be late, stream and break off. It is safe for concurrent use.
 type Frame struct {
 	// URL is where it listens.
@@ -58,7 +58,7 @@ func (f *Frame) Violate(req *Request, reason string) {
 	f.violations = append(f.violations, Violation{Task: req.Task, Attempt: req.Attempt, Turn: req.Turn, Reason: reason})
 }
 
-// Outgoing is what goes out: a JSON document, or the events of a stream where there is none.
+// Outgoing is sent to the client: a JSON document, or the events of a stream where there is none.
 type Outgoing struct {
 	Status int
 	Header map[string]string

@@ -42,7 +42,7 @@ type Violation struct {
 	Reason  string `json:"reason"`
 }
 
-// journal is what the server remembers. It is safe for concurrent use.
+// journal is the memory of the server. It is safe for concurrent use.
 type journal struct {
 	mu      sync.Mutex
 	entries []Entry

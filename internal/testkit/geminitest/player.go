@@ -14,7 +14,7 @@ type Player struct {
 	tries map[tryKey]int
 }
 
-// tryKey is what a try is a try of.
+// tryKey identifies the call that a try repeats.
 type tryKey struct {
 	run, task, purpose string
 	attempt, turn      int

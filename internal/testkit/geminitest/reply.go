@@ -6,7 +6,7 @@ import (
 	"google.golang.org/genai"
 )
 
-// bytesPerToken is what a token is where nothing else says how many there are.
+// bytesPerToken is the size of a token without a count.
 const bytesPerToken = 4
 
 // End is how a stream ends.
@@ -19,7 +19,7 @@ const (
 	EndHang  End = "hang"
 )
 
-// Reply is what goes out: a refusal with a body, or a stream of chunks.
+// Reply is sent to the client: a refusal with a body, or a stream of chunks.
 type Reply struct {
 	Status int
 	// Body is set when Status is not 200.
@@ -48,7 +48,7 @@ type builder struct {
 	usage object
 }
 
-// render makes the reply of an answer whose templates are filled in. fault says whether its fault applies.
+// render makes the reply of an answer whose templates are filled in. fault reports whether its fault applies.
 func render(req *Request, a Answer, fault bool) Reply {
 	if !fault {
 		a.Fault = ""
@@ -170,7 +170,7 @@ func (b *builder) half() {
 	}
 }
 
-// broken is what comes after the half.
+// broken follows the half.
 func (b *builder) broken() {
 	switch b.a.Fault {
 	case "cut":

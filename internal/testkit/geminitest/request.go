@@ -23,7 +23,7 @@ type Request struct {
 	System   string
 	Contents []*genai.Content
 	Tools    []*genai.Tool
-	// Continuation is the token that a continued answer goes on from.
+	// Continuation is the token that a continued answer continues from.
 	Continuation []byte
 	// Cached is how many tokens of the request were in the simulated cache.
 	Cached int
@@ -33,7 +33,7 @@ type Request struct {
 	text string
 }
 
-// body is what the API knows in a request. Parts are kept raw as well: some faults are gone once they are parsed.
+// body is the part of a request that the API knows. Parts are kept raw as well: some faults are gone once they are parsed.
 type body struct {
 	Contents          []*genai.Content           `json:"contents"`
 	SystemInstruction *genai.Content             `json:"systemInstruction"`
@@ -70,7 +70,7 @@ func parseBody(raw []byte) (*body, error) {
 	return &b, nil
 }
 
-// newRequest gathers what the script looks at. b may come from an in-memory call, then h is nil.
+// newRequest gathers what the script inspects. b may come from an in-memory call, then h is nil.
 func newRequest(b *body, h http.Header, model, method string, raw []byte) *Request {
 	r := &Request{
 		Model: model, Method: method, Contents: b.Contents, Tools: b.Tools, Continuation: b.ContinuationToken,

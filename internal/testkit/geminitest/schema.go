@@ -16,7 +16,7 @@ var (
 	schemaTypes = []string{"object", "array", "string", "number", "integer", "boolean", "null"}
 )
 
-// checkTools looks at the declarations: names, and schemas that the API can compile.
+// checkTools inspects the declarations: names, and schemas that the API can compile.
 func checkTools(tools []*genai.Tool) error {
 	seen := make(map[string]bool)
 	for i, t := range tools {

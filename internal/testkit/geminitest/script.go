@@ -13,7 +13,7 @@ import (
 	"divisi/internal/spec"
 )
 
-// Script says what is answered. It is immutable once parsed.
+// Script reports what is answered. It is immutable once parsed.
 type Script struct {
 	Rules []Rule `yaml:"rules"`
 }
@@ -39,7 +39,7 @@ type Rule struct {
 	task, role, match *regexp.Regexp
 }
 
-// Answer is what one turn is answered with: thought, text and calls in this order, or a fault.
+// Answer answers one turn: thought, text and calls in this order, or a fault.
 type Answer struct {
 	Thought string `yaml:"thought,omitempty"`
 	Text    string `yaml:"text,omitempty"`
@@ -58,7 +58,7 @@ type Answer struct {
 	// Noise writes the stream as gateways do: comments, other fields, CRLF, data over several lines, [DONE].
 	Noise bool `yaml:"noise,omitempty"`
 
-	// Fault is one of Faults; Times says how many tries it hits before the answer comes, 0 means all of them (1 when the
+	// Fault is one of Faults; Times reports how many tries it hits before the answer comes, 0 means all of them (1 when the
 	// step also has an answer).
 	Fault string `yaml:"fault,omitempty"`
 	Times int    `yaml:"times,omitempty"`
@@ -75,7 +75,7 @@ type Call struct {
 	ForEach string `yaml:"for_each,omitempty"`
 }
 
-// Usage is what an answer claims to have cost, in tokens.
+// Usage is the claimed cost of an answer, in tokens.
 type Usage struct {
 	Prompt   int `yaml:"prompt,omitempty"`
 	Cached   int `yaml:"cached,omitempty"`
@@ -168,7 +168,7 @@ func (a *Answer) validate() error {
 	return errors.Join(faults...)
 }
 
-// says tells whether the answer has any content.
+// says reports whether the answer has any content.
 func (a *Answer) says() bool { return a.Thought != "" || a.Text != "" || len(a.Calls) > 0 }
 
 // glob compiles a pattern in which * stands for any text and ? for any letter; empty matches everything.

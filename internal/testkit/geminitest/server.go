@@ -14,7 +14,7 @@ import (
 // maxBody bounds a request, as the API does.
 const maxBody = 256 << 20
 
-// methods are what the server can do.
+// methods are the methods of the server.
 var methods = []string{"streamGenerateContent", "generateContent", "countTokens"}
 
 // Options configure a server.

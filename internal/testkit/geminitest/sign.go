@@ -48,7 +48,7 @@ func canonical(args map[string]any) string {
 // sign makes the signature of one part of an answer.
 func sign(p *genai.Part) []byte { return []byte("sig:" + partDigest(p)) }
 
-// signedFor says whether a signature belongs to the part that it came back on.
+// signedFor reports whether a signature belongs to the part that it came back on.
 func signedFor(p *genai.Part) bool {
 	sig := string(p.ThoughtSignature)
 	return sig == skipSignature || sig == "sig:"+partDigest(p)

@@ -10,7 +10,7 @@ import (
 	"text/template"
 )
 
-// scope is what a template sees.
+// scope holds the names of a template.
 type scope struct {
 	req  *Request
 	item string

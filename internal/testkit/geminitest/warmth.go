@@ -7,7 +7,7 @@ import (
 	"google.golang.org/genai"
 )
 
-// canonicalPrefix is what implicit caching compares, in the order in which the service reads a request.
+// canonicalPrefix is compared by implicit caching, in the order in which the service reads a request.
 func canonicalPrefix(system *genai.Content, tools []*genai.Tool, contents []*genai.Content) string {
 	return string(mustJSON(system)) + string(mustJSON(tools)) + string(mustJSON(contents))
 }

@@ -20,7 +20,7 @@ type Recorder struct {
 	mu sync.Mutex
 	// Sent are the requests that were answered.
 	Sent map[model.Meta]string
-	// Paid is what all answers cost, failures too.
+	// Paid is the cost of all answers, failures too.
 	Paid spec.Usage
 }
 

@@ -75,7 +75,7 @@ func header(m model.Meta) http.Header {
 	return h
 }
 
-// body writes what of a request the scripts and the checks look at, as the API has it.
+// body writes what of a request the scripts and the checks inspect, as the API has it.
 func body(req *model.Request) ([]byte, error) {
 	b := map[string]any{"contents": req.Contents}
 	if c := req.Config; c != nil {

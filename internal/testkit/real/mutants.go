@@ -14,7 +14,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// operators are what a mutant changes in one line, as sed sees it.
+// operators are the one-line changes of a mutant, as sed expressions.
 var operators = [][2]string{
 	{" == ", " != "},
 	{" != ", " == "},

@@ -23,7 +23,7 @@ type repo struct {
 	Name    string `yaml:"name"`
 	Address string `yaml:"address"`
 	Commit  string `yaml:"commit"`
-	// Path stands in front of PATH, Project in the place of what `divisi init` proposes.
+	// Path is in front of PATH, Project in the place of what `divisi init` proposes.
 	Path    string `yaml:"path"`
 	Project string `yaml:"project"`
 	Codemod change `yaml:"codemod"`
@@ -45,7 +45,7 @@ type change struct {
 	Sed   string `yaml:"sed"`
 }
 
-// wrong is what makes one shard of the codemod wrong.
+// wrong breaks one shard of the codemod.
 type wrong struct {
 	File string `yaml:"file"`
 	Sed  string `yaml:"sed"`

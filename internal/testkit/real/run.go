@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// outcome is what one run of Divisi cost and left.
+// outcome is the cost and the result of one run of Divisi.
 type outcome struct {
 	Exit     int           `json:"exit"`
 	State    string        `json:"state"`
@@ -176,7 +176,7 @@ func (p *place) report(ctx context.Context, run string, o *outcome) error {
 	return err
 }
 
-// diskMB is what a directory takes on the disk.
+// diskMB returns the size of a directory on the disk.
 func diskMB(dir string) (int, error) {
 	var blocks int64
 	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {

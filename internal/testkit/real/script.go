@@ -13,7 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// project is what the plain script needs of .divisi/divisi.yaml.
+// project is the .divisi/divisi.yaml of the plain script.
 type project struct {
 	Setup any `yaml:"setup"`
 	Gates []struct {

@@ -23,7 +23,7 @@ type Log struct {
 	testing.TB
 	*run.State
 
-	// Events are what was appended, with positions.
+	// Events are the appended events, with positions.
 	Events []contextscope.Event
 	now    time.Time
 }

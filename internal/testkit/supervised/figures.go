@@ -69,14 +69,14 @@ func (t *trial) readLog(id string) (*record, error) {
 	return r, lines.Err()
 }
 
-// output is what a command of divisi prints. One that follows a run which has not ended is stopped after a while.
+// output is the output of a divisi command. One that follows a run which has not ended is stopped after a while.
 func (t *trial) output(args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, t.divisi, append(args, "--state-dir", t.path("state"))...)
 	cmd.Dir = t.dir
 	out, err := cmd.Output()
-	// The exit code tells how the run stands, which is no failure here.
+	// The exit code reports how the run stands, which is no failure here.
 	if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || len(out) == 0) {
 		return nil, fmt.Errorf("divisi %s: %w", args[0], err)
 	}

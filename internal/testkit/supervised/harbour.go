@@ -26,7 +26,7 @@ type harbour struct {
 type shard struct {
 	Path     string `json:"path"`
 	Template string `json:"template"`
-	// Edits is what the first attempt makes, Right what later ones do. Wrong is what is wrong about the first, if anything.
+	// Edits are the edits of the first attempt, Right those of later ones. Wrong is what is wrong about the first, if anything.
 	Edits []edit `json:"-"`
 	Right []edit `json:"-"`
 	Wrong string `json:"wrong"`

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// trial is what the program was asked to do.
+// trial is the request to the program.
 type trial struct {
 	divisi, dir, listen string
 	seed                uint64

@@ -65,7 +65,7 @@ func own(task, text string) string {
 	return ""
 }
 
-// textOf is what the task was told at first.
+// textOf returns the first prompt of the task.
 func textOf(r *geminitest.Request) string {
 	var b strings.Builder
 	for _, p := range r.Contents[0].Parts {

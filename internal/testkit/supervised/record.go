@@ -10,13 +10,13 @@ import (
 )
 
 // together is the longest time between two answers that are one act: the page sends those for alike decisions at once.
-// visit is the shortest pause after which a person is interrupted anew.
+// visit is the shortest pause after which a person is interrupted again.
 const (
 	together = time.Second
 	visit    = 2 * time.Minute
 )
 
-// event is what is read of an event of the log.
+// event is the part of a log event that is read.
 type event struct {
 	Task   string    `json:"task"`
 	Pos    uint64    `json:"pos"`
@@ -61,7 +61,7 @@ type answer struct {
 	what, task string
 }
 
-// record is what the log tells of the person.
+// record is the part of the log about the person.
 type record struct {
 	tasks    map[string]string // by path
 	attempts map[string]int

@@ -17,7 +17,8 @@ type template struct {
 	name, brief string
 	// match finds the files that are to be changed.
 	match, code, test string
-	// right is what the brief asks for. Other is a harmless addition that some agents make, bad what a reviewer must see.
+	// right is the change that the brief asks for. Other is a harmless addition that some agents make, bad what a reviewer must
+	// see.
 	right []edit
 	other edit
 	bad   []wrong

@@ -191,7 +191,7 @@ func placeAt(part string, i, call, start int, open []frame) place {
 // maxBlank bounds the blanks that are read around the end of a line.
 const maxBlank = 512
 
-// continued reports whether a statement of JavaScript goes on behind the end of a line.
+// continued reports whether a statement of JavaScript continues behind the end of a line.
 func continued(part string, i int) bool {
 	before := strings.TrimRight(part[max(0, i-maxBlank):i], " \t\r\n")
 	after := strings.TrimLeft(part[i:min(len(part), i+maxBlank)], " \t\r\n")

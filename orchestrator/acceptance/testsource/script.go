@@ -14,7 +14,7 @@ type script struct {
 	end func(part string) int
 }
 
-// contains reports whether a test of JavaScript goes on behind what stands before the next one: it only holds others.
+// contains reports whether a test of JavaScript continues behind what stands before the next one: it only holds others.
 func contains(part string) bool {
 	depth := 0
 	for i := 0; i < len(part); i = next(part, i) {

@@ -82,7 +82,7 @@ func TestADecisionIsShownWhole(t *testing.T) {
 		r := newRig(t, &fake{open: []Open{d, question()}})
 		r.press("n")
 		for _, want := range []string{
-			"Decision 1 of 2: a@9", "The run waits for a decision about the patch of a", "(3 tasks cannot go on before it)",
+			"Decision 1 of 2: a@9", "The run waits for a decision about the patch of a", "(blocks 3 tasks)",
 			"- a test does not run any more", "2 are alike, and one answer is for all", "b: y.go", "+new of a",
 			"  1 accept: it goes to the landing queue", "> 2 (suggested) reject: rejects it", "  4 take: fix it", "1-5 answer",
 		} {

@@ -140,7 +140,7 @@ func (m *model) list(list []Open) {
 	}
 }
 
-// gone tells that a decision is not open any more, and who has answered it.
+// gone reports that a decision is not open any more, and who has answered it.
 func (m *model) gone(id string) string {
 	how := "it is not open any more"
 	m.Console.With(func(s *view.State) { how = cmp.Or(view.Answered(s, id), how) })

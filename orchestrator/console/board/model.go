@@ -164,7 +164,7 @@ func (m *model) above() tea.Cmd {
 // full reports whether the whole terminal is used, in place of its last lines.
 func (m *model) full() bool { return m.at != atLive || m.keys }
 
-// leave ends the board. The run goes on.
+// leave ends the board. The run continues.
 func (m *model) leave(err error) tea.Cmd {
 	if m.over {
 		err = nil

@@ -68,7 +68,7 @@ const maxPlain = 2048
 // plain is a text from elsewhere, on one line.
 func plain(s string) string { return console.Sanitize(text.Clip(s, maxPlain)) }
 
-// wrap breaks a text into lines that fit; colours go on in the next line.
+// wrap breaks a text into lines that fit; colours continue in the next line.
 func wrap(text string, width int) []string {
 	text = strings.ReplaceAll(strings.TrimRight(text, "\n"), "\t", "    ")
 	return strings.Split(lipgloss.Wrap(text, max(width, 1), ""), "\n")

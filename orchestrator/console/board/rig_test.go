@@ -161,7 +161,7 @@ func patch(id string, tasks ...string) Open {
 		d.Patches = append(d.Patches, view.Patch{Task: task, Diff: "-old\n+new of " + task})
 	}
 	return Open{All: []view.Decision{d}, Asked: console.Asked{
-		Decision: d, Note: "3 tasks cannot go on before it",
+		Decision: d, Note: "blocks 3 tasks",
 		Elsewhere: []console.Elsewhere{{Name: VerbTake, Does: "fix it"}, {Name: VerbCancel, Does: "end the task"}},
 	}}
 }

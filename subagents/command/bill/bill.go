@@ -12,7 +12,7 @@ import (
 	"divisi/internal/spec"
 )
 
-// Bill is what a coding agent printed about its work.
+// Bill is a coding agent's printed report of its work.
 type Bill struct {
 	// Lines are empty where it printed nothing that could be read.
 	Lines []Line
@@ -23,7 +23,7 @@ type Bill struct {
 // Empty reports whether nothing of the output could be read.
 func (b *Bill) Empty() bool { return len(b.Lines) == 0 && b.Answer == "" && b.Fault == "" }
 
-// Line is what was used of one model. Model is empty where the agent does not name it, Cost 0 where it states none.
+// Line is the use of one model. Model is empty where the agent does not name it, Cost 0 where it states none.
 type Line struct {
 	Model string
 	Usage spec.Usage

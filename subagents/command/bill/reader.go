@@ -39,7 +39,7 @@ func (r *Reader) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// Bill is what was read until now, with the line that has no end.
+// Bill is the report up to now, with the line that has no end.
 func (r *Reader) Bill() Bill {
 	if r.fold != nil {
 		r.endLine()

@@ -22,7 +22,7 @@ const (
 	maxProjects = 50
 )
 
-// Proposal is what a repository's files show that it needs.
+// Proposal holds the needs of a repository, as its files show them.
 type Proposal struct {
 	Gates []spec.Gate
 	// Setup is the command that installs what the gates need, nil for none, and Why the files that show it. Needed reports
@@ -39,7 +39,7 @@ type Proposal struct {
 	Notes []string
 }
 
-// Options say how far a proposal goes.
+// Options report how far a proposal goes.
 type Options struct {
 	// Whole proposes all that can be installed for the gates, and gates that use it. Without it the gates are those that run on a
 	// clean checkout with the programs of the machine, and Setup is still what a person may need.

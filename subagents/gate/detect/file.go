@@ -7,7 +7,7 @@ import (
 	"divisi/internal/text"
 )
 
-// Tried is what became of a gate on the base commit.
+// Tried is the outcome of a gate on the base commit.
 type Tried struct {
 	Note string
 	// Out reports that it proves nothing there: it is written as a comment.

@@ -13,7 +13,7 @@ import (
 	"divisi/internal/text"
 )
 
-// manifest is what counts of a package.json; what has another type than expected is as if it were not there.
+// manifest is the relevant part of a package.json; what has another type than expected is as if it were not there.
 type manifest struct {
 	Name    string            `json:"name"`
 	Manager string            `json:"packageManager"`

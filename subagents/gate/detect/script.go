@@ -40,7 +40,7 @@ var runners = []runner{
 }
 
 var (
-	// odd is what makes a script more than a chain of commands.
+	// odd matches syntax beyond a chain of commands.
 	odd = lazyregexp.New("[|;<>`\n]|\\$\\(|(?:^|[^&])&(?:[^&]|$)")
 	// setting is an assignment in front of a command.
 	setting = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*=\S*$`)

@@ -15,7 +15,7 @@ import (
 	"divisi/internal/text"
 )
 
-// Lack is what gates did not find.
+// Lack lists the things that gates did not find.
 type Lack struct {
 	// What is missing, in words that begin a sentence; Gates are those that met it, in their order, and Line is what the first of
 	// them printed.
@@ -146,7 +146,7 @@ func (l *Lack) String() string {
 	return s + l.Do()
 }
 
-// Do says what brings it.
+// Do reports what brings it.
 func (l *Lack) Do() string {
 	if l.Ran {
 		return "the setup in .divisi/divisi.yaml does not bring it: extend it"

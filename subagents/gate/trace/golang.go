@@ -28,7 +28,8 @@ const (
 	maxModuleFile  = 1 << 20
 )
 
-// goPackage is what the files of a directory import of this tree, whatever their build constraints. has is what is built of it.
+// goPackage holds the imports of this tree in the files of a directory, whatever their build constraints. has is what is built of
+// it.
 type goPackage struct {
 	imports, tests []string
 	has            int

@@ -23,7 +23,7 @@ var javaFrame = lazyregexp.New(`\bat (?:app//)?((?:[\p{L}\w$]+\.)*)[\p{L}\w$]+\.
 var sourceRoots = strings.Fields(`src/main/java src/test/java src/main/kotlin src/test/kotlin src/main/scala src/test/scala
 	src/main/groovy src/test/groovy`)
 
-// pom is what is read of a pom.xml.
+// pom is the relevant part of a pom.xml.
 type pom struct {
 	Group       string   `xml:"groupId"`
 	ParentGroup string   `xml:"parent>groupId"`

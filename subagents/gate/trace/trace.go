@@ -21,9 +21,9 @@ const (
 	maxBytes = 128 << 10
 )
 
-// Names is what is known of one failure.
+// Names describes one failure.
 type Names struct {
-	// Owners are what it belongs to: a Go package, a class or a file.
+	// Owners are its owners: a Go package, a class or a file.
 	Owners []string
 	// Text are its lines. Paths in it are relative to the tree, to the owners, or to a directory above these.
 	Text string

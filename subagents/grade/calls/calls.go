@@ -33,7 +33,7 @@ type Call struct {
 	Prefix []string
 }
 
-// Calls are what a command runs.
+// Calls are the calls of a command.
 type Calls struct {
 	List []Call
 	// Whole reports that everything was followed, to programs that are known.
@@ -67,7 +67,7 @@ type follower struct {
 	depth int
 }
 
-// scope is what holds where a command is.
+// scope holds the variables at a command.
 type scope struct {
 	dir    string
 	env    []string
@@ -143,5 +143,5 @@ func baseOf(word string) string {
 // isVar reports whether a word depends on a variable.
 func isVar(word string) bool { return strings.ContainsAny(word, "$`") }
 
-// affected stands in the command of a gate that is narrowed to nothing known.
+// affected is in the command of a gate that is narrowed to nothing known.
 const affected = spec.ArgAffected

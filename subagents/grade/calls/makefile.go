@@ -9,7 +9,7 @@ import (
 	"divisi/internal/lazyregexp"
 )
 
-// makefile is what is read of a Makefile.
+// makefile is the relevant part of a Makefile.
 type makefile struct {
 	vars    map[string]string
 	rules   map[string]*rule

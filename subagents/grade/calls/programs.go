@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Role is what a program does with the files that it opens.
+// Role is a program's use of the files that it opens.
 type Role int
 
 // The roles. Touches is that of formatters, searches, copies and git: they open every file and understand none. Checks is that of
@@ -21,7 +21,7 @@ const (
 	Runs
 )
 
-// Program is what a program does.
+// Program is the action of a program.
 type Program struct {
 	Role      Role
 	Languages []string
@@ -133,7 +133,7 @@ func verbTable() map[string]map[string]Program {
 	return all
 }
 
-// programOf is what the words of a call do: a program, one of its verbs, or a search or copy that a word of them names.
+// programOf returns the action of a call's words: a program, one of its verbs, or a search or copy that a word of them names.
 func programOf(words []string) Program {
 	name := baseOf(words[0])
 	for i, word := range words[1:] {

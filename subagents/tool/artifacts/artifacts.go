@@ -20,7 +20,7 @@ type EventReader interface {
 	Event(ctx context.Context, seq int) (event string, err error)
 }
 
-// Config is what the tools read; each field but Source may be nil.
+// Config is the data source of the tools; each field but Source may be nil.
 type Config struct {
 	Store  tool.ArtifactReader
 	Events EventReader

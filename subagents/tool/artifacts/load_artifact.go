@@ -71,7 +71,7 @@ func (t *tools) get(ctx context.Context, handle string) ([]byte, error) {
 	return t.Store.Get(ctx, handle)
 }
 
-// explain says what went wrong and which handles may have been meant.
+// explain reports what went wrong and which handles may have been meant.
 func (t *tools) explain(handle string, err error) string {
 	why := text.OneLine(err.Error())
 	switch {

@@ -13,7 +13,7 @@ import (
 	"divisi/internal/text"
 )
 
-// What one look at an artifact shows, in characters.
+// What one inspect an artifact shows, in characters.
 const (
 	maxLoaded  = spec.MaxToolOutput
 	maxPattern = 1000
@@ -23,8 +23,8 @@ const (
 	around = 2
 )
 
-// part is what of an artifact a call asks for. Lines and bytes count from 1, and both ends belong to it; an end of 0 is the
-// last.
+// part is the part of an artifact that a call asks for. Lines and bytes count from 1, and both ends belong to it; an end of 0 is
+// the last.
 type part struct {
 	from, to int
 	bytes    bool
@@ -32,7 +32,7 @@ type part struct {
 	pattern  *regexp.Regexp
 }
 
-// readPart reads what a call asks for. Its errors say what to ask instead.
+// readPart reads what a call asks for. Its errors report what to ask instead.
 func readPart(a loadArgs) (part, error) {
 	p := part{search: a.Search, bytes: a.StartByte != nil || a.EndByte != nil}
 	unit, from, to := "line", a.StartLine, a.EndLine
@@ -62,7 +62,7 @@ func readPart(a loadArgs) (part, error) {
 	return p, nil
 }
 
-// of returns the part of a text, and what it is: how much there is, and how to go on where not all of it is shown. Where
+// of returns the part of a text, and what it is: how much there is, and how to continue where not all of it is shown. Where
 // shown is empty there is nothing to show.
 func (p *part) of(ctx context.Context, whole string) (what, shown string, err error) {
 	if p.bytes {

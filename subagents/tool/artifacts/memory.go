@@ -22,7 +22,7 @@ type Memory interface {
 	// Search returns the notes that fit the query best, the best first, at most limit. Nothing in the query is an operator.
 	Search(ctx context.Context, query string, limit int) ([]notes.Hit, error)
 	// Propose returns the proposal's id; the same note always has the same. The error wraps memory.ErrRefused when the note
-	// is at fault, and then says what to change.
+	// is at fault, and then reports what to change.
 	Propose(ctx context.Context, n notes.Note) (id string, err error)
 }
 

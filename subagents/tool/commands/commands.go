@@ -12,7 +12,7 @@ import (
 	"divisi/subagents/tool"
 )
 
-// Config is what the tools run.
+// Config is the input of the tools.
 type Config struct {
 	// Runner runs commands, confined; Gates are those of the task.
 	Runner Runner

@@ -25,7 +25,7 @@ type Command struct {
 	Timeout time.Duration
 }
 
-// Output is what a command left.
+// Output is the output of a command.
 type Output struct {
 	// Text is standard output and standard error as they came, bounded by the runner.
 	Text     string

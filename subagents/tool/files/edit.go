@@ -55,7 +55,7 @@ func (t *tree) edit(ctx context.Context, a editArgs) tool.Result {
 		reports = append(reports, report)
 	}
 	if len(faults) > 0 {
-		return tool.Failed("nothing was changed; put right:\n- %s", strings.Join(faults, "\n- "))
+		return tool.Failed("nothing was changed; fix:\n- %s", strings.Join(faults, "\n- "))
 	}
 	if ctx.Err() != nil { // from here on it is not interrupted
 		return tool.Failed("nothing was changed: %v", context.Cause(ctx))

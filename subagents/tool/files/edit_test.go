@@ -85,7 +85,7 @@ func TestEditsAreAllOrNothing(t *testing.T) {
 	list[0].(tooltest.Args)["old_text"] = "one"
 	said := b.Fails(spec.ToolEditFile, tooltest.Args{"edits": list})
 	for _, why := range []string{
-		"nothing was changed; put right:", "edits[1]: b was not changed: old_text occurs in 2 places, at lines 1, 2",
+		"nothing was changed; fix:", "edits[1]: b was not changed: old_text occurs in 2 places, at lines 1, 2",
 		"edits[2]: bin is a binary file", "edits[3]: missing does not exist",
 		"edits[4]: in/c is protected", "edits[5]: prot_test is protected", "edits[6]: ", "leads out", "git's own",
 	} {

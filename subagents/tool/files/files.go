@@ -15,15 +15,15 @@ import (
 	"divisi/subagents/tool/commands"
 )
 
-// Config is what the file tools work on.
+// Config is the input of the file tools.
 type Config struct {
 	// Root is the work tree; the caller closes it after the tools' last use.
 	Root *os.Root
-	// Layers are what commands see below the tree beside its files: it is read, and shown where a path leads into it.
+	// Layers are shown to commands below the tree, beside its files: it is read, and shown where a path leads into it.
 	Layers []Layer
 	// Dir is the work tree's absolute path, as commands see it. Paths below it are taken for paths in the tree.
 	Dir string
-	// Scope is what may be written; nil means everything.
+	// Scope bounds writes; nil means everything.
 	Scope *Scope
 	// History is needed by git_log and git_diff, and tells glob what is ignored.
 	History History

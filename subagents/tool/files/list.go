@@ -190,7 +190,7 @@ func (t *tree) glob(ctx context.Context, a globArgs) tool.Result {
 	if t.History != nil && !a.Ignored {
 		known, err := t.History.Files(ctx)
 		if err != nil {
-			return tool.Failed("git did not report what it ignores: %v. Set ignored to see all files", err)
+			return tool.Failed("git did not report ignored files: %v. Set ignored to see all files", err)
 		}
 		g.known = make(map[string]bool, len(known))
 		for _, name := range known {

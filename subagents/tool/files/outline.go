@@ -46,7 +46,7 @@ func (t *tree) outline(ctx context.Context, a outlineArgs) tool.Result {
 	return show(found, left, err)
 }
 
-// outlined is what was found in one file.
+// outlined is the outline of one file.
 type outlined struct {
 	name string
 	symbols.File
@@ -77,7 +77,7 @@ func (t *tree) outlineOthers(ctx context.Context, found []outlined) {
 	}
 }
 
-// outlinedNames are the files that were asked for, those of directories too. The error says what is wrong with the rest.
+// outlinedNames are the files that were asked for, those of directories too. The error reports what is wrong with the rest.
 func (t *tree) outlinedNames(paths []string) (names []string, left int, err error) {
 	if len(paths) == 0 {
 		return nil, 0, errors.New("paths is empty: give files or directories")

@@ -40,7 +40,7 @@ func (t *tree) readFile(_ context.Context, a readArgs) tool.Result {
 	return tool.Text(view(f, a.Start, a.End))
 }
 
-// view shows lines start to end (from 1, end 0 for the last) with their numbers, and says how to see more.
+// view shows lines start to end (from 1, end 0 for the last) with their numbers, and reports how to see more.
 func view(f *textfile.File, start, end int) string {
 	lines := text.Lines(text.Valid(string(f.Text)))
 	if len(lines) == 0 {

@@ -72,7 +72,7 @@ func (t *tree) search(ctx context.Context, a searchArgs) tool.Result {
 }
 
 // searchBelow searches all files below a directory. Ripgrep, where there is one, only names the files that can match: which
-// files the search reads, and what it reports of the others, does not depend on it.
+// files the search reads, and what it reports the others, does not depend on it.
 func (t *tree) searchBelow(ctx context.Context, q *query, dir string) error {
 	matching, known := t.candidates(ctx, dir, q.needle)
 	complete, err := t.walk(ctx, dir, func(name string, entry fs.DirEntry) error {

@@ -184,7 +184,7 @@ func (t *tree) ordinary(target, name string, info fs.FileInfo) error {
 		return fmt.Errorf("%s is not a regular file (%s) and cannot be read", name, info.Mode().Type())
 	case linkCount(info) > 1 && t.layer(target) == nil:
 		return fmt.Errorf("%s has other names (hard links), perhaps outside the work tree, and cannot be read: "+
-			"look at it with run_command if you need it", name)
+			"inspect it with run_command if needed", name)
 	}
 	return nil
 }
@@ -273,7 +273,7 @@ func explain(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// maxVisited bounds how many entries one walk looks at; beatEntries is after how many of them it gives a sign of life.
+// maxVisited bounds how many entries one walk inspects; beatEntries is after how many of them it gives a sign of life.
 const (
 	maxVisited  = 500_000
 	beatEntries = 10_000

@@ -94,12 +94,12 @@ func (t *tools) submit(ctx context.Context, a submitArgs) tool.Result {
 		Summary: strings.TrimSpace(a.Summary), Findings: a.Findings, Deviations: a.Deviations, Output: a.Output,
 	}
 	if h.Summary == "" {
-		return tool.Failed("the summary is empty: say in a few sentences what was done or found")
+		return tool.Failed("the summary is empty: describe your work or findings in a few sentences")
 	}
 	echoes, faults := t.echoes(a.Constraints)
 	handles, unreadable := t.named(ctx, a.Artifacts)
 	if faults = append(faults, unreadable...); len(faults) > 0 {
-		return tool.Failed("nothing was submitted; put right:\n- %s", strings.Join(faults, "\n- "))
+		return tool.Failed("nothing was submitted; fix:\n- %s", strings.Join(faults, "\n- "))
 	}
 	h.Constraints, h.Artifacts = echoes, handles
 	if data, err := json.Marshal(h); err != nil || len(data) > maxHandoff {
@@ -140,7 +140,7 @@ func (t *tools) echoes(args []echoArgs) (echoes []spec.ConstraintEcho, faults []
 		case said[n] != nil:
 			faults = append(faults, fmt.Sprintf("constraints[%d]: constraint %d is there twice", i, n+1))
 		case !item.Kept && note == "":
-			faults = append(faults, fmt.Sprintf("constraints[%d]: constraint %d is not kept, and no note says why", i, n+1))
+			faults = append(faults, fmt.Sprintf("constraints[%d]: constraint %d is not kept, and has no note", i, n+1))
 		}
 		said[n] = &spec.ConstraintEcho{Text: t.Constraints[n], Kept: item.Kept, Note: note}
 	}

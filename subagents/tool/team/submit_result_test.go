@@ -42,7 +42,7 @@ func TestSubmitWantsAnEchoOfEachConstraint(t *testing.T) {
 		},
 		"twice": {list{tooltest.Args{"number": 1, "kept": true}, tooltest.Args{"text": "keep the API", "kept": true}}, []string{"constraints[1]: constraint 1 is there twice"}},
 		"broken-without-reason": {
-			list{tooltest.Args{"number": 1, "kept": false, "note": "  "}}, []string{"constraint 1 is not kept, and no note says why"},
+			list{tooltest.Args{"number": 1, "kept": false, "note": "  "}}, []string{"constraint 1 is not kept, and has no note"},
 		},
 		"no-verdict": {list{tooltest.Args{"number": 1}}, []string{"constraints[0]: missing: kept"}},
 		"wrong-type": {list{tooltest.Args{"number": "1", "kept": true}}, []string{"constraints[0].number: is of type string"}},

@@ -23,7 +23,7 @@ type Requester interface {
 	Request(ctx context.Context, call string, r wire.Request) (wire.Answer, error)
 }
 
-// Config is what the tools know of the task. Tools that are only declared need no more than Roles, Output and Constrained.
+// Config holds the tools' knowledge of the task. Tools that are only declared need no more than Roles, Output and Constrained.
 type Config struct {
 	Requester Requester
 	// Roles are those that the agent can name.
@@ -36,7 +36,7 @@ type Config struct {
 	Constraints []string
 	// Named finds the handle of an artifact that the agent knows by a name; "" for none. May be nil.
 	Named func(name string) string
-	// Artifacts tells which handles others can read; nil means that they are taken as they are.
+	// Artifacts reports which handles others can read; nil means that they are taken as they are.
 	Artifacts tool.ArtifactReader
 }
 

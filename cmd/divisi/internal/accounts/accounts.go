@@ -14,7 +14,7 @@ const (
 	NSC  = "nsc"  // a script of commands of nsc
 )
 
-// Template is what is asked for. A worker, person or viewer is a NAME, or NAME=KEY with its public key.
+// Template describes the accounts to print. A worker, person or viewer is a NAME, or NAME=KEY with its public key.
 type Template struct {
 	Format                    string
 	Spaces                    []string
@@ -67,7 +67,7 @@ const confHead = `# Accounts for Divisi on a NATS server or cluster: one for eac
 # A worker, person or viewer of another name has another name in its permissions: print them again with its name.
 ` + notDenied
 
-// notDenied is what who sets up an account has to know.
+// notDenied is a warning for the person who sets up an account.
 const notDenied = `#
 # WHAT AN ACCOUNT DOES NOT DENY. The built-in server of divisi serve has a gate in front of it that reads each request.
 # Here there is none, and a NATS server publishes its answers with all rights, wherever in the account a request wants

@@ -13,7 +13,7 @@ import (
 	"divisi/orchestrator/store"
 )
 
-// space is what a file system has free; inodes is -1 where it does not count them.
+// space is the free room of a file system; inodes is -1 where it does not count them.
 type space struct {
 	bytes  uint64
 	inodes int64

@@ -24,7 +24,7 @@ const (
 	Problem Level = "problem"
 )
 
-// Finding is what a check found, and the next step.
+// Finding is the result of a check, and the next step.
 type Finding struct {
 	Check string `json:"check"`
 	Level Level  `json:"status"`
@@ -44,7 +44,7 @@ func bad(check, do, format string, args ...any) Finding {
 	return Finding{Check: check, Level: Problem, Seen: fmt.Sprintf(format, args...), Do: do}
 }
 
-// Options are what the checks need of their caller.
+// Options are the dependencies of the checks.
 type Options struct {
 	// Store is the state directory.
 	Store store.Dir
@@ -63,7 +63,7 @@ type Options struct {
 	leftovers []string
 }
 
-// Trust is what the files of a repository request beyond confined commands without network, and the decision about it.
+// Trust holds the permission requests of a repository's files, and the decision about them.
 type Trust struct {
 	Requests []string
 	Trusted  bool

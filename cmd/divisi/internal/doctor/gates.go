@@ -65,7 +65,7 @@ func (o Options) gate(g spec.Gate, how string, setup bool) Finding {
 		"%s; the program %s was not found", what, program)
 }
 
-// Proposed is what the files of the checked out commit show that the repository needs.
+// Proposed holds the needs of the repository, as its files at the checked out commit show them.
 func Proposed(ctx context.Context, g *git.Git, checkout *git.Checkout, o detect.Options) (p detect.Proposal, err error) {
 	tmp, err := os.MkdirTemp("", "divisi-doctor-")
 	if err != nil {

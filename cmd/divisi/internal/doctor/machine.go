@@ -44,7 +44,7 @@ func checkSandbox(context.Context) []Finding {
 	return found
 }
 
-// checkViews tells how an environment comes below the trees, and a build cache below gates.
+// checkViews reports how an environment comes below the trees, and a build cache below gates.
 func checkViews() Finding {
 	if err := sandbox.Views(); err != nil {
 		return warn("environments", "what setup leaves is copied into each tree, and the build cache of the gates for each "+

@@ -61,7 +61,7 @@ func services(p spec.Project) map[Service][]string {
 	return aliases
 }
 
-// keys reports of each service whether its key is set, and with o.Call what it answers. A service that the repository names
+// keys reports each service whether its key is set, and with o.Call what it answers. A service that the repository names
 // is called only when the repository is trusted.
 func (o Options) keys(ctx context.Context, p spec.Project, trusted bool) []Finding {
 	var found []Finding

@@ -97,7 +97,7 @@ func toolServers(p spec.Project, roles map[string]spec.Role) []Finding {
 			found = append(found, bad("mcp", "set it: without it every task of the role fails", "role %s: %v", name, err))
 		}
 		if len(role.MCPServers) > 0 && len(missing) == 0 {
-			found = append(found, fine("mcp", "role %s: the environment has what its tool servers need (%s)",
+			found = append(found, fine("mcp", "role %s: the environment has the variables of its tool servers (%s)",
 				name, strings.Join(slices.Sorted(maps.Keys(role.MCPServers)), ", ")))
 		}
 	}
@@ -135,7 +135,7 @@ func MissingVariables(p *spec.Project, role *spec.Role) []error {
 	return mcp.CheckVariables(p.Servers(role), os.Environ())
 }
 
-// RoleNotes are what a person should know of a role of a project that no fault is.
+// RoleNotes are hints about a role of a project that are not errors.
 func RoleNotes(project *spec.Project, role *spec.Role) []string {
 	return needs.RoleNotes(project, role)
 }

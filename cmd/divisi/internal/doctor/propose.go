@@ -17,7 +17,7 @@ import (
 // maxHidden is how many packages or files a line names.
 const maxHidden = 5
 
-// Proposal is what the files of a commit show that a repository needs.
+// Proposal holds the needs of a repository, as the files of a commit show them.
 type Proposal struct {
 	Top, Head string   // the repository and the commit
 	Gates     []string // their names
@@ -46,7 +46,7 @@ func (p *Proposal) File(t *Trial) string {
 	return p.found.File(t.gates)
 }
 
-// Trial is what became of the gates of a run that tried them.
+// Trial is the outcome of the gates in a run that tried them.
 type Trial struct {
 	Lines []string // that tell it
 	gates map[string]detect.Tried

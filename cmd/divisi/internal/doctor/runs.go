@@ -11,7 +11,7 @@ import (
 	"divisi/orchestrator/store"
 )
 
-// condition is what the checks know of a run.
+// condition is the state of a run as the checks see it.
 type condition int
 
 // The conditions of a run. Nothing is to be done about one that ended, or that a process runs.

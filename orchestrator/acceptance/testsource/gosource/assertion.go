@@ -29,7 +29,7 @@ var (
 	// sizes are assertions of a part or the size of a value.
 	sizes = text.Set(`Len ElementsMatch Contains NotContains Subset ErrorContains Regexp InDelta InDeltaSlice InEpsilon
 		WithinDuration True False`)
-	// chain begins a statement whose methods say what is expected, anything is what takes any value.
+	// chain begins a statement whose methods report what is expected, anything is what takes any value.
 	chain    = re(`^(?:\w+\.)?(?:Expect|EXPECT)\(\)\.`)
 	anything = re(`\b(?:Any(?:thing|Times|Of\w*)?|Maybe|Ignore\w+)\b`)
 )

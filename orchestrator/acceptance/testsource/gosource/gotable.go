@@ -78,7 +78,7 @@ func (g *goFunction) branch(n *ast.IfStmt) {
 	}
 }
 
-// fails notes a condition that fails a test: what it compares, and how exactly, unless its body says that.
+// fails notes a condition that fails a test: what it compares, and how exactly, unless its body reports that.
 func (g *goFunction) fails(n *ast.IfStmt, gained int, said bool) {
 	was, literals, text := g.Counts, len(g.Literals), g.source(n.Cond)
 	if g.use(n.Cond); said {

@@ -1,6 +1,6 @@
 // Package symbols outlines source files: Go by its own parser, other languages by universal-ctags. Its input is the content
 // or the path of a file, its output the declarations with their lines. It never shows the code of a body and never stops at
-// a file that has errors: a note tells what is wrong.
+// a file that has errors: a note reports what is wrong.
 package symbols
 
 // MaxSymbol bounds what is shown of one symbol, in characters.
@@ -14,7 +14,7 @@ type Symbol struct {
 
 // File is the outline of one file.
 type File struct {
-	// Head is shown beside its name; Note tells what is wrong with it.
+	// Head is shown beside its name; Note reports what is wrong with it.
 	Head, Note string
 	Symbols    []Symbol
 }
