@@ -1,7 +1,8 @@
 //go:build ignore
 
 // Figures prints how the tree in a folder is joined: files, imports and documentation of the façade, the packages that import most
-// packages of Divisi, and product code in tokens. With a second folder, of the commit to compare with, it prints the difference.
+// packages of Divisi, how often code asks in which mode a run is, and product code in tokens. With a second folder, of the commit to
+// compare with, it prints the difference.
 package main
 
 import (
@@ -33,6 +34,36 @@ type house struct {
 	files   map[string]int
 	imports map[string]map[string]bool
 	tokens  int
+	asked   int
+}
+
+// modes are the fields that tell in which mode a run is, by the folder of the code that has them: conducted here or for another
+// machine, worked on by this process or others, new or resumed, reached how, recorded or replayed, tried, a sample, approved unseen.
+// A type of how a run is reached counts too, where an assertion asks for it.
+var modes = map[string][]string{
+	"orchestrator/client": {"AtRest", "Held", "Host", "Served", "Rest"},
+	"orchestrator/conduct": {
+		"Elsewhere", "Ordered", "resumes", "RunsCommands", "Members", "Trial", "Sample", "Demo", "Record", "Replay", "AutoApprove",
+		"AtRest", "Host", "Served", "Sent", "Rest",
+	},
+	"orchestrator/conductor": {"Elsewhere", "Ordered", "Members", "Interactive", "Resume"},
+	"orchestrator/console":   {"Trial"},
+	"orchestrator/depot":     {"Trial"},
+	"orchestrator/door":      {"AtRest", "Remote", "Place", "Hosted", "Vouches"},
+	"orchestrator/host":      {"Members", "Commands", "AtRest", "Rest"},
+	"orchestrator/phase":     {"Trial", "Crew"},
+	"orchestrator/run":       {"AutoApprove", "Trial", "Crew"},
+	"orchestrator/station":   {"Shared", "Record", "Replay"},
+	"orchestrator/view":      {"Trial", "Crew"},
+}
+
+// chosen are the functions in which a run is made, resumed or opened, and its options are checked: they may ask.
+var chosen = map[string][]string{
+	"orchestrator/client":    {"Attach", "Open", "NewRun"},
+	"orchestrator/conduct":   {"Start", "Submit", "ResumeHosted", "check", "checkTape", "newHalf", "begin", "prepare", "obey", "carry"},
+	"orchestrator/conductor": {"New"},
+	"orchestrator/host":      {"begin", "visited"},
+	"orchestrator/station":   {"check", "engage"},
 }
 
 func main() {
@@ -47,6 +78,7 @@ func main() {
 	for _, dir := range dirs[:listed] {
 		fmt.Printf("  %s %d", dir, len(now.imports[dir]))
 	}
+	fmt.Printf("\nmode flags     asked below %d", now.asked)
 	fmt.Printf("\nproduct        %d tokens", now.tokens)
 	if len(os.Args) > 2 {
 		before := measured(os.Args[2]).tokens
@@ -75,11 +107,12 @@ func measured(root string) house {
 func (h *house) add(dir, path string) {
 	source, err := os.ReadFile(path)
 	check(err)
-	file, err := parser.ParseFile(token.NewFileSet(), path, source, parser.ImportsOnly|parser.ParseComments)
+	file, err := parser.ParseFile(token.NewFileSet(), path, source, parser.ParseComments)
 	check(err)
 	if ast.IsGenerated(file) {
 		return
 	}
+	h.asked += asks(dir, file)
 	h.files[dir]++
 	if h.imports[dir] == nil {
 		h.imports[dir] = map[string]bool{}
@@ -96,6 +129,52 @@ func (h *house) add(dir, path string) {
 			h.tokens++
 		}
 	}
+}
+
+// asks counts where code reads a mode to decide by it: not where it hands it on or sets it.
+func asks(dir string, file *ast.File) (n int) {
+	for _, decl := range file.Decls {
+		if f, ok := decl.(*ast.FuncDecl); ok && slices.Contains(chosen[dir], f.Name.Name) {
+			continue
+		}
+		ast.PreorderStack(decl, nil, func(node ast.Node, stack []ast.Node) bool {
+			name := ""
+			switch x := node.(type) {
+			case *ast.SelectorExpr:
+				name = x.Sel.Name
+			case *ast.TypeAssertExpr:
+				if of, ok := x.Type.(*ast.StarExpr); ok {
+					node = of.X
+				} else {
+					node = x.Type
+				}
+				if of, ok := node.(*ast.SelectorExpr); ok && slices.Contains(modes[dir], of.Sel.Name) {
+					n++
+				}
+				return true
+			}
+			if name != "" && slices.Contains(modes[dir], name) && decides(stack, node) {
+				n++
+			}
+			return true
+		})
+	}
+	return n
+}
+
+// decides reports whether an expression is an operand, a condition or a case.
+func decides(stack []ast.Node, node ast.Node) bool {
+	switch parent := stack[len(stack)-1].(type) {
+	case *ast.BinaryExpr, *ast.CaseClause, *ast.SwitchStmt:
+		return true
+	case *ast.UnaryExpr:
+		return parent.Op == token.NOT
+	case *ast.IfStmt:
+		return parent.Cond == node
+	case *ast.ParenExpr:
+		return decides(stack[:len(stack)-1], parent)
+	}
+	return false
 }
 
 func documented(root string) int {
