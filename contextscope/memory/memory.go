@@ -1,4 +1,4 @@
-// Package memory finds what outlives a run. Its input is the notes that people and git keep as Markdown in a repository and
+// Package memory finds notes that outlive a run. Its input is the notes that people and git keep as Markdown in a repository and
 // the proposals of agents; its output is ranked notes. It never writes to the repository, but for a proposal that a person
 // accepts.
 package memory

@@ -1,5 +1,5 @@
-// Package release is the version of this program. Its input is what the build recorded, its output some words. It never reads a
-// file.
+// Package release reports the version of this program. Its input is what the build recorded, its output some words. It never
+// reads a file.
 package release
 
 import "runtime/debug"

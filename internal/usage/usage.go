@@ -1,6 +1,6 @@
-// Package usage is the class of errors that the caller makes: a wrong flag, a damaged file, a run that has ended. Its input
-// is a text that names the next step, its output an error that keeps the class however it is wrapped. It never stands for a
-// failure of the machine or of a service.
+// Package usage marks errors of the caller: a wrong flag, a damaged file, a run that has ended. Its input is a text that names
+// the next step, its output an error that keeps the class however it is wrapped. It never stands for a failure of the machine or
+// of a service.
 package usage
 
 import "fmt"

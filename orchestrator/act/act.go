@@ -1,7 +1,7 @@
-// Package act is the table of all that a person or a program does to a run. An act has one file: its arguments, and an entry with
-// who may do it, on which runs, how it is undone, and its effect. The input of an effect are the arguments and the state of the
-// run, its output are actions and a sentence. What offers acts (the command line, the page, tools, requests of other machines)
-// reads this table.
+// Package act lists the acts of people and programs on a run. An act has one file: its arguments, and an entry with who may do
+// it, on which runs, how it is undone, and its effect. The input of an effect are the arguments and the state of the run, its
+// output are actions and a sentence. What offers acts (the command line, the page, tools, requests of other machines) reads this
+// table.
 package act
 
 import (

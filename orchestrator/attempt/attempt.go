@@ -1,7 +1,6 @@
-// Package attempt shows what one attempt of a run left: its patch, and what the gates printed that tested it; and it checks an
-// attempt out into a directory of a person, and makes a patch of that again. Its input is the run's log, its objects and its
-// mirror, and such a directory; its output are the values that `divisi diff`, `log` and `take` print, and the patch of `divisi
-// give` with its pack. It never writes the log.
+// Package attempt shows the patch and the gate output of one attempt, checks an attempt out into a directory of a person, and
+// makes a patch of that directory. Its input is the run's log, its objects and its mirror, and such a directory; its output are
+// the values that `divisi diff`, `log` and `take` print, and the patch of `divisi give` with its pack. It never writes the log.
 package attempt
 
 import (

@@ -1,5 +1,5 @@
-// Package audit keeps who did what on a server: one line of JSON for each, appended and never changed. Its input are names that
-// the server's permissions prove, never one that a message has; its output is a file that other programs can ship.
+// Package audit keeps the audit of a server: one line of JSON for each, appended and never changed. Its input are names that the
+// server's permissions prove, never one that a message has; its output is a file that other programs can ship.
 package audit
 
 import (

@@ -1,4 +1,4 @@
-// Package backup copies what a server has acknowledged into a directory, also while it serves, and puts such a copy back in
+// Package backup copies the acknowledged state of a server into a directory, also while it serves, and puts such a copy back in
 // place of a server that is gone. Its input and output are directories. What can be made again, as queue, caches and work trees,
 // is no part of it; nor does it ever change the server that it copies.
 package backup

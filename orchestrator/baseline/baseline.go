@@ -1,6 +1,6 @@
-// Package baseline keeps what the gates of a repository found on a base commit, for later runs. Its input are a key, which stands
-// for everything that decides the outcome, and the receipts; its output are the receipts of an earlier run. It never runs a gate,
-// and it is no record: what is damaged, old or too much is forgotten.
+// Package baseline keeps the gate results of a base commit, for later runs. Its input are a key, which stands for everything that
+// decides the outcome, and the receipts; its output are the receipts of an earlier run. It never runs a gate, and it is no
+// record: what is damaged, old or too much is forgotten.
 package baseline
 
 import (

@@ -1,8 +1,8 @@
-// Package call is how one half of Divisi asks another. A call is a message with a name, what it is about and a body; its answer
-// has a result or an error with a class. What can be asked is listed once: conductor.go has what the half that works asks of the
-// half that conducts, client.go what clients ask of a host, of a server and of a worker. Each entry says who may make the call,
-// how large it is, how often, and which types body and result have; who answers has a table of functions for the entries, and an
-// Answerer that checks all of that before it calls a function.
+// Package call carries the calls between the halves of a run, its host and clients. A call is a message with a name, what it is
+// about and a body; its answer has a result or an error with a class. What can be asked is listed once: conductor.go has what the
+// half that works asks of the half that conducts, client.go what clients ask of a host, of a server and of a worker. Each entry
+// says who may make the call, how large it is, how often, and which types body and result have; who answers has a table of
+// functions for the entries, and an Answerer that checks all of that before it calls a function.
 package call
 
 import (

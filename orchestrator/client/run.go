@@ -1,7 +1,6 @@
-// Package client is a run, and the runs of one place, for who asks about them or acts on them, wherever they are. Its input is
-// a state directory or a server, and the id of a run; its output are the events of the run, its end, its views and the outcome
-// of acts. It asks the process that conducts the run, over the bus; where there is none it reads the log as it stands. It
-// conducts no run and carries out no task.
+// Package client reads runs and acts on them, wherever they are. Its input is a state directory or a server, and the id of a run;
+// its output are the events of the run, its end, its views and the outcome of acts. It asks the process that conducts the run,
+// over the bus; where there is none it reads the log as it stands. It conducts no run and carries out no task.
 package client
 
 import (

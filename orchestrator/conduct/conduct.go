@@ -1,7 +1,7 @@
-// Package conduct is the half of a run that conducts it. Its input are the options of a run, or the directory of one that goes
-// on; its output is the run, whose log is open, and in the end one new branch. It reads and checks what a run is made of,
-// settles trust, makes the mirror and answers what the half that works asks. It runs no agent: that half meets it on the bus,
-// as package station, in this process or in others.
+// Package conduct conducts one run. Its input are the options of a run, or the directory of one that goes on; its output is the
+// run, whose log is open, and in the end one new branch. It reads and checks what a run is made of, settles trust, makes the
+// mirror and answers what the half that works asks. It runs no agent: that half meets it on the bus, as package station, in this
+// process or in others.
 package conduct
 
 import (

@@ -1,5 +1,5 @@
-// Package decision lists what the policy of a run, its master or a person must decide, and carries out the answers. Every such
-// thing is one run.Decision: how it is asked on a terminal, shown in a report and answered by a request is the same for all
+// Package decision lists the open decisions of a run, for its policy, its master or a person, and executes the answers. Every
+// such thing is one run.Decision: how it is asked on a terminal, shown in a report and answered by a request is the same for all
 // kinds. A kind is one entry of kinds.
 package decision
 

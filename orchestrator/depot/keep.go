@@ -1,6 +1,6 @@
-// Package depot is what a machine keeps for later runs and lends others: caches, environments, mirrors, submodules, the limits
-// of model services, its keys, and how it logs in to a server. Its input are a state directory, and what a run needs; its
-// output are places, packs and sealed content. It reads and writes no log of a run.
+// Package depot keeps resources of a machine for later runs, and lends them to other machines: caches, environments, mirrors,
+// submodules, the limits of model services, its keys, and how it logs in to a server. Its input are a state directory, and what a
+// run needs; its output are places, packs and sealed content. It reads and writes no log of a run.
 package depot
 
 import (

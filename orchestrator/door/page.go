@@ -1,6 +1,6 @@
-// Package door has the two doors to the runs of one place that are not the command line: the page for a person with a browser,
-// and the tools for an agent of another program (MCP). Its input are the runs of a place, its output are those runs as
-// dashboard and mcpserver need them. It draws nothing, and does only what a run offers.
+// Package door opens the runs of one place through two doors beside the command line: the page for a person with a browser, and
+// the tools for an agent of another program (MCP). Its input are the runs of a place, its output are those runs as dashboard and
+// mcpserver need them. It draws nothing, and does only what a run offers.
 package door
 
 import (

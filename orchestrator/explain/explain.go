@@ -1,5 +1,5 @@
-// Package explain shows what the model of one attempt saw at one turn, what changed between two turns, and what was compacted.
-// Its input is the run's log, its objects and its mirror; its output is JSON, or the same for people. It writes nothing.
+// Package explain shows the request to a model at one turn of an attempt, the changes between two turns, and the compactions. Its
+// input is the run's log, its objects and its mirror; its output is JSON, or the same for people. It writes nothing.
 package explain
 
 import (

@@ -1,4 +1,4 @@
-// Package fault reports what an error is about. Its input is an error of any package, its output whether the caller is to change
+// Package fault classifies errors for a caller. Its input is an error of any package, its output whether the caller is to change
 // something, and a code to which a program adds words of its own. It makes no errors.
 package fault
 

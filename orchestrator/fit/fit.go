@@ -1,4 +1,4 @@
-// Package fit compares a machine with what the roles of a run need. Its input is the sealed setup of the run and what is known of
+// Package fit compares a machine with the needs of a run's roles. Its input is the sealed setup of the run and what is known of
 // the machine, its output what the machine lacks, in words for people. It runs nothing of the run.
 package fit
 

@@ -1,6 +1,6 @@
-// Package hub is the server of a team: the bus where its members meet, who may use it, its audit, its gauges, its page and its
-// backup. Its input are the options of the server, and what its operator asks; its output is a server that runs until it is
-// stopped, with a host and, where it has places, a worker. It conducts no run itself.
+// Package hub serves a team: the bus where its members meet, permissions, its audit, its gauges, its page and its backup. Its
+// input are the options of the server, and what its operator asks; its output is a server that runs until it is stopped, with a
+// host and, where it has places, a worker. It conducts no run itself.
 package hub
 
 import (

@@ -1,6 +1,6 @@
-// Package needs compares what a run needs of its environment with what there is, before the run begins: the services of its
-// models and their keys, the variables of tool servers and roles, programs. It takes the specification of a run, and returns
-// errors, notices and the client of the models. It never calls a model and starts no program of the run.
+// Package needs compares the needs of a run with its environment, before the run begins: the services of its models and their
+// keys, the variables of tool servers and roles, programs. It takes the specification of a run, and returns errors, notices and
+// the client of the models. It never calls a model and starts no program of the run.
 package needs
 
 import (

@@ -1,5 +1,5 @@
-// Package proof reports what the gates of a run can prove: what cannot be compared with the base commit, why a patch lands
-// unverified, and which tests of the base commit did not run. Its input is the state of the run; it decides nothing.
+// Package proof reports the limits of a run's gates: gates that cannot be compared with the base commit, reasons for unverified
+// patches, and tests of the base commit that did not run. Its input is the state of the run; it decides nothing.
 package proof
 
 // maxNamed bounds what a message lists.

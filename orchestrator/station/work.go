@@ -1,6 +1,6 @@
-// Package station is the half of a run that works, and a worker, which works for all runs of a server. Its input is a bus, and
-// the setup that a conductor has sealed; its output are the events of the attempts that it executes. What it lacks, it asks
-// the half that conducts. It knows nothing of that half but its calls, and decides nothing about a run.
+// Package station runs the attempts of one run, or of all runs of a server. Its input is a bus, and the setup that a conductor
+// has sealed; its output are the events of the attempts that it executes. What it lacks, it asks the half that conducts. It knows
+// nothing of that half but its calls, and decides nothing about a run.
 package station
 
 import (

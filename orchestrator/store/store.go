@@ -1,6 +1,5 @@
-// Package store is the state directory: the places of its runs, their descriptions (run.json), and their summaries. Its input
-// is the id of a run, its output the run's connection to its log, or the state that is folded from it. It never appends to a
-// log.
+// Package store keeps the state directory: the places of its runs, their descriptions (run.json), and their summaries. Its input
+// is the id of a run, its output the run's connection to its log, or the state that is folded from it. It never appends to a log.
 package store
 
 import (

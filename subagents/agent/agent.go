@@ -1,6 +1,6 @@
-// Package agent is the turn loop: it runs one attempt with a model. Its input is an assignment, the tools and the journal of
-// the attempt, its output the attempt's result; each step is computed from the journal's events, so that an agent whose
-// worker stopped responding continues after its last append. It never touches the queue or a slot and runs no gate.
+// Package agent runs one attempt with a model, turn by turn. Its input is an assignment, the tools and the journal of the
+// attempt, its output the attempt's result; each step is computed from the journal's events, so that an agent whose worker
+// stopped responding continues after its last append. It never touches the queue or a slot and runs no gate.
 package agent
 
 import (

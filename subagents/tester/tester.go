@@ -1,5 +1,5 @@
-// Package tester proves what is in a clean tree with the gates of its task. Its input is an assignment and a prepared work tree,
-// its output the attempt's result with a receipt for each gate that ran. It never changes the tree that it proves.
+// Package tester proves a clean tree with the gates of its task. Its input is an assignment and a prepared work tree, its output
+// the attempt's result with a receipt for each gate that ran. It never changes the tree that it proves.
 package tester
 
 import (

@@ -1,5 +1,5 @@
-// Package artifacttest is the suite that every store of artifacts passes: one over memory, and one over the bus. Its input is
-// a function that makes a store. No product code imports it.
+// Package artifacttest tests stores of artifacts with one suite: one over memory, and one over the bus. Its input is a function
+// that makes a store. No product code imports it.
 package artifacttest
 
 import (

@@ -1,6 +1,5 @@
-// Package chattest is a strict service of Chat Completions. Its input are the scripts of geminitest and requests, its output
-// are their answers, so that whole runs can use either service. It never accepts a breach of the API's rules: it refuses and
-// records each.
+// Package chattest serves Chat Completions strictly. Its input are the scripts of geminitest and requests, its output are their
+// answers, so that whole runs can use either service. It never accepts a breach of the API's rules: it refuses and records each.
 package chattest
 
 import (

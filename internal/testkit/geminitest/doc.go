@@ -1,6 +1,6 @@
-// Package geminitest is a strict Gemini API that answers from a script: over HTTP for whole programs, or call by call for
-// a model without a network. What it answers depends on the task and the turn that ask, never on the order of arrival, so
-// that parallel agents get the same answers in every run. Every breach of the API's rules is refused and recorded.
+// Package geminitest serves a strict Gemini API from a script: over HTTP for whole programs, or call by call for a model without
+// a network. What it answers depends on the task and the turn that ask, never on the order of arrival, so that parallel agents
+// get the same answers in every run. Every breach of the API's rules is refused and recorded.
 //
 // A script is YAML or JSON:
 //

@@ -1,4 +1,4 @@
-// Package board is the live view of a run with keys: a person moves in the list of its tasks, reads what they printed and
+// Package board draws the live view of a run with keys: a person moves in the list of its tasks, reads what they printed and
 // changed, and decides. It draws what a console has folded; what it does, its controller does.
 //
 //	live ──n──▶ decision ──1…9──▶ words ──enter──▶ done: the next decision, or live

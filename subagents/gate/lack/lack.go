@@ -1,6 +1,6 @@
-// Package lack reads what gates printed on the base commit and names what they show to be missing: packages that were not
-// installed, modules that were not downloaded, programs. Its input are receipts and the setup that is proposed, its output one
-// lack for each kind, whatever the number of gates that met it. It reads no file and runs nothing.
+// Package lack names missing packages, modules and programs from the gate output on the base commit. Its input are receipts and
+// the setup that is proposed, its output one lack for each kind, whatever the number of gates that met it. It reads no file and
+// runs nothing.
 package lack
 
 import (

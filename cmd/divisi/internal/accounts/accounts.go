@@ -1,4 +1,4 @@
-// Package accounts writes what the operator of a NATS server or cluster sets up: accounts, users and their permissions.
+// Package accounts writes the accounts, users and permissions for the operator of a NATS server or cluster.
 package accounts
 
 import (

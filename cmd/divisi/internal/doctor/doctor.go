@@ -1,6 +1,6 @@
-// Package doctor checks what runs need of a machine and a repository. Its input are Options, its output findings: a check's
-// name, what it found, a level, and the next step. Each check tries what it reports. It runs no gate, calls a model only with
-// Options.Call, and never changes the repository or a run.
+// Package doctor checks a machine and a repository for runs. Its input are Options, its output findings: a check's name, what it
+// found, a level, and the next step. Each check tries what it reports. It runs no gate, calls a model only with Options.Call, and
+// never changes the repository or a run.
 package doctor
 
 import (
