@@ -33,9 +33,9 @@ func TestAllowance(t *testing.T) {
 	for puts = 0; put("ev.r.a.w.g.t.1"); puts++ {
 	}
 	require.Equal(t, 10, puts, "events have as much again")
-	now = now.Add(59 * time.Minute)
+	now = now.Add(time.Hour)
 	require.False(t, put("obj.n.x"))
-	require.False(t, first)
+	require.False(t, first, "it was refused within the last hour")
 	now = now.Add(2 * time.Minute)
 	require.True(t, put("obj.n.x"))
 	now = now.Add(2 * time.Hour)

@@ -47,7 +47,7 @@ type Lease struct {
 	lost  bool
 }
 
-// leaseRecord is a lease on the server. Without a holder it was given up.
+// leaseRecord is a lease on the server. Without a holder it was given up, or is not there.
 type leaseRecord struct {
 	Holder string          `json:"holder,omitempty"`
 	Term   string          `json:"term,omitempty"`
@@ -78,11 +78,11 @@ func (l *Lease) Take(ctx context.Context, other func(note []byte)) (note []byte,
 		default:
 			if at != seen || since.IsZero() {
 				seen, since = at, time.Now()
-				if at > 0 && !rec.free(l.holder) {
+				if !rec.free(l.holder) {
 					other(rec.Note)
 				}
 			}
-			if at == 0 || rec.free(l.holder) || time.Since(since) >= l.time {
+			if rec.free(l.holder) || time.Since(since) >= l.time {
 				err := l.begin(ctx, rec.Note, at)
 				if err == nil {
 					return rec.Note, nil
@@ -151,7 +151,7 @@ func (l *Lease) Held() error {
 
 func (l *Lease) held() error {
 	now := l.clock()
-	if now.Sub(l.since) >= l.time || now.Round(0).Sub(l.since.Round(0)) >= l.time {
+	if max(now.Sub(l.since), now.Round(0).Sub(l.since.Round(0))) >= l.time {
 		l.lost = true // for good, should a clock be put back
 	}
 	if l.lost {

@@ -88,7 +88,39 @@ func TestAHolderTakesItsLeaseBackAtOnce(t *testing.T) {
 	err = killed.Keep(ctx, noting(nil))
 	require.ErrorIs(t, err, ErrTwin, "another term of the same holder")
 	require.ErrorIs(t, err, ErrLeaseLost)
+	require.ErrorIs(t, killed.Held(), ErrLeaseLost)
 	require.NoError(t, again.Keep(ctx, noting(nil)))
+}
+
+// A holder that was away for longer than others waited learns when it renews that its lease is another's, and no twin's.
+func TestAHolderLearnsThatItsLeaseIsAnothers(t *testing.T) {
+	t.Parallel()
+	b, ctx := open(t, fast(t)), soon(t)
+	away, other := b.NewLease("host", "one", time.Hour), leaseOf(b, "two")
+	_, err := away.Take(ctx, func([]byte) { t.Error("there is no other holder") })
+	require.NoError(t, err)
+	_, err = other.Take(ctx, ignore)
+	require.NoError(t, err)
+	require.NoError(t, away.Held(), "it cannot know yet")
+	err = away.Keep(ctx, noting(nil))
+	require.ErrorIs(t, err, ErrLeaseLost)
+	require.NotErrorIs(t, err, ErrTwin)
+	require.ErrorIs(t, away.Held(), ErrLeaseLost)
+	require.NoError(t, other.Keep(ctx, noting(nil)))
+}
+
+// A lease is held until its time is over, and not at that time, when another holder may take it.
+func TestALeaseIsOverAtItsTime(t *testing.T) {
+	t.Parallel()
+	b, now := open(t, fast(t)), time.Unix(1_000_000, 0)
+	l := b.NewLease("host", "one", 0)
+	l.clock = func() time.Time { return now }
+	_, err := l.Take(soon(t), ignore)
+	require.NoError(t, err)
+	now = now.Add(leaseTime - 1)
+	require.NoError(t, l.Held())
+	now = now.Add(1)
+	require.ErrorIs(t, l.Held(), ErrLeaseLost)
 }
 
 // A machine that sleeps has a monotonic clock that stands still, and a wall clock that goes on.

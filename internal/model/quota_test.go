@@ -97,11 +97,50 @@ func TestRetryAfterHeader(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	for value, want := range map[string]time.Duration{
-		"": 0, "3": 3 * time.Second, "1.5": 1500 * time.Millisecond, "-4": 0, "soon": 0, "1e300": 0,
+		"": 0, "3": 3 * time.Second, "1.5": 1500 * time.Millisecond, "-4": 0, "soon": 0, "1e7": 0, "1e300": 0,
 		now.Add(time.Minute).Format(http.TimeFormat): time.Minute, now.Add(-time.Hour).Format(http.TimeFormat): 0,
 	} {
 		require.Equal(t, want, apiFault{}.retryDelay(http.Header{"Retry-After": {value}}, now), value)
 	}
+}
+
+// What says nothing of a time leaves that to what says it less exactly.
+func TestARetryDelayIsTheMostExactOne(t *testing.T) {
+	t.Parallel()
+	f := apiFault{Message: "Please retry in 9s.", Details: []apiDetail{{RetryDelay: "0s"}, {RetryDelay: "5s"}}}
+	header := http.Header{"Retry-After": {"7"}}
+	require.Equal(t, 5*time.Second, f.retryDelay(header, time.Time{}))
+	f.Details = f.Details[:1]
+	require.Equal(t, 7*time.Second, f.retryDelay(header, time.Time{}))
+	header.Set("Retry-After", "0")
+	require.Equal(t, 9*time.Second, f.retryDelay(header, time.Time{}))
+}
+
+func TestFaultsAreReadInEachForm(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		`{"error":{"message":"m"}}`: "m", `[{"error":{"message":"m"}}]`: "m", `[]`: "[]", `[{}]`: "[{}]", `{}`: "{}", "text": "text",
+	} {
+		require.Equal(t, apiFault{Message: want}, parseFault([]byte(body)), body)
+	}
+}
+
+// The quota that holds for longest is the one to name, and the first of equals.
+func TestTheWorstQuotaIsNamed(t *testing.T) {
+	t.Parallel()
+	first, second := quotaViolation{QuotaID: "a-per-minute"}, quotaViolation{QuotaID: "b-per-minute"}
+	daily, other := quotaViolation{QuotaID: "c-PerDay"}, quotaViolation{QuotaID: "d-PerDay"}
+	id, kind := apiFault{Details: []apiDetail{{Violations: []quotaViolation{first, second}}}}.quota()
+	require.Equal(t, "a-per-minute", id)
+	require.Equal(t, quotaShort, kind)
+	id, kind = apiFault{Details: []apiDetail{{Violations: []quotaViolation{first, daily, other, second}}}}.quota()
+	require.Equal(t, "c-PerDay", id)
+	require.Equal(t, quotaDay, kind)
+	now := time.Date(2026, 11, 21, 7, 0, 0, 0, time.UTC)
+	require.Equal(t, 10*time.Minute, quotaSpend.wait(time.Second, now))
+	require.Equal(t, 20*time.Minute, quotaSpend.wait(20*time.Minute, now))
+	require.Equal(t, time.Hour, quotaDay.wait(time.Second, now))
+	require.Equal(t, time.Second, quotaZero.wait(time.Second, now))
 }
 
 func TestUntilMidnightInCalifornia(t *testing.T) {

@@ -77,7 +77,7 @@ func (l *Ledger) open(h *wire.Holding, b *Book) *account {
 		}
 	}
 	l.accounts[h.Worker] = a
-	a.granted += min(max(0, h.Granted-h.Spent), max(0, l.free(b)))
+	a.granted += max(0, l.free(b)) // Take bounds it by what the worker has
 	return a
 }
 

@@ -83,6 +83,13 @@ func TestLedger(t *testing.T) {
 			{worker: "a", session: "2", logged: 500},
 			{worker: "b", need: 9500, granted: 9500},
 		}},
+		"what it spent before is spent, in the log or not": {10_000, []step{
+			{worker: "a", session: "1", need: 8000, granted: 8000},
+			{worker: "a", session: "1", spent: 4000, granted: 8000},
+			{worker: "a", session: "2"},
+			{worker: "b", need: 6001, over: "4000 of 10000 are spent"},
+			{worker: "b", need: 6000, granted: 6000},
+		}},
 		"grants outlive the conductor": {10_000, []step{
 			{worker: "a", need: 8000, granted: 8000},
 			{worker: "a", spent: 2000, logged: 1500, granted: 8000},
@@ -132,7 +139,7 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// An answer that was overtaken, and one that was lost, change nothing.
+// An answer that was overtaken, one that was lost, and a holding that comes twice change nothing.
 func TestAnOlderHoldingIsPassedOver(t *testing.T) {
 	t.Parallel()
 	l, b := New(nil, begin), &Book{Limit: 10_000, By: map[string]int{}}
@@ -141,6 +148,7 @@ func TestAnOlderHoldingIsPassedOver(t *testing.T) {
 	lost := wire.Holding{Worker: "a", Session: "s", Seq: 2, Granted: 1000}
 	require.Equal(t, 1000, l.Take(lost, b, begin).Granted)
 	require.Equal(t, wire.Grant{Stale: true}, l.Take(first, b, begin))
+	require.Equal(t, wire.Grant{Stale: true}, l.Take(lost, b, begin))
 	require.Equal(t, 9000, l.free(b))
 }
 
