@@ -17,13 +17,13 @@ import (
 	"divisi/orchestrator/door"
 )
 
-// These are what a run is made of, and what it asks the program that carries it out.
+// These describe a run, and its questions to the embedding program.
 type (
 	// Options describe a new run.
 	Options = conduct.Options
 	// ResumeOptions describe how a stopped or killed run goes on.
 	ResumeOptions = conduct.ResumeOptions
-	// Machine is what this process brings to both.
+	// Machine holds the resources of this process for both.
 	Machine = conduct.Machine
 	// File is a file in a documented format.
 	File = conduct.File
@@ -31,9 +31,9 @@ type (
 	PartialClone = conduct.PartialClone
 	// Approval is a plan that a person is asked about.
 	Approval = conduct.Approval
-	// Answer is what the person says to it.
+	// Answer is the person's reply.
 	Answer = conduct.Answer
-	// Decision is what must be decided before some of the work goes on.
+	// Decision must be answered before some of the work continues.
 	Decision = client.Decision
 	// Decisions are several, as JSON has them.
 	Decisions = client.Decisions
@@ -41,11 +41,11 @@ type (
 	Option = client.Option
 	// Choice is the answer to a decision.
 	Choice = client.Choice
-	// Patch is what the newest attempt of a task has changed.
+	// Patch is the change of the newest attempt of a task.
 	Patch = client.Patch
 )
 
-// These are what is known of runs.
+// These describe runs.
 type (
 	// Run is a run that this process carries out, or that it is attached to, here or on a server.
 	Run = client.Run
@@ -71,11 +71,11 @@ type (
 	Removed = client.Removed
 )
 
-// These are what is done to a run.
+// These act on a run.
 type (
 	// Act is one entry of the table of acts with its arguments: see Run.Act.
 	Act = act.Args
-	// Outcome is what becomes of an act.
+	// Outcome is the result of an act.
 	Outcome = act.Outcome
 	// Retry is the act of that name, with what else is read here.
 	Retry = conduct.Retry

@@ -16,7 +16,7 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// Decision is what a check decides about a patch.
+// Decision is the verdict of a check about a patch.
 type Decision string
 
 // The decisions, the best first.
@@ -60,7 +60,7 @@ var checks = []check{
 	{"files", files},
 }
 
-// Patch is what the checks know of a patch.
+// Patch describes a patch for the checks.
 type Patch struct {
 	Task *spec.Task
 	// Role is the author's role with the executor that made the patch.
@@ -82,13 +82,13 @@ type Patch struct {
 	Changes  []Change
 	// Lost are files that it removes from ignored places, and that have no other name in it.
 	Lost []string
-	// Names are what is wrong, on other systems, with the names that it adds.
+	// Names lists problems of its new names on other systems.
 	Names []Finding
 
 	// files are the changes with what differs in them. Names with words of gone became names with words of come.
 	files      []*file
 	gone, come map[string]bool
-	// weaker is what the patch takes away from tests: it counts as a whole, for each language, for tests may move between files.
+	// weaker lists the weakened tests of a patch: it counts as a whole, for each language, for tests may move between files.
 	// edited are the values that it changes in assertions, where no rename and no word of the brief explains them.
 	weaker, edited []Finding
 	// pairs is how many more pairs of values the checks compare.
@@ -116,7 +116,7 @@ type Change struct {
 	// Filter is the filter by which git stores what is there after the patch, and that does not run here; "" for none, and where
 	// the content is what the filter has stored elsewhere.
 	Filter string
-	// Became is what else has become of it, in words; "" for nothing.
+	// Became describes other changes of it, in words; "" for nothing.
 	Became string
 	// Unread is why the contents are missing; "" where they are present.
 	Unread string

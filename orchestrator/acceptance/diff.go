@@ -160,7 +160,7 @@ var conflicts = patterns{
 	{strings.Fields("<<<<<<< >>>>>>>"), re(`^(?:<{7}|>{7}) `), Refuse, "a conflict was not resolved", nil},
 }
 
-// placeholders are what a model writes in place of code, and code that is not implemented.
+// placeholders are the texts that a model writes in place of code, and code that is not implemented.
 var placeholders = patterns{
 	{strings.Fields("... …"), re(`(?i)(?://|#|/?\*|<!--|--|;)\s*(?:\.\.\.|…|\[\.\.\.\])\s*\(?(?:the )?(?:all |your )?` +
 		`(?:rest|existing|remaining|other|previous|unchanged|same|omitted|more|keep|code|` +

@@ -42,7 +42,7 @@ var runnersOwn = patterns{
 }
 
 var (
-	// atStart is what Go runs before the first test, endings what ends it there, or chooses other tests.
+	// atStart lists code that Go runs before the first test, endings code that ends it there or chooses other tests.
 	atStart = re(`(?ms)^func init\(\) \{[^\n]*\}$|^func init\(\) \{.*?^\}|^var [^\n]*func\([^\n]*\}\(\)$|` +
 		`^var [^\n]*func\([^\n]*\{$.*?^\}\(`)
 	endings = re(`\bos\.Exit\(|\bruntime\.Goexit\(|\bos\.Args\b[^=\n]*=[^=]`)

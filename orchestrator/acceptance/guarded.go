@@ -61,7 +61,7 @@ func (f *file) touched() bool {
 	return (f.Before == nil) != (f.After == nil) || !bytes.Equal(f.Before, f.After)
 }
 
-// gateOf is what a file is for gates; "" for nothing.
+// gateOf returns the meaning of a file for gates; "" for nothing.
 func (p *Patch) gateOf(f *file, runners []*ran) string {
 	if what := spec.Guard(f.Path); what != "" {
 		return what

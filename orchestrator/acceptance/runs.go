@@ -20,7 +20,7 @@ type Root struct {
 // RootNames are the names of such files, in the top directory and in those that gates name.
 var RootNames = []string{"Makefile", "makefile", "GNUmakefile", "package.json"}
 
-// ran is what one command of the project, or one file that gates begin with, runs and reads.
+// ran lists the programs and files of one command of the project, or of one file that gates begin with.
 type ran struct {
 	of string
 	// files are arguments of their own and what is included, scripts the words in the lines of a shell; below are directories and
@@ -64,7 +64,7 @@ var (
 // ofLine cuts the line of a shell into words.
 func ofLine(r rune) bool { return strings.ContainsRune(" \t\r\n;&|()'\"`=<>", r) }
 
-// runners are what the project runs: gates, setup, services, and what the files run that gates begin with.
+// runners are the commands of the project: gates, setup, services, and what the files run that gates begin with.
 func (p *Patch) runners() (out []*ran) {
 	command := func(of string, args []string) *ran {
 		r := newRan(of)

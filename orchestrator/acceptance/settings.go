@@ -19,7 +19,7 @@ import (
 // manifest knows which settings of a file of a package configure what runs its tests. A dependency, a version and the like are
 // none.
 type manifest struct {
-	// file is what its path matches; settings returns the settings by their names. An error is a file that cannot be read.
+	// file matches its path; settings returns the settings by their names. An error is a file that cannot be read.
 	file     *lazyregexp.Regexp
 	settings func(p *Patch, content []byte) (map[string]string, error)
 	// bounds is set where its directory leaves the package above.

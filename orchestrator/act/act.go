@@ -26,7 +26,7 @@ type Args interface {
 	Act() string
 }
 
-// Caller is who asks for an act, in what it may do.
+// Caller is the kind of caller of an act, by its rights.
 type Caller uint8
 
 // The callers.
@@ -60,7 +60,7 @@ const (
 // Entry is an act in the table.
 type Entry struct {
 	Name string
-	// Help is what it does, in one sentence.
+	// Help describes it in one sentence.
 	Help string
 	// Who may do it, and On which runs.
 	Who Caller
@@ -85,7 +85,7 @@ type Entry struct {
 // *request.RefusedError where it cannot be done.
 type effect func(ctx context.Context, h Hands, s *run.State, a Args, by string) ([]run.Action, string, error)
 
-// Hands are what a few acts need of the conductor besides the state.
+// Hands give a few acts access to the conductor besides the state.
 type Hands interface {
 	// Tree is the tree at the head of the integration branch.
 	Tree() plan.Tree

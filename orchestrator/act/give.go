@@ -10,7 +10,7 @@ import (
 type Give struct {
 	Task string `json:"task" jsonschema:"The id of the task."`
 	Dir  string `json:"dir,omitempty" jsonschema:"The directory into which the attempt was taken."`
-	// Patch is what was changed there.
+	// Patch is the change made there.
 	Patch *spec.Patch `json:"-"`
 }
 

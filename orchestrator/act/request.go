@@ -16,7 +16,7 @@ import (
 type Request struct {
 	Act  string          `json:"act"`
 	Args json.RawMessage `json:"args,omitempty"`
-	// With is what the process that asks has prepared, such as a patch. No door takes it from a person or a program.
+	// With is prepared by the asking process, such as a patch. No door takes it from a person or a program.
 	With json.RawMessage `json:"with,omitempty"`
 	// By is the identity of the person who asks; "" for the conductor's own.
 	By string `json:"by,omitempty"`
@@ -29,7 +29,7 @@ type Request struct {
 	From string `json:"-"`
 }
 
-// Outcome is what becomes of an act: in words, with the roles and settings that have changed since the run read them, and notes.
+// Outcome is the result of an act: in words, with the roles and settings that have changed since the run read them, and notes.
 // Begins reports that a process has to go on with the run.
 type Outcome struct {
 	Text           string

@@ -23,12 +23,12 @@ type Retry struct {
 	// Forgotten adds a task for the files that parked tasks fail in and that no task may change, and tests it with what they
 	// handed in; nothing else begins again but what failed by itself too. Brief and Role are then those of the new task.
 	Forgotten bool `json:"forgotten,omitempty" jsonschema:"Only add a task for files that the gates fail in and no task may change."`
-	// Changed is what has changed in the files that the run was made of since it read them.
+	// Changed lists the changes in the files of the run since it read them.
 	Changed Changed `json:"-"`
 }
 
-// Changed is what a run reads again: its plan file, where a person has edited it, the roles and the project that are other ones
-// now, and what has changed, in sentences.
+// Changed holds the files that a run reads again: its plan file, where a person has edited it, the roles and the project that are
+// other ones now, and what has changed, in sentences.
 type Changed struct {
 	Plan    *spec.Plan           `json:"plan,omitempty"`
 	Roles   map[string]spec.Role `json:"roles,omitempty"`
@@ -97,7 +97,7 @@ func tryAgain(ctx context.Context, h Hands, s *run.State, a Retry, by string) ([
 	return actions, strings.Join(done, "; "), nil
 }
 
-// events are what a run notes of the files.
+// events are the events of a run about the files.
 func (f *Changed) events() []run.Action {
 	if len(f.Notices) == 0 {
 		return nil

@@ -133,7 +133,7 @@ func artifactOf(handles []string, name string) string {
 // keptHandle is the handle of a tool's output: artifact/run/task/attempt/name-digest.
 var keptHandle = lazyregexp.New(`^artifact/[^/]+/[^/]+/[0-9]+/(.+)-[0-9a-f]{12}$`)
 
-// artifactName is what a handle's artifact is called; a handle in no known form is its own name.
+// artifactName returns the name of a handle's artifact; a handle in no known form is its own name.
 func artifactName(handle string) string {
 	if h, err := artifact.ParseHandle(handle); err == nil {
 		return h.Name

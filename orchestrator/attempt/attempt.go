@@ -81,7 +81,7 @@ func (a *Attempt) choose(number int) error {
 	return nil
 }
 
-// Patch is what an attempt changed. Base is the commit that it started from, Commit its own.
+// Patch is the change of an attempt. Base is the commit that it started from, Commit its own.
 type Patch struct {
 	Run     string   `json:"run"`
 	Task    string   `json:"task"`

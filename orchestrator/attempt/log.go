@@ -21,9 +21,9 @@ import (
 	"divisi/subagents/journal"
 )
 
-// Log is what one attempt left for people. Printed is what the command of its role printed, or the longer text of its failure;
-// Rejected is why its result was sent back, Said are the last words of a coding agent where Printed has them not. Own are the
-// gates that the agent ran itself, Saved the artifacts that it gave a name, Gates those that decided, newest last.
+// Log is the output of one attempt for people. Printed is what the command of its role printed, or the longer text of its
+// failure; Rejected is why its result was sent back, Said are the last words of a coding agent where Printed has them not. Own
+// are the gates that the agent ran itself, Saved the artifacts that it gave a name, Gates those that decided, newest last.
 type Log struct {
 	Run      string      `json:"run"`
 	Task     string      `json:"task"`

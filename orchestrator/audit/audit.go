@@ -34,7 +34,7 @@ const (
 	Overflowed = "left out"   // Detail is how many lines a minute had beyond the most
 )
 
-// Operator is who has the directory of the server: it is asked on its own machine.
+// Operator is the owner of the server's directory: it is asked on its own machine.
 const Operator = "operator"
 
 // Entry is one line.

@@ -113,7 +113,7 @@ func (c *copying) forget(dir string) error {
 	return os.RemoveAll(filepath.Join(c.to, dir))
 }
 
-// list is what was copied, in order.
+// list holds the copied files, in order.
 func (c *copying) list() (files []File, empty []string) {
 	for _, path := range slices.Sorted(maps.Keys(c.files)) {
 		files = append(files, c.files[path])

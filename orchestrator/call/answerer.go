@@ -63,7 +63,7 @@ type Answerer[S any] struct {
 	May func(ctx context.Context, may Who, in *In) error
 	// Refused is told of each call that nothing becomes of; nil for no one.
 	Refused func(in *In, err error)
-	// Gone is what is said once who answers stops: the next one is asked then. With "" the answer is that of the function.
+	// Gone is the answer after the callee stopped: the next one is asked then. With "" the answer is that of the function.
 	Gone string
 	// Viewed reports that a caller on a subject is not shown what commands printed, and reads no objects; nil for none.
 	Viewed func(subject, from string) bool

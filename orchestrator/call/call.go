@@ -29,7 +29,7 @@ type Kind[Q, A any] struct {
 	Every time.Duration
 }
 
-// Who is who may make a call.
+// Who is the allowed caller of a call.
 type Who int
 
 // Callers of a conductor, of a host, of a server and of a worker. What an Answerer does not check the permissions of the bus say.
@@ -55,7 +55,7 @@ type At struct {
 	Attempt int    `json:"attempt"`
 }
 
-// Head is what a call is about: a run, an attempt. ID is that of the call where its answer comes by another way.
+// Head is the subject of a call: a run, an attempt. ID is that of the call where its answer comes by another way.
 type Head struct {
 	ID  string `json:"id,omitempty"`
 	Run string `json:"run,omitempty"`
@@ -67,7 +67,7 @@ type In struct {
 	Name string `json:"call"`
 	Head
 	Body json.RawMessage `json:"body,omitempty"`
-	// From is who calls, as Subject says and the bus proves. Viewed reports that the caller is not shown what commands printed.
+	// From is the caller, as Subject says and the bus proves. Viewed reports that the caller is not shown what commands printed.
 	From    string `json:"-"`
 	Subject string `json:"-"`
 	Viewed  bool   `json:"-"`
@@ -89,8 +89,8 @@ func (in *In) read(data []byte) error {
 	return nil
 }
 
-// Answer is what becomes of a call, as it is sent: a result, which is the object Large where it does not fit into a message; or
-// why nothing does.
+// Answer is the reply to a call, as it is sent: a result, which is the object Large where it does not fit into a message; or why
+// nothing does.
 type Answer struct {
 	ID     string          `json:"id,omitempty"`
 	Error  string          `json:"error,omitempty"`
@@ -105,7 +105,7 @@ func Answers(answer []byte, id string) bool {
 	return len(answer) > 0 && json.Unmarshal(answer, &a) == nil && a.ID == id
 }
 
-// Class is what an error means to who asked.
+// Class is the meaning of an error for the caller.
 type Class string
 
 // The classes of errors; "" is a failure of who answers.

@@ -17,7 +17,7 @@ const (
 	every = 5 * time.Millisecond
 )
 
-// These are what clients ask of the host on a server. Head has the run, and of Diff and Context the attempt.
+// These are the calls of clients to the host on a server. Head has the run, and of Diff and Context the attempt.
 var (
 	// HostList lists the runs that were submitted, the newest first.
 	HostList = Kind[Listing, Listed]{"list", Viewer, 4 * kib, burst, every}
@@ -50,7 +50,7 @@ var (
 // it.
 var ConductorAct = Kind[act.Request, string]{"act", Actor, bus.MaxData, burst, every}
 
-// These are what the operator of a server asks of its process: tokens, and to change who may use the server.
+// These are the calls of the operator to the process of a server: tokens, and to change who may use the server.
 var (
 	KeeperToken = Kind[TokenOptions, string]{"token", Operator, 64 * kib, burst, every}
 	// KeeperLink is for a visitor of the page, a person or a viewer.
@@ -61,7 +61,7 @@ var (
 	KeeperMembers = Kind[None, Members]{"members", Operator, 4 * kib, burst, every}
 )
 
-// These are what a person asks of a worker, which answers in a sentence, with its next presence: it may publish to no inbox.
+// These are the calls of a person to a worker, which answers in a sentence, with its next presence: it may publish to no inbox.
 var (
 	WorkerDrain  = Kind[None, string]{"drain", Actor, 4 * kib, burst, every}
 	WorkerPause  = Kind[Pause, string]{"pause", Actor, 4 * kib, burst, every}
@@ -79,7 +79,7 @@ type Listed struct {
 	Stands map[string]Standing `json:"stands,omitempty"`
 }
 
-// Standing is what can be told of a run without its log: Mark is another one where it may stand otherwise, Active reports that a
+// Standing is the status of a run without its log: Mark is another one where it may stand otherwise, Active reports that a
 // process has it.
 type Standing struct {
 	Mark   string `json:"mark"`
@@ -95,7 +95,7 @@ type Summary struct {
 	Unfetched bool
 }
 
-// Looked is what a host knows of a run: whether it conducts it, the commit that a person has published last, what the run was
+// Looked is a host's knowledge of a run: whether it conducts it, the commit that a person has published last, what the run was
 // submitted with.
 type Looked struct {
 	Active  bool   `json:"active,omitempty"`
@@ -143,7 +143,7 @@ type Having struct {
 	Environment *Environment   `json:"environment,omitempty"`
 }
 
-// Has is what a host has of that.
+// Has is the part that a host has.
 type Has struct {
 	Commits     []string       `json:"commits,omitempty"`
 	Contents    []spec.Pointer `json:"contents,omitempty"`
@@ -165,8 +165,8 @@ type Landed struct {
 	Have   string `json:"have"`
 }
 
-// Base is what came with an order: the base commit, that of its submodule at the place Module, the history with a cut, what Git
-// LFS keeps, or the environment.
+// Base came with an order: the base commit, that of its submodule at the place Module, the history with a cut, what Git LFS
+// keeps, or the environment.
 type Base struct {
 	Commit      string        `json:"commit,omitempty"`
 	Module      string        `json:"module,omitempty"`
@@ -200,24 +200,24 @@ type Quarantine struct {
 	Since  time.Time `json:"since"`
 }
 
-// Isolated is what came of the quarantine of a worker: whether the server admits it no more, and what follows in the runs that it
-// has worked for, the newest first.
+// Isolated is the result of the quarantine of a worker: whether the server admits it no more, and what follows in the runs that
+// it has worked for, the newest first.
 type Isolated struct {
 	Worker  string        `json:"worker"`
 	Revoked bool          `json:"revoked"`
 	Runs    []IsolatedRun `json:"runs,omitempty"`
 }
 
-// IsolatedRun is what follows in one run, in a sentence; Error is why it is not in quarantine there.
+// IsolatedRun is the consequence for one run, in a sentence; Error is why it is not in quarantine there.
 type IsolatedRun struct {
 	Run   string `json:"run"`
 	Text  string `json:"text,omitempty"`
 	Error string `json:"error,omitempty"`
 }
 
-// TokenOptions are what a token is for: a worker, a person or a viewer, under a name that may be empty. It admits Uses members, 0
-// for one, for Life, 0 for ten minutes; workers have the Tags, and a viewer with Raw reads what commands printed. With WebSocket
-// it has that address of the server.
+// TokenOptions describe the member that a token admits: a worker, a person or a viewer, under a name that may be empty. It admits
+// Uses members, 0 for one, for Life, 0 for ten minutes; workers have the Tags, and a viewer with Raw reads what commands printed.
+// With WebSocket it has that address of the server.
 type TokenOptions struct {
 	Role      string        `json:"role,omitempty"`
 	Name      string        `json:"name,omitempty"`
@@ -239,7 +239,7 @@ type Pause struct {
 	For time.Duration `json:"for_ns"`
 }
 
-// Members are who may use a server, and the end of its certificate.
+// Members are the members of a server, and the end of its certificate.
 type Members struct {
 	All  []Credential `json:"all,omitempty"`
 	Ends time.Time    `json:"ends,omitzero"`

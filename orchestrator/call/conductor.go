@@ -48,20 +48,21 @@ type Asking struct {
 	Most int    `json:"most" maximum:"1000000"`
 }
 
-// Recalled is what the memory has for a request, and what a person should know of it.
+// Recalled holds the notes of the memory for a request, and hints for a person about it.
 type Recalled struct {
 	Recalled []contextscope.Recalled `json:"recalled,omitempty"`
 	Notes    []string                `json:"notes,omitempty"`
 }
 
-// Enlisted is what a worker has of the budget, and which services have asked callers to wait.
+// Enlisted is a worker's share of the budget, and the services that have asked callers to wait.
 type Enlisted struct {
 	Grant  *wire.Grant `json:"grant,omitempty"`
 	Limits []spec.Wait `json:"limits,omitempty"`
 }
 
-// Lacking is what the caller's machine lacks: a commit, of a repository that has some; with Module one of that submodule, without
-// what leads to it; with Past the history of the base but for that of some tips; a content of Git LFS; or an environment.
+// Lacking lists the missing resources of the caller's machine: a commit, of a repository that has some; with Module one of that
+// submodule, without what leads to it; with Past the history of the base but for that of some tips; a content of Git LFS; or an
+// environment.
 type Lacking struct {
 	Commit      string        `json:"commit,omitempty"`
 	Have        []string      `json:"have,omitempty"`

@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 )
 
-// panicError is what a panic became, with its stack.
+// panicError wraps a panic, with its stack.
 type panicError struct {
 	text  string
 	stack []byte

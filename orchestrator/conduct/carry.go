@@ -144,7 +144,7 @@ func (h *Half) lent(
 	return depot.SealedPack(p).Read(ctx, kind, h.lender.Bus.Cache(), take)
 }
 
-// ordered is what comes with an order, as a source.
+// ordered comes with an order, as a source.
 type ordered struct {
 	h *Half
 	r *depot.Order

@@ -42,7 +42,7 @@ type Half struct {
 	Hosting
 	depot.Place
 
-	// Spec is what the run is to do; Path is its directory.
+	// Spec describes the work of the run; Path is its directory.
 	Spec     run.Spec
 	Path     string
 	Git      *git.Git
@@ -56,7 +56,7 @@ type Half struct {
 	exclude []byte
 	// lender is the host that conducts the run, where this one stands by.
 	lender *client.Host
-	// Beside is what trees have of the checkout beside the files that git stores.
+	// Beside is the part of the checkout in trees beside the files that git stores.
 	Beside *checkout.Content
 	// sends are the environments that are being put into the cache, by their ids.
 	sends singleflight.Group
@@ -72,9 +72,9 @@ type Half struct {
 	agreeFetch func(ctx context.Context, clone PartialClone) (bool, error)
 	notes      *memory.Memory
 	Notices    []string
-	// gaps are what a person should know of the recording that the working half makes.
+	// gaps are hints about the recording that the working half makes.
 	gaps atomic.Pointer[string]
-	// limits are what workers were told of quotas.
+	// limits are quotas as workers were told them.
 	limits depot.Limits
 	// Signs is the key that assignments are signed with, warrant the signature of who submitted the run or resumed it last.
 	Signs   ed25519.PrivateKey
@@ -261,7 +261,7 @@ func (h *Half) conductorConfig(setup string) conductor.Config {
 	return c
 }
 
-// onDoubt is what the run does about a doubt that no master decides: it asks where a person watches, or reviews every patch.
+// onDoubt is the run's reaction to a doubt that no master decides: it asks where a person watches, or reviews every patch.
 func (h *Machine) onDoubt(review bool) string {
 	if h.OnDoubt == "" && h.Approve == nil && !review {
 		return run.OnDoubtReject
@@ -288,7 +288,7 @@ func (h *Half) publish(ctx context.Context, commit, base, had string) (string, e
 	}
 }
 
-// recording is what a person should know of the recording by now.
+// recording holds hints about the recording so far.
 func (h *Half) recording() []string {
 	if g := h.gaps.Load(); g != nil {
 		return []string{*g}

@@ -8,7 +8,7 @@ import (
 	"divisi/subagents/wire"
 )
 
-// Hosting is what a host knows of a run that it conducts for another machine. The zero value is for none.
+// Hosting is a host's knowledge of a run that it conducts for another machine. The zero value is for none.
 type Hosting struct {
 	Held    func() error // Config.Held of the conductor
 	Members bool         // Config.Members of it

@@ -7,7 +7,7 @@ import (
 	"divisi/orchestrator/client"
 )
 
-// Machine is what this process brings to a run that it executes.
+// Machine holds the resources of this process for a run that it executes.
 type Machine struct {
 	StateDir       string // has runs, caches and memory; one directory serves many runs
 	Record, Replay string // directories: keep the exchanges with models, or answer from kept ones
@@ -23,8 +23,8 @@ type Machine struct {
 	// goroutine of its own, and returns when ctx ends. It may be nil: Run.Act answers too.
 	Decide func(ctx context.Context, d client.Decision) (client.Choice, error)
 
-	// OnDoubt is what happens to a patch that acceptance doubts and no master decides about: ask, reject or accept. "" is ask
-	// where Approve is set or Review, else reject.
+	// OnDoubt decides about a patch that acceptance doubts and no master decides about: ask, reject or accept. "" is ask where
+	// Approve is set or Review, else reject.
 	OnDoubt string
 
 	// Notice is called with what a person should read at once and no event holds, also by Wait and Close, which it must not

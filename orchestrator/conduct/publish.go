@@ -60,7 +60,7 @@ func Publish(ctx context.Context, r *client.Run) (client.Result, error) {
 	return result, h.compare(ctx, &result)
 }
 
-// landed is what landed by the mirror alone: the log cannot be read, for a reason.
+// landed lists landings known by the mirror alone: the log cannot be read, for a reason.
 func landed(ctx context.Context, r *client.Run, reason error) (*run.State, error) {
 	st, err := r.Dir.Landed(ctx, r.Name, "")
 	if errors.Is(err, git.ErrMirror) {

@@ -346,7 +346,7 @@ func (h *Half) checkSetup(ctx context.Context) error {
 	return nil
 }
 
-// usual is what an attempt of each role used on average in earlier runs.
+// usual is the average use of an attempt of each role in earlier runs.
 func usual(earlier []view.Report) map[string]spec.Usage {
 	sum, count := map[string]spec.Usage{}, map[string]int{}
 	for i := range earlier {

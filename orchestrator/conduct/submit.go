@@ -154,8 +154,8 @@ func (h *Half) submit(ctx context.Context, r *depot.Order, at depot.Server) erro
 	return err
 }
 
-// had is what a host has of a repository already: commits, tips of the history, commits of each submodule by its place, contents
-// of Git LFS.
+// had lists the parts of a repository that a host has already: commits, tips of the history, commits of each submodule by its
+// place, contents of Git LFS.
 type had struct {
 	commits  []string
 	tips     []string

@@ -26,7 +26,7 @@ const (
 	summaryRows = 24
 )
 
-// Options are what the console writes and where.
+// Options choose the output and its place.
 type Options struct {
 	Out io.Writer
 	// TTY is set where Out is a terminal: the console then redraws a live part at its bottom. Without it, it writes plain lines.
@@ -71,7 +71,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Notice is what a person is to be told at once.
+// Notice is shown to a person at once.
 type Notice = view.Notice
 
 // Console shows one run. Its methods may be called from many goroutines. Out is written to under its lock: a terminal that

@@ -24,7 +24,7 @@ type Asked struct {
 	Note string
 	// Elsewhere are ways that a command of its own takes, while the decision stays open.
 	Elsewhere []Elsewhere
-	// enter is what an empty line does; "" leaves the decision open.
+	// enter is the meaning of an empty line; "" leaves the decision open.
 	enter string
 	// why is the option that was chosen and whose text is asked for; nil for none.
 	why *view.Option

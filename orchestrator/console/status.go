@@ -10,7 +10,7 @@ import (
 // maxLines is how many lines the live part has at most.
 const maxLines = 5
 
-// status is what the live part shows: of a run at a time, without widths and colours.
+// status is the content of the live part: of a run at a time, without widths and colours.
 type status struct {
 	view.Glance
 

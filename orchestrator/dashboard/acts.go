@@ -30,7 +30,7 @@ const (
 // errForeign is told of what no act of the page takes.
 var errForeign = wrong("the request is not the JSON that this address takes")
 
-// fields are what a browser may send of acts about a decision, or of the others.
+// fields are the allowed fields of a browser's acts about a decision, or of the others.
 func fields(decides bool) map[string]*jsonschema.Schema {
 	out := map[string]*jsonschema.Schema{}
 	for _, e := range act.All() {

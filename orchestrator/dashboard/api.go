@@ -45,7 +45,7 @@ func (s *Server) api() map[string]http.HandlerFunc {
 	return all
 }
 
-// answer is what a request is answered with, as JSON, or why it cannot be.
+// answer is the reply to a request, as JSON, or the reason why there is none.
 type answer = func(r *http.Request) (any, error)
 
 func (s *Server) answers(do answer) http.HandlerFunc {

@@ -98,7 +98,7 @@ func by(ctx context.Context) Visitor {
 	return v.Visitor
 }
 
-// visitor is who the cookie of a request admits.
+// visitor returns the visitor whom the cookie of a request admits.
 func (s *Server) visitor(r *http.Request) (Visitor, bool) {
 	c, err := r.Cookie(s.cookie)
 	if err != nil {

@@ -126,7 +126,7 @@ func (s *Server) keep(id string, stands *Standing, readable bool) *room {
 	return one
 }
 
-// restMemory is what is kept of the lines of a run that no browser shows, in bytes: those that a page begins with.
+// restMemory bounds the kept lines of a run that no browser shows, in bytes: those that a page begins with.
 const restMemory = 1 << 20
 
 // share divides the memory of lines among the runs that browsers show.

@@ -44,7 +44,7 @@ type Options struct {
 	// VeiledRuns and VeiledController are those of visitors who are not shown what commands printed; nil where there are none.
 	VeiledRuns       Runs
 	VeiledController Controller
-	// Owner is who opens the page with the address that URL returns; with TLS there is none, but those of Link. Version is the
+	// Owner opens the page with the address that URL returns; with TLS there is none, but those of Link. Version is the
 	// program's.
 	Owner   Visitor
 	Version string

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Visitor is who uses the page.
+// Visitor is a user of the page.
 type Visitor struct {
 	Name string
 	// Writes reports that acts are allowed, Raw that the output of commands is shown.
@@ -22,7 +22,7 @@ const (
 	maxSessions = 1000
 )
 
-// sessions are who may use the page: links that admit a browser, and browsers that were admitted. Both are secrets, and only
+// sessions are the visitors of the page: links that admit a browser, and browsers that were admitted. Both are secrets, and only
 // their digests are kept. Its methods may be called from many goroutines.
 type sessions struct {
 	clock func() time.Time

@@ -17,7 +17,7 @@ type kind struct {
 	// waits reports whether an open task cannot go on before a decision; nil where that is the task that it is about, and those
 	// of its patches.
 	waits func(s *run.State, d *run.Decision, t *run.Task) bool
-	// carry is what the run does about an answer that fits, and what becomes of it in words. The actions close the decision. The
+	// carry returns the run's reaction to an answer that fits, and its outcome in words. The actions close the decision. The
 	// error is a *request.RefusedError.
 	carry func(s *run.State, d *run.Decision, a run.Answer) ([]run.Action, string, error)
 	// policy is the answer of the run's policy, where a decision of the kind has run.ByRule as its decider; nil for none.
@@ -59,7 +59,7 @@ func ForPerson(s *run.State) []run.Decision {
 	return slices.DeleteFunc(Open(s), func(d run.Decision) bool { return d.Decider != run.ByPerson })
 }
 
-// decider is who decides about what came at a position of the log: the master while its turn with it has not ended, then the
+// decider returns the decider about an event at a position of the log: the master while its turn with it has not ended, then the
 // policy of the run, then a person.
 func decider(s *run.State, pos uint64, ruled bool) (who, why string) {
 	switch {

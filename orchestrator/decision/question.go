@@ -10,7 +10,7 @@ import (
 	"divisi/subagents/wire"
 )
 
-// question is what an agent asks.
+// question is an agent's question.
 var question = kind{
 	name: run.DecideQuestion,
 	open: func(s *run.State) []run.Decision {

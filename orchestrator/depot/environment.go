@@ -16,7 +16,7 @@ import (
 	"divisi/subagents/workspace"
 )
 
-// Environment is what the setup of a repository, or its checkout, has left for later runs.
+// Environment is left for later runs by the setup of a repository, or taken from its checkout.
 type Environment struct {
 	ID, Digest, Dir string
 	Made, Used      time.Time

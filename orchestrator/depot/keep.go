@@ -29,7 +29,7 @@ const (
 	SlotsDir = "slots"
 )
 
-// Place is what a half of a run has of a state directory, which other processes, and the other half, share: the caches of a
+// Place is the view of one half on a state directory, which other processes, and the other half, share: the caches of a
 // repository, with its environments, and the trash.
 type Place struct {
 	Dir          store.Dir

@@ -16,8 +16,8 @@ import (
 // maxLimits bounds how much a conductor keeps of what one worker tells so, maxLimit one of them in bytes.
 const maxLimits, maxLimit = 32, 1000
 
-// Limits are what workers were told of quotas and still holds, for workers that come later. The zero value is ready to use; it
-// is safe for concurrent use.
+// Limits are quotas as workers were told them, still valid, for workers that come later. The zero value is ready to use; it is
+// safe for concurrent use.
 type Limits struct {
 	mu sync.Mutex
 	by map[string]spec.Wait

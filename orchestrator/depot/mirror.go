@@ -42,7 +42,7 @@ func keepRefs(r *git.Repo, refs git.Refs) error {
 	return r.KeepRefs(refs)
 }
 
-// collections are what the machine keeps of repositories. The trash is open.
+// collections are this machine's cached repositories. The trash is open.
 func (p *Place) collections(g *git.Git, notice func(string)) (*mirrors.Store, error) {
 	s := &mirrors.Store{
 		Git: g, Dir: p.Dir.Mirrors(), Limit: mirrors.Limit, Discard: p.Trash.Put, Clock: Now, Notice: notice,

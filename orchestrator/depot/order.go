@@ -20,8 +20,8 @@ import (
 // SealedOrder is the kind of orders: their names begin with it.
 const SealedOrder = "order"
 
-// Order is what a run that another machine conducts is made of: all that was learnt from the checkout. It is an object of the
-// run, and its name has its digest.
+// Order describes a run that another machine conducts: all that was learnt from the checkout. It is an object of the run, and its
+// name has its digest.
 type Order struct {
 	// Spec names the repository for people only: nothing is read from there.
 	Spec     run.Spec `json:"spec"`
@@ -30,7 +30,7 @@ type Order struct {
 	// the host has them.
 	Modules  []ModuleSent   `json:"modules,omitempty"`
 	Contents []spec.Pointer `json:"contents,omitempty"`
-	// Environment is what was taken of ignored paths of the checkout; nil for nothing.
+	// Environment holds ignored paths of the checkout; nil for nothing.
 	Environment *call.Environment `json:"environment,omitempty"`
 	// Roots are the commits that the history of the base begins with, where it ends in a shallow clone; see cachesOf.
 	Roots []string `json:"roots,omitempty"`
@@ -49,7 +49,7 @@ type Order struct {
 	Warrant *wire.Warrant `json:"warrant,omitempty"`
 }
 
-// Mandate is what the run may ask of workers.
+// Mandate bounds the requests of the run to workers.
 func (o *Order) Mandate() wire.Mandate {
 	s := &o.Spec
 	m := wire.Mandate{

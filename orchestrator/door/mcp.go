@@ -33,7 +33,7 @@ type (
 	MCPPreview = mcpserver.Preview
 	// MCPGate is one of its gates.
 	MCPGate = mcpserver.Gate
-	// MCPWork is what a client asks a new run to do.
+	// MCPWork is a client's request for a new run.
 	MCPWork = mcpserver.Work
 )
 

@@ -92,7 +92,7 @@ type PageRuns struct {
 	mu sync.Mutex
 	// Kept is how the runs that are not active stood last.
 	Kept map[string]dashboard.Standing
-	// stands is what the host on a server told of all its runs last.
+	// stands is the last report of the host on a server about all its runs.
 	stands map[string]call.Standing
 }
 

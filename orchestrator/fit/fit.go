@@ -13,10 +13,10 @@ import (
 	"divisi/subagents/wire"
 )
 
-// Machine is what is known of a worker's machine. All fields but Policy are needed.
+// Machine describes a worker's machine. All fields but Policy are needed.
 type Machine struct {
 	Tags []string
-	// Policy is what its owner permits; nil for everything.
+	// Policy holds the permissions of its owner; nil for everything.
 	Policy *spec.Policy
 	// Strict returns why commands cannot be fully confined; nil where they are.
 	Strict func() error

@@ -32,7 +32,7 @@ func (o Owner) Policy() (*spec.Policy, error) {
 	return p, nil
 }
 
-// Unpermitted is what runs do not have on this machine as its owner has written nothing; "" where that has.
+// Unpermitted lists denials on this machine while its owner has written no policy; "" where that has.
 func (o Owner) Unpermitted() string {
 	if _, err := os.Stat(o.file()); err == nil {
 		return ""
@@ -50,10 +50,10 @@ func (o Owner) Strict(p *spec.Policy) error {
 		err, spec.SandboxAvailable, o.file())
 }
 
-// diskMiB is what the commands of one attempt may write where the owner says nothing: more than builds do.
+// diskMiB bounds the writes of one attempt's commands while the owner sets no bound: more than builds do.
 const diskMiB = 20 << 10
 
-// Grants is what commands of runs have of a machine with a policy.
+// Grants are the resources of a machine with a policy for commands of runs.
 func Grants(p *spec.Policy) sandbox.Owner {
 	return sandbox.Owner{
 		Reach:     append(egress.Reach{}, p.Network...),

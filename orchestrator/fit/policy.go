@@ -15,7 +15,7 @@ import (
 	"divisi/subagents/wire"
 )
 
-// denial is what a run asks for that the owner of a machine does not permit, and the field of the policy that would.
+// denial is a request of a run that the owner of a machine does not permit, with the field of the policy that would.
 type denial struct{ what, field string }
 
 // String is the denial as one that the machine lacks.

@@ -18,9 +18,9 @@ import (
 )
 
 type (
-	// Isolated is what came of the quarantine of a worker.
+	// Isolated is the result of the quarantine of a worker.
 	Isolated = call.Isolated
-	// IsolatedRun is what follows in one run.
+	// IsolatedRun is the consequence for one run.
 	IsolatedRun = call.IsolatedRun
 )
 

@@ -70,7 +70,7 @@ func (h *Host) by(in *call.In) string {
 	return in.From
 }
 
-// resumer is who resumes a run: for a visitor of its page the server itself asks.
+// resumer is the person who resumes a run: for a visitor of its page the server itself asks.
 func (h *Host) resumer(in *call.In, q *call.Resumption) string {
 	by := h.by(in)
 	if by == bus.Local && h.o.Members != nil {

@@ -27,7 +27,7 @@ import (
 const CredsSubject = "creds.ask"
 
 type (
-	// TokenOptions are what a token is for.
+	// TokenOptions describe the member that a token admits.
 	TokenOptions = call.TokenOptions
 	// Credential is a member of a server, or a token that can still be used.
 	Credential = call.Credential
@@ -41,7 +41,7 @@ type keeper struct {
 	digest   string // of the server's certificate
 	audit    *audit.Log
 	ends     time.Time // of the certificate
-	// certificate is what the page shows too; page is nil where there is none.
+	// certificate is shown by the page too; page is nil where there is none.
 	certificate tls.Certificate
 	page        atomic.Pointer[dashboard.Server]
 }

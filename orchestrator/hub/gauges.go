@@ -29,7 +29,7 @@ type gauges struct {
 	// filled is that of the server's bus, certificate when its certificate ends; without them on a server that was there already.
 	filled      func() (used, ceiling int64, ok bool)
 	certificate time.Time
-	// limits are what services have told workers since this process began.
+	// limits are quotas that workers reported since this process began.
 	limits depot.Limits
 	// folded has the runs that continue, folded from what was read of their logs; ended has how the others ended.
 	folded map[string]*run.State

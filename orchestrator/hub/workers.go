@@ -24,7 +24,7 @@ import (
 // rollTime is how long workers have to say that they are there.
 const rollTime = time.Second
 
-// WorkerCall is what a person asks of workers: a Verb of drain, pause (For some time) and resume, for the worker of a name or all
+// WorkerCall is a person's request to workers: a Verb of drain, pause (For some time) and resume, for the worker of a name or all
 // with a tag.
 type WorkerCall struct {
 	Verb      string

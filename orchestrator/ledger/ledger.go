@@ -17,13 +17,13 @@ const (
 	turnFor = 5 * time.Second
 )
 
-// Book is what the log says, in tokens: the budget, what all have spent, and each worker.
+// Book is the spending as the log has it, in tokens: the budget, what all have spent, and each worker.
 type Book struct {
 	Limit, Spent int
 	By           map[string]int
 }
 
-// Ledger is who may spend what. It is not safe for concurrent use.
+// Ledger divides a budget among workers. It is not safe for concurrent use.
 type Ledger struct {
 	accounts map[string]*account
 	// awaited are workers that had grants of an earlier conductor. Nothing is granted before they have reported, or until, when
@@ -106,7 +106,7 @@ func (l *Ledger) grant(worker string, need int, b *Book, now time.Time) wire.Gra
 	return wire.Grant{Over: why}
 }
 
-// free is what may still be granted.
+// free returns the tokens that may still be granted.
 func (l *Ledger) free(b *Book) int {
 	free := b.Limit - b.Spent
 	for worker, a := range l.accounts {
@@ -115,7 +115,7 @@ func (l *Ledger) free(b *Book) int {
 	return free
 }
 
-// held is what the workers but one have left of their grants.
+// held returns the remaining grants of all workers but one.
 func (l *Ledger) held(b *Book, but string) (sum int) {
 	for worker, a := range l.accounts {
 		if worker != but {
@@ -135,7 +135,7 @@ func (l *Ledger) holders() (n int) {
 	return max(1, n)
 }
 
-// account is what one worker may spend. Tokens are those of its session; base is how much the log had of it before.
+// account is the budget of one worker. Tokens are those of its session; base is how much the log had of it before.
 type account struct {
 	session              string
 	seq                  int

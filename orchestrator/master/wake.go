@@ -86,7 +86,7 @@ func questions(s *run.State, from uint64) (open []*run.Request) {
 	return open
 }
 
-// news is what has happened since a call of the master.
+// news holds events since a call of the master.
 type news struct {
 	messages  []*run.Message
 	questions []*run.Request
@@ -104,8 +104,8 @@ func (n *news) any() bool {
 	return len(n.messages)+len(n.questions)+len(n.ended)+len(n.held)+len(n.holds)+len(n.scopes) > 0
 }
 
-// newsFor is what came after the call of an attempt of the master. It walks all that has happened since then, so that it is asked
-// once for each turn.
+// newsFor returns the news since the call of an attempt of the master. It walks all that has happened since then, so that it is
+// asked once for each turn.
 func newsFor(s *run.State, attempt int) *news {
 	from := s.Works.CalledAt(attempt)
 	n := &news{

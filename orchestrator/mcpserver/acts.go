@@ -15,7 +15,7 @@ import (
 // maxTasks bounds the tasks that one act names.
 const maxTasks = 1000
 
-// done is what becomes of an act.
+// done is the outcome of an act.
 type done struct {
 	Outcome string `json:"outcome"`
 	Started bool   `json:"started,omitempty" jsonschema:"A process was started for it, which goes on without this server."`

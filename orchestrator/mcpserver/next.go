@@ -7,7 +7,7 @@ import (
 	"divisi/orchestrator/view"
 )
 
-// way is what can be done next: a call of a tool of this server, or a command for the person.
+// way is a next step: a call of a tool of this server, or a command for the person.
 type way struct {
 	Tool      string         `json:"tool,omitempty" jsonschema:"A tool of this server, with its arguments."`
 	Arguments map[string]any `json:"arguments,omitempty"`

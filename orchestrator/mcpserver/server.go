@@ -30,7 +30,7 @@ const (
 	lastWords = time.Second
 )
 
-// Options are what a server shows and does.
+// Options choose the tools of a server.
 type Options struct {
 	// Repo is the top of the repository whose roles are listed, and StateDir where the runs are kept.
 	Repo, StateDir string
@@ -91,7 +91,7 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 	return nil
 }
 
-// source is what the client sends. gone is called when nothing more comes.
+// source reads the messages of the client. gone is called when nothing more comes.
 type source struct {
 	io.ReadCloser
 
@@ -107,7 +107,7 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// sink is what the client is sent. A client that reads nothing does not keep the server: what is not written when over is
+// sink writes the messages to the client. A client that reads nothing does not keep the server: what is not written when over is
 // closed is lost.
 type sink struct {
 	io.WriteCloser
@@ -169,7 +169,7 @@ func refused(why string) *sdk.CallToolResult {
 	return &r
 }
 
-// tool is what a client is told of a tool.
+// tool describes a tool for a client.
 type tool struct {
 	name, does string
 	// acts reports that it changes something, loses that what it does cannot be taken back.

@@ -9,7 +9,7 @@ import (
 // maxGoal bounds a goal, in bytes: it is one argument of a process.
 const maxGoal = 64 << 10
 
-// Work is what a new run is to do: a goal for a master that plans, or a plan file. Zero numbers are the project's.
+// Work describes a new run: a goal for a master that plans, or a plan file. Zero numbers are the project's.
 type Work struct {
 	Plan, Goal, Base string
 	Budget, Parallel int

@@ -142,7 +142,7 @@ func (s *Server) watch(ctx context.Context, id string, w *watch) (why string, er
 type watch struct {
 	state      *view.State
 	pos, after uint64
-	// had is what was open at after.
+	// had lists the decisions that were open at after.
 	had map[string]bool
 }
 

@@ -35,7 +35,7 @@ func exitNotices(s *run.Spec) (notices []string) {
 	return notices
 }
 
-// scriptIn is what a shell is given after -c, with its options before it; "" for another command.
+// scriptIn returns the script of a shell after -c, with its options before it; "" for another command.
 func scriptIn(command []string) string {
 	at := slices.IndexFunc(command, func(arg string) bool { return shells.MatchString(path.Base(arg)) })
 	if at < 0 {

@@ -11,8 +11,7 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// RoleNotes are what a person should know of a role that no fault is: a program that is missing, limits that do nothing, a tester
-// that judges.
+// RoleNotes are hints about a role that are not errors: a program that is missing, limits that do nothing, a tester that judges.
 func RoleNotes(p *spec.Project, r *spec.Role) []string {
 	s := &run.Spec{
 		Project: *p, Roles: map[string]spec.Role{r.Name: *r}, Plan: &spec.Plan{Tasks: []spec.Task{{Role: r.Name}}},

@@ -45,7 +45,7 @@ func (a *absent) why() string {
 	return fmt.Sprintf("the program %s of role %s is not on PATH, and no setup installs it", a.program, a.role.Name)
 }
 
-// how is what a person can do.
+// how lists the possible fixes.
 func (a *absent) how() string {
 	from := agentPackages[a.role.Usage]
 	isAgent := from != "" && filepath.Base(a.program) == a.role.Usage

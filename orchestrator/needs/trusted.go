@@ -14,7 +14,7 @@ import (
 	"divisi/orchestrator/store"
 )
 
-// Trust is what the files of a repository request beyond confined commands without network, and whether a person agreed to it.
+// Trust holds the permission requests of a repository's files, and whether a person agreed to them.
 type Trust struct {
 	Repo     string   // its top
 	Found    bool     // it is a repository that can be read

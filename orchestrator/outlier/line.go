@@ -87,7 +87,7 @@ func (r *reader) counts(line string) bool {
 	return true
 }
 
-// texts are what texts of several lines begin and end with in Python.
+// texts are the marks around texts of several lines in Python.
 var texts = []string{`"""`, `'''`}
 
 // begins returns the end of the comment or the text of a documentation that begins a line, and what follows there; "" where none

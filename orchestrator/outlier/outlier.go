@@ -18,7 +18,7 @@ const (
 	long = 12
 )
 
-// Shard is what one shard changes; it may be imports alone.
+// Shard is the change of one shard; it may be imports alone.
 type Shard struct {
 	ID    string
 	Edits []Edit
@@ -111,8 +111,8 @@ func tally(to map[string]int, own map[string]bool) {
 	}
 }
 
-// become is what a name became, in words, without those that both have at their ends: of getRecords and getRows records and rows;
-// "" where a list is longer.
+// become describes the change of a name, in words, without those that both have at their ends: of getRecords and getRows records
+// and rows; "" where a list is longer.
 func become(removed, added []token) string {
 	if len(removed) != 1 || len(added) != 1 || removed[0].class == symbol || removed[0].class != added[0].class {
 		return ""

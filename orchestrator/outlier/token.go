@@ -9,7 +9,7 @@ import (
 	"divisi/internal/text"
 )
 
-// class is what kind of token one is.
+// class returns the kind of a token.
 type class byte
 
 const (
@@ -124,7 +124,7 @@ func tokenAt(line string, at int) token {
 	return token{line[:n], symbol, at}
 }
 
-// signs are what operators of more than one sign are made of, maxSign of them at most.
+// signs are the characters of operators with more than one sign, maxSign of them at most.
 const (
 	signs   = "+-*/%=<>!&|^~?:"
 	maxSign = 3

@@ -80,7 +80,7 @@ func Baseline(s *run.State) []run.Action {
 	return prove(s)
 }
 
-// prove is what the baseline needs next.
+// prove returns the next step of the baseline.
 func prove(s *run.State) []run.Action {
 	w := s.Works[run.BaselineTask]
 	switch {

@@ -41,7 +41,7 @@ func mendedAt(s *run.State, gates []string) (at uint64) {
 	return at
 }
 
-// verdict is what is known of a commit.
+// verdict is the knowledge about a commit.
 type verdict int
 
 const (

@@ -80,8 +80,8 @@ func (e *estimate) add(name string, limits spec.Limits, start, files int) {
 	e.out.LowCost, e.out.HighCost = e.out.LowCost+price.Cost(low, ""), e.out.HighCost+price.Cost(high, "")
 }
 
-// attempt is what so many turns use that begin with start tokens and read the files in the first of them. Half of what a turn
-// adds is the model's own words, and so are the files that it writes again.
+// attempt estimates the use of so many turns that begin with start tokens and read the files in the first of them. Half of what a
+// turn adds is the model's own words, and so are the files that it writes again.
 func attempt(turns, start, files int) spec.Usage {
 	return spec.Usage{
 		Calls:  turns,
@@ -100,7 +100,7 @@ func within(u spec.Usage, limit int) spec.Usage {
 	return u
 }
 
-// usual is what an attempt of each role that handed in its result used on average: in this run, else in earlier ones.
+// usual is the average use of an attempt of each role that submitted its result: in this run, else in earlier ones.
 func usual(s *run.State) map[string]spec.Usage {
 	sum, count, out := map[string]spec.Usage{}, map[string]int{}, map[string]spec.Usage{}
 	for _, w := range s.Works {

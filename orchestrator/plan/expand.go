@@ -27,7 +27,7 @@ type Tree interface {
 	Shards(ctx context.Context, command []string) ([]string, error)
 }
 
-// Expansion is what a plan becomes over a tree.
+// Expansion is a plan over a tree.
 type Expansion struct {
 	Tasks []spec.Task
 	// Notes are for the person who approves the plan, one sentence each.

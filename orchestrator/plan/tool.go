@@ -22,11 +22,11 @@ type dispatch struct {
 	check func(ctx context.Context, p spec.Plan) (Checked, error)
 
 	mu sync.Mutex
-	// plan is what this attempt has dispatched so far: calls of one turn add up.
+	// plan is the plan dispatched by this attempt so far: calls of one turn add up.
 	plan *spec.Plan
 }
 
-// Checked is what becomes of a plan on the present run: problems of it, or how many tasks it has, the most tokens that they may
+// Checked is the result of a plan on the present run: problems of it, or how many tasks it has, the most tokens that they may
 // use, and notes.
 type Checked struct {
 	Problems []spec.Problem `json:"problems,omitempty"`

@@ -21,14 +21,14 @@ type Inspect struct {
 	Then    func(Inspection) []run.Action
 }
 
-// Span is what a patch changes, from one commit to another one; Task is "" for all that has landed. Of a patch that was accepted
+// Span is the range of a patch, from one commit to another one; Task is "" for all that has landed. Of a patch that was accepted
 // after a doubt the changes of tests are decided about.
 type Span struct {
 	Task, From, To string
 	Accepted       bool
 }
 
-// Inspection is what was found.
+// Inspection is the result.
 type Inspection struct {
 	// Gone are, by gate, the objects with all tests that landed patches took away, and with those of this batch.
 	Gone map[string]string

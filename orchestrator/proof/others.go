@@ -20,7 +20,7 @@ type Compare struct {
 	Then     func(Difference) []run.Action
 }
 
-// Difference is what passes on the base commit in one of two environments alone, each with its gate's name: Lost in that of the
+// Difference lists passes on the base commit in one of two environments alone, each with its gate's name: Lost in that of the
 // baseline, Gained in the other one.
 type Difference struct{ Lost, Gained []string }
 

@@ -16,7 +16,7 @@ const (
 	within = 30 * time.Second
 	// Wait is how long it then waits for that.
 	Wait = 30 * time.Second
-	// TryLater is what the end of a task that has waited adds to its reason.
+	// TryLater is added to the reason at the end of a task that has waited.
 	TryLater = ", also after a wait: if a service that the command needs is away for longer, trying again later may do"
 )
 

@@ -91,7 +91,7 @@ func Failed(s *run.State, t *run.Task, f spec.Fault) []run.Action {
 	return []run.Action{run.SetTask(id, After(s, t, f))}
 }
 
-// After is what a task becomes after a failure of its own: pending again, or parked.
+// After is the state of a task after a failure of its own: pending again, or parked.
 func After(s *run.State, t *run.Task, f spec.Fault) run.TaskData {
 	if soon(s, t, f) {
 		return run.TaskData{State: run.TaskPending, Reason: f.Message + onceMore, Fault: &f, Again: true}

@@ -11,8 +11,8 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// edits are what a person has edited in the plan file since the run read it, for the tasks that are tried again, where r does not
-// say it; more are the tasks with an edit that wait for their first attempt. The error is a *RefusedError.
+// edits are a person's edits in the plan file since the run read it, for the tasks that are tried again, where r does not say it;
+// more are the tasks with an edit that wait for their first attempt. The error is a *RefusedError.
 func edits(
 	s *run.State, ids []string, edited *spec.Plan, r run.Revision,
 ) (own map[string]run.Revision, more []string, err error) {

@@ -51,7 +51,7 @@ func left(s *run.State, t *run.Task) (tokens int, limited bool) {
 	return left, true
 }
 
-// claim is what a task has used, and while it has not ended what it was granted, where that is more.
+// claim returns the use of a task, or its grant while it has not ended, where that is more.
 func claim(s *run.State, id string) int {
 	used, t := s.Requests.Account(id, s.Works).Total(), s.Tasks.ByID[id]
 	if t.Ended() {

@@ -17,7 +17,7 @@ import (
 // Sample is a repository with a plan for it, to try a run on.
 type Sample struct {
 	Repo, Plan string // where they are
-	// Made is what was made, without what lies in it: a directory, or what is new in one that was there.
+	// Made describes the result, without its content: a directory, or what is new in one that was there.
 	Made []string
 }
 

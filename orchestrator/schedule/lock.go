@@ -19,7 +19,7 @@ type sets struct {
 	waits map[*run.ChangeSet]wait
 }
 
-// wait is what a set waits for: dependencies, or a task that locks its files.
+// wait is the reason why a set waits: dependencies, or a task that locks its files.
 type wait struct {
 	hindrance
 

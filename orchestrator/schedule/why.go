@@ -14,7 +14,7 @@ type hindrance struct {
 	by   cause
 	what string
 	more int
-	// gate is what another task mends.
+	// gate is a gate that another task mends.
 	gate string
 }
 

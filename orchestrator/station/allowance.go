@@ -17,12 +17,12 @@ import (
 // grantTimeout bounds one question for tokens: a conductor that is gone is asked again.
 const grantTimeout = 10 * time.Second
 
-// Recall is what a conductor says on bus.RecallSubject. It means all workers but one.
+// Recall is sent by a conductor on bus.RecallSubject. It means all workers but one.
 type Recall struct {
 	For string `json:"for"`
 }
 
-// allowance is what a worker has of a run's budget. It outlives the setups of the run: what was granted under one is spent under
+// allowance is a worker's share of a run's budget. It outlives the setups of the run: what was granted under one is spent under
 // the next.
 type allowance struct {
 	worker, session string

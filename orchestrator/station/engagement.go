@@ -50,7 +50,7 @@ type engagement struct {
 	falters chan struct{}
 	// again has the conductor told which places the worker has.
 	again chan struct{}
-	// allowance is what the worker has of the run's budget.
+	// allowance is the worker's share of the run's budget.
 	allowance *allowance
 
 	mu     sync.Mutex // guards what follows
@@ -310,7 +310,7 @@ func (e *engagement) foreign(ctx context.Context, w *Work, f wire.Foreign) (wire
 	return placed.Part, nil
 }
 
-// service is what the worker says of the run.
+// service is the worker's report about the run.
 func (e *engagement) service() wire.Service {
 	e.mu.Lock()
 	defer e.mu.Unlock()

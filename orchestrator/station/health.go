@@ -21,9 +21,10 @@ const (
 	mostTroubles = 3
 )
 
-// Health is what a worker knows of its own machine.
+// Health is a worker's knowledge of its own machine.
 type Health struct {
-	// Lack is what the machine lacks; nil while the worker takes tasks. cause is why an attempt broke off, for feel to take.
+	// Lack is the missing resource of the machine; nil while the worker takes tasks. cause is why an attempt broke off, for feel
+	// to take.
 	Lack, cause *machine.Fault
 	// back is when it may take tasks again, stay how long it was away, well when it came back.
 	back, well time.Time
@@ -117,7 +118,7 @@ func (w *Worker) recover(f *machine.Fault) {
 	}
 }
 
-// measured is what the machine lacks now; nil for nothing.
+// measured is the resource that the machine lacks now; nil for nothing.
 func (w *Worker) measured(again bool) *machine.Fault {
 	dirs := []string{w.Dir.Path}
 	for _, e := range w.engaged() {
@@ -145,7 +146,7 @@ func (w *Worker) measured(again bool) *machine.Fault {
 	return f
 }
 
-// Lacks is what the machine lacks while the worker works for no run because of that; "" where it works.
+// Lacks is the missing resource of the machine while the worker works for no run because of that; "" where it works.
 func (w *Worker) Lacks() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -163,7 +164,7 @@ func (w *Worker) unwell() *unfitError {
 	return nil
 }
 
-// lacking is what the machine lacks where an attempt has failed.
+// lacking returns the missing resource of the machine after a failed attempt.
 func (w *Worker) lacking() error {
 	if why := w.Lacks(); why != "" {
 		return &machine.Fault{What: why}

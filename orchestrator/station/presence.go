@@ -5,7 +5,7 @@ import (
 	"divisi/subagents/wire"
 )
 
-// presence is what the worker says of itself now.
+// presence is the worker's current report about itself.
 func (w *Worker) presence() wire.Presence {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -50,7 +50,7 @@ type Work struct {
 	lost atomic.Int64  // exchanges that could not be recorded
 	at   atomic.Uint64 // the position in the log up to which it knows the setups of the run
 
-	// engaged is what a worker of many runs has of this one; nil for the run's own.
+	// engaged is this run's part of a worker of many runs. nil for the run's own.
 	engaged *engagement
 
 	name    string        // of the setup

@@ -18,8 +18,8 @@ import (
 // FormatError reports that the log of a run has another format than the one that this program reads.
 type FormatError = wire.FormatError
 
-// Landed is what is known of a run without its log: what has landed, by the commits of its mirror, and its repository, by
-// run.json. Of the task that is named it has the patch too. Nothing else is in it.
+// Landed describes a run without its log: what has landed, by the commits of its mirror, and its repository, by run.json. Of the
+// task that is named it has the patch too. Nothing else is in it.
 func (d Dir) Landed(ctx context.Context, id, task string) (*run.State, error) {
 	if d.Path == "" {
 		return nil, usage.Errorf("what landed in run %s without its log is known where it is conducted", id)

@@ -65,7 +65,7 @@ func ReadMeta(dir string) (m Meta, err error) {
 	return m, nil
 }
 
-// withoutMeta is what is known of a run whose description is not there: it began if it has a store of its own.
+// withoutMeta describes a run without its description: it began if it has a store of its own.
 func withoutMeta(dir string) (Meta, error) {
 	if _, err := os.Stat(filepath.Join(dir, "bus", "jetstream")); err == nil {
 		return Meta{Lost: true}, nil

@@ -28,8 +28,8 @@ var arguments = map[string][]string{
 	spec.ToolDispatch:     {"goal", "decision_record", "constraints", "tasks", "final"},
 }
 
-// shown is what is shown of the content of an event: what a model says and calls, and what people and agents write to agents. The
-// thoughts of a model, what it is given to read, and what tools answer are not.
+// shown is the visible content of an event: what a model says and calls, and what people and agents write to agents. The thoughts
+// of a model, what it is given to read, and what tools answer are not.
 func shown(e *contextscope.Event) *genai.Content {
 	if e.Content == nil {
 		return nil
@@ -54,7 +54,7 @@ func shown(e *contextscope.Event) *genai.Content {
 	return out
 }
 
-// called is what is shown of a call: the names of all its arguments, and the values of some.
+// called is the visible part of a call: the names of all its arguments, and the values of some.
 func called(c *genai.FunctionCall) *genai.FunctionCall {
 	out := &genai.FunctionCall{ID: c.ID, Name: c.Name, Args: map[string]any{}}
 	for name := range c.Args {

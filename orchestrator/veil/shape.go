@@ -7,7 +7,7 @@ import (
 	"divisi/subagents/gate"
 )
 
-// shape is what is kept of a value of JSON; nil is left out.
+// shape is the kept part of a JSON value; nil is left out.
 type shape func(v *Veil, x any) any
 
 // fields are the shapes of an object's fields.

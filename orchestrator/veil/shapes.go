@@ -128,7 +128,7 @@ var (
 	})
 )
 
-// unrun is what should have run and did not.
+// unrun lists the tests that should have run and did not.
 func unrun(v *Veil, had string) string {
 	if had == spec.HiddenAll {
 		return had

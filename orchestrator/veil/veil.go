@@ -61,7 +61,7 @@ func Signed(e *contextscope.Event) bool {
 	return e.Kind == contextscope.KindReceipt || e.Kind == contextscope.KindResult
 }
 
-// Event is what a viewer is shown of an event.
+// Event is an event as a viewer is shown it.
 func (v *Veil) Event(e contextscope.Event) contextscope.Event {
 	v.Learn(&e)
 	out := contextscope.Event{
@@ -74,7 +74,7 @@ func (v *Veil) Event(e contextscope.Event) contextscope.Event {
 	return out
 }
 
-// data is what is shown of the data of an event. What cannot be read is nothing.
+// data returns the visible data of an event. What cannot be read is nothing.
 func (v *Veil) data(kind contextscope.Kind, data []byte) json.RawMessage {
 	var x any
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -100,9 +100,9 @@ func (v *Veil) mask(text string) string {
 	return hex.EncodeToString(h.Sum(nil))[:12]
 }
 
-// receipt is what is shown of what a gate left. The fold of a viewer takes a receipt with a signature for one that its worker has
-// signed: of one that is not, or not by a worker of the run, no signature is left. What is left cannot be checked with a key, so
-// that no output can be guessed and then found to be the one that was signed.
+// receipt returns the visible part of a gate's result. The fold of a viewer takes a receipt with a signature for one that its
+// worker has signed: of one that is not, or not by a worker of the run, no signature is left. What is left cannot be checked with
+// a key, so that no output can be guessed and then found to be the one that was signed.
 func (v *Veil) receipt(x any) any {
 	out, ok := receipts(v, x).(map[string]any)
 	if !ok {

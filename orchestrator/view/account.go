@@ -12,7 +12,7 @@ import (
 	"divisi/subagents/wire"
 )
 
-// part is what the wall clock of a run goes to.
+// part is a share of a run's wall clock.
 type part int
 
 // The parts. From preflight on it is Divisi itself.

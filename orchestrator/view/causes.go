@@ -32,7 +32,7 @@ type causes struct {
 	shown map[string]bool
 	// newest is the newest cause of each task, as it was worded.
 	newest map[string]string
-	// words are what has become of further tasks for the same cause, the last one at a time; they are counted.
+	// words describe further tasks with the same cause, the last one at a time; they are counted.
 	words string
 	tasks []string
 	last  time.Time
@@ -127,7 +127,7 @@ func sameAs(first string) string {
 	return "the same failure as " + strings.Replace(gates, "batch-", "batch ", 1)
 }
 
-// ending is what became of the task of a line.
+// ending describes the end of a line's task.
 func ending(l *Line, e *contextscope.Event) string {
 	switch {
 	case e.Kind != contextscope.KindTask:

@@ -8,8 +8,7 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// ModelUse is what a coding agent used of one model. Model is empty where it names none; Unpriced are tokens without a
-// known price.
+// ModelUse is a coding agent's use of one model. Model is empty where it names none; Unpriced are tokens without a known price.
 type ModelUse struct {
 	Model    string     `json:"model,omitempty"`
 	Usage    spec.Usage `json:"usage"`
@@ -35,8 +34,8 @@ func (t *Task) pay(s *run.State, a *run.Attempt) {
 	}
 }
 
-// cost is what calls cost by what their program stated, else by the price rows that the log names, and the tokens of the calls
-// without a known one.
+// cost returns the cost of calls, by their program's statement or by the price rows that the log names, and the tokens of the
+// calls without a known one.
 func cost(project *spec.Project, calls []run.Call) (sum spec.Money, unpriced int) {
 	for _, c := range calls {
 		if c.Cost > 0 {

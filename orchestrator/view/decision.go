@@ -15,7 +15,7 @@ type (
 	Decision = run.Decision
 	// Option is a way to answer one.
 	Option = run.Option
-	// Patch is what one is about.
+	// Patch is the patch that it is about.
 	Patch = run.Patch
 )
 

@@ -9,10 +9,10 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// floor is what the plan of a run takes at least, by what its agents and gates took.
+// floor is the least duration of a run's plan, by its agents' and gates' times.
 type floor struct {
 	s *run.State
-	// gates is what the gates took that let a task land; least is the shortest run of each gate, for tasks that none ran for.
+	// gates is the time of the gates that let a task land; least is the shortest run of each gate, for tasks that none ran for.
 	gates, least map[string]time.Duration
 	// until is when each step is over at the earliest.
 	until map[string]time.Duration
@@ -85,7 +85,7 @@ func (f *floor) over(step string) time.Duration {
 	return f.until[step]
 }
 
-// step is what a task, or the shards of a template, take that handed in.
+// step is the duration of a task, or of the shards of a template, that submitted results.
 func (f *floor) step(members []string) time.Duration {
 	var longest, all, gates time.Duration
 	agents, canaries, handed := max(1, f.s.Spec.Parallel), len(members), []*run.Task{}
@@ -115,7 +115,7 @@ func (f *floor) step(members []string) time.Duration {
 	return max(took, one+shortest(f.gatesOf)+one+gates) // those behind the canaries wait for one of them
 }
 
-// gatesOf is what the gates take that a task needs to land; nothing for one that changes no file.
+// gatesOf returns the time of the gates that a task needs to land; nothing for one that changes no file.
 func (f *floor) gatesOf(t *run.Task) (sum time.Duration) {
 	if role := f.s.Spec.Made(t, f.s.Works); !role.ChangesFiles() {
 		return 0

@@ -9,12 +9,12 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// Group is what the agents of one template do, or a single agent.
+// Group is the work of the agents of one template, or of a single agent.
 type Group struct {
 	Name string
 	// Agents are the attempts with a worker, Queued those that wait for one.
 	Agents, Queued int
-	// Stages are what the agents do, what most of them do first.
+	// Stages are the agents' stages, the most frequent first.
 	Stages []Stage
 	// Since is when the longest of them began, in unix milliseconds.
 	Since int64
@@ -22,7 +22,7 @@ type Group struct {
 	One *Agent
 }
 
-// Stage is what some agents of a group do.
+// Stage is the stage of some agents of a group.
 type Stage struct {
 	Name   string
 	Agents int
@@ -103,7 +103,7 @@ func (f *folding) group(id string) *Group {
 	return &f.out[i]
 }
 
-// name is what an attempt is counted under.
+// name is the key under which an attempt is counted.
 func (f *folding) name(id string) string {
 	task, judged := strings.CutSuffix(id, run.VerifySuffix)
 	switch t := f.s.Tasks.ByID[task]; {

@@ -36,7 +36,7 @@ type Line struct {
 	By string
 	// Text is empty where the event is not worth a line of a terminal.
 	Text string
-	// More is what a display adds that has a row for every event.
+	// More is added by a display that has a row for every event.
 	More string
 	Tone Tone
 	// Cause is the end of Text that reports why something failed; empty for other lines. Why is what a task was parked for beside
@@ -245,7 +245,7 @@ func planLine(d run.PlanData) Line {
 	return sentence(Plain, "%s", say)
 }
 
-// beside is what the reason of a parked task has before the message of its fault.
+// beside is the part of a parked task's reason before the message of its fault.
 func beside(d run.TaskData) string {
 	if d.Fault == nil || d.Fault.Message == "" {
 		return ""

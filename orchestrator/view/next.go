@@ -119,7 +119,7 @@ const (
 	unlisted   = ", also the "
 )
 
-// repair is what can be done about parked tasks: those that were tried, as the others only wait for them.
+// repair lists fixes for parked tasks: those that were tried, as the others only wait for them.
 func repair(s *run.State) (ways []Way) {
 	var tried, parked []*run.Task
 	for t := range s.Tasks.All() {
@@ -173,7 +173,7 @@ func givenUp(s *run.State, t *run.Task) int {
 	return 1
 }
 
-// repairOf is what can be done about one parked task.
+// repairOf lists fixes for one parked task.
 func repairOf(s *run.State, t *run.Task) (ways []Way) {
 	id, name := s.Spec.Run, t.Task.ID
 	a := s.Works[name].Newest()
@@ -209,7 +209,7 @@ func repairOf(s *run.State, t *run.Task) (ways []Way) {
 	return append(ways, way("do without it", "skip", id, name))
 }
 
-// replan is what can be done about a goal that led to no change.
+// replan lists fixes for a goal that led to no change.
 func replan(s *run.State) []Way {
 	if s.Spec.Plan != nil || s.Head != s.Spec.Base || s.Works[run.MasterTask] == nil {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"divisi/orchestrator/schedule"
 )
 
-// Page is what the page of a run shows beside the log. Times are unix milliseconds; 0 means not yet.
+// Page is the page of a run beside the log. Times are unix milliseconds; 0 means not yet.
 type Page struct {
 	State  run.Status `json:"state"`
 	Reason string     `json:"reason,omitempty"`
@@ -45,7 +45,7 @@ type Page struct {
 	Waited int64   `json:"waited"`
 	Phases []Phase `json:"phases"`
 	Agents []Agent `json:"agents"`
-	// Ways are what a person can do next, as commands.
+	// Ways are a person's next steps, as commands.
 	Ways []Way `json:"ways,omitempty"`
 	// Roles are those of the run, Models those that the project or a role names: for another attempt.
 	Roles   []string `json:"roles,omitempty"`
@@ -73,7 +73,7 @@ type TaskRow struct {
 	Why      string `json:"why,omitempty"`
 	// Alarm reports that the reason is a failure's.
 	Alarm bool `json:"alarm,omitempty"`
-	// Notes are what its agents reported beside their results.
+	// Notes are its agents' reports beside their results.
 	Notes   []string `json:"notes,omitempty"`
 	Attempt int      `json:"attempt"`
 	Added   int      `json:"added"`

@@ -34,7 +34,7 @@ type Testing struct {
 	Set   string   `json:"set,omitempty"`
 	// Since is when its newest gate run was dispatched, in unix milliseconds.
 	Since int64 `json:"since"`
-	// Search is what it looks for, where it is a part of a batch that failed.
+	// Search is the target of the search, where it is a part of a batch that failed.
 	Search string `json:"search,omitempty"`
 }
 

@@ -45,7 +45,7 @@ type Report struct {
 	NewGates []AddedGate `json:"added_gates,omitempty"`
 	// OneWorker is the worker elsewhere on whose word alone the final gates stand; empty where another one has passed them too.
 	OneWorker string `json:"one_worker,omitempty"`
-	// Wait is what the run waits for a person to do.
+	// Wait describes the person's task that the run waits for.
 	Wait string `json:"wait,omitempty"`
 	// Line is why a person stopped the line.
 	Line    string    `json:"line,omitempty"`
@@ -71,7 +71,7 @@ type Report struct {
 	Unlike []Unlike `json:"unlike,omitempty"`
 	// Executors count the landed tasks of roles with a chain, by the executor that made what landed.
 	Executors map[string]int `json:"executors,omitempty"`
-	// Matches are what the shard rules match whose tasks have landed, each once.
+	// Matches are the expressions of the shard rules whose tasks have landed, each once.
 	Matches []string `json:"matches,omitempty"`
 	// Verdicts count those of judges, all attempts together.
 	Verdicts map[string]int `json:"verdicts,omitempty"`
@@ -79,12 +79,12 @@ type Report struct {
 	// GateRuns counts the runs of gates on batches and on the final head; OneByOne is the least that one patch at a time takes.
 	GateRuns int `json:"gate_runs"`
 	OneByOne int `json:"one_by_one"`
-	// Reproof is what came of second proofs of batches; nil where none were asked for.
+	// Reproof is the result of second proofs of batches; nil where none were asked for.
 	Reproof *Reproof `json:"reproof,omitempty"`
 	// Quarantines are the workers in quarantine, by name.
 	Quarantines []Quarantine `json:"quarantines,omitempty"`
 	Times       Times        `json:"times"`
-	// Now is what the agents and gates of a run that continues are doing, the longest first.
+	// Now lists the work of the agents and gates of an active run, the longest first.
 	Now []string `json:"now,omitempty"`
 	// Flakes are failures of gates on a tree that they passed on when they ran once more.
 	Flakes  []string `json:"flakes,omitempty"`
@@ -114,7 +114,7 @@ type Batch struct {
 	Tasks  []string `json:"tasks"`
 }
 
-// Role is what the model calls of one role cost, all its attempts together.
+// Role is the cost of the model calls of one role, all its attempts together.
 type Role struct {
 	Role  string     `json:"role"`
 	Usage spec.Usage `json:"usage"`

@@ -24,7 +24,7 @@ type Row struct {
 	// Unchanged counts the tasks that ended without a change.
 	Unchanged int `json:"unchanged"`
 	Parked    int `json:"parked"`
-	// Wait is what the run waits for a person to do, Line why a person stopped the line.
+	// Wait describes the person's task that the run waits for, Line why a person stopped the line.
 	Wait      string `json:"wait,omitempty"`
 	Line      string `json:"line,omitempty"`
 	Decisions int    `json:"decisions"`

@@ -41,7 +41,7 @@ func Since(events iter.Seq[contextscope.Event], since time.Time) (lines []string
 	return c.lines(s), unread
 }
 
-// news is what is counted from a time on.
+// news is counted from a time on.
 type news struct {
 	// before is the state at that time, without what its maps had.
 	before *run.State

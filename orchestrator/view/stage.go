@@ -66,7 +66,7 @@ func programOf(s *run.State, id string) string {
 	return path.Base(command[0])
 }
 
-// stageOf is what an agent does in words that agents on other files share. program is that of a command.
+// stageOf returns the stage of an agent in words that agents on other files share. program is that of a command.
 func stageOf(doing, program string) string {
 	verb, rest, _ := strings.Cut(doing, " ")
 	switch {

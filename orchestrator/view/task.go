@@ -47,7 +47,8 @@ type Task struct {
 	// Parent is the task whose agent asked for this one, and Children are those that its own agents asked for.
 	Parent   string   `json:"parent,omitempty"`
 	Children []string `json:"children,omitempty"`
-	// Waits is what its agent waits for, Messages what it was sent, and Refused the write access that its agents did not get.
+	// Waits is the reason why its agent waits, Messages lists those sent to it, and Refused the write access that its agents did
+	// not get.
 	Waits    []string  `json:"waits,omitempty"`
 	Messages []Message `json:"messages,omitempty"`
 	Refused  []Scope   `json:"refused,omitempty"`

@@ -13,7 +13,7 @@ type TaskPage struct {
 	Attempts []attemptFacts `json:"attempts"`
 }
 
-// taskFacts are what a task is to do, and where it is.
+// taskFacts are the work of a task, and its place.
 type taskFacts struct {
 	TaskRow
 

@@ -17,13 +17,13 @@ type Times struct {
 	WallSeconds float64     `json:"wall_seconds"`
 	Parts       []PhaseTime `json:"parts"`
 	Path        []PathStep  `json:"path,omitempty"`
-	// FloorSeconds is what the plan takes at least, by what models, commands and gates took: along its longest chain.
+	// FloorSeconds is the least duration of the plan, by the times of models, commands and gates: along its longest chain.
 	FloorSeconds float64 `json:"floor_seconds"`
 	// Sums add up agents that worked at the same time, of what has ended.
 	Sums []PhaseTime `json:"sums"`
 }
 
-// PhaseTime is what one phase or part took.
+// PhaseTime is the duration of one phase or part.
 type PhaseTime struct {
 	Phase   string  `json:"phase"`
 	Seconds float64 `json:"seconds"`

@@ -8,8 +8,8 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// Reproof is what came of the second proofs of a run: for how many of a hundred batches they were asked, how many batches landed,
-// how many of them were chosen, how many of these passed, and the runs of gates that this took.
+// Reproof is the result of the second proofs of a run: for how many of a hundred batches they were asked, how many batches
+// landed, how many of them were chosen, how many of these passed, and the runs of gates that this took.
 type Reproof struct {
 	Percent  float64 `json:"percent"`
 	Batches  int     `json:"batches"`

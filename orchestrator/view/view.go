@@ -143,7 +143,7 @@ func FlakyGates(s *run.State) (out []Flaky) {
 	return out
 }
 
-// sharedWords are what the first attempts report of the processes that they share with others, by template and worker.
+// sharedWords are the first reports of attempts about the processes that they share with others, by template and worker.
 func sharedWords(s *run.State) map[string]string {
 	words := map[string]string{}
 	for _, w := range s.Queue {
@@ -189,7 +189,7 @@ func Said(result, tester *spec.Result) (out []string) {
 	return out
 }
 
-// Name is what a display calls an agent or a task: the two dashes of the conductor's own tasks mean nothing to a person.
+// Name is the name of an agent or a task in a display: the two dashes of the conductor's own tasks mean nothing to a person.
 func Name(id string) string { return strings.TrimPrefix(id, "--") }
 
 // isRed reports whether a gate failed beyond the baseline.

@@ -16,7 +16,7 @@ const (
 // StallAfter is how long nothing lands in a run that has work before that is an alarm.
 const StallAfter = 15 * time.Minute
 
-// Notice is what a person is to be told at once.
+// Notice is shown to a person at once.
 type Notice struct {
 	Run, Event, Text string
 	// Decision is the id of the decision; empty for all other events.

@@ -21,7 +21,7 @@ var (
 	asserting = re(`\b(?:expect|assert\w*|fail|throw|reject|done)\b`)
 )
 
-// surroundings are what is known of the test that assertions are in: its text, and whether it finishes callbacks.
+// surroundings describes the test around assertions: its text, and whether it finishes callbacks.
 type surroundings struct {
 	unit     string
 	finishes bool

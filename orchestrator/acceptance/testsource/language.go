@@ -11,7 +11,7 @@ import (
 
 // language knows the tests of one language by patterns.
 type language struct {
-	// file is what the paths of test files match, from the root.
+	// file matches the paths of test files, from the root.
 	file *lazyregexp.Regexp
 	// comment is taken out before the rest is counted; test begins a test. Go has a parser and none of these.
 	comment, test, assertion, skip *lazyregexp.Regexp

@@ -16,7 +16,7 @@ type place struct {
 	at     int
 }
 
-// block is what stands between two brackets, or deeper than its head, and what follows: if (ok) { body } tail.
+// block is the text between two brackets, or deeper than its head, and the text after it: if (ok) { body } tail.
 type block struct {
 	head, body, tail string
 	// judged reports that it is known whether a failure in it is lost, or whether it is doubtful that it runs.

@@ -50,7 +50,7 @@ var (
 	positive = re(` > 0$|toBeGreaterThan\(0\)|to\.be\.above\(0\)`)
 )
 
-// reading is what is known while the tests of one file are read.
+// reading is the state of the reader of one file's tests.
 type reading struct {
 	*language
 	// tables are the rows of tables by their names, used the functions that assertions call.

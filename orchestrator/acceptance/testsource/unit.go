@@ -38,7 +38,7 @@ const (
 	counted
 )
 
-// Counts are what one test, one file, or all files of a language, have of each kind.
+// Counts are the numbers of each kind in one test, one file, or all files of a language.
 type Counts [counted]int
 
 // Add adds others.

@@ -36,7 +36,7 @@ const (
 	TextReport = "report"
 )
 
-// Act is what a person asks for. Asked and Option are those of an answer; Task is the one that is meant, "" for the run.
+// Act is a person's request. Asked and Option are those of an answer; Task is the one that is meant, "" for the run.
 type Act struct {
 	Verb, Option, Task, Text string
 	Asked                    []view.Decision

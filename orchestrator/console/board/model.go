@@ -35,7 +35,7 @@ type (
 	}
 )
 
-// screen is what is shown.
+// screen is the current view.
 type screen int
 
 const (
@@ -58,12 +58,12 @@ type model struct {
 	keys        bool // the keys are shown
 	// over reports that no process has the run, follows that the log is read.
 	over, follows bool
-	// said is what became of the last act, bad that it was refused.
+	// said is the outcome of the last act, bad that it was refused.
 	said string
 	bad  bool
 	// waits are the ids of the decisions that wait for a person.
 	waits []string
-	// answered is what was answered here last.
+	// answered is the last answer given here.
 	answered  []view.Decision
 	decisions decisions
 	tasks     tasks

@@ -208,7 +208,7 @@ func (m *model) taskLines(room int) []string {
 	return lines
 }
 
-// textLines are what is shown of a task.
+// textLines are the lines shown about a task.
 func (m *model) textLines(room int) []string {
 	t := &m.task
 	lines := []string{strong.Render(cut(view.Name(t.id)+" · "+t.what, m.width))}

@@ -23,7 +23,7 @@ type goFunction struct {
 	testing []string
 	// closures are the functions in it that have a name.
 	closures map[string]*goFunction
-	// assigned is what names are given, used are the names in assertions.
+	// assigned are the values of names, used are the names in assertions.
 	assigned []assignment
 	used     map[string]bool
 	// locals are the names that it declares.

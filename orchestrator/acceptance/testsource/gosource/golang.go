@@ -117,7 +117,7 @@ func (s *goSide) units() []testsource.Unit {
 
 var (
 	constraint = re(`(?m)^(?:(?://go:build|// ?\+build) (.*)$|package )`)
-	// testName is what the go command takes for a test.
+	// testName matches the names of tests for the go command.
 	testName = re(`^(?:Test|Fuzz|Example)(?:\P{Ll}|$)`)
 	output   = re(`(?mi)^\s*//\s*(?:unordered )?output:`) // without it an example is not run
 )

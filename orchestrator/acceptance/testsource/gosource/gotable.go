@@ -24,7 +24,7 @@ func (g *goFunction) table(e ast.Expr, depth int) (*ast.CompositeLit, int) {
 	return nil, 0
 }
 
-// value is what a name was given last.
+// value is the last value of a name.
 func (g *goFunction) value(name string) ast.Expr {
 	for _, a := range slices.Backward(g.assigned) {
 		if a.name == name {
