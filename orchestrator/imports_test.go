@@ -32,7 +32,9 @@ var arrows = []struct {
 	{"acceptance/testsource/gosource", []string{"acceptance/testsource"}},
 	{"acceptance", []string{"acceptance/testsource", "acceptance/testsource/gosource", "proof", "recovery", "run"}},
 	{"outlier", []string{"acceptance/testsource"}},
-	{"landing", []string{"acceptance/testsource", "proof", "recovery", "run"}}, // a leaf: which files are tests
+	{"landing/blame", []string{"acceptance/testsource", "recovery", "run"}}, // a leaf: which files are tests
+	{"landing/rank", []string{"run"}},
+	{"landing", []string{"landing/blame", "landing/rank", "proof", "recovery", "run"}},
 	{"request", []string{"recovery", "run"}},
 	{"master", []string{"recovery", "run"}},
 	{"phase", []string{"proof", "recovery", "run"}},
@@ -42,11 +44,11 @@ var arrows = []struct {
 	{"view", []string{"decision", "landing", "proof", "recovery", "run", "schedule"}},
 	{"veil", []string{"run"}},
 	{"eventlog", []string{"run"}},
-	{"evidence", []string{"acceptance", "acceptance/testsource", "landing", "outlier", "proof", "run"}},
+	{"evidence", []string{"acceptance", "acceptance/testsource", "landing/rank", "outlier", "proof", "run"}},
 	{"call", []string{"act", "plan", "request", "view"}},
-	{"conductor", []string{"acceptance", "act", "assign", "call", "decision", "eventlog", "evidence", "landing", "ledger", "master", "phase", "plan", "proof", "recovery", "request", "run", "schedule"}},
+	{"conductor", []string{"acceptance", "act", "assign", "call", "decision", "eventlog", "evidence", "landing", "landing/rank", "ledger", "master", "phase", "plan", "proof", "recovery", "request", "run", "schedule"}},
 	{"store", []string{"eventlog", "run", "view"}},
-	{"attempt", []string{"landing", "request", "run", "store"}},
+	{"attempt", []string{"landing/blame", "request", "run", "store"}},
 	{"console", []string{"act", "attempt", "view"}},
 	{"console/board", []string{"console", "view"}},
 	{"explain", []string{"assign", "console", "plan", "run", "store"}},
@@ -73,7 +75,7 @@ var arrows = []struct {
 }
 
 // pure are the packages that decide or fold: they know neither NATS nor git, files, processes or the network.
-var pure = []string{"run", "plan", "proof", "recovery", "schedule", "request", "act", "master", "acceptance", "acceptance/testsource", "acceptance/testsource/gosource", "landing", "ledger", "outlier", "decision", "phase", "view", "veil"}
+var pure = []string{"run", "plan", "proof", "recovery", "schedule", "request", "act", "master", "acceptance", "acceptance/testsource", "acceptance/testsource/gosource", "landing", "landing/blame", "landing/rank", "ledger", "outlier", "decision", "phase", "view", "veil"}
 
 var impure = []string{"divisi/bus", "divisi/internal/git", "divisi/internal/sandbox", "os", "os/exec", "net", "net/http", "path/filepath"}
 

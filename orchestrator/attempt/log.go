@@ -15,7 +15,7 @@ import (
 	"divisi/contextscope/content"
 	"divisi/internal/spec"
 	"divisi/internal/text"
-	"divisi/orchestrator/landing"
+	"divisi/orchestrator/landing/blame"
 	"divisi/orchestrator/run"
 	"divisi/subagents/gate"
 	"divisi/subagents/journal"
@@ -251,7 +251,7 @@ func (a *Attempt) gate(ctx context.Context, of test, r spec.Receipt) (Gate, erro
 			g.With = append(g.With, l.Task)
 		}
 	}
-	g.Failures, g.New = landing.LeadTo(a.st, d.Tasks, r, a.task)
+	g.Failures, g.New = blame.LeadTo(a.st, d.Tasks, r, a.task)
 	for i, signature := range g.Failures {
 		g.Failures[i] = gate.InSource(&r, signature)
 	}

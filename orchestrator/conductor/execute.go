@@ -14,6 +14,7 @@ import (
 	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/assign"
 	"divisi/orchestrator/landing"
+	"divisi/orchestrator/landing/rank"
 	"divisi/orchestrator/phase"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/proof"
@@ -85,7 +86,7 @@ func (c *Conductor) executeOne(ctx context.Context, action run.Action) error {
 		return c.inspect(ctx, a)
 	case proof.Compare:
 		return c.compare(ctx, a)
-	case landing.Weigh:
+	case rank.Weigh:
 		return c.weigh(ctx, a)
 	case landing.Later:
 		return c.execute(ctx, a.Then)

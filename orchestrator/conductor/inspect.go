@@ -8,7 +8,7 @@ import (
 	"divisi/bus"
 	"divisi/internal/text"
 	"divisi/orchestrator/evidence"
-	"divisi/orchestrator/landing"
+	"divisi/orchestrator/landing/rank"
 	"divisi/orchestrator/proof"
 )
 
@@ -22,7 +22,7 @@ func (c *Conductor) inspect(ctx context.Context, a proof.Inspect) error {
 }
 
 // weigh reads patches and the tests that fail, and executes what follows.
-func (c *Conductor) weigh(ctx context.Context, a landing.Weigh) error {
+func (c *Conductor) weigh(ctx context.Context, a rank.Weigh) error {
 	e, err := evidence.Weigh(ctx, c.cfg.Mirror, a)
 	if err != nil {
 		return err

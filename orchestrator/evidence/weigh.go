@@ -8,7 +8,7 @@ import (
 
 	"divisi/internal/git"
 	"divisi/orchestrator/acceptance/testsource"
-	"divisi/orchestrator/landing"
+	"divisi/orchestrator/landing/rank"
 )
 
 // The most that is read to weigh patches: bytes of a patch, of a test file and of all of them, and test files.
@@ -20,8 +20,8 @@ const (
 )
 
 // Weigh reads patches and the tests that fail.
-func Weigh(ctx context.Context, mirror *git.Repo, a landing.Weigh) (landing.Evidence, error) {
-	e := landing.Evidence{Patches: map[string]string{}, Sources: make([]landing.Source, len(a.Failures))}
+func Weigh(ctx context.Context, mirror *git.Repo, a rank.Weigh) (rank.Evidence, error) {
+	e := rank.Evidence{Patches: map[string]string{}, Sources: make([]rank.Source, len(a.Failures))}
 	for task, p := range a.Patches {
 		diff, _, err := mirror.Diff(ctx, p.Base, p.Commit, maxWeighedPatch)
 		if err != nil {
@@ -39,7 +39,7 @@ func Weigh(ctx context.Context, mirror *git.Repo, a landing.Weigh) (landing.Evid
 				return e, fmt.Errorf("read a test that fails: %w", err)
 			}
 			if e.Sources[i].Text == "" || testsource.IsTest(file) {
-				e.Sources[i] = landing.Source{Path: file, Text: landing.Block(string(data), f.Name)}
+				e.Sources[i] = rank.Source{Path: file, Text: rank.Block(string(data), f.Name)}
 			}
 		}
 	}
@@ -50,10 +50,10 @@ func Weigh(ctx context.Context, mirror *git.Repo, a landing.Weigh) (landing.Evid
 }
 
 // findTests looks in the test files of the tree for the tests of failures that name no file of it.
-func findTests(ctx context.Context, mirror *git.Repo, a landing.Weigh, sources []landing.Source) error {
+func findTests(ctx context.Context, mirror *git.Repo, a rank.Weigh, sources []rank.Source) error {
 	names := map[int]*regexp.Regexp{}
 	for i, f := range a.Failures {
-		if re := landing.NameIn(f.Name); re != nil && sources[i].Text == "" {
+		if re := rank.NameIn(f.Name); re != nil && sources[i].Text == "" {
 			names[i] = re
 		}
 	}
@@ -75,7 +75,7 @@ func findTests(ctx context.Context, mirror *git.Repo, a landing.Weigh, sources [
 	return mirror.ReadBlobs(ctx, tests, func(f git.Entry, content []byte) error {
 		for i, re := range names {
 			if sources[i].Text == "" && re.Match(content) {
-				sources[i] = landing.Source{Path: f.Path, Text: landing.Block(string(content), a.Failures[i].Name)}
+				sources[i] = rank.Source{Path: f.Path, Text: rank.Block(string(content), a.Failures[i].Name)}
 			}
 		}
 		return nil

@@ -1,22 +1,76 @@
 package landing
 
-import "divisi/orchestrator/run"
+import (
+	"slices"
 
-// facts are the parts of a run's state that decide what lands. They are those of the state and no copies: what is proposed once
-// something was merged or read finds them as they are then.
+	"divisi/internal/spec"
+	"divisi/orchestrator/run"
+)
+
+// facts are what a rule of landing knows of a run, gathered once, when it begins, and handed on. The parts are those of the state
+// and no copies: what is proposed once something was merged or read finds them as they are then.
 type facts struct {
-	tasks     *run.Tasks
-	works     run.Works
-	proofs    *run.Proofs
-	templates *run.Templates
-	batches   *run.Batches
-	spec      *run.Spec
-	crew      run.Crew
+	tasks       *run.Tasks
+	works       run.Works
+	proofs      *run.Proofs
+	templates   *run.Templates
+	batches     *run.Batches
+	spec        *run.Spec
+	crew        run.Crew
+	head        string
+	epoch       int
+	isBaselined bool
+	// state is for what other packages decide of all of it.
+	state *run.State
 }
 
 func factsOf(s *run.State) facts {
 	return facts{
 		tasks: &s.Tasks, works: s.Works, proofs: &s.Proofs, templates: &s.Templates, batches: &s.Batches, spec: &s.Spec,
-		crew: s.Crew,
+		crew: s.Crew, head: s.Head, epoch: s.Epoch, isBaselined: s.Baselined(), state: s,
 	}
+}
+
+// tasksOf are the tasks of a batch.
+func tasksOf(in facts, d run.LandingData) []*run.Task {
+	list := make([]*run.Task, len(d.Tasks))
+	for i, l := range d.Tasks {
+		list[i] = in.tasks.ByID[l.Task]
+	}
+	return list
+}
+
+// isPart reports whether a batch is a part of one that failed.
+func isPart(in facts, tasks []run.Landed) bool { return in.tasks.ByID[tasks[0].Task].Part != 0 }
+
+// isAlone reports whether a batch is never cut: one patch, or a change set.
+func isAlone(d run.LandingData) bool { return d.Set != "" || len(d.Tasks) == 1 }
+
+// mendsOf are the red gates that a batch of some tasks mends.
+func mendsOf(tasks []*run.Task) (gates []string) {
+	for _, t := range tasks {
+		gates = append(gates, t.Task.Mends...)
+	}
+	slices.Sort(gates)
+	return slices.Compact(gates)
+}
+
+// gatesOf is the union of what some tasks ask for.
+func gatesOf(in facts, tasks []*run.Task) []string {
+	var names []string
+	for _, t := range tasks {
+		if len(t.Task.Gates) == 0 {
+			return in.spec.GateNames()
+		}
+		names = append(names, t.Task.Gates...)
+	}
+	names = append(names, in.spec.AddedNames()...)
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// lacksRed reports whether the tests of a task's newest attempt have yet to fail without the change.
+func lacksRed(in facts, t *run.Task) bool {
+	proves := in.spec.Roles[t.Task.Role].Proves == spec.ProvesRedGreen && t.Task.ChangeSet != ""
+	return proves && !t.ProvedRed()
 }

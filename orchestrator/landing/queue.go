@@ -2,10 +2,24 @@ package landing
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
+	"divisi/internal/spec"
+	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
 )
+
+// Land takes the next batch while a gate permit is free: all waiting patches up to the limit, or a change set. While parts of a
+// failed batch are searched for the culprit, they come first. Nothing is tested before the baseline is known.
+func Land(s *run.State) []run.Action {
+	in := factsOf(s)
+	waiting, _ := next(in)
+	if len(waiting) == 0 {
+		return nil
+	}
+	return merge(in, waiting)
+}
 
 // Waiting lists the tasks in the landing queue in the order in which they are tested: the parts of a batch that failed come
 // first.
@@ -34,7 +48,7 @@ func Suspects(s *run.State) (list []*run.Task) {
 }
 
 // Searches reports whether a batch is a part of one that failed.
-func Searches(s *run.State, b *run.Batch) bool { return searched(&s.Tasks, b) }
+func Searches(s *run.State, b *run.Batch) bool { return isPart(factsOf(s), b.Tasks) }
 
 // Idle returns why no batch is made of the patches that wait, in words; "" where one can be made, and where no patch waits.
 func Idle(s *run.State) string {
@@ -42,24 +56,109 @@ func Idle(s *run.State) string {
 	if len(waiting) == 0 {
 		return ""
 	}
-	in := factsOf(s)
-	if why := barred(in, s.Baselined()); why != "" || len(next(in)) > 0 {
+	batch, why := next(factsOf(s))
+	has := func(of func(*run.Task) bool) bool { return slices.ContainsFunc(waiting, of) }
+	switch {
+	case why != "" || len(batch) > 0:
 		return why
-	}
-	isHeld := func(t *run.Task) bool { return s.Templates.Held[t] != nil }
-	if slices.ContainsFunc(waiting, isHeld) {
+	case has(func(t *run.Task) bool { return s.Templates.Held[t] != nil }):
 		return "a template is held"
-	}
-	if slices.ContainsFunc(waiting, func(t *run.Task) bool { return s.Tasks.Set(t) != nil }) {
+	case has(func(t *run.Task) bool { return s.Tasks.Set(t) != nil }):
 		return "a change set is not complete"
 	}
 	return "a part of a batch that failed is tested first"
 }
 
-// barred returns why nothing can be tested now, whatever waits; "" where it can.
-func barred(in facts, baselined bool) string {
+// Due lists the tasks whose patches land next where nothing speaks against them: those of a batch whose gates have ended well,
+// else those that the next batch is made of.
+func Due(s *run.State) (due []*run.Task, batch *run.Batch) {
+	in := factsOf(s)
+	for _, b := range in.batches.Testing {
+		if r := in.works.Tested(b); r != nil && r.Status == spec.StatusDone && b.Old == in.head {
+			return tasksOf(in, landingOf(b)), b
+		}
+	}
+	due, _ = next(in)
+	return due, nil
+}
+
+// ParkSets parks the tasks of a change set when one of them was given up. An agent that is at work ends before, and what is asked
+// about the patch of one is answered before. The task that was given up has the cause.
+func ParkSets(s *run.State) []run.Action {
+	var actions []run.Action
+	asked := func(t *run.Task) bool { d := t.Doubt(); return d != nil && !d.Review }
+	for t := range s.Tasks.Open() {
+		set := s.Tasks.Set(t)
+		if set == nil || set.Lost == nil || !slices.Contains(parkable, t.State) || slices.ContainsFunc(set.Members, asked) {
+			continue
+		}
+		actions = append(actions, recovery.Park(s, t, fmt.Sprintf("its change set %s is given up with %s, which is %s",
+			set.Name, set.Lost.Task.ID, set.Lost.State), nil)...)
+	}
+	return actions
+}
+
+// parkable are the states that a task of a given up change set is parked from.
+var parkable = []run.TaskState{run.TaskPending, run.TaskHeld, run.TaskAccepted}
+
+// next lists the tasks of the next batch, in plan order; all of a change set. Those of a held template wait: its brief may be
+// wrong. why is what bars any batch.
+func next(in facts) (batch []*run.Task, why string) {
+	if why := barred(in); why != "" {
+		return nil, why
+	}
+	waiting := slices.DeleteFunc(slices.Collect(in.tasks.In(run.TaskAccepted)), func(t *run.Task) bool {
+		set := in.tasks.Set(t)
+		lacks := func(t *run.Task) bool { return lacksRed(in, t) }
+		incomplete := set != nil && (!set.Complete() || set.Lost != nil || slices.ContainsFunc(set.Members, lacks))
+		return incomplete || in.templates.Held[t] != nil
+	})
+	search := slices.ContainsFunc(in.batches.Testing, func(b *run.Batch) bool { return isPart(in, b.Tasks) })
+	// What the part under test tells decides what becomes of those that were left out of it.
+	waiting = slices.DeleteFunc(waiting, func(t *run.Task) bool { return search && t.Suspected.Out })
+	if len(waiting) == 0 {
+		return nil, ""
+	}
+	part := slices.MinFunc(waiting, func(a, b *run.Task) int { return cmp.Compare(a.Part, b.Part) }).Part
+	if part == 0 && search {
+		return nil, ""
+	}
+	waiting = slices.DeleteFunc(waiting, func(t *run.Task) bool { return t.Part != part })
+	first, set := waiting[0].Task.Mends, in.tasks.Set(waiting[0])
+	if set != nil {
+		waiting = set.Members
+	} else {
+		waiting = slices.DeleteFunc(waiting, func(t *run.Task) bool {
+			return in.tasks.Set(t) != nil || !slices.Equal(t.Task.Mends, first)
+		})
+	}
+	// A batch that mends, and one after it, are compared with what lands before.
+	mends := func(b *run.Batch) bool { return len(b.Mends) > 0 }
 	switch {
-	case !baselined:
+	case len(in.batches.Testing) > 0 && len(mendsOf(waiting)) > 0 || slices.ContainsFunc(in.batches.Testing, mends):
+		return nil, ""
+	case set == nil && part == 0:
+		waiting = oneOfEach(in, waiting[:min(len(waiting), limit(in))])
+	}
+	return waiting, ""
+}
+
+// oneOfEach leaves out all shards but one of each template on which the gates have failed and not passed: that one tells more
+// than a batch that fails.
+func oneOfEach(in facts, waiting []*run.Task) []*run.Task {
+	had := map[string]bool{}
+	return slices.DeleteFunc(waiting, func(t *run.Task) bool {
+		name := t.Task.ShardOf
+		more := had[name]
+		had[name] = more || in.templates.Doubted(name)
+		return more
+	})
+}
+
+// barred returns why nothing can be tested now, whatever waits; "" where it can.
+func barred(in facts) string {
+	switch {
+	case !in.isBaselined:
 		return "the gates have not run on the base commit"
 	case in.works.RunsAgain():
 		return "the gates run on the base commit once more"

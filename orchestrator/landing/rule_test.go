@@ -9,6 +9,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/testkit/runtest"
 	"divisi/orchestrator/landing"
+	"divisi/orchestrator/landing/rank"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -41,8 +42,8 @@ func newLog(t *testing.T, tasks ...string) *runtest.Log {
 // described describes actions, with what follows where there is nothing to read.
 func described(actions []run.Action) []string {
 	if len(actions) == 1 {
-		if w, ok := actions[0].(landing.Weigh); ok {
-			actions = w.Then(landing.Evidence{})
+		if w, ok := actions[0].(rank.Weigh); ok {
+			actions = w.Then(rank.Evidence{})
 		}
 	}
 	return runtest.Describe(actions)

@@ -13,6 +13,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/testkit/runtest"
 	"divisi/orchestrator/landing"
+	"divisi/orchestrator/landing/rank"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/schedule"
 	"divisi/subagents/wire"
@@ -40,8 +41,8 @@ func (w *workshop) step(actions []run.Action) {
 		switch a := action.(type) {
 		case landing.Merge:
 			w.step(a.Then(w.merge(a)))
-		case landing.Weigh:
-			w.step(a.Then(landing.Evidence{}))
+		case rank.Weigh:
+			w.step(a.Then(rank.Evidence{}))
 		case run.Append:
 			w.Append(a.Task, a.Data)
 		case run.Assign:

@@ -14,6 +14,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/testkit/runtest"
 	"divisi/orchestrator/landing"
+	"divisi/orchestrator/landing/rank"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -108,7 +109,7 @@ func (w *world) execute(actions []run.Action) {
 		switch a := action.(type) {
 		case landing.Merge:
 			w.execute(a.Then(w.merge(a.Onto, a.Candidates)))
-		case landing.Weigh:
+		case rank.Weigh:
 			w.execute(a.Then(w.evidence(a)))
 		case landing.Later:
 			w.tick(a.Until.Sub(w.now))
@@ -122,8 +123,8 @@ func (w *world) execute(actions []run.Action) {
 }
 
 // evidence is what the mirror would have of the patches and tests; nothing where neither tells a word.
-func (w *world) evidence(a landing.Weigh) landing.Evidence {
-	e := landing.Evidence{Patches: map[string]string{}, Sources: make([]landing.Source, len(a.Failures))}
+func (w *world) evidence(a rank.Weigh) rank.Evidence {
+	e := rank.Evidence{Patches: map[string]string{}, Sources: make([]rank.Source, len(a.Failures))}
 	if w.words == nil {
 		return e
 	}

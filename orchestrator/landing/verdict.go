@@ -1,19 +1,129 @@
 package landing
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
+	"divisi/orchestrator/landing/blame"
 	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
 
+// maxRuns is how often the same gates run on a tree: once more after a failure, to tell it from a flake.
+const maxRuns = 2
+
+// untested is the verdict on a merged chain on the head that is known without its gates: its tree was tested, or what is known of
+// its tasks tells more than a test would.
+func untested(in facts, d run.LandingData, gates []string) (actions []run.Action, known bool) {
+	if d.Old != in.head {
+		return nil, false
+	}
+	ids, failed := run.Names(d.Tasks), in.proofs.Failed(d.Tree, gates, d.Old)
+	otherTree := func(t *run.Task) bool { return t.Suspected.Tree != d.Tree }
+	suspected := !slices.ContainsFunc(tasksOf(in, d), otherTree) // all that its tree leads to: that it fails again is the verdict
+	times := 1                                                   // a part of several tasks is cut at once
+	if blame.FlakesAlone(in.proofs, failed) || isAlone(d) || !isPart(in, d.Tasks) || suspected {
+		times = maxRuns
+	}
+	receipts, _, lands := verified(in, d, gates)
+	switch {
+	case lands:
+		d.Receipts = receipts
+		return landGreen(in, d), true
+	case !isAlone(d) && failsAlone(in, d):
+		return cutAgain(in, d), true
+	case !isAlone(d) && untried(in, ids) && weighed(in, ids):
+		return oneFirst(in, d, byOdds(ids, odds(in, ids)), nil), true
+	case in.proofs.Runs(d.Tree, gates, d.Old) >= times:
+		return red(in, d, failed), true
+	}
+	return nil, false
+}
+
+// settle decides about a batch whose gates have ended: it lands, is tested again, or is split.
+func settle(in facts, b *run.Batch, d run.LandingData, r spec.Result) []run.Action {
+	failed := in.proofs.Failed(b.Tree, b.Gates, b.Old)
+	receipts, proven, lands := verified(in, d, b.Gates)
+	d.Receipts = r.Receipts
+	if !provedOn(b.Tree, r.Receipts) || r.Status == spec.StatusDone && !proven && len(failed) == 0 { // else it is red elsewhere
+		d.Receipts, r.Status = nil, spec.StatusFailed // they prove nothing about the commits that would land
+	}
+	fault, mayRun := run.FaultOf(&r), recovery.MaxGateTries+in.works.Foreign(b.Work)
+	switch {
+	case b.Old != in.head && (isAlone(d) || r.Status == spec.StatusDone || proven):
+		d.State = run.LandingDropped
+		return []run.Action{run.Append{Data: d}} // what has landed since may change the verdict
+	case proven: // every gate has passed on it, in one run or another
+		if d.Receipts = receipts; lands {
+			return landGreen(in, d)
+		}
+		return redAgain(in, d)
+	case slices.ContainsFunc(d.Receipts, isKilled) && b.Tries < mayRun:
+		return again(b, d)
+	case len(d.Receipts) > 0:
+		flake := blame.FlakesAlone(in.proofs, failed) || isAlone(d) && !certain(in, d, failed)
+		runs := in.proofs.Runs(d.Tree, b.Gates, b.Old)
+		if flake && runs < maxRuns && b.Tries <= mayRun { // a gate that failed may not run again: tries have an end
+			return again(b, d)
+		}
+		return red(in, d, failed)
+	case fault.Class == wire.FaultTree:
+		return unlaid(in, d, fault)
+	case in.proofs.Outdated: // a baseline of another environment is made again first
+		return nil
+	case b.Tries > mayRun && in.works[b.Work].Attempts[b.Attempt].Epoch == in.epoch: // no task's fault: a resumed run tries again
+		return []run.Action{run.Fail{Err: fmt.Errorf("the gates of batch %d could not be run: %s", b.Number, fault.Message)}}
+	default:
+		return again(b, d)
+	}
+}
+
+// redAgain drops a change set that has passed in another environment than its tests have failed in, and has these fail once more.
+// Where that does not come to an end, the run does.
+func redAgain(in facts, d run.LandingData) []run.Action {
+	dropped := drop(in, d)
+	var again []run.Action
+	for _, t := range provingOf(in, d) {
+		red := run.Red{Of: t.Attempt, In: t.Red.In, Again: t.Red.Again + 1}
+		a := in.works[t.Task.ID+run.RedSuffix].Newest()
+		if red.Again > recovery.MaxGateTries && a != nil && a.Epoch == in.epoch {
+			return append(dropped, run.Fail{Err: fmt.Errorf("the tests of %s fail without the change set %s in one environment "+
+				"of workers, and the set passes in another one. Have workers of one of them alone, and go on", t.Task.ID, d.Set)})
+		}
+		again = append(again, run.SetTask(t.Task.ID, run.TaskData{State: run.TaskAccepted, Red: &red}))
+	}
+	return append(dropped, again...)
+}
+
+// red splits a batch whose tree has failed, and drops those that are built on it. The only task of a batch goes back.
+func red(in facts, d run.LandingData, failed []run.Failure) []run.Action {
+	found := blame.Failures(in.proofs, failed)
+	switch {
+	case d.Set != "":
+		return append(split(in, d, nil), redSet(in, d, failed, found)...)
+	case len(d.Tasks) > 1:
+		return judge(in, d, failed, found)
+	}
+	t := in.tasks.ByID[d.Tasks[0].Task]
+	f := recovery.Red(in.proofs, failed)
+	if blame.Forgotten(in.tasks, t.Changes(), found) == nil { // else it is known what it is red with
+		f.Message = blame.Together(in.tasks, t, in.tasks.Ends(in.works[t.Task.ID].Attempts[t.Attempt].Pos), found) + f.Message
+	}
+	right := refuted(in, d)
+	if untried(in, append(run.Names(d.Tasks), right...)) {
+		right = nil // they may be as wrong
+	}
+	return append(split(in, d, &run.Search{Right: right}, right), goBack(in, t, f, found)...)
+}
+
 // verdict is what the failures of a batch tell of its tasks. Guilty are those that need no further test, each with the failures
 // that lead to it alone; named are the others that a failure leads to alone, several those that share one.
 type verdict struct {
-	guilty         map[string][]failure
+	guilty         blame.Named
 	named, several []string
 	// alone are tested one by one: a few shards of a template whose brief is unproven, where no failure leads to one of them.
 	alone []string
@@ -24,139 +134,102 @@ type verdict struct {
 
 // judge sends the tasks back that are proven wrong, and splits the rest: what no failure leads to, then those that may be wrong.
 // The tasks that one failure each leads to are tested after it: where it comes again, that is the verdict.
-func judge(s *run.State, d run.LandingData, failed []run.Failure, receipts []spec.Receipt) []run.Action {
-	in := factsOf(s)
-	v := verdictOn(in, d, receipts)
+func judge(in facts, d run.LandingData, failed []run.Failure, found []blame.Failure) []run.Action {
+	v := verdictOn(in, d, found)
 	var actions []run.Action
-	for _, id := range run.Names(d.Tasks) {
-		if of := v.guilty[id]; of != nil {
-			actions = append(actions, goBack(s, in.tasks.ByID[id], faultOf(in.proofs, failed, of, len(v.guilty) == 1), of)...)
+	for _, t := range tasksOf(in, d) {
+		if of := v.guilty[t.Task.ID]; of != nil {
+			actions = append(actions, goBack(in, t, faultOf(in, failed, of, len(v.guilty) == 1), of)...)
 		}
 	}
-	if len(v.several) > 1 && !weighed(in.tasks, v.several) {
-		return []run.Action{weigh(in.tasks, in.proofs, d, receipts, v.several, func(odds map[string]float64) []run.Action {
-			if len(v.several) == len(d.Tasks) && untried(in.tasks, in.templates, v.several) {
-				return oneFirst(in.works, in.batches, d, byOdds(v.several, odds), odds)
+	if len(v.several) > 1 && !weighed(in, v.several) {
+		return []run.Action{weigh(in, d, found, v.several, func(odds map[string]float64) []run.Action {
+			if len(v.several) == len(d.Tasks) && untried(in, v.several) {
+				return oneFirst(in, d, byOdds(v.several, odds), odds)
 			}
 			return append(cut(in, d, v, mostLikely(v.several, odds), odds), actions...)
 		})}
 	}
-	return append(cut(in, d, v, half(in.tasks, v.several), nil), actions...)
+	return append(cut(in, d, v, half(in, v.several), nil), actions...)
 }
 
-func verdictOn(in facts, d run.LandingData, receipts []spec.Receipt) verdict {
-	c, v := changes(in.tasks, run.Names(d.Tasks)), verdict{guilty: map[string][]failure{}}
-	found, named := failures(in.proofs, receipts), map[string][]failure{}
-	owners := make([][]string, len(found))
-	for i, f := range found {
-		if owners[i] = c.owners(f); len(owners[i]) == 1 {
-			named[owners[i][0]] = append(named[owners[i][0]], f)
+func verdictOn(in facts, d run.LandingData, found []blame.Failure) verdict {
+	ids := run.Names(d.Tasks)
+	c, v, named := blame.Changes(in.tasks, ids), verdict{guilty: blame.Named{}}, blame.Named{}
+	for _, f := range found {
+		if own := c.Owners(f); len(own) == 1 {
+			named[own[0]] = append(named[own[0]], f)
 		}
 	}
-	all := slices.DeleteFunc(run.Names(d.Tasks), func(id string) bool { return named[id] == nil })
-	alone := told(in.tasks, c, named, all)
+	isNamed := func(id string) bool { return named[id] != nil }
+	all := keep(ids, isNamed)
+	told := c.Told(in.tasks, named, all)
 	for _, id := range all {
-		unclear := !alone && slices.ContainsFunc(all, func(other string) bool { return siblings(in.tasks, id, other) })
-		proven := func(f failure) bool {
-			own := f.compile && len(c.of(f.positions)) > 0 && !brought(c, f, id)
-			return own || !unclear && confirmed(in.tasks, in.proofs, d, id, f)
-		}
-		if slices.ContainsFunc(named[id], proven) && !related(c, named, v.guilty, id) || alike(in, d, id, named[id]) {
+		unclear := !told && slices.ContainsFunc(all, func(other string) bool { return blame.Siblings(in.tasks, id, other) })
+		proven := func(f blame.Failure) bool { return c.Own(f, id) || !unclear && confirmed(in, d, id, f) }
+		if slices.ContainsFunc(named[id], proven) && !c.Related(named, v.guilty, id) || alike(in, d, id, named[id]) {
 			v.guilty[id] = named[id]
 		}
 	}
 	several := map[string]bool{}
-	for _, own := range owners {
-		if !slices.ContainsFunc(own, func(id string) bool { return named[id] != nil }) { // that one explains it
+	for _, f := range found {
+		if own := c.Owners(f); !slices.ContainsFunc(own, isNamed) { // else that one explains it
 			for _, id := range own {
 				several[id] = true
 			}
 		}
 	}
-	right := func(id string) bool { return in.tasks.ByID[id].Suspected.Right }
-	some := slices.DeleteFunc(run.Names(d.Tasks), func(id string) bool {
-		return len(named)+len(several) > 0 && !several[id]
-	})
-	if v.several = slices.DeleteFunc(slices.Clone(some), right); len(v.several) == 0 {
+	some := keep(ids, func(id string) bool { return len(named)+len(several) == 0 || several[id] })
+	v.several = keep(some, func(id string) bool { return !in.tasks.ByID[id].Suspected.Right })
+	if v.goesOn = len(v.several) > 0; !v.goesOn {
 		v.several = some // what was taken for right is not
-	} else {
-		v.goesOn = true
 	}
-	if len(v.several) <= maxAlone && untried(in.tasks, in.templates, v.several) && in.tasks.ByID[d.Tasks[0].Task].Part == 0 {
+	if len(v.several) <= blame.MaxAlone && untried(in, v.several) && !isPart(in, d.Tasks) {
 		v.alone, v.several, v.goesOn = v.several, nil, false
 	}
-	v.named = slices.DeleteFunc(all, func(id string) bool { return v.guilty[id] != nil })
-	v.apart = told(in.tasks, c, named, v.named)
+	v.named = keep(all, func(id string) bool { return v.guilty[id] == nil })
+	v.apart = c.Told(in.tasks, named, v.named)
 	return v
 }
 
-// confirmed reports whether a failure that leads to one task alone has led to it before, in another run.
-func confirmed(tasks *run.Tasks, proofs *run.Proofs, d run.LandingData, id string, f failure) bool {
-	before := tasks.ByID[id].Suspected.Tree
-	return before != "" && slices.ContainsFunc(proofs.Failures[before], func(had run.Failure) bool {
-		return had.Receipt.Gate == f.gate && (before != d.Tree || had.Runs > 1) &&
-			slices.Contains(causes(proofs, had.Receipt), f.signature)
-	})
-}
-
-// alike reports whether a shard fails as another one did that is not tested with it and went back: in what it alone changed, and
-// again, or while no shard of its template has landed.
-func alike(in facts, d run.LandingData, id string, own []failure) bool {
-	t, beside := in.tasks.ByID[id], run.Names(d.Tasks)
-	return slices.ContainsFunc(own, func(f failure) bool {
-		fault := spec.Fault{Class: wire.FaultGate, Signatures: []string{f.gate + ": " + f.signature}}
-		again := !in.templates.BriefProven(t.Task.ShardOf) || confirmed(in.tasks, in.proofs, d, id, f)
-		return again && in.templates.FailsAlike(t, fault, beside)
-	})
-}
-
-// untried reports whether some tasks are shards of one template whose brief is unproven.
-func untried(tasks *run.Tasks, templates *run.Templates, ids []string) bool {
-	if len(ids) == 0 {
-		return false
-	}
-	template := tasks.ByID[ids[0]].Task.ShardOf
-	return template != "" && !templates.BriefProven(template) && !slices.ContainsFunc(ids, func(id string) bool {
-		return tasks.ByID[id].Task.ShardOf != template
-	})
-}
-
-// certain reports whether a batch that is never cut need not be tested again: a file of it does not compile, or it has failed in
-// the same way among others, or as another shard did.
-func certain(in facts, d run.LandingData, failed []run.Failure) bool {
-	c, id := changes(in.tasks, run.Names(d.Tasks)), d.Tasks[0].Task
-	if d.Set == "" && untried(in.tasks, in.templates, run.Names(d.Tasks)) &&
-		(failedAmong(in.tasks, in.proofs, id, failed) ||
-			in.templates.FailsAlike(in.tasks.ByID[id], recovery.Red(in.proofs, failed), nil)) {
-		return true
-	}
-	return slices.ContainsFunc(failures(in.proofs, run.ReceiptsOf(failed)), func(f failure) bool {
-		return f.compile && len(c.of(f.positions)) > 0 ||
-			d.Set == "" && len(c.owners(f)) > 0 && confirmed(in.tasks, in.proofs, d, id, f)
-	})
-}
-
-// failedAmong reports whether the tree that a task failed in among others failed in one of the same gates.
-func failedAmong(tasks *run.Tasks, proofs *run.Proofs, id string, failed []run.Failure) bool {
-	return slices.ContainsFunc(proofs.Failures[tasks.ByID[id].Suspected.Tree], func(had run.Failure) bool {
-		return slices.ContainsFunc(failed, func(f run.Failure) bool { return f.Receipt.Gate == had.Receipt.Gate })
-	})
+// keep are those of some tasks for which something holds.
+func keep(ids []string, holds func(id string) bool) []string {
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !holds(id) })
 }
 
 // faultOf is what a task is told whose failures are known, of all that failed in its batch.
-func faultOf(proofs *run.Proofs, failed []run.Failure, of []failure, alone bool) spec.Fault {
-	f := recovery.Red(proofs, failed)
+func faultOf(in facts, failed []run.Failure, of []blame.Failure, alone bool) spec.Fault {
+	f := recovery.Red(in.proofs, failed)
 	if alone {
 		return f
 	}
 	f.Signatures = nil
 	for _, own := range of {
-		f.Signatures = append(f.Signatures, own.gate+": "+own.signature)
+		f.Signatures = append(f.Signatures, own.String())
 	}
 	slices.Sort(f.Signatures)
 	f.Signatures = slices.Compact(f.Signatures)
-	f.Message = "the gates fail in what this task changed: " + text.Some(f.Signatures, maxMet)
+	f.Message = "the gates fail in what this task changed: " + text.Some(f.Signatures, blame.MaxNamed)
 	return f
+}
+
+// goBack sends a task back whose gates failed. Where that parks it, the reason names what fails in files that no task may change.
+func goBack(in facts, t *run.Task, f spec.Fault, found []blame.Failure) []run.Action {
+	actions, lacks := recovery.Failed(in.state, t, f), blame.Forgotten(in.tasks, t.Changes(), found)
+	if lacks == nil {
+		return actions
+	}
+	if lacks.Only && t.Result != nil && t.Result.Patch != nil {
+		lacks.Head = t.Result.Patch.Commit
+	}
+	return changed(actions, func(d *run.TaskData) {
+		if d.Fault == nil {
+			return
+		}
+		if d.Forgotten = lacks; d.State == run.TaskParked {
+			d.Reason += ". It " + blame.Words(in.spec, lacks, "is to change", recovery.Widen(in.state, t))
+		}
+	})
 }
 
 // cut splits a batch: what is taken for right, what may be wrong and is left out of it, and the named ones.
@@ -173,10 +246,10 @@ func cut(in facts, d run.LandingData, v verdict, out []string, odds map[string]f
 		}
 	}
 	if v.goesOn {
-		right := refuted(in.tasks, in.proofs, d)
+		right := refuted(in, d)
 		first, search.Right = append(first, right...), append(search.Right, right...)
 	}
-	if len(v.several) == len(d.Tasks) && in.tasks.ByID[d.Tasks[0].Task].Part == 0 {
+	if len(v.several) == len(d.Tasks) && !isPart(in, d.Tasks) {
 		d.Limit = max(1, len(d.Tasks)/2)
 	}
 	parts := [][]string{first, out}
@@ -184,50 +257,134 @@ func cut(in facts, d run.LandingData, v verdict, out []string, odds map[string]f
 		parts = append(parts, []string{id})
 	}
 	if v.apart {
-		return split(in.works, in.batches, d, append(parts, v.named), search)
+		return split(in, d, search, append(parts, v.named)...)
 	}
-	return split(in.works, in.batches, d, append(parts, partsOf(in.tasks, v.named)...), search)
-}
-
-// refuted lists the tasks of other parts that a batch has failed without, in the same way.
-func refuted(tasks *run.Tasks, proofs *run.Proofs, d run.LandingData) (list []string) {
-	for t := range tasks.In(run.TaskAccepted) {
-		other := t.Part != 0 && t.Suspected.Tree != "" && !slices.Contains(run.Names(d.Tasks), t.Task.ID)
-		if other && !t.Suspected.Refuted && cleared(proofs, d.Tree, t.Suspected) {
-			list = append(list, t.Task.ID)
-		}
-	}
-	return list
-}
-
-// cleared reports whether trees that failed without a patch, one of them this one, have all failures of the one that failed with
-// it.
-func cleared(proofs *run.Proofs, tree string, of run.Suspected) bool {
-	has := func(f run.Failure, signature string) bool {
-		return slices.ContainsFunc(append(slices.Clone(of.Without), tree), func(tree string) bool {
-			return slices.ContainsFunc(proofs.Failures[tree], func(own run.Failure) bool {
-				return own.Receipt.Gate == f.Receipt.Gate && slices.Contains(own.Receipt.Signatures, signature)
-			})
-		})
-	}
-	return !slices.ContainsFunc(proofs.Failures[of.Tree], func(f run.Failure) bool {
-		return slices.ContainsFunc(causes(proofs, f.Receipt), func(signature string) bool { return !has(f, signature) })
-	})
-}
-
-// oneFirst splits a batch of shards whose brief is unproven, where nothing tells which is wrong: the most likely one is tested
-// alone, once. Where it fails too, that is how the others go on.
-func oneFirst(works run.Works, batches *run.Batches, d run.LandingData, sorted []string, odds map[string]float64) []run.Action {
-	return split(works, batches, d, [][]string{sorted[:1], sorted[1:]}, &run.Search{Named: sorted, Odds: odds})
-}
-
-// failsAlone reports whether a part is known to fail: what it was left out of has landed.
-func failsAlone(tasks *run.Tasks, batch []run.Landed) bool {
-	return !slices.ContainsFunc(batch, func(l run.Landed) bool { return !tasks.ByID[l.Task].Suspected.Out })
+	return split(in, d, search, append(parts, blame.Parts(in.tasks, v.named)...)...)
 }
 
 // cutAgain splits a part that is known to fail, without a test.
 func cutAgain(in facts, d run.LandingData) []run.Action {
 	v := verdict{several: run.Names(d.Tasks)}
-	return cut(in, d, v, mostLikely(v.several, known(in.tasks, v.several)), nil)
+	return cut(in, d, v, mostLikely(v.several, odds(in, v.several)), nil)
+}
+
+// oneFirst splits a batch of shards whose brief is unproven, where nothing tells which is wrong: the most likely one is tested
+// alone, once. Where it fails too, that is how the others go on.
+func oneFirst(in facts, d run.LandingData, sorted []string, odds map[string]float64) []run.Action {
+	return split(in, d, &run.Search{Named: sorted, Odds: odds}, sorted[:1], sorted[1:])
+}
+
+// unlaid sends a patch back with which no work tree can hold the branch, or a change set; of others each half is tested alone.
+func unlaid(in facts, d run.LandingData, f spec.Fault) []run.Action {
+	names := slices.Compact(run.Names(d.Tasks))
+	if half := len(names) / 2; d.Set == "" && half > 0 {
+		return split(in, d, nil, names[:half], names[half:])
+	}
+	actions := split(in, d, nil)
+	for _, id := range names {
+		actions = append(actions, recovery.Failed(in.state, in.tasks.ByID[id], f)...)
+	}
+	return actions
+}
+
+// redSet sends the failures of a set to the tasks that own the files which they name. A failure in a file that no task of the set
+// may change parks the set.
+func redSet(in facts, d run.LandingData, failed []run.Failure, found []blame.Failure) []run.Action {
+	set, f := in.tasks.Sets[d.Set], failed[0].Fault
+	of, missing := blame.OfSet(in.proofs, set.Members, failed)
+	if missing != nil {
+		return park(in, set, missing, of, d.Head, f)
+	}
+	repeats := func(t *run.Task) bool { return recovery.Repeats(in.state, t) }
+	// A task that would do the same again is not blamed where each of its failures is blamed on one that would not.
+	shared := func(t *run.Task) bool {
+		return repeats(t) && !slices.ContainsFunc(of[t.Task.ID], func(signature string) bool {
+			return !slices.ContainsFunc(set.Members, func(o *run.Task) bool {
+				return !repeats(o) && slices.Contains(of[o.Task.ID], signature)
+			})
+		})
+	}
+	blamed, another, files := []*run.Task{}, false, []string{}
+	for _, t := range set.Members {
+		if files = append(files, t.Changes()...); of[t.Task.ID] != nil && !shared(t) {
+			blamed, another = append(blamed, t), another || !repeats(t)
+		}
+	}
+	if lacks := blame.Forgotten(in.tasks, files, found); lacks != nil && !another {
+		return park(in, set, lacks, nil, d.Head, f)
+	}
+	without, rebuilds := map[string]bool{}, false // a command changes the original again and not its own result
+	for _, t := range blamed {
+		command := in.spec.Made(t, in.works).Executor == spec.ExecutorCommand && t.Choice.At >= len(in.spec.Roles[t.Task.Role].Chain)
+		without[t.Task.ID], rebuilds = command, rebuilds || command
+	}
+	then := func(head string) (actions []run.Action) {
+		for _, t := range blamed {
+			actions = append(actions, onSet(in, t, failsIn(f, of[t.Task.ID]), head, !without[t.Task.ID])...)
+		}
+		return actions
+	}
+	if !rebuilds {
+		return then(d.Head)
+	}
+	m := mergeOfSet(in, in.head, set, without)
+	m.Then = func(c Chain) []run.Action {
+		for _, k := range c.Conflicts { // it was built on what a command begins without
+			without[k.Task] = true
+		}
+		return then(c.Head)
+	}
+	return []run.Action{m}
+}
+
+// park parks a set for what is missing in it. Its first task has the cause; those that other failures lead to have these, and
+// what the others handed in is kept.
+func park(
+	in facts, set *run.ChangeSet, lacks *run.Forgotten, of map[string][]string, head string, f spec.Fault,
+) (actions []run.Action) {
+	reason := "the change set " + set.Name + " " + blame.Words(in.spec, lacks, "of it may change",
+		fmt.Sprintf("Dispatch a task with change_set %s and these files: the set is then tested again", set.Name))
+	if lacks.Only = len(of) == 0; lacks.Only {
+		lacks.Head = head
+	}
+	d := run.TaskData{
+		State: run.TaskParked, Reason: recovery.WithOutput(reason, recovery.OutputFile(in.state, f.Output)), Forgotten: lacks,
+	}
+	for _, t := range set.Members {
+		if of[t.Task.ID] != nil {
+			own := failsIn(f, of[t.Task.ID])
+			d.Fault = &own
+		}
+		actions = append(actions, run.SetTask(t.Task.ID, d))
+		d = run.TaskData{State: run.TaskParked, Reason: fmt.Sprintf("its change set %s is given up with %s", set.Name,
+			set.Members[0].Task.ID)}
+	}
+	return actions
+}
+
+// failsIn is what a task of a change set is told of what fails in it.
+func failsIn(f spec.Fault, signatures []string) spec.Fault {
+	f.Signatures = signatures
+	f.Message = "with all tasks of its change set merged, the gates fail in what this task owns: " +
+		text.Some(signatures, blame.MaxNamed)
+	return f
+}
+
+// decideRed accepts tests that fail, in one environment, in what the task wrote.
+func decideRed(in facts, t *run.Task, red run.Red, environment string) []run.Action {
+	own, others := blame.InTests(in.proofs, t, in.proofs.FailedIn(environment, red.Tree, in.spec.GatesOf(t.Task), red.Since))
+	switch {
+	case len(own) > 0:
+		red.Failed, red.In = append(red.Failed, own...), append(slices.Clone(red.In), environment)
+		return []run.Action{run.SetTask(t.Task.ID, run.TaskData{State: run.TaskAccepted, Red: &red})}
+	case len(others) > 0:
+		return unproven(in, t, "without the change the gates fail in nothing that this task wrote: "+
+			text.Some(others, blame.MaxNamed), strings.Join(others, "\n"))
+	default:
+		return unproven(in, t, "the new tests pass without the change: they prove nothing", "")
+	}
+}
+
+func unproven(in facts, t *run.Task, message, detail string) []run.Action {
+	return recovery.Failed(in.state, t, spec.Fault{Class: wire.FaultProof, Message: message, Detail: detail})
 }

@@ -19,8 +19,7 @@ const (
 
 // window returns how long a batch waits for tasks that are under way, from when the first of its patches was there: a batch
 // more costs its gates. One that is full, or a part of one that failed, does not wait.
-func window(s *run.State, waiting []*run.Task, ready []string) (until time.Time, most time.Duration) {
-	in := factsOf(s)
+func window(in facts, waiting []*run.Task, ready []string) (until time.Time, most time.Duration) {
 	if waiting[0].Part != 0 || len(waiting) >= limit(in) {
 		return until, 0
 	}
@@ -29,11 +28,11 @@ func window(s *run.State, waiting []*run.Task, ready []string) (until time.Time,
 		return until, 0
 	}
 	var gates time.Duration
-	for _, g := range gatesOf(in.spec, waiting) {
+	for _, g := range gatesOf(in, waiting) {
 		gates += in.proofs.Baseline[g].Duration
 	}
 	first, _ := came(waiting)
-	all := evenly(s, waiting, under)
+	all := evenly(in, waiting, under)
 	if all >= 2*gates { // what fails in the first of two batches would be known sooner
 		all = min(all, patience*sinceBegun(in, under[0], first))
 	}
@@ -43,17 +42,16 @@ func window(s *run.State, waiting []*run.Task, ready []string) (until time.Time,
 
 // evenly returns when all shards of a template are expected to be there, from when the first patch of the batch was; 0 where
 // that is not known. Commands of one template end at an even pace, which those that are there tell; models do not.
-func evenly(s *run.State, waiting, under []*run.Task) time.Duration {
-	in := factsOf(s)
+func evenly(in facts, waiting, under []*run.Task) time.Duration {
 	name := under[0].Task.ShardOf
 	other := func(t *run.Task) bool { return t.Task.ShardOf != name }
 	if name == "" || slices.ContainsFunc(under, func(t *run.Task) bool {
-		return other(t) || s.Spec.Made(t, s.Works).Executor != spec.ExecutorCommand || s.Judge(t) != ""
+		return other(t) || in.spec.Made(t, in.works).Executor != spec.ExecutorCommand || in.state.Judge(t) != ""
 	}) {
 		return 0
 	}
 	there := slices.DeleteFunc(slices.Clone(waiting), other)
-	if len(there) == 0 || len(there) == 1 && begun(in.works, there[0]).IsZero() {
+	if len(there) == 0 || len(there) == 1 && begun(in, there[0]).IsZero() {
 		return 0
 	}
 	rest := -len(there)
@@ -66,7 +64,7 @@ func evenly(s *run.State, waiting, under []*run.Task) time.Duration {
 	first, last := came(there)
 	pace := last.Sub(first) / time.Duration(max(1, len(there)-1))
 	if len(there) == 1 { // as if one began when the one before ended
-		pace = last.Sub(begun(in.works, there[0]))
+		pace = last.Sub(begun(in, there[0]))
 	}
 	return last.Sub(begin) + pace*time.Duration(min(rest, limit(in)-len(waiting))) + leastWindow
 }
@@ -82,8 +80,8 @@ func sinceBegun(in facts, t *run.Task, at time.Time) (most time.Duration) {
 }
 
 // begun returns when the newest attempt of a task began; zero where no worker has made its patch.
-func begun(works run.Works, t *run.Task) (at time.Time) {
-	if a := works.Attempt(t.Task.ID, t.Attempt); a != nil && a.Began > 0 {
+func begun(in facts, t *run.Task) (at time.Time) {
+	if a := in.works.Attempt(t.Task.ID, t.Attempt); a != nil && a.Began > 0 {
 		at = time.UnixMilli(a.Began)
 	}
 	return at
@@ -122,12 +120,20 @@ const (
 // mergeTime is about what a patch costs before the gates of its batch run: a merge and a commit.
 const mergeTime = 20 * time.Millisecond
 
-// batchLimit is how many tasks the next batch may hold. The first ones are bounded by what the gates took on the base commit:
-// patches whose merges take as long together as the gates at most double what a batch costs, and slow gates run less often.
-func batchLimit(proofs *run.Proofs, batches *run.Batches) int {
+// limit is how many tasks the next batch may hold.
+func limit(in facts) int {
+	if in.spec.Project.Prove == spec.ProveEach {
+		return 1
+	}
+	return batchLimit(in)
+}
+
+// batchLimit bounds the first batches by what the gates took on the base commit: patches whose merges take as long together as
+// the gates at most double what a batch costs, and slow gates run less often.
+func batchLimit(in facts) int {
 	var gates time.Duration
-	for _, r := range proofs.Baseline {
+	for _, r := range in.proofs.Baseline {
 		gates += r.Duration
 	}
-	return cmp.Or(batches.Limit, int(min(max(leastLimit, gates/mergeTime), mostTasks)))
+	return cmp.Or(in.batches.Limit, int(min(max(leastLimit, gates/mergeTime), mostTasks)))
 }

@@ -169,15 +169,6 @@ type Failure struct {
 	All     []spec.Receipt
 }
 
-// ReceiptsOf are the receipts of some failures.
-func ReceiptsOf(failed []Failure) []spec.Receipt {
-	receipts := make([]spec.Receipt, len(failed))
-	for i, f := range failed {
-		receipts[i] = f.Receipt
-	}
-	return receipts
-}
-
 func (p *Proofs) fail(r spec.Receipt, f spec.Fault) {
 	list := p.Failures[r.Tree]
 	i := slices.IndexFunc(list, func(had Failure) bool {

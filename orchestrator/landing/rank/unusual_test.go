@@ -1,4 +1,4 @@
-package landing_test
+package rank_test
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"divisi/orchestrator/landing"
+	"divisi/orchestrator/landing/rank"
 )
 
 func TestThePatchThatChangesWhatItsSiblingsDoNotIsTheMostLikely(t *testing.T) {
@@ -36,14 +36,14 @@ func TestThePatchThatChangesWhatItsSiblingsDoNotIsTheMostLikely(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := landing.Evidence{Patches: map[string]string{}}
+			e := rank.Evidence{Patches: map[string]string{}}
 			var tasks []string
 			for i := range 12 {
 				id := strings.Repeat(string(rune('a'+i)), 3)
 				tasks = append(tasks, id)
 				e.Patches[id] = fmt.Sprintf("diff --git a/%s.go b/%s.go\n--- a/%s.go\n+++ b/%s.go\n@@ -1 +1 @@\n%s", id, id, id, id, c.patch(id))
 			}
-			odds := landing.Odds([]landing.Question{{Name: "Test of " + named, Files: []string{named + "_test.go"}}}, e, tasks)
+			odds := rank.Odds([]rank.Question{{Name: "Test of " + named, Files: []string{named + "_test.go"}}}, e, tasks)
 			for _, id := range tasks {
 				if id != c.want {
 					require.Less(t, odds[id], odds[c.want], id)

@@ -1,4 +1,4 @@
-package landing
+package rank
 
 import (
 	"fmt"
@@ -8,11 +8,12 @@ import (
 	"divisi/internal/lazyregexp"
 )
 
-// oddness is how much more likely an odd patch is: more than all that words tell.
-const oddness = 1000
+// unusualness is how much more likely an unusual patch is: more than all that words tell.
+const unusualness = 1000
 
-// odd has the tasks whose patches change what hardly another one does, where most change the same, as those of one template do.
-func odd(patches map[string]string, tasks []string) map[string]bool {
+// unusual has the tasks whose patches change what hardly another one does, where most change the same, as those of one template
+// do.
+func unusual(patches map[string]string, tasks []string) map[string]bool {
 	changes, have := map[string]map[string]bool{}, map[string]int{}
 	for _, id := range tasks {
 		changes[id] = tokensChanged(patches[id])

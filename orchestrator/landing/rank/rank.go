@@ -1,9 +1,10 @@
-package landing
+// Package rank orders the patches of a batch that failed by how likely each is the wrong one: by the words that failures and
+// patches share, and by what a patch changes that the others do not. It decides the order of tests, never a verdict, and is pure.
+package rank
 
 import (
 	"cmp"
 	"math"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -40,74 +41,6 @@ type Evidence struct {
 
 // Source is where the test of a failure is, and its text; empty where it was not found.
 type Source struct{ Path, Text string }
-
-// maxWeighed bounds the failures that are read about.
-const maxWeighed = 24
-
-func weigh(tasks *run.Tasks, proofs *run.Proofs, d run.LandingData, receipts []spec.Receipt, several []string,
-	then func(map[string]float64) []run.Action,
-) run.Action {
-	w := Weigh{Head: d.Head, Patches: map[string]*spec.Patch{}}
-	for _, f := range failures(proofs, receipts) {
-		files := slices.DeleteFunc(slices.Concat(f.positions, f.paths), func(p string) bool { return path.Ext(p) == "" })
-		if w.Failures = append(w.Failures, Question{titleOf(f.signature), files}); len(w.Failures) == maxWeighed {
-			break
-		}
-	}
-	for _, id := range several {
-		w.Patches[id] = tasks.ByID[id].Result.Patch
-	}
-	w.Then = func(e Evidence) []run.Action { return then(Odds(w.Failures, e, several)) }
-	return w
-}
-
-// kinds are the words before the name of what failed.
-var kinds = lazyregexp.New(`^(?:test|package|build|FAIL):? `)
-
-func titleOf(signature string) string { return kinds.ReplaceAllLiteralString(signature, "") }
-
-// weighed reports whether it is known how likely each of some tasks is the wrong one.
-func weighed(tasks *run.Tasks, ids []string) bool {
-	return !slices.ContainsFunc(ids, func(id string) bool {
-		return tasks.ByID[id].Part == 0 || tasks.ByID[id].Suspected.Odds == 0
-	})
-}
-
-func known(tasks *run.Tasks, ids []string) map[string]float64 {
-	odds := map[string]float64{}
-	for _, id := range ids {
-		odds[id] = tasks.ByID[id].Suspected.Odds
-	}
-	return odds
-}
-
-// mostLikely are the tasks that a batch is tested without next: so many that the wrong one is rather among them than not, and at
-// most half.
-func mostLikely(tasks []string, odds map[string]float64) []string {
-	sum, sorted := 0.0, byOdds(tasks, odds)
-	for _, id := range tasks {
-		sum += odds[id]
-	}
-	n, mass := 0, 0.0
-	for n < max(1, len(tasks)/2) && mass < sum/2 {
-		mass += odds[sorted[n]]
-		n++
-	}
-	return sorted[:n]
-}
-
-// half are the more likely half of some tasks: where the most likely ones were not wrong, their order tells little.
-func half(tasks *run.Tasks, ids []string) []string {
-	return byOdds(ids, known(tasks, ids))[:(len(ids)+1)/2]
-}
-
-// byOdds sorts tasks, the most likely first; of those that are alike the last ones.
-func byOdds(tasks []string, odds map[string]float64) []string {
-	sorted := slices.Clone(tasks)
-	slices.Reverse(sorted)
-	slices.SortStableFunc(sorted, func(a, b string) int { return cmp.Compare(odds[b], odds[a]) })
-	return sorted
-}
 
 // What a word counts, by where it is: in the name of what failed, the path of its test and its source, and in the lines that a
 // patch changes, its paths, and the lines around.
@@ -146,11 +79,11 @@ func Odds(failures []Question, e Evidence, tasks []string) map[string]float64 {
 		}
 	}
 	odds, best, sum := map[string]float64{}, max(slices.Max(scores), math.SmallestNonzeroFloat32), 0.0
-	odd := odd(e.Patches, tasks)
+	unusual := unusual(e.Patches, tasks)
 	for at, id := range tasks {
 		odds[id] = leastOdds + math.Pow(scores[at]/best, certainty)
-		if odd[id] {
-			odds[id] *= oddness
+		if unusual[id] {
+			odds[id] *= unusualness
 		}
 		sum += odds[id]
 	}

@@ -1,4 +1,4 @@
-package landing
+package blame
 
 import (
 	"cmp"
@@ -10,38 +10,11 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/orchestrator/acceptance/testsource"
-	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
 )
 
 // maxForgotten bounds the findings that a parked task keeps of files which no task changes.
 const maxForgotten = 40
-
-// goBack sends a task back whose gates failed. Where that parks it, the reason names what fails in files that no task may change.
-func goBack(s *run.State, t *run.Task, f spec.Fault, failed []failure) []run.Action {
-	actions := recovery.Failed(s, t, f)
-	lacks := forgotten(&s.Tasks, t.Changes(), failed)
-	if lacks == nil {
-		return actions
-	}
-	if lacks.Only && t.Result != nil && t.Result.Patch != nil {
-		lacks.Head = t.Result.Patch.Commit
-	}
-	for i, action := range actions {
-		a, appends := action.(run.Append)
-		d, ofTask := a.Data.(run.TaskData)
-		if !appends || !ofTask || d.Fault == nil {
-			continue
-		}
-		if d.Forgotten = lacks; d.State == run.TaskParked {
-			d.Reason += fmt.Sprintf(". It fails in %s, which no task is to change: %s. %s", placesOf(lacks),
-				lineOf(&lacks.Findings[0]), adds(&s.Spec, lacks, recovery.Widen(s, t)))
-		}
-		a.Data = d
-		actions[i] = a
-	}
-	return actions
-}
 
 var (
 	// cannotImport finds a failure of a file that could not import another.
@@ -54,9 +27,9 @@ var (
 		`does not provide an export|Cannot find module|ImportError`)
 )
 
-// forgotten are the failures in files that no task changes, or is to change, such as a caller that the plan has not; nil for
+// Forgotten are the failures in files that no task changes, or is to change, such as a caller that the plan has not; nil for
 // none. own are the files that the patches under test change: a failure there is theirs.
-func forgotten(tasks *run.Tasks, own []string, failed []failure) *run.Forgotten {
+func Forgotten(tasks *run.Tasks, own []string, failed []Failure) *run.Forgotten {
 	lacks := &run.Forgotten{Only: true}
 	for _, f := range failed {
 		found := slices.DeleteFunc(f.places(own), func(at spec.Finding) bool {
@@ -92,46 +65,54 @@ func bounded(lacks *run.Forgotten) *run.Forgotten {
 // places are where a failure asks for a change: the place of its first error, else the files that its lines give with a line,
 // and that are not own. A test that runs and fails is no file that must change, unless it calls what is no longer there; nor is a
 // file that its frames alone name.
-func (f *failure) places(own []string) (found []spec.Finding) {
-	runs := strings.HasPrefix(f.signature, "test: ") && !f.compile
+func (f *Failure) places(own []string) (found []spec.Finding) {
+	runs := strings.HasPrefix(f.Signature, "test: ") && !f.compile
 	if at := f.found; at.File != "" {
-		imports := cannotImport.MatchString(f.signature) || cannotImport.MatchString(at.Message)
+		imports := cannotImport.MatchString(f.Signature) || cannotImport.MatchString(at.Message)
 		if runs && !imports && (testsource.IsTest(at.File) || !misused.MatchString(at.Message)) {
 			return nil
 		}
 		return []spec.Finding{at}
 	}
-	if runs || f.compile && slices.ContainsFunc(f.positions, func(p string) bool { return slices.Contains(own, p) }) {
+	if runs || f.compile && slices.ContainsFunc(f.Positions, func(p string) bool { return slices.Contains(own, p) }) {
 		return nil
 	}
-	for _, p := range f.positions {
-		if f.compile || cannotImport.MatchString(f.signature) || !testsource.IsTest(p) {
-			found = append(found, spec.Finding{Signature: f.signature, Message: f.signature, File: p})
+	for _, p := range f.Positions {
+		if f.compile || cannotImport.MatchString(f.Signature) || !testsource.IsTest(p) {
+			found = append(found, spec.Finding{Signature: f.Signature, Message: f.Signature, File: p})
 		}
 	}
 	return found
 }
 
 // missing are where a failure is that leads to no task: its first error, or the paths that it names.
-func (f *failure) missing() (found []spec.Finding) {
+func (f *Failure) missing() (found []spec.Finding) {
 	if f.found.File != "" {
 		return []spec.Finding{f.found}
 	}
-	for _, p := range leaves(f.paths) {
-		found = append(found, spec.Finding{Signature: f.signature, Message: f.signature, File: p})
+	for _, p := range leaves(f.Paths) {
+		found = append(found, spec.Finding{Signature: f.Signature, Message: f.Signature, File: p})
 	}
 	return found
 }
 
-// adds tells how a task for forgotten files is added: the master dispatches it, and reads how.
-func adds(in *run.Spec, lacks *run.Forgotten, dispatch string) string {
-	switch {
-	case in.Plan == nil:
-		return dispatch
-	case len(lacks.Addable(in.Project.Protected)) == 0:
-		return "If it must change, add a task to the plan that names it in its files: it is protected"
+// Words tell in which files something fails that no task may change, and how a task for them is added: the master dispatches it,
+// and reads how.
+func Words(about *run.Spec, lacks *run.Forgotten, which, dispatch string) string {
+	first := &lacks.Findings[0]
+	line := text.Line(first.Message)
+	if first.Source != "" {
+		line = fmt.Sprintf("%s, in %q", line, first.Source)
 	}
-	return fmt.Sprintf("If it must change, a retry of run %s can add a task for it, tested with what was handed in", in.Run)
+	switch {
+	case about.Plan == nil:
+	case len(lacks.Addable(about.Project.Protected)) == 0:
+		dispatch = "If it must change, add a task to the plan that names it in its files: it is protected"
+	default:
+		dispatch = fmt.Sprintf("If it must change, a retry of run %s can add a task for it, tested with what was handed in",
+			about.Run)
+	}
+	return fmt.Sprintf("fails in %s, which no task %s: %s. %s", placesOf(lacks), which, line, dispatch)
 }
 
 // placesOf names the files of findings with their first lines.
@@ -144,13 +125,5 @@ func placesOf(lacks *run.Forgotten) string {
 		}
 		names = append(names, file)
 	}
-	return text.Some(names, maxMet)
-}
-
-// lineOf is what a checker printed of a line, with the line.
-func lineOf(f *spec.Finding) string {
-	if f.Source == "" {
-		return text.Line(f.Message)
-	}
-	return fmt.Sprintf("%s, in %q", text.Line(f.Message), f.Source)
+	return text.Some(names, MaxNamed)
 }

@@ -9,8 +9,36 @@ import (
 	"strings"
 	"time"
 
+	"divisi/internal/spec"
 	"divisi/internal/text"
+	"divisi/orchestrator/proof"
+	"divisi/orchestrator/run"
 )
+
+// Merge has the candidates merged onto a commit; Then proposes what follows, nothing when all of them have to wait.
+type Merge struct {
+	run.Proposal
+
+	Head, Onto string
+	// Set is the change set that the candidates are; empty for patches that may land one without the other. Each wants a commit
+	// for each patch of it.
+	Set        string
+	Each       bool
+	Candidates []Candidate
+	// Window returns until when the patches wait for tasks that are under way, those that are ready to start among them, and for
+	// how long at most; zero for not at all.
+	Window func(ready []string) (until time.Time, most time.Duration)
+	Then   func(Chain) []run.Action
+}
+
+// Key is the same for merges that have the same outcome.
+func (a Merge) Key() string {
+	key := a.Head + " " + a.Onto
+	for _, c := range a.Candidates {
+		key += " " + c.Commit
+	}
+	return key
+}
 
 // Candidate is one accepted patch.
 type Candidate struct {
@@ -21,6 +49,65 @@ type Candidate struct {
 	Commit, Base string
 	// Unverified is why the patch is not proven; empty when it is. Better is what is left of what it mends.
 	Unverified, Better string
+}
+
+// candidateOf is the newest patch of a task.
+func candidateOf(in facts, t *run.Task) Candidate {
+	role := in.spec.Made(t, in.works)
+	c := Candidate{Run: in.spec.Run, Task: t.Task.ID, Title: t.Task.Title, Role: role.Name, Attempt: t.Attempt}
+	c.Unverified, c.Better = lacks(in, t)
+	if role.Executor == spec.ExecutorModel {
+		c.Model = in.spec.Project.ModelName(role.Model)
+	}
+	if t.Result.Patch != nil {
+		c.Commit = t.Result.Patch.Commit
+	}
+	return c
+}
+
+// lacks returns why the patch of a task is not proven, and what is left of what it mends.
+func lacks(in facts, t *run.Task) (unverified, better string) {
+	unverified = proof.UnverifiedPatch(in.state, t)
+	if t.Dropped.Attempt == t.Attempt {
+		unverified, better = cmp.Or(unverified, t.Dropped.Unverified), t.Dropped.Better
+	}
+	return unverified, better
+}
+
+// mergeOf has some patches merged onto a commit, in their order.
+func mergeOf(in facts, onto string, tasks []*run.Task) Merge {
+	m := Merge{Head: in.head, Onto: onto}
+	for _, t := range tasks {
+		m.Candidates = append(m.Candidates, candidateOf(in, t))
+	}
+	return m
+}
+
+// mergeOfSet has the patches of a set merged, but for those of some tasks: first the ones that were made on the integration
+// branch, then those that are built on the set as it was merged before, in the order in which their attempts began.
+func mergeOfSet(in facts, onto string, set *run.ChangeSet, without map[string]bool) Merge {
+	m := Merge{Head: in.head, Onto: onto, Set: set.Name, Each: in.spec.Project.Commits == spec.CommitsEach}
+	for _, t := range set.Members {
+		for _, k := range t.Patches() {
+			if without[t.Task.ID] {
+				continue
+			}
+			c := candidateOf(in, t)
+			c.Attempt, c.Commit = k.Attempt, k.Patch.Commit
+			if k.OnSet {
+				c.Base = k.Patch.Base
+			}
+			m.Candidates = append(m.Candidates, c)
+		}
+	}
+	began := func(c Candidate) (pos uint64) {
+		if c.Base != "" {
+			pos = in.works[c.Task].Attempts[c.Attempt].Pos
+		}
+		return pos
+	}
+	slices.SortStableFunc(m.Candidates, func(a, b Candidate) int { return cmp.Compare(began(a), began(b)) })
+	return m
 }
 
 // Merged is a candidate's commit in a chain.

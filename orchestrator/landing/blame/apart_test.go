@@ -1,4 +1,4 @@
-package landing
+package blame
 
 import (
 	"fmt"
@@ -11,13 +11,13 @@ import (
 // One patch can make thousands of tests fail whose packages import hundreds.
 func TestWhatManyFailuresAreNearTo(t *testing.T) {
 	t.Parallel()
-	c, all, imports := changed{"pkg": {"other"}}, make([]failure, 2000), make([]string, 200)
+	c, all, imports := Changed{"pkg": {"other"}}, make([]Failure, 2000), make([]string, 200)
 	for i := range imports {
 		imports[i] = fmt.Sprintf("pkg/p%d", i)
 	}
 	c.add("core", []string{"pkg/p7/a.go"})
 	for i := range all {
-		all[i] = failure{paths: []string{fmt.Sprintf("tests/t%d", i)}, imports: imports, traced: true}
+		all[i] = Failure{Paths: []string{fmt.Sprintf("tests/t%d", i)}, imports: imports, traced: true}
 	}
 	begin := time.Now()
 	require.Equal(t, []string{"core"}, c.near(all))
