@@ -191,7 +191,7 @@ func (e *Entry) Conducted() bool { return e.propose != nil }
 // what becomes of it. The error is a *request.RefusedError where it cannot be done.
 func Propose(ctx context.Context, h Hands, s *run.State, a Args, by string) ([]run.Action, string, error) {
 	e := table[a.Act()]
-	switch over := request.Over(s); {
+	switch over := request.Over(&s.Agenda); {
 	case !e.Conducted():
 		return nil, "", request.Refusedf("%s is nothing that a run does", e.Name)
 	case over != nil && e.On&Ended == 0:

@@ -27,5 +27,5 @@ var _ = define(Entry{
 	if len(a.Tasks) != 1 {
 		return nil, "", request.Refusedf("a patch undoes one task, not %d", len(a.Tasks))
 	}
-	return request.Drop(s, a.Tasks[0], a.Patch, a.Reason, by)
+	return request.Drop(&s.Agenda, &s.Batches, a.Tasks[0], a.Patch, a.Reason, by)
 })

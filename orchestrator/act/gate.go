@@ -19,5 +19,5 @@ var _ = define(Entry{
 	Help: "Add a gate to a run that has not ended.",
 	Who:  Local | Owner, On: Running | AtRest, Doors: Command,
 }, func(s *run.State, a Gate, by string) ([]run.Action, string, error) {
-	return request.Gate(s, spec.Gate{Name: a.Name, Command: a.Command}, by)
+	return request.Gate(&s.Agenda, &s.Proofs, spec.Gate{Name: a.Name, Command: a.Command}, by)
 })

@@ -40,7 +40,7 @@ type Changed struct {
 func (Retry) Act() string { return "retry" }
 
 // Retriable returns why the tasks cannot be tried again, which is known before any file is read.
-func (r *Retry) Retriable(s *run.State) error { return request.Retriable(s, r.Tasks) }
+func (r *Retry) Retriable(s *run.State) error { return request.Retriable(&s.Agenda, r.Tasks) }
 
 func (r *Retry) with() any { return &r.Changed }
 
@@ -75,7 +75,8 @@ func tryAgain(ctx context.Context, h Hands, s *run.State, a Retry, by string) ([
 			gained.Tasks[i] = t.Renewed(s.Spec.Roles[t.Role], role)
 		}
 	}
-	actions, opened, err := request.Retry(s, a.Tasks, run.Revision{By: by, Brief: a.Brief, Role: a.Role, Model: a.Model},
+	actions, opened, err := request.Retry(&s.Agenda, s.Works, a.Tasks,
+		run.Revision{By: by, Brief: a.Brief, Role: a.Role, Model: a.Model},
 		files.Plan, gained)
 	if err != nil {
 		return nil, "", err

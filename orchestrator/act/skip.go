@@ -21,7 +21,8 @@ var _ = define(Entry{
 	Help: "Skip tasks that are not needed; dependent tasks continue.",
 	Who:  Local | Owner, On: Running | AtRest | Ended, Loses: true,
 }, func(s *run.State, a Skip, by string) ([]run.Action, string, error) {
-	actions, skipped, err := request.Skip(s, a.Tasks, run.Revision{By: by}, strings.TrimSuffix("by a person: "+a.Reason, ": "))
+	actions, skipped, err := request.Skip(&s.Agenda, s.Works, a.Tasks, run.Revision{By: by},
+		strings.TrimSuffix("by a person: "+a.Reason, ": "))
 	return actions, "skipped: " + text.Some(skipped, maxNamed), err
 })
 

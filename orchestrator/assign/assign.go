@@ -165,8 +165,8 @@ func (g *given) assignMaster(ctx context.Context, a *wire.Assignment) error {
 	if a.Attempt == 1 {
 		return nil
 	}
-	a.Message = master.Message(g.st, a.Attempt)
-	for _, t := range master.Held(g.st, a.Attempt) {
+	a.Message = master.Message(&g.st.Agenda, &g.st.Agents, a.Attempt)
+	for _, t := range master.Held(&g.st.Tasks, g.st.Works, a.Attempt) {
 		diff, cut, err := g.mirror.Diff(ctx, t.Result.Patch.Base, t.Result.Patch.Commit, maxPriorDiff)
 		if err != nil {
 			return fmt.Errorf("read the held patch of %s: %w", t.Task.ID, err)

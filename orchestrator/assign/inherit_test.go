@@ -92,12 +92,12 @@ func TestAnArtifactBringsNoSession(t *testing.T) {
 		s.Tasks.ByID[id].Result = &spec.Result{}
 	}
 	var whole []string
-	for _, v := range wholeInputs(s, s.Tasks.ByID["x"]) {
+	for _, v := range wholeInputs(&s.Tasks, s.Tasks.ByID["x"]) {
 		whole = append(whole, v.Task.ID)
 	}
 	require.Equal(t, []string{"a", "t-001", "t-002"}, whole, "in plan order, b brings its artifact alone")
 	var handed []string
-	for _, w := range wantedBy(s, s.Tasks.ByID["x"]) {
+	for _, w := range wantedBy(&s.Tasks, s.Tasks.ByID["x"]) {
 		handed = append(handed, w.task.Task.ID+"/"+w.artifact)
 	}
 	require.Equal(t, []string{"t-001/", "t-002/", "b/table", "a/table", "a/"}, handed, "in the order of the inputs")

@@ -29,12 +29,12 @@ type wanted struct {
 }
 
 // wantedBy lists what a task asked for, that of each template's shards in plan order. Tasks without a result have nothing.
-func wantedBy(s *run.State, t *run.Task) []wanted {
+func wantedBy(tasks *run.Tasks, t *run.Task) []wanted {
 	var out []wanted
 	for _, in := range t.Task.Inputs {
 		ref, name := spec.SplitInput(in)
-		for _, id := range s.Tasks.Members(ref) {
-			if v := s.Tasks.ByID[id]; v.Result != nil {
+		for _, id := range tasks.Members(ref) {
+			if v := tasks.ByID[id]; v.Result != nil {
 				out = append(out, wanted{v, name})
 			}
 		}
@@ -45,7 +45,7 @@ func wantedBy(s *run.State, t *run.Task) []wanted {
 // inputs are the handoffs and artifacts that a task asked for. The error is a *InputError when there is no such artifact.
 func (g *given) inputs(ctx context.Context, t *run.Task) ([]wire.Input, error) {
 	var out []wire.Input
-	for _, w := range wantedBy(g.st, t) {
+	for _, w := range wantedBy(&g.st.Tasks, t) {
 		in := wire.Input{Task: w.task.Task.ID, Role: w.task.Task.Role}
 		if w.artifact == "" {
 			in.Handoff = w.task.Result.Handoff

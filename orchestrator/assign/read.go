@@ -11,8 +11,8 @@ import (
 )
 
 // Read reads the assignment of an attempt; 0 is the newest.
-func Read(ctx context.Context, s *run.State, b *bus.Bus, id string, attempt int) (*wire.Assignment, error) {
-	w := s.Works[id]
+func Read(ctx context.Context, works run.Works, b *bus.Bus, id string, attempt int) (*wire.Assignment, error) {
+	w := works[id]
 	if w == nil {
 		return nil, fmt.Errorf("%s: %w", id, ErrNoAttempt)
 	}

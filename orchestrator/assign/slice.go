@@ -105,7 +105,7 @@ func (g *given) upstream(ctx context.Context, t *run.Task, in *slice.Input) erro
 	if q := g.st.Requests.ByID[g.st.Plans.All[t.Plan].Request]; q != nil { // what it said after that is nothing to the child
 		in.Dispatcher = slices.DeleteFunc(in.Dispatcher, func(e contextscope.Event) bool { return e.Seq >= q.Seq })
 	}
-	for _, up := range wholeInputs(g.st, t) {
+	for _, up := range wholeInputs(&g.st.Tasks, t) {
 		id := up.Task.ID
 		toldOnce(in.Dispatcher, up.Result.Handoff)
 		events, err := Session(ctx, g.bus, g.run, up.Task.Role, id, up.Result.Attempt)
@@ -131,9 +131,9 @@ func toldOnce(events []contextscope.Event, h spec.Handoff) {
 }
 
 // wholeInputs are the tasks that a task has as inputs as a whole, in plan order: not those that it wants one artifact of.
-func wholeInputs(s *run.State, t *run.Task) []*run.Task {
+func wholeInputs(tasks *run.Tasks, t *run.Task) []*run.Task {
 	var whole []*run.Task
-	for _, w := range wantedBy(s, t) {
+	for _, w := range wantedBy(tasks, t) {
 		if w.artifact == "" {
 			whole = append(whole, w.task)
 		}

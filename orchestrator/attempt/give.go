@@ -65,7 +65,7 @@ func (a *Attempt) Give(ctx context.Context, taken Taken) (_ *spec.Patch, err err
 	if t == nil || a.Head != taken.Base {
 		return nil, usage.Errorf("%s/%d did not start from the commit %s, which %s names", a.task, taken.Attempt, taken.Base, dir)
 	}
-	if err := request.Givable(a.st, t, taken.Base); err != nil && !a.st.Works.ByPerson(t) {
+	if err := request.Givable(&a.st.Agenda, a.st.Works, t, taken.Base); err != nil && !a.st.Works.ByPerson(t) {
 		return nil, usage.Errorf("%v", err)
 	}
 	private, err := os.MkdirTemp("", "divisi-give-")

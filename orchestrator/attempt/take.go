@@ -85,7 +85,7 @@ func (a *Attempt) Take(ctx context.Context, dir string) (_ *Taken, err error) {
 		return nil, fmt.Errorf("note what is taken: %w", err)
 	}
 	t.Dir, t.Failure = dir, a.failure()
-	if err := request.Givable(a.st, a.st.Tasks.ByID[a.task], t.Base); err != nil {
+	if err := request.Givable(&a.st.Agenda, a.st.Works, a.st.Tasks.ByID[a.task], t.Base); err != nil {
 		t.No = err.Error()
 	}
 	return t, nil

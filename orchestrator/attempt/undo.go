@@ -19,7 +19,7 @@ func (a *Attempt) Undo(ctx context.Context) (*spec.Patch, error) {
 	if a.format != nil {
 		return nil, a.format
 	}
-	l, err := request.Droppable(a.st, a.task)
+	l, err := request.Droppable(&a.st.Agenda, &a.st.Batches, a.task)
 	if err != nil {
 		return nil, usage.Errorf("%v", err)
 	}

@@ -36,7 +36,7 @@ func (h *Half) handOut(ctx context.Context, _ conductor.Proposal) (conductor.Ans
 	if err != nil {
 		return conductor.Answer{}, err
 	}
-	text, err := configs.FormatPlan(plan.File(st, st.Plans.ToApprove()))
+	text, err := configs.FormatPlan(plan.File(&st.Agenda, st.Works, st.Plans.ToApprove()))
 	if err != nil {
 		return conductor.Answer{}, err
 	}

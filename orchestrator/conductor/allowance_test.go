@@ -82,7 +82,7 @@ func TestAllAttemptsOfAChildHaveOneGrant(t *testing.T) {
 		require.Equal(t, child.Grant-used, attempts[n].Tokens, "attempt %d", n)
 		used += attempts[n].Usage.Total()
 	}
-	a, err := assign.Read(t.Context(), st, r.bus, "one-scout-1-0", 2)
+	a, err := assign.Read(t.Context(), st.Works, r.bus, "one-scout-1-0", 2)
 	require.NoError(t, err)
 	require.Equal(t, attempts[2].Tokens, a.Task.Limits.Tokens, "the agent is held to it")
 }

@@ -71,7 +71,7 @@ func (c *Conductor) askApproval(s *run.State) []run.Action {
 // approve shows a plan. The answer comes back on a channel; readers continue meanwhile.
 func (c *Conductor) approve(ctx context.Context, at int) {
 	shown := Proposal{
-		Plan: c.st.Plans.Now(at, &c.st.Tasks), Source: plan.Source(c.st, at),
+		Plan: c.st.Plans.Now(at, &c.st.Tasks), Source: plan.Source(&c.st.Agenda, c.st.Works, at),
 		Refused: c.asked.refused, Problems: c.asked.problems,
 	}
 	id := decision.OfPlan(c.st, at)
@@ -186,7 +186,7 @@ func (c *Conductor) edited(ctx context.Context, a answer) error {
 	}
 	data.By, data.Replaces, data.Edited = c.st.Plans.All[at].By, a.plan, a.Edited
 	if len(problems) == 0 {
-		problems, err = plan.Replaceable(c.st, data)
+		problems, err = plan.Replaceable(&c.st.Tasks, data)
 	}
 	c.asked = asking{refused: len(problems) > 0 || a.Faulty, problems: problems}
 	if err != nil || c.asked.refused {

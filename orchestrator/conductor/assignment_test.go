@@ -43,7 +43,7 @@ func TestWhatAnAttemptWasGivenCanBeLookedUpLater(t *testing.T) {
 	require.Len(t, given.all["t1--verify"], 2)
 	for id, list := range given.all {
 		for _, was := range list {
-			a, err := assign.Read(t.Context(), st, r.bus, id, was.Attempt)
+			a, err := assign.Read(t.Context(), st.Works, r.bus, id, was.Attempt)
 			require.NoError(t, err)
 			want, err := json.Marshal(was)
 			require.NoError(t, err)

@@ -358,7 +358,7 @@ func (c *Conductor) dispatch(s *run.State) []run.Action {
 // unspent is a rule that starts what may cost tokens: it proposes nothing once the budget is spent.
 func unspent(rule func(*run.State) []run.Action) func(*run.State) []run.Action {
 	return func(s *run.State) []run.Action {
-		if phase.Spent(s) {
+		if phase.Spent(&s.Agenda, &s.Agents) {
 			return nil
 		}
 		return rule(s)

@@ -28,7 +28,7 @@ func (c *Conductor) tell(ctx context.Context, task string) {
 	case c.pausing:
 		c.publish(ctx, wire.Control{Verb: wire.ControlStop, Task: task, Attempt: w.Last})
 	}
-	for _, m := range request.Undelivered(c.st, task, w.Last) {
+	for _, m := range request.Undelivered(&c.st.Agents, task, w.Last) {
 		c.publish(ctx, m.Control)
 	}
 }

@@ -72,7 +72,7 @@ func TestSlowAnAgentHasOthersDoWorkAndGetsTheirHandoffs(t *testing.T) {
 			if parallel == 1 {
 				require.Less(t, st.Works["one-scout-1-1"].Attempts[1].Pos, st.Works["two"].Attempts[1].Pos, "who waits goes first")
 			}
-			of, err := assign.Read(t.Context(), st, r.bus, "one", 1)
+			of, err := assign.Read(t.Context(), st.Works, r.bus, "one", 1)
 			require.NoError(t, err)
 			explainer, err := worker.Explain(t.Context(), r.bus, r.mirror, of, nil)
 			require.NoError(t, err)
@@ -82,7 +82,7 @@ func TestSlowAnAgentHasOthersDoWorkAndGetsTheirHandoffs(t *testing.T) {
 			require.NoError(t, err)
 			require.Contains(t, string(sent), "scout: does scout", "it can be explained")
 			// The child's inheritance ends where it was asked for.
-			a, err := assign.Read(t.Context(), st, r.bus, "one-scout-1-1", 1)
+			a, err := assign.Read(t.Context(), st.Works, r.bus, "one-scout-1-1", 1)
 			require.NoError(t, err)
 			slice, err := r.bus.Get(t.Context(), a.Slice)
 			require.NoError(t, err)

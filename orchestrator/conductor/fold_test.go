@@ -97,6 +97,6 @@ func shown(st *run.State) {
 	st.Queue.AtWork()
 	st.Queue.Waiting()
 	st.OpenRequests(&st.Tasks)
-	phase.Resumed(st)
+	phase.Resumed(&st.Agenda)
 	st.Quotas.UsedUp(time.Unix(2, 0))
 }

@@ -192,7 +192,7 @@ func TestAMasterIsToldOfThousandsOfTasksWithinReason(t *testing.T) {
 		}
 		apply(t, st, contextscope.KindTask, id, end)
 	}
-	text := master.Message(st, 0)
+	text := master.Message(&st.Agenda, &st.Agents, 0)
 	require.Less(t, len(text), 97<<10)
 	require.Contains(t, text, last.Reason, "failures are told first")
 	require.Contains(t, text, "more: landed")

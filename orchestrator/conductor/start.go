@@ -42,7 +42,7 @@ func (c *Conductor) takeOver(ctx context.Context) error {
 		d.OnDoubt = c.cfg.OnDoubt
 	}
 	if c.st.Status == run.Stopped && c.cfg.Resume {
-		d.State = phase.Resumed(c.st)
+		d.State = phase.Resumed(&c.st.Agenda)
 	} else if c.st.Halted() {
 		d.State = c.st.Status // the machine is tried again
 	}

@@ -18,7 +18,7 @@ type window struct {
 // early reports whether a batch still waits for tasks that are under way, and has the rules asked again when that is over. A
 // clock that jumps prolongs no wait. Once the budget is spent it waits for none.
 func (c *Conductor) early(m landing.Merge) bool {
-	if m.Window == nil || phase.Spent(c.st) {
+	if m.Window == nil || phase.Spent(&c.st.Agenda, &c.st.Agents) {
 		return false
 	}
 	ready, _ := schedule.Ready(c.st)

@@ -27,7 +27,7 @@ func Take(s *run.State, a run.Answer) ([]run.Action, string, error) {
 }
 
 func take(s *run.State, a run.Answer) (*run.Decided, string, error) {
-	if err := request.Over(s); err != nil {
+	if err := request.Over(&s.Agenda); err != nil {
 		return nil, "", err
 	}
 	if given := s.Decisions.Given(a.ID); given != nil && !given.Closed {
@@ -93,7 +93,7 @@ func proposed(d *run.Decision, answer string) (string, error) {
 // TakeBack takes back an answer that the run has not acted on, and returns what is open again. Of one that stands for others it
 // also ends that, whatever it has answered. The error is a *request.RefusedError.
 func TakeBack(s *run.State, id, by string) ([]run.Action, string, error) {
-	if err := request.Over(s); err != nil {
+	if err := request.Over(&s.Agenda); err != nil {
 		return nil, "", err
 	}
 	given := s.Decisions.Given(id)
@@ -103,10 +103,10 @@ func TakeBack(s *run.State, id, by string) ([]run.Action, string, error) {
 	case given != nil && at >= 0 && !given.Closed:
 		back := *given
 		back.Back = "taken back by " + by
-		return []run.Action{run.SetRun(run.Data{Decision: &back, Standing: fallen(s, id, by)})},
+		return []run.Action{run.SetRun(run.Data{Decision: &back, Standing: fallen(s.Standing, id, by)})},
 			id + " is open again: " + open[at].Text, nil
 	case s.Standing.Of(id) != nil:
-		return []run.Action{run.SetRun(run.Data{Standing: fallen(s, id, by)})},
+		return []run.Action{run.SetRun(run.Data{Standing: fallen(s.Standing, id, by)})},
 			"the answer to " + id + " stands for no other decision any more; what it has answered stays answered", nil
 	case at >= 0:
 		return nil, "", request.Refusedf("%s has no answer that could be taken back", id)
@@ -192,7 +192,7 @@ func subject(id string) string { return id[:max(0, strings.LastIndexByte(id, '@'
 // closed returns how a decision ended; "" for one that the run never had.
 func closed(s *run.State, id string) string {
 	if d := s.Decisions.Given(id); d != nil && d.Closed {
-		return said(d) + now(s, cmp.Or(d.Answer.Of, d.About))
+		return said(d) + now(&s.Tasks, cmp.Or(d.Answer.Of, d.About))
 	}
 	about := subject(id)
 	pos, err := strconv.ParseUint(id[min(len(id), len(about)+1):], 10, 64)
@@ -201,14 +201,14 @@ func closed(s *run.State, id string) string {
 	case about == "" && no == nil && plan > 0 && plan <= len(s.Plans.All):
 		return "the plan was answered, or changed"
 	case err == nil && pos <= s.Pos && len(s.Tasks.Members(about)) > 0:
-		return "nothing waits for it" + now(s, about)
+		return "nothing waits for it" + now(&s.Tasks, about)
 	}
 	return ""
 }
 
 // now tells the state of the task that a decision was about; "" where that is none.
-func now(s *run.State, task string) string {
-	t := s.Tasks.ByID[task]
+func now(tasks *run.Tasks, task string) string {
+	t := tasks.ByID[task]
 	if t == nil {
 		return ""
 	}

@@ -61,13 +61,13 @@ func ForPerson(s *run.State) []run.Decision {
 
 // decider returns the decider about an event at a position of the log: the master while its turn with it has not ended, then the
 // policy of the run, then a person.
-func decider(s *run.State, pos uint64, ruled bool) (who, why string) {
+func decider(order *run.Spec, agents *run.Agents, pos uint64, ruled bool) (who, why string) {
 	switch {
-	case s.ForMaster(pos, &s.Spec):
+	case agents.ForMaster(pos, order):
 		return run.ByMaster, "its turn with it has not ended"
-	case ruled && (s.Spec.OnDoubt == run.OnDoubtAccept || s.Spec.OnDoubt == run.OnDoubtReject):
-		return run.ByRule, "the run was started to " + s.Spec.OnDoubt + " what is doubted"
-	case s.Spec.Plan != nil:
+	case ruled && (order.OnDoubt == run.OnDoubtAccept || order.OnDoubt == run.OnDoubtReject):
+		return run.ByRule, "the run was started to " + order.OnDoubt + " what is doubted"
+	case order.Plan != nil:
 		return run.ByPerson, "the run has a plan file and no master"
 	}
 	return run.ByPerson, "the master left it open"

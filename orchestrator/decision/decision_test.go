@@ -132,7 +132,7 @@ func TestAPlanIsADecision(t *testing.T) {
 	decision.Count(l.State, open)
 	require.Equal(t, 2, open[0].Blocks)
 
-	revised, err := request.Revise(l.State, "a", run.Revision{By: "master/1", Brief: "another"})
+	revised, err := request.Revise(&l.State.Agenda, l.State.Works, "a", run.Revision{By: "master/1", Brief: "another"})
 	require.NoError(t, err)
 	l.Do(revised)
 	_, _, err = decision.Take(l.State, run.Answer{ID: d.ID, Option: run.Yes, By: wire.Person("ada")})
@@ -292,7 +292,7 @@ func TestAnAnswerThatFitsNoMoreIsGivenBack(t *testing.T) {
 	taken, _, err := decision.Take(l.State, run.Answer{ID: d.ID, Option: run.Yes, By: wire.Person("ada")})
 	require.NoError(t, err)
 	l.Do(taken)
-	revised, err := request.Revise(l.State, "a", run.Revision{By: "master/1", Brief: "another"})
+	revised, err := request.Revise(&l.State.Agenda, l.State.Works, "a", run.Revision{By: "master/1", Brief: "another"})
 	require.NoError(t, err)
 	l.Do(revised)
 	l.Do(decision.Carry(l.State))
@@ -504,7 +504,7 @@ func TestEachPatchOfAChangeSetNamesItsDecision(t *testing.T) {
 func TestAPlanThatWasEditedIsAnotherDecision(t *testing.T) {
 	t.Parallel()
 	l := planned(t)
-	revised, err := request.Revise(l.State, "a", run.Revision{By: "master/1", Brief: "another"})
+	revised, err := request.Revise(&l.State.Agenda, l.State.Works, "a", run.Revision{By: "master/1", Brief: "another"})
 	require.NoError(t, err)
 	l.Do(revised)
 	before := only(t, l.State, run.DecidePlan)

@@ -12,7 +12,7 @@ import (
 // patch is a held patch; under review, those of its whole change set.
 var patch = kind{
 	name:   run.DecidePatch,
-	open:   func(s *run.State) []run.Decision { return held(s, false) },
+	open:   func(s *run.State) []run.Decision { return held(&s.Agenda, &s.Agents, false) },
 	carry:  rule,
 	policy: judge,
 	send:   run.Reject,
@@ -21,25 +21,25 @@ var patch = kind{
 // test is a patch with which tests of the base commit do not run any more.
 var test = kind{
 	name:   run.DecideTest,
-	open:   func(s *run.State) []run.Decision { return held(s, true) },
+	open:   func(s *run.State) []run.Decision { return held(&s.Agenda, &s.Agents, true) },
 	carry:  rule,
 	policy: judge,
 	send:   run.Reject,
 }
 
-func held(s *run.State, missing bool) (out []run.Decision) {
-	for t := range s.Tasks.In(run.TaskHeld) {
+func held(agenda *run.Agenda, agents *run.Agents, missing bool) (out []run.Decision) {
+	for t := range agenda.Tasks.In(run.TaskHeld) {
 		d := t.Doubt()
 		ofRun := d.Unread != nil || d.Unlike != nil
-		if !ofRun && (d.Missing != nil) == missing && (!d.Review || s.Tasks.Reviewing(t)[0] == t) {
-			out = append(out, about(s, t, d))
+		if !ofRun && (d.Missing != nil) == missing && (!d.Review || agenda.Tasks.Reviewing(t)[0] == t) {
+			out = append(out, about(agenda, agents, t, d))
 		}
 	}
 	return out
 }
 
-func about(s *run.State, t *run.Task, doubt *run.Doubt) run.Decision {
-	asked, pos := s.Tasks.Asked(t)
+func about(agenda *run.Agenda, agents *run.Agents, t *run.Task, doubt *run.Doubt) run.Decision {
+	asked, pos := agenda.Tasks.Asked(t)
 	d := run.Decision{
 		ID: asked.Answer.ID, About: asked.About, Attempt: t.Attempt, Pos: pos,
 		Text:     "a decision about the patch of " + t.Task.ID + ": " + text.Line(doubt.Evidence[0]),
@@ -50,7 +50,7 @@ func about(s *run.State, t *run.Task, doubt *run.Doubt) run.Decision {
 			{Name: run.Skip, Does: "do without it; dependent tasks continue"},
 		},
 	}
-	d.Decider, d.Why = decider(s, doubt.Pos, true)
+	d.Decider, d.Why = decider(&agenda.Spec, agents, doubt.Pos, true)
 	switch {
 	case doubt.Missing != nil:
 		d.Suggests = run.Reject
@@ -61,7 +61,7 @@ func about(s *run.State, t *run.Task, doubt *run.Doubt) run.Decision {
 		return d
 	}
 	d.Decider, d.Why, d.Reserved = run.ByPerson, "a person sees each patch of this run", true
-	if set := s.Tasks.Set(t); set != nil {
+	if set := agenda.Tasks.Set(t); set != nil {
 		d.Text = "a decision about the change set " + set.Name + ": " + text.Line(doubt.Evidence[0])
 		d.Options = d.Options[:2]
 		d.Tasks = nil
@@ -78,7 +78,7 @@ func rule(s *run.State, d *run.Decision, a run.Answer) ([]run.Action, string, er
 	task := cmp.Or(a.Of, d.About)
 	switch a.Option {
 	case run.Skip:
-		actions, _, err := request.Skip(s, []string{task}, run.Revision{By: a.By}, cmp.Or(a.Text, "by a person"))
+		actions, _, err := request.Skip(&s.Agenda, s.Works, []string{task}, run.Revision{By: a.By}, cmp.Or(a.Text, "by a person"))
 		return actions, task + " is skipped", err
 	case run.Accept:
 		actions, err := request.Accept(s, task, a)

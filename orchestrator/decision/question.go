@@ -32,14 +32,14 @@ var question = kind{
 var scope = kind{
 	name: run.DecideScope,
 	open: func(s *run.State) []run.Decision {
-		return asked(s, func(q *run.Request) bool { return request.ForPerson(s, q) }, write)
+		return asked(s, func(q *run.Request) bool { return request.ForPerson(&s.Spec, q) }, write)
 	},
 	carry: func(s *run.State, d *run.Decision, a run.Answer) ([]run.Action, string, error) {
 		for _, q := range s.OpenRequests(&s.Tasks) {
 			switch {
 			case q.Pos != d.Pos:
 			case a.Option == run.Grant:
-				return request.Grant(s, q, a.By)
+				return request.Grant(&s.Agenda, q, a.By)
 			default:
 				actions, outcome := request.Deny(q, a.Text, a.By)
 				return actions, outcome, nil
@@ -67,7 +67,7 @@ func asks(s *run.State, q *run.Request) run.Decision {
 		Text: "an answer to " + q.Agent() + ": " + text.Line(q.Question), Choices: q.Options,
 		Options: []run.Option{{Name: run.Reply, Does: "send your words to the agent", NeedsText: true}},
 	}
-	d.Decider, d.Why = decider(s, q.Pos, false)
+	d.Decider, d.Why = decider(&s.Spec, &s.Agents, q.Pos, false)
 	if q.Of == run.MasterTask {
 		d.Decider, d.Why = run.ByPerson, "the master asks"
 	}

@@ -45,8 +45,8 @@ func Follow(s *run.State, d *run.Decision, shape string) []run.Action {
 }
 
 // fallen is that the answer to a decision stands for others no more; nil where it does not.
-func fallen(s *run.State, id, by string) *run.Standing {
-	stands := s.Standing.Of(id)
+func fallen(standing run.Standings, id, by string) *run.Standing {
+	stands := standing.Of(id)
 	if stands == nil {
 		return nil
 	}

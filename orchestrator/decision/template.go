@@ -10,7 +10,7 @@ var template = kind{
 	name: run.DecideTemplate,
 	open: func(s *run.State) (out []run.Decision) {
 		for _, h := range s.Templates.Holds() {
-			out = append(out, alike(s, h))
+			out = append(out, alike(&s.Agenda, &s.Agents, h))
 		}
 		return out
 	},
@@ -36,7 +36,7 @@ var template = kind{
 	send: run.Revise,
 }
 
-func alike(s *run.State, h *run.Hold) run.Decision {
+func alike(agenda *run.Agenda, agents *run.Agents, h *run.Hold) run.Decision {
 	d := run.Decision{
 		ID: run.DecisionID(h.Template, h.Pos), About: h.Template, Pos: h.Pos,
 		Text: "a decision about the template " + h.Template + ": " + h.Why(), Evidence: []string{h.Why()},
@@ -47,8 +47,8 @@ func alike(s *run.State, h *run.Hold) run.Decision {
 		},
 		Suggests: run.Revise,
 	}
-	d.Decider, d.Why = decider(s, h.Pos, true)
-	if request.PlanAfter(s, h) >= 0 {
+	d.Decider, d.Why = decider(&agenda.Spec, agents, h.Pos, true)
+	if request.PlanAfter(&agenda.Plans, agents.Works, h) >= 0 {
 		d.Decider, d.Why = run.ByMaster, "it has planned tasks that go first"
 	}
 	return d

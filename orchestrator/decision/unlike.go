@@ -13,10 +13,10 @@ var unlike = kind{
 	name: run.DecideUnlike,
 	open: func(s *run.State) []run.Decision {
 		held := slices.Collect(s.Tasks.Unlike())
-		if len(held) == 0 || slices.ContainsFunc(held, func(t *run.Task) bool { return siblingsToCome(s, t) }) {
+		if len(held) == 0 || slices.ContainsFunc(held, func(t *run.Task) bool { return siblingsToCome(&s.Agenda, t) }) {
 			return nil
 		}
-		return []run.Decision{unlikeOthers(s, held)}
+		return []run.Decision{unlikeOthers(&s.Agenda, &s.Agents, held)}
 	},
 	carry: func(s *run.State, d *run.Decision, a run.Answer) (actions []run.Action, outcome string, err error) {
 		tasks := d.Tasks
@@ -47,21 +47,21 @@ var unlike = kind{
 
 // siblingsToCome reports whether patches of other shards come without an answer: then they are in the same question. Those of a
 // change set wait for it.
-func siblingsToCome(s *run.State, t *run.Task) bool {
-	return slices.ContainsFunc(s.Tasks.Shards[t.Task.ShardOf], func(id string) bool {
-		switch o := s.Tasks.ByID[id]; o.State {
+func siblingsToCome(agenda *run.Agenda, t *run.Task) bool {
+	return slices.ContainsFunc(agenda.Tasks.Shards[t.Task.ShardOf], func(id string) bool {
+		switch o := agenda.Tasks.ByID[id]; o.State {
 		case run.TaskRunning, run.TaskVerifying, run.TaskLanding:
 			return !o.WasUnlike()
 		case run.TaskAccepted:
-			return s.Tasks.Set(o) == nil && !o.WasUnlike() && s.Templates.Held[o] == nil
+			return agenda.Tasks.Set(o) == nil && !o.WasUnlike() && agenda.Templates.Held[o] == nil
 		default:
 			return false
 		}
 	})
 }
 
-func unlikeOthers(s *run.State, held []*run.Task) run.Decision {
-	asked, pos := s.Tasks.Asked(held[0])
+func unlikeOthers(agenda *run.Agenda, agents *run.Agents, held []*run.Task) run.Decision {
+	asked, pos := agenda.Tasks.Asked(held[0])
 	d := run.Decision{
 		ID: asked.Answer.ID, Pos: pos,
 		Options: []run.Option{
@@ -70,7 +70,7 @@ func unlikeOthers(s *run.State, held []*run.Task) run.Decision {
 			{Name: run.Skip, Does: "do without them; dependent tasks continue"},
 		},
 	}
-	d.Decider, d.Why = decider(s, pos, true)
+	d.Decider, d.Why = decider(&agenda.Spec, agents, pos, true)
 	for _, t := range held {
 		d.Tasks = append(d.Tasks, t.Task.ID)
 		for _, line := range t.Doubt().Evidence {

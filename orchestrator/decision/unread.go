@@ -31,7 +31,8 @@ var unread = kind{
 		}
 		switch a.Option {
 		case run.Skip:
-			actions, _, err := request.Skip(s, tasks, run.Revision{By: a.By}, cmp.Or(a.Text, "no gate reads files of it"))
+			actions, _, err := request.Skip(&s.Agenda, s.Works, tasks, run.Revision{By: a.By},
+				cmp.Or(a.Text, "no gate reads files of it"))
 			return actions, text.Count(len(tasks), "task") + " skipped", err
 		case run.AddGate:
 			return addGates(s, a)
@@ -63,7 +64,7 @@ func unreadOf(s *run.State, held []*run.Task) run.Decision {
 			{Name: run.Skip, Does: "do without these tasks; dependent tasks continue"},
 		},
 	}
-	d.Decider, d.Why = decider(s, 0, true)
+	d.Decider, d.Why = decider(&s.Spec, &s.Agents, 0, true)
 	var files []spec.Unread
 	for _, t := range held {
 		d.Tasks, d.Pos = append(d.Tasks, t.Task.ID), max(d.Pos, t.Doubt().Pos)
@@ -79,7 +80,7 @@ func unreadOf(s *run.State, held []*run.Task) run.Decision {
 	d.ID = request.UnreadID(held)
 	d.Text = fmt.Sprintf("a decision about %s that no gate reads, of %s: %s", text.Count(len(files), "file"),
 		text.Count(len(held), "task"), strings.TrimPrefix(d.Evidence[0], "no gate reads "))
-	if gates := proof.NewGates(s, files); len(gates) > 0 && request.MayAddGates(s) {
+	if gates := proof.NewGates(s, files); len(gates) > 0 && request.MayAddGates(&s.Spec) {
 		var commands []string
 		for _, g := range gates {
 			commands = append(commands, text.CommandLine(g.Command))

@@ -149,12 +149,12 @@ func TestAGateThatAPersonAdds(t *testing.T) {
 			if c.change != nil {
 				c.change(l)
 			}
-			_, _, err := request.Gate(l.State, c.gate, wire.Person("ada"))
+			_, _, err := request.Gate(&l.State.Agenda, &l.State.Proofs, c.gate, wire.Person("ada"))
 			require.ErrorContains(t, err, c.want)
 		})
 	}
 	l := withUnread(t, nil)
-	actions, _, err := request.Gate(l.State, windows, wire.Person("ada"))
+	actions, _, err := request.Gate(&l.State.Agenda, &l.State.Proofs, windows, wire.Person("ada"))
 	require.NoError(t, err)
 	l.Do(actions)
 	require.Equal(t, "windows", l.NewGate().Name)

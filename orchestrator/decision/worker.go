@@ -38,7 +38,7 @@ var worker = kind{
 		if len(tasks) == 0 {
 			return nil, "", request.Refusedf("no task of the role %s is left", d.About)
 		}
-		actions, _, err := request.Skip(s, tasks, run.Revision{By: a.By}, "no worker serves the role "+d.About)
+		actions, _, err := request.Skip(&s.Agenda, s.Works, tasks, run.Revision{By: a.By}, "no worker serves the role "+d.About)
 		return actions, fmt.Sprintf("%d tasks of the role %s are given up", len(tasks), d.About), err
 	},
 }

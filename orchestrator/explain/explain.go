@@ -140,7 +140,7 @@ func Open(
 	if err != nil {
 		return nil, err
 	}
-	a, err := assign.Read(ctx, st, b, task, attempt)
+	a, err := assign.Read(ctx, st.Works, b, task, attempt)
 	switch {
 	case errors.Is(err, assign.ErrNoAttempt):
 		return nil, usage.With(usage.Errorf("%v%s", err, whyNone(st, task)), usage.Show, run)

@@ -20,7 +20,7 @@ func Wake(s *run.State) []run.Action {
 		}
 		next = w.Last + 1
 	}
-	if !s.Quiet(&s.Tasks) && !calls(s) {
+	if !s.Quiet(&s.Tasks) && !calls(&s.Agenda, &s.Agents) {
 		return nil
 	}
 	return []run.Action{run.AssignTask(run.MasterTask, run.TaskRunning, run.Dispatch{
@@ -43,7 +43,7 @@ func Settle(s *run.State) []run.Action {
 	case r.Plan != nil:
 		then := func(d run.PlanData, problems []spec.Problem) []run.Action { return planned(s, r.Attempt, d, problems) }
 		return []run.Action{run.Expand{Plan: *r.Plan, Commit: s.Head, Then: then}}
-	case s.Quiet(&s.Tasks) && !newsFor(s, w.Last).any():
+	case s.Quiet(&s.Tasks) && !newsFor(&s.Agenda, &s.Agents, w.Last).any():
 		return set(run.TaskData{State: run.TaskDone, Reason: r.Handoff.Summary})
 	default:
 		return set(run.TaskData{State: run.TaskPending, Reason: "waits for its tasks"})

@@ -14,26 +14,28 @@ import (
 )
 
 // calls reports whether there is a reason to call the master while other agents are active.
-func calls(s *run.State) bool {
-	w := s.Works[run.MasterTask]
+func calls(agenda *run.Agenda, agents *run.Agents) bool {
+	w := agents.Works[run.MasterTask]
 	if w == nil {
 		return false
 	}
-	from := s.Works.CalledAt(w.Last)
-	asked := len(messages(s, from)) + len(questions(s, from)) + len(held(s, from)) + len(holds(s, from))
-	if s.Master.Again || s.Master.Fails > 0 || asked > 0 {
+	from := agents.Works.CalledAt(w.Last)
+	asked := len(messages(&agents.Messages, from)) + len(questions(&agenda.Tasks, agents, from)) +
+		len(held(&agenda.Tasks, from)) + len(holds(&agenda.Templates, from))
+	if agents.Master.Again || agents.Master.Fails > 0 || asked > 0 {
 		return true
 	}
 	// A master that only watches is not called for each of them.
-	return s.Master.Turns < run.MaxWakes/2 && (len(scopes(s, from)) > 0 || slices.ContainsFunc(s.Tasks.Ends(from), troubling))
+	return agents.Master.Turns < run.MaxWakes/2 && (len(scopes(&agents.Requests, from)) > 0 ||
+		slices.ContainsFunc(agenda.Tasks.Ends(from), troubling))
 }
 
 // troubling reports whether the end of a task may call for a decision while the others go on. The end of a child is its parent's.
 func troubling(t *run.Task) bool { return t.State == run.TaskParked && t.Parent == "" }
 
 // held are the tasks whose patches wait for the decision of the master, behind a position of the log.
-func held(s *run.State, from uint64) (out []*run.Task) {
-	for t := range s.Tasks.In(run.TaskHeld) {
+func held(tasks *run.Tasks, from uint64) (out []*run.Task) {
+	for t := range tasks.In(run.TaskHeld) {
 		if d := t.Doubt(); d.Pos > from && !d.Review && d.Unread == nil {
 			out = append(out, t)
 		}
@@ -42,11 +44,13 @@ func held(s *run.State, from uint64) (out []*run.Task) {
 }
 
 // Held are the tasks whose patches a turn of the master is to decide about.
-func Held(s *run.State, attempt int) []*run.Task { return held(s, s.Works.CalledAt(attempt-1)) }
+func Held(tasks *run.Tasks, works run.Works, attempt int) []*run.Task {
+	return held(tasks, works.CalledAt(attempt-1))
+}
 
 // holds are the templates that were held behind a position of the log, and wait for the decision of the master.
-func holds(s *run.State, from uint64) (out []*run.Hold) {
-	for _, h := range s.Templates.Holds() {
+func holds(templates *run.Templates, from uint64) (out []*run.Hold) {
+	for _, h := range templates.Holds() {
 		if h.Pos > from {
 			out = append(out, h)
 		}
@@ -55,9 +59,9 @@ func holds(s *run.State, from uint64) (out []*run.Hold) {
 }
 
 // scopes are the requests for more to write that were refused behind a position of the log.
-func scopes(s *run.State, from uint64) (out []*run.Request) {
-	for _, id := range slices.Backward(s.Requests.Order) {
-		q := s.Requests.ByID[id]
+func scopes(requests *run.Requests, from uint64) (out []*run.Request) {
+	for _, id := range slices.Backward(requests.Order) {
+		q := requests.ByID[id]
 		if q.Pos <= from {
 			break
 		}
@@ -70,16 +74,16 @@ func scopes(s *run.State, from uint64) (out []*run.Request) {
 }
 
 // messages are those to the master behind a position of the log that no turn of it has received.
-func messages(s *run.State, from uint64) []*run.Message {
-	return slices.DeleteFunc(slices.Clone(s.Messages.To(run.MasterTask, from)), func(m *run.Message) bool {
+func messages(messages *run.Messages, from uint64) []*run.Message {
+	return slices.DeleteFunc(slices.Clone(messages.To(run.MasterTask, from)), func(m *run.Message) bool {
 		return len(m.Receipts) > 0
 	})
 }
 
 // questions are those that agents have asked behind a position of the log and wait for.
-func questions(s *run.State, from uint64) (open []*run.Request) {
-	for _, q := range s.Requests.Unanswered {
-		if q.Pos > from && q.Kind == wire.RequestAsk && q.Of != run.MasterTask && s.Alive(q, &s.Tasks) {
+func questions(tasks *run.Tasks, agents *run.Agents, from uint64) (open []*run.Request) {
+	for _, q := range agents.Requests.Unanswered {
+		if q.Pos > from && q.Kind == wire.RequestAsk && q.Of != run.MasterTask && agents.Alive(q, tasks) {
 			open = append(open, q)
 		}
 	}
@@ -106,29 +110,30 @@ func (n *news) any() bool {
 
 // newsFor returns the news since the call of an attempt of the master. It walks all that has happened since then, so that it is
 // asked once for each turn.
-func newsFor(s *run.State, attempt int) *news {
-	from := s.Works.CalledAt(attempt)
+func newsFor(agenda *run.Agenda, agents *run.Agents, attempt int) *news {
+	from := agents.Works.CalledAt(attempt)
 	n := &news{
-		messages: messages(s, from), questions: questions(s, from), held: held(s, from), scopes: scopes(s, from),
-		edits: edits(s, from),
-		holds: holds(s, from),
+		messages: messages(&agents.Messages, from), questions: questions(&agenda.Tasks, agents, from),
+		held: held(&agenda.Tasks, from), scopes: scopes(&agents.Requests, from),
+		edits: edits(&agenda.Plans, from),
+		holds: holds(&agenda.Templates, from),
 	}
-	for t := range s.Tasks.Open() {
+	for t := range agenda.Tasks.Open() {
 		if t.Parent == "" {
 			n.left++
 		}
 	}
-	n.ended = slices.DeleteFunc(s.Tasks.Ends(from), func(t *run.Task) bool { return t.Parent != "" })
+	n.ended = slices.DeleteFunc(agenda.Tasks.Ends(from), func(t *run.Task) bool { return t.Parent != "" })
 	return n
 }
 
 // Message tells an attempt of the master what has happened since the one before.
-func Message(s *run.State, attempt int) string {
+func Message(agenda *run.Agenda, agents *run.Agents, attempt int) string {
 	var b strings.Builder
-	if s.Master.Fails > 0 {
-		quote(&b, "Your last turn failed. Why, as data:", s.Master.Fault.Message+"\n"+s.Master.Fault.Detail)
+	if agents.Master.Fails > 0 {
+		quote(&b, "Your last turn failed. Why, as data:", agents.Master.Fault.Message+"\n"+agents.Master.Fault.Detail)
 	}
-	n := newsFor(s, attempt-1)
+	n := newsFor(agenda, agents, attempt-1)
 	for _, p := range n.edits {
 		quote(&b, "A person edited your plan before it was approved. It now reads, as data:", text.Quote(p))
 	}
@@ -144,7 +149,7 @@ func Message(s *run.State, attempt int) string {
 	if !n.any() {
 		return b.String()
 	}
-	if s.Plans.ToApprove() >= 0 {
+	if agenda.Plans.ToApprove() >= 0 {
 		b.WriteString("\nYour plan waits for a person's approval and has not started. It is shown to the person when your turn " +
 			"ends.")
 	}

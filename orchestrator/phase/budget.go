@@ -9,12 +9,14 @@ import (
 )
 
 // Spent reports whether a run has spent its budget, and what is left to do may cost tokens: then no attempt begins.
-func Spent(s *run.State) bool { return s.OutOfBudget() && needsModel(s) }
+func Spent(agenda *run.Agenda, agents *run.Agents) bool {
+	return agents.OutOfBudget() && needsModel(agenda, &agents.Master)
+}
 
 // KeepBudget stops a run that has spent its budget. It comes behind the rules that test and land what was accepted: that costs no
 // tokens, so the run stops when they have nothing left to do. Calls that are under way are paid; none is begun.
 func KeepBudget(s *run.State) []run.Action {
-	if !Spent(s) || lands(s) {
+	if !Spent(&s.Agenda, &s.Agents) || lands(&s.Spec, s.Works) {
 		return nil
 	}
 	return []run.Action{run.Stop(fmt.Sprintf("%s: %d of %d tokens%s", run.ReasonBudget, s.Usage.Total(), s.Budget,
@@ -23,12 +25,12 @@ func KeepBudget(s *run.State) []run.Action {
 
 // lands reports whether gates test what was accepted, or a coding agent that has ended hands its work in. The run waits for
 // neither while a model is at work, whose next call would cost more.
-func lands(s *run.State) (lands bool) {
-	for _, w := range s.Works {
-		role := s.Spec.Roles[w.RoleAt(w.Last)]
+func lands(order *run.Spec, works run.Works) (lands bool) {
+	for _, w := range works {
+		role := order.Roles[w.RoleAt(w.Last)]
 		switch {
 		case !w.Outstanding():
-		case w.Batch != nil, w.ID == run.HeadTask, strings.HasSuffix(w.ID, run.RedSuffix), s.Spec.HandsIn(w.Newest()):
+		case w.Batch != nil, w.ID == run.HeadTask, strings.HasSuffix(w.ID, run.RedSuffix), order.HandsIn(w.Newest()):
 			lands = true
 		case role.Usage == "" && role.Runs(spec.ExecutorModel):
 			return false
@@ -38,12 +40,12 @@ func lands(s *run.State) (lands bool) {
 }
 
 // needsModel reports whether what is left to do may cost tokens.
-func needsModel(s *run.State) bool {
-	if s.Spec.Plan == nil && !s.Master.Done {
+func needsModel(agenda *run.Agenda, lead *run.Master) bool {
+	if agenda.Spec.Plan == nil && !lead.Done {
 		return true
 	}
-	for t := range s.Tasks.Open() {
-		if s.Spec.Spends(t.Task.Role) || s.Spec.Spends(s.Judge(t)) {
+	for t := range agenda.Tasks.Open() {
+		if agenda.Spec.Spends(t.Task.Role) || agenda.Spec.Spends(agenda.Judge(t)) {
 			return true
 		}
 	}

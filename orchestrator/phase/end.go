@@ -36,7 +36,7 @@ func finalGates(s *run.State, tree string) []run.Action {
 	for _, name := range s.Spec.GateNames() {
 		switch c := s.Close(s.Head, tree, name); {
 		case len(c.Good) > 0:
-			final.Final, good = append(final.Final, better(s, c.Good[0])), append(good, c.Good...)
+			final.Final, good = append(final.Final, better(&s.Proofs, c.Good[0])), append(good, c.Good...)
 		case c.Red != nil:
 			red, final.Final = append(red, name), append(final.Final, *c.Red)
 			final.Notices = append(final.Notices, disputed(&c)...)
@@ -46,13 +46,13 @@ func finalGates(s *run.State, tree string) []run.Action {
 	}
 	switch {
 	case len(open)+len(red) > 0 && s.Head == s.Spec.Base:
-		final = run.Data{Final: baselineReceipts(s)}
+		final = run.Data{Final: baselineReceipts(&s.Spec, &s.Proofs)}
 	case len(open) > 0:
-		return runInFull(s, s.Head, tree, open, &next)
+		return runInFull(&s.Agents, &s.Proofs, s.Head, tree, open, &next)
 	case len(red) > 0:
-		next, of, first := firstRed(s, red)
+		next, of, first := firstRed(&s.Branch, red)
 		if next != nil {
-			return runInFull(s, next.Head, next.Tree, red, &of)
+			return runInFull(&s.Agents, &s.Proofs, next.Head, next.Tree, red, &of)
 		}
 		final.FirstRed = first
 	}
@@ -60,8 +60,8 @@ func finalGates(s *run.State, tree string) []run.Action {
 }
 
 // better is a receipt of the end, of a gate that is red and that a task has mended in part.
-func better(s *run.State, r spec.Receipt) spec.Receipt {
-	if r.Verdict == spec.VerdictBaseline && len(s.Proofs.Mended[r.Gate]) > 0 {
+func better(proofs *run.Proofs, r spec.Receipt) spec.Receipt {
+	if r.Verdict == spec.VerdictBaseline && len(proofs.Mended[r.Gate]) > 0 {
 		r.Verdict = spec.VerdictBetter
 	}
 	return r
@@ -100,19 +100,19 @@ func endFinal(s *run.State, final run.Data, good []spec.Receipt) []run.Action {
 }
 
 // runInFull runs gates in full on a commit of the branch. Runs that left no receipt of its tree are repeated a few times.
-func runInFull(s *run.State, head, tree string, gates []string, c *run.Closing) []run.Action {
+func runInFull(agents *run.Agents, proofs *run.Proofs, head, tree string, gates []string, c *run.Closing) []run.Action {
 	d := run.Dispatch{
 		Task: run.FinalTask, Attempt: 1, Role: spec.RoleTester, Head: head, Gates: gates, InFirst: c.InFirst, Not: c.Not,
 	}
-	w := s.Works[run.FinalTask]
+	w := agents.Works[run.FinalTask]
 	if w == nil {
 		return []run.Action{run.AssignGates(d)}
 	}
-	newest := s.Works.Settled(run.FinalTask)
+	newest := agents.Works.Settled(run.FinalTask)
 	switch {
-	case newest == nil, s.Proofs.Outdated:
+	case newest == nil, proofs.Outdated:
 		return nil
-	case fruitless(s, w, head, tree) >= recovery.MaxGateTries+s.Works.Foreign(w.ID):
+	case fruitless(agents, w, head, tree) >= recovery.MaxGateTries+agents.Works.Foreign(w.ID):
 		return []run.Action{run.Fail{Err: fmt.Errorf("the final gates could not be run: %s", run.FaultOf(newest).Message)}}
 	}
 	d.Attempt = w.Last + 1
@@ -120,10 +120,10 @@ func runInFull(s *run.State, head, tree string, gates []string, c *run.Closing) 
 }
 
 // fruitless counts the newest runs on a commit, in a row, that left no receipt of its tree. A resumed run tries again.
-func fruitless(s *run.State, w *run.Work, head, tree string) (n int) {
+func fruitless(agents *run.Agents, w *run.Work, head, tree string) (n int) {
 	for {
 		a := w.Attempts[w.Last-n]
-		if a == nil || a.Head != head || a.Epoch != s.Epoch || a.Result == nil {
+		if a == nil || a.Head != head || a.Epoch != agents.Epoch || a.Result == nil {
 			return n
 		}
 		if r := a.Result.Receipts; len(r) > 0 && r[0].Tree == tree {
@@ -138,7 +138,7 @@ func Over(s *run.State) bool {
 	if s.Status != run.Running && s.Status != run.Planning && s.Status != run.Final {
 		return false
 	}
-	return s.Baselined() && quietBut(s, run.FinalTask) && nothingLeft(s) && !s.Batches.Reproving()
+	return s.Baselined() && quietBut(&s.Tasks, &s.Agents, run.FinalTask) && nothingLeft(s) && !s.Batches.Reproving()
 }
 
 // nothingLeft reports whether all tasks have ended, and no other ones come.
@@ -153,19 +153,19 @@ func nothingLeft(s *run.State) bool {
 }
 
 // quietBut is Quiet, but for one thing that may be on the queue.
-func quietBut(s *run.State, id string) bool {
-	if w := s.Works[id]; w.Outstanding() {
-		all, _ := s.Queue.AtWork()
-		return all == 1 && s.Queue.Waiting() == 0 && s.Tasks.AllEnded()
+func quietBut(tasks *run.Tasks, agents *run.Agents, id string) bool {
+	if w := agents.Works[id]; w.Outstanding() {
+		all, _ := agents.Queue.AtWork()
+		return all == 1 && agents.Queue.Waiting() == 0 && tasks.AllEnded()
 	}
-	return s.Quiet(&s.Tasks)
+	return agents.Quiet(tasks)
 }
 
 // baselineReceipts are the base commit's, in the project's order, as the final ones of a run in which nothing landed.
-func baselineReceipts(s *run.State) []spec.Receipt {
-	out := make([]spec.Receipt, 0, len(s.Spec.Project.Gates))
-	for _, g := range s.Spec.Project.Gates {
-		r := s.Proofs.Baseline[g.Name]
+func baselineReceipts(order *run.Spec, proofs *run.Proofs) []spec.Receipt {
+	out := make([]spec.Receipt, 0, len(order.Project.Gates))
+	for _, g := range order.Project.Gates {
+		r := proofs.Baseline[g.Name]
 		if r.Verdict == spec.VerdictFail || r.Verdict == spec.VerdictUnattributable {
 			r.Verdict = spec.VerdictBaseline
 		}
@@ -177,7 +177,7 @@ func baselineReceipts(s *run.State) []spec.Receipt {
 // why is the reason of a run's end.
 func why(s *run.State, end run.Status) string {
 	n := s.Tasks.Counts()
-	did := strings.TrimPrefix(strings.Join(append([]string{redder(s)}, less(s)...), "; "), "; ")
+	did := strings.TrimPrefix(strings.Join(append([]string{redder(&s.Branch)}, less(s)...), "; "), "; ")
 	if end == run.Done {
 		landed := fmt.Sprintf("%d landed", n[run.TaskLanded])
 		return landed + some(n[run.TaskDone], "unchanged") + some(n[run.TaskSkipped], "skipped") +
@@ -186,7 +186,7 @@ func why(s *run.State, end run.Status) string {
 	if why := s.Master.GaveUp(); why != "" {
 		return why
 	}
-	if plannedNothing(s) {
+	if plannedNothing(&s.Agenda, &s.Master) {
 		return withWords("the master planned nothing", s.Works.Settled(run.MasterTask))
 	}
 	if changedNothing(s) && s.Tasks.NoneGivenUp() {
@@ -205,7 +205,7 @@ func why(s *run.State, end run.Status) string {
 			n[run.TaskParked]+n[run.TaskCancelled], why, did), "; ")
 	}
 	if s.Tasks.NoneGivenUp() && len(less(s)) == 0 {
-		return redder(s)
+		return redder(&s.Branch)
 	}
 	if s.Tasks.NoneGivenUp() {
 		return fmt.Sprintf("%d landed%s%s%s: %s", n[run.TaskLanded], some(n[run.TaskDone], "unchanged"),
@@ -233,12 +233,12 @@ func some(n int, word string) string {
 }
 
 // redder words that final gates are red, and since which batch; "" where none is.
-func redder(s *run.State) string {
-	if !slices.ContainsFunc(s.Final, failed) {
-		return strings.Join(s.Missing, "; ")
+func redder(branch *run.Branch) string {
+	if !slices.ContainsFunc(branch.Final, failed) {
+		return strings.Join(branch.Missing, "; ")
 	}
 	words := "the final gates are redder than the baseline"
-	if first := s.Batches.FirstRed(); first != nil {
+	if first := branch.Batches.FirstRed(); first != nil {
 		names := text.Few(run.Names(first.Tasks), maxNamed)
 		words += fmt.Sprintf(", first after batch %d: %s", first.Batch, strings.Join(names, ", "))
 	}
@@ -280,6 +280,6 @@ func changedNothing(s *run.State) bool {
 }
 
 // plannedNothing reports whether the master ended its work and planned no task.
-func plannedNothing(s *run.State) bool {
-	return s.Spec.Plan == nil && s.Master.Done && len(s.Tasks.Order) == 0
+func plannedNothing(agenda *run.Agenda, lead *run.Master) bool {
+	return agenda.Spec.Plan == nil && lead.Done && len(agenda.Tasks.Order) == 0
 }

@@ -52,7 +52,7 @@ func onBaseElsewhere(s *run.State, base *spec.Receipt) []run.Action {
 		Task: run.AgainTask, Attempt: 1, Role: spec.RoleTester, Head: s.Spec.Base, Gates: gates, Not: []string{base.Worker},
 	}
 	if w := s.Works[run.AgainTask]; w != nil {
-		if d.Attempt = w.Last + 1; vain(s, w) > recovery.MaxGateTries {
+		if d.Attempt = w.Last + 1; vain(&s.Agents, w) > recovery.MaxGateTries {
 			return nil
 		}
 	}

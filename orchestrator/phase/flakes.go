@@ -38,7 +38,7 @@ func SettleFlakes(s *run.State) []run.Action {
 		if r == nil || s.Proofs.Flaky != nil || s.Works[id].Attempts[s.Works[id].Last].Void {
 			continue
 		}
-		if flaky, names := compared(s, r.Receipts); flaky != nil {
+		if flaky, names := compared(&s.Proofs, r.Receipts); flaky != nil {
 			return []run.Action{run.SetRun(run.Data{Flaky: flaky, Names: names, Notices: flakyNotice(flaky)}), Keep{}}
 		}
 	}
@@ -65,9 +65,9 @@ func runAgain(s *run.State) []run.Action {
 // compared returns the failures that the baseline of an environment and a second run there do not share, by gate; nil where
 // nothing could be compared. A test that was hidden in one of them has not run there. Names are the objects with the tests that
 // passed in the second one, where that was in the environment of the baseline.
-func compared(s *run.State, receipts []spec.Receipt) (flaky map[string][]string, names map[string]string) {
+func compared(proofs *run.Proofs, receipts []spec.Receipt) (flaky map[string][]string, names map[string]string) {
 	for _, r := range receipts {
-		before := cmp.Or(s.Proofs.Before(r), &spec.Receipt{})
+		before := cmp.Or(proofs.Before(r), &spec.Receipt{})
 		hides := len(gate.NewHidden(r, before)) + len(gate.NewHidden(*before, &r))
 		if gate.Incomparable(r) != "" || hides > 0 || gate.Empty(r) || r.Environment != before.Environment {
 			continue
@@ -75,7 +75,7 @@ func compared(s *run.State, receipts []spec.Receipt) (flaky map[string][]string,
 		if flaky == nil {
 			flaky, names = map[string][]string{}, map[string]string{}
 		}
-		if len(r.Names) > 0 && r.Environment == s.Proofs.Reference() {
+		if len(r.Names) > 0 && r.Environment == proofs.Reference() {
 			names[r.Gate] = r.Names[0]
 		}
 		one := append(gate.NewSignatures(r, before), gate.NewSignatures(*before, &r)...)

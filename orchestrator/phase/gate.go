@@ -19,30 +19,30 @@ func tryGate(s *run.State, g *run.AddedGate) []run.Action {
 	}
 	w := s.Works[g.Work()]
 	if w == nil {
-		return assignBase(s, g.Work(), 1)
+		return assignBase(&s.Spec, g.Work(), 1)
 	}
 	r := s.Works.Settled(g.Work())
 	switch {
 	case r == nil:
 		return nil
 	case w.Newest().Pos < s.Spec.GatesChanged(): // another gate was added or dropped since
-		return assignBase(s, g.Work(), w.Last+1)
+		return assignBase(&s.Spec, g.Work(), w.Last+1)
 	case len(r.Receipts) >= len(s.Spec.Project.Gates):
-		return adoptGate(s, g, r.Receipts)
+		return adoptGate(&s.Spec, &s.Proofs, g, r.Receipts)
 	case run.FaultOf(r).Class == wire.FaultSetup || w.Last >= recovery.MaxGateTries:
 		return dropGate(g, run.FaultOf(r).Message)
 	}
-	return assignBase(s, g.Work(), w.Last+1)
+	return assignBase(&s.Spec, g.Work(), w.Last+1)
 }
 
 // adoptGate compares with what the gates find on the base commit with an added one, unless they prove less than before.
-func adoptGate(s *run.State, g *run.AddedGate, receipts []spec.Receipt) []run.Action {
+func adoptGate(order *run.Spec, proofs *run.Proofs, g *run.AddedGate, receipts []spec.Receipt) []run.Action {
 	d := run.Data{Notices: []string{fmt.Sprintf("the gates ran on the base commit again, with the added gate %s", g.Name)}}
 	for _, found := range receipts {
-		before, known := s.Proofs.Baseline[found.Gate]
+		before, known := proofs.Baseline[found.Gate]
 		proves := !known || gate.Incomparable(before) == "" && !gate.Empty(before)
 		if lost := gate.Incomparable(found) != "" || gate.Empty(found); lost && proves {
-			if other := s.Spec.AddedGate(found.Gate); other != nil && !known {
+			if other := order.AddedGate(found.Gate); other != nil && !known {
 				g = other
 			}
 			return dropGate(g, fmt.Sprintf("%s %s: %s", found.Gate, cmp.Or(gate.Incomparable(found), "ran no test"),

@@ -12,18 +12,19 @@ import (
 // less tells, one sentence each, what the run did less than it was asked for although no task was given up: tasks without an
 // effect, files that plans left out or agents were refused, and batches that are red on a worker and were trusted.
 func less(s *run.State) []string {
-	return slices.Concat(leftOut(s), ineffective(s), refusals(s), trusted(s))
+	return slices.Concat(leftOut(&s.Agenda), ineffective(&s.Agenda, &s.Requests), refusals(&s.Tasks, &s.Requests),
+		trusted(&s.Batches))
 }
 
 // leftOut names the files that templates match and may not change, and that no task has.
-func leftOut(s *run.State) (out []string) {
+func leftOut(agenda *run.Agenda) (out []string) {
 	given := map[string]bool{}
-	for _, t := range s.Tasks.ByID {
+	for _, t := range agenda.Tasks.ByID {
 		for _, file := range t.Task.Files {
 			given[file] = true
 		}
 	}
-	for _, p := range s.Plans.All {
+	for _, p := range agenda.Plans.All {
 		for _, l := range p.LeftOut {
 			files := slices.DeleteFunc(slices.Clone(l.Files), func(file string) bool { return given[file] })
 			if len(files) > 0 {
@@ -37,13 +38,13 @@ func leftOut(s *run.State) (out []string) {
 
 // ineffective names the planned tasks that were to change files and changed none, and templates without a shard that did. What
 // agents had others do is their effect. That a shard has nothing to change is ordinary.
-func ineffective(s *run.State) []string {
+func ineffective(agenda *run.Agenda, requests *run.Requests) []string {
 	shards := map[string]bool{}
 	var names []string
-	for t := range s.Tasks.All() {
-		role := s.Spec.Roles[t.Task.Role]
+	for t := range agenda.Tasks.All() {
+		role := agenda.Spec.Roles[t.Task.Role]
 		of := t.Task.ShardOf
-		handed := slices.ContainsFunc(s.Requests.Of[t.Task.ID], func(q *run.Request) bool { return q.Child != "" })
+		handed := slices.ContainsFunc(requests.Of[t.Task.ID], func(q *run.Request) bool { return q.Child != "" })
 		switch effect := t.State != run.TaskDone || !role.Writes || handed; {
 		case of != "":
 			shards[of] = shards[of] || effect
@@ -51,7 +52,7 @@ func ineffective(s *run.State) []string {
 			names = append(names, t.Task.ID)
 		}
 	}
-	for t := range s.Tasks.All() {
+	for t := range agenda.Tasks.All() {
 		of := t.Task.ShardOf
 		if effect, ok := shards[of]; ok && !effect {
 			names = append(names, of)
@@ -65,9 +66,9 @@ func ineffective(s *run.State) []string {
 }
 
 // refusals names what agents asked to write, did not get, and no task has done since.
-func refusals(s *run.State) (out []string) {
-	for _, q := range s.Requests.Refused {
-		if t := s.Tasks.ByID[q.AskedBy()]; t != nil && !t.GivenUp() {
+func refusals(tasks *run.Tasks, requests *run.Requests) (out []string) {
+	for _, q := range requests.Refused {
+		if t := tasks.ByID[q.AskedBy()]; t != nil && !t.GivenUp() {
 			out = append(out, text.Clip(text.OneLine(fmt.Sprintf("%s was refused to write %s: %s",
 				t.Task.ID, strings.Join(text.Few(q.Paths, maxNamed), ", "), q.Answer.Refused)), text.MaxLine))
 		}
@@ -76,8 +77,8 @@ func refusals(s *run.State) (out []string) {
 }
 
 // trusted names the batches that failed on another worker, and that were trusted.
-func trusted(s *run.State) (out []string) {
-	for _, l := range s.Batches.Seconds() {
+func trusted(batches *run.Batches) (out []string) {
+	for _, l := range batches.Seconds() {
 		if l.Second.State == run.SecondTrusted {
 			out = append(out, fmt.Sprintf("batch %d is red on worker %s, and was accepted", l.Batch, l.Second.Worker))
 		}

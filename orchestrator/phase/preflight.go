@@ -39,7 +39,7 @@ func setup(s *run.State) []run.Action {
 	}
 	w := s.Works[run.SetupTask]
 	if w == nil {
-		return assignBase(s, run.SetupTask, 1)
+		return assignBase(&s.Spec, run.SetupTask, 1)
 	}
 	switch r := s.Works.Settled(run.SetupTask); {
 	case r == nil:
@@ -89,7 +89,7 @@ func prove(s *run.State) []run.Action {
 		if w != nil {
 			next = w.Last + 1
 		}
-		return assignBase(s, run.BaselineTask, next)
+		return assignBase(&s.Spec, run.BaselineTask, next)
 	case !s.Proofs.Outdated && len(s.Proofs.Baseline) > 0:
 		return tryGate(s, s.NewGate())
 	case w == nil:
@@ -116,7 +116,7 @@ type Recall struct {
 type Keep struct{ run.Proposal }
 
 func recall(s *run.State) []run.Action {
-	first := assignBase(s, run.BaselineTask, 1)
+	first := assignBase(&s.Spec, run.BaselineTask, 1)
 	if s.Spec.FreshBaseline {
 		return first
 	}
@@ -153,11 +153,11 @@ func again(s *run.State, w *run.Work, r *spec.Result) []run.Action {
 	if !resumed && (f.Class == wire.FaultSetup || w.Last >= recovery.MaxGateTries) {
 		return []run.Action{run.Fail{Err: fmt.Errorf("%w: %s", ErrPreflight, recovery.Reason(s, f))}}
 	}
-	return assignBase(s, w.ID, w.Last+1)
+	return assignBase(&s.Spec, w.ID, w.Last+1)
 }
 
-func assignBase(s *run.State, id string, attempt int) []run.Action {
-	return []run.Action{run.AssignGates(run.Dispatch{Task: id, Attempt: attempt, Role: spec.RoleTester, Head: s.Spec.Base})}
+func assignBase(order *run.Spec, id string, attempt int) []run.Action {
+	return []run.Action{run.AssignGates(run.Dispatch{Task: id, Attempt: attempt, Role: spec.RoleTester, Head: order.Base})}
 }
 
 // keepReceipts keeps the receipts of the base commit, and what the tester noted of the gates.
@@ -207,7 +207,7 @@ func stopUnproven(s *run.State, d run.Data) []run.Action {
 	for _, g := range proof.GitFailures(with) {
 		d.Notices = append(d.Notices, g.String())
 	}
-	d.Notices = append(d.Notices, skips(with)...)
+	d.Notices = append(d.Notices, skips(&with.Spec, &with.Proofs)...)
 	for _, name := range proof.Empty(with) {
 		d.Notices = append(d.Notices, fmt.Sprintf("gate %s runs tests and is green without one: it proves nothing", name))
 	}
@@ -226,9 +226,9 @@ func stopUnproven(s *run.State, d run.Data) []run.Action {
 }
 
 // skips names, for the people who watch, the tests that gates skip on the base commit: nothing proves what these would.
-func skips(s *run.State) (notices []string) {
-	for _, g := range s.Spec.Project.Gates {
-		r := s.Proofs.Baseline[g.Name]
+func skips(order *run.Spec, proofs *run.Proofs) (notices []string) {
+	for _, g := range order.Project.Gates {
+		r := proofs.Baseline[g.Name]
 		if r.Skipped == 0 {
 			continue
 		}
@@ -262,11 +262,11 @@ func unproven(s *run.State) run.Action {
 }
 
 // Resumed is the phase in which a stopped run continues.
-func Resumed(s *run.State) run.Status {
+func Resumed(agenda *run.Agenda) run.Status {
 	switch {
-	case !s.Passed[run.Planning] && !s.Passed[run.Running]:
+	case !agenda.Passed[run.Planning] && !agenda.Passed[run.Running]:
 		return run.Preflight
-	case len(s.Plans.All) == 0 && s.Spec.Plan == nil:
+	case len(agenda.Plans.All) == 0 && agenda.Spec.Plan == nil:
 		return run.Planning
 	default:
 		return run.Running

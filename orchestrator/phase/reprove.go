@@ -38,11 +38,11 @@ func reprove(s *run.State, l *run.Landing, free int) []run.Action {
 	w, not := s.Works[l.ReproveID()], l.Provers()
 	switch alone := !s.May(not, false); {
 	case alone && nothingLeft(s):
-		return unreproven(s, l, fmt.Sprintf("no other worker than %s is there", strings.Join(not, ", ")))
+		return unreproven(s.Works, l, fmt.Sprintf("no other worker than %s is there", strings.Join(not, ", ")))
 	case alone, w.Outstanding(), free <= 0:
 		return nil
-	case w != nil && vain(s, w) >= recovery.MaxGateTries+s.Works.Foreign(w.ID):
-		return unreproven(s, l, "its gates could not be run: "+run.FaultOf(s.Works.Settled(w.ID)).Message)
+	case w != nil && vain(&s.Agents, w) >= recovery.MaxGateTries+s.Works.Foreign(w.ID):
+		return unreproven(s.Works, l, "its gates could not be run: "+run.FaultOf(s.Works.Settled(w.ID)).Message)
 	}
 	d := run.Dispatch{
 		Task: l.ReproveID(), Attempt: 1, Role: spec.RoleTester, Head: l.Head, Gates: l.GateNames(), Since: l.Old, Not: not,
@@ -54,9 +54,9 @@ func reprove(s *run.State, l *run.Landing, free int) []run.Action {
 }
 
 // vain counts the attempts of this conductor that told nothing.
-func vain(s *run.State, w *run.Work) (n int) {
+func vain(agents *run.Agents, w *run.Work) (n int) {
 	for _, a := range w.Attempts {
-		if a.Epoch == s.Epoch && a.Result != nil {
+		if a.Epoch == agents.Epoch && a.Result != nil {
 			n++
 		}
 	}
@@ -64,12 +64,12 @@ func vain(s *run.State, w *run.Work) (n int) {
 }
 
 // unreproven ends a second proof without one.
-func unreproven(s *run.State, l *run.Landing, why string) []run.Action {
+func unreproven(works run.Works, l *run.Landing, why string) []run.Action {
 	d := run.Data{
 		Reproved: &run.Reproved{Batch: l.Batch, State: run.SecondNone},
 		Notices:  []string{fmt.Sprintf("batch %d was not proven a second time: %s", l.Batch, why)},
 	}
-	w := s.Works[l.ReproveID()]
+	w := works[l.ReproveID()]
 	if !w.Outstanding() {
 		return []run.Action{run.SetRun(d)}
 	}

@@ -5,18 +5,18 @@ import "divisi/orchestrator/run"
 // firstRed searches the landed batches for the first one whose head fails the gates in full, by what is known of their trees:
 // next is the one to test, and of its Closing, or first is the number of the batch that was found. The last one is red, and the
 // base commit is not.
-func firstRed(s *run.State, gates []string) (next *run.Landing, of run.Closing, first int) {
-	if len(s.Batches.Landed) == 0 {
+func firstRed(branch *run.Branch, gates []string) (next *run.Landing, of run.Closing, first int) {
+	if len(branch.Batches.Landed) == 0 {
 		return nil, of, 0
 	}
 	open := map[int]run.Closing{}
-	at, found := halve(len(s.Batches.Landed), func(i int) verdict {
+	at, found := halve(len(branch.Batches.Landed), func(i int) verdict {
 		known := green
-		if s.Batches.Landed[i].Pos <= mendedAt(s, gates) {
+		if branch.Batches.Landed[i].Pos <= mendedAt(&branch.Proofs, gates) {
 			return known
 		}
 		for _, gate := range gates {
-			switch c := s.Close(s.Batches.Landed[i].Head, s.Batches.Landed[i].Tree, gate); {
+			switch c := branch.Close(branch.Batches.Landed[i].Head, branch.Batches.Landed[i].Tree, gate); {
 			case c.Failed:
 				return red
 			case !c.Second:
@@ -26,15 +26,15 @@ func firstRed(s *run.State, gates []string) (next *run.Landing, of run.Closing, 
 		return known
 	})
 	if !found {
-		return &s.Batches.Landed[at], open[at], 0
+		return &branch.Batches.Landed[at], open[at], 0
 	}
-	return nil, of, s.Batches.Landed[at].Batch
+	return nil, of, branch.Batches.Landed[at].Batch
 }
 
 // mendedAt is where in the log the newest batch landed that one of some gates is compared with; 0 for none.
-func mendedAt(s *run.State, gates []string) (at uint64) {
+func mendedAt(proofs *run.Proofs, gates []string) (at uint64) {
 	for _, gate := range gates {
-		for _, r := range s.Proofs.Mended[gate] {
+		for _, r := range proofs.Mended[gate] {
 			at = max(at, r.Pos)
 		}
 	}

@@ -10,14 +10,14 @@ import (
 
 // closedSets finds tasks of change sets that take no more, or not this one. Those that were given up are opened with a run that
 // is tried again.
-func closedSets(p spec.Plan, st *run.State, again bool) []spec.Problem {
+func closedSets(p spec.Plan, tasks *run.Tasks, again bool) []spec.Problem {
 	var out []spec.Problem
 	for i := range p.Tasks {
 		t := &p.Tasks[i]
-		if again && st.Tasks.Sets[t.Set()].GivenUp() {
+		if again && tasks.Sets[t.Set()].GivenUp() {
 			continue
 		}
-		if why := cmp.Or(st.Tasks.Sets[t.Set()].Closed(), late(st, t)); why != "" {
+		if why := cmp.Or(tasks.Sets[t.Set()].Closed(), late(tasks, t)); why != "" {
 			out = append(out, spec.Problem{Path: fmt.Sprintf("tasks[%d].change_set", i), Message: fmt.Sprintf(
 				"no task can be added to change set %s: %s", t.Set(), why)})
 		}
@@ -27,18 +27,18 @@ func closedSets(p spec.Plan, st *run.State, again bool) []spec.Problem {
 
 // late returns why a task cannot be added to a set at work; "" where it can. Such a set holds its files: what a new task waits
 // for must never wait for them.
-func late(st *run.State, t *spec.Task) string {
-	if t.Set() == "" || !st.Tasks.Sets[t.Set()].HasBegun() {
+func late(tasks *run.Tasks, t *spec.Task) string {
+	if t.Set() == "" || !tasks.Sets[t.Set()].HasBegun() {
 		return ""
 	}
 	for _, ref := range t.Dependencies() {
-		if met, _, _ := st.Tasks.Depends(ref); !met {
+		if met, _, _ := tasks.Depends(ref); !met {
 			return fmt.Sprintf("it has begun, and %s, which %s waits for, has not ended", ref, t.ID)
 		}
 	}
-	for o := range st.Tasks.Open() {
+	for o := range tasks.Open() {
 		set := o.Task.Set()
-		if set == t.Set() || o.Parent == "" && !st.Tasks.Sets[set].HasBegun() {
+		if set == t.Set() || o.Parent == "" && !tasks.Sets[set].HasBegun() {
 			continue
 		}
 		if at, meet := spec.Intersect(o.Task.Files, t.Files); meet {

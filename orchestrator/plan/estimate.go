@@ -21,7 +21,7 @@ const (
 // role that was never measured is assumed to read the task's files and to take few turns, or many. The low end of a chain of
 // executors is that the command does it.
 func Estimate(record string, tasks []spec.Task, sizes map[string]int64, s *run.State) *run.Likely {
-	e := &estimate{s: s, usual: usual(s), sizes: sizes}
+	e := &estimate{s: s, usual: usual(&s.Spec, s.Works), sizes: sizes}
 	for i := range tasks {
 		t := &tasks[i]
 		start := len(record) + len(t.Brief)
@@ -101,16 +101,16 @@ func within(u spec.Usage, limit int) spec.Usage {
 }
 
 // usual is the average use of an attempt of each role that submitted its result: in this run, else in earlier ones.
-func usual(s *run.State) map[string]spec.Usage {
+func usual(order *run.Spec, works run.Works) map[string]spec.Usage {
 	sum, count, out := map[string]spec.Usage{}, map[string]int{}, map[string]spec.Usage{}
-	for _, w := range s.Works {
+	for _, w := range works {
 		for _, a := range w.Attempts {
 			if a.Result != nil && a.Result.Status == spec.StatusDone && a.Usage.Total() > 0 {
 				sum[a.Role], count[a.Role] = sum[a.Role].Add(a.Usage), count[a.Role]+1
 			}
 		}
 	}
-	maps.Copy(out, s.Spec.Usual)
+	maps.Copy(out, order.Usual)
 	for role, u := range sum {
 		out[role] = u.Mean(count[role])
 	}

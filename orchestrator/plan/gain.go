@@ -24,7 +24,7 @@ func Gain(ctx context.Context, edited spec.Plan, st *run.State, tree Tree) (run.
 	}
 	edited = edited.WithRoleInputs(st.Spec.Roles)
 	was := st.Spec.Plan.WithRoleInputs(st.Spec.Roles)
-	problems := gone(&was, &edited, st)
+	problems := gone(&was, &edited, &st.Tasks)
 	gained, more := edited, map[string][]spec.Task{}
 	gained.Tasks = nil
 	for i := range edited.Tasks {
@@ -36,7 +36,7 @@ func Gain(ctx context.Context, edited spec.Plan, st *run.State, tree Tree) (run.
 		}
 		had := was.Tasks[at]
 		grows := had.Shard != nil && now.Shard != nil && !reflect.DeepEqual(had.Shard, now.Shard)
-		if why := fixed(st, had, now); why != "" {
+		if why := fixed(&st.Tasks, had, now); why != "" {
 			problems = append(problems, spec.Problem{Path: fmt.Sprintf("tasks[%d]", i), Message: why})
 		} else if grows {
 			gained.Tasks = append(gained.Tasks, now)
@@ -76,7 +76,7 @@ func (m *mending) has(t spec.Task) bool { return m != nil && len(m.shards[t.Shar
 
 // now returns the tasks of a run with the change sets that they join, and the files that the edited plan gives those that have
 // not ended well.
-func (m *mending) now(st *run.State, had []spec.Task) []spec.Task {
+func (m *mending) now(tasks *run.Tasks, had []spec.Task) []spec.Task {
 	if m == nil {
 		return had
 	}
@@ -88,7 +88,7 @@ func (m *mending) now(st *run.State, had []spec.Task) []spec.Task {
 			}
 		}
 		for j := range m.edited.Tasks {
-			if t := &m.edited.Tasks[j]; t.ID == out[i].ID && t.Shard == nil && st.Tasks.ByID[t.ID].GivenUp() {
+			if t := &m.edited.Tasks[j]; t.ID == out[i].ID && t.Shard == nil && tasks.ByID[t.ID].GivenUp() {
 				out[i].Files = t.Files
 			}
 		}
@@ -97,14 +97,14 @@ func (m *mending) now(st *run.State, had []spec.Task) []spec.Task {
 }
 
 // gone finds tasks of a run that its plan file no longer has and that were not given up as not needed.
-func gone(was, edited *spec.Plan, st *run.State) (out []spec.Problem) {
+func gone(was, edited *spec.Plan, tasks *run.Tasks) (out []spec.Problem) {
 	for i := range was.Tasks {
 		id := was.Tasks[i].ID
 		if slices.ContainsFunc(edited.Tasks, func(t spec.Task) bool { return t.ID == id }) {
 			continue
 		}
-		for _, member := range st.Tasks.Members(id) {
-			if state := st.Tasks.ByID[member].State; state == run.TaskLanded || state == run.TaskDone {
+		for _, member := range tasks.Members(id) {
+			if state := tasks.ByID[member].State; state == run.TaskLanded || state == run.TaskDone {
 				out = append(out, spec.Problem{Path: "tasks", Message: fmt.Sprintf(
 					"the task %s is gone, and %s is %s: what has landed stays, so put it back", id, member, state)})
 				break
@@ -120,14 +120,14 @@ func gone(was, edited *spec.Plan, st *run.State) (out []spec.Problem) {
 
 // fixed returns why a task of the plan file cannot become another one: all of it has landed, or a template becomes a task; ""
 // where it can. A rule may change, for files that no shard has.
-func fixed(st *run.State, was, now spec.Task) string {
+func fixed(tasks *run.Tasks, was, now spec.Task) string {
 	if (was.Shard == nil) != (now.Shard == nil) {
 		return fmt.Sprintf("%s gained or lost its shard rule: give the change to a new task", now.ID)
 	}
 	was.Shard, now.Shard = nil, nil
 	fields := differing(was, now)
-	if len(fields) == 0 || slices.ContainsFunc(st.Tasks.Members(now.ID), func(id string) bool {
-		return st.Tasks.ByID[id].State != run.TaskLanded && st.Tasks.ByID[id].State != run.TaskDone
+	if len(fields) == 0 || slices.ContainsFunc(tasks.Members(now.ID), func(id string) bool {
+		return tasks.ByID[id].State != run.TaskLanded && tasks.ByID[id].State != run.TaskDone
 	}) {
 		return ""
 	}

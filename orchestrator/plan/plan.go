@@ -25,7 +25,7 @@ func Prepare(ctx context.Context, p spec.Plan, st *run.State, tree Tree) (run.Pl
 func prepare(
 	ctx context.Context, p spec.Plan, st *run.State, tree Tree, m *mending,
 ) (run.PlanData, []spec.Problem, error) {
-	s, had := &st.Spec, m.now(st, st.Tasks.Planned())
+	s, had := &st.Spec, m.now(&st.Tasks, st.Tasks.Planned())
 	p = p.WithRoleInputs(s.Roles)
 	gates := make([]string, 0, len(s.Project.Gates))
 	for _, g := range s.Project.Gates {
@@ -34,7 +34,7 @@ func prepare(
 	others := slices.DeleteFunc(slices.Clone(had), m.has)
 	problems := append(p.Validate(spec.Env{Roles: s.Roles, Gates: gates, Tasks: others}), reserved(p)...)
 	problems = append(problems, inSubmodules(p, s.Submodules)...)
-	problems = append(problems, closedSets(p, st, m != nil)...)
+	problems = append(problems, closedSets(p, &st.Tasks, m != nil)...)
 	if len(problems) > 0 {
 		return run.PlanData{}, problems, nil
 	}
@@ -91,10 +91,10 @@ func tooLarge(data run.PlanData) ([]spec.Problem, error) {
 
 // Replaceable finds what keeps a prepared plan from taking the place of the one that a person edited: a task of another plan with
 // the same id, or more than the log takes.
-func Replaceable(st *run.State, data run.PlanData) ([]spec.Problem, error) {
+func Replaceable(tasks *run.Tasks, data run.PlanData) ([]spec.Problem, error) {
 	for i := range data.Tasks {
 		id := data.Tasks[i].ID
-		if other := st.Tasks.ByID[id]; other != nil && other.Plan != data.Replaces-1 {
+		if other := tasks.ByID[id]; other != nil && other.Plan != data.Replaces-1 {
 			return []spec.Problem{{Path: "tasks", Message: fmt.Sprintf("task id %q is used by a task of another plan", id)}}, nil
 		}
 	}

@@ -11,34 +11,34 @@ import (
 
 // Source returns a plan of the master as it, or the person who edited it, wrote it, before templates were expanded: with what was
 // revised since, and without tasks that were cancelled. A log that has lost the master's result has only the expanded plan.
-func Source(s *run.State, at int) spec.Plan {
-	p := written(s, at)
+func Source(agenda *run.Agenda, works run.Works, at int) spec.Plan {
+	p := written(&agenda.Plans, works, at)
 	tasks := p.Tasks
 	p.Tasks = nil
 	for _, t := range tasks {
-		if t, left := revised(s, t); left {
+		if t, left := revised(&agenda.Tasks, t); left {
 			p.Tasks = append(p.Tasks, t)
 		}
 	}
 	return p
 }
 
-func written(s *run.State, at int) spec.Plan {
-	d := &s.Plans.All[at]
+func written(plans *run.Plans, works run.Works, at int) spec.Plan {
+	d := &plans.All[at]
 	if d.Edited != nil {
 		return *d.Edited
 	}
 	task, n, _ := run.SplitAgent(d.By)
-	if a := s.Works.Attempt(task, n); a != nil && a.Result != nil && a.Result.Plan != nil {
+	if a := works.Attempt(task, n); a != nil && a.Result != nil && a.Result.Plan != nil {
 		return *a.Result.Plan
 	}
 	return spec.Plan{DecisionRecord: d.DecisionRecord, Tasks: d.Tasks}
 }
 
 // revised returns a task as it was revised; of a template, as its first shard was. left is false for one that was cancelled.
-func revised(s *run.State, t spec.Task) (_ spec.Task, left bool) {
-	for _, id := range s.Tasks.Members(t.ID) {
-		m := s.Tasks.ByID[id]
+func revised(tasks *run.Tasks, t spec.Task) (_ spec.Task, left bool) {
+	for _, id := range tasks.Members(t.ID) {
+		m := tasks.ByID[id]
 		if m.State == run.TaskCancelled {
 			continue
 		}
@@ -58,17 +58,17 @@ func revised(s *run.State, t spec.Task) (_ spec.Task, left bool) {
 
 // File returns a plan that waits for approval as the plan file of another run: its tasks that change files, and the tasks that
 // these depend on, of the master's earlier plans too. Where several plans contribute, each task has the constraints of its own.
-func File(s *run.State, at int) spec.Plan {
+func File(agenda *run.Agenda, works run.Works, at int) spec.Plan {
 	var plans []spec.Plan
-	for i := range s.Plans.All[:at+1] {
-		if s.Plans.All[i].Request == "" && s.Plans.All[i].Follows == "" {
-			plans = append(plans, Source(s, i).WithRoleInputs(s.Spec.Roles))
+	for i := range agenda.Plans.All[:at+1] {
+		if agenda.Plans.All[i].Request == "" && agenda.Plans.All[i].Follows == "" {
+			plans = append(plans, Source(agenda, works, i).WithRoleInputs(agenda.Spec.Roles))
 		}
 	}
 	needed := map[string]bool{}
 	for i := range plans[len(plans)-1].Tasks {
 		t := &plans[len(plans)-1].Tasks[i]
-		role := s.Spec.Roles[t.Role]
+		role := agenda.Spec.Roles[t.Role]
 		needed[t.ID] = role.ChangesFiles()
 	}
 	for _, p := range slices.Backward(plans) {
@@ -81,7 +81,7 @@ func File(s *run.State, at int) spec.Plan {
 			parts = append(parts, p)
 		}
 	}
-	return joined(s.Spec.Goal, parts)
+	return joined(agenda.Spec.Goal, parts)
 }
 
 // need marks the tasks that a marked task depends on, directly or through others.

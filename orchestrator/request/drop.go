@@ -18,27 +18,27 @@ type Landed struct {
 
 // Droppable returns what goes out with a landed task: it, or its whole change set. The error is a *RefusedError, also where tasks
 // stand on it that have not been dropped.
-func Droppable(s *run.State, id string) (l Landed, err error) {
-	t := s.Tasks.ByID[id]
+func Droppable(agenda *run.Agenda, batches *run.Batches, id string) (l Landed, err error) {
+	t := agenda.Tasks.ByID[id]
 	if t == nil {
-		return l, unknown(s, id)
+		return l, unknown(agenda, id)
 	}
-	if err := lasting(s); err != nil {
+	if err := lasting(agenda); err != nil {
 		return l, err
 	}
 	if t.Drops != nil {
 		return l, Refusedf("%s: add another task to restore it", onlyDrops(t))
 	}
-	if by := s.Tasks.Dropping(id); by != nil && t.State == run.TaskLanded {
+	if by := agenda.Tasks.Dropping(id); by != nil && t.State == run.TaskLanded {
 		return l, Refusedf("%s drops %s already, and is %s: skip that one first to drop it again", by.Task.ID, id, by.State)
 	}
 	if t.State != run.TaskLanded {
 		return l, Refusedf("%s is %s: only landed tasks can be dropped", id, t.State)
 	}
-	if l.Tasks, l.Old, l.Head = s.Batches.LandedWith(t, s.Spec.Base); len(l.Tasks) == 0 {
+	if l.Tasks, l.Old, l.Head = batches.LandedWith(t, agenda.Spec.Base); len(l.Tasks) == 0 {
 		return l, Refusedf("%s has no commit", id)
 	}
-	if on := standing(s, l.Tasks); len(on) > 0 {
+	if on := standing(&agenda.Tasks, l.Tasks); len(on) > 0 {
 		return l, Refusedf("%s depends on %s: first drop the landed ones of these, and skip the others",
 			text.Some(on, maxStanding), id)
 	}
@@ -49,13 +49,13 @@ func Droppable(s *run.State, id string) (l Landed, err error) {
 const maxStanding = 8
 
 // standing are the tasks outside a group that have landed or may still land, and that stand on one of it, also through others.
-func standing(s *run.State, group []string) (out []string) {
+func standing(tasks *run.Tasks, group []string) (out []string) {
 	under := slices.Clone(group)
 	for i := 0; i < len(under); i++ {
-		for _, id := range s.Tasks.Order {
-			t := s.Tasks.ByID[id]
+		for _, id := range tasks.Order {
+			t := tasks.ByID[id]
 			ended := t.Ended() && t.State != run.TaskLanded && t.State != run.TaskDone
-			if ended || slices.Contains(under, id) || !standsOn(t, s.Tasks.ByID[under[i]]) {
+			if ended || slices.Contains(under, id) || !standsOn(t, tasks.ByID[under[i]]) {
 				continue
 			}
 			if under = append(under, id); t.State != run.TaskDone {
@@ -75,22 +75,24 @@ func standsOn(t, other *run.Task) bool {
 
 // Drop makes the patch that undoes what a task has landed a task of its own, which takes it out when it lands; by is the person
 // who asked for it. It opens the run where that has ended. The error is a *RefusedError.
-func Drop(s *run.State, id string, p *spec.Patch, reason, by string) (actions []run.Action, outcome string, err error) {
-	l, err := Droppable(s, id)
+func Drop(
+	agenda *run.Agenda, batches *run.Batches, id string, p *spec.Patch, reason, by string) (actions []run.Action, outcome string, err error,
+) {
+	l, err := Droppable(agenda, batches, id)
 	if err != nil {
 		return nil, "", err
 	}
-	of := s.Tasks.ByID[id].Task
+	of := agenda.Tasks.ByID[id].Task
 	if p == nil || p.Base != l.Head {
 		return nil, "", Refusedf("the patch does not begin at %s, the commit of %s", l.Head, id)
 	}
 	task := spec.Task{
-		ID: dropID(s, id), Title: text.Line(strings.TrimSuffix("take out "+id+": "+of.Title, ": ")),
-		Role: of.Role, Files: p.Files, Unlocked: spec.Unlocks(p.Files, s.Spec.Project.Protected), Brief: reason,
+		ID: dropID(&agenda.Tasks, id), Title: text.Line(strings.TrimSuffix("take out "+id+": "+of.Title, ": ")),
+		Role: of.Role, Files: p.Files, Unlocked: spec.Unlocks(p.Files, agenda.Spec.Project.Protected), Brief: reason,
 	}
 	d := run.PlanData{By: by, Tasks: []spec.Task{task}, Drop: &run.Drop{Tasks: l.Tasks, Patch: p}}
 	outcome = task.ID + " takes out " + text.Some(l.Tasks, maxStanding)
-	return append(reopen(s, "a person drops "+id), run.Append{Data: d}), outcome, nil
+	return append(reopen(agenda, "a person drops "+id), run.Append{Data: d}), outcome, nil
 }
 
 // onlyDrops tells why only the patch of a person can become of a task that takes others out: an agent could change anything else,
@@ -104,10 +106,10 @@ func onlyDrops(t *run.Task) string {
 const maxDropID = 50
 
 // dropID is an id that no task has.
-func dropID(s *run.State, id string) string {
+func dropID(tasks *run.Tasks, id string) string {
 	stem := "drop-" + id[:min(len(id), maxDropID)]
 	out := stem
-	for n := 2; len(s.Tasks.Members(out)) > 0; n++ {
+	for n := 2; len(tasks.Members(out)) > 0; n++ {
 		out = fmt.Sprintf("%s-%d", stem, n)
 	}
 	return out

@@ -14,24 +14,24 @@ import (
 // edits are a person's edits in the plan file since the run read it, for the tasks that are tried again, where r does not say it;
 // more are the tasks with an edit that wait for their first attempt. The error is a *RefusedError.
 func edits(
-	s *run.State, ids []string, edited *spec.Plan, r run.Revision,
+	agenda *run.Agenda, ids []string, edited *spec.Plan, r run.Revision,
 ) (own map[string]run.Revision, more []string, err error) {
-	if edited == nil || s.Spec.Plan == nil {
+	if edited == nil || agenda.Spec.Plan == nil {
 		return nil, nil, nil
 	}
 	own = map[string]run.Revision{}
-	was, now := s.Spec.Plan.WithRoleInputs(s.Spec.Roles), edited.WithRoleInputs(s.Spec.Roles)
+	was, now := agenda.Spec.Plan.WithRoleInputs(agenda.Spec.Roles), edited.WithRoleInputs(agenda.Spec.Roles)
 	for _, id := range ids {
-		own[id] = editedTask(s, s.Tasks.ByID[id], &was, &now, r)
+		own[id] = editedTask(&agenda.Spec, agenda.Tasks.ByID[id], &was, &now, r)
 	}
-	for t := range s.Tasks.In(run.TaskPending) {
-		if o := editedTask(s, t, &was, &now, run.Revision{By: r.By}); t.Attempt == 0 && o.Changes() {
+	for t := range agenda.Tasks.In(run.TaskPending) {
+		if o := editedTask(&agenda.Spec, t, &was, &now, run.Revision{By: r.By}); t.Attempt == 0 && o.Changes() {
 			own[t.Task.ID], more = o, append(more, t.Task.ID)
 		}
 	}
 	for id, o := range own {
 		if o.Files != nil {
-			if why := meets(s, s.Tasks.ByID[id], *o.Files); why != "" {
+			if why := meets(&agenda.Tasks, agenda.Tasks.ByID[id], *o.Files); why != "" {
 				return nil, nil, Refusedf("the edited plan: %s", why)
 			}
 		}
@@ -41,7 +41,7 @@ func edits(
 
 // editedTask adds to a revision what a person has edited of a task since the run read the plan file: brief, role, command,
 // constraints, what it waits for, what it may make and leave, and files, which a shard has by its rule.
-func editedTask(s *run.State, t *run.Task, before, after *spec.Plan, r run.Revision) run.Revision {
+func editedTask(order *run.Spec, t *run.Task, before, after *spec.Plan, r run.Revision) run.Revision {
 	find := func(p *spec.Plan) (out spec.Task, found bool) {
 		at := slices.IndexFunc(p.Tasks, func(o spec.Task) bool { return o.ID == cmp.Or(t.Task.ShardOf, t.Task.ID) })
 		if at >= 0 {
@@ -83,7 +83,7 @@ func editedTask(s *run.State, t *run.Task, before, after *spec.Plan, r run.Revis
 		r.Remaining = &now.Remaining
 	}
 	if now.Shard == nil && !slices.Equal(now.Files, was.Files) {
-		r.Files, r.Unlocked = &now.Files, spec.Unlocks(now.Files, s.Spec.Project.Protected)
+		r.Files, r.Unlocked = &now.Files, spec.Unlocks(now.Files, order.Project.Protected)
 	}
 	return r
 }
@@ -91,23 +91,23 @@ func editedTask(s *run.State, t *run.Task, before, after *spec.Plan, r run.Revis
 // waitsInVain returns why a task would never begin with what an edit has it wait for: an unknown task, one that waits for
 // it, or one that its change set, which is at work and keeps its files, must not wait for; "" where each can. gained are the
 // tasks that are added.
-func waitsInVain(s *run.State, own map[string]run.Revision, gained []spec.Task) string {
+func waitsInVain(agenda *run.Agenda, own map[string]run.Revision, gained []spec.Task) string {
 	maps.DeleteFunc(own, func(_ string, r run.Revision) bool { return r.DependsOn == nil && r.Inputs == nil })
 	if len(own) == 0 {
 		return ""
 	}
-	tasks, node := waiting(s, own, gained)
+	tasks, node := waiting(&agenda.Tasks, own, gained)
 	for _, id := range slices.Sorted(maps.Keys(own)) {
-		t, r := s.Tasks.ByID[id], own[id]
+		t, r := agenda.Tasks.ByID[id], own[id]
 		now := r.Order(t.Task)
 		for _, ref := range now.Dependencies() {
-			met, _, known := s.Tasks.Depends(ref)
+			met, _, known := agenda.Tasks.Depends(ref)
 			switch {
 			case !known && node[ref] == "":
-				return fmt.Sprintf("%s depends on %s, which has no task in run %s", id, ref, s.Spec.Run)
+				return fmt.Sprintf("%s depends on %s, which has no task in run %s", id, ref, agenda.Spec.Run)
 			case node[ref] == node[id]:
 				return fmt.Sprintf("%s depends on %s of the same change set, which lands with it", id, ref)
-			case !met && !slices.Contains(t.After, ref) && s.Tasks.Set(t).HasBegun():
+			case !met && !slices.Contains(t.After, ref) && agenda.Tasks.Set(t).HasBegun():
 				return fmt.Sprintf("%s cannot wait for %s: its change set %s has begun, and keeps its files until it has landed",
 					id, ref, t.Task.ChangeSet)
 			}
@@ -121,10 +121,10 @@ func waitsInVain(s *run.State, own map[string]run.Revision, gained []spec.Task) 
 
 // waiting are the tasks of a run that have not ended well, each with what it waits for, and those that are added. A template,
 // and a change set, which lands as one, are one task of it; node is the one that a reference means.
-func waiting(s *run.State, own map[string]run.Revision, gained []spec.Task) (tasks []spec.Task, node map[string]string) {
+func waiting(all *run.Tasks, own map[string]run.Revision, gained []spec.Task) (tasks []spec.Task, node map[string]string) {
 	open := slices.Clone(gained)
-	for _, id := range s.Tasks.Order {
-		if t, r := s.Tasks.ByID[id], own[id]; !kept(t) {
+	for _, id := range all.Order {
+		if t, r := all.ByID[id], own[id]; !kept(t) {
 			open = append(open, r.Order(t.Task))
 		}
 	}

@@ -27,7 +27,7 @@ type Forgotten struct {
 // are named, or of all. Its role is that of most of the waiting tasks, or the one given; brief, if given, says what to do in the
 // place of theirs. has reports whether the integration head has a file. The error is a *RefusedError.
 func FindForgotten(s *run.State, refs []string, role, brief string, has func(file string) bool) (*Forgotten, error) {
-	if _, err := retried(s, refs, true); err != nil {
+	if _, err := retried(&s.Agenda, refs, true); err != nil {
 		return nil, err
 	}
 	named := map[string]bool{}
@@ -40,7 +40,7 @@ func FindForgotten(s *run.State, refs []string, role, brief string, has func(fil
 		Joins: map[string][]string{}, heads: map[string]string{}, waiting: map[string]bool{}, sets: map[string][]string{},
 	}
 	barred := []string{}
-	for _, g := range groups(s, named) {
+	for _, g := range groups(&s.Tasks, named) {
 		for _, file := range g.files() {
 			switch {
 			case !has(file), spec.WriteSet{}.RefuseNew(file) != "": // no task can name it
@@ -51,7 +51,7 @@ func FindForgotten(s *run.State, refs []string, role, brief string, has func(fil
 			}
 		}
 		if len(g.change) > 0 {
-			out.add(s, &g, role, brief)
+			out.add(&s.Agenda, &g, role, brief)
 		}
 	}
 	switch {
@@ -80,13 +80,13 @@ type group struct {
 
 func (g *group) files() []string { return (&run.Forgotten{Findings: g.findings}).Files() }
 
-func groups(s *run.State, named map[string]bool) (out []group) {
-	for t := range s.Tasks.All() {
+func groups(tasks *run.Tasks, named map[string]bool) (out []group) {
+	for t := range tasks.All() {
 		if t.State != run.TaskParked || t.Forgotten == nil || t.Parent != "" {
 			continue
 		}
 		members := []*run.Task{t}
-		if set := s.Tasks.Set(t); set != nil {
+		if set := tasks.Set(t); set != nil {
 			members = set.Members
 		}
 		if len(named) > 0 && !slices.ContainsFunc(members, func(m *run.Task) bool { return named[m.Task.ID] }) {
@@ -115,8 +115,8 @@ func groups(s *run.State, named map[string]bool) (out []group) {
 }
 
 // add plans the task of a group.
-func (f *Forgotten) add(s *run.State, g *group, role, brief string) {
-	like, id := g.like(s), f.name(s)
+func (f *Forgotten) add(agenda *run.Agenda, g *group, role, brief string) {
+	like, id := g.like(&agenda.Spec), f.name(&agenda.Tasks)
 	set := g.set
 	if set == "" {
 		set = id
@@ -142,11 +142,11 @@ func (f *Forgotten) add(s *run.State, g *group, role, brief string) {
 }
 
 // name is an id that no task, template or change set has.
-func (f *Forgotten) name(s *run.State) string {
+func (f *Forgotten) name(tasks *run.Tasks) string {
 	id := "forgotten"
 	for n := 2; ; n++ {
 		planned := slices.ContainsFunc(f.Tasks, func(t spec.Task) bool { return t.ID == id })
-		if !planned && len(s.Tasks.Members(id)) == 0 && s.Tasks.Sets[id] == nil {
+		if !planned && len(tasks.Members(id)) == 0 && tasks.Sets[id] == nil {
 			return id
 		}
 		id = fmt.Sprintf("forgotten-%d", n)
@@ -154,10 +154,10 @@ func (f *Forgotten) name(s *run.State) string {
 }
 
 // like is the last of the waiting tasks with the role that most of them have: a plan tends to end with the callers.
-func (g *group) like(s *run.State) *run.Task {
+func (g *group) like(order *run.Spec) *run.Task {
 	count := map[string]int{}
 	for _, m := range g.members {
-		if role := s.Spec.Roles[m.Task.Role]; role.ChangesFiles() {
+		if role := order.Roles[m.Task.Role]; role.ChangesFiles() {
 			count[m.Task.Role]++
 		}
 	}
@@ -206,7 +206,7 @@ func Complete(s *run.State, f *Forgotten, data run.PlanData, by string) (actions
 	for i := range data.Tasks {
 		data.Tasks[i].Unlocked = nil // no finding unlocks a protected file
 	}
-	actions = append(reopen(s, tried(&r)), run.Append{Data: data})
+	actions = append(reopen(&s.Agenda, tried(&r)), run.Append{Data: data})
 	for _, id := range s.Tasks.Order {
 		if t := s.Tasks.ByID[id]; f.waiting[id] && !t.HandedIn() {
 			again = append(again, id)
@@ -220,5 +220,5 @@ func Complete(s *run.State, f *Forgotten, data run.PlanData, by string) (actions
 			actions = append(actions, run.SetTask(data.Tasks[i].ID, run.TaskData{State: run.TaskPending, Head: head}))
 		}
 	}
-	return append(actions, freed(s, maps.Clone(f.waiting), r, false)...), again
+	return append(actions, freed(&s.Tasks, maps.Clone(f.waiting), r, false)...), again
 }

@@ -11,28 +11,28 @@ import (
 
 // Gate adds a gate to a run that has not ended: it runs on the base commit, then on all that lands. Patches that are held for
 // files that no gate reads are tested with it. The error is a *RefusedError.
-func Gate(s *run.State, g spec.Gate, by string) ([]run.Action, string, error) {
+func Gate(agenda *run.Agenda, proofs *run.Proofs, g spec.Gate, by string) ([]run.Action, string, error) {
 	switch {
-	case Over(s) != nil:
-		return nil, "", Over(s)
-	case len(s.Proofs.Baseline) == 0:
+	case Over(agenda) != nil:
+		return nil, "", Over(agenda)
+	case len(proofs.Baseline) == 0:
 		return nil, "", Refusedf("the gates of run %s have not run on the base commit: wait until they have, or add the gate "+
-			"to .divisi/divisi.yaml and begin another run", s.Spec.Run)
-	case s.Status == run.Final:
-		return nil, "", Refusedf("run %s is at its final gates: nothing else lands", s.Spec.Run)
-	case slices.Contains(s.Spec.GateNames(), g.Name):
-		return nil, "", Refusedf("run %s has a gate %s: take another name", s.Spec.Run, g.Name)
+			"to .divisi/divisi.yaml and begin another run", agenda.Spec.Run)
+	case agenda.Status == run.Final:
+		return nil, "", Refusedf("run %s is at its final gates: nothing else lands", agenda.Spec.Run)
+	case slices.Contains(agenda.Spec.GateNames(), g.Name):
+		return nil, "", Refusedf("run %s has a gate %s: take another name", agenda.Spec.Run, g.Name)
 	}
-	if !MayAddGates(s) {
+	if !MayAddGates(&agenda.Spec) {
 		return nil, "", Refusedf("the gates of run %s have the network, as its tester has: write the gate into "+
-			".divisi/divisi.yaml, whose requests you agree to, and begin another run", s.Spec.Run)
+			".divisi/divisi.yaml, whose requests you agree to, and begin another run", agenda.Spec.Run)
 	}
 	p := spec.Project{Gates: []spec.Gate{g}}
 	if faults := p.Validate(); len(faults) > 0 {
 		return nil, "", Refusedf("%s", faults[0].Message)
 	}
 	actions := []run.Action{AddGate(g, by)}
-	if tasks := s.Tasks.HeldUnread(); len(tasks) > 0 {
+	if tasks := agenda.Tasks.HeldUnread(); len(tasks) > 0 {
 		actions = append(actions, run.SetRun(run.Data{Decision: &run.Decided{
 			Kind: run.DecideUnread, With: idsOf(tasks), Closed: true, Answer: run.Answer{
 				ID: UnreadID(tasks), Option: run.AddGate, By: by,
@@ -43,7 +43,7 @@ func Gate(s *run.State, g spec.Gate, by string) ([]run.Action, string, error) {
 }
 
 // MayAddGates reports whether gates may be added to a run: not where they would have the network, which trust shows before.
-func MayAddGates(s *run.State) bool { return !s.Spec.Roles[spec.RoleTester].Network }
+func MayAddGates(order *run.Spec) bool { return !order.Roles[spec.RoleTester].Network }
 
 func idsOf(tasks []*run.Task) (ids []string) {
 	for _, t := range tasks {

@@ -15,12 +15,12 @@ import (
 func Give(s *run.State, id string, p *spec.Patch, by string) (actions []run.Action, outcome string, err error) {
 	t := s.Tasks.ByID[id]
 	if t == nil {
-		return nil, "", unknown(s, id)
+		return nil, "", unknown(&s.Agenda, id)
 	}
-	if has(s, t, p) {
+	if has(s.Works, t, p) {
 		return nil, id + " has this patch already, and is " + string(t.State), nil
 	}
-	if err := Givable(s, t, p.Base); err != nil {
+	if err := Givable(&s.Agenda, s.Works, t, p.Base); err != nil {
 		return nil, "", err
 	}
 	d := run.TaskData{
@@ -38,8 +38,8 @@ func Give(s *run.State, id string, p *spec.Patch, by string) (actions []run.Acti
 			ID: of, Option: run.Reject, Text: "a person handed in another patch", By: by,
 		}}
 	}
-	actions = append(callBack(s, id), reopen(s, d.Reason)...) // before there is another attempt, which is the newest
-	actions = append(actions, freed(s, map[string]bool{id: true}, run.Revision{By: by}, false)...)
+	actions = append(callBack(s.Works, id), reopen(&s.Agenda, d.Reason)...) // before there is another attempt, which is the newest
+	actions = append(actions, freed(&s.Tasks, map[string]bool{id: true}, run.Revision{By: by}, false)...)
 	if notices != nil {
 		actions = append(actions, run.SetRun(run.Data{Notices: notices}))
 	}
@@ -47,16 +47,16 @@ func Give(s *run.State, id string, p *spec.Patch, by string) (actions []run.Acti
 }
 
 // has reports whether a patch is that of a task's newest attempt, and was not refused.
-func has(s *run.State, t *run.Task, p *spec.Patch) bool {
-	return s.Works.ByPerson(t) && t.Result.Patch.Commit == p.Commit && !t.GivenUp()
+func has(works run.Works, t *run.Task, p *spec.Patch) bool {
+	return works.ByPerson(t) && t.Result.Patch.Commit == p.Commit && !t.GivenUp()
 }
 
 // Givable returns why no patch on a base can be given to a task, as a *RefusedError; nil where one can.
-func Givable(s *run.State, t *run.Task, base string) error {
-	if err := lasting(s); err != nil {
+func Givable(agenda *run.Agenda, works run.Works, t *run.Task, base string) error {
+	if err := lasting(agenda); err != nil {
 		return err
 	}
-	id, w, role := t.Task.ID, s.Works[t.Task.ID], s.Spec.Roles[t.Task.Role]
+	id, w, role := t.Task.ID, works[t.Task.ID], agenda.Spec.Roles[t.Task.Role]
 	switch {
 	case !slices.Contains(givableStates, t.State):
 		return Refusedf("%s is %s: a patch can be given to a task that is parked, held or cancelled, or waits for its next "+

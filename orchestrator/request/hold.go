@@ -16,7 +16,7 @@ import (
 // Hold holds the templates whose shards fail alike.
 func Hold(s *run.State) (actions []run.Action) {
 	for _, name := range slices.Sorted(maps.Keys(s.Templates.Doubtful)) {
-		if h := due(s, name); h.Shards > 0 {
+		if h := due(&s.Agenda, name); h.Shards > 0 {
 			d := run.Decided{Kind: run.DecideTemplate, About: h.Template, Hold: &h}
 			actions = append(actions, run.SetRun(run.Data{Decision: &d}))
 		}
@@ -26,13 +26,13 @@ func Hold(s *run.State) (actions []run.Action) {
 
 // due returns the hold of a template that is due: the failure that most of its shards have, where they are enough, no more of
 // them have passed, and others could still fail so. A failure that was accepted is none.
-func due(s *run.State, name string) (h run.Hold) {
-	x := s.Templates.Doubtful[name]
+func due(agenda *run.Agenda, name string) (h run.Hold) {
+	x := agenda.Templates.Doubtful[name]
 	waits := func(id string) bool {
-		state := s.Tasks.ByID[id].State
+		state := agenda.Tasks.ByID[id].State
 		return state == run.TaskPending || state == run.TaskAccepted && !x.Answered(run.Park)
 	}
-	if x.Open() != nil || !s.Tasks.OpenShards(name) || !slices.ContainsFunc(s.Tasks.Shards[name], waits) {
+	if x.Open() != nil || !agenda.Tasks.OpenShards(name) || !slices.ContainsFunc(agenda.Tasks.Shards[name], waits) {
 		return h
 	}
 	for _, shape := range x.Often {
@@ -54,11 +54,11 @@ func due(s *run.State, name string) (h run.Hold) {
 }
 
 // PlanAfter returns the place of the first plan that the master made in a turn that began with a hold; -1 for none.
-func PlanAfter(s *run.State, h *run.Hold) int {
-	for i := h.Plans; i < len(s.Plans.All); i++ {
-		p := &s.Plans.All[i]
+func PlanAfter(plans *run.Plans, works run.Works, h *run.Hold) int {
+	for i := h.Plans; i < len(plans.All); i++ {
+		p := &plans.All[i]
 		author, turn, _ := run.SplitAgent(p.By)
-		called := author == run.MasterTask && s.Works.CalledAt(turn) > h.Pos
+		called := author == run.MasterTask && works.CalledAt(turn) > h.Pos
 		if called && p.Request == "" && p.Follows == "" && len(p.Tasks) > 0 {
 			return i
 		}
@@ -72,11 +72,11 @@ func ReviseAfterPlan(s *run.State) []run.Action {
 		if s.ForMaster(h.Pos, &s.Spec) {
 			continue
 		}
-		plan := PlanAfter(s, h)
-		if plan < 0 || !ended(s, plan, h.Template) {
+		plan := PlanAfter(&s.Plans, s.Works, h)
+		if plan < 0 || !ended(&s.Agenda, plan, h.Template) {
 			continue
 		}
-		actions, err := Revise(s, h.Template, run.Revision{By: s.Plans.All[plan].By})
+		actions, err := Revise(&s.Agenda, s.Works, h.Template, run.Revision{By: s.Plans.All[plan].By})
 		if err != nil {
 			return parkHeld(s, h, s.Plans.All[plan].By, err.Error())
 		}
@@ -94,22 +94,22 @@ func RuleHold(s *run.State, h *run.Hold, accept bool) []run.Action {
 }
 
 // ended reports whether all tasks of a plan have ended, but for those that wait for the shards of a template.
-func ended(s *run.State, plan int, template string) bool {
+func ended(agenda *run.Agenda, plan int, template string) bool {
 	waits := map[string]bool{template: true}
-	for _, id := range s.Tasks.Shards[template] {
+	for _, id := range agenda.Tasks.Shards[template] {
 		waits[id] = true
 	}
 	for more := true; more; {
 		more = false
-		for t := range s.Tasks.Open() {
+		for t := range agenda.Tasks.Open() {
 			if id := t.Task.ID; !waits[id] && slices.ContainsFunc(t.After, func(ref string) bool { return waits[ref] }) {
 				waits[id], more = true, true
 				waits[t.Task.ShardOf] = waits[t.Task.ShardOf] || t.Task.ShardOf != ""
 			}
 		}
 	}
-	return !slices.ContainsFunc(s.Plans.All[plan].Tasks, func(t spec.Task) bool {
-		v := s.Tasks.ByID[t.ID]
+	return !slices.ContainsFunc(agenda.Plans.All[plan].Tasks, func(t spec.Task) bool {
+		v := agenda.Tasks.ByID[t.ID]
 		return v != nil && !v.Ended() && !waits[t.ID]
 	})
 }
@@ -126,7 +126,7 @@ func parkHeld(s *run.State, h *run.Hold, by, words string) (actions []run.Action
 	if by == run.ByPolicy {
 		asked = ", as no person is asked"
 	}
-	why := fmt.Sprintf("%s parks what is left of %s%s: %s", by, h.Template, asked, h.Why()) + later(s, h)
+	why := fmt.Sprintf("%s parks what is left of %s%s: %s", by, h.Template, asked, h.Why()) + later(&s.Templates, h)
 	if words != "" {
 		why += ": " + text.Line(words)
 	}
@@ -143,8 +143,8 @@ func parkHeld(s *run.State, h *run.Hold, by, words string) (actions []run.Action
 }
 
 // later says that trying again may do, where a command failed in the way of a hold also after a wait.
-func later(s *run.State, h *run.Hold) string {
-	if slices.ContainsFunc(s.Templates.Of[h.Template].Failed[h.Shape], func(t *run.Task) bool {
+func later(templates *run.Templates, h *run.Hold) string {
+	if slices.ContainsFunc(templates.Of[h.Template].Failed[h.Shape], func(t *run.Task) bool {
 		return t.Waited && t.Faults[len(t.Faults)-1].Fault.Class == wire.FaultCommand
 	}) {
 		return recovery.TryLater
@@ -153,19 +153,19 @@ func later(s *run.State, h *run.Hold) string {
 }
 
 // heldOnly returns the open hold of a reference that is no task; the error is a *RefusedError where a template is not held.
-func heldOnly(s *run.State, ref string) (*run.Hold, error) {
-	if s.Tasks.ByID[ref] != nil || len(s.Tasks.Shards[ref]) == 0 {
+func heldOnly(agenda *run.Agenda, ref string) (*run.Hold, error) {
+	if agenda.Tasks.ByID[ref] != nil || len(agenda.Tasks.Shards[ref]) == 0 {
 		return nil, nil
 	}
-	if err := Over(s); err != nil {
+	if err := Over(agenda); err != nil {
 		return nil, err
 	}
-	if h := s.Templates.Of[ref].Open(); h != nil {
+	if h := agenda.Templates.Of[ref].Open(); h != nil {
 		return h, nil
 	}
-	holds := s.Templates.HoldsOf(ref)
+	holds := agenda.Templates.HoldsOf(ref)
 	if len(holds) == 0 {
-		return nil, Refusedf("the shards of %s are not held: name one of them, such as %s", ref, s.Tasks.Shards[ref][0])
+		return nil, Refusedf("the shards of %s are not held: name one of them, such as %s", ref, agenda.Tasks.Shards[ref][0])
 	}
 	last := holds[len(holds)-1]
 	return nil, Refusedf("the hold of %s was answered already: %s by %s", ref, last.Answer.Option, wire.Speaker(last.Answer.By))
@@ -173,6 +173,6 @@ func heldOnly(s *run.State, ref string) (*run.Hold, error) {
 
 // reviseBy lets the shards of a held template begin again, with words that their briefs end with. Repeated after a kill it
 // changes only those that lack them.
-func reviseBy(s *run.State, h *run.Hold, words, by string) ([]run.Action, error) {
-	return Revise(s, h.Template, run.Revision{ID: run.DecisionID(h.Template, h.Pos), By: by, Comment: words})
+func reviseBy(agenda *run.Agenda, works run.Works, h *run.Hold, words, by string) ([]run.Action, error) {
+	return Revise(agenda, works, h.Template, run.Revision{ID: run.DecisionID(h.Template, h.Pos), By: by, Comment: words})
 }

@@ -15,39 +15,41 @@ import (
 // that have not begun; gained are the tasks that it has more, which may be what a change set lacked. Of all that are parked, what
 // was handed in by tasks that were given up for another one's cause is tested again as it is. It returns the ids of the tasks
 // that it was asked for and that begin again; the error is a *RefusedError.
-func Retry(s *run.State, refs []string, r run.Revision, edited *spec.Plan, gained run.PlanData) ([]run.Action, []string, error) {
-	ids, err := retried(s, refs, len(gained.Tasks) > 0)
+func Retry(
+	agenda *run.Agenda, works run.Works, refs []string, r run.Revision, edited *spec.Plan, gained run.PlanData) ([]run.Action, []string, error,
+) {
+	ids, err := retried(agenda, refs, len(gained.Tasks) > 0)
 	if err != nil {
 		return nil, nil, err
 	}
-	own, more, err := edits(s, ids, edited, r)
+	own, more, err := edits(agenda, ids, edited, r)
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, id := range slices.Concat(ids, more) {
-		if why := noProof(s, s.Tasks.ByID[id], cmp.Or(own[id].Role, r.Role)); why != "" {
+		if why := noProof(&agenda.Spec, agenda.Tasks.ByID[id], cmp.Or(own[id].Role, r.Role)); why != "" {
 			return nil, nil, Refusedf("%s", why)
 		}
 	}
-	if why := waitsInVain(s, maps.Clone(own), gained.Tasks); why != "" {
+	if why := waitsInVain(agenda, maps.Clone(own), gained.Tasks); why != "" {
 		return nil, nil, Refusedf("the edited plan: %s", why)
 	}
-	actions := reopen(s, tried(&r))
+	actions := reopen(agenda, tried(&r))
 	if len(gained.Tasks) > 0 {
 		actions = append(actions, run.Append{Data: gained})
 	}
-	ids, tested := byCause(s, ids, own, len(refs) > 0 || r.Changes())
+	ids, tested := byCause(&agenda.Tasks, ids, own, len(refs) > 0 || r.Changes())
 	for _, id := range tested {
-		actions = append(actions, run.SetTask(id, reopened(s.Tasks.ByID[id], &run.Revision{By: r.By})))
+		actions = append(actions, run.SetTask(id, reopened(agenda.Tasks.ByID[id], &run.Revision{By: r.By})))
 	}
-	return append(actions, begin(s, slices.Concat(ids, more), r, own, tested...)...), ids, nil
+	return append(actions, begin(&agenda.Tasks, works, slices.Concat(ids, more), r, own, tested...)...), ids, nil
 }
 
 // byCause tells what begins again from what is only tested again: patches of tasks that were given up for another one's cause. A
 // task that is named, or that gets something else, begins again.
-func byCause(s *run.State, ids []string, own map[string]run.Revision, asked bool) (again, tested []string) {
+func byCause(tasks *run.Tasks, ids []string, own map[string]run.Revision, asked bool) (again, tested []string) {
 	for _, id := range ids {
-		if o := own[id]; asked || o.Changes() || !s.Tasks.ByID[id].HandedIn() {
+		if o := own[id]; asked || o.Changes() || !tasks.ByID[id].HandedIn() {
 			again = append(again, id)
 		} else {
 			tested = append(tested, id)
@@ -58,8 +60,8 @@ func byCause(s *run.State, ids []string, own map[string]run.Revision, asked bool
 
 // reopen lets a run go on that has come to its end, or to its final gates. A run that no process carries out is stopped then, for
 // resume to continue.
-func reopen(s *run.State, reason string) []run.Action {
-	switch s.Status {
+func reopen(agenda *run.Agenda, reason string) []run.Action {
+	switch agenda.Status {
 	case run.Done, run.Parked:
 		return []run.Action{run.SetRun(run.Data{State: run.Stopped, Reason: reason})}
 	case run.Final:
@@ -71,80 +73,82 @@ func reopen(s *run.State, reason string) []run.Action {
 
 // Skip gives tasks up as not needed. What was parked only because of them is opened again. It returns the ids of the tasks that
 // are skipped; the error is a *RefusedError.
-func Skip(s *run.State, refs []string, r run.Revision, reason string) (actions []run.Action, skipped []string, err error) {
+func Skip(
+	agenda *run.Agenda, works run.Works, refs []string, r run.Revision, reason string) (actions []run.Action, skipped []string, err error,
+) {
 	gone := map[string]bool{}
 	for _, ref := range refs {
-		ids, err := members(s, ref)
+		ids, err := members(agenda, ref)
 		if err != nil {
 			return nil, nil, err
 		}
-		open := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return gone[id] || kept(s.Tasks.ByID[id]) })
+		open := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return gone[id] || kept(agenda.Tasks.ByID[id]) })
 		if len(open) == 0 && !gone[ids[0]] {
-			return nil, nil, Refusedf("%s has ended and is %s: there is nothing to skip", ref, s.Tasks.ByID[ids[0]].State)
+			return nil, nil, Refusedf("%s has ended and is %s: there is nothing to skip", ref, agenda.Tasks.ByID[ids[0]].State)
 		}
 		for _, id := range open {
-			if s.Tasks.ByID[id].State == run.TaskLanding {
+			if agenda.Tasks.ByID[id].State == run.TaskLanding {
 				return nil, nil, Refusedf("%s is landing", id)
 			}
 			gone[id], skipped = true, append(skipped, id)
 		}
 	}
-	actions = reopen(s, "tasks were skipped")
+	actions = reopen(agenda, "tasks were skipped")
 	for _, id := range skipped {
-		actions = append(actions, end(s, s.Tasks.ByID[id], run.TaskSkipped, reason)...)
+		actions = append(actions, end(works, agenda.Tasks.ByID[id], run.TaskSkipped, reason)...)
 	}
-	return append(actions, freed(s, gone, r, true)...), skipped, nil
+	return append(actions, freed(&agenda.Tasks, gone, r, true)...), skipped, nil
 }
 
 // members are the ids of the tasks that a reference names, in a run in which tasks can be opened again.
-func members(s *run.State, ref string) ([]string, error) {
-	if err := lasting(s); err != nil {
+func members(agenda *run.Agenda, ref string) ([]string, error) {
+	if err := lasting(agenda); err != nil {
 		return nil, err
 	}
-	ids := s.Tasks.Members(ref)
+	ids := agenda.Tasks.Members(ref)
 	if len(ids) == 0 {
-		return nil, unknown(s, ref)
+		return nil, unknown(agenda, ref)
 	}
 	return ids, nil
 }
 
 // lasting refuses a run that was ended for good.
-func lasting(s *run.State) error {
-	if s.Status == run.Cancelled {
-		return Refusedf("run %s was cancelled, which is for good: start another run", s.Spec.Run)
+func lasting(agenda *run.Agenda) error {
+	if agenda.Status == run.Cancelled {
+		return Refusedf("run %s was cancelled, which is for good: start another run", agenda.Spec.Run)
 	}
 	return nil
 }
 
 // Retriable returns why Retry refuses these tasks, whatever else it is given; the error is a *RefusedError.
-func Retriable(s *run.State, refs []string) error {
-	_, err := retried(s, refs, true)
+func Retriable(agenda *run.Agenda, refs []string) error {
+	_, err := retried(agenda, refs, true)
 	return err
 }
 
 // retried are the ids of the tasks that a retry names. There may be none where the plan has gained some.
-func retried(s *run.State, refs []string, gained bool) (out []string, err error) {
+func retried(agenda *run.Agenda, refs []string, gained bool) (out []string, err error) {
 	if len(refs) == 0 {
-		return parked(s, gained)
+		return parked(agenda, gained)
 	}
 	for _, ref := range refs {
-		if h := s.Templates.Of[ref].Open(); s.Tasks.ByID[ref] == nil && h != nil {
+		if h := agenda.Templates.Of[ref].Open(); agenda.Tasks.ByID[ref] == nil && h != nil {
 			return nil, Refusedf("the template %s is held, and waits for an answer: %s", ref, h.Why())
 		}
 	}
 	for _, ref := range refs {
-		ids, err := members(s, ref)
+		ids, err := members(agenda, ref)
 		if err != nil {
 			return nil, err
 		}
-		if t := s.Tasks.ByID[ids[0]]; t.Drops != nil {
+		if t := agenda.Tasks.ByID[ids[0]]; t.Drops != nil {
 			return nil, Refusedf("%s: skip it, then drop again", onlyDrops(t))
 		}
-		given := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !s.Tasks.ByID[id].GivenUp() })
-		switch t := s.Tasks.ByID[ids[0]]; {
-		case len(given) > 0 && s.Tasks.ByID[given[0]].Parent != "":
-			return nil, Refusedf("%s belongs to the agent of %s: retry that one", ref, s.Tasks.ByID[given[0]].Parent)
-		case len(given) == 0 && s.Tasks.ByID[ref] == nil:
+		given := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !agenda.Tasks.ByID[id].GivenUp() })
+		switch t := agenda.Tasks.ByID[ids[0]]; {
+		case len(given) > 0 && agenda.Tasks.ByID[given[0]].Parent != "":
+			return nil, Refusedf("%s belongs to the agent of %s: retry that one", ref, agenda.Tasks.ByID[given[0]].Parent)
+		case len(given) == 0 && agenda.Tasks.ByID[ref] == nil:
 			return nil, Refusedf("no task of %s is parked or cancelled: there is nothing to retry", ref)
 		case len(given) == 0:
 			return nil, Refusedf("%s is %s: only a parked or cancelled task can be tried again", ref, t.State)
@@ -155,12 +159,12 @@ func retried(s *run.State, refs []string, gained bool) (out []string, err error)
 }
 
 // parked are all planned tasks that are parked. Those that wait for others of them follow these.
-func parked(s *run.State, gained bool) (out []string, err error) {
-	if err := lasting(s); err != nil {
+func parked(agenda *run.Agenda, gained bool) (out []string, err error) {
+	if err := lasting(agenda); err != nil {
 		return nil, err
 	}
 	var drops *run.Task
-	for t := range s.Tasks.All() {
+	for t := range agenda.Tasks.All() {
 		switch {
 		case t.State != run.TaskParked || t.Parent != "":
 		case t.Drops != nil:
@@ -174,7 +178,7 @@ func parked(s *run.State, gained bool) (out []string, err error) {
 	case drops != nil:
 		return nil, Refusedf("%s: skip it, then drop again", onlyDrops(drops))
 	default:
-		return nil, Refusedf("no task of run %s is parked: there is nothing to retry", s.Spec.Run)
+		return nil, Refusedf("no task of run %s is parked: there is nothing to retry", agenda.Spec.Run)
 	}
 	return out, nil
 }

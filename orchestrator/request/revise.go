@@ -15,15 +15,15 @@ import (
 // Revise changes a task, or what is left of a template's shards, and lets it begin again: also one that was parked, with the
 // tasks that were parked since they depend on it, and those of its change set, whose patches wait for it in the queue. The error
 // is a *RefusedError; nothing is changed then. A revision with the ID of an earlier one changes only the tasks that lack it.
-func Revise(s *run.State, ref string, r run.Revision) ([]run.Action, error) {
-	if s.Status.Ended() && s.Status != run.Stopped || s.Status == run.Final {
-		return nil, Refusedf("run %s has no tasks to revise any more: it is %s", s.Spec.Run, s.Status)
+func Revise(agenda *run.Agenda, works run.Works, ref string, r run.Revision) ([]run.Action, error) {
+	if agenda.Status.Ended() && agenda.Status != run.Stopped || agenda.Status == run.Final {
+		return nil, Refusedf("run %s has no tasks to revise any more: it is %s", agenda.Spec.Run, agenda.Status)
 	}
-	ids := slices.DeleteFunc(slices.Clone(s.Tasks.Members(ref)), func(id string) bool {
-		return ref != id && (kept(s.Tasks.ByID[id]) || s.Tasks.ByID[id].State == run.TaskLanding)
+	ids := slices.DeleteFunc(slices.Clone(agenda.Tasks.Members(ref)), func(id string) bool {
+		return ref != id && (kept(agenda.Tasks.ByID[id]) || agenda.Tasks.ByID[id].State == run.TaskLanding)
 	})
 	if len(ids) == 0 {
-		return nil, unknown(s, ref)
+		return nil, unknown(agenda, ref)
 	}
 	if r.Files != nil {
 		if len(ids) > 1 {
@@ -32,31 +32,31 @@ func Revise(s *run.State, ref string, r run.Revision) ([]run.Action, error) {
 		if problems := pathProblems(*r.Files); problems != "" {
 			return nil, Refusedf("%s", problems)
 		}
-		if why := meets(s, s.Tasks.ByID[ids[0]], *r.Files); why != "" {
+		if why := meets(&agenda.Tasks, agenda.Tasks.ByID[ids[0]], *r.Files); why != "" {
 			return nil, Refusedf("%s", why)
 		}
-		if r.Unlocked = spec.Unlocks(*r.Files, s.Spec.Project.Protected); !wire.IsPerson(r.By) && len(r.Unlocked) > 0 {
+		if r.Unlocked = spec.Unlocks(*r.Files, agenda.Spec.Project.Protected); !wire.IsPerson(r.By) && len(r.Unlocked) > 0 {
 			return nil, Refusedf("%s is protected: dispatch a task that names it, so that a person approves it", r.Unlocked[0])
 		}
 	}
-	if _, known := s.Spec.Roles[r.Role]; r.Role != "" && !known {
-		return nil, Refusedf("run %s has no role %q", s.Spec.Run, r.Role)
+	if _, known := agenda.Spec.Roles[r.Role]; r.Role != "" && !known {
+		return nil, Refusedf("run %s has no role %q", agenda.Spec.Run, r.Role)
 	}
 	for _, id := range ids {
-		if why := cmp.Or(fixed(s.Tasks.ByID[id], r.By), noProof(s, s.Tasks.ByID[id], r.Role)); why != "" {
+		if why := cmp.Or(fixed(agenda.Tasks.ByID[id], r.By), noProof(&agenda.Spec, agenda.Tasks.ByID[id], r.Role)); why != "" {
 			return nil, Refusedf("%s", why)
 		}
 	}
-	actions := begin(s, ids, r, nil)
-	if h := s.Templates.Of[ref].Open(); h != nil {
+	actions := begin(&agenda.Tasks, works, ids, r, nil)
+	if h := agenda.Templates.Of[ref].Open(); h != nil {
 		actions = append(actions, answerHold(h, run.Answer{Option: run.Revise, Text: r.Comment, By: r.By}))
 	}
 	return actions, nil
 }
 
 // noProof returns why a task cannot have a role whose tests must fail first; "" where it can.
-func noProof(s *run.State, t *run.Task, role string) string {
-	if s.Spec.Roles[role].Proves == "" || t.Task.ChangeSet != "" {
+func noProof(order *run.Spec, t *run.Task, role string) string {
+	if order.Roles[role].Proves == "" || t.Task.ChangeSet != "" {
 		return ""
 	}
 	return fmt.Sprintf("%s is in no change set, and tests of role %s are proven with the change of their set", t.Task.ID, role)
@@ -64,11 +64,11 @@ func noProof(s *run.State, t *run.Task, role string) string {
 
 // meets returns why a task cannot have these files: they belong to its change set, or to a task that an agent waits for, which
 // could then wait for this one; "" where it can.
-func meets(s *run.State, t *run.Task, files []string) string {
-	if why := inSet(s, t, files); why != "" {
+func meets(tasks *run.Tasks, t *run.Task, files []string) string {
+	if why := inSet(tasks, t, files); why != "" {
 		return why
 	}
-	for child := range s.Tasks.Open() {
+	for child := range tasks.Open() {
 		if at, meet := spec.Intersect(child.Task.Files, files); meet && child.Parent != "" && child != t {
 			return fmt.Sprintf("%s is for %s to write, which the agent of %s waits for", at, child.Task.ID, child.Parent)
 		}
@@ -77,8 +77,8 @@ func meets(s *run.State, t *run.Task, files []string) string {
 }
 
 // inSet returns which of the files another task of the change set may change; "" for none.
-func inSet(s *run.State, t *run.Task, files []string) string {
-	set := s.Tasks.Set(t)
+func inSet(tasks *run.Tasks, t *run.Task, files []string) string {
+	set := tasks.Set(t)
 	if set == nil {
 		return ""
 	}
@@ -93,12 +93,12 @@ func inSet(s *run.State, t *run.Task, files []string) string {
 // kept reports whether a task has ended well.
 func kept(t *run.Task) bool { return t.Ended() && !t.GivenUp() }
 
-func unknown(s *run.State, ref string) error {
-	if shards := s.Tasks.Members(ref); len(shards) > 0 {
+func unknown(agenda *run.Agenda, ref string) error {
+	if shards := agenda.Tasks.Members(ref); len(shards) > 0 {
 		return Refusedf("all shards of %s have landed", ref)
 	}
-	text := fmt.Sprintf("run %s has no task %q", s.Spec.Run, ref)
-	if near := spec.Nearest(ref, s.Tasks.Order); near != "" {
+	text := fmt.Sprintf("run %s has no task %q", agenda.Spec.Run, ref)
+	if near := spec.Nearest(ref, agenda.Tasks.Order); near != "" {
 		text += fmt.Sprintf(" (did you mean %q?)", near)
 	}
 	return Refusedf("%s", text)
@@ -142,13 +142,15 @@ func revisedBy(t *run.Task) (n int) {
 
 // begin lets tasks begin again, each with its own revision where it has one. What was given up because of them, or of others that
 // are opened, is opened before: a kill in between leaves it to be given up again, and the tasks to be opened again.
-func begin(s *run.State, ids []string, all run.Revision, own map[string]run.Revision, opened ...string) (actions []run.Action) {
+func begin(
+	tasks *run.Tasks, works run.Works, ids []string, all run.Revision, own map[string]run.Revision, opened ...string) (actions []run.Action,
+) {
 	begun := map[string]bool{}
 	for _, id := range opened {
 		begun[id] = true
 	}
 	for _, id := range ids {
-		t, r := s.Tasks.ByID[id], all
+		t, r := tasks.ByID[id], all
 		if o, ok := own[id]; ok {
 			r = o
 		}
@@ -157,9 +159,9 @@ func begin(s *run.State, ids []string, all run.Revision, own map[string]run.Revi
 			continue // before a kill
 		}
 		d := run.TaskData{State: run.TaskPending, Reason: tried(&r), Revision: &r}
-		actions = append(append(actions, run.SetTask(id, d)), callBack(s, id)...)
+		actions = append(append(actions, run.SetTask(id, d)), callBack(works, id)...)
 	}
-	return append(freed(s, begun, run.Revision{ID: all.ID, By: all.By}, false), actions...)
+	return append(freed(tasks, begun, run.Revision{ID: all.ID, By: all.By}, false), actions...)
 }
 
 // tried words why tasks begin again.
@@ -171,12 +173,12 @@ func tried(r *run.Revision) string {
 }
 
 // freed opens the tasks that were given up only because of others, which begin again or are skipped.
-func freed(s *run.State, begun map[string]bool, again run.Revision, skipped bool) (actions []run.Action) {
+func freed(tasks *run.Tasks, begun map[string]bool, again run.Revision, skipped bool) (actions []run.Action) {
 	for more := true; more; {
 		more = false
-		for _, id := range s.Tasks.Order {
-			t := s.Tasks.ByID[id]
-			if begun[id] || t.State != run.TaskParked || !lostWith(s, t, begun, skipped) {
+		for _, id := range tasks.Order {
+			t := tasks.ByID[id]
+			if begun[id] || t.State != run.TaskParked || !lostWith(tasks, t, begun, skipped) {
 				continue
 			}
 			begun[id], more = true, true
@@ -203,16 +205,16 @@ func reopened(t *run.Task, r *run.Revision) run.TaskData {
 // lostWith reports whether a parked task was given up only since one of others was: it depends on it, and on no other that is
 // given up, or is in its change set. A set lands as a whole: with a task that begins again all of its tasks do, with one that is
 // skipped those that did not fail themselves.
-func lostWith(s *run.State, t *run.Task, begun map[string]bool, skipped bool) bool {
+func lostWith(tasks *run.Tasks, t *run.Task, begun map[string]bool, skipped bool) bool {
 	again := func(m *run.Task) bool { return begun[m.Task.ID] }
 	failed := len(t.Faults) > 0 && t.Faults[len(t.Faults)-1].Attempt == t.Attempt
-	if set := s.Tasks.Set(t); set != nil && slices.ContainsFunc(set.Members, again) && (!skipped || !failed) {
+	if set := tasks.Set(t); set != nil && slices.ContainsFunc(set.Members, again) && (!skipped || !failed) {
 		return true
 	}
 	found := false
 	for _, ref := range t.After {
-		for _, id := range s.Tasks.Members(ref) {
-			if s.Tasks.ByID[id].GivenUp() && !begun[id] {
+		for _, id := range tasks.Members(ref) {
+			if tasks.ByID[id].GivenUp() && !begun[id] {
 				return false
 			}
 			found = found || begun[id]
@@ -222,9 +224,9 @@ func lostWith(s *run.State, t *run.Task, begun map[string]bool, skipped bool) bo
 }
 
 // callBack takes the attempts of a task from the queue and from their agents.
-func callBack(s *run.State, id string) (actions []run.Action) {
+func callBack(works run.Works, id string) (actions []run.Action) {
 	for _, work := range []string{id, id + run.VerifySuffix, id + run.RedSuffix} {
-		w := s.Works[work]
+		w := works[work]
 		if w != nil && w.Attempts[w.Last] != nil && w.Attempts[w.Last].Result == nil {
 			actions = append(actions, run.TakeBack{Work: w}, run.Tell{Work: work})
 		}
@@ -255,7 +257,7 @@ func reviseFor(s *run.State, q *run.Request) []run.Action {
 		if q.Constraints != nil {
 			r.Constraints = &q.Constraints
 		}
-		actions, err = Revise(s, q.Task, r)
+		actions, err = Revise(&s.Agenda, s.Works, q.Task, r)
 	}
 	if err != nil {
 		return refuse(q, err.Error())
@@ -266,7 +268,7 @@ func reviseFor(s *run.State, q *run.Request) []run.Action {
 // cancelFor gives up a task that the goal does not need, which is no failure of the run.
 func cancelFor(s *run.State, q *run.Request) ([]run.Action, error) {
 	t := s.Tasks.ByID[q.Task]
-	if s.Tasks.ByID[q.Task] == nil && decided(s, q, q.Reason) > 0 { // before a kill
+	if s.Tasks.ByID[q.Task] == nil && decided(s.Decisions, q, q.Reason) > 0 { // before a kill
 		return nil, nil
 	}
 	if t != nil && t.State == run.TaskSkipped && t.Reason == q.Reason { // before a kill
@@ -278,29 +280,29 @@ func cancelFor(s *run.State, q *run.Request) ([]run.Action, error) {
 		}
 	}
 	if t != nil && t.State == run.TaskParked && s.Tasks.Set(t) == nil {
-		return end(s, t, run.TaskSkipped, q.Reason), nil
+		return end(s.Works, t, run.TaskSkipped, q.Reason), nil
 	}
 	actions, err := Cancel(s, q.Task, q.Reason, q.Agent())
 	if err != nil || t == nil || s.Tasks.Set(t) != nil {
 		return actions, err
 	}
-	return end(s, t, run.TaskSkipped, q.Reason), nil
+	return end(s.Works, t, run.TaskSkipped, q.Reason), nil
 }
 
 // Accept lets a held patch go on, or the shards of a held template. The error is a *RefusedError.
 func Accept(s *run.State, id string, a run.Answer) ([]run.Action, error) {
 	a = run.Answer{Option: run.Accept, By: a.By, Alike: a.Alike, Standing: a.Standing}
-	if h, err := heldOnly(s, id); h != nil {
+	if h, err := heldOnly(&s.Agenda, id); h != nil {
 		return []run.Action{answerHold(h, a)}, nil
 	} else if err != nil {
 		return nil, err
 	}
-	t, over := s.Tasks.ByID[id], Over(s)
+	t, over := s.Tasks.ByID[id], Over(&s.Agenda)
 	switch {
 	case over != nil:
 		return nil, over
 	case t == nil:
-		return nil, unknown(s, id)
+		return nil, unknown(&s.Agenda, id)
 	case t.Doubt() == nil:
 		return nil, Refusedf("the patch of %s is not held: the task is %s", id, t.State)
 	}
@@ -319,8 +321,8 @@ func rule(s *run.State, t *run.Task, a run.Answer) ([]run.Action, error) {
 }
 
 // decided counts the decisions about the task of a request of the master that its agent has made with a text, or accepted.
-func decided(s *run.State, q *run.Request, text string) (n int) {
-	for _, d := range s.Decisions {
+func decided(decisions run.Decisions, q *run.Request, text string) (n int) {
+	for _, d := range decisions {
 		a := d.Answer
 		if d.Closed && d.About == q.Task && a.By == q.Agent() && a.Text == text && (a.Option == run.Accept) == q.Accept {
 			n++

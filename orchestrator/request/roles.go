@@ -10,9 +10,9 @@ import (
 )
 
 // callable returns why the agent of a task cannot call a role; "" when it can.
-func callable(s *run.State, t *run.Task, name string) string {
-	role := s.Spec.Roles[t.Task.Role]
-	can := s.Spec.Callees(&role)
+func callable(agenda *run.Agenda, t *run.Task, name string) string {
+	role := agenda.Spec.Roles[t.Task.Role]
+	can := agenda.Spec.Callees(&role)
 	if !slices.Contains(can, name) {
 		text := fmt.Sprintf("role %q is not one that you can name; these are %s", name, strings.Join(can, ", "))
 		if near := spec.Nearest(name, can); near != "" {
@@ -20,7 +20,7 @@ func callable(s *run.State, t *run.Task, name string) string {
 		}
 		return text
 	}
-	if chain := s.Tasks.RolesAbove(t); slices.Contains(chain, name) {
+	if chain := agenda.Tasks.RolesAbove(t); slices.Contains(chain, name) {
 		return fmt.Sprintf("this would be a cycle: %s asks for %s", strings.Join(chain, " asks for "), name)
 	}
 	return ""

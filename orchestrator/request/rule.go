@@ -27,17 +27,17 @@ func settle(s *run.State, q *run.Request) []run.Action {
 	case wire.RequestDelegate:
 		return delegate(s, q)
 	case wire.RequestWait:
-		if behind(s, q) {
+		if behind(&s.Requests, q) {
 			return nil
 		}
 		return answer(q, wire.Answer{Text: "all have ended"})
 	case wire.RequestTransfer:
-		if why := mayTransfer(s, q); why != "" {
+		if why := mayTransfer(&s.Agenda, &s.Agents, q); why != "" {
 			return refuse(q, why)
 		}
 		return answer(q, wire.Answer{Task: q.Of, Text: q.Role})
 	case wire.RequestScope:
-		return grant(s, q)
+		return grant(&s.Agenda, q)
 	case wire.RequestSend:
 		return pass(s, q)
 	case wire.RequestRevise, wire.RequestCancel:
@@ -63,17 +63,17 @@ func delegate(s *run.State, q *run.Request) []run.Action {
 	case q.Child != "" && q.Background && !q.Begun:
 		return answer(q, wire.Answer{Task: q.Child, Begun: true})
 	case q.Child != "":
-		return handBack(s, q)
+		return handBack(&s.Tasks, &s.Agents, q)
 	}
-	if why := mayDelegate(s, q); why != "" {
+	if why := mayDelegate(&s.Agenda, &s.Agents, q); why != "" {
 		return refuse(q, why)
 	}
-	p := spec.Plan{Tasks: []spec.Task{child(s, q)}}
+	p := spec.Plan{Tasks: []spec.Task{child(&s.Tasks, q)}}
 	return []run.Action{run.Expand{Plan: p, Commit: s.Head, Then: func(d run.PlanData, problems []spec.Problem) []run.Action {
 		if len(problems) > 0 {
 			return refuse(q, problemText(&spec.PlanError{Problems: problems}))
 		}
-		if tokens, limited := share(s, q); limited && s.Spec.Spends(q.Role) {
+		if tokens, limited := share(&s.Agenda, &s.Agents, q); limited && s.Spec.Spends(q.Role) {
 			d.Grant, d.Ceiling = tokens, min(d.Ceiling, tokens)
 		}
 		d.Tasks[0].Unlocked = nil // only a person and the master unlock
@@ -83,19 +83,19 @@ func delegate(s *run.State, q *run.Request) []run.Action {
 }
 
 // behind reports whether a task runs in the background for the agent of a request.
-func behind(s *run.State, q *run.Request) bool {
-	return slices.ContainsFunc(s.Requests.Of[q.Of], func(other *run.Request) bool {
+func behind(requests *run.Requests, q *run.Request) bool {
+	return slices.ContainsFunc(requests.Of[q.Of], func(other *run.Request) bool {
 		return other.Agent() == q.Agent() && other.Begun && other.Answer == nil
 	})
 }
 
 // handBack answers a request whose task has ended.
-func handBack(s *run.State, q *run.Request) []run.Action {
-	t := s.Tasks.ByID[q.Child]
+func handBack(tasks *run.Tasks, agents *run.Agents, q *run.Request) []run.Action {
+	t := tasks.ByID[q.Child]
 	if !t.Ended() {
 		return nil
 	}
-	a := wire.Answer{Task: q.Child, Status: spec.StatusDone, Usage: s.Requests.Account(q.Child, s.Works)}
+	a := wire.Answer{Task: q.Child, Status: spec.StatusDone, Usage: agents.Requests.Account(q.Child, agents.Works)}
 	if t.Result != nil {
 		a.Handoff = t.Result.Handoff
 	}
@@ -112,19 +112,19 @@ func handBack(s *run.State, q *run.Request) []run.Action {
 }
 
 // grant decides whether a task may write more than it was given. The grant holds at once.
-func grant(s *run.State, q *run.Request) []run.Action {
-	t := s.Tasks.ByID[q.Of]
+func grant(agenda *run.Agenda, q *run.Request) []run.Action {
+	t := agenda.Tasks.ByID[q.Of]
 	if t != nil && len(t.Task.Files) == 0 {
 		return answer(q, wire.Answer{
 			Text: "your task has no write set: everything that is not protected is yours to write",
 		})
 	}
-	why := mayGrow(s, t, q)
+	why := mayGrow(agenda, t, q)
 	switch {
-	case why == "" && ForPerson(s, q):
+	case why == "" && ForPerson(&agenda.Spec, q):
 		return nil
 	case why == "":
-		why = unplanned(s, q.Paths)
+		why = unplanned(&agenda.Spec, q.Paths)
 	}
 	if why != "" {
 		return refuse(q, why)
@@ -144,7 +144,7 @@ func pass(s *run.State, q *run.Request) []run.Action {
 		return refuse(q, "only the master can write to others")
 	case q.Task == run.MasterTask || q.Task == "":
 		return refuse(q, "name the task of the agent")
-	case sent(s, q):
+	case sent(s.Decisions, &s.Agents, q):
 		return answer(q, wire.Answer{Text: q.Task + " has it"})
 	}
 	if q.Accept {
@@ -169,16 +169,16 @@ func Send(s *run.State, task, words, from string) (actions []run.Action, outcome
 	if task == "" {
 		task = run.MasterTask
 	}
-	if h, err := heldOnly(s, task); h != nil && strings.TrimSpace(words) != "" {
-		actions, err = reviseBy(s, h, words, from)
+	if h, err := heldOnly(&s.Agenda, task); h != nil && strings.TrimSpace(words) != "" {
+		actions, err = reviseBy(&s.Agenda, s.Works, h, words, from)
 		return actions, "the shards of " + task + " restart with these words in their brief", err
 	} else if err != nil {
 		return nil, "", err
 	}
-	if err := reachable(s, task, words); err != nil {
+	if err := reachable(&s.Agenda, task, words); err != nil {
 		return nil, "", err
 	}
-	if q := question(s, task); q != nil {
+	if q := question(&s.Tasks, &s.Agents, task); q != nil {
 		actions, outcome = Reply(q, words, from)
 		return actions, outcome, nil
 	}
@@ -186,7 +186,7 @@ func Send(s *run.State, task, words, from string) (actions []run.Action, outcome
 		actions, err := rule(s, t, run.Answer{Option: run.Reject, Text: words, By: from})
 		return actions, "the patch of " + task + " is rejected with these words", err
 	}
-	if outcome, err = deliveryOf(s, task); err != nil {
+	if outcome, err = deliveryOf(&s.Agenda, &s.Agents, task); err != nil {
 		return nil, "", err
 	}
 	return []run.Action{run.Write{Task: task, Text: words, From: from}, run.Tell{Work: task}}, outcome, nil
@@ -206,7 +206,7 @@ func CancelOrphans(s *run.State) []run.Action {
 			continue
 		}
 		if t := s.Tasks.ByID[q.Child]; !t.Ended() && t.State != run.TaskLanding {
-			return end(s, t, run.TaskCancelled, q.Agent()+", which had asked for it, has ended")
+			return end(s.Works, t, run.TaskCancelled, q.Agent()+", which had asked for it, has ended")
 		}
 	}
 	return nil
@@ -215,12 +215,12 @@ func CancelOrphans(s *run.State) []run.Action {
 // Cancel cancels a task, and with it everything that its agent has delegated; of a held template it parks what is left. The error
 // is a *RefusedError.
 func Cancel(s *run.State, id, reason, by string) ([]run.Action, error) {
-	if h, err := heldOnly(s, id); h != nil {
+	if h, err := heldOnly(&s.Agenda, id); h != nil {
 		return parkHeld(s, h, by, reason), nil
 	} else if err != nil {
 		return nil, err
 	}
-	if err := reachable(s, id, reason); err != nil {
+	if err := reachable(&s.Agenda, id, reason); err != nil {
 		return nil, err
 	}
 	t := s.Tasks.ByID[id]
@@ -232,13 +232,13 @@ func Cancel(s *run.State, id, reason, by string) ([]run.Action, error) {
 	case t.State == run.TaskLanding:
 		return nil, Refusedf("%s is landing", id)
 	}
-	return end(s, t, run.TaskCancelled, reason), nil
+	return end(s.Works, t, run.TaskCancelled, reason), nil
 }
 
 // end ends a task first in the log, from when on nothing of it counts, then on the queue and with its agent.
-func end(s *run.State, t *run.Task, as run.TaskState, reason string) []run.Action {
+func end(works run.Works, t *run.Task, as run.TaskState, reason string) []run.Action {
 	id := t.Task.ID
-	return append([]run.Action{run.SetTask(id, run.TaskData{State: as, Reason: reason})}, callBack(s, id)...)
+	return append([]run.Action{run.SetTask(id, run.TaskData{State: as, Reason: reason})}, callBack(works, id)...)
 }
 
 // ReportLate reports the messages to one task that came too late: the task has ended well, and none of its agents received them.

@@ -11,18 +11,18 @@ import (
 
 // ForPerson reports whether a request to write waits for a person: it is for protected paths, in a run without a master that
 // asks.
-func ForPerson(s *run.State, q *run.Request) bool {
-	asks := s.Spec.Plan != nil && s.Spec.OnDoubt != run.OnDoubtReject && s.Spec.OnDoubt != run.OnDoubtAccept
-	return q.Kind == wire.RequestScope && asks && unplanned(s, q.Paths) != ""
+func ForPerson(order *run.Spec, q *run.Request) bool {
+	asks := order.Plan != nil && order.OnDoubt != run.OnDoubtReject && order.OnDoubt != run.OnDoubtAccept
+	return q.Kind == wire.RequestScope && asks && unplanned(order, q.Paths) != ""
 }
 
 // Grant lets the task of a request that waits for a person write what it asks for. The error is a *RefusedError.
-func Grant(s *run.State, q *run.Request, by string) ([]run.Action, string, error) {
-	if why := mayGrow(s, s.Tasks.ByID[q.Of], q); why != "" {
+func Grant(agenda *run.Agenda, q *run.Request, by string) ([]run.Action, string, error) {
+	if why := mayGrow(agenda, agenda.Tasks.ByID[q.Of], q); why != "" {
 		return nil, "", Refusedf("%s cannot write there: %s", q.Of, why)
 	}
 	a := grown(q)
-	a.Unlocked, a.From = spec.Unlocks(q.Paths, s.Spec.Project.Protected), by
+	a.Unlocked, a.From = spec.Unlocks(q.Paths, agenda.Spec.Project.Protected), by
 	return answer(q, a), q.Of + " may write " + strings.Join(q.Paths, ", "), nil
 }
 
@@ -32,18 +32,18 @@ func Deny(q *run.Request, why, by string) ([]run.Action, string) {
 }
 
 // mayGrow returns why a task's write set may not grow as its agent asks, but for protected paths; "" when it may.
-func mayGrow(s *run.State, t *run.Task, q *run.Request) string {
+func mayGrow(agenda *run.Agenda, t *run.Task, q *run.Request) string {
 	if t == nil {
 		return "only the agent of a task can write, and so ask for more to write"
 	}
-	role := s.Spec.Roles[t.Task.Role]
+	role := agenda.Spec.Roles[t.Task.Role]
 	if !role.ChangesFiles() {
 		return fmt.Sprintf("role %s writes nothing: report the needed change in your findings", role.Name)
 	}
 	if problems := pathProblems(q.Paths); problems != "" {
 		return problems
 	}
-	for _, l := range s.Tasks.Locked() {
+	for _, l := range agenda.Tasks.Locked() {
 		if at, meet := spec.Intersect(l.Files, q.Paths); meet && l.Task != t.Task.ID {
 			return fmt.Sprintf("%s is locked by %s. Do not work around it: finish the rest, and report the needed change in "+
 				"deviations, as a follow-up task", at, l.Task)
@@ -51,7 +51,7 @@ func mayGrow(s *run.State, t *run.Task, q *run.Request) string {
 	}
 	// A delegated task that has not begun locks nothing yet, but an agent waits for it, perhaps the one that asks here: what it
 	// is to write would be locked until that one ends, and that one waits.
-	for child := range s.Tasks.Open() {
+	for child := range agenda.Tasks.Open() {
 		id := child.Task.ID
 		if child.Parent == "" || id == t.Task.ID {
 			continue
@@ -66,8 +66,8 @@ func mayGrow(s *run.State, t *run.Task, q *run.Request) string {
 
 // unplanned returns which entry of a write set that an agent asks for is protected; "" for none. Only a person and the master
 // unlock protected paths.
-func unplanned(s *run.State, files []string) string {
-	if locked := spec.Unlocks(files, s.Spec.Project.Protected); len(locked) > 0 {
+func unplanned(order *run.Spec, files []string) string {
+	if locked := spec.Unlocks(files, order.Project.Protected); len(locked) > 0 {
 		return locked[0] + " is protected, and only a plan can give it to a task: name it in deviations"
 	}
 	return ""

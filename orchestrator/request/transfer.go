@@ -9,26 +9,27 @@ import (
 )
 
 // mayTransfer returns why a task may not be transferred as its agent asks; "" when it may.
-func mayTransfer(s *run.State, q *run.Request) string {
-	t := s.Tasks.ByID[q.Of]
+func mayTransfer(agenda *run.Agenda, agents *run.Agents, q *run.Request) string {
+	t := agenda.Tasks.ByID[q.Of]
 	if t == nil {
 		return "only the agent of a task can hand it over"
 	}
-	if had := s.Requests.Transfer(t); had != nil && turnOf(had) == turnOf(q) { // it ends with the one that it was granted
+	if had := agents.Requests.Transfer(t); had != nil && turnOf(had) == turnOf(q) { // it ends with the one that it was granted
 		return "your task goes to " + had.Role + " already"
 	}
-	if why := callable(s, t, q.Role); why != "" {
+	if why := callable(agenda, t, q.Role); why != "" {
 		return why
 	}
-	from, to := s.Spec.Roles[t.Task.Role], s.Spec.Roles[q.Role]
+	from, to := agenda.Spec.Roles[t.Task.Role], agenda.Spec.Roles[q.Role]
 	switch {
-	case noProof(s, t, q.Role) != "":
-		return noProof(s, t, q.Role)
+	case noProof(&agenda.Spec, t, q.Role) != "":
+		return noProof(&agenda.Spec, t, q.Role)
 	case from.ChangesFiles() && !to.ChangesFiles():
 		return fmt.Sprintf("role %s writes nothing, and your task is one that writes", q.Role)
-	case !from.ChangesFiles() && to.ChangesFiles() && !s.Approval(t):
+	case !from.ChangesFiles() && to.ChangesFiles() && !agenda.Approval(t):
 		return "your plan only reads and was not approved for writing: report the needed change in your findings"
-	case !from.ChangesFiles() && to.ChangesFiles() && t.Parent != "" && mayWrite(s, s.Tasks.ByID[t.Parent], t.Task.Files) != "":
+	case !from.ChangesFiles() && to.ChangesFiles() && t.Parent != "" &&
+		mayWrite(agenda, agents.Works, agenda.Tasks.ByID[t.Parent], t.Task.Files) != "":
 		return "your task names no files to write, and an agent above you locks its own while it waits: report the needed " +
 			"change in your findings"
 	case to.Executor == spec.ExecutorCommand && len(to.Command) == 0:

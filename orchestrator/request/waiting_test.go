@@ -48,7 +48,7 @@ func delegating(t *testing.T, tasks, n int) *run.State {
 			Kind: contextscope.KindRequest, Task: id, Attempt: 1, Agent: id + "/1", Pos: st.Pos + 1, Data: raw,
 		}))
 		fold(t, st, contextscope.KindPlan, "", run.PlanData{
-			By: id + "/1", Request: q.ID, Tasks: []spec.Task{{ID: childID(st, st.Requests.ByID[q.ID]), Role: "reader"}},
+			By: id + "/1", Request: q.ID, Tasks: []spec.Task{{ID: childID(&st.Tasks, st.Requests.ByID[q.ID]), Role: "reader"}},
 		})
 	}
 	return st
@@ -75,11 +75,11 @@ func TestChildrenHaveIDsOfTheirCallThatArePlanIDs(t *testing.T) {
 	st := delegating(t, 1, 1)
 	long := &run.Request{Of: "a-very-long-task-id_-of-the-greatest-length-that-there-can-be-0001", Attempt: 1}
 	long.ID, long.Role = long.Agent()+"/delegate-123-63", "a--role-of-32-characters-in-all-"
-	for _, id := range []string{childID(st, long), childID(st, st.Requests.ByID[st.Requests.Order[0]])} {
+	for _, id := range []string{childID(&st.Tasks, long), childID(&st.Tasks, st.Requests.ByID[st.Requests.Order[0]])} {
 		p := spec.Plan{Tasks: []spec.Task{{ID: id, Role: "reader", Brief: "b"}}}
 		require.Empty(t, p.Validate(spec.Env{Roles: st.Spec.Roles}), id)
 	}
-	require.Equal(t, "t0-reader-1-0-2", childID(st, st.Requests.ByID[st.Requests.Order[0]]), "the same call of another attempt")
+	require.Equal(t, "t0-reader-1-0-2", childID(&st.Tasks, st.Requests.ByID[st.Requests.Order[0]]), "the same call of another attempt")
 }
 
 // A child that has not begun holds nothing, and what it is to write is not for its parent, which waits for it, nor for others:
@@ -95,12 +95,12 @@ func TestWhatAChildIsToWriteIsGrantedToNobodyElse(t *testing.T) {
 	require.Zero(t, child.Attempt)
 	q := &run.Request{Request: wire.Request{Paths: []string{"f01.txt"}}}
 	for _, id := range []string{"t0", "t1"} {
-		require.Contains(t, mayGrow(st, st.Tasks.ByID[id], q), "f01.txt belongs to t0-reader-1-0, which an agent waits for", id)
+		require.Contains(t, mayGrow(&st.Agenda, st.Tasks.ByID[id], q), "f01.txt belongs to t0-reader-1-0, which an agent waits for", id)
 	}
 	other := &run.Request{Request: wire.Request{Paths: []string{"f03.txt"}}}
-	require.Empty(t, mayGrow(st, st.Tasks.ByID["t0"], other))
+	require.Empty(t, mayGrow(&st.Agenda, st.Tasks.ByID["t0"], other))
 	fold(t, st, contextscope.KindTask, child.Task.ID, run.TaskData{State: run.TaskDone})
-	require.Empty(t, mayGrow(st, st.Tasks.ByID["t0"], q), "it has ended")
+	require.Empty(t, mayGrow(&st.Agenda, st.Tasks.ByID["t0"], q), "it has ended")
 }
 
 // woken is a turn of the master that was acted upon. With sends it has answered somebody.

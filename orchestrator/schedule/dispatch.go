@@ -21,13 +21,13 @@ func Dispatch(s *run.State) []run.Action {
 	}
 	for _, id := range ready {
 		t := s.Tasks.ByID[id]
-		if why := UsedUp(s, t); why != "" {
+		if why := UsedUp(&s.Agents, t); why != "" {
 			actions = append(actions, recovery.Park(s, t, why, nil)...)
 			continue
 		}
 		actions = append(actions, run.AssignTask(id, run.TaskRunning, run.Dispatch{
-			Task: id, Attempt: t.Attempt + 1, Role: t.Task.Role, Head: base(s, t), Tokens: Allowance(s, t),
-			Uses: t.Next.String(), Group: group(s, t),
+			Task: id, Attempt: t.Attempt + 1, Role: t.Task.Role, Head: base(&s.Branch, t), Tokens: Allowance(&s.Agents, t),
+			Uses: t.Next.String(), Group: group(&s.Spec, &s.Requests, t),
 		}))
 	}
 	return actions
@@ -35,9 +35,9 @@ func Dispatch(s *run.State) []run.Action {
 
 // base is the commit that the next attempt of a task starts from: the integration head, its merged change set, or the base of the
 // work that it continues.
-func base(s *run.State, t *run.Task) string {
+func base(branch *run.Branch, t *run.Task) string {
 	if h, untried := t.Handover(); untried && h.Patch != nil {
 		return h.Patch.Base
 	}
-	return cmp.Or(t.Head, s.Head)
+	return cmp.Or(t.Head, branch.Head)
 }

@@ -16,12 +16,12 @@ func unmended(s *run.State, t *run.Task) (h hindrance) {
 	for _, name := range proof.Needed(s, t) {
 		tasks := s.Mending(name)
 		for _, id := range tasks {
-			if m := s.Tasks.ByID[id]; m != nil && !m.Ended() && !waitsFor(s, m, t, map[*run.Task]bool{}) {
+			if m := s.Tasks.ByID[id]; m != nil && !m.Ended() && !waitsFor(&s.Tasks, m, t, map[*run.Task]bool{}) {
 				return hindrance{by: mending, what: id, gate: name}
 			}
 		}
 		now, known := s.Proofs.Now(name)
-		if why := gate.Incomparable(now); known && why != "" && !s.Spec.AllowUnverified && ended(s, tasks) {
+		if why := gate.Incomparable(now); known && why != "" && !s.Spec.AllowUnverified && ended(&s.Tasks, tasks) {
 			return hindrance{by: lost, what: fmt.Sprintf("gate %s, which %s should mend, proves nothing yet: %s", name,
 				strings.Join(text.Few(tasks, maxNamed), ", "), why)}
 		}
@@ -32,9 +32,9 @@ func unmended(s *run.State, t *run.Task) (h hindrance) {
 // maxNamed bounds the tasks that a reason names.
 const maxNamed = 4
 
-func ended(s *run.State, ids []string) bool {
+func ended(tasks *run.Tasks, ids []string) bool {
 	for _, id := range ids {
-		if m := s.Tasks.ByID[id]; m == nil || !m.Ended() {
+		if m := tasks.ByID[id]; m == nil || !m.Ended() {
 			return false
 		}
 	}
@@ -42,14 +42,14 @@ func ended(s *run.State, ids []string) bool {
 }
 
 // waitsFor reports whether a task waits for another one, directly or through others.
-func waitsFor(s *run.State, t, other *run.Task, seen map[*run.Task]bool) bool {
+func waitsFor(tasks *run.Tasks, t, other *run.Task, seen map[*run.Task]bool) bool {
 	if t == other || seen[t] {
 		return t == other
 	}
 	seen[t] = true
 	for _, ref := range t.After {
-		for _, id := range s.Tasks.Members(ref) {
-			if waitsFor(s, s.Tasks.ByID[id], other, seen) {
+		for _, id := range tasks.Members(ref) {
+			if waitsFor(tasks, tasks.ByID[id], other, seen) {
 				return true
 			}
 		}

@@ -14,7 +14,7 @@ import (
 func Ready(s *run.State) (ready []string, unreachable map[string]string) {
 	unreachable = map[string]string{}
 	x := newTurns(s)
-	for _, t := range inTurn(s) {
+	for _, t := range inTurn(&s.Tasks) {
 		switch h := x.take(t); h.by {
 		case nothing:
 			ready = append(ready, t.Task.ID)
@@ -42,7 +42,8 @@ func newTurns(s *run.State) *turns {
 	atWork, byRole := s.Queue.AtWork()
 	x := &turns{
 		State: s, room: s.Crew.Room(s.Spec.Parallel) - atWork, byRole: byRole, joined: s.Queue.Joined(), sets: newSets(s),
-		first: canaries{s, map[string]*canary{}}, serial: serializedRunning(s), tooManyWaiting: s.Queue.Waiting() >= maxWaiting,
+		first: canaries{s, map[string]*canary{}}, serial: serializedRunning(&s.Tasks, s.Works),
+		tooManyWaiting: s.Queue.Waiting() >= maxWaiting,
 	}
 	if w := s.Works[run.BaselineTask]; w.Outstanding() {
 		x.room++ // no task waits for the baseline
@@ -83,10 +84,10 @@ func (x *turns) hinders(t *run.Task) (h hindrance, of string) {
 	if set := x.Tasks.Set(t); set != nil && set.Lost != nil {
 		return hindrance{by: setLost, what: set.Lost.Task.ID}, ""
 	}
-	if !approved(x.State, t) {
+	if !approved(&x.State.Agenda, t) {
 		return hindrance{by: approval}, ""
 	}
-	of = group(x.State, t)
+	of = group(&x.State.Spec, &x.State.Requests, t)
 	joins := x.joined[of] > 0 // its group is one agent, which has its place already
 	switch {
 	case x.joined[of] >= maxJoined:
@@ -118,10 +119,10 @@ const maxJoined = 256
 
 // group names the template with whose other shards the next attempt of a task may share a process: the first of its role's
 // command, which is given the task's files and nothing else of its own.
-func group(s *run.State, t *run.Task) string {
-	role := s.Spec.Roles[t.Task.Role]
+func group(order *run.Spec, requests *run.Requests, t *run.Task) string {
+	role := order.Roles[t.Task.Role]
 	alike := t.Attempt == 0 && len(t.Task.Inputs) == 0 && slices.Equal(t.Task.Command, role.Command)
-	if !role.Join || !alike || len(t.Task.Creates) > 0 || s.Requests.For(t) != nil {
+	if !role.Join || !alike || len(t.Task.Creates) > 0 || requests.For(t) != nil {
 		return ""
 	}
 	return t.Task.ShardOf
@@ -132,8 +133,8 @@ const maxWaiting = 64
 
 // inTurn lists the pending tasks in the order in which they are dispatched: first those that agents wait for, the deepest first,
 // so that a waiting agent ends before others begin to wait; then in plan order.
-func inTurn(s *run.State) []*run.Task {
-	pending := slices.Collect(s.Tasks.In(run.TaskPending))
+func inTurn(tasks *run.Tasks) []*run.Task {
+	pending := slices.Collect(tasks.In(run.TaskPending))
 	deepest := func(a, b *run.Task) int { return cmp.Compare(b.Depth, a.Depth) }
 	if !slices.IsSortedFunc(pending, deepest) {
 		slices.SortStableFunc(pending, deepest)
@@ -152,9 +153,9 @@ func serialized(t *run.Task) bool {
 }
 
 // serializedRunning reports whether such a task is active.
-func serializedRunning(s *run.State) bool {
-	for t := range s.Tasks.Open() {
-		if t.State != run.TaskPending && serialized(t) && !s.Works[t.Task.ID].Waits() {
+func serializedRunning(tasks *run.Tasks, works run.Works) bool {
+	for t := range tasks.Open() {
+		if t.State != run.TaskPending && serialized(t) && !works[t.Task.ID].Waits() {
 			return true
 		}
 	}
@@ -162,7 +163,9 @@ func serializedRunning(s *run.State) bool {
 }
 
 // approved reports whether the task's plan was approved. A plan of readers alone writes nothing and needs no approval.
-func approved(s *run.State, t *run.Task) bool { return s.Approval(t) || !s.Plans.Writes[t.Plan] }
+func approved(agenda *run.Agenda, t *run.Task) bool {
+	return agenda.Approval(t) || !agenda.Plans.Writes[t.Plan]
+}
 
 // dependencies returns what hinders a task that waits for others: the first one that never will be over, else the first one that
 // is not.

@@ -44,8 +44,8 @@ const (
 // of Ready. The words stay the same as long as what hinders the task.
 func Why(s *run.State) map[string]string {
 	why, words := map[string]string{}, map[hindrance]string{}
-	still, x := still(s), newTurns(s)
-	for _, t := range inTurn(s) {
+	still, x := still(&s.Agenda), newTurns(s)
+	for _, t := range inTurn(&s.Tasks) {
 		if still != "" {
 			why[t.Task.ID] = still
 		} else if h := x.take(t); h.by != nothing {
@@ -59,16 +59,16 @@ func Why(s *run.State) map[string]string {
 }
 
 // still is why no task of the run begins; "" where some may.
-func still(s *run.State) string {
+func still(agenda *run.Agenda) string {
 	switch {
-	case s.Status.Ended():
-		return "the run is " + string(s.Status)
-	case s.Line != "":
-		return "the line is stopped: " + s.Line
-	case s.Halted():
-		return s.Reason
-	case s.Status != run.Running && s.Status != run.Planning:
-		return "waits for the end of the phase " + string(s.Status)
+	case agenda.Status.Ended():
+		return "the run is " + string(agenda.Status)
+	case agenda.Line != "":
+		return "the line is stopped: " + agenda.Line
+	case agenda.Halted():
+		return agenda.Reason
+	case agenda.Status != run.Running && agenda.Status != run.Planning:
+		return "waits for the end of the phase " + string(agenda.Status)
 	}
 	return ""
 }
