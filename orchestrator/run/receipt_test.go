@@ -107,6 +107,28 @@ func TestAReceiptOfAnotherWorkerIsOfItsAttempt(t *testing.T) {
 	}
 }
 
+// A worker that an attempt is kept from proves nothing in it while another one is there.
+func TestAReceiptOfAWorkerThatLeavesTheAttemptToOthersCountsForNothing(t *testing.T) {
+	t.Parallel()
+	public, key, err := ed25519.GenerateKey(nil)
+	require.NoError(t, err)
+	for worker, want := range map[string]spec.Status{"a": spec.StatusFailed, "b": spec.StatusDone} {
+		s := run.Spec{Base: "b", Plan: &spec.Plan{}, Roles: runtest.Roles(), Keys: map[string][]byte{"a": public, "b": public}}
+		l := runtest.New(t, s, run.Running)
+		l.Append("", run.Data{Crew: run.Crew{"a": {Gates: 1}, "b": {Gates: 1}}})
+		l.Append("", run.Data{Dispatch: &run.Dispatch{
+			Task: run.BaselineTask, Attempt: 1, Role: spec.RoleTester, Head: "b", Not: []string{"a"},
+		}})
+		l.By(worker, run.BaselineTask, 1, contextscope.KindStarted, wire.Started{Delivery: 1})
+		r := spec.Receipt{Gate: "test", Tree: "tree", Verdict: spec.VerdictPass}
+		require.NoError(t, wire.Sign("r1", worker, key, &r))
+		l.By(worker, run.BaselineTask, 1, contextscope.KindResult, spec.Result{
+			Task: run.BaselineTask, Attempt: 1, Status: spec.StatusDone, Receipts: []spec.Receipt{r},
+		})
+		require.Equal(t, want, l.Works.Settled(run.BaselineTask).Status, worker)
+	}
+}
+
 // Final gates that are green on a tree that landed before tell nothing about the head.
 func TestAReceiptOfAnotherTreeEndsNoFinalGates(t *testing.T) {
 	t.Parallel()
