@@ -48,9 +48,10 @@ slow: ## run the slow tests, whose names begin with TestSlow
 	$(GOTEST) -short -run '^TestSlow' $(SIDE) -timeout 20m $$(grep -rl '^func TestSlow' --include='*_test.go' . | xargs dirname | sort -u)
 
 .PHONY: full
-full: ## run all tests, slow and long ones too (PKGS=./bus to choose), and rounds of chaos
+full: ## run all tests, slow and long ones too (PKGS=./bus to choose), mutants and rounds of chaos
 	$(GOTEST) $(SIDE) -timeout 90m $(PKGS)
 	$(MAKE) race RACES=.
+	$(MAKE) mutants
 	$(MAKE) chaos ROUNDS=3
 	$(MAKE) chaos ROUNDS=3 CHAOS=-three
 
@@ -58,6 +59,10 @@ full: ## run all tests, slow and long ones too (PKGS=./bus to choose), and round
 race: ## run tests of packages that start goroutines under the race detector (RACES=. for all of those with whole runs)
 	$(GOTEST) -race -short -skip '^TestSlow' $(SIDE) -timeout 20m $(RACY)
 	$(GOTEST) -race -short $(SIDE) -timeout 20m -run '$(RACES)' $(RUNS)
+
+.PHONY: mutants
+mutants: ## break what all else counts on, a place at a time, and see tests fail (PACKAGES="bus internal/trust" to choose, DRY=1 to list)
+	PACKAGES="$(PACKAGES)" DRY="$(DRY)" .ci/mutants
 
 .PHONY: bench-page
 bench-page: ## measure the page in a real browser (needs chromium)
