@@ -43,5 +43,5 @@ func (f *filling) at(used, ceiling int64) (text string) {
 		return ""
 	}
 	return fmt.Sprintf("the store of the server has %d MiB, %d %% of the %d MiB that it can have. Remove runs that need not be "+
-		"kept, or give its disk more room: when it is full, what is to be stored waits", used>>20, used*100/ceiling, ceiling>>20)
+		"kept, or give its disk more room: when it is full, writes wait", used>>20, used*100/ceiling, ceiling>>20)
 }

@@ -317,7 +317,7 @@ func (c *watch) deny(b *Bus, w *worker, reply string, status int, code jetstream
 		Code: status, ErrCode: uint16(code), Description: w.String() + ": " + why,
 	}})
 	if err != nil {
-		return fmt.Errorf("refuse what a worker stores: %w", err)
+		return fmt.Errorf("refuse a write of a worker: %w", err)
 	}
 	return c.refuse(b, w, reply, data, nil)
 }

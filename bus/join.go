@@ -104,7 +104,7 @@ func (b *Bus) ServeJoins(ctx context.Context, heard func(m member.Member, err er
 			err = reply(data)
 		}
 		if err != nil {
-			b.log.Warn().Err(err).Msg("who joins gets no answer")
+			b.log.Warn().Err(err).Msg("a joining member gets no answer")
 		}
 	})
 }

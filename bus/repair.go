@@ -159,7 +159,7 @@ func (m *mending) tell(fault error) {
 	switch {
 	case tell == nil:
 	case m.full:
-		(*tell)(strings.TrimPrefix(fault.Error(), ErrFull.Error()+": ") + "\nWhat is to be stored waits until there is room")
+		(*tell)(strings.TrimPrefix(fault.Error(), ErrFull.Error()+": ") + "\nWrites wait until there is room")
 	default:
 		(*tell)("there is room again on the disk of " + m.bus.dir)
 	}

@@ -30,7 +30,7 @@ func (b *Bus) awaitStore(ctx context.Context, err error, try func() (again bool,
 		return err
 	}
 	b.unstored.add(1, func() {
-		(*tell)(fmt.Sprintf("the server at %s stores nothing: %v\nWhat is to be stored waits until it does, for %s at most",
+		(*tell)(fmt.Sprintf("the server at %s stores nothing: %v\nWrites wait until it does, for %s at most",
 			b.url, err, roomPatience))
 	})
 	for end := time.Now().Add(roomPatience); (full(err) || transient(err)) && time.Now().Before(end); _, err = try() {

@@ -12,7 +12,7 @@ import (
 	"divisi/internal/testkit/chantest"
 )
 
-// TestCallsWaitForRoomElsewhere: what is to be stored waits while the store of a server elsewhere is full, and is stored once. A
+// TestCallsWaitForRoomElsewhere: writes wait while the store of a server elsewhere is full, and are stored once. A
 // lease is answered at once.
 func TestCallsWaitForRoomElsewhere(t *testing.T) {
 	t.Parallel()

@@ -28,7 +28,7 @@ func dialects() []*dialect { return []*dialect{&geminiCLI, &claudeCode} }
 const (
 	noWeb     = "no tool here reaches the web"
 	noTodo    = "the agent's plan stays in its conversation"
-	noSkills  = "skills are not loaded: put what is needed into the instruction"
+	noSkills  = "skills are not loaded: put their text into the instruction"
 	noSession = "Divisi runs agents without an interactive session"
 	noCells   = "no tool here knows the cells of a notebook"
 	noJobs    = "commands here do not run in the background"

@@ -41,7 +41,7 @@ var reserved = []string{
 // admissible accepts a name that a new member can have. Members of before keep theirs.
 func admissible(name string) error {
 	if slices.Contains(reserved, strings.ToLower(name)) {
-		return fmt.Errorf("%s stands for another than a member: choose another name", name)
+		return fmt.Errorf("%s does not name a member: choose another name", name)
 	}
 	if err := validName(name); err != nil {
 		return err
@@ -66,7 +66,7 @@ func (a *Admission) check() error {
 	case len(a.Tags) > 0 && a.Role != Worker:
 		return usage.Errorf("tags are for workers: a %s takes no tasks", a.Role)
 	case a.Raw && a.Role != Viewer:
-		return usage.Errorf("what commands printed is granted to viewers: a %s needs no grant", a.Role)
+		return usage.Errorf("raw output is granted to viewers: a %s needs no grant", a.Role)
 	case len(a.Tags) > maxTags:
 		return usage.Errorf("a worker has at most %d tags of its token, not %d", maxTags, len(a.Tags))
 	}

@@ -111,7 +111,7 @@ func TestWhatNoTokenAdmits(t *testing.T) {
 		`"a.b" is no tag`:                         {Role: Worker, Tags: []string{"a.b"}},
 		"at most 20 tags":                         {Role: Worker, Tags: make([]string, 21)},
 		"the name of a member has letters, digit": {Role: Worker, Name: "a.b"},
-		"operator stands for another":             {Role: Person, Name: "operator"},
+		"operator does not name a member":         {Role: Person, Name: "operator"},
 	} {
 		_, err := r.NewToken(a)
 		require.ErrorContains(t, err, want)
@@ -138,9 +138,9 @@ func TestNamesThatStandForAnother(t *testing.T) {
 	}
 	require.NoError(t, r.change(func(e *entries) error { e.Members = slices.Clone(had); return nil }))
 	for name, why := range map[string]string{
-		"ADA": "people would take ADA for it", "Conductor": "stands for another", "host": "stands for another", "master": "stands for another",
-		"-y": "begins with a letter or a digit", "_y": "begins with a letter or a digit", "worker": "stands for another",
-		"all": "stands for another", "": "has 1 to 64 characters",
+		"ADA": "people would take ADA for it", "Conductor": "does not name a member", "host": "does not name a member", "master": "does not name a member",
+		"-y": "begins with a letter or a digit", "_y": "begins with a letter or a digit", "worker": "does not name a member",
+		"all": "does not name a member", "": "has 1 to 64 characters",
 	} {
 		token, err := r.NewToken(Admission{Role: Person})
 		require.NoError(t, err)

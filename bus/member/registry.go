@@ -86,7 +86,7 @@ func Open(dir string, clock func() time.Time) (*Registry, error) {
 		return r, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read who may use the server: %w", err)
+		return nil, fmt.Errorf("read the members of the server: %w", err)
 	}
 	if err := decode(data, &r.entries); err != nil {
 		return nil, r.damaged(err)
@@ -357,7 +357,7 @@ func (r *Registry) change(do func(*entries) error) error {
 		return fmt.Errorf("make the directory of %s: %w", r.path, err)
 	}
 	if err := maybe.WriteFile(r.path, append(data, '\n'), 0o600); err != nil {
-		return fmt.Errorf("write who may use the server: %w", err)
+		return fmt.Errorf("write the members of the server: %w", err)
 	}
 	r.entries = next
 	return nil

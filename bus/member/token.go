@@ -70,7 +70,7 @@ func ParseToken(text string) (Token, error) {
 	}
 	data, err := base64.RawURLEncoding.Strict().DecodeString(body)
 	if err != nil || len(data) <= 1+sha256.Size+secretSize {
-		return Token{}, usage.Errorf("the token has not what a token has: have a new one made")
+		return Token{}, usage.Errorf("the token is incomplete: make a new one")
 	}
 	return tokenOf(data)
 }

@@ -69,7 +69,7 @@ func decodeSession(data []byte) (*sessionFile, error) {
 func (f *sessionFile) fault() (path, fault string) {
 	switch {
 	case f.Agent == "":
-		return ".agent", "agent is missing: whose request is it?"
+		return ".agent", "agent is missing: name the agent of the request"
 	case !slices.Contains([]string{"", string(spec.IncludeNone), string(spec.IncludeFull)}, f.IncludeContents):
 		return ".include_contents", fmt.Sprintf("include_contents must be none or full, not %q", f.IncludeContents)
 	case !slices.Contains([]string{"", narrative.Plain, narrative.Fenced}, f.Narrative):
@@ -184,7 +184,7 @@ func (v viewer) narration(items []pairing.Item, n *narrative.Narrator) ([]pairin
 		}
 		c := n.Content(it.Author, it.Content)
 		if c == nil {
-			t.Notes = append(t.Notes, fmt.Sprintf("event %d was left out: nothing in it to tell", it.Src))
+			t.Notes = append(t.Notes, fmt.Sprintf("event %d was left out: it has nothing to show", it.Src))
 			continue
 		}
 		t.Events = append(t.Events, strconv.Itoa(it.Src))

@@ -114,7 +114,7 @@ func TestCompileSessionExplainsWhatIsMissing(t *testing.T) {
 	require.Equal(t, []string{
 		"event 1 was left out: branch r.reader is not visible from r.coder",
 		"event 5 was left out: nothing in it that a model can see",
-		"event 2 was left out: nothing in it to tell",
+		"event 2 was left out: it has nothing to show",
 		`event 3: call "c1" was never answered: its result is a placeholder`,
 		`event 4: the result of call "c9" was left out: no call before it`,
 	}, notes(trace))
@@ -148,7 +148,7 @@ func TestCompileSessionFaults(t *testing.T) {
 			event(`"parts":[{"function_call":{}}]`),
 			`line 1, column 48: unknown field "function_call" in events[0].parts[0]`,
 		},
-		"no agent": {" {}", "line 1, column 2: agent is missing: whose request is it?"},
+		"no agent": {" {}", "line 1, column 2: agent is missing: name the agent of the request"},
 		"bad include": {
 			`{"agent":"a","include_contents":"all"}`,
 			`line 1, column 33: include_contents must be none or full, not "all"`,
@@ -163,7 +163,7 @@ func TestCompileSessionFaults(t *testing.T) {
 			`line 1, column 45: events[0]: role must be user or model, not "system"`,
 		},
 		"null part": {event(`"parts":[{"text":"x"},null]`), `line 1, column 60: events[0]: parts[1] is null`},
-		"null":      {`null`, "line 1, column 1: agent is missing: whose request is it?"},
+		"null":      {`null`, "line 1, column 1: agent is missing: name the agent of the request"},
 		"not a base64 blob": {
 			event(`"parts":[{"inlineData":{"data":"%"}}]`),
 			"line 1, column 69: events[0].parts[0].inlineData.data: illegal base64 data at input byte 0",

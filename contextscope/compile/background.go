@@ -131,7 +131,7 @@ func (k *narratedSlice) events(n *narrative.Narrator, s *slice.Slice) (told []*g
 	for _, e := range s.Events {
 		parts := n.Parts(Speaker(e), e.Content)
 		if len(parts) == 0 {
-			k.trace.Notes = append(k.trace.Notes, fmt.Sprintf("event %s was left out: nothing in it to tell", e.ID))
+			k.trace.Notes = append(k.trace.Notes, fmt.Sprintf("event %s was left out: it has nothing to show", e.ID))
 			continue
 		}
 		told, about = append(told, parts...), append(about, slices.Repeat([]string{e.ID}, len(parts))...)

@@ -97,8 +97,8 @@ func files(dir *os.Root) (found []file, problems []Problem, err error) {
 	seen, over, total := 0, 0, int64(0)
 	err = fs.WalkDir(dir.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if seen++; seen > maxEntries {
-			problems = append(problems, Problem{File: Place, Message: fmt.Sprintf("it has more than %d entries; "+
-				"what comes after %s is not read", maxEntries, name)})
+			problems = append(problems, Problem{File: Place, Message: fmt.Sprintf("it has more than %d entries; those after "+
+				"%s are not read", maxEntries, name)})
 			return fs.SkipAll
 		}
 		f, message := examine(dir, name, d, err)

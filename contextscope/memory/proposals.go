@@ -93,7 +93,7 @@ func proposable(n Note) (Note, error) {
 	}
 	all := strings.Join([]string{n.Title, strings.Join(n.Tags, "\n"), strings.Join(n.Paths, "\n"), n.Source, n.Text}, "\n")
 	if what := secretIn(all); what != "" {
-		return n, fmt.Errorf("%w: it holds what looks like %s; leave every key, token and password out", ErrRefused, what)
+		return n, fmt.Errorf("%w: it contains something like %s; leave every key, token and password out", ErrRefused, what)
 	}
 	return n, nil
 }

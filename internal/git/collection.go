@@ -77,7 +77,7 @@ type keptRef struct{ name, commit string }
 func (c *Collection) refs(ctx context.Context) (refs []keptRef, err error) {
 	out, err := c.r.run(ctx, "for-each-ref", "--sort=-refname", "--format=%(refname)", keptRefs)
 	if err != nil {
-		return nil, fmt.Errorf("list what %s keeps: %w", c.r.dir, packError(err))
+		return nil, fmt.Errorf("list the content of %s: %w", c.r.dir, packError(err))
 	}
 	for name := range strings.Lines(string(out)) {
 		name = strings.TrimSuffix(name, "\n")

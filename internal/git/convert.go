@@ -221,7 +221,7 @@ func (w *attributeWalk) sum(id string) Conversion {
 // attributes is known to ask for one of encodings does it: an attempt can hide others.
 func (r *Repo) Encode(on bool) error {
 	if err := os.WriteFile(filepath.Join(r.dir, "info", "attributes"), []byte(treeAttributes(on)), 0o644); err != nil {
-		return fmt.Errorf("choose what git converts: %w", err)
+		return fmt.Errorf("choose the conversions of git: %w", err)
 	}
 	return nil
 }

@@ -91,14 +91,15 @@ func (c *Checkout) Lend(dir string) {
 func (g *Git) FetchMissing(ctx context.Context, c *Checkout, lacks *PartialError, dir string) error {
 	if !isDir(dir) {
 		if err := g.makeCollection(dir, len(lacks.Commit)); err != nil {
-			return fmt.Errorf("make a place for what a partial clone lacks: %w", err)
+			return fmt.Errorf("make a place for the missing objects of a partial clone: %w", err)
 		}
 	}
 	asked := map[string]bool{}
 	for {
 		for _, id := range lacks.Missing {
 			if asked[id] {
-				return fmt.Errorf("fetch what a partial clone lacks: %w: %s does not have %s", ErrNotFound, lacks.URL(), id)
+				return fmt.Errorf("fetch the missing objects of a partial clone: %w: %s does not have "+
+					"%s", ErrNotFound, lacks.URL(), id)
 			}
 			asked[id] = true
 		}
@@ -122,7 +123,7 @@ func (g *Git) fetchObjects(ctx context.Context, dir string, lacks *PartialError)
 		},
 	})
 	if err != nil {
-		return fmt.Errorf("fetch what a partial clone lacks: %w", err)
+		return fmt.Errorf("fetch the missing objects of a partial clone: %w", err)
 	}
 	return nil
 }
@@ -131,7 +132,7 @@ func (g *Git) fetchObjects(ctx context.Context, dir string, lacks *PartialError)
 func (g *Git) Lacks(ctx context.Context, c *Checkout, commit string) (err error) {
 	source, remove, err := g.cutOff(c, commit)
 	if err != nil {
-		return fmt.Errorf("look for what a partial clone lacks: %w", err)
+		return fmt.Errorf("find the missing objects of a partial clone: %w", err)
 	}
 	defer func() { err = errors.Join(err, remove()) }()
 	return source.promised(ctx, c, commit)
@@ -144,7 +145,7 @@ func (r *Repo) promised(ctx context.Context, c *Checkout, commit string) error {
 	}
 	out, err := r.run(ctx, "rev-list", "--quiet", "--objects", "--no-walk", "--missing=print", commit, "--")
 	if err != nil {
-		return fmt.Errorf("look for what a partial clone lacks: %w", packError(err))
+		return fmt.Errorf("find the missing objects of a partial clone: %w", packError(err))
 	}
 	e := &PartialError{Top: c.Top, Commit: commit, Remote: c.promisor.name, url: c.promisor.from(c.Top)}
 	for line := range strings.Lines(string(out)) {

@@ -172,7 +172,7 @@ func (g *Git) parting(ctx context.Context, d Dir, base, ref string) (string, err
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("find what %s and %s have in common: %w", base, ref, err)
+		return "", fmt.Errorf("find the merge base of %s and %s: %w", base, ref, err)
 	}
 	return strings.TrimSpace(string(out)), nil
 }

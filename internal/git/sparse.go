@@ -39,7 +39,7 @@ func (g *Git) CheckSparse(ctx context.Context, c *Checkout, dir string) (err err
 	}
 	out, err := g.exec(ctx, call{dir: v.dir, args: []string{"ls-files", "-t", "-z", "--sparse", "--", dir}})
 	if err != nil {
-		return fmt.Errorf("look for what the sparse checkout leaves out: %w", err)
+		return fmt.Errorf("find the files outside the sparse checkout: %w", err)
 	}
 	e := &SparseError{Top: c.Top, Dir: dir}
 	for record := range strings.SplitSeq(string(out), "\x00") {

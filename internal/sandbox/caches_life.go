@@ -85,7 +85,7 @@ func (c Caches) Downloaded() (names []string, err error) {
 		for _, pattern := range []string{"*", "*/*"} {
 			found, err := fs.Glob(os.DirFS(c.Dir), dir+"/"+pattern)
 			if err != nil {
-				return nil, fmt.Errorf("list what setup left: %w", err)
+				return nil, fmt.Errorf("list the files of setup: %w", err)
 			}
 			names = append(names, found...)
 		}

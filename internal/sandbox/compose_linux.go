@@ -101,11 +101,11 @@ var halfOfMemory = sync.OnceValue(func() int64 {
 func inMemory(config *stage.Config) (*os.File, error) {
 	fd, err := unix.MemfdCreate("divisi-command", unix.MFD_CLOEXEC)
 	if err != nil {
-		return nil, fmt.Errorf("write what to run: %w", err)
+		return nil, fmt.Errorf("write the command: %w", err)
 	}
 	f := os.NewFile(uintptr(fd), "divisi-command")
 	if err := gob.NewEncoder(f).Encode(config); err != nil {
-		return nil, errors.Join(fmt.Errorf("write what to run: %w", err), f.Close())
+		return nil, errors.Join(fmt.Errorf("write the command: %w", err), f.Close())
 	}
 	return f, nil
 }

@@ -134,7 +134,7 @@ func (l Level) gaps() []string {
 		gaps = append(gaps, "commands can "+leak)
 	}
 	if l.have(Namespaces) && l.viewless != nil {
-		gaps = append(gaps, fmt.Sprintf("package managers cannot write to what setup downloaded (%v)", l.viewless))
+		gaps = append(gaps, fmt.Sprintf("package managers cannot write to the downloads of setup (%v)", l.viewless))
 	}
 	if l.have(Landlock) && !l.have(Namespaces) {
 		if l.abi < truncateABI {
@@ -158,7 +158,7 @@ type UntriedError struct{ err error }
 
 // Error reports what kept the machine from being tried out.
 func (e *UntriedError) Error() string {
-	return "what this machine gives to confine commands could not be tried out: " + e.err.Error()
+	return "the confinement of this machine could not be tested: " + e.err.Error()
 }
 
 // Unwrap returns the cause.

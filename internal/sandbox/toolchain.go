@@ -53,7 +53,7 @@ func AskGo(ctx context.Context) (Toolchain, error) {
 		return t, fmt.Errorf("run go env: %w%s", err, complaint(err))
 	}
 	if err := json.Unmarshal(out, &t); err != nil {
-		return t, fmt.Errorf("read what go env says: %w", err)
+		return t, fmt.Errorf("read the output of go env: %w", err)
 	}
 	return t, nil
 }

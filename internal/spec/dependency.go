@@ -158,7 +158,7 @@ func (r *Role) inputProblems(v *problems) {
 		path := fmt.Sprintf("inputs[%d]", i)
 		if role, byRole := strings.CutPrefix(input, inputRole); byRole {
 			if !roleName.MatchString(role) || role == RoleMaster || role == RoleTester {
-				v.addf(path, "", "input %q names no role whose tasks hand anything over", input)
+				v.addf(path, "", "input %q names no role with results", input)
 			}
 			continue
 		}

@@ -106,10 +106,10 @@ func (r *Receipt) problems(v *problems, at string) {
 			r.Version, ReceiptVersion)
 	}
 	if !slices.IsSorted(r.Moved) {
-		v.addf(at+".moved", "", "what moved is not sorted")
+		v.addf(at+".moved", "", "the moved names are not sorted")
 	}
 	if !slices.IsSorted(r.Hidden) {
-		v.addf(at+".hidden", "", "what did not run is not sorted")
+		v.addf(at+".hidden", "", "the hidden names are not sorted")
 	}
 	for i := 1; i < len(r.Signatures); i++ {
 		if r.Signatures[i] <= r.Signatures[i-1] {

@@ -182,7 +182,7 @@ func (r *Role) hostProblems(v *problems) {
 	case r.Name == RoleTester:
 		v.addf("hosts", "", "hosts is for a command of a role, and the network of %s is that of its gates", r.Name)
 	case r.Executor != ExecutorCommand || len(r.Chain) > 0:
-		v.addf("hosts", "", "hosts is for a role whose only executor is %s, and role %q has %s",
+		v.addf("hosts", "", "hosts needs %s as the only executor, and role %q has %s",
 			ExecutorCommand, r.Name, strings.Join(r.Executors(), ", "))
 	}
 	for i, host := range r.Hosts {

@@ -82,7 +82,7 @@ func TestRoleValidate(t *testing.T) {
 			}),
 			`hosts is for a command of a role`,
 		},
-		{"hosts of a model", func(r *Role) { r.Network, r.Hosts = true, []string{"x"} }, `hosts is for a role whose only executor is command`},
+		{"hosts of a model", func(r *Role) { r.Network, r.Hosts = true, []string{"x"} }, `hosts needs command as the only executor`},
 		{
 			"a host with a port", joined(func(r *Role) { r.Join, r.Network, r.Hosts = false, true, []string{"api.example.com:443"} }),
 			`hosts[0]: "api.example.com:443": it is no name of a host without a port`,

@@ -33,7 +33,7 @@ func Requests(project *spec.Project, roles map[string]spec.Role) []string {
 		l.addf("setup reaches this machine's own addresses (loopback)")
 	}
 	if project.History == spec.HistoryFull {
-		l.addf("history: agents see every file of the history of the base and its tags, with what was removed since")
+		l.addf("history: agents see every file of the history of the base and its tags, also removed ones")
 	}
 	if project.Environment.Word != "" {
 		l.addf("environment: every command sees all paths of your checkout that git ignores")

@@ -187,7 +187,7 @@ var (
 		{strings.Fields("AIza xox sk- k_live"), re(`\bAIza[0-9A-Za-z_-]{35}|\bxox[baprs]-[0-9A-Za-z-]{20}|` +
 			`\bsk-(?:ant-|proj-)?[A-Za-z0-9]{20}|\b[sr]k_live_[0-9a-zA-Z]{20}`), Refuse, "a key of a service is added", genuine},
 		{strings.Fields("eyJ"), re(`\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}`), Refuse, "a signed token is added", genuine},
-		{strings.Fields(`' "`), assigned, Refuse, "what looks like the value of a secret is added", secret},
+		{strings.Fields(`' "`), assigned, Refuse, "a value that looks like a secret is added", secret},
 	}
 	assigned = re(`([A-Za-z_][\w-]*)['"]?\s*(?::=|[:=])\s*['"]([A-Za-z0-9+/_=-]{14,})['"]`)
 	madeUp   = re(`(?i)example|test|dummy|fake|sample|placeholder|change|xxx|your`)

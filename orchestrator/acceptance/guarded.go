@@ -25,7 +25,7 @@ var (
 	removal   = re(`(?i)\b(?:remov|delet|drop|retir)\w*`)
 )
 
-const goldenFile = "what a test compares with"
+const goldenFile = "a file that a test compares with"
 
 // gates asks about changes of what the gates, CI and linters run, of what acts on the machines of those who merge, and of what
 // tests compare with, where neither a person nor the master wrote the file's path into the task's files. It asks about a
@@ -75,7 +75,7 @@ func (p *Patch) gateOf(f *file, runners []*ran) string {
 		return what
 	}
 	if path.Base(f.Path) == "build.rs" {
-		return "what cargo runs before it builds"
+		return "a script that cargo runs before the build"
 	}
 	if f.Before != nil && f.After != nil && golden.MatchString(f.Path) {
 		return goldenFile

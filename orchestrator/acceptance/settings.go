@@ -74,7 +74,7 @@ func (p *Patch) setting(f *file) string {
 	maps.Copy(names, after)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if before[name] != after[name] {
-			return fmt.Sprintf("the setting %s of what runs tests or commands", text.Quote(text.Short(name, maxSetting)))
+			return fmt.Sprintf("the setting %s of a runner of tests or commands", text.Quote(text.Short(name, maxSetting)))
 		}
 	}
 	return ""

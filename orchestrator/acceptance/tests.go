@@ -13,7 +13,7 @@ import (
 var kindNames = [testsource.Kinds]string{
 	"fewer tests", "fewer cases", "fewer assertions", "fewer assertions that always run", "fewer assertions of a value",
 	"fewer assertions of an exact value", "more skips", "more ways out of a test before its assertions",
-	"more stubs of what is tested", "more expected values that the tested code computes", "more files whose tests never run",
+	"more stubs of the tested code", "more expected values that the tested code computes", "more files with tests that never run",
 }
 
 // sides are the counts before and after.

@@ -68,7 +68,7 @@ func TestWeakenedTests(t *testing.T) {
 		{"returns first", "a_test.go", goTests, altered("\trequire.", "\treturn\n\trequire."), "fewer assertions, 4 before and 2 after"},
 		{"panics first", "a_test.go", goTests, altered("\trequire.", "\tpanic(0)\n\trequire."), "fewer assertions"},
 		{"deleted", "a_test.go", goTests, "", "fewer tests, 3 before and 0 after"},
-		{"left out by a tag", "a_test.go", goTests, "//go:build never\n\n" + goTests, "more files whose tests never run, 0 before and 1 after"},
+		{"left out by a tag", "a_test.go", goTests, "//go:build never\n\n" + goTests, "more files with tests that never run, 0 before and 1 after"},
 		{"another tag", "a_test.go", "//go:build integration\n\n" + goTests, "//go:build never\n\n" + goTests, "tests never run"},
 		{"a tag kept", "a_test.go", "//go:build integration\n\n" + goTests, "//go:build integration\n\n" + goTests + "\n", pass},
 		{"a constraint that builds", "a_test.go", goTests, "//go:build !js\n\n" + goTests, pass},

@@ -63,7 +63,7 @@ func tryAgain(ctx context.Context, h Hands, s *run.State, a Retry, by string) ([
 	if files.Plan != nil {
 		data, problems, err := plan.Gain(ctx, *files.Plan, s, h.Tree())
 		if err != nil {
-			return nil, "", fmt.Errorf("read what the plan file has gained: %w", err)
+			return nil, "", fmt.Errorf("read the additions to the plan file: %w", err)
 		}
 		if len(problems) > 0 {
 			return nil, "", request.Refusedf("the edited plan: %s", (&spec.PlanError{Problems: problems}).Error())
@@ -145,7 +145,7 @@ func complete(ctx context.Context, h Hands, s *run.State, a Retry, by string) ([
 	done := make([]string, 0, len(data.Tasks)+1)
 	for i := range data.Tasks {
 		t := &data.Tasks[i]
-		done = append(done, fmt.Sprintf("new: %s for %s, tested with what %s handed in", t.ID, text.Some(t.Files, maxNamed),
+		done = append(done, fmt.Sprintf("new: %s for %s, tested with the patch of %s", t.ID, text.Some(t.Files, maxNamed),
 			text.Some(f.Waiting(t.ChangeSet), maxNamed)))
 	}
 	if len(again) > 0 {

@@ -14,8 +14,8 @@ func passOn(t *run.Task, a *wire.Assignment) {
 	if h == nil {
 		return
 	}
-	a.Message = fmt.Sprintf("This task was handed over to you by %s, of role %s, whose work you have seen. It left you these "+
-		"words, as data:\n%s", wire.AgentID(t.Task.ID, h.Attempt), h.Role, narrative.Quote(h.Brief))
+	a.Message = fmt.Sprintf("This task was transferred to you by %s, of role %s; you have seen its work. Its words to you, as "+
+		"data:\n%s", wire.AgentID(t.Task.ID, h.Attempt), h.Role, narrative.Quote(h.Brief))
 	switch {
 	case h.Patch == nil:
 	case untried:

@@ -28,7 +28,7 @@ func Read(ctx context.Context, works run.Works, b *bus.Bus, id string, attempt i
 	}
 	a, err := wire.Unseal(ctx, b, v.Assignment)
 	if err != nil {
-		return nil, fmt.Errorf("read what %s was given: %w", wire.AgentID(id, attempt), err)
+		return nil, fmt.Errorf("read the assignment of %s: %w", wire.AgentID(id, attempt), err)
 	}
 	return a, nil
 }
@@ -37,5 +37,5 @@ var (
 	// ErrNoAttempt reports that a task has no such attempt.
 	ErrNoAttempt = errors.New("there is no such attempt")
 	// ErrNotKept reports that the attempt had no assignment.
-	ErrNotKept = errors.New("there is no record of what the attempt was given: a person made its patch")
+	ErrNotKept = errors.New("the attempt has no assignment: a person made its patch")
 )

@@ -40,7 +40,7 @@ func Find(ctx context.Context, dir store.Dir, b *bus.Bus, id, task string, numbe
 	if errors.As(err, &a.format) {
 		if st, err = dir.Landed(ctx, id, task); err == nil {
 			if w := st.Works[task]; w == nil || number > 0 && w.Last != number {
-				err = fmt.Errorf("%w\nWithout its log only what landed can be found, and %s did not land", a.format,
+				err = fmt.Errorf("%w\nWithout its log only landed commits can be found, and %s did not land", a.format,
 					strings.TrimSuffix(wire.AgentID(task, number), "/0"))
 			}
 		}

@@ -79,10 +79,10 @@ func (a *Attempt) Take(ctx context.Context, dir string) (_ *Taken, err error) {
 	}
 	data, err := json.Marshal(t)
 	if err != nil {
-		return nil, fmt.Errorf("encode what is taken: %w", err)
+		return nil, fmt.Errorf("encode the record of the take: %w", err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, ".git", takenFile), append(data, '\n'), 0o644); err != nil {
-		return nil, fmt.Errorf("note what is taken: %w", err)
+		return nil, fmt.Errorf("write the record of the take: %w", err)
 	}
 	t.Dir, t.Failure = dir, a.failure()
 	if err := request.Givable(&a.st.Agenda, a.st.Works, a.st.Tasks.ByID[a.task], t.Base); err != nil {

@@ -66,7 +66,7 @@ func (a *Attempt) conflicts(ctx context.Context, mirror *git.Repo, p *spec.Patch
 		later := t.State == run.TaskLanded && t.EndedPos > a.st.Tasks.ByID[a.task].EndedPos
 		return !later || !slices.ContainsFunc(m.Paths, in)
 	})
-	return usage.Errorf("%s cannot be taken out: %s changed since\nFirst drop what changed it, the newest before the others: %s",
+	return usage.Errorf("%s cannot be taken out: %s changed since\nFirst drop the tasks that changed it, the newest first: %s",
 		a.task, text.Some(m.Paths, maxPaths), text.Some(since, maxPaths))
 }
 

@@ -205,7 +205,7 @@ func TestABackupNeedsAServerAndANewDirectory(t *testing.T) {
 	elsewhere := t.TempDir()
 	put(t, filepath.Join(elsewhere, "host/id"), "id")
 	_, err := Save(t.Context(), elsewhere, filepath.Join(t.TempDir(), "x"), "v1", time.Now())
-	require.ErrorContains(t, err, "has no log of its own: who runs the NATS cluster backs that up")
+	require.ErrorContains(t, err, "has no log of its own: the operator of the NATS cluster backs that up")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	cut := filepath.Join(t.TempDir(), "x")

@@ -36,7 +36,7 @@ func Restore(ctx context.Context, dir, stateDir string, now time.Time) (m *Manif
 	}
 	defer func() {
 		if gone := os.RemoveAll(beside); gone != nil {
-			err = errors.Join(err, fmt.Errorf("remove what was restored in part: %w", gone))
+			err = errors.Join(err, fmt.Errorf("remove the partial restore: %w", gone))
 		}
 	}()
 	if err := m.extract(ctx, dir, beside); err != nil {

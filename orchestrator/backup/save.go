@@ -38,7 +38,8 @@ func Save(ctx context.Context, stateDir, dir, version string, now time.Time) (*M
 		return nil, fmt.Errorf("read the id of the server: %w", err)
 	}
 	if _, err := os.Stat(StoreDir(stateDir)); err != nil {
-		return nil, usage.Errorf("the server of %s has no log of its own: who runs the NATS cluster backs that up", stateDir)
+		return nil, usage.Errorf("the server of %s has no log of its own: the operator of the NATS cluster backs that "+
+			"up", stateDir)
 	}
 	if err := vacant(stateDir, dir); err != nil {
 		return nil, err

@@ -46,7 +46,7 @@ func Below(caches string) string { return filepath.Join(caches, "baselines") }
 func (s *Store) Key(world string, p spec.Project, environment string) (string, error) {
 	host, err := s.Host()
 	if err != nil {
-		return "", fmt.Errorf("find what the gates depend on: %w", err)
+		return "", fmt.Errorf("find the inputs of the gates: %w", err)
 	}
 	p.Gates = slices.Clone(p.Gates)
 	for i := range p.Gates {

@@ -109,7 +109,7 @@ func (d *Answerer[S]) do(ctx context.Context, in *In, data []byte) (any, error) 
 	e, known := d.Table[in.Name]
 	switch {
 	case !known:
-		return nil, Refusedf("who is asked does not know what the call %.80q is", in.Name)
+		return nil, Refusedf("unknown call %.80q", in.Name)
 	case len(data) > e.Size:
 		return nil, Refusedf("the call %s has %d bytes, and may have %d", in.Name, len(data), e.Size)
 	case !d.Pace.take(in.From+" "+in.Name, e.Burst, e.Every):

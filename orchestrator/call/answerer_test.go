@@ -67,7 +67,7 @@ func TestACallIsCheckedBeforeItIsDone(t *testing.T) {
 		`{"call":"double","call":"other"}`:      "cannot be read",
 		`{"call":"double","at":{"attempt":-1}}`: "attempt: -1 is not from 0",
 		`{"verb":"double"}`:                     "another version of Divisi",
-		`{"call":"other"}`:                      "does not know what the call",
+		`{"call":"other"}`:                      "unknown call",
 		`{"call":"double","run":"` + strings.Repeat("r", 200) + `"}`: "and may have 200",
 	} {
 		require.Contains(t, answer(t, d, "ada", text), want, text)

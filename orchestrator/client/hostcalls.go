@@ -100,7 +100,7 @@ func (m *Host) request(ctx context.Context, may call.Who, data []byte) (answer [
 		}
 		m.viewed.Store(true)
 	case may == call.Reader && errors.Is(err, bus.ErrDenied):
-		err = fmt.Errorf("%w\nA viewer may ask it who was granted what commands printed", err)
+		err = fmt.Errorf("%w\nA viewer needs the grant of raw output for it", err)
 	}
 	return answer, err
 }

@@ -14,7 +14,7 @@ func Start(ctx context.Context, o Options) (*client.Run, error) {
 		return nil, usage.Errorf("SendEnvironment is for a run that is submitted: this one is conducted here")
 	}
 	if o.Reprove > 0 && !o.Elsewhere {
-		return nil, usage.Wrong("reprove is for runs whose workers are elsewhere: in one process there is no other worker")
+		return nil, usage.Wrong("reprove needs workers elsewhere: in one process there is no other worker")
 	}
 	h, err := prepare(ctx, &o, false)
 	if err != nil {

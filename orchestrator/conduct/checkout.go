@@ -82,8 +82,8 @@ func (h *Half) checkPaths(ctx context.Context, paths []string) error {
 			dir = strings.TrimSuffix(dir, "/")
 			return name == dir || strings.HasPrefix(name, dir+"/")
 		}) {
-			return usage.Errorf("environment names %s, and the checkout has no such path that git ignores: "+
-				"install what the repository needs, then start again", name)
+			return usage.Errorf("environment names %s, and the checkout has no such ignored path: install the dependencies, "+
+				"then start again", name)
 		}
 	}
 	tracked, err := h.Mirror.FilesUnder(ctx, h.Spec.Base, paths...)

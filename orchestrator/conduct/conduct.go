@@ -233,7 +233,7 @@ func (h *Half) Seal(ctx context.Context, st *run.State) (string, error) {
 // hands makes the half that works in this process; nil where others do.
 func (h *Half) hands(ctx context.Context, setup string) (*station.Work, error) {
 	if h.Elsewhere && h.Bus.Embedded() {
-		return nil, usage.Errorf("a run whose agents work elsewhere needs a server that they reach: name it with NATS")
+		return nil, usage.Errorf("a run with agents elsewhere needs a server that they reach: name it with NATS")
 	}
 	if h.Elsewhere {
 		return nil, nil

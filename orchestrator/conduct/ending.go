@@ -68,7 +68,7 @@ func (h *Half) findHead(ctx context.Context, st *run.State) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("find what landed in run %s: %w", st.Spec.Run, err)
+		return fmt.Errorf("find the landed commits of run %s: %w", st.Spec.Run, err)
 	}
 	return nil
 }

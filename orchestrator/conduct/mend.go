@@ -132,7 +132,7 @@ func (h *Half) wholeMirror(ctx context.Context, st *run.State) error {
 // process can have appended to the log since, and then only the mirror's branch, which moves after the log, tells so.
 func (h *Half) keepCutOff(ctx context.Context, st *run.State) error {
 	if cut := h.Bus.CutOff(); cut != "" {
-		h.Notices = append(h.Notices, cut+"; what they told is done again")
+		h.Notices = append(h.Notices, cut+"; their content is done again")
 	}
 	found := *st
 	err := h.findHead(ctx, &found)
@@ -144,7 +144,7 @@ func (h *Half) keepCutOff(ctx context.Context, st *run.State) error {
 	if _, had := h.Mirror.Ref(ctx, ref); errors.Is(had, git.ErrNotFound) {
 		err = h.Mirror.UpdateRef(ctx, ref, at, "")
 	}
-	h.Notices = append(h.Notices, fmt.Sprintf("what had landed by then is kept in %s, as %s",
+	h.Notices = append(h.Notices, fmt.Sprintf("the commits landed by then are kept in %s, as %s",
 		filepath.Join(h.Path, mirrorDir), ref))
 	return err
 }

@@ -67,8 +67,8 @@ func (h *Half) TakePast(ctx context.Context) error {
 		}
 	}
 	if took := time.Since(began); took > slowPast {
-		h.Notices = append(h.Notices, fmt.Sprintf("the history of the repository was taken for trees, in %s; later runs take "+
-			"what is new", took.Round(time.Second)))
+		h.Notices = append(h.Notices, fmt.Sprintf("the history of the repository was copied for trees, in %s; later runs copy "+
+			"only new commits", took.Round(time.Second)))
 	}
 	return h.Mirror.KeepPast(p)
 }

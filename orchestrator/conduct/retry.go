@@ -198,7 +198,7 @@ func readAgain(top string, st *run.State, o *Retry) (set configs.RoleSet, p spec
 		}
 		if now.Named != "" && given.Name != name && pulled(top, was, now) {
 			return set, p, usage.With(usage.Errorf("%s has changed, and a pull can have changed it: it lies in the repository. "+
-				"Its role %s has secrets, or what else needs your yes\n"+
+				"Its role %s has secrets, or other requests that need your yes\n"+
 				"Read it, then name it again for the tasks of the role", now.Named, name), usage.Role, st.Spec.Run, now.Named)
 		}
 	}
@@ -273,8 +273,8 @@ func (o *Retry) rereadPlan(r *client.Run, st *run.State, path string, set config
 	}
 	q.Plan = &p
 	q.Notices = append(q.Notices, "the plan file has changed: the tasks that are tried again get their briefs, roles, files, "+
-		"commands, constraints and dependencies from it, those that have not begun too, and what it has gained is added; what "+
-		"else has changed takes effect in another run")
+		"commands, constraints and dependencies from it, also those that have not begun, and new tasks are added; other "+
+		"changes take effect in another run")
 	if !r.NotRunning() && slices.ContainsFunc(p.Tasks, func(t spec.Task) bool { return !named(st.Spec.Plan, t.Role) }) {
 		return stopFirst(r, "the plan file names a role that it did not name before")
 	}

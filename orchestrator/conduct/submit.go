@@ -23,7 +23,7 @@ import (
 func Submit(ctx context.Context, o Options, at depot.Server) (*client.Run, error) {
 	switch {
 	case at.URL == "":
-		return nil, usage.Errorf("name the URL of the server whose host conducts the run")
+		return nil, usage.Errorf("name the URL of the server that conducts the run")
 	case o.NATS != "" || o.WritePlan != nil:
 		return nil, usage.Errorf("a run that is submitted has neither NATS nor WritePlan: its host conducts it")
 	}
@@ -43,8 +43,8 @@ func (h *Half) hand(ctx context.Context, o *Options, at depot.Server) error {
 	takes := !h.Spec.Project.Environment.IsZero()
 	switch {
 	case takes && !o.SendEnvironment:
-		return usage.With(usage.Errorf("the environment of .divisi/divisi.yaml is taken from this checkout, which another "+
-			"machine does not have: write a setup that makes it, start the run here, or have what it takes sent"), usage.Snapshot)
+		return usage.With(usage.Errorf("the environment of .divisi/divisi.yaml comes from this checkout, which another "+
+			"machine does not have: write a setup that makes it, start the run here, or have it sent"), usage.Snapshot)
 	case !takes && o.SendEnvironment:
 		return usage.Wrong("send-environment: .divisi/divisi.yaml takes no environment from the checkout")
 	}

@@ -19,7 +19,7 @@ func Times(b *strings.Builder, data json.RawMessage) error {
 			row(p.Phase, p.Seconds)
 		}
 		row("wall clock", r.Times.WallSeconds)
-		row("floor: the longest chain of the plan, by what models, commands and gates took", r.Times.FloorSeconds)
+		row("floor: the longest chain of the plan, by the times of models, commands and gates", r.Times.FloorSeconds)
 		if len(r.Times.Path) > 0 {
 			b.WriteString("\nThe longest attempts on the critical path:\n")
 		}

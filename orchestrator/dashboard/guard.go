@@ -50,7 +50,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		case writes && !who.Writes:
 			s.refuse(w, http.StatusForbidden, who.Name+" may look, and do nothing here")
 		case writes && r.Header.Get("Content-Type") != "application/json":
-			http.Error(w, "what is sent is application/json", http.StatusUnsupportedMediaType)
+			http.Error(w, "a request is application/json", http.StatusUnsupportedMediaType)
 		default:
 			answer := next
 			if !who.Raw && s.veiled != nil {

@@ -172,7 +172,7 @@ func (st *stream) reread(ctx context.Context) error {
 		}
 		kept, bytes = nil, 0
 	}
-	return errors.Join(ctx.Err(), errors.New("the log ended before what is kept in memory"))
+	return errors.Join(ctx.Err(), errors.New("the log ended before the lines kept in memory"))
 }
 
 // view sends the newest view, unless the browser has it.

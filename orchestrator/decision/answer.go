@@ -107,7 +107,7 @@ func TakeBack(s *run.State, id, by string) ([]run.Action, string, error) {
 			id + " is open again: " + open[at].Text, nil
 	case s.Standing.Of(id) != nil:
 		return []run.Action{run.SetRun(run.Data{Standing: fallen(s.Standing, id, by)})},
-			"the answer to " + id + " stands for no other decision any more; what it has answered stays answered", nil
+			"the answer to " + id + " stands for no other decision any more; answered decisions stay answered", nil
 	case at >= 0:
 		return nil, "", request.Refusedf("%s has no answer that could be taken back", id)
 	case given != nil:

@@ -52,7 +52,7 @@ func differs(l *run.Landing) run.Decision {
 		Options: []run.Option{
 			{Name: run.Trust, Does: fmt.Sprintf("trusts worker %s: a test is flaky, or worker %s is at fault", first, second)},
 			{Name: run.Quarantined, Does: fmt.Sprintf(
-				"puts worker %s into quarantine in this run: what it alone has proven is proven again", first)},
+				"puts worker %s into quarantine in this run: its proofs are repeated", first)},
 		},
 		Decider: run.ByPerson, Why: "one of two workers is wrong", Reserved: true,
 	}

@@ -69,7 +69,7 @@ func TestAStandingAnswerEnds(t *testing.T) {
 		want := a.ID + " is open again: " + a.Text
 		if acted {
 			l.Do(decision.Carry(l.State))
-			want = "the answer to " + a.ID + " stands for no other decision any more; what it has answered stays answered"
+			want = "the answer to " + a.ID + " stands for no other decision any more; answered decisions stay answered"
 		}
 		back, outcome, err := decision.TakeBack(l.State, a.ID, wire.Person("bob"))
 		require.NoError(t, err)

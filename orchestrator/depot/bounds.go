@@ -10,5 +10,4 @@ const (
 )
 
 // NoLayers reports what a machine lacks that cannot lay trees over one another.
-const NoLayers = "trees have neither the submodules of the repository nor what Git LFS keeps: " +
-	"on this machine commands have no namespaces"
+const NoLayers = "trees have neither submodules nor contents of Git LFS: on this machine commands have no namespaces"

@@ -178,7 +178,7 @@ func (o *Order) check(id string) error {
 		s.Project.Environment.IsZero()):
 		return fmt.Errorf("it comes with the environment %.80q, which the run does not take", o.Environment.ID)
 	case s.Outputs != "" || len(s.Keys) > 0:
-		return errors.New("it names what the machine that conducts chooses")
+		return errors.New("it names things that the conducting machine chooses")
 	case s.Parallel < 1 || s.Parallel > MaxParallel || s.Budget < 0:
 		return fmt.Errorf("parallel %d or budget %d is out of bounds", s.Parallel, s.Budget)
 	case s.OnDoubt != "" && !slices.Contains(run.OnDoubts, s.OnDoubt):

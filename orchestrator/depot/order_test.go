@@ -96,15 +96,15 @@ func TestAHostileOrderIsRefused(t *testing.T) {
 			o.Environment, o.Spec.Environment = &call.Environment{ID: "../x"}, "../x"
 			o.Spec.Project.Environment.Word = spec.EnvironmentCheckout
 		},
-		"the machine that conducts":      func(o *Order) { o.Spec.Outputs = "/etc" },
-		"what the machine that conducts": func(o *Order) { o.Spec.Keys = map[string][]byte{"local": {1}} },
-		"out of bounds":                  func(o *Order) { o.Spec.Parallel = MaxParallel + 1 },
-		"parallel 4 or budget -1":        func(o *Order) { o.Spec.Budget = -1 },
-		`on_doubt "x" is not known`:      func(o *Order) { o.Spec.OnDoubt = "x" },
-		"neither a goal nor a plan":      func(o *Order) { o.Spec.Goal, o.Spec.Plan = "", nil },
-		`role "../x" is called`:          func(o *Order) { o.Spec.Roles["../x"] = o.Spec.Roles["generator"] },
-		"../x":                           func(o *Order) { o.Spec.Plan.Tasks[0].Files = []string{"../x"} },
-		"gates[0]":                       func(o *Order) { o.Spec.Project.Gates[0].Name = "../x" },
+		"conducting machine":          func(o *Order) { o.Spec.Outputs = "/etc" },
+		"things that the conducting machine": func(o *Order) { o.Spec.Keys = map[string][]byte{"local": {1}} },
+		"out of bounds":                      func(o *Order) { o.Spec.Parallel = MaxParallel + 1 },
+		"parallel 4 or budget -1":            func(o *Order) { o.Spec.Budget = -1 },
+		`on_doubt "x" is not known`:          func(o *Order) { o.Spec.OnDoubt = "x" },
+		"neither a goal nor a plan":          func(o *Order) { o.Spec.Goal, o.Spec.Plan = "", nil },
+		`role "../x" is called`:              func(o *Order) { o.Spec.Roles["../x"] = o.Spec.Roles["generator"] },
+		"../x":                               func(o *Order) { o.Spec.Plan.Tasks[0].Files = []string{"../x"} },
+		"gates[0]":                           func(o *Order) { o.Spec.Project.Gates[0].Name = "../x" },
 	} {
 		o := goodOrder(t)
 		harm(o)

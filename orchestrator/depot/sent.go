@@ -70,7 +70,7 @@ func (p *Place) FromCheckout(
 	case errors.As(err, &changed):
 		return nil, usage.Errorf("environment: %v", changed)
 	case errors.As(err, &bad):
-		return nil, usage.Errorf("environment: what the checkout has cannot be taken: %s", bad.Why)
+		return nil, usage.Errorf("environment: the checkout cannot be used: %s", bad.Why)
 	case errors.Is(err, fs.ErrPermission):
 		return nil, usage.Errorf("environment: %v\nName the paths that gates need without it in .divisi/divisi.yaml", err)
 	}

@@ -218,7 +218,7 @@ func (d *PageRuns) Decisions(ctx context.Context, run string) (open []view.Decis
 func (d *PageRuns) Show(ctx context.Context, q dashboard.Query) (data json.RawMessage, err error) {
 	h, served := d.Runs.(host.Hosted)
 	if served && h.Veiled && (q.What == dashboard.ShowLog || q.What == dashboard.ShowContext) {
-		return nil, usage.Errorf("what commands and gates printed is not shown to viewers")
+		return nil, usage.Errorf("viewers do not see the output of commands and gates")
 	}
 	err = d.with(ctx, q.Run, func(r *client.Run) (err error) {
 		switch q.What {

@@ -24,7 +24,7 @@ const (
 func Changes(ctx context.Context, mirror *git.Repo, p *spec.Patch) ([]acceptance.Change, error) {
 	changed, err := mirror.Changed(ctx, p.Base, p.Commit)
 	if err != nil {
-		return nil, fmt.Errorf("list what %s changes: %w", p.Commit, err)
+		return nil, fmt.Errorf("list the changes of %s: %w", p.Commit, err)
 	}
 	type side struct {
 		change *acceptance.Change
@@ -64,7 +64,7 @@ func Changes(ctx context.Context, mirror *git.Repo, p *spec.Patch) ([]acceptance
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read what %s changes: %w", p.Commit, err)
+		return nil, fmt.Errorf("read the changes of %s: %w", p.Commit, err)
 	}
 	return out, nil
 }
@@ -97,7 +97,7 @@ func Roots(ctx context.Context, mirror *git.Repo, commit string, gates []spec.Ga
 	slices.Sort(paths)
 	entries, err := mirror.Lookup(ctx, commit, slices.Compact(paths))
 	if err != nil {
-		return nil, fmt.Errorf("list what gates begin with: %w", err)
+		return nil, fmt.Errorf("list the start files of gates: %w", err)
 	}
 	entries = slices.DeleteFunc(entries, func(e git.Entry) bool { return e.Mode != git.ModeFile && e.Mode != git.ModeExec })
 	err = mirror.ReadBlobs(ctx, entries, func(e git.Entry, content []byte) error {
@@ -107,7 +107,7 @@ func Roots(ctx context.Context, mirror *git.Repo, commit string, gates []spec.Ga
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read what gates begin with: %w", err)
+		return nil, fmt.Errorf("read the start files of gates: %w", err)
 	}
 	return roots, nil
 }

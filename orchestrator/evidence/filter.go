@@ -17,7 +17,7 @@ func Filter(ctx context.Context, mirror *git.Repo, p *spec.Patch, changes []acce
 	}
 	changed, err := mirror.Changed(ctx, p.Base, p.Commit)
 	if err != nil {
-		return fmt.Errorf("list what %s changes: %w", p.Commit, err)
+		return fmt.Errorf("list the changes of %s: %w", p.Commit, err)
 	}
 	var added, gone []string
 	as := map[string]string{} // what was stored at a path, and is

@@ -25,7 +25,7 @@ func writeExplained(w io.Writer, seen agent.Explained) error {
 	case seen.Fault != nil:
 		of = "(not answered: " + text.Short(console.Sanitize(seen.Fault.Message), maxFault) + ")"
 	case seen.Turn > seen.Turns:
-		of = "(no answer is in the log: this would be sent now, with what the memory has then)"
+		of = "(no answer is in the log: this would be sent now, with the notes of the memory then)"
 	}
 	fmt.Fprintf(w, "%s, turn %d %s, model %s\n", seen.Agent, seen.Turn, of, seen.Model)
 	fmt.Fprintf(w, "about %d tokens", seen.Tokens)

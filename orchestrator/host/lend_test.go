@@ -118,9 +118,9 @@ func TestSlowTheNextSubmissionSendsWhatIsBesideTheCommitOnce(t *testing.T) {
 	require.Len(t, there, 1)
 	of := &call.In{Head: call.Head{Run: s.last()}}
 	_, err = s.host.base(t.Context(), of, &call.Base{Module: "x", Commit: "../../x"})
-	require.ErrorContains(t, err, "does not have what is asked")
+	require.ErrorContains(t, err, "does not have the requested part")
 	_, err = s.host.base(t.Context(), of, &call.Base{Content: &spec.Pointer{OID: strings.Repeat("0", 64)}})
-	require.ErrorContains(t, err, "does not have what is asked")
+	require.ErrorContains(t, err, "does not have the requested part")
 
 	// What the host said that it has, and has not, is sent after all.
 	starts := 0

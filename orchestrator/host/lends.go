@@ -115,7 +115,7 @@ func (h *Host) lends(ctx context.Context, id string, q *call.Base, m store.Meta)
 		p, err = depot.PutContent(ctx, h.bus.Cache(), h.besides(caches), *q.Content)
 	}
 	if err == nil && p.Object == "" {
-		err = usage.Errorf("the host does not have what is asked of run %s", id)
+		err = usage.Errorf("the host does not have the requested part of run %s", id)
 	}
 	return p, err
 }
@@ -132,7 +132,7 @@ func (h *Host) mirror(ctx context.Context, id string) (*git.Repo, error) {
 func landedAt(ctx context.Context, mirror *git.Repo, id, commit string) error {
 	at, err := mirror.Ref(ctx, run.IntegrationRef(id))
 	if errors.Is(err, git.ErrNotFound) || err == nil && at != commit {
-		return usage.Errorf("commit %.64q is not what has landed in run %s", commit, id)
+		return usage.Errorf("commit %.64q has not landed in run %s", commit, id)
 	}
 	return err
 }

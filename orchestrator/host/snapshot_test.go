@@ -25,7 +25,7 @@ func TestSlowTheEnvironmentOfACheckoutIsSentOnce(t *testing.T) {
 	}
 	s.commit("deps")
 	err := s.submit()
-	require.ErrorContains(t, err, "or have what it takes sent")
+	require.ErrorContains(t, err, "or have it sent")
 	code, _ := fault.CodeOf(err)
 	require.Equal(t, "snapshot", code)
 	require.Zero(t, s.cached())

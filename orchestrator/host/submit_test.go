@@ -385,7 +385,7 @@ func TestSlowAHostRefusesADamagedPack(t *testing.T) {
 		return next(q)
 	})
 	for want, how := range map[string]func([]byte) (string, []byte){
-		"it is not what was sealed": func(pack []byte) (string, []byte) {
+		"it differs from the sealed object": func(pack []byte) (string, []byte) {
 			return wire.Name(wire.SealedCommits, []byte("another")), pack
 		},
 		"the pack is not sound": func(pack []byte) (string, []byte) {

@@ -62,7 +62,7 @@ func (k *keeper) link(_ context.Context, _ *call.In, what *TokenOptions) (string
 	case role != member.Person && role != member.Viewer:
 		return "", usage.Errorf("the page is for a %s or a %s, not for a %.40q", member.Person, member.Viewer, what.Role)
 	case !bus.ValidToken(what.Name) || wire.Person(what.Name) != wire.Person("")+":"+what.Name:
-		return "", usage.Errorf("name who opens the page: letters, digits, - and _, at most 64")
+		return "", usage.Errorf("name the person who opens the page: letters, digits, - and _, at most 64")
 	}
 	person := role == member.Person
 	return page.Link(dashboard.Visitor{Name: what.Name, Writes: person, Raw: person || what.Raw}, linkLife), nil

@@ -95,7 +95,7 @@ func (c *WorkerCall) ask(ctx context.Context, b *bus.Bus, worker string) (string
 	case call.WorkerResume.Name:
 		return call.Ask(ctx, line, call.WorkerResume, of, call.None{})
 	}
-	return "", usage.Errorf("a worker does not know what %.80q is", c.Verb)
+	return "", usage.Errorf("unknown call of a worker %.80q", c.Verb)
 }
 
 // tellWorker sends a call to a worker, and returns the answer in its next presence.

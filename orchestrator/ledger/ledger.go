@@ -91,7 +91,7 @@ func (l *Ledger) grant(worker string, need int, b *Book, now time.Time) wire.Gra
 	}
 	switch {
 	case len(l.awaited) > 0 && now.Before(l.until):
-		return wire.Grant{Wait: why + "; not all workers have said yet what they have of it"}
+		return wire.Grant{Wait: why + "; not all workers have reported their share yet"}
 	case l.turn != "" && l.turn != worker && now.Sub(l.at) < turnFor:
 		return wire.Grant{Wait: why + ", and another worker waits already", Recall: l.turn}
 	case need <= free:

@@ -49,7 +49,7 @@ func Serve(
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	if err != nil {
-		return "", nil, fmt.Errorf("listen for who reads the metrics: %w", err)
+		return "", nil, fmt.Errorf("listen for readers of the metrics: %w", err)
 	}
 	log, life := zerolog.Ctx(ctx), context.WithoutCancel(ctx)
 	s := &http.Server{
@@ -94,7 +94,7 @@ func handler(gather func(context.Context) ([]Family, error), log *zerolog.Logger
 		}
 		w.Header().Set("Content-Type", format)
 		if err := Write(w, all); err != nil {
-			log.Debug().Err(err).Msg("who read the metrics went away")
+			log.Debug().Err(err).Msg("the reader of the metrics disconnected")
 		}
 	})
 	return mux

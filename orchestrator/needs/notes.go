@@ -49,7 +49,7 @@ func judges(r *spec.Role) []string {
 	if r.Name != spec.RoleTester || r.Executor == "" {
 		return nil
 	}
-	return []string{"role tester has an executor, so it judges each patch whose task names no judge, before the gates, which " +
+	return []string{"role tester has an executor, so it judges each patch without a named judge, before the gates, which " +
 		"run as before; to judge some tasks alone, give it another name and name it in their verify"}
 }
 

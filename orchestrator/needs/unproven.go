@@ -18,7 +18,7 @@ import (
 func Unproven(st *run.State) error {
 	var b strings.Builder
 	gates := proof.Incomparables(st)
-	fmt.Fprintf(&b, "run %s cannot verify what it lands: %s", st.Spec.Run, proof.Unverified(st))
+	fmt.Fprintf(&b, "run %s cannot verify its changes: %s", st.Spec.Run, proof.Unverified(st))
 	lacks := proof.Lacks(st)
 	for i := range lacks {
 		b.WriteString("\n" + console.Sanitize(lacks[i].String()))

@@ -44,7 +44,7 @@ func TestPreflight(t *testing.T) {
 		"it has run":        {run.Preflight, install, []spec.Result{{Status: spec.StatusDone}}, []string{"run running"}},
 		"no gates at all": {
 			run.Preflight, func(s *run.Spec) { s.Project.Gates = nil }, nil,
-			[]string{"run", "fail: what lands cannot be verified: the repository has no gates"},
+			[]string{"run", "fail: changes cannot be verified: the repository has no gates"},
 		},
 		"no gates, and allowed": {
 			run.Preflight, func(s *run.Spec) { s.Project.Gates, s.AllowUnverified = nil, true }, nil, []string{"run running"},
@@ -106,7 +106,7 @@ func TestBaseline(t *testing.T) {
 			[]spec.Result{late},
 			[]string{
 				"run gate test cannot be compared: on the base commit it timed out: killed after 0s",
-				"fail: what lands cannot be verified: no comparison with the base commit for: test",
+				"fail: changes cannot be verified: no comparison with the base commit for: test",
 			},
 		},
 		"incomparable and allowed": {

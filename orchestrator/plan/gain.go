@@ -106,7 +106,7 @@ func gone(was, edited *spec.Plan, tasks *run.Tasks) (out []spec.Problem) {
 		for _, member := range tasks.Members(id) {
 			if state := tasks.ByID[member].State; state == run.TaskLanded || state == run.TaskDone {
 				out = append(out, spec.Problem{Path: "tasks", Message: fmt.Sprintf(
-					"the task %s is gone, and %s is %s: what has landed stays, so put it back", id, member, state)})
+					"the task %s is gone, and %s is %s: landed changes stay, so put it back", id, member, state)})
 				break
 			} else if state != run.TaskSkipped && state != run.TaskCancelled && state != run.TaskDropped {
 				out = append(out, spec.Problem{Path: "tasks", Message: fmt.Sprintf(
@@ -131,7 +131,7 @@ func fixed(tasks *run.Tasks, was, now spec.Task) string {
 	}) {
 		return ""
 	}
-	return fmt.Sprintf("%s has landed, and its %s changed: put it back, and add a task for what is still to change",
+	return fmt.Sprintf("%s has landed, and its %s changed: put it back, and add a task for the remaining change",
 		now.ID, strings.Join(fields, ", "))
 }
 

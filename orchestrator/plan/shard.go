@@ -88,7 +88,7 @@ func (s *sharding) run(ctx context.Context, tree Tree) (problem string, err erro
 	case len(s.taken) > 0:
 		return "", nil
 	default:
-		return fmt.Sprintf("matches only files whose names no patch may hold, such as %q", s.unusable[0]), nil
+		return fmt.Sprintf("matches only files with names that no patch may have, such as %q", s.unusable[0]), nil
 	}
 }
 
@@ -142,7 +142,7 @@ func (s *sharding) notes(template string) (out []string) {
 			"changed", template, text.Count(n, "protected file"), text.Some(s.barred, maxBarred)))
 	}
 	if n := len(s.unusable); n > 0 {
-		out = append(out, fmt.Sprintf("%s leaves out %s whose names no patch may hold, such as %q",
+		out = append(out, fmt.Sprintf("%s skips %s with names that no patch may have, such as %q",
 			template, text.Count(n, "file"), s.unusable[0]))
 	}
 	if n := len(s.unread); n > 0 {

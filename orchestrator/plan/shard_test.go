@@ -87,7 +87,7 @@ func TestShardsLeaveOutNamesThatNoPatchMayHold(t *testing.T) {
 	x, problems := expandOne(t, spec.Task{Role: "mod", Shard: &spec.Shard{By: "dir"}}, tree)
 	require.Empty(t, problems)
 	require.Equal(t, []string{"a b.txt"}, x.Tasks[0].Files)
-	require.Contains(t, x.Notes[0], "3 files whose names no patch may hold")
+	require.Contains(t, x.Notes[0], "3 files with names that no patch may have")
 }
 
 func TestShardsStayInOneModule(t *testing.T) {

@@ -20,7 +20,7 @@ func (g GitFailed) String() string {
 }
 
 // WhatGitFinds names where a person reads what a tree has of a clone.
-const WhatGitFinds = "docs/checkout.md#git-in-a-tree lists what git finds in a tree"
+const WhatGitFinds = "docs/checkout.md#git-in-a-tree describes git in a tree"
 
 // failedGit are the words with which git ends where a ref, a commit or a repository is not there.
 var failedGit = lazyregexp.New(`(?:^|\s)fatal: |bad revision|not a git repository|unknown revision`)

@@ -31,5 +31,5 @@ func TestGatesWhoseGitFailedAreNamed(t *testing.T) {
 		{"a", "fatal: ambiguous argument 'up/main': unknown revision or path not in the working tree."}, {"d", "error: bad revision 'x'"},
 	}, failed)
 	require.Equal(t, "gate d is red on the base commit, where git failed: error: bad revision 'x'; "+
-		"docs/checkout.md#git-in-a-tree lists what git finds in a tree", failed[1].String())
+		"docs/checkout.md#git-in-a-tree describes git in a tree", failed[1].String())
 }

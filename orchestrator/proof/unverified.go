@@ -18,7 +18,7 @@ import (
 )
 
 // ErrUnverified reports that nothing which lands in a run could be proven, and that the run may not continue without proof.
-var ErrUnverified = errors.New("what lands cannot be verified")
+var ErrUnverified = errors.New("changes cannot be verified")
 
 // Incomparable is a gate whose failures on the base commit cannot be compared with later ones.
 type Incomparable struct {

@@ -20,7 +20,8 @@ const (
 	TryLater = ", also after a wait: if a service that the command needs is away for longer, trying again later may do"
 )
 
-var onceMore = fmt.Sprintf("; what it needs may be away: it runs once more after %s, and this attempt does not count", Wait)
+var onceMore = fmt.Sprintf("; a service that it needs may be away: it runs once more after %s, and this attempt does not "+
+	"count", Wait)
 
 // soon reports whether an attempt failed so soon that a service which its command needs may be away, and the task has not waited
 // for that. A command without network needs none, and a command before another executor leaves its task to that.

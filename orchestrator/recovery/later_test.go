@@ -79,7 +79,7 @@ func TestACommandThatFailsAtOnceRunsOnceMore(t *testing.T) {
 				return
 			}
 			require.Equal(t, run.TaskPending, one.State)
-			require.Contains(t, one.Reason, "502; what it needs may be away: it runs once more after 30s")
+			require.Contains(t, one.Reason, "502; a service that it needs may be away: it runs once more after 30s")
 			ready, _ := schedule.Ready(l.State)
 			require.Empty(t, ready)
 			ended := began.Add(c.took)
@@ -112,12 +112,12 @@ func TestATemplateIsHeldOnlyAfterAWait(t *testing.T) {
 	ready, _ = schedule.Ready(l.State)
 	require.Empty(t, ready)
 	require.Equal(t, map[string]string{
-		"t-1": "waits for what its command needs, and runs once more",
-		"t-2": "waits for what its command needs, and runs once more",
-		"t-3": "waits for what its command needs, and runs once more",
-		"t-4": "waits for shards of t that run once more: what their command needs may be away",
-		"t-5": "waits for shards of t that run once more: what their command needs may be away",
-		"t-6": "waits for shards of t that run once more: what their command needs may be away",
+		"t-1": "waits for a service of its command, and runs once more",
+		"t-2": "waits for a service of its command, and runs once more",
+		"t-3": "waits for a service of its command, and runs once more",
+		"t-4": "waits for shards of t that run once more: a service of their command may be away",
+		"t-5": "waits for shards of t that run once more: a service of their command may be away",
+		"t-6": "waits for shards of t that run once more: a service of their command may be away",
 	}, schedule.Why(l.State))
 	require.Empty(t, request.Hold(l.State))
 	require.Empty(t, decision.Stuck(l.State))

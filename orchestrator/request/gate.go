@@ -25,7 +25,7 @@ func Gate(agenda *run.Agenda, proofs *run.Proofs, g spec.Gate, by string) ([]run
 	}
 	if !MayAddGates(&agenda.Spec) {
 		return nil, "", Refusedf("the gates of run %s have the network, as its tester has: write the gate into "+
-			".divisi/divisi.yaml, whose requests you agree to, and begin another run", agenda.Spec.Run)
+			".divisi/divisi.yaml, trust that, and start another run", agenda.Spec.Run)
 	}
 	p := spec.Project{Gates: []spec.Gate{g}}
 	if faults := p.Validate(); len(faults) > 0 {

@@ -126,7 +126,7 @@ func parkHeld(s *run.State, h *run.Hold, by, words string) (actions []run.Action
 	if by == run.ByPolicy {
 		asked = ", as no person is asked"
 	}
-	why := fmt.Sprintf("%s parks what is left of %s%s: %s", by, h.Template, asked, h.Why()) + later(&s.Templates, h)
+	why := fmt.Sprintf("%s parks the rest of %s%s: %s", by, h.Template, asked, h.Why()) + later(&s.Templates, h)
 	if words != "" {
 		why += ": " + text.Line(words)
 	}

@@ -313,7 +313,7 @@ func Accept(s *run.State, id string, a run.Answer) ([]run.Action, error) {
 func rule(s *run.State, t *run.Task, a run.Answer) ([]run.Action, error) {
 	switch d := t.Doubt(); {
 	case d.Review && !wire.IsPerson(a.By):
-		return nil, Refusedf("the patch of %s waits for a person, who sees each patch of this run", t.Task.ID)
+		return nil, Refusedf("the patch of %s waits for a person, who reviews each patch of this run", t.Task.ID)
 	case d.Unread != nil && a.Option == run.Accept && !wire.IsPerson(a.By):
 		return nil, Refusedf("the patch of %s waits for a person: no gate reads files of it", t.Task.ID)
 	}

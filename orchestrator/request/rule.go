@@ -102,7 +102,7 @@ func handBack(tasks *run.Tasks, agents *run.Agents, q *run.Request) []run.Action
 	switch t.State {
 	case run.TaskLanded:
 		a.Commit = t.Commit
-		a.Text = "its change has landed as " + t.Commit + "; your own tree is still what you began from, without it"
+		a.Text = "its change has landed as " + t.Commit + "; your own tree is unchanged, without it"
 	case run.TaskParked:
 		a.Status, a.Fault = spec.StatusFailed, &spec.Fault{Class: "parked", Message: t.Reason}
 	case run.TaskCancelled, run.TaskSkipped:

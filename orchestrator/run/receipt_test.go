@@ -35,8 +35,8 @@ func TestAReceiptThatProvesNothingIsNotFolded(t *testing.T) {
 	}{
 		"right":               {signed("r1", nil), ""},
 		"unsigned":            {spec.Receipt{Gate: "test", Tree: "tree", Environment: "e1", Verdict: spec.VerdictPass}, "no worker has signed it"},
-		"altered":             {altered, "it is not what worker a signed in this run"},
-		"another run":         {signed("r2", nil), "it is not what worker a signed in this run"},
+		"altered":             {altered, "it differs from the receipt that worker a signed in this run"},
+		"another run":         {signed("r2", nil), "it differs from the receipt that worker a signed in this run"},
 		"unknown worker":      {unknown, `the run knows no key of worker "b"`},
 		"its attempt":         {signed("r1", func(r *spec.Receipt) { r.Agent = "--batch-1/1" }), ""},
 		"another attempt":     {signed("r1", func(r *spec.Receipt) { r.Agent = "--batch-1/2" }), "it is of --batch-1/2, and was handed in for --batch-1/1"},

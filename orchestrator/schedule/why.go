@@ -85,7 +85,7 @@ func (x *turns) words(h hindrance) string {
 	case held:
 		return fmt.Sprintf("template %s is held and waits for a decision", h.what)
 	case later:
-		return "waits for what its command needs, and runs once more"
+		return "waits for a service of its command, and runs once more"
 	case setLost:
 		return "its change set is given up with " + h.what
 	case approval:
@@ -106,7 +106,7 @@ func (x *turns) words(h hindrance) string {
 	case firstShards:
 		return fmt.Sprintf("waits for the gates to pass on one of the first shards of %s", h.what)
 	case laterShards:
-		return fmt.Sprintf("waits for shards of %s that run once more: what their command needs may be away", h.what)
+		return fmt.Sprintf("waits for shards of %s that run once more: a service of their command may be away", h.what)
 	case conflicts:
 		return "takes turns with another task that has conflicted as often"
 	default: // a dependency that is lost

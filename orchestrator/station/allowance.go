@@ -128,7 +128,7 @@ func (a *allowance) listen(ctx context.Context, w *Work) (stop func(), err error
 		}
 	})
 	if err != nil {
-		return nil, fmt.Errorf("listen for what is recalled of the budget of run %s: %w", w.Run, err)
+		return nil, fmt.Errorf("listen for recalls of the budget of run %s: %w", w.Run, err)
 	}
 	return stop, nil
 }

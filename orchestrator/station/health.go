@@ -51,7 +51,7 @@ func (w *Worker) broke(err error) {
 	}
 	var f *machine.Fault
 	if w.troubles++; !errors.As(err, &f) && w.troubles >= mostTroubles {
-		f = &machine.Fault{What: fmt.Sprintf("what %d attempts in a row needed: %v", w.troubles, err)}
+		f = &machine.Fault{What: fmt.Sprintf("the needs of %d attempts in a row: %v", w.troubles, err)}
 	}
 	if w.Lack != nil {
 		return
@@ -193,7 +193,7 @@ func (w *Work) unready(ctx context.Context, err error) error {
 	if f := machine.Of(err, w.Dir.Path); f != nil {
 		w.engaged.worker.broke(f)
 	}
-	why, lacks := "what it needs for the run: "+err.Error(), map[string][]string{}
+	why, lacks := "its needs for the run: "+err.Error(), map[string][]string{}
 	for role := range w.Setup.Roles {
 		if w.Setup.Wants(role) {
 			lacks[role] = []string{why}

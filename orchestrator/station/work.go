@@ -367,7 +367,7 @@ func (w *Work) lend(ctx context.Context, builds string) string {
 	}
 	lender, err := gocache.Lend(ctx, builds, filepath.Join(w.Path, "tmp"))
 	if err != nil {
-		w.Log.Debug().Err(err).Msg("gates compile what they need")
+		w.Log.Debug().Err(err).Msg("gates compile their inputs")
 		return ""
 	}
 	w.Later(func() {

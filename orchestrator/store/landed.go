@@ -22,7 +22,7 @@ type FormatError = wire.FormatError
 // task that is named it has the patch too. Nothing else is in it.
 func (d Dir) Landed(ctx context.Context, id, task string) (*run.State, error) {
 	if d.Path == "" {
-		return nil, usage.Errorf("what landed in run %s without its log is known where it is conducted", id)
+		return nil, usage.Errorf("the landed commits of run %s without its log are known on its host", id)
 	}
 	m, err := ReadMeta(d.Run(id))
 	if err == nil && m.Repo == "" && m.Order == "" {

@@ -195,7 +195,7 @@ func (d Dir) Demos() string {
 func (d Dir) Leftovers(now time.Time) (dirs []string) {
 	ids, err := d.IDs()
 	if err != nil {
-		d.Log.Info().Err(err).Msg("what killed processes left is not known")
+		d.Log.Info().Err(err).Msg("the leftovers of killed processes are not known")
 		return nil
 	}
 	var repos []string

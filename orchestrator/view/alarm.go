@@ -67,7 +67,7 @@ func stuck(s *run.State, now time.Time) string {
 		return gates
 	}
 	if idle := landing.Idle(s); idle != "" {
-		return "no batch is made of what waits: " + idle
+		return "no batch is made of the waiting tasks: " + idle
 	}
 	if len(open) > 0 {
 		return "a decision is open: " + open[0].Text

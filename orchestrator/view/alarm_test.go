@@ -110,7 +110,7 @@ func TestAlarm(t *testing.T) {
 		"no batch": {func(l *runtest.Log, _ func(time.Duration)) {
 			l.Append("a", run.TaskData{State: run.TaskAccepted})
 			l.Gates(run.AgainTask, 1, "b")
-		}, 11 * time.Minute, "nothing has landed for 11 min: no batch is made of what waits: the gates run on the base commit once more"},
+		}, 11 * time.Minute, "nothing has landed for 11 min: no batch is made of the waiting tasks: the gates run on the base commit once more"},
 		"a decision": {func(l *runtest.Log, _ func(time.Duration)) {
 			l.Dispatched("a", "generator", 1, "b")
 			l.Ended("a", 1, runtest.Patched("p", "t", "b"))
@@ -225,7 +225,7 @@ func TestQueueOf(t *testing.T) {
 	})
 	tests(l, 2, "a")
 	q = QueueOf(l.State)
-	require.Equal(t, "looks for what fails among 2 tasks", q.Testing[0].Search)
+	require.Equal(t, "searches for the failing change among 2 tasks", q.Testing[0].Search)
 	require.Equal(t, []any{[]string{"b"}, 1, []string{"a", "b"}, 1}, []any{q.Waiting, q.WaitingCount, q.Suspects, q.GateRuns})
 }
 

@@ -116,7 +116,7 @@ func TestLearntFacts(t *testing.T) {
 		{Title: "Decisions: Move to slog", Tags: []string{"decision"}, Source: "r1", Text: "Loggers are *slog.Logger."},
 		{
 			Title: "Tasks that got into each other's way", Tags: []string{"conflict", "plan"}, Paths: []string{"a/x.go", "b/**"}, Source: "r1",
-			Text: "Patches of these tasks did not merge with what had landed before. Put such files into one task, or let the tasks " +
+			Text: "Patches of these tasks did not merge with earlier landings. Put such files into one task, or let the tasks " +
 				"depend on one another.\n\n- b: it conflicts with what landed before it in a/x.go",
 		},
 		{

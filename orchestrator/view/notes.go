@@ -117,7 +117,7 @@ func conflictsNote(s *run.State) memory.Note {
 	slices.Sort(paths)
 	return memory.Note{
 		Title: "Tasks that got into each other's way", Tags: []string{"conflict", "plan"}, Paths: slices.Compact(paths),
-		Text: "Patches of these tasks did not merge with what had landed before. Put such files into one task, or let the " +
+		Text: "Patches of these tasks did not merge with earlier landings. Put such files into one task, or let the " +
 			"tasks depend on one another.\n\n" + strings.Join(lines, "\n"),
 	}
 }

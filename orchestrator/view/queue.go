@@ -51,7 +51,7 @@ func QueueOf(s *run.State) Queue {
 			t.Since = a.Dispatched
 		}
 		if landing.Searches(s, b) {
-			t.Search = fmt.Sprintf("looks for what fails among %s", text.Count(len(suspects), "task"))
+			t.Search = fmt.Sprintf("searches for the failing change among %s", text.Count(len(suspects), "task"))
 		}
 		q.Testing = append(q.Testing, t)
 	}

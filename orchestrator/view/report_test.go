@@ -145,7 +145,7 @@ func TestNoTaskOfAStoppedRunIsRunning(t *testing.T) {
 		Of(s.State).Tasks[0].Reason)
 	s.apply(contextscope.Event{Kind: contextscope.KindResult, Task: "a", Attempt: 1, Role: "generator", Agent: "a"},
 		spec.Result{Status: spec.StatusDone})
-	require.Equal(t, "its attempt had ended when the run stopped: what it left is checked when the run continues",
+	require.Equal(t, "its attempt had ended when the run stopped: its result is checked when the run continues",
 		Of(s.State).Tasks[0].Reason)
 }
 

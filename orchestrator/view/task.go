@@ -190,7 +190,7 @@ func whenItStopped(s *run.State, v *run.Task) string {
 	a := s.Works[v.Task.ID].Newest()
 	switch role := s.Spec.Made(v, s.Works); {
 	case v.State == run.TaskVerifying, a != nil && a.Result != nil:
-		return "its attempt had ended when the run stopped: what it left is checked when the run continues"
+		return "its attempt had ended when the run stopped: its result is checked when the run continues"
 	case role.Executor == spec.ExecutorCommand && a != nil && a.Started:
 		return "its command was running when the run stopped: it starts again from nothing when the run continues"
 	}

@@ -103,7 +103,7 @@ func (a *Agent) load(ctx context.Context, loads []wire.Load, l *tool.Load) ([]wi
 	}
 	object, err := a.Journal.Keep(ctx, []byte(l.Text))
 	if err != nil {
-		return loads, fmt.Errorf("keep what %s asked for: %w", a.Assignment.Agent(), err)
+		return loads, fmt.Errorf("keep the request of %s: %w", a.Assignment.Agent(), err)
 	}
 	return append(loads, wire.Load{Handle: l.Handle, What: l.What, Object: object}), nil
 }

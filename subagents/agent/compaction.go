@@ -70,7 +70,7 @@ func (a *Agent) settle(ctx context.Context) {
 		return
 	}
 	if err := a.append(ctx, a.spentEvent(usage, a.Compact.Model())); err != nil {
-		a.Log.Warn().Err(err).Msg("what a compaction cost that came too late could not be kept")
+		a.Log.Warn().Err(err).Msg("the cost of a late compaction could not be kept")
 	}
 }
 

@@ -63,8 +63,8 @@ func (a *Agent) nudge() (text string, why wire.Nudge) {
 	}
 	near := a.Bounds.Near(a.spent(), a.Clock().Sub(a.began)-a.waited)
 	if near != "" && !s.wrapped && s.limit == "" {
-		return "Your limit is near: " + near + ". Finish now: complete your current step and call submit_result with " +
-			"what is done and what is left.", wire.Nudge{Reason: wire.ReasonWrapUp}
+		return "Your limit is near: " + near + ". Finish now: complete your current step and call submit_result with the " +
+			"finished and the remaining work.", wire.Nudge{Reason: wire.ReasonWrapUp}
 	}
 	return "", wire.Nudge{}
 }
@@ -83,7 +83,7 @@ func (a *Agent) limitReached() string {
 
 func limitText(message string) string {
 	return "Your limit is reached: " + message + ". This is your last turn, and submit_result the only tool that you can still " +
-		"call. Call it now, with what is done, what you found, and what is left to do."
+		"call. Call it now, with the finished work, your findings and the remaining work."
 }
 
 // plans reports whether the role has the dispatch tool. For such a role words are an answer: a turn without a call ends the

@@ -169,7 +169,7 @@ func (e *Explainer) call(turn int) (c explainedCall, err error) {
 		c.before = e.own
 		return c, nil
 	case failed < 0:
-		return c, fmt.Errorf("%s has ended after %d turns: %w: %d; what was sent and not answered is not in the log",
+		return c, fmt.Errorf("%s has ended after %d turns: %w: %d; unanswered requests are not in the log",
 			e.assignment.Agent(), n, ErrNoTurn, turn)
 	}
 	c.before = e.own[:failed]

@@ -43,7 +43,7 @@ func Input(
 	var err error
 	if a.Slice != "" {
 		if in.Slice, err = slices.get(ctx, objects, a.Slice); err != nil {
-			return in, fmt.Errorf("what %s inherits: %w", a.Agent(), err)
+			return in, fmt.Errorf("the inheritance of %s: %w", a.Agent(), err)
 		}
 	}
 	if in.Values, err = valuesOf(a); err != nil {

@@ -165,7 +165,7 @@ func TestSubmodules(t *testing.T) {
 	require.NotEqual(t, c.Digest(), gone.Digest())
 	require.Equal(t, []string{
 		"1 submodule not checked out at the commit that is recorded: vendor/lib. Trees have an empty directory there. " +
-			"To have what belongs there: git submodule update --init vendor/lib",
+			"To fill it: git submodule update --init vendor/lib",
 	}, gone.Missing())
 }
 

@@ -116,7 +116,7 @@ func (c *Content) Missing() (messages []string) {
 			command += " " + text.Shell(top)
 		}
 		messages = append(messages, fmt.Sprintf("%s not checked out at the commit that is recorded: %s. "+
-			"Trees have an empty directory there. To have what belongs there: %s", text.Count(len(c.missing), "submodule"),
+			"Trees have an empty directory there. To fill it: %s", text.Count(len(c.missing), "submodule"),
 			strings.Join(text.Few(slices.Sorted(slices.Values(c.missing)), maxNamed), ", "), command))
 	}
 	if len(c.pointers) > 0 {

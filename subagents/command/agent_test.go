@@ -86,12 +86,12 @@ func TestACodingAgentIsBilledHoweverItEnds(t *testing.T) {
 		},
 		"no figures": {
 			usage: spec.AgentClaude, status: spec.StatusDone, line: `echo Done.`, summary: "Done.", said: "Done.",
-			deviations: []string{"what it used is not known: its output has no figures of claude"},
+			deviations: []string{"its use is not known: its output has no figures of claude"},
 		},
 		"a question": {
 			usage: spec.AgentClaude, status: spec.StatusDone, line: `cat >/dev/null; printf 'May I use %s? [y/N] ' $A_KEY; read a; exit 0`,
 			summary: "May I use [A_KEY]? [y/N]", said: "May I use [A_KEY]? [y/N]",
-			deviations: []string{"what it used is not known: its output has no figures of claude"},
+			deviations: []string{"its use is not known: its output has no figures of claude"},
 		},
 		"another program": {status: spec.StatusDone, line: `echo '{"type":"turn.completed","usage":{"input_tokens":5}}'`},
 	} {

@@ -151,7 +151,7 @@ func (c *Executor) once(ctx context.Context, run commandRun, rep *report) (*spec
 		rep.said.WriteString(said)
 	}
 	if agent := c.Assignment.Role.Usage; agent != "" && len(printed.Lines) == 0 {
-		rep.deviations = append(rep.deviations, run.on("what it used is not known: its output has no figures of "+agent))
+		rep.deviations = append(rep.deviations, run.on("its use is not known: its output has no figures of "+agent))
 	}
 	return nil, nil
 }
@@ -249,11 +249,11 @@ func (c *Executor) looked(ctx context.Context, said string) spec.Result {
 	switch what := text.Some(files, maxLost); {
 	case err != nil:
 		r.Handoff.Deviations = append(r.Handoff.Deviations,
-			"warning: what it changed is lost, if it changed anything, because its role says writes: false; the files could "+
+			"warning: its changes, if any, are lost, because its role says writes: false; the files could "+
 				"not be listed: "+err.Error())
 	case what != "":
 		r.Handoff.Deviations = append(r.Handoff.Deviations,
-			"warning: what it changed is lost, because its role says writes: false: "+what)
+			"warning: its changes are lost, because its role says writes: false: "+what)
 	}
 	return r
 }

@@ -15,7 +15,7 @@ import (
 
 func TestWhatACommandLosesIsAWarningAndNoFailure(t *testing.T) {
 	t.Parallel()
-	const lost = "warning: what it changed is lost, because its role says writes: false: "
+	const lost = "warning: its changes are lost, because its role says writes: false: "
 	for name, tt := range map[string]struct {
 		files []string
 		err   error
@@ -25,7 +25,7 @@ func TestWhatACommandLosesIsAWarningAndNoFailure(t *testing.T) {
 		"one":     {files: []string{"a.txt"}, want: []string{lost + "a.txt"}},
 		"many":    {files: strings.Split("abcdefghij", ""), want: []string{lost + "a, b, c, d, e and 5 more"}},
 		"cannot list": {err: errors.New("no room"), want: []string{
-			"warning: what it changed is lost, if it changed anything, because its role says writes: false; the files could not be listed: no room",
+			"warning: its changes, if any, are lost, because its role says writes: false; the files could not be listed: no room",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

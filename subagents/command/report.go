@@ -40,7 +40,7 @@ func (c *Executor) pay(ctx context.Context, used []bill.Line) error {
 		}
 	}
 	if err := c.Pay(ctx, spent); err != nil {
-		return fmt.Errorf("note what %s has used: %w", c.Assignment.Agent(), err)
+		return fmt.Errorf("note the use of %s: %w", c.Assignment.Agent(), err)
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ type ChangedError struct{ Path string }
 
 // Error names the file.
 func (e *ChangedError) Error() string {
-	return fmt.Sprintf("%s of the checkout changed while it was copied, twice: stop what writes it, and start again", e.Path)
+	return fmt.Sprintf("%s of the checkout changed while it was copied, twice: stop its writer, and start again", e.Path)
 }
 
 // found is one entry of the checkout as a look has found it.

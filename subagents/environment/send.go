@@ -144,7 +144,7 @@ func (m *Making) receive(ctx context.Context, in *tar.Reader, sent *Manifest) er
 			return fmt.Errorf("receive environment %s: %w", m.manifest.ID, err)
 		}
 		if entries, bytes = entries+1, bytes+h.Size; entries > maxEntries || bytes > min(sent.Bytes, maxSent) {
-			return received("there are more than %d files, or more bytes than its manifest tells, %d", maxEntries, sent.Bytes)
+			return received("there are more than %d files, or more bytes than in its manifest, %d", maxEntries, sent.Bytes)
 		}
 		if err := receiveOne(root, in, h); err != nil {
 			return fmt.Errorf("receive %.200q of environment %s: %w", h.Name, m.manifest.ID, err)

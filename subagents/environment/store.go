@@ -127,7 +127,7 @@ func readManifest(dir, id string) (m Manifest, err error) {
 func (e *Environment) downloads(caches string) error {
 	for _, name := range e.Downloads {
 		if !there(filepath.Join(caches, filepath.FromSlash(name))) {
-			return &DamagedError{e.ID, "the caches lack what its setup downloaded, " + name}
+			return &DamagedError{e.ID, "the caches lack downloads of its setup, " + name}
 		}
 	}
 	return nil
@@ -154,7 +154,7 @@ func (s *Store) Make(
 	}
 	dir := filepath.Join(s.dir, id)
 	if err := s.discard(dir); err != nil {
-		return nil, false, fmt.Errorf("remove what is left of environment %s: %w", id, err)
+		return nil, false, fmt.Errorf("remove the rest of environment %s: %w", id, err)
 	}
 	release, err := s.use(id)
 	if err != nil {

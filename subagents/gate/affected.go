@@ -48,7 +48,7 @@ func Narrow(ctx context.Context, g spec.Gate, where *Where, change Change) (err 
 		targets, where.Whole, err = trace.Affected(where.Dir, g.Command, change.Files, change.Paths)
 	}
 	if err != nil {
-		return fmt.Errorf("find what a change affects for gate %s: %w", g.Name, err)
+		return fmt.Errorf("find the affected parts for gate %s: %w", g.Name, err)
 	}
 	if n := len(strings.Join(targets, "\n")); len(targets) > maxTargets || n > maxTargetBytes {
 		where.Whole = fmt.Sprintf("the change affects %d targets of %d bytes", len(targets), n)

@@ -42,7 +42,7 @@ func stale(ctx context.Context, command, cached []string, where *Where) (bool, e
 	}
 	changed, err := where.Changed(ctx)
 	if err != nil {
-		return false, fmt.Errorf("list what changed since the base commit: %w", err)
+		return false, fmt.Errorf("list the changes since the base commit: %w", err)
 	}
 	switch {
 	case len(changed) == 0:

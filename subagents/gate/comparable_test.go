@@ -23,9 +23,9 @@ func TestIncomparable(t *testing.T) {
 		"a general line":      {red("error: lint failed"), "it fails, and its output names no test and no file that failed"},
 		"a test with no name": {red("test: "), "it fails, and its output names no test and no file that failed"},
 		"a package":           {hides(red("test: a"), "package: p"), ""},
-		"who knows":           {hides(red("test: a"), "*"), "not everything ran, and what did not is not known"},
+		"who knows":           {hides(red("test: a"), "*"), "not everything ran, and the missing tests are not known"},
 		"no build": {
-			spec.Receipt{ExitCode: 1, Build: true, Hidden: []string{"*"}}, "it does not build, and what did not run because of that is not known",
+			spec.Receipt{ExitCode: 1, Build: true, Hidden: []string{"*"}}, "it does not build, and the tests that did not run are not known",
 		},
 		"no test":     {spec.Receipt{ExitCode: 1, Kind: spec.KindTests}, "no test ran"},
 		"none passed": {kind(spec.KindTests, red("test: a")), "no test passed: its failures do not show what they hide"},

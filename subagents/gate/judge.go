@@ -144,9 +144,9 @@ func Incomparable(r spec.Receipt) string {
 	case r.Kind == spec.KindTests && r.Tests == 0:
 		return "no test ran"
 	case slices.Contains(r.Hidden, spec.HiddenAll) && r.Build:
-		return "it does not build, and what did not run because of that is not known"
+		return "it does not build, and the tests that did not run are not known"
 	case slices.Contains(r.Hidden, spec.HiddenAll):
-		return "not everything ran, and what did not is not known"
+		return "not everything ran, and the missing tests are not known"
 	case !slices.ContainsFunc(r.Signatures, named.MatchString):
 		return "it fails, and its output names no test and no file that failed"
 	case r.Kind == spec.KindFindings:

@@ -31,7 +31,7 @@ func (m *Mending) judge(ctx context.Context, r *spec.Receipt, before *spec.Recei
 	}
 	changed, err := m.Changed(ctx)
 	if err != nil {
-		return fmt.Errorf("list what the batch changes: %w", err)
+		return fmt.Errorf("list the changes of the batch: %w", err)
 	}
 	r.Appeared = m.appeared(r, before, changed)
 	why := Incomparable(*r)

@@ -18,7 +18,7 @@ func moved(ctx context.Context, r *spec.Receipt, names normaliser, where *Where)
 	}
 	paths, err := where.Changed(ctx)
 	if err != nil {
-		return fmt.Errorf("list what changed: %w", err)
+		return fmt.Errorf("list the changes: %w", err)
 	}
 	changed := map[string]bool{}
 	for _, p := range paths {

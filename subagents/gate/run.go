@@ -232,7 +232,7 @@ func hidden(receipt *spec.Receipt, found *findings, where *Where) error {
 	names := slices.Sorted(maps.Keys(found.hidden))
 	places, err := trace.Places(where.Dir, receipt.Command, names, receipt.Kind == spec.KindFindings)
 	if err != nil {
-		return fmt.Errorf("find what did not run: %w", err)
+		return fmt.Errorf("find the tests that did not run: %w", err)
 	}
 	receipt.Hidden = places
 	return nil

@@ -153,7 +153,7 @@ func (r *Reading) vague(f File) *spec.Unread {
 	case by != "":
 		u.Reason = "gate " + r.gate.Name + " also opens files for " + by
 	case !r.calls.Whole:
-		u.Reason = "it is not known what gate " + r.gate.Name + " does with the files that it opens"
+		u.Reason = "it is not known how gate " + r.gate.Name + " uses the files that it opens"
 	}
 	return u
 }

@@ -29,7 +29,7 @@ func (r *Reading) listed(ctx context.Context) (map[string]bool, error) {
 		}
 		out, ok, err := r.gate.List(ctx, command, call.Dir)
 		if err != nil {
-			return nil, fmt.Errorf("list what tsc compiles: %w", err)
+			return nil, fmt.Errorf("list the inputs of tsc: %w", err)
 		}
 		for line := range strings.Lines(out) {
 			line = strings.TrimSpace(line)

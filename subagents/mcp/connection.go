@@ -96,7 +96,7 @@ func refuse(log zerolog.Logger) sdk.Middleware {
 			case method == "ping" || strings.HasPrefix(method, "notifications/"):
 				return next(ctx, method, req)
 			}
-			log.Info().Str("method", method).Msg("an MCP server asked for what Divisi does not give")
+			log.Info().Str("method", method).Msg("an MCP server made an unsupported request")
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "this client has no " + method}
 		}
 	}

@@ -131,7 +131,7 @@ func (s *server) lose(c *connection, how string, hangs bool) error {
 	if s.given != nil {
 		return s.given
 	}
-	return fmt.Errorf("the MCP server %s failed in this call, and it is not known what the call did: %s\n"+
+	return fmt.Errorf("the MCP server %s failed in this call, and the effect of the call is not known: %s\n"+
 		"The server is started again for the next call", s.name, s.why)
 }
 
@@ -166,7 +166,7 @@ func (s *server) blame(ctx context.Context, c *connection, err error) error {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return context.Cause(ctx)
 	case ctx.Err() != nil && c.answers(ctx):
-		return fmt.Errorf("the MCP server %s did not answer the call in time, and it is not known what the call did", s.name)
+		return fmt.Errorf("the MCP server %s did not answer the call in time, and the effect of the call is not known", s.name)
 	case ctx.Err() != nil:
 		return s.lose(c, "it did not answer in time, nor when it was asked whether it lives", true)
 	case c.answers(ctx):

@@ -95,7 +95,7 @@ func TestAServerThatDiesIsStartedOnceMore(t *testing.T) {
 	s := newStage(t, map[string]spec.MCPServer{"s": {Command: []string{"plain"}, Env: []string{"API_TOKEN"}}},
 		"API_TOKEN=s3cret-token")
 	first := s.run("mcp_s_die", `{}`)
-	require.Contains(t, first, "the MCP server s failed in this call, and it is not known what the call did: it ended, or closed its "+
+	require.Contains(t, first, "the MCP server s failed in this call, and the effect of the call is not known: it ended, or closed its "+
 		"standard output; the end of its standard error:\nout of memory, token [API_TOKEN]\nThe server is started again for the next call")
 	require.Equal(t, "hello", s.run("mcp_s_echo", `{"text":"hello"}`))
 	require.Equal(t, 2, s.starter.count())
@@ -155,7 +155,7 @@ func TestASlowCallIsNoDeath(t *testing.T) {
 		"s": {Command: []string{"plain"}, Timeout: spec.Duration(100 * time.Millisecond)},
 	})
 	for range 3 {
-		require.Equal(t, "the MCP server s did not answer the call in time, and it is not known what the call did",
+		require.Equal(t, "the MCP server s did not answer the call in time, and the effect of the call is not known",
 			s.run("mcp_s_slow", `{}`))
 	}
 	require.Equal(t, 1, s.starter.count())

@@ -124,7 +124,7 @@ func (c *Config) begin(ctx context.Context, one spec.Service, home string) error
 		}
 	}
 	if err := copyTree(left, home); err != nil {
-		return fmt.Errorf("copy what service %s was prepared with: %w", one.Name, err)
+		return fmt.Errorf("copy the home of service %s: %w", one.Name, err)
 	}
 	return nil
 }

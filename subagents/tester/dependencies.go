@@ -26,7 +26,7 @@ func (t *Executor) dependencies(ctx context.Context) (*hindrance, error) {
 	}
 	changed, err := t.Changed(ctx, t.Origin)
 	if err != nil {
-		return nil, fmt.Errorf("list what changed since the base commit: %w", err)
+		return nil, fmt.Errorf("list the changes since the base commit: %w", err)
 	}
 	changed = slices.DeleteFunc(changed, func(name string) bool { return !reads(name) })
 	if len(changed) == 0 {

@@ -102,7 +102,7 @@ func (t *Executor) grade(
 	}
 	unread, questions, err := reading.Grades(ctx)
 	if err != nil {
-		return false, fmt.Errorf("grade what gate %s read: %w", g.Name, err)
+		return false, fmt.Errorf("grade the files of gate %s: %w", g.Name, err)
 	}
 	bound(r, unread)
 	if len(questions) == 0 || !r.LetsThrough() {

@@ -52,7 +52,7 @@ func (t *Executor) anew(
 ) (r spec.Receipt, err error) {
 	if r, err = t.again(ctx, g, where, whole, tests, before); err == nil && r.LetsThrough() && *where.Stale {
 		t.noted = append(t.noted, fmt.Sprintf(
-			"gate %s takes results from a cache, which may not know what changed: have its command run all tests", g.Name))
+			"gate %s takes results from a cache, which may miss changes: make its command run all tests", g.Name))
 	}
 	return r, err
 }

@@ -44,7 +44,8 @@ func (t *Executor) Setup(ctx context.Context) (e *environment.Environment, bad *
 		if bad == nil || err != nil || n >= t.pauses() {
 			break
 		}
-		why := fmt.Sprintf("%s; what it needs may be away: it runs again after %s", text.OneLine(bad.Error.Message), pause)
+		why := fmt.Sprintf("%s; a service that it needs may be away: it runs again after "+
+			"%s", text.OneLine(bad.Error.Message), pause)
 		t.noted = append(t.noted, why)
 		t.doing(why)
 		select {
@@ -107,7 +108,7 @@ func (t *Executor) trySetup(ctx context.Context) (e *environment.Environment, ba
 	case made:
 		t.noted = append(t.noted, e.Notes...)
 	default:
-		t.noted = append(t.noted, "setup did not run: what it depends on is the same as when environment "+e.ID+" was made, "+
+		t.noted = append(t.noted, "setup did not run: its inputs are the same as when environment "+e.ID+" was made, "+
 			e.Made.Format(time.DateTime))
 	}
 	return e, nil, t.Places.Lay(ctx, e)
@@ -224,7 +225,7 @@ func (t *Executor) runSetup(ctx context.Context, g Ground, leftOut []string, m *
 
 // takeSetup moves what setup left into the environment.
 func (t *Executor) takeSetup(ctx context.Context, g Ground, m *environment.Making) error {
-	t.doing("keeps what setup left")
+	t.doing("keeps the results of setup")
 	ignored, gone, err := t.Places.Ignored(ctx)
 	if err != nil {
 		return err

@@ -326,7 +326,7 @@ func (t *Executor) narrow(ctx context.Context, g spec.Gate, where *gate.Where) e
 		change.Paths, err = t.Changed(ctx, change.Since)
 	}
 	if err != nil {
-		return fmt.Errorf("list what changed since %s: %w", change.Since, err)
+		return fmt.Errorf("list the changes since %s: %w", change.Since, err)
 	}
 	change.Files = slices.Collect(maps.Keys(blobs))
 	if err := gate.Narrow(ctx, g, where, change); err != nil || len(g.Affected) == 0 {

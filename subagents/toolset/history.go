@@ -79,7 +79,7 @@ func (h *history) Diff(ctx context.Context, commit, path string, limit int) (tex
 func (h *history) find(ctx context.Context, id string) (git.Landed, error) {
 	const least = 4
 	if base := h.mirror.Base(); len(id) >= least && strings.HasPrefix(base, id) {
-		return git.Landed{}, errors.New("the run began on that commit: what it changed is not here")
+		return git.Landed{}, errors.New("the run began on that commit: its changes are not here")
 	}
 	commits, err := h.mirror.Log(ctx, h.mirror.Base(), h.head, ".", maxFound)
 	if err != nil {

@@ -35,7 +35,7 @@ func Verify(run string, keys map[string][]byte, r spec.Receipt) error {
 		return err
 	}
 	if !ed25519.Verify(key, message, signature) {
-		return fmt.Errorf("it is not what worker %.40s signed in this run", r.Worker)
+		return fmt.Errorf("it differs from the receipt that worker %.40s signed in this run", r.Worker)
 	}
 	return nil
 }

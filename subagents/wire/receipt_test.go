@@ -29,14 +29,14 @@ func TestAReceiptIsWhatItsWorkerSigned(t *testing.T) {
 	require.NoError(t, Verify("r1", keys, read), "also as the log gives it back")
 
 	for want, change := range map[string]func(*spec.Receipt){
-		"it is not what worker a signed in this run":               func(r *spec.Receipt) { r.Verdict = spec.VerdictPass },
-		"it is not what worker a signed in this run, another tree": func(r *spec.Receipt) { r.Tree = "u" },
-		"it is not what worker a signed in this run, a cut one":    func(r *spec.Receipt) { r.Signature = r.Signature[:9] },
-		"it is not what worker b signed in this run":               func(r *spec.Receipt) { r.Worker = "b" },
-		`the run knows no key of worker "c"`:                       func(r *spec.Receipt) { r.Worker = "c" },
-		`the run knows no key of worker "short"`:                   func(r *spec.Receipt) { r.Worker = "short" },
-		"no worker has signed it":                                  func(r *spec.Receipt) { r.Signature = nil },
-		"no worker has signed it, and none is named":               func(r *spec.Receipt) { r.Worker = "" },
+		"it differs from the receipt that worker a signed in this run":               func(r *spec.Receipt) { r.Verdict = spec.VerdictPass },
+		"it differs from the receipt that worker a signed in this run, another tree": func(r *spec.Receipt) { r.Tree = "u" },
+		"it differs from the receipt that worker a signed in this run, a cut one":    func(r *spec.Receipt) { r.Signature = r.Signature[:9] },
+		"it differs from the receipt that worker b signed in this run":               func(r *spec.Receipt) { r.Worker = "b" },
+		`the run knows no key of worker "c"`:                                         func(r *spec.Receipt) { r.Worker = "c" },
+		`the run knows no key of worker "short"`:                                     func(r *spec.Receipt) { r.Worker = "short" },
+		"no worker has signed it":                                                    func(r *spec.Receipt) { r.Signature = nil },
+		"no worker has signed it, and none is named":                                 func(r *spec.Receipt) { r.Worker = "" },
 	} {
 		forged := read
 		change(&forged)

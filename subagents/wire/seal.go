@@ -18,7 +18,7 @@ type Objects interface {
 }
 
 // ErrSeal reports that an object is not the one that was sealed under its name.
-var ErrSeal = errors.New("it is not what was sealed")
+var ErrSeal = errors.New("it differs from the sealed object")
 
 // The kinds of sealed objects: their names begin with them.
 const (

@@ -65,7 +65,7 @@ func (m Mandate) message(person string) ([]byte, error) {
 		data, err = json.Marshal(sent)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("encode what is signed of run %s: %w", m.Run, err)
+		return nil, fmt.Errorf("encode the mandate of run %s: %w", m.Run, err)
 	}
 	return append([]byte("run of "+person+"\n"), data...), nil
 }
@@ -98,7 +98,7 @@ func (w *Warrant) Verify(m Mandate) error {
 		err = member.Vouched(w.Key, message, w.Signature)
 	}
 	if err != nil {
-		return fmt.Errorf("run %s is not what %.64s has signed: %w", m.Run, w.Person, err)
+		return fmt.Errorf("run %s differs from the mandate of %.64s: %w", m.Run, w.Person, err)
 	}
 	return nil
 }

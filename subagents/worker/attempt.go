@@ -295,7 +295,7 @@ func (at *attempt) reset(ctx context.Context) error {
 	}
 	at.commit = commit
 	if at.beside, err = w.cfg.Checkout.Layers(ctx, w.cfg.Mirror, commit); err != nil {
-		return fmt.Errorf("look for what %s has of the checkout: %w", commit, err)
+		return fmt.Errorf("find the parts of the checkout in %s: %w", commit, err)
 	}
 	release, err := at.queue(ctx, w.resets)
 	if err != nil {

@@ -111,7 +111,7 @@ func TestWhatSeveralMachinesLackIsTheFaultOfTheTask(t *testing.T) {
 		{"two", own, ""},
 		{"two", full, ""},
 		{"three", own, ""},
-		{"three", full, "it broke off alike on worker one, three, two, which had what it needs before: no space left on device at /full"},
+		{"three", full, "it failed alike on worker one, three, two, which lacked nothing before: no space left on device at /full"},
 	} {
 		w.cfg.Name = c.worker
 		j, err := journal.Open(t.Context(), s.bus, s.bus, a, journal.Stamp{Worker: c.worker, Clock: w.cfg.Clock, IDs: w.cfg.IDs})

@@ -35,7 +35,7 @@ var errHalted = errors.New("the machine cannot carry it out now")
 var errForeign = errors.New("it is left to another worker")
 
 // errUnread reports that the log of an attempt could not be read soon enough to begin it: its conductor may be away.
-var errUnread = errors.New("what its log has did not come in time")
+var errUnread = errors.New("its log did not arrive in time")
 
 // errBadMessage reports that a message is no assignment that anybody could execute.
 var errBadMessage = errors.New("not an assignment")

@@ -30,7 +30,7 @@ func (at *attempt) held(ctx context.Context) (string, error) {
 	c.Args, c.Timeout, c.MaxOutput, c.DropErrors = []string{"/bin/sh", "-c", listHeld, at.commit}, heldTime, maxHeld, true
 	out, err := sandbox.Run(ctx, c)
 	if err != nil {
-		return "", fmt.Errorf("ask the git of the work tree what it holds: %w", err)
+		return "", fmt.Errorf("ask the git of the work tree about its content: %w", err)
 	}
 	return heldOf(out.Text()), nil
 }
@@ -51,6 +51,6 @@ func heldOf(list string) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return "the git of the work tree holds what its files do not show, and a patch has its files alone: " + text.Some(names, 5) +
+	return "the git of the work tree has content outside its files, and a patch has files alone: " + text.Some(names, 5) +
 		"; bring it into the files (git stash pop, git merge), or drop it (git stash drop, git branch -D)"
 }

@@ -53,7 +53,7 @@ func TestAJudgeThatMakesNoSenseHasNoVerdict(t *testing.T) {
 		"a fault that it does not name":   {`{"verdict": "fail"}`, wire.FaultNoResult, "it fails the patch and reports no fault", nil},
 		"a pass with a broken rule":       {`{"verdict": "pass"}`, wire.FaultNoResult, "it passes the patch and reports: Not kept: Keep it. (a.go:1)", broken},
 		"a fail with a broken rule":       {`{"verdict": "fail"}`, wire.FaultConstraint, "its judge reports: Not kept: Keep it. (a.go:1)", broken},
-		"a fail with a reason of no rule": {`{"verdict": "fail", "reasons": ["x"]}`, wire.FaultVerdict, "the patch is not what was asked for", nil},
+		"a fail with a reason of no rule": {`{"verdict": "fail", "reasons": ["x"]}`, wire.FaultVerdict, "the patch is not the requested change", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -16,7 +16,7 @@ import (
 // either, or over the build cache. No command of the attempt may be running.
 func (at *attempt) lay(ctx context.Context) error {
 	if err := errors.Join(at.closeKeeper(), workspace.Remove(at.written())); err != nil {
-		return fmt.Errorf("drop what was written over the environment: %w", err)
+		return fmt.Errorf("drop writes over the environment: %w", err)
 	}
 	on := workspace.Lay{Layers: at.under.Layers(), Files: map[string]string{}, Tested: tests(at.assignment)}
 	if sandbox.ShowsLayers() {

@@ -29,7 +29,7 @@ func Adopt(ctx context.Context, mirror *git.Repo, dir, private, base string) (_ 
 		return nil, err
 	}
 	if _, err := g.Run(ctx, s.at(), nil, "read-tree", base); err != nil {
-		return nil, fmt.Errorf("read what %s began with: %w", dir, err)
+		return nil, fmt.Errorf("read the start of %s: %w", dir, err)
 	}
 	s.indexed, s.handed = base, handed{commit: base, exclude: s.stampIn(excludeFile)}
 	return s, nil

@@ -82,7 +82,7 @@ func (b *Builds) layers(commit, cache string) (layers []string) {
 	*top = built{layer: b.next()}
 	err := os.MkdirAll(b.dir, 0o700)
 	if err = errors.Join(err, sandbox.Merge(top.layer, layers, cache)); err != nil {
-		b.log.Warn().Err(err).Msg("the layers of the build cache are dropped: gates compile again what has changed in this run")
+		b.log.Warn().Err(err).Msg("the layers of the build cache are dropped: gates compile again the changes of this run")
 		top.layer = ""
 		return nil
 	}

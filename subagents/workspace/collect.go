@@ -155,7 +155,7 @@ func (r *scanned) refused() string {
 		return fmt.Sprintf("files of more than %d MiB (%s): remove them, or list them in .gitignore", git.MaxBlob>>20,
 			strings.Join(r.large, ", "))
 	case r.bytes > git.MaxPatchBytes:
-		return fmt.Sprintf("the changed files have more than %d MiB: remove what is not part of the change",
+		return fmt.Sprintf("the changed files have more than %d MiB: remove files that are not part of the change",
 			git.MaxPatchBytes>>20)
 	}
 	return ""

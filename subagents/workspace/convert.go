@@ -103,7 +103,7 @@ func (s *Slot) sift(ctx context.Context, records string) (string, error) {
 		}
 	}
 	if err := s.verify(ctx, root, asked, same); err != nil {
-		return "", fmt.Errorf("compare with what the checkout wrote: %w", err)
+		return "", fmt.Errorf("compare with the checkout: %w", err)
 	}
 	return strings.Join(slices.DeleteFunc(all, func(record string) bool { return same[record] }), ""), nil
 }

@@ -35,7 +35,7 @@ func (s *Slot) Ignored(ctx context.Context, commit string) (ignored, gone []stri
 	}
 	root, opened := os.OpenRoot(s.dir)
 	if err = errors.Join(err, opened); err != nil {
-		return nil, nil, fmt.Errorf("put back what setup changed: %w", err)
+		return nil, nil, fmt.Errorf("restore the changes of setup: %w", err)
 	}
 	defer root.Close() // a handle
 	for _, name := range untracked {
@@ -47,7 +47,7 @@ func (s *Slot) Ignored(ctx context.Context, commit string) (ignored, gone []stri
 		_, _, ignored, err = s.status(ctx)
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("list what setup left: %w", err)
+		return nil, nil, fmt.Errorf("list the files of setup: %w", err)
 	}
 	for _, name := range ignored {
 		if dir := path.Dir(name); path.Base(name) == ".gitignore" && dir != "." && ignoresAll(root, name) {

@@ -54,7 +54,7 @@ func (s *Slot) checkSubmodules(ctx context.Context) error {
 		case err != nil && root.MkdirAll(path, 0o755) == nil:
 			return nil
 		}
-		return &ContentError{Why: fmt.Sprintf("%s is a submodule, which a run does not change: remove what is there", path)}
+		return &ContentError{Why: fmt.Sprintf("%s is a submodule, which a run does not change: remove the files there", path)}
 	})
 }
 

@@ -91,7 +91,7 @@ func receive() ([]int, error) {
 		err = unix.EMFILE
 	}
 	if err != nil {
-		err = fmt.Errorf("take over what a command is given: %w", err)
+		err = fmt.Errorf("receive the resources of a command: %w", err)
 	}
 	return fds, err
 }

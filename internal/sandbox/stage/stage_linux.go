@@ -104,7 +104,7 @@ func readConfig(fd int, c *Config) error {
 		err = gob.NewDecoder(bytes.NewReader(data[:n])).Decode(c)
 	}
 	if err != nil {
-		return fmt.Errorf("read what to run: %w", err)
+		return fmt.Errorf("read the command: %w", err)
 	}
 	return nil
 }
@@ -157,7 +157,7 @@ func (c *Config) confine() error {
 // giveUpRights leaves no capability, no way to gain one, and no descriptor to the command.
 func giveUpRights() error {
 	if err := unix.CloseRange(ConfigFD, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
-		return fmt.Errorf("close what was inherited: %w", err)
+		return fmt.Errorf("close inherited files: %w", err)
 	}
 	// Orphans of the command become children of this process, also without namespaces.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {

@@ -16,7 +16,7 @@ var keyTable = [][]string{
 	{"u", "take the last answer back"},
 	{"l", "the tasks"},
 	{"/", "filter the tasks"},
-	{"Enter", "open a task: what it printed"},
+	{"Enter", "open a task: its output"},
 	{"o d i", "of a task: output, diff, report"},
 	{"s t c", "of a task: skip, take, cancel"},
 	{"j k", "move, scroll; arrows do too"},

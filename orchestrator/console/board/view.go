@@ -144,7 +144,7 @@ func (m *model) decisionLines(room int) []string {
 	d := m.decisions.now()
 	switch {
 	case !m.decisions.read:
-		return []string{cut("reading what is open…", m.width)}
+		return []string{cut("reading the open decisions…", m.width)}
 	case d == nil:
 		return []string{cut("Nothing is open.", m.width)}
 	}

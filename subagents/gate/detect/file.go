@@ -19,7 +19,8 @@ func (p *Proposal) File(tried map[string]Tried) string {
 	var b strings.Builder
 	b.WriteString("# How Divisi works on this repository; see docs/project.md. Proposed by Divisi.\n")
 	if len(p.Setup) > 0 {
-		fmt.Fprintf(&b, "\n# Installs what the gates need (%s). It alone has the network, and takes effect after you trust the "+
+		fmt.Fprintf(&b, "\n# Installs the needs of the gates (%s). It alone has the network, and takes effect after you trust "+
+			"the "+
 			"repository.\n", text.OneLine(text.Some(p.Why, maxWhy)))
 		if len(p.Ignored) > 0 {
 			fmt.Fprintf(&b, "# It fills paths that git ignores, which stay below every tree: %s\n",
@@ -28,7 +29,7 @@ func (p *Proposal) File(tried map[string]Tried) string {
 		fmt.Fprintf(&b, "setup: %s\n", text.Flow(p.Setup))
 	}
 	if len(p.Derived) > 0 {
-		b.WriteString("\n# Made from tracked sources: without regenerate, what changes those sources lands unverified.\n")
+		b.WriteString("\n# Made from tracked sources: without regenerate, changes of those sources land unverified.\n")
 		fmt.Fprintf(&b, "derived: %s\n", text.Flow(p.Derived))
 	}
 	if len(p.Regenerate) > 0 {

@@ -76,7 +76,7 @@ func (t *tools) explain(handle string, err error) string {
 	why := text.OneLine(err.Error())
 	switch {
 	case errors.Is(err, artifact.ErrCorrupt):
-		return why + ". What was stored is not what was put there: make it again with the call that made it"
+		return why + ". The stored content is damaged: make it again with the same call"
 	case !errors.Is(err, artifact.ErrNotFound) && !errors.Is(err, artifact.ErrHandle):
 		return why
 	}

@@ -84,8 +84,8 @@ func TestSaveMemoryProposes(t *testing.T) {
 	require.Contains(t, said, "Proposed as 0123456789ab. A person decides")
 	require.Equal(t, []notes.Note{{Title: "T", Text: "x", Tags: []string{"a"}, Paths: []string{"b/**"}, Source: "run/task"}}, f.proposed)
 	require.Contains(t, b.Fails(spec.ToolSaveMemory, tooltest.Args{"title": "T"}), "missing: text")
-	f.err = fmt.Errorf("%w: it holds what looks like a token", notes.ErrRefused)
-	require.Equal(t, "this cannot be kept: it holds what looks like a token", b.Fails(spec.ToolSaveMemory, tooltest.Args{"title": "T", "text": "x"}))
+	f.err = fmt.Errorf("%w: it contains something like a token", notes.ErrRefused)
+	require.Equal(t, "this cannot be kept: it contains something like a token", b.Fails(spec.ToolSaveMemory, tooltest.Args{"title": "T", "text": "x"}))
 	f.err = errors.New("no disk")
 	require.Contains(t, b.Fails(spec.ToolSaveMemory, tooltest.Args{"title": "T", "text": "x"}), "could not be kept: no disk. Continue without it")
 }

@@ -103,9 +103,8 @@ func (t *tools) submit(ctx context.Context, a submitArgs) tool.Result {
 	}
 	h.Constraints, h.Artifacts = echoes, handles
 	if data, err := json.Marshal(h); err != nil || len(data) > maxHandoff {
-		return tool.Failed("the result has %d bytes; at most %d are allowed: nothing was submitted. Others read it whole, so "+
-			"keep "+
-			"to what they need, and name places (path:line) in place of long text", len(data), maxHandoff)
+		return tool.Failed("the result has %d bytes; at most %d are allowed: nothing was submitted. Others read it whole: "+
+			"keep it short, and name places (path:line) instead of long text", len(data), maxHandoff)
 	}
 	result := tool.Text("the result was accepted; the task is over")
 	result.Submit, result.Ends = h, true
