@@ -31,7 +31,7 @@ func AskUnprovable(s *run.State) []run.Action {
 		if !t.Unprovable {
 			continue
 		}
-		if actions := unprovable(s, t); actions != nil {
+		if actions := unprovable(&s.Spec, &s.Proofs, t); actions != nil {
 			return actions
 		}
 	}
@@ -39,12 +39,12 @@ func AskUnprovable(s *run.State) []run.Action {
 }
 
 // unprovable holds a patch that has a part which no gate can prove, unless that was decided about; nil lets it continue.
-func unprovable(s *run.State, t *run.Task) []run.Action {
-	if s.Spec.AllowUnverified || t.AllowedUnproven() {
+func unprovable(order *run.Spec, proofs *run.Proofs, t *run.Task) []run.Action {
+	if order.AllowUnverified || t.AllowedUnproven() {
 		return nil
 	}
 	var evidence []string
-	for _, u := range s.Proofs.UnprovableOf(t) {
+	for _, u := range proofs.UnprovableOf(t) {
 		evidence = append(evidence, text.OneLine("no gate proves a change of "+u.String()+": "+u.Why))
 	}
 	if len(evidence) == 0 {

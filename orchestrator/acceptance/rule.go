@@ -42,34 +42,35 @@ func settle(s *run.State, t *run.Task) []run.Action {
 	transfer := s.Requests.Transfer(t)
 	switch {
 	case r.Status == spec.StatusDone && r.HandedOver && transfer != nil:
-		return handOver(s, t, transfer)
+		return handOver(&s.Agenda, &s.Agents, t, transfer)
 	case r.Status == spec.StatusDone && r.Patch == nil && t.Task.ChangeSet != "": // it may have to change something yet
 		return []run.Action{run.SetTask(id, run.TaskData{State: run.TaskAccepted})}
 	case r.Status == spec.StatusDone && r.Patch == nil:
 		return []run.Action{run.SetTask(id, run.TaskData{State: run.TaskDone})}
 	case r.Status == spec.StatusDone:
-		return []run.Action{Import{Task: t, Patch: patchOf(s, t), Rejected: rejected(s, t), Then: func(v Verdict) []run.Action {
-			switch v.Decision {
-			case Again:
-				return again(s, t, v.Again)
-			case Refuse:
-				return recovery.Failed(s, t, v.Fault())
-			case Ask:
-				return ask(s, t, v)
-			}
-			return accept(s, t)
-		}}}
+		return []run.Action{Import{Task: t, Patch: patchOf(&s.Agenda, s.Works, t), Rejected: rejected(&s.Spec, s.Works, t),
+			Then: func(v Verdict) []run.Action {
+				switch v.Decision {
+				case Again:
+					return again(&s.Spec, t, v.Again)
+				case Refuse:
+					return recovery.Failed(&s.Agenda, &s.Agents, t, v.Fault())
+				case Ask:
+					return ask(s, t, v)
+				}
+				return accept(s, t)
+			}}}
 	case r.Status == spec.StatusCancelled:
 		return []run.Action{run.SetTask(id, run.TaskData{State: run.TaskCancelled, Reason: run.FaultOf(r).Message})}
 	default:
-		return recovery.Failed(s, t, run.FaultOf(r))
+		return recovery.Failed(&s.Agenda, &s.Agents, t, run.FaultOf(r))
 	}
 }
 
 // again parks a task whose command made the patch again that failed, with what that failure lacks of other files.
-func again(s *run.State, t *run.Task, had *run.AttemptFault) []run.Action {
+func again(order *run.Spec, t *run.Task, had *run.AttemptFault) []run.Action {
 	f := had.Fault
-	actions := recovery.Park(s, t, "its command made the patch again that was rejected: "+f.Message, &f)
+	actions := recovery.Park(order, t, "its command made the patch again that was rejected: "+f.Message, &f)
 	if a, ok := actions[0].(run.Append); ok && had.Forgotten != nil {
 		if d, ok := a.Data.(run.TaskData); ok {
 			d.Forgotten = had.Forgotten
@@ -82,8 +83,8 @@ func again(s *run.State, t *run.Task, had *run.AttemptFault) []run.Action {
 
 // rejected are the failures of a command's earlier attempts that are those of their patches. In a change set what the gates found
 // may be the others'.
-func rejected(s *run.State, t *run.Task) (out []run.AttemptFault) {
-	if s.Spec.Made(t, s.Works).Executor != spec.ExecutorCommand || t.Cleared() {
+func rejected(order *run.Spec, works run.Works, t *run.Task) (out []run.AttemptFault) {
+	if order.Made(t, works).Executor != spec.ExecutorCommand || t.Cleared() {
 		return nil
 	}
 	for _, had := range t.Recent() {
@@ -100,22 +101,22 @@ func rejected(s *run.State, t *run.Task) (out []run.AttemptFault) {
 const maxSiblings = 64
 
 // patchOf returns what the checks know of a task's newest patch before its files are read; nil for one that was decided about.
-func patchOf(s *run.State, t *run.Task) *Patch {
+func patchOf(agenda *run.Agenda, works run.Works, t *run.Task) *Patch {
 	if t.Cleared() {
 		return nil
 	}
 	p := &Patch{
-		Task: &t.Task, Role: s.Spec.Made(t, s.Works), Handoff: t.Result.Handoff, Named: t.Named, Lost: t.Result.Patch.Lost,
-		Record: s.Plans.All[t.Plan].DecisionRecord, Gates: s.Spec.Project.Gates,
-		Beside: []Command{{Of: "the setup", Args: s.Spec.Project.Setup.Command}},
+		Task: &t.Task, Role: agenda.Spec.Made(t, works), Handoff: t.Result.Handoff, Named: t.Named, Lost: t.Result.Patch.Lost,
+		Record: agenda.Plans.All[t.Plan].DecisionRecord, Gates: agenda.Spec.Project.Gates,
+		Beside: []Command{{Of: "the setup", Args: agenda.Spec.Project.Setup.Command}},
 	}
-	for _, one := range s.Spec.Project.Services {
+	for _, one := range agenda.Spec.Project.Services {
 		p.Beside = append(p.Beside, Command{
 			Of: "the service " + one.Name, Args: slices.Concat(one.Prepare, one.Command, one.Ready),
 		})
 	}
-	for _, id := range s.Tasks.Shards[t.Task.ShardOf] {
-		o := s.Tasks.ByID[id]
+	for _, id := range agenda.Tasks.Shards[t.Task.ShardOf] {
+		o := agenda.Tasks.ByID[id]
 		if id != t.Task.ID && o.Task.Rule != nil && o.Result != nil && o.Result.Patch != nil {
 			p.Siblings = append(p.Siblings, Sibling{
 				Lines: o.Result.Patch.Added + o.Result.Patch.Deleted, Matches: o.Task.Rule.Matches, Bytes: o.Task.Rule.Bytes,
@@ -129,7 +130,7 @@ func patchOf(s *run.State, t *run.Task) *Patch {
 }
 
 // handOver puts back a task that its agent transferred to another role: it is no failure and costs no attempt.
-func handOver(s *run.State, t *run.Task, q *run.Request) []run.Action {
+func handOver(agenda *run.Agenda, agents *run.Agents, t *run.Task, q *run.Request) []run.Action {
 	done := []run.Action{run.SetTask(t.Task.ID, run.TaskData{
 		State: run.TaskPending, Role: q.Role, Reason: fmt.Sprintf("handed over to %s: %s", q.Role, text.Line(q.Brief)),
 	})}
@@ -138,7 +139,7 @@ func handOver(s *run.State, t *run.Task, q *run.Request) []run.Action {
 	}
 	return []run.Action{Import{Task: t, Then: func(v Verdict) []run.Action {
 		if v.Decision == Refuse {
-			return recovery.Failed(s, t, v.Fault())
+			return recovery.Failed(agenda, agents, t, v.Fault())
 		}
 		return done
 	}}}
@@ -149,29 +150,29 @@ func handOver(s *run.State, t *run.Task, q *run.Request) []run.Action {
 func accept(s *run.State, t *run.Task) []run.Action {
 	p, gates := t.Result.Patch, s.Spec.GatesOf(t.Task)
 	if t.Task.ChangeSet == "" && s.Proofs.Runs(p.Tree, gates, p.Base) > 1 {
-		return recovery.Failed(s, t, recovery.Red(&s.Proofs, s.Proofs.Failed(p.Tree, gates, p.Base)))
+		return recovery.Failed(&s.Agenda, &s.Agents, t, recovery.Red(&s.Proofs, s.Proofs.Failed(p.Tree, gates, p.Base)))
 	}
-	if judge := s.Judge(t); judge != "" && (!t.Cleared() || !verdict(s, t)) {
+	if judge := s.Judge(t); judge != "" && (!t.Cleared() || !verdict(s.Works, t)) {
 		return []run.Action{judgeIt(t, judge)}
 	}
-	return enqueue(s, t)
+	return enqueue(&s.Spec, &s.Proofs, t)
 }
 
 // enqueue puts a patch that nothing speaks against into the landing queue, once a person has seen it where that is wanted. The
 // patches of a change set are seen together, when they are complete.
-func enqueue(s *run.State, t *run.Task) []run.Action {
-	if t.Task.ChangeSet == "" && s.Spec.ToReview(t) {
+func enqueue(order *run.Spec, proofs *run.Proofs, t *run.Task) []run.Action {
+	if t.Task.ChangeSet == "" && order.ToReview(t) {
 		return []run.Action{run.Review(t)}
 	}
-	if actions := unprovable(s, t); actions != nil {
+	if actions := unprovable(order, proofs, t); actions != nil {
 		return actions
 	}
 	return []run.Action{run.SetTask(t.Task.ID, run.TaskData{State: run.TaskAccepted})}
 }
 
 // verdict reports whether a judge has come to an end about the newest patch of a task.
-func verdict(s *run.State, t *run.Task) bool {
-	w := s.Works[t.Task.ID+run.VerifySuffix]
+func verdict(works run.Works, t *run.Task) bool {
+	w := works[t.Task.ID+run.VerifySuffix]
 	return w != nil && w.Attempts[w.Last].Head == t.Result.Patch.Commit && w.Attempts[w.Last].Result != nil
 }
 
@@ -198,22 +199,22 @@ func SettleVerify(s *run.State) []run.Action {
 func judged(s *run.State, t *run.Task) []run.Action {
 	r := t.VerifyR
 	if r.Status == spec.StatusDone {
-		return enqueue(s, t)
+		return enqueue(&s.Spec, &s.Proofs, t)
 	}
 	f := run.FaultOf(r)
 	var again []run.Action
 	if judge := s.Works[t.Task.ID+run.VerifySuffix].RoleAt(t.Verify); !s.OutOfBudget() || !s.Spec.Spends(judge) {
 		again = append(again, judgeIt(t, judge))
 	}
-	if actions, ok := recovery.Pause(s, t.Task.ID+run.VerifySuffix, f, again...); ok {
+	if actions, ok := recovery.Pause(&s.Agents, t.Task.ID+run.VerifySuffix, f, again...); ok {
 		return actions
 	}
 	switch f.Class {
 	case wire.FaultTree:
-		return recovery.Failed(s, t, f)
+		return recovery.Failed(&s.Agenda, &s.Agents, t, f)
 	case wire.FaultVerdict:
-		f.Message = refusal(s, t) + f.Message
-		return recovery.Failed(s, t, f)
+		f.Message = refusal(s.Works, t) + f.Message
+		return recovery.Failed(&s.Agenda, &s.Agents, t, f)
 	case wire.FaultConstraint:
 		var evidence []string
 		for _, line := range text.Few(strings.Split(f.Detail, "\n"), maxNamed) {
@@ -221,13 +222,13 @@ func judged(s *run.State, t *run.Task) []run.Action {
 		}
 		return hold(t, evidence...)
 	default:
-		return judgeFailed(s, t, f, again)
+		return judgeFailed(s.Works, t, f, again)
 	}
 }
 
 // refusal names the judge of a task's patch, and the field of the task that named it.
-func refusal(s *run.State, t *run.Task) string {
-	judge := s.Works[t.Task.ID+run.VerifySuffix].RoleAt(t.Verify)
+func refusal(works run.Works, t *run.Task) string {
+	judge := works[t.Task.ID+run.VerifySuffix].RoleAt(t.Verify)
 	if t.Task.Verify != "" {
 		judge += " (verify)"
 	}
@@ -235,9 +236,9 @@ func refusal(s *run.State, t *run.Task) string {
 }
 
 // judgeFailed repeats a judge that came to no verdict, a few times. Then the patch is held: it was not judged.
-func judgeFailed(s *run.State, t *run.Task, f spec.Fault, again []run.Action) []run.Action {
+func judgeFailed(works run.Works, t *run.Task, f spec.Fault, again []run.Action) []run.Action {
 	tries := 0
-	for _, a := range s.Works[t.Task.ID+run.VerifySuffix].Attempts {
+	for _, a := range works[t.Task.ID+run.VerifySuffix].Attempts {
 		if a.Result != nil && a.Head == t.Result.Patch.Commit {
 			tries++
 		}

@@ -24,6 +24,6 @@ var _ = define(Entry{
 	if len(actions) > 0 || err != nil {
 		return actions, outcome, err
 	}
-	actions, err = request.Accept(s, a.Task, answer) // which tells why not
+	actions, err = request.Accept(&s.Agenda, s.Works, a.Task, answer) // which tells why not
 	return actions, "the patch of " + a.Task + " goes on", err
 })

@@ -23,7 +23,7 @@ var _ = define(Entry{
 }, func(s *run.State, a Cancel, by string) ([]run.Action, string, error) {
 	reason := cmp.Or(a.Reason, "cancelled by a person")
 	if a.Task != "" {
-		actions, err := request.Cancel(s, a.Task, reason, by)
+		actions, err := request.Cancel(&s.Agenda, s.Works, a.Task, reason, by)
 		return actions, a.Task + " is cancelled", err
 	}
 	d := run.Data{State: run.Cancelled, Reason: reason}

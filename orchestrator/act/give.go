@@ -26,5 +26,5 @@ var _ = define(Entry{
 	if a.Patch == nil {
 		return nil, "", request.Refusedf("the request has no patch")
 	}
-	return request.Give(s, a.Task, a.Patch, by)
+	return request.Give(&s.Agenda, &s.Agents, a.Task, a.Patch, by)
 })

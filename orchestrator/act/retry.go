@@ -61,7 +61,7 @@ func tryAgain(ctx context.Context, h Hands, s *run.State, a Retry, by string) ([
 	}
 	var gained run.PlanData
 	if files.Plan != nil {
-		data, problems, err := plan.Gain(ctx, *files.Plan, s, h.Tree())
+		data, problems, err := plan.Gain(ctx, *files.Plan, &s.Agenda, s.Works, h.Tree())
 		if err != nil {
 			return nil, "", fmt.Errorf("read the additions to the plan file: %w", err)
 		}
@@ -127,13 +127,13 @@ func complete(ctx context.Context, h Hands, s *run.State, a Retry, by string) ([
 	if err != nil {
 		return nil, "", fmt.Errorf("list the files of the integration head: %w", err)
 	}
-	f, err := request.FindForgotten(&with, a.Tasks, a.Role, a.Brief, func(file string) bool {
+	f, err := request.FindForgotten(&with.Agenda, a.Tasks, a.Role, a.Brief, func(file string) bool {
 		return slices.Contains(files, file)
 	})
 	if err != nil {
 		return nil, "", err
 	}
-	data, problems, err := plan.Add(ctx, f.Tasks, f.Joins, &with, tree)
+	data, problems, err := plan.Add(ctx, f.Tasks, f.Joins, &with.Agenda, with.Works, tree)
 	switch {
 	case err != nil:
 		return nil, "", fmt.Errorf("prepare a task for forgotten files: %w", err)
@@ -141,7 +141,7 @@ func complete(ctx context.Context, h Hands, s *run.State, a Retry, by string) ([
 		return nil, "", request.Refusedf("a task for %s: %s", text.Some(f.Tasks[0].Files, maxNamed),
 			(&spec.PlanError{Problems: problems}).Error())
 	}
-	actions, again := request.Complete(&with, f, data, by)
+	actions, again := request.Complete(&with.Agenda, f, data, by)
 	done := make([]string, 0, len(data.Tasks)+1)
 	for i := range data.Tasks {
 		t := &data.Tasks[i]

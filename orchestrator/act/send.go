@@ -27,5 +27,5 @@ var _ = define(Entry{
 	if len(actions) > 0 || err != nil {
 		return actions, outcome, err
 	}
-	return request.Send(s, a.Task, a.Text, by)
+	return request.Send(&s.Agenda, &s.Agents, a.Task, a.Text, by)
 })

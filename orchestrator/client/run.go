@@ -105,12 +105,12 @@ func ResultOf(st *run.State) Result {
 	return Result{
 		State: string(st.Status), Ended: st.Status.Ended(), Reason: st.Reason, Repo: st.Spec.Repo, Ref: st.Ref,
 		Base: st.Spec.Base, Head: st.Head,
-		Unverified: proof.UnverifiedLanded(st), Next: view.Next(st),
+		Unverified: proof.UnverifiedLanded(&st.Agenda, &st.Branch), Next: view.Next(st),
 	}
 }
 
 // Mirrored says in a result what of a run is not proven whose log cannot be read.
-func Mirrored(r *Result, st *run.State) { r.Unverified = proof.UnverifiedIn(st) }
+func Mirrored(r *Result, st *run.State) { r.Unverified = proof.UnverifiedIn(&st.Tasks, &st.Batches) }
 
 // Wait waits until the run has ended. Then it releases everything that the run and its events need in this process; readers of
 // Events have 1.5 s to come to the end. The error is nil for every end that the log has, but for a run that may not go on

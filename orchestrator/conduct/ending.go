@@ -86,7 +86,7 @@ func (h *Half) result(ctx context.Context) (client.Result, error) {
 	if result.Report, err = spec.JSON(view.Of(&st)); err == nil {
 		err = h.compare(context.WithoutCancel(ctx), &result)
 	}
-	if why := needs.Unprovable(h.failed, h.end); why != nil {
+	if why := needs.Unprovable(h.failed, &h.end.Agenda, &h.end.Proofs); why != nil {
 		return result, why
 	}
 	return result, errors.Join(h.failed, err)

@@ -127,7 +127,7 @@ func (h *Half) tryPlan(ctx context.Context, o *Options) (data run.PlanData, err 
 	}
 	st := run.NewState()
 	st.Spec = h.Spec
-	data, problems, err := plan.Prepare(ctx, *h.Spec.Plan, st, h.Tree(h.Spec.Base, ""))
+	data, problems, err := plan.Prepare(ctx, *h.Spec.Plan, &st.Agenda, st.Works, h.Tree(h.Spec.Base, ""))
 	if err == nil {
 		err = h.positions.Error(problems)
 	}

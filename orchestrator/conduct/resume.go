@@ -176,7 +176,7 @@ func allowed(st *run.State, o *ResumeOptions) error {
 	case o.Budget != nil && *o.Budget > 0 && *o.Budget <= used:
 		return usage.Wrong("budget %d is for the whole run, which has used %d tokens already", *o.Budget, used)
 	case !o.AllowUnverified:
-		return needs.Provable(st)
+		return needs.Provable(&st.Agenda, &st.Proofs)
 	}
 	return nil
 }

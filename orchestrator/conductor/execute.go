@@ -225,7 +225,7 @@ func (c *Conductor) assign(ctx context.Context, a run.Assign) error {
 	err := c.seal(ctx, a.Dispatch)
 	var missing *assign.InputError
 	if t := c.st.Tasks.ByID[a.Dispatch.Task]; t != nil && errors.As(err, &missing) {
-		return c.execute(ctx, recovery.Park(c.st, t, missing.Error(), nil))
+		return c.execute(ctx, recovery.Park(&c.st.Spec, t, missing.Error(), nil))
 	}
 	if err == nil {
 		err = c.append(ctx, a.Append)
@@ -288,7 +288,7 @@ func (c *Conductor) takeBack(ctx context.Context, w *run.Work) error {
 
 // expand prepares a plan, and executes what follows.
 func (c *Conductor) expand(ctx context.Context, a run.Expand) error {
-	data, problems, err := plan.Prepare(ctx, a.Plan, c.st, c.cfg.Tree(a.Commit, c.st.Environment()))
+	data, problems, err := plan.Prepare(ctx, a.Plan, &c.st.Agenda, c.st.Works, c.cfg.Tree(a.Commit, c.st.Environment()))
 	if err != nil {
 		return fmt.Errorf("prepare a plan: %w", err)
 	}

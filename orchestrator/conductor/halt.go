@@ -108,5 +108,5 @@ func (c *Conductor) retry(ctx context.Context) error {
 // later lets tasks run once more that waited for what their commands need. The loop wakes at least as often as a machine that
 // lacks something is tried.
 func (c *Conductor) later(s *run.State) []run.Action {
-	return recovery.Again(s, c.cfg.Clock(), c.cfg.Patience.Wait)
+	return recovery.Again(&s.Agents, c.cfg.Clock(), c.cfg.Patience.Wait)
 }

@@ -182,7 +182,7 @@ func (r *rig) check(ctx context.Context, p spec.Plan) (plan.Checked, error) {
 	if err != nil {
 		return plan.Checked{}, err
 	}
-	return plan.Check(ctx, p, st, r.tree(st.Head, ""))
+	return plan.Check(ctx, p, &st.Agenda, st.Works, r.tree(st.Head, ""))
 }
 
 // run carries the run out from its first event to its end.

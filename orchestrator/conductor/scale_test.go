@@ -88,12 +88,13 @@ func manySpec() run.Spec {
 // many is a state that has taken the plan, and the plan's event as it travels.
 func many(t testing.TB) (*run.State, []byte) {
 	t.Helper()
-	data, problems, err := plan.Prepare(t.Context(), manyPlan(), manyState(), manyFiles())
+	st := manyState()
+	data, problems, err := plan.Prepare(t.Context(), manyPlan(), &st.Agenda, st.Works, manyFiles())
 	require.NoError(t, err)
 	require.Empty(t, problems)
 	require.Len(t, data.Tasks, 2*manyTasks)
 	data.By = run.ByFile
-	st := run.NewState()
+	st = run.NewState()
 	s := manySpec()
 	apply(t, st, contextscope.KindRun, "", run.Data{State: run.Running, Spec: &s})
 	message := apply(t, st, contextscope.KindPlan, "", data)
@@ -139,7 +140,8 @@ func TestAPlanThatTheLogCannotTakeIsItsAuthorsToMend(t *testing.T) {
 	t.Parallel()
 	planned := manyPlan()
 	planned.Tasks[0].Brief = strings.Repeat("a longer brief ", 4000)
-	_, problems, err := plan.Prepare(t.Context(), planned, manyState(), manyFiles())
+	st := manyState()
+	_, problems, err := plan.Prepare(t.Context(), planned, &st.Agenda, st.Works, manyFiles())
 	require.NoError(t, err)
 	require.Len(t, problems, 1)
 	require.Contains(t, problems[0].Message, "more than the log takes")

@@ -177,7 +177,7 @@ func TestAnAnswerThatDoesNotFitIsRefused(t *testing.T) {
 		require.NotContains(t, no.Reason, "\x1b", name)
 	}
 
-	l.Do(recovery.Decide(l.State, l.Tasks.ByID["a"], run.Answer{Option: run.Reject, Text: "no", By: wire.Person("ada")}))
+	l.Do(recovery.Decide(&l.State.Agenda, l.State.Works, l.Tasks.ByID["a"], run.Answer{Option: run.Reject, Text: "no", By: wire.Person("ada")}))
 	_, _, err := decision.Take(l.State, fits)
 	require.ErrorContains(t, err, shown.ID+" is not open any more: reject by user:ada: no")
 	holds(l, "a", 2, run.Doubt{Evidence: []string{"fewer tests"}})
@@ -328,7 +328,7 @@ func TestThePersonWhoRejectsInstructsTheNextAttempt(t *testing.T) {
 	} {
 		l := started(t, nil)
 		d := only(t, l.State, run.DecidePatch)
-		l.Do(recovery.Decide(l.State, l.Tasks.ByID[d.About], run.Answer{
+		l.Do(recovery.Decide(&l.State.Agenda, l.State.Works, l.Tasks.ByID[d.About], run.Answer{
 			ID: d.ID, Attempt: d.Attempt, Option: run.Reject, Text: "MaxPage has to be 200.", By: by,
 		}))
 		faults := l.Tasks.ByID[d.About].Recent()

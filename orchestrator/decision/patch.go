@@ -81,10 +81,10 @@ func rule(s *run.State, d *run.Decision, a run.Answer) ([]run.Action, string, er
 		actions, _, err := request.Skip(&s.Agenda, s.Works, []string{task}, run.Revision{By: a.By}, cmp.Or(a.Text, "by a person"))
 		return actions, task + " is skipped", err
 	case run.Accept:
-		actions, err := request.Accept(s, task, a)
+		actions, err := request.Accept(&s.Agenda, s.Works, task, a)
 		return actions, "the patch of " + task + " goes on", err
 	default:
-		return request.Send(s, task, a.Text, a.By)
+		return request.Send(&s.Agenda, &s.Agents, task, a.Text, a.By)
 	}
 }
 
@@ -94,5 +94,5 @@ func judge(s *run.State, d *run.Decision, accept bool) []run.Action {
 	if accept || t.Doubt().Size {
 		a.Option = run.Accept
 	}
-	return recovery.Decide(s, t, a)
+	return recovery.Decide(&s.Agenda, s.Works, t, a)
 }

@@ -19,7 +19,7 @@ var plan = kind{
 			}
 			return []run.Action{closes(d, a)}, "the plan starts", nil
 		}
-		if _, _, err := request.Send(s, run.MasterTask, a.Text, a.By); err != nil {
+		if _, _, err := request.Send(&s.Agenda, &s.Agents, run.MasterTask, a.Text, a.By); err != nil {
 			return nil, "", err
 		}
 		return []run.Action{closes(d, a), run.Tell{Work: run.MasterTask}}, "the master gets it, and plans again", nil

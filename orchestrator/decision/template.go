@@ -21,17 +21,17 @@ var template = kind{
 	carry: func(s *run.State, d *run.Decision, a run.Answer) (actions []run.Action, outcome string, err error) {
 		switch a.Option {
 		case run.Park:
-			actions, err = request.Cancel(s, d.About, a.Text, a.By)
+			actions, err = request.Cancel(&s.Agenda, s.Works, d.About, a.Text, a.By)
 			return actions, "the tasks of " + d.About + " that wait are parked", err
 		case run.Accept:
-			actions, err = request.Accept(s, d.About, a)
+			actions, err = request.Accept(&s.Agenda, s.Works, d.About, a)
 			return actions, "the tasks of " + d.About + " go on", err
 		default:
-			return request.Send(s, d.About, a.Text, a.By)
+			return request.Send(&s.Agenda, &s.Agents, d.About, a.Text, a.By)
 		}
 	},
 	policy: func(s *run.State, d *run.Decision, accept bool) []run.Action {
-		return request.RuleHold(s, s.Templates.Of[d.About].Open(), accept)
+		return request.RuleHold(&s.Agenda, s.Templates.Of[d.About].Open(), accept)
 	},
 	send: run.Revise,
 }

@@ -22,7 +22,7 @@ var unread = kind{
 		if len(held) == 0 {
 			return nil
 		}
-		return []run.Decision{unreadOf(s, held)}
+		return []run.Decision{unreadOf(&s.Spec, &s.Agents, held)}
 	},
 	carry: func(s *run.State, d *run.Decision, a run.Answer) ([]run.Action, string, error) {
 		tasks := d.Tasks
@@ -35,7 +35,7 @@ var unread = kind{
 				cmp.Or(a.Text, "no gate reads files of it"))
 			return actions, text.Count(len(tasks), "task") + " skipped", err
 		case run.AddGate:
-			return addGates(s, a)
+			return addGates(&s.Agenda, &s.Proofs, a)
 		}
 		return []run.Action{continues(tasks, a)}, "the patches of " + text.Some(tasks, maxNamed) + " land unverified", nil
 	},
@@ -44,7 +44,7 @@ var unread = kind{
 			return []run.Action{continues(d.Tasks, run.Answer{ID: d.ID, Option: run.Accept, By: run.ByPolicy})}
 		}
 		for _, t := range s.Tasks.HeldUnread() {
-			actions = append(actions, recovery.Park(s, t, proof.WhyUnread(t.Doubt().Unread)+
+			actions = append(actions, recovery.Park(&s.Spec, t, proof.WhyUnread(t.Doubt().Unread)+
 				" (a retry can land it unverified, or ask you first and add a gate)", nil)...)
 		}
 		return actions
@@ -56,7 +56,7 @@ func continues(tasks []string, a run.Answer) run.Action {
 	return decided(&run.Decided{Kind: run.DecideUnread, Answer: a, With: tasks, Closed: true})
 }
 
-func unreadOf(s *run.State, held []*run.Task) run.Decision {
+func unreadOf(order *run.Spec, agents *run.Agents, held []*run.Task) run.Decision {
 	d := run.Decision{
 		Reserved: true,
 		Options: []run.Option{
@@ -64,14 +64,14 @@ func unreadOf(s *run.State, held []*run.Task) run.Decision {
 			{Name: run.Skip, Does: "do without these tasks; dependent tasks continue"},
 		},
 	}
-	d.Decider, d.Why = decider(&s.Spec, &s.Agents, 0, true)
+	d.Decider, d.Why = decider(order, agents, 0, true)
 	var files []spec.Unread
 	for _, t := range held {
 		d.Tasks, d.Pos = append(d.Tasks, t.Task.ID), max(d.Pos, t.Doubt().Pos)
 		files = append(files, t.Doubt().Unread...)
 	}
 	switch {
-	case s.Spec.AllowsUnread():
+	case order.AllowsUnread():
 		d.Decider, d.Why = run.ByRule, "the run may land files that no gate reads"
 	case d.Decider == run.ByPerson:
 		d.Why = "no gate tests these files"
@@ -80,7 +80,7 @@ func unreadOf(s *run.State, held []*run.Task) run.Decision {
 	d.ID = request.UnreadID(held)
 	d.Text = fmt.Sprintf("a decision about %s that no gate reads, of %s: %s", text.Count(len(files), "file"),
 		text.Count(len(held), "task"), strings.TrimPrefix(d.Evidence[0], "no gate reads "))
-	if gates := proof.NewGates(s, files); len(gates) > 0 && request.MayAddGates(&s.Spec) {
+	if gates := proof.NewGates(order, files); len(gates) > 0 && request.MayAddGates(order) {
 		var commands []string
 		for _, g := range gates {
 			commands = append(commands, text.CommandLine(g.Command))
@@ -96,20 +96,20 @@ func unreadOf(s *run.State, held []*run.Task) run.Decision {
 
 // addGates adds the gates that would read unread files. The tasks whose files they all read are tested again; the others stay
 // held.
-func addGates(s *run.State, a run.Answer) (actions []run.Action, outcome string, err error) {
+func addGates(agenda *run.Agenda, proofs *run.Proofs, a run.Answer) (actions []run.Action, outcome string, err error) {
 	var tasks, names []string
 	var files []spec.Unread
-	held := s.Tasks.HeldUnread()
+	held := agenda.Tasks.HeldUnread()
 	for _, t := range held {
 		files = append(files, t.Doubt().Unread...)
 	}
-	gates := proof.NewGates(s, files)
+	gates := proof.NewGates(&agenda.Spec, files)
 	for _, g := range gates {
 		names = append(names, g.Name)
 		actions = append(actions, request.AddGate(g, a.By))
 	}
-	for _, g := range s.Spec.Added { // a kill came behind it
-		if _, ran := s.Proofs.Baseline[g.Name]; !ran && g.Dropped == "" {
+	for _, g := range agenda.Spec.Added { // a kill came behind it
+		if _, ran := proofs.Baseline[g.Name]; !ran && g.Dropped == "" {
 			gates = append(gates, g.Gate)
 		}
 	}

@@ -49,7 +49,7 @@ func TestUnreadFilesAreOneDecision(t *testing.T) {
 		_, _, err := decision.Take(l.State, refused)
 		require.Error(t, err, name)
 	}
-	_, err := request.Accept(l.State, "b", run.Answer{By: "master/1"})
+	_, err := request.Accept(&l.State.Agenda, l.State.Works, "b", run.Answer{By: "master/1"})
 	require.ErrorContains(t, err, "no gate reads")
 }
 

@@ -50,7 +50,7 @@ func merged(in facts, onto string, chain Chain) (actions []run.Action) {
 	for _, k := range chain.Conflicts {
 		if !k.Waits {
 			f := conflict("it conflicts with what landed before it", k)
-			actions = append(actions, recovery.Failed(in.state, in.tasks.ByID[k.Task], f)...)
+			actions = append(actions, recovery.Failed(&in.state.Agenda, &in.state.Agents, in.tasks.ByID[k.Task], f)...)
 		}
 	}
 	if len(chain.Merged) == 0 {
@@ -140,7 +140,7 @@ func proveRed(in facts, t *run.Task, set *run.ChangeSet) []run.Action {
 	}
 	m.Then = func(c Chain) []run.Action {
 		if len(c.Conflicts) > 0 {
-			return recovery.Failed(in.state, t,
+			return recovery.Failed(&in.state.Agenda, &in.state.Agents, t,
 				conflict("without the rest of its change set it conflicts with what landed before it", c.Conflicts[0]))
 		}
 		red.Tree, red.Since = c.Tree, in.head

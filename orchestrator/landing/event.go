@@ -76,7 +76,7 @@ func ask(in facts, d run.LandingData, doubts map[string]run.Doubt) []run.Action 
 
 // onSet gives a task another attempt, on the merged set; kept reports that the set holds what the task has changed.
 func onSet(in facts, t *run.Task, f spec.Fault, head string, kept bool) []run.Action {
-	return changed(recovery.Failed(in.state, t, f), func(d *run.TaskData) {
+	return changed(recovery.Failed(&in.state.Agenda, &in.state.Agents, t, f), func(d *run.TaskData) {
 		if d.State == run.TaskPending {
 			d.Head, d.Kept = head, kept
 		}

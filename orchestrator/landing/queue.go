@@ -92,7 +92,7 @@ func ParkSets(s *run.State) []run.Action {
 		if set == nil || set.Lost == nil || !slices.Contains(parkable, t.State) || slices.ContainsFunc(set.Members, asked) {
 			continue
 		}
-		actions = append(actions, recovery.Park(s, t, fmt.Sprintf("its change set %s is given up with %s, which is %s",
+		actions = append(actions, recovery.Park(&s.Spec, t, fmt.Sprintf("its change set %s is given up with %s, which is %s",
 			set.Name, set.Lost.Task.ID, set.Lost.State), nil)...)
 	}
 	return actions

@@ -215,7 +215,7 @@ func faultOf(in facts, failed []run.Failure, of []blame.Failure, alone bool) spe
 
 // goBack sends a task back whose gates failed. Where that parks it, the reason names what fails in files that no task may change.
 func goBack(in facts, t *run.Task, f spec.Fault, found []blame.Failure) []run.Action {
-	actions, lacks := recovery.Failed(in.state, t, f), blame.Forgotten(in.tasks, t.Changes(), found)
+	actions, lacks := recovery.Failed(&in.state.Agenda, &in.state.Agents, t, f), blame.Forgotten(in.tasks, t.Changes(), found)
 	if lacks == nil {
 		return actions
 	}
@@ -227,7 +227,7 @@ func goBack(in facts, t *run.Task, f spec.Fault, found []blame.Failure) []run.Ac
 			return
 		}
 		if d.Forgotten = lacks; d.State == run.TaskParked {
-			d.Reason += ". It " + blame.Words(in.spec, lacks, "is to change", recovery.Widen(in.state, t))
+			d.Reason += ". It " + blame.Words(in.spec, lacks, "is to change", recovery.Widen(&in.state.Spec, t))
 		}
 	})
 }
@@ -282,7 +282,7 @@ func unlaid(in facts, d run.LandingData, f spec.Fault) []run.Action {
 	}
 	actions := split(in, d, nil)
 	for _, id := range names {
-		actions = append(actions, recovery.Failed(in.state, in.tasks.ByID[id], f)...)
+		actions = append(actions, recovery.Failed(&in.state.Agenda, &in.state.Agents, in.tasks.ByID[id], f)...)
 	}
 	return actions
 }
@@ -295,7 +295,7 @@ func redSet(in facts, d run.LandingData, failed []run.Failure, found []blame.Fai
 	if missing != nil {
 		return park(in, set, missing, of, d.Head, f)
 	}
-	repeats := func(t *run.Task) bool { return recovery.Repeats(in.state, t) }
+	repeats := func(t *run.Task) bool { return recovery.Repeats(&in.state.Spec, in.state.Works, t) }
 	// A task that would do the same again is not blamed where each of its failures is blamed on one that would not.
 	shared := func(t *run.Task) bool {
 		return repeats(t) && !slices.ContainsFunc(of[t.Task.ID], func(signature string) bool {
@@ -315,7 +315,8 @@ func redSet(in facts, d run.LandingData, failed []run.Failure, found []blame.Fai
 	}
 	without, rebuilds := map[string]bool{}, false // a command changes the original again and not its own result
 	for _, t := range blamed {
-		command := in.spec.Made(t, in.works).Executor == spec.ExecutorCommand && t.Choice.At >= len(in.spec.Roles[t.Task.Role].Chain)
+		command := in.spec.Made(t, in.works).Executor == spec.ExecutorCommand &&
+			t.Choice.At >= len(in.spec.Roles[t.Task.Role].Chain)
 		without[t.Task.ID], rebuilds = command, rebuilds || command
 	}
 	then := func(head string) (actions []run.Action) {
@@ -348,7 +349,8 @@ func park(
 		lacks.Head = head
 	}
 	d := run.TaskData{
-		State: run.TaskParked, Reason: recovery.WithOutput(reason, recovery.OutputFile(in.state, f.Output)), Forgotten: lacks,
+		State: run.TaskParked, Reason: recovery.WithOutput(reason, recovery.OutputFile(&in.state.Spec, f.Output)),
+		Forgotten: lacks,
 	}
 	for _, t := range set.Members {
 		if of[t.Task.ID] != nil {
@@ -386,5 +388,6 @@ func decideRed(in facts, t *run.Task, red run.Red, environment string) []run.Act
 }
 
 func unproven(in facts, t *run.Task, message, detail string) []run.Action {
-	return recovery.Failed(in.state, t, spec.Fault{Class: wire.FaultProof, Message: message, Detail: detail})
+	return recovery.Failed(&in.state.Agenda, &in.state.Agents, t, spec.Fault{Class: wire.FaultProof, Message: message,
+		Detail: detail})
 }

@@ -39,9 +39,11 @@ func Settle(s *run.State) []run.Action {
 	case r == nil:
 		return nil
 	case r.Status != spec.StatusDone:
-		return failed(s, run.FaultOf(r))
+		return failed(&s.Agents, run.FaultOf(r))
 	case r.Plan != nil:
-		then := func(d run.PlanData, problems []spec.Problem) []run.Action { return planned(s, r.Attempt, d, problems) }
+		then := func(d run.PlanData, problems []spec.Problem) []run.Action {
+			return planned(&s.Agenda, &s.Agents, r.Attempt, d, problems)
+		}
 		return []run.Action{run.Expand{Plan: *r.Plan, Commit: s.Head, Then: then}}
 	case s.Quiet(&s.Tasks) && !newsFor(&s.Agenda, &s.Agents, w.Last).any():
 		return set(run.TaskData{State: run.TaskDone, Reason: r.Handoff.Summary})
@@ -52,9 +54,9 @@ func Settle(s *run.State) []run.Action {
 
 func set(d run.TaskData) []run.Action { return []run.Action{run.SetTask(run.MasterTask, d)} }
 
-func failed(s *run.State, f spec.Fault) []run.Action {
+func failed(agents *run.Agents, f spec.Fault) []run.Action {
 	again := run.SetTask(run.MasterTask, run.TaskData{State: run.TaskPending, Reason: f.Message, Again: true})
-	if actions, ok := recovery.Pause(s, run.MasterTask, f, again); ok {
+	if actions, ok := recovery.Pause(agents, run.MasterTask, f, again); ok {
 		return actions
 	}
 	return set(run.TaskData{State: run.TaskPending, Reason: f.Message, Fault: &f})
@@ -62,14 +64,14 @@ func failed(s *run.State, f spec.Fault) []run.Action {
 
 // planned makes the tasks of a dispatch call the run's. The tool has checked the plan already; problems that it could not see,
 // such as a task that was added in between, go back to the master.
-func planned(s *run.State, attempt int, d run.PlanData, problems []spec.Problem) []run.Action {
+func planned(agenda *run.Agenda, agents *run.Agents, attempt int, d run.PlanData, problems []spec.Problem) []run.Action {
 	if len(problems) > 0 {
 		e := &spec.PlanError{Problems: problems}
-		return failed(s, spec.Fault{Class: "plan", Message: "the plan is invalid", Detail: e.Error()})
+		return failed(agents, spec.Fault{Class: "plan", Message: "the plan is invalid", Detail: e.Error()})
 	}
 	d.By = wire.AgentID(run.MasterTask, attempt)
 	actions := []run.Action{run.Append{Data: d}}
-	if s.Status == run.Planning && s.Spec.Writes(d) {
+	if agenda.Status == run.Planning && agenda.Spec.Writes(d) {
 		actions = append(actions, run.SetRun(run.Data{State: run.Running}))
 	}
 	return actions

@@ -15,11 +15,11 @@ import (
 )
 
 // Unproven reports why nothing that lands could be proven, and what a person can choose.
-func Unproven(st *run.State) error {
+func Unproven(agenda *run.Agenda, proofs *run.Proofs) error {
 	var b strings.Builder
-	gates := proof.Incomparables(st)
-	fmt.Fprintf(&b, "run %s cannot verify its changes: %s", st.Spec.Run, proof.Unverified(st))
-	lacks := proof.Lacks(st)
+	gates := proof.Incomparables(&agenda.Spec, proofs)
+	fmt.Fprintf(&b, "run %s cannot verify its changes: %s", agenda.Spec.Run, proof.Unverified(agenda, proofs))
+	lacks := proof.Lacks(&agenda.Spec, proofs)
 	for i := range lacks {
 		b.WriteString("\n" + console.Sanitize(lacks[i].String()))
 	}
@@ -34,41 +34,41 @@ func Unproven(st *run.State) error {
 			fmt.Fprintf(&b, "\n  whole output: %s", g.Output)
 		}
 	}
-	for _, missing := range st.Spec.Missing {
+	for _, missing := range agenda.Spec.Missing {
 		fmt.Fprintf(&b, "\nnote: %s", console.Sanitize(missing))
 	}
 	b.WriteString("\nChoose one:")
 	if len(lacks) > 0 {
 		b.WriteString("\n- add the missing things named above, and start a new run")
 	}
-	for _, g := range proof.GitFailures(st) {
+	for _, g := range proof.GitFailures(&agenda.Spec, proofs) {
 		fmt.Fprintf(&b, "\n- where gate %s asks git (%s): %s", g.Gate, console.Sanitize(g.Line), proof.WhatGitFinds)
 	}
 	if len(gates) > 0 {
 		fmt.Fprintf(&b, "\n- fix the failures, or have the gate name the tests and files that fail; commit, and start a new run")
 		fmt.Fprintf(&b, "\n- have tasks fix it: add mends: [%s] to them in the plan, and start a new run",
 			console.Sanitize(gates[0].Gate))
-		fmt.Fprintf(&b, "\n- leave it out: %s, commit, and start a new run", leaveOut(st.Spec.Project.Gates, all))
+		fmt.Fprintf(&b, "\n- leave it out: %s, commit, and start a new run", leaveOut(agenda.Spec.Project.Gates, all))
 	} else if len(lacks) == 0 {
 		b.WriteString("\n- write a gate to .divisi/divisi.yaml, commit, and start a new run")
 	}
-	return usage.With(usage.Errorf("%s", b.String()), usage.Unproven, st.Spec.Run)
+	return usage.With(usage.Errorf("%s", b.String()), usage.Unproven, agenda.Spec.Run)
 }
 
 // Unprovable is Unproven of a run that ended with an error because it could not be verified; nil for another error.
-func Unprovable(err error, st *run.State) error {
+func Unprovable(err error, agenda *run.Agenda, proofs *run.Proofs) error {
 	if !errors.Is(err, proof.ErrUnverified) {
 		return nil
 	}
-	return Unproven(st)
+	return Unproven(agenda, proofs)
 }
 
 // Provable is Unproven of a run that waits because of that; nil for another one.
-func Provable(st *run.State) error {
-	if !proof.Unproven(st) {
+func Provable(agenda *run.Agenda, proofs *run.Proofs) error {
+	if !proof.Unproven(agenda, proofs) {
 		return nil
 	}
-	return Unproven(st)
+	return Unproven(agenda, proofs)
 }
 
 // leaveOut words how to leave the gates that prove nothing out of .divisi/divisi.yaml.

@@ -22,7 +22,7 @@ func Finish(s *run.State, tree string) []run.Action {
 		return finalGates(s, tree)
 	}
 	end := run.Data{State: outcome(s), Head: s.Head}
-	end.Reason, end.Unverified = why(s, end.State), proof.UnverifiedLanded(s)
+	end.Reason, end.Unverified = why(s, end.State), proof.UnverifiedLanded(&s.Agenda, &s.Branch)
 	return []run.Action{run.End{Data: end}}
 }
 
@@ -192,13 +192,13 @@ func why(s *run.State, end run.Status) string {
 	if changedNothing(s) && s.Tasks.NoneGivenUp() {
 		return withWords("nothing landed: no task changed a file", s.Works.Settled(run.MasterTask))
 	}
-	if why := proof.BetterLanded(s); why != "" && proof.UnverifiedLanded(s) == "" {
+	if why := proof.BetterLanded(&s.Agenda, &s.Branch); why != "" && proof.UnverifiedLanded(&s.Agenda, &s.Branch) == "" {
 		parked := some(n[run.TaskParked]+n[run.TaskCancelled], "parked")
 		return strings.TrimSuffix(fmt.Sprintf("%s%s; %s", why, parked, did), "; ")
 	}
-	if why := proof.UnverifiedLanded(s); why != "" && s.Head != s.Spec.Base {
+	if why := proof.UnverifiedLanded(&s.Agenda, &s.Branch); why != "" && s.Head != s.Spec.Base {
 		what := "landed unverified"
-		if proof.Unverified(s) == "" {
+		if proof.Unverified(&s.Agenda, &s.Proofs) == "" {
 			what = "landed, not all verified"
 		}
 		return strings.TrimSuffix(fmt.Sprintf("%d %s, %d parked: %s; %s", n[run.TaskLanded], what,
@@ -266,7 +266,8 @@ func outcome(s *run.State) run.Status {
 	if !s.Tasks.NoneGivenUp() {
 		return run.Parked
 	}
-	unverified := s.Head != s.Spec.Base && proof.UnverifiedLanded(s)+proof.BetterLanded(s) != ""
+	unverified := s.Head != s.Spec.Base &&
+		proof.UnverifiedLanded(&s.Agenda, &s.Branch)+proof.BetterLanded(&s.Agenda, &s.Branch) != ""
 	if s.Master.GaveUp() != "" || changedNothing(s) || unverified || len(s.Missing) > 0 || slices.ContainsFunc(s.Final, failed) ||
 		len(less(s)) > 0 {
 		return run.Parked

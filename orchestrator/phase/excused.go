@@ -44,7 +44,7 @@ func excused(s *run.State, final *run.Data, good []spec.Receipt) (again []run.Ac
 
 // onBaseElsewhere has the gates run on the base commit on another worker; nil where that was tried in vain.
 func onBaseElsewhere(s *run.State, base *spec.Receipt) []run.Action {
-	gates := proof.Comparable(s)
+	gates := proof.Comparable(&s.Spec, &s.Proofs)
 	if !slices.Contains(gates, base.Gate) {
 		gates = append(gates, base.Gate)
 	}

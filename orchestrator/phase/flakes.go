@@ -21,7 +21,7 @@ func Flakes(s *run.State) []run.Action {
 	w := s.Works[run.FlakesTask]
 	switch {
 	case w == nil && idle(s) && len(slices.Collect(s.Tasks.In(run.TaskAccepted))) == 0:
-		return runAgain(s)
+		return runAgain(&s.Spec, &s.Proofs)
 	case w == nil:
 		return nil
 	case w.Outstanding() && !idle(s):
@@ -52,13 +52,13 @@ func idle(s *run.State) bool {
 	return atWork && free && s.Baselined() && !s.Halted() && !s.Works.RunsAgain()
 }
 
-func runAgain(s *run.State) []run.Action {
-	names := proof.Comparable(s)
-	if len(names) == 0 || s.Proofs.Flaky != nil {
+func runAgain(order *run.Spec, proofs *run.Proofs) []run.Action {
+	names := proof.Comparable(order, proofs)
+	if len(names) == 0 || proofs.Flaky != nil {
 		return nil
 	}
 	return []run.Action{run.AssignGates(run.Dispatch{
-		Task: run.FlakesTask, Attempt: 1, Role: spec.RoleTester, Head: s.Spec.Base, Gates: names,
+		Task: run.FlakesTask, Attempt: 1, Role: spec.RoleTester, Head: order.Base, Gates: names,
 	})}
 }
 

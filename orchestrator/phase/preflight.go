@@ -45,7 +45,7 @@ func setup(s *run.State) []run.Action {
 	case r == nil:
 		return nil
 	case r.Status != spec.StatusDone:
-		return again(s, w, r)
+		return again(&s.Spec, &s.Agents, w, r)
 	default:
 		return begin(s, r)
 	}
@@ -72,8 +72,8 @@ func Baseline(s *run.State) []run.Action {
 	switch {
 	case s.Status != run.Planning && s.Status != run.Running && (s.Status != run.Final || !s.Proofs.Outdated):
 		return nil
-	case proof.Unproven(s):
-		return []run.Action{unproven(s)}
+	case proof.Unproven(&s.Agenda, &s.Proofs):
+		return []run.Action{unproven(&s.Agenda, &s.Proofs)}
 	case s.Baselined():
 		return nil
 	}
@@ -99,7 +99,7 @@ func prove(s *run.State) []run.Action {
 	case r == nil:
 		return nil
 	case len(r.Receipts) < len(s.Spec.Project.Gates):
-		return again(s, w, r)
+		return again(&s.Spec, &s.Agents, w, r)
 	default:
 		return keepReceipts(s, r)
 	}
@@ -147,13 +147,13 @@ func age(d time.Duration) string {
 
 // again repeats setup or the baseline after a failure of the machine; a setup that fails, and a gate that cannot be run, are the
 // user's to fix.
-func again(s *run.State, w *run.Work, r *spec.Result) []run.Action {
+func again(order *run.Spec, agents *run.Agents, w *run.Work, r *spec.Result) []run.Action {
 	f := run.FaultOf(r)
-	resumed := s.Epoch > w.Attempts[w.Last].Epoch
+	resumed := agents.Epoch > w.Attempts[w.Last].Epoch
 	if !resumed && (f.Class == wire.FaultSetup || w.Last >= recovery.MaxGateTries) {
-		return []run.Action{run.Fail{Err: fmt.Errorf("%w: %s", ErrPreflight, recovery.Reason(s, f))}}
+		return []run.Action{run.Fail{Err: fmt.Errorf("%w: %s", ErrPreflight, recovery.Reason(order, f))}}
 	}
-	return assignBase(&s.Spec, w.ID, w.Last+1)
+	return assignBase(order, w.ID, w.Last+1)
 }
 
 func assignBase(order *run.Spec, id string, attempt int) []run.Action {
@@ -184,13 +184,13 @@ func keepReceipts(s *run.State, r *spec.Result) []run.Action {
 // proven.
 func stopUnproven(s *run.State, d run.Data) []run.Action {
 	with := s.WithBaseline(d.Baseline)
-	d.Unverified = proof.Unverified(with)
-	lacks := proof.Lacks(with)
+	d.Unverified = proof.Unverified(&with.Agenda, &with.Proofs)
+	lacks := proof.Lacks(&with.Spec, &with.Proofs)
 	for i := range lacks {
 		d.Notices = append(d.Notices, lacks[i].String())
 	}
-	for _, g := range proof.Incomparables(with) {
-		if proof.Covered(with, g.Gate) {
+	for _, g := range proof.Incomparables(&with.Spec, &with.Proofs) {
+		if proof.Covered(&with.Spec, &with.Proofs, g.Gate) {
 			d.Notices = append(d.Notices, g.String()+"; the tests prove what it would")
 		} else if tasks := with.Mending(g.Gate); len(tasks) > 0 {
 			d.Notices = append(d.Notices, fmt.Sprintf("%s; %s should mend it", g.String(), text.Some(tasks, maxNamed)))
@@ -204,11 +204,11 @@ func stopUnproven(s *run.State, d run.Data) []run.Action {
 				"take it out of mends of %s", name, text.Some(tasks, maxNamed)))
 		}
 	}
-	for _, g := range proof.GitFailures(with) {
+	for _, g := range proof.GitFailures(&with.Spec, &with.Proofs) {
 		d.Notices = append(d.Notices, g.String())
 	}
 	d.Notices = append(d.Notices, skips(&with.Spec, &with.Proofs)...)
-	for _, name := range proof.Empty(with) {
+	for _, name := range proof.Empty(&with.Spec, &with.Proofs) {
 		d.Notices = append(d.Notices, fmt.Sprintf("gate %s runs tests and is green without one: it proves nothing", name))
 	}
 	d.Notices = append(d.Notices, unprovable(slices.DeleteFunc(slices.Clone(with.Proofs.Unprovable), func(u run.Unprovable) bool {
@@ -218,9 +218,9 @@ func stopUnproven(s *run.State, d run.Data) []run.Action {
 		end := run.Data{State: run.Done, Head: s.Head, Reason: "setup and gates were tried"}
 		return []run.Action{run.SetRun(d), run.End{Data: end}}
 	}
-	if proof.Unproven(with) {
+	if proof.Unproven(&with.Agenda, &with.Proofs) {
 		d.State = ""
-		return []run.Action{run.SetRun(d), unproven(with)}
+		return []run.Action{run.SetRun(d), unproven(&with.Agenda, &with.Proofs)}
 	}
 	return []run.Action{run.SetRun(d)}
 }
@@ -257,8 +257,8 @@ func unprovable(parts []run.Unprovable) (notices []string) {
 	return notices
 }
 
-func unproven(s *run.State) run.Action {
-	return run.Fail{Err: fmt.Errorf("%w: %s", proof.ErrUnverified, proof.Unverified(s))}
+func unproven(agenda *run.Agenda, proofs *run.Proofs) run.Action {
+	return run.Fail{Err: fmt.Errorf("%w: %s", proof.ErrUnverified, proof.Unverified(agenda, proofs))}
 }
 
 // Resumed is the phase in which a stopped run continues.

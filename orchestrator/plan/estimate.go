@@ -20,8 +20,8 @@ const (
 // is what an attempt of the role used on average in this run, or in earlier runs of the repository, the high end twice that. A
 // role that was never measured is assumed to read the task's files and to take few turns, or many. The low end of a chain of
 // executors is that the command does it.
-func Estimate(record string, tasks []spec.Task, sizes map[string]int64, s *run.State) *run.Likely {
-	e := &estimate{s: s, usual: usual(&s.Spec, s.Works), sizes: sizes}
+func Estimate(record string, tasks []spec.Task, sizes map[string]int64, ordered *run.Spec, works run.Works) *run.Likely {
+	e := &estimate{order: ordered, usual: usual(ordered, works), sizes: sizes}
 	for i := range tasks {
 		t := &tasks[i]
 		start := len(record) + len(t.Brief)
@@ -30,7 +30,7 @@ func Estimate(record string, tasks []spec.Task, sizes map[string]int64, s *run.S
 		}
 		files := e.files(t.Files)
 		e.add(t.Role, t.Limits, start/bytesPerToken, files)
-		e.add(t.Judge(s.Spec.Roles[t.Role], s.Spec.Roles, len(t.Constraints) > 0), spec.Limits{}, start/bytesPerToken, files)
+		e.add(t.Judge(ordered.Roles[t.Role], ordered.Roles, len(t.Constraints) > 0), spec.Limits{}, start/bytesPerToken, files)
 	}
 	if e.out.High == 0 {
 		return nil
@@ -39,7 +39,7 @@ func Estimate(record string, tasks []spec.Task, sizes map[string]int64, s *run.S
 }
 
 type estimate struct {
-	s     *run.State
+	order *run.Spec
 	usual map[string]spec.Usage
 	sizes map[string]int64
 	out   run.Likely
@@ -56,11 +56,11 @@ func (e *estimate) files(set []string) int {
 
 // add adds one attempt of a role with a model.
 func (e *estimate) add(name string, limits spec.Limits, start, files int) {
-	role := e.s.Spec.Roles[name]
+	role := e.order.Roles[name]
 	if !role.Runs(spec.ExecutorModel) {
 		return
 	}
-	limits = limits.Or(role.Limits).Or(e.s.Spec.Project.Limits)
+	limits = limits.Or(role.Limits).Or(e.order.Project.Limits)
 	start += len(role.Instruction)/bytesPerToken + fixedTokens
 	low, high := attempt(fewTurns, start, files), attempt(min(manyTurns, cmp.Or(limits.Turns, manyTurns)), start, files)
 	if u, measured := e.usual[name]; measured {
@@ -70,8 +70,8 @@ func (e *estimate) add(name string, limits spec.Limits, start, files int) {
 		low = spec.Usage{}
 	}
 	low, high = within(low, limits.Tokens), within(high, limits.Tokens)
-	p := &e.s.Spec.Project
-	price, known := model.PriceOf(p, model.RowOf(p, e.s.Spec.Created, role.Model))
+	p := &e.order.Project
+	price, known := model.PriceOf(p, model.RowOf(p, e.order.Created, role.Model))
 	e.out.Low, e.out.High = e.out.Low+low.Total(), e.out.High+high.Total()
 	if !known {
 		e.out.Unpriced += high.Total()

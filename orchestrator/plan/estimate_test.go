@@ -50,7 +50,7 @@ func TestEstimate(t *testing.T) {
 			st.Spec = run.Spec{Roles: roles, Usual: c.usual, Created: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), Project: spec.Project{
 				Models: map[string]spec.Model{"default": {Name: "own", PriceIn: 2, PriceOut: 10}},
 			}}
-			got := Estimate(c.record, c.tasks, sizes, st)
+			got := Estimate(c.record, c.tasks, sizes, &st.Spec, st.Works)
 			if got != nil && got.Unpriced == 0 {
 				require.Positive(t, got.HighCost)
 				got.LowCost, got.HighCost = 0, 0
@@ -68,7 +68,7 @@ func TestThePriceOfAnEstimate(t *testing.T) {
 		Usual:   map[string]spec.Usage{"gen": {Calls: 1, Prompt: 1_000_000, Output: 100_000}},
 		Project: spec.Project{Models: map[string]spec.Model{"default": {Name: "own", PriceIn: 2, PriceOut: 10}}},
 	}
-	got := Estimate("", []spec.Task{{Role: "gen"}}, nil, st)
+	got := Estimate("", []spec.Task{{Role: "gen"}}, nil, &st.Spec, st.Works)
 	require.Equal(t, 3*spec.Dollar, got.LowCost)
 	require.Equal(t, 6*spec.Dollar, got.HighCost)
 }
@@ -93,5 +93,5 @@ func TestTheCeilingCountsJudges(t *testing.T) {
 	}
 	st := run.NewState()
 	st.Spec = run.Spec{Roles: roles, Usual: map[string]spec.Usage{"gen": {Prompt: 100}, "reviewer": {Prompt: 4}}}
-	require.Equal(t, 104, Estimate("", []spec.Task{{Role: "gen", Constraints: []string{"keep"}}}, nil, st).Low)
+	require.Equal(t, 104, Estimate("", []spec.Task{{Role: "gen", Constraints: []string{"keep"}}}, nil, &st.Spec, st.Works).Low)
 }

@@ -18,13 +18,15 @@ import (
 // Gain prepares what a plan file has gained since a run read it: new tasks, and shards of the files that a changed rule finds in
 // a tree and that no shard has. What the run has stays as it is; a file that changes what has landed, or no longer has a task of
 // the run, is an error for its author. Without a gain the data has no tasks.
-func Gain(ctx context.Context, edited spec.Plan, st *run.State, tree Tree) (run.PlanData, []spec.Problem, error) {
-	if st.Spec.Plan == nil || len(st.Plans.All) == 0 {
+func Gain(
+	ctx context.Context, edited spec.Plan, agenda *run.Agenda, works run.Works, tree Tree) (run.PlanData, []spec.Problem, error,
+) {
+	if agenda.Spec.Plan == nil || len(agenda.Plans.All) == 0 {
 		return run.PlanData{}, nil, nil
 	}
-	edited = edited.WithRoleInputs(st.Spec.Roles)
-	was := st.Spec.Plan.WithRoleInputs(st.Spec.Roles)
-	problems := gone(&was, &edited, &st.Tasks)
+	edited = edited.WithRoleInputs(agenda.Spec.Roles)
+	was := agenda.Spec.Plan.WithRoleInputs(agenda.Spec.Roles)
+	problems := gone(&was, &edited, &agenda.Tasks)
 	gained, more := edited, map[string][]spec.Task{}
 	gained.Tasks = nil
 	for i := range edited.Tasks {
@@ -36,19 +38,19 @@ func Gain(ctx context.Context, edited spec.Plan, st *run.State, tree Tree) (run.
 		}
 		had := was.Tasks[at]
 		grows := had.Shard != nil && now.Shard != nil && !reflect.DeepEqual(had.Shard, now.Shard)
-		if why := fixed(&st.Tasks, had, now); why != "" {
+		if why := fixed(&agenda.Tasks, had, now); why != "" {
 			problems = append(problems, spec.Problem{Path: fmt.Sprintf("tasks[%d]", i), Message: why})
 		} else if grows {
 			gained.Tasks = append(gained.Tasks, now)
-			for _, id := range st.Tasks.Shards[now.ID] {
-				more[now.ID] = append(more[now.ID], st.Tasks.ByID[id].Task)
+			for _, id := range agenda.Tasks.Shards[now.ID] {
+				more[now.ID] = append(more[now.ID], agenda.Tasks.ByID[id].Task)
 			}
 		}
 	}
 	if len(problems) > 0 || len(gained.Tasks) == 0 {
 		return run.PlanData{}, problems, nil
 	}
-	data, problems, err := prepare(ctx, gained, st, tree, &mending{edited: edited, shards: more})
+	data, problems, err := prepare(ctx, gained, agenda, works, tree, &mending{edited: edited, shards: more})
 	data.By = run.ByFile
 	return data, problems, err
 }
@@ -56,9 +58,9 @@ func Gain(ctx context.Context, edited spec.Plan, st *run.State, tree Tree) (run.
 // Add prepares tasks that are added to a run that is tried again, also to change sets that were given up. joins are the tasks of
 // the run, by the change set of a new one, that join it.
 func Add(
-	ctx context.Context, tasks []spec.Task, joins map[string][]string, st *run.State, tree Tree,
+	ctx context.Context, tasks []spec.Task, joins map[string][]string, agenda *run.Agenda, works run.Works, tree Tree,
 ) (run.PlanData, []spec.Problem, error) {
-	data, problems, err := prepare(ctx, spec.Plan{Tasks: tasks}, st, tree, &mending{joins: joins})
+	data, problems, err := prepare(ctx, spec.Plan{Tasks: tasks}, agenda, works, tree, &mending{joins: joins})
 	data.Forgotten, data.Joins = true, joins
 	return data, problems, err
 }

@@ -17,15 +17,17 @@ const maxOverlaps = 100
 
 // Prepare validates and expands a plan against what the run already has. Problems are the author's to fix; with any, the
 // plan data is empty. It changes nothing.
-func Prepare(ctx context.Context, p spec.Plan, st *run.State, tree Tree) (run.PlanData, []spec.Problem, error) {
-	return prepare(ctx, p, st, tree, nil)
+func Prepare(
+	ctx context.Context, p spec.Plan, agenda *run.Agenda, works run.Works, tree Tree) (run.PlanData, []spec.Problem, error,
+) {
+	return prepare(ctx, p, agenda, works, tree, nil)
 }
 
 // prepare is Prepare; m is nil but for what is added to a run that is tried again.
 func prepare(
-	ctx context.Context, p spec.Plan, st *run.State, tree Tree, m *mending,
+	ctx context.Context, p spec.Plan, agenda *run.Agenda, works run.Works, tree Tree, m *mending,
 ) (run.PlanData, []spec.Problem, error) {
-	s, had := &st.Spec, m.now(&st.Tasks, st.Tasks.Planned())
+	s, had := &agenda.Spec, m.now(&agenda.Tasks, agenda.Tasks.Planned())
 	p = p.WithRoleInputs(s.Roles)
 	gates := make([]string, 0, len(s.Project.Gates))
 	for _, g := range s.Project.Gates {
@@ -34,7 +36,7 @@ func prepare(
 	others := slices.DeleteFunc(slices.Clone(had), m.has)
 	problems := append(p.Validate(spec.Env{Roles: s.Roles, Gates: gates, Tasks: others}), reserved(p)...)
 	problems = append(problems, inSubmodules(p, s.Submodules)...)
-	problems = append(problems, closedSets(p, &st.Tasks, m != nil)...)
+	problems = append(problems, closedSets(p, &agenda.Tasks, m != nil)...)
 	if len(problems) > 0 {
 		return run.PlanData{}, problems, nil
 	}
@@ -63,7 +65,7 @@ func prepare(
 		Notes:    append(expanded.Notes, ungated(tasks, s.Roles, s.Project.Gates, files)...),
 		LeftOut:  expanded.LeftOut,
 		Overlaps: Overlaps(tasks, maxOverlaps), Ceiling: Ceiling(tasks, s.Roles, s.Project), Agents: agents(tasks, s.Roles),
-		Likely: Estimate(p.DecisionRecord, tasks, sizes, st),
+		Likely: Estimate(p.DecisionRecord, tasks, sizes, &agenda.Spec, works),
 	}
 	if problem, err := tooLarge(data); problem != nil || err != nil {
 		return run.PlanData{}, problem, err

@@ -36,8 +36,8 @@ type Checked struct {
 }
 
 // Check prepares a plan as it would be for the run, and changes nothing.
-func Check(ctx context.Context, p spec.Plan, st *run.State, tree Tree) (Checked, error) {
-	data, problems, err := Prepare(ctx, p, st, tree)
+func Check(ctx context.Context, p spec.Plan, agenda *run.Agenda, works run.Works, tree Tree) (Checked, error) {
+	data, problems, err := Prepare(ctx, p, agenda, works, tree)
 	return Checked{problems, len(data.Tasks), data.Ceiling, data.Notes}, err
 }
 

@@ -28,16 +28,17 @@ func Better(p *run.Proofs, receipts []spec.Receipt) string {
 }
 
 // BetterLanded words which landed tasks mend a gate that is not green yet, and what it has left; "" for none.
-func BetterLanded(s *run.State) string {
-	names := slices.DeleteFunc(slices.Clone(s.Tasks.Order), func(id string) bool { return !s.Better(s.Tasks.ByID[id]) })
+func BetterLanded(agenda *run.Agenda, branch *run.Branch) string {
+	names := slices.DeleteFunc(slices.Clone(agenda.Tasks.Order),
+		func(id string) bool { return !branch.Better(agenda.Tasks.ByID[id]) })
 	if len(names) == 0 {
 		return ""
 	}
 	left := ""
-	for _, g := range s.Spec.GateNames() {
-		now, _ := s.Proofs.Now(g)
-		if len(s.Proofs.Mended[g]) > 0 && now.Verdict != spec.VerdictPass {
-			base, count := s.Proofs.Baseline[g], text.Count(now.Failures(), "failure")
+	for _, g := range agenda.Spec.GateNames() {
+		now, _ := branch.Proofs.Now(g)
+		if len(branch.Proofs.Mended[g]) > 0 && now.Verdict != spec.VerdictPass {
+			base, count := branch.Proofs.Baseline[g], text.Count(now.Failures(), "failure")
 			left += fmt.Sprintf("; gate %s has %s, %d on the base commit", g, count, base.Failures())
 		}
 	}

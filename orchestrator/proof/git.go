@@ -26,9 +26,9 @@ const WhatGitFinds = "docs/checkout.md#git-in-a-tree describes git in a tree"
 var failedGit = lazyregexp.New(`(?:^|\s)fatal: |bad revision|not a git repository|unknown revision`)
 
 // GitFailures lists them in the project's order; none before the baseline is known.
-func GitFailures(s *run.State) (failed []GitFailed) {
-	for _, g := range s.Spec.Project.Gates {
-		r, ok := s.Proofs.Baseline[g.Name]
+func GitFailures(order *run.Spec, proofs *run.Proofs) (failed []GitFailed) {
+	for _, g := range order.Project.Gates {
+		r, ok := proofs.Baseline[g.Name]
 		if !ok || r.Verdict == spec.VerdictPass {
 			continue
 		}

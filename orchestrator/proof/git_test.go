@@ -26,7 +26,7 @@ func TestGatesWhoseGitFailedAreNamed(t *testing.T) {
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		s.Spec.Project.Gates = append(s.Spec.Project.Gates, spec.Gate{Name: name})
 	}
-	failed := proof.GitFailures(s)
+	failed := proof.GitFailures(&s.Spec, &s.Proofs)
 	require.Equal(t, []proof.GitFailed{
 		{"a", "fatal: ambiguous argument 'up/main': unknown revision or path not in the working tree."}, {"d", "error: bad revision 'x'"},
 	}, failed)

@@ -44,7 +44,7 @@ func Missing(receipts []spec.Receipt) []spec.Receipt {
 // OnBaseAgain has the gates run on the base commit once more, unless they did: what does not pass there twice is no test that
 // patches are asked about.
 func OnBaseAgain(s *run.State) []run.Action {
-	names := Comparable(s)
+	names := Comparable(&s.Spec, &s.Proofs)
 	if s.Proofs.Flaky != nil || s.Works.Settled(run.AgainTask) != nil || len(names) == 0 {
 		return nil
 	}

@@ -14,9 +14,9 @@ import (
 
 // Unread lists the files of a task's patch that no gate which left receipts has read as their kind needs, and that a person is
 // asked about. It leaves out those that were asked about before, since no gate proves their part of the repository.
-func Unread(s *run.State, t *run.Task, receipts []spec.Receipt) []spec.Unread {
+func Unread(proofs *run.Proofs, t *run.Task, receipts []spec.Receipt) []spec.Unread {
 	return slices.DeleteFunc(run.UnreadIn(receipts, t.Changes()), func(u spec.Unread) bool {
-		return !Asks(u) || len(s.Proofs.UnprovableIn([]string{u.Path})) > 0
+		return !Asks(u) || len(proofs.UnprovableIn([]string{u.Path})) > 0
 	})
 }
 
@@ -95,10 +95,10 @@ func WhyUnread(list []spec.Unread) string {
 }
 
 // UnreadLanded lists the unread files that have landed: those that a person is asked about, and those that are only told.
-func UnreadLanded(s *run.State) (asked, told []spec.Unread) {
-	for _, l := range s.Batches.Landed {
+func UnreadLanded(tasks *run.Tasks, batches *run.Batches) (asked, told []spec.Unread) {
+	for _, l := range batches.Landed {
 		for _, t := range l.Tasks {
-			if v := s.Tasks.ByID[t.Task]; v != nil && v.State == run.TaskDropped {
+			if v := tasks.ByID[t.Task]; v != nil && v.State == run.TaskDropped {
 				continue
 			}
 			for _, u := range t.Unread {
@@ -114,11 +114,11 @@ func UnreadLanded(s *run.State) (asked, told []spec.Unread) {
 }
 
 // NewGates are the gates that would read unread files and that the run has not: one for each command.
-func NewGates(s *run.State, list []spec.Unread) (gates []spec.Gate) {
+func NewGates(order *run.Spec, list []spec.Unread) (gates []spec.Gate) {
 	known := func(g spec.Gate) bool {
 		same := func(had spec.Gate) bool { return slices.Equal(had.Command, g.Command) }
-		return slices.ContainsFunc(slices.Concat(s.Spec.Project.Gates, gates), same) ||
-			slices.ContainsFunc(s.Spec.Added, func(had run.AddedGate) bool { return same(had.Gate) })
+		return slices.ContainsFunc(slices.Concat(order.Project.Gates, gates), same) ||
+			slices.ContainsFunc(order.Added, func(had run.AddedGate) bool { return same(had.Gate) })
 	}
 	for _, u := range list {
 		g := spec.Gate{Command: gateCommand(u.Command)}
@@ -127,8 +127,8 @@ func NewGates(s *run.State, list []spec.Unread) (gates []spec.Gate) {
 		}
 		g.Name = gateName(g.Command, func(name string) bool {
 			named := func(had spec.Gate) bool { return had.Name == name }
-			return slices.ContainsFunc(slices.Concat(s.Spec.Project.Gates, gates), named) ||
-				slices.ContainsFunc(s.Spec.Added, func(had run.AddedGate) bool { return named(had.Gate) })
+			return slices.ContainsFunc(slices.Concat(order.Project.Gates, gates), named) ||
+				slices.ContainsFunc(order.Added, func(had run.AddedGate) bool { return named(had.Gate) })
 		})
 		gates = append(gates, g)
 	}

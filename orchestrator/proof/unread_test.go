@@ -41,14 +41,14 @@ func TestUnreadFilesAreGrouped(t *testing.T) {
 		"no gate reads cmd/c.go: a b", "no gate reads z/a.yaml: no gate opens it",
 	}, UnreadLines(list))
 	s := &run.State{}
-	gates := NewGates(s, list)
+	gates := NewGates(&s.Spec, list)
 	require.Equal(t, []spec.Gate{{Name: "GOOS-windows-go-vet", Command: append([]string{"env"}, vet...)}}, gates)
 	require.True(t, ReadBy(list[1], gates))
 	require.False(t, ReadBy(list[0], gates))
 	s.Spec.Project.Gates = []spec.Gate{{Name: "GOOS-windows-go-vet", Command: []string{"other"}}}
-	require.Equal(t, "GOOS-windows-go-vet-2", NewGates(s, list)[0].Name)
+	require.Equal(t, "GOOS-windows-go-vet-2", NewGates(&s.Spec, list)[0].Name)
 	s.Spec.Added = []run.AddedGate{{Gate: gates[0], Dropped: "it timed out"}}
-	require.Empty(t, NewGates(s, list), "it was tried")
+	require.Empty(t, NewGates(&s.Spec, list), "it was tried")
 	require.Equal(t, "added", gateName([]string{"../"}, func(string) bool { return false }))
 }
 
@@ -57,7 +57,7 @@ func TestNamesOfGatesAreValid(t *testing.T) {
 	t.Parallel()
 	l := gated(t, run.Spec{}, "test")
 	for _, command := range [][]string{{"\x1b]0;x"}, {"é", "ü"}, {"-v"}, {"env"}, {"a", "b c d e f g h i j k l m n o p q r s t u v w x y z a b c d"}} {
-		for _, g := range NewGates(l.State, []spec.Unread{{Path: "a.go", Command: command}}) {
+		for _, g := range NewGates(&l.State.Spec, []spec.Unread{{Path: "a.go", Command: command}}) {
 			p := spec.Project{Gates: []spec.Gate{g}}
 			for _, fault := range p.Validate() {
 				require.NotContains(t, fault.Message, "gate name", command)

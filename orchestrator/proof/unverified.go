@@ -36,13 +36,14 @@ func (g *Incomparable) String() string {
 
 // Incomparables lists the gates that prove nothing, in the project's order; none before the baseline is known. Of one that was
 // mended in part the newest run counts.
-func Incomparables(s *run.State) []Incomparable {
+func Incomparables(order *run.Spec, proofs *run.Proofs) []Incomparable {
 	var out []Incomparable
-	for _, g := range s.Spec.Project.Gates {
-		r, ok := s.Proofs.Now(g.Name)
+	for _, g := range order.Project.Gates {
+		r, ok := proofs.Now(g.Name)
 		if why := gate.Incomparable(r); ok && why != "" {
 			out = append(out, Incomparable{
-				Gate: g.Name, Command: g.Command, Why: why, Error: gate.Reason(r, nil), Output: recovery.OutputFile(s, r.Output),
+				Gate: g.Name, Command: g.Command, Why: why, Error: gate.Reason(r, nil),
+				Output: recovery.OutputFile(order, r.Output),
 			})
 		}
 	}
@@ -50,14 +51,14 @@ func Incomparables(s *run.State) []Incomparable {
 }
 
 // Lacks names what the gates did not find on the base commit, each once; none before the baseline is known.
-func Lacks(s *run.State) []lack.Lack {
+func Lacks(order *run.Spec, proofs *run.Proofs) []lack.Lack {
 	var receipts []spec.Receipt
-	for _, g := range s.Spec.Project.Gates {
-		if r, ok := s.Proofs.Baseline[g.Name]; ok {
+	for _, g := range order.Project.Gates {
+		if r, ok := proofs.Baseline[g.Name]; ok {
 			receipts = append(receipts, r)
 		}
 	}
-	return lack.Of(receipts, s.Spec.Proposed, len(s.Spec.Project.Setup.Command) > 0)
+	return lack.Of(receipts, order.Proposed, len(order.Project.Setup.Command) > 0)
 }
 
 // Explained reports whether one of some lacks is why a gate fails.
@@ -67,10 +68,10 @@ func Explained(lacks []lack.Lack, gate string) bool {
 
 // Empty lists the gates that are green on the base commit without having run a test, which they are there for, in the project's
 // order: they prove nothing.
-func Empty(s *run.State) []string {
+func Empty(order *run.Spec, proofs *run.Proofs) []string {
 	var names []string
-	for _, g := range s.Spec.Project.Gates {
-		if r, ok := s.Proofs.Baseline[g.Name]; ok && gate.Empty(r) {
+	for _, g := range order.Project.Gates {
+		if r, ok := proofs.Baseline[g.Name]; ok && gate.Empty(r) {
 			names = append(names, g.Name)
 		}
 	}
@@ -78,14 +79,14 @@ func Empty(s *run.State) []string {
 }
 
 // Unverified returns why nothing that lands in the run is proven, in one line; "" when it is, and before the baseline is known.
-func Unverified(s *run.State) string {
-	if len(s.Spec.Project.Gates) == 0 {
+func Unverified(agenda *run.Agenda, proofs *run.Proofs) string {
+	if len(agenda.Spec.Project.Gates) == 0 {
 		return "the repository has no gates"
 	}
-	names := unproven(s, func(name string) bool { return len(s.Mending(name)) == 0 })
-	empty := Empty(s)
+	names := unproven(&agenda.Spec, proofs, func(name string) bool { return len(agenda.Mending(name)) == 0 })
+	empty := Empty(&agenda.Spec, proofs)
 	switch {
-	case len(empty) == len(s.Spec.Project.Gates):
+	case len(empty) == len(agenda.Spec.Project.Gates):
 		return "no test ran on the base commit in: " + text.Some(empty, maxNamed)
 	case len(names) == 0:
 		return ""
@@ -96,9 +97,9 @@ func Unverified(s *run.State) string {
 const noComparison = "no comparison with the base commit for: "
 
 // unproven lists some gates that prove nothing.
-func unproven(s *run.State, which func(name string) bool) (names []string) {
-	for _, g := range Incomparables(s) {
-		if which(g.Gate) && !Covered(s, g.Gate) {
+func unproven(order *run.Spec, proofs *run.Proofs, which func(name string) bool) (names []string) {
+	for _, g := range Incomparables(order, proofs) {
+		if which(g.Gate) && !Covered(order, proofs, g.Gate) {
 			names = append(names, g.Gate)
 		}
 	}
@@ -107,15 +108,15 @@ func unproven(s *run.State, which func(name string) bool) (names []string) {
 
 // Needed returns the gates of a task, which does not mend them, that others mend and that prove nothing of it as they are: they
 // cannot be compared, or hide files of the task. All that others mend do before the baseline is known.
-func Needed(s *run.State, t *run.Task) (names []string) {
-	if role := s.Spec.Roles[t.Task.Role]; !role.ChangesFiles() {
+func Needed(agenda *run.Agenda, proofs *run.Proofs, t *run.Task) (names []string) {
+	if role := agenda.Spec.Roles[t.Task.Role]; !role.ChangesFiles() {
 		return nil
 	}
-	for _, name := range s.Spec.GatesOf(t.Task) {
-		if len(s.Mending(name)) == 0 || slices.Contains(t.Task.Mends, name) {
+	for _, name := range agenda.Spec.GatesOf(t.Task) {
+		if len(agenda.Mending(name)) == 0 || slices.Contains(t.Task.Mends, name) {
 			continue
 		}
-		now, known := s.Proofs.Now(name)
+		now, known := proofs.Now(name)
 		if !known || gate.Incomparable(now) != "" || Hides(now, t.Task.Files) {
 			names = append(names, name)
 		}
@@ -136,16 +137,16 @@ func Hides(r spec.Receipt, files []string) bool {
 
 // Covered reports whether a detected gate that cannot be compared proves nothing that another one does not: go builds nothing at
 // all where it cannot load one package, and go test builds all others.
-func Covered(s *run.State, name string) bool {
+func Covered(order *run.Spec, proofs *run.Proofs, name string) bool {
 	module, build := strings.CutPrefix(name, detect.GoBuild)
-	test, ran := s.Proofs.Now(detect.GoTest + module)
-	return s.Spec.Detected && build && ran && test.Kind == spec.KindTests && test.Tests > 0 && gate.Incomparable(test) == ""
+	test, ran := proofs.Now(detect.GoTest + module)
+	return order.Detected && build && ran && test.Kind == spec.KindTests && test.Tests > 0 && gate.Incomparable(test) == ""
 }
 
 // Comparable lists the gates whose tests ran on the base commit, and that can be compared, in the project's order.
-func Comparable(s *run.State) (names []string) {
-	for _, name := range s.Spec.GateNames() {
-		if r := s.Proofs.Baseline[name]; r.Kind == spec.KindTests && r.Tests > 0 && gate.Incomparable(r) == "" {
+func Comparable(order *run.Spec, proofs *run.Proofs) (names []string) {
+	for _, name := range order.GateNames() {
+		if r := proofs.Baseline[name]; r.Kind == spec.KindTests && r.Tests > 0 && gate.Incomparable(r) == "" {
 			names = append(names, name)
 		}
 	}
@@ -153,12 +154,12 @@ func Comparable(s *run.State) (names []string) {
 }
 
 // UnverifiedPatch returns why the patch of a task is not proven when it lands, in one line; "" when it is.
-func UnverifiedPatch(s *run.State, t *run.Task) string {
-	if why := Unverified(s); why != "" {
+func UnverifiedPatch(agenda *run.Agenda, proofs *run.Proofs, t *run.Task) string {
+	if why := Unverified(agenda, proofs); why != "" {
 		return why
 	}
-	gates := s.Spec.GatesOf(t.Task)
-	if names := unproven(s, func(name string) bool {
+	gates := agenda.Spec.GatesOf(t.Task)
+	if names := unproven(&agenda.Spec, proofs, func(name string) bool {
 		return slices.Contains(gates, name) && !slices.Contains(t.Task.Mends, name)
 	}); len(names) > 0 {
 		return noComparison + text.Some(names, maxNamed)
@@ -170,7 +171,7 @@ func UnverifiedPatch(s *run.State, t *run.Task) string {
 		return why
 	}
 	var parts []string
-	for _, u := range s.Proofs.UnprovableOf(t) {
+	for _, u := range proofs.UnprovableOf(t) {
 		parts = append(parts, text.OneLine(u.String()+": "+u.Why))
 	}
 	if len(parts) == 0 {
@@ -181,21 +182,21 @@ func UnverifiedPatch(s *run.State, t *run.Task) string {
 
 // UnverifiedLanded returns why not all that has landed is proven; "" when it is. Where nothing that lands is, it has not to have
 // landed.
-func UnverifiedLanded(s *run.State) string {
-	if why := Unverified(s); why != "" {
+func UnverifiedLanded(agenda *run.Agenda, branch *run.Branch) string {
+	if why := Unverified(agenda, &branch.Proofs); why != "" {
 		return why
 	}
-	return UnverifiedIn(s)
+	return UnverifiedIn(&agenda.Tasks, &branch.Batches)
 }
 
 // UnverifiedIn is the same of landed batches alone: what is known of the base commit is in their patches. What was dropped does
 // not count.
-func UnverifiedIn(s *run.State) string {
+func UnverifiedIn(tasks *run.Tasks, batches *run.Batches) string {
 	var names []string
 	why, landed := "", 0
-	for _, l := range s.Batches.Landed {
+	for _, l := range batches.Landed {
 		for _, t := range l.Tasks {
-			if v := s.Tasks.ByID[t.Task]; v != nil && v.State == run.TaskDropped {
+			if v := tasks.ByID[t.Task]; v != nil && v.State == run.TaskDropped {
 				continue
 			}
 			landed++
@@ -211,4 +212,6 @@ func UnverifiedIn(s *run.State) string {
 }
 
 // Unproven reports whether the run must not continue: its patches would land unproven, and that is not allowed.
-func Unproven(s *run.State) bool { return !s.Spec.AllowUnverified && Unverified(s) != "" }
+func Unproven(agenda *run.Agenda, proofs *run.Proofs) bool {
+	return !agenda.Spec.AllowUnverified && Unverified(agenda, proofs) != ""
+}

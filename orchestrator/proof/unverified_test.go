@@ -30,7 +30,7 @@ func TestManyGatesAreCounted(t *testing.T) {
 		baseline = append(baseline, spec.Receipt{Gate: name, ExitCode: 1, Verdict: spec.VerdictFail})
 	}
 	l.Append("", run.Data{Baseline: baseline})
-	require.Equal(t, "no comparison with the base commit for: a, b, c, d and 2 more", Unverified(l.State))
+	require.Equal(t, "no comparison with the base commit for: a, b, c, d and 2 more", Unverified(&l.State.Agenda, &l.State.Proofs))
 }
 
 // Where go cannot load a package, go build builds nothing, and the tests of the others are the proof; but not where gates were written
@@ -60,7 +60,8 @@ func TestADetectedBuildIsCoveredByTheTests(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			l := gated(t, run.Spec{Detected: c.detected}, "go-build-web", "go-test-web")
-			require.Equal(t, c.want, Unverified(l.WithBaseline([]spec.Receipt{build, c.test})))
+			with := l.WithBaseline([]spec.Receipt{build, c.test})
+			require.Equal(t, c.want, Unverified(&with.Agenda, &with.Proofs))
 		})
 	}
 }

@@ -25,19 +25,19 @@ var onceMore = fmt.Sprintf("; a service that it needs may be away: it runs once 
 
 // soon reports whether an attempt failed so soon that a service which its command needs may be away, and the task has not waited
 // for that. A command without network needs none, and a command before another executor leaves its task to that.
-func soon(s *run.State, t *run.Task, f spec.Fault) bool {
-	role, a := s.Spec.Made(t, s.Works), s.Works[t.Task.ID].Newest()
+func soon(order *run.Spec, works run.Works, t *run.Task, f spec.Fault) bool {
+	role, a := order.Made(t, works), works[t.Task.ID].Newest()
 	if t.Waited || f.Class != wire.FaultCommand || role.Executor != spec.ExecutorCommand || !role.Network ||
-		t.Choice.At < len(s.Spec.Roles[t.Task.Role].Chain) {
+		t.Choice.At < len(order.Roles[t.Task.Role].Chain) {
 		return false
 	}
 	return a != nil && a.Result != nil && a.Result.Status != spec.StatusDone && a.Life.Ended-a.Life.Began < within
 }
 
 // Again lets the tasks run once more that have waited for what their commands need. A clock that was set back prolongs no wait.
-func Again(s *run.State, now time.Time, wait time.Duration) (actions []run.Action) {
-	for _, id := range slices.Sorted(maps.Keys(s.Later)) {
-		if had := now.Sub(s.Later[id]); had >= wait || had < 0 {
+func Again(agents *run.Agents, now time.Time, wait time.Duration) (actions []run.Action) {
+	for _, id := range slices.Sorted(maps.Keys(agents.Later)) {
+		if had := now.Sub(agents.Later[id]); had >= wait || had < 0 {
 			d := run.TaskData{State: run.TaskPending, Reason: "runs once more", Again: true}
 			actions = append(actions, run.SetTask(id, d))
 		}

@@ -14,16 +14,16 @@ import (
 
 // Decide does what an answer about a held patch says: it goes on, with those of its change set that are reviewed with it, or its
 // attempt has failed and the next one gets the text.
-func Decide(s *run.State, t *run.Task, a run.Answer) []run.Action {
+func Decide(agenda *run.Agenda, works run.Works, t *run.Task, a run.Answer) []run.Action {
 	d := run.TaskData{State: run.TaskRunning}
 	if a.Option != run.Accept {
 		fault := rejected(t.Doubt(), a.Text)
 		if wire.IsPerson(a.By) && !wire.ByProgram(a.By) {
 			fault.Instruction = a.Text
 		}
-		d = After(s, t, fault)
+		d = After(agenda, works, t, fault)
 	}
-	asked, _ := s.Tasks.Asked(t)
+	asked, _ := agenda.Tasks.Asked(t)
 	if a.ID = asked.Answer.ID; len(asked.With) > 0 {
 		a.Of = t.Task.ID
 	}

@@ -15,10 +15,12 @@ import (
 )
 
 // OutputFile is the file with the whole output of an object's name; "" where the run keeps none.
-func OutputFile(s *run.State, object string) string { return gate.OutputFile(s.Spec.Outputs, object) }
+func OutputFile(order *run.Spec, object string) string { return gate.OutputFile(order.Outputs, object) }
 
 // Reason is a fault in one line, with the file that shows the whole of it.
-func Reason(s *run.State, f spec.Fault) string { return WithOutput(f.Message, OutputFile(s, f.Output)) }
+func Reason(order *run.Spec, f spec.Fault) string {
+	return WithOutput(f.Message, OutputFile(order, f.Output))
+}
 
 // WithOutput adds the file with the whole output to a text; file is empty where the run keeps none.
 func WithOutput(text, file string) string {
@@ -53,13 +55,13 @@ var pauses = map[string]error{
 
 // Pause stops the run for a fault that is not the attempt's own, after again, which puts the attempt back. ok reports whether
 // it is such a fault. A fault that is older than this conductor has stopped the run already: the attempt is only put back.
-func Pause(s *run.State, work string, f spec.Fault, again ...run.Action) (actions []run.Action, ok bool) {
+func Pause(agents *run.Agents, work string, f spec.Fault, again ...run.Action) (actions []run.Action, ok bool) {
 	cause, ok := pauses[f.Class]
-	w := s.Works[work]
+	w := agents.Works[work]
 	switch {
 	case !ok:
 		return nil, false
-	case w.Attempts[w.Last].ResultPos < s.Began:
+	case w.Attempts[w.Last].ResultPos < agents.Began:
 		return again, true
 	case cause == nil:
 		return append(again, run.Stop(run.ReasonBudget+": "+f.Message)), true
@@ -83,33 +85,33 @@ const (
 func Hopeless(f spec.Fault) bool { return f.Class == wire.FaultTooBig || f.Class == wire.FaultInput }
 
 // Failed decides what becomes of a task whose attempt failed: another attempt that learns why, or parking.
-func Failed(s *run.State, t *run.Task, f spec.Fault) []run.Action {
+func Failed(agenda *run.Agenda, agents *run.Agents, t *run.Task, f spec.Fault) []run.Action {
 	id := t.Task.ID
-	if actions, ok := Pause(s, id, f, run.SetTask(id, run.TaskData{State: run.TaskPending, Reason: f.Message})); ok {
+	if actions, ok := Pause(agents, id, f, run.SetTask(id, run.TaskData{State: run.TaskPending, Reason: f.Message})); ok {
 		return actions
 	}
-	return []run.Action{run.SetTask(id, After(s, t, f))}
+	return []run.Action{run.SetTask(id, After(agenda, agents.Works, t, f))}
 }
 
 // After is the state of a task after a failure of its own: pending again, or parked.
-func After(s *run.State, t *run.Task, f spec.Fault) run.TaskData {
-	if soon(s, t, f) {
+func After(agenda *run.Agenda, works run.Works, t *run.Task, f spec.Fault) run.TaskData {
+	if soon(&agenda.Spec, works, t, f) {
 		return run.TaskData{State: run.TaskPending, Reason: f.Message + onceMore, Fault: &f, Again: true}
 	}
-	choice, why := after(s, t, f)
+	choice, why := after(&agenda.Spec, works, t, f)
 	if why != "" {
 		if t.Waited && f.Class == wire.FaultCommand {
 			why += TryLater
 		}
-		return parked(s, why+whole(s, t, f)+outside(s, t, f), &f)
+		return parked(&agenda.Spec, why+whole(&agenda.Tasks, t, f)+outside(&agenda.Spec, works, t, f), &f)
 	}
 	return run.TaskData{State: run.TaskPending, Reason: f.Message, Fault: &f, Choice: &choice}
 }
 
 // after decides which place of the role's choices the next attempt has, or why there is none. The failures of the executors
 // before do not count.
-func after(s *run.State, t *run.Task, f spec.Fault) (choice run.Choice, park string) {
-	if s.Works.ByPerson(t) {
+func after(order *run.Spec, works run.Works, t *run.Task, f spec.Fault) (choice run.Choice, park string) {
+	if works.ByPerson(t) {
 		return choice, "the patch of a person did not pass: " + f.Message
 	}
 	if f.Class == wire.FaultConflict {
@@ -118,33 +120,33 @@ func after(s *run.State, t *run.Task, f spec.Fault) (choice run.Choice, park str
 		}
 		return t.Next, ""
 	}
-	role := s.Spec.Roles[t.Task.Role]
+	role := order.Roles[t.Task.Role]
 	own, same := counts(t, f, min(t.Choice.At, len(role.Chain)))
 	used := fmt.Sprintf("failed %d of %d attempts", own, t.Task.Attempts)
 	if t.Choice.At < len(role.Chain) { // another executor follows
 		switch {
-		case s.Spec.Made(t, s.Works).Executor == spec.ExecutorCommand:
-			return next(s, t, "the command failed"), ""
+		case order.Made(t, works).Executor == spec.ExecutorCommand:
+			return next(order, t, "the command failed"), ""
 		case same >= strongerAfter:
-			return next(s, t, sameTwice), ""
+			return next(order, t, sameTwice), ""
 		case own >= t.Task.Attempts || Hopeless(f):
-			return next(s, t, used), ""
+			return next(order, t, used), ""
 		}
 		return t.Choice, ""
 	}
 	switch {
 	case Hopeless(f):
 		return choice, f.Message
-	case Repeats(s, t) && !byChance[f.Class]:
+	case Repeats(order, works, t) && !byChance[f.Class]:
 		return choice, "its command would do the same again on the same files: " + f.Message
-	case Repeats(s, t) && f.Class == wire.FaultTime && same >= strongerAfter:
+	case Repeats(order, works, t) && f.Class == wire.FaultTime && same >= strongerAfter:
 		return choice, "its command ran out of time twice on the same files: " + f.Message
 	case same >= sameFailure:
 		return choice, fmt.Sprintf("failed in the same way %d times: %s", same, f.Message)
 	case own >= t.Task.Attempts:
 		return choice, used + ": " + f.Message
 	case same >= strongerAfter:
-		return next(s, t, sameTwice), ""
+		return next(order, t, sameTwice), ""
 	}
 	return t.Choice, ""
 }
@@ -158,9 +160,9 @@ var byChance = map[string]bool{
 // Repeats reports whether the next attempt of a task would run the same command on the same files: the newest one was that of a
 // command without network which is given its files in its arguments, and no other executor follows. A command that reads its task
 // from its input finds there what failed before.
-func Repeats(s *run.State, t *run.Task) bool {
-	role := s.Spec.Made(t, s.Works)
-	if role.Executor != spec.ExecutorCommand || role.Network || t.Choice.At < len(s.Spec.Roles[t.Task.Role].Chain) {
+func Repeats(order *run.Spec, works run.Works, t *run.Task) bool {
+	role := order.Made(t, works)
+	if role.Executor != spec.ExecutorCommand || role.Network || t.Choice.At < len(order.Roles[t.Task.Role].Chain) {
 		return false
 	}
 	args := t.Task.Command
@@ -175,8 +177,8 @@ func Repeats(s *run.State, t *run.Task) bool {
 const sameTwice = "the same failure twice"
 
 // next is the place behind that of a task's newest attempt; the last one stays.
-func next(s *run.State, t *run.Task, why string) run.Choice {
-	choices, at := s.Spec.Choices(t), t.Choice.At+1
+func next(order *run.Spec, t *run.Task, why string) run.Choice {
+	choices, at := order.Choices(t), t.Choice.At+1
 	if at >= len(choices) {
 		return t.Choice
 	}
@@ -218,13 +220,13 @@ func Conflicts(t *run.Task) (n int) {
 }
 
 // Park gives a task up, with its reason and the fault, if any.
-func Park(s *run.State, t *run.Task, reason string, f *spec.Fault) []run.Action {
-	return []run.Action{run.SetTask(t.Task.ID, parked(s, reason, f))}
+func Park(order *run.Spec, t *run.Task, reason string, f *spec.Fault) []run.Action {
+	return []run.Action{run.SetTask(t.Task.ID, parked(order, reason, f))}
 }
 
-func parked(s *run.State, reason string, f *spec.Fault) run.TaskData {
+func parked(order *run.Spec, reason string, f *spec.Fault) run.TaskData {
 	if f != nil {
-		reason = WithOutput(reason, OutputFile(s, f.Output))
+		reason = WithOutput(reason, OutputFile(order, f.Output))
 	}
 	return run.TaskData{State: run.TaskParked, Reason: reason, Fault: f}
 }

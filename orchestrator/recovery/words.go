@@ -14,8 +14,8 @@ import (
 )
 
 // Widen reports how a file becomes one that a task may change.
-func Widen(s *run.State, t *run.Task) string {
-	again := "; then retry it in run " + s.Spec.Run
+func Widen(order *run.Spec, t *run.Task) string {
+	again := "; then retry it in run " + order.Run
 	task := "a task"
 	if t.Task.ChangeSet != "" {
 		task += " with change_set: " + t.Task.ChangeSet + " and"
@@ -23,7 +23,7 @@ func Widen(s *run.State, t *run.Task) string {
 		task += " with"
 	}
 	switch {
-	case s.Spec.Plan == nil:
+	case order.Plan == nil:
 		return fmt.Sprintf("If it must change, dispatch %s its path in files", task)
 	case t.Task.ShardOf != "":
 		return fmt.Sprintf("If it must change, add %s its path in files to the plan, or have the shard rule of %s find it "+
@@ -35,24 +35,24 @@ func Widen(s *run.State, t *run.Task) string {
 }
 
 // outside tells it where a patch is given up that changed other files than those of its task; "" elsewhere.
-func outside(s *run.State, t *run.Task, f spec.Fault) string {
-	if f.Class != wire.FaultWriteSet || s.Works.ByPerson(t) {
+func outside(order *run.Spec, works run.Works, t *run.Task, f spec.Fault) string {
+	if f.Class != wire.FaultWriteSet || works.ByPerson(t) {
 		return ""
 	}
-	if made := madeOutside(s, t); made != "" {
+	if made := madeOutside(order, works, t); made != "" {
 		return fmt.Sprintf(". If shards must make such files, add creates: ['%s'] to %s in the plan; then retry it in run %s",
-			path.Join(path.Dir(made), "*"+path.Ext(made)), t.Task.ShardOf, s.Spec.Run)
+			path.Join(path.Dir(made), "*"+path.Ext(made)), t.Task.ShardOf, order.Run)
 	}
-	return ". " + Widen(s, t)
+	return ". " + Widen(order, t)
 }
 
 // madeOutside is the first file that a shard has made outside its write set; "" for none.
-func madeOutside(s *run.State, t *run.Task) string {
-	a := s.Works[t.Task.ID].Newest()
-	if s.Spec.Plan == nil || t.Task.ShardOf == "" || a == nil || a.Result == nil || a.Result.Patch == nil {
+func madeOutside(order *run.Spec, works run.Works, t *run.Task) string {
+	a := works[t.Task.ID].Newest()
+	if order.Plan == nil || t.Task.ShardOf == "" || a == nil || a.Result == nil || a.Result.Patch == nil {
 		return ""
 	}
-	set := t.WriteSet(s.Spec.Project.Protected)
+	set := t.WriteSet(order.Project.Protected)
 	i := slices.IndexFunc(a.Result.Patch.Created, func(name string) bool { return set.RefuseChange(name, true) != "" })
 	if i < 0 {
 		return ""
@@ -62,10 +62,10 @@ func madeOutside(s *run.State, t *run.Task) string {
 
 // whole explains what to do where several shards of a template miss the same name: their change may be right only as a whole. ""
 // where they do not.
-func whole(s *run.State, t *run.Task, f spec.Fault) string {
+func whole(tasks *run.Tasks, t *run.Task, f spec.Fault) string {
 	name, shards := missing(f), 0
-	for _, id := range s.Tasks.Shards[t.Task.ShardOf] {
-		for _, had := range s.Tasks.ByID[id].Faults {
+	for _, id := range tasks.Shards[t.Task.ShardOf] {
+		for _, had := range tasks.ByID[id].Faults {
 			if id != t.Task.ID && missing(had.Fault) == name {
 				shards++
 				break

@@ -33,7 +33,7 @@ func doubted(t *testing.T) *runtest.Log {
 // parkA lets a fail for good, and with it its set.
 func parkA(l *runtest.Log) {
 	l.Ended("a", 1, runtest.Failed("x", "y"))
-	l.Do(recovery.Failed(l.State, l.Tasks.ByID["a"], spec.Fault{Class: wire.FaultGate, Message: "red"}))
+	l.Do(recovery.Failed(&l.State.Agenda, &l.State.Agents, l.Tasks.ByID["a"], spec.Fault{Class: wire.FaultGate, Message: "red"}))
 	l.Do(landing.ParkSets(l.State))
 }
 
@@ -225,7 +225,7 @@ func TestAMasterLeadsWhatWasOpenedAgain(t *testing.T) {
 	require.NoError(t, err)
 	l.Do(actions)
 	l.Append("", run.Data{State: run.Running, Epoch: 2})
-	_, _, err = Send(l.State, "", "hello", wire.Person("ada"))
+	_, _, err = Send(&l.State.Agenda, &l.State.Agents, "", "hello", wire.Person("ada"))
 	require.NoError(t, err)
 	l.Dispatched("a", "generator", 1, "b")
 	l.Append("a", run.TaskData{State: run.TaskHeld, Doubt: &run.Doubt{Evidence: []string{"e"}}})
@@ -237,14 +237,23 @@ func TestNothingIsDecidedInARunThatIsOver(t *testing.T) {
 	t.Parallel()
 	l := doubted(t)
 	l.Append("", run.Data{State: run.Cancelled})
-	_, err := Accept(l.State, "b", run.Answer{By: wire.Person("ada")})
+	_, err := Accept(&l.State.Agenda, l.State.Works, "b", run.Answer{By: wire.Person("ada")})
 	require.EqualError(t, err, "run r1 is over: cancelled")
 	h := led(t)
 	h.Append("", run.Data{State: run.Cancelled})
 	for _, decide := range []func() error{
-		func() error { _, err := Accept(h.State, "t", run.Answer{By: wire.Person("ada")}); return err },
-		func() error { _, err := Cancel(h.State, "t", "x", wire.Person("ada")); return err },
-		func() error { _, _, err := Send(h.State, "t", "x", wire.Person("ada")); return err },
+		func() error {
+			_, err := Accept(&h.State.Agenda, h.State.Works, "t", run.Answer{By: wire.Person("ada")})
+			return err
+		},
+		func() error {
+			_, err := Cancel(&h.State.Agenda, h.State.Works, "t", "x", wire.Person("ada"))
+			return err
+		},
+		func() error {
+			_, _, err := Send(&h.State.Agenda, &h.State.Agents, "t", "x", wire.Person("ada"))
+			return err
+		},
 	} {
 		require.EqualError(t, decide(), "run r1 is over: cancelled")
 	}

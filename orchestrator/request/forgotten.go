@@ -26,13 +26,13 @@ type Forgotten struct {
 // FindForgotten plans a task for each group of parked tasks that fail in the same files which no task may change: of those that
 // are named, or of all. Its role is that of most of the waiting tasks, or the one given; brief, if given, says what to do in the
 // place of theirs. has reports whether the integration head has a file. The error is a *RefusedError.
-func FindForgotten(s *run.State, refs []string, role, brief string, has func(file string) bool) (*Forgotten, error) {
-	if _, err := retried(&s.Agenda, refs, true); err != nil {
+func FindForgotten(agenda *run.Agenda, refs []string, role, brief string, has func(file string) bool) (*Forgotten, error) {
+	if _, err := retried(agenda, refs, true); err != nil {
 		return nil, err
 	}
 	named := map[string]bool{}
 	for _, ref := range refs {
-		for _, id := range s.Tasks.Members(ref) {
+		for _, id := range agenda.Tasks.Members(ref) {
 			named[id] = true
 		}
 	}
@@ -40,18 +40,18 @@ func FindForgotten(s *run.State, refs []string, role, brief string, has func(fil
 		Joins: map[string][]string{}, heads: map[string]string{}, waiting: map[string]bool{}, sets: map[string][]string{},
 	}
 	barred := []string{}
-	for _, g := range groups(&s.Tasks, named) {
+	for _, g := range groups(&agenda.Tasks, named) {
 		for _, file := range g.files() {
 			switch {
 			case !has(file), spec.WriteSet{}.RefuseNew(file) != "": // no task can name it
-			case spec.WriteSet{Protected: s.Spec.Project.Protected}.RefuseNew(file) != "":
+			case spec.WriteSet{Protected: agenda.Spec.Project.Protected}.RefuseNew(file) != "":
 				barred = append(barred, file)
 			default:
 				g.change = append(g.change, file)
 			}
 		}
 		if len(g.change) > 0 {
-			out.add(&s.Agenda, &g, role, brief)
+			out.add(agenda, &g, role, brief)
 		}
 	}
 	switch {
@@ -60,7 +60,8 @@ func FindForgotten(s *run.State, refs []string, role, brief string, has func(fil
 	case len(barred) > 0:
 		return nil, Refusedf("%s is protected: add a task that names it in its files to the plan", text.Some(barred, maxFiles))
 	}
-	return nil, Refusedf("no parked task of run %s fails in a file that no task may change: there is nothing to add", s.Spec.Run)
+	return nil, Refusedf("no parked task of run %s fails in a file that no task may change: there is nothing to add",
+		agenda.Spec.Run)
 }
 
 // Waiting are the ids of the parked tasks that wait for the new task of a change set.
@@ -200,18 +201,18 @@ func (g *group) brief(given string) string {
 
 // Complete adds the tasks for forgotten files, as they were prepared. What the waiting tasks handed in is tested again with them;
 // only those begin again that also failed by themselves, whose ids it returns.
-func Complete(s *run.State, f *Forgotten, data run.PlanData, by string) (actions []run.Action, again []string) {
+func Complete(agenda *run.Agenda, f *Forgotten, data run.PlanData, by string) (actions []run.Action, again []string) {
 	r := run.Revision{By: by}
 	data.By = by
 	for i := range data.Tasks {
 		data.Tasks[i].Unlocked = nil // no finding unlocks a protected file
 	}
-	actions = append(reopen(&s.Agenda, tried(&r)), run.Append{Data: data})
-	for _, id := range s.Tasks.Order {
-		if t := s.Tasks.ByID[id]; f.waiting[id] && !t.HandedIn() {
+	actions = append(reopen(agenda, tried(&r)), run.Append{Data: data})
+	for _, id := range agenda.Tasks.Order {
+		if t := agenda.Tasks.ByID[id]; f.waiting[id] && !t.HandedIn() {
 			again = append(again, id)
 			actions = append(actions, run.SetTask(id, run.TaskData{State: run.TaskPending, Reason: tried(&r), Revision: &r}))
-		} else if set := s.Tasks.Set(t); f.waiting[id] && set != nil && !set.Revives() {
+		} else if set := agenda.Tasks.Set(t); f.waiting[id] && set != nil && !set.Revives() {
 			actions = append(actions, run.SetTask(id, reopened(t, &r)))
 		}
 	}
@@ -220,5 +221,5 @@ func Complete(s *run.State, f *Forgotten, data run.PlanData, by string) (actions
 			actions = append(actions, run.SetTask(data.Tasks[i].ID, run.TaskData{State: run.TaskPending, Head: head}))
 		}
 	}
-	return append(actions, freed(&s.Tasks, maps.Clone(f.waiting), r, false)...), again
+	return append(actions, freed(&agenda.Tasks, maps.Clone(f.waiting), r, false)...), again
 }

@@ -12,15 +12,17 @@ import (
 // Give makes the patch that a person, by, hands in the next attempt of a task, with its result. It opens the tasks that were
 // given up only since this one was, and the run where it has ended. The same patch again changes nothing while the task has it.
 // The error is a *RefusedError.
-func Give(s *run.State, id string, p *spec.Patch, by string) (actions []run.Action, outcome string, err error) {
-	t := s.Tasks.ByID[id]
+func Give(
+	agenda *run.Agenda, agents *run.Agents, id string, p *spec.Patch, by string) (actions []run.Action, outcome string, err error,
+) {
+	t := agenda.Tasks.ByID[id]
 	if t == nil {
-		return nil, "", unknown(&s.Agenda, id)
+		return nil, "", unknown(agenda, id)
 	}
-	if has(s.Works, t, p) {
+	if has(agents.Works, t, p) {
 		return nil, id + " has this patch already, and is " + string(t.State), nil
 	}
-	if err := Givable(&s.Agenda, s.Works, t, p.Base); err != nil {
+	if err := Givable(agenda, agents.Works, t, p.Base); err != nil {
 		return nil, "", err
 	}
 	d := run.TaskData{
@@ -30,7 +32,7 @@ func Give(s *run.State, id string, p *spec.Patch, by string) (actions []run.Acti
 	var notices []string
 	if doubt := t.Doubt(); doubt != nil { // others of its change set still wait
 		of := run.DecisionID(id, doubt.Pos)
-		if had := s.Decisions.Given(of); had != nil && !had.Closed {
+		if had := agents.Decisions.Given(of); had != nil && !had.Closed {
 			notices = []string{fmt.Sprintf("the answer to %s, %s by %s, is over: a person handed in another patch",
 				of, had.Answer.Option, had.Answer.By)}
 		}
@@ -38,8 +40,9 @@ func Give(s *run.State, id string, p *spec.Patch, by string) (actions []run.Acti
 			ID: of, Option: run.Reject, Text: "a person handed in another patch", By: by,
 		}}
 	}
-	actions = append(callBack(s.Works, id), reopen(&s.Agenda, d.Reason)...) // before there is another attempt, which is the newest
-	actions = append(actions, freed(&s.Tasks, map[string]bool{id: true}, run.Revision{By: by}, false)...)
+	// Before there is another attempt, which is the newest.
+	actions = append(callBack(agents.Works, id), reopen(agenda, d.Reason)...)
+	actions = append(actions, freed(&agenda.Tasks, map[string]bool{id: true}, run.Revision{By: by}, false)...)
 	if notices != nil {
 		actions = append(actions, run.SetRun(run.Data{Notices: notices}))
 	}

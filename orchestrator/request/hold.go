@@ -78,7 +78,7 @@ func ReviseAfterPlan(s *run.State) []run.Action {
 		}
 		actions, err := Revise(&s.Agenda, s.Works, h.Template, run.Revision{By: s.Plans.All[plan].By})
 		if err != nil {
-			return parkHeld(s, h, s.Plans.All[plan].By, err.Error())
+			return parkHeld(&s.Agenda, h, s.Plans.All[plan].By, err.Error())
 		}
 		return actions
 	}
@@ -86,11 +86,11 @@ func ReviseAfterPlan(s *run.State) []run.Action {
 }
 
 // RuleHold answers a hold by the policy of the run.
-func RuleHold(s *run.State, h *run.Hold, accept bool) []run.Action {
+func RuleHold(agenda *run.Agenda, h *run.Hold, accept bool) []run.Action {
 	if accept {
 		return []run.Action{answerHold(h, run.Answer{Option: run.Accept, By: run.ByPolicy})}
 	}
-	return parkHeld(s, h, run.ByPolicy, "")
+	return parkHeld(agenda, h, run.ByPolicy, "")
 }
 
 // ended reports whether all tasks of a plan have ended, but for those that wait for the shards of a template.
@@ -121,22 +121,22 @@ func answerHold(h *run.Hold, a run.Answer) run.Action {
 
 // parkHeld gives up the shards that a hold keeps from starting, with those of their change set. Where the policy of the run
 // decides, the patches that wait are tested: they are there already.
-func parkHeld(s *run.State, h *run.Hold, by, words string) (actions []run.Action) {
+func parkHeld(agenda *run.Agenda, h *run.Hold, by, words string) (actions []run.Action) {
 	asked := ""
 	if by == run.ByPolicy {
 		asked = ", as no person is asked"
 	}
-	why := fmt.Sprintf("%s parks the rest of %s%s: %s", by, h.Template, asked, h.Why()) + later(&s.Templates, h)
+	why := fmt.Sprintf("%s parks the rest of %s%s: %s", by, h.Template, asked, h.Why()) + later(&agenda.Templates, h)
 	if words != "" {
 		why += ": " + text.Line(words)
 	}
-	waiting := slices.Collect(s.Tasks.In(run.TaskPending))
+	waiting := slices.Collect(agenda.Tasks.In(run.TaskPending))
 	if by != run.ByPolicy {
-		waiting = slices.AppendSeq(waiting, s.Tasks.In(run.TaskAccepted))
+		waiting = slices.AppendSeq(waiting, agenda.Tasks.In(run.TaskAccepted))
 	}
 	for _, t := range waiting {
-		if s.Templates.Held[t] == h {
-			actions = append(actions, recovery.Park(s, t, why, nil)...)
+		if agenda.Templates.Held[t] == h {
+			actions = append(actions, recovery.Park(&agenda.Spec, t, why, nil)...)
 		}
 	}
 	return append(actions, answerHold(h, run.Answer{Option: run.Park, Text: words, By: by}))

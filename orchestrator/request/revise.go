@@ -143,7 +143,8 @@ func revisedBy(t *run.Task) (n int) {
 // begin lets tasks begin again, each with its own revision where it has one. What was given up because of them, or of others that
 // are opened, is opened before: a kill in between leaves it to be given up again, and the tasks to be opened again.
 func begin(
-	tasks *run.Tasks, works run.Works, ids []string, all run.Revision, own map[string]run.Revision, opened ...string) (actions []run.Action,
+	tasks *run.Tasks, works run.Works, ids []string, all run.Revision, own map[string]run.Revision,
+	opened ...string) (actions []run.Action,
 ) {
 	begun := map[string]bool{}
 	for _, id := range opened {
@@ -235,7 +236,7 @@ func callBack(works run.Works, id string) (actions []run.Action) {
 }
 
 // reviseFor does what the master asks with revise or cancel.
-func reviseFor(s *run.State, q *run.Request) []run.Action {
+func reviseFor(agenda *run.Agenda, agents *run.Agents, q *run.Request) []run.Action {
 	var actions []run.Action
 	var err error
 	outcome := q.Task + " begins again"
@@ -246,7 +247,7 @@ func reviseFor(s *run.State, q *run.Request) []run.Action {
 		return refuse(q, "name the task: the master itself ends with submit_result")
 	case q.Kind == wire.RequestCancel:
 		outcome = q.Task + " is cancelled"
-		actions, err = cancelFor(s, q)
+		actions, err = cancelFor(agenda, agents, q)
 	case q.Brief == "" && q.Files == nil && q.Constraints == nil:
 		return refuse(q, "name the change: brief, files or constraints")
 	default:
@@ -257,7 +258,7 @@ func reviseFor(s *run.State, q *run.Request) []run.Action {
 		if q.Constraints != nil {
 			r.Constraints = &q.Constraints
 		}
-		actions, err = Revise(&s.Agenda, s.Works, q.Task, r)
+		actions, err = Revise(agenda, agents.Works, q.Task, r)
 	}
 	if err != nil {
 		return refuse(q, err.Error())
@@ -266,58 +267,58 @@ func reviseFor(s *run.State, q *run.Request) []run.Action {
 }
 
 // cancelFor gives up a task that the goal does not need, which is no failure of the run.
-func cancelFor(s *run.State, q *run.Request) ([]run.Action, error) {
-	t := s.Tasks.ByID[q.Task]
-	if s.Tasks.ByID[q.Task] == nil && decided(s.Decisions, q, q.Reason) > 0 { // before a kill
+func cancelFor(agenda *run.Agenda, agents *run.Agents, q *run.Request) ([]run.Action, error) {
+	t := agenda.Tasks.ByID[q.Task]
+	if agenda.Tasks.ByID[q.Task] == nil && decided(agents.Decisions, q, q.Reason) > 0 { // before a kill
 		return nil, nil
 	}
 	if t != nil && t.State == run.TaskSkipped && t.Reason == q.Reason { // before a kill
 		return nil, nil
 	}
-	for other := range s.Tasks.Open() {
-		if slices.ContainsFunc(other.After, func(ref string) bool { return slices.Contains(s.Tasks.Members(ref), q.Task) }) {
+	for other := range agenda.Tasks.Open() {
+		if slices.ContainsFunc(other.After, func(ref string) bool { return slices.Contains(agenda.Tasks.Members(ref), q.Task) }) {
 			return nil, Refusedf("%s depends on %s: cancel or revise that one first", other.Task.ID, q.Task)
 		}
 	}
-	if t != nil && t.State == run.TaskParked && s.Tasks.Set(t) == nil {
-		return end(s.Works, t, run.TaskSkipped, q.Reason), nil
+	if t != nil && t.State == run.TaskParked && agenda.Tasks.Set(t) == nil {
+		return end(agents.Works, t, run.TaskSkipped, q.Reason), nil
 	}
-	actions, err := Cancel(s, q.Task, q.Reason, q.Agent())
-	if err != nil || t == nil || s.Tasks.Set(t) != nil {
+	actions, err := Cancel(agenda, agents.Works, q.Task, q.Reason, q.Agent())
+	if err != nil || t == nil || agenda.Tasks.Set(t) != nil {
 		return actions, err
 	}
-	return end(s.Works, t, run.TaskSkipped, q.Reason), nil
+	return end(agents.Works, t, run.TaskSkipped, q.Reason), nil
 }
 
 // Accept lets a held patch go on, or the shards of a held template. The error is a *RefusedError.
-func Accept(s *run.State, id string, a run.Answer) ([]run.Action, error) {
+func Accept(agenda *run.Agenda, works run.Works, id string, a run.Answer) ([]run.Action, error) {
 	a = run.Answer{Option: run.Accept, By: a.By, Alike: a.Alike, Standing: a.Standing}
-	if h, err := heldOnly(&s.Agenda, id); h != nil {
+	if h, err := heldOnly(agenda, id); h != nil {
 		return []run.Action{answerHold(h, a)}, nil
 	} else if err != nil {
 		return nil, err
 	}
-	t, over := s.Tasks.ByID[id], Over(&s.Agenda)
+	t, over := agenda.Tasks.ByID[id], Over(agenda)
 	switch {
 	case over != nil:
 		return nil, over
 	case t == nil:
-		return nil, unknown(&s.Agenda, id)
+		return nil, unknown(agenda, id)
 	case t.Doubt() == nil:
 		return nil, Refusedf("the patch of %s is not held: the task is %s", id, t.State)
 	}
-	return rule(s, t, a)
+	return rule(agenda, works, t, a)
 }
 
 // rule decides about a held patch. What a person is to see, only a person decides.
-func rule(s *run.State, t *run.Task, a run.Answer) ([]run.Action, error) {
+func rule(agenda *run.Agenda, works run.Works, t *run.Task, a run.Answer) ([]run.Action, error) {
 	switch d := t.Doubt(); {
 	case d.Review && !wire.IsPerson(a.By):
 		return nil, Refusedf("the patch of %s waits for a person, who reviews each patch of this run", t.Task.ID)
 	case d.Unread != nil && a.Option == run.Accept && !wire.IsPerson(a.By):
 		return nil, Refusedf("the patch of %s waits for a person: no gate reads files of it", t.Task.ID)
 	}
-	return recovery.Decide(s, t, a), nil
+	return recovery.Decide(agenda, works, t, a), nil
 }
 
 // decided counts the decisions about the task of a request of the master that its agent has made with a text, or accepted.

@@ -39,9 +39,9 @@ func settle(s *run.State, q *run.Request) []run.Action {
 	case wire.RequestScope:
 		return grant(&s.Agenda, q)
 	case wire.RequestSend:
-		return pass(s, q)
+		return pass(&s.Agenda, &s.Agents, q)
 	case wire.RequestRevise, wire.RequestCancel:
-		return reviseFor(s, q)
+		return reviseFor(&s.Agenda, &s.Agents, q)
 	case wire.RequestAsk:
 		return nil // the master or a person answers it
 	default:
@@ -138,23 +138,23 @@ func grown(q *run.Request) wire.Answer {
 }
 
 // pass delivers what the master sends.
-func pass(s *run.State, q *run.Request) []run.Action {
+func pass(agenda *run.Agenda, agents *run.Agents, q *run.Request) []run.Action {
 	switch {
 	case q.Of != run.MasterTask:
 		return refuse(q, "only the master can write to others")
 	case q.Task == run.MasterTask || q.Task == "":
 		return refuse(q, "name the task of the agent")
-	case sent(s.Decisions, &s.Agents, q):
+	case sent(agents.Decisions, agents, q):
 		return answer(q, wire.Answer{Text: q.Task + " has it"})
 	}
 	if q.Accept {
-		actions, err := Accept(s, q.Task, run.Answer{By: q.Agent()})
+		actions, err := Accept(agenda, agents.Works, q.Task, run.Answer{By: q.Agent()})
 		if err != nil {
 			return refuse(q, err.Error())
 		}
 		return append(actions, answer(q, wire.Answer{Text: "the patch of " + q.Task + " goes on"})...)
 	}
-	actions, outcome, err := Send(s, q.Task, q.Text, q.Agent())
+	actions, outcome, err := Send(agenda, agents, q.Task, q.Text, q.Agent())
 	var no *RefusedError
 	if errors.As(err, &no) {
 		return refuse(q, no.Reason)
@@ -165,28 +165,28 @@ func pass(s *run.State, q *run.Request) []run.Action {
 // Send puts a message to the agents of a task, or to the master where task is empty. The log has it before an agent receives it.
 // Where an agent of the task waits with a question it answers the oldest. becomes says when the agent receives it; the error is a
 // *RefusedError where no agent can.
-func Send(s *run.State, task, words, from string) (actions []run.Action, outcome string, err error) {
+func Send(agenda *run.Agenda, agents *run.Agents, task, words, from string) (actions []run.Action, outcome string, err error) {
 	if task == "" {
 		task = run.MasterTask
 	}
-	if h, err := heldOnly(&s.Agenda, task); h != nil && strings.TrimSpace(words) != "" {
-		actions, err = reviseBy(&s.Agenda, s.Works, h, words, from)
+	if h, err := heldOnly(agenda, task); h != nil && strings.TrimSpace(words) != "" {
+		actions, err = reviseBy(agenda, agents.Works, h, words, from)
 		return actions, "the shards of " + task + " restart with these words in their brief", err
 	} else if err != nil {
 		return nil, "", err
 	}
-	if err := reachable(&s.Agenda, task, words); err != nil {
+	if err := reachable(agenda, task, words); err != nil {
 		return nil, "", err
 	}
-	if q := question(&s.Tasks, &s.Agents, task); q != nil {
+	if q := question(&agenda.Tasks, agents, task); q != nil {
 		actions, outcome = Reply(q, words, from)
 		return actions, outcome, nil
 	}
-	if t := s.Tasks.ByID[task]; t != nil && t.Doubt() != nil {
-		actions, err := rule(s, t, run.Answer{Option: run.Reject, Text: words, By: from})
+	if t := agenda.Tasks.ByID[task]; t != nil && t.Doubt() != nil {
+		actions, err := rule(agenda, agents.Works, t, run.Answer{Option: run.Reject, Text: words, By: from})
 		return actions, "the patch of " + task + " is rejected with these words", err
 	}
-	if outcome, err = deliveryOf(&s.Agenda, &s.Agents, task); err != nil {
+	if outcome, err = deliveryOf(agenda, agents, task); err != nil {
 		return nil, "", err
 	}
 	return []run.Action{run.Write{Task: task, Text: words, From: from}, run.Tell{Work: task}}, outcome, nil
@@ -214,25 +214,25 @@ func CancelOrphans(s *run.State) []run.Action {
 
 // Cancel cancels a task, and with it everything that its agent has delegated; of a held template it parks what is left. The error
 // is a *RefusedError.
-func Cancel(s *run.State, id, reason, by string) ([]run.Action, error) {
-	if h, err := heldOnly(&s.Agenda, id); h != nil {
-		return parkHeld(s, h, by, reason), nil
+func Cancel(agenda *run.Agenda, works run.Works, id, reason, by string) ([]run.Action, error) {
+	if h, err := heldOnly(agenda, id); h != nil {
+		return parkHeld(agenda, h, by, reason), nil
 	} else if err != nil {
 		return nil, err
 	}
-	if err := reachable(&s.Agenda, id, reason); err != nil {
+	if err := reachable(agenda, id, reason); err != nil {
 		return nil, err
 	}
-	t := s.Tasks.ByID[id]
+	t := agenda.Tasks.ByID[id]
 	switch {
 	case t == nil:
-		return nil, Refusedf("the master ends with its run: cancel run %s", s.Spec.Run)
+		return nil, Refusedf("the master ends with its run: cancel run %s", agenda.Spec.Run)
 	case t.Ended():
 		return nil, Refusedf("%s has ended and is %s", id, t.State)
 	case t.State == run.TaskLanding:
 		return nil, Refusedf("%s is landing", id)
 	}
-	return end(s.Works, t, run.TaskCancelled, reason), nil
+	return end(works, t, run.TaskCancelled, reason), nil
 }
 
 // end ends a task first in the log, from when on nothing of it counts, then on the queue and with its agent.

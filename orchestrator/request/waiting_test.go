@@ -65,7 +65,8 @@ func TestNothingIsBegunWhileTooManyWaitButWhatTheyWaitFor(t *testing.T) {
 	for _, id := range ready {
 		require.Equal(t, 1, st.Tasks.ByID[id].Depth, id)
 	}
-	ready, _ = schedule.Ready(delegating(t, 100, mostWaiting-1))
+	st = delegating(t, 100, mostWaiting-1)
+	ready, _ = schedule.Ready(st)
 	require.Len(t, ready, 100, "the children, then all others")
 	require.Equal(t, "t0-reader-1-0", ready[0])
 }

@@ -7,7 +7,7 @@ import (
 	"divisi/internal/spec"
 )
 
-// Agents are those of the run: their attempts, and what they ask, are told and use.
+// Agents are those of the run: their attempts, what they ask, are told and use, and what was decided.
 type Agents struct {
 	// Works are the attempts of everything that was ever on the queue, by queue id. Queue are the works that have not ended.
 	Works Works
@@ -18,6 +18,11 @@ type Agents struct {
 	Requests Requests
 	Messages Messages
 	Master   Master
+	// Decisions are the answers to decisions, Standing those that stand for later decisions too.
+	Decisions Decisions
+	Standing  Standings
+	// Unlike are, by task, edits that landed and turned out to be made by no other shard.
+	Unlike map[string][]Unlike
 	// Later are the tasks that wait for what their commands need before these run once more, by id, each since when.
 	Later  map[string]time.Time
 	Budget int
@@ -31,7 +36,7 @@ func newAgents() Agents {
 	return Agents{
 		Works: Works{}, Queue: Queue{}, Later: map[string]time.Time{}, Spent: map[string]int{}, Quotas: Quotas{},
 		Requests: Requests{ByID: map[string]*Request{}, Of: map[string][]*Request{}},
-		Messages: Messages{to: map[string][]*Message{}},
+		Messages: Messages{to: map[string][]*Message{}}, Decisions: Decisions{}, Unlike: map[string][]Unlike{},
 	}
 }
 

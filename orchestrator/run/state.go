@@ -33,11 +33,6 @@ type State struct {
 	Agents
 	Branch
 	Reading
-	// Decisions are the answers to decisions, Standing those that stand for later decisions too.
-	Decisions Decisions
-	Standing  Standings
-	// Unlike are, by task, edits that landed and turned out to be made by no other shard.
-	Unlike map[string][]Unlike
 }
 
 // Reading is what a state knows of the log that it is folded from.
@@ -59,7 +54,6 @@ type Reading struct {
 func NewState() *State {
 	s := &State{
 		Agenda: newAgenda(), Agents: newAgents(), Branch: newBranch(), Reading: Reading{unread: map[string]int{}},
-		Decisions: Decisions{}, Unlike: map[string][]Unlike{},
 	}
 	s.Templates = newTemplates(&s.Tasks)
 	return s

@@ -16,13 +16,13 @@ func Dispatch(s *run.State) []run.Action {
 	ready, unreachable := Ready(s)
 	for t := range s.Tasks.In(run.TaskPending) {
 		if why, ok := unreachable[t.Task.ID]; ok {
-			actions = append(actions, recovery.Park(s, t, why, nil)...)
+			actions = append(actions, recovery.Park(&s.Spec, t, why, nil)...)
 		}
 	}
 	for _, id := range ready {
 		t := s.Tasks.ByID[id]
 		if why := UsedUp(&s.Agents, t); why != "" {
-			actions = append(actions, recovery.Park(s, t, why, nil)...)
+			actions = append(actions, recovery.Park(&s.Spec, t, why, nil)...)
 			continue
 		}
 		actions = append(actions, run.AssignTask(id, run.TaskRunning, run.Dispatch{

@@ -12,16 +12,16 @@ import (
 
 // unmended returns what hinders a task that needs a gate which others mend: the first of them that is not over. Where all are and
 // the gate can still not be compared, nothing would prove the task.
-func unmended(s *run.State, t *run.Task) (h hindrance) {
-	for _, name := range proof.Needed(s, t) {
-		tasks := s.Mending(name)
+func unmended(agenda *run.Agenda, proofs *run.Proofs, t *run.Task) (h hindrance) {
+	for _, name := range proof.Needed(agenda, proofs, t) {
+		tasks := agenda.Mending(name)
 		for _, id := range tasks {
-			if m := s.Tasks.ByID[id]; m != nil && !m.Ended() && !waitsFor(&s.Tasks, m, t, map[*run.Task]bool{}) {
+			if m := agenda.Tasks.ByID[id]; m != nil && !m.Ended() && !waitsFor(&agenda.Tasks, m, t, map[*run.Task]bool{}) {
 				return hindrance{by: mending, what: id, gate: name}
 			}
 		}
-		now, known := s.Proofs.Now(name)
-		if why := gate.Incomparable(now); known && why != "" && !s.Spec.AllowUnverified && ended(&s.Tasks, tasks) {
+		now, known := proofs.Now(name)
+		if why := gate.Incomparable(now); known && why != "" && !agenda.Spec.AllowUnverified && ended(&agenda.Tasks, tasks) {
 			return hindrance{by: lost, what: fmt.Sprintf("gate %s, which %s should mend, proves nothing yet: %s", name,
 				strings.Join(text.Few(tasks, maxNamed), ", "), why)}
 		}

@@ -169,9 +169,9 @@ func approved(agenda *run.Agenda, t *run.Task) bool {
 
 // dependencies returns what hinders a task that waits for others: the first one that never will be over, else the first one that
 // is not.
-func dependencies(s *run.State, t *run.Task) (h hindrance) {
+func dependencies(agenda *run.Agenda, proofs *run.Proofs, t *run.Task) (h hindrance) {
 	for _, ref := range t.After {
-		ok, given, known := s.Tasks.Depends(ref)
+		ok, given, known := agenda.Tasks.Depends(ref)
 		switch {
 		case !known:
 			return hindrance{by: lost, what: fmt.Sprintf("depends on %s, which is not in the plan", ref)}
@@ -184,7 +184,7 @@ func dependencies(s *run.State, t *run.Task) (h hindrance) {
 		}
 	}
 	if h.by == nothing {
-		h = unmended(s, t)
+		h = unmended(agenda, proofs, t)
 	}
 	return h
 }

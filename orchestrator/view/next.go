@@ -35,7 +35,7 @@ func Next(s *run.State) []Way {
 		return append(landed(s), report)
 	case s.Status == run.Parked:
 		return append(append(repair(s), landed(s)...), report)
-	case s.Status == run.Stopped && proof.Unproven(s) && !s.StoppedByBudget():
+	case s.Status == run.Stopped && proof.Unproven(&s.Agenda, &s.Proofs) && !s.StoppedByBudget():
 		return append(append(setUp(s), landed(s)...), report,
 			way("after reading the message: changes land without proof", "resume", id, "--allow-unverified"))
 	case s.Status == run.Stopped:

@@ -161,9 +161,10 @@ func Live(s *run.State, now time.Time) Report {
 func Of(s *run.State) Report {
 	r := Report{
 		Run: s.Spec.Run, Goal: s.Spec.Goal, State: s.Status, Reason: s.Reason, Wait: s.Wait.For, Line: s.Line,
-		Unverified: proof.UnverifiedLanded(s), Better: proof.BetterLanded(s), OneWorker: s.OneWorker(),
-		Unlike: UnlikeOthers(s),
-		Repo:   s.Spec.Repo, Base: s.Spec.Base, Head: s.Head,
+		Unverified: proof.UnverifiedLanded(&s.Agenda, &s.Branch), Better: proof.BetterLanded(&s.Agenda, &s.Branch),
+		OneWorker: s.OneWorker(),
+		Unlike:    UnlikeOthers(s),
+		Repo:      s.Spec.Repo, Base: s.Spec.Base, Head: s.Head,
 		Ref: s.Ref, Created: s.Spec.Created, Ended: s.Ended, Last: s.Time,
 		Usage: s.Usage, Roles: roleReports(s), Unmetered: s.Unmetered(), Budget: s.Budget, Executors: executors(s),
 		Verdicts: verdicts(s),
@@ -266,7 +267,7 @@ func roleReports(s *run.State) []Role {
 func compareGate(s *run.State, final spec.Receipt, base *spec.Receipt) Gate {
 	g := Gate{Gate: final.Gate, Verdict: final.Verdict, Seconds: final.Duration.Seconds()}
 	if final.Verdict != spec.VerdictPass {
-		g.Error, g.Output = gate.Reason(final, base), recovery.OutputFile(s, final.Output)
+		g.Error, g.Output = gate.Reason(final, base), recovery.OutputFile(&s.Spec, final.Output)
 	}
 	g.New = gate.NewSignatures(final, base)
 	appeared := s.Proofs.Appeared(final.Gate)

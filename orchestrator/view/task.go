@@ -178,7 +178,8 @@ func taskReport(s *run.State, v *run.Task) Task {
 	}
 	tellRequests(s, &t, v)
 	for _, f := range v.Faults {
-		t.Failures = append(t.Failures, fmt.Sprintf("attempt %d: %s: %s", f.Attempt, f.Fault.Class, recovery.Reason(s, f.Fault)))
+		t.Failures = append(t.Failures, fmt.Sprintf("attempt %d: %s: %s", f.Attempt, f.Fault.Class,
+			recovery.Reason(&s.Spec, f.Fault)))
 	}
 	spent(s, &t, v.Task.ID)
 	spent(s, &t, v.Task.ID+run.VerifySuffix)

@@ -12,7 +12,7 @@ type UnreadFiles = proof.UnreadGroup
 // Unread lists the unread files that have landed: those that make their tasks unverified, and those that are only told, such as
 // prose.
 func Unread(s *run.State) (unverified, told []UnreadFiles) {
-	asked, rest := proof.UnreadLanded(s)
+	asked, rest := proof.UnreadLanded(&s.Tasks, &s.Batches)
 	return proof.GroupUnread(asked), proof.GroupUnread(rest)
 }
 

@@ -70,7 +70,7 @@ func (p *Proposal) Proves(t *Trial) bool {
 // triedGates words what became of each gate.
 func triedGates(st *run.State) map[string]detect.Tried {
 	tried := map[string]detect.Tried{}
-	lacks := proof.Lacks(st)
+	lacks := proof.Lacks(&st.Spec, &st.Proofs)
 	for _, one := range st.Spec.Project.Gates {
 		r, ok := st.Proofs.Baseline[one.Name]
 		if !ok {
