@@ -109,18 +109,18 @@ func TestWhatIsNotKept(t *testing.T) {
 	t.Parallel()
 	m := newPlace(t, nil).open()
 	for want, n := range map[string]Note{
-		"it has no title":                   {Title: " \x00", Text: "# b\nc"},
-		"it has no text":                    {Title: "a", Text: " \n"},
-		"the text has 4097 bytes, at most":  {Title: "a", Text: strings.Repeat("b", maxProposal+1)},
-		"what looks like a Google API key":  {Title: "a", Text: "use AIza" + strings.Repeat("b1-_", 9)},
-		"what looks like a GitHub token":    {Title: "ghp_" + strings.Repeat("b1", 18), Text: "c"},
-		"what looks like an API key (sk-…)": {Title: "a", Text: "c", Tags: []string{"sk-proj-" + strings.Repeat("b1", 18)}},
-		"what looks like a PEM block":       {Title: "a", Text: "-----BEGIN RSA PRIVATE KEY-----\nMII"},
-		"what looks like an AWS access key": {Title: "a", Text: "c", Paths: []string{"AKIA" + strings.Repeat("B1", 8)}},
-		"a password in an address":          {Title: "a", Text: "postgres://me:hunter22@db/x"},
-		"a password or a key by its name":   {Title: "a", Text: "deploy with `DB_PASSWORD=s3cr3t.pass` set"},
-		"a random key of nB4…":              {Title: "a", Text: "aws has nB4/xQ8zRt1Lk+9vWm3Yp6Hd2Jc5Fg7Sa0Ue/TiOb"},
-		"a random key of q7R…":              {Title: "a", Text: "the key is q7RzX0pLw3VbN8kT2mYcD5gHs1JfA9eU"},
+		"it has no title":                  {Title: " \x00", Text: "# b\nc"},
+		"it has no text":                   {Title: "a", Text: " \n"},
+		"the text has 4097 bytes, at most": {Title: "a", Text: strings.Repeat("b", maxProposal+1)},
+		"something like a Google API key":  {Title: "a", Text: "use AIza" + strings.Repeat("b1-_", 9)},
+		"something like a GitHub token":    {Title: "ghp_" + strings.Repeat("b1", 18), Text: "c"},
+		"something like an API key (sk-…)": {Title: "a", Text: "c", Tags: []string{"sk-proj-" + strings.Repeat("b1", 18)}},
+		"something like a PEM block":       {Title: "a", Text: "-----BEGIN RSA PRIVATE KEY-----\nMII"},
+		"something like an AWS access key": {Title: "a", Text: "c", Paths: []string{"AKIA" + strings.Repeat("B1", 8)}},
+		"a password in an address":         {Title: "a", Text: "postgres://me:hunter22@db/x"},
+		"a password or a key by its name":  {Title: "a", Text: "deploy with `DB_PASSWORD=s3cr3t.pass` set"},
+		"a random key of nB4…":             {Title: "a", Text: "aws has nB4/xQ8zRt1Lk+9vWm3Yp6Hd2Jc5Fg7Sa0Ue/TiOb"},
+		"a random key of q7R…":             {Title: "a", Text: "the key is q7RzX0pLw3VbN8kT2mYcD5gHs1JfA9eU"},
 	} {
 		_, err := m.Propose(t.Context(), n)
 		require.ErrorIs(t, err, ErrRefused, want)

@@ -140,7 +140,7 @@ func TestATemplateIsParkedWhereNoOneDecides(t *testing.T) {
 	parked := 0
 	for _, id := range st.Tasks.Shards["all"] {
 		require.Equal(t, run.TaskParked, st.Tasks.ByID[id].State, id)
-		if strings.HasPrefix(st.Tasks.ByID[id].Reason, "policy parks what is left of all, as no person is asked: ") {
+		if strings.HasPrefix(st.Tasks.ByID[id].Reason, "policy parks the rest of all, as no person is asked: ") {
 			parked++
 		}
 	}

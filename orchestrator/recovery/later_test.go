@@ -135,7 +135,7 @@ func TestATemplateIsHeldOnlyAfterAWait(t *testing.T) {
 	l.Do(request.Hold(l.State))
 	require.Len(t, l.Templates.Holds(), 1)
 	l.Do(request.RuleHold(&l.State.Agenda, l.Templates.Of["t"].Open(), false))
-	require.Equal(t, "policy parks what is left of t, as no person is asked: 3 shards fail in the same way, such as t-3/2: "+
+	require.Equal(t, "policy parks the rest of t, as no person is asked: 3 shards fail in the same way, such as t-3/2: "+
 		"exited with 1: 502"+recovery.TryLater, l.Tasks.ByID["t-6"].Reason)
 	for _, id := range l.Tasks.Order[3:] {
 		require.Zero(t, l.Tasks.ByID[id].Attempt, id)

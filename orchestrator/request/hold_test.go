@@ -158,7 +158,7 @@ func TestThePolicyAnswersAHoldThatNoMasterDoes(t *testing.T) {
 	l := held(t, run.OnDoubtReject)
 	l.Dispatched("t-009", "generator", 1, "b") // it had begun before
 	l.Do(RuleHold(&l.State.Agenda, l.Templates.Of["t"].Open(), false))
-	require.Equal(t, "policy parks what is left of t, as no person is asked: 3 shards fail in the same way, such as t-003/1: red", l.Tasks.ByID["t-008"].Reason)
+	require.Equal(t, "policy parks the rest of t, as no person is asked: 3 shards fail in the same way, such as t-003/1: red", l.Tasks.ByID["t-008"].Reason)
 	require.Equal(t, run.TaskParked, l.Tasks.ByID["t-001"].State)
 	require.Equal(t, run.TaskRunning, l.Tasks.ByID["t-009"].State)
 	require.Empty(t, Hold(l.State), "nothing is left to be held")

@@ -57,7 +57,7 @@ func TestAWarrantIsOfOneMandate(t *testing.T) {
 		m, forged := mandate(), *w
 		forged.Signature = append([]byte{}, w.Signature...)
 		change(&m, &forged)
-		require.ErrorContains(t, forged.Verify(m), "is not what", what)
+		require.ErrorContains(t, forged.Verify(m), "differs from the mandate", what)
 	}
 	other := login(t, "bob")
 	forged := *w
