@@ -129,21 +129,61 @@ func TestAReceiptOfAWorkerThatLeavesTheAttemptToOthersCountsForNothing(t *testin
 	}
 }
 
+// What proves a landed batch a second time is of its tree, and of the environment that the baseline is of.
+func TestASecondProofIsOfItsBatch(t *testing.T) {
+	t.Parallel()
+	public, key, err := ed25519.GenerateKey(nil)
+	require.NoError(t, err)
+	pass := spec.Receipt{Gate: "test", Tree: "tree", Environment: "e1", Verdict: spec.VerdictPass}
+	first, elsewhere, later := pass, pass, pass
+	elsewhere.Tree, later.Environment = "other", "e2"
+	require.NoError(t, wire.Sign("r1", "a", key, &first))
+	for want, r := range map[string]spec.Receipt{
+		"": pass, "it is of the tree other, and the batch has tree": elsewhere,
+		"it is of the environment e2, and the baseline of e1": later,
+	} {
+		s := run.Spec{
+			Base: "b", Plan: &spec.Plan{}, Roles: runtest.Roles(), Keys: map[string][]byte{"a": public, "b": public}, Reprove: 100,
+		}
+		s.Project.Gates = []spec.Gate{{Name: "test"}}
+		l := runtest.New(t, s, run.Running)
+		l.Append("", run.Data{Crew: run.Crew{"a": {Gates: 1}, "b": {Gates: 1}}})
+		l.Append("", run.Data{Baseline: []spec.Receipt{{Gate: "test", Environment: "e1", Verdict: spec.VerdictPass}}})
+		l.Append("", run.LandingData{
+			Batch: 1, State: run.LandingLanded, Old: "b", Head: "h", Tree: "tree", Receipts: []spec.Receipt{first},
+		})
+		work := l.Batches.Landed[0].ReproveID()
+		l.Gates(work, 1, "h")
+		l.By("b", work, 1, contextscope.KindStarted, wire.Started{Delivery: 1})
+		require.NoError(t, wire.Sign("r1", "b", key, &r))
+		l.By("b", work, 1, contextscope.KindResult, spec.Result{
+			Task: work, Attempt: 1, Status: spec.StatusDone, Receipts: []spec.Receipt{r},
+		})
+		if result := l.Works.Settled(work); want != "" {
+			require.Equal(t, "the receipt of gate test does not count: "+want, result.Error.Message)
+		} else {
+			require.Equal(t, spec.StatusDone, result.Status)
+		}
+	}
+}
+
 // Final gates that are green on a tree that landed before tell nothing about the head.
 func TestAReceiptOfAnotherTreeEndsNoFinalGates(t *testing.T) {
 	t.Parallel()
 	public, key, err := ed25519.GenerateKey(nil)
 	require.NoError(t, err)
 	for tree, want := range map[string]spec.Status{"tree-2": spec.StatusDone, "tree-1": spec.StatusFailed} {
-		s := run.Spec{Base: "b", Plan: &spec.Plan{}, Roles: runtest.Roles(), Keys: map[string][]byte{"a": public}}
-		l := runtest.New(t, s, run.Running)
-		l.Append("", run.LandingData{Batch: 1, State: run.LandingLanded, Old: "b", Head: "h1", Tree: "tree-1"})
-		l.Append("", run.LandingData{Batch: 2, State: run.LandingLanded, Old: "h1", Head: "h2", Tree: "tree-2"})
-		l.Dispatched(run.FinalTask, spec.RoleTester, 1, "h2")
-		r := spec.Receipt{Gate: "test", Tree: tree, Verdict: spec.VerdictPass}
-		require.NoError(t, wire.Sign("r1", "a", key, &r))
-		l.Ended(run.FinalTask, 1, spec.Result{Status: spec.StatusDone, Receipts: []spec.Receipt{r}})
-		require.Equal(t, want, l.Works.Settled(run.FinalTask).Status, tree)
+		for _, work := range []string{run.FinalTask, run.HeadTask} {
+			s := run.Spec{Base: "b", Plan: &spec.Plan{}, Roles: runtest.Roles(), Keys: map[string][]byte{"a": public}}
+			l := runtest.New(t, s, run.Running)
+			l.Append("", run.LandingData{Batch: 1, State: run.LandingLanded, Old: "b", Head: "h1", Tree: "tree-1"})
+			l.Append("", run.LandingData{Batch: 2, State: run.LandingLanded, Old: "h1", Head: "h2", Tree: "tree-2"})
+			l.Gates(work, 1, "h2")
+			r := spec.Receipt{Gate: "test", Tree: tree, Verdict: spec.VerdictPass}
+			require.NoError(t, wire.Sign("r1", "a", key, &r))
+			l.Ended(work, 1, spec.Result{Status: spec.StatusDone, Receipts: []spec.Receipt{r}})
+			require.Equal(t, want, l.Works.Settled(work).Status, "%s of %s", work, tree)
+		}
 	}
 }
 
