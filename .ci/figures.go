@@ -1,7 +1,8 @@
 //go:build ignore
 
 // Figures prints how the tree in a folder is joined: files, imports and documentation of the façade, the packages that import most
-// packages of Divisi, how often code asks in which mode a run is, and product code in tokens. With a second folder, of the commit to
+// packages of Divisi, how much of the state rules take, how often code asks in which mode a run is, large packages, and product code
+// in tokens. With a second folder, of the commit to
 // compare with, it prints the difference.
 package main
 
@@ -27,7 +28,13 @@ const (
 	facade = "orchestrator"
 	listed = 5
 	most   = 25
+	large  = 20
 )
+
+// rules are the packages of rules, which take parts of the state.
+var rules = []string{
+	"acceptance", "assign", "decision", "landing", "master", "needs", "phase", "plan", "proof", "recovery", "request", "schedule",
+}
 
 // A house is what product code consists of: files of a package and what they import of Divisi by the package's folder, and all tokens.
 type house struct {
@@ -35,6 +42,10 @@ type house struct {
 	imports map[string]map[string]bool
 	tokens  int
 	asked   int
+	// whole counts the lines of rules that name the whole state; methods are, by receiver, those of State that are exported, and all
+	// of Conductor.
+	whole   int
+	methods map[string]int
 }
 
 // modes are the fields that tell in which mode a run is, by the folder of the code that has them: conducted here or for another
@@ -79,6 +90,15 @@ func main() {
 		fmt.Printf("  %s %d", dir, len(now.imports[dir]))
 	}
 	fmt.Printf("\nmode flags     asked below %d", now.asked)
+	fmt.Printf("\nrun.State      on %d lines of rules (goal 120), %d exported methods of its own (goal 15)", now.whole,
+		now.methods["State"])
+	fmt.Printf("\nConductor      %d methods (goal 60)", now.methods["Conductor"])
+	fmt.Printf("\nabove %d files", large)
+	for _, dir := range slices.Sorted(maps.Keys(now.files)) {
+		if room, _, _ := strings.Cut(dir, "/"); now.files[dir] > large && (room == facade || room == "cmd") {
+			fmt.Printf("  %s %d", dir, now.files[dir])
+		}
+	}
 	fmt.Printf("\nproduct        %d tokens", now.tokens)
 	if len(os.Args) > 2 {
 		before := measured(os.Args[2]).tokens
@@ -88,7 +108,7 @@ func main() {
 }
 
 func measured(root string) house {
-	h := house{files: map[string]int{}, imports: map[string]map[string]bool{}}
+	h := house{files: map[string]int{}, imports: map[string]map[string]bool{}, methods: map[string]int{}}
 	check(filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		name := entry.Name()
 		switch dir, _ := filepath.Rel(root, filepath.Dir(path)); {
@@ -113,6 +133,7 @@ func (h *house) add(dir, path string) {
 		return
 	}
 	h.asked += asks(dir, file)
+	h.addState(dir, source, file)
 	h.files[dir]++
 	if h.imports[dir] == nil {
 		h.imports[dir] = map[string]bool{}
@@ -127,6 +148,33 @@ func (h *house) add(dir, path string) {
 	for _, kind, text := s.Scan(); kind != token.EOF; _, kind, text = s.Scan() {
 		if kind != token.SEMICOLON || text == ";" { // not one that the end of a line stands for
 			h.tokens++
+		}
+	}
+}
+
+func (h *house) addState(dir string, source []byte, file *ast.File) {
+	under, _ := strings.CutPrefix(dir, facade+"/")
+	if rule, _, _ := strings.Cut(under, "/"); slices.Contains(rules, rule) {
+		for line := range bytes.Lines(source) {
+			if bytes.Contains(line, []byte("run.State")) {
+				h.whole++
+			}
+		}
+	}
+	for _, decl := range file.Decls {
+		f, ok := decl.(*ast.FuncDecl)
+		if !ok || f.Recv == nil {
+			continue
+		}
+		of, _ := f.Recv.List[0].Type.(*ast.StarExpr)
+		if of == nil {
+			continue
+		}
+		name, _ := of.X.(*ast.Ident)
+		switch {
+		case under == "run" && name != nil && name.Name == "State" && f.Name.IsExported(),
+			under == "conductor" && name != nil && name.Name == "Conductor":
+			h.methods[name.Name]++
 		}
 	}
 }

@@ -59,7 +59,7 @@ type asking struct {
 // askApproval proposes to show a plan that writes to a person, once, and not before the master has read the messages to it.
 func (c *Conductor) askApproval(s *run.State) []run.Action {
 	at := s.Plans.ToApprove()
-	if at < 0 || c.asked.plan == at+1 || s.MasterHasMail() || decision.OfPlan(s, at) == "" {
+	if at < 0 || c.asked.plan == at+1 || s.MasterHasMail() || decision.OfPlan(&s.Agenda, &s.Agents, at) == "" {
 		return nil
 	}
 	if c.cfg.Approve == nil {
@@ -74,7 +74,7 @@ func (c *Conductor) approve(ctx context.Context, at int) {
 		Plan: c.st.Plans.Now(at, &c.st.Tasks), Source: plan.Source(&c.st.Agenda, c.st.Works, at),
 		Refused: c.asked.refused, Problems: c.asked.problems,
 	}
-	id := decision.OfPlan(c.st, at)
+	id := decision.OfPlan(&c.st.Agenda, &c.st.Agents, at)
 	c.asked = asking{plan: at + 1, id: id}
 	c.askers.Go(func() {
 		said, err := c.cfg.Approve(ctx, shown)
@@ -142,7 +142,7 @@ func (c *Conductor) decided(ctx context.Context, a answer) error {
 	switch {
 	case a.err != nil:
 		return fmt.Errorf("ask for approval: %w", a.err)
-	case decision.OfPlan(c.st, a.plan-1) != a.id:
+	case decision.OfPlan(&c.st.Agenda, &c.st.Agents, a.plan-1) != a.id:
 		return c.outdated(ctx, a.id, a.id+" is not open any more")
 	case a.Edited != nil:
 		return c.edited(ctx, a)

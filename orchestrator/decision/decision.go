@@ -16,12 +16,12 @@ type kind struct {
 	open func(*run.State) []run.Decision
 	// waits reports whether an open task cannot go on before a decision; nil where that is the task that it is about, and those
 	// of its patches.
-	waits func(s *run.State, d *run.Decision, t *run.Task) bool
+	waits func(templates *run.Templates, d *run.Decision, t *run.Task) bool
 	// carry returns the run's reaction to an answer that fits, and its outcome in words. The actions close the decision. The
 	// error is a *request.RefusedError.
 	carry func(s *run.State, d *run.Decision, a run.Answer) ([]run.Action, string, error)
 	// policy is the answer of the run's policy, where a decision of the kind has run.ByRule as its decider; nil for none.
-	policy func(s *run.State, d *run.Decision, accept bool) []run.Action
+	policy func(agenda *run.Agenda, works run.Works, d *run.Decision, accept bool) []run.Action
 	// send is the option that a message to the task or the template means; "" for none.
 	send string
 }

@@ -94,7 +94,7 @@ func TestEachKindIsListed(t *testing.T) {
 		require.NotEmpty(t, d.Options)
 	}
 	open := decision.Open(l.State)
-	decision.Count(l.State, open)
+	decision.Count(&l.Agenda, open)
 	require.Equal(t, "a", open[0].About)
 	require.Equal(t, []int{3, 2, 1}, []int{open[0].Blocks, open[1].Blocks, open[2].Blocks}, "a blocks b and c, b blocks c")
 }
@@ -129,7 +129,7 @@ func TestAPlanIsADecision(t *testing.T) {
 	l := planned(t)
 	d := only(t, l.State, run.DecidePlan)
 	open := []run.Decision{d}
-	decision.Count(l.State, open)
+	decision.Count(&l.Agenda, open)
 	require.Equal(t, 2, open[0].Blocks)
 
 	revised, err := request.Revise(&l.State.Agenda, l.State.Works, "a", run.Revision{By: "master/1", Brief: "another"})
@@ -543,7 +543,7 @@ func TestARunWaitsForAWorkerThatThereIsNot(t *testing.T) {
 	require.Contains(t, l.Wait.For, "no worker has mycheck")
 	open := decision.Open(l.State)
 	require.Len(t, open, 1)
-	decision.Count(l.State, open)
+	decision.Count(&l.Agenda, open)
 	require.Equal(t, 2, open[0].Blocks, "nothing lands without gates")
 	l.Append("", run.Data{State: run.Cancelled})
 	require.Empty(t, decision.Open(l.State))

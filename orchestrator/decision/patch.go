@@ -89,10 +89,10 @@ func rule(s *run.State, d *run.Decision, a run.Answer) ([]run.Action, string, er
 }
 
 // judge accepts or rejects a patch. No policy rejects one for its size: that is noted.
-func judge(s *run.State, d *run.Decision, accept bool) []run.Action {
-	t, a := s.Tasks.ByID[d.About], run.Answer{Option: run.Reject, By: run.ByPolicy}
+func judge(agenda *run.Agenda, works run.Works, d *run.Decision, accept bool) []run.Action {
+	t, a := agenda.Tasks.ByID[d.About], run.Answer{Option: run.Reject, By: run.ByPolicy}
 	if accept || t.Doubt().Size {
 		a.Option = run.Accept
 	}
-	return recovery.Decide(&s.Agenda, s.Works, t, a)
+	return recovery.Decide(agenda, works, t, a)
 }

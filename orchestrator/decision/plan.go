@@ -10,8 +10,8 @@ import (
 // plan is a plan of the master that writes.
 var plan = kind{
 	name:  run.DecidePlan,
-	open:  plans,
-	waits: func(_ *run.State, d *run.Decision, t *run.Task) bool { return t.Plan == d.Planned },
+	open:  func(s *run.State) []run.Decision { return plans(&s.Agenda, &s.Agents) },
+	waits: func(_ *run.Templates, d *run.Decision, t *run.Task) bool { return t.Plan == d.Planned },
 	carry: func(s *run.State, d *run.Decision, a run.Answer) ([]run.Action, string, error) {
 		if a.Option == run.Yes {
 			if s.MasterHasMail() {
@@ -32,30 +32,30 @@ func closes(d *run.Decision, a run.Answer) run.Action {
 }
 
 // OfPlan is the id of the decision about a plan, by its index; "" where none is open.
-func OfPlan(s *run.State, at int) string {
-	for _, d := range plans(s) {
-		if d.Planned == at && s.Decisions.Given(d.ID) == nil {
+func OfPlan(agenda *run.Agenda, agents *run.Agents, at int) string {
+	for _, d := range plans(agenda, agents) {
+		if d.Planned == at && agents.Decisions.Given(d.ID) == nil {
 			return d.ID
 		}
 	}
 	return ""
 }
 
-func plans(s *run.State) []run.Decision {
-	at := s.Plans.ToApprove()
+func plans(agenda *run.Agenda, agents *run.Agents) []run.Decision {
+	at := agenda.Plans.ToApprove()
 	if at < 0 {
 		return nil
 	}
-	now := s.Plans.Now(at, &s.Tasks)
-	changes := len(s.Plans.All[at].Tasks) - len(now.Tasks)
+	now := agenda.Plans.Now(at, &agenda.Tasks)
+	changes := len(agenda.Plans.All[at].Tasks) - len(now.Tasks)
 	edits := ""
-	for _, e := range s.Plans.Edits {
+	for _, e := range agenda.Plans.Edits {
 		if e.Plan == at { // its tasks are others, whose changes are counted from 0
 			edits = fmt.Sprintf(".%d", e.Pos)
 		}
 	}
 	for i := range now.Tasks {
-		changes += len(s.Tasks.ByID[now.Tasks[i].ID].Revisions)
+		changes += len(agenda.Tasks.ByID[now.Tasks[i].ID].Revisions)
 	}
 	d := run.Decision{
 		ID: fmt.Sprintf("plan-%d.%d%s", at+1, changes, edits), Planned: at,
@@ -66,7 +66,7 @@ func plans(s *run.State) []run.Decision {
 		},
 		Decider: run.ByPerson, Why: "the plan writes, and nothing approved it",
 	}
-	if s.MasterHasMail() {
+	if agents.MasterHasMail() {
 		d.Decider, d.Why = run.ByMaster, "it has a message to read first"
 	}
 	return []run.Decision{d}

@@ -6,7 +6,7 @@ import "divisi/orchestrator/run"
 func Policy(s *run.State) []run.Action {
 	for _, d := range Open(s) {
 		if answer := of(d.Kind).policy; answer != nil && d.Decider == run.ByRule {
-			return answer(s, &d, s.Spec.OnDoubt == run.OnDoubtAccept)
+			return answer(&s.Agenda, s.Works, &d, s.Spec.OnDoubt == run.OnDoubtAccept)
 		}
 	}
 	return nil

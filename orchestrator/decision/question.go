@@ -50,10 +50,12 @@ var scope = kind{
 }
 
 // asked are the decisions about some open requests.
-func asked(s *run.State, is func(*run.Request) bool, as func(*run.State, *run.Request) run.Decision) (out []run.Decision) {
+func asked(
+	s *run.State, is func(*run.Request) bool, as func(*run.Spec, *run.Agents, *run.Request) run.Decision) (out []run.Decision,
+) {
 	for _, q := range s.OpenRequests(&s.Tasks) {
 		if is(q) {
-			d := as(s, q)
+			d := as(&s.Spec, &s.Agents, q)
 			d.ID, d.About = run.DecisionID(q.AskedBy(), q.Pos), q.AskedBy()
 			d.Attempt, d.Pos = q.Attempt, q.Pos
 			out = append(out, d)
@@ -62,19 +64,19 @@ func asked(s *run.State, is func(*run.Request) bool, as func(*run.State, *run.Re
 	return out
 }
 
-func asks(s *run.State, q *run.Request) run.Decision {
+func asks(order *run.Spec, agents *run.Agents, q *run.Request) run.Decision {
 	d := run.Decision{
 		Text: "an answer to " + q.Agent() + ": " + text.Line(q.Question), Choices: q.Options,
 		Options: []run.Option{{Name: run.Reply, Does: "send your words to the agent", NeedsText: true}},
 	}
-	d.Decider, d.Why = decider(&s.Spec, &s.Agents, q.Pos, false)
+	d.Decider, d.Why = decider(order, agents, q.Pos, false)
 	if q.Of == run.MasterTask {
 		d.Decider, d.Why = run.ByPerson, "the master asks"
 	}
 	return d
 }
 
-func write(_ *run.State, q *run.Request) run.Decision {
+func write(_ *run.Spec, _ *run.Agents, q *run.Request) run.Decision {
 	paths := strings.Join(q.Paths, ", ")
 	return run.Decision{
 		Text: fmt.Sprintf("a decision about write access of %s to the protected %s: %s",

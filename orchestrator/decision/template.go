@@ -14,8 +14,8 @@ var template = kind{
 		}
 		return out
 	},
-	waits: func(s *run.State, d *run.Decision, t *run.Task) bool {
-		h := s.Templates.Held[t]
+	waits: func(templates *run.Templates, d *run.Decision, t *run.Task) bool {
+		h := templates.Held[t]
 		return h != nil && h.Pos == d.Pos
 	},
 	carry: func(s *run.State, d *run.Decision, a run.Answer) (actions []run.Action, outcome string, err error) {
@@ -30,8 +30,8 @@ var template = kind{
 			return request.Send(&s.Agenda, &s.Agents, d.About, a.Text, a.By)
 		}
 	},
-	policy: func(s *run.State, d *run.Decision, accept bool) []run.Action {
-		return request.RuleHold(&s.Agenda, s.Templates.Of[d.About].Open(), accept)
+	policy: func(agenda *run.Agenda, _ run.Works, d *run.Decision, accept bool) []run.Action {
+		return request.RuleHold(agenda, agenda.Templates.Of[d.About].Open(), accept)
 	},
 	send: run.Revise,
 }

@@ -36,9 +36,9 @@ var unlike = kind{
 		}
 		return actions, outcome, nil
 	},
-	policy: func(s *run.State, d *run.Decision, accept bool) (actions []run.Action) {
+	policy: func(agenda *run.Agenda, works run.Works, d *run.Decision, accept bool) (actions []run.Action) {
 		for _, id := range d.Tasks {
-			actions = append(actions, judge(s, &run.Decision{About: id}, accept)...)
+			actions = append(actions, judge(agenda, works, &run.Decision{About: id}, accept)...)
 		}
 		return actions
 	},

@@ -39,12 +39,12 @@ var unread = kind{
 		}
 		return []run.Action{continues(tasks, a)}, "the patches of " + text.Some(tasks, maxNamed) + " land unverified", nil
 	},
-	policy: func(s *run.State, d *run.Decision, accept bool) (actions []run.Action) {
-		if accept || s.Spec.AllowsUnread() {
+	policy: func(agenda *run.Agenda, _ run.Works, d *run.Decision, accept bool) (actions []run.Action) {
+		if accept || agenda.Spec.AllowsUnread() {
 			return []run.Action{continues(d.Tasks, run.Answer{ID: d.ID, Option: run.Accept, By: run.ByPolicy})}
 		}
-		for _, t := range s.Tasks.HeldUnread() {
-			actions = append(actions, recovery.Park(&s.Spec, t, proof.WhyUnread(t.Doubt().Unread)+
+		for _, t := range agenda.Tasks.HeldUnread() {
+			actions = append(actions, recovery.Park(&agenda.Spec, t, proof.WhyUnread(t.Doubt().Unread)+
 				" (a retry can land it unverified, or ask you first and add a gate)", nil)...)
 		}
 		return actions

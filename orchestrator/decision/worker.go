@@ -22,7 +22,7 @@ var worker = kind{
 		}
 		return out
 	},
-	waits: func(_ *run.State, d *run.Decision, t *run.Task) bool {
+	waits: func(_ *run.Templates, d *run.Decision, t *run.Task) bool {
 		return t.Task.Role == d.About || d.About == spec.RoleTester // nothing lands without gates
 	},
 	carry: func(s *run.State, d *run.Decision, a run.Answer) ([]run.Action, string, error) {

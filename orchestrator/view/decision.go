@@ -35,7 +35,7 @@ var ForPerson = decision.ForPerson
 // Open lists what is open in a run, as its state has it: what blocks most first.
 func Open(s *run.State) []Decision {
 	open := decision.Open(s)
-	decision.Count(s, open)
+	decision.Count(&s.Agenda, open)
 	for i := range open {
 		d := &open[i]
 		d.Run = s.Spec.Run
