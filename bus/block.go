@@ -84,23 +84,25 @@ func (h hasher) record(b []byte) (r record, ok bool) {
 type place struct {
 	seq     uint64
 	subject string
-	block   int // among those of the stream
-	at      int // in the block, decompressed
+	block   int  // among those of the stream, or inCopy
+	at      int  // in the block, decompressed, or in the copy
+	size    int  // in the copy
+	gone    bool // it is none: the message of this sequence was removed
 }
 
+const inCopy = -1
+
 // chain reads records from a place in a block on, whose sequences grow. The first of a block may have any: a restore goes on far
-// behind the last one, in a block of its own. end is behind the last record.
-func (h hasher) chain(b []byte, at int, after uint64) (found []place, end int) {
+// behind the last one, in a block of its own. newest is the newest sequence then, end is behind the last record.
+func (h hasher) chain(b []byte, at int, after uint64) (found []place, newest uint64, end int) {
 	for {
 		r, ok := h.record(b[at:])
-		seq := r.seq &^ removed
-		if !ok || r.seq&removed == 0 && (seq <= after || at > 0 && seq-after > maxStep) {
-			return found, at
+		seq, gone := r.seq&^removed, r.seq&removed != 0
+		if !ok || !gone && (seq <= after || at > 0 && seq-after > maxStep) {
+			return found, after, at
 		}
-		if r.seq&removed == 0 {
-			found = append(found, place{seq: seq, subject: r.subject, at: at})
-			after = seq
-		}
+		found = append(found, place{seq: seq, subject: r.subject, at: at, gone: gone})
+		after = max(after, seq) // also of one that stands for positions without messages
 		at += r.size
 	}
 }
@@ -109,10 +111,7 @@ func (h hasher) chain(b []byte, at int, after uint64) (found []place, end int) {
 // nothing within a damaged record can pass for one, whatever an agent has written there. The newest block may end in a record
 // that was cut off while it was written: that was never acknowledged, and is no damage.
 func (h hasher) places(b []byte, after uint64, newest bool) (found []place, damaged bool) {
-	found, end := h.chain(b, 0, after)
-	if n := len(found); n > 0 {
-		after = found[n-1].seq
-	}
+	found, after, end := h.chain(b, 0, after)
 	if end == len(b) {
 		return found, false
 	}
@@ -125,7 +124,7 @@ func (h hasher) places(b []byte, after uint64, newest bool) (found []place, dama
 		if hashed += size; hashed > mostHashed {
 			return found, true
 		}
-		rest, stop := h.chain(b, at, after)
+		rest, _, stop := h.chain(b, at, after)
 		switch {
 		case len(rest) == 0 || stop < len(b):
 			at = max(at, stop-1)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -82,7 +83,8 @@ type Bus struct {
 	nc       *nats.Conn
 	js       jetstream.JetStream
 	lock     *dirLock  // nil unless this Bus owns dir
-	mark     *mark     // nil unless the server runs here
+	rest     *rest     // what the store had before, while it is opened here
+	keeper   *keeper   // nil unless the server runs here
 	server   *embedded // nil unless the server runs here
 	gate     *gate     // nil unless members can reach that
 	files    *files    // the log, where it is read from its files
@@ -93,6 +95,8 @@ type Bus struct {
 	unfit    atomic.Pointer[error]     // why server and program do not fit any more
 	lost     atomic.Pointer[nats.Conn] // the connection, once it was lost
 	name     string                    // of the member; empty for who may do everything
+	cutOff   string                    // what is lost of the end of the log
+	remade   string                    // why the store was made again
 
 	events, tasks, objects, cache, leases jetstream.Stream
 
@@ -149,7 +153,7 @@ func (b *Bus) open(ctx context.Context, o Options) error {
 			return err
 		}
 	}
-	h, err := b.reach(o)
+	h, err := b.reach(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -160,6 +164,11 @@ func (b *Bus) open(ctx context.Context, o Options) error {
 		return err
 	}
 	b.retryPatience = retryPatience
+	if b.server != nil {
+		if err := b.keepCopy(); err != nil {
+			return err
+		}
+	}
 	if b.lock == nil {
 		return nil
 	}
@@ -170,31 +179,20 @@ func (b *Bus) open(ctx context.Context, o Options) error {
 	return h.write(o.Dir)
 }
 
-// take locks the directory. A damaged store stays as it is, lock and all: its server would cut off what follows the damage.
+// take locks the directory. A store that is damaged, and cannot be made again, stays as it is, lock and all: its server would cut
+// off what follows the damage.
 func (b *Bus) take(ctx context.Context, o Options) error {
-	looked, end := o.URL != "", uint64(0)
-	if !looked {
-		release, err := share(o.Dir)
-		if looked = err == nil; looked {
-			end, err = undamaged(o.Dir)
-			err = errors.Join(err, release())
-		}
-		if err != nil && !errors.Is(err, errLocked) {
-			return err
-		}
-	}
-	lock, err := takeLock(ctx, o.Dir)
+	lock, err := awaitLock(ctx, filepath.Join(o.Dir, lockName))
 	if err != nil {
 		return err
 	}
+	if o.URL == "" {
+		if err := b.mend(ctx, o); err != nil {
+			return errors.Join(err, lock.release())
+		}
+	}
 	b.lock = lock
-	if !looked {
-		end, err = undamaged(o.Dir)
-	}
-	if err != nil || o.URL != "" {
-		return err
-	}
-	return b.beginMark(end)
+	return lock.write(nil) // the note is of the owner before this one
 }
 
 func (b *Bus) init() {
@@ -206,24 +204,42 @@ func (b *Bus) init() {
 }
 
 // reach starts the embedded server, or describes the external one.
-func (b *Bus) reach(o Options) (owner, error) {
+func (b *Bus) reach(ctx context.Context, o Options) (owner, error) {
 	if o.URL != "" {
 		return external(o)
 	}
 	if err := guarded(o); err != nil {
 		return owner{}, err
 	}
+	h, err := b.serve(o)
+	if err != nil {
+		return owner{}, err
+	}
+	if lacks := b.server.lacks(b.rest.log, b.rest.objects); lacks != "" { // how it was set up is damaged
+		b.server.stop()
+		if err := b.remake(ctx, o, lacks); err != nil {
+			return owner{}, err
+		}
+		if h, err = b.serve(o); err != nil {
+			return owner{}, err
+		}
+	}
+	if o.Members != nil {
+		if b.gate, err = openGate(o, b.server); err != nil {
+			return owner{}, err
+		}
+	}
+	return h, nil
+}
+
+// serve starts the embedded server.
+func (b *Bus) serve(o Options) (owner, error) {
 	cred := newCredential()
 	e, err := startServer(o, cred)
 	if err != nil {
 		return owner{}, err
 	}
 	b.server = e
-	if o.Members != nil {
-		if b.gate, err = openGate(o, e); err != nil {
-			return owner{}, err
-		}
-	}
 	return owner{URL: e.srv.Load().ClientURL(), User: cred.user, Password: cred.password, Embedded: true}, nil
 }
 
@@ -353,6 +369,7 @@ func (b *Bus) shutdown(ctx context.Context) error {
 				b.log.Debug().Err(err).Msg("control messages may be lost: the server went away while the bus was closing")
 			}
 			cancel()
+			errs = append(errs, b.keeper.close(ctx))
 		}
 		b.nc.Close()
 	}
@@ -369,11 +386,10 @@ func (b *Bus) shutdown(ctx context.Context) error {
 }
 
 func (b *Bus) unlock() error {
-	err := b.mark.close()
 	if b.lock == nil {
-		return err
+		return nil
 	}
-	return errors.Join(err, b.lock.release())
+	return b.lock.release()
 }
 
 func (b *Bus) isClosing() bool {

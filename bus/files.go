@@ -19,8 +19,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// files is one stream of a store that no process owns, read from its files. It has what a Bus reads of a stream; the other
-// methods of the interface must not be called.
+// files is one stream of a store that no process owns, read from its files, or the copy of a log. It has what a Bus reads of a
+// stream; the other methods of the interface must not be called.
 type files struct {
 	jetstream.Stream
 
@@ -31,6 +31,7 @@ type files struct {
 	blocks []string
 	places []place // in the order of their sequences
 	gaps   []gap
+	copy   *copied // of the log
 
 	mu     sync.Mutex // guards what follows: the block that was read last
 	block  int
@@ -38,25 +39,27 @@ type files struct {
 	hasher hasher
 }
 
-// gap is where messages are lost, from one sequence to another, inclusive. to is 0 where it is not known how many.
+// gap is where messages are lost, from one sequence to another, inclusive. to is ever where it is not known how many.
 type gap struct {
 	from, to uint64
 	why      string
 }
 
+const ever = ^uint64(0)
+
 func (g gap) String() string {
 	switch g.to {
-	case 0:
-		return fmt.Sprintf("what follows %d is lost: %s", g.from-1, g.why)
+	case ever:
+		return fmt.Sprintf("what follows %d may be lost: %s", g.from-1, g.why)
 	case g.from:
 		return fmt.Sprintf("message %d is lost: %s", g.from, g.why)
 	}
 	return fmt.Sprintf("%d messages are lost, %d to %d: %s", g.to-g.from+1, g.from, g.to, g.why)
 }
 
-// OpenFiles reads the store of a directory that no process owns from its files, and writes nothing. What is sound before and
-// behind damaged bytes is there; what is lost is a message with Lost. *LockedError when a process owns the directory. Read,
-// Last, Get and Close can be called.
+// OpenFiles reads the store of a directory that no process owns, and writes nothing: the log from its copy, and what that lacks
+// from the files of the store. What is sound before and behind damaged bytes is there; what is lost is a message with Lost.
+// *LockedError when a process owns the directory. Read, Last, Get and Close can be called.
 func OpenFiles(dir, run string) (*Bus, error) {
 	release, err := share(dir)
 	if errors.Is(err, errLocked) {
@@ -65,35 +68,45 @@ func OpenFiles(dir, run string) (*Bus, error) {
 	if err != nil {
 		return nil, err
 	}
-	events, objects := streamIn(dir, streamEvents), streamIn(dir, streamObjects) // objects are looked for when one is asked for
-	if err = errors.Join(events.found(), release()); err != nil {
-		return nil, err
+	c, err := readCopy(dir)
+	if err != nil {
+		return nil, errors.Join(err, release())
 	}
-	if lost, cut, err := cutOff(dir, events.end()); err != nil {
-		return nil, err
-	} else if cut && len(events.places) > 0 {
-		events.gaps = append(events.gaps, lost)
+	events := &files{copy: c, places: c.places, found: func() error { return nil }}
+	if !c.whole() {
+		events = streamIn(dir, streamEvents)
+		if err = events.found(); err == nil {
+			events.complete(c)
+		}
+	}
+	if err = errors.Join(err, release()); err != nil {
+		return nil, errors.Join(err, c.close())
 	}
 	b := &Bus{dir: dir, run: run, files: events}
 	b.init()
-	b.events, b.objects, b.cache = events, objects, streamIn(dir, streamCache)
+	b.events, b.objects, b.cache = events, streamIn(dir, streamObjects), streamIn(dir, streamCache)
 	return b, nil
 }
 
-// undamaged returns an error that wraps ErrDamaged where something of the log or of the objects under a directory is lost, and
-// else where the log ends.
-func undamaged(dir string) (end uint64, err error) {
-	for _, name := range []string{streamObjects, streamEvents} {
-		s := streamIn(dir, name)
-		if err := s.found(); err != nil {
-			return 0, err
-		}
-		if len(s.gaps) > 0 {
-			return 0, fmt.Errorf("%w: of stream %s %s", ErrDamaged, name, s.gaps[0])
-		}
-		end = s.end()
+// complete adds to a log what its copy has more. It reports whether the store lacks something; what both lack are gaps then.
+func (s *files) complete(c *copied) (lacks bool) {
+	if n := len(s.gaps); c.last > s.end() && (n == 0 || s.gaps[n-1].to != ever) {
+		s.gaps = append(s.gaps, gap{s.end() + 1, ever, "the end of the log was cut off"})
 	}
-	return end, nil
+	lacks = len(s.gaps) > 0
+	var both []gap
+	for _, a := range s.gaps {
+		for _, b := range c.gaps {
+			if from, to := max(a.from, b.from), min(a.to, b.to); from <= to {
+				both = append(both, gap{from, to, a.why})
+			}
+		}
+	}
+	all := slices.Concat(s.places, c.places)
+	slices.SortStableFunc(all, func(a, b place) int { return cmp.Compare(a.seq, b.seq) }) // the store is the truth
+	s.copy, s.gaps = c, both
+	s.places = slices.CompactFunc(all, func(a, b place) bool { return a.seq == b.seq })
+	return lacks
 }
 
 // end is the position of the newest message.
@@ -125,7 +138,7 @@ func (s *files) find() error {
 			return err
 		}
 	}
-	last, why := uint64(0), ""
+	last, why, gone := uint64(0), "", map[uint64]bool{}
 	for i, number := range numbers {
 		path := filepath.Join(s.dir, fmt.Sprintf("%d.blk", number))
 		s.blocks = append(s.blocks, path)
@@ -137,6 +150,10 @@ func (s *files) find() error {
 			why = path + " is damaged"
 		}
 		for _, p := range found {
+			if p.gone {
+				gone[p.seq] = true
+				continue
+			}
 			if p.seq != last+1 && (why != "" || !known.free(s.name, p.seq-1)) {
 				s.gaps = append(s.gaps, gap{last + 1, p.seq - 1, cmp.Or(why, "a file is missing in "+s.dir)})
 				why = ""
@@ -146,8 +163,9 @@ func (s *files) find() error {
 		}
 	}
 	if why != "" {
-		s.gaps = append(s.gaps, gap{last + 1, 0, why})
+		s.gaps = append(s.gaps, gap{last + 1, ever, why})
 	}
+	s.places = slices.DeleteFunc(s.places, func(p place) bool { return gone[p.seq] })
 	return nil
 }
 
@@ -202,6 +220,9 @@ func (s *files) load(block int) (whole bool, err error) {
 }
 
 func (s *files) message(p *place) (*jetstream.RawStreamMsg, error) {
+	if p.block == inCopy {
+		return s.copy.message(p)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	whole, err := s.load(p.block)

@@ -41,9 +41,9 @@ func (b *Bus) Forget(ctx context.Context, run string) (freed uint64, err error) 
 		}
 	}
 	if noted != nil {
-		return freed, b.expectGaps(ctx)
+		noted = b.expectGaps(ctx)
 	}
-	return freed, nil
+	return freed, errors.Join(noted, b.keeper.anew())
 }
 
 func (b *Bus) purge(ctx context.Context, s jetstream.Stream, filter string) (uint64, error) {

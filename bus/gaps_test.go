@@ -51,6 +51,11 @@ func TestAStoreThatRunsWereRemovedFromIsNotDamaged(t *testing.T) {
 	blocks, err := streamIn(o.Dir, streamEvents).list()
 	require.NoError(t, err)
 	require.NoError(t, os.Remove(filepath.Join(o.Dir, streamDir(streamEvents), "msgs", fmt.Sprintf("%d.blk", blocks[len(blocks)-2]))))
+	require.NoError(t, os.Rename(filepath.Join(o.Dir, copyName), filepath.Join(o.Dir, "away")))
 	_, err = Open(ctx, o)
 	require.ErrorIs(t, err, ErrDamaged)
+	require.NoError(t, os.Rename(filepath.Join(o.Dir, "away"), filepath.Join(o.Dir, copyName)))
+	b = open(t, o)
+	require.NotEmpty(t, b.Remade())
+	require.Len(t, collect(t, b, ctx, allEvents, 0), 26)
 }

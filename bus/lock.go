@@ -30,15 +30,6 @@ type lockNote struct {
 	Started time.Time `json:"started"`
 }
 
-// takeLock locks dir for this process. *LockedError when another owner keeps it.
-func takeLock(ctx context.Context, dir string) (*dirLock, error) {
-	l, err := awaitLock(ctx, filepath.Join(dir, lockName))
-	if err != nil {
-		return nil, err
-	}
-	return l, l.write(nil) // the note is of the owner before this one
-}
-
 // awaitLock tries for a short time: a program that an owner was starting when it ended has its lock until it begins.
 func awaitLock(ctx context.Context, path string) (*dirLock, error) {
 	deadline := time.Now().Add(lockPatience)

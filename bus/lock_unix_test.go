@@ -3,6 +3,7 @@
 package bus
 
 import (
+	"path/filepath"
 	"syscall"
 	"testing"
 
@@ -13,7 +14,7 @@ import (
 func TestAProgramThatIsBeingStartedOwnsNoDirectory(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	lock, err := takeLock(t.Context(), dir)
+	lock, err := awaitLock(t.Context(), filepath.Join(dir, lockName))
 	require.NoError(t, err)
 	inherited, err := syscall.Dup(int(lock.file.Fd()))
 	require.NoError(t, err)

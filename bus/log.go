@@ -85,9 +85,6 @@ func (b *Bus) publish(ctx context.Context, s jetstream.Stream, m *nats.Msg, filt
 	if again && refused(err) {
 		pos, err = b.mine(ctx, s, filter, id)
 	}
-	if err == nil {
-		b.marked(name, pos)
-	}
 	return pos, b.class(ctx, err)
 }
 

@@ -5,12 +5,15 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -25,6 +28,8 @@ func runChild(role string) int {
 	switch verb {
 	case "append":
 		err = childAppend(ctx, dir)
+	case "go-on":
+		err = childGoOn(ctx, dir)
 	case "attach":
 		err = childAttach(ctx, dir)
 	default:
@@ -169,4 +174,72 @@ func TestAttachFromAnotherProcess(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "hello", string(last.Data))
 	})
+}
+
+// TestSlowKills kills an owner at any write, again and again on the same store: nothing that was acknowledged is lost, neither to
+// who reads the store at rest nor to the next owner; from time to time the store is damaged besides.
+func TestSlowKills(t *testing.T) {
+	t.Parallel()
+	dir, acked, rounds := t.TempDir(), map[uint64]string{}, 200
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // rounds that can be repeated
+	for round := range rounds {
+		cmd := child(t, "go-on", dir)
+		out, err := cmd.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		lines, until := bufio.NewScanner(out), 1+random.IntN(20)
+		for n := 0; lines.Scan(); n++ {
+			text, data, _ := strings.Cut(lines.Text(), " ")
+			pos, err := strconv.ParseUint(text, 10, 64)
+			require.NoError(t, err)
+			acked[pos] = data
+			if n == until {
+				time.AfterFunc(time.Duration(random.IntN(2000))*time.Microsecond, func() { _ = cmd.Process.Kill() })
+			}
+		}
+		require.ErrorContains(t, cmd.Wait(), "killed")
+		switch round % 10 {
+		case 3: // what the copy has is all that is left
+			b := open(t, Options{Dir: dir})
+			require.NoError(t, b.Close(context.Background()))
+			require.NoError(t, os.RemoveAll(filepath.Join(dir, streamDir(streamEvents))))
+		case 6:
+			require.NoError(t, os.Remove(filepath.Join(dir, copyName)))
+		case 9:
+			path := filepath.Join(dir, copyName)
+			info, err := os.Stat(path)
+			require.NoError(t, err)
+			require.NoError(t, os.Truncate(path, random.Int64N(info.Size()+1)))
+		}
+		got, lost := readAll(t, dir)
+		require.Empty(t, lost, "round %d", round)
+		had := map[uint64]string{}
+		for _, m := range got {
+			had[m.Pos] = string(m.Data)
+		}
+		for pos, data := range acked {
+			require.Equal(t, data, had[pos], "round %d: %d", round, pos)
+		}
+	}
+	t.Logf("%d kills, %d acknowledged", rounds, len(acked))
+}
+
+// childGoOn appends behind what there is, and prints each position that was acknowledged, with the text.
+func childGoOn(ctx context.Context, dir string) error {
+	b, err := Open(ctx, Options{Dir: dir})
+	if err != nil {
+		return err
+	}
+	last := uint64(0)
+	m, err := b.Last(ctx, RunFilter("r"))
+	if err == nil && m != nil {
+		last = m.Pos
+	}
+	for i := 0; err == nil; i++ {
+		text := fmt.Sprint(os.Getpid(), "-", i)
+		if last, err = b.AppendFiltered(ctx, ConductorSubject("r", "x"), RunFilter("r"), []byte(text), last); err == nil {
+			_, err = fmt.Fprintln(os.Stdout, last, text)
+		}
+	}
+	return err
 }

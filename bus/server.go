@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 	"github.com/rs/zerolog"
 
 	"divisi/bus/member"
@@ -23,12 +24,13 @@ import (
 )
 
 const (
-	defaultListen = "127.0.0.1:0"
-	startPatience = 10 * time.Second
-	memoryStore   = 64 << 20  // only readers' cursors live there
-	unknownDisk   = 64 << 30  // ceiling of the store where the system does not say how large the disk is
-	diskReserve   = 512 << 20 // left free, so that a full store still says so itself and others can still work
-	diskExhausted = 8 << 20   // less than this and a write that got no answer failed because the disk is full
+	defaultListen  = "127.0.0.1:0"
+	startPatience  = 10 * time.Second
+	memoryStore    = 64 << 20  // only readers' cursors live there
+	unknownDisk    = 64 << 30  // ceiling of the store where the system does not say how large the disk is
+	diskReserve    = 512 << 20 // left free, so that a full store still says so itself and others can still work
+	maxConnections = 1 << 20
+	diskExhausted  = 8 << 20 // less than this and a write that got no answer failed because the disk is full
 )
 
 // embedded is a nats-server in this process with its store under a directory. It can be restarted.
@@ -37,6 +39,7 @@ type embedded struct {
 	cred    credential
 	dir     string
 	srv     atomic.Pointer[server.Server]
+	closing atomic.Bool
 	starts  atomic.Int64
 	log     *serverLog // that of the server that was started last
 }
@@ -53,14 +56,18 @@ func (c credential) Check(client server.ClientAuthentication) bool {
 		subtle.ConstantTimeCompare([]byte(o.Password), []byte(c.password)) == 1
 }
 
-// clients are all who may use the embedded server.
+// clients are all who may use the embedded server, until it closes.
 type clients struct {
+	closing *atomic.Bool
 	owner   credential
 	members *member.Registry // nil where there are none
 }
 
 // Check implements server.Authentication. A member that did not come by the gate could ask for what that refuses.
 func (c clients) Check(client server.ClientAuthentication) bool {
+	if c.closing.Load() {
+		return false
+	}
 	return c.owner.Check(client) || c.members != nil && client.RemoteAddress().Network() == "pipe" && c.members.Check(client)
 }
 
@@ -79,7 +86,7 @@ func (e *embedded) start() error {
 	if err != nil {
 		return err
 	}
-	so.CustomClientAuthentication = clients{e.cred, e.options.Members}
+	so.CustomClientAuthentication = clients{&e.closing, e.cred, e.options.Members}
 	srv, err := server.NewServer(so)
 	if err != nil {
 		return fmt.Errorf("%w: set up the embedded server: %w", ErrUnavailable, err)
@@ -141,10 +148,59 @@ func (e *embedded) dropUnread(srv *server.Server, kept []string) error {
 // damaged one stays as it is.
 func (e *embedded) restart() error {
 	e.stop()
-	if _, err := undamaged(e.dir); err != nil {
+	r, err := restOf(e.dir)
+	if err != nil {
+		return err
+	}
+	if err = errors.Join(r.sound(), r.log.copy.close()); err == nil && r.damage != "" {
+		err = fmt.Errorf("%w: of stream %s %s", ErrDamaged, streamEvents, r.damage)
+	}
+	if err != nil {
 		return err
 	}
 	return e.start()
+}
+
+// lacks returns which of streams the server does not have as far as they could be read from their files; "" for none.
+func (e *embedded) lacks(all ...*files) string {
+	known, err := e.srv.Load().Jsz(&server.JSzOptions{Accounts: true, Streams: true})
+	if err != nil {
+		return "" // it is asked again
+	}
+	last := map[string]uint64{}
+	for _, a := range known.AccountDetails {
+		for _, s := range a.Streams {
+			last[s.Name] = s.State.LastSeq
+		}
+	}
+	for _, s := range all {
+		if last[s.name] < s.end() {
+			return fmt.Sprintf("its server reads stream %s up to %d of %d", s.name, last[s.name], s.end())
+		}
+	}
+	return ""
+}
+
+// quiet ends all connections but one, and admits no others: what the log has then is all of it.
+func (e *embedded) quiet(but *nats.Conn) error {
+	e.closing.Store(true)
+	mine, err := but.GetClientID()
+	if err != nil {
+		return err
+	}
+	srv := e.srv.Load()
+	all, err := srv.Connz(&server.ConnzOptions{Limit: maxConnections})
+	if err != nil {
+		return err
+	}
+	for _, c := range all.Conns {
+		if c.Cid != mine {
+			if err := srv.DisconnectClientByID(c.Cid); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // InProcessConn implements nats.InProcessConnProvider: a client that connects again finds the server that was started last.

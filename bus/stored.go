@@ -1,14 +1,14 @@
 package bus
 
 import (
-	"encoding/binary"
+	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // RestoredSubject is where a log says that it goes on from a copy: its newest message is at the position from which it does.
@@ -43,145 +43,78 @@ type Contents struct {
 
 // Check reads every message of a store that no process owns. ErrDamaged where something of the log or the objects is lost.
 func Check(dir string) (c Contents, err error) {
-	if _, err := undamaged(dir); err != nil {
+	r, err := restOf(dir)
+	if err != nil {
 		return c, err
 	}
-	events, objects := streamIn(dir, streamEvents), streamIn(dir, streamObjects)
-	if err := errors.Join(events.found(), objects.found()); err != nil {
+	defer r.log.copy.close() //nolint:errcheck // read only
+	if err := r.sound(); err != nil {
 		return c, err
 	}
-	for _, p := range events.places {
+	for _, p := range r.log.places {
 		c.Position = p.seq
 		if p.subject != RestoredSubject {
 			c.Events++
 		}
 	}
-	c.Objects = len(objects.places)
+	c.Objects = len(r.objects.places)
 	return c, nil
 }
 
 // Advance has the copy of a store, which no process owns, go on far behind all positions that its server gave out after the copy
 // was made: who still has one of them can neither append nor renew a lease after it. It returns the position from which it does.
-func Advance(dir string, now time.Time) (from uint64, err error) {
-	events := streamIn(dir, streamEvents)
-	if err := events.found(); err != nil {
+func Advance(ctx context.Context, dir string, now time.Time) (from uint64, err error) {
+	r, err := restOf(dir)
+	if err != nil {
 		return 0, err
 	}
-	next := uint64(atLeast)
-	if n := len(events.places); n > 0 {
-		newest, err := events.message(&events.places[n-1])
+	defer r.log.copy.close() //nolint:errcheck // read only
+	from = atLeast
+	if n := len(r.log.places); n > 0 {
+		newest, err := r.log.message(&r.log.places[n-1])
 		if err != nil {
 			return 0, err
 		}
-		next += newest.Sequence + perSecond*uint64(max(0, now.Sub(newest.Time)/time.Second))
+		from += newest.Sequence + perSecond*uint64(max(0, now.Sub(newest.Time)/time.Second))
 	}
-	known, err := gapsIn(dir)
+	leases, err := r.advanced(from, now)
 	if err != nil {
 		return 0, err
 	}
-	known.Restored = append(known.Restored, next)
-	if err := events.trim(); err != nil {
+	mark := &jetstream.RawStreamMsg{Sequence: from, Time: now, Subject: RestoredSubject, Data: []byte("{}")}
+	err = remake(ctx, Options{Dir: dir}, []content{
+		{streamEvents, r.log.all(mark), from}, {streamObjects, r.objects.all(), r.objects.end()},
+		{streamLeases, (&files{}).all(leases...), leases[len(leases)-1].Sequence},
+	}, func(context.Context, *Bus) error { return nil })
+	if err != nil {
 		return 0, err
 	}
-	mark := record{seq: next, time: now.UnixNano(), subject: RestoredSubject, data: []byte("{}")}
-	if err := events.write(mark); err != nil {
-		return 0, err
-	}
-	return next, advanceLeases(dir, next, now, known)
+	return from, nil
 }
 
-// advanceLeases writes the newest record of each lease anew, from a position on.
-func advanceLeases(dir string, next uint64, now time.Time, known gaps) error {
-	leases := streamIn(dir, streamLeases)
-	if err := leases.found(); err != nil {
-		return err
+// advanced are the newest records of each lease, from a position on, and which positions are free.
+func (r *rest) advanced(next uint64, now time.Time) ([]*jetstream.RawStreamMsg, error) {
+	known, err := gapsIn(r.dir)
+	if err != nil {
+		return nil, err
 	}
+	known.Restored = append(known.Restored, next)
 	data, err := json.Marshal(known)
 	if err != nil {
-		return fmt.Errorf("encode which positions are free: %w", err)
+		return nil, fmt.Errorf("encode which positions are free: %w", err)
 	}
-	all, had := []record{{seq: next, time: now.UnixNano(), subject: gapsSubject, data: data}}, map[string]bool{gapsSubject: true}
-	for i := len(leases.places) - 1; i >= 0; i-- {
-		p := leases.places[i]
+	all, had := []*jetstream.RawStreamMsg{{Sequence: next, Time: now, Subject: gapsSubject, Data: data}}, map[string]bool{gapsSubject: true}
+	for _, p := range slices.Backward(r.leases.places) {
 		if had[p.subject] {
 			continue
 		}
 		had[p.subject] = true
-		m, err := leases.message(&p)
+		m, err := r.leases.message(&p)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		next++
-		all = append(all, record{seq: next, time: now.UnixNano(), subject: p.subject, data: m.Data})
+		all = append(all, &jetstream.RawStreamMsg{Sequence: next, Time: now, Subject: p.subject, Data: m.Data})
 	}
-	for _, path := range leases.blocks {
-		if err := os.Remove(path); err != nil {
-			return fmt.Errorf("write the leases anew: %w", err)
-		}
-	}
-	return streamIn(dir, streamLeases).write(all...)
-}
-
-// trim cuts off, at the end of the newest block, a record that was copied while it was written: it was not acknowledged then, and
-// would be damage in a block that is not the newest.
-func (s *files) trim() error {
-	if len(s.blocks) == 0 {
-		return nil
-	}
-	newest := len(s.blocks) - 1
-	whole, err := s.load(newest)
-	if err != nil || !whole {
-		return errors.Join(err, ErrDamaged)
-	}
-	_, end := s.hasher.chain(s.data, 0, 0)
-	if end == len(s.data) { // so is one that was compressed: it was whole before
-		return nil
-	}
-	if err := os.Truncate(s.blocks[newest], int64(end)); err != nil {
-		return fmt.Errorf("cut off the end of stream %s: %w", s.name, err)
-	}
-	return nil
-}
-
-// write writes records as the next block of a stream that no process owns.
-func (s *files) write(all ...record) error {
-	numbers, err := s.list()
-	if err != nil {
-		return err
-	}
-	number := uint32(1)
-	if len(numbers) > 0 {
-		number = numbers[len(numbers)-1] + 1
-	}
-	h, err := newHasher(s.name, number)
-	if err != nil {
-		return err
-	}
-	var block []byte
-	for _, r := range all {
-		block = append(block, h.encode(r)...)
-	}
-	err = os.MkdirAll(s.dir, 0o700)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(s.dir, fmt.Sprintf("%d.blk", number)), block, 0o600)
-	}
-	if err != nil {
-		return fmt.Errorf("write a block of stream %s: %w", s.name, err)
-	}
-	return nil
-}
-
-// encode is a record without headers as a block has it.
-func (h hasher) encode(r record) []byte {
-	size := recordHead + len(r.subject) + len(r.data) + recordHash
-	b := binary.LittleEndian.AppendUint32(make([]byte, 0, size), uint32(size))
-	b = binary.LittleEndian.AppendUint64(b, r.seq)
-	b = binary.LittleEndian.AppendUint64(b, uint64(r.time))
-	b = binary.LittleEndian.AppendUint16(b, uint16(len(r.subject)))
-	b = append(append(b, r.subject...), r.data...)
-	h.hash.Reset()
-	for _, part := range [][]byte{b[4:20], b[recordHead:]} {
-		_, _ = h.hash.Write(part) // a hash takes everything
-	}
-	return binary.LittleEndian.AppendUint64(b, h.hash.Sum64())
+	return all, nil
 }

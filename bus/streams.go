@@ -32,7 +32,7 @@ func streamConfigs(replicas int) []jetstream.StreamConfig {
 	// Direct reads may come from a replica that lags; with one copy they cannot.
 	direct := replicas == 1
 	events := jetstream.StreamConfig{
-		Name: streamEvents, Subjects: []string{prefixLog + ".>"}, Discard: jetstream.DiscardNew, DenyDelete: true,
+		Name: streamEvents, Subjects: []string{allEvents}, Discard: jetstream.DiscardNew, DenyDelete: true,
 		AllowDirect: direct, Replicas: replicas,
 	}
 	tasks := jetstream.StreamConfig{

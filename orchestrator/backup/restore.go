@@ -42,7 +42,7 @@ func Restore(ctx context.Context, dir, stateDir string, now time.Time) (m *Manif
 	if err := m.extract(ctx, dir, beside); err != nil {
 		return nil, 0, err
 	}
-	if from, err = m.advance(beside, now); err != nil {
+	if from, err = m.advance(ctx, beside, now); err != nil {
 		return nil, 0, err
 	}
 	if err = os.Remove(stateDir); err == nil || errors.Is(err, fs.ErrNotExist) { // an empty one
@@ -131,7 +131,7 @@ func extract(root *os.Root, want *File, to string) error {
 }
 
 // advance checks the restored log, and has it go on behind what the server of the backup can have given out since.
-func (m *Manifest) advance(stateDir string, now time.Time) (from uint64, err error) {
+func (m *Manifest) advance(ctx context.Context, stateDir string, now time.Time) (from uint64, err error) {
 	had, err := bus.Check(StoreDir(stateDir))
 	if err != nil {
 		return 0, fmt.Errorf("check the restored log: %w", err)
@@ -140,7 +140,7 @@ func (m *Manifest) advance(stateDir string, now time.Time) (from uint64, err err
 		return 0, usage.Errorf("the backup has %d events up to %d and %d objects, and its manifest says %d, %d and %d: take "+
 			"another one. Nothing was restored", had.Events, had.Position, had.Objects, m.Events, m.Position, m.Objects)
 	}
-	if from, err = bus.Advance(StoreDir(stateDir), now); err != nil {
+	if from, err = bus.Advance(ctx, StoreDir(stateDir), now); err != nil {
 		return 0, fmt.Errorf("move the log on: %w", err)
 	}
 	return from, nil

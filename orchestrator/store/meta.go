@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/renameio/v2/maybe"
 
+	"divisi/bus"
 	"divisi/internal/usage"
 	"divisi/subagents/wire"
 )
@@ -67,7 +68,7 @@ func ReadMeta(dir string) (m Meta, err error) {
 
 // withoutMeta describes a run without its description: it began if it has a store of its own.
 func withoutMeta(dir string) (Meta, error) {
-	if _, err := os.Stat(filepath.Join(dir, "bus", "jetstream")); err == nil {
+	if bus.HasStore(filepath.Join(dir, "bus")) {
 		return Meta{Lost: true}, nil
 	}
 	return Meta{}, usage.With(usage.Errorf("%s is missing, and there is no store beside it: run %s was killed before it began, "+
