@@ -78,7 +78,7 @@ func TestAReceiptOfAnotherWorkerIsOfItsAttempt(t *testing.T) {
 	require.NoError(t, err)
 	r := spec.Receipt{Gate: "test", Tree: "tree", Verdict: spec.VerdictPass}
 	require.NoError(t, wire.Sign("r1", "a", key, &r))
-	for name, left := range map[string]bool{"left there": true, "taken from elsewhere": false} {
+	for name, left := range map[string]string{"left there": "a", "taken from elsewhere": "", "left by who did not sign it": "b"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := run.Spec{Base: "b", Plan: &spec.Plan{}, Roles: runtest.Roles(), Keys: map[string][]byte{"a": public}}
@@ -88,15 +88,18 @@ func TestAReceiptOfAnotherWorkerIsOfItsAttempt(t *testing.T) {
 				l.By(worker, run.BaselineTask, 1, contextscope.KindStarted, wire.Started{Delivery: delivery})
 			}
 			started("a", 1)
-			if left {
-				l.By("a", run.BaselineTask, 1, contextscope.KindReceipt, r)
+			if left == "a" {
+				l.By(left, run.BaselineTask, 1, contextscope.KindReceipt, r)
 			}
 			started("b", 2)
+			if left == "b" {
+				l.By(left, run.BaselineTask, 1, contextscope.KindReceipt, r)
+			}
 			l.By("b", run.BaselineTask, 1, contextscope.KindResult, spec.Result{
 				Task: run.BaselineTask, Attempt: 1, Status: spec.StatusDone, Receipts: []spec.Receipt{r},
 			})
 			result := l.Works.Settled(run.BaselineTask)
-			if left {
+			if left == "a" {
 				require.Equal(t, spec.StatusDone, result.Status)
 				return
 			}
