@@ -377,19 +377,7 @@ func TestAGrantOutlivesTheWorker(t *testing.T) {
 		calls(callOf(spec.ToolRequestScope, map[string]any{"paths": []any{"f01.txt"}, "reason": "r"})),
 		writes("f01.txt", "new\n"), submits("done"),
 	}})
-	ctx, kill := context.WithCancel(t.Context())
-	defer kill()
-	said.hold = func(q geminitest.Request) {
-		if q.Turn == 2 {
-			kill()
-			<-t.Context().Done()
-		}
-	}
-	stop := r.worker(ctx)
-	_, err := r.conduct(ctx, r.config(false))
-	require.NoError(t, err)
-	said.hold = nil
-	stop()
+	r.killedAt(said, func(q geminitest.Request) bool { return q.Turn == 2 })
 	defer r.worker(t.Context())()
 	st, err := r.conduct(t.Context(), r.config(true))
 	require.NoError(t, err)

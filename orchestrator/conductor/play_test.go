@@ -1,6 +1,7 @@
 package conductor_test
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"testing"
@@ -85,6 +86,24 @@ func (a *asked) count(turn string) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.n[turn]
+}
+
+// killedAt conducts the run until an agent asks for a turn, and kills all then.
+func (r *rig) killedAt(said *asked, turn func(q geminitest.Request) bool) {
+	r.t.Helper()
+	ctx, kill := context.WithCancel(r.t.Context())
+	defer kill()
+	said.hold = func(q geminitest.Request) {
+		if turn(q) {
+			kill()
+			<-r.t.Context().Done()
+		}
+	}
+	stop := r.worker(ctx)
+	_, err := r.conduct(ctx, r.config(false))
+	require.NoError(r.t, err)
+	said.hold = nil
+	stop()
 }
 
 // play connects the rig to a model that plays the parts.

@@ -91,19 +91,7 @@ func TestAMessageOutlivesWorkersAndAttempts(t *testing.T) {
 	said := r.play(parts{
 		"one/1": {writes("f00.txt", "bad\n"), submits("first")}, "one/2": {writes("f00.txt", "good\n"), submits("second")},
 	})
-	ctx, kill := context.WithCancel(t.Context())
-	defer kill()
-	said.hold = func(q geminitest.Request) {
-		if q.Attempt == 1 && q.Turn == 1 {
-			kill()
-			<-t.Context().Done()
-		}
-	}
-	stop := r.worker(ctx)
-	_, err := r.conduct(ctx, r.config(false))
-	require.NoError(t, err)
-	said.hold = nil
-	stop()
+	r.killedAt(said, func(q geminitest.Request) bool { return q.Attempt == 1 && q.Turn == 1 })
 	text, err := r.do(act.Send{Task: "one", Text: "Keep it short."})
 	require.NoError(t, err)
 	require.Equal(t, "one/1 receives it at its next turn", text)

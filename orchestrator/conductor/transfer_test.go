@@ -1,7 +1,6 @@
 package conductor_test
 
 import (
-	"context"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -95,19 +94,7 @@ func TestATransferSurvivesAKill(t *testing.T) {
 		"one/1": {writes("f00.txt", "by the first\n"), transfers("second", "The rest is yours.")},
 		"one/2": {writes("f01.txt", "by the second\n"), submits("both")},
 	})
-	ctx, kill := context.WithCancel(t.Context())
-	defer kill()
-	said.hold = func(q geminitest.Request) {
-		if q.Attempt == 2 {
-			kill()
-			<-t.Context().Done()
-		}
-	}
-	stop := r.worker(ctx)
-	_, err := r.conduct(ctx, r.config(false))
-	require.NoError(t, err)
-	said.hold = nil
-	stop()
+	r.killedAt(said, func(q geminitest.Request) bool { return q.Attempt == 2 })
 	defer r.worker(t.Context())()
 	st, err := r.conduct(t.Context(), r.config(true))
 	require.NoError(t, err)
