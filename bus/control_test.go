@@ -137,6 +137,7 @@ func TestWhoAnswersNothingIsNotWaitedFor(t *testing.T) {
 		chantest.Next(t, took)
 
 		// One that says that it is at it is waited for.
+		b.silence = 2 * time.Second
 		answers := make(chan error, 1)
 		go func() {
 			got, err := b.Request(ctx, CallSubject("r", "w1"), []byte("long"))
@@ -146,7 +147,7 @@ func TestWhoAnswersNothingIsNotWaitedFor(t *testing.T) {
 			answers <- err
 		}()
 		reply := chantest.Next(t, took)
-		for range 8 {
+		for range 5 {
 			require.NoError(t, pause(ctx, nil, b.silence/4))
 			require.NoError(t, reply(nil))
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// leaseTime is how long a lease lasts that its holder does not renew, leaseBeats how often who waits for it looks in that time.
+// leaseTime is how long a lease lasts that its holder does not renew, leaseBeats how often who waits for it reads in that time.
 const (
 	leaseTime  = 15 * time.Second
 	leaseBeats = 5
@@ -39,6 +39,7 @@ type Lease struct {
 	holder string
 	term   string // tells the record of this Lease from one that another process wrote under the same holder
 	time   time.Duration
+	beat   time.Duration // between two looks of who waits for it
 	clock  func() time.Time
 
 	mu    sync.Mutex
@@ -57,7 +58,8 @@ type leaseRecord struct {
 // NewLease returns a lease that is not held yet, and lasts for a time, 0 for the usual one. The name is one token of a subject. A
 // holder that was killed takes its lease back at once: two processes must never use the same one at a time.
 func (b *Bus) NewLease(name, holder string, lasts time.Duration) *Lease {
-	return &Lease{bus: b, name: name, holder: holder, time: cmp.Or(lasts, leaseTime), clock: time.Now, lost: true}
+	lasts = cmp.Or(lasts, leaseTime)
+	return &Lease{bus: b, name: name, holder: holder, time: lasts, beat: lasts / leaseBeats, clock: time.Now, lost: true}
 }
 
 // Take waits until the lease is this holder's, and returns the note of the one before. other is called with the note of each
@@ -77,12 +79,12 @@ func (l *Lease) Take(ctx context.Context, other func(note []byte)) (note []byte,
 			seen, since = 0, time.Time{} // the holder may not have reached the server either
 		default:
 			if at != seen || since.IsZero() {
-				seen, since = at, time.Now()
+				seen, since = at, l.clock()
 				if !rec.free(l.holder) {
 					other(rec.Note)
 				}
 			}
-			if rec.free(l.holder) || time.Since(since) >= l.time {
+			if rec.free(l.holder) || l.clock().Sub(since) >= l.time {
 				err := l.begin(ctx, rec.Note, at)
 				if err == nil {
 					return rec.Note, nil
@@ -90,7 +92,7 @@ func (l *Lease) Take(ctx context.Context, other func(note []byte)) (note []byte,
 				l.bus.log.Info().Err(err).Str("lease", l.name).Msg("the lease was not taken")
 			}
 		}
-		if err := pause(ctx, l.bus.closing, l.time/leaseBeats); err != nil {
+		if err := pause(ctx, l.bus.closing, l.beat); err != nil {
 			return nil, fmt.Errorf("wait for lease %s: %w", l.name, err)
 		}
 	}

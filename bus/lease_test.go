@@ -11,9 +11,11 @@ import (
 	"divisi/internal/testkit/chantest"
 )
 
-// leaseOf is a short lease on a bus.
-func leaseOf(b *Bus, holder string) *Lease {
-	return b.NewLease("host", holder, 400*time.Millisecond)
+// leaseOf is a lease for an hour on a bus. Its clock moves by what a test lets pass.
+func leaseOf(b *Bus, holder string, passed *atomic.Int64) *Lease {
+	l, began := b.NewLease("host", holder, time.Hour), time.Now()
+	l.clock, l.beat = func() time.Time { return began.Add(time.Duration(passed.Load())) }, 10*time.Millisecond
+	return l
 }
 
 func ignore([]byte) {}
@@ -24,7 +26,8 @@ func TestALeaseHasOneHolder(t *testing.T) {
 	t.Parallel()
 	backends(t, func(t *testing.T, o Options) {
 		b, ctx := open(t, o), soon(t)
-		one, two := leaseOf(b, "one"), leaseOf(b, "two")
+		var passed atomic.Int64
+		one, two := leaseOf(b, "one", &passed), leaseOf(b, "two", &passed)
 		require.ErrorIs(t, one.Held(), ErrLeaseLost, "not taken yet")
 		note, err := one.Take(ctx, ignore)
 		require.NoError(t, err)
@@ -32,35 +35,21 @@ func TestALeaseHasOneHolder(t *testing.T) {
 		require.NoError(t, one.Held())
 		require.NoError(t, one.Keep(ctx, noting("a")))
 
-		seen, taken, stop := make(chan string, 100), make(chan error, 1), make(chan struct{})
+		seen, taken := make(chan string, 100), make(chan error, 1)
 		go func() {
 			_, err := two.Take(ctx, func(note []byte) { seen <- string(note) })
 			taken <- err
 		}()
 		require.Equal(t, `"a"`, chantest.Next(t, seen))
-		kept := make(chan error, 1)
-		go func() {
-			for {
-				select {
-				case <-stop:
-					kept <- nil
-					return
-				case <-time.After(50 * time.Millisecond):
-					if err := one.Keep(ctx, noting("b")); err != nil {
-						kept <- err
-						return
-					}
-				}
-			}
-		}()
-		for range 6 { // longer than the lease lasts
+		for range 3 { // longer than the lease lasts
+			passed.Add(int64(40 * time.Minute))
+			require.NoError(t, one.Keep(ctx, noting("b")))
 			require.Equal(t, `"b"`, chantest.Next(t, seen))
 		}
 		require.NoError(t, one.Held())
-		close(stop)
-		require.NoError(t, chantest.Next(t, kept))
 		require.Empty(t, taken)
 
+		passed.Add(int64(time.Hour))
 		require.NoError(t, chantest.Next(t, taken))
 		require.ErrorIs(t, one.Held(), ErrLeaseLost)
 		require.ErrorIs(t, one.Keep(ctx, noting(nil)), ErrLeaseLost)
@@ -96,10 +85,11 @@ func TestAHolderTakesItsLeaseBackAtOnce(t *testing.T) {
 func TestAHolderLearnsThatItsLeaseIsAnothers(t *testing.T) {
 	t.Parallel()
 	b, ctx := open(t, fast(t)), soon(t)
-	away, other := b.NewLease("host", "one", time.Hour), leaseOf(b, "two")
+	var passed atomic.Int64
+	away, other := b.NewLease("host", "one", time.Hour), leaseOf(b, "two", &passed)
 	_, err := away.Take(ctx, func([]byte) { t.Error("there is no other holder") })
 	require.NoError(t, err)
-	_, err = other.Take(ctx, ignore)
+	_, err = other.Take(ctx, func([]byte) { passed.Store(int64(time.Hour)) })
 	require.NoError(t, err)
 	require.NoError(t, away.Held(), "it cannot know yet")
 	err = away.Keep(ctx, noting(nil))
