@@ -248,12 +248,12 @@ func (h *Half) hands(ctx context.Context, setup string) (*station.Work, error) {
 
 func (h *Half) conductorConfig(setup string) conductor.Config {
 	c := conductor.Config{
-		Run: h.Spec.Run, Bus: h.Bus, Mirror: h.Mirror, Resume: h.resumes, Budget: h.budget, AllowUnverified: h.unverified,
+		Run: h.Spec.Run, Bus: h.Bus, Mirror: h.Mirror, Budget: h.budget, AllowUnverified: h.unverified,
 		AllowUnread: h.unread, Notices: h.Notices, Clock: depot.Now, NewID: depot.NewID, Log: h.Log, Tree: h.Tree,
 		Approve: h.approver(), Closing: h.recording, Setup: setup, Interactive: h.Approve != nil, Publish: h.publish,
 		Person: depot.Account(), OnDoubt: h.OnDoubt,
 		Decide: h.decider(), Keys: h.Spec.Keys, Elsewhere: h.Elsewhere, Version: release.Version(), Ordered: h.Ordered,
-		Signs: h.Signs, Held: h.Held, Asked: h.Asked, Members: h.Members,
+		Signs: h.Signs, Held: h.Held, Asked: h.Asked, Caller: h.Caller,
 	}
 	if !h.Elsewhere { // nothing of workers elsewhere is kept
 		c.Baselines = h.Baselines(h.gateHost)

@@ -10,8 +10,8 @@ import (
 
 // Hosting is a host's knowledge of a run that it conducts for another machine. The zero value is for none.
 type Hosting struct {
-	Held    func() error // Config.Held of the conductor
-	Members bool         // Config.Members of it
+	Held   func() error                // Config.Held of the conductor
+	Caller func(subject string) string // Config.Caller of it
 	// RunsCommands reports whether this machine runs commands for a run that was submitted.
 	RunsCommands bool
 	// Admits returns why the person who signed a run may not have it conducted; nil for all.

@@ -7,7 +7,6 @@ import (
 
 	"divisi/bus"
 	"divisi/internal/spec"
-	"divisi/orchestrator/call"
 	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/request"
 	"divisi/subagents/wire"
@@ -22,10 +21,7 @@ func (c *Conductor) counts(worker string) error {
 	if c.st.Quarantines[worker] != nil {
 		return request.Refusedf("worker %s is in quarantine in this run", worker)
 	}
-	if _, there := c.st.Crew[worker]; c.cfg.Elsewhere && !there {
-		return call.AskAgain("the run does not count on worker " + worker + ", which has to enlist")
-	}
-	return nil
+	return c.workers.knows(worker)
 }
 
 // Holds refuses a worker that does not have an attempt of a task, 0 for the newest, or whose attempt has ended; and with plans,

@@ -65,7 +65,7 @@ func TestTheMasterIsWokenByAQuestionAndAnswersIt(t *testing.T) {
 	require.Contains(t, woken, "one asks:")
 	require.Contains(t, woken, "What shall it be called?")
 	require.Contains(t, woken, "Label")
-	require.Contains(t, woken, "2 tasks have not ended yet")
+	require.Contains(t, woken, "2 tasks continue meanwhile")
 	require.NotContains(t, woken, "have ended since your last turn")
 	require.Contains(t, said.at("master/2/2"), "answers the question of one/1")
 	require.Contains(t, said.at("one/1/2"), "Call it Label.")
@@ -125,7 +125,7 @@ func TestAPersonAnswersOnALivingRun(t *testing.T) {
 		s.Plan = planOf(spec.Task{ID: "one", Role: "asker", Brief: "b"}, spec.Task{ID: "two", Role: "scout", Brief: "b"})
 	})
 	said := r.play(parts{"one": {asks("May I?"), submits("was allowed")}})
-	cfg := r.config(false)
+	cfg := r.config()
 	cfg.Interactive = true
 	defer r.worker(t.Context())()
 	ended := make(chan *run.State, 1)
@@ -171,7 +171,7 @@ func TestAPersonIsAskedAtTheTerminal(t *testing.T) {
 		"late": {asks("Now?"), asks("And then?"), submits("was told")},
 	})
 	var asked []string
-	cfg := r.config(false)
+	cfg := r.config()
 	cfg.Interactive = true
 	answers := func(task, words string) {
 		_, err := askFor(t.Context(), r.bus, "r1", act.Send{Task: task, Text: words}, "")
@@ -233,7 +233,7 @@ func (r *rig) until(ok func(st *run.State) bool, why string) {
 
 // do is what a person does about a run that nobody carries out.
 func (r *rig) do(a act.Args) (string, error) {
-	c, err := conductor.New(r.t.Context(), r.config(false))
+	c, err := conductor.New(r.t.Context(), r.config())
 	require.NoError(r.t, err)
 	return c.Do(r.t.Context(), a, "")
 }
@@ -262,7 +262,7 @@ func TestARunWithoutAnybodyStopsForAnAnswerAndGoesOnWithIt(t *testing.T) {
 	require.True(t, strings.HasPrefix(st.Reason, "waits for an answer to one-asker-1-0/1: Which one?"), st.Reason)
 
 	stop := r.worker(t.Context())
-	st, err := r.conduct(t.Context(), r.config(true))
+	st, err := r.conduct(t.Context(), r.config())
 	stop()
 	require.NoError(t, err)
 	require.Equal(t, run.Stopped, st.Status, "no person has answered")
@@ -271,7 +271,7 @@ func TestARunWithoutAnybodyStopsForAnAnswerAndGoesOnWithIt(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "answers the question of one-asker-1-0/1: Which one?", text)
 	defer r.worker(t.Context())()
-	st, err = r.conduct(t.Context(), r.config(true))
+	st, err = r.conduct(t.Context(), r.config())
 	require.NoError(t, err)
 	require.Equal(t, run.Done, st.Status, st.Reason)
 	require.Contains(t, said.at("one-asker-1-0/1/2"), "The second.")
@@ -294,7 +294,7 @@ func TestWhatTheMasterLeavesOpenGoesToAPerson(t *testing.T) {
 	_, err := r.do(act.Send{Task: "one", Text: "Mine."})
 	require.NoError(t, err)
 	defer r.worker(t.Context())()
-	st, err = r.conduct(t.Context(), r.config(true))
+	st, err = r.conduct(t.Context(), r.config())
 	require.NoError(t, err)
 	require.Equal(t, run.Parked, st.Status, "its tasks read only: "+st.Reason)
 	require.Contains(t, said.at("master/3/1"), "All tasks have ended")
@@ -313,7 +313,7 @@ func TestAMasterAsksAPerson(t *testing.T) {
 	_, err := r.do(act.Send{Text: "None."})
 	require.NoError(t, err)
 	defer r.worker(t.Context())()
-	st, err = r.conduct(t.Context(), r.config(true))
+	st, err = r.conduct(t.Context(), r.config())
 	require.NoError(t, err)
 	require.Equal(t, run.Parked, st.Status, "it planned nothing")
 	require.Contains(t, said.at("master/1/2"), "None.")
@@ -379,7 +379,7 @@ func TestAGrantOutlivesTheWorker(t *testing.T) {
 	}})
 	r.killedAt(said, func(q geminitest.Request) bool { return q.Turn == 2 })
 	defer r.worker(t.Context())()
-	st, err := r.conduct(t.Context(), r.config(true))
+	st, err := r.conduct(t.Context(), r.config())
 	require.NoError(t, err)
 	require.Equal(t, run.Done, st.Status, st.Reason)
 	require.Equal(t, "new\n", sh(t, r.checkout.Top, "git show divisi/r1:f01.txt"))

@@ -37,7 +37,7 @@ func TestWhatAnAttemptWasGivenCanBeLookedUpLater(t *testing.T) {
 		return out
 	})
 	defer stop()
-	st, err := r.conduct(t.Context(), r.config(false))
+	st, err := r.conduct(t.Context(), r.config())
 	require.NoError(t, err)
 	require.Equal(t, run.Done, st.Status, st.Reason)
 	require.Len(t, given.all["t1--verify"], 2)

@@ -112,7 +112,7 @@ func TestATaskLostWithAConnectionIsTakenUpSoonAfterIt(t *testing.T) {
 	r.open(bus.Options{URL: "nats://" + ours.Addr().String()})
 	ended := make(chan run.Status, 1)
 	go func() {
-		st, _ := r.conduct(t.Context(), r.config(false))
+		st, _ := r.conduct(t.Context(), r.config())
 		ended <- st.Status
 	}()
 	require.Eventually(t, theirs.lost.Load, time.Minute, time.Millisecond)

@@ -54,7 +54,7 @@ func TestSlowAnAgentGoesOnWhileAChildWorksAndReadsItsResult(t *testing.T) {
 	r := newRig(t, files(2), backgroundPlan)
 	said := r.play(backgroundParts())
 	stop := r.worker(t.Context())
-	st, err := r.conduct(t.Context(), r.quietly(false))
+	st, err := r.conduct(t.Context(), r.quietly())
 	stop()
 	require.NoError(t, err)
 	require.Equal(t, run.Done, st.Status, st.Reason)

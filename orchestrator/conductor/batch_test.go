@@ -58,7 +58,7 @@ func TestPatchesAreProvenTogether(t *testing.T) {
 				return r.grepped(a)
 			})
 			defer stop()
-			st, err := r.conduct(t.Context(), r.config(false))
+			st, err := r.conduct(t.Context(), r.config())
 			require.NoError(t, err)
 			require.Equal(t, run.Parked, st.Status)
 			for i := range c.tasks {
@@ -123,7 +123,7 @@ func TestABatchWaitsForPatchesThatAreUnderWay(t *testing.T) {
 			})
 			defer stop()
 			began := time.Now()
-			st, err := r.conduct(t.Context(), r.config(false))
+			st, err := r.conduct(t.Context(), r.config())
 			require.NoError(t, err)
 			require.Equal(t, run.Done, st.Status, st.Reason)
 			require.Equal(t, c.gateRuns, st.Batches.GateRuns)

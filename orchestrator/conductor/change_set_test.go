@@ -59,7 +59,7 @@ func TestAChangeSetLandsAsOneCommit(t *testing.T) {
 				}
 			})
 			defer stop()
-			st, err := r.conduct(t.Context(), r.config(false))
+			st, err := r.conduct(t.Context(), r.config())
 			require.NoError(t, err)
 			require.Equal(t, run.Parked, st.Status, st.Reason) // a task changed nothing
 			require.Equal(t, map[run.TaskState]int{run.TaskLanded: 4, run.TaskDone: 1}, st.Tasks.Counts())
@@ -104,7 +104,7 @@ func TestAConflictInAChangeSetIsMadeAgain(t *testing.T) {
 		}
 	})
 	defer stop()
-	st, err := r.conduct(t.Context(), r.config(false))
+	st, err := r.conduct(t.Context(), r.config())
 	require.NoError(t, err)
 	require.Equal(t, run.Done, st.Status, st.Reason)
 	require.Equal(t, "of-b\n", sh(t, r.mirror.Dir(), "git show "+st.Head+":f00.txt"))
@@ -137,7 +137,7 @@ func TestAChangeSetThatIsNotWholeParks(t *testing.T) {
 		return red
 	})
 	defer stop()
-	st, err := r.conduct(t.Context(), r.config(false))
+	st, err := r.conduct(t.Context(), r.config())
 	require.NoError(t, err)
 	require.Equal(t, run.Parked, st.Status)
 	require.Equal(t, "the change set rename fails in f02.txt, which no task of it may change: error: undefined: old. "+

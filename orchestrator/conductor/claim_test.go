@@ -27,7 +27,7 @@ import (
 func (r *rig) begun(resume bool) (stop func()) {
 	r.t.Helper()
 	ctx, cancel := context.WithCancel(r.t.Context())
-	c, err := conductor.New(ctx, r.config(resume))
+	c, err := conductor.New(ctx, r.config())
 	require.NoError(r.t, err)
 	if !resume {
 		require.NoError(r.t, c.Start(ctx, r.spec))
@@ -69,7 +69,7 @@ func TestAConductorClaimsTheAttemptsOfACopiedLog(t *testing.T) {
 	require.ErrorIs(t, err, bus.ErrFenced)
 	stop()
 
-	c, err := conductor.New(ctx, r.config(true))
+	c, err := conductor.New(ctx, r.config())
 	require.NoError(t, err)
 	defer r.worker(ctx)()
 	require.NoError(t, c.Run(ctx))
@@ -101,7 +101,7 @@ func TestASetupIsNamedBeforeItsQueueIsFilled(t *testing.T) {
 		s.Plan = planOf(spec.Task{ID: "one", Role: "mod", Brief: "b", Files: []string{"f00.txt"}})
 	})
 	r.begun(false)()
-	cfg := r.config(true)
+	cfg := r.config()
 	cfg.Setup = "setup-2"
 	c, err := conductor.New(t.Context(), cfg)
 	require.NoError(t, err)
@@ -137,7 +137,7 @@ func TestAClockThatIsAheadLeavesNoRequestUndone(t *testing.T) {
 		s.Roles["mod"] = command("mod", "echo new > f00.txt")
 		s.Plan = planOf(spec.Task{ID: "one", Role: "mod", Brief: "b", Files: []string{"f00.txt"}})
 	})
-	cfg := r.config(false)
+	cfg := r.config()
 	cfg.Clock = func() time.Time { return time.Now().Add(time.Hour) }
 	c, err := conductor.New(t.Context(), cfg)
 	require.NoError(t, err)

@@ -57,9 +57,8 @@ type Config struct {
 	// Setup is the sealed object that the run's workers are made of. A run event names it once the queue holds what the log says
 	// and nothing older: they begin then. It may be empty.
 	Setup string
-	// Resume continues a stopped run; Budget, when not nil, is its new budget, and AllowUnverified lets it land patches without
-	// proof, AllowUnread files that no gate reads.
-	Resume          bool
+	// Budget, when not nil, is the new budget of a run that goes on, and AllowUnverified lets it land patches without proof,
+	// AllowUnread files that no gate reads.
 	Budget          *int
 	AllowUnverified bool
 	AllowUnread     bool
@@ -75,8 +74,8 @@ type Config struct {
 	Version string
 	// Held returns an error once another machine may conduct the run: nothing is written after it. nil where no other one can.
 	Held func() error
-	// Members reports that the server vouches for the names under which it is asked; else all are bus.Local.
-	Members bool
+	// Caller is the member that asks on a subject, where the server vouches for its name; nil where all are bus.Local.
+	Caller func(subject string) string
 	// Asked is told what another process has asked, who did, and why nothing came of it. It may be nil.
 	Asked func(by string, q *act.Request, err error)
 	// OnDoubt replaces what the run does about doubts when it is resumed; "" leaves it.
@@ -132,6 +131,9 @@ type Conductor struct {
 	// on the queue and no such report.
 	reported atomic.Pointer[time.Time]
 	alone    int
+	workers  workers
+	// idle is the rule for a run in which only a person can do something.
+	idle func(*run.State) []run.Action
 	// muster has what workers elsewhere say of themselves; enlists are what they ask of the loop.
 	muster  *muster
 	enlists chan func(context.Context) error
@@ -169,6 +171,16 @@ func New(ctx context.Context, cfg Config) (*Conductor, error) {
 	c.sealer = assign.NewSealer(cfg.Run, cfg.Bus, cfg.Mirror, func(ctx context.Context, commit, onto string) error {
 		return c.share(ctx, commit, onto)
 	})
+	c.workers, c.idle = own{c}, c.stuck
+	if cfg.Elsewhere {
+		c.workers = elsewhere{c}
+	}
+	if cfg.Interactive {
+		c.idle = watched
+	}
+	if cfg.Caller == nil {
+		c.cfg.Caller = func(string) string { return bus.Local }
+	}
 	return c, nil
 }
 
@@ -206,7 +218,7 @@ func (c *Conductor) conduct(ctx context.Context) error {
 		return err
 	}
 	defer deaf()
-	dismiss, err := c.attend(inner)
+	dismiss, err := c.workers.attend(inner)
 	if err != nil {
 		return err
 	}
@@ -252,7 +264,7 @@ func (c *Conductor) loop(ctx context.Context, tail <-chan tailed, asks <-chan in
 			err = act(ctx)
 		case <-sweep.C:
 			quiet := c.cfg.Clock().Add(-c.cfg.Patience.Lost)
-			if err = c.missWorkers(ctx, quiet); err == nil {
+			if err = c.workers.miss(ctx, quiet); err == nil {
 				err = c.sweep(ctx, quiet)
 			}
 			c.resendAll(ctx)
@@ -265,7 +277,7 @@ func (c *Conductor) loop(ctx context.Context, tail <-chan tailed, asks <-chan in
 		case <-retry.C:
 			err = c.retry(ctx)
 		case <-roll.C:
-			err = c.callRoll(ctx)
+			err = c.workers.callRoll(ctx)
 		case <-ctx.Done():
 			err = ctx.Err()
 		}
@@ -287,7 +299,7 @@ func (c *Conductor) rules(ctx context.Context) []func(*run.State) []run.Action {
 		landing.ParkSets, request.Settle, request.CancelOrphans, request.Follow, goes(landing.ProveRed), goes(landing.Land),
 		request.ReportLate, goes(c.later), goes(c.dispatch), phase.KeepBudget, goes(phase.Reprove), goes(phase.Flakes),
 		c.askApproval, c.decide,
-		goes(unspent(master.Wake)), goes(c.landedUnlike), goes(c.finish(ctx)), goes(c.stuck), decision.AnnounceWait,
+		goes(unspent(master.Wake)), goes(c.landedUnlike), goes(c.finish(ctx)), goes(c.idle), decision.AnnounceWait,
 	}
 }
 
@@ -365,13 +377,16 @@ func unspent(rule func(*run.State) []run.Action) func(*run.State) []run.Action {
 	}
 }
 
-// stuck stops no run that a person watches, or whose plan a person is asked about.
+// stuck stops no run whose plan a person is asked about.
 func (c *Conductor) stuck(s *run.State) []run.Action {
-	if c.cfg.Interactive || c.asked.plan > s.Plans.Approved {
+	if c.asked.plan > s.Plans.Approved {
 		return nil
 	}
 	return decision.Stuck(s)
 }
+
+// watched stops no run that a person watches.
+func watched(*run.State) []run.Action { return nil }
 
 // linger returns a context that outlives its parent by stopTimeout, for steps that must not be interrupted.
 func linger(parent context.Context) (context.Context, context.CancelFunc) {

@@ -31,7 +31,7 @@ func conductorCPU(b *testing.B, tasks int) float64 {
 	})
 	defer r.hands(b.Context(), func(*wire.Assignment) spec.Result { return done() })()
 	began := cpuTime(b)
-	st, err := r.conduct(b.Context(), r.config(false))
+	st, err := r.conduct(b.Context(), r.config())
 	require.NoError(b, err)
 	require.Equal(b, tasks, st.Tasks.Counts()[run.TaskDone])
 	return float64((cpuTime(b) - began).Microseconds()) / 1000 / float64(tasks)

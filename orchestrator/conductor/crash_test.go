@@ -62,8 +62,8 @@ func (r *rig) outcome(head string) crashed {
 }
 
 // quietly is a configuration that leaves the user's repository alone.
-func (r *rig) quietly(resume bool) conductor.Config {
-	cfg := r.config(resume)
+func (r *rig) quietly() conductor.Config {
+	cfg := r.config()
 	cfg.Publish = func(context.Context, string, string, string) (string, error) {
 		return run.IntegrationRef(r.spec.Run), nil
 	}
@@ -76,7 +76,7 @@ func (r *rig) goOn(want crashed) {
 	ctx, cancel := context.WithTimeout(r.t.Context(), 5*time.Minute)
 	defer cancel()
 	defer r.worker(ctx)()
-	st, err := r.conduct(ctx, r.quietly(true))
+	st, err := r.conduct(ctx, r.quietly())
 	require.NoError(r.t, err)
 	require.Equal(r.t, run.Done, st.Status, st.Reason)
 	require.Equal(r.t, want, r.outcome(st.Head))
@@ -171,7 +171,7 @@ func TestSlowAKillBehindAnyAppendLosesAndDoublesNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files(7), crashPlan)
 	stop := r.worker(t.Context())
-	st, err := r.conduct(t.Context(), r.quietly(false))
+	st, err := r.conduct(t.Context(), r.quietly())
 	stop()
 	require.NoError(t, err)
 	require.Equal(t, run.Done, st.Status, st.Reason)
@@ -200,7 +200,7 @@ var errKill = errors.New("killed")
 func TestSlowAKillBeforeAnyAppendLosesAndDoublesNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files(7), crashPlan)
-	cfg, appends := r.quietly(false), 0
+	cfg, appends := r.quietly(), 0
 	cfg.NewID = func() string { appends++; return r.newID() }
 	stop := r.worker(t.Context())
 	st, err := r.conduct(t.Context(), cfg)
@@ -231,7 +231,7 @@ func TestSlowAKillBeforeAnyAppendLosesAndDoublesNothing(t *testing.T) {
 func (r *rig) kill(k int) (killed bool) {
 	ctx, cancel := context.WithCancel(r.t.Context())
 	defer cancel()
-	cfg, n := r.quietly(false), 0
+	cfg, n := r.quietly(), 0
 	cfg.NewID = func() string {
 		if n++; n == k {
 			panic(errKill)

@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"maps"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"divisi/bus"
 	"divisi/internal/spec"
 	"divisi/orchestrator/call"
 	"divisi/orchestrator/request"
@@ -85,23 +83,6 @@ func (m *muster) there(worker string) bool {
 // conducting is what workers are compared with.
 func (c *Conductor) conducting() wire.Conducting {
 	return wire.NewConducting(c.cfg.Run, c.cfg.Version)
-}
-
-// attend listens to what workers say of themselves until stop.
-func (c *Conductor) attend(ctx context.Context) (stop func(), err error) {
-	if !c.cfg.Elsewhere {
-		return func() {}, nil
-	}
-	c.muster.since = c.cfg.Clock()
-	return c.cfg.Bus.Subscribe(ctx, bus.WorkersPresent(), func(m bus.Message, _ func([]byte) error) {
-		p, err := wire.DecodePresence(m)
-		if err != nil {
-			c.cfg.Log.Debug().Err(err).Msg("a presence was passed over")
-			return
-		}
-		p.Meet(c.conducting())
-		c.muster.take(p.Of(c.cfg.Run))
-	})
 }
 
 // Enlist counts on a worker from now on, or on other places of it. It returns when the log says so: what the worker signs counts
@@ -256,34 +237,6 @@ func (c *Conductor) heldBy(worker string) (had []*run.Work) {
 		}
 	}
 	return had
-}
-
-// callRoll takes workers out of the crew that were silent for too long, and notes which roles none of the others serves.
-func (c *Conductor) callRoll(ctx context.Context) error {
-	if !c.cfg.Elsewhere || c.pausing {
-		return nil
-	}
-	if err := c.sendStayers(ctx); err != nil {
-		return err
-	}
-	for _, name := range append(slices.Sorted(maps.Keys(c.st.Crew)), slices.Sorted(maps.Keys(c.st.Away))...) {
-		if !c.muster.there(name) && c.cfg.Bus.Steady(c.cfg.Patience.Present) {
-			how := fmt.Sprintf("was lost: no sign of life for %s", c.cfg.Patience.Present)
-			if err := c.discharge(ctx, name, how, ""); err != nil {
-				return err
-			}
-		}
-	}
-	lacking := map[string]run.Unserved{}
-	if c.cfg.Clock().Sub(c.muster.since) > c.cfg.Patience.Present {
-		present := c.muster.present()
-		maps.DeleteFunc(present, func(name string, _ *wire.Presence) bool { return c.st.Quarantines[name] != nil })
-		lacking = unserved(c.st, present)
-	}
-	if maps.EqualFunc(lacking, c.st.Unserved, func(a, b run.Unserved) bool { return a.Why == b.Why }) {
-		return nil
-	}
-	return c.append(ctx, run.Append{Data: run.Data{Unserved: lacking}})
 }
 
 // unserved lists the roles that have work now and that no worker serves, with what the nearest one lacks.

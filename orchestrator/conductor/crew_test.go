@@ -59,7 +59,7 @@ func (r *rig) says(p wire.Presence) (stop func()) {
 func TestACrewIsCountedOnUntilItIsLost(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files(1), manyReaders(6))
-	cfg := r.quick(false)
+	cfg := r.quick()
 	cfg.Elsewhere, cfg.Interactive, cfg.Patience.Present = true, true, 3*time.Second
 	c, err := conductor.New(t.Context(), cfg)
 	require.NoError(t, err)
@@ -128,7 +128,7 @@ func TestACrewIsCountedOnUntilItIsLost(t *testing.T) {
 func TestAWorkerThatEnlistsWithoutEndWritesNoLog(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files(1), manyReaders(1))
-	cfg := r.quick(false)
+	cfg := r.quick()
 	cfg.Elsewhere = true
 	c, err := conductor.New(t.Context(), cfg)
 	require.NoError(t, err)
@@ -155,7 +155,7 @@ func TestAWorkerThatEnlistsWithoutEndWritesNoLog(t *testing.T) {
 // no conductor has put on the queue.
 func TestReportsOfNoAttemptAreNotKept(t *testing.T) { //nolint:paralleltest // it measures the memory of all tests
 	r := newRig(t, files(1), manyReaders(1))
-	cfg := r.quick(false)
+	cfg := r.quick()
 	cfg.Elsewhere = true
 	c, err := conductor.New(t.Context(), cfg)
 	require.NoError(t, err)
@@ -189,7 +189,7 @@ func heap() int {
 func TestAWorkerInQuarantineServesNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files(1), manyReaders(2))
-	cfg := r.quick(false)
+	cfg := r.quick()
 	cfg.Elsewhere, cfg.Patience.Present = true, 3*time.Second
 	c, err := conductor.New(t.Context(), cfg)
 	require.NoError(t, err)
@@ -237,7 +237,7 @@ func TestAWorkerInQuarantineServesNothing(t *testing.T) {
 func TestAWorkerThatBeganAgainHasNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files(1), manyReaders(2))
-	cfg := r.quick(false)
+	cfg := r.quick()
 	cfg.Elsewhere, cfg.Patience.Present = true, time.Hour
 	c, err := conductor.New(t.Context(), cfg)
 	require.NoError(t, err)

@@ -45,7 +45,7 @@ func cancelsAllBelow(t *testing.T, background bool) {
 		}
 	}
 	defer close(release)
-	c, err := conductor.New(t.Context(), r.config(false))
+	c, err := conductor.New(t.Context(), r.config())
 	require.NoError(t, err)
 	require.NoError(t, c.Start(t.Context(), r.spec))
 	defer r.worker(t.Context())()
@@ -115,13 +115,13 @@ func TestAnAgentThatWaitsSurvivesItsWorkerAndItsConductor(t *testing.T) {
 		}
 	}
 	stop := r.worker(ctx)
-	_, err := r.conduct(ctx, r.config(false))
+	_, err := r.conduct(ctx, r.config())
 	require.NoError(t, err)
 	stop()
 	close(release)
 	said.hold = nil
 	defer r.worker(t.Context())()
-	st, err := r.conduct(t.Context(), r.config(true))
+	st, err := r.conduct(t.Context(), r.config())
 	require.NoError(t, err)
 	require.Equal(t, run.Done, st.Status, st.Reason)
 	require.Equal(t, []string{"one", "one-scout-1-0"}, st.Tasks.Order, "it was asked for once")

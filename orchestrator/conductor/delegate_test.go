@@ -292,7 +292,7 @@ func TestWhatAnAgentHasDoneNeedsNoWordOfItsOwn(t *testing.T) {
 		"do-hand-1-0": {writes("f01.txt", "new\n"), submits("done")}, "also-hand-1-0": {writes("f02.txt", "new\n"), submits("done")},
 		"master/3": {submits("done")},
 	})
-	cfg, shown := r.config(false), 0
+	cfg, shown := r.config(), 0
 	cfg.Approve = func(_ context.Context, p conductor.Proposal) (conductor.Answer, error) {
 		shown++
 		require.Len(t, p.Plan.Tasks, 2)

@@ -21,7 +21,7 @@ func (r *rig) drop(st *run.State, id, file string) (*spec.Patch, error) {
 func (r *rig) dropWith(st *run.State, id, file, text string) (*spec.Patch, error) {
 	r.t.Helper()
 	p := r.patch(st.Tasks.ByID[id].Commit, file, text)
-	c, err := conductor.New(r.t.Context(), r.quietly(false))
+	c, err := conductor.New(r.t.Context(), r.quietly())
 	require.NoError(r.t, err)
 	_, err = c.Do(r.t.Context(), act.Drop{Tasks: []string{id}, Patch: p}, "")
 	return p, err
@@ -31,7 +31,7 @@ func (r *rig) dropWith(st *run.State, id, file, text string) (*spec.Patch, error
 func (r *rig) carryOut() *run.State {
 	r.t.Helper()
 	defer r.worker(r.t.Context())()
-	st, err := r.conduct(r.t.Context(), r.quietly(true))
+	st, err := r.conduct(r.t.Context(), r.quietly())
 	require.NoError(r.t, err)
 	return st
 }
@@ -82,7 +82,7 @@ func TestADropBringsTestsBack(t *testing.T) {
 	t.Parallel()
 	r := hidingRig(t, hiding)
 	stop := r.worker(t.Context())
-	st, err := r.conduct(t.Context(), r.quietly(false))
+	st, err := r.conduct(t.Context(), r.quietly())
 	stop()
 	require.NoError(t, err)
 	unverified(t, st)
@@ -130,7 +130,7 @@ func TestASubmittedRunKeepsItsRolesAndSettings(t *testing.T) {
 	})
 	st := r.run(t.Context())
 	require.Equal(t, run.TaskParked, st.Tasks.ByID["one"].State)
-	cfg := r.quietly(false)
+	cfg := r.quietly()
 	cfg.Ordered = true
 	c, err := conductor.New(t.Context(), cfg)
 	require.NoError(t, err)
@@ -179,7 +179,7 @@ func TestADependentOfADroppedTaskParks(t *testing.T) {
 	require.NoError(t, err)
 	st = r.carryOut()
 	require.Equal(t, run.TaskDropped, st.Tasks.ByID["one"].State)
-	c, err := conductor.New(t.Context(), r.quietly(false))
+	c, err := conductor.New(t.Context(), r.quietly())
 	require.NoError(t, err)
 	_, err = c.Do(t.Context(), act.Retry{Tasks: []string{"late"}}, wire.Person("ada"))
 	require.NoError(t, err)

@@ -56,7 +56,7 @@ func TestSlowAPersonEditsAPlan(t *testing.T) {
 	r := newRig(t, files(3), asksForApproval)
 	said := r.play(editParts())
 	var shown []conductor.Proposal
-	cfg := r.quietly(false)
+	cfg := r.quietly()
 	cfg.Approve = edits(&shown)
 	stop := r.worker(t.Context())
 	st, err := r.conduct(t.Context(), cfg)
@@ -93,7 +93,7 @@ func TestSlowAPersonEditsAPlan(t *testing.T) {
 			f := r.fork(t, log[:k+1])
 			f.play(editParts())
 			var shown []conductor.Proposal
-			cfg := f.quietly(true)
+			cfg := f.quietly()
 			cfg.Approve = edits(&shown)
 			defer f.worker(t.Context())()
 			st, err := f.conduct(t.Context(), cfg)
@@ -115,7 +115,7 @@ func TestAnEditMayNotTakeTheNameOfALaterTask(t *testing.T) {
 		"master/3": {submits("done")},
 		"do":       {writes("f00.txt", "new\n"), submits("done")},
 	})
-	cfg, answers := r.quietly(false), 0
+	cfg, answers := r.quietly(), 0
 	edit := func(task spec.Task) conductor.Answer {
 		task.Role, task.Brief = "hand", "b"
 		return conductor.Answer{Edited: &spec.Plan{Tasks: []spec.Task{task}}}
@@ -193,7 +193,7 @@ func TestSlowAMessageIsReadBeforeThePlanStarts(t *testing.T) {
 				}
 				return conductor.Answer{Yes: true}, err
 			}
-			cfg := r.config(false)
+			cfg := r.config()
 			cfg.Approve = approve
 			stop := r.worker(ctx)
 			st, err := r.conduct(ctx, cfg)
@@ -201,7 +201,7 @@ func TestSlowAMessageIsReadBeforeThePlanStarts(t *testing.T) {
 			require.NoError(t, err)
 			if c.kill {
 				require.Equal(t, run.Stopped, st.Status)
-				cfg = r.config(true)
+				cfg = r.config()
 				cfg.Approve = approve
 				defer r.worker(t.Context())()
 				st, err = r.conduct(t.Context(), cfg)
@@ -229,7 +229,7 @@ func TestAYesToAPlanThatHasChangedDoesNotCount(t *testing.T) {
 		"do": {writes("f00.txt", "new\n"), submits("done")},
 	})
 	var shown []int
-	cfg := r.quietly(false)
+	cfg := r.quietly()
 	cfg.Approve = func(_ context.Context, p conductor.Proposal) (conductor.Answer, error) {
 		shown = append(shown, len(p.Plan.Tasks))
 		require.Len(t, p.Source.Tasks, len(p.Plan.Tasks))
@@ -275,7 +275,7 @@ func TestAnAnswerToAnOldPlanStartsNoOther(t *testing.T) {
 		"do":       {writes("f00.txt", "new\n"), submits("done")},
 		"later":    {writes("f01.txt", "new\n"), submits("done")},
 	})
-	cfg, shown := r.quietly(false), []string{}
+	cfg, shown := r.quietly(), []string{}
 	var mu sync.Mutex
 	cfg.Approve = func(_ context.Context, p conductor.Proposal) (conductor.Answer, error) {
 		mu.Lock() // a terminal shows one at a time
@@ -306,7 +306,7 @@ func TestAPlanThatIsAnsweredWhileTheLineIsStopped(t *testing.T) {
 		"master/2": {submits("done")},
 		"do":       {writes("f00.txt", "new\n"), submits("done")},
 	})
-	cfg := r.quietly(false)
+	cfg := r.quietly()
 	line := func(a act.Args) {
 		_, err := askFor(t.Context(), r.bus, "r1", a, "")
 		require.NoError(t, err)

@@ -136,7 +136,7 @@ func (c *Conductor) together(ctx context.Context, actions []run.Action) error {
 		return err
 	}
 	for _, d := range data {
-		c.wake(ctx, d)
+		c.workers.wake(ctx, d)
 	}
 	return c.execute(ctx, behind)
 }
@@ -149,7 +149,7 @@ func (c *Conductor) append(ctx context.Context, a run.Append) error {
 		return err
 	}
 	if err = c.commit(ctx, e); err == nil {
-		c.wake(ctx, a.Data)
+		c.workers.wake(ctx, a.Data)
 	}
 	return err
 }

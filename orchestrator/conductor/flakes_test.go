@@ -49,7 +49,7 @@ func TestABatchEndsTheSecondRunOnTheBase(t *testing.T) {
 	ctx, kill := context.WithCancel(t.Context())
 	stop := r.gatesAnd(ctx, func(*wire.Assignment) spec.Result { <-ctx.Done(); return spec.Result{} })
 	go func() { r.until(func(st *run.State) bool { return begun(st, 0) }, "it does not begin"); kill() }()
-	st, err := r.conduct(ctx, r.config(false))
+	st, err := r.conduct(ctx, r.config())
 	stop()
 	require.NoError(t, err)
 	require.Equal(t, run.Stopped, st.Status, "it is stopped while the gates run on the base commit again")
@@ -61,7 +61,7 @@ func TestABatchEndsTheSecondRunOnTheBase(t *testing.T) {
 		r.until(func(st *run.State) bool { return begun(st, stopped) }, "it does not go on")
 		return spec.Result{Status: spec.StatusDone, Patch: r.patch(a.Head, fileOf(0), "good")}
 	})
-	st, err = r.conduct(t.Context(), r.config(true))
+	st, err = r.conduct(t.Context(), r.config())
 	require.NoError(t, err)
 	stop()
 	require.Equal(t, run.Done, st.Status, st.Reason)
@@ -79,7 +79,7 @@ func TestFlakyTestsAreKeptWithTheBaseline(t *testing.T) {
 		r.until(func(st *run.State) bool { return st.Proofs.Flaky != nil }, "the runs are not compared")
 		return spec.Result{Status: spec.StatusDone, Patch: r.patch(a.Head, fileOf(0), "good")}
 	})()
-	cfg := r.config(false)
+	cfg := r.config()
 	store := &baseline.Store{
 		Dir: filepath.Join(r.dir, "baselines"), Cache: t.TempDir(), Host: func() (string, error) { return "host", nil }, Clock: time.Now,
 	}

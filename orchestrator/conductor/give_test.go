@@ -41,7 +41,7 @@ func (r *rig) giveHands(a *wire.Assignment) spec.Result {
 // give hands in a patch while no process carries the run out, and carries it out then.
 func (r *rig) give(p *spec.Patch) *run.State {
 	r.t.Helper()
-	c, err := conductor.New(r.t.Context(), r.quietly(false))
+	c, err := conductor.New(r.t.Context(), r.quietly())
 	require.NoError(r.t, err)
 	_, err = c.Do(r.t.Context(), act.Give{Task: "hard", Patch: p}, "")
 	require.NoError(r.t, err)
@@ -51,7 +51,7 @@ func (r *rig) give(p *spec.Patch) *run.State {
 func (r *rig) giveOn() *run.State {
 	r.t.Helper()
 	defer r.hands(r.t.Context(), r.giveHands)()
-	st, err := r.conduct(r.t.Context(), r.quietly(true))
+	st, err := r.conduct(r.t.Context(), r.quietly())
 	require.NoError(r.t, err)
 	return st
 }
@@ -68,7 +68,7 @@ func TestAGivenPatchLandsAlsoAfterAKill(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files(2), givePlan)
 	stop := r.hands(t.Context(), r.giveHands)
-	st, err := r.conduct(t.Context(), r.quietly(false))
+	st, err := r.conduct(t.Context(), r.quietly())
 	stop()
 	require.NoError(t, err)
 	require.Equal(t, run.Parked, st.Status)
@@ -106,7 +106,7 @@ func TestAGivenPatchOutsideTheWriteSetParks(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files(2), givePlan)
 	stop := r.hands(t.Context(), r.giveHands)
-	_, err := r.conduct(t.Context(), r.quietly(false))
+	_, err := r.conduct(t.Context(), r.quietly())
 	stop()
 	require.NoError(t, err)
 	st := r.give(r.patch(r.spec.Base, "f01.txt", "elsewhere"))
@@ -126,7 +126,7 @@ func TestAGivenPatchCompletesAChangeSet(t *testing.T) {
 		s.Plan.Tasks[1] = spec.Task{ID: "mate", Role: "mod", Brief: "b", Files: []string{"f01.txt"}, ChangeSet: "pair"}
 	})
 	stop := r.hands(t.Context(), r.giveHands)
-	st, err := r.conduct(t.Context(), r.quietly(false))
+	st, err := r.conduct(t.Context(), r.quietly())
 	stop()
 	require.NoError(t, err)
 	require.Equal(t, run.TaskParked, st.Tasks.ByID["mate"].State, "the set was given up as a whole")

@@ -124,7 +124,7 @@ func TestAWrongKeyStopsTheRunAndResumeGoesOn(t *testing.T) {
 	r.useModel(geminitest.Options{Keys: []string{"another"}, Lenient: true, Handle: func(geminitest.Request) geminitest.Answer {
 		return geminitest.Answer{Text: "never"}
 	}})
-	c, err := conductor.New(t.Context(), r.config(false))
+	c, err := conductor.New(t.Context(), r.config())
 	require.NoError(t, err)
 	require.NoError(t, c.Start(t.Context(), r.spec))
 	stop := r.worker(t.Context())
@@ -157,7 +157,7 @@ func TestTheBudgetIsAHardStopThatCanBeResumed(t *testing.T) {
 	require.Zero(t, r.publishes.Load())
 
 	more := 1_000_000
-	cfg := r.config(true)
+	cfg := r.config()
 	cfg.Budget = &more
 	c, err := conductor.New(t.Context(), cfg)
 	require.NoError(t, err)
@@ -191,7 +191,7 @@ func TestAPlanIsSentBackWithWords(t *testing.T) {
 	})
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	cfg, briefs := r.config(false), []string{}
+	cfg, briefs := r.config(), []string{}
 	cfg.Approve = func(ctx context.Context, p conductor.Proposal) (conductor.Answer, error) {
 		briefs = append(briefs, p.Plan.Tasks[0].Brief)
 		if len(briefs) == 1 {
@@ -209,7 +209,7 @@ func TestAPlanIsSentBackWithWords(t *testing.T) {
 	require.Contains(t, said.at("master/2/1"), "Leave f00 alone")
 	require.Zero(t, said.count("do/1/1"))
 
-	cfg = r.config(true)
+	cfg = r.config()
 	cfg.Approve = func(_ context.Context, p conductor.Proposal) (conductor.Answer, error) {
 		briefs = append(briefs, p.Plan.Tasks[0].Brief)
 		return conductor.Answer{Yes: true}, nil

@@ -128,8 +128,8 @@ func (w *rough) append(ctx context.Context, a *wire.Assignment, kind contextscop
 }
 
 // quick is a configuration that notices within tenths of a second what it else notices within seconds.
-func (r *rig) quick(resume bool) conductor.Config {
-	cfg := r.config(resume)
+func (r *rig) quick() conductor.Config {
+	cfg := r.config()
 	cfg.Patience = conductor.Patience{Sweep: 100 * time.Millisecond, Lost: time.Second, Retry: 50 * time.Millisecond, Most: time.Hour}
 	return cfg
 }
@@ -195,12 +195,12 @@ func (r *rig) replaced(t *testing.T, after int) *run.State {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(after)*time.Millisecond)
 	defer cancel()
-	if _, err := r.conduct(ctx, r.quick(false)); err != nil {
+	if _, err := r.conduct(ctx, r.quick()); err != nil {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 	}
 	ctx, cancel = context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	st, err := r.conduct(ctx, r.quick(true))
+	st, err := r.conduct(ctx, r.quick())
 	require.NoError(t, err)
 	return st
 }
@@ -216,7 +216,7 @@ func TestARunWaitsForWhatItsMachineLacksAndGoesOn(t *testing.T) {
 		return "machine term"
 	}}
 	defer w.start(t.Context())()
-	st, err := r.conduct(t.Context(), r.quick(false))
+	st, err := r.conduct(t.Context(), r.quick())
 	require.NoError(t, err)
 	require.Equal(t, run.Done, st.Status)
 	for _, task := range st.Tasks.ByID {
@@ -259,13 +259,13 @@ func TestARunThatWaitsTooLongForItsMachineIsStopped(t *testing.T) {
 		return "machine term"
 	}}
 	defer w.start(t.Context())()
-	cfg := r.quick(false)
+	cfg := r.quick()
 	cfg.Patience.Most = 300 * time.Millisecond
 	st, err := r.conduct(t.Context(), cfg)
 	require.ErrorIs(t, err, conductor.ErrMachine)
 	require.Equal(t, run.Stopped, st.Status)
 	healed.Store(true)
-	st, err = r.conduct(t.Context(), r.quick(true))
+	st, err = r.conduct(t.Context(), r.quick())
 	require.NoError(t, err)
 	require.Equal(t, run.Done, st.Status)
 }
@@ -291,7 +291,7 @@ func TestSlowARunWhoseMachineHasRecoveredIsNotStopped(t *testing.T) {
 		return "started result ack"
 	}}
 	defer w.start(t.Context())()
-	cfg := r.quick(false)
+	cfg := r.quick()
 	cfg.Patience.Most = time.Minute
 	cfg.Patience.Lost = 2 * time.Hour
 	cfg.Clock = func() time.Time {
@@ -311,7 +311,7 @@ func TestWhatTheConductorCannotDoWaitsForTheMachine(t *testing.T) {
 		s.Roles["mod"] = command("mod", "echo new > f00.txt")
 		s.Plan = planOf(spec.Task{ID: "one", Role: "mod", Brief: "b", Files: []string{"f00.txt"}})
 	})
-	cfg := r.config(false)
+	cfg := r.config()
 	cfg.Patience.Retry = 10 * time.Millisecond
 	publish, tries := cfg.Publish, 0
 	cfg.Publish = func(ctx context.Context, commit, base, had string) (string, error) {
@@ -344,7 +344,7 @@ func TestWhatTheConductorCannotDoWaitsForTheMachine(t *testing.T) {
 func TestARunWithoutAWorkerTellsThatItWaits(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files(1), manyReaders(2))
-	c, err := conductor.New(t.Context(), r.quick(false))
+	c, err := conductor.New(t.Context(), r.quick())
 	require.NoError(t, err)
 	require.NoError(t, c.Start(t.Context(), r.spec))
 	ended := make(chan error, 1)
@@ -370,7 +370,7 @@ func TestAStopWhileAConductorBeginsIsRecorded(t *testing.T) {
 	for k := range int64(10) {
 		r := newRig(t, files(1), manyReaders(1))
 		ctx, cancel := context.WithCancel(t.Context())
-		cfg := r.config(false)
+		cfg := r.config()
 		clock, calls := cfg.Clock, atomic.Int64{}
 		cfg.Clock = func() time.Time {
 			if calls.Add(1) == k+1 {

@@ -22,7 +22,7 @@ func TestSlowAConductorWithoutItsLeaseWritesNothing(t *testing.T) {
 			s.Plan = planOf(spec.Task{ID: "t", Role: "edit", Brief: "b", Files: []string{"a.txt"}})
 		})
 		var held atomic.Int64
-		cfg := r.config(false)
+		cfg := r.config()
 		cfg.Held = func() error {
 			if held.Add(1) > writes {
 				return errors.New("the lease was lost")
@@ -43,7 +43,7 @@ func TestSlowAConductorWithoutItsLeaseWritesNothing(t *testing.T) {
 		require.Equal(t, writes, n)
 		require.Zero(t, r.publishes.Load())
 
-		c, err = conductor.New(t.Context(), r.config(true))
+		c, err = conductor.New(t.Context(), r.config())
 		require.NoError(t, err)
 		stop = r.worker(t.Context())
 		require.NoError(t, c.Run(t.Context()))

@@ -44,7 +44,7 @@ func (r *rig) inherits(handoff spec.Handoff) (*run.State, *seen) {
 		return out
 	})
 	defer stop()
-	st, err := r.conduct(r.t.Context(), r.config(false))
+	st, err := r.conduct(r.t.Context(), r.config())
 	require.NoError(r.t, err)
 	return st, s
 }
@@ -154,7 +154,7 @@ func TestSiblingsInheritTheSameBytesAndATaskTooBigIsNotTriedAgain(t *testing.T) 
 		return r.passes(a)
 	})
 	defer stop()
-	st, err := r.conduct(t.Context(), r.config(false))
+	st, err := r.conduct(t.Context(), r.config())
 	require.NoError(t, err)
 	require.Equal(t, s.all["a"][0].Slice, s.all["b"][0].Slice)
 	require.NotEmpty(t, s.all["a"][0].Slice)
@@ -185,7 +185,7 @@ func TestAJudgeIsShownTheAuthorsClaimsAndTheConstraintsOfTheRun(t *testing.T) {
 				return out
 			})
 			defer stop()
-			st, err := r.conduct(t.Context(), r.config(false))
+			st, err := r.conduct(t.Context(), r.config())
 			require.NoError(t, err)
 			require.Equal(t, run.TaskLanded, st.Tasks.ByID["w"].State, st.Tasks.ByID["w"].Reason)
 			require.Equal(t, []string{"all", "own"}, s.all["w"][0].Task.Constraints)

@@ -47,7 +47,7 @@ func TestSlowAKillLosesNoQuestionAboutATestThatDidNotRun(t *testing.T) {
 	t.Parallel()
 	r := hidingRig(t, hiding)
 	stop := r.worker(t.Context())
-	st, err := r.conduct(t.Context(), r.quietly(false))
+	st, err := r.conduct(t.Context(), r.quietly())
 	stop()
 	require.NoError(t, err)
 	unverified(t, st)
@@ -65,7 +65,7 @@ func TestSlowAKillLosesNoQuestionAboutATestThatDidNotRun(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
 			defer f.worker(ctx)()
-			st, err := f.conduct(ctx, f.quietly(true))
+			st, err := f.conduct(ctx, f.quietly())
 			require.NoError(t, err)
 			unverified(t, st)
 			require.Equal(t, want, f.outcome(st.Head))
@@ -98,7 +98,7 @@ func TestTestsAreKeptWithTheBaseline(t *testing.T) {
 	}
 	once := hidingRig(t, hiding+`; if [ "$DIVISI_TASK" = `+run.BaselineTask+` ]; then echo ok 3 - by chance; fi`)
 	conduct := func(r *rig) *run.State {
-		cfg := r.quietly(false)
+		cfg := r.quietly()
 		cfg.Baselines = kept
 		stop := r.worker(t.Context())
 		defer stop()

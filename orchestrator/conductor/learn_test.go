@@ -109,20 +109,20 @@ func TestSlowATemplateIsHeldUntilItsBriefIsCorrected(t *testing.T) {
 	t.Parallel()
 	r := templateRig(t, run.OnDoubtAsk)
 	defer r.worker(t.Context())()
-	for _, resume := range []bool{false, true} {
-		st, err := r.conduct(t.Context(), r.config(resume))
+	for range 2 {
+		st, err := r.conduct(t.Context(), r.config())
 		require.NoError(t, err)
 		require.Equal(t, run.Stopped, st.Status, st.Reason)
 		require.Contains(t, st.Reason, "waits for a decision about the template all: ")
 		require.Len(t, st.Templates.Holds(), 1)
 		require.Len(t, view.Of(st).Decisions, 1)
 	}
-	c, err := conductor.New(t.Context(), r.config(true))
+	c, err := conductor.New(t.Context(), r.config())
 	require.NoError(t, err)
 	becomes, err := c.Do(t.Context(), act.Send{Task: "all", Text: "Do it the right way."}, "")
 	require.NoError(t, err)
 	require.Contains(t, becomes, "restart with these words")
-	st, err := r.conduct(t.Context(), r.config(true))
+	st, err := r.conduct(t.Context(), r.config())
 	require.NoError(t, err)
 	require.Equal(t, run.Done, st.Status, st.Reason)
 	require.Len(t, r.landed(), 6)
@@ -191,7 +191,7 @@ func TestAServiceThatIsAwayCostsNoAttempt(t *testing.T) {
 		s.Plan = planOf(spec.Task{ID: "all", Role: "mod", Brief: "b", Shard: &spec.Shard{By: "file", MaxFiles: 1}, Attempts: 1})
 	})
 	defer r.worker(t.Context())()
-	cfg := r.config(false)
+	cfg := r.config()
 	cfg.Patience = conductor.Patience{Wait: time.Millisecond, Retry: 20 * time.Millisecond}
 	st, err := r.conduct(t.Context(), cfg)
 	require.NoError(t, err)

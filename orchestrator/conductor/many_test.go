@@ -38,7 +38,7 @@ func TestActsOnThousandsOfTasks(t *testing.T) {
 	for _, id := range ids {
 		events = append(events, r.event(id, run.TaskData{State: run.TaskParked, Reason: "red"}))
 	}
-	c, err := conductor.New(t.Context(), r.quietly(false))
+	c, err := conductor.New(t.Context(), r.quietly())
 	require.NoError(t, err)
 	require.NoError(t, c.Start(t.Context(), r.spec))
 	log := r.messages()
@@ -49,7 +49,7 @@ func TestActsOnThousandsOfTasks(t *testing.T) {
 	require.NoError(t, err)
 	_, err = r.bus.AppendFiltered(t.Context(), subject, bus.ConductorFilter("r1"), data, log[len(log)-1].Pos)
 	require.NoError(t, err)
-	c, err = conductor.New(t.Context(), r.quietly(false))
+	c, err = conductor.New(t.Context(), r.quietly())
 	require.NoError(t, err)
 	do := func(a act.Args) error {
 		_, err := c.Do(t.Context(), a, "user:ada")

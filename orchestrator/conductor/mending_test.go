@@ -25,7 +25,7 @@ func TestSlowAKillWhileAGateIsMended(t *testing.T) {
 		)
 	})
 	stop := r.worker(t.Context())
-	st, err := r.conduct(t.Context(), r.quietly(false))
+	st, err := r.conduct(t.Context(), r.quietly())
 	stop()
 	require.NoError(t, err)
 	require.Equal(t, run.Done, st.Status, st.Reason)

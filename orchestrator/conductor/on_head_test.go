@@ -19,7 +19,7 @@ func TestABatchWaitsForAnOutage(t *testing.T) {
 		"sh", "-c", "case $DIVISI_TASK in --batch-1|--head) echo 'error: index.invalid: connection refused'; exit 1; esac",
 	}
 	r.spec.Plan = planOf(spec.Task{ID: "a", Role: "mod", Brief: "b", Files: []string{"f00.txt"}, Attempts: 1})
-	cfg := r.config(false)
+	cfg := r.config()
 	cfg.Patience = conductor.Patience{Outage: time.Millisecond}
 	stop := r.worker(t.Context())
 	st, err := r.conduct(t.Context(), cfg)

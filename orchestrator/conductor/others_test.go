@@ -66,7 +66,7 @@ func newMixed(t testing.TB, change func(*run.Spec)) *mixed {
 // conduct begins to conduct the run, or goes on with it.
 func (m *mixed) conduct(resume bool) {
 	m.t.Helper()
-	cfg := m.quietly(resume)
+	cfg := m.quietly()
 	cfg.Elsewhere, cfg.Patience.Present = true, time.Minute
 	ctx, cancel := context.WithCancel(m.t.Context())
 	m.t.Cleanup(cancel)

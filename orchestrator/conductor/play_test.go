@@ -100,7 +100,7 @@ func (r *rig) killedAt(said *asked, turn func(q geminitest.Request) bool) {
 		}
 	}
 	stop := r.worker(ctx)
-	_, err := r.conduct(ctx, r.config(false))
+	_, err := r.conduct(ctx, r.config())
 	require.NoError(r.t, err)
 	said.hold = nil
 	stop()

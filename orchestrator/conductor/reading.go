@@ -126,20 +126,3 @@ func show(q *wire.Reading, m *bus.Message) (shows bool, err error) {
 	m.Data, err = wire.EncodeEvents(out)
 	return true, err
 }
-
-// wake tells workers elsewhere that the log has what they may wait for. One that does not hear it looks again before long.
-func (c *Conductor) wake(ctx context.Context, data any) {
-	if !c.cfg.Elsewhere {
-		return
-	}
-	switch d := data.(type) {
-	case wire.Answer:
-		if q := c.st.Requests.ByID[d.Request]; q != nil {
-			c.publish(ctx, wire.Control{Verb: wire.ControlRead, Task: q.Of, Attempt: q.Attempt})
-		}
-	case run.Data:
-		if d.Setup != "" || d.Baseline != nil {
-			c.publish(ctx, wire.Control{Verb: wire.ControlRead})
-		}
-	}
-}

@@ -87,7 +87,7 @@ var errStopping = errors.New("the run is stopping")
 func (c *Conductor) listen(ctx context.Context, asks chan<- incoming) (stop func(), err error) {
 	pass := func(c *Conductor, stopped context.Context, in *call.In, q *act.Request) (string, error) {
 		done := make(chan outcome, 1)
-		r := incoming{Request: *q, from: c.caller(in.Subject), reply: done}
+		r := incoming{Request: *q, from: c.cfg.Caller(in.Subject), reply: done}
 		if r.Waits > 0 {
 			r.until = c.cfg.Clock().Add(r.Waits)
 		}
@@ -112,14 +112,6 @@ func (c *Conductor) listen(ctx context.Context, asks chan<- incoming) (stop func
 		Table: call.TableOf(call.On(call.ConductorAct, pass)), As: c, Bus: c.cfg.Bus, Log: c.cfg.Log, Pace: &call.Pace{},
 	}
 	return d.Listen(context.WithoutCancel(ctx), bus.RequestFilter(c.cfg.Run))
-}
-
-// caller is the member that asks; bus.Local where the server does not vouch for its name.
-func (c *Conductor) caller(subject string) string {
-	if !c.cfg.Members {
-		return bus.Local
-	}
-	return bus.Caller(subject)
 }
 
 // answer executes a request, unless the caller has left. What is refused is no error of the conductor.

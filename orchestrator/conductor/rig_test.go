@@ -130,10 +130,10 @@ func sh(t testing.TB, dir, script string) string {
 
 func (r *rig) newID() string { return fmt.Sprintf("e%08d", r.ids.Add(1)) }
 
-func (r *rig) config(resume bool) conductor.Config {
+func (r *rig) config() conductor.Config {
 	return conductor.Config{
 		Person: wire.Person("ada"),
-		Run:    r.spec.Run, Bus: r.bus, Mirror: r.mirror, Resume: resume, Tree: r.tree, Log: r.log,
+		Run:    r.spec.Run, Bus: r.bus, Mirror: r.mirror, Tree: r.tree, Log: r.log,
 		Clock: func() time.Time { return time.Now().UTC() }, NewID: r.newID,
 		Publish: func(ctx context.Context, commit, base, had string) (string, error) {
 			r.publishes.Add(1)
@@ -188,7 +188,7 @@ func (r *rig) check(ctx context.Context, p spec.Plan) (plan.Checked, error) {
 // run carries the run out from its first event to its end.
 func (r *rig) run(ctx context.Context) *run.State {
 	r.t.Helper()
-	c, err := conductor.New(ctx, r.config(false))
+	c, err := conductor.New(ctx, r.config())
 	require.NoError(r.t, err)
 	require.NoError(r.t, c.Start(ctx, r.spec))
 	stop := r.worker(ctx)

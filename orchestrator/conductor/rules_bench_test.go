@@ -55,7 +55,7 @@ func busyRun(b *testing.B, finished int) func(*testing.B) time.Duration {
 	}
 	id := tasks[finished].ID
 	l.Dispatched(id, "generator", 1, "b")
-	c := &Conductor{st: l.State, cfg: Config{Interactive: true}, active: map[string]bool{}}
+	c := &Conductor{st: l.State, idle: watched, active: map[string]bool{}}
 	settle(b, c, l)
 	return func(b *testing.B) time.Duration {
 		b.Helper()

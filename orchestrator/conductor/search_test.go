@@ -26,11 +26,11 @@ type searched struct {
 }
 
 // endOf conducts a run to its end, which is red.
-func (r *rig) endOf(t *testing.T, resume bool) searched {
+func (r *rig) endOf(t *testing.T) searched {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	defer r.worker(ctx)()
-	st, err := r.conduct(ctx, r.quietly(resume))
+	st, err := r.conduct(ctx, r.quietly())
 	require.NoError(t, err)
 	require.Equal(t, run.Parked, st.Status)
 	require.NotNil(t, st.Batches.FirstRed(), st.Reason)
@@ -61,7 +61,7 @@ func TestAKillDuringTheSearchForTheFirstRedBatch(t *testing.T) {
 		}
 		s.Plan = planOf(tasks...)
 	})
-	want := r.endOf(t, false)
+	want := r.endOf(t)
 	require.Equal(t, []string{"t0", "t1", "t2", "t3"}, want.tasks)
 	require.Equal(t, "t1", want.first)
 	require.Equal(t, 4+2+2, want.gateRuns, "each patch, the final gates twice, two heads between")
@@ -73,7 +73,7 @@ func TestAKillDuringTheSearchForTheFirstRedBatch(t *testing.T) {
 			kept := log
 			t.Run(fmt.Sprintf("%02d %s", len(log), m.Subject), func(t *testing.T) {
 				t.Parallel()
-				require.Equal(t, want, r.fork(t, kept).endOf(t, true))
+				require.Equal(t, want, r.fork(t, kept).endOf(t))
 			})
 		}
 		for _, e := range wire.DecodeEvents(m) {

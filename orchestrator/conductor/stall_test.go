@@ -33,8 +33,8 @@ func TestASetupThatFailsStopsARunWithoutGatesToo(t *testing.T) {
 		s.Plan = planOf(spec.Task{ID: "one", Role: "mod", Brief: "b"})
 	})
 	defer r.worker(t.Context())()
-	for _, resume := range []bool{false, true} {
-		st, err := r.conduct(t.Context(), r.config(resume))
+	for range 2 {
+		st, err := r.conduct(t.Context(), r.config())
 		require.ErrorIs(t, err, phase.ErrPreflight)
 		require.Equal(t, run.Stopped, st.Status)
 		require.Empty(t, st.Plans.All, "nothing was begun")
@@ -57,7 +57,7 @@ func TestWhatFailedBeforeAResumeDoesNotStopItAgain(t *testing.T) {
 			return done()
 		}
 	})()
-	st, err := r.conduct(t.Context(), r.config(false))
+	st, err := r.conduct(t.Context(), r.config())
 	require.NoError(t, err)
 	require.True(t, st.StoppedByBudget())
 	require.Eventually(t, func() bool {
@@ -66,7 +66,7 @@ func TestWhatFailedBeforeAResumeDoesNotStopItAgain(t *testing.T) {
 		all, _ := st.Queue.AtWork()
 		return all == 0
 	}, time.Minute, 5*time.Millisecond, "the others fail in the same way while the run stops")
-	st, err = r.conduct(t.Context(), r.config(true))
+	st, err = r.conduct(t.Context(), r.config())
 	require.NoError(t, err)
 	require.Equal(t, run.Done, st.Status, "one resume is enough: %s", st.Reason)
 }
@@ -114,7 +114,7 @@ func TestAnUnsoundPatchIsAFailedAttemptAndNoFailedRun(t *testing.T) {
 				result.Patch = &p
 				return result
 			})()
-			st, err := r.conduct(t.Context(), r.config(false))
+			st, err := r.conduct(t.Context(), r.config())
 			require.NoError(t, err)
 			require.Equal(t, run.Parked, st.Status, st.Reason)
 			require.Equal(t, wire.FaultWriteSet, st.Tasks.ByID["one"].Faults[0].Fault.Class)
@@ -162,11 +162,11 @@ func TestFinalGatesThatCouldNotBeRunAreTriedAgainByAResume(t *testing.T) {
 			return result
 		}
 	})()
-	st, err := r.conduct(t.Context(), r.config(false))
+	st, err := r.conduct(t.Context(), r.config())
 	require.ErrorContains(t, err, "the final gates could not be run")
 	require.Equal(t, 3, st.Works["--final"].Last)
 	broken.Store(false)
-	st, err = r.conduct(t.Context(), r.config(true))
+	st, err = r.conduct(t.Context(), r.config())
 	require.NoError(t, err)
 	require.Equal(t, run.Done, st.Status)
 	require.Equal(t, []string{"one"}, r.landed())
@@ -187,7 +187,7 @@ func TestAMasterThatNeverComesToAnEndIsGivenUpAndWhatItHasIsKept(t *testing.T) {
 			return done()
 		}
 	})()
-	st, err := r.conduct(t.Context(), r.config(false))
+	st, err := r.conduct(t.Context(), r.config())
 	require.NoError(t, err)
 	require.Equal(t, run.Parked, st.Status)
 	require.Contains(t, st.Reason, "without coming to an end")
@@ -213,7 +213,7 @@ func TestATaskMayWaitForATemplateOfAnEarlierDispatch(t *testing.T) {
 		}
 		return result
 	})()
-	st, err := r.conduct(t.Context(), r.config(false))
+	st, err := r.conduct(t.Context(), r.config())
 	require.NoError(t, err)
 	require.Equal(t, run.Parked, st.Status, "its tasks read only: "+st.Reason)
 	require.Equal(t, "3", st.Tasks.ByID["sum"].Result.Handoff.Summary, "every shard's handoff")
@@ -239,7 +239,7 @@ func TestARequestAtTheVeryEndHoldsNobodyUp(t *testing.T) {
 		s.Plan = planOf(spec.Task{ID: "one", Role: "mod", Brief: "b"})
 	})
 	defer r.worker(t.Context())()
-	cfg := r.config(false)
+	cfg := r.config()
 	publish, heard, answered := cfg.Publish, make(chan struct{}), make(chan error, 1)
 	stop, err := r.bus.Subscribe(t.Context(), "ctl.r1.conductor.*", func(bus.Message, func([]byte) error) { close(heard) })
 	require.NoError(t, err)
@@ -266,7 +266,7 @@ func TestARunThatIsCancelledTakesItsQuestionBack(t *testing.T) {
 		result.Plan = planOf(spec.Task{ID: "one", Role: "generator", Brief: "b"})
 		return result
 	})()
-	cfg := r.config(false)
+	cfg := r.config()
 	taken := make(chan struct{})
 	answered := make(chan error, 1)
 	cfg.Approve = func(ctx context.Context, _ conductor.Proposal) (conductor.Answer, error) {
@@ -287,7 +287,7 @@ func TestARunThatIsCancelledTakesItsQuestionBack(t *testing.T) {
 	}
 	require.Empty(t, st.Wait.For, "a run that has ended waits for nothing")
 	require.Positive(t, st.Wait.Until(time.Now()))
-	st, err = r.conduct(t.Context(), r.config(true))
+	st, err = r.conduct(t.Context(), r.config())
 	require.NoError(t, err)
 	require.Equal(t, run.Cancelled, st.Status, "cancelled is for good")
 }
@@ -361,7 +361,7 @@ func TestTheLogNamesTheProgramThatEndsARun(t *testing.T) {
 				result.Plan = planOf(spec.Task{ID: "one", Role: "generator", Brief: "b"})
 				return result
 			})()
-			cfg := r.config(false)
+			cfg := r.config()
 			answered := make(chan error, 1)
 			cfg.Approve = func(ctx context.Context, _ conductor.Proposal) (conductor.Answer, error) {
 				go func() {

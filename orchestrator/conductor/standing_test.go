@@ -35,7 +35,7 @@ func TestAnAnswerStandsForPatchesThatComeLater(t *testing.T) {
 		result.Patch = r.patch(a.Head, id+"/"+id+".txt", map[bool]string{true: "other", false: "new"}[id == "c"])
 		return result
 	})()
-	st, err := r.conduct(t.Context(), r.quietly(false))
+	st, err := r.conduct(t.Context(), r.quietly())
 	require.NoError(t, err)
 	require.Equal(t, run.Stopped, st.Status, st.Reason)
 	open := decision.Open(st)
@@ -43,7 +43,7 @@ func TestAnAnswerStandsForPatchesThatComeLater(t *testing.T) {
 	_, err = r.do(act.Decide{Decision: open[0].ID, Option: run.Accept, Alike: true})
 	require.NoError(t, err)
 
-	st, err = r.conduct(t.Context(), r.quietly(true))
+	st, err = r.conduct(t.Context(), r.quietly())
 	require.NoError(t, err)
 	require.Equal(t, run.Stopped, st.Status, st.Reason)
 	for _, id := range []string{"a", "b", "d"} {
@@ -72,7 +72,7 @@ func TestNoAnswerStandsForAPatchThatCannotBeRead(t *testing.T) {
 		result.Patch = r.patch(a.Head, "f00.txt", "new")
 		return result
 	})()
-	st, err := r.conduct(t.Context(), r.quietly(false))
+	st, err := r.conduct(t.Context(), r.quietly())
 	require.NoError(t, err)
 	open := decision.Open(st)
 	sh(t, r.dir, "rm -r repo.git/objects && mkdir repo.git/objects")

@@ -31,17 +31,14 @@ func (c *Conductor) takeOver(ctx context.Context) error {
 		return nil
 	}
 	d := run.Data{Epoch: c.st.Epoch + 1, Budget: c.cfg.Budget}
-	d.AllowUnverified, d.AllowUnread = c.cfg.AllowUnverified, c.cfg.AllowUnread
-	if c.cfg.Elsewhere {
-		d.Crew = run.Crew{}
-	}
+	d.AllowUnverified, d.AllowUnread, d.Crew = c.cfg.AllowUnverified, c.cfg.AllowUnread, c.workers.crew()
 	if len(c.cfg.Keys) > 0 && !maps.EqualFunc(c.cfg.Keys, c.st.Spec.Keys, bytes.Equal) {
 		d.Keys = c.cfg.Keys
 	}
 	if c.cfg.OnDoubt != c.st.Spec.OnDoubt { // empty: it stays
 		d.OnDoubt = c.cfg.OnDoubt
 	}
-	if c.st.Status == run.Stopped && c.cfg.Resume {
+	if c.st.Status == run.Stopped {
 		d.State = phase.Resumed(&c.st.Agenda)
 	} else if c.st.Halted() {
 		d.State = c.st.Status // the machine is tried again

@@ -96,7 +96,7 @@ func TestAMessageOutlivesWorkersAndAttempts(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "one/1 receives it at its next turn", text)
 	defer r.worker(t.Context())()
-	st, err := r.conduct(t.Context(), r.config(true))
+	st, err := r.conduct(t.Context(), r.config())
 	require.NoError(t, err)
 	require.Equal(t, run.Done, st.Status, st.Reason)
 	require.Contains(t, said.at("one/1/2"), "Keep it short.")
@@ -176,7 +176,7 @@ func TestAPausedRunComesToATurnBoundaryAndGoesOn(t *testing.T) {
 
 	said.hold = nil
 	defer r.worker(t.Context())()
-	st, err := r.conduct(t.Context(), r.config(true))
+	st, err := r.conduct(t.Context(), r.config())
 	require.NoError(t, err)
 	require.Equal(t, run.Done, st.Status, st.Reason)
 	require.ElementsMatch(t, []string{"one", "two", "late"}, r.landed())
@@ -238,7 +238,7 @@ func TestAPauseEndsWithAnAttemptThatBreaksOffMeanwhile(t *testing.T) {
 	defer cancel()
 	told, ended := r.controls(ctx), make(chan *run.State)
 	go func() {
-		st, err := r.conduct(ctx, r.config(false))
+		st, err := r.conduct(ctx, r.config())
 		if err != nil {
 			st = nil
 		}

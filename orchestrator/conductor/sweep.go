@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"divisi/bus"
-	"divisi/internal/text"
-	"divisi/orchestrator/run"
 )
 
 const (
@@ -29,26 +27,6 @@ func (c *Conductor) hear(ctx context.Context) (stop func(), err error) {
 			c.reported.Store(&now)
 		}
 	})
-}
-
-// missWorkers records, once, that attempts wait on the queue and that no worker has reported any since quiet. The first time that
-// it is so may be too early.
-func (c *Conductor) missWorkers(ctx context.Context, quiet time.Time) error {
-	waiting := 0
-	for _, w := range c.st.Queue {
-		if w.Outstanding() && !w.Waits() {
-			waiting++
-		}
-	}
-	if at := c.reported.Load(); c.cfg.Elsewhere || waiting == 0 || c.halt.on() || at != nil && at.After(quiet) {
-		c.alone = 0
-		return nil
-	}
-	if c.alone++; c.alone != 2 {
-		return nil
-	}
-	return c.append(ctx, run.Append{Data: run.Data{Notices: []string{fmt.Sprintf(
-		"waiting for a worker: no process works on %s of the queue", text.Count(waiting, "attempt"))}}})
 }
 
 // sweep puts on the queue the attempts that are outstanding in the log and that the queue lacks or does not deliver: the

@@ -6,7 +6,6 @@ import (
 
 	"divisi/bus"
 	"divisi/contextscope"
-	"divisi/internal/machine"
 	"divisi/orchestrator/eventlog"
 )
 
@@ -67,11 +66,7 @@ func (c *Conductor) fold(e *contextscope.Event) error {
 			c.active[e.Task] = true
 		}
 		if a := c.st.Works.Attempt(e.Task, e.Attempt); a != nil && a.Lacks != nil && e.Kind == contextscope.KindControl {
-			if c.cfg.Elsewhere { // its worker leaves, or is told to; the others go on
-				c.away.broke = append(c.away.broke, broken{e.Task, e.Attempt, e.Worker, *a.Lacks})
-			} else {
-				c.lacks(machine.Fault{What: a.Lacks.Class, Path: a.Lacks.Detail})
-			}
+			c.workers.lacking(e, *a.Lacks)
 		} else if e.Kind == contextscope.KindResult && c.halt != nil && c.halt.over {
 			c.halt = nil
 		}

@@ -27,7 +27,7 @@ func TestWhatAWorkerWritesDuringATakeoverIsRead(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	stop := r.worker(ctx)
-	st, err := r.conduct(ctx, r.quietly(false))
+	st, err := r.conduct(ctx, r.quietly())
 	stop()
 	require.NoError(t, err)
 	log := r.messages()
@@ -46,7 +46,7 @@ func TestWhatAWorkerWritesDuringATakeoverIsRead(t *testing.T) {
 		}
 	}
 
-	c, err := conductor.New(ctx, f.quietly(true))
+	c, err := conductor.New(ctx, f.quietly())
 	require.NoError(t, err)
 	_, err = f.bus.Append(ctx, log[at].Subject, log[at].Data, before)
 	require.NoError(t, err)

@@ -62,7 +62,7 @@ func TestSlowAKillAroundAnUnlikeShardAsksOnce(t *testing.T) {
 	t.Parallel()
 	r := unlikeRig(t, `sed -i -e 's/use old/use new/' -e 's/limit = 3/limit = 30/' $DIVISI_FILES`, func(s *run.Spec) { s.OnDoubt = run.OnDoubtAccept })
 	stop := r.worker(t.Context())
-	st, err := r.conduct(t.Context(), r.quietly(false))
+	st, err := r.conduct(t.Context(), r.quietly())
 	stop()
 	require.NoError(t, err)
 	require.Equal(t, run.Done, st.Status, st.Reason)
@@ -103,7 +103,7 @@ func TestAHeldShardGoesOnWhenOthersEditAlike(t *testing.T) {
 		return result
 	}
 	stop := r.hands(t.Context(), edit)
-	st, err := r.conduct(t.Context(), r.quietly(false))
+	st, err := r.conduct(t.Context(), r.quietly())
 	stop()
 	require.NoError(t, err)
 	require.Equal(t, run.Done, st.Status, st.Reason)

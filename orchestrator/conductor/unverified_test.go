@@ -16,7 +16,7 @@ import (
 // carry carries a run of the rig on, from its first event unless resume is set.
 func (r *rig) carry(resume, allow bool) (*run.State, error) {
 	r.t.Helper()
-	cfg := r.config(resume)
+	cfg := r.config()
 	cfg.AllowUnverified = allow
 	c, err := conductor.New(r.t.Context(), cfg)
 	require.NoError(r.t, err)
