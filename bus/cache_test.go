@@ -37,7 +37,7 @@ func TestWhatTheCacheLostIsPutAgain(t *testing.T) {
 	})
 }
 
-// The process of an earlier program has no cache: its log is found, whose format tells what can read it.
+// The process of an earlier program has no cache: its log is found, whose format reports what can read it.
 func TestAServerWithoutACacheIsAttachedTo(t *testing.T) {
 	t.Parallel()
 	ctx, o := soon(t), fast(t)

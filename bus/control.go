@@ -36,7 +36,7 @@ func (b *Bus) Publish(ctx context.Context, subject string, data []byte) error {
 }
 
 // silence is how long who asks gets no sign before it asks again: less than half of what a lease lasts, as who was asked may be
-// gone, and who takes its place is to be asked soon. WorkingEvery is how often who answers later says that it is at it.
+// gone, and who takes its place is to be asked soon. WorkingEvery is how often who answers later reports that it is at it.
 const (
 	silence      = leaseTime * 2 / 5
 	WorkingEvery = silence / 4

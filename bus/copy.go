@@ -21,7 +21,7 @@ import (
 // The sum covers the rest of the line; after is the position of the line before, so that a line that is missing is noticed.
 const copyName = "events.log"
 
-// ended is the subject of the line by which an owner that lets the store go tells that the copy has all of the log.
+// ended is the subject of the line by which an owner that lets the store go reports that the copy has all of the log.
 const ended = "end"
 
 // The data of a line begins with how it is written: as it is, or in base64 where it has several lines.

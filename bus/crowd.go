@@ -98,7 +98,7 @@ func addressOf(from net.Addr) string {
 // tallyEvery is how often a tally tells.
 const tallyEvery = time.Minute
 
-// tally tells what others can cause as often as they want: the first time at once, then once a minute how often it was.
+// tally reports what others can cause as often as they want: the first time at once, then once a minute how often it was.
 type tally struct {
 	tell func(times int, last string)
 
@@ -109,7 +109,7 @@ type tally struct {
 	closed bool
 }
 
-// add counts one more, and says what it was.
+// add counts one more, and reports what it was.
 func (t *tally) add(what string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -139,7 +139,7 @@ func (t *tally) flush() {
 	t.times = 0
 }
 
-// close tells what was not told yet.
+// close reports what was not told yet.
 func (t *tally) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

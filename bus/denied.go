@@ -13,7 +13,7 @@ import (
 	"divisi/internal/lazyregexp"
 )
 
-// ErrDenied tells that the server does not permit the call to who is logged in. Nothing was done. It is ErrUnavailable too.
+// ErrDenied reports that the server does not permit the call to who is logged in. Nothing was done. It is ErrUnavailable too.
 var ErrDenied error = deniedError{}
 
 type deniedError struct{}

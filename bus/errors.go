@@ -9,7 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// The classes of failure. Callers test them with errors.Is; the text around them says what was being done and to what.
+// The classes of failure. Callers test them with errors.Is; the text around them reports what was being done and to what.
 var (
 	// ErrFenced: another process appended since the position that the caller gave. The caller has lost its place and stops.
 	ErrFenced = errors.New("bus: another process appended first")

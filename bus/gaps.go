@@ -20,7 +20,7 @@ type gaps struct {
 	// Events and Objects are the newest positions of the two streams when a run was last removed: before them any may be free.
 	Events  uint64 `json:"events,omitempty"`
 	Objects uint64 `json:"objects,omitempty"`
-	// Restored are the positions at which the log went on after each restore, the newest last.
+	// Restored are the positions at which the log continued after each restore, the newest last.
 	Restored []uint64 `json:"restored,omitempty"`
 }
 

@@ -31,7 +31,7 @@ const (
 // errCrowded is what a member is told that has too many connections.
 var errCrowded = errors.New("too many connections are open with this login")
 
-// gate is where members reach the embedded server: it has TLS, and lets through what member.Forward does. It goes on to listen
+// gate is where members reach the embedded server: it has TLS, and lets through what member.Forward does. It continues to listen
 // while the server restarts.
 type gate struct {
 	listener net.Listener
@@ -45,7 +45,7 @@ type gate struct {
 	end      context.CancelFunc
 	// silent are the connections before their login, by address; open those behind it, by key.
 	silent, open crowd
-	// crowded tells of connections that had to go, refused of those that sent what no member may send or that were not accepted.
+	// crowded reports connections that had to go, refused of those that sent what no member may send or that were not accepted.
 	crowded, refused tally
 }
 
@@ -176,7 +176,7 @@ func (g *gate) serve(conn net.Conn, stream func(net.Conn) (io.ReadWriter, error)
 	if errors.Is(err, member.ErrRefused) && ctx.Err() == nil {
 		g.refused.add(conn.RemoteAddr().String() + ": " + err.Error())
 	}
-	if errors.Is(err, io.ErrClosedPipe) { // by the server: its last words say why
+	if errors.Is(err, io.ErrClosedPipe) { // by the server: its last words report why
 		defer time.AfterFunc(gatePatience, end).Stop()
 	} else {
 		end()

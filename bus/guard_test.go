@@ -52,7 +52,7 @@ func requireTold(t *testing.T, told chan string, parts ...string) {
 	}
 }
 
-// sits takes tasks, and says that it is at them until they are taken from it.
+// sits takes tasks, and reports that it is at them until they are taken from it.
 func sits(t *testing.T, s *served, thief *Bus, clock *handClock, tasks int) {
 	t.Helper()
 	q := queue(t, thief, "generator", QueueOptions{AckWait: time.Second})
@@ -78,7 +78,7 @@ func sits(t *testing.T, s *served, thief *Bus, clock *handClock, tasks int) {
 	t.Cleanup(stop)
 }
 
-// beating says that tasks are in progress, all the time.
+// beating reports that tasks are in progress, all the time.
 func beating(t *testing.T, all []*Delivery) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -265,7 +265,7 @@ func TestAWorkerHoldsNoMoreTasksThanItMay(t *testing.T) {
 	require.Empty(t, told)
 }
 
-// TestAWorkerThatFloodsTheStore is stopped at its share, by the error of a full store; others go on.
+// TestAWorkerThatFloodsTheStore is stopped at its share, by the error of a full store; others continue.
 func TestAWorkerThatFloodsTheStore(t *testing.T) {
 	t.Parallel()
 	const store, size = 64 << 20, 900 << 10

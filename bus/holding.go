@@ -162,7 +162,7 @@ func (h *holding) refusal() string {
 	return ""
 }
 
-// excuse has the time begin anew in which tasks are to be begun: the server stores nothing.
+// excuse has the time begin again in which tasks are to be begun: the server stores nothing.
 func (h *holding) excuse(now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -182,7 +182,7 @@ func TestAServerForOtherMachinesNeedsMembersAndTLS(t *testing.T) {
 	}
 }
 
-// TestAProcessAttachesToAServerWithTLS: the owner's own credential goes on to work beside members.
+// TestAProcessAttachesToAServerWithTLS: the owner's own credential continues to work beside members.
 func TestAProcessAttachesToAServerWithTLS(t *testing.T) {
 	t.Parallel()
 	s := serve(t)

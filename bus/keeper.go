@@ -19,7 +19,7 @@ const allEvents = prefixLog + ".>"
 // the truth, and on the disk: so the copy may stay behind, and is brought to the disk once, when it is complete.
 type keeper struct {
 	bus   *Bus
-	mu    sync.Mutex // guards follow and anew from each other
+	mu    sync.Mutex // guards follow and again from each other
 	file  *os.File
 	size  int64  // of what is written
 	last  uint64 // the position of the last line
@@ -27,7 +27,7 @@ type keeper struct {
 	under sync.WaitGroup
 }
 
-// keepCopy goes on with the copy of a log behind what it has of the log already.
+// keepCopy continues with the copy of a log behind what it has of the log already.
 func (b *Bus) keepCopy() error {
 	size, last := b.rest.log.copy.upTo(b.rest.log.places)
 	if err := b.rest.log.copy.close(); err != nil {
@@ -59,7 +59,7 @@ func (k *keeper) follow() {
 	})
 }
 
-// persist writes a message, and waits while the disk has no room: the log goes on meanwhile. It is false where ctx ended.
+// persist writes a message, and waits while the disk has no room: the log continues meanwhile. It is false where ctx ended.
 func (k *keeper) persist(ctx context.Context, m *Message) bool {
 	for told := false; ; told = true {
 		err := k.write(m)
@@ -90,7 +90,7 @@ func (k *keeper) halt() {
 	k.under.Wait()
 }
 
-// anew writes the whole copy again: messages were removed from the log.
+// again writes the whole copy again: messages were removed from the log.
 func (k *keeper) anew() error {
 	if k == nil {
 		return nil

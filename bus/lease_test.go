@@ -113,7 +113,7 @@ func TestALeaseIsOverAtItsTime(t *testing.T) {
 	require.ErrorIs(t, l.Held(), ErrLeaseLost)
 }
 
-// A machine that sleeps has a monotonic clock that stands still, and a wall clock that goes on.
+// A machine that sleeps has a monotonic clock that stands still, and a wall clock that continues.
 func TestALeaseEndsWhileItsMachineSleeps(t *testing.T) {
 	t.Parallel()
 	b, ctx := open(t, fast(t)), soon(t)

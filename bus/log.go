@@ -12,7 +12,7 @@ import (
 )
 
 // headerID marks a message with the call that published it, so that the call can tell its own work from another's. The
-// server's own table of ids is of no use here: it looks at the expected sequence first.
+// server's own table of ids is of no use here: it inspects the expected sequence first.
 const headerID = "Divisi-Id"
 
 // Message is one message of the log, or a control message.
@@ -21,7 +21,7 @@ type Message struct {
 	Pos     uint64 // place in the log, from 1; grows, with gaps where other runs append. 0 in control messages
 	Data    []byte
 	Time    time.Time // when the server stored it; zero in control messages
-	// Lost says which messages are lost from Pos on, and why: then this takes their place, under no subject.
+	// Lost reports which messages are lost from Pos on, and why: then this takes their place, under no subject.
 	Lost string
 }
 

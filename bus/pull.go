@@ -71,7 +71,7 @@ func (q *Queue) pull(ctx context.Context) (*nats.Msg, error) {
 	}
 }
 
-// status reads a control answer: over says that the request has ended, err that it ended badly.
+// status reads a control answer: over reports that the request has ended, err that it ended badly.
 func status(m *nats.Msg) (over bool, err error) {
 	switch code := m.Header.Get("Status"); code {
 	case "100": // a heartbeat

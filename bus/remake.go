@@ -53,7 +53,7 @@ func (r *rest) sound() error {
 	return nil
 }
 
-// content is what a stream is made of again, and the position behind which it goes on.
+// content is what a stream is made of again, and the position behind which it continues.
 type content struct {
 	stream   string
 	messages iter.Seq2[*jetstream.RawStreamMsg, error]

@@ -110,7 +110,7 @@ type mending struct {
 	last   time.Time
 }
 
-// once looks at the store, and repairs it. A disk without room is waited for: a server that met it has a fault after it too. The
+// once inspects the store, and repairs it. A disk without room is waited for: a server that met it has a fault after it too. The
 // error is why no more is done.
 func (m *mending) once(ctx context.Context) error {
 	b, starts := m.bus, m.bus.starts()
@@ -141,7 +141,7 @@ func (m *mending) once(ctx context.Context) error {
 	return nil
 }
 
-// tellFill tells how full the store is, in time to do something about it.
+// tellFill reports how full the store is, in time to do something about it.
 func (m *mending) tellFill() {
 	used, ceiling, ok := m.bus.Filled()
 	if !ok {
@@ -153,7 +153,7 @@ func (m *mending) tellFill() {
 	}
 }
 
-// tell tells that the disk has no room, or has some again.
+// tell reports that the disk has no room, or has some again.
 func (m *mending) tell(fault error) {
 	tell := m.bus.tell.Load()
 	switch {

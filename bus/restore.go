@@ -22,7 +22,7 @@ const (
 	restorePatience = 30 * time.Second
 )
 
-// restore has the server make a stream of messages, which keep their positions, and which goes on behind the last position. The
+// restore has the server make a stream of messages, which keep their positions, and which continues behind the last position. The
 // stream must not be there.
 func (b *Bus) restore(ctx context.Context, config jetstream.StreamConfig, state server.StreamState,
 	messages iter.Seq2[*jetstream.RawStreamMsg, error],

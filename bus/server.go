@@ -27,7 +27,7 @@ const (
 	defaultListen  = "127.0.0.1:0"
 	startPatience  = 10 * time.Second
 	memoryStore    = 64 << 20  // only readers' cursors live there
-	unknownDisk    = 64 << 30  // ceiling of the store where the system does not say how large the disk is
+	unknownDisk    = 64 << 30  // ceiling of the store where the system does not report how large the disk is
 	diskReserve    = 512 << 20 // left free, so that a full store still says so itself and others can still work
 	maxConnections = 1 << 20
 	diskExhausted  = 8 << 20 // less than this and a write that got no answer failed because the disk is full
@@ -111,14 +111,14 @@ func (e *embedded) start() error {
 	}
 	e.options.Listen = srv.Addr().String()
 	if err := e.dropUnread(srv, kept); err != nil {
-		e.stop() // or it would go on writing a store that another process can take
+		e.stop() // or it would continue writing a store that another process can take
 		return err
 	}
 	return nil
 }
 
-// dropUnread removes the directories of readers and queues that the server could not read: it refuses to make those anew. Their
-// unacknowledged messages are given out again. kept are the directories from before its start: a client that has come back since
+// dropUnread removes the directories of readers and queues that the server could not read: it refuses to make those again. Their
+// unacknowledged messages are dispatched again. kept are the directories from before its start: a client that has come back since
 // makes others.
 func (e *embedded) dropUnread(srv *server.Server, kept []string) error {
 	known, err := srv.Jsz(&server.JSzOptions{Accounts: true, Streams: true, Consumer: true})
@@ -161,7 +161,7 @@ func (e *embedded) restart() error {
 	return e.start()
 }
 
-// lacks returns which of streams the server does not have as far as they could be read from their files; "" for none.
+// lacks returns which of streams the server does not have where they could be read from their files; "" for none.
 func (e *embedded) lacks(all ...*files) string {
 	known, err := e.srv.Load().Jsz(&server.JSzOptions{Accounts: true, Streams: true})
 	if err != nil {

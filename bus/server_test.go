@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The server refuses to make a queue anew whose state it cannot read.
+// The server refuses to make a queue again whose state it cannot read.
 func TestAQueueThatCannotBeReadIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{"o.dat", "meta.inf", "meta.sum"} {

@@ -12,7 +12,7 @@ import (
 // that startServer can report it.
 type serverLog struct {
 	log zerolog.Logger
-	// denied tells what members tried that they may not.
+	// denied reports what members tried that they may not.
 	denied tally
 
 	mu   sync.Mutex

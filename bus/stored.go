@@ -11,10 +11,10 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// RestoredSubject is where a log says that it goes on from a copy: its newest message is at the position from which it does.
+// RestoredSubject is where a log reports that it continues from a copy: its newest message is at the position from which it does.
 const RestoredSubject = prefixLog + ".restored"
 
-// A log that goes on from a copy leaves out the positions that its server can have given out since: a store that waits for the
+// A log that continues from a copy leaves out the positions that its server can have dispatched since: a store that waits for the
 // disk gives out fewer than perSecond, and clocks may differ by what atLeast stands for.
 const (
 	perSecond = 1 << 10

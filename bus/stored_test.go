@@ -105,7 +105,7 @@ func sessionOf(t *testing.T, b *Bus, filter string) (got []string) {
 	return got
 }
 
-// A record that was copied while it was written is no damage, also once the log goes on behind it.
+// A record that was copied while it was written is no damage, also once the log continues behind it.
 func TestARecordThatWasCopiedInPartIsLeftOut(t *testing.T) {
 	t.Parallel()
 	dir, want := stored(t, small(3)...)

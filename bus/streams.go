@@ -41,7 +41,7 @@ func streamConfigs(replicas int) []jetstream.StreamConfig {
 	}
 	if replicas == 1 {
 		// Not on a cluster: a server that was killed, and has to take its last events back, writes the block that it appends to
-		// compressed and goes on without, so that it can never be read again (nats-server 2.15).
+		// compressed and continues without, so that it can never be read again (nats-server 2.15).
 		events.Compression = jetstream.S2Compression
 		// The log can rebuild the queue, and a dispatch costs half without waiting for the disk (see the benchmarks).
 		tasks.PersistMode = jetstream.AsyncPersistMode

@@ -100,10 +100,10 @@ func RequestFilter(run string) string { return subject(prefixControl, run, "cond
 // ActiveSubject is where workers report their active tasks of a run, the subject of each: ctl.<run>.active.
 func ActiveSubject(run string) string { return subject(prefixControl, run, "active") }
 
-// WorkerPresence is where a worker says what it is and has: pres.w.<worker>.
+// WorkerPresence is where a worker reports what it is and has: pres.w.<worker>.
 func WorkerPresence(worker string) string { return subject(prefixPresence, "w", worker) }
 
-// RunPresence is where the conductor of a run says that it takes workers: pres.r.<run>.
+// RunPresence is where the conductor of a run reports that it takes workers: pres.r.<run>.
 func RunPresence(run string) string { return subject(prefixPresence, "r", run) }
 
 // PresenceAsk has every worker and conductor say so at once: pres.ask.

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// unstored counts the calls that a server elsewhere stores nothing of. The first of them tells of it, and the last.
+// unstored counts the calls that a server elsewhere stores nothing of. The first of them reports it, and the last.
 type unstored struct {
 	mu    sync.Mutex
 	calls int

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A token for many admits as many as it says, within its time, each with its tags; a process that begins anew knows what is left.
+// A token for many admits as many as it says, within its time, each with its tags; a process that restarts knows what is left.
 func TestATokenForMany(t *testing.T) {
 	t.Parallel()
 	w := newWall()

@@ -24,7 +24,7 @@ const (
 	maxListens = 1000
 )
 
-// ErrRefused tells that a client sent what no member may send. Its connection is cut.
+// ErrRefused reports that a client sent what no member may send. Its connection is cut.
 var ErrRefused = errors.New("refused")
 
 // inbox is where a member may have answers sent.
@@ -60,7 +60,7 @@ type forwarding struct {
 
 // Forward copies what a client sends to a server until its end, and refuses what permissions cannot: the server itself publishes
 // its answers, with all rights, wherever a request wants them, and so do consumers that push. A member could have the answer to
-// what it may read published as an event of the conductor, or as a call that removes a stream. Every line is written anew, so
+// what it may read published as an event of the conductor, or as a call that removes a stream. Every line is rewritten, so
 // that the server reads what was checked.
 func Forward(to io.Writer, from io.Reader, w Watch) error {
 	f := forwarding{to: to, from: bufio.NewReaderSize(from, maxLine), watch: w, listens: map[string]bool{}}

@@ -59,7 +59,7 @@ type entries struct {
 	Tokens  []openToken `json:"tokens"`
 }
 
-// openToken is a token that was given out and not used up. The file does not have its secret.
+// openToken is a token that was dispatched and not used up. The file does not have its secret.
 type openToken struct {
 	SHA256 string    `json:"sha256"`
 	Role   Role      `json:"role"`
@@ -289,7 +289,7 @@ func (r *Registry) Members() []Member {
 	})
 }
 
-// Remove has the server admit a member no more. Connections that it has go on until they are cut: (*bus.Bus).Disconnect does
+// Remove has the server admit a member no more. Connections that it has continue until they are cut: (*bus.Bus).Disconnect does
 // both.
 func (r *Registry) Remove(name string) (removed Member, err error) {
 	err = r.change(func(e *entries) error {

@@ -49,7 +49,7 @@ func checkOf(text string) string {
 	return hex.EncodeToString(s[:])[:checkSize]
 }
 
-// ParseToken reads the text of a token. Its errors say whether the text was cut, mistyped, or is of another program.
+// ParseToken reads the text of a token. Its errors report whether the text was cut, mistyped, or is of another program.
 func ParseToken(text string) (Token, error) {
 	text = strings.TrimSpace(text)
 	head, rest, more := strings.Cut(text, ".")

@@ -257,7 +257,7 @@ var acts = []tried{
 			return does(act.Give{Task: "gives", Dir: dir})(ctx, r, "")
 		},
 		outcome: "gives/2 is the patch of a person", goesOn: true,
-		leaves: []string{`task gives {"state":"running","reason":"a person handed in a patch","dispatch":{"task":"gives","attempt":2,` +
+		leaves: []string{`task gives {"state":"running","reason":"a person submitted a patch","dispatch":{"task":"gives","attempt":2,` +
 			`"role":"person","head":"HASH"},"given":{"commit":"HASH","base":"HASH","tree":"HASH","pack":"pack-HASH",` +
 			`"files":["gives.txt"],"created":["gives.txt"],"added":1}}`},
 	},

@@ -26,9 +26,9 @@ type Access interface {
 type reader interface {
 	// Log is the log as this process has it now.
 	Log() eventlog.Log
-	// Tail yields the log behind a position, and goes on with it where a process conducts the run.
+	// Tail yields the log behind a position, and continues with it where a process conducts the run.
 	Tail(ctx context.Context, from uint64) iter.Seq2[eventlog.Batch, error]
-	// events yields the whole log, and goes on with it until the run has ended.
+	// events yields the whole log, and continues with it until the run has ended.
 	events(ctx context.Context) iter.Seq2[eventlog.Batch, error]
 }
 
@@ -50,7 +50,7 @@ type life interface {
 	release()
 }
 
-// records are what is shown of a run beside its events: read here, or by the host that has its repository.
+// records are shown of a run beside its events: read here, or by the host that has its repository.
 type records interface {
 	decisions(ctx context.Context) (Decisions, error)
 	diff(ctx context.Context, task string, number int, stat bool) (json.RawMessage, error)

@@ -16,7 +16,7 @@ import (
 	"divisi/orchestrator/view"
 )
 
-// attached is a run that another process carries out, here or elsewhere.
+// attached is a run that another process executes, here or elsewhere.
 type attached struct {
 	log eventlog.Log
 	dir store.Dir

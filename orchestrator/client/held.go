@@ -10,7 +10,7 @@ import (
 	"divisi/subagents/wire"
 )
 
-// Held is a run that this process carries out, as the half hands it over that conducts it.
+// Held is a run that this process executes, as the half hands it over that conducts it.
 type Held struct {
 	attached
 
@@ -22,7 +22,7 @@ type Held struct {
 	Outcome func(context.Context) (Result, error)
 }
 
-// Run is the run, whose log is open, and for which a person answers. It went on from a position; 0 for a new one.
+// Run is the run, whose log is open, and for which a person answers. It continued from a position; 0 for a new one.
 func (h *Held) Run(id string, dir store.Dir, b *bus.Bus, since uint64, w *wire.Warrant) *Run {
 	h.attached = attached{eventlog.Log{Bus: b, Run: id}, dir}
 	r := newRun(id, dir, h)

@@ -79,7 +79,7 @@ func HostOf(r *Run) *Host {
 	return on.host
 }
 
-// away is a run on a server that no process carries out.
+// away is a run on a server that no process executes.
 type away struct {
 	attached
 

@@ -14,7 +14,7 @@ import (
 )
 
 // Act does something to the run for the person whose account this process has, and returns what becomes of it. A run that no
-// process carries out keeps it for Resume. What cannot be done is a mistake of the caller, and changes nothing. TryAgain reads
+// process executes keeps it for Resume. What cannot be done is a mistake of the caller, and changes nothing. TryAgain reads
 // the files of the run again before a retry; Publish and Resume are functions.
 func (r *Run) Act(ctx context.Context, a act.Args) (act.Outcome, error) {
 	switch a := a.(type) {

@@ -22,7 +22,7 @@ import (
 	"divisi/orchestrator/store"
 )
 
-// Rest is a run that no process carries out. This one is its conductor for a request.
+// Rest is a run that no process executes. This one is its conductor for a request.
 type Rest struct {
 	attached
 

@@ -15,7 +15,7 @@ type Result struct {
 	Unverified string   // why nothing that landed is proven; "" when it is
 	Missing    string   // which tasks of those that landed cannot be found any more, of Publish; "" for none
 	Ended      bool     // which a run that was resumed or killed has not
-	Changes    []Change // of the branch against Base, by path; of a run that this process carried out, or Publish
+	Changes    []Change // of the branch against Base, by path; of a run that this process executed, or Publish
 	Proposals  int      // notes of this run for the repository's memory that wait for a person
 	Notices    []string // of a recording or a replay
 	Next       []Way    // the most useful first

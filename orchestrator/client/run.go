@@ -1,6 +1,6 @@
 // Package client reads runs and acts on them, wherever they are. Its input is a state directory or a server, and the id of a run;
 // its output are the events of the run, its end, its views and the outcome of acts. It asks the process that conducts the run,
-// over the bus; where there is none it reads the log as it stands. It conducts no run and carries out no task.
+// over the bus; where there is none it reads the log as it stands. It conducts no run and executes no task.
 package client
 
 import (
@@ -26,7 +26,7 @@ const (
 	readGrace = 1500 * time.Millisecond
 )
 
-// Run is a run that this process carries out, or that it is attached to. Its methods may be called from many goroutines.
+// Run is a run that this process executes, or that it is attached to. Its methods may be called from many goroutines.
 type Run struct {
 	inside
 	records
@@ -41,7 +41,7 @@ type Run struct {
 	ended   sync.Once
 }
 
-// inside is what the rooms behind the façade know of a run. An embedding program does not see it.
+// inside is the knowledge of the rooms behind the façade about a run. An embedding program does not see it.
 type inside struct {
 	Name string
 	Dir  store.Dir
@@ -65,12 +65,12 @@ func newRun(id string, dir store.Dir, at Access) *Run {
 	return r
 }
 
-// AttachedTo is a run that another process carries out, whose log is open. Wait and Close close it.
+// AttachedTo is a run that another process executes, whose log is open. Wait and Close close it.
 func AttachedTo(id string, dir store.Dir, b *bus.Bus) *Run {
 	return newRun(id, dir, &attached{eventlog.Log{Bus: b, Run: id}, dir})
 }
 
-// AtRest is a run that no process carries out, whose log is open. Wait and Close close it.
+// AtRest is a run that no process executes, whose log is open. Wait and Close close it.
 func AtRest(id string, dir store.Dir, b *bus.Bus) *Run {
 	return newRun(id, dir, &Rest{
 		attached: attached{eventlog.Log{Bus: b, Run: id}, dir},
@@ -113,13 +113,13 @@ func ResultOf(st *run.State) Result {
 func Mirrored(r *Result, st *run.State) { r.Unverified = proof.UnverifiedIn(&st.Tasks, &st.Batches) }
 
 // Wait waits until the run has ended. Then it releases everything that the run and its events need in this process; readers of
-// Events have 1.5 s to come to the end. The error is nil for every end that the log has, but for a run that may not go on
-// without proof; it is set when the machine or a service failed, and Resume goes on then. A run that no process carries out is
-// returned as it stands. When ctx ends first, Wait returns its error, releases nothing, and the run goes on; where the ctx of
+// Events have 1.5 s to come to the end. The error is nil for every end that the log has, but for a run that may not continue
+// without proof; it is set when the machine or a service failed, and Resume continues then. A run that no process executes is
+// returned as it stands. When ctx ends first, Wait returns its error, releases nothing, and the run continues; where the ctx of
 // Start has ended too, Wait waits for the orderly end. After Wait the other methods fail.
 func (r *Run) Wait(ctx context.Context) (Result, error) { return r.At.wait(ctx, r) }
 
-// Close releases the run. A run that this process carries out is stopped in order first, and waited for.
+// Close releases the run. A run that this process executes is stopped in order first, and waited for.
 func (r *Run) Close() error { return r.At.close(r) }
 
 // finish releases the run, when the readers of its log have come to the end or readGrace is over.

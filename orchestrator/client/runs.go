@@ -108,13 +108,13 @@ func (r *Run) Report(ctx context.Context) (json.RawMessage, error) {
 	return spec.JSON(view.Live(st, depot.Now()))
 }
 
-// Removal says what to remove of a state directory.
+// Removal reports what to remove of a state directory.
 type Removal = store.Removal
 
 // Removed is a run, or a directory, that was removed.
 type Removed = call.Removed
 
-// Remove removes runs, one after the other, and yields each. One that a process carries out is refused. An error ends the
+// Remove removes runs, one after the other, and yields each. One that a process executes is refused. An error ends the
 // sequence; a run that is not removed whole can still be removed.
 func Remove(ctx context.Context, stateDir string, what Removal) iter.Seq2[Removed, error] {
 	return func(yield func(Removed, error) bool) {

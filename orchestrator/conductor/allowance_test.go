@@ -29,7 +29,7 @@ func costing(tokens int, a geminitest.Answer) geminitest.Answer {
 	return a
 }
 
-// Eight children at once share what their parent has left, whichever of them is made first, and no attempt has it anew.
+// Eight children at once share what their parent has left, whichever of them is made first, and no attempt has it again.
 func TestTheChildrenOfATurnShareWhatTheirParentHasLeft(t *testing.T) {
 	t.Parallel()
 	const limit = 60_000

@@ -46,7 +46,7 @@ type answer struct {
 	err  error
 }
 
-// asking is what a person is asked at the moment.
+// asking is the current question to a person.
 type asking struct {
 	// plan is counted from 1; 0 for none. id is that of the decision about it, as the person sees it.
 	plan int

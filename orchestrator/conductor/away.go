@@ -18,7 +18,7 @@ type broken struct {
 	why     wire.Nudge
 }
 
-// away is what a conductor notes of workers whose machines lack something.
+// away lists workers whose machines lack something.
 type away struct {
 	// broke are the attempts that broke off since the last were given to others.
 	broke []broken
@@ -68,7 +68,7 @@ func (c *Conductor) sendStayers(ctx context.Context) error {
 	return nil
 }
 
-// sendAway counts on a worker no more until it says that its machine has what it lacks.
+// sendAway counts on a worker no more until it reports that its machine has what it lacks.
 func (c *Conductor) sendAway(ctx context.Context, worker, lacks string) error {
 	if _, had := c.st.Crew[worker]; !had {
 		delete(c.away.leaving, worker)

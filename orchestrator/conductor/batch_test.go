@@ -65,7 +65,7 @@ func TestPatchesAreProvenTogether(t *testing.T) {
 				task := st.Tasks.ByID[fmt.Sprintf("t%02d", i)]
 				if i%3 == 1 && i < 9 {
 					require.Equal(t, run.TaskParked, task.State, task.Task.ID)
-					require.Regexp(t, "^failed 1 of 1 attempts: (red|the gates fail in what this task changed: .*"+fileOf(i)+".*)$", task.Reason,
+					require.Regexp(t, "^failed 1 of 1 attempts: (red|the gates fail in the changes of this task: .*"+fileOf(i)+".*)$", task.Reason,
 						"it is its own fault")
 				} else {
 					require.Equal(t, run.TaskLanded, task.State, task.Reason)

@@ -269,7 +269,7 @@ func floorOf(b *testing.B, url string) time.Duration {
 // peakMB is a process's peak of resident memory; false when it has ended, or where the system does not report it.
 func peakMB(pid int) (float64, bool) { return memoryMB(pid, "VmHWM:") }
 
-// memoryMB is a line of what the system reports of a process's memory.
+// memoryMB is a line of what the system reports a process's memory.
 func memoryMB(pid int, name string) (float64, bool) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // A set of three is red with one of them. Its next attempt sees the changes of all, its own included; beside it another task
-// lands, so that the set is merged anew.
+// lands, so that the set is merged again.
 func TestAChangeSetLandsAsOneCommit(t *testing.T) {
 	t.Parallel()
 	for _, commits := range []string{"", spec.CommitsEach} {
@@ -141,8 +141,8 @@ func TestAChangeSetThatIsNotWholeParks(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, run.Parked, st.Status)
 	require.Equal(t, "the change set rename fails in f02.txt, which no task of it may change: error: undefined: old. "+
-		"If it must change, a retry of run r1 can add a task for it, tested with what was handed in", st.Tasks.ByID["a"].Reason)
-	require.Equal(t, "its change set rename is given up with a", st.Tasks.ByID["b"].Reason)
+		"If it must change, a retry of run r1 can add a task for it, tested with the submitted patch", st.Tasks.ByID["a"].Reason)
+	require.Equal(t, "its change set rename was parked with a", st.Tasks.ByID["b"].Reason)
 	require.Equal(t, "depends on a, which is parked", st.Tasks.ByID["after"].Reason)
 	require.Equal(t, 2, st.Batches.GateRuns, "red runs once more: it may be a flake")
 }

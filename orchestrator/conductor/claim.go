@@ -11,7 +11,7 @@ import (
 	"divisi/subagents/wire"
 )
 
-// lookRestored finds out whether the log of the run goes on from a copy of it.
+// lookRestored finds out whether the log of the run continues from a copy of it.
 func (c *Conductor) lookRestored(ctx context.Context) error {
 	m, err := c.cfg.Bus.Last(ctx, bus.RestoredSubject)
 	if err != nil {

@@ -41,7 +41,7 @@ func (r *rig) begun(resume bool) (stop func()) {
 	return func() { cancel(); <-ended }
 }
 
-// A worker goes on with what it had on a server whose log was lost: nothing that it appends is stored any more.
+// A worker continues with what it had on a server whose log was lost: nothing that it appends is stored any more.
 func TestAConductorClaimsTheAttemptsOfACopiedLog(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files(1), func(s *run.Spec) {

@@ -99,7 +99,7 @@ type Conductor struct {
 	st  *run.State
 	// folded is up to where New has folded the log, last the newest position on the conductor's own subjects.
 	folded, last uint64
-	// restored is where the log goes on from a copy that has the run; 0 where it is no copy.
+	// restored is where the log continues from a copy that has the run; 0 where it is no copy.
 	restored uint64
 	// asked is the plan that a person is asked about. deciding is set while it is about another decision, shown has those that
 	// the person was asked about. answers delivers what an answer leads to, askers counts the goroutines that wait.
@@ -119,7 +119,7 @@ type Conductor struct {
 	// active are the tasks whose agents have written an event since messages were last repeated to them.
 	active map[string]bool
 	sealer *assign.Sealer
-	// own is what the conductor did itself since the event that told it last.
+	// own sums the conductor's own work since the event that told it last.
 	own run.Own
 	// waits names the last merge in which all patches had to wait. window is how long a batch waits for tasks that are under way.
 	waits  string

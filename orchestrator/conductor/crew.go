@@ -80,7 +80,7 @@ func (m *muster) there(worker string) bool {
 	return known && m.clock().Sub(at) <= m.stay
 }
 
-// conducting is what workers are compared with.
+// conducting holds the requirements for workers.
 func (c *Conductor) conducting() wire.Conducting {
 	return wire.NewConducting(c.cfg.Run, c.cfg.Version)
 }

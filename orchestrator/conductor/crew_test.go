@@ -233,7 +233,7 @@ func TestAWorkerInQuarantineServesNothing(t *testing.T) {
 	require.Equal(t, run.Done, c.State().Status)
 }
 
-// A worker that was killed and is back before it counts as lost has forgotten what it was at: that is given out at once.
+// A worker that was killed and is back before it counts as lost has forgotten what it was at: that is dispatched at once.
 func TestAWorkerThatBeganAgainHasNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files(1), manyReaders(2))

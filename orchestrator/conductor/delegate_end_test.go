@@ -94,7 +94,7 @@ func TestCancellingAChildAnswersItsParent(t *testing.T) {
 	require.Contains(t, said.at("t/1/2"), "cancelled: enough")
 }
 
-// A worker and a conductor die while an agent waits. Another pair goes on: nothing is asked twice, and nothing is paid twice.
+// A worker and a conductor die while an agent waits. Another pair continues: nothing is asked twice, and nothing is paid twice.
 func TestAnAgentThatWaitsSurvivesItsWorkerAndItsConductor(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files(2), func(s *run.Spec) {

@@ -313,7 +313,7 @@ func (c *Conductor) merge(ctx context.Context, a landing.Merge) error {
 		return err
 	}
 	actions := a.Then(chain)
-	if len(actions) > 0 { // else no event refers to it, and it would be merged again for the event that tells of it
+	if len(actions) > 0 { // else no event refers to it, and it would be merged again for the event that reports it
 		patches := make([]string, len(chain.Merged))
 		for i, m := range chain.Merged {
 			patches[i] = m.Commit

@@ -31,7 +31,7 @@ func (p Patience) withDefaults() Patience {
 	}
 }
 
-// halt is a wait for the machine. over is set once its attempts were delivered again, until one of them ends; own says that an
+// halt is a wait for the machine. over is set once its attempts were delivered again, until one of them ends; own reports that an
 // action of the conductor failed, and then until none does.
 type halt struct {
 	fault           machine.Fault

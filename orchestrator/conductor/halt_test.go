@@ -28,7 +28,7 @@ import (
 	"divisi/subagents/wire"
 )
 
-// rough is a worker that can be interrupted at every delivery. what says how: true means that it carries the attempt out.
+// rough is a worker that can be interrupted at every delivery. what reports how: true means that it carries the attempt out.
 type rough struct {
 	r    *rig
 	what func(a *wire.Assignment) string
@@ -241,7 +241,7 @@ func (r *rig) reasons() []string {
 	return reasons
 }
 
-// recovered reports whether the conductor has recorded that the run went on after a wait for its machine.
+// recovered reports whether the conductor has recorded that the run continued after a wait for its machine.
 func (r *rig) recovered() bool {
 	reasons := r.reasons()
 	at := slices.IndexFunc(reasons, func(s string) bool { return strings.HasPrefix(s, run.ReasonHalt) })
@@ -270,7 +270,7 @@ func TestARunThatWaitsTooLongForItsMachineIsStopped(t *testing.T) {
 	require.Equal(t, run.Done, st.Status)
 }
 
-// What the machine lacked is there again, and the attempt that was given out again takes its time.
+// What the machine lacked is there again, and the attempt that was dispatched again takes its time.
 func TestSlowARunWhoseMachineHasRecoveredIsNotStopped(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files(1), manyReaders(1))
@@ -304,7 +304,7 @@ func TestSlowARunWhoseMachineHasRecoveredIsNotStopped(t *testing.T) {
 	require.Equal(t, run.Done, st.Status)
 }
 
-// The disk of the repository is full when the branch is to be put there: the run ended as failed. It waits and says why.
+// The disk of the repository is full when the branch is to be put there: the run ended as failed. It waits and reports why.
 func TestWhatTheConductorCannotDoWaitsForTheMachine(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files(1), func(s *run.Spec) {

@@ -81,7 +81,7 @@ func (r *rig) append(ctx context.Context, a *wire.Assignment, kind contextscope.
 	return err
 }
 
-// conduct makes a conductor, of a new run or of one that goes on, and runs it to its end.
+// conduct makes a conductor, of a new run or of one that continues, and runs it to its end.
 func (r *rig) conduct(ctx context.Context, cfg conductor.Config) (*run.State, error) {
 	r.t.Helper()
 	c, err := conductor.New(ctx, cfg)

@@ -13,7 +13,7 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// A conductor whose lease ends writes nothing more and publishes nothing, wherever it is; the next one goes on.
+// A conductor whose lease ends writes nothing more and publishes nothing, wherever it is; the next one continues.
 func TestSlowAConductorWithoutItsLeaseWritesNothing(t *testing.T) {
 	t.Parallel()
 	for _, writes := range []int64{2, 5, 9} {

@@ -39,7 +39,7 @@ func (m *machines) use(b *testing.B) use {
 	return use{time.Now(), cpuOf(b, m.host.PID()), res}
 }
 
-// BenchmarkMachinesNoop has eight workers carry out tasks that do nothing, and prints what a task costs the server, which
+// BenchmarkMachinesNoop has eight workers execute tasks that do nothing, and prints what a task costs the server, which
 // conducts, in the first quarter of the tasks and in the last one.
 func BenchmarkMachinesNoop(b *testing.B) {
 	program := buildCommand(b, "divisi/cmd/divisi")

@@ -10,7 +10,7 @@ import (
 )
 
 // Two tasks mend a red gate, one after the other. Killed anywhere from the first batch on, the resumed run ends the same, and the
-// first of them says that it did not prove all.
+// first of them reports that it did not prove all.
 func TestSlowAKillWhileAGateIsMended(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{"f00.txt": "bad\n", "f01.txt": "bad\n", "f02.txt": "old\n"}, func(s *run.Spec) {

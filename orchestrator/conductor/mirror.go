@@ -42,7 +42,7 @@ func (m merger) Commit(_ context.Context, tree, parent, message string, at time.
 	return m.draft.CommitTree(tree, []string{parent}, message, landingIdent, landingIdent, at)
 }
 
-// syncHead puts the mirror's integration branch where the log says that it is. It keeps the commits reachable.
+// syncHead puts the mirror's integration branch where the log reports that it is. It keeps the commits reachable.
 func (c *Conductor) syncHead(ctx context.Context) error {
 	ref := run.IntegrationRef(c.cfg.Run)
 	if c.synced != "" && c.cfg.Mirror.UpdateRef(ctx, ref, c.st.Head, c.synced) == nil {
@@ -62,7 +62,7 @@ func (c *Conductor) syncHead(ctx context.Context) error {
 	return nil
 }
 
-// pack packs the mirror beside the run, where that pays. Without it the run goes on all the same.
+// pack packs the mirror beside the run, where that pays. Without it the run continues all the same.
 func (c *Conductor) pack(ctx context.Context) {
 	if !c.packing.CompareAndSwap(false, true) {
 		return

@@ -31,6 +31,6 @@ func TestABatchWaitsForAnOutage(t *testing.T) {
 	require.Equal(t, 4, st.Works["--batch-1"].Last)
 	for _, wait := range []string{"30s", "1m0s", "30s"} {
 		require.Contains(t, st.Notices, "gate ok is red without batch 1 too, on a commit that it had passed: index.invalid: "+
-			"connection refused. The batch waits "+wait+" for what the gate needs, and is tested again")
+			"connection refused. The batch waits "+wait+" for a service of the gate, and is tested again")
 	}
 }

@@ -63,7 +63,7 @@ func newMixed(t testing.TB, change func(*run.Spec)) *mixed {
 	return m
 }
 
-// conduct begins to conduct the run, or goes on with it.
+// conduct begins to conduct the run, or continues with it.
 func (m *mixed) conduct(resume bool) {
 	m.t.Helper()
 	cfg := m.quietly()
@@ -345,7 +345,7 @@ func TestSlowAChangeSetIsProvenInTheFirstEnvironment(t *testing.T) {
 	}
 }
 
-// A worker that cannot run the gates on the base commit leaves the proofs to others, and says why: what was to be proven there
+// A worker that cannot run the gates on the base commit leaves the proofs to others, and reports why: what was to be proven there
 // loses nothing by it.
 func TestSlowAWorkerThatCannotRunTheGatesLeavesThem(t *testing.T) {
 	t.Parallel()

@@ -62,7 +62,7 @@ func keeps(summary string) geminitest.Answer {
 	}))
 }
 
-// parts says what the agents of a run answer, turn by turn, by task or task/attempt. Beyond the end the last one is repeated.
+// parts reports what the agents of a run answer, turn by turn, by task or task/attempt. Beyond the end the last one is repeated.
 type parts map[string][]geminitest.Answer
 
 // asked keeps what every agent was sent.

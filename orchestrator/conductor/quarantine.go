@@ -33,7 +33,7 @@ func (c *Conductor) isolate(ctx context.Context, q run.Quarantine) (string, erro
 	}
 	if status := c.st.Status; (status == run.Done || status == run.Parked) && c.st.Suspect() {
 		if err := c.append(ctx, run.Append{Data: run.Data{
-			State: run.Stopped, Reason: "worker " + q.Worker + " is in quarantine, and what has landed is to be proven again",
+			State: run.Stopped, Reason: "worker " + q.Worker + " is in quarantine, and its landed changes are proven again",
 		}}); err != nil {
 			return "", err
 		}
@@ -58,7 +58,7 @@ func (c *Conductor) isolateNow(ctx context.Context, q run.Quarantine) error {
 // maxNamed bounds the tasks that an answer names.
 const maxNamed = 12
 
-// isolated tells what a quarantine means for a run.
+// isolated reports what a quarantine means for a run.
 func isolated(s *run.State, q *run.Quarantine) string {
 	what := fmt.Sprintf("%s with the proof of worker %s alone (%s)",
 		text.Count(len(q.Alone), "landed change"), q.Worker, text.Some(q.Alone, maxNamed))

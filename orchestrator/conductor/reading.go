@@ -69,7 +69,7 @@ func (c *Conductor) Read(ctx context.Context, worker string, q wire.Reading) (p 
 }
 
 // mayRead refuses what is not of an attempt that was dispatched and has not ended. Of such an attempt a worker may read the
-// session, the messages to its task and the answers to its requests; the master goes on with the sessions of its attempts
+// session, the messages to its task and the answers to its requests; the master continues the sessions of its attempts
 // before. Each worker that the run counts on may be given such an attempt.
 func mayRead(s *run.State, q *wire.Reading) error {
 	w, agent := s.Works[q.Task], wire.AgentID(q.Task, q.Attempt)

@@ -20,7 +20,7 @@ import (
 )
 
 // shows is a conductor whose loop does nothing but answer. Attempts one/1 and two/2 of it are outstanding, two/1 has ended, and so
-// has master/1, with which master/2 goes on.
+// has master/1, with which master/2 continues.
 func shows(t *testing.T) *Conductor {
 	t.Helper()
 	c, _ := listening(t)
@@ -159,7 +159,7 @@ func all(t *testing.T, c *Conductor, q wire.Reading) (whole []wire.Stored, pages
 	return whole, pages
 }
 
-// A session comes byte for byte, whatever is in it: the fence of who goes on is at the position of its newest message.
+// A session comes byte for byte, whatever is in it: the fence of who continues is at the position of its newest message.
 func TestALongSessionIsReadInPages(t *testing.T) {
 	t.Parallel()
 	c := shows(t)

@@ -66,7 +66,7 @@ func Ask(ctx context.Context, b *bus.Bus, run string, q act.Request) (string, er
 	}
 }
 
-// placePause is after how long a request is made again for which there was no place. It says anew how long its caller waits.
+// placePause is after how long a request is made again for which there was no place. It says again how long its caller waits.
 const placePause = 100 * time.Millisecond
 
 // unanswered returns what may have become of a request without an answer, and what to do; "" where it cannot have arrived.
@@ -156,7 +156,7 @@ func (c *Conductor) Do(ctx context.Context, a act.Args, by string) (string, erro
 	return outcome, err
 }
 
-// hands are what acts need of the conductor.
+// hands give acts access to the conductor.
 type hands struct{ *Conductor }
 
 // Tree implements act.Hands.
@@ -182,11 +182,11 @@ func (h hands) Shape(ctx context.Context, id string) (string, error) {
 }
 
 // ErrHostStops is the cause of a context that ends because the host that conducts the run is stopped: the run says so, and the
-// next host goes on with it.
+// next host continues with it.
 var ErrHostStops = errors.New("the host that conducts the run was stopped")
 
 // ErrDisowned is the cause of a context that ends because the server does not admit any more who signed the run.
-var ErrDisowned = errors.New("the server does not admit the person any more who signed the run; another person can resume it")
+var ErrDisowned = errors.New("the person who signed the run was revoked; another person can resume it")
 
 // ErrSignal is the cause of a context that ends because of a signal that no person has sent from the keyboard.
 var ErrSignal = errors.New("stopped by a signal")

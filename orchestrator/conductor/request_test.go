@@ -90,7 +90,7 @@ func TestARequestIsOfAPerson(t *testing.T) {
 	require.Empty(t, c.st.Messages.All)
 }
 
-// Who finds no place asks again, and says anew how long it waits: the conductor counts from when the request arrives.
+// Who finds no place asks again, and says again how long it waits: the conductor counts from when the request arrives.
 func TestARequestWithoutAPlaceSaysAnewHowLongItsCallerWaits(t *testing.T) {
 	t.Parallel()
 	b, err := bus.Open(t.Context(), bus.Options{Dir: t.TempDir()})

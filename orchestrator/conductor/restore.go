@@ -16,7 +16,7 @@ import (
 )
 
 // Restore brings into a mirror what the log of its run refers to and the mirror lacks, because the conductor before this one had
-// another, or the mirror is made anew: the commits that it made, and the patches that agents made. What a conductor refuses of a
+// another, or the mirror is made again: the commits that it made, and the patches that agents made. What a conductor refuses of a
 // patch it has refused then. What cannot be brought is left out; the error names all of it.
 func Restore(ctx context.Context, b *bus.Bus, id string, mirror *git.Repo) error {
 	made, err := packed(ctx, b, id)
@@ -83,7 +83,7 @@ func packed(ctx context.Context, b *bus.Bus, id string) (out []pack, err error) 
 	return out, err
 }
 
-// share puts what a merge has made where another machine finds it, or a mirror that is made anew, before an event refers to it.
+// share puts what a merge has made where another machine finds it, or a mirror that is made again, before an event refers to it.
 // The patches are there already.
 func (c *Conductor) share(ctx context.Context, commit, onto string, patches ...string) error {
 	if commit == onto {

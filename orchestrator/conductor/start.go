@@ -66,7 +66,7 @@ func (c *Conductor) takeOver(ctx context.Context) error {
 	return c.sweep(ctx, time.Time{})
 }
 
-// PublishLanded puts what has landed in a run that no process carries out into the user's repository, and returns the ref.
+// PublishLanded puts what has landed in a run that no process executes into the user's repository, and returns the ref.
 // Where nothing can be published it is a *RefusedError.
 func (c *Conductor) PublishLanded(ctx context.Context) (string, error) {
 	if c.st.Head == c.st.Spec.Base {

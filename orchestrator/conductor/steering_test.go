@@ -21,7 +21,7 @@ import (
 	"divisi/subagents/wire"
 )
 
-// send is what a person does while the run goes on.
+// send is what a person does while the run continues.
 func (r *rig) send(task, text string) (string, error) {
 	return askFor(r.t.Context(), r.bus, "r1", act.Send{Task: task, Text: text}, "")
 }
@@ -80,7 +80,7 @@ func TestAMessageReachesWhoIsAtWorkWhoWaitsAndNobodyWhoHasEnded(t *testing.T) {
 	}
 }
 
-// A message that was kept before the worker died is told to who goes on, once; and the next attempt is told it again.
+// A message that was kept before the worker died is told to who continues, once; and the next attempt is told it again.
 func TestAMessageOutlivesWorkersAndAttempts(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files(1), func(s *run.Spec) {

@@ -16,7 +16,7 @@ import (
 	"divisi/subagents/wire"
 )
 
-// TestWhatAWorkerWritesDuringATakeoverIsRead: workers elsewhere go on while the next conductor begins. Their events may come
+// TestWhatAWorkerWritesDuringATakeoverIsRead: workers elsewhere continue while the next conductor begins. Their events may come
 // before its first one, and after it has read the log.
 func TestWhatAWorkerWritesDuringATakeoverIsRead(t *testing.T) {
 	t.Parallel()

@@ -20,7 +20,7 @@ type readEdits struct {
 }
 
 // unlike holds each patch that lands next and has edits that no other shard of its template makes, before the gates run on it or
-// once they have passed. One that is held goes on where more shards turn out to edit alike.
+// once they have passed. One that is held continues where more shards turn out to edit alike.
 func (c *Conductor) unlike(s *run.State) []run.Action {
 	due, batch := landing.Due(s)
 	held := slices.Collect(s.Tasks.Unlike())

@@ -78,7 +78,7 @@ func TestSlowAKillAroundAnUnlikeShardAsksOnce(t *testing.T) {
 	})
 }
 
-// A shard is held for an edit that no other one makes. Two more then make the same: it goes on without an answer.
+// A shard is held for an edit that no other one makes. Two more then make the same: it continues without an answer.
 func TestAHeldShardGoesOnWhenOthersEditAlike(t *testing.T) {
 	t.Parallel()
 	r := unlikeRig(t, "true", func(s *run.Spec) {

@@ -18,7 +18,7 @@ func TestWhoHasLeftIsNotSentAway(t *testing.T) {
 	require.Empty(t, c.away.leaving)
 }
 
-// A call of a worker that panics where the run is conducted fails, and the run goes on.
+// A call of a worker that panics where the run is conducted fails, and the run continues.
 func TestACallThatPanicsEndsNoRun(t *testing.T) {
 	t.Parallel()
 	c, acted := &Conductor{enlists: make(chan func(context.Context) error)}, make(chan error, 1)

@@ -26,7 +26,7 @@ type board struct {
 	made time.Time
 	// version counts the views; changed is, by task, the version of the view that changed its row.
 	version uint64
-	// drawn is the version of the view that had a point more, and points tells which points the series had then.
+	// drawn is the version of the view that had a point more, and points reports which points the series had then.
 	drawn   uint64
 	points  [2]int64
 	rows    map[string]view.TaskRow

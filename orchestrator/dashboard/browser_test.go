@@ -86,7 +86,7 @@ func mark(name, value string) string {
 	return fmt.Sprintf("document.documentElement.dataset.%s === %q", name, value)
 }
 
-// shown says that the log shows entries, and that each is as the condition on e wants it. The page draws its rows a frame
+// shown reports that the log shows entries, and that each is as the condition on e wants it. The page draws its rows a frame
 // after its counts, so it is waited for.
 func shown(condition string) string {
 	return fmt.Sprintf(`(() => { const rows = [...document.querySelectorAll(".entry")];
@@ -118,7 +118,7 @@ func TestBrowserReconnect(t *testing.T) {
 	until(ctx, t, `document.querySelector(".counts").textContent === "5,000 events"`)
 }
 
-// TestBrowserServerGoes: the page finds a server that comes back on the same port, and goes on where it was.
+// TestBrowserServerGoes: the page finds a server that comes back on the same port, and continues where it was.
 func TestBrowserServerGoes(t *testing.T) {
 	log := newLog()
 	log.bulk(0, 100)
@@ -140,7 +140,7 @@ func TestBrowserServerGoes(t *testing.T) {
 	same(t, log.ids(), js[[]string](ctx, t, "window.__seen"))
 }
 
-// TestBrowserHiddenPage: a page that is hidden holds no connection to its run, and goes on where it was when it is shown.
+// TestBrowserHiddenPage: a page that is hidden holds no connection to its run, and continues where it was when it is shown.
 func TestBrowserHiddenPage(t *testing.T) {
 	log := newLog()
 	log.bulk(0, 100)

@@ -1,5 +1,5 @@
 // Package dashboard serves a web page of the runs of one place: what needs a person first, each run with its phases, tasks,
-// agents and log as they change, and buttons that do what the commands do. Its input are the event logs and reports of runs and
+// agents and log as they change, and buttons that do what the commands do. Its input are the event logs and reports runs and
 // what a person asks for, its output the page, views, lines of logs and acts. The server folds and words the events, the page
 // only draws. Without TLS it binds the loopback interface only.
 package dashboard

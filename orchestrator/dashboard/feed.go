@@ -80,7 +80,7 @@ func (s *Server) tab() (leave func()) {
 	}
 }
 
-// lingering is how long a page may be without a connection before it counts as closed: it may be loaded anew.
+// lingering is how long a page may be without a connection before it counts as closed: it may be loaded again.
 const lingering = 5 * time.Second
 
 // Closed waits until no browser shows the page, or ctx ends. Shown reports whether one does now.

@@ -143,7 +143,7 @@ func TestARunThatCannotBeReadIsAnError(t *testing.T) {
 	}
 }
 
-// A browser can have a run opened before the survey knows how it stands: the first mark opens it anew too.
+// A browser can have a run opened before the survey knows how it stands: the first mark opens it again too.
 func TestARunIsOpenedAnewWithEachMark(t *testing.T) {
 	t.Parallel()
 	r := newRoom("r1", &place{}, &place{}, defaultMemory, zerolog.Nop())

@@ -25,7 +25,7 @@ type room struct {
 	log     zerolog.Logger
 	hub     *hub
 	board   *board
-	// again is sent to when the run stands otherwise: it is opened anew.
+	// again is sent to when the run stands otherwise: it is opened again.
 	again chan struct{}
 	// wanted is sent to when the patches of decisions are to be read.
 	wanted chan struct{}
@@ -163,7 +163,7 @@ func (r *room) isWhole() bool {
 	}
 }
 
-// stands tells the room how its run stands; where that is new, the run is opened anew. So it is with the first mark: a browser
+// stands tells the room how its run stands; where that is new, the run is opened again. So it is with the first mark: a browser
 // may have had the run opened before.
 func (r *room) stands(mark string) {
 	r.mu.Lock()

@@ -80,7 +80,7 @@ type Query struct {
 	Attempt, Turn   int
 }
 
-// Outcome is the result of an act, in words. Started reports that a process was started for it, which goes on without the page.
+// Outcome is the result of an act, in words. Started reports that a process was started for it, which continues without the page.
 type Outcome struct {
 	Outcome string `json:"outcome"`
 	Started bool   `json:"started,omitempty"`

@@ -62,7 +62,7 @@ type Server struct {
 	// veiled is the page of visitors who are not shown what commands printed: without a listener of its own. nil for none.
 	veiled   *Server
 	unveiled sync.Once
-	// surveyPause is between two looks at all runs; look is sent to for one at once.
+	// surveyPause is between two inspects all runs; look is sent to for one at once.
 	surveyPause time.Duration
 	look        chan struct{}
 	// viewPause is the shortest time between two views that a browser gets.
@@ -219,7 +219,7 @@ func (s *Server) shutdown(run context.Context, srv *http.Server) {
 	}
 }
 
-// surveys looks at all runs again and again, until ctx ends.
+// surveys inspects all runs again and again, until ctx ends.
 func (s *Server) surveys(ctx context.Context) {
 	pause := time.NewTicker(s.surveyPause)
 	defer pause.Stop()

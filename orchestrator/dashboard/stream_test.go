@@ -195,7 +195,7 @@ func TestRefusedStreams(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, get(t, base(s)+"api/v1/runs/r2/events", nil).StatusCode)
 }
 
-// TestHubForgets keeps its memory bounded and says what it has forgotten.
+// TestHubForgets keeps its memory bounded and reports what it has forgotten.
 func TestHubForgets(t *testing.T) {
 	t.Parallel()
 	h := newHub(100)

@@ -14,7 +14,7 @@ func Count(agenda *run.Agenda, list []run.Decision) {
 	slices.SortStableFunc(list, func(a, b run.Decision) int { return b.Blocks - a.Blocks })
 }
 
-// blocks counts the open tasks that cannot go on before a decision: those that it is about, and what depends on them.
+// blocks counts the open tasks that cannot continue before a decision: those that it is about, and what depends on them.
 func blocks(agenda *run.Agenda, d *run.Decision) int {
 	waits := map[string]bool{}
 	for t := range agenda.Tasks.Open() {

@@ -17,7 +17,7 @@ import (
 	"divisi/subagents/wire"
 )
 
-// A host whose run was taken from it for a moment begins the run again, and that one goes on.
+// A host whose run was taken from it for a moment begins the run again, and that one continues.
 func TestARunThatAHostBeginsAgainGoesOn(t *testing.T) {
 	t.Parallel()
 	s := newSubmitter(t)

@@ -19,7 +19,7 @@ import (
 // maxOffered bounds the commits that a host says it has: what it keeps beyond them may go before the run is submitted.
 const maxOffered = git.MaxKept / 2
 
-// has tells what the host has of a repository, for an order to come.
+// has reports what the host has of a repository, for an order to come.
 func (h *Host) has(ctx context.Context, in *call.In, q *call.Having) (a call.Has, err error) {
 	caches, err := h.submits(q, h.by(in))
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package host conducts the runs that other machines submit to a server, one host at a time. Its input is the directory of its
 // runs, and a server; its output are the runs, conducted, and answers to clients that ask about them. Who stands by takes over
-// when the lease of the host ends. It has no checkout of the repositories, and carries out no task.
+// when the lease of the host ends. It has no checkout of the repositories, and executes no task.
 package host
 
 import (
@@ -54,7 +54,7 @@ type Options struct {
 
 // Host conducts the runs that are submitted on a server, without a checkout of their repositories. Workers carry their tasks out,
 // see Work. What goes wrong with one run ends no other. One host at a time has the lease of the server; the others stand by, and
-// one of them goes on with the runs when it is gone.
+// one of them continues the runs when it is gone.
 type Host struct {
 	o     Options
 	Dir   store.Dir
@@ -154,7 +154,7 @@ func (h *Host) listen(
 // Failed gets why the host does not conduct any more although it was not stopped: another process has its identity.
 func (h *Host) Failed() <-chan error { return h.failed }
 
-// Stop ends what Start has begun: the runs are stopped in order and waited for, and the next host goes on with them.
+// Stop ends what Start has begun: the runs are stopped in order and waited for, and the next host continues with them.
 func (h *Host) Stop() {
 	h.life(conductor.ErrHostStops)
 	h.loop.Wait()
@@ -164,7 +164,7 @@ func (h *Host) Stop() {
 	}
 }
 
-// unfinished lists the runs to go on with, the oldest first, and notes those that the next host is to know of. Their server is
+// unfinished lists the runs to continue with, the oldest first, and notes those that the next host is to know of. Their server is
 // this host's now.
 func (h *Host) unfinished(ctx context.Context) (open []string, err error) {
 	ids, err := h.Dir.IDs()
@@ -247,7 +247,7 @@ func (h *Host) begin(ctx context.Context, mine *hosted, fresh bool, o conduct.Re
 		})
 		h.drop(ctx, mine)
 		switch {
-		case err == nil || h.lease.Held() != nil: // then another host goes on with it
+		case err == nil || h.lease.Held() != nil: // then another host continues with it
 		case errors.Is(err, conductor.ErrDeposed): // what the host before still wrote came first
 			h.again(ctx, mine.id)
 		case errors.Is(err, bus.ErrFull), errors.Is(err, bus.ErrUnavailable):
@@ -265,14 +265,14 @@ func (h *Host) begin(ctx context.Context, mine *hosted, fresh bool, o conduct.Re
 	return nil
 }
 
-// again goes on with a run that has lost its place, unless another call has done so.
+// again continues a run that has lost its place, unless another call has done so.
 func (h *Host) again(ctx context.Context, id string) {
 	if mine, taken := h.place(id); !taken {
 		h.goOn(ctx, mine)
 	}
 }
 
-// goOn begins a run that has its place, and again until it goes on or cannot.
+// goOn begins a run that has its place, and again until it continues or cannot.
 func (h *Host) goOn(ctx context.Context, mine *hosted) {
 	for told, taken := false, false; !taken; mine, taken = h.place(mine.id) {
 		err := h.begin(ctx, mine, false, conduct.ResumeOptions{})

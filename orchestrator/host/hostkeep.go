@@ -33,7 +33,7 @@ func (h *Host) tidy(ctx context.Context, now time.Time) {
 }
 
 // remove removes a run that is not active, here and on the server. One whose branch is in no repository yet stays, unless
-// unfetched says that it may go.
+// unfetched reports that it may go.
 func (h *Host) remove(ctx context.Context, id string, unfetched bool) (r client.Removed, err error) {
 	mine, taken := h.place(id) // nothing begins it meanwhile
 	if taken {
@@ -58,7 +58,7 @@ func (h *Host) remove(ctx context.Context, id string, unfetched bool) (r client.
 				id)
 		}
 	}
-	if err := h.lease.Held(); err != nil { // another host may go on with it
+	if err := h.lease.Held(); err != nil { // another host may continue with it
 		return r, err
 	}
 	for removed, err := range h.Dir.Remove(ctx, store.Removal{Runs: []string{id}}, depot.Now()) {

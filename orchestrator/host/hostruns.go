@@ -29,10 +29,10 @@ func (h Hosted) Open(ctx context.Context, id string) (*client.Run, error) {
 	return r, nil
 }
 
-// visited has a visitor of the page act on a run that no process carries out, as a member does.
+// visited has a visitor of the page act on a run that no process executes, as a member does.
 func (h *Host) visited(r *client.Run) {
 	if rest, ok := r.At.(*client.Rest); ok {
-		rest.Free = h.lease.Held // else another host may go on with it
+		rest.Free = h.lease.Held // else another host may continue with it
 		rest.Asked = func(q *act.Request, err error) { h.runAsked(r.Name, q.From, q, err) }
 	}
 }

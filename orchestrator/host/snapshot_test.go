@@ -57,7 +57,7 @@ func TestSlowTheEnvironmentOfACheckoutIsSentOnce(t *testing.T) {
 	require.NoError(t, other.bring(t.Context(), Known{Run: s.last(), Order: s.host.orderOf(s.last())}))
 	has(other.Dir)
 
-	// So does one that begins after the run was stopped: a person may go on with it.
+	// So does one that begins after the run was stopped: a person may continue with it.
 	s.pause()
 	third, err := NewHost(Options{StateDir: t.TempDir(), Server: s.at})
 	require.NoError(t, err)

@@ -153,7 +153,7 @@ func (h *Host) term(ctx context.Context, begun func(error)) error {
 	return cause
 }
 
-// conduct goes on with what the host before did, and listens.
+// conduct continues with what the host before did, and listens.
 func (h *Host) conduct(ctx context.Context, note []byte) error {
 	for _, k := range readNotes(note) {
 		if err := h.know(k); err != nil {

@@ -320,7 +320,7 @@ func (s *submitter) accepted() {
 	require.NoDirExists(s.t, filepath.Join(s.hostDir, "runs", s.last(), "repo.git"))
 }
 
-// A host that is killed before it has the mirror of a run goes on with it, as long as the server has the pack.
+// A host that is killed before it has the mirror of a run continues with it, as long as the server has the pack.
 func TestSlowAHostIsKilledBeforeItHasTheMirror(t *testing.T) {
 	t.Parallel()
 	s := newSubmitter(t)

@@ -49,7 +49,7 @@ func merge(in facts, next []*run.Task) []run.Action {
 func merged(in facts, onto string, chain Chain) (actions []run.Action) {
 	for _, k := range chain.Conflicts {
 		if !k.Waits {
-			f := conflict("it conflicts with what landed before it", k)
+			f := conflict("it conflicts with landed changes", k)
 			actions = append(actions, recovery.Failed(&in.state.Agenda, &in.state.Agents, in.tasks.ByID[k.Task], f)...)
 		}
 	}
@@ -90,7 +90,7 @@ func mergedSet(in facts, onto string, set *run.ChangeSet, chain Chain) (actions 
 			return nil
 		}
 		actions = append(actions, onSet(in, in.tasks.ByID[k.Task],
-			conflict("it conflicts with what landed before it, or with its change set,", k), chain.Head, false)...)
+			conflict("it conflicts with landed changes, or with its change set,", k), chain.Head, false)...)
 	}
 	if len(actions) > 0 {
 		return actions
@@ -141,7 +141,7 @@ func proveRed(in facts, t *run.Task, set *run.ChangeSet) []run.Action {
 	m.Then = func(c Chain) []run.Action {
 		if len(c.Conflicts) > 0 {
 			return recovery.Failed(&in.state.Agenda, &in.state.Agents, t,
-				conflict("without the rest of its change set it conflicts with what landed before it", c.Conflicts[0]))
+				conflict("without the rest of its change set it conflicts with landed changes", c.Conflicts[0]))
 		}
 		red.Tree, red.Since = c.Tree, in.head
 		return runRed(in, t, red, c.Head)

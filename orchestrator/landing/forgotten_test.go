@@ -15,7 +15,7 @@ func TestAForgottenCallerIsNamed(t *testing.T) {
 	t.Parallel()
 	hint := func(at, said string) string {
 		return ". It fails in " + at + ", which no task is to change: " + said +
-			". If it must change, a retry of run r1 can add a task for it, tested with what was handed in"
+			". If it must change, a retry of run r1 can add a task for it, tested with the submitted patch"
 	}
 	at := func(build bool, files ...string) spec.Receipt {
 		r := spec.Receipt{Build: build, Positions: map[string][]string{}}

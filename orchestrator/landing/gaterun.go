@@ -216,7 +216,7 @@ func outage(in facts, b *run.Batch, red []spec.Receipt) []run.Action {
 	return []run.Action{run.SetRun(run.Data{
 		Outage: &run.Outage{Batch: b.Number, Wait: wait},
 		Notices: []string{text.OneLine(fmt.Sprintf("gate %s is red without batch %d too, on a commit that it had passed: %s. "+
-			"The batch waits %s for what the gate needs, and is tested again",
+			"The batch waits %s for a service of the gate, and is tested again",
 			r.Gate, b.Number, gate.Reason(r, in.proofs.Before(r)), wait))},
 	})}
 }

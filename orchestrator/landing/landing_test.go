@@ -44,7 +44,7 @@ func TestBuildLeavesOutWhatConflictsAndGoesOn(t *testing.T) {
 	require.Equal(t, []Conflict{{Candidate: Candidate{Task: "two", Commit: "p2"}, Paths: []string{"a.go"}, Message: "CONFLICT in a.go"}}, chain.Conflicts)
 }
 
-// A chain is made anew only where it holds an earlier patch of the task that conflicts.
+// A chain is made again only where it holds an earlier patch of the task that conflicts.
 func TestBuildSetLeavesOutAllPatchesOfATaskThatConflicts(t *testing.T) {
 	t.Parallel()
 	var asked []string

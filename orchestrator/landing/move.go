@@ -13,7 +13,7 @@ import (
 )
 
 // landGreen lets a batch land whose gates let it through, once its commits say what they do not prove: that it is as red as the
-// head is known to be, or what is left of what it mends. Where they do not yet, it is merged anew.
+// head is known to be, or what is left of what it mends. Where they do not yet, it is merged again.
 func landGreen(in facts, d run.LandingData) []run.Action {
 	d.Better = proof.Better(in.proofs, d.Receipts)
 	var failed []string
@@ -99,7 +99,7 @@ func landRead(in facts, d run.LandingData) []run.Action {
 	return move(in, d)
 }
 
-// sayUnread has the commits of a batch made anew, which then say that tasks are unverified and why, and lets them land: the tree
+// sayUnread has the commits of a batch made again, which then say that tasks are unverified and why, and lets them land: the tree
 // is the one that was tested.
 func sayUnread(in facts, d run.LandingData, why map[string]string) []run.Action {
 	var m Merge

@@ -18,7 +18,7 @@ func TestWhatIsRedWithoutAPatch(t *testing.T) {
 	t.Parallel()
 	const (
 		first, second, third = "assign --batch-2/1 to tester on l", "assign --batch-2/2 to tester on l", "assign --batch-2/3 to tester on l"
-		together             = "task a pending red together with what landed before it: test is red"
+		together             = "task a pending red together with landed changes: test is red"
 		later, back, landed  = "landing.later", "task a pending test is red", "landing landed a"
 	)
 	red := func(tree string, names ...string) spec.Result {
@@ -215,7 +215,7 @@ func TestNothingIsTestedDuringAnOutage(t *testing.T) {
 	l.Do(landing.OnHead(l.State))
 	require.Empty(t, landing.Land(l.State))
 	require.Empty(t, landing.Settle(l.State))
-	require.Equal(t, "a batch waits for what its gates need", landing.Idle(l.State))
+	require.Equal(t, "a batch waits for a service of its gates", landing.Idle(l.State))
 	require.Equal(t, time.Unix(5030, 0), l.Batches.Testing[0].Until, "on the conductor's clock")
 }
 
@@ -242,7 +242,7 @@ func TestSimulateAnOutage(t *testing.T) {
 	}
 }
 
-// A change set on a head that is known to be red says so too: it was dropped and made anew without end.
+// A change set on a head that is known to be red says so too: it was dropped and made again without end.
 func TestASetOnARedHeadLandsUnverified(t *testing.T) {
 	t.Parallel()
 	l := newLog(t, "x")

@@ -96,7 +96,7 @@ func TestASetLandsWithProofsOfOneEnvironment(t *testing.T) {
 	t.Parallel()
 	const lands = "landing landed tests change, move the branch"
 	for name, c := range map[string]struct {
-		runs []string // of what is given out, in which environment; + where the gates pass
+		runs []string // of what is dispatched, in which environment; + where the gates pass
 		want string
 	}{
 		"one environment":       {[]string{"red e2", "set e2 +"}, lands},

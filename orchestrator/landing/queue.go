@@ -92,7 +92,7 @@ func ParkSets(s *run.State) []run.Action {
 		if set == nil || set.Lost == nil || !slices.Contains(parkable, t.State) || slices.ContainsFunc(set.Members, asked) {
 			continue
 		}
-		actions = append(actions, recovery.Park(&s.Spec, t, fmt.Sprintf("its change set %s is given up with %s, which is %s",
+		actions = append(actions, recovery.Park(&s.Spec, t, fmt.Sprintf("its change set %s was parked because %s is %s",
 			set.Name, set.Lost.Task.ID, set.Lost.State), nil)...)
 	}
 	return actions
@@ -165,7 +165,7 @@ func barred(in facts) string {
 	case in.works[run.HeadTask].Outstanding():
 		return "the gates run on the integration head"
 	case slices.ContainsFunc(in.batches.Testing, func(b *run.Batch) bool { return !b.Until.IsZero() }):
-		return "a batch waits for what its gates need"
+		return "a batch waits for a service of its gates"
 	case in.batches.Free(in.crew.Permits(in.spec.Project.GatePermits), in.works) <= 0:
 		return "as many batches are tested as may be at once"
 	}

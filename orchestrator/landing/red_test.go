@@ -163,7 +163,7 @@ func TestTestsThatCannotBeMergedAloneGoBack(t *testing.T) {
 	conflict := landing.Conflict{Candidate: m.Candidates[0], Paths: []string{"p/x_test.go"}, Message: "both added"}
 	actions := m.Then(landing.Chain{Head: "b", Conflicts: []landing.Conflict{conflict}})
 	require.Equal(t, []string{
-		"task tests pending without the rest of its change set it conflicts with what landed before it in p/x_test.go",
+		"task tests pending without the rest of its change set it conflicts with landed changes in p/x_test.go",
 	}, runtest.Describe(actions))
 	l.Do(actions)
 	require.Equal(t, wire.FaultConflict, l.Tasks.ByID["tests"].Faults[0].Fault.Class)

@@ -133,7 +133,7 @@ func TestLand(t *testing.T) {
 		"a conflict with the head": {
 			map[string]bool{"b": false},
 			nil,
-			[]string{"task b pending it conflicts with what landed before it in a.go", "assign --batch-1/1 to tester on l-c"},
+			[]string{"task b pending it conflicts with landed changes in a.go", "assign --batch-1/1 to tester on l-c"},
 		},
 		"a conflict within the batch waits": {map[string]bool{"b": true}, nil, []string{"assign --batch-1/1 to tester on l-c"}},
 	} {
@@ -369,7 +369,7 @@ func TestSettleOfBatchesOnOthers(t *testing.T) {
 	}, runtest.Describe(landing.Settle(l.State)))
 }
 
-// Another part has landed since the batch was built: it is merged and tested anew.
+// Another part has landed since the batch was built: it is merged and tested again.
 func TestAGreenPartOnAnOldHeadWaitsAgain(t *testing.T) {
 	t.Parallel()
 	l := newLog(t, "a", "b")

@@ -116,7 +116,7 @@ func TestASetIsMergedAsOne(t *testing.T) {
 
 	conflict := landing.Chain{Head: "l-mod", Conflicts: []landing.Conflict{{Candidate: merge.Candidates[0], Paths: []string{"x.go"}}}}
 	got := merge.Then(conflict)
-	require.Equal(t, []string{"task gen pending it conflicts with what landed before it, or with its change set, in x.go"}, runtest.Describe(got))
+	require.Equal(t, []string{"task gen pending it conflicts with landed changes, or with its change set, in x.go"}, runtest.Describe(got))
 	a, ok := got[0].(run.Append)
 	require.True(t, ok)
 	d, ok := a.Data.(run.TaskData)
@@ -132,7 +132,7 @@ func TestASetIsMergedAsOne(t *testing.T) {
 
 func TestWhoIsBlamedForARedSet(t *testing.T) {
 	t.Parallel()
-	const words = " pending with all tasks of its change set merged, the gates fail in what this task owns: test: "
+	const words = " pending with all tasks of its change set merged, the gates fail in files of this task: test: "
 	red := func(signature string, paths ...string) spec.Result {
 		r := redIn("tree-l", "")
 		r.Receipts[0].Signatures, r.Receipts[0].Paths = []string{signature}, map[string][]string{signature: paths}
@@ -170,7 +170,7 @@ func TestWhoIsBlamedForARedSet(t *testing.T) {
 			if len(c.want) == 1 {
 				c.want = append(c.want, "task gen parked the change set s fails in user/x.go, which no task of it may change: "+
 					"build: user/x.go: undefined: f. If it must change, a retry of run r1 can add a task for it, "+
-					"tested with what was handed in", "task mod parked its change set s is given up with gen", "task idle parked its change set s is given up with gen")
+					"tested with the submitted patch", "task mod parked its change set s was parked with gen", "task idle parked its change set s was parked with gen")
 			}
 			require.Equal(t, c.want, got)
 		})
@@ -206,7 +206,7 @@ func TestAnErrorIsNotBlamedOnWhatImportsIt(t *testing.T) {
 		testSet(l, 2, r)
 		require.Equal(t, []string{
 			"landing split gen mod idle",
-			"task gen pending with all tasks of its change set merged, the gates fail in what this task owns: test: build: of-gen/x.go: undefined: f",
+			"task gen pending with all tasks of its change set merged, the gates fail in files of this task: test: build: of-gen/x.go: undefined: f",
 		}, runtest.Describe(landing.Settle(l.State)))
 	}
 }
@@ -266,7 +266,7 @@ func TestASetParksWithItsFirstTask(t *testing.T) {
 	l.Do(recovery.Decide(&l.State.Agenda, l.State.Works, l.Tasks.ByID["mod"], run.Answer{Option: run.Accept, By: wire.Person("ada")}))
 	l.Append("mod", run.TaskData{State: run.TaskAccepted})
 	require.Equal(t, []string{
-		"task mod parked its change set s is given up with gen, which is parked",
+		"task mod parked its change set s was parked because gen is parked",
 	}, runtest.Describe(landing.ParkSets(l.State)), "the agent that is at work ends before")
 	require.Empty(t, landing.Land(l.State))
 }
@@ -287,8 +287,8 @@ func TestATaskIsAddedToAParkedSet(t *testing.T) {
 		require.True(t, l.Tasks.AllEnded())
 		l.Append("", run.PlanData{By: run.ByFile, Tasks: []spec.Task{{ID: "more", Role: "generator", ChangeSet: "s"}}})
 		if failed {
-			require.Equal(t, "it was given up, since gen is parked: fails in user/x.go", l.Tasks.Sets["s"].Closed())
-			require.Equal(t, []string{"task more parked its change set s is given up with gen, which is parked"},
+			require.Equal(t, "it was parked, since gen is parked: fails in user/x.go", l.Tasks.Sets["s"].Closed())
+			require.Equal(t, []string{"task more parked its change set s was parked because gen is parked"},
 				runtest.Describe(landing.ParkSets(l.State)))
 			continue
 		}

@@ -105,7 +105,7 @@ func holds(commit, id string) bool {
 	return slices.ContainsFunc(strings.Fields(commit), func(p string) bool { return strings.HasPrefix(p, id+"@") })
 }
 
-// wrong lists what the gate reports of a commit.
+// wrong lists what the gate reports a commit.
 func (w *workshop) wrong(commit string) []string {
 	newest := map[string]int{}
 	for _, p := range strings.Fields(commit) {

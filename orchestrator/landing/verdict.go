@@ -209,7 +209,7 @@ func faultOf(in facts, failed []run.Failure, of []blame.Failure, alone bool) spe
 	}
 	slices.Sort(f.Signatures)
 	f.Signatures = slices.Compact(f.Signatures)
-	f.Message = "the gates fail in what this task changed: " + text.Some(f.Signatures, blame.MaxNamed)
+	f.Message = "the gates fail in the changes of this task: " + text.Some(f.Signatures, blame.MaxNamed)
 	return f
 }
 
@@ -268,8 +268,8 @@ func cutAgain(in facts, d run.LandingData) []run.Action {
 	return cut(in, d, v, mostLikely(v.several, odds(in, v.several)), nil)
 }
 
-// oneFirst splits a batch of shards whose brief is unproven, where nothing tells which is wrong: the most likely one is tested
-// alone, once. Where it fails too, that is how the others go on.
+// oneFirst splits a batch of shards whose brief is unproven, where nothing reports which is wrong: the most likely one is tested
+// alone, once. Where it fails too, that is how the others continue.
 func oneFirst(in facts, d run.LandingData, sorted []string, odds map[string]float64) []run.Action {
 	return split(in, d, &run.Search{Named: sorted, Odds: odds}, sorted[:1], sorted[1:])
 }
@@ -358,7 +358,7 @@ func park(
 			d.Fault = &own
 		}
 		actions = append(actions, run.SetTask(t.Task.ID, d))
-		d = run.TaskData{State: run.TaskParked, Reason: fmt.Sprintf("its change set %s is given up with %s", set.Name,
+		d = run.TaskData{State: run.TaskParked, Reason: fmt.Sprintf("its change set %s was parked with %s", set.Name,
 			set.Members[0].Task.ID)}
 	}
 	return actions
@@ -367,7 +367,7 @@ func park(
 // failsIn is what a task of a change set is told of what fails in it.
 func failsIn(f spec.Fault, signatures []string) spec.Fault {
 	f.Signatures = signatures
-	f.Message = "with all tasks of its change set merged, the gates fail in what this task owns: " +
+	f.Message = "with all tasks of its change set merged, the gates fail in files of this task: " +
 		text.Some(signatures, blame.MaxNamed)
 	return f
 }

@@ -103,8 +103,8 @@ func TestCausesAndConsequences(t *testing.T) {
 			},
 			[]string{
 				"landing split a b c parts c",
-				"task a pending the gates fail in what this task changed: test: build: of-a/x.go: undefined: x",
-				"task b pending the gates fail in what this task changed: test: build: of-b/x.go: undefined: x",
+				"task a pending the gates fail in the changes of this task: test: build: of-a/x.go: undefined: x",
+				"task b pending the gates fail in the changes of this task: test: build: of-b/x.go: undefined: x",
 			},
 			false,
 		},

@@ -241,7 +241,7 @@ func reports(b *strings.Builder, room int, tasks []*run.Task) {
 	}
 }
 
-// maxReports bounds, in bytes, the reports of all tasks together.
+// maxReports bounds, in bytes, the reports all tasks together.
 const maxReports = 96 << 10
 
 // reportOf reports one task's end; text of agents is quoted as JSON, so that it cannot pass for ours.

@@ -44,7 +44,7 @@ func TestMessageOfATroubledRun(t *testing.T) {
 	require.Empty(t, master.Message(&l.State.Agenda, &l.State.Agents, 3), "it was told once")
 }
 
-// Whatever agents and tools said to the master stands in the fence; a person's words do not.
+// Whatever agents and tools said to the master is in the fence; a person's words do not.
 func TestWordsOfAgentsStayInTheFence(t *testing.T) {
 	t.Parallel()
 	end := func(l *runtest.Log, d run.TaskData) { l.Append("t", d) }

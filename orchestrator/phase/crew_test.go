@@ -143,7 +143,7 @@ func (c *crewed) end(red func(n int) bool) run.Data {
 // passes is a branch that is right.
 func passes(int) bool { return false }
 
-// Final gates of the worker that proved the last batch count only where no other one may run them, as the log tells when its
+// Final gates of the worker that proved the last batch count only where no other one may run them, as the log reports when its
 // delivery begins.
 func TestFinalGatesAreOfAnotherWorker(t *testing.T) {
 	t.Parallel()

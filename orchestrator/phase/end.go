@@ -67,7 +67,7 @@ func better(proofs *run.Proofs, r spec.Receipt) spec.Receipt {
 	return r
 }
 
-// disputed tells that a gate which is red at the end had passed on other workers.
+// disputed reports that a gate which is red at the end had passed on other workers.
 func disputed(c *run.Closing) []string {
 	if len(c.Passed) == 0 {
 		return nil

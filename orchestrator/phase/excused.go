@@ -12,7 +12,7 @@ import (
 	"divisi/subagents/gate"
 )
 
-// excused looks at gates of the end that are red, and pass because one worker alone has told that the base commit was as red.
+// excused inspects gates of the end that are red, and pass because one worker alone has told that the base commit was as red.
 // They run there again on another one of its environment. What passes there counts as new, and makes the gate red.
 func excused(s *run.State, final *run.Data, good []spec.Receipt) (again []run.Action) {
 	for _, r := range good {

@@ -67,7 +67,7 @@ func begin(s *run.State, r *spec.Result) []run.Action {
 }
 
 // Baseline has the gates run once on the base commit, while agents work: the baseline. Nothing lands before it is known. They run
-// again where a run that goes on finds another environment.
+// again where a run that continues finds another environment.
 func Baseline(s *run.State) []run.Action {
 	switch {
 	case s.Status != run.Planning && s.Status != run.Running && (s.Status != run.Final || !s.Proofs.Outdated):

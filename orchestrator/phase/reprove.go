@@ -10,7 +10,7 @@ import (
 )
 
 // Reprove has landed batches proven a second time, by another worker than the first, while a gate permit is free. Nothing waits
-// for it but the end of the run. Where no other worker is there at that end, the run goes on without, and tells so.
+// for it but the end of the run. Where no other worker is there at that end, the run continues without, and tells so.
 func Reprove(s *run.State) []run.Action {
 	if s.Spec.Reprove == 0 || s.Status != run.Planning && s.Status != run.Running && s.Status != run.Final || !s.Baselined() {
 		return nil

@@ -148,7 +148,7 @@ func TestDropTakesAChangeSetOutAsAWhole(t *testing.T) {
 	require.Equal(t, run.TaskDropped, l.Tasks.ByID["right"].State)
 }
 
-// One that was given up leaves the task landed, and it can be dropped anew.
+// One that was given up leaves the task landed, and it can be dropped again.
 func TestDropAgainAfterASkip(t *testing.T) {
 	t.Parallel()
 	l := landedRun(t)

@@ -174,7 +174,7 @@ func (g *group) like(order *run.Spec) *run.Task {
 // maxBriefs bounds how many briefs of waiting tasks a new one quotes.
 const maxBriefs = 3
 
-// brief tells what to change, why, and for what.
+// brief reports what to change, why, and for what.
 func (g *group) brief(given string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Other tasks have changed what %s uses, and no task was to change that. Change it so that the gates pass "+

@@ -26,18 +26,18 @@ func Give(
 		return nil, "", err
 	}
 	d := run.TaskData{
-		State: run.TaskRunning, Reason: "a person handed in a patch", Given: p,
+		State: run.TaskRunning, Reason: "a person submitted a patch", Given: p,
 		Dispatch: &run.Dispatch{Task: id, Attempt: t.Attempt + 1, Role: spec.Person, Head: p.Base},
 	}
 	var notices []string
 	if doubt := t.Doubt(); doubt != nil { // others of its change set still wait
 		of := run.DecisionID(id, doubt.Pos)
 		if had := agents.Decisions.Given(of); had != nil && !had.Closed {
-			notices = []string{fmt.Sprintf("the answer to %s, %s by %s, is over: a person handed in another patch",
+			notices = []string{fmt.Sprintf("the answer to %s, %s by %s, is over: a person submitted another patch",
 				of, had.Answer.Option, had.Answer.By)}
 		}
 		d.Decision = &run.Decided{Kind: run.DecidePatch, About: id, Closed: true, Answer: run.Answer{
-			ID: of, Option: run.Reject, Text: "a person handed in another patch", By: by,
+			ID: of, Option: run.Reject, Text: "a person submitted another patch", By: by,
 		}}
 	}
 	// Before there is another attempt, which is the newest.

@@ -29,15 +29,15 @@ func TestGive(t *testing.T) {
 		no         string
 	}{
 		"a parked shard, and what waited for it": {
-			task: "s-1", want: []string{"task last pending", "task s-1 running a person handed in a patch"},
+			task: "s-1", want: []string{"task last pending", "task s-1 running a person submitted a patch"},
 		},
 		"a member of a change set opens all of it": {
-			task: "a", want: []string{"task b accepted", "task c pending", "task a running a person handed in a patch"},
+			task: "a", want: []string{"task b accepted", "task c pending", "task a running a person submitted a patch"},
 		},
 		"one that waits for its next attempt": {
 			task:   "runs",
 			before: func(l *runtest.Log) { l.Append("runs", run.TaskData{State: run.TaskPending}) },
-			want:   []string{"take back runs", "tell runs", "task runs running a person handed in a patch"},
+			want:   []string{"take back runs", "tell runs", "task runs running a person submitted a patch"},
 		},
 		"one whose patch is held": {
 			task: "runs",
@@ -45,13 +45,13 @@ func TestGive(t *testing.T) {
 				l.Ended("runs", 1, runtest.Patched("c", "t", "h"))
 				l.Append("runs", run.TaskData{State: run.TaskHeld, Doubt: &run.Doubt{Evidence: []string{"why"}}})
 			},
-			want: []string{"task runs running a person handed in a patch decided by user:ada"},
+			want: []string{"task runs running a person submitted a patch decided by user:ada"},
 		},
 		"in a run that has ended": {
 			task:   "s-1",
 			before: func(l *runtest.Log) { l.Append("", run.Data{State: run.Parked}) },
 			want: []string{
-				"run stopped a person handed in a patch", "task last pending", "task s-1 running a person handed in a patch",
+				"run stopped a person submitted a patch", "task last pending", "task s-1 running a person submitted a patch",
 			},
 		},
 		"in a run that was cancelled": {
@@ -152,7 +152,7 @@ func TestAGivenPatchEndsAnAnswerThatWaits(t *testing.T) {
 	actions, _, err := request.Give(&l.State.Agenda, &l.State.Agents, "runs", patchOn("h"), wire.Person("bob"))
 	require.NoError(t, err)
 	l.Do(actions)
-	require.Equal(t, []string{"the answer to " + open.ID + ", accept by user:ada, is over: a person handed in another patch"}, l.Notices)
+	require.Equal(t, []string{"the answer to " + open.ID + ", accept by user:ada, is over: a person submitted another patch"}, l.Notices)
 	require.Empty(t, decision.Carry(l.State))
 }
 

@@ -142,7 +142,7 @@ func parkHeld(agenda *run.Agenda, h *run.Hold, by, words string) (actions []run.
 	return append(actions, answerHold(h, run.Answer{Option: run.Park, Text: words, By: by}))
 }
 
-// later says that trying again may do, where a command failed in the way of a hold also after a wait.
+// later reports that trying again may do, where a command failed in the way of a hold also after a wait.
 func later(templates *run.Templates, h *run.Hold) string {
 	if slices.ContainsFunc(templates.Of[h.Template].Failed[h.Shape], func(t *run.Task) bool {
 		return t.Waited && t.Faults[len(t.Faults)-1].Fault.Class == wire.FaultCommand

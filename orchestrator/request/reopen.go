@@ -58,7 +58,7 @@ func byCause(tasks *run.Tasks, ids []string, own map[string]run.Revision, asked 
 	return again, tested
 }
 
-// reopen lets a run go on that has come to its end, or to its final gates. A run that no process carries out is stopped then, for
+// reopen lets a run continue that has come to its end, or to its final gates. A run that no process executes is stopped then, for
 // resume to continue.
 func reopen(agenda *run.Agenda, reason string) []run.Action {
 	switch agenda.Status {

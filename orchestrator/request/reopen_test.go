@@ -220,7 +220,7 @@ func TestRetryKeepsTheWholeDoubt(t *testing.T) {
 		Evidence: []string{"more tests are skipped"}, Skips: "more tests are skipped", Missing: map[string]string{"test": "object"}, Unprovable: true,
 	}
 	l.Append("b", run.TaskData{State: run.TaskHeld, Doubt: &doubt})
-	l.Append("b", run.TaskData{State: run.TaskParked, Reason: "its change set is given up"})
+	l.Append("b", run.TaskData{State: run.TaskParked, Reason: "its change set was parked"})
 	actions, _, err := request.Retry(&l.State.Agenda, l.State.Works, []string{"a"}, again, nil, run.PlanData{})
 	require.NoError(t, err)
 	l.Do(actions)

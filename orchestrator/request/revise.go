@@ -290,7 +290,7 @@ func cancelFor(agenda *run.Agenda, agents *run.Agents, q *run.Request) ([]run.Ac
 	return end(agents.Works, t, run.TaskSkipped, q.Reason), nil
 }
 
-// Accept lets a held patch go on, or the shards of a held template. The error is a *RefusedError.
+// Accept lets a held patch continue, or the shards of a held template. The error is a *RefusedError.
 func Accept(agenda *run.Agenda, works run.Works, id string, a run.Answer) ([]run.Action, error) {
 	a = run.Answer{Option: run.Accept, By: a.By, Alike: a.Alike, Standing: a.Standing}
 	if h, err := heldOnly(agenda, id); h != nil {

@@ -25,7 +25,7 @@ type Agenda struct {
 	Spec   Spec
 	Status Status
 	Reason string
-	// Passed are the statuses that the run has had. Ended is when it ended; zero while it goes on.
+	// Passed are the statuses that the run has had. Ended is when it ended; zero while it continues.
 	Passed map[Status]bool
 	Ended  time.Time
 	// Wait is what the run waits for a person to do.

@@ -163,7 +163,7 @@ func (s *State) applyResult(e *contextscope.Event, a *Attempt, r spec.Result) {
 	s.Tasks.hand(e.Task, a)
 }
 
-// hand gives a task the result of an attempt of it, or of its judge, that was given out.
+// hand gives a task the result of an attempt of it, or of its judge, that was dispatched.
 func (x *Tasks) hand(work string, a *Attempt) {
 	id, judged := strings.CutSuffix(work, VerifySuffix)
 	t := x.ByID[id]

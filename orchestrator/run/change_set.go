@@ -46,7 +46,7 @@ func (c *ChangeSet) Closed() string {
 	case c == nil, !c.Members[0].Ended() && c.Lost == nil && c.Members[0].State != TaskLanding, c.Revives():
 		return ""
 	case c.Lost != nil:
-		return "it was given up, since " + c.Lost.Task.ID + " is " + string(c.Lost.State) + ": " + c.Lost.Reason
+		return "it was parked, since " + c.Lost.Task.ID + " is " + string(c.Lost.State) + ": " + c.Lost.Reason
 	case c.Members[0].State == TaskLanding:
 		return "it is being tested"
 	}

@@ -25,7 +25,7 @@ type Closing struct {
 // maxRuns is how often a gate that fails runs on a tree: once more, to tell a failure from a flake.
 const maxRuns = 2
 
-// Close tells what is known of a gate in full on the tree of a commit of the branch.
+// Close reports what is known of a gate in full on the tree of a commit of the branch.
 func (s *Branch) Close(head, tree, gate string) Closing {
 	one := []string{gate}
 	good, failed := s.Proofs.good(tree, gate, ""), s.Proofs.Failed(tree, one, "")

@@ -12,7 +12,7 @@ import (
 )
 
 // Decision is what the policy of the run, the master or a person must decide before some of the work goes on. The rest of the run
-// goes on meanwhile. It is the same from the rule that opens it to the button that answers it: a rule sets what the run decides
+// continues meanwhile. It is the same from the rule that opens it to the button that answers it: a rule sets what the run decides
 // by, package view what a person sees besides, and who can read them the patches. Its JSON is that of the page.
 type Decision struct {
 	Run string `json:"run,omitempty"`

@@ -44,7 +44,7 @@ type Doubt struct {
 	Answer *Answer `json:"answer,omitempty"`
 }
 
-// Accepted reports whether the patch goes on in spite of it.
+// Accepted reports whether the patch continues in spite of it.
 func (d *Doubt) Accepted() bool { return d.Answer != nil && d.Answer.Option == Accept }
 
 // Doubt returns the open doubt of a held task; nil for none.

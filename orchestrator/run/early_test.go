@@ -11,7 +11,7 @@ import (
 	"divisi/subagents/wire"
 )
 
-// A worker that ends an attempt before its dispatch fails it: the result of the attempt before stays, and the run goes on.
+// A worker that ends an attempt before its dispatch fails it: the result of the attempt before stays, and the run continues.
 func TestAnAttemptThatEndsBeforeItIsGivenOutFails(t *testing.T) {
 	t.Parallel()
 	l := runtest.New(t, run.Spec{Plan: &spec.Plan{}, Roles: runtest.Roles()}, run.Running)

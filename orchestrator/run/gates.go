@@ -11,7 +11,7 @@ import (
 // GateTask begins the ids of the works that run a gate on the base commit which was added to the run.
 const GateTask = "--gate"
 
-// AddedGate is a gate that a person added to a run that goes on.
+// AddedGate is a gate that a person added to a run that continues.
 type AddedGate struct {
 	spec.Gate
 

@@ -85,7 +85,7 @@ func (p *Proofs) applyOther(o Other, pos uint64) {
 	}
 }
 
-// rebase begins anew where the baseline is of another environment than before: what was compared with that one does not count.
+// rebase restarts where the baseline is of another environment than before: what was compared with that one does not count.
 func (p *Proofs) rebase(receipts []spec.Receipt, pos uint64) {
 	had := p.Reference()
 	for _, r := range receipts {

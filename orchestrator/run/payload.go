@@ -288,7 +288,7 @@ type TaskData struct {
 	// Again is set when an attempt does not count and is repeated: one of the master, or with state pending one of a command that
 	// failed so soon that what it needs may be away. That has a fault while it waits, and none when it may run.
 	Again bool `json:"again,omitempty"`
-	// Doubt is set with state held; Decision, about the patch, with the state that follows: running where the patch goes on.
+	// Doubt is set with state held; Decision, about the patch, with the state that follows: running where the patch continues.
 	Doubt    *Doubt   `json:"doubt,omitempty"`
 	Decision *Decided `json:"decision,omitempty"`
 	// Revision is set when the task begins again, from any state but landing and the good ends: with state pending, or with
@@ -377,7 +377,7 @@ type LandingData struct {
 	// Limit is how many tasks the next batches may hold; 0 where that stays as it is.
 	Limit int `json:"limit,omitempty"`
 	// Unverified is set with state landed: why what landed is not proven; empty when it is. It is set with state dropped where
-	// commits are made anew that have to say so.
+	// commits are made again that have to say so.
 	Unverified string `json:"unverified,omitempty"`
 	// Better is set in the same way: what is left of the failures of the gates that the batch mends in part.
 	Better string `json:"better,omitempty"`

@@ -9,7 +9,7 @@ type Plans struct {
 	Edits []Edit
 	// Approved counts the plans that a person, or --yes, approved.
 	Approved int
-	// Writes reports of each plan whether a task of it changes files; toApprove are the plans that a person has to approve.
+	// Writes reports each plan whether a task of it changes files; toApprove are the plans that a person has to approve.
 	Writes    []bool
 	toApprove []int
 }

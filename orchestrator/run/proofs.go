@@ -63,7 +63,7 @@ type Proofs struct {
 	// have to run there again. That one is baselined, 0 where an earlier run's count.
 	Outdated  bool
 	baselined int
-	// Distrusted is where in the log the baseline was found to be of a worker in quarantine: what was given out before it proves
+	// Distrusted is where in the log the baseline was found to be of a worker in quarantine: what was dispatched before it proves
 	// nothing. 0 for never.
 	Distrusted uint64
 	// Unprovable are the parts of the repository that no gate can prove, sorted; none before setup and the baseline are known.

@@ -86,7 +86,7 @@ func (s *State) applyQuarantine(e *contextscope.Event, q Quarantine) {
 	lost := func(r spec.Receipt) bool { return all || q.signed(r) }
 	for _, b := range s.Batches.Testing {
 		if a := s.Works[b.Work].At(b.Attempt); a != nil && a.Result != nil && slices.ContainsFunc(a.Result.Receipts, lost) {
-			s.failed(a, "what it tells is of a worker in quarantine: "+q.Worker)
+			s.failed(a, "it reports results of a worker in quarantine: "+q.Worker)
 		}
 	}
 	for t := range s.Tasks.Open() {
@@ -188,7 +188,7 @@ func (s *Branch) lapsed(e *contextscope.Event, a *Attempt, r *spec.Result) error
 	case s.Quarantines[e.Worker] != nil:
 		return fmt.Errorf("worker %.40s is in quarantine", e.Worker)
 	case len(r.Receipts) > 0 && a.Pos < s.Proofs.Distrusted:
-		return fmt.Errorf("it was compared with what a worker in quarantine found on the base commit")
+		return fmt.Errorf("it was compared with a baseline of a worker in quarantine")
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ func (s *State) refused(e *contextscope.Event, a *Attempt, r spec.Receipt) error
 		return err
 	}
 	if agent := wire.AgentID(e.Task, a.Attempt); r.Agent != "" && r.Agent != agent {
-		return fmt.Errorf("it is of %.80s, and was handed in for %s", r.Agent, agent)
+		return fmt.Errorf("it is of %.80s, and was submitted for %s", r.Agent, agent)
 	}
 	if a.Barred && r.Worker == a.Worker {
 		return fmt.Errorf("worker %.40s leaves it to another worker: it has proven the same before", r.Worker)
@@ -84,7 +84,7 @@ func (s *State) weed(e *contextscope.Event, a *Attempt, r *spec.Result) {
 		}
 		err := s.refused(e, a, rc)
 		if err == nil && signs(s) && rc.Worker != e.Worker && !a.left(rc) {
-			err = fmt.Errorf("worker %.40s handed in a receipt of worker %.40s, which did not leave it in this attempt",
+			err = fmt.Errorf("worker %.40s submitted a receipt of worker %.40s, which did not make it in this attempt",
 				e.Worker, rc.Worker)
 		}
 		if err != nil {
@@ -98,7 +98,7 @@ func (s *State) weed(e *contextscope.Event, a *Attempt, r *spec.Result) {
 	}
 }
 
-// left reports whether an earlier delivery of the attempt left a receipt: a later one goes on with it.
+// left reports whether an earlier delivery of the attempt left a receipt: a later one continues with it.
 func (a *Attempt) left(r spec.Receipt) bool {
 	return slices.ContainsFunc(a.Receipts, func(had spec.Receipt) bool { return bytes.Equal(had.Signature, r.Signature) })
 }

@@ -71,7 +71,7 @@ func TestAReceiptThatProvesNothingIsNotFolded(t *testing.T) {
 	}
 }
 
-// A worker that goes on with an attempt of another one hands in what that one has left there, and nothing else that it signed.
+// A worker that continues with an attempt of another one hands in what that one has left there, and nothing else that it signed.
 func TestAReceiptOfAnotherWorkerIsOfItsAttempt(t *testing.T) {
 	t.Parallel()
 	public, key, err := ed25519.GenerateKey(nil)
@@ -191,7 +191,7 @@ func TestAReceiptOfAnotherTreeEndsNoFinalGates(t *testing.T) {
 }
 
 // Each work's good receipts can prove a batch of the same tree: those of another environment than the base commit's must not, nor
-// those that were compared with a base commit that was tested anew elsewhere since.
+// those that were compared with a base commit that was tested again elsewhere since.
 func TestAProofIsOfTheEnvironmentOfTheBaseline(t *testing.T) {
 	t.Parallel()
 	public, key, err := ed25519.GenerateKey(nil)

@@ -40,7 +40,7 @@ type Request struct {
 	Seq     int
 	// Child is the task that was made of it; "" for none.
 	Child string
-	// Begun reports that the child runs in the background and its agent goes on.
+	// Begun reports that the child runs in the background and its agent continues.
 	Begun bool
 	// Answer is nil while the request is open.
 	Answer *wire.Answer

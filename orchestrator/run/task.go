@@ -30,7 +30,7 @@ type Task struct {
 	Suspected Suspected
 	Commit    string
 	Landed    Landed
-	// Dropped is what it was in its newest batch that was dropped: one that is made anew has the same to say.
+	// Dropped is what it was in its newest batch that was dropped: one that is made again has the same to say.
 	Dropped Landed
 	// LandedAt is when it landed; zero while it has not.
 	LandedAt time.Time

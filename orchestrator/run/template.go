@@ -226,7 +226,7 @@ func (x *Templates) FailsAlike(t *Task, f spec.Fault, but []string) bool {
 	})
 }
 
-// BriefProven reports whether the gates have passed on a shard of a template, or its shards go on although they fail.
+// BriefProven reports whether the gates have passed on a shard of a template, or its shards continue although they fail.
 func (x *Templates) BriefProven(template string) bool {
 	of := x.Of[template]
 	return of != nil && (of.landed > 0 || of.Answered(Accept))

@@ -26,7 +26,7 @@ func Plus(unmetered int) string {
 	case 0:
 		return ""
 	case 1:
-		return ", plus 1 attempt whose use is not known"
+		return ", plus 1 attempt with unknown use"
 	}
-	return fmt.Sprintf(", plus %d attempts whose use is not known", unmetered)
+	return fmt.Sprintf(", plus %d attempts with unknown use", unmetered)
 }

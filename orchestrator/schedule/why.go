@@ -87,7 +87,7 @@ func (x *turns) words(h hindrance) string {
 	case later:
 		return "waits for a service of its command, and runs once more"
 	case setLost:
-		return "its change set is given up with " + h.what
+		return "its change set was parked with " + h.what
 	case approval:
 		return "its plan waits for approval"
 	case process:

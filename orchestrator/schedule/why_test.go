@@ -56,7 +56,7 @@ func TestWhy(t *testing.T) {
 			4,
 			[]spec.Task{of("s", task("a")), of("s", task("b"))},
 			func(l *runtest.Log) { l.Append("a", run.TaskData{State: run.TaskParked}) },
-			map[string]string{"b": "its change set is given up with a"},
+			map[string]string{"b": "its change set was parked with a"},
 		},
 		"places": {
 			2,

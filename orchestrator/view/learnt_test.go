@@ -92,7 +92,7 @@ func TestLearntFacts(t *testing.T) {
 		Class: "gate", Message: "\ntest is red\nmore", Signatures: []string{"test: pkg.TestNew"},
 	})
 	r.attempt("b", 1, spec.Handoff{}, &spec.Fault{
-		Class: wire.FaultConflict, Message: "it conflicts with what landed before it in a/x.go",
+		Class: wire.FaultConflict, Message: "it conflicts with landed changes in a/x.go",
 	})
 	r.attempt("a", 2, spec.Handoff{Summary: "Moved it.", Deviations: []string{"kept the shim"}, Findings: []string{"TestNew needs TZ"}}, nil)
 	r.attempt("b", 2, spec.Handoff{}, nil)
@@ -117,7 +117,7 @@ func TestLearntFacts(t *testing.T) {
 		{
 			Title: "Tasks that got into each other's way", Tags: []string{"conflict", "plan"}, Paths: []string{"a/x.go", "b/**"}, Source: "r1",
 			Text: "Patches of these tasks did not merge with earlier landings. Put such files into one task, or let the tasks " +
-				"depend on one another.\n\n- b: it conflicts with what landed before it in a/x.go",
+				"depend on one another.\n\n- b: it conflicts with landed changes in a/x.go",
 		},
 		{
 			Title: "Failed before it landed: Move a", Tags: []string{"failure", "gate"}, Paths: []string{"a/**"}, Source: "r1/a",

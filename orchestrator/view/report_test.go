@@ -193,7 +193,7 @@ func TestAttemptsOfCodingAgentsWhoseUseIsNotKnown(t *testing.T) {
 	s.apply(contextscope.Event{Kind: contextscope.KindRun}, run.Data{State: run.Stopped})
 	require.Equal(t, 3, Of(s.State).Unmetered)
 	require.Equal(t, ", plus 3 attempts whose use is not known", run.Plus(3))
-	require.Equal(t, ", plus 1 attempt whose use is not known", run.Plus(1))
+	require.Equal(t, ", plus 1 attempt with unknown use", run.Plus(1))
 }
 
 func TestATaskTellsWhatACodingAgentUsedOfEachModel(t *testing.T) {

@@ -249,5 +249,5 @@ func TestAPathThatIsNotTakenVanishes(t *testing.T) {
 	root := checkout(t, nil)
 	require.NoError(t, syscall.Mkfifo(filepath.Join(root.Name(), "pipe"), 0o600))
 	_, _, err := take(t, root, func() { _ = root.Remove("pipe") }, "pipe")
-	require.ErrorContains(t, err, "look at pipe of the checkout")
+	require.ErrorContains(t, err, "inspect pipe of the checkout")
 }

@@ -178,7 +178,7 @@ func Together(tasks *run.Tasks, t *run.Task, ended []*run.Task, found []Failure)
 	case len(met) == 0 && own:
 		return ""
 	case len(met) == 0:
-		return "red together with what landed before it: "
+		return "red together with landed changes: "
 	}
 	return fmt.Sprintf("red together with %s, which landed before it: ", strings.Join(text.Few(met, MaxNamed), ", "))
 }

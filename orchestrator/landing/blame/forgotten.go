@@ -109,7 +109,7 @@ func Words(about *run.Spec, lacks *run.Forgotten, which, dispatch string) string
 	case len(lacks.Addable(about.Project.Protected)) == 0:
 		dispatch = "If it must change, add a task to the plan that names it in its files: it is protected"
 	default:
-		dispatch = fmt.Sprintf("If it must change, a retry of run %s can add a task for it, tested with what was handed in",
+		dispatch = fmt.Sprintf("If it must change, a retry of run %s can add a task for it, tested with the submitted patch",
 			about.Run)
 	}
 	return fmt.Sprintf("fails in %s, which no task %s: %s. %s", placesOf(lacks), which, line, dispatch)

@@ -125,7 +125,7 @@ func TestLoadArtifactFaults(t *testing.T) {
 		"did you mean artifact:other@1#cccccccc?":              {"handle": "artifact:othr@1#cccccccc"},
 		"Give a handle exactly as it stood":                    {"handle": "xyzzy"},
 		"no event 3":                                           {"handle": "event:3"},
-		"want the digest aa, found bb: artifact is damaged. W": {"handle": "damaged"},
+		"want the digest aa, found bb: artifact is damaged. T": {"handle": "damaged"},
 		"down cannot be loaded: the bus is down":               {"handle": "down"},
 	} {
 		require.Contains(t, b.Fails(spec.ToolLoadArtifact, a), want)
