@@ -126,7 +126,7 @@ type Conflict struct {
 	Waits bool
 }
 
-// Chain is what a batch would make of the integration branch.
+// Chain is the integration branch as a batch would make it.
 type Chain struct {
 	Head, Tree string
 	Merged     []Merged

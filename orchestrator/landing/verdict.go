@@ -120,7 +120,7 @@ func red(in facts, d run.LandingData, failed []run.Failure) []run.Action {
 	return append(split(in, d, &run.Search{Right: right}, right), goBack(in, t, f, found)...)
 }
 
-// verdict is what the failures of a batch tell of its tasks. Guilty are those that need no further test, each with the failures
+// verdict is the meaning of a batch's failures for its tasks. Guilty are those that need no further test, each with the failures
 // that lead to it alone; named are the others that a failure leads to alone, several those that share one.
 type verdict struct {
 	guilty         blame.Named
@@ -197,7 +197,7 @@ func keep(ids []string, holds func(id string) bool) []string {
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !holds(id) })
 }
 
-// faultOf is what a task is told whose failures are known, of all that failed in its batch.
+// faultOf returns the error for a task whose failures are known, of all that failed in its batch.
 func faultOf(in facts, failed []run.Failure, of []blame.Failure, alone bool) spec.Fault {
 	f := recovery.Red(in.proofs, failed)
 	if alone {

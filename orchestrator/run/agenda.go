@@ -20,7 +20,7 @@ const (
 	ReasonBudget = "the budget is spent"
 )
 
-// Agenda is what a run is to do, and how far it is.
+// Agenda is the goal of a run, and its progress.
 type Agenda struct {
 	Spec   Spec
 	Status Status
@@ -28,7 +28,7 @@ type Agenda struct {
 	// Passed are the statuses that the run has had. Ended is when it ended; zero while it continues.
 	Passed map[Status]bool
 	Ended  time.Time
-	// Wait is what the run waits for a person to do.
+	// Wait describes the person's task that the run waits for.
 	Wait Wait
 	// Line is why the line was stopped: nothing is dispatched, and nothing lands; empty where it goes.
 	Line      string

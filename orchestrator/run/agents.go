@@ -27,7 +27,7 @@ type Agents struct {
 	Later  map[string]time.Time
 	Budget int
 	Usage  spec.Usage
-	// Spent is what each worker has used, in tokens.
+	// Spent is the use of each worker, in tokens.
 	Spent  map[string]int
 	Quotas Quotas
 }

@@ -7,8 +7,8 @@ import (
 	"divisi/internal/spec"
 )
 
-// Closing is what is known of a gate in full on the tree of a commit, where the end of a run depends on it. A worker elsewhere
-// can sign what it did not find: it has to pass on two of them, as long as another one is there that may run it.
+// Closing is the state of a gate in full on the tree of a commit, where the end of a run depends on it. A worker elsewhere can
+// sign what it did not find: it has to pass on two of them, as long as another one is there that may run it.
 type Closing struct {
 	// Good are the receipts that close it, first the one that counts; Red makes it red. Neither is set while it is to run.
 	Good []spec.Receipt

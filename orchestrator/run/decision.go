@@ -11,9 +11,9 @@ import (
 	"divisi/subagents/wire"
 )
 
-// Decision is what the policy of the run, the master or a person must decide before some of the work goes on. The rest of the run
-// continues meanwhile. It is the same from the rule that opens it to the button that answers it: a rule sets what the run decides
-// by, package view what a person sees besides, and who can read them the patches. Its JSON is that of the page.
+// Decision must be answered by the policy of the run, the master or a person before some of the work continues. The rest of the
+// run continues meanwhile. It is the same from the rule that opens it to the button that answers it: a rule sets what the run
+// decides by, package view what a person sees besides, and who can read them the patches. Its JSON is that of the page.
 type Decision struct {
 	Run string `json:"run,omitempty"`
 	// ID is the same each time the decision is listed, and no other's.
@@ -22,7 +22,7 @@ type Decision struct {
 	// About is the task or the template; "" for the run, as a plan is. Attempt is the task's attempt; 0 where none is meant.
 	About   string `json:"about,omitempty" jsonschema:"The task or the template."`
 	Attempt int    `json:"attempt,omitempty"`
-	// Text is what is to be decided, in a line; Evidence is why, a sentence each. Foreign text in them is quoted.
+	// Text describes the decision in a line; Evidence is why, a sentence each. Foreign text in them is quoted.
 	Text     string   `json:"text"`
 	Evidence []string `json:"evidence,omitempty"`
 	// Choices are the answers that an agent proposes to its question.
@@ -30,7 +30,7 @@ type Decision struct {
 	Options []Option `json:"options,omitempty"`
 	// Suggests is the name of the option that needs no attention to be safe; "" for none.
 	Suggests string `json:"suggests,omitempty"`
-	// Decider is who decides, Why the reason. A person may always answer.
+	// Decider is the one who decides, Why the reason. A person may always answer.
 	Decider string `json:"decider" jsonschema:"Who decides if you do not: policy, master or person."`
 	Why     string `json:"why,omitempty"`
 	// Reserved reports that a person answers it alone, and no program for that person: it is about what is trusted, or protects a
@@ -66,7 +66,7 @@ type Decision struct {
 // Key names a decision and the attempt that it is about: another patch is another attempt.
 func (d *Decision) Key() string { return fmt.Sprintf("%s/%d", d.ID, d.Attempt) }
 
-// Patch is what the newest attempt of a task has changed, as git prints it. Fault is why it cannot be shown.
+// Patch is the change of the newest attempt of a task, as git prints it. Fault is why it cannot be shown.
 type Patch struct {
 	Task  string   `json:"task"`
 	Files []string `json:"files,omitempty"`
@@ -75,7 +75,7 @@ type Patch struct {
 	Fault string   `json:"fault,omitempty" jsonschema:"Why the patch cannot be shown."`
 }
 
-// Said is what was decided about the patch of an attempt.
+// Said is the decision about the patch of an attempt.
 type Said struct {
 	Attempt int    `json:"attempt"`
 	Option  string `json:"option"`
@@ -86,7 +86,7 @@ type Said struct {
 // DecisionID is the id of a decision about a task or a template that began at a position of the log.
 func DecisionID(about string, pos uint64) string { return fmt.Sprintf("%s@%d", about, pos) }
 
-// DecisionKind is what a decision is about.
+// DecisionKind is the subject of a decision.
 type DecisionKind string
 
 // The kinds of decisions.
@@ -125,7 +125,7 @@ const (
 // Option is a way to answer. NeedsText reports that it needs a text.
 type Option struct {
 	Name string `json:"name"`
-	// Does is what follows, as the end of a sentence that begins with the option's name.
+	// Does describes the consequence, as the end of a sentence that begins with the option's name.
 	Does      string `json:"does" jsonschema:"The end of a sentence that begins with the name."`
 	NeedsText bool   `json:"needs_text,omitempty"`
 }
@@ -152,7 +152,7 @@ type Answer struct {
 	Standing string `json:"standing,omitempty"`
 }
 
-// Decided is what became of a decision: a template is held (Hold), an answer has come, the run has acted on it (Closed), or it
+// Decided is the outcome of a decision: a template is held (Hold), an answer has come, the run has acted on it (Closed), or it
 // does not count any more (Back). It is closed in the event of what follows: a run event for a plan and a template, that of the
 // task for a patch; the answer to a request closes a question and a scope.
 type Decided struct {

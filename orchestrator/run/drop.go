@@ -9,8 +9,8 @@ import (
 	"divisi/subagents/wire"
 )
 
-// Drop is what takes landed tasks out: they, and the patch that undoes their commits. It lands as every patch does, and they are
-// dropped then.
+// Drop removes landed tasks: they, and the patch that undoes their commits. It lands as every patch does, and they are dropped
+// then.
 type Drop struct {
 	Tasks []string    `json:"tasks"`
 	Patch *spec.Patch `json:"patch"`
@@ -19,8 +19,8 @@ type Drop struct {
 // ofPerson reports whether a person wrote the plan, so that it needs no approval.
 func (d *PlanData) ofPerson() bool { return d.By == ByFile || wire.IsPerson(d.By) }
 
-// dropping is what gives the task that takes others out its patch. It comes with the event that adds the task, so that no agent
-// gets it before; Given is nil for other plans.
+// dropping is the patch source of the task that removes others. It comes with the event that adds the task, so that no agent gets
+// it before; Given is nil for other plans.
 func (d *PlanData) dropping(e *contextscope.Event) (*contextscope.Event, TaskData) {
 	if d.Drop == nil || d.Drop.Patch == nil || len(d.Tasks) != 1 {
 		return nil, TaskData{}

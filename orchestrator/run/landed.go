@@ -8,7 +8,7 @@ import (
 	"divisi/internal/spec"
 )
 
-// Search is what is known of the tasks of a batch that failed.
+// Search is the state of the search among the tasks of a failed batch.
 type Search struct {
 	// Named are those that a failure leads to, and to no other one.
 	Named []string `json:"named,omitempty"`
@@ -39,7 +39,7 @@ type Landed struct {
 	Added   int    `json:"added,omitempty"`
 	Deleted int    `json:"deleted,omitempty"`
 	Files   int    `json:"files,omitempty"`
-	// Better is what is left of the failures of the gates that it mends; empty where they are green.
+	// Better lists the remaining failures of the gates that it mends; empty where they are green.
 	Better string `json:"better,omitempty"`
 	// Unverified is why it is not proven; empty when it is.
 	Unverified string `json:"unverified,omitempty"`

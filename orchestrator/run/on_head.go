@@ -38,7 +38,7 @@ func (b *Batches) await(o *Outage, at time.Time) {
 	}
 }
 
-// KnownRed is what a gate found on the integration head, where that is red because of what has landed; nil for nothing, and in
+// KnownRed is the result of a gate on the integration head, where that is red because of landed changes; nil for nothing, and in
 // another environment than that of a receipt.
 func (p *Proofs) KnownRed(r spec.Receipt) *spec.Receipt {
 	if known, red := p.Known[r.Gate]; red && known.Environment == r.Environment {

@@ -9,7 +9,7 @@ import (
 	"divisi/subagents/wire"
 )
 
-// Other is what the gates found on the base commit in another environment than that of the baseline.
+// Other is the result of the gates on the base commit in another environment than that of the baseline.
 type Other struct {
 	Environment string `json:"environment"`
 	// Baseline are the receipts, by gate.

@@ -129,7 +129,7 @@ type Made struct {
 	Pack   string `json:"pack"`
 }
 
-// Own is what the conductor did itself since its event before: with patches and their files, to seal assignments, to merge and to
+// Own sums the conductor's own work since its event before: with patches and their files, to seal assignments, to merge and to
 // move branches, and to append to the log and the queue.
 type Own struct {
 	Git     time.Duration `json:"git_ns,omitempty"`
@@ -158,7 +158,7 @@ type Spec struct {
 	Derived []string `json:"derived,omitempty"`
 	// Copies are the directories of the tree whose packages it has a copy of.
 	Copies []string `json:"copies,omitempty"`
-	// Missing is what trees lack because the checkout does not have it, each with the command that gets it.
+	// Missing lists things that trees lack because the checkout does not have them, each with the command that gets it.
 	Missing []string `json:"missing,omitempty"`
 	// Plan is the plan file's content; nil where a master plans.
 	Plan        *spec.Plan           `json:"plan,omitempty"`
@@ -177,8 +177,8 @@ type Spec struct {
 	FreshBaseline bool `json:"fresh_baseline,omitempty"`
 	// Reprove is how many of a hundred batches that workers elsewhere have proven are proven a second time, by another one.
 	Reprove float64 `json:"reprove,omitempty"`
-	// OnDoubt is what is done about a doubt that the master did not decide: ask (also where it is empty), reject or accept. With
-	// Review a person sees each patch before it lands.
+	// OnDoubt decides about a doubt that the master did not decide: ask (also where it is empty), reject or accept. With Review a
+	// person sees each patch before it lands.
 	OnDoubt string `json:"on_doubt,omitempty"`
 	Review  bool   `json:"review,omitempty"`
 	// Detected reports whether the gates were detected, and not written down.
@@ -187,7 +187,7 @@ type Spec struct {
 	Proposed []string `json:"proposed,omitempty"`
 	// Trial is a run that ends with its baseline: it tries setup and gates, and changes nothing.
 	Trial bool `json:"trial,omitempty"`
-	// Usual is what an attempt of each role used on average in earlier runs of the repository, where that was measured.
+	// Usual is the average use of an attempt of each role in earlier runs of the repository, where that was measured.
 	Usual map[string]spec.Usage `json:"usual,omitempty"`
 	// Outputs is the directory with the whole output of gates and setup that failed; empty where the run keeps none.
 	Outputs string `json:"outputs,omitempty"`
@@ -229,7 +229,7 @@ type PlanData struct {
 	Overlaps []Overlap `json:"overlaps,omitempty"`
 	// Ceiling is the most tokens that the tasks may use, all attempts counted; 0 when no model takes part.
 	Ceiling int `json:"ceiling,omitempty"`
-	// Likely is what one attempt of each task will use, as an estimate; nil when no model takes part.
+	// Likely is the estimated use of one attempt of each task; nil when no model takes part.
 	Likely *Likely `json:"likely,omitempty"`
 	// Agents counts the tasks that each coding agent does: what these spend is in neither of the above.
 	Agents map[string]int `json:"agents,omitempty"`
@@ -305,7 +305,7 @@ type Red struct {
 	// Of is the task's attempt, Run that of the work <task>--red; 0 where the tree was tested before.
 	Of  int `json:"of"`
 	Run int `json:"run,omitempty"`
-	// Tree is what was tested, on the integration commit Since. It is empty where that is to be done once more, for the time
+	// Tree is the tested tree, on the integration commit Since. It is empty where that is to be done once more, for the time
 	// Again: its set passed in no environment of In.
 	Tree  string `json:"tree"`
 	Since string `json:"since"`

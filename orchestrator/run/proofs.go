@@ -37,7 +37,7 @@ func (s *State) Environment() string {
 	return ""
 }
 
-// Proofs are what the gates found on the trees that they ran on.
+// Proofs are the gates' results on the trees that they ran on.
 type Proofs struct {
 	// Baseline are the receipts of the base commit, by gate.
 	Baseline map[string]spec.Receipt

@@ -24,7 +24,7 @@ type Second struct {
 	Pos    uint64
 }
 
-// SecondState is what came of a second proof.
+// SecondState is the outcome of a second proof.
 type SecondState string
 
 // It is to come; passed; failed, and a person decides; the person trusts the first proof; no other worker could give it; it is
@@ -38,7 +38,7 @@ const (
 	SecondOver    SecondState = "over"
 )
 
-// Reproved is what ends a second proof that no gates end.
+// Reproved ends a second proof that no gates end.
 type Reproved struct {
 	Batch int         `json:"batch"`
 	State SecondState `json:"state"`

@@ -40,7 +40,7 @@ func (r *Revision) Order(t spec.Task) spec.Task {
 	return t
 }
 
-// Revise is what a revision makes of a brief.
+// Revise returns a brief after a revision.
 func (r *Revision) Revise(had string) string {
 	if had = cmp.Or(r.Brief, had); r.Comment != "" {
 		had += "\n\n" + r.Comment

@@ -14,6 +14,6 @@ func (s *State) sendBack(e *contextscope.Event, plan int, words, by string) {
 	s.Withdraw(plan)
 }
 
-// sentBack is what the master reads behind the words of the person.
+// sentBack follows the words of the person for the master.
 const sentBack = "\n\nWith these words your plan was sent back, and nothing of it was started. Its tasks no longer exist: " +
 	"dispatch a new plan."

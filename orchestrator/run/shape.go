@@ -19,7 +19,7 @@ var (
 	numbers = lazyregexp.New(`\d+`)
 	// kinds are the words of a signature that come with any failure of its kind.
 	kinds = lazyregexp.New(`(?i)\b(?:build|package|tests?|fail(?:ed|ure)?|errors?|setup)\b`)
-	// letters is what is left of a signature that says more than its kind.
+	// letters returns the remainder of a signature that has more than its kind.
 	letters = lazyregexp.New(`\pL{2}`)
 	humps   = lazyregexp.New(`\p{Lu}?[\p{Ll}\d]+|\p{Lu}+|\d+`)
 	// affixes mark the file of a test beside the one that it tests.

@@ -35,7 +35,7 @@ type State struct {
 	Reading
 }
 
-// Reading is what a state knows of the log that it is folded from.
+// Reading is the state's knowledge of the log that it is folded from.
 type Reading struct {
 	// ConductorPos is the position of the newest event by a conductor, First and Pos those of the first and the newest event of
 	// all, Time is the time of that.

@@ -26,11 +26,11 @@ type Task struct {
 	Queued time.Time
 	// Part is below 0 while it is tested with some others alone, since it was in a batch that failed; the lowest part is next.
 	Part int
-	// Suspected is what is known of it since then.
+	// Suspected is the knowledge about it since then.
 	Suspected Suspected
 	Commit    string
 	Landed    Landed
-	// Dropped is what it was in its newest batch that was dropped: one that is made again has the same to say.
+	// Dropped is its role in its newest batch that was dropped: one that is made again has the same to say.
 	Dropped Landed
 	// LandedAt is when it landed; zero while it has not.
 	LandedAt time.Time
@@ -77,7 +77,7 @@ type Task struct {
 	Kept []Kept
 }
 
-// Suspected is what the batches that failed tell of a patch.
+// Suspected is the evidence of failed batches about a patch.
 type Suspected struct {
 	// Tree failed with it, and it may be why; empty for none. Without are trees that failed since then without it.
 	Tree    string
@@ -105,7 +105,7 @@ func (t *Task) Patches() []Kept {
 	return append(slices.Clone(t.Kept), Kept{t.Attempt, t.Result.Patch, t.Head != ""})
 }
 
-// WriteSet is what the attempts of a task may write: what earlier ones made, and the next are built on, is its own.
+// WriteSet bounds the writes of a task's attempts: what earlier ones made, and the next are built on, is its own.
 func (t *Task) WriteSet(protected []string) spec.WriteSet {
 	w := t.Task.WriteSet(protected)
 	for _, k := range t.Kept {
@@ -156,7 +156,7 @@ type Work struct {
 	Role     string
 	Attempts map[int]*Attempt
 	Last     int
-	// Batch is what it tests, also once that has ended; nil for all other work.
+	// Batch is the batch that it tests, also once that has ended; nil for all other work.
 	Batch *Batch
 }
 
@@ -218,8 +218,8 @@ type Attempt struct {
 	Spans []Span
 }
 
-// Call is what one usage event of an attempt reported, with the id of its price row, or with the cost that a program
-// stated. Model is empty where it was the agent's own, and where a program does not name it.
+// Call is one usage event of an attempt, with the id of its price row, or with the cost that a program stated. Model is empty
+// where it was the agent's own, and where a program does not name it.
 type Call struct {
 	Price, Tier string
 	Usage       spec.Usage

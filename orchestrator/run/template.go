@@ -47,7 +47,7 @@ func newTemplates(of *Tasks) Templates {
 	return Templates{Doubtful: map[string]*Template{}, Of: map[string]*Template{}, tasks: of, Held: map[*Task]*Hold{}}
 }
 
-// Template is what is known of a template's shards together.
+// Template is the common knowledge about a template's shards.
 type Template struct {
 	// Failed has by shape the shards whose attempts failed so, since they were revised, in the order of the log.
 	Failed map[string][]*Task

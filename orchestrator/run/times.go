@@ -7,7 +7,7 @@ import (
 	"divisi/internal/spec"
 )
 
-// Activity is what a run spends time on.
+// Activity is a kind of work that takes a run's time.
 type Activity int
 
 // The activities. Whatever an attempt does besides is waiting: for a permit, a core, a quota, or others.
@@ -25,8 +25,8 @@ const (
 	Quota
 )
 
-// Times are what a run's activities took, of those that have ended. Spans are on the run's clock: since its creation, without
-// the time in which no process held it.
+// Times holds the durations of a run's finished activities. Spans are on the run's clock: since its creation, without the time in
+// which no process held it.
 type Times struct {
 	created time.Time
 	// Sums add up what ran at the same time; Waited is the rest of the attempts that have ended, from their dispatch on.
@@ -37,7 +37,7 @@ type Times struct {
 	// Entered is when the run was in a status for the first time, Moved when the newest task landed or was done.
 	Entered map[Status]time.Duration
 	Moved   time.Duration
-	// Own is what the conductor measured of its own work, oldest first. Persons is when the run waited for a person.
+	// Own holds the measurements of the conductor's own work, oldest first. Persons is when the run waited for a person.
 	Own     []OwnAt
 	Persons []Span
 	waits   bool
@@ -49,7 +49,7 @@ type Span struct {
 	From, To time.Duration
 }
 
-// OwnAt is what the conductor did itself until a time, since its event before.
+// OwnAt is the conductor's own work until a time, since its event before.
 type OwnAt struct {
 	At time.Duration
 	Own

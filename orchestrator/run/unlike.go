@@ -17,7 +17,7 @@ type Unlike struct {
 	UsualIs  string `json:"usual_is,omitempty"`
 }
 
-// AboutUnlike is what the one decision about all patches that are unlike others begins with: it is about no single task.
+// AboutUnlike begins the one decision about all patches that are unlike others: it is about no single task.
 const AboutUnlike = "unlike"
 
 // Unlike are the held patches that are unlike those of other shards, in plan order.

@@ -19,7 +19,7 @@ type Unprovable struct {
 	Why string
 }
 
-// String is what it is called.
+// String returns its name.
 func (u *Unprovable) String() string {
 	switch {
 	case u.Package:

@@ -9,7 +9,7 @@ import (
 	"divisi/internal/spec"
 )
 
-// Wait is what a run waits for a person to do, and for how long it has waited so far: that time is not the run's.
+// Wait describes the person's task that a run waits for, and the time waited so far: that time is not the run's.
 type Wait struct {
 	// For is empty while the run waits for nothing.
 	For   string

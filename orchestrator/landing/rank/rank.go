@@ -32,8 +32,8 @@ type Question struct {
 	Files []string
 }
 
-// Evidence is what was read: for each failure the source of its test, and for each task its patch as a unified diff. All of it is
-// bounded, and text of the repository.
+// Evidence is the read material: for each failure the source of its test, and for each task its patch as a unified diff. All of
+// it is bounded, and text of the repository.
 type Evidence struct {
 	Sources []Source
 	Patches map[string]string
@@ -49,7 +49,7 @@ const (
 	inLine, inPatchPath, inContext = 1, 0.7, 0.4
 	// certainty is the power of a score that its odds are.
 	certainty = 3
-	// leastOdds is what a task counts that no word leads to, against the best one.
+	// leastOdds is the count of a task without evidence, against the best one.
 	leastOdds = 0.01
 )
 
