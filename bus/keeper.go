@@ -19,7 +19,7 @@ const allEvents = prefixLog + ".>"
 // the truth, and on the disk: so the copy may stay behind, and is brought to the disk once, when it is complete.
 type keeper struct {
 	bus   *Bus
-	mu    sync.Mutex // guards follow and again from each other
+	mu    sync.Mutex // guards follow and anew from each other
 	file  *os.File
 	size  int64  // of what is written
 	last  uint64 // the position of the last line
@@ -90,7 +90,7 @@ func (k *keeper) halt() {
 	k.under.Wait()
 }
 
-// again writes the whole copy again: messages were removed from the log.
+// anew writes the whole copy again: messages were removed from the log.
 func (k *keeper) anew() error {
 	if k == nil {
 		return nil

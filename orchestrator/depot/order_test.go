@@ -96,7 +96,7 @@ func TestAHostileOrderIsRefused(t *testing.T) {
 			o.Environment, o.Spec.Environment = &call.Environment{ID: "../x"}, "../x"
 			o.Spec.Project.Environment.Word = spec.EnvironmentCheckout
 		},
-		"conducting machine":          func(o *Order) { o.Spec.Outputs = "/etc" },
+		"conducting machine":                 func(o *Order) { o.Spec.Outputs = "/etc" },
 		"things that the conducting machine": func(o *Order) { o.Spec.Keys = map[string][]byte{"local": {1}} },
 		"out of bounds":                      func(o *Order) { o.Spec.Parallel = MaxParallel + 1 },
 		"parallel 4 or budget -1":            func(o *Order) { o.Spec.Budget = -1 },
