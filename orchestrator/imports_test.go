@@ -41,7 +41,7 @@ var arrows = []struct {
 	{"decision", []string{"proof", "recovery", "request", "run"}}, // an answer does what the same request of a person does
 	{"act", []string{"decision", "plan", "request", "run"}},       // the table of what rules do for a person
 	{"assign", []string{"master", "run"}},                         // what the master reads is sealed as its assignment
-	{"view", []string{"decision", "landing", "proof", "recovery", "run", "schedule"}},
+	{"view", []string{"act", "decision", "landing", "proof", "recovery", "run", "schedule"}},
 	{"veil", []string{"run"}},
 	{"eventlog", []string{"run"}},
 	{"evidence", []string{"acceptance", "acceptance/testsource", "landing/rank", "outlier", "proof", "run"}},
@@ -50,7 +50,7 @@ var arrows = []struct {
 	{"store", []string{"eventlog", "run", "view"}},
 	{"attempt", []string{"landing/blame", "request", "run", "store"}},
 	{"console", []string{"act", "attempt", "view"}},
-	{"console/board", []string{"console", "view"}},
+	{"console/board", []string{"act", "console", "view"}},
 	{"explain", []string{"assign", "console", "plan", "run", "store"}},
 	{"dashboard", []string{"act", "view"}},
 	{"mcpserver", []string{"act", "attempt", "console", "dashboard", "view"}},

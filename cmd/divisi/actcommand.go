@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"encoding/json"
+	"path"
 	"slices"
 	"strings"
 
@@ -34,13 +35,14 @@ func (g *globals) newAct(name string) *cobra.Command {
 	}
 	c := &cobra.Command{
 		Short: cmp.Or(h.short, strings.TrimSuffix(a.entry.Help, ".")),
-		Long:  strings.TrimSpace(cmp.Or(h.long, a.entry.Help) + "\n\n" + undone(a.entry)),
+		Long:  cmp.Or(h.long, a.entry.Help),
 		RunE:  a.run,
 	}
 	if a.entry.Who&act.Owner != 0 {
 		c.Annotations = map[string]string{atServer: "true"}
 	}
-	c.Use = strings.Join(append([]string{strings.ReplaceAll(name, "_", "-"), a.begin()}, upper(a.behind)...), " ")
+	own := path.Base(strings.ReplaceAll(a.entry.Called, " ", "/"))
+	c.Use = strings.Join(append([]string{own, a.begin()}, upper(a.behind)...), " ")
 	c.Example = cmp.Or(h.example, "  divisi "+strings.NewReplacer("[RUN]", "1f2e", "RUN", "1f2e", "[/TASK] [TASK...]", "/TASK",
 		"[/TASK]", "/TASK").Replace(c.Use))
 	for name, p := range a.takes.Properties {
@@ -58,22 +60,23 @@ func (g *globals) newAct(name string) *cobra.Command {
 	return c
 }
 
-// addActs adds a command for each act of the table that no other one does.
+// addActs adds a command for each act of the table that no other one does, and has the help of each tell how it is undone.
 func (g *globals) addActs(root *cobra.Command) {
 	for _, e := range act.All() {
-		c, _, err := root.Find([]string{e.Name})
-		if e.Doors&act.Command == 0 || actsIn[e.Name] != "" || err == nil && c != root {
+		if own := act.Find(e.Called); e.Doors&act.Command == 0 || own != nil && own != e {
 			continue
 		}
-		made := g.newAct(e.Name)
-		made.GroupID = decides
-		root.AddCommand(made)
+		c, _, err := root.Find(strings.Fields(e.Called))
+		if err != nil || c == root {
+			c = g.newAct(e.Name)
+			c.GroupID = decides
+			root.AddCommand(c)
+		}
+		text, codes, _ := strings.Cut(c.Long, "\n\nExit codes:")
+		if c.Long = strings.TrimSpace(text) + "\n\n" + e.Undone(act.InTerminal); codes != "" {
+			c.Long += "\n\nExit codes:" + codes
+		}
 	}
-}
-
-// undone says by which command an act is undone.
-func undone(e *act.Entry) string {
-	return strings.Replace(e.Undone(), "with "+e.Undo, "with divisi "+cmp.Or(actsIn[e.Undo], e.Undo), 1)
 }
 
 func (a *actCommand) needs(name string) bool { return slices.Contains(a.takes.Required, name) }
@@ -111,12 +114,7 @@ func (a *actCommand) run(c *cobra.Command, args []string) error {
 			given[name] = json.RawMessage(f.Value.String())
 		}
 	}
-	data, err := json.Marshal(given)
-	if err != nil {
-		return err
-	}
-	q := act.Request{Act: a.entry.Name, Args: data}
-	what, err := q.Read(act.Local)
+	what, err := a.entry.With(given)
 	if err != nil {
 		return usage.Errorf("%v", err)
 	}

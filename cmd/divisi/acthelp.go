@@ -29,8 +29,3 @@ divisi resume continues it. Ctrl-C where it runs stops it at once. Without RUN, 
 		"  divisi line start 1f2e",
 	},
 }
-
-// actsIn are the acts that a part of another command does.
-var actsIn = map[string]string{
-	"stop_line": "line stop", "start_line": "line start", "take_back": "decide", "quarantine": "workers",
-}

@@ -11,7 +11,7 @@ import (
 // leave the same events. An act that is refused leaves none, and its outcome is why.
 type tried struct {
 	act string
-	// command is a command line, board an act of the live view, page an address of the run and what is sent there, tool a tool and
+	// command is a command line, board an act of the live view with its arguments, page an address of the run and what is sent there, tool a tool and
 	// its arguments. RUN is the run, DIR a directory, a task in capitals its open decision.
 	command, board, page, tool string
 	api                        func(ctx context.Context, r *orchestrator.Run, dir string) (string, error)
@@ -69,7 +69,7 @@ var acts = []tried{
 	{
 		act:     "decide",
 		command: "decide RUN DECIDES accept",
-		board:   `{"Verb":"answer","Asked":[{"ID":"DECIDES"}],"Option":"accept"}`,
+		board:   `decide {"decision":"DECIDES","option":"accept"}`,
 		page:    `decisions/DECIDES {"option":"accept"}`,
 		tool:    `decide {"decision":"DECIDES","option":"accept"}`,
 		api: func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) {
@@ -85,14 +85,14 @@ var acts = []tried{
 	{
 		act:     "decide again",
 		command: "decide RUN DECIDES reject No",
-		board:   `{"Verb":"answer","Asked":[{"ID":"DECIDES"}],"Option":"reject","Text":"No"}`,
+		board:   `decide {"decision":"DECIDES","option":"reject","text":"No"}`,
 		page:    `decisions/DECIDES {"option":"reject","text":"No"}`,
 		tool:    `decide {"decision":"DECIDES","option":"reject","text":"No"}`,
 		refused: true, outcome: "DECIDES has an answer: accept by WHO",
 	},
 	{
 		act:     "decide about an attempt that is not there",
-		board:   `{"Verb":"answer","Asked":[{"ID":"ACCEPTS","Attempt":2}],"Option":"accept"}`,
+		board:   `decide {"decision":"ACCEPTS","attempt":2,"option":"accept"}`,
 		page:    `decisions/ACCEPTS {"option":"accept","attempt":2}`,
 		tool:    `decide {"decision":"ACCEPTS","option":"accept","attempt":2}`,
 		refused: true, outcome: "ACCEPTS",
@@ -100,7 +100,7 @@ var acts = []tried{
 	{
 		act:     "decide what is not open",
 		command: "decide RUN nosuch@1 accept",
-		board:   `{"Verb":"answer","Asked":[{"ID":"nosuch@1"}],"Option":"accept"}`,
+		board:   `decide {"decision":"nosuch@1","option":"accept"}`,
 		page:    `decisions/nosuch@1 {"option":"accept"}`,
 		tool:    `decide {"decision":"nosuch@1","option":"accept"}`,
 		refused: true, outcome: `run RUN has no decision "nosuch@1"; open are: ACCEPTS, SENDS`,
@@ -108,7 +108,7 @@ var acts = []tried{
 	{
 		act:     "take an answer back",
 		command: "decide RUN DECIDES --take-back",
-		board:   `{"Verb":"take_back","Asked":[{"ID":"DECIDES"}]}`,
+		board:   `take_back {"decision":"DECIDES"}`,
 		page:    `decisions/DECIDES/back {}`,
 		outcome: "DECIDES is open again: a decision about the patch of decides: decides_test.go: fewer tests, 2 before and 1 after",
 		leaves: []string{`run {"decision":{"kind":"patch","about":"decides","answer":{"id":"DECIDES","option":"accept","by":"WHO"},` +
@@ -117,7 +117,7 @@ var acts = []tried{
 	{
 		act:     "take an answer back twice",
 		command: "decide RUN DECIDES --take-back",
-		board:   `{"Verb":"take_back","Asked":[{"ID":"DECIDES"}]}`,
+		board:   `take_back {"decision":"DECIDES"}`,
 		page:    `decisions/DECIDES/back {}`,
 		refused: true, outcome: "DECIDES has no answer that could be taken back",
 	},
@@ -163,7 +163,7 @@ var acts = []tried{
 	{
 		act:     "skip",
 		command: "skip RUN skips --reason why",
-		board:   `{"Verb":"skip","Task":"skips","Text":"why"}`,
+		board:   `skip {"tasks":["skips"],"reason":"why"}`,
 		page:    `acts {"verb":"skip","tasks":["skips"],"text":"why"}`,
 		tool:    `skip {"tasks":["skips"],"reason":"why"}`,
 		api:     does(act.Skip{Tasks: []string{"skips"}, Reason: "why"}),
@@ -173,7 +173,7 @@ var acts = []tried{
 	{
 		act:     "skip an unknown task",
 		command: "skip RUN nosuch",
-		board:   `{"Verb":"skip","Task":"nosuch"}`,
+		board:   `skip {"tasks":["nosuch"]}`,
 		page:    `acts {"verb":"skip","tasks":["nosuch"]}`,
 		tool:    `skip {"tasks":["nosuch"]}`,
 		api:     does(act.Skip{Tasks: []string{"nosuch"}}),
@@ -182,7 +182,7 @@ var acts = []tried{
 	{
 		act:     "cancel a task",
 		command: "cancel RUN/cancels --reason why",
-		board:   `{"Verb":"cancel","Task":"cancels","Text":"why"}`,
+		board:   `cancel {"task":"cancels","reason":"why"}`,
 		page:    `acts {"verb":"cancel","tasks":["cancels"],"text":"why"}`,
 		tool:    `cancel {"task":"cancels","reason":"why"}`,
 		api:     does(act.Cancel{Task: "cancels", Reason: "why"}),
@@ -192,7 +192,7 @@ var acts = []tried{
 	{
 		act:     "cancel an unknown task",
 		command: "cancel RUN/nosuch",
-		board:   `{"Verb":"cancel","Task":"nosuch"}`,
+		board:   `cancel {"task":"nosuch"}`,
 		page:    `acts {"verb":"cancel","tasks":["nosuch"]}`,
 		tool:    `cancel {"task":"nosuch"}`,
 		api:     does(act.Cancel{Task: "nosuch"}),
@@ -243,7 +243,7 @@ var acts = []tried{
 	{
 		act:     "take",
 		command: "take RUN/gives DIR", on: here,
-		board: `{"Verb":"take","Task":"gives","Text":"DIR"}`,
+		board: `take {"task":"gives","dir":"DIR"}`,
 		api: func(ctx context.Context, r *orchestrator.Run, dir string) (string, error) {
 			_, err := r.Take(ctx, "gives", 0, dir)
 			return r.ID() + "/gives, attempt 1, is in " + dir, err
@@ -277,7 +277,7 @@ var acts = []tried{
 	{
 		act:     "pause",
 		command: "pause RUN",
-		board:   `{"Verb":"pause"}`,
+		board:   `pause {}`,
 		page:    `acts {"verb":"pause"}`,
 		tool:    `pause {}`,
 		api:     does(act.Pause{}),
@@ -286,7 +286,7 @@ var acts = []tried{
 	{
 		act:     "pause what does not run",
 		command: "pause RUN",
-		board:   `{"Verb":"pause"}`,
+		board:   `pause {}`,
 		page:    `acts {"verb":"pause"}`,
 		tool:    `pause {}`,
 		api:     does(act.Pause{}),
@@ -307,7 +307,7 @@ var acts = []tried{
 	},
 	{
 		act:     "cancel the run",
-		board:   `{"Verb":"cancel","Text":"over"}`,
+		board:   `cancel {"reason":"over"}`,
 		page:    `acts {"verb":"cancel","text":"over"}`,
 		api:     does(act.Cancel{Reason: "over"}),
 		outcome: "the run is cancelled",
@@ -328,7 +328,7 @@ var acts = []tried{
 	{
 		act:     "skip in a run that is over",
 		command: "skip RUN gives",
-		board:   `{"Verb":"skip","Task":"gives"}`,
+		board:   `skip {"tasks":["gives"]}`,
 		page:    `acts {"verb":"skip","tasks":["gives"]}`,
 		tool:    `skip {"tasks":["gives"]}`,
 		api:     does(act.Skip{Tasks: []string{"gives"}}),

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"divisi/internal/usage"
@@ -11,6 +10,8 @@ import (
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/console"
 	"divisi/orchestrator/console/board"
+	"divisi/orchestrator/depot"
+	"divisi/orchestrator/door"
 )
 
 // keyed reports whether a person can be shown a board: this process reads a terminal, and writes one.
@@ -96,82 +97,40 @@ func (d *controls) Text(ctx context.Context, what, task string) (string, error) 
 }
 
 // Do implements board.Controller.
-func (d *controls) Do(ctx context.Context, a board.Act) (out string, err error) {
-	if a.Verb == board.VerbResume {
-		return d.resume(ctx)
-	}
-	err = d.with(ctx, func(r *orchestrator.Run) (err error) {
-		switch a.Verb {
-		case board.VerbAnswer:
-			out, err = each(ctx, r, a.Asked, func(q orchestrator.Decision) act.Args {
-				return act.Decide{Decision: q.ID, Attempt: q.Attempt, Option: a.Option, Text: a.Text, Task: a.Task}
-			})
-		case board.VerbTakeBack:
-			out, err = each(ctx, r, a.Asked, func(q orchestrator.Decision) act.Args { return act.TakeBack{Decision: q.ID} })
-		case board.VerbTake:
-			out, err = d.take(ctx, r, a)
-		case board.VerbCancel:
-			out, err = done(r.Act(ctx, act.Cancel{Task: a.Task, Reason: a.Text}))
-		case board.VerbSkip:
-			out, err = done(r.Act(ctx, act.Skip{Tasks: []string{a.Task}, Reason: a.Text}))
-		case board.VerbPause:
-			out, err = done(r.Act(ctx, act.Pause{}))
-		default:
-			err = fmt.Errorf("unknown verb %q", a.Verb)
-		}
-		return err
-	})
-	return out, err
-}
-
-func done(out act.Outcome, err error) (string, error) { return out.Text, err }
-
-// each does something to decisions. One that refuses it does not stop the others.
-func each(
-	ctx context.Context, r *orchestrator.Run, asked []orchestrator.Decision, do func(orchestrator.Decision) act.Args,
-) (string, error) {
+func (d *controls) Do(ctx context.Context, acts []act.Args) (string, bool, error) {
 	var said []string
 	var refused error
-	for _, q := range asked {
-		outcome, err := done(r.Act(ctx, do(q)))
+	began, runs := false, door.NewRuns(d.runs(), d.begin, d.agreed)
+	for _, a := range acts {
+		out, err := runs.Act(ctx, d.run, strings.TrimPrefix(depot.Account(), "user:"), a)
 		var mistake *usage.Error
 		switch {
 		case err == nil:
-			said = append(said, outcome)
+			said, began = append(said, out.Outcome), began || out.Started
 		case errors.As(err, &mistake):
 			refused = errors.Join(refused, err)
 		default:
-			return "", err
+			return "", began, errors.New(d.calls(errorLine(err)))
 		}
 	}
 	if len(said) == 0 {
-		return "", refused
+		return "", began, errors.New(d.calls(errorLine(refused)))
 	}
 	if refused != nil {
-		said = append(said, "not taken: "+errorLine(refused))
+		said = append(said, "not taken: "+d.calls(errorLine(refused)))
 	}
-	return strings.Join(said, "; "), nil
+	return strings.Join(said, "; "), began, nil
 }
 
-// take checks the newest attempt of a task out into a directory.
-func (d *controls) take(ctx context.Context, r *orchestrator.Run, a board.Act) (string, error) {
-	data, err := r.Take(ctx, a.Task, 0, a.Text)
-	if err != nil {
-		return "", err
-	}
+// Take implements board.Controller.
+func (d *controls) Take(ctx context.Context, task, dir string) (string, error) {
 	var b strings.Builder
-	err = d.takenText(&b, data)
+	err := d.with(ctx, func(r *orchestrator.Run) error {
+		data, err := r.Take(ctx, task, 0, dir)
+		if err != nil {
+			return err
+		}
+		return d.takenText(&b, data)
+	})
 	return strings.ReplaceAll(strings.TrimSpace(b.String()), "\n", "; "), err
-}
-
-// resume has the run continue: the host of its server does it, or a process of its own that outlives this one.
-func (d *controls) resume(ctx context.Context) (string, error) {
-	if d.at.URL == "" {
-		return "the run goes on", d.begin(ctx, d.run)
-	}
-	r, err := orchestrator.ResumeOn(ctx, d.at, orchestrator.ResumeOptions{Run: d.run})
-	if err == nil {
-		err = r.Close()
-	}
-	return "the run goes on", err
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/orchestrator"
-	"divisi/orchestrator/console/board"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/door"
 )
 
@@ -118,8 +118,8 @@ func commandLine(_ *testing.T, a *acted, what *tried) (string, error) {
 	return strings.TrimPrefix(further.ReplaceAllString(strings.TrimSpace(out.String()), ""), a.run+": "), nil
 }
 
-// further is what a command adds to an outcome: how a person continues.
-var further = regexp.MustCompile(`; (continue|resume|start it again) with: .*`)
+// further is what a command adds to an outcome: how a person goes on.
+var further = regexp.MustCompile(`; (resume|start the line) with: .*`)
 
 // theBoard is the controller of the live view.
 func theBoard(t *testing.T, a *acted, what *tried) (string, error) {
@@ -129,9 +129,16 @@ func theBoard(t *testing.T, a *acted, what *tried) (string, error) {
 	newRoot(g)
 	g.stateDir = a.state
 	require.NoError(t, g.setup())
-	var do board.Act
-	require.NoError(t, json.Unmarshal([]byte(a.named(what.board)), &do)) //nolint:musttag // it has its fields' names
-	return (&controls{g, a.run}).Do(t.Context(), do)
+	c, given := &controls{g, a.run}, map[string]any{}
+	name, text, _ := strings.Cut(a.named(what.board), " ")
+	require.NoError(t, json.Unmarshal([]byte(text), &given))
+	if name == "take" {
+		return c.Take(t.Context(), given["task"].(string), given["dir"].(string)) //nolint:forcetypeassert // the table has them
+	}
+	do, err := act.Find(name).With(given)
+	require.NoError(t, err)
+	outcome, _, err := c.Do(t.Context(), []act.Args{do})
+	return outcome, err
 }
 
 // theAPI is what a program calls that embeds the package.

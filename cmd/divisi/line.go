@@ -12,10 +12,6 @@ and so does the process. It stays stopped through divisi resume, until divisi li
 		Example: "  divisi line stop 1f2e --reason 'the tests are wrong'\n  divisi line start 1f2e",
 		RunE:    needsCommand,
 	}
-	for name, use := range map[string]string{"stop_line": "stop [RUN]", "start_line": "start [RUN]"} {
-		of := g.newAct(name)
-		of.Use = use
-		c.AddCommand(of)
-	}
+	c.AddCommand(g.newAct("start_line"), g.newAct("stop_line"))
 	return c
 }

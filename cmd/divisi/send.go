@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -48,20 +49,15 @@ func (g *globals) act(ctx context.Context, a act.Args, args ...string) error {
 	return g.said(r.ID(), out.Text+next(r, a))
 }
 
-// next is how a person continues after an act.
+// next is how a person goes on after an act: with what undoes it where that is one word, else with the run.
 func next(r *orchestrator.Run, a act.Args) string {
-	switch a.(type) {
-	case act.StopLine:
-		return "; start it again with: divisi line start " + r.ID()
-	case act.Pause:
-		return "; resume with: divisi resume " + r.ID()
-	case act.Accept, act.Send, act.TakeBack, act.Cancel:
+	way := act.Find("resume")
+	if undo := act.Find(act.Find(a.Act()).Undo); undo != nil && undo.Alone() {
+		way = undo
+	} else if !r.NotRunning() {
 		return ""
 	}
-	if r.NotRunning() {
-		return "; continue with: divisi resume " + r.ID()
-	}
-	return ""
+	return "; " + strings.ToLower(way.Label) + " with: " + act.InTerminal(way) + " " + r.ID()
 }
 
 // open connects to the run that args name, as findRun does.

@@ -5,11 +5,13 @@
 package act
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -53,7 +55,8 @@ type Door uint8
 // The doors.
 const (
 	Command Door = 1 << iota // a command of its own
-	Page                     // the page and its API
+	API                      // the API of the page
+	Page                     // a button of the page
 	Tools                    // the tools of clients that act for a person
 )
 
@@ -62,6 +65,14 @@ type Entry struct {
 	Name string
 	// Help describes it in one sentence.
 	Help string
+	// Called is the command that does it, and Label its button; left out, they are made of its name. Key is its key of the
+	// terminal board, "" for none.
+	Called, Label, Key string
+	// Warn is what a person has to know before, in place of Help; WarnTask where a task is meant. Fits reports whether it is of
+	// use now, for a task, or for the run, which is nil. Next is what it is for, where it is the step that comes next.
+	Warn, WarnTask string
+	Fits           func(s *run.State, t *run.Task) bool
+	Next           func(s *run.State, t *run.Task) string
 	// Who may do it, and On which runs.
 	Who Caller
 	On  Standing
@@ -72,10 +83,13 @@ type Entry struct {
 	// Doors offer it; 0 for all. NoTool are the arguments that no tool takes.
 	Doors  Door
 	NoTool []string
+	// Insists are arguments that may be left out, and that a person is not let leave out.
+	Insists []string
 	// Args are its arguments, none of them given; Schema describes them.
 	Args   Args
 	Schema func() *jsonschema.Schema
 
+	takes   func() *jsonschema.Schema // Schema, made once
 	read    func(args, with json.RawMessage) (Args, error)
 	with    func(Args) any
 	propose effect
@@ -95,17 +109,6 @@ type Hands interface {
 	Shape(ctx context.Context, decision string) (string, error)
 	// Isolate puts a worker into quarantine, and returns what follows.
 	Isolate(ctx context.Context, q run.Quarantine) (string, error)
-}
-
-// Undone says how the act is undone, in one sentence; "" where it is not.
-func (e *Entry) Undone() string {
-	switch {
-	case e.Undo == "":
-		return ""
-	case e.Until == "":
-		return "Undo it with " + e.Undo + "."
-	}
-	return "Undo it with " + e.Undo + " until " + e.Until + "."
 }
 
 // table has all acts by name.
@@ -139,8 +142,11 @@ func defineWith[A Args](
 ) *Entry {
 	var none A
 	e.Name, e.Args, e.Schema = none.Act(), none, spec.Schema[A]
+	e.takes = sync.OnceValue(e.Schema)
+	e.Label = cmp.Or(e.Label, strings.ToUpper(e.Name[:1])+strings.ReplaceAll(e.Name[1:], "_", " "))
+	e.Called = cmp.Or(e.Called, strings.ReplaceAll(e.Name, "_", "-"))
 	if e.Doors == 0 {
-		e.Doors = Command | Page | Tools
+		e.Doors = Command | API | Page | Tools
 	}
 	e.read = func(args, with json.RawMessage) (Args, error) {
 		var a A

@@ -25,6 +25,7 @@ func TestEachEntryIsWhole(t *testing.T) {
 			require.NotZero(t, e.Who)
 			require.NotZero(t, e.On)
 			require.NotZero(t, e.Doors)
+			require.Regexp(t, `^[A-Z][a-z ]+$`, e.Label)
 			if e.Undo != "" {
 				require.NotNil(t, Find(e.Undo))
 			} else {
@@ -165,7 +166,7 @@ func TestArgumentsArePlain(t *testing.T) {
 
 func TestUndone(t *testing.T) {
 	t.Parallel()
-	require.Empty(t, Find("skip").Undone())
-	require.Equal(t, "Undo it with start_line.", Find("stop_line").Undone())
-	require.Equal(t, "Undo it with take_back until the run acts on it.", Find("decide").Undone())
+	require.Equal(t, "Nothing undoes it.", Find("skip").Undone(OnButton))
+	require.Equal(t, "Undo it with Start the line.", Find("stop_line").Undone(OnButton))
+	require.Equal(t, "Undo it with divisi decide until the run acts on it.", Find("decide").Undone(InTerminal))
 }

@@ -18,8 +18,13 @@ type Cancel struct {
 func (Cancel) Act() string { return "cancel" }
 
 var _ = define(Entry{
+	Key:  "c",
 	Help: "End a run, or one task of it, for good.",
-	Who:  Local | Owner, On: Running | AtRest, Undo: "retry", Until: "the run ends; a run itself stays cancelled", Loses: true,
+	Warn: "Agents and gates stop, and the run cannot be resumed. What has landed stays.",
+	WarnTask: "The agent and the gates of the task stop, and what depends on the task does not begin. The run goes on; " +
+		"Retry opens the task again.",
+	Fits: func(_ *run.State, t *run.Task) bool { return t == nil || !t.Ended() },
+	Who:  Local | Owner, On: Running | AtRest, Undo: "retry", Until: "the run ends; a run stays cancelled", Loses: true,
 }, func(s *run.State, a Cancel, by string) ([]run.Action, string, error) {
 	reason := cmp.Or(a.Reason, "cancelled by a person")
 	if a.Task != "" {

@@ -20,8 +20,11 @@ func (Drop) Act() string { return "drop" }
 func (d *Drop) with() any { return &d.Patch }
 
 var _ = define(Entry{
-	Help: "Remove the landed changes of tasks from the branch of the run.",
-	Who:  Local | Owner, On: Running | AtRest | Ended, Undo: "skip", Until: "the task that takes them out has landed",
+	Insists: []string{"reason"},
+	Warn:    "A task reverts the change, and is tested like any other.",
+	Fits:    func(_ *run.State, t *run.Task) bool { return t.State == run.TaskLanded },
+	Help:    "Remove the landed changes of tasks from the branch of the run.",
+	Who:     Local | Owner, On: Running | AtRest | Ended, Undo: "skip", Until: "the task that takes them out has landed",
 	Loses: true,
 }, func(s *run.State, a Drop, by string) ([]run.Action, string, error) {
 	if len(a.Tasks) != 1 {

@@ -12,6 +12,13 @@ type Pause struct{}
 func (Pause) Act() string { return "pause" }
 
 var _ = define(Entry{
+	Key: "p",
+	Next: func(s *run.State, _ *run.Task) string {
+		if s.Line+s.Wait.For != "" {
+			return ""
+		}
+		return "stop it after the current turns"
+	},
 	Help: "Stop a run once its agents have finished their turns; resume continues it.",
 	Who:  Local | Owner, On: Running, Undo: "resume",
 }, func(s *run.State, _ Pause, by string) ([]run.Action, string, error) {

@@ -1,5 +1,7 @@
 package act
 
+import "divisi/orchestrator/run"
+
 // Publish puts what has landed in a run that no process conducts into the repository, as its branch.
 type Publish struct{}
 
@@ -7,6 +9,8 @@ type Publish struct{}
 func (Publish) Act() string { return "publish" }
 
 var _ = define[Publish](Entry{
+	Fits: func(s *run.State, _ *run.Task) bool { return s.Head != s.Spec.Base && s.Ref == "" },
+	Next: func(*run.State, *run.Task) string { return "put what has landed so far on a branch" },
 	Help: "Publish the landed commits of a stopped or cancelled run as its branch.",
-	Who:  Local, On: AtRest | Ended, Doors: Command | Page,
+	Who:  Local, On: AtRest | Ended, Doors: Command | API,
 }, nil)

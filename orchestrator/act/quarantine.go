@@ -17,8 +17,9 @@ type Quarantine struct {
 func (Quarantine) Act() string { return "quarantine" }
 
 var _ = defineWith(Entry{
-	Help: "Stop a worker that may lie, and prove again the changes that it alone has proven.",
-	Who:  Local | Owner, On: Running | AtRest | Ended, Doors: Command,
+	Called: "workers quarantine",
+	Help:   "Stop a worker that may lie, and prove again the changes that it alone has proven.",
+	Who:    Local | Owner, On: Running | AtRest | Ended, Doors: Command,
 }, func(ctx context.Context, h Hands, _ *run.State, a Quarantine, by string) ([]run.Action, string, error) {
 	outcome, err := h.Isolate(ctx, run.Quarantine{Worker: a.Worker, Since: a.Since, By: by})
 	return nil, outcome, err

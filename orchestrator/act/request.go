@@ -51,6 +51,15 @@ func NewRequest(a Args, by string) (q Request, err error) {
 	return q, nil
 }
 
+// With are its arguments, of what a door was given.
+func (e *Entry) With(given map[string]any) (Args, error) {
+	data, err := spec.JSON(given)
+	if err != nil {
+		return nil, err
+	}
+	return Request{Act: e.Name, Args: data}.Read(Local)
+}
+
 // Read returns the arguments of a request from a caller. The error is a *request.RefusedError: the act is not known or not for
 // the caller, or it has no such arguments, needs others, or has bounds for them.
 func (q Request) Read(who Caller) (Args, error) {

@@ -45,6 +45,18 @@ func (r *Retry) Retriable(s *run.State) error { return request.Retriable(&s.Agen
 func (r *Retry) with() any { return &r.Changed }
 
 var _ = defineWith(Entry{
+	Warn: "All tasks that are parked are tried again.", WarnTask: "A new attempt begins.",
+	Fits: func(s *run.State, t *run.Task) bool {
+		if t != nil {
+			return t.GivenUp()
+		}
+		for t := range s.Tasks.All() {
+			if t.State == run.TaskParked {
+				return true
+			}
+		}
+		return false
+	},
 	Help: "Retry parked or cancelled tasks, and continue the run.",
 	Who:  Local | Owner, On: Running | AtRest | Ended, Undo: "cancel", NoTool: []string{"role", "model"},
 }, tryAgain)

@@ -19,6 +19,10 @@ type Send struct {
 func (Send) Act() string { return "send" }
 
 var _ = define(Entry{
+	Label: "Send a message",
+	Fits: func(s *run.State, t *run.Task) bool {
+		return t == nil && s.Works[run.MasterTask] != nil || t != nil && !t.Ended()
+	},
 	Help: "Send a message to the agent of a task, named by task, or to the master of the run. Where an agent waits for an " +
 		"answer, or a patch for a decision, it is the answer: a patch is rejected with it.",
 	Who: Local | Owner, On: Running | AtRest, Undo: "take_back", Until: "the run acts on it; a message that is no answer stays",

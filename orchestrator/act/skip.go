@@ -18,6 +18,9 @@ type Skip struct {
 func (Skip) Act() string { return "skip" }
 
 var _ = define(Entry{
+	Key:  "s",
+	Fits: func(_ *run.State, t *run.Task) bool { return !t.Ended() || t.State == run.TaskParked },
+	Next: func(*run.State, *run.Task) string { return "do without it" },
 	Help: "Skip tasks that are not needed; dependent tasks continue.",
 	Who:  Local | Owner, On: Running | AtRest | Ended, Loses: true,
 }, func(s *run.State, a Skip, by string) ([]run.Action, string, error) {

@@ -17,8 +17,11 @@ type StopLine struct {
 func (StopLine) Act() string { return "stop_line" }
 
 var _ = define(Entry{
+	Label: "Stop the line", Called: "line stop",
+	Warn: "Nothing lands until the line starts again. Work goes on.",
+	Fits: func(s *run.State, _ *run.Task) bool { return s.Line == "" && !s.Status.Ended() },
 	Help: "Stop dispatch and landing.",
-	Who:  Local | Owner, On: Running | AtRest, Undo: "start_line", Doors: Command | Page,
+	Who:  Local | Owner, On: Running | AtRest, Undo: "start_line", Doors: Command | API | Page,
 }, func(s *run.State, a StopLine, _ string) ([]run.Action, string, error) {
 	if s.Line != "" {
 		return nil, "", request.Refusedf("the line of run %s is stopped already: %s", s.Spec.Run, s.Line)

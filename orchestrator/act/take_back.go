@@ -15,8 +15,9 @@ type TakeBack struct {
 func (TakeBack) Act() string { return "take_back" }
 
 var _ = define(Entry{
+	Called: "decide", Key: "u",
 	Help: "Take the answer to a decision back, until the run has acted on it.",
-	Who:  Local | Owner, On: Running | AtRest, Undo: "decide", Doors: Command | Page,
+	Who:  Local | Owner, On: Running | AtRest, Undo: "decide", Doors: Command | API | Page,
 }, func(s *run.State, a TakeBack, by string) ([]run.Action, string, error) {
 	return decision.TakeBack(s, a.Decision, by)
 })

@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"divisi/internal/spec"
 	"divisi/orchestrator/act"
 )
 
@@ -35,7 +34,7 @@ func fields(decides bool) map[string]*jsonschema.Schema {
 	out := map[string]*jsonschema.Schema{}
 	for _, e := range act.All() {
 		takes := e.Schema().Properties
-		if e.Doors&act.Page == 0 || decides != (takes[ofDecision] != nil) {
+		if e.Doors&act.API == 0 || decides != (takes[ofDecision] != nil) {
 			continue
 		}
 		for name, p := range takes {
@@ -82,12 +81,36 @@ func asked(e *act.Entry, decision string, sent map[string]json.RawMessage) (act.
 	if decision != "" {
 		args[ofDecision] = decision
 	}
-	data, err := spec.JSON(args)
-	if err != nil {
-		return nil, errForeign
+	return e.With(args)
+}
+
+// offered is an act as the page draws its button and its dialog.
+type offered struct {
+	Name     string    `json:"name"`
+	Label    string    `json:"label"`
+	Help     string    `json:"help"`
+	Warn     string    `json:"warn,omitempty"`
+	WarnTask string    `json:"warn_task,omitempty"`
+	Undone   string    `json:"undone"`
+	Loses    bool      `json:"loses,omitempty"`
+	Asks     []act.Ask `json:"asks,omitempty"`
+}
+
+// offers are the acts that the page has a button for, whenever a run or a task has them.
+func offers() (out []offered) {
+	for _, e := range act.All() {
+		if e.Doors&act.Page == 0 {
+			continue
+		}
+		o := offered{e.Name, e.Label, e.Help, e.Warn, e.WarnTask, e.Undone(act.OnButton), e.Loses, e.Asks()}
+		for i := range o.Asks {
+			if o.Asks[i].Name == ofReason {
+				o.Asks[i].Name = sentText
+			}
+		}
+		out = append(out, o)
 	}
-	q := act.Request{Act: e.Name, Args: data}
-	return q.Read(act.Local)
+	return out
 }
 
 // act does something to a run, or to tasks of it.
@@ -100,7 +123,7 @@ func (s *Server) act(r *http.Request) (any, error) {
 	err = json.Unmarshal(sent["verb"], &verb)
 	delete(sent, "verb")
 	e := act.Find(verb)
-	if err != nil || e == nil || e.Doors&act.Page == 0 || e.Schema().Properties[ofDecision] != nil {
+	if err != nil || e == nil || e.Doors&act.API == 0 || e.Schema().Properties[ofDecision] != nil {
 		return nil, wrong(fmt.Sprintf("unknown verb %.80q", verb))
 	}
 	return s.do(r, e, sent)

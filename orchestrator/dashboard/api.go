@@ -75,6 +75,7 @@ func (s *Server) me(r *http.Request) (any, error) {
 	}
 	return map[string]any{
 		"name": who.Name, "role": role, "writes": who.Writes, "raw": who.Raw, "version": s.opts.Version, "run": first,
+		"acts": offers(),
 	}, nil
 }
 
@@ -208,7 +209,10 @@ func (s *Server) task(r *http.Request) (any, error) {
 	defer leave()
 	var page view.TaskPage
 	var known bool
-	one.board.with(func(st *view.State) { page, known = view.TaskPageOf(st, r.PathValue("task")) })
+	one.board.with(func(st *view.State) {
+		page, known = view.TaskPageOf(st, r.PathValue("task"))
+		page.Acts = view.Acts(st, one.board.active, page.Task.ID)
+	})
 	if !known {
 		return nil, &refusedError{http.StatusNotFound, "the run has no such task, or no more: its plan was edited"}
 	}

@@ -18,6 +18,7 @@ type board struct {
 	mu     sync.Mutex
 	clock  func() time.Time
 	state  *view.State
+	active bool // a process has the run
 	series view.Series
 	// folded counts the batches, built is that count when view was made.
 	folded, built uint64
@@ -61,6 +62,16 @@ func (b *board) fold(batch Batch) (unread []error) {
 	b.folded++
 	b.times = append(b.times, written{batch.Pos, max(0, b.state.Time.UnixMilli())})
 	return unread
+}
+
+// attend notes whether a process has the run.
+func (b *board) attend(active bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.active != active {
+		b.active = active
+		b.folded++
+	}
 }
 
 // with calls do with the state, which does not change meanwhile and is not kept.
@@ -122,6 +133,7 @@ func (b *board) after(version uint64) ([]byte, uint64) {
 
 func (b *board) build(now time.Time) {
 	b.view, b.built, b.made = view.PageOf(b.state, now), b.folded, now.Truncate(time.Minute)
+	b.view.Acts = view.Acts(b.state, b.active, "")
 	b.view.Series = b.series.Until(b.state, now)
 	b.view.Tasks = append(b.view.Tasks, b.removed()...)
 	b.version++

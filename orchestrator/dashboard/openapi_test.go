@@ -61,7 +61,7 @@ func schemas(t *testing.T) string {
 	t.Helper()
 	verb := &jsonschema.Schema{}
 	for _, e := range act.All() {
-		if e.Doors&act.Page != 0 && e.Schema().Properties[ofDecision] == nil {
+		if e.Doors&act.API != 0 && e.Schema().Properties[ofDecision] == nil {
 			verb.Enum = append(verb.Enum, e.Name)
 		}
 	}

@@ -123,6 +123,7 @@ func (s *Server) keep(id string, stands *Standing, readable bool) *room {
 		return nil
 	}
 	one.stands(stands.Mark)
+	one.board.attend(stands.Active)
 	return one
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"divisi/internal/release"
 	"divisi/orchestrator/client"
-	"divisi/orchestrator/dashboard"
 	"divisi/orchestrator/depot"
 	"divisi/orchestrator/mcpserver"
 	"divisi/subagents/wire"
@@ -40,8 +39,7 @@ type (
 // ServeMCP serves the client at the other end of in and out until it closes them, or ctx ends. It carries no run out. A client
 // that breaks the protocol is a mistake of the caller.
 func ServeMCP(ctx context.Context, o MCPOptions, in io.ReadCloser, out io.WriteCloser) error {
-	begin := func(ctx context.Context, run, _ string) error { return o.Begin(ctx, run) }
-	d := &PageRuns{Runs: o.Place, Begin: begin, trust: o.Trust, Kept: map[string]dashboard.Standing{}}
+	d := NewRuns(o.Place, o.Begin, o.Trust)
 	o.Runs, o.Controller, o.Version, o.Logger = d, d, release.Version(), *zerolog.Ctx(ctx)
 	o.Person = strings.TrimPrefix(depot.Account(), wire.Person("")+":")
 	return mcpserver.New(o.Options).Serve(ctx, in, out)

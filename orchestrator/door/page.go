@@ -47,8 +47,7 @@ type Page struct{ server *dashboard.Server }
 // NewPage checks the options and returns a page that is not served yet. An address that other machines reach is a mistake of the
 // caller: the page is not encrypted.
 func NewPage(ctx context.Context, o PageOptions) (*Page, error) {
-	begin := func(ctx context.Context, run, _ string) error { return o.Begin(ctx, run) }
-	d := &PageRuns{Runs: o.Runs, Begin: begin, trust: o.Trust, Kept: map[string]dashboard.Standing{}}
+	d := NewRuns(o.Runs, o.Begin, o.Trust)
 	s, err := dashboard.New(dashboard.Options{
 		Addr: o.Addr, Runs: d, Controller: d, Version: release.Version(),
 		Owner:  dashboard.Visitor{Name: strings.TrimPrefix(depot.Account(), "user:"), Writes: true, Raw: true},
@@ -94,6 +93,17 @@ type PageRuns struct {
 	Kept map[string]dashboard.Standing
 	// stands is the last report of the host on a server about all its runs.
 	stands map[string]call.Standing
+}
+
+// NewRuns are the runs of a place, for a person of this machine; begin and trust are those of PageOptions.
+func NewRuns(
+	runs client.Runs, begin func(ctx context.Context, run string) error,
+	trust func(ctx context.Context, repo string, requests []string) (bool, error),
+) *PageRuns {
+	return &PageRuns{
+		Runs: runs, trust: trust, Kept: map[string]dashboard.Standing{},
+		Begin: func(ctx context.Context, run, _ string) error { return begin(ctx, run) },
+	}
 }
 
 // List implements dashboard.Runs.

@@ -2,12 +2,9 @@ package mcpserver
 
 import (
 	"context"
-	"encoding/json"
 	"reflect"
 	"slices"
-	"strings"
 
-	"divisi/internal/spec"
 	"divisi/internal/usage"
 	"divisi/orchestrator/act"
 )
@@ -34,19 +31,15 @@ func (s *Server) addAct(e *act.Entry) {
 		}
 	}
 	takes.Required = append(takes.Required, own.Required...)
-	t := tool{name: e.Name, does: strings.TrimSpace(e.Help + " " + e.Undone()), acts: true, loses: e.Loses, takes: takes}
-	add(s, t, func(ctx context.Context, by string, in map[string]json.RawMessage) (done, error) {
-		var run string
-		if err := json.Unmarshal(in["run"], &run); err != nil {
+	does := e.Help + " " + e.Undone(func(u *act.Entry) string { return u.Name })
+	t := tool{name: e.Name, does: does, acts: true, loses: e.Loses, takes: takes}
+	add(s, t, func(ctx context.Context, by string, in map[string]any) (done, error) {
+		run, is := in["run"].(string)
+		if !is {
 			return done{}, usage.Errorf("run must be a text")
 		}
 		delete(in, "run")
-		data, err := spec.JSON(in)
-		if err != nil {
-			return done{}, err
-		}
-		q := act.Request{Act: e.Name, Args: data}
-		a, err := q.Read(act.Local)
+		a, err := e.With(in)
 		if err != nil {
 			return done{}, usage.Errorf("%v", err)
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/view"
 )
 
@@ -18,7 +19,7 @@ type way struct {
 func (s *Server) ways(next []view.Way) (out []way) {
 	for _, w := range next {
 		name, args := toolFor(strings.Fields(w.Command))
-		if s.tools[name] == nil {
+		if s.tools[name] == nil || args == nil {
 			out = append(out, way{Command: s.opts.Calls(w.Command), Why: w.Why})
 			continue
 		}
@@ -30,48 +31,57 @@ func (s *Server) ways(next []view.Way) (out []way) {
 	return out
 }
 
-// likeTools are the commands about one run, or one task of it, that a tool does, and that take nothing more.
-var likeTools = map[string]string{
-	"show": "report", "watch": "wait", "decide": "decisions", "pause": "pause", "resume": "resume", "log": "log", "diff": "diff",
-}
+// readers are the commands that read a run, or one task of it, with the tools that do the same.
+var readers = map[string]string{"show": "report", "watch": "wait", "decide": "decisions", "log": "log", "diff": "diff"}
 
 // toolFor is the tool that does what a command does, with its arguments; "" for none.
 func toolFor(command []string) (tool string, args map[string]any) {
 	if len(command) < 3 || command[0] != "divisi" {
 		return "", nil
 	}
-	verb, rest := command[1], command[3:]
 	run, task, ofTask := strings.Cut(command[2], "/")
 	args = map[string]any{"run": run}
-	switch tool = likeTools[verb]; {
-	case verb == "skip" || verb == "retry":
-		return tasksFor(verb, args, rest)
-	case tool == "" || len(rest) > 0:
+	rest := command[3:]
+	if e := act.Find(command[1]); e != nil && readers[e.Name] == "" {
+		if ofTask {
+			rest = slices.Insert(slices.Clone(rest), 0, task)
+		}
+		return e.Name, given(e, args, rest)
+	}
+	if tool = readers[command[1]]; tool == "" || len(rest) > 0 {
 		return "", nil
-	case ofTask && tool == "report":
-		tool = "tasks"
 	}
 	if ofTask {
 		args["task"] = task
+		tool = strings.Replace(tool, "report", "tasks", 1)
 	}
 	return tool, args
 }
 
-// tasksFor are the arguments of a command that names tasks, and may ask for another brief. That is a placeholder, which is left
-// out: the client writes the brief.
-func tasksFor(verb string, args map[string]any, rest []string) (string, map[string]any) {
-	flag := slices.IndexFunc(rest, func(a string) bool { return strings.HasPrefix(a, "-") })
-	if flag >= 0 {
+// given adds the arguments of an act as its command has them: tasks, then flags; nil where the tool does not take one. A text is
+// a placeholder, which is left out: the client writes it.
+func given(e *act.Entry, args map[string]any, words []string) map[string]any {
+	takes := e.Schema().Properties
+	flag := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "-") })
+	if flag < 0 {
+		flag = len(words)
+	}
+	for _, w := range words[flag:] {
+		name, is := strings.CutPrefix(w, "--")
 		switch {
-		case verb == "retry" && rest[flag] == "--forgotten":
-			args["forgotten"] = true
-		case verb != "retry" || rest[flag] != "--brief":
-			return "", nil
+		case !is:
+		case takes[name] == nil || slices.Contains(e.NoTool, name):
+			return nil
+		case takes[name].Type == "boolean":
+			args[name] = true
 		}
-		rest = rest[:flag]
 	}
-	if len(rest) > 0 {
-		args["tasks"] = rest
+	switch of := e.OfTask(); {
+	case flag == 0:
+	case of == "tasks":
+		args[of] = words[:flag]
+	case of != "":
+		args[of] = words[0]
 	}
-	return verb, args
+	return args
 }

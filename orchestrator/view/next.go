@@ -8,6 +8,7 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/proof"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
@@ -45,17 +46,40 @@ func Next(s *run.State) []Way {
 }
 
 // NextLive lists what a person can do about a run that a process conducts.
-func NextLive(s *run.State) []Way {
+func NextLive(s *run.State) (ways []Way) {
 	id := s.Spec.Run
 	switch {
 	case s.Status.Ended():
 		return Next(s)
 	case s.Line != "":
-		return []Way{way("let it continue", "line", "start", id)}
 	case s.Wait.For != "":
-		return []Way{way("answer what it waits for", "decide", id), way("follow it", "watch", id)}
+		ways = []Way{way("answer what it waits for", "decide", id), way("follow it", "watch", id)}
+	default:
+		ways = []Way{way("follow it", "watch", id)}
 	}
-	return []Way{way("follow it", "watch", id), way("stop it after the current turns", "pause", id)}
+	return append(ways, acts(s, act.Running, nil)...)
+}
+
+// acts are the acts that come next for a run at a standing, or for a task of it.
+func acts(s *run.State, at act.Standing, t *run.Task) (ways []Way) {
+	for _, e := range act.Offers(act.Command, s, at, t) {
+		why, of := "", []string{s.Spec.Run}
+		if e.Next != nil {
+			why = e.Next(s, t)
+		}
+		if why == "" {
+			continue
+		}
+		switch {
+		case t == nil:
+		case e.OfTask() == "task":
+			of[0] += "/" + t.Task.ID
+		default:
+			of = append(of, t.Task.ID)
+		}
+		ways = append(ways, way(why, append([]string{e.Called}, of...)...))
+	}
+	return ways
 }
 
 // setUp brings what gates need. A project file is never changed, and then the proposal is only shown.
@@ -91,10 +115,8 @@ func landed(s *run.State) []Way {
 			{fmt.Sprintf("git -C %s merge %s", repo, branch), "take what landed into your branch"},
 			{fmt.Sprintf("git -C %s diff --stat %.12s %s", repo, s.Spec.Base, branch), "what it changes"},
 		}
-	case s.Head != s.Spec.Base:
-		return []Way{way("put what has landed so far on a branch", "publish", s.Spec.Run)}
 	}
-	return nil
+	return acts(s, act.Of(s, false), nil)
 }
 
 // Unfetched are the ways of a run whose branch is on another machine only.
@@ -206,7 +228,7 @@ func repairOf(s *run.State, t *run.Task) (ways []Way) {
 	if patch {
 		ways = append(ways, way("fix it by hand, then submit it", "take", id+"/"+name, "DIR"))
 	}
-	return append(ways, way("do without it", "skip", id, name))
+	return append(ways, acts(s, act.Ended, t)...)
 }
 
 // replan lists fixes for a goal that led to no change.

@@ -47,6 +47,8 @@ type Page struct {
 	Agents []Agent `json:"agents"`
 	// Ways are a person's next steps, as commands.
 	Ways []Way `json:"ways,omitempty"`
+	// Acts are the names of the acts that the run is offered now.
+	Acts []string `json:"acts"`
 	// Roles are those of the run, Models those that the project or a role names: for another attempt.
 	Roles   []string `json:"roles,omitempty"`
 	Models  []string `json:"models,omitempty"`

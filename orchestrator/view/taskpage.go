@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"divisi/internal/spec"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/run"
 )
 
@@ -11,6 +12,20 @@ import (
 type TaskPage struct {
 	Task     taskFacts      `json:"task"`
 	Attempts []attemptFacts `json:"attempts"`
+	// Acts are the names of the acts that it is offered now.
+	Acts []string `json:"acts"`
+}
+
+// Acts are the names of the acts that a page offers for a task, or for a run, which is "". The master is acted on as its run.
+func Acts(s *run.State, active bool, task string) []string {
+	names, t := []string{}, s.Tasks.ByID[task]
+	if t == nil && task != "" {
+		return names
+	}
+	for _, e := range act.Offers(act.Page, s, act.Of(s, active), t) {
+		names = append(names, e.Name)
+	}
+	return names
 }
 
 // taskFacts are the work of a task, and its place.

@@ -14,19 +14,9 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/console"
 	"divisi/orchestrator/view"
-)
-
-// What a person asks for.
-const (
-	VerbAnswer   = "answer"
-	VerbTakeBack = "take_back"
-	VerbTake     = "take" // the text is the directory
-	VerbCancel   = "cancel"
-	VerbSkip     = "skip"
-	VerbPause    = "pause"
-	VerbResume   = "resume"
 )
 
 // What is shown of a task.
@@ -35,12 +25,6 @@ const (
 	TextPatch  = "patch"
 	TextReport = "report"
 )
-
-// Act is a person's request. Asked and Option are those of an answer; Task is the one that is meant, "" for the run.
-type Act struct {
-	Verb, Option, Task, Text string
-	Asked                    []view.Decision
-}
 
 // Open are decisions that are alike, and that one answer is for. The first is shown; its About is the task that ways of a command
 // of its own are for.
@@ -56,8 +40,11 @@ type Controller interface {
 	Decisions(ctx context.Context) ([]Open, error)
 	// Text is something of the newest attempt of a task, as a terminal may print it.
 	Text(ctx context.Context, what, task string) (string, error)
-	// Do does what a person asks for, and returns what becomes of it.
-	Do(ctx context.Context, a Act) (string, error)
+	// Do does acts, and returns what becomes of them. One that is refused does not stop the others. It reports whether a process
+	// was started that goes on with the run.
+	Do(ctx context.Context, acts []act.Args) (outcome string, began bool, err error)
+	// Take checks the newest attempt of a task out into a directory.
+	Take(ctx context.Context, task, dir string) (string, error)
 }
 
 // Options are a run, and the terminal.

@@ -18,6 +18,7 @@ import (
 
 	"divisi/contextscope"
 	"divisi/internal/testkit/chantest"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/console"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
@@ -35,31 +36,35 @@ func inBubble(t *testing.T, test func(t *testing.T)) {
 
 func TestKeysAnswerADecision(t *testing.T) {
 	t.Parallel()
-	asked := patch("a@9", "a").All
+	answer := func(option, text string) []act.Args {
+		return []act.Args{act.Decide{Decision: "a@9", Attempt: 2, Option: option, Text: text}}
+	}
 	for name, c := range map[string]struct {
 		open Open
 		keys []string
-		want []Act
+		want []act.Args
+		took []string
 	}{
-		"accept":           {patch("a@9", "a"), []string{"1", "enter"}, []Act{{Verb: VerbAnswer, Option: run.Accept, Asked: asked}}},
-		"by tab":           {patch("a@9", "a"), []string{"tab", "tab", "enter", "why", "enter"}, []Act{{Verb: VerbAnswer, Option: run.Skip, Asked: asked, Text: "why"}}},
-		"reject":           {patch("a@9", "a"), []string{"2", "No q1", "backspace", "enter"}, []Act{{Verb: VerbAnswer, Option: run.Reject, Asked: asked, Text: "No q"}}},
-		"nothing said":     {patch("a@9", "a"), []string{"2", " ", "enter"}, nil},
-		"accept, no words": {patch("a@9", "a"), []string{"1", "word", "enter"}, []Act{{Verb: VerbAnswer, Option: run.Accept, Asked: asked}}},
-		"another time":     {patch("a@9", "a"), []string{"1", "esc", "7"}, nil},
-		"skip":             {patch("a@9", "a"), []string{"3", "enter"}, []Act{{Verb: VerbAnswer, Option: run.Skip, Asked: asked}}},
-		"take":             {patch("a@9", "a"), []string{"4", "../fix", "enter"}, []Act{{Verb: VerbTake, Task: "a", Text: "../fix"}}},
-		"take, nowhere":    {patch("a@9", "a"), []string{"4", "enter"}, nil},
-		"cancel":           {patch("a@9", "a"), []string{"5", "enter"}, []Act{{Verb: VerbCancel, Task: "a"}}},
+		"accept":           {patch("a@9", "a"), []string{"1", "enter"}, answer(run.Accept, ""), nil},
+		"by tab":           {patch("a@9", "a"), []string{"tab", "tab", "enter", "why", "enter"}, answer(run.Skip, "why"), nil},
+		"reject":           {patch("a@9", "a"), []string{"2", "No q1", "backspace", "enter"}, answer(run.Reject, "No q"), nil},
+		"nothing said":     {patch("a@9", "a"), []string{"2", " ", "enter"}, nil, nil},
+		"accept, no words": {patch("a@9", "a"), []string{"1", "word", "enter"}, answer(run.Accept, ""), nil},
+		"another time":     {patch("a@9", "a"), []string{"1", "esc", "7"}, nil, nil},
+		"skip":             {patch("a@9", "a"), []string{"3", "enter"}, answer(run.Skip, ""), nil},
+		"take":             {patch("a@9", "a"), []string{"4", "../fix", "enter"}, nil, []string{"a ../fix"}},
+		"take, nowhere":    {patch("a@9", "a"), []string{"4", "enter"}, nil, nil},
+		"cancel":           {patch("a@9", "a"), []string{"5", "enter"}, []act.Args{act.Cancel{Task: "a"}}, nil},
 		"of several": {
 			patch("a@9", "a", "b"),
 			[]string{"2", "tab", "No", "enter"},
-			[]Act{{Verb: VerbAnswer, Option: run.Reject, Asked: patch("a@9", "a", "b").All, Text: "No", Task: "b"}},
+			[]act.Args{act.Decide{Decision: "a@9", Attempt: 2, Option: run.Reject, Text: "No", Task: "b"}},
+			nil,
 		},
-		"a proposal":  {question(), []string{"2", "enter"}, []Act{{Verb: VerbAnswer, Option: run.Reply, Asked: question().All, Text: "That"}}},
-		"in words":    {question(), []string{"3", "Both", "enter"}, []Act{{Verb: VerbAnswer, Option: run.Reply, Asked: question().All, Text: "Both"}}},
-		"taken back":  {patch("a@9", "a"), []string{"1", "enter", "u"}, []Act{{Verb: VerbAnswer, Option: run.Accept, Asked: asked}, {Verb: VerbTakeBack, Asked: asked}}},
-		"none so far": {patch("a@9", "a"), []string{"u"}, nil},
+		"a proposal":  {question(), []string{"2", "enter"}, []act.Args{act.Decide{Decision: "one@7", Attempt: 1, Option: run.Reply, Text: "That"}}, nil},
+		"in words":    {question(), []string{"3", "Both", "enter"}, []act.Args{act.Decide{Decision: "one@7", Attempt: 1, Option: run.Reply, Text: "Both"}}, nil},
+		"taken back":  {patch("a@9", "a"), []string{"1", "enter", "u"}, append(answer(run.Accept, ""), act.TakeBack{Decision: "a@9"}), nil},
+		"none so far": {patch("a@9", "a"), []string{"u"}, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
@@ -67,6 +72,7 @@ func TestKeysAnswerADecision(t *testing.T) {
 				r.press("n")
 				r.press(c.keys...)
 				require.Equal(t, c.want, r.controller.acts)
+				require.Equal(t, c.took, r.controller.taken)
 				require.False(t, r.quit)
 			})
 		})
@@ -162,9 +168,8 @@ func TestTheTasks(t *testing.T) {
 		r.press("d", "i", "o")
 		require.Equal(t, []string{"output " + id, "patch " + id, "report " + id, "output " + id}, r.controller.texts)
 		r.press("s", "no use", "enter", "c", "enter", "t", "../fix", "enter")
-		require.Equal(t, []Act{
-			{Verb: VerbSkip, Task: id, Text: "no use"}, {Verb: VerbCancel, Task: id}, {Verb: VerbTake, Task: id, Text: "../fix"},
-		}, r.controller.acts)
+		require.Equal(t, []act.Args{act.Skip{Tasks: []string{id}, Reason: "no use"}, act.Cancel{Task: id}}, r.controller.acts)
+		require.Equal(t, []string{id + " ../fix"}, r.controller.taken)
 		r.press("esc")
 		require.Equal(t, id, r.tasks.chosen())
 		r.press("/", "esc")
@@ -198,7 +203,7 @@ func TestTheLiveViewIsThatOfTheConsole(t *testing.T) {
 		_, _ = r.Console.Write([]byte("a line"))
 		r.press("?")
 		r.tell(drawMsg{})
-		require.Contains(t, r.screen(), "take the last answer back")
+		require.Contains(t, r.screen(), "Take the answer to a decision back")
 		require.NotContains(t, r.printed.String(), "a line", "it would be lost on the other screen")
 		r.press("x")
 		require.Contains(t, r.printed.String(), "a line")
@@ -265,12 +270,12 @@ func TestPauseAndResume(t *testing.T) {
 		r.press("r")
 		require.Contains(t, r.screen(), "The run is active.")
 		r.press("p", "esc", "p", "enter")
-		require.Equal(t, []Act{{Verb: VerbPause}}, r.controller.acts)
+		require.Equal(t, []act.Args{act.Pause{}}, r.controller.acts)
 		r.happens("", contextscope.KindRun, run.Data{State: run.Stopped})
 		r.tell(overMsg{})
 		follows := r.controller.follows
 		r.press("r")
-		require.Equal(t, Act{Verb: VerbResume}, r.controller.acts[1])
+		require.Equal(t, act.Resume{}, r.controller.acts[1])
 		require.Equal(t, follows+1, r.controller.follows, "the log is read again")
 		r.controller.refusal = errors.New("viewer eve may not ask that of the host")
 		r.press("r")

@@ -9,6 +9,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/console"
 	"divisi/orchestrator/view"
 )
@@ -34,47 +35,61 @@ func (d *decisions) now() *Open {
 // show shows one of them, with the suggested answer marked.
 func (d *decisions) show(at int) {
 	d.at, d.way = max(0, at)%max(1, len(d.list)), 0
-	if now := d.now(); now != nil {
-		d.way = max(0, slices.IndexFunc(now.ways(), func(w way) bool {
-			return w.act.Option != "" && w.act.Option == now.Suggests
-		}))
+	if now := d.now(); now != nil && now.Suggests != "" {
+		at := slices.IndexFunc(now.Options, func(o view.Option) bool { return o.Name == now.Suggests })
+		d.way = max(0, len(now.Choices)+at)
 	}
 }
 
 // way is a way to answer.
 type way struct {
-	label        string
-	act          Act
-	takes, needs bool
-	tasks        []string
+	label, option string
+	ask           prompt
 }
 
 // ways are the answers that an agent proposes, the options, and what commands of their own do.
-func (d *Open) ways() (out []way) {
+func (m *model) ways(d *Open) (out []way) {
 	for _, c := range d.Choices {
-		option := d.Options[max(0, slices.IndexFunc(d.Options, func(o view.Option) bool { return o.NeedsText }))]
-		out = append(out, way{label: plain(c), act: d.answer(option.Name, c)})
+		option := d.Options[max(0, slices.IndexFunc(d.Options, func(o view.Option) bool { return o.NeedsText }))].Name
+		title := fmt.Sprintf("%s %q %s", option, plain(c), d.id())
+		out = append(out, way{plain(c), option, prompt{title: title, do: func([]string, string) tea.Cmd {
+			return m.act(d.answers(option, c, "")...)
+		}}})
 	}
 	for _, o := range d.Options {
-		w := way{label: o.Name + ": " + o.Does, act: d.answer(o.Name, ""), needs: o.NeedsText}
-		w.takes = o.NeedsText || view.Reasoned(o.Name)
+		w := way{label: o.Name + ": " + o.Does, option: o.Name, ask: prompt{title: o.Name + " " + d.id()}}
+		switch {
+		case o.NeedsText:
+			w.ask.asks = []act.Ask{{About: "in words", Needs: true}}
+		case view.Reasoned(o.Name):
+			w.ask.asks = []act.Ask{{About: "why"}}
+		}
 		if o.NeedsText && len(d.Patches) > 1 {
 			for _, p := range d.Patches {
-				w.tasks = append(w.tasks, p.Task)
+				w.ask.tasks = append(w.ask.tasks, p.Task)
 			}
+		}
+		w.ask.do = func(said []string, task string) tea.Cmd {
+			return m.act(d.answers(o.Name, strings.Join(said, ""), task)...)
 		}
 		out = append(out, w)
 	}
 	for _, e := range d.Elsewhere {
-		out = append(out, way{
-			label: e.Name + ": " + e.Does, act: Act{Verb: e.Name, Task: d.About}, takes: true, needs: e.Name == VerbTake,
-		})
+		w := way{label: e.Name + ": " + e.Does, ask: m.take(d.About)}
+		if does := act.Find(e.Name); does != nil {
+			w.ask = m.asks(does, d.About)
+		}
+		out = append(out, w)
 	}
 	return out
 }
 
-func (d *Open) answer(option, text string) Act {
-	return Act{Verb: VerbAnswer, Asked: d.All, Option: option, Text: text}
+// answers answer decisions that are alike.
+func (d *Open) answers(option, text, task string) (out []act.Args) {
+	for _, q := range d.All {
+		out = append(out, act.Decide{Decision: q.ID, Attempt: q.Attempt, Option: option, Text: text, Task: task})
+	}
+	return out
 }
 
 // id is that of the decision that is shown.
@@ -153,36 +168,18 @@ func (m *model) decide(name string) {
 	if d == nil {
 		return
 	}
-	ways := d.ways()
+	ways := m.ways(d)
 	switch at := number(name); {
 	case at >= 0 && at < len(ways):
 		m.decisions.way = at
-		m.choose(ways[at])
+		m.ask = &ways[at].ask
 	case name == "tab":
 		m.decisions.way = (m.decisions.way + 1) % len(ways)
 	case name == "enter":
-		m.choose(ways[m.decisions.way])
+		m.ask = &ways[m.decisions.way].ask
 	default:
 		m.decisions.pane.key(name)
 	}
-}
-
-// choose asks for what a way needs, and for Enter. The prompt names the decision: another one can be shown meanwhile.
-func (m *model) choose(w way) {
-	title, _, _ := strings.Cut(w.label, ": ")
-	if w.act.Text != "" {
-		title = fmt.Sprintf("%s %q", w.act.Option, w.label)
-	}
-	title += " " + m.decisions.now().id()
-	switch {
-	case w.act.Verb == VerbTake:
-		title += " into which directory"
-	case w.needs:
-		title += ": in words"
-	case w.takes:
-		title += ": why, or nothing"
-	}
-	m.ask = &prompt{title: title, takes: w.takes, needs: w.needs, tasks: w.tasks, act: w.act}
 }
 
 // text is all that is known of a decision but for the ways to answer, at a width.

@@ -7,22 +7,22 @@ import (
 	"unicode"
 
 	tea "charm.land/bubbletea/v2"
+
+	"divisi/orchestrator/act"
+	"divisi/orchestrator/view"
 )
 
-// keyTable are the keys of all screens, as ? shows them.
+// keyTable are the keys of all screens, as ? shows them, but for those of acts.
 var keyTable = [][]string{
 	{"n", "the next open decision"},
 	{"1-9", "choose an answer; Tab and Enter do too"},
-	{"u", "take the last answer back"},
 	{"l", "the tasks"},
 	{"/", "filter the tasks"},
 	{"Enter", "open a task: its output"},
 	{"o d i", "of a task: output, diff, report"},
-	{"s t c", "of a task: skip, take, cancel"},
+	{"t", "of a task: take it into a directory"},
 	{"j k", "move, scroll; arrows do too"},
 	{"space b", "a page down, up; g G: the ends"},
-	{"p", "pause the run"},
-	{"r", "resume it"},
 	{"Esc", "back"},
 	{"q", "leave: the run goes on"},
 }
@@ -56,15 +56,12 @@ func (m *model) key(name, text string) tea.Cmd {
 	case "l":
 		m.at = atTasks
 		m.tasks.open(m.Console)
-	case "p":
-		m.ask = &prompt{title: "Pause the run once its agents have finished their turns", act: Act{Verb: VerbPause}}
-	case "r":
-		return m.resume()
-	case "u":
-		return m.takeBack()
 	case "esc":
 		return m.back()
 	default:
+		if e := m.keyed(name); e != nil {
+			return m.does(e)
+		}
 		return m.here(name)
 	}
 	return nil
@@ -102,62 +99,154 @@ func (m *model) back() tea.Cmd {
 	return m.live()
 }
 
-func (m *model) resume() tea.Cmd {
-	switch {
-	case !m.over:
-		m.say("The run is active.", false)
-		return nil
-	case m.closed():
-		m.say("The run has ended.", false)
-		return nil
+// keyed is the act that a key does where the board is: what can be about a task is done to the one that is shown; nil for none.
+func (m *model) keyed(name string) *act.Entry {
+	for _, e := range act.All() {
+		if e.Key == name && (m.at == atTask || e.OfTask() == "") {
+			return e
+		}
 	}
-	return m.act(Act{Verb: VerbResume})
+	return nil
 }
 
-func (m *model) takeBack() tea.Cmd {
+// does begins an act, where the run is at a standing that has it: with a question where it has something to ask or to tell.
+func (m *model) does(e *act.Entry) tea.Cmd {
+	task := ""
+	if m.at == atTask && e.OfTask() != "" {
+		task = m.task.id
+	}
+	ask := m.asks(e, task)
+	switch at := m.standing(); {
+	case e.OfDecision():
+		return m.undo(e)
+	case e.On&at == 0:
+		m.say(map[act.Standing]string{
+			act.Running: "The run is active.", act.AtRest: "No process has the run.", act.Ended: "The run has ended.",
+		}[at], false)
+		return nil
+	case e.On == act.AtRest: // it only goes on
+		return ask.do(nil, "")
+	}
+	m.ask = &ask
+	return nil
+}
+
+// standing is that of the run.
+func (m *model) standing() (at act.Standing) {
+	m.Console.With(func(s *view.State) { at = act.Of(s, !m.over) })
+	return at
+}
+
+// undo does to what was answered here last what an act about a decision does.
+func (m *model) undo(e *act.Entry) tea.Cmd {
 	if m.answered == nil {
 		m.say("Nothing was answered here yet.", false)
 		return nil
 	}
-	return m.act(Act{Verb: VerbTakeBack, Asked: m.answered})
+	var acts []act.Args
+	for _, answer := range m.answered {
+		a, err := e.With(map[string]any{"decision": answer})
+		if err != nil {
+			m.say(err.Error(), true)
+			return nil
+		}
+		acts = append(acts, a)
+	}
+	return m.act(acts...)
 }
 
-// prompt is asked before something is done: for words, or for Enter alone.
+// asks is the prompt of an act on a task, or on the run, which is "".
+func (m *model) asks(e *act.Entry, task string) prompt {
+	asks := e.Asks()
+	note := e.Told(task != "") + " " + e.Undone(func(u *act.Entry) string {
+		if u.Key == "" {
+			return act.InTerminal(u)
+		}
+		return "the key " + u.Key
+	})
+	title := strings.TrimSpace(e.Label + " " + task)
+	return prompt{title: title, note: note, asks: asks, do: func(said []string, _ string) tea.Cmd {
+		given := map[string]any{}
+		for i, text := range said {
+			if text != "" {
+				given[asks[i].Name] = text
+			}
+		}
+		switch of := e.OfTask(); {
+		case task == "":
+		case of == "tasks":
+			given[of] = []string{task}
+		default:
+			given[of] = task
+		}
+		a, err := e.With(given)
+		if err != nil {
+			m.say(err.Error(), true)
+			return nil
+		}
+		return m.act(a)
+	}}
+}
+
+// take is the prompt that checks a task out.
+func (m *model) take(task string) prompt {
+	asks := []act.Ask{{About: "into which directory", Needs: true}}
+	return prompt{title: "Take " + task, asks: asks, do: func(said []string, _ string) tea.Cmd {
+		return m.carry(doneMsg{}, func(ctx context.Context, msg *doneMsg) {
+			msg.outcome, msg.err = m.Controller.Take(ctx, task, said[0])
+		})
+	}}
+}
+
+// prompt is asked before something is done: for texts, one after the other, or for Enter alone.
 type prompt struct {
-	title string
-	// takes reports that words can be given, needs that they have to be.
-	takes, needs bool
-	words        string
+	title, note string
+	asks        []act.Ask
+	// said are the texts that are given; words is the one that is written.
+	said  []string
+	words string
 	// tasks are the ones to choose from; at is the chosen one.
 	tasks []string
 	at    int
-	act   Act
+	do    func(said []string, task string) tea.Cmd
+}
+
+// now is what is asked for; nil for Enter alone.
+func (p *prompt) now() *act.Ask {
+	if len(p.said) >= len(p.asks) {
+		return nil
+	}
+	return &p.asks[len(p.said)]
 }
 
 // asked is a key while a prompt is open.
 func (m *model) asked(name, text string) tea.Cmd {
-	p := m.ask
+	p, now := m.ask, m.ask.now()
 	switch name {
 	case "esc":
 		m.ask = nil
 		m.say("", false)
 	case "enter":
-		words := strings.TrimSpace(p.words)
-		if p.needs && words == "" {
-			m.say(p.title+": write it first, or Esc.", true)
-			return nil
+		if now != nil {
+			words := strings.TrimSpace(p.words)
+			if now.Needs && words == "" {
+				m.say(p.title+": write it first, or Esc.", true)
+				return nil
+			}
+			if p.said, p.words = append(p.said, words), ""; p.now() != nil {
+				return nil
+			}
 		}
-		if p.takes {
-			p.act.Text = words
-		}
+		task := ""
 		if len(p.tasks) > 0 {
-			p.act.Task = p.tasks[p.at]
+			task = p.tasks[p.at]
 		}
-		return m.act(p.act)
+		m.ask = nil
+		return p.do(p.said, task)
 	case "tab":
 		p.at = (p.at + 1) % max(1, len(p.tasks))
 	default:
-		if p.takes {
+		if now != nil {
 			p.words = typed(p.words, name, text)
 		}
 	}

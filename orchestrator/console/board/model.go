@@ -8,6 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/view"
 )
 
@@ -29,13 +30,14 @@ type (
 		err              error
 	}
 	doneMsg struct {
-		act     Act
-		outcome string
-		err     error
+		answered []string // the decisions that were answered
+		outcome  string
+		began    bool
+		err      error
 	}
 )
 
-// screen is the current view.
+// screen is what is shown.
 type screen int
 
 const (
@@ -58,13 +60,13 @@ type model struct {
 	keys        bool // the keys are shown
 	// over reports that no process has the run, follows that the log is read.
 	over, follows bool
-	// said is the outcome of the last act, bad that it was refused.
+	// said is what became of the last act, bad that it was refused.
 	said string
 	bad  bool
 	// waits are the ids of the decisions that wait for a person.
 	waits []string
-	// answered is the last answer given here.
-	answered  []view.Decision
+	// answered are the decisions that were answered here last.
+	answered  []string
 	decisions decisions
 	tasks     tasks
 	task      task
@@ -198,27 +200,36 @@ func (m *model) closed() bool { return m.over && m.Console.Over() }
 func (m *model) say(text string, bad bool) { m.said, m.bad = plain(text), bad }
 
 // act has the controller do something.
-func (m *model) act(a Act) tea.Cmd {
-	m.ask = nil
+func (m *model) act(acts ...act.Args) tea.Cmd {
+	var msg doneMsg
+	for _, a := range acts {
+		if answer, is := a.(act.Decide); is {
+			msg.answered = append(msg.answered, answer.Decision)
+		}
+	}
+	return m.carry(msg, func(ctx context.Context, msg *doneMsg) { msg.outcome, msg.began, msg.err = m.Controller.Do(ctx, acts) })
+}
+
+// carry does something that takes time.
+func (m *model) carry(msg doneMsg, do func(context.Context, *doneMsg)) tea.Cmd {
 	m.say("…", false)
 	return m.do(func(ctx context.Context) tea.Msg {
-		outcome, err := m.Controller.Do(ctx, a)
-		return doneMsg{a, outcome, err}
+		do(ctx, &msg)
+		return msg
 	})
 }
 
 // done takes in what became of an act. A run without a process is read again.
 func (m *model) done(msg doneMsg) tea.Cmd {
 	var cmds []tea.Cmd
-	switch {
-	case msg.err != nil:
+	if msg.err != nil {
 		m.say(msg.err.Error(), true)
-	case msg.act.Verb == VerbAnswer:
-		m.answered = msg.act.Asked
-		fallthrough
-	default:
+	} else {
+		if msg.answered != nil {
+			m.answered = msg.answered
+		}
 		m.say(msg.outcome, false)
-		m.over = m.over && msg.act.Verb != VerbResume
+		m.over = m.over && !msg.began
 		cmds = append(cmds, m.follow())
 	}
 	if m.at == atDecision {

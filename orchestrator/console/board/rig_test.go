@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/contextscope"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/console"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
@@ -26,8 +27,9 @@ type fake struct {
 	open    []Open
 	text    string
 	refusal error
-	acts    []Act
+	acts    []act.Args
 	texts   []string
+	taken   []string
 	follows int
 }
 
@@ -41,9 +43,15 @@ func (f *fake) Text(_ context.Context, what, task string) (string, error) {
 }
 
 // Do implements Controller.
-func (f *fake) Do(_ context.Context, a Act) (string, error) {
-	f.acts = append(f.acts, a)
-	return "it goes on", f.refusal
+func (f *fake) Do(_ context.Context, acts []act.Args) (string, bool, error) {
+	f.acts = append(f.acts, acts...)
+	return "it goes on", acts[0] == act.Args(act.Resume{}), f.refusal
+}
+
+// Take implements Controller.
+func (f *fake) Take(_ context.Context, task, dir string) (string, error) {
+	f.taken = append(f.taken, task+" "+dir)
+	return "it is there", f.refusal
 }
 
 // rig is a board without a terminal: commands run at once, and their messages come back.
@@ -162,7 +170,7 @@ func patch(id string, tasks ...string) Open {
 	}
 	return Open{All: []view.Decision{d}, Asked: console.Asked{
 		Decision: d, Note: "blocks 3 tasks",
-		Elsewhere: []console.Elsewhere{{Name: VerbTake, Does: "fix it"}, {Name: VerbCancel, Does: "end the task"}},
+		Elsewhere: []console.Elsewhere{{Name: "take", Does: "fix it"}, {Name: "cancel", Does: "end the task"}},
 	}}
 }
 

@@ -146,14 +146,9 @@ func (m *model) onTask(name string) tea.Cmd {
 		return m.show(id, TextPatch)
 	case "i":
 		return m.show(id, TextReport)
-	case "s":
-		m.ask = &prompt{title: "skip " + id + ": why, or nothing", takes: true, act: Act{Verb: VerbSkip, Task: id}}
-	case "c":
-		m.ask = &prompt{title: "cancel " + id + ": why, or nothing", takes: true, act: Act{Verb: VerbCancel, Task: id}}
 	case "t":
-		m.ask = &prompt{
-			title: "take " + id + " into which directory", takes: true, needs: true, act: Act{Verb: VerbTake, Task: id},
-		}
+		ask := m.take(id)
+		m.ask = &ask
 	default:
 		m.task.pane.key(name)
 	}

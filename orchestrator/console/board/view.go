@@ -9,6 +9,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"divisi/internal/text"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/console"
 	"divisi/orchestrator/view"
 )
@@ -81,8 +82,18 @@ func (p *prompt) lines(width int) []string {
 	if len(p.tasks) > 0 {
 		title = p.tasks[p.at] + " (Tab: another one), " + title
 	}
+	now := p.now()
+	if now != nil {
+		title += ": " + now.About
+		if !now.Needs {
+			title += ", or nothing"
+		}
+	}
 	lines := few(wrap(strong.Render(plain(title)), width))
-	if p.takes {
+	if p.note != "" {
+		lines = append(lines, few(wrap(plain(p.note), width))...)
+	}
+	if now != nil {
 		words := []rune("> " + p.words + "_")
 		words = words[max(0, len(words)-width):]
 		for lipgloss.Width(string(words)) > width && len(words) > 1 {
@@ -107,7 +118,7 @@ func (m *model) hint() string {
 	case m.keys:
 		return "any key: back"
 	case m.at == atDecision && m.decisions.now() != nil:
-		return fmt.Sprintf("1-%d answer · n next · ? keys · Esc back", len(m.decisions.now().ways())) + m.decisions.pane.below()
+		return fmt.Sprintf("1-%d answer · n next · ? keys · Esc back", len(m.ways(m.decisions.now()))) + m.decisions.pane.below()
 	case m.at == atDecision:
 		return "Esc back · ? keys"
 	case m.at == atTasks && m.tasks.typing:
@@ -115,23 +126,45 @@ func (m *model) hint() string {
 	case m.at == atTasks:
 		return "Enter open · / filter · ? keys · Esc back"
 	case m.at == atTask:
-		return "o output · d diff · i report · ? keys · Esc back" + m.task.pane.below()
+		return "o output · d diff · i report" + m.offers() + " · ? keys · Esc back" + m.task.pane.below()
 	}
-	hint := "? keys · l tasks · p pause · q leave"
-	if m.over {
-		hint = "r resume · ? keys · l tasks · q leave"
-	}
+	hint := "? keys · l tasks" + m.offers() + " · q leave"
 	if len(m.waits) > 0 {
 		hint = fmt.Sprintf("n decide (%d) · ", len(m.waits)) + hint
 	}
 	return hint
 }
 
+// offers are the keys of the acts that the run, or the task that is shown, is offered now.
+func (m *model) offers() (hint string) {
+	task := ""
+	if m.at == atTask {
+		task = m.task.id
+	}
+	m.Console.With(func(s *view.State) {
+		for _, name := range view.Acts(s, !m.over, task) {
+			if e := act.Find(name); e.Key != "" && (task != "" || e.OfTask() == "") {
+				hint += " · " + e.Key + " " + strings.ToLower(e.Label)
+			}
+		}
+	})
+	return hint
+}
+
 func (m *model) keyLines() []string {
 	lines := []string{strong.Render(cut("Keys", m.width)), ""}
-	rows := make([][]string, len(keyTable))
-	for i, row := range keyTable {
-		rows[i] = slices.Clone(row) // the cells are made safe in place
+	var rows [][]string
+	for _, row := range keyTable {
+		rows = append(rows, slices.Clone(row)) // the cells are made safe in place
+	}
+	for _, e := range act.All() {
+		does := e.Help
+		if e.OfTask() != "" {
+			does = "of a task: " + strings.ToLower(e.Label)
+		}
+		if e.Key != "" {
+			rows = append(rows, []string{e.Key, does})
+		}
 	}
 	for _, l := range console.Columns(rows, 2) {
 		lines = append(lines, cut(l, m.width))
@@ -162,9 +195,9 @@ func (m *model) decisionLines(room int) []string {
 // answers are the ways to answer, numbered.
 func (m *model) answers(d *Open) (lines []string) {
 	lines = append(lines, faint.Render(strings.Repeat("─", m.width)))
-	for i, w := range d.ways() {
+	for i, w := range m.ways(d) {
 		label := fmt.Sprintf("%d %s", i+1, w.label)
-		if w.act.Option != "" && w.act.Option == d.Suggests {
+		if w.option != "" && w.option == d.Suggests {
 			label = fmt.Sprintf("%d (suggested) %s", i+1, w.label)
 		}
 		lines = append(lines, mark(label, i == m.decisions.way, m.width))

@@ -1,5 +1,5 @@
 import { Fragment, h, render, type ComponentChild } from "preact";
-import { ActDialog } from "./acts";
+import { ActDialog, learn } from "./acts";
 import { Answers, keyOf } from "./answers";
 import { get, Refused, words } from "./api";
 import { Feed } from "./feed";
@@ -42,6 +42,7 @@ class App {
   constructor(root: HTMLElement, me: Me) {
     this.root = root;
     this.me = me;
+    learn(me.acts);
     // With ?seen a test may read the ids of all events, in the order in which the page has them.
     if (!new URLSearchParams(location.search).has("seen")) return;
     Object.defineProperty(window, "__seen", { get: () => this.data?.rows.all.map((e) => e.id) ?? [] });

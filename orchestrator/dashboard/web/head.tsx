@@ -1,11 +1,11 @@
 import { h, type ComponentChild } from "preact";
-import { act, label } from "./acts";
+import { Buttons } from "./acts";
 import { visible } from "./foreign";
-import type { Row, Task, View, Way } from "./messages";
+import type { Row, View } from "./messages";
 import { Word } from "./word";
 import { plural, span, tokens } from "./words";
 
-interface Props { id: string; view: View; row?: Row; tasks: Task[]; writes: boolean; now: number }
+interface Props { id: string; view: View; row?: Row; writes: boolean; now: number }
 
 /** Head is what the run is, how it stands, and what a person may have it do. */
 export function Head(p: Props): ComponentChild {
@@ -27,7 +27,7 @@ export function Head(p: Props): ComponentChild {
         <Fact name="base" value={(view.branch ? view.branch + " " : "") + view.base.slice(0, 9)} hint={view.repo} />
         {view.ref && <Fact name="result" value={view.ref.replace("refs/heads/", "") + (view.unverified ? " (unverified)" : "")} hint={`${view.ref} at ${view.published}`} />}
       </dl>
-      {p.writes && <Acts {...p} />}
+      {p.writes && <Buttons run={id} acts={view.acts} />}
       <Says view={view} row={row} />
     </header>
   );
@@ -58,33 +58,4 @@ function Fact(p: { name: string; value: string; hint?: string }): ComponentChild
 function stateOf(view: View, row?: Row): string {
   if (view.wait) return "waiting";
   return row && ["paused", "killed", "damaged"].includes(row.state) ? row.state : view.state || row?.state || "waiting";
-}
-
-const order = ["resume", "pause", "start_line", "stop_line", "send", "retry", "publish", "cancel"];
-
-/** verbsOf are what a person may have the run do: what fits its state, and what the server names. */
-function verbsOf(p: Props): string[] {
-  const { view, row, tasks } = p;
-  const state = stateOf(view, row);
-  const over = ["done", "parked", "cancelled", "damaged"].includes(state);
-  const rests = ["paused", "stopped", "killed"].includes(state) || (!over && !!row && !row.active);
-  const own: string[] = [];
-  if (rests) own.push("resume");
-  if (!over && !rests && view.state) own.push("pause", view.line ? "start_line" : "stop_line");
-  if (!over && !rests && tasks.some((t) => t.role === "master")) own.push("send");
-  if (!over && view.state) own.push("cancel");
-  if (tasks.some((t) => t.state === "parked")) own.push("retry");
-  const named = (view.ways ?? row?.ways ?? []).filter((w: Way) => !w.task).map((w) => w.verb);
-  return order.filter((v) => own.includes(v) || named.includes(v));
-}
-
-function Acts(p: Props): ComponentChild {
-  const text = (v: string) => (v === "retry" ? "Retry parked" : v === "send" ? "Message the master" : label(v));
-  return (
-    <div class="acts" role="group" aria-label="What the run is to do">
-      {verbsOf(p).map((v) => (
-        <button type="button" key={v} class={`act ${v === "cancel" ? "destroys" : ""}`} onClick={() => act({ run: p.id, verb: v, view: p.view })}>{text(v)}</button>
-      ))}
-    </div>
-  );
 }

@@ -1,9 +1,15 @@
 // What the server sends, as docs/dashboard.md has it. Times are in unix milliseconds; 0 means not yet.
 
-export interface Me { name: string; role: string; writes: boolean; version: string; run: string }
+export interface Me { name: string; role: string; writes: boolean; version: string; run: string; acts: Offered[] }
 
-/** Way is what a person may do next, also as a command line; without a verb it is only a command. */
-export interface Way { verb: string; task?: string; command: string; why: string }
+/** Offered is an act that has a button: what it does, how it is undone, and what a person is asked for. */
+export interface Offered {
+  name: string; label: string; help: string; warn?: string; warn_task?: string; undone: string; loses?: boolean; asks?: Asked[];
+}
+export interface Asked { name: string; about: string; needs?: boolean }
+
+/** Way is what a person may do next, as a command line. */
+export interface Way { command: string; why: string }
 
 export interface Row {
   id: string;
@@ -27,7 +33,6 @@ export interface Row {
   decisions: number;
   active: boolean;
   problem?: string;
-  ways?: Way[];
 }
 
 export interface Option { name: string; does: string; needs_text?: boolean }
@@ -201,6 +206,7 @@ export interface View {
   line?: string;
   alarm?: string;
   ways?: Way[];
+  acts: string[];
   roles?: string[];
   models?: string[];
   workers?: { name: string; agents: number; since: number }[];
@@ -240,7 +246,7 @@ export interface TaskPage {
     state: string; reason?: string;
   };
   attempts?: Attempt[];
-  ways?: Way[];
+  acts: string[];
 }
 
 export interface GateRun {

@@ -11,7 +11,7 @@ const slice = 8;
 
 const nothing: View = {
   state: "", goal: "", repo: "", base: "", parallel: 0, tokens: 0, cached: 0, calls: 0, created: 0, ended: 0, last: 0, waited: 0,
-  phases: [], agents: [], tasks: [],
+  phases: [], agents: [], tasks: [], acts: [],
 };
 
 /** RunData is what the page knows of one run: its newest view, its tasks, its log from its newest lines back. */

@@ -32,12 +32,12 @@ export function RunPage(p: Props): ComponentChild {
   const tab = place.query.get("tab") ?? "";
   return (
     <div class="run">
-      <Once version={[version, now, row]} draw={() => <Head id={data.id} view={view} row={row} tasks={[...data.tasks.values()]} writes={writes} now={now} />} />
+      <Once version={[version, now, row]} draw={() => <Head id={data.id} view={view} row={row} writes={writes} now={now} />} />
       <Since key={data.id} run={data.id} />
       <Once version={[version]} draw={() => <Phases phases={view.phases} />} />
       <Tabs label="Ways to look at the run" list={tabs} at={tab} />
       <div role="tabpanel" class={`tab ${tab || "all"}`} aria-label={tabs.find((t) => t.id === tab)?.text}>{body(p, tab)}</div>
-      <Ways ways={view.ways ?? row?.ways ?? []} />
+      <Ways ways={view.ways ?? []} />
       <Keys list={[
         { keys: "t", help: "next tab", press: () => put({ tab: tabs[(tabs.findIndex((t) => t.id === tab) + 1) % tabs.length].id }, false) },
       ]} />

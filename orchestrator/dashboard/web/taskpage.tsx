@@ -1,12 +1,12 @@
 import { h, type ComponentChild } from "preact";
-import { act, Forgotten, label, Ways } from "./acts";
+import { Buttons, Forgotten } from "./acts";
 import { at } from "./api";
 import { Attempts } from "./attempts";
 import { Context } from "./context";
 import { visible } from "./foreign";
 import { Load } from "./load";
 import { Log } from "./log";
-import type { Task, TaskPage as Page, View, Way } from "./messages";
+import type { Task, TaskPage as Page } from "./messages";
 import { type Place, runPath, taskPath } from "./place";
 import type { RunData } from "./rundata";
 import { Tabs } from "./tabs";
@@ -20,7 +20,7 @@ const tabs = [{ id: "", text: "Attempts" }, { id: "log", text: "Log" }, { id: "c
 export function TaskPage(p: Props): ComponentChild {
   const { data, place } = p;
   const row = data.tasks.get(place.task);
-  const version = `${row?.state} ${row?.attempt} ${row?.reason} ${data.view.agents.some((a) => a.task === place.task)}`;
+  const version = `${row?.state} ${row?.attempt} ${row?.reason} ${data.view.agents.some((a) => a.task === place.task)} ${data.view.acts.join()}`;
   return (
     <div class="task-page">
       <p class="crumbs"><a href={runPath(data.id)}>{visible(data.view.goal || data.id)}</a> › <span>{visible(place.task)}</span></p>
@@ -40,7 +40,9 @@ function Body(p: Props & { row?: Task; page: Page; reload: () => void }): Compon
       <header class="head">
         <div class="title"><h1>{visible(t.id)}</h1><Word state={state} /><span class={`role ${t.role}`}>{visible(t.role)}</span></div>
         {t.title && <p class="sub">{visible(t.title)}</p>}
-        {writes && <Acts run={data.id} view={data.view} task={t.id} state={state} row={row} ways={page.ways ?? []} reload={p.reload} />}
+        {writes && <Buttons run={data.id} task={t.id} acts={page.acts} then={p.reload}>
+          <Forgotten run={data.id} task={t.id} files={row?.forgotten} then={p.reload} />
+        </Buttons>}
         <div class="says">
           {(row?.reason || t.reason) && <p class={`why ${row?.alarm ? "alarm" : ""}`}>{state}: {visible(row?.reason || t.reason || "")}</p>}
           {row?.why && <p class="why notice">waits: {visible(row.why)}</p>}
@@ -53,7 +55,6 @@ function Body(p: Props & { row?: Task; page: Page; reload: () => void }): Compon
           : tab === "context" ? <Context run={data.id} task={t.id} attempts={attempts} query={place.query} />
           : <Attempts run={data.id} task={t.id} attempts={attempts} />}
       </div>
-      <Ways ways={page.ways ?? []} />
     </div>
   );
 }
@@ -68,26 +69,5 @@ function Brief(p: { data: RunData; page: Page; open: boolean }): ComponentChild 
       {t.files && t.files.length > 0 && <p>May change {t.files.map((f) => <code>{visible(f)}</code>)}</p>}
       {t.depends && t.depends.length > 0 && <p>Waits for {t.depends.map((d) => <a href={taskPath(p.data.id, d)}>{visible(d)}</a>)}</p>}
     </details>
-  );
-}
-
-/** verbsOf are what a person may do with the task: what the server names, and what its state allows. */
-function verbsOf(run: View, state: string, row: Task | undefined, ways: Way[]): string[] {
-  const over = ["landed", "landed unverified", "landed better", "done", "dropped", "skipped", "cancelled"].includes(state);
-  const own = state === "cancelled" && !run.ended ? ["retry"] : over ? [] : state === "parked" ? ["retry", "skip"] : ["send", "skip", "cancel"];
-  if (row?.landed || state.startsWith("landed")) own.push("drop");
-  const named = ways.map((w) => w.verb).filter((v) => ["retry", "skip", "cancel", "send", "drop"].includes(v));
-  return [...new Set([...named, ...own])];
-}
-
-function Acts(p: { run: string; view: View; task: string; state: string; row?: Task; ways: Way[]; reload: () => void }): ComponentChild {
-  return (
-    <div class="acts" role="group" aria-label={`What is to be done with ${p.task}`}>
-      <Forgotten run={p.run} task={p.task} files={p.row?.forgotten} then={p.reload} />
-      {verbsOf(p.view, p.state, p.row, p.ways).map((v) => (
-        <button type="button" key={v} class={`act ${["cancel", "skip", "drop"].includes(v) ? "destroys" : ""}`}
-          onClick={() => act({ run: p.run, verb: v, tasks: [p.task], then: p.reload })}>{label(v)}</button>
-      ))}
-    </div>
   );
 }
