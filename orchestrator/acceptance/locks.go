@@ -1,10 +1,8 @@
 package acceptance
 
 import (
-	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -16,7 +14,7 @@ type locked struct {
 	manifest string
 	locks    []string
 	// dependencies returns those that a manifest names, with their versions.
-	dependencies func(*Patch, []byte) (map[string]string, error)
+	dependencies reader
 	// gains is set where the lock file need not change for a dependency that goes.
 	gains bool
 }
@@ -39,8 +37,8 @@ var lockedManifests = []locked{
 }
 
 // every returns the values of a format whose names match.
-func every(read func([]byte) (map[string]string, error), names string) func(*Patch, []byte) (map[string]string, error) {
-	match := regexp.MustCompile(names)
+func every(read func([]byte) (map[string]string, error), names string) reader {
+	match := re(names)
 	return func(_ *Patch, content []byte) (map[string]string, error) {
 		values, err := read(content)
 		maps.DeleteFunc(values, func(name, _ string) bool { return !match.MatchString(name) })
@@ -101,14 +99,7 @@ func lockedBy(file string) *locked {
 func LocksOf(changes []Change) (paths []string) {
 	for _, c := range changes {
 		if kind := lockedBy(c.Path); kind != nil {
-			for dir := path.Dir(c.Path); ; dir = path.Dir(dir) {
-				for _, lock := range kind.locks {
-					paths = append(paths, path.Join(dir, lock))
-				}
-				if dir == "." {
-					break
-				}
-			}
+			paths = append(paths, kind.locksOf(c.Path)...)
 		}
 	}
 	slices.Sort(paths)
@@ -123,54 +114,41 @@ func locks(p *Patch) (found []Finding) {
 		if kind == nil || f.data || f.Before == nil || f.After == nil || len(f.Before)+len(f.After) > maxManifest {
 			continue
 		}
-		lock := p.lockOf(f.Path, kind)
-		if lock == "" || slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Path == lock }) {
+		paths := kind.locksOf(f.Path)
+		i := slices.IndexFunc(paths, func(lock string) bool { return slices.Contains(p.Locks, lock) }) // the nearest one
+		if i < 0 || slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Path == paths[i] }) {
 			continue
 		}
-		before, err := kind.dependencies(p, f.Before)
-		if err != nil {
-			continue // its gates read it too
-		}
-		after, err := kind.dependencies(p, f.After)
-		if err != nil {
-			continue
-		}
-		if name, what := differing(before, after, kind.gains); name != "" {
-			found = append(found, at(f.Path, f.first, "%s, and %s does not change", fmt.Sprintf(what, text.Quote(name)), lock))
+		before, after, names, _ := both(p, f, kind.dependencies) // its gates read what cannot be read
+		for _, name := range names {
+			was, had := before[name]
+			now, has := after[name]
+			what := ""
+			switch {
+			case !had:
+				what = "is new"
+			case !has && !kind.gains:
+				what = "is gone"
+			case has && was != now:
+				what = "changes"
+			default:
+				continue
+			}
+			found = append(found, at(f.Path, f.first, "the dependency %s %s, and %s does not change", text.Quote(name), what, paths[i]))
+			break
 		}
 	}
 	return found
 }
 
-// differing returns the first dependency that differs, and what has become of it.
-func differing(before, after map[string]string, gains bool) (name, what string) {
-	names := maps.Clone(before)
-	maps.Copy(names, after)
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		was, had := before[name]
-		now, has := after[name]
-		switch {
-		case !had:
-			return name, "the dependency %s is new"
-		case !has && !gains:
-			return name, "the dependency %s is gone"
-		case has && was != now:
-			return name, "the dependency %s changes"
-		}
-	}
-	return "", ""
-}
-
-// lockOf returns the nearest lock file of a manifest on the base commit; "" for none.
-func (p *Patch) lockOf(manifest string, kind *locked) string {
+// locksOf returns where the lock files of a manifest can be, the nearest first.
+func (l *locked) locksOf(manifest string) (paths []string) {
 	for dir := path.Dir(manifest); ; dir = path.Dir(dir) {
-		for _, lock := range kind.locks {
-			if file := path.Join(dir, lock); slices.Contains(p.Locks, file) {
-				return file
-			}
+		for _, lock := range l.locks {
+			paths = append(paths, path.Join(dir, lock))
 		}
 		if dir == "." {
-			return ""
+			return paths
 		}
 	}
 }

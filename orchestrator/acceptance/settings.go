@@ -21,7 +21,7 @@ import (
 type manifest struct {
 	// file matches its path; settings returns the settings by their names. An error is a file that cannot be read.
 	file     *lazyregexp.Regexp
-	settings func(p *Patch, content []byte) (map[string]string, error)
+	settings reader
 	// bounds is set where its directory leaves the package above.
 	bounds bool
 }
@@ -62,22 +62,32 @@ func (p *Patch) setting(f *file) string {
 	if len(f.Before)+len(f.After) > maxManifest {
 		return "a manifest that is too large to be compared"
 	}
-	before, err := m.settings(p, f.Before)
-	after := map[string]string{}
-	if err == nil {
-		after, err = m.settings(p, f.After)
-	}
+	before, after, names, err := both(p, f, m.settings)
 	if err != nil {
 		return "a manifest that cannot be read"
 	}
-	names := maps.Clone(before)
-	maps.Copy(names, after)
-	for _, name := range slices.Sorted(maps.Keys(names)) {
+	for _, name := range names {
 		if before[name] != after[name] {
 			return fmt.Sprintf("the setting %s of a runner of tests or commands", text.Quote(text.Short(name, maxSetting)))
 		}
 	}
 	return ""
+}
+
+// reader returns the values of a manifest by their names.
+type reader func(*Patch, []byte) (map[string]string, error)
+
+// both reads both sides of a manifest; names has all names of both, sorted.
+func both(p *Patch, f *file, read reader) (before, after map[string]string, names []string, err error) {
+	if before, err = read(p, f.Before); err != nil {
+		return nil, nil, nil, err
+	}
+	if after, err = read(p, f.After); err != nil {
+		return nil, nil, nil, err
+	}
+	all := maps.Clone(before)
+	maps.Copy(all, after)
+	return before, after, slices.Sorted(maps.Keys(all)), nil
 }
 
 // maxManifest bounds both sides of a manifest together, in bytes.
@@ -87,11 +97,11 @@ const maxManifest = 256 << 10
 const maxSetting = 80
 
 // matching returns the values of a format whose names match, but no versions.
-func matching(read func([]byte) (map[string]string, error), names string) func(*Patch, []byte) (map[string]string, error) {
-	match := re(names)
-	return func(_ *Patch, content []byte) (map[string]string, error) {
-		values, err := read(content)
-		maps.DeleteFunc(values, func(name, _ string) bool { return !match.MatchString(name) || versions.MatchString(name) })
+func matching(read func([]byte) (map[string]string, error), names string) reader {
+	all := every(read, names)
+	return func(p *Patch, content []byte) (map[string]string, error) {
+		values, err := all(p, content)
+		maps.DeleteFunc(values, func(name, _ string) bool { return versions.MatchString(name) })
 		return values, err
 	}
 }

@@ -297,14 +297,8 @@ func (c *Conductor) expand(ctx context.Context, a run.Expand) error {
 
 // merge merges patches as one chain, and executes what follows.
 func (c *Conductor) merge(ctx context.Context, a landing.Merge) error {
-	var chain landing.Chain
-	var err error
 	merged, draft := spend(&c.own.Landing), c.cfg.Mirror.Draft()
-	if a.Set != "" {
-		chain, err = landing.BuildSet(ctx, merger{draft}, a, c.cfg.Clock())
-	} else {
-		chain, err = landing.Build(ctx, merger{draft}, c.st.Head, a.Onto, a.Candidates, c.cfg.Clock())
-	}
+	chain, err := landing.Build(ctx, merger{draft}, a, c.cfg.Clock())
 	if err == nil {
 		err = draft.Flush(ctx)
 	}

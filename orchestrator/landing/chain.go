@@ -141,29 +141,55 @@ type Merger interface {
 	Commit(ctx context.Context, tree, parent, message string, at time.Time) (string, error)
 }
 
-// Build merges the candidates, in order, onto a commit; head is the integration head. A candidate that conflicts is left out;
-// the others are merged without it. A candidate whose merge changes nothing lands as an empty commit, so that its trailers
-// record that it landed.
-func Build(ctx context.Context, m Merger, head, onto string, candidates []Candidate, at time.Time) (Chain, error) {
-	chain := Chain{Head: onto}
-	for _, c := range candidates {
+// Build merges the candidates, in order. A task with a patch that conflicts is left out, with all of its patches; the others are
+// merged without it. A candidate whose merge changes nothing lands as an empty commit, so that its trailers record that it landed.
+// A change set is one commit, unless each patch of it is to be one.
+func Build(ctx context.Context, m Merger, a Merge, at time.Time) (chain Chain, err error) {
+	for again := true; again; {
+		if chain, again, err = a.chain(ctx, m, chain.Conflicts, at); err != nil {
+			return Chain{}, err
+		}
+	}
+	if a.Set == "" || a.Each || len(chain.Merged) == 0 {
+		return chain, nil
+	}
+	if chain.Head, err = m.Commit(ctx, chain.Tree, a.Onto, a.message(chain.Merged), at); err != nil {
+		return Chain{}, fmt.Errorf("commit change set %s: %w", a.Set, err)
+	}
+	for i := range chain.Merged {
+		chain.Merged[i].Landed = chain.Head
+	}
+	return chain, nil
+}
+
+// chain merges the candidates of all tasks without a conflict, and adds to those with one. again reports that a task with a new
+// one has an earlier patch in the chain.
+func (a Merge) chain(ctx context.Context, m Merger, had []Conflict, at time.Time) (chain Chain, again bool, err error) {
+	chain.Head, chain.Conflicts = a.Onto, had
+	for _, c := range a.Candidates {
+		if slices.ContainsFunc(chain.Conflicts, func(k Conflict) bool { return k.Task == c.Task }) {
+			continue
+		}
 		k, err := chain.add(ctx, m, c, at)
 		if err != nil {
-			return Chain{}, err
+			return Chain{}, false, err
 		}
 		if k == nil {
 			continue
 		}
-		if chain.Head != head {
-			if _, alone, _, err := m.Merge(ctx, head, c.Commit); err != nil {
-				return Chain{}, fmt.Errorf("merge %s of task %s onto %s: %w", c.Commit, c.Task, head, err)
-			} else if len(alone) == 0 {
-				k.Waits = true
+		if a.Set == "" && chain.Head != a.Head {
+			_, alone, _, err := m.Merge(ctx, a.Head, c.Commit)
+			if err != nil {
+				return Chain{}, false, fmt.Errorf("merge %s of task %s onto %s: %w", c.Commit, c.Task, a.Head, err)
 			}
+			k.Waits = len(alone) == 0
 		}
 		chain.Conflicts = append(chain.Conflicts, *k)
+		if slices.ContainsFunc(chain.Merged, func(had Merged) bool { return had.Task == c.Task }) {
+			return chain, true, nil
+		}
 	}
-	return chain, nil
+	return chain, false, nil
 }
 
 // add merges one candidate onto the chain. It returns the conflict of one that does not merge, and leaves the chain as it was.
@@ -203,55 +229,6 @@ func (chain *Chain) readTree(ctx context.Context, m Merger) (err error) {
 		chain.Tree, _, _, err = m.Merge(ctx, chain.Head, chain.Head)
 	}
 	return err
-}
-
-// BuildSet merges the candidates of a change set onto a commit, and makes one commit of them, or with each one for each patch. A
-// task with a patch that conflicts is left out, with all of its patches.
-func BuildSet(ctx context.Context, m Merger, a Merge, at time.Time) (Chain, error) {
-	var conflicts []Conflict
-	for {
-		chain, again, err := a.chain(ctx, m, &conflicts, at)
-		if err != nil {
-			return Chain{}, err
-		}
-		if again {
-			continue
-		}
-		chain.Conflicts = conflicts
-		if a.Each || len(chain.Merged) == 0 {
-			return chain, nil
-		}
-		if chain.Head, err = m.Commit(ctx, chain.Tree, a.Onto, a.message(chain.Merged), at); err != nil {
-			return Chain{}, fmt.Errorf("commit change set %s: %w", a.Set, err)
-		}
-		for i := range chain.Merged {
-			chain.Merged[i].Landed = chain.Head
-		}
-		return chain, nil
-	}
-}
-
-// chain merges the candidates of all tasks without a conflict, and adds to those with one. again reports that a task with a new
-// one has an earlier patch in the chain.
-func (a Merge) chain(ctx context.Context, m Merger, out *[]Conflict, at time.Time) (chain Chain, again bool, err error) {
-	chain.Head = a.Onto
-	for _, c := range a.Candidates {
-		if slices.ContainsFunc(*out, func(k Conflict) bool { return k.Task == c.Task }) {
-			continue
-		}
-		k, err := chain.add(ctx, m, c, at)
-		if err != nil {
-			return Chain{}, false, err
-		}
-		if k == nil {
-			continue
-		}
-		*out = append(*out, *k)
-		if slices.ContainsFunc(chain.Merged, func(had Merged) bool { return had.Task == c.Task }) {
-			return Chain{}, true, nil
-		}
-	}
-	return chain, false, nil
 }
 
 // message is that of a change set's commit: its trailers name each task once, with its newest attempt, role and model behind it.

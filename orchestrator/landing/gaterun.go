@@ -66,21 +66,12 @@ func runRed(in facts, t *run.Task, red run.Red, head string) []run.Action {
 
 func testRed(in facts, t *run.Task, red run.Red, head string) []run.Action {
 	d := &run.Dispatch{
-		Task: t.Task.ID + run.RedSuffix, Role: spec.RoleTester, Head: head, Gates: in.spec.GatesOf(t.Task), Since: red.Since,
-		InFirst: true,
+		Task: t.Task.ID + run.RedSuffix, Attempt: in.works.Next(t.Task.ID + run.RedSuffix), Role: spec.RoleTester, Head: head,
+		Gates: in.spec.GatesOf(t.Task), Since: red.Since, InFirst: true,
 	}
-	red.Run = nextRun(in, d)
+	red.Run = d.Attempt
 	data := run.TaskData{State: run.TaskAccepted, Red: &red, Dispatch: d}
 	return []run.Action{run.Assign{Append: run.Append{Task: t.Task.ID, Data: data}, Dispatch: d}}
-}
-
-// nextRun numbers a run of gates.
-func nextRun(in facts, d *run.Dispatch) int {
-	d.Attempt = 1
-	if w := in.works[d.Task]; w != nil {
-		d.Attempt = w.Last + 1
-	}
-	return d.Attempt
 }
 
 // ranRed decides when the gates have run. Those that could not be run are tried again; in the end that is the run's fault.
@@ -196,14 +187,13 @@ func onHead(in facts, b *run.Batch, red []spec.Receipt) []run.Action {
 
 // testOnHead assigns the gates of some receipts without a patch, in full.
 func testOnHead(in facts, head string, red []spec.Receipt) []run.Action {
-	d := run.Dispatch{Task: run.HeadTask, Role: spec.RoleTester, Head: head}
+	d := run.Dispatch{Task: run.HeadTask, Head: head}
 	for _, r := range red {
 		d.Gates = append(d.Gates, r.Gate)
 	}
 	slices.Sort(d.Gates)
 	d.Gates = slices.Compact(d.Gates)
-	nextRun(in, &d)
-	return []run.Action{run.AssignGates(d)}
+	return in.works.AssignGates(d)
 }
 
 // outage has a batch wait, unless it has waited long enough: then what comes out counts.

@@ -33,9 +33,9 @@ func (s scripted) Commit(_ context.Context, tree, parent, _ string, _ time.Time)
 
 func TestBuildLeavesOutWhatConflictsAndGoesOn(t *testing.T) {
 	t.Parallel()
-	chain, err := Build(t.Context(), scripted{conflicts: map[string]bool{"p2": true}}, "h", "h", []Candidate{
+	chain, err := Build(t.Context(), scripted{conflicts: map[string]bool{"p2": true}}, Merge{Head: "h", Onto: "h", Candidates: []Candidate{
 		{Task: "one", Commit: "p1"}, {Task: "two", Commit: "p2"}, {Task: "three", Commit: "p3"},
-	}, time.Unix(1, 0))
+	}}, time.Unix(1, 0))
 	require.NoError(t, err)
 	require.Len(t, chain.Merged, 2)
 	require.Equal(t, "three", chain.Merged[1].Task)
@@ -45,11 +45,11 @@ func TestBuildLeavesOutWhatConflictsAndGoesOn(t *testing.T) {
 }
 
 // A chain is made again only where it holds an earlier patch of the task that conflicts.
-func TestBuildSetLeavesOutAllPatchesOfATaskThatConflicts(t *testing.T) {
+func TestBuildLeavesOutAllPatchesOfATaskThatConflicts(t *testing.T) {
 	t.Parallel()
 	var asked []string
 	m := scripted{conflicts: map[string]bool{"p2": true, "p6": true}, merged: &asked}
-	chain, err := BuildSet(t.Context(), m, Merge{Onto: "h", Candidates: []Candidate{
+	chain, err := Build(t.Context(), m, Merge{Set: "s", Onto: "h", Candidates: []Candidate{
 		{Task: "one", Commit: "p1"},
 		{Task: "two", Commit: "p2"},
 		{Task: "three", Commit: "p3"},
@@ -67,7 +67,7 @@ func TestBuildSetLeavesOutAllPatchesOfATaskThatConflicts(t *testing.T) {
 func TestBuildNamesTheTaskOfAFailure(t *testing.T) {
 	t.Parallel()
 	boom := errors.New("boom")
-	_, err := Build(t.Context(), scripted{fail: boom}, "h", "h", []Candidate{{Task: "one", Commit: "p1"}}, time.Unix(1, 0))
+	_, err := Build(t.Context(), scripted{fail: boom}, Merge{Candidates: []Candidate{{Task: "one", Commit: "p1"}}}, time.Unix(1, 0))
 	require.ErrorIs(t, err, boom)
 	require.ErrorContains(t, err, "task one")
 }

@@ -102,11 +102,11 @@ func endFinal(s *run.State, final run.Data, good []spec.Receipt) []run.Action {
 // runInFull runs gates in full on a commit of the branch. Runs that left no receipt of its tree are repeated a few times.
 func runInFull(agents *run.Agents, proofs *run.Proofs, head, tree string, gates []string, c *run.Closing) []run.Action {
 	d := run.Dispatch{
-		Task: run.FinalTask, Attempt: 1, Role: spec.RoleTester, Head: head, Gates: gates, InFirst: c.InFirst, Not: c.Not,
+		Task: run.FinalTask, Head: head, Gates: gates, InFirst: c.InFirst, Not: c.Not,
 	}
 	w := agents.Works[run.FinalTask]
 	if w == nil {
-		return []run.Action{run.AssignGates(d)}
+		return agents.Works.AssignGates(d)
 	}
 	newest := agents.Works.Settled(run.FinalTask)
 	switch {
@@ -115,8 +115,7 @@ func runInFull(agents *run.Agents, proofs *run.Proofs, head, tree string, gates 
 	case fruitless(agents, w, head, tree) >= recovery.MaxGateTries+agents.Works.Foreign(w.ID):
 		return []run.Action{run.Fail{Err: fmt.Errorf("the final gates could not be run: %s", run.FaultOf(newest).Message)}}
 	}
-	d.Attempt = w.Last + 1
-	return []run.Action{run.AssignGates(d)}
+	return agents.Works.AssignGates(d)
 }
 
 // fruitless counts the newest runs on a commit, in a row, that left no receipt of its tree. A resumed run tries again.

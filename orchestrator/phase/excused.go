@@ -49,12 +49,10 @@ func onBaseElsewhere(s *run.State, base *spec.Receipt) []run.Action {
 		gates = append(gates, base.Gate)
 	}
 	d := run.Dispatch{
-		Task: run.AgainTask, Attempt: 1, Role: spec.RoleTester, Head: s.Spec.Base, Gates: gates, Not: []string{base.Worker},
+		Task: run.AgainTask, Head: s.Spec.Base, Gates: gates, Not: []string{base.Worker},
 	}
-	if w := s.Works[run.AgainTask]; w != nil {
-		if d.Attempt = w.Last + 1; vain(&s.Agents, w) > recovery.MaxGateTries {
-			return nil
-		}
+	if w := s.Works[run.AgainTask]; w != nil && vain(&s.Agents, w) > recovery.MaxGateTries {
+		return nil
 	}
-	return []run.Action{run.AssignGates(d)}
+	return s.Works.AssignGates(d)
 }

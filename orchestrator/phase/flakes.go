@@ -21,7 +21,7 @@ func Flakes(s *run.State) []run.Action {
 	w := s.Works[run.FlakesTask]
 	switch {
 	case w == nil && idle(s) && len(slices.Collect(s.Tasks.In(run.TaskAccepted))) == 0:
-		return runAgain(&s.Spec, &s.Proofs)
+		return runAgain(&s.Spec, s.Works, &s.Proofs)
 	case w == nil:
 		return nil
 	case w.Outstanding() && !idle(s):
@@ -52,14 +52,12 @@ func idle(s *run.State) bool {
 	return atWork && free && s.Baselined() && !s.Halted() && !s.Works.RunsAgain()
 }
 
-func runAgain(order *run.Spec, proofs *run.Proofs) []run.Action {
+func runAgain(order *run.Spec, works run.Works, proofs *run.Proofs) []run.Action {
 	names := proof.Comparable(order, proofs)
 	if len(names) == 0 || proofs.Flaky != nil {
 		return nil
 	}
-	return []run.Action{run.AssignGates(run.Dispatch{
-		Task: run.FlakesTask, Attempt: 1, Role: spec.RoleTester, Head: order.Base, Gates: names,
-	})}
+	return works.AssignGates(run.Dispatch{Task: run.FlakesTask, Head: order.Base, Gates: names})
 }
 
 // compared returns the failures that the baseline of an environment and a second run there do not share, by gate; nil where

@@ -19,20 +19,20 @@ func tryGate(s *run.State, g *run.AddedGate) []run.Action {
 	}
 	w := s.Works[g.Work()]
 	if w == nil {
-		return assignBase(&s.Spec, g.Work(), 1)
+		return assignBase(&s.Spec, s.Works, g.Work())
 	}
 	r := s.Works.Settled(g.Work())
 	switch {
 	case r == nil:
 		return nil
 	case w.Newest().Pos < s.Spec.GatesChanged(): // another gate was added or dropped since
-		return assignBase(&s.Spec, g.Work(), w.Last+1)
+		return assignBase(&s.Spec, s.Works, g.Work())
 	case len(r.Receipts) >= len(s.Spec.Project.Gates):
 		return adoptGate(&s.Spec, &s.Proofs, g, r.Receipts)
 	case run.FaultOf(r).Class == wire.FaultSetup || w.Last >= recovery.MaxGateTries:
 		return dropGate(g, run.FaultOf(r).Message)
 	}
-	return assignBase(&s.Spec, g.Work(), w.Last+1)
+	return assignBase(&s.Spec, s.Works, g.Work())
 }
 
 // adoptGate compares with what the gates find on the base commit with an added one, unless they prove less than before.

@@ -39,7 +39,7 @@ func setup(s *run.State) []run.Action {
 	}
 	w := s.Works[run.SetupTask]
 	if w == nil {
-		return assignBase(&s.Spec, run.SetupTask, 1)
+		return assignBase(&s.Spec, s.Works, run.SetupTask)
 	}
 	switch r := s.Works.Settled(run.SetupTask); {
 	case r == nil:
@@ -85,11 +85,7 @@ func prove(s *run.State) []run.Action {
 	w := s.Works[run.BaselineTask]
 	switch {
 	case s.Proofs.Outdated && (w == nil || w.Attempts[w.Last].Epoch < s.Epoch || w.Attempts[w.Last].Pos < s.Proofs.Distrusted):
-		next := 1
-		if w != nil {
-			next = w.Last + 1
-		}
-		return assignBase(&s.Spec, run.BaselineTask, next)
+		return assignBase(&s.Spec, s.Works, run.BaselineTask)
 	case !s.Proofs.Outdated && len(s.Proofs.Baseline) > 0:
 		return tryGate(s, s.NewGate())
 	case w == nil:
@@ -116,7 +112,7 @@ type Recall struct {
 type Keep struct{ run.Proposal }
 
 func recall(s *run.State) []run.Action {
-	first := assignBase(&s.Spec, run.BaselineTask, 1)
+	first := assignBase(&s.Spec, s.Works, run.BaselineTask)
 	if s.Spec.FreshBaseline {
 		return first
 	}
@@ -153,11 +149,11 @@ func again(order *run.Spec, agents *run.Agents, w *run.Work, r *spec.Result) []r
 	if !resumed && (f.Class == wire.FaultSetup || w.Last >= recovery.MaxGateTries) {
 		return []run.Action{run.Fail{Err: fmt.Errorf("%w: %s", ErrPreflight, recovery.Reason(order, f))}}
 	}
-	return assignBase(order, w.ID, w.Last+1)
+	return assignBase(order, agents.Works, w.ID)
 }
 
-func assignBase(order *run.Spec, id string, attempt int) []run.Action {
-	return []run.Action{run.AssignGates(run.Dispatch{Task: id, Attempt: attempt, Role: spec.RoleTester, Head: order.Base})}
+func assignBase(order *run.Spec, works run.Works, id string) []run.Action {
+	return works.AssignGates(run.Dispatch{Task: id, Head: order.Base})
 }
 
 // keepReceipts keeps the receipts of the base commit, and what the tester noted of the gates.

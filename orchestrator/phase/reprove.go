@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"divisi/internal/spec"
 	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
 )
@@ -44,13 +43,9 @@ func reprove(s *run.State, l *run.Landing, free int) []run.Action {
 	case w != nil && vain(&s.Agents, w) >= recovery.MaxGateTries+s.Works.Foreign(w.ID):
 		return unreproven(s.Works, l, "its gates could not be run: "+run.FaultOf(s.Works.Settled(w.ID)).Message)
 	}
-	d := run.Dispatch{
-		Task: l.ReproveID(), Attempt: 1, Role: spec.RoleTester, Head: l.Head, Gates: l.GateNames(), Since: l.Old, Not: not,
-	}
-	if w != nil {
-		d.Attempt = w.Last + 1
-	}
-	return []run.Action{run.AssignGates(d)}
+	return s.Works.AssignGates(run.Dispatch{
+		Task: l.ReproveID(), Head: l.Head, Gates: l.GateNames(), Since: l.Old, Not: not,
+	})
 }
 
 // vain counts the attempts of this conductor that told nothing.

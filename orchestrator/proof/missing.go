@@ -48,11 +48,5 @@ func OnBaseAgain(s *run.State) []run.Action {
 	if s.Proofs.Flaky != nil || s.Works.Settled(run.AgainTask) != nil || len(names) == 0 {
 		return nil
 	}
-	n := 1
-	if w := s.Works[run.AgainTask]; w != nil {
-		n = w.Last + 1
-	}
-	return []run.Action{run.AssignGates(run.Dispatch{
-		Task: run.AgainTask, Attempt: n, Role: spec.RoleTester, Head: s.Spec.Base, Gates: names,
-	})}
+	return s.Works.AssignGates(run.Dispatch{Task: run.AgainTask, Head: s.Spec.Base, Gates: names})
 }

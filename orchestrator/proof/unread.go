@@ -71,12 +71,12 @@ func (g UnreadGroup) String() string {
 		names[i] = path.Join(g.Dir, names[i])
 	}
 	line := text.Some(names, maxNamed) + ": " + g.Reason
-	switch {
-	case g.Command == "":
-	case len(names) == 1:
-		line += "; a gate that reads it: " + g.Command
-	default:
-		line += "; a gate that reads them: " + g.Command
+	if g.Command != "" {
+		what := "them"
+		if len(names) == 1 {
+			what = "it"
+		}
+		line += "; a gate that reads " + what + ": " + g.Command
 	}
 	return text.OneLine(line)
 }
@@ -96,17 +96,12 @@ func WhyUnread(list []spec.Unread) string {
 
 // UnreadLanded lists the unread files that have landed: those that a person is asked about, and those that are only told.
 func UnreadLanded(tasks *run.Tasks, batches *run.Batches) (asked, told []spec.Unread) {
-	for _, l := range batches.Landed {
-		for _, t := range l.Tasks {
-			if v := tasks.ByID[t.Task]; v != nil && v.State == run.TaskDropped {
-				continue
-			}
-			for _, u := range t.Unread {
-				if Asks(u) {
-					asked = append(asked, u)
-				} else {
-					told = append(told, u)
-				}
+	for _, t := range landed(tasks, batches) {
+		for _, u := range t.Unread {
+			if Asks(u) {
+				asked = append(asked, u)
+			} else {
+				told = append(told, u)
 			}
 		}
 	}
@@ -114,25 +109,18 @@ func UnreadLanded(tasks *run.Tasks, batches *run.Batches) (asked, told []spec.Un
 }
 
 // NewGates are the gates that would read unread files and that the run has not: one for each command.
-func NewGates(order *run.Spec, list []spec.Unread) (gates []spec.Gate) {
-	known := func(g spec.Gate) bool {
-		same := func(had spec.Gate) bool { return slices.Equal(had.Command, g.Command) }
-		return slices.ContainsFunc(slices.Concat(order.Project.Gates, gates), same) ||
-			slices.ContainsFunc(order.Added, func(had run.AddedGate) bool { return same(had.Gate) })
+func NewGates(order *run.Spec, list []spec.Unread) []spec.Gate {
+	had := slices.Clone(order.Project.Gates)
+	for i := range order.Added {
+		had = append(had, order.Added[i].Gate)
 	}
+	known := len(had)
 	for _, u := range list {
-		g := spec.Gate{Command: gateCommand(u.Command)}
-		if len(g.Command) == 0 || known(g) {
-			continue
+		if command := gateCommand(u.Command); len(command) > 0 && !ReadBy(u, had) {
+			had = append(had, spec.Gate{Name: gateName(command, had), Command: command})
 		}
-		g.Name = gateName(g.Command, func(name string) bool {
-			named := func(had spec.Gate) bool { return had.Name == name }
-			return slices.ContainsFunc(slices.Concat(order.Project.Gates, gates), named) ||
-				slices.ContainsFunc(order.Added, func(had run.AddedGate) bool { return named(had.Gate) })
-		})
-		gates = append(gates, g)
 	}
-	return gates
+	return had[known:]
 }
 
 // ReadBy reports whether one of some gates is the one that would read a file.
@@ -152,8 +140,8 @@ func gateCommand(command []string) []string {
 // maxGateName bounds the name of a gate.
 const maxGateName = 40
 
-// gateName makes a name of a command that no gate has.
-func gateName(command []string, taken func(string) bool) string {
+// gateName makes a name of a command that none of some gates has.
+func gateName(command []string, had []spec.Gate) string {
 	if command[0] == "env" {
 		command = command[1:]
 	}
@@ -162,7 +150,8 @@ func gateName(command []string, taken func(string) bool) string {
 	}), "-")
 	name = strings.TrimRight(name[:min(len(name), maxGateName)], "-")
 	name = cmp.Or(name, "added")
-	for n, first := 2, name; taken(name); n++ {
+	taken := func(g spec.Gate) bool { return g.Name == name }
+	for n, first := 2, name; slices.ContainsFunc(had, taken); n++ {
 		name = fmt.Sprintf("%s-%d", first, n)
 	}
 	return name

@@ -192,23 +192,29 @@ func UnverifiedLanded(agenda *run.Agenda, branch *run.Branch) string {
 // UnverifiedIn is the same of landed batches alone: what is known of the base commit is in their patches. What was dropped does
 // not count.
 func UnverifiedIn(tasks *run.Tasks, batches *run.Batches) string {
+	all, why := landed(tasks, batches), ""
 	var names []string
-	why, landed := "", 0
-	for _, l := range batches.Landed {
-		for _, t := range l.Tasks {
-			if v := tasks.ByID[t.Task]; v != nil && v.State == run.TaskDropped {
-				continue
-			}
-			landed++
-			if t.Unverified != "" {
-				names, why = append(names, t.Task), cmp.Or(why, t.Unverified)
-			}
+	for _, t := range all {
+		if t.Unverified != "" {
+			names, why = append(names, t.Task), cmp.Or(why, t.Unverified)
 		}
 	}
 	if len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d landed patches (%s): %s", len(names), landed, strings.Join(text.Few(names, maxNamed), ", "), why)
+	return fmt.Sprintf("%d of %d landed patches (%s): %s", len(names), len(all), strings.Join(text.Few(names, maxNamed), ", "), why)
+}
+
+// landed lists what has landed and was not dropped.
+func landed(tasks *run.Tasks, batches *run.Batches) (all []run.Landed) {
+	for _, l := range batches.Landed {
+		for _, t := range l.Tasks {
+			if v := tasks.ByID[t.Task]; v == nil || v.State != run.TaskDropped {
+				all = append(all, t)
+			}
+		}
+	}
+	return all
 }
 
 // Unproven reports whether the run must not continue: its patches would land unproven, and that is not allowed.

@@ -55,9 +55,10 @@ type Assign struct {
 	Dispatch *Dispatch
 }
 
-// AssignGates assigns one of the run's own works: setup, the baseline or the final gates.
-func AssignGates(d Dispatch) Action {
-	return Assign{Append: Append{Data: Data{Dispatch: &d}}, Dispatch: &d}
+// AssignGates assigns the next attempt of one of the run's own works: setup, the baseline or the final gates.
+func (w Works) AssignGates(d Dispatch) []Action {
+	d.Attempt, d.Role = w.Next(d.Task), spec.RoleTester
+	return []Action{Assign{Append: Append{Data: Data{Dispatch: &d}}, Dispatch: &d}}
 }
 
 // AssignTask assigns an attempt of a task, or of its tester, which sets the task's state.

@@ -91,6 +91,14 @@ func (s *State) dispatched(e *contextscope.Event, d *Dispatch) {
 	s.Queue.track(w)
 }
 
+// Next is the number of the next attempt of a work.
+func (w Works) Next(id string) int {
+	if of := w[id]; of != nil {
+		return of.Last + 1
+	}
+	return 1
+}
+
 // Attempt returns the view of an attempt of something that was dispatched, made on demand; nil for anything else.
 func (w Works) Attempt(id string, n int) *Attempt {
 	work := w[id]
