@@ -8,6 +8,7 @@ import (
 	"divisi/bus"
 	"divisi/internal/spec"
 	"divisi/orchestrator/eventlog"
+	"divisi/orchestrator/ledger"
 	"divisi/orchestrator/request"
 	"divisi/subagents/wire"
 )
@@ -17,7 +18,7 @@ func (c *Conductor) Counts(ctx context.Context, worker string) error {
 	return c.within(ctx, func(context.Context) error { return c.counts(worker) })
 }
 
-func (c *Conductor) counts(worker string) error {
+func (c *roster) counts(worker string) error {
 	if c.st.Quarantines[worker] != nil {
 		return request.Refusedf("worker %s is in quarantine in this run", worker)
 	}
@@ -64,7 +65,7 @@ func (c *Conductor) Holds(ctx context.Context, worker, task string, attempt int,
 }
 
 // open refuses an attempt that a worker can ask nothing about.
-func (c *Conductor) open(worker, task string, attempt int, plans bool) error {
+func (c *roster) open(worker, task string, attempt int, plans bool) error {
 	a, agent := c.st.Works[task].At(attempt), wire.AgentID(task, attempt)
 	switch {
 	case a == nil || a.Role == "":
@@ -75,4 +76,30 @@ func (c *Conductor) open(worker, task string, attempt int, plans bool) error {
 		return request.Refusedf("role %s of attempt %.80s may not plan: it lacks the tool %s", a.Role, agent, spec.ToolDispatch)
 	}
 	return c.counts(worker)
+}
+
+// Grant notes what a worker has of the budget and grants it what it needs, where that is free. It may be called from any
+// goroutine while Run is under way, and fails when the run ends.
+func (c *Conductor) Grant(ctx context.Context, h wire.Holding) (wire.Grant, error) {
+	done := make(chan wire.Grant, 1)
+	err := c.within(ctx, func(context.Context) error {
+		g, err := c.grant(&h)
+		done <- g
+		return err
+	})
+	if err != nil {
+		return wire.Grant{}, err
+	}
+	return <-done, nil
+}
+
+func (c *roster) grant(h *wire.Holding) (wire.Grant, error) {
+	if err := h.Check(); err != nil {
+		return wire.Grant{}, request.Refusedf("%s", err.Error())
+	}
+	if _, counted := c.st.Crew[h.Worker]; !counted {
+		return wire.Grant{}, request.Refusedf("the run does not count on worker %s, which has to enlist again", h.Worker)
+	}
+	book := &ledger.Book{Limit: c.st.Budget, Spent: c.st.Usage.Total(), By: c.st.Spent}
+	return c.ledger.Take(*h, book, c.cfg.Clock()), nil
 }

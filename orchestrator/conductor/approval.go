@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"divisi/internal/spec"
 	"divisi/orchestrator/act"
@@ -56,8 +57,21 @@ type asking struct {
 	problems []spec.Problem
 }
 
+// asker asks a person.
+type asker struct {
+	*record
+
+	// asked is the plan that a person is asked about. deciding is set while it is about another decision, shown has those that
+	// the person was asked about. answers delivers what an answer leads to, askers counts the goroutines that wait.
+	asked    asking
+	deciding bool
+	shown    map[string]bool
+	answers  chan func(context.Context) error
+	askers   sync.WaitGroup
+}
+
 // askApproval proposes to show a plan that writes to a person, once, and not before the master has read the messages to it.
-func (c *Conductor) askApproval(s *run.State) []run.Action {
+func (c *asker) askApproval(s *run.State) []run.Action {
 	at := s.Plans.ToApprove()
 	if at < 0 || c.asked.plan == at+1 || s.MasterHasMail() || decision.OfPlan(&s.Agenda, &s.Agents, at) == "" {
 		return nil
@@ -83,7 +97,7 @@ func (c *Conductor) approve(ctx context.Context, at int) {
 }
 
 // deliver has the conductor's goroutine act on an answer.
-func (c *Conductor) deliver(ctx context.Context, act func(context.Context) error) {
+func (c *asker) deliver(ctx context.Context, act func(context.Context) error) {
 	select {
 	case c.answers <- act:
 	case <-ctx.Done():
@@ -92,7 +106,7 @@ func (c *Conductor) deliver(ctx context.Context, act func(context.Context) error
 
 // decide proposes to ask a person about the first decision that the person was not asked about. Plans are asked about apart: a
 // person can edit them.
-func (c *Conductor) decide(s *run.State) []run.Action {
+func (c *asker) decide(s *run.State) []run.Action {
 	if c.cfg.Decide == nil || c.deciding {
 		return nil
 	}
@@ -165,7 +179,7 @@ func (c *Conductor) decided(ctx context.Context, a answer) error {
 }
 
 // outdated passes over an answer to a plan as it is not any more. Where the plan still waits it is shown again.
-func (c *Conductor) outdated(ctx context.Context, id, why string) error {
+func (c *asker) outdated(ctx context.Context, id, why string) error {
 	if c.asked.id == id {
 		c.asked = asking{}
 	}
@@ -173,7 +187,7 @@ func (c *Conductor) outdated(ctx context.Context, id, why string) error {
 }
 
 // edited replaces a plan by what a person made of it, and shows that; where it is invalid, the person is asked again.
-func (c *Conductor) edited(ctx context.Context, a answer) error {
+func (c *asker) edited(ctx context.Context, a answer) error {
 	at := a.plan - 1
 	st, err := eventlog.Fold(ctx, c.cfg.Bus, c.cfg.Run)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -32,7 +33,7 @@ type leaving struct {
 }
 
 // handOn gives the attempts that broke off on machines elsewhere to others at once: it is no failure of theirs.
-func (c *Conductor) handOn(ctx context.Context) error {
+func (c *roster) handOn(ctx context.Context) error {
 	broke := c.away.broke
 	c.away.broke = nil
 	for _, b := range broke {
@@ -57,7 +58,7 @@ func (c *Conductor) handOn(ctx context.Context) error {
 }
 
 // sendStayers takes workers out of the crew that should have left.
-func (c *Conductor) sendStayers(ctx context.Context) error {
+func (c *roster) sendStayers(ctx context.Context) error {
 	for _, name := range slices.Sorted(maps.Keys(c.away.leaving)) {
 		if l := c.away.leaving[name]; c.cfg.Clock().Sub(l.since) > c.cfg.Patience.Retry {
 			if err := c.sendAway(ctx, name, l.lacks); err != nil {
@@ -69,11 +70,32 @@ func (c *Conductor) sendStayers(ctx context.Context) error {
 }
 
 // sendAway counts on a worker no more until it reports that its machine has what it lacks.
-func (c *Conductor) sendAway(ctx context.Context, worker, lacks string) error {
+func (c *roster) sendAway(ctx context.Context, worker, lacks string) error {
 	if _, had := c.st.Crew[worker]; !had {
 		delete(c.away.leaving, worker)
 		return nil
 	}
 	lacks = wire.Lacking(lacks)
 	return c.discharge(ctx, worker, "lacks "+lacks+": it takes nothing until it has that", lacks)
+}
+
+// A worker has the conductor append at most mostCaused events within causedFor by what it says of itself.
+const (
+	mostCaused = 60
+	causedFor  = 10 * time.Minute
+)
+
+// caused has when workers had the conductor append events. It belongs to the conductor's goroutine.
+type caused map[string][]time.Time
+
+// one counts an event that a worker causes now, and refuses one too many.
+func (c caused) one(worker string, now time.Time) error {
+	maps.DeleteFunc(c, func(_ string, at []time.Time) bool { return now.Sub(at[len(at)-1]) >= causedFor })
+	at := slices.DeleteFunc(c[worker], func(at time.Time) bool { return now.Sub(at) >= causedFor })
+	if len(at) >= mostCaused {
+		return request.Refusedf("worker %s has told other things of itself %d times within %s: it is asked to wait",
+			worker, mostCaused, causedFor)
+	}
+	c[worker] = append(at, now)
+	return nil
 }

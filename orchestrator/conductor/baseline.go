@@ -3,11 +3,16 @@ package conductor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
 	"divisi/bus"
 	"divisi/internal/spec"
+	"divisi/internal/text"
+	"divisi/orchestrator/evidence"
+	"divisi/orchestrator/landing/rank"
+	"divisi/orchestrator/proof"
 	"divisi/orchestrator/run"
 )
 
@@ -23,7 +28,7 @@ type Baselines interface {
 
 // keptBaseline returns the baseline that an earlier run of the same commit, gates and environment left; nil where there is none.
 // One that cannot be read costs no more than another run of the gates.
-func (c *Conductor) keptBaseline(ctx context.Context) *run.KeptBaseline {
+func (c *patches) keptBaseline(ctx context.Context) *run.KeptBaseline {
 	if c.cfg.Baselines == nil {
 		return nil
 	}
@@ -45,7 +50,7 @@ func (c *Conductor) keptBaseline(ctx context.Context) *run.KeptBaseline {
 
 // keepBaseline keeps the baseline for later runs, or adds to it which failures are flaky. One that cannot be written costs them a
 // run of the gates.
-func (c *Conductor) keepBaseline(ctx context.Context) {
+func (c *patches) keepBaseline(ctx context.Context) {
 	if c.cfg.Baselines == nil {
 		return
 	}
@@ -71,7 +76,7 @@ func (c *Conductor) keepBaseline(ctx context.Context) {
 }
 
 // baselineKey has the base commit, with all that leads to it, and what trees have of refs and tags: gates ask git.
-func (c *Conductor) baselineKey() (string, error) {
+func (c *patches) baselineKey() (string, error) {
 	refs, err := c.cfg.Mirror.Refs()
 	if err != nil {
 		return "", err
@@ -81,4 +86,39 @@ func (c *Conductor) baselineKey() (string, error) {
 		return "", err
 	}
 	return c.cfg.Baselines.Key(c.cfg.Baselines.World(c.st.Spec.Base, refs, past), c.st.Spec.Project, c.st.Environment())
+}
+
+// inspect looks up which tests of the base commit did not run, reads the patches that may explain it, and executes what follows.
+func (c *Conductor) inspect(ctx context.Context, a proof.Inspect) error {
+	found, err := evidence.Inspect(ctx, c.cfg.Mirror, c.cfg.Bus, c.st, a)
+	if err != nil {
+		return err
+	}
+	return c.execute(ctx, a.Then(found))
+}
+
+// weigh reads patches and the tests that fail, and executes what follows.
+func (c *Conductor) weigh(ctx context.Context, a rank.Weigh) error {
+	e, err := evidence.Weigh(ctx, c.cfg.Mirror, a)
+	if err != nil {
+		return err
+	}
+	return c.execute(ctx, a.Then(e))
+}
+
+// compare looks up the tests that passed on the base commit in two environments, and executes what follows from what differs.
+func (c *Conductor) compare(ctx context.Context, a proof.Compare) error {
+	var d proof.Difference
+	for _, r := range a.Receipts {
+		differs, err := evidence.Compare(ctx, c.cfg.Bus, c.st.Proofs.Baseline[r.Gate], r)
+		switch {
+		case err == nil:
+			d = d.And(differs)
+		case ctx.Err() != nil, errors.Is(err, bus.ErrUnavailable) && !errors.Is(err, bus.ErrBroken):
+			return fmt.Errorf("compare the base commit in environment %.12s: %w", r.Environment, err)
+		default: // what a worker has left is no reason to end the run
+			d.Lost = append(d.Lost, r.Gate+": its tests cannot be compared: "+text.Short(text.OneLine(err.Error()), maxUnable))
+		}
+	}
+	return c.execute(ctx, a.Then(d))
 }

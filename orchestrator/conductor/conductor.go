@@ -1,3 +1,6 @@
+// Package conductor holds a run. Its input is the log, and the requests and answers of people; one goroutine folds the log,
+// asks the rules in their order and executes the actions that they propose. Its output are the run's own events, whose only
+// writer it is, the queue and the integration branch. It never edits a file and calls no model.
 package conductor
 
 import (
@@ -7,7 +10,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -93,59 +95,33 @@ type Config struct {
 
 // Conductor holds a run: it folds the log, dispatches, and lands. One goroutine (Run) owns all of its state; requests and
 // the log's tail reach it over channels. There is one conductor a run at a time: every append is a compare-and-set on the
-// conductor's subjects, so that one that was replaced is refused and stops.
+// conductor's subjects, so that one that was replaced is refused and stops. The executors of its actions have the record of the run
+// in reach, and none of the loop.
 type Conductor struct {
-	cfg Config
-	st  *run.State
-	// folded is up to where New has folded the log, last the newest position on the conductor's own subjects.
-	folded, last uint64
-	// restored is where the log continues from a copy that has the run; 0 where it is no copy.
-	restored uint64
-	// asked is the plan that a person is asked about. deciding is set while it is about another decision, shown has those that
-	// the person was asked about. answers delivers what an answer leads to, askers counts the goroutines that wait.
-	asked    asking
-	deciding bool
-	shown    map[string]bool
-	answers  chan func(context.Context) error
-	askers   sync.WaitGroup
-	// synced is where this conductor put the mirror's integration branch last.
-	synced string
-	// imported are the packs that this conductor has taken in.
-	imported map[string]bool
+	*record
+	*queue
+	*patches
+	*environments
+	*mail
+	*roster
+	*asker
+	*waiter
+	*outage
+
+	// folded is up to where New has folded the log.
+	folded uint64
 	// packing is set while the mirror is packed, which askers counts too.
 	packing atomic.Bool
-	// pausing is set when the run stops as soon as no attempt runs.
-	pausing bool
-	// active are the tasks whose agents have written an event since messages were last repeated to them.
-	active map[string]bool
-	sealer *assign.Sealer
-	// own sums the conductor's own work since the event that told it last.
-	own run.Own
-	// waits names the last merge in which all patches had to wait. window is how long a batch waits for tasks that are under way.
-	waits  string
-	window window
-	// halt is the wait for what the machine lacks, nil while it lacks nothing; heard has signs of life by subject of the queue.
-	halt  *halt
-	heard sync.Map
+	// waits names the last merge in which all patches had to wait.
+	waits string
 	// reported is when a worker has last reported that it holds an attempt; alone counts the sweeps in a row that found attempts
 	// on the queue and no such report.
 	reported atomic.Pointer[time.Time]
 	alone    int
-	workers  workers
 	// idle is the rule for a run in which only a person can do something.
 	idle func(*run.State) []run.Action
-	// muster has what workers elsewhere say of themselves; enlists are what they ask of the loop.
-	muster  *muster
+	// enlists are what workers elsewhere ask of the loop.
 	enlists chan func(context.Context) error
-	caused  caused
-	away    away
-	// making are the attempts in which the gates run on the base commit in another environment, by environment.
-	making map[string]making
-	// shapes are those of held patches, by the ids of their decisions.
-	shapes   map[string]string
-	siblings *evidence.Siblings
-	// ledger divides the budget among them.
-	ledger *ledger.Ledger
 }
 
 // New folds the run's log and returns its conductor. It fails when an event of a conductor could not be read: each of those
@@ -161,27 +137,36 @@ func New(ctx context.Context, cfg Config) (*Conductor, error) {
 			cfg.Run, st.Unread[0])
 	}
 	cfg.Patience = cfg.Patience.withDefaults()
-	c := &Conductor{
-		cfg: cfg, st: st, folded: st.Pos, last: st.ConductorPos, active: map[string]bool{}, imported: map[string]bool{},
-		shown: map[string]bool{}, answers: make(chan func(context.Context) error, 1),
-		muster: newMuster(cfg.Clock, cfg.Patience.Present), enlists: make(chan func(context.Context) error),
-		caused: caused{}, away: away{leaving: map[string]leaving{}}, making: map[string]making{}, shapes: map[string]string{},
-		siblings: evidence.NewSiblings(),
+	if cfg.Caller == nil {
+		cfg.Caller = func(string) string { return bus.Local }
 	}
-	c.sealer = assign.NewSealer(cfg.Run, cfg.Bus, cfg.Mirror, func(ctx context.Context, commit, onto string) error {
-		return c.share(ctx, commit, onto)
-	})
+	return newConductor(cfg, st), nil
+}
+
+func newConductor(cfg Config, st *run.State) *Conductor {
+	r := &record{cfg: cfg, st: st, last: st.ConductorPos}
+	p := &patches{record: r, imported: map[string]bool{}, shapes: map[string]string{}, siblings: evidence.NewSiblings()}
+	share := func(ctx context.Context, commit, onto string) error { return p.share(ctx, commit, onto) }
+	q := &queue{record: r, sealer: assign.NewSealer(cfg.Run, cfg.Bus, cfg.Mirror, share)}
+	e := &environments{record: r, making: map[string]making{}}
+	c := &Conductor{
+		record: r, queue: q, patches: p, environments: e, mail: &mail{record: r, environments: e, active: map[string]bool{}},
+		roster: &roster{
+			record: r, queue: q, muster: newMuster(cfg.Clock, cfg.Patience.Present), caused: caused{},
+			away: away{leaving: map[string]leaving{}},
+		},
+		asker:  &asker{record: r, shown: map[string]bool{}, answers: make(chan func(context.Context) error, 1)},
+		waiter: &waiter{record: r}, outage: &outage{record: r},
+		folded: st.Pos, enlists: make(chan func(context.Context) error),
+	}
 	c.workers, c.idle = own{c}, c.stuck
 	if cfg.Elsewhere {
-		c.workers = elsewhere{c}
+		c.workers = elsewhere{c.roster}
 	}
 	if cfg.Interactive {
 		c.idle = watched
 	}
-	if cfg.Caller == nil {
-		c.cfg.Caller = func(string) string { return bus.Local }
-	}
-	return c, nil
+	return c
 }
 
 // State returns the folded state. It may be read once Run has returned.

@@ -11,9 +11,18 @@ import (
 	"divisi/subagents/wire"
 )
 
+// mail sends agents what they have not received.
+type mail struct {
+	*record
+	*environments
+
+	// active are the tasks whose agents have written an event since messages were last repeated to them.
+	active map[string]bool
+}
+
 // tell publishes to the agent of an active work the messages that it has not received, that it is cancelled, or that it is to
 // stop. A lost message is repeated when the agent writes its next event.
-func (c *Conductor) tell(ctx context.Context, task string) {
+func (c *mail) tell(ctx context.Context, task string) {
 	w := c.st.Works[task]
 	if w == nil || w.Attempts[w.Last] == nil || w.Attempts[w.Last].Result != nil {
 		return
@@ -41,7 +50,7 @@ func reasonOf(s *run.State, task string) string {
 }
 
 // publish sends a control message. It may be lost.
-func (c *Conductor) publish(ctx context.Context, m wire.Control) {
+func (c *record) publish(ctx context.Context, m wire.Control) {
 	data, err := json.Marshal(m)
 	if err == nil {
 		err = c.cfg.Bus.Publish(ctx, bus.ControlSubject(c.cfg.Run), data)
@@ -52,7 +61,7 @@ func (c *Conductor) publish(ctx context.Context, m wire.Control) {
 }
 
 // resend repeats to the agents that have written an event the messages that they may have missed.
-func (c *Conductor) resend(ctx context.Context) {
+func (c *mail) resend(ctx context.Context) {
 	for task := range c.active {
 		c.tell(ctx, task)
 	}
@@ -60,7 +69,7 @@ func (c *Conductor) resend(ctx context.Context) {
 }
 
 // resendAll repeats to every agent the messages that it may have missed.
-func (c *Conductor) resendAll(ctx context.Context) {
+func (c *mail) resendAll(ctx context.Context) {
 	for id := range c.st.Queue {
 		c.tell(ctx, id)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/orchestrator/call"
+	"divisi/orchestrator/ledger"
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
@@ -80,8 +81,20 @@ func (m *muster) there(worker string) bool {
 	return known && m.clock().Sub(at) <= m.stay
 }
 
+// roster counts on workers elsewhere, or no more.
+type roster struct {
+	*record
+	*queue
+
+	// muster has what they say of themselves; ledger divides the budget among them.
+	muster *muster
+	ledger *ledger.Ledger
+	caused caused
+	away   away
+}
+
 // conducting holds the requirements for workers.
-func (c *Conductor) conducting() wire.Conducting {
+func (c *roster) conducting() wire.Conducting {
 	return wire.NewConducting(c.cfg.Run, c.cfg.Version)
 }
 
@@ -137,7 +150,7 @@ func (c *Conductor) within(ctx context.Context, do func(context.Context) error) 
 	}
 }
 
-func (c *Conductor) enlist(ctx context.Context, e wire.Enlistment) error {
+func (c *roster) enlist(ctx context.Context, e wire.Enlistment) error {
 	if err := e.Check(c.conducting()); err != nil {
 		return request.Refusedf("%s", err.Error())
 	}
@@ -189,7 +202,7 @@ func (c *Conductor) enlist(ctx context.Context, e wire.Enlistment) error {
 }
 
 // discharge is Discharge on the conductor's goroutine, in words for the log.
-func (c *Conductor) discharge(ctx context.Context, worker, how, lacks string) error {
+func (c *roster) discharge(ctx context.Context, worker, how, lacks string) error {
 	delete(c.away.leaving, worker) // one that comes back need not leave for what it lacked before
 	d := run.Data{Crew: maps.Clone(c.st.Crew), Away: maps.Clone(c.st.Away)}
 	_, had := d.Crew[worker]
@@ -216,7 +229,7 @@ func (c *Conductor) discharge(ctx context.Context, worker, how, lacks string) er
 }
 
 // giveAgain puts outstanding attempts on the queue again.
-func (c *Conductor) giveAgain(ctx context.Context, had []*run.Work) error {
+func (c *queue) giveAgain(ctx context.Context, had []*run.Work) error {
 	for _, w := range had {
 		err := c.takeBack(ctx, w)
 		if err == nil {
@@ -230,7 +243,7 @@ func (c *Conductor) giveAgain(ctx context.Context, had []*run.Work) error {
 }
 
 // heldBy lists the outstanding works whose newest delivery a worker has begun.
-func (c *Conductor) heldBy(worker string) (had []*run.Work) {
+func (c *queue) heldBy(worker string) (had []*run.Work) {
 	for _, w := range c.st.Queue {
 		if a := w.Attempts[w.Last]; w.Outstanding() && a != nil && a.Worker == worker {
 			had = append(had, w)

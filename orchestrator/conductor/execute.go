@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	"google.golang.org/genai"
 
@@ -22,6 +23,30 @@ import (
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
+
+// record is what an executor has of the run: its state, and the one way to write events of the conductor.
+type record struct {
+	cfg Config
+	st  *run.State
+	// last is the newest position on the conductor's own subjects.
+	last    uint64
+	workers workers
+	// own sums the conductor's own work since the event that told it last.
+	own run.Own
+	// pausing is set when the run stops as soon as no attempt runs.
+	pausing bool
+}
+
+// queue hands attempts out.
+type queue struct {
+	*record
+
+	sealer *assign.Sealer
+	// heard has signs of life by subject of the queue.
+	heard sync.Map
+	// restored is where the log continues from a copy that has the run; 0 where it is no copy.
+	restored uint64
+}
 
 // execute executes actions in their order, up to the first that fails.
 func (c *Conductor) execute(ctx context.Context, actions []run.Action) error {
@@ -142,7 +167,7 @@ func (c *Conductor) together(ctx context.Context, actions []run.Action) error {
 }
 
 // append writes one event of the conductor and folds it in. It is refused when another conductor has written.
-func (c *Conductor) append(ctx context.Context, a run.Append) error {
+func (c *record) append(ctx context.Context, a run.Append) error {
 	a.Data = c.tellOwn(a.Data)
 	e, err := eventOf(a)
 	if err != nil {
@@ -166,7 +191,7 @@ func eventOf(a run.Append) (contextscope.Event, error) {
 const authorConductor = "conductor"
 
 // write appends a message.
-func (c *Conductor) write(ctx context.Context, w run.Write) error {
+func (c *record) write(ctx context.Context, w run.Write) error {
 	return c.commit(ctx, written(w))
 }
 
@@ -177,7 +202,7 @@ func written(w run.Write) contextscope.Event {
 }
 
 // commit completes events, appends them as one message, and folds them in.
-func (c *Conductor) commit(ctx context.Context, events ...contextscope.Event) error {
+func (c *record) commit(ctx context.Context, events ...contextscope.Event) error {
 	for i := range events {
 		e := &events[i]
 		e.V, e.ID, e.Run, e.Time = contextscope.EventVersion, c.cfg.NewID(), c.cfg.Run, c.cfg.Clock()
@@ -236,14 +261,14 @@ func (c *Conductor) assign(ctx context.Context, a run.Assign) error {
 	return c.enqueue(ctx, *a.Dispatch)
 }
 
-func (c *Conductor) seal(ctx context.Context, d *run.Dispatch) (err error) {
+func (c *queue) seal(ctx context.Context, d *run.Dispatch) (err error) {
 	defer spend(&c.own.Seal)()
 	d.Assignment, err = c.sealer.Seal(ctx, c.st, d)
 	return err
 }
 
 // enqueue puts an attempt that the log says was dispatched on the queue. Doing it twice is harmless.
-func (c *Conductor) enqueue(ctx context.Context, d run.Dispatch) error {
+func (c *queue) enqueue(ctx context.Context, d run.Dispatch) error {
 	a := wire.Assignment{
 		Run: c.cfg.Run, Task: spec.Task{ID: d.Task}, Attempt: d.Attempt, Object: d.Assignment, Group: d.Group,
 	}
@@ -274,12 +299,12 @@ func (c *Conductor) enqueue(ctx context.Context, d run.Dispatch) error {
 func queueToken(id string, attempt int) string { return fmt.Sprintf("%s--%d", id, attempt) }
 
 // subjectOf is the place on the queue of the newest attempt of a work.
-func (c *Conductor) subjectOf(w *run.Work) string {
+func (c *queue) subjectOf(w *run.Work) string {
 	return bus.TaskSubject(w.RoleAt(w.Last), c.cfg.Run, queueToken(w.ID, w.Last))
 }
 
 // takeBack removes the newest attempt of a work from the queue.
-func (c *Conductor) takeBack(ctx context.Context, w *run.Work) error {
+func (c *queue) takeBack(ctx context.Context, w *run.Work) error {
 	if err := c.cfg.Bus.Purge(ctx, c.subjectOf(w)); err != nil {
 		return fmt.Errorf("take %s off the queue: %w", w.ID, err)
 	}
@@ -333,7 +358,7 @@ func (c *Conductor) end(ctx context.Context, d run.Data) (err error) {
 }
 
 // held returns ErrDeposed where another machine may have taken the run over. The log refuses what is written then all the same.
-func (c *Conductor) held() error {
+func (c *record) held() error {
 	if c.cfg.Held == nil {
 		return nil
 	}
@@ -343,7 +368,7 @@ func (c *Conductor) held() error {
 	return nil
 }
 
-func (c *Conductor) publishHead(ctx context.Context) (string, error) {
+func (c *patches) publishHead(ctx context.Context) (string, error) {
 	if err := c.held(); err != nil {
 		return "", err
 	}

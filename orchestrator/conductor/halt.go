@@ -5,12 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"divisi/internal/git"
 	"divisi/internal/machine"
+	"divisi/orchestrator/landing"
+	"divisi/orchestrator/phase"
 	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/schedule"
 	"divisi/subagents/wire"
 )
 
@@ -41,8 +45,16 @@ type halt struct {
 
 func (h *halt) on() bool { return h != nil && !h.over }
 
+// outage waits for the machine.
+type outage struct {
+	*record
+
+	// halt is nil while the machine lacks nothing.
+	halt *halt
+}
+
 // lacks begins to wait for the machine, or continues.
-func (c *Conductor) lacks(f machine.Fault) {
+func (c *outage) lacks(f machine.Fault) {
 	since := c.cfg.Clock()
 	if c.halt != nil {
 		since = c.halt.since
@@ -74,7 +86,7 @@ func (c *Conductor) halted(ctx context.Context, err error) error {
 }
 
 // announceHalt records why nothing more starts.
-func (c *Conductor) announceHalt(s *run.State) []run.Action {
+func (c *outage) announceHalt(s *run.State) []run.Action {
 	if !c.halt.on() || c.halt.told {
 		return nil
 	}
@@ -107,6 +119,87 @@ func (c *Conductor) retry(ctx context.Context) error {
 
 // later lets tasks run once more that waited for what their commands need. The loop wakes at least as often as a machine that
 // lacks something is tried.
-func (c *Conductor) later(s *run.State) []run.Action {
+func (c *outage) later(s *run.State) []run.Action {
 	return recovery.Again(&s.Agents, c.cfg.Clock(), c.cfg.Patience.Wait)
+}
+
+// reasonPaused is why a run that a person paused stops.
+const reasonPaused = "paused by a person"
+
+// pause dispatches nothing more and lets each active attempt reach its next turn; then the run stops. The log names a program
+// that asked for it in the place of a person.
+func (c *Conductor) pause(ctx context.Context, by string) error {
+	if !c.pausing {
+		c.pausing = true
+		notice := fmt.Sprintf("%s; agents that finish their turn: %d", reasonPaused, len(c.st.Busy()))
+		if wire.ByProgram(by) {
+			notice += "; asked by " + by
+		}
+		if err := c.append(ctx, run.Append{Data: run.Data{Notices: []string{notice}}}); err != nil {
+			return err
+		}
+		if err := c.takeBackIdle(ctx); err != nil {
+			return err
+		}
+	}
+	for _, id := range c.st.Busy() {
+		c.tell(ctx, id)
+	}
+	return nil
+}
+
+// takeBackIdle removes from the queue the attempts that no worker runs. A running one stays there: when it is interrupted it is
+// delivered again, and reaches its turn then.
+func (c *queue) takeBackIdle(ctx context.Context) error {
+	busy := c.st.Busy()
+	for id, w := range c.st.Queue {
+		if w.Outstanding() && !slices.Contains(busy, id) {
+			if err := c.takeBack(ctx, w); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// paused stops a run that is being paused once no attempt runs.
+func (c *Conductor) paused(ctx context.Context) error {
+	if len(c.st.Busy()) > 0 {
+		return nil
+	}
+	return c.stopped(ctx, reasonPaused)
+}
+
+// window is the wait of a batch for tasks that are under way. The log does not need it: a resumed run waits until the same time.
+type window struct {
+	until time.Time
+	end   <-chan time.Time
+	over  bool
+}
+
+// waiter has batches wait.
+type waiter struct {
+	*record
+
+	window window
+}
+
+// early reports whether a batch still waits for tasks that are under way, and has the rules asked again when that is over. A
+// clock that jumps prolongs no wait. Once the budget is spent it waits for none.
+func (c *waiter) early(m landing.Merge) bool {
+	if m.Window == nil || phase.Spent(&c.st.Agenda, &c.st.Agents) {
+		return false
+	}
+	ready, _ := schedule.Ready(c.st)
+	until, most := m.Window(ready)
+	return !until.IsZero() && c.before(until, most)
+}
+
+// before reports whether a time is still to come, and has the rules asked again then.
+func (c *waiter) before(until time.Time, most time.Duration) bool {
+	if !until.Equal(c.window.until) {
+		wait := min(most, until.Sub(c.cfg.Clock()))
+		c.window = window{until: until, end: time.After(wait), over: wait <= 0}
+	}
+	return !c.window.over
 }

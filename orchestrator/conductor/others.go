@@ -18,6 +18,14 @@ type making struct {
 	worker  string
 }
 
+// environments places workers whose environment is not the first one.
+type environments struct {
+	*record
+
+	// making are the attempts in which the gates run on the base commit in another environment, by environment.
+	making map[string]making
+}
+
 // Place tells a worker, which has no baseline of its environment for an attempt, what to do about it. It may be called from any
 // goroutine while Run is under way.
 func (c *Conductor) Place(ctx context.Context, f wire.Foreign) (placed wire.Placed, err error) {
@@ -57,7 +65,7 @@ func (c *Conductor) Place(ctx context.Context, f wire.Foreign) (placed wire.Plac
 // maxUnable bounds, in characters, why the gates could not be run in an environment.
 const maxUnable = 300
 
-func (c *Conductor) place(f wire.Foreign) wire.Placed {
+func (c *environments) place(f wire.Foreign) wire.Placed {
 	p, own := &c.st.Proofs, making{f.Task, f.Attempt, f.Worker}
 	other, known := p.Others[f.Environment]
 	_, made := p.Made[f.Environment]
@@ -88,20 +96,20 @@ func (c *Conductor) place(f wire.Foreign) wire.Placed {
 }
 
 // inFirst reports whether the gates of an attempt run in the first environment while it has a worker.
-func (c *Conductor) inFirst(f wire.Foreign) bool {
+func (c *environments) inFirst(f wire.Foreign) bool {
 	a := c.st.Works[f.Task].At(f.Attempt)
 	return a != nil && a.InFirst
 }
 
 // made reports whether a baseline can come from an attempt: it has not ended, and its worker is there.
-func (c *Conductor) made(m making) bool {
+func (c *environments) made(m making) bool {
 	a := c.st.Works[m.task].At(m.attempt)
 	_, there := c.st.Crew[m.worker]
 	return there && a != nil && a.Role != "" && a.Result == nil
 }
 
 // makes reports whether an attempt makes the baseline of an environment, which is of use also where the attempt is not any more.
-func (c *Conductor) makes(task string, attempt int) bool {
+func (c *environments) makes(task string, attempt int) bool {
 	for _, by := range c.making {
 		if by.task == task && by.attempt == attempt {
 			return true

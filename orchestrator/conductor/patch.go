@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"divisi/bus"
 	"divisi/internal/git"
@@ -14,6 +16,18 @@ import (
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
+
+// patches imports, compares and shares commits of the mirror.
+type patches struct {
+	*record
+
+	// imported are the packs that this conductor has taken in. synced is where it put the mirror's integration branch last.
+	imported map[string]bool
+	synced   string
+	// shapes are those of held patches, by the ids of their decisions.
+	shapes   map[string]string
+	siblings *evidence.Siblings
+}
 
 // receive examines a patch, and executes what follows.
 func (c *Conductor) receive(ctx context.Context, a acceptance.Import) error {
@@ -27,7 +41,7 @@ func (c *Conductor) receive(ctx context.Context, a acceptance.Import) error {
 }
 
 // examine imports a patch into the mirror, strictly, and has it checked for what no gate can see.
-func (c *Conductor) examine(ctx context.Context, a acceptance.Import) (v acceptance.Verdict, err error) {
+func (c *patches) examine(ctx context.Context, a acceptance.Import) (v acceptance.Verdict, err error) {
 	t := a.Task
 	p := t.Result.Patch
 	if err := c.importPatch(ctx, t, p); refused(err) {
@@ -77,7 +91,7 @@ func (c *Conductor) examine(ctx context.Context, a acceptance.Import) (v accepta
 }
 
 // again returns which of some failures had a patch that changes the same files in the same way; nil for none.
-func (c *Conductor) again(ctx context.Context, p *spec.Patch, had []run.AttemptFault) (*run.AttemptFault, error) {
+func (c *patches) again(ctx context.Context, p *spec.Patch, had []run.AttemptFault) (*run.AttemptFault, error) {
 	var now []git.Change
 	for i := range had {
 		was, err := c.cfg.Mirror.Changed(ctx, had[i].Patch.Base, had[i].Patch.Commit)
@@ -102,7 +116,7 @@ func refused(err error) bool {
 		func(of error) bool { return errors.Is(err, of) })
 }
 
-func (c *Conductor) importPatch(ctx context.Context, t *run.Task, p *spec.Patch) error {
+func (c *patches) importPatch(ctx context.Context, t *run.Task, p *spec.Patch) error {
 	if head := c.st.Works[t.Task.ID].Attempts[t.Attempt].Head; p.Base != head {
 		return &git.PatchError{Commit: p.Commit, Faults: []git.PatchFault{{
 			Kind: git.FaultCommit, Text: "is not a commit on " + head,
@@ -131,7 +145,7 @@ func (c *Conductor) importPatch(ctx context.Context, t *run.Task, p *spec.Patch)
 const maxImported = 1000
 
 // importPack takes a pack into the mirror, strictly. The patches of a group are in one.
-func (c *Conductor) importPack(ctx context.Context, name string) error {
+func (c *patches) importPack(ctx context.Context, name string) error {
 	if c.imported[name] {
 		return nil
 	}
@@ -151,7 +165,7 @@ func (c *Conductor) importPack(ctx context.Context, name string) error {
 
 // undoes reports whether a patch takes a task out; one that does not leave the tree from before it is refused. A merge may have
 // put the task's change into other files than its own. A person can mend one that did not pass.
-func (c *Conductor) undoes(ctx context.Context, t *run.Task, p *spec.Patch) (bool, error) {
+func (c *patches) undoes(ctx context.Context, t *run.Task, p *spec.Patch) (bool, error) {
 	if len(t.Drops) == 0 || t.Attempt > 1 {
 		return false, nil
 	}
@@ -163,4 +177,67 @@ func (c *Conductor) undoes(ctx context.Context, t *run.Task, p *spec.Patch) (boo
 		}}}
 	}
 	return err == nil, err
+}
+
+// landingIdent signs what the landing queue commits.
+var landingIdent = git.Ident{Name: "Divisi", Email: "divisi@localhost"}
+
+// merger lets the landing queue work on the mirror.
+type merger struct{ draft *git.Draft }
+
+// Merge implements landing.Merger.
+func (m merger) Merge(ctx context.Context, ours, theirs string) (tree string, conflicts []string, message string, err error) {
+	r, err := m.draft.MergeTree(ctx, ours, theirs)
+	if err != nil {
+		return "", nil, "", err
+	}
+	if r.Clean() {
+		return r.Tree, nil, "", nil
+	}
+	words := make([]string, 0, len(r.Conflicts))
+	for _, c := range r.Conflicts {
+		words = append(words, strings.TrimSpace(c.Message))
+	}
+	paths := r.Paths
+	if len(paths) == 0 {
+		paths = []string{r.Conflicts[0].Path}
+	}
+	return "", paths, strings.Join(words, "\n"), nil
+}
+
+// Commit implements landing.Merger.
+func (m merger) Commit(_ context.Context, tree, parent, message string, at time.Time) (string, error) {
+	return m.draft.CommitTree(tree, []string{parent}, message, landingIdent, landingIdent, at)
+}
+
+// syncHead puts the mirror's integration branch where the log reports that it is. It keeps the commits reachable.
+func (c *patches) syncHead(ctx context.Context) error {
+	ref := run.IntegrationRef(c.cfg.Run)
+	if c.synced != "" && c.cfg.Mirror.UpdateRef(ctx, ref, c.st.Head, c.synced) == nil {
+		c.synced = c.st.Head
+		return nil
+	}
+	at, err := c.cfg.Mirror.Ref(ctx, ref)
+	if err != nil && !errors.Is(err, git.ErrNotFound) {
+		return fmt.Errorf("read %s: %w", ref, err)
+	}
+	if at != c.st.Head {
+		if err := c.cfg.Mirror.UpdateRef(ctx, ref, c.st.Head, at); err != nil {
+			return err
+		}
+	}
+	c.synced = c.st.Head
+	return nil
+}
+
+// pack packs the mirror beside the run, where that pays. Without it the run continues all the same.
+func (c *Conductor) pack(ctx context.Context) {
+	if !c.packing.CompareAndSwap(false, true) {
+		return
+	}
+	c.askers.Go(func() {
+		defer c.packing.Store(false)
+		n, err := c.cfg.Mirror.PackLoose(ctx)
+		c.cfg.Log.Debug().Err(err).Int("objects", n).Msg("the mirror was packed")
+	})
 }

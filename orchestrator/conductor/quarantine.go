@@ -13,7 +13,7 @@ import (
 
 // isolate puts a worker into quarantine, and returns what follows. What it has at work is given to others. A run that has come to
 // its end is stopped then, for resume to prove again what has landed. Done twice it is as good as once.
-func (c *Conductor) isolate(ctx context.Context, q run.Quarantine) (string, error) {
+func (c *roster) isolate(ctx context.Context, q run.Quarantine) (string, error) {
 	if c.st.Spec.Keys[q.Worker] == nil || c.st.Crew == nil {
 		return "", request.Refusedf("no worker %.40q elsewhere has worked for run %s", q.Worker, c.cfg.Run)
 	}
@@ -41,7 +41,7 @@ func (c *Conductor) isolate(ctx context.Context, q run.Quarantine) (string, erro
 	return isolated(c.st, c.st.Quarantines[q.Worker]), nil
 }
 
-func (c *Conductor) isolateNow(ctx context.Context, q run.Quarantine) error {
+func (c *roster) isolateNow(ctx context.Context, q run.Quarantine) error {
 	since := "since the run began"
 	if !q.Since.IsZero() {
 		since = "since " + q.Since.UTC().Format(time.RFC3339)

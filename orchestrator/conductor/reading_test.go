@@ -258,7 +258,7 @@ func TestWhoWaitsForAnAnswerIsWoken(t *testing.T) {
 		require.NoError(t, c.append(context.WithoutCancel(t.Context()), run.Append{Data: data}))
 	}
 	tell(run.Data{Setup: "of a run whose workers are here"})
-	c.workers = elsewhere{c}
+	c.workers = elsewhere{c.roster}
 	tell(wire.Answer{Request: "one/1/a", Text: "so"})
 	tell(run.Data{Notices: []string{"nothing for workers"}})
 	tell(run.Data{Setup: "setup-2"})

@@ -10,6 +10,8 @@ import (
 	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/internal/git"
+	"divisi/internal/spec"
+	"divisi/orchestrator/assign"
 	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
@@ -85,7 +87,7 @@ func packed(ctx context.Context, b *bus.Bus, id string) (out []pack, err error) 
 
 // share puts what a merge has made where another machine finds it, or a mirror that is made again, before an event refers to it.
 // The patches are there already.
-func (c *Conductor) share(ctx context.Context, commit, onto string, patches ...string) error {
+func (c *patches) share(ctx context.Context, commit, onto string, patches ...string) error {
 	if commit == onto {
 		return nil
 	}
@@ -98,4 +100,25 @@ func (c *Conductor) share(ctx context.Context, commit, onto string, patches ...s
 		return err
 	}
 	return c.append(ctx, run.Append{Data: run.Data{Made: run.Made{Commit: commit, Pack: name}}})
+}
+
+// lookRestored finds out whether the log of the run continues from a copy of it.
+func (c *queue) lookRestored(ctx context.Context) error {
+	m, err := c.cfg.Bus.Last(ctx, bus.RestoredSubject)
+	if err != nil {
+		return fmt.Errorf("look whether the log of run %s is a copy: %w", c.cfg.Run, err)
+	}
+	if m != nil && c.st.First < m.Pos {
+		c.restored = m.Pos
+	}
+	return nil
+}
+
+// claim takes an attempt over before a copy of the log gives it out.
+func (c *queue) claim(ctx context.Context, d run.Dispatch) error {
+	if c.restored == 0 {
+		return nil
+	}
+	a := &wire.Assignment{Run: c.cfg.Run, Task: spec.Task{ID: d.Task}, Attempt: d.Attempt, Role: spec.Role{Name: d.Role}}
+	return assign.Claim(ctx, c.cfg.Bus, a, c.restored, c.cfg.Clock, c.cfg.NewID)
 }

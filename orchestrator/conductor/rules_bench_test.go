@@ -55,7 +55,7 @@ func busyRun(b *testing.B, finished int) func(*testing.B) time.Duration {
 	}
 	id := tasks[finished].ID
 	l.Dispatched(id, "generator", 1, "b")
-	c := &Conductor{st: l.State, idle: watched, active: map[string]bool{}}
+	c := newConductor(Config{Interactive: true}, l.State)
 	settle(b, c, l)
 	return func(b *testing.B) time.Duration {
 		b.Helper()

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"divisi/orchestrator/decision"
 	"divisi/orchestrator/evidence"
 	"divisi/orchestrator/landing"
 	"divisi/orchestrator/phase"
@@ -21,7 +22,7 @@ type readEdits struct {
 
 // unlike holds each patch that lands next and has edits that no other shard of its template makes, before the gates run on it or
 // once they have passed. One that is held continues where more shards turn out to edit alike.
-func (c *Conductor) unlike(s *run.State) []run.Action {
+func (c *patches) unlike(s *run.State) []run.Action {
 	due, batch := landing.Due(s)
 	held := slices.Collect(s.Tasks.Unlike())
 	doubts := map[string]run.Doubt{}
@@ -82,7 +83,7 @@ func hasOwnOrder(s *run.State, t *run.Task) bool {
 }
 
 // landedUnlike notes, once all tasks have ended, what landed before its siblings showed that it is unlike them.
-func (c *Conductor) landedUnlike(s *run.State) []run.Action {
+func (c *patches) landedUnlike(s *run.State) []run.Action {
 	if !phase.Over(s) {
 		return nil
 	}
@@ -109,7 +110,54 @@ func (c *Conductor) landedUnlike(s *run.State) []run.Action {
 const maxTold = 5
 
 // readEdits reads the patches of shards.
-func (c *Conductor) readEdits(ctx context.Context, tasks []*run.Task) error {
+func (c *patches) readEdits(ctx context.Context, tasks []*run.Task) error {
 	defer spend(&c.own.Git)()
 	return c.siblings.Read(ctx, c.cfg.Mirror, tasks)
+}
+
+// compare finds the shape of the patch that a decision is about.
+type compare struct {
+	run.Proposal
+	run.Decision
+}
+
+// follow gives each held patch the answer that stands for it. The shape of a patch is found once.
+func (c *patches) follow(s *run.State) []run.Action {
+	if len(s.Standing) == 0 {
+		return nil
+	}
+	for _, d := range decision.Patches(s) {
+		shape, known := c.shapes[d.ID]
+		if !known {
+			return []run.Action{compare{Decision: d}}
+		}
+		if actions := decision.Follow(s, &d, shape); len(actions) > 0 {
+			return actions
+		}
+	}
+	return nil
+}
+
+// shape finds the shape of the patch that a decision is about. One that cannot be read has none.
+func (c *patches) shape(ctx context.Context, d *run.Decision) error {
+	c.shapes[d.ID] = ""
+	t, w := c.st.Tasks.ByID[d.About], c.st.Works[d.About]
+	if t == nil || w == nil || len(d.Tasks) != 1 || d.Tasks[0] != d.About {
+		return nil
+	}
+	a := w.Attempts[w.Last]
+	if a == nil || a.Result == nil || a.Result.Patch == nil {
+		return nil
+	}
+	defer spend(&c.own.Git)()
+	diff, err := c.cfg.Mirror.Show(ctx, a.Head, a.Result.Patch.Commit, false)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		c.cfg.Log.Warn().Err(err).Msg("the patch of " + d.About + " cannot be read: no answer stands for it")
+		return nil
+	}
+	c.shapes[d.ID] = decision.Shape(t, d, string(diff))
+	return nil
 }

@@ -13,7 +13,8 @@ import (
 // A worker that has left, whatever for, is not sent away after it has come back.
 func TestWhoHasLeftIsNotSentAway(t *testing.T) {
 	t.Parallel()
-	c := &Conductor{st: run.NewState(), away: away{leaving: map[string]leaving{"w1": {}}}}
+	c := newConductor(Config{}, run.NewState())
+	c.away.leaving["w1"] = leaving{}
 	require.NoError(t, c.discharge(t.Context(), "w1", "left", ""))
 	require.Empty(t, c.away.leaving)
 }
@@ -21,7 +22,7 @@ func TestWhoHasLeftIsNotSentAway(t *testing.T) {
 // A call of a worker that panics where the run is conducted fails, and the run continues.
 func TestACallThatPanicsEndsNoRun(t *testing.T) {
 	t.Parallel()
-	c, acted := &Conductor{enlists: make(chan func(context.Context) error)}, make(chan error, 1)
+	c, acted := newConductor(Config{}, run.NewState()), make(chan error, 1)
 	go func() { acted <- (<-c.enlists)(t.Context()) }()
 	require.ErrorContains(t, c.within(t.Context(), func(context.Context) error { panic("of the call") }), "panic: of the call")
 	require.NoError(t, chantest.Next(t, acted))

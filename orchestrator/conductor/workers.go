@@ -74,7 +74,7 @@ func (c own) miss(ctx context.Context, quiet time.Time) error {
 		"waiting for a worker: no process works on %s of the queue", text.Count(waiting, "attempt"))}}})
 }
 
-type elsewhere struct{ *Conductor }
+type elsewhere struct{ *roster }
 
 func (elsewhere) crew() run.Crew { return run.Crew{} }
 

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -164,4 +165,115 @@ func (s *Agenda) meter(a *Attempt) {
 		a.Unmetered++
 	}
 	a.metered = false
+}
+
+// Plans are those of the plan file, of the master and of requests.
+type Plans struct {
+	All []PlanData
+	// Edits are the plans that a person edited, by their index in All, with the position of the edit.
+	Edits []Edit
+	// Approved counts the plans that a person, or --yes, approved.
+	Approved int
+	// Writes reports each plan whether a task of it changes files; toApprove are the plans that a person has to approve.
+	Writes    []bool
+	toApprove []int
+}
+
+// Edit is a plan that a person edited, by its index, and where in the log that was.
+type Edit struct {
+	Plan int
+	Pos  uint64
+}
+
+// add adds a plan and returns its index.
+func (p *Plans) add(d PlanData, spec *Spec) int {
+	at := len(p.All)
+	p.All, p.Writes = append(p.All, d), append(p.Writes, spec.Writes(d))
+	asks := !d.ofPerson() && d.Request == "" && d.Follows == "" && !spec.AutoApprove
+	if asks && p.Writes[at] && at >= p.Approved {
+		p.toApprove = append(p.toApprove, at)
+	}
+	return at
+}
+
+// approve folds that the first plans are approved.
+func (p *Plans) approve(count int) {
+	p.Approved = count
+	p.toApprove = slices.DeleteFunc(p.toApprove, func(plan int) bool { return plan < count })
+}
+
+// withdraw empties a plan that waits for approval.
+func (p *Plans) withdraw(at int) {
+	p.settle(at)
+	p.All[at], p.Writes[at] = PlanData{By: p.All[at].By}, false
+}
+
+// replace puts another plan in the place of one that waits for approval.
+func (p *Plans) replace(at int, d PlanData, spec *Spec, pos uint64) {
+	p.All[at], p.Writes[at] = d, spec.Writes(d)
+	if !p.Writes[at] {
+		p.settle(at)
+	}
+	p.Edits = append(p.Edits, Edit{Plan: at, Pos: pos})
+}
+
+func (p *Plans) settle(at int) {
+	p.toApprove = slices.DeleteFunc(p.toApprove, func(plan int) bool { return plan == at })
+}
+
+// ToApprove is the index of the oldest plan that writes and is not approved; -1 when there is none.
+func (p *Plans) ToApprove() int {
+	if len(p.toApprove) == 0 {
+		return -1
+	}
+	return p.toApprove[0]
+}
+
+// Now is a plan as it would start now: with its tasks as they were revised, without those that have ended.
+func (p *Plans) Now(at int, tasks *Tasks) PlanData {
+	d := p.All[at]
+	d.Tasks = nil
+	for _, planned := range p.All[at].Tasks {
+		if t := tasks.ByID[planned.ID]; t != nil && t.Plan == at && !t.Ended() {
+			d.Tasks = append(d.Tasks, t.Task)
+		}
+	}
+	return d
+}
+
+// Preview is a plan as a dry run shows it: with the roles of its tasks and of their judges, without instructions.
+type Preview struct {
+	PlanData
+	Roles map[string]spec.Role `json:"roles,omitempty"`
+}
+
+// PreviewOf adds to a plan the roles that do and judge its tasks.
+func PreviewOf(plan PlanData, roles map[string]spec.Role) Preview {
+	p := Preview{PlanData: plan, Roles: maps.Clone(roles)}
+	named := map[string]bool{}
+	for i := range plan.Tasks {
+		t := &plan.Tasks[i]
+		named[t.Role], named[p.Judge(t)] = true, true
+	}
+	maps.DeleteFunc(p.Roles, func(name string, _ spec.Role) bool { return !named[name] })
+	for name, role := range p.Roles {
+		role.Instruction = ""
+		p.Roles[name] = role
+	}
+	return p
+}
+
+// Writes reports whether the work tree of a task becomes a patch: that of a command whose role says that it writes nothing does
+// not.
+func (p *Preview) Writes(t *spec.Task) bool {
+	role := p.Roles[t.Role]
+	return role.Writes || slices.ContainsFunc(role.Tools, spec.WritingTool)
+}
+
+// Judge is the role that judges the patch of a task; "" for none, and for a task whose role changes nothing.
+func (p *Preview) Judge(t *spec.Task) string {
+	if !p.Writes(t) {
+		return ""
+	}
+	return t.Judge(p.Roles[t.Role], p.Roles, len(t.Constraints) > 0)
 }

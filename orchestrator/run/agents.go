@@ -1,10 +1,13 @@
 package run
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
+	"divisi/contextscope"
 	"divisi/internal/spec"
+	"divisi/subagents/wire"
 )
 
 // Agents are those of the run: their attempts, what they ask, are told and use, and what was decided.
@@ -73,4 +76,186 @@ func (s *Agents) Alive(q *Request, tasks *Tasks) bool {
 // OpenRequests lists the requests whose agents still wait, oldest first.
 func (s *Agents) OpenRequests(tasks *Tasks) []*Request {
 	return slices.DeleteFunc(slices.Clone(s.Requests.Unanswered), func(q *Request) bool { return !s.Alive(q, tasks) })
+}
+
+// Master is how the turns of the master at the plan ended.
+type Master struct {
+	// Woken counts its results that have had their consequence, Turns its turns since it last wrote to an agent.
+	Woken, Turns int
+	// Done is set when it has nothing left to do, Again when its newest turn was interrupted without its fault.
+	Done, Again bool
+	// Fails counts its failures in a row; Fault is the newest.
+	Fails int
+	Fault spec.Fault
+}
+
+// apply folds what the conductor made of a result: nothing more to do, a failure, or a wait.
+func (m *Master) apply(d TaskData) {
+	m.Woken++
+	m.Done, m.Again = d.State == TaskDone, d.Again
+	if !d.Again {
+		m.Turns++
+	}
+	if d.Fault == nil {
+		m.Fails = 0
+		return
+	}
+	m.Fails++
+	m.Fault = *d.Fault
+}
+
+// planned folds that a turn made a plan.
+func (m *Master) planned() {
+	m.Woken++
+	m.Turns++
+	m.Fails, m.Done = 0, false
+}
+
+const (
+	// maxFails bounds the master's failures in a row.
+	maxFails = 3
+	// MaxWakes bounds the master's turns in a row without a message to an agent.
+	MaxWakes = 50
+)
+
+// GaveUp returns why the master is not woken again; "" while it may be.
+func (m *Master) GaveUp() string {
+	switch {
+	case m.Fails >= maxFails:
+		return "the master failed: " + m.Fault.Message
+	case m.Turns >= MaxWakes && !m.Done:
+		return fmt.Sprintf("the master was woken %d times without coming to an end", MaxWakes)
+	default:
+		return ""
+	}
+}
+
+// CalledAt is where in the log an attempt of the master was dispatched; 0 for none.
+func (w Works) CalledAt(attempt int) uint64 {
+	if a := w[MasterTask].At(attempt); a != nil {
+		return a.Pos
+	}
+	return 0
+}
+
+// MasterHasMail reports whether there is a message to the master that no turn of it which succeeded has received, and one will.
+func (s *Agents) MasterHasMail() bool {
+	all := s.Messages.to[MasterTask]
+	if len(all) == 0 || s.Master.Done || s.Master.GaveUp() != "" {
+		return false
+	}
+	newest := all[len(all)-1]
+	received := s.Works.CalledAt(s.Master.Woken) > newest.Pos || newest.ReachedAgent(wire.AgentID(MasterTask, s.Master.Woken))
+	return !received || s.Master.Again || s.Master.Fails > 0
+}
+
+// ForMaster reports whether what came at a position of the log is the master's to answer. What it leaves open when its turn has
+// ended is a person's.
+func (s *Agents) ForMaster(pos uint64, order *Spec) bool {
+	if order.Plan != nil || s.Master.Done || s.Master.GaveUp() != "" {
+		return false
+	}
+	first := 0 // the first turn that begins with it
+	if w := s.Works[MasterTask]; w != nil {
+		for n := w.Last; n > 0 && s.Works.CalledAt(n) > pos; n-- {
+			first = n
+		}
+	}
+	return first == 0 || s.Master.Woken < first || s.Master.Again || s.Master.Fails > 0
+}
+
+// Messages are those to tasks and to the master.
+type Messages struct {
+	// All are in the order of the log, to has those to each task; Late are those that no agent received before their task ended
+	// well, and that were not reported yet: a run event that names their task reports them.
+	All  []*Message
+	to   map[string][]*Message
+	Late []*Message
+}
+
+// Message is a message to the agents of a task, or to the master.
+type Message struct {
+	wire.Control
+
+	Pos uint64
+	// Receipts are of the agents that received it, in the order of the log.
+	Receipts []Receipt
+}
+
+// Receipt records the turn before which an agent received a message.
+type Receipt struct {
+	Agent string `json:"agent"`
+	Turn  int    `json:"turn"`
+}
+
+// ReachedAgent reports whether an agent has a message.
+func (m *Message) ReachedAgent(agent string) bool {
+	return slices.ContainsFunc(m.Receipts, func(r Receipt) bool { return r.Agent == agent })
+}
+
+func (m *Messages) add(one *Message) {
+	m.All, m.to[one.Task] = append(m.All, one), append(m.to[one.Task], one)
+}
+
+// received folds that an agent received a message before a turn.
+func (m *Messages) received(e *contextscope.Event, id string, turn int) {
+	for _, one := range m.to[e.Task] {
+		if one.ID == id {
+			one.Receipts = append(one.Receipts, Receipt{Agent: e.Agent, Turn: turn})
+		}
+	}
+}
+
+// ended folds that a task ended well: what no agent of it received came too late.
+func (m *Messages) ended(task string) {
+	for _, one := range m.to[task] {
+		if len(one.Receipts) == 0 {
+			m.Late = append(m.Late, one)
+		}
+	}
+}
+
+// reported folds that it was reported what came too late for a task.
+func (m *Messages) reported(task string) {
+	m.Late = slices.DeleteFunc(m.Late, func(one *Message) bool { return one.Task == task })
+}
+
+// To returns the messages to a task, or to the master, behind a position of the log, oldest first. It is not to be
+// changed.
+func (m *Messages) To(task string, from uint64) []*Message {
+	all := m.to[task]
+	i := len(all)
+	for i > 0 && all[i-1].Pos > from {
+		i--
+	}
+	return all[i:]
+}
+
+// HandsIn reports whether the newest delivery of an attempt by a coding agent has ended with figures, and its result is to come.
+func (s *Spec) HandsIn(a *Attempt) bool {
+	return s.Roles[a.Role].Usage != "" && a.metered && a.Result == nil
+}
+
+// Unmetered counts the attempts of coding agents that have ended, or were interrupted, and whose use is not known.
+func (s *State) Unmetered() (n int) {
+	for _, w := range s.Works {
+		for _, a := range w.Attempts {
+			n += a.Unmetered
+			if s.Status.Ended() && s.unmetered(a) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// Plus words, behind a number of tokens, how many attempts are not in it; "" for none.
+func Plus(unmetered int) string {
+	switch unmetered {
+	case 0:
+		return ""
+	case 1:
+		return ", plus 1 attempt with unknown use"
+	}
+	return fmt.Sprintf(", plus %d attempts with unknown use", unmetered)
 }

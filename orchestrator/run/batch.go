@@ -2,6 +2,8 @@ package run
 
 import (
 	"cmp"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -252,4 +254,111 @@ func endOf(l Landed) TaskState {
 		return TaskDone
 	}
 	return TaskLanded
+}
+
+// Search is the state of the search among the tasks of a failed batch.
+type Search struct {
+	// Named are those that a failure leads to, and to no other one.
+	Named []string `json:"named,omitempty"`
+	// Out are the tasks of a part that fails if the one before it does not. Right are taken for right: a failure leads elsewhere,
+	// or a batch failed without them.
+	Out   []string `json:"out,omitempty"`
+	Right []string `json:"right,omitempty"`
+	// Odds are how likely each task is the wrong one, where that was weighed; they sum up to 1.
+	Odds map[string]float64 `json:"odds,omitempty"`
+}
+
+// LandingOf reads the data of a landing event. A batch under test without a dispatch is refused: no conductor writes one.
+func LandingOf(data json.RawMessage) (d LandingData, err error) {
+	if err := json.Unmarshal(data, &d); err != nil {
+		return d, fmt.Errorf("decode its data: %w", err)
+	}
+	if d.State == LandingTesting && d.Dispatch == nil {
+		return d, errors.New("a batch under test has no dispatch")
+	}
+	return d, nil
+}
+
+// Landed is one task's commit on the integration branch. Commit is empty for a task of a change set that changed nothing.
+type Landed struct {
+	Task    string `json:"task"`
+	Attempt int    `json:"attempt"`
+	Commit  string `json:"commit,omitempty"`
+	Added   int    `json:"added,omitempty"`
+	Deleted int    `json:"deleted,omitempty"`
+	Files   int    `json:"files,omitempty"`
+	// Better lists the remaining failures of the gates that it mends; empty where they are green.
+	Better string `json:"better,omitempty"`
+	// Unverified is why it is not proven; empty when it is.
+	Unverified string `json:"unverified,omitempty"`
+	// Unread are the files of it that no gate has read as their kind needs, as the receipts tell with which it landed.
+	Unread []spec.Unread `json:"-"`
+}
+
+// HeadTask is the work that runs gates without the patch that they are red with: on the integration head, and on the base commit.
+const HeadTask = "--head"
+
+// Outage is a wait: gates are red without the patch of a batch too, on a tree that they had passed.
+type Outage struct {
+	Batch int           `json:"batch"`
+	Wait  time.Duration `json:"wait_ns"`
+}
+
+// applyProven folds what is known of batches, and of the head that they are built on.
+func (s *Branch) applyProven(d Data, at time.Time) {
+	if d.Reproved != nil {
+		s.applyReproved(d.Reproved)
+	}
+	maps.Copy(s.Proofs.Known, d.Known)
+	s.Batches.await(d.Outage, at)
+}
+
+// await notes how long a batch waits, from a time of the conductor on.
+func (b *Batches) await(o *Outage, at time.Time) {
+	if o == nil {
+		return
+	}
+	for _, one := range b.Testing {
+		if one.Number == o.Batch {
+			one.Until, one.Waited = at.Add(o.Wait), one.Waited+o.Wait
+		}
+	}
+}
+
+// KnownRed is the result of a gate on the integration head, where that is red because of landed changes; nil for nothing, and in
+// another environment than that of a receipt.
+func (p *Proofs) KnownRed(r spec.Receipt) *spec.Receipt {
+	if known, red := p.Known[r.Gate]; red && known.Environment == r.Environment {
+		return &known
+	}
+	return nil
+}
+
+// landed keeps what gates in full found on a tree that landed: it is known of what comes next.
+func (p *Proofs) landed(r spec.Receipt) {
+	switch _, known := p.Known[r.Gate]; {
+	case !known || r.Since != "":
+	case r.Verdict == spec.VerdictFail:
+		p.Known[r.Gate] = r
+	default:
+		delete(p.Known, r.Gate)
+	}
+}
+
+// TreeOf is the tree of a landed head in which a gate ran; of the base commit that of its baseline.
+func (s *Branch) TreeOf(head, gate string) string {
+	if l := s.Batches.at(head); l != nil {
+		return l.Tree
+	}
+	return s.Proofs.Baseline[gate].Tree
+}
+
+// HeadRuns are the runs of gates without a patch, on a commit, that were dispatched behind a position of the log, oldest first.
+func (w Works) HeadRuns(head string, pos uint64) (runs []*Attempt) {
+	for n := 1; w[HeadTask] != nil && n <= w[HeadTask].Last; n++ {
+		if a := w[HeadTask].Attempts[n]; a != nil && a.Head == head && a.Pos > pos {
+			runs = append(runs, a)
+		}
+	}
+	return slices.Clip(runs)
 }

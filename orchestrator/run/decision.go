@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
@@ -245,4 +246,115 @@ func (q *Request) answered(d wire.Answer) *Decided {
 		}
 	}
 	return &of
+}
+
+// Standing is the answer of a person that accepts every patch of the run that is alike, held now or later.
+type Standing struct {
+	// ID is the decision that the person answered, Shape that of its patch.
+	ID    string `json:"id"`
+	Shape string `json:"shape"`
+	By    string `json:"by"`
+	// Back is why it stands no more.
+	Back string `json:"back,omitempty"`
+	// Given counts the other decisions that it was the answer to.
+	Given int `json:"-"`
+	// not are decisions whose answer by it was taken back: a person decides these.
+	not map[string]bool
+}
+
+// Standings are the answers that stand, oldest first.
+type Standings []*Standing
+
+// Of is the one that was given with the answer to a decision; nil for none.
+func (x Standings) Of(id string) *Standing {
+	for _, a := range x {
+		if a.ID == id {
+			return a
+		}
+	}
+	return nil
+}
+
+// For is the oldest one for a decision about a patch of a shape; nil for none.
+func (x Standings) For(id, shape string) *Standing {
+	for _, a := range x {
+		if a.Shape == shape && shape != "" && !a.not[id] {
+			return a
+		}
+	}
+	return nil
+}
+
+// apply folds that an answer stands, or stands no more; nil is neither.
+func (x *Standings) apply(a *Standing) {
+	if a == nil {
+		return
+	}
+	had := x.Of(a.ID)
+	switch {
+	case a.Back == "" && had == nil:
+		a.not = map[string]bool{}
+		*x = append(*x, a)
+	case a.Back != "" && had != nil:
+		*x = slices.DeleteFunc(*x, func(o *Standing) bool { return o == had })
+	}
+}
+
+// given folds that the run has acted on an answer.
+func (x Standings) given(a Answer) {
+	if by := x.Of(a.Standing); by != nil {
+		by.Given++
+	}
+}
+
+// except folds that an answer does not count.
+func (x Standings) except(a Answer) {
+	if by := x.Of(a.Standing); by != nil {
+		by.not[a.ID] = true
+	}
+}
+
+// Unlike is an edit of a shard that no other shard of its template makes. Was and Is are its lines; Usual is an edit that most of
+// them make, in the same form. All of it is text of the repository.
+type Unlike struct {
+	File string `json:"file"`
+	// Line is the place after the edit, from 1.
+	Line     int    `json:"line"`
+	Was      string `json:"was,omitempty"`
+	Is       string `json:"is,omitempty"`
+	UsualWas string `json:"usual_was,omitempty"`
+	UsualIs  string `json:"usual_is,omitempty"`
+}
+
+// AboutUnlike begins the one decision about all patches that are unlike others: it is about no single task.
+const AboutUnlike = "unlike"
+
+// Unlike are the held patches that are unlike those of other shards, in plan order.
+func (l *Tasks) Unlike() iter.Seq[*Task] {
+	return func(yield func(*Task) bool) {
+		for t := range l.In(TaskHeld) {
+			if t.Doubt().Unlike != nil && !yield(t) {
+				return
+			}
+		}
+	}
+}
+
+// unlikeSince is where in the log the decision about them began as it is now: each patch and each answer makes it another one.
+func (l *Tasks) unlikeSince() uint64 {
+	pos := l.unliked
+	for t := range l.Unlike() {
+		pos = max(pos, t.Doubt().Pos)
+	}
+	return pos
+}
+
+// AllowedUnlike returns the accepted doubts about edits of the newest attempt that no other shard makes.
+func (t *Task) AllowedUnlike() []Doubt {
+	return slices.DeleteFunc(t.accepted(), func(d Doubt) bool { return d.Unlike == nil })
+}
+
+// WasUnlike reports whether a patch of the task was asked about before for such edits.
+func (t *Task) WasUnlike() bool {
+	return slices.ContainsFunc(t.Doubts, func(d Doubt) bool { return d.Unlike != nil && d.Answer != nil })
 }

@@ -1,3 +1,6 @@
+// Package run folds the event log of a run into its State. Its input are events, its output is the state with its indexes and
+// queries; it holds the payloads and ids of the events that the conductor writes, and the actions that rules propose. It
+// never does I/O, reads no clock and decides nothing.
 package run
 
 import (
@@ -268,3 +271,19 @@ func (s *State) set(t *Task, to TaskState, pos uint64) {
 		s.Messages.ended(t.Task.ID)
 	}
 }
+
+// IntegrationRef is the ref of a run's integration branch, in Divisi's mirror and, at the end, in the user's repository.
+func IntegrationRef(run string) string { return "refs/heads/divisi/" + run }
+
+// sendBack folds that a person sent a plan that waits for approval back to the master, with words that are a message to it.
+// Nothing of the plan had started: its tasks are removed, so that a new plan can use their ids.
+func (s *State) sendBack(e *contextscope.Event, plan int, words, by string) {
+	s.Messages.add(&Message{Control: wire.Control{
+		ID: e.ID, Verb: wire.ControlSteer, Task: MasterTask, From: by, Text: words + sentBack,
+	}, Pos: e.Pos})
+	s.Withdraw(plan)
+}
+
+// sentBack follows the words of the person for the master.
+const sentBack = "\n\nWith these words your plan was sent back, and nothing of it was started. Its tasks no longer exist: " +
+	"dispatch a new plan."
