@@ -268,12 +268,12 @@ func (h *Host) begin(ctx context.Context, mine *hosted, fresh bool, o conduct.Re
 // again continues a run that has lost its place, unless another call has done so.
 func (h *Host) again(ctx context.Context, id string) {
 	if mine, taken := h.place(id); !taken {
-		h.goOn(ctx, mine)
+		h.keepRunning(ctx, mine)
 	}
 }
 
-// goOn begins a run that has its place, and again until it continues or cannot.
-func (h *Host) goOn(ctx context.Context, mine *hosted) {
+// keepRunning starts a placed run, and restarts it until it runs or fails for good.
+func (h *Host) keepRunning(ctx context.Context, mine *hosted) {
 	for told, taken := false, false; !taken; mine, taken = h.place(mine.id) {
 		err := h.begin(ctx, mine, false, conduct.ResumeOptions{})
 		if err == nil || ctx.Err() != nil {

@@ -172,7 +172,7 @@ func (h *Host) conduct(ctx context.Context, note []byte) error {
 		return err
 	}
 	for _, mine := range places {
-		h.under.Go(func() { h.goOn(ctx, mine) })
+		h.under.Go(func() { h.keepRunning(ctx, mine) })
 	}
 	return nil
 }
