@@ -60,7 +60,7 @@ func Open(opt Options) (*Recorder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the recording %s: %w", opt.Dir, err)
 	}
-	return r, r.goOn(m, opt.Run)
+	return r, r.resume(m, opt.Run)
 }
 
 func (r *Recorder) begin(run string) error {
@@ -77,8 +77,8 @@ func (r *Recorder) begin(run string) error {
 	return r.mark(marker{Format: format, Run: run})
 }
 
-// goOn takes up a recording. One that has no exchanges yet may be another run's, which never came to any.
-func (r *Recorder) goOn(m marker, run string) error {
+// resume takes up a recording. One that has no exchanges yet may be another run's, which never came to any.
+func (r *Recorder) resume(m marker, run string) error {
 	names, err := r.dir.names()
 	if err != nil {
 		return fmt.Errorf("the recording %s: %w", r.dir, err)
