@@ -39,7 +39,7 @@ func (h *Half) carry(ctx context.Context, o *ResumeOptions, m store.Meta) (*clie
 	if err != nil {
 		return nil, err
 	}
-	if err := h.obey(r, st, o); err != nil {
+	if err := h.instruct(r, st, o); err != nil {
 		return nil, err
 	}
 	h.warrant, h.commands = cmp.Or(m.Warrant, r.Warrant), r.Mandate().Commands
@@ -71,8 +71,8 @@ func (h *Half) bring(ctx context.Context, r *depot.Order) error {
 	return conductor.Restore(ctx, h.Bus, r.Spec.Run, h.Mirror)
 }
 
-// obey takes what a run is to do from its log, and from the order where the log has no events.
-func (h *Half) obey(r *depot.Order, st *run.State, o *ResumeOptions) error {
+// instruct sets the half up by the log of the run, or by the order while the log is empty.
+func (h *Half) instruct(r *depot.Order, st *run.State, o *ResumeOptions) error {
 	h.Ordered, h.exclude = true, r.Exclude
 	if h.Strict = h.Strict || r.Strict; h.Strict {
 		if err := sandbox.Probe().Strict(); err != nil {
