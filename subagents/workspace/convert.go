@@ -36,9 +36,9 @@ func (s *Slot) anew(ctx context.Context, commit string) error {
 	return cmp.Or(err, s.repo.Encode(next.All))
 }
 
-// obey has git convert encodings by the attributes that the attempt has changed. The error is a *ContentError where it converts
+// applyAttributes has git convert encodings by the attributes that the attempt has changed. The error is a *ContentError where it converts
 // to one of them nowhere.
-func (s *Slot) obey(r *scanned) error {
+func (s *Slot) applyAttributes(r *scanned) error {
 	root, err := os.OpenRoot(s.dir)
 	if err != nil {
 		return fmt.Errorf("open the work tree: %w", err)

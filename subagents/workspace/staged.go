@@ -64,9 +64,9 @@ type staged struct {
 	added           bool
 }
 
-// obeyIndex changes a scan to what the index of commands makes of it. The error is a *ContentError where that cannot be read, or
+// applyIndex changes a scan to what the index of commands makes of it. The error is a *ContentError where that cannot be read, or
 // has what no patch may hold.
-func (s *Slot) obeyIndex(ctx context.Context, r *scanned) error {
+func (s *Slot) applyIndex(ctx context.Context, r *scanned) error {
 	if is := s.stampIn(indexFile); is == (fileStamp{}) || is == s.handed.index && s.indexed == s.handed.commit {
 		return nil // without an index commands have no repository
 	}

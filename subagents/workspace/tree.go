@@ -63,7 +63,7 @@ func (s *Slot) scan(ctx context.Context) (tree string, d *git.Draft, err error) 
 		return "", nil, err
 	}
 	scan := s.sort(found)
-	if err := cmp.Or(s.obeyIndex(ctx, &scan), s.takeRenamed(ctx, &scan), s.obey(&scan)); err != nil {
+	if err := cmp.Or(s.applyIndex(ctx, &scan), s.takeRenamed(ctx, &scan), s.applyAttributes(&scan)); err != nil {
 		return "", nil, err
 	}
 	if why := scan.refused(); why != "" {
