@@ -163,8 +163,8 @@ func (g *globals) completeRun(c *cobra.Command, args []string, word string) ([]s
 	return nil, cobra.ShellCompDirectiveNoFileComp
 }
 
-// glimpse is the part of a report that completion reads.
-type glimpse struct {
+// reportHead is the part of a report that completion reads.
+type reportHead struct {
 	Tasks []glimpsed `json:"tasks"`
 	Open  []glimpsed `json:"decisions"`
 }
@@ -177,7 +177,7 @@ type glimpsed struct {
 }
 
 // glance reads the report of a run; it is empty where that takes a write, or a network that --on does not name.
-func (g *globals) glance(ctx context.Context, name string) (out glimpse) {
+func (g *globals) glance(ctx context.Context, name string) (out reportHead) {
 	id, err := g.findRun(ctx, []string{name})
 	if err != nil {
 		return out
@@ -193,7 +193,7 @@ func (g *globals) glance(ctx context.Context, name string) (out glimpse) {
 		return out
 	}
 	if json.Unmarshal(data, &out) != nil {
-		return glimpse{}
+		return reportHead{}
 	}
 	return out
 }

@@ -87,7 +87,7 @@ func (g *globals) hasTask(ctx context.Context, run, name string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	var r glimpse
+	var r reportHead
 	if err := json.Unmarshal(s.Report, &r); err != nil {
 		return false, fmt.Errorf("read the report of run %s: %w", run, err)
 	}
