@@ -38,18 +38,18 @@ func Droppable(agenda *run.Agenda, batches *run.Batches, id string) (l Landed, e
 	if l.Tasks, l.Old, l.Head = batches.LandedWith(t, agenda.Spec.Base); len(l.Tasks) == 0 {
 		return l, Refusedf("%s has no commit", id)
 	}
-	if on := standing(&agenda.Tasks, l.Tasks); len(on) > 0 {
+	if on := dependents(&agenda.Tasks, l.Tasks); len(on) > 0 {
 		return l, Refusedf("%s depends on %s: first drop the landed ones of these, and skip the others",
-			text.Some(on, maxStanding), id)
+			text.Some(on, maxDependents), id)
 	}
 	return l, nil
 }
 
-// maxStanding bounds the tasks that a refusal names.
-const maxStanding = 8
+// maxDependents bounds the tasks that a refusal names.
+const maxDependents = 8
 
-// standing are the tasks outside a group that have landed or may still land, and that stand on one of it, also through others.
-func standing(tasks *run.Tasks, group []string) (out []string) {
+// dependents are the tasks outside a group that have landed or may still land, and that stand on one of it, also through others.
+func dependents(tasks *run.Tasks, group []string) (out []string) {
 	under := slices.Clone(group)
 	for i := 0; i < len(under); i++ {
 		for _, id := range tasks.Order {
@@ -91,7 +91,7 @@ func Drop(
 		Role: of.Role, Files: p.Files, Unlocked: spec.Unlocks(p.Files, agenda.Spec.Project.Protected), Brief: reason,
 	}
 	d := run.PlanData{By: by, Tasks: []spec.Task{task}, Drop: &run.Drop{Tasks: l.Tasks, Patch: p}}
-	outcome = task.ID + " takes out " + text.Some(l.Tasks, maxStanding)
+	outcome = task.ID + " takes out " + text.Some(l.Tasks, maxDependents)
 	return append(reopen(agenda, "a person drops "+id), run.Append{Data: d}), outcome, nil
 }
 
@@ -99,7 +99,7 @@ func Drop(
 // and they would count as dropped.
 func onlyDrops(t *run.Task) string {
 	return fmt.Sprintf("%s takes %s out, with the patch that undoes it, and has no agent",
-		t.Task.ID, text.Some(t.Drops, maxStanding))
+		t.Task.ID, text.Some(t.Drops, maxDependents))
 }
 
 // maxDropID bounds how much of a task's id the one that takes it out has in its own, which has at most 64 bytes.
