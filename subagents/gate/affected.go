@@ -62,7 +62,7 @@ func Narrow(ctx context.Context, g spec.Gate, where *Where, change Change) (err 
 // printed runs a gate's command that maps changed files to targets. whole is why its output is not used.
 func printed(ctx context.Context, g *spec.Gate, where *Where, changed []string) (targets []string, whole string, err error) {
 	command, timeout := g.Affected, min(affectedTimeout, cmp.Or(g.Timeout.Std(), DefaultTimeout))
-	if i := slices.IndexFunc(changed, odd); i >= 0 {
+	if i := slices.IndexFunc(changed, unprintable); i >= 0 {
 		return nil, fmt.Sprintf("the changed file %q cannot be named in a line", changed[i]), nil
 	}
 	var out bytes.Buffer
@@ -113,7 +113,7 @@ func targetsOf(dir, text string) (targets []string, bad string, err error) {
 		}
 		place, _, _ := strings.Cut(strings.TrimPrefix(target, "//"), ":")
 		place = path.Clean(strings.TrimSuffix(place, "..."))
-		if _, err := root.Lstat(place); err != nil || odd(target) || target[0] == '-' || !fs.ValidPath(place) {
+		if _, err := root.Lstat(place); err != nil || unprintable(target) || target[0] == '-' || !fs.ValidPath(place) {
 			return nil, target, nil
 		}
 		targets = append(targets, target)
@@ -121,7 +121,7 @@ func targetsOf(dir, text string) (targets []string, bad string, err error) {
 	return targets, "", nil
 }
 
-// odd reports whether a text cannot be a line.
-func odd(text string) bool {
+// unprintable reports whether a text cannot be a line.
+func unprintable(text string) bool {
 	return !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl)
 }
