@@ -93,7 +93,7 @@ const (
 // few reports whether that is so, and git surely takes the files in by their names.
 func (r *scanned) few() bool {
 	paths := slices.Concat(r.tracked, r.added)
-	return len(paths) < manyFiles && r.bytes <= manyBytes && !slices.ContainsFunc(paths, odd)
+	return len(paths) < manyFiles && r.bytes <= manyBytes && !slices.ContainsFunc(paths, unsafeName)
 }
 
 // edit makes the tree of a few files as git would, which stores them byte for byte here, and leaves the index as it is. It
@@ -203,15 +203,15 @@ func (s *Slot) index(ctx context.Context, scan scanned) (string, error) {
 	return tree, err
 }
 
-// odd reports whether git might not take a file in by its name. It passes over some, such as git~1, without a failure.
-func odd(path string) bool {
+// unsafeName reports whether git might not take a file in by its name. It passes over some, such as git~1, without a failure.
+func unsafeName(path string) bool {
 	char := func(r rune) bool { return r >= 0x7f || r < ' ' || strings.ContainsRune(`~\:`, r) }
 	return strings.Contains("/"+strings.ToLower(path), "/.git") || strings.ContainsFunc(path, char)
 }
 
 // checkLeftOut returns a *ContentError where git left new files out of the index because of their names.
 func (s *Slot) checkLeftOut(ctx context.Context, added []string) error {
-	if !slices.ContainsFunc(added, odd) {
+	if !slices.ContainsFunc(added, unsafeName) {
 		return nil
 	}
 	out, err := s.look(ctx, "", "ls-files", "-z", "-t", "-o", "--exclude-standard")
