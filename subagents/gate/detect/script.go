@@ -40,8 +40,8 @@ var runners = []runner{
 }
 
 var (
-	// odd matches syntax beyond a chain of commands.
-	odd = lazyregexp.New("[|;<>`\n]|\\$\\(|(?:^|[^&])&(?:[^&]|$)")
+	// syntax matches syntax beyond a chain of commands.
+	syntax = lazyregexp.New("[|;<>`\n]|\\$\\(|(?:^|[^&])&(?:[^&]|$)")
 	// setting is an assignment in front of a command.
 	setting = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*=\S*$`)
 	alias   = lazyregexp.New(`^(?:npm|pnpm|yarn) run (\S+)$`)
@@ -59,7 +59,7 @@ func aliasOf(script string, scripts map[string]string) string {
 // reporter returns the variables and the flags with which the last command of a script names its tests, and the format that it
 // then speaks; "" for a script that is not understood. What is added to a script ends up at its last command.
 func reporter(script string) (env, flags []string, format string) {
-	if odd.MatchString(script) || strings.Contains(script, "||") {
+	if syntax.MatchString(script) || strings.Contains(script, "||") {
 		return nil, nil, ""
 	}
 	parts := strings.Split(script, "&&")
