@@ -36,8 +36,8 @@ func (s *Slot) anew(ctx context.Context, commit string) error {
 	return cmp.Or(err, s.repo.Encode(next.All))
 }
 
-// applyAttributes has git convert encodings by the attributes that the attempt has changed. The error is a *ContentError where it converts
-// to one of them nowhere.
+// applyAttributes has git convert encodings by the attributes that the attempt has changed. The error is a *ContentError where it
+// converts to one of them nowhere.
 func (s *Slot) applyAttributes(r *scanned) error {
 	root, err := os.OpenRoot(s.dir)
 	if err != nil {
