@@ -176,7 +176,7 @@ func (w *Worker) lacking() error {
 }
 
 // yield leaves what has begun to others.
-func (e *engagement) yield() {
+func (e *workerRun) yield() {
 	e.mu.Lock()
 	w := e.work
 	e.mu.Unlock()

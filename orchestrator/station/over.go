@@ -8,9 +8,9 @@ import (
 )
 
 // end leaves the run, which is over.
-func (e *engagement) end() { e.ends.Do(func() { close(e.over) }) }
+func (e *workerRun) end() { e.ends.Do(func() { close(e.over) }) }
 
-func (e *engagement) ended() bool {
+func (e *workerRun) ended() bool {
 	select {
 	case <-e.over:
 		return true
@@ -20,19 +20,19 @@ func (e *engagement) ended() bool {
 }
 
 // seen notes that the conductor is there.
-func (e *engagement) seen() {
+func (e *workerRun) seen() {
 	at := depot.Now()
 	e.heard.Store(&at)
 }
 
 // abandoned reports whether nothing is at work and the conductor has said nothing for long, although the server is there: it may
 // have been killed before it could say that the run is over. One that comes back says so, and the worker works for it again.
-func (e *engagement) abandoned(w *Work) bool {
+func (e *workerRun) abandoned(w *Work) bool {
 	return depot.Now().Sub(*e.heard.Load()) > setupTime && w.Bus.Steady(setupTime) && len(e.service().At) == 0
 }
 
 // untilOver is once, and ends without an error when the run is over.
-func (e *engagement) untilOver(ctx context.Context) error {
+func (e *workerRun) untilOver(ctx context.Context) error {
 	inner, leave := context.WithCancel(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() {

@@ -51,7 +51,7 @@ type Work struct {
 	at   atomic.Uint64 // the position in the log up to which it knows the setups of the run
 
 	// engaged is this run's part of a worker of many runs. nil for the run's own.
-	engaged *engagement
+	engaged *workerRun
 
 	name    string        // of the setup
 	look    chan struct{} // has follow look for another one at once; nil where the log is followed on the bus

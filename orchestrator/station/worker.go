@@ -49,9 +49,9 @@ type Worker struct {
 	fit    fit.Machine
 	facts  wire.Presence // what does not change
 
-	// found are runs that conductors say they conduct, ended those that an engagement has ended, asked what people ask.
+	// found are runs that conductors say they conduct, ended those that an workerRun has ended, asked what people ask.
 	found chan wire.Conducting
-	ended chan *engagement
+	ended chan *workerRun
 	asked chan bus.Message
 	drain chan struct{}
 	told  map[string]bool // why it could not work for runs; of the goroutine of Run, as what follows
@@ -63,7 +63,7 @@ type Worker struct {
 
 	mu sync.Mutex // guards what follows; the goroutine of Run alone writes it, but for some of health
 	Health
-	runs  map[string]*engagement
+	runs  map[string]*workerRun
 	state wire.WorkerState
 	until time.Time
 	said  json.RawMessage
@@ -82,9 +82,9 @@ func NewWorker(ctx context.Context, o WorkerOptions) (_ *Worker, err error) {
 	sandbox.TryIn(dir)
 	log := *zerolog.Ctx(ctx)
 	w := &Worker{
-		Place: depot.Place{Dir: store.Dir{Path: dir, Log: log}, Log: log}, o: o, runs: map[string]*engagement{},
+		Place: depot.Place{Dir: store.Dir{Path: dir, Log: log}, Log: log}, o: o, runs: map[string]*workerRun{},
 		state: wire.WorkerReady, told: map[string]bool{},
-		found: make(chan wire.Conducting), ended: make(chan *engagement),
+		found: make(chan wire.Conducting), ended: make(chan *workerRun),
 		asked: make(chan bus.Message), drain: make(chan struct{}, 1), hurt: make(chan struct{}, 1),
 	}
 	if err := w.lock(); err != nil {
@@ -393,7 +393,7 @@ func (w *Worker) leave(ctx context.Context) {
 	done.Wait()
 }
 
-func (w *Worker) engaged() []*engagement {
+func (w *Worker) engaged() []*workerRun {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Collect(maps.Values(w.runs))

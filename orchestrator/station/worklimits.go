@@ -29,9 +29,9 @@ func (w *Work) shareLimits(ctx context.Context, rate *model.RateLimit) error {
 	return nil
 }
 
-// keepTo has an engagement tell its conductors what holds of a rate limit, and keep to what they tell. What holds of the one
+// keepTo has an workerRun tell its conductors what holds of a rate limit, and keep to what they tell. What holds of the one
 // before continues.
-func (e *engagement) keepTo(rate *model.RateLimit) {
+func (e *workerRun) keepTo(rate *model.RateLimit) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.rate != nil {
@@ -43,7 +43,7 @@ func (e *engagement) keepTo(rate *model.RateLimit) {
 }
 
 // ownLimits are the limits that services told this worker itself: each worker answers for its own.
-func (e *engagement) ownLimits() (own []spec.Wait) {
+func (e *workerRun) ownLimits() (own []spec.Wait) {
 	for _, w := range e.kept().Limits() {
 		if w.From == "" || w.From == e.worker.o.Name {
 			own = append(own, w.Sent(depot.Now()))
@@ -55,8 +55,8 @@ func (e *engagement) ownLimits() (own []spec.Wait) {
 // maxShown bounds how many limits a worker reports that it keeps to.
 const maxShown = 20
 
-// allLimits adds to a list the limits that the engagement keeps to and that it lacks.
-func (e *engagement) allLimits(list []spec.Wait) []spec.Wait {
+// allLimits adds to a list the limits that the workerRun keeps to and that it lacks.
+func (e *workerRun) allLimits(list []spec.Wait) []spec.Wait {
 	rate := e.kept()
 	if rate == nil {
 		return list
@@ -72,8 +72,8 @@ func (e *engagement) allLimits(list []spec.Wait) []spec.Wait {
 	return list
 }
 
-// kept is the rate limit of the engagement; nil before it has one.
-func (e *engagement) kept() *model.RateLimit {
+// kept is the rate limit of the workerRun; nil before it has one.
+func (e *workerRun) kept() *model.RateLimit {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.rate

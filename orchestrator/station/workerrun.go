@@ -31,12 +31,12 @@ const (
 	enlistRetry = time.Second
 )
 
-// engagement is a run that a worker works for, or could not.
-type engagement struct {
+// workerRun is a run that a worker works for, or could not.
+type workerRun struct {
 	worker *Worker
 	run    string
 	cancel context.CancelFunc
-	// done is closed when the goroutine of the engagement has ended; err is set by then, or nil.
+	// done is closed when the goroutine of the workerRun has ended; err is set by then, or nil.
 	done chan struct{}
 	err  error
 	// worked reports that the run has counted on the worker.
@@ -68,7 +68,7 @@ func (w *Worker) engage(ctx context.Context, run string) {
 		return
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	e := &engagement{
+	e := &workerRun{
 		worker: w, run: run, cancel: cancel, done: make(chan struct{}), again: make(chan struct{}, 1),
 		falters: make(chan struct{}, 1), over: make(chan struct{}), allowance: newAllowance(w.o.Name),
 	}
@@ -88,7 +88,7 @@ func (w *Worker) engage(ctx context.Context, run string) {
 }
 
 // serve works for the run until it ends or ctx does. Where the worker can do nothing of it, it looks again now and then.
-func (e *engagement) serve(ctx context.Context) error {
+func (e *workerRun) serve(ctx context.Context) error {
 	for {
 		unfit, err := e.worker.unwell(), error(nil)
 		if unfit == nil {
@@ -139,7 +139,7 @@ func (e *unfitError) again() time.Duration {
 }
 
 // unable notes, and tells once, why the worker can do nothing of the run.
-func (e *engagement) unable(unfit *unfitError) {
+func (e *workerRun) unable(unfit *unfitError) {
 	e.mu.Lock()
 	told := e.told == unfit.Error()
 	e.work, e.serves, e.lacks, e.told = nil, nil, unfit.lacks, unfit.Error()
@@ -150,7 +150,7 @@ func (e *engagement) unable(unfit *unfitError) {
 }
 
 // once works for the run as its conductor's setups tell, until it ends, ctx does, or the worker is found unfit.
-func (e *engagement) once(ctx context.Context) error {
+func (e *workerRun) once(ctx context.Context) error {
 	o := &e.worker.o
 	w := &Work{
 		Place: depot.Place{Dir: e.worker.Dir, Log: e.worker.Log}, Run: e.run, Git: e.worker.git,
@@ -194,7 +194,7 @@ func (e *engagement) once(ctx context.Context) error {
 }
 
 // repeat tells the conductor again which places the worker has: when they change, and in case the conductor took it for lost.
-func (e *engagement) repeat(ctx context.Context, w *Work) {
+func (e *workerRun) repeat(ctx context.Context, w *Work) {
 	tick := time.NewTicker(wire.PresentFor)
 	defer tick.Stop()
 	for {
@@ -229,7 +229,7 @@ func (w *Worker) meets(c wire.Conducting) bool {
 }
 
 // enlist has the conductor count on the worker: what it signs proves something from then on.
-func (e *engagement) enlist(ctx context.Context, w *Work) error {
+func (e *workerRun) enlist(ctx context.Context, w *Work) error {
 	p := e.worker.presence()
 	if !slices.Contains(p.Runs[e.run].Serves, spec.RoleTester) {
 		p.Gates = 0
@@ -255,7 +255,7 @@ func (e *engagement) enlist(ctx context.Context, w *Work) error {
 }
 
 // equips finds the roles of a setup whose tasks the worker can do. None is an *unfitError.
-func (e *engagement) equips(w *Work, s *wire.Setup) error {
+func (e *workerRun) equips(w *Work, s *wire.Setup) error {
 	m := e.worker.fit
 	m.Environment = func(id string) bool {
 		_, err := w.Environments.Open(id)
@@ -282,7 +282,7 @@ func (e *engagement) equips(w *Work, s *wire.Setup) error {
 
 // foreign asks the conductor what to do about an attempt without a baseline of this worker's environment. One that leaves the
 // proofs to others says so from then on. A conductor that does not answer may be one that stops just now.
-func (e *engagement) foreign(ctx context.Context, w *Work, f wire.Foreign) (wire.Part, error) {
+func (e *workerRun) foreign(ctx context.Context, w *Work, f wire.Foreign) (wire.Part, error) {
 	f.Unable = wire.Lacking(f.Unable)
 	placed, err := call.Ask(ctx, w.line(), call.ConductorForeign, call.Head{At: call.At{Task: f.Task, Attempt: f.Attempt}}, f)
 	var called *call.Error
@@ -311,7 +311,7 @@ func (e *engagement) foreign(ctx context.Context, w *Work, f wire.Foreign) (wire
 }
 
 // service is the worker's report about the run.
-func (e *engagement) service() wire.Service {
+func (e *workerRun) service() wire.Service {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s := wire.Service{Serves: e.serves, Lacks: e.lacks, Base: e.base}
@@ -322,7 +322,7 @@ func (e *engagement) service() wire.Service {
 }
 
 // changed has the conductor told which places the worker has now.
-func (e *engagement) changed() {
+func (e *workerRun) changed() {
 	select {
 	case e.again <- struct{}{}:
 	default:
@@ -330,7 +330,7 @@ func (e *engagement) changed() {
 }
 
 // drain ends what the worker has begun for the run at the next turn, or hands it back when ctx ends, and leaves the run.
-func (e *engagement) drain(ctx context.Context) {
+func (e *workerRun) drain(ctx context.Context) {
 	e.mu.Lock()
 	w := e.work
 	e.mu.Unlock()
