@@ -42,7 +42,7 @@ var arrows = []struct {
 	{"act", []string{"decision", "plan", "request", "run"}},       // the table of what rules do for a person
 	{"assign", []string{"master", "run"}},                         // what the master reads is sealed as its assignment
 	{"view", []string{"act", "decision", "landing", "proof", "recovery", "run", "schedule"}},
-	{"veil", []string{"run"}},
+	{"redact", []string{"run"}},
 	{"eventlog", []string{"run"}},
 	{"evidence", []string{"acceptance", "acceptance/testsource", "landing/rank", "outlier", "proof", "run"}},
 	{"call", []string{"act", "plan", "request", "view"}},
@@ -67,7 +67,7 @@ var arrows = []struct {
 	{"client", []string{"act", "attempt", "call", "conductor", "decision", "depot", "eventlog", "explain", "plan", "proof", "request", "run", "shard", "store", "view"}},
 	{"station", []string{"call", "depot", "eventlog", "fit", "needs", "plan", "run", "store"}},
 	{"conduct", []string{"act", "call", "client", "conductor", "depot", "eventlog", "fault", "needs", "plan", "run", "shard", "station", "store", "view"}},
-	{"host", []string{"act", "audit", "call", "client", "conduct", "conductor", "depot", "eventlog", "fault", "mirrors", "request", "run", "store", "veil"}},
+	{"host", []string{"act", "audit", "call", "client", "conduct", "conductor", "depot", "eventlog", "fault", "mirrors", "request", "run", "store", "redact"}},
 	{"door", []string{"act", "call", "client", "conduct", "dashboard", "depot", "host", "mcpserver", "view"}},
 	{"hub", []string{"audit", "backup", "call", "client", "dashboard", "decision", "depot", "door", "eventlog", "fault", "host", "metrics", "run", "station"}},
 	{"sample", []string{"depot", "store"}},
@@ -75,7 +75,7 @@ var arrows = []struct {
 }
 
 // pure are the packages that decide or fold: they know neither NATS nor git, files, processes or the network.
-var pure = []string{"run", "plan", "proof", "recovery", "schedule", "request", "act", "master", "acceptance", "acceptance/testsource", "acceptance/testsource/gosource", "landing", "landing/blame", "landing/rank", "ledger", "outlier", "decision", "phase", "view", "veil"}
+var pure = []string{"run", "plan", "proof", "recovery", "schedule", "request", "act", "master", "acceptance", "acceptance/testsource", "acceptance/testsource/gosource", "landing", "landing/blame", "landing/rank", "ledger", "outlier", "decision", "phase", "view", "redact"}
 
 var impure = []string{"divisi/bus", "divisi/internal/git", "divisi/internal/sandbox", "os", "os/exec", "net", "net/http", "path/filepath"}
 

@@ -28,9 +28,9 @@ func allowedHosts(ip string, port int) map[string]bool {
 // guard passes on only requests that come from this page on this machine. One that writes is JSON, and comes from a script of the
 // page: a form of another page can send neither.
 func (s *Server) guard(next http.Handler) http.Handler {
-	veiled := next
-	if s.veiled != nil {
-		veiled = s.veiled.routes()
+	redacted := next
+	if s.redacted != nil {
+		redacted = s.redacted.routes()
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		secure(w.Header())
@@ -53,9 +53,9 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			http.Error(w, "a request is application/json", http.StatusUnsupportedMediaType)
 		default:
 			answer := next
-			if !who.Raw && s.veiled != nil {
+			if !who.Raw && s.redacted != nil {
 				s.unveil()
-				answer = veiled
+				answer = redacted
 			}
 			v := visit{who, func() bool { _, still := s.visitor(r); return still }}
 			answer.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), visitorKey{}, v)))

@@ -41,9 +41,9 @@ type Options struct {
 	// Runs are the runs that it shows, and Controller answers what they do not; both are needed.
 	Runs       Runs
 	Controller Controller
-	// VeiledRuns and VeiledController are those of visitors who are not shown what commands printed; nil where there are none.
-	VeiledRuns       Runs
-	VeiledController Controller
+	// RedactedRuns and RedactedController are those of visitors who are not shown what commands printed; nil where there are none.
+	RedactedRuns       Runs
+	RedactedController Controller
 	// Owner opens the page with the address that URL returns; with TLS there is none, but those of Link. Version is the
 	// program's.
 	Owner   Visitor
@@ -59,8 +59,8 @@ type Server struct {
 	opts     Options
 	overview *overview
 	sessions *sessions
-	// veiled is the page of visitors who are not shown what commands printed: without a listener of its own. nil for none.
-	veiled   *Server
+	// redacted is the page of visitors who are not shown what commands printed: without a listener of its own. nil for none.
+	redacted *Server
 	unveiled sync.Once
 	// surveyPause is between two inspects all runs; look is sent to for one at once.
 	surveyPause time.Duration
@@ -108,9 +108,9 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s := newServer(o)
-	if o.VeiledRuns != nil {
-		o.Runs, o.Controller = o.VeiledRuns, o.VeiledController
-		s.veiled = newServer(o)
+	if o.RedactedRuns != nil {
+		o.Runs, o.Controller = o.RedactedRuns, o.RedactedController
+		s.redacted = newServer(o)
 	}
 	return s, nil
 }
@@ -170,8 +170,8 @@ func (s *Server) Start(ctx context.Context) error {
 	}
 	s.running.Go(func() { s.serve(srv, l) })
 	s.running.Go(func() { s.surveys(run) })
-	if s.veiled != nil {
-		s.veiled.begin = s.begin
+	if s.redacted != nil {
+		s.redacted.begin = s.begin
 	}
 	s.running.Go(func() { s.shutdown(run, srv) })
 	return nil
@@ -241,11 +241,11 @@ func (s *Server) unveil() {
 	s.unveiled.Do(func() {
 		known := make(chan struct{})
 		s.begin(func(ctx context.Context) {
-			if err := s.veiled.survey(ctx); err != nil && ctx.Err() == nil {
+			if err := s.redacted.survey(ctx); err != nil && ctx.Err() == nil {
 				s.opts.Logger.Warn().Err(err).Msg("the page of viewers does not know how the runs stand")
 			}
 			close(known)
-			s.veiled.surveys(ctx)
+			s.redacted.surveys(ctx)
 		})
 		<-known
 	})

@@ -227,7 +227,7 @@ func (d *PageRuns) Decisions(ctx context.Context, run string) (open []view.Decis
 // Show implements dashboard.Controller.
 func (d *PageRuns) Show(ctx context.Context, q dashboard.Query) (data json.RawMessage, err error) {
 	h, served := d.Runs.(host.Hosted)
-	if served && h.Veiled && (q.What == dashboard.ShowLog || q.What == dashboard.ShowContext) {
+	if served && h.Redacted && (q.What == dashboard.ShowLog || q.What == dashboard.ShowContext) {
 		return nil, usage.Errorf("viewers do not see the output of commands and gates")
 	}
 	err = d.with(ctx, q.Run, func(r *client.Run) (err error) {

@@ -73,7 +73,7 @@ type Host struct {
 	mu    sync.Mutex
 	runs  map[string]*hosted
 	noted map[string]Known
-	// secret is that of the veils through which viewers read logs.
+	// secret is that of the redactors through which viewers read logs.
 	secret []byte
 }
 

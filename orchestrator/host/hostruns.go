@@ -7,10 +7,10 @@ import (
 	"divisi/orchestrator/client"
 )
 
-// Hosted are the runs of a host in this process; veiled ones without what commands printed.
+// Hosted are the runs of a host in this process; redacted ones without what commands printed.
 type Hosted struct {
-	Host   *Host
-	Veiled bool
+	Host     *Host
+	Redacted bool
 }
 
 // List implements Runs.
@@ -22,7 +22,7 @@ func (h Hosted) Open(ctx context.Context, id string) (*client.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.Sent = true; h.Veiled {
+	if r.Sent = true; h.Redacted {
 		h.Host.conceal(r)
 	}
 	h.Host.visited(r)
@@ -39,7 +39,7 @@ func (h *Host) visited(r *client.Run) {
 
 // Summary implements Runs.
 func (h Hosted) Summary(ctx context.Context, id string) (client.Summary, error) {
-	if h.Veiled {
+	if h.Redacted {
 		return h.Host.viewed(ctx, id)
 	}
 	return client.Place(h.Host.Dir.Path).Summary(ctx, id)

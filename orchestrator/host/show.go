@@ -11,22 +11,22 @@ import (
 	"divisi/orchestrator/call"
 	"divisi/orchestrator/client"
 	"divisi/orchestrator/eventlog"
-	"divisi/orchestrator/veil"
+	"divisi/orchestrator/redact"
 	"divisi/subagents/wire"
 )
 
 // A viewer who was not granted what commands printed reads neither the log nor its objects on the server. Its host shows the
 // log, a page for each call, with those texts concealed:
 //
-//	viewer ── host.view.<name>: log, from a position ──▶ host ──▶ reads ev.<run>.> ──▶ veil ──▶ a page
-//	viewer ── host.view.<name>: summary, decisions, diff ──▶ host ──▶ folds the log behind the veil
+//	viewer ── host.view.<name>: log, from a position ──▶ host ──▶ reads ev.<run>.> ──▶ redactor ──▶ a page
+//	viewer ── host.view.<name>: summary, decisions, diff ──▶ host ──▶ folds the log behind the redactor
 
 // pageSize is from how many bytes on a page is full. One message can be larger.
 const pageSize = 256 << 10
 
 // page reads the log of a run from a position on, and conceals it.
 func (h *Host) page(ctx context.Context, run string, from uint64) (page []call.Shown, err error) {
-	v, size, knows := veil.New(run, h.secret), 0, from <= 1
+	v, size, knows := redact.New(run, h.secret), 0, from <= 1
 	for m, err := range h.bus.Read(ctx, bus.RunFilter(run), from) {
 		if err == nil && from <= 1 && len(page) == 0 {
 			err = wire.CheckFormat(run, m)
@@ -35,7 +35,7 @@ func (h *Host) page(ctx context.Context, run string, from uint64) (page []call.S
 			return nil, fmt.Errorf("read the log of run %s: %w", run, err)
 		}
 		events := wire.DecodeEvents(m)
-		if !knows && slices.ContainsFunc(events, func(e contextscope.Event) bool { return veil.Signed(&e) }) {
+		if !knows && slices.ContainsFunc(events, func(e contextscope.Event) bool { return redact.Signed(&e) }) {
 			if err := h.learn(ctx, v, run, m.Pos); err != nil {
 				return nil, err
 			}
@@ -56,8 +56,8 @@ func (h *Host) page(ctx context.Context, run string, from uint64) (page []call.S
 	return page, nil
 }
 
-// learn gives a veil the keys that the workers of a run had before a position.
-func (h *Host) learn(ctx context.Context, v *veil.Veil, run string, before uint64) error {
+// learn gives a redactor the keys that the workers of a run had before a position.
+func (h *Host) learn(ctx context.Context, v *redact.Redactor, run string, before uint64) error {
 	for m, err := range h.bus.Read(ctx, bus.ConductorSubject(run, string(contextscope.KindRun)), 0) {
 		if err != nil {
 			return fmt.Errorf("read the keys of the workers of run %s: %w", run, err)
@@ -72,7 +72,7 @@ func (h *Host) learn(ctx context.Context, v *veil.Veil, run string, before uint6
 	return nil
 }
 
-// conceal has a run of this host read its log behind the veil.
+// conceal has a run of this host read its log behind the redactor.
 func (h *Host) conceal(r *client.Run) {
 	r.At.Log().Bus.ReadThrough(func(ctx context.Context, from uint64) ([]bus.Message, error) {
 		page, err := h.page(ctx, r.Name, from)

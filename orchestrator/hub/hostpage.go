@@ -30,15 +30,15 @@ func (k *keeper) open(ctx context.Context, of *host.Host, at depot.Server, c *de
 		_, err := client.AskOn(ctx, at, call.HostResume, run, call.Resumption{For: by})
 		return err
 	}
-	runs := func(veiled bool) *door.PageRuns {
+	runs := func(redacted bool) *door.PageRuns {
 		return &door.PageRuns{
-			Runs: host.Hosted{Host: of, Veiled: veiled}, Begin: begin, Vouches: true, Kept: map[string]dashboard.Standing{},
+			Runs: host.Hosted{Host: of, Redacted: redacted}, Begin: begin, Vouches: true, Kept: map[string]dashboard.Standing{},
 		}
 	}
-	whole, veiled := runs(false), runs(true)
+	whole, redacted := runs(false), runs(true)
 	s, err := dashboard.New(dashboard.Options{
 		Addr: k.o.Page, TLS: &tls.Config{Certificates: []tls.Certificate{k.certificate}, MinVersion: tls.VersionTLS12},
-		Hosts: k.o.Hosts, Runs: whole, Controller: whole, VeiledRuns: veiled, VeiledController: veiled,
+		Hosts: k.o.Hosts, Runs: whole, Controller: whole, RedactedRuns: redacted, RedactedController: redacted,
 		Version: release.Version(), Logger: *zerolog.Ctx(ctx),
 	})
 	if err != nil {

@@ -1,4 +1,4 @@
-package veil_test
+package redact_test
 
 import (
 	"testing"

@@ -1,4 +1,4 @@
-package veil
+package redact
 
 import (
 	"slices"
@@ -8,7 +8,7 @@ import (
 )
 
 // shape is the kept part of a JSON value; nil is left out.
-type shape func(v *Veil, x any) any
+type shape func(v *Redactor, x any) any
 
 // fields are the shapes of an object's fields.
 type fields map[string]shape
@@ -22,7 +22,7 @@ func object(whole string, more fields) shape {
 	for name, s := range more {
 		of[name] = s
 	}
-	return func(v *Veil, x any) any {
+	return func(v *Redactor, x any) any {
 		had, ok := x.(map[string]any)
 		if !ok {
 			return nil
@@ -41,7 +41,7 @@ func object(whole string, more fields) shape {
 
 // each gives one shape to the items of a list, or to the values of an object.
 func each(s shape) shape {
-	return func(v *Veil, x any) any {
+	return func(v *Redactor, x any) any {
 		switch had := x.(type) {
 		case []any:
 			out := make([]any, 0, len(had))
@@ -65,11 +65,11 @@ func each(s shape) shape {
 }
 
 // kept keeps a value as it is.
-func kept(_ *Veil, x any) any { return x }
+func kept(_ *Redactor, x any) any { return x }
 
 // text gives a text another one in its place; an empty one stays empty.
-func text(other func(v *Veil, had string) string) shape {
-	return func(v *Veil, x any) any {
+func text(other func(v *Redactor, had string) string) shape {
+	return func(v *Redactor, x any) any {
 		had, ok := x.(string)
 		if !ok {
 			return nil
@@ -82,15 +82,15 @@ func text(other func(v *Veil, had string) string) shape {
 }
 
 var (
-	hidden = text(func(*Veil, string) string { return Hidden })
-	masked = text(func(v *Veil, had string) string { return v.mask(had) })
-	begun  = text(func(_ *Veil, had string) string { return head(had) })
+	hidden = text(func(*Redactor, string) string { return Hidden })
+	masked = text(func(v *Redactor, had string) string { return v.mask(had) })
+	begun  = text(func(_ *Redactor, had string) string { return head(had) })
 	// signature says as much about its gate as before.
-	signature = text(func(v *Veil, had string) string { return gate.Masked(had, v.mask(had)) })
+	signature = text(func(v *Redactor, had string) string { return gate.Masked(had, v.mask(had)) })
 )
 
 // signatures are sorted and unique, as those of a receipt have to be.
-func signatures(v *Veil, x any) any {
+func signatures(v *Redactor, x any) any {
 	list, _ := each(signature)(v, x).([]any)
 	var out []string
 	for _, item := range list {
@@ -104,7 +104,7 @@ func signatures(v *Veil, x any) any {
 
 // keyed gives the names of an object's fields the shape of a text.
 func keyed(s shape) shape {
-	return func(v *Veil, x any) any {
+	return func(v *Redactor, x any) any {
 		had, ok := x.(map[string]any)
 		if !ok {
 			return nil
@@ -120,8 +120,8 @@ func keyed(s shape) shape {
 }
 
 // with changes what a shape keeps, by the value that it was made of.
-func with(s shape, change func(v *Veil, had, out map[string]any)) shape {
-	return func(v *Veil, x any) any {
+func with(s shape, change func(v *Redactor, had, out map[string]any)) shape {
+	return func(v *Redactor, x any) any {
 		had, ok := x.(map[string]any)
 		out, read := s(v, x).(map[string]any)
 		if !ok || !read {

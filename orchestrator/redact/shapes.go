@@ -1,4 +1,4 @@
-package veil
+package redact
 
 import (
 	"encoding/json"
@@ -26,15 +26,15 @@ var shapes = map[contextscope.Kind]shape{
 	contextscope.KindError:   fault,
 	contextscope.KindUsage: object("calls prompt cached output thoughts tool_use model price pico_usd tier took_ns bytes",
 		nil),
-	contextscope.KindProgress: with(object("wait", fields{"doing": hidden}), func(_ *Veil, had, out map[string]any) {
+	contextscope.KindProgress: with(object("wait", fields{"doing": hidden}), func(_ *Redactor, had, out map[string]any) {
 		if had["wait"] != nil { // then Divisi words it
 			out["doing"] = had["doing"]
 		}
 	}),
-	contextscope.KindReceipt: (*Veil).receipt,
+	contextscope.KindReceipt: (*Redactor).receipt,
 	contextscope.KindResult: spoken(object("task attempt delivery status usage handed_over limit_hit environment derived copies "+
 		"plan final took_ns queued_ns slot_ns git_ns shared",
-		fields{"patch": patch, "error": fault, "receipts": each((*Veil).receipt)})),
+		fields{"patch": patch, "error": fault, "receipts": each((*Redactor).receipt)})),
 	contextscope.KindAnswer: spoken(object("request refused task status commit usage begun granted unlocked text from", fields{
 		"fault": fault,
 	})),
@@ -43,7 +43,7 @@ var shapes = map[contextscope.Kind]shape{
 	contextscope.KindTask: tasks,
 	contextscope.KindLanding: object("batch state old head tree set mends parts search limit dispatch own", fields{
 		"tasks":      each(object("task attempt commit added deleted files", fields{"unverified": begun, "better": begun})),
-		"unverified": begun, "better": begun, "gone": each(masked), "receipts": each((*Veil).receipt),
+		"unverified": begun, "better": begun, "gone": each(masked), "receipts": each((*Redactor).receipt),
 	}),
 	contextscope.KindUnreadable: object("kind lost", nil),
 }
@@ -51,7 +51,7 @@ var shapes = map[contextscope.Kind]shape{
 var (
 	patch = object("commit base tree pack files added deleted", nil)
 	// saved is an artifact. The handle of one that the agent gave a name is made of that; others name what a tool printed.
-	saved = with(object("bytes name", nil), func(_ *Veil, had, out map[string]any) {
+	saved = with(object("bytes name", nil), func(_ *Redactor, had, out map[string]any) {
 		if handle, _ := had["handle"].(string); strings.HasPrefix(handle, "artifact/") {
 			out["handle"], out["what"] = had["handle"], had["what"]
 		}
@@ -62,7 +62,7 @@ var (
 	printed = object("", fields{"summary": hidden, "findings": each(hidden), "deviations": each(hidden)})
 
 	fault = with(object("class", fields{"message": hidden, "detail": hidden, "signatures": signaturesOfFault}),
-		func(_ *Veil, had, out map[string]any) {
+		func(_ *Redactor, had, out map[string]any) {
 			if class, _ := had["class"].(string); harmless[class] {
 				out["message"] = had["message"]
 			}
@@ -79,14 +79,14 @@ var (
 
 	runs = with(object("state allow_unverified allow_unread on_doubt first_red epoch setup budget file roles project head ref "+
 		"dispatch void line keys crew at quarantine reproved unserved made outage own", fields{
-		"spec": order, "reason": begun, "baseline": each((*Veil).receipt),
-		"other": object("environment", fields{"baseline": each((*Veil).receipt), "lacks": each(masked)}),
-		"known": each((*Veil).receipt), "final": each((*Veil).receipt), "flaky": each(signatures), "names": each(masked),
+		"spec": order, "reason": begun, "baseline": each((*Redactor).receipt),
+		"other": object("environment", fields{"baseline": each((*Redactor).receipt), "lacks": each(masked)}),
+		"known": each((*Redactor).receipt), "final": each((*Redactor).receipt), "flaky": each(signatures), "names": each(masked),
 		"unverified": begun,
 		"gate":       object("name command affected full format timeout by", fields{"dropped": begun}),
 		"missing":    each(begun), "decision": decided, "wait": begun, "notices": each(hidden),
 		"unlike": each(each(unlike)),
-	}), func(_ *Veil, had, out map[string]any) {
+	}), func(_ *Redactor, had, out map[string]any) {
 		if !tells(had) && had["notices"] != nil {
 			out["notices"] = had["notices"]
 		}
@@ -96,10 +96,10 @@ var (
 	order = with(object("run program keys goal repo base branch submodules environment derived copies missing plan "+
 		"project roles parallel budget auto_approve allow_unverified allow_unread fresh_baseline reprove on_doubt review "+
 		"detected proposed trial usual created",
-		nil), func(_ *Veil, _, out map[string]any) { out["concealed"] = true })
+		nil), func(_ *Redactor, _, out map[string]any) { out["concealed"] = true })
 
 	plans = with(object("by request follows drop replaces edited decision_record tasks notes overlaps ceiling likely grant "+
-		"forgotten joins", nil), func(_ *Veil, had, out map[string]any) {
+		"forgotten joins", nil), func(_ *Redactor, had, out map[string]any) {
 		if quotes, _ := had["forgotten"].(bool); quotes {
 			out["tasks"] = each(quoting)(nil, had["tasks"])
 		}
@@ -114,7 +114,7 @@ var (
 			"unlike": each(unlike),
 		}),
 		"red": object("of run tree since again in", fields{"failed": each(masked)}), "decision": decided, "given": patch,
-	}), func(_ *Veil, had, out map[string]any) {
+	}), func(_ *Redactor, had, out map[string]any) {
 		if reason, ok := had["reason"].(string); ok {
 			fault, _ := had["fault"].(map[string]any)
 			out["reason"] = because(reason, fault)
@@ -129,7 +129,7 @@ var (
 )
 
 // unrun lists the tests that should have run and did not.
-func unrun(v *Veil, had string) string {
+func unrun(v *Redactor, had string) string {
 	if had == spec.HiddenAll {
 		return had
 	}
@@ -138,7 +138,7 @@ func unrun(v *Veil, had string) string {
 
 // spoken adds a handoff. One of an attempt without the call of a model is what a program printed.
 func spoken(s shape) shape {
-	return with(s, func(v *Veil, had, out map[string]any) {
+	return with(s, func(v *Redactor, had, out map[string]any) {
 		usage, _ := had["usage"].(map[string]any)
 		calls, _ := usage["calls"].(json.Number)
 		words := printed

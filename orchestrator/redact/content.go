@@ -1,4 +1,4 @@
-package veil
+package redact
 
 import (
 	"google.golang.org/genai"

@@ -1,4 +1,4 @@
-package veil_test
+package redact_test
 
 import (
 	"bufio"
@@ -13,8 +13,8 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/orchestrator/decision"
+	"divisi/orchestrator/redact"
 	"divisi/orchestrator/run"
-	"divisi/orchestrator/veil"
 	"divisi/orchestrator/view"
 	"divisi/subagents/wire"
 )
@@ -33,22 +33,22 @@ func recorded(t *testing.T) (events []contextscope.Event) {
 }
 
 // folded is what the fold makes of a log, and of the same as a viewer is shown it.
-func folded(t *testing.T, events []contextscope.Event) (whole, veiled *run.State) {
+func folded(t *testing.T, events []contextscope.Event) (whole, redacted *run.State) {
 	t.Helper()
-	whole, veiled = run.NewState(), run.NewState()
-	v := veil.New(events[0].Run, []byte("s"))
+	whole, redacted = run.NewState(), run.NewState()
+	v := redact.New(events[0].Run, []byte("s"))
 	for _, e := range events {
 		seen := v.Event(e)
-		require.Equal(t, whole.Apply(&e), veiled.Apply(&seen)) // the sample has events that no fold takes
+		require.Equal(t, whole.Apply(&e), redacted.Apply(&seen)) // the sample has events that no fold takes
 	}
-	return whole, veiled
+	return whole, redacted
 }
 
 // TestTheFoldOfAViewerIsThatOfTheLog: what is concealed changes no state, and nothing that is counted.
 func TestTheFoldOfAViewerIsThatOfTheLog(t *testing.T) {
 	t.Parallel()
-	whole, veiled := folded(t, recorded(t))
-	a, b := view.Of(whole), view.Of(veiled)
+	whole, redacted := folded(t, recorded(t))
+	a, b := view.Of(whole), view.Of(redacted)
 	require.Equal(t, a.State, b.State)
 	require.Equal(t, a.Times, b.Times)
 	require.Equal(t, a.Usage, b.Usage)
@@ -56,8 +56,8 @@ func TestTheFoldOfAViewerIsThatOfTheLog(t *testing.T) {
 	require.Equal(t, a.Verdicts, b.Verdicts)
 	require.Equal(t, []int{a.Batches, a.GateRuns, a.OneByOne, a.Added, a.Deleted, a.Files},
 		[]int{b.Batches, b.GateRuns, b.OneByOne, b.Added, b.Deleted, b.Files})
-	require.Equal(t, whole.Spent, veiled.Spent)
-	require.Equal(t, whole.Batches, veiled.Batches)
+	require.Equal(t, whole.Spent, redacted.Spent)
+	require.Equal(t, whole.Batches, redacted.Batches)
 	require.Len(t, b.Tasks, len(a.Tasks))
 	for i := range a.Tasks {
 		x, y := a.Tasks[i], b.Tasks[i]
@@ -71,11 +71,11 @@ func TestTheFoldOfAViewerIsThatOfTheLog(t *testing.T) {
 		require.Equal(t, []any{x.Gate, x.Verdict, len(x.New), len(x.Known), len(x.Fixed)},
 			[]any{y.Gate, y.Verdict, len(y.New), len(y.Known), len(y.Fixed)})
 	}
-	require.Len(t, decision.Open(veiled), len(decision.Open(whole)))
+	require.Len(t, decision.Open(redacted), len(decision.Open(whole)))
 }
 
-// TestAForgedReceiptDoesNotCountBehindAVeil: the host checks what a viewer cannot check any more.
-func TestAForgedReceiptDoesNotCountBehindAVeil(t *testing.T) {
+// TestAForgedReceiptDoesNotCountBehindARedactor: the host checks what a viewer cannot check any more.
+func TestAForgedReceiptDoesNotCountBehindARedactor(t *testing.T) {
 	t.Parallel()
 	public, key, err := ed25519.GenerateKey(nil)
 	require.NoError(t, err)
@@ -91,7 +91,7 @@ func TestAForgedReceiptDoesNotCountBehindAVeil(t *testing.T) {
 		receipt spec.Receipt
 		counts  int
 	}{"signed": {good, 1}, "forged": {forged, 0}} {
-		v, st := veil.New("r", []byte("s")), run.NewState()
+		v, st := redact.New("r", []byte("s")), run.NewState()
 		gate := of(contextscope.KindReceipt, "--baseline/1", c.receipt)
 		gate.Task, gate.Attempt, gate.Agent, gate.Role, gate.Worker = "--baseline", 1, "--baseline/1", "tester", "a"
 		began := of(contextscope.KindStarted, "--baseline/1", wire.Started{Delivery: 1})
@@ -116,7 +116,7 @@ func TestAGuessCannotBeTried(t *testing.T) {
 	begin := of(contextscope.KindRun, "conductor", run.Data{Spec: &run.Spec{Run: "r", Keys: map[string][]byte{"a": public}}})
 	seen := map[string]spec.Receipt{}
 	for _, secret := range []string{"one", "two", "one"} {
-		v := veil.New("r", []byte(secret))
+		v := redact.New("r", []byte(secret))
 		v.Event(begin)
 		e := v.Event(of(contextscope.KindReceipt, "t/1", r))
 		var got spec.Receipt

@@ -1,4 +1,4 @@
-package veil_test
+package redact_test
 
 import (
 	"encoding/json"
@@ -13,8 +13,8 @@ import (
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
+	"divisi/orchestrator/redact"
 	"divisi/orchestrator/run"
-	"divisi/orchestrator/veil"
 	"divisi/subagents/wire"
 )
 
@@ -27,10 +27,10 @@ func of(kind contextscope.Kind, author string, data any, parts ...*genai.Part) c
 	return e
 }
 
-// shown is an event behind a veil, as JSON.
+// shown is an event behind a redactor, as JSON.
 func shown(t *testing.T, e contextscope.Event) string {
 	t.Helper()
-	data, err := json.Marshal(veil.New("r", []byte("s")).Event(e))
+	data, err := json.Marshal(redact.New("r", []byte("s")).Event(e))
 	require.NoError(t, err)
 	return string(data)
 }
@@ -182,8 +182,8 @@ func TestNoTextOfWhatWasPrintedIsLeft(t *testing.T) {
 	}
 }
 
-// FuzzVeil: whatever the data of an event is, the text of a tool's answer and of an unknown field is not shown.
-func FuzzVeil(f *testing.F) {
+// FuzzRedactor: whatever the data of an event is, the text of a tool's answer and of an unknown field is not shown.
+func FuzzRedactor(f *testing.F) {
 	f.Add("tool", `{"end":{"handoff":{"output":"x"}},"x":"y"}`)
 	f.Add("receipt", `{"tail":"x","signatures":["x",1,null],"hidden":{"a":"b"}}`)
 	f.Add("run", `[{"spec":"x"}]`)

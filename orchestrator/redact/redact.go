@@ -1,11 +1,11 @@
-// Package veil removes the output of commands, gates and tools from the log of a run for viewers. Its input are the events of one
+// Package redact removes the output of commands, gates and tools from the log of a run for viewers. Its input are the events of one
 // run in their order, its output the same events with what is listed here as harmless, and nothing else: a kind or a field that
 // is not listed is left out. It reads no log and sends nothing.
 //
 //	event ──▶ its envelope (whose it is, when, its kind) ──▶ kept
 //	      ├─▶ data: the fields that the table of its kind names ──▶ kept, masked, cut to their head, or Hidden
 //	      └─▶ content: what a model or a person says ──▶ kept; what a tool answers, or is put to a model ──▶ Hidden
-package veil
+package redact
 
 import (
 	"bytes"
@@ -24,21 +24,21 @@ import (
 // Hidden stands where a viewer is shown no text.
 const Hidden = "(not shown to viewers)"
 
-// Veil conceals the events of one run. It is used by one goroutine.
-type Veil struct {
+// Redactor conceals the events of one run. It is used by one goroutine.
+type Redactor struct {
 	run string
 	// secret keys the masks: without it no guess can be tried against a mask.
 	secret []byte
-	// keys are the public ones of the workers, as the events that the veil has seen tell.
+	// keys are the public ones of the workers, as the events that the redactor has seen tell.
 	keys map[string][]byte
 }
 
-// New returns the veil of a run. The masks of two veils are the same where their secrets are.
-func New(run string, secret []byte) *Veil { return &Veil{run: run, secret: secret} }
+// New returns the redactor of a run. The masks of two redactors are the same where their secrets are.
+func New(run string, secret []byte) *Redactor { return &Redactor{run: run, secret: secret} }
 
-// Learn takes the keys of workers from an event, which Event does too: a veil that begins in the middle of a log has to know
+// Learn takes the keys of workers from an event, which Event does too: a redactor that begins in the middle of a log has to know
 // those before.
-func (v *Veil) Learn(e *contextscope.Event) {
+func (v *Redactor) Learn(e *contextscope.Event) {
 	var d struct {
 		Spec *struct {
 			Keys map[string][]byte `json:"keys"`
@@ -62,7 +62,7 @@ func Signed(e *contextscope.Event) bool {
 }
 
 // Event is an event as a viewer is shown it.
-func (v *Veil) Event(e contextscope.Event) contextscope.Event {
+func (v *Redactor) Event(e contextscope.Event) contextscope.Event {
 	v.Learn(&e)
 	out := contextscope.Event{
 		V: e.V, ID: e.ID, Run: e.Run, Task: e.Task, Attempt: e.Attempt, Agent: e.Agent, Role: e.Role, Worker: e.Worker,
@@ -75,7 +75,7 @@ func (v *Veil) Event(e contextscope.Event) contextscope.Event {
 }
 
 // data returns the visible data of an event. What cannot be read is nothing.
-func (v *Veil) data(kind contextscope.Kind, data []byte) json.RawMessage {
+func (v *Redactor) data(kind contextscope.Kind, data []byte) json.RawMessage {
 	var x any
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
@@ -94,7 +94,7 @@ func (v *Veil) data(kind contextscope.Kind, data []byte) json.RawMessage {
 }
 
 // mask stands for a text: it is the same for the same text, and tells nothing of it.
-func (v *Veil) mask(text string) string {
+func (v *Redactor) mask(text string) string {
 	h := hmac.New(sha256.New, v.secret)
 	h.Write([]byte(text))
 	return hex.EncodeToString(h.Sum(nil))[:12]
@@ -103,7 +103,7 @@ func (v *Veil) mask(text string) string {
 // receipt returns the visible part of a gate's result. The fold of a viewer takes a receipt with a signature for one that its
 // worker has signed: of one that is not, or not by a worker of the run, no signature is left. What is left cannot be checked with
 // a key, so that no output can be guessed and then found to be the one that was signed.
-func (v *Veil) receipt(x any) any {
+func (v *Redactor) receipt(x any) any {
 	out, ok := receipts(v, x).(map[string]any)
 	if !ok {
 		return nil
