@@ -14,7 +14,7 @@ import (
 	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
 	"divisi/subagents/gate"
-	"divisi/subagents/gate/lack"
+	"divisi/subagents/gate/missing"
 	"divisi/subagents/wire"
 )
 
@@ -169,7 +169,7 @@ func keepReceipts(s *run.State, r *spec.Result) []run.Action {
 	}
 	actions := stopUnproven(s, d)
 	if slices.ContainsFunc(d.Baseline, func(r spec.Receipt) bool {
-		return gate.Incomparable(r) != "" || gate.Empty(r) || lack.Shown(r) // a person can bring it, and no key tells
+		return gate.Incomparable(r) != "" || gate.Empty(r) || missing.Shown(r) // a person can bring it, and no key tells
 	}) {
 		return actions // another time it may prove more
 	}

@@ -14,7 +14,7 @@ import (
 	"divisi/orchestrator/run"
 	"divisi/subagents/gate"
 	"divisi/subagents/gate/detect"
-	"divisi/subagents/gate/lack"
+	"divisi/subagents/gate/missing"
 )
 
 // ErrUnverified reports that nothing which lands in a run could be proven, and that the run may not continue without proof.
@@ -51,19 +51,19 @@ func Incomparables(order *run.Spec, proofs *run.Proofs) []Incomparable {
 }
 
 // Lacks names what the gates did not find on the base commit, each once; none before the baseline is known.
-func Lacks(order *run.Spec, proofs *run.Proofs) []lack.Lack {
+func Lacks(order *run.Spec, proofs *run.Proofs) []missing.Need {
 	var receipts []spec.Receipt
 	for _, g := range order.Project.Gates {
 		if r, ok := proofs.Baseline[g.Name]; ok {
 			receipts = append(receipts, r)
 		}
 	}
-	return lack.Of(receipts, order.Proposed, len(order.Project.Setup.Command) > 0)
+	return missing.Of(receipts, order.Proposed, len(order.Project.Setup.Command) > 0)
 }
 
 // Explained reports whether one of some lacks is why a gate fails.
-func Explained(lacks []lack.Lack, gate string) bool {
-	return slices.ContainsFunc(lacks, func(l lack.Lack) bool { return slices.Contains(l.Gates, gate) })
+func Explained(lacks []missing.Need, gate string) bool {
+	return slices.ContainsFunc(lacks, func(l missing.Need) bool { return slices.Contains(l.Gates, gate) })
 }
 
 // Empty lists the gates that are green on the base commit without having run a test, which they are there for, in the project's

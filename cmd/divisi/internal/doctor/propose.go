@@ -11,7 +11,7 @@ import (
 	"divisi/orchestrator/run"
 	"divisi/subagents/gate"
 	"divisi/subagents/gate/detect"
-	"divisi/subagents/gate/lack"
+	"divisi/subagents/gate/missing"
 )
 
 // maxHidden is how many packages or files a line names.
@@ -99,9 +99,9 @@ func triedGates(st *run.State) map[string]detect.Tried {
 	return tried
 }
 
-func lackOf(lacks []lack.Lack, gate string) string {
+func lackOf(lacks []missing.Need, gate string) string {
 	for _, l := range lacks {
-		if proof.Explained([]lack.Lack{l}, gate) {
+		if proof.Explained([]missing.Need{l}, gate) {
 			return l.What
 		}
 	}

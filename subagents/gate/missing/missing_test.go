@@ -1,4 +1,4 @@
-package lack
+package missing
 
 import (
 	"strings"

@@ -1,7 +1,7 @@
-// Package lack names missing packages, modules and programs from the gate output on the base commit. Its input are receipts and
+// Package missing names missing packages, modules and programs from the gate output on the base commit. Its input are receipts and
 // the setup that is proposed, its output one lack for each kind, whatever the number of gates that met it. It reads no file and
 // runs nothing.
-package lack
+package missing
 
 import (
 	"cmp"
@@ -15,8 +15,8 @@ import (
 	"divisi/internal/text"
 )
 
-// Lack lists the things that gates did not find.
-type Lack struct {
+// Need is a thing that gates did not find.
+type Need struct {
 	// What is missing, in words that begin a sentence; Gates are those that met it, in their order, and Line is what the first of
 	// them printed.
 	What  string
@@ -72,8 +72,8 @@ var kinds = []kind{
 
 // Of names what red gates lack, each once. proposed is the setup that is proposed for the repository, nil for none; ran reports
 // that the project has a setup of its own, which has run.
-func Of(receipts []spec.Receipt, proposed []string, ran bool) []Lack {
-	var lacks []Lack
+func Of(receipts []spec.Receipt, proposed []string, ran bool) []Need {
+	var lacks []Need
 	for _, r := range receipts {
 		if r.Passed > 0 || r.Verdict == spec.VerdictPass {
 			continue
@@ -82,7 +82,7 @@ func Of(receipts []spec.Receipt, proposed []string, ran bool) []Lack {
 		if !ok {
 			continue
 		}
-		i := slices.IndexFunc(lacks, func(l Lack) bool { return l.What == found.What })
+		i := slices.IndexFunc(lacks, func(l Need) bool { return l.What == found.What })
 		if i < 0 {
 			if found.Ran = ran; len(proposed) > 0 {
 				found.Setup = proposed
@@ -101,7 +101,7 @@ func Shown(r spec.Receipt) bool {
 }
 
 // find is the first kind that a gate's signatures or the end of its output show.
-func find(r *spec.Receipt) (Lack, bool) {
+func find(r *spec.Receipt) (Need, bool) {
 	lines := slices.Concat(r.Signatures, strings.Split(r.Tail, "\n"))
 	for _, k := range kinds {
 		if len(k.tools) > 0 && !uses(r.Command, k.tools) {
@@ -112,14 +112,14 @@ func find(r *spec.Receipt) (Lack, bool) {
 			if m == nil {
 				continue
 			}
-			l := Lack{What: k.what, Line: text.Clip(strings.Join(strings.Fields(line), " "), maxLine), Setup: k.setup}
+			l := Need{What: k.what, Line: text.Clip(strings.Join(strings.Fields(line), " "), maxLine), Setup: k.setup}
 			if strings.Contains(k.what, "%s") {
 				l.What = fmt.Sprintf(k.what, text.Clip(m[1], maxName))
 			}
 			return l, true
 		}
 	}
-	return Lack{}, false
+	return Need{}, false
 }
 
 // maxLine and maxName bound, in bytes, what is quoted of a gate.
@@ -138,7 +138,7 @@ func uses(command, tools []string) bool {
 }
 
 // String is the lack in one line, with what to do.
-func (l *Lack) String() string {
+func (l *Need) String() string {
 	s := fmt.Sprintf("%s, which %s need: %s (%s); ", l.What, text.Count(len(l.Gates), "gate"), text.Some(l.Gates, 3), l.Line)
 	if len(l.Gates) == 1 {
 		s = strings.Replace(s, " need: ", " needs: ", 1)
@@ -147,7 +147,7 @@ func (l *Lack) String() string {
 }
 
 // Do reports what brings it.
-func (l *Lack) Do() string {
+func (l *Need) Do() string {
 	if l.Ran {
 		return "the setup in .divisi/divisi.yaml does not bring it: extend it"
 	}
