@@ -16,7 +16,7 @@ type Way = view.Way
 
 // NextSteps writes the most useful of the ways on from a run, completed by calls, and where the others are.
 func NextSteps(b *strings.Builder, run string, ways []Way, calls func(hint string) string) {
-	few := view.Foremost(ways)
+	few := view.Shortlist(ways)
 	Next(b, called(few, calls))
 	if more := len(ways) - len(few); more > 0 {
 		fmt.Fprintf(b, "  # %d more: %s\n", more, calls(view.All(run)))

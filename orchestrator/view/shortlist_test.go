@@ -35,6 +35,6 @@ func TestThreeWaysAreShown(t *testing.T) {
 		for _, command := range c.ways {
 			ways = append(ways, Way{Command: command})
 		}
-		require.Equal(t, c.want, commands(Foremost(ways)), name)
+		require.Equal(t, c.want, commands(Shortlist(ways)), name)
 	}
 }
