@@ -30,8 +30,8 @@ func (c *patches) unlike(s *run.State) []run.Action {
 		if !compares(s, t) {
 			continue
 		}
-		odd, missing := c.siblings.Odd(s, t.Task.ShardOf)
-		switch edits := odd[t.Task.ID]; {
+		outliers, missing := c.siblings.Outliers(s, t.Task.ShardOf)
+		switch edits := outliers[t.Task.ID]; {
 		case missing != nil:
 			return []run.Action{readEdits{tasks: missing}}
 		case len(edits) > 0 && t.State != run.TaskHeld:
@@ -89,14 +89,14 @@ func (c *patches) landedUnlike(s *run.State) []run.Action {
 	}
 	found := map[string][]run.Unlike{}
 	for template, shards := range s.Tasks.Shards {
-		odd, missing := c.siblings.Odd(s, template)
+		outliers, missing := c.siblings.Outliers(s, template)
 		if missing != nil {
 			return []run.Action{readEdits{tasks: missing}}
 		}
 		for _, id := range shards {
 			t := s.Tasks.ByID[id]
-			if t.State == run.TaskLanded && len(odd[id]) > 0 && s.Unlike[id] == nil && compares(s, t) {
-				found[id] = odd[id][:min(len(odd[id]), maxTold)]
+			if t.State == run.TaskLanded && len(outliers[id]) > 0 && s.Unlike[id] == nil && compares(s, t) {
+				found[id] = outliers[id][:min(len(outliers[id]), maxTold)]
 			}
 		}
 	}

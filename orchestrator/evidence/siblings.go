@@ -18,29 +18,29 @@ const Fewest = outlier.Fewest
 
 // Siblings compares the patches of the shards of a template with each other.
 type Siblings struct {
-	// edits are those of patches, by their commits. odd are, by template, the edits that no other shard makes, with how many
+	// edits are those of patches, by their commits. outliers are, by template, the edits that no other shard makes, with how many
 	// commits had come then.
 	edits map[string][]outlier.Edit
-	odd   map[string]compared
+	outliers   map[string]compared
 }
 
 type compared struct {
 	commits int
-	odd     map[string][]run.Unlike
+	outliers     map[string][]run.Unlike
 }
 
 // NewSiblings knows no patch.
 func NewSiblings() *Siblings {
-	return &Siblings{edits: map[string][]outlier.Edit{}, odd: map[string]compared{}}
+	return &Siblings{edits: map[string][]outlier.Edit{}, outliers: map[string]compared{}}
 }
 
 // Tell reports whether enough shards of a task's template are there to compare.
 func (s *Siblings) Tell(t *run.Task) bool {
-	return s.odd[t.Task.ShardOf].commits >= outlier.Fewest
+	return s.outliers[t.Task.ShardOf].commits >= outlier.Fewest
 }
 
-// Odd returns the odd edits of the shards of a template; missing are those whose edits are not known.
-func (s *Siblings) Odd(st *run.State, template string) (odd map[string][]run.Unlike, missing []*run.Task) {
+// Outliers returns the edits of the shards of a template that no other shard makes, by shard; missing are shards with unknown edits.
+func (s *Siblings) Outliers(st *run.State, template string) (outliers map[string][]run.Unlike, missing []*run.Task) {
 	var shards []outlier.Shard
 	commits := 0
 	for _, id := range st.Tasks.Shards[template] {
@@ -62,20 +62,20 @@ func (s *Siblings) Odd(st *run.State, template string) (odd map[string][]run.Unl
 	if missing != nil {
 		return nil, missing
 	}
-	had, ok := s.odd[template]
+	had, ok := s.outliers[template]
 	if !ok || had.commits != commits {
 		had = compared{commits, map[string][]run.Unlike{}}
 		for id, edits := range outlier.Find(shards) {
-			had.odd[id] = told(edits)
+			had.outliers[id] = told(edits)
 		}
-		s.odd[template] = had
+		s.outliers[template] = had
 	}
-	return had.odd, nil
+	return had.outliers, nil
 }
 
-// told are odd edits as the log has them.
-func told(odd []outlier.Odd) (out []run.Unlike) {
-	for _, o := range odd {
+// told are outliers edits as the log has them.
+func told(outliers []outlier.Outlier) (out []run.Unlike) {
+	for _, o := range outliers {
 		u := run.Unlike{File: o.File, Line: o.Line, Was: o.Was, Is: o.Is}
 		if o.Usual != nil {
 			u.UsualWas, u.UsualIs = o.Usual.Was, o.Usual.Is

@@ -12,7 +12,7 @@ import (
 const (
 	// Fewest is how many shards can tell what is usual.
 	Fewest = 4
-	// share is the part of the shards that is odd at most: where more are, each one edits in its own way.
+	// share bounds the part of the shards with outliers: where more have some, each one edits in its own way.
 	share = 4
 	// long is from how many tokens on an edit is compared token by token: its order is its own.
 	long = 12
@@ -24,42 +24,42 @@ type Shard struct {
 	Edits []Edit
 }
 
-// Odd is an edit that no other shard makes. Usual is one that most make; nil for none.
-type Odd struct {
+// Outlier is an edit that no other shard makes. Usual is one that most make; nil for none.
+type Outlier struct {
 	Edit
 
 	Usual *Edit
 }
 
-// rare is how many shards have what is odd, at most, of some.
+// rare is the most shards that an outlier has, of some.
 func rare(shards int) int { return 1 + shards/64 }
 
 // frequent is how many of some shards have what is usual.
 func frequent(shards int) int { return max(3, shards/4) }
 
-// Find returns the odd edits of the shards of one template, by shard; none where they are too few, or too different.
-func Find(shards []Shard) map[string][]Odd {
+// Find returns the outliers of the shards of one template, by shard; none where they are too few, or too different.
+func Find(shards []Shard) map[string][]Outlier {
 	if len(shards) < Fewest {
 		return nil
 	}
 	c := learn(shards)
-	odd := map[string][]Odd{}
+	outliers := map[string][]Outlier{}
 	for i, s := range shards {
 		for j := range s.Edits {
-			if e := &shards[i].Edits[j]; c.isOdd(e, c.kinds[i][j]) && !slices.ContainsFunc(odd[s.ID], e.beside) {
-				odd[s.ID] = append(odd[s.ID], Odd{Edit: *e})
+			if e := &shards[i].Edits[j]; c.isOutlier(e, c.kinds[i][j]) && !slices.ContainsFunc(outliers[s.ID], e.beside) {
+				outliers[s.ID] = append(outliers[s.ID], Outlier{Edit: *e})
 			}
 		}
 	}
-	if len(odd) > len(shards)/share {
+	if len(outliers) > len(shards)/share {
 		return nil
 	}
-	c.compare(shards, odd)
-	return odd
+	c.compare(shards, outliers)
+	return outliers
 }
 
 // beside reports whether an edit is in the lines of another one.
-func (e *Edit) beside(o Odd) bool {
+func (e *Edit) beside(o Outlier) bool {
 	return e.File == o.File && (e.Was == o.Was && e.Was != "" || e.Is == o.Is && e.Is != "")
 }
 
@@ -183,21 +183,21 @@ func (c *counted) word(e *Edit, t token) string {
 	return string(t.class)
 }
 
-// isOdd reports whether hardly another shard has an edit of a kind. What a line that the rule matches becomes is usual where most
+// isOutlier reports whether hardly another shard has an edit of a kind. What a line that the rule matches becomes is usual where most
 // add the same.
-func (c *counted) isOdd(e *Edit, kinds []string) bool {
+func (c *counted) isOutlier(e *Edit, kinds []string) bool {
 	if len(e.added) > 0 && len(e.removed) > 0 && e.covered && c.come[c.shape(e, e.added)] >= frequent(c.shards) {
 		return false
 	}
 	return slices.ContainsFunc(kinds, func(k string) bool { return k != " > " && c.parts[k] <= rare(c.shards) })
 }
 
-// compare gives each odd edit the usual one that is closest: by the kinds that most shards have.
-func (c *counted) compare(shards []Shard, odd map[string][]Odd) {
+// compare gives each outlier the usual edit that is closest: by the kinds that most shards have.
+func (c *counted) compare(shards []Shard, outliers map[string][]Outlier) {
 	var usual *Edit
 	best := 0
 	for i, s := range shards {
-		if odd[s.ID] != nil {
+		if outliers[s.ID] != nil {
 			continue
 		}
 		for j := range s.Edits {
@@ -207,11 +207,11 @@ func (c *counted) compare(shards []Shard, odd map[string][]Odd) {
 			}
 		}
 	}
-	for id := range odd {
-		for i := range odd[id] {
-			odd[id][i].Usual = usual
+	for id := range outliers {
+		for i := range outliers[id] {
+			outliers[id][i].Usual = usual
 		}
-		slices.SortStableFunc(odd[id], func(a, b Odd) int { return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line) })
+		slices.SortStableFunc(outliers[id], func(a, b Outlier) int { return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line) })
 	}
 }
 

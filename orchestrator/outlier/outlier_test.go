@@ -65,8 +65,8 @@ func shards(n int, change func(string) string) (out []outlier.Shard) {
 	return out
 }
 
-// TestWrongEditsAreOdd has edits that compile, and that no other shard makes.
-func TestWrongEditsAreOdd(t *testing.T) {
+// TestWrongEditsAreOutliers has edits that compile, and that no other shard makes.
+func TestWrongEditsAreOutliers(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(string) string{
 		"number":            replace("return 0,", "return 1,"),
@@ -83,11 +83,11 @@ func TestWrongEditsAreOdd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			odd := outlier.Find(shards(8, change))
-			require.Len(t, odd, 1)
-			require.Len(t, odd["2"], 1)
-			require.Equal(t, "p2/p.go", odd["2"][0].File)
-			require.Contains(t, odd["2"][0].Usual.Is, "fresh.Fetch")
+			outliers := outlier.Find(shards(8, change))
+			require.Len(t, outliers, 1)
+			require.Len(t, outliers["2"], 1)
+			require.Equal(t, "p2/p.go", outliers["2"][0].File)
+			require.Contains(t, outliers["2"][0].Usual.Is, "fresh.Fetch")
 		})
 	}
 }
@@ -106,10 +106,10 @@ func TestWholeLines(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			odd := outlier.Find(shards(8, c.change))["2"]
-			require.Len(t, odd, 1)
-			require.Equal(t, c.was, odd[0].Was)
-			require.Equal(t, c.is, odd[0].Is)
+			outliers := outlier.Find(shards(8, c.change))["2"]
+			require.Len(t, outliers, 1)
+			require.Equal(t, c.was, outliers[0].Was)
+			require.Equal(t, c.is, outliers[0].Is)
 		})
 	}
 }
@@ -151,8 +151,8 @@ func TestHonestEditsAreNot(t *testing.T) {
 	})
 }
 
-// TestNothingIsOddWhereNothingIsUsual has shards that are too few, or that edit each in its own way.
-func TestNothingIsOddWhereNothingIsUsual(t *testing.T) {
+// TestNothingIsAnOutlierWhereNothingIsUsual has shards that are too few, or that edit each in its own way.
+func TestNothingIsAnOutlierWhereNothingIsUsual(t *testing.T) {
 	t.Parallel()
 	wrong := replace("return 0,", "return 1,")
 	require.Empty(t, outlier.Find(shards(3, wrong)))
@@ -191,11 +191,11 @@ func TestLanguages(t *testing.T) {
 					changes := []outlier.Change{{Path: fmt.Sprintf("src%d/%s", i, name), Before: []byte(text), After: []byte(after)}}
 					all = append(all, outlier.Shard{ID: fmt.Sprint(i), Edits: outlier.Edits(changes, nil)})
 				}
-				if odd := outlier.Find(all); wrong == "7" {
-					require.Empty(t, odd)
+				if outliers := outlier.Find(all); wrong == "7" {
+					require.Empty(t, outliers)
 				} else {
-					require.Len(t, odd["4"], 1)
-					require.Contains(t, odd["4"][0].Is, "70")
+					require.Len(t, outliers["4"], 1)
+					require.Contains(t, outliers["4"][0].Is, "70")
 				}
 			}
 		})
@@ -226,11 +226,11 @@ func TestEncodings(t *testing.T) {
 					changes := []outlier.Change{{Path: fmt.Sprintf("f%d.x", i), Before: in("use old\n"), After: in(after)}}
 					all = append(all, outlier.Shard{ID: fmt.Sprint(i), Edits: outlier.Edits(changes, nil)})
 				}
-				if odd := outlier.Find(all); now == "use fresh\n" {
-					require.Empty(t, odd)
+				if outliers := outlier.Find(all); now == "use fresh\n" {
+					require.Empty(t, outliers)
 				} else {
-					require.Len(t, odd["4"], 1)
-					require.Equal(t, []string{"use old", "lose fresh"}, []string{odd["4"][0].Was, odd["4"][0].Is})
+					require.Len(t, outliers["4"], 1)
+					require.Equal(t, []string{"use old", "lose fresh"}, []string{outliers["4"][0].Was, outliers["4"][0].Is})
 				}
 			}
 		})
