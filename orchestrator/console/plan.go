@@ -89,7 +89,7 @@ func modelsOf(plan *view.Plan) string {
 	case l.HighCost > 0:
 		price = fmt.Sprintf(" (%s to %s)", l.LowCost, l.HighCost)
 	}
-	return fmt.Sprintf("Likely %s to %s tokens%s, by an estimate.\n%s", view.Tokens(l.Low), view.Tokens(l.High), price, limit)
+	return fmt.Sprintf("Estimate: %s to %s tokens%s.\n%s", view.Tokens(l.Low), view.Tokens(l.High), price, limit)
 }
 
 // common are the constraints that all tasks begin with: those of the plan.

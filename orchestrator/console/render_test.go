@@ -101,7 +101,7 @@ Constraints of every task:
 	require.Equal(t, strings.Repeat("      line\n", 40)+`      … and 60 more lines
       writes z.go
 
-Likely 200k to 1.50M tokens ($0.50 to $3.00), by an estimate.
+Estimate: 200k to 1.50M tokens ($0.50 to $3.00).
 Hard limit: 9.00M tokens, all attempts counted.
 `, after)
 }
@@ -116,8 +116,8 @@ func TestTheTokensOfAPlan(t *testing.T) {
 			Agents: map[string]int{"gemini": 8, "codex": 1},
 		},
 		"1 task runs codex: its cost is not estimated.\n" + limit: {Agents: map[string]int{"codex": 1}, Ceiling: 500},
-		"Likely 10 to 20 tokens, by an estimate.\n" + limit:       {Ceiling: 500, Likely: &run.Likely{Low: 10, High: 20, Unpriced: 20}},
-		"Likely 10 to 20 tokens ($0.10 to $0.20 and models without a known price), by an estimate.\n" + limit: {
+		"Estimate: 10 to 20 tokens.\n" + limit:       {Ceiling: 500, Likely: &run.Likely{Low: 10, High: 20, Unpriced: 20}},
+		"Estimate: 10 to 20 tokens ($0.10 to $0.20 and models without a known price).\n" + limit: {
 			Ceiling: 500, Likely: &run.Likely{Low: 10, High: 20, LowCost: spec.Dollar / 10, HighCost: spec.Dollar / 5, Unpriced: 5},
 		},
 	} {

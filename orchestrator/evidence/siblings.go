@@ -39,7 +39,7 @@ func (s *Siblings) Tell(t *run.Task) bool {
 	return s.outliers[t.Task.ShardOf].commits >= outlier.Fewest
 }
 
-// Outliers returns the edits of the shards of a template that no other shard makes, by shard; missing are shards with unknown edits.
+// Outliers returns the edits that no other shard of a template makes, by shard; missing are shards with unknown edits.
 func (s *Siblings) Outliers(st *run.State, template string) (outliers map[string][]run.Unlike, missing []*run.Task) {
 	var shards []outlier.Shard
 	commits := 0
