@@ -183,8 +183,8 @@ func (c *counted) word(e *Edit, t token) string {
 	return string(t.class)
 }
 
-// isOutlier reports whether hardly another shard has an edit of a kind. What a line that the rule matches becomes is usual where most
-// add the same.
+// isOutlier reports whether hardly another shard has an edit of a kind. What a line that the rule matches becomes is usual where
+// most add the same.
 func (c *counted) isOutlier(e *Edit, kinds []string) bool {
 	if len(e.added) > 0 && len(e.removed) > 0 && e.covered && c.come[c.shape(e, e.added)] >= frequent(c.shards) {
 		return false

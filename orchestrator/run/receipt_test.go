@@ -39,8 +39,8 @@ func TestAReceiptThatProvesNothingIsNotFolded(t *testing.T) {
 		"another run":         {signed("r2", nil), "it differs from the receipt that worker a signed in this run"},
 		"unknown worker":      {unknown, `the run knows no key of worker "b"`},
 		"its attempt":         {signed("r1", func(r *spec.Receipt) { r.Agent = "--batch-1/1" }), ""},
-		"another attempt":     {signed("r1", func(r *spec.Receipt) { r.Agent = "--batch-1/2" }), "it is of --batch-1/2, and was handed in for --batch-1/1"},
-		"another assignment":  {signed("r1", func(r *spec.Receipt) { r.Agent = "t/1" }), "it is of t/1, and was handed in for --batch-1/1"},
+		"another attempt":     {signed("r1", func(r *spec.Receipt) { r.Agent = "--batch-1/2" }), "it is of --batch-1/2, and was submitted for --batch-1/1"},
+		"another assignment":  {signed("r1", func(r *spec.Receipt) { r.Agent = "t/1" }), "it is of t/1, and was submitted for --batch-1/1"},
 		"another tree":        {signed("r1", func(r *spec.Receipt) { r.Tree = "other" }), "it is of the tree other, and the batch has tree"},
 		"another environment": {signed("r1", func(r *spec.Receipt) { r.Environment = "e2" }), "it is of the environment e2, and the baseline of e1"},
 	} {
@@ -104,7 +104,7 @@ func TestAReceiptOfAnotherWorkerIsOfItsAttempt(t *testing.T) {
 				return
 			}
 			require.Equal(t, spec.StatusFailed, result.Status)
-			require.Equal(t, "the receipt of gate test does not count: worker b handed in a receipt of worker a, which did not leave it "+
+			require.Equal(t, "the receipt of gate test does not count: worker b submitted a receipt of worker a, which did not make it "+
 				"in this attempt", result.Error.Message)
 		})
 	}

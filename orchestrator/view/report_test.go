@@ -192,7 +192,7 @@ func TestAttemptsOfCodingAgentsWhoseUseIsNotKnown(t *testing.T) {
 	require.Equal(t, 2, Of(s.State).Unmetered, "what runs may tell it yet")
 	s.apply(contextscope.Event{Kind: contextscope.KindRun}, run.Data{State: run.Stopped})
 	require.Equal(t, 3, Of(s.State).Unmetered)
-	require.Equal(t, ", plus 3 attempts whose use is not known", run.Plus(3))
+	require.Equal(t, ", plus 3 attempts with unknown use", run.Plus(3))
 	require.Equal(t, ", plus 1 attempt with unknown use", run.Plus(1))
 }
 
