@@ -116,7 +116,7 @@ func TestTheTokensOfAPlan(t *testing.T) {
 			Agents: map[string]int{"gemini": 8, "codex": 1},
 		},
 		"1 task runs codex: its cost is not estimated.\n" + limit: {Agents: map[string]int{"codex": 1}, Ceiling: 500},
-		"Estimate: 10 to 20 tokens.\n" + limit:       {Ceiling: 500, Likely: &run.Likely{Low: 10, High: 20, Unpriced: 20}},
+		"Estimate: 10 to 20 tokens.\n" + limit:                    {Ceiling: 500, Likely: &run.Likely{Low: 10, High: 20, Unpriced: 20}},
 		"Estimate: 10 to 20 tokens ($0.10 to $0.20 and models without a known price).\n" + limit: {
 			Ceiling: 500, Likely: &run.Likely{Low: 10, High: 20, LowCost: spec.Dollar / 10, HighCost: spec.Dollar / 5, Unpriced: 5},
 		},

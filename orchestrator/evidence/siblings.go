@@ -20,13 +20,13 @@ const Fewest = outlier.Fewest
 type Siblings struct {
 	// edits are those of patches, by their commits. outliers are, by template, the edits that no other shard makes, with how many
 	// commits had come then.
-	edits map[string][]outlier.Edit
-	outliers   map[string]compared
+	edits    map[string][]outlier.Edit
+	outliers map[string]compared
 }
 
 type compared struct {
-	commits int
-	outliers     map[string][]run.Unlike
+	commits  int
+	outliers map[string][]run.Unlike
 }
 
 // NewSiblings knows no patch.
