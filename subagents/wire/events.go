@@ -125,11 +125,15 @@ func fault(e *contextscope.Event) error {
 	if e.Kind == "" {
 		return errors.New("it has no kind")
 	}
-	into, known := dataOf(e.Kind)
+	payload, known := payloads[e.Kind]
+	var into any
+	if payload != nil {
+		into = payload()
+	}
 	switch {
 	case !known:
 		return fmt.Errorf("it is of the kind %.40q, which this program does not know", e.Kind)
-	case conductors(e.Kind) && e.Agent != "":
+	case payload == nil && e.Agent != "":
 		return errors.New("no agent writes events of this kind")
 	case into == nil:
 		return spec.Bounds(e)
@@ -163,53 +167,34 @@ func faultOfData(e *contextscope.Event, data any) error {
 	return nil
 }
 
-// conductors reports whether the conductor alone writes events of a kind.
-func conductors(kind contextscope.Kind) bool {
-	switch kind {
-	case contextscope.KindRun, contextscope.KindPlan, contextscope.KindTask, contextscope.KindLanding,
-		contextscope.KindAnswer:
-		return true
-	default:
-		return false
-	}
+// payloads make room for the data of an event by its kind: none where it has no data, nil where the
+// conductor alone writes and reads it.
+var payloads = map[contextscope.Kind]func() any{
+	contextscope.KindStarted:    empty[Started],
+	contextscope.KindTurn:       empty[Turn],
+	contextscope.KindTool:       empty[Tooled],
+	contextscope.KindCalls:      empty[Calls],
+	contextscope.KindRequest:    empty[Request],
+	contextscope.KindSteering:   empty[Steered],
+	contextscope.KindControl:    empty[Nudge],
+	contextscope.KindError:      empty[spec.Fault],
+	contextscope.KindCompaction: empty[contextscope.Compaction],
+	contextscope.KindUsage:      empty[Spent],
+	contextscope.KindProgress:   empty[Progress],
+	contextscope.KindReceipt:    empty[spec.Receipt],
+	contextscope.KindResult:     empty[spec.Result],
+	contextscope.KindBrief:      none,
+	contextscope.KindUser:       none,
+	contextscope.KindRun:        nil,
+	contextscope.KindPlan:       nil,
+	contextscope.KindTask:       nil,
+	contextscope.KindLanding:    nil,
+	contextscope.KindAnswer:     nil,
 }
 
-// dataOf returns room for the data of an agent's event; nil for kinds that have none, or that the conductor alone reads.
-func dataOf(kind contextscope.Kind) (into any, known bool) {
-	switch kind {
-	case contextscope.KindStarted:
-		into = new(Started)
-	case contextscope.KindTurn:
-		into = new(Turn)
-	case contextscope.KindTool:
-		into = new(Tooled)
-	case contextscope.KindCalls:
-		into = new(Calls)
-	case contextscope.KindRequest:
-		into = new(Request)
-	case contextscope.KindSteering:
-		into = new(Steered)
-	case contextscope.KindControl:
-		into = new(Nudge)
-	case contextscope.KindError:
-		into = new(spec.Fault)
-	case contextscope.KindCompaction:
-		into = new(contextscope.Compaction)
-	case contextscope.KindUsage:
-		into = new(Spent)
-	case contextscope.KindProgress:
-		into = new(Progress)
-	case contextscope.KindReceipt:
-		into = new(spec.Receipt)
-	case contextscope.KindResult:
-		into = new(spec.Result)
-	case contextscope.KindBrief, contextscope.KindUser:
-		return nil, true
-	default:
-		return nil, conductors(kind)
-	}
-	return into, true
-}
+func empty[T any]() any { return new(T) }
+
+func none() any { return nil }
 
 // Unread makes the event that stands for one that could not be read, from what is legible of it. Whose it is says the message's
 // subject.
