@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"divisi/internal/spec"
-	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -50,7 +49,7 @@ func merged(in facts, onto string, chain Chain) (actions []run.Action) {
 	for _, k := range chain.Conflicts {
 		if !k.Waits {
 			f := conflict("it conflicts with landed changes", k)
-			actions = append(actions, recovery.Failed(&in.state.Agenda, &in.state.Agents, in.tasks.ByID[k.Task], f)...)
+			actions = append(actions, sendBack(in, in.tasks.ByID[k.Task], f)...)
 		}
 	}
 	if len(chain.Merged) == 0 {
@@ -140,7 +139,7 @@ func proveRed(in facts, t *run.Task, set *run.ChangeSet) []run.Action {
 	}
 	m.Then = func(c Chain) []run.Action {
 		if len(c.Conflicts) > 0 {
-			return recovery.Failed(&in.state.Agenda, &in.state.Agents, t,
+			return sendBack(in, t,
 				conflict("without the rest of its change set it conflicts with landed changes", c.Conflicts[0]))
 		}
 		red.Tree, red.Since = c.Tree, in.head

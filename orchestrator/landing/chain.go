@@ -67,7 +67,7 @@ func candidateOf(in facts, t *run.Task) Candidate {
 
 // lacks returns why the patch of a task is not proven, and what is left of what it mends.
 func lacks(in facts, t *run.Task) (unverified, better string) {
-	unverified = proof.UnverifiedPatch(&in.state.Agenda, &in.state.Proofs, t)
+	unverified = proof.UnverifiedPatch(in.agenda, in.proofs, t)
 	if t.Dropped.Attempt == t.Attempt {
 		unverified, better = cmp.Or(unverified, t.Dropped.Unverified), t.Dropped.Better
 	}

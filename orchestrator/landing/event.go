@@ -74,9 +74,14 @@ func ask(in facts, d run.LandingData, doubts map[string]run.Doubt) []run.Action 
 	return slices.Clip(actions)
 }
 
+// sendBack is what follows from a failure of a task: another attempt, or parking.
+func sendBack(in facts, t *run.Task, f spec.Fault) []run.Action {
+	return recovery.Failed(in.agenda, in.agents, t, f)
+}
+
 // onSet gives a task another attempt, on the merged set; kept reports that the set holds what the task has changed.
 func onSet(in facts, t *run.Task, f spec.Fault, head string, kept bool) []run.Action {
-	return changed(recovery.Failed(&in.state.Agenda, &in.state.Agents, t, f), func(d *run.TaskData) {
+	return changed(sendBack(in, t, f), func(d *run.TaskData) {
 		if d.State == run.TaskPending {
 			d.Head, d.Kept = head, kept
 		}

@@ -17,6 +17,8 @@ type facts struct {
 	batches     *run.Batches
 	spec        *run.Spec
 	crew        run.Crew
+	agenda      *run.Agenda
+	agents      *run.Agents
 	head        string
 	epoch       int
 	isBaselined bool
@@ -27,7 +29,7 @@ type facts struct {
 func factsOf(s *run.State) facts {
 	return facts{
 		tasks: &s.Tasks, works: s.Works, proofs: &s.Proofs, templates: &s.Templates, batches: &s.Batches, spec: &s.Spec,
-		crew: s.Crew, head: s.Head, epoch: s.Epoch, isBaselined: s.Baselined(), state: s,
+		crew: s.Crew, agenda: &s.Agenda, agents: &s.Agents, head: s.Head, epoch: s.Epoch, isBaselined: s.Baselined(), state: s,
 	}
 }
 

@@ -81,7 +81,7 @@ func landRun(in facts, d run.LandingData) []run.Action {
 func landRead(in facts, d run.LandingData) []run.Action {
 	doubts, why := map[string]run.Doubt{}, map[string]string{}
 	for i, t := range tasksOf(in, d) {
-		unread := proof.Unread(&in.state.Proofs, t, d.Receipts)
+		unread := proof.Unread(in.proofs, t, d.Receipts)
 		switch {
 		case len(unread) == 0:
 		case !in.spec.AllowsUnread() && !t.AcceptedUnread(unread):
@@ -133,7 +133,7 @@ func sayUnread(in facts, d run.LandingData, why map[string]string) []run.Action 
 
 // move advances the integration branch: first the event, which is the truth, then the ref, which follows it.
 func move(in facts, d run.LandingData) []run.Action {
-	d.State, d.Unverified = run.LandingLanded, proof.Unverified(&in.state.Agenda, &in.state.Proofs)
+	d.State, d.Unverified = run.LandingLanded, proof.Unverified(in.agenda, in.proofs)
 	ids := run.Names(d.Tasks)
 	if !slices.ContainsFunc(slices.Collect(in.tasks.Open()), func(t *run.Task) bool {
 		return t.Part != 0 && !slices.Contains(ids, t.Task.ID)

@@ -215,7 +215,7 @@ func faultOf(in facts, failed []run.Failure, of []blame.Failure, alone bool) spe
 
 // goBack sends a task back whose gates failed. Where that parks it, the reason names what fails in files that no task may change.
 func goBack(in facts, t *run.Task, f spec.Fault, found []blame.Failure) []run.Action {
-	actions, lacks := recovery.Failed(&in.state.Agenda, &in.state.Agents, t, f), blame.Forgotten(in.tasks, t.Changes(), found)
+	actions, lacks := sendBack(in, t, f), blame.Forgotten(in.tasks, t.Changes(), found)
 	if lacks == nil {
 		return actions
 	}
@@ -227,7 +227,7 @@ func goBack(in facts, t *run.Task, f spec.Fault, found []blame.Failure) []run.Ac
 			return
 		}
 		if d.Forgotten = lacks; d.State == run.TaskParked {
-			d.Reason += ". It " + blame.Words(in.spec, lacks, "is to change", recovery.Widen(&in.state.Spec, t))
+			d.Reason += ". It " + blame.Words(in.spec, lacks, "is to change", recovery.Widen(in.spec, t))
 		}
 	})
 }
@@ -282,7 +282,7 @@ func unlaid(in facts, d run.LandingData, f spec.Fault) []run.Action {
 	}
 	actions := split(in, d, nil)
 	for _, id := range names {
-		actions = append(actions, recovery.Failed(&in.state.Agenda, &in.state.Agents, in.tasks.ByID[id], f)...)
+		actions = append(actions, sendBack(in, in.tasks.ByID[id], f)...)
 	}
 	return actions
 }
@@ -295,7 +295,7 @@ func redSet(in facts, d run.LandingData, failed []run.Failure, found []blame.Fai
 	if missing != nil {
 		return park(in, set, missing, of, d.Head, f)
 	}
-	repeats := func(t *run.Task) bool { return recovery.Repeats(&in.state.Spec, in.state.Works, t) }
+	repeats := func(t *run.Task) bool { return recovery.Repeats(in.spec, in.works, t) }
 	// A task that would do the same again is not blamed where each of its failures is blamed on one that would not.
 	shared := func(t *run.Task) bool {
 		return repeats(t) && !slices.ContainsFunc(of[t.Task.ID], func(signature string) bool {
@@ -349,7 +349,7 @@ func park(
 		lacks.Head = head
 	}
 	d := run.TaskData{
-		State: run.TaskParked, Reason: recovery.WithOutput(reason, recovery.OutputFile(&in.state.Spec, f.Output)),
+		State: run.TaskParked, Reason: recovery.WithOutput(reason, recovery.OutputFile(in.spec, f.Output)),
 		Forgotten: lacks,
 	}
 	for _, t := range set.Members {
@@ -388,6 +388,6 @@ func decideRed(in facts, t *run.Task, red run.Red, environment string) []run.Act
 }
 
 func unproven(in facts, t *run.Task, message, detail string) []run.Action {
-	return recovery.Failed(&in.state.Agenda, &in.state.Agents, t, spec.Fault{Class: wire.FaultProof, Message: message,
+	return sendBack(in, t, spec.Fault{Class: wire.FaultProof, Message: message,
 		Detail: detail})
 }

@@ -46,7 +46,7 @@ func evenly(in facts, waiting, under []*run.Task) time.Duration {
 	name := under[0].Task.ShardOf
 	other := func(t *run.Task) bool { return t.Task.ShardOf != name }
 	if name == "" || slices.ContainsFunc(under, func(t *run.Task) bool {
-		return other(t) || in.spec.Made(t, in.works).Executor != spec.ExecutorCommand || in.state.Judge(t) != ""
+		return other(t) || in.spec.Made(t, in.works).Executor != spec.ExecutorCommand || in.agenda.Judge(t) != ""
 	}) {
 		return 0
 	}
