@@ -14,14 +14,14 @@ import (
 	"divisi/orchestrator/act"
 )
 
-// maxBody bounds what a browser sends, in bytes.
-const maxBody = 64 << 10
+// maxBody bounds what a browser sends, in bytes: an act may name thousands of tasks.
+const maxBody = 1 << 20
 
-// Arguments of acts that a browser does not send as the table calls them.
+// Arguments of acts that a browser may send under another name too, but for the one in the address.
 const (
 	ofDecision = "decision" // is in the address
-	ofTask     = "task"     // is the one of tasks
-	ofReason   = "reason"   // is the text
+	ofTask     = "task"     // may be the one of tasks
+	ofReason   = "reason"   // may be the text
 	sentTasks  = "tasks"
 	sentText   = "text"
 )
@@ -38,44 +38,53 @@ func fields(decides bool) map[string]*jsonschema.Schema {
 			continue
 		}
 		for name, p := range takes {
-			switch {
+			switch also := aliases[name]; {
 			case name == ofDecision:
-			case decides:
-				out[name] = p
-			case name == ofReason || name == sentText:
-				out[sentText] = &jsonschema.Schema{Type: p.Type, Description: "a reason or a message"}
-			case name == ofTask || name == sentTasks:
-				out[sentTasks] = &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "string"}}
-			default:
-				out[name] = p
+				continue
+			case also != "" && !decides:
+				out[also] = shared[also]
+			}
+			if out[name] = p; !decides && shared[name] != nil {
+				out[name] = shared[name]
 			}
 		}
 	}
 	return out
 }
 
-// asked are the arguments of an act, of what a browser has sent.
+// aliases are other names of arguments, and shared the fields that mean something else to each act.
+var (
+	aliases = map[string]string{ofTask: sentTasks, ofReason: sentText}
+	shared  = map[string]*jsonschema.Schema{
+		ofTask:    {Type: "string", Description: "The id of the task, of an act on one."},
+		sentTasks: {Type: "array", Items: &jsonschema.Schema{Type: "string"}, Description: "The ids of the tasks, or the one task."},
+		sentText:  {Type: "string", Description: "The message, or the reason."},
+	}
+)
+
+// asked are the arguments of an act, of what a browser has sent. A field of another act is left out where it is empty.
 func asked(e *act.Entry, decision string, sent map[string]json.RawMessage) (act.Args, error) {
 	known, takes, args := fields(decision != ""), e.Schema().Properties, map[string]any{}
 	for name, v := range sent {
 		switch {
 		case known[name] == nil:
-			return nil, errForeign
+			return nil, fmt.Errorf("%s has no field %.80q", e.Name, name)
 		case takes[name] != nil:
 			args[name] = v
-		case name == sentText && takes[ofReason] != nil:
+		case empty(v):
+		case name == sentText && takes[ofReason] != nil && empty(sent[ofReason]):
 			args[ofReason] = v
-		case name == sentTasks:
+		case name == sentTasks && takes[ofTask] != nil && empty(sent[ofTask]):
 			var tasks []string
 			if err := json.Unmarshal(v, &tasks); err != nil {
 				return nil, errForeign
 			}
-			if len(tasks) > 1 || len(tasks) == 1 && takes[ofTask] == nil {
+			if len(tasks) > 1 {
 				return nil, fmt.Errorf("%s is for no task, or for one", e.Name)
 			}
-			if len(tasks) == 1 {
-				args[ofTask] = tasks[0]
-			}
+			args[ofTask] = tasks[0]
+		default:
+			return nil, fmt.Errorf("%s takes no %s: leave it out", e.Name, name)
 		}
 	}
 	if decision != "" {
@@ -111,6 +120,16 @@ func offers() (out []offered) {
 		out = append(out, o)
 	}
 	return out
+}
+
+// empty reports whether a field has no value, or one that says nothing.
+func empty(field json.RawMessage) bool {
+	var v any
+	if len(field) == 0 || json.Unmarshal(field, &v) != nil {
+		return len(field) == 0
+	}
+	list, _ := v.([]any)
+	return v == nil || v == "" || v == false || v == 0.0 || list != nil && len(list) == 0
 }
 
 // act does something to a run, or to tasks of it.

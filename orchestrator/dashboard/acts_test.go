@@ -52,7 +52,10 @@ func TestActs(t *testing.T) {
 		want       act.Args
 	}{
 		{"acts", `{"verb":"pause"}`, act.Pause{}},
-		{"acts", `{"verb":"pause","tasks":[],"text":"ignored"}`, act.Pause{}},
+		{"acts", `{"verb":"pause","task":"","tasks":[],"text":"","reason":null,"forgotten":false}`, act.Pause{}},
+		{"acts", `{"verb":"cancel","task":"a","tasks":[],"reason":"not needed"}`, act.Cancel{Task: "a", Reason: "not needed"}},
+		{"acts", `{"verb":"send","task":"a","text":"go on"}`, act.Send{Task: "a", Text: "go on"}},
+		{"acts", `{"verb":"skip","tasks":["a","b"],"reason":"why","brief":""}`, act.Skip{Tasks: []string{"a", "b"}, Reason: "why"}},
 		{"acts", `{"verb":"retry","tasks":["a"],"brief":"b","role":"r","model":"m"}`, act.Retry{Tasks: []string{"a"}, Brief: "b", Role: "r", Model: "m"}},
 		{"acts", `{"verb":"cancel","tasks":["a"],"text":"not needed"}`, act.Cancel{Task: "a", Reason: "not needed"}},
 		{"acts", `{"verb":"send","tasks":["a"],"text":"go on"}`, act.Send{Task: "a", Text: "go on"}},
@@ -84,7 +87,8 @@ func TestActsThatAreRefused(t *testing.T) {
 		"no task":           {"r1/acts", `{"verb":"skip"}`, nil, 400},
 		"no text":           {"r1/acts", `{"verb":"send"}`, nil, 400},
 		"another decision":  {"r1/decisions/a@1", `{"option":"accept","decision":"b@1"}`, nil, 400},
-		"a reason by name":  {"r1/acts", `{"verb":"skip","tasks":["a"],"reason":"why"}`, nil, 400},
+		"two reasons":       {"r1/acts", `{"verb":"skip","tasks":["a"],"reason":"why","text":"or why"}`, nil, 400},
+		"two ways to name":  {"r1/acts", `{"verb":"cancel","task":"a","tasks":["b"]}`, nil, 400},
 		"no list of tasks":  {"r1/acts", `{"verb":"skip","tasks":"a"}`, nil, 400},
 		"no text for words": {"r1/acts", `{"verb":"send","text":1}`, nil, 400},
 		"no option":         {"r1/decisions/a@1", `{}`, nil, 400},
@@ -105,6 +109,26 @@ func TestActsThatAreRefused(t *testing.T) {
 		status, body := post(t, s, "api/v1/runs/"+c.path, c.body, c.change)
 		require.Equal(t, c.want, status, "%s: %s", name, body)
 		require.Empty(t, p.acts, name)
+	}
+}
+
+// A field that says something to another act is refused with its name and that of the act.
+func TestFieldsOfOtherActs(t *testing.T) {
+	t.Parallel()
+	s := start(t, sampleLog(t, 5), nil)
+	known(t, s)
+	for body, want := range map[string]string{
+		`{"verb":"pause","text":"now"}`:                        "pause takes no text: leave it out",
+		`{"verb":"pause","tasks":["a"]}`:                       "pause takes no tasks: leave it out",
+		`{"verb":"resume","task":"a"}`:                         "resume takes no task: leave it out",
+		`{"verb":"skip","tasks":["a"],"brief":"b"}`:            "skip takes no brief: leave it out",
+		`{"verb":"cancel","task":"a","forgotten":true}`:        "cancel takes no forgotten: leave it out",
+		`{"verb":"send","task":"a","text":"t","reason":"why"}`: "send takes no reason: leave it out",
+		`{"verb":"drop","tasks":["a"],"run\u001b[2J":"r2"}`:    `drop has no field \"run\\x1b[2J\"`,
+	} {
+		status, said := post(t, s, "api/v1/runs/r1/acts", body, nil)
+		require.Equal(t, http.StatusBadRequest, status, body)
+		require.Contains(t, said, want)
 	}
 }
 

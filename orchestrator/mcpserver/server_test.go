@@ -122,7 +122,7 @@ func TestCallsThatAreRefused(t *testing.T) {
 		"an object":         {"runs", []string{"r1"}, "the arguments of runs must be a JSON object"},
 		"words in a list":   {"skip", map[string]any{"run": "r1", "tasks": []int{1}}, "tasks must be a list of texts"},
 		"a word for a yes":  {"retry", map[string]any{"run": "r1", "forgotten": "yes"}, "forgotten must be true or false"},
-		"many tasks":        {"skip", map[string]any{"run": "r1", "tasks": make([]string, maxTasks+1)}, "skip takes at most 1000 tasks"},
+		"many tasks":        {"skip", map[string]any{"run": "r1", "tasks": make([]string, 10_001)}, "skip takes at most 10000 tasks"},
 		"no option":         {"decide", answer{ofRun: ofRun{"r1"}, Decision: "b@1"}, "an answer names an option"},
 		"a person's":        {"decide", answer{ofRun: ofRun{"r1"}, Decision: "a@1", Option: "accept"}, "decision a@1 is for a person, not for a program: a person sees each patch (worded)"},
 		"attempt -1":        {"diff", whichAttempt{ofRun: ofRun{"r1"}, Task: "a", Attempt: -1}, "attempts are counted from 1"},
