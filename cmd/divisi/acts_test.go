@@ -223,7 +223,7 @@ var acts = []tried{
 	},
 	{
 		act:     "drop",
-		command: "drop RUN drops --reason why", on: here,
+		command: "drop RUN drops --reason why",
 		page:    `acts {"verb":"drop","tasks":["drops"],"text":"why"}`,
 		tool:    `drop {"tasks":["drops"],"reason":"why"}`,
 		api:     does(act.Drop{Tasks: []string{"drops"}, Reason: "why"}),
@@ -234,7 +234,7 @@ var acts = []tried{
 	},
 	{
 		act:     "drop an unknown task",
-		command: "drop RUN nosuch", on: here,
+		command: "drop RUN nosuch",
 		page:    `acts {"verb":"drop","tasks":["nosuch"]}`,
 		tool:    `drop {"tasks":["nosuch"]}`,
 		api:     does(act.Drop{Tasks: []string{"nosuch"}}),
@@ -263,7 +263,7 @@ var acts = []tried{
 	},
 	{
 		act:     "gate",
-		command: "gate RUN more -- true", on: here,
+		command: "gate RUN more -- true",
 		api:     does(act.Gate{Name: "more", Command: []string{"true"}}),
 		outcome: "gate more is run on the base commit, and on all that lands from now on",
 		leaves:  []string{`run {"gate":{"name":"more","command":["true"],"by":"WHO"},"notices":["WHO added the gate more: true"]}`},
@@ -301,7 +301,8 @@ var acts = []tried{
 	{
 		act:     "publish",
 		page:    `acts {"verb":"publish"}`,
-		outcome: "published as divisi/RUN", onPage: "run RUN was submitted from another machine, and is published from there",
+		outcome: "published as divisi/RUN", onPage: "run RUN was submitted from another machine, and is published there, in a clone of its repository: "+
+			"divisi publish RUN --on SERVER",
 		leaves: []string{`run {"head":"HASH","ref":"refs/heads/divisi/RUN"}`},
 		only:   whenAtRest,
 	},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"divisi/internal/text"
 	"divisi/orchestrator/console"
 	"divisi/orchestrator/hub"
 )
@@ -79,5 +80,5 @@ func (e *auditEntry) line() string {
 	if e.Refused != "" {
 		words = append(words, fmt.Sprintf("(refused: %s)", e.Refused))
 	}
-	return console.Sanitize(strings.Join(words, " "))
+	return console.Sanitize(text.OneLine(strings.Join(words, " ")))
 }

@@ -118,7 +118,7 @@ type other struct {
 func (a *acted) others(t *testing.T, server string) (out []other) {
 	t.Helper()
 	for _, role := range []string{"viewer", "worker"} {
-		o := other{*a, way{}, "the server does not permit it: " + role}
+		o := other{*a, way{}, role + " " + role + "-" + a.who[len("user:"):] + " may not "}
 		var at orchestrator.Server
 		o.state, at = member(t, server, role, role+"-"+a.who[len("user:"):])
 		o.runs = orchestrator.On(at)

@@ -34,6 +34,9 @@ does not change. TASK alone is a task of the newest run.` + codesOfRuns(),
 
 // handIn hands in patches for tasks of a run, and continues it unless another process is running it.
 func (g *globals) handIn(ctx context.Context, id string, o resumeOptions, patches act.Args) error {
+	if err := g.fitsHost(&o); err != nil {
+		return err
+	}
 	r, err := g.attach(ctx, id)
 	if err != nil {
 		return err

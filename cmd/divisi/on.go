@@ -22,7 +22,7 @@ const atServer = "server"
 // onServer are other commands that can be about the runs of a server.
 var onServer = []string{
 	"run", "runs", "show", "watch", "decide", "publish", "send", "accept", "line", "cancel", "log", "diff",
-	"context", "resume", "retry", "worker", "workers", "mcp",
+	"context", "resume", "retry", "drop", "gate", "worker", "workers", "mcp",
 }
 
 // findOn finds the server of --on for a command.

@@ -86,7 +86,7 @@ var questions = []asked{
 	},
 	{
 		what: "to drop an unknown task", want: `run RUN has no task "nosuch"`, mistake: true,
-		away: "a landed task is dropped where run RUN is conducted", ask: does(act.Drop{Tasks: []string{"nosuch"}}),
+		ask: does(act.Drop{Tasks: []string{"nosuch"}}),
 	},
 	{
 		what: "to skip an unknown task", want: `run RUN has no task "nosuch"`, mistake: true,

@@ -109,3 +109,39 @@ func TestAnActIsOneMessage(t *testing.T) {
 	many(Retry{})
 	many(Give{Task: "a", Patch: &spec.Patch{Base: "h", Commit: "c"}})
 }
+
+// A task keeps its own command through roles that have one, and gets no role that runs the command of its task where it has none.
+func TestARoleThatRunsTheCommandOfItsTask(t *testing.T) {
+	t.Parallel()
+	roles := runtest.Roles()
+	for name, command := range map[string][]string{"own": nil, "mod": {"mod"}} {
+		roles[name] = spec.Role{Name: name, Executor: spec.ExecutorCommand, Command: command, Writes: true}
+	}
+	l := runtest.New(t, run.Spec{Roles: roles, Plan: &spec.Plan{}}, run.Running)
+	l.Plan(spec.Task{ID: "a", Role: "own", Command: []string{"a"}}, spec.Task{ID: "b", Role: "mod", Command: []string{"mod"}})
+	for _, id := range []string{"a", "b"} {
+		l.Append(id, run.TaskData{State: run.TaskParked, Reason: "red"})
+	}
+	for _, role := range []string{"mod", "own"} {
+		_, _, err := Propose(t.Context(), nil, l.State, Retry{Tasks: []string{"a"}, Role: role}, "user:ada")
+		require.NoError(t, err, role)
+		l.Append("a", run.TaskData{State: run.TaskPending, Revision: &run.Revision{By: "user:ada", Role: role}})
+		l.Append("a", run.TaskData{State: run.TaskParked, Reason: "red"})
+	}
+	require.Equal(t, []string{"a"}, l.State.Tasks.ByID["a"].Task.Command)
+	for _, changed := range []map[string]spec.Role{nil, {"file": roles["own"]}} {
+		role := "own"
+		if changed != nil {
+			role = "file"
+		}
+		again := Retry{Tasks: []string{"b"}, Role: role, Changed: Changed{Roles: changed}}
+		_, _, err := Propose(t.Context(), hands{}, l.State, again, "user:ada")
+		require.EqualError(t, err, "role "+role+" runs the command of its task, and b has none: write a command into the role, or name "+
+			"another role")
+	}
+}
+
+// hands are those of a run that no person has signed.
+type hands struct{ Hands }
+
+func (hands) Signed() bool { return false }

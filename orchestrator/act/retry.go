@@ -87,7 +87,8 @@ func tryAgain(ctx context.Context, h Hands, s *run.State, a Retry, by string) ([
 			gained.Tasks[i] = t.Renewed(s.Spec.Roles[t.Role], role)
 		}
 	}
-	actions, opened, err := request.Retry(&s.Agenda, s.Works, a.Tasks,
+	with := files.in(s)
+	actions, opened, err := request.Retry(&with.Agenda, s.Works, a.Tasks,
 		run.Revision{By: by, Brief: a.Brief, Role: a.Role, Model: a.Model},
 		files.Plan, gained)
 	if err != nil {
@@ -108,6 +109,14 @@ func tryAgain(ctx context.Context, h Hands, s *run.State, a Retry, by string) ([
 		done = append(done, "new: "+plan.Names(gained.Tasks, maxNamed))
 	}
 	return actions, strings.Join(done, "; "), nil
+}
+
+// in is the state of a run with the roles as they are now.
+func (f *Changed) in(s *run.State) *run.State {
+	with := *s
+	with.Spec.Roles = maps.Clone(with.Spec.Roles)
+	maps.Copy(with.Spec.Roles, f.Roles)
+	return &with
 }
 
 // events are the events of a run about the files.
@@ -131,9 +140,7 @@ func testedAgain(actions []run.Action) (ids []string) {
 
 // complete adds tasks for the files that parked tasks fail in and that no task may change.
 func complete(ctx context.Context, h Hands, s *run.State, a Retry, by string) ([]run.Action, string, error) {
-	with := *s
-	with.Spec.Roles = maps.Clone(with.Spec.Roles)
-	maps.Copy(with.Spec.Roles, a.Changed.Roles)
+	with := a.Changed.in(s)
 	tree := h.Tree()
 	files, err := tree.Files(ctx)
 	if err != nil {

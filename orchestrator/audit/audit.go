@@ -31,6 +31,7 @@ const (
 	Restored   = "restore"    // the server is a copy; Detail is of when
 	Isolated   = "quarantine" // a worker was put into quarantine; Detail is since when
 	Asked      = "ask"        // a run was asked to do what Verb says
+	Misasked   = "refused"    // a call was refused before anything was done; Verb is its name
 	Overflowed = "left out"   // Detail is how many lines a minute had beyond the most
 )
 
@@ -54,7 +55,7 @@ type Entry struct {
 }
 
 const (
-	// perMinute bounds the lines of what was denied: who has no login can make them.
+	// perMinute bounds the lines of what was refused: who has no login can make them, and who may only read.
 	perMinute = 60
 	// maxText bounds a text of a line, in bytes.
 	maxText = 300
@@ -107,13 +108,13 @@ func (l *Log) Add(e Entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e.Time = l.clock().UTC()
-	if e.What == Denied && !l.room(e.Time) {
+	if (e.What == Denied || e.Refused != "") && !l.room(e.Time) {
 		return
 	}
 	l.write(e)
 }
 
-// room reports whether a denial of this minute is still kept. The first of a later one tells how many were not.
+// room reports whether a refusal of this minute is still kept. The first of a later one tells how many were not.
 func (l *Log) room(now time.Time) bool {
 	if minute := now.Truncate(time.Minute); !minute.Equal(l.minute) {
 		l.overflow(now)
@@ -123,7 +124,7 @@ func (l *Log) room(now time.Time) bool {
 	return l.denied <= perMinute
 }
 
-// overflow tells how many denials of the minute were not kept.
+// overflow tells how many refusals of the minute were not kept.
 func (l *Log) overflow(now time.Time) {
 	if more := l.denied - perMinute; more > 0 {
 		l.write(Entry{Time: now, By: Operator, What: Overflowed, Detail: fmt.Sprint(more)})

@@ -69,11 +69,13 @@ func TestDenialsAreBounded(t *testing.T) {
 	}
 	l.Add(Entry{By: Operator, What: Revoked, Name: "w1"})
 	now = now.Add(time.Minute)
-	l.Add(Entry{By: "join", What: Denied})
+	for range 2 * perMinute {
+		l.Add(Entry{By: "eve", What: Misasked, Verb: "\x1b[2J\n", Refused: "the call cannot be read"})
+	}
 	l.Close()
 	entries, errs := all(t, path, time.Time{})
 	require.Empty(t, errs)
-	require.Len(t, entries, perMinute+3)
+	require.Len(t, entries, 2*perMinute+3)
 	require.Equal(t, Revoked, entries[perMinute].What)
 	require.Equal(t, fmt.Sprint(2*perMinute), entries[perMinute+1].Detail)
 	(*Log)(nil).Add(Entry{})

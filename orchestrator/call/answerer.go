@@ -34,6 +34,7 @@ func On[S, Q, A any](k Kind[Q, A], do func(s S, ctx context.Context, in *In, q *
 		if err != nil {
 			return nil, Refusedf("the call %s of %.80s cannot be read: %v", in.Name, in.From, err)
 		}
+		in.Checked = true
 		return do(s, ctx, in, q)
 	}}
 }

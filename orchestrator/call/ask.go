@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"divisi/bus"
 	"divisi/internal/spec"
+	"divisi/orchestrator/act"
 	"divisi/subagents/wire"
 )
 
@@ -63,10 +65,27 @@ func Ask[Q, A any](ctx context.Context, l Line, k Kind[Q, A], of Head, q Q) (res
 	if err == nil && len(data) > 0 {
 		err = json.Unmarshal(data, &result)
 	}
+	if k.May >= Actor && errors.Is(err, bus.ErrDenied) {
+		err = denied(err, q)
+	}
 	if err != nil && l.Wrap != nil {
 		err = l.Wrap(err)
 	}
 	return result, err
+}
+
+// denied is a refusal in place of the error of a bus that does not permit who asks to make a call: only another login may.
+func denied(err error, q any) error {
+	why := strings.TrimPrefix(err.Error(), bus.ErrDenied.Error()+": ")
+	who, _, may := strings.Cut(why, " may not ")
+	first, more, _ := strings.Cut(why, "\n")
+	if do, is := q.(act.Request); is && may {
+		return Refusedf("%s may not do that: %s", who, do.Act)
+	}
+	if at := strings.LastIndex(first, " ("); may && at > 0 { // without the subject of the bus
+		first = first[:at]
+	}
+	return Refusedf("%s", strings.TrimSpace(first+"\n"+more))
 }
 
 // result makes a call until there is an answer, and returns its result.

@@ -71,6 +71,8 @@ type In struct {
 	From    string `json:"-"`
 	Subject string `json:"-"`
 	Viewed  bool   `json:"-"`
+	// Checked is set once all of the call has been checked, and the function that answers it has it.
+	Checked bool `json:"-"`
 }
 
 // read reads the envelope of a call.

@@ -12,6 +12,8 @@ import (
 	"divisi/internal/usage"
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/attempt"
+	"divisi/orchestrator/call"
+	"divisi/orchestrator/depot"
 	"divisi/orchestrator/run"
 )
 
@@ -56,7 +58,12 @@ func (r *Run) give(ctx context.Context, g act.Give) (out act.Outcome, err error)
 // drop takes out what tasks have landed, the newest first, with the patch that undoes each. Nothing is done where one of them
 // cannot be taken out.
 func (r *Run) drop(ctx context.Context, d act.Drop) (out act.Outcome, err error) {
-	if err := r.local("a landed task is dropped"); err != nil {
+	if host := HostOf(r); host != nil { // it has what landed
+		q, err := act.NewRequest(d, cmp.Or(r.By, depot.Account()))
+		if err == nil {
+			out.Text, err = AskHost(ctx, host, call.ConductorAct, r.Name, q)
+		}
+		out.Begins = err == nil && r.NotRunning()
 		return out, err
 	}
 	tasks, err := r.droppable(ctx, d.Tasks)

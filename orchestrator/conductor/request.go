@@ -110,6 +110,11 @@ func (c *Conductor) listen(ctx context.Context, asks chan<- incoming) (stop func
 	}
 	d := call.Answerer[*Conductor]{
 		Table: call.TableOf(call.On(call.ConductorAct, pass)), As: c, Bus: c.cfg.Bus, Log: c.cfg.Log, Pace: &call.Pace{},
+		Refused: func(in *call.In, err error) {
+			if !in.Checked && call.ClassOf(err) != call.Again && c.cfg.Asked != nil {
+				c.cfg.Asked(c.cfg.Caller(in.Subject), &act.Request{Act: in.Name}, err)
+			}
+		},
 	}
 	return d.Listen(context.WithoutCancel(ctx), bus.RequestFilter(c.cfg.Run))
 }

@@ -143,7 +143,9 @@ func (s *Server) act(r *http.Request) (any, error) {
 	delete(sent, "verb")
 	e := act.Find(verb)
 	if err != nil || e == nil || e.Doors&act.API == 0 || e.Schema().Properties[ofDecision] != nil {
-		return nil, wrong(fmt.Sprintf("unknown verb %.80q", verb))
+		err = wrong(fmt.Sprintf("unknown verb %.80q", verb))
+		s.misasked(r.PathValue("run"), by(r.Context()).Name, verb, err)
+		return nil, err
 	}
 	return s.do(r, e, sent)
 }
@@ -163,6 +165,7 @@ func (s *Server) do(r *http.Request, e *act.Entry, sent map[string]json.RawMessa
 	run := r.PathValue("run")
 	a, err := asked(e, r.PathValue("id"), sent)
 	if err != nil {
+		s.misasked(run, by(r.Context()).Name, e.Name, err)
 		return nil, wrong(err.Error())
 	}
 	if _, known := s.overview.has(run); !known {
@@ -170,6 +173,12 @@ func (s *Server) do(r *http.Request, e *act.Entry, sent map[string]json.RawMessa
 	}
 	defer s.soon()
 	return s.opts.Controller.Act(r.Context(), run, by(r.Context()).Name, a)
+}
+
+func (s *Server) misasked(run, by, verb string, err error) {
+	if s.opts.Misasked != nil {
+		s.opts.Misasked(run, by, verb, err)
+	}
 }
 
 // bodyOf reads what a browser sends.

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"net/url"
@@ -48,7 +49,9 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		case !known:
 			http.Error(w, s.unadmitted(r), http.StatusUnauthorized)
 		case writes && !who.Writes:
-			s.refuse(w, http.StatusForbidden, who.Name+" may look, and do nothing here")
+			why := who.Name + " may look, and do nothing here"
+			s.misasked("", who.Name, r.URL.Path, errors.New(why))
+			s.refuse(w, http.StatusForbidden, why)
 		case writes && r.Header.Get("Content-Type") != "application/json":
 			http.Error(w, "a request is application/json", http.StatusUnsupportedMediaType)
 		default:

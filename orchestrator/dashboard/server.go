@@ -48,6 +48,9 @@ type Options struct {
 	// program's.
 	Owner   Visitor
 	Version string
+	// Misasked is told what was refused before it was known whether it can be done: of a visitor who only looks, or what no act
+	// takes. nil for no one.
+	Misasked func(run, by, verb string, err error)
 	// Memory bounds the lines of a run that are kept for browsers, in bytes; 0 means 32 MiB. Those of all runs that browsers show
 	// have four times as much. Older ones are read from the log again.
 	Memory int

@@ -32,6 +32,11 @@ func (h *Host) runAsked(run, by string, q *act.Request, err error) {
 	h.o.Audit.Add(audit.Entry{By: by, What: audit.Asked, Run: run, Task: q.Task(), Verb: q.Act, Refused: Refusal(err)})
 }
 
+// Misasked keeps what was refused before it was known whether it can be done: a call that cannot be read, or of who may not make it.
+func (h *Host) Misasked(run, by, verb string, err error) {
+	h.o.Audit.Add(audit.Entry{By: by, What: audit.Misasked, Run: run, Verb: verb, Refused: Refusal(err)})
+}
+
 // Refusal is an error as the audit keeps it, "" for none.
 func Refusal(err error) string {
 	if err == nil {

@@ -50,6 +50,9 @@ func (h *Host) answerer() *call.Answerer[*Host] {
 		Viewed: func(subject, from string) bool { return subject == client.ViewSubject(from) },
 		Refused: func(in *call.In, err error) {
 			h.Dir.Log.Info().Err(err).Str("call", in.Name).Str("run", in.Run).Msg("a call was refused")
+			if !in.Checked && call.ClassOf(err) != call.Again { // else it is kept as what it asks for
+				h.Misasked(in.Run, h.by(in), in.Name, err)
+			}
 		},
 	}
 }
@@ -111,12 +114,17 @@ func shownContext(ctx context.Context, r *client.Run, in *call.In, v *client.Con
 	return r.Context(ctx, in.At.Task, in.At.Attempt, *v)
 }
 
-// acts puts a request to a run that is not conducted.
+// acts puts a request to a run that is not conducted, and makes the patches of one to drop tasks of any run.
 func (h *Host) acts(ctx context.Context, in *call.In, q *act.Request) (string, error) {
 	if by := h.by(in); by != bus.Local {
 		q.By, q.From = wire.Vouched(by, q.By), by // and not who the request says
 	}
 	return reads(func(ctx context.Context, r *client.Run, _ *call.In, q *act.Request) (string, error) {
+		if a, err := q.Read(act.Owner); q.Act == (act.Drop{}).Act() && err == nil {
+			r.By, r.From = q.By, q.From
+			out, err := r.Act(ctx, a)
+			return out.Text, err
+		}
 		return r.At.Put(ctx, *q)
 	})(h, ctx, in, q)
 }

@@ -39,7 +39,7 @@ func (k *keeper) open(ctx context.Context, of *host.Host, at depot.Server, c *de
 	s, err := dashboard.New(dashboard.Options{
 		Addr: k.o.Page, TLS: &tls.Config{Certificates: []tls.Certificate{k.certificate}, MinVersion: tls.VersionTLS12},
 		Hosts: k.o.Hosts, Runs: whole, Controller: whole, RedactedRuns: redacted, RedactedController: redacted,
-		Version: release.Version(), Logger: *zerolog.Ctx(ctx),
+		Version: release.Version(), Logger: *zerolog.Ctx(ctx), Misasked: of.Misasked,
 	})
 	if err != nil {
 		return "", usage.Wrong("page: %s", strings.TrimPrefix(err.Error(), "dashboard: "))

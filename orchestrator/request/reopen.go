@@ -27,7 +27,9 @@ func Retry(
 		return nil, nil, err
 	}
 	for _, id := range slices.Concat(ids, more) {
-		if why := noProof(&agenda.Spec, agenda.Tasks.ByID[id], cmp.Or(own[id].Role, r.Role)); why != "" {
+		o := own[id]
+		o.Role = cmp.Or(o.Role, r.Role)
+		if why := unfit(&agenda.Spec, agenda.Tasks.ByID[id], &o); why != "" {
 			return nil, nil, Refusedf("%s", why)
 		}
 	}

@@ -43,7 +43,7 @@ func Revise(agenda *run.Agenda, works run.Works, ref string, r run.Revision) ([]
 		return nil, Refusedf("run %s has no role %q", agenda.Spec.Run, r.Role)
 	}
 	for _, id := range ids {
-		if why := cmp.Or(fixed(agenda.Tasks.ByID[id], r.By), noProof(&agenda.Spec, agenda.Tasks.ByID[id], r.Role)); why != "" {
+		if why := cmp.Or(fixed(agenda.Tasks.ByID[id], r.By), unfit(&agenda.Spec, agenda.Tasks.ByID[id], &r)); why != "" {
 			return nil, Refusedf("%s", why)
 		}
 	}
@@ -54,12 +54,21 @@ func Revise(agenda *run.Agenda, works run.Works, ref string, r run.Revision) ([]
 	return actions, nil
 }
 
-// noProof returns why a task cannot have a role whose tests must fail first; "" where it can.
-func noProof(order *run.Spec, t *run.Task, role string) string {
-	if order.Roles[role].Proves == "" || t.Task.ChangeSet != "" {
-		return ""
+// unfit returns why a task cannot have the role of a revision: the tests of the role must fail first, or the role has the command
+// of its task, which has none; "" where it can.
+func unfit(order *run.Spec, t *run.Task, r *run.Revision) string {
+	role, own := order.Roles[r.Role], t.OwnCommand(order)
+	if r.Command != nil {
+		own = *r.Command
 	}
-	return fmt.Sprintf("%s is in no change set, and tests of role %s are proven with the change of their set", t.Task.ID, role)
+	switch {
+	case role.Proves != "" && t.Task.ChangeSet == "":
+		return fmt.Sprintf("%s is in no change set, and tests of role %s are proven with the change of their set", t.Task.ID, r.Role)
+	case role.Executor == spec.ExecutorCommand && len(role.Command) == 0 && len(own) == 0:
+		return fmt.Sprintf("role %s runs the command of its task, and %s has none: write a command into the role, or name another role",
+			r.Role, t.Task.ID)
+	}
+	return ""
 }
 
 // meets returns why a task cannot have these files: they belong to its change set, or to a task that an agent waits for, which

@@ -21,9 +21,12 @@ func mayTransfer(agenda *run.Agenda, agents *run.Agents, q *run.Request) string 
 		return why
 	}
 	from, to := agenda.Spec.Roles[t.Task.Role], agenda.Spec.Roles[q.Role]
+	why := unfit(&agenda.Spec, t, &run.Revision{Role: q.Role})
 	switch {
-	case noProof(&agenda.Spec, t, q.Role) != "":
-		return noProof(&agenda.Spec, t, q.Role)
+	case to.Executor == spec.ExecutorCommand && len(to.Command) == 0:
+		return fmt.Sprintf("role %s runs the command of its task, and yours has none", q.Role)
+	case why != "":
+		return why
 	case from.ChangesFiles() && !to.ChangesFiles():
 		return fmt.Sprintf("role %s writes nothing, and your task is one that writes", q.Role)
 	case !from.ChangesFiles() && to.ChangesFiles() && !agenda.Approval(t):
@@ -32,8 +35,6 @@ func mayTransfer(agenda *run.Agenda, agents *run.Agents, q *run.Request) string 
 		mayWrite(agenda, agents.Works, agenda.Tasks.ByID[t.Parent], t.Task.Files) != "":
 		return "your task names no files to write, and an agent above you locks its own while it waits: report the needed " +
 			"change in your findings"
-	case to.Executor == spec.ExecutorCommand && len(to.Command) == 0:
-		return fmt.Sprintf("role %s runs the command of its task, and yours has none", q.Role)
 	}
 	return ""
 }

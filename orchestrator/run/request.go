@@ -238,6 +238,7 @@ func (t *Task) revise(r *Revision, order *Spec) {
 		t.Task.Constraints = *r.Constraints
 	}
 	if r.Command != nil {
+		t.command = *r.Command
 		if t.Task.Command = *r.Command; len(*r.Command) == 0 {
 			t.Task.Command = order.Roles[t.Task.Role].Command
 		}
@@ -256,7 +257,19 @@ func (t *Task) revise(r *Revision, order *Spec) {
 // become gives a task another role. Limits and command are those of the role that it has now, where that names some.
 func (t *Task) become(name string, order *Spec) {
 	role := order.Roles[name]
+	t.command = t.OwnCommand(order)
 	t.Task.Role, t.Task.Command, t.Task.Limits = name, role.Command, role.Limits.Or(t.Task.Limits)
+	if len(role.Command) == 0 && role.Runs(spec.ExecutorCommand) {
+		t.Task.Command = t.command
+	}
+}
+
+// OwnCommand is the command that the task has for a role without one; nil for none.
+func (t *Task) OwnCommand(order *Spec) []string {
+	if had := order.Roles[t.Task.Role].Command; len(t.Task.Command) > 0 && !slices.Equal(t.Task.Command, had) {
+		return t.Task.Command
+	}
+	return t.command
 }
 
 // reread folds that the files of roles and of the project have changed. Tasks have the command and the limits of their roles.

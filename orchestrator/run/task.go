@@ -12,7 +12,10 @@ import (
 
 // Task is one task of the plan, with its state.
 type Task struct {
-	Task  spec.Task
+	Task spec.Task
+	// command is its own one while its role has another.
+	command []string
+
 	Plan  int
 	State TaskState
 	// Reason explains its state; Faults are the ends of its failed attempts, oldest first.
