@@ -134,7 +134,8 @@ func locks(p *Patch) (found []Finding) {
 			default:
 				continue
 			}
-			found = append(found, at(f.Path, f.first, "the dependency %s %s, and %s does not change", text.Quote(name), what, paths[i]))
+			found = append(found, at(f.Path, f.first, "the dependency %s %s, and %s does not change", text.Quote(name), what,
+				paths[i]))
 			break
 		}
 	}

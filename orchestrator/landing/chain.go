@@ -142,8 +142,8 @@ type Merger interface {
 }
 
 // Build merges the candidates, in order. A task with a patch that conflicts is left out, with all of its patches; the others are
-// merged without it. A candidate whose merge changes nothing lands as an empty commit, so that its trailers record that it landed.
-// A change set is one commit, unless each patch of it is to be one.
+// merged without it. A candidate whose merge changes nothing lands as an empty commit, so that its trailers record that it
+// landed. A change set is one commit, unless each patch of it is to be one.
 func Build(ctx context.Context, m Merger, a Merge, at time.Time) (chain Chain, err error) {
 	for again := true; again; {
 		if chain, again, err = a.chain(ctx, m, chain.Conflicts, at); err != nil {

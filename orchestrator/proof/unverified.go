@@ -202,7 +202,8 @@ func UnverifiedIn(tasks *run.Tasks, batches *run.Batches) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d landed patches (%s): %s", len(names), len(all), strings.Join(text.Few(names, maxNamed), ", "), why)
+	return fmt.Sprintf("%d of %d landed patches (%s): %s", len(names), len(all), strings.Join(text.Few(names, maxNamed), ", "),
+		why)
 }
 
 // landed lists what has landed and was not dropped.
