@@ -65,7 +65,7 @@ func TestTheMasterDecidesBeforeThePolicy(t *testing.T) {
 func TestAnAcceptedPatchGoesOn(t *testing.T) {
 	t.Parallel()
 	l := held(t, nil)
-	l.Do(recovery.Decide(&l.State.Agenda, l.State.Works, l.Tasks.ByID["t"], run.Answer{Option: run.Accept, By: wire.Person("ada")}))
+	l.Do(recovery.Decide(&l.Agenda, l.Works, l.Tasks.ByID["t"], run.Answer{Option: run.Accept, By: wire.Person("ada")}))
 	require.False(t, settle(t, l, acceptance.Verdict{}), "it is not doubted twice")
 	require.Equal(t, run.TaskAccepted, l.Tasks.ByID["t"].State)
 	require.Equal(t, []run.Doubt{{
@@ -79,7 +79,7 @@ func TestAnAcceptedPatchGoesOn(t *testing.T) {
 func TestARejectedPatchIsAFailedAttempt(t *testing.T) {
 	t.Parallel()
 	l := held(t, nil)
-	l.Do(recovery.Decide(&l.State.Agenda, l.State.Works, l.Tasks.ByID["t"], run.Answer{Option: run.Reject, Text: "Keep TestA.\nIt is right.", By: "master/2"}))
+	l.Do(recovery.Decide(&l.Agenda, l.Works, l.Tasks.ByID["t"], run.Answer{Option: run.Reject, Text: "Keep TestA.\nIt is right.", By: "master/2"}))
 	v := l.Tasks.ByID["t"]
 	require.Equal(t, run.TaskPending, v.State)
 	require.Len(t, v.Faults, 1)
@@ -98,7 +98,7 @@ func TestReview(t *testing.T) {
 	require.Equal(t, run.TaskHeld, v.State)
 	require.True(t, v.Doubt().Review)
 	require.Empty(t, decision.Policy(l.State))
-	l.Do(recovery.Decide(&l.State.Agenda, l.State.Works, v, run.Answer{Option: run.Accept, By: wire.Person("ada")}))
+	l.Do(recovery.Decide(&l.Agenda, l.Works, v, run.Answer{Option: run.Accept, By: wire.Person("ada")}))
 	settle(t, l, acceptance.Verdict{})
 	require.Equal(t, run.TaskAccepted, v.State)
 }

@@ -198,7 +198,7 @@ func TestAJudgeWithoutAVerdictAsksAfterThreeTries(t *testing.T) {
 	held := acceptance.SettleVerify(l.State)
 	require.Equal(t, []string{"task t held its judge came to no verdict: disk doubt: its judge came to no verdict: disk"}, runtest.Describe(held))
 	l.Do(held)
-	l.Do(recovery.Decide(&l.State.Agenda, l.State.Works, l.Tasks.ByID["t"], run.Answer{Option: run.Accept, By: wire.Person("ada")}))
+	l.Do(recovery.Decide(&l.Agenda, l.Works, l.Tasks.ByID["t"], run.Answer{Option: run.Accept, By: wire.Person("ada")}))
 	l.Tasks.ByID["t"].Task.Verify = "reviewer"
 	settle(t, l, acceptance.Verdict{})
 	require.Equal(t, run.TaskAccepted, l.Tasks.ByID["t"].State, "it is not judged again")

@@ -53,20 +53,20 @@ func TestAPatchThatNoGateCanProveIsAskedAbout(t *testing.T) {
 		held := l.Tasks.ByID[id]
 		require.Equal(t, run.TaskHeld, held.State)
 		require.Equal(t, []string{unproven}, held.Doubt().Evidence)
-		l.Do(recovery.Decide(&l.State.Agenda, l.State.Works, held, run.Answer{Option: run.Accept, By: "user:ada"}))
+		l.Do(recovery.Decide(&l.Agenda, l.Works, held, run.Answer{Option: run.Accept, By: "user:ada"}))
 		l.Append(id, run.TaskData{State: run.TaskAccepted})
 	}
 	require.Empty(t, acceptance.AskUnprovable(l.State), "it was decided")
-	require.Equal(t, unproven, proof.UnverifiedPatch(&l.State.Agenda, &l.State.Proofs, l.Tasks.ByID["both"]))
-	require.Empty(t, proof.UnverifiedPatch(&l.State.Agenda, &l.State.Proofs, l.Tasks.ByID["api"]))
-	require.Empty(t, proof.Unverified(&l.State.Agenda, &l.State.Proofs), "the run as a whole is proven")
+	require.Equal(t, unproven, proof.UnverifiedPatch(&l.Agenda, &l.Proofs, l.Tasks.ByID["both"]))
+	require.Empty(t, proof.UnverifiedPatch(&l.Agenda, &l.Proofs, l.Tasks.ByID["api"]))
+	require.Empty(t, proof.Unverified(&l.Agenda, &l.Proofs), "the run as a whole is proven")
 }
 
 func TestAnAnswerToAnotherDoubtDoesNotCount(t *testing.T) {
 	t.Parallel()
 	l := partly(t, nil)
 	l.Append("web", run.TaskData{State: run.TaskHeld, Doubt: &run.Doubt{Evidence: []string{"fewer tests"}}})
-	l.Do(recovery.Decide(&l.State.Agenda, l.State.Works, l.Tasks.ByID["web"], run.Answer{Option: run.Accept, By: "user:ada"}))
+	l.Do(recovery.Decide(&l.Agenda, l.Works, l.Tasks.ByID["web"], run.Answer{Option: run.Accept, By: "user:ada"}))
 	l.Append("web", run.TaskData{State: run.TaskAccepted})
 	l.Append("", hidden)
 	l.Do(acceptance.AskUnprovable(l.State))
@@ -79,16 +79,16 @@ func TestWhereAllMayLandUnverifiedNothingIsAsked(t *testing.T) {
 	l := partly(t, func(s *run.Spec) { s.AllowUnverified = true })
 	l.Append("", hidden)
 	require.Empty(t, acceptance.AskUnprovable(l.State))
-	require.Equal(t, unproven, proof.UnverifiedPatch(&l.State.Agenda, &l.State.Proofs, l.Tasks.ByID["web"]))
+	require.Equal(t, unproven, proof.UnverifiedPatch(&l.Agenda, &l.Proofs, l.Tasks.ByID["web"]))
 }
 
 func TestWhatLandedUnverifiedIsNamed(t *testing.T) {
 	t.Parallel()
 	l := partly(t, nil)
 	l.Append("", hidden)
-	require.Empty(t, proof.UnverifiedLanded(&l.State.Agenda, &l.State.Branch))
+	require.Empty(t, proof.UnverifiedLanded(&l.Agenda, &l.Branch))
 	l.Append("", run.LandingData{Batch: 1, State: run.LandingLanded, Old: "b", Head: "l", Tasks: []run.Landed{
 		{Task: "api", Commit: "k"}, {Task: "web", Commit: "l", Unverified: unproven},
 	}})
-	require.Equal(t, "1 of 2 landed patches (web): "+unproven, proof.UnverifiedLanded(&l.State.Agenda, &l.State.Branch))
+	require.Equal(t, "1 of 2 landed patches (web): "+unproven, proof.UnverifiedLanded(&l.Agenda, &l.Branch))
 }

@@ -128,7 +128,7 @@ func TestARoleThatRunsTheCommandOfItsTask(t *testing.T) {
 		l.Append("a", run.TaskData{State: run.TaskPending, Revision: &run.Revision{By: "user:ada", Role: role}})
 		l.Append("a", run.TaskData{State: run.TaskParked, Reason: "red"})
 	}
-	require.Equal(t, []string{"a"}, l.State.Tasks.ByID["a"].Task.Command)
+	require.Equal(t, []string{"a"}, l.Tasks.ByID["a"].Task.Command)
 	for _, changed := range []map[string]spec.Role{nil, {"file": roles["own"]}} {
 		role := "own"
 		if changed != nil {

@@ -132,7 +132,7 @@ func TestAPlanIsADecision(t *testing.T) {
 	decision.Count(&l.Agenda, open)
 	require.Equal(t, 2, open[0].Blocks)
 
-	revised, err := request.Revise(&l.State.Agenda, l.State.Works, "a", run.Revision{By: "master/1", Brief: "another"})
+	revised, err := request.Revise(&l.Agenda, l.Works, "a", run.Revision{By: "master/1", Brief: "another"})
 	require.NoError(t, err)
 	l.Do(revised)
 	_, _, err = decision.Take(l.State, run.Answer{ID: d.ID, Option: run.Yes, By: wire.Person("ada")})
@@ -177,7 +177,7 @@ func TestAnAnswerThatDoesNotFitIsRefused(t *testing.T) {
 		require.NotContains(t, no.Reason, "\x1b", name)
 	}
 
-	l.Do(recovery.Decide(&l.State.Agenda, l.State.Works, l.Tasks.ByID["a"], run.Answer{Option: run.Reject, Text: "no", By: wire.Person("ada")}))
+	l.Do(recovery.Decide(&l.Agenda, l.Works, l.Tasks.ByID["a"], run.Answer{Option: run.Reject, Text: "no", By: wire.Person("ada")}))
 	_, _, err := decision.Take(l.State, fits)
 	require.ErrorContains(t, err, shown.ID+" is not open any more: reject by user:ada: no")
 	holds(l, "a", 2, run.Doubt{Evidence: []string{"fewer tests"}})
@@ -292,7 +292,7 @@ func TestAnAnswerThatFitsNoMoreIsGivenBack(t *testing.T) {
 	taken, _, err := decision.Take(l.State, run.Answer{ID: d.ID, Option: run.Yes, By: wire.Person("ada")})
 	require.NoError(t, err)
 	l.Do(taken)
-	revised, err := request.Revise(&l.State.Agenda, l.State.Works, "a", run.Revision{By: "master/1", Brief: "another"})
+	revised, err := request.Revise(&l.Agenda, l.Works, "a", run.Revision{By: "master/1", Brief: "another"})
 	require.NoError(t, err)
 	l.Do(revised)
 	l.Do(decision.Carry(l.State))
@@ -328,7 +328,7 @@ func TestThePersonWhoRejectsInstructsTheNextAttempt(t *testing.T) {
 	} {
 		l := started(t, nil)
 		d := only(t, l.State, run.DecidePatch)
-		l.Do(recovery.Decide(&l.State.Agenda, l.State.Works, l.Tasks.ByID[d.About], run.Answer{
+		l.Do(recovery.Decide(&l.Agenda, l.Works, l.Tasks.ByID[d.About], run.Answer{
 			ID: d.ID, Attempt: d.Attempt, Option: run.Reject, Text: "MaxPage has to be 200.", By: by,
 		}))
 		faults := l.Tasks.ByID[d.About].Recent()
@@ -504,7 +504,7 @@ func TestEachPatchOfAChangeSetNamesItsDecision(t *testing.T) {
 func TestAPlanThatWasEditedIsAnotherDecision(t *testing.T) {
 	t.Parallel()
 	l := planned(t)
-	revised, err := request.Revise(&l.State.Agenda, l.State.Works, "a", run.Revision{By: "master/1", Brief: "another"})
+	revised, err := request.Revise(&l.Agenda, l.Works, "a", run.Revision{By: "master/1", Brief: "another"})
 	require.NoError(t, err)
 	l.Do(revised)
 	before := only(t, l.State, run.DecidePlan)

@@ -49,7 +49,7 @@ func TestUnreadFilesAreOneDecision(t *testing.T) {
 		_, _, err := decision.Take(l.State, refused)
 		require.Error(t, err, name)
 	}
-	_, err := request.Accept(&l.State.Agenda, l.State.Works, "b", run.Answer{By: "master/1"})
+	_, err := request.Accept(&l.Agenda, l.Works, "b", run.Answer{By: "master/1"})
 	require.ErrorContains(t, err, "no gate reads")
 }
 
@@ -149,12 +149,12 @@ func TestAGateThatAPersonAdds(t *testing.T) {
 			if c.change != nil {
 				c.change(l)
 			}
-			_, _, err := request.Gate(&l.State.Agenda, &l.State.Proofs, c.gate, wire.Person("ada"))
+			_, _, err := request.Gate(&l.Agenda, &l.Proofs, c.gate, wire.Person("ada"))
 			require.ErrorContains(t, err, c.want)
 		})
 	}
 	l := withUnread(t, nil)
-	actions, _, err := request.Gate(&l.State.Agenda, &l.State.Proofs, windows, wire.Person("ada"))
+	actions, _, err := request.Gate(&l.Agenda, &l.Proofs, windows, wire.Person("ada"))
 	require.NoError(t, err)
 	l.Do(actions)
 	require.Equal(t, "windows", l.NewGate().Name)

@@ -83,8 +83,8 @@ func TestAGreenBatchWithoutTestsOfTheBaseCommit(t *testing.T) {
 		require.Equal(t, "b", l.Head, "nothing has landed")
 		require.Empty(t, l.Batches.Testing)
 
-		l.Do(recovery.Decide(&l.State.Agenda, l.State.Works, l.Tasks.ByID["b"], run.Answer{Option: run.Accept, By: wire.Person("ada")}))
-		require.Equal(t, "TestA did not run", proof.UnverifiedPatch(&l.State.Agenda, &l.State.Proofs, l.Tasks.ByID["b"]))
+		l.Do(recovery.Decide(&l.Agenda, l.Works, l.Tasks.ByID["b"], run.Answer{Option: run.Accept, By: wire.Person("ada")}))
+		require.Equal(t, "TestA did not run", proof.UnverifiedPatch(&l.Agenda, &l.Proofs, l.Tasks.ByID["b"]))
 		l.Append("b", run.TaskData{State: run.TaskAccepted})
 		batch(l, 2, 1, "b", "h2", "a", "b")
 		l.Ended("--batch-2", 1, lacking("tree-h2"))

@@ -72,10 +72,10 @@ func TestASetIsReviewedAsOne(t *testing.T) {
 	require.Equal(t, run.TaskHeld, l.Tasks.ByID["mod"].State)
 	require.Equal(t, run.TaskAccepted, l.Tasks.ByID["idle"].State, "it changed nothing")
 	require.Equal(t, []string{"gen", "mod"}, open[0].Tasks)
-	_, err := request.Accept(&l.State.Agenda, l.State.Works, "mod", run.Answer{By: "master/2"})
+	_, err := request.Accept(&l.Agenda, l.Works, "mod", run.Answer{By: "master/2"})
 	require.ErrorContains(t, err, "waits for a person")
 
-	actions, _, err := request.Send(&l.State.Agenda, &l.State.Agents, "mod", "Keep the comma.", wire.Person("ada"))
+	actions, _, err := request.Send(&l.Agenda, &l.Agents, "mod", "Keep the comma.", wire.Person("ada"))
 	require.NoError(t, err)
 	require.Equal(t, []string{
 		"task mod pending the patch was rejected: Keep the comma. decided by user:ada",
@@ -93,7 +93,7 @@ func TestASetIsReviewedAsOne(t *testing.T) {
 	require.Equal(t, "mod", decision.ForPerson(l.State)[0].About)
 	require.Equal(t, []string{"gen", "mod"}, decision.ForPerson(l.State)[0].Tasks, "the whole set is shown")
 
-	actions, err = request.Accept(&l.State.Agenda, l.State.Works, "mod", run.Answer{By: wire.Person("ada")})
+	actions, err = request.Accept(&l.Agenda, l.Works, "mod", run.Answer{By: wire.Person("ada")})
 	require.NoError(t, err)
 	l.Do(actions)
 	l.Append("mod", run.TaskData{State: run.TaskAccepted})
@@ -263,7 +263,7 @@ func TestASetParksWithItsFirstTask(t *testing.T) {
 	l.Dispatched("idle", "generator", 2, "b")
 	l.Append("mod", run.TaskData{State: run.TaskHeld, Doubt: &run.Doubt{Evidence: []string{"fewer tests"}}})
 	require.Empty(t, landing.ParkSets(l.State), "what is asked about a task of it is answered before")
-	l.Do(recovery.Decide(&l.State.Agenda, l.State.Works, l.Tasks.ByID["mod"], run.Answer{Option: run.Accept, By: wire.Person("ada")}))
+	l.Do(recovery.Decide(&l.Agenda, l.Works, l.Tasks.ByID["mod"], run.Answer{Option: run.Accept, By: wire.Person("ada")}))
 	l.Append("mod", run.TaskData{State: run.TaskAccepted})
 	require.Equal(t, []string{
 		"task mod parked its change set s was parked because gen is parked",

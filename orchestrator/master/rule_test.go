@@ -161,11 +161,11 @@ func TestTheMasterReadsWhatAPersonMadeOfItsPlan(t *testing.T) {
 	require.Empty(t, master.Wake(l.State), "an edit is no reason to call it")
 	l.Append("t", run.TaskData{State: run.TaskDone})
 	called(l, 2)
-	words := master.Message(&l.State.Agenda, &l.State.Agents, 2)
+	words := master.Message(&l.Agenda, &l.Agents, 2)
 	require.Equal(t, 1, strings.Count(words, "A person edited your plan"))
 	require.Contains(t, words, `"brief":"second second`)
 	require.Less(t, len(words), 1000)
 	l.Append("master", run.TaskData{State: run.TaskPending})
 	called(l, 3)
-	require.NotContains(t, master.Message(&l.State.Agenda, &l.State.Agents, 3), "edited")
+	require.NotContains(t, master.Message(&l.Agenda, &l.Agents, 3), "edited")
 }

@@ -254,7 +254,7 @@ func TestWhatIsAcceptedLandsWhenTheBudgetIsSpent(t *testing.T) {
 	l.Dispatched("t", "gemini", 1, "b")
 	l.Agent("t", 1, contextscope.KindStarted, wire.Started{Delivery: 1})
 	l.Agent("t", 1, contextscope.KindUsage, spec.Usage{Calls: 1, Prompt: 10})
-	require.True(t, phase.Spent(&l.State.Agenda, &l.State.Agents), "no other one begins")
+	require.True(t, phase.Spent(&l.Agenda, &l.Agents), "no other one begins")
 	require.Empty(t, phase.KeepBudget(l.State), "its result is to come")
 	l.Ended("t", 1, runtest.Patched("c", "tree", "b"))
 	stop := []string{"run stopped the budget is spent: 10 of 10 tokens"}

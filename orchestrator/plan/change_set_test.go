@@ -47,7 +47,7 @@ func TestWhatIsAddedToASetAtWork(t *testing.T) {
 			task.DependsOn = []string{on}
 		}
 		out := []string{}
-		for _, p := range closedSets(spec.Plan{Tasks: []spec.Task{task}}, &l.State.Tasks, false) {
+		for _, p := range closedSets(spec.Plan{Tasks: []spec.Task{task}}, &l.Tasks, false) {
 			out = append(out, p.String())
 		}
 		return out

@@ -20,7 +20,7 @@ func TestGain(t *testing.T) {
 		{ID: "b", Role: "generator", Brief: "x", Files: []string{"b/x.go"}, ChangeSet: "set"},
 	}}
 	l := runtest.New(t, run.Spec{Base: "b", Run: "r1", Plan: &was, Roles: runtest.Roles(), Parallel: 4}, run.Running)
-	data, problems, err := Prepare(t.Context(), was, &l.State.Agenda, l.State.Works, sampleTree())
+	data, problems, err := Prepare(t.Context(), was, &l.Agenda, l.Works, sampleTree())
 	require.NoError(t, err)
 	require.Empty(t, problems)
 	data.By = run.ByFile
@@ -77,7 +77,7 @@ func TestGain(t *testing.T) {
 			t.Parallel()
 			edited := spec.Plan{Tasks: slices.Clone(was.Tasks)}
 			c.edit(&edited)
-			data, problems, err := Gain(t.Context(), edited, &l.State.Agenda, l.State.Works, sampleTree())
+			data, problems, err := Gain(t.Context(), edited, &l.Agenda, l.Works, sampleTree())
 			require.NoError(t, err)
 			if c.no != "" {
 				require.Contains(t, (&spec.PlanError{Problems: problems}).Error(), c.no)

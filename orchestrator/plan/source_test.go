@@ -36,8 +36,8 @@ func TestAPlanFileHasWhatWritesAndWhatThatNeeds(t *testing.T) {
 		Constraints: []string{"Keep the API."}, DecisionRecord: "second",
 		Tasks: []spec.Task{template, task("after", "reader", "each"), task("check", "reader"), task("last", "generator", "check")},
 	})
-	require.Equal(t, template, plan.Source(&l.State.Agenda, l.State.Works, 1).Tasks[0])
-	p := plan.File(&l.State.Agenda, l.State.Works, 1)
+	require.Equal(t, template, plan.Source(&l.Agenda, l.Works, 1).Tasks[0])
+	p := plan.File(&l.Agenda, l.Works, 1)
 	var ids []string
 	for _, t := range p.Tasks {
 		ids = append(ids, t.ID)
@@ -59,16 +59,16 @@ func TestAPlanFileOfOnePlanIsThatPlan(t *testing.T) {
 	planned(l, 1, spec.Plan{Tasks: []spec.Task{task("seen", "reader")}})
 	p := spec.Plan{Goal: "own", Constraints: []string{"Keep."}, DecisionRecord: "r", Tasks: []spec.Task{task("a", "generator")}}
 	planned(l, 2, p)
-	require.Equal(t, p, plan.File(&l.State.Agenda, l.State.Works, 1))
+	require.Equal(t, p, plan.File(&l.Agenda, l.Works, 1))
 
 	edited := spec.Plan{Tasks: []spec.Task{task("b", "generator")}}
 	edited.Tasks[0].Inputs = []string{} // an edit of the edit has it too
 	l.Append("", run.PlanData{By: "master/2", Replaces: 2, Edited: &edited, Tasks: edited.Tasks})
-	require.Equal(t, edited, plan.Source(&l.State.Agenda, l.State.Works, 1))
+	require.Equal(t, edited, plan.Source(&l.Agenda, l.Works, 1))
 
 	lost := runtest.New(t, run.Spec{Base: "b", Roles: runtest.Roles()}, run.Planning)
 	lost.Append("", run.PlanData{By: "master/1", DecisionRecord: "r", Tasks: edited.Tasks})
-	require.Equal(t, spec.Plan{DecisionRecord: "r", Tasks: edited.Tasks}, plan.Source(&lost.State.Agenda, lost.State.Works, 0), "the result cannot be read")
+	require.Equal(t, spec.Plan{DecisionRecord: "r", Tasks: edited.Tasks}, plan.Source(&lost.Agenda, lost.Works, 0), "the result cannot be read")
 }
 
 func TestWhatTheMasterRevisedIsInTheSource(t *testing.T) {
@@ -86,7 +86,7 @@ func TestWhatTheMasterRevisedIsInTheSource(t *testing.T) {
 	l.Append("each-001", run.TaskData{State: run.TaskPending, Revision: &run.Revision{By: "master/2", Constraints: &rules}})
 	l.Append("b", run.TaskData{State: run.TaskCancelled})
 
-	p := plan.Source(&l.State.Agenda, l.State.Works, 0)
+	p := plan.Source(&l.Agenda, l.Works, 0)
 	require.Len(t, p.Tasks, 2)
 	require.Equal(t, spec.Task{ID: "a", Role: "generator", Brief: "better", Files: files}, p.Tasks[0])
 	require.Equal(t, rules, p.Tasks[1].Constraints)

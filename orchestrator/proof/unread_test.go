@@ -57,7 +57,7 @@ func TestNamesOfGatesAreValid(t *testing.T) {
 	t.Parallel()
 	l := gated(t, run.Spec{}, "test")
 	for _, command := range [][]string{{"\x1b]0;x"}, {"é", "ü"}, {"-v"}, {"env"}, {"a", "b c d e f g h i j k l m n o p q r s t u v w x y z a b c d"}} {
-		for _, g := range NewGates(&l.State.Spec, []spec.Unread{{Path: "a.go", Command: command}}) {
+		for _, g := range NewGates(&l.Spec, []spec.Unread{{Path: "a.go", Command: command}}) {
 			p := spec.Project{Gates: []spec.Gate{g}}
 			for _, fault := range p.Validate() {
 				require.NotContains(t, fault.Message, "gate name", command)

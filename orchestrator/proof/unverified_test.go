@@ -30,7 +30,7 @@ func TestManyGatesAreCounted(t *testing.T) {
 		baseline = append(baseline, spec.Receipt{Gate: name, ExitCode: 1, Verdict: spec.VerdictFail})
 	}
 	l.Append("", run.Data{Baseline: baseline})
-	require.Equal(t, "no comparison with the base commit for: a, b, c, d and 2 more", Unverified(&l.State.Agenda, &l.State.Proofs))
+	require.Equal(t, "no comparison with the base commit for: a, b, c, d and 2 more", Unverified(&l.Agenda, &l.Proofs))
 }
 
 // Where go cannot load a package, go build builds nothing, and the tests of the others are the proof; but not where gates were written

@@ -42,7 +42,7 @@ func refused(l *runtest.Log, id, class string, at time.Time, took time.Duration)
 	l.Agent(id, n, contextscope.KindStarted, wire.Started{Delivery: 1})
 	l.At(at.Add(took))
 	l.Ended(id, n, runtest.Failed(class, "exited with 1: 502"))
-	l.Do(recovery.Failed(&l.State.Agenda, &l.State.Agents, t, run.FaultOf(t.Result)))
+	l.Do(recovery.Failed(&l.Agenda, &l.Agents, t, run.FaultOf(t.Result)))
 }
 
 // What a command with the network needs may be away: where it fails within seconds it runs once more, and that attempt does not
@@ -83,9 +83,9 @@ func TestACommandThatFailsAtOnceRunsOnceMore(t *testing.T) {
 			ready, _ := schedule.Ready(l.State)
 			require.Empty(t, ready)
 			ended := began.Add(c.took)
-			require.Empty(t, recovery.Again(&l.State.Agents, ended.Add(29*time.Second), recovery.Wait))
-			require.Len(t, recovery.Again(&l.State.Agents, ended.Add(-time.Hour), recovery.Wait), 1, "a clock that was set back")
-			l.Do(recovery.Again(&l.State.Agents, ended.Add(30*time.Second), recovery.Wait))
+			require.Empty(t, recovery.Again(&l.Agents, ended.Add(29*time.Second), recovery.Wait))
+			require.Len(t, recovery.Again(&l.Agents, ended.Add(-time.Hour), recovery.Wait), 1, "a clock that was set back")
+			l.Do(recovery.Again(&l.Agents, ended.Add(30*time.Second), recovery.Wait))
 			ready, _ = schedule.Ready(l.State)
 			require.Equal(t, []string{"t-1"}, ready)
 			require.Empty(t, l.Later)
@@ -123,7 +123,7 @@ func TestATemplateIsHeldOnlyAfterAWait(t *testing.T) {
 	require.Empty(t, decision.Stuck(l.State))
 
 	later := began.Add(time.Minute)
-	l.Do(recovery.Again(&l.State.Agents, later, recovery.Wait))
+	l.Do(recovery.Again(&l.Agents, later, recovery.Wait))
 	ready, _ = schedule.Ready(l.State)
 	require.Equal(t, []string{"t-1", "t-2", "t-3"}, ready, "only those that failed")
 	refused(l, "t-1", wire.FaultCommand, later, time.Second)
@@ -134,7 +134,7 @@ func TestATemplateIsHeldOnlyAfterAWait(t *testing.T) {
 	refused(l, "t-3", wire.FaultCommand, later, time.Second)
 	l.Do(request.Hold(l.State))
 	require.Len(t, l.Templates.Holds(), 1)
-	l.Do(request.RuleHold(&l.State.Agenda, l.Templates.Of["t"].Open(), false))
+	l.Do(request.RuleHold(&l.Agenda, l.Templates.Of["t"].Open(), false))
 	require.Equal(t, "policy parks the rest of t, as no person is asked: 3 shards fail in the same way, such as t-3/2: "+
 		"exited with 1: 502"+recovery.TryLater, l.Tasks.ByID["t-6"].Reason)
 	for _, id := range l.Tasks.Order[3:] {

@@ -40,7 +40,7 @@ func TestAWriteSetThatIsTooSmallNamesTheWayOut(t *testing.T) {
 			c.task.ID, c.task.Role, c.task.Attempts = "t", "generator", 1
 			l.Plan(c.task)
 			l.Dispatched("t", "generator", 1, "b")
-			d := recovery.After(&l.State.Agenda, l.State.Works, l.Tasks.ByID["t"], *fault)
+			d := recovery.After(&l.Agenda, l.Works, l.Tasks.ByID["t"], *fault)
 			require.Equal(t, run.TaskParked, d.State)
 			require.Equal(t, "failed 1 of 1 attempts: "+fault.Message+". If it must change, "+c.want, d.Reason)
 		})

@@ -58,7 +58,7 @@ func TestFailed(t *testing.T) {
 					l.Append("t", run.TaskData{State: run.TaskPending, Fault: &c.had[i]})
 				}
 			}
-			require.Equal(t, c.want, runtest.Describe(recovery.Failed(&l.State.Agenda, &l.State.Agents, l.Tasks.ByID["t"], c.now)))
+			require.Equal(t, c.want, runtest.Describe(recovery.Failed(&l.Agenda, &l.Agents, l.Tasks.ByID["t"], c.now)))
 		})
 	}
 }
@@ -92,7 +92,7 @@ func TestACommandIsNotRepeated(t *testing.T) {
 			l.Spec.Roles["mod"] = c.role
 			l.Dispatched("t", "mod", 1, "b")
 			l.Ended("t", 1, runtest.Patched("c", "tree", "b"))
-			require.Equal(t, []string{c.want}, runtest.Describe(recovery.Failed(&l.State.Agenda, &l.State.Agents, l.Tasks.ByID["t"], spec.Fault{Class: c.class, Message: "red"})))
+			require.Equal(t, []string{c.want}, runtest.Describe(recovery.Failed(&l.Agenda, &l.Agents, l.Tasks.ByID["t"], spec.Fault{Class: c.class, Message: "red"})))
 		})
 	}
 }
@@ -109,7 +109,7 @@ func TestACommandThatRunsOutOfTimeHasTwoTries(t *testing.T) {
 	} {
 		l.Dispatched("t", "mod", n+1, "b")
 		l.Ended("t", n+1, runtest.Failed("x", "y"))
-		actions := recovery.Failed(&l.State.Agenda, &l.State.Agents, l.Tasks.ByID["t"], slow)
+		actions := recovery.Failed(&l.Agenda, &l.Agents, l.Tasks.ByID["t"], slow)
 		require.Equal(t, []string{want}, runtest.Describe(actions), n)
 		l.Do(actions)
 	}
@@ -134,7 +134,7 @@ func TestTheNextExecutorOfAChainHasItsOwnAttempts(t *testing.T) {
 		l.Dispatched("t", "mod", n+1, "b")
 		require.Equal(t, c.executor, l.Spec.Made(l.Tasks.ByID["t"], l.Works).Executor, n)
 		l.Ended("t", n+1, runtest.Failed("x", "y"))
-		actions := recovery.Failed(&l.State.Agenda, &l.State.Agents, l.Tasks.ByID["t"], c.fault)
+		actions := recovery.Failed(&l.Agenda, &l.Agents, l.Tasks.ByID["t"], c.fault)
 		require.Equal(t, []string{c.want}, runtest.Describe(actions), n)
 		l.Do(actions)
 	}
@@ -249,7 +249,7 @@ func TestTheSameFailureTwiceMovesOn(t *testing.T) {
 			for i := range c.faults {
 				l.Dispatched("t", "r", i+1, "b")
 				l.Ended("t", i+1, runtest.Failed("x", "y"))
-				actions := recovery.Failed(&l.State.Agenda, &l.State.Agents, l.Tasks.ByID["t"], c.faults[i])
+				actions := recovery.Failed(&l.Agenda, &l.Agents, l.Tasks.ByID["t"], c.faults[i])
 				append1, ok := actions[0].(run.Append)
 				require.True(t, ok)
 				d, ok := append1.Data.(run.TaskData)
@@ -283,11 +283,11 @@ func TestShardsThatMissTheSameName(t *testing.T) {
 	l.Dispatched("t-002", "generator", 1, "b")
 	first := red("a.go")
 	require.Equal(t, []string{"task t-001 parked failed 1 of 1 attempts: red"},
-		runtest.Describe(recovery.Failed(&l.State.Agenda, &l.State.Agents, l.Tasks.ByID["t-001"], first)), "it is the only one")
+		runtest.Describe(recovery.Failed(&l.Agenda, &l.Agents, l.Tasks.ByID["t-001"], first)), "it is the only one")
 	l.Append("t-001", run.TaskData{State: run.TaskParked, Fault: &first})
 	require.Equal(t, []string{
 		`task t-002 parked failed 1 of 1 attempts: red. 2 shards of t do not find "legacy.Load". If it is an import that they lack, mend ` +
 			"the role or the brief; if the change is right only as a whole, set together: true on the template; if the old and the new form can stand side by side, add the new one, move its users, then " +
 			"remove the old one, as tasks with depends_on",
-	}, runtest.Describe(recovery.Failed(&l.State.Agenda, &l.State.Agents, l.Tasks.ByID["t-002"], red("b.go"))))
+	}, runtest.Describe(recovery.Failed(&l.Agenda, &l.Agents, l.Tasks.ByID["t-002"], red("b.go"))))
 }

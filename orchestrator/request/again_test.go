@@ -33,7 +33,7 @@ func doubted(t *testing.T) *runtest.Log {
 // parkA lets a fail for good, and with it its set.
 func parkA(l *runtest.Log) {
 	l.Ended("a", 1, runtest.Failed("x", "y"))
-	l.Do(recovery.Failed(&l.State.Agenda, &l.State.Agents, l.Tasks.ByID["a"], spec.Fault{Class: wire.FaultGate, Message: "red"}))
+	l.Do(recovery.Failed(&l.Agenda, &l.Agents, l.Tasks.ByID["a"], spec.Fault{Class: wire.FaultGate, Message: "red"}))
 	l.Do(landing.ParkSets(l.State))
 }
 
@@ -42,14 +42,14 @@ func TestADoubtOutlivesTheParkingOfItsSet(t *testing.T) {
 	t.Parallel()
 	for name, again := range map[string]func(l *runtest.Log) ([]run.Action, error){
 		"retry": func(l *runtest.Log) ([]run.Action, error) {
-			actions, _, err := Retry(&l.State.Agenda, l.State.Works, []string{"a"}, run.Revision{By: wire.Person("ada")}, nil, run.PlanData{})
+			actions, _, err := Retry(&l.Agenda, l.Works, []string{"a"}, run.Revision{By: wire.Person("ada")}, nil, run.PlanData{})
 			return actions, err
 		},
 		"revise": func(l *runtest.Log) ([]run.Action, error) {
-			return Revise(&l.State.Agenda, l.State.Works, "a", run.Revision{By: "master/2", Brief: "x"})
+			return Revise(&l.Agenda, l.Works, "a", run.Revision{By: "master/2", Brief: "x"})
 		},
 		"skip": func(l *runtest.Log) ([]run.Action, error) {
-			actions, _, err := Skip(&l.State.Agenda, l.State.Works, []string{"a"}, run.Revision{By: wire.Person("ada")}, "no")
+			actions, _, err := Skip(&l.Agenda, l.Works, []string{"a"}, run.Revision{By: wire.Person("ada")}, "no")
 			return actions, err
 		},
 	} {
@@ -75,11 +75,11 @@ func TestADoubtOutlivesTheParkingOfItsSet(t *testing.T) {
 func TestARevisionOutlivesTheParkingOfItsSet(t *testing.T) {
 	t.Parallel()
 	l := doubted(t)
-	actions, err := Revise(&l.State.Agenda, l.State.Works, "b", run.Revision{By: "master/2", Brief: "keep the tests"})
+	actions, err := Revise(&l.Agenda, l.Works, "b", run.Revision{By: "master/2", Brief: "keep the tests"})
 	require.NoError(t, err)
 	l.Do(actions)
 	parkA(l)
-	actions, _, err = Retry(&l.State.Agenda, l.State.Works, []string{"a"}, run.Revision{By: wire.Person("ada")}, nil, run.PlanData{})
+	actions, _, err = Retry(&l.Agenda, l.Works, []string{"a"}, run.Revision{By: wire.Person("ada")}, nil, run.PlanData{})
 	require.NoError(t, err)
 	l.Do(actions)
 	require.Equal(t, run.TaskPending, l.Tasks.ByID["b"].State)
@@ -142,7 +142,7 @@ func TestAnotherPlanAnswersNoHold(t *testing.T) {
 
 	early := led(t)
 	early.Append("", run.PlanData{By: "master/1", Tasks: []spec.Task{{ID: "more", Role: "generator"}}})
-	require.Equal(t, -1, PlanAfter(&early.State.Plans, early.State.Works, early.Templates.Holds()[0]), "that turn had begun before")
+	require.Equal(t, -1, PlanAfter(&early.Plans, early.Works, early.Templates.Holds()[0]), "that turn had begun before")
 }
 
 // A hold whose shards have all ended asks for nothing.
@@ -154,9 +154,9 @@ func TestAHoldEndsWithItsShards(t *testing.T) {
 	}
 	l.Do(Hold(l.State))
 	require.Len(t, l.Templates.Holds(), 1)
-	_, _, err := Retry(&l.State.Agenda, l.State.Works, []string{"t"}, run.Revision{By: wire.Person("ada"), Brief: "new"}, nil, run.PlanData{})
+	_, _, err := Retry(&l.Agenda, l.Works, []string{"t"}, run.Revision{By: wire.Person("ada"), Brief: "new"}, nil, run.PlanData{})
 	require.ErrorContains(t, err, "the template t is held, and waits for an answer: 3 shards fail in the same way, such as t-003/1")
-	actions, _, err := Skip(&l.State.Agenda, l.State.Works, []string{"t"}, run.Revision{By: wire.Person("ada")}, "no")
+	actions, _, err := Skip(&l.Agenda, l.Works, []string{"t"}, run.Revision{By: wire.Person("ada")}, "no")
 	require.NoError(t, err)
 	l.Do(actions)
 	require.Empty(t, l.Templates.Holds())
@@ -167,7 +167,7 @@ func TestAHoldEndsWithItsShards(t *testing.T) {
 func TestWordsToAHeldTemplate(t *testing.T) {
 	t.Parallel()
 	l := led(t)
-	actions, err := Revise(&l.State.Agenda, l.State.Works, "t-001", run.Revision{By: wire.Person("ada"), Brief: "only for this one"})
+	actions, err := Revise(&l.Agenda, l.Works, "t-001", run.Revision{By: wire.Person("ada"), Brief: "only for this one"})
 	require.NoError(t, err)
 	l.Do(actions)
 	l.Dispatched(run.MasterTask, spec.RoleMaster, 2, "b")
@@ -185,16 +185,16 @@ func TestAMasterRevisesATaskAFewTimes(t *testing.T) {
 	t.Parallel()
 	l := led(t)
 	for n := range maxRevisions {
-		actions, err := Revise(&l.State.Agenda, l.State.Works, "t-009", run.Revision{By: fmt.Sprintf("master/%d", n), Brief: "again"})
+		actions, err := Revise(&l.Agenda, l.Works, "t-009", run.Revision{By: fmt.Sprintf("master/%d", n), Brief: "again"})
 		require.NoError(t, err)
 		l.Do(actions)
 	}
-	_, err := Revise(&l.State.Agenda, l.State.Works, "t-009", run.Revision{By: "master/9", Brief: "again"})
+	_, err := Revise(&l.Agenda, l.Works, "t-009", run.Revision{By: "master/9", Brief: "again"})
 	require.ErrorContains(t, err, "t-009 was revised 5 times, which did not help")
-	actions, err := Revise(&l.State.Agenda, l.State.Works, "t-009", run.Revision{By: wire.Person("ada"), Brief: "better"})
+	actions, err := Revise(&l.Agenda, l.Works, "t-009", run.Revision{By: wire.Person("ada"), Brief: "better"})
 	require.NoError(t, err)
 	l.Do(actions)
-	_, err = Revise(&l.State.Agenda, l.State.Works, "t-009", run.Revision{By: "master/9", Brief: "again"})
+	_, err = Revise(&l.Agenda, l.Works, "t-009", run.Revision{By: "master/9", Brief: "again"})
 	require.NoError(t, err, "a person has changed it meanwhile")
 }
 
@@ -207,7 +207,7 @@ func TestRevisedFilesMakeNoCircle(t *testing.T) {
 	l.Dispatched("p", "generator", 1, "b")
 	l.Agent("p", 1, contextscope.KindRequest, wire.Request{ID: "q", Kind: wire.RequestDelegate, Role: "generator", Brief: "c", Files: []string{"c.go"}})
 	l.Append("", run.PlanData{By: "p/1", Request: "q", Tasks: []spec.Task{{ID: "p-c", Role: "generator", Files: []string{"c.go"}, Attempts: 5}}})
-	_, err := Revise(&l.State.Agenda, l.State.Works, "r", run.Revision{By: wire.Person("ada"), Files: &[]string{"p.go", "c.go"}})
+	_, err := Revise(&l.Agenda, l.Works, "r", run.Revision{By: wire.Person("ada"), Files: &[]string{"p.go", "c.go"}})
 	require.ErrorContains(t, err, "c.go is for p-c to write, which the agent of p waits for")
 }
 
@@ -221,11 +221,11 @@ func TestAMasterLeadsWhatWasOpenedAgain(t *testing.T) {
 	l.Append("a", run.TaskData{State: run.TaskParked, Reason: "x"})
 	l.Append(run.MasterTask, run.TaskData{State: run.TaskDone})
 	l.Append("", run.Data{State: run.Parked})
-	actions, _, err := Retry(&l.State.Agenda, l.State.Works, nil, run.Revision{By: wire.Person("ada")}, nil, run.PlanData{})
+	actions, _, err := Retry(&l.Agenda, l.Works, nil, run.Revision{By: wire.Person("ada")}, nil, run.PlanData{})
 	require.NoError(t, err)
 	l.Do(actions)
 	l.Append("", run.Data{State: run.Running, Epoch: 2})
-	_, _, err = Send(&l.State.Agenda, &l.State.Agents, "", "hello", wire.Person("ada"))
+	_, _, err = Send(&l.Agenda, &l.Agents, "", "hello", wire.Person("ada"))
 	require.NoError(t, err)
 	l.Dispatched("a", "generator", 1, "b")
 	l.Append("a", run.TaskData{State: run.TaskHeld, Doubt: &run.Doubt{Evidence: []string{"e"}}})
@@ -237,21 +237,21 @@ func TestNothingIsDecidedInARunThatIsOver(t *testing.T) {
 	t.Parallel()
 	l := doubted(t)
 	l.Append("", run.Data{State: run.Cancelled})
-	_, err := Accept(&l.State.Agenda, l.State.Works, "b", run.Answer{By: wire.Person("ada")})
+	_, err := Accept(&l.Agenda, l.Works, "b", run.Answer{By: wire.Person("ada")})
 	require.EqualError(t, err, "run r1 is over: cancelled")
 	h := led(t)
 	h.Append("", run.Data{State: run.Cancelled})
 	for _, decide := range []func() error{
 		func() error {
-			_, err := Accept(&h.State.Agenda, h.State.Works, "t", run.Answer{By: wire.Person("ada")})
+			_, err := Accept(&h.Agenda, h.Works, "t", run.Answer{By: wire.Person("ada")})
 			return err
 		},
 		func() error {
-			_, err := Cancel(&h.State.Agenda, h.State.Works, "t", "x", wire.Person("ada"))
+			_, err := Cancel(&h.Agenda, h.Works, "t", "x", wire.Person("ada"))
 			return err
 		},
 		func() error {
-			_, _, err := Send(&h.State.Agenda, &h.State.Agents, "t", "x", wire.Person("ada"))
+			_, _, err := Send(&h.Agenda, &h.Agents, "t", "x", wire.Person("ada"))
 			return err
 		},
 	} {
@@ -269,6 +269,6 @@ func TestARoleThatProvesNeedsAChangeSet(t *testing.T) {
 	l := runtest.New(t, run.Spec{Base: "b", Roles: roles, Plan: &spec.Plan{}}, run.Running)
 	l.Plan(spec.Task{ID: "a", Role: "generator"})
 	l.Append("a", run.TaskData{State: run.TaskParked})
-	_, _, err := Retry(&l.State.Agenda, l.State.Works, nil, run.Revision{By: wire.Person("ada"), Role: "test-writer"}, nil, run.PlanData{})
+	_, _, err := Retry(&l.Agenda, l.Works, nil, run.Revision{By: wire.Person("ada"), Role: "test-writer"}, nil, run.PlanData{})
 	require.ErrorContains(t, err, "a is in no change set")
 }

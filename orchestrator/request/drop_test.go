@@ -90,7 +90,7 @@ func TestDropRefuses(t *testing.T) {
 			if c.before != nil {
 				c.before(l)
 			}
-			_, _, err := request.Drop(&l.State.Agenda, &l.State.Batches, c.task, c.patch, "", wire.Person("ada"))
+			_, _, err := request.Drop(&l.Agenda, &l.Batches, c.task, c.patch, "", wire.Person("ada"))
 			require.EqualError(t, err, c.no)
 			require.ErrorAs(t, err, new(*request.RefusedError))
 		})
@@ -99,7 +99,7 @@ func TestDropRefuses(t *testing.T) {
 
 // dropped has a task dropped, and folds what comes of it.
 func dropped(l *runtest.Log, id, base string, files ...string) (becomes string) {
-	actions, becomes, err := request.Drop(&l.State.Agenda, &l.State.Batches, id, undo(base, files...), "slow", wire.Person("ada"))
+	actions, becomes, err := request.Drop(&l.Agenda, &l.Batches, id, undo(base, files...), "slow", wire.Person("ada"))
 	require.NoError(l, err)
 	require.Len(l, actions, 1, "one event: after a kill it is there as a whole, or not at all")
 	l.Do(actions)
@@ -137,7 +137,7 @@ func TestDropTakesAChangeSetOutAsAWhole(t *testing.T) {
 	t.Parallel()
 	l := landedRun(t)
 	l.Append("waits", run.TaskData{State: run.TaskSkipped})
-	d, err := request.Droppable(&l.State.Agenda, &l.State.Batches, "left")
+	d, err := request.Droppable(&l.Agenda, &l.Batches, "left")
 	require.NoError(t, err)
 	require.Equal(t, request.Landed{Tasks: []string{"left", "right"}, Old: "c-second", Head: "c-right"}, d)
 	require.Equal(t, "drop-left takes out left, right", dropped(l, "left", "c-right", "left.go", "right.go"))
@@ -166,11 +166,11 @@ func TestNoAgentTriesADrop(t *testing.T) {
 	l.Append("drop-second", run.TaskData{State: run.TaskParked})
 	const no = "drop-second takes second out, with the patch that undoes it, and has no agent"
 	again := run.Revision{By: wire.Person("ada"), Brief: "x"}
-	_, _, err := request.Retry(&l.State.Agenda, l.State.Works, []string{"drop-second"}, again, nil, run.PlanData{})
+	_, _, err := request.Retry(&l.Agenda, l.Works, []string{"drop-second"}, again, nil, run.PlanData{})
 	require.EqualError(t, err, no+": skip it, then drop again")
-	_, err = request.Revise(&l.State.Agenda, l.State.Works, "drop-second", again)
+	_, err = request.Revise(&l.Agenda, l.Works, "drop-second", again)
 	require.EqualError(t, err, no)
-	_, _, err = request.Retry(&l.State.Agenda, l.State.Works, nil, again, nil, run.PlanData{})
+	_, _, err = request.Retry(&l.Agenda, l.Works, nil, again, nil, run.PlanData{})
 	require.EqualError(t, err, no+": skip it, then drop again")
-	require.NoError(t, request.Givable(&l.State.Agenda, l.State.Works, l.Tasks.ByID["drop-second"], "c-second"), "a person can mend it")
+	require.NoError(t, request.Givable(&l.Agenda, l.Works, l.Tasks.ByID["drop-second"], "c-second"), "a person can mend it")
 }

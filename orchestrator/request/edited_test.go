@@ -53,7 +53,7 @@ func TestRetryTakesEditedDependencies(t *testing.T) {
 	now := edit(was, 0, "first", "b")
 	now.Tasks = append(now.Tasks, first)
 	gained := run.PlanData{By: run.ByFile, Tasks: []spec.Task{first}}
-	actions, ids, err := request.Retry(&l.State.Agenda, l.State.Works, []string{"a", "b"}, again, &now, gained)
+	actions, ids, err := request.Retry(&l.Agenda, l.Works, []string{"a", "b"}, again, &now, gained)
 	require.NoError(t, err)
 	require.Equal(t, []string{"a", "b"}, ids)
 	l.Do(actions)
@@ -70,7 +70,7 @@ func TestRetryEditsWhatHasNotBegun(t *testing.T) {
 	t.Parallel()
 	l, was := ordered(t)
 	now := edit(was, 2)
-	actions, ids, err := request.Retry(&l.State.Agenda, l.State.Works, []string{"b"}, again, &now, run.PlanData{})
+	actions, ids, err := request.Retry(&l.Agenda, l.Works, []string{"b"}, again, &now, run.PlanData{})
 	require.NoError(t, err)
 	require.Equal(t, []string{"b"}, ids)
 	l.Do(actions)
@@ -113,7 +113,7 @@ func TestRetryRefusesAnOrderThatNeverEnds(t *testing.T) {
 				l.Append("b", run.TaskData{State: run.TaskParked, Reason: "red"})
 			}
 			now := c.change(was)
-			_, _, err := request.Retry(&l.State.Agenda, l.State.Works, c.refs, again, &now, run.PlanData{})
+			_, _, err := request.Retry(&l.Agenda, l.Works, c.refs, again, &now, run.PlanData{})
 			require.EqualError(t, err, "the edited plan: "+c.no)
 			require.ErrorAs(t, err, new(*request.RefusedError))
 		})

@@ -79,7 +79,7 @@ func TestForgottenFilesGetATask(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := lacking(t)
-			f, err := request.FindForgotten(&l.State.Agenda, c.refs, "", "", has)
+			f, err := request.FindForgotten(&l.Agenda, c.refs, "", "", has)
 			require.NoError(t, err)
 			var tasks []string
 			for _, task := range f.Tasks {
@@ -88,7 +88,7 @@ func TestForgottenFilesGetATask(t *testing.T) {
 				require.Equal(t, "generator", task.Role)
 			}
 			require.Equal(t, c.tasks, tasks)
-			actions, _ := request.Complete(&l.State.Agenda, f, run.PlanData{Tasks: f.Tasks, Joins: f.Joins}, wire.Person("ada"))
+			actions, _ := request.Complete(&l.Agenda, f, run.PlanData{Tasks: f.Tasks, Joins: f.Joins}, wire.Person("ada"))
 			require.Equal(t, c.then, runtest.Describe(actions)[1:])
 			l.Do(actions)
 			for set, ids := range f.Joins {
@@ -109,15 +109,15 @@ func TestForgottenFilesGetATask(t *testing.T) {
 func TestNothingForgottenIsRefused(t *testing.T) {
 	t.Parallel()
 	l := lacking(t)
-	_, err := request.FindForgotten(&l.State.Agenda, []string{"own"}, "", "", func(file string) bool { return file == "Makefile" })
+	_, err := request.FindForgotten(&l.Agenda, []string{"own"}, "", "", func(file string) bool { return file == "Makefile" })
 	require.EqualError(t, err, "Makefile is protected: add a task that names it in its files to the plan")
-	_, err = request.FindForgotten(&l.State.Agenda, []string{"after"}, "", "", func(string) bool { return true })
+	_, err = request.FindForgotten(&l.Agenda, []string{"after"}, "", "", func(string) bool { return true })
 	const nothing = "no parked task of run r1 fails in a file that no task may change: there is nothing to add"
 	require.EqualError(t, err, nothing)
 	l.Append("own", run.TaskData{State: run.TaskParked, Forgotten: &run.Forgotten{Findings: []spec.Finding{
 		{File: "../x.go"}, {File: ".git/config"}, {File: "/etc/passwd"}, {File: "a/{b,..}.go"},
 	}}})
-	_, err = request.FindForgotten(&l.State.Agenda, []string{"own"}, "", "", func(string) bool { return true })
+	_, err = request.FindForgotten(&l.Agenda, []string{"own"}, "", "", func(string) bool { return true })
 	require.EqualError(t, err, nothing, "no task can name such files")
 	require.Empty(t, l.Tasks.ByID["own"].Forgotten.Addable(nil))
 }

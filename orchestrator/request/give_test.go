@@ -89,7 +89,7 @@ func TestGive(t *testing.T) {
 			if c.base != "" {
 				base = c.base
 			}
-			actions, _, err := request.Give(&l.State.Agenda, &l.State.Agents, c.task, patchOn(base), wire.Person("ada"))
+			actions, _, err := request.Give(&l.Agenda, &l.Agents, c.task, patchOn(base), wire.Person("ada"))
 			if c.no != "" {
 				require.EqualError(t, err, c.no)
 				require.ErrorAs(t, err, new(*request.RefusedError))
@@ -105,7 +105,7 @@ func TestGive(t *testing.T) {
 func given(t *testing.T) *runtest.Log {
 	t.Helper()
 	l := reopened(t)
-	actions, becomes, err := request.Give(&l.State.Agenda, &l.State.Agents, "s-1", patchOn("h"), wire.Person("ada"))
+	actions, becomes, err := request.Give(&l.Agenda, &l.Agents, "s-1", patchOn("h"), wire.Person("ada"))
 	require.NoError(t, err)
 	require.Equal(t, "s-1/2 is the patch of a person", becomes)
 	l.Do(actions)
@@ -122,13 +122,13 @@ func TestAGivenPatchIsAnAttemptWithItsResult(t *testing.T) {
 	require.False(t, l.Works["s-1"].Outstanding(), "no worker gets it")
 	require.NotContains(t, l.Queue, "s-1")
 
-	actions, becomes, err := request.Give(&l.State.Agenda, &l.State.Agents, "s-1", patchOn("h"), wire.Person("ada"))
+	actions, becomes, err := request.Give(&l.Agenda, &l.Agents, "s-1", patchOn("h"), wire.Person("ada"))
 	require.NoError(t, err)
 	require.Empty(t, actions)
 	require.Equal(t, "s-1 has this patch already, and is running", becomes)
 	other := patchOn("h")
 	other.Commit = "other"
-	_, _, err = request.Give(&l.State.Agenda, &l.State.Agents, "s-1", other, wire.Person("ada"))
+	_, _, err = request.Give(&l.Agenda, &l.Agents, "s-1", other, wire.Person("ada"))
 	require.ErrorContains(t, err, "s-1 is running")
 
 	actions = acceptance.Settle(l.State)
@@ -149,7 +149,7 @@ func TestAGivenPatchEndsAnAnswerThatWaits(t *testing.T) {
 	taken, _, err := decision.Take(l.State, run.Answer{ID: open.ID, Option: run.Accept, By: wire.Person("ada")})
 	require.NoError(t, err)
 	l.Do(taken)
-	actions, _, err := request.Give(&l.State.Agenda, &l.State.Agents, "runs", patchOn("h"), wire.Person("bob"))
+	actions, _, err := request.Give(&l.Agenda, &l.Agents, "runs", patchOn("h"), wire.Person("bob"))
 	require.NoError(t, err)
 	l.Do(actions)
 	require.Equal(t, []string{"the answer to " + open.ID + ", accept by user:ada, is over: a person submitted another patch"}, l.Notices)
@@ -162,10 +162,10 @@ func TestAGivenPatchThatDoesNotPassParksAtOnce(t *testing.T) {
 	const not = "task s-1 parked the patch of a person did not pass: "
 	for _, class := range []string{wire.FaultGate, wire.FaultConflict, wire.FaultWriteSet, wire.FaultVerdict} {
 		l := given(t)
-		failed := recovery.Failed(&l.State.Agenda, &l.State.Agents, l.Tasks.ByID["s-1"], spec.Fault{Class: class, Message: "no"})
+		failed := recovery.Failed(&l.Agenda, &l.Agents, l.Tasks.ByID["s-1"], spec.Fault{Class: class, Message: "no"})
 		require.Equal(t, []string{not + "no"}, runtest.Describe(failed), class)
 		l.Do(failed)
-		actions, _, err := request.Give(&l.State.Agenda, &l.State.Agents, "s-1", patchOn("h"), wire.Person("ada"))
+		actions, _, err := request.Give(&l.Agenda, &l.Agents, "s-1", patchOn("h"), wire.Person("ada"))
 		require.NoError(t, err)
 		require.NotEmpty(t, actions, "the same patch can be tried again, on another head")
 	}
@@ -174,9 +174,9 @@ func TestAGivenPatchThatDoesNotPassParksAtOnce(t *testing.T) {
 	l.Append("s-1", run.TaskData{State: run.TaskHeld, Doubt: &run.Doubt{Evidence: []string{"it weakens a test"}}})
 	require.Len(t, decision.ForPerson(l.State), 1, "it is asked about as others are")
 	require.Equal(t, []string{"task s-1 running decided by user:ada"},
-		runtest.Describe(recovery.Decide(&l.State.Agenda, l.State.Works, l.Tasks.ByID["s-1"], run.Answer{Option: run.Accept, By: wire.Person("ada")})))
+		runtest.Describe(recovery.Decide(&l.Agenda, l.Works, l.Tasks.ByID["s-1"], run.Answer{Option: run.Accept, By: wire.Person("ada")})))
 	require.Equal(t, []string{not + "the patch was rejected: it weakens a test decided by policy"},
-		runtest.Describe(recovery.Decide(&l.State.Agenda, l.State.Works, l.Tasks.ByID["s-1"], run.Answer{Option: run.Reject, By: run.ByPolicy})))
+		runtest.Describe(recovery.Decide(&l.Agenda, l.Works, l.Tasks.ByID["s-1"], run.Answer{Option: run.Reject, By: run.ByPolicy})))
 }
 
 // The failures of people are no sign of a wrong brief.
@@ -195,7 +195,7 @@ func TestGivenPatchesHoldNoTemplate(t *testing.T) {
 			l.Ended(id, 1, runtest.Failed("agent", id))
 			if person {
 				l.Append(id, run.TaskData{State: run.TaskPending})
-				actions, _, err := request.Give(&l.State.Agenda, &l.State.Agents, id, patchOn("h"), wire.Person("ada"))
+				actions, _, err := request.Give(&l.Agenda, &l.Agents, id, patchOn("h"), wire.Person("ada"))
 				require.NoError(t, err)
 				l.Do(actions)
 			}
@@ -213,7 +213,7 @@ func TestAGivenPatchHasTheJudgeOfItsTask(t *testing.T) {
 	l.Dispatched("x", "generator", 1, "h")
 	l.Ended("x", 1, runtest.Failed("agent", "no"))
 	l.Append("x", run.TaskData{State: run.TaskParked})
-	actions, _, err := request.Give(&l.State.Agenda, &l.State.Agents, "x", patchOn("h"), wire.Person("ada"))
+	actions, _, err := request.Give(&l.Agenda, &l.Agents, "x", patchOn("h"), wire.Person("ada"))
 	require.NoError(t, err)
 	l.Do(actions)
 	require.Equal(t, spec.RoleReviewer, l.Judge(l.Tasks.ByID["x"]))

@@ -37,7 +37,7 @@ func fails(l *runtest.Log, n int, missing string) {
 	attempt := l.Tasks.ByID[id].Attempt + 1
 	l.Dispatched(id, "generator", attempt, "b")
 	l.Ended(id, attempt, runtest.Failed("x", "y"))
-	l.Do(recovery.Failed(&l.State.Agenda, &l.State.Agents, l.Tasks.ByID[id], spec.Fault{
+	l.Do(recovery.Failed(&l.Agenda, &l.Agents, l.Tasks.ByID[id], spec.Fault{
 		Class: wire.FaultGate, Message: "red", Signatures: []string{fmt.Sprintf("build: build: svc/p%03d/x.go: undefined: %s", n, missing)},
 	}))
 }
@@ -96,7 +96,7 @@ func TestAHoldIsAnsweredOnce(t *testing.T) {
 	t.Parallel()
 	l := held(t, run.OnDoubtAsk)
 	require.Empty(t, ReviseAfterPlan(l.State), "a person is asked")
-	actions, _, err := Send(&l.State.Agenda, &l.State.Agents, "t", "legacy is gone: use modern", wire.Person("ada"))
+	actions, _, err := Send(&l.Agenda, &l.Agents, "t", "legacy is gone: use modern", wire.Person("ada"))
 	require.NoError(t, err)
 	l.Do(actions)
 	require.Empty(t, l.Templates.Holds())
@@ -109,15 +109,15 @@ func TestAHoldIsAnsweredOnce(t *testing.T) {
 
 	for _, again := range []func() error{
 		func() error {
-			_, err := Accept(&l.State.Agenda, l.State.Works, "t", run.Answer{By: wire.Person("ada")})
+			_, err := Accept(&l.Agenda, l.Works, "t", run.Answer{By: wire.Person("ada")})
 			return err
 		},
 		func() error {
-			_, _, err := Send(&l.State.Agenda, &l.State.Agents, "t", "words", wire.Person("ada"))
+			_, _, err := Send(&l.Agenda, &l.Agents, "t", "words", wire.Person("ada"))
 			return err
 		},
 		func() error {
-			_, err := Cancel(&l.State.Agenda, l.State.Works, "t", "why", wire.Person("ada"))
+			_, err := Cancel(&l.Agenda, l.Works, "t", "why", wire.Person("ada"))
 			return err
 		},
 	} {
@@ -133,16 +133,16 @@ func TestAHoldIsAnsweredOnce(t *testing.T) {
 func TestATemplateThatIsNotHeldHasNoAnswer(t *testing.T) {
 	t.Parallel()
 	l := template(t, run.OnDoubtAsk, 3)
-	_, err := Accept(&l.State.Agenda, l.State.Works, "t", run.Answer{By: wire.Person("ada")})
+	_, err := Accept(&l.Agenda, l.Works, "t", run.Answer{By: wire.Person("ada")})
 	require.EqualError(t, err, "the shards of t are not held: name one of them, such as t-001")
-	_, err = Accept(&l.State.Agenda, l.State.Works, "nothing", run.Answer{By: wire.Person("ada")})
+	_, err = Accept(&l.Agenda, l.Works, "nothing", run.Answer{By: wire.Person("ada")})
 	require.ErrorContains(t, err, `no task "nothing"`)
 }
 
 func TestAHoldThatIsAcceptedDoesNotComeBack(t *testing.T) {
 	t.Parallel()
 	l := held(t, run.OnDoubtAsk)
-	actions, err := Accept(&l.State.Agenda, l.State.Works, "t", run.Answer{By: wire.Person("ada")})
+	actions, err := Accept(&l.Agenda, l.Works, "t", run.Answer{By: wire.Person("ada")})
 	require.NoError(t, err)
 	l.Do(actions)
 	fails(l, 4, "f")
@@ -157,7 +157,7 @@ func TestThePolicyAnswersAHoldThatNoMasterDoes(t *testing.T) {
 	t.Parallel()
 	l := held(t, run.OnDoubtReject)
 	l.Dispatched("t-009", "generator", 1, "b") // it had begun before
-	l.Do(RuleHold(&l.State.Agenda, l.Templates.Of["t"].Open(), false))
+	l.Do(RuleHold(&l.Agenda, l.Templates.Of["t"].Open(), false))
 	require.Equal(t, "policy parks the rest of t, as no person is asked: 3 shards fail in the same way, such as t-003/1: red", l.Tasks.ByID["t-008"].Reason)
 	require.Equal(t, run.TaskParked, l.Tasks.ByID["t-001"].State)
 	require.Equal(t, run.TaskRunning, l.Tasks.ByID["t-009"].State)
@@ -165,11 +165,11 @@ func TestThePolicyAnswersAHoldThatNoMasterDoes(t *testing.T) {
 	l.Ended("t-009", 1, runtest.Failed("x", "y"))
 	l.Append("t-009", run.TaskData{State: run.TaskPending, Fault: &spec.Fault{Class: "x", Message: "y"}})
 	l.Do(Hold(l.State))
-	l.Do(RuleHold(&l.State.Agenda, l.Templates.Of["t"].Open(), false))
+	l.Do(RuleHold(&l.Agenda, l.Templates.Of["t"].Open(), false))
 	require.Equal(t, run.TaskParked, l.Tasks.ByID["t-009"].State)
 
 	l = held(t, run.OnDoubtAccept)
-	l.Do(RuleHold(&l.State.Agenda, l.Templates.Of["t"].Open(), true))
+	l.Do(RuleHold(&l.Agenda, l.Templates.Of["t"].Open(), true))
 	ready, _ := schedule.Ready(l.State)
 	require.Len(t, ready, 10)
 }
@@ -200,7 +200,7 @@ func TestThePatchesOfAParkedTemplate(t *testing.T) {
 	for by, want := range map[string]run.TaskState{wire.Person("ada"): run.TaskParked, run.ByPolicy: run.TaskAccepted} {
 		l := held(t, run.OnDoubtReject)
 		l.Append("t-009", run.TaskData{State: run.TaskAccepted})
-		l.Do(parkHeld(&l.State.Agenda, l.Templates.Of["t"].Open(), by, ""))
+		l.Do(parkHeld(&l.Agenda, l.Templates.Of["t"].Open(), by, ""))
 		require.Equal(t, want, l.Tasks.ByID["t-009"].State, by)
 		require.Equal(t, run.TaskParked, l.Tasks.ByID["t-008"].State)
 		require.Empty(t, Hold(l.State))

@@ -78,7 +78,7 @@ func TestRetry(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := reopened(t)
-			actions, _, err := request.Retry(&l.State.Agenda, l.State.Works, c.refs, again, nil, run.PlanData{})
+			actions, _, err := request.Retry(&l.Agenda, l.Works, c.refs, again, nil, run.PlanData{})
 			if c.no != "" {
 				require.EqualError(t, err, c.no)
 				require.ErrorAs(t, err, new(*request.RefusedError))
@@ -93,10 +93,10 @@ func TestRetry(t *testing.T) {
 func TestRetryOfARunThatHasEnded(t *testing.T) {
 	t.Parallel()
 	l := reopened(t)
-	_, _, err := request.Retry(&l.State.Agenda, l.State.Works, nil, again, nil, run.PlanData{})
+	_, _, err := request.Retry(&l.Agenda, l.Works, nil, again, nil, run.PlanData{})
 	require.NoError(t, err)
 	l.Append("", run.Data{State: run.Parked, Final: []spec.Receipt{{Gate: "g"}}})
-	actions, opened, err := request.Retry(&l.State.Agenda, l.State.Works, nil, again, nil, run.PlanData{})
+	actions, opened, err := request.Retry(&l.Agenda, l.Works, nil, again, nil, run.PlanData{})
 	require.NoError(t, err)
 	require.Equal(t, []string{"s-1", "last", "other", "a", "c"}, opened)
 	require.Equal(t, "run stopped tried again by user", runtest.Describe(actions)[0])
@@ -115,14 +115,14 @@ func TestRetryOfARunThatHasEnded(t *testing.T) {
 	require.False(t, l.Tasks.NoneGivenUp(), "gone was cancelled and stays so")
 
 	l.Append("", run.Data{State: run.Cancelled})
-	_, _, err = request.Retry(&l.State.Agenda, l.State.Works, nil, again, nil, run.PlanData{})
+	_, _, err = request.Retry(&l.Agenda, l.Works, nil, again, nil, run.PlanData{})
 	require.EqualError(t, err, "run r1 was cancelled, which is for good: start another run")
 }
 
 func TestSkip(t *testing.T) {
 	t.Parallel()
 	l := reopened(t)
-	actions, skipped, err := request.Skip(&l.State.Agenda, l.State.Works, []string{"s", "a", "runs"}, again, "not needed")
+	actions, skipped, err := request.Skip(&l.Agenda, l.Works, []string{"s", "a", "runs"}, again, "not needed")
 	require.NoError(t, err)
 	require.Equal(t, []string{"s-1", "a", "runs"}, skipped)
 	require.Equal(t, []string{
@@ -140,7 +140,7 @@ func TestSkip(t *testing.T) {
 	require.Equal(t, []*run.Task{l.Tasks.ByID["b"], l.Tasks.ByID["c"]}, l.Tasks.Set(l.Tasks.ByID["b"]).Members)
 	require.Nil(t, l.Tasks.Set(l.Tasks.ByID["b"]).Lost)
 	require.False(t, l.Works["runs"].Outstanding())
-	_, _, err = request.Skip(&l.State.Agenda, l.State.Works, []string{"landed"}, again, "x")
+	_, _, err = request.Skip(&l.Agenda, l.Works, []string{"landed"}, again, "x")
 	require.EqualError(t, err, "landed has ended and is landed: there is nothing to skip")
 }
 
@@ -199,7 +199,7 @@ func TestRetryTakesTheEditedPlan(t *testing.T) {
 			t.Parallel()
 			c.r.By = wire.Person("ada")
 			c.want.By = wire.Person("ada")
-			actions, _, err := request.Retry(&l.State.Agenda, l.State.Works, []string{c.ref}, c.r, c.plan, run.PlanData{})
+			actions, _, err := request.Retry(&l.Agenda, l.Works, []string{c.ref}, c.r, c.plan, run.PlanData{})
 			if c.no != "" {
 				require.EqualError(t, err, c.no)
 				return
@@ -221,7 +221,7 @@ func TestRetryKeepsTheWholeDoubt(t *testing.T) {
 	}
 	l.Append("b", run.TaskData{State: run.TaskHeld, Doubt: &doubt})
 	l.Append("b", run.TaskData{State: run.TaskParked, Reason: "its change set was parked"})
-	actions, _, err := request.Retry(&l.State.Agenda, l.State.Works, []string{"a"}, again, nil, run.PlanData{})
+	actions, _, err := request.Retry(&l.Agenda, l.Works, []string{"a"}, again, nil, run.PlanData{})
 	require.NoError(t, err)
 	l.Do(actions)
 	held := l.Tasks.ByID["b"].Doubt()

@@ -115,7 +115,7 @@ func TestRevise(t *testing.T) {
 			if c.log != nil {
 				c.log(l)
 			}
-			actions, err := Revise(&l.State.Agenda, l.State.Works, c.ref, c.r)
+			actions, err := Revise(&l.Agenda, l.Works, c.ref, c.r)
 			if c.refused != "" {
 				require.EqualError(t, err, c.refused)
 				return
@@ -124,7 +124,7 @@ func TestRevise(t *testing.T) {
 			require.Equal(t, c.want, runtest.Describe(actions))
 			l.Do(actions)
 			if c.r.ID != "" {
-				actions, err = Revise(&l.State.Agenda, l.State.Works, c.ref, c.r)
+				actions, err = Revise(&l.Agenda, l.Works, c.ref, c.r)
 				require.NoError(t, err)
 				require.Empty(t, actions, "a kill came before the answer")
 			}
@@ -143,7 +143,7 @@ func TestARevisedTaskBeginsAgain(t *testing.T) {
 	park(l, "a", "b")
 	require.False(t, l.Tasks.NoneGivenUp())
 	constraints := []string{"keep x"}
-	actions, err := Revise(&l.State.Agenda, l.State.Works, "a", run.Revision{By: wire.Person("ada"), Brief: "new", Constraints: &constraints})
+	actions, err := Revise(&l.Agenda, l.Works, "a", run.Revision{By: wire.Person("ada"), Brief: "new", Constraints: &constraints})
 	require.NoError(t, err)
 	l.Do(actions)
 	v := l.Tasks.ByID["a"]
@@ -167,7 +167,7 @@ func TestTheMasterCancelsWhatWasParked(t *testing.T) {
 	actions := Settle(l.State)
 	require.Equal(t, []string{"task c skipped not needed", "answer master c is cancelled"}, runtest.Describe(actions))
 	l.Do(actions)
-	actions, err := Revise(&l.State.Agenda, l.State.Works, "a", run.Revision{ID: "r", By: "master/1", Brief: "new"})
+	actions, err := Revise(&l.Agenda, l.Works, "a", run.Revision{ID: "r", By: "master/1", Brief: "new"})
 	require.NoError(t, err)
 	require.Equal(t, []string{"task b pending", "task a pending revised by master/1"}, runtest.Describe(actions))
 }

@@ -118,19 +118,19 @@ func TestSend(t *testing.T) {
 	for to, want := range map[string][]string{
 		"t": {"answer t That."}, "u": {"write to u: That.", "tell u"},
 	} {
-		actions, _, err := Send(&l.State.Agenda, &l.State.Agents, to, "That.", wire.Person("ada"))
+		actions, _, err := Send(&l.Agenda, &l.Agents, to, "That.", wire.Person("ada"))
 		require.NoError(t, err)
 		require.Equal(t, want, runtest.Describe(actions))
 	}
 	for to, want := range map[string]string{"": "has a plan file and no master", "tt": `no task "tt" (did you mean "t"?)`} {
-		_, _, err := Send(&l.State.Agenda, &l.State.Agents, to, "That.", wire.Person("ada"))
+		_, _, err := Send(&l.Agenda, &l.Agents, to, "That.", wire.Person("ada"))
 		require.ErrorContains(t, err, want)
 		require.ErrorAs(t, err, new(*RefusedError))
 	}
 	l.Append("u", run.TaskData{State: run.TaskDone})
-	_, _, err := Send(&l.State.Agenda, &l.State.Agents, "u", "That.", wire.Person("ada"))
+	_, _, err := Send(&l.Agenda, &l.Agents, "u", "That.", wire.Person("ada"))
 	require.ErrorContains(t, err, "u has ended and is done")
-	_, err = Cancel(&l.State.Agenda, l.State.Works, "u", "why", "user")
+	_, err = Cancel(&l.Agenda, l.Works, "u", "why", "user")
 	require.ErrorContains(t, err, "u has ended and is done")
 }
 

@@ -49,7 +49,7 @@ func begin(l *runtest.Log, shards ...int) {
 func fail(l *runtest.Log, n int) {
 	id := shard(n)
 	l.Ended(id, l.Tasks.ByID[id].Attempt, runtest.Failed("x", "y"))
-	l.Do(recovery.Failed(&l.State.Agenda, &l.State.Agents, l.Tasks.ByID[id], spec.Fault{Class: wire.FaultGate, Message: fmt.Sprint("red", n)}))
+	l.Do(recovery.Failed(&l.Agenda, &l.Agents, l.Tasks.ByID[id], spec.Fault{Class: wire.FaultGate, Message: fmt.Sprint("red", n)}))
 }
 
 func state(l *runtest.Log, to run.TaskState, shards ...int) {

@@ -44,7 +44,7 @@ func (x *sets) whole(t *run.Task) *run.ChangeSet {
 func (x *sets) dependencies(t *run.Task) hindrance {
 	c := x.whole(t)
 	if c == nil {
-		return dependencies(&x.State.Agenda, &x.State.Proofs, t)
+		return dependencies(&x.Agenda, &x.Proofs, t)
 	}
 	w, known := x.waits[c]
 	if !known {
@@ -59,7 +59,7 @@ func (x *sets) wait(c *run.ChangeSet) wait {
 	w := wait{blocked: sync.OnceValue(func() *run.Task { return x.meets(c.Members[0], files) })}
 	for _, m := range c.Members {
 		files = append(files, m.Task.Files...)
-		if h := dependencies(&x.State.Agenda, &x.State.Proofs, m); h.by == lost || w.by == nothing {
+		if h := dependencies(&x.Agenda, &x.Proofs, m); h.by == lost || w.by == nothing {
 			w.hindrance = h
 		}
 		if w.by == lost {

@@ -84,10 +84,10 @@ func (x *turns) hinders(t *run.Task) (h hindrance, of string) {
 	if set := x.Tasks.Set(t); set != nil && set.Lost != nil {
 		return hindrance{by: setLost, what: set.Lost.Task.ID}, ""
 	}
-	if !approved(&x.State.Agenda, t) {
+	if !approved(&x.Agenda, t) {
 		return hindrance{by: approval}, ""
 	}
-	of = group(&x.State.Spec, &x.State.Requests, t)
+	of = group(&x.Spec, &x.Requests, t)
 	joins := x.joined[of] > 0 // its group is one agent, which has its place already
 	switch {
 	case x.joined[of] >= maxJoined:
