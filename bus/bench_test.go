@@ -1,8 +1,11 @@
 package bus
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -136,5 +139,38 @@ func BenchmarkOpenClose(b *testing.B) {
 		bus, err := Open(context.Background(), o)
 		require.NoError(b, err)
 		require.NoError(b, bus.Close(context.Background()))
+	}
+}
+
+// BenchmarkReadAtRest reads a log of 100,000 messages that no process owns: from its copy, and from the files of the server.
+func BenchmarkReadAtRest(b *testing.B) {
+	ctx, o := context.Background(), fast(b)
+	data := bytes.Repeat([]byte("x"), 700)
+	var all []*jetstream.RawStreamMsg
+	for seq := range uint64(100_000) {
+		all = append(all, &jetstream.RawStreamMsg{
+			Sequence: seq + 1, Subject: AttemptSubject("r", "local", "g", fmt.Sprint(seq%64), 1), Data: data, Time: time.Now(),
+		})
+	}
+	require.NoError(b, remake(ctx, o, []content{{streamEvents, (&files{}).all(all...), uint64(len(all))}},
+		func(context.Context, *Bus) error { return nil }))
+	owner, err := Open(ctx, o)
+	require.NoError(b, err)
+	require.NoError(b, owner.Close(ctx))
+	for _, from := range []string{"copy", "files"} {
+		b.Run(from, func(b *testing.B) {
+			for b.Loop() {
+				got, err := OpenFiles(o.Dir, "r")
+				require.NoError(b, err)
+				n := 0
+				for _, err := range got.Read(ctx, RunFilter("r"), 0) {
+					require.NoError(b, err)
+					n++
+				}
+				require.Equal(b, len(all), n)
+				require.NoError(b, got.Close(ctx))
+			}
+		})
+		require.NoError(b, os.RemoveAll(filepath.Join(o.Dir, copyName)))
 	}
 }

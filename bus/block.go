@@ -92,10 +92,10 @@ type place struct {
 
 const inCopy = -1
 
-// chain reads records from a place in a block on, whose sequences grow. The first of a block may have any: a restore goes on far
+// chain reads the records of a block, whose sequences grow. The first of a block may have any: a restore goes on far
 // behind the last one, in a block of its own. newest is the newest sequence then, end is behind the last record.
-func (h hasher) chain(b []byte, at int, after uint64) (found []place, newest uint64, end int) {
-	for {
+func (h hasher) chain(b []byte, after uint64) (found []place, newest uint64, end int) {
+	for at := 0; ; {
 		r, ok := h.record(b[at:])
 		seq, gone := r.seq&^removed, r.seq&removed != 0
 		if !ok || !gone && (seq <= after || at > 0 && seq-after > maxStep) {
@@ -107,80 +107,18 @@ func (h hasher) chain(b []byte, at int, after uint64) (found []place, newest uin
 	}
 }
 
-// places finds the records of a block. Behind damage those count from which an unbroken chain leads to the end of the block: so
-// nothing within a damaged record can pass for one, whatever an agent has written there. The newest block may end in a record
-// that was cut off while it was written: that was never acknowledged, and is no damage.
+// places finds the records of a block up to damage: what follows that in the block is not trusted, as an agent can have written
+// what looks like records. The newest block may end in a record that was cut off while it was written: that was never acknowledged,
+// and is no damage.
 func (h hasher) places(b []byte, after uint64, newest bool) (found []place, damaged bool) {
-	found, after, end := h.chain(b, 0, after)
-	if end == len(b) {
+	found, after, end := h.chain(b, after)
+	rest := b[end:]
+	if len(rest) == 0 || newest && len(rest) < recordHead {
 		return found, false
 	}
-	cut := newest && h.cutOff(b[end:], after)
-	for at, hashed := end+1, 0; at < len(b); at++ {
-		size := likely(b[at:], after)
-		if size == 0 {
-			continue
-		}
-		if hashed += size; hashed > mostHashed {
-			return found, true
-		}
-		rest, _, stop := h.chain(b, at, after)
-		switch {
-		case len(rest) == 0 || stop < len(b):
-			at = max(at, stop-1)
-		case cut: // its length is damaged with more of it, or its content was made to look like this
-			return found, true
-		default:
-			return append(found, rest...), true
-		}
-	}
-	return found, !cut
-}
-
-// mostHashed bounds the bytes that are hashed in a block behind damage: an agent can write what looks like many beginnings of
-// long records.
-const mostHashed = 1 << 30
-
-// likely returns the size of the record that bytes look like the beginning of, a message behind another one; 0 where they do not.
-func likely(b []byte, after uint64) int {
-	if len(b) < recordHead {
-		return 0
-	}
-	size := int(binary.LittleEndian.Uint32(b) &^ withHeaders)
-	if size > min(len(b), maxRecord) || binary.LittleEndian.Uint64(b[4:])-after-1 >= maxStep {
-		return 0
-	}
-	return size
-}
-
-// mostEnds bounds the places at which a record is tried to end.
-const mostEnds = 64
-
-// cutOff reports whether bytes are the beginning of the next record, and no whole one whose length is damaged: that one would
-// have its hash before the record behind it, or at the end. The time in a record keeps who chose its text from choosing its hash.
-func (h hasher) cutOff(b []byte, after uint64) bool {
-	if len(b) < recordHead {
-		return true
-	}
-	length := binary.LittleEndian.Uint32(b)
-	if n := int(length &^ withHeaders); n <= len(b) || n > maxRecord || binary.LittleEndian.Uint64(b[4:]) != after+1 {
-		return false
-	}
-	whole := bytes.Clone(b)
-	for end, tried := recordHead+recordHash, 0; end <= len(b) && tried < mostEnds; end++ {
-		next := b[end:]
-		if len(next) > 0 && (len(next) < recordHead || binary.LittleEndian.Uint64(next[4:]) != after+2) {
-			continue
-		}
-		tried++
-		for _, headed := range []uint32{0, withHeaders} {
-			binary.LittleEndian.PutUint32(whole, uint32(end)|headed)
-			if _, ok := h.record(whole); ok {
-				return false
-			}
-		}
-	}
-	return true
+	cutOff := newest && int(binary.LittleEndian.Uint32(rest)&^withHeaders) > len(rest) &&
+		binary.LittleEndian.Uint64(rest[4:]) == after+1
+	return found, !cutOff
 }
 
 // decompress returns the content of a block.

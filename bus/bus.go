@@ -355,6 +355,12 @@ func (b *Bus) shutdown(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, closePatience)
 	defer cancel()
 	var errs []error
+	if b.rest != nil {
+		errs = append(errs, b.rest.log.copy.close())
+	}
+	if b.files != nil {
+		errs = append(errs, b.files.copy.close())
+	}
 	if b.lock != nil {
 		errs = append(errs, removeOwner(b.dir)) // first: no new process attaches
 	}
@@ -369,8 +375,8 @@ func (b *Bus) shutdown(ctx context.Context) error {
 				b.log.Debug().Err(err).Msg("control messages may be lost: the server went away while the bus was closing")
 			}
 			cancel()
-			errs = append(errs, b.keeper.close(ctx))
 		}
+		errs = append(errs, b.keeper.close(ctx))
 		b.nc.Close()
 	}
 	if b.server != nil {

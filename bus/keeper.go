@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -38,10 +39,10 @@ func (b *Bus) keepCopy() error {
 	if err != nil {
 		return fmt.Errorf("%w: keep a copy of the log: %w", ErrUnavailable, err)
 	}
-	b.keeper = &keeper{bus: b, file: f, size: size, last: last}
 	if err := f.Truncate(size); err != nil {
-		return fmt.Errorf("%w: keep a copy of the log: %w", ErrUnavailable, err)
+		return errors.Join(fmt.Errorf("%w: keep a copy of the log: %w", ErrUnavailable, err), f.Close())
 	}
+	b.keeper = &keeper{bus: b, file: f, size: size, last: last}
 	b.keeper.follow()
 	return nil
 }
@@ -112,7 +113,12 @@ func (k *keeper) close(ctx context.Context) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.halt()
-	err := k.complete(ctx)
+	ctx, cancel := context.WithTimeout(ctx, closePatience/2)
+	defer cancel()
+	err := nats.ErrDisconnected
+	if k.bus.nc.IsConnected() {
+		err = k.complete(ctx)
+	}
 	if err != nil {
 		k.bus.log.Warn().Err(err).Msg("the copy of the log is not complete")
 	}

@@ -181,7 +181,7 @@ func TestAttachFromAnotherProcess(t *testing.T) {
 func TestSlowKills(t *testing.T) {
 	t.Parallel()
 	dir, acked, rounds := t.TempDir(), map[uint64]string{}, 200
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // rounds that can be repeated
+	random := rand.New(rand.NewPCG(1, 2)) // rounds that can be repeated
 	for round := range rounds {
 		cmd := child(t, "go-on", dir)
 		out, err := cmd.StdoutPipe()

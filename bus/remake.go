@@ -85,8 +85,8 @@ const (
 	storeDir = "jetstream"
 )
 
-// remake has a server make the store of a directory again. The store before it stays beside it. A process that is killed meanwhile
-// leaves one of the two in its place, or settle puts it there.
+// remake has a server make the store of a directory again. The store before it stays beside it. A process that is killed
+// meanwhile leaves one of the two in its place, or settle puts it there.
 func remake(ctx context.Context, o Options, all []content, then func(context.Context, *Bus) error) (err error) {
 	dir := o.Dir
 	o.Dir, o.Sync = filepath.Join(dir, remaking), new(bool) // all of it is brought to the disk at once
@@ -151,7 +151,7 @@ func restoreAll(ctx context.Context, o Options, all []content, then func(context
 
 // syncBelow brings the files below a directory to the disk.
 func syncBelow(dir string) error {
-	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	return filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -163,7 +163,7 @@ func syncBelow(dir string) error {
 	})
 }
 
-// mend makes the store of a directory that this process has locked again, where it is damaged and its log can be had from the copy.
+// mend makes the store of a directory that this process has locked again, where that is damaged and the copy has its log.
 func (b *Bus) mend(ctx context.Context, o Options) error {
 	if err := settle(o.Dir); err != nil {
 		return err
@@ -173,11 +173,8 @@ func (b *Bus) mend(ctx context.Context, o Options) error {
 		return err
 	}
 	b.rest = r
-	if err := r.sound(); err != nil {
-		return errors.Join(err, r.log.copy.close())
-	}
-	if r.damage == "" {
-		return nil
+	if err := r.sound(); err != nil || r.damage == "" {
+		return err
 	}
 	return b.remake(ctx, o, r.damage)
 }
@@ -193,7 +190,8 @@ func (b *Bus) remake(ctx context.Context, o Options, damage string) error {
 		}
 	}
 	err := remake(ctx, o, []content{
-		{streamEvents, r.log.all(), last}, {streamObjects, r.objects.all(), r.objects.end()},
+		{streamEvents, r.log.all(), last},
+		{streamObjects, r.objects.all(), r.objects.end()},
 		{streamLeases, r.leases.all(), r.leases.end()},
 	}, func(ctx context.Context, b *Bus) error { return b.expectGaps(ctx) })
 	if err != nil {

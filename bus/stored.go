@@ -47,7 +47,7 @@ func Check(dir string) (c Contents, err error) {
 	if err != nil {
 		return c, err
 	}
-	defer r.log.copy.close() //nolint:errcheck // read only
+	defer r.log.copy.close() // read only
 	if err := r.sound(); err != nil {
 		return c, err
 	}
@@ -68,7 +68,7 @@ func Advance(ctx context.Context, dir string, now time.Time) (from uint64, err e
 	if err != nil {
 		return 0, err
 	}
-	defer r.log.copy.close() //nolint:errcheck // read only
+	defer r.log.copy.close() // read only
 	from = atLeast
 	if n := len(r.log.places); n > 0 {
 		newest, err := r.log.message(&r.log.places[n-1])
@@ -83,7 +83,8 @@ func Advance(ctx context.Context, dir string, now time.Time) (from uint64, err e
 	}
 	mark := &jetstream.RawStreamMsg{Sequence: from, Time: now, Subject: RestoredSubject, Data: []byte("{}")}
 	err = remake(ctx, Options{Dir: dir}, []content{
-		{streamEvents, r.log.all(mark), from}, {streamObjects, r.objects.all(), r.objects.end()},
+		{streamEvents, r.log.all(mark), from},
+		{streamObjects, r.objects.all(), r.objects.end()},
 		{streamLeases, (&files{}).all(leases...), leases[len(leases)-1].Sequence},
 	}, func(context.Context, *Bus) error { return nil })
 	if err != nil {
@@ -103,7 +104,8 @@ func (r *rest) advanced(next uint64, now time.Time) ([]*jetstream.RawStreamMsg, 
 	if err != nil {
 		return nil, fmt.Errorf("encode which positions are free: %w", err)
 	}
-	all, had := []*jetstream.RawStreamMsg{{Sequence: next, Time: now, Subject: gapsSubject, Data: data}}, map[string]bool{gapsSubject: true}
+	all := []*jetstream.RawStreamMsg{{Sequence: next, Time: now, Subject: gapsSubject, Data: data}}
+	had := map[string]bool{gapsSubject: true}
 	for _, p := range slices.Backward(r.leases.places) {
 		if had[p.subject] {
 			continue
