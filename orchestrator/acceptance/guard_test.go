@@ -277,6 +277,28 @@ func TestGeneratedFilesAreHeldWithoutTheirSources(t *testing.T) {
 	require.True(t, held(made, Change{Path: "b/kind.go", Before: []byte("package b\n"), After: kind}), "it is of another package")
 }
 
+// Another threshold in a named file of gates is held, and what only looks like a script of an installation is not.
+func TestLenientLinesOfNamedFilesAreHeld(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ path, before, after, brief, want string }{
+		"words of an installation": {"ci.sh", "check\n", "check\nprint '\"postinstall\": 1'\n", "", ""},
+		"another threshold":        {"ci.sh", "check --cover 80\n", "check --cover 70\n", "", "a threshold changes"},
+		"another command":          {"ci.sh", "check --cover 80\n", "check --all --cover 80\n", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := guardedPatch(c.path, c.before, c.after, c.path)
+			p.Named, p.Task.Brief = p.Task.Files, c.brief
+			evidence := strings.Join(Check(p).Evidence(), "\n")
+			if c.want == "" {
+				require.Empty(t, evidence)
+			} else {
+				require.Contains(t, evidence, c.want)
+			}
+		})
+	}
+}
+
 func TestARenameGoesThroughGuardedFiles(t *testing.T) {
 	t.Parallel()
 	p := guardedPatch("ci.sh", "go run ./cmd/loader --all\n", "go run ./cmd/fetcher --all\n")
