@@ -299,6 +299,18 @@ func TestLenientLinesOfNamedFilesAreHeld(t *testing.T) {
 	}
 }
 
+// What hides an error, and what a test compares with, is held.
+func TestErrorsThatAreDroppedAreHeld(t *testing.T) {
+	t.Parallel()
+	swallowed := found(Change{Path: "a.py", Before: []byte("x()\n"), After: []byte("try:\n    x()\nexcept Exception:\n    pass\n")})
+	require.Contains(t, strings.Join(swallowed, "\n"), "an error is swallowed")
+	before := "package a\n\nfunc f() {\n\tif err := g(); err != nil {\n\t\tpanic(err)\n\t}\n}\n"
+	dropped := found(Change{Path: "a.go", Before: []byte(before), After: []byte("package a\n\nfunc f() {\n\t_ = g()\n}\n")})
+	require.Contains(t, strings.Join(dropped, "\n"), "an error that was handled is dropped")
+	golden := found(Change{Path: "testdata/a.golden", Before: []byte("a\n"), After: []byte("b\n")})
+	require.Contains(t, strings.Join(golden, "\n"), goldenFile)
+}
+
 func TestARenameGoesThroughGuardedFiles(t *testing.T) {
 	t.Parallel()
 	p := guardedPatch("ci.sh", "go run ./cmd/loader --all\n", "go run ./cmd/fetcher --all\n")
