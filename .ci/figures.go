@@ -71,7 +71,7 @@ var modes = map[string][]string{
 // chosen are the functions in which a run is made, resumed or opened, and its options are checked: they may ask.
 var chosen = map[string][]string{
 	"orchestrator/client":    {"Attach", "Open", "NewRun"},
-	"orchestrator/conduct":   {"Start", "Submit", "ResumeHosted", "check", "checkTape", "newHalf", "begin", "prepare", "obey", "carry"},
+	"orchestrator/conduct":   {"Start", "Submit", "ResumeHosted", "from", "check", "checkTape", "newHalf", "begin", "prepare", "obey", "carry"},
 	"orchestrator/conductor": {"New"},
 	"orchestrator/host":      {"begin", "visited"},
 	"orchestrator/station":   {"check", "engage"},

@@ -188,24 +188,3 @@ func (o ordered) Object(ctx context.Context, p spec.Pointer, take func(context.C
 	}
 	return errNoContent
 }
-
-// keepBranch is publish of a run that was submitted: the branch stays in the run's mirror until a person publishes it.
-func (h *Half) keepBranch(ctx context.Context, commit string) (string, error) {
-	ref := run.IntegrationRef(h.Spec.Run)
-	at, err := h.Mirror.Ref(ctx, ref)
-	switch {
-	case err != nil && !errors.Is(err, git.ErrNotFound):
-		return "", err
-	case at == commit:
-		return ref, nil
-	}
-	return ref, h.Mirror.UpdateRef(ctx, ref, commit, at)
-}
-
-// guard makes an error of a panic where other runs are conducted in this process.
-func (h *Half) guard(do func() error) error {
-	if !h.Ordered {
-		return do()
-	}
-	return call.Guarded("conduct run "+h.Spec.Run, do)
-}

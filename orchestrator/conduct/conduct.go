@@ -112,10 +112,9 @@ func (h *Half) launch(ctx context.Context, st *run.State) (*client.Run, error) {
 	if err := h.takeKey(); err != nil {
 		return nil, err
 	}
-	h.remember(ctx)
-	if !h.Ordered {
-		h.commands = wire.Commands(h.Spec.Plan, h.Spec.Roles)
-	}
+	from := h.from()
+	from.remember(ctx)
+	h.commands = from.mandate()
 	setup, err := h.Seal(ctx, st)
 	if err != nil {
 		return nil, err
@@ -160,7 +159,7 @@ func (h *Half) launch(ctx context.Context, st *run.State) (*client.Run, error) {
 		stop := hands.Begin(ctx, cond.State().Pos, func(err error) {
 			h.full(fmt.Errorf("%w: %w", conductor.ErrWorker, err))
 		})
-		h.failed = h.guard(func() error { return cond.Run(ctx) })
+		h.failed = from.guard(func() error { return cond.Run(ctx) })
 		if cause := context.Cause(ctx); held.Started() == nil && cause != nil && !errors.Is(cause, context.Canceled) {
 			h.failed = cause
 		}
@@ -210,8 +209,8 @@ func (h *Half) Seal(ctx context.Context, st *run.State) (string, error) {
 		return "", err
 	}
 	caches := filepath.Base(h.Caches)
-	if h.Elsewhere && !h.Ordered { // where the checkout lies on this machine says nothing to others
-		caches = depot.CachesOf(nil, h.roots(ctx), h.Spec.Base, wire.RepositoryName(h.Spec.Repo))
+	if h.Elsewhere {
+		caches = h.from().cachesElsewhere(ctx)
 	}
 	s := wire.Setup{
 		Run: h.Spec.Run, Key: depot.PublicOf(h.Signs), Warrant: h.warrant,
@@ -250,7 +249,7 @@ func (h *Half) conductorConfig(setup string) conductor.Config {
 	c := conductor.Config{
 		Run: h.Spec.Run, Bus: h.Bus, Mirror: h.Mirror, Budget: h.budget, AllowUnverified: h.unverified,
 		AllowUnread: h.unread, Notices: h.Notices, Clock: depot.Now, NewID: depot.NewID, Log: h.Log, Tree: h.Tree,
-		Approve: h.approver(), Closing: h.recording, Setup: setup, Interactive: h.Approve != nil, Publish: h.publish,
+		Approve: h.approver(), Closing: h.recording, Setup: setup, Interactive: h.Approve != nil, Publish: h.from().publish,
 		Person: depot.Account(), OnDoubt: h.OnDoubt,
 		Decide: h.decider(), Keys: h.Spec.Keys, Elsewhere: h.Elsewhere, Version: release.Version(), Ordered: h.Ordered,
 		Signs: h.Signs, Held: h.Held, Asked: h.Asked, Caller: h.Caller,
@@ -267,25 +266,6 @@ func (h *Machine) onDoubt(review bool) string {
 		return run.OnDoubtReject
 	}
 	return cmp.Or(h.OnDoubt, run.OnDoubtAsk)
-}
-
-// publish puts a commit of the run into the user's repository, as its one new branch. A branch that is no longer where an
-// earlier end of the run left it is a person's now: the run's is then the first free one of divisi/<run>-2, -3 and so on.
-func (h *Half) publish(ctx context.Context, commit, base, had string) (string, error) {
-	if h.Ordered {
-		return h.keepBranch(ctx, commit)
-	}
-	for n := 1; ; n++ {
-		ref := run.IntegrationRef(h.Spec.Run)
-		if n > 1 {
-			ref = fmt.Sprintf("%s-%d", ref, n)
-		}
-		if err := h.Git.Publish(ctx, h.Checkout, h.Mirror, ref, commit, base, had); !errors.Is(err, git.ErrStale) {
-			return ref, err
-		}
-		h.notice(fmt.Sprintf("note: the branch %s was moved or is checked out, and stays as it is",
-			strings.TrimPrefix(ref, "refs/heads/")))
-	}
 }
 
 // recording holds hints about the recording so far.
@@ -305,25 +285,6 @@ func (h *Half) limit(st *run.State) int {
 		return st.Budget // which may have been raised before
 	}
 	return h.Spec.Budget
-}
-
-// remember opens the memory of the repository; a run continues without it. Notes that cannot be read are named, and the others
-// serve.
-func (h *Half) remember(ctx context.Context) {
-	if h.Ordered {
-		return
-	}
-	m, problems, err := memory.Open(ctx, memory.Options{
-		Repo: h.Spec.Repo, Home: memory.Home(h.Dir.Path, h.Spec.Repo), Clock: depot.Now,
-	})
-	if err != nil {
-		h.Log.Warn().Err(err).Msg("the run has no memory")
-		return
-	}
-	for i := range problems {
-		h.Log.Warn().Msg(problems[i].String())
-	}
-	h.notes = m
 }
 
 // propose keeps what a run that has ended learnt, for a person to decide about. Agents of models read notes: a run without a

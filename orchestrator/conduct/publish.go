@@ -73,7 +73,7 @@ func landed(ctx context.Context, r *client.Run, reason error) (*run.State, error
 // of a part of what landed.
 func (h *Half) publishLanded(ctx context.Context, r *client.Rest, st *run.State, missing string) (string, error) {
 	if !st.Damaged && missing == "" {
-		c, err := r.Conductor(ctx, nil, h.publish)
+		c, err := r.Conductor(ctx, nil, h.from().publish)
 		if err == nil {
 			return client.AsMistake(c.PublishLanded(ctx))
 		}
@@ -88,7 +88,7 @@ func (h *Half) publishLanded(ctx context.Context, r *client.Rest, st *run.State,
 	case st.Head == st.Spec.Base:
 		return "", usage.Errorf("nothing has landed in run %s", st.Spec.Run)
 	}
-	return h.publish(ctx, st.Head, st.Spec.Base, st.Published)
+	return h.from().publish(ctx, st.Head, st.Spec.Base, st.Published)
 }
 
 // PublishTo puts what has landed in a run that was submitted, and has ended, into a repository that has the commit that the run
@@ -124,7 +124,7 @@ func PublishTo(ctx context.Context, r *client.Run, repo string) (_ client.Result
 		return client.Result{}, err
 	}
 	st.Spec.Repo = h.Checkout.Top
-	if st.Ref, err = h.publish(ctx, st.Head, st.Spec.Base, seen.Fetched); err != nil {
+	if st.Ref, err = h.from().publish(ctx, st.Head, st.Spec.Base, seen.Fetched); err != nil {
 		return client.Result{}, err
 	}
 	if _, err := client.AskHost(ctx, host, call.HostFetched, r.Name, st.Head); err != nil {

@@ -10,8 +10,8 @@ import (
 // Tree reads a commit for shard rules; their commands run confined in a slot of their own, over an environment.
 func (h *Half) Tree(commit, environment string) plan.Tree {
 	run := func(ctx context.Context, commit string, command []string) ([]byte, error) {
-		if h.Ordered && !h.RunsCommands {
-			return nil, shard.NoCommands(command)
+		if err := h.from().runs(command); err != nil {
+			return nil, err
 		}
 		r := shard.Runner{
 			Run: h.Spec.Run, Created: h.Spec.Created, Env: h.Spec.Project.Env, Git: h.Git, Mirror: h.Mirror, Caches: h.Caches,

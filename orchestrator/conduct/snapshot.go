@@ -44,7 +44,7 @@ func (h *Half) sendSnapshot(ctx context.Context, s *call.Environment) error {
 
 // packEnvironment puts what came with the order of the run into the cache of the bus; nothing where none did.
 func (h *Half) packEnvironment(ctx context.Context, id string) (p depot.SealedPack, err error) {
-	if !h.Ordered || id != h.Spec.Environment {
+	if id == "" || id != h.from().environment() {
 		return p, nil
 	}
 	e, err := h.Environments.Open(id)
@@ -60,10 +60,11 @@ func (h *Half) packEnvironment(ctx context.Context, id string) (p depot.SealedPa
 
 // lends is the system of the environment that the run lends to its workers, and the digest of what it has; "" for none.
 func (h *Half) lends() (system, content string, err error) {
-	if !h.Ordered || h.Spec.Environment == "" {
+	id := h.from().environment()
+	if id == "" {
 		return "", "", nil
 	}
-	e, err := h.Environments.Open(h.Spec.Environment)
+	e, err := h.Environments.Open(id)
 	if err != nil {
 		return "", "", err
 	}

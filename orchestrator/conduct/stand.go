@@ -40,7 +40,7 @@ func Stand(ctx context.Context, o *ResumeOptions, peer *client.Host, ended bool)
 	}
 	st, err := eventlog.Fold(ctx, h.Bus, o.Run)
 	if err == nil && st.Head != st.Spec.Base {
-		_, err = h.keepBranch(ctx, st.Head)
+		_, err = h.from().publish(ctx, st.Head, "", "")
 	}
 	if err != nil || st.Status != run.Stopped {
 		return err
