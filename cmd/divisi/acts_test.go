@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 
 	"divisi/orchestrator"
 	"divisi/orchestrator/act"
@@ -32,6 +33,8 @@ const (
 
 // here is why a command refuses --on.
 const here = "works on this machine: leave --on out"
+
+var tenMegabytes = strings.Repeat("x", 10<<20)
 
 // does does an act by the API.
 func does(a act.Args) func(context.Context, *orchestrator.Run, string) (string, error) {
@@ -135,6 +138,24 @@ var acts = []tried{
 		refused: true, outcome: "the patch of skips is not held: the task is pending",
 	},
 	{
+		act:     "accept an unknown task",
+		command: "accept RUN/nosuch",
+		api:     does(act.Accept{Task: "nosuch"}),
+		refused: true, outcome: `run RUN has no task "nosuch"`,
+	},
+	{
+		act:     "send ten megabytes",
+		command: "send RUN/sends LONG",
+		api:     does(act.Send{Task: "sends", Text: tenMegabytes}),
+		refused: true, outcome: "the text of send has 10485760 bytes; at most 65536 are allowed",
+	},
+	{
+		act:     "send what is too long",
+		page:    `acts {"verb":"send","tasks":["sends"],"text":"` + tenMegabytes[:1<<17] + `"}`,
+		tool:    `send {"task":"sends","text":"` + tenMegabytes[:1<<17] + `"}`,
+		refused: true, outcome: "the text of send has 131072 bytes; at most 65536 are allowed",
+	},
+	{
 		act:     "send",
 		command: "send RUN/sends 'Keep both tests.'",
 		page:    `acts {"verb":"send","tasks":["sends"],"text":"Keep both tests."}`,
@@ -162,11 +183,11 @@ var acts = []tried{
 	},
 	{
 		act:     "skip",
-		command: "skip RUN skips --reason why",
-		board:   `skip {"tasks":["skips"],"reason":"why"}`,
-		page:    `acts {"verb":"skip","tasks":["skips"],"text":"why"}`,
-		tool:    `skip {"tasks":["skips"],"reason":"why"}`,
-		api:     does(act.Skip{Tasks: []string{"skips"}, Reason: "why"}),
+		command: "skip RUN skips skips --reason why",
+		board:   `skip {"tasks":["skips","skips"],"reason":"why"}`,
+		page:    `acts {"verb":"skip","tasks":["skips","skips"],"text":"why"}`,
+		tool:    `skip {"tasks":["skips","skips"],"reason":"why"}`,
+		api:     does(act.Skip{Tasks: []string{"skips", "skips"}, Reason: "why"}),
 		outcome: "skipped: skips",
 		leaves:  []string{`task skips {"state":"skipped","reason":"by a person: why"}`},
 	},
@@ -178,6 +199,39 @@ var acts = []tried{
 		tool:    `skip {"tasks":["nosuch"]}`,
 		api:     does(act.Skip{Tasks: []string{"nosuch"}}),
 		refused: true, outcome: `run RUN has no task "nosuch"`,
+	},
+	{
+		act:     "skip what has landed",
+		command: "skip RUN drops",
+		board:   `skip {"tasks":["drops"]}`,
+		page:    `acts {"verb":"skip","tasks":["drops"]}`,
+		tool:    `skip {"tasks":["drops"]}`,
+		api:     does(act.Skip{Tasks: []string{"drops"}}),
+		refused: true, outcome: "drops has ended and is landed: there is nothing to skip",
+	},
+	{
+		act:     "skip a task of another run",
+		command: "skip RUN other/skips",
+		page:    `acts {"verb":"skip","tasks":["other/skips"]}`,
+		tool:    `skip {"tasks":["other/skips"]}`,
+		api:     does(act.Skip{Tasks: []string{"other/skips"}}),
+		refused: true, outcome: `run RUN has no task "other/skips"`,
+	},
+	{
+		act:     "skip what a terminal would obey",
+		command: "skip RUN skips\x1b[2J",
+		board:   `skip {"tasks":["skips\u001b[2J"]}`,
+		page:    `acts {"verb":"skip","tasks":["skips\u001b[2J"]}`,
+		tool:    `skip {"tasks":["skips\u001b[2J"]}`,
+		api:     does(act.Skip{Tasks: []string{"skips\x1b[2J"}}),
+		refused: true, outcome: `run RUN has no task "skips\x1b[2J"`,
+	},
+	{
+		act:     "skip no task",
+		page:    `acts {"verb":"skip","tasks":[]}`,
+		tool:    `skip {"tasks":[]}`,
+		api:     does(act.Skip{}),
+		refused: true, outcome: "skip needs a task",
 	},
 	{
 		act:     "cancel a task",
@@ -197,6 +251,15 @@ var acts = []tried{
 		tool:    `cancel {"task":"nosuch"}`,
 		api:     does(act.Cancel{Task: "nosuch"}),
 		refused: true, outcome: `run RUN has no task "nosuch"`,
+	},
+	{
+		act:     "cancel what has landed",
+		command: "cancel RUN/drops",
+		board:   `cancel {"task":"drops"}`,
+		page:    `acts {"verb":"cancel","tasks":["drops"]}`,
+		tool:    `cancel {"task":"drops"}`,
+		api:     does(act.Cancel{Task: "drops"}),
+		refused: true, outcome: "drops has ended and is landed",
 	},
 	{
 		act:     "retry",
@@ -220,6 +283,25 @@ var acts = []tried{
 			return again.Text, err
 		},
 		refused: true, outcome: `run RUN has no task "nosuch"`,
+	},
+	{
+		act:     "retry what has landed",
+		command: "retry RUN drops",
+		page:    `acts {"verb":"retry","tasks":["drops"]}`,
+		tool:    `retry {"tasks":["drops"]}`,
+		api: func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) {
+			again, err := orchestrator.TryAgain(ctx, r, orchestrator.Retry{Retry: act.Retry{Tasks: []string{"drops"}}})
+			return again.Text, err
+		},
+		refused: true, outcome: "drops is landed: only a parked or cancelled task can be tried again",
+	},
+	{
+		act:     "drop what has not landed",
+		command: "drop RUN gives",
+		page:    `acts {"verb":"drop","tasks":["gives"]}`,
+		tool:    `drop {"tasks":["gives"]}`,
+		api:     does(act.Drop{Tasks: []string{"gives"}}),
+		refused: true, outcome: "gives is parked: only landed tasks can be dropped",
 	},
 	{
 		act:     "drop",
@@ -301,7 +383,7 @@ var acts = []tried{
 	{
 		act:     "publish",
 		page:    `acts {"verb":"publish"}`,
-		outcome: "published as divisi/RUN", onPage: "run RUN was submitted from another machine, and is published there, in a clone of its repository: "+
+		outcome: "published as divisi/RUN", onPage: "run RUN was submitted from another machine, and is published there, in a clone of its repository: " +
 			"divisi publish RUN --on SERVER",
 		leaves: []string{`run {"head":"HASH","ref":"refs/heads/divisi/RUN"}`},
 		only:   whenAtRest,

@@ -99,7 +99,7 @@ var doors = []way{
 
 // named is a text of the table for this run. A task in capitals becomes its open decision.
 func (a *acted) named(text string) string {
-	return strings.NewReplacer(append([]string{"RUN", a.run, "DIR", a.dir, "WHO", a.who}, a.decisions...)...).Replace(text)
+	return strings.NewReplacer(append([]string{"RUN", a.run, "DIR", a.dir, "WHO", a.who, "LONG", tenMegabytes}, a.decisions...)...).Replace(text)
 }
 
 // commandLine is the program, in this process.

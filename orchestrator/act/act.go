@@ -154,12 +154,12 @@ func defineWith[A Args](
 		p, is := any(&a).(prepared)
 		if err == nil && len(with) > 0 {
 			if !is {
-				return nil, request.Refusedf("%s takes nothing that is prepared", e.Name)
+				return nil, request.Refusedf("%s takes nothing that is prepared", Public(e.Name))
 			}
 			err = decode(with, p.with())
 		}
 		if err != nil {
-			return nil, request.Refusedf("the arguments of %s cannot be read: %v", e.Name, err)
+			return nil, request.Refusedf("the arguments of %s cannot be read: %v", Public(e.Name), err)
 		}
 		return a, nil
 	}
@@ -185,7 +185,15 @@ func (e *Entry) May(who Caller) error {
 	if e.Who&who != 0 {
 		return nil
 	}
-	return request.Refusedf("a %s may not do that: %s", names[who], e.Name)
+	return request.Refusedf("a %s may not do that: %s", names[who], Public(e.Name))
+}
+
+// Public is how a person calls an act, also one that only another version of the program has: by the command that does it.
+func Public(name string) string {
+	if e := Find(name); e != nil {
+		return e.Called
+	}
+	return strings.ReplaceAll(name, "_", " ")
 }
 
 var names = map[Caller]string{Local: "process of this machine", Owner: "person", Viewer: "viewer", Worker: "worker"}

@@ -49,7 +49,7 @@ func TestNoActIsForViewersAndWorkers(t *testing.T) {
 		for _, who := range []Caller{Viewer, Worker} {
 			_, err := q.Read(who)
 			require.ErrorAs(t, err, new(*request.RefusedError), e.Name)
-			require.ErrorContains(t, err, "may not do that: "+e.Name)
+			require.ErrorContains(t, err, "may not do that: "+Public(e.Name))
 		}
 		require.NoError(t, e.May(Local), e.Name)
 	}
@@ -63,7 +63,7 @@ func TestRequestsAreReadStrictly(t *testing.T) {
 		q    Request
 		want string
 	}{
-		"an unknown act":        {Request{Act: "fly"}, `unknown request "fly"`},
+		"an unknown act":        {Request{Act: "fly_away"}, `unknown act "fly away": another version of Divisi may know it`},
 		"a field of another":    {Request{Act: "pause", Args: json.RawMessage(`{"task":"a"}`)}, "arguments of pause cannot be read"},
 		"two values":            {Request{Act: "pause", Args: json.RawMessage(`{}{}`)}, "more than one value"},
 		"a number":              {Request{Act: "accept", Args: json.RawMessage(`{"task":"a","attempt":-1}`)}, "-1 is not from 0"},
@@ -71,6 +71,8 @@ func TestRequestsAreReadStrictly(t *testing.T) {
 		"no arguments":          {Request{Act: "decide"}, "decide needs a decision"},
 		"no option":             {Request{Act: "decide", Args: json.RawMessage(`{"decision":"a@1"}`)}, "decide needs an option"},
 		"a long text":           {Request{Act: "send", Args: long("text", strings.Repeat("x", maxText+1))}, "the text of send has 65537 bytes"},
+		"a long task":           {Request{Act: "skip", Args: long("tasks", []string{"a", strings.Repeat("x", maxText+1)})}, "the task of skip has 65537 bytes"},
+		"a NUL":                 {Request{Act: "send", Args: long("text", "a\x00")}, "the text of send has a NUL character"},
 		"many tasks":            {Request{Act: "skip", Args: long("tasks", make([]string, maxList+1))}, "skip takes at most 10000 tasks"},
 		"a patch among them":    {Request{Act: "drop", Args: json.RawMessage(`{"tasks":["a"],"patch":{}}`)}, "unknown field"},
 		"files among them":      {Request{Act: "retry", Args: json.RawMessage(`{"Changed":{}}`)}, "unknown field"},

@@ -37,9 +37,12 @@ type Outcome struct {
 	Begins         bool
 }
 
-// NewRequest is a request for an act.
+// NewRequest is a request for an act. The error is a *request.RefusedError where its arguments lack something, or are too much.
 func NewRequest(a Args, by string) (q Request, err error) {
 	q = Request{Act: a.Act(), By: by}
+	if err = check(a); err != nil {
+		return q, err
+	}
 	if q.Args, err = json.Marshal(a); err == nil {
 		if with := table[q.Act].with(a); with != nil {
 			q.With, err = json.Marshal(with)
@@ -65,7 +68,7 @@ func (e *Entry) With(given map[string]any) (Args, error) {
 func (q Request) Read(who Caller) (Args, error) {
 	e := table[q.Act]
 	if e == nil {
-		return nil, request.Refusedf("unknown request %.40q", q.Act)
+		return nil, request.Refusedf("unknown act %.40q: another version of Divisi may know it", Public(q.Act))
 	}
 	if err := e.May(who); err != nil {
 		return nil, err
@@ -109,6 +112,16 @@ const (
 	maxList = 10_000
 )
 
+func checkText(a Args, name, text string) error {
+	switch {
+	case len(text) > maxText:
+		return request.Refusedf("the %s of %s has %d bytes; at most %d are allowed", name, a.Act(), len(text), maxText)
+	case strings.ContainsRune(text, 0):
+		return request.Refusedf("the %s of %s has a NUL character", name, a.Act())
+	}
+	return nil
+}
+
 // check refuses arguments that lack what their act needs, and what is too much.
 func check(a Args) error {
 	v := reflect.ValueOf(a)
@@ -128,8 +141,15 @@ func check(a Args) error {
 			return request.Refusedf("%s needs %s %s", a.Act(), article, name)
 		case list && field.Len() > maxList:
 			return request.Refusedf("%s takes at most %d %s, not %d", a.Act(), maxList, name, field.Len())
-		case kind == reflect.String && field.Len() > maxText:
-			return request.Refusedf("the %s of %s has %d bytes; at most %d are allowed", name, a.Act(), field.Len(), maxText)
+		}
+		texts, _ := field.Interface().([]string)
+		if kind == reflect.String {
+			texts = []string{field.String()}
+		}
+		for _, text := range texts {
+			if err := checkText(a, strings.TrimSuffix(name, "s"), text); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

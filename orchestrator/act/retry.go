@@ -17,7 +17,7 @@ import (
 // Retry opens tasks again that were given up.
 type Retry struct {
 	Tasks []string `json:"tasks,omitempty" jsonschema:"The ids of the tasks, or of templates; none for all that were given up."`
-	Brief string   `json:"brief,omitempty" jsonschema:"A new brief, in place of its own; only with exactly one task."`
+	Brief string   `json:"brief,omitempty" jsonschema:"A new brief for each of them, in place of its own."`
 	Role  string   `json:"role,omitempty" jsonschema:"Their role from now on."`
 	Model string   `json:"model,omitempty" jsonschema:"Their model from now on: an alias or a name."`
 	// Forgotten adds a task for the files that parked tasks fail in and that no task may change, and tests it with what they

@@ -80,7 +80,7 @@ func denied(err error, q any) error {
 	who, _, may := strings.Cut(why, " may not ")
 	first, more, _ := strings.Cut(why, "\n")
 	if do, is := q.(act.Request); is && may {
-		return Refusedf("%s may not do that: %s", who, do.Act)
+		return Refusedf("%s may not do that: %s", who, act.Public(do.Act))
 	}
 	if at := strings.LastIndex(first, " ("); may && at > 0 { // without the subject of the bus
 		first = first[:at]

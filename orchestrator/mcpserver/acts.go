@@ -2,7 +2,6 @@ package mcpserver
 
 import (
 	"context"
-	"reflect"
 	"slices"
 
 	"divisi/internal/usage"
@@ -49,25 +48,7 @@ func (s *Server) act(ctx context.Context, by, run string, a act.Args) (done, err
 	if err := s.known(ctx, run); err != nil {
 		return done{}, err
 	}
-	if err := bounds(a); err != nil {
-		return done{}, err
-	}
 	out, err := s.opts.Controller.Act(ctx, run, by, a)
 	s.opts.Logger.Info().Err(err).Str("run", run).Str("verb", a.Act()).Str("by", by).Msg("a client acted on a run")
 	return done(out), err
-}
-
-// bounds refuses an act that is larger than a client needs.
-func bounds(a act.Args) error {
-	for _, v := range reflect.ValueOf(a).Fields() {
-		if of, is := v.Interface().(string); is {
-			if err := within("the text", of, maxAnswerText); err != nil {
-				return err
-			}
-		}
-	}
-	if r, again := a.(act.Retry); again && r.Brief != "" && len(r.Tasks) != 1 {
-		return usage.Errorf("a brief is for one task: give exactly one in tasks, not %d", len(r.Tasks))
-	}
-	return nil
 }
