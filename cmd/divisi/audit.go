@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"divisi/internal/text"
 	"divisi/orchestrator/console"
 	"divisi/orchestrator/hub"
 )
@@ -80,5 +79,5 @@ func (e *auditEntry) line() string {
 	if e.Refused != "" {
 		words = append(words, fmt.Sprintf("(refused: %s)", e.Refused))
 	}
-	return console.Sanitize(text.OneLine(strings.Join(words, " ")))
+	return console.Sanitize(strings.Join(words, " "))
 }
