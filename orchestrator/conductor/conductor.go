@@ -95,8 +95,8 @@ type Config struct {
 
 // Conductor holds a run: it folds the log, dispatches, and lands. One goroutine (Run) owns all of its state; requests and
 // the log's tail reach it over channels. There is one conductor a run at a time: every append is a compare-and-set on the
-// conductor's subjects, so that one that was replaced is refused and stops. The executors of its actions have the record of the run
-// in reach, and none of the loop.
+// conductor's subjects, so that one that was replaced is refused and stops. The executors of its actions have the record of the
+// run in reach, and none of the loop.
 type Conductor struct {
 	*record
 	*queue

@@ -155,8 +155,8 @@ func (c *Conductor) Do(ctx context.Context, a act.Args, by string) (string, erro
 		return "", err
 	}
 	if err = c.execute(ctx, actions); errors.Is(err, bus.ErrTooLarge) { // of its one message, without which nothing is done
-		err = request.Refusedf("%s is too large for one message of the log, and nothing of it was done: name fewer tasks, or write "+
-			"a shorter text", a.Act())
+		err = request.Refusedf("%s is too large for one message of the log, and nothing of it was done: name fewer tasks, or "+
+			"write a shorter text", a.Act())
 	}
 	return outcome, err
 }

@@ -76,8 +76,8 @@ func standsOn(t, other *run.Task) bool {
 // Drop makes the patch that undoes what a task has landed a task of its own, which takes it out when it lands; by is the person
 // who asked for it. It opens the run where that has ended. The error is a *RefusedError.
 func Drop(
-	agenda *run.Agenda, batches *run.Batches, id string, p *spec.Patch, reason, by string) (actions []run.Action, outcome string, err error,
-) {
+	agenda *run.Agenda, batches *run.Batches, id string, p *spec.Patch, reason, by string,
+) (actions []run.Action, outcome string, err error) {
 	l, err := Droppable(agenda, batches, id)
 	if err != nil {
 		return nil, "", err

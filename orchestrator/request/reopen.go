@@ -16,8 +16,8 @@ import (
 // was handed in by tasks that were given up for another one's cause is tested again as it is. It returns the ids of the tasks
 // that it was asked for and that begin again; the error is a *RefusedError.
 func Retry(
-	agenda *run.Agenda, works run.Works, refs []string, r run.Revision, edited *spec.Plan, gained run.PlanData) ([]run.Action, []string, error,
-) {
+	agenda *run.Agenda, works run.Works, refs []string, r run.Revision, edited *spec.Plan, gained run.PlanData,
+) ([]run.Action, []string, error) {
 	ids, err := retried(agenda, refs, len(gained.Tasks) > 0)
 	if err != nil {
 		return nil, nil, err
@@ -76,8 +76,8 @@ func reopen(agenda *run.Agenda, reason string) []run.Action {
 // Skip gives tasks up as not needed. What was parked only because of them is opened again. It returns the ids of the tasks that
 // are skipped; the error is a *RefusedError.
 func Skip(
-	agenda *run.Agenda, works run.Works, refs []string, r run.Revision, reason string) (actions []run.Action, skipped []string, err error,
-) {
+	agenda *run.Agenda, works run.Works, refs []string, r run.Revision, reason string,
+) (actions []run.Action, skipped []string, err error) {
 	gone := map[string]bool{}
 	for _, ref := range refs {
 		ids, err := members(agenda, ref)

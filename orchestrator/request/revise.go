@@ -63,9 +63,11 @@ func unfit(order *run.Spec, t *run.Task, r *run.Revision) string {
 	}
 	switch {
 	case role.Proves != "" && t.Task.ChangeSet == "":
-		return fmt.Sprintf("%s is in no change set, and tests of role %s are proven with the change of their set", t.Task.ID, r.Role)
+		return fmt.Sprintf("%s is in no change set, and tests of role %s are proven with the change of their set",
+			t.Task.ID, r.Role)
 	case role.Executor == spec.ExecutorCommand && len(role.Command) == 0 && len(own) == 0:
-		return fmt.Sprintf("role %s runs the command of its task, and %s has none: write a command into the role, or name another role",
+		return fmt.Sprintf("role %s runs the command of its task, and %s has none: write a command into the role, or "+
+			"name another role",
 			r.Role, t.Task.ID)
 	}
 	return ""

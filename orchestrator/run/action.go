@@ -99,8 +99,8 @@ type Isolate struct {
 	Quarantine Quarantine
 }
 
-// Together appends what some actions append as one message of the log, so that a kill leaves nothing half done. What stands before
-// the first of them is executed before, and the others behind the message.
+// Together appends what some actions append as one message of the log, so that a kill leaves nothing half done. What stands
+// before the first of them is executed before, and the others behind the message.
 type Together struct {
 	Proposal
 

@@ -29,8 +29,8 @@ const (
 	MasterTask = "master"
 )
 
-// State is a run, folded from its log: the parts that rules and displays read. Apply is its only writer; it does no I/O and reads no
-// clock.
+// State is a run, folded from its log: the parts that rules and displays read. Apply is its only writer; it does no I/O and
+// reads no clock.
 type State struct {
 	Agenda
 	Agents
