@@ -48,7 +48,7 @@ func TestATaskIsHandedOverWithItsSessionAndItsTree(t *testing.T) {
 	require.Equal(t, "second", task.Task.Role)
 	begins := said.at("one/2/1")
 	require.Contains(t, begins, "You are second.")
-	require.Contains(t, begins, "handed over to you by one/1, of role first")
+	require.Contains(t, begins, "transferred to you by one/1, of role first")
 	require.Contains(t, begins, "The rest is yours.")
 	require.Contains(t, begins, "[one/1]", "the session is narrated")
 	require.Contains(t, begins, "is in your work tree")
