@@ -41,7 +41,9 @@ func TestACallThatCannotBeReadIsInTheAudit(t *testing.T) {
 	}
 	by := s.host.by(&call.In{From: "eve"})
 	require.Equal(t, []audit.Entry{
-		{By: by, What: audit.Misasked}, {By: by, What: audit.Misasked, Verb: "act\n"},
-		{By: by, What: audit.Misasked, Run: "r1", Verb: "act"}, {By: by, What: audit.Asked, Run: "r1", Verb: "pause"},
+		{By: by, What: audit.Misasked},
+		{By: by, What: audit.Misasked, Verb: "act\n"},
+		{By: by, What: audit.Misasked, Run: "r1", Verb: "act"},
+		{By: by, What: audit.Asked, Run: "r1", Verb: "pause"},
 	}, found)
 }
