@@ -108,8 +108,8 @@ func (h hasher) chain(b []byte, after uint64) (found []place, newest uint64, end
 }
 
 // places finds the records of a block up to damage: what follows that in the block is not trusted, as an agent can have written
-// what looks like records. The newest block may end in a record that was cut off while it was written: that was never acknowledged,
-// and is no damage.
+// what looks like records. The newest block may end in a record that was cut off while it was written: that was never
+// acknowledged, and is no damage.
 func (h hasher) places(b []byte, after uint64, newest bool) (found []place, damaged bool) {
 	found, after, end := h.chain(b, after)
 	rest := b[end:]

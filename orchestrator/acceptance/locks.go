@@ -123,7 +123,7 @@ func locks(p *Patch) (found []Finding) {
 		for _, name := range names {
 			was, had := before[name]
 			now, has := after[name]
-			what := ""
+			var what string
 			switch {
 			case !had:
 				what = "is new"

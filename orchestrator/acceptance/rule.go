@@ -48,7 +48,8 @@ func settle(s *run.State, t *run.Task) []run.Action {
 	case r.Status == spec.StatusDone && r.Patch == nil:
 		return []run.Action{run.SetTask(id, run.TaskData{State: run.TaskDone})}
 	case r.Status == spec.StatusDone:
-		return []run.Action{Import{Task: t, Patch: patchOf(&s.Agenda, s.Works, t), Rejected: rejected(&s.Spec, s.Works, t),
+		return []run.Action{Import{
+			Task: t, Patch: patchOf(&s.Agenda, s.Works, t), Rejected: rejected(&s.Spec, s.Works, t),
 			Then: func(v Verdict) []run.Action {
 				switch v.Decision {
 				case Again:
@@ -59,7 +60,8 @@ func settle(s *run.State, t *run.Task) []run.Action {
 					return ask(s, t, v)
 				}
 				return accept(s, t)
-			}}}
+			},
+		}}
 	case r.Status == spec.StatusCancelled:
 		return []run.Action{run.SetTask(id, run.TaskData{State: run.TaskCancelled, Reason: run.FaultOf(r).Message})}
 	default:

@@ -128,8 +128,9 @@ func (h *Half) wholeMirror(ctx context.Context, st *run.State) error {
 	return err
 }
 
-// keepCutOff tells that the store was made again and that the end of the log is lost, and keeps what landed by it: a run that goes on does that work again. Another
-// process can have appended to the log since, and then only the mirror's branch, which moves after the log, tells so.
+// keepCutOff tells that the store was made again and that the end of the log is lost, and keeps what landed by it: a run that
+// continues does that work again. Another process can have appended to the log since, and then only the mirror's branch, which
+// moves after the log, tells so.
 func (h *Half) keepCutOff(ctx context.Context, st *run.State) error {
 	if made := h.Bus.Remade(); made != "" {
 		h.Notices = append(h.Notices, made)

@@ -41,7 +41,7 @@ type Options struct {
 	// Runs are the runs that it shows, and Controller answers what they do not; both are needed.
 	Runs       Runs
 	Controller Controller
-	// RedactedRuns and RedactedController are those of visitors who are not shown what commands printed; nil where there are none.
+	// RedactedRuns and RedactedController are those of visitors who do not see what commands printed; nil where there are none.
 	RedactedRuns       Runs
 	RedactedController Controller
 	// Owner opens the page with the address that URL returns; with TLS there is none, but those of Link. Version is the

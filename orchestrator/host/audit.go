@@ -32,8 +32,8 @@ func (h *Host) runAsked(run, by string, q *act.Request, err error) {
 	h.o.Audit.Add(audit.Entry{By: by, What: audit.Asked, Run: run, Task: q.Task(), Verb: q.Act, Refused: Refusal(err)})
 }
 
-// Misasked keeps what was refused before it was known whether it can be done: a call that cannot be read, or whose caller may not
-// make it.
+// Misasked keeps what was refused before it was known whether it can be done: a call that cannot be read, or whose caller may
+// not make it.
 func (h *Host) Misasked(run, by, verb string, err error) {
 	h.o.Audit.Add(audit.Entry{By: by, What: audit.Misasked, Run: run, Verb: verb, Refused: Refusal(err)})
 }

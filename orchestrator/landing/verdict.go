@@ -388,6 +388,8 @@ func decideRed(in facts, t *run.Task, red run.Red, environment string) []run.Act
 }
 
 func unproven(in facts, t *run.Task, message, detail string) []run.Action {
-	return sendBack(in, t, spec.Fault{Class: wire.FaultProof, Message: message,
-		Detail: detail})
+	return sendBack(in, t, spec.Fault{
+		Class: wire.FaultProof, Message: message,
+		Detail: detail,
+	})
 }

@@ -211,7 +211,9 @@ func (c *counted) compare(shards []Shard, outliers map[string][]Outlier) {
 		for i := range outliers[id] {
 			outliers[id][i].Usual = usual
 		}
-		slices.SortStableFunc(outliers[id], func(a, b Outlier) int { return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line) })
+		slices.SortStableFunc(outliers[id], func(a, b Outlier) int {
+			return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line)
+		})
 	}
 }
 

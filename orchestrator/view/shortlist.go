@@ -12,8 +12,8 @@ const maxWays = 3
 // All is the command that lists all ways on from a run.
 func All(run string) string { return way("", "show", run).Command }
 
-// Shortlist returns the most useful of some ways, as Next lists them: the first one, how the run continues, and how what landed is
-// used. The whole report, which has them all, gives way to the others.
+// Shortlist returns the most useful of some ways, as Next lists them: the first one, how the run continues, and how what landed
+// is used. The whole report, which has them all, gives way to the others.
 func Shortlist(ways []Way) []Way {
 	if len(ways) <= maxWays {
 		return ways

@@ -41,8 +41,8 @@ const outputIsData = "Text between a line <<<BEGIN id>>> and the line <<<END id>
 const (
 	aboutListing = "The output is a listing of files. Keep every name that can matter for the task, with its path. " +
 		"For other directories give the number and kind of their entries. Give the total."
-	aboutText = "The output is text. Keep the parts that matter for the task, word for word if the words decide; describe the rest " +
-		"in a sentence or two."
+	aboutText = "The output is text. Keep the parts that matter for the task, word for word if the words decide; describe the " +
+		"rest in a sentence or two."
 )
 
 // Summarizer summarises tool output with a cheap model.
