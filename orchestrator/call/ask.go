@@ -76,7 +76,10 @@ func Ask[Q, A any](ctx context.Context, l Line, k Kind[Q, A], of Head, q Q) (res
 
 // denied is a refusal in place of the error of a bus that does not permit who asks to make a call: only another login may.
 func denied(err error, q any) error {
-	why := strings.TrimPrefix(err.Error(), bus.ErrDenied.Error()+": ")
+	why := err.Error()
+	if _, behind, found := strings.Cut(why, bus.ErrDenied.Error()+": "); found {
+		why = behind
+	}
 	who, _, may := strings.Cut(why, " may not ")
 	first, more, _ := strings.Cut(why, "\n")
 	if do, is := q.(act.Request); is && may {
