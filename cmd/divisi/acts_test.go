@@ -383,8 +383,8 @@ var acts = []tried{
 	{
 		act:     "publish",
 		page:    `acts {"verb":"publish"}`,
-		outcome: "published as divisi/RUN", onPage: "run RUN was submitted from another machine, and is published there, in a clone of its repository: " +
-			"divisi publish RUN --on SERVER",
+		outcome: "published as divisi/RUN", onPage: "run RUN was submitted from another machine: publish it there, in a clone of its repository, " +
+			"and name this server",
 		leaves: []string{`run {"head":"HASH","ref":"refs/heads/divisi/RUN"}`},
 		only:   whenAtRest,
 	},

@@ -63,7 +63,7 @@ func prompted(page string) (lines []string) {
 // A person types what these pages show, at night: each command of them exists, with its flags.
 func TestPagesOfOperatorsShowCommandsThatExist(t *testing.T) {
 	t.Parallel()
-	for page, least := range map[string]int{"operate": 45, "machines": 18, "backup": 3} {
+	for page, least := range map[string]int{"operate": 48, "machines": 18} {
 		text, err := os.ReadFile(filepath.Join("../../docs", page+".md"))
 		require.NoError(t, err)
 		seen := 0

@@ -119,8 +119,8 @@ func (h *Half) openRepositories(ctx context.Context, moved string, m store.Meta)
 
 func (h *Half) openCheckout(ctx context.Context, moved string, m store.Meta) (err error) {
 	if m.Order != "" {
-		return usage.Errorf("run %s was submitted from another machine, and is published there, in a clone of its repository: "+
-			"divisi publish %[1]s --on SERVER", h.Spec.Run)
+		return usage.Errorf("run %s was submitted from another machine: publish it there, in a clone of its repository, "+
+			"and name this server", h.Spec.Run)
 	}
 	if h.Checkout, err = h.origin(ctx, cmp.Or(moved, m.Repo, h.Spec.Repo)); err != nil {
 		return err
