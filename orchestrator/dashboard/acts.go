@@ -56,11 +56,11 @@ func fields(decides bool) map[string]*jsonschema.Schema {
 var (
 	aliases = map[string]string{ofTask: sentTasks, ofReason: sentText}
 	shared  = map[string]*jsonschema.Schema{
-		ofTask:    {Type: "string", Description: "The id of the task, of an act on one."},
+		ofTask: {Type: "string", Description: "The id of the task, of an act on one."},
 		sentTasks: {
 			Type: "array", Items: &jsonschema.Schema{Type: "string"}, Description: "The ids of the tasks, or the one task.",
 		},
-		sentText:  {Type: "string", Description: "The message, or the reason."},
+		sentText: {Type: "string", Description: "The message, or the reason."},
 	}
 )
 

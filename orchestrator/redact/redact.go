@@ -1,6 +1,6 @@
 // Package redact removes the output of commands, gates and tools from the log of a run for viewers. Its input are the events of
-// one run in their order, its output the same events with what is listed here as harmless, and nothing else: a kind or a field that
-// is not listed is left out. It reads no log and sends nothing.
+// one run in their order, its output the same events with what is listed here as harmless, and nothing else: a kind or a field
+// that is not listed is left out. It reads no log and sends nothing.
 //
 //	event ──▶ its envelope (whose it is, when, its kind) ──▶ kept
 //	      ├─▶ data: the fields that the table of its kind names ──▶ kept, masked, cut to their head, or Hidden

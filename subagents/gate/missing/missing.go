@@ -1,6 +1,6 @@
 // Package missing names missing packages, modules and programs from the gate output on the base commit. Its input are receipts
-// and the setup that is proposed, its output one lack for each kind, whatever the number of gates that met it. It reads no file and
-// runs nothing.
+// and the setup that is proposed, its output one lack for each kind, whatever the number of gates that met it. It reads no file
+// and runs nothing.
 package missing
 
 import (
