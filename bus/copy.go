@@ -21,7 +21,8 @@ import (
 // The sum covers the rest of the line; after is the position of the line before, so that a line that is missing is noticed.
 const copyName = "events.log"
 
-// ended is the subject of the line by which an owner that lets the store go reports that the copy has all of the log.
+// ended is the subject of the line by which an owner that lets the store go reports that the copy has all of the log. Its data is
+// the note of that owner in the lock: a program that keeps no copy can have had the store since.
 const ended = "end"
 
 // The data of a line begins with how it is written: as it is, or in base64 where it has several lines.
@@ -84,6 +85,7 @@ type copied struct {
 	last   uint64 // the newest position that it names
 	bad    int    // how many lines are damaged
 	ended  bool
+	owner  []byte // in the line that tells so
 }
 
 // readCopy reads the copy of the log under a directory, up to a line that was cut off while it was written.
@@ -96,6 +98,12 @@ func readCopy(dir string) (*copied, error) {
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.Join(fmt.Errorf("%w: read the copy of the log: %w", ErrUnavailable, err), c.close())
+	}
+	if owner, err := ownerNote(dir); c.ended && (err == nil || !errors.Is(err, fs.ErrNotExist)) {
+		if err != nil {
+			return nil, errors.Join(err, c.close())
+		}
+		c.ended = bytes.Equal(owner, c.owner)
 	}
 	if !c.ended {
 		c.gaps = append(c.gaps, gap{c.last + 1, ever, "the copy of the log ends there"})
@@ -134,7 +142,7 @@ func (c *copied) add(line []byte, at int) {
 	if after > c.last {
 		c.gaps = append(c.gaps, gap{c.last + 1, after, "the copy of the log is damaged"})
 	}
-	if c.last, c.ended = m.Pos, isEnd; !isEnd {
+	if c.last, c.ended, c.owner = m.Pos, isEnd, bytes.Clone(m.Data); !isEnd {
 		c.places = append(c.places, place{seq: m.Pos, subject: m.Subject, block: inCopy, at: at, size: len(line)})
 	}
 }
@@ -142,15 +150,16 @@ func (c *copied) add(line []byte, at int) {
 // whole reports whether a log can be read from its copy alone.
 func (c *copied) whole() bool { return c.ended && c.bad == 0 && len(c.gaps) == 0 }
 
-// upTo is the size of the part of the copy that has the first messages of a log, and the position of the last of them.
-func (c *copied) upTo(log []place) (size int64, last uint64) {
+// upTo is the size of the part of the copy that has the first messages of a log, the position of the last of them, and how many
+// they are.
+func (c *copied) upTo(log []place) (size int64, last, lines uint64) {
 	for i, p := range c.places {
 		if i >= len(log) || log[i].seq != p.seq || int64(p.at) != size {
 			break
 		}
-		size, last = int64(p.at+p.size+1), p.seq
+		size, last, lines = int64(p.at+p.size+1), p.seq, lines+1
 	}
-	return size, last
+	return size, last, lines
 }
 
 func (c *copied) message(p *place) (*jetstream.RawStreamMsg, error) {

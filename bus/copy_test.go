@@ -300,6 +300,69 @@ func TestARemovedRunIsNotInTheCopy(t *testing.T) {
 	require.Empty(t, open(t, o).Remade())
 }
 
+// The process that removes a run need not be the one that keeps the copy, and that may be killed.
+func TestARunThatAnotherConnectionRemovedDoesNotComeBack(t *testing.T) {
+	t.Parallel()
+	for name, killed := range map[string]bool{"closed": false, "killed": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := fast(t)
+			b, err := Open(t.Context(), o)
+			require.NoError(t, err)
+			for _, run := range []string{"r1", "r", "r3"} {
+				_, err := b.Append(t.Context(), ConductorSubject(run, "x"), []byte("[]"), 0)
+				require.NoError(t, err)
+			}
+			require.Eventually(t, func() bool {
+				return bytes.Contains(copyOf(t, o.Dir), []byte("ev.r3."))
+			}, 10*time.Second, time.Millisecond)
+			at, err := OwnerOptions(o.Dir)
+			require.NoError(t, err)
+			other, err := Open(t.Context(), at)
+			require.NoError(t, err)
+			for _, run := range []string{"r1", "r3"} {
+				_, err = other.Forget(t.Context(), run)
+				require.NoError(t, err)
+			}
+			require.NoError(t, other.Close(context.Background()))
+			left := copyOf(t, o.Dir)
+			require.NoError(t, b.Close(context.Background()))
+			if killed {
+				require.NoError(t, os.WriteFile(filepath.Join(o.Dir, copyName), left, 0o600))
+			} else {
+				require.NotContains(t, string(copyOf(t, o.Dir)), "ev.r1.")
+				require.NotContains(t, string(copyOf(t, o.Dir)), "ev.r3.")
+			}
+			got, lost := readAll(t, o.Dir)
+			require.Len(t, got, 1)
+			require.Empty(t, lost)
+			b, err = Open(t.Context(), o)
+			require.NoError(t, err)
+			require.Empty(t, b.Remade())
+			require.NoError(t, b.Close(context.Background()))
+			require.NotContains(t, string(copyOf(t, o.Dir)), "ev.r1.")
+			require.NotContains(t, string(copyOf(t, o.Dir)), "ev.r3.")
+			require.Contains(t, string(copyOf(t, o.Dir)), "ev.r.")
+		})
+	}
+}
+
+// A program that keeps no copy can have had the store since: the end that the copy tells of is not that of the log then.
+func TestAnEndThatIsNotThatOfTheLastOwnerIsNone(t *testing.T) {
+	t.Parallel()
+	dir, want := copiedStore(t, small(2)...)
+	old := copyOf(t, dir)
+	b, err := Open(t.Context(), Options{Dir: dir, Sync: new(bool)})
+	require.NoError(t, err)
+	_, err = b.Append(t.Context(), ConductorSubject("r", "x"), []byte("[]"), 0)
+	require.NoError(t, err)
+	require.NoError(t, b.Close(context.Background()))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, copyName), old, 0o600))
+	got, lost := readAll(t, dir)
+	require.Len(t, got, len(want)+1)
+	require.Empty(t, lost)
+}
+
 func FuzzLine(f *testing.F) {
 	f.Add(lineOf(3, &Message{Pos: 4, Subject: "ev.r.m.x", Data: []byte("[]"), Time: time.Unix(5, 6)}))
 	f.Add([]byte("00000000 1 2 3 ev.x =\n"))

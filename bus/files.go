@@ -30,6 +30,7 @@ type files struct {
 	found  func() error
 	blocks []string
 	places []place // in the order of their sequences
+	newest uint64  // the newest position that it names, also of a message that was removed
 	gaps   []gap
 	copy   *copied // of the log
 
@@ -88,9 +89,10 @@ func OpenFiles(dir, run string) (*Bus, error) {
 	return b, nil
 }
 
-// complete adds to a log what its copy has more. It reports whether the store lacks something; what both lack are gaps then.
+// complete adds to a log what it lacks and its copy has: what was removed from it is not lost. It reports whether the store lacks
+// something; what both lack are gaps then.
 func (s *files) complete(c *copied) (lacks bool) {
-	if n := len(s.gaps); c.last > s.end() && (n == 0 || s.gaps[n-1].to != ever) {
+	if n := len(s.gaps); c.last > s.newest && (n == 0 || s.gaps[n-1].to != ever) {
 		s.gaps = append(s.gaps, gap{s.end() + 1, ever, "the end of the log was cut off"})
 	}
 	lacks = len(s.gaps) > 0
@@ -102,7 +104,10 @@ func (s *files) complete(c *copied) (lacks bool) {
 			}
 		}
 	}
-	all := slices.Concat(s.places, c.places)
+	lost := slices.DeleteFunc(slices.Clone(c.places), func(p place) bool {
+		return !slices.ContainsFunc(s.gaps, func(g gap) bool { return g.from <= p.seq && p.seq <= g.to })
+	})
+	all := slices.Concat(s.places, lost)
 	slices.SortStableFunc(all, func(a, b place) int { return cmp.Compare(a.seq, b.seq) }) // the store is the truth
 	s.copy, s.gaps = c, both
 	s.places = slices.CompactFunc(all, func(a, b place) bool { return a.seq == b.seq })
@@ -150,6 +155,7 @@ func (s *files) find() error {
 			why = path + " is damaged"
 		}
 		for _, p := range found {
+			s.newest = max(s.newest, p.seq)
 			if p.gone {
 				gone[p.seq] = true
 				continue

@@ -22,7 +22,8 @@ type keeper struct {
 	bus   *Bus
 	mu    sync.Mutex // guards follow and anew from each other
 	file  *os.File
-	size  int64  // of what is written
+	size  int64 // of what is written
+	lines uint64
 	last  uint64 // the position of the last line
 	stop  context.CancelFunc
 	under sync.WaitGroup
@@ -30,7 +31,7 @@ type keeper struct {
 
 // keepCopy continues with the copy of a log behind what it has of the log already.
 func (b *Bus) keepCopy() error {
-	size, last := b.rest.log.copy.upTo(b.rest.log.places)
+	size, last, lines := b.rest.log.copy.upTo(b.rest.log.places)
 	if err := b.rest.log.copy.close(); err != nil {
 		return fmt.Errorf("%w: close the copy of the log: %w", ErrUnavailable, err)
 	}
@@ -39,10 +40,10 @@ func (b *Bus) keepCopy() error {
 	if err != nil {
 		return fmt.Errorf("%w: keep a copy of the log: %w", ErrUnavailable, err)
 	}
-	if err := f.Truncate(size); err != nil {
+	if err := errors.Join(f.Truncate(size), f.Sync()); err != nil { // or a crash of the machine brings an old end back
 		return errors.Join(fmt.Errorf("%w: keep a copy of the log: %w", ErrUnavailable, err), f.Close())
 	}
-	b.keeper = &keeper{bus: b, file: f, size: size, last: last}
+	b.keeper = &keeper{bus: b, file: f, size: size, last: last, lines: lines}
 	b.keeper.follow()
 	return nil
 }
@@ -82,7 +83,7 @@ func (k *keeper) write(m *Message) error {
 	if _, err := k.file.WriteAt(line, k.size); err != nil {
 		return err
 	}
-	k.size, k.last = k.size+int64(len(line)), m.Pos
+	k.size, k.last, k.lines = k.size+int64(len(line)), m.Pos, k.lines+1
 	return nil
 }
 
@@ -99,10 +100,14 @@ func (k *keeper) anew() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.halt()
-	k.size, k.last = 0, 0
-	err := k.file.Truncate(0)
+	err := k.clear()
 	k.follow()
 	return err
+}
+
+func (k *keeper) clear() error {
+	k.size, k.last, k.lines = 0, 0, 0
+	return k.file.Truncate(0)
 }
 
 // close completes the copy, and tells so in its last line. A copy that could not be completed is when the store is next opened.
@@ -125,15 +130,39 @@ func (k *keeper) close(ctx context.Context) error {
 	return k.file.Close()
 }
 
-// complete adds what the log has more. Nothing is appended any more.
+// complete adds what the log has more. Nothing is appended any more. Where another process has removed messages, it writes the
+// whole copy again.
 func (k *keeper) complete(ctx context.Context) error {
 	if err := k.bus.server.quiet(k.bus.nc); err != nil {
 		return err
 	}
+	if err := k.catchUp(ctx); err != nil {
+		return err
+	}
+	info, err := k.bus.events.Info(ctx)
+	if err == nil && info.State.Msgs != k.lines {
+		if err = k.clear(); err == nil {
+			err = k.catchUp(ctx)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	owner, err := ownerNote(k.bus.dir)
+	if err != nil {
+		return err
+	}
+	if err := k.write(&Message{Subject: ended, Pos: k.last, Data: owner, Time: time.Now()}); err != nil {
+		return err
+	}
+	return errors.Join(k.file.Truncate(k.size), k.file.Sync())
+}
+
+func (k *keeper) catchUp(ctx context.Context) error {
 	for {
 		m, err := k.bus.events.GetMsg(ctx, k.last+1, jetstream.WithGetMsgSubject(allEvents))
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
-			break
+			return nil
 		}
 		if err == nil {
 			err = k.write(&Message{Subject: m.Subject, Pos: m.Sequence, Data: m.Data, Time: m.Time})
@@ -142,8 +171,4 @@ func (k *keeper) complete(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := k.write(&Message{Subject: ended, Pos: k.last, Time: time.Now()}); err != nil {
-		return err
-	}
-	return errors.Join(k.file.Truncate(k.size), k.file.Sync())
 }

@@ -124,6 +124,15 @@ func (l *dirLock) note(h owner) error {
 	return l.write(data)
 }
 
+// ownerNote is the note of who owns a directory, or owned it last.
+func ownerNote(dir string) ([]byte, error) {
+	data, err := os.ReadFile(filepath.Join(dir, lockName))
+	if err != nil {
+		return nil, fmt.Errorf("%w: read who owned %s: %w", ErrUnavailable, dir, err)
+	}
+	return data, nil
+}
+
 func (l *dirLock) write(data []byte) error {
 	if err := l.file.Truncate(0); err != nil {
 		return fmt.Errorf("%w: write %s: %w", ErrUnavailable, l.file.Name(), err)
