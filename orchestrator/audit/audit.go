@@ -55,7 +55,8 @@ type Entry struct {
 }
 
 const (
-	// perMinute bounds the lines of what was refused: who has no login can make them, and who may only read.
+	// perMinute bounds the lines of what one caller was refused: those without a login, who count as one, can make them, and who
+	// may only read.
 	perMinute = 60
 	// maxText bounds a text of a line, in bytes.
 	maxText = 300
@@ -69,7 +70,7 @@ type Log struct {
 	mu     sync.Mutex
 	file   *os.File
 	minute time.Time
-	denied int
+	denied map[string]int // in that minute, by the caller
 	torn   bool // the last line may have been written in part
 }
 
@@ -108,25 +109,29 @@ func (l *Log) Add(e Entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e.Time = l.clock().UTC()
-	if (e.What == Denied || e.Refused != "") && !l.room(e.Time) {
+	if (e.What == Denied || e.Refused != "") && !l.room(e.Time, e.By) {
 		return
 	}
 	l.write(e)
 }
 
 // room reports whether a refusal of this minute is still kept. The first of a later one tells how many were not.
-func (l *Log) room(now time.Time) bool {
+func (l *Log) room(now time.Time, by string) bool {
 	if minute := now.Truncate(time.Minute); !minute.Equal(l.minute) {
 		l.overflow(now)
-		l.minute, l.denied = minute, 0
+		l.minute, l.denied = minute, map[string]int{}
 	}
-	l.denied++
-	return l.denied <= perMinute
+	l.denied[by]++
+	return l.denied[by] <= perMinute
 }
 
 // overflow tells how many refusals of the minute were not kept.
 func (l *Log) overflow(now time.Time) {
-	if more := l.denied - perMinute; more > 0 {
+	more := 0
+	for _, n := range l.denied {
+		more += max(0, n-perMinute)
+	}
+	if more > 0 {
 		l.write(Entry{Time: now, By: Operator, What: Overflowed, Detail: fmt.Sprint(more)})
 	}
 }
@@ -156,7 +161,7 @@ func (l *Log) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.overflow(l.clock().UTC())
-	l.denied = 0
+	clear(l.denied)
 	if err := l.file.Close(); err != nil {
 		l.fail(fmt.Errorf("close the audit log: %w", err))
 	}

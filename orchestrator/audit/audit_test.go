@@ -81,6 +81,25 @@ func TestDenialsAreBounded(t *testing.T) {
 	(*Log)(nil).Add(Entry{})
 }
 
+// Who is refused often hides no refusal of another one.
+func TestAFloodHidesNothingOfOthers(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	now := func() time.Time { return time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC) }
+	l, err := Open(path, now, func(err error) { t.Error(err) })
+	require.NoError(t, err)
+	for range 2 * perMinute {
+		l.Add(Entry{By: "unknown", What: Denied})
+	}
+	l.Add(Entry{By: "eve", What: Asked, Verb: "cancel", Refused: "a viewer may not do that"})
+	l.Close()
+	entries, errs := all(t, path, time.Time{})
+	require.Empty(t, errs)
+	require.Len(t, entries, perMinute+2)
+	require.Equal(t, "eve", entries[perMinute].By)
+	require.Equal(t, fmt.Sprint(perMinute), entries[perMinute+1].Detail)
+}
+
 func TestADiskThatIsFullIsTold(t *testing.T) {
 	t.Parallel()
 	var told error
