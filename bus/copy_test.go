@@ -347,6 +347,29 @@ func TestARunThatAnotherConnectionRemovedDoesNotComeBack(t *testing.T) {
 	}
 }
 
+func TestARunThatAnotherConnectionRemovedLeavesTheCopyMeanwhile(t *testing.T) {
+	t.Parallel()
+	o := fast(t)
+	b := open(t, o)
+	for _, run := range []string{"r1", "r2"} {
+		_, err := b.Append(t.Context(), ConductorSubject(run, "x"), []byte("[]"), 0)
+		require.NoError(t, err)
+	}
+	require.NoError(t, b.keeper.renew(t.Context()))
+	at, err := OwnerOptions(o.Dir)
+	require.NoError(t, err)
+	other := open(t, at)
+	_, err = other.Forget(t.Context(), "r1")
+	require.NoError(t, err)
+	require.NoError(t, b.keeper.renew(t.Context()))
+	require.NotContains(t, string(copyOf(t, o.Dir)), "ev.r1.")
+	require.Eventually(t, func() bool {
+		return bytes.Contains(copyOf(t, o.Dir), []byte("ev.r2."))
+	}, 10*time.Second, time.Millisecond)
+	require.NoError(t, b.Close(context.Background()))
+	require.NoError(t, b.keeper.anew(), "nothing is begun behind the end")
+}
+
 // A program that keeps no copy can have had the store since: the end that the copy tells of is not that of the log then.
 func TestAnEndThatIsNotThatOfTheLastOwnerIsNone(t *testing.T) {
 	t.Parallel()

@@ -24,6 +24,7 @@ type keeper struct {
 	file  *os.File
 	size  int64 // of what is written
 	lines uint64
+	gone  uint64 // how many messages were removed from the log when it was begun
 	last  uint64 // the position of the last line
 	stop  context.CancelFunc
 	under sync.WaitGroup
@@ -43,7 +44,7 @@ func (b *Bus) keepCopy() error {
 	if err := errors.Join(f.Truncate(size), f.Sync()); err != nil { // or a crash of the machine brings an old end back
 		return errors.Join(fmt.Errorf("%w: keep a copy of the log: %w", ErrUnavailable, err), f.Close())
 	}
-	b.keeper = &keeper{bus: b, file: f, size: size, last: last, lines: lines}
+	b.keeper = &keeper{bus: b, file: f, size: size, last: last, lines: lines, gone: removedFrom(b.events.CachedInfo())}
 	b.keeper.follow()
 	return nil
 }
@@ -99,11 +100,29 @@ func (k *keeper) anew() error {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.bus.isClosing() {
+		return nil // close does it
+	}
 	k.halt()
 	err := k.clear()
 	k.follow()
 	return err
 }
+
+// renew writes the whole copy again where another process has removed messages from the log.
+func (k *keeper) renew(ctx context.Context) error {
+	info, err := k.bus.events.Info(ctx)
+	if err != nil {
+		return err
+	}
+	if gone := removedFrom(info); gone != k.gone {
+		k.gone = gone
+		return k.anew()
+	}
+	return nil
+}
+
+func removedFrom(info *jetstream.StreamInfo) uint64 { return info.State.LastSeq - info.State.Msgs }
 
 func (k *keeper) clear() error {
 	k.size, k.last, k.lines = 0, 0, 0

@@ -83,8 +83,8 @@ func (b *Bus) restart() error {
 	return nil
 }
 
-// Mend repairs the store of the embedded server as calls of this process do, for those of others, and tells in time that it will
-// be full, until stop.
+// Mend repairs the store of the embedded server as calls of this process do, for those of others, takes runs that others remove
+// out of the copy of the log, and tells in time that the store will be full, until stop.
 func (b *Bus) Mend() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	m := mending{bus: b}
@@ -92,6 +92,9 @@ func (b *Bus) Mend() (stop func()) {
 	under.Go(func() {
 		for pause(ctx, b.closing, mendPoll) == nil {
 			m.tellFill()
+			if err := b.keeper.renew(ctx); err != nil {
+				b.log.Debug().Err(err).Msg("it is not known whether a run was removed from the log")
+			}
 			if err := m.once(ctx); err != nil {
 				b.log.Error().Err(err).Msg("the server cannot store anything any more: start it again")
 				return

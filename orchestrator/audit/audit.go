@@ -71,7 +71,7 @@ type Log struct {
 	file   *os.File
 	minute time.Time
 	denied map[string]int // in that minute, by the caller
-	torn   bool // the last line may have been written in part
+	torn   bool           // the last line may have been written in part
 }
 
 // Open opens the file, which is made where there is none. fail is told what could not be written: what is done goes on.
