@@ -10,7 +10,7 @@ import (
 //	{"task": {...}, "attempt": 2, "files": ["a.go"], "constraints": ["..."], "decision_record": "...", "goal": "...",
 //	 "inputs": [{"task": "survey", "role": "reader", "handoff": {"summary": "..."}}],
 //	 "prior": [{"attempt": 1, "fault": {"class": "gate", "message": "...", "detail": "..."}, "diff": "..."}],
-//	 "message": "This task was handed over to you by ..."}
+//	 "message": "This task was transferred to you by ..."}
 //
 // The task is as the plan has it, without its command and limits of turns and tokens.
 // The command works in the current directory, a clean tree of the integration head. When it exits with 0, what it left there
