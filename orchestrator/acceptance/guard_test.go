@@ -64,6 +64,7 @@ var tricks = []struct {
 	{"pyproject in quotes", "pyproject.toml", "[project]\nname = 'a'\n", "[project]\nname = 'a'\n[\"tool\" . 'pytest'.ini_options]\npython_files = []\n"},
 	{"pyproject in disguise", "pyproject.toml", "[project]\nname = 'a'\n", "[project]\nname = 'a'\n[tool.\"p\\u0079test\".ini_options]\npython_files = []\n"},
 	{"pyproject under another name", "pyproject.toml", "[tool.pytest.ini_options]\nx = 1\n", "[\"tool.pytest.ini_options\"]\nx = 1\n"},
+	{"a text in a list with a table", "pyproject.toml", "[tool.poe.tasks]\ntest = ['unit', { cmd = 'x' }]\n", "[tool.poe.tasks]\ntest = ['true', { cmd = 'x' }]\n"},
 	{"a plugin of pytest", "pyproject.toml", "[project]\nname = 'a'\n", "[project]\nname = 'a'\n[project.entry-points.pytest11]\nx = 'a.x'\n"},
 	{"a runner of cargo", ".cargo/config.toml", "", "[target.x86_64-unknown-linux-gnu]\nrunner = 'true'\n"},
 	{"a library without tests", "Cargo.toml", "[package]\nname = 'a'\n", "[package]\nname = 'a'\n\n[lib]\ntest = false\n"},

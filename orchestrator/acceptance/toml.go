@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,7 +20,7 @@ const (
 
 var errNested = errors.New("TOML tables are nested too deep")
 
-// tomlValues returns the values of a TOML text by their dotted names; the tables of an array are numbered from 1.
+// tomlValues returns the values of a TOML text by their dotted names; the entries of an array with tables are numbered from 1.
 func tomlValues(content []byte) (map[string]string, error) {
 	for line := range bytes.Lines(content) {
 		if bytes.Count(line, []byte(".")) > maxDots {
@@ -48,8 +49,8 @@ func flatten(table map[string]any, prefix string, depth int, out map[string]stri
 			inner = table
 		}
 		list, _ := value.([]any)
-		for i, entry := range list {
-			if _, ok := entry.(map[string]any); ok {
+		if slices.ContainsFunc(list, isTable) {
+			for i, entry := range list {
 				inner[fmt.Sprint(i+1)] = entry
 			}
 		}
@@ -60,4 +61,9 @@ func flatten(table map[string]any, prefix string, depth int, out map[string]stri
 		}
 	}
 	return err
+}
+
+func isTable(value any) bool {
+	_, is := value.(map[string]any)
+	return is
 }
