@@ -54,7 +54,7 @@ func (k *keeper) follow() {
 	ctx, cancel := context.WithCancel(context.Background())
 	k.stop = cancel
 	k.under.Go(func() {
-		for m, err := range k.bus.Tail(ctx, allEvents, k.last+1) {
+		for m, err := range k.bus.tail(ctx, allEvents, k.last+1) {
 			if err != nil || !k.persist(ctx, &m) {
 				return
 			}

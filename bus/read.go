@@ -54,6 +54,11 @@ func (b *Bus) Tail(ctx context.Context, filter string, from uint64) iter.Seq2[Me
 	if b.pages != nil {
 		return b.tailPages(ctx, filter, from)
 	}
+	return b.tail(ctx, filter, from)
+}
+
+// tail is Tail where this process may read the log itself.
+func (b *Bus) tail(ctx context.Context, filter string, from uint64) iter.Seq2[Message, error] {
 	return func(yield func(Message, error) bool) {
 		if err := checkFilter(filter, prefixLog); err != nil {
 			yield(Message{}, fmt.Errorf("tail: %w", err))
