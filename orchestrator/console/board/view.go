@@ -162,8 +162,12 @@ func (m *model) keyLines() []string {
 		if e.OfTask() != "" {
 			does = "of a task: " + strings.ToLower(e.Label)
 		}
-		if e.Key != "" {
-			rows = append(rows, []string{e.Key, does})
+		if e.Key == "" {
+			continue
+		}
+		key := e.Key
+		for _, l := range wrap(does, m.width-len("space b  ")) {
+			rows, key = append(rows, []string{key, l}), ""
 		}
 	}
 	for _, l := range console.Columns(rows, 2) {
