@@ -184,7 +184,9 @@ func Of(s *run.State) Report {
 			if rule := s.Tasks.ByID[t.ID].Task.Rule; rule != nil && rule.Match != "" && !slices.Contains(r.Matches, rule.Match) {
 				r.Matches = append(r.Matches, rule.Match)
 			}
-			r.Added, r.Deleted, r.Files = r.Added+t.Added, r.Deleted+t.Deleted, r.Files+t.Files
+			if len(s.Tasks.ByID[t.ID].Drops) == 0 { // one that takes others out leaves what was there before them
+				r.Added, r.Deleted, r.Files = r.Added+t.Added, r.Deleted+t.Deleted, r.Files+t.Files
+			}
 		}
 	}
 	if w := s.Works[run.MasterTask]; w != nil {
