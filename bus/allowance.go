@@ -12,7 +12,7 @@ const (
 	shareOfStore = 8
 	leastShare   = 1 << 30
 	// eventsBeyond is how many times its share a worker may have stored when its events are refused too: a worker whose objects
-	// wait still reports what it is at.
+	// wait still reports its progress.
 	eventsBeyond = 2
 )
 

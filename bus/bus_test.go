@@ -168,7 +168,7 @@ func TestCloseIsQuickAndMayBeRepeated(t *testing.T) {
 	})
 }
 
-// TestHandlerThatHangs: Close keeps its time, and reports what it could not wait for.
+// TestHandlerThatHangs: Close keeps its time, and reports the handler.
 func TestHandlerThatHangs(t *testing.T) {
 	t.Parallel()
 	o := fast(t)
@@ -243,7 +243,7 @@ func TestOpenFailsClearly(t *testing.T) {
 	}
 }
 
-// TestFullStore: each kind of write reports that there is no room, at once, and what was stored stays readable.
+// TestFullStore: each kind of write reports at once that there is no room, and stored messages stay readable.
 func TestFullStore(t *testing.T) {
 	t.Parallel()
 	o, ctx := fast(t), soon(t)

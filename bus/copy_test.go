@@ -44,7 +44,7 @@ func TestAStoppedStoreIsReadFromItsCopy(t *testing.T) {
 	require.Equal(t, before, filesOf(t, dir), "reading writes nothing")
 }
 
-// Whatever byte of a copy is damaged: what is read is as it was, and of the store, where that is there.
+// A damaged byte of a copy changes no message: the store has it.
 func TestOneBadByteOfTheCopyCostsNothing(t *testing.T) {
 	t.Parallel()
 	dir, want := copiedStore(t, small(4)...)
@@ -65,7 +65,7 @@ func TestOneBadByteOfTheCopyCostsNothing(t *testing.T) {
 	}
 }
 
-// harmed is what a store that was damaged says and has.
+// harmed is a damaged store: its messages, and its reports.
 type harmed struct {
 	name    string
 	damage  func(t *testing.T, dir string)

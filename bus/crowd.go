@@ -109,7 +109,7 @@ type tally struct {
 	closed bool
 }
 
-// add counts one more, and reports what it was.
+// add counts one more.
 func (t *tally) add(what string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -139,7 +139,7 @@ func (t *tally) flush() {
 	t.times = 0
 }
 
-// close reports what was not told yet.
+// close reports the rest.
 func (t *tally) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"sync"
 	"time"
 
 	"github.com/klauspost/compress/s2"
@@ -40,7 +41,9 @@ func (b *Bus) restore(ctx context.Context, config jetstream.StreamConfig, state 
 		return fmt.Errorf("restore stream %s: %w", config.Name, err)
 	}
 	from, into := io.Pipe()
-	go func() { _ = into.CloseWithError(pack(into, state, messages)) }()
+	var packing sync.WaitGroup
+	packing.Go(func() { _ = into.CloseWithError(pack(into, state, messages)) })
+	defer packing.Wait()
 	defer from.Close() // or pack would wait for ever
 	chunk := make([]byte, restoreChunk)
 	for {

@@ -231,7 +231,7 @@ func (r *rig) until(ok func(st *run.State) bool, why string) {
 	require.FailNow(r.t, why)
 }
 
-// do is what a person does about a run that nobody executes.
+// do does an act to a run that no process executes.
 func (r *rig) do(a act.Args) (string, error) {
 	c, err := conductor.New(r.t.Context(), r.config())
 	require.NoError(r.t, err)

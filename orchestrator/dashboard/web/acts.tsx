@@ -19,8 +19,8 @@ export function learn(acts: Offered[]): void {
 
 /** act does what a person asked for, after a dialog where it has something to say or to ask. */
 export function act(a: Act): void {
-  const { warn, asks } = table[a.verb];
-  if (a.forgotten || (!warn && !asks)) return void carry(a, {});
+  const { warn, asks, loses } = table[a.verb];
+  if (a.forgotten || (!warn && !asks && !loses)) return void carry(a, {});
   open = a;
   ask();
 }
