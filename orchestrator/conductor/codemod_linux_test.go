@@ -39,7 +39,7 @@ func BenchmarkCodemod(b *testing.B) {
 		{"1000-files-of-5", codemod{files: 1000, uses: 1000, size: 5, gate: "true"}},
 		{"5000-files", codemod{files: 5000, uses: 5000, gate: "true"}},
 		{"200-of-25000-files", codemod{
-			files: 25000, uses: 200, size: 4, gate: "sleep 4; find . -name '*.js' -print0 | xargs -0 sha256sum | tail -n 1",
+			files: 25000, uses: 200, size: 4, gate: "sleep 4; find . -name '*.txt' -print0 | xargs -0 sha256sum | tail -n 1",
 		}},
 	} {
 		b.Run(c.name, func(b *testing.B) { c.bench(b, newLarge(b, program, c.files)) })
@@ -49,7 +49,7 @@ func BenchmarkCodemod(b *testing.B) {
 func (c codemod) bench(b *testing.B, l *large) {
 	b.Helper()
 	for i := range c.uses {
-		l.write(b, fmt.Sprintf("repo/d%03d/f%02d.js", i*c.files/c.uses/100, i*c.files/c.uses%100), strings.Repeat("oldCall(1)\n", 30))
+		l.write(b, fmt.Sprintf("repo/d%03d/f%02d.txt", i*c.files/c.uses/100, i*c.files/c.uses%100), strings.Repeat("oldCall(1)\n", 30))
 	}
 	l.write(b, "repo/.divisi/divisi.yaml", "gates: [{name: ok, command: [sh, -c, "+strconv.Quote(c.gate)+"]}]\n")
 	sh(b, l.repo, "git add -A && git -c user.name=t -c user.email=t@t commit -q -m uses")
@@ -82,7 +82,7 @@ func (c codemod) round(b *testing.B, l *large, m medians) {
 			tasks, size = tasks+1, max(size, t.Files)
 		}
 	})
-	byHand := l.shell(b, fmt.Sprintf("grep -rl 'oldCall(' --include=*.js . | xargs -P 2 -n %d sed -i -e '%s' && git add -A && "+
+	byHand := l.shell(b, fmt.Sprintf("grep -rl 'oldCall(' --include=*.txt . | xargs -P 2 -n %d sed -i -e '%s' && git add -A && "+
 		"git -c user.name=t -c user.email=t@t commit -q -m mod && { %s; }", size, sed, c.gate))
 	proof := l.shell(b, c.gate)
 	sh(b, l.repo, "git diff --exit-code HEAD divisi/"+l.newest(b)+" && git reset -q --hard HEAD~1")

@@ -58,7 +58,7 @@ func newLarge(b *testing.B, program string, files int) *large {
 	dir := b.TempDir()
 	l := &large{program: program, dir: dir, repo: filepath.Join(dir, "repo"), state: filepath.Join(dir, "state")}
 	for i := range files {
-		l.write(b, fmt.Sprintf("repo/d%03d/f%02d.js", i/100, i%100), strings.Repeat(fmt.Sprintf("line of %d\n", i), 30))
+		l.write(b, fmt.Sprintf("repo/d%03d/f%02d.txt", i/100, i%100), strings.Repeat(fmt.Sprintf("line of %d\n", i), 30))
 	}
 	l.write(b, "repo/.divisi/divisi.yaml", "gates: [{name: ok, command: ['true']}]\n")
 	sh(b, l.repo, "git init -q -b main && git add -A && git -c user.name=t -c user.email=t@t commit -q -m base")

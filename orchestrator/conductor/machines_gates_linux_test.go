@@ -83,7 +83,7 @@ func BenchmarkMachinesCulprits(b *testing.B) {
 	for _, gate := range []time.Duration{2 * time.Second, 20 * time.Second} {
 		b.Run(gate.String(), func(b *testing.B) {
 			for b.Loop() {
-				script := `for f; do case $f in */f17.js|*/f50.js|*/f83.js) echo BROKEN >> "$f";; *) echo line >> "$f";; esac; done`
+				script := `for f; do case $f in */f17.txt|*/f50.txt|*/f83.txt) echo BROKEN >> "$f";; *) echo line >> "$f";; esac; done`
 				p := prove(b, program, spec.ProveBatch, script, gate, 100, 8)
 				require.Equal(b, 97, p.landed)
 				require.Equal(b, 3, p.parked)

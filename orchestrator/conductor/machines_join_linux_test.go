@@ -26,7 +26,7 @@ func BenchmarkMachinesJoin(b *testing.B) {
 			for b.Loop() {
 				l := newLarge(b, program, files)
 				cloned, clonedBytes := l.clone(b)
-				l.job(b, "command: [sh, -c, 'echo line >> \"$1\"', sh, '{files}']", "shard: {by: file, glob: 'd000/f00.js'}")
+				l.job(b, "command: [sh, -c, 'echo line >> \"$1\"', sh, '{files}']", "shard: {by: file, glob: 'd000/f00.txt'}")
 				joinAndGoOn(b, l, cloned)
 				b.ReportMetric(cloned.Seconds(), "clone-s")
 				b.ReportMetric(clonedBytes/1e6, "clone-MB")
@@ -53,7 +53,7 @@ func joinAndGoOn(b *testing.B, l *large, cloned time.Duration) {
 	b.ReportMetric(1.5, "goal-x")
 	b.ReportMetric(float64(line.Passed())/1e6, "join-MB")
 
-	l.write(b, "repo/d000/f00.js", "another line\n")
+	l.write(b, "repo/d000/f00.txt", "another line\n")
 	sh(b, l.repo, "git -c user.name=t -c user.email=t@t commit -q -a -m next")
 	passed, began := line.Passed(), time.Now()
 	next := m.submit(b, l.args()...)

@@ -17,11 +17,11 @@ import (
 // file with a line; the gate names the file alone; nothing tells the gate's failure.
 const wrongShards = `for f; do
   case "$f" in
-  */f10.js) echo broken >&2; exit 1 ;;
-  */f30.js) echo more >> other.js ;;
-  */f50.js) echo 'syntax(' > "$f" ;;
-  */f70.js) echo 'value(' > "$f" ;;
-  */f90.js) echo 'total(' > "$f" ;;
+  */f10.txt) echo broken >&2; exit 1 ;;
+  */f30.txt) echo more >> other.txt ;;
+  */f50.txt) echo 'syntax(' > "$f" ;;
+  */f70.txt) echo 'value(' > "$f" ;;
+  */f90.txt) echo 'total(' > "$f" ;;
   *) echo line >> "$f" ;;
   esac
 done`
