@@ -173,6 +173,10 @@ func TestATaskThatMendsAGateMayNotHideFindings(t *testing.T) {
 		"it mends nothing":     {".golangci.yml", "version: 1\n", "version: 2\n", "", nil, ""},
 		"another file":         {"a.go", "package a\n", "package a\n\nvar X = 1\n", "", []string{"lint"}, ""},
 		"still lenient":        {"ci.sh", "lint\n", "lint || true\n", "Mend ci.sh.", []string{"lint"}, "lets failures through"},
+		"a script of an installation": {
+			"package.json", "{\"scripts\": {\"all\": \"node a.js\"}}\n",
+			"{\"scripts\": {\"all\": \"node b.js\",\n\"postinstall\": \"node c.js\"}}\n", "", nil, "postinstall runs on every machine",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
