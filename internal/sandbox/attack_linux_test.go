@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,6 +28,8 @@ func carryOut(what string) int {
 		return beParent()
 	case "cache":
 		return makeWithoutDescriptors()
+	case "child":
+		return traceChild()
 	}
 	for _, name := range slices.Sorted(maps.Keys(attacks)) {
 		if err := attacks[name](); err == nil {
@@ -113,6 +116,7 @@ var attacks = map[string]func() error{
 	"shared memory":        sharedMemory,
 	"trace":                func() error { return unix.PtraceSeize(host()) },
 	"trace init":           func() error { return unix.PtraceSeize(1) },
+	"trace stage":          traceStage,
 	"read memory":          readMemory,
 	"open memory":          func() error { return open("/proc/"+os.Getenv("HOST")+"/mem", unix.O_RDONLY) },
 	"init's memory":        func() error { return open("/proc/1/mem", unix.O_RDONLY) },
@@ -152,6 +156,30 @@ var attacks = map[string]func() error{
 	"type for others":   func() error { return typeForOthers() },
 	"gain rights":       gainRights,
 	"dump core":         func() error { return unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: 1 << 20, Max: 1 << 20}) },
+}
+
+// traceStage tries all threads of the process that started this one.
+func traceStage() error {
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", os.Getppid()))
+	for _, t := range threads {
+		id, _ := strconv.Atoi(t.Name()) // they are numbers
+		if err = unix.PtraceSeize(id); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// traceChild starts a program that is traced, as debuggers do.
+func traceChild() int {
+	if err := inThread(func() error {
+		runtime.LockOSThread()
+		return start(&syscall.SysProcAttr{Ptrace: true})
+	}); err != nil {
+		fmt.Println(err) //nolint:forbidigo // the test reads it
+		return 1
+	}
+	return 0
 }
 
 func open(path string, flags int) error {

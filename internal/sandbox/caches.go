@@ -92,6 +92,11 @@ func (c Caches) Search(environ []string) string {
 	return search
 }
 
+// Inherits names, for a digest, the settings beside its search path that commands take from an environment.
+func (c Caches) Inherits(environ []string) string {
+	return " " + c.Go.Choice + " " + stage.Lookup(environ, zone)
+}
+
 // Cache describes a cache for a command: for Settings.Vars, Settings.Defaults, Settings.Path, Command.Writable, Command.Readable
 // and Place.Downloads.
 type Cache struct {
@@ -275,7 +280,7 @@ func stores(dir string) map[string]string {
 func (c Caches) forGo(l Level, who Audience, cache *Cache, seen Place) {
 	env, own := cache.Env, cache.Downloads
 	// GOENV=off: what is written with "go env -w" must not reach another command.
-	env["GOENV"], env["GOTOOLCHAIN"] = "off", "local"
+	env["GOENV"], env[goToolchain] = "off", cmp.Or(c.Go.Choice, "local")
 	// Where all slots are shown at one path, results fit in every slot as they are.
 	env[goFlags] = c.Go.flags(who.Proves() && !l.have(Namespaces))
 	env["GOMODCACHE"] = seen.Downloads.Modules

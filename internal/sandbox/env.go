@@ -17,6 +17,9 @@ import (
 // ToolsVar names the directory that setup fills and that every later command can read.
 const ToolsVar = "DIVISI_TOOLS"
 
+// zone is the variable with the time zone.
+const zone = "TZ"
+
 // ErrSecretName reports that a variable was refused because its name looks like that of a secret.
 var ErrSecretName = errors.New("looks like a secret")
 
@@ -63,6 +66,9 @@ func Env(s Settings) ([]string, error) {
 	}
 	if dir := rustup(s.Base); dir != "" {
 		env["RUSTUP_HOME"] = dir
+	}
+	if value, ok := stage.Find(s.Base, zone); ok {
+		env[zone] = value
 	}
 	maps.Copy(env, s.Defaults)
 	if s.Offline {

@@ -88,20 +88,25 @@ func ownProgram(t *testing.T) string {
 	return program
 }
 
+// attacker is a command that carries out what it is told.
+func attacker(t *testing.T, p place, what string, env ...string) Command {
+	t.Helper()
+	program := ownProgram(t)
+	return Command{
+		Args: []string{program}, Dir: p.tree, Place: Place{Tree: p.tree, Home: t.TempDir(), Temp: t.TempDir()},
+		Readable: []string{program}, Env: slices.Concat(p.env, env, []string{
+			attackVar + "=" + what, "OUT=" + p.outside, fmt.Sprintf("HOST=%d", os.Getpid()),
+		}),
+	}
+}
+
 // attack runs every attack inside, and returns those that got through.
 func attack(t *testing.T, p place) []string {
 	t.Helper()
 	for _, name := range []string{"victim", "secret", "spare"} {
 		require.NoError(t, os.WriteFile(filepath.Join(p.outside, name), []byte("planted-in-a-file"), 0o600))
 	}
-	program := ownProgram(t)
-	c := Command{
-		Args: []string{program}, Dir: p.tree, Place: Place{Tree: p.tree, Home: t.TempDir(), Temp: t.TempDir()},
-		Readable: []string{program}, Env: slices.Concat(p.env, listeners(t), []string{
-			attackVar + "=all", "OUT=" + p.outside, fmt.Sprintf("HOST=%d", os.Getpid()),
-		}),
-	}
-	out := p.run(t, c)
+	out := p.run(t, attacker(t, p, "all", listeners(t)...))
 	require.Zero(t, out.ExitCode, out.Text())
 	t.Log(out.Text())
 	var leaks []string
@@ -137,6 +142,21 @@ func TestEscapes(t *testing.T) {
 		require.NoError(t, unix.Stat(victim, &stat))
 		require.EqualValues(t, 0o600, stat.Mode&0o7777)
 		require.NotZero(t, stat.Mtim.Sec)
+	}, full, sharedUser, oneWorld, noFilter)
+}
+
+// A command traces its own children where Landlock keeps it from others in namespaces of its own, or there is no filter.
+func TestACommandTracesItsChildren(t *testing.T) {
+	t.Parallel()
+	onRungs(t, func(t *testing.T, p place) {
+		t.Helper()
+		out := p.run(t, attacker(t, p, "child"))
+		if strings.HasSuffix(t.Name(), strings.ReplaceAll(oneWorld, " ", "_")) {
+			require.Equal(t, 1, out.ExitCode, out.Text())
+			require.Contains(t, out.Text(), "operation not permitted")
+			return
+		}
+		require.Zero(t, out.ExitCode, out.Text())
 	}, full, sharedUser, oneWorld, noFilter)
 }
 

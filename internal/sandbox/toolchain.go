@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,6 +20,9 @@ import (
 // goFlags is the variable with the flags of every go command.
 const goFlags = "GOFLAGS"
 
+// goToolchain is the variable that chooses the toolchain.
+const goToolchain = "GOTOOLCHAIN"
+
 // Toolchain is the self-description of the user's go command. Its zero value means that there is no go.
 type Toolchain struct {
 	Root       string `json:"GOROOT"`
@@ -29,6 +33,8 @@ type Toolchain struct {
 	SumDB      string `json:"GOSUMDB"`
 	NoSumDB    string `json:"GONOSUMDB"`
 	NoProxy    string `json:"GONOPROXY"`
+	// Choice is how the go command chooses the toolchain of a module: see "go help toolchain".
+	Choice string `json:"GOTOOLCHAIN"`
 }
 
 // AskGo asks the go command on this process's PATH, once at the start of a run; without one it returns the zero value.
@@ -46,7 +52,7 @@ func AskGo(ctx context.Context) (Toolchain, error) {
 	// This is the user's own continue their own settings; the root directory keeps any repository's go.mod out of it.
 	// Of all its settings go would find some by running a compiler, which wants a build cache.
 	cmd := exec.CommandContext(ctx, program, "env", "-json", "GOROOT", "GOMODCACHE", "GOCACHE", goFlags, "GOPROXY", "GOSUMDB",
-		"GONOSUMDB", "GONOPROXY") // the program comes from the user's PATH
+		"GONOSUMDB", "GONOPROXY", goToolchain) // the program comes from the user's PATH
 	cmd.Dir, cmd.WaitDelay, cmd.Env = string(filepath.Separator), time.Second, asksGo(os.Environ())
 	out, err := cmd.Output()
 	if err != nil {
@@ -55,6 +61,8 @@ func AskGo(ctx context.Context) (Toolchain, error) {
 	if err := json.Unmarshal(out, &t); err != nil {
 		return t, fmt.Errorf("read the output of go env: %w", err)
 	}
+	// A go that was switched to answers for itself.
+	t.Choice = cmp.Or(stage.Lookup(os.Environ(), goToolchain), t.Choice)
 	return t, nil
 }
 

@@ -135,7 +135,8 @@ func (at *attempt) digest() (string, error) {
 	for _, g := range at.assignment.Project.Gates {
 		commands = append(commands, g.Command)
 	}
-	level := fmt.Sprint(sandbox.Probe().Name(), at.assignment.Role.Network, at.assignment.Role.Loopback, w.cfg.Pool.World())
+	level := fmt.Sprint(sandbox.Probe().Name(), at.assignment.Role.Network, at.assignment.Role.Loopback, w.cfg.Pool.World()) +
+		w.cfg.Caches.Inherits(w.cfg.Environ)
 	search, beside := w.cfg.Caches.Search(w.cfg.Environ), w.cfg.Checkout.Digest()
 	return w.cfg.Environments.Digest(at.under, search, level, beside, commands...)
 }

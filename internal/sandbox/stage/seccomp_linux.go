@@ -15,8 +15,7 @@ import (
 // attacked most. The lists of the processors add those that exist there alone.
 var denied = []uint32{
 	// other processes
-	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PROCESS_MADVISE, unix.SYS_PIDFD_GETFD,
-	unix.SYS_KCMP, unix.SYS_SETNS, unix.SYS_UNSHARE,
+	unix.SYS_PROCESS_MADVISE, unix.SYS_PIDFD_GETFD, unix.SYS_KCMP, unix.SYS_SETNS, unix.SYS_UNSHARE,
 	// file systems
 	unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, unix.SYS_OPEN_TREE_ATTR, unix.SYS_FSOPEN,
 	unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT,
@@ -30,6 +29,10 @@ var denied = []uint32{
 	unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_ADJTIMEX, unix.SYS_CLOCK_ADJTIME, unix.SYS_SETHOSTNAME,
 	unix.SYS_SETDOMAINNAME,
 }
+
+// traceCalls look into other processes, as debuggers and leak checks do; the value is the place of the process's id among the
+// arguments.
+var traceCalls = map[uint32]int{unix.SYS_PTRACE: 1, unix.SYS_PROCESS_VM_READV: 0, unix.SYS_PROCESS_VM_WRITEV: 0}
 
 // absent are calls that programs know how to do without when the kernel does not have them. The filter cannot look into the
 // arguments of clone3, which are in memory; C libraries then use clone.
@@ -72,8 +75,9 @@ func (p *program) allow()                  { p.ret(unix.SECCOMP_RET_ALLOW) }
 
 // rules writes the filter for this processor: everything but what is denied is allowed. own reports that the command has
 // namespaces of its own: then what is local to a machine is local to it, unix sockets and shared memory. inet allows the
-// network's sockets; thread is the one that starts the command, last the highest id of those of the stage.
-func rules(own, inet bool, thread, last uint32) program {
+// network's sockets, trace to trace what Landlock lets it: processes of the command. thread is the one that starts the command,
+// last the highest id of those of the stage.
+func rules(own, inet, trace bool, thread, last uint32) program {
 	var p program
 	p.load(atArch)
 	p.step(unix.BPF_JMP|unix.BPF_K|unix.BPF_JEQ, arch, 1, 0)
@@ -88,6 +92,9 @@ func rules(own, inet bool, thread, last uint32) program {
 	}
 	for _, call := range calls {
 		p.when(unix.BPF_JEQ, call, (*program).forbid)
+	}
+	for call, at := range traceCalls {
+		p.when(unix.BPF_JEQ, call, func(p *program) { p.traces(trace, at, thread) })
 	}
 	for _, call := range absent {
 		p.when(unix.BPF_JEQ, call, func(p *program) { p.refuse(unix.ENOSYS) })
@@ -143,6 +150,17 @@ func (p *program) keepStage(own bool, thread uint32) {
 		p.when(unix.BPF_JEQ, unix.F_SETSIG, (*program).forbid)
 		p.allow()
 	})
+}
+
+// traces lets the command trace all but the thread that starts it, which the kernel takes for one of the command.
+func (p *program) traces(trace bool, at int, thread uint32) {
+	if trace {
+		p.load(argument(at))
+		p.when(unix.BPF_JEQ, thread, (*program).forbid)
+		p.allow()
+		return
+	}
+	p.forbid()
 }
 
 // priorityCalls set when and where a thread runs; the value is the place of its id among the arguments.
@@ -232,7 +250,7 @@ func (p *program) noDevices(mode int) {
 }
 
 // filter puts the filter on the calling thread, and on whatever it starts, for ever.
-func filter(own, inet bool) error {
+func filter(own, inet, trace bool) error {
 	if arch == 0 {
 		return errors.New(NoFilter)
 	}
@@ -240,7 +258,7 @@ func filter(own, inet bool) error {
 	if err != nil {
 		return err
 	}
-	p := rules(own, inet, uint32(unix.Gettid()), last)
+	p := rules(own, inet, trace, uint32(unix.Gettid()), last)
 	prog := unix.SockFprog{Len: uint16(len(p)), Filter: &p[0]}
 	_, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0,
 		uintptr(unsafe.Pointer(&prog))) //nolint:gosec // the kernel's interface

@@ -147,7 +147,7 @@ func (c *Config) confine() error {
 		}
 	}
 	if c.Seccomp {
-		if err := filter(c.Own, c.Inet); err != nil {
+		if err := filter(c.Own, c.Inet, c.Own && c.Landlock); err != nil {
 			return &layerError{Seccomp, err}
 		}
 	}

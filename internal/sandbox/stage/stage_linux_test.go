@@ -61,7 +61,7 @@ const last = 14
 func TestFiltersAreWellFormed(t *testing.T) {
 	t.Parallel()
 	for _, unixSockets := range []bool{false, true} {
-		p := rules(unixSockets, !unixSockets, starter, last)
+		p := rules(unixSockets, !unixSockets, unixSockets, starter, last)
 		require.Less(t, len(p), unix.BPF_MAXINSNS)
 		for i, step := range p {
 			if step.Code&0x07 == unix.BPF_JMP {
@@ -128,7 +128,7 @@ func TestVerdicts(t *testing.T) {
 	}
 	const allow, kill = unix.SECCOMP_RET_ALLOW, unix.SECCOMP_RET_KILL_PROCESS
 	refuse := func(errno unix.Errno) uint32 { return unix.SECCOMP_RET_ERRNO | uint32(errno) }
-	wide, narrow := rules(true, true, starter, last), rules(false, false, starter, last)
+	wide, narrow := rules(true, true, true, starter, last), rules(false, false, false, starter, last)
 	for _, call := range slices.Concat(denied, deniedHere) {
 		require.Equal(t, refuse(unix.EPERM), verdict(t, narrow, arch, call), call)
 	}
@@ -185,7 +185,7 @@ func TestTheStartingThreadIsOutOfReach(t *testing.T) {
 	const allow, refused = unix.SECCOMP_RET_ALLOW, unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
 	const kill, pid = uint32(unix.SIGKILL), starter - 3
 	for _, own := range []bool{false, true} {
-		p := rules(own, false, starter, last)
+		p := rules(own, false, own, starter, last)
 		for _, call := range []uint32{unix.SYS_KILL, unix.SYS_TKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_PIDFD_OPEN} {
 			require.Equal(t, refused, verdict(t, p, arch, call, starter, kill), call)
 			require.EqualValues(t, allow, verdict(t, p, arch, call, starter+1, starter, last), "%d: the neighbour", call)
@@ -195,10 +195,27 @@ func TestTheStartingThreadIsOutOfReach(t *testing.T) {
 			require.EqualValues(t, allow, verdict(t, p, arch, call, starter, starter+1, kill), "%d: the neighbour", call)
 		}
 	}
-	p := rules(false, false, starter, last)
+	p := rules(false, false, false, starter, last)
 	require.Equal(t, unix.SECCOMP_RET_ERRNO|uint32(unix.ENOSYS), verdict(t, p, arch, unix.SYS_PIDFD_SEND_SIGNAL, 3, kill))
 	require.Equal(t, refused, verdict(t, p, arch, unix.SYS_FCNTL, 3, unix.F_SETSIG, kill))
 	require.EqualValues(t, allow, verdict(t, p, arch, unix.SYS_FCNTL, 3, unix.F_SETFL, unix.O_ASYNC))
+}
+
+// A command traces its own processes where the kernel keeps it from others, and never the thread that starts it.
+func TestACommandTracesItself(t *testing.T) {
+	t.Parallel()
+	if !HasFilter {
+		t.Skip(NoFilter)
+	}
+	const allow, refused = unix.SECCOMP_RET_ALLOW, unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
+	wide, narrow := rules(true, true, true, starter, last), rules(true, true, false, starter, last)
+	for call, at := range traceCalls {
+		arguments := make([]uint32, at+1)
+		require.EqualValues(t, allow, verdict(t, wide, arch, call, arguments...), call)
+		require.Equal(t, refused, verdict(t, narrow, arch, call, arguments...), call)
+		arguments[at] = starter
+		require.Equal(t, refused, verdict(t, wide, arch, call, arguments...), call)
+	}
 }
 
 // A process sets limits of its own alone; whose limits are read does not matter. Addresses have two halves.
@@ -208,7 +225,7 @@ func TestLimitsOfOthersAreRead(t *testing.T) {
 		t.Skip(NoFilter)
 	}
 	const allow, refused = unix.SECCOMP_RET_ALLOW, unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
-	p := rules(true, false, starter, last)
+	p := rules(true, false, true, starter, last)
 	of := func(pid, low, high uint32) uint32 {
 		return verdictOf(t, p, map[uint32]uint32{
 			atArch: arch, atCall: unix.SYS_PRLIMIT64, argument(0): pid, argument(2): low, argument(2) + 4: high,
@@ -278,7 +295,7 @@ func TestPriorityOfOthersStays(t *testing.T) {
 		t.Skip(NoFilter)
 	}
 	const allow, refused = unix.SECCOMP_RET_ALLOW, unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
-	own, shared := rules(true, true, starter, last), rules(false, true, starter, last)
+	own, shared := rules(true, true, true, starter, last), rules(false, true, false, starter, last)
 	for call, at := range priorityCalls {
 		arguments := make([]uint32, at+1)
 		for id, want := range map[uint32][2]uint32{

@@ -25,6 +25,8 @@ type Need struct {
 	// Setup is the command that would bring it, nil where none is known; Ran reports that the project's own setup did not.
 	Setup []string
 	Ran   bool
+	// Advice is what to do where no setup brings it.
+	Advice string
 }
 
 // kind is one kind of lack: the line that shows it, and the words for it. A line is the gate's own only where its command, or the
@@ -34,6 +36,8 @@ type kind struct {
 	tools []string
 	what  string // %s is the first group of line
 	setup []string
+	// advice takes the place of a setup.
+	advice string
 }
 
 var node = strings.Fields(`npm npx pnpm yarn bun node mocha jest vitest`)
@@ -67,6 +71,11 @@ var kinds = []kind{
 		line:  lazyregexp.New(`Cannot access .* in offline mode|has not been downloaded from it before`),
 		tools: []string{"mvn", "mvnw"}, what: "Maven's artifacts are not downloaded",
 	},
+	{
+		line:   lazyregexp.New(`LeakSanitizer has encountered a fatal error|(?i:ptrace.*Operation not permitted)`),
+		what:   "the right to trace processes is missing",
+		advice: "commands have it where the machine gives them namespaces and Landlock: divisi doctor tells what it lacks",
+	},
 	{line: lazyregexp.New(`(?:^|: )([\w.+-]+): (?:command )?not found\s*$`), what: "the program %s is not installed"},
 }
 
@@ -84,7 +93,7 @@ func Of(receipts []spec.Receipt, proposed []string, ran bool) []Need {
 		}
 		i := slices.IndexFunc(lacks, func(l Need) bool { return l.What == found.What })
 		if i < 0 {
-			if found.Ran = ran; len(proposed) > 0 {
+			if found.Ran = ran; len(proposed) > 0 && found.Advice == "" {
 				found.Setup = proposed
 			}
 			lacks, i = append(lacks, found), len(lacks)
@@ -112,7 +121,8 @@ func find(r *spec.Receipt) (Need, bool) {
 			if m == nil {
 				continue
 			}
-			l := Need{What: k.what, Line: text.Clip(strings.Join(strings.Fields(line), " "), maxLine), Setup: k.setup}
+			quoted := text.Clip(strings.Join(strings.Fields(line), " "), maxLine)
+			l := Need{What: k.what, Line: quoted, Setup: k.setup, Advice: k.advice}
 			if strings.Contains(k.what, "%s") {
 				l.What = fmt.Sprintf(k.what, text.Clip(m[1], maxName))
 			}
@@ -148,6 +158,9 @@ func (l *Need) String() string {
 
 // Do reports what brings it.
 func (l *Need) Do() string {
+	if l.Advice != "" {
+		return l.Advice
+	}
 	if l.Ran {
 		return "the setup in .divisi/divisi.yaml does not bring it: extend it"
 	}

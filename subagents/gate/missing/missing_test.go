@@ -39,6 +39,9 @@ func TestWhatIsLacking(t *testing.T) {
 		"cargo":            {red("cargo-test", "cargo test", "attempting to make an HTTP request, but --offline was specified"), "the crates that the repository needs are not downloaded"},
 		"maven":            {red("mvn-test", "mvn test", "[ERROR] Cannot access central (https://repo) in offline mode and the artifact x has not been downloaded from it before."), "Maven's artifacts are not downloaded"},
 		"a program":        {red("lint", "make lint", "/bin/sh: 1: golangci-lint: not found"), "the program golangci-lint is not installed"},
+		"a leak check":     {red("test", "make test", "==7==LeakSanitizer has encountered a fatal error."), "the right to trace processes is missing"},
+		"strace":           {red("test", "sh t.sh", "strace: test_ptrace_get_syscall_info: PTRACE_TRACEME: Operation not permitted"), "the right to trace processes is missing"},
+		"gdb":              {red("test", "sh t.sh", "warning: Could not trace the inferior process.\nwarning: ptrace: Operation not permitted"), "the right to trace processes is missing"},
 		"a relative file":  {red("unit", "node test.js", "Error: Cannot find module './gone'"), ""},
 		"a failing test":   {red("unit", "npm test", "not ok 1 adds"), ""},
 		"another language": {red("unit", "make", "Cannot find module 'x'"), ""},
@@ -77,6 +80,8 @@ func TestTheProposedSetupIsNamed(t *testing.T) {
 	require.Contains(t, lacks[0].String(), "which 1 gate needs: npm-test (sh: 1: mocha: not found); write to .divisi/divisi.yaml and commit it: setup: [npm, ci]")
 	require.Contains(t, Of([]spec.Receipt{r}, nil, true)[0].String(), "the setup in .divisi/divisi.yaml does not bring it")
 	require.Contains(t, Of([]spec.Receipt{red("l", "make", "sh: 1: lint: not found")}, nil, false)[0].String(), "install it, or write a setup")
+	tracing := red("t", "strace true", "strace: PTRACE_TRACEME: Operation not permitted")
+	require.Contains(t, Of([]spec.Receipt{tracing}, []string{"npm", "ci"}, true)[0].String(), "; commands have it where")
 }
 
 // FuzzOf: what a gate prints is no crash, and what is quoted of it is bounded.
