@@ -16,7 +16,7 @@ func Start(ctx context.Context, o Options) (*client.Run, error) {
 	if o.Reprove > 0 && !o.Elsewhere {
 		return nil, usage.Wrong("reprove needs workers elsewhere: in one process there is no other worker")
 	}
-	h, err := prepare(ctx, &o, false)
+	h, err := prepare(ctx, &o, toBegin)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func Preview(ctx context.Context, o Options) (p Previewed, err error) {
 		return p, usage.Errorf("a preview needs a plan: a goal is planned by a model")
 	}
 	o.Fetch = nil
-	h, err := prepare(ctx, &o, true)
+	h, err := prepare(ctx, &o, toShow)
 	if err != nil {
 		return p, err
 	}

@@ -42,17 +42,11 @@ func (h *Half) Listen(ctx context.Context) (stop func(), err error) {
 
 // may refuses a call of a worker that may not make it.
 func (h *Half) may(ctx context.Context, may call.Who, c *call.In) error {
-	switch {
-	case may == call.OwnHands && (h.Elsewhere || c.From != wire.LocalName):
-		return call.Refusedf("%s is no call of worker %s", c.Name, c.From)
-	case !h.Elsewhere && c.From != wire.LocalName:
-		return call.Refusedf("run %s has no other worker than this process, and %s calls", h.Spec.Run, c.From)
-	case may == call.Counted && h.Elsewhere:
-		return h.Cond.Counts(ctx, c.From)
-	case may == call.Holder || may == call.Planner:
-		return h.Cond.Holds(ctx, c.From, c.At.Task, c.At.Attempt, may == call.Planner)
+	err := h.workers().may(ctx, may, c)
+	if err == nil && (may == call.Holder || may == call.Planner) {
+		err = h.Cond.Holds(ctx, c.From, c.At.Task, c.At.Attempt, may == call.Planner)
 	}
-	return nil
+	return err
 }
 
 func (h *Half) checkPlan(ctx context.Context, _ *call.In, p *spec.Plan) (plan.Checked, error) {

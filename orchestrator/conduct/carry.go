@@ -81,7 +81,7 @@ func (h *Half) instruct(r *depot.Order, st *run.State, o *ResumeOptions) error {
 	}
 	h.Find(r.Caches())
 	if len(st.Unread) == 0 && st.Spec.Run == "" {
-		h.resumes, h.Spec, h.Notices = false, r.Spec, append(h.Notices, r.Notices...)
+		h.Spec, h.Notices = r.Spec, append(h.Notices, r.Notices...)
 		h.Spec.Outputs = filepath.Join(h.Path, depot.OutputsDir)
 	} else {
 		if err := errors.Join(h.Dir.Check(st, o.Run), resumable(st, o)); err != nil {

@@ -7,29 +7,18 @@ import (
 	"slices"
 	"strings"
 
-	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/internal/usage"
-	"divisi/orchestrator/depot"
 	"divisi/subagents/checkout"
 )
 
 // takeCheckout takes what the trees of the run have of the user's checkout. Nothing else of a run reads it.
 func (h *Half) takeCheckout(ctx context.Context) (err error) {
-	user := checkout.User{Git: h.Git, Checkout: h.Checkout}
-	if err = h.TakePast(ctx); err == nil && h.Elsewhere {
-		err = h.Lend(ctx, user)
-	} else if err == nil {
-		h.Beside, err = h.Besides(h.Git).Take(ctx, user, h.Mirror, h.Spec.Base)
+	if err = h.TakePast(ctx); err == nil {
+		err = h.workers().takeBeside(ctx, checkout.User{Git: h.Git, Checkout: h.Checkout})
 	}
 	if err != nil {
 		return err
-	}
-	if !h.Elsewhere && !h.Beside.Empty() && !sandbox.ShowsLayers() {
-		h.Notices = append(h.Notices, depot.NoLayers)
-	} else {
-		h.Spec.Missing = h.Beside.Missing()
-		h.Notices = append(h.Notices, h.Spec.Missing...)
 	}
 	if h.Spec.Project.Environment.IsZero() {
 		return nil
@@ -37,11 +26,18 @@ func (h *Half) takeCheckout(ctx context.Context) (err error) {
 	return h.takeEnvironment(ctx)
 }
 
+// noteMissing tells what trees lack of what is beside the files that git stores.
+func (h *Half) noteMissing() {
+	h.Spec.Missing = h.Beside.Missing()
+	h.Notices = append(h.Notices, h.Spec.Missing...)
+}
+
 // takeEnvironment takes the ignored paths of the checkout that the project names. A run that continues keeps those that it began
 // with.
 func (h *Half) takeEnvironment(ctx context.Context) error {
-	if h.resumes {
-		if there, err := h.Has(h.Spec.Environment); there || err != nil {
+	had := h.Spec.Environment
+	if had != "" {
+		if there, err := h.Has(had); there || err != nil {
 			return err
 		}
 	}
@@ -58,7 +54,7 @@ func (h *Half) takeEnvironment(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
-	case h.resumes && e.ID != h.Spec.Environment:
+	case had != "" && e.ID != had:
 		return usage.Errorf("the environment of run %s was removed, and the checkout has changed since: start a new run",
 			h.Spec.Run)
 	}

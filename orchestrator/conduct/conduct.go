@@ -23,13 +23,11 @@ import (
 	"divisi/internal/git"
 	"divisi/internal/release"
 	"divisi/internal/spec"
-	"divisi/internal/usage"
 	"divisi/orchestrator/call"
 	"divisi/orchestrator/client"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/depot"
 	"divisi/orchestrator/run"
-	"divisi/orchestrator/station"
 	"divisi/orchestrator/view"
 	"divisi/subagents/checkout"
 	"divisi/subagents/wire"
@@ -87,10 +85,10 @@ type Half struct {
 	pace call.Pace
 	// planning is held while a plan is checked, which folds the log: there is one master.
 	planning sync.Mutex
-	// resumes says that the run goes on: budget, when not nil, is its new budget, unverified lets it land what is not proven,
-	// unread what no gate reads.
-	resumes, unverified, unread bool
-	budget                      *int
+	// budget, when not nil, is the new budget of a run that goes on; unverified lets it land what is not proven, unread what no
+	// gate reads.
+	unverified, unread bool
+	budget             *int
 	// over is set once the run has ended, which workers elsewhere are told.
 	over atomic.Bool
 	// end is how the run has ended, failed why it could not continue.
@@ -102,14 +100,18 @@ type Half struct {
 	depot.Closers
 }
 
-// launch appends the run's first event, unless it resumes, and begins to conduct. The bus is open; st is the run so far.
-func (h *Half) launch(ctx context.Context, st *run.State) (*client.Run, error) {
+// launch appends the run's first event, where the log has none, and begins to conduct. The bus is open; st is the run so far.
+func (h *Half) launch(ctx context.Context, st *run.State) (_ *client.Run, err error) {
 	held := &client.Held{Started: ctx.Err, Release: h.Release, Outcome: h.result}
 	ctx, h.full = context.WithCancelCause(ctx)
 	held.Stop = func() { h.full(context.Canceled) }
 	h.Later(h.Mirror.Close)
 	h.Later(held.Stop)
-	if err := h.takeKey(); err != nil {
+	if h.Signs, err = depot.OwnKey(filepath.Join(h.Path, depot.ConductorKey)); err != nil {
+		return nil, fmt.Errorf("take the key of the run: %w", err)
+	}
+	workers := h.workers()
+	if err := workers.takeKeys(); err != nil {
 		return nil, err
 	}
 	from := h.from()
@@ -124,26 +126,25 @@ func (h *Half) launch(ctx context.Context, st *run.State) (*client.Run, error) {
 		return nil, err
 	}
 	h.Cond = cond
-	if err := h.answers(ctx); err != nil {
-		return nil, err
-	}
-	hands, err := h.hands(ctx, setup)
+	deaf, err := h.Listen(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if !h.resumes {
+	h.Later(deaf)
+	begin, err := workers.hire(ctx, setup)
+	if err != nil {
+		return nil, err
+	}
+	if st.Spec.Run == "" {
 		if err := cond.Start(ctx, h.Spec); err != nil {
 			return nil, err
 		}
 	}
-	if h.Elsewhere {
-		stop, err := h.announce(ctx)
-		if err != nil {
-			return nil, err
-		}
-		h.Later(stop)
-	}
 	h.Bus.WaitForRoom(h.notice)
+	end, err := begin(ctx, cond.State().Pos)
+	if err != nil {
+		return nil, err
+	}
 	h.Later(func() {
 		if !h.end.Status.Ended() {
 			return
@@ -156,18 +157,11 @@ func (h *Half) launch(ctx context.Context, st *run.State) (*client.Run, error) {
 	held.Live = live
 	go func() {
 		defer over()
-		stop := hands.Begin(ctx, cond.State().Pos, func(err error) {
-			h.full(fmt.Errorf("%w: %w", conductor.ErrWorker, err))
-		})
 		h.failed = from.guard(func() error { return cond.Run(ctx) })
 		if cause := context.Cause(ctx); held.Started() == nil && cause != nil && !errors.Is(cause, context.Canceled) {
 			h.failed = cause
 		}
-		stop()
-		if h.Elsewhere && cond.State().Status.Ended() {
-			h.over.Store(true)
-			h.conducting(context.WithoutCancel(ctx))
-		}
+		end()
 		if n, err := h.Mirror.PackLoose(ctx); err != nil || n > 0 {
 			h.Log.Debug().Err(err).Int("objects", n).Msg("the mirror was packed")
 		}
@@ -175,23 +169,6 @@ func (h *Half) launch(ctx context.Context, st *run.State) (*client.Run, error) {
 		h.propose(ctx, h.end)
 	}()
 	return held.Run(h.Spec.Run, h.Dir, h.Bus, st.Pos, h.warrant), nil
-}
-
-// answers begins to answer the working halves, and to learn what they were told of quotas.
-func (h *Half) answers(ctx context.Context) error {
-	stop, err := h.Listen(ctx)
-	if err != nil {
-		return err
-	}
-	h.Later(stop)
-	if !h.Elsewhere {
-		return nil
-	}
-	if stop, err = depot.ListenLimits(ctx, h.Bus, &h.limits); err != nil {
-		return err
-	}
-	h.Later(stop)
-	return nil
 }
 
 // Seal stores what the working half is made of, and returns the name of the object.
@@ -204,23 +181,18 @@ func (h *Half) Seal(ctx context.Context, st *run.State) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	past, err := h.FarPast()
-	if err != nil {
-		return "", err
-	}
-	caches := filepath.Base(h.Caches)
-	if h.Elsewhere {
-		caches = h.from().cachesElsewhere(ctx)
-	}
 	s := wire.Setup{
 		Run: h.Spec.Run, Key: depot.PublicOf(h.Signs), Warrant: h.warrant,
-		Base: h.Spec.Base, Created: h.Spec.Created, Name: wire.RepositoryName(h.Spec.Repo), Caches: caches,
+		Base: h.Spec.Base, Created: h.Spec.Created, Name: wire.RepositoryName(h.Spec.Repo),
 		Project: h.Spec.Project, Roles: h.Spec.Roles, Commands: h.commands,
 		Plan: h.Spec.Plan, Environment: h.Spec.Environment, Beside: h.Beside.Digest(), Lends: lends, Content: content,
-		Exclude: h.exclude, Refs: depot.WireRefs(refs), Past: past,
+		Exclude: h.exclude, Refs: depot.WireRefs(refs),
 		Memory: h.notes != nil, Strict: h.Strict, Parallel: max(1, h.Spec.Parallel),
 		Budget: h.limit(st), Spent: st.Usage.Total(),
 		Quotas: st.Quotas,
+	}
+	if err := h.workers().tell(ctx, &s); err != nil {
+		return "", err
 	}
 	name, data, err := s.Seal()
 	if err != nil {
@@ -229,34 +201,16 @@ func (h *Half) Seal(ctx context.Context, st *run.State) (string, error) {
 	return name, h.Bus.Put(ctx, name, data)
 }
 
-// hands makes the half that works in this process; nil where others do.
-func (h *Half) hands(ctx context.Context, setup string) (*station.Work, error) {
-	if h.Elsewhere && h.Bus.Embedded() {
-		return nil, usage.Errorf("a run with agents elsewhere needs a server that they reach: name it with NATS")
-	}
-	if h.Elsewhere {
-		return nil, nil
-	}
-	w := &station.Work{
-		Place: depot.Place{Dir: h.Dir, Log: h.Log}, Run: h.Spec.Run, Bus: h.Bus, Git: h.Git, Shared: true,
-		Record: h.Record, Replay: h.Replay, Key: filepath.Join(h.Path, depot.KeyFile), Notice: h.notice,
-	}
-	h.Later(w.Release)
-	return w, w.Prepare(ctx, setup)
-}
-
 func (h *Half) conductorConfig(setup string) conductor.Config {
 	c := conductor.Config{
 		Run: h.Spec.Run, Bus: h.Bus, Mirror: h.Mirror, Budget: h.budget, AllowUnverified: h.unverified,
 		AllowUnread: h.unread, Notices: h.Notices, Clock: depot.Now, NewID: depot.NewID, Log: h.Log, Tree: h.Tree,
 		Approve: h.approver(), Closing: h.recording, Setup: setup, Interactive: h.Approve != nil, Publish: h.from().publish,
 		Person: depot.Account(), OnDoubt: h.OnDoubt,
-		Decide: h.decider(), Keys: h.Spec.Keys, Elsewhere: h.Elsewhere, Version: release.Version(), Ordered: h.Ordered,
+		Decide: h.decider(), Keys: h.Spec.Keys, Version: release.Version(), Ordered: h.Ordered,
 		Signs: h.Signs, Held: h.Held, Asked: h.Asked, Caller: h.Caller,
 	}
-	if !h.Elsewhere { // nothing of workers elsewhere is kept
-		c.Baselines = h.Baselines(h.gateHost)
-	}
+	h.workers().configure(&c)
 	return c
 }
 
@@ -281,7 +235,7 @@ func (h *Half) limit(st *run.State) int {
 	switch {
 	case h.budget != nil:
 		return *h.budget
-	case h.resumes:
+	case st.Spec.Run != "":
 		return st.Budget // which may have been raised before
 	}
 	return h.Spec.Budget
@@ -318,12 +272,4 @@ func (h *Half) coded(text, code string) {
 	if h.Notice != nil {
 		h.Notice(text, code)
 	}
-}
-
-// usualParallel is how many agents work at once where no one says: elsewhere as many as the workers have places for.
-func (h *Machine) usualParallel() int {
-	if h.Elsewhere {
-		return depot.MaxParallel
-	}
-	return depot.DefaultParallel
 }

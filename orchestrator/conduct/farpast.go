@@ -29,7 +29,7 @@ func (h *Half) noteFar(ctx context.Context) error {
 // FarPast is the history that trees on other machines have; nil for none.
 func (h *Half) FarPast() (*wire.Past, error) {
 	p, err := h.Mirror.Past()
-	if err != nil || !h.Elsewhere || p.Commits == "" {
+	if err != nil || p.Commits == "" {
 		return nil, err
 	}
 	return &wire.Past{Tags: p.Tags, Shallow: p.Shallow}, nil

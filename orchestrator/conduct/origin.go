@@ -30,8 +30,8 @@ type origin interface {
 type lending interface {
 	// environment is the one that the run lends to them; "" for none.
 	environment() string
-	// cachesElsewhere names what they keep of the repository on other machines.
-	cachesElsewhere(ctx context.Context) string
+	// caches names what they keep of the repository on other machines.
+	caches(ctx context.Context) string
 }
 
 // bounds are those of the commands of a run, and of its faults.
@@ -88,8 +88,8 @@ func (h fromCheckout) remember(ctx context.Context) {
 
 func (fromCheckout) environment() string { return "" }
 
-// cachesElsewhere does not tell where the checkout is on this machine.
-func (h fromCheckout) cachesElsewhere(ctx context.Context) string {
+// caches does not tell where the checkout is on this machine.
+func (h fromCheckout) caches(ctx context.Context) string {
 	return depot.CachesOf(nil, h.roots(ctx), h.Spec.Base, wire.RepositoryName(h.Spec.Repo))
 }
 
@@ -118,7 +118,7 @@ func (byOrder) remember(context.Context) {}
 
 func (h byOrder) environment() string { return h.Spec.Environment }
 
-func (h byOrder) cachesElsewhere(context.Context) string { return filepath.Base(h.Caches) }
+func (h byOrder) caches(context.Context) string { return filepath.Base(h.Caches) }
 
 func (h byOrder) mandate() [][]string { return h.commands }
 

@@ -3,7 +3,6 @@ package conduct
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,11 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"divisi/internal/git"
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
-	"divisi/internal/text"
-	"divisi/internal/usage"
 )
 
 const (
@@ -42,29 +38,8 @@ func (h *Half) TakePast(ctx context.Context) error {
 	}
 	defer unlock()
 	began := time.Now()
-	p, err = h.Git.TakePast(ctx, h.Checkout, h.Spec.Base, dir, !h.Elsewhere)
-	whole := h.Spec.Project.History == spec.HistoryFull && !h.Elsewhere
-	switch {
-	case errors.Is(err, git.ErrDamaged) && whole:
-		return usage.Errorf("history: %s of .divisi/divisi.yaml needs all objects of the history, and the clone lacks some, "+
-			"as a partial clone does\nFetch them: git fetch --refetch --no-filter\n(%v)", spec.HistoryFull, err)
-	case errors.Is(err, git.ErrDamaged) && p.Commits != "":
-		h.Notices = append(h.Notices, "trees have the commits of the history without their files, because the clone lacks some "+
-			"of them, as a partial clone does; git fetch --refetch --no-filter fetches them")
-	case err != nil:
+	if p, err = h.workers().takePast(ctx, dir); err != nil || p.Commits == "" {
 		return err
-	}
-	if whole {
-		p.Commits = p.Whole
-	}
-	if h.Elsewhere {
-		if err := p.Check(h.Spec.Base); err != nil {
-			h.Notices = append(h.Notices, fmt.Sprintf("on other machines trees begin at the base: %v", err))
-			return nil
-		}
-		if err := h.noteFar(ctx); err != nil {
-			return err
-		}
 	}
 	if took := time.Since(began); took > slowPast {
 		h.Notices = append(h.Notices, fmt.Sprintf("the history of the repository was copied for trees, in %s; later runs copy "+
@@ -80,15 +55,6 @@ func (h *Half) shallow() []string {
 	}
 	return []string{"the clone is shallow: the history that trees have ends where that of the clone does; " +
 		"git fetch --unshallow fetches the rest"}
-}
-
-// filtered reports that files may have changes that are not committed.
-func (h *Half) filtered() []string {
-	if h.Elsewhere || len(h.Checkout.Filtered) == 0 || h.Spec.Base != h.Checkout.Head {
-		return nil
-	}
-	return []string{fmt.Sprintf("whether your changes to %s are committed is not known: filters of git, which do not run, store "+
-		"them; git status tells", text.Some(h.Checkout.Filtered, 5))}
 }
 
 // shardsByCommand reports whether the plan has a shard rule by: command.

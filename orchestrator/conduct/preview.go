@@ -39,7 +39,7 @@ type PreviewedGate struct {
 
 // refused are the reasons for which a run of the checkout would not begin as it stands. Nothing is run for them.
 func (h *Half) refused(ctx context.Context, o *Options) []error {
-	_, err := h.base(ctx, o, false)
+	err := h.startable(ctx, o)
 	return slices.DeleteFunc([]error{err, needs.Check(ctx, &h.Spec, o.Replay != "")}, func(e error) bool { return e == nil })
 }
 
@@ -49,7 +49,13 @@ func Startable(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	_, err = (&Half{Git: g}).inspect(ctx, &o, false)
+	h := &Half{Git: g}
+	if err = h.inspect(ctx, &o); err == nil {
+		err = h.startable(ctx, &o)
+	}
+	if err == nil {
+		_, err = h.base(ctx, &o)
+	}
 	return err
 }
 
@@ -71,7 +77,7 @@ func (h *Half) preview(ctx context.Context, o *Options) (p Previewed, err error)
 		p.Gates = append(p.Gates, PreviewedGate{g.Name, g.Command})
 	}
 	p.Detected, p.Setup, p.Refused = h.Spec.Detected, h.Spec.Proposed, h.refused(ctx, o)
-	if err := needs.Gates(&h.Spec); err != nil && !h.Elsewhere {
+	if err := h.workers().gates(); err != nil {
 		h.Notices = append(h.Notices, err.Error())
 	}
 	if err := h.checkPrograms(ctx, o); err != nil {
@@ -81,7 +87,7 @@ func (h *Half) preview(ctx context.Context, o *Options) (p Previewed, err error)
 		p.Refused = append(p.Refused, err)
 		h.Notices = append(h.Notices, err.Error())
 	}
-	for _, n := range slices.Concat(h.shallow(), h.filtered(), needs.Notices(&h.Spec), h.Notices) {
+	for _, n := range slices.Concat(h.shallow(), h.workers().filtered(), needs.Notices(&h.Spec), h.Notices) {
 		h.notice("note: " + n)
 	}
 	data.By = run.ByFile
@@ -113,16 +119,13 @@ func (h *Half) tryPlan(ctx context.Context, o *Options) (data run.PlanData, err 
 	if err := h.checkSetup(ctx); err != nil {
 		return data, err
 	}
-	if o.Trial {
-		o.Propose = nil
-	}
 	note, err := needs.Detect(ctx, h.Mirror, &h.Spec, h.repoRoles, o.Propose)
 	if err != nil {
 		return data, err
 	}
 	h.Notices = append(h.Notices, note...)
 	h.Spec.Project.Gates = h.Spec.Project.AllGates()
-	if h.Spec.Plan == nil || o.Trial {
+	if h.Spec.Plan == nil || len(h.Spec.Plan.Tasks) == 0 {
 		return data, nil
 	}
 	st := run.NewState()

@@ -85,6 +85,9 @@ func unixLines(data []byte) []byte { return bytes.ReplaceAll(data, []byte("\r\n"
 // have, or in neither; what git ignores is of the environment. Of a program that differs it makes a notice. A gate whose
 // program is in neither is refused first.
 func (h *Half) checkPrograms(ctx context.Context, o *Options) error {
+	if h.Spec.Plan != nil && len(h.Spec.Plan.Tasks) == 0 { // no patch is to be compared with the base commit
+		return nil
+	}
 	if err := h.checkGates(ctx, o); err != nil || h.Spec.Plan == nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func ResumeHosted(ctx context.Context, o *ResumeOptions, from Hosting) (_ *clien
 		}
 	}()
 	h.Hosting = from
-	h.Path, h.resumes, h.budget, h.Notices = h.Dir.Run(o.Run), true, o.Budget, confinement()
+	h.Path, h.budget, h.Notices = h.Dir.Run(o.Run), o.Budget, confinement()
 	h.unverified, h.unread = o.AllowUnverified, o.AllowUnread
 	m, err := store.ReadMeta(h.Path)
 	if err != nil {

@@ -123,13 +123,16 @@ func (h *Half) trustAgain(ctx context.Context, roles map[string]spec.Role, proje
 	if err != nil {
 		return err
 	}
+	if _, err := h.Dir.Decisions(h.Checkout); err != nil {
+		return err
+	}
 	var decide func(context.Context, []string) (bool, error)
 	if o.Trust != nil {
 		decide = func(ctx context.Context, requests []string) (bool, error) {
 			return o.Trust(ctx, h.Checkout.Top, requests)
 		}
 	}
-	return h.trust(ctx, decide, requests, project, false)
+	return h.trust(ctx, decide, requests)
 }
 
 // goesOn returns why the run could not continue with what a retry changes.

@@ -79,7 +79,7 @@ func (o *Options) check() error {
 }
 
 // prepare reads everything that a run is made of, without writing anything. What is read here is what is used.
-func prepare(ctx context.Context, o *Options, dry bool) (*Half, error) {
+func prepare(ctx context.Context, o *Options, as func(*Half) purpose) (*Half, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -87,7 +87,11 @@ func prepare(ctx context.Context, o *Options, dry bool) (*Half, error) {
 	if err != nil {
 		return nil, err
 	}
-	base, err := h.inspect(ctx, o, dry)
+	to := as(h)
+	if err := h.inspect(ctx, o); err != nil {
+		return nil, err
+	}
+	base, err := to.base(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +108,7 @@ func prepare(ctx context.Context, o *Options, dry bool) (*Half, error) {
 	}
 	requests, err := needs.Requests(ctx, h.Checkout, &project, set.Repository)
 	if err == nil {
-		err = h.trust(ctx, o.Trust, requests, &project, dry)
+		err = to.settle(h.trust(ctx, o.Trust, requests), &project)
 	}
 	if err != nil {
 		return nil, err
@@ -114,13 +118,13 @@ func prepare(ctx context.Context, o *Options, dry bool) (*Half, error) {
 	h.Spec = run.Spec{
 		Program: release.Version(), Goal: o.Goal, Repo: h.Checkout.Top, Base: base, Branch: h.Checkout.Branch,
 		Submodules: h.Checkout.Submodules, Project: project, Roles: set.Roles,
-		Parallel: cmp.Or(o.Parallel, project.Parallel, o.usualParallel()), Budget: cmp.Or(o.Budget, project.Budget),
+		Parallel: cmp.Or(o.Parallel, project.Parallel, h.workers().places()), Budget: cmp.Or(o.Budget, project.Budget),
 		AutoApprove: o.AutoApprove, AllowUnverified: o.AllowUnverified, AllowUnread: o.AllowUnread,
 		FreshBaseline: o.FreshBaseline || o.Trial, Created: depot.Now(),
 		OnDoubt: o.onDoubt(o.Review), Review: o.Review, Trial: o.Trial, Reprove: o.Reprove,
 	}
 	if o.Trial {
-		h.Spec.Plan, h.Spec.Goal = &spec.Plan{}, "try the setup and the gates"
+		h.Spec.Plan, h.Spec.Goal, o.Propose = &spec.Plan{}, "try the setup and the gates", nil
 	}
 	h.Spec.Usual = usual(h.Dir.Earlier(h.Checkout.Top))
 	h.Spec.Project.Prove = cmp.Or(o.Prove, project.Prove, spec.ProveBatch)
@@ -134,30 +138,40 @@ func prepare(ctx context.Context, o *Options, dry bool) (*Half, error) {
 		return nil, err
 	}
 	h.Notices = needs.Replaced(set)
-	return h, h.readPlan(ctx, o.Plan, dry)
+	if err := h.readPlan(o.Plan); err != nil {
+		return nil, err
+	}
+	return h, to.check(ctx)
 }
 
-// inspect reads the user's checkout and chooses the base commit. What a run would silently leave behind is refused; what it reads
-// from the checkout itself is not left behind, wherever it lies. A dry run leaves nothing behind and refuses nothing.
-func (h *Half) inspect(ctx context.Context, o *Options, dry bool) (base string, err error) {
+// inspect reads the user's checkout.
+func (h *Half) inspect(ctx context.Context, o *Options) error {
 	c, err := h.Dir.Inspect(ctx, h.Git, o.Repo)
 	if err != nil {
-		return "", err
-	}
-	if err := h.Git.CheckSparse(ctx, c, configDir); err != nil {
-		return "", err
+		return err
 	}
 	h.Checkout, h.exclude = c, c.Exclude()
-	return h.base(ctx, o, dry)
+	return h.Git.CheckSparse(ctx, c, configDir)
 }
 
-// base chooses the base commit of the checkout that was inspected.
-func (h *Half) base(ctx context.Context, o *Options, dry bool) (base string, err error) {
+// base is the base commit of the checkout that was inspected.
+func (h *Half) base(ctx context.Context, o *Options) (string, error) {
+	if o.Base == "" {
+		return h.Checkout.Head, nil
+	}
+	base, err := h.Git.Resolve(ctx, h.Checkout, o.Base)
+	if err != nil {
+		return "", usage.Wrong("base %s: %v", o.Base, err)
+	}
+	return base, nil
+}
+
+// startable refuses a checkout that a run cannot begin from as it stands: what it would silently leave behind. What the run reads
+// from the checkout itself is not left behind, wherever it lies.
+func (h *Half) startable(ctx context.Context, o *Options) error {
 	c := h.Checkout
-	if !dry {
-		if err := errors.Join(c.Writable(), h.Git.CheckBranch(ctx, c, run.IntegrationRef("x"))); err != nil {
-			return "", err
-		}
+	if err := errors.Join(c.Writable(), h.Git.CheckBranch(ctx, c, run.IntegrationRef("x"))); err != nil || o.Base != "" {
+		return err
 	}
 	own := []string{o.Record, o.Replay}
 	if o.Plan != nil {
@@ -168,30 +182,20 @@ func (h *Half) base(ctx context.Context, o *Options, dry bool) (base string, err
 	}
 	dirty := needs.Left(c, own)
 	switch {
-	case o.Base != "":
-		if base, err = h.Git.Resolve(ctx, c, o.Base); err != nil {
-			return "", usage.Wrong("base %s: %v", o.Base, err)
-		}
-		return base, nil
-	case dry:
 	case c.Branch == "":
-		return "", usage.With(
+		return usage.With(
 			usage.Errorf("%s has no branch checked out (detached head at %s)", c.Top, short(c.Head)), usage.Head)
 	case len(dirty) > 0:
-		return "", usage.With(
+		return usage.With(
 			usage.Errorf("%s has changes that are not committed: %s", c.Top, text.Some(dirty, 5)), usage.Dirty)
 	}
-	return c.Head, nil
+	return nil
 }
 
-// trust blocks setup, commands and model calls until the user trusts the repository. Where they are not, a dry run
-// keeps the variables that they want away from the commands of shard rules.
+// trust blocks setup, commands and model calls until the user trusts the repository.
 func (h *Half) trust(
-	ctx context.Context, decide func(context.Context, []string) (bool, error), requests []string, project *spec.Project, dry bool,
+	ctx context.Context, decide func(context.Context, []string) (bool, error), requests []string,
 ) (err error) {
-	if _, err := h.Dir.Decisions(h.Checkout); err != nil && !dry {
-		return err
-	}
 	if len(requests) == 0 {
 		return nil
 	}
@@ -204,40 +208,27 @@ func (h *Half) trust(
 		return err
 	case agreed:
 		return nil
-	case dry:
-		project.Env = nil
-		return nil
 	}
 	return fmt.Errorf("%w: %s; nothing of it was run. Its files request:\n  %s",
 		fault.ErrNotTrusted, h.Checkout.Top, strings.Join(requests, "\n  "))
 }
 
-// readPlan takes the plan file, and checks what the run needs of the environment.
-func (h *Half) readPlan(ctx context.Context, file *File, dry bool) error {
-	if file != nil {
-		p, positions, _ := configs.ParsePlan(file.Name, string(file.Data)) // positions have its faults
-		h.Spec.Plan, h.positions = &p, positions
-		if err := h.readBroken(); err != nil {
-			return err
-		}
-		problems := p.Validate(spec.Env{Roles: h.Spec.Roles, Gates: depot.GateNames(h.Spec.Project)})
-		if err := positions.Error(append(problems, needs.Skipped(p, h.skipped)...)); err != nil {
-			return err
-		}
-		h.Spec.Goal = cmp.Or(p.Goal, filepath.Base(file.Name))
-	}
+// readPlan takes the plan file.
+func (h *Half) readPlan(file *File) error {
 	if file == nil {
-		if err := h.readBroken(); err != nil {
-			return err
-		}
+		return h.readBroken()
 	}
-	switch {
-	case dry:
-		return needs.Servers(&h.Spec)
-	case h.Elsewhere: // and so are the variables
-		return nil
+	p, positions, _ := configs.ParsePlan(file.Name, string(file.Data)) // positions have its faults
+	h.Spec.Plan, h.positions = &p, positions
+	if err := h.readBroken(); err != nil {
+		return err
 	}
-	return needs.Check(ctx, &h.Spec, h.Replay != "")
+	problems := p.Validate(spec.Env{Roles: h.Spec.Roles, Gates: depot.GateNames(h.Spec.Project)})
+	if err := positions.Error(append(problems, needs.Skipped(p, h.skipped)...)); err != nil {
+		return err
+	}
+	h.Spec.Goal = cmp.Or(p.Goal, filepath.Base(file.Name))
+	return nil
 }
 
 // readBroken refuses a run that needs a role whose file is wrong.
@@ -293,7 +284,7 @@ func (h *Half) begin(ctx context.Context, o *Options) (r *client.Run, err error)
 	if err = m.Write(h.Path); err != nil {
 		return nil, err
 	}
-	h.Notices = slices.Concat(confinement(), h.shallow(), h.filtered(), needs.Notices(&h.Spec), h.Notices)
+	h.Notices = slices.Concat(confinement(), h.shallow(), h.workers().filtered(), needs.Notices(&h.Spec), h.Notices)
 	if err = h.takeCheckout(ctx); err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func Submit(ctx context.Context, o Options, at depot.Server) (*client.Run, error
 		return nil, usage.Errorf("a run that is submitted has neither NATS nor WritePlan: its host conducts it")
 	}
 	o.Elsewhere, o.Approve, o.Decide = true, Waits, nil
-	h, err := prepare(ctx, &o, false)
+	h, err := prepare(ctx, &o, toBegin)
 	if err != nil {
 		return nil, err
 	}

@@ -130,11 +130,8 @@ func (w *Work) await(ctx context.Context) (setup string, pos uint64, err error) 
 }
 
 // Begin works until what it returns is called, which waits for it: from behind a position of the log on, when the setup that
-// was prepared is named there. What keeps it from working goes to fail. A nil work does nothing.
+// was prepared is named there. What keeps it from working goes to fail.
 func (w *Work) Begin(ctx context.Context, from uint64, fail func(error)) (stop func()) {
-	if w == nil {
-		return func() {}
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
