@@ -66,6 +66,7 @@ var modes = map[string][]string{
 	"orchestrator/run":       {"AutoApprove", "Trial", "Crew"},
 	"orchestrator/station":   {"Shared", "Record", "Replay"},
 	"orchestrator/view":      {"Trial", "Crew"},
+	"orchestrator/view/feed": {"Trial", "Crew"},
 }
 
 // chosen are the functions in which a run is made, resumed or opened, and its options are checked: they may ask.

@@ -41,7 +41,11 @@ var arrows = []struct {
 	{"decision", []string{"proof", "recovery", "request", "run"}}, // an answer does what the same request of a person does
 	{"act", []string{"decision", "plan", "request", "run"}},       // the table of what rules do for a person
 	{"assign", []string{"master", "run"}},                         // what the master reads is sealed as its assignment
-	{"view", []string{"act", "decision", "landing", "proof", "recovery", "run", "schedule"}},
+	{"view/stats", []string{"run"}},
+	{"view/advice", []string{"act", "proof", "run"}},
+	{"view", []string{"decision", "landing", "proof", "recovery", "run", "schedule", "view/advice", "view/stats"}},
+	{"view/feed", []string{"decision", "recovery", "run", "view", "view/stats"}},
+	{"view/page", []string{"act", "decision", "landing", "run", "schedule", "view", "view/advice", "view/stats"}},
 	{"redact", []string{"run"}},
 	{"eventlog", []string{"run"}},
 	{"evidence", []string{"acceptance", "acceptance/testsource", "landing/rank", "outlier", "proof", "run"}},
@@ -49,11 +53,11 @@ var arrows = []struct {
 	{"conductor", []string{"acceptance", "act", "assign", "call", "decision", "eventlog", "evidence", "landing", "landing/rank", "ledger", "master", "phase", "plan", "proof", "recovery", "request", "run", "schedule"}},
 	{"store", []string{"eventlog", "run", "view"}},
 	{"attempt", []string{"landing/blame", "request", "run", "store"}},
-	{"console", []string{"act", "attempt", "view"}},
-	{"console/board", []string{"act", "console", "view"}},
+	{"console", []string{"act", "attempt", "view", "view/advice", "view/feed", "view/stats"}},
+	{"console/board", []string{"act", "console", "view", "view/feed", "view/page"}},
 	{"explain", []string{"assign", "console", "plan", "run", "store"}},
-	{"dashboard", []string{"act", "view"}},
-	{"mcpserver", []string{"act", "attempt", "console", "dashboard", "view"}},
+	{"dashboard", []string{"act", "view", "view/feed", "view/page"}},
+	{"mcpserver", []string{"act", "attempt", "console", "dashboard", "view", "view/advice"}},
 	{"needs", []string{"console", "proof", "run", "store"}},
 	{"shard", []string{"evidence", "plan", "request"}},
 	{"mirrors", nil},
@@ -64,7 +68,7 @@ var arrows = []struct {
 	{"fault", []string{"conductor", "phase", "recovery"}},
 	// The rooms behind the façade: what machines keep and lend, who asks, what works, what conducts, for whom.
 	{"depot", []string{"baseline", "call", "mirrors", "run", "store"}},
-	{"client", []string{"act", "attempt", "call", "conductor", "decision", "depot", "eventlog", "explain", "plan", "proof", "request", "run", "shard", "store", "view"}},
+	{"client", []string{"act", "attempt", "call", "conductor", "decision", "depot", "eventlog", "explain", "plan", "proof", "request", "run", "shard", "store", "view", "view/advice"}},
 	{"station", []string{"call", "depot", "eventlog", "fit", "needs", "plan", "run", "store"}},
 	{"conduct", []string{"act", "call", "client", "conductor", "depot", "eventlog", "fault", "needs", "plan", "run", "shard", "station", "store", "view"}},
 	{"host", []string{"act", "audit", "call", "client", "conduct", "conductor", "depot", "eventlog", "fault", "mirrors", "request", "run", "store", "redact"}},
@@ -75,7 +79,7 @@ var arrows = []struct {
 }
 
 // pure are the packages that decide or fold: they know neither NATS nor git, files, processes or the network.
-var pure = []string{"run", "plan", "proof", "recovery", "schedule", "request", "act", "master", "acceptance", "acceptance/testsource", "acceptance/testsource/gosource", "landing", "landing/blame", "landing/rank", "ledger", "outlier", "decision", "phase", "view", "redact"}
+var pure = []string{"run", "plan", "proof", "recovery", "schedule", "request", "act", "master", "acceptance", "acceptance/testsource", "acceptance/testsource/gosource", "landing", "landing/blame", "landing/rank", "ledger", "outlier", "decision", "phase", "view", "view/advice", "view/feed", "view/page", "view/stats", "redact"}
 
 var impure = []string{"divisi/bus", "divisi/internal/git", "divisi/internal/sandbox", "os", "os/exec", "net", "net/http", "path/filepath"}
 

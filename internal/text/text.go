@@ -122,10 +122,13 @@ func Lines(s string) []string {
 // Binary reports whether data is no text, by git's own rule.
 func Binary(data []byte) bool { return bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0 }
 
-// Count writes a number with its noun: 1 file, 2 files.
+// Count writes a number with its noun: 1 file, 2 files, 2 batches.
 func Count(n int, noun string) string {
-	if n == 1 {
+	switch {
+	case n == 1:
 		return "1 " + noun
+	case strings.HasSuffix(noun, "ch"):
+		noun += "e"
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }

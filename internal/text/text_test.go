@@ -41,6 +41,7 @@ func TestBounds(t *testing.T) {
 		{OneLine(" a\n\tb\x1b[31m\u200bc\xff "), "a b [31m c\uFFFD"},
 		{Count(1, "file"), "1 file"},
 		{Count(0, "file"), "0 files"},
+		{Count(2, "batch"), "2 batches"},
 		{Some([]string{"a", "b"}, 2), "a, b"},
 		{Some([]string{"a", "b", "c"}, 2), "a, b and 1 more"},
 	} {

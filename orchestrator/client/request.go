@@ -10,7 +10,7 @@ import (
 	"divisi/orchestrator/depot"
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
-	"divisi/orchestrator/view"
+	"divisi/orchestrator/view/advice"
 )
 
 // Act does something to the run for the person whose account this process has, and returns what becomes of it. A run that no
@@ -41,7 +41,7 @@ func (r *Run) ask(ctx context.Context, a act.Args) (string, error) {
 
 // Over is the error of a request that meets the end of a run, with what can be done about it.
 func Over(st *run.State, why string) error {
-	ways := view.Next(st)
+	ways := advice.Next(st)
 	values := make([]any, len(ways))
 	for i, w := range ways {
 		values[i] = w

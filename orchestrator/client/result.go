@@ -3,7 +3,7 @@ package client
 import (
 	"encoding/json"
 
-	"divisi/orchestrator/view"
+	"divisi/orchestrator/view/advice"
 )
 
 // Result is how a run stands.
@@ -22,8 +22,15 @@ type Result struct {
 	Report     json.RawMessage
 }
 
+// Propose adds a number of notes that wait for a person.
+func (r *Result) Propose(notes int) {
+	if r.Proposals = notes; notes > 0 {
+		r.Next = append(r.Next, advice.Remember(r.Repo, notes))
+	}
+}
+
 // Way is a command of the program divisi, without its global flags, that continues a run or uses its result, and what it is for.
-type Way = view.Way
+type Way = advice.Way
 
 // Change is how many lines of a file changed.
 type Change struct {

@@ -15,7 +15,7 @@ import (
 	"divisi/orchestrator/proof"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
-	"divisi/orchestrator/view"
+	"divisi/orchestrator/view/advice"
 	"divisi/subagents/wire"
 )
 
@@ -105,7 +105,7 @@ func ResultOf(st *run.State) Result {
 	return Result{
 		State: string(st.Status), Ended: st.Status.Ended(), Reason: st.Reason, Repo: st.Spec.Repo, Ref: st.Ref,
 		Base: st.Spec.Base, Head: st.Head,
-		Unverified: proof.UnverifiedLanded(&st.Agenda, &st.Branch), Next: view.Next(st),
+		Unverified: proof.UnverifiedLanded(&st.Agenda, &st.Branch), Next: advice.Next(st),
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
 	"divisi/orchestrator/view"
+	"divisi/orchestrator/view/advice"
 )
 
 // Runs are the runs of one place. Its methods may be called from many goroutines.
@@ -85,7 +86,7 @@ func (l Place) Complete(ctx context.Context, id string, s *Summary, r *view.Repo
 		s.Unfetched = r.State.Ended() && r.Head != r.Base && m.Fetched != r.Head
 	}
 	if s.Unfetched {
-		r.Next = view.Unfetched(id, r.Next)
+		r.Next = advice.Unfetched(id, r.Next)
 	}
 	s.Report, err = spec.JSON(r)
 	return err

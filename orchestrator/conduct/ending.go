@@ -78,10 +78,8 @@ func (h *Half) result(ctx context.Context) (client.Result, error) {
 	st := *h.end
 	st.Spec.Repo = h.Spec.Repo // where it is now
 	result := client.ResultOf(&st)
-	result.Proposals, result.Notices = h.proposed, h.recording()
-	if n := result.Proposals; n > 0 {
-		result.Next = append(result.Next, view.Remember(result.Repo, n))
-	}
+	result.Notices = h.recording()
+	result.Propose(h.proposed)
 	var err error
 	if result.Report, err = spec.JSON(view.Of(&st)); err == nil {
 		err = h.compare(context.WithoutCancel(ctx), &result)

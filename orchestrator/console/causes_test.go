@@ -14,6 +14,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
+	"divisi/orchestrator/view/feed"
 )
 
 // failing is a run in which twenty shards fail alike, and then one of them in another way.
@@ -141,7 +142,7 @@ func TestAParkedTaskNamesTheSource(t *testing.T) {
 	red := spec.Receipt{Verdict: spec.VerdictFail, Errors: []spec.Finding{{File: "b.go", Line: 3, Source: "return A()"}}}
 	c.view.Tasks.ByID["b"].Result = &spec.Result{Patch: &spec.Patch{Files: []string{"b.go"}}}
 	c.view.Works["--batch-1"] = &run.Work{Last: 1, Attempts: map[int]*run.Attempt{1: {Result: &spec.Result{Receipts: []spec.Receipt{red}}}}}
-	require.Empty(t, c.view.Shorten(&view.Line{Cause: "gate: " + cause}, &contextscope.Event{Task: "--batch-1"}))
+	require.Empty(t, c.view.Shorten(&feed.Line{Cause: "gate: " + cause}, &contextscope.Event{Task: "--batch-1"}))
 	c.Handle([]contextscope.Event{
 		event(contextscope.KindTask, "a", run.TaskData{State: run.TaskPending, Fault: &f}),
 		event(contextscope.KindTask, "a", run.TaskData{State: run.TaskParked, Fault: &f}),

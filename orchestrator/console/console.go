@@ -13,6 +13,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/orchestrator/view"
+	"divisi/orchestrator/view/feed"
 )
 
 const (
@@ -72,7 +73,7 @@ func (o Options) withDefaults() Options {
 }
 
 // Notice is shown to a person at once.
-type Notice = view.Notice
+type Notice = feed.Notice
 
 // Console shows one run. Its methods may be called from many goroutines. Out is written to under its lock: a terminal that
 // stands still delays the caller of Handle alone.
@@ -80,7 +81,7 @@ type Console struct {
 	opts Options
 
 	mu     sync.Mutex
-	view   *view.Followed
+	view   *feed.Followed
 	live   *live // nil without a terminal
 	paused bool  // a question is on the terminal
 	// drawn is called in place of drawing, where a board has the terminal; nil for none.
@@ -93,7 +94,7 @@ type Console struct {
 	err    error
 	closed bool
 	// watch finds what a person is to be told at once.
-	watch view.Watch
+	watch feed.Watch
 
 	wake chan struct{}
 	quit chan struct{}
@@ -102,11 +103,11 @@ type Console struct {
 
 // New returns a console. On a terminal, and for notices, a goroutine watches it until Close.
 func New(o Options) *Console {
-	c := &Console{opts: o.withDefaults(), view: view.Follow(), wake: make(chan struct{}, 1), quit: make(chan struct{})}
+	c := &Console{opts: o.withDefaults(), view: feed.Follow(), wake: make(chan struct{}, 1), quit: make(chan struct{})}
 	if o.TTY && !o.JSON {
 		c.live = &live{paint: paint{color: o.Color}}
 	}
-	c.watch = view.NewWatch(c.opts.Now())
+	c.watch = feed.NewWatch(c.opts.Now())
 	if c.live != nil || o.Notify != nil {
 		c.done.Go(c.redraw)
 	}
@@ -143,7 +144,7 @@ func (c *Console) handle(e *contextscope.Event) {
 	if c.known > 0 {
 		return
 	}
-	for _, l := range view.Lines(e) {
+	for _, l := range feed.Lines(e) {
 		if c.live != nil && c.view.Repeats(e, &l) {
 			continue
 		}
@@ -154,7 +155,7 @@ func (c *Console) handle(e *contextscope.Event) {
 }
 
 // show shows a line of an event; on a terminal urgent ones alone, and of those that say the same of another task their count.
-func (c *Console) show(e *contextscope.Event, l *view.Line, count string) {
+func (c *Console) show(e *contextscope.Event, l *feed.Line, count string) {
 	words, ok := wordsOf(e, l, c.opts.Decide)
 	if !ok {
 		return
@@ -163,7 +164,7 @@ func (c *Console) show(e *contextscope.Event, l *view.Line, count string) {
 	switch {
 	case c.live == nil:
 		c.write([]byte(words.text + "\n"))
-	case words.tone < view.Warn:
+	case words.tone < feed.Warn:
 	case count != "":
 		c.counted(c.view.Count(e, count, c.opts.Now()))
 	default:
@@ -175,18 +176,18 @@ func (c *Console) show(e *contextscope.Event, l *view.Line, count string) {
 // counted shows a count of failures that has ended; "" for none.
 func (c *Console) counted(words string) {
 	if words != "" {
-		c.live.above = append(c.live.above, line{c.stamp(c.opts.Now()) + safe(words), view.Warn})
+		c.live.above = append(c.live.above, line{c.stamp(c.opts.Now()) + safe(words), feed.Warn})
 	}
 }
 
 // wordsOf returns a line of an event for a terminal, with decide as in Options; ok is false for one that is not worth it. The
 // failure of an agent is a warning there: its task may succeed later.
-func wordsOf(e *contextscope.Event, l *view.Line, decide string) (words line, ok bool) {
+func wordsOf(e *contextscope.Event, l *feed.Line, decide string) (words line, ok bool) {
 	if l.Text == "" {
 		return words, false
 	}
 	if l.By != "" {
-		l.Tone = min(l.Tone, view.Warn)
+		l.Tone = min(l.Tone, feed.Warn)
 	}
 	if l.Decide && decide != "" {
 		l.Text += "; decide: " + decide + e.Run
@@ -244,7 +245,7 @@ func (c *Console) Write(p []byte) (int, error) {
 	for l := range bytes.Lines(p) {
 		text := safe(string(l))
 		if c.live != nil && !c.closed {
-			c.live.above = append(c.live.above, line{text, view.Plain})
+			c.live.above = append(c.live.above, line{text, feed.Plain})
 			continue
 		}
 		c.write([]byte(text + "\n"))
@@ -296,7 +297,7 @@ func (c *Console) Summary(other io.Writer) error {
 		return err //nolint:wrapcheck // the caller names its writer
 	case c.live != nil && !c.closed:
 		for _, row := range rows {
-			c.live.above = append(c.live.above, line{row, view.Plain})
+			c.live.above = append(c.live.above, line{row, feed.Plain})
 		}
 		c.wakeUp()
 	default:
@@ -390,6 +391,6 @@ func (c *Console) end() {
 	if c.live != nil {
 		p = c.live.paint
 	}
-	writeEnd(&b, c.view, c.opts.Calls(view.Because(c.view.Reason)), width, p, c.opts.Now())
+	writeEnd(&b, c.view, c.opts.Calls(text.Because(c.view.Reason)), width, p, c.opts.Now())
 	c.write([]byte(b.String()))
 }

@@ -18,7 +18,7 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/orchestrator/run"
-	"divisi/orchestrator/view"
+	"divisi/orchestrator/view/feed"
 )
 
 // middle is where in the sample four agents are at work.
@@ -82,7 +82,7 @@ func TestLivePart(t *testing.T) {
 	for _, width := range []int{200, 120, 80, 40, 20} {
 		t.Run(fmt.Sprint(width), func(t *testing.T) {
 			t.Parallel()
-			v := view.Follow()
+			v := feed.Follow()
 			for i := range events {
 				v.Apply(&events[i])
 			}
@@ -101,7 +101,7 @@ func TestNoSizeBreaks(t *testing.T) {
 	t.Parallel()
 	events := readSample(t)
 	for _, size := range [][2]int{{1, 1}, {10, 3}, {20, 7}, {33, 24}, {300, 9}} {
-		v, l := view.Follow(), &live{paint: paint{color: true}}
+		v, l := feed.Follow(), &live{paint: paint{color: true}}
 		for i := range events {
 			v.Apply(&events[i])
 			if i%5 == 0 {

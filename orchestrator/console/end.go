@@ -7,13 +7,15 @@ import (
 
 	"divisi/internal/text"
 	"divisi/orchestrator/view"
+	"divisi/orchestrator/view/feed"
+	"divisi/orchestrator/view/stats"
 )
 
 // maxFlakes bounds the flaky failures that the end lists.
 const maxFlakes = 5
 
 // writeEnd writes the run's state, and why it is so, when the console is closed: a few lines and a short table.
-func writeEnd(b *strings.Builder, v *view.Followed, why string, width int, p paint, now time.Time) {
+func writeEnd(b *strings.Builder, v *feed.Followed, why string, width int, p paint, now time.Time) {
 	tasks := view.Tasks(v.State)
 	state := safe(string(v.Status))
 	fmt.Fprintf(b, "\n%s\n  ", p.state(state, "Run "+safe(v.Run)+" is "+state+safe(why)))
@@ -24,7 +26,7 @@ func writeEnd(b *strings.Builder, v *view.Followed, why string, width int, p pai
 	if len(tasks) > 0 {
 		b.WriteString(view.Tally(tasks) + " · ")
 	}
-	fmt.Fprintf(b, "%s\n  wall clock: %s\n", v.Spent(now), view.TimesOf(v.State).Wall())
+	fmt.Fprintf(b, "%s\n  wall clock: %s\n", v.Spent(now), stats.TimesOf(v.State).Wall())
 	for _, u := range told {
 		fmt.Fprintf(b, "  no gate reads %s\n", safe(u.String()))
 	}
@@ -32,7 +34,7 @@ func writeEnd(b *strings.Builder, v *view.Followed, why string, width int, p pai
 		b.WriteString("  unlike its siblings: " + safe(u) + "\n")
 	}
 	if len(v.Final) > 0 {
-		b.WriteString("  final gates: " + safe(view.Verdicts(v.Final)) + "\n")
+		b.WriteString("  final gates: " + safe(feed.Verdicts(v.Final)) + "\n")
 	}
 	for _, f := range text.Few(v.Proofs.Flakes(), maxFlakes) {
 		b.WriteString("  flaky: " + safe(f) + "\n")

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"divisi/internal/text"
-	"divisi/orchestrator/view"
+	"divisi/orchestrator/view/feed"
 )
 
 // maxWaits bounds what the line names that the run waits for.
@@ -28,13 +28,13 @@ func (c *Console) goesOn(at time.Time) {
 	}
 	said := "run " + c.view.Run + " goes on" + done + " · " + c.view.Spent(at)
 	var waits []string
-	for _, w := range view.Waits(c.view.State, at) {
+	for _, w := range feed.Waits(c.view.State, at) {
 		waits = append(waits, w.Text)
 	}
 	if len(waits) > 0 {
 		said += "; waits for " + text.Some(waits, maxWaits)
 	}
-	words := line{c.stamp(at) + safe(said+"; all before: "+c.before), view.Plain}
+	words := line{c.stamp(at) + safe(said+"; all before: "+c.before), feed.Plain}
 	if c.known = 0; c.live == nil {
 		c.write([]byte(words.text + "\n"))
 		return

@@ -10,6 +10,8 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/orchestrator/view"
+	"divisi/orchestrator/view/feed"
+	"divisi/orchestrator/view/stats"
 )
 
 const (
@@ -75,7 +77,7 @@ func (l *live) progress(s *status, width int) string {
 }
 
 // bar draws good, bad and what is under way; a share that is not nothing is at least one cell.
-func (l *live) bar(p view.Phase, width int) string {
+func (l *live) bar(p stats.Phase, width int) string {
 	left := width
 	share := func(n int) int {
 		if n <= 0 || p.Total == 0 {
@@ -94,10 +96,10 @@ func (l *live) bar(p view.Phase, width int) string {
 }
 
 // wait words what the run waits for, and since when.
-func wait(list []view.Waiting, now time.Time) string {
+func wait(list []feed.Waiting, now time.Time) string {
 	what, long := safe(list[0].Text), ""
 	if at := list[0].Since; !at.IsZero() {
-		long = " " + view.Span(now.Sub(at))
+		long = " " + text.Span(now.Sub(at))
 	}
 	if n := len(list); n > 1 {
 		return fmt.Sprintf("waiting%s for %d things, the first is %s", long, n, what)
@@ -177,7 +179,7 @@ func (l *live) group(g *view.Group, width, names int, now time.Time) string {
 	}
 	took := ""
 	if width >= slim && g.Since > 0 {
-		took = fmt.Sprintf("%7s", view.Span(now.Sub(time.UnixMilli(g.Since))))
+		took = fmt.Sprintf("%7s", text.Span(now.Sub(time.UnixMilli(g.Since))))
 	}
 	return l.paint.do("36", pad(title(g, names), names)) + "  " + pad(doing, width-names-2-len(took)) + l.paint.do("2", took)
 }

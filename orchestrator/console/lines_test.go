@@ -10,7 +10,7 @@ import (
 
 	"divisi/contextscope"
 	"divisi/orchestrator/run"
-	"divisi/orchestrator/view"
+	"divisi/orchestrator/view/feed"
 )
 
 // A crowd of agents is folded by template, below what the run waits for and a failure of many tasks.
@@ -18,7 +18,7 @@ func TestLiveCrowd(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_770_000_000, 0)
 	for _, width := range []int{200, 80, 20} {
-		v := view.Follow()
+		v := feed.Follow()
 		events, second := crowd(now)
 		for i := range 8 {
 			events = append(events, second(now.Add(time.Duration(i)*time.Second))...)

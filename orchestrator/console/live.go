@@ -8,7 +8,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 
-	"divisi/orchestrator/view"
+	"divisi/orchestrator/view/feed"
 )
 
 // Escape sequences of the live part. A frame is one write between "begin" and "end", so that it never shows half drawn;
@@ -25,7 +25,7 @@ const (
 // line is one line above the live part.
 type line struct {
 	text string
-	tone view.Tone
+	tone feed.Tone
 }
 
 // live is the part at the bottom of a terminal that is drawn again and again. It is owned by its console's lock.
@@ -38,7 +38,7 @@ type live struct {
 }
 
 // frame returns one redraw: up to the first line of the live part, the lines above, the new live part.
-func (l *live) frame(v *view.Followed, width, height int, now time.Time) []byte {
+func (l *live) frame(v *feed.Followed, width, height int, now time.Time) []byte {
 	var b bytes.Buffer
 	b.WriteString(beginFrame)
 	l.up(&b, width)

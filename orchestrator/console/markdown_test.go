@@ -9,6 +9,7 @@ import (
 
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
+	"divisi/orchestrator/view/advice"
 )
 
 func markdown(t *testing.T, r *view.Report) string {
@@ -34,7 +35,7 @@ func TestMarkdownOfARun(t *testing.T) {
 			{ID: "c", State: run.TaskDone},
 			{ID: "d", State: run.TaskDone, Said: "I cannot do this."},
 		},
-		Next: []view.Way{{Command: "divisi log r1/b", Why: "why it failed"}},
+		Next: []advice.Way{{Command: "divisi log r1/b", Why: "why it failed"}},
 	})
 	golden(t, "testdata/report.md", []byte(got))
 }

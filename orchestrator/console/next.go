@@ -5,21 +5,21 @@ import (
 	"slices"
 	"strings"
 
-	"divisi/orchestrator/view"
+	"divisi/orchestrator/view/advice"
 )
 
 // maxAligned is the width of a command beyond which it moves no comment of others.
 const maxAligned = 72
 
 // Way is one of what a person can do next.
-type Way = view.Way
+type Way = advice.Way
 
 // NextSteps writes the most useful of the ways on from a run, completed by calls, and where the others are.
 func NextSteps(b *strings.Builder, run string, ways []Way, calls func(hint string) string) {
-	few := view.Shortlist(ways)
+	few := advice.Shortlist(ways)
 	Next(b, called(few, calls))
 	if more := len(ways) - len(few); more > 0 {
-		fmt.Fprintf(b, "  # %d more: %s\n", more, calls(view.All(run)))
+		fmt.Fprintf(b, "  # %d more: %s\n", more, calls(advice.All(run)))
 	}
 }
 

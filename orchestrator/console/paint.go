@@ -1,6 +1,8 @@
 package console
 
-import "divisi/orchestrator/view"
+import (
+	"divisi/orchestrator/view/feed"
+)
 
 // paint colours text, or leaves it as it is.
 type paint struct{ color bool }
@@ -12,11 +14,11 @@ func (p paint) do(code, s string) string {
 	return "\x1b[" + code + "m" + s + "\x1b[0m"
 }
 
-func (p paint) tone(t view.Tone, s string) string {
-	if t < view.Good {
+func (p paint) tone(t feed.Tone, s string) string {
+	if t < feed.Good {
 		return s
 	}
-	return p.do([]string{view.Good: "32", view.Warn: "33", view.Bad: "31"}[t], s)
+	return p.do([]string{feed.Good: "32", feed.Warn: "33", feed.Bad: "31"}[t], s)
 }
 
 func (p paint) state(state, s string) string {

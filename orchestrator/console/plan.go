@@ -77,7 +77,7 @@ func tokensOf(plan *view.Plan) string {
 
 // modelsOf words what the models of a plan use.
 func modelsOf(plan *view.Plan) string {
-	limit := fmt.Sprintf("Hard limit: %s tokens, all attempts counted.", view.Tokens(plan.Ceiling))
+	limit := fmt.Sprintf("Hard limit: %s tokens, all attempts counted.", text.Tokens(plan.Ceiling))
 	l := plan.Likely
 	if l == nil {
 		return limit
@@ -89,7 +89,7 @@ func modelsOf(plan *view.Plan) string {
 	case l.HighCost > 0:
 		price = fmt.Sprintf(" (%s to %s)", l.LowCost, l.HighCost)
 	}
-	return fmt.Sprintf("Estimate: %s to %s tokens%s.\n%s", view.Tokens(l.Low), view.Tokens(l.High), price, limit)
+	return fmt.Sprintf("Estimate: %s to %s tokens%s.\n%s", text.Tokens(l.Low), text.Tokens(l.High), price, limit)
 }
 
 // common are the constraints that all tasks begin with: those of the plan.

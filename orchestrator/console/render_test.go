@@ -13,6 +13,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
+	"divisi/orchestrator/view/feed"
 )
 
 func samplePlan(t *testing.T) json.RawMessage {
@@ -127,7 +128,7 @@ func TestTheTokensOfAPlan(t *testing.T) {
 
 func TestRenderTasks(t *testing.T) {
 	t.Parallel()
-	v := view.Follow()
+	v := feed.Follow()
 	events := readSample(t)
 	for i := range events {
 		v.Apply(&events[i])
@@ -155,7 +156,7 @@ func narrow(t *testing.T, text string, width int) {
 // The time in which no process held a run is not the run's, at its end as in its report.
 func TestTheTimeOfARunThatWasResumed(t *testing.T) {
 	t.Parallel()
-	v := view.Follow()
+	v := feed.Follow()
 	created := time.Unix(1000, 0)
 	for after, d := range []run.Data{
 		{Spec: &run.Spec{Created: created}, State: run.Running, Epoch: 1}, {State: run.Stopped}, {State: run.Running, Epoch: 2}, {State: run.Done},

@@ -66,7 +66,7 @@ func (f fields) addf(is bool, word, format string, args ...any) {
 
 // writeReport prints a report for people.
 func writeReport(w *strings.Builder, r *view.Report, columns int, calls func(hint string) string) {
-	f, state := fields{w, 7}, string(r.State)+view.Because(r.Reason)
+	f, state := fields{w, 7}, string(r.State)+text.Because(r.Reason)
 	if r.Wait != "" {
 		state += ", waiting for " + r.Wait
 	}
@@ -122,7 +122,7 @@ func writeReport(w *strings.Builder, r *view.Report, columns int, calls func(hin
 	for _, q := range r.Quotas {
 		f.add("quota", q.String())
 	}
-	f.add("decide", view.Each(r.Decisions)...)
+	f.add("decide", text.Each(r.Decisions)...)
 	for _, a := range r.Standing {
 		f.add("stands", a.String())
 	}

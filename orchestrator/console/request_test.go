@@ -12,6 +12,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
+	"divisi/orchestrator/view/feed"
 	"divisi/subagents/wire"
 )
 
@@ -24,7 +25,7 @@ func eventOf(t *testing.T, kind contextscope.Kind, agent string, data any) *cont
 
 // told are the lines of an event.
 func told(e *contextscope.Event, decide string) (out []line) {
-	for _, l := range view.Lines(e) {
+	for _, l := range feed.Lines(e) {
 		if words, ok := wordsOf(e, &l, decide); ok {
 			out = append(out, words)
 		}
@@ -66,7 +67,7 @@ func TestALimitAndACircleAreSaid(t *testing.T) {
 		"one/1 has one turn left to submit its result: limit_time": {Reason: wire.ReasonLimit, Class: "limit_time"},
 		"one/1 repeats itself: ls {}":                              {Reason: wire.ReasonLoop, Class: "call", Detail: "ls {}", Strike: 1},
 	} {
-		require.Equal(t, []line{{want, view.Warn}}, told(eventOf(t, control, "one/1", n), ""))
+		require.Equal(t, []line{{want, feed.Warn}}, told(eventOf(t, control, "one/1", n), ""))
 	}
 	for _, reason := range []string{wire.ReasonReminder, wire.ReasonJudged, wire.ReasonStopped, wire.ReasonTools} {
 		require.Empty(t, told(eventOf(t, control, "one/1", wire.Nudge{Reason: reason, Detail: "x"}), ""))
@@ -75,7 +76,7 @@ func TestALimitAndACircleAreSaid(t *testing.T) {
 
 func TestAnAgentThatWaitsIsSeenToWait(t *testing.T) {
 	t.Parallel()
-	v := view.Follow()
+	v := feed.Follow()
 	d := run.Dispatch{Task: "one", Attempt: 1, Role: "generator"}
 	v.Apply(eventOf(t, contextscope.KindTask, "", run.TaskData{State: run.TaskRunning, Dispatch: &d}))
 	v.Apply(eventOf(t, contextscope.KindStarted, "one/1", wire.Started{Delivery: 1}))

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"divisi/internal/spec"
+	"divisi/internal/text"
 	"divisi/orchestrator/view"
 )
 
@@ -29,8 +30,8 @@ func writeRoles(b *strings.Builder, roles []view.Role, width int) {
 func roleCells(r view.Role) []string {
 	u := r.Usage
 	return []string{
-		fit(safe(r.Role), 24), fmt.Sprint(u.Calls), view.Tokens(u.Prompt), view.Tokens(u.Cached),
-		fmt.Sprintf("%.0f%%", 100*r.Reuse), view.Tokens(u.Output + u.Thoughts), cost(r.Cost, r.Unpriced),
+		fit(safe(r.Role), 24), fmt.Sprint(u.Calls), text.Tokens(u.Prompt), text.Tokens(u.Cached),
+		fmt.Sprintf("%.0f%%", 100*r.Reuse), text.Tokens(u.Output + u.Thoughts), cost(r.Cost, r.Unpriced),
 	}
 }
 

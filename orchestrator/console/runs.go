@@ -5,6 +5,7 @@ import (
 	"path"
 	"time"
 
+	"divisi/internal/text"
 	"divisi/orchestrator/view"
 )
 
@@ -50,9 +51,9 @@ var runColumns = []column[Row]{
 	{"state", 0, false, func(r *Row) string { return r.Status }},
 	{"progress", 50, false, func(r *Row) string { return r.Progress }},
 	{"age", 60, true, func(r *Row) string {
-		return unless0(r.Age, view.Age(time.Duration(r.Age)*time.Second))
+		return unless0(r.Age, text.Age(time.Duration(r.Age)*time.Second))
 	}},
-	{"tokens", 70, true, func(r *Row) string { return unless0(r.Tokens, view.Tokens(r.Tokens)) }},
+	{"tokens", 70, true, func(r *Row) string { return unless0(r.Tokens, text.Tokens(r.Tokens)) }},
 	{"repository", 90, false, func(r *Row) string { return r.repo }},
 	{"waits for", 0, false, func(r *Row) string {
 		if r.WaitsOn == "" {

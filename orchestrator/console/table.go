@@ -9,6 +9,7 @@ import (
 
 	"divisi/internal/text"
 	"divisi/orchestrator/view"
+	"divisi/orchestrator/view/feed"
 )
 
 // maxCell bounds the cells of a column that others stand behind: a text from elsewhere would pad each line.
@@ -74,8 +75,8 @@ var taskColumns = []column[view.Task]{
 	{"lines", 50, true, func(t *view.Task) string {
 		return unless0(t.Added+t.Deleted, fmt.Sprintf("+%d -%d", t.Added, t.Deleted))
 	}},
-	{"tokens", 70, true, func(t *view.Task) string { return unless0(t.Usage.Total(), view.Tokens(t.Usage.Total())) }},
-	{"took", 90, true, func(t *view.Task) string { return unless0(int(t.Took()), view.Span(t.Took())) }},
+	{"tokens", 70, true, func(t *view.Task) string { return unless0(t.Usage.Total(), text.Tokens(t.Usage.Total())) }},
+	{"took", 90, true, func(t *view.Task) string { return unless0(int(t.Took()), text.Span(t.Took())) }},
 	{"commit", 100, false, func(t *view.Task) string { return fit(t.Commit, 10) }},
 	{"title", 80, false, func(t *view.Task) string { return t.Title }},
 }
@@ -122,7 +123,7 @@ func table[T any](columns []column[T], things []T, width int) []string {
 // writeTasks writes a table of tasks; the reason of a task that did not end well is below it, that of tasks which were parked by
 // one cause below the first of them, with the others. Below one that is unchanged or parked is what a coding agent said last.
 func writeTasks(b *strings.Builder, tasks []view.Task, width int) {
-	alike := view.Alike(tasks)
+	alike := feed.Alike(tasks)
 	lines := table(taskColumns, tasks, width)
 	b.WriteString(lines[0] + "\n")
 	for i := range tasks {

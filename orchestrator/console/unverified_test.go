@@ -12,12 +12,13 @@ import (
 	"divisi/internal/spec"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
+	"divisi/orchestrator/view/feed"
 )
 
 func TestNothingOfAnUnverifiedRunIsCalledProven(t *testing.T) {
 	t.Parallel()
 	landed := []run.Landed{{Task: "a", Commit: "c", Unverified: "gate lint"}}
-	v, said := view.Follow(), ""
+	v, said := feed.Follow(), ""
 	for _, d := range []struct {
 		kind contextscope.Kind
 		task string

@@ -11,7 +11,7 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/orchestrator/run"
-	"divisi/orchestrator/view"
+	"divisi/orchestrator/view/feed"
 )
 
 // heard collects notices.
@@ -78,8 +78,8 @@ func TestNoticesOfARun(t *testing.T) {
 
 func TestTheAlarmOfARunInWhichNothingLands(t *testing.T) {
 	t.Parallel()
-	now, v := time.Unix(1000, 0), view.Follow()
-	w := view.NewWatch(now)
+	now, v := time.Unix(1000, 0), feed.Follow()
+	w := feed.NewWatch(now)
 	alarms := func(after time.Duration, events ...contextscope.Event) int {
 		now = now.Add(after)
 		for i := range events {
@@ -90,18 +90,18 @@ func TestTheAlarmOfARunInWhichNothingLands(t *testing.T) {
 	}
 	wait, none := "an answer", ""
 	require.Zero(t, alarms(0, event(contextscope.KindRun, "", run.Data{State: run.Preflight, Spec: &run.Spec{Created: now}})))
-	require.Zero(t, alarms(2*view.StallAfter, event(contextscope.KindPlan, "", run.PlanData{By: run.ByFile, Tasks: []spec.Task{{ID: "a"}, {ID: "b"}}})))
+	require.Zero(t, alarms(2*feed.StallAfter, event(contextscope.KindPlan, "", run.PlanData{By: run.ByFile, Tasks: []spec.Task{{ID: "a"}, {ID: "b"}}})))
 	require.Zero(t, alarms(0, event(contextscope.KindRun, "", run.Data{State: run.Running})), "it has just begun")
-	require.Zero(t, alarms(view.StallAfter-time.Second))
+	require.Zero(t, alarms(feed.StallAfter-time.Second))
 	require.Equal(t, 1, alarms(time.Second))
-	require.Zero(t, alarms(2*view.StallAfter), "it is told once")
+	require.Zero(t, alarms(2*feed.StallAfter), "it is told once")
 	landed := run.LandingData{Batch: 1, State: run.LandingLanded, Tasks: []run.Landed{{Task: "b", Commit: "c"}}}
 	require.Zero(t, alarms(time.Second, event(contextscope.KindLanding, "", landed)))
-	require.Equal(t, 1, alarms(view.StallAfter))
+	require.Equal(t, 1, alarms(feed.StallAfter))
 	require.Zero(t, alarms(time.Second, event(contextscope.KindRun, "", run.Data{Wait: &wait})))
-	require.Zero(t, alarms(2*view.StallAfter), "it waits for a person")
+	require.Zero(t, alarms(2*feed.StallAfter), "it waits for a person")
 	require.Zero(t, alarms(0, event(contextscope.KindRun, "", run.Data{Wait: &none})))
-	require.Equal(t, 1, alarms(view.StallAfter))
+	require.Equal(t, 1, alarms(feed.StallAfter))
 }
 
 // A run that ended before it is watched ends for no one.

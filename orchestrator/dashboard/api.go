@@ -12,6 +12,8 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/usage"
 	"divisi/orchestrator/view"
+	"divisi/orchestrator/view/feed"
+	"divisi/orchestrator/view/page"
 )
 
 // prefix is where the data is; the number changes when a program that reads it would have to.
@@ -115,7 +117,7 @@ func (s *Server) since(r *http.Request) (any, error) {
 func (s *Server) news(ctx context.Context, id string, at time.Time) (lines []string, err error) {
 	err = s.read(ctx, id, func(ctx context.Context, last uint64, opened Run) (failed error) {
 		var unread []error
-		lines, unread = view.Since(func(yield func(contextscope.Event) bool) {
+		lines, unread = feed.Since(func(yield func(contextscope.Event) bool) {
 			for b, err := range opened.Tail(ctx, 0) {
 				if err != nil {
 					failed = err
@@ -207,16 +209,16 @@ func (s *Server) task(r *http.Request) (any, error) {
 		return nil, err
 	}
 	defer leave()
-	var page view.TaskPage
+	var task page.Task
 	var known bool
 	one.board.with(func(st *view.State) {
-		page, known = view.TaskPageOf(st, r.PathValue("task"))
-		page.Acts = view.Acts(st, one.board.active, page.Task.ID)
+		task, known = page.OfTask(st, r.PathValue("task"))
+		task.Acts = page.Acts(st, one.board.active, task.Task.ID)
 	})
 	if !known {
 		return nil, &refusedError{http.StatusNotFound, "the run has no such task, or no more: its plan was edited"}
 	}
-	return page, nil
+	return task, nil
 }
 
 // show answers with more of an attempt of a task.

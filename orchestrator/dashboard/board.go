@@ -11,6 +11,7 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/orchestrator/view"
+	"divisi/orchestrator/view/page"
 )
 
 // board holds the fold of the run for all browsers. The tailer alone feeds it; the streams read views.
@@ -19,10 +20,10 @@ type board struct {
 	clock  func() time.Time
 	state  *view.State
 	active bool // a process has the run
-	series view.Series
+	series page.Series
 	// folded counts the batches, built is that count when view was made.
 	folded, built uint64
-	view          view.Page
+	view          page.Run
 	// made is the minute of the view: while nothing is written, the words of an alarm change once in a minute.
 	made time.Time
 	// version counts the views; changed is, by task, the version of the view that changed its row.
@@ -30,7 +31,7 @@ type board struct {
 	// drawn is the version of the view that had a point more, and points reports which points the series had then.
 	drawn   uint64
 	points  [2]int64
-	rows    map[string]view.TaskRow
+	rows    map[string]page.TaskRow
 	changed map[string]uint64
 	// times are when the batches were written, oldest first.
 	times []written
@@ -44,7 +45,7 @@ type written struct {
 
 func newBoard() *board {
 	return &board{
-		clock: time.Now, state: view.NewState(), rows: map[string]view.TaskRow{}, changed: map[string]uint64{}, folded: 1,
+		clock: time.Now, state: view.NewState(), rows: map[string]page.TaskRow{}, changed: map[string]uint64{}, folded: 1,
 	}
 }
 
@@ -122,7 +123,7 @@ func (b *board) after(version uint64) ([]byte, uint64) {
 	if b.drawn <= version {
 		v.Series = nil
 	}
-	v.Tasks = []view.TaskRow{}
+	v.Tasks = []page.TaskRow{}
 	for _, t := range b.view.Tasks {
 		if b.changed[t.ID] > version {
 			v.Tasks = append(v.Tasks, t)
@@ -132,8 +133,8 @@ func (b *board) after(version uint64) ([]byte, uint64) {
 }
 
 func (b *board) build(now time.Time) {
-	b.view, b.built, b.made = view.PageOf(b.state, now), b.folded, now.Truncate(time.Minute)
-	b.view.Acts = view.Acts(b.state, b.active, "")
+	b.view, b.built, b.made = page.Of(b.state, now), b.folded, now.Truncate(time.Minute)
+	b.view.Acts = page.Acts(b.state, b.active, "")
 	b.view.Series = b.series.Until(b.state, now)
 	b.view.Tasks = append(b.view.Tasks, b.removed()...)
 	b.version++
@@ -148,7 +149,7 @@ func (b *board) build(now time.Time) {
 }
 
 // removed are the tasks that pages still show and that the run no longer has.
-func (b *board) removed() (out []view.TaskRow) {
+func (b *board) removed() (out []page.TaskRow) {
 	gone := maps.Clone(b.rows)
 	for i := range b.view.Tasks {
 		delete(gone, b.view.Tasks[i].ID)

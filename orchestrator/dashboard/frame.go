@@ -7,7 +7,7 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/internal/text"
-	"divisi/orchestrator/view"
+	"divisi/orchestrator/view/feed"
 )
 
 // maxLine bounds a line of the page's log, in characters, and maxWords what is read to make it, in bytes.
@@ -64,8 +64,8 @@ func eventOf(frames []frame) []byte {
 
 func lineOf(e *contextscope.Event) logLine {
 	var words []string
-	tone, fold := view.Quiet, true
-	for _, l := range view.Lines(e) {
+	tone, fold := feed.Quiet, true
+	for _, l := range feed.Lines(e) {
 		tone, fold = max(tone, l.Tone), fold && l.Fold
 		for _, s := range []string{l.Text, l.More} {
 			if s != "" {

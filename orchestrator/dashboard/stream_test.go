@@ -19,7 +19,7 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/testkit/chantest"
 	"divisi/orchestrator/run"
-	"divisi/orchestrator/view"
+	"divisi/orchestrator/view/page"
 )
 
 // seen is what a client took from a stream: only whole server-sent events count, as in a browser.
@@ -271,9 +271,9 @@ func FuzzEncode(f *testing.F) {
 }
 
 // views reads the views of a stream until one is as wanted, and returns them.
-func views(t *testing.T, body io.Reader, wanted func(view.Page) bool) []view.Page {
+func views(t *testing.T, body io.Reader, wanted func(page.Run) bool) []page.Run {
 	t.Helper()
-	var out []view.Page
+	var out []page.Run
 	r := bufio.NewReader(body)
 	for {
 		line, err := r.ReadString('\n')
@@ -282,7 +282,7 @@ func views(t *testing.T, body io.Reader, wanted func(view.Page) bool) []view.Pag
 		if !ok {
 			continue
 		}
-		var v view.Page
+		var v page.Run
 		require.NoError(t, json.Unmarshal([]byte("{"+data), &v))
 		if out = append(out, v); wanted(v) {
 			return out
@@ -296,15 +296,15 @@ func TestViews(t *testing.T) {
 	log := sampleLog(t, 255)
 	s := start(t, log, func(s *Server) { s.viewPause = time.Millisecond })
 	require.NoError(t, read(t, s, 0, 255).Close())
-	first := views(t, get(t, data(s)+"events?after=9999", nil).Body, func(view.Page) bool { return true })[0]
+	first := views(t, get(t, data(s)+"events?after=9999", nil).Body, func(page.Run) bool { return true })[0]
 	require.Equal(t, run.Running, first.State)
 	require.Len(t, first.Tasks, 15, "fourteen and the master")
 
 	stream := get(t, data(s)+"events?after=9999", nil).Body
 	end := contextscope.Event{Run: "r1", Kind: contextscope.KindTask, Task: "log-web", Data: json.RawMessage(`{"state":"parked","reason":"x"}`)}
-	_ = views(t, stream, func(view.Page) bool { return true })
+	_ = views(t, stream, func(page.Run) bool { return true })
 	log.add(end)
-	last := views(t, stream, func(v view.Page) bool { return len(v.Tasks) > 0 })
+	last := views(t, stream, func(v page.Run) bool { return len(v.Tasks) > 0 })
 	require.Equal(t, []string{"log-web"}, ids(last[len(last)-1].Tasks), "only the row that changed")
 	require.NotEmpty(t, first.Series)
 	require.Empty(t, last[len(last)-1].Series, "there is no point more")
@@ -316,16 +316,16 @@ func TestLastView(t *testing.T) {
 	log := sampleLog(t, 255)
 	s := start(t, log, func(s *Server) { s.viewPause = time.Hour })
 	stream := get(t, data(s)+"events", nil).Body
-	_ = views(t, stream, func(view.Page) bool { return true })
+	_ = views(t, stream, func(page.Run) bool { return true })
 	log.add(contextscope.Event{Run: "r1", Kind: contextscope.KindRun, Data: json.RawMessage(`{"state":"done"}`)})
 	c := &seen{}
 	c.take(t, get(t, data(s)+"events", nil).Body, 256)
 	require.Len(t, c.ids, 256, "the server has the end")
 	s.Stop()
-	require.Equal(t, run.Done, views(t, stream, func(v view.Page) bool { return v.Ended > 0 || v.State == run.Done })[0].State)
+	require.Equal(t, run.Done, views(t, stream, func(v page.Run) bool { return v.Ended > 0 || v.State == run.Done })[0].State)
 }
 
-func ids(tasks []view.TaskRow) []string {
+func ids(tasks []page.TaskRow) []string {
 	out := make([]string, len(tasks))
 	for i, t := range tasks {
 		out[i] = t.ID

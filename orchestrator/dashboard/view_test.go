@@ -14,6 +14,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
+	"divisi/orchestrator/view/page"
 	"divisi/subagents/wire"
 )
 
@@ -71,7 +72,7 @@ func TestHead(t *testing.T) {
 		at(t, 12, contextscope.KindTool, "a", 1, wire.Tooled{}),
 		at(t, 13, contextscope.KindProgress, "a", 1, wire.Progress{Doing: "reads"}),
 	)
-	v := view.PageOf(folded(t, events...), time.Unix(60, 0))
+	v := page.Of(folded(t, events...), time.Unix(60, 0))
 	require.Equal(t, []any{run.Running, "g", "/r", "b", "main", 3, 9, 12, 4, 1}, []any{
 		v.State, v.Goal, v.Repo, v.Base, v.Branch, v.Parallel, v.Budget, v.Tokens, v.Cached, v.Calls,
 	})
@@ -89,12 +90,12 @@ func TestHead(t *testing.T) {
 		at(t, 20, contextscope.KindRun, "", 0, run.Data{Wait: &over}),
 		at(t, 30, contextscope.KindRun, "", 0, run.Data{State: run.Done, Ref: "refs/heads/x", Head: "c", Reason: "all landed"}),
 	)
-	v = view.PageOf(folded(t, events...), time.Unix(60, 0))
+	v = page.Of(folded(t, events...), time.Unix(60, 0))
 	require.Equal(t, []any{run.Done, "", "refs/heads/x", "c", "all landed", int64(30_000), int64(10_000)}, []any{
 		v.State, v.Wait, v.Ref, v.Published, v.Reason, v.Ended, v.Waited,
 	})
 	require.Empty(t, v.Agents, "an ended run has no agents")
-	v = view.PageOf(folded(t, append(events, at(t, 50, contextscope.KindRun, "", 0, run.Data{State: run.Running, Epoch: 2}))...), time.Unix(60, 0))
+	v = page.Of(folded(t, append(events, at(t, 50, contextscope.KindRun, "", 0, run.Data{State: run.Running, Epoch: 2}))...), time.Unix(60, 0))
 	require.Equal(t, int64(30_000), v.Waited, "no process had it for 20 seconds")
 }
 
@@ -118,54 +119,54 @@ func TestTasks(t *testing.T) {
 	unverified := at(t, 2, contextscope.KindRun, "", 0, run.Data{Unverified: "no gates"})
 	for name, c := range map[string]struct {
 		events []contextscope.Event
-		want   view.TaskRow
+		want   page.TaskRow
 	}{
-		"running": {nil, view.TaskRow{State: "running"}},
+		"running": {nil, page.TaskRow{State: "running"}},
 		"with a result": {
-			[]contextscope.Event{result}, view.TaskRow{State: "running", Added: 5, Deleted: 2, Notes: notes, Patch: true},
+			[]contextscope.Event{result}, page.TaskRow{State: "running", Added: 5, Deleted: 2, Notes: notes, Patch: true},
 		},
 		"accepted": {
-			[]contextscope.Event{result, accepted}, view.TaskRow{State: "accepted", Added: 5, Deleted: 2, Notes: notes, Patch: true},
+			[]contextscope.Event{result, accepted}, page.TaskRow{State: "accepted", Added: 5, Deleted: 2, Notes: notes, Patch: true},
 		},
 		"landed": {
-			[]contextscope.Event{result, accepted, landed("")}, view.TaskRow{State: "landed", Added: 6, Deleted: 3, Notes: notes, Patch: true, Landed: 8000},
+			[]contextscope.Event{result, accepted, landed("")}, page.TaskRow{State: "landed", Added: 6, Deleted: 3, Notes: notes, Patch: true, Landed: 8000},
 		},
 		"landed unverified": {
 			[]contextscope.Event{unverified, result, accepted, landed("no gates")},
-			view.TaskRow{State: "landed unverified", Added: 6, Deleted: 3, Notes: notes, Patch: true, Landed: 8000},
+			page.TaskRow{State: "landed unverified", Added: 6, Deleted: 3, Notes: notes, Patch: true, Landed: 8000},
 		},
 		"failed": {
 			[]contextscope.Event{at(t, 6, contextscope.KindTask, "a", 0, run.TaskData{State: run.TaskPending, Reason: "red", Fault: fault})},
-			view.TaskRow{State: "pending", Reason: "red", Alarm: true},
+			page.TaskRow{State: "pending", Reason: "red", Alarm: true},
 		},
 		"interrupted": {
 			[]contextscope.Event{at(t, 6, contextscope.KindTask, "a", 0, run.TaskData{State: run.TaskPending, Reason: "the machine sleeps"})},
-			view.TaskRow{State: "pending", Reason: "the machine sleeps"},
+			page.TaskRow{State: "pending", Reason: "the machine sleeps"},
 		},
 		"parked": {
 			[]contextscope.Event{result, at(t, 7, contextscope.KindTask, "a", 0, run.TaskData{State: run.TaskParked, Reason: "red", Fault: fault})},
-			view.TaskRow{State: "parked", Reason: "red", Alarm: true, Notes: notes, Patch: true},
+			page.TaskRow{State: "parked", Reason: "red", Alarm: true, Notes: notes, Patch: true},
 		},
 		"parked for a forgotten file": {
 			[]contextscope.Event{result, at(t, 7, contextscope.KindTask, "a", 0, run.TaskData{
 				State: run.TaskParked, Reason: "red", Fault: fault, Forgotten: &run.Forgotten{Findings: []spec.Finding{{File: "c.go"}}},
 			})},
-			view.TaskRow{State: "parked", Reason: "red", Alarm: true, Notes: notes, Patch: true, Forgotten: []string{"c.go"}},
+			page.TaskRow{State: "parked", Reason: "red", Alarm: true, Notes: notes, Patch: true, Forgotten: []string{"c.go"}},
 		},
 		"its judge's words": {
 			[]contextscope.Event{
 				at(t, 6, contextscope.KindTask, "a", 0, dispatch("a--verify", "tester", run.TaskVerifying, 1)),
 				at(t, 7, contextscope.KindResult, "a--verify", 1, patch),
 			},
-			view.TaskRow{State: "verifying", Notes: []string{"broken: constraint c: its judge: n", "deviation: its judge: d"}},
+			page.TaskRow{State: "verifying", Notes: []string{"broken: constraint c: its judge: n", "deviation: its judge: d"}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c.want.ID, c.want.Title, c.want.Role, c.want.Attempt = "a", "A", "generator", 1
-			v := view.PageOf(folded(t, append(began(t), c.events...)...), time.Unix(60, 0))
+			v := page.Of(folded(t, append(began(t), c.events...)...), time.Unix(60, 0))
 			require.Equal(t, c.want, v.Tasks[0])
-			require.Equal(t, view.TaskRow{ID: "b", Role: "generator", State: "pending"}, v.Tasks[1])
+			require.Equal(t, page.TaskRow{ID: "b", Role: "generator", State: "pending"}, v.Tasks[1])
 		})
 	}
 }
@@ -173,12 +174,12 @@ func TestTasks(t *testing.T) {
 // A row names the template of a shard, and why a pending task waits.
 func TestWhatATaskWaitsFor(t *testing.T) {
 	t.Parallel()
-	v := view.PageOf(folded(t, append(began(t), at(t, 6, contextscope.KindPlan, "", 0, run.PlanData{By: run.ByFile, Tasks: []spec.Task{
+	v := page.Of(folded(t, append(began(t), at(t, 6, contextscope.KindPlan, "", 0, run.PlanData{By: run.ByFile, Tasks: []spec.Task{
 		{ID: "t-001", ShardOf: "t", Role: "generator", DependsOn: []string{"a"}},
 		{ID: "c", Role: "generator"},
 		{ID: "d", Role: "generator"},
 	}}))...), time.Unix(60, 0))
-	require.Equal(t, []view.TaskRow{
+	require.Equal(t, []page.TaskRow{
 		{ID: "b", Role: "generator", State: "pending"},
 		{ID: "t-001", Role: "generator", State: "pending", Template: "t", Why: "waits for a"},
 		{ID: "c", Role: "generator", State: "pending"},
@@ -193,11 +194,11 @@ func TestWhatRunsBesideTasks(t *testing.T) {
 		at(t, 6, contextscope.KindRun, "", 0, run.Data{Flaky: map[string][]string{"test": {"TestA"}, "lint": {}}, Line: &line}),
 		at(t, 7, contextscope.KindTask, "b", 0, run.TaskData{State: run.TaskAccepted}),
 	)
-	v := view.PageOf(folded(t, events...), time.Unix(3600, 0))
+	v := page.Of(folded(t, events...), time.Unix(3600, 0))
 	require.Equal(t, line, v.Line)
 	require.Equal(t, "nothing has landed for 59 min: the line is stopped: look first", v.Alarm)
 	require.Equal(t, []view.Worker{{Name: "w1", Agents: 1, Since: 5000}}, v.Workers)
-	require.Equal(t, []view.Flaky{{Gate: "test", Names: []string{"TestA"}}}, v.Flaky)
+	require.Equal(t, []page.Flaky{{Gate: "test", Names: []string{"TestA"}}}, v.Flaky)
 	require.Equal(t, []string{"b"}, v.Queue.Waiting)
 	require.Equal(t, int64(5000), v.Agents[0].Last)
 }
@@ -211,32 +212,32 @@ func TestMasterIsATask(t *testing.T) {
 	result := at(contextscope.KindResult, 1, spec.Result{Status: spec.StatusDone, Attempt: 1, Handoff: spec.Handoff{Findings: []string{"f"}}})
 	for name, c := range map[string]struct {
 		events []contextscope.Event
-		want   view.TaskRow
+		want   page.TaskRow
 	}{
-		"at work": {nil, view.TaskRow{State: "running"}},
-		"waits":   {[]contextscope.Event{result}, view.TaskRow{State: "pending", Reason: "waits for its tasks", Notes: []string{"finding: f"}}},
+		"at work": {nil, page.TaskRow{State: "running"}},
+		"waits":   {[]contextscope.Event{result}, page.TaskRow{State: "pending", Reason: "waits for its tasks", Notes: []string{"finding: f"}}},
 		"done": {
 			[]contextscope.Event{result, at(contextscope.KindTask, 0, run.TaskData{State: run.TaskDone})},
-			view.TaskRow{State: "done", Notes: []string{"finding: f"}},
+			page.TaskRow{State: "done", Notes: []string{"finding: f"}},
 		},
 		"failed": {
 			[]contextscope.Event{result, at(contextscope.KindTask, 0, run.TaskData{State: run.TaskPending, Fault: &spec.Fault{Message: "no plan"}})},
-			view.TaskRow{State: "pending", Reason: "no plan", Alarm: true, Notes: []string{"finding: f"}},
+			page.TaskRow{State: "pending", Reason: "no plan", Alarm: true, Notes: []string{"finding: f"}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c.want.ID, c.want.Role, c.want.Attempt = run.MasterTask, spec.RoleMaster, 1
-			require.Equal(t, []view.TaskRow{c.want}, view.PageOf(folded(t, append([]contextscope.Event{woken}, c.events...)...), time.Unix(60, 0)).Tasks)
+			require.Equal(t, []page.TaskRow{c.want}, page.Of(folded(t, append([]contextscope.Event{woken}, c.events...)...), time.Unix(60, 0)).Tasks)
 		})
 	}
 }
 
-func decode(t testing.TB, data []byte) view.Page {
+func decode(t testing.TB, data []byte) page.Run {
 	t.Helper()
 	const head = "event: view\ndata: "
 	require.Contains(t, string(data), head)
-	var v view.Page
+	var v page.Run
 	require.NoError(t, json.Unmarshal(data[len(head):], &v))
 	return v
 }
@@ -273,7 +274,7 @@ func TestBoardTellsTheTime(t *testing.T) {
 	require.Empty(t, b.fold(Batch{Pos: 1, Events: began(t)}))
 	first, version := b.after(0)
 	require.Equal(t, "nothing has landed for 19 min: a/1 has worked for 19 min", decode(t, first).Alarm)
-	require.Equal(t, []view.Point{{5000, 0, 0}, {1_200_000, 0, 0}}, decode(t, first).Series)
+	require.Equal(t, []page.Point{{5000, 0, 0}, {1_200_000, 0, 0}}, decode(t, first).Series)
 	now = now.Add(time.Second)
 	same, version := b.after(version)
 	require.Nil(t, same)
@@ -284,7 +285,7 @@ func TestBoardTellsTheTime(t *testing.T) {
 	require.Empty(t, b.fold(Batch{Pos: 2, Events: []contextscope.Event{at(t, 1290, contextscope.KindRun, "", 0, run.Data{State: run.Stopped})}}))
 	end, version := b.after(version)
 	require.Empty(t, decode(t, end).Alarm)
-	require.Equal(t, []view.Point{{5000, 0, 0}, {1_290_000, 0, 0}}, decode(t, end).Series)
+	require.Equal(t, []page.Point{{5000, 0, 0}, {1_290_000, 0, 0}}, decode(t, end).Series)
 	now = now.Add(time.Hour)
 	same, _ = b.after(version)
 	require.Nil(t, same)

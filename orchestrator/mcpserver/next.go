@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"divisi/orchestrator/act"
-	"divisi/orchestrator/view"
+	"divisi/orchestrator/view/advice"
 )
 
 // way is a next step: a call of a tool of this server, or a command for the person.
@@ -16,7 +16,7 @@ type way struct {
 	Why       string         `json:"why"`
 }
 
-func (s *Server) ways(next []view.Way) (out []way) {
+func (s *Server) ways(next []advice.Way) (out []way) {
 	for _, w := range next {
 		name, args := toolFor(strings.Fields(w.Command))
 		if s.tools[name] == nil || args == nil {

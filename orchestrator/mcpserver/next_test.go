@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/orchestrator/view"
+	"divisi/orchestrator/view/advice"
 )
 
 // What the tools do is named as a tool, and the rest as a command for the person; a server that only reads has no tool that acts.
@@ -37,11 +38,11 @@ func TestNextStepsAreTools(t *testing.T) {
 	} {
 		p := newPlace()
 		want.Why = cmp.Or(want.Why, "do it")
-		p.report = view.Report{Run: "r1", Next: []view.Way{{Command: command, Why: "do it"}}}
+		p.report = view.Report{Run: "r1", Next: []advice.Way{{Command: command, Why: "do it"}}}
 		require.Equal(t, []way{want}, answered[reported](t, served(t, p, true), "report", ofRun{"r1"}).Next, command)
 	}
 	p := newPlace()
-	p.report = view.Report{Run: "r1", Next: []view.Way{{Command: "divisi pause r1"}, {Command: "divisi show r1"}}}
+	p.report = view.Report{Run: "r1", Next: []advice.Way{{Command: "divisi pause r1"}, {Command: "divisi show r1"}}}
 	next := answered[reported](t, served(t, p, false), "report", ofRun{"r1"}).Next
 	require.Equal(t, []way{
 		{Command: "divisi --state-dir s pause r1"}, {Tool: "report", Arguments: map[string]any{"run": "r1"}},

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"divisi/internal/text"
-	"divisi/orchestrator/view"
 )
 
 // ofRun names a run.
@@ -63,7 +62,7 @@ func (s *Server) show(ctx context.Context, _ string, in ofRun) (reported, error)
 	out := reported{
 		Run: in.Run, State: row.State, Reason: text.Clip(r.Reason, maxText), Active: row.Active, Problem: row.Problem,
 		Goal: text.Clip(r.Goal, maxText), Repo: r.Repo, Base: r.Base, Branch: r.Ref, Unverified: text.Clip(r.Unverified, maxText),
-		Unread: few(view.Each(r.Unread)),
+		Unread: few(text.Each(r.Unread)),
 		Wait:   text.Clip(r.Wait, maxText), Line: text.Clip(r.Line, maxText), Tasks: map[string]int{},
 		Added: r.Added, Deleted: r.Deleted,
 		Tokens: r.Usage.Total(), Budget: r.Budget, Now: few(r.Now), Notices: few(r.Notices), Next: s.ways(r.Next),

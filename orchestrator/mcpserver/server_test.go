@@ -18,6 +18,7 @@ import (
 	"divisi/orchestrator/dashboard"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
+	"divisi/orchestrator/view/advice"
 )
 
 var reads = []string{"decisions", "diff", "log", "preview", "report", "roles", "runs", "tasks", "wait"}
@@ -141,7 +142,7 @@ func TestCallsThatAreRefused(t *testing.T) {
 func TestAnswersAreBoundedAndVisible(t *testing.T) {
 	t.Parallel()
 	p := newPlace()
-	p.report = view.Report{Run: "r1", Goal: "\u202eevil\x1b[2J" + strings.Repeat("x", 1<<20), State: run.Running, Next: []view.Way{{Command: "divisi show r1"}}}
+	p.report = view.Report{Run: "r1", Goal: "\u202eevil\x1b[2J" + strings.Repeat("x", 1<<20), State: run.Running, Next: []advice.Way{{Command: "divisi show r1"}}}
 	for i := range 450 {
 		p.report.Tasks = append(p.report.Tasks, view.Task{ID: fmt.Sprintf("t%03d", i), State: run.TaskLanded, Reason: strings.Repeat("r", 1<<12)})
 	}

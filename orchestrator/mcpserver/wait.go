@@ -10,6 +10,7 @@ import (
 	"divisi/internal/usage"
 	"divisi/orchestrator/dashboard"
 	"divisi/orchestrator/view"
+	"divisi/orchestrator/view/advice"
 )
 
 const (
@@ -203,7 +204,7 @@ func (s *Server) told(w *watch, id, why string) waited {
 	case whyTime, whyDecision:
 		out.Now = few(r.Now)
 	default:
-		out.Notices, out.Next = few(r.Notices), s.ways(view.Next(st))
+		out.Notices, out.Next = few(r.Notices), s.ways(advice.Next(st))
 	}
 	for _, d := range view.ForPerson(st) {
 		if len(out.Decisions) < maxFew {

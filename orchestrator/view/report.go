@@ -12,6 +12,8 @@ import (
 	"divisi/orchestrator/proof"
 	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view/advice"
+	"divisi/orchestrator/view/stats"
 	"divisi/subagents/gate"
 	"divisi/subagents/wire"
 )
@@ -83,7 +85,7 @@ type Report struct {
 	Reproof *Reproof `json:"reproof,omitempty"`
 	// Quarantines are the workers in quarantine, by name.
 	Quarantines []Quarantine `json:"quarantines,omitempty"`
-	Times       Times        `json:"times"`
+	Times       stats.Times  `json:"times"`
 	// Now lists the work of the agents and gates of an active run, the longest first.
 	Now []string `json:"now,omitempty"`
 	// Flakes are failures of gates on a tree that they passed on when they ran once more.
@@ -104,7 +106,7 @@ type Report struct {
 	// TokensPerLanded is the usage divided by the landed tasks; 0 when nothing landed.
 	TokensPerLanded int `json:"tokens_per_landed,omitempty"`
 	// Next are the commands that continue the run or use its result, the most useful first.
-	Next []Way `json:"next,omitempty"`
+	Next []advice.Way `json:"next,omitempty"`
 }
 
 // Batch is a landed batch: its newest commit and its tasks.
@@ -149,9 +151,9 @@ func Live(s *run.State, now time.Time) Report {
 	if s.Status.Ended() {
 		return r
 	}
-	r.Times, r.Next = timesOf(s, now), NextLive(s)
+	r.Times, r.Next = stats.TimesAt(s, now), advice.Live(s)
 	for _, a := range Agents(s) {
-		r.Now = append(r.Now, fmt.Sprintf("%s (%s) %s", a.ID, Span(now.Sub(time.UnixMilli(a.Since))), a.Doing))
+		r.Now = append(r.Now, fmt.Sprintf("%s (%s) %s", a.ID, text.Span(now.Sub(time.UnixMilli(a.Since))), a.Doing))
 	}
 	r.Now = text.Few(r.Now, maxNow)
 	return r
@@ -169,13 +171,13 @@ func Of(s *run.State) Report {
 		Usage: s.Usage, Roles: roleReports(s), Unmetered: s.Unmetered(), Budget: s.Budget, Executors: executors(s),
 		Verdicts: verdicts(s),
 		Batches:  s.Batches.Count, GateRuns: s.Batches.GateRuns, OneByOne: s.Tasks.Queued,
-		Flakes: s.Proofs.Flakes(), Times: TimesOf(s),
+		Flakes: s.Proofs.Flakes(), Times: stats.TimesOf(s),
 		Notices: s.Notices, Decisions: decisions(s), Standing: standings(s), Doubts: doubts(s),
 		Quotas: s.Quotas.UsedUp(time.Now()),
 	}
 	r.Unread, r.Told = Unread(s)
 	r.NewGates = addedGates(s)
-	r.Reproof, r.Quarantines, r.Next = reproof(s), quarantines(s), Next(s)
+	r.Reproof, r.Quarantines, r.Next = reproof(s), quarantines(s), advice.Next(s)
 	landed := 0
 	r.Tasks = Tasks(s)
 	for _, t := range r.Tasks {
@@ -249,7 +251,7 @@ func roleReports(s *run.State) []Role {
 				r = &Role{Role: role}
 				byRole[role] = r
 			}
-			sum, unpriced := cost(&s.Spec.Project, a.Calls)
+			sum, unpriced := stats.Cost(&s.Spec.Project, a.Calls)
 			r.Usage, r.Cost, r.Unpriced = r.Usage.Add(a.Usage), r.Cost.Plus(sum), spec.Plus(r.Unpriced, unpriced)
 		}
 	}
@@ -291,3 +293,48 @@ func compareGate(s *run.State, final spec.Receipt, base *spec.Receipt) Gate {
 	}
 	return g
 }
+
+// What a run can wait for.
+const (
+	OnDecision = "decision"
+	OnPerson   = "person"
+	OnMachine  = "machine"
+	OnQuota    = "quota"
+)
+
+// Awaits returns what a run waits for, one of On…, and what that is; both are "" where it waits for nothing.
+func (r *Report) Awaits() (on, what string) {
+	if r.State.Ended() && r.State != run.Stopped {
+		return "", ""
+	}
+	if r.Line != "" {
+		return OnPerson, "the line is stopped: " + r.Line
+	}
+	for _, d := range r.Decisions {
+		if d.Answer == nil && d.Decider == run.ByPerson {
+			return OnDecision, d.Text
+		}
+	}
+	why, waits := strings.CutPrefix(r.Reason, run.ReasonWaits)
+	halted, paused := strings.CutPrefix(r.Reason, run.ReasonHalt)
+	switch {
+	case r.Wait != "":
+		return OnDecision, r.Wait
+	case r.State == run.Stopped && waits:
+		return OnDecision, why
+	case len(r.Quotas) > 0:
+		var all []string
+		for _, q := range r.Quotas {
+			all = append(all, q.String())
+		}
+		return OnQuota, strings.Join(all, "; ")
+	case r.State == run.Stopped:
+		return OnPerson, r.Reason
+	case paused:
+		return OnMachine, halted
+	}
+	return "", ""
+}
+
+// Plus words what is used besides by attempts whose use is not known.
+var Plus = run.Plus

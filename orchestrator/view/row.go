@@ -1,6 +1,8 @@
 package view
 
 import (
+	"time"
+
 	"divisi/orchestrator/run"
 )
 
@@ -38,7 +40,7 @@ type Row struct {
 func RowOf(s *run.State) Row {
 	r := Row{
 		ID: s.Spec.Run, State: Status(s), Reason: s.Reason, Goal: s.Spec.Goal, Repo: s.Spec.Repo,
-		Created: milliseconds(s.Spec.Created), Ended: milliseconds(s.Ended), Last: milliseconds(s.Time),
+		Created: Milliseconds(s.Spec.Created), Ended: Milliseconds(s.Ended), Last: Milliseconds(s.Time),
 		Tokens: s.Usage.Total(), Budget: s.Budget, Tasks: len(s.Tasks.Order), Wait: s.Wait.For, Line: s.Line,
 	}
 	if r.Goal == "" && s.Spec.Plan != nil {
@@ -53,8 +55,8 @@ func RowOf(s *run.State) Row {
 // RowIn makes the row of a run that is not active from its report. The state is the word that `divisi runs` prints.
 func RowIn(id, state string, p *Report) Row {
 	r := Row{
-		ID: id, State: state, Reason: p.Reason, Goal: p.Goal, Repo: p.Repo, Created: milliseconds(p.Created),
-		Ended: milliseconds(p.Ended), Last: milliseconds(p.Last),
+		ID: id, State: state, Reason: p.Reason, Goal: p.Goal, Repo: p.Repo, Created: Milliseconds(p.Created),
+		Ended: Milliseconds(p.Ended), Last: Milliseconds(p.Last),
 		Wait: p.Wait, Line: p.Line, Tokens: p.Usage.Total(), Budget: p.Budget, Tasks: len(p.Tasks), Decisions: len(p.Decisions),
 	}
 	for i := range p.Tasks {
@@ -75,4 +77,12 @@ func (r *Row) count(state run.TaskState, ended bool) {
 	case run.TaskParked:
 		r.Parked++
 	}
+}
+
+// Milliseconds is a time in unix milliseconds; 0 for none.
+func Milliseconds(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view/stats"
 )
 
 var tallied = []run.TaskState{
@@ -15,21 +16,10 @@ var tallied = []run.TaskState{
 }
 
 // Tally words how many tasks are in each state.
-func Tally(tasks []Task) string { return statesOf(count(tasks)) }
+func Tally(tasks []Task) string { return TallyOf(count(tasks)) }
 
-// Tally words how many tasks of the run are in each state.
-func (v *Followed) Tally() string {
-	unverified := 0
-	for _, t := range v.Tasks.ByID {
-		if t.State == run.TaskLanded && t.Landed.Unverified != "" {
-			unverified++
-		}
-	}
-	return statesOf(v.Tasks.Counts(), unverified)
-}
-
-// statesOf words numbers of tasks by state; so many of the landed ones are unverified.
-func statesOf(n counts, unverified int) string {
+// TallyOf words numbers of tasks by state; so many of the landed ones are unverified.
+func TallyOf(n stats.Counts, unverified int) string {
 	var say []string
 	for _, s := range tallied {
 		count := n[s]
@@ -48,8 +38,8 @@ func statesOf(n counts, unverified int) string {
 }
 
 // count counts tasks by their state, and those that landed unverified.
-func count(tasks []Task) (n counts, unverified int) {
-	n = counts{}
+func count(tasks []Task) (n stats.Counts, unverified int) {
+	n = stats.Counts{}
 	for i := range tasks {
 		n[tasks[i].State]++
 		if tasks[i].Unverified {
@@ -88,7 +78,7 @@ func (r *Report) Progress() string {
 
 // Ranked orders tasks for a table: those that need attention first, well-ended ones last.
 func Ranked(tasks []Task) []Task {
-	rank := counts{
+	rank := stats.Counts{
 		run.TaskParked: -2, run.TaskCancelled: -1, run.TaskLanded: 1, run.TaskDone: 2, run.TaskSkipped: 2, run.TaskDropped: 2,
 	}
 	of := func(t Task) int {

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view/stats"
 )
 
 func TestProgressCountsTasksWithoutTheMaster(t *testing.T) {
@@ -26,8 +27,8 @@ func TestProgressTellsWhatAPersonIsWaitedFor(t *testing.T) {
 
 func TestTallyTellsTheUnverifiedApart(t *testing.T) {
 	t.Parallel()
-	n := counts{run.TaskLanded: 7, run.TaskParked: 1}
-	require.Equal(t, "7 landed, 1 parked", statesOf(n, 0))
-	require.Equal(t, "3 landed, 4 landed unverified, 1 parked", statesOf(n, 4))
-	require.Equal(t, "7 landed unverified, 1 parked", statesOf(n, 7))
+	n := stats.Counts{run.TaskLanded: 7, run.TaskParked: 1}
+	require.Equal(t, "7 landed, 1 parked", TallyOf(n, 0))
+	require.Equal(t, "3 landed, 4 landed unverified, 1 parked", TallyOf(n, 4))
+	require.Equal(t, "7 landed unverified, 1 parked", TallyOf(n, 7))
 }

@@ -11,6 +11,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/view/stats"
 )
 
 // Task is one task of a report.
@@ -122,7 +123,7 @@ func (t *Task) Unchanged() bool { return t.State == run.TaskDone }
 func (t *Task) IsMaster() bool { return t.ID == run.MasterTask }
 
 // Took is the wall clock of the task's attempts and testers.
-func (t *Task) Took() time.Duration { return seconds(t.Seconds) }
+func (t *Task) Took() time.Duration { return time.Duration(t.Seconds * float64(time.Second)) }
 
 // Handoff lists the broken constraints, deviations and findings, each behind the word for it.
 func (t *Task) Handoff() (out [][2]string) {
@@ -242,4 +243,41 @@ func executorOf(s *run.State, t *run.Task) string {
 		return ""
 	}
 	return s.Spec.Made(t, s.Works).Executor
+}
+
+// ModelUse is a coding agent's use of one model. Model is empty where it names none; Unpriced are tokens without a known price.
+type ModelUse struct {
+	Model    string     `json:"model,omitempty"`
+	Usage    spec.Usage `json:"usage"`
+	Cost     spec.Money `json:"pico_usd"`
+	Unpriced int        `json:"unpriced,omitempty"`
+}
+
+// pay adds the cost of an attempt's calls to a task, and, of a coding agent, the use of each model.
+func (t *Task) pay(s *run.State, a *run.Attempt) {
+	sum, unpriced := stats.Cost(&s.Spec.Project, a.Calls)
+	t.Cost, t.Unpriced = t.Cost.Plus(sum), spec.Plus(t.Unpriced, unpriced)
+	if s.Spec.Roles[a.Role].Usage == "" {
+		return
+	}
+	for i, c := range a.Calls {
+		at := slices.IndexFunc(t.Models, func(m ModelUse) bool { return m.Model == c.Model })
+		if at < 0 {
+			at, t.Models = len(t.Models), append(t.Models, ModelUse{Model: c.Model})
+		}
+		m := &t.Models[at]
+		sum, unpriced := stats.Cost(&s.Spec.Project, a.Calls[i:i+1])
+		m.Usage, m.Cost, m.Unpriced = m.Usage.Add(c.Usage), m.Cost.Plus(sum), spec.Plus(m.Unpriced, unpriced)
+	}
+}
+
+// Said lists what an agent, and its tester, reported beside their results.
+func Said(result, tester *spec.Result) (out []string) {
+	var t Task
+	t.tellHandoff(result, "")
+	t.tellHandoff(tester, "its judge: ")
+	for _, h := range t.Handoff() {
+		out = append(out, h[0]+": "+h[1])
+	}
+	return out
 }

@@ -34,7 +34,7 @@ func reproof(s *run.State) *Reproof {
 // String is it in one line.
 func (r *Reproof) String() string {
 	return fmt.Sprintf("%d of %s that landed chosen (%g%%), %d passed again; %s added",
-		r.Batches, batches(r.Landed), r.Percent, r.Passed, text.Count(r.GateRuns, "gate run"))
+		r.Batches, text.Count(r.Landed, "batch"), r.Percent, r.Passed, text.Count(r.GateRuns, "gate run"))
 }
 
 // Quarantine is a worker in quarantine: the tasks that have landed with its proof alone, and whether the final gates have passed

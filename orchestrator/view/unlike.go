@@ -46,4 +46,4 @@ func UnlikeOthers(s *run.State) (out []Unlike) {
 const maxUnlike = 10
 
 // UnlikeLines are the first of these edits, a line each.
-func UnlikeLines(s *State) []string { return text.Few(Each(UnlikeOthers(s)), maxUnlike) }
+func UnlikeLines(s *State) []string { return text.Few(text.Each(UnlikeOthers(s)), maxUnlike) }

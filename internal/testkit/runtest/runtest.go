@@ -39,6 +39,14 @@ func New(t testing.TB, s run.Spec, phase run.Status) *Log {
 	return l
 }
 
+// Timed is a run that a test writes with its times, from its beginning on.
+func Timed(t testing.TB) (l *Log, at func(time.Duration)) {
+	t.Helper()
+	created := time.Unix(1000, 0)
+	l = New(t, run.Spec{Created: created, Roles: Roles()}, run.Running)
+	return l, func(d time.Duration) { l.At(created.Add(d)) }
+}
+
 // Roles are a generator, a tester that runs gates, a reviewer, a reader and a master.
 func Roles() map[string]spec.Role {
 	return map[string]spec.Role{
@@ -134,6 +142,29 @@ func (l *Log) By(worker, work string, attempt int, kind contextscope.Kind, data 
 	l.Helper()
 	e := contextscope.Event{Kind: kind, Task: work, Attempt: attempt, Agent: wire.AgentID(work, attempt), Worker: worker}
 	l.apply(e, data)
+}
+
+// BatchWork is the id of the first gate run of a batch.
+func BatchWork(batch int) string { return fmt.Sprintf("%s-%d", run.BatchTask, batch) }
+
+// Tests has a batch of tasks begin its gates.
+func (l *Log) Tests(batch int, tasks ...string) {
+	work := &run.Dispatch{Task: BatchWork(batch), Attempt: 1, Role: "tester", Head: "h"}
+	l.Append("", run.LandingData{
+		Batch: batch, State: run.LandingTesting, Head: "h", Tree: "t", Tasks: landed(tasks), Dispatch: work,
+	})
+}
+
+// Lands has a batch of tasks land.
+func (l *Log) Lands(batch int, tasks ...string) {
+	l.Append("", run.LandingData{Batch: batch, State: run.LandingLanded, Tasks: landed(tasks)})
+}
+
+func landed(tasks []string) (out []run.Landed) {
+	for _, id := range tasks {
+		out = append(out, run.Landed{Task: id, Attempt: 1, Commit: "l-" + id})
+	}
+	return out
 }
 
 // Ended folds the result of an attempt.

@@ -10,6 +10,7 @@ import (
 
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/view"
+	"divisi/orchestrator/view/feed"
 )
 
 // readyAfter is when a frame of the live view is drawn for sure: lines above it cannot be printed before.
@@ -127,7 +128,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 func (m *model) drawn(bell bool) tea.Cmd {
 	var waits []string
 	m.Console.With(func(s *view.State) {
-		for _, w := range view.Waits(s, s.Time) {
+		for _, w := range feed.Waits(s, s.Time) {
 			if w.Decision != "" {
 				waits = append(waits, w.Decision)
 			}

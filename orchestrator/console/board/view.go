@@ -12,6 +12,7 @@ import (
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/console"
 	"divisi/orchestrator/view"
+	"divisi/orchestrator/view/page"
 )
 
 const (
@@ -142,7 +143,7 @@ func (m *model) offers() (hint string) {
 		task = m.task.id
 	}
 	m.Console.With(func(s *view.State) {
-		for _, name := range view.Acts(s, !m.over, task) {
+		for _, name := range page.Acts(s, !m.over, task) {
 			if e := act.Find(name); e.Key != "" && (task != "" || e.OfTask() == "") {
 				hint += " · " + e.Key + " " + strings.ToLower(e.Label)
 			}
