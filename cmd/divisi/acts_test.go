@@ -44,8 +44,8 @@ func does(a act.Args) func(context.Context, *orchestrator.Run, string) (string, 
 	}
 }
 
-// acts are the rows of the table, in an order in which each finds something to do.
-var acts = []tried{
+// tries are the rows of the table, in an order in which each finds something to do.
+var tries = []tried{
 	{
 		act:     "start the line",
 		command: "line start RUN",

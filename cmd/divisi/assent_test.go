@@ -12,6 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"google.golang.org/genai"
 
+	"divisi/cmd/divisi/internal/cli"
 	"divisi/internal/model"
 	"divisi/orchestrator/explain"
 	"divisi/orchestrator/store"
@@ -41,12 +42,12 @@ func asSent(ts *testscript.TestScript, _ bool, args []string) {
 	names, err := filepath.Glob(filepath.Join(ts.MkAbs(args[0]), "*.turn.*.json"))
 	ts.Check(err)
 	ids := runNames(ts)
-	g := &globals{out: ts.Stdout(), err: ts.Stderr(), stateDir: ts.Getenv("STATE"), output: "text", logLevel: "warn"}
-	ts.Check(g.setup())
+	g := &cli.Globals{Out: ts.Stdout(), Err: ts.Stderr(), StateDir: ts.Getenv("STATE"), Output: "text", LogLevel: "warn"}
+	ts.Check(g.Setup())
 	ctx := context.Background()
-	b, _, err := store.Dir{Path: g.stateDir, Log: g.log}.Open(ctx, ids[len(ids)-1])
+	b, _, err := store.Dir{Path: g.StateDir, Log: g.Log}.Open(ctx, ids[len(ids)-1])
 	ts.Check(err)
-	defer store.Dir{Path: g.stateDir, Log: g.log}.Close(b)
+	defer store.Dir{Path: g.StateDir, Log: g.Log}.Close(b)
 	explainers := map[string]map[int]agent.Explained{}
 	compared, bad := 0, 0
 	for _, name := range names {
@@ -59,7 +60,7 @@ func asSent(ts *testscript.TestScript, _ bool, args []string) {
 		}
 		agent := fmt.Sprintf("%s/%d", was.Task, was.Attempt)
 		if explainers[agent] == nil {
-			e, err := explain.Open(ctx, store.Dir{Path: g.stateDir, Log: g.log}, b, ids[len(ids)-1], was.Task, was.Attempt)
+			e, err := explain.Open(ctx, store.Dir{Path: g.StateDir, Log: g.Log}, b, ids[len(ids)-1], was.Task, was.Attempt)
 			ts.Check(err)
 			explainers[agent], err = turnsOf(ctx, e)
 			ts.Check(err)

@@ -134,8 +134,8 @@ func (a *acted) others(t *testing.T, server string) (out []other) {
 // mayNot tries each act as a caller without the right to it.
 func (o *other) mayNot(t *testing.T) {
 	t.Helper()
-	for i := range acts {
-		if what := &acts[i]; !what.refused && o.has(what) && what.on == "" {
+	for i := range tries {
+		if what := &tries[i]; !what.refused && o.has(what) && what.on == "" {
 			_, err := o.do(t, &o.acted, what)
 			require.ErrorContains(t, err, o.why, what.act)
 		}

@@ -16,11 +16,12 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
 
+	"divisi/cmd/divisi/internal/cli"
 	"divisi/configs"
 )
 
-// project is the directory of the project.
-const project = "../.."
+// top is the directory of the project.
+const top = "../.."
 
 // TestPagesAreTrue reads README, docs and examples: every block parses as what it is, every command is one of this program with
 // flags that it has, and every link leads to a file and a heading.
@@ -72,7 +73,7 @@ func readPages(t *testing.T) map[string]mdPage {
 	t.Helper()
 	var names []string
 	for _, glob := range []string{"*.md", "docs/*.md", "docs/*/*.md", "examples/*.md", "examples/*/README.md"} {
-		found, err := filepath.Glob(filepath.Join(project, glob))
+		found, err := filepath.Glob(filepath.Join(top, glob))
 		require.NoError(t, err)
 		names = append(names, found...)
 	}
@@ -87,7 +88,7 @@ func readPages(t *testing.T) map[string]mdPage {
 		for _, m := range heading.FindAllStringSubmatch(p.prose, -1) {
 			p.slugs = append(p.slugs, strings.ReplaceAll(noSlug.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-"))
 		}
-		rel, err := filepath.Rel(project, name)
+		rel, err := filepath.Rel(top, name)
 		require.NoError(t, err)
 		pages[rel] = p
 	}
@@ -104,7 +105,7 @@ func checkLink(t *testing.T, pages map[string]mdPage, from, link string) {
 	if path == "" {
 		target = from
 	}
-	_, err := os.Stat(filepath.Join(project, target))
+	_, err := os.Stat(filepath.Join(top, target))
 	require.NoError(t, err, "%s: link %s", from, link)
 	if slug != "" {
 		require.Contains(t, pages[target].slugs, slug, "%s: link %s", from, link)
@@ -145,13 +146,13 @@ func checkShell(t *testing.T, name, text string) {
 	for line := range strings.Lines(strings.ReplaceAll(text, "\\\n", " ")) {
 		line = strings.TrimSpace(line)
 		if target, ok := strings.CutPrefix(line, "make "); ok {
-			makefile, err := os.ReadFile(filepath.Join(project, "Makefile"))
+			makefile, err := os.ReadFile(filepath.Join(top, "Makefile"))
 			require.NoError(t, err)
 			require.Contains(t, string(makefile), "\n"+strings.Fields(target)[0]+":", "%s: %s", name, line)
 		}
 		for word := range strings.FieldsSeq(line) {
 			if strings.HasPrefix(word, "./") && strings.HasPrefix(line, "go ") && word != "./..." {
-				_, err := os.Stat(filepath.Join(project, word))
+				_, err := os.Stat(filepath.Join(top, word))
 				require.NoError(t, err, "%s: %s", name, line)
 			}
 		}
@@ -166,7 +167,7 @@ func checkShell(t *testing.T, name, text string) {
 func checkCommand(t *testing.T, name, line string) {
 	t.Helper()
 	for _, words := range alternatives(shellWords(line)) {
-		root := newRoot(&globals{out: io.Discard, err: io.Discard})
+		root := newRoot(&cli.Globals{Out: io.Discard, Err: io.Discard})
 		root.InitDefaultHelpCmd()
 		root.InitDefaultCompletionCmd()
 		c, rest, err := root.Find(words[1:])

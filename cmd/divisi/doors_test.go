@@ -17,6 +17,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
+	"divisi/cmd/divisi/internal/acts"
+	"divisi/cmd/divisi/internal/cli"
+	"divisi/cmd/divisi/internal/inspect"
+	"divisi/cmd/divisi/internal/runs"
 	"divisi/orchestrator"
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/door"
@@ -112,7 +116,7 @@ func commandLine(_ *testing.T, a *acted, what *tried) (string, error) {
 		args = append(args, strings.Trim(word, "'"))
 	}
 	var out, said bytes.Buffer
-	if code := execute(args, strings.NewReader(""), &out, &said); code != codeOK {
+	if code := execute(args, strings.NewReader(""), &out, &said); code != cli.CodeOK {
 		return "", errors.New(said.String())
 	}
 	return strings.TrimPrefix(further.ReplaceAllString(strings.TrimSpace(out.String()), ""), a.run+": "), nil
@@ -125,11 +129,12 @@ var further = regexp.MustCompile(`; (resume|start the line) with: .*`)
 func theBoard(t *testing.T, a *acted, what *tried) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
-	g := &globals{out: &out, err: &out}
+	g := &cli.Globals{Out: &out, Err: &out}
 	newRoot(g)
-	g.stateDir = a.state
-	require.NoError(t, g.setup())
-	c, given := &controls{g, a.run}, map[string]any{}
+	g.StateDir = a.state
+	require.NoError(t, g.Setup())
+	all := &runs.Globals{Globals: acts.Globals{Globals: inspect.Globals{Globals: g}}}
+	c, given := &runs.Controls{Globals: all, Run: a.run}, map[string]any{}
 	name, text, _ := strings.Cut(a.named(what.board), " ")
 	require.NoError(t, json.Unmarshal([]byte(text), &given))
 	if name == "take" {

@@ -7,12 +7,14 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
+
+	"divisi/cmd/divisi/internal/cli"
 )
 
 func TestHelpOfEveryCommandListsExitCodesAndAnExample(t *testing.T) {
 	t.Parallel()
 	var out, errOut bytes.Buffer
-	root := newRoot(&globals{out: &out, err: &errOut})
+	root := newRoot(&cli.Globals{Out: &out, Err: &errOut})
 	seen := 0
 	var walk func(c *cobra.Command)
 	walk = func(c *cobra.Command) {

@@ -64,11 +64,11 @@ func jobOf(ts *testscript.TestScript, name string) *job {
 
 // spawn: spawn NAME program args… starts a program in the background. Both its streams go to one buffer.
 func spawn(ts *testscript.TestScript, _ bool, args []string) {
-	begin(ts, args, func(j *job) { j.cmd.Stdout, j.cmd.Stderr = j, j })
+	Begin(ts, args, func(j *job) { j.cmd.Stdout, j.cmd.Stderr = j, j })
 }
 
 // begin starts a program in the background once its streams are set.
-func begin(ts *testscript.TestScript, args []string, streams func(*job)) {
+func Begin(ts *testscript.TestScript, args []string, streams func(*job)) {
 	path := args[1]
 	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
 		if _, err := os.Stat(filepath.Join(dir, args[1])); err == nil {

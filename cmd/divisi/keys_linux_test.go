@@ -29,7 +29,7 @@ func spawnTTY(ts *testscript.TestScript, _ bool, args []string) {
 		<-read
 		_ = hand.Close()
 	})
-	begin(ts, args, func(j *job) {
+	Begin(ts, args, func(j *job) {
 		j.cmd.Stdin, j.cmd.Stdout, j.cmd.Stderr = tty, tty, tty
 		j.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 		go func() {

@@ -15,6 +15,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
+
+	"divisi/cmd/divisi/internal/cli"
 )
 
 // The packages below serve other programs too: their texts name no command of this one and no flag. The table in exit.go adds both.
@@ -59,7 +61,7 @@ func ownNames() string {
 		}
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) { flags[f.Name] = true })
 	}
-	walk(newRoot(&globals{out: &out, err: &out}))
+	walk(newRoot(&cli.Globals{Out: &out, Err: &out}))
 	for _, git := range []string{"format", "help", "quiet", "stat", "local"} {
 		delete(flags, git)
 	}

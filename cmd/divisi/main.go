@@ -10,13 +10,15 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"divisi/cmd/divisi/internal/cli"
 )
 
 func main() {
 	cobra.EnableCommandSorting = false // those of a group are in the order of use
-	if err := asInShell(); err != nil {
+	if err := cli.AsInShell(); err != nil {
 		fmt.Fprintln(os.Stderr, "divisi:", err)
-		os.Exit(codeMachine)
+		os.Exit(cli.CodeMachine)
 	}
 	os.Exit(execute(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

@@ -17,6 +17,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
+
+	"divisi/cmd/divisi/internal/cli"
 )
 
 func main() {
@@ -40,7 +42,7 @@ func write(args []string) error {
 	if err := errors.Join(os.MkdirAll(man, 0o755), os.MkdirAll(completions, 0o755)); err != nil {
 		return fmt.Errorf("make directories: %w", err)
 	}
-	root := newRoot(&globals{in: os.Stdin, out: io.Discard, err: os.Stderr})
+	root := newRoot(&cli.Globals{In: os.Stdin, Out: io.Discard, Err: os.Stderr})
 	root.DisableAutoGenTag = true
 	root.PersistentFlags().Lookup("state-dir").DefValue = "~/.local/state/divisi" // that of a reader, not of this machine
 	escape(root)

@@ -11,6 +11,8 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
+
+	"divisi/cmd/divisi/internal/cli"
 )
 
 // calledInShell matches a command of divisi in a line of a shell: at the beginning, or behind a prompt, a pipe, &&, ssh or $(.
@@ -24,7 +26,7 @@ var shellWord = regexp.MustCompile(`"[^"]*"|'[^']*'|\S+`)
 // understood fails where a command, a flag or the number of arguments does not exist. It returns the command.
 func understood(t *testing.T, args []string, where string) *cobra.Command {
 	t.Helper()
-	c, rest, err := newRoot(&globals{out: &bytes.Buffer{}, err: &bytes.Buffer{}}).Find(args)
+	c, rest, err := newRoot(&cli.Globals{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}).Find(args)
 	require.NoError(t, err, where)
 	require.NotEmpty(t, c.Parent(), "%s: names no command", where)
 	require.NoError(t, c.ParseFlags(rest), where)

@@ -15,7 +15,7 @@ import (
 )
 
 // asked is a question to a run, or an act that is refused, with its answer: the same wherever the run is, but where that is why.
-type asked struct {
+type Asked struct {
 	what         string
 	ask          func(ctx context.Context, r *orchestrator.Run, dir string) (string, error)
 	want         string
@@ -24,7 +24,7 @@ type asked struct {
 }
 
 // questions are stable while the table of acts is tried.
-var questions = []asked{
+var questions = []Asked{
 	{what: "its id", want: "RUN", ask: func(_ context.Context, r *orchestrator.Run, _ string) (string, error) { return r.ID(), nil }},
 	{what: "its goal, by its first event", want: "Try each act", ask: func(ctx context.Context, r *orchestrator.Run, _ string) (string, error) {
 		var first struct {

@@ -90,7 +90,7 @@ func (a *acted) resumed(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, r.Close()) })
 	a.active, a.holder = true, r
 	require.Eventually(t, func() bool { // it has just begun
-		_, err := theAPI(t, a, &acts[slices.IndexFunc(acts, func(a tried) bool { return a.refused })])
+		_, err := theAPI(t, a, &tries[slices.IndexFunc(tries, func(a tried) bool { return a.refused })])
 		return err != nil && strings.Contains(err.Error(), "is stopped already")
 	}, time.Minute, time.Millisecond)
 }
@@ -103,8 +103,8 @@ func (a *acted) tries(t *testing.T, d way) {
 		a.asks(t)
 	}
 	var leaves []string
-	for i := range acts {
-		what := &acts[i]
+	for i := range tries {
+		what := &tries[i]
 		when := whenAtRest
 		if a.active {
 			when = whenActive

@@ -8,7 +8,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"divisi/cmd/divisi/internal/cli"
 	"divisi/internal/spec"
+	"divisi/internal/usage"
 )
 
 // instead has, for words that people try as a command, what does it.
@@ -33,7 +35,7 @@ var instead = map[string]string{
 // unknownCommand words cobra's error about a command that does not exist; every other error stays.
 func unknownCommand(root *cobra.Command, err error) error {
 	var name string
-	if err == nil || errors.As(err, new(*usageError)) {
+	if err == nil || errors.As(err, new(*usage.Error)) {
 		return err
 	}
 	if _, no := fmt.Sscanf(err.Error(), "unknown command %q", &name); no != nil {
@@ -41,9 +43,9 @@ func unknownCommand(root *cobra.Command, err error) error {
 	}
 	text := fmt.Sprintf("unknown command %q for %q", name, root.Name())
 	if does, tried := instead[strings.ToLower(name)]; tried {
-		return usagef("%s\n%s\nSee: divisi --help", text, does)
+		return usage.Errorf("%s\n%s\nSee: divisi --help", text, does)
 	}
-	return usagef("%s%s\nSee: divisi --help", text, nearest(name, names(root)))
+	return usage.Errorf("%s%s\nSee: divisi --help", text, cli.Nearest(name, cli.Names(root)))
 }
 
 // unknownFlag names the flag of a command that is the nearest to one that it does not have; "" for every other error.

@@ -5,18 +5,21 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"divisi/cmd/divisi/internal/cli"
+	"divisi/cmd/divisi/internal/runs"
 )
 
 func TestWordsThatPeopleTryNameCommandsThatExist(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	g := &globals{out: &out, err: &out}
+	g := &cli.Globals{Out: &out, Err: &out}
 	root := newRoot(g)
 	for word, does := range instead {
 		found, rest, err := root.Find([]string{word})
 		require.True(t, err != nil || found == root, "%s is a command: %v", word, rest)
 		if word != "pr" {
-			require.Regexp(t, g.called, does, word)
+			require.Regexp(t, g.Called, does, word)
 		}
 	}
 }
@@ -24,7 +27,7 @@ func TestWordsThatPeopleTryNameCommandsThatExist(t *testing.T) {
 func TestEveryCommandHasAGroup(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	root := newRoot(&globals{out: &out, err: &out})
+	root := newRoot(&cli.Globals{Out: &out, Err: &out})
 	root.InitDefaultHelpCmd()
 	for _, c := range root.Commands() {
 		require.True(t, c.GroupID != "" || c.IsAdditionalHelpTopicCommand(), c.Name())
@@ -34,9 +37,9 @@ func TestEveryCommandHasAGroup(t *testing.T) {
 func TestFlagsOfAGroupExist(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	root := newRoot(&globals{out: &out, err: &out})
-	for _, use := range uses {
-		for _, name := range use.flags {
+	root := newRoot(&cli.Globals{Out: &out, Err: &out})
+	for _, use := range runs.FlagGroups {
+		for _, name := range use.Flags {
 			found := false
 			for _, c := range root.Commands() {
 				found = found || c.Flags().Lookup(name) != nil

@@ -6,19 +6,20 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"divisi/cmd/divisi/internal/cli"
 	"divisi/internal/release"
 )
 
-func newVersion(g *globals) *cobra.Command {
+func newVersion(g *cli.Globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Long: "Print the version, the commit it was built of with the time of that commit, the Go release it was built\n" +
-			"with, and the platform." + codes(codeOK, codeUsage),
+			"with, and the platform." + cli.Codes(cli.CodeOK, cli.CodeUsage),
 		Example: "  divisi version\n  divisi version --output json",
 		RunE: func(*cobra.Command, []string) error {
 			commit, time := release.Commit()
-			return g.print(say("divisi %s\n", versionLine()), map[string]string{
+			return g.Print(cli.Say("divisi %s\n", versionLine()), map[string]string{
 				"version": release.Version(), "commit": commit, "commit_time": time,
 				"go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH,
 			})

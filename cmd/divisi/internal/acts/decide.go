@@ -1,0 +1,257 @@
+package acts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"divisi/cmd/divisi/internal/cli"
+	"divisi/cmd/divisi/internal/inspect"
+	"divisi/internal/text"
+	"divisi/internal/usage"
+	"divisi/orchestrator"
+	"divisi/orchestrator/act"
+	"divisi/orchestrator/console"
+)
+
+// NewDecide makes divisi decide.
+func NewDecide(g *Globals) *cobra.Command {
+	var back, alike bool
+	c := &cobra.Command{
+		Use:   `decide [RUN [DECISION OPTION ["TEXT"]]]`,
+		Short: "Walk through pending decisions",
+		Long: `Walk through the open decisions of a run, what blocks most first: plans, questions of agents, held
+patches, files that no gate reads, shards that are unlike the others, and held templates. Without RUN,
+the newest run. Enter leaves one open, and the next divisi decide shows it again. Decisions that are
+alike are answered together: their list is shown first.
+Without a terminal the command lists what is open; with the id of a decision and an option it answers
+that one. An answer to a decision that is closed, or about an attempt that another one has replaced,
+is refused. --take-back takes an answer back, as long as the run has not acted on it. accept with --alike
+also accepts each other patch of the run that is alike, held now or later, until that is taken back.`,
+		Example: `  divisi decide 1f2e
+  divisi decide 1f2e api@120 reject "Keep the old name as an alias"
+  divisi decide 1f2e api@120 accept --alike
+  divisi decide 1f2e api@120 --take-back`,
+		RunE: func(c *cobra.Command, args []string) error {
+			run, err := g.FindRun(c.Context(), args)
+			switch {
+			case err != nil:
+				return err
+			case alike && (back || len(args) < 3):
+				return usage.Errorf("--alike is for an answer: divisi decide %s DECISION accept --alike", run)
+			case back && len(args) != 2:
+				return usage.Errorf("name the decision whose answer you take back: divisi decide %s DECISION --take-back", run)
+			case back:
+				return g.Act(c.Context(), act.TakeBack{Decision: args[1]}, run)
+			case len(args) == 2:
+				return usage.Errorf("name an option too: divisi decide %s %s OPTION", run, args[1])
+			case len(args) > 2:
+				choice := orchestrator.Choice{Option: args[2], Text: strings.Join(args[3:], ""), Alike: alike}
+				return g.answer(c.Context(), run, orchestrator.Decision{ID: args[1]}, choice)
+			}
+			return g.Walk(c.Context(), run)
+		},
+	}
+	c.Flags().BoolVar(&back, "take-back", false, "take the answer to a decision back")
+	c.Flags().BoolVar(&alike, "alike", false, "accept each other patch that is alike too, now and later")
+	return c
+}
+
+// Walk shows what is open, and asks about it on a terminal.
+func (g *Globals) Walk(ctx context.Context, run string) error {
+	open, err := g.openDecisions(ctx, run)
+	switch {
+	case err != nil:
+		return err
+	case !g.Interactive():
+		return g.Print(func(b *strings.Builder) error { listDecisions(b, run, open); return nil }, open)
+	}
+	left, refused, others := 0, 0, 0
+	for _, alike := range Groups(open) {
+		choice, err := cli.Answer(ctx, func() (orchestrator.Choice, error) { return g.askAlike(alike) })
+		if err != nil {
+			return err
+		}
+		if choice.Option == "" {
+			left += len(alike)
+			continue
+		}
+		if choice.Alike {
+			others += len(alike) - 1 // the run gives them the answer
+			alike = alike[:1]
+		}
+		n, err := g.decideAlike(ctx, run, alike, choice)
+		if refused += n; err != nil {
+			return err
+		}
+	}
+	said := "nothing is open"
+	if others > 0 {
+		said = fmt.Sprintf("the run accepts %d more that are alike", others)
+	}
+	switch left += refused; {
+	case left > 0 && left == refused:
+		said = "some answers were not applied; list open decisions: divisi decide " + run
+	case left > 0:
+		said = fmt.Sprintf("%s: see them again with: divisi decide %s", text.Count(left, "decision")+" left open", run)
+	}
+	return g.Print(cli.Say("%s: %s\n", run, g.Calls(said)))
+}
+
+// openDecisions are those of a run.
+func (g *Globals) openDecisions(ctx context.Context, run string) (open orchestrator.Decisions, err error) {
+	r, err := g.Attach(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	open, err = r.Decisions(ctx)
+	return open, errors.Join(err, r.Close())
+}
+
+func listDecisions(b *strings.Builder, run string, open []orchestrator.Decision) {
+	if len(open) == 0 {
+		fmt.Fprintf(b, "%s: nothing is open\n", run)
+	}
+	for _, d := range open {
+		names := make([]string, len(d.Options))
+		for i, o := range d.Options {
+			names[i] = o.Name
+		}
+		fmt.Fprintf(b, "%s  %s  %s (%s; %s decides: %s)\n", d.ID, d.Kind, console.Sanitize(d.Text),
+			strings.Join(names, ", "), d.Decider, d.Why)
+		if d.About == "" && len(d.Patches) > 0 {
+			for _, line := range d.Evidence {
+				b.WriteString("    " + console.Sanitize(line) + "\n")
+			}
+		}
+	}
+}
+
+// Groups puts decisions together that are alike and are shown whole. Each group is in the place of its first.
+func Groups(open []orchestrator.Decision) (out [][]orchestrator.Decision) {
+	for _, d := range open {
+		at := slices.IndexFunc(out, func(had []orchestrator.Decision) bool {
+			return d.Alike != "" && had[0].Alike == d.Alike && console.Whole(d.Patches[0])
+		})
+		if at >= 0 {
+			out[at] = append(out[at], d)
+		} else {
+			out = append(out, []orchestrator.Decision{d})
+		}
+	}
+	return out
+}
+
+// askAlike asks about decisions that are alike, by the first of them.
+func (g *Globals) askAlike(alike []orchestrator.Decision) (orchestrator.Choice, error) {
+	d := alike[0]
+	if len(alike) > 1 {
+		fmt.Fprintf(g.Out, "\n%d decisions are alike, and one answer is for all:\n  %s\n", len(alike),
+			strings.Join(console.Patched(alike), "\n  "))
+	}
+	if d.Plan != nil {
+		if err := g.PrintPlan(d.Plan); err != nil {
+			return orchestrator.Choice{}, err
+		}
+	}
+	show := g.NewConsole()
+	choice, err := g.Choose(show, d, NoteOn(alike))
+	return choice, errors.Join(err, show.Close())
+}
+
+// NoteOn helps a person to decide about decisions that are alike.
+func NoteOn(alike []orchestrator.Decision) string {
+	d, blocks := alike[0], 0
+	for i := range alike {
+		blocks += alike[i].Blocks
+	}
+	note := "blocks " + text.Count(blocks, "task")
+	if d.Suggests != "" {
+		note += "; suggested: " + d.Suggests
+	}
+	if d.Decider != "person" {
+		note += fmt.Sprintf("; without you the %s decides", d.Decider)
+	}
+	return note
+}
+
+// answer puts the answer to a decision into the log of its run.
+func (g *Globals) answer(ctx context.Context, run string, d orchestrator.Decision, c orchestrator.Choice) error {
+	return g.Act(ctx, decide(d, c), run)
+}
+
+// decide is the act that answers a decision as it was shown.
+func decide(d orchestrator.Decision, c orchestrator.Choice) act.Args {
+	c.Decision, c.Attempt = d.ID, d.Attempt
+	return c
+}
+
+// decideAlike gives one answer to decisions that are alike. One that does not take it is told, counted, and does not stop the
+// others.
+func (g *Globals) decideAlike(
+	ctx context.Context, run string, alike []orchestrator.Decision, c orchestrator.Choice,
+) (refused int, err error) {
+	for _, d := range alike {
+		err := g.answer(ctx, run, d, c)
+		var mistake *usage.Error
+		if errors.As(err, &mistake) {
+			fmt.Fprintf(g.Out, "%s: not taken: %s\n", run, console.Sanitize(g.Calls(inspect.ErrorLine(err))))
+			refused++
+			continue
+		}
+		if err != nil {
+			return refused, err
+		}
+	}
+	return refused, nil
+}
+
+// always is accept, for all that is alike.
+const always = "always"
+
+// Choose shows a decision on a terminal and reads the answer.
+func (g *Globals) Choose(c *console.Console, d orchestrator.Decision, note string) (orchestrator.Choice, error) {
+	q := g.Asked(d, note)
+	if !console.Whole(q.Patches...) {
+		task := "TASK"
+		if len(q.Patches) == 1 {
+			task = q.Patches[0].Task
+		}
+		q.Note = strings.TrimPrefix(fmt.Sprintf("%s; some lines are not shown, and your answer is for them too: "+
+			"see the whole patch with: divisi diff %s/%s", q.Note, d.Run, task), "; ")
+	}
+	if d.Alike != "" {
+		q.Options = append(slices.Clone(q.Options), orchestrator.Option{
+			Name: always, Does: "accepts it, and each other one that is alike, now or later",
+		})
+	}
+	choice, err := c.Decide(g.In, q)
+	if choice.Alike = choice.Option == always; choice.Alike {
+		choice.Option = "accept"
+	}
+	return choice, err
+}
+
+// Asked is a decision as a terminal shows it.
+func (g *Globals) Asked(d orchestrator.Decision, note string) console.Asked {
+	q := console.Asked{Decision: d, Note: note}
+	q.Patches = slices.Clone(d.Patches)
+	for i := range q.Patches {
+		p := &q.Patches[i]
+		if p.Diff = g.PatchText(p.Diff); p.Fault != "" {
+			p.Diff = "It cannot be shown: " + console.Sanitize(p.Fault)
+		}
+	}
+	if len(d.Patches) == 1 {
+		of := d.Run + "/" + d.Patches[0].Task
+		q.Elsewhere = []console.Elsewhere{
+			{Name: "take", Does: "fix the patch by hand", Command: "divisi take " + of + " DIR"},
+			{Name: "cancel", Does: "end the task for good", Command: "divisi cancel " + of},
+		}
+	}
+	return q
+}

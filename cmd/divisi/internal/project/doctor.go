@@ -1,0 +1,75 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"divisi/cmd/divisi/internal/cli"
+	"divisi/cmd/divisi/internal/doctor"
+	"divisi/orchestrator/console"
+)
+
+// NewDoctor makes divisi doctor.
+func NewDoctor(g *Globals) *cobra.Command {
+	var o doctor.Options
+	c := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check this machine and print fixes",
+		Long: `Check git, the sandbox, the message server, keys, gates, disk, caches, optional programs and what
+earlier runs left behind. Each finding is ok, a warning (runs work, with less than there could be)
+or a problem (runs fail), with the next step. No gate is run, and no model is called without --call.
+
+Exit codes:
+  0  no problem; there may be warnings
+  1  a problem was found
+  2  wrong usage or bad input`,
+		Example: "  divisi doctor\n  divisi doctor --call --repo ../other\n  divisi doctor --output json",
+		RunE:    func(c *cobra.Command, _ []string) error { return g.examine(c.Context(), o) },
+	}
+	c.Flags().StringVar(&o.Repo, "repo", ".", "the repository whose gates, models and roles are checked")
+	c.Flags().StringVar(&o.NATS, "nats", "", "check the NATS server at this URL instead of the built-in one")
+	c.Flags().BoolVar(&o.Call, "call", false, "make one short call to each service of the project's models, for a few tokens")
+	return c
+}
+
+// examine prints each finding as soon as it is known.
+func (g *Globals) examine(ctx context.Context, o doctor.Options) error {
+	if err := cli.CheckDir(o.Repo); err != nil {
+		return err
+	}
+	o.Store.Path, o.Store.Log, o.Top, o.Hint = g.StateDir, g.Log, cli.Top(o.Repo), cli.HintFor
+	o.Trust = func(ctx context.Context) doctor.Trust {
+		t, err := g.Trusting(ctx, o.Repo, nil)
+		if !t.Found && t.Trusted {
+			t.Fault = nil // a directory that is no repository requests nothing
+		}
+		return doctor.Trust{Requests: t.Requests, Trusted: t.Trusted, State: t.State(), Err: errors.Join(err, t.Fault)}
+	}
+	problems := 0
+	for f := range doctor.Findings(ctx, o) {
+		if f.Level == doctor.Problem {
+			problems++
+		}
+		if err := g.printFinding(f); err != nil {
+			return err
+		}
+	}
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	if problems > 0 {
+		return cli.End(cli.CodeParked, "")
+	}
+	return nil
+}
+
+func (g *Globals) printFinding(f doctor.Finding) error {
+	text := fmt.Sprintf("%-8s %-10s %s\n", f.Level, f.Check, console.Sanitize(g.Calls(f.Seen)))
+	if f.Do != "" {
+		text += fmt.Sprintf("%19s → %s\n", "", console.Sanitize(g.Calls(f.Do)))
+	}
+	return g.Print(cli.Say("%s", text), f)
+}

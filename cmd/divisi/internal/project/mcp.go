@@ -1,0 +1,225 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"divisi/cmd/divisi/internal/cli"
+	"divisi/cmd/divisi/internal/runs"
+	"divisi/internal/text"
+	"divisi/internal/usage"
+	"divisi/orchestrator"
+	"divisi/orchestrator/console"
+	"divisi/orchestrator/door"
+)
+
+// NewMCP makes divisi mcp.
+func NewMCP(g *Globals) *cobra.Command {
+	var s mcpServer
+	c := &cobra.Command{
+		Use:   "mcp",
+		Short: "Serve the runs to an agent in an editor, as MCP tools",
+		Long: `Serve the runs of this machine, or of the server of --on, as tools of the Model Context Protocol on
+standard input and output, for an agent in an editor that starts this command. The tools list runs,
+report, show tasks, patches, logs and decisions, preview a plan file, and wait for what needs you.
+With --act the agent also starts runs on the repository, answers decisions for you, and retries,
+skips, drops, pauses, resumes and cancels. Trust in a repository stays with you: divisi trust. Runs go
+on when the agent is gone. See docs/mcp.md.` + cli.Codes(cli.CodeOK, cli.CodeUsage, cli.CodeStopped, cli.CodeMachine),
+		Example: "  divisi mcp\n  divisi mcp --act --repo ~/src/app",
+		RunE: func(c *cobra.Command, _ []string) error {
+			s.Globals = g
+			return s.serve(c.Context())
+		},
+	}
+	c.Flags().StringVar(&s.repo, "repo", ".", "the repository whose plan files are read, and on which runs start")
+	c.Flags().BoolVar(&s.act, "act", false, "also start runs and act on them; without it the tools only read")
+	return c
+}
+
+// mcpServer serves one client.
+type mcpServer struct {
+	*Globals
+
+	repo string
+	act  bool
+}
+
+func (s *mcpServer) serve(ctx context.Context) error {
+	if err := cli.CheckDir(s.repo); err != nil {
+		return err
+	}
+	repo, err := filepath.Abs(s.repo)
+	if err != nil {
+		return usage.Errorf("--repo %s: %v", s.repo, err)
+	}
+	s.repo = cli.Top(repo)
+	if err := s.inRepository(); err != nil {
+		fmt.Fprintln(s.Err, console.SanitizeLines(s.words(err)))
+	}
+	if cli.IsTerminal(s.In) {
+		fmt.Fprintln(s.Err, "divisi mcp speaks the Model Context Protocol on standard input: an editor starts it; Ctrl-C ends it")
+	}
+	o := door.MCPOptions{Place: s.Runs(), Begin: s.Begin, Trust: s.Agreed}
+	o.Repo, o.StateDir, o.Acts, o.ToAct = s.repo, s.StateDir, s.act, s.calls("divisi mcp --act --repo "+text.Shell(s.repo))
+	o.Preview, o.Start, o.Calls, o.Words = s.preview, s.start, s.calls, s.words
+	return door.ServeMCP(s.Log.WithContext(ctx), o, io.NopCloser(s.In), toClient{s.Out})
+}
+
+// calls completes the commands of a text. They always name the state directory: the shell of the person can have another one as
+// its usual one than the editor.
+func (s *mcpServer) calls(text string) string { return s.Called.ReplaceAllStringFunc(text, s.InState) }
+
+// toClient is standard output, which stays open.
+type toClient struct{ io.Writer }
+
+// Close implements io.Closer.
+func (toClient) Close() error { return nil }
+
+// maxPlanFile bounds a plan file, in bytes.
+const maxPlanFile = 1 << 20
+
+// planFile reads a plan file of the repository: no name, and no link in it, leads to a file elsewhere.
+func (s *mcpServer) planFile(name string) (f orchestrator.File, err error) {
+	name = filepath.FromSlash(name)
+	if !filepath.IsLocal(name) || !slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(name)) {
+		return f, usage.Errorf("plan %.80q: name a YAML file in the repository by its path in it", name)
+	}
+	if err := s.inRepository(); err != nil {
+		return f, err
+	}
+	root, err := os.OpenRoot(s.repo)
+	if err != nil {
+		return f, fmt.Errorf("open the repository: %w", err)
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	var at *fs.PathError
+	info, err := root.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return f, usage.Errorf("plan %.80q: there is no such file in %s", name, s.repo)
+	case errors.As(err, &at):
+		return f, usage.Errorf("plan %.80q: %v", name, at.Err)
+	case err != nil:
+		return f, usage.Errorf("plan %.80q: %v", name, err)
+	case !info.Mode().IsRegular():
+		return f, usage.Errorf("plan %.80q is not a regular file", name)
+	case info.Size() > maxPlanFile:
+		return f, usage.Errorf("plan %.80q has %d bytes; at most %d are allowed", name, info.Size(), maxPlanFile)
+	}
+	data, err := root.ReadFile(name)
+	if err != nil {
+		return f, usage.Errorf("plan %.80q: %v", name, err)
+	}
+	return orchestrator.File{Name: filepath.Join(s.repo, name), Data: data}, nil
+}
+
+// preview expands a plan file as a dry run does.
+func (s *mcpServer) preview(ctx context.Context, plan string) (p door.MCPPreview, err error) {
+	file, err := s.planFile(plan)
+	if err != nil {
+		return p, err
+	}
+	p.Trusted = true // unless something is requested
+	o := orchestrator.Options{Repo: s.repo, Plan: &file}
+	o.StateDir = s.StateDir
+	o.Notice = func(text, code string) {
+		next, ok := clientNext[code]
+		if !ok {
+			next = cli.Coded[code]
+		}
+		p.Notes = append(p.Notes, s.calls(strings.TrimSuffix(text+"\n"+next, "\n")))
+	}
+	o.Trust = func(ctx context.Context, requests []string) (bool, error) {
+		t, err := s.Trusting(ctx, s.repo, requests)
+		p.Requests, p.Trusted = t.Requests, t.Trusted
+		return t.Trusted, err
+	}
+	got, err := orchestrator.Preview(s.Log.WithContext(ctx), o)
+	p.Plan, p.Detected, p.Setup = got.Plan, got.Detected, got.Setup
+	for _, g := range got.Gates {
+		p.Gates = append(p.Gates, door.MCPGate{Gate: g.Name, Command: g.Command})
+	}
+	for _, why := range got.Refused {
+		p.Refused = append(p.Refused, s.words(why))
+	}
+	if p.Detected || len(p.Setup) > 0 {
+		p.Notes = append(p.Notes, s.calls("Gates or setup are not in .divisi/divisi.yaml yet. Ask the person to have them "+
+			"proposed and tried: divisi init --repo "+text.Shell(s.repo)))
+	}
+	return p, err
+}
+
+// start starts a process that begins a run, and returns its id. What the repository's files request has been agreed to by then:
+// no client agrees for a person.
+func (s *mcpServer) start(ctx context.Context, w door.MCPWork) (run string, err error) {
+	args := []string{"run", "--repo", s.repo}
+	o := orchestrator.Options{Repo: s.repo, Base: w.Base}
+	if w.Plan != "" {
+		file, err := s.planFile(w.Plan)
+		if err != nil {
+			return "", err
+		}
+		o.Plan, args = &file, append(args, "--plan", file.Name)
+	}
+	if err := orchestrator.Startable(ctx, o); err != nil {
+		return "", err
+	}
+	if _, err := s.Agreed(ctx, s.repo, nil); err != nil {
+		return "", err
+	}
+	if s.At.URL != "" {
+		args = append(args, "--detach")
+	} else {
+		args = append(args, "--wait")
+	}
+	if w.Base != "" {
+		args = append(args, "--base="+w.Base)
+	}
+	args = append(args, fmt.Sprintf("--budget=%d", w.Budget), fmt.Sprintf("--parallel=%d", w.Parallel))
+	if w.Goal != "" {
+		args = append(args, "--", w.Goal)
+	}
+	return s.begun(ctx, args)
+}
+
+// begun starts a process that begins a run. What it printed is kept with the run.
+func (s *mcpServer) begun(ctx context.Context, args []string) (run string, err error) {
+	if err := os.MkdirAll(s.StateDir, 0o700); err != nil {
+		return "", fmt.Errorf("make the state directory: %w", err)
+	}
+	log, err := os.CreateTemp(s.StateDir, "start-*.log")
+	if err != nil {
+		return "", fmt.Errorf("make the log of a run that begins: %w", err)
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	why, err := s.Outlive(ctx, log, runs.BeginTime, args...)
+	switch {
+	case why != "":
+		return "", errors.Join(usage.Errorf("no run was started: %s", console.Visible(why)), os.Remove(log.Name()))
+	case errors.Is(err, cli.ErrLate):
+		return "", usage.Errorf("the run has not begun after %s, and may still begin: list the runs; its output is in %s",
+			runs.BeginTime, log.Name())
+	case err != nil:
+		return "", fmt.Errorf("start a run: %w", err)
+	}
+	if run, err = cli.RunIn(log.Name()); err != nil {
+		return "", err
+	}
+	if run == "" { // the process has ended well: there was nothing to do
+		return "", errors.Join(usage.Errorf("no run was started: %s", console.Visible(cli.Reason(log.Name()))),
+			os.Remove(log.Name()))
+	}
+	if s.At.URL != "" {
+		return run, os.Remove(log.Name())
+	}
+	return run, os.Rename(log.Name(), filepath.Join(s.StateDir, "runs", run, "start.log"))
+}

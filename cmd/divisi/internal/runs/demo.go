@@ -1,0 +1,109 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"divisi/cmd/divisi/internal/cli"
+	"divisi/internal/text"
+	"divisi/internal/usage"
+	"divisi/orchestrator"
+	"divisi/orchestrator/sample"
+)
+
+// NewDemo makes divisi demo.
+func NewDemo(g *Globals) *cobra.Command {
+	o := runOptions{trust: true} // the sample is Divisi's own
+	c := &cobra.Command{
+		Use:   "demo",
+		Short: "Run a sample refactor: no key, no setup",
+		Long: `Make a sample Go repository of 12 packages in a temporary directory and move it off a deprecated helper
+package with a built-in plan: shards in parallel, a codemod that is wrong once on purpose and is
+caught by its tester, a landing queue, one branch. No key, no network. Go and git are needed. The
+first demo fills a build cache of Divisi's own, and reports on standard error what it compiles. The
+sample and the run stay; the last line has the command that removes them.` +
+			cli.CodesOfRuns(),
+		Example: "  divisi demo\n  divisi demo --dashboard 127.0.0.1:8080",
+		RunE:    func(c *cobra.Command, _ []string) error { return g.demo(c.Context(), o) },
+	}
+	f := c.Flags()
+	f.StringVar(&o.Repo, "dir", "", "make the sample repository here instead of in a temporary directory")
+	f.IntVar(&o.Parallel, "parallel", 0, "agents at once (default 16)")
+	f.StringVar(&o.dashboard, "dashboard", "", "serve the dashboard at this loopback address")
+	f.StringVar(&o.NATS, "nats", "", "use the NATS server at this URL instead of the built-in one")
+	hostFlags(c, &o.Machine, &o.sandbox)
+	groupFlags(c)
+	g.NoticeFlags(c)
+	return c
+}
+
+func (g *Globals) demo(ctx context.Context, o runOptions) error {
+	dir, err := freeDir(o.Repo)
+	if err != nil {
+		return err
+	}
+	defer g.fillNotes()()
+	sample, err := sample.NewSample(ctx, g.StateDir, dir)
+	if err != nil {
+		return err
+	}
+	o.Sample, o.Repo, o.plan = true, sample.Repo, sample.Plan
+	err = g.Print(cli.Say("sample repository: %s\nplan: %s\n"+
+		"on purpose: one test fails from the start, and the codemod is wrong once\n", o.Repo, o.plan))
+	var v *view
+	if err == nil {
+		v, err = g.prepare(&o)
+	}
+	var r *orchestrator.Run
+	if err == nil {
+		v.made = sample.Made
+		err = v.serve(ctx, o.dashboard)
+	}
+	if err == nil {
+		defer v.close()
+		r, err = orchestrator.Start(g.Log.WithContext(ctx), o.Options)
+	}
+	if err != nil {
+		return errors.Join(err, sample.Remove()) // a demo that could not begin leaves nothing behind
+	}
+	return v.follow(ctx, r)
+}
+
+// printMade reports how to remove what a demo made, and its run; nothing for another run. Git makes files that rm -r asks about.
+func (v *view) printMade(run string) error {
+	if len(v.made) == 0 {
+		return nil
+	}
+	var paths []string
+	for _, path := range v.made {
+		paths = append(paths, text.Shell(path))
+	}
+	remove := v.Calls("rm -rf " + strings.Join(paths, " ") + " && divisi runs rm " + run)
+	return v.Print(cli.Say("\nRemove the demo, when you need it no more: %s\n", remove))
+}
+
+// freeDir returns the absolute path of a directory that is new or empty; "" stays.
+func freeDir(dir string) (string, error) {
+	if dir == "" {
+		return "", nil
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", usage.Errorf("--dir %s: %v", dir, err)
+	}
+	entries, err := os.ReadDir(abs)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return abs, nil
+	case err != nil:
+		return "", usage.Errorf("--dir: %v", err)
+	case len(entries) > 0:
+		return "", usage.Errorf("--dir %s is not empty", abs)
+	}
+	return abs, nil
+}

@@ -1,0 +1,220 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"divisi/cmd/divisi/internal/cli"
+	"divisi/cmd/divisi/internal/doctor"
+	"divisi/internal/text"
+	"divisi/internal/usage"
+	"divisi/orchestrator"
+	"divisi/orchestrator/console"
+)
+
+// projectPlace is where init writes.
+const projectPlace = ".divisi/divisi.yaml"
+
+// initOptions are the flags of init.
+type initOptions struct {
+	runOptions
+	yes, print bool
+}
+
+// NewInit makes divisi init.
+func NewInit(g *Globals) *cobra.Command {
+	var o initOptions
+	c := &cobra.Command{
+		Use:   "init",
+		Short: "Detect setup and gates, try them once, and write .divisi/divisi.yaml",
+		Long: `Propose setup and gates from lock files, manifests and test scripts, run them once on the checked out
+commit, and name what is missing, red or hidden there. Then write .divisi/divisi.yaml, the one file
+that it writes to your checkout, after you agree; an existing file is never changed. Setup has the
+network: before it runs you are asked whether you trust the repository.` +
+			cli.CodesOfRuns(),
+		Example: "  divisi init\n  divisi init --print\n  divisi init --repo ../clone --trust-repo --yes",
+		RunE:    func(c *cobra.Command, _ []string) error { return g.init(c.Context(), &o) },
+	}
+	f := c.Flags()
+	f.StringVar(&o.Repo, "repo", ".", "the repository")
+	f.BoolVar(&o.yes, "yes", false, "write the file without prompting; it does not trust the repository")
+	f.BoolVar(&o.trust, "trust-repo", false, "allow the proposed setup, this time; see divisi trust --help")
+	f.BoolVar(&o.print, "print", false, "print the proposal; run and write nothing")
+	f.StringVar(&o.sandbox, "sandbox", cli.SandboxAuto,
+		"auto: use every layer of confinement that this machine has; strict: refuse to start unless it has all")
+	return c
+}
+
+func (g *Globals) init(ctx context.Context, o *initOptions) error {
+	if err := cli.CheckDir(o.Repo); err != nil {
+		return err
+	}
+	var d doctor.Options
+	d.Store.Path, d.Store.Log = g.StateDir, g.Log
+	p, err := d.Propose(ctx, o.Repo)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Lstat(filepath.Join(p.Top, projectPlace)); err == nil && !o.print {
+		return usage.Errorf("%s exists already, and init never changes it\nSee the proposal: %s --print; see the file: divisi "+
+			"config%s", projectPlace, o.again(g), o.inRepo())
+	}
+	switch {
+	case o.print:
+		_, err = fmt.Fprint(g.Out, p.File(nil))
+		return err
+	case len(p.Gates) == 0:
+		return usage.Errorf("no gate was detected in %s: write a command that fails when the code is broken to %s\n  gates:\n"+
+			"    - {name: build, command: [make, build]}\nSee docs/project.md", console.Sanitize(p.Top), projectPlace)
+	}
+	fmt.Fprintf(g.Out, "Found %s: %s\n", text.Count(len(p.Gates), "gate"), console.Sanitize(text.Some(p.Gates, maxFound)))
+	if o.unasked(g) {
+		fmt.Fprintln(g.Out, "Setup and gates are tried, and nothing is written without --yes")
+	}
+	tried, err := g.try(ctx, o, p)
+	if err != nil {
+		return err
+	}
+	for _, line := range tried.Lines {
+		fmt.Fprintln(g.Out, console.Sanitize(line))
+	}
+	if !p.Proves(tried) {
+		return cli.End(cli.CodeParked, "no gate proves anything on this commit, and nothing was written\n"+
+			"Fix the problems above, or start from the proposal: "+o.again(g)+" --print")
+	}
+	return g.writeProject(ctx, o, p.Top, p.File(tried))
+}
+
+// again is the beginning of another init of the same repository.
+func (o *initOptions) again(g *Globals) string { return g.Command() + " init" + o.inRepo() }
+
+// unasked reports whether no one can be asked for a yes that was not given.
+func (o *initOptions) unasked(g *Globals) bool { return !o.yes && !g.Interactive() }
+
+// try runs setup and gates once, as a run would for its baseline.
+func (g *Globals) try(ctx context.Context, o *initOptions, p *doctor.Proposal) (*doctor.Trial, error) {
+	o.Base, o.Trial = p.Head, true
+	o.Project = &orchestrator.File{Name: projectPlace, Data: []byte(p.File(nil))}
+	v, err := g.prepare(&o.runOptions)
+	if err != nil {
+		return nil, err
+	}
+	o.Approve, o.Decide, v.quiet = nil, nil, true
+	o.Trust = func(ctx context.Context, requests []string) (bool, error) {
+		if o.trust {
+			return true, nil
+		}
+		t, err := g.Trusting(ctx, p.Top, requests)
+		if err != nil {
+			return false, err
+		}
+		t.proposed = true
+		if t.Trusted || g.Interactive() {
+			return true, t.settle(ctx, g)
+		}
+		return false, usage.Errorf("%sThe setup is a proposal, and nothing was run. "+
+			"Read the list, then allow it, and the file: %s --trust-repo --yes\nTo see the whole proposal: %[2]s --print",
+			t.Text(), o.again(g))
+	}
+	r, err := orchestrator.Start(g.Log.WithContext(ctx), o.Options)
+	if err != nil {
+		return nil, err
+	}
+	if err := v.follow(ctx, r); cli.IsCode(err, usage.Preflight) { // the run has told why
+		dir := filepath.Join(p.Top, filepath.Dir(projectPlace))
+		return nil, cli.End(cli.CodeMachine, fmt.Sprintf("nothing was written: see above why %s is not ready for a run\n"+
+			"Write a setup that works to %s, beginning with:\n  mkdir -p %s && %s --print > %s", p.Top, projectPlace,
+			text.Shell(dir), o.again(g), text.Shell(filepath.Join(p.Top, projectPlace))))
+	} else if err != nil {
+		return nil, err
+	}
+	var d doctor.Options
+	d.Store.Path, d.Store.Log = g.StateDir, g.Log
+	return d.Tried(ctx, r.ID())
+}
+
+const (
+	// maxShown is how many packages or files a line names, maxFound how many gates.
+	maxShown = 5
+	maxFound = 20
+)
+
+// writeProject writes the file after a yes.
+func (g *Globals) writeProject(ctx context.Context, o *initOptions, top, file string) error {
+	fmt.Fprintln(g.Out)
+	for _, line := range text.Lines(file) {
+		body := strings.TrimLeft(line, " ")
+		fmt.Fprintln(g.Out, line[:len(line)-len(body)]+console.Sanitize(body))
+	}
+	if !o.yes {
+		if o.unasked(g) {
+			_, err := fmt.Fprintf(g.Out, "\nNothing was written. To write it to %s: %s --trust-repo --yes\n",
+				projectPlace, o.again(g))
+			return err
+		}
+		if err := g.Confirm(ctx, g.Out, "\nWrite this to "+projectPlace+"?", "nothing was written"); err != nil {
+			return err
+		}
+	}
+	err := cli.WriteNew(top, projectPlace, file)
+	if errors.Is(err, fs.ErrExist) {
+		return usage.Errorf("%s already exists, and was not changed", projectPlace)
+	}
+	if err != nil {
+		return err
+	}
+	t, err := g.Trusting(ctx, top, nil)
+	if err != nil {
+		return err
+	}
+	repo, trust := text.Shell(top), ""
+	if !t.Trusted {
+		trust = "  " + g.Command() + " trust --repo " + repo + "   # agree once to what the file requests, such as its setup\n"
+	}
+	_, err = fmt.Fprintf(g.Out, "\nwrote %[1]s\nNext:\n"+
+		"  git -C %[2]s add %[1]s && git -C %[2]s commit -m 'Describe the repository to Divisi'\n"+
+		"%[3]s", projectPlace, repo, trust)
+	if err != nil {
+		return err
+	}
+	rows := [][]string{
+		{"run \"GOAL\"" + o.inRepo(), "# with a key of a model: it plans, you approve"},
+		{"run --plan FILE" + o.inRepo(), "# with a plan of your own, without a key: docs/getting-started.md"},
+		{"new codemod NAME" + o.inRepo(), "# begins such a plan, with a program that changes the files"},
+	}
+	for _, line := range console.Columns(rows, 3) {
+		if _, err := fmt.Fprintln(g.Out, "  "+g.Command()+" "+line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// propose asks about a setup that no file of the repository names.
+func (g *Globals) propose(ctx context.Context, o *runOptions, setup, why, requests []string) (bool, error) {
+	if o.trust && !o.dryRun {
+		return true, nil
+	}
+	t, err := g.Trusting(ctx, o.Repo, requests)
+	if err != nil {
+		return false, err
+	}
+	t.proposed = true
+	if t.Trusted || o.dryRun || !g.Interactive() {
+		return t.Trusted, nil
+	}
+	fmt.Fprintf(g.Out, "The gates cannot run without a setup (%s), and no file names one. Proposed, with the network: %s\n",
+		console.Sanitize(text.Some(why, maxShown)), console.Sanitize(text.Flow(setup)))
+	err = t.ask(ctx, g)
+	if stop := new(cli.EndError); errors.As(err, &stop) {
+		return false, nil // the gates will report what is missing
+	}
+	return err == nil, err
+}

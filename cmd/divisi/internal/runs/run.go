@@ -1,0 +1,237 @@
+package runs
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"divisi/cmd/divisi/internal/cli"
+	"divisi/configs"
+	"divisi/internal/text"
+	"divisi/internal/usage"
+	"divisi/orchestrator"
+	"divisi/orchestrator/console"
+)
+
+// runOptions are the flags of run, demo and resume.
+type runOptions struct {
+	orchestrator.Options
+	plan, sandbox string
+	dashboard     string
+	roles         []string
+	dryRun, trust bool
+	// detach leaves a run with the host on the server of --on.
+	detach bool
+	creds  string
+}
+
+// NewRun makes divisi run.
+func NewRun(g *Globals) *cobra.Command {
+	var o runOptions
+	c := &cobra.Command{
+		Use:   `run "GOAL" | run --plan FILE`,
+		Short: "Run a refactor, planned by a master agent or by a plan file",
+		Long: `Run a refactor on a repository. With "GOAL", a master agent reads the code and plans, and the plan is
+shown for approval: y runs it, e opens it in your editor, a sentence goes back to the master, which
+plans anew, and n stops the run. With --plan FILE, the plan is yours; divisi plan writes one. Either
+way tasks run in parallel in work trees of their own, gates prove them, and they land on one new
+branch, divisi/<run>.
+
+A model role needs GEMINI_API_KEY (or GOOGLE_API_KEY), or a service of your own (docs/model.md);
+plans of command roles need none.` +
+			cli.CodesOfRuns(),
+		Example: `  divisi run --plan refactor.yaml --dry-run
+  divisi run --plan refactor.yaml --parallel 8 --dashboard 127.0.0.1:8080
+  divisi run "Move every package from log to slog" --budget 2000000`,
+		Args: oneGoal,
+		RunE: func(c *cobra.Command, args []string) error {
+			o.Goal = strings.TrimSpace(strings.Join(args, " "))
+			return g.start(c.Context(), o)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&o.plan, "plan", "", "a plan file (YAML); see docs/plan.md")
+	f.StringVar(&o.Prove, "prove", "", "batch: run gates on many patches together (default); each: on one patch at a time")
+	f.BoolVar(&o.AutoApprove, "yes", false, "approve the plan, and the fetch for a partial clone, without prompting")
+	f.BoolVar(&o.Review, "review", false, "hold each patch until you accept it: divisi accept, or divisi send to reject it")
+	f.BoolVar(&o.detach, "detach", false, "with --on: leave the run with the host, and come back")
+	f.BoolVar(&o.SendEnvironment, "send-environment", false, "with --on: upload the checkout's environment to the host")
+	f.Var((*percent)(&o.Reprove), "reprove", "with workers elsewhere: how many of the proven batches another worker "+
+		"proves again, chosen at random, such as 5%")
+	f.BoolVar(&o.dryRun, "dry-run", false, "print what --plan would do, and change nothing")
+	o.startFlags(c)
+	groupFlags(c)
+	g.NoticeFlags(c)
+	g.waitFlag(c)
+	return c
+}
+
+// startFlags are those of every command that begins a run on a repository of the person.
+func (o *runOptions) startFlags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&o.Repo, "repo", ".", "the repository")
+	f.StringVar(&o.Base, "base", "", "start from this commit, ignoring uncommitted changes")
+	f.StringSliceVar(&o.roles, "role", nil, "additional role file (repeatable)")
+	f.IntVar(&o.Parallel, "parallel", 0, "agents at once (default from the project file, else 16)")
+	f.IntVar(&o.Budget, "budget", 0, "stop the run after this many tokens; resume continues it (default from the project file)")
+	f.BoolVar(&o.AllowUnverified, "allow-unverified", false, allowUnverified)
+	f.BoolVar(&o.AllowUnread, "allow-unread", false, allowUnread)
+	f.BoolVar(&o.FreshBaseline, "fresh-baseline", false,
+		"run the gates on the base commit though an earlier run has kept their results")
+	f.BoolVar(&o.trust, "trust-repo", false, "allow the requests of the repository's files, in this run; see divisi trust --help")
+	f.StringVar(&o.NATS, "nats", "", "use the NATS server or cluster at this URL instead of the built-in one")
+	f.StringVar(&o.creds, "creds", "", "file of NATS credentials for --nats")
+	f.BoolVar(&o.Elsewhere, "elsewhere", false, "leave tasks and gates to the workers of the server of --nats")
+	f.StringVar(&o.dashboard, "dashboard", "", "serve the dashboard at this loopback address or port, e.g. 8080")
+	hostFlags(c, &o.Machine, &o.sandbox)
+}
+
+const allowUnverified = "land changes that no gate can prove; they are shown as unverified, and the exit code is 1"
+
+const allowUnread = "land files that no gate reads, such as those of another system; they are shown as unverified, and the " +
+	"exit code is 1. --allow-unverified does so too"
+
+// hostFlags are those of every command that runs a run.
+func hostFlags(c *cobra.Command, m *orchestrator.Machine, sandbox *string) {
+	f := c.Flags()
+	f.StringVar(&m.Record, "record", "", "keep every exchange with a model in this directory, for --replay")
+	f.StringVar(&m.Replay, "replay", "", "answer from this recording instead of a model's service: no key, no network")
+	f.StringVar(&m.OnDoubt, "on-doubt", "", "how to handle a questionable patch when the master does not decide: ask (default "+
+		"on "+
+		"a terminal, or with --review), reject (default without one) or accept")
+	f.StringVar(sandbox, "sandbox", cli.SandboxAuto,
+		"auto: use every layer of confinement that this machine has; strict: refuse to start unless it has all")
+}
+
+// oneGoal takes at most one argument.
+func oneGoal(_ *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return usage.Errorf("the goal must be one argument, not %d: put it in quotes: divisi run %s",
+			len(args), text.Shell(strings.Join(args, " ")))
+	}
+	return nil
+}
+
+// inRepo is the flag of another command for the same repository.
+func (o *runOptions) inRepo() string {
+	if o.Repo == "." {
+		return ""
+	}
+	return " --repo " + text.Shell(o.Repo)
+}
+
+// start begins a run and shows it to its end; a dry run shows the plan. A plan whose work is done is no error.
+func (g *Globals) start(ctx context.Context, o runOptions) error {
+	err := g.carryOut(ctx, o)
+	if code, _ := orchestrator.CodeOf(err); code == usage.NothingLeft {
+		return g.Print(cli.Say("%s\n", console.Sanitize(err.Error())), map[string]string{"outcome": err.Error()})
+	}
+	return err
+}
+
+func (g *Globals) carryOut(ctx context.Context, o runOptions) error {
+	v, err := g.prepare(&o)
+	if err != nil {
+		return err
+	}
+	logged := g.Log.WithContext(ctx)
+	if o.detach && g.At.URL == "" {
+		return usage.Errorf("--detach leaves the run with a server: name it with --on")
+	}
+	if o.detach && g.Notify != "" {
+		return usage.Errorf("--detach shows nothing of the run: leave --notify out, and use divisi watch --notify")
+	}
+	if o.SendEnvironment && g.At.URL == "" {
+		return usage.Errorf("--send-environment sends to a server: name it with --on")
+	}
+	if o.dryRun {
+		p, err := orchestrator.Preview(logged, o.Options)
+		if err != nil {
+			return err
+		}
+		return g.PrintPlan(p.Plan)
+	}
+	if g.At.URL != "" {
+		return g.submit(ctx, o)
+	}
+	if err := v.serve(ctx, o.dashboard); err != nil {
+		return err
+	}
+	defer v.close()
+	r, err := orchestrator.Start(logged, o.Options)
+	if err != nil {
+		return err
+	}
+	return v.follow(ctx, r)
+}
+
+// prepare reads the files that are named, and makes the view of the run.
+func (g *Globals) prepare(o *runOptions) (*view, error) {
+	switch {
+	case o.creds != "" && o.NATS == "":
+		return nil, usage.Errorf("--creds is for the server of --nats")
+	case o.dryRun && o.plan == "":
+		return nil, usage.Errorf("--dry-run needs --plan: a goal is planned by a model")
+	case o.dryRun && o.Record+o.Replay != "":
+		return nil, usage.Errorf("--dry-run calls no model: there is nothing to record or to replay")
+	}
+	if err := cli.CheckDir(o.Repo); err != nil {
+		return nil, err
+	}
+	at, err := cli.ExternalServer(o.NATS, o.creds)
+	if err != nil {
+		return nil, err
+	}
+	o.Login = at.Login
+	names := o.roles
+	if o.plan != "" {
+		names = append(names, o.plan)
+	}
+	read, err := configs.Read(names...)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range read {
+		o.Roles = append(o.Roles, orchestrator.File{Name: f.Name, Data: []byte(f.Text)})
+	}
+	if o.plan != "" {
+		last := len(o.Roles) - 1
+		o.Plan, o.Roles = &o.Roles[last], o.Roles[:last]
+	}
+	o.Trust = func(ctx context.Context, requests []string) (bool, error) { return g.trusted(ctx, o, requests) }
+	o.Propose = func(ctx context.Context, setup, why, requests []string) (bool, error) {
+		return g.propose(ctx, o, setup, why, requests)
+	}
+	o.Fetch = func(ctx context.Context, clone orchestrator.PartialClone) (bool, error) {
+		return g.fetches(ctx, o, clone)
+	}
+	return g.machine(&o.Machine, o.sandbox)
+}
+
+// fetches decides whether what a partial clone lacks is fetched.
+func (g *Globals) fetches(ctx context.Context, o *runOptions, clone orchestrator.PartialClone) (bool, error) {
+	if o.AutoApprove || !g.Interactive() {
+		return o.AutoApprove, nil
+	}
+	what := fmt.Sprintf("%s is a partial clone, and lacks %s that the run needs", clone.Repo, text.Count(clone.Missing, "object"))
+	question := fmt.Sprintf("%s. Fetch them from %s (%s), for Divisi alone?", what, clone.Remote, clone.URL)
+	err := g.Confirm(ctx, g.Out, console.Sanitize(question), console.Sanitize(what)+", and nothing was fetched")
+	return err == nil, err
+}
+
+// trusted decides about the requests of the repository that a run works on. A dry run shows them, and asks no one.
+func (g *Globals) trusted(ctx context.Context, o *runOptions, requests []string) (bool, error) {
+	if o.trust && !o.dryRun {
+		return true, nil
+	}
+	t, err := g.Trusting(ctx, o.Repo, requests)
+	if err != nil {
+		return false, err
+	}
+	if o.dryRun {
+		return t.Trusted || o.trust, t.show(g, t.Text())
+	}
+	return true, t.settle(ctx, g)
+}
