@@ -19,7 +19,7 @@ import (
 
 // line is the way to the conducting half.
 func (w *Work) line() call.Line {
-	l := call.To(w.Bus, bus.CallSubject(w.Run, w.worker()))
+	l := call.To(w.Bus, bus.CallSubject(w.Run, w.as()))
 	l.Insists, l.Waits = true, true
 	l.Wrap = func(err error) error {
 		if errors.As(err, new(*call.Error)) {
@@ -45,14 +45,6 @@ func tells[Q, A any](w *Work, k call.Kind[Q, A], q Q) {
 	if _, err := Asks(ctx, w, k, q); err != nil {
 		w.Log.Warn().Err(err).Msg("the conductor was not told")
 	}
-}
-
-// worker is the name of the worker in this process.
-func (w *Work) worker() string {
-	if w.engaged != nil {
-		return w.engaged.worker.o.Name
-	}
-	return wire.LocalName
 }
 
 // checks has plans of an attempt checked.

@@ -2,7 +2,6 @@ package station
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
@@ -13,27 +12,9 @@ import (
 	"divisi/orchestrator/depot"
 )
 
-// Base opens the mirror of the run's base commit: the conductor's own, or one that is made again from what this machine keeps of
-// the repository, and from a pack with what is not there.
+// Base opens the mirror of the run's base commit.
 func (w *Work) Base(ctx context.Context) (*git.Repo, error) {
-	dir := filepath.Join(w.Path, "repo.git")
-	if w.Shared {
-		return w.Git.OpenMirror(dir)
-	}
-	if err := w.Trash.Put(dir); err != nil {
-		return nil, fmt.Errorf("remove the mirror of an earlier worker: %w", err)
-	}
-	remote := ""
-	if w.engaged != nil {
-		remote = w.engaged.worker.o.Remotes[w.Setup.Name]
-	}
-	r, leave, err := w.Take(ctx, w.Git, w.Notice, remote, w.Setup, dir, w.commits, w.past)
-	if err != nil {
-		return nil, err
-	}
-	w.brought.clear()
-	w.Later(func() { leave(w.brought.list()) })
-	return r, nil
+	return w.party().base(ctx, filepath.Join(w.Path, "repo.git"))
 }
 
 // Fetch brings a commit into the working half's own mirror.

@@ -1,7 +1,6 @@
 package station
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -183,21 +182,4 @@ func (e *workerRun) yield() {
 	if w != nil && w.hands != nil {
 		w.hands.Yield()
 	}
-}
-
-// unready is why a run cannot be worked for: what cannot be prepared on this machine may be on others, and here later.
-func (w *Work) unready(ctx context.Context, err error) error {
-	if w.engaged == nil || w.Setup == nil || ctx.Err() != nil || errors.As(err, new(*unfitError)) {
-		return err
-	}
-	if f := machine.Of(err, w.Dir.Path); f != nil {
-		w.engaged.worker.broke(f)
-	}
-	why, lacks := "its needs for the run: "+err.Error(), map[string][]string{}
-	for role := range w.Setup.Roles {
-		if w.Setup.Wants(role) {
-			lacks[role] = []string{why}
-		}
-	}
-	return &unfitError{lacks: lacks, why: "this worker lacks " + why}
 }

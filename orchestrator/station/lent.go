@@ -8,7 +8,6 @@ import (
 	"io/fs"
 
 	"divisi/internal/git"
-	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/orchestrator/call"
 	"divisi/orchestrator/depot"
@@ -56,14 +55,7 @@ func (w *Work) TakeBeside(ctx context.Context) (*checkout.Content, error) {
 	if w.Setup.Beside == "" {
 		return nil, nil
 	}
-	var from checkout.Source
-	if !w.Shared {
-		from = asked{w}
-		if !sandbox.ShowsLayers() {
-			w.Notice(depot.NoLayers)
-		}
-	}
-	c, err := w.Besides(w.Git).Take(ctx, from, w.Mirror, w.Setup.Base)
+	c, err := w.Besides(w.Git).Take(ctx, w.party().beside(), w.Mirror, w.Setup.Base)
 	if err == nil && c.Digest() != w.Setup.Beside {
 		err = fmt.Errorf("the trees of run %s have other submodules, or files of Git LFS, than its conductor and %s have "+
 			"together", w.Run, w.Caches)
@@ -81,20 +73,4 @@ func (w *Work) past(ctx context.Context, _ string, have []string, take func(cont
 		return err
 	}
 	return p.Copy(ctx, w.Bus.Cache(), take)
-}
-
-// takeLent gets the environment that the conducting half lends.
-func (w *Work) takeLent(ctx context.Context) error {
-	if w.Shared || w.Setup.Lends == "" {
-		return nil
-	}
-	id := w.Setup.Environment
-	from := func(ctx context.Context, take func(context.Context, io.Reader) error) error {
-		p, err := asked{w}.sealed(ctx, call.Lacking{Environment: id}, errors.New("the conductor does not lend it"))
-		if err != nil {
-			return err
-		}
-		return p.Read(ctx, wire.SealedEnvironment, w.Bus.Cache(), take)
-	}
-	return w.Receive(ctx, id, w.Setup.Content, w.Notice, from)
 }

@@ -12,20 +12,10 @@ import (
 
 // models connects to the models of the roles that this worker serves, or to a recording of them.
 func (w *Work) models(ctx context.Context, rate *model.RateLimit) (model.Model, error) {
-	s := &run.Spec{Project: w.Setup.Project, Roles: w.Setup.Roles, Plan: w.Setup.Plan}
-	if w.engaged != nil {
-		s.Plan = planOf(w.engaged.serves...)
-	}
+	s := &run.Spec{Project: w.Setup.Project, Roles: w.Setup.Roles, Plan: w.party().plan()}
 	tape := needs.Tape{Run: w.Run, Record: w.Record, Replay: w.Replay, Gap: w.gap}
 	m, end, err := needs.Models(ctx, s, tape, func() model.Policy {
-		p := model.Policy{RateLimit: rate, Outage: s.Project.Outage()}
-		switch {
-		case w.engaged != nil:
-			p.Budget = w.engaged.allowance.of(w.Setup)
-		case w.Setup.Budget > 0:
-			p.Budget = model.NewBudget(w.Setup.Budget, w.Setup.Spent)
-		}
-		return p
+		return model.Policy{RateLimit: rate, Outage: s.Project.Outage(), Budget: w.party().budget()}
 	})
 	w.Later(end)
 	return m, err

@@ -14,11 +14,11 @@ import (
 func (o *WorkerOptions) owner() fit.Owner { return fit.Owner{File: o.Policy, StateDir: o.StateDir} }
 
 // accepts refuses an assignment that asks for more than its run, or than the owner of the machine permits.
-func (w *Work) accepts(a *wire.Assignment) error {
+func (w apart) accepts(a *wire.Assignment) error {
 	if more := fit.Beyond(w.Setup, a); len(more) > 0 {
 		return fmt.Errorf("it asks for more than the run: %s", strings.Join(more, "; "))
 	}
-	if lacks := fit.Denied(w.engaged.worker.policy, w.Setup.Name, &a.Project, &a.Role); len(lacks) > 0 {
+	if lacks := fit.Denied(w.worker.policy, w.Setup.Name, &a.Project, &a.Role); len(lacks) > 0 {
 		return fmt.Errorf("it lacks %s", strings.Join(lacks, ", "))
 	}
 	return nil

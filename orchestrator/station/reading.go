@@ -28,17 +28,6 @@ type Reading struct {
 
 var _ worker.Log = Reading{}
 
-// events is the log as the worker reads it for an attempt; nil for none.
-func (w *Work) events(a *wire.Assignment) worker.Log {
-	switch {
-	case w.engaged == nil:
-		return w.Bus
-	case a == nil:
-		return Reading{W: w}
-	}
-	return Reading{w, a.Task.ID, a.Attempt}
-}
-
 // AppendFiltered implements journal.Log. Where the answer was lost, the log tells.
 func (r Reading) AppendFiltered(ctx context.Context, subject, filter string, data []byte, last uint64) (uint64, error) {
 	pos, err := r.W.Bus.AppendFiltered(ctx, subject, filter, data, last)

@@ -4,14 +4,13 @@
 package station
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -25,7 +24,6 @@ import (
 	"divisi/orchestrator/call"
 	"divisi/orchestrator/depot"
 	"divisi/orchestrator/eventlog"
-	"divisi/orchestrator/fit"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
 	"divisi/subagents/gate"
@@ -50,10 +48,13 @@ type Work struct {
 	lost atomic.Int64  // exchanges that could not be recorded
 	at   atomic.Uint64 // the position in the log up to which it knows the setups of the run
 
-	// engaged is this run's part of a worker of many runs. nil for the run's own.
+	// engaged is this run's part of a worker of many runs, name that worker's, remotes are its clones by repository; zero for the
+	// run's own.
 	engaged *workerRun
+	name    string
+	remotes map[string]string
 
-	name    string        // of the setup
+	setup   string        // the name of the one it works by
 	look    chan struct{} // has follow look for another one at once; nil where the log is followed on the bus
 	begun   bool          // to take attempts off the queue
 	Setup   *wire.Setup
@@ -97,7 +98,7 @@ func (w *Work) await(ctx context.Context) (setup string, pos uint64, err error) 
 	waiting, cancel := context.WithTimeout(ctx, setupTime)
 	defer cancel()
 	var b Begun
-	for m, err := range w.events(nil).Read(waiting, subject, 1) {
+	for m, err := range w.party().events(nil).Read(waiting, subject, 1) {
 		if waiting.Err() != nil {
 			break
 		}
@@ -110,7 +111,7 @@ func (w *Work) await(ctx context.Context) (setup string, pos uint64, err error) 
 		return "", 0, usage.Errorf("run %s is not active: %s", w.Run, b.ended)
 	}
 	if b.Setup == "" {
-		for m, err := range w.events(nil).Tail(waiting, subject, b.pos+1) {
+		for m, err := range w.party().events(nil).Tail(waiting, subject, b.pos+1) {
 			if err != nil {
 				return "", 0, fmt.Errorf("follow the log of run %s: %w", w.Run, err)
 			}
@@ -146,7 +147,7 @@ func (w *Work) Begin(ctx context.Context, from uint64, fail func(error)) (stop f
 // follow works as the newest setup in the log tells, from behind a position on, until the run has ended or ctx has.
 func (w *Work) follow(ctx context.Context, from uint64) error {
 	defer w.stop()
-	for m, err := range w.events(nil).Tail(ctx, bus.ConductorSubject(w.Run, string(contextscope.KindRun)), from+1) {
+	for m, err := range w.party().events(nil).Tail(ctx, bus.ConductorSubject(w.Run, string(contextscope.KindRun)), from+1) {
 		if err != nil {
 			return fmt.Errorf("follow the log of run %s: %w", w.Run, err)
 		}
@@ -167,13 +168,13 @@ func (w *Work) follow(ctx context.Context, from uint64) error {
 // outdated reports whether the log names another setup than the one that the worker works by, and has follow begin with it.
 func (w *Work) outdated(ctx context.Context) (bool, error) {
 	var b Begun
-	for m, err := range w.events(nil).Read(ctx, bus.ConductorSubject(w.Run, string(contextscope.KindRun)), w.at.Load()+1) {
+	for m, err := range w.party().events(nil).Read(ctx, bus.ConductorSubject(w.Run, string(contextscope.KindRun)), w.at.Load()+1) {
 		if err != nil {
 			return false, fmt.Errorf("read the setups of run %s: %w", w.Run, err)
 		}
 		b.Take(m)
 	}
-	if b.Setup == "" || b.Setup == w.name {
+	if b.Setup == "" || b.Setup == w.setup {
 		return false, nil
 	}
 	select {
@@ -186,18 +187,16 @@ func (w *Work) outdated(ctx context.Context) (bool, error) {
 // start begins to take attempts off the queue, as a setup tells. Each setup is of a conductor that has just emptied the queue,
 // even where it equals the one before: what is being worked on is left to a worker that takes it off the new queue.
 func (w *Work) start(ctx context.Context, setup string) error {
-	if w.name != setup || w.begun {
+	if w.setup != setup || w.begun {
 		w.stop()
 		w.Release()
 		if err := w.Prepare(ctx, setup); err != nil {
-			return w.unready(ctx, err)
+			return w.party().unready(ctx, err)
 		}
 	}
 	w.begun = true
-	if w.engaged != nil {
-		if err := w.engaged.enlist(ctx, w); err != nil {
-			return err
-		}
+	if err := w.party().enlist(ctx); err != nil {
+		return err
 	}
 	return w.hands.Start(ctx)
 }
@@ -228,7 +227,7 @@ func (w *Work) Prepare(ctx context.Context, name string) (err error) {
 	if w.Setup, err = wire.UnsealSetup(ctx, w.Bus, w.Run, name); err != nil {
 		return err
 	}
-	w.name = name
+	w.setup = name
 	if level := sandbox.Probe(); w.Setup.Strict && level.Strict() != nil {
 		return fmt.Errorf("run %s: %w", w.Run, level.Strict())
 	}
@@ -239,17 +238,15 @@ func (w *Work) Prepare(ctx context.Context, name string) (err error) {
 		}
 	}
 	w.Find(w.Setup.Caches)
-	if w.engaged != nil {
-		if err := w.engaged.equips(w, w.Setup); err != nil {
-			return err
-		}
+	if err := w.party().equips(); err != nil {
+		return err
 	}
 	release, err := w.Keep(w.Notice)
 	if err != nil {
 		return err
 	}
 	w.Later(release)
-	if err := w.takeLent(ctx); err != nil {
+	if err := w.party().bring(ctx); err != nil {
 		return err
 	}
 	if w.Mirror, err = w.Base(ctx); err != nil {
@@ -296,7 +293,7 @@ func (w *Work) equip(ctx context.Context) error {
 		return err
 	}
 	// With the credential of the bus, commands could forge results. What a command needs of these files it is given.
-	if err := w.hide(); err != nil {
+	if err := w.party().hide(); err != nil {
 		return fmt.Errorf("hide the state of run %s from its commands: %w", w.Run, err)
 	}
 	cfg := worker.Config{
@@ -308,17 +305,11 @@ func (w *Work) equip(ctx context.Context) error {
 		Full:  func(err error) { tells(w, call.ConductorFull, err.Error()) },
 		Clock: depot.Now, IDs: depot.NewID, Log: w.Log,
 	}
-	if w.engaged != nil {
-		cfg.Events, cfg.Outdated = w.events, w.outdated
-	}
-	if err := w.sign(&cfg); err != nil {
+	if err := w.party().sign(&cfg); err != nil {
 		return err
 	}
 	if w.Setup.Memory {
 		cfg.Memory = remote{w}
-	}
-	if !w.Shared { // a worker that says nothing for so long is not there, and neither is what it has
-		cfg.Fetch, cfg.AckWait = w.Fetch, wire.PresentFor
 	}
 	w.hands = worker.NewWorker(cfg)
 	return nil
@@ -326,35 +317,7 @@ func (w *Work) equip(ctx context.Context) error {
 
 // as is the name of the worker in the run.
 func (w *Work) as() string {
-	if w.engaged != nil {
-		return w.engaged.worker.o.Name
-	}
-	return wire.LocalName
-}
-
-// hide keeps the runs of this state directory from commands, and of a worker of many runs all of the directory: it has the login,
-// and the key that signs. What a command needs below it the command is given.
-func (w *Work) hide() error {
-	if w.engaged != nil {
-		return sandbox.Hide(filepath.Dir(w.Dir.Path))
-	}
-	return sandbox.Hide(w.Dir.Runs())
-}
-
-// sign gives a worker its name, its key and the roles that it serves.
-func (w *Work) sign(cfg *worker.Config) (err error) {
-	if e := w.engaged; e != nil {
-		cfg.Name, cfg.Key, cfg.Places, cfg.Roles = e.worker.o.Name, e.worker.key, e.worker.places, e.serves
-		cfg.Owner, cfg.Accept = fit.Grants(e.worker.policy), w.accepts
-		cfg.Broke, cfg.Lacks = e.worker.broke, e.worker.lacking
-		cfg.Foreign = func(ctx context.Context, f wire.Foreign) (wire.Part, error) { return e.foreign(ctx, w, f) }
-		return nil
-	}
-	cfg.Roles = slices.Collect(maps.Keys(w.Setup.Roles))
-	if cfg.Key, err = depot.ReadKey(w.Key); err != nil {
-		return fmt.Errorf("take the key that signs receipts of run %s: %w", w.Run, err)
-	}
-	return nil
+	return cmp.Or(w.name, wire.LocalName)
 }
 
 // lend serves the user's build cache to gates and returns the socket, empty for none: then they compile.

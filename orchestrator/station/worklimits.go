@@ -23,9 +23,7 @@ func (w *Work) shareLimits(ctx context.Context, rate *model.RateLimit) error {
 	}
 	w.Later(stop)
 	rate.Share(func(wait spec.Wait) { w.Say(ctx, w.Bus, bus.LimitsSubject(w.as()), wait.Sent(time.Now())) })
-	if w.engaged != nil {
-		w.engaged.keepTo(rate)
-	}
+	w.party().keepTo(rate)
 	return nil
 }
 
