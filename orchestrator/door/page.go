@@ -20,7 +20,6 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/usage"
 	"divisi/orchestrator/act"
-	"divisi/orchestrator/call"
 	"divisi/orchestrator/client"
 	"divisi/orchestrator/conduct"
 	"divisi/orchestrator/dashboard"
@@ -79,20 +78,16 @@ func (p *Page) Closed(ctx context.Context) { p.server.Closed(ctx) }
 
 // PageRuns is Runs as the page uses them.
 type PageRuns struct {
-	client.Runs
+	place
 
-	// Begin has a run continue for a visitor.
-	Begin func(ctx context.Context, run, by string) error
 	// trust is that of Retry.
 	trust func(ctx context.Context, repo string, requests []string) (bool, error)
-	// Vouches reports that the page knows its visitors: requests carry their names as the server's own word.
-	Vouches bool
+	// withheld is what visitors are not shown.
+	withheld []string
 
 	mu sync.Mutex
-	// Kept is how the runs that are not active stood last.
-	Kept map[string]dashboard.Standing
-	// stands is the last report of the host on a server about all its runs.
-	stands map[string]call.Standing
+	// kept is how the runs that are not active stood last.
+	kept map[string]dashboard.Standing
 }
 
 // NewRuns are the runs of a place, for a person of this machine; begin and trust are those of PageOptions.
@@ -100,23 +95,26 @@ func NewRuns(
 	runs client.Runs, begin func(ctx context.Context, run string) error,
 	trust func(ctx context.Context, repo string, requests []string) (bool, error),
 ) *PageRuns {
-	return &PageRuns{
-		Runs: runs, trust: trust, Kept: map[string]dashboard.Standing{},
-		Begin: func(ctx context.Context, run, _ string) error { return begin(ctx, run) },
+	at := opening{runs, func(ctx context.Context, run, _ string) error { return begin(ctx, run) }}
+	d := &PageRuns{place: at, trust: trust, kept: map[string]dashboard.Standing{}}
+	switch runs := runs.(type) {
+	case client.Place:
+		d.place = directory{at, runs}
+	case client.Remote:
+		d.place = &remote{opening: at, at: depot.Server(runs)}
 	}
+	return d
 }
 
-// List implements dashboard.Runs.
-func (d *PageRuns) List(ctx context.Context) ([]string, error) {
-	o, remote := d.Runs.(client.Remote)
-	if !remote {
-		return d.Runs.List(ctx)
+// NewHosted are the runs of the host in this process, for visitors of its page.
+func NewHosted(runs host.Hosted, begin func(ctx context.Context, run, by string) error) *PageRuns {
+	d := &PageRuns{
+		place: hosted{directory{opening{runs, begin}, client.Place(runs.Host.Dir.Path)}}, kept: map[string]dashboard.Standing{},
 	}
-	a, err := client.AskOn(ctx, depot.Server(o), call.HostList, "", call.Listing{Stands: true})
-	d.mu.Lock()
-	d.stands = a.Stands
-	d.mu.Unlock()
-	return a.Runs, err
+	if runs.Redacted {
+		d.withheld = []string{dashboard.ShowLog, dashboard.ShowContext}
+	}
+	return d
 }
 
 // Stand implements dashboard.Runs.
@@ -126,7 +124,7 @@ func (d *PageRuns) Stand(ctx context.Context, id string) (dashboard.Standing, er
 		return dashboard.Standing{Mark: mark, Active: true}, nil
 	}
 	d.mu.Lock()
-	kept, known := d.Kept[id]
+	kept, known := d.kept[id]
 	d.mu.Unlock()
 	if known && kept.Mark == mark {
 		return kept, nil
@@ -143,40 +141,13 @@ func (d *PageRuns) Stand(ctx context.Context, id string) (dashboard.Standing, er
 	kept.Row.Problem = s.Problem
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.Kept[id] = kept
+	d.kept[id] = kept
 	return kept, nil
-}
-
-// mark changes where a run may stand otherwise than before; active reports that a process has it.
-func (d *PageRuns) mark(ctx context.Context, id string) (mark string, active bool) {
-	l, here := d.Runs.(client.Place)
-	if h, served := d.Runs.(host.Hosted); served {
-		l, here = client.Place(h.Host.Dir.Path), true
-	}
-	if here {
-		at := client.StandOf(l.Dir(ctx), id)
-		return at.Mark, at.Active
-	}
-	d.mu.Lock()
-	at, told := d.stands[id]
-	d.mu.Unlock()
-	if told {
-		return at.Mark, at.Active
-	}
-	r, err := d.Runs.Open(ctx, id)
-	if err != nil {
-		return "away", false
-	}
-	defer func() { _ = r.Close() }()
-	if !r.NotRunning() {
-		return "active", true
-	}
-	return "ended", false
 }
 
 // Open implements dashboard.Runs.
 func (d *PageRuns) Open(ctx context.Context, id string) (dashboard.Run, error) {
-	r, err := d.Runs.Open(ctx, id)
+	r, err := d.place.Open(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +173,7 @@ func (o opened) Last(ctx context.Context) (uint64, error) {
 
 // with opens a run for one thing.
 func (d *PageRuns) with(ctx context.Context, id string, do func(*client.Run) error) (err error) {
-	r, err := d.Runs.Open(ctx, id)
+	r, err := d.place.Open(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -226,8 +197,7 @@ func (d *PageRuns) Decisions(ctx context.Context, run string) (open []view.Decis
 
 // Show implements dashboard.Controller.
 func (d *PageRuns) Show(ctx context.Context, q dashboard.Query) (data json.RawMessage, err error) {
-	h, served := d.Runs.(host.Hosted)
-	if served && h.Redacted && (q.What == dashboard.ShowLog || q.What == dashboard.ShowContext) {
+	if slices.Contains(d.withheld, q.What) {
 		return nil, usage.Errorf("viewers do not see the output of commands and gates")
 	}
 	err = d.with(ctx, q.Run, func(r *client.Run) (err error) {
@@ -256,10 +226,7 @@ func (d *PageRuns) Act(ctx context.Context, run, by string, a act.Args) (out das
 	}
 	var done act.Outcome
 	err = d.with(ctx, run, func(r *client.Run) (err error) {
-		r.By = wire.Person(by)
-		if d.Vouches {
-			r.From = strings.TrimPrefix(r.By, wire.Person("")+":")
-		}
+		r.By, r.From = wire.Person(by), d.named(by)
 		switch a := a.(type) {
 		case act.Retry:
 			done, err = conduct.TryAgain(ctx, r, conduct.Retry{Retry: a, Trust: d.trust})
@@ -279,16 +246,9 @@ func (d *PageRuns) Act(ctx context.Context, run, by string, a act.Args) (out das
 	return d.resume(ctx, run, by, out.Outcome)
 }
 
-// resume has a run continue: the host of its server does it, or a process of its own.
+// resume has a run continue.
 func (d *PageRuns) resume(ctx context.Context, run, by, outcome string) (dashboard.Outcome, error) {
-	if o, remote := d.Runs.(client.Remote); remote {
-		r, err := conduct.ResumeOn(ctx, depot.Server(o), conduct.ResumeOptions{Run: run})
-		if err == nil {
-			err = r.Close()
-		}
-		return dashboard.Outcome{Outcome: outcome, Started: err == nil}, err
-	}
-	if err := d.Begin(ctx, run, by); err != nil {
+	if err := d.place.resume(ctx, run, by); err != nil {
 		return dashboard.Outcome{}, err
 	}
 	return dashboard.Outcome{Outcome: outcome, Started: true}, nil

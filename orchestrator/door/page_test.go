@@ -42,7 +42,7 @@ func TestAPageAsksTheHostOnceHowAllRunsStand(t *testing.T) {
 		stop()
 		require.NoError(t, b.Close(context.Background()))
 	})
-	d := &PageRuns{Runs: client.On(depot.Server{URL: url})}
+	d := NewRuns(client.On(depot.Server{URL: url}), nil, nil)
 	ids, err := d.List(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{"r2", "r1"}, ids)

@@ -217,11 +217,8 @@ func (h *Host) begin(ctx context.Context, mine *hosted, fresh bool, o conduct.Re
 		Notice: func(text, _ string) { h.o.Notice(mine.id, text) },
 	}
 	from := conduct.Hosting{
-		Held: h.lease.Held, Admits: h.admits, RunsCommands: h.o.Commands,
+		Held: h.lease.Held, Admits: h.names().admits, Caller: h.names().by, RunsCommands: h.o.Commands,
 		Asked: func(by string, q *act.Request, err error) { h.runAsked(mine.id, by, q, err) },
-	}
-	if h.o.Members != nil {
-		from.Caller = bus.Caller
 	}
 	var r *client.Run
 	conducting, stop := context.WithCancelCause(ctx) // the run's alone: it may be begun again behind it

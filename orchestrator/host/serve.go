@@ -1,7 +1,6 @@
 package host
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -66,20 +65,14 @@ func (h *Host) may(_ context.Context, may call.Who, in *call.In) error {
 }
 
 // by is the member that asks; bus.Local where the server does not vouch for its name.
-func (h *Host) by(in *call.In) string {
-	if h.o.Members == nil {
-		return bus.Local
-	}
-	return in.From
-}
+func (h *Host) by(in *call.In) string { return h.names().by(in.Subject) }
 
 // resumer is the person who resumes a run: for a visitor of its page the server itself asks.
 func (h *Host) resumer(in *call.In, q *call.Resumption) string {
-	by := h.by(in)
-	if by == bus.Local && h.o.Members != nil {
-		by = cmp.Or(q.For, by)
+	if by := h.by(in); by != bus.Local {
+		return by
 	}
-	return by
+	return h.names().visitor(q.For)
 }
 
 // reads answers with what needs the log and the repository of a run.

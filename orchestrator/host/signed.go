@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"divisi/bus"
-	"divisi/bus/member"
 	"divisi/internal/usage"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/store"
@@ -35,7 +34,7 @@ func (h *Host) vouched(ctx context.Context, id, order, by string, w *wire.Warran
 	if by == bus.Local {
 		return nil
 	}
-	if m, known := h.o.Members.Member(by); !known || m.Key != w.Key || w.Person != by {
+	if m, known := h.names().Member(by); !known || m.Key != w.Key || w.Person != by {
 		return usage.Errorf("run %s is signed by %.64s with a key that is not that of %s", id, w.Person, by)
 	}
 	return nil
@@ -47,17 +46,6 @@ func (h *Host) vouchedFirst(ctx context.Context, id, order, by string) error {
 		return nil
 	}
 	return h.vouched(ctx, id, order, by, nil)
-}
-
-// admits refuses a run whose person is no member any more. Another key of the member changes nothing.
-func (h *Host) admits(w *wire.Warrant) error {
-	if w == nil || h.o.Members == nil {
-		return nil
-	}
-	if m, known := h.o.Members.Member(w.Person); !known || m.Role != member.Person {
-		return usage.Errorf("%v: %s", conductor.ErrDisowned, w.Person)
-	}
-	return nil
 }
 
 // signed notes who answers for a run that has begun, and what stops it.
@@ -76,7 +64,7 @@ func (h *Host) disown() {
 		h.mu.Lock()
 		w, stop := r.warrant, r.stop
 		h.mu.Unlock()
-		if stop != nil && h.admits(w) != nil {
+		if stop != nil && h.names().admits(w) != nil {
 			stop(conductor.ErrDisowned)
 		}
 	}

@@ -31,9 +31,7 @@ func (k *keeper) open(ctx context.Context, of *host.Host, at depot.Server, c *de
 		return err
 	}
 	runs := func(redacted bool) *door.PageRuns {
-		return &door.PageRuns{
-			Runs: host.Hosted{Host: of, Redacted: redacted}, Begin: begin, Vouches: true, Kept: map[string]dashboard.Standing{},
-		}
+		return door.NewHosted(host.Hosted{Host: of, Redacted: redacted}, begin)
 	}
 	whole, redacted := runs(false), runs(true)
 	s, err := dashboard.New(dashboard.Options{
