@@ -58,7 +58,7 @@ var arrows = []struct {
 	{"explain", []string{"assign", "console", "plan", "run", "store"}},
 	{"dashboard", []string{"act", "view", "view/feed", "view/page"}},
 	{"mcpserver", []string{"act", "attempt", "console", "dashboard", "view", "view/advice"}},
-	{"needs", []string{"console", "proof", "run", "store"}},
+	{"needs", []string{"act", "console", "proof", "run", "store"}},
 	{"shard", []string{"evidence", "plan", "request"}},
 	{"mirrors", nil},
 	{"fit", nil},

@@ -7,9 +7,12 @@ import (
 
 	"divisi/configs"
 	"divisi/internal/spec"
+	"divisi/orchestrator/act"
+	"divisi/orchestrator/client"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/eventlog"
 	"divisi/orchestrator/plan"
+	"divisi/orchestrator/run"
 )
 
 // planName names a plan of the master as a file.
@@ -69,4 +72,24 @@ func (a *asker) approve(ctx context.Context, p conductor.Proposal) (conductor.An
 	edited, positions, err := configs.ParsePlan(said.Plan.Name, string(said.Plan.Data))
 	a.file, a.positions = *said.Plan, positions
 	return conductor.Answer{Edited: &edited, Faulty: err != nil}, nil
+}
+
+// decider asks a person about what only a person can decide; it is nil where no person can be asked.
+func (h *Half) decider() func(context.Context, run.Decision) (act.Decide, error) {
+	if h.Decide == nil {
+		return nil
+	}
+	return func(ctx context.Context, d run.Decision) (act.Decide, error) {
+		st, err := eventlog.Fold(ctx, h.Bus, h.Spec.Run)
+		if err != nil {
+			return act.Decide{}, err
+		}
+		d.Run = st.Spec.Run
+		if err := client.Complete(ctx, h.Dir, h.Bus, st, &d); err != nil {
+			return act.Decide{}, err
+		}
+		c, err := h.Decide(ctx, d)
+		c.Decision, c.Attempt = d.ID, d.Attempt
+		return c, err
+	}
 }

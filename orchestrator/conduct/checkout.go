@@ -9,6 +9,7 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/usage"
+	"divisi/orchestrator/depot"
 	"divisi/subagents/checkout"
 )
 
@@ -86,5 +87,15 @@ func (h *Half) checkPaths(ctx context.Context, paths []string) error {
 	if err == nil && len(tracked) > 0 {
 		err = usage.Errorf("environment takes paths that git ignores, and the base commit has %s", tracked[0].Path)
 	}
+	return err
+}
+
+// findCaches finds the directory of a repository's caches. Each sample is another repository, and all have the same caches.
+func (h *Half) findCaches(sample bool) error {
+	id, err := h.Checkout.Identity()
+	if sample {
+		id = depot.SampleCaches
+	}
+	h.Find(id)
 	return err
 }

@@ -27,7 +27,9 @@ import (
 	"divisi/orchestrator/client"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/depot"
+	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/shard"
 	"divisi/orchestrator/view"
 	"divisi/subagents/checkout"
 	"divisi/subagents/wire"
@@ -272,4 +274,19 @@ func (h *Half) coded(text, code string) {
 	if h.Notice != nil {
 		h.Notice(text, code)
 	}
+}
+
+// Tree reads a commit for shard rules; their commands run confined in a slot of their own, over an environment.
+func (h *Half) Tree(commit, environment string) plan.Tree {
+	run := func(ctx context.Context, commit string, command []string) ([]byte, error) {
+		if err := h.from().runs(command); err != nil {
+			return nil, err
+		}
+		r := shard.Runner{
+			Run: h.Spec.Run, Created: h.Spec.Created, Env: h.Spec.Project.Env, Git: h.Git, Mirror: h.Mirror, Caches: h.Caches,
+			Environments: h.Environments, Log: h.Log,
+		}
+		return r.Shards(ctx, commit, environment, command)
+	}
+	return shard.Tree(h.Mirror, commit, run)
 }

@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/json"
 
+	"divisi/internal/usage"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/client"
+	"divisi/subagents/wire"
 )
 
 // Machine holds the resources of this process for a run that it executes.
@@ -102,4 +105,27 @@ type ResumeOptions struct {
 	Budget          *int   // a new budget for the whole run; 0 for none
 	AllowUnverified bool
 	AllowUnread     bool
+}
+
+// checkTape refuses a recording of a replay.
+func (o *Machine) checkTape() error {
+	if o.Record != "" && o.Replay != "" {
+		return usage.Wrong("record does not go with a replay, which makes no new exchanges")
+	}
+	if o.Elsewhere && o.Record+o.Replay != "" {
+		return usage.Errorf("a recording is made, and replayed, where the models are called: give Record or Replay to Work")
+	}
+	return nil
+}
+
+// Hosting is a host's knowledge of a run that it conducts for another machine. The zero value is for none.
+type Hosting struct {
+	Held   func() error                // Config.Held of the conductor
+	Caller func(subject string) string // Config.Caller of it
+	// RunsCommands reports whether this machine runs commands for a run that was submitted.
+	RunsCommands bool
+	// Admits returns why the person who signed a run may not have it conducted; nil for all.
+	Admits func(*wire.Warrant) error
+	// Asked is told what the run was asked, and by whom; nil for no one.
+	Asked func(by string, q *act.Request, err error)
 }

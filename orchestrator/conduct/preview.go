@@ -168,9 +168,31 @@ func (h *Half) gated(o *Options) error {
 
 const noGates = "the repository has no gates: no change could be proven before it lands"
 
-const (
-	// projectFile is the repository's own configuration.
-	projectFile = ".divisi/divisi.yaml"
-	// configDir is where it is, with the roles.
-	configDir = ".divisi"
-)
+// configDir has the configuration of a repository, with its roles.
+const configDir = ".divisi"
+
+// programs are those of commands of the run.
+func (h *Half) programs() *needs.Base {
+	return &needs.Base{Git: h.Git, Checkout: h.Checkout, Mirror: h.Mirror, Spec: &h.Spec}
+}
+
+func (h *Half) checkPrograms(ctx context.Context, o *Options) error {
+	notices, err := h.programs().Check(ctx, o.AllowUnverified)
+	h.Notices = append(h.Notices, notices...)
+	return err
+}
+
+// Preview expands a plan file as Start does, and reports what Start would refuse. It writes only to a temporary directory,
+// which it removes. It runs the commands of shard rules, which without the yes of Trust see none of the variables that the
+// repository requests.
+func Preview(ctx context.Context, o Options) (p Previewed, err error) {
+	if o.Plan == nil {
+		return p, usage.Errorf("a preview needs a plan: a goal is planned by a model")
+	}
+	o.Fetch = nil
+	h, err := prepare(ctx, &o, toShow)
+	if err != nil {
+		return p, err
+	}
+	return h.preview(ctx, &o)
+}

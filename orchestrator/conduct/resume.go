@@ -136,9 +136,9 @@ func (h *Half) origin(ctx context.Context, repo string) (*git.Checkout, error) {
 		return nil, usage.With(usage.Errorf("the repository of run %s: %v", id, err), usage.Moved, id)
 	}
 	if _, err := h.Git.Resolve(ctx, c, h.Spec.Base); err != nil {
-		return nil, usage.With(usage.Errorf("%s no longer has the commit that run %s started from, %s: it was removed by git "+
+		return nil, usage.With(usage.Errorf("%s no longer has the commit that run %s started from, %.12s: it was removed by git "+
 			"gc, or this is another repository\nFetch the commit again, or name the repository that has it",
-			c.Top, id, short(h.Spec.Base)), usage.Moved, id)
+			c.Top, id, h.Spec.Base), usage.Moved, id)
 	}
 	return c, nil
 }
@@ -180,4 +180,9 @@ func allowed(st *run.State, o *ResumeOptions) error {
 		return needs.Provable(&st.Agenda, &st.Proofs)
 	}
 	return nil
+}
+
+// Resume continues a run, as Start does. Its state is computed from its log.
+func Resume(ctx context.Context, o ResumeOptions) (*client.Run, error) {
+	return ResumeHosted(ctx, &o, Hosting{})
 }

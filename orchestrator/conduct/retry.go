@@ -104,7 +104,7 @@ func (o *Retry) reread(ctx context.Context, r *client.Run, st *run.State) (notes
 		return nil, usage.Errorf("run %s has no role %q%s; %s", r.Name, o.Role,
 			near(o.Role, slices.Collect(maps.Keys(st.Spec.Roles))), how)
 	}
-	if notes, err = h.stale(ctx, st, o); err != nil {
+	if notes, err = h.programs().Stale(ctx, st, &o.Retry); err != nil {
 		return nil, err
 	}
 	notes = append(notes, broken...)

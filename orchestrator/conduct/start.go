@@ -184,7 +184,7 @@ func (h *Half) startable(ctx context.Context, o *Options) error {
 	switch {
 	case c.Branch == "":
 		return usage.With(
-			usage.Errorf("%s has no branch checked out (detached head at %s)", c.Top, short(c.Head)), usage.Head)
+			usage.Errorf("%s has no branch checked out (detached head at %.12s)", c.Top, c.Head), usage.Head)
 	case len(dirty) > 0:
 		return usage.With(
 			usage.Errorf("%s has changes that are not committed: %s", c.Top, text.Some(dirty, 5)), usage.Dirty)
@@ -361,4 +361,18 @@ func confinement() []string {
 	return nil
 }
 
-func short(commit string) string { return commit[:min(len(commit), 12)] }
+// Start begins a run. It returns once the run's first event is in the log; an error before leaves nothing behind. The run goes on
+// until it ends or ctx does, which stops it in order. Without Wait or Close it keeps its log open until the process ends.
+func Start(ctx context.Context, o Options) (*client.Run, error) {
+	if o.SendEnvironment {
+		return nil, usage.Errorf("SendEnvironment is for a run that is submitted: this one is conducted here")
+	}
+	if o.Reprove > 0 && !o.Elsewhere {
+		return nil, usage.Wrong("reprove needs workers elsewhere: in one process there is no other worker")
+	}
+	h, err := prepare(ctx, &o, toBegin)
+	if err != nil {
+		return nil, err
+	}
+	return h.begin(ctx, &o)
+}
