@@ -207,8 +207,12 @@ func stopUnproven(s *run.State, d run.Data) []run.Action {
 	for _, name := range proof.Empty(&with.Spec, &with.Proofs) {
 		d.Notices = append(d.Notices, fmt.Sprintf("gate %s runs tests and is green without one: it proves nothing", name))
 	}
+	told := s.Proofs.Unprovable
+	if r := s.Works.SetUp(); s.Spec.Trial && r != nil { // it has not begun, and told nothing yet
+		d.Notices, told = append(slices.Clone(r.Handoff.Deviations), d.Notices...), nil
+	}
 	d.Notices = append(d.Notices, unprovable(slices.DeleteFunc(slices.Clone(with.Proofs.Unprovable), func(u run.Unprovable) bool {
-		return slices.Contains(s.Proofs.Unprovable, u)
+		return slices.Contains(told, u)
 	}))...)
 	if s.Spec.Trial {
 		end := run.Data{State: run.Done, Head: s.Head, Reason: "setup and gates were tried"}

@@ -122,7 +122,8 @@ func (p *Proofs) findUnprovable(order *Spec, setup *spec.Result) (out []Unprovab
 		derived[path.Dir(place)] = append(derived[path.Dir(place)], place)
 	}
 	for dir, places := range derived {
-		out = append(out, Unprovable{Path: dir, Why: "derived files are not made again: " + strings.Join(places, ", ")})
+		out = append(out, Unprovable{Path: dir, Why: "derived files are not made again: " + strings.Join(places, ", ") +
+			" (to change that: regenerate or derived in .divisi/divisi.yaml)"})
 	}
 	slices.SortFunc(out, func(a, b Unprovable) int {
 		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Why, b.Why))

@@ -22,7 +22,8 @@ func TestWhatNoGateCanProve(t *testing.T) {
 		{Gate: "build", Hidden: []string{"package: web"}},
 		{Gate: "test", Hidden: []string{spec.HiddenAll, "package: .", "package: web", "spec/a.test.js"}},
 	}})
-	const untested, derived = "on the base commit it did not run in test", "derived files are not made again: packages/dep/dist, packages/dep/types"
+	const untested, derived = "on the base commit it did not run in test", "derived files are not made again: packages/dep/dist, packages/dep/types" +
+		" (to change that: regenerate or derived in .divisi/divisi.yaml)"
 	require.Equal(t, []run.Unprovable{
 		{Path: ".", Package: true, Why: untested},
 		{Path: "packages/dep", Why: derived},
@@ -54,7 +55,7 @@ func TestDerivedFilesThatAreMadeAgainHideNothing(t *testing.T) {
 func TestDerivedFilesOfTheCheckoutAreKnownFromTheBeginning(t *testing.T) {
 	t.Parallel()
 	l := runtest.New(t, run.Spec{Environment: "e", Derived: []string{"web/dist"}}, run.Preflight)
-	require.Equal(t, []run.Unprovable{{Path: "web", Why: "derived files are not made again: web/dist"}}, l.Proofs.Unprovable)
+	require.Equal(t, []run.Unprovable{{Path: "web", Why: "derived files are not made again: web/dist (to change that: regenerate or derived in .divisi/divisi.yaml)"}}, l.Proofs.Unprovable)
 	l = runtest.New(t, run.Spec{Environment: "e", Derived: []string{"web/dist"}, Project: spec.Project{Regenerate: []string{"make"}}}, run.Preflight)
 	require.Empty(t, l.Proofs.Unprovable)
 }

@@ -20,6 +20,8 @@ var (
 	selfChecked = strings.Fields(`__pycache__ .pytest_cache .mypy_cache .ruff_cache .tox .nox .turbo .nx .parcel-cache .cache
 		.eslintcache .stylelintcache .hypothesis .coverage coverage .nyc_output .idea .vscode .DS_Store`)
 	selfCheckedEnds = []string{".egg-info", ".dist-info", ".pyc", ".tsbuildinfo", ".log", ".lock"}
+	// lockFiles are written by package managers, beside those that end with .lock.
+	lockFiles = strings.Fields(`package-lock.json npm-shrinkwrap.json pnpm-lock.yaml bun.lockb go.sum go.work.sum gradle.lockfile`)
 )
 
 // Derived are its places and files that are made from tracked files: those that a list of globs names, where it is not nil, and
@@ -38,7 +40,7 @@ func (e *Environment) Derived(globs []string) (derived []string) {
 
 func guessed(name string) bool {
 	base := path.Base(name)
-	return !slices.Contains(dependencies, base) && !slices.Contains(selfChecked, base) &&
+	return !slices.Contains(dependencies, base) && !slices.Contains(selfChecked, base) && !slices.Contains(lockFiles, base) &&
 		!slices.ContainsFunc(selfCheckedEnds, func(end string) bool { return strings.HasSuffix(base, end) }) &&
 		!strings.Contains("/"+name+"/", "/vendor/") && !strings.Contains("/"+name+"/", "/node_modules/") &&
 		!strings.Contains("/"+name+"/", "/.yarn/")

@@ -3,6 +3,7 @@ package environment
 import (
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"divisi/internal/sandbox"
@@ -32,6 +33,8 @@ type Manifest struct {
 	Files  []string `json:"files,omitempty"`
 	// Copies are the directories of the tree whose packages it has a copy of.
 	Copies []string `json:"copies,omitempty"`
+	// Read is what the setup read of its tree; nil where that is not known.
+	Read *Read `json:"read,omitempty"`
 	// Downloads are the files that the setup left in the caches of the repository, from their directory on; without it gates may
 	// lack something.
 	Downloads []string `json:"downloads,omitempty"`
@@ -50,6 +53,7 @@ type Environment struct {
 	// Dir is its directory, which nothing writes any more.
 	Dir string
 
+	remade  *atomic.Pointer[Remade]
 	release func()
 }
 

@@ -6,58 +6,92 @@ import (
 	"slices"
 	"strings"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
 )
 
 // installer is a command of a package manager that reads nothing of a repository but its manifests and lock files.
 type installer struct {
-	// argv are the first words of the command.
+	// argv are the first words of the command; only are what the others that are no flags begin with, where that decides.
 	argv []string
+	only string
 	// files are the base names of what it reads, anywhere in the tree; below are directories that it reads whole.
 	files, below []string
+	// locks are those of the files that name the versions of all that it installs; none where it installs what manifests name.
+	locks []string
 	// scripts reports that the manifests can name scripts which are run by an installation.
 	scripts bool
 }
 
+func (i installer) as(argv ...string) installer {
+	i.argv = argv
+	return i
+}
+
 var (
-	npmFiles   = []string{"package.json", "package-lock.json", "npm-shrinkwrap.json", ".npmrc"}
+	npm = installer{
+		files: []string{"package.json", "package-lock.json", "npm-shrinkwrap.json", ".npmrc"}, scripts: true,
+		locks: []string{"package-lock.json", "npm-shrinkwrap.json"},
+	}
+	pnpm = installer{
+		files: []string{"package.json", "pnpm-lock.yaml", "pnpm-workspace.yaml", ".npmrc", ".pnpmfile.cjs"},
+		below: []string{"patches"}, locks: []string{"pnpm-lock.yaml"}, scripts: true,
+	}
+	yarn = installer{
+		files: []string{"package.json", "yarn.lock", ".yarnrc.yml", ".yarnrc", ".npmrc"}, below: []string{".yarn"},
+		locks: []string{"yarn.lock"}, scripts: true,
+	}
+	bun = installer{
+		files: []string{"package.json", "bun.lock", "bun.lockb", "bunfig.toml", ".npmrc"}, below: []string{"patches"},
+		locks: []string{"bun.lock", "bun.lockb"}, scripts: true,
+	}
+	poetry = installer{
+		files: []string{"pyproject.toml", "poetry.lock", "poetry.toml", "setup.py", "setup.cfg"}, locks: []string{"poetry.lock"},
+	}
+	maven = installer{
+		only: "dependency:", files: []string{"pom.xml", "maven-wrapper.properties"}, below: []string{".mvn"},
+	}
+	gradle = installer{
+		only: "dependencies", files: []string{"gradle.properties", "gradle.lockfile", "libs.versions.toml"},
+		below: []string{"gradle", "buildSrc", "build-logic"},
+	}
 	installers = []installer{
-		{argv: []string{"npm", "ci"}, files: npmFiles, scripts: true},
-		{argv: []string{"npm", "install"}, files: npmFiles, scripts: true},
-		{
-			argv:  []string{"pnpm", "install"},
-			files: []string{"package.json", "pnpm-lock.yaml", "pnpm-workspace.yaml", ".npmrc", ".pnpmfile.cjs"},
-			below: []string{"patches"}, scripts: true,
-		},
-		{
-			argv: []string{"yarn", "install"}, files: []string{"package.json", "yarn.lock", ".yarnrc.yml", ".yarnrc", ".npmrc"},
-			below: []string{".yarn"}, scripts: true,
-		},
+		{argv: []string{"npm", "install", "--global"}, files: []string{".npmrc"}},
+		npm.as("npm", "ci"), npm.as("npm", "install"), pnpm.as("pnpm", "install"), yarn.as("yarn", "install"), bun.as("bun", "install"),
 		{argv: []string{"go", "mod", "download"}, files: []string{"go.mod", "go.sum", "go.work", "go.work.sum"}},
-		{argv: []string{"cargo", "fetch"}, files: []string{
-			"Cargo.toml", "Cargo.lock", "config.toml", "rust-toolchain", "rust-toolchain.toml",
-		}},
-		{argv: []string{"uv", "sync"}, files: []string{
-			"pyproject.toml", "uv.lock", "uv.toml", ".python-version", "setup.py", "setup.cfg", "requirements.txt",
-		}},
+		{
+			argv:  []string{"cargo", "fetch"},
+			files: []string{"Cargo.toml", "Cargo.lock", "config.toml", "rust-toolchain", "rust-toolchain.toml"},
+			locks: []string{"Cargo.lock"},
+		},
+		{
+			argv: []string{"uv", "sync"}, locks: []string{"uv.lock"},
+			files: []string{
+				"pyproject.toml", "uv.lock", "uv.toml", ".python-version", "setup.py", "setup.cfg", "requirements.txt",
+			},
+		},
+		poetry.as("poetry", "install"), poetry.as("poetry", "sync"),
 		{
 			argv: []string{"bundle", "install"}, files: []string{"Gemfile", "Gemfile.lock", ".ruby-version"},
-			below: []string{".bundle"},
+			below: []string{".bundle"}, locks: []string{"Gemfile.lock"},
 		},
+		maven.as("mvn"), maven.as("./mvnw"), gradle.as("gradle"), gradle.as("./gradlew"),
+		{argv: []string{"python3", "-m", "venv"}}, {argv: []string{"python", "-m", "venv"}},
 	}
 )
 
 // Tree is the commit that a setup runs on.
 type Tree struct {
-	// ID is that of the whole tree, Blobs are those of its regular files by their paths.
-	ID    string
-	Blobs map[string]string
+	// ID is that of the whole tree, Outline what is seen of it without opening a file, Blobs are the ids of its regular files by
+	// their paths.
+	ID, Outline string
+	Blobs       map[string]string
 	// Read returns the content of a file.
 	Read func(path string) ([]byte, error)
 }
 
 // FilesOf returns the ids of the files that a setup depends on: those that its key names, the manifests and lock files where it
-// is the installation of a known package manager that runs no script of the tree, and copies and builds nothing of it, and else
+// is the installation of known package managers that run no script of the tree, and copy and build nothing of it, and else
 // the whole tree.
 func FilesOf(setup *spec.Setup, tree *Tree) (map[string]string, error) {
 	files := map[string]string{}
@@ -67,31 +101,68 @@ func FilesOf(setup *spec.Setup, tree *Tree) (map[string]string, error) {
 		}
 		return files, nil
 	}
-	whole := map[string]string{WholeTree: tree.ID}
-	if requirements, ok := pipReads(setup.Command, tree.Read); ok {
-		for _, name := range requirements {
-			files[name] = tree.Blobs[name]
+	commands, plain := commandsOf(setup.Command)
+	for _, command := range commands {
+		if !plain || !tree.reads(command, files) {
+			plain = false
+			break
 		}
-		return files, nil
-	}
-	known := installerOf(setup.Command)
-	if known == nil {
-		return whole, nil
-	}
-	maps.Copy(files, tree.Blobs)
-	maps.DeleteFunc(files, func(name, _ string) bool { return !known.reads(name) })
-	if slices.Contains(setup.Command, "--no-editable") {
-		return whole, nil
-	}
-	scripts := known.scripts && !slices.Contains(setup.Command, "--ignore-scripts")
-	for name := range files {
-		if own, err := tree.fromTree(name, scripts); err != nil {
-			return nil, err
-		} else if own {
-			return whole, nil
+		known := installerOf(command)
+		scripts := known != nil && known.scripts && !slices.Contains(command, "--ignore-scripts")
+		for name := range files {
+			if own, err := tree.fromTree(name, scripts); err != nil {
+				return nil, err
+			} else if own {
+				plain = false
+			}
 		}
+	}
+	if !plain || len(commands) == 0 {
+		return map[string]string{WholeTree: tree.ID}, nil
 	}
 	return files, nil
+}
+
+// reads adds what one command of a setup depends on; false where that is not known.
+func (t *Tree) reads(command []string, files map[string]string) bool {
+	others, own := withoutOwn(command)
+	if requirements, ok := pipReads(others, t.Read); ok {
+		if own {
+			requirements = append(requirements, pipInShell.files...)
+		}
+		for _, name := range requirements {
+			if id, there := t.Blobs[name]; there {
+				files[name] = id
+			}
+		}
+		return true
+	}
+	known := installerOf(command)
+	if known == nil || slices.Contains(command, "--no-editable") {
+		return false
+	}
+	for name, id := range t.Blobs {
+		if known.reads(name) {
+			files[name] = id
+		}
+	}
+	return true
+}
+
+// Unlocked returns the lock files of which a setup needs one and the tree has none, so that it takes the versions which it finds.
+func Unlocked(setup *spec.Setup, tree *Tree) []string {
+	commands, _ := commandsOf(setup.Command)
+	for _, command := range commands {
+		known := installerOf(command)
+		if known == nil || len(known.locks) == 0 {
+			continue
+		}
+		locked := func(name string) bool { return slices.Contains(known.locks, path.Base(name)) }
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(tree.Blobs)), locked) {
+			return known.locks
+		}
+	}
+	return nil
 }
 
 // Reads returns what reports whether a file decides what a setup installs: those that its key names, or the manifests and lock
@@ -114,12 +185,12 @@ var pipInShell = installer{argv: []string{"pip", "install"}, files: []string{"py
 
 // shellReads is Reads for a line of a shell that calls known package managers.
 func shellReads(command []string) func(name string) bool {
-	if len(command) != 3 || command[1] != "-c" || !slices.Contains([]string{"sh", "bash"}, path.Base(command[0])) {
+	if !isLine(command) {
 		return nil
 	}
 	var called []installer
 	for _, i := range append([]installer{pipInShell}, installers...) {
-		if strings.Contains(command[2], strings.Join(i.argv, " ")) {
+		if i.only == "" && strings.Contains(command[2], strings.Join(i.argv, " ")) {
 			called = append(called, i)
 		}
 	}
@@ -139,18 +210,32 @@ func InstallsItself(setup *spec.Setup) bool {
 
 // installerOf returns nil where the command is not known.
 func installerOf(command []string) *installer {
+	if len(command) > 2 && command[0] == "go" && command[1] == "-C" {
+		command = slices.Delete(slices.Clone(command), 1, 3)
+	}
 	for i := range installers {
-		if known := &installers[i]; len(command) >= len(known.argv) && slices.Equal(command[:len(known.argv)], known.argv) {
+		if known := &installers[i]; len(command) >= len(known.argv) && slices.Equal(command[:len(known.argv)], known.argv) &&
+			known.limited(command[len(known.argv):]) {
 			return known
 		}
 	}
 	return nil
 }
 
-func (i *installer) reads(name string) bool {
-	return slices.Contains(i.files, path.Base(name)) || slices.ContainsFunc(i.below, func(dir string) bool {
-		return strings.HasPrefix(name, dir+"/") || strings.Contains(name, "/"+dir+"/")
+// limited reports whether a command does what is known and nothing else.
+func (i *installer) limited(words []string) bool {
+	words = slices.DeleteFunc(slices.Clone(words), func(word string) bool { return strings.HasPrefix(word, "-") })
+	return i.only == "" || len(words) > 0 && !slices.ContainsFunc(words, func(word string) bool {
+		return !strings.HasPrefix(word, i.only)
 	})
+}
+
+func (i *installer) reads(name string) bool {
+	script := strings.HasSuffix(name, ".gradle") || strings.HasSuffix(name, ".gradle.kts")
+	return slices.Contains(i.files, path.Base(name)) || i.only == gradle.only && script ||
+		slices.ContainsFunc(i.below, func(dir string) bool {
+			return strings.HasPrefix(name, dir+"/") || strings.Contains(name, "/"+dir+"/")
+		})
 }
 
 // pipReads returns the files of requirements that a pip install reads, where it installs nothing of the tree itself.
@@ -173,10 +258,22 @@ func pipReads(command []string, read func(string) ([]byte, error)) (files []stri
 	return files, ok
 }
 
+// pips are how pip is called, also that of a virtual environment which the setup has made.
+var pips = lazyregexp.New(`^(?:\.venv/bin/|venv/bin/)?(?:pip3?|python3? -m pip) install(?: |$)`)
+
+// withoutOwn leaves the package at the top of the tree, as a link to its sources, out of a command of pip.
+func withoutOwn(command []string) (others []string, own bool) {
+	i := slices.Index(command, "-e")
+	if i < 0 || i+1 >= len(command) || command[i+1] != "." {
+		return command, false
+	}
+	return slices.Delete(slices.Clone(command), i, i+2), true
+}
+
 // pipFiles returns the files of requirements that a pip install names, where it names nothing else.
 func pipFiles(command []string) (files []string, ok bool) {
 	i := slices.Index(command, "install")
-	if i < 0 || !slices.Contains([]string{"pip", "pip3", "python -m pip", "python3 -m pip"}, strings.Join(command[:i], " ")) {
+	if i < 0 || !pips.MatchString(strings.Join(command[:i+1], " ")) {
 		return nil, false
 	}
 	for rest := command[i+1:]; len(rest) > 0; rest = rest[1:] {

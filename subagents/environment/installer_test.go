@@ -1,6 +1,8 @@
 package environment_test
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,6 +47,77 @@ func TestWhatASetupDependsOn(t *testing.T) {
 			}
 			require.ElementsMatch(t, c.want, names)
 		})
+	}
+}
+
+// What a commit changes of other files has nothing installed anew.
+func TestWhichFilesKeyWhichInstaller(t *testing.T) {
+	t.Parallel()
+	const tools = `npm install --global --no-audit --prefix "$DIVISI_TOOLS" `
+	for command, want := range map[string]string{
+		"npm ci --no-audit": ".npmrc a/package.json package-lock.json package.json",
+		"npm install":       ".npmrc a/package.json package-lock.json package.json",
+		tools + "pnpm@9.1.0 && pnpm install --frozen-lockfile": ".npmrc a/package.json package.json patches/x.patch pnpm-lock.yaml " +
+			"pnpm-workspace.yaml",
+		"yarn install --frozen-lockfile": ".npmrc .yarn/plugins/p.cjs .yarnrc.yml a/package.json package.json yarn.lock",
+		tools + "@yarnpkg/cli-dist@4 && yarn install --immutable": ".npmrc .yarn/plugins/p.cjs .yarnrc.yml a/package.json " +
+			"package.json yarn.lock",
+		"bun install":                         ".npmrc a/package.json bun.lock bunfig.toml package.json patches/x.patch",
+		"pip install -r requirements.txt":     "requirements.txt",
+		"poetry install --no-interaction":     "poetry.lock pyproject.toml",
+		"uv sync --frozen --group test":       "a/requirements.txt pyproject.toml requirements.txt uv.lock",
+		"bundle install":                      "Gemfile Gemfile.lock",
+		"cargo fetch --locked":                "Cargo.lock Cargo.toml c/Cargo.toml",
+		"mvn -B -q dependency:go-offline":     ".mvn/maven.config m/pom.xml pom.xml",
+		"./gradlew --no-daemon dependencies":  "build.gradle gradle.properties gradle/libs.versions.toml settings.gradle.kts",
+		"go -C m mod download":                "go.mod go.sum",
+		"go mod download && (cd a && npm ci)": ".npmrc a/package.json go.mod go.sum package-lock.json package.json",
+		"python3 -m venv --system-site-packages .venv && .venv/bin/pip install -r requirements.txt -e .": "pyproject.toml " +
+			"requirements.txt",
+		"env A=b npm ci": ".npmrc a/package.json package-lock.json package.json",
+		// What is not known to read these alone.
+		"npm ci && npm run build":                   ".",
+		"npm ci; make":                              ".",
+		"npm ci || true":                            ".",
+		"npm ci $(cat src/x)":                       ".",
+		"(cd a && pip install -r requirements.txt)": ".",
+		"pip install -r requirements.txt -e a":      ".",
+		"mvn -B -q test":                            ".",
+		"mvn dependency:resolve compile":            ".",
+		"./gradlew dependencies build":              ".",
+		"yarn":                                      ".",
+		"":                                          ".",
+		"&&":                                        ".",
+	} {
+		blobs := map[string]string{}
+		for _, name := range strings.Fields(`src/x README.md .npmrc package.json package-lock.json a/package.json pnpm-lock.yaml
+			pnpm-workspace.yaml patches/x.patch yarn.lock .yarnrc.yml .yarn/plugins/p.cjs bun.lock bunfig.toml requirements.txt
+			a/requirements.txt pyproject.toml poetry.lock uv.lock Gemfile Gemfile.lock Cargo.toml Cargo.lock c/Cargo.toml pom.xml
+			m/pom.xml .mvn/maven.config build.gradle settings.gradle.kts gradle/libs.versions.toml gradle.properties go.mod go.sum`) {
+			blobs[name] = "{}"
+		}
+		files, err := environment.FilesOf(&spec.Setup{Command: []string{"sh", "-c", command}}, &environment.Tree{
+			ID: "tree", Blobs: blobs, Read: func(name string) ([]byte, error) { return []byte("{}"), nil },
+		})
+		require.NoError(t, err)
+		require.Equal(t, want, strings.Join(slices.Sorted(maps.Keys(files)), " "), command)
+	}
+}
+
+func TestSetupsWithoutALockFile(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ command, file, want string }{
+		{"npm install", "package.json", "package-lock.json npm-shrinkwrap.json"},
+		{"npm install", "web/package-lock.json", ""},
+		{"npm install --global x && yarn install", "package-lock.json", "yarn.lock"},
+		{"poetry install", "pyproject.toml", "poetry.lock"},
+		{"npm install; make", "package.json", "package-lock.json npm-shrinkwrap.json"},
+		{"go mod download", "go.mod", ""},
+		{"sh setup.sh", "package.json", ""},
+	} {
+		setup := &spec.Setup{Command: []string{"sh", "-c", c.command}}
+		locks := environment.Unlocked(setup, &environment.Tree{Blobs: map[string]string{c.file: "1"}})
+		require.Equal(t, c.want, strings.Join(locks, " "), c.command)
 	}
 }
 

@@ -42,6 +42,8 @@ type Making struct {
 	tops []string
 	// own has the directories of the packages of these, by the text of their manifests; nil until one is compared.
 	own map[string][]string
+	// unlocked reports that what the setup left depends on more than the recipe.
+	unlocked bool
 }
 
 // Tools is $DIVISI_TOOLS of the setup.
@@ -135,6 +137,9 @@ func (m *Making) seal() error {
 	list, err := m.list()
 	if err == nil && m.want != "" && m.manifest.Content != m.want {
 		err = received("its files are not those of its manifest")
+	}
+	if err == nil {
+		m.manifest.Digest, err = m.digest(list)
 	}
 	if err != nil {
 		return err

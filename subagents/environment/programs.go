@@ -98,7 +98,7 @@ func (s *Store) Programs(search string, commands ...[]string) (map[string]string
 func (s *Store) Digest(e *Environment, search, level, beside string, commands ...[]string) (string, error) {
 	r := Recipe{System: runtime.GOOS, Arch: runtime.GOARCH, Level: level}
 	if e != nil {
-		r.Env = e.Digest
+		r.Env = e.told()
 	}
 	var err error
 	r.Programs, err = s.Programs(search, commands...)

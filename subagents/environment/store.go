@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"divisi/internal/sandbox"
@@ -87,12 +88,12 @@ func (s *Store) Open(id string) (*Environment, error) {
 	if err != nil {
 		return nil, fmt.Errorf("use environment %s: %w", id, err)
 	}
-	e := &Environment{Dir: dir, release: release}
+	e := &Environment{Dir: dir, release: release, remade: new(atomic.Pointer[Remade])}
 	if e.Manifest, err = readManifest(dir, id); err == nil {
 		err = e.check(false)
 	}
 	if err == nil {
-		err = e.downloads(filepath.Dir(s.dir))
+		err = errors.Join(e.downloads(filepath.Dir(s.dir)), e.readRemade())
 	}
 	if err != nil {
 		release()
@@ -160,7 +161,7 @@ func (s *Store) Make(
 	if err != nil {
 		return nil, false, err
 	}
-	m := &Making{Dir: dir, manifest: Manifest{ID: id, Key: r.Key(), Digest: r.Digest(), Recipe: r, Made: s.clock()}}
+	m := &Making{Dir: dir, manifest: Manifest{ID: id, Key: r.Key(), Recipe: r, Made: s.clock()}}
 	if damaged != nil {
 		m.Note(damaged.Error() + "; it was made again")
 	}
@@ -177,7 +178,7 @@ func (s *Store) Make(
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e = &Environment{Manifest: m.manifest, Dir: dir, release: release}
+	e = &Environment{Manifest: m.manifest, Dir: dir, release: release, remade: new(atomic.Pointer[Remade])}
 	s.open[id], s.newest = e, e
 	return e, true, nil
 }

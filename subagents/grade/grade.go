@@ -55,7 +55,7 @@ func Begin(g Gate, files []File) (*Reading, error) {
 	r.calls = calls.Of(root, g.Command)
 	r.golang = newGolang(root, g.Env, r.calls.List, files)
 	r.before = modulesOf(root, files)
-	r.watch = newWatch(g.Dir, files, r.before)
+	r.watch = newWatch(g.Dir, watched(files, r.before), opening)
 	return r, nil
 }
 

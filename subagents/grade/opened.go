@@ -27,6 +27,29 @@ func (o *opened) lacks(name string) string {
 	return o.lack[name]
 }
 
+// watched are the files that a gate is watched with: those of a patch come first.
+func watched(files []File, modules map[string]stamp) (names []string) {
+	for i := range files {
+		names = append(names, files[i].Path)
+	}
+	return append(names, slices.Sorted(maps.Keys(modules))...)
+}
+
+// Touched watches files of a tree while a command works in it. end returns those whose content it may know, and why that is not
+// known of all; "" where it is.
+func Touched(dir string, names []string) (end func() (touched []string, lack string)) {
+	w := newWatch(dir, names, knowing)
+	return func() ([]string, string) {
+		o := w.end()
+		for _, name := range names {
+			if lack := o.lacks(name); lack != "" {
+				return nil, lack
+			}
+		}
+		return slices.Sorted(maps.Keys(o.paths)), ""
+	}
+}
+
 // stamp tells two contents of a file apart.
 type stamp struct {
 	at   time.Time

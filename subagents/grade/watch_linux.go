@@ -14,6 +14,12 @@ import (
 // maxWatched bounds the files that are watched: each makes two events, and the kernel keeps 16,384.
 const maxWatched = 6000
 
+// What a watch waits for: an opening, or anything that can give a process the content, also without one.
+const (
+	opening = unix.IN_OPEN
+	knowing = unix.IN_OPEN | unix.IN_ATTRIB | unix.IN_MOVE_SELF // a hard link is an attribute
+)
+
 // watch waits for the first opening of each of some files. It names no process: whatever opens them counts.
 type watch struct {
 	fd    int
@@ -21,14 +27,9 @@ type watch struct {
 	lack  map[string]string
 }
 
-// newWatch watches files, and what Python has compiled of them. What cannot be watched is in the lack of what end returns.
-func newWatch(dir string, files []File, modules map[string]stamp) *watch {
+// newWatch watches files, the first ones where not all can be. What cannot be watched is in the lack of what end returns.
+func newWatch(dir string, names []string, events uint32) *watch {
 	w := &watch{names: map[int32]string{}, lack: map[string]string{}}
-	names := slices.Sorted(maps.Keys(modules))
-	for _, f := range slices.Backward(files) { // the first files come last, and are the first that have a watch
-		names = append(names, f.Path)
-	}
-	slices.Reverse(names)
 	var err error
 	if w.fd, err = unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK); err != nil {
 		w.fd = -1
@@ -40,7 +41,7 @@ func newWatch(dir string, files []File, modules map[string]stamp) *watch {
 			w.lose(names[i:], fmt.Sprintf("more than %d changed files: the others are not watched", maxWatched))
 			break
 		}
-		wd, err := unix.InotifyAddWatch(w.fd, filepath.Join(dir, name), unix.IN_OPEN|unix.IN_ONESHOT|unix.IN_DONT_FOLLOW)
+		wd, err := unix.InotifyAddWatch(w.fd, filepath.Join(dir, name), events|unix.IN_ONESHOT|unix.IN_DONT_FOLLOW)
 		if errors.Is(err, unix.ENOSPC) {
 			w.lose(names[i:], "this machine's limit of inotify watches is reached: raise fs.inotify.max_user_watches")
 			break
@@ -82,7 +83,7 @@ func (w *watch) end() opened {
 			switch name := w.names[event.Wd]; {
 			case event.Mask&unix.IN_Q_OVERFLOW != 0:
 				w.lose(slices.Collect(maps.Values(w.names)), "more openings than inotify keeps")
-			case event.Mask&unix.IN_OPEN != 0:
+			case event.Mask&knowing != 0:
 				o.paths[name] = true
 			}
 		}

@@ -2,15 +2,17 @@
 
 package grade
 
-// watch needs inotify: elsewhere it is not known what a gate opens.
-type watch struct{ files []File }
+const opening, knowing = 0, 0
 
-func newWatch(_ string, files []File, _ map[string]stamp) *watch { return &watch{files} }
+// watch needs inotify: elsewhere it is not known what a gate opens.
+type watch struct{ names []string }
+
+func newWatch(_ string, names []string, _ uint32) *watch { return &watch{names} }
 
 func (w *watch) end() opened {
 	o := opened{paths: map[string]bool{}, lack: map[string]string{}}
-	for _, f := range w.files {
-		o.lack[f.Path] = "opened files are known on Linux only"
+	for _, name := range w.names {
+		o.lack[name] = "opened files are known on Linux only"
 	}
 	return o
 }

@@ -1,7 +1,9 @@
 package tester
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,26 +12,28 @@ import (
 	"divisi/internal/text"
 	"divisi/subagents/environment"
 	"divisi/subagents/gate"
+	"divisi/subagents/grade"
 )
 
 // maxManifests is how many changed files a message names.
 const maxManifests = 3
 
-// dependencies makes the environment fit the tested tree where that has other manifests than the base commit: the setup runs
-// again, over the environment and never with the network, because the tree says what it runs. Where it fails, the environment has
-// not what the tree needs.
+// dependencies makes the environment fit the tested tree where that has other manifests than the base commit, or other files of
+// which setup derives something: the setup runs again, over the environment and never with the network, because the tree says what
+// it runs. Where it fails, the environment has not what the tree needs.
 func (t *Executor) dependencies(ctx context.Context) (*hindrance, error) {
-	setup := &t.Assignment.Project.Setup
-	reads := environment.Reads(setup)
-	if t.Assignment.Base || t.Assignment.Environment == "" || reads == nil {
+	if t.Assignment.Environment == "" {
 		return nil, nil
 	}
-	changed, err := t.Changed(ctx, t.Origin)
+	changed, err := t.changedManifests(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("list the changes since the base commit: %w", err)
+		return nil, err
 	}
-	changed = slices.DeleteFunc(changed, func(name string) bool { return !reads(name) })
-	if len(changed) == 0 {
+	derived, err := t.outdatedPlaces(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("compare what setup has read: %w", err)
+	}
+	if len(changed)+len(derived) == 0 {
 		return nil, nil
 	}
 	release, err := t.Limiter.Acquire(ctx)
@@ -37,22 +41,42 @@ func (t *Executor) dependencies(ctx context.Context) (*hindrance, error) {
 		return nil, err
 	}
 	defer release()
-	h, err := t.setUpAgain(ctx, changed)
+	h, err := t.setUpAgain(ctx, changed, derived)
+	if err == nil && h != nil && t.Assignment.Base {
+		err = errors.New(h.message) // nothing could be compared with it
+	}
 	if err != nil {
 		return nil, fmt.Errorf("set up again: %w", err)
 	}
 	if _, err := t.Restore(ctx); err != nil {
 		return nil, fmt.Errorf("restore the tree after setup: %w", err)
 	}
-	if h == nil {
+	if h == nil && len(changed) > 0 {
 		t.noted = append(t.noted, "setup ran again without network, because dependencies changed: "+some(changed))
 	}
 	return h, nil
 }
 
+// changedManifests are the files in which the tested tree differs from the base commit and which decide what setup installs.
+func (t *Executor) changedManifests(ctx context.Context) ([]string, error) {
+	reads := environment.Reads(&t.Assignment.Project.Setup)
+	if t.Assignment.Base || reads == nil {
+		return nil, nil
+	}
+	changed, err := t.Changed(ctx, t.Origin)
+	if err != nil {
+		return nil, fmt.Errorf("list the changes since the base commit: %w", err)
+	}
+	return slices.DeleteFunc(changed, func(name string) bool { return !reads(name) }), nil
+}
+
 func some(files []string) string { return strings.Join(text.Few(files, maxManifests), ", ") }
 
-func (t *Executor) setUpAgain(ctx context.Context, changed []string) (*hindrance, error) {
+// setUpAgain runs the setup once more in the tested tree, where some places are to be made again.
+func (t *Executor) setUpAgain(ctx context.Context, changed, places []string) (*hindrance, error) {
+	if err := t.without(places); err != nil {
+		return nil, err
+	}
 	setup := &t.Assignment.Project.Setup
 	heard, stop := t.listen("setup without network: " + strings.Join(setup.Command, " "))
 	defer stop()
@@ -62,11 +86,23 @@ func (t *Executor) setUpAgain(ctx context.Context, changed []string) (*hindrance
 	}
 	env, readable, _ := sandbox.Downloads(t.Environ) // caches are kept by the addresses that these name
 	whole := &transcript{}
-	out, err := sandbox.Run(ctx, sandbox.Command{
-		Args: setup.Command, Dir: t.Dir, Env: append(env, g.Env...), Place: g.Place, Writable: g.Writable,
+	where := gate.Where{
+		Dir: t.Dir, Tree: t.Tree, Env: append(env, g.Env...), Place: g.Place, Writable: g.Writable,
 		Readable: append(readable, g.Readable...), Loopback: t.Assignment.Role.Loopback,
-		Timeout: min(gate.DefaultTimeout, t.Bounds.Left()), Sink: whole, OnOutput: heard,
+	}
+	var reading *grade.Reading
+	if len(places) > 0 && !t.Assignment.Base && t.madeOf == nil {
+		if reading, err = t.watch(ctx, asGate([]string{unknown}), &where); err != nil {
+			return nil, err
+		}
+	}
+	out, err := sandbox.Run(ctx, sandbox.Command{
+		Args: setup.Command, Dir: t.Dir, Env: where.Env, Place: g.Place, Writable: g.Writable, Readable: where.Readable,
+		Loopback: where.Loopback, Timeout: min(gate.DefaultTimeout, t.Bounds.Left()), Sink: whole, OnOutput: heard,
 	})
+	if reading != nil {
+		err = cmp.Or(err, reading.End())
+	}
 	if cause := context.Cause(ctx); cause != nil {
 		return nil, cause
 	}
@@ -76,6 +112,8 @@ func (t *Executor) setUpAgain(ctx context.Context, changed []string) (*hindrance
 		why = err.Error()
 	case err != nil:
 		return nil, err
+	case out.Success() && reading != nil:
+		return t.findMadeOf(ctx, reading, where, places)
 	case out.Success():
 		return nil, nil
 	case out.TimedOut:
@@ -87,9 +125,12 @@ func (t *Executor) setUpAgain(ctx context.Context, changed []string) (*hindrance
 		return nil, err // a full disk is not what the patch has done
 	}
 	h := &hindrance{
-		signature: "setup: dependencies of " + some(changed) + " are not in the environment",
-		message:   "its dependencies are not in the environment: " + why + "; add them to the base and start a new run",
-		paths:     changed, late: environment.InstallsItself(setup),
+		signature: "setup: dependencies of " + some(changed) + " are not in the environment", why: why,
+		message: "its dependencies are not in the environment: " + why + "; add them to the base and start a new run",
+		paths:   changed, late: environment.InstallsItself(setup),
+	}
+	if len(changed) == 0 {
+		h.signature, h.message = "setup: it does not make "+some(places), "setup does not make "+some(places)+" again: "+why
 	}
 	if out != nil {
 		h.output = text.Tail(out.Text(), gate.MaxTail)

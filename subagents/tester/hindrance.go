@@ -13,6 +13,8 @@ import (
 type hindrance struct {
 	// signature, message and output are those of the receipts; stored is the object with the whole output.
 	signature, message, output, stored string
+	// why is the cause alone.
+	why string
 	// paths are the files that led to it.
 	paths []string
 	// late has the gates run all the same: those that are red are so because of it.

@@ -104,6 +104,9 @@ func (t *Executor) grade(
 	if err != nil {
 		return false, fmt.Errorf("grade the files of gate %s: %w", g.Name, err)
 	}
+	made := func(name string) bool { return t.madeOf[name] }
+	unread = slices.DeleteFunc(unread, func(u spec.Unread) bool { return made(u.Path) })
+	questions = slices.DeleteFunc(questions, made)
 	bound(r, unread)
 	if len(questions) == 0 || !r.LetsThrough() {
 		return false, nil
@@ -131,7 +134,12 @@ func (t *Executor) settle(ctx context.Context, receipts []spec.Receipt) error {
 			})
 		})
 		if len(open) > 0 && !red {
-			if err := t.probe(ctx, a, open, r); err != nil {
+			release, err := t.Limiter.Acquire(ctx)
+			if err != nil {
+				return err
+			}
+			err = t.probe(ctx, a, open, r)
+			if release(); err != nil {
 				return fmt.Errorf("probe gate %s: %w", a.gate.Name, err)
 			}
 		}
@@ -145,11 +153,6 @@ func (t *Executor) settle(ctx context.Context, receipts []spec.Receipt) error {
 // probe runs a gate again with an error in each of some files, and without those that it named until it names none. What it named
 // it reads. What it printed is no evidence of anything else, and the time of the gate bounds all of it.
 func (t *Executor) probe(ctx context.Context, a asked, open []string, r *spec.Receipt) error {
-	release, err := t.Limiter.Acquire(ctx)
-	if err != nil {
-		return err
-	}
-	defer release()
 	heard, stop := t.listen(fmt.Sprintf("probe whether gate %s reads %s", a.gate.Name, text.Count(len(open), "file")))
 	defer stop()
 	bounded, cancel := context.WithTimeout(ctx, cmp.Or(a.gate.Timeout.Std(), gate.DefaultTimeout))

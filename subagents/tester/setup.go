@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"divisi/internal/text"
 	"divisi/subagents/environment"
 	"divisi/subagents/gate"
+	"divisi/subagents/grade"
 	"divisi/subagents/wire"
 )
 
@@ -83,18 +85,21 @@ func (t *Executor) trySetup(ctx context.Context) (e *environment.Environment, ba
 	if err != nil {
 		return nil, nil, err
 	}
-	recipe, err := t.recipe(ctx, g)
+	recipe, tree, err := t.recipe(ctx, g)
 	if err != nil {
 		return nil, nil, err
 	}
 	waiting := func() { t.doing("waits for another run, which sets up the same") }
-	e, made, err := t.Environments.Make(ctx, recipe, waiting, func(ctx context.Context, m *environment.Making) error {
-		t.Places.Fill(m)
-		if g, leftOut, err = t.setupGround(); err != nil {
-			return err
-		}
-		return t.runSetup(ctx, g, leftOut, m)
-	})
+	made := false
+	if e, err = t.Environments.Same(recipe, tree); errors.Is(err, environment.ErrNone) {
+		e, made, err = t.Environments.Make(ctx, recipe, waiting, func(ctx context.Context, m *environment.Making) error {
+			t.Places.Fill(m)
+			if g, leftOut, err = t.setupGround(); err != nil {
+				return err
+			}
+			return t.runSetup(ctx, g, leftOut, m, tree)
+		})
+	}
 	var failed *setupFailedError
 	var content *environment.BadContentError
 	switch {
@@ -111,7 +116,10 @@ func (t *Executor) trySetup(ctx context.Context) (e *environment.Environment, ba
 		t.noted = append(t.noted, "setup did not run: its inputs are the same as when environment "+e.ID+" was made, "+
 			e.Made.Format(time.DateTime))
 	}
-	return e, nil, t.Places.Lay(ctx, e)
+	if err := t.Places.Lay(ctx, e); err != nil {
+		return nil, nil, err
+	}
+	return e, nil, t.tryRemaking(ctx, e)
 }
 
 // setupFailedError carries the result of a setup that failed out of the making of an environment.
@@ -131,25 +139,32 @@ func (t *Executor) setupGround() (g Ground, leftOut []string, err error) {
 
 // recipe is everything that the setup depends on. Directories that are made for each attempt, and the run's own names, are left
 // out.
-func (t *Executor) recipe(ctx context.Context, g Ground) (environment.Recipe, error) {
+func (t *Executor) recipe(ctx context.Context, g Ground) (environment.Recipe, *environment.Tree, error) {
 	r := environment.Recipe{
 		Command: t.Assignment.Setup, Loopback: t.Assignment.Project.Loopback, System: runtime.GOOS, Arch: runtime.GOARCH,
 		Level: sandbox.Probe().Name(),
 	}
-	blobs, err := t.Blobs(ctx)
+	tree := &environment.Tree{ID: t.Tree, Read: func(name string) ([]byte, error) { return t.Read(ctx, name) }}
+	var err error
+	if tree.Blobs, err = t.Blobs(ctx); err == nil {
+		tree.Outline, err = t.Outline(ctx)
+	}
 	if err == nil {
-		setup := spec.Setup{Command: t.Assignment.Setup, Key: t.Assignment.Project.Setup.Key}
-		read := func(name string) ([]byte, error) { return t.Read(ctx, name) }
-		r.Files, err = environment.FilesOf(&setup, &environment.Tree{ID: t.Tree, Blobs: blobs, Read: read})
+		r.Files, err = environment.FilesOf(t.setup(), tree)
 	}
 	if err != nil {
-		return r, fmt.Errorf("read the files that setup depends on: %w", err)
+		return r, nil, fmt.Errorf("read the files that setup depends on: %w", err)
 	}
 	if r.Programs, err = t.Environments.Programs(stage.Lookup(g.Env, "PATH"), r.Command); err != nil {
-		return r, err
+		return r, nil, err
 	}
 	r.Env = t.settings(g)
-	return r, nil
+	return r, tree, nil
+}
+
+// setup is that of the assignment, which has it in its project too, but for the command where it is not to run.
+func (t *Executor) setup() *spec.Setup {
+	return &spec.Setup{Command: t.Assignment.Setup, Key: t.Assignment.Project.Setup.Key}
 }
 
 // settings is the digest of the setup's variables, without what is a machine's own: where things lie, and the search path, whose
@@ -186,16 +201,20 @@ func (t *Executor) settings(g Ground) string {
 
 // runSetup runs the setup command and takes what it left. It has the network, whatever the role says, because it is there to
 // install what the gates need. The error is a *setupFailedError when it failed.
-func (t *Executor) runSetup(ctx context.Context, g Ground, leftOut []string, m *environment.Making) error {
+func (t *Executor) runSetup(
+	ctx context.Context, g Ground, leftOut []string, m *environment.Making, tree *environment.Tree,
+) error {
 	args := t.Assignment.Setup
 	heard, stop := t.listen("setup: " + strings.Join(args, " "))
 	defer stop()
 	whole := &transcript{}
+	touched := grade.Touched(t.Dir, append(slices.Sorted(maps.Keys(tree.Blobs)), gitFiles...))
 	out, err := sandbox.Run(ctx, sandbox.Command{
 		Args: args, Dir: t.Dir, Env: g.Env, Place: g.Place, Writable: g.Writable, Readable: g.Readable, Network: true,
 		Loopback: t.Assignment.Project.Loopback,
 		Timeout:  t.Bounds.Left(), Sink: whole, OnOutput: heard,
 	})
+	names, lack := touched()
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
@@ -220,11 +239,20 @@ func (t *Executor) runSetup(ctx context.Context, g Ground, leftOut []string, m *
 		bad.result.Error.Output, err = t.keep(ctx, whole, true)
 		return errors.Join(err, bad)
 	}
-	return t.takeSetup(ctx, g, m)
+	var read []string
+	if lack == "" {
+		read = append([]string{}, names...)
+	}
+	return t.takeSetup(ctx, g, m, tree, read)
 }
 
-// takeSetup moves what setup left into the environment.
-func (t *Executor) takeSetup(ctx context.Context, g Ground, m *environment.Making) error {
+// gitFiles are opened by a git that reads files of the commit from elsewhere than the tree.
+var gitFiles = []string{".git/index", ".git/objects/info/alternates"}
+
+// takeSetup moves what setup left into the environment. read are the files that it read; nil where that is not known.
+func (t *Executor) takeSetup(
+	ctx context.Context, g Ground, m *environment.Making, tree *environment.Tree, read []string,
+) error {
 	t.doing("keeps the results of setup")
 	ignored, gone, err := t.Places.Ignored(ctx)
 	if err != nil {
@@ -233,6 +261,21 @@ func (t *Executor) takeSetup(ctx context.Context, g Ground, m *environment.Makin
 	if len(gone) > 0 {
 		m.Note(fmt.Sprintf("setup changed or left %d files that git does not ignore, which were put back: %s",
 			len(gone), text.Tail(strings.Join(gone, ", "), maxChanged)))
+	}
+	changed := func(name string) bool { _, tracked := tree.Blobs[name]; return tracked }
+	if read != nil && !slices.ContainsFunc(gone, changed) && !slices.ContainsFunc(gitFiles, func(name string) bool {
+		return slices.Contains(read, name)
+	}) {
+		files := map[string]string{}
+		for _, name := range read {
+			files[name] = tree.Blobs[name]
+		}
+		m.DidRead(&environment.Read{Files: files, Outline: tree.Outline})
+	}
+	if locks := environment.Unlocked(t.setup(), tree); len(locks) > 0 {
+		m.Unlocked()
+		m.Note("the commit has no lock file (" + strings.Join(locks, ", ") + "): setup has taken the versions that it found, which " +
+			"stay until what it reads changes, or divisi env rm")
 	}
 	downloads, err := t.Caches.Downloaded()
 	if err != nil {

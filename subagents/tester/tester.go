@@ -50,14 +50,19 @@ type Executor struct {
 	Fresh func(sandbox.Audience) (Ground, error)
 	// Environments keeps what setups leave; Places and Caches are what a setup fills. Digest names the environment in receipts.
 	Environments *environment.Store
-	Places       Places
-	Caches       sandbox.Caches
-	Digest       func() (string, error)
+	// Under is what lies below the tree, once there is a setup; Elsewhere reports that another machine conducts the run.
+	Under     *environment.Environment
+	Elsewhere bool
+	Places    Places
+	Caches    sandbox.Caches
+	Digest    func() (string, error)
 	// Beside stands for what trees have of the user's checkout beside the files that git stores; empty for nothing.
 	Beside string
-	// Blobs returns the ids of the files of the commit by their paths, Read the content of one.
-	Blobs func(ctx context.Context) (map[string]string, error)
-	Read  func(ctx context.Context, path string) ([]byte, error)
+	// Blobs returns the ids of the files of the commit by their paths, Outline what is seen of all without opening one, Read the
+	// content of one.
+	Blobs   func(ctx context.Context) (map[string]string, error)
+	Outline func(ctx context.Context) (string, error)
+	Read    func(ctx context.Context, path string) ([]byte, error)
 	// Changed returns the paths in which the tested commit differs from another one, such as Origin, the base commit of the run.
 	Origin  string
 	Changed func(ctx context.Context, since string) ([]string, error)
@@ -96,6 +101,8 @@ type Executor struct {
 	// files are the changed files of the tree, once they are known; asked are gates for which a question about some is open.
 	files *[]grade.File
 	asked []asked
+	// madeOf are the changed files of which the setup has made derived places again; nil where it has not.
+	madeOf map[string]bool
 	// hindered is why gates cannot prove the tree; nil where they can.
 	hindered *hindrance
 }
@@ -186,7 +193,7 @@ func (t *Executor) prove(ctx context.Context) (spec.Result, error) {
 	}
 	r := t.judged(receipts, skipped)
 	if e != nil {
-		r.Environment, r.Derived, r.Copies = e.ID, e.Derived(t.Assignment.Project.Derived), e.Copies
+		r.Environment, r.Derived, r.Copies = e.ID, t.stale(e), e.Copies
 	}
 	return r, nil
 }

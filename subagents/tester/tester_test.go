@@ -32,12 +32,13 @@ func TestTheKeyOfASetup(t *testing.T) {
 			Assignment: &wire.Assignment{Setup: []string{g.command}, Project: spec.Project{
 				Loopback: g.loopback, Setup: spec.Setup{Command: []string{g.command}, Key: g.key},
 			}},
-			Blobs: func(context.Context) (map[string]string, error) { return g.files, nil },
+			Blobs:   func(context.Context) (map[string]string, error) { return g.files, nil },
+			Outline: func(context.Context) (string, error) { return "", nil },
 		}
 		place := sandbox.Place{Tree: g.home + "/tree", Home: g.home, Temp: g.home + "-tmp"}
 		place.Downloads.Lent = g.user + "/go/pkg/mod"
 		seen := place.Seen()
-		recipe, err := x.recipe(t.Context(), Ground{
+		recipe, _, err := x.recipe(t.Context(), Ground{
 			Place: place, Env: []string{
 				"DIVISI_RUN=" + g.run, "HOME=" + seen.Home, "DIVISI_TASK=" + g.run, "PATH=" + g.path,
 				"GOPROXY=file://" + g.user + "/go/pkg/mod/cache/download,https://proxy.test", "RUSTUP_HOME=" + g.user + "/.rustup",

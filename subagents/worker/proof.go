@@ -6,6 +6,7 @@ import (
 	"divisi/internal/git"
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
+	"divisi/subagents/environment"
 	"divisi/subagents/tester"
 	"divisi/subagents/wire"
 )
@@ -26,6 +27,23 @@ func (at *attempt) blobs(ctx context.Context) (map[string]string, error) {
 		}
 	}
 	return ids, err
+}
+
+// outline returns what a command sees of the attempt's commit without opening a file.
+func (at *attempt) outline(ctx context.Context) (string, error) {
+	entries, err := at.worker.cfg.Mirror.Files(ctx, at.commit)
+	lines := make([]string, 0, len(entries))
+	for _, e := range entries {
+		line := e.Path + "\x00" + e.Mode
+		switch {
+		case e.Mode != git.ModeFile && e.Mode != git.ModeExec: // a link is read without being opened
+			line += e.OID
+		case e.Size == 0:
+			line += "-"
+		}
+		lines = append(lines, line)
+	}
+	return environment.Outline(lines), err
 }
 
 // changed returns the paths in which the attempt's commit differs from another one.
@@ -54,8 +72,8 @@ func (at *attempt) tester() *tester.Executor {
 		Assignment: at.assignment, Journal: at.journal, Dir: at.slot.Dir(), Tree: at.tested,
 		Restore: func(ctx context.Context) ([]string, error) { return at.slot.Restore(ctx, at.commit) },
 		Even:    func(ctx context.Context) error { return at.slot.Even(ctx, at.commit) },
-		Blobs:   at.blobs, Read: at.read, Origin: at.worker.cfg.Mirror.Base(), Changed: at.changed, Caches: at.worker.cfg.Caches,
-		Environments: at.worker.cfg.Environments, Places: at, Digest: at.digest, Beside: at.worker.cfg.Checkout.Digest(),
+		Blobs:   at.blobs, Outline: at.outline, Read: at.read, Origin: at.worker.cfg.Mirror.Base(), Changed: at.changed, Caches: at.worker.cfg.Caches,
+		Environments: at.worker.cfg.Environments, Under: at.under, Elsewhere: at.worker.cfg.Fetch != nil, Places: at, Digest: at.digest, Beside: at.worker.cfg.Checkout.Digest(),
 		Fresh: at.fresh, Services: at.services, Outputs: at.worker.cfg.Outputs, Limiter: at.worker.cfg.Gates,
 		Bounds: at.bounds(), Room: at.lacks, Pauses: at.worker.cfg.Pauses,
 		Doing:  at.progress.doing,
