@@ -45,6 +45,9 @@ const (
 	KindUnreadable Kind = "unreadable"
 )
 
+// OfConductor lists the kinds that the conductor writes, and no agent.
+var OfConductor = []Kind{KindRun, KindPlan, KindTask, KindLanding, KindAnswer}
+
 // Event is one typed, immutable fact in a run's log.
 type Event struct {
 	V   int    `json:"v"`

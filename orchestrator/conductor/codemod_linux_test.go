@@ -1,6 +1,7 @@
 package conductor_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -72,8 +73,8 @@ func (c codemod) round(b *testing.B, l *large, m medians) {
 		if e.Kind != contextscope.KindLanding {
 			return
 		}
-		d, err := run.LandingOf(e.Data)
-		require.NoError(b, err)
+		var d run.LandingData
+		require.NoError(b, json.Unmarshal(e.Data, &d))
 		if d.State != run.LandingLanded {
 			return
 		}

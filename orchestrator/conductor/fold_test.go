@@ -3,6 +3,7 @@ package conductor
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -18,13 +19,12 @@ import (
 )
 
 // foldedKinds are the kinds of events that a log can have: those of the conductor, then the workers'.
-var foldedKinds = []contextscope.Kind{
-	contextscope.KindRun, contextscope.KindPlan, contextscope.KindTask, contextscope.KindLanding, contextscope.KindAnswer,
+var foldedKinds = slices.Concat(contextscope.OfConductor, []contextscope.Kind{
 	contextscope.KindUser, contextscope.KindUnreadable,
 	contextscope.KindStarted, contextscope.KindTurn, contextscope.KindTool, contextscope.KindCalls, contextscope.KindRequest,
 	contextscope.KindSteering, contextscope.KindControl, contextscope.KindError, contextscope.KindCompaction,
 	contextscope.KindUsage, contextscope.KindProgress, contextscope.KindReceipt, contextscope.KindResult, contextscope.KindBrief,
-}
+})
 
 // begunState is a run with an active task whose attempt asked for something.
 func begunState(t *testing.T) *run.State {

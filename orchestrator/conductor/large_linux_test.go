@@ -186,8 +186,8 @@ func (l *large) appends(b *testing.B, tasks int) appended {
 		if e.Kind != contextscope.KindLanding {
 			return
 		}
-		d, err := run.LandingOf(e.Data)
-		require.NoError(b, err)
+		var d run.LandingData
+		require.NoError(b, json.Unmarshal(e.Data, &d))
 		if d.State != run.LandingLanded {
 			return
 		}

@@ -4,7 +4,6 @@ package eventlog
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -107,20 +106,7 @@ func disown(events []contextscope.Event, owners map[string]*wire.Owner) {
 func Events(m bus.Message) []contextscope.Event {
 	out := wire.DecodeEvents(m)
 	for i := range out {
-		var err error
-		switch e := &out[i]; e.Kind {
-		case contextscope.KindRun:
-			err = json.Unmarshal(e.Data, new(run.Data))
-		case contextscope.KindPlan:
-			err = json.Unmarshal(e.Data, new(run.PlanData))
-		case contextscope.KindTask:
-			err = json.Unmarshal(e.Data, new(run.TaskData))
-		case contextscope.KindLanding:
-			_, err = run.LandingOf(e.Data)
-		case contextscope.KindAnswer:
-			err = json.Unmarshal(e.Data, new(wire.Answer))
-		}
-		if err != nil {
+		if err := run.Check(&out[i]); err != nil {
 			out[i] = wire.Unread(m, out[i], err)
 		}
 	}

@@ -1,11 +1,11 @@
 package run
 
 import (
+	"fmt"
 	"slices"
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
-	"divisi/subagents/wire"
 )
 
 // Action is a step that a rule proposes. The conductor executes the actions of one rule in their order; each is checked against
@@ -27,18 +27,12 @@ type Append struct {
 
 // Kind is the kind of the event.
 func (a Append) Kind() contextscope.Kind {
-	switch a.Data.(type) {
-	case PlanData:
-		return contextscope.KindPlan
-	case TaskData:
-		return contextscope.KindTask
-	case LandingData:
-		return contextscope.KindLanding
-	case wire.Answer:
-		return contextscope.KindAnswer
-	default:
-		return contextscope.KindRun
+	for kind, p := range payloads {
+		if p.holds(a.Data) {
+			return kind
+		}
 	}
+	panic(fmt.Sprintf("no kind of event has data of the type %T", a.Data))
 }
 
 // SetRun appends a run event.

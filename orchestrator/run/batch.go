@@ -2,7 +2,6 @@ package run
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -268,15 +267,12 @@ type Search struct {
 	Odds map[string]float64 `json:"odds,omitempty"`
 }
 
-// LandingOf reads the data of a landing event. A batch under test without a dispatch is refused: no conductor writes one.
-func LandingOf(data json.RawMessage) (d LandingData, err error) {
-	if err := json.Unmarshal(data, &d); err != nil {
-		return d, fmt.Errorf("decode its data: %w", err)
-	}
+// check returns the error for data that the fold cannot take.
+func (d LandingData) check() error {
 	if d.State == LandingTesting && d.Dispatch == nil {
-		return d, errors.New("a batch under test has no dispatch")
+		return errors.New("a batch under test has no dispatch")
 	}
-	return d, nil
+	return nil
 }
 
 // Landed is one task's commit on the integration branch. Commit is empty for a task of a change set that changed nothing.

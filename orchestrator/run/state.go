@@ -80,25 +80,49 @@ func (s *State) Apply(e *contextscope.Event) error {
 	return nil
 }
 
+// payload is the data of a kind of event that the conductor writes.
+type payload struct {
+	holds func(data any) bool
+	check func(data []byte) error
+	fold  func(s *State, e *contextscope.Event) error
+}
+
+// payloads has the kinds that the conductor writes.
+var payloads = map[contextscope.Kind]payload{
+	contextscope.KindRun:     folded((*State).applyRun),
+	contextscope.KindPlan:    folded((*State).applyPlan),
+	contextscope.KindTask:    folded((*State).applyTask),
+	contextscope.KindLanding: folded((*State).applyLanding),
+	contextscope.KindAnswer:  folded((*State).applyAnswer),
+}
+
+// folded is a payload of a type, which apply folds.
+func folded[T any](apply func(*State, *contextscope.Event, T)) payload {
+	return payload{
+		holds: func(data any) bool { _, is := data.(T); return is },
+		check: func(data []byte) error { _, err := read[T](data); return err },
+		fold: func(s *State, e *contextscope.Event) error {
+			return decode(e, func(e *contextscope.Event, d T) { apply(s, e, d) })
+		},
+	}
+}
+
+// Check returns the error for an event of the conductor whose data the fold cannot read.
+func Check(e *contextscope.Event) error {
+	if p, conductors := payloads[e.Kind]; conductors {
+		return p.check(e.Data)
+	}
+	return nil
+}
+
 func (s *State) apply(e *contextscope.Event) error {
-	switch e.Kind {
-	case contextscope.KindRun:
-		return decode(e, s.applyRun)
-	case contextscope.KindPlan:
-		return decode(e, s.applyPlan)
-	case contextscope.KindTask:
-		return decode(e, func(_ *contextscope.Event, d TaskData) { s.applyTask(e, d) })
-	case contextscope.KindLanding:
-		d, err := LandingOf(e.Data)
-		if err == nil {
-			s.applyLanding(e, d)
-		}
-		return err
-	case contextscope.KindAnswer:
-		return decode(e, s.applyAnswer)
-	case contextscope.KindUnreadable:
+	p, conductors := payloads[e.Kind]
+	switch {
+	case conductors:
+		return p.fold(s, e)
+	case e.Kind == contextscope.KindUnreadable:
 		return decode(e, s.applyUnreadable)
-	case contextscope.KindUser:
+	case e.Kind == contextscope.KindUser:
 		if e.Agent == "" { // that of an agent is the message that it was woken with
 			s.Messages.add(&Message{Control: wire.MessageOf(e), Pos: e.Pos})
 		}
@@ -109,12 +133,22 @@ func (s *State) apply(e *contextscope.Event) error {
 }
 
 func decode[T any](e *contextscope.Event, apply func(*contextscope.Event, T)) error {
-	var d T
-	if err := json.Unmarshal(e.Data, &d); err != nil {
+	d, err := read[T](e.Data)
+	if err != nil {
 		return fmt.Errorf("decode its data: %w", err)
 	}
 	apply(e, d)
 	return nil
+}
+
+func read[T any](data []byte) (d T, err error) {
+	if err = json.Unmarshal(data, &d); err != nil {
+		return d, err
+	}
+	if checked, ok := any(d).(interface{ check() error }); ok {
+		err = checked.check()
+	}
+	return d, err
 }
 
 func (s *State) applyRun(e *contextscope.Event, d Data) {

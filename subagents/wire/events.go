@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -125,15 +126,16 @@ func fault(e *contextscope.Event) error {
 	if e.Kind == "" {
 		return errors.New("it has no kind")
 	}
+	conductors := slices.Contains(contextscope.OfConductor, e.Kind)
 	payload, known := payloads[e.Kind]
 	var into any
 	if payload != nil {
 		into = payload()
 	}
 	switch {
-	case !known:
+	case !known && !conductors:
 		return fmt.Errorf("it is of the kind %.40q, which this program does not know", e.Kind)
-	case payload == nil && e.Agent != "":
+	case conductors && e.Agent != "":
 		return errors.New("no agent writes events of this kind")
 	case into == nil:
 		return spec.Bounds(e)
@@ -167,8 +169,7 @@ func faultOfData(e *contextscope.Event, data any) error {
 	return nil
 }
 
-// payloads make room for the data of an event by its kind: none where it has no data, nil where the
-// conductor alone writes and reads it.
+// payloads make room for the data of an event of an agent by its kind: nil where it has no data.
 var payloads = map[contextscope.Kind]func() any{
 	contextscope.KindStarted:    empty[Started],
 	contextscope.KindTurn:       empty[Turn],
@@ -183,18 +184,11 @@ var payloads = map[contextscope.Kind]func() any{
 	contextscope.KindProgress:   empty[Progress],
 	contextscope.KindReceipt:    empty[spec.Receipt],
 	contextscope.KindResult:     empty[spec.Result],
-	contextscope.KindBrief:      none,
-	contextscope.KindUser:       none,
-	contextscope.KindRun:        nil,
-	contextscope.KindPlan:       nil,
-	contextscope.KindTask:       nil,
-	contextscope.KindLanding:    nil,
-	contextscope.KindAnswer:     nil,
+	contextscope.KindBrief:      nil,
+	contextscope.KindUser:       nil,
 }
 
 func empty[T any]() any { return new(T) }
-
-func none() any { return nil }
 
 // Unread makes the event that stands for one that could not be read, from what is legible of it. Whose it is says the message's
 // subject.

@@ -194,8 +194,8 @@ func (v *Followed) Failures(e *contextscope.Event) string {
 	if e.Kind != contextscope.KindLanding {
 		return ""
 	}
-	d, err := run.LandingOf(e.Data)
-	if err != nil || d.State != run.LandingRed && (d.State != run.LandingSplit || len(d.Parts) < 2) {
+	d := data[run.LandingData](e)
+	if d.State != run.LandingRed && (d.State != run.LandingSplit || len(d.Parts) < 2) {
 		return ""
 	}
 	i := slices.IndexFunc(v.Batches.Testing, func(b *run.Batch) bool { return b.Number == d.Batch })
