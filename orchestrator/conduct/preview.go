@@ -40,7 +40,7 @@ type PreviewedGate struct {
 // refused are the reasons for which a run of the checkout would not begin as it stands. Nothing is run for them.
 func (h *Half) refused(ctx context.Context, o *Options) []error {
 	err := h.startable(ctx, o)
-	return slices.DeleteFunc([]error{err, needs.Check(ctx, &h.Spec, o.Replay != "")}, func(e error) bool { return e == nil })
+	return slices.DeleteFunc([]error{err, needs.Check(ctx, &h.Spec, o.Replay)}, func(e error) bool { return e == nil })
 }
 
 // Startable returns why Start refuses the checkout of a repository as it stands. It writes nothing.

@@ -150,7 +150,7 @@ func goesOn(ctx context.Context, st *run.State, o *Retry) error {
 		p.Tasks = append(slices.Clone(p.Tasks), spec.Task{Role: o.Role})
 		s.Plan = &p
 	}
-	return needs.Check(ctx, &s, o.Resume.Replay != "")
+	return needs.Check(ctx, &s, o.Resume.Replay)
 }
 
 // near suggests a known name.

@@ -75,7 +75,7 @@ type here struct{ *Half }
 
 func (here) places() int { return depot.DefaultParallel }
 
-func (h here) check(ctx context.Context) error { return needs.Check(ctx, &h.Spec, h.Replay != "") }
+func (h here) check(ctx context.Context) error { return needs.Check(ctx, &h.Spec, h.Replay) }
 
 func (h here) gates() error { return needs.Gates(&h.Spec) }
 

@@ -182,13 +182,11 @@ func (c *roster) enlist(ctx context.Context, e wire.Enlistment) error {
 			return err
 		}
 	}
-	d := run.Data{Crew: maps.Clone(c.st.Crew), Away: maps.Clone(c.st.Away)}
+	d := run.Data{Crew: run.Crew{}, Away: maps.Clone(c.st.Away)}
+	maps.Copy(d.Crew, c.st.Crew)
 	if _, away := d.Away[e.Worker]; away {
 		delete(d.Away, e.Worker)
 		d.Notices = []string{fmt.Sprintf("worker %s is back, and takes tasks again", e.Worker)}
-	}
-	if d.Crew == nil {
-		d.Crew = run.Crew{}
 	}
 	d.Crew[e.Worker] = e.Places
 	if !known {

@@ -154,18 +154,12 @@ func serverNotices(s *run.Spec) []string {
 	return notices
 }
 
-// Check fails before anything is written when the run could not work for lack of a variable or of a key; replayed says that its
-// models are not called.
-func Check(ctx context.Context, s *run.Spec, replayed bool) error {
-	err := errors.Join(Servers(s), secretsSet(s), Gates(s), programsThere(s))
-	if err != nil || replayed || !Model(s) {
+// Check fails before anything is written when the run could not work for lack of a variable or of a key; replay is as in Tape.
+func Check(ctx context.Context, s *run.Spec, replay string) error {
+	if err := errors.Join(Servers(s), secretsSet(s), Gates(s), programsThere(s)); err != nil {
 		return err
 	}
-	_, end, err := Connect(ctx, s)
-	if err == nil {
-		end()
-	}
-	return err
+	return Callable(ctx, s, replay)
 }
 
 // secretsSet fails before anything is written when a role of the plan names a variable that is not set.

@@ -16,6 +16,18 @@ type Tape struct {
 	Gap func(error)
 }
 
+// Callable returns why the models of a run cannot be called from here; nil where a recording answers for them.
+func Callable(ctx context.Context, s *run.Spec, replay string) error {
+	if replay != "" || !Model(s) {
+		return nil
+	}
+	_, end, err := Connect(ctx, s)
+	if err == nil {
+		end()
+	}
+	return err
+}
+
 // Models connects to the services of the run's models, or to a recording of them; nil where no role needs one. A replay has no
 // budget and no retries: what they led to was recorded. end closes the connections;
 // policy is asked for where a service is called.

@@ -72,9 +72,6 @@ func (s *Branch) applyCrew(e *contextscope.Event, d Data) {
 
 // joined notes which workers of the crew have come, and which have gone.
 func (s *Branch) joined(at time.Time) {
-	if s.Crew == nil {
-		return
-	}
 	maps.DeleteFunc(s.Joined, func(name string, _ time.Time) bool { _, there := s.Crew[name]; return !there })
 	for name := range s.Crew {
 		s.came(name, at)

@@ -80,9 +80,8 @@ func (s *State) applyQuarantine(e *contextscope.Event, q Quarantine) {
 	q.Pos = e.Pos
 	s.Quarantines[q.Worker] = &q
 	clear(s.Quotas) // it may have told of some: a service tells again what is true
-	if s.Crew = maps.Clone(s.Crew); s.Crew != nil {
-		delete(s.Crew, q.Worker)
-	}
+	s.Crew = maps.Clone(s.Crew)
+	delete(s.Crew, q.Worker)
 	delete(s.Joined, q.Worker)
 	all := s.Proofs.quarantine(&q)
 	q.all = q.all || all

@@ -343,15 +343,7 @@ func (e *workerRun) drain(ctx context.Context) {
 
 // callable returns why the models of a role cannot be called from here.
 func (w *Worker) callable(s *wire.Setup, role string) error {
-	rs := &run.Spec{Project: s.Project, Roles: s.Roles, Plan: planOf(role)}
-	if w.o.Replay != "" || !needs.Model(rs) {
-		return nil
-	}
-	_, end, err := needs.Connect(context.Background(), rs)
-	if err == nil {
-		end()
-	}
-	return err
+	return needs.Callable(context.Background(), &run.Spec{Project: s.Project, Roles: s.Roles, Plan: planOf(role)}, w.o.Replay)
 }
 
 // planOf is a plan with one task of each role: what it needs is what they need.
