@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 
+	"divisi/orchestrator/console/display"
 	"divisi/orchestrator/view"
 )
 
@@ -65,7 +66,7 @@ func (c *Console) Approve(in io.Reader, q Question) (said Approval, err error) {
 			said.Comment = answer.Text
 		case answerEdit:
 			if err := q.Edit(); err != nil {
-				return Visible(err.Error()) + "\n" + wrapPrompt(d.prompt(), width)
+				return display.Visible(err.Error()) + "\n" + wrapPrompt(d.prompt(), width)
 			}
 			said.Edited = true
 		}
@@ -76,7 +77,7 @@ func (c *Console) Approve(in io.Reader, q Question) (said Approval, err error) {
 // write writes what is asked about.
 func (q *Question) write(w *strings.Builder, width int) error {
 	if q.Refused != nil {
-		w.WriteString(Visible(q.Refused.Error()) + "\n\nThe edited plan is invalid. Run the plan from before?\n")
+		w.WriteString(display.Visible(q.Refused.Error()) + "\n\nThe edited plan is invalid. Run the plan from before?\n")
 		return nil
 	}
 	err := Plan(w, q.Plan, width)
@@ -98,7 +99,7 @@ func (c *Console) converse(in io.Reader, shown string, reply func(words string) 
 	defer c.resume()
 	scan := bufio.NewScanner(in)
 	for scan.Scan() {
-		again := reply(safe(scan.Text()))
+		again := reply(display.Safe(scan.Text()))
 		if again == "" {
 			return nil
 		}
@@ -123,7 +124,7 @@ func Yes(in io.Reader) (bool, error) {
 	if err := scan.Err(); err != nil {
 		return false, fmt.Errorf("read the answer: %w", err)
 	}
-	switch safe(scan.Text()) {
+	switch display.Safe(scan.Text()) {
 	case "y", "Y", "yes", "Yes", "YES":
 		return true, nil
 	default:

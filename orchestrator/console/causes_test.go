@@ -12,6 +12,7 @@ import (
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
+	"divisi/orchestrator/console/reports"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
 	"divisi/orchestrator/view/feed"
@@ -121,13 +122,13 @@ func TestParkedTasksOfOneCauseAreAGroup(t *testing.T) {
 	}
 	landed := view.Task{ID: "done", State: run.TaskLanded}
 	var b strings.Builder
-	writeTasks(&b, []view.Task{red("a", 10), landed, red("other", 12), task("full", "the disk is full"), red("b", 14)}, 120)
+	reports.Tasks(&b, []view.Task{red("a", 10), landed, red("other", 12), task("full", "the disk is full"), red("b", 14)}, 120)
 	require.Equal(t, 1, strings.Count(b.String(), "undefined: Old"), b.String())
 	require.Contains(t, b.String(), "\n    same cause: other, b\n")
 	require.Contains(t, b.String(), "\n    the disk is full\n")
 	require.Equal(t, 1, strings.Count(b.String(), "same cause"))
 	b.Reset()
-	writeTasks(&b, []view.Task{task("three", "sh exited with 3: limit 3"), task("more", "sh exited with 77: limit 77")}, 120)
+	reports.Tasks(&b, []view.Task{task("three", "sh exited with 3: limit 3"), task("more", "sh exited with 77: limit 77")}, 120)
 	require.Contains(t, b.String(), "\n    sh exited with 77: limit 77\n", "another number is another cause")
 }
 

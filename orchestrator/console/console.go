@@ -12,6 +12,7 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/internal/text"
+	"divisi/orchestrator/console/display"
 	"divisi/orchestrator/view"
 	"divisi/orchestrator/view/feed"
 )
@@ -176,7 +177,7 @@ func (c *Console) show(e *contextscope.Event, l *feed.Line, count string) {
 // counted shows a count of failures that has ended; "" for none.
 func (c *Console) counted(words string) {
 	if words != "" {
-		c.live.above = append(c.live.above, line{c.stamp(c.opts.Now()) + safe(words), feed.Warn})
+		c.live.above = append(c.live.above, line{c.stamp(c.opts.Now()) + display.Safe(words), feed.Warn})
 	}
 }
 
@@ -192,7 +193,7 @@ func wordsOf(e *contextscope.Event, l *feed.Line, decide string) (words line, ok
 	if l.Decide && decide != "" {
 		l.Text += "; decide: " + decide + e.Run
 	}
-	words = line{safe(l.String()), l.Tone}
+	words = line{display.Safe(l.String()), l.Tone}
 	return words, words.text != ""
 }
 
@@ -213,7 +214,7 @@ func (c *Console) write(p []byte) {
 		return
 	}
 	if c.opts.ASCII && c.live != nil {
-		p = ascii(p)
+		p = display.ASCII(p)
 	}
 	if _, err := c.opts.Out.Write(p); err != nil {
 		c.fail(fmt.Errorf("write to the terminal: %w", err))
@@ -243,7 +244,7 @@ func (c *Console) Write(p []byte) (int, error) {
 		return 0, errors.New("console: the output is JSON; log lines go elsewhere")
 	}
 	for l := range bytes.Lines(p) {
-		text := safe(string(l))
+		text := display.Safe(string(l))
 		if c.live != nil && !c.closed {
 			c.live.above = append(c.live.above, line{text, feed.Plain})
 			continue
@@ -275,7 +276,7 @@ func (c *Console) notify() {
 		drawn(true)
 	}
 	for _, n := range notices {
-		if n.Text = safe(n.Text); c.opts.Notify != nil {
+		if n.Text = display.Safe(n.Text); c.opts.Notify != nil {
 			c.opts.Notify(n)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"charm.land/lipgloss/v2"
 	"github.com/stretchr/testify/require"
 
 	"divisi/contextscope"
@@ -89,7 +90,7 @@ func TestLivePart(t *testing.T) {
 			l := &live{}
 			lines := l.lines(statusOf(v, at(events)(), 23), width-1, at(events)())
 			for _, s := range lines {
-				require.Less(t, cellWidth(s), width, "%q", s)
+				require.Less(t, lipgloss.Width(s), width, "%q", s)
 			}
 			golden(t, fmt.Sprintf("testdata/live%d.txt", width), []byte(strings.Join(lines, "\n")+"\n"))
 		})

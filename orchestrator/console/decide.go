@@ -10,6 +10,7 @@ import (
 
 	"divisi/internal/text"
 	"divisi/orchestrator/act"
+	"divisi/orchestrator/console/display"
 	"divisi/orchestrator/view"
 )
 
@@ -63,7 +64,7 @@ func (d *Asked) text(width int) string {
 	p.line(0, "The run waits for "+d.Text)
 	if d.About == "" && len(d.Patches) > 0 {
 		for _, line := range d.Evidence {
-			p.line(1, safe(line))
+			p.line(1, display.Safe(line))
 		}
 	}
 	left := maxPatchLines
@@ -76,7 +77,7 @@ func (d *Asked) text(width int) string {
 		left -= n
 	}
 	for i, choice := range d.Choices {
-		p.line(1, fmt.Sprintf("%d: %s", i+1, safe(choice)))
+		p.line(1, fmt.Sprintf("%d: %s", i+1, display.Safe(choice)))
 	}
 	if d.yes() != nil {
 		d.ways(&p)
@@ -100,7 +101,7 @@ func (d *Asked) ways(p *planText) {
 
 // wrapPrompt breaks a prompt between words. The answer goes behind its last line.
 func wrapPrompt(prompt string, width int) string {
-	lines := wrap(prompt, width)
+	lines := display.Wrap(prompt, width)
 	if len(lines) == 0 {
 		return ""
 	}
@@ -237,7 +238,7 @@ func (d *Asked) sentence(o *view.Option, words string) (said act.Decide, again s
 func Patched(all []view.Decision) (out []string) {
 	for i := range all {
 		for _, p := range all[i].Patches {
-			out = append(out, p.Task+": "+Sanitize(strings.Join(p.Files, ", ")))
+			out = append(out, p.Task+": "+display.Sanitize(strings.Join(p.Files, ", ")))
 		}
 	}
 	return out

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"divisi/internal/text"
+	"divisi/orchestrator/console/display"
+	"divisi/orchestrator/console/reports"
 	"divisi/orchestrator/view"
 	"divisi/orchestrator/view/feed"
 	"divisi/orchestrator/view/stats"
@@ -17,32 +19,32 @@ const maxFlakes = 5
 // writeEnd writes the run's state, and why it is so, when the console is closed: a few lines and a short table.
 func writeEnd(b *strings.Builder, v *feed.Followed, why string, width int, p paint, now time.Time) {
 	tasks := view.Tasks(v.State)
-	state := safe(string(v.Status))
-	fmt.Fprintf(b, "\n%s\n  ", p.state(state, "Run "+safe(v.Run)+" is "+state+safe(why)))
+	state := display.Safe(string(v.Status))
+	fmt.Fprintf(b, "\n%s\n  ", p.state(state, "Run "+display.Safe(v.Run)+" is "+state+display.Safe(why)))
 	unread, told := view.Unread(v.State)
 	for _, u := range unread {
-		fmt.Fprintf(b, "unread: %s\n  ", safe(u.String()))
+		fmt.Fprintf(b, "unread: %s\n  ", display.Safe(u.String()))
 	}
 	if len(tasks) > 0 {
 		b.WriteString(view.Tally(tasks) + " · ")
 	}
 	fmt.Fprintf(b, "%s\n  wall clock: %s\n", v.Spent(now), stats.TimesOf(v.State).Wall())
 	for _, u := range told {
-		fmt.Fprintf(b, "  no gate reads %s\n", safe(u.String()))
+		fmt.Fprintf(b, "  no gate reads %s\n", display.Safe(u.String()))
 	}
 	for _, u := range view.UnlikeLines(v.State) {
-		b.WriteString("  unlike its siblings: " + safe(u) + "\n")
+		b.WriteString("  unlike its siblings: " + display.Safe(u) + "\n")
 	}
 	if len(v.Final) > 0 {
-		b.WriteString("  final gates: " + safe(feed.Verdicts(v.Final)) + "\n")
+		b.WriteString("  final gates: " + display.Safe(feed.Verdicts(v.Final)) + "\n")
 	}
 	for _, f := range text.Few(v.Proofs.Flakes(), maxFlakes) {
-		b.WriteString("  flaky: " + safe(f) + "\n")
+		b.WriteString("  flaky: " + display.Safe(f) + "\n")
 	}
 	if v.Ref != "" {
-		fmt.Fprintf(b, "  result: %s at %s", safe(v.Ref), fit(safe(v.Published), 12))
+		fmt.Fprintf(b, "  result: %s at %s", display.Safe(v.Ref), display.Fit(display.Safe(v.Published), 12))
 		if v.Unverified != "" {
-			b.WriteString(", unverified: " + safe(v.Unverified))
+			b.WriteString(", unverified: " + display.Safe(v.Unverified))
 		}
 		b.WriteByte('\n')
 	}
@@ -50,7 +52,7 @@ func writeEnd(b *strings.Builder, v *feed.Followed, why string, width int, p pai
 		return
 	}
 	b.WriteByte('\n')
-	writeTasks(b, view.Ranked(tasks)[:min(len(tasks), maxEndRows)], width-1)
+	reports.Tasks(b, view.Ranked(tasks)[:min(len(tasks), maxEndRows)], width-1)
 	if n := len(tasks) - maxEndRows; n > 0 {
 		fmt.Fprintf(b, "… and %d more\n", n)
 	}

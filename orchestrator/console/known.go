@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"divisi/internal/text"
+	"divisi/orchestrator/console/display"
 	"divisi/orchestrator/view/feed"
 )
 
@@ -34,7 +35,7 @@ func (c *Console) goesOn(at time.Time) {
 	if len(waits) > 0 {
 		said += "; waits for " + text.Some(waits, maxWaits)
 	}
-	words := line{c.stamp(at) + safe(said+"; all before: "+c.before), feed.Plain}
+	words := line{c.stamp(at) + display.Safe(said+"; all before: "+c.before), feed.Plain}
 	if c.known = 0; c.live == nil {
 		c.write([]byte(words.text + "\n"))
 		return

@@ -3,6 +3,7 @@ package console
 import (
 	"fmt"
 
+	"divisi/orchestrator/console/display"
 	"divisi/orchestrator/view"
 )
 
@@ -45,7 +46,7 @@ func (c *Console) Title() string {
 }
 
 func (c *Console) title() string {
-	return safe("divisi " + c.view.Run + ": " + view.Status(c.view.State))
+	return display.Safe("divisi " + c.view.Run + ": " + view.Status(c.view.State))
 }
 
 // With calls do with the state of the run, which does not change meanwhile and is not kept.
@@ -64,7 +65,7 @@ func (c *Console) Over() (over bool) {
 // Fitting is a text in the characters that the terminal has.
 func (c *Console) Fitting(text string) string {
 	if c.opts.ASCII {
-		return string(ascii([]byte(text)))
+		return string(display.ASCII([]byte(text)))
 	}
 	return text
 }

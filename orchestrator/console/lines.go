@@ -9,6 +9,7 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
+	"divisi/orchestrator/console/display"
 	"divisi/orchestrator/view"
 	"divisi/orchestrator/view/feed"
 	"divisi/orchestrator/view/stats"
@@ -25,10 +26,10 @@ const (
 func (l *live) lines(s status, width int, now time.Time) []string {
 	out := []string{l.head(&s, width), l.progress(&s, width)}
 	if len(s.Waits) > 0 {
-		out = append(out, l.paint.do("33", fit(wait(s.Waits, now), width)))
+		out = append(out, l.paint.do("33", display.Fit(wait(s.Waits, now), width)))
 	}
 	if s.Same != "" {
-		out = append(out, l.paint.do("33", fit(safe(s.Same), width)))
+		out = append(out, l.paint.do("33", display.Fit(display.Safe(s.Same), width)))
 	}
 	out = append(out, l.agents(&s, width, now)...)
 	return out[:min(len(out), s.rows)]
@@ -36,12 +37,12 @@ func (l *live) lines(s status, width int, now time.Time) []string {
 
 // head names the run, its state, and what it has used; on a narrow terminal the state comes first.
 func (l *live) head(s *status, width int) string {
-	state := l.paint.state(s.State, safe(s.State))
+	state := l.paint.state(s.State, display.Safe(s.State))
 	if width < slim {
 		return l.join(width, state, s.Spent)
 	}
-	used := lipgloss.Width(safe(s.State)) + lipgloss.Width(s.Spent) + 2 + len(dot)
-	name := fit("divisi "+safe(s.Run), max(width-used, 12))
+	used := lipgloss.Width(display.Safe(s.State)) + lipgloss.Width(s.Spent) + 2 + len(dot)
+	name := display.Fit("divisi "+display.Safe(s.Run), max(width-used, 12))
 	return l.join(width, l.paint.do("1", name)+"  "+state, s.Spent)
 }
 
@@ -49,7 +50,7 @@ func (l *live) head(s *status, width int) string {
 func (l *live) join(width int, first string, rest ...string) string {
 	left := width - lipgloss.Width(first)
 	if left < 0 {
-		return fit(Sanitize(first), width)
+		return display.Fit(display.Sanitize(first), width)
 	}
 	var more strings.Builder
 	for _, part := range rest {
@@ -57,7 +58,7 @@ func (l *live) join(width int, first string, rest ...string) string {
 			more.WriteString(dot + part)
 		}
 	}
-	return first + l.paint.do("2", fit(more.String(), left))
+	return first + l.paint.do("2", display.Fit(more.String(), left))
 }
 
 // progress is the bar, and in words how far the run is, how fast it is, and how long it may take.
@@ -97,7 +98,7 @@ func (l *live) bar(p stats.Phase, width int) string {
 
 // wait words what the run waits for, and since when.
 func wait(list []feed.Waiting, now time.Time) string {
-	what, long := safe(list[0].Text), ""
+	what, long := display.Safe(list[0].Text), ""
 	if at := list[0].Since; !at.IsZero() {
 		long = " " + text.Span(now.Sub(at))
 	}
@@ -125,7 +126,7 @@ func (l *live) agents(s *status, width int, now time.Time) []string {
 		cells = append(cells, l.group(&shown[i], cell, names, now))
 	}
 	if len(rest) > 0 {
-		cells = append(cells, l.paint.do("2", pad(others(rest, len(shown) > 0), cell)))
+		cells = append(cells, l.paint.do("2", display.Pad(others(rest, len(shown) > 0), cell)))
 	}
 	var out []string
 	for len(cells) > 0 {
@@ -142,21 +143,21 @@ func others(groups []view.Group, more bool) string {
 		all.Add(&groups[i])
 	}
 	if more {
-		return fmt.Sprintf("and %d more: %s", all.Size(), safe(all.String()))
+		return fmt.Sprintf("and %d more: %s", all.Size(), display.Safe(all.String()))
 	}
-	return text.Count(all.Size(), "agent") + ": " + safe(all.String())
+	return text.Count(all.Size(), "agent") + ": " + display.Safe(all.String())
 }
 
 // title is a group's name in some cells, with its size where it has several agents.
 func title(g *view.Group, width int) string {
-	name, size := safe(g.Name), ""
+	name, size := display.Safe(g.Name), ""
 	if g.One != nil {
-		name = view.Name(safe(g.One.ID))
+		name = view.Name(display.Safe(g.One.ID))
 	}
 	if g.Size() > 1 {
 		size = fmt.Sprintf(" ×%d", g.Size())
 	}
-	return fit(name, width-lipgloss.Width(size)) + size
+	return display.Fit(name, width-lipgloss.Width(size)) + size
 }
 
 // nameWidth is the width of the column of names.
@@ -170,10 +171,10 @@ func nameWidth(groups []view.Group, cell int) int {
 
 // group draws what a group does, and how long its oldest agent has run.
 func (l *live) group(g *view.Group, width, names int, now time.Time) string {
-	doing := safe(g.String())
+	doing := display.Safe(g.String())
 	if g.One != nil {
-		doing = safe(g.One.Doing)
-		if plan := safe(spec.Standing(g.One.Steps)); plan != "" {
+		doing = display.Safe(g.One.Doing)
+		if plan := display.Safe(spec.Standing(g.One.Steps)); plan != "" {
 			doing = plan + dot + doing
 		}
 	}
@@ -181,5 +182,6 @@ func (l *live) group(g *view.Group, width, names int, now time.Time) string {
 	if width >= slim && g.Since > 0 {
 		took = fmt.Sprintf("%7s", text.Span(now.Sub(time.UnixMilli(g.Since))))
 	}
-	return l.paint.do("36", pad(title(g, names), names)) + "  " + pad(doing, width-names-2-len(took)) + l.paint.do("2", took)
+	return l.paint.do("36", display.Pad(title(g, names), names)) + "  " + display.Pad(doing, width-names-2-len(took)) +
+		l.paint.do("2", took)
 }

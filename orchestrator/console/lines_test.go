@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"charm.land/lipgloss/v2"
 	"github.com/stretchr/testify/require"
 
 	"divisi/contextscope"
@@ -43,7 +44,7 @@ func TestLiveCrowd(t *testing.T) {
 		lines := (&live{}).lines(statusOf(v, now, 30), width-1, now)
 		require.Len(t, lines, maxLines)
 		for _, s := range lines {
-			require.Less(t, cellWidth(s), width, "%q", s)
+			require.Less(t, lipgloss.Width(s), width, "%q", s)
 		}
 		golden(t, fmt.Sprintf("testdata/crowd%d.txt", width), []byte(strings.Join(lines, "\n")+"\n"))
 	}

@@ -8,6 +8,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 
+	"divisi/orchestrator/console/display"
 	"divisi/orchestrator/view/feed"
 )
 
@@ -101,7 +102,7 @@ func rowsOf(text string, width int) []string {
 	if len(text) > hang && text[hang-1] == ' ' {
 		stamp, text = text[:hang], text[hang:]
 	}
-	rows := wrap(text, max(width-1-hang, 1))
+	rows := display.Wrap(text, max(width-1-hang, 1))
 	if len(rows) == 0 {
 		return []string{stamp}
 	}

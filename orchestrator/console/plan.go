@@ -9,6 +9,7 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
+	"divisi/orchestrator/console/display"
 	"divisi/orchestrator/view"
 )
 
@@ -25,10 +26,12 @@ const (
 // what they may write, the overlaps, and what it is likely to use and at most. The shards of a template are written once. No line
 // is wider than width cells.
 func Plan(b *strings.Builder, data json.RawMessage, width int) error {
-	return render(data, func(plan *view.Preview) {
-		p := &planText{b: b, width: max(width, 30), preview: plan}
-		p.plan(&plan.PlanData)
-	})
+	p := &planText{b: b, width: max(width, 30), preview: &view.Preview{}}
+	if err := json.Unmarshal(data, p.preview); err != nil {
+		return fmt.Errorf("read a plan: %w", err)
+	}
+	p.plan(&p.preview.PlanData)
+	return nil
 }
 
 func (p *planText) plan(plan *view.Plan) {
@@ -118,7 +121,7 @@ type planText struct {
 }
 
 func (p *planText) line(indent int, text string) {
-	lines := wrap(safe(text), p.width-indent)
+	lines := display.Wrap(display.Safe(text), p.width-indent)
 	if len(lines) == 0 {
 		p.b.WriteByte('\n')
 	}

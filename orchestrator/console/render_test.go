@@ -7,10 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"charm.land/lipgloss/v2"
 	"github.com/stretchr/testify/require"
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
+	"divisi/orchestrator/console/reports"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
 	"divisi/orchestrator/view/feed"
@@ -137,19 +139,19 @@ func TestRenderTasks(t *testing.T) {
 	require.Equal(t, run.TaskParked, rows[0].State, "what needs a look comes first")
 	for _, width := range []int{10, 20, 40, 60, 80, 120, 200} {
 		var out strings.Builder
-		writeTasks(&out, rows, width)
+		reports.Tasks(&out, rows, width)
 		narrow(t, out.String(), max(width, 20))
 		require.Contains(t, out.String(), "parked")
 	}
 	var out strings.Builder
-	writeTasks(&out, rows, 120)
+	reports.Tasks(&out, rows, 120)
 	golden(t, "testdata/tasks120.txt", []byte(out.String()))
 }
 
 func narrow(t *testing.T, text string, width int) {
 	t.Helper()
 	for l := range strings.Lines(text) {
-		require.LessOrEqual(t, cellWidth(strings.TrimSuffix(l, "\n")), width, "%q", l)
+		require.LessOrEqual(t, lipgloss.Width(strings.TrimSuffix(l, "\n")), width, "%q", l)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/internal/text"
-	"divisi/orchestrator/console"
+	"divisi/orchestrator/console/display"
 	"divisi/subagents/agent"
 )
 
@@ -23,7 +23,7 @@ func writeExplained(w io.Writer, seen agent.Explained) error {
 	of := fmt.Sprintf("of %d", seen.Turns)
 	switch {
 	case seen.Fault != nil:
-		of = "(not answered: " + text.Short(console.Sanitize(seen.Fault.Message), maxFault) + ")"
+		of = "(not answered: " + text.Short(display.Sanitize(seen.Fault.Message), maxFault) + ")"
 	case seen.Turn > seen.Turns:
 		of = "(no answer is in the log: this would be sent now, with the notes of the memory then)"
 	}
@@ -68,7 +68,7 @@ func writeSections(w io.Writer, trace []contextscope.Trace) {
 			rows = append(rows, []string{"", "", "", "- " + n})
 		}
 	}
-	fmt.Fprint(w, "\n"+console.Table(rows))
+	fmt.Fprint(w, "\n"+display.Table(rows))
 }
 
 // originText names the processor that wrote a part, and the event by its load_artifact handle; an event of another session
@@ -82,12 +82,12 @@ func originText(seen agent.Explained, content, part int) string {
 	if handle := seen.Handles[from.Event]; handle != "" {
 		name = handle
 	}
-	return strings.TrimSuffix(from.Processor+" "+console.Sanitize(name), " ")
+	return strings.TrimSuffix(from.Processor+" "+display.Sanitize(name), " ")
 }
 
 // writePart prints a part, indented: no line of its text can pass for a line of this program.
 func writePart(w io.Writer, p *genai.Part, origin string) {
-	text := console.Indent(partText(p))
+	text := display.Indent(partText(p))
 	if origin != "" {
 		text = "[" + origin + "] " + strings.TrimLeft(text, " ")
 	}
@@ -99,16 +99,16 @@ func partText(p *genai.Part) string {
 	switch {
 	case p.FunctionCall != nil:
 		call := p.FunctionCall
-		return fmt.Sprintf("→ %s(%s)", console.Sanitize(call.Name), console.Sanitize(spec.JSONText(call.Args)))
+		return fmt.Sprintf("→ %s(%s)", display.Sanitize(call.Name), display.Sanitize(spec.JSONText(call.Args)))
 	case p.FunctionResponse != nil:
 		r := p.FunctionResponse
-		return fmt.Sprintf("← %s %s", console.Sanitize(r.Name), responseText(r.Response))
+		return fmt.Sprintf("← %s %s", display.Sanitize(r.Name), responseText(r.Response))
 	case p.Thought:
-		return "(thought) " + console.SanitizeLines(p.Text)
+		return "(thought) " + display.SanitizeLines(p.Text)
 	case p.Text != "":
-		return console.SanitizeLines(p.Text)
+		return display.SanitizeLines(p.Text)
 	default:
-		return fmt.Sprintf("(a part without text: %s)", console.Sanitize(spec.JSONText(p)))
+		return fmt.Sprintf("(a part without text: %s)", display.Sanitize(spec.JSONText(p)))
 	}
 }
 
@@ -116,10 +116,10 @@ func partText(p *genai.Part) string {
 func responseText(response map[string]any) string {
 	for key, value := range response {
 		if text, ok := value.(string); ok && len(response) == 1 {
-			return console.Sanitize(key) + ":\n" + console.Indent(console.SanitizeLines(text))
+			return display.Sanitize(key) + ":\n" + display.Indent(display.SanitizeLines(text))
 		}
 	}
-	return console.Sanitize(spec.JSONText(response))
+	return display.Sanitize(spec.JSONText(response))
 }
 
 // writeCompactions prints each compaction: its range, what it cost and saved, what it kept.
@@ -138,7 +138,7 @@ func writeCompactions(w io.Writer, list []agent.Compacted) error {
 		}
 		for _, extra := range []struct{ name, text string }{{"trigger", c.Trigger}, {"model", c.Model}} {
 			if extra.text != "" {
-				fmt.Fprintf(w, ", %s %s", extra.name, console.Sanitize(extra.text))
+				fmt.Fprintf(w, ", %s %s", extra.name, display.Sanitize(extra.text))
 			}
 		}
 		if c.Repaired {
@@ -146,19 +146,19 @@ func writeCompactions(w io.Writer, list []agent.Compacted) error {
 		}
 		fmt.Fprintln(w)
 		if c.Fault != nil {
-			fmt.Fprintf(w, "  the model's snapshot was rejected (%s): %s\n", c.Fault.Class, console.Sanitize(c.Fault.Message))
+			fmt.Fprintf(w, "  the model's snapshot was rejected (%s): %s\n", c.Fault.Class, display.Sanitize(c.Fault.Message))
 			if c.Fault.Detail != "" {
-				fmt.Fprintln(w, console.Indent(console.SanitizeLines(c.Fault.Detail)))
+				fmt.Fprintln(w, display.Indent(display.SanitizeLines(c.Fault.Detail)))
 			}
 		}
 		if len(c.Masked) > 0 {
 			fmt.Fprintf(w, "  large results shown as handles: events %v\n", c.Masked)
 		}
 		for _, k := range c.Kept {
-			fmt.Fprintf(w, "  kept %s\n", console.Sanitize(k))
+			fmt.Fprintf(w, "  kept %s\n", display.Sanitize(k))
 		}
 		if c.Snapshot != "" {
-			fmt.Fprintln(w, console.Indent(console.SanitizeLines(c.Snapshot)))
+			fmt.Fprintln(w, display.Indent(display.SanitizeLines(c.Snapshot)))
 		}
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 	"divisi/internal/text"
 	"divisi/internal/usage"
 	"divisi/orchestrator/attempt"
-	"divisi/orchestrator/console"
+	"divisi/orchestrator/console/reports"
 	"divisi/orchestrator/dashboard"
 	"divisi/orchestrator/view"
 )
@@ -152,7 +152,7 @@ func (s *Server) log(ctx context.Context, _ string, in whichAttempt) (out part, 
 	if err := json.Unmarshal(data, &l); err != nil {
 		return out, fmt.Errorf("read the log of %s: %w", in.Task, err)
 	}
-	if err := console.AttemptLog(&b, data); err != nil {
+	if err := reports.Attempt(&b, data); err != nil {
 		return out, err
 	}
 	out = part{Task: l.Task, Attempt: l.Attempt}

@@ -9,7 +9,7 @@ import (
 	"divisi/configs"
 	"divisi/internal/spec"
 	"divisi/internal/usage"
-	"divisi/orchestrator/console"
+	"divisi/orchestrator/console/display"
 	"divisi/orchestrator/proof"
 	"divisi/orchestrator/run"
 )
@@ -21,7 +21,7 @@ func Unproven(agenda *run.Agenda, proofs *run.Proofs) error {
 	fmt.Fprintf(&b, "run %s cannot verify its changes: %s", agenda.Spec.Run, proof.Unverified(agenda, proofs))
 	lacks := proof.Lacks(&agenda.Spec, proofs)
 	for i := range lacks {
-		b.WriteString("\n" + console.Sanitize(lacks[i].String()))
+		b.WriteString("\n" + display.Sanitize(lacks[i].String()))
 	}
 	all := gates
 	gates = slices.DeleteFunc(slices.Clone(all), func(g proof.Incomparable) bool {
@@ -29,25 +29,25 @@ func Unproven(agenda *run.Agenda, proofs *run.Proofs) error {
 	})
 	for _, g := range gates {
 		fmt.Fprintf(&b, "\ngate %s: %s\n  on the base commit %s\n  first error: %s",
-			g.Gate, console.Sanitize(strings.Join(g.Command, " ")), g.Why, console.Sanitize(g.Error))
+			g.Gate, display.Sanitize(strings.Join(g.Command, " ")), g.Why, display.Sanitize(g.Error))
 		if g.Output != "" {
 			fmt.Fprintf(&b, "\n  whole output: %s", g.Output)
 		}
 	}
 	for _, missing := range agenda.Spec.Missing {
-		fmt.Fprintf(&b, "\nnote: %s", console.Sanitize(missing))
+		fmt.Fprintf(&b, "\nnote: %s", display.Sanitize(missing))
 	}
 	b.WriteString("\nChoose one:")
 	if len(lacks) > 0 {
 		b.WriteString("\n- add the missing things named above, and start a new run")
 	}
 	for _, g := range proof.GitFailures(&agenda.Spec, proofs) {
-		fmt.Fprintf(&b, "\n- where gate %s asks git (%s): %s", g.Gate, console.Sanitize(g.Line), proof.WhatGitFinds)
+		fmt.Fprintf(&b, "\n- where gate %s asks git (%s): %s", g.Gate, display.Sanitize(g.Line), proof.WhatGitFinds)
 	}
 	if len(gates) > 0 {
 		fmt.Fprintf(&b, "\n- fix the failures, or have the gate name the tests and files that fail; commit, and start a new run")
 		fmt.Fprintf(&b, "\n- have tasks fix it: add mends: [%s] to them in the plan, and start a new run",
-			console.Sanitize(gates[0].Gate))
+			display.Sanitize(gates[0].Gate))
 		fmt.Fprintf(&b, "\n- leave it out: %s, commit, and start a new run", leaveOut(agenda.Spec.Project.Gates, all))
 	} else if len(lacks) == 0 {
 		b.WriteString("\n- write a gate to .divisi/divisi.yaml, commit, and start a new run")

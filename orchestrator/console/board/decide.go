@@ -11,6 +11,7 @@ import (
 
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/console"
+	"divisi/orchestrator/console/display"
 	"divisi/orchestrator/view"
 )
 
@@ -203,7 +204,7 @@ func (d *Open) text(width int) string {
 	if d.Plan != nil {
 		b.WriteByte('\n')
 		if err := console.Plan(&b, d.Plan, width); err != nil {
-			b.WriteString(console.Visible(err.Error()))
+			b.WriteString(display.Visible(err.Error()))
 		}
 	}
 	for _, p := range d.Patches {

@@ -6,7 +6,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"divisi/internal/text"
-	"divisi/orchestrator/console"
+	"divisi/orchestrator/console/display"
 )
 
 // pane is a text that scrolls.
@@ -66,7 +66,7 @@ func (p *pane) below() string {
 const maxPlain = 2048
 
 // plain is a text from elsewhere, on one line.
-func plain(s string) string { return console.Sanitize(text.Clip(s, maxPlain)) }
+func plain(s string) string { return display.Sanitize(text.Clip(s, maxPlain)) }
 
 // wrap breaks a text into lines that fit; colours continue in the next line.
 func wrap(text string, width int) []string {

@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"divisi/orchestrator/console"
+	"divisi/orchestrator/console/display"
 	"divisi/orchestrator/view"
 )
 
@@ -131,7 +132,7 @@ func (t *task) take(msg textMsg) {
 	}
 	t.read = true
 	if msg.err != nil {
-		msg.text = console.Visible(msg.err.Error())
+		msg.text = display.Visible(msg.err.Error())
 	}
 	t.pane.show(msg.text)
 }

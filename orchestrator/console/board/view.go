@@ -10,7 +10,7 @@ import (
 
 	"divisi/internal/text"
 	"divisi/orchestrator/act"
-	"divisi/orchestrator/console"
+	"divisi/orchestrator/console/display"
 	"divisi/orchestrator/view"
 	"divisi/orchestrator/view/page"
 )
@@ -171,7 +171,7 @@ func (m *model) keyLines() []string {
 			rows, key = append(rows, []string{key, l}), ""
 		}
 	}
-	for _, l := range console.Columns(rows, 2) {
+	for _, l := range display.Columns(rows, 2) {
 		lines = append(lines, cut(l, m.width))
 	}
 	return lines

@@ -16,6 +16,7 @@ import (
 	"divisi/orchestrator"
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/console"
+	"divisi/orchestrator/console/display"
 )
 
 // NewDecide makes divisi decide.
@@ -121,11 +122,11 @@ func listDecisions(b *strings.Builder, run string, open []orchestrator.Decision)
 		for i, o := range d.Options {
 			names[i] = o.Name
 		}
-		fmt.Fprintf(b, "%s  %s  %s (%s; %s decides: %s)\n", d.ID, d.Kind, console.Sanitize(d.Text),
+		fmt.Fprintf(b, "%s  %s  %s (%s; %s decides: %s)\n", d.ID, d.Kind, display.Sanitize(d.Text),
 			strings.Join(names, ", "), d.Decider, d.Why)
 		if d.About == "" && len(d.Patches) > 0 {
 			for _, line := range d.Evidence {
-				b.WriteString("    " + console.Sanitize(line) + "\n")
+				b.WriteString("    " + display.Sanitize(line) + "\n")
 			}
 		}
 	}
@@ -199,7 +200,7 @@ func (g *Globals) decideAlike(
 		err := g.answer(ctx, run, d, c)
 		var mistake *usage.Error
 		if errors.As(err, &mistake) {
-			fmt.Fprintf(g.Out, "%s: not taken: %s\n", run, console.Sanitize(g.Calls(inspect.ErrorLine(err))))
+			fmt.Fprintf(g.Out, "%s: not taken: %s\n", run, display.Sanitize(g.Calls(inspect.ErrorLine(err))))
 			refused++
 			continue
 		}
@@ -243,7 +244,7 @@ func (g *Globals) Asked(d orchestrator.Decision, note string) console.Asked {
 	for i := range q.Patches {
 		p := &q.Patches[i]
 		if p.Diff = g.PatchText(p.Diff); p.Fault != "" {
-			p.Diff = "It cannot be shown: " + console.Sanitize(p.Fault)
+			p.Diff = "It cannot be shown: " + display.Sanitize(p.Fault)
 		}
 	}
 	if len(d.Patches) == 1 {

@@ -9,7 +9,7 @@ import (
 
 	"divisi/internal/text"
 	"divisi/orchestrator"
-	"divisi/orchestrator/console"
+	"divisi/orchestrator/console/display"
 )
 
 // NewTake makes divisi take.
@@ -48,13 +48,13 @@ func (g *Globals) TakenText(b *strings.Builder, data json.RawMessage) error {
 	}
 	fmt.Fprintf(b, "%s/%s, attempt %d, is in %s\n", t.Run, t.Task, t.Attempt, t.Dir)
 	if t.Failure != "" {
-		fmt.Fprintf(b, "reason: %s\n", console.Sanitize(t.Failure))
+		fmt.Fprintf(b, "reason: %s\n", display.Sanitize(t.Failure))
 	}
 	for _, file := range t.LeftOut {
-		fmt.Fprintf(b, "left out, for your safety: %s\n", console.Sanitize(file))
+		fmt.Fprintf(b, "left out, for your safety: %s\n", display.Sanitize(file))
 	}
 	if t.No != "" {
-		fmt.Fprintf(b, "nothing can be given to it now: %s\n", console.Sanitize(t.No))
+		fmt.Fprintf(b, "nothing can be given to it now: %s\n", display.Sanitize(t.No))
 	} else {
 		fmt.Fprintf(b, "git diff shows what it changed in %s. Fix it there, then: %s give %s/%s %s\n",
 			text.Count(len(t.Files), "file"), g.Command(), t.Run, t.Task, text.Shell(t.Dir))

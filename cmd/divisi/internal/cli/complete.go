@@ -14,7 +14,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/orchestrator/client"
-	"divisi/orchestrator/console"
+	"divisi/orchestrator/console/display"
 )
 
 // completionTime bounds how long a person waits for the shell.
@@ -214,7 +214,7 @@ func (g *Globals) decisionsOf(ctx context.Context, run string) (out []string) {
 
 // described is a word with what a shell shows beside it. Text of a repository has no line or control character there.
 func described(word, about string) string {
-	about = text.Short(strings.Join(strings.Fields(console.Sanitize(about)), " "), 80)
+	about = text.Short(strings.Join(strings.Fields(display.Sanitize(about)), " "), 80)
 	return strings.TrimSuffix(cobra.CompletionWithDesc(word, about), "\t")
 }
 

@@ -14,6 +14,8 @@ import (
 	"divisi/internal/usage"
 	"divisi/orchestrator"
 	"divisi/orchestrator/console"
+	"divisi/orchestrator/console/display"
+	"divisi/orchestrator/console/reports"
 )
 
 // PrintEnd prints what the gates found beyond their verdicts, and what to do next. The console has shown how the run stands.
@@ -24,17 +26,17 @@ func (g *Globals) PrintEnd(run string, end *orchestrator.Result) error {
 	}
 	return g.Print(func(b *strings.Builder) error {
 		for _, notice := range end.Notices {
-			b.WriteString(console.Sanitize(g.Calls(notice)) + "\n")
+			b.WriteString(display.Sanitize(g.Calls(notice)) + "\n")
 		}
 		if end.Ref != "" {
 			WriteStat(b, end)
 		}
 		var rest strings.Builder
-		if err := console.EndReport(&rest, end.Report, Width(g.Out)); err != nil {
+		if err := reports.End(&rest, end.Report, Width(g.Out)); err != nil {
 			return err
 		}
 		fmt.Fprintf(b, "%s\nNext:\n", g.Calls(rest.String()))
-		console.NextSteps(b, run, end.Next, g.Calls)
+		reports.NextSteps(b, run, end.Next, g.Calls)
 		return nil
 	}, map[string]any{"kind": "next", "run": run, "state": end.State, "next": called})
 }
@@ -96,8 +98,8 @@ func WriteStat(b *strings.Builder, end *orchestrator.Result) {
 		added, deleted = added+c.Added, deleted+c.Deleted
 		rows = append(rows, []string{c.Path, fmt.Sprintf("| +%d", c.Added), fmt.Sprintf("-%d", c.Deleted)})
 	}
-	fmt.Fprintf(b, "\nbranch %s%s\n", strings.TrimPrefix(end.Ref, "refs/heads/"), console.UnverifiedNote(end.Unverified))
-	for _, line := range console.Columns(rows[:min(len(rows), maxStat)], 1) {
+	fmt.Fprintf(b, "\nbranch %s%s\n", strings.TrimPrefix(end.Ref, "refs/heads/"), reports.Unverified(end.Unverified))
+	for _, line := range display.Columns(rows[:min(len(rows), maxStat)], 1) {
 		b.WriteString(" " + line + "\n")
 	}
 	if more := len(rows) - maxStat; more > 0 {

@@ -13,7 +13,7 @@ import (
 	"divisi/internal/text"
 	"divisi/internal/usage"
 	"divisi/orchestrator"
-	"divisi/orchestrator/console"
+	"divisi/orchestrator/console/reports"
 )
 
 // The exit codes of every command.
@@ -175,7 +175,7 @@ func overHint(ways []any) string {
 			next = append(next, w)
 		}
 	}
-	console.Next(&b, next)
+	reports.Next(&b, next)
 	return strings.TrimRight(b.String(), "\n")
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"divisi/internal/text"
 	"divisi/orchestrator/console"
+	"divisi/orchestrator/console/display"
 )
 
 const (
@@ -149,10 +150,10 @@ func (n *notices) once(ctx context.Context, one console.Notice) error {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return fmt.Errorf("ended after %s", noticeTime)
 	case err != nil:
-		return fmt.Errorf("%w: %s", err, console.Sanitize(text.Tail(string(out), maxNoticeOutput)))
+		return fmt.Errorf("%w: %s", err, display.Sanitize(text.Tail(string(out), maxNoticeOutput)))
 	}
 	return nil
 }
 
 // Notice tells a person what a service has to say.
-func (g *Globals) Notice(text string) { fmt.Fprintln(&g.Notes, console.Visible(text)) }
+func (g *Globals) Notice(text string) { fmt.Fprintln(&g.Notes, display.Visible(text)) }

@@ -13,13 +13,13 @@ import (
 	"divisi/orchestrator/console"
 )
 
-// reports collects what is reported.
-type reports struct {
+// failures collects what is reported.
+type failures struct {
 	mu  sync.Mutex
 	all []string
 }
 
-func (r *reports) add(text string) {
+func (r *failures) add(text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.all = append(r.all, text)
@@ -27,7 +27,7 @@ func (r *reports) add(text string) {
 
 func TestTheCommandOfNotifyGetsTheEventOneAtATime(t *testing.T) {
 	t.Parallel()
-	var r reports
+	var r failures
 	out := filepath.Join(t.TempDir(), "out")
 	n := newNotices(`test ! -e '`+out+`.busy' && touch '`+out+`.busy' && `+
 		`echo "$DIVISI_EVENT $DIVISI_RUN $DIVISI_DECISION $DIVISI_STATE $DIVISI_LANDED/$DIVISI_TASKS: $DIVISI_TEXT" >> '`+out+`'; `+
@@ -45,7 +45,7 @@ func TestTheCommandOfNotifyGetsTheEventOneAtATime(t *testing.T) {
 
 func TestACommandOfNotifyThatFailsIsReportedOnce(t *testing.T) {
 	t.Parallel()
-	var r reports
+	var r failures
 	n := newNotices(`printf 'no \033[31mnet'; exit 3`, r.add)
 	for range 3 {
 		n.add(console.Notice{Event: "alarm"})
@@ -57,7 +57,7 @@ func TestACommandOfNotifyThatFailsIsReportedOnce(t *testing.T) {
 // What the command leaves behind ends with it.
 func TestACommandOfNotifyThatHangsIsKilled(t *testing.T) {
 	t.Parallel()
-	var r reports
+	var r failures
 	left := filepath.Join(t.TempDir(), "left")
 	began := time.Now()
 	n := newNotices(`(sleep 8; touch '`+left+`') & wait`, r.add)

@@ -7,7 +7,7 @@ import (
 
 	"divisi/orchestrator"
 	"divisi/orchestrator/act"
-	"divisi/orchestrator/console"
+	"divisi/orchestrator/console/display"
 )
 
 // Act does something to the run that args name, as FindRun does, and prints what becomes of it.
@@ -50,5 +50,5 @@ func (g *Globals) Attach(ctx context.Context, run string) (*orchestrator.Run, er
 
 // Said prints what becomes of a request.
 func (g *Globals) Said(run, outcome string) error {
-	return g.Print(Say("%s: %s\n", run, console.Sanitize(g.Calls(outcome))), map[string]string{"run": run, "outcome": outcome})
+	return g.Print(Say("%s: %s\n", run, display.Sanitize(g.Calls(outcome))), map[string]string{"run": run, "outcome": outcome})
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"divisi/internal/text"
-	"divisi/orchestrator/console"
+	"divisi/orchestrator/console/display"
 )
 
 // printer writes what a command has to tell, for the readers that --output names.
@@ -69,7 +69,7 @@ func (p textPrinter) print(text func(*strings.Builder) error, _ ...any) error {
 func (p textPrinter) aside(line string) { fmt.Fprintln(p.out, line) }
 
 func (p textPrinter) fail(text string, _ int) {
-	fmt.Fprintln(p.err, "divisi: "+strings.ReplaceAll(console.Visible(text), "\n", "\n  "))
+	fmt.Fprintln(p.err, "divisi: "+strings.ReplaceAll(display.Visible(text), "\n", "\n  "))
 }
 
 type jsonPrinter struct{ out, err io.Writer }

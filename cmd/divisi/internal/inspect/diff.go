@@ -12,7 +12,7 @@ import (
 	"divisi/cmd/divisi/internal/cli"
 	"divisi/internal/usage"
 	"divisi/orchestrator"
-	"divisi/orchestrator/console"
+	"divisi/orchestrator/console/display"
 )
 
 // NewDiff makes divisi diff.
@@ -52,7 +52,7 @@ var added, deleted = regexp.MustCompile(`(?m)^\+.*$`), regexp.MustCompile(`(?m)^
 func (g *Globals) PatchText(patch string) string {
 	fields := strings.Split(patch, "\t")
 	for i := range fields {
-		fields[i] = console.Visible(fields[i])
+		fields[i] = display.Visible(fields[i])
 	}
 	patch = strings.Join(fields, "\t")
 	if cli.IsTerminal(g.Out) && cli.Colourful() {

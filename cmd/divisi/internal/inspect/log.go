@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"divisi/orchestrator"
-	"divisi/orchestrator/console"
+	"divisi/orchestrator/console/reports"
 )
 
 // NewLog makes divisi log.
@@ -25,7 +25,7 @@ a model.`,
 			look := func(r *orchestrator.Run, task string, number int) (json.RawMessage, error) {
 				return r.Log(c.Context(), task, number)
 			}
-			return g.LookAt(c.Context(), args[0], look, console.AttemptLog)
+			return g.LookAt(c.Context(), args[0], look, reports.Attempt)
 		},
 	}
 }

@@ -13,7 +13,8 @@ import (
 	"divisi/cmd/divisi/internal/cli"
 	"divisi/internal/usage"
 	"divisi/orchestrator"
-	"divisi/orchestrator/console"
+	"divisi/orchestrator/console/display"
+	"divisi/orchestrator/console/reports"
 )
 
 // NewRuns makes divisi runs.
@@ -37,7 +38,7 @@ func (g *Globals) listRuns(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var rows []console.Row
+	var rows []reports.Row
 	for _, id := range ids {
 		row, v, err := g.runRow(ctx, id)
 		if err == nil {
@@ -55,17 +56,17 @@ func (g *Globals) listRuns(ctx context.Context) error {
 	if cli.IsTerminal(g.Out) {
 		columns = cli.Width(g.Out)
 	}
-	return g.Print(cli.Say("%s\n", strings.Join(console.Runs(rows, columns), "\n")))
+	return g.Print(cli.Say("%s\n", strings.Join(reports.Runs(rows, columns), "\n")))
 }
 
 // wholeRow is a width at which nothing of a run's row is cut, for programs that read it.
 const wholeRow = 10_000
 
 // runRow returns the row of a run, and its report with the row's fields; also of one that cannot be read.
-func (g *Globals) runRow(ctx context.Context, id string) (row console.Row, v any, err error) {
+func (g *Globals) runRow(ctx context.Context, id string) (row reports.Row, v any, err error) {
 	s, err := g.Runs().Summary(ctx, id)
 	if err == nil {
-		if row, err = console.RowOf(id, unfetched(s), s.Report, cli.Now()); err != nil {
+		if row, err = reports.RowOf(id, unfetched(s), s.Report, cli.Now()); err != nil {
 			return row, nil, err
 		}
 		called, err := g.CallsIn(s.Report)
@@ -74,7 +75,7 @@ func (g *Globals) runRow(ctx context.Context, id string) (row console.Row, v any
 		}
 		return row, v, err
 	}
-	row = console.Row{Run: id, Status: "unreadable", Error: g.Calls(ErrorLine(err))}
+	row = reports.Row{Run: id, Status: "unreadable", Error: g.Calls(ErrorLine(err))}
 	if code, _ := orchestrator.CodeOf(err); code == usage.Format {
 		row.Status = "other format"
 	}
@@ -101,5 +102,5 @@ func unfetched(s orchestrator.Summary) string {
 
 // ErrorLine is an error with its advice in one line.
 func ErrorLine(err error) string {
-	return console.Sanitize(strings.ReplaceAll(cli.Worded(err), "\n", "; "))
+	return display.Sanitize(strings.ReplaceAll(cli.Worded(err), "\n", "; "))
 }

@@ -10,7 +10,7 @@ import (
 
 	"divisi/cmd/divisi/internal/cli"
 	"divisi/internal/usage"
-	"divisi/orchestrator/console"
+	"divisi/orchestrator/console/reports"
 )
 
 // NewShow makes divisi show.
@@ -44,7 +44,7 @@ func (g *Globals) show(ctx context.Context, args []string, times bool) error {
 	case g.Output == cli.Markdown && (task != "" || times):
 		return usage.Errorf("--output markdown is for the report of a run\nSee: divisi show %s --output markdown", run)
 	case g.Output == cli.Markdown:
-		return g.Print(func(b *strings.Builder) error { return console.MarkdownReport(b, s.Report, g.Calls) }, s.Report)
+		return g.Print(func(b *strings.Builder) error { return reports.Markdown(b, s.Report, g.Calls) }, s.Report)
 	case task != "" && times:
 		return usage.Errorf("--time is of a run, not of a task\nSee: divisi show --time %s", run)
 	case task != "":
@@ -52,9 +52,9 @@ func (g *Globals) show(ctx context.Context, args []string, times bool) error {
 		if err != nil {
 			return err
 		}
-		return g.Print(func(b *strings.Builder) error { return console.TaskReport(b, data) }, data)
+		return g.Print(func(b *strings.Builder) error { return reports.Task(b, data) }, data)
 	case times:
-		return g.Print(func(b *strings.Builder) error { return console.Times(b, s.Report) }, s.Report)
+		return g.Print(func(b *strings.Builder) error { return reports.Times(b, s.Report) }, s.Report)
 	}
 	called, err := g.CallsIn(s.Report)
 	if err != nil {
@@ -62,7 +62,7 @@ func (g *Globals) show(ctx context.Context, args []string, times bool) error {
 	}
 	err = g.Print(func(b *strings.Builder) error {
 		var text strings.Builder
-		err := console.Report(&text, s.Report, cli.Width(g.Out), g.Calls)
+		err := reports.Run(&text, s.Report, cli.Width(g.Out), g.Calls)
 		b.WriteString(g.Calls(text.String()))
 		return err
 	}, called)

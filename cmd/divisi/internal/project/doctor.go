@@ -9,7 +9,7 @@ import (
 
 	"divisi/cmd/divisi/internal/cli"
 	"divisi/cmd/divisi/internal/doctor"
-	"divisi/orchestrator/console"
+	"divisi/orchestrator/console/display"
 )
 
 // NewDoctor makes divisi doctor.
@@ -67,9 +67,9 @@ func (g *Globals) examine(ctx context.Context, o doctor.Options) error {
 }
 
 func (g *Globals) printFinding(f doctor.Finding) error {
-	text := fmt.Sprintf("%-8s %-10s %s\n", f.Level, f.Check, console.Sanitize(g.Calls(f.Seen)))
+	text := fmt.Sprintf("%-8s %-10s %s\n", f.Level, f.Check, display.Sanitize(g.Calls(f.Seen)))
 	if f.Do != "" {
-		text += fmt.Sprintf("%19s → %s\n", "", console.Sanitize(g.Calls(f.Do)))
+		text += fmt.Sprintf("%19s → %s\n", "", display.Sanitize(g.Calls(f.Do)))
 	}
 	return g.Print(cli.Say("%s", text), f)
 }

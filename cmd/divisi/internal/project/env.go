@@ -12,7 +12,7 @@ import (
 	"divisi/cmd/divisi/internal/doctor"
 	"divisi/internal/text"
 	"divisi/internal/usage"
-	"divisi/orchestrator/console"
+	"divisi/orchestrator/console/display"
 	"divisi/orchestrator/depot"
 )
 
@@ -107,11 +107,11 @@ func (e *envs) show(ctx context.Context, args []string) error {
 			rows = append(rows, environmentCells(&list[i]))
 		}
 		if len(args) == 0 {
-			b.WriteString(console.Table(rows))
+			b.WriteString(display.Table(rows))
 			return nil
 		}
 		for i := range list {
-			b.WriteString(console.Table(rows[i:i+1]) + environmentText(&list[i]))
+			b.WriteString(display.Table(rows[i:i+1]) + environmentText(&list[i]))
 		}
 		return nil
 	}, values...)
@@ -145,7 +145,7 @@ func environmentText(l *depot.Environment) string {
 		}
 	}
 	for i := range lines {
-		lines[i] = "  " + console.Sanitize(lines[i]) + "\n"
+		lines[i] = "  " + display.Sanitize(lines[i]) + "\n"
 	}
 	return strings.Join(lines, "")
 }

@@ -18,7 +18,7 @@ import (
 	"divisi/internal/text"
 	"divisi/internal/usage"
 	"divisi/orchestrator"
-	"divisi/orchestrator/console"
+	"divisi/orchestrator/console/display"
 	"divisi/orchestrator/door"
 )
 
@@ -63,7 +63,7 @@ func (s *mcpServer) serve(ctx context.Context) error {
 	}
 	s.repo = cli.Top(repo)
 	if err := s.inRepository(); err != nil {
-		fmt.Fprintln(s.Err, console.SanitizeLines(s.words(err)))
+		fmt.Fprintln(s.Err, display.SanitizeLines(s.words(err)))
 	}
 	if cli.IsTerminal(s.In) {
 		fmt.Fprintln(s.Err, "divisi mcp speaks the Model Context Protocol on standard input: an editor starts it; Ctrl-C ends it")
@@ -204,7 +204,7 @@ func (s *mcpServer) begun(ctx context.Context, args []string) (run string, err e
 	why, err := s.Outlive(ctx, log, runs.BeginTime, args...)
 	switch {
 	case why != "":
-		return "", errors.Join(usage.Errorf("no run was started: %s", console.Visible(why)), os.Remove(log.Name()))
+		return "", errors.Join(usage.Errorf("no run was started: %s", display.Visible(why)), os.Remove(log.Name()))
 	case errors.Is(err, cli.ErrLate):
 		return "", usage.Errorf("the run has not begun after %s, and may still begin: list the runs; its output is in %s",
 			runs.BeginTime, log.Name())
@@ -215,7 +215,7 @@ func (s *mcpServer) begun(ctx context.Context, args []string) (run string, err e
 		return "", err
 	}
 	if run == "" { // the process has ended well: there was nothing to do
-		return "", errors.Join(usage.Errorf("no run was started: %s", console.Visible(cli.Reason(log.Name()))),
+		return "", errors.Join(usage.Errorf("no run was started: %s", display.Visible(cli.Reason(log.Name()))),
 			os.Remove(log.Name()))
 	}
 	if s.At.URL != "" {

@@ -10,7 +10,7 @@ import (
 	"divisi/cmd/divisi/internal/cli"
 	"divisi/contextscope/memory"
 	"divisi/internal/usage"
-	"divisi/orchestrator/console"
+	"divisi/orchestrator/console/display"
 )
 
 // memoryCommand holds the shared flags of the memory commands.
@@ -95,7 +95,7 @@ func (m *memoryCommand) printNotes(notes []memory.Note) error {
 		for _, n := range notes {
 			rows = append(rows, []string{n.Name, n.Title, strings.Join(n.Tags, ", ")})
 		}
-		b.WriteString(console.Table(rows))
+		b.WriteString(display.Table(rows))
 		return nil
 	}, cli.Anys(notes)...)
 }
@@ -132,7 +132,7 @@ func (m *memoryCommand) printHits(hits []memory.Hit) error {
 			b.WriteString("No notes match.\n")
 		}
 		for _, h := range hits {
-			fmt.Fprintf(b, "%s\n  %s\n", console.Sanitize(h.Title), console.Sanitize(h.Path))
+			fmt.Fprintf(b, "%s\n  %s\n", display.Sanitize(h.Title), display.Sanitize(h.Path))
 			writeNote(b, h.Text)
 		}
 		return nil
@@ -142,7 +142,7 @@ func (m *memoryCommand) printHits(hits []memory.Hit) error {
 // writeNote writes a note's text, indented, so that no line of it can be taken for the program's.
 func writeNote(b *strings.Builder, text string) {
 	for l := range strings.SplitSeq(text, "\n") {
-		b.WriteString(strings.TrimRight("  | "+console.Sanitize(l), " ") + "\n")
+		b.WriteString(strings.TrimRight("  | "+display.Sanitize(l), " ") + "\n")
 	}
 	b.WriteByte('\n')
 }

@@ -13,7 +13,7 @@ import (
 	"divisi/cmd/divisi/internal/cli"
 	"divisi/contextscope/memory"
 	"divisi/internal/usage"
-	"divisi/orchestrator/console"
+	"divisi/orchestrator/console/display"
 )
 
 func (m *memoryCommand) proposals() *cobra.Command {
@@ -51,12 +51,12 @@ func (m *memoryCommand) printProposals(all []memory.Proposal) error {
 }
 
 func writeProposal(b *strings.Builder, p *memory.Proposal) {
-	fmt.Fprintf(b, "%s  %s\n", p.ID, console.Sanitize(p.Note.Title))
+	fmt.Fprintf(b, "%s  %s\n", p.ID, display.Sanitize(p.Note.Title))
 	for _, f := range []struct{ key, value string }{
 		{"tags", strings.Join(p.Note.Tags, ", ")}, {"paths", strings.Join(p.Note.Paths, ", ")}, {"from", p.Note.Source},
 	} {
 		if f.value != "" {
-			fmt.Fprintf(b, "  %s: %s\n", f.key, console.Sanitize(f.value))
+			fmt.Fprintf(b, "  %s: %s\n", f.key, display.Sanitize(f.value))
 		}
 	}
 	writeNote(b, p.Note.Text)
@@ -82,7 +82,7 @@ nothing is committed. The beginning of an id is enough.`,
 func (m *memoryCommand) sayAccepted(names []string) error {
 	for _, name := range names {
 		file := path.Join(memory.Place, name+".md")
-		err := m.Print(cli.Say("added %s\n", console.Sanitize(file)), map[string]string{"added": name, "path": file})
+		err := m.Print(cli.Say("added %s\n", display.Sanitize(file)), map[string]string{"added": name, "path": file})
 		if err != nil {
 			return err
 		}

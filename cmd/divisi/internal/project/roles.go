@@ -12,7 +12,7 @@ import (
 	"divisi/configs"
 	"divisi/internal/spec"
 	"divisi/internal/text"
-	"divisi/orchestrator/console"
+	"divisi/orchestrator/console/display"
 )
 
 // rolesCommand is the repository and the files of the commands about roles.
@@ -77,9 +77,9 @@ func (r *rolesCommand) list() error {
 	for _, name := range names {
 		role := set.Roles[name]
 		values = append(values, role)
-		rows = append(rows, []string{name, executors(&role), text.Short(console.Sanitize(role.Description), 80), role.Source})
+		rows = append(rows, []string{name, executors(&role), text.Short(display.Sanitize(role.Description), 80), role.Source})
 	}
-	if err := r.Print(cli.Say("%s", console.Table(rows)), values...); err != nil {
+	if err := r.Print(cli.Say("%s", display.Table(rows)), values...); err != nil {
 		return err
 	}
 	return errors.Join(r.notes(set, func(string) bool { return true }), broken)
@@ -99,7 +99,7 @@ func (r *rolesCommand) notes(set configs.RoleSet, wanted func(file string) bool)
 		if !wanted(file) {
 			return nil
 		}
-		return r.Print(cli.Say("note: %s: %s\n", console.Sanitize(file), console.Sanitize(why)), values...)
+		return r.Print(cli.Say("note: %s: %s\n", display.Sanitize(file), display.Sanitize(why)), values...)
 	}
 	for _, s := range set.Skipped {
 		if err := note(s.File, "not loaded as a role: "+s.Why, map[string]configs.Skipped{"skipped": s}); err != nil {

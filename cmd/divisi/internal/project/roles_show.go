@@ -15,6 +15,7 @@ import (
 	"divisi/internal/text"
 	"divisi/internal/usage"
 	"divisi/orchestrator/console"
+	"divisi/orchestrator/console/display"
 )
 
 // shownRole is a role as it takes effect in a repository.
@@ -56,10 +57,10 @@ func (r *rolesCommand) show(name string) error {
 	return r.Print(func(b *strings.Builder) error {
 		for _, f := range shown.lines() {
 			if f[1] != "" {
-				fmt.Fprintf(b, "%-11s  %s\n", f[0], console.Sanitize(f[1]))
+				fmt.Fprintf(b, "%-11s  %s\n", f[0], display.Sanitize(f[1]))
 			}
 		}
-		fmt.Fprintf(b, "\n%s\n", console.SanitizeLines(role.Instruction))
+		fmt.Fprintf(b, "\n%s\n", display.SanitizeLines(role.Instruction))
 		return nil
 	}, shown)
 }

@@ -10,7 +10,7 @@ import (
 	"divisi/cmd/divisi/internal/cli"
 	"divisi/cmd/divisi/internal/doctor"
 	"divisi/configs"
-	"divisi/orchestrator/console"
+	"divisi/orchestrator/console/display"
 )
 
 func newRolesValidate(r *rolesCommand) *cobra.Command {
@@ -47,7 +47,7 @@ func (r *rolesCommand) validate(files []string) error {
 		}
 		role.Notices = slices.Concat(role.Notices, doctor.RoleNotes(&project, &role))
 		set.Roles[name] = role
-		err = r.Print(cli.Say("ok: %s: role %s\n", console.Sanitize(role.Source), name),
+		err = r.Print(cli.Say("ok: %s: role %s\n", display.Sanitize(role.Source), name),
 			map[string]any{"file": role.Source, "role": name, "notices": role.Notices})
 		if err != nil {
 			return err

@@ -13,6 +13,7 @@ import (
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/console"
 	"divisi/orchestrator/console/board"
+	"divisi/orchestrator/console/reports"
 	"divisi/orchestrator/depot"
 	"divisi/orchestrator/door"
 )
@@ -90,13 +91,13 @@ func (d *Controls) Text(ctx context.Context, what, task string) (string, error) 
 			if err != nil {
 				return err
 			}
-			return console.TaskReport(&b, data)
+			return reports.Task(&b, data)
 		}
 		data, err := r.Log(ctx, task, 0)
 		if err != nil {
 			return err
 		}
-		return console.AttemptLog(&b, data)
+		return reports.Attempt(&b, data)
 	})
 	return b.String(), err
 }

@@ -16,7 +16,7 @@ import (
 	"divisi/internal/text"
 	"divisi/internal/usage"
 	"divisi/orchestrator"
-	"divisi/orchestrator/console"
+	"divisi/orchestrator/console/display"
 )
 
 // projectPlace is where init writes.
@@ -72,9 +72,9 @@ func (g *Globals) init(ctx context.Context, o *initOptions) error {
 		return err
 	case len(p.Gates) == 0:
 		return usage.Errorf("no gate was detected in %s: write a command that fails when the code is broken to %s\n  gates:\n"+
-			"    - {name: build, command: [make, build]}\nSee docs/project.md", console.Sanitize(p.Top), projectPlace)
+			"    - {name: build, command: [make, build]}\nSee docs/project.md", display.Sanitize(p.Top), projectPlace)
 	}
-	fmt.Fprintf(g.Out, "Found %s: %s\n", text.Count(len(p.Gates), "gate"), console.Sanitize(text.Some(p.Gates, maxFound)))
+	fmt.Fprintf(g.Out, "Found %s: %s\n", text.Count(len(p.Gates), "gate"), display.Sanitize(text.Some(p.Gates, maxFound)))
 	if o.unasked(g) {
 		fmt.Fprintln(g.Out, "Setup and gates are tried, and nothing is written without --yes")
 	}
@@ -83,7 +83,7 @@ func (g *Globals) init(ctx context.Context, o *initOptions) error {
 		return err
 	}
 	for _, line := range tried.Lines {
-		fmt.Fprintln(g.Out, console.Sanitize(line))
+		fmt.Fprintln(g.Out, display.Sanitize(line))
 	}
 	if !p.Proves(tried) {
 		return cli.End(cli.CodeParked, "no gate proves anything on this commit, and nothing was written\n"+
@@ -151,7 +151,7 @@ func (g *Globals) writeProject(ctx context.Context, o *initOptions, top, file st
 	fmt.Fprintln(g.Out)
 	for _, line := range text.Lines(file) {
 		body := strings.TrimLeft(line, " ")
-		fmt.Fprintln(g.Out, line[:len(line)-len(body)]+console.Sanitize(body))
+		fmt.Fprintln(g.Out, line[:len(line)-len(body)]+display.Sanitize(body))
 	}
 	if !o.yes {
 		if o.unasked(g) {
@@ -189,7 +189,7 @@ func (g *Globals) writeProject(ctx context.Context, o *initOptions, top, file st
 		{"run --plan FILE" + o.inRepo(), "# with a plan of your own, without a key: docs/getting-started.md"},
 		{"new codemod NAME" + o.inRepo(), "# begins such a plan, with a program that changes the files"},
 	}
-	for _, line := range console.Columns(rows, 3) {
+	for _, line := range display.Columns(rows, 3) {
 		if _, err := fmt.Fprintln(g.Out, "  "+g.Command()+" "+line); err != nil {
 			return err
 		}
@@ -211,7 +211,7 @@ func (g *Globals) propose(ctx context.Context, o *runOptions, setup, why, reques
 		return t.Trusted, nil
 	}
 	fmt.Fprintf(g.Out, "The gates cannot run without a setup (%s), and no file names one. Proposed, with the network: %s\n",
-		console.Sanitize(text.Some(why, maxShown)), console.Sanitize(text.Flow(setup)))
+		display.Sanitize(text.Some(why, maxShown)), display.Sanitize(text.Flow(setup)))
 	err = t.ask(ctx, g)
 	if stop := new(cli.EndError); errors.As(err, &stop) {
 		return false, nil // the gates will report what is missing

@@ -12,7 +12,7 @@ import (
 	"divisi/cmd/divisi/internal/cli"
 	"divisi/internal/usage"
 	"divisi/orchestrator"
-	"divisi/orchestrator/console"
+	"divisi/orchestrator/console/reports"
 )
 
 // NewPublish makes divisi publish.
@@ -66,7 +66,7 @@ func (g *Globals) publish(ctx context.Context, args []string, repo string) error
 		unfinished += "\n" + end.Missing
 	}
 	err = g.Print(func(b *strings.Builder) error {
-		fmt.Fprintf(b, "published %s%s%s\n", end.Ref, console.UnverifiedNote(end.Unverified), unfinished)
+		fmt.Fprintf(b, "published %s%s%s\n", end.Ref, reports.Unverified(end.Unverified), unfinished)
 		cli.WriteStat(b, &end)
 		return nil
 	}, line)

@@ -12,7 +12,7 @@ import (
 	"divisi/internal/text"
 	"divisi/internal/usage"
 	"divisi/orchestrator"
-	"divisi/orchestrator/console"
+	"divisi/orchestrator/console/display"
 )
 
 // runOptions are the flags of run, demo and resume.
@@ -126,7 +126,7 @@ func (o *runOptions) inRepo() string {
 func (g *Globals) start(ctx context.Context, o runOptions) error {
 	err := g.carryOut(ctx, o)
 	if code, _ := orchestrator.CodeOf(err); code == usage.NothingLeft {
-		return g.Print(cli.Say("%s\n", console.Sanitize(err.Error())), map[string]string{"outcome": err.Error()})
+		return g.Print(cli.Say("%s\n", display.Sanitize(err.Error())), map[string]string{"outcome": err.Error()})
 	}
 	return err
 }
@@ -217,7 +217,7 @@ func (g *Globals) fetches(ctx context.Context, o *runOptions, clone orchestrator
 	}
 	what := fmt.Sprintf("%s is a partial clone, and lacks %s that the run needs", clone.Repo, text.Count(clone.Missing, "object"))
 	question := fmt.Sprintf("%s. Fetch them from %s (%s), for Divisi alone?", what, clone.Remote, clone.URL)
-	err := g.Confirm(ctx, g.Out, console.Sanitize(question), console.Sanitize(what)+", and nothing was fetched")
+	err := g.Confirm(ctx, g.Out, display.Sanitize(question), display.Sanitize(what)+", and nothing was fetched")
 	return err == nil, err
 }
 

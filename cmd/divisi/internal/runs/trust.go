@@ -12,7 +12,7 @@ import (
 	"divisi/cmd/divisi/internal/cli"
 	"divisi/internal/text"
 	"divisi/internal/usage"
-	"divisi/orchestrator/console"
+	"divisi/orchestrator/console/display"
 	"divisi/orchestrator/needs"
 )
 
@@ -35,9 +35,9 @@ func (t *Trust) Text() string {
 	if len(t.Requests) == 0 {
 		return ""
 	}
-	text, lines := console.Sanitize(t.Repo)+" asks for permissions beyond the sandbox", t.Requests
+	text, lines := display.Sanitize(t.Repo)+" asks for permissions beyond the sandbox", t.Requests
 	if t.proposed {
-		text = "Divisi proposes permissions beyond the sandbox for " + console.Sanitize(t.Repo)
+		text = "Divisi proposes permissions beyond the sandbox for " + display.Sanitize(t.Repo)
 	}
 	if !t.Agreed.IsZero() && !t.Trusted {
 		text += " (+ and -: changed since you agreed on " + t.Agreed.Local().Format(time.DateOnly) + ")"
@@ -48,7 +48,7 @@ func (t *Trust) Text() string {
 		text += "This machine cannot isolate networks: commands with the network reach every service of this machine.\n"
 	}
 	if t.Fault != nil {
-		text += console.Sanitize(t.Fault.Error()) + "\n"
+		text += display.Sanitize(t.Fault.Error()) + "\n"
 	}
 	return text
 }
@@ -88,7 +88,7 @@ func (t *Trust) ask(ctx context.Context, g *Globals) error {
 		defer tty.Close()
 		to = tty
 	}
-	no := console.Sanitize(t.Repo) + " is not trusted, and nothing of it was run\n" +
+	no := display.Sanitize(t.Repo) + " is not trusted, and nothing of it was run\n" +
 		"To agree to the list later: divisi trust --repo " + text.Shell(t.Repo)
 	if err := g.Confirm(ctx, to, t.Text()+"Allow this request?", no); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"divisi/cmd/divisi/internal/cli"
-	"divisi/orchestrator/console"
+	"divisi/orchestrator/console/display"
 	"divisi/orchestrator/hub"
 )
 
@@ -81,5 +81,5 @@ func (e *auditEntry) line() string {
 	if e.Refused != "" {
 		words = append(words, fmt.Sprintf("(refused: %s)", e.Refused))
 	}
-	return console.Sanitize(strings.Join(words, " "))
+	return display.Sanitize(strings.Join(words, " "))
 }

@@ -10,7 +10,7 @@ import (
 
 	"divisi/cmd/divisi/internal/cli"
 	"divisi/internal/usage"
-	"divisi/orchestrator/console"
+	"divisi/orchestrator/console/display"
 	"divisi/orchestrator/hub"
 )
 
@@ -88,7 +88,7 @@ func (g *Globals) listCreds(ctx context.Context) error {
 		}
 		rows = append(rows, row)
 	}
-	return g.Print(cli.Say("%s", console.Table(rows)), cli.Anys(all)...)
+	return g.Print(cli.Say("%s", display.Table(rows)), cli.Anys(all)...)
 }
 
 // when is a time as lists show it; empty for none.

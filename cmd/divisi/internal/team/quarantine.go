@@ -9,7 +9,7 @@ import (
 
 	"divisi/cmd/divisi/internal/cli"
 	"divisi/internal/usage"
-	"divisi/orchestrator/console"
+	"divisi/orchestrator/console/display"
 	"divisi/orchestrator/host"
 )
 
@@ -58,7 +58,7 @@ func (w *workersCommand) isolate(ctx context.Context, worker, since string) erro
 			failed = fmt.Errorf("worker %s is not in quarantine in all runs: repeat the command", worker)
 			r.Text = "failed: " + r.Error
 		}
-		text += fmt.Sprintf("run %s: %s\n", r.Run, console.Sanitize(r.Text))
+		text += fmt.Sprintf("run %s: %s\n", r.Run, display.Sanitize(r.Text))
 	}
 	if err := w.Print(cli.Say("%s", text), a); err != nil {
 		return err

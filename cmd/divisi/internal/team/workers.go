@@ -12,7 +12,7 @@ import (
 
 	"divisi/cmd/divisi/internal/cli"
 	"divisi/internal/usage"
-	"divisi/orchestrator/console"
+	"divisi/orchestrator/console/display"
 	"divisi/orchestrator/hub"
 )
 
@@ -75,7 +75,7 @@ func (w *workersCommand) ask(ctx context.Context) error {
 	}
 	answers, err := hub.CallWorkers(w.Log.WithContext(ctx), w.At, w.call)
 	for _, a := range answers {
-		if err := w.Print(cli.Say("%s\n", console.Sanitize(a)), map[string]string{"answer": a}); err != nil {
+		if err := w.Print(cli.Say("%s\n", display.Sanitize(a)), map[string]string{"answer": a}); err != nil {
 			return err
 		}
 	}
@@ -101,10 +101,10 @@ func (w *workersCommand) list(ctx context.Context) error {
 	for i := range list {
 		rows = append(rows, list[i].cells())
 	}
-	text := console.Table(rows)
+	text := display.Table(rows)
 	for i := range list {
 		if why := list[i].Why; why != "" {
-			text += fmt.Sprintf("\n%s.\n", console.Sanitize(why))
+			text += fmt.Sprintf("\n%s.\n", display.Sanitize(why))
 			if list[i].System != "" { // else the server speaks for it, and does not let it in
 				text += w.Calls(fmt.Sprintf("It ends with: divisi workers drain %s\n", list[i].Worker))
 			}
@@ -165,8 +165,8 @@ func limitLines(list []workerRow) string {
 		}
 	}
 	for line, workers := range keep {
-		lines = append(lines, fmt.Sprintf("%s, holds until %s on %s\n", console.Sanitize(line),
-			until[line].Local().Format(time.DateTime), console.Sanitize(strings.Join(slices.Compact(workers), ", "))))
+		lines = append(lines, fmt.Sprintf("%s, holds until %s on %s\n", display.Sanitize(line),
+			until[line].Local().Format(time.DateTime), display.Sanitize(strings.Join(slices.Compact(workers), ", "))))
 	}
 	if len(lines) == 0 {
 		return ""
@@ -205,7 +205,7 @@ func (r *workerRow) cells() []string {
 		strings.Join(r.Tags, " "), strings.Join(lacks, "; "),
 	}
 	for i := range cells {
-		cells[i] = console.Sanitize(cells[i])
+		cells[i] = display.Sanitize(cells[i])
 	}
 	return cells
 }

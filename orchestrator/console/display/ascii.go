@@ -1,4 +1,4 @@
-package console
+package display
 
 import (
 	"bytes"
@@ -12,8 +12,8 @@ var plainly = map[rune]byte{
 	'“': '"', '”': '"', '‘': '\'', '’': '\'',
 }
 
-// ascii replaces what is no ASCII, one character by one.
-func ascii(p []byte) []byte {
+// ASCII replaces what is no ASCII, one character by one.
+func ASCII(p []byte) []byte {
 	if !bytes.ContainsFunc(p, func(r rune) bool { return r >= utf8.RuneSelf }) {
 		return p
 	}

@@ -1,9 +1,10 @@
-package console
+package reports
 
 import (
 	"strings"
 	"testing"
 
+	"charm.land/lipgloss/v2"
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/spec"
@@ -31,11 +32,11 @@ func TestRenderRoles(t *testing.T) {
 	require.True(t, strings.HasSuffix(lines[3], " ?"), lines[3])
 	require.True(t, strings.HasSuffix(lines[4], "$0.50+"), lines[4])
 	for _, l := range lines[:5] {
-		require.Equal(t, cellWidth(lines[0]), cellWidth(l), "the columns are flush right")
+		require.Equal(t, lipgloss.Width(lines[0]), lipgloss.Width(l), "the columns are flush right")
 	}
 	b.Reset()
 	writeRoles(&b, roles, 30)
 	for l := range strings.Lines(b.String()) {
-		require.LessOrEqual(t, cellWidth(strings.TrimSuffix(l, "\n")), 30)
+		require.LessOrEqual(t, lipgloss.Width(strings.TrimSuffix(l, "\n")), 30)
 	}
 }

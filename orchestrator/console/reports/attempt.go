@@ -1,4 +1,4 @@
-package console
+package reports
 
 import (
 	"cmp"
@@ -8,11 +8,12 @@ import (
 
 	"divisi/internal/text"
 	"divisi/orchestrator/attempt"
+	"divisi/orchestrator/console/display"
 	"divisi/subagents/gate"
 )
 
-// AttemptLog writes what the gates printed that tested an attempt, given as JSON.
-func AttemptLog(b *strings.Builder, data json.RawMessage) error {
+// Attempt writes what the gates printed that tested an attempt, given as JSON.
+func Attempt(b *strings.Builder, data json.RawMessage) error {
 	return render(data, func(l *attempt.Log) { writeLog(b, l) })
 }
 
@@ -21,11 +22,11 @@ func writeLog(b *strings.Builder, l *attempt.Log) {
 	fmt.Fprintf(b, "%s/%d, role %s: %s\n", l.Task, l.Attempt, l.Role, cmp.Or(string(l.Status), "it has no result yet"))
 	for _, why := range []string{l.Reason, l.Rejected} {
 		if why != "" {
-			fmt.Fprintf(b, "reason: %s\n", Sanitize(why))
+			fmt.Fprintf(b, "reason: %s\n", display.Sanitize(why))
 		}
 	}
 	if !strings.Contains(l.Reason, l.Said) {
-		fmt.Fprintf(b, "its last words: %s\n", Sanitize(l.Said))
+		fmt.Fprintf(b, "its last words: %s\n", display.Sanitize(l.Said))
 	}
 	writeOutput(b, l.Printed)
 	for _, o := range l.Own {
@@ -45,11 +46,11 @@ func writeLog(b *strings.Builder, l *attempt.Log) {
 }
 
 func writeGateRun(b *strings.Builder, r *attempt.Gate) {
-	fmt.Fprintf(b, "\ngate %s", Sanitize(r.Gate))
+	fmt.Fprintf(b, "\ngate %s", display.Sanitize(r.Gate))
 	if r.Batch > 0 {
 		with := "alone"
 		if len(r.With) > 0 {
-			with = "with " + Sanitize(text.Some(r.With, 10))
+			with = "with " + display.Sanitize(text.Some(r.With, 10))
 		}
 		fmt.Fprintf(b, ", batch %d %s", r.Batch, with)
 	}
@@ -57,9 +58,9 @@ func writeGateRun(b *strings.Builder, r *attempt.Gate) {
 		b.WriteString(", its tests without the change")
 	}
 	fmt.Fprintf(b, ": %s, exit code %d, %.1f s\n$ %s\n", r.Verdict, r.ExitCode, r.Duration.Seconds(),
-		Sanitize(strings.Join(r.Command, " ")))
+		display.Sanitize(strings.Join(r.Command, " ")))
 	for _, f := range r.Failures {
-		fmt.Fprintf(b, "new: %s\n", Sanitize(f))
+		fmt.Fprintf(b, "new: %s\n", display.Sanitize(f))
 	}
 	if others := r.New - len(r.Failures); others > 0 {
 		led := "in consequence of others"
@@ -69,7 +70,7 @@ func writeGateRun(b *strings.Builder, r *attempt.Gate) {
 		fmt.Fprintf(b, "%s %s\n", text.Count(others, "new failure"), led)
 	}
 	if r.Lost != "" {
-		fmt.Fprintf(b, "the whole output is no longer there (%s): this is its end\n", Sanitize(r.Lost))
+		fmt.Fprintf(b, "the whole output is no longer there (%s): this is its end\n", display.Sanitize(r.Lost))
 	}
 	writeOutput(b, gate.Readable(r.Output))
 }
@@ -77,6 +78,6 @@ func writeGateRun(b *strings.Builder, r *attempt.Gate) {
 // writeOutput prints what a program printed, indented.
 func writeOutput(b *strings.Builder, output string) {
 	if output = strings.TrimRight(output, "\n"); output != "" {
-		fmt.Fprintln(b, Indent(SanitizeLines(output)))
+		fmt.Fprintln(b, display.Indent(display.SanitizeLines(output)))
 	}
 }

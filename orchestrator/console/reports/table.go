@@ -1,63 +1,16 @@
-package console
+package reports
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
 
 	"divisi/internal/text"
+	"divisi/orchestrator/console/display"
 	"divisi/orchestrator/view"
 	"divisi/orchestrator/view/feed"
 )
-
-// maxCell bounds the cells of a column that others stand behind: a text from elsewhere would pad each line.
-const maxCell = 200
-
-// Columns aligns the cells of rows, gap blanks apart, and returns a line for each row. Cells are made safe for a terminal, in
-// place, and cut where they are long, but for the last; those of the columns in right are flush right. The last cell of a row
-// with fewer cells than others widens no column.
-// (The table of lipgloss cuts every cell on a narrow terminal, ids too, and lets the escape sequences of cells through.)
-func Columns(rows [][]string, gap int, right ...int) []string {
-	var widths []int
-	for _, row := range rows {
-		widths = append(widths, make([]int, max(0, len(row)-len(widths)))...)
-	}
-	for _, row := range rows {
-		for i, cell := range row {
-			if row[i] = safe(cell); i+1 < len(row) {
-				row[i] = fit(row[i], maxCell)
-			}
-			if i+1 < len(row) || i+1 == len(widths) {
-				widths[i] = max(widths[i], cellWidth(row[i]))
-			}
-		}
-	}
-	lines := make([]string, len(rows))
-	for n, row := range rows {
-		for i, cell := range row {
-			blanks := strings.Repeat(" ", max(0, widths[i]-cellWidth(cell)))
-			if slices.Contains(right, i) {
-				cell, blanks = blanks+cell, ""
-			}
-			lines[n] += cell + blanks + strings.Repeat(" ", gap)
-		}
-		lines[n] = strings.TrimRight(lines[n], " ")
-	}
-	return lines
-}
-
-// Table is rows as text, one a line.
-func Table(rows [][]string) string {
-	var b strings.Builder
-	for _, line := range Columns(rows, 2) {
-		b.WriteString(line + "\n")
-	}
-	return b.String()
-}
-
-func cellWidth(s string) int { return lipgloss.Width(s) }
 
 // column is one column of a table of things: its head, and from which width of the terminal on it is shown.
 type column[T any] struct {
@@ -77,7 +30,7 @@ var taskColumns = []column[view.Task]{
 	}},
 	{"tokens", 70, true, func(t *view.Task) string { return unless0(t.Usage.Total(), text.Tokens(t.Usage.Total())) }},
 	{"took", 90, true, func(t *view.Task) string { return unless0(int(t.Took()), text.Span(t.Took())) }},
-	{"commit", 100, false, func(t *view.Task) string { return fit(t.Commit, 10) }},
+	{"commit", 100, false, func(t *view.Task) string { return display.Fit(t.Commit, 10) }},
 	{"title", 80, false, func(t *view.Task) string { return t.Title }},
 }
 
@@ -96,8 +49,8 @@ func table[T any](columns []column[T], things []T, width int) []string {
 	for _, c := range columns {
 		cells, widest := []string{c.head}, 0
 		for i := range things {
-			cells = append(cells, safe(c.cell(&things[i])))
-			widest = max(widest, cellWidth(cells[i+1]))
+			cells = append(cells, display.Safe(c.cell(&things[i])))
+			widest = max(widest, lipgloss.Width(cells[i+1]))
 		}
 		if width < c.from || widest == 0 {
 			continue
@@ -113,16 +66,16 @@ func table[T any](columns []column[T], things []T, width int) []string {
 			right = append(right, len(rows[0]))
 		}
 		for i, cell := range cells {
-			rows[i] = append(rows[i], fit(cell, widest))
+			rows[i] = append(rows[i], display.Fit(cell, widest))
 		}
 		left -= widest + 2
 	}
-	return Columns(rows, 2, right...)
+	return display.Columns(rows, 2, right...)
 }
 
-// writeTasks writes a table of tasks; the reason of a task that did not end well is below it, that of tasks which were parked by
+// Tasks writes a table of tasks; the reason of a task that did not end well is below it, that of tasks which were parked by
 // one cause below the first of them, with the others. Below one that is unchanged or parked is what a coding agent said last.
-func writeTasks(b *strings.Builder, tasks []view.Task, width int) {
+func Tasks(b *strings.Builder, tasks []view.Task, width int) {
 	alike := feed.Alike(tasks)
 	lines := table(taskColumns, tasks, width)
 	b.WriteString(lines[0] + "\n")
@@ -142,13 +95,13 @@ const (
 func writeReason(b *strings.Builder, t *view.Task, alike []string, width int) {
 	var lines []string
 	if !t.Landed() && !t.Unchanged() && (len(alike) == 0 || alike[0] == t.ID) {
-		lines = wrap(safe(t.Reason), width-4)
+		lines = display.Wrap(display.Safe(t.Reason), width-4)
 		if len(alike) > 1 {
-			lines = append(lines, wrap(safe("same cause: "+text.Some(alike[1:], maxAlike)), width-4)...)
+			lines = append(lines, display.Wrap(display.Safe("same cause: "+text.Some(alike[1:], maxAlike)), width-4)...)
 		}
 	}
 	if t.Said != "" && !strings.Contains(t.Reason, t.Said) {
-		lines = append(lines, wrap(safe("its last words: "+text.Clip(t.Said, maxSaid)), width-4)...)
+		lines = append(lines, display.Wrap(display.Safe("its last words: "+text.Clip(t.Said, maxSaid)), width-4)...)
 	}
 	for _, l := range lines {
 		b.WriteString("    " + l + "\n")

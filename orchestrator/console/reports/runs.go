@@ -1,4 +1,4 @@
-package console
+package reports
 
 import (
 	"encoding/json"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"divisi/internal/text"
+	"divisi/orchestrator/console/display"
 	"divisi/orchestrator/view"
 )
 
@@ -42,7 +43,7 @@ func RowOf(id, status string, data json.RawMessage, now time.Time) (row Row, err
 		}
 		bare := *r // what it waits for is a column of its own
 		bare.Wait, bare.Quotas, bare.Reason = "", nil, ""
-		row.Progress = Sanitize(bare.Progress())
+		row.Progress = display.Sanitize(bare.Progress())
 	})
 }
 

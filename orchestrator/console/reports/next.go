@@ -1,10 +1,13 @@
-package console
+package reports
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
+	"charm.land/lipgloss/v2"
+
+	"divisi/orchestrator/console/display"
 	"divisi/orchestrator/view/advice"
 )
 
@@ -36,14 +39,14 @@ func called(ways []Way, calls func(hint string) string) []Way {
 func Next(b *strings.Builder, ways []Way) {
 	rows := make([][]string, len(ways))
 	for i, w := range ways {
-		if rows[i] = []string{w.Command, "# " + w.Why}; cellWidth(w.Command) > maxAligned {
+		if rows[i] = []string{w.Command, "# " + w.Why}; lipgloss.Width(w.Command) > maxAligned {
 			rows[i] = rows[i][:1]
 		}
 	}
-	lines := Columns(rows, 3)
+	lines := display.Columns(rows, 3)
 	for i, w := range ways {
 		if len(rows[i]) == 1 {
-			lines[i] += "   " + safe("# "+w.Why)
+			lines[i] += "   " + display.Safe("# "+w.Why)
 		}
 		b.WriteString("  " + lines[i] + "\n")
 	}

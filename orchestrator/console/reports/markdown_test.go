@@ -1,7 +1,8 @@
-package console
+package reports
 
 import (
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 
@@ -17,7 +18,7 @@ func markdown(t *testing.T, r *view.Report) string {
 	data, err := json.Marshal(r)
 	require.NoError(t, err)
 	var b strings.Builder
-	require.NoError(t, MarkdownReport(&b, data, func(hint string) string {
+	require.NoError(t, Markdown(&b, data, func(hint string) string {
 		return strings.Replace(hint, "divisi ", "divisi --on host ", 1)
 	}))
 	return b.String()
@@ -37,7 +38,9 @@ func TestMarkdownOfARun(t *testing.T) {
 		},
 		Next: []advice.Way{{Command: "divisi log r1/b", Why: "why it failed"}},
 	})
-	golden(t, "testdata/report.md", []byte(got))
+	want, err := os.ReadFile("testdata/report.md")
+	require.NoError(t, err)
+	require.Equal(t, string(want), got)
 }
 
 func TestMarkdownKeepsForeignTextInItsCell(t *testing.T) {

@@ -1,4 +1,4 @@
-package console
+package display
 
 import (
 	"strings"
@@ -11,11 +11,11 @@ import (
 // maxText bounds one foreign text, in bytes, before it is cleaned.
 const maxText = 4096
 
-// safe is Sanitize for text of any length.
-func safe(s string) string { return Sanitize(text.Clip(s, maxText)) }
+// Safe is Sanitize for text of any length.
+func Safe(s string) string { return Sanitize(text.Clip(s, maxText)) }
 
-// fit cuts text to a width in cells, with an ellipsis where something is gone.
-func fit(s string, width int) string {
+// Fit cuts text to a width in cells, with an ellipsis where something is gone.
+func Fit(s string, width int) string {
 	if width <= 0 {
 		return ""
 	}
@@ -33,14 +33,14 @@ func fit(s string, width int) string {
 	return s
 }
 
-// pad cuts or fills text to exactly a width.
-func pad(s string, width int) string {
-	s = fit(s, width)
+// Pad cuts or fills text to exactly a width.
+func Pad(s string, width int) string {
+	s = Fit(s, width)
 	return s + strings.Repeat(" ", max(0, width-lipgloss.Width(s)))
 }
 
-// wrap breaks text at spaces into lines of a width; a longer word is cut up.
-func wrap(s string, width int) []string {
+// Wrap breaks text at spaces into lines of a width; a longer word is cut up.
+func Wrap(s string, width int) []string {
 	width = max(width, 1)
 	var lines []string
 	line := ""

@@ -1,4 +1,4 @@
-package console
+package reports
 
 import (
 	"encoding/json"
@@ -7,15 +7,16 @@ import (
 	"strings"
 
 	"divisi/internal/text"
+	"divisi/orchestrator/console/display"
 	"divisi/orchestrator/view"
 )
 
 // maxMarkdownRows bounds the rows of a table: code hosts cut a summary of more than 1 MiB.
 const maxMarkdownRows = 200
 
-// MarkdownReport writes the report of a run, given as JSON, for a summary of CI or a comment on a code host. Foreign text
+// Markdown writes the report of a run, given as JSON, for a summary of CI or a comment on a code host. Foreign text
 // is in code spans: there it is no markup, link or mention. Calls completes the commands of its next steps.
-func MarkdownReport(b *strings.Builder, data json.RawMessage, calls func(hint string) string) error {
+func Markdown(b *strings.Builder, data json.RawMessage, calls func(hint string) string) error {
 	return render(data, func(r *view.Report) { writeMarkdown(b, r, calls) })
 }
 
@@ -112,7 +113,7 @@ const maxSpan = 400
 // 6.1, and the tables of GitHub Flavored Markdown for the bar). Renderers differ about a bar behind a backslash of the text's
 // own: for some it ends the cell, and with it the code. A space keeps them apart.
 func span(s string) string {
-	s = strings.ReplaceAll(text.Short(Sanitize(s), maxSpan), `\|`, `\ |`)
+	s = strings.ReplaceAll(text.Short(display.Sanitize(s), maxSpan), `\|`, `\ |`)
 	if s == "" {
 		return ""
 	}

@@ -1,10 +1,11 @@
-package console
+package reports
 
 import (
 	"fmt"
 	"strings"
 
 	"divisi/internal/text"
+	"divisi/orchestrator/console/display"
 	"divisi/orchestrator/view"
 )
 
@@ -27,7 +28,7 @@ func writeHandoffs(w *strings.Builder, r *view.Report) {
 			if left == maxHandoffLines-1 {
 				w.WriteByte('\n')
 			}
-			fmt.Fprintf(w, "%s of %s: %s\n", l[0], t.ID, text.Clip(Sanitize(l[1]), maxHandoffLine))
+			fmt.Fprintf(w, "%s of %s: %s\n", l[0], t.ID, text.Clip(display.Sanitize(l[1]), maxHandoffLine))
 		}
 	}
 	if more > 0 {
@@ -35,10 +36,10 @@ func writeHandoffs(w *strings.Builder, r *view.Report) {
 	}
 }
 
-// UnverifiedNote marks a branch on which nothing is proven.
-func UnverifiedNote(why string) string {
+// Unverified marks a branch on which nothing is proven.
+func Unverified(why string) string {
 	if why == "" {
 		return ""
 	}
-	return " (unverified: " + Sanitize(why) + ")"
+	return " (unverified: " + display.Sanitize(why) + ")"
 }

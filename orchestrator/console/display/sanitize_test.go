@@ -1,4 +1,4 @@
-package console
+package display
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"charm.land/lipgloss/v2"
 	"github.com/stretchr/testify/require"
 )
 
@@ -62,13 +63,13 @@ func FuzzFit(f *testing.F) {
 	f.Add("abc", 0)
 	f.Fuzz(func(t *testing.T, s string, width int) {
 		width %= 200
-		s = safe(s)
-		require.LessOrEqual(t, cellWidth(fit(s, width)), max(width, 0))
+		s = Safe(s)
+		require.LessOrEqual(t, lipgloss.Width(Fit(s, width)), max(width, 0))
 		if width > 0 {
-			require.Equal(t, width, cellWidth(pad(s, width)))
+			require.Equal(t, width, lipgloss.Width(Pad(s, width)))
 		}
-		for _, l := range wrap(s, max(width, 2)) {
-			require.LessOrEqual(t, cellWidth(l), max(width, 2))
+		for _, l := range Wrap(s, max(width, 2)) {
+			require.LessOrEqual(t, lipgloss.Width(l), max(width, 2))
 		}
 	})
 }

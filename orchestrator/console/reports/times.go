@@ -1,10 +1,11 @@
-package console
+package reports
 
 import (
 	"encoding/json"
 	"fmt"
 	"strings"
 
+	"divisi/orchestrator/console/display"
 	"divisi/orchestrator/view"
 )
 
@@ -13,7 +14,7 @@ import (
 func Times(b *strings.Builder, data json.RawMessage) error {
 	return render(data, func(r *view.Report) {
 		row := func(name string, s float64) {
-			fmt.Fprintf(b, "%10.2f s %5.1f %%  %s\n", s, 100*s/max(r.Times.WallSeconds, 1e-9), Sanitize(name))
+			fmt.Fprintf(b, "%10.2f s %5.1f %%  %s\n", s, 100*s/max(r.Times.WallSeconds, 1e-9), display.Sanitize(name))
 		}
 		for _, p := range r.Times.Parts {
 			row(p.Phase, p.Seconds)

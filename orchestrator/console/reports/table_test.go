@@ -1,4 +1,4 @@
-package console
+package reports
 
 import (
 	"strings"
@@ -10,20 +10,6 @@ import (
 	"divisi/orchestrator/view"
 )
 
-func TestColumns(t *testing.T) {
-	t.Parallel()
-	require.Equal(t, []string{
-		"名前   12  x",
-		"ab€     3",
-		"a     the last cell of a short row",
-		"      123  y",
-	}, Columns([][]string{
-		{"名前", "12", "x"}, {"a\x1b[31mb€\n", "3", ""}, {"a", "the last cell of a short row"}, {"", "123", "y"},
-	}, 2, 1))
-	require.Empty(t, Table(nil))
-	require.Equal(t, "a\nb\n", Table([][]string{{"a"}, {"b"}}))
-}
-
 func TestTheLastWordsOfAnAgentStandBelowItsTask(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
@@ -34,7 +20,7 @@ func TestTheLastWordsOfAnAgentStandBelowItsTask(t *testing.T) {
 		{ID: "failed", State: run.TaskParked, Reason: "command: gemini exited with 1", Said: "I gave up."},
 		{ID: "told", State: run.TaskParked, Reason: "command: gemini exited with 1, and reports: I told you.", Said: "I told you."},
 	}
-	writeTasks(&b, view.Ranked(tasks), 80)
+	Tasks(&b, view.Ranked(tasks), 80)
 	got := b.String()
 	require.Contains(t, got, "\n    its last words: I cannot do this.")
 	require.Contains(t, got, "    command: gemini exited with 1\n    its last words: I gave up.\n")

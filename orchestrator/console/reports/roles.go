@@ -1,4 +1,4 @@
-package console
+package reports
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
+	"divisi/orchestrator/console/display"
 	"divisi/orchestrator/view"
 )
 
@@ -22,15 +23,15 @@ func writeRoles(b *strings.Builder, roles []view.Role, width int) {
 		rows = append(rows, roleCells(r))
 	}
 	b.WriteByte('\n')
-	for _, line := range Columns(rows, 2, 1, 2, 3, 4, 5, 6) {
-		b.WriteString(fit(line, width) + "\n")
+	for _, line := range display.Columns(rows, 2, 1, 2, 3, 4, 5, 6) {
+		b.WriteString(display.Fit(line, width) + "\n")
 	}
 }
 
 func roleCells(r view.Role) []string {
 	u := r.Usage
 	return []string{
-		fit(safe(r.Role), 24), fmt.Sprint(u.Calls), text.Tokens(u.Prompt), text.Tokens(u.Cached),
+		display.Fit(display.Safe(r.Role), 24), fmt.Sprint(u.Calls), text.Tokens(u.Prompt), text.Tokens(u.Cached),
 		fmt.Sprintf("%.0f%%", 100*r.Reuse), text.Tokens(u.Output + u.Thoughts), cost(r.Cost, r.Unpriced),
 	}
 }

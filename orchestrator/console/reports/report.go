@@ -1,4 +1,6 @@
-package console
+// Package reports writes what orchestrator/view has computed, given as JSON, as text: the report of a run or of a task as lines for
+// a terminal or as Markdown, the output of an attempt, and the rows of several runs.
+package reports
 
 import (
 	"encoding/json"
@@ -8,21 +10,22 @@ import (
 	"strings"
 
 	"divisi/internal/text"
+	"divisi/orchestrator/console/display"
 	"divisi/orchestrator/view"
 )
 
-// Report writes the report of a run, given as JSON, at most width cells wide. Calls completes the commands of its next steps.
-func Report(b *strings.Builder, data json.RawMessage, width int, calls func(hint string) string) error {
+// Run writes the report of a run, given as JSON, at most width cells wide. Calls completes the commands of its next steps.
+func Run(b *strings.Builder, data json.RawMessage, width int, calls func(hint string) string) error {
 	return render(data, func(r *view.Report) { writeReport(b, r, width, calls) })
 }
 
-// TaskReport writes the report of one task, given as JSON.
-func TaskReport(b *strings.Builder, data json.RawMessage) error {
+// Task writes the report of one task, given as JSON.
+func Task(b *strings.Builder, data json.RawMessage) error {
 	return render(data, func(t *view.Task) { writeTask(b, t) })
 }
 
-// EndReport writes what the report of a run that has ended, given as JSON, has beyond what Close has written.
-func EndReport(b *strings.Builder, data json.RawMessage, width int) error {
+// End writes what the report of a run that has ended, given as JSON, has beyond what a console has shown.
+func End(b *strings.Builder, data json.RawMessage, width int) error {
 	return render(data, func(r *view.Report) {
 		writeHandoffs(b, r)
 		writeNewGates(b, r.NewGates)
@@ -52,7 +55,7 @@ type fields struct {
 func (f fields) add(word string, texts ...string) {
 	for _, text := range texts {
 		if text != "" {
-			fmt.Fprintf(f.b, "%-*s %s\n", f.width, word, Sanitize(text))
+			fmt.Fprintf(f.b, "%-*s %s\n", f.width, word, display.Sanitize(text))
 		}
 	}
 }
@@ -70,7 +73,7 @@ func writeReport(w *strings.Builder, r *view.Report, columns int, calls func(hin
 	if r.Wait != "" {
 		state += ", waiting for " + r.Wait
 	}
-	fmt.Fprintf(w, "run     %s  %s\n", r.Run, Sanitize(state))
+	fmt.Fprintf(w, "run     %s  %s\n", r.Run, display.Sanitize(state))
 	for _, u := range r.Unread {
 		f.add("unread", u.String())
 	}
@@ -84,9 +87,9 @@ func writeReport(w *strings.Builder, r *view.Report, columns int, calls func(hin
 	f.addf(r.Unverified != "", "proof", "%s: %s", proof, r.Unverified)
 	f.addf(r.Better != "", "better", "%s", r.Better)
 	f.addf(r.OneWorker != "", "proof", "by one worker, %s: no other one could run the final gates too", r.OneWorker)
-	fmt.Fprintf(w, "goal    %s\nrepo    %s\nbase    %s\n", Sanitize(r.Goal), Sanitize(r.Repo), short(r.Base))
+	fmt.Fprintf(w, "goal    %s\nrepo    %s\nbase    %s\n", display.Sanitize(r.Goal), display.Sanitize(r.Repo), short(r.Base))
 	f.addf(r.Ref != "", "branch", "%s at %s%s", strings.TrimPrefix(r.Ref, "refs/heads/"), short(r.Head),
-		UnverifiedNote(r.Unverified))
+		Unverified(r.Unverified))
 	f.addf(r.Files > 0, "change", "%s, +%d -%d", text.Count(r.Files, "file"), r.Added, r.Deleted)
 	for _, u := range r.Told {
 		f.addf(true, "told", "no gate reads %s", u)
@@ -128,7 +131,7 @@ func writeReport(w *strings.Builder, r *view.Report, columns int, calls func(hin
 	}
 	f.add("doubt", r.Doubts...)
 	w.WriteByte('\n')
-	writeTasks(w, r.Tasks, columns)
+	Tasks(w, r.Tasks, columns)
 	writeHandoffs(w, r)
 	writeRoles(w, r.Roles, columns)
 	writeGates(w, r.Gates)
@@ -145,7 +148,7 @@ func writeNewGates(w *strings.Builder, gates []view.AddedGate) {
 		if i == 0 {
 			w.WriteString("\nGates that were added to this run. For later ones, in .divisi/divisi.yaml, below gates:\n")
 		}
-		fmt.Fprintf(w, "  - name: %s\n    command: %s\n", Sanitize(g.Name), Sanitize(text.Flow(g.Command)))
+		fmt.Fprintf(w, "  - name: %s\n    command: %s\n", display.Sanitize(g.Name), display.Sanitize(text.Flow(g.Command)))
 	}
 }
 
@@ -164,7 +167,7 @@ func writeGates(w *strings.Builder, gates []view.Gate) {
 	}
 	w.WriteByte('\n')
 	for _, g := range gates {
-		fmt.Fprintf(w, "gate    %s: %s, %.1f s", Sanitize(g.Gate), g.Verdict, g.Seconds)
+		fmt.Fprintf(w, "gate    %s: %s, %.1f s", display.Sanitize(g.Gate), g.Verdict, g.Seconds)
 		for _, part := range []struct {
 			word string
 			list []string
@@ -175,11 +178,11 @@ func writeGates(w *strings.Builder, gates []view.Gate) {
 			{"fixed", g.Fixed},
 		} {
 			if len(part.list) > 0 {
-				fmt.Fprintf(w, "; %s: %s", part.word, Sanitize(strings.Join(part.list, ", ")))
+				fmt.Fprintf(w, "; %s: %s", part.word, display.Sanitize(strings.Join(part.list, ", ")))
 			}
 		}
 		if g.Error != "" {
-			fmt.Fprintf(w, "\n        first error: %s", Sanitize(g.Error))
+			fmt.Fprintf(w, "\n        first error: %s", display.Sanitize(g.Error))
 		}
 		if g.Output != "" {
 			fmt.Fprintf(w, "\n        whole output: %s", g.Output)
@@ -192,9 +195,9 @@ func writeGates(w *strings.Builder, gates []view.Gate) {
 func writeTask(w *strings.Builder, t *view.Task) {
 	f := fields{w, 9}
 	fmt.Fprintf(w, "task      %s  %s\ntitle     %s\nrole      %s\nattempts  %d, delivered %d times, %.1f s\n",
-		t.ID, t.Status(), Sanitize(t.Title), t.Role, t.Attempts, t.Deliveries, t.Seconds)
+		t.ID, t.Status(), display.Sanitize(t.Title), t.Role, t.Attempts, t.Deliveries, t.Seconds)
 	if t.Inherits != "" {
-		fmt.Fprintf(w, "files     %s\ninherits  %s\n", Sanitize(strings.Join(t.WriteSet, ", ")), t.Inherits)
+		fmt.Fprintf(w, "files     %s\ninherits  %s\n", display.Sanitize(strings.Join(t.WriteSet, ", ")), t.Inherits)
 	}
 	fmt.Fprintf(w, "tokens    %d in %d calls, %d turns\n", t.Usage.Total(), t.Usage.Calls, t.Turns)
 	f.addf(t.Usage.Total() > 0, "cost", "%s", cost(t.Cost, t.Unpriced))
