@@ -54,13 +54,13 @@ type house struct {
 var modes = map[string][]string{
 	"orchestrator/client": {"AtRest", "Held", "Host", "Served", "Rest"},
 	"orchestrator/conduct": {
-		"Elsewhere", "Ordered", "resumes", "RunsCommands", "Members", "Trial", "Sample", "Demo", "Record", "Replay", "AutoApprove",
+		"Elsewhere", "Ordered", "RunsCommands", "Members", "Trial", "Sample", "Demo", "Record", "Replay", "AutoApprove",
 		"AtRest", "Host", "Served", "Sent", "Rest",
 	},
 	"orchestrator/conductor": {"Elsewhere", "Ordered", "Members", "Interactive", "Resume"},
 	"orchestrator/console":   {"Trial"},
 	"orchestrator/depot":     {"Trial"},
-	"orchestrator/door":      {"AtRest", "Remote", "Place", "Hosted", "Vouches"},
+	"orchestrator/door":      {"AtRest", "Remote", "Place", "Hosted"},
 	"orchestrator/host":      {"Members", "Commands", "AtRest", "Rest"},
 	"orchestrator/phase":     {"Trial", "Crew"},
 	"orchestrator/run":       {"AutoApprove", "Trial", "Crew"},
@@ -71,11 +71,15 @@ var modes = map[string][]string{
 
 // chosen are the functions in which a run is made, resumed or opened, and its options are checked: they may ask.
 var chosen = map[string][]string{
-	"orchestrator/client":    {"Attach", "Open", "NewRun"},
-	"orchestrator/conduct":   {"Start", "Submit", "ResumeHosted", "from", "check", "checkTape", "newHalf", "begin", "prepare", "obey", "carry"},
-	"orchestrator/conductor": {"New"},
-	"orchestrator/host":      {"begin", "visited"},
-	"orchestrator/station":   {"check", "engage"},
+	"orchestrator/client": {"Attach", "Open", "NewRun"},
+	"orchestrator/conduct": {
+		"Start", "Submit", "ResumeHosted", "from", "workers", "approver", "check", "checkTape", "newHalf", "begin", "prepare", "carry",
+		"instruct",
+	},
+	"orchestrator/conductor": {"New", "newConductor"},
+	"orchestrator/door":      {"NewRuns"},
+	"orchestrator/host":      {"begin", "names", "visited"},
+	"orchestrator/station":   {"check", "engage", "party"},
 }
 
 func main() {

@@ -67,6 +67,7 @@ func (unnamed) by(string) string { return bus.Local }
 
 func (unnamed) visitor(string) string { return bus.Local }
 
+// Member implements names.
 func (unnamed) Member(string) (none member.Member, known bool) { return none, false }
 
 func (unnamed) admits(*wire.Warrant) error { return nil }

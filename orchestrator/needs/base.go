@@ -143,8 +143,8 @@ func (b *Base) checkProgram(ctx context.Context, role, name string) (notices []s
 		if missing != name {
 			which = ", and " + missing
 		}
-		return nil, usage.Errorf("the command of role %s names %s%s is in the checkout and not in the base commit %.12s: commit it first",
-			role, name, which, b.Spec.Base)
+		return nil, usage.Errorf("the command of role %s names %s%s is in the checkout and not in the base commit %.12s: commit "+
+			"it first", role, name, which, b.Spec.Base)
 	case differs:
 		return []string{fmt.Sprintf("%s differs from the base commit %.12s, which this run uses: commit it first to run it "+
 			"as it is here", name, b.Spec.Base)}, nil

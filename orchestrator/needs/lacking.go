@@ -81,6 +81,6 @@ func (b *Base) checkGates(ctx context.Context) error {
 	if err != nil || !lacks {
 		return err
 	}
-	return usage.Errorf("gate %s: the base commit %.12s does not have its program %s, and no setup or environment makes it: commit "+
-		"it, or correct the gate in .divisi/divisi.yaml", gates[0].Name, b.Spec.Base, program)
+	return usage.Errorf("gate %s: the base commit %.12s does not have its program %s, and no setup or environment makes it: "+
+		"commit it, or correct the gate in .divisi/divisi.yaml", gates[0].Name, b.Spec.Base, program)
 }

@@ -39,7 +39,8 @@ type party interface {
 type borrower interface {
 	// base opens the mirror of the run's base commit at a directory.
 	base(ctx context.Context, dir string) (*git.Repo, error)
-	// bring gets the environment that the conducting half lends, beside has what trees have beside the commits; nil for this machine.
+	// bring gets the environment that the conducting half lends. beside has what trees have beside the commits; nil for this
+	// machine.
 	bring(ctx context.Context) error
 	beside() checkout.Source
 }

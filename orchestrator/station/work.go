@@ -168,7 +168,8 @@ func (w *Work) follow(ctx context.Context, from uint64) error {
 // outdated reports whether the log names another setup than the one that the worker works by, and has follow begin with it.
 func (w *Work) outdated(ctx context.Context) (bool, error) {
 	var b Begun
-	for m, err := range w.party().events(nil).Read(ctx, bus.ConductorSubject(w.Run, string(contextscope.KindRun)), w.at.Load()+1) {
+	subject := bus.ConductorSubject(w.Run, string(contextscope.KindRun))
+	for m, err := range w.party().events(nil).Read(ctx, subject, w.at.Load()+1) {
 		if err != nil {
 			return false, fmt.Errorf("read the setups of run %s: %w", w.Run, err)
 		}

@@ -154,7 +154,8 @@ func (e *workerRun) once(ctx context.Context) error {
 	o := &e.worker.o
 	w := &Work{
 		Place: depot.Place{Dir: e.worker.Dir, Log: e.worker.Log}, Run: e.run, Git: e.worker.git,
-		Record: o.Record, Replay: o.Replay, Notice: o.Notice, engaged: e, name: o.Name, remotes: o.Remotes, look: make(chan struct{}, 1),
+		Record: o.Record, Replay: o.Replay, Notice: o.Notice, look: make(chan struct{}, 1),
+		engaged: e, name: o.Name, remotes: o.Remotes,
 	}
 	var err error
 	if w.Bus, err = o.Server.Open(ctx, e.run); err != nil {
