@@ -76,7 +76,8 @@ var (
 			below: []string{".bundle"}, locks: []string{"Gemfile.lock"},
 		},
 		maven.as("mvn"), maven.as("./mvnw"), gradle.as("gradle"), gradle.as("./gradlew"),
-		{argv: []string{"python3", "-m", "venv"}}, {argv: []string{"python", "-m", "venv"}},
+		{argv: []string{"python3", "-m", "venv"}},
+		{argv: []string{"python", "-m", "venv"}},
 	}
 )
 
