@@ -21,7 +21,8 @@ var (
 		.eslintcache .stylelintcache .hypothesis .coverage coverage .nyc_output .idea .vscode .DS_Store`)
 	selfCheckedEnds = []string{".egg-info", ".dist-info", ".pyc", ".tsbuildinfo", ".log", ".lock"}
 	// lockFiles are written by package managers, beside those that end with .lock.
-	lockFiles = strings.Fields(`package-lock.json npm-shrinkwrap.json pnpm-lock.yaml bun.lockb go.sum go.work.sum gradle.lockfile`)
+	lockFiles = strings.Fields(`package-lock.json npm-shrinkwrap.json pnpm-lock.yaml bun.lockb go.sum go.work.sum
+		gradle.lockfile`)
 )
 
 // Derived are its places and files that are made from tracked files: those that a list of globs names, where it is not nil, and

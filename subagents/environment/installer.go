@@ -57,7 +57,8 @@ var (
 	}
 	installers = []installer{
 		{argv: []string{"npm", "install", "--global"}, files: []string{".npmrc"}},
-		npm.as("npm", "ci"), npm.as("npm", "install"), pnpm.as("pnpm", "install"), yarn.as("yarn", "install"), bun.as("bun", "install"),
+		npm.as("npm", "ci"), npm.as("npm", "install"), pnpm.as("pnpm", "install"), yarn.as("yarn", "install"),
+		bun.as("bun", "install"),
 		{argv: []string{"go", "mod", "download"}, files: []string{"go.mod", "go.sum", "go.work", "go.work.sum"}},
 		{
 			argv:  []string{"cargo", "fetch"},

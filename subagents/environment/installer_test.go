@@ -97,7 +97,7 @@ func TestWhichFilesKeyWhichInstaller(t *testing.T) {
 			blobs[name] = "{}"
 		}
 		files, err := environment.FilesOf(&spec.Setup{Command: []string{"sh", "-c", command}}, &environment.Tree{
-			ID: "tree", Blobs: blobs, Read: func(name string) ([]byte, error) { return []byte("{}"), nil },
+			ID: "tree", Blobs: blobs, Read: func(string) ([]byte, error) { return []byte("{}"), nil },
 		})
 		require.NoError(t, err)
 		require.Equal(t, want, strings.Join(slices.Sorted(maps.Keys(files)), " "), command)

@@ -92,8 +92,9 @@ func TestWithoutALockFileWhatWasWrittenIsInTheDigest(t *testing.T) {
 		require.NoError(t, err)
 		return e.Digest
 	}
-	require.Equal(t, digest("1", true), digest("1", true))
-	require.NotEqual(t, digest("1", true), digest("2", true))
+	first := digest("1", true)
+	require.Equal(t, first, digest("1", true))
+	require.NotEqual(t, first, digest("2", true))
 	require.Equal(t, digest("1", false), digest("2", false))
 }
 

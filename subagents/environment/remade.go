@@ -60,7 +60,7 @@ func (e *Environment) readRemade() error {
 	return err
 }
 
-// told is the name of the environment in receipts: a machine that cannot make derived files again proves nothing for one that can.
+// told is the name of the environment in receipts: a machine that cannot make derived files again proves nothing for another.
 func (e *Environment) told() string {
 	r := e.Remade()
 	if r == nil || r.Lack != "" {

@@ -19,8 +19,8 @@ import (
 const maxManifests = 3
 
 // dependencies makes the environment fit the tested tree where that has other manifests than the base commit, or other files of
-// which setup derives something: the setup runs again, over the environment and never with the network, because the tree says what
-// it runs. Where it fails, the environment has not what the tree needs.
+// which setup derives something: the setup runs again, over the environment and never with the network, because the tree tells
+// what it runs. Where it fails, the environment has not what the tree needs.
 func (t *Executor) dependencies(ctx context.Context) (*hindrance, error) {
 	if t.Assignment.Environment == "" {
 		return nil, nil

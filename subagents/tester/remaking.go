@@ -120,8 +120,8 @@ func asGate(command []string) spec.Gate { return spec.Gate{Name: "setup", Comman
 
 const unknown = "setup"
 
-// findMadeOf finds out of which changed files the setup has made places again: what it read as a gate must, with probes where that
-// is a question. Then it makes them once more.
+// findMadeOf finds out of which changed files the setup has made places again: what it read as a gate must, with probes where
+// that is a question. Then it makes them once more.
 func (t *Executor) findMadeOf(
 	ctx context.Context, reading *grade.Reading, where gate.Where, places []string,
 ) (*hindrance, error) {

@@ -274,8 +274,8 @@ func (t *Executor) takeSetup(
 	}
 	if locks := environment.Unlocked(t.setup(), tree); len(locks) > 0 {
 		m.Unlocked()
-		m.Note("the commit has no lock file (" + strings.Join(locks, ", ") + "): setup has taken the versions that it found, which " +
-			"stay until what it reads changes, or divisi env rm")
+		m.Note("the commit has no lock file (" + strings.Join(locks, ", ") + "): setup has taken the versions that it found, " +
+			"which stay until what it reads changes, or divisi env rm")
 	}
 	downloads, err := t.Caches.Downloaded()
 	if err != nil {
