@@ -33,14 +33,14 @@ func Detect(
 	}
 	named := len(project.Gates) > 0
 	if !named {
-		project.Gates, s.Detected = found.Gates, true
+		project.Gates, s.Detected, notes = found.Gates, true, found.Notes
 	}
 	if has {
-		return nil, nil
+		return notes, nil
 	}
 	s.Proposed = found.Setup
 	if named || !found.Needed || propose == nil {
-		return nil, nil
+		return notes, nil
 	}
 	with := *project
 	with.Setup.Command, with.Derived, with.Regenerate = found.Setup, found.Derived, found.Regenerate

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"bytes"
+	"path"
 	"slices"
 	"strings"
 
@@ -103,7 +104,11 @@ func reporter(command []string) string {
 
 // reportFile returns the file with a report, as JUnit or JSON, that a command is told to write, or "".
 func reportFile(command []string) string {
+	dir := ""
 	for i, arg := range command {
+		if to, ok := strings.CutPrefix(arg, "--chdir="); ok && dir == "" {
+			dir = to // env works there
+		}
 		name, value, ok := strings.Cut(arg, "=")
 		if !strings.HasPrefix(name, "--junit") && name != "--outputFile" && name != "--test-reporter-destination" {
 			continue
@@ -112,7 +117,7 @@ func reportFile(command []string) string {
 			value = command[i+1]
 		}
 		if strings.HasSuffix(value, ".xml") || strings.HasSuffix(value, ".json") {
-			return value
+			return path.Join(dir, value)
 		}
 	}
 	return ""

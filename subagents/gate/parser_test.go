@@ -302,6 +302,7 @@ func TestFormatOf(t *testing.T) {
 	require.Equal(t, FormatText, formatOf(spec.Gate{Command: []string{"go", "test", "-json"}, Format: FormatText}))
 	require.Equal(t, FormatJUnit, formatOf(spec.Gate{Command: []string{"./mvnw", "-B", "verify"}}))
 	require.Equal(t, "r.xml", reportFile([]string{"gotestsum", "--junitfile", "r.xml"}))
+	require.Equal(t, "a/b/r.xml", reportFile([]string{"env", "--chdir=a/b", "pytest", "--junitxml=r.xml"}))
 	require.Empty(t, reportFile([]string{"pytest", "--junitxml=/dev/stdout"}))
 }
 

@@ -3,6 +3,7 @@ package detect
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os/exec"
 	"path"
 	"slices"
@@ -20,6 +21,8 @@ const (
 	maxBuildFile = 4 << 20
 	// maxProjects bounds the sub-projects of one language; those nearest to the root are taken.
 	maxProjects = 50
+	// maxLooked bounds the files of one name that are read to find them.
+	maxLooked = 500
 )
 
 // Proposal holds the needs of a repository, as its files show them.
@@ -79,15 +82,13 @@ func Of(files []string, read func(string) ([]byte, error), o Options) Proposal {
 			d.dirs[dir] = true
 		}
 	}
-	d.taken = map[string]bool{}
-	for _, language := range []func(){d.golang, d.node, d.python, d.rust, d.maven} {
+	d.taken, d.texts = map[string]bool{}, map[string]string{}
+	for _, language := range []func(){d.golang, d.node, d.python, d.rust, d.maven, d.gradle, d.native} {
 		language()
 	}
-	if len(d.Gates) == 0 {
-		d.make()
-	}
+	d.note()
 	d.Setup = command(d.steps)
-	for _, list := range []*[]string{&d.Why, &d.Ignored, &d.Derived} {
+	for _, list := range []*[]string{&d.Why, &d.Ignored, &d.Derived, &d.Notes} {
 		slices.Sort(*list)
 		*list = slices.Compact(*list)
 	}
@@ -102,19 +103,22 @@ type detector struct {
 	dirs  map[string]bool // directories with tracked files
 	taken map[string]bool // names of gates
 	steps []step
+	left  []left
 	read  func(string) ([]byte, error)
+	texts map[string]string // that were read
 }
 
 // text is the content of a known file, or "".
 func (d *detector) text(file string) string {
-	if !d.known[file] {
-		return ""
+	content, had := d.texts[file]
+	if had || !d.known[file] {
+		return content
 	}
-	data, err := d.read(file)
-	if err != nil {
-		return ""
+	if data, err := d.read(file); err == nil {
+		content = string(data)
 	}
-	return string(data)
+	d.texts[file] = content
+	return content
 }
 
 // under returns the files of a name, those nearest to the root first, without those of other people.
@@ -125,8 +129,38 @@ func (d *detector) under(name string) []string {
 			found = append(found, file)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b string) int { return cmp.Compare(strings.Count(a, "/"), strings.Count(b, "/")) })
-	return found[:min(len(found), maxProjects)]
+	slices.SortStableFunc(found, nearer)
+	if len(found) > maxLooked {
+		d.Notes = append(d.Notes, fmt.Sprintf("of %d files named %s only the first %d are read", len(found), name, maxLooked))
+	}
+	return found[:min(len(found), maxLooked)]
+}
+
+// nearer compares the distances of paths from the root.
+func nearer(a, b string) int { return cmp.Compare(depth(a), depth(b)) }
+
+func depth(p string) int {
+	if p == "." {
+		return -1
+	}
+	return strings.Count(p, "/")
+}
+
+// home returns the directory of a file of some name that a path is nearest below; "" for none.
+func (d *detector) home(file string, names ...string) string {
+	for dir := path.Dir(file); ; dir = path.Dir(dir) {
+		if slices.ContainsFunc(names, func(name string) bool { return d.known[path.Join(dir, name)] }) {
+			return dir
+		}
+		if dir == "." {
+			return ""
+		}
+	}
+}
+
+// within reports whether a path is a directory or lies below it.
+func within(file, dir string) bool {
+	return dir == "." || file == dir || strings.HasPrefix(file, dir+"/")
 }
 
 // foreign reports whether a file is in a directory that holds other people's code or data of tests, or whose name a command could
@@ -134,7 +168,8 @@ func (d *detector) under(name string) []string {
 func foreign(file string) bool {
 	return slices.ContainsFunc(strings.Split(path.Dir(file), "/"), func(dir string) bool {
 		switch dir {
-		case "testdata", "vendor", "node_modules", "third_party", "fixtures", "__fixtures__", "examples", "templates":
+		case "testdata", "vendor", "node_modules", "third_party", "third-party", "thirdparty", "fixtures", "__fixtures__",
+			"example", "examples", "templates":
 			return true
 		}
 		return len(dir) > 1 && strings.ContainsAny(dir[:1], "._-")
@@ -166,26 +201,39 @@ func (d *detector) name(tool, dir string) string {
 	return name
 }
 
-// step is a part of the setup, as a shell line in a directory.
-type step struct{ dir, line string }
+// step is a part of the setup, as a shell line in a directory. It may fail where a gate of its own tells it.
+type step struct {
+	dir, line, why string
+	may            bool
+}
 
 // install adds a part of the setup, shown to be needed by a file.
 func (d *detector) install(dir, line, why string) {
-	d.steps = append(d.steps, step{dir, line})
+	d.steps = append(d.steps, step{dir: dir, line: line, why: why})
 	d.Why = append(d.Why, why)
+}
+
+// try adds a part of the setup for a project beside others, which are to be tried also where it fails: its gate tells then what
+// is missing.
+func (d *detector) try(dir, line, why string, may bool) {
+	d.install(dir, line, why)
+	d.steps[len(d.steps)-1].may = may
 }
 
 var plainLine = lazyregexp.New(`^[A-Za-z0-9 ._/=@:,+-]+$`)
 
 // command makes one command of the steps.
 func command(steps []step) []string {
-	if len(steps) == 1 && steps[0].dir == "." && plainLine.MatchString(steps[0].line) {
+	if len(steps) == 1 && steps[0].dir == "." && !steps[0].may && plainLine.MatchString(steps[0].line) {
 		return strings.Fields(steps[0].line)
 	}
 	var lines []string
 	for _, s := range steps {
 		if s.dir != "." {
 			s.line = "(cd " + text.Shell(s.dir) + " && " + s.line + ")"
+		}
+		if s.may {
+			s.line = "{ " + s.line + " || echo " + text.Shell("not installed: "+s.why) + "; }"
 		}
 		lines = append(lines, s.line)
 	}

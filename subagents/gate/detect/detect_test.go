@@ -295,21 +295,6 @@ func TestDerived(t *testing.T) {
 	require.Equal(t, []string{"sh", "-c", "npm ci --no-audit --no-fund && npm run build"}, p.Setup)
 }
 
-// What no gate tests is noted in the project file.
-func TestModulesBesideAWorkspace(t *testing.T) {
-	t.Parallel()
-	files := map[string]string{
-		"go.work": "go 1.26\nuse ./a\n", "a/go.mod": "", "a/a.go": "", "b/go.mod": "", "b/b.go": "", "c/d/go.mod": "", "c/d/d.go": "",
-		"pins/go.mod": "", "testdata/go.mod": "", "testdata/x.go": "",
-	}
-	p := of(files, Options{})
-	require.Equal(t, []string{"Go modules that go.work does not name, which no gate tests: b, c/d"}, p.Notes)
-	require.Contains(t, p.File(nil), "\n# Go modules that go.work does not name, which no gate tests: b, c/d\n")
-	delete(files, "go.work")
-	p = of(files, Options{})
-	require.Empty(t, p.Notes)
-}
-
 func TestReporters(t *testing.T) {
 	t.Parallel()
 	for script, want := range map[string]string{
@@ -328,15 +313,23 @@ func FuzzOf(f *testing.F) {
 	f.Add("web", "use (\n ./a\n)", `{"scripts":{"test":"mocha"},"workspaces":[],"exports":{"a":["./d/x"]}}`, "lockfileVersion: '6.0'")
 	f.Add("a'b", "use a", `{"packageManager":"yarn@4.1.0","dependencies":{"a":"1"},"main":7}`, "\n__metadata:")
 	f.Add("-rf", "\x00", "[[[[", "\nsource = ")
+	f.Add("a\nb", "module", `{"workspaces":{"packages":["*","!b","[","a\nb"]},"packages":["**"]}`, "packages: [a, '!b'\n<module>..</module>")
+	f.Add("web", "", "", "[workspace]\nexclude = ['web', 3]\n[project]\n[tool.pytest.ini_options]\ntestpaths = [1, 'a']")
+	f.Add("p", "", "", "<project><modules><module>../x</module><module>p/../..</module><module>p</module></modules>")
+	f.Add("c", "", "", "check test:\n\tx\nenable_testing()\nincludeBuild('../..')\n#[test]")
 	f.Fuzz(func(t *testing.T, dir, work, manifest, lock string) {
-		if !filepath.IsLocal(dir) {
+		if !filepath.IsLocal(dir) || strings.Contains(dir, "\x00") { // which git has not
 			return
 		}
 		for _, name := range []string{"pnpm-lock.yaml", "yarn.lock", "package-lock.json", "Cargo.lock", "uv.lock"} {
 			content := map[string]string{
 				"go.work": work, "a/go.mod": "", "package.json": manifest, name: lock, "Cargo.toml": lock, "pyproject.toml": lock, "pom.xml": lock,
 				path.Join(dir, "package.json"): manifest, path.Join(dir, name): lock, path.Join(dir, "go.mod"): work, path.Join(dir, "a.go"): "",
-				path.Join(dir, "test_a.py"): "",
+				path.Join(dir, "test_a.py"): "", path.Join(dir, "pyproject.toml"): lock, path.Join(dir, "tox.ini"): lock,
+				path.Join(dir, "Cargo.toml"): lock, path.Join(dir, "pom.xml"): lock, path.Join(dir, "src/test/a.java"): "",
+				path.Join(dir, "settings.gradle"): lock, path.Join(dir, "a.c"): "", path.Join(dir, "CMakeLists.txt"): lock,
+				path.Join(dir, "Makefile"): lock, path.Join(dir, "a.rs"): lock, "pnpm-workspace.yaml": lock, "lerna.json": manifest,
+				path.Join(dir, "sub/package.json"): manifest, path.Join(dir, "sub/pnpm-workspace.yaml"): lock,
 			}
 			for _, whole := range []bool{true, false} {
 				p := of(content, Options{Whole: whole})

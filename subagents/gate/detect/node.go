@@ -110,33 +110,55 @@ func namedVersion(manager string) string {
 	return ""
 }
 
-// node: the root's package, and those below it that have a lock file of their own; or, without one at the root, those with a
-// test.
+// node: packages that are installed by themselves, and members of workspaces whose root has no test of its own. A package below
+// another one without a lock file is installed like any other, where a setup is proposed.
 func (d *detector) node() {
-	root := d.known["package.json"]
+	var roots []space
+	var packages, members []string
 	for _, file := range d.under("package.json") {
 		dir := path.Dir(file)
 		m, ok := d.manifest(file)
-		if !ok {
-			continue
+		i := slices.IndexFunc(roots, func(root space) bool { return root.holds(dir) })
+		switch {
+		case !ok:
+		case i >= 0:
+			if m.test() != "" && !roots[i].tests {
+				members = append(members, dir)
+			}
+		default:
+			if dir == "." || m.test() != "" {
+				packages = append(packages, dir)
+			}
+			roots = append(roots, d.space(dir, &m))
 		}
+	}
+	for _, dir := range d.most("npm packages", packages) {
+		m, _ := d.manifest(path.Join(dir, "package.json"))
 		with := d.managerOf(dir, &m)
-		if dir != "." && root && with.lock == "" {
-			continue // a workspace of the root, or nothing that is installed
+		if dir == "." || d.ready("npm packages", dir, "", with.lock != "" || !d.known["package.json"] || !m.depends()) {
+			d.npmProject(dir, &m, with)
 		}
-		if dir != "." && m.test() == "" {
-			continue
+	}
+	for _, dir := range d.most("npm packages", members) {
+		m, _ := d.manifest(path.Join(dir, "package.json"))
+		root := roots[slices.IndexFunc(roots, func(root space) bool { return root.holds(dir) })]
+		if g, ok := testGate(dir, &m, root.with); ok {
+			d.add(root.with.name+"-test", dir, g)
 		}
-		d.npmProject(dir, &m, with)
 	}
 }
+
+// depends reports whether a package needs others.
+func (m *manifest) depends() bool { return len(m.Deps)+len(m.Dev)+len(m.Opt) > 0 }
 
 // npmProject adds the gate and the setup of one installed package.
 func (d *detector) npmProject(dir string, m *manifest, with manager) {
 	if g, ok := testGate(dir, m, with); ok {
 		d.add(with.name+"-test", dir, g)
+	} else if tool, words := d.orchestrator(dir); tool != "" {
+		d.add(tool+"-test", dir, spec.Gate{Command: slices.Concat(with.exec(dir), words)})
 	}
-	if len(m.Deps)+len(m.Dev)+len(m.Opt) == 0 && m.Spaces == nil ||
+	if !m.depends() && m.Spaces == nil ||
 		d.dirs[path.Join(dir, "node_modules")] || d.zeroInstall(dir, with) {
 		return
 	}
@@ -161,7 +183,7 @@ func (d *detector) npmProject(dir string, m *manifest, with manager) {
 			d.Regenerate = build
 		}
 	}
-	d.install(dir, line, why)
+	d.try(dir, line, why, dir != "." && with.lock == "")
 }
 
 // zeroInstall reports whether the packages themselves are tracked, as yarn can do it.
@@ -302,19 +324,8 @@ func testGate(dir string, m *manifest, with manager) (spec.Gate, bool) {
 
 // run is the command that runs a script of a package.
 func (m manager) run(dir, script string) []string {
-	command := []string{m.name}
-	if dir != "." {
-		switch m.name {
-		case "npm":
-			command = append(command, "--prefix", dir)
-		case "pnpm":
-			command = append(command, "--dir", dir)
-		default:
-			command = append(command, "--cwd", dir)
-		}
-	}
 	if script == "test" && m.name != "bun" {
-		return append(command, "test")
+		return append(m.at(dir), "test")
 	}
-	return append(command, "run", script)
+	return append(m.at(dir), "run", script)
 }

@@ -1,9 +1,12 @@
 package detect
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/pelletier/go-toml/v2"
 
 	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
@@ -16,65 +19,212 @@ const Report = ".divisi-pytest.xml"
 
 var (
 	requirements = lazyregexp.New(`^(?:requirements(?:/.*)?|[\w.-]*requirements[\w.-]*)\.(?:txt|in)$`)
-	testGroup    = lazyregexp.New(`(?m)^\s*(tests?|testing)\s*=\s*\[`)
+	// otherNeeds are those of documentation, and the oldest ones beside the latest.
+	otherNeeds = lazyregexp.New(`(?i)doc|oldest`)
+	testGroup  = lazyregexp.New(`(?m)^\s*(tests?|testing)\s*=\s*\[`)
+	testFile   = lazyregexp.New(`(?:^|/)(?:test_[^/]*|[^/]*_test)\.py$`)
+	// testPaths matches the setting in a file of pytest, with what follows it in lines that are indented.
+	testPaths = lazyregexp.New(`(?m)^testpaths[ \t]*=(.*(?:\n[ \t]+\S.*)*)`)
 )
 
-// python: only where pytest is configured, or used by a test file's name in a Python project.
+// pyproject is the relevant part of a pyproject.toml.
+type pyproject struct {
+	Project *struct{ Dependencies []any }
+	Tool    struct {
+		Poetry *struct{ Dependencies map[string]any }
+		Pytest *struct {
+			Options struct{ Testpaths any } `toml:"ini_options"`
+		}
+		UV struct{ Workspace any } `toml:"uv"`
+	}
+}
+
+// pythonProject is a directory that may have tests which pytest runs.
+type pythonProject struct {
+	dir       string
+	file      pyproject
+	text      string // of pyproject.toml
+	has       func(string) bool
+	content   func(string) string
+	testpaths []string
+}
+
+// pythonIn reads what a directory says of a Python project.
+func (d *detector) pythonIn(dir string) *pythonProject {
+	p := &pythonProject{
+		dir:     dir,
+		has:     func(name string) bool { return d.known[path.Join(dir, name)] },
+		content: func(name string) string { return d.text(path.Join(dir, name)) },
+	}
+	p.text = p.content("pyproject.toml")
+	if toml.Unmarshal([]byte(p.text), &p.file) != nil {
+		p.file = pyproject{}
+	}
+	if pytest := p.file.Tool.Pytest; pytest != nil {
+		p.testpaths = strs(pytest.Options.Testpaths)
+	}
+	for _, name := range []string{"pytest.ini", "tox.ini", "setup.cfg"} {
+		if found := testPaths.FindStringSubmatch(p.content(name)); found != nil {
+			p.testpaths = append(p.testpaths, strings.Fields(found[1])...)
+		}
+	}
+	return p
+}
+
+// configures reports whether the directory has settings of pytest.
+func (p *pythonProject) configures() bool {
+	return p.has("pytest.ini") || strings.Contains(p.text, "[tool.pytest") ||
+		strings.Contains(p.content("setup.cfg"), "[tool:pytest]") || strings.Contains(p.content("tox.ini"), "[pytest]")
+}
+
+// named reports whether the directory is that of a project.
+func (p *pythonProject) named() bool {
+	return p.has("setup.py") || p.file.Project != nil || p.file.Tool.Poetry != nil ||
+		strings.Contains(p.content("setup.cfg"), "[metadata]")
+}
+
+// collects reports whether pytest, which works in the project, finds the tests below a directory; apart sets that it need not
+// where no setting tells it to.
+func (p *pythonProject) collects(dir string, apart bool) bool {
+	return len(p.testpaths) == 0 && !apart || slices.ContainsFunc(p.testpaths, func(at string) bool {
+		at = path.Join(p.dir, at)
+		return within(dir, at) || within(at, dir)
+	})
+}
+
+// pythons returns the projects with tests of their own, those nearest to the top first, and what the top says.
+func (d *detector) pythons() (found []*pythonProject, top *pythonProject) {
+	top = d.pythonIn(".")
+	projects := map[string]*pythonProject{".": top}
+	for _, name := range []string{"pytest.ini", "pyproject.toml", "setup.py", "setup.cfg", "tox.ini"} {
+		for _, file := range d.under(name) {
+			dir := path.Dir(file)
+			if p := d.pythonIn(dir); projects[dir] == nil && (p.configures() || p.named()) {
+				projects[dir] = p
+			}
+		}
+	}
+	for _, file := range d.files {
+		if !testFile.MatchString(file) || foreign(file) {
+			continue
+		}
+		dir := path.Dir(file)
+		for ; projects[dir] == nil; dir = path.Dir(dir) {
+		}
+		if !slices.Contains(found, projects[dir]) {
+			found = append(found, projects[dir])
+		}
+	}
+	slices.SortStableFunc(found, func(a, b *pythonProject) int { return nearer(a.dir, b.dir) })
+	return found, top
+}
+
+// python: the top, only where pytest is configured, or used by a test file's name in a Python project, and the projects below
+// whose tests it does not collect.
 func (d *detector) python() {
-	project := d.text("pyproject.toml")
-	configured := d.known["pytest.ini"] || d.known["conftest.py"] || d.known["tests/conftest.py"] ||
-		strings.Contains(project, "[tool.pytest") || strings.Contains(d.text("setup.cfg"), "[tool:pytest]") ||
-		strings.Contains(d.text("tox.ini"), "[pytest]")
-	known := d.known["pyproject.toml"] || d.known["setup.py"] || d.known["setup.cfg"] || d.known["requirements.txt"]
-	tests := slices.ContainsFunc(d.files, func(file string) bool {
-		name := path.Base(file)
-		return strings.HasPrefix(name, "test_") && strings.HasSuffix(name, ".py") || strings.HasSuffix(name, "_test.py")
-	})
-	if !tests || !configured && !known {
-		return
-	}
-	command := []string{"python3"}
-	if line, why := d.pythonSetup(project); line != "" {
-		d.Ignored = append(d.Ignored, ".venv")
-		d.install(".", line, why)
-		if d.Whole {
-			command = []string{".venv/bin/python"}
+	found, top := d.pythons()
+	known := top.has("pyproject.toml") || top.has("setup.py") || top.has("setup.cfg") || top.has("requirements.txt")
+	whole := slices.Contains(found, top) &&
+		(known || top.configures() || top.has("conftest.py") || top.has("tests/conftest.py"))
+	byDir, dirs := map[string]*pythonProject{}, []string(nil)
+	for _, p := range found {
+		if p != top && (!whole || !top.collects(p.dir, d.Whole && p.named())) {
+			byDir[p.dir], dirs = p, append(dirs, p.dir)
 		}
 	}
-	if len(command) == 1 && command[0] == "python3" && d.srcLayout() {
+	dirs = slices.DeleteFunc(d.most("Python projects", dirs), func(dir string) bool {
+		line, _ := d.pythonSetup(byDir[dir])
+		return !d.ready("Python projects", dir, "", line == "" && !byDir[dir].depends())
+	})
+	environment := ""
+	if whole || len(dirs) > 0 && top.file.Tool.UV.Workspace != nil {
+		environment = d.environment(top, "")
+	}
+	if whole {
+		d.pytest(top, environment, dirs)
+	}
+	for _, dir := range dirs {
+		d.pytest(byDir[dir], d.environment(byDir[dir], environment), nil)
+	}
+}
+
+// depends reports whether a project needs packages.
+func (p *pythonProject) depends() bool {
+	return p.has("setup.py") || p.file.Project != nil && len(p.file.Project.Dependencies) > 0 ||
+		p.file.Tool.Poetry != nil && len(p.file.Tool.Poetry.Dependencies) > 0
+}
+
+// environment adds the setup of a project, and returns the Python that it makes; "" for that of the machine. Members of a
+// workspace, and projects that install nothing, have that of the top.
+func (d *detector) environment(p *pythonProject, top string) string {
+	line, why := d.pythonSetup(p)
+	if top != "" && (line == "" || !p.has("uv.lock") && d.pythonIn(".").file.Tool.UV.Workspace != nil) {
+		return strings.Repeat("../", strings.Count(p.dir, "/")+1) + top
+	}
+	if line == "" {
+		return ""
+	}
+	d.Ignored = append(d.Ignored, path.Join(p.dir, ".venv"))
+	d.try(p.dir, line, path.Join(p.dir, why), p.dir != ".")
+	if !d.Whole {
+		return ""
+	}
+	return ".venv/bin/python"
+}
+
+// pytest adds the gate of a project, which works in its directory and leaves out those of others.
+func (d *detector) pytest(p *pythonProject, python string, others []string) {
+	var settings, command []string
+	if p.dir != "." {
+		settings = append(settings, "--chdir="+p.dir)
+	}
+	if python == "" && d.srcLayout(p.dir) {
 		// Another version of the package may be installed on the machine; the tests are to import the tree's.
-		command = []string{"env", "PYTHONPATH=src", "python3"}
+		settings = append(settings, "PYTHONPATH=src")
 	}
-	d.add("pytest", ".", spec.Gate{
-		Command: append(command, "-m", "pytest", "-q", "-rfE", "--continue-on-collection-errors", "--junitxml="+Report),
-		Format:  gate.FormatJUnit,
-	})
-}
-
-// srcLayout reports whether the packages lie in src, where nothing imports them from without an installation.
-func (d *detector) srcLayout() bool {
-	return slices.ContainsFunc(d.files, func(file string) bool {
-		parts := strings.Split(file, "/")
-		return len(parts) == 3 && parts[0] == "src" && parts[2] == "__init__.py"
-	})
-}
-
-// pythonSetup is the line that installs what the tests import, and the file that shows it. It is proposed only where the machine
-// has what the line needs.
-func (d *detector) pythonSetup(project string) (line, why string) {
-	groups := ""
-	if _, table, found := strings.Cut(project, "[dependency-groups]"); found {
-		if named := testGroup.FindStringSubmatch(table); named != nil {
-			groups = " --group " + named[1]
+	if len(settings) > 0 {
+		command = append([]string{"env"}, settings...)
+	}
+	command = append(command, cmp.Or(python, "python3"), "-m", "pytest", "-q", "-rfE", "--continue-on-collection-errors")
+	for _, dir := range others {
+		if p.collects(dir, false) {
+			command = append(command, "--ignore="+dir)
 		}
 	}
-	if d.known["uv.lock"] && (d.Has == nil || d.Has("uv")) {
-		return "uv sync --frozen" + groups, "uv.lock"
+	d.add("pytest", p.dir, spec.Gate{Command: append(command, "--junitxml="+Report), Format: gate.FormatJUnit})
+}
+
+// srcLayout reports whether the packages of a project lie in src, where nothing imports them from without an installation.
+func (d *detector) srcLayout(dir string) bool {
+	return slices.ContainsFunc(d.files, func(file string) bool {
+		rel, ok := strings.CutPrefix(file, path.Join(dir, "src")+"/")
+		return ok && strings.Count(rel, "/") == 1 && path.Base(rel) == "__init__.py"
+	})
+}
+
+// pythonSetup is the line that installs, in the project's directory, what its tests import, and the file that shows it. It is
+// proposed only where the machine has what the line needs.
+func (d *detector) pythonSetup(p *pythonProject) (line, why string) {
+	sync := "uv sync --frozen"
+	if _, table, found := strings.Cut(p.text, "[dependency-groups]"); found {
+		if named := testGroup.FindStringSubmatch(table); named != nil {
+			sync += " --group " + named[1]
+		}
+	}
+	if p.file.Tool.UV.Workspace != nil {
+		sync = strings.Join([]string{sync, "--all-packages"}, " ")
+	}
+	if p.has("uv.lock") && (d.Has == nil || d.Has("uv")) {
+		return sync, "uv.lock"
 	}
 	var files []string
 	for _, file := range d.files {
-		if requirements.MatchString(file) && strings.HasSuffix(file, ".txt") && !strings.Contains(strings.ToLower(file), "doc") {
-			files = append(files, file)
+		rel, ok := file, within(file, p.dir)
+		if p.dir != "." {
+			rel = strings.TrimPrefix(file, p.dir+"/")
+		}
+		if ok && requirements.MatchString(rel) && strings.HasSuffix(rel, ".txt") && !otherNeeds.MatchString(rel) {
+			files = append(files, rel)
 		}
 	}
 	if len(files) == 0 {
@@ -84,7 +234,7 @@ func (d *detector) pythonSetup(project string) (line, why string) {
 	for _, file := range files {
 		line += " -r " + text.Shell(file)
 	}
-	if strings.Contains(project, "[build-system]") || d.known["setup.py"] {
+	if strings.Contains(p.text, "[build-system]") || p.has("setup.py") {
 		line += " -e ."
 	}
 	return line, files[0]

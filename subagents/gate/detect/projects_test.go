@@ -1,0 +1,254 @@
+package detect
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// pytest is the command of the gate of a Python project.
+func pytest(python, ignored string) string {
+	return python + " -m pytest -q -rfE --continue-on-collection-errors" + ignored + " --junitxml=.divisi-pytest.xml"
+}
+
+// Each project below the top has its gates, once, and what has none is noted.
+func TestProjectsBelow(t *testing.T) {
+	t.Parallel()
+	test := `{"scripts":{"test":"node t.js"}`
+	for name, c := range map[string]struct {
+		files map[string]string
+		o     Options
+		gates []string
+		notes []string
+		setup string
+	}{
+		"a program of go": {
+			files: map[string]string{"go.mod": "", "a.go": "package main\n", "b/go.mod": "", "b/b.go": "package b"},
+			gates: []string{
+				"go-build: go build -o /dev/null ./...", "go-test: go test -json ./...",
+				"go-build-b: go -C b build ./...", "go-test-b: go -C b test -json ./...",
+			},
+		},
+		"modules beside a workspace of go": {
+			files: map[string]string{
+				"go.work": "use ./a", "a/go.mod": "", "a/a.go": "", "b/go.mod": "", "b/go.sum": "", "b/b.go": "", "pins/go.mod": "",
+			},
+			gates: []string{
+				"go-build-a: go -C a build ./...", "go-test-a: go -C a test -json ./...",
+				"go-build-b: env GOWORK=off go -C b build ./...", "go-test-b: env GOWORK=off go -C b test -json ./...",
+			},
+			setup: "env GOWORK=off go -C b mod download",
+		},
+		"workspaces whose root tests them": {
+			files: map[string]string{
+				"package.json": `{"workspaces":["p/*","!p/out"],"scripts":{"test":"x"}}`, "p/a/package.json": test + "}",
+				"p/out/package.json": test + "}",
+			},
+			gates: []string{"npm-test: npm test", "npm-test-p-out: npm --prefix p/out test"},
+			setup: "npm install --no-audit --no-fund",
+		},
+		"workspaces of pnpm whose root has no test": {
+			files: map[string]string{
+				"package.json": "{}", "pnpm-lock.yaml": "", "pnpm-workspace.yaml": "packages:\n  - 'p/**'\n",
+				"p/a/b/package.json": `{"scripts":{"test":"vitest run"},"dependencies":{"x":"1"}}`, "p/c/package.json": "{}",
+			},
+			gates: []string{"pnpm-test-p-a-b: pnpm --dir p/a/b test --reporter=junit"},
+		},
+		"workspaces of lerna": {
+			files: map[string]string{"package.json": "{}", "lerna.json": `{"packages":["p/*"]}`, "p/a/package.json": test + "}"},
+			gates: []string{"npm-test-p-a: npm --prefix p/a test"},
+		},
+		"turbo": {
+			files: map[string]string{
+				"package.json": `{"workspaces":{"packages":["p/*"]}}`, "yarn.lock": "", "turbo.json": `{"tasks":{"test":{}}}`,
+				"p/a/package.json": test + "}",
+			},
+			gates: []string{"turbo-test: yarn run turbo run test"},
+			setup: "yarn install --frozen-lockfile",
+		},
+		"nx": {
+			files: map[string]string{"package.json": "{}", "nx.json": "{}", "p/a/project.json": "{}"},
+			gates: []string{"nx-test: npm exec -- nx run-many --target=test"},
+		},
+		"a package that needs an installation": {
+			files: map[string]string{
+				"package.json": test + "}", "t/a/package.json": test + "}", "t/b/package.json": test + `,"dependencies":{"x":"1"}}`,
+			},
+			gates: []string{"npm-test: npm test", "npm-test-t-a: npm --prefix t/a test"},
+			notes: []string{"no gate tests npm packages (t/b): a gate needs a setup in .divisi/divisi.yaml"},
+		},
+		"the same with a setup": {
+			files: map[string]string{"package.json": test + "}", "b/package.json": test + `,"dependencies":{"x":"1"}}`},
+			o:     Options{Whole: true},
+			gates: []string{"npm-test: npm test", "npm-test-b: npm --prefix b test"},
+			setup: "sh -c { (cd b && npm install --no-audit --no-fund) || echo 'not installed: b/package.json'; }",
+		},
+		"crates in no workspace": {
+			files: map[string]string{
+				"Cargo.toml": "[workspace]\nexclude = ['out']", "in/Cargo.toml": "[package]", "in/t.rs": "#[test]",
+				"out/Cargo.toml": "[dependencies]\nin = {path='../in'}", "out/a.rs": "#[test]", "own/Cargo.toml": "[workspace]",
+				"far/Cargo.toml": "[workspace]\n[dependencies]\nx = '1'", "far/t.rs": "#[test]", "broken/Cargo.toml": "[[[",
+				"fuzz/Cargo.toml": "[workspace]\n[package.metadata]\ncargo-fuzz = true",
+			},
+			gates: []string{
+				"cargo-test: cargo test --workspace --no-fail-fast",
+				"cargo-test-out: cargo test --manifest-path out/Cargo.toml --workspace --no-fail-fast",
+			},
+			notes: []string{
+				"no gate tests Rust crates (far): a gate needs a setup in .divisi/divisi.yaml",
+				"no gate tests Rust crates (own): no tests were found",
+			},
+			setup: "sh -c { cargo fetch --manifest-path out/Cargo.toml || echo 'not installed: out/Cargo.toml'; }",
+		},
+		"poms outside of the reactor": {
+			files: map[string]string{
+				"pom.xml": "<project><modules><module>a</module><module>../x</module><module>.</module></modules></project>",
+				"a/pom.xml": "<project><profiles><profile><modules><module>b</module><module>c/pom.xml</module>" +
+					"</modules></profile></profiles></project>",
+				"a/src/test/A.java": "", "a/b/pom.xml": "<project><modules><module>../..", "a/b/src/test/A.java": "",
+				"a/c/pom.xml": "", "a/c/src/test/A.java": "", "d/pom.xml": "<project/>", "d/src/test/A.java": "", "e/pom.xml": "",
+			},
+			o: Options{Whole: true},
+			gates: []string{
+				"mvn-test: mvn -B --fail-at-end -DtrimStackTrace=false test",
+				"mvn-test-d: mvn -B -f d/pom.xml --fail-at-end -DtrimStackTrace=false test",
+			},
+			setup: "sh -c mvn -B -q -Dmaven.compiler.failOnError=false -Dmaven.test.failure.ignore=true test && " +
+				"{ mvn -B -f d/pom.xml -q -Dmaven.compiler.failOnError=false -Dmaven.test.failure.ignore=true test || " +
+				"echo 'not installed: d/pom.xml'; }",
+		},
+		"gradle": {
+			files: map[string]string{
+				"settings.gradle.kts": `includeBuild("logic")`, "gradlew": "", "a/build.gradle": "", "a/src/jvmTest/A.kt": "",
+				"logic/settings.gradle": "", "logic/src/test/A.java": "", "own/settings.gradle": "", "own/src/test/A.java": "",
+				"buildSrc/build.gradle": "",
+			},
+			o: Options{Whole: true},
+			gates: []string{
+				"gradle-test: ./gradlew --no-daemon --continue --offline test",
+				"gradle-test-own: ./gradlew --no-daemon --continue -p own --offline test",
+			},
+			setup: "sh -c { ./gradlew --no-daemon --continue test || ./gradlew --no-daemon --continue --offline testClasses; } && " +
+				"{ { ./gradlew --no-daemon --continue -p own test || ./gradlew --no-daemon --continue -p own --offline testClasses; } || " +
+				"echo 'not installed: own/build.gradle'; }",
+		},
+		"gradle without a setup": {
+			files: map[string]string{"build.gradle": "", "src/test/A.java": ""},
+			notes: []string{"no gate tests Gradle builds (.): a gate needs a setup in .divisi/divisi.yaml"},
+		},
+		"python, which the top does not collect": {
+			files: map[string]string{
+				"pyproject.toml": "[tool.pytest.ini_options]\ntestpaths = ['tests']", "tests/test_a.py": "",
+				"tests/in/pytest.ini": "", "tests/in/test_b.py": "", "tools/part/pytest.ini": "", "tools/part/tests/test_c.py": "",
+				"lib/pyproject.toml": "[project]\ndependencies=['x']", "lib/test_d.py": "", "testdata/pytest.ini": "",
+				"testdata/test_e.py": "", "bad/pyproject.toml": "[project", "bad/test_f.py": "",
+			},
+			gates: []string{
+				"pytest: " + pytest("python3", ""),
+				"pytest-tools-part: " + pytest("env --chdir=tools/part python3", ""),
+			},
+			notes: []string{"no gate tests Python projects (lib): a gate needs a setup in .divisi/divisi.yaml"},
+		},
+		"python, which the top collects": {
+			files: map[string]string{"pytest.ini": "", "test_a.py": "", "p/pytest.ini": "", "p/test_b.py": ""},
+			gates: []string{"pytest: " + pytest("python3", "")},
+		},
+		"a workspace of uv": {
+			files: map[string]string{
+				"pyproject.toml": "[tool.uv.workspace]\nmembers = ['p/*']", "uv.lock": "", "test_a.py": "",
+				"p/x/setup.cfg": "[metadata]\n[tool:pytest]\ntestpaths =\n  tests\n", "p/x/tests/test_b.py": "",
+				"p/x/requirements.txt": "", "own/setup.py": "", "own/requirements.txt": "", "own/requirements-oldest.txt": "",
+				"own/src/own/__init__.py": "", "own/test_c.py": "", "own/uv.lock": "",
+			},
+			o: Options{Whole: true},
+			gates: []string{
+				"pytest: " + pytest(".venv/bin/python", " --ignore=own --ignore=p/x"),
+				"pytest-own: " + pytest("env --chdir=own .venv/bin/python", ""),
+				"pytest-p-x: " + pytest("env --chdir=p/x ../../.venv/bin/python", ""),
+			},
+			setup: "sh -c uv sync --frozen --all-packages && { (cd own && uv sync --frozen) || echo 'not installed: own/uv.lock'; }",
+		},
+		"python projects alone": {
+			files: map[string]string{
+				"a/setup.py": "", "a/requirements.txt": "", "a/test_a.py": "", "b/pytest.ini": "", "b/src/b/__init__.py": "", "b/test_b.py": "",
+			},
+			o: Options{Whole: true},
+			gates: []string{
+				"pytest-a: " + pytest("env --chdir=a .venv/bin/python", ""),
+				"pytest-b: " + pytest("env --chdir=b PYTHONPATH=src python3", ""),
+			},
+			setup: "sh -c { (cd a && python3 -m venv --system-site-packages .venv && .venv/bin/pip install -r requirements.txt -e .) || " +
+				"echo 'not installed: a/requirements.txt'; }",
+		},
+		"the short target": {
+			files: map[string]string{"Makefile": "all test: x\n\t./t\ncheck:\n", "sub/Makefile": "test:\n", "sub/a.c": ""},
+			gates: []string{"make-check: make check"},
+		},
+		"make below": {
+			files: map[string]string{
+				"Makefile": "all:\n", "a/makefile": "test::\n", "a/b/Makefile": "check:\n", "a/b/x.c": "", "doc/Makefile": "test:\n",
+			},
+			gates: []string{"make-test-a: make -C a test"},
+		},
+		"make beside another language": {
+			files: map[string]string{"go.mod": "", "Makefile": "test:\n", "x.c": "", "c/Makefile": "test:\n", "c/x.c": ""},
+			o:     Options{Whole: true},
+			gates: []string{"go-build: go build ./...", "go-test: go test -json ./...", "make-test-c: make -C c test"},
+		},
+		"one name for two": {
+			files: map[string]string{"a/b/pytest.ini": "", "a/b/test_a.py": "", "a-b/pytest.ini": "", "a-b/test_a.py": ""},
+			gates: []string{
+				"pytest-a-b: " + pytest("env --chdir=a-b python3", ""), "pytest-a-b-2: " + pytest("env --chdir=a/b python3", ""),
+			},
+		},
+		"no program for it": {
+			files: map[string]string{"c/CMakeLists.txt": "enable_testing()", "c/x.c": "", "c/d/CMakeLists.txt": "add_test(x)"},
+			o:     Options{Has: func(string) bool { return false }},
+			notes: []string{"no gate tests CMake projects (c): this machine has no cmake"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := of(c.files, c.o)
+			var gates []string
+			for _, g := range p.Gates {
+				gates = append(gates, g.Name+": "+strings.Join(g.Command, " "))
+			}
+			require.Equal(t, c.gates, gates)
+			require.Equal(t, c.notes, p.Notes)
+			if c.setup != "" {
+				require.Equal(t, c.setup, strings.Join(p.Setup, " "))
+			}
+			require.Empty(t, problemsOf(p))
+		})
+	}
+}
+
+// A project of CMake is built outside of the tree; those below it are its parts.
+func TestCMake(t *testing.T) {
+	t.Parallel()
+	p := of(map[string]string{
+		"build/cmake/CMakeLists.txt": "project(x)", "build/cmake/tests/CMakeLists.txt": "include( CTest )", "build/cmake/a.cc": "",
+		"Makefile": "all:\n",
+	}, Options{})
+	require.Len(t, p.Gates, 1)
+	require.Equal(t, "cmake-test-build-cmake", p.Gates[0].Name)
+	require.Contains(t, p.Gates[0].Command[2], `cmake -S build/cmake -B "$TMPDIR/build" && `)
+	require.Empty(t, problemsOf(p))
+}
+
+// Ten thousand packages are bounded, and those that are left out are told.
+func TestManyProjects(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{"package.json": `{"workspaces":["p/*"]}`}
+	for i := range 10_000 {
+		files[fmt.Sprintf("p/a%d/package.json", i)] = `{"scripts":{"test":"x"}}`
+	}
+	p := of(files, Options{})
+	require.Len(t, p.Gates, maxProjects)
+	require.Len(t, p.Notes, 2)
+	require.Regexp(t, `^no gate tests npm packages \(p/a\d+, .* and 445 more\): there are too many$`, p.Notes[0])
+	require.Equal(t, "of 10001 files named package.json only the first 500 are read", p.Notes[1])
+}
