@@ -71,7 +71,7 @@ func TestRenderPlanBounds(t *testing.T) {
 
 func TestRenderPlanWritesATemplateOnce(t *testing.T) {
 	t.Parallel()
-	plan := run.PlanData{By: run.ByFile, Ceiling: 9_000_000, Likely: &run.Likely{Low: 200_000, High: 1_500_000, LowCost: spec.Dollar / 2, HighCost: 3 * spec.Dollar}}
+	plan := run.PlanData{By: run.ByFile, Ceiling: 9_000_000, Likely: &run.Estimate{Low: 200_000, High: 1_500_000, LowCost: spec.Dollar / 2, HighCost: 3 * spec.Dollar}}
 	for i := range 5 {
 		plan.Tasks = append(plan.Tasks, spec.Task{
 			ID: fmt.Sprintf("t-00%d", i+1), ShardOf: "t", Role: "generator", Title: "one", Brief: "Move it.\nAll of it.",
@@ -119,9 +119,9 @@ func TestTheTokensOfAPlan(t *testing.T) {
 			Agents: map[string]int{"gemini": 8, "codex": 1},
 		},
 		"1 task runs codex: its cost is not estimated.\n" + limit: {Agents: map[string]int{"codex": 1}, Ceiling: 500},
-		"Estimate: 10 to 20 tokens.\n" + limit:                    {Ceiling: 500, Likely: &run.Likely{Low: 10, High: 20, Unpriced: 20}},
+		"Estimate: 10 to 20 tokens.\n" + limit:                    {Ceiling: 500, Likely: &run.Estimate{Low: 10, High: 20, Unpriced: 20}},
 		"Estimate: 10 to 20 tokens ($0.10 to $0.20 and models without a known price).\n" + limit: {
-			Ceiling: 500, Likely: &run.Likely{Low: 10, High: 20, LowCost: spec.Dollar / 10, HighCost: spec.Dollar / 5, Unpriced: 5},
+			Ceiling: 500, Likely: &run.Estimate{Low: 10, High: 20, LowCost: spec.Dollar / 10, HighCost: spec.Dollar / 5, Unpriced: 5},
 		},
 	} {
 		require.Equal(t, want, tokensOf(&plan))

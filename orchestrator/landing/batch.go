@@ -69,7 +69,7 @@ func batchOf(in facts, onto string, c Chain) run.LandingData {
 // landed is a task's part of a batch.
 func landed(in facts, t *run.Task, commit string) run.Landed {
 	l := run.Landed{Task: t.Task.ID, Attempt: t.Attempt, Commit: commit, Files: len(t.Changes())}
-	l.Unverified, l.Better = lacks(in, t)
+	l.Unverified, l.Better = caveatsOf(in, t)
 	for _, k := range t.Patches() {
 		l.Added, l.Deleted = l.Added+k.Patch.Added, l.Deleted+k.Patch.Deleted
 	}
@@ -113,7 +113,7 @@ func ProveRed(s *run.State) []run.Action {
 		return nil
 	}
 	for t := range in.tasks.In(run.TaskAccepted) {
-		if set := in.tasks.Set(t); lacksRed(in, t) && set != nil && set.Lost == nil {
+		if set := in.tasks.Set(t); awaitsRed(in, t) && set != nil && set.Lost == nil {
 			if actions := proveRed(in, t, set); len(actions) > 0 {
 				return actions
 			}

@@ -55,7 +55,7 @@ type Candidate struct {
 func candidateOf(in facts, t *run.Task) Candidate {
 	role := in.spec.Made(t, in.works)
 	c := Candidate{Run: in.spec.Run, Task: t.Task.ID, Title: t.Task.Title, Role: role.Name, Attempt: t.Attempt}
-	c.Unverified, c.Better = lacks(in, t)
+	c.Unverified, c.Better = caveatsOf(in, t)
 	if role.Executor == spec.ExecutorModel {
 		c.Model = in.spec.Project.ModelName(role.Model)
 	}
@@ -65,8 +65,8 @@ func candidateOf(in facts, t *run.Task) Candidate {
 	return c
 }
 
-// lacks returns why the patch of a task is not proven, and what is left of what it mends.
-func lacks(in facts, t *run.Task) (unverified, better string) {
+// caveatsOf returns why the patch of a task is not proven, and what is left of what it mends.
+func caveatsOf(in facts, t *run.Task) (unverified, better string) {
 	unverified = proof.UnverifiedPatch(in.agenda, in.proofs, t)
 	if t.Dropped.Attempt == t.Attempt {
 		unverified, better = cmp.Or(unverified, t.Dropped.Unverified), t.Dropped.Better
@@ -245,7 +245,7 @@ func (a Merge) message(merged []Merged) string {
 	}
 	head := fmt.Sprintf("%s (change set of %s)\n\nDivisi-Run: %s\nDivisi-Set: %s\n",
 		a.Set, text.Count(tasks, "task"), first.Run, a.Set)
-	trailers(&b, of.lacks())
+	trailers(&b, of.caveats())
 	return head + b.String()
 }
 
@@ -257,12 +257,12 @@ func Message(c Candidate) string {
 	b.WriteString(cmp.Or(strings.TrimSpace(title), c.Task) + "\n\n")
 	trailers(&b, [][2]string{{"Divisi-Run", c.Run}})
 	trailers(&b, c.own())
-	trailers(&b, c.lacks())
+	trailers(&b, c.caveats())
 	return b.String()
 }
 
-// lacks are the trailers that tell what is not proven.
-func (c Candidate) lacks() [][2]string {
+// caveats are the trailers of a commit that is not proven.
+func (c Candidate) caveats() [][2]string {
 	return [][2]string{{"Divisi-Better", c.Better}, {"Divisi-Unverified", c.Unverified}}
 }
 

@@ -71,8 +71,8 @@ func gatesOf(in facts, tasks []*run.Task) []string {
 	return slices.Compact(names)
 }
 
-// lacksRed reports whether the tests of a task's newest attempt have yet to fail without the change.
-func lacksRed(in facts, t *run.Task) bool {
+// awaitsRed reports whether the tests of a task's newest attempt have yet to fail without the change.
+func awaitsRed(in facts, t *run.Task) bool {
 	proves := in.spec.Roles[t.Task.Role].Proves == spec.ProvesRedGreen && t.Task.ChangeSet != ""
 	return proves && !t.ProvedRed()
 }

@@ -109,8 +109,8 @@ func next(in facts) (batch []*run.Task, why string) {
 	}
 	waiting := slices.DeleteFunc(slices.Collect(in.tasks.In(run.TaskAccepted)), func(t *run.Task) bool {
 		set := in.tasks.Set(t)
-		lacks := func(t *run.Task) bool { return lacksRed(in, t) }
-		incomplete := set != nil && (!set.Complete() || set.Lost != nil || slices.ContainsFunc(set.Members, lacks))
+		unproven := func(t *run.Task) bool { return awaitsRed(in, t) }
+		incomplete := set != nil && (!set.Complete() || set.Lost != nil || slices.ContainsFunc(set.Members, unproven))
 		return incomplete || in.templates.Held[t] != nil
 	})
 	search := slices.ContainsFunc(in.batches.Testing, func(b *run.Batch) bool { return isPart(in, b.Tasks) })

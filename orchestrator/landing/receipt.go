@@ -34,8 +34,8 @@ func verified(in facts, d run.LandingData, gates []string) (receipts []spec.Rece
 		return in.proofs.Receipts(d.Tree, gates, d.Old), true, true
 	}
 	for _, environment := range proving[0].Red.In {
-		lacks := func(t *run.Task) bool { return !slices.Contains(t.Red.In, environment) }
-		if !slices.ContainsFunc(proving, lacks) {
+		unproven := func(t *run.Task) bool { return !slices.Contains(t.Red.In, environment) }
+		if !slices.ContainsFunc(proving, unproven) {
 			if receipts := in.proofs.PassedIn(environment, d.Tree, gates, d.Old); receipts != nil {
 				return receipts, true, true
 			}

@@ -87,14 +87,14 @@ func refuted(in facts, d run.LandingData) (list []string) {
 // cleared reports whether trees that failed without a patch, one of them this one, have all failures of the one that failed with
 // it.
 func cleared(in facts, tree string, of run.Suspected) bool {
-	lacks := func(f blame.Failure) bool {
+	absent := func(f blame.Failure) bool {
 		return !slices.ContainsFunc(append(slices.Clone(of.Without), tree), func(tree string) bool {
 			return slices.ContainsFunc(in.proofs.Failures[tree], func(own run.Failure) bool {
 				return own.Receipt.Gate == f.Gate && slices.Contains(own.Receipt.Signatures, f.Signature)
 			})
 		})
 	}
-	return !slices.ContainsFunc(blame.Failures(in.proofs, in.proofs.Failures[of.Tree]), lacks)
+	return !slices.ContainsFunc(blame.Failures(in.proofs, in.proofs.Failures[of.Tree]), absent)
 }
 
 // maxWeighed bounds the failures that are read about.

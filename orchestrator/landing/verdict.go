@@ -215,19 +215,19 @@ func faultOf(in facts, failed []run.Failure, of []blame.Failure, alone bool) spe
 
 // goBack sends a task back whose gates failed. Where that parks it, the reason names what fails in files that no task may change.
 func goBack(in facts, t *run.Task, f spec.Fault, found []blame.Failure) []run.Action {
-	actions, lacks := sendBack(in, t, f), blame.Forgotten(in.tasks, t.Changes(), found)
-	if lacks == nil {
+	actions, forgotten := sendBack(in, t, f), blame.Forgotten(in.tasks, t.Changes(), found)
+	if forgotten == nil {
 		return actions
 	}
-	if lacks.Only && t.Result != nil && t.Result.Patch != nil {
-		lacks.Head = t.Result.Patch.Commit
+	if forgotten.Only && t.Result != nil && t.Result.Patch != nil {
+		forgotten.Head = t.Result.Patch.Commit
 	}
 	return changed(actions, func(d *run.TaskData) {
 		if d.Fault == nil {
 			return
 		}
-		if d.Forgotten = lacks; d.State == run.TaskParked {
-			d.Reason += ". It " + blame.Words(in.spec, lacks, "is to change", recovery.Widen(in.spec, t))
+		if d.Forgotten = forgotten; d.State == run.TaskParked {
+			d.Reason += ". It " + blame.Words(in.spec, forgotten, "is to change", recovery.Widen(in.spec, t))
 		}
 	})
 }
@@ -310,8 +310,8 @@ func redSet(in facts, d run.LandingData, failed []run.Failure, found []blame.Fai
 			blamed, another = append(blamed, t), another || !repeats(t)
 		}
 	}
-	if lacks := blame.Forgotten(in.tasks, files, found); lacks != nil && !another {
-		return park(in, set, lacks, nil, d.Head, f)
+	if forgotten := blame.Forgotten(in.tasks, files, found); forgotten != nil && !another {
+		return park(in, set, forgotten, nil, d.Head, f)
 	}
 	without, rebuilds := map[string]bool{}, false // a command changes the original again and not its own result
 	for _, t := range blamed {
@@ -341,16 +341,16 @@ func redSet(in facts, d run.LandingData, failed []run.Failure, found []blame.Fai
 // park parks a set for what is missing in it. Its first task has the cause; those that other failures lead to have these, and
 // what the others handed in is kept.
 func park(
-	in facts, set *run.ChangeSet, lacks *run.Forgotten, of map[string][]string, head string, f spec.Fault,
+	in facts, set *run.ChangeSet, forgotten *run.Forgotten, of map[string][]string, head string, f spec.Fault,
 ) (actions []run.Action) {
-	reason := "the change set " + set.Name + " " + blame.Words(in.spec, lacks, "of it may change",
+	reason := "the change set " + set.Name + " " + blame.Words(in.spec, forgotten, "of it may change",
 		fmt.Sprintf("Dispatch a task with change_set %s and these files: the set is then tested again", set.Name))
-	if lacks.Only = len(of) == 0; lacks.Only {
-		lacks.Head = head
+	if forgotten.Only = len(of) == 0; forgotten.Only {
+		forgotten.Head = head
 	}
 	d := run.TaskData{
 		State: run.TaskParked, Reason: recovery.WithOutput(reason, recovery.OutputFile(in.spec, f.Output)),
-		Forgotten: lacks,
+		Forgotten: forgotten,
 	}
 	for _, t := range set.Members {
 		if of[t.Task.ID] != nil {

@@ -20,7 +20,7 @@ const (
 // is what an attempt of the role used on average in this run, or in earlier runs of the repository, the high end twice that. A
 // role that was never measured is assumed to read the task's files and to take few turns, or many. The low end of a chain of
 // executors is that the command does it.
-func Estimate(record string, tasks []spec.Task, sizes map[string]int64, ordered *run.Spec, works run.Works) *run.Likely {
+func Estimate(record string, tasks []spec.Task, sizes map[string]int64, ordered *run.Spec, works run.Works) *run.Estimate {
 	e := &estimate{order: ordered, usual: usual(ordered, works), sizes: sizes}
 	for i := range tasks {
 		t := &tasks[i]
@@ -42,7 +42,7 @@ type estimate struct {
 	order *run.Spec
 	usual map[string]spec.Usage
 	sizes map[string]int64
-	out   run.Likely
+	out   run.Estimate
 }
 
 // files returns the tokens of the files that a write set names. Those of globs are not counted: an agent reads few of them.

@@ -28,21 +28,21 @@ func TestEstimate(t *testing.T) {
 		record string
 		tasks  []spec.Task
 		usual  map[string]spec.Usage
-		want   *run.Likely
+		want   *run.Estimate
 	}{
 		"commands":                          {"", []spec.Task{{Role: "mod"}}, nil, nil},
-		"a role that was never measured":    {"", []spec.Task{{Role: "gen"}}, nil, &run.Likely{Low: low, High: high}},
-		"few turns allowed":                 {"", []spec.Task{{Role: "brief"}}, nil, &run.Likely{Low: low, High: low}},
-		"a limit in tokens":                 {"", []spec.Task{{Role: "small"}}, nil, &run.Likely{Low: low, High: 20_000}},
-		"a limit of the task":               {"", []spec.Task{{Role: "gen", Limits: spec.Limits{Tokens: 100}}}, nil, &run.Likely{Low: 100, High: 100}},
-		"its files, and the same as output": {"", []spec.Task{{Role: "brief", Files: []string{"a.go", "b/**"}}}, nil, &run.Likely{Low: low + 4000, High: low + 4000}},
+		"a role that was never measured":    {"", []spec.Task{{Role: "gen"}}, nil, &run.Estimate{Low: low, High: high}},
+		"few turns allowed":                 {"", []spec.Task{{Role: "brief"}}, nil, &run.Estimate{Low: low, High: low}},
+		"a limit in tokens":                 {"", []spec.Task{{Role: "small"}}, nil, &run.Estimate{Low: low, High: 20_000}},
+		"a limit of the task":               {"", []spec.Task{{Role: "gen", Limits: spec.Limits{Tokens: 100}}}, nil, &run.Estimate{Low: 100, High: 100}},
+		"its files, and the same as output": {"", []spec.Task{{Role: "brief", Files: []string{"a.go", "b/**"}}}, nil, &run.Estimate{Low: low + 4000, High: low + 4000}},
 		"record, brief and constraints": {
-			"1234", []spec.Task{{Role: "brief", Brief: "1234", Constraints: []string{"12", "34"}}}, nil, &run.Likely{Low: low + 12, High: low + 12},
+			"1234", []spec.Task{{Role: "brief", Brief: "1234", Constraints: []string{"12", "34"}}}, nil, &run.Estimate{Low: low + 12, High: low + 12},
 		},
-		"a chain may need no model": {"", []spec.Task{{Role: "chain"}}, nil, &run.Likely{High: high}},
-		"a tester with a model":     {"", []spec.Task{{Role: "mod", Verify: "judge"}}, nil, &run.Likely{Low: low, High: high}},
-		"measured":                  {"", []spec.Task{{Role: "gen"}, {Role: "gen"}}, measured, &run.Likely{Low: 20_000, High: 40_000}},
-		"an unknown price":          {"", []spec.Task{{Role: "other"}}, nil, &run.Likely{Low: low, High: low, Unpriced: low}},
+		"a chain may need no model": {"", []spec.Task{{Role: "chain"}}, nil, &run.Estimate{High: high}},
+		"a tester with a model":     {"", []spec.Task{{Role: "mod", Verify: "judge"}}, nil, &run.Estimate{Low: low, High: high}},
+		"measured":                  {"", []spec.Task{{Role: "gen"}, {Role: "gen"}}, measured, &run.Estimate{Low: 20_000, High: 40_000}},
+		"an unknown price":          {"", []spec.Task{{Role: "other"}}, nil, &run.Estimate{Low: low, High: low, Unpriced: low}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -23,7 +23,7 @@ type Agents struct {
 	Master   Master
 	// Decisions are the answers to decisions, Standing those that stand for later decisions too.
 	Decisions Decisions
-	Standing  Standings
+	Standing  StandingAnswers
 	// Unlike are, by task, edits that landed and turned out to be made by no other shard.
 	Unlike map[string][]Unlike
 	// Later are the tasks that wait for what their commands need before these run once more, by id, each since when.

@@ -188,7 +188,7 @@ func (x Decisions) Waiting() []*Decided {
 // applyDecided folds what became of a decision, whichever payload tells it: that of the run, that of a task, the answer to a
 // request (see answered), or an answer that stands for others too. What follows from an answer is folded with the event that
 // closes it.
-func (s *State) applyDecided(e *contextscope.Event, d *Decided, stands *Standing) {
+func (s *State) applyDecided(e *contextscope.Event, d *Decided, stands *StandingAnswer) {
 	defer s.Standing.apply(stands) // it is about the decisions after this one
 	if d == nil {
 		return
@@ -248,8 +248,8 @@ func (q *Request) answered(d wire.Answer) *Decided {
 	return &of
 }
 
-// Standing is the answer of a person that accepts every patch of the run that is alike, held now or later.
-type Standing struct {
+// StandingAnswer is the answer of a person that accepts every patch of the run that is alike, held now or later.
+type StandingAnswer struct {
 	// ID is the decision that the person answered, Shape that of its patch.
 	ID    string `json:"id"`
 	Shape string `json:"shape"`
@@ -262,11 +262,11 @@ type Standing struct {
 	not map[string]bool
 }
 
-// Standings are the answers that stand, oldest first.
-type Standings []*Standing
+// StandingAnswers are the answers that stand, oldest first.
+type StandingAnswers []*StandingAnswer
 
 // Of is the one that was given with the answer to a decision; nil for none.
-func (x Standings) Of(id string) *Standing {
+func (x StandingAnswers) Of(id string) *StandingAnswer {
 	for _, a := range x {
 		if a.ID == id {
 			return a
@@ -276,7 +276,7 @@ func (x Standings) Of(id string) *Standing {
 }
 
 // For is the oldest one for a decision about a patch of a shape; nil for none.
-func (x Standings) For(id, shape string) *Standing {
+func (x StandingAnswers) For(id, shape string) *StandingAnswer {
 	for _, a := range x {
 		if a.Shape == shape && shape != "" && !a.not[id] {
 			return a
@@ -286,7 +286,7 @@ func (x Standings) For(id, shape string) *Standing {
 }
 
 // apply folds that an answer stands, or stands no more; nil is neither.
-func (x *Standings) apply(a *Standing) {
+func (x *StandingAnswers) apply(a *StandingAnswer) {
 	if a == nil {
 		return
 	}
@@ -296,19 +296,19 @@ func (x *Standings) apply(a *Standing) {
 		a.not = map[string]bool{}
 		*x = append(*x, a)
 	case a.Back != "" && had != nil:
-		*x = slices.DeleteFunc(*x, func(o *Standing) bool { return o == had })
+		*x = slices.DeleteFunc(*x, func(o *StandingAnswer) bool { return o == had })
 	}
 }
 
 // given folds that the run has acted on an answer.
-func (x Standings) given(a Answer) {
+func (x StandingAnswers) given(a Answer) {
 	if by := x.Of(a.Standing); by != nil {
 		by.Given++
 	}
 }
 
 // except folds that an answer does not count.
-func (x Standings) except(a Answer) {
+func (x StandingAnswers) except(a Answer) {
 	if by := x.Of(a.Standing); by != nil {
 		by.not[a.ID] = true
 	}

@@ -83,7 +83,7 @@ type Data struct {
 	// Decision is set when something became of a decision.
 	Decision *Decided `json:"decision,omitempty"`
 	// Standing is set when an answer comes to stand for later decisions too, or stands for them no more.
-	Standing *Standing `json:"standing,omitempty"`
+	Standing *StandingAnswer `json:"standing,omitempty"`
 	// Unlike is set, by task, when edits of landed shards turn out to be made by no other shard of their templates.
 	Unlike map[string][]Unlike `json:"unlike,omitempty"`
 	// Budget is set when a resume changes it, in tokens.
@@ -230,7 +230,7 @@ type PlanData struct {
 	// Ceiling is the most tokens that the tasks may use, all attempts counted; 0 when no model takes part.
 	Ceiling int `json:"ceiling,omitempty"`
 	// Likely is the estimated use of one attempt of each task; nil when no model takes part.
-	Likely *Likely `json:"likely,omitempty"`
+	Likely *Estimate `json:"likely,omitempty"`
 	// Agents counts the tasks that each coding agent does: what these spend is in neither of the above.
 	Agents map[string]int `json:"agents,omitempty"`
 	// Grant is the most tokens that the one task of a request may use, with all its attempts and testers and what it has others
@@ -246,9 +246,9 @@ type LeftOut struct {
 	More     int      `json:"more,omitempty"`
 }
 
-// Likely is an estimated range, in tokens and in money. Unpriced are the tokens of models whose price is not known: they are in
+// Estimate is an estimated range, in tokens and in money. Unpriced are the tokens of models whose price is not known: they are in
 // the range of tokens alone.
-type Likely struct {
+type Estimate struct {
 	Low      int        `json:"low"`
 	High     int        `json:"high"`
 	LowCost  spec.Money `json:"low_pico_usd,omitempty"`

@@ -59,7 +59,7 @@ func Agents(s *run.State) []Agent {
 	return out
 }
 
-// Listed is a task in a list: its state, and what it does, waits for, or is.
+// Listed is a task in a list: its state, and its activity, the reason of its wait, or its title.
 type Listed struct{ ID, State, What string }
 
 // List lists the tasks of a run, the master first.
@@ -123,7 +123,7 @@ func newest(s *run.State, id string, attempt int) wire.Request {
 	return wire.Request{}
 }
 
-// awaited words what an agent waits for.
+// awaited words the request on which an agent waits.
 func awaited(q wire.Request) string {
 	switch q.Kind {
 	case wire.RequestAsk:

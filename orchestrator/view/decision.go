@@ -32,7 +32,7 @@ var Reasoned = decision.Reasoned
 // ForPerson are the open ones that only a person can decide.
 var ForPerson = decision.ForPerson
 
-// Open lists what is open in a run, as its state has it: what blocks most first.
+// Open lists the open decisions of a run, those that block most first.
 func Open(s *run.State) []Decision {
 	open := decision.Open(s)
 	decision.Count(&s.Agenda, open)
@@ -51,7 +51,7 @@ func Open(s *run.State) []Decision {
 	return open
 }
 
-// Recall adds to a decision what its task was told, and what was decided about it before.
+// Recall adds to a decision the brief of its task, and the earlier decisions about it.
 func Recall(s *run.State, d *Decision) {
 	t := s.Tasks.ByID[d.About]
 	if t == nil {
@@ -68,7 +68,7 @@ func Recall(s *run.State, d *Decision) {
 	}
 }
 
-// Answered words the answer that a decision has, and who gave it; "" for none.
+// Answered words the answer that a decision has, with its author; "" for none.
 func Answered(s *State, id string) string {
 	given := s.Decisions.Given(id)
 	if given == nil {

@@ -55,7 +55,7 @@ func (g *Group) Add(other *Group) {
 // Size is how many attempts it has.
 func (g *Group) Size() int { return g.Agents + g.Queued }
 
-// Groups folds what is on the queue: the attempts of a template are one group, and the largest group is first.
+// Groups folds the queue: the attempts of a template are one group, and the largest group is first.
 func Groups(s *run.State) []Group {
 	f := folding{s: s, at: map[string]int{}}
 	list := Agents(s)

@@ -13,7 +13,7 @@ import (
 	"divisi/subagents/wire"
 )
 
-// The bounds of what a run proposes to remember.
+// The bounds of the proposed notes.
 const (
 	maxTasks      = 3  // notes about tasks that failed before they landed
 	maxSignatures = 20 // known failures of one gate

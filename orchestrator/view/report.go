@@ -18,7 +18,7 @@ import (
 	"divisi/subagents/wire"
 )
 
-// executors counts the landed tasks of roles with a chain by the executor that made what landed.
+// executors counts the landed tasks of roles with a chain by the executor that made the change.
 func executors(s *run.State) map[string]int {
 	by := map[string]int{}
 	for _, t := range s.Tasks.ByID {
@@ -71,7 +71,7 @@ type Report struct {
 	Budget    int `json:"budget,omitempty"`
 	// Unlike are landed edits that no other shard of their templates makes.
 	Unlike []Unlike `json:"unlike,omitempty"`
-	// Executors count the landed tasks of roles with a chain, by the executor that made what landed.
+	// Executors count the landed tasks of roles with a chain, by the executor that made the change.
 	Executors map[string]int `json:"executors,omitempty"`
 	// Matches are the expressions of the shard rules whose tasks have landed, each once.
 	Matches []string `json:"matches,omitempty"`
@@ -97,7 +97,7 @@ type Report struct {
 	Decisions []Reported `json:"decisions,omitempty"`
 	// Standing are the answers that stand for later decisions too.
 	Standing []Standing `json:"standing,omitempty"`
-	// Doubts are the patches that were held and are not any more, in plan order, and what was decided about each.
+	// Doubts are the patches that were held and are not any more, in plan order, with the decision about each.
 	Doubts  []string `json:"doubts,omitempty"`
 	Added   int      `json:"added"`
 	Deleted int      `json:"deleted"`
@@ -142,7 +142,7 @@ type Gate struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// maxNow bounds what a report names of those that work.
+// maxNow bounds the active agents that a report names.
 const maxNow = 8
 
 // Live makes the report of a run that continues, as it stands at a time.
@@ -165,7 +165,7 @@ func Of(s *run.State) Report {
 		Run: s.Spec.Run, Goal: s.Spec.Goal, State: s.Status, Reason: s.Reason, Wait: s.Wait.For, Line: s.Line,
 		Unverified: proof.UnverifiedLanded(&s.Agenda, &s.Branch), Better: proof.BetterLanded(&s.Agenda, &s.Branch),
 		OneWorker: s.OneWorker(),
-		Unlike:    UnlikeOthers(s),
+		Unlike:    unlikeOthers(s),
 		Repo:      s.Spec.Repo, Base: s.Spec.Base, Head: s.Head,
 		Ref: s.Ref, Created: s.Spec.Created, Ended: s.Ended, Last: s.Time,
 		Usage: s.Usage, Roles: roleReports(s), Unmetered: s.Unmetered(), Budget: s.Budget, Executors: executors(s),
@@ -240,7 +240,7 @@ func verdicts(s *run.State) map[string]int {
 	return by
 }
 
-// roleReports sums what was used by role, sorted by name.
+// roleReports sums the usage by role, sorted by name.
 func roleReports(s *run.State) []Role {
 	byRole := map[string]*Role{}
 	for _, w := range s.Works {
@@ -302,7 +302,7 @@ const (
 	OnQuota    = "quota"
 )
 
-// Awaits returns what a run waits for, one of On…, and what that is; both are "" where it waits for nothing.
+// Awaits returns the kind of a run's wait, one of On…, and its subject; both are "" where it waits for nothing.
 func (r *Report) Awaits() (on, what string) {
 	if r.State.Ended() && r.State != run.Stopped {
 		return "", ""
@@ -336,5 +336,5 @@ func (r *Report) Awaits() (on, what string) {
 	return "", ""
 }
 
-// Plus words what is used besides by attempts whose use is not known.
+// Plus words the unknown use of attempts.
 var Plus = run.Plus

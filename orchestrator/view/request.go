@@ -23,7 +23,7 @@ type Scope struct {
 	Why    string   `json:"why"`
 }
 
-// tellRequests adds what a task has to do with others.
+// tellRequests adds the requests and messages of a task.
 func tellRequests(s *run.State, t *Task, v *run.Task) {
 	t.Parent, t.Delegated = v.Parent, s.Requests.Delegated(v.Task.ID, s.Works)
 	for _, q := range s.Requests.Of[v.Task.ID] {
@@ -42,7 +42,7 @@ func tellRequests(s *run.State, t *Task, v *run.Task) {
 	}
 }
 
-// waitsFor words what an open request waits for.
+// waitsFor words the wait of an open request.
 func waitsFor(q *run.Request) string {
 	switch {
 	case q.Child != "":

@@ -28,7 +28,7 @@ var verbs = map[string]string{
 // word is a part of a command that is neither a flag nor a path, such as test in go test -json ./... .
 var word = lazyregexp.New(`^[a-z][a-z0-9-]*$`)
 
-// doing words what an agent does that does not wait for others.
+// doing words the activity of an agent that does not wait for others.
 func doing(s *run.State, a *run.Attempt, program string) string {
 	switch {
 	case a.Doing == "thinking", a.Doing == "" && a.Turns > 0:

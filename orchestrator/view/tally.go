@@ -49,7 +49,7 @@ func count(tasks []Task) (n stats.Counts, unverified int) {
 	return n, unverified
 }
 
-// Progress counts the landed and unchanged tasks of a run, and names what it waits for.
+// Progress counts the landed and unchanged tasks of a run, and names its wait.
 func (r *Report) Progress() string {
 	tasks := slices.DeleteFunc(r.Tasks, func(t Task) bool { return t.ID == run.MasterTask })
 	n, unverified := count(tasks)

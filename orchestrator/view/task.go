@@ -21,7 +21,7 @@ type Task struct {
 	Role   string        `json:"role"`
 	State  run.TaskState `json:"state"`
 	Reason string        `json:"reason,omitempty"`
-	// WriteSet are the patterns of the files that it may change, and Inherits what it knows of the tasks before it.
+	// WriteSet are the patterns of the files that it may change, and Inherits its knowledge of the tasks before it.
 	WriteSet []string             `json:"write_set,omitempty"`
 	Inherits spec.IncludeContents `json:"inherits,omitempty"`
 	// Unverified is set where it landed without proof.
@@ -61,7 +61,7 @@ type Task struct {
 	Seconds float64 `json:"seconds,omitempty"`
 	// Failures are how its earlier attempts ended.
 	Failures []string `json:"failures,omitempty"`
-	// Doubts are why its patches were held, oldest first, and what was decided; the last one is open while the task is held.
+	// Doubts are why its patches were held, oldest first, with the decisions; the last one is open while the task is held.
 	Doubts  []run.Doubt `json:"doubts,omitempty"`
 	Summary string      `json:"summary,omitempty"`
 	// Said are the last words of the coding agent of a task that is unchanged or parked: they may tell that it could not do it.
@@ -187,7 +187,7 @@ func taskReport(s *run.State, v *run.Task) Task {
 	return t
 }
 
-// whenItStopped words what becomes of a task that an agent or a judge worked on when the run stopped.
+// whenItStopped words the future of a task that an agent or a judge worked on when the run stopped.
 func whenItStopped(s *run.State, v *run.Task) string {
 	a := s.Works[v.Task.ID].Newest()
 	switch role := s.Spec.Made(v, s.Works); {
@@ -216,7 +216,7 @@ func (t *Task) tellHandoff(r *spec.Result, by string) {
 	}
 }
 
-// spent adds what the attempts of one queue id cost.
+// spent adds the cost of the attempts of one queue id.
 func spent(s *run.State, t *Task, id string) {
 	w := s.Works[id]
 	if w == nil {
@@ -271,7 +271,7 @@ func (t *Task) pay(s *run.State, a *run.Attempt) {
 	}
 }
 
-// Said lists what an agent, and its tester, reported beside their results.
+// Said lists the reports of an agent, and of its tester, besides their results.
 func Said(result, tester *spec.Result) (out []string) {
 	var t Task
 	t.tellHandoff(result, "")

@@ -23,8 +23,8 @@ func (u Unlike) String() string {
 	return fmt.Sprintf("%s: %s (%s)", u.Task, landing.UnlikeIn(u.Unlike), u.How)
 }
 
-// UnlikeOthers lists the landed edits that no other shard of their templates makes, in plan order.
-func UnlikeOthers(s *run.State) (out []Unlike) {
+// unlikeOthers lists the landed edits that no other shard of their templates makes, in plan order.
+func unlikeOthers(s *run.State) (out []Unlike) {
 	for _, id := range s.Tasks.Order {
 		t := s.Tasks.ByID[id]
 		if t.State != run.TaskLanded {
@@ -46,4 +46,4 @@ func UnlikeOthers(s *run.State) (out []Unlike) {
 const maxUnlike = 10
 
 // UnlikeLines are the first of these edits, a line each.
-func UnlikeLines(s *State) []string { return text.Few(text.Each(UnlikeOthers(s)), maxUnlike) }
+func UnlikeLines(s *State) []string { return text.Few(text.Each(unlikeOthers(s)), maxUnlike) }

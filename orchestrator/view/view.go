@@ -4,7 +4,7 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// State is that of a run, from which the functions of this package make what displays show.
+// State is that of a run, from which the functions of this package make the displays.
 type State = run.State
 
 // NewState is the state of a run before its first event.

@@ -30,7 +30,7 @@ var (
 // Forgotten are the failures in files that no task changes, or is to change, such as a caller that the plan has not; nil for
 // none. own are the files that the patches under test change: a failure there is theirs.
 func Forgotten(tasks *run.Tasks, own []string, failed []Failure) *run.Forgotten {
-	lacks := &run.Forgotten{Only: true}
+	forgotten := &run.Forgotten{Only: true}
 	for _, f := range failed {
 		found := slices.DeleteFunc(f.places(own), func(at spec.Finding) bool {
 			no := spec.WriteSet{}.RefuseNew(at.File) != "" // no task can name it
@@ -39,27 +39,29 @@ func Forgotten(tasks *run.Tasks, own []string, failed []Failure) *run.Forgotten 
 				return (!t.Ended() || t.GivenUp()) && spec.MatchAny(t.Task.Files, at.File)
 			})
 		})
-		lacks.Only = lacks.Only && len(found) > 0
-		lacks.Findings = append(lacks.Findings, found...)
+		forgotten.Only = forgotten.Only && len(found) > 0
+		forgotten.Findings = append(forgotten.Findings, found...)
 	}
-	return bounded(lacks)
+	return bounded(forgotten)
 }
 
 // bounded sorts findings by file and leaves out what is twice, and directories of others; nil for none.
-func bounded(lacks *run.Forgotten) *run.Forgotten {
-	slices.SortStableFunc(lacks.Findings, func(a, b spec.Finding) int {
+func bounded(forgotten *run.Forgotten) *run.Forgotten {
+	slices.SortStableFunc(forgotten.Findings, func(a, b spec.Finding) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Message, b.Message))
 	})
-	lacks.Findings = slices.CompactFunc(lacks.Findings, func(a, b spec.Finding) bool {
+	forgotten.Findings = slices.CompactFunc(forgotten.Findings, func(a, b spec.Finding) bool {
 		return a.File == b.File && a.Line == b.Line && a.Message == b.Message
 	})
-	if len(lacks.Findings) == 0 {
+	if len(forgotten.Findings) == 0 {
 		return nil
 	}
-	files := leaves(lacks.Files())
-	lacks.Findings = slices.DeleteFunc(lacks.Findings, func(f spec.Finding) bool { return !slices.Contains(files, f.File) })
-	lacks.Findings = lacks.Findings[:min(len(lacks.Findings), maxForgotten)]
-	return lacks
+	files := leaves(forgotten.Files())
+	forgotten.Findings = slices.DeleteFunc(forgotten.Findings, func(f spec.Finding) bool {
+		return !slices.Contains(files, f.File)
+	})
+	forgotten.Findings = forgotten.Findings[:min(len(forgotten.Findings), maxForgotten)]
+	return forgotten
 }
 
 // places are where a failure asks for a change: the place of its first error, else the files that its lines give with a line,
@@ -98,29 +100,29 @@ func (f *Failure) missing() (found []spec.Finding) {
 
 // Words tell in which files something fails that no task may change, and how a task for them is added: the master dispatches it,
 // and reads how.
-func Words(about *run.Spec, lacks *run.Forgotten, which, dispatch string) string {
-	first := &lacks.Findings[0]
+func Words(about *run.Spec, forgotten *run.Forgotten, which, dispatch string) string {
+	first := &forgotten.Findings[0]
 	line := text.Line(first.Message)
 	if first.Source != "" {
 		line = fmt.Sprintf("%s, in %q", line, first.Source)
 	}
 	switch {
 	case about.Plan == nil:
-	case len(lacks.Addable(about.Project.Protected)) == 0:
+	case len(forgotten.Addable(about.Project.Protected)) == 0:
 		dispatch = "If it must change, add a task to the plan that names it in its files: it is protected"
 	default:
 		dispatch = fmt.Sprintf("If it must change, a retry of run %s can add a task for it, tested with the submitted patch",
 			about.Run)
 	}
-	return fmt.Sprintf("fails in %s, which no task %s: %s. %s", placesOf(lacks), which, line, dispatch)
+	return fmt.Sprintf("fails in %s, which no task %s: %s. %s", placesOf(forgotten), which, line, dispatch)
 }
 
 // placesOf names the files of findings with their first lines.
-func placesOf(lacks *run.Forgotten) string {
+func placesOf(forgotten *run.Forgotten) string {
 	var names []string
-	for _, file := range lacks.Files() {
-		at := slices.IndexFunc(lacks.Findings, func(f spec.Finding) bool { return f.File == file })
-		if line := lacks.Findings[at].Line; line > 0 {
+	for _, file := range forgotten.Files() {
+		at := slices.IndexFunc(forgotten.Findings, func(f spec.Finding) bool { return f.File == file })
+		if line := forgotten.Findings[at].Line; line > 0 {
 			file += fmt.Sprintf(":%d", line)
 		}
 		names = append(names, file)

@@ -16,7 +16,7 @@ import (
 	"divisi/subagents/wire"
 )
 
-// Way is a command that continues a run or uses its result, and what it is for.
+// Way is a command that continues a run or uses its result, and its purpose.
 type Way struct {
 	Command string `json:"command"`
 	Why     string `json:"why"`
@@ -27,7 +27,7 @@ const program = "divisi"
 
 func way(why string, args ...string) Way { return Way{program + " " + strings.Join(args, " "), why} }
 
-// Next lists what a person can do about a run that has ended, or that no process conducts, the most useful first.
+// Next lists the steps of a person for a run that has ended, or that no process conducts, the most useful first.
 func Next(s *run.State) []Way {
 	id := s.Spec.Run
 	report := way("the whole report", "show", id)
@@ -47,7 +47,7 @@ func Next(s *run.State) []Way {
 	return append(landed(s), report)
 }
 
-// Live lists what a person can do about a run that a process conducts.
+// Live lists the steps of a person for a run that a process conducts.
 func Live(s *run.State) (ways []Way) {
 	id := s.Spec.Run
 	switch {
@@ -84,7 +84,7 @@ func acts(s *run.State, at act.Standing, t *run.Task) (ways []Way) {
 	return ways
 }
 
-// setUp brings what gates need. A project file is never changed, and then the proposal is only shown.
+// setUp proposes the setup of the gates. A project file is never changed, and then the proposal is only shown.
 func setUp(s *run.State) []Way {
 	in := []string{"init", "--repo", text.Shell(s.Spec.Repo)}
 	if s.Spec.Detected {
@@ -108,7 +108,7 @@ func restart(s *run.State) []Way {
 	return []Way{way("continue it", "resume", id)}
 }
 
-// landed uses what is on the branch of a run, or publishes it.
+// landed uses the branch of a run, or publishes it.
 func landed(s *run.State) []Way {
 	switch repo := text.Shell(s.Spec.Repo); {
 	case s.Ref != "":
@@ -137,7 +137,7 @@ func Remember(repo string, notes int) Way {
 	return way("review "+text.Count(notes, "suggested note"), "memory", "proposals", "--repo", text.Shell(repo))
 }
 
-// maxRepairs bounds the tasks that are named one by one; unlisted begins what reports how many are not.
+// maxRepairs bounds the tasks that are named one by one; unlisted begins the count of the others.
 const (
 	maxRepairs = 3
 	unlisted   = ", also the "

@@ -23,7 +23,7 @@ const (
 	maxArg  = 120 // characters of one
 )
 
-// agentLine words what an agent and its worker write.
+// agentLine words an event of an agent or its worker.
 func agentLine(e *contextscope.Event) Line {
 	switch e.Kind {
 	case contextscope.KindStarted:
@@ -58,12 +58,12 @@ func agentLine(e *contextscope.Event) Line {
 	return Line{More: said(e)}
 }
 
-// of words what an agent does.
+// of words the activity of an agent.
 func of(e *contextscope.Event, tone Tone, format string, args ...any) Line {
 	return Line{By: view.Name(e.Agent), Text: fmt.Sprintf(format, args...), Tone: tone}
 }
 
-// reported words what happened to an agent.
+// reported words an event about an agent.
 func reported(e *contextscope.Event, tone Tone, what string) Line {
 	return Line{By: view.Name(e.Agent) + ":", Text: what, Tone: tone}
 }
@@ -151,7 +151,7 @@ func usageLine(u spec.Usage) Line {
 	return Line{More: fmt.Sprintf("%s in%s, %s out", text.Tokens(u.Prompt), cached, text.Tokens(u.Output+u.Thoughts)), Fold: true}
 }
 
-// nudgeLine words a limit that an agent reached, or that it repeats itself; what else the runtime notes is a detail.
+// nudgeLine words a limit that an agent reached, or that it repeats itself; other notes of the runtime are details.
 func nudgeLine(e *contextscope.Event, n wire.Nudge) Line {
 	switch n.Reason {
 	case wire.ReasonLimit:
@@ -256,7 +256,7 @@ func resultLine(e *contextscope.Event, r spec.Result) Line {
 	return l
 }
 
-// handedIn lists what a result holds.
+// handedIn lists the parts of a result.
 func handedIn(r spec.Result) []string {
 	var say []string
 	if p := r.Patch; p != nil {
@@ -271,7 +271,7 @@ func handedIn(r spec.Result) []string {
 	return say
 }
 
-// requestLine words what an agent asks of others. A question is urgent: a person may have to answer it.
+// requestLine words a request of an agent to others. A question is urgent: a person may have to answer it.
 func requestLine(e *contextscope.Event, q wire.Request) Line {
 	switch q.Kind {
 	case wire.RequestAsk:

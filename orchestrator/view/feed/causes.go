@@ -46,7 +46,7 @@ func newCauses() causes {
 // digits differ in the same failure of two tasks as it happens; places are those of them that only tell where it happened.
 var digits, places = lazyregexp.New(`\d+`), lazyregexp.New(`(:|\bline )\d+`)
 
-// shape is a cause without what is a task's own.
+// shape is a cause without the names of its task.
 func (v *Followed) shape(cause, task string) string {
 	if t := v.Tasks.ByID[task]; t != nil {
 		cause = shapeOf(t, cause)
@@ -54,7 +54,7 @@ func (v *Followed) shape(cause, task string) string {
 	return digits.ReplaceAllLiteralString(cause, "N")
 }
 
-// shapeOf is a cause without what is a task's own, and without places.
+// shapeOf is a cause without the names of its task, and without places.
 func shapeOf(t *run.Task, cause string) string {
 	name := regexp.MustCompile(`\b` + regexp.QuoteMeta(t.Task.ID) + `\b`)
 	cause = name.ReplaceAllLiteralString(recovery.WithoutOutput(cause), "·")
@@ -139,7 +139,7 @@ func ending(l *Line, e *contextscope.Event) string {
 	return "retried"
 }
 
-// Count counts the task of an event whose line is not shown, and returns what was counted for another cause before.
+// Count counts the task of an event whose line is not shown, and returns the count for the cause before.
 func (v *Followed) Count(e *contextscope.Event, words string, at time.Time) (done string) {
 	c, task := &v.causes, strings.TrimSuffix(e.Task, run.VerifySuffix)
 	if c.words != words {

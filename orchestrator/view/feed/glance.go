@@ -81,7 +81,7 @@ func tasksBar(n stats.Counts) stats.Phase {
 	return p
 }
 
-// endings words what the ended tasks of a bar are.
+// endings words the outcome of the ended tasks of a bar.
 func endings(n stats.Counts, bar stats.Phase) string {
 	switch {
 	case bar.Bad > 0:

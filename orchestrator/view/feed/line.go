@@ -43,7 +43,7 @@ type Line struct {
 	// it.
 	Cause string
 	Why   string
-	// Decide reports that a person can decide what the line tells.
+	// Decide reports that the line is about a decision of a person.
 	Decide bool
 	// Fold reports that the event says nothing to a person by itself: it is a step of work that goes well, and the lines
 	// around it tell more.
@@ -164,7 +164,7 @@ func runLine(d run.Data) Line {
 	return l
 }
 
-// decisionLine words what became of a decision.
+// decisionLine words the outcome of a decision.
 func decisionLine(d *run.Decided) string {
 	a := d.Answer
 	said := decision.By(a.Option, &a)
@@ -289,7 +289,7 @@ func taskLine(e *contextscope.Event, d run.TaskData) Line {
 	return sentence(Plain, "%s is %s%s", e.Task, d.State, why)
 }
 
-// uses names what took over from the executor or the model before it.
+// uses names the successor of the executor or the model before it.
 func uses(d *run.Dispatch) string {
 	if d.Uses == "" {
 		return ""
@@ -325,7 +325,7 @@ func landingLine(d run.LandingData) Line {
 	return l
 }
 
-// landingWords word what became of a batch.
+// landingWords word the outcome of a batch.
 func landingWords(d run.LandingData) string {
 	changes := text.Count(len(d.Tasks), "change")
 	switch d.State {
@@ -351,7 +351,7 @@ func landingWords(d run.LandingData) string {
 	return d.State
 }
 
-// retested words what of a batch that failed is tested next.
+// retested words the parts of a failed batch that are tested next.
 func retested(d run.LandingData) string {
 	n := len(slices.Concat(d.Parts...))
 	if n == 0 {
@@ -367,7 +367,7 @@ func retested(d run.LandingData) string {
 	return fmt.Sprintf("; testing %s in %d parts", which, len(d.Parts))
 }
 
-// answerLine words what became of a request. The ends of tasks have lines of their own.
+// answerLine words the outcome of a request. The ends of tasks have lines of their own.
 func answerLine(e *contextscope.Event, a wire.Answer) Line {
 	switch {
 	case a.Refused != "":

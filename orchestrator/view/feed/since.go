@@ -15,7 +15,7 @@ import (
 	"divisi/subagents/wire"
 )
 
-// maxNamed bounds what a line of Since names.
+// maxNamed bounds the names in a line of Since.
 const maxNamed = 5
 
 // Since tells what has become of a run since a time, in at most eight lines: its state and its line, what landed, failed and was
@@ -43,7 +43,7 @@ func Since(events iter.Seq[contextscope.Event], since time.Time) (lines []string
 
 // news is counted from a time on.
 type news struct {
-	// before is the state at that time, without what its maps had.
+	// before is the state at that time, without the entries of its maps.
 	before *run.State
 	// landed are by template, "" for the tasks of none.
 	landed       map[string]int
@@ -136,7 +136,7 @@ func (c *news) lines(s *run.State) (lines []string) {
 	return lines
 }
 
-// ended counts what has ended well, by template, the most first.
+// ended counts the tasks that have ended well, by template, the most first.
 func (c *news) ended() string {
 	var say []string
 	sum, others := 0, c.landed[""]

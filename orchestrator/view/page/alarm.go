@@ -20,10 +20,10 @@ const (
 	usualTimes = 3
 )
 
-// Alarm tells that nothing has landed for long at a time, though tasks are there that would, and why; "" for no alarm. Long is at
+// alarm tells that nothing has landed for long at a time, though tasks are there that would, and why; "" for no alarm. Long is at
 // least five minutes, ten before the first task has landed, and three times what lies between two batches of the run, or what its
 // gates take on the base commit.
-func Alarm(s *run.State, now time.Time) string {
+func alarm(s *run.State, now time.Time) string {
 	began, runs := s.Times.Entered[run.Running]
 	if !runs || s.Status != run.Running || left(s) == 0 {
 		return ""

@@ -108,7 +108,7 @@ func TestAlarm(t *testing.T) {
 			if c.log != nil {
 				c.log(l, at)
 			}
-			got := Alarm(l.State, time.Unix(1000, 0).Add(c.now))
+			got := alarm(l.State, time.Unix(1000, 0).Add(c.now))
 			if name == "a decision" { // in the words of the decision
 				require.Contains(t, got, c.want)
 				return
@@ -126,8 +126,8 @@ func TestAlarmLeavesOutWhenNoProcessHeldTheRun(t *testing.T) {
 	l.Append("", run.Data{State: run.Stopped})
 	at(time.Hour)
 	l.Append("", run.Data{State: run.Running, Epoch: 2})
-	require.Empty(t, Alarm(l.State, time.Unix(1000, 0).Add(65*time.Minute)))
-	require.Equal(t, "nothing has landed for 11 min", Alarm(l.State, time.Unix(1000, 0).Add(70*time.Minute)))
+	require.Empty(t, alarm(l.State, time.Unix(1000, 0).Add(65*time.Minute)))
+	require.Equal(t, "nothing has landed for 11 min", alarm(l.State, time.Unix(1000, 0).Add(70*time.Minute)))
 }
 
 func TestProjected(t *testing.T) {
@@ -172,7 +172,7 @@ func TestProjected(t *testing.T) {
 			l.Append("", run.PlanData{By: run.ByFile, Tasks: many(100)})
 			c.log(l, at)
 			begin := time.Unix(1000, 0)
-			got := Projected(l.State, begin.Add(c.now))
+			got := projected(l.State, begin.Add(c.now))
 			if c.want == 0 {
 				require.Zero(t, got)
 				return
@@ -185,7 +185,7 @@ func TestProjected(t *testing.T) {
 func TestQueueOf(t *testing.T) {
 	t.Parallel()
 	l, at := quiet(t)
-	require.Equal(t, []any{[]string{}, 0, []Testing{}}, []any{QueueOf(l.State).Waiting, QueueOf(l.State).WaitingCount, QueueOf(l.State).Testing})
+	require.Equal(t, []any{[]string{}, 0, []Testing{}}, []any{queueOf(l.State).Waiting, queueOf(l.State).WaitingCount, queueOf(l.State).Testing})
 	for _, id := range []string{"a", "b"} {
 		l.Dispatched(id, "generator", 1, "b")
 		l.Ended(id, 1, runtest.Patched("c-"+id, "t-"+id, "b"))
@@ -193,7 +193,7 @@ func TestQueueOf(t *testing.T) {
 	}
 	at(30 * time.Second)
 	l.Tests(1, "a", "b")
-	q := QueueOf(l.State)
+	q := queueOf(l.State)
 	require.Equal(t, []Testing{{Batch: 1, Tasks: []string{"a", "b"}, Since: 1_030_000}}, q.Testing)
 	require.Equal(t, []any{0, 0, 2}, []any{q.WaitingCount, q.GateRuns, q.OneByOne})
 	l.Ended(runtest.BatchWork(1), 1, spec.Result{
@@ -204,7 +204,7 @@ func TestQueueOf(t *testing.T) {
 		Batch: 1, State: run.LandingSplit, Parts: [][]string{{"a"}, {"b"}}, Tasks: []run.Landed{{Task: "a"}, {Task: "b"}}, Search: &run.Search{},
 	})
 	l.Tests(2, "a")
-	q = QueueOf(l.State)
+	q = queueOf(l.State)
 	require.Equal(t, "searches for the failing change among 2 tasks", q.Testing[0].Search)
 	require.Equal(t, []any{[]string{"b"}, 1, []string{"a", "b"}, 1}, []any{q.Waiting, q.WaitingCount, q.Suspects, q.GateRuns})
 }
@@ -218,7 +218,7 @@ func TestAQueueNamesTheFirstTasks(t *testing.T) {
 		l.Append("", run.PlanData{By: run.ByFile, Tasks: []spec.Task{{ID: id, Role: "generator"}}})
 		l.Append(id, run.TaskData{State: run.TaskAccepted})
 	}
-	q := QueueOf(l.State)
+	q := queueOf(l.State)
 	require.Len(t, q.Waiting, maxQueued)
 	require.Equal(t, maxQueued+7, q.WaitingCount)
 }

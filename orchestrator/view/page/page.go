@@ -100,15 +100,15 @@ const maxForgotten = 3
 func Of(s *run.State, now time.Time) Run {
 	agents, why := view.Agents(s), schedule.Why(s)
 	v := Run{
-		State: s.Status, Reason: s.Reason, Wait: s.Wait.For, Line: s.Line, Alarm: Alarm(s, now),
+		State: s.Status, Reason: s.Reason, Wait: s.Wait.For, Line: s.Line, Alarm: alarm(s, now),
 		Goal: s.Spec.Goal, Repo: s.Spec.Repo, Base: s.Spec.Base,
 		Branch: s.Spec.Branch, Unverified: s.Unverified, Ref: s.Ref, Published: s.Published, Notices: s.Notices,
 		Parallel: s.Spec.Parallel, Budget: s.Budget, Tokens: s.Usage.Total(), Cached: s.Usage.Cached, Calls: s.Usage.Calls,
 		Created: view.Milliseconds(s.Spec.Created), Ended: view.Milliseconds(s.Ended), Last: view.Milliseconds(s.Time),
 		Waited: (s.Wait.Until(s.Time) + s.Times.Down).Milliseconds(), Phases: stats.Phases(s), Agents: agents,
-		Workers: view.Workers(s, agents), Queue: QueueOf(s), Flaky: FlakyGates(s),
+		Workers: view.Workers(s, agents), Queue: queueOf(s), Flaky: flakyGates(s),
 		Ways:      advice.Live(s),
-		Projected: view.Milliseconds(Projected(s, now)),
+		Projected: view.Milliseconds(projected(s, now)),
 		Tasks:     make([]TaskRow, 0, len(s.Tasks.Order)+1),
 	}
 	unread, _ := view.Unread(s)
@@ -186,8 +186,8 @@ type Flaky struct {
 	Names []string `json:"names"`
 }
 
-// FlakyGates lists the gates with such failures, by name.
-func FlakyGates(s *run.State) (out []Flaky) {
+// flakyGates lists the gates with such failures, by name.
+func flakyGates(s *run.State) (out []Flaky) {
 	for _, gate := range slices.Sorted(maps.Keys(s.Proofs.Flaky)) {
 		if names := s.Proofs.Flaky[gate]; len(names) > 0 {
 			out = append(out, Flaky{gate, names})

@@ -15,11 +15,11 @@ const (
 	fewestBatches = 2
 )
 
-// Projected is when all tasks of a run have landed if they go on to land as they did: now + left · window / landed. left are the
+// projected is when all tasks of a run have landed if they go on to land as they did: now + left · window / landed. left are the
 // tasks that have not ended and are to land. landed are those that landed in the window: the newest third of the run's own time,
 // at least ten minutes, and no more than since it runs. It is zero where fewer than three tasks in two batches landed in the
 // window, and for a run that does not run.
-func Projected(s *run.State, now time.Time) time.Time {
+func projected(s *run.State, now time.Time) time.Time {
 	began, runs := s.Times.Entered[run.Running]
 	open := left(s)
 	if !runs || s.Status != run.Running || s.Line != "" || s.Wait.For != "" || s.Halted() || open == 0 {

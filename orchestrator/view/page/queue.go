@@ -38,8 +38,8 @@ type Testing struct {
 	Search string `json:"search,omitempty"`
 }
 
-// QueueOf makes the report of the landing queue.
-func QueueOf(s *run.State) Queue {
+// queueOf makes the report of the landing queue.
+func queueOf(s *run.State) Queue {
 	waiting, suspects := landing.Waiting(s), landing.Suspects(s)
 	q := Queue{
 		Waiting: ids(waiting), WaitingCount: len(waiting), Limit: landing.Limit(s), Idle: landing.Idle(s), Testing: []Testing{},

@@ -30,7 +30,7 @@ func floorOf(s *run.State) (least time.Duration) {
 	return least
 }
 
-// took reads what gates took.
+// took reads the durations of gates.
 func (f *floor) took() {
 	for _, r := range f.s.Proofs.Baseline {
 		f.least[r.Gate] = r.Duration

@@ -20,7 +20,7 @@ type Phase struct {
 	Bad   int    `json:"bad"`
 	Part  int    `json:"part"`
 	Total int    `json:"total"`
-	// Note names what Good counts.
+	// Note is the noun for the count in Good.
 	Note string `json:"note"`
 	// Milliseconds is how long it took by the newest event. Phases overlap: the first task lands long before the last one begins.
 	Milliseconds int64 `json:"ms"`
@@ -177,7 +177,7 @@ const (
 	phases
 )
 
-// phaseCost is from when until when a phase continued, on the run's clock, and what its models used.
+// phaseCost is from when until when a phase continued, on the run's clock, and the use of its models.
 type phaseCost struct {
 	from, to time.Duration
 	tokens   int

@@ -75,7 +75,7 @@ func (t Times) Span() string { return text.Span(seconds(t.WallSeconds)) }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// Wall writes what the critical path went to: parts of less than half a percent are left out.
+// Wall writes the parts of the critical path: parts of less than half a percent are left out.
 func (t Times) Wall() string {
 	var words []string
 	for _, p := range t.Parts {
@@ -86,7 +86,7 @@ func (t Times) Wall() string {
 	return strings.Join(words, ", ")
 }
 
-// Sum writes what the phases took with parallel agents added up.
+// Sum writes the durations of the phases with parallel agents added up.
 func (t Times) Sum() string {
 	var words []string
 	for _, p := range t.Sums {
