@@ -37,7 +37,7 @@ type workers interface {
 type machine interface {
 	// places is how many agents work at once where no one says.
 	places() int
-	// check returns why they cannot begin, gates why they cannot run a gate, as far as this machine tells.
+	// check returns why they cannot begin, gates why they cannot run a gate. Other machines are not checked.
 	check(ctx context.Context) error
 	gates() error
 }

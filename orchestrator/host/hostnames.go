@@ -41,7 +41,7 @@ func (h *Host) ordered(ctx context.Context, id, name string) (*depot.Order, erro
 	return depot.UnsealOrder(ctx, b, id, name)
 }
 
-// names are those of who asks, as far as the server vouches for them.
+// names are those of callers, where the server vouches for them.
 type names interface {
 	// by is the member that asks; bus.Local where the server does not vouch for its name.
 	by(subject string) string
