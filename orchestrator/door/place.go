@@ -23,7 +23,7 @@ type place interface {
 	named(by string) string
 }
 
-// opening has runs of which it knows what it sees when it opens them.
+// opening opens a run to learn where it stands.
 type opening struct {
 	client.Runs
 	begin func(ctx context.Context, run, by string) error
