@@ -1,5 +1,5 @@
-// Package reports writes what orchestrator/view has computed, given as JSON, as text: the report of a run or of a task as lines for
-// a terminal or as Markdown, the output of an attempt, and the rows of several runs.
+// Package reports writes what orchestrator/view has computed, given as JSON, as text: the report of a run or of a task for a
+// terminal or as Markdown, the output of an attempt, and the rows of several runs.
 package reports
 
 import (

@@ -74,7 +74,7 @@ var kinds = []kind{
 	{
 		line:   lazyregexp.New(`LeakSanitizer has encountered a fatal error|(?i:ptrace.*Operation not permitted)`),
 		what:   "the right to trace processes is missing",
-		advice: "commands have it where the machine gives them namespaces and Landlock: divisi doctor tells what it lacks",
+		advice: "commands have it where the machine gives them namespaces and Landlock",
 	},
 	{line: lazyregexp.New(`(?:^|: )([\w.+-]+): (?:command )?not found\s*$`), what: "the program %s is not installed"},
 }
