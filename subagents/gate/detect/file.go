@@ -31,6 +31,8 @@ func (p *Proposal) File(tried map[string]Tried) string {
 	if len(p.Derived) > 0 {
 		b.WriteString("\n# Made from tracked sources: without regenerate, changes of those sources land unverified.\n")
 		fmt.Fprintf(&b, "derived: %s\n", text.Flow(p.Derived))
+	} else if p.Derived != nil {
+		b.WriteString("\n# No gate reads what setup makes out of tracked sources.\nderived: []\n")
 	}
 	if len(p.Regenerate) > 0 {
 		fmt.Fprintf(&b, "regenerate: %s\n", text.Flow(p.Regenerate))

@@ -43,13 +43,25 @@ func (p *Proposal) File(t *Trial) string {
 	if t == nil {
 		return p.found.File(nil)
 	}
-	return p.found.File(t.gates)
+	found := p.found
+	switch {
+	case len(t.Derived) == 0:
+	case t.Unread:
+		found.Derived = []string{}
+	default:
+		found.Notes = append(slices.Clone(found.Notes), fmt.Sprintf("setup makes %s out of tracked files, and not again without "+
+			"network, so each patch is asked about: write derived: [] where no gate reads them, or regenerate: [COMMAND], which "+
+			"makes them again", text.Some(t.Derived, maxHidden)))
+	}
+	return found.File(t.gates)
 }
 
 // Trial is the outcome of the gates in a run that tried them.
 type Trial struct {
-	Lines []string // that tell it
-	gates map[string]detect.Tried
+	Lines   []string // that tell it
+	Derived []string // what setup makes of tracked files and nothing makes again for a patch
+	Unread  bool     // a person has answered that no gate reads it
+	gates   map[string]detect.Tried
 }
 
 // Tried reads the log of a run that has tried a proposal.
@@ -59,7 +71,11 @@ func (o Options) Tried(ctx context.Context, id string) (*Trial, error) {
 		return nil, err
 	}
 	tried := triedGates(st)
-	return &Trial{findings(st, tried), tried}, nil
+	t := &Trial{Lines: findings(st, tried), gates: tried}
+	if r := st.Works.SetUp(); r != nil && len(st.Spec.Project.Regenerate) == 0 {
+		t.Derived = r.Derived
+	}
+	return t, nil
 }
 
 // Proves reports whether a gate proves something.

@@ -89,6 +89,15 @@ func (g *Globals) init(ctx context.Context, o *initOptions) error {
 		return cli.End(cli.CodeParked, "no gate proves anything on this commit, and nothing was written\n"+
 			"Fix the problems above, or start from the proposal: "+o.again(g)+" --print")
 	}
+	if len(tried.Derived) > 0 && !o.yes && g.Interactive() {
+		fmt.Fprintf(g.Out, "Setup makes %s out of tracked files, and not again without network: each patch would be asked about\n",
+			display.Sanitize(text.Some(tried.Derived, maxShown)))
+		err := g.Confirm(ctx, g.Out, "Does no gate read that? Yes writes derived: []", "")
+		if no := new(cli.EndError); err != nil && !errors.As(err, &no) {
+			return err
+		}
+		tried.Unread = err == nil
+	}
 	return g.writeProject(ctx, o, p.Top, p.File(tried))
 }
 
@@ -126,6 +135,9 @@ func (g *Globals) try(ctx context.Context, o *initOptions, p *doctor.Proposal) (
 	r, err := orchestrator.Start(g.Log.WithContext(ctx), o.Options)
 	if err != nil {
 		return nil, err
+	}
+	if !v.console().Live() {
+		defer g.tellTrial(ctx, r)()
 	}
 	if err := v.follow(ctx, r); cli.IsCode(err, usage.Preflight) { // the run has told why
 		dir := filepath.Join(p.Top, filepath.Dir(projectPlace))
