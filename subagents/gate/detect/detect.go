@@ -83,9 +83,10 @@ func Of(files []string, read func(string) ([]byte, error), o Options) Proposal {
 		}
 	}
 	d.taken, d.texts = map[string]bool{}, map[string]string{}
-	for _, language := range []func(){d.golang, d.node, d.python, d.rust, d.maven, d.gradle, d.native} {
-		language()
-	}
+	d.each([]language{
+		{"go", d.golang}, {"node", d.node}, {"python3", d.python}, {"cargo", d.rust}, {"java", d.maven}, {"java", d.gradle},
+		{"", d.native},
+	})
 	d.note()
 	d.Setup = command(d.steps)
 	for _, list := range []*[]string{&d.Why, &d.Ignored, &d.Derived, &d.Notes} {

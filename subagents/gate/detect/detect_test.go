@@ -32,6 +32,31 @@ func TestTheGateOfMavenReadsReports(t *testing.T) {
 	require.Equal(t, gate.FormatJUnit, of(map[string]string{"pom.xml": "<project/>"}, Options{}).Gates[0].Format)
 }
 
+// What works is tried, whatever else the repository has.
+func TestLanguagesWhoseProgramIsNotInstalled(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{
+		"go.mod": "module x", "a.go": "", "Cargo.toml": "[dependencies]\na = '1'", "Cargo.lock": "\nsource = x", "src/lib.rs": "",
+	}
+	has := func(programs ...string) Options {
+		return Options{Whole: true, Has: func(name string) bool { return slices.Contains(programs, name) }}
+	}
+	names := func(p Proposal) (names []string) {
+		for _, g := range p.Gates {
+			names = append(names, g.Name)
+		}
+		return names
+	}
+	p := of(files, has("go"))
+	require.Equal(t, []string{"go-build", "go-test"}, names(p))
+	require.Empty(t, p.Setup)
+	require.Contains(t, p.Notes, "cargo is not installed, so its gates are left out: cargo-test")
+	all := []string{"go-build", "go-test", "cargo-test"}
+	require.Equal(t, all, names(of(files, has("go", "cargo"))))
+	require.Equal(t, all, names(of(files, has())), "what is missing is told when they are tried")
+	require.Equal(t, all, names(of(files, Options{Has: has().Has})), "a run has them as they are")
+}
+
 func TestGates(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
