@@ -12,9 +12,9 @@ type left struct{ kind, dir, why string }
 
 // Why a project has no gate.
 const (
-	needsSetup = "a gate needs a setup in .divisi/divisi.yaml"
-	noTests    = "no tests were found"
-	tooMany    = "there are too many"
+	needsMore = "they may need more than a clean checkout; write their gates to .divisi/divisi.yaml"
+	noTests   = "no tests were found"
+	tooMany   = "there are too many"
 )
 
 // lacks is why a project of a kind has no gate on a machine without a program.
@@ -31,7 +31,7 @@ func (d *detector) ready(kind, dir, program string, clean bool) bool {
 	case program != "" && d.Has != nil && !d.Has(program):
 		d.leave(kind, dir, lacks(program))
 	case !clean && !d.Whole:
-		d.leave(kind, dir, needsSetup)
+		d.leave(kind, dir, needsMore)
 	default:
 		return true
 	}

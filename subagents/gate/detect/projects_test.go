@@ -77,7 +77,7 @@ func TestProjectsBelow(t *testing.T) {
 				"package.json": test + "}", "t/a/package.json": test + "}", "t/b/package.json": test + `,"dependencies":{"x":"1"}}`,
 			},
 			gates: []string{"npm-test: npm test", "npm-test-t-a: npm --prefix t/a test"},
-			notes: []string{"no gate tests npm packages (t/b): a gate needs a setup in .divisi/divisi.yaml"},
+			notes: []string{"no gate tests npm packages (t/b): they may need more than a clean checkout; write their gates to .divisi/divisi.yaml"},
 		},
 		"the same with a setup": {
 			files: map[string]string{"package.json": test + "}", "b/package.json": test + `,"dependencies":{"x":"1"}}`},
@@ -97,7 +97,7 @@ func TestProjectsBelow(t *testing.T) {
 				"cargo-test-out: cargo test --manifest-path out/Cargo.toml --workspace --no-fail-fast",
 			},
 			notes: []string{
-				"no gate tests Rust crates (far): a gate needs a setup in .divisi/divisi.yaml",
+				"no gate tests Rust crates (far): they may need more than a clean checkout; write their gates to .divisi/divisi.yaml",
 				"no gate tests Rust crates (own): no tests were found",
 			},
 			setup: "sh -c { cargo fetch --manifest-path out/Cargo.toml || echo 'not installed: out/Cargo.toml'; }",
@@ -136,7 +136,7 @@ func TestProjectsBelow(t *testing.T) {
 		},
 		"gradle without a setup": {
 			files: map[string]string{"build.gradle": "", "src/test/A.java": ""},
-			notes: []string{"no gate tests Gradle builds (.): a gate needs a setup in .divisi/divisi.yaml"},
+			notes: []string{"no gate tests Gradle builds (.): they may need more than a clean checkout; write their gates to .divisi/divisi.yaml"},
 		},
 		"python, which the top does not collect": {
 			files: map[string]string{
@@ -149,7 +149,7 @@ func TestProjectsBelow(t *testing.T) {
 				"pytest: " + pytest("python3", ""),
 				"pytest-tools-part: " + pytest("env --chdir=tools/part python3", ""),
 			},
-			notes: []string{"no gate tests Python projects (lib): a gate needs a setup in .divisi/divisi.yaml"},
+			notes: []string{"no gate tests Python projects (lib): they may need more than a clean checkout; write their gates to .divisi/divisi.yaml"},
 		},
 		"python, which the top collects": {
 			files: map[string]string{"pytest.ini": "", "test_a.py": "", "p/pytest.ini": "", "p/test_b.py": ""},
@@ -251,4 +251,28 @@ func TestManyProjects(t *testing.T) {
 	require.Len(t, p.Notes, 2)
 	require.Regexp(t, `^no gate tests npm packages \(p/a\d+, .* and 445 more\): there are too many$`, p.Notes[0])
 	require.Equal(t, "of 10001 files named package.json only the first 500 are read", p.Notes[1])
+}
+
+// Files that grow when they are read, or nest without end, say nothing and end soon.
+func TestHostileFiles(t *testing.T) {
+	t.Parallel()
+	var aliases strings.Builder
+	aliases.WriteString("a0: &a0 [x,x,x,x,x,x,x,x,x]\n")
+	for i := range 11 {
+		fmt.Fprintf(&aliases, "a%d: &a%[1]d [%s]\n", i+1, strings.Repeat(fmt.Sprintf("*a%d,", i), 9))
+	}
+	const deep = 1 << 20
+	for _, spaces := range []string{aliases.String() + "packages: *a11\n", "packages: " + strings.Repeat("[", deep), "packages: {a: 1}"} {
+		p := of(map[string]string{
+			"package.json": `{"workspaces":` + strings.Repeat("[", deep), "w/package.json": "{}", "w/pnpm-workspace.yaml": spaces,
+			"p/package.json": `{"scripts":{"test":"x"}}`, "Cargo.toml": "a = " + strings.Repeat("[", deep),
+			"pom.xml": strings.Repeat("<module>", deep/8), "a\nb/pytest.ini": "", "a\nb/test_a.py": "", "-x/go.mod": "", "-x/a.go": "",
+		}, Options{})
+		var names []string
+		for _, g := range p.Gates {
+			names = append(names, g.Name)
+		}
+		require.Equal(t, []string{"npm-test-p", "pytest-a-b", "cargo-test", "mvn-test"}, names)
+		require.Empty(t, problemsOf(p))
+	}
 }
