@@ -27,6 +27,7 @@ import (
 	"divisi/orchestrator/client"
 	"divisi/orchestrator/conductor"
 	"divisi/orchestrator/depot"
+	"divisi/orchestrator/needs"
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/shard"
@@ -56,6 +57,7 @@ type Half struct {
 	exclude []byte
 	// lender is the host that conducts the run, where this one stands by.
 	lender *client.Host
+	shell  needs.Shell
 	// Beside is the part of the checkout in trees beside the files that git stores.
 	Beside *checkout.Content
 	// sends are the environments that are being put into the cache, by their ids.
@@ -284,9 +286,18 @@ func (h *Half) Tree(commit, environment string) plan.Tree {
 		}
 		r := shard.Runner{
 			Run: h.Spec.Run, Created: h.Spec.Created, Env: h.Spec.Project.Env, Git: h.Git, Mirror: h.Mirror, Caches: h.Caches,
-			Environments: h.Environments, Log: h.Log,
+			Environments: h.Environments, Log: h.Log, Environ: h.environ(ctx),
 		}
 		return r.Shards(ctx, commit, environment, command)
 	}
 	return shard.Tree(h.Mirror, commit, run)
+}
+
+// environ is the environment that commands on this machine take their PATH from.
+func (h *Half) environ(ctx context.Context) []string {
+	var dir string
+	if h.Checkout != nil {
+		dir = h.Checkout.Top
+	}
+	return h.shell.Environ(ctx, &h.Spec, dir)
 }

@@ -80,7 +80,7 @@ func (h *Half) preview(ctx context.Context, o *Options) (p Previewed, err error)
 	if err := h.workers().gates(); err != nil {
 		h.Notices = append(h.Notices, err.Error())
 	}
-	if err := h.checkPrograms(ctx, o); err != nil {
+	if err := errors.Join(h.checkPrograms(ctx, o), h.workers().programs(ctx, o.AllowUnverified)); err != nil {
 		if !fault.IsUsage(err) {
 			return p, err
 		}

@@ -267,7 +267,7 @@ func (h *Half) begin(ctx context.Context, o *Options) (r *client.Run, err error)
 	if err = h.gated(o); err != nil {
 		return nil, err
 	}
-	if err = h.checkPrograms(ctx, o); err != nil {
+	if err = errors.Join(h.checkPrograms(ctx, o), h.workers().programs(ctx, o.AllowUnverified)); err != nil {
 		return nil, err
 	}
 	m := store.Meta{Repo: h.Spec.Repo, NATS: o.NATS, Login: o.Login, Demo: o.Sample, Strict: o.Strict}

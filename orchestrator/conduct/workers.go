@@ -37,9 +37,11 @@ type workers interface {
 type machine interface {
 	// places is how many agents work at once where no one says.
 	places() int
-	// check returns why they cannot begin, gates why they cannot run a gate. Other machines are not checked.
+	// check returns why they cannot begin, gates why they cannot run a gate, programs why gates would start other programs than the
+	// user's shell, where the run does not allow unverified changes. Other machines are not checked.
 	check(ctx context.Context) error
 	gates() error
+	programs(ctx context.Context, allow bool) error
 }
 
 // trees are those that they work in.
@@ -76,6 +78,15 @@ type here struct{ *Half }
 func (here) places() int { return depot.DefaultParallel }
 
 func (h here) check(ctx context.Context) error { return needs.Check(ctx, &h.Spec, h.Replay) }
+
+func (h here) programs(ctx context.Context, allow bool) error {
+	if h.Checkout == nil {
+		return nil
+	}
+	notes, err := h.shell.Check(ctx, &h.Spec, h.Checkout.Top, allow)
+	h.Notices = append(h.Notices, notes...)
+	return err
+}
 
 func (h here) gates() error { return needs.Gates(&h.Spec) }
 
@@ -150,6 +161,7 @@ func (h here) hire(ctx context.Context, setup string) (func(context.Context, uin
 	w := &station.Work{
 		Place: depot.Place{Dir: h.Dir, Log: h.Log}, Run: h.Spec.Run, Bus: h.Bus, Git: h.Git, Shared: true,
 		Record: h.Record, Replay: h.Replay, Key: filepath.Join(h.Path, depot.KeyFile), Notice: h.notice,
+		Environ: h.environ(ctx),
 	}
 	h.Later(w.Release)
 	return func(ctx context.Context, from uint64) (func(), error) {
@@ -164,7 +176,7 @@ func (h here) gateHost() (string, error) {
 	for _, g := range h.Spec.Project.Gates {
 		commands = append(commands, g.Command)
 	}
-	search := os.Getenv("PATH")
+	search := h.shell.Search()
 	programs, err := h.Environments.Programs(search, commands...)
 	if err != nil {
 		return "", err
@@ -185,6 +197,8 @@ type elsewhere struct{ *Half }
 func (elsewhere) places() int { return depot.MaxParallel }
 
 func (elsewhere) check(context.Context) error { return nil }
+
+func (elsewhere) programs(context.Context, bool) error { return nil }
 
 func (elsewhere) gates() error { return nil }
 

@@ -1,6 +1,7 @@
 // Package needs compares the needs of a run with its environment, before the run begins: the services of its models and their
 // keys, the variables of tool servers and roles, programs. It takes the specification of a run, and returns errors, notices and
-// the client of the models. It never calls a model and starts no program of the run.
+// the client of the models. It never calls a model, and starts no program but version managers, and those of gates to ask for
+// their version.
 package needs
 
 import (

@@ -83,6 +83,9 @@ func Unverified(agenda *run.Agenda, proofs *run.Proofs) string {
 	if len(agenda.Spec.Project.Gates) == 0 {
 		return "the repository has no gates"
 	}
+	if len(agenda.Spec.Programs) > 0 {
+		return agenda.Spec.Programs[0]
+	}
 	names := unproven(&agenda.Spec, proofs, func(name string) bool { return len(agenda.Mending(name)) == 0 })
 	empty := Empty(&agenda.Spec, proofs)
 	switch {

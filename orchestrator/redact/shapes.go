@@ -93,8 +93,8 @@ var (
 	})
 
 	// order has the mark by which the fold knows a log that was concealed.
-	order = with(object("run program keys goal repo base branch submodules environment derived copies missing plan "+
-		"project roles parallel budget auto_approve allow_unverified allow_unread fresh_baseline reprove on_doubt review "+
+	order = with(object("run program keys goal repo base branch submodules environment derived copies missing programs "+
+		"plan project roles parallel budget auto_approve allow_unverified allow_unread fresh_baseline reprove on_doubt review "+
 		"detected proposed trial usual created",
 		nil), func(_ *Redactor, _, out map[string]any) { out["concealed"] = true })
 

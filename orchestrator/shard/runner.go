@@ -30,6 +30,7 @@ type Runner struct {
 	Run     string
 	Created time.Time
 	Env     []string // the variables that the project passes
+	Environ []string // the environment that they and PATH are taken from
 	Git     *git.Git
 	Mirror  *git.Repo
 	Caches  string
@@ -114,7 +115,7 @@ func (r *Runner) command(ctx context.Context, environment string, place sandbox.
 	}
 	c.Writable, c.Readable = cache.Writable, cache.Readable
 	c.Env, err = sandbox.Env(sandbox.Settings{
-		Base: os.Environ(), Tools: c.Place.Seen().Tools, Path: cache.Path, Home: place.Seen().Home, Temp: place.Seen().Temp,
+		Base: r.Environ, Tools: c.Place.Seen().Tools, Path: cache.Path, Home: place.Seen().Home, Temp: place.Seen().Temp,
 		Extra: r.Env, Vars: cache.Env, Offline: true,
 	})
 	return c, err

@@ -43,6 +43,8 @@ type Work struct {
 	// Shared reports that the conducting half works in the same state directory, and so on the same mirror.
 	Shared         bool
 	Record, Replay string
+	// Environ is the environment that commands take their PATH from; nil for that of this process.
+	Environ []string
 	// Key is the file with the key that signs receipts.
 	Key  string
 	lost atomic.Int64  // exchanges that could not be recorded
@@ -301,7 +303,7 @@ func (w *Work) equip(ctx context.Context) error {
 		Bus: w.Bus, Model: models, RateLimit: rate, Mirror: w.Mirror, Pool: pool,
 		Caches:  sandbox.Caches{Dir: w.Caches, Go: toolchain, Lender: w.lend(ctx, toolchain.BuildCache)},
 		Outputs: filepath.Join(w.Path, depot.OutputsDir), Environments: w.Environments, Temp: filepath.Join(w.Path, "tmp"),
-		Environ: os.Environ(), Gates: gate.NewLimiter(runtime.NumCPU()), Parallel: w.Setup.Parallel, Run: w.Run,
+		Environ: w.environ(ctx), Gates: gate.NewLimiter(runtime.NumCPU()), Parallel: w.Setup.Parallel, Run: w.Run,
 		Tools: plan.Tools(w.checks, w.Setup.Roles), Checkout: beside, InitBranch: refs.Init, Conductor: w.Setup.Key,
 		Full:  func(err error) { tells(w, call.ConductorFull, err.Error()) },
 		Clock: depot.Now, IDs: depot.NewID, Log: w.Log,

@@ -51,7 +51,7 @@ func (s *Store) Programs(search string, commands ...[]string) (map[string]string
 		_ = json.Unmarshal(data, &known) // what is cut short is made again
 	}
 	found, fresh := map[string]string{}, false
-	for _, name := range namesOf(commands) {
+	for _, name := range Names(commands) {
 		file := lookUp(search, name)
 		if file == "" {
 			continue
@@ -108,7 +108,8 @@ func (s *Store) Digest(e *Environment, search, level, beside string, commands ..
 	return artifact.Digest([]byte(r.Digest() + beside)), err
 }
 
-func namesOf(commands [][]string) []string {
+// Names lists the programs that decide what commands do, each once: what they begin with, and the interpreters that belong to it.
+func Names(commands [][]string) []string {
 	var names []string
 	for _, command := range commands {
 		if len(command) == 0 {

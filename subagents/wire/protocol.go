@@ -16,8 +16,9 @@ import (
 // place. Tests alone set it. In version 3 conductors sign, and a setup has what a person has signed; in version 4 programs tell
 // their version when they connect, and who answers late gives signs of life; in version 5 a setup has the names for the git
 // directory of trees; in version 6 receipts have the files that gates did not read; in version 7 all calls have one envelope, and
-// what is done to a run is the name of an act with its arguments. Version 2 was never released.
-var Protocol = 7
+// what is done to a run is the name of an act with its arguments; in version 8 a run tells of programs that are others than the
+// shell's. Version 2 was never released.
+var Protocol = 8
 
 // oldest is the oldest protocol that this program understands: raised with Protocol, but for what older programs read as meant.
 const oldest = 7
