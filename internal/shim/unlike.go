@@ -46,8 +46,8 @@ func Unlike(ctx context.Context, environ []string, dir string, commands [][]stri
 		here, fails := answer(ctx, environ, dir, name, "--version")
 		there := out.Text()
 		if firstLine(here) != firstLine(there) || (fails != nil) != (out.ExitCode != 0 || out.TimedOut) {
-			differ = append(differ, fmt.Sprintf("%s is another program for commands (the shim of a version manager?): its version "+
-				"is %q there, and %q in your shell", name, firstLine(there), firstLine(here)))
+			differ = append(differ, fmt.Sprintf("%s is another program for commands (the shim of a version manager?): its "+
+				"version is %q there, and %q in your shell", name, firstLine(there), firstLine(here)))
 		}
 	}
 	return differ, nil

@@ -83,6 +83,6 @@ func languages(environ, seen []string) []string {
 	if len(other) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("commands have the language C.UTF-8 in place of your %s; env: [%s] in .divisi/divisi.yaml passes "+
-		"it on", text.Some(other, maxWhy), strings.Join(other, ", "))}
+	return []string{fmt.Sprintf("commands have the language C.UTF-8 in place of your %s; env: [%s] in .divisi/divisi.yaml "+
+		"passes it on", text.Some(other, maxWhy), strings.Join(other, ", "))}
 }
