@@ -275,7 +275,7 @@ func (t *Executor) takeSetup(
 	if locks := environment.Unlocked(t.setup(), tree); len(locks) > 0 {
 		m.Unlocked()
 		m.Note("the commit has no lock file (" + strings.Join(locks, ", ") + "): setup has taken the versions that it found, " +
-			"which stay until what it reads changes, or divisi env rm")
+			"which stay until what it reads changes")
 	}
 	downloads, err := t.Caches.Downloaded()
 	if err != nil {
