@@ -151,7 +151,7 @@ func (t *Tree) reads(command []string, files map[string]string) bool {
 	return true
 }
 
-// Unlocked returns the lock files of which a setup needs one and the tree has none, so that it takes the versions which it finds.
+// Unlocked returns the lock files, one of them needed by a setup, that the tree lacks: the setup takes the versions that it finds.
 func Unlocked(setup *spec.Setup, tree *Tree) []string {
 	commands, _ := commandsOf(setup.Command)
 	for _, command := range commands {
