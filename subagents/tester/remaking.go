@@ -120,7 +120,7 @@ func asGate(command []string) spec.Gate { return spec.Gate{Name: "setup", Comman
 
 const unknown = "setup"
 
-// findMadeOf finds out of which changed files the setup has made places again: what it read as a gate must, with probes where
+// findMadeOf finds the changed files that the setup has made places again from: what it read as a gate must, with probes where
 // that is a question. Then it makes them once more.
 func (t *Executor) findMadeOf(
 	ctx context.Context, reading *grade.Reading, where gate.Where, places []string,
