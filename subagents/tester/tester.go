@@ -101,7 +101,7 @@ type Executor struct {
 	// files are the changed files of the tree, once they are known; asked are gates for which a question about some is open.
 	files *[]grade.File
 	asked []asked
-	// madeOf are the changed files of which the setup has made derived places again; nil where it has not.
+	// madeOf are the changed files that the setup has made derived places again from; nil where it has not.
 	madeOf map[string]bool
 	// hindered is why gates cannot prove the tree; nil where they can.
 	hindered *hindrance
