@@ -151,7 +151,7 @@ func (t *Tree) reads(command []string, files map[string]string) bool {
 	return true
 }
 
-// Unlocked returns the lock files, one of them needed by a setup, that the tree lacks: the setup takes the versions that it finds.
+// Unlocked returns the lock files that a setup would read and the tree lacks, so that it takes the versions that it finds.
 func Unlocked(setup *spec.Setup, tree *Tree) []string {
 	commands, _ := commandsOf(setup.Command)
 	for _, command := range commands {

@@ -275,7 +275,7 @@ func (t *Executor) takeSetup(
 	if locks := environment.Unlocked(t.setup(), tree); len(locks) > 0 {
 		m.Unlocked()
 		m.Note("the commit has no lock file (" + strings.Join(locks, ", ") + "): setup has taken the versions that it found, " +
-			"which stay until what it reads changes")
+			"which stay until what it reads changes, or the environment is removed")
 	}
 	downloads, err := t.Caches.Downloaded()
 	if err != nil {

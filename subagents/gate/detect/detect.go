@@ -84,7 +84,12 @@ func Of(files []string, read func(string) ([]byte, error), o Options) Proposal {
 	}
 	d.taken, d.texts = map[string]bool{}, map[string]string{}
 	d.each([]language{
-		{"go", d.golang}, {"node", d.node}, {"python3", d.python}, {"cargo", d.rust}, {"java", d.maven}, {"java", d.gradle},
+		{"go", d.golang},
+		{"node", d.node},
+		{"python3", d.python},
+		{"cargo", d.rust},
+		{"java", d.maven},
+		{"java", d.gradle},
 		{"", d.native},
 	})
 	d.note()

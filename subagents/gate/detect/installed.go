@@ -12,8 +12,8 @@ type language struct {
 	find    func()
 }
 
-// each finds the projects of all languages. In a proposal that is tried as a whole, those whose program this machine lacks are in a
-// note alone, where others are left: one setup and one gate that cannot run would keep the others from being tried.
+// each finds the projects of all languages. In a proposal that is tried as a whole, those whose program this machine lacks are in
+// a note alone, where others are left: one setup and one gate that cannot run would keep the others from being tried.
 func (d *detector) each(languages []language) {
 	var lacking []language
 	for _, l := range languages {

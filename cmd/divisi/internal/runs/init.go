@@ -90,7 +90,7 @@ func (g *Globals) init(ctx context.Context, o *initOptions) error {
 			"Fix the problems above, or start from the proposal: "+o.again(g)+" --print")
 	}
 	if len(tried.Derived) > 0 && !o.yes && g.Interactive() {
-		fmt.Fprintf(g.Out, "Setup makes %s out of tracked files, and not again without network: each patch would be asked about\n",
+		fmt.Fprintf(g.Out, "Setup makes %s of tracked files, and not again without network: each patch would be asked about\n",
 			display.Sanitize(text.Some(tried.Derived, maxShown)))
 		err := g.Confirm(ctx, g.Out, "Does no gate read that? Yes writes derived: []", "")
 		if no := new(cli.EndError); err != nil && !errors.As(err, &no) {

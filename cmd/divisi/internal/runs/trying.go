@@ -9,11 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"divisi/contextscope"
 	"divisi/internal/text"
 	"divisi/orchestrator"
 	"divisi/orchestrator/console/display"
-	"divisi/subagents/wire"
 )
 
 // tellEvery is how long a trial goes on without a word.
@@ -31,13 +29,14 @@ type trying struct {
 // said takes the words of an event.
 func (t *trying) said(line json.RawMessage) {
 	var e struct {
-		Kind contextscope.Kind `json:"kind"`
-		Data wire.Progress     `json:"data"`
+		Kind string `json:"kind"`
+		Data struct {
+			Doing string `json:"doing"`
+		} `json:"data"`
 	}
-	if json.Unmarshal(line, &e) != nil || e.Kind != contextscope.KindProgress {
-		return
+	if json.Unmarshal(line, &e) == nil && e.Kind == "progress" {
+		t.doing(e.Data.Doing)
 	}
-	t.doing(e.Data.Doing)
 }
 
 // doing tells what begins, or more of what goes on.
