@@ -1,9 +1,11 @@
 package needs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -26,6 +28,7 @@ type Shell struct {
 
 // Environ is the environment that commands take their PATH from. dir is the checkout; empty for none.
 func (s *Shell) Environ(ctx context.Context, order *run.Spec, dir string) []string {
+	dir = cmp.Or(dir, string(filepath.Separator)) // which names no versions
 	s.once.Do(func() {
 		ran := [][]string{order.Project.Setup.Command}
 		for _, r := range order.Roles {
@@ -34,6 +37,9 @@ func (s *Shell) Environ(ctx context.Context, order *run.Spec, dir string) []stri
 		ran = append(ran, gatesOf(order)...)
 		var replaced []shim.Replaced
 		s.environ, replaced, s.notes = shim.Environ(ctx, os.Environ(), dir, ran, environment.Names(ran))
+		var pinned []string
+		s.environ, pinned = shim.Pinned(ctx, s.environ, dir, append(shim.Words(ran), environment.Names(ran)...))
+		s.notes = append(s.notes, pinned...)
 		for _, r := range replaced {
 			if len(r.Dirs) > 0 {
 				s.notes = append(s.notes,

@@ -1,0 +1,71 @@
+package shim
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/internal/sandbox/stage"
+)
+
+func TestPinsOfACheckout(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  []Pin
+	}{
+		"nvm":            {map[string]string{".nvmrc": "v18.20\n"}, []Pin{{".nvmrc", "node", "18.20"}}},
+		"a name":         {map[string]string{".nvmrc": "lts/hydrogen\n"}, nil},
+		"the first":      {map[string]string{".nvmrc": "18", ".node-version": "20", ".tool-versions": "nodejs 22\n"}, []Pin{{".nvmrc", "node", "18"}}},
+		"several pyenvs": {map[string]string{".python-version": "3.12.1\n3.11\n"}, []Pin{{".python-version", "python3", "3.12.1"}}},
+		"ruby":           {map[string]string{".ruby-version": "ruby-3.3.0\n"}, []Pin{{".ruby-version", "ruby", "3.3.0"}}},
+		"asdf": {
+			map[string]string{".tool-versions": "# tools\nnodejs 20.1.0 18\nterraform 1.5\npython system\n"},
+			[]Pin{{".tool-versions", "node", "20.1.0"}},
+		},
+		"corepack": {map[string]string{"package.json": `{"packageManager": "pnpm@9.1.0+sha512.abc"}`}, []Pin{{"package.json", "pnpm", "9.1.0"}}},
+		"broken":   {map[string]string{"package.json": `{"packageManager": 3`, ".tool-versions": "node", ".nvmrc": ""}, nil},
+		"hostile":  {map[string]string{"package.json": `{"packageManager": "../evil@1"}`, ".nvmrc": "\x1b[31m18"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			for file, text := range c.files {
+				require.NoError(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
+			}
+			require.Equal(t, c.want, Pins(dir))
+		})
+	}
+}
+
+func TestALinkPinsNothing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, os.Symlink("/etc/debian_version", filepath.Join(dir, ".nvmrc")))
+	require.Empty(t, Pins(dir))
+}
+
+// The pin beats PATH where nvm has the version; else the conflict is told.
+func TestThePinBeatsThePath(t *testing.T) {
+	t.Parallel()
+	dir := home(t)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, ".nvmrc"), []byte("18\n"), 0o600))
+	write(t, filepath.Join(dir, "bin/node"), "echo v20.11.1")
+	env := []string{"PATH=" + filepath.Join(dir, "bin") + ":/usr/bin:/bin"}
+	same, notes := Pinned(t.Context(), env, dir, []string{"node"})
+	require.Equal(t, env, same)
+	require.Equal(t, []string{".nvmrc names node 18, and your shell and commands have 20.11.1: install 18, or correct the file"}, notes)
+	_, notes = Pinned(t.Context(), env, dir, []string{"python3"})
+	require.Empty(t, notes, "no command uses it")
+
+	env = append(env, "NVM_DIR="+filepath.Join(dir, "nvm"))
+	for _, version := range []string{"v18.9.0", "v18.20.4", "v180.1.0", "v20.0.0"} {
+		write(t, filepath.Join(dir, "nvm/versions/node", version, "bin/node"), "echo "+version)
+	}
+	other, notes := Pinned(t.Context(), env, dir, []string{"node"})
+	bin := filepath.Join(dir, "nvm/versions/node/v18.20.4/bin")
+	require.Equal(t, bin+":"+filepath.Join(dir, "bin")+":/usr/bin:/bin", stage.Lookup(other, "PATH"))
+	require.Equal(t, []string{"commands have the node in " + bin + ", because .nvmrc names 18"}, notes)
+}
