@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,6 +16,9 @@ import (
 func write(t *testing.T, path, text string) string {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))                // commands of another user read it
+	// A process that another test starts meanwhile would hold the file open for writing, and nothing could run it.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o755)) // it has to run
 	return path
 }
