@@ -15,7 +15,7 @@ import (
 // write makes a file and its directories.
 func write(t *testing.T, path, text string) string {
 	t.Helper()
-	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))                // commands of another user read it
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755)) // commands of another user read it
 	// A process that another test starts meanwhile would hold the file open for writing, and nothing could run it.
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
