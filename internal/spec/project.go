@@ -87,6 +87,7 @@ type Project struct {
 	Loopback    bool              `json:"loopback,omitempty" jsonschema:"Lets setup reach this machine's own addresses through the proxy too."`
 	History     string            `json:"history,omitempty" enum:"full" jsonschema:"full: the trees of agents have the files of the whole history, as those of gates do; default its commits alone."`
 	Gates       []Gate            `json:"gates,omitempty" jsonschema:"The commands that decide pass or fail, in their order; default detected."`
+	CI          CI                `json:"ci,omitzero" jsonschema:"Commands of continuous integration and what becomes of them here."`
 	Services    []Service         `json:"services,omitempty" jsonschema:"Programs that the gates need beside them, such as a database: confined, without network, restarted for each try."`
 	Models      map[string]Model  `json:"models,omitempty" jsonschema:"Names for models; the alias default serves roles that name none."`
 	ModelOutage Duration          `json:"model_outage,omitzero" jsonschema:"How long agents wait for a model's service that is away; default 10m."`
@@ -107,6 +108,12 @@ type Project struct {
 
 	Parallel int `json:"parallel,omitempty" jsonschema:"Attempts at once; the command line wins."`
 	Budget   int `json:"budget,omitempty" jsonschema:"Tokens after which the run stops; the command line wins. Default none."`
+}
+
+// CI reports what a person has decided about commands that CI runs and no gate does.
+type CI struct {
+	// Skip is not nil where divisi init has listed them.
+	Skip []string `json:"skip,omitzero" jsonschema:"Commands of CI that become no gates, as divisi init names them. A run reports others that could be gates."`
 }
 
 // RegenerateGate is the name of the gate that Project.Regenerate is.

@@ -125,6 +125,10 @@ func (h *Half) tryPlan(ctx context.Context, o *Options) (data run.PlanData, err 
 	}
 	h.Notices = append(h.Notices, note...)
 	h.Spec.Project.Gates = h.Spec.Project.AllGates()
+	if note, err = needs.CI(ctx, h.Mirror, &h.Spec); err != nil {
+		return data, err
+	}
+	h.Notices = append(h.Notices, note...)
 	if h.Spec.Plan == nil || len(h.Spec.Plan.Tasks) == 0 {
 		return data, nil
 	}

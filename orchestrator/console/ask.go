@@ -119,17 +119,18 @@ func (c *Console) prompt(text string) {
 
 // Yes reads one line and reports whether it is a yes. A terminal gives one line at a time: nothing of a next answer is read.
 func Yes(in io.Reader) (bool, error) {
+	line, err := Line(in)
+	return strings.EqualFold(line, "y") || strings.EqualFold(line, "yes"), err
+}
+
+// Line reads one line.
+func Line(in io.Reader) (string, error) {
 	scan := bufio.NewScanner(in)
 	scan.Scan()
 	if err := scan.Err(); err != nil {
-		return false, fmt.Errorf("read the answer: %w", err)
+		return "", fmt.Errorf("read the answer: %w", err)
 	}
-	switch display.Safe(scan.Text()) {
-	case "y", "Y", "yes", "Yes", "YES":
-		return true, nil
-	default:
-		return false, nil
-	}
+	return display.Safe(scan.Text()), nil
 }
 
 func (c *Console) pause(shown string) error {

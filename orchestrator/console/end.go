@@ -38,6 +38,9 @@ func writeEnd(b *strings.Builder, v *feed.Followed, why string, width int, p pai
 	if len(v.Final) > 0 {
 		b.WriteString("  final gates: " + display.Safe(feed.Verdicts(v.Final)) + "\n")
 	}
+	for _, line := range view.CILines(v.State) {
+		b.WriteString("  ci: " + display.Safe(line) + "\n")
+	}
 	for _, f := range text.Few(v.Proofs.Flakes(), maxFlakes) {
 		b.WriteString("  flaky: " + display.Safe(f) + "\n")
 	}

@@ -117,7 +117,7 @@ func NewGates(order *run.Spec, list []spec.Unread) []spec.Gate {
 	known := len(had)
 	for _, u := range list {
 		if command := gateCommand(u.Command); len(command) > 0 && !ReadBy(u, had) {
-			had = append(had, spec.Gate{Name: gateName(command, had), Command: command})
+			had = append(had, spec.Gate{Name: GateName(command, had), Command: command})
 		}
 	}
 	return had[known:]
@@ -140,8 +140,8 @@ func gateCommand(command []string) []string {
 // maxGateName bounds the name of a gate.
 const maxGateName = 40
 
-// gateName makes a name of a command that none of some gates has.
-func gateName(command []string, had []spec.Gate) string {
+// GateName makes a name of a command that none of some gates has.
+func GateName(command []string, had []spec.Gate) string {
 	if command[0] == "env" {
 		command = command[1:]
 	}

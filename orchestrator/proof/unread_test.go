@@ -49,7 +49,7 @@ func TestUnreadFilesAreGrouped(t *testing.T) {
 	require.Equal(t, "GOOS-windows-go-vet-2", NewGates(&s.Spec, list)[0].Name)
 	s.Spec.Added = []run.AddedGate{{Gate: gates[0], Dropped: "it timed out"}}
 	require.Empty(t, NewGates(&s.Spec, list), "it was tried")
-	require.Equal(t, "added", gateName([]string{"../"}, nil))
+	require.Equal(t, "added", GateName([]string{"../"}, nil))
 }
 
 // The command of a worker is no way to have a gate of a name that no gate may have.

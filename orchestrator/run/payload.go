@@ -188,6 +188,8 @@ type Spec struct {
 	Detected bool `json:"detected,omitempty"`
 	// Proposed is the setup that the repository's files show to be needed, where the project has none.
 	Proposed []string `json:"proposed,omitempty"`
+	// CI is what the repository's continuous integration checks; nil where no file of it says, and in runs of older programs.
+	CI *CI `json:"ci,omitempty"`
 	// Trial is a run that ends with its baseline: it tries setup and gates, and changes nothing.
 	Trial bool `json:"trial,omitempty"`
 	// Usual is the average use of an attempt of each role in earlier runs of the repository, where that was measured.

@@ -43,6 +43,8 @@ type Report struct {
 	// prose: they make nothing unverified.
 	Unread []UnreadFiles `json:"unread,omitempty"`
 	Told   []UnreadFiles `json:"told,omitempty"`
+	// CI tells how much of CI the gates run, and which landed files it checks by commands that no gate runs, a line each.
+	CI []string `json:"ci,omitempty"`
 	// NewGates are the gates that persons added to the run.
 	NewGates []AddedGate `json:"added_gates,omitempty"`
 	// OneWorker is the worker elsewhere on whose word alone the final gates stand; empty where another one has passed them too.
@@ -176,7 +178,7 @@ func Of(s *run.State) Report {
 		Quotas: s.Quotas.UsedUp(time.Now()),
 	}
 	r.Unread, r.Told = Unread(s)
-	r.NewGates = addedGates(s)
+	r.NewGates, r.CI = addedGates(s), CILines(s)
 	r.Reproof, r.Quarantines, r.Next = reproof(s), quarantines(s), advice.Next(s)
 	landed := 0
 	r.Tasks = Tasks(s)

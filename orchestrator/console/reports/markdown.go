@@ -41,6 +41,9 @@ func writeMarkdown(w *strings.Builder, r *view.Report, calls func(hint string) s
 	if r.Better != "" {
 		row("better", "%s", span(r.Better))
 	}
+	for _, line := range r.CI {
+		row("ci", "%s", span(line))
+	}
 	row("goal", "%s", span(r.Goal))
 	row("run", "%s", span(r.Run))
 	if r.OneWorker != "" {

@@ -94,6 +94,9 @@ func writeReport(w *strings.Builder, r *view.Report, columns int, calls func(hin
 	for _, u := range r.Told {
 		f.addf(true, "told", "no gate reads %s", u)
 	}
+	for _, line := range r.CI {
+		f.add("ci", line)
+	}
 	for _, g := range r.NewGates {
 		f.add("gate", g.String())
 	}

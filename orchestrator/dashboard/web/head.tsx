@@ -44,6 +44,7 @@ function Says(p: { view: View; row?: Row }): ComponentChild {
       {view.reason && <p class={`why ${view.ended ? view.state : ""}`}>{view.state}: {visible(view.reason)}</p>}
       {view.wait && <p class="why notice">waiting for {visible(view.wait)}</p>}
       {view.unverified && <p class="why unverified">unverified: nothing that lands is proven: {visible(view.unverified)}</p>}
+      {view.ci?.map((line) => <p class="why notice">ci: {visible(line)}</p>)}
       {view.unlike?.map((u) => <p class="why notice">unlike its siblings: {visible(u)}</p>)}
       {view.notices?.map((n) => <p class="why notice">{visible(n)}</p>)}
     </div>

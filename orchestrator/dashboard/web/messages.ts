@@ -186,6 +186,7 @@ export interface View {
   branch?: string;
   unverified?: string;
   unread?: string[];
+  ci?: string[];
   unlike?: string[];
   ref?: string;
   published?: string;

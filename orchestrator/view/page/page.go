@@ -32,6 +32,8 @@ type Run struct {
 	Unverified string `json:"unverified,omitempty"`
 	// Unread are the landed files that no gate read, which make their tasks unverified, a line for each directory and reason.
 	Unread []string `json:"unread,omitempty"`
+	// CI tells how much of CI the gates run, and which landed files it checks otherwise, a line each.
+	CI []string `json:"ci,omitempty"`
 	// Unlike are the landed edits that no other shard of their templates makes, a line each.
 	Unlike    []string `json:"unlike,omitempty"`
 	Ref       string   `json:"ref,omitempty"`
@@ -112,7 +114,7 @@ func Of(s *run.State, now time.Time) Run {
 		Tasks:     make([]TaskRow, 0, len(s.Tasks.Order)+1),
 	}
 	unread, _ := view.Unread(s)
-	v.Unread, v.Unlike = text.Each(unread), view.UnlikeLines(s)
+	v.Unread, v.Unlike, v.CI = text.Each(unread), view.UnlikeLines(s), view.CILines(s)
 	if w := s.Works[run.MasterTask]; w != nil {
 		v.Tasks = append(v.Tasks, rowOfMaster(s, w))
 	}

@@ -67,14 +67,23 @@ func (o Options) gate(g spec.Gate, how string, setup bool) Finding {
 
 // Proposed holds the needs of the repository, as its files at the checked out commit show them.
 func Proposed(ctx context.Context, g *git.Git, checkout *git.Checkout, o detect.Options) (p detect.Proposal, err error) {
+	err = mirrored(ctx, g, checkout, func(mirror *git.Repo) error {
+		p, err = detect.At(ctx, mirror, checkout.Head, o)
+		return err
+	})
+	return p, err
+}
+
+// mirrored has a mirror of the checked out commit read.
+func mirrored(ctx context.Context, g *git.Git, checkout *git.Checkout, read func(*git.Repo) error) (err error) {
 	tmp, err := os.MkdirTemp("", "divisi-doctor-")
 	if err != nil {
-		return p, fmt.Errorf("make a temporary directory: %w", err)
+		return fmt.Errorf("make a temporary directory: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
 	mirror, err := g.CreateMirror(ctx, filepath.Join(tmp, "repo.git"), checkout, checkout.Head)
 	if err != nil {
-		return p, err
+		return err
 	}
-	return detect.At(ctx, mirror, checkout.Head, o)
+	return read(mirror)
 }

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"slices"
 
+	"divisi/internal/git"
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/orchestrator/proof"
 	"divisi/orchestrator/run"
 	"divisi/subagents/gate"
+	"divisi/subagents/gate/ci"
 	"divisi/subagents/gate/detect"
 	"divisi/subagents/gate/missing"
 )
@@ -21,6 +23,7 @@ const maxHidden = 5
 type Proposal struct {
 	Top, Head string   // the repository and the commit
 	Gates     []string // their names
+	CI        CI
 	found     detect.Proposal
 }
 
@@ -31,17 +34,39 @@ func (o Options) Propose(ctx context.Context, dir string) (*Proposal, error) {
 		return nil, err
 	}
 	p := &Proposal{Top: checkout.Top, Head: checkout.Head}
-	p.found, err = Proposed(ctx, g, checkout, detect.Options{Whole: true, Has: detect.Installed})
+	err = mirrored(ctx, g, checkout, func(mirror *git.Repo) error {
+		p.found, err = detect.At(ctx, mirror, checkout.Head, detect.Options{Whole: true, Has: detect.Installed})
+		if err != nil {
+			return err
+		}
+		found, err := ci.At(ctx, mirror, checkout.Head)
+		if err != nil {
+			return err
+		}
+		p.CI = newCI(found, p.found.Gates)
+		return nil
+	})
 	for i := range p.found.Gates {
 		p.Gates = append(p.Gates, p.found.Gates[i].Name)
 	}
 	return p, err
 }
 
+// Choose makes gates of commands of CI, by their places among those that could be gates.
+func (p *Proposal) Choose(chosen []int) {
+	for _, n := range chosen {
+		j := p.CI.offers[n]
+		j.Note = proof.GateName([]string{j.Text}, p.found.Gates)
+		j.State = ci.Gate
+		p.found.Gates = append(p.found.Gates, spec.Gate{Name: j.Note, Command: j.Argv()})
+		p.Gates = append(p.Gates, j.Note)
+	}
+}
+
 // File is the proposal as a project file, with what is known of its gates; nil for nothing.
 func (p *Proposal) File(t *Trial) string {
 	if t == nil {
-		return p.found.File(nil)
+		t = &Trial{}
 	}
 	found := p.found
 	switch {
@@ -53,7 +78,7 @@ func (p *Proposal) File(t *Trial) string {
 			"network, so each patch is asked about: write derived: [] where no gate reads them, or regenerate: [COMMAND], which "+
 			"makes them again", text.Some(t.Derived, maxHidden)))
 	}
-	return found.File(t.gates)
+	return found.File(t.gates) + p.CI.file(t.gates)
 }
 
 // Trial is the outcome of the gates in a run that tried them.

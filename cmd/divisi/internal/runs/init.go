@@ -66,11 +66,14 @@ func (g *Globals) init(ctx context.Context, o *initOptions) error {
 		return usage.Errorf("%s exists already, and init never changes it\nSee the proposal: %s --print; see the file: divisi "+
 			"config%s", projectPlace, o.again(g), o.inRepo())
 	}
-	switch {
-	case o.print:
+	if o.print {
 		_, err = fmt.Fprint(g.Out, p.File(nil))
 		return err
-	case len(p.Gates) == 0:
+	}
+	if err = g.chooseCI(ctx, o, p); err != nil {
+		return err
+	}
+	if len(p.Gates) == 0 {
 		return usage.Errorf("no gate was detected in %s: write a command that fails when the code is broken to %s\n  gates:\n"+
 			"    - {name: build, command: [make, build]}\nSee docs/project.md", display.Sanitize(p.Top), projectPlace)
 	}
@@ -158,13 +161,18 @@ const (
 	maxFound = 20
 )
 
-// writeProject writes the file after a yes.
-func (g *Globals) writeProject(ctx context.Context, o *initOptions, top, file string) error {
-	fmt.Fprintln(g.Out)
-	for _, line := range text.Lines(file) {
+// printLines prints foreign lines, which keep their indentation.
+func (g *Globals) printLines(lines []string) {
+	for _, line := range lines {
 		body := strings.TrimLeft(line, " ")
 		fmt.Fprintln(g.Out, line[:len(line)-len(body)]+display.Sanitize(body))
 	}
+}
+
+// writeProject writes the file after a yes.
+func (g *Globals) writeProject(ctx context.Context, o *initOptions, top, file string) error {
+	fmt.Fprintln(g.Out)
+	g.printLines(text.Lines(file))
 	if !o.yes {
 		if o.unasked(g) {
 			_, err := fmt.Fprintf(g.Out, "\nNothing was written. To write it to %s: %s --trust-repo --yes\n",

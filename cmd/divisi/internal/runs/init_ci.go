@@ -1,0 +1,65 @@
+package runs
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"divisi/cmd/divisi/internal/cli"
+	"divisi/cmd/divisi/internal/doctor"
+	"divisi/orchestrator/console"
+	"divisi/orchestrator/console/display"
+)
+
+// chooseCI shows what CI runs, and has a person choose what of it becomes a gate.
+func (g *Globals) chooseCI(ctx context.Context, o *initOptions, p *doctor.Proposal) error {
+	for _, err := range p.CI.Errors {
+		fmt.Fprintln(g.Out, display.Sanitize("The commands of CI are not all known: "+err.Error()))
+	}
+	g.printLines(p.CI.Lines())
+	n := p.CI.Offers()
+	if n > 0 && (o.yes || !g.Interactive()) {
+		_, err := fmt.Fprintln(g.Out, "The numbered ones become no gates: choose on a terminal without --yes, "+
+			"or move them from ci.skip to gates in "+projectPlace)
+		return err
+	}
+	for n > 0 {
+		fmt.Fprint(g.Out, "Which become gates too? Numbers such as 1 3, or all; Enter for none: ")
+		line, err := cli.Answer(ctx, func() (string, error) { return console.Line(g.In) })
+		if err != nil {
+			return err
+		}
+		chosen, wrong := picked(line, n)
+		if wrong == "" {
+			p.Choose(chosen)
+			break
+		}
+		fmt.Fprintf(g.Out, "%s is no number from 1 to %d\n", display.Sanitize(strconv.Quote(wrong)), n)
+	}
+	return nil
+}
+
+// picked are the places, from 0, that a line of numbers from 1 to n names, each once; wrong is a word that names none.
+func picked(line string, n int) (chosen []int, wrong string) {
+	named := make([]bool, n)
+	for _, word := range strings.FieldsFunc(line, func(r rune) bool { return r == ',' || r == ' ' }) {
+		i, err := strconv.Atoi(word)
+		switch {
+		case word == "all":
+			for i := range named {
+				named[i] = true
+			}
+		case err != nil || i < 1 || i > n:
+			return nil, word
+		default:
+			named[i-1] = true
+		}
+	}
+	for i, is := range named {
+		if is {
+			chosen = append(chosen, i)
+		}
+	}
+	return chosen, ""
+}

@@ -1,0 +1,179 @@
+package ci
+
+import (
+	"cmp"
+	"context"
+	"path"
+	"slices"
+	"strings"
+
+	"divisi/internal/git"
+	"divisi/internal/text"
+)
+
+// Command is one command that CI runs to check a change, or to publish it.
+type Command struct {
+	File      string
+	Line      int
+	Job, Step string
+	// Text is as a shell reads it in Dir, "." for the top of the tree, with the variables Env.
+	Text string
+	Dir  string
+	Env  []string
+	// Versions are those that a matrix runs it with, by the matrix's name for them.
+	Versions map[string][]string
+	// Why is why the file itself shows that it does not run here; empty where it does not.
+	Why string
+	// Paths are globs of the files that it alone is for; none where that is not known.
+	Paths  []string
+	leaves []leaf
+}
+
+// Name is the command in one line, as a project file names it.
+func (c *Command) Name() string {
+	name := text.OneLine(shelled(c.Env) + c.Text)
+	if c.Dir != "." {
+		name = "cd " + text.Shell(c.Dir) + " && " + name
+	}
+	return name
+}
+
+// Argv is the command as a gate has it.
+func (c *Command) Argv() []string {
+	parts, whole := split(c.Text)
+	switch {
+	case c.Dir != ".":
+		return []string{"sh", "-c", "cd " + text.Shell(c.Dir) + " && " + shelled(c.Env) + c.Text}
+	case whole || len(parts) != 1 || !parts[0].plain:
+		return []string{"sh", "-c", shelled(c.Env) + c.Text}
+	case len(c.Env) > 0 || assignment.MatchString(parts[0].words[0]):
+		return slices.Concat([]string{"env"}, c.Env, parts[0].words)
+	}
+	return parts[0].words
+}
+
+// merge notes that the command runs at a second place.
+func (c *Command) merge(other *Command) {
+	if c.Why != "" && other.Why == "" {
+		*c, *other = *other, *c
+	}
+	versions := map[string][]string{} // commands of a job share theirs
+	for _, had := range []map[string][]string{c.Versions, other.Versions} {
+		for name, list := range had {
+			all := slices.Sorted(slices.Values(slices.Concat(versions[name], list)))
+			versions[name] = slices.Compact(all)
+		}
+	}
+	c.Versions = versions
+}
+
+// Found is what the files of a repository say of its CI.
+type Found struct {
+	Commands []Command
+	// Errors are why some of the files, or parts of them, could not be read.
+	Errors []error
+	expander
+}
+
+// maxCommands bounds what is listed of one repository.
+const maxCommands = 500
+
+// places are where files of CI are.
+var places = []string{
+	".github/workflows", ".gitlab-ci.yml", ".circleci", ".azure-pipelines", "azure-pipelines.yml", "Jenkinsfile",
+}
+
+// At reads the CI of a commit.
+func At(ctx context.Context, repo *git.Repo, commit string) (*Found, error) {
+	entries, err := repo.FilesUnder(ctx, commit, places...)
+	if err != nil {
+		return nil, err
+	}
+	var files []string
+	for _, e := range entries {
+		files = append(files, e.Path)
+	}
+	return Read(files, func(file string) ([]byte, error) { return repo.ReadFile(ctx, commit, file, maxFile) }), nil
+}
+
+// Read lists the commands of the files of a repository, each once, in the order of the files. read returns a file's content, and
+// an error for one that there is not.
+func Read(files []string, read func(file string) ([]byte, error)) *Found {
+	f := &Found{expander: expander{read}}
+	for _, file := range slices.Sorted(slices.Values(files)) {
+		readAs := readerOf(file)
+		if readAs == nil {
+			continue
+		}
+		data, err := f.read(file)
+		if err != nil {
+			f.Errors = append(f.Errors, &FileError{File: file, Message: err.Error()})
+			continue
+		}
+		readAs(f, file, data)
+	}
+	f.hooks()
+	return f
+}
+
+func readerOf(file string) func(*Found, string, []byte) {
+	dir, name := path.Split(file)
+	yaml := path.Ext(name) == ".yml" || path.Ext(name) == ".yaml"
+	switch {
+	case dir == ".github/workflows/" && yaml:
+		return (*Found).github
+	case file == ".gitlab-ci.yml":
+		return (*Found).gitlab
+	case dir == ".circleci/" && name == "config.yml":
+		return (*Found).circle
+	case yaml && dir == ".azure-pipelines/", file == "azure-pipelines.yml":
+		return (*Found).azure
+	case file == "Jenkinsfile":
+		return (*Found).jenkins
+	}
+	return nil
+}
+
+// yaml parses a file; what was read before an error is read.
+func (f *Found) yaml(file string, data []byte) []node {
+	docs, err := parse(file, data)
+	if err != nil {
+		f.Errors = append(f.Errors, err)
+	}
+	return docs
+}
+
+// add adds one command, unless it prepares, or is here already.
+func (f *Found) add(p place, line int, command string, is kind) {
+	if is == setup || len(f.Commands) >= maxCommands {
+		return
+	}
+	c := Command{
+		File: p.file, Line: line, Job: p.job, Step: p.step, Text: command, Dir: path.Clean(cmp.Or(p.dir, ".")),
+		Versions: p.versions, Why: p.why, Paths: p.paths,
+	}
+	p.settings(&c)
+	switch found := expression.FindString(command + c.Dir); {
+	case is == publish:
+		c.Why = "it publishes or deploys"
+	case c.Why != "":
+	case secret.MatchString(command):
+		c.Why = "it needs the secret " + secret.FindStringSubmatch(command)[1]
+	case found != "":
+		c.Why = "what " + found + " is, its CI alone knows"
+	case strings.HasPrefix(c.Dir, "..") || path.IsAbs(c.Dir):
+		c.Why = "it runs outside of the repository"
+	case compares.MatchString(command):
+		c.Why = "it compares with what the steps before it wrote"
+	}
+	if i := slices.IndexFunc(f.Commands, func(had Command) bool { return had.Name() == c.Name() }); i >= 0 {
+		c.leaves = f.Commands[i].leaves
+		f.Commands[i].merge(&c)
+		return
+	}
+	c.leaves = f.leavesOf(c.Dir, shelled(c.Env)+command)
+	if kinds := kindsOf(c.leaves); len(kinds) > 0 {
+		c.Paths = kinds
+	}
+	f.Commands = append(f.Commands, c)
+}

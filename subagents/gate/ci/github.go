@@ -1,0 +1,203 @@
+package ci
+
+import (
+	"cmp"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"divisi/internal/lazyregexp"
+)
+
+// triggers start a workflow for a change that is to be merged.
+var triggers = []string{"push", "pull_request", "pull_request_target", "merge_group"}
+
+// github reads a workflow of GitHub Actions.
+func (f *Found) github(file string, data []byte) {
+	for _, doc := range f.yaml(file, data) {
+		on := doc.get("on")
+		names := on.texts()
+		checks := slices.ContainsFunc(triggers, func(name string) bool {
+			t := on.get(name)
+			tagsAlone := name == "push" && t.get("tags").n != nil && t.get("branches").n == nil && t.get("paths").n == nil
+			return slices.Contains(names, name) && !tagsAlone
+		})
+		if checks {
+			paths := on.get("pull_request", "paths").texts()
+			paths = slices.DeleteFunc(paths, func(p string) bool { return strings.HasPrefix(p, "!") })
+			f.workflow(file, doc, place{paths: paths}, nil, maxDepth)
+		}
+	}
+}
+
+// workflow reads the jobs of a workflow, called with inputs.
+func (f *Found) workflow(file string, doc node, p place, inputs map[string]string, depth int) {
+	p.file = file
+	p = p.with(doc.get("env").settings()).in(doc.get("defaults", "run", "working-directory").text())
+	for name, job := range doc.get("jobs").fields() {
+		p := p.with(job.get("env").settings()).in(job.get("defaults", "run", "working-directory").text())
+		p.job = name
+		if job.get("environment").n != nil {
+			p = p.but("its job deploys")
+		}
+		if services := job.get("services").texts(); len(services) > 0 {
+			p = p.but("it needs the service " + strings.Join(services, ", "))
+		}
+		for _, combo := range combinations(job.get("strategy", "matrix")) {
+			v := values{p.env, combo, inputs, ""}
+			system := v.put(strings.Join(append(job.get("runs-on").texts(), job.get("runs-on", "labels").texts()...), " "))
+			f.job(job, p, v.on(system), depth)
+		}
+	}
+}
+
+// job reads a job with one combination of its matrix.
+func (f *Found) job(job node, p place, v values, depth int) {
+	if !v.holds(job.get("if").text()) {
+		return
+	}
+	p.versions = map[string][]string{}
+	for name, value := range v.combo {
+		if language.MatchString(name) {
+			p.versions[name] = []string{value}
+		}
+	}
+	if v.system != "" {
+		p = p.but("it runs on " + v.system)
+	}
+	if uses := job.get("uses"); uses.n != nil {
+		if depth > 0 {
+			f.call(uses, job.get("with"), p, v, depth-1)
+		}
+		return
+	}
+	f.steps(job.get("steps"), p, v, depth)
+}
+
+// call reads a reusable workflow of this repository; one of another is named.
+func (f *Found) call(uses, with node, p place, v values, depth int) {
+	local, is := strings.CutPrefix(uses.text(), "./")
+	if !is {
+		f.add(p.but("a workflow of another repository: it is not followed"), uses.line(), "uses: "+uses.text(), check)
+		return
+	}
+	data, err := f.read(path.Clean(local))
+	if err != nil {
+		f.Errors = append(f.Errors, &FileError{File: p.file, Line: uses.line(), Message: uses.text() + " cannot be read"})
+		return
+	}
+	for _, doc := range f.yaml(path.Clean(local), data) {
+		inputs := map[string]string{}
+		for name, input := range doc.get("on", "workflow_call", "inputs").fields() {
+			inputs[name] = input.get("default").text()
+		}
+		maps.Copy(inputs, v.all(with.settings()))
+		f.workflow(path.Clean(local), doc, place{paths: p.paths, why: p.why}, inputs, depth)
+	}
+}
+
+// steps reads the steps of a job or of a composite action.
+func (f *Found) steps(steps node, p place, v values, depth int) {
+	for _, step := range steps.items() {
+		p := p.with(v.all(step.get("env").settings()))
+		p.step = cmp.Or(step.get("name").text(), step.get("id").text())
+		v := v
+		v.env = p.env
+		if !v.holds(step.get("if").text()) {
+			continue
+		}
+		if step.get("continue-on-error").text() == "true" {
+			p = p.but("CI goes on when it fails")
+		}
+		p = p.in(v.put(step.get("working-directory").text()))
+		switch run, uses := step.get("run"), step.get("uses"); {
+		case run.n != nil:
+			s := new(script)
+			s.add(run, 0)
+			s.replace(v.put(s.text.String()))
+			if shell := step.get("shell").text(); shell == "cmd" || shell == "powershell" {
+				p = p.but("it is for the shell " + shell)
+			}
+			f.script(p, s)
+		case uses.n != nil:
+			f.uses(uses, step.get("with"), p, v, depth)
+		}
+	}
+}
+
+// uses adds what an action runs.
+func (f *Found) uses(uses, with node, p place, v values, depth int) {
+	name, _, _ := strings.Cut(uses.text(), "@")
+	if local, is := strings.CutPrefix(name, "./"); is {
+		for _, file := range []string{"action.yml", "action.yaml"} {
+			file = path.Join(local, file)
+			data, err := f.read(file)
+			if err != nil || depth == 0 {
+				continue
+			}
+			for _, doc := range f.yaml(file, data) {
+				v.inputs = map[string]string{}
+				for name, input := range doc.get("inputs").fields() {
+					v.inputs[name] = input.get("default").text()
+				}
+				maps.Copy(v.inputs, v.all(with.settings()))
+				p := p
+				p.file = file
+				f.steps(doc.get("runs", "steps"), p, v, depth-1)
+			}
+		}
+		return
+	}
+	inputs := v.all(with.settings())
+	for _, a := range actions {
+		if !strings.EqualFold(a.name, name) {
+			continue
+		}
+		command := strings.TrimSpace(inputUse.ReplaceAllStringFunc(a.command, func(use string) string {
+			key, otherwise, _ := strings.Cut(strings.Trim(use, "{}"), "|")
+			return cmp.Or(inputs[key], otherwise)
+		}))
+		f.add(p.in(inputs["working-directory"]).but(a.why), uses.line(), command, check)
+		return
+	}
+	if checks.MatchString(path.Base(name)) && !reports.MatchString(name) {
+		f.add(p.but("an action whose command is not known"), uses.line(), "uses: "+uses.text(), check)
+	}
+}
+
+var (
+	// language is the name of an axis of a matrix that is one of versions.
+	language = lazyregexp.New(`(?i)^(go|node|python|py|java|jdk|rust|toolchain|ruby|php)[-_.]?(versions?)?$`)
+	inputUse = lazyregexp.New(`\{[^}]*\}`)
+	reports  = lazyregexp.New(`(?i)report|publish|result|upload|comment|setup|label|codeql-action`)
+	checks   = lazyregexp.New(`(?i)lint|format|audit|analy[sz]e|typos|clippy|(?:\b|_)(?:check(?:s|er)?|scan|tests?)(?:\b|_)`)
+)
+
+// action is an action with a command behind it; {name|default} is an input.
+type action struct{ name, command, why string }
+
+var actions = []action{
+	{"golangci/golangci-lint-action", "golangci-lint run {args}", ""},
+	{"pre-commit/action", "pre-commit run --show-diff-on-failure --color=always {extra_args|--all-files}", ""},
+	{"psf/black", "black {options|--check --diff} {src|.}", ""},
+	{"astral-sh/ruff-action", "ruff {args|check} {src}", ""},
+	{"chartboost/ruff-action", "ruff {args|check} {src|.}", ""},
+	{"actions-rs/cargo", "cargo {command} {args}", ""},
+	{"actions-rs/clippy-check", "cargo clippy {args}", ""},
+	{"dominikh/staticcheck-action", "staticcheck {checks} ./...", ""},
+	{"golang/govulncheck-action", "govulncheck {go-package|./...}", "it needs the network"},
+	{"crate-ci/typos", "typos {files}", ""},
+	{"codespell-project/actions-codespell", "codespell {path}", ""},
+	{"ibiqlik/action-yamllint", "yamllint {file_or_dir|.}", ""},
+	{"ludeeus/action-shellcheck", "shellcheck {scandir|.}", ""},
+	{"davidanson/markdownlint-cli2-action", "markdownlint-cli2 {globs|*.md}", ""},
+	{"embarkstudios/cargo-deny-action", "cargo deny {command|check} {arguments}", "it needs the network"},
+	{"rustsec/audit-check", "cargo audit", "it needs the network"},
+	{"actions-rust-lang/rustfmt", "cargo fmt --all --check", ""},
+	{"gradle/gradle-build-action", "./gradlew {arguments}", ""},
+	{"cypress-io/github-action", "npx cypress run", ""},
+	{"borales/actions-yarn", "yarn {cmd}", ""},
+	{"github/codeql-action/analyze", "uses: github/codeql-action/analyze", "it runs at GitHub alone"},
+	{"actions/dependency-review-action", "uses: actions/dependency-review-action", "it runs at GitHub alone"},
+}

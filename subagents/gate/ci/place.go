@@ -1,0 +1,126 @@
+package ci
+
+import (
+	"cmp"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"divisi/internal/lazyregexp"
+)
+
+// place is where commands are, and how they run.
+type place struct {
+	file, job, step string
+	dir             string
+	env             map[string]string
+	versions        map[string][]string
+	why             string
+	paths           []string
+}
+
+// in returns the place with another directory, where there is one.
+func (p place) in(dir string) place {
+	p.dir = cmp.Or(dir, p.dir)
+	return p
+}
+
+// with returns the place with more variables.
+func (p place) with(env map[string]string) place {
+	all := map[string]string{}
+	maps.Copy(all, p.env)
+	maps.Copy(all, env)
+	p.env = all
+	return p
+}
+
+// but returns the place with a reason why its commands do not run here, unless it has one.
+func (p place) but(why string) place {
+	p.why = cmp.Or(p.why, why)
+	return p
+}
+
+// on returns the place with the system that a runner's name tells, where it is another one.
+func (p place) on(runner string) place {
+	if system := systemOf(runner); system != "" {
+		return p.but("it runs on " + system)
+	}
+	return p
+}
+
+func systemOf(runner string) string {
+	for _, system := range []string{"windows", "macos"} {
+		if strings.Contains(strings.ToLower(runner), system) {
+			return system
+		}
+	}
+	return ""
+}
+
+var (
+	secret     = lazyregexp.New(`\$\{\{[^}]*\bsecrets\.(\w+)`)
+	expression = lazyregexp.New(`\$\{\{.*?\}\}|<<\s*\w[\w.]*\s*>>|\$\(\w+\.[\w.]+\)`)
+	piped      = lazyregexp.New(`\s*(?:2>&1\s*)?\|\s*tee\b.*$`)
+	exits      = lazyregexp.New(`\bexit\s+[1-9$]`)
+)
+
+// settings gives a command the variables of the place that matter to it.
+func (p place) settings(c *Command) {
+	for name, value := range p.env {
+		used := strings.Contains(c.Text, "$"+name) || strings.Contains(c.Text, "${"+name)
+		unknown := expression.FindString(value)
+		switch m := secret.FindStringSubmatch(value); {
+		case m != nil && m[1] != "GITHUB_TOKEN":
+			c.Why = cmp.Or(c.Why, "it needs the secret "+m[1])
+		case used && unknown != "":
+			c.Why = cmp.Or(c.Why, "what "+unknown+" is, its CI alone knows")
+		case used || matters.MatchString(name) && unknown == "":
+			c.Env = append(c.Env, name+"="+value)
+		}
+	}
+	slices.Sort(c.Env)
+}
+
+// script adds the commands of a script.
+func (f *Found) script(p place, s *script) {
+	parts, whole := split(s.text.String())
+	if whole || slices.ContainsFunc(parts, func(p part) bool { return p.words[0] == "cd" && strings.Contains(p.text, "$") }) {
+		f.block(p, s, parts)
+		return
+	}
+	for _, part := range parts {
+		switch list := part.words; {
+		case list[0] == "cd" || list[0] == "pushd":
+			if len(list) == 2 {
+				p.dir = path.Join(p.dir, list[1])
+			}
+		case list[0] == "export" || len(list) == 1 && assignment.MatchString(list[0]):
+			for _, w := range list {
+				if m := assignment.FindStringSubmatch(w); m != nil {
+					p = p.with(map[string]string{m[1]: m[2]})
+				}
+			}
+		default:
+			f.add(p, s.line(part.line), piped.ReplaceAllLiteralString(part.text, ""), kindOf(list))
+		}
+	}
+}
+
+// block adds a script as one command, where a shell decides what it runs.
+func (f *Found) block(p place, s *script, parts []part) {
+	is := setup
+	for _, part := range parts {
+		list := part.words
+		for len(list) > 0 && list[0] != "exit" && slices.Contains(keywords, list[0]) {
+			list = list[1:]
+		}
+		is = max(is, kindOf(list))
+	}
+	if is == setup && exits.MatchString(s.text.String()) {
+		is = check
+	}
+	if len(parts) > 0 {
+		f.add(p, s.line(parts[0].line), strings.TrimSpace(s.text.String()), is)
+	}
+}
