@@ -112,8 +112,8 @@ type Project struct {
 
 // CI reports what a person has decided about commands that CI runs and no gate does.
 type CI struct {
-	// Skip is not nil where divisi init has listed them.
-	Skip []string `json:"skip,omitzero" jsonschema:"Commands of CI that become no gates, as divisi init names them. A run reports others that could be gates."`
+	// Skip is not nil where the file was proposed with a list of them.
+	Skip []string `json:"skip,omitzero" jsonschema:"Commands of CI that become no gates, as the proposed file names them. A run reports others that could be gates."`
 }
 
 // RegenerateGate is the name of the gate that Project.Regenerate is.
