@@ -208,7 +208,7 @@ stages:
 			"13 Test: make d | it needs a secret", "16 Deploy: make e | its stage deploys", "18 : make f | CI runs it after the end",
 		}},
 		"hooks": {"none", "", []string{
-			"4 local: pre-commit run own --all-files", "6 https://a.example: pre-commit run ruff --all-files | pre-commit downloads it",
+			"4 local: pre-commit run own -a", "6 https://a.example: pre-commit run ruff -a | pre-commit downloads it",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

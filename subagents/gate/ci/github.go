@@ -150,16 +150,20 @@ func (f *Found) uses(uses, with node, p place, v values, depth int) {
 		return
 	}
 	inputs := v.all(with.settings())
-	for _, a := range actions {
-		if !strings.EqualFold(a.name, name) {
-			continue
+	for section, why := range map[string]string{
+		"actions": "", "actions network": "it needs the network", "actions github": "it runs at GitHub alone",
+	} {
+		for _, action := range phrases()[section] {
+			known, command, _ := strings.Cut(action, ": ")
+			if strings.EqualFold(known, name) {
+				command = strings.TrimSpace(inputUse.ReplaceAllStringFunc(command, func(use string) string {
+					key, otherwise, _ := strings.Cut(strings.Trim(use, "{}"), "?")
+					return cmp.Or(inputs[key], otherwise)
+				}))
+				f.add(p.in(inputs["working-directory"]).but(why), uses.line(), command, check)
+				return
+			}
 		}
-		command := strings.TrimSpace(inputUse.ReplaceAllStringFunc(a.command, func(use string) string {
-			key, otherwise, _ := strings.Cut(strings.Trim(use, "{}"), "|")
-			return cmp.Or(inputs[key], otherwise)
-		}))
-		f.add(p.in(inputs["working-directory"]).but(a.why), uses.line(), command, check)
-		return
 	}
 	if checks.MatchString(path.Base(name)) && !reports.MatchString(name) {
 		f.add(p.but("an action whose command is not known"), uses.line(), "uses: "+uses.text(), check)
@@ -173,31 +177,3 @@ var (
 	reports  = lazyregexp.New(`(?i)report|publish|result|upload|comment|setup|label|codeql-action`)
 	checks   = lazyregexp.New(`(?i)lint|format|audit|analy[sz]e|typos|clippy|(?:\b|_)(?:check(?:s|er)?|scan|tests?)(?:\b|_)`)
 )
-
-// action is an action with a command behind it; {name|default} is an input.
-type action struct{ name, command, why string }
-
-var actions = []action{
-	{"golangci/golangci-lint-action", "golangci-lint run {args}", ""},
-	{"pre-commit/action", "pre-commit run --show-diff-on-failure --color=always {extra_args|--all-files}", ""},
-	{"psf/black", "black {options|--check --diff} {src|.}", ""},
-	{"astral-sh/ruff-action", "ruff {args|check} {src}", ""},
-	{"chartboost/ruff-action", "ruff {args|check} {src|.}", ""},
-	{"actions-rs/cargo", "cargo {command} {args}", ""},
-	{"actions-rs/clippy-check", "cargo clippy {args}", ""},
-	{"dominikh/staticcheck-action", "staticcheck {checks} ./...", ""},
-	{"golang/govulncheck-action", "govulncheck {go-package|./...}", "it needs the network"},
-	{"crate-ci/typos", "typos {files}", ""},
-	{"codespell-project/actions-codespell", "codespell {path}", ""},
-	{"ibiqlik/action-yamllint", "yamllint {file_or_dir|.}", ""},
-	{"ludeeus/action-shellcheck", "shellcheck {scandir|.}", ""},
-	{"davidanson/markdownlint-cli2-action", "markdownlint-cli2 {globs|*.md}", ""},
-	{"embarkstudios/cargo-deny-action", "cargo deny {command|check} {arguments}", "it needs the network"},
-	{"rustsec/audit-check", "cargo audit", "it needs the network"},
-	{"actions-rust-lang/rustfmt", "cargo fmt --all --check", ""},
-	{"gradle/gradle-build-action", "./gradlew {arguments}", ""},
-	{"cypress-io/github-action", "npx cypress run", ""},
-	{"borales/actions-yarn", "yarn {cmd}", ""},
-	{"github/codeql-action/analyze", "uses: github/codeql-action/analyze", "it runs at GitHub alone"},
-	{"actions/dependency-review-action", "uses: actions/dependency-review-action", "it runs at GitHub alone"},
-}

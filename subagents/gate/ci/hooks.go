@@ -23,7 +23,7 @@ func (f *Found) hooks() {
 			}
 			for _, hook := range repo.get("hooks").items() {
 				if id := hook.get("id").text(); id != "" {
-					f.add(p, hook.line(), "pre-commit run "+id+" --all-files", check)
+					f.add(p, hook.line(), "pre-commit run "+id+" -a", check)
 				}
 			}
 		}

@@ -33,7 +33,7 @@ func kindOf(list []string) kind {
 		return setup
 	}
 	line := strings.Join(list, " ")
-	dry := slices.Contains(list, "--dry-run") || slices.Contains(list, "--snapshot")
+	dry := slices.ContainsFunc(list, func(w string) bool { return slices.Contains(phrases()["dry"], w) })
 	switch {
 	case compares.MatchString(line):
 		return check
