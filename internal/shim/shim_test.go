@@ -123,13 +123,15 @@ func TestProgramsThatDependOnTheHome(t *testing.T) {
 	write(t, filepath.Join(dir, "bin/check"), `test -x "$HOME/.checks/new" && exec "$HOME/.checks/new" "$@"; echo old`)
 	write(t, filepath.Join(dir, "bin/fails"), `test -d "$HOME/.checks"`)
 	write(t, filepath.Join(dir, "bin/same"), "echo same 1.2; date +%N")
+	write(t, filepath.Join(dir, "bin/check.sh"), `grep -q one a.txt; echo evil > "$HOME/written"`)
 	env := []string{"HOME=" + filepath.Join(dir, "home"), "PATH=" + filepath.Join(dir, "bin") + ":/usr/bin:/bin"}
-	differ, err := Unlike(t.Context(), env, dir, [][]string{{"check", "a"}, {"sh", "-c", "same a|fails; check"}, {"ls"}, {"./check"}})
+	differ, err := Unlike(t.Context(), env, [][]string{{"check", "a"}, {"sh", "-c", "same a|fails; check.sh; check"}, {"ls"}, {"./check"}})
 	require.NoError(t, err)
 	if len(differ) == 0 {
 		t.Skip("this machine does not confine commands")
 	}
 	require.Len(t, differ, 2)
+	require.NoFileExists(t, filepath.Join(dir, "home/written"))
 	require.Contains(t, differ[0], `check is another program for commands (the shim of a version manager?): its version is "old" there, and "new" in your shell`)
 	require.True(t, strings.HasPrefix(differ[1], "fails is"), differ[1])
 }

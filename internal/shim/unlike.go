@@ -9,8 +9,10 @@ import (
 	"slices"
 	"strings"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/sandbox"
 	"divisi/internal/sandbox/stage"
+	"divisi/internal/spec"
 	"divisi/internal/text"
 )
 
@@ -20,10 +22,17 @@ const maxTried = 20
 // system are the directories whose programs belong to the machine: no home of a user decides what they do.
 var system = []string{"/usr", "/bin", "/sbin", "/opt", "/nix", "/gnu"}
 
-// Unlike returns a line for each program of some commands that answers commands in the sandbox otherwise than the user: scripts
-// on PATH, outside the system's directories, that print another first line, or end in another way, for --version in dir. environ
-// is the environment that commands get. Where commands are not confined there is nothing to compare.
-func Unlike(ctx context.Context, environ []string, dir string, commands [][]string) (differ []string, err error) {
+// variable matches a name that commands can have, and own are those that they have of their own.
+var (
+	variable = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	own      = []string{"HOME", "TMPDIR", "PATH", "LANG", "LANGUAGE", "LC_ALL", "TERM", "CI"}
+)
+
+// Unlike returns a line for each program of some commands that depends on the user's home or variables, which commands do not
+// see: scripts on PATH, outside the system's directories, that print another first line, or end in another way, for --version with
+// them than without. Both runs are confined, in an empty directory: a script can take --version for anything, and the repository
+// names it. Where commands are not confined there is nothing to compare.
+func Unlike(ctx context.Context, environ []string, commands [][]string) (differ []string, err error) {
 	names := scripts(stage.Lookup(environ, "PATH"), commands)
 	if len(names) == 0 || !sandbox.Probe().Confined() {
 		return nil, nil
@@ -33,36 +42,49 @@ func Unlike(ctx context.Context, environ []string, dir string, commands [][]stri
 		return nil, fmt.Errorf("make a temporary directory: %w", err)
 	}
 	defer os.RemoveAll(room) // what commands wrote
-	c, err := confined(environ, room)
-	if err != nil {
-		return nil, err
-	}
 	for _, name := range names {
-		c.Args = []string{name, "--version"}
-		out, err := sandbox.Run(ctx, c)
-		if err != nil {
-			return nil, fmt.Errorf("try the program %s: %w", name, err)
+		var here, there string
+		var failed [2]bool
+		for i, home := range []string{stage.Lookup(environ, "HOME"), ""} {
+			c, err := confined(environ, filepath.Join(room, fmt.Sprint(name, i)), home)
+			if err != nil {
+				return nil, err
+			}
+			c.Args = []string{name, "--version"}
+			out, err := sandbox.Run(ctx, c)
+			if err != nil {
+				return nil, fmt.Errorf("try the program %s: %w", name, err)
+			}
+			here, there, failed[i] = there, firstLine(out.Text()), out.ExitCode != 0 || out.TimedOut
 		}
-		here, fails := answer(ctx, environ, dir, name, "--version")
-		there := out.Text()
-		if firstLine(here) != firstLine(there) || (fails != nil) != (out.ExitCode != 0 || out.TimedOut) {
+		if here != there || !failed[0] && failed[1] { // one that fails with the home may have wanted to write it
 			differ = append(differ, fmt.Sprintf("%s is another program for commands (the shim of a version manager?): its "+
-				"version is %q there, and %q in your shell", name, firstLine(there), firstLine(here)))
+				"version is %q there, and %q in your shell", name, there, here))
 		}
 	}
 	return differ, nil
 }
 
-// confined is a command in a room of its own, without network.
-func confined(environ []string, room string) (sandbox.Command, error) {
+// confined is a command in a room of its own, without network. One with the user's home reads it, and sees the user's variables but
+// for secrets.
+func confined(environ []string, room, home string) (sandbox.Command, error) {
 	place := sandbox.Place{Tree: filepath.Join(room, "tree"), Home: filepath.Join(room, "home"), Temp: filepath.Join(room, "tmp")}
 	c := sandbox.Command{Dir: place.Tree, Place: place, Timeout: patience, MaxOutput: maxAnswer}
 	for _, d := range []string{place.Tree, place.Home, place.Temp} {
-		if err := os.Mkdir(d, 0o700); err != nil {
+		if err := os.MkdirAll(d, 0o700); err != nil {
 			return c, fmt.Errorf("make a temporary directory: %w", err)
 		}
 	}
-	env, err := sandbox.Env(sandbox.Settings{Base: environ, Home: place.Seen().Home, Temp: place.Seen().Temp, Offline: true})
+	s := sandbox.Settings{Base: environ, Home: place.Seen().Home, Temp: place.Seen().Temp}
+	if home != "" {
+		s.Home, c.Readable = home, []string{home}
+		for _, kv := range environ {
+			if name, _, _ := strings.Cut(kv, "="); !spec.SecretName(name) && variable.MatchString(name) && !slices.Contains(own, name) {
+				s.Extra = append(s.Extra, name)
+			}
+		}
+	}
+	env, err := sandbox.Env(s)
 	c.Env = env
 	return c, err
 }

@@ -57,7 +57,7 @@ func (s *Shell) Search() string { return stage.Lookup(s.environ, "PATH") }
 // proven, nothing is proven then. notes are what a person should know of it.
 func (s *Shell) Check(ctx context.Context, order *run.Spec, dir string, allow bool) (notes []string, err error) {
 	environ := s.Environ(ctx, order, dir)
-	differ, err := shim.Unlike(ctx, environ, dir, gatesOf(order))
+	differ, err := shim.Unlike(ctx, environ, gatesOf(order))
 	switch {
 	case err != nil:
 		return nil, err
