@@ -31,15 +31,15 @@ func AskUnprovable(s *run.State) []run.Action {
 		if !t.Unprovable {
 			continue
 		}
-		if actions := unprovable(&s.Spec, &s.Proofs, t); actions != nil {
+		if actions := holdUnprovable(&s.Spec, &s.Proofs, t); actions != nil {
 			return actions
 		}
 	}
 	return nil
 }
 
-// unprovable holds a patch that has a part which no gate can prove, unless that was decided about; nil lets it continue.
-func unprovable(order *run.Spec, proofs *run.Proofs, t *run.Task) []run.Action {
+// holdUnprovable holds a patch that has a part which no gate can prove, unless that was decided about; nil lets it continue.
+func holdUnprovable(order *run.Spec, proofs *run.Proofs, t *run.Task) []run.Action {
 	if order.AllowUnverified || t.AllowedUnproven() {
 		return nil
 	}

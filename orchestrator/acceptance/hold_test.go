@@ -85,7 +85,7 @@ func TestARejectedPatchIsAFailedAttempt(t *testing.T) {
 	require.Len(t, v.Faults, 1)
 	require.Equal(t, wire.FaultRejected, v.Faults[0].Fault.Class)
 	require.Equal(t, "Keep TestA.\nIt is right.\nfewer tests", v.Faults[0].Fault.Detail)
-	require.False(t, v.Cleared())
+	require.False(t, v.AcceptedDespiteDoubt())
 }
 
 // With --review a person sees each patch, also one that the master has accepted, and no policy decides.

@@ -12,7 +12,7 @@ import (
 	"divisi/subagents/wire"
 )
 
-// Import has the patch of a task's newest attempt imported into the mirror, strictly. Then proposes what follows from the
+// Import proposes to import the patch of a task's newest attempt into the mirror, strictly. Then proposes what follows from the
 // verdict: a patch that cannot be imported is refused; one with Patch set is checked, which needs its changes.
 type Import struct {
 	run.Proposal
@@ -31,13 +31,15 @@ func Settle(s *run.State) []run.Action {
 			continue
 		}
 		if t.Result != nil && t.Result.Attempt == t.Attempt {
-			return settle(s, t)
+			return decideResult(s, t)
 		}
 	}
 	return nil
 }
 
-func settle(s *run.State, t *run.Task) []run.Action {
+// decideResult proposes what follows from a result: the end of its task, another attempt, or the import of its patch and what its
+// checks decide.
+func decideResult(s *run.State, t *run.Task) []run.Action {
 	r, id := t.Result, t.Task.ID
 	transfer := s.Requests.Transfer(t)
 	switch {
@@ -53,7 +55,7 @@ func settle(s *run.State, t *run.Task) []run.Action {
 			Then: func(v Verdict) []run.Action {
 				switch v.Decision {
 				case Again:
-					return again(&s.Spec, t, v.Again)
+					return parkRepeat(&s.Spec, t, v.Again)
 				case Refuse:
 					return recovery.Failed(&s.Agenda, &s.Agents, t, v.Fault())
 				case Ask:
@@ -69,8 +71,8 @@ func settle(s *run.State, t *run.Task) []run.Action {
 	}
 }
 
-// again parks a task whose command made the patch again that failed, with what that failure lacks of other files.
-func again(order *run.Spec, t *run.Task, had *run.AttemptFault) []run.Action {
+// parkRepeat parks a task whose command made the patch again that failed, with what that failure lacks of other files.
+func parkRepeat(order *run.Spec, t *run.Task, had *run.AttemptFault) []run.Action {
 	f := had.Fault
 	actions := recovery.Park(order, t, "its command made the patch again that was rejected: "+f.Message, &f)
 	if a, ok := actions[0].(run.Append); ok && had.Forgotten != nil {
@@ -86,7 +88,7 @@ func again(order *run.Spec, t *run.Task, had *run.AttemptFault) []run.Action {
 // rejected are the failures of a command's earlier attempts that are those of their patches. In a change set what the gates found
 // may be the others'.
 func rejected(order *run.Spec, works run.Works, t *run.Task) (out []run.AttemptFault) {
-	if order.Made(t, works).Executor != spec.ExecutorCommand || t.Cleared() {
+	if order.Made(t, works).Executor != spec.ExecutorCommand || t.AcceptedDespiteDoubt() {
 		return nil
 	}
 	for _, had := range t.Recent() {
@@ -104,7 +106,7 @@ const maxSiblings = 64
 
 // patchOf returns what the checks know of a task's newest patch before its files are read; nil for one that was decided about.
 func patchOf(agenda *run.Agenda, works run.Works, t *run.Task) *Patch {
-	if t.Cleared() {
+	if t.AcceptedDespiteDoubt() {
 		return nil
 	}
 	p := &Patch{
@@ -154,26 +156,26 @@ func accept(s *run.State, t *run.Task) []run.Action {
 	if t.Task.ChangeSet == "" && s.Proofs.Runs(p.Tree, gates, p.Base) > 1 {
 		return recovery.Failed(&s.Agenda, &s.Agents, t, recovery.Red(&s.Proofs, s.Proofs.Failed(p.Tree, gates, p.Base)))
 	}
-	if judge := s.Judge(t); judge != "" && (!t.Cleared() || !verdict(s.Works, t)) {
+	if judge := s.Judge(t); judge != "" && (!t.AcceptedDespiteDoubt() || !hasVerdict(s.Works, t)) {
 		return []run.Action{judgeIt(t, judge)}
 	}
-	return enqueue(&s.Spec, &s.Proofs, t)
+	return acceptOrReview(&s.Spec, &s.Proofs, t)
 }
 
-// enqueue puts a patch that nothing speaks against into the landing queue, once a person has seen it where that is wanted. The
-// patches of a change set are seen together, when they are complete.
-func enqueue(order *run.Spec, proofs *run.Proofs, t *run.Task) []run.Action {
+// acceptOrReview puts a patch that nothing speaks against into the landing queue, by its state. Where a person must review it, or
+// no gate can prove it, it is held first. A person reviews the patches of a change set together, when they are complete.
+func acceptOrReview(order *run.Spec, proofs *run.Proofs, t *run.Task) []run.Action {
 	if t.Task.ChangeSet == "" && order.ToReview(t) {
 		return []run.Action{run.Review(t)}
 	}
-	if actions := unprovable(order, proofs, t); actions != nil {
+	if actions := holdUnprovable(order, proofs, t); actions != nil {
 		return actions
 	}
 	return []run.Action{run.SetTask(t.Task.ID, run.TaskData{State: run.TaskAccepted})}
 }
 
-// verdict reports whether a judge has come to an end about the newest patch of a task.
-func verdict(works run.Works, t *run.Task) bool {
+// hasVerdict reports whether a judge has come to an end about the newest patch of a task.
+func hasVerdict(works run.Works, t *run.Task) bool {
 	w := works[t.Task.ID+run.VerifySuffix]
 	return w != nil && w.Attempts[w.Last].Head == t.Result.Patch.Commit && w.Attempts[w.Last].Result != nil
 }
@@ -201,14 +203,14 @@ func SettleVerify(s *run.State) []run.Action {
 func judged(s *run.State, t *run.Task) []run.Action {
 	r := t.VerifyR
 	if r.Status == spec.StatusDone {
-		return enqueue(&s.Spec, &s.Proofs, t)
+		return acceptOrReview(&s.Spec, &s.Proofs, t)
 	}
 	f := run.FaultOf(r)
-	var again []run.Action
+	var retry []run.Action
 	if judge := s.Works[t.Task.ID+run.VerifySuffix].RoleAt(t.Verify); !s.OutOfBudget() || !s.Spec.Spends(judge) {
-		again = append(again, judgeIt(t, judge))
+		retry = append(retry, judgeIt(t, judge))
 	}
-	if actions, ok := recovery.Pause(&s.Agents, t.Task.ID+run.VerifySuffix, f, again...); ok {
+	if actions, ok := recovery.Pause(&s.Agents, t.Task.ID+run.VerifySuffix, f, retry...); ok {
 		return actions
 	}
 	switch f.Class {
@@ -224,7 +226,7 @@ func judged(s *run.State, t *run.Task) []run.Action {
 		}
 		return hold(t, evidence...)
 	default:
-		return judgeFailed(s.Works, t, f, again)
+		return judgeFailed(s.Works, t, f, retry)
 	}
 }
 
@@ -238,7 +240,7 @@ func refusal(works run.Works, t *run.Task) string {
 }
 
 // judgeFailed repeats a judge that came to no verdict, a few times. Then the patch is held: it was not judged.
-func judgeFailed(works run.Works, t *run.Task, f spec.Fault, again []run.Action) []run.Action {
+func judgeFailed(works run.Works, t *run.Task, f spec.Fault, retry []run.Action) []run.Action {
 	tries := 0
 	for _, a := range works[t.Task.ID+run.VerifySuffix].Attempts {
 		if a.Result != nil && a.Head == t.Result.Patch.Commit {
@@ -248,5 +250,5 @@ func judgeFailed(works run.Works, t *run.Task, f spec.Fault, again []run.Action)
 	if tries >= recovery.MaxGateTries || recovery.Hopeless(f) {
 		return hold(t, "its judge came to no verdict: "+f.Message)
 	}
-	return again
+	return retry
 }

@@ -279,7 +279,7 @@ func (c *Conductor) rules(ctx context.Context) []func(*run.State) []run.Action {
 	return []func(*run.State) []run.Action{
 		c.announceHalt, goes(phase.Preflight), goes(phase.Baseline), phase.Others, plan.ReadFile, master.Settle,
 		goes(acceptance.Settle), goes(acceptance.SettleVerify), acceptance.AskUnprovable, phase.SettleFlakes,
-		goes(landing.OnHead), goes(c.unlike),
+		goes(landing.RetestWithout), goes(c.unlike),
 		goes(landing.Settle), request.Hold, goes(decision.Carry), request.ReviseAfterPlan, goes(c.follow), goes(decision.Policy),
 		landing.ParkSets, request.Settle, request.CancelOrphans, request.Follow, goes(landing.ProveRed), goes(landing.Land),
 		request.ReportLate, goes(c.later), goes(c.dispatch), phase.KeepBudget, goes(phase.Reprove), goes(phase.Flakes),
@@ -373,8 +373,8 @@ func (c *Conductor) stuck(s *run.State) []run.Action {
 // watched stops no run that a person watches.
 func watched(*run.State) []run.Action { return nil }
 
-// linger returns a context that outlives its parent by stopTimeout, for steps that must not be interrupted.
-func linger(parent context.Context) (context.Context, context.CancelFunc) {
+// withoutCancel returns a context that outlives its parent by stopTimeout, for steps that must not be interrupted.
+func withoutCancel(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(parent))
 	stop := context.AfterFunc(parent, func() { time.AfterFunc(stopTimeout, cancel) })
 	return ctx, func() { stop(); cancel() }

@@ -72,7 +72,7 @@ func (c *Conductor) executeOne(ctx context.Context, action run.Action) error {
 	case run.TakeBack:
 		return c.takeBack(ctx, a.Work)
 	case run.SyncHead:
-		defer spend(&c.own.Landing)()
+		defer timeSpent(&c.own.Landing)()
 		c.pack(ctx)
 		return c.syncHead(ctx)
 	case run.Isolate:
@@ -224,9 +224,9 @@ func (c *record) commit(ctx context.Context, events ...contextscope.Event) error
 		return fail(err)
 	}
 	// An append that a signal interrupts would leave open whether it was stored, and its own event would fence this conductor.
-	ctx, cancel := linger(ctx)
+	ctx, cancel := withoutCancel(ctx)
 	defer cancel()
-	defer spend(&c.own.Log)()
+	defer timeSpent(&c.own.Log)()
 	pos, err := c.cfg.Bus.AppendFiltered(ctx, subject, filter, encoded, c.last)
 	if errors.Is(err, bus.ErrFenced) {
 		err = ErrDeposed
@@ -262,7 +262,7 @@ func (c *Conductor) assign(ctx context.Context, a run.Assign) error {
 }
 
 func (c *queue) seal(ctx context.Context, d *run.Dispatch) (err error) {
-	defer spend(&c.own.Seal)()
+	defer timeSpent(&c.own.Seal)()
 	d.Assignment, err = c.sealer.Seal(ctx, c.st, d)
 	return err
 }
@@ -286,7 +286,7 @@ func (c *queue) enqueue(ctx context.Context, d run.Dispatch) error {
 		return err
 	}
 	c.heard.Store(subject, c.cfg.Clock())
-	defer spend(&c.own.Log)()
+	defer timeSpent(&c.own.Log)()
 	err = c.cfg.Bus.Enqueue(ctx, subject, msg, data)
 	if err != nil && !errors.Is(err, bus.ErrQueued) {
 		return fmt.Errorf("put %s/%d on the queue: %w", d.Task, d.Attempt, err)
@@ -322,7 +322,7 @@ func (c *Conductor) expand(ctx context.Context, a run.Expand) error {
 
 // merge merges patches as one chain, and executes what follows.
 func (c *Conductor) merge(ctx context.Context, a landing.Merge) error {
-	merged, draft := spend(&c.own.Landing), c.cfg.Mirror.Draft()
+	merged, draft := timeSpent(&c.own.Landing), c.cfg.Mirror.Draft()
 	chain, err := landing.Build(ctx, merger{draft}, a, c.cfg.Clock())
 	if err == nil {
 		err = draft.Flush(ctx)
@@ -372,7 +372,7 @@ func (c *patches) publishHead(ctx context.Context) (string, error) {
 	if err := c.held(); err != nil {
 		return "", err
 	}
-	defer spend(&c.own.Landing)()
+	defer timeSpent(&c.own.Landing)()
 	ref, err := c.cfg.Publish(ctx, c.st.Head, c.st.Spec.Base, c.st.Published)
 	if err != nil {
 		return "", fmt.Errorf("put the branch into the repository: %w", err)

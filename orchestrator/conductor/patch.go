@@ -31,7 +31,7 @@ type patches struct {
 
 // receive examines a patch, and executes what follows.
 func (c *Conductor) receive(ctx context.Context, a acceptance.Import) error {
-	examined := spend(&c.own.Git)
+	examined := timeSpent(&c.own.Git)
 	v, err := c.examine(ctx, a)
 	examined()
 	if err != nil {
@@ -52,12 +52,12 @@ func (c *patches) examine(ctx context.Context, a acceptance.Import) (v acceptanc
 	} else if err != nil {
 		return v, err
 	}
-	again, err := c.again(ctx, p, a.Rejected)
+	repeat, err := c.findRepeat(ctx, p, a.Rejected)
 	switch {
 	case err != nil:
 		return v, err
-	case again != nil:
-		return acceptance.Verdict{Decision: acceptance.Again, Again: again}, nil
+	case repeat != nil:
+		return acceptance.Verdict{Decision: acceptance.Again, Again: repeat}, nil
 	case a.Patch == nil:
 		return acceptance.Verdict{Decision: acceptance.Pass}, nil
 	}
@@ -90,8 +90,8 @@ func (c *patches) examine(ctx context.Context, a acceptance.Import) (v acceptanc
 	return acceptance.Check(a.Patch), nil
 }
 
-// again returns which of some failures had a patch that changes the same files in the same way; nil for none.
-func (c *patches) again(ctx context.Context, p *spec.Patch, had []run.AttemptFault) (*run.AttemptFault, error) {
+// findRepeat returns which of some failures had a patch that changes the same files in the same way; nil for none.
+func (c *patches) findRepeat(ctx context.Context, p *spec.Patch, had []run.AttemptFault) (*run.AttemptFault, error) {
 	var now []git.Change
 	for i := range had {
 		was, err := c.cfg.Mirror.Changed(ctx, had[i].Patch.Base, had[i].Patch.Commit)

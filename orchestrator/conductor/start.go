@@ -79,8 +79,8 @@ func (c *Conductor) PublishLanded(ctx context.Context) (string, error) {
 	return ref, c.append(ctx, run.Append{Data: run.Data{Head: c.st.Head, Ref: ref}})
 }
 
-// spend begins to count time; the returned function adds it.
-func spend(sum *time.Duration) (end func()) {
+// timeSpent begins to count time; the returned function adds it.
+func timeSpent(sum *time.Duration) (end func()) {
 	begin := time.Now()
 	return func() { *sum += time.Since(begin) }
 }

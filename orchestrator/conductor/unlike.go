@@ -111,7 +111,7 @@ const maxTold = 5
 
 // readEdits reads the patches of shards.
 func (c *patches) readEdits(ctx context.Context, tasks []*run.Task) error {
-	defer spend(&c.own.Git)()
+	defer timeSpent(&c.own.Git)()
 	return c.siblings.Read(ctx, c.cfg.Mirror, tasks)
 }
 
@@ -149,7 +149,7 @@ func (c *patches) shape(ctx context.Context, d *run.Decision) error {
 	if a == nil || a.Result == nil || a.Result.Patch == nil {
 		return nil
 	}
-	defer spend(&c.own.Git)()
+	defer timeSpent(&c.own.Git)()
 	diff, err := c.cfg.Mirror.Show(ctx, a.Head, a.Result.Patch.Commit, false)
 	switch {
 	case ctx.Err() != nil:

@@ -9,8 +9,8 @@ import (
 	"divisi/subagents/wire"
 )
 
-// merge has what is next in the queue merged onto the newest batch under test, in memory; a part of one that failed onto the
-// integration head. A change set that a person has yet to see is held, and one that changes nothing is done.
+// merge proposes to merge what is next in the queue onto the newest batch under test, in memory; a part of one that failed onto
+// the integration head. A change set that a person has yet to see is held, and one that changes nothing is done.
 func merge(in facts, next []*run.Task) []run.Action {
 	onto := in.head
 	if n := len(in.batches.Testing); n > 0 && next[0].Part == 0 {
@@ -43,8 +43,9 @@ func merge(in facts, next []*run.Task) []run.Action {
 	return []run.Action{m}
 }
 
-// merged sends back what conflicts with the integration head and has the chain tested. A patch that conflicts only with others of
-// its batch, or with a batch under test, waits: regenerated now, it would start from the old head and conflict once more.
+// merged sends back what conflicts with the integration head and proposes to test the chain. A patch that conflicts only with
+// others of its batch, or with a batch under test, waits: regenerated now, it would start from the old head and conflict once
+// more.
 func merged(in facts, onto string, chain Chain) (actions []run.Action) {
 	for _, k := range chain.Conflicts {
 		if !k.Waits {
@@ -57,7 +58,7 @@ func merged(in facts, onto string, chain Chain) (actions []run.Action) {
 	}
 	d := batchOf(in, onto, chain)
 	for _, m := range chain.Merged {
-		d.Tasks = append(d.Tasks, landed(in, in.tasks.ByID[m.Task], m.Landed))
+		d.Tasks = append(d.Tasks, batchTask(in, in.tasks.ByID[m.Task], m.Landed))
 	}
 	return append(actions, prove(in, d)...)
 }
@@ -66,8 +67,8 @@ func batchOf(in facts, onto string, c Chain) run.LandingData {
 	return run.LandingData{Batch: in.batches.Count + 1, Old: onto, Head: c.Head, Tree: c.Tree}
 }
 
-// landed is a task's part of a batch.
-func landed(in facts, t *run.Task, commit string) run.Landed {
+// batchTask is a task's part of a batch.
+func batchTask(in facts, t *run.Task, commit string) run.Landed {
 	l := run.Landed{Task: t.Task.ID, Attempt: t.Attempt, Commit: commit, Files: len(t.Changes())}
 	l.Unverified, l.Better = caveatsOf(in, t)
 	for _, k := range t.Patches() {
@@ -81,8 +82,8 @@ func conflict(what string, k Conflict) spec.Fault {
 	return spec.Fault{Class: wire.FaultConflict, Message: what + " in " + strings.Join(k.Paths, ", "), Detail: k.Message}
 }
 
-// mergedSet has a merged set tested. Tasks whose patches conflict have another attempt, on the others' changes. Conflicts with a
-// batch under test count when that has landed.
+// mergedSet proposes to test a merged set. Tasks whose patches conflict have another attempt, on the others' changes. Conflicts
+// with a batch under test count when that has landed.
 func mergedSet(in facts, onto string, set *run.ChangeSet, chain Chain) (actions []run.Action) {
 	for _, k := range chain.Conflicts {
 		if onto != in.head {
@@ -100,13 +101,13 @@ func mergedSet(in facts, onto string, set *run.ChangeSet, chain Chain) (actions 
 	}
 	d.Set = set.Name
 	for _, t := range set.Members {
-		d.Tasks = append(d.Tasks, landed(in, t, commits[t.Task.ID]))
+		d.Tasks = append(d.Tasks, batchTask(in, t, commits[t.Task.ID]))
 	}
 	return prove(in, d)
 }
 
-// ProveRed has the gates run on the tests of a change set alone, on the integration head, before the set is merged: they must
-// fail there. That they pass with the change is proven with the set.
+// ProveRed proposes to run the gates on the tests of a change set alone, on the integration head, before the set is merged: they
+// must fail there. That they pass with the change is proven with the set.
 func ProveRed(s *run.State) []run.Action {
 	in := factsOf(s)
 	if !in.isBaselined {

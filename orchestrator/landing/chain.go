@@ -15,7 +15,7 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// Merge has the candidates merged onto a commit; Then proposes what follows, nothing when all of them have to wait.
+// Merge proposes to merge the candidates onto a commit; Then proposes what follows, nothing when all of them have to wait.
 type Merge struct {
 	run.Proposal
 
@@ -27,6 +27,7 @@ type Merge struct {
 	Candidates []Candidate
 	// Window returns until when the patches wait for tasks that are under way, those that are ready to start among them, and for
 	// how long at most; zero for not at all.
+	// The conductor waits (its waiter): it executes no merge before that time, and its other rules continue.
 	Window func(ready []string) (until time.Time, most time.Duration)
 	Then   func(Chain) []run.Action
 }
@@ -74,7 +75,7 @@ func caveatsOf(in facts, t *run.Task) (unverified, better string) {
 	return unverified, better
 }
 
-// mergeOf has some patches merged onto a commit, in their order.
+// mergeOf proposes to merge some patches onto a commit, in their order.
 func mergeOf(in facts, onto string, tasks []*run.Task) Merge {
 	m := Merge{Head: in.head, Onto: onto}
 	for _, t := range tasks {
@@ -83,8 +84,8 @@ func mergeOf(in facts, onto string, tasks []*run.Task) Merge {
 	return m
 }
 
-// mergeOfSet has the patches of a set merged, but for those of some tasks: first the ones that were made on the integration
-// branch, then those that are built on the set as it was merged before, in the order in which their attempts began.
+// mergeOfSet proposes to merge the patches of a set, but for those of some tasks: first the ones that were made on the
+// integration branch, then those that are built on the set as it was merged before, in the order in which their attempts began.
 func mergeOfSet(in facts, onto string, set *run.ChangeSet, without map[string]bool) Merge {
 	m := Merge{Head: in.head, Onto: onto, Set: set.Name, Each: in.spec.Project.Commits == spec.CommitsEach}
 	for _, t := range set.Members {
@@ -145,8 +146,8 @@ type Merger interface {
 // merged without it. A candidate whose merge changes nothing lands as an empty commit, so that its trailers record that it
 // landed. A change set is one commit, unless each patch of it is to be one.
 func Build(ctx context.Context, m Merger, a Merge, at time.Time) (chain Chain, err error) {
-	for again := true; again; {
-		if chain, again, err = a.chain(ctx, m, chain.Conflicts, at); err != nil {
+	for rebuild := true; rebuild; {
+		if chain, rebuild, err = a.chain(ctx, m, chain.Conflicts, at); err != nil {
 			return Chain{}, err
 		}
 	}
@@ -162,9 +163,9 @@ func Build(ctx context.Context, m Merger, a Merge, at time.Time) (chain Chain, e
 	return chain, nil
 }
 
-// chain merges the candidates of all tasks without a conflict, and adds to those with one. again reports that a task with a new
+// chain merges the candidates of all tasks without a conflict, and adds to those with one. rebuild reports that a task with a new
 // one has an earlier patch in the chain.
-func (a Merge) chain(ctx context.Context, m Merger, had []Conflict, at time.Time) (chain Chain, again bool, err error) {
+func (a Merge) chain(ctx context.Context, m Merger, had []Conflict, at time.Time) (chain Chain, rebuild bool, err error) {
 	chain.Head, chain.Conflicts = a.Onto, had
 	for _, c := range a.Candidates {
 		if slices.ContainsFunc(chain.Conflicts, func(k Conflict) bool { return k.Task == c.Task }) {

@@ -9,7 +9,7 @@
 //	batch.go     they are merged, one commit for each task                      how, in memory: chain.go
 //	   ▼         ProveRed merges the tests of a set alone, which must fail first
 //	gaterun.go   the gates run on the chain; Settle meets their result   with which one it may land: receipt.go
-//	   ▼         OnHead has those that are red run without the patch
+//	   ▼         RetestWithout runs those that are red without the patch
 //	verdict.go   green, red, or again; red: who was it       what earlier runs tell: suspect.go; failures: blame, rank
 //	   ▼
 //	move.go      the branch moves, unless what the gates did not see is a question first

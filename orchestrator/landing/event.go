@@ -25,8 +25,8 @@ func test(d run.LandingData, gates []string, try int) run.Action {
 	return run.Assign{Append: run.Append{Data: d}, Dispatch: d.Dispatch}
 }
 
-// again tests a batch once more.
-func again(b *run.Batch, d run.LandingData) []run.Action {
+// retest tests a batch once more.
+func retest(b *run.Batch, d run.LandingData) []run.Action {
 	d.State = run.LandingRed
 	return []run.Action{run.Append{Data: d}, test(d, b.Gates, b.Attempt+1)}
 }

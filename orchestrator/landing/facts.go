@@ -45,7 +45,7 @@ func tasksOf(in facts, d run.LandingData) []*run.Task {
 // isPart reports whether a batch is a part of one that failed.
 func isPart(in facts, tasks []run.Landed) bool { return in.tasks.ByID[tasks[0].Task].Part != 0 }
 
-// isAlone reports whether a batch is never cut: one patch, or a change set.
+// isAlone reports whether a batch is never split: one patch, or a change set.
 func isAlone(d run.LandingData) bool { return d.Set != "" || len(d.Tasks) == 1 }
 
 // mendsOf are the red gates that a batch of some tasks mends.

@@ -53,7 +53,7 @@ func TestFlakyFailuresLeadToNoTask(t *testing.T) {
 			require.Equal(t, c.want, described(landing.Settle(l.State)))
 		})
 	}
-	// A part of a batch that failed so is not cut at once either.
+	// A part of a batch that failed so is not split at once either.
 	l := newLog(t, "a", "b", "c")
 	l.Append("", run.Data{Flaky: flaky})
 	batch(l, 1, 1, "b", "l-c", "a", "b", "c")

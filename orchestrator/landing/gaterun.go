@@ -26,25 +26,25 @@ func prove(in facts, d run.LandingData) []run.Action {
 	}
 	d.Mends = mendsOf(tasksOf(in, d))
 	gates := gatesOf(in, tasksOf(in, d))
-	if actions, known := untested(in, d, gates); known {
+	if actions, known := knownVerdict(in, d, gates); known {
 		return actions
 	}
 	return []run.Action{test(d, gates, 1)}
 }
 
 // Settle decides about the first batch whose gates have ended and that waits for no other. A green one moves the branch. A red
-// one is tested in parts; the only task of one goes back when it was red twice. One that is never cut, and is
+// one is tested in parts; the only task of one goes back when it was red twice. One that is never split, and is
 // built on what is not the head any more, is tested anew at once: what has landed since may change its verdict, whatever that is.
 func Settle(s *run.State) []run.Action {
 	in := factsOf(s)
 	for _, b := range in.batches.Testing {
-		isBased := slices.ContainsFunc(in.batches.Testing, func(o *run.Batch) bool { return o.Head == b.Old })
-		if isBased || in.works[run.HeadTask].Outstanding() || !b.Until.IsZero() {
+		dependsOnTested := slices.ContainsFunc(in.batches.Testing, func(o *run.Batch) bool { return o.Head == b.Old })
+		if dependsOnTested || in.works[run.HeadTask].Outstanding() || !b.Until.IsZero() {
 			continue // what comes of that decides whose fault a failure is
 		}
 		d := landingOf(b)
 		if r := in.works.Tested(b); r != nil {
-			if actions := settle(in, b, d, *r); len(actions) > 0 {
+			if actions := decideBatch(in, b, d, *r); len(actions) > 0 {
 				return actions
 			}
 		} else if b.Old != in.head && isAlone(d) {
@@ -54,7 +54,7 @@ func Settle(s *run.State) []run.Action {
 	return nil
 }
 
-// runRed has the gates run on a task's tests alone, unless they did.
+// runRed proposes to run the gates on a task's tests alone, unless they did.
 func runRed(in facts, t *run.Task, red run.Red, head string) []run.Action {
 	first, gates := in.proofs.Reference(), in.spec.GatesOf(t.Task)
 	passed := in.proofs.PassedIn(first, red.Tree, gates, red.Since) != nil
@@ -103,22 +103,24 @@ func ranRed(in facts, t *run.Task, red run.Red) []run.Action {
 type Later struct {
 	run.Proposal
 
+	// Until is the time. The conductor waits (its waiter): it executes Then at that time, and its other rules continue.
 	Until time.Time
 	Then  []run.Action
 }
 
-// OnHead has the gates that are red with one patch, or a change set, run without it before it is blamed: on the head that it was
-// merged onto. What fails there too, and had passed on the same tree, is an outage: the batch waits and is tested again. On a
-// head that was never proven in full, the base commit tells an outage from what has landed: that is then known, and no later
-// patch's fault. The run comes between the two runs that tell a flake from a failure, so that a red one follows it.
-func OnHead(s *run.State) []run.Action {
+// RetestWithout proposes to run the gates that are red with one patch, or a change set, without it before it is blamed: on the
+// head that it was merged onto. What fails there too, and had passed on the same tree, is an outage: the batch waits and is
+// tested again. On a head that was never proven in full, the base commit tells an outage from what has landed: that is then
+// known, and no later patch's fault. The run comes between the two runs that tell a flake from a failure, so that a red one
+// follows it.
+func RetestWithout(s *run.State) []run.Action {
 	in := factsOf(s)
 	for _, b := range in.batches.Testing {
 		if !b.Until.IsZero() {
-			return []run.Action{Later{Until: b.Until, Then: again(b, landingOf(b))}}
+			return []run.Action{Later{Until: b.Until, Then: retest(b, landingOf(b))}}
 		}
 		if red := unexplained(in, b); len(red) > 0 {
-			if actions := onHead(in, b, red); len(actions) > 0 {
+			if actions := retestWithout(in, b, red); len(actions) > 0 {
 				return actions
 			}
 		}
@@ -126,7 +128,7 @@ func OnHead(s *run.State) []run.Action {
 	return nil
 }
 
-// unexplained are the red receipts of a batch that is never cut, but for those that are known; none where it is to be tested
+// unexplained are the red receipts of a batch that is never split, but for those that are known; none where it is to be tested
 // again anyway, and where a failure gives a line of what it changed.
 func unexplained(in facts, b *run.Batch) (red []spec.Receipt) {
 	r := in.works.Tested(b)
@@ -146,7 +148,8 @@ func unexplained(in facts, b *run.Batch) (red []spec.Receipt) {
 	return red
 }
 
-func onHead(in facts, b *run.Batch, red []spec.Receipt) []run.Action {
+// retestWithout compares a batch whose gates are red with the head, and then with the base commit.
+func retestWithout(in facts, b *run.Batch, red []spec.Receipt) []run.Action {
 	newest := in.works[b.Work].Attempts[b.Attempt].ResultPos
 	first := newest
 	for _, a := range in.works[b.Work].Attempts {
@@ -154,7 +157,7 @@ func onHead(in facts, b *run.Batch, red []spec.Receipt) []run.Action {
 			first = min(first, a.ResultPos)
 		}
 	}
-	at, also, ask := redToo(in, in.head, first, red)
+	at, also, ask := alsoRedOn(in, in.head, first, red)
 	switch {
 	case ask || len(also) > 0 && at.Pos < newest && b.Waited < mostWait:
 		return testOnHead(in, in.head, red)
@@ -165,7 +168,7 @@ func onHead(in facts, b *run.Batch, red []spec.Receipt) []run.Action {
 	}):
 		return outage(in, b, also)
 	}
-	base, onBase, ask := redToo(in, in.spec.Base, at.Pos, red)
+	base, onBase, ask := alsoRedOn(in, in.spec.Base, at.Pos, red)
 	switch {
 	case ask:
 		return testOnHead(in, in.spec.Base, also)
@@ -196,7 +199,7 @@ func testOnHead(in facts, head string, red []spec.Receipt) []run.Action {
 	return in.works.AssignGates(d)
 }
 
-// outage has a batch wait, unless it has waited long enough: then what comes out counts.
+// outage proposes that a batch waits, unless it has waited long enough: then what comes out counts.
 func outage(in facts, b *run.Batch, red []spec.Receipt) []run.Action {
 	wait := min(firstWait+b.Waited, mostWait-b.Waited)
 	if wait <= 0 {

@@ -28,7 +28,7 @@ func landGreen(in facts, d run.LandingData) []run.Action {
 			text.Some(failed, blame.MaxNamed)), text.MaxLine)
 		say = func(l *run.Landed) { l.Unverified = cmp.Or(l.Unverified, d.Unverified) }
 	case !slices.ContainsFunc(d.Tasks, func(l run.Landed) bool { return l.Better != d.Better }):
-		return landRun(in, d)
+		return checkTestsRan(in, d)
 	}
 	d.Receipts, d.Tasks = nil, slices.Clone(d.Tasks)
 	for i := range d.Tasks {
@@ -37,10 +37,10 @@ func landGreen(in facts, d run.LandingData) []run.Action {
 	return drop(in, d)
 }
 
-// landRun lets a batch land whose gates have passed, unless tests of the base commit did not run in them, which no patch removes
-// or renames. The gates run on the base commit once more before a patch is asked about that. A batch that takes patches out
-// brings back the tests that these had ended.
-func landRun(in facts, d run.LandingData) []run.Action {
+// checkTestsRan lets a batch land whose gates have passed, unless tests of the base commit did not run in them, which no patch
+// removes or renames. The gates run on the base commit once more before a patch is asked about that. A batch that takes patches
+// out brings back the tests that these had ended.
+func checkTestsRan(in facts, d run.LandingData) []run.Action {
 	tasks := tasksOf(in, d)
 	a := proof.Inspect{Receipts: proof.Missing(d.Receipts), Allowed: map[string][]string{}}
 	drops := func(t *run.Task) bool { return len(t.Drops) > 0 }
@@ -49,13 +49,15 @@ func landRun(in facts, d run.LandingData) []run.Action {
 	}
 	switch {
 	case !a.Back && len(a.Receipts) == 0:
-		return landRead(in, d)
+		return checkFilesRead(in, d)
 	case in.works.RunsAgain():
 		return nil
 	}
 	for _, t := range tasks {
 		for _, k := range t.Patches() {
-			a.Spans = append(a.Spans, proof.Span{Task: t.Task.ID, From: k.Patch.Base, To: k.Patch.Commit, Accepted: t.Cleared()})
+			a.Spans = append(a.Spans, proof.Span{
+				Task: t.Task.ID, From: k.Patch.Base, To: k.Patch.Commit, Accepted: t.AcceptedDespiteDoubt(),
+			})
 		}
 		for _, doubt := range t.Without() {
 			for gate, tests := range doubt.Missing {
@@ -66,7 +68,7 @@ func landRun(in facts, d run.LandingData) []run.Action {
 	a.Then = func(found proof.Inspection) []run.Action {
 		if len(found.Doubts) == 0 {
 			d.Gone = found.Gone
-			return landRead(in, d)
+			return checkFilesRead(in, d)
 		}
 		if again := proof.OnBaseAgain(in.state); again != nil {
 			return again
@@ -76,9 +78,9 @@ func landRun(in facts, d run.LandingData) []run.Action {
 	return []run.Action{a}
 }
 
-// landRead lets a batch land whose tests are all there, unless no gate has read files of it as their kind needs. Tasks with
+// checkFilesRead lets a batch land whose tests are all there, unless no gate has read files of it as their kind needs. Tasks with
 // such files are held, and the others are tested without them. Where the run or a person allows it they land as unverified.
-func landRead(in facts, d run.LandingData) []run.Action {
+func checkFilesRead(in facts, d run.LandingData) []run.Action {
 	doubts, why := map[string]run.Doubt{}, map[string]string{}
 	for i, t := range tasksOf(in, d) {
 		unread := proof.Unread(in.proofs, t, d.Receipts)
@@ -94,14 +96,14 @@ func landRead(in facts, d run.LandingData) []run.Action {
 	case len(doubts) > 0:
 		return ask(in, d, doubts)
 	case len(why) > 0:
-		return sayUnread(in, d, why)
+		return markUnread(in, d, why)
 	}
 	return move(in, d)
 }
 
-// sayUnread has the commits of a batch made again, which then say that tasks are unverified and why, and lets them land: the tree
-// is the one that was tested.
-func sayUnread(in facts, d run.LandingData, why map[string]string) []run.Action {
+// markUnread proposes to make the commits of a batch again, which then say that tasks are unverified and why, and lets them land:
+// the tree is the one that was tested.
+func markUnread(in facts, d run.LandingData, why map[string]string) []run.Action {
 	var m Merge
 	if d.Set == "" {
 		m = mergeOf(in, d.Old, tasksOf(in, d))

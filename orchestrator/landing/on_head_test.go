@@ -130,7 +130,7 @@ func TestWhatIsRedWithoutAPatch(t *testing.T) {
 // follow does what is proposed, with the results of the batch and of the runs without it, until the batch is over.
 func follow(l *runtest.Log, of, head []spec.Result) (did []string) {
 	for range 40 {
-		actions := landing.OnHead(l.State)
+		actions := landing.RetestWithout(l.State)
 		if len(actions) == 0 {
 			actions = landing.Settle(l.State)
 		}
@@ -179,7 +179,7 @@ func TestWhatTheHeadHasLandsUnverified(t *testing.T) {
 	l.Append("", run.Data{Known: map[string]spec.Receipt{"test": red.Receipts[0]}})
 	batch(l, 2, 1, "h", "l", "a")
 	l.Ended("--batch-2", 1, red)
-	require.Empty(t, landing.OnHead(l.State), "it is known")
+	require.Empty(t, landing.RetestWithout(l.State), "it is known")
 	l.Do(landing.Settle(l.State))
 	require.Equal(t, run.TaskAccepted, l.Tasks.ByID["a"].State)
 	m, ok := landing.Land(l.State)[0].(landing.Merge)
@@ -206,13 +206,13 @@ func TestNothingIsTestedDuringAnOutage(t *testing.T) {
 	batch(l, 1, 1, "b", "l", "a")
 	l.Ended("--batch-1", 1, redIn("tree-l", "elsewhere"))
 	require.NotEmpty(t, landing.Land(l.State))
-	l.Do(landing.OnHead(l.State))
+	l.Do(landing.RetestWithout(l.State))
 	require.Empty(t, landing.Land(l.State))
 	require.Equal(t, "the gates run on the integration head", landing.Idle(l.State))
 	require.Empty(t, landing.Settle(l.State))
 	l.Ended(run.HeadTask, 1, redIn("", "elsewhere"))
 	l.At(time.Unix(5000, 0))
-	l.Do(landing.OnHead(l.State))
+	l.Do(landing.RetestWithout(l.State))
 	require.Empty(t, landing.Land(l.State))
 	require.Empty(t, landing.Settle(l.State))
 	require.Equal(t, "a batch waits for a service of its gates", landing.Idle(l.State))

@@ -102,9 +102,9 @@ func ParkSets(s *run.State) []run.Action {
 var parkable = []run.TaskState{run.TaskPending, run.TaskHeld, run.TaskAccepted}
 
 // next lists the tasks of the next batch, in plan order; all of a change set. Those of a held template wait: its brief may be
-// wrong. why is what bars any batch.
+// wrong. why is what blocks any batch.
 func next(in facts) (batch []*run.Task, why string) {
-	if why := barred(in); why != "" {
+	if why := blockedBy(in); why != "" {
 		return nil, why
 	}
 	waiting := slices.DeleteFunc(slices.Collect(in.tasks.In(run.TaskAccepted)), func(t *run.Task) bool {
@@ -155,8 +155,8 @@ func oneOfEach(in facts, waiting []*run.Task) []*run.Task {
 	})
 }
 
-// barred returns why nothing can be tested now, whatever waits; "" where it can.
-func barred(in facts) string {
+// blockedBy returns why nothing can be tested now, whatever waits; "" where it can.
+func blockedBy(in facts) string {
 	switch {
 	case !in.isBaselined:
 		return "the gates have not run on the base commit"

@@ -22,9 +22,9 @@ func ran(tree string, r *spec.Result) bool {
 
 func isKilled(r spec.Receipt) bool { return r.Killed }
 
-// verified are the receipts with which a batch may land. proven reports that its gates have passed, or are no redder than on the
-// head. Those of a change set are of one environment in which all of its tests have failed without it: two environments could
-// show a failure and a pass whatever the change does. lands is false where there is no such one.
+// verified decides what is green: it returns the receipts with which a batch may land. proven reports that its gates have passed,
+// or are no redder than on the head. Those of a change set are of one environment in which all of its tests have failed without
+// it: two environments could show a failure and a pass whatever the change does. lands is false where there is no such one.
 func verified(in facts, d run.LandingData, gates []string) (receipts []spec.Receipt, proven, lands bool) {
 	proving := provingOf(in, d)
 	if !in.proofs.IsProven(d.Tree, gates, d.Old) {
@@ -90,10 +90,10 @@ func shown(r spec.Receipt) bool {
 	return gate.Incomparable(r) == "" || all && !r.TimedOut
 }
 
-// redToo returns the newest run of gates without a patch on a commit, behind a position of the log, and its receipts that have
+// alsoRedOn returns the newest run of gates without a patch on a commit, behind a position of the log, and its receipts that have
 // failures of the patch's. ask is set where they are still to run. The run is nil where it is outstanding, and where it could not
 // run.
-func redToo(in facts, head string, pos uint64, red []spec.Receipt) (a *run.Attempt, also []spec.Receipt, ask bool) {
+func alsoRedOn(in facts, head string, pos uint64, red []spec.Receipt) (a *run.Attempt, also []spec.Receipt, ask bool) {
 	runs := in.works.HeadRuns(head, pos)
 	if len(runs) == 0 {
 		return nil, nil, true

@@ -122,7 +122,7 @@ func TestLand(t *testing.T) {
 		"a tree that is proven for another change is tested": {
 			nil, narrowed("elsewhere"), []string{"assign --batch-1/1 to tester on l-c"},
 		},
-		"a tree that failed twice is cut": {
+		"a tree that failed twice is split": {
 			nil, func(l *runtest.Log) {
 				for n := range 2 {
 					l.Gates(run.FinalTask, n+1, "x")
@@ -287,7 +287,7 @@ func TestSettle(t *testing.T) {
 		"green on another tree runs again": {
 			[]string{"a"}, []spec.Result{green("other")}, []string{"landing red a", "assign --batch-1/2 to tester on l"},
 		},
-		"red is cut in two": {[]string{"a", "b", "c"}, []spec.Result{redIn("tree-l")}, []string{"landing split a b c parts a+b c"}},
+		"red is split in two": {[]string{"a", "b", "c"}, []spec.Result{redIn("tree-l")}, []string{"landing split a b c parts a+b c"}},
 		"red is split by its suspect": {
 			[]string{"a", "b", "c"}, []spec.Result{redIn("tree-l", "of-b/x.go")}, []string{"landing split a b c parts a+c b"},
 		},
@@ -307,7 +307,7 @@ func TestSettle(t *testing.T) {
 		"red twice alone goes back": {
 			[]string{"a"}, []spec.Result{redIn("tree-l"), redIn("tree-l")}, []string{"landing split a", "task a pending test is red"},
 		},
-		"a gate that was killed runs again, and nothing is cut": {
+		"a gate that was killed runs again, and nothing is split": {
 			[]string{"a", "b"}, []spec.Result{killed("tree-l")}, []string{"landing red a b", "assign --batch-1/2 to tester on l"},
 		},
 		"killed twice it runs once more": {

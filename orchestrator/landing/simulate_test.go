@@ -85,7 +85,7 @@ func (w *world) submit(id string) {
 func (w *world) settle() {
 	rules := []func(*run.State) []run.Action{landing.Settle}
 	if w.away != nil {
-		rules = slices.Insert(rules, 0, landing.OnHead)
+		rules = slices.Insert(rules, 0, landing.RetestWithout)
 	}
 	rules = slices.Concat(rules, w.rules, []func(*run.State) []run.Action{landing.Land})
 	for i := 0; i < len(rules); i++ {

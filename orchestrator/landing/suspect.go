@@ -47,8 +47,8 @@ func untried(in facts, ids []string) bool {
 	})
 }
 
-// certain reports whether a batch that is never cut need not be tested again: a file of it does not compile, or it has failed in
-// the same way among others, or as another shard did.
+// certain reports whether a batch that is never split need not be tested again: a file of it does not compile, or it has failed
+// in the same way among others, or as another shard did.
 func certain(in facts, d run.LandingData, failed []run.Failure) bool {
 	ids := run.Names(d.Tasks)
 	c, id := blame.Changes(in.tasks, ids), ids[0]
@@ -77,16 +77,16 @@ func failsAlone(in facts, d run.LandingData) bool {
 func refuted(in facts, d run.LandingData) (list []string) {
 	for t := range in.tasks.In(run.TaskAccepted) {
 		other := t.Part != 0 && t.Suspected.Tree != "" && !slices.Contains(run.Names(d.Tasks), t.Task.ID)
-		if other && !t.Suspected.Refuted && cleared(in, d.Tree, t.Suspected) {
+		if other && !t.Suspected.Refuted && failsWithout(in, d.Tree, t.Suspected) {
 			list = append(list, t.Task.ID)
 		}
 	}
 	return list
 }
 
-// cleared reports whether trees that failed without a patch, one of them this one, have all failures of the one that failed with
-// it.
-func cleared(in facts, tree string, of run.Suspected) bool {
+// failsWithout reports whether trees that failed without a patch, one of them this one, have all failures of the one that failed
+// with it.
+func failsWithout(in facts, tree string, of run.Suspected) bool {
 	absent := func(f blame.Failure) bool {
 		return !slices.ContainsFunc(append(slices.Clone(of.Without), tree), func(tree string) bool {
 			return slices.ContainsFunc(in.proofs.Failures[tree], func(own run.Failure) bool {
@@ -100,7 +100,7 @@ func cleared(in facts, tree string, of run.Suspected) bool {
 // maxWeighed bounds the failures that are read about.
 const maxWeighed = 24
 
-// weigh has what may tell which of some tasks is wrong read.
+// weigh proposes to read what may show which of some tasks is wrong.
 func weigh(
 	in facts, d run.LandingData, found []blame.Failure, several []string, then func(map[string]float64) []run.Action,
 ) run.Action {

@@ -16,16 +16,16 @@ import (
 // maxRuns is how often the same gates run on a tree: once more after a failure, to tell it from a flake.
 const maxRuns = 2
 
-// untested is the verdict on a merged chain on the head that is known without its gates: its tree was tested, or what is known of
-// its tasks tells more than a test would.
-func untested(in facts, d run.LandingData, gates []string) (actions []run.Action, known bool) {
+// knownVerdict is the verdict on a merged chain on the head that is known without its gates: its tree was tested, or what is
+// known of its tasks tells more than a test would.
+func knownVerdict(in facts, d run.LandingData, gates []string) (actions []run.Action, known bool) {
 	if d.Old != in.head {
 		return nil, false
 	}
 	ids, failed := run.Names(d.Tasks), in.proofs.Failed(d.Tree, gates, d.Old)
 	otherTree := func(t *run.Task) bool { return t.Suspected.Tree != d.Tree }
 	suspected := !slices.ContainsFunc(tasksOf(in, d), otherTree) // all that its tree leads to: that it fails again is the verdict
-	times := 1                                                   // a part of several tasks is cut at once
+	times := 1                                                   // a part of several tasks is split at once
 	if blame.FlakesAlone(in.proofs, failed) || isAlone(d) || !isPart(in, d.Tasks) || suspected {
 		times = maxRuns
 	}
@@ -35,17 +35,18 @@ func untested(in facts, d run.LandingData, gates []string) (actions []run.Action
 		d.Receipts = receipts
 		return landGreen(in, d), true
 	case !isAlone(d) && failsAlone(in, d):
-		return cutAgain(in, d), true
+		return splitAgain(in, d), true
 	case !isAlone(d) && untried(in, ids) && weighed(in, ids):
-		return oneFirst(in, d, byOdds(ids, odds(in, ids)), nil), true
+		return tryMostLikely(in, d, byOdds(ids, odds(in, ids)), nil), true
 	case in.proofs.Runs(d.Tree, gates, d.Old) >= times:
-		return red(in, d, failed), true
+		return rejectBatch(in, d, failed), true
 	}
 	return nil, false
 }
 
-// settle decides about a batch whose gates have ended: it lands, is tested again, or is split.
-func settle(in facts, b *run.Batch, d run.LandingData, r spec.Result) []run.Action {
+// decideBatch decides about a batch whose gates have ended: it lands, is tested again, or is split. verified (receipt.go) decides
+// what is green.
+func decideBatch(in facts, b *run.Batch, d run.LandingData, r spec.Result) []run.Action {
 	failed := in.proofs.Failed(b.Tree, b.Gates, b.Old)
 	receipts, proven, lands := verified(in, d, b.Gates)
 	d.Receipts = r.Receipts
@@ -63,22 +64,22 @@ func settle(in facts, b *run.Batch, d run.LandingData, r spec.Result) []run.Acti
 		}
 		return redAgain(in, d)
 	case slices.ContainsFunc(d.Receipts, isKilled) && b.Tries < mayRun:
-		return again(b, d)
+		return retest(b, d)
 	case len(d.Receipts) > 0:
 		flake := blame.FlakesAlone(in.proofs, failed) || isAlone(d) && !certain(in, d, failed)
 		runs := in.proofs.Runs(d.Tree, b.Gates, b.Old)
 		if flake && runs < maxRuns && b.Tries <= mayRun { // a gate that failed may not run again: tries have an end
-			return again(b, d)
+			return retest(b, d)
 		}
-		return red(in, d, failed)
+		return rejectBatch(in, d, failed)
 	case fault.Class == wire.FaultTree:
-		return unlaid(in, d, fault)
+		return cannotCheckOut(in, d, fault)
 	case in.proofs.Outdated: // a baseline of another environment is made again first
 		return nil
 	case b.Tries > mayRun && in.works[b.Work].Attempts[b.Attempt].Epoch == in.epoch: // no task's fault: a resumed run tries again
 		return []run.Action{run.Fail{Err: fmt.Errorf("the gates of batch %d could not be run: %s", b.Number, fault.Message)}}
 	default:
-		return again(b, d)
+		return retest(b, d)
 	}
 }
 
@@ -99,8 +100,8 @@ func redAgain(in facts, d run.LandingData) []run.Action {
 	return append(dropped, again...)
 }
 
-// red splits a batch whose tree has failed, and drops those that are built on it. The only task of a batch goes back.
-func red(in facts, d run.LandingData, failed []run.Failure) []run.Action {
+// rejectBatch splits a batch whose tree has failed, and drops those that are built on it. The only task of a batch goes back.
+func rejectBatch(in facts, d run.LandingData, failed []run.Failure) []run.Action {
 	found := blame.Failures(in.proofs, failed)
 	switch {
 	case d.Set != "":
@@ -120,22 +121,22 @@ func red(in facts, d run.LandingData, failed []run.Failure) []run.Action {
 	return append(split(in, d, &run.Search{Right: right}, right), goBack(in, t, f, found)...)
 }
 
-// verdict is the meaning of a batch's failures for its tasks. Guilty are those that need no further test, each with the failures
-// that lead to it alone; named are the others that a failure leads to alone, several those that share one.
-type verdict struct {
+// attribution is the meaning of a batch's failures for its tasks. Guilty are those that need no further test, each with the
+// failures that lead to it alone; named are the others that a failure leads to alone, several those that share one.
+type attribution struct {
 	guilty         blame.Named
 	named, several []string
 	// alone are tested one by one: a few shards of a template whose brief is unproven, where no failure leads to one of them.
 	alone []string
-	// goesOn reports that a search among them goes on: some others are taken for right. Apart reports that the named ones can be
-	// told from each other when they are tested together.
-	goesOn, apart bool
+	// continues reports that a search among them continues: some others are taken for right. distinguishable reports that the
+	// named ones can be told from each other when they are tested together.
+	continues, distinguishable bool
 }
 
 // judge sends the tasks back that are proven wrong, and splits the rest: what no failure leads to, then those that may be wrong.
 // The tasks that one failure each leads to are tested after it: where it comes again, that is the verdict.
 func judge(in facts, d run.LandingData, failed []run.Failure, found []blame.Failure) []run.Action {
-	v := verdictOn(in, d, found)
+	v := attribute(in, d, found)
 	var actions []run.Action
 	for _, t := range tasksOf(in, d) {
 		if of := v.guilty[t.Task.ID]; of != nil {
@@ -145,17 +146,17 @@ func judge(in facts, d run.LandingData, failed []run.Failure, found []blame.Fail
 	if len(v.several) > 1 && !weighed(in, v.several) {
 		return []run.Action{weigh(in, d, found, v.several, func(odds map[string]float64) []run.Action {
 			if len(v.several) == len(d.Tasks) && untried(in, v.several) {
-				return oneFirst(in, d, byOdds(v.several, odds), odds)
+				return tryMostLikely(in, d, byOdds(v.several, odds), odds)
 			}
-			return append(cut(in, d, v, mostLikely(v.several, odds), odds), actions...)
+			return append(splitSuspects(in, d, v, mostLikely(v.several, odds), odds), actions...)
 		})}
 	}
-	return append(cut(in, d, v, half(in, v.several), nil), actions...)
+	return append(splitSuspects(in, d, v, half(in, v.several), nil), actions...)
 }
 
-func verdictOn(in facts, d run.LandingData, found []blame.Failure) verdict {
+func attribute(in facts, d run.LandingData, found []blame.Failure) attribution {
 	ids := run.Names(d.Tasks)
-	c, v, named := blame.Changes(in.tasks, ids), verdict{guilty: blame.Named{}}, blame.Named{}
+	c, v, named := blame.Changes(in.tasks, ids), attribution{guilty: blame.Named{}}, blame.Named{}
 	for _, f := range found {
 		if own := c.Owners(f); len(own) == 1 {
 			named[own[0]] = append(named[own[0]], f)
@@ -163,9 +164,10 @@ func verdictOn(in facts, d run.LandingData, found []blame.Failure) verdict {
 	}
 	isNamed := func(id string) bool { return named[id] != nil }
 	all := keep(ids, isNamed)
-	told := c.Told(in.tasks, named, all)
+	distinguishable := c.Distinguishable(in.tasks, named, all)
 	for _, id := range all {
-		unclear := !told && slices.ContainsFunc(all, func(other string) bool { return blame.Siblings(in.tasks, id, other) })
+		sibling := func(other string) bool { return blame.Siblings(in.tasks, id, other) }
+		unclear := !distinguishable && slices.ContainsFunc(all, sibling)
 		proven := func(f blame.Failure) bool { return c.Own(f, id) || !unclear && confirmed(in, d, id, f) }
 		if slices.ContainsFunc(named[id], proven) && !c.Related(named, v.guilty, id) || alike(in, d, id, named[id]) {
 			v.guilty[id] = named[id]
@@ -181,14 +183,14 @@ func verdictOn(in facts, d run.LandingData, found []blame.Failure) verdict {
 	}
 	some := keep(ids, func(id string) bool { return len(named)+len(several) == 0 || several[id] })
 	v.several = keep(some, func(id string) bool { return !in.tasks.ByID[id].Suspected.Right })
-	if v.goesOn = len(v.several) > 0; !v.goesOn {
+	if v.continues = len(v.several) > 0; !v.continues {
 		v.several = some // what was taken for right is not
 	}
 	if len(v.several) <= blame.MaxAlone && untried(in, v.several) && !isPart(in, d.Tasks) {
-		v.alone, v.several, v.goesOn = v.several, nil, false
+		v.alone, v.several, v.continues = v.several, nil, false
 	}
 	v.named = keep(all, func(id string) bool { return v.guilty[id] == nil })
-	v.apart = c.Told(in.tasks, named, v.named)
+	v.distinguishable = c.Distinguishable(in.tasks, named, v.named)
 	return v
 }
 
@@ -232,8 +234,8 @@ func goBack(in facts, t *run.Task, f spec.Fault, found []blame.Failure) []run.Ac
 	})
 }
 
-// cut splits a batch: what is taken for right, what may be wrong and is left out of it, and the named ones.
-func cut(in facts, d run.LandingData, v verdict, out []string, odds map[string]float64) []run.Action {
+// splitSuspects splits a batch: what is taken for right, what may be wrong and is left out of it, and the named ones.
+func splitSuspects(in facts, d run.LandingData, v attribution, out []string, odds map[string]float64) []run.Action {
 	search := &run.Search{Named: slices.Concat(v.named, v.alone), Out: out, Odds: odds}
 	var first []string
 	for _, id := range run.Names(d.Tasks) {
@@ -245,7 +247,7 @@ func cut(in facts, d run.LandingData, v verdict, out []string, odds map[string]f
 			search.Right = append(search.Right, id)
 		}
 	}
-	if v.goesOn {
+	if v.continues {
 		right := refuted(in, d)
 		first, search.Right = append(first, right...), append(search.Right, right...)
 	}
@@ -256,26 +258,27 @@ func cut(in facts, d run.LandingData, v verdict, out []string, odds map[string]f
 	for _, id := range v.alone {
 		parts = append(parts, []string{id})
 	}
-	if v.apart {
+	if v.distinguishable {
 		return split(in, d, search, append(parts, v.named)...)
 	}
 	return split(in, d, search, append(parts, blame.Parts(in.tasks, v.named)...)...)
 }
 
-// cutAgain splits a part that is known to fail, without a test.
-func cutAgain(in facts, d run.LandingData) []run.Action {
-	v := verdict{several: run.Names(d.Tasks)}
-	return cut(in, d, v, mostLikely(v.several, odds(in, v.several)), nil)
+// splitAgain splits a part that is known to fail, without a test.
+func splitAgain(in facts, d run.LandingData) []run.Action {
+	v := attribution{several: run.Names(d.Tasks)}
+	return splitSuspects(in, d, v, mostLikely(v.several, odds(in, v.several)), nil)
 }
 
-// oneFirst splits a batch of shards whose brief is unproven, where nothing reports which is wrong: the most likely one is tested
-// alone, once. Where it fails too, that is how the others continue.
-func oneFirst(in facts, d run.LandingData, sorted []string, odds map[string]float64) []run.Action {
+// tryMostLikely splits a batch of shards whose brief is unproven, where nothing reports which is wrong: the most likely one is
+// tested alone, once. Where it fails too, that is how the others continue.
+func tryMostLikely(in facts, d run.LandingData, sorted []string, odds map[string]float64) []run.Action {
 	return split(in, d, &run.Search{Named: sorted, Odds: odds}, sorted[:1], sorted[1:])
 }
 
-// unlaid sends a patch back with which no work tree can hold the branch, or a change set; of others each half is tested alone.
-func unlaid(in facts, d run.LandingData, f spec.Fault) []run.Action {
+// cannotCheckOut sends a patch back with which no work tree can hold the branch, or a change set; of others each half is tested
+// alone.
+func cannotCheckOut(in facts, d run.LandingData, f spec.Fault) []run.Action {
 	names := slices.Compact(run.Names(d.Tasks))
 	if half := len(names) / 2; d.Set == "" && half > 0 {
 		return split(in, d, nil, names[:half], names[half:])

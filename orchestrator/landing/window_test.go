@@ -178,7 +178,7 @@ func TestTheFirstPatchOfATemplateTellsHowLongTheOthersTake(t *testing.T) {
 	}
 }
 
-// A quick gate begins with small batches, which are cheap to cut; a slow one proves more patches at once.
+// A quick gate begins with small batches, which are cheap to split; a slow one proves more patches at once.
 func TestTheBaselineChoosesTheFirstLimit(t *testing.T) {
 	t.Parallel()
 	for took, want := range map[time.Duration]int{

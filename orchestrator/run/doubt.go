@@ -67,8 +67,8 @@ func (t *Task) accepted() []Doubt {
 	})
 }
 
-// Cleared reports whether a doubt about the patch of the task's newest attempt was decided for it.
-func (t *Task) Cleared() bool { return len(t.accepted()) > 0 }
+// AcceptedDespiteDoubt reports whether a doubt about the patch of the task's newest attempt was decided for it.
+func (t *Task) AcceptedDespiteDoubt() bool { return len(t.accepted()) > 0 }
 
 // Refused reports whether the run's policy rejected the patch of the task's newest attempt, and no person was asked.
 func (t *Task) Refused() bool {

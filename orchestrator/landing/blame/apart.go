@@ -41,9 +41,10 @@ func (c Changed) near(all []Failure) []string {
 	return c.of(slices.Collect(maps.Keys(near)))
 }
 
-// Told reports whether some named tasks, tested together, can be told from each other: no failure can be what another one of them
-// has done, or they are many, and no shard of a template is known to be near another one. What imports what is known of Go alone.
-func (c Changed) Told(tasks *run.Tasks, named Named, ids []string) bool {
+// Distinguishable reports whether some named tasks, tested together, can be told from each other: no failure can be what another
+// one of them has done, or they are many, and no shard of a template is known to be near another one. What imports what is known
+// of Go alone.
+func (c Changed) Distinguishable(tasks *run.Tasks, named Named, ids []string) bool {
 	apart := true
 	for _, id := range ids {
 		apart = apart && (len(ids) < 2 || !slices.ContainsFunc(named[id], func(f Failure) bool { return !f.traced }))
