@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"divisi/internal/lazyregexp"
+	"divisi/internal/sandbox"
 	"divisi/internal/sandbox/stage"
 )
 
@@ -25,7 +26,9 @@ var pinFiles = []struct{ file, program string }{
 }
 
 // tools are the programs of the names in .tool-versions.
-var tools = map[string]string{"nodejs": "node", "node": "node", "python": "python3", "ruby": "ruby", "pnpm": "pnpm", "yarn": "yarn"}
+var tools = map[string]string{
+	"nodejs": "node", "node": "node", "python": "python3", "ruby": "ruby", "pnpm": "pnpm", "yarn": "yarn",
+}
 
 // number matches a version at the beginning of a pin, or anywhere in an answer.
 var number = lazyregexp.New(`\d+(?:\.\d+)*`)
@@ -81,20 +84,21 @@ func (p Pin) Meets(version string) bool {
 	return version == p.Version || strings.HasPrefix(version, p.Version+".")
 }
 
-// Pinned puts the node of nvm that a checkout names first into the PATH of an environment: nvm is a function of the shell, and has
-// no shims. notes tell of programs of the names whose version is another one than the checkout names.
+// Pinned puts the node of nvm that a checkout names first into the PATH of an environment: nvm is a function of the shell, and
+// has no shims. notes tell of programs of the names whose version is another one than the checkout names.
 func Pinned(ctx context.Context, environ []string, dir string, names []string) (env, notes []string) {
 	for _, p := range Pins(dir) {
-		if !slices.Contains(names, p.Program) {
+		if !slices.Contains(names, p.Program) || !sandbox.Probe().Confined() {
 			continue
 		}
-		version := versionOf(ctx, environ, dir, p.Program)
+		version := versionOf(ctx, environ, p.Program)
 		if version == "" || p.Meets(version) {
 			continue
 		}
 		if bin := nvm(environ, p); bin != "" {
 			environ = append(slices.Clone(environ), "PATH="+bin+string(filepath.ListSeparator)+stage.Lookup(environ, "PATH"))
-			notes = append(notes, fmt.Sprintf("commands have the %s in %s, because %s names %s", p.Program, bin, p.File, p.Version))
+			notes = append(notes,
+				fmt.Sprintf("commands have the %s in %s, because %s names %s", p.Program, bin, p.File, p.Version))
 			continue
 		}
 		notes = append(notes, fmt.Sprintf("%s names %s %s, and your shell and commands have %s: install %s, or correct the file",
@@ -104,12 +108,12 @@ func Pinned(ctx context.Context, environ []string, dir string, names []string) (
 }
 
 // versionOf is the first number that a program prints for --version; "" for none.
-func versionOf(ctx context.Context, environ []string, dir, name string) string {
-	out, err := answer(ctx, environ, dir, name, "--version")
-	if err != nil {
+func versionOf(ctx context.Context, environ []string, name string) string {
+	line, fails, err := version(ctx, environ, "", name)
+	if err != nil || fails {
 		return "" // a program that does not start is another matter
 	}
-	return number.FindString(firstLine(out))
+	return number.FindString(line)
 }
 
 // nvm is the directory of the newest node of nvm that meets a pin; "" for none.

@@ -123,10 +123,16 @@ func which(ctx context.Context, environ []string, dir, manager, name string) (st
 	}
 	program := strings.TrimSpace(out)
 	if !filepath.IsAbs(program) || strings.ContainsAny(program, "\n"+string(filepath.ListSeparator)) || !executable(program) ||
-		managerOf(filepath.Dir(program)) != "" {
+		managerOf(filepath.Dir(program)) != "" || within(dir, program) && !within(dir, manager) {
 		return "", fmt.Errorf("%s which %s names no program: %q", filepath.Base(manager), name, text.Clip(program, maxLine))
 	}
 	return program, nil
+}
+
+// within reports whether a program lies in a checkout: one without a version manager of its own has no programs of one.
+func within(dir, program string) bool {
+	rel, err := filepath.Rel(dir, program)
+	return err == nil && filepath.IsLocal(rel) && filepath.Clean(dir) != string(filepath.Separator)
 }
 
 // maxLine bounds, in bytes, what is quoted of an answer.

@@ -94,6 +94,7 @@ func TestBadAnswersOfAManager(t *testing.T) {
 		"a separator":   {"echo /bin/sh:/evil", "names no program"},
 		"not there":     {"echo /nonexistent/python3", "names no program"},
 		"a directory":   {"echo /usr/bin", "names no program"},
+		"the checkout":  {`p=$PWD/.pyenv/versions/python3; mkdir -p $PWD/.pyenv/versions; cp /bin/sh $p; echo $p`, "names no program"},
 		"an error":      {"echo broken >&2; exit 3", "exit status 3: broken"},
 		"a flood":       {"head -c 1000000 /dev/zero | tr '\\0' x", "names no program"},
 		"a shim":        {`echo "${0%/bin/pyenv}/shims/python3"`, "names no program"},
@@ -106,7 +107,7 @@ func TestBadAnswersOfAManager(t *testing.T) {
 			write(t, filepath.Join(dir, ".pyenv/shims/python3"), "")
 			write(t, filepath.Join(dir, ".pyenv/bin/pyenv"), c.script)
 			env := []string{"PATH=" + filepath.Join(dir, ".pyenv/shims") + ":/usr/bin:/bin"}
-			got, _, notes := Environ(t.Context(), env, dir, [][]string{{"python3"}}, nil)
+			got, _, notes := Environ(t.Context(), env, home(t), [][]string{{"python3"}}, nil)
 			require.Equal(t, "/usr/bin:/bin", stage.Lookup(got, "PATH"))
 			require.Len(t, notes, 1)
 			require.Contains(t, notes[0], c.want)

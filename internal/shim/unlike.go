@@ -29,35 +29,24 @@ var (
 )
 
 // Unlike returns a line for each program of some commands that depends on the user's home or variables, which commands do not
-// see: scripts on PATH, outside the system's directories, that print another first line, or end in another way, for --version with
-// them than without. Both runs are confined, in an empty directory: a script can take --version for anything, and the repository
-// names it. Where commands are not confined there is nothing to compare.
+// see: scripts on PATH, outside the system's directories, that print another first line, or fail, for --version without them. Both
+// runs are confined, in an empty directory: a script can take --version for anything, and the repository names it. Where commands
+// are not confined there is nothing to compare.
 func Unlike(ctx context.Context, environ []string, commands [][]string) (differ []string, err error) {
 	names := scripts(stage.Lookup(environ, "PATH"), commands)
 	if len(names) == 0 || !sandbox.Probe().Confined() {
 		return nil, nil
 	}
-	room, err := os.MkdirTemp("", "divisi-programs-")
-	if err != nil {
-		return nil, fmt.Errorf("make a temporary directory: %w", err)
-	}
-	defer os.RemoveAll(room) // what commands wrote
 	for _, name := range names {
-		var here, there string
-		var failed [2]bool
-		for i, home := range []string{stage.Lookup(environ, "HOME"), ""} {
-			c, err := confined(environ, filepath.Join(room, fmt.Sprint(name, i)), home)
-			if err != nil {
-				return nil, err
-			}
-			c.Args = []string{name, "--version"}
-			out, err := sandbox.Run(ctx, c)
-			if err != nil {
-				return nil, fmt.Errorf("try the program %s: %w", name, err)
-			}
-			here, there, failed[i] = there, firstLine(out.Text()), out.ExitCode != 0 || out.TimedOut
+		here, broken, err := version(ctx, environ, stage.Lookup(environ, "HOME"), name)
+		if err != nil {
+			return nil, err
 		}
-		if here != there || !failed[0] && failed[1] { // one that fails with the home may have wanted to write it
+		there, fails, err := version(ctx, environ, "", name)
+		if err != nil {
+			return nil, err
+		}
+		if here != there || fails && !broken { // one that fails with the home may have wanted to write there
 			differ = append(differ, fmt.Sprintf("%s is another program for commands (the shim of a version manager?): its "+
 				"version is %q there, and %q in your shell", name, there, here))
 		}
@@ -65,13 +54,32 @@ func Unlike(ctx context.Context, environ []string, commands [][]string) (differ 
 	return differ, nil
 }
 
-// confined is a command in a room of its own, without network. One with the user's home reads it, and sees the user's variables but
-// for secrets.
+// version is the first line that a program prints for --version, and whether it fails; see confined.
+func version(ctx context.Context, environ []string, home, name string) (line string, fails bool, err error) {
+	room, err := os.MkdirTemp("", "divisi-programs-")
+	if err != nil {
+		return "", false, fmt.Errorf("make a temporary directory: %w", err)
+	}
+	defer os.RemoveAll(room) // what the program wrote
+	c, err := confined(environ, room, home)
+	if err != nil {
+		return "", false, err
+	}
+	c.Args = []string{name, "--version"}
+	out, err := sandbox.Run(ctx, c)
+	if err != nil {
+		return "", false, fmt.Errorf("try the program %s: %w", name, err)
+	}
+	return firstLine(out.Text()), out.ExitCode != 0 || out.TimedOut, nil
+}
+
+// confined is a command in a room of its own, without network. One with the user's home reads it, and sees the user's variables
+// but for secrets.
 func confined(environ []string, room, home string) (sandbox.Command, error) {
 	place := sandbox.Place{Tree: filepath.Join(room, "tree"), Home: filepath.Join(room, "home"), Temp: filepath.Join(room, "tmp")}
 	c := sandbox.Command{Dir: place.Tree, Place: place, Timeout: patience, MaxOutput: maxAnswer}
 	for _, d := range []string{place.Tree, place.Home, place.Temp} {
-		if err := os.MkdirAll(d, 0o700); err != nil {
+		if err := os.Mkdir(d, 0o700); err != nil {
 			return c, fmt.Errorf("make a temporary directory: %w", err)
 		}
 	}
@@ -79,7 +87,8 @@ func confined(environ []string, room, home string) (sandbox.Command, error) {
 	if home != "" {
 		s.Home, c.Readable = home, []string{home}
 		for _, kv := range environ {
-			if name, _, _ := strings.Cut(kv, "="); !spec.SecretName(name) && variable.MatchString(name) && !slices.Contains(own, name) {
+			name, _, _ := strings.Cut(kv, "=")
+			if variable.MatchString(name) && !spec.SecretName(name) && !slices.Contains(own, name) {
 				s.Extra = append(s.Extra, name)
 			}
 		}
