@@ -29,7 +29,7 @@ var (
 )
 
 // Unlike returns a line for each program of some commands that depends on the user's home or variables, which commands do not
-// see: scripts on PATH, outside the system's directories, that print another first line, or fail, for --version without them. Both
+// see: scripts on PATH, outside the system's directories, that print another first line for --version without them, or fail. Both
 // runs are confined, in an empty directory: a script can take --version for anything, and the repository names it. Where commands
 // are not confined there is nothing to compare.
 func Unlike(ctx context.Context, environ []string, commands [][]string) (differ []string, err error) {
