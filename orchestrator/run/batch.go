@@ -171,7 +171,7 @@ func (l *Tasks) part(parts [][]string) {
 	}
 }
 
-// suspect notes what a batch that failed reports its patches. A part that is known to fail is cut without a test.
+// suspect notes what a batch that failed reports its patches. A part that is known to fail is split without a test.
 func (l *Tasks) suspect(d LandingData, failed bool) {
 	if d.Search == nil {
 		return
