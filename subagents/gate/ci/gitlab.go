@@ -99,7 +99,7 @@ func (p *pipeline) job(name string) {
 	p.script(at, s)
 }
 
-// inherited is a field of a job, or of those that it extends, the last of which win.
+// inherited is a field of a job, or of those that it extends: the last one wins.
 func inherited(all map[string]node, job node, depth int, keys ...string) node {
 	if found := job.get(keys...); found.n != nil || depth == 0 {
 		return found
