@@ -4,5 +4,5 @@ package shim
 
 import "os/exec"
 
-// apart changes nothing: other systems have no sessions.
-func apart(*exec.Cmd) {}
+// Apart changes nothing: other systems have no sessions.
+func Apart(*exec.Cmd) {}

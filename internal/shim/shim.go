@@ -151,7 +151,7 @@ func answer(ctx context.Context, environ []string, dir, program string, args ...
 	cmd := exec.CommandContext(ctx, path, args...) // the program comes from the user's PATH
 	said, failed := &head{}, &head{}
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = dir, environ, said, failed, time.Second
-	apart(cmd)
+	Apart(cmd)
 	err := cmd.Run()
 	switch {
 	case ctx.Err() != nil:

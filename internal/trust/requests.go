@@ -55,6 +55,18 @@ func Requests(project *spec.Project, roles map[string]spec.Role) []string {
 	return slices.Compact(l)
 }
 
+// Unconfined lists commands that are to run outside the sandbox, in lines as those of Requests.
+func Unconfined(setup []string, gates []spec.Gate) []string {
+	var l list
+	if len(setup) > 0 {
+		l.addf("outside the sandbox, as you: setup: %s", setup)
+	}
+	for _, g := range gates {
+		l.addf("outside the sandbox, as you: gate %s: %s", g.Name, g.Command)
+	}
+	return l
+}
+
 type list []string
 
 // addf makes a line; texts of the repository are shown by word.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/google/renameio/v2/maybe"
@@ -28,6 +29,11 @@ func Open(dir, identity, repository string, trees ...string) (*Store, error) {
 		return nil, fmt.Errorf("%s %w", dir, ErrInside)
 	}
 	return &Store{filepath.Join(dir, identity+".json"), repository}, nil
+}
+
+// Twin is the place of another decision about the same repository: whether its commands may run outside the sandbox.
+func (s *Store) Twin() *Store {
+	return &Store{strings.TrimSuffix(s.path, ".json") + ".twin.json", s.repository}
 }
 
 // inside reports whether a directory, or the nearest one above it that exists, lies in one of the trees.

@@ -47,8 +47,16 @@ func TestStore(t *testing.T) {
 	d, err = open(t, dir, "other", "/r/.git").Read()
 	require.NoError(t, err)
 	require.Nil(t, d)
+	d, err = s.Twin().Read()
+	require.NoError(t, err)
+	require.Nil(t, d, "a decision of its own")
+	_, err = s.Twin().Write(Unconfined([]string{"make", "deps"}, nil), time.Unix(1, 0).UTC())
+	require.NoError(t, err)
 	require.NoError(t, s.Forget())
 	require.NoFileExists(t, filepath.Join(dir, "id.json"))
+	d, err = s.Twin().Read()
+	require.NoError(t, err)
+	require.Equal(t, []string{"outside the sandbox, as you: setup: make deps"}, d.Requests)
 }
 
 func TestStoreReadsNothingElse(t *testing.T) {

@@ -49,6 +49,8 @@ type Where struct {
 	// paths in which the tree differs from that commit; nil where they are not known.
 	Baseline *spec.Receipt
 	Changed  func(ctx context.Context) ([]string, error)
+	// Start runs the command in the place of the sandbox; nil for the sandbox.
+	Start func(context.Context, sandbox.Command) (*sandbox.Output, error)
 	// Mending is set in a batch that mends red gates.
 	Mending *Mending
 	// Ran is filled with the tests that ran and passed and that the output names; nil where none asks.
@@ -91,8 +93,11 @@ func Run(ctx context.Context, g spec.Gate, where Where) (spec.Receipt, error) {
 	}
 	names := newNormaliser(where.seen(), privateDirs(where.Env)...)
 	lines := newLines(newParser(formatOf(g), names, knownTool(g.Command)))
-	begin := time.Now()
-	out, err := sandbox.Run(ctx, sandbox.Command{
+	begin, start := time.Now(), sandbox.Run
+	if where.Start != nil {
+		start = where.Start
+	}
+	out, err := start(ctx, sandbox.Command{
 		Args: args, Dir: where.Dir, Env: where.Env, Place: where.Place, Writable: where.Writable,
 		Readable: where.Readable, Network: where.Network, Loopback: where.Loopback, More: where.More,
 		Idle:    where.Idle,
