@@ -64,6 +64,7 @@ var arrows = []struct {
 	{"shard", []string{"evidence", "plan", "request"}},
 	{"mirrors", nil},
 	{"fit", nil},
+	{"twin", nil},
 	{"audit", nil},
 	{"backup", []string{"store"}},
 	{"metrics", nil},

@@ -10,6 +10,7 @@ import (
 	"divisi/configs"
 	"divisi/internal/git"
 	"divisi/internal/sandbox"
+	"divisi/internal/spec"
 	"divisi/internal/trust"
 	"divisi/orchestrator/store"
 )
@@ -57,14 +58,31 @@ func TrustOf(ctx context.Context, stateDir, dir string, requests []string) (*Tru
 		return t, err
 	}
 	t.store, t.Fault = store.Dir{Path: stateDir}.Decisions(checkout)
-	if t.Fault != nil || t.Trusted {
-		return t, err
+	if t.Fault == nil && !t.Trusted {
+		t.compare()
 	}
+	return t, err
+}
+
+// TwinTrustOf is the same for a setup and gates that are to run outside the sandbox: a decision of its own, about them and what
+// the files request.
+func TwinTrustOf(ctx context.Context, stateDir, dir string, setup []string, gates []spec.Gate) (*Trust, error) {
+	t, err := TrustOf(ctx, stateDir, dir, nil)
+	t.Requests, t.Trusted = append(t.Requests, trust.Unconfined(setup, gates)...), false
+	t.Agreed, t.Changes = time.Time{}, nil
+	if t.store != nil {
+		t.store = t.store.Twin()
+		t.compare()
+	}
+	return t, errors.Join(err, t.Fault)
+}
+
+// compare compares the requests with the decision.
+func (t *Trust) compare() {
 	var earlier *trust.Decision
 	if earlier, t.Fault = t.store.Read(); earlier != nil {
 		t.Agreed, t.Changes, t.Trusted = earlier.Agreed, earlier.Changes(t.Requests), earlier.Covers(t.Requests)
 	}
-	return t, err
 }
 
 // Agree keeps the decision that a person agreed to the requests.
@@ -84,9 +102,16 @@ func (t *Trust) Revoke() (bool, error) {
 	if t.store == nil {
 		return false, t.Fault
 	}
-	err := t.store.Forget()
+	err, twin := t.store.Forget(), t.store.Twin().Forget()
+	if errors.Is(err, fs.ErrNotExist) {
+		err, twin = twin, nil
+	}
+	if errors.Is(twin, fs.ErrNotExist) {
+		twin = nil
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
+	err = errors.Join(err, twin)
 	return err == nil, err
 }

@@ -30,6 +30,8 @@ type Finding struct {
 	Level Level  `json:"status"`
 	Seen  string `json:"seen"`
 	Do    string `json:"do,omitempty"`
+	// Cause is the likely cause of a difference to the user's shell.
+	Cause string `json:"cause,omitempty"`
 }
 
 func fine(check, format string, args ...any) Finding {

@@ -139,3 +139,12 @@ func MissingVariables(p *spec.Project, role *spec.Role) []error {
 func RoleNotes(project *spec.Project, role *spec.Role) []string {
 	return needs.RoleNotes(project, role)
 }
+
+// Head is the commit that is checked out in the repository that a directory is in.
+func Head(ctx context.Context, stateDir, dir string) (string, error) {
+	_, c, err := inspect(ctx, store.Dir{Path: stateDir}, dir)
+	if err != nil {
+		return "", err
+	}
+	return c.Head, nil
+}

@@ -208,6 +208,7 @@ func (g *Globals) writeProject(ctx context.Context, o *initOptions, top, file st
 		{"run \"GOAL\"" + o.inRepo(), "# with a key of a model: it plans, you approve"},
 		{"run --plan FILE" + o.inRepo(), "# with a plan of your own, without a key: docs/getting-started.md"},
 		{"new codemod NAME" + o.inRepo(), "# begins such a plan, with a program that changes the files"},
+		{"doctor --twin" + o.inRepo(), "# runs the gates in your own shell too, and tells what differs there"},
 	}
 	for _, line := range display.Columns(rows, 3) {
 		if _, err := fmt.Fprintln(g.Out, "  "+g.Command()+" "+line); err != nil {

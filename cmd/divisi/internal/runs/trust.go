@@ -77,8 +77,16 @@ func (t *Trust) settle(ctx context.Context, g *Globals) error {
 	return t.ask(ctx, g)
 }
 
-// ask stores the decision after a yes. Where the output goes elsewhere, the question goes to the terminal itself.
+// ask stores the decision after a yes.
 func (t *Trust) ask(ctx context.Context, g *Globals) error {
+	no := display.Sanitize(t.Repo) + " is not trusted, and nothing of it was run\n" +
+		"To agree to the list later: divisi trust --repo " + text.Shell(t.Repo)
+	return t.askIn(ctx, g, t.Text()+"Allow this request?", no)
+}
+
+// askIn is ask in other words: a question, and what a no ends with. Where the output goes elsewhere, the question goes to the
+// terminal itself.
+func (t *Trust) askIn(ctx context.Context, g *Globals, question, no string) error {
 	to := g.Out
 	if !cli.IsTerminal(to) {
 		tty, err := os.OpenFile("/dev/tty", os.O_WRONLY, 0)
@@ -88,9 +96,7 @@ func (t *Trust) ask(ctx context.Context, g *Globals) error {
 		defer tty.Close()
 		to = tty
 	}
-	no := display.Sanitize(t.Repo) + " is not trusted, and nothing of it was run\n" +
-		"To agree to the list later: divisi trust --repo " + text.Shell(t.Repo)
-	if err := g.Confirm(ctx, to, t.Text()+"Allow this request?", no); err != nil {
+	if err := g.Confirm(ctx, to, question, no); err != nil {
 		return err
 	}
 	return t.Agree()

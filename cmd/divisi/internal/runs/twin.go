@@ -1,0 +1,99 @@
+package runs
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"divisi/cmd/divisi/internal/cli"
+	"divisi/cmd/divisi/internal/doctor"
+	"divisi/configs"
+	"divisi/internal/spec"
+	"divisi/internal/usage"
+	"divisi/orchestrator"
+	"divisi/orchestrator/console/display"
+	"divisi/orchestrator/needs"
+)
+
+// Twin tries setup and gates in the sandbox, then outside of it as the user would, and returns what differs. trusted allows that
+// without a question.
+func (g *Globals) Twin(ctx context.Context, repo string, trusted bool) ([]doctor.Finding, error) {
+	o := runOptions{Options: orchestrator.Options{Repo: repo, Trial: true, AllowUnverified: true}, sandbox: cli.SandboxAuto}
+	var d doctor.Options
+	d.Store.Path, d.Store.Log = g.StateDir, g.Log
+	d.Top = cli.Top(repo)
+	project, err := configs.Project(d.Top)
+	if err != nil {
+		return nil, err
+	}
+	file, gates, err := d.Commands(ctx, repo, &project)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(gates) == 0:
+		return nil, usage.Errorf("no gate is configured or was detected in %s: there is nothing to compare; see docs/project.md",
+			display.Sanitize(d.Top))
+	case file != "":
+		o.Project = &orchestrator.File{Name: projectPlace, Data: []byte(file)}
+		if project, err = configs.ParseProject(projectPlace, file); err != nil {
+			return nil, err
+		}
+	}
+	if err := g.agreeTwin(ctx, &o, project.Setup.Command, gates, trusted); err != nil {
+		return nil, err
+	}
+	id, base, err := g.tryConfined(ctx, &o)
+	if err != nil {
+		return nil, err
+	}
+	return d.Twin(ctx, doctor.Trying{
+		Run: id, Base: base, Setup: project.Setup.Command, Gates: gates,
+		Doing: func(what string) { g.Aside(display.Sanitize("in your shell: " + what)) },
+	})
+}
+
+// agreeTwin asks whether commands may run outside the sandbox, unless a person has agreed to the same.
+func (g *Globals) agreeTwin(ctx context.Context, o *runOptions, setup []string, gates []spec.Gate, trusted bool) error {
+	if o.Trust = func(context.Context, []string) (bool, error) { return true, nil }; trusted {
+		return nil
+	}
+	about, err := needs.TwinTrustOf(g.Log.WithContext(ctx), g.StateDir, o.Repo, setup, gates)
+	if err != nil || about.Trusted {
+		return err
+	}
+	t := &Trust{Trust: about}
+	list := "To compare them with your shell, these commands run outside the sandbox, as you, with your files, variables and\n" +
+		"network, in a clone of " + display.Sanitize(t.Repo) + " that is removed afterwards:\n  " +
+		strings.Join(t.Requests, "\n  ") + "\n"
+	if !g.Interactive() {
+		return usage.Errorf("%sNothing of it was run. Read the list, then allow it, this time: %s doctor --twin%s --trust-repo",
+			list, g.Command(), o.inRepo())
+	}
+	return t.askIn(ctx, g, list+"Allow this?", "nothing of "+display.Sanitize(t.Repo)+" was run")
+}
+
+// tryConfined runs setup and gates once in the sandbox, as a run would for its baseline.
+func (g *Globals) tryConfined(ctx context.Context, o *runOptions) (id, base string, err error) {
+	trust := o.Trust
+	v, err := g.prepare(o)
+	if err != nil {
+		return "", "", err
+	}
+	o.Approve, o.Decide, o.Trust, v.quiet = nil, nil, trust, true
+	if base, err = doctor.Head(ctx, g.StateDir, o.Repo); err != nil {
+		return "", "", err
+	}
+	o.Base = base
+	g.Aside("in the sandbox: setup and gates")
+	r, err := orchestrator.Start(g.Log.WithContext(ctx), o.Options)
+	if err != nil {
+		return "", "", err
+	}
+	if _, err = r.Wait(ctx); cli.IsCode(err, usage.Preflight) { // the comparison tells
+		err = nil
+	}
+	if err != nil {
+		return "", "", fmt.Errorf("run %s: %w", r.ID(), err)
+	}
+	return r.ID(), base, nil
+}
