@@ -168,7 +168,7 @@ func (v values) value(name string) (string, bool) {
 	return value, known
 }
 
-// dynamic reports whether a value of the matrix is a mapping, of which a part is not the whole.
+// dynamic reports whether a value of the matrix is a mapping: a part of it is not the whole.
 func (v values) dynamic(key string) bool {
 	for name := range v.combo {
 		if strings.HasPrefix(name, key+".") {
