@@ -185,7 +185,7 @@ var (
 
 var comparison = lazyregexp.New(`^\(*\s*([\w.-]+|'[^']*')\s*(==|!=)\s*([\w.-]+|'[^']*')\s*\)*$`)
 
-// holds reports whether a condition can hold for a change, as far as that is known.
+// holds reports whether a condition can hold for a change, or is not known.
 func (v values) holds(condition string) bool {
 	condition = strings.TrimSpace(condition)
 	if found := use.FindStringSubmatch(condition); found != nil && found[0] == condition {
