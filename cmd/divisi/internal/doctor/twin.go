@@ -38,15 +38,27 @@ func (o Options) Twin(ctx context.Context, t Trying) ([]Finding, error) {
 	if len(st.Spec.Project.Services) > 0 {
 		t.Doing("the services of the project do not run: gates find those of this machine")
 	}
+	gates := slices.DeleteFunc(slices.Clone(st.Spec.Project.Gates), func(g spec.Gate) bool { return !among(t.Gates, g) })
 	r, err := twin.Compare(ctx, twin.Options{
 		State: o.Store.Path, Repo: o.Top, Base: t.Base, Setup: t.Setup, Env: st.Spec.Project.Env, Environ: os.Environ(),
-		Gates: slices.DeleteFunc(slices.Clone(st.Spec.Project.Gates), func(g spec.Gate) bool { return !among(t.Gates, g) }),
-		Doing: t.Doing, Confined: o.confined(st),
+		Gates: gates, Doing: t.Doing, Confined: o.confined(st),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("compare with your shell: %w", err)
 	}
-	return differences(r), nil
+	found := differences(r)
+	var left []string
+	for _, g := range gates {
+		if !slices.Contains(r.Equal, g.Name) && !slices.ContainsFunc(r.Differences, func(d twin.Difference) bool {
+			return d.Gate == g.Name
+		}) {
+			left = append(left, g.Name)
+		}
+	}
+	if len(left) > 0 {
+		found = append(found, warn("twin", "", "not compared, because setup fails: %s", text.Some(left, maxHidden)))
+	}
+	return found, nil
 }
 
 // among reports whether a list has a gate with its command.

@@ -35,6 +35,8 @@ Exit codes:
 		Example: "  divisi doctor\n  divisi doctor --call --repo ../other\n  divisi doctor --output json\n  divisi doctor --twin",
 		RunE: func(c *cobra.Command, _ []string) error {
 			switch {
+			case compare && (o.Call || o.NATS != ""):
+				return usage.Errorf("--twin makes no other check: leave --call and --nats out")
 			case compare:
 				return g.twin(c.Context(), o.Repo, trusted)
 			case trusted:

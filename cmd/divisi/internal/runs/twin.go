@@ -84,10 +84,12 @@ func (g *Globals) tryConfined(ctx context.Context, o *runOptions) (id, base stri
 		return "", "", err
 	}
 	o.Base = base
-	g.Aside("in the sandbox: setup and gates")
 	r, err := orchestrator.Start(g.Log.WithContext(ctx), o.Options)
 	if err != nil {
 		return "", "", err
+	}
+	if !g.JSON() {
+		defer g.tellTrial(ctx, r)()
 	}
 	if _, err = r.Wait(ctx); cli.IsCode(err, usage.Preflight) { // the comparison tells
 		err = nil
