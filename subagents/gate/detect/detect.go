@@ -14,6 +14,7 @@ import (
 	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
 	"divisi/internal/text"
+	"divisi/subagents/gate/detect/services"
 )
 
 const (
@@ -40,6 +41,9 @@ type Proposal struct {
 	Regenerate []string
 	// Notes name what was found and is in no gate.
 	Notes []string
+	// Beside are programs that the gates may need beside them. They are written as comments, unless Serve takes them.
+	Beside services.Proposal
+	Serve  bool
 }
 
 // Options report how far a proposal goes.
@@ -49,6 +53,8 @@ type Options struct {
 	Whole bool
 	// Has reports whether the machine has a program.
 	Has func(program string) bool
+	// Servers finds the installed programs of a name for services; nil proposes none.
+	Servers func(program string) []services.Installed
 }
 
 // Installed reports whether a program is on this process's PATH.
@@ -94,6 +100,10 @@ func Of(files []string, read func(string) ([]byte, error), o Options) Proposal {
 	})
 	d.note()
 	d.Setup = command(d.steps)
+	if o.Servers != nil {
+		others := func(f string) bool { return foreign(f) && !strings.HasPrefix(f, ".github/") }
+		d.Beside = services.Of(slices.DeleteFunc(slices.Clone(d.files), others), read, o.Servers)
+	}
 	for _, list := range []*[]string{&d.Why, &d.Ignored, &d.Derived, &d.Notes} {
 		slices.Sort(*list)
 		*list = slices.Compact(*list)

@@ -65,6 +65,7 @@ func (p *Proposal) File(tried map[string]Tried) string {
 	for _, n := range p.Notes {
 		fmt.Fprintf(&b, "# %s\n", text.OneLine(n))
 	}
+	b.WriteString(p.Beside.File(p.Serve))
 	return b.String()
 }
 

@@ -35,7 +35,9 @@ func (o Options) Propose(ctx context.Context, dir string) (*Proposal, error) {
 	}
 	p := &Proposal{Top: checkout.Top, Head: checkout.Head}
 	err = mirrored(ctx, g, checkout, func(mirror *git.Repo) error {
-		p.found, err = detect.At(ctx, mirror, checkout.Head, detect.Options{Whole: true, Has: detect.Installed})
+		p.found, err = detect.At(ctx, mirror, checkout.Head, detect.Options{
+			Whole: true, Has: detect.Installed, Servers: servers(ctx, checkout.Top),
+		})
 		if err != nil {
 			return err
 		}
@@ -61,6 +63,23 @@ func (p *Proposal) Choose(chosen []int) {
 		p.found.Gates = append(p.found.Gates, spec.Gate{Name: j.Note, Command: j.Argv()})
 		p.Gates = append(p.Gates, j.Note)
 	}
+}
+
+// Services are the lines that tell the services, in the words for the file, and how many they are.
+func (p *Proposal) Services() (lines []string, n int) {
+	return text.Lines(p.found.Beside.File(true)), len(p.found.Beside.Services)
+}
+
+// Serve takes the services, or leaves them out.
+func (p *Proposal) Serve(taken bool) { p.found.Serve = taken }
+
+// Unserve leaves out services with which the gates could not be tried. It reports whether they were taken.
+func (p *Proposal) Unserve() bool {
+	taken := p.found.Serve
+	if p.found.Serve = false; taken {
+		p.found.Beside.Notes = append(p.found.Beside.Notes, "with these services the gates could not be tried")
+	}
+	return taken
 }
 
 // File is the proposal as a project file, with what is known of its gates; nil for nothing.

@@ -77,6 +77,9 @@ func (g *Globals) init(ctx context.Context, o *initOptions) error {
 		return usage.Errorf("no gate was detected in %s: write a command that fails when the code is broken to %s\n  gates:\n"+
 			"    - {name: build, command: [make, build]}\nSee docs/project.md", display.Sanitize(p.Top), projectPlace)
 	}
+	if err = g.chooseServices(ctx, o, p); err != nil {
+		return err
+	}
 	fmt.Fprintf(g.Out, "Found %s: %s\n", text.Count(len(p.Gates), "gate"), display.Sanitize(text.Some(p.Gates, maxFound)))
 	if o.unasked(g) {
 		fmt.Fprintln(g.Out, "Setup and gates are tried, and nothing is written without --yes")
@@ -143,6 +146,10 @@ func (g *Globals) try(ctx context.Context, o *initOptions, p *doctor.Proposal) (
 		defer g.tellTrial(ctx, r)()
 	}
 	if err := v.follow(ctx, r); cli.IsCode(err, usage.Preflight) { // the run has told why
+		if p.Unserve() {
+			fmt.Fprintln(g.Out, "See above why the gates could not be tried with the services: they are tried without them")
+			return g.try(ctx, o, p)
+		}
 		dir := filepath.Join(p.Top, filepath.Dir(projectPlace))
 		return nil, cli.End(cli.CodeMachine, fmt.Sprintf("nothing was written: see above why %s is not ready for a run\n"+
 			"Write a setup that works to %s, beginning with:\n  mkdir -p %s && %s --print > %s", p.Top, projectPlace,
