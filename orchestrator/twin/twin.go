@@ -134,7 +134,7 @@ func open(o *Options) (t *twin, release func() error, err error) {
 	}); err != nil {
 		return nil, nil, fmt.Errorf("remove what a killed comparison left: %w", err)
 	}
-	t = &twin{Options: o, id: rand.Text()}
+	t = &twin{Options: o, id: rand.Text()[:8]} // sockets below $TMPDIR need short paths
 	t.dir = filepath.Join(base, t.id)
 	t.tree = filepath.Join(t.dir, "tree")
 	unlock, err := sandbox.LockCaches(t.dir)
@@ -146,8 +146,8 @@ func open(o *Options) (t *twin, release func() error, err error) {
 		_, err := sandbox.Sweep(t.id, worker)
 		return errors.Join(err, workspace.Remove(t.dir), os.Remove(t.dir+".lock"))
 	}
-	tools := filepath.Join(t.dir, "tools")
-	if err := os.MkdirAll(filepath.Join(tools, "bin"), 0o700); err != nil {
+	tools, temp := filepath.Join(t.dir, "tools"), filepath.Join(t.dir, "tmp")
+	if err := errors.Join(os.MkdirAll(filepath.Join(tools, "bin"), 0o700), os.Mkdir(temp, 0o700)); err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("make the directory of a clone: %w", err), release())
 	}
 	t.environ = slices.DeleteFunc(slices.Clone(o.Environ), func(kv string) bool {
@@ -156,7 +156,7 @@ func open(o *Options) (t *twin, release func() error, err error) {
 	})
 	search := []string{filepath.Join(tools, "bin"), tools, stage.Lookup(o.Environ, "PATH")}
 	t.environ = append(t.environ, "PATH="+strings.Join(search, string(filepath.ListSeparator)), sandbox.ToolsVar+"="+tools,
-		sandbox.RunVar+"="+t.id, sandbox.WorkerVar+"="+worker)
+		"TMPDIR="+temp, sandbox.RunVar+"="+t.id, sandbox.WorkerVar+"="+worker)
 	return t, release, nil
 }
 
@@ -214,7 +214,7 @@ func (t *twin) restore(ctx context.Context) (changed []string, err error) {
 }
 
 // lack is what the machine lacks.
-func (t *twin) lack() error { return machine.Room(t.dir, os.TempDir()) }
+func (t *twin) lack() error { return machine.Room(t.dir) }
 
 // setup runs the setup with the time that a gate has.
 func (t *twin) setup(ctx context.Context) (o Outcome, err error) {

@@ -45,7 +45,7 @@ func TestCompareLeavesNothing(t *testing.T) {
 		State: state, Repo: repo, Base: head, Environ: append(os.Environ(), "GIT_DIR=/nowhere"),
 		Setup: []string{"sh", "-c", `test -d "$DIVISI_TOOLS" && echo '#!/bin/sh' >"$DIVISI_TOOLS/bin/made" && chmod +x "$DIVISI_TOOLS/bin/made"`},
 		Gates: []spec.Gate{
-			hangs, script("reads", "read line; made && test -z \"$line\" && git rev-parse HEAD"), script("writes", "echo b >>a.txt; mkdir d; touch d/e"),
+			hangs, script("reads", "read line; test -d \"$TMPDIR\" && made && test -z \"$line\" && git rev-parse HEAD"), script("writes", "echo b >>a.txt; mkdir d; touch d/e"),
 			script("next", "git diff --quiet && test ! -e d"),
 			{Name: "missing", Command: []string{"no-such-program"}},
 			{Name: "gone", Command: []string{"./gone"}},
