@@ -72,23 +72,30 @@ func (t *Executor) changedManifests(ctx context.Context) ([]string, error) {
 
 func some(files []string) string { return strings.Join(text.Few(files, maxManifests), ", ") }
 
+// groundAgain prepares the setup without network, where some places are to be made again.
+func (t *Executor) groundAgain(places []string) (Ground, error) {
+	g, err := t.Fresh(sandbox.Gates)
+	if err != nil {
+		return g, err
+	}
+	env, readable, _ := sandbox.Downloads(t.Environ) // caches are kept by the addresses that these name
+	g.Env, g.Readable = append(env, g.Env...), append(readable, g.Readable...)
+	return g, t.without(places)
+}
+
 // setUpAgain runs the setup once more in the tested tree, where some places are to be made again.
 func (t *Executor) setUpAgain(ctx context.Context, changed, places []string) (*hindrance, error) {
-	if err := t.without(places); err != nil {
-		return nil, err
-	}
 	setup := &t.Assignment.Project.Setup
 	heard, stop := t.listen("setup without network: " + strings.Join(setup.Command, " "))
 	defer stop()
-	g, err := t.Fresh(sandbox.Gates)
+	g, err := t.groundAgain(places)
 	if err != nil {
 		return nil, err
 	}
-	env, readable, _ := sandbox.Downloads(t.Environ) // caches are kept by the addresses that these name
 	whole := &transcript{}
 	where := gate.Where{
-		Dir: t.Dir, Tree: t.Tree, Env: append(env, g.Env...), Place: g.Place, Writable: g.Writable,
-		Readable: append(readable, g.Readable...), Loopback: t.Assignment.Role.Loopback,
+		Dir: t.Dir, Tree: t.Tree, Env: g.Env, Place: g.Place, Writable: g.Writable, Readable: g.Readable,
+		Loopback: t.Assignment.Role.Loopback,
 	}
 	var reading *grade.Reading
 	if len(places) > 0 && !t.Assignment.Base && t.madeOf == nil {

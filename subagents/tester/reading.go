@@ -17,12 +17,13 @@ import (
 )
 
 // asked is a gate that may read some files, and may not. copies is set where a program of it opens files without understanding
-// them.
+// them. ground prepares each further run, after one that was green.
 type asked struct {
 	gate      spec.Gate
 	where     gate.Where
 	questions []string
 	copies    bool
+	ground    func() (Ground, error)
 }
 
 // run runs a gate and puts the tree back. It watches the changed files meanwhile; reading is nil on the base commit.
@@ -111,7 +112,9 @@ func (t *Executor) grade(
 	if len(questions) == 0 || !r.LetsThrough() {
 		return false, nil
 	}
-	t.asked = append(t.asked, asked{g, where, questions, reading.Copies()})
+	t.asked = append(t.asked, asked{g, where, questions, reading.Copies(), func() (Ground, error) {
+		return t.beside(sandbox.Gates)
+	}})
 	return true, nil
 }
 
@@ -197,7 +200,7 @@ type round struct {
 }
 
 func (t *Executor) round(ctx, bounded context.Context, a asked, open []string, heard func([]byte)) (round, error) {
-	ground, err := t.beside(sandbox.Gates)
+	ground, err := a.ground()
 	if err != nil {
 		return round{}, err
 	}

@@ -131,7 +131,8 @@ func (t *Executor) findMadeOf(
 	}
 	r, setup := spec.Receipt{Gate: "setup", Unread: unread}, asGate(t.Assignment.Project.Setup.Command)
 	if len(questions) > 0 {
-		if err := t.probe(ctx, asked{setup, where, questions, reading.Copies()}, questions, &r); err != nil {
+		ground := func() (Ground, error) { return t.groundAgain(places) }
+		if err := t.probe(ctx, asked{setup, where, questions, reading.Copies(), ground}, questions, &r); err != nil {
 			return nil, fmt.Errorf("probe what setup reads: %w", err)
 		}
 	}
