@@ -73,8 +73,8 @@ var (
 		},
 		poetry.as("poetry", "install"), poetry.as("poetry", "sync"),
 		{
-			argv: []string{"bundle", "install"}, files: []string{"Gemfile", "Gemfile.lock", ".ruby-version"},
-			below: []string{".bundle"}, locks: []string{"Gemfile.lock"},
+			argv: []string{"bundle", "install"}, files: []string{"Gemfile", "Gemfile.lock", "gems.rb", "gems.locked", ".ruby-version"},
+			below: []string{".bundle"}, locks: []string{"Gemfile.lock", "gems.locked"},
 		},
 		maven.as("mvn"), maven.as("./mvnw"), gradle.as("gradle"), gradle.as("./gradlew"),
 		{argv: []string{"python3", "-m", "venv"}},
@@ -140,7 +140,7 @@ func (t *Tree) reads(command []string, files map[string]string) bool {
 		return true
 	}
 	known := installerOf(command)
-	if known == nil || slices.Contains(command, "--no-editable") {
+	if known == nil || slices.Contains(command, "--no-editable") || known.namesFile(command[len(known.argv):]) {
 		return false
 	}
 	for name, id := range t.Blobs {
@@ -232,6 +232,16 @@ func (i *installer) limited(words []string) bool {
 	})
 }
 
+// namesFile reports whether words of a command name what it reads beside the files that are known: a package of the tree, a script,
+// or another manifest.
+func (i *installer) namesFile(words []string) bool {
+	return slices.ContainsFunc(words, func(word string) bool {
+		name, _, _ := strings.Cut(word, "=")
+		return !strings.HasPrefix(word, "-") && i.only == "" && len(i.files) > 0 && (word == "." || nodeSource.MatchString(word)) ||
+			slices.Contains([]string{"--gemfile", "--script"}, name)
+	})
+}
+
 func (i *installer) reads(name string) bool {
 	script := strings.HasSuffix(name, ".gradle") || strings.HasSuffix(name, ".gradle.kts")
 	return slices.Contains(i.files, path.Base(name)) || i.only == gradle.only && script ||
@@ -272,6 +282,9 @@ func withoutOwn(command []string) (others []string, own bool) {
 	return slices.Delete(slices.Clone(command), i, i+2), true
 }
 
+// filed are flags of pip that name files, or packages, of the tree.
+var filed = lazyregexp.New(`^--(?:editable|requirement|constraint|build-constraint|find-links)\b`)
+
 // pipFiles returns the files of requirements that a pip install names, where it names nothing else.
 func pipFiles(command []string) (files []string, ok bool) {
 	i := slices.Index(command, "install")
@@ -283,7 +296,7 @@ func pipFiles(command []string) (files []string, ok bool) {
 		case (word == "-r" || word == "-c" || word == "--requirement" || word == "--constraint") && len(rest) > 1:
 			rest = rest[1:]
 			files = append(files, path.Clean(rest[0]))
-		case !strings.HasPrefix(word, "--") || strings.HasPrefix(word, "--editable"):
+		case !strings.HasPrefix(word, "--") || filed.MatchString(word):
 			return nil, false
 		}
 	}

@@ -18,14 +18,15 @@ var (
 		overrides resolutions pnpm`)
 	nodeSource = lazyregexp.New(`^(?:file:|exec:|\.{0,2}/|~/|[^:]*\.(?:tgz|tar|tar\.gz)$)`)
 	nodeConfig = lazyregexp.New(`(?i)\binject-?workspace-?packages["']?\s*[:=]\s*["']?true|\bfile:`)
+	gems       = lazyregexp.New(`\b(?:path|gemspec|eval_gemfile|instance_eval|require_relative|File|IO|Dir)\b|` +
+		`\brequire\s*\(?["']`)
 	// sources are marks of tree sources in other manifests, by their names.
 	sources = map[string]*lazyregexp.Regexp{
 		"pnpm-workspace.yaml": nodeConfig, ".npmrc": nodeConfig, ".yarnrc": nodeConfig, ".yarnrc.yml": nodeConfig,
 		"setup.py": lazyregexp.New(``),
 		"pyproject.toml": lazyregexp.New(`[{,.]\s*path\s*=|\[tool\.uv\.sources\.|\beditable\s*=\s*false|\bfile:|` +
 			`\bdynamic\s*=|\bbuild\.hooks\b|\bext-modules\b|\[tool\.poetry\.build`),
-		"Gemfile": lazyregexp.New(`\b(?:path|gemspec|eval_gemfile|instance_eval|require_relative|File|IO|Dir)\b|` +
-			`\brequire\s*\(?["']`),
+		"Gemfile": gems, "gems.rb": gems,
 	}
 	// pureBackends install a project of Python as a link to its sources, and compile nothing unless another file or a table of
 	// sources tells so.
