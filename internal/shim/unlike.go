@@ -42,11 +42,14 @@ func Unlike(ctx context.Context, environ []string, commands [][]string) (differ 
 		if err != nil {
 			return nil, err
 		}
+		if broken { // it may have wanted to write to the home, or takes no --version
+			continue
+		}
 		there, fails, err := version(ctx, environ, "", name)
 		if err != nil {
 			return nil, err
 		}
-		if here != there || fails && !broken { // one that fails with the home may have wanted to write there
+		if here != there || fails {
 			differ = append(differ, fmt.Sprintf("%s is another program for commands (the shim of a version manager?): its "+
 				"version is %q there, and %q in your shell", name, there, here))
 		}
