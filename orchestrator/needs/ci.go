@@ -35,7 +35,8 @@ func CI(ctx context.Context, mirror *git.Repo, s *run.Spec) (notes []string, err
 			continue
 		}
 		s.CI.Unrun = append(s.CI.Unrun, run.Unrun{
-			Command: j.Name(), Place: fmt.Sprintf("%s:%d", j.File, j.Line), Why: j.Reason(), Paths: j.Paths,
+			Command: text.Clip(j.Name(), text.MaxLine), Place: fmt.Sprintf("%s:%d", j.File, j.Line),
+			Why: j.Reason(), Paths: j.Paths,
 		})
 		if j.State == ci.Open {
 			open = append(open, j.Name())

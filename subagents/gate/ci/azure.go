@@ -62,7 +62,7 @@ func (f *Found) azureSteps(job node, p place) {
 				p = p.but("it is for the shell " + key)
 			}
 		}
-		s.replace(azureUse.ReplaceAllStringFunc(s.text.String(), func(use string) string {
+		s.replace(replaced(azureUse, s.text.String(), func(use string) string {
 			return cmp.Or(p.env[use[2:len(use)-1]], use)
 		}))
 		p.env = nil // they are put in

@@ -72,6 +72,7 @@ type Found struct {
 	Commands []Command
 	// Errors are why some of the files, or parts of them, could not be read.
 	Errors []error
+	names  []string // of the commands
 	expander
 }
 
@@ -99,7 +100,7 @@ func At(ctx context.Context, repo *git.Repo, commit string) (*Found, error) {
 // Read lists the commands of the files of a repository, each once, in the order of the files. read returns a file's content, and
 // an error for one that there is not.
 func Read(files []string, read func(file string) ([]byte, error)) *Found {
-	f := &Found{expander: expander{read}}
+	f := &Found{expander: expander{read, maxExpanded}}
 	for _, file := range slices.Sorted(slices.Values(files)) {
 		readAs := readerOf(file)
 		if readAs == nil {
@@ -166,7 +167,8 @@ func (f *Found) add(p place, line int, command string, is kind) {
 	case compares.MatchString(command):
 		c.Why = "it compares with what the steps before it wrote"
 	}
-	if i := slices.IndexFunc(f.Commands, func(had Command) bool { return had.Name() == c.Name() }); i >= 0 {
+	name := c.Name()
+	if i := slices.Index(f.names, name); i >= 0 {
 		c.leaves = f.Commands[i].leaves
 		f.Commands[i].merge(&c)
 		return
@@ -175,5 +177,5 @@ func (f *Found) add(p place, line int, command string, is kind) {
 	if kinds := kindsOf(c.leaves); len(kinds) > 0 {
 		c.Paths = kinds
 	}
-	f.Commands = append(f.Commands, c)
+	f.Commands, f.names = append(f.Commands, c), append(f.names, name)
 }

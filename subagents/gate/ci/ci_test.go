@@ -321,7 +321,7 @@ func TestFilesOfPrograms(t *testing.T) {
 		"if ! gofmt -l . | grep x; then exit 1; fi": {"**/*.go"}, "make check": nil, "gofmt -l . && make check": nil,
 		"npm test -- eslint": nil, "ruff check && cargo fmt --check": {"**/*.rs", "**/*.{py,pyi}"},
 	} {
-		x := expander{func(string) ([]byte, error) { return nil, fs.ErrNotExist }}
+		x := expander{func(string) ([]byte, error) { return nil, fs.ErrNotExist }, 1}
 		require.Equal(t, want, kindsOf(x.leavesOf(".", command)), command)
 	}
 }

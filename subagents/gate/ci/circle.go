@@ -109,7 +109,7 @@ func (f *Found) circleSteps(doc, steps node, p place, values map[string]string, 
 func (f *Found) circleRun(p place, command node, values map[string]string) {
 	s := new(script)
 	s.add(command, 0)
-	s.replace(parameter.ReplaceAllStringFunc(s.text.String(), func(use string) string {
+	s.replace(replaced(parameter, s.text.String(), func(use string) string {
 		return cmp.Or(values[parameter.FindStringSubmatch(use)[1]], use)
 	}))
 	f.script(p, s)

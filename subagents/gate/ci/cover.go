@@ -66,6 +66,9 @@ func kindsOf(leaves []leaf) (globs []string) {
 	return slices.Compact(globs)
 }
 
+// maxPhrase is more words than any phrase has.
+const maxPhrase = 6
+
 // reads is the glob of the files that a command reads, "" for all. What a script runs is the first of its words that is known.
 func (l leaf) reads() string {
 	list := l.words
@@ -78,7 +81,8 @@ func (l leaf) reads() string {
 	}
 	for i := range list {
 		for section := range phrases() {
-			if glob, is := strings.CutPrefix(section, "reads "); is && begins(strings.Join(list[i:], " "), section) {
+			from := strings.Join(list[i:min(len(list), i+maxPhrase)], " ")
+			if glob, is := strings.CutPrefix(section, "reads "); is && begins(from, section) {
 				return glob
 			}
 		}

@@ -20,6 +20,7 @@ type leaf struct {
 // expander follows commands into the files that say what they run.
 type expander struct {
 	read func(file string) ([]byte, error)
+	left int // how many commands it still follows
 }
 
 // text is a file's content, "" where it cannot be read.
@@ -35,6 +36,8 @@ const (
 	// maxFile bounds a file that commands are followed into, maxLeaves what one command comes down to.
 	maxFile   = 1 << 20
 	maxLeaves = 200
+	// maxExpanded bounds the commands that are followed for one repository.
+	maxExpanded = 5000
 )
 
 // leavesOf is what a command comes down to, without what prepares it.
@@ -49,7 +52,8 @@ func (l leaf) String() string { return l.dir + ": " + text.CommandLine(l.words) 
 
 func (x *expander) expand(to *[]leaf, dir, command string, depth int) {
 	parts, whole := split(command)
-	if whole || depth == 0 || len(*to) >= maxLeaves {
+	x.left--
+	if whole || depth == 0 || x.left < 0 || len(*to)+len(parts) > maxLeaves {
 		*to = append(*to, leaf{dir, []string{text.OneLine(command)}})
 		return
 	}
@@ -59,7 +63,11 @@ func (x *expander) expand(to *[]leaf, dir, command string, depth int) {
 		case len(list) == 2 && list[0] == "cd":
 			dir = path.Join(dir, list[1])
 		case kindOf(list) != setup:
-			x.one(to, dir, launched(list), depth-1)
+			at := dir
+			if to, is := strings.CutPrefix(strings.Join(list[:min(2, len(list))], " "), "env --chdir="); is {
+				at, list = path.Join(dir, to), list[2:]
+			}
+			x.one(to, at, launched(list), depth-1)
 		}
 	}
 }

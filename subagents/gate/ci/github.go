@@ -156,7 +156,7 @@ func (f *Found) uses(uses, with node, p place, v values, depth int) {
 		for _, action := range phrases()[section] {
 			known, command, _ := strings.Cut(action, ": ")
 			if strings.EqualFold(known, name) {
-				command = strings.TrimSpace(inputUse.ReplaceAllStringFunc(command, func(use string) string {
+				command = strings.TrimSpace(replaced(inputUse, command, func(use string) string {
 					key, otherwise, _ := strings.Cut(strings.Trim(use, "{}"), "?")
 					return cmp.Or(inputs[key], otherwise)
 				}))

@@ -89,7 +89,7 @@ func (m *makefile) visit(target string) {
 	for _, line := range m.rules[target] {
 		line = strings.TrimLeft(line, "@-+ ")
 		for range maxDepth {
-			line = makeUse.ReplaceAllStringFunc(line, func(use string) string {
+			line = replaced(makeUse, line, func(use string) string {
 				if value, is := m.variables[use[2:len(use)-1]]; is && len(line) < maxLine {
 					return value
 				}

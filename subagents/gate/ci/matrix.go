@@ -121,7 +121,7 @@ var use = lazyregexp.New(`\$\{\{\s*([^}]*?)\s*\}\}`)
 
 // put replaces the expressions of a text whose values are known.
 func (v values) put(text string) string {
-	return use.ReplaceAllStringFunc(text, func(whole string) string {
+	return replaced(use, text, func(whole string) string {
 		if value, known := v.value(use.FindStringSubmatch(whole)[1]); known && !strings.Contains(value, "${{") {
 			return value
 		}

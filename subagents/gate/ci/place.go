@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"divisi/internal/lazyregexp"
+	"divisi/internal/text"
 )
 
 // place is where commands are, and how they run.
@@ -82,8 +83,27 @@ func (p place) settings(c *Command) {
 	slices.Sort(c.Env)
 }
 
+// maxScript bounds, in bytes, a script that is read, and what replaces variables in a text.
+const maxScript = 64 << 10
+
+// replaced replaces what matches, until that is too much.
+func replaced(of *lazyregexp.Regexp, text string, by func(string) string) string {
+	room := maxScript
+	return of.ReplaceAllStringFunc(text, func(use string) string {
+		value := by(use)
+		if room -= len(value); room < 0 {
+			return use
+		}
+		return value
+	})
+}
+
 // script adds the commands of a script.
 func (f *Found) script(p place, s *script) {
+	if s.text.Len() > maxScript {
+		f.add(p.but("it is too long to be read"), s.line(0), text.Head(strings.TrimSpace(s.text.String()), text.MaxLine), check)
+		return
+	}
 	parts, whole := split(s.text.String())
 	if whole || slices.ContainsFunc(parts, func(p part) bool { return p.words[0] == "cd" && strings.Contains(p.text, "$") }) {
 		f.block(p, s, parts)
