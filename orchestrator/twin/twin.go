@@ -96,6 +96,7 @@ func Compare(ctx context.Context, o Options) (r *Report, err error) {
 			return nil, err
 		}
 		own.Variables, confined.Variables = variables, added
+		confined.Findings = t.homeless(confined.Findings)
 		if differ(confined, &own) != "" && Causes(*confined, own)[0].Cause == "" && took < maxProbed {
 			t.Doing("gate " + g.Name + " again, with some of your variables as they are in the sandbox")
 			if own.Alike, err = t.alike(ctx, g, confined, &own); err != nil {
@@ -106,6 +107,19 @@ func Compare(ctx context.Context, o Options) (r *Report, err error) {
 	}
 	r.Left, err = t.status(ctx, "--ignored")
 	return r, err
+}
+
+// homeless has findings of the sandbox name the user's home as those of the user's shell do: there it is a private directory.
+func (t *twin) homeless(findings []string) (out []string) {
+	home := strings.TrimRight(stage.Lookup(t.environ, "HOME"), "/")
+	for _, f := range findings {
+		if len(home) > 1 {
+			f = strings.ReplaceAll(f, home, "TMP")
+		}
+		out = append(out, f)
+	}
+	slices.Sort(out)
+	return out
 }
 
 func outcomeOf(list []Outcome, name string) *Outcome {

@@ -110,3 +110,17 @@ func TestProbesFindTheVariable(t *testing.T) {
 		})
 	}
 }
+
+// A finding that names a file below the user's home is the same on both sides.
+func TestFindingsBelowTheHomeAreEqual(t *testing.T) {
+	t.Parallel()
+	repo, head := checkout(t)
+	home := t.TempDir()
+	r, err := Compare(t.Context(), Options{
+		State: t.TempDir(), Repo: repo, Base: head, Environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home}, Doing: func(string) {},
+		Gates:    []spec.Gate{script("g", `echo "a.py: error: bad in $HOME/lib/x.py"; exit 1`)},
+		Confined: []Outcome{{Gate: "g", Exit: 1, Findings: []string{"a.py: error: bad in " + home + "/lib/x.py"}}},
+	})
+	require.NoError(t, err)
+	require.Empty(t, r.Differences)
+}
