@@ -24,6 +24,8 @@ type document struct {
 	faults []Fault
 	// at maps the path of a value (tasks[0].brief) to its place.
 	at map[string]place
+	// keys maps the paths of fields, but for those in lists, to their lines.
+	keys map[string]int
 	// bad holds the paths whose value could not be read: what is missing there is no second fault.
 	bad map[string]bool
 }
@@ -41,7 +43,7 @@ const mark = "\ufeff"
 
 func newDocument(file, text string) *document {
 	lines := strings.Split(strings.TrimPrefix(text, mark), "\n")
-	return &document{file: file, lines: lines, at: map[string]place{}, bad: map[string]bool{}}
+	return &document{file: file, lines: lines, at: map[string]place{}, keys: map[string]int{}, bad: map[string]bool{}}
 }
 
 // read decodes the text that a schema describes into a pointer. What cannot be read stays zero and is a fault.

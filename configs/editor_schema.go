@@ -29,9 +29,16 @@ var (
 		}
 		return s
 	})
-	planSchema   = sync.OnceValue(spec.Schema[spec.Plan])
-	policySchema = sync.OnceValue(spec.Schema[spec.Policy])
-	roleSchema   = sync.OnceValue(func() *jsonschema.Schema {
+	planSchema         = sync.OnceValue(spec.Schema[spec.Plan])
+	policySchema       = sync.OnceValue(spec.Schema[spec.Policy])
+	organisationSchema = sync.OnceValue(func() *jsonschema.Schema {
+		s := spec.Schema[spec.Organisation]()
+		preset := *projectSchema()
+		preset.Description = s.Properties["preset"].Description
+		s.Properties["preset"] = &preset
+		return s
+	})
+	roleSchema = sync.OnceValue(func() *jsonschema.Schema {
 		s := spec.Schema[roleFile]()
 		for _, tool := range spec.Tools() {
 			s.Properties["tools"].Items.Enum = append(s.Properties["tools"].Items.Enum, tool)

@@ -44,3 +44,29 @@ func ParsePolicy(file, text string) (*spec.Policy, error) {
 	}
 	return p, nil
 }
+
+// ReadOwn reads a project file that is kept outside of repositories: a regular file of the person's own, which no other user can
+// read or change.
+func ReadOwn(file string) (string, error) {
+	info, err := os.Lstat(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("it is not a regular file")
+	}
+	if err == nil {
+		err = ownerAlone(info)
+	}
+	text := ""
+	if err == nil {
+		text, err = readNamed(file)
+	}
+	if err == nil && len(text) > maxProject {
+		err = fmt.Errorf("it is larger than %d KiB", maxProject>>10)
+	}
+	if err != nil {
+		return "", cannotRead(file, err)
+	}
+	return text, nil
+}

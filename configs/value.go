@@ -113,6 +113,9 @@ func (d *document) table(pairs []*ast.MappingValueNode, s *jsonschema.Schema, pa
 	for _, pair := range pairs {
 		key := keyText(pair.Key)
 		at := join(path, key)
+		if !strings.Contains(path, "[") {
+			d.keys[at] = nodePlace(pair.Key).line
+		}
 		field := s.Properties[key]
 		switch {
 		case field != nil:

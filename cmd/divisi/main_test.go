@@ -9,17 +9,24 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
 
+	"divisi/orchestrator/fit"
 	"divisi/subagents/wire"
 )
 
 // protocolEnv has a process that a script starts speak another version of the protocol.
 const protocolEnv = "DIVISI_TEST_PROTOCOL"
 
+// policyEnv has a process that a script starts read another file of an organisation.
+const policyEnv = "DIVISI_TEST_POLICY"
+
 // TestMain makes this test binary double as the program: scripts start it as `divisi`, in a process of its own.
 func TestMain(m *testing.M) {
 	testscript.Main(leakTested{m}, map[string]func(){"divisi": func() {
 		if other, err := strconv.Atoi(os.Getenv(protocolEnv)); err == nil {
 			wire.Protocol = other
+		}
+		if file := os.Getenv(policyEnv); file != "" {
+			fit.OrganisationFile = file
 		}
 		main()
 	}})

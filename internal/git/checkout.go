@@ -45,6 +45,7 @@ type Checkout struct {
 	// promisor is the remote of a partial clone; lent are the objects of it that were fetched for Divisi alone.
 	promisor promisor
 	lent     []string
+	origin   string // the address of the remote of that name
 	// sparse reports that the work tree has a part of the files alone.
 	sparse bool
 }
@@ -102,6 +103,7 @@ func (g *Git) Inspect(ctx context.Context, path string) (*Checkout, error) {
 	}
 	c := &Checkout{Top: l.top, GitDir: l.gitDir, CommonDir: l.commonDir, Objects: filepath.Join(l.commonDir, "objects")}
 	c.promisor, c.sparse = own.promisor(), isTrue(own.last("core.sparsecheckout"))
+	c.origin = own.last("remote.origin.url")
 	if err := c.checkFormat(own); err != nil {
 		return nil, fmt.Errorf("inspect %s: %w", l.top, err)
 	}
@@ -287,3 +289,7 @@ func (g *Git) Resolve(ctx context.Context, c *Checkout, rev string) (id string, 
 	}
 	return strings.TrimSpace(string(out)), nil
 }
+
+// Remote returns the address of the remote origin in a form that its spellings share, by which Divisi knows clones of one
+// repository; "" for a checkout without one. Its path can hold a secret: it is digested, and never shown.
+func (c *Checkout) Remote() string { return addressOf(c.origin, c.Top) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"divisi/configs"
 	"divisi/internal/usage"
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/client"
@@ -79,10 +80,12 @@ type Options struct {
 	// reason that it returns. Resume asks about the plan as usual.
 	WritePlan func(ctx context.Context, plan File) (reason string, err error)
 	Sample    bool // the repository is one of many samples, which share build caches
-	// Trial runs setup and gates once on the base commit, in place of a goal or a plan, and ends: nothing is changed. Project is
-	// used in place of .divisi/divisi.yaml.
-	Trial   bool
-	Project *File
+	// Trial runs setup and gates once on the base commit, in place of a goal or a plan, and ends: nothing is changed.
+	Trial bool
+	// Project is used in place of the project file of the repository, and Trust is not asked about what it requests, unless it is
+	// Proposed.
+	Project  *File
+	Proposed bool
 
 	// Trust decides about what the repository's files request beyond confined commands without network, before anything of it
 	// runs. Start calls it; Resume does not ask again. Without a yes, or when it is nil, the run does not start:
@@ -95,6 +98,14 @@ type Options struct {
 	// settings and credentials of the account of this process, into StateDir. Without a yes, or when it is nil, the run does
 	// not start.
 	Fetch func(ctx context.Context, clone PartialClone) (bool, error)
+}
+
+// named is the project file that the options have.
+func (o *Options) named() *configs.File {
+	if o.Project == nil {
+		return nil
+	}
+	return &configs.File{Name: o.Project.Name, Text: string(o.Project.Data)}
 }
 
 // ResumeOptions describe how a stopped or killed run continues.

@@ -58,6 +58,9 @@ func ResumeHosted(ctx context.Context, o *ResumeOptions, from Hosting) (_ *clien
 	if err == nil {
 		err = resumable(st, o)
 	}
+	if err == nil {
+		err = needs.Continues(&st.Spec.Project, o.AllowUnverified || o.AllowUnread)
+	}
 	if err != nil {
 		return nil, err
 	}

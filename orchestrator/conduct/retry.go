@@ -80,16 +80,16 @@ func (o *Retry) reread(ctx context.Context, r *client.Run, st *run.State) (notes
 	if rest, ok := r.At.(*client.Rest); ok {
 		rest.Trees = h.Tree
 	}
-	set, project, err := readAgain(h.Checkout.Top, st, o)
+	set, found, err := h.readAgain(st, o, m.Project)
 	var broken []string
 	if err == nil {
 		broken, err = brokenAgain(st, set, st.Spec.Plan, o.Role)
 	}
 	if err == nil {
-		err = errors.Join(h.findCaches(m.Demo), o.compare(r, st, set.Roles, &project))
+		err = errors.Join(h.findCaches(m.Demo), o.compare(r, st, set.Roles, &found.Project))
 	}
 	if err == nil {
-		err = h.trustAgain(ctx, set.Repository, &project, o)
+		err = h.trustAgain(ctx, set.Repository, found, o)
 	}
 	_, had := st.Spec.Roles[o.Role]
 	_, now := o.Changed.Roles[o.Role]
@@ -118,8 +118,8 @@ func (o *Retry) reread(ctx context.Context, r *client.Run, st *run.State) (notes
 }
 
 // trustAgain has a person decide about what the files of the repository request now, as a new run does.
-func (h *Half) trustAgain(ctx context.Context, roles map[string]spec.Role, project *spec.Project, o *Retry) error {
-	requests, err := needs.Requests(ctx, h.Checkout, project, roles)
+func (h *Half) trustAgain(ctx context.Context, roles map[string]spec.Role, s *needs.Settings, o *Retry) error {
+	requests, err := needs.Requests(ctx, h.Checkout, s, roles)
 	if err != nil {
 		return err
 	}
@@ -162,9 +162,10 @@ func near(name string, known []string) string {
 }
 
 // readAgain reads the roles of a repository, and those that a person names by their files, or had named: of a role that is in the
-// run alone, only such a file is read. One that is no longer there leaves its role as it is.
-func readAgain(top string, st *run.State, o *Retry) (set configs.RoleSet, p spec.Project, err error) {
-	had := st.Spec.Roles
+// run alone, only such a file is read. One that is no longer there leaves its role as it is. A project file that a person had
+// named has to be there; where it lies in the repository a pull can have changed it, and what it requests is asked about.
+func (h *Half) readAgain(st *run.State, o *Retry, project string) (set configs.RoleSet, p *needs.Settings, err error) {
+	top, had := h.Checkout.Top, st.Spec.Roles
 	var named []configs.File
 	for _, name := range slices.Sorted(maps.Keys(had)) {
 		info, err := os.Stat(had[name].Named)
@@ -185,7 +186,7 @@ func readAgain(top string, st *run.State, o *Retry) (set configs.RoleSet, p spec
 		}
 		o.Role, named = cmp.Or(o.Role, given.Name), append(named, file)
 	}
-	if set, p, err = needs.Files(top, named); err != nil {
+	if set, p, err = h.filesAgain(named, project); err != nil {
 		return set, p, err
 	}
 	for name, was := range had {
@@ -211,6 +212,22 @@ func readAgain(top string, st *run.State, o *Retry) (set configs.RoleSet, p spec
 		}
 	}
 	return set, p, nil
+}
+
+// filesAgain reads the project and the roles of a repository; project is the path of the file that a person had named for it.
+func (h *Half) filesAgain(roles []configs.File, project string) (configs.RoleSet, *needs.Settings, error) {
+	if project == "" {
+		return needs.Files(h.Dir, h.Checkout, roles, nil)
+	}
+	read, err := configs.Read(project)
+	if err != nil {
+		return configs.RoleSet{}, nil, err
+	}
+	set, s, err := needs.Files(h.Dir, h.Checkout, roles, &read[0])
+	if err == nil {
+		s.Own = !git.Inside(project, h.Checkout.Top)
+	}
+	return set, s, err
 }
 
 // brokenAgain refuses a retry that needs a role whose file is wrong, as a new run of the plan is refused, and returns notices

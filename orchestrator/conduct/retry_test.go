@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/configs"
+	"divisi/internal/git"
 	"divisi/internal/spec"
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/run"
@@ -21,6 +22,9 @@ func write(t *testing.T, file, command, more string) {
 	text := "---\nname: x\nexecutor: command\ncommand: [" + command + "]\n" + more + "---\n"
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 }
+
+// at is the half of a run of a repository whose state directory keeps nothing.
+func at(repo string) *Half { return &Half{Checkout: &git.Checkout{Top: repo}} }
 
 // Of a role that no file of the repository makes now, only a file that a person had named is read again.
 func TestWhatIsReadAgain(t *testing.T) {
@@ -104,7 +108,7 @@ func TestWhatIsReadAgain(t *testing.T) {
 			st := run.NewState()
 			st.Spec.Roles, st.Tasks.Order = map[string]spec.Role{"x": tt.had}, []string{"a"}
 			st.Tasks.ByID["a"] = &run.Task{Task: spec.Task{ID: "a", Role: "x"}}
-			set, _, err := readAgain(filepath.Join(here, "repo"), st, &tt.retry)
+			set, _, err := at(filepath.Join(here, "repo")).readAgain(st, &tt.retry, "")
 			if tt.refuse != "" {
 				require.ErrorContains(t, err, tt.refuse)
 				return
@@ -135,11 +139,11 @@ func TestAFileThatAPersonNamedMakesNoOtherRole(t *testing.T) {
 		"fix": {Name: "fix", Source: "own.md", Named: file, Executor: spec.ExecutorCommand, Command: []string{"old"}},
 		"x":   {Name: "x", Source: configs.BuiltIn, Executor: spec.ExecutorCommand, Command: []string{"old"}},
 	}
-	_, _, err := readAgain(repo, st, &Retry{})
+	_, _, err := at(repo).readAgain(st, &Retry{}, "")
 	require.ErrorContains(t, err, "a pull can have changed it")
 	require.ErrorContains(t, err, "role x has secrets")
 	write(t, file, "new", "")
-	set, _, err := readAgain(repo, st, &Retry{})
+	set, _, err := at(repo).readAgain(st, &Retry{}, "")
 	require.NoError(t, err)
 	require.Equal(t, []string{"new"}, set.Roles["x"].Command, "a role of the repository may do as much")
 }
@@ -181,7 +185,7 @@ func TestARetryNeedsWhatARunNeeds(t *testing.T) {
 		st := run.NewState()
 		st.Spec.Plan, st.Spec.Roles = tt.plan, map[string]spec.Role{"x": x, "mod": mod, "lead": lead}
 		st.Tasks.Order, st.Tasks.ByID["a"] = []string{"a"}, &run.Task{Task: tt.task}
-		set, _, err := readAgain(repo, st, &Retry{})
+		set, _, err := at(repo).readAgain(st, &Retry{}, "")
 		require.NoError(t, err, name)
 		notes, err := brokenAgain(st, set, tt.plan, tt.role)
 		if tt.want {

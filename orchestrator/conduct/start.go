@@ -99,16 +99,18 @@ func prepare(ctx context.Context, o *Options, as func(*Half) purpose) (*Half, er
 	for i, f := range o.Roles {
 		roles[i] = configs.File{Name: f.Name, Text: string(f.Data)}
 	}
-	set, project, err := needs.Files(h.Checkout.Top, roles)
-	if err == nil && o.Project != nil {
-		project, err = configs.ParseProject(o.Project.Name, string(o.Project.Data))
-	}
+	set, found, err := needs.Files(h.Dir, h.Checkout, roles, o.named())
 	if err != nil {
 		return nil, err
 	}
-	requests, err := needs.Requests(ctx, h.Checkout, &project, set.Repository)
+	found.Own = found.Own && !o.Proposed
+	project := &found.Project
+	requests, err := needs.Requests(ctx, h.Checkout, found, set.Repository)
 	if err == nil {
-		err = to.settle(h.trust(ctx, o.Trust, requests), &project)
+		err = to.settle(h.trust(ctx, o.Trust, requests), project)
+	}
+	if err == nil {
+		err = found.Unverified(!o.Trial && (o.AllowUnverified || o.AllowUnread))
 	}
 	if err != nil {
 		return nil, err
@@ -117,7 +119,7 @@ func prepare(ctx context.Context, o *Options, as func(*Half) purpose) (*Half, er
 	h.writePlan, h.agreeFetch = o.WritePlan, o.Fetch
 	h.Spec = run.Spec{
 		Program: release.Version(), Goal: o.Goal, Repo: h.Checkout.Top, Base: base, Branch: h.Checkout.Branch,
-		Submodules: h.Checkout.Submodules, Project: project, Roles: set.Roles,
+		Submodules: h.Checkout.Submodules, Project: *project, Roles: set.Roles,
 		Parallel: cmp.Or(o.Parallel, project.Parallel, h.workers().places()), Budget: cmp.Or(o.Budget, project.Budget),
 		AutoApprove: o.AutoApprove, AllowUnverified: o.AllowUnverified, AllowUnread: o.AllowUnread,
 		FreshBaseline: o.FreshBaseline || o.Trial, Created: depot.Now(),
@@ -137,7 +139,9 @@ func prepare(ctx context.Context, o *Options, as func(*Half) purpose) (*Half, er
 	if err := h.findCaches(o.Sample); err != nil {
 		return nil, err
 	}
-	h.Notices = needs.Replaced(set)
+	if h.Notices = needs.Replaced(set); found.Place != "" && !o.Proposed {
+		h.Notices = append(h.Notices, found.Place)
+	}
 	if err := h.readPlan(o.Plan); err != nil {
 		return nil, err
 	}
@@ -174,8 +178,10 @@ func (h *Half) startable(ctx context.Context, o *Options) error {
 		return err
 	}
 	own := []string{o.Record, o.Replay}
-	if o.Plan != nil {
-		own = append(own, o.Plan.Name)
+	for _, f := range []*File{o.Plan, o.Project} {
+		if f != nil {
+			own = append(own, f.Name)
+		}
 	}
 	for _, f := range o.Roles {
 		own = append(own, f.Name)
@@ -274,6 +280,11 @@ func (h *Half) begin(ctx context.Context, o *Options) (r *client.Run, err error)
 	if o.Plan != nil {
 		if m.Plan, err = filepath.Abs(o.Plan.Name); err != nil {
 			return nil, fmt.Errorf("find the plan file: %w", err)
+		}
+	}
+	if o.Project != nil && !o.Proposed {
+		if m.Project, err = filepath.Abs(o.Project.Name); err != nil {
+			return nil, fmt.Errorf("find the project file: %w", err)
 		}
 	}
 	if o.Record != "" {

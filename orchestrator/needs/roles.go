@@ -10,9 +10,12 @@ import (
 	"strings"
 
 	"divisi/configs"
+	"divisi/internal/git"
 	"divisi/internal/spec"
 	"divisi/internal/usage"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/settings"
+	"divisi/orchestrator/store"
 	"divisi/subagents/mcp"
 )
 
@@ -117,14 +120,20 @@ func asks(role *spec.Role) bool {
 	return slices.Contains(role.Tools, spec.ToolDelegate) || slices.Contains(role.Tools, spec.ToolTransfer)
 }
 
-// Files reads the project and the roles of a repository, once: what a person is shown of them is what is used.
-func Files(repo string, roles []configs.File) (configs.RoleSet, spec.Project, error) {
-	set, rolesErr := configs.RolesWith(repo, roles)
-	project, projectErr := configs.Project(repo)
+// Files reads the project and the roles of a repository, once: what a person is shown of them is what is used. named is a project
+// file that the person names, nil for none.
+func Files(
+	state store.Dir, c *git.Checkout, roles []configs.File, named *configs.File,
+) (configs.RoleSet, *settings.Settings, error) {
+	set, rolesErr := configs.RolesWith(c.Top, roles)
+	s, projectErr := settings.Read(state, c, named)
 	if err := errors.Join(rolesErr, projectErr); err != nil {
-		return set, project, err
+		return set, nil, err
 	}
-	return set, project, set.Fit(&project)
+	if err := s.Check(&set); err != nil {
+		return set, nil, err
+	}
+	return set, s, set.Fit(&s.Project)
 }
 
 // Servers fails before anything is written when a role that the plan can come to has a tool server that could not be started

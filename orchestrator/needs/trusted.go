@@ -12,6 +12,7 @@ import (
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/internal/trust"
+	"divisi/orchestrator/settings"
 	"divisi/orchestrator/store"
 )
 
@@ -23,31 +24,33 @@ type Trust struct {
 	Trusted  bool     // nothing is requested, or a person agreed to exactly this
 	Agreed   time.Time
 	Changes  []string // since Agreed, + and -, where it was to another list
-	Paths    []string // ignored ones of the checkout that a run takes
 	Exposed  bool     // what has the network reaches every service of this machine
 	Fault    error    // why no decision can be read, which then counts as none
 	store    *trust.Store
+	// Settings are the project; nil where requests were given.
+	Settings *settings.Settings
 }
 
 // TrustOf compares what the files of the repository at dir request with the decision about it in the state directory. Where
-// requests are given, they are compared. An error of the files leaves requests out; what there is of them is returned with it.
-func TrustOf(ctx context.Context, stateDir, dir string, requests []string) (*Trust, error) {
+// requests are given, they are compared; named is a project file that the person names, nil for none. An error of the files
+// leaves requests out; what there is of them is returned with it.
+func TrustOf(ctx context.Context, stateDir, dir string, requests []string, named *configs.File) (*Trust, error) {
 	t := &Trust{Repo: dir, Requests: requests}
 	g, err := git.New(ctx)
 	if err != nil {
 		return t, err
 	}
 	checkout, inspected := g.Inspect(ctx, dir)
+	state := store.Dir{Path: stateDir}
 	if inspected == nil {
 		t.Repo = checkout.Top
 	}
 	if requests == nil {
 		set, rolesErr := configs.RolesWith(t.Repo, nil)
-		project, projectErr := configs.Project(t.Repo)
+		s, projectErr := settings.Of(ctx, state, dir, named)
 		if projectErr == nil {
-			t.Requests, projectErr = Requests(ctx, checkout, &project, set.Repository)
-			t.Paths = project.Environment.Paths
-			err = set.Fit(&project)
+			t.Requests, projectErr = Requests(ctx, checkout, s, set.Repository)
+			t.Settings, err = s, set.Fit(&s.Project)
 		}
 		err = errors.Join(rolesErr, projectErr, err)
 	}
@@ -57,7 +60,7 @@ func TrustOf(ctx context.Context, stateDir, dir string, requests []string) (*Tru
 		t.Fault = inspected
 		return t, err
 	}
-	t.store, t.Fault = store.Dir{Path: stateDir}.Decisions(checkout)
+	t.store, t.Fault = state.Decisions(checkout)
 	if t.Fault == nil && !t.Trusted {
 		t.compare()
 	}
@@ -67,7 +70,7 @@ func TrustOf(ctx context.Context, stateDir, dir string, requests []string) (*Tru
 // TwinTrustOf is the same for a setup and gates that are to run outside the sandbox: a decision of its own, about them and what
 // the files request.
 func TwinTrustOf(ctx context.Context, stateDir, dir string, setup []string, gates []spec.Gate) (*Trust, error) {
-	t, err := TrustOf(ctx, stateDir, dir, nil)
+	t, err := TrustOf(ctx, stateDir, dir, nil, nil)
 	t.Requests, t.Trusted = append(t.Requests, trust.Unconfined(setup, gates)...), false
 	t.Agreed, t.Changes = time.Time{}, nil
 	if t.store != nil {

@@ -97,6 +97,9 @@ func (own) keepTo(*model.RateLimit) {}
 
 func (w own) sign(cfg *worker.Config) (err error) {
 	cfg.Roles = slices.Collect(maps.Keys(w.Setup.Roles))
+	if cfg.Owner, err = fit.OwnGrants(); err != nil {
+		return err
+	}
 	if cfg.Key, err = depot.ReadKey(w.Key); err != nil {
 		return fmt.Errorf("take the key that signs receipts of run %s: %w", w.Run, err)
 	}

@@ -32,6 +32,8 @@ type Meta struct {
 	Record string `json:"record,omitempty"`
 	// Plan is the absolute path of the plan file; empty where a master planned.
 	Plan string `json:"plan,omitempty"`
+	// Project is the absolute path of the project file that a person named; empty for none.
+	Project string `json:"project,omitempty"`
 	// Demo reports that the repository is the demo's.
 	Demo bool `json:"demo,omitempty"`
 	// Strict reports that the run continues only where commands can be fully confined.

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"time"
 
+	"divisi/configs"
 	"divisi/orchestrator/store"
 )
 
@@ -52,6 +53,8 @@ type Options struct {
 	Store store.Dir
 	// Repo is the directory to check, Top the top of the repository that it is in.
 	Repo, Top string
+	// Project is a project file that the person names; nil for none.
+	Project *configs.File
 	// NATS is the URL of a server to check; empty means the built-in one.
 	NATS string
 	// Call allows one short call to each service of the project's models.

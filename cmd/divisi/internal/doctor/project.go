@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"os"
 	"slices"
@@ -12,18 +13,24 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/orchestrator/needs"
+	"divisi/orchestrator/settings"
 	"divisi/orchestrator/store"
 	"divisi/subagents/mcp"
 )
 
+// Settings are the project that runs use.
+func (o Options) Settings(ctx context.Context) (*settings.Settings, error) {
+	return settings.Of(ctx, o.Store, o.Top, o.Project)
+}
+
 // checkProject checks the repository's own files and what they need: keys, gates, roles.
 func (o Options) checkProject(ctx context.Context) []Finding {
 	set, rolesErr := configs.RolesWith(o.Top, nil)
-	p, projectErr := configs.Project(o.Top)
+	s, projectErr := o.Settings(ctx)
 	var found []Finding
 	var misfits error
 	if projectErr == nil {
-		misfits = set.Fit(&p)
+		misfits = errors.Join(s.Check(&set), set.Fit(&s.Project))
 	}
 	for _, err := range []error{projectErr, rolesErr, misfits} {
 		if err != nil {
@@ -42,6 +49,10 @@ func (o Options) checkProject(ctx context.Context) []Finding {
 	if projectErr != nil {
 		return found
 	}
+	if s.Place != "" {
+		found = append(found, fine("config", "%s", s.Place))
+	}
+	p := s.Project
 	g, checkout, unread := inspect(ctx, o.Store, o.Repo)
 	t := o.Trust(ctx)
 	return slices.Concat(found, t.findings(), o.writable(checkout), o.clone(ctx, g, checkout),

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"slices"
 
+	"divisi/configs"
 	"divisi/internal/git"
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/orchestrator/proof"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/settings"
 	"divisi/subagents/gate"
 	"divisi/subagents/gate/ci"
 	"divisi/subagents/gate/detect"
@@ -24,7 +26,9 @@ type Proposal struct {
 	Top, Head string   // the repository and the commit
 	Gates     []string // their names
 	CI        CI
+	named     string // the text of a project file that the person names in place of what was found; "" for none
 	found     detect.Proposal
+	kept      settings.Kept
 }
 
 // Propose reads the checked out commit of the repository that a directory is in.
@@ -34,6 +38,9 @@ func (o Options) Propose(ctx context.Context, dir string) (*Proposal, error) {
 		return nil, err
 	}
 	p := &Proposal{Top: checkout.Top, Head: checkout.Head}
+	if p.kept, err = settings.At(o.Store, checkout); err != nil {
+		return nil, err
+	}
 	err = mirrored(ctx, g, checkout, func(mirror *git.Repo) error {
 		p.found, err = detect.At(ctx, mirror, checkout.Head, detect.Options{
 			Whole: true, Has: detect.Installed, Servers: servers(ctx, checkout.Top),
@@ -50,6 +57,16 @@ func (o Options) Propose(ctx context.Context, dir string) (*Proposal, error) {
 	})
 	for i := range p.found.Gates {
 		p.Gates = append(p.Gates, p.found.Gates[i].Name)
+	}
+	if o.Project == nil || err != nil {
+		return p, err
+	}
+	named, err := configs.ParseProject(o.Project.Name, o.Project.Text)
+	if p.named = o.Project.Text; len(named.Gates) > 0 { // else those that were found
+		p.Gates = nil
+	}
+	for i := range named.Gates {
+		p.Gates = append(p.Gates, named.Gates[i].Name)
 	}
 	return p, err
 }
@@ -82,8 +99,14 @@ func (p *Proposal) Unserve() bool {
 	return taken
 }
 
+// Keep keeps the text of a project file outside of the repository, and returns where.
+func (p *Proposal) Keep(text string) (file string, err error) { return p.kept.Path, p.kept.Write(text) }
+
 // File is the proposal as a project file, with what is known of its gates; nil for nothing.
 func (p *Proposal) File(t *Trial) string {
+	if p.named != "" {
+		return p.named
+	}
 	if t == nil {
 		t = &Trial{}
 	}

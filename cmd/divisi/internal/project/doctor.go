@@ -9,6 +9,7 @@ import (
 
 	"divisi/cmd/divisi/internal/cli"
 	"divisi/cmd/divisi/internal/doctor"
+	"divisi/cmd/divisi/internal/runs"
 	"divisi/internal/usage"
 	"divisi/orchestrator/console/display"
 )
@@ -17,6 +18,7 @@ import (
 func NewDoctor(g *Globals) *cobra.Command {
 	var o doctor.Options
 	var compare, trusted bool
+	var project string
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check this machine and print fixes",
@@ -35,19 +37,20 @@ Exit codes:
 		Example: "  divisi doctor\n  divisi doctor --call --repo ../other\n  divisi doctor --output json\n  divisi doctor --twin",
 		RunE: func(c *cobra.Command, _ []string) error {
 			switch {
-			case compare && (o.Call || o.NATS != ""):
-				return usage.Errorf("--twin makes no other check: leave --call and --nats out")
+			case compare && (o.Call || o.NATS+project != ""):
+				return usage.Errorf("--twin makes no other check: leave --call, --nats and --project out")
 			case compare:
 				return g.twin(c.Context(), o.Repo, trusted)
 			case trusted:
 				return usage.Errorf("--trust-repo is for --twin: nothing else of the repository is run")
 			}
-			return g.examine(c.Context(), o)
+			return g.examine(c.Context(), o, project)
 		},
 	}
 	c.Flags().BoolVar(&compare, "twin", false, "compare setup and gates in the sandbox with those in your own shell")
 	c.Flags().BoolVar(&trusted, "trust-repo", false, "with --twin: allow its commands to run outside the sandbox, this time")
 	c.Flags().StringVar(&o.Repo, "repo", ".", "the repository whose gates, models and roles are checked")
+	runs.ProjectFlag(c.Flags(), &project)
 	c.Flags().StringVar(&o.NATS, "nats", "", "check the NATS server at this URL instead of the built-in one")
 	c.Flags().BoolVar(&o.Call, "call", false, "make one short call to each service of the project's models, for a few tokens")
 	return c
@@ -76,13 +79,16 @@ func (g *Globals) twin(ctx context.Context, repo string, trusted bool) error {
 }
 
 // examine prints each finding as soon as it is known.
-func (g *Globals) examine(ctx context.Context, o doctor.Options) error {
-	if err := cli.CheckDir(o.Repo); err != nil {
+func (g *Globals) examine(ctx context.Context, o doctor.Options, project string) (err error) {
+	if o.Project, err = runs.NamedProject(project); err == nil {
+		err = cli.CheckDir(o.Repo)
+	}
+	if err != nil {
 		return err
 	}
 	o.Store.Path, o.Store.Log, o.Top, o.Hint = g.StateDir, g.Log, cli.Top(o.Repo), cli.HintFor
 	o.Trust = func(ctx context.Context) doctor.Trust {
-		t, err := g.Trusting(ctx, o.Repo, nil)
+		t, err := g.TrustingWith(ctx, o.Repo, nil, o.Project)
 		if !t.Found && t.Trusted {
 			t.Fault = nil // a directory that is no repository requests nothing
 		}

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"divisi/cmd/divisi/internal/cli"
+	"divisi/cmd/divisi/internal/doctor"
 	"divisi/configs"
 	"divisi/internal/spec"
 	"divisi/internal/text"
@@ -33,9 +35,9 @@ and .claude/agents of the repository, from its .divisi/roles, and from --role fi
 name. Every error of a role file is reported.` + cli.Codes(cli.CodeOK, cli.CodeUsage),
 		Example: "  divisi roles\n  divisi roles generator\n  divisi roles --role my-role.md",
 		Args:    cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
-				return r.show(args[0])
+				return r.show(c.Context(), args[0])
 			}
 			return r.list()
 		},
@@ -53,7 +55,7 @@ name. Every error of a role file is reported.` + cli.Codes(cli.CodeOK, cli.CodeU
 		Long: "Show a role with every default filled in: its source, its model, tools and limits, its errors in this\n" +
 			"repository, and its instruction." + cli.Codes(cli.CodeOK, cli.CodeUsage),
 		Example: "  divisi roles show generator\n  divisi roles show reviewer --output json",
-		RunE:    func(_ *cobra.Command, args []string) error { return r.show(args[0]) },
+		RunE:    func(c *cobra.Command, args []string) error { return r.show(c.Context(), args[0]) },
 	}, newRolesValidate(r), newRolesNew(r))
 	return c
 }
@@ -64,6 +66,17 @@ func (r *rolesCommand) load() (configs.RoleSet, error) {
 		return configs.RoleSet{}, err
 	}
 	return configs.Roles(cli.Top(r.repo), r.files)
+}
+
+// project is the one that roles are used with.
+func (r *rolesCommand) project(ctx context.Context) (spec.Project, error) {
+	o := doctor.Options{Top: cli.Top(r.repo)}
+	o.Store.Path, o.Store.Log = r.StateDir, r.Log
+	s, err := o.Settings(ctx)
+	if err != nil {
+		return spec.Project{}, err
+	}
+	return s.Project, nil
 }
 
 func (r *rolesCommand) list() error {

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"reflect"
@@ -29,7 +30,7 @@ type shownRole struct {
 	Problems  []string `json:"problems,omitempty"`
 }
 
-func (r *rolesCommand) show(name string) error {
+func (r *rolesCommand) show(ctx context.Context, name string) error {
 	set, err := r.load()
 	role, ok := set.Roles[name]
 	if err != nil && (!ok || set.Breaks(name) || len(r.files) > 0) {
@@ -38,7 +39,7 @@ func (r *rolesCommand) show(name string) error {
 	if !ok {
 		return noRole(set, name)
 	}
-	project, err := configs.Project(cli.Top(r.repo))
+	project, err := r.project(ctx)
 	if err != nil {
 		return err
 	}

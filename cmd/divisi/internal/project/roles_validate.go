@@ -1,6 +1,7 @@
 package project
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"slices"
@@ -21,18 +22,18 @@ func newRolesValidate(r *rolesCommand) *cobra.Command {
 column. A file in .claude/agents or .gemini/agents is read as that program's agent: what of it is not
 honoured is noted, and is no error.` + cli.Codes(cli.CodeOK, cli.CodeUsage),
 		Example: "  divisi roles validate\n  divisi roles validate .divisi/roles/docwriter.md",
-		RunE:    func(_ *cobra.Command, args []string) error { return r.validate(args) },
+		RunE:    func(c *cobra.Command, args []string) error { return r.validate(c.Context(), args) },
 	}
 }
 
-func (r *rolesCommand) validate(files []string) error {
+func (r *rolesCommand) validate(ctx context.Context, files []string) error {
 	if err := cli.CheckDir(r.repo); err != nil {
 		return err
 	}
 	set, err := configs.Roles(cli.Top(r.repo), append(slices.Clone(r.files), files...))
 	wanted := func(file string) bool { return len(files) == 0 || slices.Contains(files, file) }
 	faults := append(faultsOf(errors.Join(set.Replaced...), wanted), faultsOf(err, wanted)...)
-	project, err := configs.Project(cli.Top(r.repo))
+	project, err := r.project(ctx)
 	if err != nil {
 		return errors.Join(append(faults, err)...)
 	}

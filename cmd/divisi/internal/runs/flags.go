@@ -18,7 +18,7 @@ var FlagGroups = []struct {
 	title string
 	Flags []string
 }{
-	{"What to do", []string{"plan", "repo", "base", "role", "dry-run", "brief", "brief-file", "model"}},
+	{"What to do", []string{"plan", "repo", "base", "role", "project", "dry-run", "brief", "brief-file", "model"}},
 	{"Approval and doubt", []string{"yes", "review", "on-doubt", "wait", "trust-repo", "allow-unverified", "allow-unread"}},
 	{"Limits and speed", []string{"budget", "parallel", "prove", "fresh-baseline", "sandbox"}},
 	{"Other machines", []string{"nats", "creds", "elsewhere", "detach", "send-environment", "reprove"}},

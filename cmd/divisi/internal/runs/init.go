@@ -25,7 +25,7 @@ const projectPlace = ".divisi/divisi.yaml"
 // initOptions are the flags of init.
 type initOptions struct {
 	runOptions
-	yes, print bool
+	yes, print, write bool
 }
 
 // NewInit makes divisi init.
@@ -33,18 +33,22 @@ func NewInit(g *Globals) *cobra.Command {
 	var o initOptions
 	c := &cobra.Command{
 		Use:   "init",
-		Short: "Detect setup and gates, try them once, and write .divisi/divisi.yaml",
+		Short: "Detect setup and gates, try them once, and keep them for later runs",
 		Long: `Propose setup and gates from lock files, manifests and test scripts, run them once on the checked out
-commit, and name what is missing, red or hidden there. Then write .divisi/divisi.yaml, the one file
-that it writes to your checkout, after you agree; an existing file is never changed. Setup has the
-network: before it runs you are asked whether you trust the repository.` +
+commit, and name what is missing, red or hidden there. Then keep them in the state directory, after you
+agree: for this repository and its other clones, known by the address of their remote origin. With
+--write they go to .divisi/divisi.yaml instead, the one file that it writes to your checkout; an
+existing file is never changed. Setup has the network: before it runs you are asked whether you trust
+the repository.` +
 			cli.CodesOfRuns(),
-		Example: "  divisi init\n  divisi init --print\n  divisi init --repo ../clone --trust-repo --yes",
+		Example: "  divisi init\n  divisi init --print\n  divisi init --write\n  divisi init --repo ../clone --trust-repo --yes",
 		RunE:    func(c *cobra.Command, _ []string) error { return g.init(c.Context(), &o) },
 	}
 	f := c.Flags()
 	f.StringVar(&o.Repo, "repo", ".", "the repository")
-	f.BoolVar(&o.yes, "yes", false, "write the file without prompting; it does not trust the repository")
+	f.BoolVar(&o.yes, "yes", false, "keep or write them without prompting; it does not trust the repository")
+	f.BoolVar(&o.write, "write", false, "write .divisi/divisi.yaml, to commit it, instead of keeping them elsewhere")
+	ProjectFlag(f, &o.project)
 	f.BoolVar(&o.trust, "trust-repo", false, "allow the proposed setup, this time; see divisi trust --help")
 	f.BoolVar(&o.print, "print", false, "print the proposal; run and write nothing")
 	f.StringVar(&o.sandbox, "sandbox", cli.SandboxAuto,
@@ -57,6 +61,10 @@ func (g *Globals) init(ctx context.Context, o *initOptions) error {
 		return err
 	}
 	var d doctor.Options
+	var err error
+	if d.Project, err = NamedProject(o.project); err != nil {
+		return err
+	}
 	d.Store.Path, d.Store.Log = g.StateDir, g.Log
 	p, err := d.Propose(ctx, o.Repo)
 	if err != nil {
@@ -70,7 +78,10 @@ func (g *Globals) init(ctx context.Context, o *initOptions) error {
 		_, err = fmt.Fprint(g.Out, p.File(nil))
 		return err
 	}
-	if err = g.chooseCI(ctx, o, p); err != nil {
+	if o.project == "" {
+		err = g.chooseCI(ctx, o, p)
+	}
+	if err != nil {
 		return err
 	}
 	if len(p.Gates) == 0 {
@@ -82,7 +93,7 @@ func (g *Globals) init(ctx context.Context, o *initOptions) error {
 	}
 	fmt.Fprintf(g.Out, "Found %s: %s\n", text.Count(len(p.Gates), "gate"), display.Sanitize(text.Some(p.Gates, maxFound)))
 	if o.unasked(g) {
-		fmt.Fprintln(g.Out, "Setup and gates are tried, and nothing is written without --yes")
+		fmt.Fprintln(g.Out, "Setup and gates are tried, and nothing is kept without --yes")
 	}
 	tried, err := g.try(ctx, o, p)
 	if err != nil {
@@ -92,7 +103,7 @@ func (g *Globals) init(ctx context.Context, o *initOptions) error {
 		fmt.Fprintln(g.Out, display.Sanitize(line))
 	}
 	if !p.Proves(tried) {
-		return cli.End(cli.CodeParked, "no gate proves anything on this commit, and nothing was written\n"+
+		return cli.End(cli.CodeParked, "no gate proves anything on this commit, and nothing was kept\n"+
 			"Fix the problems above, or start from the proposal: "+o.again(g)+" --print")
 	}
 	if len(tried.Derived) > 0 && !o.yes && g.Interactive() {
@@ -104,22 +115,41 @@ func (g *Globals) init(ctx context.Context, o *initOptions) error {
 		}
 		tried.Unread = err == nil
 	}
-	return g.writeProject(ctx, o, p.Top, p.File(tried))
+	return g.settleProject(ctx, o, p, p.File(tried))
 }
 
 // again is the beginning of another init of the same repository.
-func (o *initOptions) again(g *Globals) string { return g.Command() + " init" + o.inRepo() }
+func (o *initOptions) again(g *Globals) string {
+	again := g.Command() + " init" + o.inRepo()
+	if o.write {
+		again += " --write"
+	}
+	if o.project != "" {
+		again += " --project " + text.Shell(o.project)
+	}
+	return again
+}
+
+// place is where the settings go, in words.
+func (o *initOptions) place() string {
+	if o.write {
+		return "to " + projectPlace
+	}
+	return "for later runs, outside the repository"
+}
 
 // unasked reports whether no one can be asked for a yes that was not given.
 func (o *initOptions) unasked(g *Globals) bool { return !o.yes && !g.Interactive() }
 
 // try runs setup and gates once, as a run would for its baseline.
 func (g *Globals) try(ctx context.Context, o *initOptions, p *doctor.Proposal) (*doctor.Trial, error) {
-	o.Base, o.Trial = p.Head, true
-	o.Project = &orchestrator.File{Name: projectPlace, Data: []byte(p.File(nil))}
+	o.Base, o.Trial, o.Proposed = p.Head, true, o.project == ""
 	v, err := g.prepare(&o.runOptions)
 	if err != nil {
 		return nil, err
+	}
+	if o.Proposed {
+		o.Project = &orchestrator.File{Name: projectPlace, Data: []byte(p.File(nil))}
 	}
 	o.Approve, o.Decide, v.quiet = nil, nil, true
 	o.Trust = func(ctx context.Context, requests []string) (bool, error) {
@@ -151,7 +181,7 @@ func (g *Globals) try(ctx context.Context, o *initOptions, p *doctor.Proposal) (
 			return g.try(ctx, o, p)
 		}
 		dir := filepath.Join(p.Top, filepath.Dir(projectPlace))
-		return nil, cli.End(cli.CodeMachine, fmt.Sprintf("nothing was written: see above why %s is not ready for a run\n"+
+		return nil, cli.End(cli.CodeMachine, fmt.Sprintf("nothing was kept: see above why %s is not ready for a run\n"+
 			"Write a setup that works to %s, beginning with:\n  mkdir -p %s && %s --print > %s", p.Top, projectPlace,
 			text.Shell(dir), o.again(g), text.Shell(filepath.Join(p.Top, projectPlace))))
 	} else if err != nil {
@@ -176,39 +206,50 @@ func (g *Globals) printLines(lines []string) {
 	}
 }
 
-// writeProject writes the file after a yes.
-func (g *Globals) writeProject(ctx context.Context, o *initOptions, top, file string) error {
+// store keeps or writes a project file, and returns where.
+func (o *initOptions) store(p *doctor.Proposal, file string) (string, error) {
+	if o.write {
+		return projectPlace, cli.WriteNew(p.Top, projectPlace, file)
+	}
+	return p.Keep(file)
+}
+
+// settleProject keeps or writes the project file after a yes, and tells the ways on.
+func (g *Globals) settleProject(ctx context.Context, o *initOptions, p *doctor.Proposal, file string) error {
 	fmt.Fprintln(g.Out)
 	g.printLines(text.Lines(file))
+	what := "Keep this "
+	if o.write {
+		what = "Write this "
+	}
 	if !o.yes {
 		if o.unasked(g) {
-			_, err := fmt.Fprintf(g.Out, "\nNothing was written. To write it to %s: %s --trust-repo --yes\n",
-				projectPlace, o.again(g))
+			_, err := fmt.Fprintf(g.Out, "\nNothing was kept. To %s%s: %s --trust-repo --yes\n",
+				strings.ToLower(what), o.place(), o.again(g))
 			return err
 		}
-		if err := g.Confirm(ctx, g.Out, "\nWrite this to "+projectPlace+"?", "nothing was written"); err != nil {
+		if err := g.Confirm(ctx, g.Out, "\n"+what+o.place()+"?", "nothing was kept"); err != nil {
 			return err
 		}
 	}
-	err := cli.WriteNew(top, projectPlace, file)
-	if errors.Is(err, fs.ErrExist) {
+	repo, next := text.Shell(p.Top), ""
+	at, err := o.store(p, file)
+	switch {
+	case errors.Is(err, fs.ErrExist):
 		return usage.Errorf("%s already exists, and was not changed", projectPlace)
+	case err != nil:
+		return err
+	case o.write:
+		next = "  git -C " + repo + " add " + at + " && git -C " + repo + " commit -m 'Describe the repository to Divisi'\n"
 	}
+	t, err := g.Trusting(ctx, p.Top, nil)
 	if err != nil {
 		return err
 	}
-	t, err := g.Trusting(ctx, top, nil)
-	if err != nil {
-		return err
-	}
-	repo, trust := text.Shell(top), ""
 	if !t.Trusted {
-		trust = "  " + g.Command() + " trust --repo " + repo + "   # agree once to what the file requests, such as its setup\n"
+		next += "  " + g.Command() + " trust --repo " + repo + "   # agree once to what the file requests, such as its setup\n"
 	}
-	_, err = fmt.Fprintf(g.Out, "\nwrote %[1]s\nNext:\n"+
-		"  git -C %[2]s add %[1]s && git -C %[2]s commit -m 'Describe the repository to Divisi'\n"+
-		"%[3]s", projectPlace, repo, trust)
-	if err != nil {
+	if _, err := fmt.Fprintf(g.Out, "\nwrote %s\nNext:\n%s", at, next); err != nil {
 		return err
 	}
 	rows := [][]string{

@@ -59,6 +59,9 @@ func (g *Globals) plan(ctx context.Context, o runOptions, file *planFile) error 
 		return err
 	}
 	again := g.Command() + " run --plan " + text.Shell(file.name) + o.inRepo()
+	if o.project != "" {
+		again += " --project " + text.Shell(o.project)
+	}
 	for _, role := range o.roles {
 		again += " --role " + text.Shell(role)
 	}

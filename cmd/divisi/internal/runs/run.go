@@ -19,6 +19,7 @@ import (
 type runOptions struct {
 	orchestrator.Options
 	plan, sandbox string
+	project       string
 	dashboard     string
 	roles         []string
 	dryRun, trust bool
@@ -74,6 +75,7 @@ func (o *runOptions) startFlags(c *cobra.Command) {
 	f.StringVar(&o.Repo, "repo", ".", "the repository")
 	f.StringVar(&o.Base, "base", "", "start from this commit, ignoring uncommitted changes")
 	f.StringSliceVar(&o.roles, "role", nil, "additional role file (repeatable)")
+	ProjectFlag(f, &o.project)
 	f.IntVar(&o.Parallel, "parallel", 0, "agents at once (default from the project file, else 16)")
 	f.IntVar(&o.Budget, "budget", 0, "stop the run after this many tokens; resume continues it (default from the project file)")
 	f.BoolVar(&o.AllowUnverified, "allow-unverified", false, allowUnverified)
@@ -192,6 +194,11 @@ func (g *Globals) prepare(o *runOptions) (*view, error) {
 	read, err := configs.Read(names...)
 	if err != nil {
 		return nil, err
+	}
+	if named, err := NamedProject(o.project); err != nil {
+		return nil, err
+	} else if named != nil {
+		o.Project = &orchestrator.File{Name: named.Name, Data: []byte(named.Text)}
 	}
 	for _, f := range read {
 		o.Roles = append(o.Roles, orchestrator.File{Name: f.Name, Data: []byte(f.Text)})

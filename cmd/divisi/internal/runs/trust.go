@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"divisi/cmd/divisi/internal/cli"
+	"divisi/configs"
 	"divisi/internal/text"
 	"divisi/internal/usage"
 	"divisi/orchestrator/console/display"
@@ -26,8 +28,30 @@ type Trust struct {
 
 // Trusting compares requests, or nil for those of the files, with the decision about a repository.
 func (g *Globals) Trusting(ctx context.Context, dir string, requests []string) (*Trust, error) {
-	t, err := needs.TrustOf(g.Log.WithContext(ctx), g.StateDir, dir, requests)
+	return g.TrustingWith(ctx, dir, requests, nil)
+}
+
+// TrustingWith does so for a project file that the person names; nil for none.
+func (g *Globals) TrustingWith(ctx context.Context, dir string, requests []string, named *configs.File) (*Trust, error) {
+	t, err := needs.TrustOf(g.Log.WithContext(ctx), g.StateDir, dir, requests, named)
 	return &Trust{Trust: t}, err
+}
+
+// ProjectFlag is the flag of commands that read a project.
+func ProjectFlag(f *pflag.FlagSet, name *string) {
+	f.StringVar(name, "project", "", "a project file in the place of .divisi/divisi.yaml and of what divisi init keeps")
+}
+
+// NamedProject reads the file of that flag; nil where it is not given.
+func NamedProject(name string) (*configs.File, error) {
+	if name == "" {
+		return nil, nil
+	}
+	read, err := configs.Read(name)
+	if err != nil {
+		return nil, err
+	}
+	return &read[0], nil
 }
 
 // Text lists the requests, with what changed since the earlier decision; it is empty where there are none.

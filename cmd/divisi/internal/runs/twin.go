@@ -22,10 +22,11 @@ func (g *Globals) Twin(ctx context.Context, repo string, trusted bool) ([]doctor
 	var d doctor.Options
 	d.Store.Path, d.Store.Log = g.StateDir, g.Log
 	d.Top = cli.Top(repo)
-	project, err := configs.Project(d.Top)
+	found, err := d.Settings(ctx)
 	if err != nil {
 		return nil, err
 	}
+	project := found.Project
 	file, gates, err := d.Commands(ctx, repo, &project)
 	switch {
 	case err != nil:
@@ -34,7 +35,7 @@ func (g *Globals) Twin(ctx context.Context, repo string, trusted bool) ([]doctor
 		return nil, usage.Errorf("no gate is configured or was detected in %s: there is nothing to compare; see docs/project.md",
 			display.Sanitize(d.Top))
 	case file != "":
-		o.Project = &orchestrator.File{Name: projectPlace, Data: []byte(file)}
+		o.Project, o.Proposed = &orchestrator.File{Name: projectPlace, Data: []byte(file)}, true
 		if project, err = configs.ParseProject(projectPlace, file); err != nil {
 			return nil, err
 		}
