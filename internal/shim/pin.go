@@ -17,6 +17,9 @@ import (
 // Pin is a version of a program that a file of the repository names.
 type Pin struct{ File, Program, Version string }
 
+// maxVersion bounds, in bytes, a version.
+const maxVersion = 40
+
 // maxPinFile bounds, in bytes, a file that names a version.
 const maxPinFile = 1 << 20
 
@@ -39,7 +42,7 @@ func Pins(dir string) (pins []Pin) {
 	add := func(file, program, version string) {
 		version = strings.TrimPrefix(strings.TrimSpace(version), "v")
 		found := number.FindString(version)
-		if program == "" || !strings.HasPrefix(version, found) || found == "" ||
+		if program == "" || !strings.HasPrefix(version, found) || found == "" || len(found) > maxVersion ||
 			slices.ContainsFunc(pins, func(p Pin) bool { return p.Program == program }) {
 			return
 		}

@@ -6,6 +6,7 @@ package shim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -20,6 +21,9 @@ import (
 
 // patience is how long a version manager may take for an answer.
 const patience = 5 * time.Second
+
+// errSilent reports that a version manager did not answer.
+var errSilent = errors.New("does not answer")
 
 // maxAnswer bounds, in bytes, what is read of an answer.
 const maxAnswer = 4 << 10
@@ -56,6 +60,9 @@ func Environ(ctx context.Context, environ []string, dir string, commands [][]str
 			program, err := which(ctx, environ, dir, manager, name)
 			if err != nil && slices.Contains(words, name) {
 				notes = append(notes, fmt.Sprintf("commands do not find the %s of your shell: %v", name, err))
+			}
+			if errors.Is(err, errSilent) {
+				break // it would be as long for each name
 			}
 			if err != nil {
 				continue
@@ -155,7 +162,7 @@ func answer(ctx context.Context, environ []string, dir, program string, args ...
 	err := cmd.Run()
 	switch {
 	case ctx.Err() != nil:
-		return "", fmt.Errorf("%s %s does not answer within %s", filepath.Base(program), strings.Join(args, " "), patience)
+		return "", fmt.Errorf("%s %s %w within %s", filepath.Base(program), strings.Join(args, " "), errSilent, patience)
 	case err != nil:
 		return "", fmt.Errorf("%s %s: %w: %s", filepath.Base(program), strings.Join(args, " "), err,
 			text.Clip(text.OneLine(failed.String()+said.String()), maxLine))

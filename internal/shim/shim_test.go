@@ -116,6 +116,27 @@ func TestBadAnswersOfAManager(t *testing.T) {
 	}
 }
 
+// A manager that hangs is not asked for each of its programs.
+func TestAManagerThatHangs(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("waits for it once")
+	}
+	dir := home(t)
+	asked := filepath.Join(dir, "asked")
+	for _, name := range []string{"python3", "node", "ruby"} {
+		write(t, filepath.Join(dir, ".asdf/shims", name), "")
+	}
+	write(t, filepath.Join(dir, ".asdf/bin/asdf"), "echo $2 >> "+asked+"; exec sleep 60")
+	env := []string{"PATH=" + filepath.Join(dir, ".asdf/shims") + ":/usr/bin:/bin"}
+	_, _, notes := Environ(t.Context(), env, home(t), [][]string{{"python3"}}, nil)
+	require.Len(t, notes, 1)
+	require.Contains(t, notes[0], "asdf which python3 does not answer within 5s")
+	data, err := os.ReadFile(asked)
+	require.NoError(t, err)
+	require.Equal(t, "python3\n", string(data))
+}
+
 // A shim that looks into the home starts another program, or none, where the home is private.
 func TestProgramsThatDependOnTheHome(t *testing.T) {
 	t.Parallel()
