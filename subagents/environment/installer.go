@@ -73,7 +73,8 @@ var (
 		},
 		poetry.as("poetry", "install"), poetry.as("poetry", "sync"),
 		{
-			argv: []string{"bundle", "install"}, files: []string{"Gemfile", "Gemfile.lock", "gems.rb", "gems.locked", ".ruby-version"},
+			argv:  []string{"bundle", "install"},
+			files: []string{"Gemfile", "Gemfile.lock", "gems.rb", "gems.locked", ".ruby-version"},
 			below: []string{".bundle"}, locks: []string{"Gemfile.lock", "gems.locked"},
 		},
 		maven.as("mvn"), maven.as("./mvnw"), gradle.as("gradle"), gradle.as("./gradlew"),
@@ -232,13 +233,13 @@ func (i *installer) limited(words []string) bool {
 	})
 }
 
-// namesFile reports whether words of a command name what it reads beside the files that are known: a package of the tree, a script,
-// or another manifest.
+// namesFile reports whether words of a command name what it reads beside the files that are known: a package of the tree, a
+// script, or another manifest.
 func (i *installer) namesFile(words []string) bool {
 	return slices.ContainsFunc(words, func(word string) bool {
 		name, _, _ := strings.Cut(word, "=")
-		return !strings.HasPrefix(word, "-") && i.only == "" && len(i.files) > 0 && (word == "." || nodeSource.MatchString(word)) ||
-			slices.Contains([]string{"--gemfile", "--script"}, name)
+		source := word == "." || !strings.HasPrefix(word, "-") && nodeSource.MatchString(word)
+		return source && i.only == "" && len(i.files) > 0 || slices.Contains([]string{"--gemfile", "--script"}, name)
 	})
 }
 

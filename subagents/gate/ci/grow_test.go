@@ -34,7 +34,7 @@ func TestFilesThatGrow(t *testing.T) {
 // A gate of a directory stands for no command at the top.
 func TestGatesOfDirectories(t *testing.T) {
 	t.Parallel()
-	found := Read([]string{workflow}, func(file string) ([]byte, error) {
+	found := Read([]string{workflow}, func(string) ([]byte, error) {
 		return []byte("on: push\njobs: {a: {steps: [{run: pytest}, {run: pytest, working-directory: sub}]}}\n"), nil
 	})
 	gates := []spec.Gate{{Name: "g", Command: []string{"env", "--chdir=sub", "python3", "-m", "pytest", "-q"}}}
