@@ -70,18 +70,24 @@ func (s *Slot) applyIndex(ctx context.Context, r *scanned) error {
 	if is := s.stampIn(indexFile); is == (fileStamp{}) || is == s.handed.index && s.indexed == s.handed.commit {
 		return nil // without an index commands have no repository
 	}
-	if s.indexed == "" { // the last scan came to no end
-		if _, err := s.git.Run(ctx, s.at(), nil, "read-tree", s.handed.commit); err != nil {
-			return fmt.Errorf("read the index again: %w", err)
-		}
-		s.indexed = s.handed.commit
-	}
 	foreign := filepath.Join(s.gitDir, "commands")
 	err := s.copyIndex(foreign)
 	if err == nil {
 		err = s.obeyForeign(ctx, foreign, r)
 	}
 	return errors.Join(err, Remove(foreign))
+}
+
+// readAgain reads the index again where the last scan came to no end: a list of changes against what is left of it lacks some.
+func (s *Slot) readAgain(ctx context.Context) error {
+	if s.indexed != "" || s.handed.commit == "" {
+		return nil
+	}
+	if _, err := s.git.Run(ctx, s.at(), nil, "read-tree", s.handed.commit); err != nil {
+		return fmt.Errorf("read the index again: %w", err)
+	}
+	s.indexed = s.handed.commit
+	return nil
 }
 
 // copyIndex makes a repository with the index of commands, and with the parts that it shares with earlier ones.

@@ -49,6 +49,9 @@ func (s *Slot) draft(ctx context.Context) (string, *git.Draft, error) {
 // scan does it once.
 func (s *Slot) scan(ctx context.Context) (tree string, d *git.Draft, err error) {
 	look := func(args ...string) ([]byte, error) { return s.look(ctx, "", args...) }
+	if err := s.readAgain(ctx); err != nil {
+		return "", nil, err
+	}
 	dirs := s.touched()
 	if err := s.dropPipes(ctx, dirs); err != nil {
 		return "", nil, err

@@ -179,6 +179,23 @@ func TestSlowTreeIsGits(t *testing.T) {
 	require.True(t, indexed > 0 || testing.Short(), "a short run may draw no odd name")
 }
 
+// A file takes the place of a directory, then the directory that of the file: git refuses the index half way, and the second look
+// has the removals too.
+func TestTheSecondLookBeginsAnew(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, map[string]string{"a.txt": "a\n", "d/e/f": "f\n", "d/e/g": "g\n"})
+	s := b.slot(t)
+	require.NoError(t, s.Reset(t.Context(), b.base))
+	for _, step := range [][][2]string{{{"d/.gitattributes", "h\n"}}, {{"d", "h\n"}}, {{"d/e/g", "new\n"}}} {
+		for _, c := range step {
+			change(t, s.Dir(), c[0], "write", c[1])
+		}
+		p, _, err := s.Collect(t.Context(), b.base, "m", author, noon)
+		require.NoError(t, err)
+		require.Equal(t, b.byAdd(t, filepath.Join(t.TempDir(), "own"), s.Dir(), b.base), p.Tree)
+	}
+}
+
 // Git leaves directories without a file out of the trees that it writes.
 func TestTreeOfABaseWithAnEmptyDirectory(t *testing.T) {
 	t.Parallel()
