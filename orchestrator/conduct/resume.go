@@ -19,6 +19,18 @@ import (
 	"divisi/orchestrator/store"
 )
 
+// foldToResume folds the log of a run, which can and may go on.
+func (h *Half) foldToResume(ctx context.Context, o *ResumeOptions) (*run.State, error) {
+	st, err := h.Dir.Fold(ctx, h.Bus, o.Run)
+	if err == nil {
+		err = resumable(st, o)
+	}
+	if err == nil {
+		err = needs.Continues(&st.Spec.Project, o.AllowUnverified || o.AllowUnread)
+	}
+	return st, err
+}
+
 // ResumeHosted continues a run as Resume does, for the host that conducts it.
 func ResumeHosted(ctx context.Context, o *ResumeOptions, from Hosting) (_ *client.Run, err error) {
 	h, err := newHalf(ctx, &o.Machine)
@@ -54,13 +66,7 @@ func ResumeHosted(ctx context.Context, o *ResumeOptions, from Hosting) (_ *clien
 	if m.Order != "" {
 		return h.carry(ctx, o, m)
 	}
-	st, err := h.Dir.Fold(ctx, h.Bus, o.Run)
-	if err == nil {
-		err = resumable(st, o)
-	}
-	if err == nil {
-		err = needs.Continues(&st.Spec.Project, o.AllowUnverified || o.AllowUnread)
-	}
+	st, err := h.foldToResume(ctx, o)
 	if err != nil {
 		return nil, err
 	}

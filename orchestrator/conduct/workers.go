@@ -37,8 +37,8 @@ type workers interface {
 type machine interface {
 	// places is how many agents work at once where no one says.
 	places() int
-	// check returns why they cannot begin, gates why they cannot run a gate, programs why gates would start other programs than the
-	// user's shell, where the run does not allow unverified changes. Other machines are not checked.
+	// check returns why they cannot begin, gates why they cannot run a gate, programs why gates would start other programs than
+	// the user's shell, where the run does not allow unverified changes. Other machines are not checked.
 	check(ctx context.Context) error
 	gates() error
 	programs(ctx context.Context, allow bool) error

@@ -2,7 +2,6 @@ package decision
 
 import (
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,6 +12,6 @@ func TestEveryKindIsDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/decide.md")
 	require.NoError(t, err)
 	for _, k := range kinds {
-		require.True(t, strings.Contains(string(page), "\n| `"+string(k.name)+"` |"), "docs/decide.md has no row for %s", k.name)
+		require.Contains(t, string(page), "\n| `"+string(k.name)+"` |", "docs/decide.md has no row for %s", k.name)
 	}
 }

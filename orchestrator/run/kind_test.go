@@ -2,7 +2,6 @@ package run
 
 import (
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,7 +15,7 @@ func TestEveryKindOfTheConductorIsFoldedAndDocumented(t *testing.T) {
 	require.NoError(t, err)
 	for _, kind := range contextscope.OfConductor {
 		require.Contains(t, payloads, kind)
-		require.True(t, strings.Contains(string(page), "\n| `"+string(kind)+"` |"), "docs/log.md has no row for %s", kind)
+		require.Contains(t, string(page), "\n| `"+string(kind)+"` |", "docs/log.md has no row for %s", kind)
 	}
 	require.Len(t, payloads, len(contextscope.OfConductor))
 	require.Panics(t, func() { Append{Data: "text"}.Kind() })

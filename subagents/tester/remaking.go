@@ -120,8 +120,8 @@ func asGate(command []string) spec.Gate { return spec.Gate{Name: "setup", Comman
 
 const unknown = "setup"
 
-// findMadeOf finds the changed files that the setup has read to make places again: as a gate must read them, with probes where that
-// is a question. Then it makes the places once more.
+// findMadeOf finds the changed files that the setup has read to make places again: as a gate must read them, with probes where
+// that is a question. Then it makes the places once more.
 func (t *Executor) findMadeOf(
 	ctx context.Context, reading *grade.Reading, where gate.Where, places []string,
 ) (*hindrance, error) {

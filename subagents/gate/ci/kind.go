@@ -48,8 +48,9 @@ func kindOf(list []string) kind {
 var (
 	assignment = lazyregexp.New(`(?s)^([A-Za-z_][A-Za-z0-9_]*)=(.*)$`)
 	// cosmetic are variables in front of a command that do not change what it finds; matters matches those of a job that do.
-	cosmetic = lazyregexp.New(`^(CI|.*COLOR.*|.*CACHE.*|PYTHON(PATH|UNBUFFERED)|RUST_BACKTRACE|NODE_OPTIONS|TERM|LANG|LC_.*|HUSKY)$`)
-	matters  = lazyregexp.New(`^(GO(OS|ARCH|EXPERIMENT)|CGO_ENABLED|.*FLAGS|CC|CXX|.*_ENV|.*TAGS|.*TEST.*|TZ)$`)
+	cosmetic = lazyregexp.New(`^(CI|.*COLOR.*|.*CACHE.*|PYTHON(PATH|UNBUFFERED)|RUST_BACKTRACE|` +
+		`NODE_OPTIONS|TERM|LANG|LC_.*|HUSKY)$`)
+	matters = lazyregexp.New(`^(GO(OS|ARCH|EXPERIMENT)|CGO_ENABLED|.*FLAGS|CC|CXX|.*_ENV|.*TAGS|.*TEST.*|TZ)$`)
 	// valued are flags of launchers that have a value of their own.
 	valued = strings.Fields("--group --extra --with --python -p --package -c --source -u --only-group")
 )
