@@ -94,7 +94,8 @@ func (c Caches) Search(environ []string) string {
 
 // Inherits names, for a digest, the settings beside its search path that commands take from an environment.
 func (c Caches) Inherits(environ []string) string {
-	return " " + c.Go.Choice + " " + stage.Lookup(environ, zone)
+	value, has := stage.Find(environ, zone)
+	return fmt.Sprintf(" %s %t %s", c.Go.Choice, has, value)
 }
 
 // Cache describes a cache for a command: for Settings.Vars, Settings.Defaults, Settings.Path, Command.Writable, Command.Readable

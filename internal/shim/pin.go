@@ -95,7 +95,7 @@ func Pinned(ctx context.Context, environ []string, dir string, names []string) (
 			continue
 		}
 		version := versionOf(ctx, environ, p.Program)
-		if version == "" || p.Meets(version) {
+		if version == "" || p.Meets(version) || switches(dir, p.Program, version) {
 			continue
 		}
 		if bin := nvm(environ, p); bin != "" {
@@ -108,6 +108,13 @@ func Pinned(ctx context.Context, environ []string, dir string, names []string) (
 			p.File, p.Program, p.Version, version, p.Version))
 	}
 	return environ, notes
+}
+
+// switches reports whether a program starts by itself, in a checkout, the version that this names: pnpm from 9.7 on, and yarn
+// where its settings have a path.
+func switches(dir, program, version string) bool {
+	return program == "pnpm" && newer(version, "9.6.999") ||
+		program == "yarn" && strings.Contains(readPin(dir, ".yarnrc.yml"), "yarnPath:")
 }
 
 // versionOf is the first number that a program prints for --version; "" for none.

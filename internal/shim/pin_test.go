@@ -60,6 +60,12 @@ func TestThePinBeatsThePath(t *testing.T) {
 	_, notes = Pinned(t.Context(), env, dir, []string{"python3"})
 	require.Empty(t, notes, "no command uses it")
 
+	require.True(t, switches(dir, "pnpm", "9.7.0"))
+	require.False(t, switches(dir, "pnpm", "9.6.1"))
+	require.False(t, switches(dir, "yarn", "1.22.22"))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, ".yarnrc.yml"), []byte("yarnPath: .yarn/releases/yarn-4.5.0.cjs\n"), 0o600))
+	require.True(t, switches(dir, "yarn", "1.22.22"))
+
 	env = append(env, "NVM_DIR="+filepath.Join(dir, "nvm"))
 	for _, version := range []string{"v18.9.0", "v18.20.4", "v180.1.0", "v20.0.0"} {
 		write(t, filepath.Join(dir, "nvm/versions/node", version, "bin/node"), "echo "+version)
