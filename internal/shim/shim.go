@@ -28,10 +28,11 @@ var errSilent = errors.New("does not answer")
 // maxAnswer bounds, in bytes, what is read of an answer.
 const maxAnswer = 4 << 10
 
-// Replaced is a directory of shims, and those of the programs that they stand for.
+// Replaced is a directory of shims, and those of the programs that they stand for. Named reports whether a command names one.
 type Replaced struct {
 	Shims string
 	Dirs  []string
+	Named bool
 }
 
 // Environ replaces in the PATH of an environment the directories of shims by those of the real programs, which their managers
@@ -67,7 +68,7 @@ func Environ(ctx context.Context, environ []string, dir string, commands [][]str
 			if err != nil {
 				continue
 			}
-			r.Dirs = append(r.Dirs, filepath.Dir(program))
+			r.Dirs, r.Named = append(r.Dirs, filepath.Dir(program)), r.Named || slices.Contains(words, name)
 		}
 		replaced, kept = append(replaced, r), append(kept, r.Dirs...)
 	}

@@ -67,7 +67,7 @@ echo `+versions+`/*/bin/"$2"`)
 				dirs = append(dirs, filepath.Join(versions, "4/bin"))
 			}
 			require.Equal(t, "/first:"+strings.Join(dirs, ":")+":"+filepath.Join(dir, "bin")+":/usr/bin:/bin", stage.Lookup(got, "PATH"))
-			require.Equal(t, []Replaced{{shims, dirs}}, replaced)
+			require.Equal(t, []Replaced{{shims, dirs, true}}, replaced)
 			require.Len(t, notes, 1)
 			require.Contains(t, notes[0], "commands do not find the gone of your shell: ")
 			require.Contains(t, notes[0], "gone: not installed")

@@ -41,7 +41,7 @@ func (s *Shell) Environ(ctx context.Context, order *run.Spec, dir string) []stri
 		s.environ, pinned = shim.Pinned(ctx, s.environ, dir, append(shim.Words(ran), environment.Names(ran)...))
 		s.notes = append(s.notes, pinned...)
 		for _, r := range replaced {
-			if len(r.Dirs) > 0 {
+			if r.Named {
 				s.notes = append(s.notes,
 					fmt.Sprintf("commands have %s in place of the shims in %s", text.Some(r.Dirs, maxWhy), r.Shims))
 			}
