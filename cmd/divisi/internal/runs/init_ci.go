@@ -20,8 +20,8 @@ func (g *Globals) chooseCI(ctx context.Context, o *initOptions, p *doctor.Propos
 	g.printLines(p.CI.Lines())
 	n := p.CI.Offers()
 	if n > 0 && (o.yes || !g.Interactive()) {
-		_, err := fmt.Fprintln(g.Out, "The numbered ones become no gates: choose on a terminal without --yes, "+
-			"or move them from ci.skip to gates in "+projectPlace)
+		_, err := fmt.Fprintln(g.Out, "The numbered ones become no gates: choose on a terminal without --yes, or move them from "+
+			"ci.skip to gates in the file below")
 		return err
 	}
 	for n > 0 {
