@@ -160,8 +160,7 @@ type Spec struct {
 	Copies []string `json:"copies,omitempty"`
 	// Missing lists things that trees lack because the checkout does not have them, each with the command that gets it.
 	Missing []string `json:"missing,omitempty"`
-	// Programs tells of programs of the gates that commands have in another version than the user's shell: nothing is proven by
-	// them.
+	// Programs tells of programs of the gates that are others for commands than for the user's shell: nothing is proven then.
 	Programs []string `json:"programs,omitempty"`
 	// Plan is the plan file's content; nil where a master plans.
 	Plan        *spec.Plan           `json:"plan,omitempty"`

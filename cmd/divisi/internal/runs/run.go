@@ -1,3 +1,5 @@
+// Package runs has the commands that begin, continue and follow a run: what they ask a person, the live view, the terminal board
+// and the page.
 package runs
 
 import (
@@ -7,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"divisi/cmd/divisi/internal/acts"
 	"divisi/cmd/divisi/internal/cli"
 	"divisi/configs"
 	"divisi/internal/text"
@@ -242,3 +245,6 @@ func (g *Globals) trusted(ctx context.Context, o *runOptions, requests []string)
 	}
 	return true, t.settle(ctx, g)
 }
+
+// Globals are those of every command, which can also decide for a person.
+type Globals struct{ acts.Globals }
