@@ -43,7 +43,7 @@ func CI(ctx context.Context, mirror *git.Repo, s *run.Spec) (notes []string, err
 		}
 	}
 	if s.Project.CI.Skip != nil && len(open) > 0 {
-		notes = append(notes, text.OneLine(fmt.Sprintf("init is stale: CI has %s that .divisi/divisi.yaml names neither "+
+		notes = append(notes, text.OneLine(fmt.Sprintf("init is stale: CI has %s that the project names neither "+
 			"in gates nor in ci.skip: %s", text.Count(len(open), "command"), text.Some(open, maxOpen))))
 	}
 	return notes, nil
