@@ -139,11 +139,11 @@ func which(ctx context.Context, environ []string, dir, manager, name string) (st
 
 // within reports whether a program lies in a checkout: one without a version manager of its own has no programs of one.
 func within(dir, program string) bool {
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
+	if target, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = target
 	}
-	if real, err := filepath.EvalSymlinks(program); err == nil {
-		program = real
+	if target, err := filepath.EvalSymlinks(program); err == nil {
+		program = target
 	}
 	rel, err := filepath.Rel(dir, program)
 	return err == nil && filepath.IsLocal(rel) && filepath.Clean(dir) != string(filepath.Separator)
