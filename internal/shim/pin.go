@@ -119,11 +119,11 @@ func switches(dir, program, version string) bool {
 
 // versionOf is the first number that a program prints for --version; "" for none.
 func versionOf(ctx context.Context, environ []string, name string) string {
-	line, fails, err := version(ctx, environ, "", name)
+	said, fails, err := version(ctx, environ, "", name)
 	if err != nil || fails {
 		return "" // a program that does not start is another matter
 	}
-	return number.FindString(line)
+	return number.FindString(firstLine(said))
 }
 
 // nvm is the directory of the newest node of nvm that meets a pin; "" for none.

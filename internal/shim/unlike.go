@@ -28,6 +28,9 @@ var (
 	own      = []string{"HOME", "TMPDIR", "PATH", "LANG", "LANGUAGE", "LC_ALL", "TERM", "CI"}
 )
 
+// unwritable matches the complaint of a program about a file that it cannot write.
+var unwritable = lazyregexp.New(`(?i)read-only|permission denied|cannot (?:create|write|open)|operation not permitted`)
+
 // Unlike returns a line for each program of some commands that depends on the user's home or variables, which commands do not
 // see: scripts on PATH, outside the system's directories, that print another first line for --version without them, or fail. Both
 // runs are confined, in an empty directory: a script can take --version for anything, and the repository names it. Where commands
@@ -42,14 +45,14 @@ func Unlike(ctx context.Context, environ []string, commands [][]string) (differ 
 		if err != nil {
 			return nil, err
 		}
-		if broken { // it may have wanted to write to the home, or takes no --version
-			continue
+		if broken && unwritable.MatchString(here) {
+			continue // the home that it wants to write is shown for reading alone
 		}
 		there, fails, err := version(ctx, environ, "", name)
 		if err != nil {
 			return nil, err
 		}
-		if here != there || fails {
+		if here, there = firstLine(here), firstLine(there); here != there || fails && !broken {
 			differ = append(differ, fmt.Sprintf("%s is another program for commands (the shim of a version manager?): its "+
 				"version is %q there, and %q in your shell", name, there, here))
 		}
@@ -57,8 +60,8 @@ func Unlike(ctx context.Context, environ []string, commands [][]string) (differ 
 	return differ, nil
 }
 
-// version is the first line that a program prints for --version, and whether it fails; see confined.
-func version(ctx context.Context, environ []string, home, name string) (line string, fails bool, err error) {
+// version is what a program prints for --version, and whether it fails; see confined.
+func version(ctx context.Context, environ []string, home, name string) (said string, fails bool, err error) {
 	room, err := os.MkdirTemp("", "divisi-programs-")
 	if err != nil {
 		return "", false, fmt.Errorf("make a temporary directory: %w", err)
@@ -73,7 +76,7 @@ func version(ctx context.Context, environ []string, home, name string) (line str
 	if err != nil {
 		return "", false, fmt.Errorf("try the program %s: %w", name, err)
 	}
-	return firstLine(out.Text()), out.ExitCode != 0 || out.TimedOut, nil
+	return out.Text(), out.ExitCode != 0 || out.TimedOut, nil
 }
 
 // confined is a command in a room of its own, without network. One with the user's home reads it, and sees the user's variables
