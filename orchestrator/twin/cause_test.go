@@ -31,7 +31,7 @@ var planted = []struct {
 	{Home, red("FileNotFoundError: [Errno 2] No such file or directory: '/divisi/home/.config/app/settings.toml'"), green, "home of their own"},
 	{Home, red("*** Please tell me who you are.", "fatal: unable to auto-detect email address"), green, ""},
 	{Cache, red("a.go:3:8: module lookup disabled by GOPROXY=off"), green, "setup: [COMMAND]"},
-	{Cache, red("npm error code ENOTCACHED", "npm error request to https://registry.npmjs.org/left-pad failed: cache mode is 'only-if-cached'"), green, ""},
+	{Cache, red("npm error code ENOTCACHED", "npm error request to https://registry.example.org/left-pad failed: cache mode is 'only-if-cached'"), green, ""},
 	{Cache, red("[ERROR] Cannot access central (https://repo.maven.apache.org/maven2) in offline mode"), green, ""},
 	{Variable, red("panic: environment variable APP_MODE is not set"), Outcome{Gate: "test", Variables: []string{"APP_MODE"}}, "env: [APP_MODE]"},
 	{Variable, red("./check.sh: line 3: FIXTURES: unbound variable"), Outcome{Gate: "test", Variables: []string{"FIXTURES"}}, "env: [FIXTURES]"},

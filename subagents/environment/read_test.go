@@ -13,7 +13,7 @@ import (
 	"divisi/subagents/environment"
 )
 
-// whole is the recipe of a setup of which only its run tells what it reads, on some tree.
+// whole is the recipe, on some tree, of a setup whose inputs its run alone tells.
 func whole(tree string) environment.Recipe {
 	r := recipe("sh", "setup.sh")
 	r.Files = map[string]string{environment.WholeTree: tree}

@@ -62,7 +62,7 @@ also accepts each other patch of the run that is alike, held now or later, until
 	return c
 }
 
-// Walk shows what is open, and asks about it on a terminal.
+// Walk shows the open decisions, and asks about each on a terminal.
 func (g *Globals) Walk(ctx context.Context, run string) error {
 	open, err := g.openDecisions(ctx, run)
 	switch {

@@ -31,7 +31,7 @@ alone is a task of the newest run. divisi give then hands it in.`,
 	}
 }
 
-// TakenText writes what was checked out, and where.
+// TakenText writes the commit that was checked out, and its place.
 func (g *Globals) TakenText(b *strings.Builder, data json.RawMessage) error {
 	var t struct {
 		Run     string   `json:"run"`

@@ -18,7 +18,7 @@ import (
 	"divisi/orchestrator/console/reports"
 )
 
-// PrintEnd prints what the gates found beyond their verdicts, and what to do next. The console has shown how the run stands.
+// PrintEnd prints the findings of the gates beyond their verdicts, and the next steps. The console has shown the state of the run.
 func (g *Globals) PrintEnd(run string, end *orchestrator.Result) error {
 	called := slices.Clone(end.Next)
 	for i := range called {
@@ -90,7 +90,7 @@ func (g *Globals) CallsIn(report json.RawMessage) (json.RawMessage, error) {
 // maxStat bounds the files of a diff stat that are listed one by one.
 const maxStat = 30
 
-// WriteStat writes what the branch changes, as git diff --stat does.
+// WriteStat writes the changes of the branch, as git diff --stat does.
 func WriteStat(b *strings.Builder, end *orchestrator.Result) {
 	added, deleted := 0, 0
 	var rows [][]string

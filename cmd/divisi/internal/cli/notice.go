@@ -155,5 +155,5 @@ func (n *notices) once(ctx context.Context, one console.Notice) error {
 	return nil
 }
 
-// Notice tells a person what a service has to say.
+// Notice tells a person the message of a service.
 func (g *Globals) Notice(text string) { fmt.Fprintln(&g.Notes, display.Visible(text)) }

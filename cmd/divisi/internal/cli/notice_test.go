@@ -13,7 +13,7 @@ import (
 	"divisi/orchestrator/console"
 )
 
-// failures collects what is reported.
+// failures collects reports.
 type failures struct {
 	mu  sync.Mutex
 	all []string

@@ -44,7 +44,7 @@ func servers(ctx context.Context, top string) func(name string) []beside.Install
 	}
 }
 
-// versionOf is what a program prints for --version; "" for none.
+// versionOf is the output of a program for --version; "" for none.
 func versionOf(ctx context.Context, program string) string {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()

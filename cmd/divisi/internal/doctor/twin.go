@@ -68,7 +68,7 @@ func among(gates []spec.Gate, one spec.Gate) bool {
 	})
 }
 
-// maxRead bounds, in bytes, what is read of an output.
+// maxRead bounds, in bytes, the part of an output that is read.
 const maxRead = 1 << 20
 
 // confined returns what setup and gates did in a run that tried them.
