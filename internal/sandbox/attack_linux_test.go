@@ -30,6 +30,8 @@ func carryOut(what string) int {
 		return makeWithoutDescriptors()
 	case "child":
 		return traceChild()
+	case "traced":
+		return beTraced()
 	}
 	for _, name := range slices.Sorted(maps.Keys(attacks)) {
 		if err := attacks[name](); err == nil {
@@ -168,6 +170,15 @@ func traceStage() error {
 		}
 	}
 	return err
+}
+
+// beTraced asks to be traced by its parent, is sent a signal, and says that it went on.
+func beTraced() int {
+	runtime.LockOSThread()
+	_, _, errno := unix.RawSyscall(unix.SYS_PTRACE, unix.PTRACE_TRACEME, 0, 0)
+	fmt.Println("asked:", errno == 0, unix.Tgkill(os.Getpid(), unix.Gettid(), unix.SIGWINCH)) //nolint:forbidigo // the test reads it
+	fmt.Println("went on")                                                                    //nolint:forbidigo // the test reads it
+	return 0
 }
 
 // traceChild starts a program that is traced, as debuggers do.

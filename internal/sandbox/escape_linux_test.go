@@ -160,6 +160,17 @@ func TestACommandTracesItsChildren(t *testing.T) {
 	}, full, sharedUser, oneWorld, noFilter)
 }
 
+// A command that asks its parent to trace it is none that has ended.
+func TestACommandThatAsksToBeTracedGoesOn(t *testing.T) {
+	t.Parallel()
+	onRungs(t, func(t *testing.T, p place) {
+		t.Helper()
+		out := p.run(t, attacker(t, p, "traced"))
+		require.Zero(t, out.ExitCode, out.Text())
+		require.Contains(t, out.Text(), "went on")
+	}, full, sharedUser, oneWorld, noFilter)
+}
+
 // Without confinement the attacks succeed: else the test above would prove nothing.
 func TestAttacksWorkUnconfined(t *testing.T) {
 	t.Parallel()

@@ -115,11 +115,16 @@ const (
 	busyWait  = 5 * time.Millisecond
 )
 
-// await collects every process that ends until the command itself has.
+// await collects every process that ends until the command itself has. A process that asks to be traced by its parent goes on
+// without.
 func await(child int) syscall.WaitStatus {
 	for {
 		var status syscall.WaitStatus
 		pid, err := syscall.Wait4(-1, &status, 0, nil)
+		if err == nil && status.Stopped() {
+			_ = unix.PtraceDetach(pid) // one that has ended meanwhile is collected next
+			continue
+		}
 		if pid == child || err != nil && !errors.Is(err, syscall.EINTR) {
 			return status
 		}
