@@ -18,7 +18,7 @@ import (
 	"divisi/orchestrator/console/reports"
 )
 
-// PrintEnd prints the findings of the gates beyond their verdicts, and the next steps. The console has shown the state of the run.
+// PrintEnd prints the findings of the gates beyond their verdicts, and the next steps. The console has shown the state.
 func (g *Globals) PrintEnd(run string, end *orchestrator.Result) error {
 	called := slices.Clone(end.Next)
 	for i := range called {
