@@ -59,7 +59,7 @@ var offline = map[string]string{
 func Env(s Settings) ([]string, error) {
 	env := map[string]string{
 		"HOME": s.Home, "TMPDIR": s.Temp, "PATH": searchPath(s), "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8",
-		"TERM": "dumb", "CI": "1", "NO_COLOR": "1", "GIT_TERMINAL_PROMPT": "0",
+		"TERM": "dumb", "CI": "1", "GIT_TERMINAL_PROMPT": "0",
 	}
 	if s.Tools != "" {
 		env[ToolsVar] = s.Tools

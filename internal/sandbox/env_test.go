@@ -26,7 +26,7 @@ func TestNothingButTheAllowListPasses(t *testing.T) {
 	require.NotContains(t, strings.Join(env, "\n"), "planted")
 	require.Equal(t, []string{
 		"CI=1", "DATABASE_URL=postgres://localhost/test", "DIVISI_RUN=r1", "DIVISI_TOOLS=/state/tools",
-		"GIT_TERMINAL_PROMPT=0", "GOFLAGS=-trimpath", "HOME=/slot/home", "LANG=C.UTF-8", "LC_ALL=C.UTF-8", "NO_COLOR=1",
+		"GIT_TERMINAL_PROMPT=0", "GOFLAGS=-trimpath", "HOME=/slot/home", "LANG=C.UTF-8", "LC_ALL=C.UTF-8",
 		"PATH=/state/tools/bin:/state/tools:/go/bin:/usr/bin:/bin", "TERM=dumb", "TMPDIR=/slot/tmp",
 	}, env)
 }

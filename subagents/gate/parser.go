@@ -154,8 +154,13 @@ func (w *lineWriter) write(p []byte) {
 	}
 }
 
+// flush hands a line over without its colours, which some programs print wherever CI is set.
 func (w *lineWriter) flush() {
-	w.to.line(string(w.partial))
+	line := string(w.partial)
+	if strings.IndexByte(line, 0x1b) >= 0 {
+		line = ansiCodes.ReplaceAllLiteralString(line, "")
+	}
+	w.to.line(line)
 	w.partial = w.partial[:0]
 }
 

@@ -159,6 +159,38 @@ func TestCapturedOutputs(t *testing.T) {
 	}
 }
 
+// Programs colour their lines where CI is set, as nothing in a command's environment forbids it.
+func TestColoursDoNotMatter(t *testing.T) {
+	t.Parallel()
+	for _, c := range captured {
+		output, err := os.ReadFile(filepath.Join("testdata", c.file))
+		require.NoError(t, err)
+		var coloured strings.Builder
+		for line := range strings.Lines(string(output)) {
+			body := strings.TrimSuffix(line, "\n")
+			first := len(body) - len(strings.TrimLeft(body, "\t "))
+			coloured.WriteString(body[:first] + "\x1b[1;31m" + body[first:] + "\x1b[39m\n")
+		}
+		plain := parse(c.format, output, tool{name: c.tool})
+		found := parse(c.format, []byte(coloured.String()), tool{name: c.tool})
+		require.Equal(t, plain.sorted(), found.sorted(), c.file)
+		require.Equal(t, plain.tests, found.tests, c.file)
+		require.Equal(t, plain.kept.String(), found.kept.String(), c.file)
+	}
+}
+
+// XML knows no escape characters, but some programs write them into reports.
+func TestColoursInAReportHideNothing(t *testing.T) {
+	t.Parallel()
+	p := &junitParser{text: newTextParser(newNormaliser("")), names: newNormaliser("")}
+	require.NoError(t, p.readFile(strings.NewReader("<testsuite><testcase name=\"adds\"><failure>\x1b[31mone is two\x1b[39m</failure>"+
+		"</testcase><testcase name=\"takes\"/></testsuite>")))
+	found := p.end()
+	require.Equal(t, []string{"test: adds"}, found.sorted())
+	require.Equal(t, 2, found.tests)
+	require.Contains(t, found.kept.String(), "one is two")
+}
+
 // Where the stream is cut into chunks does not matter.
 func TestChunksDoNotMatter(t *testing.T) {
 	t.Parallel()
