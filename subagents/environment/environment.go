@@ -38,6 +38,9 @@ type Manifest struct {
 	// Downloads are the files that the setup left in the caches of the repository, from their directory on; without it gates may
 	// lack something.
 	Downloads []string `json:"downloads,omitempty"`
+	// Lacks are the optional parts that the setup has not installed; Passing reports that a later try may do.
+	Lacks   []string `json:"lacks,omitempty"`
+	Passing bool     `json:"passing,omitempty"`
 	// Notes are hints about the making.
 	Notes []string `json:"notes,omitempty"`
 	// Entries and Bytes are the size of it all; Content is the digest of the list of it.

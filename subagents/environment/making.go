@@ -42,6 +42,8 @@ type Making struct {
 	tops []string
 	// own has the directories of the packages of these, by the text of their manifests; nil until one is compared.
 	own map[string][]string
+	// again reports that one that was passing is made again.
+	again bool
 	// unlocked reports that what the setup left depends on more than the recipe.
 	unlocked bool
 }
@@ -57,6 +59,13 @@ func (m *Making) Note(note string) { m.manifest.Notes = append(m.manifest.Notes,
 
 // Downloaded notes what the setup has left in the caches: paths from the directory of the caches on.
 func (m *Making) Downloaded(names []string) { m.manifest.Downloads = names }
+
+// Lacks notes optional parts that the setup has not installed. Where a service was away, the environment serves the runs that use
+// it, and the next one makes it again; once more also where the setup asked services that answered, maybe out of order.
+func (m *Making) Lacks(parts []string, asked, away bool) {
+	m.manifest.Lacks, m.manifest.Passing = parts, away || asked && !m.again
+	m.unlocked = true
+}
 
 // MayLink allows links into the directories of a search path for programs, beside those of the system.
 func (m *Making) MayLink(search string) { m.search = filepath.SplitList(search) }

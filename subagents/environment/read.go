@@ -92,7 +92,7 @@ func (s *Store) Same(r Recipe, t *Tree) (*Environment, error) {
 		}
 		_, whole := m.Recipe.Files[WholeTree]
 		m.Recipe.Files = nil
-		if whole && m.Read != nil && m.Recipe.Key() == r.Key() && m.Read.same(t) {
+		if whole && !m.Passing && m.Read != nil && m.Recipe.Key() == r.Key() && m.Read.same(t) {
 			found = append(found, m)
 		}
 	}

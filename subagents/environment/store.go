@@ -150,6 +150,10 @@ func (s *Store) Make(
 	}
 	defer lock.Close() // and with it the lock
 	var damaged *DamagedError
+	again, err := s.dropPassing(id)
+	if err != nil {
+		return nil, false, err
+	}
 	if e, err = s.Open(id); err == nil || !errors.Is(err, ErrNone) && !errors.As(err, &damaged) {
 		return e, false, err
 	}
@@ -161,7 +165,7 @@ func (s *Store) Make(
 	if err != nil {
 		return nil, false, err
 	}
-	m := &Making{Dir: dir, manifest: Manifest{ID: id, Key: r.Key(), Recipe: r, Made: s.clock()}}
+	m := &Making{Dir: dir, again: again, manifest: Manifest{ID: id, Key: r.Key(), Recipe: r, Made: s.clock()}}
 	if damaged != nil {
 		m.Note(damaged.Error() + "; it was made again")
 	}
@@ -181,6 +185,20 @@ func (s *Store) Make(
 	e = &Environment{Manifest: m.manifest, Dir: dir, release: release, remade: new(atomic.Pointer[Remade])}
 	s.open[id], s.newest = e, e
 	return e, true, nil
+}
+
+// dropPassing removes an environment that lacks what a later try may install, unless a run uses it.
+func (s *Store) dropPassing(id string) (dropped bool, err error) {
+	dir := filepath.Join(s.dir, id)
+	if m, err := readManifest(dir, id); err != nil || !m.Passing {
+		return false, nil //nolint:nilerr // opening it tells
+	}
+	lock, err := sandbox.TryLock(dir + useLock)
+	if err != nil || lock == nil {
+		return false, err
+	}
+	defer lock.Close() // and with it the lock
+	return true, s.discard(dir)
 }
 
 // use keeps the directory of an environment from being removed. One of that name that was open is gone.

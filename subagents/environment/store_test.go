@@ -340,3 +340,51 @@ func BenchmarkOpen(b *testing.B) {
 		s.Close()
 	}
 }
+
+// An environment that lacks what a service may give later serves the runs that use it, and no later one.
+func TestAnEnvironmentThatLacksAPartForAWhileIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	caches := t.TempDir()
+	setUp := func(s *environment.Store, asked, away bool, lacks ...string) (*environment.Environment, bool) {
+		e, made, err := s.Make(t.Context(), recipe("sh", "setup.sh"), unasked, func(ctx context.Context, m *environment.Making) error {
+			if len(lacks) > 0 {
+				m.Lacks(lacks, asked, away)
+			}
+			return take(tree(t), left...)(ctx, m)
+		})
+		require.NoError(t, err)
+		return e, made
+	}
+	first := newStore(t, caches)
+	lacking, made := setUp(first, true, true, "b")
+	require.True(t, made)
+	require.True(t, lacking.Passing)
+	_, made = setUp(first, true, true)
+	require.False(t, made, "it serves its run")
+	second := newStore(t, caches)
+	_, made = setUp(second, true, true)
+	require.False(t, made, "a run uses it")
+	first.Close()
+	second.Close()
+	third := newStore(t, caches)
+	_, err := third.Open(lacking.ID)
+	require.NoError(t, err, "a run that continues has it")
+	third.Close()
+	for _, c := range []struct {
+		asked, away bool
+		lacks       []string
+		made        bool
+	}{
+		{true, true, []string{"b"}, true},
+		{true, true, []string{"b"}, true},
+		{true, false, []string{"b"}, true},
+		{true, false, nil, false}, // twice, and every service answered
+	} {
+		s := newStore(t, caches)
+		e, made := setUp(s, c.asked, c.away, c.lacks...)
+		require.Equal(t, c.made, made)
+		require.Equal(t, []string{"b"}, e.Lacks)
+		require.NotEqual(t, e.Recipe.Digest(), e.Digest, "receipts of one that has all are not compared")
+		s.Close()
+	}
+}

@@ -13,6 +13,7 @@ import (
 
 	"divisi/contextscope/artifact"
 	"divisi/internal/egress"
+	"divisi/internal/lazyregexp"
 	"divisi/internal/sandbox"
 	"divisi/internal/sandbox/stage"
 	"divisi/internal/spec"
@@ -115,6 +116,9 @@ func (t *Executor) trySetup(ctx context.Context) (e *environment.Environment, ba
 	default:
 		t.noted = append(t.noted, "setup did not run: its inputs are the same as when environment "+e.ID+" was made, "+
 			e.Made.Format(time.DateTime))
+	}
+	if len(e.Lacks) > 0 {
+		t.noted = append(t.noted, notInstalled(e))
 	}
 	if err := t.Places.Lay(ctx, e); err != nil {
 		return nil, nil, err
@@ -239,11 +243,35 @@ func (t *Executor) runSetup(
 		bad.result.Error.Output, err = t.keep(ctx, whole, true)
 		return errors.Join(err, bad)
 	}
+	if lacks := lacking(whole, out); len(lacks) > 0 {
+		m.Lacks(lacks, t.used.Asked, t.used.Away)
+	}
 	var read []string
 	if lack == "" {
 		read = append([]string{}, names...)
 	}
 	return t.takeSetup(ctx, g, m, tree, read)
+}
+
+// notInstalledLine is what a setup prints of an optional part that it could not install.
+var notInstalledLine = lazyregexp.New(`(?m)^not installed: (.+)$`)
+
+// lacking lists the optional parts that a setup has not installed.
+func lacking(whole *transcript, out *sandbox.Output) (parts []string) {
+	for _, found := range notInstalledLine.FindAllStringSubmatch(string(whole.kept)+"\n"+out.Text(), -1) {
+		parts = append(parts, strings.TrimSpace(found[1]))
+	}
+	slices.Sort(parts)
+	return slices.Compact(parts)
+}
+
+// notInstalled is the note about an environment that lacks optional parts.
+func notInstalled(e *environment.Environment) string {
+	note := "setup could not install " + some(e.Lacks)
+	if e.Passing {
+		note += ", maybe because a service was away: the next run sets up again"
+	}
+	return note
 }
 
 // gitFiles are opened by a git that reads files of the commit from elsewhere than the tree.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -62,4 +63,42 @@ func TestASetupWaitsForAServiceThatIsAway(t *testing.T) {
 		s.enqueue(a)
 		require.Equal(t, spec.StatusFailed, s.result(a).Status)
 	})
+}
+
+// What a setup may leave out, and left out because a service was away, the next run tries again. One that says so without having
+// asked anybody leaves it out for ever.
+func TestSlowAPartThatIsNotInstalledIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	if sandbox.Probe().HostNetwork() {
+		t.Skip("this machine has no namespaces")
+	}
+	s := newSite(t)
+	status := http.StatusServiceUnavailable
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+	t.Cleanup(service.Close)
+	n := 0
+	run := func(part string) string {
+		w := s.work(nil, "tester")
+		n++
+		a := s.assignment(testerRole, "--setup")
+		a.Attempt, a.Project.Loopback = n, true
+		a.Setup = []string{"sh", "-c", "{ " + part + " && touch $DIVISI_TOOLS/b; } || echo 'not installed: b'"}
+		a.Project.Gates = []spec.Gate{{Name: "g", Command: []string{"true"}}}
+		s.enqueue(a)
+		r := s.result(a)
+		require.Equal(t, spec.StatusDone, r.Status, "%+v", r.Error)
+		w.Stop()
+		w.cfg.Environments.Close()
+		return strings.Join(r.Handoff.Deviations, "\n")
+	}
+	asks := fmt.Sprintf("python3 -c 'import urllib.request; urllib.request.urlopen(%q)'", service.URL)
+	require.Contains(t, run(asks), "setup could not install b, maybe because a service was away: the next run sets up again")
+	require.NotContains(t, run(asks), "setup did not run")
+	status = http.StatusOK
+	require.NotContains(t, run(asks), "not install")
+	require.Contains(t, run(asks), "setup did not run")
+	require.NotContains(t, run("false"), "next run")
+	again := run("false")
+	require.Contains(t, again, "setup did not run")
+	require.Contains(t, again, "setup could not install b")
 }
