@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/token"
 
 	"divisi/internal/spec"
 )
@@ -119,6 +121,11 @@ func (n *Note) readFront(head string) (p *Problem) {
 	}()
 	if len(head) > maxFront {
 		return &Problem{Line: 1, Col: 1, Message: fmt.Sprintf("its front matter is larger than %d KiB", maxFront>>10)}
+	}
+	for _, t := range lexer.Tokenize(head) { // aliases of aliases decode to any size
+		if t.Type == token.AliasType {
+			return &Problem{Line: t.Position.Line, Col: t.Position.Column, Message: "aliases are not read here: write the value out"}
+		}
 	}
 	var f front
 	if err := yaml.UnmarshalWithOptions([]byte(head), &f, yaml.Strict()); err != nil {

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +47,10 @@ func TestParse(t *testing.T) {
 
 func TestParseNamesThePlaceOfAFault(t *testing.T) {
 	t.Parallel()
+	bomb := "---\na0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" // 10,000,000,000 values
+	for i := range 9 {
+		bomb += fmt.Sprintf("a%d: &a%d [*a%d%s]\n", i+1, i+1, i, strings.Repeat(fmt.Sprintf(", *a%d", i), 9))
+	}
 	for text, want := range map[string]string{
 		"---\ntitle: a\ntagz: [b]\n---\nx":                      `n:3:1: unknown field "tagz"; the fields are title, tags, paths, created, source`,
 		"---\ntitle: [a]\n---\n":                                "n:2:8: ",
@@ -54,6 +59,7 @@ func TestParseNamesThePlaceOfAFault(t *testing.T) {
 		"---\ntitle: a\ncreated: yesterday\n---\n":              `n:3:1: created is "yesterday"; write it as 2026-01-31`,
 		"---\ntitle: 'a\n---\n":                                 "n:2:",
 		"---\n- a\n---\n":                                       "n:2:",
+		bomb + "tags: *a9\n---\n":                               "n:3:10: aliases are not read here: write the value out",
 		"---\ntitle: a\n":                                       "n:1:1: its front matter is not closed by a line ---",
 		"---\ntitle: " + strings.Repeat("a", 9<<10) + "\n---\n": "n:1:1: its front matter is larger than 8 KiB",
 		"a\nb\xff":                     "n:2:1: it is not UTF-8 text",
