@@ -29,7 +29,9 @@ func CI(ctx context.Context, mirror *git.Repo, s *run.Spec) (notes []string, err
 	}
 	s.CI = &run.CI{Commands: len(found.Commands)}
 	var open []string
-	for _, j := range found.Judge(ci.Facts{Gates: s.Project.Gates, Skip: s.Project.CI.Skip, Has: detect.Installed}) {
+	for _, j := range found.Judge(ci.Facts{
+		Gates: s.Project.Gates, Skip: s.Project.CI.Skip, Services: s.Project.Services, Has: detect.Installed,
+	}) {
 		if j.Runs() {
 			s.CI.Run++
 			continue

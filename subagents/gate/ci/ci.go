@@ -25,8 +25,10 @@ type Command struct {
 	// Why is why the file itself shows that it does not run here; empty where it does not.
 	Why string
 	// Paths are globs of the files that it alone is for; none where that is not known.
-	Paths  []string
-	leaves []leaf
+	Paths    []string
+	services []service
+	leaves   []leaf
+	kinds    []string // of files that its leaves read, where these are known
 }
 
 // Name is the command in one line, as a project file names it.
@@ -52,10 +54,16 @@ func (c *Command) Argv() []string {
 	return parts[0].words
 }
 
-// merge notes that the command runs at a second place.
+// merge notes that the command runs at a second place, which counts where it needs less.
 func (c *Command) merge(other *Command) {
-	if c.Why != "" && other.Why == "" {
+	if c.Why != "" && other.Why == "" || c.Why == other.Why && len(c.services) > len(other.services) {
 		*c, *other = *other, *c
+	}
+	if paths := slices.Concat(c.Paths, other.Paths); len(c.Paths) > 0 && len(other.Paths) > 0 {
+		slices.Sort(paths)
+		c.Paths = slices.Compact(paths)
+	} else {
+		c.Paths = nil
 	}
 	versions := map[string][]string{} // commands of a job share theirs
 	for _, had := range []map[string][]string{c.Versions, other.Versions} {
@@ -151,7 +159,7 @@ func (f *Found) add(p place, line int, command string, is kind) {
 	}
 	c := Command{
 		File: p.file, Line: line, Job: p.job, Step: p.step, Text: command, Dir: path.Clean(cmp.Or(p.dir, ".")),
-		Versions: p.versions, Why: p.why, Paths: p.paths,
+		Versions: p.versions, Why: p.why, Paths: p.paths, services: p.services,
 	}
 	p.settings(&c)
 	switch found := expression.FindString(command + c.Dir); {
@@ -168,14 +176,19 @@ func (f *Found) add(p place, line int, command string, is kind) {
 		c.Why = "it compares with what the steps before it wrote"
 	}
 	name := c.Name()
-	if i := slices.Index(f.names, name); i >= 0 {
-		c.leaves = f.Commands[i].leaves
+	i := slices.Index(f.names, name)
+	if i >= 0 {
+		c.leaves, c.kinds = f.Commands[i].leaves, f.Commands[i].kinds
+	} else {
+		c.leaves = f.leavesOf(c.Dir, shelled(c.Env)+command)
+		c.kinds = kindsOf(c.leaves)
+	}
+	if len(c.kinds) > 0 {
+		c.Paths = c.kinds
+	}
+	if i >= 0 {
 		f.Commands[i].merge(&c)
-		return
+	} else {
+		f.Commands, f.names = append(f.Commands, c), append(f.names, name)
 	}
-	c.leaves = f.leavesOf(c.Dir, shelled(c.Env)+command)
-	if kinds := kindsOf(c.leaves); len(kinds) > 0 {
-		c.Paths = kinds
-	}
-	f.Commands, f.names = append(f.Commands, c), append(f.names, name)
 }

@@ -1,6 +1,7 @@
 package ci
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -24,8 +25,8 @@ func in(t *testing.T, files map[string]string) (list []string, found *Found) {
 	})
 	for _, c := range found.Commands {
 		line := fmt.Sprintf("%d %s: %s", c.Line, c.Job, c.Name())
-		if c.Why != "" {
-			line += " | " + c.Why
+		if why := cmp.Or(c.Why, c.lacks(Facts{Has: func(string) bool { return true }})); why != "" {
+			line += " | " + why
 		}
 		list = append(list, line)
 	}

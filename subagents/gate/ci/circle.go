@@ -62,8 +62,11 @@ func (f *Found) circleJob(doc, job, with node, p place) {
 		if on.get("macos").n != nil {
 			p = p.on("macos")
 		}
-		if images := on.get("docker").items(); len(images) > 1 {
-			p = p.but("it needs the service " + images[1].get("image").text())
+		if images := on.get("docker").items(); len(images) > 1 { // steps run in the first
+			for _, one := range images[1:] {
+				image := one.get("image").text()
+				p.services = append(p.services, service{image, image})
+			}
 		}
 	}
 	f.circleSteps(doc, job.get("steps"), p, values, maxDepth)

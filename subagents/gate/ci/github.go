@@ -41,8 +41,8 @@ func (f *Found) workflow(file string, doc node, p place, inputs map[string]strin
 		if job.get("environment").n != nil {
 			p = p.but("its job deploys")
 		}
-		if services := job.get("services").texts(); len(services) > 0 {
-			p = p.but("it needs the service " + strings.Join(services, ", "))
+		for name, one := range job.get("services").fields() {
+			p.services = append(p.services, service{name, cmp.Or(one.get("image").text(), one.text())})
 		}
 		for _, combo := range combinations(job.get("strategy", "matrix")) {
 			v := values{p.env, combo, inputs, ""}

@@ -81,7 +81,8 @@ func (p *pipeline) job(name string) {
 		at = at.but("its job deploys")
 	}
 	for _, one := range either("services").items() {
-		at = at.but("it needs the service " + cmp.Or(one.text(), one.get("name").text()))
+		image := cmp.Or(one.text(), one.get("name").text())
+		at.services = append(at.services, service{image, image})
 	}
 	if field("allow_failure").text() == "true" {
 		at = at.but("CI goes on when it fails")

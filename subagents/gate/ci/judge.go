@@ -71,6 +71,8 @@ type Facts struct {
 	Gates []spec.Gate
 	// Skip are names of commands that a person has left out.
 	Skip []string
+	// Services are those that gates have.
+	Services []spec.Service
 	// Has reports whether the machine has a program.
 	Has func(program string) bool
 }
@@ -94,7 +96,7 @@ func (f *Found) Judge(facts Facts) (list []Judged) {
 		case c.Why != "":
 			j.State, j.Note = NotHere, c.Why
 		case lacks != "":
-			j.State, j.Note = NotHere, "this machine has no "+lacks
+			j.State, j.Note = NotHere, lacks
 		case slices.Contains(facts.Skip, c.Name()):
 			j.State = Skipped
 		default:
@@ -145,8 +147,18 @@ func covering(leaves []leaf, order []spec.Gate, gates map[string][]leaf) (by []s
 	return by
 }
 
-// lacks is a program of the command that the machine has not; "" for none. One that a gate runs comes with the setup.
+// lacks is what the command needs and gates have not: a service, or a program; "" for none. A program that a gate runs comes with
+// the setup.
 func (c *Command) lacks(facts Facts) string {
+	var services []string
+	for _, s := range c.services {
+		if !slices.ContainsFunc(facts.Services, func(of spec.Service) bool { return s.meets(&of) }) {
+			services = append(services, s.name)
+		}
+	}
+	if len(services) > 0 {
+		return "it needs the service " + strings.Join(services, ", ")
+	}
 	parts, whole := split(c.Text)
 	if whole {
 		return ""
@@ -155,7 +167,7 @@ func (c *Command) lacks(facts Facts) string {
 		program := spec.ProgramOf(append([]string{"env"}, part.words...))
 		comes := slices.ContainsFunc(facts.Gates, func(g spec.Gate) bool { return spec.ProgramOf(g.Command) == program })
 		if !comes && !strings.ContainsAny(program, "/$=") && !facts.Has(program) {
-			return program
+			return "this machine has no " + program
 		}
 	}
 	return ""

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"divisi/internal/lazyregexp"
+	"divisi/internal/spec"
 	"divisi/internal/text"
 )
 
@@ -19,6 +20,16 @@ type place struct {
 	versions        map[string][]string
 	why             string
 	paths           []string
+	services        []service
+}
+
+// service is a server that CI starts beside a job: its name there, and its image.
+type service struct{ name, image string }
+
+// meets reports whether a service of the project is that one: by its name, or by the program that the image is named after.
+func (s service) meets(of *spec.Service) bool {
+	brand, _, _ := strings.Cut(path.Base(s.image), ":")
+	return s.name == of.Name || brand != "." && strings.Contains(text.CommandLine(of.Command), brand)
 }
 
 // in returns the place with another directory, where there is one.

@@ -14,12 +14,16 @@ import (
 type CI struct {
 	// Errors are why some of its files, or parts of them, could not be read.
 	Errors   []error
+	found    *ci.Found
 	commands []ci.Judged
 	offers   []*ci.Judged // those that could be gates
 }
 
-func newCI(found *ci.Found, gates []spec.Gate) CI {
-	c := CI{Errors: found.Errors, commands: found.Judge(ci.Facts{Gates: gates, Has: detect.Installed})}
+func newCI(found *ci.Found, gates []spec.Gate, services []spec.Service) CI {
+	c := CI{
+		Errors: found.Errors, found: found,
+		commands: found.Judge(ci.Facts{Gates: gates, Services: services, Has: detect.Installed}),
+	}
 	for i := range c.commands {
 		if c.commands[i].State == ci.Open {
 			c.offers = append(c.offers, &c.commands[i])

@@ -52,7 +52,7 @@ func (o Options) Propose(ctx context.Context, dir string) (*Proposal, error) {
 		if err != nil {
 			return err
 		}
-		p.CI = newCI(found, p.found.Gates)
+		p.CI = newCI(found, p.found.Gates, nil)
 		return nil
 	})
 	for i := range p.found.Gates {
@@ -87,8 +87,11 @@ func (p *Proposal) Services() (lines []string, n int) {
 	return text.Lines(p.found.Beside.File(true)), len(p.found.Beside.Services)
 }
 
-// Serve takes the services, or leaves them out.
-func (p *Proposal) Serve(taken bool) { p.found.Serve = taken }
+// Serve takes the services: commands of CI that need them can become gates.
+func (p *Proposal) Serve() {
+	p.found.Serve = true
+	p.CI = newCI(p.CI.found, p.found.Gates, p.found.Beside.Services)
+}
 
 // Unserve leaves out services with which the gates could not be tried. It reports whether they were taken.
 func (p *Proposal) Unserve() bool {

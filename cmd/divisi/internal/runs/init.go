@@ -78,7 +78,7 @@ func (g *Globals) init(ctx context.Context, o *initOptions) error {
 		_, err = fmt.Fprint(g.Out, p.File(nil))
 		return err
 	}
-	if o.project == "" {
+	if err = g.chooseServices(ctx, o, p); err == nil && o.project == "" {
 		err = g.chooseCI(ctx, o, p)
 	}
 	if err != nil {
@@ -87,9 +87,6 @@ func (g *Globals) init(ctx context.Context, o *initOptions) error {
 	if len(p.Gates) == 0 {
 		return usage.Errorf("no gate was detected in %s: write a command that fails when the code is broken to %s\n  gates:\n"+
 			"    - {name: build, command: [make, build]}\nSee docs/project.md", display.Sanitize(p.Top), projectPlace)
-	}
-	if err = g.chooseServices(ctx, o, p); err != nil {
-		return err
 	}
 	fmt.Fprintf(g.Out, "Found %s: %s\n", text.Count(len(p.Gates), "gate"), display.Sanitize(text.Some(p.Gates, maxFound)))
 	if o.unasked(g) {

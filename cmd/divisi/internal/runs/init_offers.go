@@ -81,6 +81,8 @@ func (g *Globals) chooseServices(ctx context.Context, o *initOptions, p *doctor.
 	if no := new(cli.EndError); err != nil && !errors.As(err, &no) {
 		return err
 	}
-	p.Serve(err == nil)
+	if err == nil {
+		p.Serve()
+	}
 	return nil
 }
