@@ -20,7 +20,7 @@ func TestGatesOnTheBaseCommitBorrow(t *testing.T) {
 	}
 	onRungs(t, func(t *testing.T, p place) {
 		t.Helper()
-		tool, err := AskGo(t.Context())
+		tool, err := AskGo(t.Context(), os.Environ())
 		require.NoError(t, err)
 		tree := t.TempDir()
 		for name, text := range map[string]string{"go.mod": "module tiny\n\ngo 1.26\n", "a.go": "package tiny\n\nconst A = 1\n"} {

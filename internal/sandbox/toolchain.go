@@ -37,15 +37,12 @@ type Toolchain struct {
 	Choice string `json:"GOTOOLCHAIN"`
 }
 
-// AskGo asks the go command on this process's PATH, once at the start of a run; without one it returns the zero value.
-func AskGo(ctx context.Context) (Toolchain, error) {
+// AskGo asks the go command on the PATH of an environment, once at the start of a run; without one it returns the zero value.
+func AskGo(ctx context.Context, environ []string) (Toolchain, error) {
 	var t Toolchain
-	program, err := exec.LookPath("go")
-	if errors.Is(err, exec.ErrNotFound) {
+	program := findGo(stage.Lookup(environ, "PATH"))
+	if program == "" {
 		return t, nil
-	}
-	if err != nil {
-		return t, fmt.Errorf("look for go: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -53,7 +50,7 @@ func AskGo(ctx context.Context) (Toolchain, error) {
 	// Of all its settings go would find some by running a compiler, which wants a build cache.
 	cmd := exec.CommandContext(ctx, program, "env", "-json", "GOROOT", "GOMODCACHE", "GOCACHE", goFlags, "GOPROXY", "GOSUMDB",
 		"GONOSUMDB", "GONOPROXY", goToolchain) // the program comes from the user's PATH
-	cmd.Dir, cmd.WaitDelay, cmd.Env = string(filepath.Separator), time.Second, asksGo(os.Environ())
+	cmd.Dir, cmd.WaitDelay, cmd.Env = string(filepath.Separator), time.Second, asksGo(environ)
 	out, err := cmd.Output()
 	if err != nil {
 		return t, fmt.Errorf("run go env: %w%s", err, complaint(err))
@@ -62,11 +59,21 @@ func AskGo(ctx context.Context) (Toolchain, error) {
 		return t, fmt.Errorf("read the output of go env: %w", err)
 	}
 	// A go that was switched to answers for itself.
-	t.Choice = cmp.Or(stage.Lookup(os.Environ(), goToolchain), t.Choice)
+	t.Choice = cmp.Or(stage.Lookup(environ, goToolchain), t.Choice)
 	return t, nil
 }
 
-// asksGo is the environment in which go tells its settings: the one of this process without GOFLAGS, which are those of one shell
+// findGo is the first go of a search path; "" for none.
+func findGo(search string) string {
+	for _, dir := range filepath.SplitList(search) {
+		if program, err := exec.LookPath(filepath.Join(dir, "go")); err == nil && filepath.IsAbs(dir) {
+			return program
+		}
+	}
+	return ""
+}
+
+// asksGo is the environment in which go tells its settings: the given one without GOFLAGS, which are those of one shell
 // and change what is built; what "go env -w" keeps counts. Without HOME go knows no caches and ends: it gets one that holds none.
 func asksGo(environ []string) []string {
 	env := slices.DeleteFunc(slices.Clone(environ), func(kv string) bool { return strings.HasPrefix(kv, goFlags+"=") })

@@ -23,7 +23,7 @@ type slot struct {
 // newSlot makes a slot with the user's own build cache, so that no test compiles the standard library.
 func newSlot(t *testing.T, p place, files map[string]string) slot {
 	t.Helper()
-	tool, err := AskGo(t.Context())
+	tool, err := AskGo(t.Context(), os.Environ())
 	require.NoError(t, err)
 	s := slot{place: p, where: Place{Tree: t.TempDir(), Home: t.TempDir(), Temp: t.TempDir()}}
 	s.cache, err = Caches{Dir: t.TempDir(), Go: tool}.at(p.level, Gates, s.where, t.TempDir())

@@ -23,7 +23,7 @@ const maxVersion = 40
 // maxPinFile bounds, in bytes, a file that names a version.
 const maxPinFile = 1 << 20
 
-// pinFiles name the version of one program alone. What go.mod and rust-toolchain name, go and rustup find themselves.
+// pinFiles name the version of one program alone. What rust-toolchain names, rustup finds itself.
 var pinFiles = []struct{ file, program string }{
 	{".nvmrc", "node"}, {".node-version", "node"}, {".python-version", "python3"}, {".ruby-version", "ruby"},
 }
@@ -87,9 +87,12 @@ func (p Pin) Meets(version string) bool {
 	return version == p.Version || strings.HasPrefix(version, p.Version+".")
 }
 
-// Pinned puts the node of nvm that a checkout names first into the PATH of an environment: nvm is a function of the shell, and
-// has no shims. notes tell of programs of the names whose version is another one than the checkout names.
+// Pinned puts the go that a checkout names, and the node of nvm, first into the PATH of an environment: nvm is a function of the
+// shell, and has no shims. notes tell of programs of the names whose version is another one than the checkout names.
 func Pinned(ctx context.Context, environ []string, dir string, names []string) (env, notes []string) {
+	if slices.Contains(names, "go") {
+		environ, notes = switched(ctx, environ, dir)
+	}
 	for _, p := range Pins(dir) {
 		if !slices.Contains(names, p.Program) || !sandbox.Probe().Confined() {
 			continue
@@ -108,6 +111,27 @@ func Pinned(ctx context.Context, environ []string, dir string, names []string) (
 			p.File, p.Program, p.Version, version, p.Version))
 	}
 	return environ, notes
+}
+
+// switched puts the go that a module names first into the PATH of an environment: the go of the user's shell has downloaded it,
+// which commands without network cannot. See "go help toolchain".
+func switched(ctx context.Context, environ []string, dir string) (env, notes []string) {
+	program := find(stage.Lookup(environ, "PATH"), "go")
+	if program == "" {
+		return environ, nil
+	}
+	root, err := answer(ctx, append(slices.Clone(environ), "GOPROXY=off"), dir, program, "env", "GOROOT")
+	if err != nil {
+		return environ, []string{fmt.Sprintf("go does not work in the checkout, where \"go version\" downloads the toolchain "+
+			"that go.mod names: %v", err)}
+	}
+	bin := filepath.Join(strings.TrimSpace(root), "bin")
+	target, err := filepath.EvalSymlinks(program)
+	if err != nil || filepath.Dir(target) == bin || within(dir, bin) || !executable(filepath.Join(bin, "go")) {
+		return environ, nil
+	}
+	return append(slices.Clone(environ), "PATH="+bin+string(filepath.ListSeparator)+stage.Lookup(environ, "PATH")),
+		[]string{fmt.Sprintf("commands have the go in %s, which the module names", bin)}
 }
 
 // switches reports whether a program starts by itself, in a checkout, the version that this names: pnpm from 9.7 on, and yarn

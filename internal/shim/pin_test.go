@@ -75,3 +75,31 @@ func TestThePinBeatsThePath(t *testing.T) {
 	require.Equal(t, bin+":"+filepath.Join(dir, "bin")+":/usr/bin:/bin", stage.Lookup(other, "PATH"))
 	require.Equal(t, []string{"commands have the node in " + bin + ", because .nvmrc names 18"}, notes)
 }
+
+// Commands have no network to download the Go that a module names, and the one of the shell has it already.
+func TestTheGoOfAModuleBeatsThePath(t *testing.T) {
+	t.Parallel()
+	dir := home(t)
+	root := filepath.Join(dir, "mod/toolchain@v0.0.1-go1.26.9")
+	write(t, filepath.Join(root, "bin/go"), "true")
+	write(t, filepath.Join(dir, "bin/go"), `[ "$GOPROXY $*" = "off env GOROOT" ] && cat root`)
+	env := []string{"PATH=" + filepath.Join(dir, "bin") + ":/usr/bin:/bin"}
+	checkout := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(checkout, "root"), []byte(root+"\n"), 0o600))
+	other, notes := Pinned(t.Context(), env, checkout, []string{"go"})
+	require.Equal(t, filepath.Join(root, "bin")+":"+filepath.Join(dir, "bin")+":/usr/bin:/bin", stage.Lookup(other, "PATH"))
+	require.Equal(t, []string{"commands have the go in " + filepath.Join(root, "bin") + ", which the module names"}, notes)
+
+	require.NoError(t, os.WriteFile(filepath.Join(checkout, "root"), []byte(dir), 0o600))
+	same, notes := Pinned(t.Context(), env, checkout, []string{"go"})
+	require.Equal(t, env, same, "the one that is on PATH")
+	require.Empty(t, notes)
+
+	write(t, filepath.Join(dir, "bin/go"), "echo 'go: toolchain not available' >&2; exit 1")
+	same, notes = Pinned(t.Context(), env, checkout, []string{"go"})
+	require.Equal(t, env, same)
+	require.Len(t, notes, 1)
+	require.Contains(t, notes[0], "toolchain not available")
+	_, notes = Pinned(t.Context(), env, checkout, []string{"gofmt"})
+	require.Empty(t, notes)
+}

@@ -96,7 +96,7 @@ func (r *Runner) command(ctx context.Context, environment string, place sandbox.
 			return c, fmt.Errorf("make a temporary directory: %w", err)
 		}
 	}
-	toolchain, err := sandbox.AskGo(ctx)
+	toolchain, err := sandbox.AskGo(ctx, r.Environ)
 	if err != nil {
 		return c, err
 	}

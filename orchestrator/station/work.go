@@ -279,7 +279,8 @@ func (w *Work) equip(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	toolchain, err := sandbox.AskGo(ctx)
+	environ := w.environ(ctx)
+	toolchain, err := sandbox.AskGo(ctx, environ)
 	if err != nil {
 		return err
 	}
@@ -303,7 +304,7 @@ func (w *Work) equip(ctx context.Context) error {
 		Bus: w.Bus, Model: models, RateLimit: rate, Mirror: w.Mirror, Pool: pool,
 		Caches:  sandbox.Caches{Dir: w.Caches, Go: toolchain, Lender: w.lend(ctx, toolchain.BuildCache)},
 		Outputs: filepath.Join(w.Path, depot.OutputsDir), Environments: w.Environments, Temp: filepath.Join(w.Path, "tmp"),
-		Environ: w.environ(ctx), Gates: gate.NewLimiter(runtime.NumCPU()), Parallel: w.Setup.Parallel, Run: w.Run,
+		Environ: environ, Gates: gate.NewLimiter(runtime.NumCPU()), Parallel: w.Setup.Parallel, Run: w.Run,
 		Tools: plan.Tools(w.checks, w.Setup.Roles), Checkout: beside, InitBranch: refs.Init, Conductor: w.Setup.Key,
 		Full:  func(err error) { tells(w, call.ConductorFull, err.Error()) },
 		Clock: depot.Now, IDs: depot.NewID, Log: w.Log,

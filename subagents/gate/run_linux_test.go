@@ -187,7 +187,7 @@ func TestRunGo(t *testing.T) {
 		t.Skip("it compiles Go")
 	}
 	t.Parallel()
-	tool, err := sandbox.AskGo(t.Context())
+	tool, err := sandbox.AskGo(t.Context(), os.Environ())
 	require.NoError(t, err)
 	if tool.Root == "" {
 		t.Skip("no go on PATH")
