@@ -1,0 +1,47 @@
+// Package mutant changes programs in small ways, one at a time, to see which tests notice: mutation testing with a schema
+// (Untch, Offutt, Harrold 1993), where one program holds all mutants and a variable chooses one. Its input is source files, its
+// output the same files with their mutants. It runs nothing.
+package mutant
+
+// Var is the variable that chooses a mutant by its number; without it the program does as its source says. SeenVar names a file
+// to which the program appends the numbers of mutants that it reaches, a line each.
+const (
+	Var     = "DIVISI_MUTANT"
+	SeenVar = "DIVISI_MUTANTS_SEEN"
+)
+
+// Kind is what a mutant changes.
+type Kind string
+
+// The kinds of mutants.
+const (
+	Condition Kind = "condition" // the opposite, or another operator
+	Boundary  Kind = "boundary"  // < in place of <=
+	Constant  Kind = "constant"
+	Returned  Kind = "returned value"
+	Call      Kind = "call" // one that is not made
+	Element   Kind = "element"
+	Failure   Kind = "error" // one that is swallowed
+)
+
+// Mutant is one small change of a program.
+type Mutant struct {
+	// Number is that in Var; the first is 1.
+	Number int
+	Kind   Kind
+	// File and Line are the place in the source; Func is the function around it, with its receiver.
+	File, Func string
+	Line       int
+	// Old and New are the statement before and after the change.
+	Old, New string
+	// from and to are the lines of the mutated file that a compiler can complain of.
+	from, to int
+}
+
+// At reports whether a line of the mutated file is of the mutant, and the compiler complains of it there.
+func (m Mutant) At(file string, line int) bool {
+	return m.File == file && m.from <= line && line <= m.to
+}
+
+// most bounds the mutants of one statement: more of one place tell nothing new.
+const most = 3
