@@ -16,8 +16,8 @@ import (
 // chooser is the name of the file of a package with the functions that choose a mutant.
 const chooser = "divisi_mutants.go"
 
-// Go puts mutants into the Go files of one directory. files hold source by path; wanted reports whether a mutant, which has no number
-// yet, is one. first is the number of the first mutant. The result has the files with mutants and one beside them that chooses.
+// Go puts mutants into the Go files of one directory. files hold source by path; wanted reports whether a mutant, which has no
+// number yet, is one. first is the number of the first mutant. The result has the files with mutants and one beside them that chooses.
 func Go(files map[string][]byte, first int, wanted func(Mutant) bool) (mutated map[string][]byte, mutants []Mutant, err error) {
 	mutated = map[string][]byte{}
 	for _, file := range slices.Sorted(maps.Keys(files)) {
@@ -169,8 +169,10 @@ func (g *goFile) cases(s *ast.SwitchStmt) {
 		return
 	}
 	for _, c := range s.Body.List {
-		for _, e := range c.(*ast.CaseClause).List {
-			g.condition(e)
+		if c, ok := c.(*ast.CaseClause); ok {
+			for _, e := range c.List {
+				g.condition(e)
+			}
 		}
 	}
 }
@@ -277,7 +279,8 @@ func results(fun *ast.FuncType) (types []ast.Expr) {
 func (g *goFile) zero(e, of ast.Expr) []variant {
 	text := g.of(e)
 	name, named := of.(*ast.Ident)
-	value, kind := "", Returned
+	var value string
+	kind := Returned
 	switch {
 	case named && name.Name == "error":
 		value, kind = "nil", Failure
